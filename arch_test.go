@@ -1,0 +1,202 @@
+package main
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/millhand/millhand"
+
+// room is a package: what it may import of the project, and why it may import
+// no more.
+type room struct {
+	imports string // local packages, separated by spaces; "anything"
+	because string
+}
+
+// rooms is the import law. Data flows one way, from the manifest to the
+// report; a package that is missing here fails, and so does a line that no
+// package needs any more.
+func rooms() map[string]room {
+	return map[string]room{
+		".":                       {"internal/command", "main only hands the process over"},
+		"internal/command":        {"anything", "it is the wiring"},
+		"tasks":                   {"internal/permission", "a plan is data: making one runs nothing"},
+		"runner":                  {"tasks internal/session tools internal/permission internal/workspace internal/gitops internal/model internal/prompt internal/event internal/sandbox internal/proc", "it carries out a plan, and knows no report: reports are folds of its events"},
+		"report":                  {"internal/event", "a report follows from the events alone"},
+		"tools":                   {"internal/permission internal/workspace internal/proc internal/ignore tools/edit tools/shell tools/search", "a tool must not know who calls it or what becomes of its answer"},
+		"tools/edit":              {"", "a pure core"},
+		"tools/shell":             {"", "a pure core"},
+		"tools/search":            {"internal/ignore", "a core over a root that it is given"},
+		"internal/event":          {"", "it is the vocabulary of all others"},
+		"internal/gitops":         {"internal/ignore", "git is its only subject"},
+		"internal/ignore":         {"", "pure rules, shared by git's staging and the search tools so that both agree"},
+		"internal/model":          {"", "neutral terms, below every wire"},
+		"internal/model/openai":   {"internal/model", "one wire"},
+		"internal/model/script":   {"internal/model", "one wire, of files"},
+		"internal/model/wiretest": {"internal/model internal/model/script", "a server for tests"},
+		"internal/permission":     {"", "a decision follows from profile and request alone"},
+		"internal/prices":         {"", "a table and arithmetic"},
+		"internal/proc":           {"", "processes, without policy"},
+		"internal/prompt":         {"", "text"},
+		"internal/sandbox":        {"", "confinement, without policy"},
+		"internal/session":        {"internal/model tools internal/permission internal/event", "the loop and nothing else"},
+		"internal/workspace":      {"", "paths, without policy"},
+	}
+}
+
+// homes lists the libraries that must not spread, and the packages that may
+// import them.
+func homes() map[string]string {
+	return map[string]string{
+		"github.com/openai/openai-go/v3":           "internal/model/openai",
+		"github.com/go-git/go-git/v5":              "internal/gitops",
+		"github.com/go-git/go-billy/v5":            "internal/gitops",
+		"github.com/urfave/cli/v2":                 "internal/command",
+		"gopkg.in/yaml.v3":                         "tasks internal/model/script",
+		"github.com/rs/zerolog":                    "internal/command",
+		"mvdan.cc/sh/v3":                           "tools/shell",
+		"github.com/google/jsonschema-go":          "tools",
+		"github.com/santhosh-tekuri/jsonschema/v6": "tools",
+		"os/exec": "internal/proc internal/gitops",
+	}
+}
+
+// wiring lists functions that take something from the process's surroundings:
+// everything but the wiring gets it handed in, so that it can be tested and
+// says what it depends on.
+func wiring() []string {
+	return []string{"os.Getenv", "os.LookupEnv", "os.Environ", "os.Exit", "time.Now", "time.Since"}
+}
+
+func TestImportLaw(t *testing.T) {
+	law, lib, used := rooms(), homes(), map[string]bool{}
+	for dir, files := range sources(t) {
+		room, known := law[dir]
+		if !known {
+			t.Errorf("package %s has no line in the import law: add one, with its reason, here and in ARCHITECTURE.md", dir)
+			continue
+		}
+		used[dir] = true
+		for name, file := range files {
+			for _, spec := range file.Imports {
+				checkImport(t, dir, name, spec, room, lib)
+			}
+		}
+	}
+	for dir := range law {
+		if !used[dir] {
+			t.Errorf("the import law has a line for %s, which does not exist", dir)
+		}
+	}
+}
+
+func checkImport(t *testing.T, dir, name string, spec *ast.ImportSpec, r room, lib map[string]string) {
+	t.Helper()
+	imported, err := strconv.Unquote(spec.Path.Value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if local, ok := strings.CutPrefix(imported, module+"/"); ok {
+		if r.imports != "anything" && !slices.Contains(strings.Fields(r.imports), local) {
+			t.Errorf("%s: %s may not import %s: %s", name, dir, local, r.because)
+		}
+		return
+	}
+	for prefix, home := range lib {
+		if (imported == prefix || strings.HasPrefix(imported, prefix+"/")) && !slices.Contains(strings.Fields(home), dir) {
+			t.Errorf("%s: %s is imported outside of its home (%s)", name, imported, home)
+		}
+	}
+}
+
+func TestSurroundingsAreHandedIn(t *testing.T) {
+	forbidden := wiring()
+	for dir, files := range sources(t) {
+		if dir == "." || dir == "internal/command" || dir == "internal/model/wiretest" {
+			continue
+		}
+		for name, file := range files {
+			ast.Inspect(file, func(n ast.Node) bool {
+				sel, ok := n.(*ast.SelectorExpr)
+				if !ok {
+					return true
+				}
+				pkg, ok := sel.X.(*ast.Ident)
+				if !ok {
+					return true
+				}
+				if slices.Contains(forbidden, pkg.Name+"."+sel.Sel.Name) {
+					t.Errorf("%s uses %s.%s: take it as a parameter", name, pkg.Name, sel.Sel.Name)
+				}
+				return true
+			})
+		}
+	}
+}
+
+func TestEveryPackageSaysWhatItIs(t *testing.T) {
+	for dir, files := range sources(t) {
+		documented := slices.ContainsFunc(slices.Collect(maps.Values(files)), func(f *ast.File) bool { return f.Doc != nil })
+		if !documented {
+			t.Errorf("package %s has no package comment", dir)
+		}
+	}
+}
+
+func TestTheTopLevelShowsTheProduct(t *testing.T) {
+	allowed := strings.Fields("runner tasks tools report examples internal docs bench testdata")
+	entries, err := os.ReadDir(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if e.IsDir() && !strings.HasPrefix(e.Name(), ".") && !slices.Contains(allowed, e.Name()) {
+			t.Errorf("folder %s at the top level: everything but the product's nouns goes under internal/", e.Name())
+		}
+	}
+}
+
+// sources parses the non-test Go files of the module, by folder.
+func sources(t *testing.T) map[string]map[string]*ast.File {
+	t.Helper()
+	all := map[string]map[string]*ast.File{}
+	err := filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			if name != "." && (strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata" || d.Name() == "examples" || d.Name() == "bench") {
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		if !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
+			return nil
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ParseComments)
+		if err != nil {
+			return err
+		}
+		dir := path.Dir(filepath.ToSlash(name))
+		if all[dir] == nil {
+			all[dir] = map[string]*ast.File{}
+		}
+		all[dir][name] = file
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}

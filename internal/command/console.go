@@ -1,0 +1,168 @@
+package command
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"github.com/millhand/millhand/internal/event"
+)
+
+// lineWidth is how much of a message a log line shows, in characters.
+const lineWidth = 160
+
+// console is the log for people: one line for each thing that happened, with
+// the job, the time and, once it is known, the turn and the cost so far.
+type console struct {
+	out     io.Writer
+	level   zerolog.Level
+	colour  bool
+	started time.Time
+	jobs    map[string]*progress
+	many    bool
+}
+
+// progress is where one job stands.
+type progress struct {
+	turn int
+	usd  float64
+	any  bool // any cost is known
+}
+
+func newConsole(out io.Writer, level zerolog.Level, colour bool) *console {
+	return &console{out: out, level: level, colour: colour, jobs: map[string]*progress{}}
+}
+
+// Emit writes at most one line. That nobody reads it any more is no fault of
+// the run.
+func (c *console) Emit(e event.Event) error {
+	if c.started.IsZero() {
+		c.started = e.Time
+	}
+	if e.Run != nil {
+		c.many = len(e.Run.Jobs) > 1
+	}
+	c.follow(e)
+	l := line(e)
+	if l.text == "" || l.level < c.level {
+		return nil
+	}
+	fmt.Fprintf(c.out, "%s %s%s\n", e.Time.Sub(c.started).Round(100*time.Millisecond).String(), c.where(e), c.paint(e, oneLine(l.text, lineWidth))) //nolint:errcheck // see above
+	return nil
+}
+
+// follow keeps count of a job's turns and cost.
+func (c *console) follow(e event.Event) {
+	if e.Job == "" {
+		return
+	}
+	p := c.jobs[e.Job]
+	if p == nil {
+		p = &progress{}
+		c.jobs[e.Job] = p
+	}
+	switch {
+	case e.Type == event.TurnStarted:
+		p.turn = e.Turn.Number
+	case e.Type == event.TurnEnded && e.Turn.CostUSD != nil:
+		p.usd, p.any = p.usd+*e.Turn.CostUSD, true
+	case e.Type == event.JobEnded:
+		delete(c.jobs, e.Job)
+	}
+}
+
+// where says which job a line is about, and how far it is.
+func (c *console) where(e event.Event) string {
+	if e.Job == "" {
+		return ""
+	}
+	var b strings.Builder
+	if c.many {
+		fmt.Fprintf(&b, "[%s] ", e.Job)
+	}
+	if p := c.jobs[e.Job]; p != nil && p.turn > 0 {
+		fmt.Fprintf(&b, "turn %d ", p.turn)
+		if p.any {
+			fmt.Fprintf(&b, "%s ", dollars(&p.usd))
+		}
+	}
+	return b.String()
+}
+
+// paint colours what a reader looks for.
+func (c *console) paint(e event.Event, text string) string {
+	if !c.colour {
+		return text
+	}
+	const red, green, yellow, dim = "31", "32", "33", "2"
+	code := ""
+	switch {
+	case e.Type == event.JobEnded && e.JobEnd.Outcome == event.Passed, e.Verify != nil && e.Verify.Passed:
+		code = green
+	case e.Type == event.JobEnded, e.Verify != nil, e.Call != nil && e.Call.Status != event.CallCompleted:
+		code = red
+	case e.Warning != nil, e.Retry != nil:
+		code = yellow
+	case e.Call != nil:
+		code = dim
+	}
+	if code == "" {
+		return text
+	}
+	return "\x1b[" + code + "m" + text + "\x1b[0m"
+}
+
+// gitHubLog is the log of a GitHub Actions step: each job's lines in a group
+// of their own, written when the job is over, and an annotation for each job
+// that did not pass.
+type gitHubLog struct {
+	out    io.Writer
+	level  zerolog.Level
+	groups map[string]*strings.Builder
+}
+
+func newGitHubLog(out io.Writer, level zerolog.Level) *gitHubLog {
+	return &gitHubLog{out: out, level: level, groups: map[string]*strings.Builder{}}
+}
+
+// Emit adds a line to its job's group. Every line begins with words of ours,
+// so none can be read as a command to the runner.
+func (g *gitHubLog) Emit(e event.Event) error {
+	l := line(e)
+	if e.Job == "" {
+		if l.text != "" && l.level >= g.level {
+			fmt.Fprintf(g.out, "millhand: %s\n", oneLine(l.text, lineWidth)) //nolint:errcheck // nobody reads on: no fault of the run
+		}
+		return nil
+	}
+	b := g.groups[e.Job]
+	if b == nil {
+		b = &strings.Builder{}
+		g.groups[e.Job] = b
+	}
+	if l.text != "" && l.level >= g.level {
+		fmt.Fprintf(b, "%s %s\n", e.Time.Format(time.TimeOnly), oneLine(l.text, lineWidth))
+	}
+	if e.Type != event.JobEnded {
+		return nil
+	}
+	delete(g.groups, e.Job)
+	fmt.Fprintf(g.out, "::group::%s %s\n%s::endgroup::\n", e.Job, e.JobEnd.Outcome, b) //nolint:errcheck // as above
+	if l.level >= zerolog.ErrorLevel {
+		fmt.Fprintf(g.out, "::error title=%s::%s\n", property("millhand "+e.Job), data(l.text)) //nolint:errcheck // as above
+	}
+	return nil
+}
+
+// data escapes the text of a workflow command, as its runner reads it.
+func data(s string) string {
+	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(printable(s))
+}
+
+// property escapes the value of a workflow command's property.
+func property(s string) string {
+	return strings.NewReplacer(":", "%3A", ",", "%2C").Replace(data(s))
+}

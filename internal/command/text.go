@@ -1,0 +1,54 @@
+package command
+
+import (
+	"fmt"
+	"strings"
+	"time"
+	"unicode"
+)
+
+// printable makes text safe for a terminal and a CI's log: control characters
+// and those that reorder text become visible, so that nothing a model or a
+// repository wrote can move the cursor or speak to the CI.
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' || r == '\t':
+			return r
+		case unicode.IsControl(r), r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069, r == 0x200e, r == 0x200f, r == 0x2028, r == 0x2029:
+			return '\uFFFD'
+		}
+		return r
+	}, strings.ToValidUTF8(s, "\uFFFD"))
+}
+
+// oneLine is printable text without line ends, shortened to n characters.
+func oneLine(s string, n int) string {
+	s = strings.Join(strings.Fields(printable(s)), " ")
+	if r := []rune(s); len(r) > n {
+		return string(r[:n-1]) + "…"
+	}
+	return s
+}
+
+// dollars writes a cost for people.
+func dollars(usd *float64) string {
+	switch {
+	case usd == nil:
+		return "cost unknown"
+	case *usd == 0:
+		return "$0"
+	case *usd < 0.01:
+		return fmt.Sprintf("$%.4f", *usd)
+	}
+	return fmt.Sprintf("$%.2f", *usd)
+}
+
+// duration writes a time in milliseconds for people.
+func duration(ms int64) string {
+	d := time.Duration(ms) * time.Millisecond
+	if d < time.Minute {
+		return fmt.Sprintf("%.1fs", d.Seconds())
+	}
+	return d.Round(time.Second).String()
+}

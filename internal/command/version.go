@@ -1,0 +1,36 @@
+package command
+
+import (
+	"fmt"
+	"runtime/debug"
+
+	"github.com/urfave/cli/v2"
+)
+
+// version is what the module system and the version control say of this build.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "devel"
+	}
+	v := info.Main.Version
+	if v == "" || v == "(devel)" {
+		v = "devel"
+	}
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" && v == "devel" && len(s.Value) >= 12 {
+			v += "+" + s.Value[:12]
+		}
+	}
+	return v
+}
+
+func versionCommand(w World) *cli.Command {
+	return &cli.Command{
+		Name: "version", Usage: "prints the version",
+		Action: func(*cli.Context) error {
+			fmt.Fprintln(w.Out, "millhand "+version())
+			return nil
+		},
+	}
+}

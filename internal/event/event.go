@@ -1,0 +1,277 @@
+package event
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// Type says what an event is about; the constants are the whole list.
+type Type string
+
+// The event types, as the package documentation describes them.
+const (
+	RunStarted     Type = "run.started"
+	JobStarted     Type = "job.started"
+	PhaseEnded     Type = "phase.ended"
+	SessionStarted Type = "session.started"
+	AttemptStarted Type = "attempt.started"
+	TurnStarted    Type = "turn.started"
+	TextSaid       Type = "text"
+	DeltaCame      Type = "delta"
+	RetryMade      Type = "retry"
+	CallChanged    Type = "call"
+	TurnEnded      Type = "turn.ended"
+	SessionEnded   Type = "session.ended"
+	VerifyEnded    Type = "verify.ended"
+	ChangesFound   Type = "changes"
+	CommitMade     Type = "commit"
+	JobEnded       Type = "job.ended"
+	WarningGiven   Type = "warning"
+	RunEnded       Type = "run.ended"
+)
+
+// Event is one line of the stream. Seq and Time are set by the [Stream] that
+// it passes through; a producer leaves them zero.
+type Event struct {
+	Seq     int64     `json:"seq"`
+	Time    time.Time `json:"time"`
+	Type    Type      `json:"type"`
+	Job     string    `json:"job,omitempty"`
+	Session string    `json:"session,omitempty"`
+
+	Run         *Run      `json:"run,omitempty"`
+	JobStart    *JobStart `json:"job_start,omitempty"`
+	Phase       *Phase    `json:"phase,omitempty"`
+	SessionInfo *Session  `json:"session_info,omitempty"`
+	Attempt     *Attempt  `json:"attempt,omitempty"`
+	Turn        *Turn     `json:"turn,omitempty"`
+	Text        *Text     `json:"text,omitempty"`
+	Delta       *Delta    `json:"delta,omitempty"`
+	Retry       *Retry    `json:"retry,omitempty"`
+	Call        *Call     `json:"call,omitempty"`
+	Verify      *Verify   `json:"verify,omitempty"`
+	Changes     []Change  `json:"changes,omitempty"`
+	Commit      *Commit   `json:"commit,omitempty"`
+	JobEnd      *JobEnd   `json:"job_end,omitempty"`
+	Warning     *Warning  `json:"warning,omitempty"`
+	RunEnd      *RunEnd   `json:"run_end,omitempty"`
+}
+
+// Run is the payload of run.started: the resolved plan, so that a report can
+// name jobs that never began.
+type Run struct {
+	ID       string       `json:"id"`
+	Manifest []string     `json:"manifest"`
+	PlanHash string       `json:"plan_hash"`
+	Version  string       `json:"version"`
+	Jobs     []PlannedJob `json:"jobs"`
+}
+
+// PlannedJob is a job as the plan has it, before it runs.
+type PlannedJob struct {
+	ID      string            `json:"id"`
+	Task    string            `json:"task"`
+	Repo    string            `json:"repo"`
+	Matrix  map[string]string `json:"matrix"`
+	Model   string            `json:"model"`
+	Profile string            `json:"profile"`
+}
+
+// Sandbox says how the child processes of a job are confined.
+type Sandbox struct {
+	Level string `json:"level"` // none, A, B, external
+	FS    bool   `json:"fs"`
+	Net   bool   `json:"net"`
+	PID   bool   `json:"pid"`
+}
+
+// JobStart is the payload of job.started.
+type JobStart struct {
+	Sandbox   Sandbox `json:"sandbox"`
+	Workspace string  `json:"workspace"` // absolute path of the directory the job may change
+	Base      string  `json:"base"`      // commit the job starts from; empty in a repository without one
+	Branch    string  `json:"branch"`    // branch that the commit goes to; empty if nothing is committed
+}
+
+// Phase is the payload of phase.ended. Error is empty when the phase went well.
+type Phase struct {
+	Name      string `json:"name"`
+	ElapsedMS int64  `json:"elapsed_ms"`
+	Error     string `json:"error,omitempty"`
+}
+
+// Session is the payload of session.started and session.ended; End and Reason
+// are set only on the latter.
+type Session struct {
+	Agent     string `json:"agent"`
+	Parent    string `json:"parent,omitempty"` // session that this one was started by
+	Model     string `json:"model"`
+	End       string `json:"end,omitempty"`
+	Reason    string `json:"reason,omitempty"`
+	FinalText string `json:"final_text,omitempty"`
+}
+
+// Attempt is the payload of attempt.started. Number counts from 1.
+type Attempt struct {
+	Number int    `json:"number"`
+	Prompt string `json:"prompt"`
+}
+
+// Usage counts tokens of one model call, or a sum over several. Input includes
+// CacheRead and CacheWrite; Output includes Reasoning.
+type Usage struct {
+	Input      int64 `json:"input"`
+	Output     int64 `json:"output"`
+	Reasoning  int64 `json:"reasoning"`
+	CacheRead  int64 `json:"cache_read"`
+	CacheWrite int64 `json:"cache_write"`
+}
+
+// Add returns the sum of both usages.
+func (u Usage) Add(v Usage) Usage {
+	return Usage{
+		Input:      u.Input + v.Input,
+		Output:     u.Output + v.Output,
+		Reasoning:  u.Reasoning + v.Reasoning,
+		CacheRead:  u.CacheRead + v.CacheRead,
+		CacheWrite: u.CacheWrite + v.CacheWrite,
+	}
+}
+
+// Turn is the payload of turn.started (Number alone) and turn.ended.
+type Turn struct {
+	Number    int      `json:"number"` // counts from 1 within its session
+	Finish    string   `json:"finish,omitempty"`
+	Usage     *Usage   `json:"usage,omitempty"`    // nil when the provider did not report it
+	CostUSD   *float64 `json:"cost_usd,omitempty"` // nil when the price or the usage is unknown
+	ElapsedMS int64    `json:"elapsed_ms"`         // the model call alone, without tool calls
+	Error     string   `json:"error,omitempty"`
+}
+
+// Text is the payload of text: everything that the model said in one turn.
+type Text struct {
+	Turn      int    `json:"turn"`
+	Text      string `json:"text,omitempty"`
+	Reasoning string `json:"reasoning,omitempty"`
+}
+
+// Delta is the payload of delta: a piece of an answer while it streams in.
+type Delta struct {
+	Kind string `json:"kind"` // text, reasoning or tool_input
+	Call string `json:"call,omitempty"`
+	Text string `json:"text"`
+}
+
+// Retry is the payload of retry.
+type Retry struct {
+	Turn    int    `json:"turn"`
+	Attempt int    `json:"attempt"` // the request that failed, from 1
+	WaitMS  int64  `json:"wait_ms"`
+	Error   string `json:"error"`
+}
+
+// CallStatus is where a tool call stands in its life.
+type CallStatus string
+
+// The statuses of a tool call: pending and running, then one of the others.
+const (
+	CallPending   CallStatus = "pending"
+	CallRunning   CallStatus = "running"
+	CallCompleted CallStatus = "completed"
+	CallError     CallStatus = "error"
+	CallDenied    CallStatus = "denied"
+)
+
+// Decision is what the permission rules said of a call. Rule is the rule that
+// decided and Source where it stands (file:line, or the preset's name).
+type Decision struct {
+	Effect string `json:"effect"` // allow or deny
+	Rule   string `json:"rule"`
+	Source string `json:"source"`
+}
+
+// Call is the payload of call. Tool and Input are as the model gave them.
+type Call struct {
+	ID          string          `json:"id"`
+	Turn        int             `json:"turn"`
+	Tool        string          `json:"tool"`
+	Input       json.RawMessage `json:"input,omitempty"` // the arguments; a JSON string holding them when they are no JSON
+	Status      CallStatus      `json:"status"`
+	Decision    *Decision       `json:"decision,omitempty"` // nil when the call never came to be decided
+	Title       string          `json:"title,omitempty"`
+	OutputBytes int64           `json:"output_bytes"`
+	Truncated   bool            `json:"truncated"`
+	Error       string          `json:"error,omitempty"`
+	StartedAt   time.Time       `json:"started_at"`
+	ElapsedMS   int64           `json:"elapsed_ms"`
+}
+
+// Verify is the payload of verify.ended.
+type Verify struct {
+	Name      string `json:"name"`
+	Attempt   int    `json:"attempt"`
+	Passed    bool   `json:"passed"`
+	ExitCode  int    `json:"exit_code"` // -1 when it was killed or never started
+	ElapsedMS int64  `json:"elapsed_ms"`
+	Tail      string `json:"tail"` // the end of its output
+}
+
+// Change is one path that the job changed, relative to the repository's root.
+type Change struct {
+	Path    string `json:"path"`
+	Kind    string `json:"kind"` // added, modified, deleted
+	Added   int    `json:"added"`
+	Removed int    `json:"removed"` // lines; both 0 for binary files
+}
+
+// Commit is the payload of commit.
+type Commit struct {
+	Hash    string `json:"hash"`
+	Branch  string `json:"branch"`
+	Message string `json:"message"`
+}
+
+// Outcome is how a job, or a run, ended.
+type Outcome string
+
+// The outcomes. Passed and Skipped are the only ones that are no failure.
+const (
+	Passed    Outcome = "passed"
+	Failed    Outcome = "failed"
+	Limit     Outcome = "limit"
+	Budget    Outcome = "budget"
+	Policy    Outcome = "policy"
+	Error     Outcome = "error"
+	Provider  Outcome = "provider"
+	Publish   Outcome = "publish"
+	Skipped   Outcome = "skipped"
+	Cancelled Outcome = "cancelled"
+)
+
+// JobEnd is the payload of job.ended. Turns, usage and cost are the sums over
+// the job's sessions.
+type JobEnd struct {
+	Outcome      Outcome         `json:"outcome"`
+	Reason       string          `json:"reason"` // empty for a job that passed
+	ExitCode     Exit            `json:"exit_code"`
+	Attempts     int             `json:"attempts"`
+	Turns        int             `json:"turns"`
+	ElapsedMS    int64           `json:"elapsed_ms"`
+	Usage        Usage           `json:"usage"`
+	CostUSD      *float64        `json:"cost_usd"`
+	FinalMessage string          `json:"final_message"`
+	Output       json.RawMessage `json:"output,omitempty"`
+	Patch        string          `json:"patch,omitempty"` // path of the patch below the report directory
+}
+
+// Warning is the payload of warning.
+type Warning struct {
+	Message string `json:"message"`
+}
+
+// RunEnd is the payload of run.ended.
+type RunEnd struct {
+	Outcome   Outcome `json:"outcome"`
+	ExitCode  Exit    `json:"exit_code"`
+	ElapsedMS int64   `json:"elapsed_ms"`
+}

@@ -1,0 +1,322 @@
+package gitops
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/filemode"
+)
+
+// Kind is what happened to a path.
+type Kind string
+
+// The kinds of changes. A file that became a link, or the reverse, is Modified.
+const (
+	Added    Kind = "added"
+	Modified Kind = "modified"
+	Deleted  Kind = "deleted"
+)
+
+// Change is one path that differs. Line counts are 0 for binary files.
+type Change struct {
+	Path    string // slash separated, relative to the root; any bytes but NUL
+	Kind    Kind
+	Added   int // lines
+	Removed int // lines
+	Binary  bool
+}
+
+// Refusal is a path that git would store in a way which this package does not
+// know.
+type Refusal struct{ Path, Reason string }
+
+// ChangeSet is what differs between a snapshot and the work tree at one moment.
+type ChangeSet struct {
+	Changes   []Change  // sorted by path
+	Protected []string  // changed paths that are left out because of a protect glob, sorted
+	Refused   []Refusal // Commit refuses a set that has any; Patch leaves out those that are not in Changes
+
+	edits   map[string]edit // by the paths of Changes
+	from    *Snapshot
+	private bool // measured by the folder's own rules alone
+}
+
+// edit is a path's content before and after; a mode of zero means: nothing.
+type edit struct {
+	before, after state
+	stored        plumbing.Hash // what decided about the line endings of after
+}
+
+func (e edit) kind() Kind {
+	switch {
+	case e.before.mode == 0:
+		return Added
+	case e.after.mode == 0:
+		return Deleted
+	}
+	return Modified
+}
+
+// Changes returns what differs now from a snapshot. Paths that match a protect
+// glob (doublestar's, with "**"), or are in a folder that matches one, are left
+// out and listed as protected.
+func (r *Repo) Changes(ctx context.Context, from *Snapshot, protect []string) (*ChangeSet, error) {
+	cs, err := r.changes(ctx, from, protect)
+	if err != nil {
+		return nil, fmt.Errorf("measure the changes in %s: %w", r.root, err)
+	}
+	return cs, nil
+}
+
+func (r *Repo) changes(ctx context.Context, from *Snapshot, protect []string) (*ChangeSet, error) {
+	for _, p := range protect {
+		if !doublestar.ValidatePattern(p) {
+			return nil, fmt.Errorf("protect glob %q: %w", p, doublestar.ErrBadPattern)
+		}
+	}
+	rules, err := r.IgnoreRules()
+	if err != nil {
+		return nil, err
+	}
+	tree, err := r.openWorkTree(false)
+	if err != nil {
+		return nil, err
+	}
+	defer tree.close()
+	idx, err := r.readIndex()
+	if err != nil {
+		return nil, err
+	}
+	w := newWalk(tree, idx, from.files)
+	if err := w.run(ctx, rules); err != nil {
+		return nil, err
+	}
+	cs := &ChangeSet{from: from, edits: w.edits(from)}
+	cs.protect(protect)
+	if err := cs.refuse(tree, w.nested); err != nil {
+		return nil, err
+	}
+	return cs, cs.describe(ctx, tree)
+}
+
+// edits compares what a walk found with a snapshot.
+func (w *walk) edits(from *Snapshot) map[string]edit {
+	edits := map[string]edit{}
+	now := make(map[string]state, len(w.files))
+	for i := range w.files {
+		f := &w.files[i]
+		now[f.path] = f.state
+		if before := from.files[f.path]; before != f.state {
+			edits[f.path] = edit{before: before, after: f.state, stored: w.stored(f)}
+		}
+	}
+	unwanted := w.absentByWish(now)
+	for path, before := range from.files {
+		if _, ok := now[path]; ok || outside(path) {
+			continue
+		}
+		if e := unwanted[path]; e == nil || before != (state{e.mode, e.hash}) {
+			edits[path] = edit{before: before}
+		}
+	}
+	return edits
+}
+
+// protect takes the protected paths out of the edits. A path whose change would
+// take a protected one away with it, such as a file where its folder was, goes too.
+func (cs *ChangeSet) protect(globs []string) {
+	kept := map[string]bool{} // folders of protected paths that stay
+	for path, e := range cs.edits {
+		if !matchesAny(globs, path) {
+			continue
+		}
+		cs.Protected = append(cs.Protected, path)
+		delete(cs.edits, path)
+		if e.before.mode != 0 {
+			for _, dir := range foldersOf(path) {
+				kept[dir] = true
+			}
+		}
+	}
+	for path, e := range cs.edits {
+		if kept[path] && e.after.mode != 0 {
+			cs.Protected = append(cs.Protected, path)
+			delete(cs.edits, path)
+		}
+	}
+	slices.Sort(cs.Protected)
+}
+
+// matchesAny reports whether a glob matches a path or a folder that it is in.
+func matchesAny(globs []string, path string) bool {
+	for _, glob := range globs {
+		glob = strings.TrimSuffix(glob, "/")
+		for _, dir := range foldersOf(path)[1:] {
+			if doublestar.MatchUnvalidated(glob, dir) {
+				return true
+			}
+		}
+		if doublestar.MatchUnvalidated(glob, path) {
+			return true
+		}
+	}
+	return false
+}
+
+// refuse notes what git would store in another way than this package can.
+func (cs *ChangeSet) refuse(tree *workTree, nested []string) error {
+	for _, path := range nested {
+		if !cs.from.nested[path] {
+			cs.Refused = append(cs.Refused, Refusal{path, "it is another git repository"})
+		}
+	}
+	for path, e := range cs.edits {
+		reason, err := tree.refusal(path, e)
+		if err != nil {
+			return err
+		}
+		if reason == "" {
+			continue
+		}
+		cs.Refused = append(cs.Refused, Refusal{path, reason})
+		if e.after.mode != 0 && (e.after.hash.IsZero() || e.after.mode == filemode.Submodule) {
+			delete(cs.edits, path) // there is no content to show
+		}
+	}
+	slices.SortFunc(cs.Refused, func(a, b Refusal) int { return strings.Compare(a.Path, b.Path) })
+	return nil
+}
+
+func (t *workTree) refusal(path string, e edit) (string, error) {
+	switch {
+	case e.after.mode == 0:
+		return "", nil
+	case e.after.hash.IsZero():
+		return "the file can't be read", nil
+	case e.after.mode == filemode.Submodule:
+		return "a submodule was added", nil
+	case e.after.mode == filemode.Symlink:
+		if path[strings.LastIndexByte(path, '/')+1:] == ".gitmodules" {
+			return "git does not accept a symbolic link of this name", nil
+		}
+		return "", nil
+	}
+	a, err := t.attributes(path)
+	if err != nil {
+		return "", err
+	}
+	if filter := a["filter"]; filter != "" && filter != "false" {
+		return "its attributes ask for the filter " + filter + ", and filters are not run", nil
+	}
+	if encoding := a["working-tree-encoding"]; encoding != "" && !strings.EqualFold(encoding, "utf-8") {
+		return "its attributes ask for the encoding " + encoding, nil
+	}
+	return "", nil
+}
+
+// describe fills in the list of changes.
+func (cs *ChangeSet) describe(ctx context.Context, tree *workTree) error {
+	for path, e := range cs.edits {
+		cs.Changes = append(cs.Changes, Change{Path: path, Kind: e.kind()})
+	}
+	slices.SortFunc(cs.Changes, func(a, b Change) int { return strings.Compare(a.Path, b.Path) })
+	order := make([]*Change, len(cs.Changes))
+	for i := range cs.Changes {
+		order[i] = &cs.Changes[i]
+	}
+	return inParallel(ctx, order, func(c *Change) error {
+		v, err := cs.versions(tree, c.Path)
+		if err != nil {
+			return err
+		}
+		c.Added, c.Removed, c.Binary = v.count()
+		return nil
+	})
+}
+
+// versions are the contents of a path before and after a change. They are
+// missing where a file is too large to be compared by lines, or where nothing
+// holds the old one any more.
+type versions struct {
+	before, after   []byte
+	known           bool // both are complete
+	beforeAvailable bool
+	opaque          bool // attributes say that it is not to be shown
+}
+
+// largestDiff is up to which size a file is compared by lines.
+const largestDiff = 16 << 20
+
+// versions reads the contents of a changed path. The new one must still be
+// what was measured.
+func (cs *ChangeSet) versions(tree *workTree, path string) (versions, error) {
+	e := cs.edits[path]
+	a, err := tree.attributes(path)
+	if err != nil {
+		return versions{}, err
+	}
+	v := versions{opaque: a["diff"] == "false"}
+	if v.before, v.beforeAvailable, err = cs.from.content(tree.repo.objects, e.before); err != nil {
+		return v, err
+	}
+	if e.after.mode == 0 {
+		v.known = v.beforeAvailable
+		return v, nil
+	}
+	c, err := tree.measured(path, e)
+	if err != nil {
+		return v, err
+	}
+	defer c.close()
+	if c.size <= largestDiff && c.file == nil {
+		v.after = c.data
+		v.known = v.beforeAvailable
+	}
+	return v, nil
+}
+
+// measured returns a changed path's new content, to be closed, and fails if it
+// is another one than when the change was measured.
+func (t *workTree) measured(path string, e edit) (*content, error) {
+	c, err := t.content(path, e.after.mode, e.stored)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", path, err)
+	}
+	hash, err := c.hash()
+	if err == nil && hash != e.after.hash {
+		err = fmt.Errorf("%s was changed after the job's changes were measured: %w", path, ErrConflict)
+	}
+	if err != nil {
+		c.close()
+		return nil, err
+	}
+	return c, nil
+}
+
+// content returns what a snapshot holds at a path; false if it is too large or
+// was never stored anywhere.
+func (s *Snapshot) content(objects *objectStore, at state) ([]byte, bool, error) {
+	if at.mode == 0 {
+		return nil, true, nil
+	}
+	if at.mode == filemode.Submodule {
+		return []byte("Subproject commit " + at.hash.String() + "\n"), true, nil
+	}
+	if data, ok := s.kept[at.hash]; ok {
+		return data, true, nil
+	}
+	size, err := objects.size(at.hash)
+	if errors.Is(err, plumbing.ErrObjectNotFound) || err == nil && size > largestDiff {
+		return nil, false, nil
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	data, err := objects.blob(at.hash)
+	return data, err == nil, err
+}

@@ -1,0 +1,121 @@
+package gitops
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/filemode"
+)
+
+// checkout writes the files of a tree into an empty folder and returns the index
+// that goes with them.
+func (r *Repo) checkout(ctx context.Context, dir string, tree plumbing.Hash) (*index, error) {
+	s := &Snapshot{files: map[string]state{}}
+	if err := s.addTree(r.objects, tree, "", 0); err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	files, err := s.sorted()
+	if err != nil {
+		return nil, err
+	}
+	if err := makeFolders(root, files); err != nil {
+		return nil, err
+	}
+	var mu sync.Mutex
+	idx := &index{version: 2}
+	err = inParallel(ctx, files, func(p placed) error {
+		st, err := r.checkoutFile(root, p)
+		if err != nil {
+			return fmt.Errorf("check out %s: %w", p.path, err)
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		idx.entries = append(idx.entries, indexEntry{path: p.path, mode: p.mode, hash: p.hash, stat: st})
+		return nil
+	})
+	slices.SortFunc(idx.entries, compareEntries)
+	return idx, err
+}
+
+// sorted returns the files by path. It refuses names that would lead elsewhere.
+func (s *Snapshot) sorted() ([]placed, error) {
+	files := make([]placed, 0, len(s.files))
+	for path, at := range s.files {
+		for name := range strings.SplitSeq(path, "/") {
+			if name == "" || name == "." || name == ".." || reserved(name) {
+				return nil, &UnsupportedError{Reason: "the commit holds a path that git refuses", Paths: []string{path}}
+			}
+		}
+		files = append(files, placed{path, at})
+	}
+	slices.SortFunc(files, func(a, b placed) int { return strings.Compare(a.path, b.path) })
+	return files, nil
+}
+
+func makeFolders(root *os.Root, files []placed) error {
+	made := map[string]bool{"": true}
+	for _, f := range files {
+		dirs := foldersOf(f.path)
+		if f.mode == filemode.Submodule {
+			dirs = append(dirs, f.path)
+		}
+		for _, dir := range dirs {
+			if made[dir] {
+				continue
+			}
+			if err := root.Mkdir(dir, 0o777); err != nil {
+				return err
+			}
+			made[dir] = true
+		}
+	}
+	return nil
+}
+
+func (r *Repo) checkoutFile(root *os.Root, p placed) (stat, error) {
+	if p.mode == filemode.Submodule {
+		return stat{}, nil
+	}
+	data, err := r.objects.blob(p.hash)
+	if err != nil {
+		return stat{}, err
+	}
+	if p.mode == filemode.Symlink && r.config.symlinks {
+		err = root.Symlink(string(data), p.path)
+	} else {
+		err = writeNew(root, p, data)
+	}
+	if err != nil {
+		return stat{}, err
+	}
+	info, err := root.Lstat(p.path)
+	if err != nil {
+		return stat{}, err
+	}
+	return statOf(info), nil
+}
+
+func writeNew(root *os.Root, p placed, data []byte) (err error) {
+	mode := os.FileMode(0o666)
+	if p.mode == filemode.Executable {
+		mode = 0o777
+	}
+	f, err := root.OpenFile(p.path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, mode)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	_, err = f.Write(data)
+	return err
+}

@@ -1,0 +1,532 @@
+package gitops
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestACommitHasTheHashThatGitGivesIt(t *testing.T) {
+	s := newSandbox(t)
+	s.write("a", "a\n")
+	base := s.commit()
+	s.write("a", "b\n")
+	r := s.open()
+	o := CommitOptions{
+		Parent:    base,
+		Message:   "subject\n\nbody with ümlaut\n\nMillhand-Run: 1",
+		Author:    Signature{Name: "Ann Author", Email: "ann@example.com", When: time.Unix(1234567890, 0).In(time.FixedZone("", -(3*60+30)*60))},
+		Committer: testAuthor,
+	}
+	got, err := r.Commit(t.Context(), measure(t, r, base), o)
+	must(t, err)
+	cmd := s.command("commit-tree", "-p", base, "-F", "-", got.Tree)
+	cmd.Stdin = strings.NewReader(o.Message + "\n")
+	cmd.Env = append(cmd.Env,
+		"GIT_AUTHOR_NAME=Ann Author", "GIT_AUTHOR_EMAIL=ann@example.com", "GIT_AUTHOR_DATE=1234567890 -0330",
+		"GIT_COMMITTER_NAME=Jo", "GIT_COMMITTER_EMAIL=jo@example.com", "GIT_COMMITTER_DATE=1714972089 +0200")
+	want, err := cmd.Output()
+	must(t, err)
+	if got.Hash != strings.TrimSpace(string(want)) || got.Branch != "main" {
+		t.Errorf("got %+v, git makes %s", got, want)
+	}
+	if log := s.run("reflog", "-1", "--format=%gd %gs %gn", "main"); log != "main@{0} commit: subject Jo" {
+		t.Errorf("reflog: %s", log)
+	}
+	if log := s.run("reflog", "-1", "--format=%H %gs"); log != got.Hash+" commit: subject" {
+		t.Errorf("reflog of HEAD: %s", log)
+	}
+}
+
+func TestSignaturesAndMessagesAreMadeSafe(t *testing.T) {
+	s := newSandbox(t)
+	s.write("a", "a\n")
+	r := s.open()
+	o := options("")
+	o.Author = Signature{Name: " Evil <x>\ncommitter y ", Email: "<a@b>\n", When: testTime}
+	o.Message = "bad \xff byte\x00 and NUL\n\n\n"
+	got, err := r.Commit(t.Context(), measure(t, r, ""), o)
+	must(t, err)
+	s.fsck()
+	want := "Evil xcommitter y|a@b|bad \uFFFD byte and NUL"
+	if text := s.run("log", "-1", "--format=%an|%ae|%B", got.Hash); strings.TrimSpace(text) != want {
+		t.Errorf("got %q", text)
+	}
+	o.Author.Name = " <> "
+	if _, err := r.Commit(t.Context(), measure(t, r, ""), o); err == nil || !strings.Contains(err.Error(), "author") {
+		t.Errorf("an author without name: got %v", err)
+	}
+}
+
+func TestADirtyStartStaysOutOfTheCommit(t *testing.T) {
+	s := newSandbox(t)
+	s.write("mine", "1\n", "staged", "1\n", "both", "1\n", "job", "1\n", "doomed", "1\n", "gone", "1\n")
+	base := s.commit()
+	s.write("mine", "user\n", "staged", "user staged\n", "new-staged", "user\n", "untracked", "user\n", "untracked2", "one\ntwo\n")
+	s.run("add", "staged", "new-staged")
+	s.write("both", "user\n")
+	s.remove("gone")
+	r := s.open()
+	before := statusPaths(s)
+	from, err := r.Snapshot(t.Context())
+	must(t, err)
+
+	s.write("job", "2\n", "both", "user\njob\n", "untracked2", "one\n2\n", "added", "x\n")
+	s.remove("doomed")
+	cs, err := r.Changes(t.Context(), from, nil)
+	must(t, err)
+	want := []Change{
+		{Path: "added", Kind: Added, Added: 1},
+		{Path: "both", Kind: Modified, Added: 1},
+		{Path: "doomed", Kind: Deleted, Removed: 1},
+		{Path: "job", Kind: Modified, Added: 1, Removed: 1},
+		{Path: "untracked2", Kind: Modified, Added: 1, Removed: 1},
+	}
+	if diff := cmp.Diff(want, cs.Changes); diff != "" {
+		t.Fatalf("(-want +got):\n%s", diff)
+	}
+	got, err := r.Commit(t.Context(), cs, options(base))
+	must(t, err)
+	s.fsck()
+	changed := s.run("diff-tree", "-r", "--name-status", base, got.Hash)
+	if want := "A\tadded\nM\tboth\nD\tdoomed\nM\tjob\nA\tuntracked2"; changed != want {
+		t.Errorf("committed:\n%s", changed)
+	}
+	after := statusPaths(s)
+	committed := []string{"both", "untracked2"}
+	left := slices.DeleteFunc(before, func(p string) bool { return slices.Contains(committed, p) })
+	if diff := cmp.Diff(left, after); diff != "" {
+		t.Errorf("what was dirty (-before +after):\n%s", diff)
+	}
+	if staged := s.run("diff", "--cached", "--name-only"); staged != "new-staged\nstaged" {
+		t.Errorf("staged: %s", staged)
+	}
+}
+
+func TestAnUntouchedDirtyStartIsNoChange(t *testing.T) {
+	for _, f := range fixtures {
+		t.Run(f.name, func(t *testing.T) {
+			t.Parallel()
+			s, base := f.start(t)
+			f.job(s)
+			r := s.open()
+			from, err := r.Snapshot(t.Context())
+			must(t, err)
+			cs, err := r.Changes(t.Context(), from, nil)
+			must(t, err)
+			if len(cs.Changes)+len(cs.Refused) > 0 {
+				t.Errorf("changes: %+v", cs)
+			}
+			if _, err := r.Commit(t.Context(), cs, options(base)); !errors.Is(err, ErrNothingToCommit) {
+				t.Errorf("commit: got %v", err)
+			}
+		})
+	}
+}
+
+func TestACommitThatChangesNothingIsRefused(t *testing.T) {
+	s := newSandbox(t)
+	s.write("a", "a\n")
+	base := s.commit()
+	s.write("a", "user\n")
+	r := s.open()
+	from, err := r.Snapshot(t.Context())
+	must(t, err)
+	s.write("a", "a\n") // back to what the parent has
+	cs, err := r.Changes(t.Context(), from, nil)
+	must(t, err)
+	if len(cs.Changes) != 1 {
+		t.Fatalf("changes: %+v", cs.Changes)
+	}
+	if _, err := r.Commit(t.Context(), cs, options(base)); !errors.Is(err, ErrNothingToCommit) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// worktree makes a linked worktree for a job.
+func worktree(t *testing.T, s *sandbox, r *Repo, base string) (*sandbox, *Repo) {
+	t.Helper()
+	dir := filepath.Join(s.home, "job")
+	wt, err := r.AddWorktree(t.Context(), dir, base)
+	must(t, err)
+	return s.at(dir), wt
+}
+
+func TestWhatTheAgentCommittedItselfBecomesPartOfOneCommit(t *testing.T) {
+	for name, agent := range map[string]func(*sandbox){
+		"on the detached HEAD": func(s *sandbox) { s.commit() },
+		"in two commits":       func(s *sandbox) { s.commit(); s.write("a", "2\n"); s.commit() },
+		"and packed all":       func(s *sandbox) { s.commit(); s.run("gc", "-q", "--prune=now") },
+		"on a new orphan": func(s *sandbox) {
+			s.run("checkout", "-q", "--orphan", "wild")
+			s.commit()
+			s.run("checkout", "-q", "--detach")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSandbox(t)
+			s.write("a", "1\n", "b", "1\n")
+			base := s.commit()
+			in, wt := worktree(t, s, s.open(), base)
+			from, err := wt.SnapshotOf(base)
+			must(t, err)
+			in.write("a", "agent\n", "n", "n\n")
+			agent(in)
+			in.write("b", "later\n")
+			want := in.addedTree()
+			cs, err := wt.Changes(t.Context(), from, nil)
+			must(t, err)
+			o := options(base)
+			o.Branch, o.MustNotExist = "millhand/x", true
+			got, err := wt.Commit(t.Context(), cs, o)
+			must(t, err)
+			if parent := s.run("rev-parse", "millhand/x^"); parent != base || got.Tree != want {
+				t.Errorf("parent %s, want %s; tree %s, want %s", parent, base, got.Tree, want)
+			}
+			in.clean()
+		})
+	}
+}
+
+func TestABranchThatTheAgentCheckedOutIsNotMoved(t *testing.T) {
+	s := newSandbox(t)
+	s.write("a", "1\n")
+	base := s.commit()
+	in, wt := worktree(t, s, s.open(), base)
+	in.run("checkout", "-q", "-b", "agents")
+	in.write("a", "2\n")
+	agents := in.commit()
+	o := options(base)
+	o.Branch = "millhand/x"
+	got, err := wt.Commit(t.Context(), measure(t, wt, base), o)
+	must(t, err)
+	if head, err := wt.Head(); err != nil || head.Branch != "agents" || head.Hash != agents {
+		t.Errorf("HEAD: %+v, %v", head, err)
+	}
+	if at := s.run("rev-parse", "millhand/x", "main"); at != got.Hash+"\n"+base {
+		t.Errorf("branches: %s", at)
+	}
+}
+
+func TestACommitInPlaceCanReplaceTheAgentsOwn(t *testing.T) {
+	s := newSandbox(t)
+	s.write("a", "1\n")
+	base := s.commit()
+	r := s.open()
+	s.write("a", "2\n", "n", "n\n")
+	agents := s.commit()
+	cs := measure(t, r, base)
+	if _, err := r.Commit(t.Context(), cs, options(base)); !errors.Is(err, ErrConflict) {
+		t.Errorf("without Replaces: got %v", err)
+	}
+	o := options(base)
+	o.Replaces = agents
+	got, err := r.Commit(t.Context(), cs, o)
+	must(t, err)
+	if log := s.run("log", "--format=%H"); log != got.Hash+"\n"+base {
+		t.Errorf("log: %s", log)
+	}
+	s.clean()
+}
+
+func TestCommitChecksWhatTheBranchHolds(t *testing.T) {
+	s := newSandbox(t)
+	s.write("a", "1\n")
+	base := s.commit()
+	s.run("branch", "at-base")
+	s.run("branch", "packed-at-base")
+	s.run("branch", "dir/taken")
+	s.write("a", "2\n")
+	s.commit()
+	s.run("branch", "elsewhere")
+	s.run("branch", "packed-elsewhere")
+	other := s.run("rev-parse", "HEAD")
+	s.run("pack-refs", "--all")
+	s.run("branch", "-f", "at-base", base) // loose again
+	s.run("reset", "-q", "--hard", base)
+	s.run("checkout", "-q", "--detach")
+	s.write("a", "job\n")
+	r := s.open()
+	cs := measure(t, r, base)
+	commit := func(o CommitOptions) error {
+		o.Message, o.Author, o.Committer, o.Parent = "x", testAuthor, testAuthor, base
+		_, err := r.Commit(t.Context(), cs, o)
+		return err
+	}
+	for _, test := range []struct {
+		o    CommitOptions
+		want error
+	}{
+		{CommitOptions{Branch: "at-base", MustNotExist: true}, ErrBranchExists},
+		{CommitOptions{Branch: "packed-at-base", MustNotExist: true}, ErrBranchExists},
+		{CommitOptions{Branch: "elsewhere"}, ErrConflict},
+		{CommitOptions{Branch: "packed-elsewhere"}, ErrConflict},
+		{CommitOptions{Branch: "elsewhere", Replaces: base}, ErrConflict},
+		{CommitOptions{Branch: "missing", Replaces: base}, ErrConflict},
+		{CommitOptions{Branch: "dir"}, ErrBranchExists},
+		{CommitOptions{Branch: "elsewhere/below"}, ErrBranchExists},
+		{CommitOptions{Branch: "packed-elsewhere/below", MustNotExist: true}, ErrBranchExists},
+		{CommitOptions{Branch: "at-base"}, nil},
+		{CommitOptions{Branch: "packed-at-base"}, nil},
+		{CommitOptions{Branch: "elsewhere", Replaces: other}, nil},
+		{CommitOptions{Branch: "packed-elsewhere", Replaces: other}, nil},
+		{CommitOptions{Branch: "new"}, nil},
+		{CommitOptions{Branch: "new/er", MustNotExist: true}, ErrBranchExists},
+		{CommitOptions{Branch: "deep/er/new", MustNotExist: true}, nil},
+	} {
+		if err := commit(test.o); !errors.Is(err, test.want) {
+			t.Errorf("%+v: got %v, want %v", test.o, err, test.want)
+		}
+	}
+	if commit(CommitOptions{Branch: "bad..name"}) == nil || commit(CommitOptions{Replaces: "main"}) == nil {
+		t.Error("a bad name or hash is accepted")
+	}
+	if locks, _ := filepath.Glob(filepath.Join(s.root, ".git/refs/heads/*.lock")); locks != nil {
+		t.Errorf("locks that remain: %v", locks)
+	}
+	s.fsck()
+}
+
+func TestABranchTakesThePlaceOfEmptyFolders(t *testing.T) {
+	s := newSandbox(t)
+	s.write("a", "1\n")
+	base := s.commit()
+	must(t, os.MkdirAll(filepath.Join(s.root, ".git/refs/heads/x/y"), 0o755))
+	s.write("a", "2\n")
+	r := s.open()
+	o := options(base)
+	o.Branch, o.MustNotExist = "x", true
+	got, err := r.Commit(t.Context(), measure(t, r, base), o)
+	must(t, err)
+	if at := s.run("rev-parse", "x"); at != got.Hash {
+		t.Errorf("x is at %s", at)
+	}
+}
+
+func TestForeignLocksAreHonouredAndKept(t *testing.T) {
+	for _, held := range []string{"index.lock", "refs/heads/main.lock"} {
+		s := newSandbox(t)
+		s.write("a", "1\n")
+		base := s.commit()
+		s.write("a", "2\n")
+		r := s.open()
+		r.env.Now = func() time.Time { return time.Now().Add(time.Hour) }
+		name := filepath.Join(s.root, ".git", held)
+		must(t, os.WriteFile(name, []byte("theirs"), 0o644))
+		_, err := r.Commit(t.Context(), measure(t, r, base), options(base))
+		if !errors.Is(err, ErrConflict) || !strings.Contains(err.Error(), held+" exists for 1h0m") {
+			t.Errorf("%s: got %v", held, err)
+		}
+		if data, err := os.ReadFile(name); err != nil || string(data) != "theirs" {
+			t.Errorf("%s: lock holds %q, %v", held, data, err)
+		}
+		if s.run("rev-parse", "HEAD") != base {
+			t.Errorf("%s: HEAD moved", held)
+		}
+		must(t, os.Remove(name))
+		_, err = r.Commit(t.Context(), measure(t, r, base), options(base))
+		must(t, err)
+		s.clean()
+	}
+}
+
+func TestALockIsWaitedFor(t *testing.T) {
+	s := newSandbox(t)
+	s.write("a", "1\n")
+	base := s.commit()
+	s.write("a", "2\n")
+	r := s.open()
+	r.env.LockWait = time.Minute
+	name := filepath.Join(s.root, ".git/index.lock")
+	must(t, os.WriteFile(name, nil, 0o644))
+	released := make(chan error)
+	go func() { released <- os.Remove(name) }()
+	_, err := r.Commit(t.Context(), measure(t, r, base), options(base))
+	must(t, err)
+	must(t, <-released)
+
+	must(t, os.WriteFile(name, nil, 0o644))
+	s.write("a", "3\n")
+	cs := measure(t, r, base)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := r.prepareIndex(ctx, nil); !errors.Is(err, context.Canceled) {
+		t.Errorf("a cancelled wait: got %v", err)
+	}
+	if _, err := r.Commit(ctx, cs, options(base)); !errors.Is(err, context.Canceled) {
+		t.Errorf("a cancelled commit: got %v", err)
+	}
+}
+
+func TestAFileThatChangesAfterItWasMeasuredIsAConflict(t *testing.T) {
+	s := newSandbox(t)
+	s.write("a", "1\n")
+	base := s.commit()
+	s.write("a", "2\n")
+	r := s.open()
+	cs := measure(t, r, base)
+	s.write("a", "3\n")
+	if _, err := r.Commit(t.Context(), cs, options(base)); !errors.Is(err, ErrConflict) {
+		t.Errorf("commit: got %v", err)
+	}
+	if _, err := r.Patch(t.Context(), cs); !errors.Is(err, ErrConflict) {
+		t.Errorf("patch: got %v", err)
+	}
+	s.remove("a")
+	if _, err := r.Commit(t.Context(), cs, options(base)); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("commit of a missing file: got %v", err)
+	}
+	if s.run("rev-parse", "HEAD") != base {
+		t.Error("HEAD moved")
+	}
+}
+
+func TestJobsOnOneRepositoryDoNotDisturbEachOther(t *testing.T) {
+	s := newSandbox(t)
+	for i := range 50 {
+		s.write(fmt.Sprintf("d%d/f", i), "x\n")
+	}
+	base := s.commit()
+	r := s.open()
+	var jobs sync.WaitGroup
+	for i := range 6 {
+		jobs.Go(func() {
+			dir := filepath.Join(s.home, fmt.Sprint("trees/", i), "same-name")
+			wt, err := r.AddWorktree(t.Context(), dir, base)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			in := s.at(dir)
+			in.write("d0/f", fmt.Sprint(i), "n", "same for all\n")
+			from, err := wt.SnapshotOf(base)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			cs, err := wt.Changes(t.Context(), from, nil)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			o := options(base)
+			o.Branch, o.MustNotExist = fmt.Sprint("millhand/job-", i), true
+			if _, err := wt.Commit(t.Context(), cs, o); err != nil {
+				t.Error(err)
+			}
+			if err := r.RemoveWorktree(t.Context(), dir); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	jobs.Wait()
+	for i := range 6 {
+		if got := s.run("show", fmt.Sprintf("millhand/job-%d:d0/f", i)); got != fmt.Sprint(i) {
+			t.Errorf("job %d committed %q", i, got)
+		}
+	}
+	s.clean()
+	if _, err := os.Stat(filepath.Join(s.root, ".git/worktrees")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("worktrees remain: %v", err)
+	}
+}
+
+func TestRacyEntriesAreReadAgain(t *testing.T) {
+	s := newSandbox(t)
+	s.run("config", "core.trustctime", "false")
+	s.write("racy", "one\n", "other", "1\n")
+	s.commit()
+	name, idx := filepath.Join(s.root, "racy"), filepath.Join(s.root, ".git/index")
+	past := testTime.Add(time.Nanosecond)
+	must(t, os.Chtimes(name, past, past))
+	s.run("update-index", "--refresh")
+	rewrite := func(text string) { // keeps size, time and inode
+		must(t, os.WriteFile(name, []byte(text), 0o644))
+		must(t, os.Chtimes(name, past, past))
+		must(t, os.Chtimes(idx, past, past))
+	}
+	rewrite("two\n")
+	r := s.open()
+	base := s.run("rev-parse", "HEAD")
+	if got := paths(measure(t, r, base)); !slices.Equal(got, []string{"racy"}) {
+		t.Fatalf("changes: %v", got)
+	}
+	s.write("other", "2\n")
+	if _, err := r.Commit(t.Context(), measure(t, r, base, "racy"), options(base)); err != nil {
+		t.Fatal(err)
+	}
+	// The index is new, so only its mark on the entry tells git to look again.
+	if status := s.run("status", "--porcelain"); status != " M racy" {
+		t.Errorf("git status: %q", status)
+	}
+}
+
+func TestLargeFilesAreNotHeldInMemory(t *testing.T) {
+	s := newSandbox(t)
+	large := strings.Repeat("0123456789abcde\n", (largestDiff+wholeSize)/16)
+	s.write("large", large, "shrinks", large)
+	base := s.commit()
+	s.write("large", large+"more\n", "new", large[16:], "shrinks", "small\n")
+	r := s.open()
+	cs := measure(t, r, base)
+	want := []Change{
+		{Path: "large", Kind: Modified, Binary: true},
+		{Path: "new", Kind: Added, Binary: true},
+		{Path: "shrinks", Kind: Modified, Binary: true},
+	}
+	if diff := cmp.Diff(want, cs.Changes); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	patch, err := r.Patch(t.Context(), cs)
+	must(t, err)
+	tree := s.addedTree()
+	got, err := r.Commit(t.Context(), cs, options(base))
+	must(t, err)
+	if got.Tree != tree {
+		t.Errorf("tree %s, git makes %s", got.Tree, tree)
+	}
+	s.clean()
+	name := filepath.Join(s.home, "patch")
+	must(t, os.WriteFile(name, patch, 0o644))
+	s.run("checkout", "-q", "--detach", base)
+	s.run("apply", "--index", name)
+	if applied := s.run("write-tree"); applied != tree {
+		t.Errorf("the patch makes %s", applied)
+	}
+}
+
+func TestAShallowCloneAndABorrowingOneAreCommittedTo(t *testing.T) {
+	s := newSandbox(t)
+	s.write("a", "1\n", "d/b", "b\n")
+	s.commit()
+	s.write("a", "2\n")
+	base := s.commit()
+	s.run("gc", "-q")
+	for name, args := range map[string][]string{
+		"shallow": {"-c", "protocol.file.allow=always", "clone", "-q", "--depth=1", "file://" + s.root},
+		"shared":  {"clone", "-q", "--shared", s.root},
+	} {
+		dir := filepath.Join(s.home, name)
+		s.run(append(args, dir)...)
+		in := s.at(dir)
+		in.write("d/b", "changed\n")
+		want := in.addedTree()
+		r, err := Open(dir, s.env())
+		must(t, err)
+		got, err := r.Commit(t.Context(), measure(t, r, base), options(base))
+		must(t, err)
+		if got.Tree != want {
+			t.Errorf("%s: tree %s, git makes %s", name, got.Tree, want)
+		}
+		in.clean()
+	}
+}

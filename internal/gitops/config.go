@@ -1,0 +1,231 @@
+package gitops
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/go-git/go-git/v5/plumbing/format/config"
+)
+
+// configFile is one file of git's configuration; nil stands for an empty one.
+type configFile struct{ raw *config.Config }
+
+// readConfigFile reads a configuration file. A missing one is empty.
+func readConfigFile(name string) (configFile, error) {
+	data, err := os.ReadFile(name)
+	if errors.Is(err, os.ErrNotExist) {
+		return configFile{config.New()}, nil
+	}
+	if err != nil {
+		return configFile{}, fmt.Errorf("read git configuration: %w", err)
+	}
+	raw := config.New()
+	if err := config.NewDecoder(bytes.NewReader(data)).Decode(raw); err != nil {
+		return configFile{}, fmt.Errorf("read git configuration %s: %w", name, err)
+	}
+	return configFile{raw}, nil
+}
+
+// get returns the last value of a key that is not in a subsection.
+func (c configFile) get(section, key string) (string, bool) {
+	for _, s := range slices.Backward(c.raw.Sections) {
+		if !s.IsName(section) || !s.HasOption(key) {
+			continue
+		}
+		return s.Option(key), true
+	}
+	return "", false
+}
+
+// boolean reads a key as git does; a key without a value is true.
+func (c configFile) boolean(section, key string, unset bool) bool {
+	value, ok := c.get(section, key)
+	if !ok {
+		return unset
+	}
+	return isTrue(value)
+}
+
+func isTrue(value string) bool {
+	switch strings.ToLower(value) {
+	case "", "true", "yes", "on":
+		return true
+	}
+	n, err := strconv.Atoi(value)
+	return err == nil && n != 0
+}
+
+// has reports whether there is such a section.
+func (c configFile) has(section string) bool {
+	return slices.ContainsFunc(c.raw.Sections, func(s *config.Section) bool { return s.IsName(section) })
+}
+
+// subsections returns the names in a section, such as the drivers of "filter".
+func (c configFile) subsections(section string) []string {
+	var names []string
+	for _, s := range c.raw.Sections {
+		if !s.IsName(section) {
+			continue
+		}
+		for _, sub := range s.Subsections {
+			names = append(names, sub.Name)
+		}
+	}
+	return names
+}
+
+// checkFormat refuses repositories that say of themselves that a program must
+// know more than this package does.
+func checkFormat(c configFile) error {
+	version, _ := c.get("core", "repositoryformatversion")
+	if version != "" && version != "0" && version != "1" {
+		return &UnsupportedError{Reason: "repository format version " + version + " is not supported"}
+	}
+	for _, s := range c.raw.Sections {
+		if !s.IsName("extensions") {
+			continue
+		}
+		for _, o := range s.Options {
+			if err := checkExtension(strings.ToLower(o.Key), o.Value); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func checkExtension(key, value string) error {
+	switch key {
+	case "noop", "noop-v1", "preciousobjects", "relativeworktrees":
+		return nil
+	case "objectformat":
+		if strings.EqualFold(value, "sha1") {
+			return nil
+		}
+		return &UnsupportedError{Reason: "the object format " + value + " is not supported, only sha1 is"}
+	case "refstorage":
+		if strings.EqualFold(value, "files") {
+			return nil
+		}
+		return &UnsupportedError{Reason: "the reference storage " + value + " is not supported, only files is"}
+	case "worktreeconfig":
+		if !isTrue(value) {
+			return nil
+		}
+		return &UnsupportedError{Reason: "extensions.worktreeConfig is not supported (sparse checkouts set it)"}
+	case "partialclone":
+		return &UnsupportedError{Reason: "partial clones are not supported: objects may be missing"}
+	}
+	return &UnsupportedError{Reason: "the repository extension " + key + " is not supported"}
+}
+
+// settings is what this package uses of git's configuration.
+type settings struct {
+	excludesFile   string // "" for none
+	attributesFile string // "" for none
+	systemAttrs    string // "" for none
+	autoCRLF       string // "true", "input" or "false"
+	eol            string // core.eol: "lf", "crlf" or "native"
+	fileMode       bool
+	symlinks       bool
+	trustCtime     bool
+	logRefs        bool // whether new reflogs are made
+}
+
+// loadSettings reads the machine's, the user's and the repository's
+// configuration; what comes later wins.
+func loadSettings(env Env, local configFile) (settings, error) {
+	var files []configFile
+	for _, name := range configNames(env) {
+		f, err := readConfigFile(name)
+		if err != nil {
+			return settings{}, err
+		}
+		files = append(files, f)
+	}
+	files = append(files, local)
+
+	get := func(key string) (string, bool) {
+		for _, f := range slices.Backward(files) {
+			if v, ok := f.get("core", key); ok {
+				return v, true
+			}
+		}
+		return "", false
+	}
+	boolean := func(key string, unset bool) bool {
+		v, ok := get(key)
+		if !ok {
+			return unset
+		}
+		return isTrue(v)
+	}
+	s := settings{
+		excludesFile:   env.userFile(get, "excludesfile", "ignore"),
+		attributesFile: env.userFile(get, "attributesfile", "attributes"),
+		fileMode:       boolean("filemode", true),
+		symlinks:       boolean("symlinks", true),
+		trustCtime:     boolean("trustctime", true),
+		logRefs:        boolean("logallrefupdates", !local.boolean("core", "bare", false)),
+		autoCRLF:       "false",
+	}
+	if env.SystemConfig != "" {
+		s.systemAttrs = filepath.Join(filepath.Dir(env.SystemConfig), "gitattributes")
+	}
+	if v, ok := get("autocrlf"); ok && strings.EqualFold(v, "input") {
+		s.autoCRLF = "input"
+	} else if ok && isTrue(v) {
+		s.autoCRLF = "true"
+	}
+	eol, _ := get("eol")
+	s.eol = strings.ToLower(eol)
+	return s, nil
+}
+
+// configNames returns the configuration files outside of the repository, the
+// weakest first.
+func configNames(env Env) []string {
+	var names []string
+	if env.SystemConfig != "" {
+		names = append(names, env.SystemConfig)
+	}
+	if dir := env.configHome(); dir != "" {
+		names = append(names, filepath.Join(dir, "config"))
+	}
+	if env.Home != "" {
+		names = append(names, filepath.Join(env.Home, ".gitconfig"))
+	}
+	return names
+}
+
+// configHome is the user's folder of git's configuration files.
+func (e Env) configHome() string {
+	switch {
+	case e.XDGConfigHome != "":
+		return filepath.Join(e.XDGConfigHome, "git")
+	case e.Home != "":
+		return filepath.Join(e.Home, ".config", "git")
+	}
+	return ""
+}
+
+// userFile returns the file that a key of section core names, else the one of
+// the user's configuration folder.
+func (e Env) userFile(get func(string) (string, bool), key, name string) string {
+	if v, ok := get(key); ok {
+		if rest, tilde := strings.CutPrefix(v, "~/"); tilde && e.Home != "" {
+			return filepath.Join(e.Home, rest)
+		}
+		return v
+	}
+	if dir := e.configHome(); dir != "" {
+		return filepath.Join(dir, name)
+	}
+	return ""
+}

@@ -1,0 +1,114 @@
+package gitops
+
+import (
+	"bytes"
+	"regexp"
+	"strings"
+)
+
+// lineEndings is what happens to a file's line endings on its way into git. The
+// rules are those of gitattributes(5), under "text", and of git's convert.c.
+type lineEndings int
+
+const (
+	keepEndings  lineEndings = iota
+	textEndings              // CR LF becomes LF
+	guessEndings             // the same if it looks like text and was not stored with CR LF before
+)
+
+// endings decides by a path's attributes and by core.autocrlf.
+func endings(a attributes, autoCRLF string) lineEndings {
+	action, decided := endingsOf(a["text"])
+	if !decided {
+		action, decided = endingsOf(a["crlf"]) // its name in old files
+	}
+	if decided && action == keepEndings {
+		return keepEndings
+	}
+	if eol := a["eol"]; action != guessEndings && (eol == "lf" || eol == "crlf") {
+		return textEndings
+	}
+	if !decided && autoCRLF != "false" {
+		return guessEndings
+	}
+	return action
+}
+
+func endingsOf(value string) (action lineEndings, decided bool) {
+	switch value {
+	case "true", "input":
+		return textEndings, true
+	case "false":
+		return keepEndings, true
+	case "auto":
+		return guessEndings, true
+	}
+	return keepEndings, false
+}
+
+// identKeyword is what the ident attribute fills in on checkout and takes out
+// again.
+var identKeyword = regexp.MustCompile(`\$Id:[^$\n]*\$`)
+
+// conversion is all that is done to a file's content before it is stored.
+type conversion struct {
+	endings lineEndings
+	ident   bool
+}
+
+func (c conversion) none() bool { return c.endings == keepEndings && !c.ident }
+
+// apply returns what git stores. The content stored before decides in one case;
+// prior is asked for it and may return nil.
+func (c conversion) apply(data []byte, prior func() ([]byte, error)) ([]byte, error) {
+	data, err := c.convertEndings(data, prior)
+	if err == nil && c.ident {
+		data = identKeyword.ReplaceAll(data, []byte("$$Id$$"))
+	}
+	return data, err
+}
+
+func (c conversion) convertEndings(data []byte, prior func() ([]byte, error)) ([]byte, error) {
+	if c.endings == keepEndings || !bytes.Contains(data, []byte("\r\n")) {
+		return data, nil
+	}
+	if c.endings == guessEndings {
+		if looksBinary(data) {
+			return data, nil
+		}
+		before, err := prior()
+		if err != nil {
+			return nil, err
+		}
+		if bytes.Contains(before, []byte("\r\n")) && !looksBinary(before) {
+			return data, nil
+		}
+	}
+	return bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n")), nil
+}
+
+// looksBinary is git's guess for line endings, which is not the one that its
+// diffs use: a NUL or a lone CR is binary, and so are more than one unprintable
+// byte in 128.
+func looksBinary(data []byte) bool {
+	var printable, other int
+	for i, c := range data {
+		switch {
+		case c == 0:
+			return true
+		case c == '\r':
+			if i+1 >= len(data) || data[i+1] != '\n' {
+				return true
+			}
+		case c == '\n':
+		case c == 0x7f, c < ' ' && !strings.ContainsRune("\b\t\f\x1b", rune(c)):
+			other++
+		default:
+			printable++
+		}
+	}
+	if len(data) > 0 && data[len(data)-1] == 0x1a { // the end mark of old DOS files
+		other--
+	}
+	return printable>>7 < other
+}

@@ -1,0 +1,167 @@
+package gitops
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"time"
+)
+
+// CopyFolder makes a private repository from a folder. Files go with their modes and links
+// as links, but not .git and .millhand. Branch main gets one commit, with fixed
+// author and date, so that the same content has the same hash on every machine;
+// only the folder's own ignore and attribute files count for it. Ignored files are
+// copied and not committed. Without any file to commit the branch stays unborn.
+//
+// The destination must be missing or empty, and the source is left alone.
+func CopyFolder(ctx context.Context, src, dst string, env Env) (*Repo, error) {
+	r, err := copyFolder(ctx, src, dst, env)
+	if err != nil {
+		return nil, fmt.Errorf("copy folder %s: %w", src, err)
+	}
+	return r, nil
+}
+
+func copyFolder(ctx context.Context, src, dst string, env Env) (*Repo, error) {
+	dst, err := emptyFolder(dst)
+	if err != nil {
+		return nil, err
+	}
+	if err := copyFiles(ctx, src, dst); err != nil {
+		return nil, err
+	}
+	if err := initialise(dst); err != nil {
+		return nil, err
+	}
+	r, err := Open(dst, env)
+	if err != nil {
+		return nil, err
+	}
+	return r, r.commitAll(ctx)
+}
+
+// copyFiles copies what is in a folder. The destination may be inside of it.
+func copyFiles(ctx context.Context, src, dst string) error {
+	from, err := os.OpenRoot(src)
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	to, err := os.OpenRoot(dst)
+	if err != nil {
+		return err
+	}
+	defer to.Close()
+	own, err := to.Stat(".")
+	if err != nil {
+		return err
+	}
+	return fs.WalkDir(from.FS(), ".", func(name string, d fs.DirEntry, err error) error {
+		if err = errors.Join(err, ctx.Err()); err != nil || name == "." {
+			return err
+		}
+		if base := path.Base(name); base == ownFolder || reserved(base) {
+			return skip(d)
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		if os.SameFile(info, own) {
+			return fs.SkipDir
+		}
+		return copyOne(from, to, name, info)
+	})
+}
+
+func skip(d fs.DirEntry) error {
+	if d.IsDir() {
+		return fs.SkipDir
+	}
+	return nil
+}
+
+// copyOne copies a folder without what is in it, a link or a file. Pipes, sockets
+// and devices are passed over.
+func copyOne(from, to *os.Root, name string, info fs.FileInfo) error {
+	switch info.Mode().Type() {
+	case fs.ModeDir:
+		return to.Mkdir(name, info.Mode().Perm()|0o700)
+	case fs.ModeSymlink:
+		target, err := from.Readlink(name)
+		if err != nil {
+			return err
+		}
+		return to.Symlink(target, name)
+	case 0:
+		return copyFile(from, to, name, info.Mode().Perm())
+	}
+	return nil
+}
+
+func copyFile(from, to *os.Root, name string, mode fs.FileMode) (err error) {
+	in, err := from.OpenFile(name, openFlags, 0)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := to.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, mode|0o600)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, out.Close()) }()
+	_, err = io.Copy(out, in)
+	return err
+}
+
+// privateConfig is the configuration of a private repository. The user's line ending settings
+// are switched off in it: the folder's own files are kept as they are.
+const privateConfig = `[core]
+	repositoryformatversion = 0
+	filemode = true
+	bare = false
+	logallrefupdates = true
+	autocrlf = false
+	attributesfile =
+`
+
+// initialise makes an empty repository with an unborn branch main.
+func initialise(dir string) error {
+	git := filepath.Join(dir, ".git")
+	for _, d := range []string{"objects/info", "objects/pack", "refs/heads", "refs/tags"} {
+		if err := os.MkdirAll(filepath.Join(git, filepath.FromSlash(d)), 0o777); err != nil {
+			return err
+		}
+	}
+	if err := os.WriteFile(filepath.Join(git, "config"), []byte(privateConfig), 0o666); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(git, "HEAD"), []byte("ref: refs/heads/main\n"), 0o666)
+}
+
+// commitAll makes the one commit of a private repository.
+func (r *Repo) commitAll(ctx context.Context) error {
+	now, err := r.snapshot(ctx, nil, true)
+	if err != nil {
+		return err
+	}
+	cs := &ChangeSet{from: &Snapshot{}, edits: map[string]edit{}, private: true}
+	for path, s := range now.files {
+		if s.hash.IsZero() {
+			return fmt.Errorf("read %s: %w", path, fs.ErrPermission)
+		}
+		cs.Changes = append(cs.Changes, Change{Path: path, Kind: Added})
+		cs.edits[path] = edit{after: s}
+	}
+	nobody := Signature{Name: "millhand", Email: "millhand@localhost", When: time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)}
+	_, err = r.Commit(ctx, cs, CommitOptions{Message: "folder as it was", Author: nobody, Committer: nobody})
+	if errors.Is(err, ErrNothingToCommit) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,22 @@
+// Package gitops is what a run knows of git: it opens repositories, makes and
+// removes linked worktrees, measures what a job changed, writes that change as
+// a patch and commits it.
+//
+// The git program runs in one place only, to make a linked worktree before any
+// agent has been there, with hooks, filters and transports switched off. All
+// else is Go on go-git's object store, because a work tree that an agent has
+// touched may make git run commands (filters, fsmonitor, hooks). What go-git's
+// own porcelain leaves out is done here, as git does it: ignore files, line ending
+// attributes, locks, compare-and-swap of references, fsync, and an index that is
+// replaced whole.
+//
+// A change is measured by content against a Snapshot, never against the index:
+// whatever the agent staged or committed itself, the commit has the parent that
+// the caller names and holds the job's change and nothing else.
+//
+// The package does not run hooks or filters, does not sign, fetch, push, merge
+// or follow renames, and leaves submodules as they are. Repositories that need what it
+// does not do are refused with an UnsupportedError: bare ones, SHA-256, partial
+// clones, reftable, extensions.worktreeConfig, split and sparse indexes. It
+// reads git's configuration without include directives.
+package gitops

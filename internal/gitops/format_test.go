@@ -1,0 +1,367 @@
+package gitops
+
+import (
+	"bytes"
+	"compress/zlib"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/aymanbagabas/go-udiff/lcs"
+	"github.com/go-git/go-git/v5/plumbing/filemode"
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestQuotePath(t *testing.T) {
+	for path, want := range map[string]string{
+		"a/b.txt": "a/b.txt", "sp ace": "sp ace", "a'b": "a'b",
+		"tab\t": `"tab\t"`, "\a\b\n\v\f\r": `"\a\b\n\v\f\r"`, `q"b\`: `"q\"b\\"`,
+		"\x01\x1b\x7f": `"\001\033\177"`, "caf\xe9": `"caf\351"`, "ü": `"\303\274"`,
+	} {
+		if got := quotePath(path); got != want {
+			t.Errorf("%q: got %s, want %s", path, got, want)
+		}
+	}
+	for _, text := range []string{"", "a", `"`, `"a`, `"\`, `"\x"`, `"\4000"`, `"\18"`, `"\12`} {
+		if path, n := unquotePath(text); n != 0 {
+			t.Errorf("%s: got %q, %d", text, path, n)
+		}
+	}
+}
+
+func FuzzQuotedPathsReadBackAsTheyWere(f *testing.F) {
+	for _, seed := range []string{"", "a/b", "tab\there", "\x00\xff\"\\", "caf\xe9 ", "a\nb"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, path string) {
+		quoted := quotePath(path)
+		if quoted == path {
+			if strings.ContainsAny(path, "\n\t\"\\\x00") {
+				t.Errorf("%q is not quoted", path)
+			}
+			return
+		}
+		if got, n := unquotePath(quoted + "rest"); got != path || n != len(quoted) {
+			t.Errorf("%q became %s and %q", path, quoted, got)
+		}
+	})
+}
+
+func FuzzUnquotingNeverReadsTooFar(f *testing.F) {
+	f.Add(`"a\303\274"`)
+	f.Add(`"\`)
+	f.Fuzz(func(t *testing.T, text string) {
+		if _, n := unquotePath(text); n > len(text) || n > 0 && text[n-1] != '"' {
+			t.Errorf("%q: took %d", text, n)
+		}
+	})
+}
+
+// readLiteral decodes a part of a binary patch.
+func readLiteral(text string) ([]byte, error) {
+	head, rest, _ := strings.Cut(text, "\n")
+	var size int
+	if _, err := fmt.Sscanf(head, "literal %d", &size); err != nil {
+		return nil, err
+	}
+	var packed []byte
+	for line := range strings.Lines(rest) {
+		line = strings.TrimSuffix(line, "\n")
+		if line == "" {
+			break
+		}
+		n := int(line[0]-'A') + 1
+		if line[0] >= 'a' {
+			n = int(line[0]-'a') + 27
+		}
+		var bytes []byte
+		for five := range slices.Chunk([]byte(line[1:]), 5) {
+			var value uint32
+			for _, digit := range five {
+				value = value*85 + uint32(strings.IndexByte(alphabet85, digit))
+			}
+			bytes = binary.BigEndian.AppendUint32(bytes, value)
+		}
+		if n > len(bytes) || len(bytes)-n > 3 {
+			return nil, fmt.Errorf("line of %d bytes has %d", n, len(bytes))
+		}
+		packed = append(packed, bytes[:n]...)
+	}
+	z, err := zlib.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		return nil, err
+	}
+	data, err := io.ReadAll(z)
+	if err == nil && len(data) != size {
+		err = fmt.Errorf("%d bytes, want %d", len(data), size)
+	}
+	return data, err
+}
+
+func FuzzBinaryPatchesReadBackAsTheyWere(f *testing.F) {
+	for _, seed := range []string{"", "a", binaryText, strings.Repeat("xyz", 1000), "\xff\xff\xff\xff"} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var out bytes.Buffer
+		if err := writeLiteral(&out, data); err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(out.String()) {
+			if len(line) > 1+65+1 {
+				t.Errorf("a line of %d bytes", len(line))
+			}
+		}
+		got, err := readLiteral(out.String())
+		if err != nil || !bytes.Equal(got, data) {
+			t.Errorf("got %q, %v; want %q", got, err, data)
+		}
+	})
+}
+
+// applyHunks applies what writeHunks wrote, strictly.
+func applyHunks(before []byte, hunks string) (string, error) {
+	lines := splitLines(before)
+	var out strings.Builder
+	at := 0
+	hunk := slices.Collect(strings.Lines(hunks))
+	for i := 0; i < len(hunk); i++ {
+		if strings.HasPrefix(hunk[i], "@@") {
+			from := hunkStart(hunk[i])
+			for ; at < from; at++ {
+				out.WriteString(lines[at])
+			}
+			continue
+		}
+		text := hunk[i][1:]
+		if i+1 < len(hunk) && strings.HasPrefix(hunk[i+1], `\ No newline`) {
+			text = strings.TrimSuffix(text, "\n")
+		}
+		switch sign := hunk[i][0]; sign {
+		case ' ', '-':
+			if at >= len(lines) || lines[at] != text {
+				return "", fmt.Errorf("line %d does not match %q", at, text)
+			}
+			at++
+			if sign == ' ' {
+				out.WriteString(text)
+			}
+		case '+':
+			out.WriteString(text)
+		case '\\':
+		default:
+			return "", fmt.Errorf("bad line %q", hunk[i])
+		}
+	}
+	return out.String() + strings.Join(lines[at:], ""), nil
+}
+
+// hunkStart returns how many lines stand before a hunk.
+func hunkStart(header string) int {
+	var from int
+	count := 1
+	if n, _ := fmt.Sscanf(header, "@@ -%d,%d", &from, &count); n == 0 {
+		return 0
+	}
+	if count == 0 {
+		return from
+	}
+	return from - 1
+}
+
+func FuzzHunksMakeTheNewTextOfTheOldOne(f *testing.F) {
+	f.Add([]byte("a\nb\nc\n"), []byte("a\nB\nc"))
+	f.Add([]byte(""), []byte("x"))
+	f.Add([]byte("x"), []byte(""))
+	f.Add([]byte(strings.Repeat("a\nb\nc\nd\n", 40)), []byte(strings.Repeat("a\nc\nb\nd\n", 40)))
+	f.Add([]byte("1\n2\n3\n4\n5\n6\n7\n8\n9\n"), []byte("0\n2\n3\n4\n5\n6\n7\n8\n9\n10\n"))
+	f.Add([]byte("x\r\ny\r\n\n"), []byte("x\ny\r\n"))
+	f.Fuzz(func(t *testing.T, before, after []byte) {
+		a, b := splitLines(before), splitLines(after)
+		checkDiffs(t, a, b, diffLines(a, b))
+		var out bytes.Buffer
+		writeHunks(&out, a, b)
+		if got, err := applyHunks(before, out.String()); err != nil || got != string(after) {
+			t.Errorf("%q to %q: got %q, %v\n%s", before, after, got, err, out.String())
+		}
+	})
+}
+
+// checkDiffs checks that differences ascend, do not touch and leave only equal
+// lines between them.
+func checkDiffs(t *testing.T, a, b []string, diffs []lcs.Diff) {
+	t.Helper()
+	atA, atB := 0, 0
+	for _, d := range append(diffs, lcs.Diff{Start: len(a), End: len(a), ReplStart: len(b), ReplEnd: len(b)}) {
+		if d.Start < atA || d.ReplStart < atB || !slices.Equal(a[atA:d.Start], b[atB:d.ReplStart]) {
+			t.Fatalf("bad differences %v of %q and %q", diffs, a, b)
+		}
+		atA, atB = d.End, d.ReplEnd
+	}
+}
+
+func TestDiffsOfScatteredChangesStaySmall(t *testing.T) {
+	var a, b []string
+	for i := range 5000 {
+		line := fmt.Sprintf("line %d\n", i)
+		a = append(a, line)
+		if i%10 == 0 {
+			line = fmt.Sprintf("changed %d\n", i)
+		}
+		b = append(b, line, "}\n")
+		a = append(a, "}\n")
+	}
+	var removed int
+	for _, d := range diffLines(a, b) {
+		removed += d.End - d.Start
+	}
+	if removed != 500 {
+		t.Errorf("%d lines are replaced, want 500", removed)
+	}
+}
+
+func TestDiffsOfAbsurdlyLongFilesAreOneHunk(t *testing.T) {
+	a := slices.Repeat([]string{"x\n"}, mostLines+10)
+	b := slices.Clone(a)
+	b[3], b[len(b)-3] = "y\n", "y\n"
+	want := []lcs.Diff{{Start: 3, End: len(a) - 2, ReplStart: 3, ReplEnd: len(a) - 2}}
+	if diff := cmp.Diff(want, diffLines(a, b)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func sampleIndex() *index {
+	return &index{version: 2, entries: []indexEntry{
+		{path: "a", mode: filemode.Regular, stat: stat{1, 2, 3, 4, 5, 6, 7, 8, 9}},
+		{path: "a/b", mode: filemode.Executable, flags: flagAssumeValid},
+		{path: "a/c", mode: filemode.Symlink, flags: 1 << 12},
+		{path: "a/c", mode: filemode.Symlink, flags: 2 << 12},
+		{path: "a/skipped", mode: filemode.Regular, extended: extendedSkipWorktree},
+		{path: strings.Repeat("long/", 1000), mode: filemode.Submodule},
+	}}
+}
+
+func TestIndexesReadBackAsTheyWere(t *testing.T) {
+	for _, version := range []uint32{3, 4} {
+		idx := sampleIndex()
+		idx.version = version
+		got, err := parseIndex(idx.encode())
+		must(t, err)
+		if diff := cmp.Diff(idx, got, cmp.AllowUnexported(index{}, indexEntry{}, stat{})); diff != "" {
+			t.Errorf("version %d (-want +got):\n%s", version, diff)
+		}
+	}
+}
+
+func TestGitReadsTheIndexesThatAreWritten(t *testing.T) {
+	s := newSandbox(t)
+	s.write("a", "a\n", "deep/er/b", "b\n", "deep/er/c", "c\n", strings.Repeat("x", 250)+"/"+strings.Repeat("y", 250), "long\n")
+	s.commit()
+	s.run("update-index", "--assume-unchanged", "a")
+	s.run("update-index", "--skip-worktree", "deep/er/b")
+	want := s.run("ls-files", "--stage", "-v", "--debug")
+	for _, version := range []string{"2", "3", "4"} {
+		s.run("update-index", "--index-version", version)
+		r := s.open()
+		l, err := r.prepareIndex(t.Context(), nil)
+		must(t, err)
+		must(t, l.commit())
+		got := s.run("ls-files", "--stage", "-v", "--debug")
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("version %s (-before +after):\n%s", version, diff)
+		}
+	}
+}
+
+func FuzzIndexesAreReadOrRefused(f *testing.F) {
+	for _, version := range []uint32{2, 4} {
+		idx := sampleIndex()
+		idx.version = version
+		f.Add(idx.encode())
+	}
+	f.Add([]byte("DIRC"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if len(data) >= checksumSize { // let the fuzzer past the checksum
+			clear(data[len(data)-checksumSize:])
+		}
+		idx, err := parseIndex(data)
+		if err != nil {
+			return
+		}
+		again, err := parseIndex(idx.encode())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(idx.entries) != len(again.entries) {
+			t.Fatalf("%d entries, then %d", len(idx.entries), len(again.entries))
+		}
+		for i := range idx.entries {
+			if idx.entries[i] != again.entries[i] {
+				t.Errorf("%+v became %+v", idx.entries[i], again.entries[i])
+			}
+		}
+	})
+}
+
+func FuzzAttributesAreReadWithoutFailing(f *testing.F) {
+	f.Add("* text=auto\n*.c -text !eol\n[attr]m text\n\"q\\303\" m\n", "d/x.c")
+	f.Add("[attr]a b\n[attr]b a\n* a\n", "x")
+	f.Add("!no text\n#c\n dir/ text\n * \n\"\\", "dir/x")
+	f.Fuzz(func(t *testing.T, text, path string) {
+		stack := attributeStack{parseAttributes([]byte(text), "", true), parseAttributes([]byte(text), "d", false)}
+		a := stack.of(path)
+		if e := endings(a, "input"); e < keepEndings || e > guessEndings {
+			t.Errorf("got %v", e)
+		}
+	})
+}
+
+func TestAttributesAgreeWithGit(t *testing.T) {
+	s := newSandbox(t)
+	s.write(".gitattributes", "# comment\n*.a text\n*.b -text eol=lf\n*.c text=auto !eol\n\t  *.d\ttext eol=crlf  \n"+
+		"[attr]mine -text filter=x\n*.m mine\n*.n mine text\n*.o text mine\n/top.e ident\nsub/*.f ident\n**/g text\nh/ text\n"+
+		"!neg text\n\\#hash text\n\"with space\" text\n\"oct\\303\\274\" text\n[ab]?.i text\n*.b filter=late\nmacro binary\nxx text=weird eol=\n",
+		"sub/.gitattributes", "*.a -text\n/g !text\n[attr]no text\nx no\n*.k text\n",
+		"sub/deep/.gitattributes", "*.a !text\n",
+		".git/info/attributes", "*.last text=auto\n*.k -text\n")
+	s.at(s.home).write(".config/git/attributes", "*.last text\n*.home ident\n*.a filter=home\n[attr]fromhome text\n")
+	s.write("uses.fromhome", "", ".gitignore", "")
+	names := []string{
+		"x.a", "sub/x.a", "sub/deep/x.a", "x.b", "x.c", "x.d", "x.m", "x.n", "x.o", "top.e", "sub/top.e", "sub/x.f", "sub/deep/x.f",
+		"g", "sub/g", "sub/deep/g", "h/x", "neg", "#hash", "with space", "octü", "ab.i", "zz.i", "macro", "sub/x", "sub/x.k", "x.last", "x.home", "xx",
+	}
+	attrs := []string{"text", "eol", "filter", "ident", "diff"}
+	r := s.open()
+	tree, err := r.openWorkTree(false)
+	must(t, err)
+	defer tree.close()
+	for _, name := range names {
+		want := map[string]string{}
+		fields := strings.Split(s.run(append(append([]string{"check-attr", "-z"}, attrs...), "--", name)...), "\x00")
+		for three := range slices.Chunk(fields[:len(fields)-1], 3) {
+			want[three[1]] = three[2]
+		}
+		a, err := tree.attributes(name)
+		must(t, err)
+		got := map[string]string{}
+		for _, attr := range attrs {
+			switch got[attr] = a[attr]; a[attr] {
+			case "true":
+				got[attr] = "set"
+			case "false":
+				got[attr] = "unset"
+			case "":
+				got[attr] = "unspecified"
+			}
+		}
+		if want["eol"] == "" { // an empty value has no meaning
+			want["eol"] = "unspecified"
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-git +got):\n%s", name, diff)
+		}
+	}
+}

@@ -1,0 +1,145 @@
+package gitops
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+
+	"github.com/aymanbagabas/go-udiff/lcs"
+)
+
+// firstBytes is how much of a file git looks at to tell whether it is binary.
+const firstBytes = 8000
+
+func isBinary(data []byte) bool {
+	return bytes.IndexByte(data[:min(len(data), firstBytes)], 0) >= 0
+}
+
+// binary reports whether a change is not shown line by line.
+func (v versions) binary() bool {
+	return v.opaque || !v.known || isBinary(v.before) || isBinary(v.after)
+}
+
+// count returns how many lines were added and removed.
+func (v versions) count() (added, removed int, binary bool) {
+	if v.binary() {
+		return 0, 0, true
+	}
+	for _, d := range diffLines(splitLines(v.before), splitLines(v.after)) {
+		added += d.ReplEnd - d.ReplStart
+		removed += d.End - d.Start
+	}
+	return added, removed, false
+}
+
+// splitLines cuts a text into lines, each with its newline if it has one.
+func splitLines(data []byte) []string {
+	return slices.Collect(strings.Lines(string(data)))
+}
+
+// mostLines is up to how many lines two files are compared; beyond, all of the
+// old one is replaced by the new one.
+const mostLines = 1 << 20
+
+// diffLines returns what to replace in the lines of a to get b. Lines that occur
+// once in both serve as anchors, as in Bram Cohen's patience diff; between them a search
+// of bounded depth goes on. So the cost stays near linear for any input, and the
+// result is the shortest one for most.
+func diffLines(a, b []string) []lcs.Diff {
+	begin := 0
+	for begin < min(len(a), len(b)) && a[begin] == b[begin] {
+		begin++
+	}
+	endA, endB := len(a), len(b)
+	for endA > begin && endB > begin && a[endA-1] == b[endB-1] {
+		endA--
+		endB--
+	}
+	if endA-begin > mostLines || endB-begin > mostLines {
+		return []lcs.Diff{{Start: begin, End: endA, ReplStart: begin, ReplEnd: endB}}
+	}
+	var diffs []lcs.Diff
+	atA, atB := begin, begin
+	for _, x := range anchors(a[begin:endA], b[begin:endB]) {
+		diffs = appendDiffs(diffs, a, b, atA, begin+x.a, atB, begin+x.b)
+		atA, atB = begin+x.a+1, begin+x.b+1
+	}
+	return appendDiffs(diffs, a, b, atA, endA, atB, endB)
+}
+
+// appendDiffs compares two parts that stand between anchors.
+func appendDiffs(diffs []lcs.Diff, a, b []string, fromA, toA, fromB, toB int) []lcs.Diff {
+	if fromA == toA && fromB == toB {
+		return diffs
+	}
+	if fromA == toA || fromB == toB {
+		return append(diffs, lcs.Diff{Start: fromA, End: toA, ReplStart: fromB, ReplEnd: toB})
+	}
+	for _, d := range lcs.DiffLines(a[fromA:toA], b[fromB:toB]) {
+		diffs = append(diffs, lcs.Diff{
+			Start: fromA + d.Start, End: fromA + d.End,
+			ReplStart: fromB + d.ReplStart, ReplEnd: fromB + d.ReplEnd,
+		})
+	}
+	return diffs
+}
+
+// pair is a line's place in two files.
+type pair struct{ a, b int }
+
+// anchors returns the longest sequence, ascending in both files, of lines that
+// occur once in each.
+func anchors(a, b []string) []pair {
+	type places struct{ inA, inB, a, b int }
+	seen := make(map[string]*places, len(a))
+	for i, line := range a {
+		p := seen[line]
+		if p == nil {
+			p = &places{}
+			seen[line] = p
+		}
+		p.inA++
+		p.a = i
+	}
+	for i, line := range b {
+		if p := seen[line]; p != nil {
+			p.inB++
+			p.b = i
+		}
+	}
+	var once []pair
+	for i, line := range a {
+		if p := seen[line]; p.inA == 1 && p.inB == 1 {
+			once = append(once, pair{i, p.b})
+		}
+	}
+	return longestAscending(once)
+}
+
+// longestAscending picks the longest sequence of pairs that ascends in b as well;
+// the pairs ascend in a. It is patience sorting: each pile's top is the smallest
+// end of a sequence of that length.
+func longestAscending(pairs []pair) []pair {
+	piles := []int{} // indexes of tops
+	below := make([]int, len(pairs))
+	for i, p := range pairs {
+		at, _ := slices.BinarySearchFunc(piles, p.b, func(top, b int) int { return pairs[top].b - b })
+		below[i] = -1
+		if at > 0 {
+			below[i] = piles[at-1]
+		}
+		if at == len(piles) {
+			piles = append(piles, i)
+		} else {
+			piles[at] = i
+		}
+	}
+	out := make([]pair, len(piles))
+	if len(piles) == 0 {
+		return out
+	}
+	for i, at := len(piles)-1, piles[len(piles)-1]; i >= 0; i, at = i-1, below[at] {
+		out[i] = pairs[at]
+	}
+	return out
+}

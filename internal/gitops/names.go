@@ -1,0 +1,40 @@
+package gitops
+
+import (
+	"strings"
+)
+
+// ownFolder is where runs keep their reports. It is no part of any change.
+const ownFolder = ".millhand"
+
+// reserved reports whether git refuses a name in a tree, on some system at least:
+// .git in any case, with the endings and characters that Windows and macOS pass
+// over, and its short name on Windows.
+func reserved(name string) bool {
+	if len(name) < len(".git") {
+		return false
+	}
+	name = strings.Map(dropIgnorable, name)
+	name, _, _ = strings.Cut(name, ":")
+	name = strings.TrimRight(name, " .")
+	return strings.EqualFold(name, ".git") || strings.EqualFold(name, "git~1")
+}
+
+// dropIgnorable removes what HFS+ ignores in file names.
+func dropIgnorable(c rune) rune {
+	switch {
+	case c >= 0x200c && c <= 0x200f, c >= 0x202a && c <= 0x202e, c >= 0x206a && c <= 0x206f, c == 0xfeff:
+		return -1
+	}
+	return c
+}
+
+// outside reports whether a path is never part of a change.
+func outside(path string) bool {
+	for name := range strings.SplitSeq(path, "/") {
+		if name == ownFolder || reserved(name) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,36 @@
+package gitops
+
+import (
+	"context"
+	"runtime"
+	"sync"
+	"sync/atomic"
+)
+
+// mostWorkers bounds the goroutines of one operation: several jobs run at once.
+const mostWorkers = 4
+
+// inParallel calls do for each item on a few goroutines and waits for them. After the first
+// error, or when the context ends, no further item is begun.
+func inParallel[T any](ctx context.Context, items []T, do func(T) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var next atomic.Int64
+	work := func() {
+		for ctx.Err() == nil {
+			i := next.Add(1) - 1
+			if i >= int64(len(items)) {
+				return
+			}
+			if err := do(items[i]); err != nil {
+				cancel(err)
+			}
+		}
+	}
+	var workers sync.WaitGroup
+	for range min(mostWorkers, runtime.GOMAXPROCS(0), len(items)) {
+		workers.Go(work)
+	}
+	workers.Wait()
+	return context.Cause(ctx)
+}

@@ -1,0 +1,198 @@
+package gitops
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/aymanbagabas/go-udiff/lcs"
+	"github.com/go-git/go-git/v5/plumbing/filemode"
+)
+
+// Patch writes the changes as a unified diff in git's extended format, which git
+// apply accepts on what the changes are measured from. Binary files, and those too
+// large to be compared, are written whole.
+func (r *Repo) Patch(ctx context.Context, cs *ChangeSet) ([]byte, error) {
+	tree, err := r.openWorkTree(false)
+	if err != nil {
+		return nil, err
+	}
+	defer tree.close()
+	var out bytes.Buffer
+	for _, c := range cs.Changes {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if err := cs.writeChange(&out, tree, c.Path); err != nil {
+			return nil, fmt.Errorf("write patch of %s: %w", c.Path, err)
+		}
+	}
+	return out.Bytes(), nil
+}
+
+func (cs *ChangeSet) writeChange(out *bytes.Buffer, tree *workTree, path string) error {
+	e := cs.edits[path]
+	v, err := cs.versions(tree, path)
+	if err != nil {
+		return err
+	}
+	if e.kind() != Modified || kindOf(e.before.mode) == kindOf(e.after.mode) {
+		return writeDiff(out, tree, path, e, v)
+	}
+	// Git shows a file that became a link as one that went and one that came.
+	gone, come := v, v
+	gone.after, come.before = nil, nil
+	gone.known, come.known, come.beforeAvailable = v.beforeAvailable, v.known || v.after != nil, true
+	if err := writeDiff(out, tree, path, edit{before: e.before}, gone); err != nil {
+		return err
+	}
+	return writeDiff(out, tree, path, edit{after: e.after, stored: e.stored}, come)
+}
+
+// kindOf tells files, links and submodules apart, but not executable files from
+// others.
+func kindOf(m filemode.FileMode) filemode.FileMode { return m &^ 0o777 }
+
+// writeDiff writes the section of one path.
+func writeDiff(out *bytes.Buffer, tree *workTree, path string, e edit, v versions) error {
+	writeHeader(out, path, e)
+	switch {
+	case e.before.hash == e.after.hash:
+		return nil
+	case v.binary():
+		return writeBinary(out, tree, path, e, v)
+	case len(v.before)+len(v.after) > 0:
+		writeNames(out, path, e)
+		writeHunks(out, splitLines(v.before), splitLines(v.after))
+	}
+	return nil
+}
+
+func writeHeader(out *bytes.Buffer, path string, e edit) {
+	fmt.Fprintf(out, "diff --git %s %s\n", quotePath("a/"+path), quotePath("b/"+path))
+	mode := ""
+	switch {
+	case e.before.mode == 0:
+		fmt.Fprintf(out, "new file mode %06o\n", uint32(e.after.mode))
+	case e.after.mode == 0:
+		fmt.Fprintf(out, "deleted file mode %06o\n", uint32(e.before.mode))
+	case e.before.mode != e.after.mode:
+		fmt.Fprintf(out, "old mode %06o\nnew mode %06o\n", uint32(e.before.mode), uint32(e.after.mode))
+	default:
+		mode = fmt.Sprintf(" %06o", uint32(e.after.mode))
+	}
+	if e.before.hash != e.after.hash {
+		fmt.Fprintf(out, "index %s..%s%s\n", e.before.hash, e.after.hash, mode)
+	}
+}
+
+func writeNames(out *bytes.Buffer, path string, e edit) {
+	name := func(prefix string, s state) string {
+		if s.mode == 0 {
+			return "/dev/null"
+		}
+		name := quotePath(prefix + path)
+		if strings.Contains(name, " ") {
+			name += "\t" // so that readers do not take the rest for a date
+		}
+		return name
+	}
+	fmt.Fprintf(out, "--- %s\n+++ %s\n", name("a/", e.before), name("b/", e.after))
+}
+
+// contextLines is how many unchanged lines a hunk shows around its changes.
+const contextLines = 3
+
+func writeHunks(out *bytes.Buffer, a, b []string) {
+	diffs := diffLines(a, b)
+	for len(diffs) > 0 {
+		n := 1
+		for n < len(diffs) && diffs[n].Start-diffs[n-1].End <= 2*contextLines {
+			n++
+		}
+		writeHunk(out, a, b, diffs[:n])
+		diffs = diffs[n:]
+	}
+}
+
+func writeHunk(out *bytes.Buffer, a, b []string, diffs []lcs.Diff) {
+	first, last := diffs[0], diffs[len(diffs)-1]
+	before := min(contextLines, first.Start)
+	after := min(contextLines, len(a)-last.End)
+	fmt.Fprintf(out, "@@ -%s +%s @@\n",
+		lineRange(first.Start-before, last.End+after),
+		lineRange(first.ReplStart-before, last.ReplEnd+after))
+	at := first.Start - before
+	for _, d := range diffs {
+		writeLines(out, ' ', a[at:d.Start])
+		writeLines(out, '-', a[d.Start:d.End])
+		writeLines(out, '+', b[d.ReplStart:d.ReplEnd])
+		at = d.End
+	}
+	writeLines(out, ' ', a[at:at+after])
+}
+
+// lineRange writes a range of lines, given from 0. An empty one stands after its
+// line, so the number of that is written.
+func lineRange(from, to int) string {
+	switch to - from {
+	case 0:
+		return fmt.Sprintf("%d,0", from)
+	case 1:
+		return fmt.Sprintf("%d", from+1)
+	}
+	return fmt.Sprintf("%d,%d", from+1, to-from)
+}
+
+func writeLines(out *bytes.Buffer, sign byte, lines []string) {
+	for _, line := range lines {
+		out.WriteByte(sign)
+		out.WriteString(line)
+		if !strings.HasSuffix(line, "\n") {
+			out.WriteString("\n\\ No newline at end of file\n")
+		}
+	}
+}
+
+// writeBinary writes the new content, and the old one where it is at hand, so
+// that the patch can be taken back.
+func writeBinary(out *bytes.Buffer, tree *workTree, path string, e edit, v versions) error {
+	after := v.after
+	if e.after.mode != 0 && after == nil {
+		var err error
+		if after, err = tree.whole(path, e); err != nil {
+			return err
+		}
+	}
+	out.WriteString("GIT binary patch\n")
+	if err := writeLiteral(out, after); err != nil {
+		return err
+	}
+	if !v.beforeAvailable {
+		return nil
+	}
+	return writeLiteral(out, v.before)
+}
+
+// whole returns a changed path's new content, however large.
+func (t *workTree) whole(path string, e edit) ([]byte, error) {
+	c, err := t.measured(path, e)
+	if err != nil {
+		return nil, err
+	}
+	defer c.close()
+	if c.file == nil {
+		return c.data, nil
+	}
+	rd, err := c.reader()
+	if err != nil {
+		return nil, err
+	}
+	data, err := io.ReadAll(io.LimitReader(rd, c.size))
+	if err == nil && int64(len(data)) != c.size {
+		err = errReplaced
+	}
+	return data, err
+}

@@ -1,0 +1,137 @@
+package gitops
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/filemode"
+
+	"github.com/millhand/millhand/internal/ignore"
+)
+
+// Snapshot is the content of a work tree or of a commit, by path. It does not
+// change.
+type Snapshot struct {
+	files  map[string]state
+	nested map[string]bool          // other repositories inside of the work tree
+	kept   map[plumbing.Hash][]byte // contents that no object holds, as far as they were kept
+}
+
+// Files returns how many files, links and submodules the snapshot has.
+func (s *Snapshot) Files() int { return len(s.files) }
+
+// Contents that are only in the work tree are kept within these bounds, so that
+// later changes to such files can be shown line by line.
+const (
+	largestKept = 1 << 20
+	mostKept    = 64 << 20
+)
+
+// Snapshot returns the state of the work tree now: tracked files and untracked
+// ones that are not ignored, whatever the index says of them.
+func (r *Repo) Snapshot(ctx context.Context) (*Snapshot, error) {
+	rules, err := r.IgnoreRules()
+	if err != nil {
+		return nil, err
+	}
+	return r.snapshot(ctx, rules, false)
+}
+
+func (r *Repo) snapshot(ctx context.Context, rules *ignore.Matcher, private bool) (*Snapshot, error) {
+	tree, err := r.openWorkTree(private)
+	if err != nil {
+		return nil, err
+	}
+	defer tree.close()
+	idx, err := r.readIndex()
+	if err != nil {
+		return nil, err
+	}
+	w := newWalk(tree, idx, nil)
+	s := &Snapshot{files: map[string]state{}, nested: map[string]bool{}, kept: map[plumbing.Hash][]byte{}}
+	w.keep = s.keeper()
+	if err := w.run(ctx, rules); err != nil {
+		return nil, err
+	}
+	for i := range w.files {
+		s.files[w.files[i].path] = w.files[i].state
+	}
+	for path, e := range w.absentByWish(s.files) {
+		s.files[path] = state{e.mode, e.hash}
+	}
+	for _, path := range w.nested {
+		s.nested[path] = true
+	}
+	return s, nil
+}
+
+// keeper returns a function that keeps contents until there are too many.
+func (s *Snapshot) keeper() func(plumbing.Hash, []byte) {
+	var mu sync.Mutex
+	left := mostKept
+	return func(hash plumbing.Hash, data []byte) {
+		mu.Lock()
+		defer mu.Unlock()
+		if len(data) <= min(left, largestKept) {
+			left -= len(data)
+			s.kept[hash] = data
+		}
+	}
+}
+
+// absentByWish returns the entries whose files git leaves out of the work tree.
+func (w *walk) absentByWish(present map[string]state) map[string]*indexEntry {
+	absent := map[string]*indexEntry{}
+	for path, e := range w.entries {
+		if _, ok := present[path]; !ok && e != nil && e.skipWorktree() && !outside(path) {
+			absent[path] = e
+		}
+	}
+	return absent
+}
+
+// SnapshotOf returns the tree of a commit; "" is the empty tree.
+func (r *Repo) SnapshotOf(commit string) (*Snapshot, error) {
+	s := &Snapshot{files: map[string]state{}}
+	if commit == "" {
+		return s, nil
+	}
+	root, err := r.objects.rootTree(plumbing.NewHash(commit))
+	if err == nil {
+		err = s.addTree(r.objects, root, "", 0)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list commit %s: %w", commit, err)
+	}
+	return s, nil
+}
+
+// deepest bounds the folders of a tree, as file systems do.
+const deepest = 2048
+
+func (s *Snapshot) addTree(objects *objectStore, hash plumbing.Hash, dir string, depth int) error {
+	if depth > deepest {
+		return fmt.Errorf("folders are more than %d deep", deepest)
+	}
+	entries, err := objects.tree(hash)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		path := inFolder(dir, e.Name)
+		if e.Mode == filemode.Dir {
+			if err := s.addTree(objects, e.Hash, path, depth+1); err != nil {
+				return err
+			}
+			continue
+		}
+		mode := e.Mode
+		if mode == filemode.Deprecated {
+			mode = filemode.Regular
+		}
+		s.files[path] = state{mode, e.Hash}
+	}
+	return nil
+}

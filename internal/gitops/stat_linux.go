@@ -1,0 +1,24 @@
+package gitops
+
+import (
+	"io/fs"
+	"syscall"
+)
+
+// openFlags keep the opening of a file from waiting, should it have become a pipe.
+const openFlags = syscall.O_RDONLY | syscall.O_NONBLOCK
+
+// statOf returns what an index keeps of a file.
+func statOf(info fs.FileInfo) stat {
+	st, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return stat{}
+	}
+	return stat{
+		ctimeSec: uint32(st.Ctim.Sec), ctimeNsec: uint32(st.Ctim.Nsec),
+		mtimeSec: uint32(st.Mtim.Sec), mtimeNsec: uint32(st.Mtim.Nsec),
+		dev: uint32(st.Dev), ino: uint32(st.Ino),
+		uid: st.Uid, gid: st.Gid,
+		size: uint32(st.Size),
+	}
+}

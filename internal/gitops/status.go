@@ -1,0 +1,89 @@
+package gitops
+
+import (
+	"context"
+	"fmt"
+	"slices"
+)
+
+// Dirty returns the paths that differ from HEAD in the index or in the work tree,
+// and untracked files that are not ignored, sorted. Untracked repositories end
+// with a slash. Files that the user marked as assume-unchanged or skip-worktree
+// count as unchanged, and what is under .millhand does not count.
+func (r *Repo) Dirty(ctx context.Context) ([]string, error) {
+	paths, err := r.dirty(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("look for changes in %s: %w", r.root, err)
+	}
+	return paths, nil
+}
+
+func (r *Repo) dirty(ctx context.Context) ([]string, error) {
+	rules, err := r.IgnoreRules()
+	if err != nil {
+		return nil, err
+	}
+	head, err := r.Head()
+	if err != nil {
+		return nil, err
+	}
+	base, err := r.SnapshotOf(head.Hash)
+	if err != nil {
+		return nil, err
+	}
+	tree, err := r.openWorkTree(false)
+	if err != nil {
+		return nil, err
+	}
+	defer tree.close()
+	idx, err := r.readIndex()
+	if err != nil {
+		return nil, err
+	}
+	w := newWalk(tree, idx, nil)
+	w.lazy = true
+	if err := w.run(ctx, rules); err != nil {
+		return nil, err
+	}
+	return w.differences(base), nil
+}
+
+// differences compares HEAD with the index and the index with the work tree.
+func (w *walk) differences(head *Snapshot) []string {
+	differs := map[string]bool{}
+	for path, e := range w.entries {
+		differs[path] = e == nil || head.files[path] != state{e.mode, e.hash}
+	}
+	for path := range head.files {
+		if _, ok := w.entries[path]; !ok {
+			differs[path] = true
+		}
+	}
+	present := make(map[string]bool, len(w.files))
+	for i := range w.files {
+		f := &w.files[i]
+		present[f.path] = true
+		if f.entry == nil || !f.entry.settled() && f.state != (state{f.entry.mode, f.entry.hash}) {
+			differs[f.path] = true
+		}
+	}
+	for path, e := range w.entries {
+		if !present[path] && (e == nil || !e.settled()) {
+			differs[path] = true
+		}
+	}
+	for _, path := range w.nested {
+		differs[path+"/"] = true
+	}
+	var paths []string
+	for path, d := range differs {
+		if d && !outside(path) {
+			paths = append(paths, path)
+		}
+	}
+	slices.Sort(paths)
+	return paths
+}
+
+// settled reports that the user told git not to look at the file.
+func (e *indexEntry) settled() bool { return e.assumeValid() || e.skipWorktree() }

@@ -1,0 +1,304 @@
+package gitops
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/filemode"
+
+	"github.com/millhand/millhand/internal/ignore"
+)
+
+// state is what a tree holds at a path.
+type state struct {
+	mode filemode.FileMode
+	hash plumbing.Hash // zero for a file that can't be read
+}
+
+// found is a path that a walk met: a file, a link, or the folder of a submodule.
+type found struct {
+	path    string
+	state   state
+	hashed  bool        // state is complete
+	tracked bool        // in the index or in the snapshot
+	entry   *indexEntry // the path's only entry in the index, or nil
+	stat    stat
+}
+
+// walk looks at a work tree once: all files but untracked ignored ones, each
+// with the id of its content. The index serves as a cache, so that only
+// files with a new time, size or place are read.
+type walk struct {
+	tree  *workTree
+	index *index
+
+	entries map[string]*indexEntry // nil for a path with conflicts
+	known   map[string]state       // paths that count as tracked beside those of the index
+	parents map[string]bool        // folders that tracked paths are in
+	lazy    bool                   // leave untracked files unread
+	keep    func(plumbing.Hash, []byte)
+
+	mu     sync.Mutex
+	files  []found
+	nested []string // repositories in the work tree that are no submodules
+}
+
+func newWalk(tree *workTree, idx *index, known map[string]state) *walk {
+	w := &walk{
+		tree: tree, index: idx, known: known,
+		entries: make(map[string]*indexEntry, len(idx.entries)),
+		parents: map[string]bool{},
+	}
+	for i := range idx.entries {
+		e := &idx.entries[i]
+		if _, twice := w.entries[e.path]; twice || e.stage() != 0 {
+			e = nil
+		}
+		w.entries[idx.entries[i].path] = e
+		w.addParents(idx.entries[i].path)
+	}
+	for path := range known {
+		w.addParents(path)
+	}
+	return w
+}
+
+func (w *walk) addParents(path string) {
+	for i := len(path) - 1; i > 0; i-- {
+		if path[i] != '/' {
+			continue
+		}
+		if w.parents[path[:i]] {
+			return
+		}
+		w.parents[path[:i]] = true
+	}
+}
+
+func (w *walk) isTracked(path string) bool {
+	if _, ok := w.entries[path]; ok {
+		return true
+	}
+	_, ok := w.known[path]
+	return ok
+}
+
+// folder is one folder of a walk.
+type folder struct {
+	path    string // "" for the root
+	rules   *ignore.Matcher
+	ignored bool // only tracked files count in it
+}
+
+// run walks one level of folders after the other and then reads what has to be read.
+func (w *walk) run(ctx context.Context, rules *ignore.Matcher) error {
+	for level := []folder{{rules: rules}}; len(level) > 0; {
+		var next []folder
+		err := inParallel(ctx, level, func(f folder) error {
+			below, files, err := w.visit(f)
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			next = append(next, below...)
+			w.files = append(w.files, files...)
+			return err
+		})
+		if err != nil {
+			return fmt.Errorf("walk %s: %w", w.tree.repo.root, err)
+		}
+		level = next
+	}
+	return w.hash(ctx)
+}
+
+// visit lists a folder.
+func (w *walk) visit(f folder) ([]folder, []found, error) {
+	full := filepath.Join(w.tree.repo.root, filepath.FromSlash(f.path))
+	entries, err := readFolder(full)
+	switch {
+	case absent(err):
+		return nil, nil, nil // removed since its name was read
+	case errors.Is(err, fs.ErrPermission) && f.path != "" && !w.parents[f.path]:
+		return nil, nil, nil // as git does with untracked folders
+	case err != nil:
+		return nil, nil, err
+	}
+	if f.path != "" && !w.parents[f.path] && holdsRepository(full, entries) {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.nested = append(w.nested, f.path)
+		return nil, nil, nil
+	}
+	if f, err = w.addRules(f, entries); err != nil {
+		return nil, nil, err
+	}
+	var below []folder
+	var files []found
+	for _, e := range entries {
+		if e.Name() == ownFolder || reserved(e.Name()) {
+			continue
+		}
+		path := inFolder(f.path, e.Name())
+		switch {
+		case e.IsDir() && w.isSubmodule(path):
+			files = append(files, w.submodule(path))
+		case e.IsDir():
+			ignored := f.ignored || f.rules.Ignored(path, true)
+			if !ignored || w.parents[path] {
+				below = append(below, folder{path: path, rules: f.rules, ignored: ignored})
+			}
+		case e.Type() == 0 || e.Type() == fs.ModeSymlink:
+			one, ok, err := w.file(f, path, e)
+			if err != nil {
+				return nil, nil, err
+			}
+			if ok {
+				files = append(files, one)
+			}
+		}
+	}
+	return below, files, nil
+}
+
+// readFolder lists a folder in no order.
+func readFolder(name string) ([]fs.DirEntry, error) {
+	d, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
+	return d.ReadDir(-1)
+}
+
+// holdsRepository reports whether a folder is the work tree of another repository.
+func holdsRepository(full string, entries []fs.DirEntry) bool {
+	for _, e := range entries {
+		if e.Name() == ".git" {
+			dir, err := gitDirOf(full)
+			return err == nil && dir != ""
+		}
+	}
+	return false
+}
+
+// addRules adds a folder's own ignore file to its rules.
+func (w *walk) addRules(f folder, entries []fs.DirEntry) (folder, error) {
+	if f.ignored {
+		return f, nil
+	}
+	for _, e := range entries {
+		if e.Name() != ".gitignore" || e.Type() != 0 {
+			continue
+		}
+		data, err := w.tree.ruleFile(inFolder(f.path, e.Name()))
+		if err != nil {
+			return f, err
+		}
+		f.rules = f.rules.Descend(f.path, data)
+	}
+	return f, nil
+}
+
+func (w *walk) isSubmodule(path string) bool {
+	if e := w.entries[path]; e != nil && e.mode == filemode.Submodule {
+		return true
+	}
+	return w.known[path].mode == filemode.Submodule
+}
+
+// submodule returns the state of a submodule, which is the one recorded before:
+// what happens inside is not looked at.
+func (w *walk) submodule(path string) found {
+	s, ok := w.known[path]
+	if !ok || s.mode != filemode.Submodule {
+		s = state{mode: filemode.Submodule, hash: w.entries[path].hash}
+	}
+	return found{path: path, state: s, hashed: true, tracked: true, entry: w.entries[path]}
+}
+
+// file returns a file or link unless it is ignored or gone.
+func (w *walk) file(f folder, path string, d fs.DirEntry) (found, bool, error) {
+	tracked := w.isTracked(path)
+	if !tracked && (f.ignored || f.rules.Ignored(path, false)) {
+		return found{}, false, nil
+	}
+	info, err := d.Info()
+	if absent(err) {
+		return found{}, false, nil
+	}
+	if err != nil {
+		return found{}, false, err
+	}
+	one := found{path: path, tracked: tracked, entry: w.entries[path], stat: statOf(info)}
+	one.state.mode = w.mode(path, info)
+	if e := one.entry; e != nil && e.mode == one.state.mode &&
+		w.index.current(e, &one.stat, w.tree.repo.config.trustCtime) {
+		one.state.hash, one.hashed = e.hash, true
+	}
+	return one, true, nil
+}
+
+// mode returns the mode that git would store, which is the old one where the
+// file system can't tell.
+func (w *walk) mode(path string, info fs.FileInfo) filemode.FileMode {
+	if info.Mode()&fs.ModeSymlink != 0 {
+		return filemode.Symlink
+	}
+	before := w.known[path].mode
+	if e := w.entries[path]; e != nil && before == 0 {
+		before = e.mode
+	}
+	switch config := w.tree.repo.config; {
+	case !config.symlinks && before == filemode.Symlink:
+		return filemode.Symlink
+	case !config.fileMode && before == filemode.Executable:
+		return filemode.Executable
+	case config.fileMode && info.Mode()&0o100 != 0:
+		return filemode.Executable
+	}
+	return filemode.Regular
+}
+
+// hash reads the files that the index does not vouch for.
+func (w *walk) hash(ctx context.Context) error {
+	var unread []*found
+	for i := range w.files {
+		if f := &w.files[i]; !f.hashed && (f.tracked || !w.lazy) {
+			unread = append(unread, f)
+		}
+	}
+	return inParallel(ctx, unread, func(f *found) error {
+		err := w.read(f)
+		if errors.Is(err, fs.ErrPermission) {
+			return nil // its id stays zero
+		}
+		return err
+	})
+}
+
+func (w *walk) read(f *found) error {
+	c, err := w.tree.content(f.path, f.state.mode, w.stored(f))
+	if err != nil {
+		return err
+	}
+	defer c.close()
+	f.state.hash, err = c.hash()
+	f.hashed = err == nil
+	if w.keep != nil && c.file == nil && (f.entry == nil || f.entry.hash != f.state.hash) {
+		w.keep(f.state.hash, c.data)
+	}
+	return err
+}
+
+// stored returns what git has for a path: in the index, else in the snapshot.
+func (w *walk) stored(f *found) plumbing.Hash {
+	if f.entry != nil {
+		return f.entry.hash
+	}
+	return w.known[f.path].hash
+}

@@ -1,0 +1,211 @@
+package ignore
+
+import "strings"
+
+// wild is a pattern with wildcards, cut into steps.
+type wild struct {
+	steps    []step
+	shortest int // length in bytes of the shortest text that can match
+}
+
+// step matches one byte, or any number of them.
+type step struct {
+	kind kind
+	lit  byte // of a literal
+	set  *set // of a class
+}
+
+type kind uint8
+
+const (
+	literal kind = iota // this byte
+	any1                // ?: any byte but a slash
+	class               // [...]: a byte of the set, never a slash
+	star                // *: anything without a slash
+	folders             // **/: nothing, or anything up to and with a slash
+	deeper              // **\/: anything up to and with a slash
+	all                 // ** at the end: anything
+)
+
+// parseWild cuts a pattern into steps. It returns false if the pattern is
+// malformed, that is if no text at all matches it.
+func parseWild(p string) ([]step, bool) {
+	w := make([]step, 0, len(p))
+	for i := 0; i < len(p); i++ {
+		switch p[i] {
+		case '*':
+			stars := len(p[i:]) - len(strings.TrimLeft(p[i:], "*"))
+			s, n := starStep(stars, i == 0 || p[i-1] == '/', p[i+stars:])
+			w = append(w, s)
+			i += stars + n - 1
+		case '?':
+			w = append(w, step{kind: any1})
+		case '[':
+			s, n, ok := parseClass(p[i:])
+			if !ok {
+				return nil, false
+			}
+			w = append(w, step{kind: class, set: s})
+			i += n - 1
+		case '\\':
+			if i++; i == len(p) {
+				return nil, false
+			}
+			w = append(w, step{lit: p[i]})
+		default:
+			w = append(w, step{lit: p[i]})
+		}
+	}
+	return w, true
+}
+
+// starStep says what a row of stars means, and how many bytes after it belong
+// to it. Two and more are special only where a whole part of the path stands.
+func starStep(stars int, atStart bool, after string) (step, int) {
+	switch {
+	case stars == 1 || !atStart:
+		return step{kind: star}, 0
+	case after == "":
+		return step{kind: all}, 0
+	case after[0] == '/':
+		return step{kind: folders}, 1
+	case strings.HasPrefix(after, `\/`):
+		return step{kind: deeper}, 2
+	}
+	return step{kind: star}, 0
+}
+
+// cutLiteral returns the text that the steps begin with and what follows.
+func cutLiteral(steps []step) (string, []step) {
+	var b strings.Builder
+	for i, s := range steps {
+		if s.kind != literal {
+			return b.String(), steps[i:]
+		}
+		b.WriteByte(s.lit)
+	}
+	return b.String(), nil
+}
+
+// newWild measures the steps. The length keeps a pattern from being tried on a
+// text that is too short for it, and so its cost within the text's length.
+func newWild(steps []step) wild {
+	w := wild{steps: steps}
+	for _, s := range steps {
+		if s.kind <= class || s.kind == deeper {
+			w.shortest++
+		}
+	}
+	return w
+}
+
+// match reports whether the whole text matches. It follows the steps through
+// the text and, where it gets stuck, lets the last star take one byte more, or
+// if that would be a slash, the last "**" one folder more.
+//
+// Nothing before that star needs another try: a star takes any text within one
+// part of the path, and "**" takes any parts, so the earliest fit of what
+// stands before leaves every later fit of what comes after open. The cost is
+// therefore bounded by the product of the two lengths.
+func (w wild) match(text string) bool {
+	if len(text) < w.shortest {
+		return false
+	}
+	m := matching{wild: w, text: text, star: -1, fold: -1}
+	for {
+		if m.i < len(w.steps) && w.steps[m.i].kind == all {
+			return true
+		}
+		if m.i == len(w.steps) && m.at == len(text) {
+			return true
+		}
+		if !m.advance() && !m.retry() {
+			return false
+		}
+	}
+}
+
+// matching is how far a match has come: the next step, the offset in the text,
+// and the steps to come back to with the offset that was tried after them.
+type matching struct {
+	wild
+	text           string
+	i, at          int
+	star, fold     int // -1 if there is none
+	starAt, foldAt int
+}
+
+// advance takes one step, and returns false if it does not fit the text.
+func (m *matching) advance() bool {
+	if m.i == len(m.steps) {
+		return false
+	}
+	switch s := m.steps[m.i]; s.kind {
+	case star:
+		m.star, m.starAt = m.i, m.at
+	case folders:
+		m.star, m.fold, m.foldAt = -1, m.i, m.at
+	case deeper:
+		m.star, m.fold, m.foldAt = -1, m.i, m.at
+		return false // it fits only after the next slash
+	default:
+		if m.at == len(m.text) || !s.takes(m.text[m.at]) {
+			return false
+		}
+		if m.text[m.at] == '/' {
+			m.star = -1
+		}
+		m.at++
+	}
+	m.i++
+	return true
+}
+
+// retry goes back to the last star that can take more, and returns false if
+// there is none.
+func (m *matching) retry() bool {
+	if m.star >= 0 && m.extendStar() {
+		m.i, m.at = m.star+1, m.starAt
+		return true
+	}
+	if m.fold < 0 {
+		return false
+	}
+	n := strings.IndexByte(m.text[m.foldAt:], '/')
+	if n < 0 {
+		return false
+	}
+	m.foldAt += n + 1
+	m.star, m.i, m.at = -1, m.fold+1, m.foldAt
+	return true
+}
+
+// extendStar lets the star take the bytes up to the next one at which the step
+// after it can go on, and returns false if there is none.
+func (m *matching) extendStar() bool {
+	next := step{kind: star} // at the end of the pattern the star may stop anywhere
+	if m.star+1 < len(m.steps) {
+		next = m.steps[m.star+1]
+	}
+	at, text := m.starAt, m.text
+	for at < len(text) && text[at] != '/' {
+		at++
+		if next.kind != literal || at < len(text) && text[at] == next.lit {
+			m.starAt = at
+			return true
+		}
+	}
+	return false
+}
+
+// takes reports whether a step of one byte accepts this one.
+func (s step) takes(b byte) bool {
+	switch s.kind {
+	case literal:
+		return b == s.lit
+	case any1:
+		return b != '/'
+	default:
+		return b != '/' && s.set.has(b)
+	}
+}

@@ -1,0 +1,87 @@
+package openai
+
+import (
+	"encoding/json"
+
+	sdk "github.com/openai/openai-go/v3"
+	"github.com/openai/openai-go/v3/packages/respjson"
+
+	"github.com/millhand/millhand/internal/model"
+)
+
+// usageOf reads what a chunk reports of tokens and cost, nil for what it does
+// not. No request takes zero tokens of input: a report of nothing but zeros is
+// none, lest a cost of 0 be made of it.
+//
+// OpenAI's prompt_tokens include cached ones and its completion_tokens include
+// reasoning. Servers that count otherwise are found out by their total.
+func usageOf(u sdk.CompletionUsage) (usage *model.Usage, costUSD *float64) {
+	if !u.JSON.PromptTokens.Valid() {
+		return nil, nil
+	}
+	got := model.Usage{
+		Input:      u.PromptTokens,
+		Output:     u.CompletionTokens,
+		Reasoning:  u.CompletionTokensDetails.ReasoningTokens,
+		CacheRead:  firstOf(u.PromptTokensDetails.CachedTokens, u.JSON.ExtraFields, "prompt_cache_hit_tokens", "cache_read_input_tokens"),
+		CacheWrite: firstOf(u.PromptTokensDetails.CacheWriteTokens, u.JSON.ExtraFields, "cache_creation_input_tokens"),
+	}
+	if !plausible(got) {
+		return nil, nil
+	}
+	got = inclusive(got, u.TotalTokens)
+	return &got, costOf(u.JSON.ExtraFields)
+}
+
+// mostTokens is far above any real count and far below an overflow.
+const mostTokens = 1 << 40
+
+// plausible rejects counts that no model can mean.
+func plausible(u model.Usage) bool {
+	for _, n := range []int64{u.Input, u.Output, u.Reasoning, u.CacheRead, u.CacheWrite} {
+		if n < 0 || n > mostTokens {
+			return false
+		}
+	}
+	return u.Input > 0 || u.Output > 0
+}
+
+// inclusive adds what a server left out of its input and output counts.
+func inclusive(u model.Usage, total int64) model.Usage {
+	if total < 0 || total > mostTokens {
+		return u
+	}
+	cached := u.CacheRead + u.CacheWrite
+	missing := total - u.Input - u.Output
+	switch {
+	case cached > u.Input, missing > 0 && missing == cached:
+		u.Input += cached
+	case missing > 0 && (u.Reasoning == 0 || u.Reasoning == missing):
+		u.Output += missing
+		u.Reasoning = missing
+	}
+	return u
+}
+
+func firstOf(n int64, extra map[string]respjson.Field, names ...string) int64 {
+	for _, name := range names {
+		if n != 0 {
+			break
+		}
+		_ = json.Unmarshal([]byte(extra[name].Raw()), &n) // absent as a rule
+	}
+	return n
+}
+
+// costOf is what OpenRouter charged. For a key of the user's own ("byok") it is
+// a fee beside the real cost, and so of no use.
+func costOf(extra map[string]respjson.Field) *float64 {
+	var usd *float64
+	if extra["is_byok"].Raw() == "true" || json.Unmarshal([]byte(extra["cost"].Raw()), &usd) != nil {
+		return nil
+	}
+	if usd == nil || *usd < 0 {
+		return nil
+	}
+	return usd
+}

@@ -1,0 +1,45 @@
+package model
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// fixed gives the same answer every time.
+type fixed struct {
+	resp Response
+	err  error
+}
+
+func (f fixed) Stream(context.Context, Request, func(Delta)) (Response, error) { return f.resp, f.err }
+
+func TestPriced(t *testing.T) {
+	usd := func(v float64) *float64 { return &v }
+	known := func(u Usage) (float64, bool) { return float64(u.Input) / 100, true }
+	unknown := func(Usage) (float64, bool) { return 7, false }
+	broken := errors.New("broken")
+	tests := []struct {
+		name  string
+		next  fixed
+		price func(Usage) (float64, bool)
+		want  *float64
+	}{
+		{"the table's price", fixed{resp: Response{Usage: &Usage{Input: 50}}}, known, usd(0.5)},
+		{"the provider's own word", fixed{resp: Response{Usage: &Usage{Input: 50}, CostUSD: usd(3)}}, known, usd(3)},
+		{"the provider's word without usage", fixed{resp: Response{CostUSD: usd(0)}}, known, usd(0)},
+		{"an unknown price is not zero", fixed{resp: Response{Usage: &Usage{Input: 50}}}, unknown, nil},
+		{"an unknown usage is not zero", fixed{}, known, nil},
+		{"a failure has no price", fixed{resp: Response{Usage: &Usage{Input: 50}}, err: broken}, known, nil},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			got, err := Priced(test.next, test.price).Stream(t.Context(), Request{}, nil)
+			if diff := cmp.Diff(test.want, got.CostUSD); diff != "" || !errors.Is(err, test.next.err) {
+				t.Errorf("error %v, cost (-want +got):\n%s", err, diff)
+			}
+		})
+	}
+}

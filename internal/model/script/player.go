@@ -1,0 +1,113 @@
+package script
+
+import (
+	"context"
+	"fmt"
+	"time"
+	"unicode/utf8"
+
+	"github.com/millhand/millhand/internal/model"
+)
+
+// Player plays the turns of one conversation from their start. Unlike other
+// models it is not for concurrent use.
+type Player struct {
+	name  string
+	turns []Turn
+	next  int
+}
+
+// Player returns a player of the main turns for agent "", else of those under
+// the agent's name, which must exist.
+func (s *Script) Player(agent string) (*Player, error) {
+	turns, err := s.Turns(agent)
+	if err != nil {
+		return nil, err
+	}
+	return &Player{name: s.name, turns: turns}, nil
+}
+
+// Stream implements [model.Model] with the next turn.
+func (p *Player) Stream(ctx context.Context, req model.Request, emit func(model.Delta)) (model.Response, error) {
+	if ctx.Err() != nil {
+		return model.Response{}, context.Cause(ctx)
+	}
+	if p.next == len(p.turns) {
+		return model.Response{}, p.unexpected(req)
+	}
+	turn := &p.turns[p.next]
+	p.next++
+	if err := turn.Check(req.Messages); err != nil {
+		return model.Response{}, err
+	}
+	if err := wait(ctx, turn.Delay); err != nil {
+		return model.Response{}, err
+	}
+	if turn.Error != nil {
+		return model.Response{}, turn.Error
+	}
+	if emit != nil {
+		turn.emit(emit)
+	}
+	return turn.Response(), nil
+}
+
+func (p *Player) unexpected(req model.Request) error {
+	return model.Fail(model.ClassScript, fmt.Errorf("unexpected request %d: %s has no more turns; what came since the last turn: %s",
+		p.next+1, p.name, excerpt(news(req.Messages))))
+}
+
+// Finish returns an error that names the first turn that was not played, if
+// there is one.
+func (p *Player) Finish() error {
+	unused := len(p.turns) - p.next
+	if unused == 0 {
+		return nil
+	}
+	turn := p.turns[p.next]
+	return model.Fail(model.ClassScript, fmt.Errorf("%s: turn %d was not used, and so are %d turns in all", turn.Source, turn.Number, unused))
+}
+
+// emit tells the turn in pieces, as a model would stream it.
+func (t *Turn) emit(emit func(model.Delta)) {
+	for _, s := range pieces(t.Reasoning) {
+		emit(model.Delta{Kind: model.ReasoningDelta, Text: s})
+	}
+	for _, s := range pieces(t.Text) {
+		emit(model.Delta{Kind: model.TextDelta, Text: s})
+	}
+	for _, c := range t.Calls {
+		for _, s := range pieces(c.Input) {
+			emit(model.Delta{Kind: model.InputDelta, Call: c.ID, Text: s})
+		}
+	}
+}
+
+// pieces cuts s into a few, at the borders of runes.
+func pieces(s string) []string {
+	const most = 3
+	var cut []string
+	for size := len(s)/most + 1; s != ""; {
+		n := min(size, len(s))
+		for n < len(s) && !utf8.RuneStart(s[n]) {
+			n++
+		}
+		cut = append(cut, s[:n])
+		s = s[n:]
+	}
+	return cut
+}
+
+func wait(ctx context.Context, d time.Duration) error {
+	if d == 0 {
+		return nil
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-timer.C:
+		return nil
+	}
+}

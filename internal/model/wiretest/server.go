@@ -1,0 +1,211 @@
+package wiretest
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/millhand/millhand/internal/model"
+	"github.com/millhand/millhand/internal/model/script"
+)
+
+// Server plays a script to whoever posts to a path that ends in
+// /chat/completions. It is an [http.Handler]. Set the exported fields before it
+// serves.
+type Server struct {
+	Fault func(n int) Fault // what happens to the n-th request, from 0; nil for none
+	Piece int               // bytes of text or arguments in one chunk; 0 is 24
+	Keep  bool              // keep the requests for Requests
+
+	script *script.Script
+
+	mu       sync.Mutex
+	served   int
+	usage    model.Usage
+	requests []Request
+	problems []error
+	failed   map[[sha256.Size]byte]int // error turns served, by the request's bytes
+}
+
+// New returns a server of s.
+func New(s *script.Script) *Server {
+	return &Server{script: s, failed: map[[sha256.Size]byte]int{}}
+}
+
+// Served returns how many requests came, faulty ones included.
+func (s *Server) Served() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.served
+}
+
+// Usage returns the sum of the usage of all turns that were answered.
+func (s *Server) Usage() model.Usage {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.usage
+}
+
+// Requests returns what came, in order, if Keep is set.
+func (s *Server) Requests() []Request {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]Request(nil), s.requests...)
+}
+
+// Problems returns the requests that the script did not expect, or expected
+// otherwise.
+func (s *Server) Problems() []error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]error(nil), s.problems...)
+}
+
+// ServeHTTP implements [http.Handler].
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodPost || !strings.HasSuffix(r.URL.Path, "/chat/completions") {
+		refuse(w, http.StatusNotFound, "", "there is nothing at "+r.Method+" "+r.URL.Path)
+		return
+	}
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return // the client is gone
+	}
+	req, err := parse(r.Header, body)
+	if err != nil {
+		s.complain(w, err)
+		return
+	}
+	fault := s.admit(req)
+	if fault.replaces(w, r) {
+		return
+	}
+	turn, err := s.due(req)
+	switch {
+	case err != nil:
+		s.complain(w, err)
+	case turn.Error != nil:
+		fail(w, turn.Error)
+	default:
+		s.book(turn)
+		fault.send(w, r, stream(req, turn, s.Piece))
+	}
+}
+
+// admit books the request and returns what is to happen to it.
+func (s *Server) admit(req Request) Fault {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := s.served
+	s.served++
+	if s.Keep {
+		s.requests = append(s.requests, req)
+	}
+	if s.Fault == nil {
+		return Fault{}
+	}
+	return s.Fault(n)
+}
+
+// due returns the turn that answers req, checked.
+func (s *Server) due(req Request) (*script.Turn, error) {
+	turns, err := s.script.Turns(req.Model)
+	if err != nil { // a model that is no agent plays the main turns
+		if turns, err = s.script.Turns(""); err != nil {
+			return nil, err
+		}
+	}
+	turn := s.pick(turns, req)
+	if turn == nil {
+		return nil, fmt.Errorf("unexpected request: the script has no turn after %d answers", req.Answers())
+	}
+	return turn, turn.Check(req.Conversation())
+}
+
+// pick passes over as many answers as req holds. Error turns before the next
+// answer come first, each once.
+func (s *Server) pick(turns []script.Turn, req Request) *script.Turn {
+	answers, failures := req.Answers(), 0
+	for i := range turns {
+		turn := &turns[i]
+		switch {
+		case answers > 0:
+			if turn.Error == nil {
+				answers--
+			}
+		case turn.Error == nil:
+			return turn
+		case s.fails(req, failures):
+			return turn
+		default:
+			failures++
+		}
+	}
+	return nil
+}
+
+// fails reports whether req has met n error turns so far, and counts the next.
+func (s *Server) fails(req Request, n int) bool {
+	key := sha256.Sum256(req.Body)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.failed[key] != n {
+		return false
+	}
+	s.failed[key]++
+	return true
+}
+
+func (s *Server) book(turn *script.Turn) {
+	u := turn.Response().Usage
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.usage.Input += u.Input
+	s.usage.Output += u.Output
+	s.usage.Reasoning += u.Reasoning
+	s.usage.CacheRead += u.CacheRead
+	s.usage.CacheWrite += u.CacheWrite
+}
+
+func (s *Server) complain(w http.ResponseWriter, err error) {
+	s.mu.Lock()
+	s.problems = append(s.problems, err)
+	s.mu.Unlock()
+	refuse(w, http.StatusBadRequest, "script", err.Error())
+}
+
+// codeOf is what OpenAI says of a class, "" if it has no word for it.
+func codeOf(class model.ErrorClass) string {
+	switch class {
+	case model.ClassAuth:
+		return "invalid_api_key"
+	case model.ClassUnknown:
+		return "model_not_found"
+	case model.ClassQuota:
+		return "insufficient_quota"
+	case model.ClassContext:
+		return "context_length_exceeded"
+	case model.ClassRate:
+		return "rate_limit_exceeded"
+	default:
+		return ""
+	}
+}
+
+// fail answers with a scripted failure. One without a status is a stream that
+// ends too early.
+func fail(w http.ResponseWriter, e *model.Error) {
+	if e.RetryAfter >= 0 {
+		w.Header().Set("Retry-After-Ms", strconv.FormatInt(e.RetryAfter.Milliseconds(), 10))
+	}
+	if e.Status == 0 {
+		w.Header().Set("Content-Type", "text/event-stream")
+		_, _ = io.WriteString(w, "data: {\"choices\":[]}\n\n") // the client sees what is missing
+		return
+	}
+	refuse(w, e.Status, codeOf(e.Class), e.Err.Error())
+}

@@ -1,0 +1,190 @@
+package wiretest
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/millhand/millhand/internal/model"
+	"github.com/millhand/millhand/internal/model/script"
+)
+
+const played = `
+version: 1
+turns:
+  - error: {status: 429, message: slow down, retry_after: 2s}
+  - text: näher
+    calls: [{tool: bash, args: {a: 1}}]
+    usage: {input: 10, output: 5, reasoning: 1, cache_read: 4, cache_write: 2}
+  - {expect: [result], text: done}
+agents:
+  explore: {turns: [{text: found}]}
+`
+
+func newServer(t *testing.T) *Server {
+	t.Helper()
+	s, err := script.Parse([]byte(played), "s.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return New(s)
+}
+
+// alone serves without the check that nothing unexpected came.
+func alone(t *testing.T, s *Server) string {
+	t.Helper()
+	server := httptest.NewServer(s)
+	t.Cleanup(server.Close)
+	return server.URL + "/v1/chat/completions"
+}
+
+// post sends a request with the given messages, written as JSON.
+func post(t *testing.T, url, model, messages string) (status int, header http.Header, body string, err error) {
+	t.Helper()
+	text := fmt.Sprintf(`{"model":%q,"stream":true,"stream_options":{"include_usage":true},"messages":[%s]}`, model, messages)
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return 0, nil, "", err
+	}
+	data, err := io.ReadAll(resp.Body)
+	if closed := resp.Body.Close(); closed != nil {
+		t.Error(closed)
+	}
+	return resp.StatusCode, resp.Header, string(data), err
+}
+
+const (
+	user     = `{"role":"system","content":"s"},{"role":"user","content":"go"}`
+	answered = user + `,{"role":"assistant","content":null},{"role":"tool","content":"result","tool_call_id":"call_2_1"}`
+)
+
+func TestTheWireIsOpenAIs(t *testing.T) {
+	s := newServer(t)
+	s.Piece = 3
+	url := alone(t, s)
+	status, header, body, err := post(t, url, "m", user)
+	if err != nil || status != 429 || header.Get("Retry-After-Ms") != "2000" || body != `{"error":{"message":"slow down","type":"scripted","code":"rate_limit_exceeded"}}`+"\n" {
+		t.Errorf("the error turn: %d %v %q, error %v", status, header, body, err)
+	}
+	status, header, body, err = post(t, url, "m", user)
+	if err != nil || status != 200 || !strings.HasPrefix(header.Get("Content-Type"), "text/event-stream") {
+		t.Fatalf("the turn: %d %v, error %v", status, header, err)
+	}
+	head := `data: {"id":"chatcmpl-script","object":"chat.completion.chunk","created":0,"model":"m","choices":[`
+	choice := func(delta string) string {
+		return head + `{"index":0,"delta":` + delta + `,"finish_reason":null}],"usage":null}`
+	}
+	want := strings.Join([]string{
+		choice(`{"role":"assistant","content":""}`),
+		choice(`{"content":"nä"}`), choice(`{"content":"her"}`),
+		choice(`{"tool_calls":[{"index":0,"id":"call_2_1","type":"function","function":{"name":"bash","arguments":""}}]}`),
+		choice(`{"tool_calls":[{"index":0,"function":{"arguments":"{\"a"}}]}`),
+		choice(`{"tool_calls":[{"index":0,"function":{"arguments":"\":1"}}]}`),
+		choice(`{"tool_calls":[{"index":0,"function":{"arguments":"}"}}]}`),
+		head + `{"index":0,"delta":{},"finish_reason":"tool_calls"}],"usage":null}`,
+		head + `],"usage":{"prompt_tokens":10,"completion_tokens":5,"total_tokens":15,"prompt_tokens_details":{"cached_tokens":4,"cache_write_tokens":2},"completion_tokens_details":{"reasoning_tokens":1}}}`,
+		"data: [DONE]", "",
+	}, "\n\n")
+	if diff := cmp.Diff(want, body); diff != "" {
+		t.Errorf("stream (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(model.Usage{Input: 10, Output: 5, Reasoning: 1, CacheRead: 4, CacheWrite: 2}, s.Usage()); diff != "" || s.Served() != 2 {
+		t.Errorf("%d served, usage (-want +got):\n%s", s.Served(), diff)
+	}
+}
+
+func TestConversationsAreToldApartByTheirAnswers(t *testing.T) {
+	s := newServer(t)
+	url := alone(t, s)
+	if _, _, _, err := post(t, url, "m", user); err != nil { // the error turn
+		t.Fatal(err)
+	}
+	var jobs sync.WaitGroup
+	for range 8 {
+		jobs.Go(func() {
+			for _, step := range []struct{ messages, want string }{{user, "call_2_1"}, {answered, `"content":"done"`}, {answered, `"content":"done"`}} {
+				if _, _, body, err := post(t, url, "m", step.messages); err != nil || !strings.Contains(body, step.want) {
+					t.Errorf("want %s, got error %v and %s", step.want, err, body)
+				}
+			}
+		})
+	}
+	jobs.Wait()
+	if problems := s.Problems(); len(problems) != 0 {
+		t.Errorf("problems: %v", problems)
+	}
+}
+
+func TestTheModelOfAnAgentPlaysItsTurns(t *testing.T) {
+	url := alone(t, newServer(t))
+	if _, _, body, err := post(t, url, "explore", user); err != nil || !strings.Contains(body, "found") {
+		t.Errorf("got error %v and %s", err, body)
+	}
+}
+
+func TestWhatIsNotExpectedIsAProblem(t *testing.T) {
+	s := newServer(t)
+	s.Keep = true
+	url := alone(t, s)
+	for _, messages := range []string{
+		strings.Replace(answered, "result", "nothing", 1),
+		answered + `,{"role":"assistant","content":"done"}`,
+		`3`,
+	} {
+		if status, _, body, err := post(t, url, "m", messages); err != nil || status != 400 {
+			t.Errorf("%s: %d %s, error %v", messages, status, body, err)
+		}
+	}
+	if problems := s.Problems(); len(problems) != 3 || !strings.Contains(problems[0].Error(), "s.yaml:8: turn 3 expects") || !strings.Contains(problems[1].Error(), "unexpected request") || !strings.Contains(problems[2].Error(), "parse the request") {
+		t.Errorf("problems: %v", problems)
+	}
+	if n := len(s.Requests()); n != 2 {
+		t.Errorf("%d requests were kept, want those that could be read", n)
+	}
+	if status, _, _, err := post(t, url+"/x", "m", user); err != nil || status != 404 {
+		t.Errorf("another path gives %d, error %v", status, err)
+	}
+}
+
+func TestFaults(t *testing.T) {
+	first := func(b []byte) []byte { return bytes.ToUpper(b[:20]) }
+	tests := []struct {
+		name   string
+		fault  Fault
+		status int
+		body   string
+		err    error
+	}{
+		{"a status", Fault{Status: 503, Header: map[string]string{"Content-Type": "text/html"}, Body: "<html>"}, 503, "<html>", nil},
+		{"other bytes", Fault{Rewrite: first}, 200, `DATA: {"ID":"CHATCMP`, nil},
+		{"other bytes, one by one", Fault{Rewrite: first, Piece: 1}, 200, `DATA: {"ID":"CHATCMP`, nil},
+		{"a cut", Fault{Cut: 20}, 200, `data: {"id":"chatcmp`, io.ErrUnexpectedEOF},
+		{"a cut of pieces", Fault{Cut: 20, Piece: 7}, 200, `data: {"id":"chatcmp`, io.ErrUnexpectedEOF},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			s := newServer(t)
+			s.Fault = First(1, test.fault)
+			url := alone(t, s)
+			status, _, body, err := post(t, url, "explore", user)
+			if status != test.status || body != test.body || !errors.Is(err, test.err) {
+				t.Errorf("got %d %q and error %v", status, body, err)
+			}
+			if status, _, body, err := post(t, url, "explore", user); status != 200 || err != nil || !strings.Contains(body, "[DONE]") {
+				t.Errorf("the request after it: %d %q, error %v", status, body, err)
+			}
+		})
+	}
+}

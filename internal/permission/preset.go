@@ -1,0 +1,82 @@
+package permission
+
+import "slices"
+
+// Presets returns the names of the built-in profiles, from the narrowest to
+// the widest.
+func Presets() []string { return []string{"readonly", "review", "edit", "build", "full"} }
+
+// Preset returns a built-in profile; false if there is none of that name.
+func Preset(name string) (Profile, bool) {
+	var p Profile
+	switch name {
+	case "readonly":
+		p.Rules = readonlyRules()
+	case "review":
+		p.Rules = append(readonlyRules(), reviewCommands()...)
+	case "edit":
+		p.Rules = append(readonlyRules(), allow("edit", "*"))
+	case "build":
+		p.Rules = append(readonlyRules(), allow("edit", "*"), allow("bash", "*"))
+	case "full":
+		p.Rules = append(readonlyRules(), allow("edit", "*"), allow("bash", "*"),
+			allow("webfetch", "*"), allow("websearch", "*"), allow("codesearch", "*"), allow("lsp", "*"))
+		p.Network.Allow = true
+	default:
+		return Profile{}, false
+	}
+	p.Name = name
+	if slices.ContainsFunc(p.Rules, func(r Rule) bool { return r.Permission == "bash" }) {
+		p.Rules = append(p.Rules, systemFolders()...)
+	}
+	for i := range p.Rules {
+		p.Rules[i].Source = "preset " + name
+	}
+	return p, true
+}
+
+func allow(permission, pattern string) Rule {
+	return Rule{Permission: permission, Pattern: pattern, Effect: Allow}
+}
+
+func deny(permission, pattern string) Rule {
+	return Rule{Permission: permission, Pattern: pattern, Effect: Deny}
+}
+
+// readonlyRules are what every preset starts from: looking around, but not
+// into files that hold secrets by convention.
+func readonlyRules() []Rule {
+	return []Rule{
+		allow("read", "*"), deny("read", "*.env"), deny("read", "*.env.*"), allow("read", "*.env.example"),
+		allow("glob", "*"), allow("grep", "*"), allow("list", "*"), allow("batch", "*"),
+		allow("todowrite", "*"), allow("todoread", "*"), allow("skill", "*"), allow("task", "*"),
+	}
+}
+
+// systemFolders are where a machine's programs and their settings live, which
+// commands may name as arguments without being able to write there.
+func systemFolders() []Rule {
+	var rules []Rule
+	for _, dir := range []string{"/usr", "/bin", "/sbin", "/lib*", "/etc", "/opt"} {
+		rules = append(rules, allow(ExternalRead, dir), allow(ExternalRead, dir+"/*"))
+	}
+	return rules
+}
+
+// reviewCommands lets a reviewer run commands that only look. What these
+// commands can write, or run in their turn, by an option (sort -o, find -exec,
+// sed's w) is found by the analysis of the line and decided by itself, so it
+// needs no rule here.
+func reviewCommands() []Rule {
+	var rules []Rule
+	for _, c := range []string{
+		"git status", "git log", "git diff", "git show", "git blame", "git shortlog", "git describe", "git rev-parse",
+		"git ls-files", "git ls-tree", "git cat-file", "git grep", "git merge-base", "git rev-list", "git name-rev",
+		"ls", "cat", "head", "tail", "wc", "find", "grep", "rg", "sort", "uniq", "cut", "tr", "nl", "tree", "file", "stat", "du",
+		"diff", "cmp", "comm", "sed -n", "jq", "basename", "dirname", "realpath", "readlink", "pwd", "echo", "printf",
+		"test", "true", "false", "which", "sha256sum", "md5sum", "cd",
+	} {
+		rules = append(rules, allow("bash", c+" *"))
+	}
+	return rules
+}

@@ -1,0 +1,152 @@
+package proc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Grace is how long a process group may take to end after SIGTERM before it is
+// killed.
+const Grace = 2 * time.Second
+
+// drain is how long output is still read after the last process of the group
+// was killed: only a process that left the group can hold the pipe longer.
+const drain = 250 * time.Millisecond
+
+// Command is a program to run.
+type Command struct {
+	Args    []string // the program, found on the PATH of Env, and its arguments
+	Dir     string
+	Env     []string      // the whole environment, as NAME=value
+	Timeout time.Duration // 0: no deadline but the context's
+	Output  io.Writer     // takes stdout and stderr, in the order of arrival; called by one goroutine
+}
+
+// Result is how a command ended.
+type Result struct {
+	ExitCode int            // -1 if a signal ended it
+	Signal   syscall.Signal // 0 if none did
+	TimedOut bool           // the Timeout passed; the group was killed
+}
+
+// Run runs a command to its end. A command that fails is a Result; an error
+// means that it could not be started, or that ctx ended it.
+func Run(ctx context.Context, c Command) (Result, error) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		return Result{}, fmt.Errorf("make a pipe for %s: %w", c.Args[0], err)
+	}
+	defer r.Close()
+	cmd, err := start(c, w)
+	w.Close()
+	if err != nil {
+		return Result{}, err
+	}
+
+	copied := make(chan struct{})
+	go func() {
+		defer close(copied)
+		io.Copy(c.Output, r) //nolint:errcheck // the end of the pipe and its deadline are no faults
+	}()
+	exited := make(chan struct{})
+	go func() {
+		defer close(exited)
+		waitExit(cmd.Process.Pid)
+	}()
+
+	timedOut := await(ctx, cmd.Process.Pid, c.Timeout, exited)
+	// The leader has ended but isn't reaped yet, so its group's id can't have
+	// been given to anybody else.
+	signal(cmd.Process.Pid, syscall.SIGKILL)
+	waitErr := cmd.Wait()
+	closing := time.AfterFunc(drain, func() { r.Close() }) // ends the copy
+	defer closing.Stop()
+	<-copied
+
+	res := Result{ExitCode: cmd.ProcessState.ExitCode(), TimedOut: timedOut}
+	if ws, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
+		res.Signal = ws.Signal()
+	}
+	if ctx.Err() != nil {
+		return res, fmt.Errorf("run %s: %w", c.Args[0], context.Cause(ctx))
+	}
+	if exit := (*exec.ExitError)(nil); waitErr != nil && !errors.As(waitErr, &exit) {
+		return res, fmt.Errorf("wait for %s: %w", c.Args[0], waitErr)
+	}
+	return res, nil
+}
+
+// start starts the command as the leader of a new process group.
+func start(c Command, out *os.File) (*exec.Cmd, error) {
+	path, err := Look(c.Args[0], c.Env)
+	if err != nil {
+		return nil, err
+	}
+	cmd := &exec.Cmd{
+		Path:        path,
+		Args:        c.Args,
+		Dir:         c.Dir,
+		Env:         c.Env,
+		Stdout:      out,
+		Stderr:      out,
+		SysProcAttr: &syscall.SysProcAttr{Setpgid: true},
+	}
+	if cmd.Env == nil {
+		cmd.Env = []string{}
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, fmt.Errorf("start %s: %w", c.Args[0], err)
+	}
+	return cmd, nil
+}
+
+// await returns when the leader has exited, having ended the group if ctx or
+// the timeout ran out before; it reports whether it was the timeout.
+func await(ctx context.Context, pid int, timeout time.Duration, exited <-chan struct{}) (timedOut bool) {
+	var deadline <-chan time.Time
+	if timeout > 0 {
+		t := time.NewTimer(timeout)
+		defer t.Stop()
+		deadline = t.C
+	}
+	select {
+	case <-exited:
+		return false
+	case <-ctx.Done():
+	case <-deadline:
+		timedOut = true
+	}
+	signal(pid, syscall.SIGTERM)
+	grace := time.NewTimer(Grace)
+	defer grace.Stop()
+	select {
+	case <-exited:
+	case <-grace.C:
+		signal(pid, syscall.SIGKILL)
+		<-exited
+	}
+	return timedOut
+}
+
+// signal signals a whole process group; that nothing of it is left is fine.
+func signal(pgid int, sig syscall.Signal) {
+	syscall.Kill(-pgid, sig) //nolint:errcheck // ESRCH means that the aim is reached
+}
+
+// waitExit blocks until the process has exited, without reaping it.
+func waitExit(pid int) {
+	for {
+		err := unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
+		if !errors.Is(err, syscall.EINTR) {
+			return
+		}
+	}
+}

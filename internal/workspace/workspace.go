@@ -1,0 +1,285 @@
+package workspace
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// ErrNotRegular is the cause when something else than a regular file (a
+// folder, device, pipe or socket) stands where a file was asked for.
+var ErrNotRegular = errors.New("not a regular file")
+
+// ErrTooLarge is the cause when a file is larger than the caller can take.
+var ErrTooLarge = errors.New("file too large")
+
+// Workspace is a folder that a session may use. It is safe for concurrent use.
+type Workspace struct {
+	dir  string // absolute, without links
+	root *os.Root
+	all  *os.Root // "/": for paths outside that the rules allow by name
+
+	mu     sync.Mutex
+	stamps map[string]stamp // by absolute path: the file as this session knows it
+}
+
+// stamp tells versions of a file apart.
+type stamp struct {
+	size int64
+	mod  time.Time
+}
+
+// Open opens the folder dir as a workspace.
+func Open(dir string) (*Workspace, error) {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, fmt.Errorf("open workspace %s: %w", dir, err)
+	}
+	if abs, err = filepath.EvalSymlinks(abs); err != nil {
+		return nil, fmt.Errorf("open workspace %s: %w", dir, err)
+	}
+	root, err := os.OpenRoot(abs)
+	if err != nil {
+		return nil, fmt.Errorf("open workspace: %w", err)
+	}
+	all, err := os.OpenRoot("/")
+	if err != nil {
+		root.Close()
+		return nil, fmt.Errorf("open the file system: %w", err)
+	}
+	return &Workspace{dir: abs, root: root, all: all, stamps: map[string]stamp{}}, nil
+}
+
+// Close releases the workspace; the folder stays.
+func (w *Workspace) Close() error { return errors.Join(w.root.Close(), w.all.Close()) }
+
+// Dir returns the workspace's absolute path, without links.
+func (w *Workspace) Dir() string { return w.dir }
+
+// Root returns the root of the workspace, for searching in it. The caller must
+// not close it.
+func (w *Workspace) Root() *os.Root { return w.root }
+
+// OpenOutside opens a root for searching outside the workspace, at a path that
+// the rules allow: the folder itself, or the one that holds the file. base is
+// where the path is beneath it. The caller closes the root.
+func (w *Workspace) OpenOutside(p Path) (root *os.Root, base string, err error) {
+	dir, base := p.Abs, "."
+	if st, err := w.Stat(p); err == nil && !st.IsDir() {
+		dir, base = filepath.Split(p.Abs)
+	}
+	if root, err = os.OpenRoot(dir); err != nil {
+		return nil, "", fmt.Errorf("open %s: %w", p.Abs, cause(err))
+	}
+	return root, base, nil
+}
+
+// at returns the root to use for a path, and the path's name beneath it.
+func (w *Workspace) at(p Path) (*os.Root, string) {
+	if p.Outside {
+		return w.all, "." + p.Abs
+	}
+	return w.root, p.Rel
+}
+
+// Stat describes what is at the path.
+func (w *Workspace) Stat(p Path) (fs.FileInfo, error) {
+	root, name := w.at(p)
+	return root.Stat(name)
+}
+
+// ReadFile returns a regular file's content, of at most limit bytes
+// (ErrTooLarge otherwise), and remembers its version.
+func (w *Workspace) ReadFile(p Path, limit int64) ([]byte, error) {
+	f, st, err := w.open(p)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if st.Size() > limit {
+		return nil, fmt.Errorf("read %s (%d bytes): %w", p.Rel, st.Size(), ErrTooLarge)
+	}
+	data, err := io.ReadAll(io.LimitReader(f, limit+1))
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", p.Rel, err)
+	}
+	if int64(len(data)) > limit {
+		return nil, fmt.Errorf("read %s: %w", p.Rel, ErrTooLarge)
+	}
+	w.remember(p, st)
+	return data, nil
+}
+
+// OpenFile opens a regular file for reading and remembers its version. The
+// caller closes it.
+func (w *Workspace) OpenFile(p Path) (*os.File, error) {
+	f, st, err := w.open(p)
+	if err != nil {
+		return nil, err
+	}
+	w.remember(p, st)
+	return f, nil
+}
+
+// open opens a regular file. O_NONBLOCK keeps a pipe from blocking the open.
+func (w *Workspace) open(p Path) (*os.File, fs.FileInfo, error) {
+	root, name := w.at(p)
+	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, nil, fmt.Errorf("open %s: %w", p.Rel, cause(err))
+	}
+	st, err := f.Stat()
+	if err == nil && !st.Mode().IsRegular() {
+		err = ErrNotRegular
+	}
+	if err != nil {
+		f.Close()
+		return nil, nil, fmt.Errorf("open %s: %w", p.Rel, err)
+	}
+	return f, st, nil
+}
+
+// ReadDir lists a folder, sorted by name.
+func (w *Workspace) ReadDir(p Path) ([]fs.DirEntry, error) {
+	root, name := w.at(p)
+	entries, err := fs.ReadDir(root.FS(), path.Clean(filepath.ToSlash(name)))
+	if err != nil {
+		return nil, fmt.Errorf("list %s: %w", p.Rel, cause(err))
+	}
+	return entries, nil
+}
+
+// WriteFile replaces or creates a file, with the folders above it. The new
+// content appears all at once (a temporary file in the same folder is renamed
+// over the old one), and an existing file's mode is kept.
+func (w *Workspace) WriteFile(p Path, data []byte) error {
+	root, name := w.at(p)
+	mode := fs.FileMode(0o644)
+	switch st, err := root.Lstat(name); {
+	case err == nil && !st.Mode().IsRegular():
+		return fmt.Errorf("write %s: %w", p.Rel, ErrNotRegular)
+	case err == nil:
+		mode = st.Mode().Perm()
+		if err := syscall.Access(p.Abs, 2); err != nil { // W_OK: a rename needs no right to the file itself
+			return fmt.Errorf("write %s: %w", p.Rel, err)
+		}
+	case !errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("write %s: %w", p.Rel, cause(err))
+	}
+	if dir := path.Dir(name); dir != "." {
+		if err := root.MkdirAll(dir, 0o755); err != nil {
+			return fmt.Errorf("make folder %s: %w", dir, cause(err))
+		}
+	}
+	if err := replace(root, name, data, mode); err != nil {
+		return fmt.Errorf("write %s: %w", p.Rel, cause(err))
+	}
+	if st, err := root.Stat(name); err == nil {
+		w.remember(p, st)
+	}
+	return nil
+}
+
+// replace writes a temporary file beside name and renames it over name.
+func replace(root *os.Root, name string, data []byte, mode fs.FileMode) (err error) {
+	tmp, f, err := createTemp(root, name)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			root.Remove(tmp) //nolint:errcheck // best effort: the first error is the one to tell
+		}
+	}()
+	_, err = f.Write(data)
+	if err == nil {
+		err = f.Chmod(mode)
+	}
+	if closeErr := f.Close(); err == nil {
+		err = closeErr
+	}
+	if err != nil {
+		return err
+	}
+	return root.Rename(tmp, name)
+}
+
+// createTemp makes a new file beside name.
+func createTemp(root *os.Root, name string) (string, *os.File, error) {
+	dir, base := path.Split(name)
+	if len(base) > 200 { // leave room for the affixes below the limit of 255 bytes
+		base = base[:200]
+	}
+	for n := 0; ; n++ {
+		tmp := fmt.Sprintf("%s.%s.%d-%d.tmp", dir, base, os.Getpid(), n)
+		f, err := root.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		if err == nil || !errors.Is(err, fs.ErrExist) || n > 1000 {
+			return tmp, f, err
+		}
+	}
+}
+
+// Changed reports whether a file is another than when this session last read
+// or wrote it. A file that it never saw has not changed.
+func (w *Workspace) Changed(p Path) bool {
+	w.mu.Lock()
+	known, ok := w.stamps[p.Abs]
+	w.mu.Unlock()
+	if !ok {
+		return false
+	}
+	st, err := w.Stat(p)
+	return err != nil || stampOf(st) != known
+}
+
+func (w *Workspace) remember(p Path, st fs.FileInfo) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.stamps[p.Abs] = stampOf(st)
+}
+
+func stampOf(st fs.FileInfo) stamp { return stamp{st.Size(), st.ModTime()} }
+
+// cause strips the operation and path that os puts around an error: this
+// package says both itself, in the model's terms.
+func cause(err error) error {
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		return pe.Err
+	}
+	var le *os.LinkError
+	if errors.As(err, &le) {
+		return le.Err
+	}
+	return err
+}
+
+// Suggest returns up to three names beside a missing file that resemble it:
+// those that contain its base name or are contained in it, whatever the case.
+func (w *Workspace) Suggest(p Path) []string {
+	dir := Path{Abs: filepath.Dir(p.Abs), Rel: path.Dir(p.Rel), Outside: p.Outside}
+	entries, err := w.ReadDir(dir)
+	if err != nil {
+		return nil
+	}
+	want := strings.ToLower(path.Base(p.Rel))
+	var near []string
+	for _, e := range entries {
+		have := strings.ToLower(e.Name())
+		if strings.Contains(have, want) || strings.Contains(want, have) {
+			near = append(near, path.Join(dir.Rel, e.Name()))
+		}
+		if len(near) == 3 {
+			break
+		}
+	}
+	return near
+}

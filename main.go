@@ -1,0 +1,20 @@
+// Millhand runs AI coding agents in batches and in CI, with nobody in front of
+// it. See README.md.
+package main
+
+import (
+	"context"
+	"os"
+	"time"
+
+	"github.com/millhand/millhand/internal/command"
+)
+
+func main() {
+	ctx, stop := command.Signals(context.Background())
+	code := command.Main(ctx, os.Args, command.World{
+		In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Getenv: os.Getenv, Now: time.Now,
+	})
+	stop()
+	os.Exit(code)
+}

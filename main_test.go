@@ -1,0 +1,136 @@
+package main
+
+import (
+	"errors"
+	"maps"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/millhand/millhand/internal/model/script"
+	"github.com/millhand/millhand/internal/model/wiretest"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"millhand": main})
+}
+
+// TestScripts runs testdata/script against the real binary. Beside
+// testscript's own commands there are
+//
+//	wire FILE [FAULT]   serve a script as an OpenAI endpoint, from now on
+//	repo DIR            make a folder a git repository, all of it committed
+//	exits CODE CMD...   run a command that must exit with this code
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		RequireExplicitExec: false,
+		RequireUniqueNames:  true,
+		Setup: func(env *testscript.Env) error {
+			home := filepath.Join(env.WorkDir, "home")
+			env.Setenv("HOME", home)
+			for _, who := range []string{"AUTHOR", "COMMITTER"} {
+				env.Setenv("GIT_"+who+"_NAME", "Tess Tester")
+				env.Setenv("GIT_"+who+"_EMAIL", "tess@example.com")
+			}
+			env.Setenv("REALHOME", os.Getenv("HOME")) // where Go's caches are
+			env.Setenv("ROOT", root(t))
+			return os.MkdirAll(home, 0o755)
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"wire": wire, "repo": repo, "exits": exits,
+		},
+	})
+}
+
+func root(t *testing.T) string {
+	t.Helper()
+	dir, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// faults are the ways in which the endpoint of a script can fail, by name.
+func faults() map[string]func(int) wiretest.Fault {
+	status := func(code int, body string) func(int) wiretest.Fault {
+		f := wiretest.Fault{Status: code, Header: map[string]string{"Content-Type": "application/json", "Retry-After": "0"}, Body: body}
+		return func(int) wiretest.Fault { return f }
+	}
+	once := func(f wiretest.Fault) func(int) wiretest.Fault { return wiretest.First(1, f) }
+	return map[string]func(int) wiretest.Fault{
+		"401":      status(401, `{"error":{"message":"Incorrect API key provided","code":"invalid_api_key"}}`),
+		"404":      status(404, `{"error":{"message":"The model does not exist","code":"model_not_found"}}`),
+		"429":      status(429, `{"error":{"message":"Rate limit reached"}}`),
+		"500":      status(500, `{"error":{"message":"The server had an error"}}`),
+		"429-once": once(status(429, `{"error":{"message":"Rate limit reached"}}`)(0)),
+		"500-once": once(status(500, `oops`)(0)),
+		"cut-once": once(wiretest.Fault{Cut: 120}),
+		"not-a-stream": func(int) wiretest.Fault {
+			return wiretest.Fault{Status: 200, Header: map[string]string{"Content-Type": "text/html"}, Body: "<html>Welcome to the proxy</html>"}
+		},
+		"silent": func(int) wiretest.Fault { return wiretest.Fault{Silent: true} },
+	}
+}
+
+// wire serves a script on loopback and points the environment at it.
+func wire(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 1 || len(args) > 2 {
+		ts.Fatalf("usage: wire FILE [FAULT]")
+	}
+	s, err := script.Parse([]byte(ts.ReadFile(args[0])), args[0])
+	ts.Check(err)
+	server := wiretest.New(s)
+	if len(args) == 2 {
+		if server.Fault = faults()[args[1]]; server.Fault == nil {
+			ts.Fatalf("there is no fault %s; there are %v", args[1], slices.Sorted(maps.Keys(faults())))
+		}
+	}
+	listening := httptest.NewServer(server)
+	ts.Defer(func() {
+		listening.CloseClientConnections()
+		listening.Close()
+		for _, p := range server.Problems() {
+			ts.Logf("the endpoint met: %v", p)
+		}
+	})
+	ts.Setenv("OPENAI_BASE_URL", listening.URL+"/v1")
+	ts.Setenv("OPENAI_API_KEY", "sk-test-key-of-the-endpoint")
+}
+
+// repo makes a folder a repository with one commit, on branch main.
+func repo(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: repo DIR")
+	}
+	dir := ts.MkAbs(args[0])
+	for _, git := range [][]string{
+		{"init", "-q", "-b", "main", dir}, {"-C", dir, "add", "-A"}, {"-C", dir, "commit", "-q", "-m", "start", "--allow-empty"},
+	} {
+		ts.Check(ts.Exec("git", git...))
+	}
+}
+
+// exits runs a command and holds it to an exit code.
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits CODE CMD...")
+	}
+	code := 0
+	err := ts.Exec(args[1], args[2:]...)
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
+		code = exit.ExitCode()
+	} else {
+		ts.Check(err)
+	}
+	if strconv.Itoa(code) != args[0] {
+		ts.Fatalf("exit code %d, want %s", code, args[0])
+	}
+}

@@ -1,0 +1,86 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"testing"
+)
+
+func TestMoneyShowsTheDigitsThatMatter(t *testing.T) {
+	for want, usd := range map[string]float64{
+		"$0.00": 0, "$1234.50": 1234.5, "$12.35": 12.345001, "$1.00": 1, "$0.2500": 0.25, "$0.0123": 0.0123, "$0.0010": 0.001,
+		"$0.00042": 0.00042, "$0.000012": 0.0000123, "$0.00000010": 1e-7, "under $0.000000001": 1e-12, "$-0.5000": -0.5,
+	} {
+		if got := money(&usd); got != want {
+			t.Errorf("money(%v) = %s, want %s", usd, got, want)
+		}
+	}
+	if got := money(nil); got != "unknown" {
+		t.Errorf("money(nil) = %s", got)
+	}
+}
+
+func TestDurationsReadAsPeopleSayThem(t *testing.T) {
+	for ms, want := range map[int64]string{
+		0: "0ms", 999: "999ms", 1000: "1.0s", 4250: "4.2s", 59_999: "59.9s", 60_000: "1m00s", 83_000: "1m23s", 3_599_999: "59m59s", 7_500_000: "2h05m",
+	} {
+		if got := duration(ms); got != want {
+			t.Errorf("duration(%d) = %s, want %s", ms, got, want)
+		}
+	}
+}
+
+func TestCutTextsKeepWholeCharacters(t *testing.T) {
+	if got, want := head("aéé", 4), "aé… (2 more bytes in report.json)"; got != want {
+		t.Errorf("head: %s, want %s", got, want)
+	}
+	if got, want := tail("ééa", 4), "(2 bytes before this in report.json) …éa"; got != want {
+		t.Errorf("tail: %s, want %s", got, want)
+	}
+	if got := head("éé", 4) + tail("éé", 4); got != "éééé" {
+		t.Errorf("a text that fits was cut: %s", got)
+	}
+}
+
+func TestAFenceIsLongerThanWhatItHolds(t *testing.T) {
+	for text, want := range map[string]string{
+		"":            "```text\n\n```\n",
+		"a\n\n":       "```text\na\n```\n",
+		"```\n`````x": "``````text\n```\n`````x\n``````\n",
+		"\r\n::a\n":   "```text\n\n: :a\n```\n",
+	} {
+		if got := fence(text); got != want {
+			t.Errorf("fence(%q) = %q, want %q", text, got, want)
+		}
+	}
+}
+
+// Laying out changes nothing but white space and the form of strings.
+func FuzzLayout(f *testing.F) {
+	f.Add([]byte(`{"a":[1,{"b":{"c":[[],{}]}}],"d":"\"\\\/\u0041\ud83d\ude00","":-1.50e+3}`))
+	f.Add([]byte("\"\xff\\ud800\""))
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		var compact bytes.Buffer
+		if json.Compact(&compact, raw) != nil {
+			return
+		}
+		var want any
+		if json.Unmarshal(raw, &want) != nil {
+			return // a number that Go can't hold
+		}
+		wantText, err := json.Marshal(want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for levels := range 4 {
+			laid := layout(compact.Bytes(), levels)
+			var got any
+			if err := json.Unmarshal(laid, &got); err != nil {
+				t.Fatalf("layout(%s) = %s: %v", raw, laid, err)
+			}
+			if gotText, err := json.Marshal(got); err != nil || !bytes.Equal(gotText, wantText) {
+				t.Errorf("layout(%s) = %s", raw, laid)
+			}
+		}
+	})
+}

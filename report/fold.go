@@ -1,0 +1,223 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/millhand/millhand/internal/event"
+)
+
+// Fold gathers a run's events. Its zero value is ready, it is an
+// [event.Sink], and it is safe for concurrent use.
+type Fold struct {
+	mu          sync.Mutex
+	run         *event.Run
+	end         *event.RunEnd
+	first, last time.Time // of the stored events
+	jobs        []*job    // in the order of the plan
+	byID        map[string]*job
+	warnings    []Warning
+}
+
+// Load folds a stored stream, such as events.jsonl. Its error is that of
+// [event.Read]; a stream that was torn by a kill is none.
+func Load(r io.Reader) (*Report, error) {
+	var f Fold
+	if err := event.Read(r, f.Emit); err != nil {
+		return nil, fmt.Errorf("load report: %w", err)
+	}
+	return f.Report(), nil
+}
+
+// Emit takes the next event. It never fails; what it does not know it ignores.
+func (f *Fold) Emit(e event.Event) error {
+	if e.Type == event.DeltaCame {
+		return nil // not stored, so a fold must give the same without them
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.first.IsZero() {
+		f.first = e.Time
+	}
+	f.last = e.Time
+	switch e.Type {
+	case event.RunStarted:
+		f.startRun(e.Run)
+	case event.RunEnded:
+		f.end = clone(e.RunEnd)
+	case event.WarningGiven:
+		if e.Warning != nil {
+			f.warnings = append(f.warnings, warning(e.Job, e.Warning.Message))
+		}
+	default:
+		if take := taker(e.Type); take != nil && e.Job != "" {
+			take(f.job(e.Job).see(e.Time), e)
+		}
+	}
+	return nil
+}
+
+// startRun adds the plan's jobs. A resumed run says run.started once more in
+// the same stream and may name the same jobs again.
+func (f *Fold) startRun(run *event.Run) {
+	if run == nil {
+		return
+	}
+	kept := *run
+	kept.Manifest = slices.Clone(run.Manifest)
+	kept.Jobs = nil
+	f.run, f.end = &kept, nil
+	for _, planned := range run.Jobs {
+		planned.Matrix = maps.Clone(planned.Matrix)
+		f.job(planned.ID).planned = &planned
+	}
+}
+
+// job returns the fold of the job with that id and adds it when it is new.
+func (f *Fold) job(id string) *job {
+	if j, ok := f.byID[id]; ok {
+		return j
+	}
+	if f.byID == nil {
+		f.byID = map[string]*job{}
+	}
+	j := &job{id: id}
+	f.jobs = append(f.jobs, j)
+	f.byID[id] = j
+	return j
+}
+
+// Report gives the state so far; it can be asked at any time and shares
+// nothing with the fold that a later event would change. A run that has not
+// ended is reported as if it had been killed now.
+func (f *Fold) Report() *Report {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	r := &Report{
+		SchemaVersion: SchemaVersion,
+		Run:           f.runReport(),
+		Jobs:          make([]Job, 0, len(f.jobs)),
+		Warnings:      append([]Warning{}, f.warnings...),
+	}
+	for _, j := range f.jobs {
+		r.Jobs = append(r.Jobs, j.report(r.Run.Outcome == event.Cancelled, f.last))
+		if j.planned == nil && f.run != nil {
+			r.warn(j.id, "the job is not in the plan")
+		}
+	}
+	f.tellGaps(r)
+	conform(r)
+	r.Run.Totals = totals(r)
+	return r
+}
+
+// runReport is the run without its totals.
+func (f *Fold) runReport() Run {
+	run := Run{
+		StartedAt:  stamp(f.first),
+		FinishedAt: stamp(f.last),
+		ElapsedMS:  max(0, f.last.Sub(f.first).Milliseconds()),
+		Manifest:   []string{},
+		Outcome:    event.Error,
+		ExitCode:   event.ExitInternal,
+	}
+	if f.run != nil {
+		run.ID, run.PlanHash, run.Version = f.run.ID, f.run.PlanHash, f.run.Version
+		run.Manifest = append(run.Manifest, f.run.Manifest...)
+	}
+	if f.end != nil {
+		run.Outcome, run.ExitCode, run.ElapsedMS = f.end.Outcome, f.end.ExitCode, f.end.ElapsedMS
+	}
+	return run
+}
+
+// tellGaps warns of what the stream does not say about the run itself.
+func (f *Fold) tellGaps(r *Report) {
+	if f.run == nil {
+		r.warn("", "the events do not say how the run started: its plan is unknown")
+	}
+	if f.end == nil {
+		r.warn("", "the events do not say how the run ended: it was killed, or still goes on")
+	}
+}
+
+// totals sums over the jobs and warns of jobs whose cost is unknown.
+func totals(r *Report) Totals {
+	t := Totals{Jobs: len(r.Jobs), CostUSD: new(0.0)}
+	var unknown []string
+	for _, j := range r.Jobs {
+		switch j.Outcome {
+		case event.Passed:
+			t.Passed++
+		case event.Skipped:
+			t.Skipped++
+		default:
+			t.Failed++
+		}
+		t.Turns += j.Turns
+		t.ToolCalls += len(j.Calls)
+		t.DeniedCalls += len(j.Denied)
+		t.Usage = t.Usage.Add(j.Usage)
+		t.CostUSD = addCost(t.CostUSD, j.CostUSD)
+		t.Changes += len(j.Changes)
+		if j.CostUSD == nil {
+			unknown = append(unknown, j.ID)
+		}
+	}
+	if len(unknown) > 0 {
+		r.warn("", "the cost of the run is unknown, because that of these jobs is: "+strings.Join(unknown, ", "))
+	}
+	return t
+}
+
+// warn adds a warning about a job, or about the run if job is empty.
+func (r *Report) warn(job, message string) {
+	r.Warnings = append(r.Warnings, warning(job, message))
+}
+
+func warning(job, message string) Warning {
+	if job == "" {
+		return Warning{Message: message}
+	}
+	return Warning{Job: &job, Message: message}
+}
+
+// conform replaces every word that the schema does not list, as a newer
+// release may have written it, by the one that promises least, and says so.
+func conform(r *Report) {
+	r.Run.Outcome = known(r, "", "outcome", r.Run.Outcome, event.Error, outcomes...)
+	for i := range r.Jobs {
+		j := &r.Jobs[i]
+		j.Outcome = known(r, j.ID, "outcome", j.Outcome, event.Error, outcomes...)
+		j.Sandbox.Level = known(r, j.ID, "sandbox level", j.Sandbox.Level, "none", "", "none", "A", "B", "external")
+		for k := range j.Changes {
+			j.Changes[k].Kind = known(r, j.ID, "kind of change", j.Changes[k].Kind, "modified", "added", "modified", "deleted")
+		}
+		for k := range j.Calls {
+			c := &j.Calls[k]
+			c.Status = known(r, j.ID, "call status", c.Status, event.CallError, event.CallCompleted, event.CallError, event.CallDenied)
+			if c.Decision != nil {
+				c.Decision.Effect = known(r, j.ID, "decision", c.Decision.Effect, "deny", "allow", "deny")
+			}
+		}
+	}
+}
+
+var outcomes = []event.Outcome{
+	event.Passed, event.Failed, event.Limit, event.Budget, event.Policy,
+	event.Error, event.Provider, event.Publish, event.Skipped, event.Cancelled,
+}
+
+// known returns got if it is one of the words, and else what is taken instead.
+func known[T ~string](r *Report, job, what string, got, instead T, words ...T) T {
+	if slices.Contains(words, got) {
+		return got
+	}
+	r.warn(job, fmt.Sprintf("unknown %s %q, reported as %q", what, got, instead))
+	return instead
+}

@@ -1,0 +1,306 @@
+package report_test
+
+import (
+	"encoding/json"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/report"
+)
+
+// clock gives times a second apart, from a fixed one.
+func clock() func() time.Time {
+	now := time.Date(2026, 3, 4, 9, 30, 0, 123456789, time.FixedZone("", 3600))
+	return func() time.Time {
+		now = now.Add(time.Second)
+		return now
+	}
+}
+
+// fold passes live events through a stream, as a run does.
+func fold(tb testing.TB, events ...event.Event) *report.Report {
+	tb.Helper()
+	var f report.Fold
+	s := event.NewStream(clock(), &f)
+	for _, e := range events {
+		s.Emit(e)
+	}
+	if err := s.Err(); err != nil {
+		tb.Fatal(err)
+	}
+	return f.Report()
+}
+
+func planned(jobs ...string) event.Event {
+	run := &event.Run{ID: "r", PlanHash: "h", Version: "v"}
+	for _, id := range jobs {
+		run.Jobs = append(run.Jobs, event.PlannedJob{ID: id, Task: id, Repo: "shop"})
+	}
+	return event.Event{Type: event.RunStarted, Run: run}
+}
+
+func started(job string) event.Event {
+	return event.Event{Type: event.JobStarted, Job: job, JobStart: &event.JobStart{Sandbox: event.Sandbox{Level: "A"}}}
+}
+
+// turnEnded and called are events of job a.
+func turnEnded(session string, number int, cost *float64) event.Event {
+	return event.Event{Type: event.TurnEnded, Job: "a", Session: session, Turn: &event.Turn{Number: number, Usage: &event.Usage{Input: 10, Output: 1}, CostUSD: cost}}
+}
+
+func called(session string, turn int, id string, status event.CallStatus) event.Event {
+	return event.Event{Type: event.CallChanged, Job: "a", Session: session, Call: &event.Call{ID: id, Turn: turn, Tool: "read", Status: status}}
+}
+
+func jobEnded(job string, end event.JobEnd) event.Event {
+	return event.Event{Type: event.JobEnded, Job: job, JobEnd: &end}
+}
+
+func runEnded(outcome event.Outcome, exit event.Exit) event.Event {
+	return event.Event{Type: event.RunEnded, RunEnd: &event.RunEnd{Outcome: outcome, ExitCode: exit, ElapsedMS: 7}}
+}
+
+func TestHowAJobEndsThatDidNotSaySo(t *testing.T) {
+	type ending struct {
+		Outcome event.Outcome
+		Reason  string
+		Elapsed int64
+	}
+	for name, c := range map[string]struct {
+		events []event.Event
+		want   ending
+	}{
+		"never began": {
+			[]event.Event{planned("a"), runEnded(event.Passed, 0)},
+			ending{event.Skipped, "the job never began", 0},
+		},
+		"never began in a killed run": {
+			[]event.Event{planned("a")},
+			ending{event.Skipped, "the job never began", 0},
+		},
+		"never began, but was warned about": {
+			[]event.Event{planned("a"), {Type: event.WarningGiven, Job: "a", Warning: &event.Warning{Message: "w"}}},
+			ending{event.Skipped, "the job never began", 0},
+		},
+		"never began in a cancelled run": {
+			[]event.Event{planned("a"), runEnded(event.Cancelled, event.ExitInterrupt)},
+			ending{event.Cancelled, "the run was cancelled before the job began", 0},
+		},
+		"began in a run that ended": {
+			[]event.Event{planned("a"), started("a"), runEnded(event.Error, event.ExitInternal)},
+			ending{event.Cancelled, "the run ended before the job did", 1000},
+		},
+		"began, by a phase alone": {
+			[]event.Event{planned("a"), {Type: event.PhaseEnded, Job: "a", Phase: &event.Phase{Name: "prepare"}}},
+			ending{event.Cancelled, "the run ended before the job did", 0},
+		},
+		"began once more after a resume": {
+			[]event.Event{planned("a"), started("a"), jobEnded("a", event.JobEnd{Outcome: event.Cancelled, Reason: "SIGINT"}), runEnded(event.Cancelled, event.ExitInterrupt), planned("a"), started("a")},
+			ending{event.Cancelled, "the run ended before the job did", 4000},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			j := fold(t, c.events...).Jobs[0]
+			if diff := cmp.Diff(c.want, ending{j.Outcome, j.Reason, j.ElapsedMS}); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestARunThatDidNotSayHowItEndedIsAnError(t *testing.T) {
+	r := fold(t, planned("a"), started("a"), jobEnded("a", event.JobEnd{Outcome: event.Passed}))
+	if r.Run.Outcome != event.Error || r.Run.ExitCode != event.ExitInternal {
+		t.Errorf("outcome %s, exit code %d", r.Run.Outcome, r.Run.ExitCode)
+	}
+	if got := r.Run.FinishedAt.Sub(r.Run.StartedAt.Time); got != 2*time.Second {
+		t.Errorf("started and finished %s apart", got)
+	}
+	if len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0].Message, "killed") {
+		t.Errorf("warnings: %v", r.Warnings)
+	}
+}
+
+func TestAnUnknownCostIsNeverZero(t *testing.T) {
+	for name, c := range map[string]struct {
+		events []event.Event
+		want   *float64
+	}{
+		"no jobs":                {nil, new(0.0)},
+		"no model call":          {[]event.Event{jobEnded("a", event.JobEnd{Outcome: event.Failed})}, new(0.0)},
+		"an unknown price":       {[]event.Event{jobEnded("a", event.JobEnd{Outcome: event.Passed, Turns: 1})}, nil},
+		"no number":              {[]event.Event{jobEnded("a", event.JobEnd{Outcome: event.Passed, Turns: 1, CostUSD: new(math.NaN())})}, nil},
+		"a sum beyond all":       {[]event.Event{jobEnded("a", event.JobEnd{CostUSD: new(1e308)}), jobEnded("b", event.JobEnd{CostUSD: new(1e308)})}, nil},
+		"one known, one unknown": {[]event.Event{jobEnded("a", event.JobEnd{Turns: 1, CostUSD: new(1.0)}), jobEnded("b", event.JobEnd{Turns: 1})}, nil},
+		"turns of a killed job":  {[]event.Event{turnEnded("s", 1, new(0.1)), turnEnded("s.1", 1, new(0.2))}, new(0.3)},
+		"a turn without a price": {[]event.Event{turnEnded("s", 1, new(0.1)), turnEnded("s", 2, nil)}, nil},
+		"a turn that never ended": {[]event.Event{
+			turnEnded("s", 1, new(0.1)),
+			{Type: event.TurnStarted, Job: "a", Session: "s", Turn: &event.Turn{Number: 2}},
+		}, nil},
+		"a turn without usage": {[]event.Event{
+			{Type: event.TurnEnded, Job: "a", Session: "s", Turn: &event.Turn{Number: 1, CostUSD: new(0.1)}},
+		}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := fold(t, c.events...)
+			if diff := cmp.Diff(c.want, r.Run.Totals.CostUSD); diff != "" {
+				t.Errorf("total (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestTheWarningOfAnUnknownTotalNamesTheJobs(t *testing.T) {
+	r := fold(t, planned("a", "b", "c"),
+		jobEnded("a", event.JobEnd{Outcome: event.Passed, Turns: 1}),
+		jobEnded("b", event.JobEnd{Outcome: event.Passed, Turns: 1, CostUSD: new(1.0)}),
+		jobEnded("c", event.JobEnd{Outcome: event.Passed, Turns: 2}),
+		runEnded(event.Passed, 0))
+	want := []report.Warning{{Message: "the cost of the run is unknown, because that of these jobs is: a, c"}}
+	if diff := cmp.Diff(want, r.Warnings); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestCallsAreToldApartBySessionTurnAndID(t *testing.T) {
+	r := fold(t, planned("a"), started("a"),
+		called("s", 1, "x", event.CallPending), called("s", 1, "y", event.CallPending),
+		called("s", 1, "x", event.CallRunning), called("s", 1, "x", event.CallCompleted),
+		called("s", 1, "y", event.CallDenied), turnEnded("s", 1, new(0.5)),
+		called("s", 2, "x", event.CallCompleted), called("s", 2, "x", event.CallError), turnEnded("s", 2, new(0.3)),
+		called("s.1", 1, "x", event.CallRunning),
+		called("s", 3, "x", event.CallPending), turnEnded("s", 3, nil))
+	type call struct {
+		Session string
+		Turn    int
+		ID      string
+		Status  event.CallStatus
+		Error   string
+		Share   *float64
+	}
+	var got []call
+	for _, c := range r.Jobs[0].Calls {
+		got = append(got, call{c.Session, c.Turn, c.ID, c.Status, c.Error, c.CostShareUSD})
+	}
+	want := []call{
+		{"s", 1, "x", event.CallCompleted, "", new(0.25)},
+		{"s", 1, "y", event.CallDenied, "", new(0.25)},
+		{"s", 2, "x", event.CallCompleted, "", new(0.15)},
+		{"s", 2, "x", event.CallError, "", new(0.15)},
+		{"s.1", 1, "x", event.CallError, "interrupted", nil},
+		{"s", 3, "x", event.CallError, "interrupted", nil},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if r.Run.Totals.ToolCalls != 6 || r.Run.Totals.DeniedCalls != 1 || len(r.Jobs[0].Denied) != 1 {
+		t.Errorf("totals: %+v", r.Run.Totals)
+	}
+}
+
+func TestTotalsAddUp(t *testing.T) {
+	r := fold(t, planned("a", "b", "c", "d"),
+		jobEnded("a", event.JobEnd{Outcome: event.Passed, Turns: 2, Usage: event.Usage{Input: 5, Output: 2}, CostUSD: new(0.1)}),
+		event.Event{Type: event.ChangesFound, Job: "a", Changes: []event.Change{{Path: "x", Kind: "added"}, {Path: "y", Kind: "deleted"}}},
+		jobEnded("b", event.JobEnd{Outcome: event.Limit, Turns: 3, Usage: event.Usage{Input: 7, CacheRead: 1}, CostUSD: new(0.2)}),
+		jobEnded("c", event.JobEnd{Outcome: event.Cancelled}),
+		runEnded(event.Limit, event.ExitLimit))
+	want := report.Totals{
+		Jobs: 4, Passed: 1, Failed: 2, Skipped: 1, Turns: 5, Changes: 2,
+		Usage: event.Usage{Input: 12, Output: 2, CacheRead: 1}, CostUSD: new(0.3),
+	}
+	if diff := cmp.Diff(want, r.Run.Totals); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestJobsStandInTheOrderOfThePlan(t *testing.T) {
+	r := fold(t, planned("c", "a", "b"), started("b"), started("stray"), started("a"))
+	var ids []string
+	for _, j := range r.Jobs {
+		ids = append(ids, j.ID)
+	}
+	if diff := cmp.Diff([]string{"c", "a", "b", "stray"}, ids); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if w := r.Warnings[0]; w.Job == nil || *w.Job != "stray" {
+		t.Errorf("no warning of the job that the plan lacks: %v", r.Warnings)
+	}
+}
+
+func TestWordsOfANewerReleaseStillFitTheSchema(t *testing.T) {
+	odd := called("s", 1, "x", "paused")
+	odd.Call.Decision = &event.Decision{Effect: "ask"}
+	r := fold(t, planned("a"),
+		event.Event{Type: event.JobStarted, Job: "a", JobStart: &event.JobStart{Sandbox: event.Sandbox{Level: "C"}}},
+		event.Event{Type: "coffee.made", Job: "nobody"}, odd,
+		event.Event{Type: event.ChangesFound, Job: "a", Changes: []event.Change{{Path: "x", Kind: "renamed"}}},
+		jobEnded("a", event.JobEnd{Outcome: "great"}), runEnded("fine", 0))
+	validJSON(t, compileSchema(t), render(t, report.JSON, r))
+	j := r.Jobs[0]
+	got := []string{string(r.Run.Outcome), string(j.Outcome), j.Sandbox.Level, j.Changes[0].Kind, string(j.Calls[0].Status), j.Calls[0].Decision.Effect}
+	if diff := cmp.Diff([]string{"error", "error", "none", "modified", "error", "deny"}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if odd.Call.Decision.Effect != "ask" {
+		t.Error("the event's own decision was changed")
+	}
+	for _, word := range []string{`"fine"`, `"great"`, `"C"`, `"renamed"`, `"paused"`, `"ask"`} {
+		if !strings.Contains(render(t, report.Text, r), word) {
+			t.Errorf("no warning of %s", word)
+		}
+	}
+	if len(r.Jobs) != 1 {
+		t.Error("an event of an unknown type made a job")
+	}
+}
+
+func TestAModelsJSONNeverBreaksTheReport(t *testing.T) {
+	deep := strings.Repeat(`[`, 5000) + strings.Repeat(`]`, 5000)
+	for name, c := range map[string]struct{ input, want string }{
+		"none":             {``, `null`},
+		"an object":        {`{"b": 1, "a": [ 2.50, 1e400 ]}`, `{"b": 1, "a": [2.50, 1e400]}`},
+		"escapes":          {`"\u003c\u0041\u00e9<\/\ud83d\ude00"`, `"<Aé</😀"`},
+		"a lone surrogate": {`"\ud800x"`, `"` + "\ufffd" + `x"`},
+		"invalid UTF-8":    {"\"\xff\"", `"` + "\ufffd" + `"`},
+		"hidden text":      {"\"\u202e\U000e0041\\u009b\"", `"\u202e\udb40\udc41\u009b"`},
+		"a runner command": {`"##[error]"`, `"#\u0023[error]"`},
+		"no JSON":          {`{"a": `, `"{\"a\": "`},
+		"deep nesting":     {deep, `"` + deep + `"`},
+		"just not deep":    {strings.Repeat(`[`, 100) + strings.Repeat(`]`, 100), strings.Repeat(`[`, 100) + strings.Repeat(`]`, 100)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := called("s", 1, "x", event.CallCompleted)
+			e.Call.Input = json.RawMessage(c.input)
+			text := render(t, report.JSON, fold(t, planned("a"), e))
+			if want := `"input": ` + c.want + `,`; !strings.Contains(text, want) {
+				t.Errorf("the report lacks %.200s:\n%.3000s", want, text)
+			}
+			validJSON(t, compileSchema(t), text)
+		})
+	}
+}
+
+func TestTimesAreUTCWithMilliseconds(t *testing.T) {
+	for want, at := range map[string]time.Time{
+		`"2026-03-04T08:30:00.999Z"`: time.Date(2026, 3, 4, 9, 30, 0, 999999999, time.FixedZone("", 3600)),
+		`"2026-03-04T08:30:00.000Z"`: time.Date(2026, 3, 4, 8, 30, 0, 0, time.UTC),
+		`null`:                       {},
+	} {
+		got, err := json.Marshal(report.Time{Time: at})
+		if err != nil || string(got) != want {
+			t.Errorf("%s is %s, want %s (%v)", at, got, want, err)
+		}
+	}
+	e := called("s", 1, "x", event.CallCompleted)
+	e.Call.StartedAt = time.Date(9999, 12, 31, 23, 59, 59, 0, time.FixedZone("", -3600))
+	if at := fold(t, e).Jobs[0].Calls[0].StartedAt; !at.IsZero() {
+		t.Errorf("a time that RFC 3339 can't write is reported as %s", at)
+	}
+}

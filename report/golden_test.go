@@ -1,0 +1,197 @@
+package report_test
+
+import (
+	"bytes"
+	"encoding/xml"
+	"errors"
+	"flag"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/report"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// writers are the formats, by the ending of their golden file.
+func writers() map[string]func(io.Writer, *report.Report) error {
+	return map[string]func(io.Writer, *report.Report) error{
+		".json": report.JSON, ".xml": report.JUnit, ".md": report.Markdown, ".txt": report.Text,
+	}
+}
+
+// streams are the stored streams of testdata, by name.
+func streams(tb testing.TB) map[string][]byte {
+	tb.Helper()
+	files, err := filepath.Glob("testdata/*.jsonl")
+	if err != nil || len(files) == 0 {
+		tb.Fatalf("find streams: %d files, %v", len(files), err)
+	}
+	out := map[string][]byte{}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		out[strings.TrimSuffix(filepath.Base(file), ".jsonl")] = text
+	}
+	return out
+}
+
+func load(tb testing.TB, stream []byte) *report.Report {
+	tb.Helper()
+	r, err := report.Load(bytes.NewReader(stream))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return r
+}
+
+func render(tb testing.TB, write func(io.Writer, *report.Report) error, r *report.Report) string {
+	tb.Helper()
+	var b bytes.Buffer
+	if err := write(&b, r); err != nil {
+		tb.Fatal(err)
+	}
+	return b.String()
+}
+
+func compileSchema(tb testing.TB) *jsonschema.Schema {
+	tb.Helper()
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(report.Schema()))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	c := jsonschema.NewCompiler()
+	if err := c.AddResource("report.json", doc); err != nil {
+		tb.Fatal(err)
+	}
+	compiled, err := c.Compile("report.json")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return compiled
+}
+
+func validJSON(tb testing.TB, schema *jsonschema.Schema, text string) {
+	tb.Helper()
+	doc, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
+	if err != nil {
+		tb.Fatalf("report.json is no JSON: %v", err)
+	}
+	if err := schema.Validate(doc); err != nil {
+		tb.Fatalf("report.json does not fit its schema: %v", err)
+	}
+}
+
+func wellFormed(tb testing.TB, text string) {
+	tb.Helper()
+	for d := xml.NewDecoder(strings.NewReader(text)); ; {
+		if _, err := d.Token(); errors.Is(err, io.EOF) {
+			return
+		} else if err != nil {
+			tb.Fatalf("junit.xml is not well-formed: %v", err)
+		}
+	}
+}
+
+// validXML asks xmllint, where it is installed, whether the text fits the XSD.
+func validXML(t *testing.T, text string) {
+	t.Helper()
+	xmllint, err := exec.LookPath("xmllint")
+	if err != nil {
+		t.Log("xmllint is not installed: not validated against the XSD")
+		return
+	}
+	cmd := exec.CommandContext(t.Context(), xmllint, "--nonet", "--noout", "--schema", "testdata/junit.xsd", "-")
+	cmd.Stdin = strings.NewReader(text)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("junit.xml does not fit the XSD: %v\n%s", err, out)
+	}
+}
+
+func TestStoredStreamsGiveTheGoldenReports(t *testing.T) {
+	schema := compileSchema(t)
+	for name, stream := range streams(t) {
+		t.Run(name, func(t *testing.T) {
+			for ending, write := range writers() {
+				got := render(t, write, load(t, stream))
+				golden(t, filepath.Join("testdata", name+ending), got)
+				switch ending {
+				case ".json":
+					validJSON(t, schema, got)
+				case ".xml":
+					wellFormed(t, got)
+					validXML(t, got)
+				}
+			}
+		})
+	}
+}
+
+func golden(t *testing.T, file, got string) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", file, diff)
+	}
+}
+
+func TestEveryStateOfARunCanBeReported(t *testing.T) {
+	schema := compileSchema(t)
+	for name, stream := range streams(t) {
+		t.Run(name, func(t *testing.T) {
+			var f report.Fold
+			check := func() {
+				validJSON(t, schema, render(t, report.JSON, f.Report()))
+				wellFormed(t, render(t, report.JUnit, f.Report()))
+				render(t, report.Markdown, f.Report())
+				render(t, report.Text, f.Report())
+			}
+			check()
+			err := event.Read(bytes.NewReader(stream), func(e event.Event) error {
+				defer check()
+				return f.Emit(e)
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for ending, write := range writers() {
+				if diff := cmp.Diff(render(t, write, load(t, stream)), render(t, write, f.Report())); diff != "" {
+					t.Errorf("asking for states changed the last one, %s (-want +got):\n%s", ending, diff)
+				}
+			}
+		})
+	}
+}
+
+func TestAWriterThatFailsIsTold(t *testing.T) {
+	full := errors.New("disk full")
+	r := load(t, streams(t)["passed"])
+	for ending, write := range writers() {
+		if err := write(failing{full}, r); !errors.Is(err, full) {
+			t.Errorf("%s: error is %v, want %v", ending, err, full)
+		}
+	}
+}
+
+type failing struct{ err error }
+
+func (f failing) Write([]byte) (int, error) { return 0, f.err }

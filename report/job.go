@@ -1,0 +1,440 @@
+package report
+
+import (
+	"encoding/json"
+	"maps"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/millhand/millhand/internal/event"
+)
+
+// job gathers the events of one job.
+type job struct {
+	id       string
+	planned  *event.PlannedJob // nil for a job that the plan does not name
+	begun    bool
+	begunAt  time.Time
+	start    *event.JobStart
+	end      *event.JobEnd
+	attempts int
+	verify   []event.Verify
+	changes  []event.Change
+	commit   *event.Commit
+	sessions []*session // in the order of their first event
+	calls    []*call    // likewise
+	open     map[callKey]*call
+}
+
+type session struct {
+	id    string
+	info  event.Session
+	turns []*turn
+}
+
+type turn struct {
+	number int
+	usage  event.Usage // zero when the provider did not report it
+	cost   *float64    // nil when unknown, as it is until the turn ends
+	calls  int
+}
+
+// call is a call's last state, with its session.
+type call struct {
+	session *session
+	turn    *turn
+	event.Call
+}
+
+type callKey struct {
+	session string
+	turn    int
+	id      string
+}
+
+// taker is how a job takes that type of event; nil for types that say nothing
+// of a job that a report holds.
+func taker(t event.Type) func(*job, event.Event) {
+	switch t {
+	case event.JobStarted:
+		return (*job).takeStart
+	case event.JobEnded:
+		return (*job).takeEnd
+	case event.AttemptStarted:
+		return (*job).takeAttempt
+	case event.SessionStarted, event.SessionEnded:
+		return (*job).takeSession
+	case event.TurnStarted, event.TurnEnded:
+		return (*job).takeTurn
+	case event.CallChanged:
+		return (*job).takeCall
+	case event.VerifyEnded:
+		return (*job).takeVerify
+	case event.ChangesFound:
+		return (*job).takeChanges
+	case event.CommitMade:
+		return (*job).takeCommit
+	case event.PhaseEnded:
+		return func(*job, event.Event) {} // that the job began is all it tells
+	default:
+		return nil
+	}
+}
+
+// see notes that the job has begun, by its first event.
+func (j *job) see(t time.Time) *job {
+	if !j.begun {
+		j.begun, j.begunAt = true, t
+	}
+	return j
+}
+
+// takeStart also opens a job again that ended before the run was resumed.
+func (j *job) takeStart(e event.Event) {
+	if e.JobStart != nil {
+		j.start, j.end = clone(e.JobStart), nil
+	}
+}
+
+func (j *job) takeEnd(e event.Event) {
+	if e.JobEnd != nil {
+		end := *e.JobEnd
+		end.Output, end.CostUSD = value(end.Output), finite(end.CostUSD)
+		j.end = &end
+	}
+}
+
+func (j *job) takeAttempt(e event.Event) {
+	if e.Attempt != nil {
+		j.attempts = max(j.attempts, e.Attempt.Number)
+	}
+}
+
+func (j *job) takeSession(e event.Event) {
+	if e.SessionInfo != nil {
+		j.session(e.Session).info = *e.SessionInfo
+	}
+}
+
+func (j *job) takeTurn(e event.Event) {
+	if e.Turn == nil {
+		return
+	}
+	t := j.session(e.Session).turn(e.Turn.Number)
+	if e.Type == event.TurnStarted {
+		return
+	}
+	t.cost = finite(e.Turn.CostUSD)
+	if e.Turn.Usage == nil {
+		t.cost = nil
+		return
+	}
+	t.usage = *e.Turn.Usage
+}
+
+// takeCall keeps the last state of a call: the final one holds all that the
+// earlier ones say. After it the same id names another call.
+func (j *job) takeCall(e event.Event) {
+	if e.Call == nil {
+		return
+	}
+	key := callKey{e.Session, e.Call.Turn, e.Call.ID}
+	c, ok := j.open[key]
+	if !ok {
+		c = j.addCall(key)
+	}
+	c.Call = *e.Call
+	c.Input, c.Decision = value(c.Input), clone(c.Decision)
+	if c.Status != event.CallPending && c.Status != event.CallRunning {
+		delete(j.open, key)
+	}
+}
+
+func (j *job) addCall(key callKey) *call {
+	s := j.session(key.session)
+	c := &call{session: s, turn: s.turn(key.turn)}
+	c.turn.calls++
+	j.calls = append(j.calls, c)
+	if j.open == nil {
+		j.open = map[callKey]*call{}
+	}
+	j.open[key] = c
+	return c
+}
+
+func (j *job) takeVerify(e event.Event) {
+	if e.Verify != nil {
+		j.verify = append(j.verify, *e.Verify)
+	}
+}
+
+func (j *job) takeChanges(e event.Event) { j.changes = slices.Clone(e.Changes) }
+
+func (j *job) takeCommit(e event.Event) { j.commit = clone(e.Commit) }
+
+// session returns the session with that id and adds it when it is new. Jobs
+// have few: a search from the end is quick.
+func (j *job) session(id string) *session {
+	for _, s := range slices.Backward(j.sessions) {
+		if s.id == id {
+			return s
+		}
+	}
+	s := &session{id: id}
+	j.sessions = append(j.sessions, s)
+	return s
+}
+
+// turn is as session; the turn asked for is nearly always the last.
+func (s *session) turn(number int) *turn {
+	for _, t := range slices.Backward(s.turns) {
+		if t.number == number {
+			return t
+		}
+	}
+	t := &turn{number: number}
+	s.turns = append(s.turns, t)
+	return t
+}
+
+// report is the job as it stands; last is the time of the run's last event.
+func (j *job) report(cancelled bool, last time.Time) Job {
+	end := j.ending(cancelled, last)
+	out := Job{
+		ID:           j.id,
+		Matrix:       map[string]string{},
+		Outcome:      end.Outcome,
+		Reason:       end.Reason,
+		Attempts:     end.Attempts,
+		Turns:        end.Turns,
+		ElapsedMS:    end.ElapsedMS,
+		Usage:        end.Usage,
+		CostUSD:      finite(end.CostUSD),
+		FinalMessage: end.FinalMessage,
+		Output:       end.Output,
+		Verify:       append([]event.Verify{}, j.verify...),
+		Changes:      append([]event.Change{}, j.changes...),
+		Commit:       clone(j.commit),
+		Calls:        []Call{},
+		Denied:       []Denial{},
+		Sessions:     []Session{},
+	}
+	if j.planned != nil {
+		out.Task, out.Repo = j.planned.Task, j.planned.Repo
+		out.Model, out.Profile = j.planned.Model, j.planned.Profile
+		maps.Copy(out.Matrix, j.planned.Matrix)
+	}
+	if j.start != nil {
+		out.Sandbox = j.start.Sandbox
+	}
+	j.reportSessions(&out)
+	return out
+}
+
+// ending is what job.ended said or, without one, what there is to say.
+func (j *job) ending(cancelled bool, last time.Time) event.JobEnd {
+	spent := j.spent()
+	switch {
+	case j.end != nil:
+		end := *j.end
+		if end.CostUSD == nil && end.Turns == 0 && spent.turns == 0 {
+			end.CostUSD = new(0.0)
+		}
+		return end
+	case j.begun:
+		return event.JobEnd{
+			Outcome:   event.Cancelled,
+			Reason:    "the run ended before the job did",
+			Attempts:  j.attempts,
+			Turns:     spent.turns,
+			ElapsedMS: max(0, last.Sub(j.begunAt).Milliseconds()),
+			Usage:     spent.usage,
+			CostUSD:   spent.cost,
+		}
+	case cancelled:
+		return event.JobEnd{Outcome: event.Cancelled, Reason: "the run was cancelled before the job began", CostUSD: new(0.0)}
+	default:
+		return event.JobEnd{Outcome: event.Skipped, Reason: "the job never began", CostUSD: new(0.0)}
+	}
+}
+
+// reportSessions fills in what was said and done in the job's sessions.
+func (j *job) reportSessions(out *Job) {
+	for _, s := range j.sessions {
+		out.Sessions = append(out.Sessions, s.report())
+	}
+	for _, c := range j.calls {
+		call := c.report()
+		out.Calls = append(out.Calls, call)
+		if call.Status == event.CallDenied {
+			out.Denied = append(out.Denied, denial(call))
+		}
+	}
+}
+
+func (s *session) report() Session {
+	spent := s.spent()
+	out := Session{
+		ID:      s.id,
+		Agent:   s.info.Agent,
+		Model:   s.info.Model,
+		Turns:   spent.turns,
+		Usage:   spent.usage,
+		CostUSD: spent.cost,
+		End:     s.info.End,
+		Reason:  s.info.Reason,
+	}
+	if parent := s.info.Parent; parent != "" {
+		out.Parent = &parent
+	}
+	return out
+}
+
+func (c *call) report() Call {
+	out := Call{
+		ID:           c.ID,
+		Session:      c.session.id,
+		Turn:         c.turn.number,
+		Tool:         c.Tool,
+		Input:        c.Input,
+		Status:       c.Status,
+		Decision:     clone(c.Decision),
+		Title:        c.Title,
+		OutputBytes:  c.OutputBytes,
+		Truncated:    c.Truncated,
+		Error:        c.Error,
+		StartedAt:    stamp(c.StartedAt),
+		ElapsedMS:    c.ElapsedMS,
+		CostShareUSD: c.turn.share(),
+	}
+	if c.Status == event.CallPending || c.Status == event.CallRunning {
+		out.Status, out.Error = event.CallError, "interrupted"
+	}
+	return out
+}
+
+func denial(c Call) Denial {
+	out := Denial{ID: c.ID, Session: c.Session, Turn: c.Turn, Tool: c.Tool, Input: c.Input, Error: c.Error}
+	if c.Decision != nil {
+		out.Rule, out.Source = c.Decision.Rule, c.Decision.Source
+	}
+	return out
+}
+
+// spend is what turns used up. Cost is nil when that of any turn is unknown;
+// a model call that never ended has cost nobody knows what.
+type spend struct {
+	turns int
+	usage event.Usage
+	cost  *float64
+}
+
+func (j *job) spent() spend {
+	sum := spend{cost: new(0.0)}
+	for _, s := range j.sessions {
+		part := s.spent()
+		sum.turns += part.turns
+		sum.usage = sum.usage.Add(part.usage)
+		sum.cost = addCost(sum.cost, part.cost)
+	}
+	return sum
+}
+
+func (s *session) spent() spend {
+	sum := spend{turns: len(s.turns), cost: new(0.0)}
+	for _, t := range s.turns {
+		sum.usage = sum.usage.Add(t.usage)
+		sum.cost = addCost(sum.cost, t.cost)
+	}
+	return sum
+}
+
+// share is the turn's cost divided evenly over its calls.
+func (t *turn) share() *float64 {
+	if t.cost == nil {
+		return nil
+	}
+	return finite(new(tidy(*t.cost / float64(t.calls))))
+}
+
+// addCost adds two costs. One that is unknown makes the sum unknown.
+func addCost(a, b *float64) *float64 {
+	if a == nil || b == nil {
+		return nil
+	}
+	return finite(new(tidy(*a + *b)))
+}
+
+// tidy rounds a computed cost to a millionth of a millionth of a dollar, so
+// that reports do not show the noise of binary fractions.
+func tidy(cost float64) float64 {
+	const unit = 1e12
+	if math.Abs(cost) > 1e6 {
+		return cost // too big for the noise to show
+	}
+	return math.Round(cost*unit) / unit
+}
+
+// finite makes a cost that is no number an unknown one; JSON has no form for it.
+func finite(cost *float64) *float64 {
+	if cost == nil || math.IsNaN(*cost) || math.IsInf(*cost, 0) {
+		return nil
+	}
+	return clone(cost)
+}
+
+func clone[T any](p *T) *T {
+	if p == nil {
+		return nil
+	}
+	return new(*p)
+}
+
+// maxNesting is how deeply a model's JSON may nest and still stand in a report
+// as it is: readers in other languages give up at a few hundred levels.
+const maxNesting = 100
+
+// value copies a model's JSON. One that nests too deeply, or is not valid,
+// becomes a JSON string holding it. The form is the one that a stored stream
+// has, so that a fold of live events gives the same.
+func value(raw json.RawMessage) json.RawMessage {
+	if len(raw) == 0 {
+		return nil
+	}
+	stored, err := json.Marshal(raw)
+	if err != nil {
+		return quoted(raw)
+	}
+	if nesting(stored) > maxNesting {
+		return quoted(stored)
+	}
+	return stored
+}
+
+func quoted(raw []byte) json.RawMessage {
+	text, err := json.Marshal(string(raw))
+	if err != nil {
+		return nil // never: every string has a JSON form
+	}
+	return text
+}
+
+// nesting is how deeply objects and arrays of a valid JSON text nest.
+func nesting(raw []byte) int {
+	depth, deepest, quoted := 0, 0, false
+	for i := 0; i < len(raw); i++ {
+		switch c := raw[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case !quoted && (c == '{' || c == '['):
+			depth++
+			deepest = max(deepest, depth)
+		case !quoted && (c == '}' || c == ']'):
+			depth--
+		}
+	}
+	return deepest
+}

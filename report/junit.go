@@ -1,0 +1,233 @@
+package report
+
+import (
+	"bytes"
+	"encoding/xml"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/millhand/millhand/internal/event"
+)
+
+// maxJUnitText bounds each text in junit.xml, in bytes: consumers refuse, or
+// choke on, what report.json can hold.
+const maxJUnitText = 64 << 10
+
+// JUnit writes junit.xml: a testsuite for each repo; in it, for each job, a
+// testcase for the job, one for each verify command and one for policy. Names
+// are the same in every run of a plan.
+func JUnit(w io.Writer, r *Report) error {
+	text, err := xml.MarshalIndent(junit(r), "", "  ")
+	if err != nil {
+		return fmt.Errorf("encode JUnit report: %w", err)
+	}
+	text = bytes.ReplaceAll(text, []byte("##["), []byte("#&#35;[")) // no command to a CI runner
+	if _, err := fmt.Fprintf(w, "%s%s\n", xml.Header, text); err != nil {
+		return fmt.Errorf("write JUnit report: %w", err)
+	}
+	return nil
+}
+
+type testsuites struct {
+	XMLName xml.Name `xml:"testsuites"`
+	Name    xmlText  `xml:"name,attr"`
+	tally
+	Time   seconds      `xml:"time,attr"`
+	Suites []*testsuite `xml:"testsuite"`
+}
+
+type testsuite struct {
+	Name xmlText `xml:"name,attr"`
+	tally
+	Time  seconds    `xml:"time,attr"`
+	Cases []testcase `xml:"testcase"`
+}
+
+type tally struct {
+	Tests    int `xml:"tests,attr"`
+	Failures int `xml:"failures,attr"`
+	Errors   int `xml:"errors,attr"`
+	Skipped  int `xml:"skipped,attr"`
+}
+
+type testcase struct {
+	Classname  xmlText     `xml:"classname,attr"`
+	Name       xmlText     `xml:"name,attr"`
+	Time       seconds     `xml:"time,attr"`
+	Properties *properties `xml:"properties"`
+	Skipped    *problem    `xml:"skipped"`
+	Error      *problem    `xml:"error"`
+	Failure    *problem    `xml:"failure"`
+	SystemOut  xmlText     `xml:"system-out,omitempty"`
+}
+
+type properties struct {
+	Property []property `xml:"property"`
+}
+
+type property struct {
+	Name  string  `xml:"name,attr"`
+	Value xmlText `xml:"value,attr"`
+}
+
+type problem struct {
+	Message xmlText `xml:"message,attr"`
+	Type    xmlText `xml:"type,attr"`
+	Text    xmlText `xml:",chardata"`
+}
+
+// xmlText is any text; what XML can't hold, and what does not show, is written
+// as U+FFFD.
+type xmlText string
+
+// MarshalText never fails.
+func (t xmlText) MarshalText() ([]byte, error) {
+	return []byte(strings.Map(func(r rune) rune {
+		if hidden(r) && r != '\r' || r == 0xfffe || r == 0xffff {
+			return '\ufffd'
+		}
+		return r
+	}, string(t))), nil
+}
+
+// seconds are milliseconds, written as seconds with three decimals.
+type seconds int64
+
+// MarshalText never fails.
+func (s seconds) MarshalText() ([]byte, error) {
+	s = max(0, s)
+	return fmt.Appendf(nil, "%d.%03d", s/1000, s%1000), nil
+}
+
+func junit(r *Report) *testsuites {
+	all := &testsuites{Name: "millhand", Time: seconds(r.Run.ElapsedMS)}
+	byRepo := map[string]*testsuite{}
+	for i := range r.Jobs {
+		j := &r.Jobs[i]
+		suite, ok := byRepo[j.Repo]
+		if !ok {
+			suite = &testsuite{Name: xmlText(j.Repo)}
+			byRepo[j.Repo] = suite
+			all.Suites = append(all.Suites, suite)
+		}
+		suite.Time += seconds(max(0, j.ElapsedMS)) // holds the verify commands' time
+		suite.add(jobCase(j))
+		for _, runs := range j.verifies() {
+			suite.add(verifyCase(j, runs))
+		}
+		suite.add(policyCase(j))
+	}
+	for _, suite := range all.Suites {
+		all.Tests += suite.Tests
+		all.Failures += suite.Failures
+		all.Errors += suite.Errors
+		all.Skipped += suite.Skipped
+	}
+	return all
+}
+
+// add keeps the counts right.
+func (s *testsuite) add(c testcase) {
+	s.Cases = append(s.Cases, c)
+	s.Tests++
+	switch {
+	case c.Skipped != nil:
+		s.Skipped++
+	case c.Error != nil:
+		s.Errors++
+	case c.Failure != nil:
+		s.Failures++
+	}
+}
+
+func jobCase(j *Job) testcase {
+	c := testcase{
+		Classname:  xmlText(j.Task),
+		Name:       xmlText(j.ID),
+		Time:       seconds(j.ElapsedMS),
+		Properties: jobProperties(j),
+		SystemOut:  xmlText(head(j.FinalMessage, maxJUnitText)),
+	}
+	p := &problem{Message: firstLine(j.Reason), Type: xmlText(j.Outcome), Text: xmlText(head(j.Reason, maxJUnitText))}
+	switch j.Outcome {
+	case event.Passed:
+	case event.Failed, event.Limit, event.Budget, event.Policy:
+		c.Failure = p
+	case event.Skipped, event.Cancelled:
+		c.Skipped = p
+	default:
+		c.Error = p
+	}
+	return c
+}
+
+func jobProperties(j *Job) *properties {
+	cost := "unknown"
+	if j.CostUSD != nil {
+		cost = strconv.FormatFloat(*j.CostUSD, 'f', -1, 64)
+	}
+	commit := ""
+	if j.Commit != nil {
+		commit = j.Commit.Hash
+	}
+	return &properties{[]property{
+		{"cost_usd", xmlText(cost)},
+		{"turns", xmlText(strconv.Itoa(j.Turns))},
+		{"tool_calls", xmlText(strconv.Itoa(len(j.Calls)))},
+		{"denied_calls", xmlText(strconv.Itoa(len(j.Denied)))},
+		{"model", xmlText(j.Model)},
+		{"commit", xmlText(commit)},
+		{"sandbox", xmlText(j.Sandbox.Level)},
+	}}
+}
+
+// verifyCase tells the last run of a verify command as its result, and the
+// failed ones before it as output.
+func verifyCase(j *Job, runs []event.Verify) testcase {
+	last := runs[len(runs)-1]
+	c := testcase{
+		Classname: xmlText(j.Task),
+		Name:      xmlText(j.ID + " verify " + last.Name),
+		Time:      seconds(last.ElapsedMS),
+	}
+	if !last.Passed {
+		c.Failure = &problem{
+			Message: xmlText(fmt.Sprintf("attempt %d: %s", last.Attempt, exit(last))),
+			Type:    "verify",
+			Text:    xmlText(tail(last.Tail, maxJUnitText)),
+		}
+	}
+	var earlier strings.Builder
+	for _, v := range runs[:len(runs)-1] {
+		if !v.Passed {
+			fmt.Fprintf(&earlier, "attempt %d: %s\n%s\n", v.Attempt, exit(v), strings.TrimRight(v.Tail, "\n"))
+		}
+	}
+	c.SystemOut = xmlText(tail(earlier.String(), maxJUnitText))
+	return c
+}
+
+// policyCase fails when the denials ended the job; else it lists them.
+func policyCase(j *Job) testcase {
+	c := testcase{Classname: xmlText(j.Task), Name: xmlText(j.ID + " policy")}
+	var list strings.Builder
+	for _, d := range j.Denied {
+		fmt.Fprintf(&list, "turn %d: %s %s: denied by %s: %s\n", d.Turn, d.Tool, oneLine(d.Input), d.by(strings.TrimSpace), d.Error)
+	}
+	c.SystemOut = xmlText(head(list.String(), maxJUnitText))
+	switch {
+	case j.Outcome == event.Policy:
+		c.Failure = &problem{Message: firstLine(j.Reason), Type: xmlText(j.Outcome), Text: xmlText(head(j.Reason, maxJUnitText))}
+	case !j.began():
+		c.Skipped = &problem{Message: "the job did not begin", Type: xmlText(j.Outcome)}
+	}
+	return c
+}
+
+// firstLine is what fits in a list of failures.
+func firstLine(s string) xmlText {
+	line, _, _ := strings.Cut(strings.TrimSpace(s), "\n")
+	return xmlText(head(strings.TrimSpace(line), 500))
+}

@@ -1,0 +1,258 @@
+package report_test
+
+import (
+	"encoding/xml"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/report"
+)
+
+// suites is junit.xml as a CI system reads it.
+type suites struct {
+	tally
+	Name   string `xml:"name,attr"`
+	Suites []struct {
+		tally
+		Name  string  `xml:"name,attr"`
+		Cases []xcase `xml:"testcase"`
+	} `xml:"testsuite"`
+}
+
+type tally struct {
+	Tests    int `xml:"tests,attr"`
+	Failures int `xml:"failures,attr"`
+	Errors   int `xml:"errors,attr"`
+	Skipped  int `xml:"skipped,attr"`
+}
+
+type xcase struct {
+	Class   string   `xml:"classname,attr"`
+	Name    string   `xml:"name,attr"`
+	Time    string   `xml:"time,attr"`
+	Failure *problem `xml:"failure"`
+	Error   *problem `xml:"error"`
+	Skipped *problem `xml:"skipped"`
+	Out     string   `xml:"system-out"`
+	Props   []struct {
+		Name  string `xml:"name,attr"`
+		Value string `xml:"value,attr"`
+	} `xml:"properties>property"`
+}
+
+type problem struct {
+	Message string `xml:"message,attr"`
+	Type    string `xml:"type,attr"`
+	Text    string `xml:",chardata"`
+}
+
+func parseJUnit(tb testing.TB, text string) suites {
+	tb.Helper()
+	var s suites
+	if err := xml.Unmarshal([]byte(text), &s); err != nil {
+		tb.Fatalf("parse junit.xml: %v", err)
+	}
+	return s
+}
+
+// result is a testcase in one word.
+func (c xcase) result() string {
+	switch {
+	case c.Failure != nil:
+		return "failure"
+	case c.Error != nil:
+		return "error"
+	case c.Skipped != nil:
+		return "skipped"
+	}
+	return "passed"
+}
+
+func TestJUnitCountsAreThoseOfItsElements(t *testing.T) {
+	for name, stream := range streams(t) {
+		got := parseJUnit(t, render(t, report.JUnit, load(t, stream)))
+		var all tally
+		for _, suite := range got.Suites {
+			want := tally{Tests: len(suite.Cases)}
+			for _, c := range suite.Cases {
+				switch c.result() {
+				case "failure":
+					want.Failures++
+				case "error":
+					want.Errors++
+				case "skipped":
+					want.Skipped++
+				}
+			}
+			if diff := cmp.Diff(want, suite.tally); diff != "" {
+				t.Errorf("%s, suite %s (-counted +said):\n%s", name, suite.Name, diff)
+			}
+			all.Tests += want.Tests
+			all.Failures += want.Failures
+			all.Errors += want.Errors
+			all.Skipped += want.Skipped
+		}
+		if diff := cmp.Diff(all, got.tally); diff != "" {
+			t.Errorf("%s (-counted +said):\n%s", name, diff)
+		}
+	}
+}
+
+func TestAnOutcomeIsAFailureAnErrorOrASkip(t *testing.T) {
+	for outcome, want := range map[event.Outcome][2]string{ // of the job, of its policy
+		event.Passed:    {"passed", "passed"},
+		event.Failed:    {"failure", "passed"},
+		event.Limit:     {"failure", "passed"},
+		event.Budget:    {"failure", "passed"},
+		event.Policy:    {"failure", "failure"},
+		event.Error:     {"error", "passed"},
+		event.Provider:  {"error", "passed"},
+		event.Publish:   {"error", "passed"},
+		event.Skipped:   {"skipped", "passed"},
+		event.Cancelled: {"skipped", "passed"},
+	} {
+		r := fold(t, planned("a"), started("a"), jobEnded("a", event.JobEnd{Outcome: outcome, Reason: "why\nin full"}))
+		cases := parseJUnit(t, render(t, report.JUnit, r)).Suites[0].Cases
+		if got := [2]string{cases[0].result(), cases[1].result()}; got != want {
+			t.Errorf("%s: %v, want %v", outcome, got, want)
+		}
+		for _, p := range []*problem{cases[0].Failure, cases[0].Error, cases[0].Skipped} {
+			if p != nil && *p != (problem{"why", string(outcome), "why\nin full"}) {
+				t.Errorf("%s is told as %+v", outcome, *p)
+			}
+		}
+	}
+}
+
+func TestAJobThatNeverBeganHasNoPassedCase(t *testing.T) {
+	r := fold(t, planned("a", "b"), jobEnded("a", event.JobEnd{Outcome: event.Policy, Reason: "no sandbox"}))
+	got := map[string]string{}
+	for _, c := range parseJUnit(t, render(t, report.JUnit, r)).Suites[0].Cases {
+		got[c.Name] = c.result()
+	}
+	want := map[string]string{"a": "failure", "a policy": "failure", "b": "skipped", "b policy": "skipped"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestTheLastAttemptOfAVerifyDecides(t *testing.T) {
+	verify := func(name string, attempt int, passed bool, tail string) event.Event {
+		return event.Event{Type: event.VerifyEnded, Job: "a", Verify: &event.Verify{Name: name, Attempt: attempt, Passed: passed, ExitCode: 9, ElapsedMS: 1234, Tail: tail}}
+	}
+	r := fold(t, planned("a"), started("a"),
+		verify("tests", 1, false, "first\n"), verify("lint", 1, true, "fine"),
+		verify("tests", 2, false, "second"), verify("lint", 2, false, "broken"),
+		verify("tests", 3, true, "third"))
+	cases := parseJUnit(t, render(t, report.JUnit, r)).Suites[0].Cases[1:3]
+	want := []xcase{
+		{Class: "a", Name: "a verify tests", Time: "1.234", Out: "attempt 1: exit code 9\nfirst\nattempt 2: exit code 9\nsecond\n"},
+		{Class: "a", Name: "a verify lint", Time: "1.234", Failure: &problem{"attempt 2: exit code 9", "verify", "broken"}},
+	}
+	if diff := cmp.Diff(want, cases); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestJUnitPropertiesTellWhatAJobTook(t *testing.T) {
+	got := map[string]string{}
+	for _, p := range parseJUnit(t, render(t, report.JUnit, load(t, streams(t)["passed"]))).Suites[0].Cases[0].Props {
+		got[p.Name] = p.Value
+	}
+	want := map[string]string{
+		"cost_usd": "0.0046", "turns": "6", "tool_calls": "6", "denied_calls": "0", "model": "script:plays/fix.yaml",
+		"commit": "0c9d1b7e5a4f00112233445566778899aabbccdd", "sandbox": "A",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	unpriced := render(t, report.JUnit, load(t, streams(t)["unpriced"]))
+	if !strings.Contains(unpriced, `name="cost_usd" value="unknown"`) {
+		t.Error("an unknown cost is not told as such")
+	}
+}
+
+func TestJUnitNamesHoldNothingOfTheRun(t *testing.T) {
+	stream := string(streams(t)["repos"])
+	again := strings.ReplaceAll(strings.ReplaceAll(stream, "20260304-093000-7f3a", "20270101-000000-beef"), "2026-03-04T09", "2027-01-01T00")
+	if again == stream {
+		t.Fatal("the streams do not differ")
+	}
+	first, second := render(t, report.JUnit, load(t, []byte(stream))), render(t, report.JUnit, load(t, []byte(again)))
+	if diff := cmp.Diff(first, second); diff != "" {
+		t.Errorf("(-first run +second run):\n%s", diff)
+	}
+}
+
+func TestLongTextsAreCutInJUnit(t *testing.T) {
+	long := strings.Repeat("é", 1<<20)
+	denied := called("s", 1, "x", event.CallDenied)
+	denied.Call.Error = long
+	failed := event.Event{Type: event.VerifyEnded, Job: "a", Verify: &event.Verify{Name: "tests", Tail: long}}
+	text := render(t, report.JUnit, fold(t, planned("a"), started("a"), denied, failed, failed,
+		jobEnded("a", event.JobEnd{Outcome: event.Policy, Reason: long, FinalMessage: long})))
+	if len(text) > 512<<10 {
+		t.Errorf("junit.xml has %d bytes", len(text))
+	}
+	if !strings.Contains(text, "more bytes in report.json") || !strings.Contains(text, "bytes before this in report.json") {
+		t.Error("no notice that texts were cut")
+	}
+}
+
+// scrawl is a random text of pieces that mean something to XML, to Markdown or
+// to a terminal, and of random bytes.
+func scrawl(random *rand.Rand) string {
+	pieces := append(texts(), "]]>", "<", "&", "&#x0;", "\"", "'", "`", "|", "\\", "\n", "\n\n", " ", "@u", "#1", "[", "](x)", "!", "*", "_", "<!--", "-->", "<?", "\x1b", "\xff", "\u202e", "www.", "://")
+	var b strings.Builder
+	for range 1 + random.IntN(6) {
+		if random.IntN(4) > 0 {
+			b.WriteString(pieces[random.IntN(len(pieces))])
+			continue
+		}
+		for range random.IntN(8) {
+			b.WriteByte(byte(random.Uint32()))
+		}
+	}
+	return b.String()
+}
+
+func TestJUnitIsValidWhateverTheModelWrote(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	events := []event.Event{planned("a"), started("a")}
+	const n = 20_000
+	for i := range n {
+		events = append(events, event.Event{Type: event.VerifyEnded, Job: "a", Verify: &event.Verify{
+			Name: fmt.Sprint(i, scrawl(random)), Attempt: 1, Tail: scrawl(random),
+		}})
+	}
+	text := render(t, report.JUnit, fold(t, events...))
+	if got := parseJUnit(t, text).Failures; got != n {
+		t.Errorf("%d failures, want %d", got, n)
+	}
+	validXML(t, text)
+}
+
+func FuzzJUnitText(f *testing.F) {
+	for _, text := range texts() {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		out := render(t, report.JUnit, fold(t, lived(text, nil, nil)...))
+		if !utf8.ValidString(out) {
+			t.Error("junit.xml is not UTF-8")
+		}
+		if strings.Contains(out, "##[") {
+			t.Error("junit.xml holds a runner's command")
+		}
+		got := parseJUnit(t, out)
+		if len(got.Suites) == 0 || got.Suites[0].Cases[0].Name != "a" {
+			t.Errorf("the text changed the structure: %+v", got)
+		}
+	})
+}

@@ -1,0 +1,193 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/millhand/millhand/internal/event"
+)
+
+// Bounds of the summary, in bytes and in entries. GitHub refuses a step
+// summary above 1 MiB as a whole, so what fits comes before that.
+const (
+	maxSummary  = 900 << 10
+	maxTable    = maxSummary / 2
+	maxTail     = 16 << 10 // of a verify command's output
+	maxMessage  = 8 << 10
+	maxReason   = 4 << 10
+	maxDetail   = 500 // of an input, a rule or an error in a list
+	maxDenied   = 20  // denied calls told of a job
+	maxWarnings = 100
+)
+
+// Markdown writes summary.md, made for a GitHub step summary and at most
+// 900 KiB long. Nothing that a model wrote becomes markup, a link, an image or
+// a mention.
+func Markdown(w io.Writer, r *Report) error {
+	p := page{limit: maxSummary - 200} // room for the notice
+	p.add(fmt.Sprintf("## millhand: %s\n\nRun %s: %s.\n\n", inline(string(r.Run.Outcome)), codeDetail(r.Run.ID), r.sentence()))
+	p.addTable(r.Jobs)
+	p.add(sandboxes(r.Jobs))
+	p.addWarnings(r.Warnings)
+	for i := range r.Jobs {
+		if j := &r.Jobs[i]; j.Outcome != event.Skipped && (j.Outcome != event.Passed || len(j.Denied) > 0) {
+			p.addJob(j)
+		}
+	}
+	p.addSkipped(r.Jobs)
+	if p.full {
+		p.b.WriteString("**This summary was cut at 900 KiB; report.json has everything.**\n")
+	}
+	if _, err := io.WriteString(w, p.b.String()); err != nil {
+		return fmt.Errorf("write summary: %w", err)
+	}
+	return nil
+}
+
+// page takes whole pieces, each of them valid Markdown, until one does not fit.
+type page struct {
+	b     strings.Builder
+	limit int
+	full  bool
+}
+
+func (p *page) add(piece string) {
+	if p.full || p.b.Len()+len(piece) > p.limit {
+		p.full = true
+		return
+	}
+	p.b.WriteString(piece)
+}
+
+func (p *page) addTable(jobs []Job) {
+	if len(jobs) == 0 {
+		return
+	}
+	p.add("| outcome | job | repo | turns | cost | time | commit |\n|---|---|---|--:|--:|--:|---|\n")
+	left := len(jobs)
+	for i := range jobs {
+		row := tableRow(&jobs[i])
+		if p.b.Len()+len(row) > maxTable {
+			break
+		}
+		p.add(row)
+		left--
+	}
+	p.add("\n")
+	if left > 0 {
+		p.add(fmt.Sprintf("%s more in report.json.\n\n", count(left, "job")))
+	}
+}
+
+func tableRow(j *Job) string {
+	commit := ""
+	if j.Commit != nil {
+		commit = code(short(j.Commit.Hash)) + " on " + codeDetail(j.Commit.Branch)
+	}
+	return fmt.Sprintf("| %s | %s | %s | %d | %s | %s | %s |\n", inline(string(j.Outcome)),
+		codeDetail(j.ID), codeDetail(j.Repo), j.Turns, money(j.CostUSD), duration(j.ElapsedMS), commit)
+}
+
+// sandboxes says how the jobs that began were confined.
+func sandboxes(jobs []Job) string {
+	var levels []string
+	jobsAt := map[string]int{}
+	for i := range jobs {
+		if !jobs[i].began() {
+			continue
+		}
+		level := confinement(jobs[i].Sandbox)
+		if jobsAt[level]++; !slices.Contains(levels, level) {
+			levels = append(levels, level)
+		}
+	}
+	if len(levels) == 0 {
+		return ""
+	}
+	for i, level := range levels {
+		levels[i] = fmt.Sprintf("%s for %s", inline(level), count(jobsAt[level], "job"))
+	}
+	return "Sandbox: " + strings.Join(levels, "; ") + ".\n\n"
+}
+
+func (p *page) addWarnings(warnings []Warning) {
+	if len(warnings) == 0 {
+		return
+	}
+	p.add("### Warnings\n\n")
+	for _, w := range warnings[:min(len(warnings), maxWarnings)] {
+		about := ""
+		if w.Job != nil {
+			about = codeDetail(*w.Job) + ": "
+		}
+		p.add("- " + about + inline(head(w.Message, maxReason)) + "\n")
+	}
+	if more := len(warnings) - maxWarnings; more > 0 {
+		p.add(fmt.Sprintf("- and %d more in report.json\n", more))
+	}
+	p.add("\n")
+}
+
+// addJob tells what went wrong in a job, or was denied to it.
+func (p *page) addJob(j *Job) {
+	p.add(fmt.Sprintf("### %s: %s\n\n", codeDetail(j.ID), inline(string(j.Outcome))))
+	if j.Reason != "" {
+		p.add("Reason: " + inline(head(j.Reason, maxReason)) + "\n\n")
+	}
+	for _, runs := range j.verifies() {
+		if last := runs[len(runs)-1]; !last.Passed {
+			p.addVerify(last)
+		}
+	}
+	if j.FinalMessage != "" {
+		p.add("> Final message: " + inline(head(strings.TrimSpace(j.FinalMessage), maxMessage)) + "\n\n")
+	}
+	p.addDenied(j.Denied)
+}
+
+func (p *page) addVerify(v event.Verify) {
+	output := "It printed nothing.\n"
+	if v.Tail != "" {
+		output = fence(tail(v.Tail, maxTail))
+	}
+	p.add(fmt.Sprintf("Verify %s, attempt %d: %s\n\n%s\n", codeDetail(v.Name), v.Attempt, exit(v), output))
+}
+
+func (p *page) addDenied(denied []Denial) {
+	if len(denied) == 0 {
+		return
+	}
+	p.add("Denied calls:\n\n")
+	for _, d := range denied[:min(len(denied), maxDenied)] {
+		p.add(fmt.Sprintf("- turn %d: %s %s, by %s: %s\n", d.Turn, codeDetail(d.Tool),
+			codeDetail(oneLine(d.Input)), d.by(codeDetail), inline(head(d.Error, maxDetail))))
+	}
+	if more := len(denied) - maxDenied; more > 0 {
+		p.add(fmt.Sprintf("- and %d more in report.json\n", more))
+	}
+	p.add("\n")
+}
+
+// addSkipped says why jobs were not run.
+func (p *page) addSkipped(jobs []Job) {
+	titled := false
+	for i := range jobs {
+		j := &jobs[i]
+		if j.Outcome != event.Skipped {
+			continue
+		}
+		if !titled {
+			titled = true
+			p.add("### Skipped\n\n")
+		}
+		p.add("- " + codeDetail(j.ID) + ": " + inline(head(j.Reason, maxReason)) + "\n")
+	}
+	if titled {
+		p.add("\n")
+	}
+}
+
+// codeDetail is a short text in a code span.
+func codeDetail(s string) string { return code(head(s, maxDetail)) }

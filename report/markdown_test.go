@@ -1,0 +1,198 @@
+package report_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os/exec"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/report"
+)
+
+// outsideFences is a summary without its code blocks. A fence ends at a line
+// of as many backticks as it began with, or more.
+func outsideFences(tb testing.TB, summary string) string {
+	tb.Helper()
+	var b strings.Builder
+	open := ""
+	for line := range strings.Lines(summary) {
+		ticks := line[:len(line)-len(strings.TrimLeft(line, "`"))]
+		switch {
+		case open == "" && len(ticks) >= 3:
+			open = ticks
+		case open == "":
+			b.WriteString(line)
+		case len(ticks) >= len(open) && strings.TrimSpace(strings.Trim(line, "`\n")) == "":
+			open = ""
+		}
+	}
+	if open != "" {
+		tb.Error("a code block never ends")
+	}
+	return b.String()
+}
+
+var (
+	ownTag   = regexp.MustCompile(`</?(br|code)>`)
+	codeSpan = regexp.MustCompile("`[^`\n]+`")
+	mention  = regexp.MustCompile(`@\w`)
+	autolink = regexp.MustCompile(`(?i)://|\bwww\.|[^&]#\d`)
+)
+
+// inert fails when a summary holds anything but its own markup.
+func inert(tb testing.TB, summary string) {
+	tb.Helper()
+	if m := regexp.MustCompile(`[\x00-\x08\x0b-\x1f\x7f\x{80}-\x9f\x{200b}\x{200e}\x{200f}\x{2028}-\x{202e}\x{2066}-\x{2069}\x{feff}]`).FindString(summary); m != "" {
+		tb.Errorf("the summary holds the hidden character %q", m)
+	}
+	text := outsideFences(tb, summary)
+	text = ownTag.ReplaceAllString(text, "")
+	for _, markup := range []string{"<", "](", "![", "[", "]", "\\", "```", "~~"} {
+		if i := strings.Index(text, markup); i >= 0 {
+			tb.Errorf("the summary holds %q: …%.80q", markup, text[max(0, i-20):])
+		}
+	}
+	text = codeSpan.ReplaceAllString(text, "")
+	if strings.Contains(text, "`") {
+		tb.Error("a code span never ends")
+	}
+	for _, re := range []*regexp.Regexp{mention, autolink} {
+		if m := re.FindString(text); m != "" {
+			tb.Errorf("the summary holds %q", m)
+		}
+	}
+	if strings.Contains(summary, "##[") || regexp.MustCompile(`(?m)^\s*::`).MatchString(summary) {
+		tb.Error("the summary holds a runner's command")
+	}
+}
+
+func TestNothingInASummaryActs(t *testing.T) {
+	for _, text := range texts() {
+		input, err := json.Marshal(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		inert(t, render(t, report.Markdown, fold(t, lived(text, input, nil)...)))
+	}
+}
+
+func FuzzMarkdownText(f *testing.F) {
+	for _, text := range texts() {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		input, err := json.Marshal(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		inert(t, render(t, report.Markdown, fold(t, lived(text, input, nil)...)))
+	})
+}
+
+// GitHub's own renderer, where it is installed, must find in a summary of
+// random texts just the elements that a summary of plain words has.
+func TestGitHubsRendererFindsOurMarkupAlone(t *testing.T) {
+	renderer, err := exec.LookPath("cmark-gfm")
+	if err != nil {
+		t.Skip("cmark-gfm is not installed")
+	}
+	elements := func(text func() string) map[string]int {
+		cmd := exec.CommandContext(t.Context(), renderer, "--unsafe",
+			"-e", "table", "-e", "autolink", "-e", "strikethrough", "-e", "tasklist", "-e", "footnotes")
+		cmd.Stdin = strings.NewReader(render(t, report.Markdown, scrawledRun(t, text)))
+		html, err := cmd.Output()
+		if err != nil {
+			t.Fatalf("render summary: %v", err)
+		}
+		found := map[string]int{}
+		for _, tag := range regexp.MustCompile(`<[a-zA-Z!?][^>]*>`).FindAllString(string(html), -1) {
+			found[tag]++
+		}
+		delete(found, "<br>") // as many as there are lines in a text
+		return found
+	}
+	want := elements(func() string { return "plain" })
+	random := rand.New(rand.NewPCG(3, 4))
+	for range 10 {
+		if diff := cmp.Diff(want, elements(func() string { return "x" + scrawl(random) })); diff != "" {
+			t.Fatalf("(-plain +hostile):\n%s", diff)
+		}
+	}
+}
+
+// scrawledRun is a run of many jobs in which each text is another one.
+func scrawledRun(tb testing.TB, text func() string) *report.Report {
+	tb.Helper()
+	var jobs []event.PlannedJob
+	var events []event.Event
+	for i := range 40 {
+		id := fmt.Sprint("j", i)
+		jobs = append(jobs, event.PlannedJob{ID: id, Task: text(), Repo: text()})
+		input, err := json.Marshal(map[string]string{"x": text()})
+		if err != nil {
+			tb.Fatal(err)
+		}
+		events = append(events, started(id),
+			event.Event{Type: event.CallChanged, Job: id, Session: "s", Call: &event.Call{
+				ID: "x", Turn: 1, Tool: text(), Input: input, Status: event.CallDenied, Error: text(),
+				Decision: &event.Decision{Effect: "deny", Rule: text(), Source: text()},
+			}},
+			event.Event{Type: event.VerifyEnded, Job: id, Verify: &event.Verify{Name: text(), Attempt: 1, Tail: text()}},
+			event.Event{Type: event.CommitMade, Job: id, Commit: &event.Commit{Hash: "0123456789", Branch: text()}},
+			event.Event{Type: event.WarningGiven, Job: id, Warning: &event.Warning{Message: text()}},
+			jobEnded(id, event.JobEnd{Outcome: event.Failed, Reason: text(), FinalMessage: text()}))
+	}
+	run := event.Event{Type: event.RunStarted, Run: &event.Run{ID: "r", Jobs: jobs}}
+	return fold(tb, append([]event.Event{run}, events...)...)
+}
+
+func TestALargeSummaryIsCutWithANotice(t *testing.T) {
+	var many, chatty []event.Event
+	var ids []string
+	for i := range 10_000 {
+		id := fmt.Sprintf("a-job-with-quite-a-long-name-%05d", i)
+		ids = append(ids, id)
+		many = append(many, started(id), jobEnded(id, event.JobEnd{Outcome: event.Failed, Reason: "because"}))
+	}
+	for i := range 100 {
+		chatty = append(chatty, lived(strings.Repeat("<@x> ", 20_000), nil, nil)...)
+		chatty[len(chatty)-1].Job = ids[i]
+	}
+	for name, events := range map[string][]event.Event{
+		"many jobs":  append([]event.Event{planned(ids...)}, many...),
+		"long texts": chatty,
+		"one line":   lived(strings.Repeat("`", 3<<20), nil, nil),
+	} {
+		t.Run(name, func(t *testing.T) {
+			summary := render(t, report.Markdown, fold(t, events...))
+			if len(summary) > 900<<10 {
+				t.Errorf("the summary has %d bytes", len(summary))
+			}
+			if !strings.Contains(summary, "report.json") {
+				t.Error("no notice that there is more")
+			}
+			inert(t, summary)
+		})
+	}
+}
+
+func TestASummaryOfManyJobsTellsItsTotalsAndFailures(t *testing.T) {
+	ids := make([]string, 10_000)
+	for i := range ids {
+		ids[i] = fmt.Sprintf("a-job-with-quite-a-long-name-%05d", i)
+	}
+	last := ids[len(ids)-1]
+	summary := render(t, report.Markdown, fold(t, planned(ids...), started(last),
+		jobEnded(last, event.JobEnd{Outcome: event.Failed, Reason: "the one failure"}), runEnded(event.Failed, event.ExitFailed)))
+	for _, want := range []string{"10000 jobs: 0 passed, 1 failed, 9999 skipped", "more in report.json", "the one failure", "cut at 900 KiB"} {
+		if !strings.Contains(summary, want) {
+			t.Errorf("the summary does not say %q", want)
+		}
+	}
+}

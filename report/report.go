@@ -1,0 +1,148 @@
+package report
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/millhand/millhand/internal/event"
+)
+
+// SchemaVersion is the version of report.json that this package writes.
+const SchemaVersion = 1
+
+// Report is what a run did, folded from its events; its JSON form is
+// report.json. Slices and maps are never nil.
+type Report struct {
+	SchemaVersion int       `json:"schema_version"`
+	Run           Run       `json:"run"`
+	Jobs          []Job     `json:"jobs"` // in the order of the plan
+	Warnings      []Warning `json:"warnings"`
+}
+
+// Run is the run as a whole.
+type Run struct {
+	ID         string        `json:"id"`
+	StartedAt  Time          `json:"started_at"`
+	FinishedAt Time          `json:"finished_at"` // the last event's time
+	ElapsedMS  int64         `json:"elapsed_ms"`
+	Manifest   []string      `json:"manifest"`
+	PlanHash   string        `json:"plan_hash"`
+	Version    string        `json:"version"`
+	Outcome    event.Outcome `json:"outcome"`
+	ExitCode   event.Exit    `json:"exit_code"`
+	Totals     Totals        `json:"totals"`
+}
+
+// Totals are sums over the jobs. Passed, Failed and Skipped add up to Jobs:
+// whatever neither passed nor was skipped has failed.
+type Totals struct {
+	Jobs        int         `json:"jobs"`
+	Passed      int         `json:"passed"`
+	Failed      int         `json:"failed"`
+	Skipped     int         `json:"skipped"`
+	Turns       int         `json:"turns"`
+	ToolCalls   int         `json:"tool_calls"`
+	DeniedCalls int         `json:"denied_calls"`
+	Usage       event.Usage `json:"usage"`
+	CostUSD     *float64    `json:"cost_usd"` // nil when any job's cost is unknown
+	Changes     int         `json:"changes"`  // changed paths
+}
+
+// Job is one job of the plan, whether or not it began.
+type Job struct {
+	ID           string            `json:"id"`
+	Task         string            `json:"task"`
+	Repo         string            `json:"repo"`
+	Matrix       map[string]string `json:"matrix"`
+	Outcome      event.Outcome     `json:"outcome"`
+	Reason       string            `json:"reason"` // empty for a job that passed
+	Attempts     int               `json:"attempts"`
+	Turns        int               `json:"turns"`
+	ElapsedMS    int64             `json:"elapsed_ms"`
+	Model        string            `json:"model"`
+	Profile      string            `json:"profile"`
+	Sandbox      event.Sandbox     `json:"sandbox"` // level is empty for a job that never began
+	Usage        event.Usage       `json:"usage"`
+	CostUSD      *float64          `json:"cost_usd"` // nil when unknown, 0 without a model call
+	FinalMessage string            `json:"final_message"`
+	Output       json.RawMessage   `json:"output"` // nil without an output schema
+	Verify       []event.Verify    `json:"verify"` // in the order of the runs, all attempts
+	Changes      []event.Change    `json:"changes"`
+	Commit       *event.Commit     `json:"commit"`
+	PullRequest  *struct{}         `json:"pull_request"` // always nil: no event tells of one yet
+	Calls        []Call            `json:"calls"`
+	Denied       []Denial          `json:"denied"` // the calls that were denied, once more
+	Sessions     []Session         `json:"sessions"`
+}
+
+// Call is one tool call, in its last state. The session, the turn and the id
+// together name it: providers use an id again in a later turn.
+type Call struct {
+	ID           string           `json:"id"`
+	Session      string           `json:"session"`
+	Turn         int              `json:"turn"`
+	Tool         string           `json:"tool"`
+	Input        json.RawMessage  `json:"input"` // nil when the model gave none
+	Status       event.CallStatus `json:"status"`
+	Decision     *event.Decision  `json:"decision"` // nil when it never came to be decided
+	Title        string           `json:"title"`
+	OutputBytes  int64            `json:"output_bytes"`
+	Truncated    bool             `json:"truncated"`
+	Error        string           `json:"error"`
+	StartedAt    Time             `json:"started_at"`
+	ElapsedMS    int64            `json:"elapsed_ms"`
+	CostShareUSD *float64         `json:"cost_share_usd"` // the turn's cost over its calls; nil when unknown
+}
+
+// Denial is a denied call with the rule that denied it.
+type Denial struct {
+	ID      string          `json:"id"`
+	Session string          `json:"session"`
+	Turn    int             `json:"turn"`
+	Tool    string          `json:"tool"`
+	Input   json.RawMessage `json:"input"`
+	Rule    string          `json:"rule"`
+	Source  string          `json:"source"` // where the rule stands
+	Error   string          `json:"error"`  // what the model was told
+}
+
+// Session is one conversation of a job.
+type Session struct {
+	ID      string      `json:"id"`
+	Agent   string      `json:"agent"`
+	Parent  *string     `json:"parent"` // nil for the job's own session
+	Model   string      `json:"model"`
+	Turns   int         `json:"turns"`
+	Usage   event.Usage `json:"usage"`
+	CostUSD *float64    `json:"cost_usd"` // nil when unknown
+	End     string      `json:"end"`      // empty when the session never came to its end
+	Reason  string      `json:"reason"`
+}
+
+// Warning is something that the user should know and that is no outcome.
+type Warning struct {
+	Job     *string `json:"job"` // nil when it is about the run
+	Message string  `json:"message"`
+}
+
+// Time is a moment. Its JSON form is RFC 3339 in UTC with milliseconds; the
+// zero value stands for an unknown time and is null there.
+type Time struct{ time.Time }
+
+// stamp makes a Time of what an event holds. A year that RFC 3339 can't write
+// is no time that anything happened at.
+func stamp(t time.Time) Time {
+	t = t.UTC()
+	if t.IsZero() || t.Year() < 1 || t.Year() > 9999 {
+		return Time{}
+	}
+	return Time{t}
+}
+
+// MarshalJSON never fails.
+func (t Time) MarshalJSON() ([]byte, error) {
+	if t.IsZero() {
+		return []byte("null"), nil
+	}
+	return []byte(t.UTC().Format(`"2006-01-02T15:04:05.000Z"`)), nil
+}

@@ -1,0 +1,110 @@
+package report_test
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/millhand/millhand/report"
+)
+
+func TestTheSchemaTypesRequiresAndDescribesEveryField(t *testing.T) {
+	var schema map[string]any
+	if err := json.Unmarshal(report.Schema(), &schema); err != nil {
+		t.Fatal(err)
+	}
+	objects := map[string]any{"report": schema}
+	maps.Copy(objects, schema["$defs"].(map[string]any))
+	for name, def := range objects {
+		object := def.(map[string]any)
+		if object["type"] != "object" {
+			continue // a type that several fields share
+		}
+		if object["additionalProperties"] != false {
+			t.Errorf("%s takes properties that the schema does not list", name)
+		}
+		properties := object["properties"].(map[string]any)
+		var required []string
+		for _, field := range object["required"].([]any) {
+			required = append(required, field.(string))
+		}
+		slices.Sort(required)
+		if diff := cmp.Diff(slices.Sorted(maps.Keys(properties)), required); diff != "" {
+			t.Errorf("%s: fields (-listed +required):\n%s", name, diff)
+		}
+		for field, def := range properties {
+			checkField(t, name+"."+field, def.(map[string]any))
+		}
+	}
+}
+
+func checkField(t *testing.T, name string, def map[string]any) {
+	t.Helper()
+	ref, shared := def["$ref"].(string)
+	if def["type"] == nil && def["anyOf"] == nil && !shared {
+		t.Errorf("%s has no type", name)
+	}
+	if def["description"] == nil && !strings.HasPrefix(ref, "#/$defs/") {
+		t.Errorf("%s has no description", name)
+	}
+	if def["type"] == "array" && def["items"] == nil {
+		t.Errorf("%s does not say what it holds", name)
+	}
+}
+
+// Only values whose shape is not millhand's to know are open.
+func TestTheSchemaRefusesWhatAReportDoesNotHold(t *testing.T) {
+	schema := compileSchema(t)
+	text := render(t, report.JSON, load(t, streams(t)["passed"]))
+	for name, c := range map[string]struct {
+		old, new string
+		valid    bool
+	}{
+		"the report itself":            {`"jobs": [`, `"jobs": [`, true},
+		"any matrix value":             {`"matrix": {}`, `"matrix": {"x": "y"}`, true},
+		"any output":                   {`"fixed": true`, `"fixed": {"deep": [1]}`, true},
+		"any input":                    {`{"filePath": "cart.go"}`, `17`, true},
+		"a matrix value of other type": {`"matrix": {}`, `"matrix": {"x": 1}`, false},
+		"an unknown field of the run":  {`"plan_hash":`, `"x": 1, "plan_hash":`, false},
+		"an unknown field of a call":   {`"tool": "grep"`, `"tool": "grep", "x": 1`, false},
+		"a missing field":              {`"plan_hash": "9b1c6d04",`, ``, false},
+		"a null list":                  {`"denied": []`, `"denied": null`, false},
+		"a null where a text belongs":  {`"reason": ""`, `"reason": null`, false},
+		"an unknown outcome":           {`"outcome": "passed"`, `"outcome": "great"`, false},
+		"a call under way":             {`"status": "completed"`, `"status": "running"`, false},
+		"a time without milliseconds":  {`00.125Z`, `00Z`, false},
+		"a cost as text":               {`"cost_usd": 0.0046`, `"cost_usd": "0.0046"`, false},
+		"another version":              {`"schema_version": 1`, `"schema_version": 2`, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if !strings.Contains(text, c.old) {
+				t.Fatalf("the report does not hold %s", c.old)
+			}
+			doc, err := jsonschema.UnmarshalJSON(strings.NewReader(strings.ReplaceAll(text, c.old, c.new)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := schema.Validate(doc); (err == nil) != c.valid {
+				t.Errorf("valid is %v, want %v: %v", err == nil, c.valid, err)
+			}
+		})
+	}
+}
+
+func TestAReportReadBackIsWrittenTheSame(t *testing.T) {
+	for name, stream := range streams(t) {
+		want := render(t, report.JSON, load(t, stream))
+		var r report.Report
+		if err := json.Unmarshal([]byte(want), &r); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if diff := cmp.Diff(want, render(t, report.JSON, &r)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}

@@ -1,0 +1,67 @@
+package report
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/millhand/millhand/internal/event"
+)
+
+// Text writes the report for a terminal: a table of the jobs, the totals, then
+// why jobs did not pass, and the warnings. Control characters are left out,
+// and no line begins with what a model wrote.
+func Text(w io.Writer, r *Report) error {
+	var b bytes.Buffer
+	if err := writeTable(&b, r.Jobs); err != nil {
+		return fmt.Errorf("write report: %w", err)
+	}
+	fmt.Fprintf(&b, "\nrun %s: %s (exit code %d)\n%s\n", plain(r.Run.ID), r.Run.Outcome, r.Run.ExitCode, r.sentence())
+	writeReasons(&b, r)
+	if _, err := w.Write(b.Bytes()); err != nil {
+		return fmt.Errorf("write report: %w", err)
+	}
+	return nil
+}
+
+func writeTable(w io.Writer, jobs []Job) error {
+	var rows bytes.Buffer
+	fmt.Fprintln(&rows, "OUTCOME\tJOB\tTURNS\tCALLS\tCOST\tTIME\tCOMMIT")
+	for _, j := range jobs {
+		commit := "-"
+		if j.Commit != nil {
+			commit = plain(j.Commit.Branch + "@" + short(j.Commit.Hash))
+		}
+		fmt.Fprintf(&rows, "%s\t%s\t%d\t%d\t%s\t%s\t%s\n",
+			j.Outcome, plain(j.ID), j.Turns, len(j.Calls), money(j.CostUSD), duration(j.ElapsedMS), commit)
+	}
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	if _, err := rows.WriteTo(table); err != nil {
+		return err
+	}
+	return table.Flush()
+}
+
+func writeReasons(b *bytes.Buffer, r *Report) {
+	for _, j := range r.Jobs {
+		if j.Outcome == event.Passed {
+			continue
+		}
+		fmt.Fprintf(b, "\n%s %s\n", j.Outcome, plain(j.ID))
+		for line := range strings.Lines(strings.TrimSpace(j.Reason)) {
+			fmt.Fprintf(b, "  | %s\n", plain(line))
+		}
+	}
+	if len(r.Warnings) > 0 {
+		fmt.Fprintln(b)
+	}
+	for _, warning := range r.Warnings {
+		about := ""
+		if warning.Job != nil {
+			about = plain(*warning.Job) + ": "
+		}
+		fmt.Fprintf(b, "warning: %s%s\n", about, plain(warning.Message))
+	}
+}

@@ -1,0 +1,133 @@
+package runner
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/gitops"
+	"github.com/millhand/millhand/tasks"
+)
+
+// findChanges measures what the job changed and keeps it as a patch.
+func (j *job) findChanges(ctx context.Context) *stop {
+	var protect []string
+	if j.Commit != nil {
+		protect = j.Commit.Protect
+	}
+	cs, err := j.tree.Changes(ctx, j.before, protect)
+	if err != nil {
+		return gitFailed(ctx, "find the job's changes", err)
+	}
+	j.changes = cs
+	changes := make([]event.Change, 0, len(cs.Changes))
+	for _, c := range cs.Changes {
+		changes = append(changes, event.Change{Path: c.Path, Kind: string(c.Kind), Added: c.Added, Removed: c.Removed})
+	}
+	j.emit(event.Event{Type: event.ChangesFound, Changes: changes})
+	if len(cs.Protected) > 0 {
+		j.warn(fmt.Sprintf("changes of protected paths are left out of the commit: %s", some(cs.Protected)))
+	}
+	if len(changes) == 0 {
+		if j.RequireChanges {
+			return &stop{event.Failed, "the task requires changes and nothing was changed", event.ExitFailed}
+		}
+		return nil
+	}
+	if err := j.keepPatch(ctx); err != nil {
+		return gitFailed(ctx, "keep the job's patch", err)
+	}
+	return nil
+}
+
+func (j *job) keepPatch(ctx context.Context) error {
+	patch, err := j.tree.Patch(ctx, j.changes)
+	if err != nil {
+		return err
+	}
+	name := filepath.Join("patches", j.ID+".patch")
+	file := filepath.Join(j.Dir, name)
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		return err
+	}
+	if err := os.WriteFile(file, patch, 0o644); err != nil {
+		return err
+	}
+	j.patch = filepath.ToSlash(name)
+	return nil
+}
+
+// commit commits exactly what the job changed.
+func (j *job) commit(ctx context.Context) *stop {
+	if j.Commit == nil || len(j.changes.Changes) == 0 {
+		return nil
+	}
+	branch := j.Commit.Branch
+	if j.inPlace {
+		branch = "" // whatever is checked out
+	}
+	now := j.Now()
+	author := gitops.Signature{Name: "millhand", Email: "millhand@localhost", When: now}
+	committer := author
+	if a := j.Commit.Author; a != (tasks.Person{}) {
+		author.Name, author.Email = a.Name, a.Email
+	}
+	done, err := j.tree.Commit(ctx, j.changes, gitops.CommitOptions{
+		Parent: j.base, Branch: branch, Message: j.message(), Author: author, Committer: committer, MustNotExist: !j.inPlace,
+	})
+	if err != nil {
+		return gitFailed(ctx, "commit", err)
+	}
+	j.emit(event.Event{Type: event.CommitMade, Commit: &event.Commit{Hash: done.Hash, Branch: done.Branch, Message: j.message()}})
+	return nil
+}
+
+// gitFailed is the stop of a job whose work is good but could not be recorded.
+func gitFailed(ctx context.Context, what string, err error) *stop {
+	if ctx.Err() != nil {
+		return stopped(ctx)
+	}
+	return &stop{event.Publish, fmt.Sprintf("%s: %v", what, err), event.ExitPublish}
+}
+
+// message is the commit's message with its trailers.
+func (j *job) message() string {
+	text := strings.TrimSpace(j.Commit.Message)
+	if text == "" {
+		text = j.Task + ": " + subject(j.Prompt)
+	}
+	return fmt.Sprintf("%s\n\nMillhand-Run: %s\nMillhand-Job: %s\nMillhand-Task: %s\n", text, j.RunID, j.ID, j.taskHash())
+}
+
+// maxSubject is how long the first line of a commit made from a prompt may be,
+// in characters.
+const maxSubject = 60
+
+// subject is the first line of a prompt, shortened.
+func subject(prompt string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(prompt), "\n")
+	line = strings.Join(strings.Fields(line), " ")
+	if r := []rune(line); len(r) > maxSubject {
+		cut := string(r[:maxSubject])
+		if at := strings.LastIndexByte(cut, ' '); at > maxSubject/2 {
+			cut = cut[:at]
+		}
+		return cut + "..."
+	}
+	return strings.TrimSuffix(line, ".")
+}
+
+// taskHash identifies the work: the same task on the same commit of the same
+// repository has the same hash in every run.
+func (j *job) taskHash() string {
+	h := sha256.New()
+	for _, part := range []string{j.Repo.Name, j.base, j.Task, j.Prompt} {
+		fmt.Fprintf(h, "%d:%s\n", len(part), part)
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}

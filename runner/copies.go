@@ -1,0 +1,61 @@
+package runner
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/millhand/millhand/internal/gitops"
+	"github.com/millhand/millhand/tasks"
+)
+
+// copies are the private repositories that a run makes from folders, one for
+// each folder, kept under the run's directory.
+type copies struct {
+	dir string
+	env gitops.Env
+
+	mu    sync.Mutex
+	made  map[string]func() (*gitops.Repo, error) // by the folder that was copied
+	names map[string]bool                         // taken below dir
+}
+
+func newCopies(o Options) *copies {
+	return &copies{
+		dir: filepath.Join(o.Dir, "repos"), env: o.Git,
+		made: map[string]func() (*gitops.Repo, error){}, names: map[string]bool{},
+	}
+}
+
+// open returns the repository made from a job's folder, making it the first
+// time. Others that want the same one wait.
+func (c *copies) open(ctx context.Context, r tasks.Repo) (*gitops.Repo, error) {
+	c.mu.Lock()
+	once := c.made[r.Dir]
+	if once == nil {
+		dst := filepath.Join(c.dir, c.name(r.Name))
+		once = sync.OnceValues(func() (*gitops.Repo, error) { return gitops.CopyFolder(ctx, r.Dir, dst, c.env) })
+		c.made[r.Dir] = once
+	}
+	c.mu.Unlock()
+	return once()
+}
+
+// name returns a free folder name made of a repository's.
+func (c *copies) name(repo string) string {
+	base := strings.Map(func(r rune) rune {
+		if strings.ContainsRune("-._", r) || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {
+			return r
+		}
+		return '-'
+	}, repo)
+	base = strings.Trim(base, ".-")
+	name := base
+	for n := 2; name == "" || c.names[name]; n++ {
+		name = fmt.Sprintf("%s-%d", base, n)
+	}
+	c.names[name] = true
+	return name
+}

@@ -1,0 +1,228 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/gitops"
+	"github.com/millhand/millhand/internal/proc"
+	"github.com/millhand/millhand/internal/session"
+	"github.com/millhand/millhand/internal/workspace"
+	"github.com/millhand/millhand/tasks"
+)
+
+// job is one job while it is carried out. Each phase fills in what the later
+// ones need.
+type job struct {
+	*run
+	tasks.Job
+
+	// prepare
+	origin  *gitops.Repo // the repository that the job belongs to
+	tree    *gitops.Repo // where it works: a linked worktree, or origin itself
+	inPlace bool
+	unlock  func() // of the tree, when it is worked on in place
+	base    string // commit that it starts from; "" in a repository without one
+	before  *gitops.Snapshot
+	space   *workspace.Workspace
+	env     []string // of its child processes
+
+	// session
+	session  *session.Session
+	attempts int
+	final    string
+
+	// changes
+	changes *gitops.ChangeSet
+	patch   string // path below the report directory
+}
+
+// phase is one step of every job. A nil stop means: on to the next one.
+type phase struct {
+	name string
+	run  func(*job, context.Context) *stop
+}
+
+// phases lists what is done for every job, in order, until one stops it.
+func phases() []phase {
+	return []phase{
+		{"prepare", (*job).prepare},
+		{"setup", (*job).setup},
+		{"session", (*job).work},
+		{"changes", (*job).findChanges},
+		{"commit", (*job).commit},
+	}
+}
+
+// carryOut takes the job through its phases and cleans up after it.
+func (j *job) carryOut(ctx context.Context) event.JobEnd {
+	// What must be done whatever happened (keeping a patch, removing the
+	// worktree) is done under a context that a signal does not end.
+	after := context.WithoutCancel(ctx)
+	defer j.cleanUp(after)
+	var end *stop
+	for _, p := range phases() {
+		began := j.Now()
+		end = p.run(j, ctx)
+		j.emit(event.Event{Type: event.PhaseEnded, Phase: &event.Phase{
+			Name: p.name, ElapsedMS: j.Now().Sub(began).Milliseconds(), Error: reasonOf(end),
+		}})
+		if end != nil {
+			break
+		}
+	}
+	if end != nil && j.changes == nil && j.before != nil {
+		// The work of a job that did not pass is not committed, nor is it lost.
+		j.findChanges(after)
+	}
+	return j.sumUp(end)
+}
+
+func reasonOf(s *stop) string {
+	if s == nil {
+		return ""
+	}
+	return s.reason
+}
+
+// sumUp makes the job's last event.
+func (j *job) sumUp(end *stop) event.JobEnd {
+	zero := 0.0
+	sum := event.JobEnd{Outcome: event.Passed, Attempts: j.attempts, FinalMessage: j.final, Patch: j.patch, CostUSD: &zero}
+	if j.session != nil {
+		t := j.session.Totals()
+		sum.Turns, sum.Usage, sum.CostUSD = t.Turns, t.Usage, t.CostUSD
+	}
+	if end != nil {
+		sum.Outcome, sum.Reason, sum.ExitCode = end.outcome, end.reason, end.exit
+	}
+	return sum
+}
+
+// prepare gives the job its workspace.
+func (j *job) prepare(ctx context.Context) *stop {
+	if err := j.openTree(ctx); err != nil {
+		if ctx.Err() != nil {
+			return stopped(ctx)
+		}
+		return &stop{event.Error, fmt.Sprintf("prepare the workspace: %v", err), event.ExitPublish}
+	}
+	if err := j.childEnv(); err != nil {
+		return &stop{event.Error, err.Error(), event.ExitInternal}
+	}
+	j.emit(event.Event{Type: event.JobStarted, JobStart: &event.JobStart{
+		Sandbox:   event.Sandbox{Level: j.Sandbox.Level, FS: j.Sandbox.FS, Net: j.Sandbox.Net, PID: j.Sandbox.PID},
+		Workspace: j.space.Dir(), Base: j.base, Branch: j.branch(),
+	}})
+	return nil
+}
+
+func (j *job) openTree(ctx context.Context) (err error) {
+	if j.Repo.Kind == tasks.RepoCopy {
+		j.origin, err = j.copies.open(ctx, j.Repo)
+	} else {
+		j.origin, err = gitops.Open(j.Repo.Dir, j.Git)
+	}
+	if err != nil {
+		return err
+	}
+	head, err := j.origin.Head()
+	if err != nil {
+		return err
+	}
+	if j.inPlace = inPlace(j.Job, head); j.inPlace {
+		err = j.takeTree(ctx)
+	} else {
+		err = j.addTree(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	j.space, err = workspace.Open(j.tree.Root())
+	return err
+}
+
+// takeTree makes the repository's own tree the workspace, for this job alone.
+func (j *job) takeTree(ctx context.Context) error {
+	j.tree, j.unlock = j.origin, j.trees.lock(j.origin.Root())
+	head, err := j.origin.Head() // again: the job before may have committed
+	if err != nil {
+		return err
+	}
+	j.base = head.Hash
+	j.before, err = j.tree.Snapshot(ctx)
+	return err
+}
+
+// addTree makes a linked worktree the workspace.
+func (j *job) addTree(ctx context.Context) (err error) {
+	if j.base, err = j.origin.Resolve(baseOf(j.Job)); err != nil {
+		return err
+	}
+	if j.before, err = j.origin.SnapshotOf(j.base); err != nil {
+		return err
+	}
+	j.tree, err = j.origin.AddWorktree(ctx, filepath.Join(j.Work, "trees", j.ID), j.base)
+	return err
+}
+
+// childEnv makes the environment of the job's commands: allow-listed, with a
+// folder for temporary files of its own.
+func (j *job) childEnv() error {
+	j.env = proc.ChildEnv(j.Getenv, j.Profile.Env)
+	tmp := filepath.Join(j.Work, "tmp", j.ID)
+	if err := os.MkdirAll(tmp, 0o700); err != nil {
+		return fmt.Errorf("make a folder for temporary files: %w", err)
+	}
+	j.env = proc.Set(j.env, "TMPDIR", tmp)
+	if proc.Value(j.env, "HOME") == "" {
+		home := filepath.Join(j.Work, "home")
+		if err := os.MkdirAll(home, 0o700); err != nil {
+			return fmt.Errorf("make a home folder: %w", err)
+		}
+		j.env = proc.Set(j.env, "HOME", home)
+	}
+	return nil
+}
+
+// branch is where the job's commit goes; "" if nothing is committed.
+func (j *job) branch() string {
+	if j.Commit == nil {
+		return ""
+	}
+	if j.inPlace {
+		if head, err := j.origin.Head(); err == nil {
+			return head.Branch
+		}
+	}
+	return j.Commit.Branch
+}
+
+// cleanUp releases what prepare took. A worktree that can't be removed is
+// worth a warning, no more.
+func (j *job) cleanUp(ctx context.Context) {
+	defer j.unlock()
+	var errs []error
+	if j.space != nil {
+		errs = append(errs, j.space.Close())
+	}
+	if j.tree != nil && j.tree != j.origin && !j.Keep {
+		errs = append(errs, j.origin.RemoveWorktree(ctx, j.tree.Root()))
+	}
+	if err := errors.Join(errs...); err != nil {
+		j.warn(fmt.Sprintf("clean up after the job: %v", err))
+	}
+}
+
+func (j *job) warn(text string) {
+	j.emit(event.Event{Type: event.WarningGiven, Warning: &event.Warning{Message: text}})
+}
+
+func (j *job) emit(e event.Event) {
+	e.Job = j.ID
+	j.Emit(e)
+}

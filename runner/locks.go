@@ -1,0 +1,25 @@
+package runner
+
+import "sync"
+
+// keyedLocks are locks by name. The zero value is ready.
+type keyedLocks struct {
+	mu    sync.Mutex
+	locks map[string]*sync.Mutex
+}
+
+// lock takes the lock of a name and returns what releases it.
+func (k *keyedLocks) lock(name string) (unlock func()) {
+	k.mu.Lock()
+	if k.locks == nil {
+		k.locks = map[string]*sync.Mutex{}
+	}
+	l := k.locks[name]
+	if l == nil {
+		l = &sync.Mutex{}
+		k.locks[name] = l
+	}
+	k.mu.Unlock()
+	l.Lock()
+	return l.Unlock
+}

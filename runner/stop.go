@@ -1,0 +1,71 @@
+package runner
+
+import (
+	"context"
+	"strings"
+
+	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/model"
+	"github.com/millhand/millhand/internal/session"
+)
+
+// stop is why a job ends before its last phase, or does not pass.
+type stop struct {
+	outcome event.Outcome
+	reason  string
+	exit    event.Exit
+}
+
+// runDeadline is the cause of a context that the run's own time limit ended.
+type runDeadline struct{ session.Timeout }
+
+// stopped is the stop of a context that is over.
+func stopped(ctx context.Context) *stop {
+	switch cause := context.Cause(ctx).(type) { //nolint:errorlint // a cause is given as it is, never wrapped
+	case Interrupt:
+		return &stop{event.Cancelled, cause.Error(), cause.Exit}
+	case runDeadline:
+		return &stop{event.Limit, cause.Reason, event.ExitDeadline}
+	case session.Timeout:
+		return &stop{event.Limit, cause.Reason, event.ExitLimit}
+	default:
+		return &stop{event.Cancelled, cause.Error(), event.ExitInterrupt}
+	}
+}
+
+// stopOf turns the end of a session into what it means for its job; nil if the
+// model said that it is done.
+func stopOf(ctx context.Context, end session.End) *stop {
+	if ctx.Err() != nil {
+		return stopped(ctx)
+	}
+	switch end.Kind {
+	case session.Done:
+		return nil
+	case session.Limited:
+		return &stop{event.Limit, end.Reason, event.ExitLimit}
+	case session.OverCost:
+		return &stop{event.Budget, end.Reason, event.ExitBudget}
+	case session.Refused:
+		return &stop{event.Policy, end.Reason, event.ExitPolicy}
+	case session.NoModel:
+		return &stop{event.Provider, end.Reason, providerExit(end.Class)}
+	default:
+		return &stop{event.Failed, end.Reason, event.ExitFailed}
+	}
+}
+
+// providerExit tells a provider that may answer later from one that won't.
+func providerExit(class model.ErrorClass) event.Exit {
+	if (&model.Error{Class: class}).Retryable() {
+		return event.ExitUnavailable
+	}
+	return event.ExitAuth
+}
+
+// provider is the part of a model's name that says whose it is.
+func provider(name string) string {
+	before, _, _ := strings.Cut(name, "/")
+	before, _, _ = strings.Cut(before, ":")
+	return before
+}

@@ -1,0 +1,105 @@
+package runner
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/proc"
+	"github.com/millhand/millhand/tasks"
+)
+
+const (
+	tailBytes = 16 << 10         // of a command's output, in reports and for the model
+	setupTime = 30 * time.Minute // for one setup command
+)
+
+// setup runs the task's setup commands; the first that fails ends the job
+// before any money is spent.
+func (j *job) setup(ctx context.Context) *stop {
+	for _, line := range j.Setup {
+		v, err := j.command(ctx, line, setupTime)
+		if err != nil {
+			return stopped(ctx)
+		}
+		if !v.Passed {
+			return &stop{event.Failed, fmt.Sprintf("setup command %q failed (%s):\n%s", line, exitWords(v), v.Tail), event.ExitFailed}
+		}
+	}
+	return nil
+}
+
+// verifyAll runs every verify command and returns those that failed; an error
+// means that the context ended.
+func (j *job) verifyAll(ctx context.Context) (failed []event.Verify, err error) {
+	for _, v := range j.Verify {
+		res, err := j.verify(ctx, v)
+		if err != nil {
+			return nil, err
+		}
+		if !res.Passed {
+			failed = append(failed, res)
+		}
+	}
+	return failed, nil
+}
+
+func (j *job) verify(ctx context.Context, v tasks.Verify) (event.Verify, error) {
+	res, err := j.command(ctx, v.Run, v.Time)
+	res.Name, res.Attempt = v.Name, j.attempts
+	if err == nil || ctx.Err() == nil {
+		j.emit(event.Event{Type: event.VerifyEnded, Session: j.sessionID(), Verify: &res})
+		return res, nil
+	}
+	return res, err
+}
+
+// command runs one command line of the manifest's author in the workspace. An
+// error means that the context ended; a command that can't be started has
+// failed.
+func (j *job) command(ctx context.Context, line string, limit time.Duration) (event.Verify, error) {
+	tail := proc.NewTail(tailBytes)
+	began := j.Now()
+	res, err := proc.Run(ctx, proc.Command{Args: []string{"bash", "-c", line}, Dir: j.space.Dir(), Env: j.env, Timeout: limit, Output: tail})
+	v := event.Verify{
+		Passed: err == nil && res.ExitCode == 0, ExitCode: res.ExitCode,
+		ElapsedMS: j.Now().Sub(began).Milliseconds(), Tail: strings.ToValidUTF8(string(tail.Bytes()), "\uFFFD"),
+	}
+	switch {
+	case ctx.Err() != nil:
+		return v, context.Cause(ctx)
+	case err != nil:
+		v.ExitCode, v.Tail = -1, err.Error()
+	case res.TimedOut:
+		v.ExitCode = -1
+		v.Tail += fmt.Sprintf("\n(ended after its time of %s)", limit)
+	}
+	return v, nil
+}
+
+func exitWords(v event.Verify) string {
+	if v.ExitCode < 0 {
+		return "it was ended"
+	}
+	return fmt.Sprintf("exit code %d", v.ExitCode)
+}
+
+// feedback is the prompt of an attempt after a failed verify.
+func feedback(failed []event.Verify) string {
+	var b strings.Builder
+	b.WriteString("The task's checks were run on your work and did not pass. Find out why, mend it, and finish again.\n")
+	for _, v := range failed {
+		fmt.Fprintf(&b, "\n<check name=%q result=%q>\n%s\n</check>\n", v.Name, exitWords(v), strings.TrimRight(v.Tail, "\n"))
+	}
+	return b.String()
+}
+
+func names(failed []event.Verify) string {
+	var list []string
+	for _, v := range failed {
+		list = append(list, v.Name)
+	}
+	return strings.Join(list, ", ")
+}

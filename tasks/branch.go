@@ -1,0 +1,153 @@
+package tasks
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// branchPrefix begins the names of branches that a manifest does not name.
+const branchPrefix = "millhand/"
+
+// branchFault says which rule of git (git-check-ref-format) the name of a
+// branch breaks, or "" if it is valid.
+func branchFault(name string) string {
+	switch {
+	case name == "":
+		return "it is empty"
+	case name == "@" || name == "HEAD":
+		return "git has another use for this name"
+	case len(name) > 200:
+		return "it is longer than 200 bytes"
+	case strings.HasPrefix(name, "-"):
+		return `it must not begin with "-"`
+	case strings.HasPrefix(name, "refs/"):
+		return `it is a branch's name alone, without "refs/heads/"`
+	case strings.HasPrefix(name, "/") || strings.HasSuffix(name, "/") || strings.Contains(name, "//"):
+		return `it must not begin or end with "/", or hold "//"`
+	case strings.Contains(name, "..") || strings.HasSuffix(name, "."):
+		return `it must not hold ".." or end with "."`
+	case strings.Contains(name, "@{"):
+		return `it must not hold "@{"`
+	}
+	for _, r := range name {
+		if r <= ' ' || r == 0x7f || strings.ContainsRune(`~^:?*[\`, r) {
+			return fmt.Sprintf("it must not hold %q", r)
+		}
+	}
+	for part := range strings.SplitSeq(name, "/") {
+		if strings.HasPrefix(part, ".") || strings.HasSuffix(part, ".lock") {
+			return `no part of it may begin with "." or end with ".lock"`
+		}
+	}
+	return ""
+}
+
+// claim is a branch that a job's commit will be on.
+type claim struct {
+	branch string
+	draft  *draft
+}
+
+// checkBranches records jobs that would commit to the same branch of one
+// repository, and branches that git cannot have beside each other, as one is a
+// folder of the other.
+func checkBranches(drafts []*draft) {
+	byRepo := map[string][]claim{}
+	for _, d := range drafts {
+		if c := d.job.Commit; c != nil && d.task.named && c.Branch != CurrentBranch && c.Branch != "" {
+			id := d.repo.identity()
+			byRepo[id] = append(byRepo[id], claim{c.Branch, d})
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(byRepo)) {
+		taken := map[string]*draft{}
+		claims := byRepo[id]
+		slices.SortStableFunc(claims, func(a, b claim) int { return cmp.Compare(len(a.branch), len(b.branch)) })
+		for _, c := range claims {
+			c.check(taken)
+			if taken[c.branch] == nil {
+				taken[c.branch] = c.draft
+			}
+		}
+	}
+}
+
+// check compares a branch with the shorter ones of its repository.
+func (c claim) check(taken map[string]*draft) {
+	if other := taken[c.branch]; other != nil {
+		c.draft.task.branchProblem(fmt.Sprintf("the jobs %s and %s would both commit to the branch %s", other.job.ID, c.draft.job.ID, quote(c.branch)),
+			"give each task a branch of its own, with ${{ matrix.KEY }} in it if it has a matrix")
+		return
+	}
+	for i, r := range c.branch {
+		if other := taken[c.branch[:i]]; r == '/' && other != nil {
+			c.draft.task.branchProblem(fmt.Sprintf("git cannot have the branch %s (of job %s) beside %s", quote(c.branch), c.draft.job.ID, quote(c.branch[:i])),
+				"rename one of them")
+		}
+	}
+}
+
+// slug is the readable part of a job's id or branch: the task, then what tells
+// its jobs apart.
+type slug struct {
+	task  string
+	parts []string // values
+	full  string   // everything exactly, to tell apart what looks the same
+}
+
+// maxSlug is how long a slug may be: it becomes a file's name, with room for
+// what is added to it.
+const maxSlug = 100
+
+var unsafe = regexp.MustCompile(`[^A-Za-z0-9._]+`)
+
+// sanitised turns a value into a part of a file's or a branch's name.
+func sanitised(s string) string {
+	s = unsafe.ReplaceAllString(s, "-")
+	for strings.Contains(s, "..") {
+		s = strings.ReplaceAll(s, "..", ".")
+	}
+	return strings.Trim(s, "-.")
+}
+
+// String joins the task and the parts that leave something to read.
+func (s slug) String() string {
+	words := []string{s.task}
+	for _, p := range s.parts {
+		if w := sanitised(p); w != "" {
+			words = append(words, w)
+		}
+	}
+	joined := strings.Join(words, "-")
+	if len(words) > 1 && strings.HasSuffix(strings.ToLower(joined), ".lock") {
+		joined = joined[:len(joined)-len(".lock")] + "-lock"
+	}
+	return joined
+}
+
+// spell returns a name for each slug; equal slugs have the same name, others
+// differ in more than case. A name that is too long, or that others would
+// have, ends in a digest; that of a task without parts never does.
+func spell(slugs []slug) []string {
+	owners := map[string]map[string]bool{}
+	for _, s := range slugs {
+		name := strings.ToLower(s.String())
+		if owners[name] == nil {
+			owners[name] = map[string]bool{}
+		}
+		owners[name][s.full] = true
+	}
+	names := make([]string, len(slugs))
+	for i, s := range slugs {
+		name := s.String()
+		if len(s.parts) > 0 && (len(name) > maxSlug || len(owners[strings.ToLower(name)]) > 1) {
+			name = strings.TrimRight(name[:min(len(name), maxSlug-9)], "-.") + "-" + digest(s.full)[:8]
+		}
+		names[i] = name
+	}
+	return names
+}

@@ -1,0 +1,154 @@
+package tasks
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// builder makes a plan of manifests. Each of its steps goes on after a
+// problem, so that all of them are found at once.
+type builder struct {
+	*loader
+	manifests []*manifest
+	complete  bool                   // no manifest is missing because its file is broken
+	byID      map[string]*task       // the tasks by id
+	override  map[*manifest]*profile // the command line's profile, as each manifest understands it
+	rendered  int                    // bytes of texts with variables so far
+}
+
+// draft is a job while it is made.
+type draft struct {
+	job    Job
+	task   *task
+	repo   repo
+	branch string // what its branch is called by default
+	digest [2]string
+}
+
+// plan carries out the steps. It returns nil after a problem.
+func (b *builder) plan(ctx context.Context, paths []string) (*Plan, error) {
+	b.index()
+	b.checkNeeds()
+	b.checkManifests()
+	b.checkOverrides()
+	drafts := b.expand()
+	b.name(drafts)
+	common := map[*task]settings{}
+	for _, t := range b.all() {
+		common[t] = b.settingsOf(t)
+	}
+	for _, d := range drafts {
+		if ctx.Err() != nil {
+			return nil, fmt.Errorf("load manifests: %w", context.Cause(ctx))
+		}
+		b.fill(d, common[d.task])
+	}
+	checkBranches(drafts)
+	selected := b.selected(drafts)
+	b.connect(drafts, selected)
+	if len(b.found.list) > 0 {
+		return nil, nil
+	}
+	return b.assemble(paths, selected), nil
+}
+
+// all returns the tasks of all manifests in order.
+func (b *builder) all() []*task {
+	var all []*task
+	for _, m := range b.manifests {
+		all = append(all, m.tasks...)
+	}
+	return all
+}
+
+// index finds the tasks by their ids, which must differ, and in more than case:
+// they become the names of files.
+func (b *builder) index() {
+	b.byID = map[string]*task{}
+	lower := map[string]*task{}
+	for _, t := range b.all() {
+		if t.id.s == "" {
+			continue
+		}
+		first := lower[strings.ToLower(t.id.s)]
+		switch {
+		case first == nil:
+			t.named = true
+			lower[strings.ToLower(t.id.s)] = t
+		case first.id.s == t.id.s:
+			t.id.problem(fmt.Sprintf("the task id %s is used twice, first at %s", quote(t.id.s), first.id.source()), "rename one of the tasks")
+		default:
+			t.id.problem(fmt.Sprintf("the task id %s differs from %s (%s) in case alone", quote(t.id.s), quote(first.id.s), first.id.source()), "rename one of the tasks")
+		}
+		b.byID[t.id.s] = t
+	}
+	if len(b.all()) == 0 && len(b.found.list) == 0 {
+		b.manifests[0].problem("there are no tasks", "write at least one under tasks:, with an id and a prompt")
+	}
+}
+
+// checkManifests checks what manifests name at their top, used or not.
+func (b *builder) checkManifests() {
+	b.override = map[*manifest]*profile{}
+	prices := map[string]price{}
+	for _, m := range b.manifests {
+		m.profiles.all()
+		if b.options.Overrides.Profile != "" {
+			b.override[m] = optional(b.profile(b.options.Overrides.Profile, "--profile", m.profiles))
+		}
+		if b.options.Overrides.Model == "" && m.model != nil {
+			b.modelAt(*m.model)
+		}
+		if m.profile != nil {
+			m.profileAt(*m.profile)
+		}
+		for _, p := range m.prices {
+			before, twice := prices[p.model]
+			if twice && digest(before.Price) != digest(p.Price) {
+				p.keyProblem(fmt.Sprintf("the price of %s differs from the one at %s", quote(p.model), before.ruleSource()), "state it once")
+			}
+			prices[p.model] = p
+		}
+	}
+}
+
+// assemble makes the plan of the selected jobs.
+func (b *builder) assemble(paths []string, drafts []*draft) *Plan {
+	p := &Plan{
+		Name:              cmp.Or(b.manifests[0].name, baseName(paths[0])),
+		Manifests:         slices.Clone(paths),
+		AllowDirty:        true,
+		AllowUnknownPrice: true,
+		Prices:            map[string]Price{},
+	}
+	for _, m := range b.manifests {
+		p.AllowDirty = p.AllowDirty && m.allowDirty
+		p.AllowUnknownPrice = p.AllowUnknownPrice && m.allowUnknownPrice
+		p.Parallel = lower(p.Parallel, m.parallel)
+		p.Budget = Budget{CostUSD: lower(p.Budget.CostUSD, m.budget.CostUSD), Time: lower(p.Budget.Time, m.budget.Time)}
+		p.Profiles = append(p.Profiles, m.profiles.all()...)
+		for _, price := range m.prices {
+			p.Prices[price.model] = price.Price
+		}
+	}
+	o := b.options.Overrides
+	p.Parallel = cmp.Or(o.Parallel, p.Parallel, DefaultParallel)
+	p.Budget = Budget{CostUSD: lower(p.Budget.CostUSD, o.MaxCost), Time: lower(p.Budget.Time, o.MaxTime)}
+	for _, d := range drafts {
+		p.Jobs = append(p.Jobs, d.job)
+	}
+	p.Hash = hash(p, drafts)
+	return p
+}
+
+// lower returns the smaller of two limits, of which 0 is none.
+func lower[T int | float64 | time.Duration](a, b T) T {
+	if a == 0 || b != 0 && b < a {
+		return b
+	}
+	return a
+}

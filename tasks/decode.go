@@ -1,0 +1,367 @@
+package tasks
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"gopkg.in/yaml.v3"
+)
+
+// value is one value of a file. Its methods read it as what it should be and
+// return false after recording what it is instead, so that a reader goes on to
+// the next mistake.
+type value struct {
+	src  *source
+	node *yaml.Node // never an alias
+	use  *yaml.Node // where it is written: node, or an alias to it
+	key  *yaml.Node // the key that it belongs to, or nil
+	name string     // how messages speak of it
+}
+
+// resolved follows an alias.
+func (v value) resolved() value {
+	for v.node.Kind == yaml.AliasNode {
+		v.node = v.node.Alias
+	}
+	return v
+}
+
+// source returns file:line, as rules give it.
+func (v value) source() string { return fmt.Sprintf("%s:%d", v.src.name, v.use.Line) }
+
+// problem records a mistake in the value.
+func (v value) problem(what, fix string) {
+	v.src.report(v.use.Line, v.use.Column, what, fix)
+}
+
+// keyProblem records a mistake in the key that the value belongs to.
+func (v value) keyProblem(what, fix string) {
+	v.src.report(v.key.Line, v.key.Column, what, fix)
+}
+
+// wrong records that the value is of another type than wanted.
+func (v value) wrong(wanted, fix string) {
+	v.problem(fmt.Sprintf("%s must be %s, not %s", v.name, wanted, v.describe()), fix)
+}
+
+// describe names the value for a message.
+func (v value) describe() string {
+	switch v.node.Kind {
+	case yaml.MappingNode:
+		return "a mapping"
+	case yaml.SequenceNode:
+		return "a list"
+	}
+	switch v.node.ShortTag() {
+	case "!!null":
+		return "nothing"
+	case "!!bool":
+		return "the boolean " + v.node.Value
+	case "!!int", "!!float":
+		return "the number " + strings.Trim(quote(v.node.Value), `"`)
+	}
+	return "the text " + quote(v.node.Value)
+}
+
+// isMapping and its like look at the value and record nothing.
+func (v value) isMapping() bool { return v.node.Kind == yaml.MappingNode }
+func (v value) isList() bool    { return v.node.Kind == yaml.SequenceNode }
+func (v value) isScalar() bool  { return v.node.Kind == yaml.ScalarNode }
+func (v value) isBoolean() bool { return v.isScalar() && v.node.ShortTag() == "!!bool" }
+func (v value) null() bool      { return v.isScalar() && v.node.ShortTag() == "!!null" }
+
+// empty reports whether the value says nothing: null, "", {} or [].
+func (v value) empty() bool {
+	return v.null() || v.node.Value == "" && len(v.node.Content) == 0
+}
+
+// text is a string of a file, with its place.
+type text struct {
+	value
+	s string
+}
+
+// text reads a string. Dates count as such; other plain values that are
+// something else in YAML do not, as quotes make clear what is meant.
+func (v value) text() (text, bool) {
+	if !v.isScalar() || slices.Contains([]string{"!!null", "!!bool", "!!int", "!!float"}, v.node.ShortTag()) {
+		fix := "write one text"
+		if v.isScalar() && !v.null() {
+			fix = "put it in quotes"
+		}
+		v.wrong("text", fix)
+		return text{}, false
+	}
+	return text{v, v.node.Value}, true
+}
+
+// filled reads a string that holds more than blanks.
+func (v value) filled() (text, bool) {
+	t, ok := v.text()
+	if ok && strings.TrimSpace(t.s) == "" {
+		v.problem(v.name+" is empty", "fill it in, or leave it out")
+		return text{}, false
+	}
+	return t, ok
+}
+
+// str is filled without the place.
+func (v value) str() (string, bool) {
+	t, ok := v.filled()
+	return t.s, ok
+}
+
+// scalar reads any single value as it is spelt: numbers and booleans too are
+// what they look like in a variable or a command.
+func (v value) scalar() (text, bool) {
+	if !v.isScalar() || v.null() {
+		v.wrong("text, a number or a boolean", "write one value")
+		return text{}, false
+	}
+	return text{v, v.node.Value}, true
+}
+
+// boolean reads true or false; YAML 1.1's yes and no are no booleans.
+func (v value) boolean() (bool, bool) {
+	if !v.isBoolean() {
+		fix := "write true or false"
+		switch strings.ToLower(v.node.Value) {
+		case "yes", "on", "y", "1":
+			fix = "write true"
+		case "no", "off", "n", "0":
+			fix = "write false"
+		}
+		v.wrong("true or false", fix)
+		return false, false
+	}
+	return strings.EqualFold(v.node.Value, "true"), true
+}
+
+// number returns a reader of whole numbers from 1 to most; math.MaxInt is no
+// bound.
+func number(most int) func(value) (int, bool) {
+	wanted := "a whole number of at least 1"
+	if most < math.MaxInt {
+		wanted = fmt.Sprintf("a whole number from 1 to %d", most)
+	}
+	return func(v value) (int, bool) {
+		n, err := strconv.Atoi(strings.ReplaceAll(v.node.Value, "_", ""))
+		if !v.isScalar() || v.node.ShortTag() != "!!int" || err != nil || n < 1 || n > most {
+			v.wrong(wanted, "write for example 4")
+			return 0, false
+		}
+		return n, true
+	}
+}
+
+// tokens reads a number of tokens.
+func (v value) tokens() (int64, bool) {
+	n, ok := number(math.MaxInt)(v)
+	return int64(n), ok
+}
+
+// money reads an amount in USD that is not negative.
+func (v value) money() (float64, bool) {
+	tag := v.node.ShortTag()
+	f, err := strconv.ParseFloat(strings.ReplaceAll(v.node.Value, "_", ""), 64)
+	if !v.isScalar() || tag != "!!int" && tag != "!!float" || err != nil || !(f >= 0) || math.IsInf(f, 0) {
+		v.wrong("an amount in USD", "write for example 1.50")
+		return 0, false
+	}
+	return f, true
+}
+
+// costLimit reads the amount of a limit. Zero is refused: it could be meant as
+// "nothing may be spent" and as "no limit", and only one of them is cheap.
+func (v value) costLimit() (float64, bool) {
+	f, ok := v.money()
+	if ok && f == 0 {
+		v.problem(v.name+" must be more than 0", "leave it out for no limit")
+		return 0, false
+	}
+	return f, ok
+}
+
+// duration reads a time such as 20m or 1h30m, more than zero.
+func (v value) duration() (time.Duration, bool) {
+	d, err := time.ParseDuration(v.node.Value)
+	switch {
+	case !v.isScalar() || err != nil:
+		v.wrong("a duration", "write it with its unit, such as 90s, 20m or 1h30m")
+	case d <= 0:
+		v.problem(v.name+" must be more than 0", "write for example 20m")
+	default:
+		return d, true
+	}
+	return 0, false
+}
+
+// list returns a reader of lists. Entries that cannot be read are left out.
+func list[T any](read func(value) (T, bool)) func(value) ([]T, bool) {
+	return func(v value) ([]T, bool) {
+		if !v.isList() {
+			fix := "write [A, B]"
+			if v.isScalar() && !v.null() {
+				fix = fmt.Sprintf("put it in brackets: [%s]", abbreviated(v.node.Value))
+			}
+			v.wrong("a list", fix)
+			return nil, false
+		}
+		var all []T
+		for i, n := range v.node.Content {
+			entry := value{src: v.src, node: n, use: n, name: fmt.Sprintf("entry %d of %s", i+1, v.name)}
+			if one, ok := read(entry.resolved()); ok {
+				all = append(all, one)
+			}
+		}
+		return all, true
+	}
+}
+
+// upTo makes a reader of lists refuse long ones, as every job has a copy.
+func upTo[T any](most int, read func(value) ([]T, bool)) func(value) ([]T, bool) {
+	return func(v value) ([]T, bool) {
+		if len(v.node.Content) > most {
+			v.problem(fmt.Sprintf("%s has more than %d entries", v.name, most), "make it shorter")
+			return nil, false
+		}
+		return read(v)
+	}
+}
+
+func abbreviated(s string) string {
+	if utf8.RuneCountInString(s) > 20 || strings.ContainsAny(s, "\r\n") {
+		return "..."
+	}
+	return s
+}
+
+// entries reads a mapping in the order of the file. Entries with a problem in
+// their key are left out. A merge key ("<<") stands for the entries of its
+// mapping, or of each of its mappings, which the mapping's own keys and the
+// earlier of several override.
+func (v value) entries() ([]value, bool) {
+	if !v.isMapping() {
+		v.wrong("a mapping", "write KEY: VALUE")
+		return nil, false
+	}
+	own := map[string]value{}
+	var all []value
+	for i := 0; i+1 < len(v.node.Content); i += 2 {
+		e := value{src: v.src, key: v.node.Content[i], node: v.node.Content[i+1], use: v.node.Content[i+1]}.resolved()
+		switch {
+		case e.merges():
+			e.name = `"<<"`
+			all = append(all, e)
+		case e.keyed():
+			if first, twice := own[e.key.Value]; twice {
+				e.keyProblem(fmt.Sprintf("the key %s stands here twice, first in line %d", quote(e.key.Value), first.key.Line), "keep one of them")
+				continue
+			}
+			own[e.key.Value] = e
+			all = append(all, e)
+		}
+	}
+	return merged(all, own), true
+}
+
+// merges reports whether the key is the merge key.
+func (v value) merges() bool { return v.key.Kind == yaml.ScalarNode && v.key.ShortTag() == "!!merge" }
+
+// keyed gives the value its name after its key, which has to be a word.
+func (v *value) keyed() bool {
+	if v.key.Kind != yaml.ScalarNode || v.key.ShortTag() == "!!null" {
+		v.keyProblem("a key must be a word", "write WORD: VALUE")
+		return false
+	}
+	v.name = quote(v.key.Value)
+	return true
+}
+
+// merged puts the entries of merged mappings in the place of the merge keys.
+func merged(all []value, own map[string]value) []value {
+	taken := maps.Clone(own)
+	var out []value
+	for _, e := range all {
+		if !e.merges() {
+			out = append(out, e)
+			continue
+		}
+		for _, m := range e.mergeEntries() {
+			if _, ok := taken[m.key.Value]; !ok {
+				taken[m.key.Value] = m
+				out = append(out, m)
+			}
+		}
+	}
+	return out
+}
+
+// mergeEntries returns the entries that a merge key stands for.
+func (v value) mergeEntries() []value {
+	if !v.isList() {
+		entries, _ := v.entries()
+		return entries
+	}
+	lists, _ := list(value.entries)(v)
+	return slices.Concat(lists...)
+}
+
+// fields are the keys that a mapping may have, each with the reader of its
+// value.
+type fields map[string]func(value)
+
+// read reads a mapping with these keys and returns those that are there. A key
+// without a value is as if it were not there.
+func (f fields) read(v value) map[string]value {
+	present := map[string]value{}
+	entries, _ := v.entries()
+	for _, e := range entries {
+		read, known := f[e.key.Value]
+		switch {
+		case !known:
+			e.keyProblem("unknown key "+quote(e.key.Value), v.src.found.suggest(e.key.Value, slices.Sorted(maps.Keys(f)), "known here: "))
+		case !e.null():
+			present[e.key.Value] = e
+			read(e)
+		}
+	}
+	return present
+}
+
+// into makes a reader store what it read.
+func into[T any](dst *T, read func(value) (T, bool)) func(value) {
+	return func(v value) {
+		if got, ok := read(v); ok {
+			*dst = got
+		}
+	}
+}
+
+// laterKey is the reader of a key that this release knows and does not carry
+// out: silence would let somebody rely on it.
+func laterKey(v value) {
+	if !v.empty() {
+		v.keyProblem(v.name+" is not supported yet", "leave it out")
+	}
+}
+
+// only returns a reader that accepts one word, the one of several that this
+// release carries out.
+func only(word string, later ...string) func(value) {
+	return func(v value) {
+		switch t, ok := v.text(); {
+		case !ok || t.s == word || t.s == "":
+		case slices.Contains(later, t.s):
+			v.problem(fmt.Sprintf("%s: %s is not supported yet", strings.Trim(v.name, `"`), t.s), "write "+word+", or leave it out")
+		default:
+			v.problem(fmt.Sprintf("%s must be one of %s, not %s", v.name, strings.Join(append([]string{word}, later...), ", "), quote(t.s)), "write "+word+", or leave it out")
+		}
+	}
+}

@@ -1,0 +1,114 @@
+package tasks
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// expand makes a draft for each task, repository and combination.
+func (b *builder) expand() []*draft {
+	var drafts []*draft
+	total := 0
+	for _, t := range b.all() {
+		repos := b.reposOf(t)
+		if total += max(1, t.matrix.size()+len(t.matrix.include)) * len(repos); total > maxJobs {
+			t.mention().problem(fmt.Sprintf("the plan has more than %d jobs", maxJobs), "split it")
+			return nil
+		}
+		cells := t.matrix.combinations()
+		if len(cells) == 0 {
+			t.mention().problem("exclude leaves no combination of the matrix", "leave one, or leave the task out")
+		}
+		for _, r := range repos {
+			for _, c := range cells {
+				drafts = append(drafts, &draft{task: t, repo: r, job: Job{Task: t.id.s, Repo: r.Repo, Matrix: maps.Clone(c)}})
+			}
+		}
+	}
+	return drafts
+}
+
+// mention is where to speak of the number of a task's jobs.
+func (t *task) mention() value {
+	switch {
+	case t.matrix.src != nil:
+		return t.matrix.value
+	case t.id.src != nil:
+		return t.id.value
+	}
+	return t.value
+}
+
+// reposOf returns where a task works: what it says, or its manifest, or else
+// the current folder.
+func (b *builder) reposOf(t *task) []repo {
+	switch {
+	case len(t.repos) > 0:
+		return t.repos
+	case len(t.manifest.repos) > 0:
+		return t.manifest.repos
+	}
+	return []repo{newRepo(RepoPath, ".", b.options.Dir)}
+}
+
+// name gives the drafts' repositories their names, and the drafts their ids
+// and default branches: none depends on the machine, the run or what was
+// selected.
+func (b *builder) name(drafts []*draft) {
+	var repos []repo
+	seen := map[string]bool{}
+	reposOf := map[*task]map[string]bool{}
+	for _, d := range drafts {
+		id := d.repo.identity()
+		if !seen[id] {
+			seen[id] = true
+			repos = append(repos, d.repo)
+		}
+		if reposOf[d.task] == nil {
+			reposOf[d.task] = map[string]bool{}
+		}
+		reposOf[d.task][id] = true
+	}
+	names := nameRepos(repos)
+	ids, branches := make([]slug, len(drafts)), make([]slug, len(drafts))
+	for i, d := range drafts {
+		d.job.Repo.Name = names[d.repo.identity()]
+		branches[i] = d.slug("")
+		ids[i] = branches[i]
+		if len(reposOf[d.task]) > 1 {
+			ids[i] = d.slug(d.job.Repo.Name)
+		}
+	}
+	idNames, branchNames := spell(ids), spell(branches)
+	taken := map[string]*draft{}
+	for i, d := range drafts {
+		d.job.ID, d.branch = idNames[i], branchPrefix+branchNames[i]
+		if !d.task.named {
+			continue
+		}
+		key := strings.ToLower(d.job.ID)
+		if other := taken[key]; other != nil {
+			d.task.mention().problem(fmt.Sprintf("two jobs would be called %s, of the tasks %s and %s", d.job.ID, other.task.id.s, d.task.id.s), "rename one of the tasks, or change the matrix")
+		}
+		taken[key] = cmp.Or(taken[key], d)
+	}
+}
+
+// slug is what names a draft: its task, the repository if that is needed, and
+// the values of its matrix in the order of their keys.
+func (d *draft) slug(repo string) slug {
+	s := slug{task: d.job.Task}
+	full := []string{d.job.Task, repo}
+	if repo != "" {
+		s.parts = append(s.parts, repo)
+	}
+	for _, key := range slices.Sorted(maps.Keys(d.job.Matrix)) {
+		s.parts = append(s.parts, d.job.Matrix[key])
+		full = append(full, key, d.job.Matrix[key])
+	}
+	s.full = strings.Join(full, "\x00")
+	return s
+}

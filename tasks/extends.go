@@ -1,0 +1,264 @@
+package tasks
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/millhand/millhand/internal/permission"
+)
+
+// profiles are those that a manifest defines, beside the presets.
+type profiles struct {
+	bodies []*profileBody      // in the order of the file
+	made   map[string]*profile // by name; nil after a problem, which is recorded once
+}
+
+func newProfiles() *profiles { return &profiles{made: map[string]*profile{}} }
+
+// maxProfiles and maxEntries bound what profiles that extend each other can
+// grow to.
+const (
+	maxProfiles = 100
+	maxEntries  = 2000 // rules, hosts and names of one profile
+)
+
+// profiles reads the profiles of a manifest.
+func (v value) profiles() (*profiles, bool) {
+	ps := newProfiles()
+	entries, ok := v.entries()
+	for _, e := range entries {
+		name := e.key.Value
+		switch {
+		case slices.Contains(permission.Presets(), name):
+			e.keyProblem(fmt.Sprintf("%s is the name of a preset", quote(name)), "choose another, and extend the preset")
+		case !idForm.MatchString(name):
+			e.keyProblem(quote(name)+" is not a name", "use letters, digits, ., _ and -")
+		case e.null():
+			e.problem(fmt.Sprintf("the profile %s is empty", quote(name)), "give it at least permission: or extends:")
+		default:
+			ps.bodies = append(ps.bodies, e.profileBody(name))
+		}
+	}
+	if len(entries) > maxProfiles {
+		v.problem(fmt.Sprintf("there are more than %d profiles", maxProfiles), "spread them over several manifests")
+		return newProfiles(), false
+	}
+	return ps, ok
+}
+
+// names returns every name that a profile can be called by.
+func (ps *profiles) names() []string {
+	names := permission.Presets()
+	for _, b := range ps.bodies {
+		names = append(names, b.title)
+	}
+	return names
+}
+
+func (ps *profiles) body(name string) *profileBody {
+	i := slices.IndexFunc(ps.bodies, func(b *profileBody) bool { return b.title == name })
+	if i < 0 {
+		return nil
+	}
+	return ps.bodies[i]
+}
+
+// find returns a profile by name, with what it extends; false if there is none
+// or a problem with it, which is recorded.
+func (ps *profiles) find(name string) (profile, bool) {
+	if p, seen := ps.ready(name); seen {
+		return deref(p)
+	}
+	if b := ps.body(name); b != nil {
+		return deref(ps.make(b, nil))
+	}
+	return profile{}, false
+}
+
+func deref(p *profile) (profile, bool) {
+	if p == nil {
+		return profile{}, false
+	}
+	return *p, true
+}
+
+// ready returns a preset or a profile that was made before. It is nil, and
+// seen all the same, if that failed.
+func (ps *profiles) ready(name string) (p *profile, seen bool) {
+	if p, seen = ps.made[name]; seen {
+		return p, true
+	}
+	if preset, ok := presetProfile(name); ok {
+		ps.made[name] = &preset
+		return &preset, true
+	}
+	return nil, false
+}
+
+// make builds a profile; chain holds the names of those that extend it.
+func (ps *profiles) make(b *profileBody, chain []string) *profile {
+	ps.made[b.title] = nil
+	if base := ps.base(b, append(chain, b.title)); base != nil {
+		ps.made[b.title] = b.on(*base)
+	}
+	return ps.made[b.title]
+}
+
+// base returns the profile that another one extends; one without a base
+// extends what denies everything. It is nil after a problem.
+func (ps *profiles) base(b *profileBody, chain []string) *profile {
+	if b.extends == nil {
+		return &profile{}
+	}
+	name := b.extends.s
+	if i := slices.Index(chain, name); i >= 0 {
+		b.extends.problem("profiles extend each other in a circle: "+strings.Join(append(chain[i:], name), " -> "), "let one of them extend a preset")
+		return nil
+	}
+	if p, seen := ps.ready(name); seen {
+		return p
+	}
+	if next := ps.body(name); next != nil {
+		return ps.make(next, chain)
+	}
+	b.extends.problem("unknown profile "+quote(name), b.extends.src.found.suggest(name, ps.names(), "known profiles: "))
+	return nil
+}
+
+// all returns every profile that is in order, as the file has them.
+func (ps *profiles) all() []permission.Profile {
+	var all []permission.Profile
+	for _, b := range ps.bodies {
+		if p, ok := ps.find(b.title); ok {
+			all = append(all, p.Profile)
+		}
+	}
+	return all
+}
+
+func presetProfile(name string) (profile, bool) {
+	p, ok := permission.Preset(name)
+	if !ok {
+		return profile{}, false
+	}
+	rules := make([][3]string, len(p.Rules))
+	for i, r := range p.Rules {
+		rules[i] = [3]string{r.Permission, r.Pattern, r.Effect.String()}
+	}
+	return profile{p, digest(name, rules, p.Network, p.Cache, p.Env)}, true
+}
+
+// LoadProfile returns the profile that a command line names: a preset; a
+// profile of the manifest, if one is given; or a YAML file that holds a
+// profile's body (extends, permission, git, network, cache, env, examples),
+// which is then called after the file. The error is a [Problems], or says why
+// standard input could not be read.
+func LoadProfile(nameOrFile string, manifest string, o Options) (permission.Profile, error) {
+	l := newLoader(o)
+	defined := newProfiles()
+	if manifest != "" {
+		m, err := l.manifest(context.Background(), manifest)
+		if err != nil {
+			return permission.Profile{}, err
+		}
+		if m != nil {
+			defined = m.profiles
+		}
+	}
+	var p profile
+	if err := l.found.err(); err == nil {
+		p, _ = l.profile(nameOrFile, "--profile", defined)
+	}
+	if err := l.found.err(); err != nil {
+		return permission.Profile{}, err
+	}
+	return p.Profile, nil
+}
+
+// profile finds what a flag names: a profile, or a file that holds one.
+func (l *loader) profile(name, flag string, defined *profiles) (profile, bool) {
+	if p, ok := defined.find(name); ok {
+		return p, true
+	}
+	if defined.body(name) != nil {
+		return profile{}, false
+	}
+	path := resolvePath(l.options.Dir, name)
+	if strings.ContainsAny(name, `/\`) || slices.Contains([]string{".yaml", ".yml"}, filepath.Ext(name)) || isFile(path) {
+		return l.profileFile(name, path, defined)
+	}
+	known := defined.names()
+	fix := l.found.suggest(name, known, "known profiles: ")
+	l.found.add(Problem{File: flag, What: "unknown profile " + quote(name), Fix: fix})
+	return profile{}, false
+}
+
+// profileFile reads a profile from a file of its own.
+func (l *loader) profileFile(name, path string, defined *profiles) (profile, bool) {
+	src := l.source(name, filepath.Dir(path))
+	data, err := readRegular(path)
+	if err != nil {
+		src.unreadable(err)
+		return profile{}, false
+	}
+	root, ok := src.parse(data)
+	if !ok {
+		return profile{}, false
+	}
+	body := root.profileBody(strings.TrimSuffix(filepath.Base(path), filepath.Ext(path)))
+	base := defined.base(body, nil)
+	if base == nil {
+		return profile{}, false
+	}
+	return *body.on(*base), true
+}
+
+// CheckExamples compares the decisions that a profile's examples expect with
+// those of decide, which judges a tool's call by the profile, and returns a
+// problem for each that differs.
+func CheckExamples(p permission.Profile, decide func(tool, subject string) permission.Decision) Problems {
+	var ps Problems
+	for _, e := range p.Examples {
+		d := decide(e.Tool, e.Subject)
+		if d.Effect == e.Effect {
+			continue
+		}
+		at := sourceProblem(e.Source)
+		at.What = fmt.Sprintf("profile %s: %s %s is %s by %s (%s), and the example expects %s",
+			p.Name, e.Tool, quote(e.Subject), verdict(d.Effect), d.Rule, d.Source, e.Effect)
+		at.Fix = "change the rules or the example"
+		ps = append(ps, at)
+	}
+	return ps
+}
+
+func verdict(e permission.Effect) string {
+	if e == permission.Allow {
+		return "allowed"
+	}
+	return "denied"
+}
+
+// sourceProblem takes a place (file:line:col) apart; a file's name may hold
+// colons too.
+func sourceProblem(source string) Problem {
+	file, column := cutNumber(source)
+	file, line := cutNumber(file)
+	return Problem{File: file, Line: line, Column: column}
+}
+
+func cutNumber(s string) (string, int) {
+	i := strings.LastIndexByte(s, ':')
+	if i < 0 {
+		return s, 0
+	}
+	n, err := strconv.Atoi(s[i+1:])
+	if err != nil {
+		return s, 0
+	}
+	return s[:i], n
+}

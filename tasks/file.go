@@ -1,0 +1,87 @@
+package tasks
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"syscall"
+	"time"
+)
+
+// unreadable records that the file could not be read.
+func (s *source) unreadable(err error) {
+	if errors.Is(err, errTooLarge) {
+		s.found.add(Problem{File: s.name, What: "the file is larger than 1 MiB", Fix: "split it into several"})
+		return
+	}
+	s.found.add(Problem{File: s.name, What: "the path " + missing(err), Fix: "check its path"})
+}
+
+var (
+	errTooLarge = errors.New("larger than 1 MiB")
+	errNoFile   = errors.New("not a file")
+)
+
+// readFile reads a file, or a pipe (a shell's process substitution), which
+// stops when ctx ends. A pipe that nobody writes to is empty.
+func readFile(ctx context.Context, path string) ([]byte, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular() && info.Mode()&os.ModeNamedPipe == 0:
+		return nil, errNoFile
+	}
+	defer context.AfterFunc(ctx, func() { _ = f.SetReadDeadline(time.Unix(1, 0)) })()
+	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	if err == nil && len(data) > maxFile {
+		return nil, errTooLarge
+	}
+	return data, err
+}
+
+// readRegular reads a file that is no pipe, which cannot block.
+func readRegular(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err == nil && !info.Mode().IsRegular() {
+		err = errNoFile
+	}
+	if err != nil {
+		return nil, err
+	}
+	return readFile(context.Background(), path)
+}
+
+func isFile(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
+}
+
+// missing says what is wrong with a file, in the words of a message; a nil
+// error means that there is something else of that name.
+func missing(err error) string {
+	switch {
+	case err == nil || errors.Is(err, errNoFile):
+		return "is not a file"
+	case errors.Is(err, os.ErrNotExist):
+		return "does not exist"
+	case errors.Is(err, os.ErrPermission):
+		return "cannot be read: permission denied"
+	default:
+		return "cannot be read: " + reason(err)
+	}
+}
+
+// reason is the cause of an error about a path, without the path.
+func reason(err error) string {
+	if pathError := new(os.PathError); errors.As(err, &pathError) {
+		return pathError.Err.Error()
+	}
+	return err.Error()
+}

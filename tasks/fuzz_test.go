@@ -1,0 +1,115 @@
+package tasks
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// FuzzLoad looks for manifests that crash the loader, and for results that
+// break what Load promises.
+func FuzzLoad(f *testing.F) {
+	for _, name := range []string{"everything", "matrix", "minimal"} {
+		data, err := os.ReadFile(filepath.Join("testdata", name, "millhand.yaml"))
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(data)
+	}
+	for _, s := range []string{
+		"", "# x", "- a", "a: &a [*a]", "<<: {version: 1}", "? x\n: y", "a: !!binary x", "version: 1\n---\n", "\ufeffversion: 1", "a: |\n  ${{ x", "tasks: [{<<: *x}]",
+		oneTask + "profiles: {a: {extends: b}, b: {extends: a}}", oneTask + "vars: {x: \"\\x24{{ y }}\"}", head + "tasks: [{id: a, prompt: p, matrix: {include: [{a: 1}], exclude: [{}]}}]",
+		"a:\n  b:\n#c\n #d\n  - e", "a: \t\n\tb", "%TAG ! x\n---\na", "x: 'é\n\n${{ vars.é }}'",
+	} {
+		f.Add([]byte(s))
+	}
+	dir := folder(f, map[string]string{"docs/agents.md": "Be brief.", "model.yaml": "x", "services/api/": "", "legacy/api/": "", "shop/": ""})
+	f.Fuzz(func(t *testing.T, data []byte) {
+		o := options(dir)
+		o.Stdin = func() ([]byte, error) { return data, nil }
+		p, err := Load(context.Background(), []string{"-"}, o)
+		var ps Problems
+		switch {
+		case err == nil:
+			checkPlan(t, p)
+		case !errors.As(err, &ps) || len(ps) == 0 || p != nil:
+			t.Fatalf("plan %v, error %v", p, err)
+		}
+		rows := len(lineBreak.Split(string(data), -1))
+		for _, problem := range ps {
+			if problem.Line < 0 || problem.Line > rows || problem.What == "" || strings.ContainsAny(problem.String(), "\r\n") {
+				t.Fatalf("problem %q", problem)
+			}
+		}
+	})
+}
+
+// checkPlan checks what holds for every plan.
+func checkPlan(t *testing.T, p *Plan) {
+	t.Helper()
+	ids := map[string]bool{}
+	for _, j := range p.Jobs {
+		if ids[strings.ToLower(j.ID)] || j.ID == "" || len(j.ID) > 120 || branchFault(branchPrefix+j.ID) != "" || strings.Contains(j.ID, "/") {
+			t.Fatalf("id %q", j.ID)
+		}
+		ids[strings.ToLower(j.ID)] = true
+		if c := j.Commit; c != nil && c.Branch != CurrentBranch && branchFault(c.Branch) != "" {
+			t.Fatalf("branch %q", c.Branch)
+		}
+		if strings.TrimSpace(j.Prompt) == "" || j.Model == "" || j.Profile.Name == "" || j.Attempts < 1 || j.Limits.Turns < 1 || j.Limits.Time <= 0 || j.Matrix == nil {
+			t.Fatalf("job %+v", j)
+		}
+	}
+	for _, j := range p.Jobs {
+		for _, n := range j.Needs {
+			if !ids[strings.ToLower(n)] {
+				t.Fatalf("job %s needs %s, which is not there", j.ID, n)
+			}
+		}
+	}
+	if len(p.Jobs) == 0 || p.Parallel < 1 || len(p.Hash) != 64 {
+		t.Fatalf("plan %+v", p)
+	}
+}
+
+// FuzzTemplate compares the templates with a plain reading of their rule.
+func FuzzTemplate(f *testing.F) {
+	for _, s := range []string{"a", "${{ vars.x }}", "$${{ vars.x }}", "${{vars.x}}${{ task.id }}", "${{", "}}", "$$${{ vars.x }}", "${{ vars.x }", "${{ a\n}}", "${${{ vars.x }}"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		found := newCollector()
+		src := &source{name: "m.yaml", found: found, lines: strings.Split(s, "\n")}
+		tpl := parseTemplate(literal(src, s))
+		got, ok := tpl.render(scope{vars: map[string]string{"x": "${{ vars.x }}"}, task: "a", getenv: func(string) string { return "" }})
+		if ok && len(found.list) == 0 {
+			want := plainRender(s, map[string]string{"vars.x": "${{ vars.x }}", "task.id": "a", "repo.name": ""})
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("text (-want +got):\n%s", diff)
+			}
+		}
+		if !strings.Contains(s, opening) && (got != s || len(found.list) > 0) {
+			t.Errorf("a text without variables became %q, %v", got, found.list)
+		}
+	})
+}
+
+// plainRender fills in a valid template the slow way, from its end: what is
+// before the last opening cannot depend on what follows it.
+func plainRender(s string, variables map[string]string) string {
+	i := strings.LastIndex(s, opening)
+	if i < 0 {
+		return s
+	}
+	rest := s[i+len(opening):]
+	if before, escaped := strings.CutSuffix(s[:i], "$"); escaped {
+		return plainRender(before, variables) + opening + rest
+	}
+	name, rest, _ := strings.Cut(rest, "}}")
+	return plainRender(s[:i], variables) + variables[strings.TrimSpace(name)] + rest
+}

@@ -1,0 +1,87 @@
+package tasks
+
+import (
+	"errors"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"gopkg.in/yaml.v3"
+)
+
+// folder makes a folder with these files; a name that ends in "/" is a folder.
+func folder(t testing.TB, files map[string]string) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "shop")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for name, content := range files {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		parent := filepath.Dir(path)
+		if strings.HasSuffix(name, "/") {
+			parent = path
+		}
+		if err := os.MkdirAll(parent, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if strings.HasSuffix(name, "/") {
+			continue
+		}
+		if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// options are those of a user in a folder whose home is /home/ann.
+func options(dir string) Options {
+	return Options{Dir: dir, Getenv: func(name string) string {
+		return map[string]string{"HOME": "/home/ann", "BUILD": "17"}[name]
+	}}
+}
+
+// loadText loads one manifest, m.yaml, with some files beside it.
+func loadText(t testing.TB, manifest string, files map[string]string, o Overrides) (*Plan, error) {
+	t.Helper()
+	all := map[string]string{"m.yaml": manifest}
+	maps.Copy(all, files)
+	dir := folder(t, all)
+	opts := options(dir)
+	opts.Overrides = o
+	p, err := Load(t.Context(), []string{"m.yaml"}, opts)
+	return p, err
+}
+
+// mustLoad is loadText for manifests that are in order.
+func mustLoad(t testing.TB, manifest string, o Overrides) *Plan {
+	t.Helper()
+	p, err := loadText(t, manifest, nil, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// lines returns the problems of an error, one a line; the test fails if it is
+// another error.
+func lines(t testing.TB, err error) []string {
+	t.Helper()
+	if err == nil {
+		return nil
+	}
+	var ps Problems
+	if !errors.As(err, &ps) {
+		t.Fatalf("not problems: %v", err)
+	}
+	return strings.Split(ps.Error(), "\n")
+}
+
+// literal is a text that fills a file.
+func literal(src *source, s string) text {
+	n := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: s, Line: 1, Column: 1}
+	return text{value{src: src, node: n, use: n, name: "the text"}, s}
+}

@@ -1,0 +1,104 @@
+package tasks
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+)
+
+// Load reads manifests and returns the plan that they and the command line
+// make together. Its error is a [Problems] with every mistake in all of the
+// files, or else says why standard input could not be read or that ctx ended.
+// What it returns beside an error is nil.
+//
+// With several manifests the strictest wins: the smallest number of jobs side
+// by side and the smallest budget that any of them states, and allow_dirty and
+// allow_unknown_price only if all of them do.
+func Load(ctx context.Context, paths []string, o Options) (*Plan, error) {
+	l := newLoader(o)
+	var manifests []*manifest
+	for _, path := range paths {
+		m, err := l.manifest(ctx, path)
+		if err != nil {
+			return nil, err
+		}
+		if m != nil {
+			manifests = append(manifests, m)
+		}
+	}
+	if len(paths) == 0 {
+		l.found.add(Problem{File: "millhand", What: "no manifest is named", Fix: "name at least one file"})
+	}
+	b := &builder{loader: l, manifests: manifests, complete: len(manifests) == len(paths)}
+	plan, err := b.plan(ctx, paths)
+	if err != nil {
+		return nil, err
+	}
+	if err := l.found.err(); err != nil {
+		return nil, err
+	}
+	return plan, nil
+}
+
+// loader reads files and gathers what is wrong with them.
+type loader struct {
+	options Options
+	found   *collector
+	read    []string // manifests so far, absolute
+}
+
+func newLoader(o Options) *loader {
+	if o.Getenv == nil {
+		o.Getenv = func(string) string { return "" }
+	}
+	return &loader{options: o, found: newCollector()}
+}
+
+func (l *loader) source(name, dir string) *source {
+	return &source{name: name, dir: dir, home: l.options.Getenv("HOME"), found: l.found}
+}
+
+// manifest reads one manifest, as it was named on the command line; nil
+// without an error after a problem with the file as a whole.
+func (l *loader) manifest(ctx context.Context, path string) (*manifest, error) {
+	abs, dir := path, l.options.Dir
+	if path != "-" {
+		abs = resolvePath(l.options.Dir, path)
+	}
+	if isFile(abs) { // a pipe has no folder worth speaking of
+		dir = filepath.Dir(abs)
+	}
+	src := l.source(path, dir)
+	if slices.Contains(l.read, abs) {
+		l.found.add(Problem{File: path, What: "the manifest is named twice", Fix: "name it once"})
+		return nil, nil
+	}
+	l.read = append(l.read, abs)
+	data, err := l.bytes(ctx, path, abs)
+	switch {
+	case ctx.Err() != nil:
+		return nil, fmt.Errorf("read manifest %s: %w", path, context.Cause(ctx))
+	case err != nil && path == "-":
+		return nil, fmt.Errorf("read manifest from standard input: %w", err)
+	case err != nil:
+		src.unreadable(err)
+		return nil, nil
+	}
+	root, ok := src.parse(data)
+	if !ok {
+		return nil, nil
+	}
+	return root.manifest(), nil
+}
+
+func (l *loader) bytes(ctx context.Context, path, abs string) ([]byte, error) {
+	if path != "-" {
+		return readFile(ctx, abs)
+	}
+	if l.options.Stdin == nil {
+		return nil, os.ErrClosed
+	}
+	return l.options.Stdin()
+}

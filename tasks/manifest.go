@@ -1,0 +1,205 @@
+package tasks
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"path/filepath"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// What holds where a manifest says nothing. Nothing runs for ever by default;
+// money and tokens have no limit unless one is written.
+const (
+	DefaultProfile    = "readonly"
+	DefaultParallel   = 1
+	DefaultVerifyTime = 10 * time.Minute
+)
+
+// DefaultLimits returns what ends a job whose manifest does not say so.
+func DefaultLimits() Limits {
+	return Limits{Turns: 100, Time: time.Hour, Denials: 50, Failures: 50}
+}
+
+// maxParallel is how many jobs may run side by side.
+const maxParallel = 256
+
+// manifest is one file as it is written, with what can be said about it
+// without the other files and the command line.
+type manifest struct {
+	value
+	name              string
+	model             *text
+	modelWrong        bool // there is a model, and its problem is recorded
+	profile           *text
+	limits            Limits
+	budget            Budget
+	parallel          int // 0: not said
+	vars              map[string]string
+	profiles          *profiles
+	repos             []repo
+	tasks             []*task
+	allowDirty        bool
+	allowUnknownPrice bool
+	instructions      []Instruction
+	instructed        string // a digest of the instructions
+	prices            []price
+}
+
+// price is what a manifest says that a model costs.
+type price struct {
+	value
+	Price
+	model string
+}
+
+// manifest reads a whole manifest.
+func (v value) manifest() *manifest {
+	m := &manifest{value: v, profiles: newProfiles()}
+	var entries []value
+	got := fields{
+		"version":             value.version,
+		"name":                into(&m.name, value.str),
+		"model":               func(v value) { m.model = optional(v.model()); m.modelWrong = m.model == nil },
+		"profile":             func(v value) { m.profile = optional(v.filled()) },
+		"limits":              into(&m.limits, value.limits),
+		"budget":              into(&m.budget, value.budget),
+		"jobs":                into(&m.parallel, number(maxParallel)),
+		"vars":                into(&m.vars, value.vars),
+		"profiles":            into(&m.profiles, value.profiles),
+		"repos":               into(&m.repos, value.repos),
+		"tasks":               into(&entries, upTo(maxJobs, list(value.itself))),
+		"allow_dirty":         into(&m.allowDirty, value.boolean),
+		"allow_unknown_price": into(&m.allowUnknownPrice, value.boolean),
+		"instructions":        into(&m.instructions, upTo(maxCommands, list(value.instruction))),
+		"prices":              into(&m.prices, value.prices),
+		"agents":              laterKey, "providers": laterKey, "search": laterKey, "tools": laterKey, "mcp": laterKey,
+		"lsp": laterKey, "hooks": laterKey, "notify": laterKey,
+	}.read(v)
+	if _, ok := got["version"]; !ok && v.isMapping() {
+		v.problem("there is no version", "write version: 1 first")
+	}
+	m.instructed = digest(m.instructions)
+	for _, e := range entries {
+		m.tasks = append(m.tasks, e.task(m))
+	}
+	return m
+}
+
+// itself leaves a value to be read later.
+func (v value) itself() (value, bool) { return v, true }
+
+// version accepts the one version that there is.
+func (v value) version() {
+	if v.isScalar() && v.node.ShortTag() == "!!int" && v.node.Value != "1" {
+		v.problem("version "+v.node.Value+" is not known", "write version: 1")
+		return
+	}
+	if v.node.Value != "1" || v.node.ShortTag() != "!!int" {
+		v.wrong("the number 1", "write version: 1")
+	}
+}
+
+// limits reads what ends a job. Zero values are what the manifest does not say.
+func (v value) limits() (Limits, bool) {
+	var l Limits
+	fields{
+		"turns":    into(&l.Turns, number(math.MaxInt)),
+		"cost":     into(&l.CostUSD, value.costLimit),
+		"time":     into(&l.Time, value.duration),
+		"tokens":   into(&l.Tokens, value.tokens),
+		"denials":  into(&l.Denials, number(math.MaxInt)),
+		"failures": into(&l.Failures, number(math.MaxInt)),
+	}.read(v)
+	return l, true
+}
+
+// over returns l with the gaps filled from base.
+func (l Limits) over(base Limits) Limits {
+	return Limits{
+		Turns:    cmp.Or(l.Turns, base.Turns),
+		CostUSD:  cmp.Or(l.CostUSD, base.CostUSD),
+		Time:     cmp.Or(l.Time, base.Time),
+		Tokens:   cmp.Or(l.Tokens, base.Tokens),
+		Denials:  cmp.Or(l.Denials, base.Denials),
+		Failures: cmp.Or(l.Failures, base.Failures),
+	}
+}
+
+// budget reads what ends a run.
+func (v value) budget() (Budget, bool) {
+	var b Budget
+	fields{"cost": into(&b.CostUSD, value.costLimit), "time": into(&b.Time, value.duration)}.read(v)
+	return b, true
+}
+
+// vars reads variables. They may be numbers and booleans too, and are texts
+// spelt as in the file.
+func (v value) vars() (map[string]string, bool) {
+	vars := map[string]string{}
+	entries, ok := v.entries()
+	for _, e := range entries {
+		if t, ok := e.scalar(); ok && e.named() {
+			vars[e.key.Value] = t.s
+		}
+	}
+	return vars, ok
+}
+
+// instruction reads a file of instructions.
+func (v value) instruction() (Instruction, bool) {
+	t, ok := v.filled()
+	if !ok {
+		return Instruction{}, false
+	}
+	data, err := readRegular(resolvePath(v.src.dir, t.s))
+	switch {
+	case err != nil:
+		v.problem(fmt.Sprintf("%s %s", quote(t.s), missing(err)), "check its path; it is relative to the manifest")
+	case !utf8.Valid(data):
+		v.problem(fmt.Sprintf("%s is not UTF-8 text", quote(t.s)), "save it as UTF-8")
+	default:
+		return Instruction{Path: t.s, Text: string(data)}, true
+	}
+	return Instruction{}, false
+}
+
+// prices reads prices of models.
+func (v value) prices() ([]price, bool) {
+	var all []price
+	entries, ok := v.entries()
+	for _, e := range entries {
+		p := price{value: e, model: e.key.Value}
+		if what, fix := v.src.found.provider(p.model); what != "" && !strings.Contains(what, "not supported yet") {
+			e.keyProblem(what, fix)
+		}
+		got := fields{
+			"input":       into(&p.Input, value.money),
+			"output":      into(&p.Output, value.money),
+			"cache_read":  into(&p.CacheRead, value.moneyPointer),
+			"cache_write": into(&p.CacheWrite, value.moneyPointer),
+		}.read(e)
+		for _, key := range []string{"input", "output"} {
+			if _, ok := got[key]; !ok && e.isMapping() {
+				e.keyProblem(fmt.Sprintf("the price of %s lacks %s", quote(p.model), key), "write {input: 0.25, output: 2.00}, in USD per million tokens")
+			}
+		}
+		all = append(all, p)
+	}
+	return all, ok
+}
+
+func (v value) moneyPointer() (*float64, bool) {
+	f, ok := v.money()
+	return &f, ok
+}
+
+// baseName is what a plan without a name is called.
+func baseName(path string) string {
+	if path == "-" {
+		return "stdin"
+	}
+	return filepath.Base(path)
+}

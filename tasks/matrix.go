@@ -1,0 +1,212 @@
+package tasks
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+)
+
+// matrix spells one task out into several, as GitHub Actions does: every
+// combination of its keys' values, without those that an entry of exclude
+// matches. An entry of include adds its other values to each combination that
+// it agrees with; if there is none, it is one more combination.
+type matrix struct {
+	value
+	axes    []axis
+	include []cells
+	exclude []cells
+}
+
+// axis is one key of a matrix and its values, in the order of the file.
+type axis struct {
+	key    string
+	values []string
+}
+
+// cells are some keys with a value each.
+type cells struct {
+	entries []text
+	of      map[string]string
+}
+
+const (
+	maxJobs  = 10_000 // of a plan, and combinations before exclude
+	maxCells = 1_000  // entries of include or exclude
+	maxKeys  = 50     // of a matrix, or of one of these entries
+)
+
+var nameForm = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*$`)
+
+// named reports whether the key is a name that a template can refer to.
+func (v value) named() bool {
+	if !nameForm.MatchString(v.key.Value) {
+		v.keyProblem(v.name+" is not a name", "use letters, digits, _ and -, and begin with a letter")
+		return false
+	}
+	return true
+}
+
+// matrix reads a task's matrix.
+func (v value) matrix() (matrix, bool) {
+	m := matrix{value: v}
+	entries, ok := v.entries()
+	for _, e := range entries {
+		switch e.key.Value {
+		case "include":
+			into(&m.include, upTo(maxCells, list(value.cells)))(e)
+		case "exclude":
+			into(&m.exclude, upTo(maxCells, list(value.cells)))(e)
+		default:
+			if values, ok := e.axisValues(); ok && e.named() {
+				m.axes = append(m.axes, axis{e.key.Value, values})
+			}
+		}
+	}
+	if len(entries) > maxKeys {
+		v.problem(fmt.Sprintf("the matrix has more than %d keys", maxKeys), "make several tasks of it")
+		return matrix{}, false
+	}
+	m.checkExclude()
+	return m, ok
+}
+
+// axisValues reads the values of one key: at least one, none twice.
+func (v value) axisValues() ([]string, bool) {
+	texts, ok := list(value.scalar)(v)
+	if !ok {
+		return nil, false
+	}
+	if len(texts) == 0 {
+		v.problem(v.name+" has no values", "write at least one, or leave the key out")
+		return nil, false
+	}
+	seen := map[string]bool{}
+	var values []string
+	for _, t := range texts {
+		if seen[t.s] {
+			t.problem(fmt.Sprintf("the value %s stands twice in %s", quote(t.s), v.name), "keep one of them")
+			continue
+		}
+		seen[t.s] = true
+		values = append(values, t.s)
+	}
+	return values, true
+}
+
+// cells reads one entry of include or exclude.
+func (v value) cells() (cells, bool) {
+	entries, ok := v.entries()
+	c := cells{of: map[string]string{}}
+	for _, e := range entries {
+		if t, ok := e.scalar(); ok && e.named() {
+			c.entries = append(c.entries, t)
+			c.of[e.key.Value] = t.s
+		}
+	}
+	switch {
+	case ok && len(entries) == 0:
+		v.problem(v.name+" is empty", "leave it out")
+	case len(entries) > maxKeys:
+		v.problem(fmt.Sprintf("%s has more than %d keys", v.name, maxKeys), "make several tasks of it")
+		return cells{}, false
+	}
+	return c, ok && len(c.of) > 0
+}
+
+// checkExclude records entries of exclude that can match nothing, which are
+// typing mistakes that would let a job run.
+func (m matrix) checkExclude() {
+	keys := make([]string, len(m.axes))
+	for i, a := range m.axes {
+		keys[i] = a.key
+	}
+	for _, x := range m.exclude {
+		for _, t := range x.entries {
+			i := slices.Index(keys, t.key.Value)
+			switch {
+			case i < 0:
+				t.keyProblem(fmt.Sprintf("exclude names %s, which is no key of the matrix", t.name), t.src.found.suggest(t.key.Value, keys, "its keys: "))
+			case !slices.Contains(m.axes[i].values, t.s):
+				t.problem(fmt.Sprintf("exclude names %s, which is no value of %s", quote(t.s), t.name), t.src.found.suggest(t.s, m.axes[i].values, "its values: "))
+			}
+		}
+	}
+}
+
+// size is the number of combinations of the keys, or more than maxJobs if it
+// is above that.
+func (m matrix) size() int {
+	if len(m.axes) == 0 {
+		return 0
+	}
+	n := 1
+	for _, a := range m.axes {
+		if n *= len(a.values); n > maxJobs {
+			return maxJobs + 1
+		}
+	}
+	return n
+}
+
+// combinations returns one map for each job: the first key varies slowest, and
+// what include adds comes last. A task without a matrix has one combination of
+// nothing.
+func (m matrix) combinations() []map[string]string {
+	if len(m.axes) == 0 && len(m.include) == 0 {
+		return []map[string]string{{}}
+	}
+	all := slices.DeleteFunc(m.product(), func(c map[string]string) bool {
+		return slices.ContainsFunc(m.exclude, func(x cells) bool { return agree(x.of, c) })
+	})
+	regular := len(all)
+	for _, inc := range m.include {
+		fixed := maps.Clone(inc.of)
+		maps.DeleteFunc(fixed, func(k, _ string) bool { return !m.has(k) })
+		added := false
+		for i := range regular {
+			if agree(fixed, all[i]) {
+				maps.Copy(all[i], inc.of)
+				added = true
+			}
+		}
+		if !added {
+			all = append(all, maps.Clone(inc.of))
+		}
+	}
+	return all
+}
+
+func (m matrix) has(key string) bool {
+	return slices.ContainsFunc(m.axes, func(a axis) bool { return a.key == key })
+}
+
+// product returns every combination of the keys' values.
+func (m matrix) product() []map[string]string {
+	if len(m.axes) == 0 {
+		return nil
+	}
+	all := []map[string]string{{}}
+	for _, a := range m.axes {
+		var next []map[string]string
+		for _, c := range all {
+			for _, v := range a.values {
+				longer := maps.Clone(c)
+				longer[a.key] = v
+				next = append(next, longer)
+			}
+		}
+		all = next
+	}
+	return all
+}
+
+// agree reports whether c has all the values of want.
+func agree(want, c map[string]string) bool {
+	for k, v := range want {
+		if got, ok := c[k]; !ok || got != v {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,106 @@
+package tasks
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// maxLinks bounds the needs of all jobs together.
+const maxLinks = 1_000_000
+
+// checkNeeds records needs of tasks that do not exist, and circles.
+func (b *builder) checkNeeds() {
+	ids := slices.Sorted(maps.Keys(b.byID))
+	for _, t := range b.all() {
+		for _, n := range t.needs {
+			if b.byID[n.s] == nil && b.complete {
+				n.problem("unknown task "+quote(n.s), n.src.found.suggest(n.s, ids, "known tasks: "))
+			}
+		}
+	}
+	state := map[*task]progress{}
+	for _, t := range b.all() {
+		b.circles(t, nil, state)
+	}
+}
+
+// progress says how far the search for circles is with a task.
+type progress int
+
+const (
+	unseen progress = iota
+	open            // its needs are being followed
+	done
+)
+
+// circles follows the needs of a task and records where they come back to one
+// of those that led here.
+func (b *builder) circles(t *task, chain []*task, state map[*task]progress) {
+	if state[t] != unseen {
+		return
+	}
+	state[t] = open
+	chain = append(chain, t)
+	for _, n := range t.needs {
+		next := b.byID[n.s]
+		switch {
+		case next == nil:
+		case state[next] == open:
+			var ids []string
+			for _, c := range append(slices.Clone(chain[slices.Index(chain, next):]), next) {
+				ids = append(ids, c.id.s)
+			}
+			n.problem("the needs go in a circle: "+strings.Join(ids, " -> "), "take one of them out")
+		default:
+			b.circles(next, chain, state)
+		}
+	}
+	state[t] = done
+}
+
+// work is a task on a repository; on "", wherever it is.
+type work struct {
+	task *task
+	repo string
+}
+
+// connect gives each selected draft the ids of those that it needs: the drafts
+// of a needed task on the same repository, or all of them if the task does not
+// work there. What was not selected is not waited for.
+func (b *builder) connect(drafts, selected []*draft) {
+	exists := map[work]bool{}
+	for _, d := range drafts {
+		exists[work{d.task, d.repo.identity()}] = true
+	}
+	ids := map[work][]string{}
+	for _, d := range selected {
+		for _, repo := range []string{d.repo.identity(), ""} {
+			ids[work{d.task, repo}] = append(ids[work{d.task, repo}], d.job.ID)
+		}
+	}
+	needs := map[work][]string{}
+	links := 0
+	for _, d := range selected {
+		at := work{d.task, d.repo.identity()}
+		all, ready := needs[at]
+		if !ready {
+			for _, n := range d.task.needs {
+				on := work{b.byID[n.s], at.repo}
+				if !exists[on] {
+					on.repo = ""
+				}
+				all = append(all, ids[on]...)
+			}
+			slices.Sort(all)
+			all = slices.Compact(all)
+			needs[at] = all
+		}
+		d.job.Needs = all
+		if links += len(all); links > maxLinks {
+			d.task.problem(fmt.Sprintf("the needs make more than %d links between jobs", maxLinks), "split the plan")
+			return
+		}
+	}
+}

@@ -1,0 +1,133 @@
+package tasks
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const overridden = head + `limits: {turns: 50}
+budget: {cost: 5, time: 1h}
+jobs: 2
+vars: {x: manifest, y: manifest}
+profiles: {mine: {extends: edit}}
+tasks:
+  - {id: first, prompt: "${{ vars.x }} ${{ vars.y }}", vars: {x: task}, limits: {turns: 5}, profile: full, matrix: {k: [1, 2]}}
+  - {id: second, prompt: "${{ vars.x }} ${{ vars.y }}"}
+`
+
+func TestTheCommandLineStandsAboveTheManifest(t *testing.T) {
+	type result struct {
+		Jobs     []string
+		Model    string
+		Profile  string
+		Prompts  []string
+		Turns    []int
+		Parallel int
+		Budget   Budget
+	}
+	unchanged := func(change func(*result)) result {
+		r := result{
+			Jobs: []string{"first-1", "first-2", "second"}, Model: "openai/m", Profile: "full",
+			Prompts: []string{"task manifest", "task manifest", "manifest manifest"}, Turns: []int{5, 5, 50},
+			Parallel: 2, Budget: Budget{CostUSD: 5, Time: time.Hour},
+		}
+		change(&r)
+		return r
+	}
+	for _, tt := range []struct {
+		name string
+		o    Overrides
+		want result
+	}{
+		{"nothing", Overrides{}, unchanged(func(*result) {})},
+		{"model", Overrides{Model: "openai/n"}, unchanged(func(r *result) { r.Model = "openai/n" })},
+		{"a preset", Overrides{Profile: "review"}, unchanged(func(r *result) { r.Profile = "review" })},
+		{"a profile of the manifest", Overrides{Profile: "mine"}, unchanged(func(r *result) { r.Profile = "mine" })},
+		{"a profile's file", Overrides{Profile: "ci.yaml"}, unchanged(func(r *result) { r.Profile = "ci" })},
+		{"variables", Overrides{Vars: map[string]string{"x": "${{ vars.y }}"}}, unchanged(func(r *result) {
+			r.Prompts = []string{"${{ vars.y }} manifest", "${{ vars.y }} manifest", "${{ vars.y }} manifest"}
+		})},
+		{"a task", Overrides{Only: []string{"second"}}, unchanged(func(r *result) {
+			r.Jobs, r.Prompts, r.Turns, r.Profile = []string{"second"}, []string{"manifest manifest"}, []int{50}, "readonly"
+		})},
+		{"a job", Overrides{Only: []string{"first-2"}}, unchanged(func(r *result) {
+			r.Jobs, r.Prompts, r.Turns = []string{"first-2"}, []string{"task manifest"}, []int{5}
+		})},
+		{"fewer of everything", Overrides{Parallel: 1, MaxTurns: 4, MaxCost: 1, MaxTime: time.Minute}, unchanged(func(r *result) {
+			r.Parallel, r.Turns, r.Budget = 1, []int{4, 4, 4}, Budget{CostUSD: 1, Time: time.Minute}
+		})},
+		{"more of everything raises the jobs side by side alone", Overrides{Parallel: 9, MaxTurns: 99, MaxCost: 9, MaxTime: 9 * time.Hour}, unchanged(func(r *result) {
+			r.Parallel = 9
+		})},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			p, err := loadText(t, overridden, map[string]string{"ci.yaml": "extends: mine"}, tt.o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := result{Parallel: p.Parallel, Budget: p.Budget, Model: p.Jobs[0].Model, Profile: p.Jobs[0].Profile.Name}
+			for _, j := range p.Jobs {
+				got.Jobs = append(got.Jobs, j.ID)
+				got.Prompts = append(got.Prompts, j.Prompt)
+				got.Turns = append(got.Turns, j.Limits.Turns)
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("plan (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestTheCommandLineReplacesDefaults(t *testing.T) {
+	p := mustLoad(t, oneTask, Overrides{MaxTurns: 500, MaxCost: 7, MaxTime: time.Hour})
+	if p.Jobs[0].Limits.Turns != 500 || p.Budget.CostUSD != 7 || p.Budget.Time != time.Hour {
+		t.Errorf("limits %+v, budget %+v", p.Jobs[0].Limits, p.Budget)
+	}
+}
+
+func TestAModelOfTheCommandLineStandsInForAnother(t *testing.T) {
+	for _, manifest := range []string{
+		"version: 1\ntasks: [{id: a, prompt: p}]",
+		"version: 1\nmodel: anthropic/claude\ntasks: [{id: a, prompt: p, model: gone/x}]",
+	} {
+		if p := mustLoad(t, manifest, Overrides{Model: "openai/m"}); p.Jobs[0].Model != "openai/m" {
+			t.Errorf("model %q", p.Jobs[0].Model)
+		}
+	}
+}
+
+func TestMistakesOnTheCommandLine(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		o    Overrides
+		want []string
+	}{
+		{"model", Overrides{Model: "opneai/x"}, []string{`--model: unknown provider "opneai"; did you mean "openai"?`}},
+		{"script", Overrides{Model: "script:no.yaml"}, []string{`--model: the script "no.yaml" does not exist; check its path`}},
+		{"profile", Overrides{Profile: "mien"}, []string{`--profile: unknown profile "mien"; did you mean "mine"?`}},
+		{"profile's file", Overrides{Profile: "./no.yaml"}, []string{`./no.yaml: the path does not exist; check its path`}},
+		{"task or job", Overrides{Only: []string{"secnd", "first-3", "second"}}, []string{
+			`--only: there is no task or job "secnd"; did you mean "second"?`,
+			`--only: there is no task or job "first-3"; did you mean "first-1"?`,
+		}},
+		{"variable", Overrides{Vars: map[string]string{"reviewer": "a", "X1": "b"}}, []string{
+			`--var: no manifest declares the variable "X1"; did you mean "x"?`,
+			`--var: no manifest declares the variable "reviewer"; known variables: x, y`,
+		}},
+		{"numbers", Overrides{Parallel: 257, MaxTurns: -1, MaxCost: -1, MaxTime: -1}, []string{
+			`--jobs: the number is out of range; write a number from 1 to 256`,
+			`--max-cost: the number is out of range; write an amount in USD, such as 5.00`,
+			`--max-time: the number is out of range; write a duration, such as 20m`,
+			`--max-turns: the number is out of range; write a number of at least 1`,
+		}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			_, err := loadText(t, overridden, nil, tt.o)
+			if diff := cmp.Diff(tt.want, lines(t, err)); diff != "" {
+				t.Errorf("problems (-want +got):\n%s", diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,570 @@
+package tasks
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// besideManifest are the files that the manifests of the tables refer to.
+var besideManifest = map[string]string{
+	"s.yaml": "turns: []", "big.md": strings.Repeat("x", 1<<20+1), "bin.md": "\xff", "d/": "", "o.md": "hi",
+}
+
+// mistake is a manifest and what is to be said about it.
+type mistake struct {
+	name     string
+	manifest string
+	want     []string
+}
+
+func checkMistakes(t *testing.T, table []mistake) {
+	t.Helper()
+	for _, tt := range table {
+		t.Run(tt.name, func(t *testing.T) {
+			_, err := loadText(t, tt.manifest, besideManifest, Overrides{})
+			got := lines(t, err)
+			if got == nil {
+				got = []string{}
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("problems (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestEveryProblemHasItsPlaceAndItsRemedy(t *testing.T) {
+	checkMistakes(t, []mistake{
+		{"an unknown key at the top", `promt: x
+version: 1
+model: openai/m
+tasks: [{id: a, prompt: p}]`, []string{
+			`m.yaml:1:1: unknown key "promt"; known here: agents, allow_dirty, allow_unknown_price, budget, hooks, instructions, jobs, limits, lsp, mcp, model, name, notify, prices, profile, profiles, providers, repos, search, tasks, tools, vars, version`,
+		}},
+		{"an unknown key of a task", `tasks:
+- id: a
+  prompt: p
+  promt: x
+  verfy: []
+version: 1
+model: openai/m
+`, []string{
+			`m.yaml:4:3: unknown key "promt"; did you mean "prompt"?`,
+			`m.yaml:5:3: unknown key "verfy"; did you mean "verify"?`,
+		}},
+		{"values of other types", `name: 5
+budget: 7
+limits: {turns: many, cost: -1, time: 20, tokens: 1.5, denials: 0, failures: 0x10}
+jobs: 300
+allow_dirty: yes
+allow_unknown_price: 1
+instructions: a.md
+vars: [a]
+version: 1
+model: openai/m
+tasks: [{id: a, prompt: p}]`, []string{
+			`m.yaml:1:7: "name" must be text, not the number 5; put it in quotes`,
+			`m.yaml:2:9: "budget" must be a mapping (KEY: VALUE), not the number 7`,
+			`m.yaml:3:17: "turns" must be a whole number of at least 1, not the text "many"`,
+			`m.yaml:3:29: "cost" must be an amount in USD, such as 1.50, not the number -1`,
+			`m.yaml:3:39: "time" must be a duration, not the number 20; write it with its unit, such as 90s, 20m or 1h30m`,
+			`m.yaml:3:51: "tokens" must be a whole number of at least 1, not the number 1.5`,
+			`m.yaml:3:65: "denials" must be a whole number of at least 1, not the number 0`,
+			`m.yaml:3:78: "failures" must be a whole number of at least 1, not the number 0x10`,
+			`m.yaml:4:7: "jobs" must be a whole number from 1 to 256, not the number 300`,
+			`m.yaml:5:14: "allow_dirty" must be true or false, not the text "yes"; write true`,
+			`m.yaml:6:22: "allow_unknown_price" must be true or false, not the number 1; write true`,
+			`m.yaml:7:15: "instructions" must be a list, not the text "a.md"; put it in brackets: [a.md]`,
+			`m.yaml:8:7: "vars" must be a mapping (KEY: VALUE), not a list`,
+		}},
+		{"limits of zero", `budget: {cost: 0, time: 0s}
+limits: {cost: .nan, time: -1s}
+version: 1
+model: openai/m
+tasks: [{id: a, prompt: p}]`, []string{
+			`m.yaml:1:16: "cost" must be more than 0; leave it out for no limit`,
+			`m.yaml:1:25: "time" must be more than 0; write for example 20m`,
+			`m.yaml:2:16: "cost" must be an amount in USD, such as 1.50, not the number .nan`,
+			`m.yaml:2:28: "time" must be more than 0; write for example 20m`,
+		}},
+		{"no version", `model: openai/m
+tasks: [{id: a, prompt: p}]`, []string{
+			`m.yaml:1:1: there is no version; write version: 1 first`,
+		}},
+		{"a version of the future", `version: 2
+model: openai/m
+tasks: [{id: a, prompt: p}]`, []string{
+			`m.yaml:1:10: version 2 is not known; write version: 1`,
+		}},
+		{"a version in quotes", `version: "1"
+model: openai/m
+tasks: [{id: a, prompt: p}]`, []string{
+			`m.yaml:1:10: "version" must be the number 1, not the text "1"; write version: 1`,
+		}},
+		{"a key that stands twice", `name: a
+name: b
+version: 1
+model: openai/m
+tasks: [{id: a, prompt: p}]`, []string{
+			`m.yaml:2:1: the key "name" stands here twice, first in line 1; keep one of them`,
+		}},
+		{"ids that stand twice", `version: 1
+model: openai/m
+tasks: [{id: a, prompt: p}, {id: a, prompt: q}, {id: A, prompt: r}]`, []string{
+			`m.yaml:3:34: the task id "a" is used twice, first at m.yaml:3; rename one of the tasks`,
+			`m.yaml:3:54: the task id "A" differs from "a" (m.yaml:3) in case alone; rename one of the tasks`,
+		}},
+		{"ids and prompts", `version: 1
+model: openai/m
+tasks:
+- {id: "a b", prompt: p}
+- {id: .a, prompt: p}
+- {id: a..b, prompt: p}
+- {id: a.lock, prompt: p}
+- {id: xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx, prompt: p}
+- {prompt: p}
+- {id: 5, prompt: p}
+- {id: e, prompt: "  "}
+- {id: f}
+- g`, []string{
+			`m.yaml:4:8: the task id "a b" is not a plain name; use up to 64 letters, digits, ., _ and -, beginning with a letter or digit`,
+			`m.yaml:5:8: the task id ".a" is not a plain name; use up to 64 letters, digits, ., _ and -, beginning with a letter or digit`,
+			`m.yaml:6:8: the task id "a..b" cannot be part of a branch's name; it must not hold ".." or end with "."`,
+			`m.yaml:7:8: the task id "a.lock" cannot be part of a branch's name; no part of it may begin with "." or end with ".lock"`,
+			`m.yaml:8:8: the task id "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx..." is longer than 64 characters; use up to 64 letters, digits, ., _ and -, beginning with a letter or digit`,
+			`m.yaml:9:3: a task has no id; give it one, such as id: fix-tests`,
+			`m.yaml:10:8: "id" must be text, not the number 5; put it in quotes`,
+			`m.yaml:11:19: "prompt" is empty`,
+			`m.yaml:12:3: a task has no prompt; say what to do with prompt:`,
+			`m.yaml:13:3: entry 10 of "tasks" must be a mapping (KEY: VALUE), not the text "g"`,
+		}},
+		{"needs in a circle", `version: 1
+model: openai/m
+tasks:
+- {id: a, prompt: p, needs: [b]}
+- {id: b, prompt: p, needs: [c]}
+- {id: c, prompt: p, needs: [a]}
+- {id: d, prompt: p, needs: [d, e, bb]}`, []string{
+			`m.yaml:6:30: the needs go in a circle: a -> b -> c -> a; take one of them out`,
+			`m.yaml:7:30: the needs go in a circle: d -> d; take one of them out`,
+			`m.yaml:7:33: unknown task "e"; known tasks: a, b, c, d`,
+			`m.yaml:7:36: unknown task "bb"; did you mean "b"?`,
+		}},
+		{"ask", `profiles:
+  mine:
+    permission:
+      bash: {"git *": ask}
+      edit: ask
+version: 1
+model: openai/m
+tasks: [{id: a, prompt: p}]`, []string{
+			`m.yaml:4:23: "ask" is not possible, as nobody is there to answer; write allow or deny`,
+			`m.yaml:5:13: "ask" is not possible, as nobody is there to answer; write allow or deny`,
+		}},
+		{"rules", `profiles:
+  mine:
+    permission:
+      bsh: allow
+      write: allow
+      bash: {"x": maybe, "": allow, "y": }
+      edit: [a]
+      git: allow
+      "~": allow
+      mcp_x: allow
+      batch: 
+    network: maybe
+    cache: ["a b"]
+    env: ["A=B"]
+    git: yes
+    examples: [{allow: bash}, {allow: a, deny: b, subject: c}, {deny: bash, subject: "x y"}]
+version: 1
+model: openai/m
+tasks: [{id: a, prompt: p}]`, []string{
+			`m.yaml:4:7: unknown permission "bsh"; did you mean "bash"?`,
+			`m.yaml:5:7: the tool "write" is judged by the rules for "edit"; write them under "edit"`,
+			`m.yaml:6:19: "x" must be allow or deny, not the text "maybe"`,
+			`m.yaml:6:26: an empty pattern matches nothing; write "*" for everything`,
+			`m.yaml:6:42: "y" must be allow or deny, not nothing`,
+			`m.yaml:7:13: "edit" must be allow, deny or a mapping from patterns to them, not a list`,
+			`m.yaml:8:12: "git" must be write or none, not the text "allow"`,
+			`m.yaml:11:13: "batch" must be allow or deny, not nothing`,
+			`m.yaml:12:14: "network" must be deny, allow or a list of hosts, not the text "maybe"`,
+			`m.yaml:13:13: "a b" is not the name of a build cache; write for example go`,
+			`m.yaml:14:11: "A=B" is not the name of an environment variable; write the name alone, such as CI`,
+			`m.yaml:15:10: "git" must be write or none, not the text "yes"`,
+			`m.yaml:16:16: an example names one tool and its subject; write {allow: TOOL, subject: "..."} or {deny: TOOL, subject: "..."}`,
+			`m.yaml:16:31: an example names one tool and its subject; write {allow: TOOL, subject: "..."} or {deny: TOOL, subject: "..."}`,
+		}},
+		{"profiles", `profiles:
+  a: {network: ["https://x.y", ok.com]}
+  b: {permission: maybe}
+  c: {permission: [x]}
+  d:
+  edit: {}
+  "e f": {network: deny}
+version: 1
+model: openai/m
+tasks: [{id: a, prompt: p}]`, []string{
+			`m.yaml:2:17: "https://x.y" is not a host; write its name alone, such as proxy.golang.org`,
+			`m.yaml:3:19: "permission" must be allow or deny, not the text "maybe"`,
+			`m.yaml:4:19: "permission" must be allow, deny or a mapping from permissions to them, not a list`,
+			`m.yaml:5:5: the profile "d" is empty; give it at least permission: or extends:`,
+			`m.yaml:6:3: "edit" is the name of a preset; choose another, and extend the preset`,
+			`m.yaml:7:3: "e f" is not a name; use letters, digits, ., _ and -`,
+		}},
+		{"profiles that extend each other", `profiles:
+  a: {extends: b}
+  b: {extends: c}
+  c: {extends: a}
+  d: {extends: edti}
+  e: {extends: a}
+profile: buidl
+version: 1
+model: openai/m
+tasks: [{id: a, prompt: p}]`, []string{
+			`m.yaml:4:16: profiles extend each other in a circle: a -> b -> c -> a; let one of them extend a preset`,
+			`m.yaml:5:16: unknown profile "edti"; did you mean "edit"?`,
+			`m.yaml:7:10: unknown profile "buidl"; did you mean "build"?`,
+		}},
+		{"a profile that a task names", `tasks:
+- id: a
+  prompt: p
+  profile: rw
+version: 1
+model: openai/m
+`, []string{
+			`m.yaml:4:12: unknown profile "rw"; known profiles: readonly, review, edit, build, full`,
+		}},
+		{"models", `version: 1
+model: gpt-5
+tasks:
+- {id: a, prompt: p}
+- {id: b, prompt: p, model: opnai/x}
+- {id: c, prompt: p, model: anthropic/x}
+- {id: d, prompt: p, model: [openai/a, openai/b]}
+- {id: e, prompt: p, model: openai/}
+- {id: f, prompt: p, model: "script:nope.yaml"}
+- {id: g, prompt: p, model: "script:"}
+- {id: h, prompt: p, model: script:d}
+- {id: i, prompt: p, model: script:s.yaml}
+- {id: j, prompt: p, model: replay:x}
+- {id: k, prompt: p, model: openai:x}
+- {id: l, prompt: p, model: script/x}
+- {id: m, prompt: p, model: scrpt:x}`, []string{
+			`m.yaml:2:8: the model "gpt-5" lacks its provider; write PROVIDER/MODEL, such as openai/gpt-5-mini, or script:FILE`,
+			`m.yaml:5:29: unknown provider "opnai"; did you mean "openai"?`,
+			`m.yaml:6:29: the provider "anthropic" is not supported yet; use openai/MODEL or script:FILE`,
+			`m.yaml:7:29: a list of models is not supported yet; name one model`,
+			`m.yaml:8:29: "openai/" names no model; write PROVIDER/MODEL, such as openai/gpt-5-mini, or script:FILE`,
+			`m.yaml:9:29: the script "nope.yaml" does not exist; check its path`,
+			`m.yaml:10:29: script: names no file; write script:FILE`,
+			`m.yaml:11:29: the script "d" is not a file; check its path`,
+			`m.yaml:13:29: the provider "replay" is not supported yet; use openai/MODEL or script:FILE`,
+			`m.yaml:14:29: the model "openai:x" is not written as models of openai are; write PROVIDER/MODEL, such as openai/gpt-5-mini, or script:FILE`,
+			`m.yaml:15:29: the model "script/x" is not written as models of script are; write PROVIDER/MODEL, such as openai/gpt-5-mini, or script:FILE`,
+			`m.yaml:16:29: unknown provider "scrpt"; did you mean "script"?`,
+		}},
+		{"no model", `version: 1
+tasks: [{id: a, prompt: p}, {id: b, prompt: p, model: 5}]`, []string{
+			`m.yaml:2:9: the task "a" has no model; write model: openai/gpt-5-mini at the top of the manifest, or use --model`,
+			`m.yaml:2:55: "model" must be text, not the number 5; put it in quotes`,
+		}},
+		{"no tasks", `version: 1
+model: openai/m`, []string{
+			`m.yaml:1:1: there are no tasks; write at least one under tasks:, with an id and a prompt`,
+		}},
+		{"an empty list of tasks", `version: 1
+model: openai/m
+tasks: []`, []string{
+			`m.yaml:1:1: there are no tasks; write at least one under tasks:, with an id and a prompt`,
+		}},
+		{"keys of a task that a later release will have", `tasks:
+- id: a
+  prompt: p
+  if: x
+  output: {schema: {}}
+  publish: {mode: pr, title: x, foo: 1}
+  commit: {sign: ssh, if_exists: replace}
+  agent: plan
+version: 1
+model: openai/m
+`, []string{
+			`m.yaml:4:3: "if" is not supported yet; leave it out`,
+			`m.yaml:5:3: "output" is not supported yet; leave it out`,
+			`m.yaml:6:19: mode: pr is not supported yet; write none, or leave it out`,
+			`m.yaml:6:33: unknown key "foo"; known here: base, body, draft, labels, mode, reviewers, title`,
+			`m.yaml:7:18: sign: ssh is not supported yet; write none, or leave it out`,
+			`m.yaml:7:34: if_exists: replace is not supported yet; write fail, or leave it out`,
+			`m.yaml:8:10: the agent "plan" is not supported yet; write build, or leave it out`,
+		}},
+		{"keys of a manifest that a later release will have", `agents: {a: {}}
+providers: {x: {}}
+search: {a: 1}
+tools: {a: 1}
+mcp: {a: 1}
+lsp: {a: 1}
+hooks: {a: 1}
+notify: {a: 1}
+version: 1
+model: openai/m
+tasks: [{id: a, prompt: p}]`, []string{
+			`m.yaml:1:1: "agents" is not supported yet; leave it out`,
+			`m.yaml:2:1: "providers" is not supported yet; leave it out`,
+			`m.yaml:3:1: "search" is not supported yet; leave it out`,
+			`m.yaml:4:1: "tools" is not supported yet; leave it out`,
+			`m.yaml:5:1: "mcp" is not supported yet; leave it out`,
+			`m.yaml:6:1: "lsp" is not supported yet; leave it out`,
+			`m.yaml:7:1: "hooks" is not supported yet; leave it out`,
+			`m.yaml:8:1: "notify" is not supported yet; leave it out`,
+		}},
+		{"such keys with empty values", `agents: {}
+providers:
+search: []
+mcp: ""
+notify: null
+version: 1
+model: openai/m
+tasks: [{id: a, prompt: p}]`, []string{}},
+		{"words that are not known", `tasks:
+- id: a
+  prompt: p
+  publish: {mode: prr}
+  commit: {sign: gpg, if_exists: x}
+  agent: biuld
+version: 1
+model: openai/m
+`, []string{
+			`m.yaml:4:19: "mode" must be one of none, patch, branch, push, pr, not "prr"; write none, or leave it out`,
+			`m.yaml:5:18: "sign" must be one of none, ssh, openpgp, not "gpg"; write none, or leave it out`,
+			`m.yaml:5:34: "if_exists" must be one of fail, replace, skip, append, not "x"; write fail, or leave it out`,
+			`m.yaml:6:10: unknown agent "biuld"; did you mean "build"?`,
+		}},
+		{"a commit", `tasks:
+- id: a
+  prompt: p
+  commit: {message: 5, branch: "a b", author: {name: x}, protect: x, foo: 1}
+version: 1
+model: openai/m
+`, []string{
+			`m.yaml:4:21: "message" must be text, not the number 5; put it in quotes`,
+			`m.yaml:4:32: "a b" is not a valid name of a branch; it must not hold ' '`,
+			`m.yaml:4:47: an author has a name and an email; write {name: ..., email: ...}`,
+			`m.yaml:4:67: "protect" must be a list, not the text "x"; put it in brackets: [x]`,
+			`m.yaml:4:70: unknown key "foo"; known here: author, branch, if_exists, message, protect, sign`,
+		}},
+		{"a commit that is no mapping", `tasks:
+- id: a
+  prompt: p
+  commit: maybe
+version: 1
+model: openai/m
+`, []string{
+			`m.yaml:4:11: "commit" must be a mapping (KEY: VALUE), not the text "maybe"`,
+		}},
+		{"an author", `tasks:
+- id: a
+  prompt: p
+  commit: {author: {name: "a<b", email: c}}
+version: 1
+model: openai/m
+`, []string{
+			`m.yaml:4:20: an author's name and email hold no <, > or line breaks; take them out`,
+		}},
+		{"branches of several jobs", `version: 1
+model: openai/m
+tasks:
+- {id: a, prompt: p, commit: {branch: x}}
+- {id: b, prompt: p, commit: {branch: x}}
+- {id: c, prompt: p, commit: {branch: x/y}}
+- {id: d, prompt: p, matrix: {k: [1, 2]}, commit: {branch: d}}`, []string{
+			`m.yaml:5:39: the jobs a and b would both commit to the branch "x"; give each task a branch of its own, with ${{ matrix.KEY }} in it if it has a matrix`,
+			`m.yaml:6:39: git cannot have the branch "x/y" (of job c) beside "x"; rename one of them`,
+			`m.yaml:7:60: the jobs d-1 and d-2 would both commit to the branch "d"; give each task a branch of its own, with ${{ matrix.KEY }} in it if it has a matrix`,
+		}},
+		{"verify commands", `tasks:
+- id: a
+  prompt: p
+  verify:
+  - {name: a, run: x}
+  - {name: a, run: y}
+  - {name: c}
+  - go test
+  - {name: d, run: "", time: 5}
+  - {run: true}
+  - {run: [a]}
+version: 1
+model: openai/m
+`, []string{
+			`m.yaml:6:5: the verify name "a" is used twice, first in line 5; rename one of them`,
+			`m.yaml:7:5: entry 3 of "verify" has no command; write {name: tests, run: COMMAND}`,
+			`m.yaml:8:5: entry 4 of "verify" must be a mapping (KEY: VALUE), not the text "go test"`,
+			`m.yaml:9:20: "run" is empty`,
+			`m.yaml:9:30: "time" must be a duration, not the number 5; write it with its unit, such as 90s, 20m or 1h30m`,
+			`m.yaml:11:11: "run" must be text, a number or a boolean, not a list`,
+		}},
+		{"setup commands that are no list", `tasks:
+- id: a
+  prompt: p
+  setup: npm ci
+version: 1
+model: openai/m
+`, []string{
+			`m.yaml:4:10: "setup" must be a list, not the text "npm ci"; put it in brackets: [npm ci]`,
+		}},
+		{"setup commands", `tasks:
+- id: a
+  prompt: p
+  setup: [true, 5, "", null, {a: b}, "ok"]
+version: 1
+model: openai/m
+`, []string{
+			`m.yaml:4:20: entry 3 of "setup" is empty`,
+			`m.yaml:4:24: entry 4 of "setup" must be text, a number or a boolean, not nothing`,
+			`m.yaml:4:30: entry 5 of "setup" must be text, a number or a boolean, not a mapping`,
+		}},
+		{"attempts", `tasks:
+- id: a
+  prompt: p
+  attempts: 0
+  require_changes: on
+version: 1
+model: openai/m
+`, []string{
+			`m.yaml:4:13: "attempts" must be a whole number of at least 1, not the number 0`,
+			`m.yaml:5:20: "require_changes" must be true or false, not the text "on"; write true`,
+		}},
+		{"variables", `tasks:
+- id: a
+  prompt: p
+  vars: {name: x}
+  matrix: {major: [4]}
+  setup:
+  - echo ${{ vars.nam }}
+  - echo "${{ var.name }}" ${{ matrix.minor }}
+  verify:
+  - name: v
+    run: >-
+      a
+      ${{ env.NOPE }} $${{ ok }} ${{ repo.nme }}
+      ${{ secrets.X }}
+      ${{ open
+      ${{ }}
+      ${{ a b }} ${{ vars.x.y }}
+  commit:
+    message: "x ${{ foo.bar }}"
+version: 1
+model: openai/m
+`, []string{
+			`m.yaml:7:10: unknown variable "vars.nam"; did you mean "vars.name"?`,
+			`m.yaml:8:11: unknown variable "var.name"; did you mean "vars.name"?`,
+			`m.yaml:8:28: unknown variable "matrix.minor"; did you mean "matrix.major"?`,
+			`m.yaml:13:7: the environment variable NOPE is not set; set it, or use vars: for a value of the manifest`,
+			`m.yaml:13:34: unknown variable "repo.nme"; did you mean "repo.name"?`,
+			`m.yaml:14:7: unknown variable "secrets.X"; write vars.NAME, matrix.KEY, repo.name, env.NAME or task.id, or $${{ for the text ${{ itself`,
+			`m.yaml:15:7: a ${{ is not closed by }} on its line; write ${{ vars.NAME }}, or $${{ for the text ${{ itself`,
+			`m.yaml:16:7: "" is not a variable; write ${{ vars.NAME }}, or $${{ for the text ${{ itself`,
+			`m.yaml:17:7: "a b" is not a variable; write ${{ vars.NAME }}, or $${{ for the text ${{ itself`,
+			`m.yaml:17:18: unknown variable "vars.x.y"; known variables: vars.name`,
+			`m.yaml:19:17: unknown variable "foo.bar"; write vars.NAME, matrix.KEY, repo.name, env.NAME or task.id, or $${{ for the text ${{ itself`,
+		}},
+		{"a matrix", `tasks:
+- id: a
+  prompt: p
+  matrix:
+    a b: [1]
+    k: [1, 1, {x: y}]
+    l: []
+    m: 5
+    include: [{n: 1}, {}, x]
+    exclude: [{k: 2}, {z: 1}]
+version: 1
+model: openai/m
+`, []string{
+			`m.yaml:5:5: "a b" is not a name; use letters, digits, _ and -, and begin with a letter`,
+			`m.yaml:6:12: the value "1" stands twice in "k"; keep one of them`,
+			`m.yaml:6:15: entry 3 of "k" must be text, a number or a boolean, not a mapping`,
+			`m.yaml:7:8: "l" has no values; write at least one, or leave the key out`,
+			`m.yaml:8:8: "m" must be a list, not the number 5; put it in brackets: [5]`,
+			`m.yaml:9:23: entry 2 of "include" is empty; leave it out`,
+			`m.yaml:9:27: entry 3 of "include" must be a mapping (KEY: VALUE), not the text "x"`,
+			`m.yaml:10:19: exclude names "2", which is no value of "k"; its values: 1`,
+			`m.yaml:10:24: exclude names "z", which is no key of the matrix; its keys: k`,
+		}},
+		{"a matrix that excludes all", `tasks:
+- id: a
+  prompt: p
+  matrix: {k: [1], exclude: [{k: 1}]}
+version: 1
+model: openai/m
+`, []string{
+			`m.yaml:4:11: exclude leaves no combination of the matrix; leave one, or leave the task out`,
+		}},
+		{"a matrix that is too big", `tasks:
+- id: a
+  prompt: p
+  matrix: {a: &l [0,1,2,3,4,5,6,7,8,9], b: *l, c: *l, d: *l, e: [1,2]}
+version: 1
+model: openai/m
+`, []string{
+			`m.yaml:4:11: the plan has more than 10000 jobs; split it`,
+		}},
+		{"repositories", `tasks:
+- id: a
+  prompt: p
+  repos:
+  - .
+  - {path: nope}
+  - {path: m.yaml}
+  - {url: x}
+  - {file: x}
+  - {glob: x}
+  - {path: ., copy: .}
+  - {}
+  - {copy: d, ref: main}
+  - {path: ., ref: "-x"}
+  - {path: .}
+  - {path: ./d/..}
+  - {path: 5}
+version: 1
+model: openai/m
+`, []string{
+			`m.yaml:5:5: entry 1 of "repos" must be a mapping (KEY: VALUE), not the text "."`,
+			`m.yaml:6:12: the folder "nope" does not exist; check its path; it is relative to the manifest`,
+			`m.yaml:7:12: "m.yaml" is not a folder; name the folder of a repository`,
+			`m.yaml:8:6: "url" is not supported yet; clone the repositories, and name each with path`,
+			`m.yaml:9:6: "file" is not supported yet; clone the repositories, and name each with path`,
+			`m.yaml:10:6: "glob" is not supported yet; clone the repositories, and name each with path`,
+			`m.yaml:11:5: a repository is named in exactly one way; write {path: DIR} or {copy: DIR}`,
+			`m.yaml:12:5: a repository is named in exactly one way; write {path: DIR} or {copy: DIR}`,
+			`m.yaml:13:15: a copied folder has no ref; leave it out, or use path`,
+			`m.yaml:14:20: "-x" is not a revision; name a branch, a tag or a commit`,
+			`m.yaml:15:5: the repository "." stands here twice, first in line 14; keep one of them`,
+			`m.yaml:16:5: the repository "." stands here twice, first in line 14; keep one of them`,
+			`m.yaml:17:12: "path" must be text, not the number 5; put it in quotes`,
+		}},
+		{"instructions", `instructions: [nope.md, big.md, bin.md, d, o.md, 5]
+version: 1
+model: openai/m
+tasks: [{id: a, prompt: p}]`, []string{
+			`m.yaml:1:16: "nope.md" does not exist; check its path; it is relative to the manifest`,
+			`m.yaml:1:25: "big.md" cannot be read: larger than 1 MiB; check its path; it is relative to the manifest`,
+			`m.yaml:1:33: "bin.md" is not UTF-8 text; save it as UTF-8`,
+			`m.yaml:1:41: "d" is not a file; check its path; it is relative to the manifest`,
+			`m.yaml:1:50: entry 6 of "instructions" must be text, not the number 5; put it in quotes`,
+		}},
+		{"prices", `prices:
+  openai/m: {input: 1}
+  opnai/m: {input: 1, output: -2}
+  anthropic/x: {input: 0, output: 0, cache_read: x}
+version: 1
+model: openai/m
+tasks: [{id: a, prompt: p}]`, []string{
+			`m.yaml:2:3: the price of "openai/m" lacks output; write {input: 0.25, output: 2.00}, in USD per million tokens`,
+			`m.yaml:3:3: unknown provider "opnai"; did you mean "openai"?`,
+			`m.yaml:3:31: "output" must be an amount in USD, such as 1.50, not the number -2`,
+			`m.yaml:4:50: "cache_read" must be an amount in USD, such as 1.50, not the text "x"`,
+		}},
+	})
+}

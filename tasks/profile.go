@@ -1,0 +1,307 @@
+package tasks
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/millhand/millhand/internal/permission"
+)
+
+// profileBody is a profile as a file defines it.
+type profileBody struct {
+	value
+	title    string
+	extends  *text
+	rules    []writtenRule
+	network  *permission.Network
+	cache    []string
+	env      []string
+	examples []permission.Example
+}
+
+// writtenRule is a rule and its pattern before "~" was expanded, which is the
+// same on every machine.
+type writtenRule struct {
+	permission.Rule
+	written string
+}
+
+// profile is a profile with what it extends, and a digest of what it says that
+// is the same on every machine.
+type profile struct {
+	permission.Profile
+	digest string
+}
+
+// profileBody reads a profile's body.
+func (v value) profileBody(title string) *profileBody {
+	p := &profileBody{value: v, title: title}
+	fields{
+		"extends":    func(v value) { p.extends = optional(v.filled()) },
+		"permission": func(v value) { p.rules = append(p.rules, v.rules()...) },
+		"git":        func(v value) { p.rules = append(p.rules, v.gitRule()...) },
+		"network":    into(&p.network, value.network),
+		"cache":      into(&p.cache, list(value.cacheName)),
+		"env":        into(&p.env, list(value.envName)),
+		"examples":   into(&p.examples, list(value.example)),
+	}.read(v)
+	if len(p.rules)+len(p.cache)+len(p.env)+len(p.examples) > maxEntries {
+		v.problem(fmt.Sprintf("the profile has more than %d entries", maxEntries), "use wildcards")
+		p.rules, p.cache, p.env, p.examples = nil, nil, nil, nil
+	}
+	return p
+}
+
+// optional makes a pointer of what was read, nil if that failed.
+func optional[T any](v T, ok bool) *T {
+	if !ok {
+		return nil
+	}
+	return &v
+}
+
+// rules reads a permission key: one effect for everything, or a mapping from
+// permissions to an effect or to patterns with an effect each. The order of
+// the file is the order of the rules.
+func (v value) rules() []writtenRule {
+	switch {
+	case v.node.Value != "":
+		return v.rule("*", "*")
+	case v.isList():
+		v.wrong("allow, deny or a mapping from permissions to them", "write for example {edit: allow}")
+		return nil
+	}
+	var all []writtenRule
+	entries, _ := v.entries()
+	for _, e := range entries {
+		switch {
+		case e.key.Value == permission.Git:
+			all = append(all, e.gitRule()...)
+		case !e.knownPermission():
+		case e.isList():
+			e.wrong("allow, deny or a mapping from patterns to them", `write for example {"*": allow}`)
+		case e.isScalar():
+			all = append(all, e.rule(e.key.Value, "*")...)
+		default:
+			patterns, _ := e.entries()
+			for _, p := range patterns {
+				all = append(all, p.rule(e.key.Value, p.key.Value)...)
+			}
+		}
+	}
+	return all
+}
+
+// rule reads an effect and makes the rule of it; none after a problem.
+func (v value) rule(permissionName, pattern string) []writtenRule {
+	effect, ok := v.effect()
+	if !ok {
+		return nil
+	}
+	expanded, ok := v.expandHome(pattern)
+	if !ok {
+		return nil
+	}
+	r := permission.Rule{Permission: permissionName, Pattern: expanded, Effect: effect, Source: v.ruleSource()}
+	return []writtenRule{{r, pattern}}
+}
+
+// ruleSource is where a rule stands: the line of its key.
+func (v value) ruleSource() string {
+	line := v.use.Line
+	if v.key != nil {
+		line = v.key.Line
+	}
+	return fmt.Sprintf("%s:%d", v.src.name, line)
+}
+
+// effect reads allow or deny.
+func (v value) effect() (permission.Effect, bool) {
+	switch v.node.Value {
+	case "allow":
+		return permission.Allow, true
+	case "deny":
+		return permission.Deny, true
+	case "ask":
+		v.problem(`"ask" is not possible, as nobody is there to answer`, "write allow or deny")
+	default:
+		v.wrong("allow or deny", "write one of them")
+	}
+	return permission.Deny, false
+}
+
+// gitRule reads whether git's own files may be written. Saying no is a rule
+// too: it takes away what an extended profile allows.
+func (v value) gitRule() []writtenRule {
+	r := permission.Rule{Permission: permission.Git, Pattern: "*", Source: v.ruleSource()}
+	switch {
+	case v.null():
+		return nil
+	case v.node.Value == "write":
+		r.Effect = permission.Allow
+	case v.node.Value != "none":
+		v.wrong("write or none", "write one of them")
+		return nil
+	}
+	return []writtenRule{{r, "*"}}
+}
+
+// expandHome puts the home folder in the place of "~" or "$HOME" at the
+// pattern's begin.
+func (v value) expandHome(pattern string) (string, bool) {
+	if pattern == "" {
+		v.keyProblem("an empty pattern matches nothing", `write "*" for everything`)
+		return "", false
+	}
+	for _, sign := range []string{"~", "$HOME"} {
+		rest, ok := strings.CutPrefix(pattern, sign)
+		if !ok || rest != "" && rest[0] != '/' {
+			continue
+		}
+		if v.src.home == "" {
+			v.keyProblem(fmt.Sprintf("%s stands for the home folder, and HOME is not set", sign), "write the folder")
+			return "", false
+		}
+		return strings.TrimSuffix(v.src.home, "/") + rest, true
+	}
+	return pattern, true
+}
+
+// knownPermissions are the names that rules are usually about. Others are
+// those of custom tools and MCP servers.
+var knownPermissions = []string{
+	"read", "edit", "glob", "grep", "list", "bash", "task", "todowrite", "webfetch", "websearch", "codesearch", "lsp", "skill",
+	"batch", "question", "doom_loop", permission.ExternalDirectory, permission.ExternalRead, permission.Git,
+}
+
+// knownPermission records names under which a rule would never be looked for.
+func (v value) knownPermission() bool {
+	name := v.key.Value
+	if slices.Contains(knownPermissions, name) || strings.ContainsAny(name, "*?") {
+		return true
+	}
+	if judged := permission.ForTool(name); judged != name {
+		v.keyProblem(fmt.Sprintf("the tool %s is judged by the rules for %q", quote(name), judged), fmt.Sprintf("write them under %q", judged))
+		return false
+	}
+	if best := nearest(name, knownPermissions, 1); best != "" {
+		v.keyProblem("unknown permission "+quote(name), fmt.Sprintf("did you mean %q?", best))
+		return false
+	}
+	return true
+}
+
+// network reads which addresses may be reached.
+func (v value) network() (*permission.Network, bool) {
+	switch v.node.Value {
+	case "deny":
+		return &permission.Network{}, true
+	case "allow":
+		return &permission.Network{Allow: true}, true
+	case "":
+		hosts, ok := list(value.host)(v)
+		return &permission.Network{Hosts: hosts}, ok
+	}
+	v.wrong("deny, allow or a list of hosts", "write one of them")
+	return nil, false
+}
+
+func (v value) host() (string, bool) {
+	t, ok := v.filled()
+	if ok && (strings.Contains(t.s, "://") || strings.ContainsAny(t.s, " \t\r\n")) {
+		v.problem(quote(t.s)+" is not a host", "write its name alone, such as proxy.golang.org")
+		return "", false
+	}
+	return t.s, ok
+}
+
+func (v value) cacheName() (string, bool) {
+	t, ok := v.filled()
+	if ok && !nameForm.MatchString(t.s) {
+		v.problem(quote(t.s)+" is not the name of a build cache", "write for example go")
+		return "", false
+	}
+	return t.s, ok
+}
+
+var envForm = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
+func (v value) envName() (string, bool) {
+	t, ok := v.filled()
+	if ok && !envForm.MatchString(t.s) {
+		v.problem(quote(t.s)+" is not the name of an environment variable", "write the name alone, such as CI")
+		return "", false
+	}
+	return t.s, ok
+}
+
+// example reads one expected decision.
+func (v value) example() (permission.Example, bool) {
+	var allowed, denied, subject string
+	got := fields{
+		"allow":   into(&allowed, value.str),
+		"deny":    into(&denied, value.str),
+		"subject": into(&subject, value.str),
+	}.read(v)
+	_, allows := got["allow"]
+	_, denies := got["deny"]
+	_, about := got["subject"]
+	if allows == denies || !about {
+		v.problem("an example names one tool and its subject", `write {allow: TOOL, subject: "..."} or {deny: TOOL, subject: "..."}`)
+		return permission.Example{}, false
+	}
+	e := permission.Example{Tool: allowed + denied, Subject: subject, Source: fmt.Sprintf("%s:%d:%d", v.src.name, v.use.Line, v.use.Column)}
+	if allows {
+		e.Effect = permission.Allow
+	}
+	return e, e.Tool != "" && subject != ""
+}
+
+// on returns the profile made of a base and the body.
+func (p *profileBody) on(base profile) *profile {
+	out := &profile{Profile: base.Clone()}
+	out.Name, out.Examples = p.title, p.examples
+	for _, r := range p.rules {
+		out.Rules = append(out.Rules, r.Rule)
+	}
+	if p.network != nil {
+		out.Network = *p.network
+	}
+	out.Cache = union(base.Cache, p.cache)
+	out.Env = union(base.Env, p.env)
+	out.digest = p.digest(&base, out)
+	return out
+}
+
+// digest identifies what a profile says, without where it says so.
+func (p *profileBody) digest(base, out *profile) string {
+	rules := make([][3]string, len(p.rules))
+	for i, r := range p.rules {
+		rules[i] = [3]string{r.Permission, r.written, r.Effect.String()}
+	}
+	return digest(out.Name, base.digest, rules, out.Network, out.Cache, out.Env)
+}
+
+// digest returns the SHA-256 of values as JSON, in hexadecimal. The values are
+// strings, numbers, and lists, maps and structs of them, all of which JSON can
+// hold.
+func digest(values ...any) string {
+	data, _ := json.Marshal(values)
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}
+
+func union(a, b []string) []string {
+	out := slices.Clone(a)
+	for _, s := range b {
+		if !slices.Contains(out, s) {
+			out = append(out, s)
+		}
+	}
+	return out
+}

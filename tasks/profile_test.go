@@ -1,0 +1,137 @@
+package tasks
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/millhand/millhand/internal/permission"
+)
+
+// ownRules returns the rules that are not a preset's.
+func ownRules(p permission.Profile) []string { return goldenProfileOf(p).Rules }
+
+func TestProfilesOfACommandLine(t *testing.T) {
+	manifest := "version: 1\nprofiles:\n  mine: {extends: edit, env: [CI]}\n"
+	body := "extends: mine\npermission:\n  bash: allow\n  \"*\": {\"$HOME/x\": deny, \"~\": deny, \"~bob/x\": allow}\n"
+	for _, tt := range []struct {
+		name     string
+		profile  string
+		manifest string
+		want     string
+		rules    []string
+	}{
+		{"a preset", "build", "", "build", nil},
+		{"a preset beside a manifest", "build", "m.yaml", "build", nil},
+		{"a profile of the manifest, which may lack tasks", "mine", "m.yaml", "mine", nil},
+		{"a file", "strict.yml", "", "strict", []string{`*: {"*": deny} at strict.yml:1`}},
+		{"a file without an ending", "sub/strict", "", "strict", []string{`*: {"*": deny} at sub/strict:1`}},
+		{"a file that extends a profile of the manifest", "ci.yaml", "m.yaml", "ci", []string{
+			`bash: {"*": allow} at ci.yaml:3`,
+			`*: {"/home/ann/x": deny} at ci.yaml:4`,
+			`*: {"/home/ann": deny} at ci.yaml:4`,
+			`*: {"~bob/x": allow} at ci.yaml:4`,
+		}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			dir := folder(t, map[string]string{"m.yaml": manifest, "ci.yaml": body, "strict.yml": "permission: deny", "sub/strict": "permission: deny"})
+			p, err := LoadProfile(tt.profile, tt.manifest, options(dir))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if p.Name != tt.want {
+				t.Errorf("name %q, want %q", p.Name, tt.want)
+			}
+			if diff := cmp.Diff(tt.rules, ownRules(p)); diff != "" {
+				t.Errorf("rules (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestMistakesInProfilesOfACommandLine(t *testing.T) {
+	for _, tt := range []struct {
+		name     string
+		profile  string
+		manifest string
+		want     []string
+	}{
+		{"unknown", "biuld", "", []string{`--profile: unknown profile "biuld"; did you mean "build"?`}},
+		{"of a manifest that is not named", "mine", "", []string{`--profile: unknown profile "mine"; known profiles: readonly, review, edit, build, full`}},
+		{"no such manifest", "edit", "no.yaml", []string{`no.yaml: the path does not exist; check its path`}},
+		{"a manifest with a mistake", "mine", "broken.yaml", []string{`broken.yaml:3:19: "extends" must be text, not the number 5; put it in quotes`}},
+		{"no such file", "no.yml", "", []string{`no.yml: the path does not exist; check its path`}},
+		{"a folder", "./sub", "", []string{`./sub: the path is not a file; check its path`}},
+		{"an empty file", "empty.yaml", "", []string{`empty.yaml:1:1: the file is empty`}},
+		{"a manifest in the place of a profile", "m.yaml", "", []string{
+			`m.yaml:1:1: unknown key "version"; known here: cache, env, examples, extends, git, network, permission`,
+			`m.yaml:2:1: unknown key "profiles"; known here: cache, env, examples, extends, git, network, permission`,
+		}},
+		{"ask", "ask.yaml", "", []string{`ask.yaml:1:20: "ask" is not possible, as nobody is there to answer; write allow or deny`}},
+		{"a circle", "a", "circle.yaml", []string{`circle.yaml:4:16: profiles extend each other in a circle: a -> b -> a; let one of them extend a preset`}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			dir := folder(t, map[string]string{
+				"m.yaml": "version: 1\nprofiles: {mine: {extends: edit}}\n", "broken.yaml": "version: 1\nprofiles:\n  mine: {extends: 5}\n", "empty.yaml": "", "sub/": "",
+				"ask.yaml": "permission: {edit: ask}", "circle.yaml": "version: 1\nprofiles:\n  a: {extends: b}\n  b: {extends: a}\n",
+			})
+			_, err := LoadProfile(tt.profile, tt.manifest, options(dir))
+			if diff := cmp.Diff(tt.want, lines(t, err)); diff != "" {
+				t.Errorf("problems (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestWithoutAHomeItsSignIsAMistake(t *testing.T) {
+	o := options(folder(t, map[string]string{"p.yaml": "permission:\n  read: {\"~/x\": deny}\n"}))
+	o.Getenv = nil
+	_, err := LoadProfile("p.yaml", "", o)
+	want := []string{`p.yaml:2:10: ~ stands for the home folder, and HOME is not set; write the folder`}
+	if diff := cmp.Diff(want, lines(t, err)); diff != "" {
+		t.Errorf("problems (-want +got):\n%s", diff)
+	}
+}
+
+func TestAProfileDecidesAsItsFileSays(t *testing.T) {
+	p := mustLoad(t, oneTask+`
+profile: outer
+profiles:
+  inner: {extends: edit, git: write, permission: {edit: {"*.lock": deny}}}
+  outer: {extends: inner, permission: {edit: {"ok.lock": allow}}}
+`, Overrides{}).Jobs[0].Profile
+	for _, tt := range []struct {
+		need permission.Request
+		want permission.Effect
+	}{
+		{permission.Need("edit", "main.go"), permission.Allow},
+		{permission.Need("edit", "yarn.lock"), permission.Deny},
+		{permission.Need("edit", "ok.lock"), permission.Allow},
+		{permission.Need(permission.Git, ".git/config"), permission.Allow},
+		{permission.Need("bash", "ls"), permission.Deny},
+	} {
+		if got := p.Decide(tt.need); got.Effect != tt.want {
+			t.Errorf("%s %s: %v by %s", tt.need.Permission, tt.need.Subject(), got.Effect, got.Rule)
+		}
+	}
+}
+
+func TestExamplesThatFailAreProblems(t *testing.T) {
+	p := permission.Profile{
+		Name:  "mine",
+		Rules: []permission.Rule{{Permission: "bash", Pattern: "git *", Effect: permission.Allow, Source: "m.yaml:3"}},
+		Examples: []permission.Example{
+			{Effect: permission.Allow, Tool: "bash", Subject: "git status", Source: "m.yaml:7:9"},
+			{Effect: permission.Deny, Tool: "bash", Subject: "git push", Source: "c:m.yaml:8:9"},
+			{Effect: permission.Allow, Tool: "edit", Subject: "a.go", Source: "m.yaml:9:9"},
+		},
+	}
+	got := CheckExamples(p, func(tool, subject string) permission.Decision { return p.Decide(permission.Need(tool, subject)) })
+	want := []string{
+		`c:m.yaml:8:9: profile mine: bash "git push" is allowed by bash: {"git *": allow} (m.yaml:3), and the example expects deny; change the rules or the example`,
+		`m.yaml:9:9: profile mine: edit "a.go" is denied by no rule matches, so it is denied (profile mine), and the example expects allow; change the rules or the example`,
+	}
+	if diff := cmp.Diff(want, lines(t, got)); diff != "" {
+		t.Errorf("problems (-want +got):\n%s", diff)
+	}
+}

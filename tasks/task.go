@@ -1,0 +1,222 @@
+package tasks
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// task is one entry of a manifest's tasks.
+type task struct {
+	value
+	manifest *manifest
+
+	id             text
+	named          bool // the id is there, and no task before has it
+	prompt         template
+	model          *text
+	modelWrong     bool // there is a model, and its problem is recorded
+	profile        *text
+	limits         Limits
+	repos          []repo // nil: those of the manifest
+	vars           map[string]string
+	matrix         matrix
+	needs          []text
+	setup          []template
+	verify         []check
+	attempts       int
+	requireChanges bool
+	commit         commit
+}
+
+// check is a verify command before its variables are filled in.
+type check struct {
+	value
+	Verify
+	run template
+}
+
+// commit is how a task's changes are committed.
+type commit struct {
+	off     bool
+	message *template
+	branch  *template
+	author  Person
+	protect []string
+}
+
+const maxCommands = 100 // in setup or verify
+
+// idForm is what ids of tasks and names of profiles look like.
+var idForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
+
+// task reads one task.
+func (v value) task(m *manifest) *task {
+	t := &task{value: v, manifest: m, attempts: 1}
+	got := fields{
+		"id":              into(&t.id, value.taskID),
+		"prompt":          into(&t.prompt, value.template),
+		"agent":           value.agent,
+		"model":           func(v value) { t.model = optional(v.model()); t.modelWrong = t.model == nil },
+		"profile":         func(v value) { t.profile = optional(v.filled()) },
+		"limits":          into(&t.limits, value.limits),
+		"repos":           into(&t.repos, value.repos),
+		"vars":            into(&t.vars, value.vars),
+		"matrix":          into(&t.matrix, value.matrix),
+		"needs":           into(&t.needs, list(value.filled)),
+		"if":              laterKey,
+		"setup":           into(&t.setup, upTo(maxCommands, list(value.command))),
+		"verify":          into(&t.verify, upTo(maxCommands, list(value.check))),
+		"attempts":        into(&t.attempts, number(math.MaxInt)),
+		"require_changes": into(&t.requireChanges, value.boolean),
+		"output":          laterKey,
+		"commit":          into(&t.commit, value.commit),
+		"publish":         value.publish,
+	}.read(v)
+	if v.isMapping() {
+		if _, ok := got["id"]; !ok {
+			v.problem("a task has no id", "give it one, such as id: fix-tests")
+		}
+		if _, ok := got["prompt"]; !ok {
+			v.problem("a task has no prompt", "say what to do with prompt:")
+		}
+	}
+	uniqueChecks(t.verify)
+	return t
+}
+
+// taskID reads an id that is safe as the name of a file and of a branch.
+func (v value) taskID() (text, bool) {
+	const most = 64
+	const fix = "use up to 64 letters, digits, ., _ and -, beginning with a letter or digit"
+	t, ok := v.filled()
+	switch {
+	case !ok:
+	case len(t.s) > most:
+		v.problem(fmt.Sprintf("the task id %s is longer than %d characters", quote(t.s), most), fix)
+	case !idForm.MatchString(t.s):
+		v.problem(fmt.Sprintf("the task id %s is not a plain name", quote(t.s)), fix)
+	case branchFault(branchPrefix+t.s) != "":
+		v.problem(fmt.Sprintf("the task id %s cannot be part of a branch's name", quote(t.s)), branchFault(branchPrefix+t.s))
+	default:
+		return t, true
+	}
+	return text{}, false
+}
+
+// agent accepts the one agent that is there so far.
+func (v value) agent() {
+	known := []string{"build", "plan", "explore", "general"}
+	t, ok := v.filled()
+	switch {
+	case !ok || t.s == "build":
+	case slices.Contains(known, t.s):
+		v.problem(fmt.Sprintf("the agent %s is not supported yet", quote(t.s)), "write build, or leave it out")
+	default:
+		v.problem("unknown agent "+quote(t.s), v.src.found.suggest(t.s, known, "known agents: "))
+	}
+}
+
+// model reads the name of one model.
+func (v value) model() (text, bool) {
+	if v.isList() {
+		v.problem("a list of models is not supported yet", "name one model")
+		return text{}, false
+	}
+	return v.filled()
+}
+
+// check reads one verify command. Without a name it is called after its
+// command.
+func (v value) check() (check, bool) {
+	c := check{value: v, Verify: Verify{Time: DefaultVerifyTime}}
+	got := fields{
+		"name": into(&c.Name, value.str),
+		"run":  into(&c.run, value.command),
+		"time": into(&c.Time, value.duration),
+	}.read(v)
+	if _, ok := got["run"]; !ok {
+		if v.isMapping() {
+			v.problem(v.name+" has no command", "write {name: tests, run: COMMAND}")
+		}
+		return check{}, false
+	}
+	if c.Name == "" {
+		c.Name, _, _ = strings.Cut(strings.TrimSpace(c.run.s), "\n")
+	}
+	return c, true
+}
+
+// uniqueChecks records verify commands of the same name, which reports could
+// not tell apart.
+func uniqueChecks(checks []check) {
+	first := map[string]check{}
+	for _, c := range checks {
+		if before, twice := first[c.Name]; twice {
+			c.problem(fmt.Sprintf("the verify name %s is used twice, first in line %d", quote(c.Name), before.use.Line), "rename one of them")
+			continue
+		}
+		first[c.Name] = c
+	}
+}
+
+// commit reads how changes are committed; false means not at all.
+func (v value) commit() (commit, bool) {
+	var c commit
+	if v.isBoolean() {
+		on, _ := v.boolean()
+		c.off = !on
+		return c, true
+	}
+	fields{
+		"message":   func(v value) { c.message = v.optionalTemplate() },
+		"branch":    func(v value) { c.branch = v.optionalTemplate() },
+		"author":    into(&c.author, value.author),
+		"sign":      only("none", "ssh", "openpgp"),
+		"if_exists": only("fail", "replace", "skip", "append"),
+		"protect":   into(&c.protect, list(value.str)),
+	}.read(v)
+	return c, true
+}
+
+// optionalTemplate reads a template; an empty text is as if it were not there.
+func (v value) optionalTemplate() *template {
+	if v.empty() {
+		return nil
+	}
+	return optional(v.template())
+}
+
+// author reads who a commit is by.
+func (v value) author() (Person, bool) {
+	var p Person
+	got := fields{"name": into(&p.Name, value.str), "email": into(&p.Email, value.str)}.read(v)
+	if len(got) < 2 && v.isMapping() {
+		v.problem("an author has a name and an email", "write {name: ..., email: ...}")
+	}
+	if strings.ContainsAny(p.Name+p.Email, "<>\r\n") {
+		v.problem("an author's name and email hold no <, > or line breaks", "take them out")
+	}
+	return p, p.Name != "" && p.Email != ""
+}
+
+// publish accepts everything as long as nothing is published.
+func (v value) publish() {
+	ignored := func(value) {}
+	fields{
+		"mode": only("none", "patch", "branch", "push", "pr"),
+		"base": ignored, "title": ignored, "body": ignored, "draft": ignored, "labels": ignored, "reviewers": ignored,
+	}.read(v)
+}
+
+// branchProblem records a mistake in the task's branch, at its id if the
+// manifest does not name the branch.
+func (t *task) branchProblem(what, fix string) {
+	if t.commit.branch != nil {
+		t.commit.branch.problem(what, fix)
+		return
+	}
+	t.id.problem(what, fix)
+}

@@ -1,0 +1,239 @@
+package tasks
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"gopkg.in/yaml.v3"
+)
+
+// A template is a text with variables:
+//
+//	${{ vars.NAME }}    a variable of the manifest, the task or the command line
+//	${{ matrix.KEY }}   the value of this combination
+//	${{ repo.name }}    the repository, as reports name it
+//	${{ env.NAME }}     an environment variable, which must be set and not empty
+//	${{ task.id }}      the task
+//
+// A value is put in as it is: nothing in it is a variable again, and nothing
+// is quoted for a shell, so that a command line has to quote what may hold
+// blanks or worse. $${{ stands for ${{ itself.
+type template struct {
+	text
+	parts []part
+}
+
+// part is some text, or a variable and its place.
+type part struct {
+	text     string
+	variable string // "" for text
+	line     int
+	column   int
+}
+
+// maxRendered bounds one text with its variables filled in.
+const maxRendered = 1 << 20
+
+const opening = "${{"
+
+var variableForm = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*(\.[A-Za-z_][A-Za-z0-9_-]*)+$`)
+
+// template reads a text with variables. A mistake in the form of one is
+// recorded, and the others are read all the same.
+func (v value) template() (template, bool) {
+	t, ok := v.filled()
+	if !ok {
+		return template{}, false
+	}
+	return parseTemplate(t), true
+}
+
+// command reads a line for the shell; any plain value will do, as "true" is a
+// command.
+func (v value) command() (template, bool) {
+	t, ok := v.scalar()
+	if ok && strings.TrimSpace(t.s) == "" {
+		v.problem(v.name+" is empty", "write a command, or leave it out")
+		ok = false
+	}
+	if !ok {
+		return template{}, false
+	}
+	return parseTemplate(t), true
+}
+
+func parseTemplate(t text) template {
+	tpl := template{text: t}
+	rest := t.s
+	for _, at := range t.openings() {
+		before, after, _ := strings.Cut(rest, opening)
+		if literal, ok := strings.CutSuffix(before, "$"); ok {
+			tpl.parts = append(tpl.parts, part{text: literal + opening})
+			rest = after
+			continue
+		}
+		name, after, err := cutVariable(after)
+		if err != nil {
+			t.src.report(at.line, at.column, err.Error(), "write ${{ vars.NAME }}, or $${{ for the text ${{ itself")
+			rest = after
+			continue
+		}
+		tpl.parts = append(tpl.parts, part{text: before}, part{variable: name, line: at.line, column: at.column})
+		rest = after
+	}
+	tpl.parts = append(tpl.parts, part{text: rest})
+	return tpl
+}
+
+// cutVariable takes the name of a variable and its closing braces off a text.
+func cutVariable(s string) (name, after string, err error) {
+	inside, after, closed := strings.Cut(s, "}}")
+	if !closed || strings.ContainsAny(inside, "\r\n") || strings.Contains(inside, opening) {
+		return "", s, errors.New("a ${{ is not closed by }} on its line")
+	}
+	name = strings.TrimSpace(inside)
+	if !variableForm.MatchString(name) {
+		return "", after, fmt.Errorf("%s is not a variable", quote(name))
+	}
+	return name, after, nil
+}
+
+// place is a line and a column, both from 1.
+type place struct{ line, column int }
+
+// before orders places, for a search.
+func (p place) before(q place) int {
+	return cmp.Or(cmp.Compare(p.line, q.line), cmp.Compare(p.column, q.column))
+}
+
+// openings returns where the lines of a file hold the begin of a variable, in
+// order.
+func openings(lines []string) []place {
+	var all []place
+	for i, rest := range lines {
+		column := 1
+		for {
+			before, after, ok := strings.Cut(rest, opening)
+			if !ok {
+				break
+			}
+			column += utf8.RuneCountInString(before)
+			all = append(all, place{i + 1, column})
+			column += len(opening)
+			rest = after
+		}
+	}
+	return all
+}
+
+// openings returns where each variable of the text begins in the file. Quotes,
+// folding and indentation change where a text's characters are, but not their
+// order: the nth in the text is the nth in the file, counted from the text's
+// begin. Where the file spells it otherwise (an escape in double quotes), it is
+// the begin of the text.
+func (t text) openings() []place {
+	n := strings.Count(t.s, opening)
+	if n == 0 {
+		return nil
+	}
+	start := place{t.node.Line, t.node.Column}
+	from := start
+	if t.node.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0 {
+		from = place{start.line + 1, 1}
+	}
+	i, _ := slices.BinarySearchFunc(t.src.openings, from, place.before)
+	all := slices.Clone(t.src.openings[i:min(i+n, len(t.src.openings))])
+	for len(all) < n {
+		all = append(all, start)
+	}
+	return all
+}
+
+// scope holds what the variables of one job stand for.
+type scope struct {
+	vars   map[string]string
+	matrix map[string]string
+	repo   string
+	task   string
+	getenv func(string) string
+}
+
+// render fills in a template. Each variable that is not known is recorded at
+// its place.
+func (t template) render(s scope) (string, bool) {
+	if len(t.parts) == 1 {
+		return t.parts[0].text, true
+	}
+	var b strings.Builder
+	valid := true
+	for _, p := range t.parts {
+		filled := p.text
+		if p.variable != "" {
+			v, ok := t.lookup(p, s)
+			if !ok {
+				valid = false
+			}
+			filled = v
+		}
+		if b.Len()+len(filled) > maxRendered {
+			t.problem("the text is larger than 1 MiB with its variables filled in", "shorten it or its variables")
+			return "", false
+		}
+		b.WriteString(filled)
+	}
+	return b.String(), valid
+}
+
+// lookup returns what a variable stands for, or records that it is unknown.
+func (t template) lookup(p part, s scope) (string, bool) {
+	group, name, _ := strings.Cut(p.variable, ".")
+	switch {
+	case group == "vars":
+		return t.pick(p, s.vars, name, "known variables: ", "declare it with vars:")
+	case group == "matrix":
+		return t.pick(p, s.matrix, name, "keys of this task's matrix: ", "the task has no matrix")
+	case group == "env":
+		if v := s.getenv(name); v != "" {
+			return v, true
+		}
+		t.unknown(p, fmt.Sprintf("the environment variable %s is not set", name), "set it, or use vars: for a value of the manifest")
+	case p.variable == "repo.name":
+		return s.repo, true
+	case p.variable == "task.id":
+		return s.task, true
+	default:
+		known := []string{"vars." + name, "matrix." + name, "repo.name", "env." + name, "task.id"}
+		fix := "write vars.NAME, matrix.KEY, repo.name, env.NAME or task.id, or $${{ for the text ${{ itself"
+		if best := nearest(p.variable, known, 2); best != "" {
+			fix = fmt.Sprintf("did you mean %q?", best)
+		}
+		t.unknown(p, "unknown variable "+quote(p.variable), fix)
+	}
+	return "", false
+}
+
+// pick looks a name up in a group of variables.
+func (t template) pick(p part, group map[string]string, name, listing, none string) (string, bool) {
+	if v, ok := group[name]; ok {
+		return v, true
+	}
+	fix := none
+	if len(group) > 0 {
+		prefix, _, _ := strings.Cut(p.variable, ".")
+		var known []string
+		for _, k := range slices.Sorted(maps.Keys(group)) {
+			known = append(known, prefix+"."+k)
+		}
+		fix = t.src.found.suggest(p.variable, known, listing)
+	}
+	t.unknown(p, "unknown variable "+quote(p.variable), fix)
+	return "", false
+}
+
+func (t template) unknown(p part, what, fix string) { t.src.report(p.line, p.column, what, fix) }

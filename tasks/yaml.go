@@ -1,0 +1,269 @@
+package tasks
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"gopkg.in/yaml.v3"
+)
+
+// What a file may hold at most. The first bound holds before the parser sees
+// anything; the others count what the aliases of a parsed file stand for.
+const (
+	maxFile  = 1 << 20  // bytes
+	maxDepth = 32       // mappings and lists in each other
+	maxNodes = 100_000  // values, keys included
+	maxText  = 16 << 20 // bytes of all texts
+)
+
+// source is one YAML file and what is needed to make sense of its values.
+type source struct {
+	name  string // as it was given
+	dir   string // absolute; where its relative paths start
+	home  string // what "~" in its patterns stands for; may be empty
+	lines []string
+	found *collector
+
+	openings []place // of variables, in order
+}
+
+// report adds a problem at a line and column.
+func (s *source) report(line, column int, what, fix string) {
+	s.found.add(Problem{File: s.name, Line: line, Column: column, What: what, Fix: fix})
+}
+
+// lineBreak is what YAML counts as the end of a line.
+var lineBreak = regexp.MustCompile(`\r\n|[\n\r\x{85}\x{2028}\x{2029}]`)
+
+// parse returns the mapping that a file holds. It records what is wrong with
+// the file as a whole, and then returns false.
+func (s *source) parse(data []byte) (value, bool) {
+	if !s.readable(data) {
+		return value{}, false
+	}
+	s.lines = lineBreak.Split(strings.TrimPrefix(string(data), "\ufeff"), -1)
+	s.openings = openings(s.lines)
+	in := &lineReader{rest: data}
+	dec := yaml.NewDecoder(in)
+	doc, err := decodeNext(dec)
+	switch {
+	case errors.Is(err, io.EOF):
+		s.report(1, 1, "the file is empty", "write at least version: 1 and tasks:")
+		return value{}, false
+	case err != nil:
+		s.syntax(err, in.lines)
+		return value{}, false
+	}
+	switch second, err := decodeNext(dec); {
+	case err == nil:
+		s.report(second.Line, second.Column, "the file holds several YAML documents", "give each document a file of its own")
+		return value{}, false
+	case !errors.Is(err, io.EOF):
+		s.syntax(err, in.lines)
+		return value{}, false
+	}
+	root := value{src: s, node: doc.Content[0], use: doc.Content[0], name: "the file"}
+	if root.null() {
+		s.report(1, 1, "the file is empty", "write at least version: 1 and tasks:")
+		return value{}, false
+	}
+	if !(&measure{src: s}).node(root.node, nil, 1) {
+		return value{}, false
+	}
+	return root.resolved(), true
+}
+
+// readable reports whether a file is small enough, and text.
+func (s *source) readable(data []byte) bool {
+	if len(data) > maxFile {
+		s.unreadable(errTooLarge)
+		return false
+	}
+	if !utf8.Valid(data) {
+		at := firstInvalid(data)
+		s.report(1+bytes.Count(data[:at], []byte("\n")), 1, "the file is not UTF-8 text", "save it as UTF-8")
+		return false
+	}
+	return true
+}
+
+// firstInvalid returns where data stops being UTF-8.
+func firstInvalid(data []byte) int {
+	for at := 0; at < len(data); {
+		r, size := utf8.DecodeRune(data[at:])
+		if r == utf8.RuneError && size <= 1 {
+			return at
+		}
+		at += size
+	}
+	return len(data)
+}
+
+// decodeNext parses the next document. The parser panics on states that its
+// authors hold to be impossible; for a file from outside that is one more
+// syntax error.
+func decodeNext(dec *yaml.Decoder) (doc *yaml.Node, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("the parser gave up: %v", r)
+		}
+	}()
+	doc = new(yaml.Node)
+	if err := dec.Decode(doc); err != nil {
+		return nil, err
+	}
+	return doc, nil
+}
+
+// lineReader hands out one line at a time and counts them: the parser says for
+// many mistakes where the surrounding value began rather than where it stopped,
+// and it has read hardly further than that.
+type lineReader struct {
+	rest  []byte
+	lines int
+}
+
+func (r *lineReader) Read(p []byte) (int, error) {
+	if len(r.rest) == 0 {
+		return 0, io.EOF
+	}
+	n := bytes.IndexByte(r.rest, '\n') + 1
+	if n == 0 {
+		n = len(r.rest)
+	}
+	whole := n <= len(p)
+	n = copy(p, r.rest[:n])
+	r.rest = r.rest[n:]
+	if whole {
+		r.lines++
+	}
+	return n, nil
+}
+
+var (
+	parserError   = regexp.MustCompile(`(?s)^yaml: (?:line (\d+): )?(.*)$`)
+	unknownAnchor = regexp.MustCompile(`^unknown anchor '(.*)' referenced$`)
+)
+
+// syntax records an error of the parser, whose last line read is given.
+func (s *source) syntax(err error, last int) {
+	message, line := err.Error(), 0
+	if m := parserError.FindStringSubmatch(message); m != nil {
+		line, _ = strconv.Atoi(m[1])
+		message = m[2]
+	}
+	if line == 0 || strings.HasPrefix(message, "did not find expected") {
+		line = last
+	}
+	line = min(max(line, 1), len(s.lines))
+	if m := unknownAnchor.FindStringSubmatch(message); m != nil {
+		line = s.mentions("*"+m[1], line)
+	}
+	if strings.Contains(message, "tab character") || strings.Contains(message, "cannot start any token") {
+		if at, column := s.tab(line); at > 0 {
+			s.report(at, column, "a tab is used to indent", "use spaces")
+			return
+		}
+	}
+	text := s.lines[line-1]
+	column := 1 + utf8.RuneCountInString(text) - utf8.RuneCountInString(strings.TrimLeft(text, " \t"))
+	what, fix := plainWords(message)
+	s.report(line, column, what, fix)
+}
+
+// mentions returns the last line up to a given one that holds a text, or else
+// the given one.
+func (s *source) mentions(text string, line int) int {
+	for n := line; n > 0; n-- {
+		if strings.Contains(s.lines[n-1], text) {
+			return n
+		}
+	}
+	return line
+}
+
+// tab finds a tab in the indentation of a line or of the one after it, where
+// the parser's count may be one short.
+func (s *source) tab(line int) (at, column int) {
+	for n := line; n <= min(line+1, len(s.lines)); n++ {
+		text := s.lines[n-1]
+		indent := text[:len(text)-len(strings.TrimLeft(text, " \t"))]
+		if i := strings.IndexByte(indent, '\t'); i >= 0 {
+			return n, i + 1
+		}
+	}
+	return 0, 0
+}
+
+// plainWords says what a message of the parser means to somebody who writes a
+// manifest.
+func plainWords(message string) (what, fix string) {
+	for _, t := range []struct{ says, what, fix string }{
+		{"did not find expected ',' or ", "a bracket is not closed, or a comma is missing", "look at the last [ or { before this place"},
+		{"did not find expected", "this line does not fit the lines above it", "check its indentation, and that quotes and brackets before it are closed"},
+		{"could not find expected ':'", "a key without its colon", `write KEY: VALUE, with a space after the colon`},
+		{"mapping values are not allowed", "a second colon where a text was expected, or a wrong indentation", "put a text that holds a colon in quotes"},
+		{"cannot start any token", "a text cannot begin with this character", "put the text in quotes"},
+		{"unexpected end of stream", "a quote is opened and never closed", "close it"},
+		{"unknown anchor", strings.Replace(message, "unknown anchor", "an alias to the unknown anchor", 1), "define the anchor with & before its use"},
+		{"control characters", "the file holds a control character", "take it out"},
+	} {
+		if strings.Contains(message, t.says) {
+			return strings.TrimSuffix(t.what, " referenced"), t.fix
+		}
+	}
+	return "the file is not valid YAML: " + message, "compare this place with the examples of the manual"
+}
+
+// measure walks through a file as its aliases spell it out, and stops where
+// that goes beyond a bound. A value that holds an alias to itself is caught by
+// its depth.
+type measure struct {
+	src   *source
+	nodes int
+	bytes int
+}
+
+// node measures one value. Inside what an alias stands for, the outermost such
+// alias is the place to speak of. It returns false after a problem.
+func (m *measure) node(n, alias *yaml.Node, depth int) bool {
+	m.nodes++
+	m.bytes += len(n.Value)
+	at := cmp.Or(alias, n)
+	switch {
+	case depth > maxDepth:
+		return m.fail(at, fmt.Sprintf("values are nested more than %d deep", maxDepth), "make it flatter")
+	case m.nodes > maxNodes:
+		return m.fail(at, fmt.Sprintf("the file spells out to more than %d values", maxNodes), "use fewer aliases, or split the file")
+	case m.bytes > maxText:
+		return m.fail(at, "the file spells out to more than 16 MiB of text", "use fewer aliases")
+	case !usualTag(n):
+		return m.fail(at, fmt.Sprintf("the tag %s is not supported", quote(n.Tag)), "leave it out")
+	case n.Kind == yaml.AliasNode:
+		return m.node(n.Alias, at, depth+1)
+	}
+	for _, child := range n.Content {
+		if !m.node(child, alias, depth+1) {
+			return false
+		}
+	}
+	return true
+}
+
+func (m *measure) fail(n *yaml.Node, what, fix string) bool {
+	m.src.report(n.Line, n.Column, what, fix)
+	return false
+}
+
+// usualTag reports whether a value has no written tag, or the one that makes
+// any scalar a text.
+func usualTag(n *yaml.Node) bool {
+	return n.Style&yaml.TaggedStyle == 0 || n.Kind == yaml.ScalarNode && n.Tag == "!!str"
+}

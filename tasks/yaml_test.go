@@ -1,0 +1,201 @@
+package tasks
+
+import (
+	"testing"
+)
+
+func TestFilesThatAreNoManifests(t *testing.T) {
+	checkMistakes(t, []mistake{
+		{"an empty file", ``, []string{
+			`m.yaml:1:1: the file is empty`,
+		}},
+		{"a comment alone", `# x`, []string{
+			`m.yaml:1:1: the file is empty`,
+		}},
+		{"two documents", `version: 1
+model: openai/m
+tasks: [{id: a, prompt: p}]
+---
+version: 1`, []string{
+			`m.yaml:4:1: the file holds several YAML documents; give each document a file of its own`,
+		}},
+		{"a second document without anything in it", `version: 1
+model: openai/m
+tasks: [{id: a, prompt: p}]
+---
+`, []string{
+			`m.yaml:4:1: the file holds several YAML documents; give each document a file of its own`,
+		}},
+		{"a list", `- a`, []string{
+			`m.yaml:1:1: the file must be a mapping (KEY: VALUE), not a list`,
+		}},
+		{"a text", `hello`, []string{
+			`m.yaml:1:1: the file must be a mapping (KEY: VALUE), not the text "hello"`,
+		}},
+		{"a tab", "version: 1\ntasks:\n\t- id: x", []string{
+			`m.yaml:3:1: a tab is used to indent; use spaces`,
+		}},
+		{"a tab in the wrong place", "version: 1\nname: x\n\tfoo: x", []string{
+			`m.yaml:3:1: a tab is used to indent; use spaces`,
+		}},
+		{"a wrong indentation", `# c
+version: 1
+limits:
+  cost: 1
+ turns: 2
+jobs: 1`, []string{
+			`m.yaml:5:2: this line does not fit the lines above it; check its indentation, and that quotes and brackets before it are closed`,
+		}},
+		{"an open bracket", `version: 1
+name: [1,2
+jobs: 3
+`, []string{
+			`m.yaml:3:1: a bracket is not closed, or a comma is missing; look at the last [ or { before this place`,
+		}},
+		{"an open quote", `version: 1
+name: "x
+jobs: 3
+`, []string{
+			`m.yaml:2:1: a quote is opened and never closed; close it`,
+		}},
+		{"two colons", `version: 1
+name: a: b
+jobs: 3
+`, []string{
+			`m.yaml:2:1: a second colon where a text was expected, or a wrong indentation; put a text that holds a colon in quotes`,
+		}},
+		{"a character that begins no text", `version: 1
+name: @b
+jobs: 3
+`, []string{
+			`m.yaml:2:1: a text cannot begin with this character; put the text in quotes`,
+		}},
+		{"no colon", `version: 1
+name
+jobs: 3
+`, []string{
+			`m.yaml:2:1: a key without its colon; write KEY: VALUE, with a space after the colon`,
+		}},
+		{"an unknown anchor", `version: 1
+name: *x
+jobs: 3
+`, []string{
+			`m.yaml:2:1: an alias to the unknown anchor 'x'; define the anchor with & before its use`,
+		}},
+		{"text after quotes", `version: 1
+name: "a" b
+`, []string{
+			`m.yaml:2:1: this line does not fit the lines above it; check its indentation, and that quotes and brackets before it are closed`,
+		}},
+		{"an entry in the wrong column", `tasks:
+  - id: a
+    prompt: x
+   - id: b
+`, []string{
+			`m.yaml:4:4: this line does not fit the lines above it; check its indentation, and that quotes and brackets before it are closed`,
+		}},
+		{"a control character", "a: \x01", []string{
+			`m.yaml:1:1: the file holds a control character; take it out`,
+		}},
+		{"another version of YAML", `%YAML 2.0
+---
+a: 1`, []string{
+			`m.yaml:3:1: the file is not valid YAML: found incompatible YAML document`,
+		}},
+		{"a tag", `name: !!python/object:os.system x
+version: 1
+model: openai/m
+tasks: [{id: a, prompt: p}]`, []string{
+			`m.yaml:1:7: the tag "!!python/object:os.system" is not supported; leave it out`,
+		}},
+		{"a binary", `name: !!binary aGk=
+version: 1
+model: openai/m
+tasks: [{id: a, prompt: p}]`, []string{
+			`m.yaml:1:7: the tag "!!binary" is not supported; leave it out`,
+		}},
+		{"a number tagged as a text", `name: !!str 5
+version: 1
+model: openai/m
+tasks: [{id: a, prompt: p}]`, []string{}},
+		{"lists in lists", `vars: [[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]
+version: 1
+model: openai/m
+tasks: [{id: a, prompt: p}]`, []string{
+			`m.yaml:1:38: values are nested more than 32 deep; make it flatter`,
+		}},
+		{"an alias in its own anchor", `vars: &a [*a]
+version: 1
+model: openai/m
+tasks: [{id: a, prompt: p}]`, []string{
+			`m.yaml:1:11: values are nested more than 32 deep; make it flatter`,
+		}},
+		{"aliases of aliases", `vars:
+  a: &a [x,x,x,x,x,x,x,x,x,x]
+  b: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a,*a]
+  c: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b,*b]
+  d: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c,*c]
+  e: &e [*d,*d,*d,*d,*d,*d,*d,*d,*d,*d]
+version: 1
+model: openai/m
+tasks: [{id: a, prompt: p}]`, []string{
+			`m.yaml:6:31: the file spells out to more than 100000 values; use fewer aliases, or split the file`,
+		}},
+		{"merge keys of other types", `limits: {<<: 5, turns: 3}
+budget: {<<: [{cost: 1}, 7]}
+version: 1
+model: openai/m
+tasks: [{id: a, prompt: p}]`, []string{
+			`m.yaml:1:14: "<<" must be a mapping (KEY: VALUE), not the number 5`,
+			`m.yaml:2:26: entry 2 of "<<" must be a mapping (KEY: VALUE), not the number 7`,
+		}},
+		{"keys that are no words", `? [a]
+: b
+? {a: b}
+: c
+~: d
+5: e
+version: 1
+model: openai/m
+tasks: [{id: a, prompt: p}]`, []string{
+			`m.yaml:1:3: a key must be a word`,
+			`m.yaml:3:3: a key must be a word`,
+			`m.yaml:5:1: a key must be a word`,
+			`m.yaml:6:1: unknown key "5"; known here: agents, allow_dirty, allow_unknown_price, budget, hooks, instructions, jobs, limits, lsp, mcp, model, name, notify, prices, profile, profiles, providers, repos, search, tasks, tools, vars, version`,
+		}},
+		{"an alias to another type", `vars: {x: &x hello}
+limits: *x
+version: 1
+model: openai/m
+tasks: [{id: a, prompt: p}]`, []string{
+			`m.yaml:2:9: "limits" must be a mapping (KEY: VALUE), not the text "hello"`,
+		}},
+		{"entries of nothing", `version: 1
+model: openai/m
+tasks: [null, {id: a, prompt: p, needs: [null], vars: {x: null}}]`, []string{
+			`m.yaml:3:9: entry 1 of "tasks" must be a mapping (KEY: VALUE), not nothing`,
+			`m.yaml:3:42: entry 1 of "needs" must be text, not nothing`,
+			`m.yaml:3:59: "x" must be text, a number or a boolean, not nothing`,
+		}},
+		{"names of variables", `vars: {"a b": 1, x: [1]}
+version: 1
+model: openai/m
+tasks: [{id: a, prompt: p}]`, []string{
+			`m.yaml:1:8: "a b" is not a name; use letters, digits, _ and -, and begin with a letter`,
+			`m.yaml:1:21: "x" must be text, a number or a boolean, not a list`,
+		}},
+		{"bytes that are no text", "version: 1\n# \u00e9\nname: a\xffb\n", []string{
+			`m.yaml:3:1: the file is not UTF-8 text; save it as UTF-8`,
+		}},
+		{"a mark at the begin", "\ufeffversion: 1\nname: 5\ntasks: [{id: a, prompt: p, model: openai/m}]", []string{
+			`m.yaml:2:7: "name" must be text, not the number 5; put it in quotes`,
+		}},
+		{"lines of Windows", "version: 1\r\nname: 5\r\ntasks: [{id: a, prompt: '${{ vars.x }}', model: openai/m}]\r\n", []string{
+			`m.yaml:2:7: "name" must be text, not the number 5; put it in quotes`,
+			`m.yaml:3:26: unknown variable "vars.x"; declare it with vars:`,
+		}},
+		{"a mistake after the document", "version: 1\n---\n[", []string{
+			`m.yaml:3:1: this line does not fit the lines above it; check its indentation, and that quotes and brackets before it are closed`,
+		}},
+	})
+}

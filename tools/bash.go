@@ -1,0 +1,159 @@
+package tools
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"path"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/millhand/millhand/internal/permission"
+	"github.com/millhand/millhand/internal/proc"
+	"github.com/millhand/millhand/internal/workspace"
+	"github.com/millhand/millhand/tools/shell"
+)
+
+//go:embed bash.md
+var bashDescription string
+
+// defaultBashTime is a command's timeout unless the model asks for another.
+const defaultBashTime = 2 * time.Minute
+
+type bashInput struct {
+	Command     string `json:"command" jsonschema:"command line for bash"`
+	Timeout     int    `json:"timeout,omitempty" jsonschema:"milliseconds after which it is ended, 120000 if not given"`
+	Workdir     string `json:"workdir,omitempty" jsonschema:"folder to run it in instead of the workspace's root; use it instead of cd"`
+	Description string `json:"description,omitempty" jsonschema:"what the command does, in 5 to 10 words"`
+}
+
+func bashTool() Tool {
+	return Define(Spec{Name: "bash", Description: bashDescription}, prepareBash)
+}
+
+func prepareBash(env *Env, in bashInput) (Pending, error) {
+	if strings.TrimSpace(in.Command) == "" {
+		return Pending{}, errors.New("command is empty")
+	}
+	if in.Timeout < 0 {
+		return Pending{}, fmt.Errorf("timeout is %d: give a positive number of milliseconds", in.Timeout)
+	}
+	if in.Workdir == "" {
+		in.Workdir = "."
+	}
+	dir, err := env.Workspace.Resolve(in.Workdir)
+	if err != nil {
+		return Pending{}, fmt.Errorf("workdir: %w", err)
+	}
+	title := in.Description
+	if title == "" {
+		title = in.Command
+	}
+	return Pending{Title: title, Needs: bashNeeds(env, dir, in.Command), Do: func(ctx context.Context) (Result, error) {
+		return runBash(ctx, env, dir, in)
+	}}, nil
+}
+
+// bashNeeds lists what a command line needs: each command that it can run,
+// each file that it names, and what can't be known of it.
+func bashNeeds(env *Env, dir workspace.Path, line string) []permission.Request {
+	analysis, err := shell.Analyze(line)
+	if err != nil {
+		return []permission.Request{{Permission: "bash", Subjects: []string{line}, Forbidden: fmt.Sprintf("a line that can't be understood is never run (%v)", err)}}
+	}
+	var needs []permission.Request
+	if dir.Outside {
+		needs = append(needs, external(permission.ExternalDirectory, dir))
+	}
+	for _, c := range analysis.Commands {
+		needs = append(needs, permission.Need("bash", c.Plain, c.Text))
+	}
+	for _, u := range analysis.Unknown {
+		needs = append(needs, permission.Request{Permission: "bash", Subjects: []string{u.Text}, Unknown: fmt.Sprintf("this can't be known before it runs (%s)", u.Reason)})
+	}
+	if len(analysis.Commands) == 0 {
+		needs = append(needs, permission.Need("bash", line))
+	}
+	for _, a := range analysis.Accesses {
+		needs = append(needs, accessNeeds(env, dir, a)...)
+	}
+	return needs
+}
+
+// accessNeeds lists what a command's use of a file needs.
+func accessNeeds(env *Env, dir workspace.Path, a shell.Access) []permission.Request {
+	name := a.Path
+	if rest, ok := strings.CutPrefix(name, "~"); ok && (rest == "" || rest[0] == '/') {
+		if home := proc.Value(env.ChildEnv, "HOME"); home != "" {
+			name = home + rest
+		}
+	}
+	from := a.Dir
+	if !path.IsAbs(from) {
+		from = filepath.Join(dir.Abs, from)
+	}
+	p, err := env.Workspace.ResolveFrom(from, name)
+	switch {
+	case err != nil:
+		return []permission.Request{{Permission: "bash", Subjects: []string{a.Path}, Unknown: fmt.Sprintf("its path can't be resolved (%v)", err)}}
+	case a.Write:
+		return needsOf(env, "edit", p, toWrite)
+	case p.Outside && env.keeps(p):
+		return nil
+	case p.Outside:
+		return []permission.Request{external(permission.ExternalRead, p)}
+	}
+	return needsOf(env, "read", p, toRead)
+}
+
+// bashTimeout is how long a command may run: what the model asked for, within
+// the manifest's bound.
+func bashTimeout(env *Env, ms int) time.Duration {
+	t := defaultBashTime
+	if ms > 0 {
+		t = time.Duration(ms) * time.Millisecond
+	}
+	if env.MaxTime > 0 {
+		t = min(t, env.MaxTime)
+	}
+	return t
+}
+
+func runBash(ctx context.Context, env *Env, dir workspace.Path, in bashInput) (Result, error) {
+	timeout := bashTimeout(env, in.Timeout)
+	out := newCapture(env)
+	defer out.close()
+	res, err := proc.Run(ctx, proc.Command{
+		Args:    []string{"bash", "-c", in.Command},
+		Dir:     dir.Abs,
+		Env:     env.ChildEnv,
+		Timeout: timeout,
+		Output:  out,
+	})
+	text := out.text()
+	result := Result{
+		Output: text.text, Bytes: out.total(), Bounded: true, Cut: text.cut,
+		Metadata: map[string]any{"exit": res.ExitCode, "description": in.Description},
+	}
+	if text.path != "" {
+		result.Metadata["output_path"] = text.path
+	}
+	if err != nil {
+		return result, err
+	}
+	if result.Output == "" {
+		result.Output = "(no output)"
+	}
+	switch {
+	case res.TimedOut:
+		result.Metadata["timed_out"] = true
+		return result, fmt.Errorf("the command took longer than %s and was ended with everything it started; its output so far follows; give a larger timeout if it needs one", timeout)
+	case res.Signal != 0:
+		result.Output += fmt.Sprintf("\n\n(ended by signal: %s)", res.Signal)
+	case res.ExitCode != 0:
+		result.Output += fmt.Sprintf("\n\n(exit code %d)", res.ExitCode)
+	}
+	return result, nil
+}

@@ -1,0 +1,111 @@
+package tools
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/millhand/millhand/internal/proc"
+)
+
+// maxSpill is how much of a command's output is kept on disk, in bytes.
+const maxSpill = 64 << 20
+
+// capture takes a command's output in bounded memory: it keeps the end, and
+// all of it in a file once that is more than the model is given.
+type capture struct {
+	env   *Env
+	tail  *proc.Tail
+	spill *os.File
+	first []byte // what came before the file was made
+	err   error  // why the file is incomplete, if it is
+}
+
+func newCapture(env *Env) *capture {
+	return &capture{env: env, tail: proc.NewTail(env.sizeLimit() + 1)}
+}
+
+// sizeLimit is the number of bytes that a model is given of one output.
+func (env *Env) sizeLimit() int {
+	if env.Limits.Bytes > 0 {
+		return env.Limits.Bytes
+	}
+	return defaultBytes
+}
+
+// Write takes everything and never fails: a full disk must not end a command.
+func (c *capture) Write(p []byte) (int, error) {
+	c.tail.Write(p) //nolint:errcheck // never fails
+	if c.spill == nil && c.err == nil {
+		c.first = append(c.first, p...)
+		if len(c.first) > c.env.sizeLimit()/2 {
+			c.open()
+		}
+		return len(p), nil
+	}
+	if c.err == nil && c.tail.Total() > maxSpill {
+		c.err = fmt.Errorf("only the first %d MiB were kept", maxSpill>>20)
+	}
+	if c.err == nil {
+		_, c.err = c.spill.Write(p)
+	}
+	return len(p), nil
+}
+
+// open makes the file and puts into it what has come so far.
+func (c *capture) open() {
+	if c.env.Outputs == "" {
+		c.err, c.first = os.ErrNotExist, nil
+		return
+	}
+	if c.err = os.MkdirAll(c.env.Outputs, 0o755); c.err == nil {
+		c.spill, c.err = os.CreateTemp(c.env.Outputs, "bash-*.txt")
+	}
+	if c.err == nil {
+		_, c.err = c.spill.Write(c.first)
+	}
+	c.first = nil
+}
+
+func (c *capture) total() int64 { return c.tail.Total() }
+
+// text returns what the model is given.
+func (c *capture) text() bounded {
+	kept := strings.ToValidUTF8(string(c.tail.Bytes()), "\uFFFD")
+	lines := c.env.Limits.Lines
+	if lines == 0 {
+		lines = defaultLines
+	}
+	shown := cutBytes(cutLines(kept, lines, true), c.env.sizeLimit(), true)
+	if len(shown) == len(kept) && c.total() <= int64(c.env.sizeLimit()) {
+		return bounded{text: shown}
+	}
+	b := bounded{cut: true}
+	where := "narrow the command down to see less"
+	if c.spill == nil && c.err == nil {
+		c.open()
+	}
+	if c.spill != nil {
+		if path, err := filepath.Abs(c.spill.Name()); err == nil {
+			b.path = path
+			where = fmt.Sprintf("the whole output is in %s: read it with offset and limit, or grep it", path)
+			if c.err != nil {
+				where += fmt.Sprintf(" (%v)", c.err)
+			}
+		}
+	}
+	b.text = fmt.Sprintf("(only the end of %d bytes of output is shown; %s)\n\n%s", c.total(), where, shown)
+	return b
+}
+
+// close closes the file, and removes it if the model was given everything.
+func (c *capture) close() {
+	if c.spill == nil {
+		return
+	}
+	c.spill.Close()
+	if c.total() <= int64(c.env.sizeLimit()) && !c.text().cut {
+		os.Remove(c.spill.Name()) //nolint:errcheck // a file too many is no fault
+	}
+}

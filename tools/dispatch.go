@@ -1,0 +1,172 @@
+package tools
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/millhand/millhand/internal/permission"
+)
+
+// Status is how a call ended.
+type Status string
+
+// The three ends of a call.
+const (
+	Completed Status = "completed"
+	Failed    Status = "error"
+	Denied    Status = "denied"
+)
+
+// Call is a tool call as a model wrote it.
+type Call struct {
+	ID    string
+	Name  string
+	Input string
+}
+
+// Outcome is what became of a call. Text is for the model, always; Output and
+// Error are the same in parts, for the record.
+type Outcome struct {
+	Tool      string // the tool that ran, or would have: the name may have been repaired
+	Status    Status
+	Decision  *permission.Decision // nil if the call never came to be decided
+	Title     string
+	Output    string
+	Error     string // never empty unless Completed
+	Metadata  map[string]any
+	Bytes     int64 // size of the whole output
+	Truncated bool
+}
+
+// Text returns what the model is told.
+func (o Outcome) Text() string {
+	if o.Status == Completed {
+		return o.Output
+	}
+	if o.Output == "" {
+		return "Error: " + o.Error
+	}
+	return "Error: " + o.Error + "\n\n" + o.Output
+}
+
+// Dispatch carries out one call from its lookup to its bounded answer. running
+// is called once, if the call is allowed, before it acts; it may be nil.
+func (r *Registry) Dispatch(ctx context.Context, env *Env, call Call, running func(title string)) Outcome {
+	tool, ok := r.lookup(call.Name)
+	if !ok {
+		return r.unknown(env, call)
+	}
+	out := Outcome{Tool: tool.Spec().Name, Status: Failed, Metadata: map[string]any{}}
+	if hidden := permission.ForTool(out.Tool); env.Profile.Hides(hidden) {
+		return deny(out, env.Profile.Decide(permission.Need(hidden, "*")))
+	}
+	pending, err := tool.Prepare(env, json.RawMessage(call.Input))
+	if err != nil {
+		return fail(out, err)
+	}
+	out.Title = pending.Title
+	d := env.Profile.DecideAll(pending.Needs)
+	out.Decision = &d
+	if !d.Allowed() {
+		return deny(out, d)
+	}
+	if running != nil {
+		running(out.Title)
+	}
+	res, err := perform(ctx, tool.Spec(), pending)
+	if err != nil {
+		out = fail(out, err)
+	} else {
+		out.Status = Completed
+	}
+	return finish(env, out, res)
+}
+
+// perform runs a call under its deadline. A panic is the tool's fault and
+// costs this call alone; the stack goes into the metadata.
+func perform(ctx context.Context, spec Spec, p Pending) (res Result, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			res = Result{Metadata: map[string]any{"panic": fmt.Sprint(r), "stack": string(debug.Stack())}}
+			err = fmt.Errorf("the tool %s failed inside millhand (%v); this is a bug: try another way", spec.Name, r)
+		}
+	}()
+	if spec.Deadline > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, spec.Deadline, errDeadline{spec.Deadline})
+		defer cancel()
+	}
+	res, err = p.Do(ctx)
+	if err != nil && ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	return res, err
+}
+
+// errDeadline is the cause when a tool's own deadline passed.
+type errDeadline struct{ after time.Duration }
+
+// Error tells the model.
+func (e errDeadline) Error() string {
+	return fmt.Sprintf("the call took longer than %s and was ended: ask for less at once", e.after)
+}
+
+// finish takes over a tool's result, bounded.
+func finish(env *Env, out Outcome, res Result) Outcome {
+	if res.Title != "" {
+		out.Title = res.Title
+	}
+	for k, v := range res.Metadata {
+		out.Metadata[k] = v
+	}
+	out.Output, out.Truncated = strings.ToValidUTF8(res.Output, "\uFFFD"), res.Cut
+	out.Bytes = max(res.Bytes, int64(len(res.Output)))
+	if !res.Bounded {
+		b := bound(env, out.Output, res.Tail)
+		out.Output, out.Truncated = b.text, b.cut
+		if b.path != "" {
+			out.Metadata["output_path"] = b.path
+		}
+	}
+	return out
+}
+
+func fail(out Outcome, err error) Outcome {
+	out.Status, out.Error = Failed, err.Error()
+	if errors.Is(err, context.Canceled) {
+		out.Error = "the call was interrupted"
+	}
+	if out.Error == "" {
+		out.Error = "the tool failed without saying why"
+	}
+	return out
+}
+
+func deny(out Outcome, d permission.Decision) Outcome {
+	out.Status, out.Error, out.Decision = Denied, d.Denial(), &d
+	return out
+}
+
+// unknown answers a call of a tool that does not exist, or that the profile
+// would deny if it did.
+func (r *Registry) unknown(env *Env, call Call) Outcome {
+	out := Outcome{Tool: "invalid", Metadata: map[string]any{}, Title: "invalid tool"}
+	if needsPerson(call.Name) {
+		return fail(out, fmt.Errorf("the tool %q is not available: nobody is here to answer; decide yourself, and say in your final answer what you assumed", call.Name))
+	}
+	return fail(out, fmt.Errorf("there is no tool %q; the tools are: %s", call.Name, strings.Join(r.Offered(env.Profile), ", ")))
+}
+
+// needsPerson names the tools of interactive agents that models know.
+func needsPerson(name string) bool {
+	switch strings.ToLower(name) {
+	case "question", "plan_exit", "plan_enter", "ask", "ask_user", "askuserquestion", "exitplanmode":
+		return true
+	}
+	return false
+}

@@ -1,0 +1,103 @@
+package tools
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"time"
+
+	"github.com/aymanbagabas/go-udiff"
+
+	"github.com/millhand/millhand/internal/workspace"
+	"github.com/millhand/millhand/tools/edit"
+)
+
+//go:embed edit.md
+var editDescription string
+
+// maxEdit is the size of a file, in bytes, that edit takes into memory;
+// maxDiff that of a text whose diff goes into the metadata.
+const (
+	maxEdit = 32 << 20
+	maxDiff = 256 << 10
+)
+
+type editInput struct {
+	FilePath   string `json:"filePath" jsonschema:"file to change, relative to the workspace or absolute"`
+	OldString  string `json:"oldString" jsonschema:"the text to replace, exactly as it stands in the file"`
+	NewString  string `json:"newString" jsonschema:"the text to put in its place, taken literally"`
+	ReplaceAll bool   `json:"replaceAll,omitempty" jsonschema:"replace every occurrence instead of the only one"`
+}
+
+func editTool() Tool {
+	return Define(Spec{Name: "edit", Description: editDescription, Deadline: time.Minute}, prepareEdit)
+}
+
+func prepareEdit(env *Env, in editInput) (Pending, error) {
+	p, needs, err := needFile(env, "edit", in.FilePath, toWrite)
+	if err != nil {
+		return Pending{}, err
+	}
+	return Pending{Title: p.Rel, Needs: needs, Do: func(context.Context) (Result, error) {
+		if in.OldString == "" && in.OldString != in.NewString {
+			return createByEdit(env, p, in.NewString)
+		}
+		return doEdit(env, p, in)
+	}}, nil
+}
+
+// createByEdit makes a new file: what an empty oldString asks for.
+func createByEdit(env *Env, p workspace.Path, content string) (Result, error) {
+	if env.Workspace.Exists(p) {
+		return Result{}, fmt.Errorf("%s exists, and an empty oldString only makes new files: give the text to replace, or use write to replace the whole file", p.Rel)
+	}
+	return doWrite(env, p, content)
+}
+
+func doEdit(env *Env, p workspace.Path, in editInput) (Result, error) {
+	if in.OldString == in.NewString { // said before the file is asked for: the call is wrong whatever it holds
+		return Result{}, fmt.Errorf("%w: there is nothing to change", edit.ErrIdentical)
+	}
+	st, err := env.Workspace.Stat(p)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return Result{}, missing(env, p)
+	case err == nil && st.IsDir():
+		return Result{}, fmt.Errorf("%s is a folder: give a file in it", p.Rel)
+	case err == nil && env.Workspace.Changed(p):
+		return Result{}, changedOnDisk(p)
+	}
+	data, err := env.Workspace.ReadFile(p, maxEdit)
+	if err != nil {
+		return Result{}, err
+	}
+	before := string(data)
+	res, err := edit.Replace(before, in.OldString, in.NewString, in.ReplaceAll)
+	if err != nil {
+		return Result{}, fmt.Errorf("edit %s: %w", p.Rel, err)
+	}
+	if err := env.Workspace.WriteFile(p, []byte(res.Text)); err != nil {
+		return Result{}, err
+	}
+	return Result{
+		Output:   fmt.Sprintf("Edit applied successfully to %s (%s).", p.Rel, replacements(res.Count)),
+		Metadata: map[string]any{"replacements": res.Count, "matcher": res.Matcher, "diff": diff(p.Rel, before, res.Text)},
+	}, nil
+}
+
+// diff returns a unified diff, or "" when the texts are too large for one.
+func diff(name, before, after string) string {
+	if len(before)+len(after) > maxDiff {
+		return ""
+	}
+	return udiff.Unified("a/"+name, "b/"+name, before, after)
+}
+
+func replacements(n int) string {
+	if n == 1 {
+		return "1 replacement"
+	}
+	return fmt.Sprintf("%d replacements", n)
+}

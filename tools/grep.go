@@ -1,0 +1,73 @@
+package tools
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/millhand/millhand/internal/permission"
+	"github.com/millhand/millhand/tools/search"
+)
+
+//go:embed grep.md
+var grepDescription string
+
+type grepInput struct {
+	Pattern string `json:"pattern" jsonschema:"regular expression (RE2 syntax), matched against each line"`
+	Path    string `json:"path,omitempty" jsonschema:"folder or file to search, the workspace's root if not given"`
+	Include string `json:"include,omitempty" jsonschema:"glob of the files to search, as *.go or *.{ts,tsx}"`
+}
+
+func grepTool() Tool {
+	return Define(Spec{Name: "grep", Description: grepDescription, ReadOnly: true, Deadline: 2 * time.Minute}, prepareGrep)
+}
+
+func prepareGrep(env *Env, in grepInput) (Pending, error) {
+	if in.Pattern == "" {
+		return Pending{}, errors.New("pattern is empty: give a regular expression")
+	}
+	p, err := searchBase(env, in.Path)
+	if err != nil {
+		return Pending{}, err
+	}
+	needs := []permission.Request{permission.Need("grep", in.Pattern)}
+	if p.Outside && !env.keeps(p) {
+		needs = append(needs, external(permission.ExternalDirectory, p))
+	}
+	return Pending{Title: in.Pattern, Needs: needs, Do: func(ctx context.Context) (Result, error) {
+		scope, done, err := searchScope(env, p)
+		if err != nil {
+			return Result{}, err
+		}
+		defer done()
+		found, err := search.Grep(ctx, scope, search.Query{Pattern: in.Pattern, Include: in.Include, Limit: searchLimit})
+		if err != nil {
+			return Result{}, fmt.Errorf("grep %s: %w", in.Pattern, err)
+		}
+		return grepResult(found), nil
+	}}, nil
+}
+
+func grepResult(found search.GrepResult) Result {
+	var out strings.Builder
+	if found.Total == 0 {
+		out.WriteString("No files found")
+	} else {
+		fmt.Fprintf(&out, "Found %d matches\n", found.Total)
+	}
+	file := ""
+	for _, m := range found.Matches {
+		if m.Path != file {
+			file = m.Path
+			fmt.Fprintf(&out, "\n%s:\n", file)
+		}
+		fmt.Fprintf(&out, "  Line %d: %s\n", m.Line, m.Text)
+	}
+	if found.Truncated {
+		fmt.Fprintf(&out, "\n(only %d of %d matches are shown: use a narrower pattern, path or include)", len(found.Matches), found.Total)
+	}
+	return Result{Output: out.String(), Metadata: map[string]any{"matches": found.Total, "truncated": found.Truncated}}
+}

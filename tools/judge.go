@@ -1,0 +1,51 @@
+package tools
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/millhand/millhand/internal/permission"
+)
+
+// Needs lists what a call of a tool would need, told by its subject alone: a
+// command line for bash, a path for the file tools, the pattern, URL or name
+// for others. It is how rules are explained and tested without a call. A tool
+// that is not known, as those of servers, needs its own name's permission.
+func Needs(env *Env, tool, subject string) ([]permission.Request, error) {
+	perm := permission.ForTool(tool)
+	switch perm {
+	case "bash":
+		dir, err := env.Workspace.Resolve(".")
+		if err != nil {
+			return nil, err
+		}
+		return bashNeeds(env, dir, subject), nil
+	case "edit":
+		_, needs, err := needFile(env, perm, subject, toWrite)
+		return needs, err
+	case "read", "list", "lsp":
+		_, needs, err := needFile(env, perm, subject, toRead)
+		return needs, err
+	case permission.ExternalDirectory, permission.ExternalRead:
+		p, err := env.Workspace.Resolve(strings.TrimSuffix(subject, "/*"))
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", perm, err)
+		}
+		return []permission.Request{external(perm, p)}, nil
+	}
+	return []permission.Request{permission.Need(perm, subject)}, nil
+}
+
+// Decide decides every need of a call, for explaining: one decision for each,
+// the overall one being the first denial.
+func Decide(env *Env, tool, subject string) ([]permission.Decision, error) {
+	needs, err := Needs(env, tool, subject)
+	if err != nil {
+		return nil, err
+	}
+	decisions := make([]permission.Decision, 0, len(needs))
+	for _, n := range needs {
+		decisions = append(decisions, env.Profile.Decide(n))
+	}
+	return decisions, nil
+}

@@ -1,0 +1,259 @@
+package tools
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/millhand/millhand/internal/workspace"
+)
+
+//go:embed read.md
+var readDescription string
+
+const (
+	readLines    = 2000 // lines given at once, unless asked otherwise
+	readLineSize = 2000 // characters of one line that are shown
+)
+
+type readInput struct {
+	FilePath string `json:"filePath" jsonschema:"file or folder to read, relative to the workspace or absolute"`
+	Offset   int    `json:"offset,omitempty" jsonschema:"line to start at, counting from 1"`
+	Limit    int    `json:"limit,omitempty" jsonschema:"number of lines to read, 2000 if not given"`
+}
+
+func readTool() Tool {
+	return Define(Spec{Name: "read", Description: readDescription, ReadOnly: true, Deadline: time.Minute}, prepareRead)
+}
+
+func prepareRead(env *Env, in readInput) (Pending, error) {
+	if in.Offset < 0 || in.Limit < 0 {
+		return Pending{}, errors.New("offset and limit count lines: they can't be negative")
+	}
+	in.Offset = max(in.Offset, 1)
+	if in.Limit == 0 {
+		in.Limit = readLines
+	}
+	p, needs, err := needFile(env, "read", in.FilePath, toRead)
+	if err != nil {
+		return Pending{}, err
+	}
+	return Pending{Title: p.Rel, Needs: needs, Do: func(ctx context.Context) (Result, error) {
+		return doRead(ctx, env, p, in)
+	}}, nil
+}
+
+func doRead(ctx context.Context, env *Env, p workspace.Path, in readInput) (Result, error) {
+	st, err := env.Workspace.Stat(p)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return Result{}, missing(env, p)
+	case err != nil:
+		return Result{}, fmt.Errorf("read %s: %w", p.Rel, err)
+	case st.IsDir():
+		return readFolder(env, p, in)
+	}
+	f, err := env.Workspace.OpenFile(p)
+	if err != nil {
+		return Result{}, fmt.Errorf("%w: only regular files can be read", err)
+	}
+	defer f.Close()
+	in2 := bufio.NewReaderSize(f, 64<<10)
+	head, err := in2.Peek(8 << 10)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return Result{}, fmt.Errorf("read %s: %w", p.Rel, err)
+	}
+	if binary(p.Rel, head) {
+		return Result{}, fmt.Errorf("%s is a binary file (%d bytes): it can't be shown as text", p.Rel, st.Size())
+	}
+	page, err := readPage(ctx, in2, in.Offset, in.Limit, pageBytes(env))
+	if err != nil {
+		return Result{}, fmt.Errorf("read %s: %w", p.Rel, err)
+	}
+	return page.result(p, in.Offset)
+}
+
+// missing says that a file is not there, and which might have been meant.
+func missing(env *Env, p workspace.Path) error {
+	near := env.Workspace.Suggest(p)
+	if len(near) == 0 {
+		return fmt.Errorf("there is no file %s: look with glob or list", p.Rel)
+	}
+	return fmt.Errorf("there is no file %s; did you mean %s?", p.Rel, strings.Join(near, ", "))
+}
+
+// pageBytes leaves room in the bounded output for what stands around the lines.
+func pageBytes(env *Env) int {
+	if env.Limits.Bytes > 0 {
+		return max(env.Limits.Bytes-512, 512)
+	}
+	return defaultBytes - 512
+}
+
+// page is a run of lines of a file, as a model sees them.
+type page struct {
+	text  strings.Builder
+	lines int  // shown
+	seen  int  // read, the skipped ones included
+	more  bool // the file goes on
+	full  bool // it was the size that ended the page, not the number of lines
+}
+
+// readPage reads lines from offset on. It stops reading when the page is full,
+// so the size of a file costs nothing beyond what is shown or skipped.
+func readPage(ctx context.Context, in *bufio.Reader, offset, limit, size int) (*page, error) {
+	p := &page{}
+	used := 0
+	for {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		line, err := nextLine(in)
+		if errors.Is(err, io.EOF) {
+			return p, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		p.seen++
+		if p.seen == 1 {
+			line = bytes.TrimPrefix(line, []byte("\xef\xbb\xbf"))
+		}
+		if p.seen < offset {
+			continue
+		}
+		shown := fmt.Sprintf("%d: %s\n", p.seen, clipLine(line))
+		used += jsonSize(shown)
+		if p.lines == limit || used > size {
+			p.more, p.full = true, p.lines < limit
+			p.seen--
+			return p, nil
+		}
+		p.text.WriteString(shown)
+		p.lines++
+	}
+}
+
+// nextLine returns a line without its end. Of a line too long to be shown only
+// the beginning is kept.
+func nextLine(in *bufio.Reader) ([]byte, error) {
+	var line []byte
+	for {
+		part, err := in.ReadSlice('\n')
+		if len(line) <= readLineSize*utf8.UTFMax {
+			line = append(line, part...)
+		}
+		switch {
+		case err == nil:
+			return bytes.TrimSuffix(bytes.TrimSuffix(line, []byte("\n")), []byte("\r")), nil
+		case errors.Is(err, bufio.ErrBufferFull):
+		case errors.Is(err, io.EOF) && len(line) > 0:
+			return line, nil
+		default:
+			return nil, err
+		}
+	}
+}
+
+// clipLine makes a line valid text of bounded length.
+func clipLine(line []byte) string {
+	s := strings.ToValidUTF8(string(line), "\uFFFD")
+	n := 0
+	for i := range s {
+		if n++; n > readLineSize {
+			return s[:i] + "... (the line goes on)"
+		}
+	}
+	return s
+}
+
+// result wraps a page for the model.
+func (p *page) result(at workspace.Path, offset int) (Result, error) {
+	if p.lines == 0 && offset > 1 && !p.more {
+		return Result{}, fmt.Errorf("%s has %d lines: offset %d is past its end", at.Rel, p.seen, offset)
+	}
+	last := offset + p.lines - 1
+	var foot string
+	switch {
+	case p.full && p.lines == 0:
+		foot = fmt.Sprintf("(line %d alone is too long to be shown)", offset)
+	case p.full:
+		foot = fmt.Sprintf("(lines %d-%d, cut by size; go on with offset %d)", offset, last, last+1)
+	case p.more:
+		foot = fmt.Sprintf("(lines %d-%d; the file goes on: use offset %d)", offset, last, last+1)
+	default:
+		foot = fmt.Sprintf("(end of file: %d lines)", p.seen)
+	}
+	out := fmt.Sprintf("<path>%s</path>\n<type>file</type>\n<content>\n%s%s\n</content>", at.Rel, p.text.String(), foot)
+	return Result{Output: out, Bounded: true, Cut: p.more, Metadata: map[string]any{"lines": p.lines, "truncated": p.more}}, nil
+}
+
+// readFolder lists a folder's entries, folders with a slash.
+func readFolder(env *Env, p workspace.Path, in readInput) (Result, error) {
+	entries, err := env.Workspace.ReadDir(p)
+	if err != nil {
+		return Result{}, err
+	}
+	var lines []string
+	for _, e := range entries {
+		name := e.Name()
+		if e.IsDir() {
+			name += "/"
+		}
+		if e.Type()&fs.ModeSymlink != 0 && env.isDir(path.Join(p.Abs, e.Name())) {
+			name += "/"
+		}
+		lines = append(lines, name)
+	}
+	if in.Offset > max(len(lines), 1) {
+		return Result{}, fmt.Errorf("the folder %s has %d entries: offset %d is past its end", p.Rel, len(lines), in.Offset)
+	}
+	shown := lines[min(in.Offset-1, len(lines)):]
+	foot := fmt.Sprintf("(%d entries)", len(lines))
+	more := len(shown) > in.Limit
+	if more {
+		shown = shown[:in.Limit]
+		foot = fmt.Sprintf("(%d of %d entries; go on with offset %d)", in.Limit, len(lines), in.Offset+in.Limit)
+	}
+	out := fmt.Sprintf("<path>%s</path>\n<type>directory</type>\n<entries>\n%s\n%s\n</entries>", p.Rel, strings.Join(shown, "\n"), foot)
+	return Result{Output: out, Metadata: map[string]any{"entries": len(shown), "truncated": more}}, nil
+}
+
+// isDir reports whether a path leads to a folder inside the workspace.
+func (env *Env) isDir(name string) bool {
+	p, err := env.Workspace.Resolve(name)
+	if err != nil || p.Outside {
+		return false
+	}
+	st, err := env.Workspace.Stat(p)
+	return err == nil && st.IsDir()
+}
+
+// binary reports whether a file is no text: by its name's extension, a NUL
+// character, or a large share of control characters.
+func binary(name string, head []byte) bool {
+	switch strings.ToLower(path.Ext(name)) {
+	case ".zip", ".tar", ".gz", ".exe", ".dll", ".so", ".class", ".jar", ".war", ".7z", ".doc", ".docx", ".xls", ".xlsx",
+		".ppt", ".pptx", ".odt", ".ods", ".odp", ".bin", ".dat", ".obj", ".o", ".a", ".lib", ".wasm", ".pyc", ".pyo":
+		return true
+	}
+	if bytes.IndexByte(head, 0) >= 0 {
+		return true
+	}
+	control := 0
+	for _, c := range head {
+		if c < 9 || c > 13 && c < 32 {
+			control++
+		}
+	}
+	return control*10 > len(head)*3
+}

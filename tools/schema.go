@@ -1,0 +1,301 @@
+package tools
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
+	validator "github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/santhosh-tekuri/jsonschema/v6/kind"
+	"golang.org/x/text/language"
+	"golang.org/x/text/message"
+)
+
+// maxInput and maxDepth bound the arguments of one call: what no honest call
+// needs, a broken or hostile model must not make us parse.
+const (
+	maxInput = 1 << 20 // bytes
+	maxDepth = 64
+)
+
+// definition is a Tool made by [Define].
+type definition[In any] struct {
+	spec    Spec
+	schema  *validator.Schema
+	prepare func(*Env, In) (Pending, error)
+	err     error // why In can't be a schema: a fault of the tool's author, shown by the registry's test
+}
+
+// Define makes a tool whose arguments are the struct In: its fields' json tags
+// name them (omitempty makes one optional), its jsonschema tags describe them.
+// The spec's Schema is filled in.
+func Define[In any](spec Spec, prepare func(*Env, In) (Pending, error)) Tool {
+	d := &definition[In]{spec: spec, prepare: prepare}
+	if d.spec.Schema, d.err = inferSchema[In](); d.err == nil {
+		d.schema, d.err = compile(d.spec)
+	}
+	return d
+}
+
+// Spec implements Tool.
+func (d *definition[In]) Spec() Spec { return d.spec }
+
+// Prepare implements Tool.
+func (d *definition[In]) Prepare(env *Env, input json.RawMessage) (Pending, error) {
+	if d.err != nil {
+		return Pending{}, fmt.Errorf("the tool %s is not well defined: %w", d.spec.Name, d.err)
+	}
+	value, err := parseInput(input)
+	if err != nil {
+		return Pending{}, err
+	}
+	value = coerce(value, d.spec.Schema)
+	if err := d.schema.Validate(value); err != nil {
+		return Pending{}, argumentError(err)
+	}
+	plain, err := json.Marshal(value)
+	if err != nil {
+		return Pending{}, fmt.Errorf("read the arguments: %w", err)
+	}
+	var in In
+	if err := json.Unmarshal(plain, &in); err != nil {
+		return Pending{}, fmt.Errorf("read the arguments: %w", err)
+	}
+	return d.prepare(env, in)
+}
+
+// inferSchema makes a schema of a struct type, in plain JSON and without what
+// strict providers refuse: unions with null, which optional slices and
+// pointers get.
+func inferSchema[In any]() (map[string]any, error) {
+	inferred, err := jsonschema.For[In](nil)
+	if err != nil {
+		return nil, err
+	}
+	data, err := json.Marshal(inferred)
+	if err != nil {
+		return nil, err
+	}
+	var m map[string]any
+	if err := json.Unmarshal(data, &m); err != nil {
+		return nil, err
+	}
+	withoutNull(m)
+	return m, nil
+}
+
+func withoutNull(v any) {
+	switch v := v.(type) {
+	case map[string]any:
+		if types, ok := v["type"].([]any); ok {
+			types = slices.DeleteFunc(types, func(t any) bool { return t == "null" })
+			if len(types) == 1 {
+				v["type"] = types[0]
+			}
+		}
+		for sub := range maps.Values(v) {
+			withoutNull(sub)
+		}
+	case []any:
+		for _, sub := range v {
+			withoutNull(sub)
+		}
+	}
+}
+
+// compile makes a validator of a spec's schema.
+func compile(spec Spec) (*validator.Schema, error) {
+	url := "millhand://tools/" + spec.Name // absolute, so that messages hold no path of this machine
+	c := validator.NewCompiler()
+	if err := c.AddResource(url, any(spec.Schema)); err != nil {
+		return nil, err
+	}
+	return c.Compile(url)
+}
+
+// parseInput reads arguments into plain JSON values, numbers as json.Number.
+// No arguments at all count as an empty object.
+func parseInput(input json.RawMessage) (any, error) {
+	input = bytes.TrimSpace(input)
+	if len(input) == 0 || bytes.Equal(input, []byte("null")) {
+		return map[string]any{}, nil
+	}
+	if len(input) > maxInput {
+		return nil, fmt.Errorf("the arguments are %d bytes long; at most %d are taken", len(input), maxInput)
+	}
+	if tooDeep(input) {
+		return nil, fmt.Errorf("the arguments are nested deeper than %d levels", maxDepth)
+	}
+	dec := json.NewDecoder(bytes.NewReader(input))
+	dec.UseNumber()
+	var v any
+	if err := dec.Decode(&v); err != nil {
+		return nil, fmt.Errorf("the arguments are not valid JSON (%w); they may have been cut off: send the whole call again", err)
+	}
+	if dec.More() {
+		return nil, fmt.Errorf("the arguments are more than one JSON value: send one object")
+	}
+	if _, ok := v.(map[string]any); !ok {
+		return nil, fmt.Errorf("the arguments must be a JSON object, not %s", kindOf(v))
+	}
+	return v, nil
+}
+
+// tooDeep reports whether the text nests deeper than maxDepth, without
+// building it.
+func tooDeep(input []byte) bool {
+	depth, inString, escaped := 0, false, false
+	for _, c := range input {
+		switch {
+		case escaped:
+			escaped = false
+		case inString && c == '\\':
+			escaped = true
+		case c == '"':
+			inString = !inString
+		case inString:
+		case c == '{' || c == '[':
+			if depth++; depth > maxDepth {
+				return true
+			}
+		case c == '}' || c == ']':
+			depth--
+		}
+	}
+	return false
+}
+
+// coerce mends what models often get wrong in a harmless way: numbers and
+// booleans written as strings, whole numbers written as 3.0, null for an
+// argument that may be absent.
+func coerce(v any, schema map[string]any) any {
+	switch want := schema["type"]; v := v.(type) {
+	case map[string]any:
+		return coerceObject(v, schema)
+	case []any:
+		items, ok := schema["items"].(map[string]any)
+		if ok {
+			for i := range v {
+				v[i] = coerce(v[i], items)
+			}
+		}
+		return v
+	case string:
+		return coerceString(v, want)
+	case json.Number:
+		if want == "integer" {
+			return wholeNumber(v)
+		}
+		return v
+	}
+	return v
+}
+
+func coerceObject(obj map[string]any, schema map[string]any) any {
+	props, _ := schema["properties"].(map[string]any)
+	required, _ := schema["required"].([]any)
+	for name, v := range obj {
+		sub, ok := props[name].(map[string]any)
+		switch {
+		case v == nil && !slices.Contains(required, any(name)):
+			delete(obj, name)
+		case ok:
+			obj[name] = coerce(v, sub)
+		}
+	}
+	return obj
+}
+
+func coerceString(s string, want any) any {
+	switch want {
+	case "integer", "number":
+		if _, err := strconv.ParseFloat(s, 64); err == nil && json.Valid([]byte(s)) {
+			if want == "integer" {
+				return wholeNumber(json.Number(s))
+			}
+			return json.Number(s)
+		}
+	case "boolean":
+		if b, err := strconv.ParseBool(s); err == nil && (s == "true" || s == "false") {
+			return b
+		}
+	}
+	return s
+}
+
+// wholeNumber writes 3.0 and 3e0 as 3, and leaves other numbers alone.
+func wholeNumber(n json.Number) json.Number {
+	if _, err := n.Int64(); err == nil {
+		return n
+	}
+	if f, err := n.Float64(); err == nil && f == math.Trunc(f) && math.Abs(f) < 1<<53 {
+		return json.Number(strconv.FormatInt(int64(f), 10))
+	}
+	return n
+}
+
+// argumentError says of every wrong argument which it is, what was expected
+// and what came.
+func argumentError(err error) error {
+	var ve *validator.ValidationError
+	if !errors.As(err, &ve) {
+		return fmt.Errorf("the arguments do not fit: %w", err)
+	}
+	var lines []string
+	collect(ve, &lines)
+	slices.Sort(lines)
+	return fmt.Errorf("the arguments do not fit the tool's schema: %s", strings.Join(slices.Compact(lines), "; "))
+}
+
+func collect(ve *validator.ValidationError, lines *[]string) {
+	if len(ve.Causes) == 0 {
+		*lines = append(*lines, describe(ve))
+		return
+	}
+	for _, c := range ve.Causes {
+		collect(c, lines)
+	}
+}
+
+// describe puts one fault in words: which argument, what was expected, what
+// came.
+func describe(ve *validator.ValidationError) string {
+	at := "the arguments"
+	if len(ve.InstanceLocation) > 0 {
+		at = strings.Join(ve.InstanceLocation, ".")
+	}
+	switch k := ve.ErrorKind.(type) {
+	case *kind.Required:
+		return fmt.Sprintf("%s: missing %s", at, strings.Join(k.Missing, ", "))
+	case *kind.AdditionalProperties:
+		return fmt.Sprintf("%s: there is no argument %s", at, strings.Join(k.Properties, ", "))
+	case *kind.Type:
+		return fmt.Sprintf("%s: expected %s, got %s", at, strings.Join(k.Want, " or "), k.Got)
+	case *kind.Enum:
+		return fmt.Sprintf("%s: expected one of %v, got %v", at, k.Want, k.Got)
+	}
+	return fmt.Sprintf("%s: %s", at, ve.ErrorKind.LocalizedString(message.NewPrinter(language.English)))
+}
+
+func kindOf(v any) string {
+	switch v.(type) {
+	case nil:
+		return "null"
+	case string:
+		return "a string"
+	case json.Number, float64:
+		return "a number"
+	case bool:
+		return "a boolean"
+	case []any:
+		return "an array"
+	}
+	return "an object"
+}

@@ -1,0 +1,19 @@
+// Package search finds files by name (Glob), lines by regular expression
+// (Grep), and draws the tree of a folder (List). It is what the tools of these
+// names are made of.
+//
+// All three walk one folder of an os.Root, so that no link and no ".." leads
+// out of it. Links are not followed and not searched, as by ripgrep. Files of
+// git (.git in any letter case, at any depth) and the root's .millhand are
+// never shown; hidden files are. Each folder's .gitignore counts, whether or not
+// there is a repository, and unlike ripgrep's a glob never brings back what it
+// excludes.
+//
+// Folders are walked and files are searched by as many goroutines as there are
+// processors to run them; all of them have ended when a call returns. Results
+// do not depend on their order: everything is found first, then sorted, then
+// cut at the limit. What could not be read is counted in Skipped.
+//
+// The package does not decide what may be shown (Scope.Visible does), does not
+// read git's configuration, and keeps nothing between calls.
+package search

@@ -1,0 +1,112 @@
+package search
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+)
+
+const (
+	maxFile   = 64 << 20  // bytes of a file that is searched at all
+	maxLine   = 1 << 20   // bytes of a line that are looked at
+	firstRead = 128 << 10 // bytes read at once, unless a line is longer
+)
+
+// buffer is memory that goes from file to file.
+type buffer struct {
+	text  []byte // what was read; its length is how much can be
+	lower []byte // the same with ASCII letters in lower case, made when needed
+	at    []int  // see lineScan
+}
+
+func newBuffer() *buffer { return &buffer{text: make([]byte, firstRead)} }
+
+// fileScan searches one file, a block of whole lines at a time.
+type fileScan struct {
+	matcher *matcher
+	buffer  *buffer
+	limit   int // of matches
+	path    string
+
+	matches []Match
+	total   int  // matching lines, those beyond the limit included
+	binary  bool // it holds a NUL byte: the matches do not count
+	line    int  // lines before the block
+	rest    bool // the block before ended within a line that was too long
+}
+
+// run reads a file to its end, but no more than size bytes if that is not 0 (a
+// file may grow, and some of the system's have no size).
+func (s *fileScan) run(ctx context.Context, file io.Reader, size int64) error {
+	if size <= 0 {
+		size = maxFile
+	}
+	file = io.LimitReader(file, size)
+	filled := 0 // bytes of the buffer in use
+	for left, eof := size, false; !eof; {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		n, err := file.Read(s.buffer.text[filled:])
+		if err != nil && !errors.Is(err, io.EOF) {
+			return err
+		}
+		if s.binary = bytes.IndexByte(s.buffer.text[filled:filled+n], 0) >= 0; s.binary {
+			return nil
+		}
+		filled += n
+		left -= int64(n)
+		eof = err != nil || left == 0
+		done := s.take(ctx, s.buffer.text[:filled], eof)
+		filled = copy(s.buffer.text, s.buffer.text[done:filled])
+		if filled == len(s.buffer.text) {
+			s.buffer.text = append(s.buffer.text, make([]byte, filled)...)
+		}
+	}
+	return nil
+}
+
+// take searches the whole lines that a text begins with and returns their
+// length. At the end of the file that is everything.
+func (s *fileScan) take(ctx context.Context, text []byte, eof bool) int {
+	start := 0
+	if s.rest { // the end of a line that was cut
+		if start = bytes.IndexByte(text, '\n') + 1; start == 0 {
+			return len(text)
+		}
+		s.rest = false
+	}
+	end := bytes.LastIndexByte(text, '\n') + 1
+	switch {
+	case eof:
+		end = len(text)
+	case end <= start && len(text)-start >= maxLine:
+		end, s.rest = len(text), true
+	case end <= start:
+		return start
+	}
+	s.block(ctx, text[start:end])
+	return end
+}
+
+// block searches whole lines.
+func (s *fileScan) block(ctx context.Context, text []byte) {
+	scan := s.matcher.scan(text, s.buffer)
+	counted := 0 // the line numbers are counted up to here
+	for {
+		start, end, ok := scan.next(ctx)
+		if !ok {
+			break
+		}
+		s.total++
+		if len(s.matches) < s.limit {
+			s.line += bytes.Count(text[counted:start], []byte("\n"))
+			counted = start
+			s.matches = append(s.matches, Match{Path: s.path, Line: s.line + 1, Text: lineText(text[start:end])})
+		}
+	}
+	if s.line += bytes.Count(text[counted:], []byte("\n")); s.rest {
+		s.line++
+	}
+}

@@ -1,0 +1,165 @@
+package search
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+)
+
+// Query is what Grep looks for.
+type Query struct {
+	Pattern string // regular expression in RE2's syntax, compared with one line at a time
+	Include string // glob of the files to search, as for Glob; "" means all
+	Limit   int    // how many matches to return at most; 0 stands for 1,000, which is also the most
+}
+
+// Match is a line that matches.
+type Match struct {
+	Path string // relative to Scope.Root
+	Line int    // counted from 1
+	Text string // the line without its end, cut after 2,000 characters, valid UTF-8
+}
+
+// GrepResult is what Grep found.
+type GrepResult struct {
+	Matches   []Match // newest file first, those of the same time by path; within a file by line
+	Total     int     // how many there are, those beyond the limit included
+	Files     int     // files with at least one match, those beyond the limit included
+	Truncated bool    // there are more than Matches
+	Skipped   Skipped
+}
+
+// Grep finds the lines of the files below a folder, or of one file, that match
+// a regular expression. A file named as the base is searched whatever the
+// ignore rules and Include say.
+//
+// A line ends with LF or CRLF, which are not part of it; of a line above 1 MiB
+// only that much is looked at. Files that hold a NUL byte are taken for binary
+// and left out, files above 64 MiB are left out and counted.
+//
+// It fails if the expression or the glob is malformed, the base can't be
+// opened, or the context is done.
+func Grep(ctx context.Context, scope Scope, q Query) (GrepResult, error) {
+	m, err := newMatcher(q.Pattern)
+	if err != nil {
+		return GrepResult{}, err
+	}
+	include := filter{negated: true} // all, as nothing matches no pattern
+	if q.Include != "" {
+		if include, err = parseFilter(q.Include); err != nil {
+			return GrepResult{}, err
+		}
+	}
+	s := newSearcher(m, clampLimit(q.Limit))
+	w := walk{scope: scope, wants: func(rel string, isDir bool) bool { return isDir || include.matches(rel) }}
+	w.visit = func(ctx context.Context, f *folder, name string) { s.visit(ctx, &w, f, name) }
+	if err := s.run(ctx, &w); err != nil {
+		return GrepResult{}, err
+	}
+	return s.result(w.skipped()), nil
+}
+
+// searcher searches files and gathers what it finds. Its buffers go from file
+// to file.
+type searcher struct {
+	matcher *matcher
+	limit   int
+	found   first[fileMatches]
+	buffers sync.Pool
+
+	mu           sync.Mutex
+	files, total int
+}
+
+// fileMatches are the first matches of one file.
+type fileMatches struct {
+	file    File
+	matches []Match
+}
+
+func newSearcher(m *matcher, limit int) *searcher {
+	s := &searcher{matcher: m, limit: limit}
+	s.found = first[fileMatches]{
+		limit:  limit,
+		order:  func(a, b fileMatches) int { return newestFirst(a.file, b.file) },
+		weight: func(f fileMatches) int { return len(f.matches) },
+	}
+	s.buffers.New = func() any { return newBuffer() }
+	return s
+}
+
+// run searches the base, a folder or a file.
+func (s *searcher) run(ctx context.Context, w *walk) error {
+	top, file, err := w.open()
+	if err != nil {
+		return err
+	}
+	if file == "" {
+		err = w.run(ctx, top)
+	} else {
+		if p := top.path + file; w.scope.Visible == nil || w.scope.Visible(p) {
+			s.visit(ctx, w, top, file)
+		}
+		top.release()
+		err = ctx.Err()
+	}
+	if err != nil {
+		return fmt.Errorf("search for %s: %w", s.matcher.re, err)
+	}
+	return nil
+}
+
+// visit searches one file.
+func (s *searcher) visit(ctx context.Context, w *walk, f *folder, name string) {
+	file, info, err := f.open(name)
+	if err != nil {
+		w.note(err)
+		return
+	}
+	defer file.Close() //nolint:errcheck // it was only read from
+	if info.Size() > maxFile {
+		w.tooLarge.Add(1)
+		return
+	}
+	b := s.buffers.Get().(*buffer)
+	defer s.buffers.Put(b)
+	scan := fileScan{matcher: s.matcher, buffer: b, limit: s.limit, path: f.path + name}
+	if err := scan.run(ctx, file, info.Size()); err != nil {
+		w.note(err)
+		return
+	}
+	if scan.total == 0 || scan.binary {
+		return
+	}
+	s.found.add(fileMatches{File{Path: scan.path, ModTime: info.ModTime(), Size: info.Size()}, scan.matches})
+	s.mu.Lock()
+	s.files++
+	s.total += scan.total
+	s.mu.Unlock()
+}
+
+func (s *searcher) result(skipped Skipped) GrepResult {
+	r := GrepResult{Total: s.total, Files: s.files, Skipped: skipped}
+	for _, f := range s.found.all() {
+		r.Matches = append(r.Matches, f.matches[:min(len(f.matches), s.limit-len(r.Matches))]...)
+	}
+	r.Truncated = r.Total > len(r.Matches)
+	return r
+}
+
+// maxText is how much of a line is returned, in characters.
+const maxText = 2000
+
+// lineText makes the text of a match from a line.
+func lineText(line []byte) string {
+	text := strings.ToValidUTF8(string(line[:min(len(line), 4*maxText)]), "\ufffd")
+	n := 0
+	for i := range text {
+		if n == maxText {
+			return text[:i]
+		}
+		n++
+	}
+	return text
+}

@@ -1,0 +1,133 @@
+package search
+
+import (
+	"regexp/syntax"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// maxNeeds is how many literals are worth looking for one by one.
+const maxNeeds = 32
+
+// literal is a text that a line has to hold.
+type literal struct {
+	text []byte
+	fold bool // text is ASCII in lower case, and the case does not count
+}
+
+// needs are the literals of which every match of an expression holds at least
+// one. With none, nothing is known.
+type needs struct {
+	any    []literal
+	enough bool // a text that holds one of them matches
+}
+
+func (n needs) folded() bool { return slices.ContainsFunc(n.any, func(l literal) bool { return l.fold }) }
+
+// shortest returns the length of the shortest literal: the longer it is, the
+// fewer lines hold it by chance.
+func (n needs) shortest() int {
+	if len(n.any) == 0 {
+		return 0
+	}
+	return len(slices.MinFunc(n.any, func(a, b literal) int { return len(a.text) - len(b.text) }).text)
+}
+
+// needed finds what every match of an expression holds, as ripgrep and RE2 do.
+func needed(re *syntax.Regexp) needs {
+	switch re.Op {
+	case syntax.OpLiteral:
+		if re.Flags&syntax.FoldCase != 0 {
+			return foldedLiteral(re.Rune)
+		}
+		return plainLiteral(re.Rune)
+	case syntax.OpCapture, syntax.OpPlus:
+		return needed(re.Sub[0])
+	case syntax.OpRepeat:
+		if re.Min == 0 {
+			return needs{}
+		}
+		n := needed(re.Sub[0])
+		n.enough = n.enough && re.Min == 1
+		return n
+	case syntax.OpConcat:
+		return neededByOne(re.Sub)
+	case syntax.OpAlternate:
+		return neededByAll(re.Sub)
+	default:
+		return needs{}
+	}
+}
+
+// plainLiteral is a literal in which the case counts. A match of U+FFFD may
+// also be a byte that is not UTF-8, and a carriage return may be part of a
+// line's end.
+func plainLiteral(rs []rune) needs {
+	if slices.Contains(rs, utf8.RuneError) {
+		return needs{}
+	}
+	return needs{any: []literal{{text: []byte(string(rs))}}, enough: !slices.Contains(rs, '\r')}
+}
+
+// foldedLiteral returns the longest part of a literal whose letters have no
+// other forms than the two of ASCII. So "k" is not in it: U+212A, the sign for
+// kelvin, is a form of it.
+func foldedLiteral(rs []rune) needs {
+	var best, part []byte
+	for _, r := range rs {
+		if !foldsInASCII(r) {
+			part = nil
+			continue
+		}
+		part = append(part, byte(unicode.ToLower(r)))
+		if len(part) > len(best) {
+			best = part
+		}
+	}
+	if len(best) == 0 {
+		return needs{}
+	}
+	return needs{any: []literal{{text: best, fold: true}}, enough: len(best) == len(rs) && !strings.ContainsRune(string(rs), '\r')}
+}
+
+// foldsInASCII reports whether a rune and all its other forms are ASCII.
+func foldsInASCII(r rune) bool {
+	for f := unicode.SimpleFold(r); f != r; f = unicode.SimpleFold(f) {
+		if f >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return r < utf8.RuneSelf
+}
+
+// neededByOne returns the most telling needs of parts that all have to match.
+func neededByOne(parts []*syntax.Regexp) needs {
+	var best needs
+	for _, p := range parts {
+		n := needed(p)
+		if n.shortest() > best.shortest() || n.shortest() == best.shortest() && len(n.any) < len(best.any) {
+			best = n
+		}
+	}
+	best.enough = false
+	return best
+}
+
+// neededByAll returns the needs of parts of which one has to match.
+func neededByAll(parts []*syntax.Regexp) needs {
+	all := needs{enough: true}
+	for _, p := range parts {
+		n := needed(p)
+		if len(n.any) == 0 {
+			return needs{}
+		}
+		all.any = append(all.any, n.any...)
+		all.enough = all.enough && n.enough
+	}
+	if len(all.any) > maxNeeds {
+		return needs{}
+	}
+	return all
+}

@@ -1,0 +1,186 @@
+package search
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"regexp/syntax"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// patience is how much matching, in steps of the program for each byte, is
+// done without a look at the context. It is some hundredths of a second.
+const patience = 1 << 20
+
+// matcher finds the lines of a text that match a regular expression. It does
+// not change, and any number of goroutines may use it.
+type matcher struct {
+	re    *regexp.Regexp
+	size  int // instructions of its program
+	needs needs
+}
+
+// newMatcher compiles a regular expression.
+func newMatcher(pattern string) (*matcher, error) {
+	tree, err := syntax.Parse(pattern, syntax.Perl)
+	if err != nil {
+		return nil, explain(pattern, err)
+	}
+	if breaksLine(tree) {
+		return nil, fmt.Errorf(`invalid regular expression %q: the search goes line by line, so that \n never matches`, pattern)
+	}
+	re, err := regexp.Compile(pattern)
+	if err != nil {
+		return nil, explain(pattern, err)
+	}
+	program, err := syntax.Compile(tree.Simplify())
+	if err != nil {
+		return nil, explain(pattern, err)
+	}
+	return &matcher{re: re, size: len(program.Inst), needs: needed(tree)}, nil
+}
+
+// explain says which part of a regular expression is wrong, and what people
+// used to other engines may have meant.
+func explain(pattern string, err error) error {
+	var se *syntax.Error
+	if !errors.As(err, &se) {
+		return fmt.Errorf("invalid regular expression %q: %w", pattern, err)
+	}
+	where := ""
+	if at := strings.Index(pattern, se.Expr); at >= 0 && se.Expr != pattern && se.Expr != "" {
+		where = fmt.Sprintf(" at character %d: %s", utf8.RuneCountInString(pattern[:at])+1, se.Expr)
+	}
+	hint := ""
+	if strings.HasPrefix(se.Expr, "(?") {
+		hint = "; the syntax is RE2's, which has no lookahead and no lookbehind"
+	}
+	return fmt.Errorf("invalid regular expression %q: %s%s%s", pattern, se.Code, where, hint)
+}
+
+// breaksLine reports whether every match of a part of the expression holds a
+// line feed that it names.
+func breaksLine(re *syntax.Regexp) bool {
+	return re.Op == syntax.OpLiteral && slices.Contains(re.Rune, '\n') || slices.ContainsFunc(re.Sub, breaksLine)
+}
+
+// matches reports whether a line matches. With a long line or a large program
+// it goes rune by rune and gives up, saying no, when the context is done.
+func (m *matcher) matches(ctx context.Context, line []byte) bool {
+	if len(line)*m.size <= patience {
+		return m.re.Match(line)
+	}
+	return m.re.MatchReader(&runes{ctx.Err, line})
+}
+
+// runes reads the runes of a line until it is stopped.
+type runes struct {
+	stopped func() error
+	line    []byte
+}
+
+// ReadRune returns the next rune, and io.EOF at the end or when stopped.
+func (r *runes) ReadRune() (rune, int, error) {
+	if len(r.line) == 0 || r.stopped() != nil {
+		return 0, 0, io.EOF
+	}
+	c, n := utf8.DecodeRune(r.line)
+	r.line = r.line[n:]
+	return c, n, nil
+}
+
+// lineScan goes through the lines of a text that match. Where the expression
+// has literals of which a match needs one, only the lines that hold one are
+// compared with it: bytes.Index is some hundred times faster than package
+// regexp.
+type lineScan struct {
+	*matcher
+	text, lower []byte
+	pos         int   // where the lines that were not looked at begin
+	at          []int // for each literal, where it is next; less than pos if that is not known
+}
+
+// scan begins going through a text, with the memory of a buffer.
+func (m *matcher) scan(text []byte, b *buffer) lineScan {
+	s := lineScan{matcher: m, text: text}
+	if m.needs.folded() {
+		b.lower = lowerASCII(b.lower[:0], text)
+		s.lower = b.lower
+	}
+	b.at = b.at[:0]
+	for range m.needs.any {
+		b.at = append(b.at, -1)
+	}
+	s.at = b.at
+	return s
+}
+
+// next returns where the next line that matches begins and ends, its end of
+// line excluded. It returns false when there is none, or the context is done.
+func (s *lineScan) next(ctx context.Context) (start, end int, ok bool) {
+	for s.pos < len(s.text) && ctx.Err() == nil {
+		start = s.candidate()
+		if start < 0 {
+			break
+		}
+		end = len(s.text)
+		if n := bytes.IndexByte(s.text[start:], '\n'); n >= 0 {
+			end = start + n
+		}
+		s.pos = end + 1
+		if end > start && s.text[end-1] == '\r' {
+			end--
+		}
+		if len(s.at) > 0 && s.needs.enough || s.matches(ctx, s.text[start:end]) {
+			return start, end, true
+		}
+	}
+	return 0, 0, false
+}
+
+// candidate returns the start of the next line that may match, -1 if there is
+// none.
+func (s *lineScan) candidate() int {
+	if len(s.at) == 0 {
+		return s.pos
+	}
+	hit := len(s.text)
+	for i, lit := range s.needs.any {
+		if s.at[i] < s.pos {
+			s.at[i] = len(s.text)
+			if n := bytes.Index(s.in(lit)[s.pos:], lit.text); n >= 0 {
+				s.at[i] = s.pos + n
+			}
+		}
+		hit = min(hit, s.at[i])
+	}
+	if hit == len(s.text) {
+		return -1
+	}
+	return s.pos + bytes.LastIndexByte(s.text[s.pos:hit], '\n') + 1
+}
+
+// in returns the text to look for a literal in.
+func (s *lineScan) in(lit literal) []byte {
+	if lit.fold {
+		return s.lower
+	}
+	return s.text
+}
+
+// lowerASCII appends a text with its ASCII letters in lower case.
+func lowerASCII(to, text []byte) []byte {
+	to = slices.Grow(to, len(text))[:len(text)]
+	for i, c := range text {
+		if 'A' <= c && c <= 'Z' {
+			c += 'a' - 'A'
+		}
+		to[i] = c
+	}
+	return to
+}

@@ -1,0 +1,89 @@
+package search
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/millhand/millhand/internal/ignore"
+)
+
+// maxResults is the most that any call returns, whatever its limit.
+const maxResults = 1000
+
+// Scope is where and under which rules a search looks.
+type Scope struct {
+	// Root is the folder that the search can't leave. Paths are relative to it.
+	Root *os.Root
+	// Base is the folder below Root to search, slash separated; "" and "." are
+	// Root itself. Grep also takes a file. No part of it may be a link.
+	Base string
+	// Ignore holds the rules that stand above every .gitignore from Root down;
+	// nil if there are none.
+	Ignore *ignore.Matcher
+	// Visible reports whether a file, given relative to Root, may be shown and
+	// searched; nil means all. Several goroutines call it at the same time.
+	Visible func(path string) bool
+}
+
+// File is a regular file that was found.
+type File struct {
+	Path    string // relative to Scope.Root, slash separated
+	ModTime time.Time
+	Size    int64 // bytes
+}
+
+// newestFirst orders files by time, those of the same time by path.
+func newestFirst(a, b File) int {
+	if c := b.ModTime.Compare(a.ModTime); c != 0 {
+		return c
+	}
+	return strings.Compare(a.Path, b.Path)
+}
+
+// Skipped counts what a search would have looked into but could not.
+type Skipped struct {
+	Unreadable int // folders and files
+	TooLarge   int // files above the limit for searching
+}
+
+// String says what was skipped in a sentence for the model; "" if nothing was.
+func (s Skipped) String() string {
+	var parts []string
+	if s.Unreadable > 0 {
+		parts = append(parts, fmt.Sprintf("%d files or folders could not be read", s.Unreadable))
+	}
+	if s.TooLarge > 0 {
+		parts = append(parts, fmt.Sprintf("%d files above %d MiB were not searched", s.TooLarge, maxFile>>20))
+	}
+	return strings.Join(parts, "; ")
+}
+
+// private reports whether a path relative to the root is git's or millhand's
+// own. The folders above it are known not to be.
+func private(p, name string) bool {
+	return strings.EqualFold(name, ".git") || p == ".millhand"
+}
+
+// clampLimit gives the limit that a caller's means: 0 is the most there is.
+func clampLimit(limit int) int {
+	if limit <= 0 {
+		return maxResults
+	}
+	return min(limit, maxResults)
+}
+
+// errSpecial is for what is neither a folder nor a regular file.
+var errSpecial = errors.New("neither a folder nor a regular file")
+
+// cause strips the operation and the path that os puts before an error.
+func cause(err error) error {
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		return pe.Err
+	}
+	return err
+}

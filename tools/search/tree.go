@@ -1,0 +1,71 @@
+package search
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// tree is a folder of which some files are drawn.
+type tree struct {
+	folders map[string]*tree
+	files   []string
+	missing int // files below that are not drawn, counted in folders of the base only
+}
+
+// draw draws files, given relative to the base.
+func (l *listing) draw(files []string) string {
+	var root tree
+	for _, f := range files {
+		root.put(f)
+		if dir, _, ok := strings.Cut(f, "/"); ok {
+			l.below[dir]--
+		}
+	}
+	for _, dir := range slices.Sorted(maps.Keys(l.below)) {
+		if n := l.below[dir]; n > 0 && len(root.folders) < l.limit+len(files) {
+			root.folder(dir).missing = n
+		}
+	}
+	var b strings.Builder
+	root.draw(&b, "  ")
+	return b.String()
+}
+
+// put adds a file, given relative to t.
+func (t *tree) put(rel string) {
+	for dir, rest, ok := strings.Cut(rel, "/"); ok; dir, rest, ok = strings.Cut(rel, "/") {
+		t, rel = t.folder(dir), rest
+	}
+	t.files = append(t.files, rel)
+}
+
+// folder returns the folder of a name in t, a new one if need be.
+func (t *tree) folder(name string) *tree {
+	if t.folders == nil {
+		t.folders = map[string]*tree{}
+	}
+	sub := t.folders[name]
+	if sub == nil {
+		sub = &tree{}
+		t.folders[name] = sub
+	}
+	return sub
+}
+
+func (t *tree) draw(b *strings.Builder, indent string) {
+	for _, name := range slices.Sorted(maps.Keys(t.folders)) {
+		sub := t.folders[name]
+		fmt.Fprintf(b, "%s%s/", indent, name)
+		if sub.missing > 0 {
+			fmt.Fprintf(b, " (%d more files)", sub.missing)
+		}
+		b.WriteByte('\n')
+		sub.draw(b, indent+"  ")
+	}
+	slices.Sort(t.files)
+	for _, name := range t.files {
+		fmt.Fprintf(b, "%s%s\n", indent, name)
+	}
+}

@@ -1,0 +1,190 @@
+package search
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+	"sync/atomic"
+)
+
+const (
+	// maxDepth is how many folders deep a walk goes below its base. Only a
+	// tree made to exhaust the open files is deeper.
+	maxDepth = 500
+	// batch is how many files of one folder make a task.
+	batch = 64
+)
+
+// walk goes through all files below a folder.
+type walk struct {
+	scope Scope
+	// wants reports whether to enter a folder or to visit a file. The path is
+	// relative to the base.
+	wants func(rel string, isDir bool) bool
+	// visit is called for every file that is wanted, not ignored and visible,
+	// by several goroutines.
+	visit func(ctx context.Context, f *folder, name string)
+
+	pool                 pool
+	base                 string // path of the folder where the walk starts, as folder.path
+	unreadable, tooLarge atomic.Int64
+}
+
+// open goes from the root down to the base, reading the .gitignore files on
+// the way. If the base is a file, it returns the folder and the file's name.
+func (w *walk) open() (f *folder, file string, err error) {
+	base := path.Clean(w.scope.Base)
+	if !fs.ValidPath(base) {
+		return nil, "", fmt.Errorf("search %s: not a path below the root", w.scope.Base)
+	}
+	root, err := w.scope.Root.OpenRoot(".")
+	if err != nil {
+		return nil, "", fmt.Errorf("search %s: %w", base, cause(err))
+	}
+	f = newFolder(root, "", w.scope.Ignore)
+	if base == "." {
+		return f, "", nil
+	}
+	parts := strings.Split(base, "/")
+	for i, name := range parts {
+		next, err := w.step(f, name)
+		if err == nil && next == nil && i < len(parts)-1 {
+			err = errors.New("a file, not a folder")
+		}
+		if err != nil {
+			f.release()
+			return nil, "", fmt.Errorf("search %s: %w", path.Join(parts[:i+1]...), err)
+		}
+		if next == nil {
+			return f, name, nil
+		}
+		f.release()
+		f = next
+	}
+	return f, "", nil
+}
+
+// openFolder is open for a base that has to be a folder.
+func (w *walk) openFolder() (*folder, error) {
+	f, file, err := w.open()
+	if err == nil && file != "" {
+		f.release()
+		err = fmt.Errorf("search %s: a file, not a folder", w.scope.Base)
+	}
+	return f, err
+}
+
+// step goes from a folder to the one below it on the way to a base. It returns
+// nil for a file.
+func (w *walk) step(f *folder, name string) (*folder, error) {
+	if private(f.path+name, name) {
+		return nil, errors.New("git's and millhand's own files are not searched")
+	}
+	info, err := f.root.Lstat(name)
+	switch {
+	case err != nil:
+		return nil, cause(err)
+	case info.Mode().IsRegular():
+		return nil, nil //nolint:nilnil // documented: a file is no folder, and no error
+	case info.Mode()&fs.ModeSymlink != 0:
+		return nil, errors.New("links are not followed")
+	case !info.IsDir():
+		return nil, errSpecial
+	}
+	w.note(f.readRules())
+	next, err := f.child(name)
+	if err != nil {
+		return nil, cause(err)
+	}
+	return next, nil
+}
+
+// run walks from a folder and releases it. The error is the context's.
+func (w *walk) run(ctx context.Context, top *folder) error {
+	w.base = top.path
+	w.pool.add(func() { w.scan(ctx, top, 0) })
+	w.pool.run()
+	return ctx.Err()
+}
+
+// scan reads a folder, which it releases, and adds tasks for what is in it.
+func (w *walk) scan(ctx context.Context, f *folder, depth int) {
+	defer f.release()
+	if ctx.Err() != nil {
+		return
+	}
+	entries, err := f.entries()
+	w.note(err)
+	if slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == ".gitignore" }) {
+		w.note(f.readRules())
+	}
+	var tasks []func()
+	var files []string
+	for _, e := range entries {
+		name := e.Name()
+		switch isDir := e.IsDir(); {
+		case !w.chooses(f, name, isDir, e.Type().IsRegular()):
+		case isDir && depth == maxDepth:
+			w.unreadable.Add(1)
+		case isDir:
+			f.users.Add(1)
+			tasks = append(tasks, func() { w.enter(ctx, f, name, depth+1) })
+		default:
+			files = append(files, name)
+		}
+	}
+	for names := range slices.Chunk(files, batch) {
+		f.users.Add(1)
+		tasks = append(tasks, func() { w.visitAll(ctx, f, names) })
+	}
+	w.pool.add(tasks...)
+}
+
+// chooses reports whether a folder is entered or a file visited.
+func (w *walk) chooses(f *folder, name string, isDir, isFile bool) bool {
+	if !isDir && !isFile {
+		return false
+	}
+	p := f.path + name
+	if private(p, name) || !w.wants(strings.TrimPrefix(p, w.base), isDir) || f.rules.Ignored(p, isDir) {
+		return false
+	}
+	return isDir || w.scope.Visible == nil || w.scope.Visible(p)
+}
+
+// enter opens a folder in parent, which it releases, and scans it.
+func (w *walk) enter(ctx context.Context, parent *folder, name string, depth int) {
+	f, err := parent.child(name)
+	parent.release()
+	if err != nil {
+		w.note(err)
+		return
+	}
+	w.scan(ctx, f, depth)
+}
+
+func (w *walk) visitAll(ctx context.Context, f *folder, names []string) {
+	defer f.release()
+	for _, name := range names {
+		if ctx.Err() != nil {
+			return
+		}
+		w.visit(ctx, f, name)
+	}
+}
+
+// note counts an error of one file or folder. What is gone or has become
+// something else since it was listed is no error.
+func (w *walk) note(err error) {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, errSpecial) {
+		w.unreadable.Add(1)
+	}
+}
+
+func (w *walk) skipped() Skipped {
+	return Skipped{Unreadable: int(w.unreadable.Load()), TooLarge: int(w.tooLarge.Load())}
+}

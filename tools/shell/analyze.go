@@ -1,0 +1,141 @@
+package shell
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// The bounds of an analysis. A line beyond any of them is an error, so that it
+// is denied, whatever it holds.
+const (
+	maxLine     = 64 << 10 // bytes of a line, and of each script in it
+	maxScripts  = 32       // scripts within scripts, as by bash -c
+	maxCommands = 1000     // commands found
+	maxSteps    = 20_000   // statements visited, repeated visits counted
+	maxDepth    = 2000     // statements within statements
+	maxNesting  = 1000     // brackets within brackets, before parsing
+	maxWords    = 4096     // words of one command after brace expansion
+)
+
+// Analysis is what a line can do.
+type Analysis struct {
+	Commands []Command // every simple command that the line can run, wrapped ones too, in source order
+	Accesses []Access  // files that the line names in a way that reads or writes them
+	Unknown  []Unknown // what can't be known before running
+}
+
+// Command is a simple command. The builtin cd is none, nor is the call of a
+// function that the line itself defines: their effects are reported instead.
+type Command struct {
+	// Text is the source as written, with the command's redirections but
+	// without the bodies of here-documents.
+	Text string
+	// Plain is the command with its quotes resolved and its words joined by
+	// single spaces. Assignments before it, redirections, the system folder
+	// of a program (/usr/bin/) and git's options before the subcommand are
+	// left out. What is only known at run time stands as in the source.
+	Plain string
+	// Program is the first word of Plain.
+	Program string
+}
+
+// Access is a file or directory that the line names.
+type Access struct {
+	// Path is the name as the shell would pass it on, quotes resolved. It is
+	// absolute, relative to Dir, or begins with "~" ("~/x" and $HOME/x are
+	// both "~/x"; "~name/x" is the home of a user). A name with wildcards is
+	// represented by the directory in which the first one is looked for.
+	Path string
+	// Dir is where the line has changed to when it uses the name: "" is where
+	// it starts, otherwise relative to that, absolute, or beginning with "~".
+	// Neither Dir nor Path may be cleaned before links are resolved, as ".."
+	// after a link is the parent of what the link leads to.
+	Dir string
+	// Write says that the file may be made, changed or removed.
+	Write bool
+	// Why says what names it: "redirection", "argument of rm", "-o of sort".
+	Why string
+}
+
+// Reason says in which way something is unknown.
+type Reason string
+
+// The reasons. Only ReasonPath is about which file is meant; all the others
+// are about what would run.
+const (
+	ReasonPath        Reason = "path"                                      // the name of a file or directory
+	ReasonCommand     Reason = "command word"                              // the program, or a subcommand that decides what it does
+	ReasonScript      Reason = "script"                                    // text that a shell or a program with an own language would carry out
+	ReasonInput       Reason = "shell fed from data"                       // a shell that reads its commands from a pipe or a file
+	ReasonFile        Reason = "runs a file"                               // commands in a file that is read, or written, by the line itself
+	ReasonOption      Reason = "option that runs a program"                // or one that the analysis doesn't know, of a program that runs another
+	ReasonEnvironment Reason = "variable that decides what a command runs" // PATH, LD_PRELOAD, GIT_PAGER and the like
+	ReasonAlias       Reason = "alias"                                     // of the shell or of git
+	ReasonSetting     Reason = "setting that decides what a command runs"  // of the shell or of git
+	ReasonArithmetic  Reason = "arithmetic on text that holds a command"   // a[$(x)] in quotes
+	ReasonNetwork     Reason = "network redirection"                       // /dev/tcp and /dev/udp
+)
+
+// Unknown is something that can't be known before running.
+type Unknown struct {
+	Text   string // the source of it
+	Reason Reason
+}
+
+// Analyze parses a command line and reports what it can do. An error means
+// that it is not valid bash or is beyond the bounds of the analysis: callers
+// deny it.
+func Analyze(line string) (a Analysis, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			a, err = Analysis{}, fmt.Errorf("analyze command line: %v", p)
+		}
+	}()
+	w := newWalker()
+	w.line(line)
+	if w.err != nil {
+		return Analysis{}, fmt.Errorf("analyze command line: %w", w.err)
+	}
+	return w.analysis(), nil
+}
+
+// parse reads a script, which is bounded first: the parser recurses.
+func parse(src string) (*syntax.File, error) {
+	if len(src) > maxLine {
+		return nil, fmt.Errorf("script of %d bytes is longer than %d", len(src), maxLine)
+	}
+	if strings.ContainsRune(src, 0) {
+		return nil, errors.New("script holds a NUL byte")
+	}
+	depth := 0
+	for _, c := range []byte(src) {
+		switch c {
+		case '(', '{', '[':
+			depth++
+		case ')', '}', ']':
+			depth = max(depth-1, 0)
+		}
+		if depth > maxNesting {
+			return nil, errors.New("brackets are nested too deeply")
+		}
+	}
+	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(src), "")
+	if err != nil {
+		return nil, fmt.Errorf("not valid bash: %w", err)
+	}
+	return file, nil
+}
+
+// analysis returns what was found, the commands in the order of the source.
+func (w *walker) analysis() Analysis {
+	slices.SortStableFunc(w.found, func(a, b found) int { return a.at - b.at })
+	a := Analysis{Accesses: w.accesses, Unknown: w.unknowns}
+	for _, f := range w.found {
+		a.Commands = append(a.Commands, f.Command)
+	}
+	return a
+}

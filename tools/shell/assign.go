@@ -1,0 +1,124 @@
+package shell
+
+import (
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// assignment looks at NAME=VALUE before the words of a command, or as a
+// command of its own if there are none.
+func (w *walker) assignment(a *syntax.Assign, args []*syntax.Word) {
+	value := w.word(a.Value)
+	local := len(args) > 0 && (args[0].Lit() == "read" || args[0].Lit() == "mapfile" || args[0].Lit() == "readarray")
+	if a.Name != nil && !(local && a.Name.Value == "IFS") {
+		w.set(a.Name.Value, value, source(w.src, a))
+	}
+	w.assigned(a)
+}
+
+// assigned walks the parts of an assignment.
+func (w *walker) assigned(a *syntax.Assign) {
+	w.arithmetic(a.Index)
+	w.dataWord(a.Value)
+	if a.Array == nil {
+		return
+	}
+	for _, e := range a.Array.Elems {
+		w.arithmetic(e.Index)
+		w.dataWord(e.Value)
+	}
+}
+
+// set reports a change of a variable that decides what a command runs.
+func (w *walker) set(name string, value word, text string) {
+	if decides(name) && !(startsProgram(name) && harmless(value)) {
+		w.unknown(ReasonEnvironment, text)
+	}
+}
+
+// variable reports a change of such a variable by anything but an assignment.
+func (w *walker) variable(name string, n syntax.Node) {
+	if decides(name) {
+		w.unknown(ReasonEnvironment, source(w.src, n))
+	}
+}
+
+// variableWord does the same for a name among a builtin's words.
+func (w *walker) variableWord(x word) {
+	name, value, _ := x.cut("=")
+	switch {
+	case !name.literal():
+		w.unknown(ReasonEnvironment, x.text)
+	default:
+		base, _, _ := strings.Cut(strings.TrimSuffix(name.text, "+"), "[")
+		w.set(base, value, x.text)
+	}
+	w.data(x)
+}
+
+// declaration walks declare, local, export, readonly and typeset.
+func (w *walker) declaration(d *syntax.DeclClause) {
+	for _, a := range d.Args {
+		switch {
+		case a.Name == nil: // an option, or a name made at run time
+			w.declared(d.Variant.Value, w.word(a.Value))
+		case !a.Naked:
+			w.set(a.Name.Value, w.word(a.Value), source(w.src, a))
+		}
+		w.assigned(a)
+	}
+}
+
+// declared looks at a word of such a command that isn't plainly NAME=VALUE. A
+// reference (-n) gives a variable a second name.
+func (w *walker) declared(variant string, x word) {
+	if !strings.HasPrefix(x.text, "-") && !strings.HasPrefix(x.text, "+") || !x.literal() {
+		w.variableWord(x)
+		return
+	}
+	if strings.HasPrefix(x.text, "-") && strings.Contains(x.text, "n") && variant != "export" {
+		w.unknown(ReasonEnvironment, x.text)
+	}
+}
+
+// decides reports whether a variable decides what a later command runs, or
+// how its words are read.
+func decides(name string) bool {
+	switch name {
+	case "PATH", "ENV", "IFS", "PS4", "PS0", "PROMPT_COMMAND", "SHELL", "SHELLOPTS", "BASHOPTS", "POSIXLY_CORRECT",
+		"BASH_ENV", "BASH_ALIASES", "BASH_CMDS", "BASH_LOADABLES_PATH",
+		"CDPATH", "PWD", "OLDPWD", "DIRSTACK", "HOME", "XDG_CONFIG_HOME",
+		"BROWSER", "LESSOPEN", "LESSCLOSE", "GCONV_PATH", "FCEDIT", "VISUAL",
+		"RIPGREP_CONFIG_PATH", "TAR_OPTIONS", "RSYNC_RSH", "RSYNC_CONNECT_PROG", "CVS_RSH", "SSH_ASKPASS", "SUDO_ASKPASS":
+		return true
+	case "GIT_TERMINAL_PROMPT", "GIT_OPTIONAL_LOCKS", "GIT_MERGE_AUTOEDIT",
+		"GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_AUTHOR_DATE",
+		"GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL", "GIT_COMMITTER_DATE":
+		return false
+	}
+	for _, prefix := range []string{"LD_", "DYLD_", "BASH_FUNC_", "GIT_"} {
+		if strings.HasPrefix(name, prefix) {
+			return true
+		}
+	}
+	return startsProgram(name)
+}
+
+// startsProgram tells the variables whose value is a command.
+func startsProgram(name string) bool {
+	return strings.HasSuffix(name, "PAGER") || strings.HasSuffix(name, "EDITOR") || name == "VISUAL"
+}
+
+// harmless tells the commands that such a variable may name: they do nothing
+// but pass their input on.
+func harmless(command word) bool {
+	if !command.literal() {
+		return false
+	}
+	switch command.text {
+	case "", "cat", "true", ":":
+		return true
+	}
+	return false
+}

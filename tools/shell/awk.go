@@ -1,0 +1,280 @@
+package shell
+
+import (
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+const awkOptions = "-d> -D: -e: -E< -f< -F: -i: -l% -o> -p> -v: --assign: --dump-variables> --exec< --field-separator: --file< --include: --load% " +
+	"--pretty-print> --profile> --source: --csv --posix --re-interval --sandbox --traditional"
+
+// awk looks at awk: its files, and what its program does beyond printing.
+func (w *walker) awk(c call) {
+	d := program{use: allRead, skip: 1, options: awkOptions, instead: "-e -E -f --exec --file --source"}
+	p := parseOptions(awkOptions, c.args(), true)
+	programs := p.operands[:min(1, len(p.operands))]
+	if p.has(d.instead) {
+		programs = nil
+	}
+	for _, o := range p.options {
+		switch o.name {
+		case "-e", "--source":
+			programs = append(programs, o.value)
+		case "-f", "--file", "-E", "--exec":
+			w.unknown(ReasonScript, c.text)
+		case "-i", "--include":
+			if o.value.is("inplace") {
+				d.use = allWrite
+				continue
+			}
+			w.unknown(ReasonScript, c.text)
+		}
+	}
+	p.operands = awkFiles(p.operands, !p.has(d.instead))
+	d.skip = 0
+	w.files(c, d, p)
+	for _, x := range programs {
+		w.awkProgram(x, c)
+	}
+	if len(programs) == 0 && c.more {
+		w.unknown(ReasonScript, c.text)
+	}
+}
+
+// awkFiles returns the operands that are files: not the program, nor NAME=VALUE.
+func awkFiles(operands []word, program bool) []word {
+	if program {
+		operands = operands[min(1, len(operands)):]
+	}
+	var files []word
+	for _, x := range operands {
+		if name, _, ok := x.cut("="); !ok || !syntax.ValidName(name.text) {
+			files = append(files, x)
+		}
+	}
+	return files
+}
+
+// awkProgram looks at a program's text. It isn't parsed: whatever looks like a
+// pipe, a call of system or an output file counts.
+func (w *walker) awkProgram(x word, c call) {
+	if !x.literal() {
+		w.unknown(ReasonScript, c.text)
+	}
+	s := awkScanner{text: x.text}
+	s.scan()
+	if s.runs {
+		w.unknown(ReasonScript, c.text)
+	}
+	if s.hidden {
+		w.unknown(ReasonPath, c.text)
+	}
+	for _, f := range s.files {
+		w.name(plainWord(f.name), f.write, "program of awk")
+	}
+}
+
+// awkScanner goes through the tokens of an awk program.
+type awkScanner struct {
+	text   string
+	at     int
+	last   string // the token before
+	prints bool   // in a print statement, where ">" writes a file
+	paren  int    // open parentheses
+
+	runs   bool // it can run a command
+	hidden bool // it uses a file whose name isn't written out
+	files  []sedFile
+}
+
+func (s *awkScanner) scan() {
+	for s.at < len(s.text) {
+		s.token()
+	}
+}
+
+// token reads one token and notes what it does.
+func (s *awkScanner) token() {
+	c := s.text[s.at]
+	switch {
+	case c == '"':
+		s.str()
+		s.last = `"`
+		return
+	case c == '\\' && strings.HasPrefix(s.text[s.at+1:], "\n"):
+		s.at += 2
+		return
+	case c == '/':
+		s.slash()
+		return
+	case c == '#':
+		n := strings.IndexByte(s.text[s.at:], '\n')
+		if n < 0 {
+			n = len(s.text) - s.at
+		}
+		s.at += n
+		return
+	case isName(c):
+		s.name()
+		return
+	}
+	s.at++
+	switch c {
+	case ' ', '\t':
+		return
+	case '(':
+		s.paren++
+	case ')':
+		s.paren = max(s.paren-1, 0)
+	case ';', '\n', '{', '}':
+		s.prints, s.paren = false, 0
+	case '|':
+		s.pipe()
+	case '>':
+		s.output()
+	case '@':
+		s.runs = true // @include, @load, or a call by a name that is data
+	}
+	s.last = string(c)
+}
+
+// name reads a word or a number.
+func (s *awkScanner) name() {
+	from := s.at
+	for s.at < len(s.text) && isName(s.text[s.at]) {
+		s.at++
+	}
+	s.last = s.text[from:s.at]
+	switch s.last {
+	case "system":
+		s.runs = true
+	case "print", "printf":
+		s.prints, s.paren = true, 0
+	case "ARGV", "ARGC":
+		s.hidden = true
+	case "getline":
+		s.getline()
+	}
+}
+
+// getline reads a file if "<" follows, perhaps after a variable.
+func (s *awkScanner) getline() {
+	rest := strings.TrimLeft(s.text[s.at:], " \t")
+	for rest != "" && (isName(rest[0]) || strings.IndexByte("$[]\"", rest[0]) >= 0) {
+		rest = rest[1:]
+	}
+	rest, ok := strings.CutPrefix(strings.TrimLeft(rest, " \t"), "<")
+	if ok {
+		s.file(rest, false)
+	}
+}
+
+// pipe is "|", unless it is half of "||".
+func (s *awkScanner) pipe() {
+	if strings.HasPrefix(s.text[s.at:], "|") {
+		s.at++
+		return
+	}
+	s.runs = true
+}
+
+// output is ">", which writes a file in a print statement outside parentheses
+// and compares elsewhere.
+func (s *awkScanner) output() {
+	if !s.prints || s.paren > 0 {
+		return
+	}
+	s.file(strings.TrimPrefix(s.text[s.at:], ">"), true)
+}
+
+// file notes the file whose name the expression at the start of rest gives.
+func (s *awkScanner) file(rest string, write bool) {
+	rest = strings.TrimLeft(rest, " \t")
+	t := awkScanner{text: rest}
+	if rest == "" || rest[0] != '"' {
+		s.hidden = true
+		return
+	}
+	name := t.str()
+	after := strings.TrimLeft(rest[t.at:], " \t")
+	if after != "" && strings.IndexByte(";}\n)&|", after[0]) < 0 || strings.Contains(name, `\`) {
+		s.hidden = true
+		return
+	}
+	if name != "-" && !strings.HasPrefix(name, "/inet") {
+		s.files = append(s.files, sedFile{name, write})
+	}
+	s.runs = s.runs || strings.HasPrefix(name, "/inet")
+}
+
+// str reads a string and returns what is between the quotes.
+func (s *awkScanner) str() string {
+	s.at++
+	from := s.at
+	for s.at < len(s.text) && s.text[s.at] != '"' {
+		if s.text[s.at] == '\\' {
+			s.at++
+		}
+		s.at++
+	}
+	s.at = min(s.at, len(s.text))
+	out := s.text[from:s.at]
+	s.at = min(s.at+1, len(s.text))
+	return out
+}
+
+// slash tells a regular expression from a division by the token before. Where
+// it could be both, and quotes would be read in another way, anything can be
+// hidden in it.
+func (s *awkScanner) slash() {
+	divides := s.last == ")" || s.last == "]" || s.last == `"` || s.last == "/" || s.last != "" && isName(s.last[0]) && !isAwkKeyword(s.last)
+	if s.last == ")" || s.last == "+" || s.last == "-" {
+		line, _, _ := strings.Cut(s.text[s.at+1:], "\n")
+		if i := strings.LastIndexByte(line, '/'); i >= 0 && strings.ContainsAny(line[:i], "\"#") {
+			s.runs = true
+		}
+	}
+	if divides {
+		s.at++
+		s.last = "division"
+		return
+	}
+	s.regexp()
+	s.last = "/"
+}
+
+// isAwkKeyword tells the words after which an expression begins.
+func isAwkKeyword(name string) bool {
+	switch name {
+	case "print", "printf", "return", "case", "in", "else", "do", "exit", "division":
+		return true
+	}
+	return false
+}
+
+// regexp reads a regular expression. If it doesn't end on its line it was a
+// division after all.
+func (s *awkScanner) regexp() {
+	brackets := false
+	for i := s.at + 1; i < len(s.text) && s.text[i] != '\n'; i++ {
+		switch s.text[i] {
+		case '\\':
+			i++
+		case '[':
+			brackets = true
+		case ']':
+			brackets = false
+		case '/':
+			if !brackets {
+				s.at = i + 1
+				return
+			}
+		}
+	}
+	s.at++
+}
+
+func isName(c byte) bool {
+	return c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
+}

@@ -1,0 +1,252 @@
+package shell
+
+import "strings"
+
+// builtin returns what a builtin of the shell does beyond printing, nil if
+// that is nothing or there is no such builtin. A builtin that also exists as a
+// program, such as printf, is found here only when the shell runs it.
+func builtin(name string) func(*walker, call) outcome {
+	switch name {
+	case "cd", "pushd":
+		return (*walker).changeDir
+	case "popd":
+		return (*walker).popDir
+	case "eval":
+		return (*walker).eval
+	case "source", ".":
+		return (*walker).source
+	case "trap":
+		return (*walker).trapped
+	case "exit":
+		return (*walker).exit
+	case "return", "break", "continue":
+		return (*walker).jump
+	case "alias":
+		return (*walker).alias
+	case "set", "shopt":
+		return (*walker).shellOptions
+	case "export", "declare", "typeset", "local", "readonly":
+		return (*walker).declareWords
+	case "read", "mapfile", "readarray", "getopts", "unset", "wait", "printf":
+		return (*walker).assigning
+	case "let", "test", "[":
+		return (*walker).evaluating
+	case "enable", "hash", "complete", "compgen", "compopt", "bind", "fc":
+		return (*walker).opaqueBuiltin
+	case "history":
+		return (*walker).history
+	}
+	return nil
+}
+
+// changeDir is cd and pushd.
+func (w *walker) changeDir(c call) outcome {
+	before, name := w.at, c.words[0].text
+	p := parseOptions("-L -P -e -@ -n", c.args(), true)
+	if len(p.operands) == 0 {
+		if name == "pushd" {
+			return same(w.all)
+		}
+		w.access("~", false, "argument of cd")
+		return outcome{ok: before.enter("~"), bad: before}
+	}
+	x := p.operands[0]
+	if x.is("-") || name == "pushd" && (strings.HasPrefix(x.text, "+") || p.has("-0 -1 -2 -3 -4 -5 -6 -7 -8 -9")) {
+		return outcome{ok: w.all, bad: before}
+	}
+	w.name(x, false, "argument of "+name)
+	target, known := home(x)
+	if !known || x.wildcard() >= 0 || p.has("-P") || p.has("-n") {
+		return outcome{ok: places{anywhere: true}, bad: before}
+	}
+	return outcome{ok: before.enter(spelled(target)), bad: before}
+}
+
+// popDir goes back to a directory where the shell has been.
+func (w *walker) popDir(call) outcome { return outcome{ok: w.all, bad: w.at} }
+
+// eval carries its words out as a script.
+func (w *walker) eval(c call) outcome {
+	args := c.args()
+	if len(args) > 0 && args[0].is("--") {
+		args = args[1:]
+	}
+	return w.inShell(join(args), c)
+}
+
+// inShell walks text that this shell itself carries out.
+func (w *walker) inShell(x word, c call) outcome {
+	out := w.textIn(x, c, true)
+	if !x.literal() {
+		w.defined = map[string]bool{}
+	}
+	return out
+}
+
+// source runs a file in the shell itself.
+func (w *walker) source(c call) outcome {
+	w.unknown(ReasonFile, c.text)
+	w.defined = map[string]bool{}
+	args := c.args()
+	if len(args) > 0 && args[0].is("--") {
+		args = args[1:]
+	}
+	if len(args) > 0 {
+		w.name(args[0], false, "argument of source")
+	}
+	return same(places{anywhere: true})
+}
+
+// trapped keeps a trap's command for later.
+func (w *walker) trapped(c call) outcome {
+	p := parseOptions("-l -p -P", c.args(), true)
+	if p.has("-l -p -P") || len(p.operands) < 2 {
+		return same(w.at)
+	}
+	x := p.operands[0]
+	switch {
+	case x.is("-") || x.literal() && x.text != "" && strings.Trim(x.text, "0123456789") == "":
+	case x.literal():
+		w.traps = append(w.traps, trap{x.text, w.base})
+	default:
+		w.unknown(ReasonScript, c.text)
+		if _, err := parse(x.text); err == nil {
+			w.traps = append(w.traps, trap{x.text, w.base})
+		}
+	}
+	return same(w.at)
+}
+
+// exit ends the shell, unless it has more than one argument.
+func (w *walker) exit(c call) outcome {
+	if len(c.words) > 2 || len(c.words) == 2 && strings.ContainsAny(c.words[1].kinds, "*bg") && !c.words[1].fixed() {
+		return same(w.at)
+	}
+	return outcome{}
+}
+
+// jump leaves a function or loop.
+func (w *walker) jump(c call) outcome {
+	w.jumps = w.jumps.or(w.at)
+	if c.words[0].text == "return" && len(w.calls) > 0 {
+		return outcome{}
+	}
+	return same(w.at)
+}
+
+func (w *walker) alias(c call) outcome {
+	for _, x := range c.args() {
+		if x.literal() && !strings.Contains(x.text, "=") {
+			continue // shows an alias
+		}
+		w.unknown(ReasonAlias, c.text)
+		if _, text, ok := x.cut("="); ok {
+			w.text(text, c)
+		}
+	}
+	return same(w.at)
+}
+
+// shellOptions is set and shopt: some options change where cd leads or in
+// which shell a pipe's last command runs.
+func (w *walker) shellOptions(c call) outcome {
+	for _, x := range c.args() {
+		w.data(x)
+		switch {
+		case x.is("lastpipe") || x.is("cdable_vars") || x.is("expand_aliases") || x.is("physical") || x.is("posix"):
+			w.unknown(ReasonSetting, c.text)
+		case c.words[0].text == "set" && x.starts("-") && strings.Contains(x.text, "P") && !strings.HasPrefix(x.text, "--"):
+			w.unknown(ReasonSetting, c.text)
+		case c.words[0].text == "shopt" && !x.literal():
+			w.unknown(ReasonSetting, c.text)
+		}
+	}
+	return same(w.at)
+}
+
+// declareWords is export and the like when a quoted or wrapped name hides it
+// from the parser.
+func (w *walker) declareWords(c call) outcome {
+	for _, x := range c.args() {
+		if x.literal() && !strings.HasPrefix(x.text, "-") && !strings.Contains(x.text, "=") {
+			continue
+		}
+		w.declared(c.words[0].text, x)
+	}
+	return same(w.at)
+}
+
+// assigning looks at the variables that a builtin sets.
+func (w *walker) assigning(c call) outcome {
+	name := c.words[0].text
+	p := parseOptions(assigningOptions(name), c.args(), true)
+	names := p.operands
+	switch {
+	case name == "unset" && !p.has("-v"):
+		for _, x := range names {
+			if x.literal() {
+				delete(w.defined, x.text)
+				continue
+			}
+			w.defined = map[string]bool{}
+		}
+	case name == "printf" || name == "wait":
+		names = nil
+	case name == "getopts":
+		names = names[min(1, len(names)):min(2, len(names))]
+	}
+	for _, o := range p.options {
+		if o.mark == markAssigns && o.given {
+			names = append(names, o.value)
+		}
+	}
+	for _, x := range names {
+		w.variableWord(x)
+	}
+	w.options(parsed{options: p.options}, c)
+	return same(w.at)
+}
+
+// assigningOptions describes the options of the builtins that set variables.
+func assigningOptions(name string) string {
+	switch name {
+	case "read":
+		return "-a= -d: -e -i: -n: -N: -p: -r -s -t: -u:"
+	case "mapfile", "readarray":
+		return "-d: -n: -O: -s: -t -u: -C! -c:"
+	case "printf":
+		return "-v="
+	case "wait":
+		return "-f -n -p="
+	}
+	return "-f -v -n"
+}
+
+// evaluating looks at operands that may be taken as numbers or variables.
+func (w *walker) evaluating(c call) outcome {
+	for _, x := range c.args() {
+		w.data(x)
+		if c.words[0].text == "let" {
+			w.variableWord(x)
+		}
+	}
+	return same(w.at)
+}
+
+// opaqueBuiltin reports builtins that change what names mean or run text, when
+// they are given anything to do so.
+func (w *walker) opaqueBuiltin(c call) outcome {
+	for _, x := range c.args() {
+		if !x.is("-r") && (c.words[0].text != "hash" || !x.literal() || strings.HasPrefix(x.text, "-")) {
+			w.unknown(ReasonSetting, c.text)
+		}
+	}
+	return same(w.at)
+}
+
+// history can read and write files.
+func (w *walker) history(c call) outcome {
+	p := parseOptions("-c -d: -a> -n< -r< -w> -p -s", c.args(), true)
+	w.options(p, c)
+	return same(w.at)
+}

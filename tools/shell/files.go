@@ -1,0 +1,113 @@
+package shell
+
+import "strings"
+
+// program says how a program that works on files names them on its command
+// line.
+type program struct {
+	options    string // in the notation of options.go; options that aren't described are taken as flags
+	use        string // what the operands are, see below
+	skip       int    // operands before those
+	instead    string // options that make up for the skipped operands
+	changes    string // options that make it write what it reads otherwise
+	spares     string // options that make it read what it writes otherwise
+	makes      string // what it writes without being told a name
+	names      string // options with which it doesn't
+	hosts      bool   // operands may be on other machines, host:path
+	unknowable bool   // it has a language of its own that can run programs
+	special    func(*walker, call)
+}
+
+// What operands are.
+const (
+	noFiles    = ""
+	allRead    = "read all"
+	allWrite   = "write all"
+	lastWrite  = "read all, write the last"
+	firstWrite = "write the first, read the others"
+	oneWrite   = "read the first, write the second"
+	onlyRead   = "read the first"
+	onlyWrite  = "write the first"
+)
+
+// operand tells whether operand i of n is a file, and whether it is written.
+func operand(use string, i, n int) (file, write bool) {
+	switch use {
+	case allRead:
+		return true, false
+	case allWrite:
+		return true, true
+	case lastWrite:
+		return true, i == n-1 && n > 1
+	case firstWrite:
+		return true, i == 0
+	case oneWrite:
+		return i < 2, i == 1
+	case onlyRead, onlyWrite:
+		return i == 0, use == onlyWrite
+	}
+	return false, false
+}
+
+// program reports the files of a program that is described.
+func (w *walker) program(c call, d program) {
+	if d.special != nil {
+		d.special(w, c)
+		return
+	}
+	w.files(c, d, d.parse(c.args()))
+}
+
+// parse takes the program's arguments apart. The options with a meaning of
+// their own count as described, so that they are known when shortened.
+func (d program) parse(args []word) parsed {
+	return parseOptions(strings.Join([]string{d.options, d.changes, d.spares, d.names, d.instead}, " "), args, false)
+}
+
+// files reports what a program does with its options and operands.
+func (w *walker) files(c call, d program, p parsed) {
+	before := w.at
+	defer func() { w.at = before }()
+	w.options(p, c)
+	w.enterOptions(p)
+	if d.unknowable {
+		w.unknown(ReasonScript, c.text)
+	}
+	if c.more {
+		w.unknown(ReasonPath, c.text)
+		if strings.ContainsAny(d.options, runMarks) {
+			w.unknown(ReasonOption, c.text)
+		}
+	}
+	w.operands(c, d, p)
+	if d.makes != "" && !p.has(d.names) {
+		w.access(d.makes, true, "output of "+c.words[0].text)
+	}
+}
+
+// operands reports the operands of a program.
+func (w *walker) operands(c call, d program, p parsed) {
+	operands, use := p.operands, d.use
+	if d.skip > 0 && !p.has(d.instead) {
+		operands = operands[min(d.skip, len(operands)):]
+	}
+	switch {
+	case p.has(d.changes):
+		use = allWrite
+	case p.has(d.spares) || use == lastWrite && p.has("-t --target-directory"):
+		use = allRead
+	}
+	for i, x := range operands {
+		file, write := operand(use, i, len(operands))
+		if file && !x.is("-") && !(d.hosts && isRemote(x)) {
+			w.name(x, write, "argument of "+c.words[0].text)
+		}
+	}
+}
+
+// isRemote tells host:path and URLs from files.
+func isRemote(x word) bool {
+	colon := strings.IndexByte(x.text, ':')
+	slash := strings.IndexByte(x.text, '/')
+	return colon > 0 && (slash < 0 || colon < slash) && strings.IndexByte(x.kinds[:colon], split) < 0
+}

@@ -1,0 +1,191 @@
+package shell
+
+import (
+	"slices"
+	"strings"
+)
+
+// findFiles looks at find: where it searches, and what its expression does
+// with the files that it finds.
+func (w *walker) findFiles(c call) {
+	starts, expression := w.findStarts(c)
+	if c.more {
+		w.unknown(ReasonOption, c.text)
+	}
+	for i := 0; i < len(expression); i++ {
+		x := expression[i]
+		if !x.literal() {
+			w.unknown(ReasonOption, c.text)
+			continue
+		}
+		switch x.text {
+		case "-delete":
+			for _, s := range starts {
+				w.name(s, true, "-delete of find")
+			}
+		case "-exec", "-execdir", "-ok", "-okdir":
+			i += w.findExec(c, starts, expression[i:])
+		default:
+			i += w.findTest(c, expression[i:])
+		}
+	}
+}
+
+// findStarts separates where find searches from its expression.
+func (w *walker) findStarts(c call) (starts, expression []word) {
+	args := c.args()
+	for len(args) > 0 && (args[0].is("-H") || args[0].is("-L") || args[0].is("-P") || args[0].is("-D") || args[0].starts("-O")) {
+		if args[0].is("-D") && len(args) > 1 {
+			args = args[1:]
+		}
+		args = args[1:]
+	}
+	end := slices.IndexFunc(args, func(x word) bool {
+		return x.starts("-") && len(x.text) > 1 || x.is("(") || x.is(")") || x.is("!") || x.is(",")
+	})
+	if end < 0 {
+		end = len(args)
+	}
+	starts = args[:end]
+	for _, s := range starts {
+		if _, known := home(s); !known && s.expansion() == 0 {
+			w.unknown(ReasonOption, c.text)
+		}
+		w.name(s, false, "argument of find")
+	}
+	if len(starts) == 0 {
+		starts = []word{plainWord(".")}
+	}
+	return starts, args[end:]
+}
+
+// findTest looks at one part of the expression that runs nothing, and returns
+// how many values it takes.
+func (w *walker) findTest(c call, words []word) int {
+	name := words[0].text
+	n, use := findValues(name)
+	if len(words) <= n {
+		return len(words) - 1
+	}
+	for _, v := range words[1 : n+1] {
+		if strings.Contains(v.kinds, string(split)) {
+			w.unknown(ReasonOption, c.text) // it may bring more of an expression
+		}
+	}
+	switch why := name + " of find"; use {
+	case markReads:
+		w.name(words[1], false, why)
+	case markWrites:
+		w.name(words[1], true, why)
+	case markHides:
+		w.name(words[1], false, why)
+		w.unknown(ReasonPath, words[1].text)
+	}
+	return n
+}
+
+// findValues returns how many values a part of the expression takes, and what
+// the first one is.
+func findValues(name string) (n int, use byte) {
+	switch name {
+	case "-fprint", "-fprint0", "-fls":
+		return 1, markWrites
+	case "-fprintf":
+		return 2, markWrites
+	case "-files0-from":
+		return 1, markHides
+	case "-samefile", "-anewer", "-cnewer":
+		return 1, markReads
+	case "-name", "-iname", "-path", "-ipath", "-wholename", "-iwholename", "-regex", "-iregex", "-lname", "-ilname",
+		"-type", "-xtype", "-size", "-mtime", "-mmin", "-atime", "-amin", "-ctime", "-cmin", "-perm", "-user", "-group",
+		"-uid", "-gid", "-links", "-inum", "-maxdepth", "-mindepth", "-printf", "-fstype", "-regextype", "-used", "-context":
+		return 1, markValue
+	}
+	if strings.HasPrefix(name, "-newer") {
+		return 1, markReads
+	}
+	return 0, markFlag
+}
+
+// findExec looks at the command that find runs, and returns the number of its
+// words. {} in it is a file below one of the starting points.
+func (w *walker) findExec(c call, starts, words []word) int {
+	name := words[0].text
+	words = words[1:]
+	end := slices.IndexFunc(words, func(x word) bool { return x.is(";") })
+	if plus := slices.IndexFunc(words, func(x word) bool { return x.is("+") }); plus > 0 && (end < 0 || plus < end) && words[plus-1].is("{}") {
+		end = plus
+	}
+	if end < 0 {
+		end = len(words)
+	}
+	w.onMatches(starts, strings.HasSuffix(name, "dir"), func() {
+		inner := w.inner(c, substitute(words[:end], "{}", match))
+		inner.input = nil
+		w.invoke(inner)
+	})
+	return min(end+1, len(words))
+}
+
+// onMatches walks a command that is run for the files below some directories:
+// where the search starts, or in those directories themselves.
+func (w *walker) onMatches(starts []word, inside bool, f func()) {
+	at, matches := w.at, w.matches
+	w.matches = starts
+	if inside {
+		var reached places
+		for _, s := range starts {
+			w.at = at
+			w.enter(s)
+			reached = reached.or(w.at)
+		}
+		w.at, w.matches = reached, []word{plainWord(".")}
+	}
+	f()
+	w.at, w.matches = at, matches
+}
+
+// fdOptions describes fd, which finds files too.
+const fdOptions = "-d: -t: -e: -E: -c: -j: -S: -o: -g -i -s -u -H -I -L -p -a -l -0 -1 -q --max-depth: --min-depth: --exact-depth: --type: --extension: " +
+	"--exclude: --color: --threads: --size: --owner: --changed-within: --changed-before: --format: --max-results: --path-separator: --batch-size: " +
+	"--ignore-file< --base-directory^ --search-path<"
+
+// fd looks at fd: a pattern, directories, and after -x or -X a command.
+func (w *walker) fd(c call) {
+	args := c.args()
+	run := slices.IndexFunc(args, func(x word) bool {
+		return x.is("-x") || x.is("-X") || x.is("--exec") || x.is("--exec-batch")
+	})
+	search := args
+	if run >= 0 {
+		search = args[:run]
+	}
+	p := parseOptions(fdOptions, search, false)
+	w.options(p, c)
+	w.enterOptions(p)
+	for _, o := range p.options {
+		if !o.known && (strings.HasPrefix(o.name, "-x") || strings.HasPrefix(o.name, "-X") || strings.HasPrefix(o.name, "--e")) {
+			w.unknown(ReasonOption, c.text)
+		}
+	}
+	starts := p.operands[min(1, len(p.operands)):]
+	for _, s := range starts {
+		w.name(s, false, "argument of fd")
+	}
+	if run < 0 {
+		return
+	}
+	if len(starts) == 0 {
+		starts = []word{plainWord(".")}
+	}
+	words := args[run+1:]
+	if end := slices.IndexFunc(words, func(x word) bool { return x.is(";") }); end >= 0 {
+		words = words[:end]
+	}
+	w.onMatches(starts, false, func() {
+		inner := w.inner(c, substitute(words, "{}", match))
+		inner.input = nil
+		inner.more = !slices.ContainsFunc(words, func(x word) bool { return strings.Contains(x.text, "{") })
+		w.invoke(inner)
+	})
+}

@@ -1,0 +1,187 @@
+package shell
+
+import "strings"
+
+// How a program reads its options is written as one string, for instance
+// "-n -k: -o> --output>": each option with a mark that says what its value is.
+const (
+	markFlag     = ' ' // no mark: it has no value
+	markValue    = ':' // a value that is neither a file nor a command
+	markOptional = '*' // a value that can only stand in the same word
+	markReads    = '<' // a file that is read
+	markWrites   = '>' // a file that is written
+	markEnters   = '^' // a directory that the program changes to
+	markRuns     = '!' // a command, carried out by a shell
+	markOpaque   = '?' // a flag after which it can't be told what runs
+	markHides    = '%' // a value that decides what runs or which files are used, in a way that isn't followed
+	markAssigns  = '=' // a variable's assignment for the command
+	allMarks     = ":*<>^!?%="
+	runMarks     = "!?%" // marks of options that can run something
+)
+
+// option is one option of a command.
+type option struct {
+	name  string // in full
+	mark  byte
+	value word
+	given bool // it has a value
+	known bool // the program's description has it
+}
+
+// parsed is a command's arguments taken apart.
+type parsed struct {
+	options  []option
+	operands []word
+	unsure   bool // an operand that begins with an expansion may be an option that runs something
+}
+
+// has reports whether any of the options, written with spaces between, was
+// given.
+func (p parsed) has(names string) bool {
+	for _, o := range p.options {
+		for n := range strings.FieldsSeq(names) {
+			if o.name == n {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// lookup finds an option in a description. Long options may be shortened.
+func lookup(spec, name string) (full string, mark byte, ok bool) {
+	long := strings.HasPrefix(name, "--")
+	for o := range strings.FieldsSeq(spec) {
+		n, m := o, byte(markFlag)
+		if last := o[len(o)-1]; len(o) > 1 && strings.IndexByte(allMarks, last) >= 0 {
+			n, m = o[:len(o)-1], last
+		}
+		if n == name {
+			return n, m, true
+		}
+		if long && !ok && strings.HasPrefix(n, name) {
+			full, mark, ok = n, m, true
+		}
+	}
+	return full, mark, ok
+}
+
+// parseOptions takes a command's arguments apart as getopt does: options and
+// operands in any order, "--" ends the options, short ones may be joined. With
+// first, the first operand ends the options too. A word that only begins with
+// an expansion counts as an operand.
+func parseOptions(spec string, args []word, first bool) parsed {
+	var p parsed
+	for len(args) > 0 {
+		x := args[0]
+		args = args[1:]
+		if _, known := home(x); !known && x.expansion() == 0 && strings.ContainsAny(spec, runMarks) && x.kinds[0] != channel {
+			p.unsure = true
+		}
+		switch {
+		case x.is("--"):
+			p.operands = append(p.operands, args...)
+			return p
+		case x.starts("-") && len(x.text) > 1 && x.kinds[1] != single && x.kinds[1] != split:
+			args = p.option(spec, x, args)
+		case first:
+			p.operands = append([]word{x}, args...)
+			return p
+		default:
+			p.operands = append(p.operands, x)
+		}
+	}
+	return p
+}
+
+// option reads the options in one word and returns the words after them.
+func (p *parsed) option(spec string, x word, args []word) []word {
+	if _, _, ok := lookup(spec, x.text); ok || strings.HasPrefix(x.text, "--") {
+		return p.long(spec, x, args)
+	}
+	for i := 1; i < len(x.text); i++ {
+		if x.kinds[i] == single || x.kinds[i] == split {
+			p.operands = append(p.operands, x)
+			return args
+		}
+		name, mark, known := lookup(spec, "-"+x.text[i:i+1])
+		if !known {
+			name = "-" + x.text[i:i+1]
+		}
+		o := option{name: name, mark: mark, known: known}
+		if !takesValue(mark) && mark != markOptional {
+			p.options = append(p.options, o)
+			continue
+		}
+		if rest := x.after(i + 1); rest.text != "" {
+			o.value, o.given = rest, true
+		} else if mark != markOptional && len(args) > 0 {
+			o.value, o.given, args = args[0], true, args[1:]
+		}
+		p.options = append(p.options, o)
+		break
+	}
+	return args
+}
+
+// long reads an option that is a whole word.
+func (p *parsed) long(spec string, x word, args []word) []word {
+	head, tail, equals := x.cut("=")
+	name, mark, known := lookup(spec, head.text)
+	if !known {
+		name = head.text
+	}
+	o := option{name: name, mark: mark, known: known && head.literal(), value: tail, given: equals}
+	if !equals && takesValue(mark) && len(args) > 0 {
+		o.value, o.given, args = args[0], true, args[1:]
+	}
+	p.options = append(p.options, o)
+	return args
+}
+
+// takesValue tells the marks of options whose value may be the next word.
+func takesValue(mark byte) bool {
+	return mark != 0 && strings.IndexByte(":<>^!%=", mark) >= 0
+}
+
+// options reports what a command's options do.
+func (w *walker) options(p parsed, c call) {
+	if p.unsure {
+		w.unknown(ReasonOption, c.text)
+	}
+	for _, o := range p.options {
+		why := o.name + " of " + c.words[0].text
+		switch {
+		case o.mark == markOpaque:
+			w.unknown(ReasonOption, c.text)
+		case !o.given || o.mark != markHides && o.mark != markRuns && o.value.is("-"):
+		case o.mark == markReads || o.mark == markEnters:
+			w.name(o.value, false, why)
+		case o.mark == markWrites:
+			w.name(o.value, true, why)
+		case o.mark == markHides:
+			w.unknown(ReasonOption, c.text)
+		case o.mark == markRuns:
+			w.text(o.value, c)
+		case o.mark == markAssigns:
+			w.variableWord(o.value)
+		}
+	}
+}
+
+// text walks text that a shell of its own would carry out. If it isn't known
+// as a whole, what can be read of it is reported all the same.
+func (w *walker) text(x word, c call) {
+	w.textIn(x, c, false)
+}
+
+func (w *walker) textIn(x word, c call, sameShell bool) outcome {
+	if x.literal() {
+		return w.script(x.text, sameShell)
+	}
+	w.unknown(ReasonScript, c.text)
+	if _, err := parse(x.text); err == nil {
+		w.script(x.text, sameShell)
+	}
+	return same(places{anywhere: true})
+}

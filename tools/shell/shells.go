@@ -1,0 +1,129 @@
+package shell
+
+import "strings"
+
+// isShell tells the shells. Their scripts are read as bash.
+func isShell(name string) bool {
+	switch name {
+	case "bash", "sh", "dash", "zsh", "ksh", "ksh93", "mksh", "ash", "rbash", "rzsh", "fish", "tcsh", "csh", "posh", "yash":
+		return true
+	}
+	return false
+}
+
+// shellCall is a shell's arguments taken apart.
+type shellCall struct {
+	command  bool   // -c: the first operand is a script
+	stdin    bool   // -s: the script is on its standard input
+	idle     bool   // it only tells about itself
+	startup  []word // files given as its startup files
+	settings []word // options set by name
+	operands []word
+}
+
+// parseShell reads the arguments of a shell. An expansion among the options
+// counts as an operand.
+func parseShell(args []word) shellCall {
+	var s shellCall
+	for len(args) > 0 {
+		x := args[0]
+		if !x.literal() || x.text == "" || x.text[0] != '-' && x.text[0] != '+' {
+			break
+		}
+		args = args[1:]
+		if x.text == "-" || x.text == "--" {
+			break
+		}
+		if strings.HasPrefix(x.text, "--") {
+			args = s.long(x, args)
+			continue
+		}
+		args = s.short(x, args)
+	}
+	s.operands = args
+	return s
+}
+
+func (s *shellCall) short(x word, args []word) []word {
+	for _, letter := range x.text[1:] {
+		switch letter {
+		case 'c':
+			s.command = s.command || x.text[0] == '-'
+		case 's':
+			s.stdin = true
+		case 'o', 'O':
+			if len(args) > 0 {
+				s.settings = append(s.settings, args[0])
+				args = args[1:]
+			}
+		}
+	}
+	return args
+}
+
+func (s *shellCall) long(x word, args []word) []word {
+	switch name, tail, equals := x.cut("="); name.text {
+	case "--rcfile", "--init-file":
+		if equals {
+			s.startup = append(s.startup, tail)
+		} else if len(args) > 0 {
+			s.startup = append(s.startup, args[0])
+			args = args[1:]
+		}
+	case "--version", "--help":
+		s.idle = true
+	case "--command": // fish
+		s.command = true
+	}
+	return args
+}
+
+// shell looks at what a shell is given to run.
+func (w *walker) shell(c call) {
+	s := parseShell(c.args())
+	for _, x := range s.startup {
+		w.unknown(ReasonFile, c.text)
+		w.name(x, false, "startup file of "+c.words[0].text)
+	}
+	for _, x := range s.settings {
+		w.shellOptions(call{words: []word{plainWord("shopt"), x}, text: c.text})
+	}
+	switch {
+	case s.idle:
+	case s.command && len(s.operands) > 0:
+		w.text(s.operands[0], c)
+	case s.command && !c.more:
+	case s.command:
+		w.unknown(ReasonScript, c.text)
+	case s.stdin || len(s.operands) == 0:
+		w.shellInput(c)
+	default:
+		w.shellFile(s.operands[0], c)
+	}
+}
+
+// shellInput looks at a shell that reads its commands from its input: they are
+// known only from a here-document.
+func (w *walker) shellInput(c call) {
+	if c.input == nil || !c.input.literal() || c.more {
+		w.unknown(ReasonInput, c.text)
+	}
+	if c.input != nil {
+		w.text(*c.input, c)
+	}
+}
+
+// shellFile looks at a shell that runs a file.
+func (w *walker) shellFile(x word, c call) {
+	known, literal := home(x)
+	switch {
+	case x.kinds != "" && strings.Trim(x.kinds, string(channel)) == "",
+		strings.HasPrefix(x.text, "/dev/") || strings.HasPrefix(x.text, "/proc/"):
+		w.unknown(ReasonInput, c.text)
+	case !literal || x.wildcard() >= 0:
+		w.unknown(ReasonScript, c.text)
+	default:
+		w.run = append(w.run, execution{path: spelled(known), at: w.at, text: c.text})
+	}
+	w.name(x, false, "script of "+c.words[0].text)
+}

@@ -1,0 +1,86 @@
+package shell
+
+import "strings"
+
+const tarOptions = "--append --catenate --concatenate --create --delete --update --absolute-names -b: -C^ -f: -F% -g> -H: -I! -K: -L: -N: -T% -V: -X< --add-file< --after-date: --atime-preserve* --backup* --blocking-factor: " +
+	"--check-links --checkpoint* --checkpoint-action% --directory^ --exclude: --exclude-from< --exclude-ignore: --exclude-tag: --extract --file: --files-from% " +
+	"--format: --get --group: --hole-detection: --index-file> --info-script% --label: --list --listed-incremental> --mode: --mtime: " +
+	"--new-volume-script% --newer: --newer-mtime: --occurrence* --one-top-level* --overwrite --overwrite-dir --owner: --pax-option: " +
+	"--quoting-style: --record-size: --rmt-command% --rsh-command% --sort: --starting-file: --strip-components: --suffix: --tape-length: " +
+	"--to-command! --to-stdout --transform: --use-compress-program! --volno-file> --warning: --xattrs --xattrs-exclude: --xattrs-include: --xform:"
+
+// tar reads or writes an archive, and the files in it.
+func (w *walker) tar(c call) {
+	p := parseOptions(tarOptions, oldTarOptions(c.args()), false)
+	before := w.at
+	defer func() { w.at = before }()
+	w.options(p, c)
+	extracts := p.has("-x --extract --get")
+	creates := p.has("-c -r -u -A --create --append --update --catenate --concatenate --delete")
+	for _, o := range p.options {
+		switch {
+		case o.name == "-f" || o.name == "--file":
+			w.tarArchive(o.value, creates, c)
+		case o.name == "--one-top-level" && o.given:
+			w.name(o.value, true, "--one-top-level of tar")
+		}
+	}
+	w.enterOptions(p)
+	switch {
+	case extracts:
+		w.tarExtracts(p, c)
+	case creates:
+		after := w.at
+		for _, x := range p.operands { // -C counts for what follows it only
+			w.at = before
+			w.name(x, p.has("--remove-files"), "argument of tar")
+			w.at = after
+			w.name(x, p.has("--remove-files"), "argument of tar")
+		}
+	}
+	if c.more {
+		w.unknown(ReasonOption, c.text)
+	}
+}
+
+// tarArchive reports the archive; one on another machine is reached by a
+// program.
+func (w *walker) tarArchive(x word, write bool, c call) {
+	switch {
+	case x.is("-"):
+	case isRemote(x):
+		w.unknown(ReasonNetwork, c.text)
+	default:
+		w.name(x, write, "-f of tar")
+	}
+}
+
+// tarExtracts reports where an archive is unpacked. Its names can lead
+// anywhere with -P.
+func (w *walker) tarExtracts(p parsed, c call) {
+	if p.has("-O --to-stdout --to-command") {
+		return
+	}
+	if p.has("-P --absolute-names") {
+		w.unknown(ReasonPath, c.text)
+	}
+	w.access(".", true, "output of tar")
+}
+
+// oldTarOptions rewrites options without a dash: "tar xf a" is "tar -x -f a".
+func oldTarOptions(args []word) []word {
+	if len(args) == 0 || args[0].text == "" || !args[0].literal() || strings.HasPrefix(args[0].text, "-") {
+		return args
+	}
+	letters, rest := args[0].text, args[1:]
+	var out []word
+	for _, l := range letters {
+		o := plainWord("-" + string(l))
+		out = append(out, o)
+		if _, mark, _ := lookup(tarOptions, o.text); takesValue(mark) && len(rest) > 0 {
+			out = append(out, rest[0])
+			rest = rest[1:]
+		}
+	}
+	return append(out, rest...)
+}

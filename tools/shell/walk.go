@@ -1,0 +1,413 @@
+package shell
+
+import (
+	"fmt"
+	"maps"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// walker carries an analysis through a line and the scripts in it.
+type walker struct {
+	found    []found
+	accesses []Access
+	unknowns []Unknown
+	err      error // the first reason to give up
+
+	programs map[string]program
+	wrappers map[string]wrapper
+	scripts  map[string]*script // parsed once, so that visiting again finds the same nodes
+	reported map[reportKey]bool
+	accessed map[Access]bool
+	unsure   map[Unknown]bool
+	written  map[string]bool // files whose content the line changes
+	run      []execution     // files that the line runs
+
+	// The script being walked.
+	src        string
+	id         int  // of the script
+	nested     int  // scripts around it
+	base       int  // where the outermost script holds it
+	remote     bool // it runs on another machine: its paths mean nothing here
+	backquotes int  // around this point: the parser's positions are shifted there
+	steps      int
+	depth      int
+
+	// The state of the shell at the point reached.
+	at      places
+	jumps   places // where it was when it left the loop or function early
+	all     places // where any shell of the line has been
+	bodies  []body
+	defined map[string]bool // functions that certainly exist here
+	calls   []*syntax.Stmt  // function bodies being walked
+	called  map[*syntax.Stmt]bool
+	traps   []trap
+	matches []word // what find's {} stands for
+}
+
+// found is a command and where in the line it stands.
+type found struct {
+	Command
+	at int
+}
+
+type reportKey struct {
+	script, from int
+	plain        string
+}
+
+type script struct {
+	id   int
+	file *syntax.File
+	err  error
+}
+
+// body is a function's body and the script in which it stands.
+type body struct {
+	name string
+	stmt *syntax.Stmt
+	src  string
+	id   int
+}
+
+type trap struct {
+	text string
+	base int
+}
+
+// outcome is where a shell is after a command succeeded or failed.
+type outcome struct{ ok, bad places }
+
+func same(p places) outcome { return outcome{p, p} }
+
+func (o outcome) either() places { return o.ok.or(o.bad) }
+
+func (o outcome) or(q outcome) outcome { return outcome{o.ok.or(q.ok), o.bad.or(q.bad)} }
+
+func newWalker() *walker {
+	return &walker{
+		programs: programs(), wrappers: wrappers(),
+		scripts: map[string]*script{}, reported: map[reportKey]bool{}, accessed: map[Access]bool{},
+		unsure: map[Unknown]bool{}, written: map[string]bool{},
+		defined: map[string]bool{}, called: map[*syntax.Stmt]bool{},
+	}
+}
+
+// fail gives the analysis up.
+func (w *walker) fail(format string, args ...any) {
+	if w.err == nil {
+		w.err = fmt.Errorf(format, args...)
+	}
+}
+
+func (w *walker) unknown(reason Reason, text string) {
+	u := Unknown{Text: text, Reason: reason}
+	if !w.unsure[u] {
+		w.unsure[u] = true
+		w.unknowns = append(w.unknowns, u)
+	}
+}
+
+// line walks the whole line, and then what is run later or perhaps never:
+// traps, and functions that nothing calls.
+func (w *walker) line(text string) {
+	w.at, w.all = start(), start()
+	s := w.load(text)
+	if s.err != nil {
+		w.fail("%w", s.err)
+		return
+	}
+	w.src, w.id = text, s.id
+	w.stmts(s.file.Stmts)
+	for len(w.traps) > 0 && w.err == nil {
+		t := w.traps[0]
+		w.traps = w.traps[1:]
+		w.at, w.base = w.all, t.base
+		w.script(t.text, true)
+	}
+	w.base = 0
+	w.uncalled()
+	w.ranOwnFiles()
+}
+
+// load parses a script and makes its functions known.
+func (w *walker) load(text string) *script {
+	if s, ok := w.scripts[text]; ok {
+		return s
+	}
+	s := &script{id: len(w.scripts)}
+	s.file, s.err = parse(text)
+	w.scripts[text] = s
+	if s.err != nil {
+		return s
+	}
+	for n := range syntax.Preorder(s.file) {
+		if f, ok := n.(*syntax.FuncDecl); ok && f.Name != nil {
+			w.bodies = append(w.bodies, body{f.Name.Value, f.Body, text, s.id})
+		}
+	}
+	return s
+}
+
+// script walks the text of a script: in the same shell, as eval does, or in a
+// shell of its own.
+func (w *walker) script(text string, sameShell bool) outcome {
+	before := w.at
+	if w.nested++; w.nested > maxScripts {
+		w.fail("scripts are nested more than %d deep", maxScripts)
+	}
+	defer func() { w.nested-- }()
+	s := w.load(text)
+	if s.err != nil {
+		w.fail("%w", s.err)
+	}
+	if w.err != nil {
+		return same(before)
+	}
+	var out outcome
+	w.within(text, s.id, func() {
+		if sameShell {
+			out = w.stmts(s.file.Stmts)
+			return
+		}
+		out = same(before)
+		w.isolated(func() {
+			w.defined = map[string]bool{}
+			w.stmts(s.file.Stmts)
+		})
+	})
+	return out
+}
+
+// within walks another script's nodes.
+func (w *walker) within(src string, id int, f func()) {
+	oldSrc, oldID, backquotes := w.src, w.id, w.backquotes
+	w.src, w.id, w.backquotes = src, id, 0
+	f()
+	w.src, w.id, w.backquotes = oldSrc, oldID, backquotes
+}
+
+// isolated walks what runs in a process of its own: where that goes and what
+// it defines stays there.
+func (w *walker) isolated(f func()) {
+	at, jumps, defined := w.at, w.jumps, w.defined
+	w.defined = maps.Clone(defined)
+	f()
+	w.at, w.jumps, w.defined = at, jumps, defined
+}
+
+// branch walks what may or may not run: what it defines isn't certain
+// afterwards, nor is what it may have removed.
+func (w *walker) branch(from places, f func() outcome) outcome {
+	before := maps.Clone(w.defined)
+	w.at = from
+	out := f()
+	for name := range before {
+		if !w.defined[name] {
+			delete(before, name)
+		}
+	}
+	w.defined = before
+	return out
+}
+
+func (w *walker) stmts(list []*syntax.Stmt) outcome {
+	out := outcome{ok: w.at}
+	for _, s := range list {
+		if w.err != nil {
+			break
+		}
+		out = w.stmt(s)
+		w.move(out.either())
+	}
+	return out
+}
+
+// move notes where the shell is now.
+func (w *walker) move(p places) {
+	w.at = p
+	w.all = w.all.or(p)
+}
+
+func (w *walker) stmt(s *syntax.Stmt) outcome {
+	before := w.at
+	w.depth++
+	defer func() { w.depth-- }()
+	if w.steps++; w.steps > maxSteps || w.depth > maxDepth {
+		w.fail("the line is too complex")
+		return same(before)
+	}
+	out := same(before)
+	if call, ok := s.Cmd.(*syntax.CallExpr); ok {
+		out = w.simple(s, call)
+	} else {
+		w.redirects(s.Redirs)
+		if s.Cmd != nil {
+			out = w.compound(s.Cmd)
+		}
+	}
+	if s.Negated {
+		out.ok, out.bad = out.bad, out.ok
+	}
+	if s.Background || s.Coprocess || s.Disown {
+		w.at = before
+		return outcome{ok: before}
+	}
+	return out
+}
+
+// compound walks every command that isn't a simple one.
+func (w *walker) compound(cmd syntax.Command) outcome {
+	before := w.at
+	switch c := cmd.(type) {
+	case *syntax.Block:
+		return w.stmts(c.Stmts)
+	case *syntax.Subshell:
+		w.isolated(func() { w.stmts(c.Stmts) })
+	case *syntax.BinaryCmd:
+		return w.binary(c)
+	case *syntax.IfClause:
+		return w.conditional(c)
+	case *syntax.WhileClause:
+		return w.while(c)
+	case *syntax.ForClause:
+		return w.iteration(c)
+	case *syntax.CaseClause:
+		return w.cases(c)
+	case *syntax.FuncDecl:
+		w.declareFunction(c)
+	case *syntax.TimeClause:
+		return w.timed(c)
+	case *syntax.CoprocClause:
+		w.coprocess(c)
+	case *syntax.DeclClause:
+		w.declaration(c)
+	case *syntax.TestClause:
+		w.test(c.X)
+	case *syntax.ArithmCmd:
+		w.arithmetic(c.X)
+	case *syntax.LetClause:
+		for _, x := range c.Exprs {
+			w.arithmetic(x)
+		}
+	default:
+		w.fail("a construct of the line is not known (%T)", cmd)
+	}
+	return same(before)
+}
+
+func (w *walker) binary(c *syntax.BinaryCmd) outcome {
+	if c.Op == syntax.Pipe || c.Op == syntax.PipeAll {
+		w.isolated(func() { w.stmt(c.X) })
+		w.isolated(func() { w.stmt(c.Y) })
+		return same(w.at)
+	}
+	x := w.stmt(c.X)
+	w.move(x.either())
+	from, skipped := x.ok, outcome{bad: x.bad}
+	if c.Op == syntax.OrStmt {
+		from, skipped = x.bad, outcome{ok: x.ok}
+	}
+	return skipped.or(w.branch(from, func() outcome { return w.stmt(c.Y) }))
+}
+
+func (w *walker) conditional(c *syntax.IfClause) outcome {
+	if len(c.Cond) == 0 { // "else"
+		return w.stmts(c.Then)
+	}
+	cond := w.stmts(c.Cond)
+	then := w.branch(cond.ok, func() outcome { return w.stmts(c.Then) })
+	if c.Else == nil {
+		return then.or(outcome{ok: cond.bad})
+	}
+	return then.or(w.branch(cond.bad, func() outcome { return w.conditional(c.Else) }))
+}
+
+func (w *walker) while(c *syntax.WhileClause) outcome {
+	return w.loop(func() places {
+		cond := w.stmts(c.Cond)
+		if c.Until {
+			cond.ok, cond.bad = cond.bad, cond.ok
+		}
+		do := w.branch(cond.ok, func() outcome { return w.stmts(c.Do) })
+		return cond.bad.or(do.either())
+	})
+}
+
+func (w *walker) iteration(c *syntax.ForClause) outcome {
+	switch l := c.Loop.(type) {
+	case *syntax.WordIter:
+		w.variable(l.Name.Value, l)
+		for _, x := range l.Items {
+			w.dataWord(x)
+		}
+	case *syntax.CStyleLoop:
+		for _, x := range []syntax.ArithmExpr{l.Init, l.Cond, l.Post} {
+			w.arithmetic(x)
+		}
+	}
+	return w.loop(func() places {
+		return w.branch(w.at, func() outcome { return w.stmts(c.Do) }).either()
+	})
+}
+
+// loop walks a loop's round until it reaches no new directory. The round
+// returns where it can end.
+func (w *walker) loop(round func() places) outcome {
+	jumps := w.jumps
+	in := w.at
+	for n := 0; w.err == nil; n++ {
+		w.jumps = places{}
+		w.move(in)
+		reached := in.or(round()).or(w.jumps)
+		if reached.equal(in) {
+			break
+		}
+		in = reached
+		if n == 2 {
+			in = places{anywhere: true}
+		}
+	}
+	w.jumps = jumps.or(w.jumps)
+	w.at = in
+	return same(in)
+}
+
+func (w *walker) cases(c *syntax.CaseClause) outcome {
+	w.substitutions(c.Word)
+	before := w.at
+	out, previous := same(before), places{}
+	for _, item := range c.Items {
+		for _, p := range item.Patterns {
+			w.substitutions(p)
+		}
+		o := w.branch(before.or(previous), func() outcome { return w.stmts(item.Stmts) })
+		previous = o.either()
+		out = out.or(o)
+	}
+	return out
+}
+
+// timed walks "time": bash takes "--" as the end of its options, the parser as
+// a command.
+func (w *walker) timed(c *syntax.TimeClause) outcome {
+	if c.Stmt == nil {
+		return same(w.at)
+	}
+	call, ok := c.Stmt.Cmd.(*syntax.CallExpr)
+	if ok && len(call.Assigns) == 0 && len(call.Args) > 1 && call.Args[0].Lit() == "--" {
+		shorter, rest := *c.Stmt, *call
+		rest.Args = call.Args[1:]
+		shorter.Cmd = &rest
+		return w.stmt(&shorter)
+	}
+	return w.stmt(c.Stmt)
+}
+
+func (w *walker) coprocess(c *syntax.CoprocClause) {
+	if c.Name != nil {
+		w.substitutions(c.Name)
+		w.variable(c.Name.Lit(), c.Name)
+	}
+	w.isolated(func() { w.stmt(c.Stmt) })
+}

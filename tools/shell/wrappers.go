@@ -1,0 +1,327 @@
+package shell
+
+import (
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// wrapper says how a program that runs another finds it on its command line.
+// An option that isn't described makes the command unknown.
+type wrapper struct {
+	options string                            // in the notation of options.go
+	before  string                            // operands before the command: "-" none of a file, "<" a file that is read, ">" one that is written
+	idle    string                            // options with which nothing is run
+	assigns bool                              // assignments may stand before the command
+	shell   bool                              // the command's words are joined and given to a shell
+	each    bool                              // every operand is a script
+	starts  bool                              // without a command a shell is started
+	remote  bool                              // it runs on another machine
+	inShell bool                              // builtins of this shell are run as such
+	permute bool                              // options may stand after operands
+	find    func(w *walker, c call, p parsed) // finds the command in a way of its own
+}
+
+// wrappers describes the programs that run others.
+func wrappers() map[string]wrapper {
+	return map[string]wrapper{
+		"builtin": {inShell: true},
+		"command": {options: "-p -v -V", idle: "-v -V", inShell: true},
+		"exec":    {options: "-a: -c -l"},
+
+		"busybox": {}, "toybox": {}, "chronic": {}, "catchsegv": {}, "eatmydata": {}, "fakeroot": {}, "linux32": {}, "linux64": {},
+		"nohup": {}, "pkexec": {}, "proxychains": {}, "proxychains4": {}, "setarch": {before: "-"}, "torify": {}, "torsocks": {},
+		"unbuffer": {}, "dbus-run-session": {options: "--"}, "xvfb-run": {options: "-a"}, "caffeinate": {}, "ts": {},
+
+		"chroot": {options: "--userspec: --groups: --skip-chdir", before: "<", starts: true},
+		"chrt": {options: "-a -b -d -D: -f -i -m -o -p -P: -r -R -T: -v --batch --fifo --idle --other --rr --deadline --verbose --all-tasks --pid --max",
+			before: "-", idle: "-m -p --pid --max"},
+		"doas": {options: "-a: -C: -L -n -s -u:", idle: "-L", starts: true},
+		"env": {options: "-0 -a: -C^ -i -S: -u: -v --argv0: --block-signal* --chdir^ --debug --default-signal* --ignore-environment " +
+			"--ignore-signal* --list-signal-handling --null --split-string: --unset:", assigns: true, find: (*walker).env},
+		"flock": {options: "-c! -e -E: -F -n -o -s -u -w: -x --close --command! --conflict-exit-code: --exclusive --nb --no-fork --nonblock " +
+			"--shared --timeout: --unlock --verbose --wait:", find: (*walker).flock},
+		"ionice":  {options: "-c: -n: -p: -P: -t -u: --class: --classdata: --ignore --pgid: --pid: --uid:", idle: "-p -P -u --pgid --pid --uid"},
+		"ltrace":  {options: "-a: -A: -b -c -C -D: -e: -f -F: -i -l: -n: -o> -p: -r -s: -S -t -T -u: -w: -x: --output>"},
+		"nice":    {options: "-n: --adjustment:"},
+		"nsenter": {options: namespaces + "-a -c -e -F -r* -t: -w* -W: -Z --all --target: --root* --wd* --wdns: --env --preserve-credentials --no-fork --follow-context", starts: true},
+		"numactl": {options: "-a -b -c: -C: -i: -l -m: -N: -p: --all --cpunodebind: --interleave: --localalloc --membind: --physcpubind: --preferred:"},
+		"prlimit": {options: "-p: --pid:", idle: "-p --pid"},
+		"runuser": {options: suOptions, permute: true, find: (*walker).su, starts: true},
+		"script": {permute: true, options: "-a -c! -e -E: -f -I> -B> -O> -m: -o: -q -t* -T> --append --command! --echo: --flush --force --log-in> --log-io> --log-out> " +
+			"--log-timing> --logging-format: --output-limit: --quiet --return --timing*", find: (*walker).typescript},
+		"setsid": {options: "-c -f -w --ctty --fork --wait"},
+		"ssh": {options: "-1 -2 -4 -6 -a -A -b: -B: -c: -C -D: -e: -E> -f -F< -g -G -i< -I< -J: -k -K -l: -L: -m: -M -n -N -o% -O: -p: -P: -q -Q: -R: -s " +
+			"-S: -t -T -v -V -w: -W: -x -X -y -Y", before: "-", shell: true, starts: true, remote: true},
+		"stdbuf": {options: "-e: -i: -o: --error: --input: --output:"},
+		"strace": {options: "-a: -A -b: -c -C -d -D -e: -E= -f -F -h -i -I: -k -n -N -o> -O: -p: -P: -q -r -s: -S: -t -T -u: -U: -v -V -w -x -X: -y -Y -z -Z " +
+			"--output> --trace: --follow-forks --string-limit: --summary --seccomp-bpf --env= --attach:"},
+		"su": {options: suOptions, permute: true, find: (*walker).su, starts: true},
+		"sudo": {options: "-A -b -B -C: -D^ -e -E -g: -h: -H -i -k -K -l -n -N -p: -P -r: -R^ -s -S -t: -T: -u: -U: -v -V --askpass --background --bell " +
+			"--chdir^ --chroot^ --close-from: --command-timeout: --edit --group: --help --host: --list --login --non-interactive --other-user: " +
+			"--preserve-env* --preserve-groups --prompt: --remove-timestamp --reset-timestamp --role: --set-home --shell --stdin --type: --user: " +
+			"--validate --version", idle: "-K -l -v -V --help --list --remove-timestamp --validate --version", assigns: true, find: (*walker).sudo},
+		"systemd-run":     {options: "--user --scope -q --quiet -t --pty -P --pipe --wait -p: --property: -u: --unit: --slice: -G --collect"},
+		"systemd-inhibit": {options: "--what: --who: --why: --mode: --list", idle: "--list"},
+		"taskset":         {options: "-a -c -p --all-tasks --cpu-list --pid", before: "-", idle: "-p --pid"},
+		"time":            {options: "-a -f: -o> -p -q -v -V --append --format: --output> --portability --quiet --verbose --version"},
+		"timeout":         {options: "-f -k: -p -s: -v --foreground --kill-after: --preserve-status --signal: --verbose", before: "-"},
+		"unshare": {options: namespaces + "-c -f -l: -r -R^ -w^ --boottime: --fork --keep-caps --kill-child* --load-interp: --map-auto --map-current-user " +
+			"--map-group: --map-groups: --map-root-user --map-user: --map-users: --monotonic: --mount-binfmt* --mount-proc* --propagation: --root^ " +
+			"--setgroups: --wd^", starts: true},
+		"valgrind": {options: "-q --error-exitcode: --leak-check: --log-file> --tool: --track-origins:"},
+		"watch": {options: "-b -c -C -d* -e -g -h -n: -p -q: -r -t -v -w -x --beep --chgexit --color --differences* --equexit: --errexit --exec --help " +
+			"--interval: --no-color --no-rerun --no-title --no-wrap --precise --version", find: (*walker).watch},
+
+		"xargs": {options: "-0 -a< -d: -e* -E: -i* -I: -l* -L: -n: -o -p -P: -r -s: -t -x --arg-file< --delimiter: --eof* --exit --interactive --max-args: " +
+			"--max-chars: --max-lines* --max-procs: --no-run-if-empty --null --open-tty --process-slot-var: --replace* --show-limits --verbose",
+			find: (*walker).xargs},
+		"parallel": {options: "-0 -a< -d: -I: -j: -k -m -n: -N: -q -t -u -v -X --arg-file< --bar --colsep: --delay: --delimiter: --dry-run --eta --group " +
+			"--halt: --jobs: --joblog> --keep-order --line-buffer --max-args: --null --progress --quote --results> --retries: --tag --timeout: " +
+			"--ungroup --verbose --will-cite", find: (*walker).parallel},
+
+		"concurrently": {options: "-c: -k -n: -r -s: --kill-others --names: --raw", each: true},
+		"entr":         {options: "-a -c -d -n -p -r -s -x -z"},
+		"hyperfine": {options: "-c! -i -L: -m: -M: -n: -N -p! -r: -s! -u: -w: --cleanup! --export-csv> --export-json> --export-markdown> " +
+			"--ignore-failure --max-runs: --min-runs: --prepare! --runs: --setup! --style: --warmup:", each: true},
+		"firejail": {options: "--quiet"}, "bwrap": {options: "--"}, "gdb": {options: "-q -batch"},
+	}
+}
+
+// namespaces are the options that unshare and nsenter share.
+const namespaces = "-C* -G: -i* -m* -n* -p* -S: -T* -u* -U* --cgroup* --ipc* --keep-caps --mount* --net* --pid* --setgid: --setuid: --time* --user* --uts* "
+
+const suOptions = "-c! -f -g: -G: -l -m -p -P -s: -T -u: -w: --command! --fast --group: --login --preserve-environment --pty --session-command! " +
+	"--shell: --supp-group: --user: --whitelist-environment:"
+
+// unwrap looks at the command that a program runs.
+func (w *walker) unwrap(c call, r wrapper) outcome {
+	p := parseOptions(r.options, c.args(), !r.permute)
+	for _, o := range p.options {
+		if !o.known && strings.Trim(o.name, "-0123456789") != "" {
+			w.unknown(ReasonOption, c.text)
+		}
+	}
+	before := w.at
+	defer func() { w.at = before }()
+	w.options(p, c)
+	w.enterOptions(p)
+	if p.has(r.idle) {
+		return same(before)
+	}
+	if r.find != nil {
+		r.find(w, c, p)
+		return same(before)
+	}
+	return w.wrapped(c, r, w.operandsBefore(r, p.operands, c))
+}
+
+// enterOptions changes to the directories that options name.
+func (w *walker) enterOptions(p parsed) {
+	for _, o := range p.options {
+		if o.mark == markEnters && o.given {
+			w.enter(o.value)
+		}
+	}
+}
+
+// enter changes the directory for what follows.
+func (w *walker) enter(x word) {
+	x, known := home(x)
+	if !known || x.wildcard() >= 0 {
+		w.at = places{anywhere: true}
+		return
+	}
+	w.at = w.at.enter(spelled(x))
+}
+
+// operandsBefore skips the operands and assignments before a command.
+func (w *walker) operandsBefore(r wrapper, words []word, c call) []word {
+	for _, use := range r.before {
+		if len(words) == 0 {
+			return nil
+		}
+		switch {
+		case strings.Contains(words[0].kinds, string(split)):
+			w.unknown(ReasonCommand, c.text)
+		case use != '-':
+			w.name(words[0], use == '>', "argument of "+c.words[0].text)
+		}
+		words = words[1:]
+	}
+	if r.assigns {
+		return w.assignmentsBefore(words)
+	}
+	return words
+}
+
+// assignmentsBefore skips the assignments before a command.
+func (w *walker) assignmentsBefore(words []word) []word {
+	for len(words) > 0 {
+		if _, _, ok := words[0].cut("="); !ok {
+			break
+		}
+		w.variableWord(words[0])
+		words = words[1:]
+	}
+	return words
+}
+
+// wrapped looks at the words of the command that c runs.
+func (w *walker) wrapped(c call, r wrapper, words []word) outcome {
+	switch {
+	case len(words) == 0 && r.starts:
+		w.shellInput(c)
+	case len(words) == 0:
+		if c.more {
+			w.unknown(ReasonCommand, c.text)
+		}
+	case r.each:
+		for _, x := range words {
+			w.text(x, c)
+		}
+	case r.shell:
+		remote := w.remote
+		w.remote = w.remote || r.remote
+		w.text(join(words), c)
+		w.remote = remote
+	default:
+		inner := w.inner(c, words)
+		inner.shell = c.shell && r.inShell
+		return w.invoke(inner)
+	}
+	return same(w.at)
+}
+
+// env runs a command in a changed environment; -S splits a string into words.
+func (w *walker) env(c call, p parsed) {
+	words := p.operands
+	if len(words) > 0 && words[0].is("-") {
+		words = words[1:]
+	}
+	for _, o := range p.options {
+		if (o.name == "-S" || o.name == "--split-string") && o.given {
+			words = slices.Concat(w.splitString(o.value, c), words)
+		}
+	}
+	w.wrapped(c, wrapper{}, w.assignmentsBefore(words))
+}
+
+// splitString returns the words of env -S. Where its rules aren't those of the
+// shell, the words aren't known.
+func (w *walker) splitString(x word, c call) []word {
+	if !x.literal() || strings.ContainsAny(x.text, ";|&<>()$`\\#*?[]{}~!\n") {
+		w.text(x, c)
+		w.unknown(ReasonScript, c.text)
+		return nil
+	}
+	text := "env " + x.text
+	s := w.load(text)
+	if s.err != nil {
+		w.unknown(ReasonScript, c.text)
+		return nil
+	}
+	var words []word
+	for _, stmt := range s.file.Stmts {
+		if simple, ok := stmt.Cmd.(*syntax.CallExpr); ok {
+			w.within(text, s.id, func() { words = w.words(simple.Args) })
+		}
+	}
+	for i := range words {
+		words[i].braced = true // they don't stand in the line as they are
+	}
+	return words[min(1, len(words)):]
+}
+
+// sudo runs a command, edits files (-e) or starts a shell (-s, -i).
+func (w *walker) sudo(c call, p parsed) {
+	if p.has("-e --edit") {
+		for _, x := range p.operands {
+			w.name(x, true, "argument of sudo -e")
+		}
+		return
+	}
+	w.wrapped(c, wrapper{starts: p.has("-s -i --shell --login")}, w.assignmentsBefore(p.operands))
+}
+
+// su is su and runuser: a script with -c, which is read with the options, a
+// command with -u, else a shell.
+func (w *walker) su(c call, p parsed) {
+	switch {
+	case p.has("-c --command --session-command"):
+	case p.has("-u --user"):
+		w.wrapped(c, wrapper{}, parseOptions(suOptions, c.args(), true).operands)
+	case len(p.operands) > 1 && !(len(p.operands) == 2 && p.operands[0].is("-")):
+		w.unknown(ReasonScript, c.text)
+	default:
+		w.shellInput(c)
+	}
+}
+
+// flock holds a lock, a file or a descriptor, while a command runs.
+func (w *walker) flock(c call, p parsed) {
+	words := p.operands
+	if len(words) == 0 {
+		return
+	}
+	if strings.Trim(words[0].text, "0123456789") != "" || len(words) > 1 {
+		w.name(words[0], true, "argument of flock")
+	}
+	words = words[1:]
+	if len(words) > 1 && (words[0].is("-c") || words[0].is("--command")) {
+		w.text(words[1], c)
+		return
+	}
+	w.wrapped(c, wrapper{}, words)
+}
+
+// typescript is script: it writes what a command or shell prints to a file.
+func (w *walker) typescript(c call, p parsed) {
+	if len(p.operands) == 0 {
+		w.access("typescript", true, "output of script")
+	} else {
+		w.name(p.operands[0], true, "argument of script")
+	}
+	switch {
+	case len(p.operands) > 1:
+		w.wrapped(c, wrapper{}, p.operands[1:])
+	case !p.has("-c --command"):
+		w.shellInput(c)
+	}
+}
+
+// watch repeats a command, which a shell runs unless -x is given.
+func (w *walker) watch(c call, p parsed) {
+	w.wrapped(c, wrapper{shell: !p.has("-x --exec")}, p.operands)
+}
+
+// xargs runs a command with arguments from its input, which take the place of
+// a mark in the command or are added to it.
+func (w *walker) xargs(c call, p parsed) {
+	mark := ""
+	for _, o := range p.options {
+		switch {
+		case o.name == "-I" || (o.name == "-i" || o.name == "--replace") && o.given:
+			mark = o.value.text
+		case o.name == "-i" || o.name == "--replace":
+			mark = "{}"
+		}
+	}
+	c.more, c.input = mark == "", nil
+	if len(p.operands) == 0 {
+		return // echo
+	}
+	w.wrapped(c, wrapper{}, substitute(p.operands, mark, single))
+}
+
+// parallel runs a command line for each of its arguments, which a shell reads
+// with the arguments put in.
+func (w *walker) parallel(c call, p parsed) {
+	w.unknown(ReasonScript, c.text)
+	words := p.operands
+	if i := slices.IndexFunc(words, func(x word) bool { return strings.HasPrefix(x.text, ":::") }); i >= 0 {
+		words = words[:i]
+	}
+	w.text(join(words), c)
+}

@@ -1,0 +1,101 @@
+package tools
+
+import (
+	"context"
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/millhand/millhand/internal/permission"
+)
+
+//go:embed todowrite.md
+var todoWriteDescription string
+
+//go:embed todoread.md
+var todoReadDescription string
+
+// Todo is one entry of a session's list of what is to be done.
+type Todo struct {
+	Content  string `json:"content" jsonschema:"what is to be done"`
+	Status   string `json:"status" jsonschema:"pending, in_progress, completed or cancelled"`
+	Priority string `json:"priority,omitempty" jsonschema:"high, medium or low"`
+}
+
+// Todos is a session's list. The zero value is an empty one; it is safe for
+// concurrent use.
+type Todos struct {
+	mu   sync.Mutex
+	list []Todo
+}
+
+// List returns a copy of the list.
+func (t *Todos) List() []Todo {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.Clone(t.list)
+}
+
+func (t *Todos) set(list []Todo) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.list = list
+}
+
+type todoWriteInput struct {
+	Todos []Todo `json:"todos" jsonschema:"the whole list; it replaces the old one"`
+}
+
+func todoWriteTool() Tool {
+	return Define(Spec{Name: "todowrite", Description: todoWriteDescription, Deadline: time.Minute}, prepareTodoWrite)
+}
+
+func prepareTodoWrite(env *Env, in todoWriteInput) (Pending, error) {
+	for i, t := range in.Todos {
+		if !slices.Contains([]string{"pending", "in_progress", "completed", "cancelled"}, t.Status) {
+			return Pending{}, fmt.Errorf("todos.%d.status: expected pending, in_progress, completed or cancelled, got %q", i, t.Status)
+		}
+	}
+	return Pending{Needs: needTodo("todowrite"), Title: todoTitle(in.Todos), Do: func(context.Context) (Result, error) {
+		env.Todos.set(in.Todos)
+		return todoResult(in.Todos)
+	}}, nil
+}
+
+func todoReadTool() Tool {
+	return Define(Spec{Name: "todoread", Description: todoReadDescription, ReadOnly: true, Deadline: time.Minute}, prepareTodoRead)
+}
+
+func prepareTodoRead(env *Env, _ struct{}) (Pending, error) {
+	return Pending{Needs: needTodo("todoread"), Do: func(context.Context) (Result, error) {
+		return todoResult(env.Todos.List())
+	}}, nil
+}
+
+func needTodo(tool string) []permission.Request {
+	return []permission.Request{permission.Need(tool, "*")}
+}
+
+func todoResult(list []Todo) (Result, error) {
+	if list == nil {
+		list = []Todo{}
+	}
+	text, err := json.MarshalIndent(list, "", "  ")
+	if err != nil {
+		return Result{}, fmt.Errorf("encode the list: %w", err)
+	}
+	return Result{Title: todoTitle(list), Output: string(text), Metadata: map[string]any{"todos": list}}, nil
+}
+
+func todoTitle(list []Todo) string {
+	open := 0
+	for _, t := range list {
+		if t.Status == "pending" || t.Status == "in_progress" {
+			open++
+		}
+	}
+	return fmt.Sprintf("%d open todos", open)
+}

@@ -1,0 +1,160 @@
+package tools
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"unicode/utf8"
+)
+
+// The default bounds of what one call gives back to a model.
+const (
+	defaultLines = 2000
+	defaultBytes = 50 << 10
+)
+
+// bounded is an output cut to size; path is where the whole of it is kept.
+type bounded struct {
+	text string
+	cut  bool
+	path string
+}
+
+// bound cuts an output to the session's limits, at line ends where there are
+// any. The size that counts is that of the text as JSON, which is how a model
+// gets it: a file of control characters grows six-fold there.
+func bound(env *Env, text string, tail bool) bounded {
+	lines, size := env.Limits.Lines, env.Limits.Bytes
+	if lines == 0 {
+		lines = defaultLines
+	}
+	if size == 0 {
+		size = defaultBytes
+	}
+	kept := cutLines(text, lines, tail)
+	kept = cutBytes(kept, size, tail)
+	if len(kept) == len(text) {
+		return bounded{text: text}
+	}
+	b := bounded{cut: true}
+	where := "ask for less at once"
+	if path, err := keep(env, text); err == nil && path != "" {
+		b.path = path
+		where = fmt.Sprintf("the whole output is in %s: read it with offset and limit, or grep it", path)
+	}
+	dropped := len(text) - len(kept)
+	if tail {
+		b.text = fmt.Sprintf("(the first %d bytes of the output are left out; %s)\n\n%s", dropped, where, kept)
+	} else {
+		b.text = fmt.Sprintf("%s\n\n(the last %d bytes of the output are left out; %s)", kept, dropped, where)
+	}
+	return b
+}
+
+// keep writes a whole output into the session's folder for outputs.
+func keep(env *Env, text string) (string, error) {
+	if env.Outputs == "" {
+		return "", nil
+	}
+	if err := os.MkdirAll(env.Outputs, 0o755); err != nil {
+		return "", fmt.Errorf("keep an output: %w", err)
+	}
+	f, err := os.CreateTemp(env.Outputs, "output-*.txt")
+	if err != nil {
+		return "", fmt.Errorf("keep an output: %w", err)
+	}
+	_, err = f.WriteString(text)
+	if closeErr := f.Close(); err == nil {
+		err = closeErr
+	}
+	if err != nil {
+		return "", fmt.Errorf("keep an output: %w", err)
+	}
+	return filepath.Abs(f.Name())
+}
+
+// cutLines keeps the first, or last, n lines.
+func cutLines(text string, n int, tail bool) string {
+	if strings.Count(text, "\n") < n {
+		return text
+	}
+	if tail {
+		at := len(strings.TrimSuffix(text, "\n"))
+		for range n {
+			at = strings.LastIndexByte(text[:at], '\n')
+			if at < 0 {
+				return text
+			}
+		}
+		return text[at+1:]
+	}
+	at := 0
+	for range n {
+		next := strings.IndexByte(text[at:], '\n')
+		if next < 0 {
+			return text
+		}
+		at += next + 1
+	}
+	return text[:at]
+}
+
+// cutBytes keeps as much of the beginning, or end, as fits into size bytes of
+// JSON, whole characters and whole lines if a line end is near.
+func cutBytes(text string, size int, tail bool) string {
+	if len(text)*6 <= size || jsonSize(text) <= size {
+		return text
+	}
+	if tail {
+		at, sum := len(text), 0
+		for at > 0 {
+			r, w := utf8.DecodeLastRuneInString(text[:at])
+			if sum += runeSize(r, w); sum > size {
+				break
+			}
+			at -= w
+		}
+		if nl := strings.IndexByte(text[at:], '\n'); nl >= 0 && nl < (len(text)-at)/4 {
+			at += nl + 1
+		}
+		return text[at:]
+	}
+	at, sum := 0, 0
+	for at < len(text) {
+		r, w := utf8.DecodeRuneInString(text[at:])
+		if sum += runeSize(r, w); sum > size {
+			break
+		}
+		at += w
+	}
+	if nl := strings.LastIndexByte(text[:at], '\n'); nl > at*3/4 {
+		at = nl + 1
+	}
+	return text[:at]
+}
+
+// jsonSize is the size of a text as a JSON string, without its quotes.
+func jsonSize(text string) int {
+	n := 0
+	for i := 0; i < len(text); {
+		r, w := utf8.DecodeRuneInString(text[i:])
+		n += runeSize(r, w)
+		i += w
+	}
+	return n
+}
+
+// runeSize is the size of one character in JSON; an invalid byte becomes the
+// replacement character.
+func runeSize(r rune, width int) int {
+	switch {
+	case r == utf8.RuneError && width == 1:
+		return 3
+	case r == '"' || r == '\\' || r == '\n' || r == '\r' || r == '\t':
+		return 2
+	case r < 0x20 || r == 0x7f:
+		return 6
+	}
+	return width
+}
