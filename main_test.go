@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"maps"
 	"net/http/httptest"
@@ -9,8 +10,10 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/millhand/millhand/internal/model/script"
@@ -27,6 +30,9 @@ func TestMain(m *testing.M) {
 //	wire FILE [FAULT]   serve a script as an OpenAI endpoint, from now on
 //	repo DIR            make a folder a git repository, all of it committed
 //	exits CODE CMD...   run a command that must exit with this code
+//	cp-dir, replace     copy a folder, replace a text in a file
+//	same-reports A B    hold two runs to the same report, but for times and ids
+//	same-trees A B REF  hold two repositories to the same tree
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
@@ -44,7 +50,8 @@ func TestScripts(t *testing.T) {
 			return os.MkdirAll(home, 0o755)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"wire": wire, "repo": repo, "exits": exits,
+			"wire": wire, "repo": repo, "exits": exits, "cp-dir": copyDir, "replace": replace,
+			"same-trees": sameTrees, "same-reports": sameReports,
 		},
 	})
 }
@@ -133,4 +140,76 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	if strconv.Itoa(code) != args[0] {
 		ts.Fatalf("exit code %d, want %s", code, args[0])
 	}
+}
+
+// copyDir copies a folder: cp of testscript's own takes files only.
+func copyDir(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: cp-dir FROM TO")
+	}
+	ts.Check(os.CopyFS(ts.MkAbs(args[1]), os.DirFS(ts.MkAbs(args[0]))))
+}
+
+// replace replaces every occurrence of a text, of which there must be one.
+func replace(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 {
+		ts.Fatalf("usage: replace FILE OLD NEW")
+	}
+	text := ts.ReadFile(args[0])
+	if !strings.Contains(text, args[1]) {
+		ts.Fatalf("%s does not hold %q", args[0], args[1])
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(strings.ReplaceAll(text, args[1], args[2])), 0o644))
+}
+
+// sameTrees compares the trees of a branch in two repositories.
+func sameTrees(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 {
+		ts.Fatalf("usage: same-trees REPO REPO BRANCH")
+	}
+	var trees []string
+	for _, repo := range args[:2] {
+		out, err := exec.Command("git", "-C", ts.MkAbs(repo), "rev-parse", args[2]+"^{tree}").Output()
+		ts.Check(err)
+		trees = append(trees, string(out))
+	}
+	if trees[0] != trees[1] {
+		ts.Fatalf("the trees differ: %q", trees)
+	}
+}
+
+// sameReports compares two runs' report.json but for what must differ: times,
+// ids, hashes, the model's name, and what the commands print of times.
+func sameReports(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: same-reports DIR DIR")
+	}
+	var runs []any
+	for _, dir := range args {
+		var doc any
+		ts.Check(json.Unmarshal([]byte(ts.ReadFile(filepath.Join(dir, "report.json"))), &doc))
+		runs = append(runs, withoutWhatDiffers(doc))
+	}
+	if diff := cmp.Diff(runs[0], runs[1]); diff != "" {
+		ts.Fatalf("the reports differ:\n%s", diff)
+	}
+}
+
+func withoutWhatDiffers(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		for key, sub := range v {
+			switch key {
+			case "started_at", "finished_at", "elapsed_ms", "id", "session", "hash", "message", "model", "plan_hash", "tail", "output_bytes", "warnings":
+				delete(v, key)
+			default:
+				v[key] = withoutWhatDiffers(sub)
+			}
+		}
+	case []any:
+		for i := range v {
+			v[i] = withoutWhatDiffers(v[i])
+		}
+	}
+	return v
 }

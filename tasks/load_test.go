@@ -1,14 +1,10 @@
 package tasks
 
 import (
-	"context"
 	"errors"
 	"maps"
-	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -91,36 +87,6 @@ func TestAManifestOfStandardInputIsRelativeToTheCurrentFolder(t *testing.T) {
 	_, err = Load(t.Context(), []string{"-"}, o)
 	if !errors.Is(err, broken) || errors.As(err, new(Problems)) {
 		t.Errorf("got %v, want an error of standard input", err)
-	}
-}
-
-func TestAManifestMayBeAPipe(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("there are no named pipes")
-	}
-	dir := folder(t, nil)
-	pipe := filepath.Join(dir, "pipe")
-	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
-		t.Fatal(err)
-	}
-
-	_, err := Load(t.Context(), []string{"pipe"}, options(dir))
-	if diff := cmp.Diff([]string{"pipe:1:1: the file is empty"}, lines(t, err)); diff != "" {
-		t.Errorf("without a writer (-want +got):\n%s", diff)
-	}
-
-	w, err := os.OpenFile(pipe, os.O_RDWR, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = w.Close() }()
-	if _, err := w.WriteString(oneTask); err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if _, err := Load(ctx, []string{"pipe"}, options(dir)); !errors.Is(err, context.Canceled) {
-		t.Errorf("a writer that never ends: got %v, want the end of the context", err)
 	}
 }
 

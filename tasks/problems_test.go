@@ -1,6 +1,7 @@
 package tasks
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 
@@ -19,6 +20,9 @@ type mistake struct {
 	want     []string
 }
 
+// complete is what every problem in a file looks like.
+var complete = regexp.MustCompile(`^m\.yaml:\d+:\d+: .+; .+$`)
+
 func checkMistakes(t *testing.T, table []mistake) {
 	t.Helper()
 	for _, tt := range table {
@@ -27,6 +31,11 @@ func checkMistakes(t *testing.T, table []mistake) {
 			got := lines(t, err)
 			if got == nil {
 				got = []string{}
+			}
+			for _, line := range got {
+				if !complete.MatchString(line) {
+					t.Errorf("%q is not file:line:col: what; how to mend it", line)
+				}
 			}
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("problems (-want +got):\n%s", diff)
@@ -66,18 +75,18 @@ version: 1
 model: openai/m
 tasks: [{id: a, prompt: p}]`, []string{
 			`m.yaml:1:7: "name" must be text, not the number 5; put it in quotes`,
-			`m.yaml:2:9: "budget" must be a mapping (KEY: VALUE), not the number 7`,
-			`m.yaml:3:17: "turns" must be a whole number of at least 1, not the text "many"`,
-			`m.yaml:3:29: "cost" must be an amount in USD, such as 1.50, not the number -1`,
+			`m.yaml:2:9: "budget" must be a mapping, not the number 7; write KEY: VALUE`,
+			`m.yaml:3:17: "turns" must be a whole number of at least 1, not the text "many"; write for example 4`,
+			`m.yaml:3:29: "cost" must be an amount in USD, not the number -1; write for example 1.50`,
 			`m.yaml:3:39: "time" must be a duration, not the number 20; write it with its unit, such as 90s, 20m or 1h30m`,
-			`m.yaml:3:51: "tokens" must be a whole number of at least 1, not the number 1.5`,
-			`m.yaml:3:65: "denials" must be a whole number of at least 1, not the number 0`,
-			`m.yaml:3:78: "failures" must be a whole number of at least 1, not the number 0x10`,
-			`m.yaml:4:7: "jobs" must be a whole number from 1 to 256, not the number 300`,
+			`m.yaml:3:51: "tokens" must be a whole number of at least 1, not the number 1.5; write for example 4`,
+			`m.yaml:3:65: "denials" must be a whole number of at least 1, not the number 0; write for example 4`,
+			`m.yaml:3:78: "failures" must be a whole number of at least 1, not the number 0x10; write for example 4`,
+			`m.yaml:4:7: "jobs" must be a whole number from 1 to 256, not the number 300; write for example 4`,
 			`m.yaml:5:14: "allow_dirty" must be true or false, not the text "yes"; write true`,
 			`m.yaml:6:22: "allow_unknown_price" must be true or false, not the number 1; write true`,
 			`m.yaml:7:15: "instructions" must be a list, not the text "a.md"; put it in brackets: [a.md]`,
-			`m.yaml:8:7: "vars" must be a mapping (KEY: VALUE), not a list`,
+			`m.yaml:8:7: "vars" must be a mapping, not a list; write KEY: VALUE`,
 		}},
 		{"limits of zero", `budget: {cost: 0, time: 0s}
 limits: {cost: .nan, time: -1s}
@@ -86,7 +95,7 @@ model: openai/m
 tasks: [{id: a, prompt: p}]`, []string{
 			`m.yaml:1:16: "cost" must be more than 0; leave it out for no limit`,
 			`m.yaml:1:25: "time" must be more than 0; write for example 20m`,
-			`m.yaml:2:16: "cost" must be an amount in USD, such as 1.50, not the number .nan`,
+			`m.yaml:2:16: "cost" must be an amount in USD, not the number .nan; write for example 1.50`,
 			`m.yaml:2:28: "time" must be more than 0; write for example 20m`,
 		}},
 		{"no version", `model: openai/m
@@ -136,9 +145,9 @@ tasks:
 			`m.yaml:8:8: the task id "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx..." is longer than 64 characters; use up to 64 letters, digits, ., _ and -, beginning with a letter or digit`,
 			`m.yaml:9:3: a task has no id; give it one, such as id: fix-tests`,
 			`m.yaml:10:8: "id" must be text, not the number 5; put it in quotes`,
-			`m.yaml:11:19: "prompt" is empty`,
+			`m.yaml:11:19: "prompt" is empty; fill it in, or leave it out`,
 			`m.yaml:12:3: a task has no prompt; say what to do with prompt:`,
-			`m.yaml:13:3: entry 10 of "tasks" must be a mapping (KEY: VALUE), not the text "g"`,
+			`m.yaml:13:3: entry 10 of "tasks" must be a mapping, not the text "g"; write KEY: VALUE`,
 		}},
 		{"needs in a circle", `version: 1
 model: openai/m
@@ -184,16 +193,16 @@ model: openai/m
 tasks: [{id: a, prompt: p}]`, []string{
 			`m.yaml:4:7: unknown permission "bsh"; did you mean "bash"?`,
 			`m.yaml:5:7: the tool "write" is judged by the rules for "edit"; write them under "edit"`,
-			`m.yaml:6:19: "x" must be allow or deny, not the text "maybe"`,
+			`m.yaml:6:19: "x" must be allow or deny, not the text "maybe"; write one of them`,
 			`m.yaml:6:26: an empty pattern matches nothing; write "*" for everything`,
-			`m.yaml:6:42: "y" must be allow or deny, not nothing`,
-			`m.yaml:7:13: "edit" must be allow, deny or a mapping from patterns to them, not a list`,
-			`m.yaml:8:12: "git" must be write or none, not the text "allow"`,
-			`m.yaml:11:13: "batch" must be allow or deny, not nothing`,
-			`m.yaml:12:14: "network" must be deny, allow or a list of hosts, not the text "maybe"`,
+			`m.yaml:6:42: "y" must be allow or deny, not nothing; write one of them`,
+			`m.yaml:7:13: "edit" must be allow, deny or a mapping from patterns to them, not a list; write for example {"*": allow}`,
+			`m.yaml:8:12: "git" must be write or none, not the text "allow"; write one of them`,
+			`m.yaml:11:13: "batch" must be allow or deny, not nothing; write one of them`,
+			`m.yaml:12:14: "network" must be deny, allow or a list of hosts, not the text "maybe"; write one of them`,
 			`m.yaml:13:13: "a b" is not the name of a build cache; write for example go`,
 			`m.yaml:14:11: "A=B" is not the name of an environment variable; write the name alone, such as CI`,
-			`m.yaml:15:10: "git" must be write or none, not the text "yes"`,
+			`m.yaml:15:10: "git" must be write or none, not the text "yes"; write one of them`,
 			`m.yaml:16:16: an example names one tool and its subject; write {allow: TOOL, subject: "..."} or {deny: TOOL, subject: "..."}`,
 			`m.yaml:16:31: an example names one tool and its subject; write {allow: TOOL, subject: "..."} or {deny: TOOL, subject: "..."}`,
 		}},
@@ -208,8 +217,8 @@ version: 1
 model: openai/m
 tasks: [{id: a, prompt: p}]`, []string{
 			`m.yaml:2:17: "https://x.y" is not a host; write its name alone, such as proxy.golang.org`,
-			`m.yaml:3:19: "permission" must be allow or deny, not the text "maybe"`,
-			`m.yaml:4:19: "permission" must be allow, deny or a mapping from permissions to them, not a list`,
+			`m.yaml:3:19: "permission" must be allow or deny, not the text "maybe"; write one of them`,
+			`m.yaml:4:19: "permission" must be allow, deny or a mapping from permissions to them, not a list; write for example {edit: allow}`,
 			`m.yaml:5:5: the profile "d" is empty; give it at least permission: or extends:`,
 			`m.yaml:6:3: "edit" is the name of a preset; choose another, and extend the preset`,
 			`m.yaml:7:3: "e f" is not a name; use letters, digits, ., _ and -`,
@@ -361,7 +370,7 @@ model: openai/m
 version: 1
 model: openai/m
 `, []string{
-			`m.yaml:4:11: "commit" must be a mapping (KEY: VALUE), not the text "maybe"`,
+			`m.yaml:4:11: "commit" must be a mapping, not the text "maybe"; write KEY: VALUE`,
 		}},
 		{"an author", `tasks:
 - id: a
@@ -399,10 +408,10 @@ model: openai/m
 `, []string{
 			`m.yaml:6:5: the verify name "a" is used twice, first in line 5; rename one of them`,
 			`m.yaml:7:5: entry 3 of "verify" has no command; write {name: tests, run: COMMAND}`,
-			`m.yaml:8:5: entry 4 of "verify" must be a mapping (KEY: VALUE), not the text "go test"`,
-			`m.yaml:9:20: "run" is empty`,
+			`m.yaml:8:5: entry 4 of "verify" must be a mapping, not the text "go test"; write KEY: VALUE`,
+			`m.yaml:9:20: "run" is empty; write a command, or leave it out`,
 			`m.yaml:9:30: "time" must be a duration, not the number 5; write it with its unit, such as 90s, 20m or 1h30m`,
-			`m.yaml:11:11: "run" must be text, a number or a boolean, not a list`,
+			`m.yaml:11:11: "run" must be text, a number or a boolean, not a list; write one value`,
 		}},
 		{"setup commands that are no list", `tasks:
 - id: a
@@ -420,9 +429,9 @@ model: openai/m
 version: 1
 model: openai/m
 `, []string{
-			`m.yaml:4:20: entry 3 of "setup" is empty`,
-			`m.yaml:4:24: entry 4 of "setup" must be text, a number or a boolean, not nothing`,
-			`m.yaml:4:30: entry 5 of "setup" must be text, a number or a boolean, not a mapping`,
+			`m.yaml:4:20: entry 3 of "setup" is empty; write a command, or leave it out`,
+			`m.yaml:4:24: entry 4 of "setup" must be text, a number or a boolean, not nothing; write one value`,
+			`m.yaml:4:30: entry 5 of "setup" must be text, a number or a boolean, not a mapping; write one value`,
 		}},
 		{"attempts", `tasks:
 - id: a
@@ -432,7 +441,7 @@ model: openai/m
 version: 1
 model: openai/m
 `, []string{
-			`m.yaml:4:13: "attempts" must be a whole number of at least 1, not the number 0`,
+			`m.yaml:4:13: "attempts" must be a whole number of at least 1, not the number 0; write for example 4`,
 			`m.yaml:5:20: "require_changes" must be true or false, not the text "on"; write true`,
 		}},
 		{"variables", `tasks:
@@ -484,11 +493,11 @@ model: openai/m
 `, []string{
 			`m.yaml:5:5: "a b" is not a name; use letters, digits, _ and -, and begin with a letter`,
 			`m.yaml:6:12: the value "1" stands twice in "k"; keep one of them`,
-			`m.yaml:6:15: entry 3 of "k" must be text, a number or a boolean, not a mapping`,
+			`m.yaml:6:15: entry 3 of "k" must be text, a number or a boolean, not a mapping; write one value`,
 			`m.yaml:7:8: "l" has no values; write at least one, or leave the key out`,
 			`m.yaml:8:8: "m" must be a list, not the number 5; put it in brackets: [5]`,
 			`m.yaml:9:23: entry 2 of "include" is empty; leave it out`,
-			`m.yaml:9:27: entry 3 of "include" must be a mapping (KEY: VALUE), not the text "x"`,
+			`m.yaml:9:27: entry 3 of "include" must be a mapping, not the text "x"; write KEY: VALUE`,
 			`m.yaml:10:19: exclude names "2", which is no value of "k"; its values: 1`,
 			`m.yaml:10:24: exclude names "z", which is no key of the matrix; its keys: k`,
 		}},
@@ -530,7 +539,7 @@ model: openai/m
 version: 1
 model: openai/m
 `, []string{
-			`m.yaml:5:5: entry 1 of "repos" must be a mapping (KEY: VALUE), not the text "."`,
+			`m.yaml:5:5: entry 1 of "repos" must be a mapping, not the text "."; write KEY: VALUE`,
 			`m.yaml:6:12: the folder "nope" does not exist; check its path; it is relative to the manifest`,
 			`m.yaml:7:12: "m.yaml" is not a folder; name the folder of a repository`,
 			`m.yaml:8:6: "url" is not supported yet; clone the repositories, and name each with path`,
@@ -563,8 +572,8 @@ model: openai/m
 tasks: [{id: a, prompt: p}]`, []string{
 			`m.yaml:2:3: the price of "openai/m" lacks output; write {input: 0.25, output: 2.00}, in USD per million tokens`,
 			`m.yaml:3:3: unknown provider "opnai"; did you mean "openai"?`,
-			`m.yaml:3:31: "output" must be an amount in USD, such as 1.50, not the number -2`,
-			`m.yaml:4:50: "cache_read" must be an amount in USD, such as 1.50, not the text "x"`,
+			`m.yaml:3:31: "output" must be an amount in USD, not the number -2; write for example 1.50`,
+			`m.yaml:4:50: "cache_read" must be an amount in USD, not the text "x"; write for example 1.50`,
 		}},
 	})
 }

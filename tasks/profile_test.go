@@ -62,7 +62,7 @@ func TestMistakesInProfilesOfACommandLine(t *testing.T) {
 		{"a manifest with a mistake", "mine", "broken.yaml", []string{`broken.yaml:3:19: "extends" must be text, not the number 5; put it in quotes`}},
 		{"no such file", "no.yml", "", []string{`no.yml: the path does not exist; check its path`}},
 		{"a folder", "./sub", "", []string{`./sub: the path is not a file; check its path`}},
-		{"an empty file", "empty.yaml", "", []string{`empty.yaml:1:1: the file is empty`}},
+		{"an empty file", "empty.yaml", "", []string{`empty.yaml:1:1: the file is empty; name another file`}},
 		{"a manifest in the place of a profile", "m.yaml", "", []string{
 			`m.yaml:1:1: unknown key "version"; known here: cache, env, examples, extends, git, network, permission`,
 			`m.yaml:2:1: unknown key "profiles"; known here: cache, env, examples, extends, git, network, permission`,

@@ -55,7 +55,7 @@ func (s *source) parse(data []byte) (value, bool) {
 	doc, err := decodeNext(dec)
 	switch {
 	case errors.Is(err, io.EOF):
-		s.report(1, 1, "the file is empty", "write at least version: 1 and tasks:")
+		s.report(1, 1, "the file is empty", "name another file")
 		return value{}, false
 	case err != nil:
 		s.syntax(err, in.lines)
@@ -71,7 +71,7 @@ func (s *source) parse(data []byte) (value, bool) {
 	}
 	root := value{src: s, node: doc.Content[0], use: doc.Content[0], name: "the file"}
 	if root.null() {
-		s.report(1, 1, "the file is empty", "write at least version: 1 and tasks:")
+		s.report(1, 1, "the file is empty", "name another file")
 		return value{}, false
 	}
 	if !(&measure{src: s}).node(root.node, nil, 1) {

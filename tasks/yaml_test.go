@@ -7,10 +7,10 @@ import (
 func TestFilesThatAreNoManifests(t *testing.T) {
 	checkMistakes(t, []mistake{
 		{"an empty file", ``, []string{
-			`m.yaml:1:1: the file is empty`,
+			`m.yaml:1:1: the file is empty; name another file`,
 		}},
 		{"a comment alone", `# x`, []string{
-			`m.yaml:1:1: the file is empty`,
+			`m.yaml:1:1: the file is empty; name another file`,
 		}},
 		{"two documents", `version: 1
 model: openai/m
@@ -27,10 +27,10 @@ tasks: [{id: a, prompt: p}]
 			`m.yaml:4:1: the file holds several YAML documents; give each document a file of its own`,
 		}},
 		{"a list", `- a`, []string{
-			`m.yaml:1:1: the file must be a mapping (KEY: VALUE), not a list`,
+			`m.yaml:1:1: the file must be a mapping, not a list; write KEY: VALUE`,
 		}},
 		{"a text", `hello`, []string{
-			`m.yaml:1:1: the file must be a mapping (KEY: VALUE), not the text "hello"`,
+			`m.yaml:1:1: the file must be a mapping, not the text "hello"; write KEY: VALUE`,
 		}},
 		{"a tab", "version: 1\ntasks:\n\t- id: x", []string{
 			`m.yaml:3:1: a tab is used to indent; use spaces`,
@@ -100,7 +100,7 @@ name: "a" b
 		{"another version of YAML", `%YAML 2.0
 ---
 a: 1`, []string{
-			`m.yaml:3:1: the file is not valid YAML: found incompatible YAML document`,
+			`m.yaml:3:1: the file is not valid YAML: found incompatible YAML document; compare this place with the examples of the manual`,
 		}},
 		{"a tag", `name: !!python/object:os.system x
 version: 1
@@ -146,8 +146,8 @@ budget: {<<: [{cost: 1}, 7]}
 version: 1
 model: openai/m
 tasks: [{id: a, prompt: p}]`, []string{
-			`m.yaml:1:14: "<<" must be a mapping (KEY: VALUE), not the number 5`,
-			`m.yaml:2:26: entry 2 of "<<" must be a mapping (KEY: VALUE), not the number 7`,
+			`m.yaml:1:14: "<<" must be a mapping, not the number 5; write KEY: VALUE`,
+			`m.yaml:2:26: entry 2 of "<<" must be a mapping, not the number 7; write KEY: VALUE`,
 		}},
 		{"keys that are no words", `? [a]
 : b
@@ -158,9 +158,9 @@ tasks: [{id: a, prompt: p}]`, []string{
 version: 1
 model: openai/m
 tasks: [{id: a, prompt: p}]`, []string{
-			`m.yaml:1:3: a key must be a word`,
-			`m.yaml:3:3: a key must be a word`,
-			`m.yaml:5:1: a key must be a word`,
+			`m.yaml:1:3: a key must be a word; write WORD: VALUE`,
+			`m.yaml:3:3: a key must be a word; write WORD: VALUE`,
+			`m.yaml:5:1: a key must be a word; write WORD: VALUE`,
 			`m.yaml:6:1: unknown key "5"; known here: agents, allow_dirty, allow_unknown_price, budget, hooks, instructions, jobs, limits, lsp, mcp, model, name, notify, prices, profile, profiles, providers, repos, search, tasks, tools, vars, version`,
 		}},
 		{"an alias to another type", `vars: {x: &x hello}
@@ -168,21 +168,21 @@ limits: *x
 version: 1
 model: openai/m
 tasks: [{id: a, prompt: p}]`, []string{
-			`m.yaml:2:9: "limits" must be a mapping (KEY: VALUE), not the text "hello"`,
+			`m.yaml:2:9: "limits" must be a mapping, not the text "hello"; write KEY: VALUE`,
 		}},
 		{"entries of nothing", `version: 1
 model: openai/m
 tasks: [null, {id: a, prompt: p, needs: [null], vars: {x: null}}]`, []string{
-			`m.yaml:3:9: entry 1 of "tasks" must be a mapping (KEY: VALUE), not nothing`,
-			`m.yaml:3:42: entry 1 of "needs" must be text, not nothing`,
-			`m.yaml:3:59: "x" must be text, a number or a boolean, not nothing`,
+			`m.yaml:3:9: entry 1 of "tasks" must be a mapping, not nothing; write KEY: VALUE`,
+			`m.yaml:3:42: entry 1 of "needs" must be text, not nothing; write one text`,
+			`m.yaml:3:59: "x" must be text, a number or a boolean, not nothing; write one value`,
 		}},
 		{"names of variables", `vars: {"a b": 1, x: [1]}
 version: 1
 model: openai/m
 tasks: [{id: a, prompt: p}]`, []string{
 			`m.yaml:1:8: "a b" is not a name; use letters, digits, _ and -, and begin with a letter`,
-			`m.yaml:1:21: "x" must be text, a number or a boolean, not a list`,
+			`m.yaml:1:21: "x" must be text, a number or a boolean, not a list; write one value`,
 		}},
 		{"bytes that are no text", "version: 1\n# \u00e9\nname: a\xffb\n", []string{
 			`m.yaml:3:1: the file is not UTF-8 text; save it as UTF-8`,

@@ -47,8 +47,8 @@ type ListQuery struct {
 type ListResult struct {
 	// Text has a line for each folder (with a slash at its end) and file below
 	// the base, indented by two spaces for each level from the base, which has
-	// no line, on. Folders come before files. If files are left out then each
-	// folder of the base that has some says how many.
+	// no line, on. Folders come before files. Where the limit leaves files
+	// out, the folders of the base say how many.
 	Text      string
 	Files     int  // in Text
 	Total     int  // those beyond the limit included

@@ -24,7 +24,9 @@ type needs struct {
 	enough bool // a text that holds one of them matches
 }
 
-func (n needs) folded() bool { return slices.ContainsFunc(n.any, func(l literal) bool { return l.fold }) }
+func (n needs) folded() bool {
+	return slices.ContainsFunc(n.any, func(l literal) bool { return l.fold })
+}
 
 // shortest returns the length of the shortest literal: the longer it is, the
 // fewer lines hold it by chance.

@@ -41,7 +41,7 @@ func parsePattern(glob string) (pattern, error) {
 	for _, a := range alternatives {
 		rule, ok := ignore.Glob(anchor + strings.TrimPrefix(a, "/"))
 		if !ok && strings.Trim(a, "/") != "" {
-			return pattern{}, fmt.Errorf("invalid glob %q: unknown class of characters in %q", glob, a)
+			return pattern{}, fmt.Errorf("invalid glob %q: nothing can match %q", glob, a)
 		}
 		if ok {
 			rules = append(rules, rule)

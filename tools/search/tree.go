@@ -24,7 +24,7 @@ func (l *listing) draw(files []string) string {
 		}
 	}
 	for _, dir := range slices.Sorted(maps.Keys(l.below)) {
-		if n := l.below[dir]; n > 0 && len(root.folders) < l.limit+len(files) {
+		if n := l.below[dir]; n > 0 && (root.folders[dir] != nil || len(root.folders) < l.limit) {
 			root.folder(dir).missing = n
 		}
 	}
@@ -59,7 +59,7 @@ func (t *tree) draw(b *strings.Builder, indent string) {
 		sub := t.folders[name]
 		fmt.Fprintf(b, "%s%s/", indent, name)
 		if sub.missing > 0 {
-			fmt.Fprintf(b, " (%d more files)", sub.missing)
+			fmt.Fprintf(b, " (%d more)", sub.missing)
 		}
 		b.WriteByte('\n')
 		sub.draw(b, indent+"  ")

@@ -254,25 +254,47 @@ func isAwkKeyword(name string) bool {
 }
 
 // regexp reads a regular expression. If it doesn't end on its line it was a
-// division after all.
+// division after all. Where awks may differ about its end because of brackets,
+// quotes can hide anything.
 func (s *awkScanner) regexp() {
-	brackets := false
-	for i := s.at + 1; i < len(s.text) && s.text[i] != '\n'; i++ {
-		switch s.text[i] {
+	line, _, _ := strings.Cut(s.text[s.at+1:], "\n")
+	first, last := regexpEnd(line, false), regexpEnd(line, true)
+	if first < 0 {
+		s.at++
+		return
+	}
+	body := line[:first]
+	if strings.Count(body, "[") != strings.Count(body, "]") || strings.Contains(body, "[]") || strings.Contains(body, "[^]") {
+		rest := line[first:]
+		if i := strings.LastIndexByte(rest, '/'); i > 0 && strings.ContainsAny(rest[:i], "\"#") {
+			s.runs = true
+		}
+	}
+	if last < 0 {
+		last = first
+	}
+	s.at += last + 2
+}
+
+// regexpEnd returns where a regular expression ends, -1 if it doesn't: at the
+// first slash, or with brackets the first one outside them.
+func regexpEnd(line string, brackets bool) int {
+	inside := false
+	for i := 0; i < len(line); i++ {
+		switch line[i] {
 		case '\\':
 			i++
 		case '[':
-			brackets = true
+			inside = brackets
 		case ']':
-			brackets = false
+			inside = false
 		case '/':
-			if !brackets {
-				s.at = i + 1
-				return
+			if !inside {
+				return i
 			}
 		}
 	}
-	s.at++
+	return -1
 }
 
 func isName(c byte) bool {

@@ -124,7 +124,7 @@ func gitOptions(sub string) string {
 	case "checkout-index":
 		return "--prefix> "
 	case "clone":
-		return "-b: -c= -j: -o: -u% --branch: --config= --depth: --filter: --jobs: --origin: --reference< --reference-if-able< --separate-git-dir> " +
+		return "-b: -c: -j: -o: -u% --branch: --config: --depth: --filter: --jobs: --origin: --reference< --reference-if-able< --separate-git-dir> " +
 			"--shallow-since: --template% " + gitRun
 	case "am", "cherry-pick", "commit", "merge", "notes", "revert", "tag":
 		return "-c: -C: -F< -m: -s -S* -t< -u* -X: --author: --cleanup: --date: --file< --fixup: --message: --squash --strategy: --strategy-option: " +
@@ -138,6 +138,8 @@ func gitOptions(sub string) string {
 		return "-o> -v: --output-directory> --signature-file< " + gitRun
 	case "grep":
 		return "-A: -B: -C: -e: -f< -m: -O? --max-count: --max-depth: --threads: " + gitRun
+	case "ls-files", "check-ignore":
+		return "-x: -X< --exclude: " + gitFiles
 	case "init":
 		return "-b: --initial-branch: --separate-git-dir> --template% "
 	case "rebase":
@@ -152,14 +154,13 @@ func gitOptions(sub string) string {
 func (w *walker) gitCommand(sub string, args []word, c call) {
 	options := gitOptions(sub)
 	switch sub {
-	case "difftool", "mergetool", "filter-branch", "send-email", "instaweb", "gui", "citool", "gitk", "daemon", "shell", "p4", "svn", "web--browse":
+	case "difftool", "mergetool", "filter-branch", "send-email", "for-each-repo", "instaweb", "gui", "citool", "gitk", "daemon", "shell", "p4", "svn", "web--browse":
 		w.unknown(ReasonScript, c.text)
 	}
 	p := parseOptions(options, args, sub == "bisect" || sub == "submodule")
 	named := c
 	named.words = []word{plainWord("git " + sub)}
 	w.options(p, named)
-	w.gitOperands(sub, p, args, c)
 	switch sub {
 	case "bisect":
 		w.gitRuns("run", p.operands, c, false)
@@ -167,9 +168,11 @@ func (w *walker) gitCommand(sub string, args []word, c call) {
 		w.gitRuns("foreach", p.operands, c, true)
 	case "config":
 		w.gitConfig(p, c)
+		return
 	case "clone", "fetch", "pull", "push", "ls-remote", "remote", "archive":
 		w.gitTransport(p, c)
 	}
+	w.gitOperands(sub, p, args, c)
 }
 
 // gitOperands reports the operands that are certainly files: those after "--"
@@ -263,8 +266,14 @@ func joinSetting(key, value word) word {
 	return word{text: key.text + "=" + value.text, kinds: key.kinds + string(quoted) + value.kinds, braced: true}
 }
 
-// gitTransport reports addresses that are commands: ext::CMD.
+// gitTransport reports addresses that are commands, ext::CMD, and the settings
+// of a clone.
 func (w *walker) gitTransport(p parsed, c call) {
+	for _, o := range p.options {
+		if o.name == "-c" || o.name == "--config" {
+			w.gitSetting(o.value, c)
+		}
+	}
 	for _, x := range p.operands {
 		_, command, ok := x.cut("::")
 		if !ok || strings.Contains(strings.SplitN(x.text, "::", 2)[0], "/") {

@@ -13,9 +13,10 @@ const (
 	markEnters   = '^' // a directory that the program changes to
 	markRuns     = '!' // a command, carried out by a shell
 	markOpaque   = '?' // a flag after which it can't be told what runs
-	markHides    = '%' // a value that decides what runs or which files are used, in a way that isn't followed
+	markHides    = '%' // a value that decides what runs, in a way that isn't followed
+	markLists    = '#' // a file that names the files to be used
 	markAssigns  = '=' // a variable's assignment for the command
-	allMarks     = ":*<>^!?%="
+	allMarks     = ":*<>^!?%#="
 	runMarks     = "!?%" // marks of options that can run something
 )
 
@@ -141,7 +142,7 @@ func (p *parsed) long(spec string, x word, args []word) []word {
 
 // takesValue tells the marks of options whose value may be the next word.
 func takesValue(mark byte) bool {
-	return mark != 0 && strings.IndexByte(":<>^!%=", mark) >= 0
+	return mark != 0 && strings.IndexByte(":<>^!%#=", mark) >= 0
 }
 
 // options reports what a command's options do.
@@ -155,8 +156,11 @@ func (w *walker) options(p parsed, c call) {
 		case o.mark == markOpaque:
 			w.unknown(ReasonOption, c.text)
 		case !o.given || o.mark != markHides && o.mark != markRuns && o.value.is("-"):
-		case o.mark == markReads || o.mark == markEnters:
+		case o.mark == markReads || o.mark == markEnters || o.mark == markLists:
 			w.name(o.value, false, why)
+			if o.mark == markLists {
+				w.unknown(ReasonPath, c.text)
+			}
 		case o.mark == markWrites:
 			w.name(o.value, true, why)
 		case o.mark == markHides:

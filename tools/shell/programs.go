@@ -17,32 +17,37 @@ func programs() map[string]program {
 // readers only read their operands.
 func readers() map[string]program {
 	all := map[string]program{
-		"cmp":     {use: allRead, options: "-i: -n: --bytes: --ignore-initial:"},
-		"column":  {use: allRead, options: "-c: -o: -s: --output-separator: --output-width: --separator:"},
-		"cut":     {use: allRead, options: "-b: -c: -d: -f: --bytes: --characters: --delimiter: --fields: --output-delimiter:"},
-		"diff":    {use: allRead, options: diffOptions},
-		"diff3":   {use: allRead, options: "-L: --diff-program! --label:"},
-		"dir":     {use: allRead, options: lsOptions},
-		"du":      {use: allRead, options: "-B: -d: -t: -X< --block-size: --exclude: --exclude-from< --files0-from% --max-depth: --threshold: --time* --time-style:"},
-		"fmt":     {use: allRead, options: "-g: -p: -w: --goal: --prefix: --width:"},
-		"fold":    {use: allRead, options: "-w: --width:"},
-		"head":    {use: allRead, options: "-c: -n: --bytes: --lines:"},
-		"hexdump": {use: allRead, options: "-e: -f< -n: -s:"},
-		"join":    {use: allRead, options: "-1: -2: -a: -e: -j: -o: -t: -v:"},
-		"ls":      {use: allRead, options: lsOptions},
-		"nl":      {use: allRead, options: "-b: -d: -f: -h: -i: -l: -n: -s: -v: -w:"},
-		"od":      {use: allRead, options: "-A: -j: -N: -S: -t: -w* --address-radix: --format: --read-bytes: --skip-bytes: --strings* --width*"},
-		"paste":   {use: allRead, options: "-d: --delimiters:"},
-		"pr":      {use: allRead, options: "-D: -e* -h: -i* -l: -n* -N: -o: -s* -S* -w: -W: --date-format: --header: --indent: --length: --page-width: --width:"},
-		"sdiff":   {use: allRead, options: "-I: -o> -w: --diff-program! --ignore-matching-lines: --output> --width:"},
-		"stat":    {use: allRead, options: "-c: --format: --printf:"},
-		"strings": {use: allRead, options: "-e: -n: -s: -t: -T: --bytes: --encoding: --output-separator: --radix:"},
-		"tail":    {use: allRead, options: "-c: -n: -s: --bytes: --lines: --pid: --sleep-interval:"},
-		"vdir":    {use: allRead, options: lsOptions},
-		"wc":      {use: allRead, options: "--files0-from% --total:"},
+		"base32":   {use: allRead, options: "-w: --wrap:"},
+		"base64":   {use: allRead, options: "-w: --wrap:"},
+		"cmp":      {use: allRead, options: "-i: -n: --bytes: --ignore-initial:"},
+		"column":   {use: allRead, options: "-c: -o: -s: --output-separator: --output-width: --separator:"},
+		"cut":      {use: allRead, options: "-b: -c: -d: -f: --bytes: --characters: --delimiter: --fields: --output-delimiter:"},
+		"diff":     {use: allRead, options: diffOptions},
+		"diff3":    {use: allRead, options: "-L: --diff-program! --label:"},
+		"dir":      {use: allRead, options: lsOptions},
+		"du":       {use: allRead, options: "-B: -d: -t: -X< --block-size: --exclude: --exclude-from< --files0-from# --max-depth: --threshold: --time* --time-style:"},
+		"expand":   {use: allRead, options: "-t: --tabs:"},
+		"fmt":      {use: allRead, options: "-g: -p: -w: --goal: --prefix: --width:"},
+		"fold":     {use: allRead, options: "-w: --width:"},
+		"head":     {use: allRead, options: "-c: -n: --bytes: --lines:"},
+		"hd":       {use: allRead, options: "-e: -f< -n: -s:"},
+		"hexdump":  {use: allRead, options: "-e: -f< -n: -s:"},
+		"join":     {use: allRead, options: "-1: -2: -a: -e: -j: -o: -t: -v:"},
+		"ls":       {use: allRead, options: lsOptions},
+		"nl":       {use: allRead, options: "-b: -d: -f: -h: -i: -l: -n: -s: -v: -w:"},
+		"od":       {use: allRead, options: "-A: -j: -N: -S: -t: -w* --address-radix: --format: --read-bytes: --skip-bytes: --strings* --width*"},
+		"paste":    {use: allRead, options: "-d: --delimiters:"},
+		"pr":       {use: allRead, options: "-D: -e* -h: -i* -l: -n* -N: -o: -s* -S* -w: -W: --date-format: --header: --indent: --length: --page-width: --width:"},
+		"sdiff":    {use: allRead, options: "-I: -o> -w: --diff-program! --ignore-matching-lines: --output> --width:"},
+		"stat":     {use: allRead, options: "-c: --format: --printf:"},
+		"strings":  {use: allRead, options: "-e: -n: -s: -t: -T: --bytes: --encoding: --output-separator: --radix:"},
+		"tail":     {use: allRead, options: "-c: -n: -s: --bytes: --lines: --pid: --sleep-interval:"},
+		"unexpand": {use: allRead, options: "-t: --tabs:"},
+		"vdir":     {use: allRead, options: lsOptions},
+		"wc":       {use: allRead, options: "--files0-from# --total:"},
 	}
-	const plain = "b2sum base32 base64 bat batcat bzcat cat cksum comm expand eza hd hexyl md5sum more readlink realpath rev sha1sum sha224sum " +
-		"sha256sum sha384sum sha512sum sum tac tsort unexpand xzcat zcat zcmp zdiff zless zmore zstdcat"
+	const plain = "b2sum bat batcat bzcat cat cksum comm eza hexyl md5sum more readlink realpath rev sha1sum sha224sum " +
+		"sha256sum sha384sum sha512sum sum tac tsort xzcat zcat zcmp zdiff zless zmore zstdcat"
 	for name := range strings.FieldsSeq(plain) {
 		all[name] = program{use: allRead}
 	}
@@ -73,7 +78,7 @@ func searchers() map[string]program {
 		"ag":     {use: allRead, skip: 1, options: "-A: -B: -C: -G: -m: -p< --depth: --ignore: --pager! --path-to-ignore<", instead: "-g"},
 		"fd":     {special: (*walker).fd},
 		"fdfind": {special: (*walker).fd},
-		"file": {use: allRead, options: "-e: -f% -F: -m< -P: --exclude: --exclude-quiet: --files-from% --magic-file< --parameter: --separator:",
+		"file": {use: allRead, options: "-e: -f# -F: -m< -P: --exclude: --exclude-quiet: --files-from# --magic-file< --parameter: --separator:",
 			changes: "-C --compile"},
 		"find": {special: (*walker).findFiles},
 		"rg":   {use: allRead, skip: 1, options: rgOptions, instead: "-e -f --file --files --regexp --type-list"},
@@ -103,7 +108,7 @@ func filters() map[string]program {
 	}
 }
 
-const sortOptions = "-k: -o> -S: -t: -T> --batch-size: --buffer-size: --compress-program! --field-separator: --files0-from% --key: --output> " +
+const sortOptions = "-k: -o> -S: -t: -T> --batch-size: --buffer-size: --compress-program! --field-separator: --files0-from# --key: --output> " +
 	"--parallel: --random-sort --random-source< --reverse --sort: --temporary-directory>"
 
 // changers make, change or remove what their operands name.
@@ -153,7 +158,7 @@ func archivers() map[string]program {
 		all[name] = program{special: (*walker).tar}
 	}
 	for _, name := range []string{"bunzip2", "bzip2", "compress", "gunzip", "gzip", "lzma", "pigz", "uncompress", "unlzma", "unxz", "xz"} {
-		all[name] = program{use: allWrite, options: "-F: -S: -T: --files% --files0% --suffix: --threads:", spares: "-c -l -t --list --stdout --test --to-stdout"}
+		all[name] = program{use: allWrite, options: "-F: -S: -T: --files# --files0# --suffix: --threads:", spares: "-c -l -t --list --stdout --test --to-stdout"}
 	}
 	return all
 }
@@ -163,8 +168,8 @@ func transfers() map[string]program {
 	return map[string]program{
 		"aria2c": {options: "-d> -i< -l> -o> --conf-path% --dir> --input-file< --log> --on-download-complete! --out>", makes: ".", names: "-d --dir"},
 		"curl":   {special: (*walker).curl},
-		"rsync": {use: lastWrite, hosts: true, options: "-@: -B: -e! -f% -M% -T> --address: --backup-dir> --block-size: --bwlimit: --chmod: --chown: " +
-			"--compare-dest< --config% --contimeout: --copy-dest< --daemon? --debug: --early-input< --exclude: --exclude-from< --files-from% --filter% " +
+		"rsync": {use: lastWrite, hosts: true, options: "-@: -B: -e! -f: -M% -T> --address: --backup-dir> --block-size: --bwlimit: --chmod: --chown: " +
+			"--compare-dest< --config% --contimeout: --copy-dest< --daemon? --debug: --early-input< --exclude: --exclude-from< --files-from# --filter: " +
 			"--include: --include-from< --info: --link-dest< --log-file> --log-file-format: --max-size: --min-size: --modify-window: " +
 			"--only-write-batch> --out-format: --partial-dir> --password-file< --port: --read-batch< --remote-option% --rsh! --rsync-path! --suffix: " +
 			"--temp-dir> --timeout: --write-batch>", changes: "--remove-sent-files --remove-source-files"},

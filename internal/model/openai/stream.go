@@ -65,8 +65,11 @@ func formOf(contentType string, body *bufio.Reader) form {
 	}
 	for {
 		b, err := body.ReadByte()
-		if err != nil {
+		switch {
+		case errors.Is(err, io.EOF):
 			return formOther
+		case err != nil:
+			return formStream // which meets the error again
 		}
 		if b == ' ' || b == '\n' || b == '\r' || b == '\t' {
 			continue

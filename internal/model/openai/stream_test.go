@@ -219,6 +219,7 @@ func TestStreamsThatAreNoAnswer(t *testing.T) {
 		{"some JSON", "application/json", `{"status":"ok"}`, nil, model.ClassProtocol, []string{`{"status":"ok"}`}},
 		{"JSON cut off in place of a stream", "application/json", `{"choices":[{"message":{"content":"he`, nil, model.ClassProtocol, []string{"no JSON"}},
 		{"JSON with a raw cut", "application/json", `{"choices":[{"mess`, io.ErrUnexpectedEOF, model.ClassUnavailable, []string{"broke off"}},
+		{"a raw cut before anything is known", "text/plain", " \n", io.ErrUnexpectedEOF, model.ClassUnavailable, []string{"broke off"}},
 		{"a page labelled as a stream", eventStream, "<html>Sign in</html>", nil, model.ClassProtocol, []string{"<html>Sign in</html>"}},
 		{"JSON labelled as a stream", eventStream, `{"choices":[]}`, nil, model.ClassProtocol, []string{`{"choices":[]}`}},
 

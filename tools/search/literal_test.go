@@ -1,0 +1,76 @@
+package search
+
+import (
+	"regexp/syntax"
+	"strings"
+	"testing"
+)
+
+func TestNeededLiterals(t *testing.T) {
+	for _, c := range []struct{ pattern, want string }{ // literals; ~ if folded, ! if enough
+		{"foo", "foo!"},
+		{"(foo)", "foo!"},
+		{"(?:foo)+", "foo!"},
+		{"foo{2}", "fo"},
+		{"(foo){2,}", "foo"},
+		{"(foo){1,3}", "foo!"},
+		{"(foo)?", ""},
+		{"(foo)*", ""},
+		{"(foo){0,2}", ""},
+		{"foo.*barbaz", "barbaz"},
+		{"foobar.*baz", "foobar"},
+		{`func \w+Context\(`, "Context("},
+		{`\bctx\s+context\.Context\b`, "context.Context"},
+		{"^foo$", "foo"},
+		{"foo|quux", "foo quux!"},
+		{"foo|b.z", "foo b"},
+		{"foo|.*", ""},
+		{"foo|", ""},
+		{"(foo|quux)bar", "foo quux"},
+		{"(a|b)longer", "longer"},
+		{"[a-z]+", ""},
+		{"[a]", "a!"},
+		{`\d+`, ""},
+		{"", ""},
+		{"(?i)deprecated", "deprecated~!"},
+		{"(?i)DePrecated", "deprecated~!"},
+		{"(?i)token", "to~"},
+		{"(?i)sk", ""},
+		{"(?i)été", "t~"},
+		{"(?i)a1-b", "a1-b~!"},
+		{"(?i:foo)BAR2", "BAR2"},
+		{"日本", "日本!"},
+		{"a\ufffdb", ""},
+		{`ab\r`, "ab\r"},
+		{`(?i)ab\r`, "ab\r~"},
+		{"a|b|c|d", ""}, // a class
+		{strings.Repeat("xy.|", 40) + "xy.", "xy"},
+		{"aa1|bb2|cc3|dd4|ee5|ff6|gg7|hh8|ii9|jja|kkb|llc|mmd|nne|oof|ppg|qqh|rri|ssj|ttk|uul|vvm|wwn|xxo|yyp|zzq|0ar|1bs|2ct|3du|4ev|5fw|6gx", ""},
+	} {
+		t.Run(c.pattern, func(t *testing.T) {
+			tree, err := syntax.Parse(c.pattern, syntax.Perl)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := describe(needed(tree)); got != c.want {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+func describe(n needs) string {
+	var parts []string
+	for _, l := range n.any {
+		s := string(l.text)
+		if l.fold {
+			s += "~"
+		}
+		parts = append(parts, s)
+	}
+	s := strings.Join(parts, " ")
+	if n.enough {
+		s += "!"
+	}
+	return s
+}
