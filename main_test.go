@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"maps"
@@ -8,10 +9,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/testscript"
@@ -30,6 +33,10 @@ func TestMain(m *testing.M) {
 //	wire FILE [FAULT]   serve a script as an OpenAI endpoint, from now on
 //	repo DIR            make a folder a git repository, all of it committed
 //	exits CODE CMD...   run a command that must exit with this code
+//	hold-stdin CMD...   run a command whose standard input is never closed
+//	waitfor FILE RE     wait until a file matches an expression
+//	gone FILE           hold the process whose id is in a file to being gone
+//	glob PATTERN        hold a pattern to matching a file
 //	cp-dir, replace     copy a folder, replace a text in a file
 //	same-reports A B    hold two runs to the same report, but for times and ids
 //	same-trees A B REF  hold two repositories to the same tree
@@ -51,6 +58,7 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"wire": wire, "repo": repo, "exits": exits, "cp-dir": copyDir, "replace": replace,
+			"waitfor": waitFor, "gone": gone, "hold-stdin": holdStdin, "glob": glob,
 			"same-trees": sameTrees, "same-reports": sameReports,
 		},
 	})
@@ -212,4 +220,70 @@ func withoutWhatDiffers(v any) any {
 		}
 	}
 	return v
+}
+
+// patience bounds every wait of a script: what takes so long does not happen.
+const patience = time.Minute
+
+// waitFor waits until a file matches an expression.
+func waitFor(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: waitfor FILE REGEXP")
+	}
+	want, file := regexp.MustCompile(args[1]), ts.MkAbs(args[0])
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		if data, err := os.ReadFile(file); err == nil && want.Match(data) {
+			return
+		}
+	}
+	ts.Fatalf("%s never matched %s", file, want)
+}
+
+// gone waits until a process is gone, or is only there to be reaped.
+func gone(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: gone FILE")
+	}
+	pid := strings.TrimSpace(ts.ReadFile(args[0]))
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		stat, err := os.ReadFile("/proc/" + pid + "/stat")
+		if err != nil || strings.Contains(string(stat), ") Z ") {
+			return
+		}
+	}
+	ts.Fatalf("process %s is still there", pid)
+}
+
+// holdStdin runs a command with a pipe as standard input that nobody writes to
+// or closes.
+func holdStdin(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 1 {
+		ts.Fatalf("usage: hold-stdin CMD...")
+	}
+	r, w, err := os.Pipe()
+	ts.Check(err)
+	defer r.Close()
+	defer w.Close()
+	path, err := exec.LookPath(filepath.Join(strings.SplitN(ts.Getenv("PATH"), ":", 2)[0], args[0]))
+	ts.Check(err)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, path, args[1:]...)
+	cmd.Stdin, cmd.Dir = r, ts.MkAbs(".")
+	cmd.Env = []string{"PATH=" + ts.Getenv("PATH")}
+	if out, err := cmd.CombinedOutput(); err != nil {
+		ts.Fatalf("%v\n%s", err, out)
+	}
+}
+
+// glob holds a pattern to matching a file.
+func glob(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) != 1 {
+		ts.Fatalf("usage: glob PATTERN")
+	}
+	found, err := filepath.Glob(ts.MkAbs(args[0]))
+	ts.Check(err)
+	if (len(found) == 0) != neg {
+		ts.Fatalf("%s matches %q", args[0], found)
+	}
 }

@@ -2,6 +2,7 @@ package command
 
 import (
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 
@@ -105,7 +106,7 @@ func commandNames(commands []*cli.Command) []string {
 // near returns "; did you mean X?" for the name that resembles the word most,
 // if one does.
 func near(word string, names []string) string {
-	best, distance := "", len(word)/2+1
+	best, distance := "", min(len(word)/2+2, 4)
 	for _, n := range names {
 		if d := levenshtein.ComputeDistance(word, n); d < distance {
 			best, distance = n, d
@@ -137,9 +138,13 @@ func finishCommands(commands []*cli.Command) {
 	}
 }
 
-// addEnv lets MILLHAND_NAME stand in for --name.
+// addEnv lets MILLHAND_NAME stand in for --name. A variable that is set to
+// nothing counts as not set: that is how a CI passes an input left out.
 func addEnv(f cli.Flag) {
 	env := []string{"MILLHAND_" + strings.ToUpper(strings.ReplaceAll(f.Names()[0], "-", "_"))}
+	if v, set := os.LookupEnv(env[0]); set && v == "" {
+		return
+	}
 	switch f := f.(type) {
 	case *cli.StringFlag:
 		f.EnvVars = env

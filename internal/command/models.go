@@ -24,10 +24,11 @@ type models struct {
 
 	mu      sync.Mutex
 	scripts map[string]*script.Script
+	wires   map[string]model.Model // one for each model, so that its connections are shared
 }
 
 func newModels(w World, plan *tasks.Plan) *models {
-	return &models{world: w, plan: plan, scripts: map[string]*script.Script{}}
+	return &models{world: w, plan: plan, scripts: map[string]*script.Script{}, wires: map[string]model.Model{}}
 }
 
 // check finds what would stop a job from reaching its model, before anything
@@ -96,9 +97,14 @@ func (m *models) open(j tasks.Job) (runner.Conversation, error) {
 	if key == "" {
 		return runner.Conversation{}, fail(event.ExitAuth, "%s needs a key: set OPENAI_API_KEY", j.ModelName)
 	}
-	return runner.Conversation{Model: openai.New(openai.Options{
-		BaseURL: m.world.Getenv("OPENAI_BASE_URL"), APIKey: key, Model: name, Now: m.world.Now,
-	})}, nil
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.wires[j.Model] == nil {
+		m.wires[j.Model] = openai.New(openai.Options{
+			BaseURL: m.world.Getenv("OPENAI_BASE_URL"), APIKey: key, Model: name, Now: m.world.Now,
+		})
+	}
+	return runner.Conversation{Model: m.wires[j.Model]}, nil
 }
 
 // openScript starts a scripted model from its beginning; the file is read once.

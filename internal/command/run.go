@@ -45,6 +45,10 @@ func runManifests(c *cli.Context, w World) error {
 	if err := refuseLater(c); err != nil {
 		return err
 	}
+	view, err := newView(c, w)
+	if err != nil {
+		return err
+	}
 	plan, err := loadPlan(c, w)
 	if err != nil {
 		return err
@@ -65,10 +69,6 @@ func runManifests(c *cli.Context, w World) error {
 	}
 	if err := runner.Check(c.Context, plan, gitEnv(w)); err != nil {
 		return fail(event.ExitUsage, "%w; nothing was run", err)
-	}
-	view, err := newView(c, w)
-	if err != nil {
-		return err
 	}
 	id := runID(w)
 	out, err := openReportDir(c.String("report-dir"), id)

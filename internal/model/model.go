@@ -151,8 +151,9 @@ func (e *Error) Retryable() bool {
 	switch e.Class {
 	case ClassRate, ClassUnavailable, ClassProtocol:
 		return true
+	default:
+		return false
 	}
-	return false
 }
 
 // Fail makes an Error of the given class without a status or a wish to wait.

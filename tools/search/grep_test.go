@@ -198,7 +198,7 @@ func TestMalformedExpressionsSayWhatIsWrong(t *testing.T) {
 		{`(a)\1`, `invalid regular expression "(a)\\1": invalid escape sequence at character 4: \1`},
 		{`a\nb`, `invalid regular expression "a\\nb": the search goes line by line, so that \n never matches`},
 		{`a{1001}`, `invalid regular expression "a{1001}": invalid repeat count at character 2: {1001}`},
-		{"((a{100}){100}){100}", `invalid regular expression "((a{100}){100}){100}": invalid repeat count at character 16: {100}`},
+		{"((a{100}){100}){100}", `invalid regular expression "((a{100}){100}){100}": invalid repeat count: {100}`},
 		{"\xff", `invalid regular expression "\xff": invalid UTF-8`},
 	} {
 		t.Run(c.pattern, func(t *testing.T) {

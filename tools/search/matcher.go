@@ -53,8 +53,11 @@ func explain(pattern string, err error) error {
 		return fmt.Errorf("invalid regular expression %q: %w", pattern, err)
 	}
 	where := ""
-	if at := strings.Index(pattern, se.Expr); at >= 0 && se.Expr != pattern && se.Expr != "" {
-		where = fmt.Sprintf(" at character %d: %s", utf8.RuneCountInString(pattern[:at])+1, se.Expr)
+	if se.Expr != pattern && se.Expr != "" {
+		where = ": " + se.Expr
+		if before, _, _ := strings.Cut(pattern, se.Expr); strings.Count(pattern, se.Expr) == 1 {
+			where = fmt.Sprintf(" at character %d: %s", utf8.RuneCountInString(before)+1, se.Expr)
+		}
 	}
 	hint := ""
 	if strings.HasPrefix(se.Expr, "(?") {

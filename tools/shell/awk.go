@@ -263,7 +263,7 @@ func (s *awkScanner) regexp() {
 		s.at++
 		return
 	}
-	body := line[:first]
+	body := withoutEscapes(line[:first])
 	if strings.Count(body, "[") != strings.Count(body, "]") || strings.Contains(body, "[]") || strings.Contains(body, "[^]") {
 		rest := line[first:]
 		if i := strings.LastIndexByte(rest, '/'); i > 0 && strings.ContainsAny(rest[:i], "\"#") {
@@ -295,6 +295,19 @@ func regexpEnd(line string, brackets bool) int {
 		}
 	}
 	return -1
+}
+
+// withoutEscapes returns text without its backslashes and what they quote.
+func withoutEscapes(text string) string {
+	var b strings.Builder
+	for i := 0; i < len(text); i++ {
+		if text[i] == '\\' {
+			i++
+			continue
+		}
+		b.WriteByte(text[i])
+	}
+	return b.String()
 }
 
 func isName(c byte) bool {

@@ -310,7 +310,7 @@ func (w *walker) xargs(c call, p parsed) {
 	}
 	c.more, c.input = mark == "", nil
 	if len(p.operands) == 0 {
-		return // echo
+		p.operands = []word{plainWord("echo")}
 	}
 	w.wrapped(c, wrapper{}, substitute(p.operands, mark, single))
 }

@@ -1,0 +1,182 @@
+package search
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// The oracle tests compare what is found with what ripgrep finds, as sets. Its
+// globs bring back what is ignored, ours never do: so it is asked for the
+// files that match and for those that are not ignored.
+
+func TestGlobFindsWhatRipgrepFinds(t *testing.T) {
+	dir := growTree(t, 2000)
+	root := openRoot(t, dir)
+	kept := rgFiles(t, dir)
+	for _, pattern := range []string{
+		"*", "**", "**/*", "*.go", "**/*.go", "*_test.go", "/*.go", "pkg1/**", "pkg1/*/*.go", "pkg*/sub[0-3]/*.{ts,tsx}", "*.{ts,tsx,md}", "**/.hidden/**",
+		"file1?.go", "file[!1]*.go", "deep/**/x*.go", "**/build/*", "pkg[1-3]/**/file*[02468].*", "{pkg1,deep}/**/*.go", "né w.go", "ünïcode dir/*", "{a,b}", "*.log", "nothing*",
+		"**/e1/**", "pkg2/*", "pkg16/sub?/*", "!*.go", "!pkg*/**", "?ong.js", "*.g[no]*", "*/*/*.json",
+	} {
+		t.Run(pattern, func(t *testing.T) {
+			matching := rgFiles(t, dir, "--no-ignore", "--glob", pattern)
+			var want []string
+			for p := range matching {
+				if kept[p] {
+					want = append(want, p)
+				}
+			}
+			slices.Sort(want)
+			got := allFiles(t, Scope{Root: root}, pattern)
+			if d := cmp.Diff(want, got); d != "" {
+				t.Errorf("(-rg +got):\n%s", d)
+			}
+		})
+	}
+}
+
+// allFiles returns all that a glob finds. The tree has more files than a
+// search returns, so each folder at the top is searched by itself, with rules
+// that let only its files be shown.
+func allFiles(t *testing.T, scope Scope, pattern string) []string {
+	t.Helper()
+	entries, err := os.ReadDir(scope.Root.Name())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var paths []string
+	for _, e := range entries {
+		name := e.Name()
+		scope.Visible = func(p string) bool { return p == name || strings.HasPrefix(p, name+"/") }
+		r, err := Glob(t.Context(), scope, pattern, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Truncated {
+			t.Fatalf("more than %d files in %s", maxResults, name)
+		}
+		paths = append(paths, pathsOf(r)...)
+	}
+	slices.Sort(paths)
+	return paths
+}
+
+func TestGrepFindsWhatRipgrepFinds(t *testing.T) {
+	dir := growTree(t, 2000)
+	root := openRoot(t, dir)
+	kept := rgFiles(t, dir)
+	for _, c := range []struct{ pattern, include string }{
+		{"NewStreaming", ""},
+		{"func \\w+Context\\(", ""},
+		{"\\bctx\\s+context\\.Context\\b", "*.go"},
+		{"(?i)deprecated", ""},
+		{"(?i)kelvin|TODO", "*.{ts,tsx}"},
+		{"error|hunter2|Mutex", "pkg1/**"},
+		{"^}$", "pkg3/**/*.go"},
+		{"^$", "pkg4/**"},
+		{"[0-9]+\\.[0-9]+", ""},
+		{"a{20,}$", "*.json"},
+		{"(a|b)\\[[ij]\\]", "pkg5/*/*"},
+		{"^\\s*return .*%w", ""},
+		{"last$", ""},
+		{"func", "*.{js,txt}"},
+		{"日本|naïve", ""},
+		{"Keep", ""},
+		{"NoEnd", ""},
+		{"Binary", ""},
+		{"nowhere to be found", ""},
+		{"(export|import) ", "deep/**"},
+		{"'K'", "!*.go"},
+	} {
+		t.Run(c.pattern+" "+c.include, func(t *testing.T) {
+			want := rgLines(t, dir, kept, c.pattern, c.include)
+			got := allLines(t, Scope{Root: root}, c.pattern, c.include)
+			if len(want) == 0 && c.pattern != "nowhere to be found" && c.pattern != "Binary" {
+				t.Error("ripgrep found nothing: the pattern says too little")
+			}
+			if d := cmp.Diff(want, got); d != "" {
+				t.Errorf("(-rg +got):\n%.4000s", d)
+			}
+		})
+	}
+}
+
+// allLines returns all that a search finds, by searching each folder alone.
+func allLines(t *testing.T, scope Scope, pattern, include string) []string {
+	t.Helper()
+	folders := map[string]bool{}
+	for p := range rgFiles(t, scope.Root.Name()) {
+		folders[path.Dir(p)] = true
+	}
+	var lines []string
+	for _, dir := range slices.Sorted(maps.Keys(folders)) {
+		scope.Visible = func(p string) bool { return path.Dir(p) == dir }
+		r, err := Grep(t.Context(), scope, Query{Pattern: pattern, Include: include})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Truncated {
+			t.Fatalf("more than %d matches in %s", maxResults, dir)
+		}
+		lines = append(lines, asLines(r)...)
+	}
+	slices.Sort(lines)
+	return lines
+}
+
+// rgFiles returns the files that ripgrep would search.
+func rgFiles(t testing.TB, dir string, args ...string) map[string]bool {
+	t.Helper()
+	files := map[string]bool{}
+	for p := range strings.SplitSeq(string(rg(t, dir, append([]string{"--files", "--null"}, args...)...)), "\x00") {
+		if p != "" {
+			files[p] = true
+		}
+	}
+	return files
+}
+
+func rgLines(t *testing.T, dir string, kept map[string]bool, pattern, include string) []string {
+	t.Helper()
+	args := []string{"--line-number", "--with-filename", "--no-heading", "--null", "--crlf", "--regexp", pattern}
+	if include != "" {
+		args = append(args, "--no-ignore", "--glob", include)
+	}
+	var lines []string
+	for line := range bytes.Lines(rg(t, dir, args...)) {
+		p, rest, _ := bytes.Cut(line, []byte("\x00"))
+		number, text, ok := bytes.Cut(bytes.TrimRight(rest, "\r\n"), []byte(":"))
+		if ok && kept[string(p)] {
+			lines = append(lines, fmt.Sprintf("%s:%s:%s", p, number, lineText(text)))
+		}
+	}
+	slices.Sort(lines)
+	return lines
+}
+
+// rg runs ripgrep in a folder, and skips the test where there is none.
+func rg(t testing.TB, dir string, args ...string) []byte {
+	t.Helper()
+	if _, err := exec.LookPath("rg"); err != nil {
+		t.Skip("ripgrep is not installed")
+	}
+	args = append([]string{"--no-config", "--hidden", "--no-require-git", "--no-ignore-global", "--no-ignore-dot", "--no-ignore-parent", "--color=never"}, args...)
+	cmd := exec.CommandContext(t.Context(), "rg", args...)
+	cmd.Dir = dir
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil && cmd.ProcessState.ExitCode() != 1 { // 1: nothing was found
+		t.Fatalf("rg %q: %v\n%s", args, err, stderr.Bytes())
+	}
+	return out
+}
