@@ -106,6 +106,6 @@ func (c *capture) close() {
 	}
 	c.spill.Close()
 	if c.total() <= int64(c.env.sizeLimit()) && !c.text().cut {
-		os.Remove(c.spill.Name()) //nolint:errcheck // a file too many is no fault
+		os.Remove(c.spill.Name())
 	}
 }

@@ -127,7 +127,7 @@ func finishCommands(commands []*cli.Command) {
 			return fail(event.ExitUsage, "%s: %w", c.Name, err)
 		}
 		if len(c.Subcommands) > 0 {
-			c.Action = func(cc *cli.Context) error {
+			c.Action = func(*cli.Context) error {
 				return fail(event.ExitUsage, "%s wants a subcommand: %s", c.Name, strings.Join(commandNames(c.Subcommands), ", "))
 			}
 		}

@@ -50,7 +50,7 @@ func (c *console) Emit(e event.Event) error {
 	if l.text == "" || l.level < c.level {
 		return nil
 	}
-	fmt.Fprintf(c.out, "%s %s%s\n", e.Time.Sub(c.started).Round(100*time.Millisecond).String(), c.where(e), c.paint(e, oneLine(l.text, lineWidth))) //nolint:errcheck // see above
+	fmt.Fprintf(c.out, "%s %s%s\n", e.Time.Sub(c.started).Round(100*time.Millisecond).String(), c.where(e), c.paint(e, oneLine(l.text, lineWidth)))
 	return nil
 }
 
@@ -134,7 +134,7 @@ func (g *gitHubLog) Emit(e event.Event) error {
 	l := line(e)
 	if e.Job == "" {
 		if l.text != "" && l.level >= g.level {
-			fmt.Fprintf(g.out, "millhand: %s\n", oneLine(l.text, lineWidth)) //nolint:errcheck // nobody reads on: no fault of the run
+			fmt.Fprintf(g.out, "millhand: %s\n", oneLine(l.text, lineWidth))
 		}
 		return nil
 	}
@@ -150,9 +150,9 @@ func (g *gitHubLog) Emit(e event.Event) error {
 		return nil
 	}
 	delete(g.groups, e.Job)
-	fmt.Fprintf(g.out, "::group::%s %s\n%s::endgroup::\n", e.Job, e.JobEnd.Outcome, b) //nolint:errcheck // as above
+	fmt.Fprintf(g.out, "::group::%s %s\n%s::endgroup::\n", e.Job, e.JobEnd.Outcome, b)
 	if l.level >= zerolog.ErrorLevel {
-		fmt.Fprintf(g.out, "::error title=%s::%s\n", property("millhand "+e.Job), data(l.text)) //nolint:errcheck // as above
+		fmt.Fprintf(g.out, "::error title=%s::%s\n", property("millhand "+e.Job), data(l.text))
 	}
 	return nil
 }

@@ -82,8 +82,9 @@ func runTool(c *cli.Context, w World) error {
 		return exitWith(event.ExitPolicy)
 	case tools.Failed:
 		return exitWith(event.ExitFailed)
+	default:
+		return nil
 	}
-	return nil
 }
 
 // ignoreRules are those of the repository that a folder belongs to, if any.

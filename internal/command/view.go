@@ -92,6 +92,7 @@ func line(e event.Event) logLine {
 		return endLine(e.JobEnd)
 	case event.RunEnded:
 		return logLine{zerolog.InfoLevel, fmt.Sprintf("run %s in %s", e.RunEnd.Outcome, duration(e.RunEnd.ElapsedMS))}
+	default: // not worth a line
 	}
 	return logLine{}
 }
@@ -104,8 +105,9 @@ func callLine(c *event.Call) logLine {
 		return logLine{zerolog.InfoLevel, fmt.Sprintf("%s %s failed: %s", c.Tool, c.Title, c.Error)}
 	case event.CallDenied:
 		return logLine{zerolog.WarnLevel, fmt.Sprintf("%s %s", c.Tool, c.Error)}
+	default:
+		return logLine{}
 	}
-	return logLine{}
 }
 
 func verifyLine(v *event.Verify) logLine {

@@ -67,6 +67,7 @@ func (x Exit) OutcomeOf() Outcome {
 		return Publish
 	case ExitInterrupt, ExitTerminate:
 		return Cancelled
+	default:
+		return Error
 	}
-	return Error
 }

@@ -229,8 +229,9 @@ func answered(resp model.Response) *End {
 		return &End{Kind: GaveUp, Reason: "the model's answer was cut off at its output limit", Text: resp.Text}
 	case model.FinishFilter:
 		return &End{Kind: GaveUp, Reason: "the provider's content filter stopped the model", Text: resp.Text}
+	default:
+		return &End{Kind: Done, Text: resp.Text}
 	}
-	return &End{Kind: Done, Text: resp.Text}
 }
 
 // requestFailed turns a failed model call into an End.
