@@ -109,7 +109,7 @@ func (j *job) prepare(ctx context.Context) *stop {
 		if ctx.Err() != nil {
 			return stopped(ctx)
 		}
-		return &stop{event.Error, fmt.Sprintf("prepare the workspace: %v", err), event.ExitPublish}
+		return &stop{event.Error, fmt.Sprintf("prepare the workspace: %v", err), event.ExitFailed}
 	}
 	if err := j.childEnv(); err != nil {
 		return &stop{event.Error, err.Error(), event.ExitInternal}

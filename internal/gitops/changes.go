@@ -90,7 +90,7 @@ func (r *Repo) changes(ctx context.Context, from *Snapshot, protect []string) (*
 	defer tree.close()
 	idx, err := r.readIndex()
 	if err != nil {
-		return nil, err
+		idx = &index{} // it only saves time, and an agent may have spoilt it
 	}
 	w := newWalk(tree, idx, from.files)
 	if err := w.run(ctx, rules); err != nil {

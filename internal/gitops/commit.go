@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"strings"
 	"sync"
 	"time"
@@ -50,9 +49,11 @@ type CommitResult struct {
 // Commit makes a commit whose tree is that of the parent with the changed paths
 // replaced. Objects are written first, then the reference by compare-and-swap
 // under its lock, then, if the work tree is on what was committed to, the index
-// entries of the changed paths. A linked worktree with a detached HEAD moves on to the
-// new commit, also when the commit goes to a branch. All of it is durable when
-// Commit returns.
+// entries of the changed paths. All of it is durable when Commit returns.
+//
+// A linked worktree with a detached HEAD moves on to a commit that goes to a
+// branch, as far as the agent left it in a state to do so: a lock that a killed git left
+// there, or a damaged index, does not keep the commit from being made.
 //
 // The error matches ErrBranchExists, ErrConflict (somebody else moved the
 // reference, changed a file or holds a lock), ErrNothingToCommit, or is an
@@ -77,7 +78,8 @@ func (r *Repo) commit(ctx context.Context, cs *ChangeSet, o CommitOptions) (Comm
 	if err != nil {
 		return CommitResult{}, err
 	}
-	if err := r.publish(ctx, t, commit, files, o); err != nil {
+	m := movement{new: commit, by: o.Committer, subject: subject(o.Message)}
+	if err := r.publish(ctx, t, m, files); err != nil {
 		return CommitResult{}, err
 	}
 	return CommitResult{Hash: commit.String(), Tree: tree.String(), Branch: strings.TrimPrefix(t.branch, branchPrefix)}, nil
@@ -150,31 +152,30 @@ func (o CommitOptions) expectation() expectation {
 
 // target is what a commit moves.
 type target struct {
-	branch   string // with refs/heads/; "" if only HEAD moves
-	want     expectation
-	detached bool          // HEAD holds a commit and moves too
-	head     plumbing.Hash // what it must hold; zero for anything
-	inPlace  bool          // the work tree follows: its index is brought up to date
+	branch  string // with refs/heads/; "" for a detached HEAD
+	want    expectation
+	inPlace bool // the work tree is on it, so its index is brought up to date
+	own     bool // the work tree is a linked one, made for this commit
 }
 
 // aim finds out what to move.
 func (r *Repo) aim(o CommitOptions) (target, error) {
-	want := o.expectation()
+	t := target{want: o.expectation()}
 	onBranch, _, err := r.readHead()
-	if err != nil {
-		return target{}, err
-	}
-	t := target{branch: onBranch, want: want, inPlace: true}
-	switch {
-	case o.Branch == "" && onBranch == "":
-		t.detached, t.head = true, want.hash
-	case o.Branch != "":
+	if o.Branch != "" {
 		t.branch = branchPrefix + o.Branch
-		t.detached = onBranch == "" && r.linked()
-		t.inPlace = t.detached || onBranch == t.branch
+		if t.own = r.linked() && (onBranch == "" || err != nil); t.own {
+			return t, nil
+		}
 	}
-	own := o.Branch != "" && t.detached // a linked worktree that was made for the job
-	if op := r.Unfinished(); op != "" && t.inPlace && !own {
+	if err != nil {
+		return t, err
+	}
+	if o.Branch == "" {
+		t.branch = onBranch
+	}
+	t.inPlace = t.branch == onBranch
+	if op := r.Unfinished(); op != "" && t.inPlace {
 		return t, &UnsupportedError{Reason: "a " + op + " is under way in " + r.root}
 	}
 	return t, nil
@@ -284,76 +285,4 @@ func storeCommit(w *objectWriter, tree plumbing.Hash, o CommitOptions) (plumbing
 	}
 	defer rd.Close()
 	return w.write(plumbing.CommitObject, encoded.Size(), rd)
-}
-
-// publish moves the references and brings the index up to date. All locks are
-// taken before anything is changed, in one order everywhere.
-func (r *Repo) publish(ctx context.Context, t target, commit plumbing.Hash, files []fileEntry, o CommitOptions) error {
-	var idx *lockFile
-	if t.inPlace {
-		var err error
-		if idx, err = r.prepareIndex(ctx, files); err != nil {
-			return err
-		}
-		defer idx.release()
-	}
-	updates, err := r.lockRefs(ctx, t)
-	for _, u := range updates {
-		defer u.release()
-	}
-	if err != nil {
-		return err
-	}
-	for _, u := range updates {
-		if err := u.set(commit); err != nil {
-			return err
-		}
-	}
-	ref := updates[0]
-	m := movement{old: ref.old, new: commit, by: o.Committer, subject: subject(o.Message)}
-	r.logMovement(ref.name, t.inPlace, m)
-	if idx == nil {
-		return nil
-	}
-	if err := idx.commit(); err != nil {
-		return fmt.Errorf("%s is made, but write index: %w", commit, err)
-	}
-	return nil
-}
-
-func (r *Repo) lockRefs(ctx context.Context, t target) ([]*refUpdate, error) {
-	var updates []*refUpdate
-	if t.branch != "" {
-		u, err := r.lockBranch(ctx, t.branch, t.want)
-		if err != nil {
-			return nil, err
-		}
-		updates = append(updates, u)
-	}
-	if t.detached {
-		u, err := r.lockDetachedHead(ctx, t.head)
-		if err != nil {
-			return updates, err
-		}
-		updates = append(updates, u)
-	}
-	return updates, nil
-}
-
-// prepareIndex locks the index and writes its new content into the lock.
-func (r *Repo) prepareIndex(ctx context.Context, files []fileEntry) (*lockFile, error) {
-	l, err := lock(ctx, filepath.Join(r.gitDir, "index"), r.env)
-	if err != nil {
-		return nil, err
-	}
-	idx, err := r.readIndex()
-	if err == nil {
-		idx.replace(files)
-		err = l.write(idx.encode())
-	}
-	if err != nil {
-		l.release()
-		return nil, err
-	}
-	return l, nil
 }

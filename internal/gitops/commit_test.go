@@ -197,6 +197,40 @@ func TestWhatTheAgentCommittedItselfBecomesPartOfOneCommit(t *testing.T) {
 	}
 }
 
+func TestWhatAnAgentLeftInItsWorktreeDoesNotLoseItsWork(t *testing.T) {
+	for name, agent := range map[string]func(s *sandbox, wt *Repo){
+		"a lock on the index":       func(_ *sandbox, wt *Repo) { must(t, os.WriteFile(wt.GitDir()+"/index.lock", nil, 0o644)) },
+		"a lock on HEAD":            func(_ *sandbox, wt *Repo) { must(t, os.WriteFile(wt.GitDir()+"/HEAD.lock", nil, 0o644)) },
+		"no index":                  func(_ *sandbox, wt *Repo) { must(t, os.Remove(wt.GitDir()+"/index")) },
+		"a damaged index":           func(_ *sandbox, wt *Repo) { must(t, os.WriteFile(wt.GitDir()+"/index", []byte("DIRC"), 0o644)) },
+		"a split index":             func(s *sandbox, _ *Repo) { s.run("update-index", "--split-index") },
+		"a damaged HEAD":            func(_ *sandbox, wt *Repo) { must(t, os.WriteFile(wt.GitDir()+"/HEAD", nil, 0o644)) },
+		"no git folder":             func(_ *sandbox, wt *Repo) { must(t, os.RemoveAll(wt.GitDir())) },
+		"another .git":              func(s *sandbox, _ *Repo) { s.remove(".git"); s.run("init", "-q"); s.commit() },
+		"a merge that is under way": func(s *sandbox, wt *Repo) { must(t, os.WriteFile(wt.GitDir()+"/MERGE_HEAD", nil, 0o644)) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSandbox(t)
+			s.write("a", "1\n", "b", "1\n", ".gitignore", "*.o\n")
+			base := s.commit()
+			r := s.open()
+			in, wt := worktree(t, s, r, base)
+			in.write("a", "2\n", "n", "n\n", "n.o", "no\n")
+			want := in.addedTree()
+			agent(in, wt)
+			o := options(base)
+			o.Branch, o.MustNotExist = "millhand/x", true
+			got, err := wt.Commit(t.Context(), measure(t, wt, base), o)
+			must(t, err)
+			if got.Tree != want || s.run("rev-parse", "millhand/x") != got.Hash {
+				t.Errorf("got %+v, want tree %s", got, want)
+			}
+			must(t, r.RemoveWorktree(t.Context(), wt.Root()))
+			s.clean()
+		})
+	}
+}
+
 func TestABranchThatTheAgentCheckedOutIsNotMoved(t *testing.T) {
 	s := newSandbox(t)
 	s.write("a", "1\n")
@@ -359,7 +393,7 @@ func TestALockIsWaitedFor(t *testing.T) {
 	cs := measure(t, r, base)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := r.prepareIndex(ctx, nil); !errors.Is(err, context.Canceled) {
+	if _, err := r.prepareIndex(ctx, nil, r.env); !errors.Is(err, context.Canceled) {
 		t.Errorf("a cancelled wait: got %v", err)
 	}
 	if _, err := r.Commit(ctx, cs, options(base)); !errors.Is(err, context.Canceled) {

@@ -266,7 +266,7 @@ func TestGitReadsTheIndexesThatAreWritten(t *testing.T) {
 	for _, version := range []string{"2", "3", "4"} {
 		s.run("update-index", "--index-version", version)
 		r := s.open()
-		l, err := r.prepareIndex(t.Context(), nil)
+		l, err := r.prepareIndex(t.Context(), nil, r.env)
 		must(t, err)
 		must(t, l.commit())
 		got := s.run("ls-files", "--stage", "-v", "--debug")

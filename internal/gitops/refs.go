@@ -230,8 +230,8 @@ func (r *Repo) compareRef(name string, want expectation) (plumbing.Hash, error) 
 
 // lockDetachedHead locks HEAD, which must hold a commit itself; any one if the
 // expected hash is zero.
-func (r *Repo) lockDetachedHead(ctx context.Context, want plumbing.Hash) (*refUpdate, error) {
-	l, err := lock(ctx, filepath.Join(r.gitDir, "HEAD"), r.env)
+func (r *Repo) lockDetachedHead(ctx context.Context, want plumbing.Hash, env Env) (*refUpdate, error) {
+	l, err := lock(ctx, filepath.Join(r.gitDir, "HEAD"), env)
 	if err != nil {
 		return nil, err
 	}

@@ -1,13 +1,20 @@
 package shell
-import ("testing";"fmt")
+import ("testing";"fmt";"strings";"os";"mvdan.cc/sh/v3/syntax")
 func TestDbg(t *testing.T) {
 	for _, l := range []string{
-		"fun1; function fun1 { return\n b > file1\n}; a > x",
-		"cd d2\nfun1; function fun1 { return\n b > file1\n} || p | xargs a && p | xargs bash -c '(function fun2 { b > file2\n}; fun2)'",
-		"cd d2\np | xargs bash -c '(function fun2 { b > file2\n}; fun2)'",
-		"cd d2\nfunction fun2 { b > file2\n}; fun2",
-		"cd d2\nbash -c 'function fun2 { b > file2\n}; fun2'",
-		"cd d2\nbash -c '(b > file2)'",
+		"function f { return; } || p && q",
+		"f() { return; } | p",
+	} {
+		f, _ := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(l), "")
+		fmt.Printf("%T\n", f.Stmts[0].Cmd)
+		_ = os.Stdout
+	}
+	for _, l := range []string{
+		"cd d2\nf; f() { return; } || b && a > file1",
+		"cd d2\nf; f() { return; } && a > file1",
+		"cd d2\nf; a > file1",
+		"cd d2\nf; f() { return; }; a > file1",
+		"cd d2\nf; f() { return; } || b; a > file1",
 	} {
 		fmt.Println("$", l); fmt.Println(outline(Analyze(l)))
 	}

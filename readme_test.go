@@ -1,0 +1,69 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/tasks"
+)
+
+// TestManifestsOfTheReadmeAreValid loads every YAML block of the README in a
+// folder that has what they name.
+func TestManifestsOfTheReadmeAreValid(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"docs/agents.md", "shop/main.go", "model.yaml"} {
+		file := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte("x\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	blocks := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllStringSubmatch(read(t, "README.md"), -1)
+	if len(blocks) < 2 {
+		t.Fatalf("README has %d YAML blocks", len(blocks))
+	}
+	for i, b := range blocks {
+		file := filepath.Join(dir, fmt.Sprintf("block%d.yaml", i))
+		if err := os.WriteFile(file, []byte(b[1]), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := tasks.Load(t.Context(), []string{file}, tasks.Options{Dir: dir, Getenv: func(string) string { return "/h" }}); err != nil {
+			var problems tasks.Problems
+			errors.As(err, &problems)
+			t.Errorf("YAML block %d: %v\n%v", i, err, problems)
+		}
+	}
+}
+
+// TestExitCodesOfTheReadme holds the README's table to the code's.
+func TestExitCodesOfTheReadme(t *testing.T) {
+	readme := read(t, "README.md")
+	for _, code := range []event.Exit{
+		event.ExitOK, event.ExitFailed, event.ExitUsage, event.ExitPolicy, event.ExitLimit, event.ExitBudget, event.ExitAuth,
+		event.ExitPublish, event.ExitInternal, event.ExitUnavailable, event.ExitDeadline,
+	} {
+		if !strings.Contains(readme, fmt.Sprintf("\n| %d | ", code)) {
+			t.Errorf("README's table lacks exit code %d", code)
+		}
+	}
+	if !strings.Contains(readme, fmt.Sprintf("\n| %d, %d | ", event.ExitInterrupt, event.ExitTerminate)) {
+		t.Error("README's table lacks the exit codes of signals")
+	}
+}
+
+func read(t *testing.T, file string) string {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}

@@ -1,0 +1,247 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/gitops"
+	"github.com/millhand/millhand/internal/model"
+	"github.com/millhand/millhand/internal/model/script"
+	"github.com/millhand/millhand/internal/permission"
+	"github.com/millhand/millhand/internal/proc"
+	"github.com/millhand/millhand/internal/sandbox"
+	"github.com/millhand/millhand/tasks"
+)
+
+// stage is a repository and what a run over it told.
+type stage struct {
+	repo string
+	opts Options
+
+	mu     sync.Mutex
+	events []event.Event
+}
+
+func setUp(t *testing.T) *stage {
+	t.Helper()
+	s := &stage{repo: t.TempDir()}
+	for _, args := range [][]string{{"init", "-q", "-b", "main"}, {"-c", "user.name=t", "-c", "user.email=t@example.com", "commit", "-q", "--allow-empty", "-m", "start"}} {
+		cmd := exec.Command("git", args...)
+		cmd.Dir = s.repo
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("git %v: %v\n%s", args, err, out)
+		}
+	}
+	work, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	git, err := proc.Look("git", os.Environ())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.opts = Options{
+		RunID: "r1", Dir: t.TempDir(), Work: work, Git: gitops.Env{GitProgram: git, Now: time.Now}, Sandbox: sandbox.State{Level: "none"},
+		Getenv: os.Getenv, Now: time.Now,
+		Emit: func(e event.Event) {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.events = append(s.events, e)
+		},
+	}
+	return s
+}
+
+// job makes a job on the stage's repository that writes a file.
+func (s *stage) job(id string, needs ...string) tasks.Job {
+	profile, _ := permission.Preset("build")
+	return tasks.Job{
+		ID: id, Task: id, Repo: tasks.Repo{Name: "repo", Kind: tasks.RepoPath, Dir: s.repo}, Matrix: map[string]string{}, Prompt: "Go.", Agent: "build",
+		Model: "script:x", ModelName: "script:x", Profile: profile, Attempts: 1, Commit: &tasks.Commit{Branch: "millhand/" + id}, Needs: needs,
+	}
+}
+
+// plays opens scripted models for jobs.
+func plays(t *testing.T, turns string) func(tasks.Job, func(int, time.Duration, error)) (Conversation, error) {
+	t.Helper()
+	sc, err := script.Parse([]byte("version: 1\nturns:\n"+turns), "model.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func(tasks.Job, func(int, time.Duration, error)) (Conversation, error) {
+		p, err := sc.Player("")
+		return Conversation{Model: p, Finish: p.Finish}, err
+	}
+}
+
+// ends says how each job ended.
+func (s *stage) ends() map[string]string {
+	ends := map[string]string{}
+	for _, e := range s.events {
+		if e.JobEnd != nil {
+			ends[e.Job] += fmt.Sprintf("%s %d", e.JobEnd.Outcome, e.JobEnd.ExitCode)
+		}
+	}
+	return ends
+}
+
+func (s *stage) reason(job string) string {
+	for _, e := range s.events {
+		if e.JobEnd != nil && e.Job == job {
+			return e.JobEnd.Reason
+		}
+	}
+	return ""
+}
+
+const writes = "  - {calls: [{tool: write, args: {filePath: a, content: x}}], usage: {input: 10, output: 1}}\n  - {text: ok, usage: {input: 10, output: 1}}\n"
+
+func TestAPanicFailsItsJobAlone(t *testing.T) {
+	s := setUp(t)
+	open := plays(t, writes)
+	s.opts.OpenModel = func(j tasks.Job, retry func(int, time.Duration, error)) (Conversation, error) {
+		if j.ID == "two" {
+			panic("boom")
+		}
+		return open(j, retry)
+	}
+	exit := Run(t.Context(), &tasks.Plan{Parallel: 2, Jobs: []tasks.Job{s.job("one"), s.job("two"), s.job("three")}}, s.opts)
+	want := map[string]string{"one": "passed 0", "two": "error 70", "three": "passed 0"}
+	if diff := cmp.Diff(want, s.ends()); diff != "" || exit != event.ExitInternal {
+		t.Errorf("exit %d\n%s", exit, diff)
+	}
+	if !strings.Contains(s.reason("two"), "boom") {
+		t.Errorf("the reason is %q", s.reason("two"))
+	}
+	out, err := exec.Command("git", "-C", s.repo, "worktree", "list").Output()
+	if err != nil || strings.Count(string(out), "\n") != 1 {
+		t.Errorf("worktrees are left: %s %v", out, err)
+	}
+}
+
+func TestAJobWaitsForThoseItNeeds(t *testing.T) {
+	s := setUp(t)
+	s.opts.OpenModel = plays(t, writes)
+	bad := s.job("bad")
+	bad.Verify = []tasks.Verify{{Name: "no", Run: "false", Time: time.Minute}}
+	exit := Run(t.Context(), &tasks.Plan{Parallel: 4, Jobs: []tasks.Job{
+		s.job("last", "first", "second"), s.job("second", "first"), s.job("first"), bad, s.job("after-bad", "bad"), s.job("and-so-on", "after-bad"),
+	}}, s.opts)
+	want := map[string]string{
+		"first": "passed 0", "second": "passed 0", "last": "passed 0",
+		"bad": "failed 1", "after-bad": "skipped 0", "and-so-on": "skipped 0",
+	}
+	if diff := cmp.Diff(want, s.ends()); diff != "" || exit != event.ExitFailed {
+		t.Errorf("exit %d\n%s", exit, diff)
+	}
+	if got := s.reason("after-bad"); got != "it needs job bad, which did not pass (failed)" {
+		t.Errorf("the reason is %q", got)
+	}
+	over := map[string]bool{}
+	for _, e := range s.events {
+		switch {
+		case e.JobEnd != nil:
+			over[e.Job] = true
+		case e.JobStart != nil && e.Job == "last" && !(over["first"] && over["second"]):
+			t.Error("a job began before those that it needs were over")
+		}
+	}
+}
+
+func TestTheRunsBudgetStopsEveryJob(t *testing.T) {
+	s := setUp(t)
+	open := plays(t, strings.Repeat("  - {calls: [{tool: glob, args: {pattern: x}}], usage: {input: 10, output: 1}}\n", 50))
+	s.opts.OpenModel = func(j tasks.Job, retry func(int, time.Duration, error)) (Conversation, error) {
+		c, err := open(j, retry)
+		c.Model = model.Priced(c.Model, func(model.Usage) (float64, bool) { return 1, true })
+		return c, err
+	}
+	exit := Run(t.Context(), &tasks.Plan{Parallel: 3, Budget: tasks.Budget{CostUSD: 10}, Jobs: []tasks.Job{s.job("a"), s.job("b"), s.job("c"), s.job("d")}}, s.opts)
+	if exit != event.ExitBudget {
+		t.Errorf("exit %d", exit)
+	}
+	spent := 0.0
+	for _, e := range s.events {
+		if e.Type == event.TurnEnded {
+			spent += *e.Turn.CostUSD
+		}
+	}
+	// Each of the three jobs may have been within a call when the cap was reached.
+	if spent < 10 || spent > 12 {
+		t.Errorf("spent %g of 10", spent)
+	}
+	if got := s.ends()["d"]; got != "skipped 5" {
+		t.Errorf("the last job: %s", got)
+	}
+}
+
+func TestARefusedProviderIsNotAskedAgain(t *testing.T) {
+	s := setUp(t)
+	asked := 0
+	s.opts.OpenModel = func(tasks.Job, func(int, time.Duration, error)) (Conversation, error) {
+		return Conversation{Model: streamFunc(func() (model.Response, error) {
+			asked++
+			return model.Response{}, model.Fail(model.ClassAuth, errors.New("bad key"))
+		})}, nil
+	}
+	exit := Run(t.Context(), &tasks.Plan{Parallel: 1, Jobs: []tasks.Job{s.job("a"), s.job("b")}}, s.opts)
+	want := map[string]string{"a": "provider 6", "b": "skipped 6"}
+	if diff := cmp.Diff(want, s.ends()); diff != "" || exit != event.ExitAuth || asked != 1 {
+		t.Errorf("exit %d, asked %d times\n%s", exit, asked, diff)
+	}
+}
+
+// streamFunc is a model that is one function.
+type streamFunc func() (model.Response, error)
+
+func (f streamFunc) Stream(context.Context, model.Request, func(model.Delta)) (model.Response, error) {
+	return f()
+}
+
+func TestSetupFailsBeforeAnyModelCall(t *testing.T) {
+	s := setUp(t)
+	s.opts.OpenModel = func(tasks.Job, func(int, time.Duration, error)) (Conversation, error) {
+		t.Error("a model was opened")
+		return Conversation{}, errors.New("no")
+	}
+	j := s.job("a")
+	j.Setup = []string{"true", "echo no such package; exit 7"}
+	exit := Run(t.Context(), &tasks.Plan{Jobs: []tasks.Job{j}}, s.opts)
+	if got := s.reason("a"); exit != event.ExitFailed || !strings.Contains(got, "no such package") || !strings.Contains(got, "exit code 7") {
+		t.Errorf("exit %d: %s", exit, got)
+	}
+}
+
+func TestRequireChangesWithoutAny(t *testing.T) {
+	s := setUp(t)
+	s.opts.OpenModel = plays(t, "  - text: nothing to do\n")
+	j := s.job("a")
+	j.RequireChanges = true
+	if exit := Run(t.Context(), &tasks.Plan{Jobs: []tasks.Job{j}}, s.opts); exit != event.ExitFailed {
+		t.Errorf("exit %d", exit)
+	}
+}
+
+func TestSubjectOfAPrompt(t *testing.T) {
+	for prompt, want := range map[string]string{
+		"Mend it.\nNow.":                     "Mend it",
+		"  \n Upgrade   lodash\tto 5 ":       "Upgrade lodash to 5",
+		strings.Repeat("word ", 30):          "word word word word word word word word word word word word...",
+		"Rename the function QuoteMeta é of": "Rename the function QuoteMeta é of",
+	} {
+		if got := subject(prompt); got != want {
+			t.Errorf("%q: got %q, want %q", prompt, got, want)
+		}
+	}
+}
