@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/session"
 )
 
@@ -24,7 +25,7 @@ func (l *ledger) add(usd *float64) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.usd += *usd
+	l.usd = event.AddUSD(l.usd, *usd)
 }
 
 // spent reports whether the cap is reached.

@@ -122,6 +122,9 @@ func bashTimeout(env *Env, ms int) time.Duration {
 }
 
 func runBash(ctx context.Context, env *Env, dir workspace.Path, in bashInput) (Result, error) {
+	if st, err := env.Workspace.Stat(dir); err != nil || !st.IsDir() {
+		return Result{}, fmt.Errorf("workdir: there is no folder %s", dir.Rel)
+	}
 	timeout := bashTimeout(env, in.Timeout)
 	out := newCapture(env)
 	defer out.close()

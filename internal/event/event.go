@@ -2,6 +2,7 @@ package event
 
 import (
 	"encoding/json"
+	"math"
 	"time"
 )
 
@@ -137,6 +138,11 @@ func (u Usage) Add(v Usage) Usage {
 		CacheWrite: u.CacheWrite + v.CacheWrite,
 	}
 }
+
+// AddUSD adds two costs, rounded to a millionth of a millionth of a dollar: far
+// below any price, and enough to keep the errors of binary fractions out of
+// reports.
+func AddUSD(a, b float64) float64 { return math.Round((a+b)*1e12) / 1e12 }
 
 // Turn is the payload of turn.started (Number alone) and turn.ended.
 type Turn struct {

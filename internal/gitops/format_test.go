@@ -280,6 +280,7 @@ func FuzzIndexesAreReadOrRefused(f *testing.F) {
 	for _, version := range []uint32{2, 4} {
 		idx := sampleIndex()
 		idx.version = version
+		idx.entries = idx.entries[:len(idx.entries)-1] // long seeds make a slow fuzzer
 		f.Add(idx.encode())
 	}
 	f.Add([]byte("DIRC"))

@@ -86,7 +86,7 @@ func (d Decision) Allowed() bool { return d.Effect == Allow }
 
 // Denial says for the model and the report why a request was denied.
 func (d Decision) Denial() string {
-	return fmt.Sprintf("denied: %s %q is not permitted by the profile; the deciding rule is %s (%s)",
+	return fmt.Sprintf("denied: %s %q is not permitted; decided by %s (%s)",
 		d.Request.Permission, d.Request.Subject(), d.Rule, d.Source)
 }
 
@@ -139,13 +139,13 @@ func (p Profile) Decide(req Request) Decision {
 			return Decision{Effect: r.Effect, Request: req, Rule: r.String(), Source: r.Source}
 		}
 	}
-	return Decision{Request: req, Rule: "no rule matches, so it is denied", Source: "profile " + p.Name}
+	return Decision{Request: req, Rule: "no rule, and what no rule allows is denied", Source: "profile " + p.Name}
 }
 
 // decideUnknown judges what can't be known: the most suspicious reading of it
 // is what the first rule denies.
 func (p Profile) decideUnknown(req Request) Decision {
-	all := Decision{Request: req, Rule: "no rule allows everything, and " + req.Unknown, Source: "profile " + p.Name}
+	all := Decision{Request: req, Rule: "no rule that allows everything, and " + req.Unknown, Source: "profile " + p.Name}
 	for _, r := range p.Rules {
 		switch {
 		case !r.covers(req.Permission):

@@ -213,7 +213,7 @@ func (s *Session) account(resp model.Response, ended *event.Turn) {
 	case resp.CostUSD == nil:
 		s.totals.CostUSD = nil
 	case s.totals.CostUSD != nil:
-		sum := *s.totals.CostUSD + *resp.CostUSD
+		sum := event.AddUSD(*s.totals.CostUSD, *resp.CostUSD)
 		s.totals.CostUSD = &sum
 	}
 	if s.cfg.Spent != nil {

@@ -24,11 +24,15 @@ type GlobResult struct {
 // It fails if the pattern is malformed, the base is not a folder that can be
 // opened, or the context is done.
 func Glob(ctx context.Context, scope Scope, pattern string, limit int) (GlobResult, error) {
+	return glob(ctx, scope, pattern, clampLimit(limit))
+}
+
+func glob(ctx context.Context, scope Scope, pattern string, limit int) (GlobResult, error) {
 	want, err := parseFilter(pattern)
 	if err != nil {
 		return GlobResult{}, err
 	}
-	found := first[File]{limit: clampLimit(limit), order: newestFirst, weight: func(File) int { return 1 }}
+	found := first[File]{limit: limit, order: newestFirst, weight: func(File) int { return 1 }}
 	w := walk{scope: scope, wants: func(rel string, isDir bool) bool { return isDir || want.matches(rel) }}
 	w.visit = func(_ context.Context, f *folder, name string) {
 		info, err := f.root.Lstat(name)

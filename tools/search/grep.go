@@ -41,6 +41,11 @@ type GrepResult struct {
 // It fails if the expression or the glob is malformed, the base can't be
 // opened, or the context is done.
 func Grep(ctx context.Context, scope Scope, q Query) (GrepResult, error) {
+	q.Limit = clampLimit(q.Limit)
+	return grep(ctx, scope, q)
+}
+
+func grep(ctx context.Context, scope Scope, q Query) (GrepResult, error) {
 	m, err := newMatcher(q.Pattern)
 	if err != nil {
 		return GrepResult{}, err
@@ -51,7 +56,7 @@ func Grep(ctx context.Context, scope Scope, q Query) (GrepResult, error) {
 			return GrepResult{}, err
 		}
 	}
-	s := newSearcher(m, clampLimit(q.Limit))
+	s := newSearcher(m, q.Limit)
 	w := walk{scope: scope, wants: func(rel string, isDir bool) bool { return isDir || include.matches(rel) }}
 	w.visit = func(ctx context.Context, f *folder, name string) { s.visit(ctx, &w, f, name) }
 	if err := s.run(ctx, &w); err != nil {

@@ -3,10 +3,7 @@ package search
 import (
 	"bytes"
 	"fmt"
-	"maps"
-	"os"
 	"os/exec"
-	"path"
 	"slices"
 	"strings"
 	"testing"
@@ -18,10 +15,15 @@ import (
 // globs bring back what is ignored, ours never do: so it is asked for the
 // files that match and for those that are not ignored.
 
-func TestGlobFindsWhatRipgrepFinds(t *testing.T) {
+func TestRipgrepFindsTheSame(t *testing.T) {
 	dir := growTree(t, 2000)
-	root := openRoot(t, dir)
 	kept := rgFiles(t, dir)
+	t.Run("glob", func(t *testing.T) { compareGlobs(t, dir, kept) })
+	t.Run("grep", func(t *testing.T) { compareGreps(t, dir, kept) })
+}
+
+func compareGlobs(t *testing.T, dir string, kept map[string]bool) {
+	root := openRoot(t, dir)
 	for _, pattern := range []string{
 		"*", "**", "**/*", "*.go", "**/*.go", "*_test.go", "/*.go", "pkg1/**", "pkg1/*/*.go", "pkg*/sub[0-3]/*.{ts,tsx}", "*.{ts,tsx,md}", "**/.hidden/**",
 		"file1?.go", "file[!1]*.go", "deep/**/x*.go", "**/build/*", "pkg[1-3]/**/file*[02468].*", "{pkg1,deep}/**/*.go", "né w.go", "ünïcode dir/*", "{a,b}", "*.log", "nothing*",
@@ -44,36 +46,20 @@ func TestGlobFindsWhatRipgrepFinds(t *testing.T) {
 	}
 }
 
-// allFiles returns all that a glob finds. The tree has more files than a
-// search returns, so each folder at the top is searched by itself, with rules
-// that let only its files be shown.
+// allFiles returns all that a glob finds, beyond the limit of Glob.
 func allFiles(t *testing.T, scope Scope, pattern string) []string {
 	t.Helper()
-	entries, err := os.ReadDir(scope.Root.Name())
+	r, err := glob(t.Context(), scope, pattern, 1<<20)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var paths []string
-	for _, e := range entries {
-		name := e.Name()
-		scope.Visible = func(p string) bool { return p == name || strings.HasPrefix(p, name+"/") }
-		r, err := Glob(t.Context(), scope, pattern, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if r.Truncated {
-			t.Fatalf("more than %d files in %s", maxResults, name)
-		}
-		paths = append(paths, pathsOf(r)...)
-	}
+	paths := pathsOf(r)
 	slices.Sort(paths)
 	return paths
 }
 
-func TestGrepFindsWhatRipgrepFinds(t *testing.T) {
-	dir := growTree(t, 2000)
+func compareGreps(t *testing.T, dir string, kept map[string]bool) {
 	root := openRoot(t, dir)
-	kept := rgFiles(t, dir)
 	for _, c := range []struct{ pattern, include string }{
 		{"NewStreaming", ""},
 		{"func \\w+Context\\(", ""},
@@ -110,25 +96,14 @@ func TestGrepFindsWhatRipgrepFinds(t *testing.T) {
 	}
 }
 
-// allLines returns all that a search finds, by searching each folder alone.
+// allLines returns all that a search finds, beyond the limit of Grep.
 func allLines(t *testing.T, scope Scope, pattern, include string) []string {
 	t.Helper()
-	folders := map[string]bool{}
-	for p := range rgFiles(t, scope.Root.Name()) {
-		folders[path.Dir(p)] = true
+	r, err := grep(t.Context(), scope, Query{Pattern: pattern, Include: include, Limit: 1 << 20})
+	if err != nil {
+		t.Fatal(err)
 	}
-	var lines []string
-	for _, dir := range slices.Sorted(maps.Keys(folders)) {
-		scope.Visible = func(p string) bool { return path.Dir(p) == dir }
-		r, err := Grep(t.Context(), scope, Query{Pattern: pattern, Include: include})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if r.Truncated {
-			t.Fatalf("more than %d matches in %s", maxResults, dir)
-		}
-		lines = append(lines, asLines(r)...)
-	}
+	lines := asLines(r)
 	slices.Sort(lines)
 	return lines
 }

@@ -151,7 +151,11 @@ func (w *walker) redirects(list []*syntax.Redirect) {
 	for _, r := range list {
 		w.substitutions(r.Word)
 		if r.Hdoc != nil {
+			w.quotedParameters(r.Hdoc.Parts)
 			w.substitutions(r.Hdoc)
+			if t := w.document(r); isBait(t) {
+				w.bait = t.text
+			}
 		}
 		if r.N != nil && strings.HasPrefix(r.N.Value, "{") {
 			w.variable(strings.Trim(r.N.Value, "{}"), r)

@@ -1,12 +1,8 @@
 package shell
 
 import (
-	"errors"
 	"fmt"
 	"slices"
-	"strings"
-
-	"mvdan.cc/sh/v3/syntax"
 )
 
 // The bounds of an analysis. A line beyond any of them is an error, so that it
@@ -101,33 +97,6 @@ func Analyze(line string) (a Analysis, err error) {
 		return Analysis{}, fmt.Errorf("analyze command line: %w", w.err)
 	}
 	return w.analysis(), nil
-}
-
-// parse reads a script, which is bounded first: the parser recurses.
-func parse(src string) (*syntax.File, error) {
-	if len(src) > maxLine {
-		return nil, fmt.Errorf("script of %d bytes is longer than %d", len(src), maxLine)
-	}
-	if strings.ContainsRune(src, 0) {
-		return nil, errors.New("script holds a NUL byte")
-	}
-	depth := 0
-	for _, c := range []byte(src) {
-		switch c {
-		case '(', '{', '[':
-			depth++
-		case ')', '}', ']':
-			depth = max(depth-1, 0)
-		}
-		if depth > maxNesting {
-			return nil, errors.New("brackets are nested too deeply")
-		}
-	}
-	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(src), "")
-	if err != nil {
-		return nil, fmt.Errorf("not valid bash: %w", err)
-	}
-	return file, nil
 }
 
 // analysis returns what was found, the commands in the order of the source.

@@ -19,14 +19,22 @@ func (w *walker) assignment(a *syntax.Assign, args []*syntax.Word) {
 
 // assigned walks the parts of an assignment.
 func (w *walker) assigned(a *syntax.Assign) {
-	w.arithmetic(a.Index)
+	w.subscript(a.Index)
 	w.dataWord(a.Value)
 	if a.Array == nil {
 		return
 	}
 	for _, e := range a.Array.Elems {
-		w.arithmetic(e.Index)
+		w.subscript(e.Index)
 		w.dataWord(e.Value)
+	}
+}
+
+// subscript walks the index of an assignment, where single quotes are quotes.
+func (w *walker) subscript(x syntax.ArithmExpr) {
+	if x != nil {
+		w.suspectArithmetic(x)
+		w.substitutions(x)
 	}
 }
 

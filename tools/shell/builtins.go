@@ -226,6 +226,7 @@ func assigningOptions(name string) string {
 func (w *walker) evaluating(c call) outcome {
 	for _, x := range c.args() {
 		w.data(x)
+		w.computes = w.computes || c.words[0].text == "let" || x.is("-v") || x.is("-R")
 		if c.words[0].text == "let" {
 			w.variableWord(x)
 		}

@@ -58,6 +58,9 @@ func (w *walker) simple(s *syntax.Stmt, c *syntax.CallExpr) outcome {
 		w.assignment(a, c.Args)
 	}
 	for _, x := range c.Args {
+		if t := w.word(x); isBait(t) {
+			w.bait = t.text
+		}
 		w.substitutions(x)
 	}
 	w.redirects(s.Redirs)

@@ -20,6 +20,8 @@ func (w *walker) substitutions(n syntax.Node) {
 		case *syntax.ProcSubst:
 			w.isolated(func() { w.stmts(n.Stmts) })
 			return false
+		case *syntax.DblQuoted:
+			w.quotedParameters(n.Parts)
 		case *syntax.ParamExp:
 			w.parameter(n)
 		case *syntax.ArithmExp:
@@ -67,12 +69,42 @@ func (w *walker) parameter(p *syntax.ParamExp) {
 	}
 }
 
+// quotedParameters looks at ${...} between double quotes and in
+// here-documents. Bash gives single quotes in it no meaning, the parser does, so
+// that it isn't known what is in them and where they end.
+func (w *walker) quotedParameters(parts []syntax.WordPart) {
+	for _, p := range parts {
+		if e, ok := p.(*syntax.ParamExp); ok && singleQuotes(e) {
+			w.unknown(ReasonScript, source(w.src, e))
+		}
+	}
+}
+
+// singleQuotes reports whether single quotes stand in a node outside the
+// commands in it.
+func singleQuotes(n syntax.Node) bool {
+	found := false
+	syntax.Walk(n, func(n syntax.Node) bool {
+		switch n.(type) {
+		case *syntax.SglQuoted:
+			found = true
+		case *syntax.CmdSubst, *syntax.ProcSubst:
+			return false
+		}
+		return true
+	})
+	return found
+}
+
 // arithmetic walks an arithmetic expression.
 func (w *walker) arithmetic(x syntax.ArithmExpr) {
 	if x == nil {
 		return
 	}
 	w.suspectArithmetic(x)
+	if singleQuotes(x) {
+		w.unknown(ReasonArithmetic, source(w.src, x))
+	}
 	w.substitutions(x)
 }
 
@@ -86,6 +118,7 @@ func (w *walker) suspectArithmetic(x syntax.ArithmExpr) {
 	for n := range syntax.Preorder(x) {
 		switch n := n.(type) {
 		case *syntax.Lit:
+			w.computes = w.computes || syntax.ValidName(n.Value)
 			if decides(n.Value) {
 				w.unknown(ReasonEnvironment, source(w.src, x))
 			}
@@ -109,11 +142,25 @@ func holdsCommand(x word) bool {
 }
 
 // data looks at text that becomes a variable's value or a builtin's operand:
-// a[$(x)] runs x once it is used as a number or as the name of a variable.
+// a[$(x)] runs x once it is used as a number or as the name of a variable, and
+// ($(x)) once it is the value of an array.
 func (w *walker) data(x word) {
-	if _, index, ok := x.cut("["); ok && holdsCommand(index) {
+	if isBait(x) {
 		w.unknown(ReasonArithmetic, x.text)
 	}
+}
+
+// isBait reports whether text would run a command if it were evaluated.
+func isBait(x word) bool {
+	i := strings.IndexAny(x.text, "[(")
+	for i > 0 && x.text[i-1] == '$' && x.text[i] == '(' {
+		next := strings.IndexAny(x.text[i+1:], "[(")
+		if next < 0 {
+			return false
+		}
+		i += 1 + next
+	}
+	return i >= 0 && holdsCommand(x.after(i))
 }
 
 // dataWord does both for a word of the source.
@@ -138,8 +185,13 @@ func (w *walker) test(x syntax.TestExpr) {
 	case *syntax.ParenTest:
 		w.test(x.X)
 	case *syntax.UnaryTest:
+		w.computes = w.computes || x.Op == syntax.TsVarSet || x.Op == syntax.TsRefVar
 		w.test(x.X)
 	case *syntax.BinaryTest:
+		switch x.Op {
+		case syntax.TsEql, syntax.TsNeq, syntax.TsLeq, syntax.TsGeq, syntax.TsLss, syntax.TsGtr:
+			w.computes = true
+		}
 		w.test(x.X)
 		w.test(x.Y)
 	}

@@ -78,7 +78,7 @@ func (b bench) run(t *testing.T, line string) (ran [][]string, made []string) {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, b.bash, "--norc", "--noprofile", "-c", line)
 	cmd.Dir = dir
-	cmd.Env = []string{"PATH=" + b.bin, "HOME=" + filepath.Join(dir, "home"), "FUNCNEST=20"}
+	cmd.Env = []string{"PATH=" + b.bin, "HOME=" + filepath.Join(dir, "home"), "FUNCNEST=6"}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = time.Second

@@ -43,6 +43,11 @@ type walker struct {
 	called  map[*syntax.Stmt]bool
 	traps   []trap
 	matches []word // what find's {} stands for
+
+	// A text such as a[$(x)], and a computation that evaluates what it is
+	// given, are harmless each for itself.
+	bait     string
+	computes bool
 }
 
 // found is a command and where in the line it stands.
@@ -128,6 +133,9 @@ func (w *walker) line(text string) {
 	w.base = 0
 	w.uncalled()
 	w.ranOwnFiles()
+	if w.computes && w.bait != "" {
+		w.unknown(ReasonArithmetic, w.bait)
+	}
 }
 
 // load parses a script and makes its functions known.
@@ -277,7 +285,9 @@ func (w *walker) compound(cmd syntax.Command) outcome {
 	case *syntax.FuncDecl:
 		w.declareFunction(c)
 	case *syntax.TimeClause:
-		return w.timed(c)
+		if c.Stmt != nil {
+			return w.stmt(c.Stmt)
+		}
 	case *syntax.CoprocClause:
 		w.coprocess(c)
 	case *syntax.DeclClause:
@@ -386,22 +396,6 @@ func (w *walker) cases(c *syntax.CaseClause) outcome {
 		out = out.or(o)
 	}
 	return out
-}
-
-// timed walks "time": bash takes "--" as the end of its options, the parser as
-// a command.
-func (w *walker) timed(c *syntax.TimeClause) outcome {
-	if c.Stmt == nil {
-		return same(w.at)
-	}
-	call, ok := c.Stmt.Cmd.(*syntax.CallExpr)
-	if ok && len(call.Assigns) == 0 && len(call.Args) > 1 && call.Args[0].Lit() == "--" {
-		shorter, rest := *c.Stmt, *call
-		rest.Args = call.Args[1:]
-		shorter.Cmd = &rest
-		return w.stmt(&shorter)
-	}
-	return w.stmt(c.Stmt)
 }
 
 func (w *walker) coprocess(c *syntax.CoprocClause) {

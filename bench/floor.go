@@ -1,0 +1,111 @@
+//go:build linux
+
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+)
+
+// The wire of Chat Completions, as far as the floor needs it.
+type (
+	message struct {
+		Role    string     `json:"role"`
+		Content string     `json:"content"`
+		Calls   []wireCall `json:"tool_calls,omitempty"`
+		CallID  string     `json:"tool_call_id,omitempty"`
+	}
+	wireCall struct {
+		Index    int    `json:"index"`
+		ID       string `json:"id"`
+		Type     string `json:"type"`
+		Function struct {
+			Name      string `json:"name"`
+			Arguments string `json:"arguments"`
+		} `json:"function"`
+	}
+	chunk struct {
+		Choices []struct {
+			Delta message `json:"delta"`
+		} `json:"choices"`
+	}
+)
+
+// instruction is all that a model is told, by either side.
+const instruction = "Count up the revisions of the files that you find worth it."
+
+// playFloor carries out in dir what the model at url asks for, until it asks
+// for no more.
+func playFloor(ctx context.Context, url, dir string) error {
+	messages := []message{{Role: "system", Content: "You are a coding agent."}, {Role: "user", Content: instruction}}
+	for {
+		answer, err := ask(ctx, url, messages)
+		if err != nil {
+			return err
+		}
+		if len(answer.Calls) == 0 {
+			return nil
+		}
+		messages = append(messages, answer)
+		for _, c := range answer.Calls {
+			text, err := carryOut(ctx, dir, c.Function.Name, c.Function.Arguments)
+			if err != nil {
+				return fmt.Errorf("%s %s: %w", c.Function.Name, c.Function.Arguments, err)
+			}
+			messages = append(messages, message{Role: "tool", Content: text, CallID: c.ID})
+		}
+	}
+}
+
+// ask posts the conversation and reads the answer as it streams in.
+func ask(ctx context.Context, url string, messages []message) (message, error) {
+	answer := message{Role: "assistant"}
+	body, err := json.Marshal(map[string]any{"model": "bench", "stream": true, "messages": messages})
+	if err != nil {
+		return answer, err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url+"/chat/completions", bytes.NewReader(body))
+	if err != nil {
+		return answer, err
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return answer, err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return answer, fmt.Errorf("the server answers %s", resp.Status)
+	}
+	lines := bufio.NewScanner(resp.Body)
+	for lines.Scan() {
+		data, ok := strings.CutPrefix(lines.Text(), "data: ")
+		if !ok || data == "[DONE]" {
+			continue
+		}
+		var c chunk
+		if err := json.Unmarshal([]byte(data), &c); err != nil {
+			return answer, err
+		}
+		for _, choice := range c.Choices {
+			answer.take(choice.Delta)
+		}
+	}
+	return answer, lines.Err()
+}
+
+// take adds a piece of an answer.
+func (m *message) take(piece message) {
+	m.Content += piece.Content
+	for _, c := range piece.Calls {
+		if c.Index == len(m.Calls) {
+			m.Calls = append(m.Calls, c)
+			continue
+		}
+		m.Calls[c.Index].Function.Arguments += c.Function.Arguments
+	}
+}

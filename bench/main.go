@@ -1,0 +1,152 @@
+//go:build linux
+
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// patience bounds the whole of a measurement, and so every wait in it.
+const patience = time.Hour
+
+func main() {
+	runs := flag.Int("runs", 5, "how often everything is measured, after one run to warm up")
+	floor := flag.String("floor", "", "be the floor: play what is served at this `URL` in the current directory")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	var err error
+	if *floor != "" {
+		err = playFloor(ctx, *floor, ".")
+	} else {
+		err = measureAll(ctx, *runs)
+	}
+	cancel()
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+func measureAll(ctx context.Context, runs int) (err error) {
+	if runs < 1 {
+		return errors.New("-runs must be 1 or more")
+	}
+	dir, err := os.MkdirTemp("", "millhand-bench-")
+	if err != nil {
+		return fmt.Errorf("make a folder to work in: %w", err)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	b, err := openBench(ctx, dir, 2000)
+	if err != nil {
+		return err
+	}
+	defer b.endpoint.close()
+	before := loadAverage()
+	var table []row
+	for _, turns := range []int{20, 200} {
+		w := work{turns: turns, rounds: runs}
+		if err := b.play(ctx, &w); err != nil {
+			return err
+		}
+		table = append(table, w.rows()...)
+	}
+	rest, err := b.rest(ctx, runs)
+	if err != nil {
+		return err
+	}
+	fmt.Printf("%s\nMedian (min to max) of %d runs after one to warm up; load average %s before, %s after.\n\n%s",
+		machine(ctx, b), runs, before, loadAverage(), markdown(append(table, rest...)))
+	return nil
+}
+
+// rest measures what needs no conversation.
+func (b *bench) rest(ctx context.Context, runs int) ([]row, error) {
+	version, err := b.startUp(ctx, runs)
+	if err != nil {
+		return nil, err
+	}
+	commit, err := b.stageAndCommit(ctx, runs)
+	return []row{version, commit}, err
+}
+
+// startUp measures --version, beside a program that does nothing at all.
+func (b *bench) startUp(ctx context.Context, runs int) (row, error) {
+	r := row{figure: "`millhand --version`, beside `true`: wall", unit: "ms", goal: 15}
+	for i := range runs + 1 {
+		for _, side := range []struct {
+			into *series
+			args []string
+		}{{&r.floor, []string{"true"}}, {&r.millhand, []string{b.millhand, "--version"}}} {
+			took, err := b.endpoint.measure(b.command(ctx, b.dir, side.args...))
+			if err != nil {
+				return r, err
+			}
+			if i > 0 {
+				*side.into = append(*side.into, millis(took.wall))
+			}
+		}
+	}
+	return r, nil
+}
+
+// command makes a command with its own process group and surroundings that do
+// not depend on who measures.
+func (b *bench) command(ctx context.Context, dir string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
+	cmd.Dir = dir
+	cmd.Env = []string{
+		"PATH=" + os.Getenv("PATH"), "HOME=" + filepath.Join(b.dir, "home"), "TMPDIR=" + filepath.Join(b.dir, "tmp"), "LANG=C.UTF-8",
+		"GIT_CONFIG_NOSYSTEM=1", "GIT_AUTHOR_NAME=Bench", "GIT_AUTHOR_EMAIL=bench@example.com",
+		"GIT_COMMITTER_NAME=Bench", "GIT_COMMITTER_EMAIL=bench@example.com",
+		"OPENAI_API_KEY=sk-bench", "OPENAI_BASE_URL=" + b.endpoint.url,
+	}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	return cmd
+}
+
+// output runs a command and returns what it prints.
+func output(cmd *exec.Cmd) (string, error) {
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("%s: %w\n%s", strings.Join(cmd.Args, " "), err, out)
+	}
+	return strings.TrimSpace(string(out)), nil
+}
+
+// machine says what the figures were made with.
+func machine(ctx context.Context, b *bench) string {
+	say := func(args ...string) string {
+		text, err := output(b.command(ctx, b.dir, args...))
+		if err != nil {
+			return "no " + args[0]
+		}
+		first, _, _ := strings.Cut(text, "\n")
+		return first
+	}
+	return fmt.Sprintf("%s; %d cores, Linux %s, %s on %s; %s; the floor's grep is %s; %s.",
+		say(b.millhand, "--version"), runtime.NumCPU(), say("uname", "-r"), runtime.Version(), say("stat", "-f", "-c", "%T", "."),
+		say("git", "--version"), grepName(), time.Now().UTC().Format(time.DateOnly))
+}
+
+func loadAverage() string {
+	data, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return "unknown"
+	}
+	one, _, _ := strings.Cut(string(data), " ")
+	return one
+}

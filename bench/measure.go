@@ -1,0 +1,192 @@
+//go:build linux
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/millhand/millhand/internal/model/wiretest"
+)
+
+// usage is what one process took.
+type usage struct {
+	first   time.Duration // from its start to its first request
+	wall    time.Duration // from its start to its end
+	cpu     time.Duration // user and system, without its children
+	peak    int           // of its resident memory, in bytes, without its children
+	request int           // bytes of the first request's body
+}
+
+// endpoint serves one script after another, and takes down when the first
+// request came and how long it was.
+type endpoint struct {
+	url    string
+	server *http.Server
+	done   chan error
+
+	mu      sync.Mutex
+	script  *wiretest.Server
+	first   time.Time
+	request int
+}
+
+func listen(ctx context.Context) (*endpoint, error) {
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, fmt.Errorf("listen on loopback: %w", err)
+	}
+	e := &endpoint{url: "http://" + listener.Addr().String() + "/v1", done: make(chan error)}
+	e.server = &http.Server{Handler: e, ReadHeaderTimeout: time.Minute}
+	go func() { e.done <- e.server.Serve(listener) }()
+	return e, nil
+}
+
+func (e *endpoint) close() {
+	e.server.Close() //nolint:errcheck // it only listened on loopback
+	<-e.done
+}
+
+// play makes s what is served, as if nothing had been asked for yet.
+func (e *endpoint) play(s *wiretest.Server) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.script, e.first, e.request = s, time.Time{}, 0
+}
+
+// ServeHTTP implements [http.Handler].
+func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	now := time.Now()
+	e.mu.Lock()
+	script := e.script
+	if e.first.IsZero() {
+		e.first = now
+		r.Body = counted{r.Body, &e.request}
+	}
+	e.mu.Unlock()
+	script.ServeHTTP(w, r)
+}
+
+// counted counts the bytes read.
+type counted struct {
+	io.ReadCloser
+	n *int
+}
+
+func (c counted) Read(p []byte) (int, error) {
+	n, err := c.ReadCloser.Read(p)
+	*c.n += n
+	return n, err
+}
+
+// measure runs a command to its end.
+func (e *endpoint) measure(cmd *exec.Cmd) (usage, error) {
+	log, err := os.CreateTemp("", "millhand-bench-log-") // a file, as in a CI: nobody copies it
+	if err != nil {
+		return usage{}, fmt.Errorf("make a log: %w", err)
+	}
+	defer os.Remove(log.Name())
+	defer log.Close()
+	cmd.Stdout, cmd.Stderr = log, log
+	began := time.Now()
+	if err := cmd.Start(); err != nil {
+		return usage{}, err
+	}
+	peak := watchPeak(cmd.Process.Pid)
+	err = awaitEnd(cmd.Process.Pid)
+	u := usage{wall: time.Since(began), peak: peak()}
+	children, childErr := childTime(cmd.Process.Pid)
+	if err := errors.Join(cmd.Wait(), err, childErr); err != nil {
+		said, _ := os.ReadFile(log.Name()) //nolint:errcheck // there is an error already
+		return u, fmt.Errorf("%s: %w\n%s", strings.Join(cmd.Args, " "), err, said)
+	}
+	u.cpu = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime() - children
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	u.first, u.request = e.first.Sub(began), e.request
+	return u, nil
+}
+
+// awaitEnd waits until a process is over without taking note of it, so that
+// /proc still tells of it.
+func awaitEnd(pid int) error {
+	for {
+		err := unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
+		if !errors.Is(err, unix.EINTR) {
+			return err
+		}
+	}
+}
+
+// childTime is the time of the children that a process has waited for:
+// cutime and cstime of proc_pid_stat(5), in hundredths of a second. They are
+// rounded down, so that what is left for the process itself is never too low.
+func childTime(pid int) (time.Duration, error) {
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return 0, err
+	}
+	fields := strings.Fields(string(data[strings.LastIndexByte(string(data), ')')+1:]))
+	const cutime, cstime, tick = 16 - 3, 17 - 3, 10 * time.Millisecond
+	var sum time.Duration
+	for _, field := range []int{cutime, cstime} {
+		n, err := strconv.Atoi(fields[field])
+		if err != nil {
+			return 0, err
+		}
+		sum += time.Duration(n) * tick
+	}
+	return sum, nil
+}
+
+// watchPeak looks at a process's peak of memory (VmHWM of proc_pid_status(5))
+// until the returned function is called, which gives the last value. What the
+// kernel tells about a process that is over would count this program's own
+// memory, which the process shared before it was itself.
+func watchPeak(pid int) (stop func() int) {
+	over, peak := make(chan struct{}), make(chan int)
+	go func() {
+		last := 0
+		for tick := time.NewTicker(5 * time.Millisecond); ; {
+			select {
+			case <-over:
+				tick.Stop()
+				peak <- last
+				return
+			case <-tick.C:
+				last = max(last, highWater(pid))
+			}
+		}
+	}()
+	return func() int { close(over); return <-peak }
+}
+
+// highWater is a process's VmHWM in bytes, 0 once it has no memory left.
+func highWater(pid int) int {
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return 0
+	}
+	_, rest, _ := strings.Cut(string(data), "VmHWM:")
+	fields := strings.Fields(rest)
+	if len(fields) == 0 {
+		return 0
+	}
+	kib, err := strconv.Atoi(fields[0])
+	if err != nil {
+		return 0
+	}
+	return kib << 10
+}

@@ -1,0 +1,170 @@
+//go:build linux
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"time"
+
+	"github.com/millhand/millhand/internal/model/script"
+	"github.com/millhand/millhand/internal/model/wiretest"
+)
+
+// bench is what all measurements share.
+type bench struct {
+	dir      string // private
+	root     string // of the module
+	millhand string // the program, built
+	self     string // this program
+	original string // the generated repository
+	paths    []string
+	repo     string // its copy, made anew for every run
+	endpoint *endpoint
+}
+
+// openBench builds the program and generates a repository of so many files.
+func openBench(ctx context.Context, dir string, files int) (*bench, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	b := &bench{
+		dir: dir, millhand: filepath.Join(dir, "millhand"), self: self,
+		original: filepath.Join(dir, "original"), repo: filepath.Join(dir, "repo"),
+	}
+	for _, name := range []string{"home", "tmp", "original"} {
+		if err := os.Mkdir(filepath.Join(dir, name), 0o755); err != nil {
+			return nil, err
+		}
+	}
+	if b.root, err = output(exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}")); err != nil {
+		return nil, err
+	}
+	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", b.millhand, ".")
+	build.Dir, build.Env = b.root, append(os.Environ(), "CGO_ENABLED=0")
+	if _, err := output(build); err != nil {
+		return nil, err
+	}
+	if b.endpoint, err = listen(ctx); err != nil {
+		return nil, err
+	}
+	b.paths, err = b.generate(ctx, b.original, files)
+	if err != nil {
+		b.endpoint.close()
+	}
+	return b, err
+}
+
+// work is a conversation of so many turns, and what each round of it took.
+type work struct {
+	turns, rounds       int
+	floor, plain, usual []usage
+}
+
+// contestant is one who plays a work.
+type contestant struct {
+	name   string
+	args   []string
+	branch string // where its changes land; "" for the work tree
+	took   *[]usage
+}
+
+// manifest is what millhand is asked to do.
+const manifest = `version: 1
+name: bench
+model: openai/gpt-5-mini
+profile: build
+limits: {turns: 10000, cost: 10000, time: 1h, tokens: 1000000000000}
+repos: [{path: %q}]
+tasks: [{id: count, prompt: %q, commit: %s}]
+`
+
+// contestants lists the floor, millhand in place without a commit, and
+// millhand as usual: in a linked worktree, with a commit.
+func (b *bench) contestants(w *work) ([]contestant, error) {
+	list := []contestant{{"the floor", []string{b.self, "-floor", b.endpoint.url}, "", &w.floor}}
+	for commit, c := range map[string]contestant{
+		"false":                   {"millhand without the commit", nil, "", &w.plain},
+		"{branch: millhand/count}": {"millhand", nil, "millhand/count", &w.usual},
+	} {
+		file := filepath.Join(b.dir, filepath.Base(c.branch)+".yaml")
+		if err := os.WriteFile(file, fmt.Appendf(nil, manifest, b.repo, instruction, commit), 0o644); err != nil {
+			return nil, err
+		}
+		c.args = []string{b.millhand, "run", file, "--report-dir", filepath.Join(b.dir, "report")}
+		list = append(list, c)
+	}
+	return list, nil
+}
+
+// play has every contestant play the work in turn, once to warm up and then
+// for each round.
+func (b *bench) play(ctx context.Context, w *work) error {
+	text, err := conversation(b.paths, w.turns)
+	if err != nil {
+		return err
+	}
+	s, err := script.Parse(text, fmt.Sprintf("the script of %d turns", w.turns))
+	if err != nil {
+		return err
+	}
+	list, err := b.contestants(w)
+	if err != nil {
+		return err
+	}
+	for round := range w.rounds + 1 {
+		want := "" // the tree that the floor leaves
+		for _, c := range list {
+			took, tree, err := b.once(ctx, c, s, w.turns)
+			if err != nil {
+				return fmt.Errorf("%s, %d turns: %w", c.name, w.turns, err)
+			}
+			if want == "" {
+				want = tree
+			}
+			if tree != want {
+				return fmt.Errorf("%s, %d turns: the tree is %s, and the floor left %s", c.name, w.turns, tree, want)
+			}
+			if round > 0 {
+				*c.took = append(*c.took, took)
+			}
+			fmt.Fprintf(os.Stderr, "%d turns, round %d of %d, %s: %s\n", w.turns, round, w.rounds, c.name, took.wall.Round(time.Millisecond))
+		}
+	}
+	return nil
+}
+
+// once plays a script on a fresh copy of the repository, and returns the tree
+// that comes of it.
+func (b *bench) once(ctx context.Context, c contestant, s *script.Script, turns int) (usage, string, error) {
+	if err := errors.Join(b.fresh(ctx), os.RemoveAll(filepath.Join(b.dir, "report"))); err != nil {
+		return usage{}, "", err
+	}
+	server := wiretest.New(s)
+	b.endpoint.play(server)
+	took, err := b.endpoint.measure(b.command(ctx, b.repo, c.args...))
+	if err := errors.Join(append(server.Problems(), err)...); err != nil {
+		return took, "", err
+	}
+	if n := server.Served(); n != turns+1 {
+		return took, "", fmt.Errorf("%d requests were made, and there are %d turns with the last", n, turns+1)
+	}
+	tree, err := b.tree(ctx, c.branch)
+	return took, tree, err
+}
+
+// tree names what is on a branch, or in the work tree for "".
+func (b *bench) tree(ctx context.Context, branch string) (string, error) {
+	if branch != "" {
+		return output(b.command(ctx, b.repo, "git", "rev-parse", branch+"^{tree}"))
+	}
+	if _, err := output(b.command(ctx, b.repo, "git", "add", "-A")); err != nil {
+		return "", err
+	}
+	return output(b.command(ctx, b.repo, "git", "write-tree"))
+}

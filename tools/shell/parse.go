@@ -1,0 +1,181 @@
+package shell
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// parse reads a script. It refuses what the parser reads in another way than
+// bash does, and what is too large for it.
+func parse(src string) (*syntax.File, error) {
+	if err := bounds(src); err != nil {
+		return nil, err
+	}
+	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(src), "")
+	if err != nil {
+		return nil, fmt.Errorf("not valid bash: %w", err)
+	}
+	if continuesComment(src, file) {
+		return nil, errors.New("a comment ends in a backslash")
+	}
+	syntax.Walk(file, func(n syntax.Node) bool {
+		if err == nil {
+			err = repair(src, n)
+		}
+		return err == nil
+	})
+	return file, err
+}
+
+// bounds checks a script before parsing. The parser recurses, skips NUL bytes
+// and takes a carriage return for a blank.
+func bounds(src string) error {
+	if len(src) > maxLine {
+		return fmt.Errorf("script of %d bytes is longer than %d", len(src), maxLine)
+	}
+	if strings.ContainsAny(src, "\x00\r") {
+		return errors.New("script holds a NUL byte or a carriage return")
+	}
+	depth := 0
+	for _, c := range []byte(src) {
+		switch c {
+		case '(', '{', '[':
+			depth++
+		case ')', '}', ']':
+			depth = max(depth-1, 0)
+		}
+		if depth > maxNesting {
+			return errors.New("brackets are nested too deeply")
+		}
+	}
+	return nil
+}
+
+// continuesComment reports whether a comment ends in a backslash. The parser
+// takes the next line for the rest of the comment's command, bash does not.
+func continuesComment(src string, file *syntax.File) bool {
+	var suspects []int
+	at := 0
+	for line := range strings.Lines(src) {
+		for i := range len(line) {
+			if strings.HasSuffix(line, "\\\n") && line[i] == '#' && (i == 0 || strings.IndexByte(" \t;&|()<>`", line[i-1]) >= 0) {
+				suspects = append(suspects, at+i)
+			}
+		}
+		at += len(line)
+	}
+	if len(suspects) == 0 {
+		return false
+	}
+	words := make([]bool, len(src)+1)
+	for n := range syntax.Preorder(file) {
+		switch n.(type) {
+		case *syntax.Lit, *syntax.SglQuoted:
+			for i := n.Pos().Offset(); i < min(n.End().Offset(), uint(len(src))); i++ {
+				words[i] = true
+			}
+		}
+	}
+	for _, i := range suspects {
+		if !words[i] || strings.Contains(src, "`") {
+			return true
+		}
+	}
+	return false
+}
+
+// repair changes a node that the parser has built in another way than bash, or
+// refuses it.
+func repair(src string, n syntax.Node) error {
+	switch n := n.(type) {
+	case *syntax.Stmt:
+		if f, ok := n.Cmd.(*syntax.FuncDecl); ok {
+			return endFunction(n, f)
+		}
+	case *syntax.CoprocClause:
+		call, simple := n.Stmt.Cmd.(*syntax.CallExpr)
+		if n.Name != nil && !isCompound(n.Stmt.Cmd) || simple && len(call.Args) > 0 && strings.Contains(call.Args[0].Lit(), "=") {
+			return errors.New("coproc is followed by neither a simple nor a compound command")
+		}
+	case *syntax.TimeClause:
+		return endTimeOptions(n)
+	case *syntax.Redirect:
+		if n.Hdoc != nil && !isPlainDelimiter(source(src, n.Word)) {
+			return errors.New("a here-document has an unusual delimiter")
+		}
+	}
+	return nil
+}
+
+// endFunction ends a function where bash does. The parser takes what follows
+// the body, "| x" or "&& y", for part of it.
+func endFunction(s *syntax.Stmt, f *syntax.FuncDecl) error {
+	top := f.Body
+	var last *syntax.BinaryCmd
+	for {
+		b, ok := f.Body.Cmd.(*syntax.BinaryCmd)
+		if !ok || f.Body.Negated {
+			break
+		}
+		last, f.Body = b, b.X
+	}
+	if !isCompound(f.Body.Cmd) || f.Body.Negated {
+		return errors.New("a function's body is no compound command")
+	}
+	if last != nil {
+		last.X = &syntax.Stmt{Position: f.Position, Cmd: f}
+		s.Cmd = top.Cmd
+	}
+	return nil
+}
+
+// isCompound tells the commands that can be a function's body.
+func isCompound(c syntax.Command) bool {
+	switch c.(type) {
+	case *syntax.Block, *syntax.Subshell, *syntax.IfClause, *syntax.WhileClause, *syntax.ForClause, *syntax.CaseClause,
+		*syntax.ArithmCmd, *syntax.TestClause:
+		return true
+	}
+	return false
+}
+
+// endTimeOptions removes "--" after "time", which the parser takes for a
+// command, so that it misses the meaning of what follows.
+func endTimeOptions(t *syntax.TimeClause) error {
+	if t.Stmt == nil {
+		return nil
+	}
+	first := t.Stmt
+	for {
+		b, ok := first.Cmd.(*syntax.BinaryCmd)
+		if !ok {
+			break
+		}
+		first = b.X
+	}
+	call, ok := first.Cmd.(*syntax.CallExpr)
+	if !ok || len(call.Args) < 2 || call.Args[0].Lit() != "--" || len(call.Assigns) > 0 {
+		return nil
+	}
+	call.Args = call.Args[1:]
+	if name := call.Args[0].Lit(); syntax.IsKeyword(name) || name == "time" || strings.Contains(name, "=") || strings.HasPrefix(name, "-") {
+		return errors.New("time is followed by \"--\" and no simple command")
+	}
+	return nil
+}
+
+// isPlainDelimiter tells the delimiters of here-documents whose quotes can be
+// read in one way only.
+func isPlainDelimiter(word string) bool {
+	const plain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.,:+-=@%^!"
+	for _, quote := range []string{"'", `"`} {
+		if inner, ok := strings.CutPrefix(word, quote); ok {
+			word = strings.TrimSuffix(inner, quote)
+		}
+	}
+	word = strings.TrimPrefix(word, `\\`)
+	return word != "" && strings.Trim(word, plain) == ""
+}
