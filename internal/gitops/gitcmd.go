@@ -27,7 +27,7 @@ func (r *Repo) gitSettings() (args []string, ok bool, err error) {
 	if err != nil {
 		return nil, false, err
 	}
-	if local.has("include") || local.has("includeif") || local.has("hook") {
+	if local.has("includeif") || local.has("hook") {
 		return nil, false, nil
 	}
 	settings := strings.Fields(switchedOff)

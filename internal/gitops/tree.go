@@ -110,7 +110,7 @@ func (b treeBuilder) write(entries map[string]object.TreeEntry) (plumbing.Hash, 
 	list := make([]sorted, 0, len(entries))
 	for name, e := range entries {
 		if e.Mode == filemode.Dir {
-			
+			name += "/"
 		}
 		list = append(list, sorted{name, e})
 	}

@@ -178,6 +178,9 @@ func (w *walker) redirect(r *syntax.Redirect, x word) {
 		if r.N != nil && r.N.Value != "1" && !x.literal() {
 			return
 		}
+		if expandsTwice(x) {
+			w.unknown(ReasonScript, source(w.src, r))
+		}
 	case syntax.Hdoc, syntax.DashHdoc, syntax.DplIn:
 		return
 	case syntax.WordHdoc:
@@ -189,6 +192,17 @@ func (w *walker) redirect(r *syntax.Redirect, x word) {
 		return
 	}
 	w.name(x, write, "redirection")
+}
+
+// expandsTwice reports whether there is something special in quotes in the word
+// of ">&": bash expands the word of that operator, and then the result.
+func expandsTwice(x word) bool {
+	for i := range len(x.text) {
+		if x.kinds[i] == quoted && strings.IndexByte("$`\\'\"*?[~", x.text[i]) >= 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // execute notes that a command is run by its path.
