@@ -57,6 +57,7 @@ func (v value) describe() string {
 		return "a mapping"
 	case yaml.SequenceNode:
 		return "a list"
+	default: // a scalar: aliases and documents have been followed
 	}
 	switch v.node.ShortTag() {
 	case "!!null":

@@ -157,11 +157,11 @@ func presetProfile(name string) (profile, bool) {
 // profile's body (extends, permission, git, network, cache, env, examples),
 // which is then called after the file. The error is a [Problems], or says why
 // standard input could not be read.
-func LoadProfile(nameOrFile string, manifest string, o Options) (permission.Profile, error) {
+func LoadProfile(ctx context.Context, nameOrFile, manifest string, o Options) (permission.Profile, error) {
 	l := newLoader(o)
 	defined := newProfiles()
 	if manifest != "" {
-		m, err := l.manifest(context.Background(), manifest)
+		m, err := l.manifest(ctx, manifest)
 		if err != nil {
 			return permission.Profile{}, err
 		}

@@ -26,36 +26,48 @@ var (
 // readFile reads a file, or a pipe (a shell's process substitution), which
 // stops when ctx ends. A pipe that nobody writes to is empty.
 func readFile(ctx context.Context, path string) ([]byte, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	f, err := openFile(path, os.ModeNamedPipe)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = f.Close() }()
-	info, err := f.Stat()
-	switch {
-	case err != nil:
-		return nil, err
-	case !info.Mode().IsRegular() && info.Mode()&os.ModeNamedPipe == 0:
-		return nil, errNoFile
-	}
 	defer context.AfterFunc(ctx, func() { _ = f.SetReadDeadline(time.Unix(1, 0)) })()
+	return readBounded(f)
+}
+
+// readRegular reads a file that is no pipe, which cannot block.
+func readRegular(path string) ([]byte, error) {
+	f, err := openFile(path, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	return readBounded(f)
+}
+
+// openFile opens a regular file, or one of another type that is asked for.
+func openFile(path string, other os.FileMode) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() && info.Mode()&other == 0 {
+		err = errNoFile
+	}
+	if err != nil {
+		_ = f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+func readBounded(f *os.File) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
 	if err == nil && len(data) > maxFile {
 		return nil, errTooLarge
 	}
 	return data, err
-}
-
-// readRegular reads a file that is no pipe, which cannot block.
-func readRegular(path string) ([]byte, error) {
-	info, err := os.Stat(path)
-	if err == nil && !info.Mode().IsRegular() {
-		err = errNoFile
-	}
-	if err != nil {
-		return nil, err
-	}
-	return readFile(context.Background(), path)
 }
 
 func isFile(path string) bool {

@@ -12,11 +12,11 @@ import (
 )
 
 // folder makes a folder with these files; a name that ends in "/" is a folder.
-func folder(t testing.TB, files map[string]string) string {
-	t.Helper()
-	dir := filepath.Join(t.TempDir(), "shop")
+func folder(tb testing.TB, files map[string]string) string {
+	tb.Helper()
+	dir := filepath.Join(tb.TempDir(), "shop")
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	for name, content := range files {
 		path := filepath.Join(dir, filepath.FromSlash(name))
@@ -25,13 +25,13 @@ func folder(t testing.TB, files map[string]string) string {
 			parent = path
 		}
 		if err := os.MkdirAll(parent, 0o755); err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 		if strings.HasSuffix(name, "/") {
 			continue
 		}
 		if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 	}
 	return dir

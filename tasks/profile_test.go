@@ -35,7 +35,7 @@ func TestProfilesOfACommandLine(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			dir := folder(t, map[string]string{"m.yaml": manifest, "ci.yaml": body, "strict.yml": "permission: deny", "sub/strict": "permission: deny"})
-			p, err := LoadProfile(tt.profile, tt.manifest, options(dir))
+			p, err := LoadProfile(t.Context(), tt.profile, tt.manifest, options(dir))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -75,7 +75,7 @@ func TestMistakesInProfilesOfACommandLine(t *testing.T) {
 				"m.yaml": "version: 1\nprofiles: {mine: {extends: edit}}\n", "broken.yaml": "version: 1\nprofiles:\n  mine: {extends: 5}\n", "empty.yaml": "", "sub/": "",
 				"ask.yaml": "permission: {edit: ask}", "circle.yaml": "version: 1\nprofiles:\n  a: {extends: b}\n  b: {extends: a}\n",
 			})
-			_, err := LoadProfile(tt.profile, tt.manifest, options(dir))
+			_, err := LoadProfile(t.Context(), tt.profile, tt.manifest, options(dir))
 			if diff := cmp.Diff(tt.want, lines(t, err)); diff != "" {
 				t.Errorf("problems (-want +got):\n%s", diff)
 			}
@@ -86,7 +86,7 @@ func TestMistakesInProfilesOfACommandLine(t *testing.T) {
 func TestWithoutAHomeItsSignIsAMistake(t *testing.T) {
 	o := options(folder(t, map[string]string{"p.yaml": "permission:\n  read: {\"~/x\": deny}\n"}))
 	o.Getenv = nil
-	_, err := LoadProfile("p.yaml", "", o)
+	_, err := LoadProfile(t.Context(), "p.yaml", "", o)
 	want := []string{`p.yaml:2:10: ~ stands for the home folder, and HOME is not set; write the folder`}
 	if diff := cmp.Diff(want, lines(t, err)); diff != "" {
 		t.Errorf("problems (-want +got):\n%s", diff)

@@ -134,7 +134,7 @@ func loadProfile(c *cli.Context, w World) (permission.Profile, error) {
 	if err != nil {
 		return permission.Profile{}, fail(event.ExitUsage, "find the current directory: %w", err)
 	}
-	p, err := tasks.LoadProfile(name, c.String("manifest"), tasks.Options{Dir: dir, Getenv: w.Getenv})
+	p, err := tasks.LoadProfile(c.Context, name, c.String("manifest"), tasks.Options{Dir: dir, Getenv: w.Getenv})
 	if err != nil {
 		return p, failure{event.ExitUsage, err}
 	}
