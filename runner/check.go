@@ -59,6 +59,9 @@ func checkInPlace(ctx context.Context, plan *tasks.Plan, j tasks.Job, repo *gito
 	if j.Repo.Ref != "" && !head.Unborn {
 		return fmt.Errorf("%s is worked on in place, so ref %s can't be used: leave it out, or commit to a branch of its own", repo.Root(), j.Repo.Ref)
 	}
+	if what := repo.Unfinished(); what != "" {
+		return fmt.Errorf("%s is in the middle of a %s: finish or abort it first", repo.Root(), what)
+	}
 	if plan.AllowDirty {
 		return nil
 	}

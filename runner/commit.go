@@ -33,6 +33,9 @@ func (j *job) findChanges(ctx context.Context) *stop {
 	if len(cs.Protected) > 0 {
 		j.warn(fmt.Sprintf("changes of protected paths are left out of the commit: %s", some(cs.Protected)))
 	}
+	for _, refused := range cs.Refused {
+		j.warn(fmt.Sprintf("%s can't be committed: %s", refused.Path, refused.Reason))
+	}
 	if len(changes) == 0 {
 		if j.RequireChanges {
 			return &stop{event.Failed, "the task requires changes and nothing was changed", event.ExitFailed}

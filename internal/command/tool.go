@@ -106,7 +106,7 @@ func gitEnv(w World) gitops.Env {
 	if err != nil {
 		program = ""
 	}
-	return gitops.Env{Home: w.Getenv("HOME"), XDGConfigHome: w.Getenv("XDG_CONFIG_HOME"), GitProgram: program, Now: w.Now}
+	return gitops.Env{Home: w.Getenv("HOME"), XDGConfigHome: w.Getenv("XDG_CONFIG_HOME"), SystemConfig: "/etc/gitconfig", GitProgram: program, Now: w.Now}
 }
 
 func toolsCommand(w World) *cli.Command {

@@ -2,6 +2,7 @@ package gitops
 
 import (
 	"bytes"
+	"maps"
 	"strings"
 
 	"github.com/millhand/millhand/internal/ignore"
@@ -110,9 +111,7 @@ type attributeStack []*attributeFile
 func (s attributeStack) of(p string) attributes {
 	macros := map[string][]attribute{"binary": {{"diff", "false"}, {"merge", "false"}, {"text", "false"}}}
 	for _, f := range s {
-		for name, gives := range f.macros {
-			macros[name] = gives
-		}
+		maps.Copy(macros, f.macros)
 	}
 	found := attributes{}
 	for _, f := range s {

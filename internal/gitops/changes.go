@@ -39,7 +39,7 @@ type Refusal struct{ Path, Reason string }
 type ChangeSet struct {
 	Changes   []Change  // sorted by path
 	Protected []string  // changed paths that are left out because of a protect glob, sorted
-	Refused   []Refusal // Commit refuses a set that has any; Patch leaves out those that are not in Changes
+	Refused   []Refusal // Commit refuses a set that has any; some have no content that could be in Changes
 
 	edits   map[string]edit // by the paths of Changes
 	from    *Snapshot

@@ -164,7 +164,7 @@ func (r *Repo) aim(o CommitOptions) (target, error) {
 	onBranch, _, err := r.readHead()
 	if o.Branch != "" {
 		t.branch = branchPrefix + o.Branch
-		if t.own = r.linked() && (onBranch == "" || err != nil); t.own {
+		if t.own = r.linked() && onBranch == ""; t.own { // also if HEAD is damaged
 			return t, nil
 		}
 	}

@@ -207,7 +207,7 @@ func TestWhatAnAgentLeftInItsWorktreeDoesNotLoseItsWork(t *testing.T) {
 		"a damaged HEAD":            func(_ *sandbox, wt *Repo) { must(t, os.WriteFile(wt.GitDir()+"/HEAD", nil, 0o644)) },
 		"no git folder":             func(_ *sandbox, wt *Repo) { must(t, os.RemoveAll(wt.GitDir())) },
 		"another .git":              func(s *sandbox, _ *Repo) { s.remove(".git"); s.run("init", "-q"); s.commit() },
-		"a merge that is under way": func(s *sandbox, wt *Repo) { must(t, os.WriteFile(wt.GitDir()+"/MERGE_HEAD", nil, 0o644)) },
+		"a merge that is under way": func(_ *sandbox, wt *Repo) { must(t, os.WriteFile(wt.GitDir()+"/MERGE_HEAD", nil, 0o644)) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSandbox(t)

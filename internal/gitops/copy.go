@@ -100,8 +100,9 @@ func copyOne(from, to *os.Root, name string, info fs.FileInfo) error {
 		return to.Symlink(target, name)
 	case 0:
 		return copyFile(from, to, name, info.Mode().Perm())
+	default:
+		return nil
 	}
-	return nil
 }
 
 func copyFile(from, to *os.Root, name string, mode fs.FileMode) (err error) {

@@ -62,7 +62,7 @@ func TestCopyFolderMakesTheSameCommitEverywhere(t *testing.T) {
 		"from a repository": func(s *sandbox) { s.run("init", "-q"); s.commit() },
 		"with what is left out": func(s *sandbox) {
 			s.write(".millhand/runs/1/x", "x", "d/.git/config", "x", ".GIT/x", "x")
-			makePipe(s.t, filepath.Join(s.root, "pipe"))
+			s.pipe("pipe")
 		},
 	} {
 		s := newSandbox(t)

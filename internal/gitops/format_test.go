@@ -128,7 +128,7 @@ func applyHunks(before []byte, hunks string) (string, error) {
 	var out strings.Builder
 	at := 0
 	hunk := slices.Collect(strings.Lines(hunks))
-	for i := 0; i < len(hunk); i++ {
+	for i := range hunk {
 		if strings.HasPrefix(hunk[i], "@@") {
 			from := hunkStart(hunk[i])
 			for ; at < from; at++ {

@@ -27,7 +27,7 @@ func (r *Repo) gitSettings() (args []string, ok bool, err error) {
 	if err != nil {
 		return nil, false, err
 	}
-	if local.has("includeif") || local.has("hook") {
+	if local.has("include") || local.has("includeif") || local.has("hook") {
 		return nil, false, nil
 	}
 	settings := strings.Fields(switchedOff)
@@ -67,7 +67,8 @@ func (r *Repo) runGit(ctx context.Context, args []string) error {
 	}
 	var output bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &output, &output
-	ownGroup(cmd)
+	cmd.SysProcAttr = ownGroup()
+	cmd.Cancel = func() error { return killGroup(cmd.Process.Pid) }
 	cmd.WaitDelay = 2 * time.Second
 	err := cmd.Run()
 	if ctxErr := ctx.Err(); ctxErr != nil {

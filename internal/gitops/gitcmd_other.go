@@ -2,7 +2,19 @@
 
 package gitops
 
-import "os/exec"
+import (
+	"os"
+	"syscall"
+)
 
-// ownGroup leaves the command as it is: only itself is killed.
-func ownGroup(*exec.Cmd) {}
+// ownGroup leaves the command as it is.
+func ownGroup() *syscall.SysProcAttr { return nil }
+
+// killGroup kills a command, but not what it has started.
+func killGroup(pid int) error {
+	p, err := os.FindProcess(pid)
+	if err != nil {
+		return err
+	}
+	return p.Kill()
+}

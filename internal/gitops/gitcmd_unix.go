@@ -2,14 +2,10 @@
 
 package gitops
 
-import (
-	"os/exec"
-	"syscall"
-)
+import "syscall"
 
-// ownGroup gives a command a process group of its own and kills all of it when
-// the command's context ends.
-func ownGroup(cmd *exec.Cmd) {
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
-}
+// ownGroup starts a command in a process group of its own.
+func ownGroup() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
+
+// killGroup kills a command with all that it has started.
+func killGroup(pid int) error { return syscall.Kill(-pid, syscall.SIGKILL) }

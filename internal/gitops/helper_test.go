@@ -23,11 +23,11 @@ type sandbox struct {
 var testTime = time.Date(2024, 5, 6, 7, 8, 9, 0, time.FixedZone("", 2*60*60))
 
 // gitProgram returns the git program, which is the oracle of these tests.
-func gitProgram(t testing.TB) string {
-	t.Helper()
+func gitProgram(tb testing.TB) string {
+	tb.Helper()
 	git, err := exec.LookPath("git")
 	if err != nil {
-		t.Skip("the git program is not on PATH")
+		tb.Skip("the git program is not on PATH")
 	}
 	return git
 }
@@ -103,6 +103,14 @@ func (s *sandbox) link(target, name string) {
 	must(s.t, os.Symlink(target, filepath.Join(s.root, name)))
 }
 
+// pipe makes a named pipe.
+func (s *sandbox) pipe(name string) {
+	s.t.Helper()
+	if out, err := exec.Command("mkfifo", filepath.Join(s.root, name)).CombinedOutput(); err != nil {
+		s.t.Skipf("mkfifo: %v %s", err, out)
+	}
+}
+
 func (s *sandbox) chmod(mode os.FileMode, name string) {
 	s.t.Helper()
 	must(s.t, os.Chmod(filepath.Join(s.root, name), mode))
@@ -133,6 +141,9 @@ func (s *sandbox) addedTree() string {
 	gitDir := s.run("rev-parse", "--absolute-git-dir")
 	if data, err := os.ReadFile(filepath.Join(gitDir, "index")); err == nil {
 		must(s.t, os.WriteFile(private, data, 0o644))
+		info, err := os.Stat(filepath.Join(gitDir, "index"))
+		must(s.t, err)
+		must(s.t, os.Chtimes(private, info.ModTime(), info.ModTime())) // by which git tells racy entries
 	}
 	var tree string
 	for _, args := range [][]string{{"add", "-A"}, {"write-tree"}} {
@@ -173,10 +184,10 @@ func onlyNotices(text string) bool {
 	return true
 }
 
-func must(t testing.TB, err error) {
-	t.Helper()
+func must(tb testing.TB, err error) {
+	tb.Helper()
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 }
 

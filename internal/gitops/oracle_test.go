@@ -1,6 +1,7 @@
 package gitops
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -275,7 +276,7 @@ var fixtures = []fixture{
 	{
 		name: "pipes are passed over",
 		base: func(s *sandbox) { s.write("a", "a\n", "b", "b\n") },
-		job:  func(s *sandbox) { s.write("a", "b\n"); makePipe(s.t, filepath.Join(s.root, "pipe")) },
+		job:  func(s *sandbox) { s.write("a", "b\n"); s.pipe("pipe") },
 	},
 }
 
@@ -301,6 +302,7 @@ func (s *sandbox) tidy(f fixture) {
 
 // start makes a fixture's repository up to the job and returns the base commit.
 func (f fixture) start(t *testing.T) (*sandbox, string) {
+	t.Helper()
 	s := newSandbox(t)
 	base := ""
 	if f.base != nil {
@@ -430,4 +432,17 @@ func TestLineCountsAreThoseOfGit(t *testing.T) {
 			}
 		})
 	}
+}
+
+// numstat writes changes as git diff --numstat -z does.
+func numstat(cs *ChangeSet) string {
+	var out strings.Builder
+	for _, c := range cs.Changes {
+		if c.Binary {
+			fmt.Fprintf(&out, "-\t-\t%s\x00", c.Path)
+			continue
+		}
+		fmt.Fprintf(&out, "%d\t%d\t%s\x00", c.Added, c.Removed, c.Path)
+	}
+	return out.String()
 }

@@ -251,7 +251,7 @@ func TestValidBranchAgreesWithGit(t *testing.T) {
 func statusPaths(s *sandbox) []string {
 	var list []string
 	out := s.run("status", "--porcelain", "-z", "-uall", "--no-renames", "--ignore-submodules=dirty")
-	for _, entry := range strings.Split(out, "\x00") {
+	for entry := range strings.SplitSeq(out, "\x00") {
 		if len(entry) > 3 {
 			list = append(list, entry[3:])
 		}

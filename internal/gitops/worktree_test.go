@@ -12,6 +12,7 @@ import (
 
 // bothWays runs a test with the git program and without it.
 func bothWays(t *testing.T, test func(t *testing.T, s *sandbox, env Env)) {
+	t.Helper()
 	t.Run("with git", func(t *testing.T) {
 		s := newSandbox(t)
 		test(t, s, s.env())
@@ -56,6 +57,7 @@ func TestAddWorktreeRunsNothingThatTheRepositoryAsksFor(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			bothWays(t, func(t *testing.T, s *sandbox, env Env) {
+				t.Helper()
 				s.write("a", "a\n", ".gitattributes", "a filter=evil\n")
 				base := s.commit()
 				mark := filepath.Join(s.home, "ran")
@@ -96,6 +98,7 @@ func TestAddWorktreeFallsBackWhenGitFails(t *testing.T) {
 
 func TestAddWorktreeRefusesWhatItCanNotMake(t *testing.T) {
 	bothWays(t, func(t *testing.T, s *sandbox, env Env) {
+		t.Helper()
 		s.write("a", "a\n")
 		base := s.commit()
 		r, err := Open(s.root, env)
@@ -155,6 +158,7 @@ func treeOf(s *sandbox, entries string) string {
 
 func TestWorktreesOfTheSameNameStandSideBySide(t *testing.T) {
 	bothWays(t, func(t *testing.T, s *sandbox, env Env) {
+		t.Helper()
 		s.write("a", "a\n")
 		base := s.commit()
 		r, err := Open(s.root, env)
@@ -193,6 +197,7 @@ func TestRemoveWorktreeCopesWithWhatAnAgentDid(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			bothWays(t, func(t *testing.T, s *sandbox, env Env) {
+				t.Helper()
 				s.write("a", "a\n")
 				base := s.commit()
 				s.at(s.home).write("precious", "x")
@@ -219,6 +224,7 @@ func TestRemoveWorktreeCopesWithWhatAnAgentDid(t *testing.T) {
 
 func TestRemoveWorktreeOfAnEarlierRun(t *testing.T) {
 	bothWays(t, func(t *testing.T, s *sandbox, env Env) {
+		t.Helper()
 		s.write("a", "a\n")
 		base := s.commit()
 		r, err := Open(s.root, env)
@@ -253,6 +259,7 @@ func TestRemoveWorktreeNeverRemovesTheRepository(t *testing.T) {
 
 func TestSubmodulesAreEmptyFoldersInAWorktree(t *testing.T) {
 	bothWays(t, func(t *testing.T, s *sandbox, env Env) {
+		t.Helper()
 		s.write("a", "a\n")
 		addSubmodule(s, "deep/sub")
 		base := s.run("rev-parse", "HEAD")

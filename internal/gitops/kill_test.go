@@ -1,0 +1,106 @@
+package gitops
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// killedRoot names the repository in which a copy of the test program commits,
+// to be killed on the way.
+const killedRoot = "GITOPS_TEST_KILLED_ROOT"
+
+// TestACommitThatIsKilledIsAbsentOrComplete kills a commit at the nth rename,
+// and at the nth fsync, of any of its threads, for each n that is reached.
+func TestACommitThatIsKilledIsAbsentOrComplete(t *testing.T) {
+	if root := os.Getenv(killedRoot); root != "" {
+		commitForKilling(t, root)
+		return
+	}
+	strace, err := exec.LookPath("strace")
+	if err != nil || testing.Short() {
+		t.Skip("strace is not on PATH, or the test is to be short")
+	}
+	self, err := os.Executable()
+	must(t, err)
+	for _, call := range []string{"/^rename", "fsync"} {
+		finished := false
+		for nth := 1; !finished; nth++ {
+			s := newSandbox(t)
+			s.write("a", "1\n", "d/b", "1\n")
+			base := s.commit()
+			s.write("a", "2\n", "d/b", "2\n", "d/n", "n\n")
+			cmd := exec.CommandContext(t.Context(), strace, "-f", "-qq", "-o", "/dev/null",
+				fmt.Sprintf("--inject=%s:signal=SIGKILL:when=%d", call, nth),
+				self, "-test.run=^"+t.Name()+"$")
+			cmd.Env = append(os.Environ(), killedRoot+"="+s.root)
+			out, err := cmd.CombinedOutput()
+			finished = err == nil
+			if err != nil && !killed(err) {
+				t.Skipf("strace can't kill here: %v\n%s", err, out)
+			}
+			checkKilled(s, base, finished)
+			if nth > 200 {
+				t.Fatalf("%s: the commit never finishes", call)
+			}
+		}
+	}
+}
+
+func commitForKilling(t *testing.T, root string) {
+	t.Helper()
+	r, err := Open(root, Env{})
+	must(t, err)
+	head, err := r.Head()
+	must(t, err)
+	_, err = r.Commit(t.Context(), measure(t, r, head.Hash), options(head.Hash))
+	must(t, err)
+}
+
+// killed reports whether a program, or strace on its behalf, died of SIGKILL.
+func killed(err error) bool {
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) {
+		return false
+	}
+	status, ok := exit.Sys().(syscall.WaitStatus)
+	return ok && (status.Signaled() && status.Signal() == syscall.SIGKILL || status.ExitStatus() == 128+int(syscall.SIGKILL))
+}
+
+// checkKilled checks what a commit that was killed left, and that all goes on
+// from there.
+func checkKilled(s *sandbox, base string, finished bool) {
+	s.t.Helper()
+	s.fsck()
+	locks, err := filepath.Glob(filepath.Join(s.root, ".git/*.lock"))
+	must(s.t, err)
+	more, err := filepath.Glob(filepath.Join(s.root, ".git/refs/heads/*.lock"))
+	must(s.t, err)
+	for _, l := range append(locks, more...) {
+		must(s.t, os.Remove(l))
+	}
+	head := s.run("rev-parse", "HEAD")
+	if finished && head == base {
+		s.t.Error("it finished without a commit")
+	}
+	if head != base {
+		if parent := s.run("rev-parse", "HEAD^"); parent != base {
+			s.t.Errorf("parent is %s", parent)
+		}
+		s.run("reset", "-q") // the index may still be the old one
+		if status := s.run("status", "--porcelain"); status != "" {
+			s.t.Errorf("the commit is not complete:\n%s", status)
+		}
+		return
+	}
+	if status := s.run("status", "--porcelain"); strings.Count(status, "\n") != 2 {
+		s.t.Errorf("the work is not complete:\n%s", status)
+	}
+	commitForKilling(s.t, s.root)
+	s.clean()
+}
