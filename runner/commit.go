@@ -67,8 +67,8 @@ func (j *job) keepPatch(ctx context.Context) error {
 
 // commit commits exactly what the job changed.
 func (j *job) commit(ctx context.Context) *stop {
-	if j.Commit == nil || len(j.changes.Changes) == 0 {
-		return nil
+	if j.Commit == nil || len(j.changes.Changes)+len(j.changes.Refused) == 0 {
+		return nil // with nothing but refused paths, the commit says why it fails
 	}
 	branch := j.Commit.Branch
 	if j.inPlace {
