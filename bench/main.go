@@ -78,8 +78,31 @@ func (b *bench) rest(ctx context.Context, runs int) ([]row, error) {
 	if err != nil {
 		return nil, err
 	}
+	checkout, err := b.checkout(ctx, runs)
+	if err != nil {
+		return nil, err
+	}
 	commit, err := b.stageAndCommit(ctx, runs)
-	return []row{version, commit}, err
+	return []row{version, checkout, commit}, err
+}
+
+// checkout measures what git takes to make the linked worktree that millhand
+// works in.
+func (b *bench) checkout(ctx context.Context, runs int) (row, error) {
+	r := row{figure: "for scale, `git worktree add` of the 2,000 files: wall", unit: "ms"}
+	for i := range runs + 1 {
+		if err := b.fresh(ctx); err != nil {
+			return r, err
+		}
+		took, err := b.endpoint.measure(b.command(ctx, b.repo, "git", "worktree", "add", "-q", "--detach", b.repo+"-linked"))
+		if err != nil {
+			return r, err
+		}
+		if i > 0 {
+			r.floor = append(r.floor, millis(took.wall))
+		}
+	}
+	return r, nil
 }
 
 // startUp measures --version, beside a program that does nothing at all.

@@ -28,6 +28,8 @@ type usage struct {
 	cpu     time.Duration // user and system, without its children
 	peak    int           // of its resident memory, in bytes, without its children
 	request int           // bytes of the first request's body
+	sent    int           // bytes of all requests' bodies
+	served  time.Duration // in which it waited for the server, which is this program
 }
 
 // endpoint serves one script after another, and takes down when the first
@@ -41,6 +43,8 @@ type endpoint struct {
 	script  *wiretest.Server
 	first   time.Time
 	request int
+	sent    int
+	served  time.Duration
 }
 
 func listen(ctx context.Context) (*endpoint, error) {
@@ -63,20 +67,28 @@ func (e *endpoint) close() {
 func (e *endpoint) play(s *wiretest.Server) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.script, e.first, e.request = s, time.Time{}, 0
+	e.script, e.first, e.request, e.sent, e.served = s, time.Time{}, 0, 0, 0
 }
 
 // ServeHTTP implements [http.Handler].
 func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	now := time.Now()
 	e.mu.Lock()
-	script := e.script
-	if e.first.IsZero() {
+	script, first := e.script, e.first.IsZero()
+	if first {
 		e.first = now
-		r.Body = counted{r.Body, &e.request}
 	}
 	e.mu.Unlock()
+	size := 0
+	r.Body = counted{r.Body, &size}
 	script.ServeHTTP(w, r)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if first {
+		e.request = size
+	}
+	e.sent += size
+	e.served += time.Since(now)
 }
 
 // counted counts the bytes read.
@@ -109,13 +121,13 @@ func (e *endpoint) measure(cmd *exec.Cmd) (usage, error) {
 	u := usage{wall: time.Since(began), peak: peak()}
 	children, childErr := childTime(cmd.Process.Pid)
 	if err := errors.Join(cmd.Wait(), err, childErr); err != nil {
-		said, _ := os.ReadFile(log.Name()) //nolint:errcheck // there is an error already
+		said, _ := os.ReadFile(log.Name()) // there is an error already
 		return u, fmt.Errorf("%s: %w\n%s", strings.Join(cmd.Args, " "), err, said)
 	}
 	u.cpu = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime() - children
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	u.first, u.request = e.first.Sub(began), e.request
+	u.first, u.request, u.sent, u.served = e.first.Sub(began), e.request, e.sent, e.served
 	return u, nil
 }
 

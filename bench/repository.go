@@ -67,13 +67,13 @@ func revision(path string, n int) string {
 	return fmt.Sprintf("// Revision counts the changes of %s.\nconst Revision = %d", path, n)
 }
 
-// fresh makes b.repo a copy of the generated repository as it was: with an
-// index that knows the copies, and nothing left to be written to the disk that
-// a measured process would have to wait for.
+// fresh makes b.repo a new copy of the generated repository: with an index that
+// knows the copies, and nothing left to be written to the disk that a measured
+// process would have to wait for. Copies stay until the end, because some file
+// systems are slow to use the room of removed files again.
 func (b *bench) fresh(ctx context.Context) error {
-	if err := os.RemoveAll(b.repo); err != nil {
-		return err
-	}
+	b.copies++
+	b.repo = filepath.Join(b.dir, fmt.Sprintf("repo%d", b.copies))
 	if _, err := output(b.command(ctx, b.dir, "cp", "-a", b.original, b.repo)); err != nil {
 		return err
 	}

@@ -64,7 +64,7 @@ func oneCall(kind byte, path string, i int) call {
 	case 'g':
 		return call{"glob", map[string]any{"pattern": fmt.Sprintf("**/%s*%d.go", name, i%10)}}
 	case 's':
-		return call{"grep", map[string]any{"pattern": fmt.Sprintf(`func %s%d\d\d\(`, name, i%10)}}
+		return call{"grep", map[string]any{"pattern": fmt.Sprintf(`func %s%02d\d\(`, name, i*31%100)}}
 	case 'r':
 		return call{"read", map[string]any{"filePath": path}}
 	case 'e':

@@ -17,10 +17,11 @@ func (s series) String() string {
 	if len(s) == 0 {
 		return ""
 	}
-	if slices.Min(s) == slices.Max(s) {
-		return number(s[0])
+	least, most := number(slices.Min(s)), number(slices.Max(s))
+	if least == most {
+		return least
 	}
-	return fmt.Sprintf("%s (%s to %s)", number(s.median()), number(slices.Min(s)), number(slices.Max(s)))
+	return fmt.Sprintf("%s (%s to %s)", number(s.median()), least, most)
 }
 
 func (s series) median() float64 {
@@ -72,36 +73,46 @@ func (r row) verdict() (goal, met string) {
 	return goal, "**no**"
 }
 
-// rows gives a work's figures.
+// rows gives a work's figures: what the floor and millhand both do, and what a
+// run takes with a worktree and a commit around it.
 func (w *work) rows() []row {
+	plain, usual := side{"in place, no commit", w.plain}, side{"worktree and commit", w.usual}
+	peak := map[int]float64{20: 40, 200: 60}[w.turns]
 	var rows []row
-	for _, side := range []struct {
-		how  string
-		took []usage
-	}{{"in place, without a commit", w.plain}, {"in a worktree, with a commit", w.usual}} {
-		name := fmt.Sprintf("%d turns %s: ", w.turns, side.how)
-		add := func(what, unit string, goal float64, ofRatio bool, value func(usage) float64) {
-			rows = append(rows, row{name + what, unit, each(side.took, value), each(w.floor, value), goal, ofRatio})
-		}
-		first := w.turns == 20
-		if first {
-			add("start to first request", "ms", 50, false, func(u usage) float64 { return millis(u.first) })
-		}
-		wallGoal, peakGoal := 2.0, 60.0
-		if len(rows) > 0 && strings.Contains(side.how, "with a commit") {
-			wallGoal = 0 // the goal is for the work alone
-		}
-		if first {
-			peakGoal = 40
-		}
-		add("wall", "ms", wallGoal, true, func(u usage) float64 { return millis(u.wall) })
-		add("own CPU a turn", "ms", 8, false, func(u usage) float64 { return millis(u.cpu) / float64(w.turns) })
-		add("peak memory", "MiB", peakGoal, false, func(u usage) float64 { return float64(u.peak) / (1 << 20) })
-	}
 	if w.turns == 20 {
-		rows = append(rows, row{"first request's body", "kB", each(w.usual, func(u usage) float64 { return float64(u.request) / 1000 }), nil, 20, false})
+		first := func(u usage) float64 { return millis(u.first) }
+		request := func(u usage) float64 { return float64(u.request) / 1000 }
+		rows = append(rows,
+			w.row(plain, "start to first request", "ms", 50, first),
+			w.row(usual, "start to first request", "ms", 50, first),
+			w.row(usual, "first request's body", "kB", 20, request))
 	}
-	return rows
+	wall := w.row(plain, "wall", "ms", 2, func(u usage) float64 { return millis(u.wall) })
+	wall.ofRatio = true
+	rows = append(rows, wall,
+		w.row(plain, "wall without the server's part", "ms", 0, func(u usage) float64 { return millis(u.wall - u.served) }),
+		w.row(usual, "wall", "ms", 0, func(u usage) float64 { return millis(u.wall) }))
+	for _, s := range []side{plain, usual} {
+		rows = append(rows,
+			w.row(s, "own CPU a turn", "ms", 8, func(u usage) float64 { return millis(u.cpu) / float64(w.turns) }),
+			w.row(s, "peak memory", "MiB", peak, func(u usage) float64 { return float64(u.peak) / (1 << 20) }))
+	}
+	return append(rows, w.row(plain, "all requests' bodies", "MB", 0, func(u usage) float64 { return float64(u.sent) / 1e6 }))
+}
+
+// side is a way in which millhand plays a work.
+type side struct {
+	how  string
+	took []usage
+}
+
+// row makes a figure, with the floor's beside it. The goal is 0 where there is
+// none.
+func (w *work) row(s side, what, unit string, goal float64, value func(usage) float64) row {
+	return row{
+		figure: fmt.Sprintf("%d turns, %s: %s", w.turns, s.how, what), unit: unit, goal: goal,
+		millhand: each(s.took, value), floor: each(w.floor, value),
+	}
 }
 
 func each(took []usage, value func(usage) float64) series {

@@ -23,7 +23,8 @@ type bench struct {
 	self     string // this program
 	original string // the generated repository
 	paths    []string
-	repo     string // its copy, made anew for every run
+	copies   int    // of it, so far
+	repo     string // the last of them
 	endpoint *endpoint
 }
 
@@ -35,7 +36,7 @@ func openBench(ctx context.Context, dir string, files int) (*bench, error) {
 	}
 	b := &bench{
 		dir: dir, millhand: filepath.Join(dir, "millhand"), self: self,
-		original: filepath.Join(dir, "original"), repo: filepath.Join(dir, "repo"),
+		original: filepath.Join(dir, "original"),
 	}
 	for _, name := range []string{"home", "tmp", "original"} {
 		if err := os.Mkdir(filepath.Join(dir, name), 0o755); err != nil {
@@ -69,9 +70,19 @@ type work struct {
 // contestant is one who plays a work.
 type contestant struct {
 	name   string
-	args   []string
-	branch string // where its changes land; "" for the work tree
+	commit string // what the manifest says of the commit; "" for the floor, which has none
+	branch string // where the changes land; "" for the work tree
 	took   *[]usage
+}
+
+// contestants lists the floor, millhand in place without a commit, and
+// millhand as usual: in a linked worktree, with a commit.
+func (w *work) contestants() []contestant {
+	return []contestant{
+		{"the floor", "", "", &w.floor},
+		{"millhand without the commit", "false", "", &w.plain},
+		{"millhand", "{branch: millhand/count}", "millhand/count", &w.usual},
+	}
 }
 
 // manifest is what millhand is asked to do.
@@ -84,22 +95,16 @@ repos: [{path: %q}]
 tasks: [{id: count, prompt: %q, commit: %s}]
 `
 
-// contestants lists the floor, millhand in place without a commit, and
-// millhand as usual: in a linked worktree, with a commit.
-func (b *bench) contestants(w *work) ([]contestant, error) {
-	list := []contestant{{"the floor", []string{b.self, "-floor", b.endpoint.url}, "", &w.floor}}
-	for commit, c := range map[string]contestant{
-		"false":                   {"millhand without the commit", nil, "", &w.plain},
-		"{branch: millhand/count}": {"millhand", nil, "millhand/count", &w.usual},
-	} {
-		file := filepath.Join(b.dir, filepath.Base(c.branch)+".yaml")
-		if err := os.WriteFile(file, fmt.Appendf(nil, manifest, b.repo, instruction, commit), 0o644); err != nil {
-			return nil, err
-		}
-		c.args = []string{b.millhand, "run", file, "--report-dir", filepath.Join(b.dir, "report")}
-		list = append(list, c)
+// arguments is the command line of a contestant who plays on b.repo.
+func (b *bench) arguments(c contestant) ([]string, error) {
+	if c.commit == "" {
+		return []string{b.self, "-floor", b.endpoint.url}, nil
 	}
-	return list, nil
+	file := b.repo + ".yaml"
+	if err := os.WriteFile(file, fmt.Appendf(nil, manifest, b.repo, instruction, c.commit), 0o644); err != nil {
+		return nil, err
+	}
+	return []string{b.millhand, "run", file, "--report-dir", b.repo + "-report"}, nil
 }
 
 // play has every contestant play the work in turn, once to warm up and then
@@ -113,13 +118,9 @@ func (b *bench) play(ctx context.Context, w *work) error {
 	if err != nil {
 		return err
 	}
-	list, err := b.contestants(w)
-	if err != nil {
-		return err
-	}
 	for round := range w.rounds + 1 {
 		want := "" // the tree that the floor leaves
-		for _, c := range list {
+		for _, c := range w.contestants() {
 			took, tree, err := b.once(ctx, c, s, w.turns)
 			if err != nil {
 				return fmt.Errorf("%s, %d turns: %w", c.name, w.turns, err)
@@ -142,12 +143,16 @@ func (b *bench) play(ctx context.Context, w *work) error {
 // once plays a script on a fresh copy of the repository, and returns the tree
 // that comes of it.
 func (b *bench) once(ctx context.Context, c contestant, s *script.Script, turns int) (usage, string, error) {
-	if err := errors.Join(b.fresh(ctx), os.RemoveAll(filepath.Join(b.dir, "report"))); err != nil {
+	if err := b.fresh(ctx); err != nil {
+		return usage{}, "", err
+	}
+	args, err := b.arguments(c)
+	if err != nil {
 		return usage{}, "", err
 	}
 	server := wiretest.New(s)
 	b.endpoint.play(server)
-	took, err := b.endpoint.measure(b.command(ctx, b.repo, c.args...))
+	took, err := b.endpoint.measure(b.command(ctx, b.repo, args...))
 	if err := errors.Join(append(server.Problems(), err)...); err != nil {
 		return took, "", err
 	}

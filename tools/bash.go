@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"path"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -84,15 +83,13 @@ func bashNeeds(env *Env, dir workspace.Path, line string) []permission.Request {
 
 // accessNeeds lists what a command's use of a file needs.
 func accessNeeds(env *Env, dir workspace.Path, a shell.Access) []permission.Request {
-	name := a.Path
-	if rest, ok := strings.CutPrefix(name, "~"); ok && (rest == "" || rest[0] == '/') {
-		if home := proc.Value(env.ChildEnv, "HOME"); home != "" {
-			name = home + rest
-		}
+	from, known := expandHome(env, a.Dir)
+	name, ok := expandHome(env, a.Path)
+	if !known || !ok {
+		return homeNeeds(a)
 	}
-	from := a.Dir
 	if !path.IsAbs(from) {
-		from = filepath.Join(dir.Abs, from)
+		from = dir.Abs + "/" + from // not joined: that would shorten "link/.." by its letters
 	}
 	p, err := env.Workspace.ResolveFrom(from, name)
 	switch {
@@ -108,12 +105,39 @@ func accessNeeds(env *Env, dir workspace.Path, a shell.Access) []permission.Requ
 	return needsOf(env, "read", p, toRead)
 }
 
+// expandHome puts the home folder in the place of a "~" at the beginning; false
+// if it isn't known which folder the shell would.
+func expandHome(env *Env, name string) (string, bool) {
+	rest, ok := strings.CutPrefix(name, "~")
+	if !ok {
+		return name, true
+	}
+	home := proc.Value(env.ChildEnv, "HOME")
+	return home + rest, home != "" && (rest == "" || rest[0] == '/')
+}
+
+// homeNeeds lists what using a file of an unknown home folder needs: another
+// user's, or the own one where HOME is not set. It lies outside.
+func homeNeeds(a shell.Access) []permission.Request {
+	name := a.Path
+	if !strings.HasPrefix(name, "~") {
+		name = a.Dir + "/" + name
+	}
+	if a.Write {
+		return []permission.Request{permission.Need(permission.ExternalDirectory, name), permission.Need("edit", name)}
+	}
+	return []permission.Request{permission.Need(permission.ExternalRead, name)}
+}
+
+// maxBashTime is the longest timeout that a model can ask for.
+const maxBashTime = 24 * time.Hour
+
 // bashTimeout is how long a command may run: what the model asked for, within
 // the manifest's bound.
 func bashTimeout(env *Env, ms int) time.Duration {
 	t := defaultBashTime
 	if ms > 0 {
-		t = time.Duration(ms) * time.Millisecond
+		t = time.Duration(min(int64(ms), maxBashTime.Milliseconds())) * time.Millisecond
 	}
 	if env.MaxTime > 0 {
 		t = min(t, env.MaxTime)
@@ -138,7 +162,7 @@ func runBash(ctx context.Context, env *Env, dir workspace.Path, in bashInput) (R
 	text := out.text()
 	result := Result{
 		Output: text.text, Bytes: out.total(), Bounded: true, Cut: text.cut,
-		Metadata: map[string]any{"exit": res.ExitCode, "description": in.Description},
+		Metadata: map[string]any{"description": in.Description},
 	}
 	if text.path != "" {
 		result.Metadata["output_path"] = text.path
@@ -146,6 +170,7 @@ func runBash(ctx context.Context, env *Env, dir workspace.Path, in bashInput) (R
 	if err != nil {
 		return result, err
 	}
+	result.Metadata["exit"] = res.ExitCode
 	if result.Output == "" {
 		result.Output = "(no output)"
 	}

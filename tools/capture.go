@@ -26,14 +26,6 @@ func newCapture(env *Env) *capture {
 	return &capture{env: env, tail: proc.NewTail(env.sizeLimit() + 1)}
 }
 
-// sizeLimit is the number of bytes that a model is given of one output.
-func (env *Env) sizeLimit() int {
-	if env.Limits.Bytes > 0 {
-		return env.Limits.Bytes
-	}
-	return defaultBytes
-}
-
 // Write takes everything and never fails: a full disk must not end a command.
 func (c *capture) Write(p []byte) (int, error) {
 	c.tail.Write(p) //nolint:errcheck // never fails
@@ -73,11 +65,7 @@ func (c *capture) total() int64 { return c.tail.Total() }
 // text returns what the model is given.
 func (c *capture) text() bounded {
 	kept := strings.ToValidUTF8(string(c.tail.Bytes()), "\uFFFD")
-	lines := c.env.Limits.Lines
-	if lines == 0 {
-		lines = defaultLines
-	}
-	shown := cutBytes(cutLines(kept, lines, true), c.env.sizeLimit(), true)
+	shown := cutBytes(cutLines(kept, c.env.lineLimit(), true), c.env.sizeLimit(), true)
 	if len(shown) == len(kept) && c.total() <= int64(c.env.sizeLimit()) {
 		return bounded{text: shown}
 	}

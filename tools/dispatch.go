@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"runtime/debug"
 	"strings"
 	"time"
@@ -65,11 +66,11 @@ func (r *Registry) Dispatch(ctx context.Context, env *Env, call Call, running fu
 	if hidden := permission.ForTool(out.Tool); env.Profile.Hides(hidden) {
 		return deny(out, env.Profile.Decide(permission.Need(hidden, "*")))
 	}
-	pending, err := tool.Prepare(env, json.RawMessage(call.Input))
+	pending, err := prepare(tool, env, call)
 	if err != nil {
 		return fail(out, err)
 	}
-	out.Title = pending.Title
+	out.Title = brief(pending.Title)
 	d := env.Profile.DecideAll(pending.Needs)
 	out.Decision = &d
 	if !d.Allowed() {
@@ -87,15 +88,15 @@ func (r *Registry) Dispatch(ctx context.Context, env *Env, call Call, running fu
 	return finish(env, out, res)
 }
 
-// perform runs a call under its deadline. A panic is the tool's fault and
-// costs this call alone; the stack goes into the metadata.
+// prepare lets a tool read its arguments.
+func prepare(tool Tool, env *Env, call Call) (p Pending, err error) {
+	defer caught(tool.Spec(), &err)
+	return tool.Prepare(env, json.RawMessage(call.Input))
+}
+
+// perform runs a call under its deadline.
 func perform(ctx context.Context, spec Spec, p Pending) (res Result, err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			res = Result{Metadata: map[string]any{"panic": fmt.Sprint(r), "stack": string(debug.Stack())}}
-			err = fmt.Errorf("the tool %s failed inside millhand (%v); this is a bug: try another way", spec.Name, r)
-		}
-	}()
+	defer caught(spec, &err)
 	if spec.Deadline > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, spec.Deadline, errDeadline{spec.Deadline})
@@ -106,6 +107,22 @@ func perform(ctx context.Context, spec Spec, p Pending) (res Result, err error) 
 		err = context.Cause(ctx)
 	}
 	return res, err
+}
+
+// caught, deferred, makes an error of a panic: it is the tool's fault and costs
+// this call alone.
+func caught(spec Spec, err *error) {
+	if r := recover(); r != nil {
+		*err = errPanic{spec.Name, fmt.Sprint(r), string(debug.Stack())}
+	}
+}
+
+// errPanic is what a tool panicked with; the stack is for the record.
+type errPanic struct{ tool, value, stack string }
+
+// Error tells the model.
+func (e errPanic) Error() string {
+	return fmt.Sprintf("the tool %s failed inside millhand (%s); this is a bug: try another way", e.tool, e.value)
 }
 
 // errDeadline is the cause when a tool's own deadline passed.
@@ -119,11 +136,9 @@ func (e errDeadline) Error() string {
 // finish takes over a tool's result, bounded.
 func finish(env *Env, out Outcome, res Result) Outcome {
 	if res.Title != "" {
-		out.Title = res.Title
+		out.Title = brief(res.Title)
 	}
-	for k, v := range res.Metadata {
-		out.Metadata[k] = v
-	}
+	maps.Copy(out.Metadata, res.Metadata)
 	out.Output, out.Truncated = strings.ToValidUTF8(res.Output, "\uFFFD"), res.Cut
 	out.Bytes = max(res.Bytes, int64(len(res.Output)))
 	if !res.Bounded {
@@ -137,9 +152,12 @@ func finish(env *Env, out Outcome, res Result) Outcome {
 }
 
 func fail(out Outcome, err error) Outcome {
-	out.Status, out.Error = Failed, err.Error()
+	out.Status, out.Error = Failed, legible(err.Error())
 	if errors.Is(err, context.Canceled) {
 		out.Error = "the call was interrupted"
+	}
+	if p := (errPanic{}); errors.As(err, &p) {
+		out.Metadata["panic"], out.Metadata["stack"] = p.value, p.stack
 	}
 	if out.Error == "" {
 		out.Error = "the tool failed without saying why"
@@ -148,7 +166,7 @@ func fail(out Outcome, err error) Outcome {
 }
 
 func deny(out Outcome, d permission.Decision) Outcome {
-	out.Status, out.Error, out.Decision = Denied, d.Denial(), &d
+	out.Status, out.Error, out.Decision = Denied, legible(d.Denial()), &d
 	return out
 }
 
@@ -159,7 +177,7 @@ func (r *Registry) unknown(env *Env, call Call) Outcome {
 	if needsPerson(call.Name) {
 		return fail(out, fmt.Errorf("the tool %q is not available: nobody is here to answer; decide yourself, and say in your final answer what you assumed", call.Name))
 	}
-	return fail(out, fmt.Errorf("there is no tool %q; the tools are: %s", call.Name, strings.Join(r.Offered(env.Profile), ", ")))
+	return fail(out, fmt.Errorf("there is no tool %q; the tools are: %s", brief(call.Name), strings.Join(r.Offered(env.Profile), ", ")))
 }
 
 // needsPerson names the tools of interactive agents that models know.

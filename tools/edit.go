@@ -3,9 +3,7 @@ package tools
 import (
 	"context"
 	_ "embed"
-	"errors"
 	"fmt"
-	"io/fs"
 	"time"
 
 	"github.com/aymanbagabas/go-udiff"
@@ -50,7 +48,7 @@ func prepareEdit(env *Env, in editInput) (Pending, error) {
 
 // createByEdit makes a new file: what an empty oldString asks for.
 func createByEdit(env *Env, p workspace.Path, content string) (Result, error) {
-	if env.Workspace.Exists(p) {
+	if _, err := env.Workspace.Stat(p); err == nil {
 		return Result{}, fmt.Errorf("%s exists, and an empty oldString only makes new files: give the text to replace, or use write to replace the whole file", p.Rel)
 	}
 	return doWrite(env, p, content)
@@ -62,7 +60,7 @@ func doEdit(env *Env, p workspace.Path, in editInput) (Result, error) {
 	}
 	st, err := env.Workspace.Stat(p)
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
+	case isMissing(err):
 		return Result{}, missing(env, p)
 	case err == nil && st.IsDir():
 		return Result{}, fmt.Errorf("%s is a folder: give a file in it", p.Rel)

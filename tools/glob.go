@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/tools/search"
 )
 
@@ -32,11 +31,7 @@ func prepareGlob(env *Env, in globInput) (Pending, error) {
 	if err != nil {
 		return Pending{}, err
 	}
-	needs := []permission.Request{permission.Need("glob", in.Pattern)}
-	if p.Outside && !env.keeps(p) {
-		needs = append(needs, external(permission.ExternalDirectory, p))
-	}
-	return Pending{Title: in.Pattern, Needs: needs, Do: func(ctx context.Context) (Result, error) {
+	return Pending{Title: in.Pattern, Needs: searchNeeds(env, "glob", in.Pattern, p), Do: func(ctx context.Context) (Result, error) {
 		scope, done, err := searchScope(env, p)
 		if err != nil {
 			return Result{}, err
@@ -45,6 +40,9 @@ func prepareGlob(env *Env, in globInput) (Pending, error) {
 		found, err := search.Glob(ctx, scope, in.Pattern, searchLimit)
 		if err != nil {
 			return Result{}, fmt.Errorf("glob %s: %w", in.Pattern, err)
+		}
+		for i := range found.Files {
+			found.Files[i].Path = foundName(p, scope, found.Files[i].Path)
 		}
 		return globResult(found), nil
 	}}, nil
@@ -61,5 +59,6 @@ func globResult(found search.GlobResult) Result {
 	if found.Truncated {
 		fmt.Fprintf(&out, "\n(only the %d newest of %d files are shown: use a narrower pattern or path)", len(found.Files), found.Total)
 	}
+	out.WriteString(skippedNote(found.Skipped))
 	return Result{Output: out.String(), Metadata: map[string]any{"count": found.Total, "truncated": found.Truncated}}
 }

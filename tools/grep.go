@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/tools/search"
 )
 
@@ -33,11 +32,7 @@ func prepareGrep(env *Env, in grepInput) (Pending, error) {
 	if err != nil {
 		return Pending{}, err
 	}
-	needs := []permission.Request{permission.Need("grep", in.Pattern)}
-	if p.Outside && !env.keeps(p) {
-		needs = append(needs, external(permission.ExternalDirectory, p))
-	}
-	return Pending{Title: in.Pattern, Needs: needs, Do: func(ctx context.Context) (Result, error) {
+	return Pending{Title: in.Pattern, Needs: searchNeeds(env, "grep", in.Pattern, p), Do: func(ctx context.Context) (Result, error) {
 		scope, done, err := searchScope(env, p)
 		if err != nil {
 			return Result{}, err
@@ -46,6 +41,9 @@ func prepareGrep(env *Env, in grepInput) (Pending, error) {
 		found, err := search.Grep(ctx, scope, search.Query{Pattern: in.Pattern, Include: in.Include, Limit: searchLimit})
 		if err != nil {
 			return Result{}, fmt.Errorf("grep %s: %w", in.Pattern, err)
+		}
+		for i := range found.Matches {
+			found.Matches[i].Path = foundName(p, scope, found.Matches[i].Path)
 		}
 		return grepResult(found), nil
 	}}, nil
@@ -69,5 +67,6 @@ func grepResult(found search.GrepResult) Result {
 	if found.Truncated {
 		fmt.Fprintf(&out, "\n(only %d of %d matches are shown: use a narrower pattern, path or include)", len(found.Matches), found.Total)
 	}
+	out.WriteString(skippedNote(found.Skipped))
 	return Result{Output: out.String(), Metadata: map[string]any{"matches": found.Total, "truncated": found.Truncated}}
 }

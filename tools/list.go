@@ -3,9 +3,9 @@ package tools
 import (
 	"context"
 	_ "embed"
-	"errors"
 	"fmt"
-	"io/fs"
+	"path"
+	"strings"
 	"time"
 
 	"github.com/millhand/millhand/internal/workspace"
@@ -42,10 +42,11 @@ func prepareList(env *Env, in listInput) (Pending, error) {
 		if err != nil {
 			return Result{}, fmt.Errorf("list %s: %w", p.Rel, err)
 		}
-		out := p.Rel + "/\n" + tree.Text
+		out := strings.TrimSuffix(p.Rel, "/") + "/\n" + tree.Text
 		if tree.Truncated {
 			out += fmt.Sprintf("\n(only %d of %d files are listed: give a path further down)", tree.Files, tree.Total)
 		}
+		out += skippedNote(tree.Skipped)
 		return Result{Output: out, Metadata: map[string]any{"count": tree.Files, "truncated": tree.Truncated}}, nil
 	}}, nil
 }
@@ -58,17 +59,38 @@ func searchBase(env *Env, name string) (workspace.Path, error) {
 	return env.Workspace.Resolve(name)
 }
 
-// searchScope opens the place where a search starts; done releases it.
+// searchScope opens the place where a search starts; done releases it. What
+// the read rules deny is not found.
 func searchScope(env *Env, p workspace.Path) (scope search.Scope, done func(), err error) {
-	if _, err := env.Workspace.Stat(p); errors.Is(err, fs.ErrNotExist) {
+	if _, err := env.Workspace.Stat(p); isMissing(err) {
 		return scope, nil, missing(env, p)
 	}
 	if !p.Outside {
-		return search.Scope{Root: env.Workspace.Root(), Base: p.Rel, Ignore: env.Ignore, Visible: env.visible}, func() {}, nil
+		visible := func(rel string) bool { return env.readable(rel, path.Join(env.Workspace.Dir(), rel)) }
+		return search.Scope{Root: env.Workspace.Root(), Base: p.Rel, Ignore: env.Ignore, Visible: visible}, func() {}, nil
 	}
 	root, base, err := env.Workspace.OpenOutside(p)
 	if err != nil {
 		return scope, nil, err
 	}
-	return search.Scope{Root: root, Base: base}, func() { root.Close() }, nil
+	kept := env.keeps(p)
+	visible := func(rel string) bool { return kept || env.readable(path.Join(root.Name(), rel)) }
+	return search.Scope{Root: root, Base: base, Visible: visible}, func() { root.Close() }, nil
+}
+
+// foundName is the name under which the model can read what a search from p
+// found: its root is not always the workspace's.
+func foundName(p workspace.Path, scope search.Scope, rel string) string {
+	if p.Outside {
+		return path.Join(scope.Root.Name(), rel)
+	}
+	return rel
+}
+
+// skippedNote tells what a search left out against its will, if anything.
+func skippedNote(s search.Skipped) string {
+	if text := s.String(); text != "" {
+		return "\n(" + text + ")"
+	}
+	return ""
 }

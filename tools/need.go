@@ -3,6 +3,7 @@ package tools
 import (
 	"fmt"
 	"path"
+	"path/filepath"
 	"strings"
 
 	"github.com/millhand/millhand/internal/permission"
@@ -33,17 +34,47 @@ func needFile(env *Env, perm, name string, u use) (workspace.Path, []permission.
 
 // needsOf lists what using a resolved path needs.
 func needsOf(env *Env, perm string, p workspace.Path, u use) []permission.Request {
-	var needs []permission.Request
-	switch {
-	case p.Outside && u == toRead && env.keeps(p):
+	if u == toRead && env.keeps(p) {
 		return nil // millhand itself put it there for the model to read
-	case p.Outside:
-		needs = append(needs, external(permission.ExternalDirectory, p))
 	}
+	needs := placeNeeds(p)
 	if u == toWrite && p.Git() {
 		needs = append(needs, permission.Need(permission.Git, p.Rel))
 	}
 	return append(needs, permission.Need(perm, names(p)...))
+}
+
+// searchNeeds lists what a search from a resolved path needs; its files are
+// decided one by one, see [searchScope].
+func searchNeeds(env *Env, tool, pattern string, p workspace.Path) []permission.Request {
+	needs := []permission.Request{permission.Need(tool, pattern)}
+	if env.keeps(p) {
+		return needs
+	}
+	return append(needs, placeNeeds(p)...)
+}
+
+// placeNeeds lists what a file tool needs to use the place of a path, whatever
+// it does there. The tools run in millhand's own process, so that in /proc they
+// would find its environment, which holds keys: no rule opens that.
+func placeNeeds(p workspace.Path) []permission.Request {
+	if p.Abs == "/proc" || strings.HasPrefix(p.Abs, "/proc/") {
+		return []permission.Request{{Permission: permission.ExternalDirectory, Subjects: []string{p.Abs}, Forbidden: "the file tools never enter /proc"}}
+	}
+	if p.Outside && !everywhere(p) {
+		return []permission.Request{external(permission.ExternalDirectory, p)}
+	}
+	return nil
+}
+
+// everywhere reports whether a path is one of the devices that belong to every
+// process: they are never outside, though no file tool can use one.
+func everywhere(p workspace.Path) bool {
+	switch p.Abs {
+	case "/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/fd":
+		return true
+	}
+	return strings.HasPrefix(p.Abs, "/dev/fd/")
 }
 
 // names are a path's names for rules to match, that for people first.
@@ -62,10 +93,19 @@ func external(perm string, p workspace.Path) permission.Request {
 
 // keeps reports whether the path is an output that was kept for the model.
 func (env *Env) keeps(p workspace.Path) bool {
-	return env.Outputs != "" && strings.HasPrefix(p.Abs, strings.TrimSuffix(env.Outputs, "/")+"/")
+	if env.Outputs == "" || !p.Outside {
+		return false
+	}
+	abs, err := filepath.Abs(env.Outputs)
+	if err != nil {
+		return false
+	}
+	dir, err := env.Workspace.Resolve(abs) // it may stand behind a link, as a folder for temporary files does on macOS
+	return err == nil && strings.HasPrefix(p.Abs, strings.TrimSuffix(dir.Abs, "/")+"/")
 }
 
-// visible reports whether a search may show a path: whether it could be read.
-func (env *Env) visible(rel string) bool {
-	return env.Profile.Decide(permission.Need("read", rel, path.Join(env.Workspace.Dir(), rel))).Allowed()
+// readable reports whether the read rules allow a file of these names: only
+// then may a search show it.
+func (env *Env) readable(names ...string) bool {
+	return env.Profile.Decide(permission.Need("read", names...)).Allowed()
 }

@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"path"
 	"strings"
+	"syscall"
 	"time"
 	"unicode/utf8"
 
@@ -55,7 +56,7 @@ func prepareRead(env *Env, in readInput) (Pending, error) {
 func doRead(ctx context.Context, env *Env, p workspace.Path, in readInput) (Result, error) {
 	st, err := env.Workspace.Stat(p)
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
+	case isMissing(err):
 		return Result{}, missing(env, p)
 	case err != nil:
 		return Result{}, fmt.Errorf("read %s: %w", p.Rel, err)
@@ -75,11 +76,17 @@ func doRead(ctx context.Context, env *Env, p workspace.Path, in readInput) (Resu
 	if binary(p.Rel, head) {
 		return Result{}, fmt.Errorf("%s is a binary file (%d bytes): it can't be shown as text", p.Rel, st.Size())
 	}
-	page, err := readPage(ctx, in2, in.Offset, in.Limit, pageBytes(env))
+	page, err := readPage(ctx, in2, in.Offset, in.Limit, pageBytes(env, p.Rel))
 	if err != nil {
 		return Result{}, fmt.Errorf("read %s: %w", p.Rel, err)
 	}
 	return page.result(p, in.Offset)
+}
+
+// isMissing reports whether an error means that there is no such file, a path
+// through something that is no folder included.
+func isMissing(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }
 
 // missing says that a file is not there, and which might have been meant.
@@ -92,11 +99,8 @@ func missing(env *Env, p workspace.Path) error {
 }
 
 // pageBytes leaves room in the bounded output for what stands around the lines.
-func pageBytes(env *Env) int {
-	if env.Limits.Bytes > 0 {
-		return max(env.Limits.Bytes-512, 512)
-	}
-	return defaultBytes - 512
+func pageBytes(env *Env, name string) int {
+	return max(env.sizeLimit()-jsonSize(name)-256, 512)
 }
 
 // page is a run of lines of a file, as a model sees them.

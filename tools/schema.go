@@ -5,11 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/google/jsonschema-go/jsonschema"
 	validator "github.com/santhosh-tekuri/jsonschema/v6"
@@ -66,6 +68,9 @@ func (d *definition[In]) Prepare(env *Env, input json.RawMessage) (Pending, erro
 	}
 	var in In
 	if err := json.Unmarshal(plain, &in); err != nil {
+		if te := (*json.UnmarshalTypeError)(nil); errors.As(err, &te) { // whole, or the schema would not have let it through
+			return Pending{}, fmt.Errorf("the arguments do not fit the tool's schema: %s: the %s is too large", te.Field, te.Value)
+		}
 		return Pending{}, fmt.Errorf("read the arguments: %w", err)
 	}
 	return d.prepare(env, in)
@@ -73,7 +78,7 @@ func (d *definition[In]) Prepare(env *Env, input json.RawMessage) (Pending, erro
 
 // inferSchema makes a schema of a struct type, in plain JSON and without what
 // strict providers refuse: unions with null, which optional slices and
-// pointers get.
+// pointers get, and an object that does not list its properties.
 func inferSchema[In any]() (map[string]any, error) {
 	inferred, err := jsonschema.For[In](nil)
 	if err != nil {
@@ -88,6 +93,9 @@ func inferSchema[In any]() (map[string]any, error) {
 		return nil, err
 	}
 	withoutNull(m)
+	if m["properties"] == nil {
+		m["properties"] = map[string]any{}
+	}
 	return m, nil
 }
 
@@ -130,6 +138,9 @@ func parseInput(input json.RawMessage) (any, error) {
 	if len(input) > maxInput {
 		return nil, fmt.Errorf("the arguments are %d bytes long; at most %d are taken", len(input), maxInput)
 	}
+	if !utf8.Valid(input) {
+		return nil, errors.New("the arguments are not valid UTF-8: send the whole call again")
+	}
 	if tooDeep(input) {
 		return nil, fmt.Errorf("the arguments are nested deeper than %d levels", maxDepth)
 	}
@@ -139,8 +150,8 @@ func parseInput(input json.RawMessage) (any, error) {
 	if err := dec.Decode(&v); err != nil {
 		return nil, fmt.Errorf("the arguments are not valid JSON (%w); they may have been cut off: send the whole call again", err)
 	}
-	if dec.More() {
-		return nil, fmt.Errorf("the arguments are more than one JSON value: send one object")
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("the arguments go on after their JSON object: send one object and nothing else")
 	}
 	if _, ok := v.(map[string]any); !ok {
 		return nil, fmt.Errorf("the arguments must be a JSON object, not %s", kindOf(v))

@@ -14,6 +14,12 @@ const (
 	defaultBytes = 50 << 10
 )
 
+// What an error's text and a call's title may be, in bytes of JSON.
+const (
+	maxMessage = 4 << 10
+	maxTitle   = 200
+)
+
 // bounded is an output cut to size; path is where the whole of it is kept.
 type bounded struct {
 	text string
@@ -25,15 +31,7 @@ type bounded struct {
 // any. The size that counts is that of the text as JSON, which is how a model
 // gets it: a file of control characters grows six-fold there.
 func bound(env *Env, text string, tail bool) bounded {
-	lines, size := env.Limits.Lines, env.Limits.Bytes
-	if lines == 0 {
-		lines = defaultLines
-	}
-	if size == 0 {
-		size = defaultBytes
-	}
-	kept := cutLines(text, lines, tail)
-	kept = cutBytes(kept, size, tail)
+	kept := cutBytes(cutLines(text, env.lineLimit(), tail), env.sizeLimit(), tail)
 	if len(kept) == len(text) {
 		return bounded{text: text}
 	}
@@ -50,6 +48,42 @@ func bound(env *Env, text string, tail bool) bounded {
 		b.text = fmt.Sprintf("%s\n\n(the last %d bytes of the output are left out; %s)", kept, dropped, where)
 	}
 	return b
+}
+
+// legible makes an error's text fit for the model: it may repeat arguments of
+// any length, and names of files that are no text. Its middle can be spared:
+// what was attempted stands first, and why it failed last.
+func legible(s string) string {
+	s = strings.ToValidUTF8(s, "\uFFFD")
+	if jsonSize(s) <= maxMessage {
+		return s
+	}
+	return cutBytes(s, maxMessage/2, false) + " (...) " + cutBytes(s, maxMessage/2, true)
+}
+
+// brief makes a title of one line that people can take in.
+func brief(s string) string {
+	s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "\uFFFD")), " ")
+	if kept := cutBytes(s, maxTitle, false); len(kept) < len(s) {
+		return kept + "..."
+	}
+	return s
+}
+
+// lineLimit is the number of lines that a model is given of one output.
+func (env *Env) lineLimit() int {
+	if env.Limits.Lines > 0 {
+		return env.Limits.Lines
+	}
+	return defaultLines
+}
+
+// sizeLimit is the number of bytes that a model is given of one output.
+func (env *Env) sizeLimit() int {
+	if env.Limits.Bytes > 0 {
+		return env.Limits.Bytes
+	}
+	return defaultBytes
 }
 
 // keep writes a whole output into the session's folder for outputs.
@@ -153,7 +187,7 @@ func runeSize(r rune, width int) int {
 		return 3
 	case r == '"' || r == '\\' || r == '\n' || r == '\r' || r == '\t':
 		return 2
-	case r < 0x20 || r == 0x7f:
+	case r < 0x20 || r == 0x7f || r == '\u2028' || r == '\u2029':
 		return 6
 	}
 	return width

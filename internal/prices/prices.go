@@ -38,9 +38,13 @@ type Usage struct {
 // Cost returns what one request costs, in USD.
 func (p Price) Cost(u Usage) float64 {
 	for _, t := range p.Tiers {
-		if u.Input > t.From {
-			p.Input, p.Output, p.CacheRead = t.Input, t.Output, t.CacheRead
+		if u.Input <= t.From {
+			continue
 		}
+		if p.CacheWrite == p.Input { // charged as input, so it stays that
+			p.CacheWrite = t.Input
+		}
+		p.Input, p.Output, p.CacheRead = t.Input, t.Output, t.CacheRead
 	}
 	plain := max(u.Input-u.CacheRead-u.CacheWrite, 0)
 	return (float64(plain)*p.Input + float64(u.CacheRead)*p.CacheRead +

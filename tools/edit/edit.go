@@ -45,21 +45,22 @@ func exact(_, old string) iter.Seq[string] {
 // one. new is taken literally. A text whose lines end in CRLF keeps them so,
 // whatever the line ends of old and new.
 func Replace(text, old, new string, all bool) (Result, error) {
-	switch {
-	case old == "":
+	if old == "" {
 		return Result{}, fmt.Errorf("%w: give the text to replace, or use write to make a new file", ErrEmpty)
-	case old == new:
-		return Result{}, fmt.Errorf("%w: there is nothing to change", ErrIdentical)
 	}
-	if strings.Contains(text, "\r\n") {
+	if usesCRLF(text, old) {
 		old, new = withCRLF(old), withCRLF(new)
+	}
+	if old == new {
+		return Result{}, fmt.Errorf("%w: there is nothing to change", ErrIdentical)
 	}
 	most := 0
 	for _, m := range matchers() {
 		for candidate := range m.find(text, old) {
-			n := strings.Count(text, candidate)
+			n := places(text, candidate)
 			if n == 1 || n > 1 && all {
-				return Result{Text: strings.ReplaceAll(text, candidate, new), Count: n, Matcher: m.name}, nil
+				count := strings.Count(text, candidate)
+				return Result{Text: strings.ReplaceAll(text, candidate, new), Count: count, Matcher: m.name}, nil
 			}
 			most = max(most, n)
 		}
@@ -68,6 +69,27 @@ func Replace(text, old, new string, all bool) (Result, error) {
 		return Result{}, fmt.Errorf("%w (%d times): give more of the lines around it so that it is unique, or set replaceAll", ErrAmbiguous, most)
 	}
 	return Result{}, fmt.Errorf("%w: read the file again and copy the text exactly, with its white space and without line numbers", ErrNotFound)
+}
+
+// places counts where piece is in text. Two that overlap are two: "}\n}" is
+// twice in "}\n}\n}", and it would be a guess which one is meant.
+func places(text, piece string) int {
+	n := strings.Count(text, piece)
+	if n == 1 && strings.Index(text, piece) != strings.LastIndex(text, piece) {
+		return 2
+	}
+	return n
+}
+
+// usesCRLF reports whether the lines of the piece of text that old means end in
+// CRLF. Where only some lines of a text do, a piece of the others is taken as
+// it is.
+func usesCRLF(text, old string) bool {
+	if !strings.Contains(text, "\r\n") {
+		return false
+	}
+	plain := strings.Contains(old, "\n") && !strings.Contains(old, "\r\n") && old[0] != '\n'
+	return !plain || !strings.Contains(text, old)
 }
 
 func withCRLF(s string) string {

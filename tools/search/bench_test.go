@@ -49,6 +49,7 @@ func BenchmarkSearch(b *testing.B) {
 }
 
 func benchmarkRipgrep(b *testing.B, dir string, args ...string) {
+	b.Helper()
 	if _, err := exec.LookPath("rg"); err != nil {
 		b.Skip("ripgrep is not installed")
 	}

@@ -46,7 +46,7 @@ func (f *folder) child(name string) (*folder, error) {
 
 func (f *folder) release() {
 	if f.users.Add(-1) == 0 {
-		f.root.Close() //nolint:errcheck // it was only read from
+		f.root.Close()
 	}
 }
 
@@ -57,7 +57,7 @@ func (f *folder) entries() ([]fs.DirEntry, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer dir.Close() //nolint:errcheck // it was only read from
+	defer dir.Close()
 	return dir.ReadDir(-1)
 }
 
@@ -72,7 +72,7 @@ func (f *folder) open(name string) (*os.File, fs.FileInfo, error) {
 		err = errSpecial
 	}
 	if err != nil {
-		file.Close() //nolint:errcheck // the first error is the one to tell
+		file.Close()
 		return nil, nil, err
 	}
 	return file, info, nil
@@ -93,7 +93,7 @@ func (f *folder) readRules() error {
 	if err != nil {
 		return fmt.Errorf("read %s%s: %w", f.path, name, cause(err))
 	}
-	defer file.Close() //nolint:errcheck // it was only read from
+	defer file.Close()
 	data, err := io.ReadAll(io.LimitReader(file, maxRules+1))
 	if err != nil {
 		return fmt.Errorf("read %s%s: %w", f.path, name, cause(err))

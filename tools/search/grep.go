@@ -122,7 +122,7 @@ func (s *searcher) visit(ctx context.Context, w *walk, f *folder, name string) {
 		w.note(err)
 		return
 	}
-	defer file.Close() //nolint:errcheck // it was only read from
+	defer file.Close()
 	if info.Size() > maxFile {
 		w.tooLarge.Add(1)
 		return

@@ -184,7 +184,7 @@ func TestGrepSkipsHugeFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Total != 1 || r.Skipped.TooLarge != 1 || r.Skipped.String() != "1 files above 64 MiB were not searched" {
+	if r.Total != 1 || r.Skipped.TooLarge != 1 || r.Skipped.String() != "files above 64 MiB, not searched: 1" {
 		t.Errorf("total %d, skipped %q", r.Total, r.Skipped)
 	}
 }

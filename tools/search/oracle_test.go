@@ -23,6 +23,7 @@ func TestRipgrepFindsTheSame(t *testing.T) {
 }
 
 func compareGlobs(t *testing.T, dir string, kept map[string]bool) {
+	t.Helper()
 	root := openRoot(t, dir)
 	for _, pattern := range []string{
 		"*", "**", "**/*", "*.go", "**/*.go", "*_test.go", "/*.go", "pkg1/**", "pkg1/*/*.go", "pkg*/sub[0-3]/*.{ts,tsx}", "*.{ts,tsx,md}", "**/.hidden/**",
@@ -59,6 +60,7 @@ func allFiles(t *testing.T, scope Scope, pattern string) []string {
 }
 
 func compareGreps(t *testing.T, dir string, kept map[string]bool) {
+	t.Helper()
 	root := openRoot(t, dir)
 	for _, c := range []struct{ pattern, include string }{
 		{"NewStreaming", ""},
@@ -109,10 +111,10 @@ func allLines(t *testing.T, scope Scope, pattern, include string) []string {
 }
 
 // rgFiles returns the files that ripgrep would search.
-func rgFiles(t testing.TB, dir string, args ...string) map[string]bool {
-	t.Helper()
+func rgFiles(tb testing.TB, dir string, args ...string) map[string]bool {
+	tb.Helper()
 	files := map[string]bool{}
-	for p := range strings.SplitSeq(string(rg(t, dir, append([]string{"--files", "--null"}, args...)...)), "\x00") {
+	for p := range strings.SplitSeq(string(rg(tb, dir, append([]string{"--files", "--null"}, args...)...)), "\x00") {
 		if p != "" {
 			files[p] = true
 		}
@@ -139,19 +141,19 @@ func rgLines(t *testing.T, dir string, kept map[string]bool, pattern, include st
 }
 
 // rg runs ripgrep in a folder, and skips the test where there is none.
-func rg(t testing.TB, dir string, args ...string) []byte {
-	t.Helper()
+func rg(tb testing.TB, dir string, args ...string) []byte {
+	tb.Helper()
 	if _, err := exec.LookPath("rg"); err != nil {
-		t.Skip("ripgrep is not installed")
+		tb.Skip("ripgrep is not installed")
 	}
 	args = append([]string{"--no-config", "--hidden", "--no-require-git", "--no-ignore-global", "--no-ignore-dot", "--no-ignore-parent", "--color=never"}, args...)
-	cmd := exec.CommandContext(t.Context(), "rg", args...)
+	cmd := exec.CommandContext(tb.Context(), "rg", args...)
 	cmd.Dir = dir
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
 	if err != nil && cmd.ProcessState.ExitCode() != 1 { // 1: nothing was found
-		t.Fatalf("rg %q: %v\n%s", args, err, stderr.Bytes())
+		tb.Fatalf("rg %q: %v\n%s", args, err, stderr.Bytes())
 	}
 	return out
 }

@@ -50,14 +50,14 @@ type Skipped struct {
 	TooLarge   int // files above the limit for searching
 }
 
-// String says what was skipped in a sentence for the model; "" if nothing was.
+// String says what was skipped in words for the model; "" if nothing was.
 func (s Skipped) String() string {
 	var parts []string
 	if s.Unreadable > 0 {
-		parts = append(parts, fmt.Sprintf("%d files or folders could not be read", s.Unreadable))
+		parts = append(parts, fmt.Sprintf("files or folders that could not be read: %d", s.Unreadable))
 	}
 	if s.TooLarge > 0 {
-		parts = append(parts, fmt.Sprintf("%d files above %d MiB were not searched", s.TooLarge, maxFile>>20))
+		parts = append(parts, fmt.Sprintf("files above %d MiB, not searched: %d", maxFile>>20, s.TooLarge))
 	}
 	return strings.Join(parts, "; ")
 }

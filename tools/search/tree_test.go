@@ -15,59 +15,59 @@ var aTime = time.Date(2024, 5, 1, 12, 0, 0, 0, time.UTC)
 
 // openTree makes files and returns the folder they are in. A name with a slash
 // at its end is a folder.
-func openTree(t testing.TB, files map[string]string) *os.Root {
-	t.Helper()
-	dir := t.TempDir()
+func openTree(tb testing.TB, files map[string]string) *os.Root {
+	tb.Helper()
+	dir := tb.TempDir()
 	for name, text := range files {
-		writeFile(t, dir, name, text)
+		writeFile(tb, dir, name, text)
 	}
-	return openRoot(t, dir)
+	return openRoot(tb, dir)
 }
 
-func openRoot(t testing.TB, dir string) *os.Root {
-	t.Helper()
+func openRoot(tb testing.TB, dir string) *os.Root {
+	tb.Helper()
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	t.Cleanup(func() {
+	tb.Cleanup(func() {
 		if err := root.Close(); err != nil {
-			t.Error(err)
+			tb.Error(err)
 		}
 	})
 	return root
 }
 
-func writeFile(t testing.TB, dir, name, text string) {
-	t.Helper()
+func writeFile(tb testing.TB, dir, name, text string) {
+	tb.Helper()
 	p := filepath.Join(dir, name)
 	if strings.HasSuffix(name, "/") {
 		if err := os.MkdirAll(p, 0o755); err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 		return
 	}
 	if err := os.MkdirAll(filepath.Dir(p), 0o755); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	if err := os.WriteFile(p, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	setTime(t, p, aTime)
+	setTime(tb, p, aTime)
 }
 
-func setTime(t testing.TB, p string, at time.Time) {
-	t.Helper()
+func setTime(tb testing.TB, p string, at time.Time) {
+	tb.Helper()
 	if err := os.Chtimes(p, at, at); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 }
 
 // growTree makes a tree of so many files, some ignored, as a repository of
 // source text has them. Each file has its own time.
-func growTree(t testing.TB, count int) string {
-	t.Helper()
-	dir := t.TempDir()
+func growTree(tb testing.TB, count int) string {
+	tb.Helper()
+	dir := tb.TempDir()
 	rng := rand.New(rand.NewPCG(1, 2))
 	ext := []string{".go", ".go", ".ts", ".tsx", ".md", ".log", ".json", ".o", "_test.go", ".generated.go"}
 	for i := range count {
@@ -82,8 +82,8 @@ func growTree(t testing.TB, count int) string {
 		case 3:
 			name = fmt.Sprintf("deep/a/b/c/d/e%d/build/x%d.go", i%3, i)
 		}
-		writeFile(t, dir, name, sourceText(rng))
-		setTime(t, filepath.Join(dir, name), aTime.Add(time.Duration(rng.IntN(count))*time.Second))
+		writeFile(tb, dir, name, sourceText(rng))
+		setTime(tb, filepath.Join(dir, name), aTime.Add(time.Duration(rng.IntN(count))*time.Second))
 	}
 	for name, text := range map[string]string{
 		".gitignore":                "*.log\n*.o\nnode_modules/\n/deep/a/b/c/d/e1/\n!keep*.log\n*.generated.go\n",
@@ -102,7 +102,7 @@ func growTree(t testing.TB, count int) string {
 		"ünïcode dir/né w.go":       "func Ünïcode(naïve string) {}\n日本語 func\n",
 		"long.js":                   strings.Repeat("var x=1;", 40_000) + "func minified\nfunc after() {}\n",
 	} {
-		writeFile(t, dir, name, text)
+		writeFile(tb, dir, name, text)
 	}
 	return dir
 }

@@ -101,7 +101,7 @@ func TestUnreadablePlacesAreCounted(t *testing.T) {
 		t.Errorf("grep (-want +got):\n%s", d)
 	}
 	// the folder, the file, and the ignore file as such and as a file to search
-	if r.Skipped.Unreadable != 4 || r.Skipped.String() != "4 files or folders could not be read" {
+	if r.Skipped.Unreadable != 4 || r.Skipped.String() != "files or folders that could not be read: 4" {
 		t.Errorf("skipped %q", r.Skipped)
 	}
 	if _, err := Glob(t.Context(), Scope{Root: root, Base: "closed"}, "*", 0); !errors.Is(err, fs.ErrPermission) {

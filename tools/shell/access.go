@@ -186,6 +186,7 @@ func (w *walker) redirect(r *syntax.Redirect, x word) {
 	case syntax.WordHdoc:
 		w.data(x)
 		return
+	default: // every other one writes
 	}
 	if x.starts("/dev/tcp/") || x.starts("/dev/udp/") {
 		w.unknown(ReasonNetwork, x.text)
@@ -205,13 +206,15 @@ func expandsTwice(x word) bool {
 	return false
 }
 
-// execute notes that a command is run by its path.
+// execute notes that a command is run by its path. One that bears the name of
+// a program with a meaning here, and stands outside, may well be that program.
 func (w *walker) execute(c call) {
 	name := c.words[0]
 	if !strings.Contains(name.text, "/") {
 		return
 	}
-	if strings.HasPrefix(path.Clean(name.text), "/proc") {
+	outside := isRooted(name.text) || strings.Contains(name.text, "..")
+	if base := path.Base(name.text); outside && w.knows(base) || strings.HasPrefix(path.Clean(name.text), "/proc") {
 		w.unknown(ReasonCommand, name.text)
 	}
 	w.run = append(w.run, execution{path: spelled(name), at: w.at, text: c.text})

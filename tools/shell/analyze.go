@@ -11,7 +11,7 @@ const (
 	maxLine     = 64 << 10 // bytes of a line, and of each script in it
 	maxScripts  = 32       // scripts within scripts, as by bash -c
 	maxCommands = 1000     // commands found
-	maxSteps    = 20_000   // statements visited, repeated visits counted
+	maxSteps    = 100_000  // statements and words visited, repeated visits counted
 	maxDepth    = 2000     // statements within statements
 	maxNesting  = 1000     // brackets within brackets, before parsing
 	maxWords    = 4096     // words of one command after brace expansion

@@ -11,7 +11,7 @@ import (
 func (w *walker) assignment(a *syntax.Assign, args []*syntax.Word) {
 	value := w.word(a.Value)
 	local := len(args) > 0 && (args[0].Lit() == "read" || args[0].Lit() == "mapfile" || args[0].Lit() == "readarray")
-	if a.Name != nil && !(local && a.Name.Value == "IFS") {
+	if a.Name != nil && (!local || a.Name.Value != "IFS") {
 		w.set(a.Name.Value, value, source(w.src, a))
 	}
 	w.assigned(a)
@@ -40,7 +40,7 @@ func (w *walker) subscript(x syntax.ArithmExpr) {
 
 // set reports a change of a variable that decides what a command runs.
 func (w *walker) set(name string, value word, text string) {
-	if decides(name) && !(startsProgram(name) && harmless(value)) {
+	if decides(name) && (!startsProgram(name) || !harmless(value)) {
 		w.unknown(ReasonEnvironment, text)
 	}
 }

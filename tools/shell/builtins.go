@@ -1,6 +1,9 @@
 package shell
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // builtin returns what a builtin of the shell does beyond printing, nil if
 // that is nothing or there is no such builtin. A builtin that also exists as a
@@ -97,24 +100,29 @@ func (w *walker) source(c call) outcome {
 	return same(places{anywhere: true})
 }
 
-// trapped keeps a trap's command for later.
+// trapped looks at a trap's command now, and keeps it for the end, when the
+// shell may be in another directory. If the command itself changes that, the
+// shell can be anywhere from now on.
 func (w *walker) trapped(c call) outcome {
 	p := parseOptions("-l -p -P", c.args(), true)
 	if p.has("-l -p -P") || len(p.operands) < 2 {
 		return same(w.at)
 	}
 	x := p.operands[0]
-	switch {
-	case x.is("-") || x.literal() && x.text != "" && strings.Trim(x.text, "0123456789") == "":
-	case x.literal():
-		w.traps = append(w.traps, trap{x.text, w.base})
-	default:
-		w.unknown(ReasonScript, c.text)
-		if _, err := parse(x.text); err == nil {
-			w.traps = append(w.traps, trap{x.text, w.base})
-		}
+	if x.is("-") || x.literal() && x.text != "" && strings.Trim(x.text, "0123456789") == "" {
+		return same(w.at) // signals to be reset
 	}
-	return same(w.at)
+	var out outcome
+	w.isolated(func() { out = w.textIn(x, c, true) })
+	known := slices.ContainsFunc(w.traps, func(t trap) bool { return t.text == x.text })
+	if s := w.scripts[x.text]; !known && s != nil && s.err == nil {
+		w.traps = append(w.traps, trap{x.text, w.base})
+	}
+	atEnd := !slices.ContainsFunc(p.operands[1:], func(s word) bool { return !s.is("EXIT") && !s.is("0") })
+	if atEnd || w.at.or(out.either()).equal(w.at) {
+		return same(w.at)
+	}
+	return same(places{anywhere: true})
 }
 
 // exit ends the shell, unless it has more than one argument.

@@ -93,6 +93,7 @@ func (w *walker) input(redirs []*syntax.Redirect) *word {
 			in = &x
 		case syntax.RdrIn, syntax.RdrInOut, syntax.DplIn:
 			in = nil
+		default: // output
 		}
 	}
 	return in
@@ -119,11 +120,7 @@ func (w *walker) document(r *syntax.Redirect) word {
 
 // invoke looks at a command and everything that it runs in its turn.
 func (w *walker) invoke(c call) outcome {
-	if w.err != nil || len(c.words) == 0 {
-		return same(w.at)
-	}
-	if w.steps++; w.steps > maxSteps {
-		w.fail("the line is too complex")
+	if len(c.words) == 0 || !w.spend(len(c.words)) {
 		return same(w.at)
 	}
 	if !c.words[0].fixed() {
@@ -167,6 +164,7 @@ func (w *walker) effects(name string, c call) outcome {
 		}
 	}
 	w.execute(c)
+	name = path.Base(name) // of a program that isn't in a system folder: what it seems to be
 	wrapper, wraps := w.wrappers[name]
 	program, known := w.programs[name]
 	switch {
@@ -301,7 +299,7 @@ func (w *walker) other(c call) {
 			w.name(x, false, "wildcard")
 		}
 	}
-	if hasSubcommands(c.words[0].text) {
+	if hasSubcommands(path.Base(c.words[0].text)) {
 		w.subcommand(c)
 	}
 }

@@ -60,6 +60,7 @@ func (w *walker) parameter(p *syntax.ParamExp) {
 			if p.Param != nil {
 				w.variable(p.Param.Value, p)
 			}
+		default: // the others only choose or change the value
 		}
 	}
 	w.suspectArithmetic(p.Index)
@@ -191,6 +192,7 @@ func (w *walker) test(x syntax.TestExpr) {
 		switch x.Op {
 		case syntax.TsEql, syntax.TsNeq, syntax.TsLeq, syntax.TsGeq, syntax.TsLss, syntax.TsGtr:
 			w.computes = true
+		default: // the others compare text or files
 		}
 		w.test(x.X)
 		w.test(x.Y)

@@ -99,7 +99,7 @@ func (w *walker) operands(c call, d program, p parsed) {
 	}
 	for i, x := range operands {
 		file, write := operand(use, i, len(operands))
-		if file && !x.is("-") && !(d.hosts && isRemote(x)) {
+		if file && !x.is("-") && (!d.hosts || !isRemote(x)) {
 			w.name(x, write, "argument of "+c.words[0].text)
 		}
 	}

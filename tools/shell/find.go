@@ -119,6 +119,9 @@ func (w *walker) findExec(c call, starts, words []word) int {
 	if end < 0 {
 		end = len(words)
 	}
+	if slices.ContainsFunc(words[:end], func(x word) bool { return !x.literal() }) {
+		w.unknown(ReasonOption, c.text) // it may be what ends the command
+	}
 	w.onMatches(starts, strings.HasSuffix(name, "dir"), func() {
 		inner := w.inner(c, substitute(words[:end], "{}", match))
 		inner.input = nil

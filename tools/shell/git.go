@@ -66,7 +66,7 @@ func (w *walker) gitGlobal(o option, c call, p parsed) {
 // gitSetting looks at KEY=VALUE as -c has it.
 func (w *walker) gitSetting(x word, c call) {
 	key, value, _ := x.cut("=")
-	if !key.literal() || !isHarmlessSetting(key.text) && !(startsGitProgram(key.text) && harmless(value)) {
+	if !key.literal() || !isHarmlessSetting(key.text) && (!startsGitProgram(key.text) || !harmless(value)) {
 		w.unknown(ReasonSetting, c.text)
 	}
 	command, ok := strings.CutPrefix(value.text, "!")

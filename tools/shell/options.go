@@ -33,7 +33,7 @@ type option struct {
 type parsed struct {
 	options  []option
 	operands []word
-	unsure   bool // an operand that begins with an expansion may be an option that runs something
+	unsure   bool // a word with an expansion may be an option, of which it isn't known what it does
 }
 
 // has reports whether any of the options, written with spaces between, was
@@ -76,7 +76,7 @@ func parseOptions(spec string, args []word, first bool) parsed {
 	for len(args) > 0 {
 		x := args[0]
 		args = args[1:]
-		if _, known := home(x); !known && x.expansion() == 0 && strings.ContainsAny(spec, runMarks) && x.kinds[0] != channel {
+		if mayBeOption(x) && (first || strings.ContainsAny(spec, runMarks)) {
 			p.unsure = true
 		}
 		switch {
@@ -95,6 +95,13 @@ func parseOptions(spec string, args []word, first bool) parsed {
 	return p
 }
 
+// mayBeOption tells words that may turn out to be any option.
+func mayBeOption(x word) bool {
+	_, known := home(x)
+	e := x.expansion()
+	return !known && e >= 0 && x.kinds[0] != channel && strings.Trim(x.text[:e], "-") == ""
+}
+
 // option reads the options in one word and returns the words after them.
 func (p *parsed) option(spec string, x word, args []word) []word {
 	if _, _, ok := lookup(spec, x.text); ok || strings.HasPrefix(x.text, "--") {
@@ -102,7 +109,7 @@ func (p *parsed) option(spec string, x word, args []word) []word {
 	}
 	for i := 1; i < len(x.text); i++ {
 		if x.kinds[i] == single || x.kinds[i] == split {
-			p.operands = append(p.operands, x)
+			p.unsure = true
 			return args
 		}
 		name, mark, known := lookup(spec, "-"+x.text[i:i+1])

@@ -30,14 +30,17 @@ func parse(src string) (*syntax.File, error) {
 	return file, err
 }
 
-// bounds checks a script before parsing. The parser recurses, skips NUL bytes
-// and takes a carriage return for a blank.
+// bounds checks a script before parsing. The parser recurses, skips NUL bytes,
+// takes a carriage return for a blank, and a "$" at a line's end for a dollar.
 func bounds(src string) error {
 	if len(src) > maxLine {
 		return fmt.Errorf("script of %d bytes is longer than %d", len(src), maxLine)
 	}
 	if strings.ContainsAny(src, "\x00\r") {
 		return errors.New("script holds a NUL byte or a carriage return")
+	}
+	if strings.Contains(src, "$\\\n") {
+		return errors.New("an expansion is broken into two lines")
 	}
 	depth := 0
 	for _, c := range []byte(src) {
@@ -91,14 +94,18 @@ func continuesComment(src string, file *syntax.File) bool {
 // refuses it.
 func repair(src string, n syntax.Node) error {
 	switch n := n.(type) {
-	case *syntax.Stmt:
-		if f, ok := n.Cmd.(*syntax.FuncDecl); ok {
-			return endFunction(n, f)
+	case *syntax.FuncDecl:
+		if n.Body.Negated || !isCompound(n.Body.Cmd) { // the parser takes "| x" and "&& y" after it for a part of it
+			return errors.New("a function's body is no compound command, or an operator follows it")
 		}
 	case *syntax.CoprocClause:
 		call, simple := n.Stmt.Cmd.(*syntax.CallExpr)
 		if n.Name != nil && !isCompound(n.Stmt.Cmd) || simple && len(call.Args) > 0 && strings.Contains(call.Args[0].Lit(), "=") {
 			return errors.New("coproc is followed by neither a simple nor a compound command")
+		}
+	case *syntax.LetClause:
+		if holdsOperators(n) {
+			return errors.New("an operator of the shell stands in the words of let")
 		}
 	case *syntax.TimeClause:
 		return endTimeOptions(n)
@@ -110,26 +117,22 @@ func repair(src string, n syntax.Node) error {
 	return nil
 }
 
-// endFunction ends a function where bash does. The parser takes what follows
-// the body, "| x" or "&& y", for part of it.
-func endFunction(s *syntax.Stmt, f *syntax.FuncDecl) error {
-	top := f.Body
-	var last *syntax.BinaryCmd
-	for {
-		b, ok := f.Body.Cmd.(*syntax.BinaryCmd)
-		if !ok || f.Body.Negated {
-			break
+// holdsOperators reports whether there are operators in the expressions of let
+// that the shell takes for its own, such as "let x>y", unlike the parser.
+func holdsOperators(l *syntax.LetClause) bool {
+	for _, x := range l.Exprs {
+		for n := range syntax.Preorder(x) {
+			switch n := n.(type) {
+			case *syntax.ParenArithm:
+				return true
+			case *syntax.BinaryArithm:
+				if strings.ContainsAny(n.Op.String(), "<>&|") {
+					return true
+				}
+			}
 		}
-		last, f.Body = b, b.X
 	}
-	if !isCompound(f.Body.Cmd) || f.Body.Negated {
-		return errors.New("a function's body is no compound command")
-	}
-	if last != nil {
-		last.X = &syntax.Stmt{Position: f.Position, Cmd: f}
-		s.Cmd = top.Cmd
-	}
-	return nil
+	return false
 }
 
 // isCompound tells the commands that can be a function's body.

@@ -34,7 +34,7 @@ func parseShell(args []word) shellCall {
 		if x.text == "-" || x.text == "--" {
 			break
 		}
-		if strings.HasPrefix(x.text, "--") {
+		if strings.HasPrefix(x.text, "--") || isLongOption(x.text[1:]) {
 			args = s.long(x, args)
 			continue
 		}
@@ -42,6 +42,17 @@ func parseShell(args []word) shellCall {
 	}
 	s.operands = args
 	return s
+}
+
+// isLongOption tells the long options of bash, which takes them with one dash
+// too.
+func isLongOption(name string) bool {
+	switch name {
+	case "debug", "debugger", "dump-po-strings", "dump-strings", "help", "init-file", "login", "noediting", "noprofile", "norc", "posix",
+		"pretty-print", "protected", "rcfile", "restricted", "verbose", "version", "wordexp":
+		return true
+	}
+	return false
 }
 
 func (s *shellCall) short(x word, args []word) []word {
@@ -62,17 +73,17 @@ func (s *shellCall) short(x word, args []word) []word {
 }
 
 func (s *shellCall) long(x word, args []word) []word {
-	switch name, tail, equals := x.cut("="); name.text {
-	case "--rcfile", "--init-file":
+	switch name, tail, equals := x.cut("="); strings.TrimLeft(name.text, "-") {
+	case "rcfile", "init-file":
 		if equals {
 			s.startup = append(s.startup, tail)
 		} else if len(args) > 0 {
 			s.startup = append(s.startup, args[0])
 			args = args[1:]
 		}
-	case "--version", "--help":
+	case "version", "help":
 		s.idle = true
-	case "--command": // fish
+	case "command": // fish
 		s.command = true
 	}
 	return args
@@ -122,6 +133,9 @@ func (w *walker) shellFile(x word, c call) {
 		w.unknown(ReasonInput, c.text)
 	case !literal || x.wildcard() >= 0:
 		w.unknown(ReasonScript, c.text)
+	case w.knows(x.text):
+		w.unknown(ReasonFile, c.text) // a shell looks for its script in PATH too
+		fallthrough
 	default:
 		w.run = append(w.run, execution{path: spelled(known), at: w.at, text: c.text})
 	}

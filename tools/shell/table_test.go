@@ -19,17 +19,17 @@ type tableCase struct {
 }
 
 // tableFiles returns the table: every line of testdata/*.txt.
-func tableFiles(t testing.TB) map[string][]tableCase {
-	t.Helper()
+func tableFiles(tb testing.TB) map[string][]tableCase {
+	tb.Helper()
 	files, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(files) == 0 {
-		t.Fatalf("no table: %v", err)
+		tb.Fatalf("no table: %v", err)
 	}
 	all := map[string][]tableCase{}
 	for _, f := range files {
 		text, err := os.ReadFile(f)
 		if err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 		all[f] = parseTable(string(text))
 	}

@@ -124,11 +124,9 @@ func (w *walker) line(text string) {
 	}
 	w.src, w.id = text, s.id
 	w.stmts(s.file.Stmts)
-	for len(w.traps) > 0 && w.err == nil {
-		t := w.traps[0]
-		w.traps = w.traps[1:]
-		w.at, w.base = w.all, t.base
-		w.script(t.text, true)
+	for i := 0; i < len(w.traps) && w.err == nil; i++ {
+		w.at, w.base = w.all, w.traps[i].base
+		w.script(w.traps[i].text, true)
 	}
 	w.base = 0
 	w.uncalled()
@@ -136,6 +134,14 @@ func (w *walker) line(text string) {
 	if w.computes && w.bait != "" {
 		w.unknown(ReasonArithmetic, w.bait)
 	}
+}
+
+// spend counts work, and reports whether there is still some allowed.
+func (w *walker) spend(n int) bool {
+	if w.steps += n; w.steps > maxSteps {
+		w.fail("the line is too complex")
+	}
+	return w.err == nil
 }
 
 // load parses a script and makes its functions known.
@@ -241,27 +247,31 @@ func (w *walker) stmt(s *syntax.Stmt) outcome {
 	before := w.at
 	w.depth++
 	defer func() { w.depth-- }()
-	if w.steps++; w.steps > maxSteps || w.depth > maxDepth {
+	if !w.spend(1) || w.depth > maxDepth {
 		w.fail("the line is too complex")
 		return same(before)
 	}
-	out := same(before)
-	if call, ok := s.Cmd.(*syntax.CallExpr); ok {
-		out = w.simple(s, call)
-	} else {
-		w.redirects(s.Redirs)
-		if s.Cmd != nil {
-			out = w.compound(s.Cmd)
-		}
+	if s.Background {
+		w.isolated(func() { w.command(s) })
+		return outcome{ok: before}
 	}
+	out := w.command(s)
 	if s.Negated {
 		out.ok, out.bad = out.bad, out.ok
 	}
-	if s.Background || s.Coprocess || s.Disown {
-		w.at = before
-		return outcome{ok: before}
-	}
 	return out
+}
+
+// command walks a statement's command and its redirections.
+func (w *walker) command(s *syntax.Stmt) outcome {
+	if call, ok := s.Cmd.(*syntax.CallExpr); ok {
+		return w.simple(s, call)
+	}
+	w.redirects(s.Redirs)
+	if s.Cmd == nil {
+		return same(w.at)
+	}
+	return w.compound(s.Cmd)
 }
 
 // compound walks every command that isn't a simple one.
@@ -347,6 +357,7 @@ func (w *walker) while(c *syntax.WhileClause) outcome {
 func (w *walker) iteration(c *syntax.ForClause) outcome {
 	switch l := c.Loop.(type) {
 	case *syntax.WordIter:
+		w.spend(len(l.Items))
 		w.variable(l.Name.Value, l)
 		for _, x := range l.Items {
 			w.dataWord(x)

@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/expand"
@@ -139,7 +140,8 @@ func (w *walker) words(list []*syntax.Word) []word {
 // braces returns what a word is after brace expansion.
 func (w *walker) braces(x *syntax.Word) []word {
 	c := &syntax.Word{Parts: append([]syntax.WordPart(nil), x.Parts...)}
-	if !syntax.SplitBraces(c) {
+	isBraces := func(p syntax.WordPart) bool { _, ok := p.(*syntax.BraceExp); return ok }
+	if !syntax.SplitBraces(c) || !slices.ContainsFunc(c.Parts, isBraces) {
 		return []word{w.word(x)}
 	}
 	from, to := int(x.Pos().Offset()), int(x.End().Offset())

@@ -67,7 +67,7 @@ func wrappers() map[string]wrapper {
 		"taskset":         {options: "-a -c -p --all-tasks --cpu-list --pid", before: "-", idle: "-p --pid"},
 		"time":            {options: "-a -f: -o> -p -q -v -V --append --format: --output> --portability --quiet --verbose --version"},
 		"timeout":         {options: "-f -k: -p -s: -v --foreground --kill-after: --preserve-status --signal: --verbose", before: "-"},
-		"unshare": {options: namespaces + "-c -f -l: -r -R^ -w^ --boottime: --fork --keep-caps --kill-child* --load-interp: --map-auto --map-current-user " +
+		"unshare": {options: namespaces + "-c -f -l: -r -R^ -w^ --boottime: --fork --kill-child* --load-interp: --map-auto --map-current-user " +
 			"--map-group: --map-groups: --map-root-user --map-user: --map-users: --monotonic: --mount-binfmt* --mount-proc* --propagation: --root^ " +
 			"--setgroups: --wd^", starts: true},
 		"valgrind": {options: "-q --error-exitcode: --leak-check: --log-file> --tool: --track-origins:"},
@@ -142,10 +142,7 @@ func (w *walker) operandsBefore(r wrapper, words []word, c call) []word {
 		if len(words) == 0 {
 			return nil
 		}
-		switch {
-		case strings.Contains(words[0].kinds, string(split)):
-			w.unknown(ReasonCommand, c.text)
-		case use != '-':
+		if use != '-' {
 			w.name(words[0], use == '>', "argument of "+c.words[0].text)
 		}
 		words = words[1:]

@@ -1,0 +1,131 @@
+//go:build linux
+
+package main
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/millhand/millhand/internal/model/script"
+)
+
+// TestMain lets the test program be the floor, as bench itself is.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == "-floor" {
+		main()
+		return
+	}
+	os.Exit(m.Run())
+}
+
+func TestAConversationIsAScriptOfTheToolsInTheirShares(t *testing.T) {
+	var paths []string
+	for i := range 200 {
+		paths = append(paths, fmt.Sprint("f", i))
+	}
+	for _, blocks := range []int{1, 10} {
+		text, err := conversation(paths, 20*blocks)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := script.Parse(text, "s")
+		if err != nil {
+			t.Fatal(err)
+		}
+		turns, err := s.Turns("")
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, edited := map[string]int{}, map[string]bool{}
+		for _, turn := range turns {
+			for _, c := range turn.Calls {
+				got[c.Name]++
+				if c.Name == "edit" {
+					edited[c.Input] = true
+				}
+			}
+		}
+		want := map[string]int{"read": 8 * blocks, "grep": 4 * blocks, "glob": 2 * blocks, "edit": 4 * blocks, "bash": 2 * blocks}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("calls (-want +got):\n%s", diff)
+		}
+		if len(edited) != 4*blocks || len(turns) != 20*blocks+1 {
+			t.Errorf("%d different edits in %d turns: %v", len(edited), len(turns), slices.Sorted(maps.Keys(edited)))
+		}
+	}
+}
+
+// TestAllContestantsDoTheSame builds the real program; play compares the trees.
+func TestAllContestantsDoTheSame(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it builds the program")
+	}
+	b, err := openBench(t.Context(), t.TempDir(), 200)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(b.endpoint.close)
+	before, err := output(b.command(t.Context(), b.original, "git", "rev-parse", "HEAD^{tree}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := work{turns: 20, rounds: 1}
+	if err := b.play(t.Context(), &w); err != nil {
+		t.Fatal(err)
+	}
+	changed, err := output(b.command(t.Context(), b.repo, "git", "diff", "--shortstat", before, "millhand/count"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := "4 files changed, 4 insertions(+), 4 deletions(-)"; changed != want {
+		t.Errorf("the commit has %q, want %q", changed, want)
+	}
+	for _, took := range [][]usage{w.floor, w.plain, w.usual} {
+		if len(took) != 1 {
+			t.Fatalf("%d rounds were noted, want 1", len(took))
+		}
+		if u := took[0]; u.first <= 0 || u.first >= u.wall || u.cpu <= 0 || u.peak <= 0 || u.request <= 0 {
+			t.Errorf("not measured: %+v", u)
+		}
+	}
+}
+
+func TestSearchingWithoutRipgrepFindsTheSame(t *testing.T) {
+	dir := t.TempDir()
+	for path, text := range map[string]string{"a/b.go": "x\nfunc order123(a int)\ny\nfunc order124(", "c.go": "func other()\n", ".git/d.go": "func order125("} {
+		if err := write(dir, path, text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := readThrough(dir, `func order1\d\d\(`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff("a/b.go:2:func order123(a int)\na/b.go:4:func order124(\n", got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestTheTableTellsGoalsOfValuesFromGoalsOfRatios(t *testing.T) {
+	got := markdown([]row{
+		{figure: "met", unit: "ms", millhand: series{3, 1, 2}, goal: 2},
+		{figure: "missed", unit: "ms", millhand: series{30, 50}, floor: series{10, 25}, goal: 2, ofRatio: true},
+		{figure: "free", unit: "kB", millhand: series{123.4}, floor: series{12.34}},
+	})
+	want := strings.Join([]string{
+		"| figure | unit | millhand | floor | ratio | goal | met |",
+		"|---|---|---|---|---|---|---|",
+		"| met | ms | 2.00 (1.00 to 3.00) |  |  | ≤ 2 ms | yes |",
+		"| missed | ms | 40.0 (30.0 to 50.0) | 17.5 (10.0 to 25.0) | 2.50 (2.00 to 3.00) | ≤ 2 × | **no** |",
+		"| free | kB | 123 | 12.3 | 10.0 |  |  |", "",
+	}, "\n")
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

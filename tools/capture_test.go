@@ -1,0 +1,109 @@
+package tools
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// captured writes pieces into a capture, and returns what the model is given
+// and the files that are kept.
+func captured(t *testing.T, env *Env, pieces ...string) (bounded, []string) {
+	t.Helper()
+	c := newCapture(env)
+	for _, p := range pieces {
+		if n, err := c.Write([]byte(p)); n != len(p) || err != nil {
+			t.Fatalf("Write = %d, %v", n, err)
+		}
+	}
+	b := c.text()
+	c.close()
+	kept, err := filepath.Glob(filepath.Join(env.Outputs, "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b, kept
+}
+
+func TestCaptureKeepsAFileOnlyOfWhatIsCut(t *testing.T) {
+	limit := defaultBytes
+	small := OutputLimits{Lines: 3, Bytes: 100}
+	tests := []struct {
+		name   string
+		limits OutputLimits
+		pieces []string
+		shown  string // the end that the model is given
+		cut    bool
+	}{
+		{"nothing", OutputLimits{}, nil, "", false},
+		{"a little", OutputLimits{}, []string{"one\n"}, "one\n", false},
+		{"above half of the limit", OutputLimits{}, []string{strings.Repeat("x", limit/2+1)}, strings.Repeat("x", limit/2+1), false},
+		{"exactly the limit", OutputLimits{}, []string{strings.Repeat("x", limit)}, strings.Repeat("x", limit), false},
+		{"one above", OutputLimits{}, []string{strings.Repeat("x", limit), "y"}, strings.Repeat("x", limit-1) + "y", true},
+		{"many times the limit", OutputLimits{}, []string{strings.Repeat("x", 10*limit), "y", strings.Repeat("z", limit)}, strings.Repeat("z", limit), true},
+		{"byte by byte", small, strings.Split(strings.Repeat("x", 150)+"y", ""), strings.Repeat("x", 99) + "y", true},
+		{"exactly the lines", small, []string{"1\n2\n3\n"}, "1\n2\n3\n", false},
+		{"exactly the lines, the last without its end", small, []string{"1\n2\n3"}, "1\n2\n3", false},
+		{"a line above", small, []string{"1\n2\n3\n", "4\n"}, "2\n3\n4\n", true},
+		{"what grows in JSON", small, []string{strings.Repeat("\x01", 50)}, strings.Repeat("\x01", 16), true},
+		{"bytes that are no text", small, []string{"a\xff", "\xfeb"}, "a\uFFFDb", false},
+		{"a character in two pieces", small, []string{"a\xc3", "\xa9b"}, "aéb", false},
+		{"a character at the cut", small, []string{strings.Repeat("é", 80)}, strings.Repeat("é", 50), true},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			env := &Env{Outputs: filepath.Join(t.TempDir(), "outputs"), Limits: tt.limits}
+			b, kept := captured(t, env, tt.pieces...)
+			note, shown := "", b.text
+			if tt.cut {
+				note, shown, _ = strings.Cut(b.text, "\n\n")
+			}
+			if shown != tt.shown || b.cut != tt.cut || (b.path != "") != tt.cut || strings.Contains(note, "whole output is in") != tt.cut {
+				t.Errorf("cut %v, %q, note %q, shown %.200q", b.cut, b.path, note, shown)
+			}
+			if !tt.cut {
+				if len(kept) > 0 {
+					t.Errorf("left behind: %q", kept)
+				}
+				return
+			}
+			if data, err := os.ReadFile(b.path); err != nil || string(data) != strings.Join(tt.pieces, "") || len(kept) != 1 {
+				t.Errorf("kept %d files: %d bytes, %v", len(kept), len(data), err)
+			}
+		})
+	}
+}
+
+func TestCaptureAnswersWithoutAFile(t *testing.T) {
+	flood := strings.Repeat("line\n", 100_000)
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for name, outputs := range map[string]string{"none is wanted": "", "none can be made": filepath.Join(file, "outputs")} {
+		env := &Env{Outputs: outputs}
+		b, _ := captured(t, env, flood[:100], flood[100:])
+		if !b.cut || b.path != "" || !strings.HasPrefix(b.text, "(only the end of 500000 bytes of output is shown; narrow the command down to see less)\n\n") || !strings.HasSuffix(b.text, "line\n") {
+			t.Errorf("%s: %v %q %.200q", name, b.cut, b.path, b.text)
+		}
+	}
+}
+
+func TestOnlySoMuchIsKeptOnDisk(t *testing.T) {
+	env := &Env{Outputs: t.TempDir()}
+	c := newCapture(env)
+	block := bytes.Repeat([]byte("0123456789abcde\n"), 1<<16)
+	for range maxSpill/len(block) + 2 {
+		c.Write(block)
+	}
+	b := c.text()
+	c.close()
+	if st, err := os.Stat(b.path); err != nil || st.Size() != maxSpill {
+		t.Errorf("kept %v, %v", st, err)
+	}
+	if !strings.Contains(b.text, "(only the first 64 MiB were kept)") {
+		t.Errorf("the model reads %.300q", b.text)
+	}
+}

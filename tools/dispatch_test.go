@@ -1,0 +1,262 @@
+package tools
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/millhand/millhand/internal/permission"
+)
+
+func TestATakenNameIsMendedAndAnUnknownOneIsAnsweredWithTheTools(t *testing.T) {
+	s := setUp(t, "readonly", map[string]string{"a.txt": "one\n"})
+	for _, name := range []string{"read", "Read", "READ", " read\n"} {
+		out := s.call(name, args{"filePath": "a.txt"})
+		s.want(out, Completed, "1: one")
+		if out.Tool != "read" {
+			t.Errorf("%q ran the tool %q", name, out.Tool)
+		}
+	}
+	for _, name := range []string{"", "readd", "rea", "functions.read", "../read", "mcp_x", strings.Repeat("x", 1<<20), "\xff"} {
+		out := s.call(name, args{"filePath": "a.txt"})
+		s.want(out, Failed, "there is no tool", "the tools are: read, list, glob, grep, todowrite, todoread")
+		if out.Tool != "invalid" || out.Decision != nil {
+			t.Errorf("%.20q: %+v", name, out)
+		}
+	}
+}
+
+func TestNobodyIsThereToBeAsked(t *testing.T) {
+	s := setUp(t, "full", nil)
+	for _, name := range []string{"question", "plan_exit", "plan_enter", "Question", "ask_user", "ExitPlanMode"} {
+		s.want(s.call(name, args{}), Failed, fmt.Sprintf("the tool %q is not available: nobody is here to answer", name), "say in your final answer what you assumed")
+	}
+}
+
+func TestAHiddenToolIsDeniedWhateverItsArguments(t *testing.T) {
+	s := setUp(t, "readonly", nil)
+	before := s.tree()
+	for tool, perm := range map[string]string{"bash": "bash", "edit": "edit", "write": "edit"} {
+		for _, input := range []string{`{}`, `no JSON`, `{"command": "touch x", "filePath": "x", "content": "x"}`} {
+			s.want(s.raw(tool, input), Denied, `denied: `+perm+` "*"`, "(profile readonly)")
+		}
+	}
+	s.unchanged(before)
+	s.deny("read", "*")
+	s.want(s.call("read", args{"filePath": "a.txt"}), Denied, `read: {"*": deny} (m.yaml:4)`)
+}
+
+// Every tool that writes, asked for what a rule denies.
+func TestADeniedCallChangesNothing(t *testing.T) {
+	files := map[string]string{
+		"a.txt": "one\n", "keep/locked.txt": "one\n", ".git/config": "[core]\n", "sub/.git/HEAD": "ref\n", "tree/.git": "gitdir: ../../x\n",
+	}
+	targets := []string{
+		"keep/locked.txt", "keep/new.txt", "keep/new/deep.txt", "in/locked.txt", "./keep/../keep/locked.txt",
+		".git/config", ".git/hooks/pre-commit", ".GIT/config", "sub/.git/HEAD", "sub/.git/hooks/x", "tree/.git", "g/config", "g/new", ".git",
+		"../work-beside/secret", "../work-beside/new", "../new/deep", "out/secret", "out/new", "leaf", "dangling", "/etc/passwd/x", "/proc/self/comm",
+	}
+	s := setUp(t, "build", files)
+	s.deny("edit", "keep/**")
+	s.link(".git", "g")
+	s.link("keep", "in")
+	s.link(s.outside, "out")
+	s.link(filepath.Join(s.outside, "secret"), "leaf")
+	s.link("../work-beside/made", "dangling")
+	before := s.tree()
+	for _, target := range targets {
+		calls := map[string]args{
+			"write":        {"filePath": target, "content": "pwned\n"},
+			"edit":         {"filePath": target, "oldString": "one", "newString": "pwned"},
+			"edit, create": {"filePath": target, "oldString": "", "newString": "pwned\n"},
+			"bash":         {"command": "echo pwned > " + target},
+			"bash, cp":     {"command": "cp a.txt " + target},
+			"bash, chain":  {"command": "true && tee " + target + " < a.txt"},
+		}
+		for name, in := range calls {
+			tool, _, _ := strings.Cut(name, ",")
+			if out := s.call(tool, in); out.Status != Denied {
+				t.Errorf("%s of %s ended %s: %s", name, target, out.Status, out.Text())
+			}
+		}
+	}
+	s.unchanged(before)
+}
+
+func TestGitsFilesAreWrittenOnlyUnderARuleForGit(t *testing.T) {
+	s := setUp(t, "build", map[string]string{".git/config": "[core]\n"})
+	s.allow("*", "*")
+	s.want(s.call("write", args{"filePath": ".git/config", "content": "x"}), Denied, `denied: git ".git/config"`)
+	s.allow("git", "*")
+	s.want(s.call("write", args{"filePath": ".git/config", "content": "one\n"}), Completed)
+	s.want(s.call("edit", args{"filePath": ".GIT/new", "oldString": "", "newString": "two\n"}), Completed)
+	s.want(s.call("bash", args{"command": "echo three >> .git/config"}), Completed)
+	if got := s.content(".git/config"); got != "one\nthree\n" {
+		t.Errorf("got %q", got)
+	}
+	s.deny("edit", ".git/*")
+	s.want(s.call("write", args{"filePath": ".git/config", "content": "x"}), Denied, `edit: {".git/*": deny} (m.yaml:4)`)
+}
+
+func TestOutsideIsOpenedOnlyByARuleThatNamesIt(t *testing.T) {
+	s := setUp(t, "edit", nil)
+	s.allow("*", "*")
+	s.want(s.call("write", args{"filePath": s.outside + "/new", "content": "x"}), Denied, `denied: external_directory "`+s.outside+`/new"`)
+	s.allow("external_directory", s.outside+"/*")
+	s.want(s.call("write", args{"filePath": s.outside + "/new", "content": "x"}), Completed)
+	s.want(s.call("read", args{"filePath": s.outside + "/new"}), Completed, "1: x")
+	s.want(s.call("write", args{"filePath": s.base + "/new", "content": "x"}), Denied)
+}
+
+// spare is a tool of a test's own making.
+type spare struct {
+	deadline time.Duration
+	prepare  func() (Pending, error)
+}
+
+func (f spare) Spec() Spec { return Spec{Name: "spare", Deadline: f.deadline} }
+
+func (f spare) Prepare(*Env, json.RawMessage) (Pending, error) { return f.prepare() }
+
+// dispatch makes a call of a tool that needs nothing.
+func (f spare) dispatch(t *testing.T, ctx context.Context) Outcome {
+	t.Helper()
+	s := setUp(t, "readonly", nil)
+	s.allow("spare", "*")
+	out := (&Registry{tools: []Tool{f}}).Dispatch(ctx, s.env, Call{Name: "spare"}, nil)
+	if problem := incoherent(out); problem != "" {
+		t.Errorf("%s: %+v", problem, out)
+	}
+	return out
+}
+
+// acts makes a spare tool that does this once it is allowed.
+func acts(do func(context.Context) (Result, error)) spare {
+	return spare{prepare: func() (Pending, error) { return Pending{Do: do}, nil }}
+}
+
+func TestAPanicCostsTheCallAlone(t *testing.T) {
+	for name, tool := range map[string]spare{
+		"preparing": {prepare: func() (Pending, error) { panic("oops") }},
+		"acting":    acts(func(context.Context) (Result, error) { panic("oops") }),
+	} {
+		out := tool.dispatch(t, t.Context())
+		if out.Status != Failed || out.Error != "the tool spare failed inside millhand (oops); this is a bug: try another way" {
+			t.Errorf("%s: %+v", name, out)
+		}
+		if stack, _ := out.Metadata["stack"].(string); out.Metadata["panic"] != "oops" || !strings.Contains(stack, "dispatch_test.go") {
+			t.Errorf("%s: the record holds %v", name, out.Metadata)
+		}
+	}
+}
+
+func TestWhatEndsACallIsTold(t *testing.T) {
+	waits := acts(func(ctx context.Context) (Result, error) {
+		<-ctx.Done()
+		return Result{Output: "so far"}, errors.New("pipe closed")
+	})
+	waits.deadline = time.Millisecond
+	out := waits.dispatch(t, t.Context())
+	if out.Text() != "Error: the call took longer than 1ms and was ended: ask for less at once\n\nso far" {
+		t.Errorf("its deadline: %q", out.Text())
+	}
+	waits.deadline = 0
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if out := waits.dispatch(t, ctx); out.Error != "the call was interrupted" {
+		t.Errorf("the session's end: %q", out.Error)
+	}
+	ctx, stop := context.WithCancelCause(t.Context())
+	stop(errors.New("the run is over"))
+	if out := waits.dispatch(t, ctx); out.Error != "the run is over" {
+		t.Errorf("the session's end with a cause: %q", out.Error)
+	}
+	silent := acts(func(context.Context) (Result, error) { return Result{}, errors.New("") })
+	if out := silent.dispatch(t, t.Context()); out.Error != "the tool failed without saying why" {
+		t.Errorf("an error without words: %q", out.Error)
+	}
+}
+
+func TestErrorsAndTitlesAreBoundedText(t *testing.T) {
+	long := strings.Repeat("long\x01\xff ", 100_000)
+	tools := map[string]spare{
+		"error": acts(func(context.Context) (Result, error) { return Result{}, errors.New(long) }),
+		"title": acts(func(context.Context) (Result, error) { return Result{Title: long}, nil }),
+		"denial": {prepare: func() (Pending, error) {
+			return Pending{Title: long, Needs: []permission.Request{permission.Need("bash", long)}}, nil
+		}},
+		"cause": {prepare: func() (Pending, error) { return Pending{}, errors.New(long) }},
+	}
+	for name, tool := range tools {
+		out := tool.dispatch(t, t.Context())
+		if len(out.Title) > 300 || strings.Contains(out.Title, "\n") || jsonSize(out.Text()) > maxMessage+100 || !utf8.ValidString(out.Title+out.Text()) {
+			t.Errorf("%s: a title of %d bytes, a text of %d: %.50q", name, len(out.Title), len(out.Text()), out.Title)
+		}
+	}
+}
+
+func TestRunningIsToldOnceBeforeTheCallActs(t *testing.T) {
+	s := setUp(t, "edit", nil)
+	var told []string
+	running := func(title string) {
+		told = append(told, fmt.Sprint(title, len(s.names())))
+	}
+	s.tools.Dispatch(t.Context(), s.env, Call{Name: "write", Input: `{"filePath": "a.txt", "content": "x"}`}, running)
+	s.tools.Dispatch(t.Context(), s.env, Call{Name: "write", Input: `{"filePath": "../a.txt", "content": "x"}`}, running)
+	s.tools.Dispatch(t.Context(), s.env, Call{Name: "write", Input: `{}`}, running)
+	if strings.Join(told, " ") != "a.txt0" {
+		t.Errorf("told %q", told)
+	}
+}
+
+// FuzzDispatch throws anything at the gate: it always answers, in bounds, and
+// nothing outside of the workspace is touched.
+func FuzzDispatch(f *testing.F) {
+	seeds := map[string][]string{
+		"read":      {`{"filePath": "a.txt", "offset": 2}`, `{"filePath": "../beside/secret"}`, `{"filePath": "."}`, `{"filePath": "pipe"}`, `{"filePath": "/proc/self/environ"}`},
+		"write":     {`{"filePath": "x/y", "content": "z"}`, `{"filePath": "out/x", "content": "z"}`, `{"filePath": ".git/x", "content": ""}`},
+		"edit":      {`{"filePath": "a.txt", "oldString": "one", "newString": "two", "replaceAll": "true"}`, `{"filePath": "new", "oldString": "", "newString": "x"}`},
+		"glob":      {`{"pattern": "**/*.{txt,go}", "path": "sub"}`, `{"pattern": "[a-"}`},
+		"grep":      {`{"pattern": "(o)+", "include": "*.txt"}`, `{"pattern": "s3cret", "path": "out"}`},
+		"list":      {`{"path": ".", "ignore": ["*.txt"]}`, `{}`},
+		"bash":      {`{"command": "touch ../x"}`},
+		"todowrite": {`{"todos": [{"content": "x", "status": "pending"}]}`},
+		"TodoRead":  {``, `null`, `[[[[`},
+		"nope":      {`{"a": 1e400}`},
+	}
+	for tool, inputs := range seeds {
+		for _, input := range inputs {
+			f.Add(tool, input)
+		}
+	}
+	f.Fuzz(func(t *testing.T, tool, input string) {
+		s := setUp(t, "edit", map[string]string{"a.txt": "one\ntwo\n", "sub/b.txt": "s3cret not\n", ".git/config": "[core]\n", ".env": "KEY=s3cret-key\n"})
+		s.link(s.outside, "out")
+		beside := func() map[string]string {
+			tree := s.tree()
+			maps.DeleteFunc(tree, func(path, _ string) bool {
+				return !strings.HasPrefix(path, s.outside) && !strings.HasPrefix(path, filepath.Join(s.dir, ".git"))
+			})
+			return tree
+		}
+		before := beside()
+		out := s.raw(tool, input)
+		after := beside()
+		if !maps.Equal(before, after) {
+			t.Errorf("changed outside: %v, was %v", after, before)
+		}
+		if !utf8.ValidString(out.Text()) || jsonSize(out.Text()) > defaultBytes+maxMessage+1000 {
+			t.Errorf("a text of %d bytes: %.100q", len(out.Text()), out.Text())
+		}
+		if strings.Contains(out.Text(), "s3cret-key") || strings.Contains(out.Output, "s3cret\n") {
+			t.Errorf("the model reads a secret: %q", out.Text())
+		}
+	})
+}

@@ -1,0 +1,151 @@
+package tools
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func sorted(list []string) []string {
+	slices.Sort(list)
+	return list
+}
+
+func TestEdit(t *testing.T) {
+	tests := []struct {
+		name, text string
+		in         args
+		want, says string
+	}{
+		{"the only place", "a b c\n", args{"oldString": "b", "newString": "x"}, "a x c\n", "Edit applied successfully to f.txt (1 replacement)."},
+		{"by nothing", "a b c\n", args{"oldString": " b", "newString": ""}, "a c\n", "(1 replacement)"},
+		{"every place", "a b a\n", args{"oldString": "a", "newString": "x", "replaceAll": true}, "x b x\n", "(2 replacements)"},
+		{"literally", "p p\n", args{"oldString": "p", "newString": `$&\1\n%s`, "replaceAll": true}, `$&\1\n%s $&\1\n%s` + "\n", "(2 replacements)"},
+		{"CRLF stays", "a\r\nb\r\n", args{"oldString": "a\nb", "newString": "x\ny\nz"}, "x\r\ny\r\nz\r\n", "(1 replacement)"},
+		{"any script", "日本🙂\n", args{"oldString": "本", "newString": "é"}, "日é🙂\n", "(1 replacement)"},
+		{"behind a byte order mark", "\xef\xbb\xbfa\n", args{"oldString": "a", "newString": "b"}, "\xef\xbb\xbfb\n", "(1 replacement)"},
+		{"beside bytes that are no text", "\xff\x00a\n", args{"oldString": "a", "newString": "b"}, "\xff\x00b\n", "(1 replacement)"},
+		{"no final newline comes", "a", args{"oldString": "a", "newString": "b"}, "b", "(1 replacement)"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s := setUp(t, "edit", map[string]string{"f.txt": tt.text})
+			if err := os.Chmod(filepath.Join(s.dir, "f.txt"), 0o640); err != nil {
+				t.Fatal(err)
+			}
+			out := s.call("edit", args{"filePath": "f.txt"}.with(tt.in))
+			s.want(out, Completed, tt.says)
+			if got := s.content("f.txt"); got != tt.want {
+				t.Errorf("the file holds %q, want %q", got, tt.want)
+			}
+			if st, err := os.Stat(filepath.Join(s.dir, "f.txt")); err != nil || st.Mode().Perm() != 0o640 {
+				t.Errorf("mode %v, %v", st.Mode(), err)
+			}
+			if diff := cmp.Diff([]string{"f.txt"}, s.names()); diff != "" {
+				t.Errorf("left behind: %s", diff)
+			}
+		})
+	}
+}
+
+func TestEditWithoutOldStringMakesAFile(t *testing.T) {
+	s := setUp(t, "edit", map[string]string{"a.txt": "one\n"})
+	s.want(s.call("edit", args{"filePath": "sub/new.txt", "oldString": "", "newString": "x\n"}), Completed, "Created sub/new.txt: 1 lines, 2 bytes.")
+	if got := s.content("sub/new.txt"); got != "x\n" {
+		t.Errorf("it holds %q", got)
+	}
+}
+
+func TestEditSaysWhyItCanNot(t *testing.T) {
+	const mend = ": read the file again and copy the text exactly, with its white space and without line numbers"
+	s := setUp(t, "edit", map[string]string{"a.txt": "one\ntwo\none\n", "cart.go": "x", "sub/x": "", "empty": ""})
+	before := s.tree()
+	tests := []struct {
+		in   args
+		want string
+	}{
+		{args{"oldString": "three", "newString": "x"}, "edit a.txt: oldString is not in the file" + mend},
+		{args{"oldString": "One", "newString": "x"}, "edit a.txt: oldString is not in the file" + mend},
+		{args{"oldString": "1: one", "newString": "x"}, "edit a.txt: oldString is not in the file" + mend},
+		{args{"oldString": "three", "newString": "x", "replaceAll": true}, "edit a.txt: oldString is not in the file" + mend},
+		{args{"oldString": "one", "newString": "x"}, "edit a.txt: oldString is in the file more than once (2 times): give more of the lines around it so that it is unique, or set replaceAll"},
+		{args{"oldString": "one", "newString": "one"}, "oldString and newString are the same: there is nothing to change"},
+		{args{"oldString": "", "newString": ""}, "oldString and newString are the same: there is nothing to change"},
+		{args{"oldString": "", "newString": "x"}, "a.txt exists, and an empty oldString only makes new files: give the text to replace, or use write to replace the whole file"},
+		{args{"filePath": "empty", "oldString": "", "newString": "x"}, "empty exists, and an empty oldString only makes new files"},
+		{args{"filePath": "sub", "oldString": "", "newString": "x"}, "sub exists, and an empty oldString only makes new files"},
+		{args{"filePath": "sub", "oldString": "a", "newString": "x"}, "sub is a folder: give a file in it"},
+		{args{"filePath": "cart", "oldString": "a", "newString": "x"}, "there is no file cart; did you mean cart.go?"},
+		{args{"filePath": "no/such", "oldString": "a", "newString": "x"}, "there is no file no/such: look with glob or list"},
+		{args{"filePath": "a.txt/x", "oldString": "a", "newString": "x"}, "there is no file a.txt/x: look with glob or list"},
+		{args{"filePath": "a.txt/x", "oldString": "", "newString": "x"}, "write a.txt/x: not a directory"},
+		{args{"filePath": "", "oldString": "a", "newString": "x"}, "the path is empty"},
+	}
+	for _, tt := range tests {
+		s.want(s.call("edit", args{"filePath": "a.txt"}.with(tt.in)), Failed, tt.want)
+	}
+	s.unchanged(before)
+}
+
+func TestEditDoesNotTakeHugeFiles(t *testing.T) {
+	s := setUp(t, "edit", nil)
+	f, err := os.Create(filepath.Join(s.dir, "huge"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if err := f.Truncate(maxEdit + 1); err != nil { // a hole: it costs no disk
+		t.Fatal(err)
+	}
+	s.want(s.call("edit", args{"filePath": "huge", "oldString": "a", "newString": "b"}), Failed, "file too large")
+}
+
+// The diff of the record is one that patch and git take.
+func TestTheDiffApplies(t *testing.T) {
+	tests := []struct {
+		name, file, text string
+		in               args
+	}{
+		{"in the middle", "f.txt", lines(30), args{"oldString": "line 15\n", "newString": "fifteen\nand a half\n"}},
+		{"at both ends", "f.txt", "a\n" + lines(30) + "a\n", args{"oldString": "a\n", "newString": "", "replaceAll": true}},
+		{"without a final newline", "f.txt", "one\ntwo", args{"oldString": "two", "newString": "three"}},
+		{"a final newline that comes", "f.txt", "one\ntwo", args{"oldString": "two", "newString": "two\n"}},
+		{"a final newline that goes", "f.txt", "one\ntwo\n", args{"oldString": "two\n", "newString": "two"}},
+		{"CRLF", "f.txt", "one\r\ntwo\r\nthree\r\n", args{"oldString": "two\n", "newString": "2\n2\n"}},
+		{"indented lines alone", "f.go", "\t\tif x {\n\t\t\ty()\n\t\t}\n", args{"oldString": "y()", "newString": "z()"}},
+		{"all of it", "f.txt", "one\n", args{"oldString": "one\n", "newString": ""}},
+		{"in a folder", "sub/deep/f.txt", "one\n", args{"oldString": "one", "newString": "1"}},
+		{"lines that look like a diff", "f.txt", "--- a\n+++ b\n@@ -1 +1 @@\n", args{"oldString": "+++ b", "newString": "--- c"}},
+	}
+	for _, program := range [][]string{{"patch", "--strip=1", "--binary", "--quiet"}, {"git", "apply"}} {
+		if _, err := exec.LookPath(program[0]); err != nil {
+			t.Logf("%s is not here to be asked", program[0])
+			continue
+		}
+		for _, tt := range tests {
+			t.Run(program[0]+"/"+tt.name, func(t *testing.T) {
+				s := setUp(t, "edit", map[string]string{tt.file: tt.text})
+				out := s.call("edit", args{"filePath": tt.file}.with(tt.in))
+				s.want(out, Completed)
+				want := s.content(tt.file)
+				s.put(tt.file, tt.text)
+				cmd := exec.CommandContext(t.Context(), program[0], program[1:]...)
+				cmd.Dir, cmd.Stdin = s.dir, strings.NewReader(out.Metadata["diff"].(string))
+				cmd.Env = append(os.Environ(), "GIT_CEILING_DIRECTORIES="+s.base)
+				if text, err := cmd.CombinedOutput(); err != nil {
+					t.Fatalf("%v: %s\n%s", err, text, out.Metadata["diff"])
+				}
+				if _, err := os.Stat(filepath.Join(s.dir, tt.file)); err == nil || want != "" { // patch removes what it emptied
+					if got := s.content(tt.file); got != want {
+						t.Errorf("the diff makes %q, the edit made %q\n%s", got, want, out.Metadata["diff"])
+					}
+				}
+			})
+		}
+	}
+}

@@ -1,0 +1,68 @@
+package tools
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestGrep(t *testing.T) {
+	s := project(t)
+	for i, name := range []string{"main.go", "sub/cart.go", "sub/deep/x_test.go", ".hidden/h.go", ".env.example", "README.md"} {
+		s.age(name, i+1)
+	}
+	tests := []struct {
+		name string
+		in   args
+		want string
+	}{
+		{"newest files first, hidden ones too", args{"pattern": "total"}, "Found 3 matches\n\nmain.go:\n  Line 1: package main // total\n\nsub/deep/x_test.go:\n  Line 1: // total\n\n.hidden/h.go:\n  Line 1: // total\n"},
+		{"whatever the case", args{"pattern": "(?i)^total", "path": "README.md"}, "Found 1 matches\n\nREADME.md:\n  Line 1: Total\n"},
+		{"below a folder", args{"pattern": "func T.*l", "path": "sub"}, "Found 1 matches\n\nsub/cart.go:\n  Line 3: func Total() {}\n"},
+		{"in files of a name", args{"pattern": "(?i)total", "include": "*_test.go"}, "Found 1 matches\n\nsub/deep/x_test.go:\n  Line 1: // total\n"},
+		{"in one file, even if git ignores it", args{"pattern": "total", "path": "a.log"}, "Found 1 matches\n\na.log:\n  Line 1: total\n"},
+		{"no match", args{"pattern": "nowhere"}, "No files found"},
+		{"what the read rules deny", args{"pattern": "TOTAL", "path": ".env"}, "No files found"},
+		{"what a rule of the manifest denies", args{"pattern": "total", "path": "secret"}, "No files found"},
+		{"the same by another name", args{"pattern": "total", "path": "alias/key.go"}, "No files found"},
+		{"a binary file", args{"pattern": "total", "path": "bin.dat"}, "No files found"},
+		{"git's own files", args{"pattern": "total", "include": "config"}, "No files found"},
+		{"where no file has the name", args{"pattern": "total", "include": "*.rs"}, "No files found"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			out := s.call("grep", tt.in)
+			s.want(out, Completed)
+			if diff := cmp.Diff(tt.want, out.Output); diff != "" {
+				t.Error(diff)
+			}
+			if n := strings.Count(tt.want, "  Line "); out.Metadata["matches"] != n || out.Metadata["truncated"] != false {
+				t.Errorf("%v", out.Metadata)
+			}
+		})
+	}
+}
+
+func TestGrepSaysWhyItCanNot(t *testing.T) {
+	s := project(t)
+	s.want(s.call("grep", args{"pattern": ""}), Failed, "pattern is empty: give a regular expression")
+	s.want(s.call("grep", args{"pattern": "("}), Failed, "grep (: invalid regular expression")
+	s.want(s.call("grep", args{"pattern": "(?=x)"}), Failed, "invalid regular expression")
+	s.want(s.call("grep", args{"pattern": "x", "include": "["}), Failed, "invalid glob")
+	s.want(s.call("grep", args{"pattern": "x", "path": "nope"}), Failed, "there is no file nope: look with glob or list")
+	s.want(s.call("grep", args{"pattern": "x", "path": "main.go/x"}), Failed, "there is no file main.go/x: look with glob or list")
+	s.want(s.call("grep", args{"pattern": "s3cret", "path": "../work-beside/secret"}), Denied, "external_directory")
+	s.want(s.call("grep", args{"pattern": "s3cret", "path": "away"}), Denied, "external_directory")
+	s.deny("grep", "pass*")
+	s.want(s.call("grep", args{"pattern": "password"}), Denied, `grep: {"pass*": deny} (m.yaml:4)`)
+}
+
+func TestAGrepOfMuchTextIsBounded(t *testing.T) {
+	s := setUp(t, "readonly", map[string]string{"a.txt": strings.Repeat("needle "+strings.Repeat("\x01", 3000)+"\n", 100)})
+	out := s.call("grep", args{"pattern": "needle"})
+	s.want(out, Completed, "Found 100 matches\n", "the whole output is in "+s.env.Outputs)
+	if jsonSize(out.Output) > defaultBytes+500 || !out.Truncated || out.Metadata["output_path"] == nil {
+		t.Errorf("%d bytes, %v", jsonSize(out.Output), out.Metadata)
+	}
+}

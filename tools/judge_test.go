@@ -1,0 +1,133 @@
+package tools
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestNeedsOfACallToldByItsSubject(t *testing.T) {
+	s := setUp(t, "build", map[string]string{"a.txt": "", "sub/x": ""})
+	s.link(s.outside, "out")
+	home := s.base + "/home"
+	tests := []struct {
+		tool, subject string
+		want          []string // permission and subjects of each need
+	}{
+		{"read", "a.txt", []string{"read a.txt $D/a.txt"}},
+		{"read", "./sub/../a.txt", []string{"read a.txt $D/a.txt"}},
+		{"read", "$D/a.txt", []string{"read a.txt $D/a.txt"}},
+		{"read", "out/secret", []string{"external_directory $O/secret $O/secret/* $O/*", "read $O/secret"}},
+		{"read", ".git/config", []string{"read .git/config $D/.git/config"}},
+		{"list", "sub", []string{"list sub $D/sub"}},
+		{"lsp", "a.txt", []string{"lsp a.txt $D/a.txt"}},
+		{"edit", "new.txt", []string{"edit new.txt $D/new.txt"}},
+		{"write", "new.txt", []string{"edit new.txt $D/new.txt"}},
+		{"apply_patch", "new.txt", []string{"edit new.txt $D/new.txt"}},
+		{"write", "/x", []string{"external_directory /x /x/* //*", "edit /x"}},
+		{"write", ".git/config", []string{"git .git/config", "edit .git/config $D/.git/config"}},
+		{"write", "$O/.git/config", []string{"external_directory $O/.git/config $O/.git/config/* $O/.git/*", "git $O/.git/config", "edit $O/.git/config"}},
+		{"glob", "**/*.go", []string{"glob **/*.go"}},
+		{"grep", "TODO", []string{"grep TODO"}},
+		{"webfetch", "https://example.com", []string{"webfetch https://example.com"}},
+		{"skill", "deploy", []string{"skill deploy"}},
+		{"task", "explore", []string{"task explore"}},
+		{"todowrite", "*", []string{"todowrite *"}},
+		{"mcp_x", "anything", []string{"mcp_x anything"}},
+		{"external_directory", "$O/*", []string{"external_directory $O $O/* $B/*"}},
+		{"external_read", "/etc/hosts", []string{"external_read /etc/hosts /etc/hosts/* /etc/*"}},
+		{"bash", "git status", []string{"bash git status git status"}},
+		{"bash", "ls && 'rm' x", []string{"bash ls ls", "bash rm x 'rm' x", "edit x $D/x"}},
+		{"bash", "cat a.txt > sub/y", []string{"bash cat a.txt cat a.txt > sub/y", "edit sub/y $D/sub/y", "read a.txt $D/a.txt"}},
+		{"bash", "cat /etc/hosts ~/x", []string{"bash cat /etc/hosts ~/x cat /etc/hosts ~/x", "external_read /etc/hosts /etc/hosts/* /etc/*", "external_read " + home + "/x " + home + "/x/* " + home + "/*"}},
+		{"bash", "cat ~root/x", []string{"bash cat ~root/x cat ~root/x", "external_read ~root/x"}},
+		{"bash", "echo > ~root/x", []string{"bash echo echo > ~root/x", "external_directory ~root/x", "edit ~root/x"}},
+		{"bash", "> .git/x", []string{"bash > .git/x", "git .git/x", "edit .git/x $D/.git/x"}},
+		{"bash", "X=1", []string{"bash X=1"}},
+		{"bash", "$X", []string{"bash $X $X", "bash $X (unknown)"}},
+		{"bash", "if", []string{"bash if (forbidden)"}},
+	}
+	for _, tt := range tests {
+		short := strings.NewReplacer("$D", s.dir, "$O", s.outside, "$B", s.base)
+		needs, err := Needs(s.env, tt.tool, short.Replace(tt.subject))
+		if err != nil {
+			t.Errorf("%s %s: %v", tt.tool, tt.subject, err)
+			continue
+		}
+		var got, want []string
+		for _, n := range needs {
+			line := n.Permission + " " + strings.Join(n.Subjects, " ")
+			if n.Unknown != "" {
+				line += " (unknown)"
+			}
+			if n.Forbidden != "" {
+				line += " (forbidden)"
+			}
+			got = append(got, line)
+		}
+		for _, line := range tt.want {
+			want = append(want, short.Replace(line))
+		}
+		if diff := cmp.Diff(sorted(want), sorted(got)); diff != "" {
+			t.Errorf("%s %s: %s", tt.tool, tt.subject, diff)
+		}
+	}
+}
+
+func TestNeedsOfWhatIsNoPath(t *testing.T) {
+	s := setUp(t, "build", nil)
+	s.link("loop", "loop")
+	for _, tool := range []string{"read", "write", "external_directory"} {
+		for _, subject := range []string{"a\x00b", "loop/x"} {
+			if needs, err := Needs(s.env, tool, subject); err == nil {
+				t.Errorf("%s %q: %+v", tool, subject, needs)
+			}
+			if d, err := Decide(s.env, tool, subject); err == nil {
+				t.Errorf("%s %q: %+v", tool, subject, d)
+			}
+		}
+	}
+	if _, err := Needs(s.env, "read", ""); err == nil {
+		t.Error("an empty path is one")
+	}
+}
+
+// Explaining a rule must say what the call itself meets.
+func TestDecideAgreesWithTheCall(t *testing.T) {
+	calls := []struct {
+		tool, subject string
+		in            args
+	}{
+		{"read", "a.txt", args{"filePath": "a.txt"}},
+		{"read", ".env", args{"filePath": ".env"}},
+		{"read", "/etc/passwd", args{"filePath": "/etc/passwd"}},
+		{"write", "b.txt", args{"filePath": "b.txt", "content": ""}},
+		{"write", ".git/x", args{"filePath": ".git/x", "content": ""}},
+		{"edit", "../x", args{"filePath": "../x", "oldString": "a", "newString": "b"}},
+		{"bash", "ls | head", args{"command": "ls | head"}},
+		{"bash", "git status; touch x", args{"command": "git status; touch x"}},
+		{"bash", "cat .env", args{"command": "cat .env"}},
+		{"glob", "*", args{"pattern": "*"}},
+		{"grep", "x", args{"pattern": "x"}},
+		{"list", ".", args{"path": "."}},
+		{"todoread", "*", args{}},
+	}
+	for _, preset := range []string{"readonly", "review", "edit", "build", "full"} {
+		for _, c := range calls {
+			s := setUp(t, preset, map[string]string{"a.txt": "a\n", ".env": "K=1\n"})
+			decisions, err := Decide(s.env, c.tool, c.subject)
+			if err != nil {
+				t.Fatal(err)
+			}
+			allowed := true
+			for _, d := range decisions {
+				allowed = allowed && d.Allowed()
+			}
+			if out := s.call(c.tool, c.in); allowed == (out.Status == Denied) || len(decisions) == 0 {
+				t.Errorf("%s: %s %s is explained as %v and ends %s", preset, c.tool, c.subject, allowed, fmt.Sprint(out.Status, out.Error))
+			}
+		}
+	}
+}

@@ -1,0 +1,272 @@
+package tools
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// lines makes n numbered lines.
+func lines(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "line %d\n", i+1)
+	}
+	return b.String()
+}
+
+// page is what read answers for a file.
+func shownPage(name, content string) string {
+	return fmt.Sprintf("<path>%s</path>\n<type>file</type>\n<content>\n%s\n</content>", name, content)
+}
+
+func TestReadShowsNumberedLines(t *testing.T) {
+	tests := []struct {
+		name, text string
+		in         args
+		want       string
+	}{
+		{"a file", "one\ntwo\n", nil, "1: one\n2: two\n(end of file: 2 lines)"},
+		{"no final newline", "one\ntwo", nil, "1: one\n2: two\n(end of file: 2 lines)"},
+		{"empty lines", "\n\nthree\n\n", nil, "1: \n2: \n3: three\n4: \n(end of file: 4 lines)"},
+		{"an empty file", "", nil, "(end of file: 0 lines)"},
+		{"an empty file from line 1", "", args{"offset": 1}, "(end of file: 0 lines)"},
+		{"CRLF", "one\r\ntwo\r\n", nil, "1: one\n2: two\n(end of file: 2 lines)"},
+		{"a lone CR is a letter", "one\rtwo\n", nil, "1: one\rtwo\n(end of file: 1 lines)"},
+		{"a byte order mark", "\xef\xbb\xbfone\n\xef\xbb\xbftwo\n", nil, "1: one\n2: \ufefftwo\n(end of file: 2 lines)"},
+		{"bytes that are no text", "a\xff\xfeb\n", nil, "1: a\uFFFDb\n(end of file: 1 lines)"},
+		{"any script", "日本\t🙂\n", nil, "1: 日本\t🙂\n(end of file: 1 lines)"},
+		{"from an offset", lines(5), args{"offset": 4}, "4: line 4\n5: line 5\n(end of file: 5 lines)"},
+		{"offset 0 is the beginning", lines(2), args{"offset": 0}, "1: line 1\n2: line 2\n(end of file: 2 lines)"},
+		{"a limit", lines(5), args{"limit": 2}, "1: line 1\n2: line 2\n(lines 1-2; the file goes on: use offset 3)"},
+		{"a limit at an offset", lines(5), args{"offset": 2, "limit": 2}, "2: line 2\n3: line 3\n(lines 2-3; the file goes on: use offset 4)"},
+		{"a limit that is just enough", lines(5), args{"offset": 4, "limit": 2}, "4: line 4\n5: line 5\n(end of file: 5 lines)"},
+		{"the offset of the last line", lines(5), args{"offset": 5}, "5: line 5\n(end of file: 5 lines)"},
+		{"2000 lines", lines(2000), nil, strings.TrimSuffix(numbered(1, 2000), "\n") + "\n(end of file: 2000 lines)"},
+		{"a long line", strings.Repeat("é", 2001) + "\nnext\n", nil, "1: " + strings.Repeat("é", 2000) + "... (the line goes on)\n2: next\n(end of file: 2 lines)"},
+		{"a line of 2000 characters", strings.Repeat("é", 2000), nil, "1: " + strings.Repeat("é", 2000) + "\n(end of file: 1 lines)"},
+		{"a line of a megabyte", strings.Repeat("x", 1<<20) + "\nnext", nil, "1: " + strings.Repeat("x", 2000) + "... (the line goes on)\n2: next\n(end of file: 2 lines)"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s := setUp(t, "readonly", map[string]string{"f.txt": tt.text})
+			out := s.call("read", args{"filePath": "f.txt"}.with(tt.in))
+			s.want(out, Completed)
+			if diff := cmp.Diff(shownPage("f.txt", tt.want), out.Output); diff != "" {
+				t.Error(diff)
+			}
+			if want := strings.Contains(tt.want, "goes on: use offset"); out.Truncated != want || out.Metadata["truncated"] != want {
+				t.Errorf("truncated: %v, %v", out.Truncated, out.Metadata)
+			}
+		})
+	}
+}
+
+// numbered is what read shows of lines.
+func numbered(from, to int) string {
+	var b strings.Builder
+	for i := from; i <= to; i++ {
+		fmt.Fprintf(&b, "%d: line %d\n", i, i)
+	}
+	return b.String()
+}
+
+func TestReadGoesOnWhereItStopped(t *testing.T) {
+	tests := map[string]string{
+		"many lines":         lines(4321),
+		"much text":          strings.Repeat(strings.Repeat("x", 500)+"\n", 500),
+		"control characters": strings.Repeat(strings.Repeat("text \x01\x02", 40)+"\n", 500),
+		"quotes":             strings.Repeat(strings.Repeat(`\"`, 500)+"\n", 300),
+	}
+	for name, text := range tests {
+		t.Run(name, func(t *testing.T) {
+			s := setUp(t, "readonly", map[string]string{"f.txt": text})
+			var got strings.Builder
+			for offset, pages := 1, 0; ; pages++ {
+				out := s.call("read", args{"filePath": "f.txt", "offset": offset})
+				s.want(out, Completed)
+				if size := jsonSize(out.Output); size > defaultBytes {
+					t.Fatalf("a page of %d bytes", size)
+				}
+				n := out.Metadata["lines"].(int)
+				_, page, _ := strings.Cut(out.Output, "<content>\n")
+				for i, line := range strings.SplitN(page, "\n", n+1)[:n] {
+					text, ok := strings.CutPrefix(line, fmt.Sprintf("%d: ", offset+i))
+					if !ok {
+						t.Fatalf("line %d is shown as %q", offset+i, line)
+					}
+					got.WriteString(text + "\n")
+				}
+				if offset += n; !out.Truncated {
+					break
+				}
+				if !strings.Contains(out.Output, fmt.Sprintf("offset %d)", offset)) || pages > 100 {
+					t.Fatalf("no way to go on from %d: %q", offset, out.Output[len(out.Output)-200:])
+				}
+			}
+			if got.String() != text {
+				t.Errorf("the pages hold another text than the file")
+			}
+		})
+	}
+}
+
+func TestReadSaysWhyItCanNot(t *testing.T) {
+	s := setUp(t, "readonly", map[string]string{
+		"cart.go": "x", "cart_test.go": "x", "sub/": "", "nul": "text\x00text", "control": strings.Repeat("a\x01\x02", 100), "prog.SO": "text", "logs/a.txt": "one\ntwo\n",
+	})
+	tests := []struct {
+		in   args
+		want string
+	}{
+		{args{"filePath": "cart"}, "there is no file cart; did you mean cart.go, cart_test.go?"},
+		{args{"filePath": "CART.GO"}, "there is no file CART.GO; did you mean cart.go?"},
+		{args{"filePath": "sub/x"}, "there is no file sub/x: look with glob or list"},
+		{args{"filePath": "no/such/x"}, "there is no file no/such/x: look with glob or list"},
+		{args{"filePath": "cart.go/x"}, "there is no file cart.go/x: look with glob or list"},
+		{args{"filePath": ""}, "the path is empty: give one relative to the workspace, or absolute"},
+		{args{"filePath": " \n"}, "the path is empty: give one relative to the workspace, or absolute"},
+		{args{"filePath": "a\x00b"}, `path "a\x00b" holds a NUL character`},
+		{args{"filePath": strings.Repeat("x", 300)}, "file name too long"},
+		{args{"filePath": "logs/a.txt", "offset": 3}, "logs/a.txt has 2 lines: offset 3 is past its end"},
+		{args{"filePath": "logs/a.txt", "offset": 1 << 62}, "is past its end"},
+		{args{"filePath": "logs/a.txt", "offset": -1}, "offset and limit count lines: they can't be negative"},
+		{args{"filePath": "logs/a.txt", "limit": -1}, "offset and limit count lines: they can't be negative"},
+		{args{"filePath": "logs", "offset": 2}, "the folder logs has 1 entries: offset 2 is past its end"},
+		{args{"filePath": "nul"}, "nul is a binary file (9 bytes): it can't be shown as text"},
+		{args{"filePath": "control"}, "control is a binary file (300 bytes): it can't be shown as text"},
+		{args{"filePath": "prog.SO"}, "prog.SO is a binary file (4 bytes): it can't be shown as text"},
+	}
+	for _, tt := range tests {
+		s.want(s.call("read", tt.in), Failed, tt.want)
+	}
+}
+
+// None of these may block: there is no other end to any.
+func TestReadTakesRegularFilesOnly(t *testing.T) {
+	s := setUp(t, "readonly", nil)
+	if err := syscall.Mkfifo(filepath.Join(s.dir, "pipe"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	wd, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(s.dir) // a socket's whole path must be short
+	socket, err := net.Listen("unix", "socket")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { socket.Close() })
+	t.Chdir(wd)
+	s.link("pipe", "link")
+	for _, name := range []string{"pipe", "link", "socket"} {
+		s.want(s.call("read", args{"filePath": name}), Failed, "only regular files can be read")
+	}
+	s.want(s.call("read", args{"filePath": "/dev/tty"}), Denied)
+	for _, name := range []string{"/dev/zero", "/dev/null"} { // never outside, but no file either
+		s.want(s.call("read", args{"filePath": name}), Failed, "not a regular file: only regular files can be read")
+	}
+}
+
+func TestReadListsAFolder(t *testing.T) {
+	s := setUp(t, "readonly", map[string]string{"b.txt": "", "A.txt": "", "sub/x": "", ".hidden": "", "empty/": ""})
+	s.link("sub", "linked")
+	s.link("b.txt", "alias")
+	s.link(s.outside, "out")
+	tests := []struct {
+		in   args
+		want string
+	}{
+		{args{"filePath": "."}, "<path>.</path>\n<type>directory</type>\n<entries>\n.hidden\nA.txt\nalias\nb.txt\nempty/\nlinked/\nout\nsub/\n(8 entries)\n</entries>"},
+		{args{"filePath": s.dir}, "<path>.</path>\n<type>directory</type>\n<entries>\n.hidden\nA.txt\nalias\nb.txt\nempty/\nlinked/\nout\nsub/\n(8 entries)\n</entries>"},
+		{args{"filePath": "linked"}, "<path>sub</path>\n<type>directory</type>\n<entries>\nx\n(1 entries)\n</entries>"},
+		{args{"filePath": "empty"}, "<path>empty</path>\n<type>directory</type>\n<entries>\n\n(0 entries)\n</entries>"},
+		{args{"filePath": ".", "offset": 2, "limit": 2}, "<path>.</path>\n<type>directory</type>\n<entries>\nA.txt\nalias\n(2 of 8 entries; go on with offset 4)\n</entries>"},
+	}
+	for _, tt := range tests {
+		out := s.call("read", tt.in)
+		s.want(out, Completed)
+		if diff := cmp.Diff(tt.want, out.Output); diff != "" {
+			t.Errorf("%v: %s", tt.in, diff)
+		}
+	}
+}
+
+func TestReadUnderThePresets(t *testing.T) {
+	for _, preset := range []string{"readonly", "review", "edit", "build", "full"} {
+		s := setUp(t, preset, map[string]string{"a.txt": "a", ".env": "K=1", "deploy/.env.production": "K=1", ".env.example": "K=", ".git/config": "[core]"})
+		s.link(s.outside, "out")
+		s.link(filepath.Join(s.outside, "secret"), "leaf")
+		s.link(".env", "plain.txt")
+		for _, name := range []string{"a.txt", s.dir + "/a.txt", "deploy/../a.txt", ".env.example", ".git/config"} {
+			s.want(s.call("read", args{"filePath": name}), Completed)
+		}
+		for _, name := range []string{
+			".env", "./.env", s.dir + "/.env", "deploy/.env.production", "plain.txt",
+			"..", "../work-beside/secret", "deploy/../../work-beside/secret", s.outside + "/secret", "out/secret", "leaf", "out",
+			"/etc/passwd", "/", "/proc/self/environ", "/proc/self/root/etc/passwd", "/proc/self/cwd", "/sys/kernel/notes",
+		} {
+			if out := s.call("read", args{"filePath": name}); out.Status != Denied {
+				t.Errorf("%s: %s ended %s: %s", preset, name, out.Status, out.Text())
+			}
+		}
+	}
+}
+
+func TestTheProcessesOfTheMachineAreNeverRead(t *testing.T) {
+	s := setUp(t, "full", nil)
+	s.allow("external_directory", "*")
+	s.want(s.call("read", args{"filePath": "/etc/passwd"}), Completed)
+	for tool, in := range map[string]args{
+		"read": {"filePath": "/proc/self/environ"}, "list": {"path": "/proc/self"}, "glob": {"pattern": "*", "path": "/proc"},
+		"grep": {"pattern": "PATH", "path": "/proc/self/environ"}, "write": {"filePath": "/proc/self/comm", "content": "x"},
+	} {
+		s.want(s.call(tool, in), Denied, "the file tools never enter /proc")
+	}
+}
+
+// A denial must not tell what is there: before the rules have decided, nothing
+// outside is asked for.
+func TestADenialDoesNotTellWhatExists(t *testing.T) {
+	s := setUp(t, "readonly", nil)
+	for _, tool := range []string{"read", "list", "glob", "grep"} {
+		answer := func(name string) string {
+			path := filepath.Join(s.outside, name)
+			out := s.call(tool, args{"filePath": path, "path": path, "pattern": "x"}.only(tool))
+			s.want(out, Denied)
+			return strings.ReplaceAll(out.Text(), name, "NAME")
+		}
+		if there, missing := answer("secret"), answer("nothing"); there != missing {
+			t.Errorf("%s: of what is there the model reads %q, else %q", tool, there, missing)
+		}
+	}
+}
+
+// only leaves the arguments that the tool takes.
+func (a args) only(tool string) args {
+	taken := map[string][]string{"read": {"filePath"}, "list": {"path"}, "glob": {"pattern", "path"}, "grep": {"pattern", "path"}}
+	b := args{}
+	for _, name := range taken[tool] {
+		b[name] = a[name]
+	}
+	return b
+}
+
+func TestReadIsBoundedWhateverTheLimits(t *testing.T) {
+	s := setUp(t, "readonly", map[string]string{"f.txt": strings.Repeat("text \x01\n", 5000)})
+	for _, size := range []int{1000, 5000, 20_000} {
+		s.env.Limits.Bytes = size
+		out := s.call("read", args{"filePath": "f.txt"})
+		if got := jsonSize(out.Output); got > size || got < size*3/4-600 || !utf8.ValidString(out.Output) {
+			t.Errorf("of %d bytes it took %d", size, got)
+		}
+	}
+}

@@ -1,0 +1,179 @@
+package tools
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// sample has an argument of every kind.
+type sample struct {
+	Name  string   `json:"name" jsonschema:"a text"`
+	Count int      `json:"count,omitempty" jsonschema:"a number"`
+	Exact bool     `json:"exact,omitempty"`
+	Many  []string `json:"many,omitempty"`
+	Parts []part   `json:"parts,omitempty"`
+}
+
+type part struct {
+	Size int `json:"size"`
+}
+
+// decode sends arguments through a tool that answers with what it was given.
+func decode(input string) (sample, error) {
+	var got sample
+	tool := Define(Spec{Name: "sample"}, func(_ *Env, in sample) (Pending, error) {
+		got = in
+		return Pending{}, nil
+	})
+	_, err := tool.Prepare(nil, json.RawMessage(input))
+	return got, err
+}
+
+func TestArgumentsThatFit(t *testing.T) {
+	deep := `{"name": "` + strings.Repeat(`[{\"`, 200) + `"}`
+	tests := []struct {
+		name, input string
+		want        sample
+	}{
+		{"all of them", `{"name": "a", "count": 3, "exact": true, "many": ["x", "y"]}`, sample{Name: "a", Count: 3, Exact: true, Many: []string{"x", "y"}}},
+		{"white space around", " \n{\"name\": \"a\"}\t ", sample{Name: "a"}},
+		{"a number as a string", `{"name": "a", "count": "3"}`, sample{Name: "a", Count: 3}},
+		{"a number with a sign as a string", `{"name": "a", "count": "-3"}`, sample{Name: "a", Count: -3}},
+		{"a boolean as a string", `{"name": "a", "exact": "true"}`, sample{Name: "a", Exact: true}},
+		{"null for what is optional", `{"name": "a", "count": null, "exact": null, "many": null}`, sample{Name: "a"}},
+		{"a whole number with a point", `{"name": "a", "count": 3.0}`, sample{Name: "a", Count: 3}},
+		{"with an exponent", `{"name": "a", "count": 3e2}`, sample{Name: "a", Count: 300}},
+		{"as a string with a point", `{"name": "a", "count": "3.0"}`, sample{Name: "a", Count: 3}},
+		{"in a list of objects", `{"name": "a", "parts": [{"size": "1"}, {"size": 2.0}]}`, sample{Name: "a", Parts: []part{{1}, {2}}}},
+		{"the largest number", `{"name": "a", "count": 9223372036854775807}`, sample{Name: "a", Count: 9223372036854775807}},
+		{"a string stays one, whatever it holds", `{"name": "3.0"}`, sample{Name: "3.0"}},
+		{"brackets in a string do not nest", deep, sample{Name: strings.Repeat(`[{"`, 200)}},
+		{"of two of a name the last", `{"name": "a", "name": "b"}`, sample{Name: "b"}},
+		{"escapes", `{"name": "a\u00e9\ud83d\ude42\n"}`, sample{Name: "aé🙂\n"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got, err := decode(tt.input)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestArgumentsThatDoNotFit(t *testing.T) {
+	const fit = "the arguments do not fit the tool's schema: "
+	tests := []struct{ name, input, want string }{
+		{"nothing", ``, fit + "the arguments: missing name"},
+		{"null", `null`, fit + "the arguments: missing name"},
+		{"one is missing", `{"count": 3}`, fit + "the arguments: missing name"},
+		{"one is null", `{"name": null}`, fit + "name: expected string, got null"},
+		{"one is unknown", `{"name": "a", "title": "b"}`, fit + "the arguments: there is no argument title"},
+		{"one is written in another case", `{"name": "a", "Name": "b"}`, fit + "the arguments: there is no argument Name"},
+		{"an unknown one deeper", `{"name": "a", "parts": [{"size": 1, "x": 2}]}`, fit + "parts.0: there is no argument x"},
+		{"several faults", `{"title": "b", "count": true}`, fit + "count: expected integer, got boolean; the arguments: missing name; the arguments: there is no argument title"},
+		{"a number for a string", `{"name": 3}`, fit + "name: expected string, got number"},
+		{"a list for a string", `{"name": ["a"]}`, fit + "name: expected string, got array"},
+		{"a string for a list", `{"name": "a", "many": "x"}`, fit + "many: expected array, got string"},
+		{"a word for a number", `{"name": "a", "count": "three"}`, fit + "count: expected integer, got string"},
+		{"another notation of a number", `{"name": "a", "count": "0x10"}`, fit + "count: expected integer, got string"},
+		{"a broken number", `{"name": "a", "count": 2.5}`, fit + "count: expected integer, got number"},
+		{"another word for true", `{"name": "a", "exact": "yes"}`, fit + "exact: expected boolean, got string"},
+		{"a number for a boolean", `{"name": "a", "exact": 1}`, fit + "exact: expected boolean, got number"},
+		{"a number that is too large", `{"name": "a", "count": 9223372036854775808}`, fit + "count: the number 9223372036854775808 is too large"},
+		{"far too large", `{"name": "a", "count": 1e30}`, fit + "count: the number 1e30 is too large"},
+		{"too large to be computed with", `{"name": "a", "count": 1e999999999}`, fit + "count: expected integer, got number"},
+		{"cut off", `{"name": "a", "cou`, "the arguments are not valid JSON (unexpected EOF); they may have been cut off: send the whole call again"},
+		{"cut off in a string", `{"name": "a`, "the arguments are not valid JSON (unexpected EOF); they may have been cut off: send the whole call again"},
+		{"no JSON", `name: a`, "the arguments are not valid JSON (invalid character 'a' in literal null (expecting 'u')); they may have been cut off: send the whole call again"},
+		{"a list", `[{"name": "a"}]`, "the arguments must be a JSON object, not an array"},
+		{"a string", `"{\"name\": \"a\"}"`, "the arguments must be a JSON object, not a string"},
+		{"a number", `3`, "the arguments must be a JSON object, not a number"},
+		{"a boolean", `true`, "the arguments must be a JSON object, not a boolean"},
+		{"two values", `{"name": "a"} {"name": "b"}`, "the arguments go on after their JSON object: send one object and nothing else"},
+		{"a bracket too many", `{"name": "a"}}`, "the arguments go on after their JSON object: send one object and nothing else"},
+		{"words behind", `{"name": "a"} is it`, "the arguments go on after their JSON object: send one object and nothing else"},
+		{"bytes that are no text", "{\"name\": \"a\xff\"}", "the arguments are not valid UTF-8: send the whole call again"},
+		{"2 MB", `{"name": "` + strings.Repeat("a", 2<<20) + `"}`, "the arguments are 2097164 bytes long; at most 1048576 are taken"},
+		{"nested 100 deep", `{"name": ` + strings.Repeat("[", 100) + strings.Repeat("]", 100) + `}`, "the arguments are nested deeper than 64 levels"},
+		{"nested a million deep", strings.Repeat("[", 1_000_000), "the arguments are nested deeper than 64 levels"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if _, err := decode(tt.input); err == nil || err.Error() != tt.want {
+				t.Errorf("got  %v\nwant %s", err, tt.want)
+			}
+		})
+	}
+}
+
+func TestNothingOfACallWithBadArgumentsIsDecidedOrDone(t *testing.T) {
+	s := setUp(t, "build", nil)
+	before := s.tree()
+	for _, spec := range s.tools.Offer(s.env.Profile) {
+		for _, input := range []string{`{"`, `[]`, `{"no_such": 1}`, "\xff", strings.Repeat(" ", 3) + `{} {}`, `{"filePath": "x", "content": "x", "command": "touch x", "x": 1}`} {
+			out := s.raw(spec.Name, input)
+			s.want(out, Failed, "Error: the arguments ")
+			if out.Decision != nil {
+				t.Errorf("%s %s: decided %+v", spec.Name, input, out.Decision)
+			}
+		}
+	}
+	s.unchanged(before)
+}
+
+// plainSchema says what of a schema not every provider takes.
+func plainSchema(at string, schema map[string]any) []string {
+	var faults []string
+	for key := range schema {
+		if !slices.Contains([]string{"type", "properties", "required", "description", "items", "enum", "additionalProperties"}, key) {
+			faults = append(faults, fmt.Sprintf("%s: %s", at, key))
+		}
+	}
+	kind, ok := schema["type"].(string)
+	if !ok {
+		faults = append(faults, fmt.Sprintf("%s: its type is %v", at, schema["type"]))
+	}
+	props, ok := schema["properties"].(map[string]any)
+	if kind == "object" && (!ok || schema["additionalProperties"] != false) {
+		faults = append(faults, at+": an object that does not list its properties, or not all")
+	}
+	for name, prop := range props {
+		faults = append(faults, plainSchema(at+"."+name, prop.(map[string]any))...)
+	}
+	if items, ok := schema["items"].(map[string]any); ok {
+		faults = append(faults, plainSchema(at+"[]", items)...)
+	}
+	if required, ok := schema["required"].([]any); ok {
+		for _, name := range required {
+			if props[name.(string)] == nil {
+				faults = append(faults, fmt.Sprintf("%s: requires %s", at, name))
+			}
+		}
+	}
+	return faults
+}
+
+func TestSchemasHoldOnlyWhatEveryProviderTakes(t *testing.T) {
+	tools := append(BuiltIn().tools, Define(Spec{Name: "sample"}, func(*Env, sample) (Pending, error) { return Pending{}, nil }))
+	for _, tool := range tools {
+		if faults := plainSchema(tool.Spec().Name, tool.Spec().Schema); len(faults) > 0 {
+			t.Errorf("%q", faults)
+		}
+	}
+}
+
+func TestAToolThatIsNotWellDefinedSaysSo(t *testing.T) {
+	tool := Define(Spec{Name: "odd"}, func(*Env, struct{ C chan int }) (Pending, error) { return Pending{}, nil })
+	if _, err := tool.Prepare(nil, nil); err == nil || !strings.Contains(err.Error(), "the tool odd is not well defined") {
+		t.Errorf("got %v", err)
+	}
+}

@@ -1,0 +1,146 @@
+package tools
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+// encoded is the size of a text as JSON, by an encoder.
+func encoded(t *testing.T, text string) int {
+	t.Helper()
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(text); err != nil {
+		t.Fatal(err)
+	}
+	return b.Len() - len("\"\"\n")
+}
+
+func TestBound(t *testing.T) {
+	tests := []struct {
+		name   string
+		limits OutputLimits
+		text   string
+		head   string // what is kept of the beginning
+		tail   string // and what of the end, when that is asked for
+	}{
+		{"nothing", OutputLimits{}, "", "", ""},
+		{"a little", OutputLimits{}, "one\ntwo", "one\ntwo", "one\ntwo"},
+		{"exactly the lines", OutputLimits{Lines: 2}, "1\n2\n", "1\n2\n", "1\n2\n"},
+		{"exactly the lines, the last without its end", OutputLimits{Lines: 2}, "1\n2", "1\n2", "1\n2"},
+		{"a line above", OutputLimits{Lines: 2}, "1\n2\n3\n", "1\n2\n", "2\n3\n"},
+		{"a line above, without its end", OutputLimits{Lines: 2}, "1\n2\n3", "1\n2\n", "2\n3"},
+		{"empty lines", OutputLimits{Lines: 2}, "\n\n\n", "\n\n", "\n\n"},
+		{"the default lines", OutputLimits{}, strings.Repeat("x\n", 2001), strings.Repeat("x\n", 2000), strings.Repeat("x\n", 2000)},
+		{"exactly the bytes", OutputLimits{Bytes: 10}, "0123456789", "0123456789", "0123456789"},
+		{"a byte above", OutputLimits{Bytes: 10}, "0123456789a", "0123456789", "123456789a"},
+		{"one huge line", OutputLimits{}, strings.Repeat("x", 100_000), strings.Repeat("x", 50<<10), strings.Repeat("x", 50<<10)},
+		{"line ends count twice in JSON", OutputLimits{Bytes: 9}, "a\nb\nc\nd\n", "a\nb\nc\n", "b\nc\nd\n"},
+		{"a cut moves to a line end nearby", OutputLimits{Bytes: 20}, "0123456789abcde\nxyz--end", "0123456789abcde\n", "56789abcde\nxyz--end"},
+		{"control characters count six times", OutputLimits{Bytes: 20}, strings.Repeat("\x1b", 10), strings.Repeat("\x1b", 3), strings.Repeat("\x1b", 3)},
+		{"quotes and backslashes count twice", OutputLimits{Bytes: 10}, strings.Repeat(`"\`, 5), `"\"\"`, `\"\"\`},
+		{"a separator of lines counts as its escape", OutputLimits{Bytes: 14}, strings.Repeat("\u2028", 5), "\u2028\u2028", "\u2028\u2028"},
+		{"a character is not divided", OutputLimits{Bytes: 10}, strings.Repeat("日", 5), "日日日", "日日日"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			for _, tail := range []bool{false, true} {
+				env := &Env{Outputs: filepath.Join(t.TempDir(), "outputs"), Limits: tt.limits}
+				b := bound(env, tt.text, tail)
+				want, kept := tt.head, b.text
+				if tail {
+					want = tt.tail
+				}
+				if cut := want != tt.text; b.cut != cut || (b.path != "") != cut {
+					t.Fatalf("tail %v: cut is %v, the whole is in %q: %q", tail, b.cut, b.path, b.text)
+				}
+				switch {
+				case b.cut && tail:
+					_, kept, _ = strings.Cut(b.text, ")\n\n")
+				case b.cut:
+					kept = b.text[:strings.LastIndex(b.text, "\n\n(")]
+				}
+				if kept != want {
+					t.Errorf("tail %v: kept %.100q, want %.100q", tail, kept, want)
+				}
+				if data, err := os.ReadFile(b.path); b.cut && (err != nil || string(data) != tt.text) {
+					t.Errorf("tail %v: the file holds %d bytes, %v", tail, len(data), err)
+				}
+			}
+		})
+	}
+}
+
+func TestTheNoticeSaysWhatIsMissingAndWhereItIs(t *testing.T) {
+	env := &Env{Outputs: t.TempDir(), Limits: OutputLimits{Bytes: 4}}
+	b := bound(env, "0123456789", false)
+	if want := "0123\n\n(the last 6 bytes of the output are left out; the whole output is in " + b.path + ": read it with offset and limit, or grep it)"; b.text != want {
+		t.Errorf("got  %s\nwant %s", b.text, want)
+	}
+	b = bound(env, "0123456789", true)
+	if want := "(the first 6 bytes of the output are left out; the whole output is in " + b.path + ": read it with offset and limit, or grep it)\n\n6789"; b.text != want {
+		t.Errorf("got  %s\nwant %s", b.text, want)
+	}
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, outputs := range []string{"", file, file + "/x"} {
+		b := bound(&Env{Outputs: outputs, Limits: env.Limits}, "0123456789", false)
+		if want := "0123\n\n(the last 6 bytes of the output are left out; ask for less at once)"; b.text != want || !b.cut {
+			t.Errorf("outputs in %q: %q", outputs, b.text)
+		}
+	}
+}
+
+func TestLegible(t *testing.T) {
+	long := "open " + strings.Repeat("x", 100_000) + ": no such file"
+	got := legible(long)
+	if !strings.HasPrefix(got, "open xxx") || !strings.HasSuffix(got, "xxx: no such file") || !strings.Contains(got, "x (...) x") || len(got) > maxMessage+10 {
+		t.Errorf("%d bytes: %.50q", len(got), got)
+	}
+	for in, want := range map[string]string{"": "", "short: why": "short: why", "a\xffb": "a\uFFFDb", strings.Repeat("x", maxMessage): strings.Repeat("x", maxMessage)} {
+		if got := legible(in); got != want {
+			t.Errorf("legible(%.20q) = %.20q", in, got)
+		}
+	}
+}
+
+// FuzzBound checks with an encoder that what a model gets is valid and not
+// larger than promised, and that nothing is lost or invented.
+func FuzzBound(f *testing.F) {
+	f.Add("one\ntwo\nthree\n", 2, 10, false)
+	f.Add("\x01\x02\"\\\u2028\u007f", 0, 8, true)
+	f.Add("é日🙂\xff\xfe", 1, 3, true)
+	f.Add(strings.Repeat("<&>\r\n", 50), 7, 90, false)
+	f.Fuzz(func(t *testing.T, text string, lines, size int, tail bool) {
+		env := &Env{Limits: OutputLimits{Lines: max(lines, 0), Bytes: max(size, 0)}}
+		out := finish(env, Outcome{Metadata: map[string]any{}}, Result{Output: text, Tail: tail})
+		if !utf8.ValidString(out.Output) {
+			t.Fatalf("not valid: %q", out.Output)
+		}
+		kept := out.Output
+		if out.Truncated {
+			at := strings.Index(kept, ")\n\n") + len(")\n\n")
+			if kept = kept[at:]; !tail {
+				kept = out.Output[:strings.LastIndex(out.Output, "\n\n(")]
+			}
+		}
+		if got := encoded(t, kept); got > env.sizeLimit() {
+			t.Errorf("%d bytes of %d: %q", got, env.sizeLimit(), kept)
+		}
+		if n := strings.Count(strings.TrimSuffix(kept, "\n"), "\n"); n >= env.lineLimit() {
+			t.Errorf("%d lines of %d: %q", n+1, env.lineLimit(), kept)
+		}
+		whole := strings.ToValidUTF8(text, "\uFFFD")
+		if tail && !strings.HasSuffix(whole, kept) || !tail && !strings.HasPrefix(whole, kept) || !out.Truncated && kept != whole {
+			t.Errorf("kept %q of %q", kept, whole)
+		}
+	})
+}
