@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/tasks"
 )
@@ -36,6 +38,9 @@ func checkJob(ctx context.Context, plan *tasks.Plan, j tasks.Job, env gitops.Env
 	if err != nil {
 		return err
 	}
+	if err := writable(j, repo, head); err != nil {
+		return err
+	}
 	if j.Commit != nil && j.Commit.Branch == tasks.CurrentBranch && head.Detached {
 		return fmt.Errorf("%s has no branch checked out (its HEAD is detached), so branch %s can't be used: name a branch", repo.Root(), tasks.CurrentBranch)
 	}
@@ -49,6 +54,23 @@ func checkJob(ctx context.Context, plan *tasks.Plan, j tasks.Job, env gitops.Env
 		return err
 	} else if exists {
 		return fmt.Errorf("branch %s exists already in %s: delete it, or set commit.branch to another name", j.Commit.Branch, repo.Root())
+	}
+	return nil
+}
+
+// writable finds out whether the job could record its work, or do it at all.
+func writable(j tasks.Job, repo *gitops.Repo, head gitops.Head) error {
+	var dirs []string
+	if j.Commit != nil {
+		dirs = append(dirs, repo.CommonDir())
+	}
+	if inPlace(j, head) {
+		dirs = append(dirs, repo.Root())
+	}
+	for _, dir := range dirs {
+		if err := unix.Access(dir, unix.W_OK); err != nil {
+			return fmt.Errorf("%s can't be written: %w", dir, err)
+		}
 	}
 	return nil
 }

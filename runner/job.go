@@ -75,7 +75,7 @@ func (j *job) carryOut(ctx context.Context) event.JobEnd {
 			break
 		}
 	}
-	if end != nil && j.changes == nil && j.before != nil {
+	if end != nil && j.changes == nil && j.space != nil {
 		// The work of a job that did not pass is not committed, nor is it lost.
 		j.findChanges(after)
 	}

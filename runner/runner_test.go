@@ -245,3 +245,16 @@ func TestSubjectOfAPrompt(t *testing.T) {
 		}
 	}
 }
+
+func TestAWorkspaceThatCantBeMadeFailsTheJob(t *testing.T) {
+	s := setUp(t)
+	s.opts.OpenModel = plays(t, writes)
+	s.opts.Work = filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(s.opts.Work, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	exit := Run(t.Context(), &tasks.Plan{Jobs: []tasks.Job{s.job("a")}}, s.opts)
+	if got := s.ends()["a"]; exit != event.ExitFailed || got != "error 1" || !strings.Contains(s.reason("a"), "prepare the workspace") {
+		t.Errorf("exit %d, %s: %s", exit, got, s.reason("a"))
+	}
+}
