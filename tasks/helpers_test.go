@@ -45,37 +45,37 @@ func options(dir string) Options {
 }
 
 // loadText loads one manifest, m.yaml, with some files beside it.
-func loadText(t testing.TB, manifest string, files map[string]string, o Overrides) (*Plan, error) {
-	t.Helper()
+func loadText(tb testing.TB, manifest string, files map[string]string, o Overrides) (*Plan, error) {
+	tb.Helper()
 	all := map[string]string{"m.yaml": manifest}
 	maps.Copy(all, files)
-	dir := folder(t, all)
+	dir := folder(tb, all)
 	opts := options(dir)
 	opts.Overrides = o
-	p, err := Load(t.Context(), []string{"m.yaml"}, opts)
+	p, err := Load(tb.Context(), []string{"m.yaml"}, opts)
 	return p, err
 }
 
 // mustLoad is loadText for manifests that are in order.
-func mustLoad(t testing.TB, manifest string, o Overrides) *Plan {
-	t.Helper()
-	p, err := loadText(t, manifest, nil, o)
+func mustLoad(tb testing.TB, manifest string, o Overrides) *Plan {
+	tb.Helper()
+	p, err := loadText(tb, manifest, nil, o)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return p
 }
 
 // lines returns the problems of an error, one a line; the test fails if it is
 // another error.
-func lines(t testing.TB, err error) []string {
-	t.Helper()
+func lines(tb testing.TB, err error) []string {
+	tb.Helper()
 	if err == nil {
 		return nil
 	}
 	var ps Problems
 	if !errors.As(err, &ps) {
-		t.Fatalf("not problems: %v", err)
+		tb.Fatalf("not problems: %v", err)
 	}
 	return strings.Split(ps.Error(), "\n")
 }
