@@ -70,7 +70,11 @@ func TestAllContestantsDoTheSame(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(b.endpoint.close)
+	t.Cleanup(func() {
+		if err := b.close(); err != nil {
+			t.Error(err)
+		}
+	})
 	before, err := output(b.command(t.Context(), b.original, "git", "rev-parse", "HEAD^{tree}"))
 	if err != nil {
 		t.Fatal(err)

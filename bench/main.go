@@ -53,7 +53,7 @@ func measureAll(ctx context.Context, runs int) (err error) {
 	if err != nil {
 		return err
 	}
-	defer b.endpoint.close()
+	defer func() { err = errors.Join(err, b.close()) }()
 	before := loadAverage()
 	var table []row
 	for _, turns := range []int{20, 200} {
@@ -94,7 +94,7 @@ func (b *bench) checkout(ctx context.Context, runs int) (row, error) {
 		if err := b.fresh(ctx); err != nil {
 			return r, err
 		}
-		took, err := b.endpoint.measure(b.command(ctx, b.repo, "git", "worktree", "add", "-q", "--detach", b.repo+"-linked"))
+		took, err := b.endpoint.measure(b.command(ctx, b.repo, "git", "worktree", "add", "-q", "--detach", filepath.Join(b.worktree, filepath.Base(b.repo))))
 		if err != nil {
 			return r, err
 		}
@@ -131,7 +131,7 @@ func (b *bench) command(ctx context.Context, dir string, args ...string) *exec.C
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 	cmd.Dir = dir
 	cmd.Env = []string{
-		"PATH=" + os.Getenv("PATH"), "HOME=" + filepath.Join(b.dir, "home"), "TMPDIR=" + filepath.Join(b.dir, "tmp"), "LANG=C.UTF-8",
+		"PATH=" + os.Getenv("PATH"), "HOME=" + filepath.Join(b.dir, "home"), "TMPDIR=" + b.worktree, "LANG=C.UTF-8",
 		"GIT_CONFIG_NOSYSTEM=1", "GIT_AUTHOR_NAME=Bench", "GIT_AUTHOR_EMAIL=bench@example.com",
 		"GIT_COMMITTER_NAME=Bench", "GIT_COMMITTER_EMAIL=bench@example.com",
 		"OPENAI_API_KEY=sk-bench", "OPENAI_BASE_URL=" + b.endpoint.url,
@@ -160,8 +160,8 @@ func machine(ctx context.Context, b *bench) string {
 		first, _, _ := strings.Cut(text, "\n")
 		return first
 	}
-	return fmt.Sprintf("%s; %d cores, Linux %s, %s on %s; %s; the floor's grep is %s; %s.",
-		say(b.millhand, "--version"), runtime.NumCPU(), say("uname", "-r"), runtime.Version(), say("stat", "-f", "-c", "%T", "."),
+	return fmt.Sprintf("%s; %d cores, Linux %s, %s; files on %s, worktrees on %s; %s; the floor's grep is %s; %s.",
+		say(b.millhand, "--version"), runtime.NumCPU(), say("uname", "-r"), runtime.Version(), say("stat", "-f", "-c", "%T", "."), say("stat", "-f", "-c", "%T", b.worktree),
 		say("git", "--version"), grepName(), time.Now().UTC().Format(time.DateOnly))
 }
 

@@ -18,6 +18,7 @@ import (
 // bench is what all measurements share.
 type bench struct {
 	dir      string // private
+	worktree string // private: where millhand makes worktrees
 	root     string // of the module
 	millhand string // the program, built
 	self     string // this program
@@ -38,7 +39,10 @@ func openBench(ctx context.Context, dir string, files int) (*bench, error) {
 		dir: dir, millhand: filepath.Join(dir, "millhand"), self: self,
 		original: filepath.Join(dir, "original"),
 	}
-	for _, name := range []string{"home", "tmp", "original"} {
+	if b.worktree, err = worktreeFolder(dir); err != nil {
+		return nil, err
+	}
+	for _, name := range []string{"home", "original"} {
 		if err := os.Mkdir(filepath.Join(dir, name), 0o755); err != nil {
 			return nil, err
 		}
@@ -56,9 +60,26 @@ func openBench(ctx context.Context, dir string, files int) (*bench, error) {
 	}
 	b.paths, err = b.generate(ctx, b.original, files)
 	if err != nil {
-		b.endpoint.close()
+		err = errors.Join(err, b.close())
 	}
 	return b, err
+}
+
+// worktreeFolder makes the folder for worktrees, in memory if there is such a
+// place: every run removes its worktree, and for half a minute after that ext4
+// is many times slower to make the next one, which says nothing about either
+// run.
+func worktreeFolder(dir string) (string, error) {
+	if tmp, err := os.MkdirTemp("/dev/shm", "millhand-bench-"); err == nil {
+		return tmp, nil
+	}
+	return os.MkdirTemp(dir, "tmp-")
+}
+
+// close stops the server and removes what is not in b.dir.
+func (b *bench) close() error {
+	b.endpoint.close()
+	return os.RemoveAll(b.worktree)
 }
 
 // work is a conversation of so many turns, and what each round of it took.

@@ -181,7 +181,11 @@ func (w *walker) dataWord(x *syntax.Word) {
 func (w *walker) test(x syntax.TestExpr) {
 	switch x := x.(type) {
 	case *syntax.Word:
-		w.data(w.word(x))
+		t := w.word(x)
+		if t.starts("#") && t.kinds[0] == bare {
+			w.fail("a comment begins in [[ ]]") // the parser sees none there
+		}
+		w.data(t)
 		w.substitutions(x)
 	case *syntax.ParenTest:
 		w.test(x.X)

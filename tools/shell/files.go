@@ -1,6 +1,9 @@
 package shell
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // program says how a program that works on files names them on its command
 // line.
@@ -79,14 +82,23 @@ func (w *walker) files(c call, d program, p parsed) {
 			w.unknown(ReasonOption, c.text)
 		}
 	}
-	w.operands(c, d, p)
+	if w.operands(c, d, p) && slices.ContainsFunc(c.args(), addsPaths) {
+		w.unknown(ReasonPath, c.text)
+	}
 	if d.makes != "" && !p.has(d.names) {
 		w.access(d.makes, true, "output of "+c.words[0].text)
 	}
 }
 
-// operands reports the operands of a program.
-func (w *walker) operands(c call, d program, p parsed) {
+// addsPaths tells words that may become several: among them may be files.
+func addsPaths(x word) bool {
+	_, known := home(x)
+	return !known && x.splits()
+}
+
+// operands reports the operands of a program, and whether all that are files
+// are known.
+func (w *walker) operands(c call, d program, p parsed) bool {
 	operands, use := p.operands, d.use
 	if d.skip > 0 && !p.has(d.instead) {
 		operands = operands[min(d.skip, len(operands)):]
@@ -97,12 +109,16 @@ func (w *walker) operands(c call, d program, p parsed) {
 	case p.has(d.spares) || use == lastWrite && p.has("-t --target-directory"):
 		use = allRead
 	}
+	all := true
 	for i, x := range operands {
 		file, write := operand(use, i, len(operands))
 		if file && !x.is("-") && (!d.hosts || !isRemote(x)) {
 			w.name(x, write, "argument of "+c.words[0].text)
+			_, known := home(x)
+			all = all && known
 		}
 	}
+	return all
 }
 
 // isRemote tells host:path and URLs from files.

@@ -68,7 +68,7 @@ func (w *walker) findTest(c call, words []word) int {
 		return len(words) - 1
 	}
 	for _, v := range words[1 : n+1] {
-		if strings.Contains(v.kinds, string(split)) {
+		if v.splits() {
 			w.unknown(ReasonOption, c.text) // it may bring more of an expression
 		}
 	}

@@ -33,7 +33,8 @@ type option struct {
 type parsed struct {
 	options  []option
 	operands []word
-	unsure   bool // a word with an expansion may be an option, of which it isn't known what it does
+	strict   bool // an option can decide what runs
+	unsure   bool // and it isn't known which options there are
 }
 
 // has reports whether any of the options, written with spaces between, was
@@ -72,13 +73,11 @@ func lookup(spec, name string) (full string, mark byte, ok bool) {
 // first, the first operand ends the options too. A word that only begins with
 // an expansion counts as an operand.
 func parseOptions(spec string, args []word, first bool) parsed {
-	var p parsed
+	p := parsed{strict: first || strings.ContainsAny(spec, runMarks)}
 	for len(args) > 0 {
 		x := args[0]
 		args = args[1:]
-		if mayBeOption(x) && (first || strings.ContainsAny(spec, runMarks)) {
-			p.unsure = true
-		}
+		p.doubt(mayBeOption(x))
 		switch {
 		case x.is("--"):
 			p.operands = append(p.operands, args...)
@@ -95,6 +94,9 @@ func parseOptions(spec string, args []word, first bool) parsed {
 	return p
 }
 
+// doubt notes that the options aren't known, if that matters.
+func (p *parsed) doubt(unsure bool) { p.unsure = p.unsure || unsure && p.strict }
+
 // mayBeOption tells words that may turn out to be any option.
 func mayBeOption(x word) bool {
 	_, known := home(x)
@@ -109,7 +111,7 @@ func (p *parsed) option(spec string, x word, args []word) []word {
 	}
 	for i := 1; i < len(x.text); i++ {
 		if x.kinds[i] == single || x.kinds[i] == split {
-			p.unsure = true
+			p.doubt(true)
 			return args
 		}
 		name, mark, known := lookup(spec, "-"+x.text[i:i+1])
@@ -123,8 +125,10 @@ func (p *parsed) option(spec string, x word, args []word) []word {
 		}
 		if rest := x.after(i + 1); rest.text != "" {
 			o.value, o.given = rest, true
+			p.doubt(rest.splits() || !strings.ContainsAny(rest.kinds, "bq")) // an empty value makes the next word the value
 		} else if mark != markOptional && len(args) > 0 {
 			o.value, o.given, args = args[0], true, args[1:]
+			p.doubt(o.value.splits())
 		}
 		p.options = append(p.options, o)
 		break
@@ -143,6 +147,7 @@ func (p *parsed) long(spec string, x word, args []word) []word {
 	if !equals && takesValue(mark) && len(args) > 0 {
 		o.value, o.given, args = args[0], true, args[1:]
 	}
+	p.doubt(o.value.splits() || !head.literal())
 	p.options = append(p.options, o)
 	return args
 }

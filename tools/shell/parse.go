@@ -18,8 +18,8 @@ func parse(src string) (*syntax.File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("not valid bash: %w", err)
 	}
-	if continuesComment(src, file) {
-		return nil, errors.New("a comment ends in a backslash")
+	if misreadsComment(src, file) {
+		return nil, errors.New("it can't be told where a comment begins or ends")
 	}
 	syntax.Walk(file, func(n syntax.Node) bool {
 		if err == nil {
@@ -57,37 +57,60 @@ func bounds(src string) error {
 	return nil
 }
 
-// continuesComment reports whether a comment ends in a backslash. The parser
-// takes the next line for the rest of the comment's command, bash does not.
-func continuesComment(src string, file *syntax.File) bool {
-	var suspects []int
-	at := 0
-	for line := range strings.Lines(src) {
-		for i := range len(line) {
-			if strings.HasSuffix(line, "\\\n") && line[i] == '#' && (i == 0 || strings.IndexByte(" \t;&|()<>`", line[i-1]) >= 0) {
-				suspects = append(suspects, at+i)
-			}
-		}
-		at += len(line)
-	}
-	if len(suspects) == 0 {
+// misreadsComment reports whether the parser has taken a "#" in another way
+// than bash: it may begin a comment after a quoted word, 'x'#, where bash has
+// none, and it takes what follows a comment that ends in a backslash for the
+// rest of the command before.
+func misreadsComment(src string, file *syntax.File) bool {
+	if !strings.Contains(src, "#") {
 		return false
 	}
-	words := make([]bool, len(src)+1)
-	for n := range syntax.Preorder(file) {
-		switch n.(type) {
-		case *syntax.Lit, *syntax.SglQuoted:
-			for i := n.Pos().Offset(); i < min(n.End().Offset(), uint(len(src))); i++ {
-				words[i] = true
-			}
+	if strings.Contains(src, `\`) && hasBackquotes(file) {
+		return true // positions in escaped backquotes aren't those in the source
+	}
+	known := marksOfHash(src, file)
+	for i := range len(src) {
+		if src[i] != '#' || known[i] {
+			continue
+		}
+		line, _, more := strings.Cut(src[i:], "\n")
+		if i > 0 && strings.IndexByte(" \t\n;&|(<>", src[i-1]) < 0 || more && strings.HasSuffix(line, `\`) {
+			return true
+		}
+		for j := range len(line) {
+			known[i+j] = true
 		}
 	}
-	for _, i := range suspects {
-		if !words[i] || strings.Contains(src, "`") {
+	return false
+}
+
+func hasBackquotes(file *syntax.File) bool {
+	for n := range syntax.Preorder(file) {
+		if c, ok := n.(*syntax.CmdSubst); ok && c.Backquotes {
 			return true
 		}
 	}
 	return false
+}
+
+// marksOfHash returns for each byte of the source whether a "#" there is part
+// of a word or an expansion.
+func marksOfHash(src string, file *syntax.File) []bool {
+	known := make([]bool, len(src))
+	mark := func(n syntax.Node, to bool) {
+		for i := n.Pos().Offset(); i < min(n.End().Offset(), uint(len(src))); i++ {
+			known[i] = to
+		}
+	}
+	for n := range syntax.Preorder(file) {
+		switch n := n.(type) {
+		case *syntax.Lit, *syntax.SglQuoted, *syntax.ParamExp, *syntax.ArithmExp, *syntax.ArithmCmd:
+			mark(n, true)
+		case *syntax.CmdSubst, *syntax.ProcSubst:
+			mark(n, false)
+		}
+	}
+	return known
 }
 
 // repair changes a node that the parser has built in another way than bash, or
@@ -179,6 +202,6 @@ func isPlainDelimiter(word string) bool {
 			word = strings.TrimSuffix(inner, quote)
 		}
 	}
-	word = strings.TrimPrefix(word, `\\`)
+	word = strings.TrimPrefix(word, `\`)
 	return word != "" && strings.Trim(word, plain) == ""
 }

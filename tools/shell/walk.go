@@ -308,7 +308,7 @@ func (w *walker) compound(cmd syntax.Command) outcome {
 		w.arithmetic(c.X)
 	case *syntax.LetClause:
 		for _, x := range c.Exprs {
-			w.arithmetic(x)
+			w.subscript(x)
 		}
 	default:
 		w.fail("a construct of the line is not known (%T)", cmd)

@@ -35,6 +35,9 @@ func (x word) literal() bool { return !strings.ContainsAny(x.kinds, "?*pf") }
 // fixed reports whether the word is known to be exactly its text.
 func (x word) fixed() bool { return x.literal() && x.wildcard() < 0 }
 
+// splits reports whether the word may become several, or none.
+func (x word) splits() bool { return strings.IndexByte(x.kinds, split) >= 0 }
+
 // is reports whether the word is certainly s.
 func (x word) is(s string) bool { return x.text == s && x.literal() }
 
