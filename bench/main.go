@@ -157,11 +157,10 @@ func machine(ctx context.Context, b *bench) string {
 		if err != nil {
 			return "no " + args[0]
 		}
-		first, _, _ := strings.Cut(text, "\n")
-		return first
+		return text[strings.LastIndexByte(text, '\n')+1:] // df begins with a title
 	}
 	return fmt.Sprintf("%s; %d cores, Linux %s, %s; files on %s, worktrees on %s; %s; the floor's grep is %s; %s.",
-		say(b.millhand, "--version"), runtime.NumCPU(), say("uname", "-r"), runtime.Version(), say("stat", "-f", "-c", "%T", "."), say("stat", "-f", "-c", "%T", b.worktree),
+		say(b.millhand, "--version"), runtime.NumCPU(), say("uname", "-r"), runtime.Version(), say("df", "--output=fstype", b.dir), say("df", "--output=fstype", b.worktree),
 		say("git", "--version"), grepName(), time.Now().UTC().Format(time.DateOnly))
 }
 

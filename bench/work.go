@@ -39,9 +39,6 @@ func openBench(ctx context.Context, dir string, files int) (*bench, error) {
 		dir: dir, millhand: filepath.Join(dir, "millhand"), self: self,
 		original: filepath.Join(dir, "original"),
 	}
-	if b.worktree, err = worktreeFolder(dir); err != nil {
-		return nil, err
-	}
 	for _, name := range []string{"home", "original"} {
 		if err := os.Mkdir(filepath.Join(dir, name), 0o755); err != nil {
 			return nil, err
@@ -55,8 +52,11 @@ func openBench(ctx context.Context, dir string, files int) (*bench, error) {
 	if _, err := output(build); err != nil {
 		return nil, err
 	}
-	if b.endpoint, err = listen(ctx); err != nil {
+	if b.worktree, err = worktreeFolder(dir); err != nil {
 		return nil, err
+	}
+	if b.endpoint, err = listen(ctx); err != nil {
+		return nil, errors.Join(err, os.RemoveAll(b.worktree))
 	}
 	b.paths, err = b.generate(ctx, b.original, files)
 	if err != nil {

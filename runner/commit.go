@@ -4,9 +4,11 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/millhand/millhand/internal/event"
@@ -36,8 +38,12 @@ func (j *job) findChanges(ctx context.Context) *stop {
 	for _, refused := range cs.Refused {
 		j.warn(fmt.Sprintf("%s can't be committed: %s", refused.Path, refused.Reason))
 	}
+	j.warnOfMixed(cs)
 	if len(changes) == 0 {
-		if j.RequireChanges {
+		switch {
+		case j.RequireChanges && len(cs.Protected) > 0:
+			return &stop{event.Failed, "the task requires changes, and all that were made are of protected paths: " + some(cs.Protected), event.ExitFailed}
+		case j.RequireChanges:
 			return &stop{event.Failed, "the task requires changes and nothing was changed", event.ExitFailed}
 		}
 		return nil
@@ -46,6 +52,23 @@ func (j *job) findChanges(ctx context.Context) *stop {
 		return gitFailed(ctx, "keep the job's patch", err)
 	}
 	return nil
+}
+
+// warnOfMixed tells which files hold changes of the user's beside the job's: a
+// file is committed whole.
+func (j *job) warnOfMixed(cs *gitops.ChangeSet) {
+	if j.Commit == nil {
+		return
+	}
+	var mixed []string
+	for _, c := range cs.Changes {
+		if slices.Contains(j.dirty, c.Path) {
+			mixed = append(mixed, c.Path)
+		}
+	}
+	if len(mixed) > 0 {
+		j.warn(fmt.Sprintf("uncommitted changes that were there before are committed along with the job's in %s", some(mixed)))
+	}
 }
 
 func (j *job) keepPatch(ctx context.Context) error {
@@ -84,7 +107,11 @@ func (j *job) commit(ctx context.Context) *stop {
 		Parent: j.base, Branch: branch, Message: j.message(), Author: author, Committer: committer, MustNotExist: !j.inPlace,
 	})
 	if err != nil {
-		return gitFailed(ctx, "commit", err)
+		what := "commit"
+		if j.inPlace && errors.Is(err, gitops.ErrConflict) {
+			what = "commit in place (if the agent has committed by itself, its commits are on the branch)"
+		}
+		return gitFailed(ctx, what, err)
 	}
 	j.emit(event.Event{Type: event.CommitMade, Commit: &event.Commit{Hash: done.Hash, Branch: done.Branch, Message: j.message()}})
 	return nil

@@ -28,6 +28,7 @@ type job struct {
 	unlock  func() // of the tree, when it is worked on in place
 	base    string // commit that it starts from; "" in a repository without one
 	before  *gitops.Snapshot
+	dirty   []string // paths that had changes of the user's at the start, in place
 	space   *workspace.Workspace
 	env     []string // of its child processes
 
@@ -154,6 +155,9 @@ func (j *job) takeTree(ctx context.Context) error {
 		return err
 	}
 	j.base = head.Hash
+	if j.dirty, err = j.tree.Dirty(ctx); err != nil {
+		return err
+	}
 	j.before, err = j.tree.Snapshot(ctx)
 	return err
 }

@@ -44,15 +44,13 @@ type Options struct {
 }
 
 // Interrupt is the cause of a run's context that a signal ended.
-type Interrupt struct{ Exit event.Exit }
+type Interrupt struct {
+	Signal string // its name, as SIGINT
+	Exit   event.Exit
+}
 
 // Error says which signal it was.
-func (i Interrupt) Error() string {
-	if i.Exit == event.ExitTerminate {
-		return "terminated by SIGTERM"
-	}
-	return "interrupted by SIGINT"
-}
+func (i Interrupt) Error() string { return "interrupted by " + i.Signal }
 
 // run is one execution of a plan.
 type run struct {
@@ -124,21 +122,26 @@ func (r *run) jobs(ctx context.Context) []event.Exit {
 	for i := range jobs {
 		waiting[i] = i
 	}
+	busy := map[string]bool{} // trees that a job works on in place
 	for running := 0; running > 0 || len(waiting) > 0; {
 		for running < max(r.plan.Parallel, 1) {
-			at := slices.IndexFunc(waiting, func(i int) bool { return ready(jobs[i], ends) })
+			at := slices.IndexFunc(waiting, func(i int) bool { return ready(jobs[i], ends) && !busy[ownTree(jobs[i])] })
 			if at < 0 {
 				break
 			}
 			i := waiting[at]
 			waiting = slices.Delete(waiting, at, at+1)
 			running++
+			if tree := ownTree(jobs[i]); tree != "" {
+				busy[tree] = true
+			}
 			missing := unmet(jobs[i], ends)
 			go func() { done <- finished{i, r.guard(ctx, jobs[i], missing)} }()
 		}
 		f := <-done
 		running--
 		ends[jobs[f.place].ID] = f.end
+		delete(busy, ownTree(jobs[f.place]))
 	}
 	exits := make([]event.Exit, 0, len(jobs)+1)
 	for _, j := range jobs {
@@ -148,6 +151,15 @@ func (r *run) jobs(ctx context.Context) []event.Exit {
 		exits = append(exits, i.Exit)
 	}
 	return exits
+}
+
+// ownTree names the tree that a job works on in place, "" if it has one of its
+// own. Jobs on one tree run in the plan's order.
+func ownTree(j tasks.Job) string {
+	if j.Repo.Kind == tasks.RepoPath && (j.Commit == nil || j.Commit.Branch == tasks.CurrentBranch) {
+		return j.Repo.Dir
+	}
+	return ""
 }
 
 // ready reports whether everything that a job needs is over.

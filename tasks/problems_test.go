@@ -63,6 +63,20 @@ model: openai/m
 			`m.yaml:4:3: unknown key "promt"; did you mean "prompt"?`,
 			`m.yaml:5:3: unknown key "verfy"; did you mean "verify"?`,
 		}},
+		{"what a later release does in prompts", "version: 1\nmodel: openai/m\ntasks:\n- id: a\n  prompt: Look at !`git log`.\n", []string{
+			"m.yaml:5:11: a command in a prompt (!`...`) is not supported yet; run it under setup: and let the agent read what it wrote",
+		}},
+		{"what looks like a permission, and a key for commands", `version: 1
+model: openai/m
+profiles:
+  p:
+    permission: {bsah: deny}
+    env: [CI, OPENAI_API_KEY]
+tasks: [{id: a, prompt: x}]
+`, []string{
+			`m.yaml:5:18: unknown permission "bsah"; did you mean "bash"?`,
+			`m.yaml:6:15: "OPENAI_API_KEY" is a model provider's key, which no command may see; leave it out: millhand itself reads it`,
+		}},
 		{"values of other types", `name: 5
 budget: 7
 limits: {turns: many, cost: -1, time: 20, tokens: 1.5, denials: 0, failures: 0x10}

@@ -175,7 +175,7 @@ func (v value) expandHome(pattern string) (string, bool) {
 // knownPermissions are the names that rules are usually about. Others are
 // those of custom tools and MCP servers.
 var knownPermissions = []string{
-	"read", "edit", "glob", "grep", "list", "bash", "task", "todowrite", "webfetch", "websearch", "codesearch", "lsp", "skill",
+	"read", "edit", "glob", "grep", "list", "bash", "task", "todowrite", "todoread", "webfetch", "websearch", "codesearch", "lsp", "skill",
 	"batch", "question", "doom_loop", permission.ExternalDirectory, permission.ExternalRead, permission.Git,
 }
 
@@ -189,11 +189,24 @@ func (v value) knownPermission() bool {
 		v.keyProblem(fmt.Sprintf("the tool %s is judged by the rules for %q", quote(name), judged), fmt.Sprintf("write them under %q", judged))
 		return false
 	}
-	if best := nearest(name, knownPermissions, 1); best != "" {
+	best := nearest(name, knownPermissions, 1)
+	if i := slices.IndexFunc(knownPermissions, func(known string) bool { return sameLetters(name, known) }); i >= 0 {
+		best = knownPermissions[i]
+	}
+	if best != "" {
 		v.keyProblem("unknown permission "+quote(name), fmt.Sprintf("did you mean %q?", best))
 		return false
 	}
 	return true
+}
+
+// sameLetters reports whether two words differ only in the order of their
+// letters, as when two were swapped in typing.
+func sameLetters(a, b string) bool {
+	x, y := []byte(a), []byte(b)
+	slices.Sort(x)
+	slices.Sort(y)
+	return slices.Equal(x, y)
 }
 
 // network reads which addresses may be reached.
@@ -237,7 +250,17 @@ func (v value) envName() (string, bool) {
 		v.problem(quote(t.s)+" is not the name of an environment variable", "write the name alone, such as CI")
 		return "", false
 	}
+	if ok && slices.Contains(providerKeys, t.s) {
+		v.problem(quote(t.s)+" is a model provider's key, which no command may see", "leave it out: millhand itself reads it")
+		return "", false
+	}
 	return t.s, ok
+}
+
+// providerKeys are the variables in which model providers' keys are kept.
+var providerKeys = []string{
+	"OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_GENERATIVE_AI_API_KEY", "OPENROUTER_API_KEY",
+	"MISTRAL_API_KEY", "GROQ_API_KEY", "DEEPSEEK_API_KEY", "XAI_API_KEY", "AZURE_OPENAI_API_KEY", "TOGETHER_API_KEY", "FIREWORKS_API_KEY", "COHERE_API_KEY",
 }
 
 // example reads one expected decision.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/urfave/cli/v2"
+	"golang.org/x/sys/unix"
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/runner"
@@ -74,12 +75,16 @@ func Main(ctx context.Context, args []string, w World) int {
 	return int(exit)
 }
 
-// Signals returns a context that SIGINT or SIGTERM ends with a
+// Signals returns a context that SIGINT, SIGTERM or SIGHUP ends with a
 // [runner.Interrupt] as its cause. A second signal ends the process at once.
+// SIGPIPE is taken and does nothing: that nobody reads the log any more must
+// not end the work.
 func Signals(parent context.Context) (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(parent)
 	sigs := make(chan os.Signal, 2)
-	signal.Notify(sigs, syscall.SIGINT, syscall.SIGTERM)
+	signal.Notify(sigs, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	// Taken, not ignored: what is ignored would be so in every child, too.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	done := make(chan struct{})
 	go func() {
 		var exit event.Exit
@@ -91,11 +96,11 @@ func Signals(parent context.Context) (ctx context.Context, stop func()) {
 				if n > 0 {
 					os.Exit(int(exit))
 				}
-				exit = event.ExitInterrupt
-				if sig == syscall.SIGTERM {
-					exit = event.ExitTerminate
+				exit = event.ExitTerminate
+				if sig == syscall.SIGINT {
+					exit = event.ExitInterrupt
 				}
-				cancel(runner.Interrupt{Exit: exit})
+				cancel(runner.Interrupt{Signal: unix.SignalName(sig.(syscall.Signal)), Exit: exit})
 			}
 		}
 	}()

@@ -24,10 +24,10 @@ func planFlags() []cli.Flag {
 		&cli.StringFlag{Name: "profile", Usage: "use this profile for every task: a preset, one of the manifest's, or a file"},
 		&cli.StringSliceFlag{Name: "only", Usage: "run only this task or job (repeatable)"},
 		&cli.StringSliceFlag{Name: "var", Usage: "set a variable, as K=V (repeatable)"},
-		&cli.IntFlag{Name: "jobs", Usage: "jobs side by side"},
-		&cli.IntFlag{Name: "max-turns", Usage: "turns that each job may take at most"},
-		&cli.Float64Flag{Name: "max-cost", Usage: "US dollars that the run may cost at most"},
-		&cli.DurationFlag{Name: "max-time", Usage: "time that the run may take at most, as 90m"},
+		&cli.IntFlag{Name: "jobs", Usage: "jobs side by side", DefaultText: "the manifest's"},
+		&cli.IntFlag{Name: "max-turns", Usage: "turns that each job may take at most", DefaultText: "the manifest's"},
+		&cli.Float64Flag{Name: "max-cost", Usage: "US dollars that the run may cost at most", DefaultText: "the manifest's"},
+		&cli.DurationFlag{Name: "max-time", Usage: "time that the run may take at most, as 90m", DefaultText: "the manifest's"},
 	}
 }
 
@@ -168,12 +168,13 @@ type (
 		Time string `json:"time"`
 	}
 	limitsDocument struct {
-		Turns    int     `json:"turns"`
-		CostUSD  float64 `json:"cost_usd"`
-		Time     string  `json:"time"`
-		Tokens   int64   `json:"tokens"`
-		Denials  int     `json:"denials"`
-		Failures int     `json:"failures"`
+		// null: no limit
+		Turns    *int     `json:"turns"`
+		CostUSD  *float64 `json:"cost_usd"`
+		Time     *string  `json:"time"`
+		Tokens   *int64   `json:"tokens"`
+		Denials  *int     `json:"denials"`
+		Failures *int     `json:"failures"`
 	}
 )
 
@@ -190,7 +191,7 @@ func jobJSON(j tasks.Job) jobDocument {
 	doc := jobDocument{
 		ID: j.ID, Task: j.Task, Repo: j.Repo.Name, Matrix: j.Matrix, Model: j.ModelName, Profile: j.Profile.Name, Agent: j.Agent,
 		Prompt: j.Prompt, Setup: append([]string{}, j.Setup...), Verify: []verifyDocument{}, Attempts: j.Attempts, Needs: append([]string{}, j.Needs...),
-		Limits: limitsDocument{l.Turns, l.CostUSD, clock(l.Time), l.Tokens, l.Denials, l.Failures},
+		Limits: limitsDocument{some(l.Turns), some(l.CostUSD), some(clock(l.Time)), some(l.Tokens), some(l.Denials), some(l.Failures)},
 	}
 	if j.Commit != nil {
 		doc.Branch = &j.Commit.Branch
@@ -199,6 +200,14 @@ func jobJSON(j tasks.Job) jobDocument {
 		doc.Verify = append(doc.Verify, verifyDocument{v.Name, v.Run, clock(v.Time)})
 	}
 	return doc
+}
+
+// some is null in JSON for the zero value, which means no limit.
+func some[T comparable](v T) *T {
+	if v == *new(T) {
+		return nil
+	}
+	return &v
 }
 
 func clock(d time.Duration) string {

@@ -61,6 +61,9 @@ func printReport(c *cli.Context, w World, write func(io.Writer, *report.Report) 
 // findEvents opens the events of a run that is named by its directory or, for
 // one below the current directory, by its id.
 func findEvents(run string) (*os.File, error) {
+	if st, err := os.Stat(run); err == nil && !st.IsDir() {
+		run = filepath.Dir(run) // a file of the report directory
+	}
 	for _, dir := range []string{run, filepath.Join(".millhand", "runs", run)} {
 		f, err := os.Open(filepath.Join(dir, "events.jsonl"))
 		if err == nil || !errors.Is(err, fs.ErrNotExist) {

@@ -192,9 +192,8 @@ func (d *reportDir) carryOut(ctx context.Context, w World, plan *tasks.Plan, o r
 	exit := runner.Run(ctx, plan, o)
 	rep := fold.Report()
 	errs := errors.Join(stream.Err(), writeReports(d.path, rep))
-	if err := report.Text(w.Out, rep); err != nil {
-		errs = errors.Join(errs, fmt.Errorf("print the summary: %w", err))
-	}
+	// That nobody reads the summary changes nothing: the reports are written.
+	report.Text(w.Out, rep) //nolint:errcheck // see above
 	fmt.Fprintf(w.Out, "\nreports: %s\n", d.path)
 	if errs != nil {
 		return failure{event.Worst([]event.Exit{exit, event.ExitInternal}), fmt.Errorf("the reports in %s are not complete: %w", d.path, errs)}

@@ -38,6 +38,8 @@ func dollars(usd *float64) string {
 		return "cost unknown"
 	case *usd == 0:
 		return "$0"
+	case *usd < 0.0001:
+		return fmt.Sprintf("$%.6f", *usd)
 	case *usd < 0.01:
 		return fmt.Sprintf("$%.4f", *usd)
 	}

@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/urfave/cli/v2"
 
@@ -51,6 +52,9 @@ func runTool(c *cli.Context, w World) error {
 	if c.NArg() != 1 || c.String("dir") == "" {
 		return fail(event.ExitUsage, "tool wants a name and a folder: echo '{\"filePath\":\"go.mod\"}' | millhand tool read --dir .")
 	}
+	if slices.Contains(laterTools(), c.Args().First()) {
+		return fail(event.ExitUsage, "the tool %s is not supported yet", c.Args().First())
+	}
 	profile, err := loadProfile(c, w)
 	if err != nil {
 		return err
@@ -85,6 +89,11 @@ func runTool(c *cli.Context, w World) error {
 	default:
 		return nil
 	}
+}
+
+// laterTools lists the tools of later releases.
+func laterTools() []string {
+	return []string{"apply_patch", "batch", "task", "webfetch", "websearch", "codesearch", "skill", "lsp"}
 }
 
 // ignoreRules are those of the repository that a folder belongs to, if any.

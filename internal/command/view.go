@@ -114,7 +114,11 @@ func verifyLine(v *event.Verify) logLine {
 	if v.Passed {
 		return logLine{zerolog.InfoLevel, fmt.Sprintf("verify %s passed (%s)", v.Name, duration(v.ElapsedMS))}
 	}
-	return logLine{zerolog.WarnLevel, fmt.Sprintf("verify %s failed, exit code %d (%s)", v.Name, v.ExitCode, duration(v.ElapsedMS))}
+	how := fmt.Sprintf("exit code %d", v.ExitCode)
+	if v.ExitCode < 0 {
+		how = "it was ended or could not be started"
+	}
+	return logLine{zerolog.WarnLevel, fmt.Sprintf("verify %s failed, %s (%s)", v.Name, how, duration(v.ElapsedMS))}
 }
 
 func endLine(j *event.JobEnd) logLine {

@@ -35,7 +35,7 @@ type State struct {
 func Resolve(m Mode) (State, error) {
 	switch m {
 	case Auto:
-		return State{Level: "none", Warning: "commands run without a sandbox: this release does not confine them by the kernel; use a container and --sandbox external where that matters"}, nil
+		return State{Level: "none", Warning: "commands run without a sandbox: this release does not confine them by the kernel, nor does it enforce network: and cache:; use a container and --sandbox external where that matters"}, nil
 	case Off:
 		return State{Level: "none", Warning: "commands run without a sandbox: --sandbox off"}, nil
 	case External:
