@@ -155,8 +155,10 @@ func (j *job) takeTree(ctx context.Context) error {
 		return err
 	}
 	j.base = head.Hash
-	if j.dirty, err = j.tree.Dirty(ctx); err != nil {
-		return err
+	if j.plan.AllowDirty {
+		if j.dirty, err = j.tree.Dirty(ctx); err != nil {
+			return err
+		}
 	}
 	j.before, err = j.tree.Snapshot(ctx)
 	return err

@@ -134,12 +134,33 @@ func (p Profile) Decide(req Request) Decision {
 	case req.Unknown != "":
 		return p.decideUnknown(req)
 	}
-	for _, r := range slices.Backward(p.Rules) {
-		if r.covers(req.Permission) && slices.ContainsFunc(req.Subjects, func(s string) bool { return Match(r.Pattern, s) }) {
-			return Decision{Effect: r.Effect, Request: req, Rule: r.String(), Source: r.Source}
-		}
+	if r := p.last(req.Permission, req.Subjects); r != nil {
+		return Decision{Effect: r.Effect, Request: req, Rule: r.String(), Source: r.Source}
 	}
 	return Decision{Request: req, Rule: "no rule, and what no rule allows is denied", Source: "profile " + p.Name}
+}
+
+// Allows reports whether Decide would allow a request, without saying why: for
+// asking about every file of a tree.
+func (p Profile) Allows(permission string, subjects ...string) bool {
+	r := p.last(permission, subjects)
+	return r != nil && r.Effect == Allow
+}
+
+// last returns the last rule that matches any of the subjects, nil if none does.
+func (p Profile) last(permission string, subjects []string) *Rule {
+	for i := len(p.Rules) - 1; i >= 0; i-- {
+		r := &p.Rules[i]
+		if !r.covers(permission) {
+			continue
+		}
+		for _, s := range subjects {
+			if Match(r.Pattern, s) {
+				return r
+			}
+		}
+	}
+	return nil
 }
 
 // decideUnknown judges what can't be known: the most suspicious reading of it

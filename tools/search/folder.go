@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"syscall"
+	"time"
 
 	"github.com/millhand/millhand/internal/ignore"
 )
@@ -24,7 +25,20 @@ type folder struct {
 	root  *os.Root
 	path  string // relative to Scope.Root, with a slash at its end; "" is the root
 	rules *ignore.Matcher
-	users atomic.Int32 // who still needs root open; the last one closes it
+	dir   *os.File     // the folder itself, once it was listed: files are opened from it
+	users atomic.Int32 // who still needs root and dir open; the last one closes them
+}
+
+// entry is what a listing tells of one name.
+type entry struct {
+	name         string
+	dir, regular bool
+}
+
+// fileInfo is what is told of an open file.
+type fileInfo struct {
+	size int64
+	mod  time.Time
 }
 
 // newFolder returns a folder with one user.
@@ -45,27 +59,38 @@ func (f *folder) child(name string) (*folder, error) {
 }
 
 func (f *folder) release() {
-	if f.users.Add(-1) == 0 {
-		f.root.Close()
+	if f.users.Add(-1) > 0 {
+		return
 	}
+	if f.dir != nil {
+		f.dir.Close()
+	}
+	f.root.Close()
 }
 
 // entries lists the folder in no order. With an error come those entries that
 // were read before it.
-func (f *folder) entries() ([]fs.DirEntry, error) {
-	dir, err := f.root.Open(".")
-	if err != nil {
+func (f *folder) entries() (list []entry, err error) {
+	if f.dir, err = f.root.Open("."); err != nil {
+		f.dir = nil
 		return nil, err
 	}
-	defer dir.Close()
-	return dir.ReadDir(-1)
+	return readEntries(f.root, f.dir)
 }
 
-// open opens a file in f. It does not wait for the other end of a pipe.
-func (f *folder) open(name string) (*os.File, fs.FileInfo, error) {
-	file, err := f.root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+// open opens a regular file in f. It does not wait for the other end of a pipe.
+func (f *folder) open(name string) (io.ReadCloser, fileInfo, error) {
+	if f.dir != nil {
+		return openAt(f.root, f.dir, name)
+	}
+	return openInRoot(f.root, name)
+}
+
+// openInRoot opens a regular file below a root.
+func openInRoot(root *os.Root, name string) (io.ReadCloser, fileInfo, error) {
+	file, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
-		return nil, nil, err
+		return nil, fileInfo{}, err
 	}
 	info, err := file.Stat()
 	if err == nil && !info.Mode().IsRegular() {
@@ -73,9 +98,9 @@ func (f *folder) open(name string) (*os.File, fs.FileInfo, error) {
 	}
 	if err != nil {
 		file.Close()
-		return nil, nil, err
+		return nil, fileInfo{}, err
 	}
-	return file, info, nil
+	return file, fileInfo{info.Size(), info.ModTime()}, nil
 }
 
 // readRules adds the folder's .gitignore, if it has one, to its rules. As by

@@ -123,21 +123,21 @@ func (s *searcher) visit(ctx context.Context, w *walk, f *folder, name string) {
 		return
 	}
 	defer file.Close()
-	if info.Size() > maxFile {
+	if info.size > maxFile {
 		w.tooLarge.Add(1)
 		return
 	}
 	b := s.buffers.Get().(*buffer)
 	defer s.buffers.Put(b)
 	scan := fileScan{matcher: s.matcher, buffer: b, limit: s.limit, path: f.path + name}
-	if err := scan.run(ctx, file, info.Size()); err != nil {
+	if err := scan.run(ctx, file, info.size); err != nil {
 		w.note(err)
 		return
 	}
 	if scan.total == 0 || scan.binary {
 		return
 	}
-	s.found.add(fileMatches{File{Path: scan.path, ModTime: info.ModTime(), Size: info.Size()}, scan.matches})
+	s.found.add(fileMatches{File{Path: scan.path, ModTime: info.mod, Size: info.size}, scan.matches})
 	s.mu.Lock()
 	s.files++
 	s.total += scan.total

@@ -119,18 +119,18 @@ func (w *walk) scan(ctx context.Context, f *folder, depth int) {
 	}
 	entries, err := f.entries()
 	w.note(err)
-	if slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == ".gitignore" }) {
+	if slices.ContainsFunc(entries, func(e entry) bool { return e.name == ".gitignore" }) {
 		w.note(f.readRules())
 	}
 	var tasks []func()
 	var files []string
 	for _, e := range entries {
-		name := e.Name()
-		switch isDir := e.IsDir(); {
-		case !w.chooses(f, name, isDir, e.Type().IsRegular()):
-		case isDir && depth == maxDepth:
+		name := e.name
+		switch {
+		case !w.chooses(f, name, e.dir, e.regular):
+		case e.dir && depth == maxDepth:
 			w.unreadable.Add(1)
-		case isDir:
+		case e.dir:
 			f.users.Add(1)
 			tasks = append(tasks, func() { w.enter(ctx, f, name, depth+1) })
 		default:
