@@ -151,11 +151,7 @@ func (w *walker) redirects(list []*syntax.Redirect) {
 	for _, r := range list {
 		w.substitutions(r.Word)
 		if r.Hdoc != nil {
-			w.quotedParameters(r.Hdoc.Parts)
-			w.substitutions(r.Hdoc)
-			if t := w.document(r); isBait(t) {
-				w.bait = t.text
-			}
+			w.bodyText(r)
 		}
 		if r.N != nil && strings.HasPrefix(r.N.Value, "{") {
 			w.variable(strings.Trim(r.N.Value, "{}"), r)
@@ -163,6 +159,20 @@ func (w *walker) redirects(list []*syntax.Redirect) {
 		for _, x := range w.braces(r.Word) {
 			w.redirect(r, x)
 		}
+	}
+}
+
+// bodyText looks at the body of a here-document. Bash joins its lines at
+// backslashes before it looks for commands in it, even within their quotes.
+func (w *walker) bodyText(r *syntax.Redirect) {
+	w.quotedParameters(r.Hdoc.Parts)
+	w.substitutions(r.Hdoc)
+	text := w.document(r)
+	if isBait(text) {
+		w.bait = text.text
+	}
+	if body := source(w.src, r.Hdoc); text.expansion() >= 0 && strings.Contains(body, "\\\n") {
+		w.unknown(ReasonScript, body)
 	}
 }
 

@@ -133,9 +133,7 @@ func repair(src string, n syntax.Node) error {
 	case *syntax.TimeClause:
 		return endTimeOptions(n)
 	case *syntax.Redirect:
-		if n.Hdoc != nil && !isPlainDelimiter(source(src, n.Word)) {
-			return errors.New("a here-document has an unusual delimiter")
-		}
+		return plainDocument(src, n)
 	}
 	return nil
 }
@@ -189,6 +187,22 @@ func endTimeOptions(t *syntax.TimeClause) error {
 	call.Args = call.Args[1:]
 	if name := call.Args[0].Lit(); syntax.IsKeyword(name) || name == "time" || strings.Contains(name, "=") || strings.HasPrefix(name, "-") {
 		return errors.New("time is followed by \"--\" and no simple command")
+	}
+	return nil
+}
+
+// plainDocument refuses here-documents whose end the parser may see elsewhere.
+// It doesn't join lines at a backslash where tabs are removed.
+func plainDocument(src string, r *syntax.Redirect) error {
+	if r.Op != syntax.Hdoc && r.Op != syntax.DashHdoc {
+		return nil
+	}
+	delimiter := source(src, r.Word)
+	if !isPlainDelimiter(delimiter) {
+		return errors.New("a here-document has an unusual delimiter")
+	}
+	if r.Op == syntax.DashHdoc && !strings.ContainsAny(delimiter, `\'"`) && strings.Contains(src[r.OpPos.Offset():], "\\\n") {
+		return errors.New("a here-document with tabs has lines that end in a backslash")
 	}
 	return nil
 }

@@ -78,8 +78,10 @@ func searchers() map[string]program {
 		"ag":     {use: allRead, skip: 1, options: "-A: -B: -C: -G: -m: -p< --depth: --ignore: --pager! --path-to-ignore<", instead: "-g"},
 		"fd":     {special: (*walker).fd},
 		"fdfind": {special: (*walker).fd},
-		"file": {use: allRead, options: "-e: -f# -F: -m< -P: --exclude: --exclude-quiet: --files-from# --magic-file< --parameter: --separator:",
-			changes: "-C --compile"},
+		"file": {
+			use: allRead, options: "-e: -f# -F: -m< -P: --exclude: --exclude-quiet: --files-from# --magic-file< --parameter: --separator:",
+			changes: "-C --compile",
+		},
 		"find": {special: (*walker).findFiles},
 		"rg":   {use: allRead, skip: 1, options: rgOptions, instead: "-e -f --file --files --regexp --type-list"},
 		"tree": {use: allRead, options: "-H: -I: -L: -o> -P: --charset: --filelimit: --gitfile< --infofile< --sort: --timefmt:", changes: "-R"},
@@ -151,8 +153,10 @@ func archivers() map[string]program {
 		"lz4":   {use: allWrite},
 		"unzip": {use: onlyRead, options: "-d> -P: -x*", makes: ".", names: "-d -l -p -t -v -Z"},
 		"zip":   {use: firstWrite, options: "-b> -i* -n: -O> -P: -t: -TT! -x* --output-file> --unzip-command!", changes: "-m --move"},
-		"zstd": {use: allWrite, options: "-D< -M: -o> -T: --output-dir-flat> --output-dir-mirror>",
-			spares: "-c -l -t --list --stdout --test"},
+		"zstd": {
+			use: allWrite, options: "-D< -M: -o> -T: --output-dir-flat> --output-dir-mirror>",
+			spares: "-c -l -t --list --stdout --test",
+		},
 	}
 	for _, name := range []string{"tar", "bsdtar", "gtar"} {
 		all[name] = program{special: (*walker).tar}
@@ -175,11 +179,13 @@ func transfers() map[string]program {
 			"--temp-dir> --timeout: --write-batch>", changes: "--remove-sent-files --remove-source-files"},
 		"scp":  {use: lastWrite, hosts: true, options: "-c: -D: -F% -i< -J: -l: -o% -P: -S! -X:"},
 		"sftp": {unknowable: true},
-		"wget": {options: "-a> -A: -B: -D: -e% -i< -I: -l: -o> -O> -P> -Q: -R: -t: -T: -U: -w: -X: --append-output> --body-data: --body-file< " +
-			"--ca-certificate< --ca-directory< --certificate< --config% --directory-prefix> --execute% --header: --hsts-file> --input-file< " +
-			"--level: --load-cookies< --method: --output-document> --output-file> --password: --post-data: --post-file< --private-key< --referer: " +
-			"--rejected-log> --save-cookies> --timeout: --tries: --use-askpass! --user: --user-agent: --wait: --warc-file>",
-			makes: ".", names: "-O -P --directory-prefix --output-document --spider"},
+		"wget": {
+			options: "-a> -A: -B: -D: -e% -i< -I: -l: -o> -O> -P> -Q: -R: -t: -T: -U: -w: -X: --append-output> --body-data: --body-file< " +
+				"--ca-certificate< --ca-directory< --certificate< --config% --directory-prefix> --execute% --header: --hsts-file> --input-file< " +
+				"--level: --load-cookies< --method: --output-document> --output-file> --password: --post-data: --post-file< --private-key< --referer: " +
+				"--rejected-log> --save-cookies> --timeout: --tries: --use-askpass! --user: --user-agent: --wait: --warc-file>",
+			makes: ".", names: "-O -P --directory-prefix --output-document --spider",
+		},
 	}
 }
 

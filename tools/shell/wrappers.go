@@ -35,8 +35,10 @@ func wrappers() map[string]wrapper {
 		"unbuffer": {}, "dbus-run-session": {options: "--"}, "xvfb-run": {options: "-a"}, "caffeinate": {}, "ts": {},
 
 		"chroot": {options: "--userspec: --groups: --skip-chdir", before: "<", starts: true},
-		"chrt": {options: "-a -b -d -D: -f -i -m -o -p -P: -r -R -T: -v --batch --fifo --idle --other --rr --deadline --verbose --all-tasks --pid --max",
-			before: "-", idle: "-m -p --pid --max"},
+		"chrt": {
+			options: "-a -b -d -D: -f -i -m -o -p -P: -r -R -T: -v --batch --fifo --idle --other --rr --deadline --verbose --all-tasks --pid --max",
+			before:  "-", idle: "-m -p --pid --max",
+		},
 		"doas": {options: "-a: -C: -L -n -s -u:", idle: "-L", starts: true},
 		"env": {options: "-0 -a: -C^ -i -S: -u: -v --argv0: --block-signal* --chdir^ --debug --default-signal* --ignore-environment " +
 			"--ignore-signal* --list-signal-handling --null --split-string: --unset:", assigns: true, find: (*walker).env},
@@ -74,9 +76,11 @@ func wrappers() map[string]wrapper {
 		"watch": {options: "-b -c -C -d* -e -g -h -n: -p -q: -r -t -v -w -x --beep --chgexit --color --differences* --equexit: --errexit --exec --help " +
 			"--interval: --no-color --no-rerun --no-title --no-wrap --precise --version", find: (*walker).watch},
 
-		"xargs": {options: "-0 -a< -d: -e* -E: -i* -I: -l* -L: -n: -o -p -P: -r -s: -t -x --arg-file< --delimiter: --eof* --exit --interactive --max-args: " +
-			"--max-chars: --max-lines* --max-procs: --no-run-if-empty --null --open-tty --process-slot-var: --replace* --show-limits --verbose",
-			find: (*walker).xargs},
+		"xargs": {
+			options: "-0 -a< -d: -e* -E: -i* -I: -l* -L: -n: -o -p -P: -r -s: -t -x --arg-file< --delimiter: --eof* --exit --interactive --max-args: " +
+				"--max-chars: --max-lines* --max-procs: --no-run-if-empty --null --open-tty --process-slot-var: --replace* --show-limits --verbose",
+			find: (*walker).xargs,
+		},
 		"parallel": {options: "-0 -a< -d: -I: -j: -k -m -n: -N: -q -t -u -v -X --arg-file< --bar --colsep: --delay: --delimiter: --dry-run --eta --group " +
 			"--halt: --jobs: --joblog> --keep-order --line-buffer --max-args: --null --progress --quote --results> --retries: --tag --timeout: " +
 			"--ungroup --verbose --will-cite", find: (*walker).parallel},
