@@ -149,14 +149,13 @@ func (p Profile) Allows(permission string, subjects ...string) bool {
 
 // last returns the last rule that matches any of the subjects, nil if none does.
 func (p Profile) last(permission string, subjects []string) *Rule {
-	for i := len(p.Rules) - 1; i >= 0; i-- {
-		r := &p.Rules[i]
+	for i, r := range slices.Backward(p.Rules) {
 		if !r.covers(permission) {
 			continue
 		}
 		for _, s := range subjects {
 			if Match(r.Pattern, s) {
-				return r
+				return &p.Rules[i]
 			}
 		}
 	}
