@@ -60,8 +60,8 @@ type Access struct {
 // Reason says in which way something is unknown.
 type Reason string
 
-// The reasons. Only ReasonPath is about which file is meant; all the others
-// are about what would run.
+// The reasons. ReasonPath alone is about which file is meant, ReasonNetwork
+// about a connection; all the others are about what would run.
 const (
 	ReasonPath        Reason = "path"                                      // the name of a file or directory
 	ReasonCommand     Reason = "command word"                              // the program, or a subcommand that decides what it does

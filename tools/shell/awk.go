@@ -85,7 +85,7 @@ type awkScanner struct {
 
 	runs   bool // it can run a command
 	hidden bool // it uses a file whose name isn't written out
-	files  []sedFile
+	files  []scriptFile
 }
 
 func (s *awkScanner) scan() {
@@ -203,7 +203,7 @@ func (s *awkScanner) file(rest string, write bool) {
 		return
 	}
 	if name != "-" && !strings.HasPrefix(name, "/inet") {
-		s.files = append(s.files, sedFile{name, write})
+		s.files = append(s.files, scriptFile{name, write})
 	}
 	s.runs = s.runs || strings.HasPrefix(name, "/inet")
 }

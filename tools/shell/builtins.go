@@ -136,7 +136,7 @@ func (w *walker) exit(c call) outcome {
 // jump leaves a function or loop.
 func (w *walker) jump(c call) outcome {
 	w.jumps = w.jumps.or(w.at)
-	if c.words[0].text == "return" && len(w.calls) > 0 {
+	if c.words[0].text == "return" && w.returns {
 		return outcome{}
 	}
 	return same(w.at)

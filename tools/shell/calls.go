@@ -106,7 +106,7 @@ func (w *walker) document(r *syntax.Redirect) word {
 		return word{}
 	}
 	res := resolver{src: w.src, shifted: w.backquotes > 0}
-	if strings.ContainsAny(source(w.src, r.Word), `\"'`) {
+	if isQuoted(r) {
 		for _, p := range r.Hdoc.Parts {
 			if lit, ok := p.(*syntax.Lit); ok {
 				res.add(lit.Value, quoted)
@@ -216,11 +216,14 @@ func (w *walker) body(b body) places {
 	}
 	w.called[b.stmt] = true
 	w.calls = append(w.calls, b.stmt)
+	returns := w.returns
+	w.returns = true
 	var out outcome
 	w.within(b.src, b.id, func() {
 		out = w.branch(w.at, func() outcome { return w.stmt(b.stmt) })
 	})
 	w.calls = w.calls[:len(w.calls)-1]
+	w.returns = returns
 	return out.either()
 }
 

@@ -161,7 +161,7 @@ func (b bench) check(t *testing.T, line string, exact bool) (known bool) {
 	for _, file := range made {
 		if !slices.ContainsFunc(a.Accesses, func(x Access) bool {
 			path := filepath.Join(strings.Replace(x.Dir, "~", "home", 1), x.Path)
-			return x.Write && (path == file || strings.Contains(line, "*") && path == filepath.Dir(file))
+			return x.Write && (path == file || strings.ContainsAny(line, "*?[") && path == filepath.Dir(file))
 		}) {
 			t.Errorf("%s\nmade %q, reported is\n%s", line, file, outline(a, nil))
 		}

@@ -191,31 +191,60 @@ func endTimeOptions(t *syntax.TimeClause) error {
 	return nil
 }
 
-// plainDocument refuses here-documents whose end the parser may see elsewhere.
-// It doesn't join lines at a backslash where tabs are removed.
+// plainDocument refuses here-documents whose end the parser may see elsewhere:
+// bash reads some quotes in a delimiter in another way, and joins lines at a
+// backslash also where tabs are removed.
 func plainDocument(src string, r *syntax.Redirect) error {
 	if r.Op != syntax.Hdoc && r.Op != syntax.DashHdoc {
 		return nil
 	}
-	delimiter := source(src, r.Word)
-	if !isPlainDelimiter(delimiter) {
+	const plain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.,:+-=@%^!"
+	text, _ := delimiter(r.Word)
+	if text == "" || strings.Trim(text, plain) != "" {
 		return errors.New("a here-document has an unusual delimiter")
 	}
-	if r.Op == syntax.DashHdoc && !strings.ContainsAny(delimiter, `\'"`) && strings.Contains(src[r.OpPos.Offset():], "\\\n") {
+	if r.Op == syntax.DashHdoc && !isQuoted(r) && strings.Contains(src, "\\\n") {
 		return errors.New("a here-document with tabs has lines that end in a backslash")
 	}
 	return nil
 }
 
-// isPlainDelimiter tells the delimiters of here-documents whose quotes can be
-// read in one way only.
-func isPlainDelimiter(word string) bool {
-	const plain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.,:+-=@%^!"
-	for _, quote := range []string{"'", `"`} {
-		if inner, ok := strings.CutPrefix(word, quote); ok {
-			word = strings.TrimSuffix(inner, quote)
+// isQuoted reports whether any part of a here-document's delimiter is quoted,
+// so that nothing is special in its body.
+func isQuoted(r *syntax.Redirect) bool {
+	_, quoted := delimiter(r.Word)
+	return quoted
+}
+
+// delimiter returns the delimiter that a word stands for, "" if that can't be
+// told for certain, and whether it is quoted.
+func delimiter(w *syntax.Word) (text string, quoted bool) {
+	if len(w.Parts) != 1 {
+		return "", true
+	}
+	switch p := w.Parts[0].(type) {
+	case *syntax.Lit:
+		text, quoted = strings.CutPrefix(p.Value, `\`)
+		return text, quoted
+	case *syntax.SglQuoted:
+		if !p.Dollar {
+			return p.Value, true
+		}
+	case *syntax.DblQuoted:
+		if lit, ok := onlyLit(p.Parts); ok && !p.Dollar {
+			return lit, true
 		}
 	}
-	word = strings.TrimPrefix(word, `\`)
-	return word != "" && strings.Trim(word, plain) == ""
+	return "", true
+}
+
+func onlyLit(parts []syntax.WordPart) (string, bool) {
+	if len(parts) != 1 {
+		return "", false
+	}
+	lit, ok := parts[0].(*syntax.Lit)
+	if !ok {
+		return "", false
+	}
+	return lit.Value, true
 }

@@ -72,13 +72,13 @@ type sedScript struct {
 	text string
 	at   int
 
-	files    []sedFile // named by r, R, w, W and the flag w of s
-	commands []string  // given to e
-	runs     bool      // e without a command, or the flag e of s
-	bad      bool      // something wasn't understood
+	files    []scriptFile // named by r, R, w, W and the flag w of s
+	commands []string     // given to e
+	runs     bool         // e without a command, or the flag e of s
+	bad      bool         // something wasn't understood
 }
 
-type sedFile struct {
+type scriptFile struct {
 	name  string
 	write bool
 }
@@ -134,7 +134,7 @@ func (s *sedScript) command() {
 		s.insertion()
 	case 'r', 'R', 'w', 'W':
 		s.skip(" \t")
-		s.files = append(s.files, sedFile{s.line(), c == 'w' || c == 'W'})
+		s.files = append(s.files, scriptFile{s.line(), c == 'w' || c == 'W'})
 	case 'e':
 		s.execution()
 	case 's':
@@ -234,7 +234,7 @@ func (s *sedScript) substitution() {
 		case c == 'w':
 			s.at++
 			s.skip(" \t")
-			s.files = append(s.files, sedFile{s.line(), true})
+			s.files = append(s.files, scriptFile{s.line(), true})
 			return
 		case c >= '0' && c <= '9' || strings.IndexByte("gpiIMm", c) >= 0 && c != 0:
 			s.at++

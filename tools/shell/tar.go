@@ -2,7 +2,8 @@ package shell
 
 import "strings"
 
-const tarOptions = "--append --catenate --concatenate --create --delete --update --absolute-names -b: -C^ -f: -F% -g> -H: -I! -K: -L: -N: -T% -V: -X< --add-file< --after-date: --atime-preserve* --backup* --blocking-factor: " +
+const tarOptions = "--absolute-names --append --catenate --concatenate --create --delete --update " +
+	"-b: -C^ -f: -F% -g> -H: -I! -K: -L: -N: -T% -V: -X< --add-file< --after-date: --atime-preserve* --backup* --blocking-factor: " +
 	"--check-links --checkpoint* --checkpoint-action% --directory^ --exclude: --exclude-from< --exclude-ignore: --exclude-tag: --extract --file: --files-from% " +
 	"--format: --get --group: --hole-detection: --index-file> --info-script% --label: --list --listed-incremental> --mode: --mtime: " +
 	"--new-volume-script% --newer: --newer-mtime: --occurrence* --one-top-level* --overwrite --overwrite-dir --owner: --pax-option: " +

@@ -40,6 +40,7 @@ type walker struct {
 	bodies  []body
 	defined map[string]bool // functions that certainly exist here
 	calls   []*syntax.Stmt  // function bodies being walked
+	returns bool            // a return leaves one of them
 	called  map[*syntax.Stmt]bool
 	traps   []trap
 	matches []word // what find's {} stands for
@@ -186,7 +187,7 @@ func (w *walker) script(text string, sameShell bool) outcome {
 		}
 		out = same(before)
 		w.isolated(func() {
-			w.defined = map[string]bool{}
+			w.defined, w.returns = map[string]bool{}, false
 			w.stmts(s.file.Stmts)
 		})
 	})
@@ -204,10 +205,10 @@ func (w *walker) within(src string, id int, f func()) {
 // isolated walks what runs in a process of its own: where that goes and what
 // it defines stays there.
 func (w *walker) isolated(f func()) {
-	at, jumps, defined := w.at, w.jumps, w.defined
+	at, jumps, defined, returns := w.at, w.jumps, w.defined, w.returns
 	w.defined = maps.Clone(defined)
 	f()
-	w.at, w.jumps, w.defined = at, jumps, defined
+	w.at, w.jumps, w.defined, w.returns = at, jumps, defined, returns
 }
 
 // branch walks what may or may not run: what it defines isn't certain

@@ -17,7 +17,6 @@ type wrapper struct {
 	shell   bool                              // the command's words are joined and given to a shell
 	each    bool                              // every operand is a script
 	starts  bool                              // without a command a shell is started
-	remote  bool                              // it runs on another machine
 	inShell bool                              // builtins of this shell are run as such
 	permute bool                              // options may stand after operands
 	find    func(w *walker, c call, p parsed) // finds the command in a way of its own
@@ -54,8 +53,7 @@ func wrappers() map[string]wrapper {
 		"script": {permute: true, options: "-a -c! -e -E: -f -I> -B> -O> -m: -o: -q -t* -T> --append --command! --echo: --flush --force --log-in> --log-io> --log-out> " +
 			"--log-timing> --logging-format: --output-limit: --quiet --return --timing*", find: (*walker).typescript},
 		"setsid": {options: "-c -f -w --ctty --fork --wait"},
-		"ssh": {options: "-1 -2 -4 -6 -a -A -b: -B: -c: -C -D: -e: -E> -f -F< -g -G -i< -I< -J: -k -K -l: -L: -m: -M -n -N -o% -O: -p: -P: -q -Q: -R: -s " +
-			"-S: -t -T -v -V -w: -W: -x -X -y -Y", before: "-", shell: true, starts: true, remote: true},
+		"ssh":    {options: sshOptions, find: (*walker).ssh},
 		"stdbuf": {options: "-e: -i: -o: --error: --input: --output:"},
 		"strace": {options: "-a: -A -b: -c -C -d -D -e: -E= -f -F -h -i -I: -k -n -N -o> -O: -p: -P: -q -r -s: -S: -t -T -u: -U: -v -V -w -x -X: -y -Y -z -Z " +
 			"--output> --trace: --follow-forks --string-limit: --summary --seccomp-bpf --env= --attach:"},
@@ -95,6 +93,9 @@ func wrappers() map[string]wrapper {
 
 // namespaces are the options that unshare and nsenter share.
 const namespaces = "-C* -G: -i* -m* -n* -p* -S: -T* -u* -U* --cgroup* --ipc* --keep-caps --mount* --net* --pid* --setgid: --setuid: --time* --user* --uts* "
+
+const sshOptions = "-1 -2 -4 -6 -a -A -b: -B: -c: -C -D: -e: -E> -f -F% -g -G -i< -I% -J: -k -K -l: -L: -m: -M -n -N -o% -O: -p: -P: -q -Q: -R: -s -S: " +
+	"-t -T -v -V -w: -W: -x -X -y -Y"
 
 const suOptions = "-c! -f -g: -G: -l -m -p -P -s: -T -u: -w: --command! --fast --group: --login --preserve-environment --pty --session-command! " +
 	"--shell: --supp-group: --user: --whitelist-environment:"
@@ -183,10 +184,7 @@ func (w *walker) wrapped(c call, r wrapper, words []word) outcome {
 			w.text(x, c)
 		}
 	case r.shell:
-		remote := w.remote
-		w.remote = w.remote || r.remote
 		w.text(join(words), c)
-		w.remote = remote
 	default:
 		inner := w.inner(c, words)
 		inner.shell = c.shell && r.inShell
@@ -203,7 +201,9 @@ func (w *walker) env(c call, p parsed) {
 	}
 	for _, o := range p.options {
 		if (o.name == "-S" || o.name == "--split-string") && o.given {
-			words = slices.Concat(w.splitString(o.value, c), words)
+			c.words = slices.Concat(c.words[:1], w.splitString(o.value, c), words)
+			w.unwrap(c, w.wrappers["env"]) // they may begin with options
+			return
 		}
 	}
 	w.wrapped(c, wrapper{}, w.assignmentsBefore(words))
@@ -260,6 +260,20 @@ func (w *walker) su(c call, p parsed) {
 	}
 }
 
+// ssh runs a command on another machine, where a shell reads it. Options may
+// stand after the host too.
+func (w *walker) ssh(c call, p parsed) {
+	if len(p.operands) == 0 {
+		return
+	}
+	p = parseOptions(sshOptions, p.operands[1:], true)
+	w.options(p, c)
+	remote := w.remote
+	w.remote = true
+	w.wrapped(c, wrapper{shell: true, starts: true}, p.operands)
+	w.remote = remote
+}
+
 // flock holds a lock, a file or a descriptor, while a command runs.
 func (w *walker) flock(c call, p parsed) {
 	words := p.operands
@@ -307,6 +321,9 @@ func (w *walker) xargs(c call, p parsed) {
 			mark = o.value.text
 		case o.name == "-i" || o.name == "--replace":
 			mark = "{}"
+		}
+		if mark != "" && o.given && !o.value.literal() {
+			w.unknown(ReasonCommand, c.text)
 		}
 	}
 	c.more, c.input = mark == "", nil
