@@ -102,7 +102,7 @@ func filters() map[string]program {
 		"sed":     {special: (*walker).sed},
 		"shuf":    {use: allRead, options: "-i: -n: -o> --head-count: --input-range: --output> --random-source<"},
 		"sort":    {use: allRead, options: sortOptions},
-		"split":   {use: oneWrite, options: "-a: -b: -C: -l: -n: -t: --additional-suffix: --bytes: --filter! " +
+		"split": {use: oneWrite, options: "-a: -b: -C: -l: -n: -t: --additional-suffix: --bytes: --filter! " +
 			"--hex-suffixes* --line-bytes: --lines: --number: --numeric-suffixes* --separator: --suffix-length:", makes: "."},
 		"uniq":    {use: oneWrite, options: "-f: -s: -w: --check-chars: --skip-chars: --skip-fields:"},
 		"xmllint": {use: allRead, options: "--encode: --output> --path: --pattern: --relaxng< --schema< --shell? --xpath:"},
