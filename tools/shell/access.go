@@ -205,11 +205,12 @@ func (w *walker) redirect(r *syntax.Redirect, x word) {
 	w.name(x, write, "redirection")
 }
 
-// expandsTwice reports whether there is something special in quotes in the word
-// of ">&": bash expands the word of that operator, and then the result.
+// expandsTwice reports whether there is something in quotes in the word of ">&"
+// that may be special: bash expands the word of that operator, and then the
+// result.
 func expandsTwice(x word) bool {
 	for i := range len(x.text) {
-		if x.kinds[i] == quoted && strings.IndexByte("$`\\'\"*?[~", x.text[i]) >= 0 {
+		if x.kinds[i] == quoted && !isName(x.text[i]) && strings.IndexByte("/.-+,:@% ", x.text[i]) < 0 {
 			return true
 		}
 	}
