@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -17,11 +18,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/millhand/millhand/internal/model/script"
 	"github.com/millhand/millhand/internal/model/wiretest"
+	"github.com/millhand/millhand/internal/sandbox"
 )
 
 func TestMain(m *testing.M) {
@@ -41,6 +43,15 @@ func TestMain(m *testing.M) {
 //	cp-dir, replace     copy a folder, replace a text in a file
 //	same-reports A B    hold two runs to the same report, but for times and ids
 //	same-trees A B REF  hold two repositories to the same tree
+//	same-runs A B       hold two runs' reports to the same bytes, but for times and run ids
+//	jobs DIR FIELD...   print fields of each job of a report, dotted for nested ones
+//	calls DIR FIELD...  print fields of each call of a report
+//	address FILE F...   put the address in FILE in place of the example server's
+//	remote NAME...      make a bare repository NAME.git with one commit
+//	forget NAME...      delete millhand's branches in NAME.git
+//	modules MODULE...   make bare repositories of published Go modules
+//	pushed DIR TASK...  hold the repositories of repos.txt to what a run's tasks pushed
+//	git-http DIR TOKEN  serve the repositories of a folder over HTTP to who has the token
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
@@ -49,6 +60,9 @@ func TestScripts(t *testing.T) {
 		Condition: func(cond string) (bool, error) {
 			if cond == "mounts" { // whether a script may make a folder read-only to root, too
 				return exec.Command("unshare", "-m", "true").Run() == nil, nil
+			}
+			if level, ok := strings.CutPrefix(cond, "sandbox:"); ok { // what the machine can confine commands to
+				return string(sandbox.Probe(t.TempDir()).Best) == level, nil
 			}
 			return false, fmt.Errorf("unknown condition %s", cond)
 		},
@@ -66,7 +80,9 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"wire": wire, "repo": repo, "exits": exits, "cp-dir": copyDir, "replace": replace,
 			"waitfor": waitFor, "gone": gone, "hold-stdin": holdStdin, "glob": glob,
-			"same-trees": sameTrees, "same-reports": sameReports,
+			"same-trees": sameTrees, "same-reports": sameReports, "same-runs": sameRuns, "jobs": jobFields,
+			"remote": remote, "forget": forget, "git-http": gitHTTP, "modules": modules, "pushed": pushed,
+			"calls": toolCalls, "address": address,
 		},
 	})
 }
@@ -205,7 +221,7 @@ func sameReports(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Check(json.Unmarshal([]byte(ts.ReadFile(filepath.Join(dir, "report.json"))), &doc))
 		runs = append(runs, withoutWhatDiffers(doc))
 	}
-	if diff := cmp.Diff(runs[0], runs[1]); diff != "" {
+	if diff := gocmp.Diff(runs[0], runs[1]); diff != "" {
 		ts.Fatalf("the reports differ:\n%s", diff)
 	}
 }
@@ -292,5 +308,44 @@ func glob(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	if (len(found) == 0) != neg {
 		ts.Fatalf("%s matches %q", args[0], found)
+	}
+}
+
+// toolCalls prints fields of each call of a report, a line a call, those of
+// children last.
+func toolCalls(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: calls DIR FIELD...")
+	}
+	var doc struct {
+		Jobs []struct {
+			Calls []map[string]any `json:"calls"`
+		} `json:"jobs"`
+	}
+	ts.Check(json.Unmarshal([]byte(ts.ReadFile(filepath.Join(args[0], "report.json"))), &doc))
+	for _, j := range doc.Jobs {
+		slices.SortStableFunc(j.Calls, func(a, b map[string]any) int {
+			return cmp.Compare(field(a, "session"), field(b, "session"))
+		})
+		for _, c := range j.Calls {
+			var values []string
+			for _, name := range args[1:] {
+				values = append(values, field(c, name))
+			}
+			fmt.Fprintln(ts.Stdout(), strings.Join(values, " "))
+		}
+	}
+}
+
+// address puts the address in the file named first in place of that of the
+// example's server in the other files.
+func address(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: address FILE FILE...")
+	}
+	at := strings.TrimSpace(ts.ReadFile(args[0]))
+	for _, file := range args[1:] {
+		text := strings.ReplaceAll(ts.ReadFile(file), "127.0.0.1:8471", at)
+		ts.Check(os.WriteFile(ts.MkAbs(file), []byte(text), 0o644))
 	}
 }

@@ -13,11 +13,11 @@ import (
 	"github.com/millhand/millhand/tasks"
 )
 
-// TestManifestsOfTheReadmeAreValid loads every YAML block of the README in a
+// TestManifestsOfTheReadmeAreValid loads every YAML block of README and tools.md in a
 // folder that has what they name.
 func TestManifestsOfTheReadmeAreValid(t *testing.T) {
 	dir := t.TempDir()
-	for _, name := range []string{"docs/agents.md", "shop/main.go", "model.yaml"} {
+	for _, name := range []string{"docs/agents.md", "shop/main.go", "model.yaml", "team/skills/x/SKILL.md"} {
 		file := filepath.Join(dir, name)
 		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 			t.Fatal(err)
@@ -26,9 +26,9 @@ func TestManifestsOfTheReadmeAreValid(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	blocks := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllStringSubmatch(read(t, "README.md"), -1)
-	if len(blocks) < 2 {
-		t.Fatalf("README has %d YAML blocks", len(blocks))
+	blocks := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllStringSubmatch(read(t, "README.md")+read(t, "docs/tools.md"), -1)
+	if len(blocks) < 3 {
+		t.Fatalf("README and docs/tools.md have %d YAML blocks", len(blocks))
 	}
 	for i, b := range blocks {
 		file := filepath.Join(dir, fmt.Sprintf("block%d.yaml", i))

@@ -72,7 +72,7 @@ func measureAll(ctx context.Context, runs int) (err error) {
 	return nil
 }
 
-// rest measures what needs no conversation.
+// rest measures everything but one conversation in one process.
 func (b *bench) rest(ctx context.Context, runs int) ([]row, error) {
 	version, err := b.startUp(ctx, runs)
 	if err != nil {
@@ -83,7 +83,24 @@ func (b *bench) rest(ctx context.Context, runs int) ([]row, error) {
 		return nil, err
 	}
 	commit, err := b.stageAndCommit(ctx, runs)
-	return []row{version, checkout, commit}, err
+	if err != nil {
+		return nil, err
+	}
+	found, err := b.searching(ctx, runs)
+	if err != nil {
+		return nil, err
+	}
+	rows := append([]row{version, checkout, commit}, found...)
+	together, err := b.together(ctx, runs)
+	if err != nil {
+		return nil, err
+	}
+	instant, err := b.instant(ctx, runs)
+	if err != nil {
+		return nil, err
+	}
+	plans, err := b.plans(ctx, runs)
+	return append(append(append(rows, together...), instant), plans...), err
 }
 
 // checkout measures what git takes to make the linked worktree that millhand

@@ -73,7 +73,7 @@ func FuzzLayout(f *testing.F) {
 			t.Fatal(err)
 		}
 		for levels := range 4 {
-			laid := layout(compact.Bytes(), levels)
+			laid := layout(nil, compact.Bytes(), 0, levels)
 			var got any
 			if err := json.Unmarshal(laid, &got); err != nil {
 				t.Fatalf("layout(%s) = %s: %v", raw, laid, err)

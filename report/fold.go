@@ -17,6 +17,7 @@ import (
 type Fold struct {
 	mu          sync.Mutex
 	run         *event.Run
+	starts      int // how often the run started: more than once if it was resumed
 	end         *event.RunEnd
 	first, last time.Time // of the stored events
 	jobs        []*job    // in the order of the plan
@@ -56,7 +57,7 @@ func (f *Fold) Emit(e event.Event) error {
 		}
 	default:
 		if take := taker(e.Type); take != nil && e.Job != "" {
-			take(f.job(e.Job).see(e.Time), e)
+			take(f.job(e.Job).see(e.Time, f.starts), e)
 		}
 	}
 	return nil
@@ -70,8 +71,9 @@ func (f *Fold) startRun(run *event.Run) {
 	}
 	kept := *run
 	kept.Manifest = slices.Clone(run.Manifest)
-	kept.Jobs = nil
+	kept.Jobs, kept.Elsewhere, kept.Shard = nil, nil, clone(run.Shard)
 	f.run, f.end = &kept, nil
+	f.starts++
 	for _, planned := range run.Jobs {
 		planned.Matrix = maps.Clone(planned.Matrix)
 		f.job(planned.ID).planned = &planned
@@ -129,6 +131,7 @@ func (f *Fold) runReport() Run {
 	if f.run != nil {
 		run.ID, run.PlanHash, run.Version = f.run.ID, f.run.PlanHash, f.run.Version
 		run.Manifest = append(run.Manifest, f.run.Manifest...)
+		run.Shard = clone(f.run.Shard)
 	}
 	if f.end != nil {
 		run.Outcome, run.ExitCode, run.ElapsedMS = f.end.Outcome, f.end.ExitCode, f.end.ElapsedMS

@@ -304,3 +304,50 @@ func TestTimesAreUTCWithMilliseconds(t *testing.T) {
 		t.Errorf("a time that RFC 3339 can't write is reported as %s", at)
 	}
 }
+
+func TestWhatABulkRunTellsOfAJob(t *testing.T) {
+	published := event.Event{Type: event.WorkPublished, Job: "a", Published: &event.Published{Remote: "https://git.example.com/shop", Branch: "b", Hash: "h", Replaced: "g"}}
+	start := planned("a", "b")
+	start.Run.Shard = &event.Shard{Index: 2, Total: 3}
+	start.Run.Elsewhere = []event.PlannedJob{{ID: "c", Shard: 1}}
+	r := fold(t, start, started("a"), published, jobEnded("a", event.JobEnd{Outcome: event.Passed}),
+		jobEnded("b", event.JobEnd{Outcome: event.Skipped, Reason: "it is there", Code: event.CodeBranchExists}), runEnded(event.Passed, 0))
+	if diff := cmp.Diff(&event.Shard{Index: 2, Total: 3}, r.Run.Shard); diff != "" {
+		t.Errorf("shard (-want +got):\n%s", diff)
+	}
+	if len(r.Jobs) != 2 {
+		t.Fatalf("%d jobs: those of other shards are not the run's", len(r.Jobs))
+	}
+	if diff := cmp.Diff(&report.Published{Remote: "https://git.example.com/shop", Branch: "b", Hash: "h", Replaced: "g"}, r.Jobs[0].Published); diff != "" {
+		t.Errorf("published (-want +got):\n%s", diff)
+	}
+	if r.Jobs[0].ReasonCode != "" || r.Jobs[1].ReasonCode != "branch_exists" || r.Jobs[1].Published != nil {
+		t.Errorf("codes %q and %q", r.Jobs[0].ReasonCode, r.Jobs[1].ReasonCode)
+	}
+	validJSON(t, compileSchema(t), render(t, report.JSON, r))
+}
+
+// A resumed run ends a job that went on once more; a merged stream has the
+// ends of the job's earlier runs before those of the last.
+func TestAJobThatEndsTwice(t *testing.T) {
+	first := jobEnded("a", event.JobEnd{Outcome: event.Failed, Turns: 2, Usage: event.Usage{Input: 5}, CostUSD: new(0.5)})
+	last := jobEnded("a", event.JobEnd{Outcome: event.Passed, Turns: 3, Usage: event.Usage{Input: 7}, CostUSD: new(0.25)})
+	type result struct{ Reruns, Turns, Input int }
+	for name, c := range map[string]struct {
+		events []event.Event
+		want   result
+	}{
+		"after a resume":                    {[]event.Event{planned("a"), first, planned("a"), last}, result{0, 3, 7}},
+		"after a resume that began it anew": {[]event.Event{planned("a"), first, planned("a"), started("a"), last}, result{0, 3, 7}},
+		"in a merged stream":                {[]event.Event{planned("a"), first, started("a"), last}, result{1, 5, 12}},
+		"in one that never began it again":  {[]event.Event{planned("a"), first, first, last}, result{2, 7, 17}},
+		"and is still at work":              {[]event.Event{planned("a"), first, started("a")}, result{1, 2, 5}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			j := fold(t, c.events...).Jobs[0]
+			if diff := cmp.Diff(c.want, result{j.Reruns, j.Turns, int(j.Usage.Input)}); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}

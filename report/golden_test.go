@@ -24,7 +24,7 @@ var update = flag.Bool("update", false, "write the golden files anew")
 // writers are the formats, by the ending of their golden file.
 func writers() map[string]func(io.Writer, *report.Report) error {
 	return map[string]func(io.Writer, *report.Report) error{
-		".json": report.JSON, ".xml": report.JUnit, ".md": report.Markdown, ".txt": report.Text,
+		".json": report.JSON, ".xml": report.JUnit, ".md": report.Markdown, ".txt": report.Text, ".failed": report.Failed,
 	}
 }
 

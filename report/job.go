@@ -16,15 +16,26 @@ type job struct {
 	planned  *event.PlannedJob // nil for a job that the plan does not name
 	begun    bool
 	begunAt  time.Time
+	inRun    int // which start of the run its last event came after
 	start    *event.JobStart
 	end      *event.JobEnd
+	endedAt  time.Time
+	endedIn  int       // inRun at its end
+	earlier  []earlier // runs of the job before this one, as a merged stream has them
 	attempts int
 	verify   []event.Verify
 	changes  []event.Change
 	commit   *event.Commit
+	pushed   *Published
 	sessions []*session // in the order of their first event
 	calls    []*call    // likewise
 	open     map[callKey]*call
+}
+
+// earlier is the end of a run of a job that a later run of it replaced.
+type earlier struct {
+	at  time.Time
+	end event.JobEnd // without its texts
 }
 
 type session struct {
@@ -75,6 +86,8 @@ func taker(t event.Type) func(*job, event.Event) {
 		return (*job).takeChanges
 	case event.CommitMade:
 		return (*job).takeCommit
+	case event.WorkPublished:
+		return (*job).takePublished
 	case event.PhaseEnded:
 		return func(*job, event.Event) {} // that the job began is all it tells
 	default:
@@ -83,26 +96,55 @@ func taker(t event.Type) func(*job, event.Event) {
 }
 
 // see notes that the job has begun, by its first event.
-func (j *job) see(t time.Time) *job {
+func (j *job) see(t time.Time, starts int) *job {
+	j.inRun = starts
 	if !j.begun {
 		j.begun, j.begunAt = true, t
 	}
 	return j
 }
 
-// takeStart also opens a job again that ended before the run was resumed.
 func (j *job) takeStart(e event.Event) {
 	if e.JobStart != nil {
-		j.start, j.end = clone(e.JobStart), nil
+		j.reopen()
+		j.start = clone(e.JobStart)
 	}
 }
 
 func (j *job) takeEnd(e event.Event) {
 	if e.JobEnd != nil {
+		j.reopen()
 		end := *e.JobEnd
 		end.Output, end.CostUSD = value(end.Output), finite(end.CostUSD)
-		j.end = &end
+		j.end, j.endedAt, j.endedIn = &end, e.Time, j.inRun
 	}
+}
+
+// reopen takes back that the job ended. If the run was resumed since then, the
+// job just goes on. Within one start of a run no job ends twice, except in a
+// merged stream, where the ends of replaced runs come before the last run.
+func (j *job) reopen() {
+	if j.end == nil {
+		return
+	}
+	if j.endedIn == j.inRun {
+		j.earlier = append(j.earlier, earlier{j.endedAt, brief(settled(*j.end, j.spent()))})
+	}
+	j.end = nil
+}
+
+// brief is the end of a job without what its patch and the model's words were.
+func brief(end event.JobEnd) event.JobEnd {
+	end.FinalMessage, end.Output, end.Patch = "", nil, ""
+	return end
+}
+
+// settled is an end with a cost of 0 if no model was called.
+func settled(end event.JobEnd, spent spend) event.JobEnd {
+	if end.CostUSD == nil && end.Turns == 0 && spent.turns == 0 {
+		end.CostUSD = new(0.0)
+	}
+	return end
 }
 
 func (j *job) takeAttempt(e event.Event) {
@@ -173,6 +215,12 @@ func (j *job) takeChanges(e event.Event) { j.changes = slices.Clone(e.Changes) }
 
 func (j *job) takeCommit(e event.Event) { j.commit = clone(e.Commit) }
 
+func (j *job) takePublished(e event.Event) {
+	if p := e.Published; p != nil {
+		j.pushed = &Published{Remote: p.Remote, Branch: p.Branch, Hash: p.Hash, Replaced: p.Replaced}
+	}
+}
+
 // session returns the session with that id and adds it when it is new. Jobs
 // have few: a search from the end is quick.
 func (j *job) session(id string) *session {
@@ -206,7 +254,9 @@ func (j *job) report(cancelled bool, last time.Time) Job {
 		Matrix:       map[string]string{},
 		Outcome:      end.Outcome,
 		Reason:       end.Reason,
+		ReasonCode:   end.Code,
 		Attempts:     end.Attempts,
+		Reruns:       len(j.earlier),
 		Turns:        end.Turns,
 		ElapsedMS:    end.ElapsedMS,
 		Usage:        end.Usage,
@@ -216,6 +266,7 @@ func (j *job) report(cancelled bool, last time.Time) Job {
 		Verify:       append([]event.Verify{}, j.verify...),
 		Changes:      append([]event.Change{}, j.changes...),
 		Commit:       clone(j.commit),
+		Published:    clone(j.pushed),
 		Calls:        []Call{},
 		Denied:       []Denial{},
 		Sessions:     []Session{},
@@ -223,7 +274,13 @@ func (j *job) report(cancelled bool, last time.Time) Job {
 	if j.planned != nil {
 		out.Task, out.Repo = j.planned.Task, j.planned.Repo
 		out.Model, out.Profile = j.planned.Model, j.planned.Profile
+		out.location = j.planned.Location
 		maps.Copy(out.Matrix, j.planned.Matrix)
+	}
+	for _, e := range j.earlier {
+		out.Turns += e.end.Turns
+		out.Usage = out.Usage.Add(e.end.Usage)
+		out.CostUSD = addCost(out.CostUSD, e.end.CostUSD)
 	}
 	if j.start != nil {
 		out.Sandbox = j.start.Sandbox
@@ -237,11 +294,7 @@ func (j *job) ending(cancelled bool, last time.Time) event.JobEnd {
 	spent := j.spent()
 	switch {
 	case j.end != nil:
-		end := *j.end
-		if end.CostUSD == nil && end.Turns == 0 && spent.turns == 0 {
-			end.CostUSD = new(0.0)
-		}
-		return end
+		return settled(*j.end, spent)
 	case j.begun:
 		return event.JobEnd{
 			Outcome:   event.Cancelled,
@@ -255,7 +308,7 @@ func (j *job) ending(cancelled bool, last time.Time) event.JobEnd {
 	case cancelled:
 		return event.JobEnd{Outcome: event.Cancelled, Reason: "the run was cancelled before the job began", CostUSD: new(0.0)}
 	default:
-		return event.JobEnd{Outcome: event.Skipped, Reason: "the job never began", CostUSD: new(0.0)}
+		return event.JobEnd{Outcome: event.Skipped, Reason: "the job never began", Code: event.CodeNotRun, CostUSD: new(0.0)}
 	}
 }
 
@@ -303,6 +356,7 @@ func (c *call) report() Call {
 		Title:        c.Title,
 		OutputBytes:  c.OutputBytes,
 		Truncated:    c.Truncated,
+		Cached:       c.Cached,
 		Error:        c.Error,
 		StartedAt:    stamp(c.StartedAt),
 		ElapsedMS:    c.ElapsedMS,

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"strings"
 	"unicode/utf16"
 )
 
@@ -21,35 +20,81 @@ func Schema() []byte { return []byte(schema) }
 // is one line, and a model's JSON can't make the file large by its nesting.
 const openDepth = 4
 
+// jobDepth is how deeply a job stands in report.json.
+const jobDepth = 2
+
 // JSON writes report.json: indented, in the order of the schema, with a
 // newline at its end. Characters that do not show, or turn the text around
 // them, stand as \u escapes, and nothing in it is a command to a CI runner that
-// finds it in a log.
+// finds it in a log. It holds the text of one job at a time.
 func JSON(w io.Writer, r *Report) error {
-	var compact bytes.Buffer
-	enc := json.NewEncoder(&compact)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(r); err != nil {
-		return fmt.Errorf("encode report: %w", err)
+	frame := *r
+	frame.Jobs = []Job{}
+	p := printer{w: w}
+	p.print(frame, 0)
+	before, after, _ := bytes.Cut(bytes.Clone(p.text), []byte(`"jobs": []`)) // in a string its quotes would be escaped
+	p.write(before, []byte(`"jobs": [`))
+	for i := range r.Jobs {
+		p.print(&r.Jobs[i], jobDepth)
+		p.write([]byte(separator(i)), p.text)
 	}
-	text := append(layout(bytes.TrimSpace(compact.Bytes()), openDepth), '\n')
-	if command := []byte("##["); bytes.Contains(text, command) { // only strings hold it
-		text = bytes.ReplaceAll(text, command, []byte(`#\u0023[`))
+	if len(r.Jobs) > 0 {
+		p.write([]byte("\n  "))
 	}
-	if _, err := w.Write(text); err != nil {
-		return fmt.Errorf("write report: %w", err)
-	}
-	return nil
+	p.write([]byte("]"), after, []byte("\n"))
+	return p.err
 }
 
-// layout spreads the first levels of a compact JSON text over lines, leaves
-// deeper ones on one line, and gives every string its one form.
-func layout(compact []byte, levels int) []byte {
-	out := make([]byte, 0, len(compact)+len(compact)/4)
-	depth := 0
+// separator is what comes before an element of the list of jobs.
+func separator(i int) string {
+	if i == 0 {
+		return "\n    "
+	}
+	return ",\n    "
+}
+
+// printer writes JSON piece by piece and keeps the first error.
+type printer struct {
+	w       io.Writer
+	compact bytes.Buffer
+	text    []byte // what was printed last; not yet written
+	err     error
+}
+
+// print lays a value out that stands so deep in the document.
+func (p *printer) print(value any, depth int) {
+	p.compact.Reset()
+	enc := json.NewEncoder(&p.compact)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(value); err != nil && p.err == nil {
+		p.err = fmt.Errorf("encode report: %w", err)
+	}
+	p.text = layout(p.text[:0], bytes.TrimSpace(p.compact.Bytes()), depth, openDepth)
+	if command := []byte("##["); bytes.Contains(p.text, command) { // only strings hold it
+		p.text = bytes.ReplaceAll(p.text, command, []byte(`#\u0023[`))
+	}
+}
+
+func (p *printer) write(pieces ...[]byte) {
+	for _, piece := range pieces {
+		if p.err != nil {
+			return
+		}
+		if _, err := p.w.Write(piece); err != nil {
+			p.err = fmt.Errorf("write report: %w", err)
+		}
+	}
+}
+
+// layout appends to out a compact JSON text that stands so deep in a document:
+// the document's first levels spread over lines, deeper ones on one line, and
+// every string in its one form.
+func layout(out, compact []byte, depth, levels int) []byte {
 	newline := func() {
 		out = append(out, '\n')
-		out = append(out, strings.Repeat("  ", depth)...)
+		for range depth {
+			out = append(out, "  "...)
+		}
 	}
 	for i := 0; i < len(compact); i++ {
 		switch c := compact[i]; c {
@@ -139,5 +184,5 @@ func oneLine(raw json.RawMessage) string {
 	if err := json.Compact(&compact, raw); err != nil {
 		return string(raw)
 	}
-	return string(layout(compact.Bytes(), 0))
+	return string(layout(nil, compact.Bytes(), 0, 0))
 }

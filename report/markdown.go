@@ -28,6 +28,7 @@ const (
 func Markdown(w io.Writer, r *Report) error {
 	p := page{limit: maxSummary - 200} // room for the notice
 	p.add(fmt.Sprintf("## millhand: %s\n\nRun %s: %s.\n\n", inline(string(r.Run.Outcome)), codeDetail(r.Run.ID), r.sentence()))
+	p.addGrid(newGrid(r.Jobs))
 	p.addTable(r.Jobs)
 	p.add(sandboxes(r.Jobs))
 	p.addWarnings(r.Warnings)

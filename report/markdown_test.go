@@ -102,10 +102,10 @@ func TestGitHubsRendererFindsOurMarkupAlone(t *testing.T) {
 	if err != nil {
 		t.Skip("cmark-gfm is not installed")
 	}
-	elements := func(text func() string) map[string]int {
+	elements := func(tasks int, text func() string) map[string]int {
 		cmd := exec.CommandContext(t.Context(), renderer, "--unsafe",
 			"-e", "table", "-e", "autolink", "-e", "strikethrough", "-e", "tasklist", "-e", "footnotes")
-		cmd.Stdin = strings.NewReader(render(t, report.Markdown, scrawledRun(t, text)))
+		cmd.Stdin = strings.NewReader(render(t, report.Markdown, scrawledRun(t, tasks, text)))
 		html, err := cmd.Output()
 		if err != nil {
 			t.Fatalf("render summary: %v", err)
@@ -117,23 +117,35 @@ func TestGitHubsRendererFindsOurMarkupAlone(t *testing.T) {
 		delete(found, "<br>") // as many as there are lines in a text
 		return found
 	}
-	want := elements(func() string { return "plain" })
 	random := rand.New(rand.NewPCG(3, 4))
-	for range 10 {
-		if diff := cmp.Diff(want, elements(func() string { return "x" + scrawl(random) })); diff != "" {
-			t.Fatalf("(-plain +hostile):\n%s", diff)
+	for _, tasks := range []int{3, 40} {
+		n := 0
+		distinct := func(text string) string {
+			n++
+			return fmt.Sprintf("x%d%s", n, text)
+		}
+		want := elements(tasks, func() string { return distinct("plain") })
+		for range 10 {
+			n = 0
+			if diff := cmp.Diff(want, elements(tasks, func() string { return distinct(scrawl(random)) })); diff != "" {
+				t.Fatalf("%d tasks (-plain +hostile):\n%s", tasks, diff)
+			}
 		}
 	}
 }
 
 // scrawledRun is a run of many jobs in which each text is another one.
-func scrawledRun(tb testing.TB, text func() string) *report.Report {
+func scrawledRun(tb testing.TB, tasks int, text func() string) *report.Report {
 	tb.Helper()
+	var names []string
+	for range tasks {
+		names = append(names, text())
+	}
 	var jobs []event.PlannedJob
 	var events []event.Event
 	for i := range 40 {
 		id := fmt.Sprint("j", i)
-		jobs = append(jobs, event.PlannedJob{ID: id, Task: text(), Repo: text()})
+		jobs = append(jobs, event.PlannedJob{ID: id, Task: names[i%tasks], Repo: text()})
 		input, err := json.Marshal(map[string]string{"x": text()})
 		if err != nil {
 			tb.Fatal(err)

@@ -27,6 +27,7 @@ type Run struct {
 	ElapsedMS  int64         `json:"elapsed_ms"`
 	Manifest   []string      `json:"manifest"`
 	PlanHash   string        `json:"plan_hash"`
+	Shard      *event.Shard  `json:"shard"` // nil for the whole plan
 	Version    string        `json:"version"`
 	Outcome    event.Outcome `json:"outcome"`
 	ExitCode   event.Exit    `json:"exit_code"`
@@ -55,9 +56,11 @@ type Job struct {
 	Repo         string            `json:"repo"`
 	Matrix       map[string]string `json:"matrix"`
 	Outcome      event.Outcome     `json:"outcome"`
-	Reason       string            `json:"reason"` // empty for a job that passed
+	Reason       string            `json:"reason"`      // empty for a job that passed
+	ReasonCode   event.Code        `json:"reason_code"` // the reason in one word; empty where there is none for it
 	Attempts     int               `json:"attempts"`
-	Turns        int               `json:"turns"`
+	Reruns       int               `json:"reruns"` // earlier runs of the job that a merge found and that this one replaces
+	Turns        int               `json:"turns"`  // with usage and cost, the sum over all runs of the job; the rest is of the last
 	ElapsedMS    int64             `json:"elapsed_ms"`
 	Model        string            `json:"model"`
 	Profile      string            `json:"profile"`
@@ -69,10 +72,21 @@ type Job struct {
 	Verify       []event.Verify    `json:"verify"` // in the order of the runs, all attempts
 	Changes      []event.Change    `json:"changes"`
 	Commit       *event.Commit     `json:"commit"`
+	Published    *Published        `json:"published"`
 	PullRequest  *struct{}         `json:"pull_request"` // always nil: no event tells of one yet
 	Calls        []Call            `json:"calls"`
 	Denied       []Denial          `json:"denied"` // the calls that were denied, once more
 	Sessions     []Session         `json:"sessions"`
+
+	location string // the repository as a line of a repository list; for failed.txt alone
+}
+
+// Published is where a job's commit was pushed.
+type Published struct {
+	Remote   string `json:"remote"` // URL, without credentials
+	Branch   string `json:"branch"`
+	Hash     string `json:"hash"`
+	Replaced string `json:"replaced"` // the commit that the branch had before; empty for a new branch
 }
 
 // Call is one tool call, in its last state. The session, the turn and the id
@@ -88,6 +102,7 @@ type Call struct {
 	Title        string           `json:"title"`
 	OutputBytes  int64            `json:"output_bytes"`
 	Truncated    bool             `json:"truncated"`
+	Cached       bool             `json:"cached"`
 	Error        string           `json:"error"`
 	StartedAt    Time             `json:"started_at"`
 	ElapsedMS    int64            `json:"elapsed_ms"`

@@ -10,12 +10,16 @@ import (
 	"github.com/millhand/millhand/internal/event"
 )
 
-// Text writes the report for a terminal: a table of the jobs, the totals, then
-// why jobs did not pass, and the warnings. Control characters are left out,
+// Text writes the report for a terminal: a table of the jobs, one by repository
+// and task if there are several repositories, the totals, then why jobs did not
+// pass, and the warnings. Control characters are left out,
 // and no line begins with what a model wrote.
 func Text(w io.Writer, r *Report) error {
 	var b bytes.Buffer
 	if err := writeTable(&b, r.Jobs); err != nil {
+		return fmt.Errorf("write report: %w", err)
+	}
+	if err := writeGrid(&b, newGrid(r.Jobs)); err != nil {
 		return fmt.Errorf("write report: %w", err)
 	}
 	fmt.Fprintf(&b, "\nrun %s: %s (exit code %d)\n%s\n", plain(r.Run.ID), r.Run.Outcome, r.Run.ExitCode, r.sentence())

@@ -33,7 +33,7 @@ func (j *job) findChanges(ctx context.Context) *stop {
 	}
 	j.emit(event.Event{Type: event.ChangesFound, Changes: changes})
 	if len(cs.Protected) > 0 {
-		j.warn(fmt.Sprintf("changes of protected paths are left out of the commit: %s", some(cs.Protected)))
+		j.warn(fmt.Sprintf("changes of protected paths are left out of the commit: %s", someOf(cs.Protected)))
 	}
 	for _, refused := range cs.Refused {
 		j.warn(fmt.Sprintf("%s can't be committed: %s", refused.Path, refused.Reason))
@@ -42,14 +42,17 @@ func (j *job) findChanges(ctx context.Context) *stop {
 	if len(changes) == 0 {
 		switch {
 		case j.RequireChanges && len(cs.Protected) > 0:
-			return &stop{event.Failed, "the task requires changes, and all that were made are of protected paths: " + some(cs.Protected), event.ExitFailed}
+			return &stop{outcome: event.Failed, reason: "the task requires changes, and all that were made are of protected paths: " + someOf(cs.Protected), exit: event.ExitFailed}
 		case j.RequireChanges:
-			return &stop{event.Failed, "the task requires changes and nothing was changed", event.ExitFailed}
+			return &stop{outcome: event.Failed, reason: "the task requires changes and nothing was changed", exit: event.ExitFailed}
 		}
 		return nil
 	}
 	if err := j.keepPatch(ctx); err != nil {
-		return gitFailed(ctx, "keep the job's patch", err)
+		if j.Commit == nil || j.Publish == tasks.PublishPatch || ctx.Err() != nil {
+			return gitFailed(ctx, "keep the job's patch", err)
+		}
+		j.warn(fmt.Sprintf("keep the job's patch: %v; the work is committed without it", err))
 	}
 	return nil
 }
@@ -67,7 +70,7 @@ func (j *job) warnOfMixed(cs *gitops.ChangeSet) {
 		}
 	}
 	if len(mixed) > 0 {
-		j.warn(fmt.Sprintf("uncommitted changes that were there before are committed along with the job's in %s", some(mixed)))
+		j.warn(fmt.Sprintf("uncommitted changes that were there before are committed along with the job's in %s", someOf(mixed)))
 	}
 }
 
@@ -81,7 +84,11 @@ func (j *job) keepPatch(ctx context.Context) error {
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		return err
 	}
-	if err := os.WriteFile(file, patch, 0o644); err != nil {
+	if err := os.WriteFile(file+".part", patch, 0o644); err != nil {
+		os.Remove(file + ".part")
+		return err
+	}
+	if err := os.Rename(file+".part", file); err != nil {
 		return err
 	}
 	j.patch = filepath.ToSlash(name)
@@ -90,11 +97,11 @@ func (j *job) keepPatch(ctx context.Context) error {
 
 // commit commits exactly what the job changed.
 func (j *job) commit(ctx context.Context) *stop {
-	if j.Commit == nil || len(j.changes.Changes)+len(j.changes.Refused) == 0 {
+	if j.Commit == nil || j.Publish == tasks.PublishPatch || len(j.changes.Changes)+len(j.changes.Refused) == 0 {
 		return nil // with nothing but refused paths, the commit says why it fails
 	}
 	branch := j.Commit.Branch
-	if j.inPlace {
+	if j.inPlace || j.straightOn() {
 		branch = "" // whatever is checked out
 	}
 	now := j.Now()
@@ -104,7 +111,9 @@ func (j *job) commit(ctx context.Context) *stop {
 		author.Name, author.Email = a.Name, a.Email
 	}
 	done, err := j.tree.Commit(ctx, j.changes, gitops.CommitOptions{
-		Parent: j.base, Branch: branch, Message: j.message(), Author: author, Committer: committer, MustNotExist: !j.inPlace,
+		Parent: j.base, Branch: branch, Message: j.message(), Author: author, Committer: committer,
+		Replaces: j.start.tip, MustNotExist: branch != "" && j.start.tip == "" && j.Repo.Kind != tasks.RepoURL,
+		Force: branch != "" && j.Repo.Kind == tasks.RepoURL, // branches in a mirror are leftovers of earlier runs
 	})
 	if err != nil {
 		what := "commit"
@@ -113,8 +122,18 @@ func (j *job) commit(ctx context.Context) *stop {
 		}
 		return gitFailed(ctx, what, err)
 	}
+	if j.straightOn() {
+		done.Branch = j.Commit.Branch
+	}
+	j.made = done
 	j.emit(event.Event{Type: event.CommitMade, Commit: &event.Commit{Hash: done.Hash, Branch: done.Branch, Message: j.message()}})
 	return nil
+}
+
+// straightOn reports whether the commit is only made to be pushed from a mirror,
+// whose own branches, leftovers of earlier runs, are in nobody's way then.
+func (j *job) straightOn() bool {
+	return j.Repo.Kind == tasks.RepoURL && j.Publish == tasks.PublishPush
 }
 
 // gitFailed is the stop of a job whose work is good but could not be recorded.
@@ -122,7 +141,7 @@ func gitFailed(ctx context.Context, what string, err error) *stop {
 	if ctx.Err() != nil {
 		return stopped(ctx)
 	}
-	return &stop{event.Publish, fmt.Sprintf("%s: %v", what, err), event.ExitPublish}
+	return &stop{outcome: event.Publish, reason: fmt.Sprintf("%s: %v", what, err), exit: event.ExitPublish, code: event.CodeCommit}
 }
 
 // message is the commit's message with its trailers.
@@ -131,7 +150,7 @@ func (j *job) message() string {
 	if text == "" {
 		text = j.Task + ": " + subject(j.Prompt)
 	}
-	return fmt.Sprintf("%s\n\nMillhand-Run: %s\nMillhand-Job: %s\nMillhand-Task: %s\n", text, j.RunID, j.ID, j.taskHash())
+	return fmt.Sprintf("%s\n\nMillhand-Run: %s\nMillhand-Job: %s\n%s%s\n", text, j.RunID, j.ID, taskTrailer, j.taskHash())
 }
 
 // maxSubject is how long the first line of a commit made from a prompt may be,

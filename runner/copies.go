@@ -2,6 +2,8 @@ package runner
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -45,17 +47,27 @@ func (c *copies) open(ctx context.Context, r tasks.Repo) (*gitops.Repo, error) {
 
 // name returns a free folder name made of a repository's.
 func (c *copies) name(repo string) string {
-	base := strings.Map(func(r rune) rune {
-		if strings.ContainsRune("-._", r) || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {
-			return r
-		}
-		return '-'
-	}, repo)
-	base = strings.Trim(base, ".-")
+	base := folderName(repo)
 	name := base
 	for n := 2; name == "" || c.names[name]; n++ {
 		name = fmt.Sprintf("%s-%d", base, n)
 	}
 	c.names[name] = true
 	return name
+}
+
+// folderName makes a plain folder name of a repository's name or address.
+func folderName(repo string) string {
+	return strings.Trim(strings.Map(func(r rune) rune {
+		if strings.ContainsRune("-._", r) || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {
+			return r
+		}
+		return '-'
+	}, repo), ".-")
+}
+
+// digest is the hexadecimal SHA-256 of a text.
+func digest(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:])
 }

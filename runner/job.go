@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -10,9 +11,9 @@ import (
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/internal/proc"
-	"github.com/millhand/millhand/internal/session"
 	"github.com/millhand/millhand/internal/workspace"
 	"github.com/millhand/millhand/tasks"
+	"github.com/millhand/millhand/tools"
 )
 
 // job is one job while it is carried out. Each phase fills in what the later
@@ -20,6 +21,8 @@ import (
 type job struct {
 	*run
 	tasks.Job
+
+	start start // what preflight found
 
 	// prepare
 	origin  *gitops.Repo // the repository that the job belongs to
@@ -31,15 +34,22 @@ type job struct {
 	dirty   []string // paths that had changes of the user's at the start, in place
 	space   *workspace.Workspace
 	env     []string // of its child processes
+	sandbox *Confinement
 
 	// session
-	session  *session.Session
+	tools    *tools.Tree // shared by all sessions of the job
+	money    account
+	sessions sessions
 	attempts int
 	final    string
+	output   json.RawMessage // the last answer, if it was to meet a schema
 
 	// changes
 	changes *gitops.ChangeSet
 	patch   string // path below the report directory
+
+	// commit
+	made gitops.CommitResult
 }
 
 // phase is one step of every job. A nil stop means: on to the next one.
@@ -54,8 +64,10 @@ func phases() []phase {
 		{"prepare", (*job).prepare},
 		{"setup", (*job).setup},
 		{"session", (*job).work},
+		{"guard", (*job).untampered},
 		{"changes", (*job).findChanges},
 		{"commit", (*job).commit},
+		{"publish", (*job).publish},
 	}
 }
 
@@ -92,14 +104,11 @@ func reasonOf(s *stop) string {
 
 // sumUp makes the job's last event.
 func (j *job) sumUp(end *stop) event.JobEnd {
-	zero := 0.0
-	sum := event.JobEnd{Outcome: event.Passed, Attempts: j.attempts, FinalMessage: j.final, Patch: j.patch, CostUSD: &zero}
-	if j.session != nil {
-		t := j.session.Totals()
-		sum.Turns, sum.Usage, sum.CostUSD = t.Turns, t.Usage, t.CostUSD
-	}
+	sum := event.JobEnd{Outcome: event.Passed, Attempts: j.attempts, FinalMessage: j.final, Output: j.output, Patch: j.patch}
+	t := j.sessions.totals()
+	sum.Turns, sum.Usage, sum.CostUSD = t.Turns, t.Usage, t.CostUSD
 	if end != nil {
-		sum.Outcome, sum.Reason, sum.ExitCode = end.outcome, end.reason, end.exit
+		sum.Outcome, sum.Reason, sum.ExitCode, sum.Code = end.outcome, end.reason, end.exit, end.code
 	}
 	return sum
 }
@@ -110,30 +119,33 @@ func (j *job) prepare(ctx context.Context) *stop {
 		if ctx.Err() != nil {
 			return stopped(ctx)
 		}
-		return &stop{event.Error, fmt.Sprintf("prepare the workspace: %v", err), event.ExitFailed}
+		return &stop{outcome: event.Error, reason: fmt.Sprintf("prepare the workspace: %v", err), exit: event.ExitFailed, code: event.CodeRepository}
 	}
 	if err := j.childEnv(); err != nil {
-		return &stop{event.Error, err.Error(), event.ExitInternal}
+		return &stop{outcome: event.Error, reason: err.Error(), exit: event.ExitInternal}
+	}
+	if err := j.openSandbox(ctx); err != nil {
+		return &stop{outcome: event.Policy, reason: err.Error(), exit: event.ExitPolicy}
 	}
 	j.emit(event.Event{Type: event.JobStarted, JobStart: &event.JobStart{
-		Sandbox:   event.Sandbox{Level: j.Sandbox.Level, FS: j.Sandbox.FS, Net: j.Sandbox.Net, PID: j.Sandbox.PID},
+		Sandbox:   event.Sandbox{Level: j.Sandbox.Level, FS: j.Sandbox.FS, Net: j.Sandbox.Net, PID: j.Sandbox.PID, Reason: j.Sandbox.Warning},
 		Workspace: j.space.Dir(), Base: j.base, Branch: j.branch(),
 	}})
 	return nil
 }
 
 func (j *job) openTree(ctx context.Context) (err error) {
+	j.base, j.origin = j.start.base, j.start.origin
+	var head gitops.Head
 	if j.Repo.Kind == tasks.RepoCopy {
-		j.origin, err = j.copies.open(ctx, j.Repo)
-	} else {
-		j.origin, err = gitops.Open(j.Repo.Dir, j.Git)
+		if j.origin, err = j.copies.open(ctx, j.Repo); err != nil {
+			return err
+		}
 	}
-	if err != nil {
-		return err
-	}
-	head, err := j.origin.Head()
-	if err != nil {
-		return err
+	if j.Repo.Kind != tasks.RepoURL {
+		if head, err = j.origin.Head(); err != nil {
+			return err
+		}
 	}
 	if j.inPlace = inPlace(j.Job, head); j.inPlace {
 		err = j.takeTree(ctx)
@@ -166,8 +178,10 @@ func (j *job) takeTree(ctx context.Context) error {
 
 // addTree makes a linked worktree the workspace.
 func (j *job) addTree(ctx context.Context) (err error) {
-	if j.base, err = j.origin.Resolve(baseOf(j.Job)); err != nil {
-		return err
+	if j.base == "" { // of a copy
+		if j.base, err = j.origin.Resolve(baseOf(j.Job)); err != nil {
+			return err
+		}
 	}
 	if j.before, err = j.origin.SnapshotOf(j.base); err != nil {
 		return err
@@ -197,7 +211,7 @@ func (j *job) childEnv() error {
 
 // branch is where the job's commit goes; "" if nothing is committed.
 func (j *job) branch() string {
-	if j.Commit == nil {
+	if j.Commit == nil || j.Publish == tasks.PublishPatch {
 		return ""
 	}
 	if j.inPlace {
@@ -212,7 +226,7 @@ func (j *job) branch() string {
 // worth a warning, no more.
 func (j *job) cleanUp(ctx context.Context) {
 	defer j.unlock()
-	var errs []error
+	errs := []error{j.sandbox.Close()}
 	if j.space != nil {
 		errs = append(errs, j.space.Close())
 	}

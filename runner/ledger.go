@@ -1,44 +1,210 @@
 package runner
 
 import (
+	"context"
 	"fmt"
+	"math"
 	"sync"
 
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/model"
 	"github.com/millhand/millhand/internal/session"
 )
 
-// ledger adds up what the run has cost. It is safe for concurrent use.
-type ledger struct {
-	cap float64 // USD; 0: none
+const (
+	// useful is how many tokens an answer should at least have room for: a file
+	// to write, or a few calls. A call waits for that much while others are in
+	// flight, which mostly cost less than was set aside for them.
+	useful = 4096
+	// least is how many tokens are worth a call when nothing else is to be had.
+	least = 256
+	// guess is taken for the longest answer of a model of which that is unknown,
+	// where money is short: no provider refuses so small a limit.
+	guess = 8192
+)
 
-	mu  sync.Mutex
-	usd float64
+// account is money that may be spent, and what became of it.
+type account struct {
+	what  string  // it is: "the run's budget"
+	cap   float64 // USD; 0: none
+	usd   float64 // spent
+	held  float64 // set aside for calls in flight and for last words
+	calls int     // in flight
 }
 
-// add books the cost of one model call. An unknown cost can't be booked; a run
-// with a cap has been refused before if a price is unknown, unless its author
-// took that on himself.
-func (l *ledger) add(usd *float64) {
-	if usd == nil {
-		return
+func (a *account) left() float64 {
+	if a.cap <= 0 {
+		return math.Inf(1)
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.usd = event.AddUSD(l.usd, *usd)
+	return a.cap - a.usd - a.held
 }
 
-// spent reports whether the cap is reached.
+func (a *account) end() *session.End {
+	return &session.End{Kind: session.OverCost, Reason: fmt.Sprintf("%s of $%g is spent, or too little of it is left for another model call ($%.6f)", a.what, a.cap, max(a.cap-a.usd, 0))}
+}
+
+// ledger keeps the accounts of a run and its jobs. Before a model call the most
+// that it can cost is set aside in all accounts that pay for it; afterwards its
+// real cost is booked instead. So no account is ever overdrawn, however many
+// calls are in flight, unless a provider charges for more than was asked for.
+// It is safe for concurrent use.
+type ledger struct {
+	mu    sync.Mutex
+	run   account
+	freed chan struct{} // closed and replaced whenever money comes back
+}
+
+func newLedger(usd float64) *ledger {
+	return &ledger{run: account{what: "the run's budget", cap: usd}, freed: make(chan struct{})}
+}
+
+// spent reports whether the run's budget is.
 func (l *ledger) spent() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.cap > 0 && l.usd >= l.cap
+	return l.run.cap > 0 && l.run.usd >= l.run.cap
 }
 
-// allow says whether another model call may be made; nil if so.
-func (l *ledger) allow() *session.End {
-	if !l.spent() {
-		return nil
+// free tells those who wait that there may be money again. The lock is held.
+func (l *ledger) free() {
+	close(l.freed)
+	l.freed = make(chan struct{})
+}
+
+// purse pays for the calls of one session.
+type purse struct {
+	*ledger
+	accounts []*account
+	price    func(model.Usage) float64 // nil if unknown: then costs are only counted
+	kept     float64                   // held for the session's last words
+}
+
+// purse makes one that draws from the run's budget and the job's account.
+func (l *ledger) purse(job *account, price func(model.Usage) float64) *purse {
+	return &purse{ledger: l, accounts: []*account{job, &l.run}, price: price}
+}
+
+// reserve sets money aside for a call; see [session.Purse]. It waits for calls
+// in flight if these hold what is missing.
+func (p *purse) reserve(ctx context.Context, need session.Need) (session.Grant, *session.End) {
+	for {
+		grant, freed, end := p.try(need)
+		if freed == nil {
+			return grant, end
+		}
+		select {
+		case <-freed:
+		case <-ctx.Done():
+			return session.Grant{}, session.Ended(ctx)
+		}
 	}
-	return &session.End{Kind: session.OverCost, Reason: fmt.Sprintf("the run's budget of $%g is spent", l.cap)}
+}
+
+// try is reserve without waiting: freed is what to wait for, nil if the answer
+// stands.
+func (p *purse) try(need session.Need) (grant session.Grant, freed <-chan struct{}, end *session.End) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	poorest := p.accounts[0]
+	for _, a := range p.accounts {
+		if a.left() < poorest.left() {
+			poorest = a
+		}
+	}
+	left := poorest.left() + p.kept
+	switch {
+	case p.price == nil && left <= 0:
+		return grant, nil, poorest.end()
+	case p.price == nil || math.IsInf(left, 1):
+		return p.grant(0, 0), nil, nil
+	}
+	keep := 0.0
+	if need.Words > 0 {
+		keep = p.most(need.Words, session.WordsOutput)
+	}
+	want := need.Output
+	if want == 0 {
+		want = guess
+	}
+	out := min(want, p.affords(left/2-keep, need.Input)) // the other jobs are to have a share
+	if enough := min(want, useful); out < enough {
+		out = min(enough, p.affords(left-keep, need.Input))
+		switch {
+		case out < enough && poorest.calls > 0:
+			return grant, p.freed, nil
+		case out < min(want, least):
+			return grant, nil, poorest.end()
+		}
+	}
+	p.keep(keep)
+	if grant = p.grant(out, p.most(need.Input, out)); out == need.Output {
+		grant.Output = 0
+	}
+	return grant, nil, nil
+}
+
+// most is the most that a call can cost. Writing to a provider's cache may be
+// dearer than plain input.
+func (p *purse) most(input int64, output int) float64 {
+	plain := model.Usage{Input: input, Output: int64(output)}
+	written := plain
+	written.CacheWrite = input
+	return max(p.price(plain), p.price(written))
+}
+
+// affords is how many tokens of output usd pays for beside the input. Prices
+// are linear in the output.
+func (p *purse) affords(usd float64, input int64) int {
+	const many = 1 << 20
+	none := p.most(input, 0)
+	each := (p.most(input, many) - none) / many
+	switch {
+	case usd < none:
+		return 0
+	case each <= 0:
+		return math.MaxInt
+	}
+	return int(min((usd-none)/each, math.MaxInt32))
+}
+
+// grant sets usd aside for a call. The lock is held.
+func (p *purse) grant(output int, usd float64) session.Grant {
+	for _, a := range p.accounts {
+		a.held = event.AddUSD(a.held, usd)
+		a.calls++
+	}
+	return session.Grant{Output: output, Settle: func(cost *float64) { p.settle(usd, cost) }}
+}
+
+// settle books what a call has cost instead of what was set aside for it; a
+// cost that nobody knows counts as that much.
+func (p *purse) settle(usd float64, cost *float64) {
+	if cost == nil {
+		cost = &usd
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, a := range p.accounts {
+		a.held = event.AddUSD(a.held, -usd)
+		a.usd = event.AddUSD(a.usd, *cost)
+		a.calls--
+	}
+	p.free()
+}
+
+// keep holds usd for the session's last words instead of what was held for
+// them. The lock is held.
+func (p *purse) keep(usd float64) {
+	for _, a := range p.accounts {
+		a.held = event.AddUSD(a.held, usd-p.kept)
+	}
+	p.kept = usd
+}
+
+// release gives back what is held for the session's last words.
+func (p *purse) release() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.keep(0)
+	p.free()
 }

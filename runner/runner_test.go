@@ -26,6 +26,7 @@ import (
 
 // stage is a repository and what a run over it told.
 type stage struct {
+	t    *testing.T
 	repo string
 	opts Options
 
@@ -35,7 +36,7 @@ type stage struct {
 
 func setUp(t *testing.T) *stage {
 	t.Helper()
-	s := &stage{repo: t.TempDir()}
+	s := &stage{t: t, repo: t.TempDir()}
 	for _, args := range [][]string{{"init", "-q", "-b", "main"}, {"-c", "user.name=t", "-c", "user.email=t@example.com", "commit", "-q", "--allow-empty", "-m", "start"}} {
 		cmd := exec.Command("git", args...)
 		cmd.Dir = s.repo
@@ -63,6 +64,18 @@ func setUp(t *testing.T) *stage {
 	return s
 }
 
+// run carries out a plan as the command does: after a look at its
+// repositories.
+func (s *stage) run(ctx context.Context, plan *tasks.Plan) event.Exit {
+	s.t.Helper()
+	ready, err := Preflight(ctx, plan, Look{Git: s.opts.Git})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.opts.Ready = ready
+	return Run(ctx, plan, s.opts)
+}
+
 // job makes a job on the stage's repository that writes a file.
 func (s *stage) job(id string, needs ...string) tasks.Job {
 	profile, _ := permission.Preset("build")
@@ -73,14 +86,14 @@ func (s *stage) job(id string, needs ...string) tasks.Job {
 }
 
 // plays opens scripted models for jobs.
-func plays(t *testing.T, turns string) func(tasks.Job, func(int, time.Duration, error)) (Conversation, error) {
+func plays(t *testing.T, turns string) func(tasks.Job, string, func(int, time.Duration, error)) (Conversation, error) {
 	t.Helper()
 	sc, err := script.Parse([]byte("version: 1\nturns:\n"+turns), "model.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
-	return func(tasks.Job, func(int, time.Duration, error)) (Conversation, error) {
-		p, err := sc.Player("")
+	return func(_ tasks.Job, child string, _ func(int, time.Duration, error)) (Conversation, error) {
+		p, err := sc.Player(child)
 		return Conversation{Model: p, Finish: p.Finish}, err
 	}
 }
@@ -110,13 +123,13 @@ const writes = "  - {calls: [{tool: write, args: {filePath: a, content: x}}], us
 func TestAPanicFailsItsJobAlone(t *testing.T) {
 	s := setUp(t)
 	open := plays(t, writes)
-	s.opts.OpenModel = func(j tasks.Job, retry func(int, time.Duration, error)) (Conversation, error) {
+	s.opts.OpenModel = func(j tasks.Job, child string, retry func(int, time.Duration, error)) (Conversation, error) {
 		if j.ID == "two" {
 			panic("boom")
 		}
-		return open(j, retry)
+		return open(j, child, retry)
 	}
-	exit := Run(t.Context(), &tasks.Plan{Parallel: 2, Jobs: []tasks.Job{s.job("one"), s.job("two"), s.job("three")}}, s.opts)
+	exit := s.run(t.Context(), &tasks.Plan{Parallel: 2, Jobs: []tasks.Job{s.job("one"), s.job("two"), s.job("three")}})
 	want := map[string]string{"one": "passed 0", "two": "error 70", "three": "passed 0"}
 	if diff := cmp.Diff(want, s.ends()); diff != "" || exit != event.ExitInternal {
 		t.Errorf("exit %d\n%s", exit, diff)
@@ -135,9 +148,9 @@ func TestAJobWaitsForThoseItNeeds(t *testing.T) {
 	s.opts.OpenModel = plays(t, writes)
 	bad := s.job("bad")
 	bad.Verify = []tasks.Verify{{Name: "no", Run: "false", Time: time.Minute}}
-	exit := Run(t.Context(), &tasks.Plan{Parallel: 4, Jobs: []tasks.Job{
+	exit := s.run(t.Context(), &tasks.Plan{Parallel: 4, Jobs: []tasks.Job{
 		s.job("last", "first", "second"), s.job("second", "first"), s.job("first"), bad, s.job("after-bad", "bad"), s.job("and-so-on", "after-bad"),
-	}}, s.opts)
+	}})
 	want := map[string]string{
 		"first": "passed 0", "second": "passed 0", "last": "passed 0",
 		"bad": "failed 1", "after-bad": "skipped 0", "and-so-on": "skipped 0",
@@ -161,13 +174,17 @@ func TestAJobWaitsForThoseItNeeds(t *testing.T) {
 
 func TestTheRunsBudgetStopsEveryJob(t *testing.T) {
 	s := setUp(t)
-	open := plays(t, strings.Repeat("  - {calls: [{tool: glob, args: {pattern: x}}], usage: {input: 10, output: 1}}\n", 50))
-	s.opts.OpenModel = func(j tasks.Job, retry func(int, time.Duration, error)) (Conversation, error) {
-		c, err := open(j, retry)
+	var turns strings.Builder
+	for i := range 50 {
+		fmt.Fprintf(&turns, "  - {calls: [{tool: glob, args: {pattern: x%d}}], usage: {input: 10, output: 1}}\n", i)
+	}
+	open := plays(t, turns.String())
+	s.opts.OpenModel = func(j tasks.Job, child string, retry func(int, time.Duration, error)) (Conversation, error) {
+		c, err := open(j, child, retry)
 		c.Model = model.Priced(c.Model, func(model.Usage) (float64, bool) { return 1, true })
 		return c, err
 	}
-	exit := Run(t.Context(), &tasks.Plan{Parallel: 3, Budget: tasks.Budget{CostUSD: 10}, Jobs: []tasks.Job{s.job("a"), s.job("b"), s.job("c"), s.job("d")}}, s.opts)
+	exit := s.run(t.Context(), &tasks.Plan{Parallel: 3, Budget: tasks.Budget{CostUSD: 10}, Jobs: []tasks.Job{s.job("a"), s.job("b"), s.job("c"), s.job("d")}})
 	if exit != event.ExitBudget {
 		t.Errorf("exit %d", exit)
 	}
@@ -189,13 +206,13 @@ func TestTheRunsBudgetStopsEveryJob(t *testing.T) {
 func TestARefusedProviderIsNotAskedAgain(t *testing.T) {
 	s := setUp(t)
 	asked := 0
-	s.opts.OpenModel = func(tasks.Job, func(int, time.Duration, error)) (Conversation, error) {
+	s.opts.OpenModel = func(tasks.Job, string, func(int, time.Duration, error)) (Conversation, error) {
 		return Conversation{Model: streamFunc(func() (model.Response, error) {
 			asked++
 			return model.Response{}, model.Fail(model.ClassAuth, errors.New("bad key"))
 		})}, nil
 	}
-	exit := Run(t.Context(), &tasks.Plan{Parallel: 1, Jobs: []tasks.Job{s.job("a"), s.job("b")}}, s.opts)
+	exit := s.run(t.Context(), &tasks.Plan{Parallel: 1, Jobs: []tasks.Job{s.job("a"), s.job("b")}})
 	want := map[string]string{"a": "provider 6", "b": "skipped 6"}
 	if diff := cmp.Diff(want, s.ends()); diff != "" || exit != event.ExitAuth || asked != 1 {
 		t.Errorf("exit %d, asked %d times\n%s", exit, asked, diff)
@@ -211,13 +228,13 @@ func (f streamFunc) Stream(context.Context, model.Request, func(model.Delta)) (m
 
 func TestSetupFailsBeforeAnyModelCall(t *testing.T) {
 	s := setUp(t)
-	s.opts.OpenModel = func(tasks.Job, func(int, time.Duration, error)) (Conversation, error) {
+	s.opts.OpenModel = func(tasks.Job, string, func(int, time.Duration, error)) (Conversation, error) {
 		t.Error("a model was opened")
 		return Conversation{}, errors.New("no")
 	}
 	j := s.job("a")
 	j.Setup = []string{"true", "echo no such package; exit 7"}
-	exit := Run(t.Context(), &tasks.Plan{Jobs: []tasks.Job{j}}, s.opts)
+	exit := s.run(t.Context(), &tasks.Plan{Jobs: []tasks.Job{j}})
 	if got := s.reason("a"); exit != event.ExitFailed || !strings.Contains(got, "no such package") || !strings.Contains(got, "exit code 7") {
 		t.Errorf("exit %d: %s", exit, got)
 	}
@@ -228,7 +245,7 @@ func TestRequireChangesWithoutAny(t *testing.T) {
 	s.opts.OpenModel = plays(t, "  - text: nothing to do\n")
 	j := s.job("a")
 	j.RequireChanges = true
-	if exit := Run(t.Context(), &tasks.Plan{Jobs: []tasks.Job{j}}, s.opts); exit != event.ExitFailed {
+	if exit := s.run(t.Context(), &tasks.Plan{Jobs: []tasks.Job{j}}); exit != event.ExitFailed {
 		t.Errorf("exit %d", exit)
 	}
 }
@@ -253,7 +270,7 @@ func TestAWorkspaceThatCantBeMadeFailsTheJob(t *testing.T) {
 	if err := os.WriteFile(s.opts.Work, nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	exit := Run(t.Context(), &tasks.Plan{Jobs: []tasks.Job{s.job("a")}}, s.opts)
+	exit := s.run(t.Context(), &tasks.Plan{Jobs: []tasks.Job{s.job("a")}})
 	if got := s.ends()["a"]; exit != event.ExitFailed || got != "error 1" || !strings.Contains(s.reason("a"), "prepare the workspace") {
 		t.Errorf("exit %d, %s: %s", exit, got, s.reason("a"))
 	}

@@ -14,6 +14,7 @@ type stop struct {
 	outcome event.Outcome
 	reason  string
 	exit    event.Exit
+	code    event.Code // "" where the outcome says it all
 }
 
 // runDeadline is the cause of a context that the run's own time limit ended.
@@ -23,13 +24,13 @@ type runDeadline struct{ session.Timeout }
 func stopped(ctx context.Context) *stop {
 	switch cause := context.Cause(ctx).(type) { //nolint:errorlint // a cause is given as it is, never wrapped
 	case Interrupt:
-		return &stop{event.Cancelled, cause.Error(), cause.Exit}
+		return &stop{outcome: event.Cancelled, reason: cause.Error(), exit: cause.Exit}
 	case runDeadline:
-		return &stop{event.Limit, cause.Reason, event.ExitDeadline}
+		return &stop{outcome: event.Limit, reason: cause.Reason, exit: event.ExitDeadline}
 	case session.Timeout:
-		return &stop{event.Limit, cause.Reason, event.ExitLimit}
+		return &stop{outcome: event.Limit, reason: cause.Reason, exit: event.ExitLimit}
 	default:
-		return &stop{event.Cancelled, cause.Error(), event.ExitInterrupt}
+		return &stop{outcome: event.Cancelled, reason: cause.Error(), exit: event.ExitInterrupt}
 	}
 }
 
@@ -43,15 +44,15 @@ func stopOf(ctx context.Context, end session.End) *stop {
 	case session.Done:
 		return nil
 	case session.Limited:
-		return &stop{event.Limit, end.Reason, event.ExitLimit}
+		return &stop{outcome: event.Limit, reason: end.Reason, exit: event.ExitLimit}
 	case session.OverCost:
-		return &stop{event.Budget, end.Reason, event.ExitBudget}
+		return &stop{outcome: event.Budget, reason: end.Reason, exit: event.ExitBudget}
 	case session.Refused:
-		return &stop{event.Policy, end.Reason, event.ExitPolicy}
+		return &stop{outcome: event.Policy, reason: end.Reason, exit: event.ExitPolicy}
 	case session.NoModel:
-		return &stop{event.Provider, end.Reason, providerExit(end.Class)}
+		return &stop{outcome: event.Provider, reason: end.Reason, exit: providerExit(end.Class)}
 	default:
-		return &stop{event.Failed, end.Reason, event.ExitFailed}
+		return &stop{outcome: event.Failed, reason: end.Reason, exit: event.ExitFailed}
 	}
 }
 

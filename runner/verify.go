@@ -25,7 +25,7 @@ func (j *job) setup(ctx context.Context) *stop {
 			return stopped(ctx)
 		}
 		if !v.Passed {
-			return &stop{event.Failed, fmt.Sprintf("setup command %q failed (%s):\n%s", line, exitWords(v), v.Tail), event.ExitFailed}
+			return &stop{outcome: event.Failed, reason: fmt.Sprintf("setup command %q failed (%s):\n%s", line, exitWords(v), v.Tail), exit: event.ExitFailed}
 		}
 	}
 	return nil
@@ -62,7 +62,7 @@ func (j *job) verify(ctx context.Context, v tasks.Verify) (event.Verify, error) 
 func (j *job) command(ctx context.Context, line string, limit time.Duration) (event.Verify, error) {
 	tail := proc.NewTail(tailBytes)
 	began := j.Now()
-	res, err := proc.Run(ctx, proc.Command{Args: []string{"bash", "-c", line}, Dir: j.space.Dir(), Env: j.env, Timeout: limit, Output: tail})
+	res, err := proc.Run(ctx, proc.Command{Args: []string{"bash", "-c", line}, Dir: j.space.Dir(), Env: j.env, Timeout: limit, Output: tail, Confine: j.sandbox.Confine()})
 	v := event.Verify{
 		Passed: err == nil && res.ExitCode == 0, ExitCode: res.ExitCode,
 		ElapsedMS: j.Now().Sub(began).Milliseconds(), Tail: strings.ToValidUTF8(string(tail.Bytes()), "\uFFFD"),

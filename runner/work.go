@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"time"
@@ -16,7 +15,6 @@ import (
 	"github.com/millhand/millhand/internal/model"
 	"github.com/millhand/millhand/internal/prompt"
 	"github.com/millhand/millhand/internal/session"
-	"github.com/millhand/millhand/tools"
 )
 
 // work is the session: attempts at the task, each followed by its verify
@@ -28,27 +26,21 @@ func (j *job) work(ctx context.Context) (end *stop) {
 		ctx, cancel = context.WithTimeoutCause(ctx, j.Limits.Time, session.Timeout{Reason: fmt.Sprintf("the job's time of %s is over", j.Limits.Time)})
 		defer cancel()
 	}
-	talk, err := j.OpenModel(j.Job, j.retried)
+	main, err := j.openSession(j.ownSeat())
 	if err != nil {
-		return &stop{event.Provider, err.Error(), event.ExitAuth}
-	}
-	transcript, err := j.openTranscript()
-	if err != nil {
-		return &stop{event.Error, err.Error(), event.ExitInternal}
-	}
-	defer transcript.Close()
-	if err := j.openSession(talk, transcript); err != nil {
-		return &stop{event.Error, err.Error(), event.ExitInternal}
+		return sessionFailed(err)
 	}
 	var last session.End
-	defer func() { j.session.Close(last) }()
+	defer func() { main.close(last) }()
+	defer j.closeChildren()
 	for text := j.Prompt; ; {
 		j.attempts++
 		j.emit(event.Event{Type: event.AttemptStarted, Session: j.sessionID(), Attempt: &event.Attempt{Number: j.attempts, Prompt: text}})
-		last = j.session.Run(ctx, text)
+		last = main.Run(ctx, text)
 		if last.Text != "" {
 			j.final = last.Text
 		}
+		j.output = last.Output
 		if end := stopOf(ctx, last); end != nil {
 			if end.exit == event.ExitAuth {
 				j.refuse(j.Job, end.reason)
@@ -60,93 +52,47 @@ func (j *job) work(ctx context.Context) (end *stop) {
 		case err != nil:
 			return stopped(ctx)
 		case len(failed) == 0:
-			return scripted(talk)
+			return j.asWritten(main)
 		case j.attempts >= j.Attempts:
-			return &stop{event.Failed, fmt.Sprintf("verify %s failed after %d attempt(s)", names(failed), j.attempts), event.ExitFailed}
+			return &stop{outcome: event.Failed, reason: fmt.Sprintf("verify %s failed after %d attempt(s)", names(failed), j.attempts), exit: event.ExitFailed}
 		}
 		text = feedback(failed)
 	}
 }
 
-// scripted asks a conversation whether it went as it was meant to.
-func scripted(talk Conversation) *stop {
-	if talk.Finish == nil {
-		return nil
-	}
-	if err := talk.Finish(); err != nil {
-		return &stop{event.Failed, err.Error(), event.ExitFailed}
+// asWritten asks scripted models, the children's too, whether the conversation
+// went as it was meant to.
+func (j *job) asWritten(main *open) *stop {
+	for _, s := range append([]*open{main}, j.sessions.children()...) {
+		if s.talk.Finish == nil {
+			continue
+		}
+		if err := s.talk.Finish(); err != nil {
+			return &stop{outcome: event.Failed, reason: err.Error(), exit: event.ExitFailed}
+		}
 	}
 	return nil
 }
 
 func (j *job) sessionID() string { return j.RunID + "/" + j.ID }
 
-func (j *job) retried(attempt int, wait time.Duration, err error) {
-	turn := 0
-	if j.session != nil {
-		turn = j.session.Totals().Turns
-	}
-	j.emit(event.Event{Type: event.RetryMade, Session: j.sessionID(), Retry: &event.Retry{
-		Turn: turn, Attempt: attempt, WaitMS: wait.Milliseconds(), Error: err.Error(),
-	}})
-}
-
-func (j *job) openTranscript() (*os.File, error) {
-	path := filepath.Join(j.Dir, "sessions", j.ID+".jsonl")
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return nil, fmt.Errorf("make the folder for transcripts: %w", err)
-	}
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
-	if err != nil {
-		return nil, fmt.Errorf("open the transcript: %w", err)
-	}
-	return f, nil
-}
-
-// openSession makes the job's session; transcript takes its messages.
-func (j *job) openSession(talk Conversation, transcript *os.File) error {
-	rules, err := j.tree.IgnoreRules()
-	if err != nil {
-		return err
-	}
-	broken := false
-	j.session = session.New(session.Config{
-		ID: j.sessionID(), Job: j.ID, Agent: j.Agent,
-		Model: talk.Model, ModelName: j.ModelName, System: j.system(),
-		Tools: tools.BuiltIn(),
-		Env: &tools.Env{
-			Workspace: j.space, Profile: j.Profile, Ignore: rules, Todos: &tools.Todos{}, ChildEnv: j.env,
-			Outputs: filepath.Join(j.Dir, "outputs", j.ID), Now: j.Now,
-		},
-		Limits: session.Limits{
-			Turns: j.Limits.Turns, CostUSD: j.Limits.CostUSD, Tokens: j.Limits.Tokens,
-			Denials: j.Limits.Denials, Failures: j.Limits.Failures,
-		},
-		Allow: j.ledger.allow,
-		Spent: j.ledger.add,
-		Transcript: func(m model.Message) {
-			if err := writeMessage(transcript, m); err != nil && !broken {
-				broken = true
-				j.warn(fmt.Sprintf("the transcript is incomplete: %v", err))
-			}
-		},
-		Emit: j.Emit, Now: j.Now,
-	})
-	return nil
-}
-
-func writeMessage(f *os.File, m model.Message) error {
+// writeMessage adds a message to a transcript, without the secrets that redact
+// knows of.
+func writeMessage(f *os.File, m model.Message, redact func(string) string) error {
 	line, err := json.Marshal(m)
 	if err != nil {
 		return fmt.Errorf("encode a message: %w", err)
+	}
+	if redact != nil {
+		line = []byte(redact(string(line)))
 	}
 	_, err = f.Write(append(line, '\n'))
 	return err
 }
 
-// system writes the session's system prompt.
-func (j *job) system() string {
-	in := prompt.Input{Environment: prompt.Environment{
+// system writes the system prompt of one of the job's sessions.
+func (j *job) system(s seat) string {
+	in := prompt.Input{Agent: s.Agent, Prompt: s.agent.Prompt, Environment: prompt.Environment{
 		Dir: j.space.Dir(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
 		Date: j.Now().UTC().Format(time.DateOnly), Repository: j.Repo.Name,
 	}}

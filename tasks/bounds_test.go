@@ -27,10 +27,10 @@ func TestManifestsThatGrowWithoutBoundAreRefused(t *testing.T) {
 		{"a large file", strings.Repeat("#\n", 1<<19) + oneTask, "m.yaml: the file is larger than 1 MiB; split it into several"},
 		{"deep lists", "vars: " + strings.Repeat("[", 200_000), "m.yaml:1:1: the file is not valid YAML: exceeded max depth of 10000; compare this place with the examples of the manual"},
 		{"aliases that double", "vars:\n  a0: &a0 [x, x]\n" + numbered(40, "  b%d: &b%d [*a0, *a0, *a0, *a0, *a0, *a0, *a0, *a0]\n") + "  c: &c [" + numbered(40, "*b%d,") + "]\n  d: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c,*c,*c,*c,*c,*c,*c,*c,*c,*c,*c,*c]\n  e: [*d,*d,*d,*d,*d,*d,*d,*d,*d,*d]\n", "m.yaml:45:13: the file spells out to more than 100000 values; use fewer aliases, or split the file"},
-		{"merge keys that double", "x: &a0 {k: v}\n" + numbered(30, "x%d: &b%d {<<: [*a0, *a0], k%d: v}\n") + oneTask, `m.yaml:1:1: unknown key "x"; known here: agents, allow_dirty, allow_unknown_price, budget, hooks, instructions, jobs, limits, lsp, mcp, model, name, notify, prices, profile, profiles, providers, repos, search, tasks, tools, vars, version`},
-		{"combinations", head + "tasks: [{id: a, prompt: p, matrix: {a: &l " + long + ", b: *l, c: *l, d: *l, e: *l, f: *l, g: *l, h: *l, i: *l, j: *l, k: *l, l: *l, m: *l, n: *l, o: *l, p: *l, q: *l, r: *l, s: *l, t: *l, u: *l}}]", "m.yaml:3:36: the plan has more than 10000 jobs; split it"},
-		{"jobs of several tasks", head + "tasks:\n" + numbered(11, "- {id: a%d, prompt: p, matrix: {a: &l"+" "+long+", b: *l, c: *l}}\n"), "m.yaml:14:32: the plan has more than 10000 jobs; split it"},
-		{"tasks", head + "tasks: [" + strings.Repeat("x,", 10_001) + "]", `m.yaml:3:8: "tasks" has more than 10000 entries; make it shorter`},
+		{"merge keys that double", "x: &a0 {k: v}\n" + numbered(30, "x%d: &b%d {<<: [*a0, *a0], k%d: v}\n") + oneTask, `m.yaml:1:1: unknown key "x"; known here: agents, allow_dirty, allow_unknown_price, batch, budget, clones, effort, hooks, instructions, jobs, limits, lsp, max_output, mcp, model, name, notify, prices, profile, profiles, providers, repos, search, skills, tasks, temperature, tool_output, tools, vars, version`},
+		{"combinations", head + "tasks: [{id: a, prompt: p, matrix: {a: &l " + long + ", b: *l, c: *l, d: *l, e: *l, f: *l, g: *l, h: *l, i: *l, j: *l, k: *l, l: *l, m: *l, n: *l, o: *l, p: *l, q: *l, r: *l, s: *l, t: *l, u: *l}}]", "m.yaml:3:36: the plan has more than 50000 jobs; split it"},
+		{"jobs of several tasks", head + "tasks:\n" + numbered(6, "- {id: a%d, prompt: p, matrix: {a: &l"+" "+long+", b: *l, c: *l, d: *l}}\n"), "m.yaml:9:31: the plan has more than 50000 jobs; split it"},
+		{"tasks", head + "tasks: [" + strings.Repeat("x,", 50_001) + "]", `m.yaml:3:8: "tasks" has more than 50000 entries; make it shorter`},
 		{"keys of a matrix", head + "tasks: [{id: a, prompt: p, matrix: {" + numbered(51, "k%d: [1],") + "}}]", "m.yaml:3:36: the matrix has more than 50 keys; make several tasks of it"},
 		{"keys of an include", head + "tasks: [{id: a, prompt: p, matrix: {include: [{" + numbered(51, "k%d: 1,") + "}]}}]", `m.yaml:3:47: entry 1 of "include" has more than 50 keys; make several tasks of it`},
 		{"excludes", head + "tasks: [{id: a, prompt: p, matrix: {a: [1], exclude: [" + strings.Repeat("{a: 1},", 1001) + "]}}]", `m.yaml:3:54: "exclude" has more than 1000 entries; make it shorter`},
@@ -49,8 +49,8 @@ func TestManifestsThatGrowWithoutBoundAreRefused(t *testing.T) {
 }
 
 func TestTheLargestPlanIsMade(t *testing.T) {
-	p := mustLoad(t, head+"tasks: [{id: a, prompt: 'p ${{ matrix.d }}', matrix: {a: &l [0,1,2,3,4,5,6,7,8,9], b: *l, c: *l, d: *l}}]", Overrides{})
-	if len(p.Jobs) != maxJobs || p.Jobs[9999].ID != "a-9-9-9-9" {
+	p := mustLoad(t, head+"tasks: [{id: a, prompt: 'p ${{ matrix.d }}', matrix: {a: &l [0,1,2,3,4,5,6,7,8,9], b: *l, c: *l, d: *l, e: [0,1,2,3,4]}}]", Overrides{})
+	if len(p.Jobs) != maxJobs || p.Jobs[maxJobs-1].ID != "a-9-9-9-9-4" {
 		t.Errorf("%d jobs", len(p.Jobs))
 	}
 }

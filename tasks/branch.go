@@ -52,14 +52,14 @@ type claim struct {
 	draft  *draft
 }
 
-// checkBranches records jobs that would commit to the same branch of one
+// checkBranches records jobs that would run and commit to the same branch of one
 // repository, and branches that git cannot have beside each other, as one is a
 // folder of the other.
 func checkBranches(drafts []*draft) {
 	byRepo := map[string][]claim{}
 	for _, d := range drafts {
-		if c := d.job.Commit; c != nil && d.task.named && c.Branch != CurrentBranch && c.Branch != "" {
-			id := d.repo.identity()
+		if c := d.job.Commit; c != nil && d.job.Skip == "" && d.task.named && c.Branch != CurrentBranch && c.Branch != "" {
+			id := d.repo.id
 			byRepo[id] = append(byRepo[id], claim{c.Branch, d})
 		}
 	}

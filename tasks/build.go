@@ -18,21 +18,30 @@ type builder struct {
 	byID      map[string]*task       // the tasks by id
 	override  map[*manifest]*profile // the command line's profile, as each manifest understands it
 	rendered  int                    // bytes of texts with variables so far
+
+	endpoints     []definition[provider]
+	providers     map[string]Provider // the endpoints, by their names
+	providerNames []string
+	agents        []definition[Agent]
+	search        []definition[Search] // at most one
+	tools         []definition[CustomTool]
+	skills        []skillFolder
 }
 
 // draft is a job while it is made.
 type draft struct {
 	job    Job
 	task   *task
-	repo   repo
-	branch string // what its branch is called by default
-	digest [2]string
+	repo   *repo
+	branch string    // what its branch is called by default
+	digest [3]string // of what all jobs of the task share
 }
 
 // plan carries out the steps. It returns nil after a problem.
 func (b *builder) plan(ctx context.Context, paths []string) (*Plan, error) {
 	b.index()
 	b.checkNeeds()
+	b.define()
 	b.checkManifests()
 	b.checkOverrides()
 	drafts := b.expand()
@@ -49,11 +58,15 @@ func (b *builder) plan(ctx context.Context, paths []string) (*Plan, error) {
 	}
 	checkBranches(drafts)
 	selected := b.selected(drafts)
-	b.connect(drafts, selected)
+	b.checkPublishing(drafts, selected)
+	notes := b.connect(drafts, selected)
 	if len(b.found.list) > 0 {
 		return nil, nil
 	}
-	return b.assemble(paths, selected), nil
+	p := b.assemble(paths, selected)
+	p.Notes = notes
+	p.takeShard(b.options.Overrides.Shard)
+	return p, nil
 }
 
 // all returns the tasks of all manifests in order.
@@ -100,19 +113,59 @@ func (b *builder) checkManifests() {
 		if b.options.Overrides.Profile != "" {
 			b.override[m] = optional(b.profile(b.options.Overrides.Profile, "--profile", m.profiles))
 		}
-		if b.options.Overrides.Model == "" && m.model != nil {
-			b.modelAt(*m.model)
+		if b.options.Overrides.Model == "" {
+			b.chainAt(m.models)
 		}
 		if m.profile != nil {
 			m.profileAt(*m.profile)
 		}
 		for _, p := range m.prices {
+			if what, fix := b.provider(p.model); what != "" && !slices.Contains(laterProviders, prefixOf(p.model)) {
+				p.keyProblem(what, fix)
+			}
 			before, twice := prices[p.model]
 			if twice && digest(before.Price) != digest(p.Price) {
 				p.keyProblem(fmt.Sprintf("the price of %s differs from the one at %s", quote(p.model), before.ruleSource()), "state it once")
 			}
 			prices[p.model] = p
 		}
+	}
+}
+
+// define resolves what the manifests define for the whole plan.
+func (b *builder) define() {
+	b.defineProviders()
+	b.defineAgents()
+	b.search = gather(b.manifests, func(m *manifest) []definition[Search] { return m.search })
+	b.tools = gather(b.manifests, func(m *manifest) []definition[CustomTool] { return m.tools })
+	for _, m := range b.manifests {
+		for _, s := range m.skills {
+			if !slices.Contains(b.skills, s) {
+				b.skills = append(b.skills, s)
+			}
+		}
+		m.profiles.check(b.names)
+	}
+}
+
+// equip puts what define resolved into the plan.
+func (b *builder) equip(p *Plan) {
+	p.Providers = b.providers
+	for _, d := range b.agents {
+		p.Agents = append(p.Agents, d.is)
+	}
+	for _, d := range b.search {
+		p.Search = d.is
+	}
+	for _, d := range b.tools {
+		p.Tools = append(p.Tools, d.is)
+	}
+	for _, s := range b.skills {
+		p.Skills = append(p.Skills, s.path)
+	}
+	for _, m := range b.manifests {
+		p.Batch = p.Batch || m.batch
+		p.Output = OutputLimits{Lines: lower(p.Output.Lines, m.output.Lines), Bytes: lower(p.Output.Bytes, m.output.Bytes)}
 	}
 }
 
@@ -129,6 +182,7 @@ func (b *builder) assemble(paths []string, drafts []*draft) *Plan {
 		p.AllowDirty = p.AllowDirty && m.allowDirty
 		p.AllowUnknownPrice = p.AllowUnknownPrice && m.allowUnknownPrice
 		p.Parallel = lower(p.Parallel, m.parallel)
+		p.Clones = max(p.Clones, m.clones)
 		p.Budget = Budget{CostUSD: lower(p.Budget.CostUSD, m.budget.CostUSD), Time: lower(p.Budget.Time, m.budget.Time)}
 		p.Profiles = append(p.Profiles, m.profiles.all()...)
 		for _, price := range m.prices {
@@ -137,11 +191,15 @@ func (b *builder) assemble(paths []string, drafts []*draft) *Plan {
 	}
 	o := b.options.Overrides
 	p.Parallel = cmp.Or(o.Parallel, p.Parallel, DefaultParallel)
+	p.Clones = cmp.Or(p.Clones, DefaultClones)
 	p.Budget = Budget{CostUSD: lower(p.Budget.CostUSD, o.MaxCost), Time: lower(p.Budget.Time, o.MaxTime)}
-	for _, d := range drafts {
-		p.Jobs = append(p.Jobs, d.job)
+	p.Jobs = make([]Job, len(drafts))
+	for i, d := range drafts {
+		p.Jobs[i] = d.job
+		p.Jobs[i].Place = i + 1
 	}
-	p.Hash = hash(p, drafts)
+	b.equip(p)
+	p.Hash = b.hash(p, drafts)
 	return p
 }
 

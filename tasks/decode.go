@@ -1,6 +1,7 @@
 package tasks
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -146,14 +147,17 @@ func (v value) boolean() (bool, bool) {
 
 // number returns a reader of whole numbers from 1 to most; math.MaxInt is no
 // bound.
-func number(most int) func(value) (int, bool) {
-	wanted := "a whole number of at least 1"
+func number(most int) func(value) (int, bool) { return between(1, most) }
+
+// between returns a reader of whole numbers from least to most.
+func between(least, most int) func(value) (int, bool) {
+	wanted := fmt.Sprintf("a whole number of at least %d", least)
 	if most < math.MaxInt {
-		wanted = fmt.Sprintf("a whole number from 1 to %d", most)
+		wanted = fmt.Sprintf("a whole number from %d to %d", least, most)
 	}
 	return func(v value) (int, bool) {
 		n, err := strconv.Atoi(strings.ReplaceAll(v.node.Value, "_", ""))
-		if !v.isScalar() || v.node.ShortTag() != "!!int" || err != nil || n < 1 || n > most {
+		if !v.isScalar() || v.node.ShortTag() != "!!int" || err != nil || n < least || n > most {
 			v.wrong(wanted, "write for example 4")
 			return 0, false
 		}
@@ -345,6 +349,19 @@ func into[T any](dst *T, read func(value) (T, bool)) func(value) {
 	}
 }
 
+// word returns a reader of one of several words, none of which holds without
+// the key.
+func word(words ...string) func(value) (string, bool) {
+	return func(v value) (string, bool) {
+		t, ok := v.filled()
+		if ok && !slices.Contains(words, t.s) {
+			v.problem(fmt.Sprintf("%s must be one of %s, not %s", v.name, strings.Join(words, ", "), quote(t.s)), cmp.Or(suggestion(t.s, words), "write one of them"))
+			ok = false
+		}
+		return t.s, ok
+	}
+}
+
 // laterKey is the reader of a key that this release knows and does not carry
 // out: silence would let somebody rely on it.
 func laterKey(v value) {
@@ -356,13 +373,33 @@ func laterKey(v value) {
 // only returns a reader that accepts one word, the one of several that this
 // release carries out.
 func only(word string, later ...string) func(value) {
-	return func(v value) {
-		switch t, ok := v.text(); {
-		case !ok || t.s == word || t.s == "":
+	read := oneOf([]string{word}, later...)
+	return func(v value) { read(v) }
+}
+
+// oneOf returns a reader of one of several words, the first of which is what
+// holds without the key. The later ones are known, and not carried out by this
+// release.
+func oneOf[T ~string](words []T, later ...string) func(value) (T, bool) {
+	known := make([]string, len(words))
+	for i, w := range words {
+		known[i] = string(w)
+	}
+	fix := "write " + strings.Join(known, ", ") + ", or leave it out"
+	return func(v value) (T, bool) {
+		t, ok := v.text()
+		switch {
+		case !ok:
+		case t.s == "":
+			return words[0], true
+		case slices.Contains(known, t.s):
+			return T(t.s), true
 		case slices.Contains(later, t.s):
-			v.problem(fmt.Sprintf("%s: %s is not supported yet", strings.Trim(v.name, `"`), t.s), "write "+word+", or leave it out")
+			v.problem(fmt.Sprintf("%s: %s is not supported yet", strings.Trim(v.name, `"`), t.s), fix)
 		default:
-			v.problem(fmt.Sprintf("%s must be one of %s, not %s", v.name, strings.Join(append([]string{word}, later...), ", "), quote(t.s)), "write "+word+", or leave it out")
+			v.problem(fmt.Sprintf("%s must be one of %s, not %s", v.name, strings.Join(slices.Concat(known, later), ", "), quote(t.s)),
+				cmp.Or(suggestion(t.s, known), fix))
 		}
+		return "", false
 	}
 }

@@ -22,9 +22,9 @@ func (b *builder) expand() []*draft {
 		if len(cells) == 0 {
 			t.mention().problem("exclude leaves no combination of the matrix", "leave one, or leave the task out")
 		}
-		for _, r := range repos {
+		for i := range repos {
 			for _, c := range cells {
-				drafts = append(drafts, &draft{task: t, repo: r, job: Job{Task: t.id.s, Repo: r.Repo, Matrix: maps.Clone(c)}})
+				drafts = append(drafts, &draft{task: t, repo: &repos[i], job: Job{Task: t.id.s, Repo: repos[i].Repo, Matrix: c}})
 			}
 		}
 	}
@@ -62,10 +62,10 @@ func (b *builder) name(drafts []*draft) {
 	seen := map[string]bool{}
 	reposOf := map[*task]map[string]bool{}
 	for _, d := range drafts {
-		id := d.repo.identity()
+		id := d.repo.id
 		if !seen[id] {
 			seen[id] = true
-			repos = append(repos, d.repo)
+			repos = append(repos, *d.repo)
 		}
 		if reposOf[d.task] == nil {
 			reposOf[d.task] = map[string]bool{}
@@ -75,7 +75,7 @@ func (b *builder) name(drafts []*draft) {
 	names := nameRepos(repos)
 	ids, branches := make([]slug, len(drafts)), make([]slug, len(drafts))
 	for i, d := range drafts {
-		d.job.Repo.Name = names[d.repo.identity()]
+		d.job.Repo.Name = names[d.repo.id]
 		branches[i] = d.slug("")
 		ids[i] = branches[i]
 		if len(reposOf[d.task]) > 1 {

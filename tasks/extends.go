@@ -129,6 +129,13 @@ func (ps *profiles) base(b *profileBody, chain []string) *profile {
 	return nil
 }
 
+// check checks every profile; see profileBody.check.
+func (ps *profiles) check(names vocabulary) {
+	for _, b := range ps.bodies {
+		b.check(names)
+	}
+}
+
 // all returns every profile that is in order, as the file has them.
 func (ps *profiles) all() []permission.Profile {
 	var all []permission.Profile
@@ -159,6 +166,7 @@ func presetProfile(name string) (profile, bool) {
 // standard input could not be read.
 func LoadProfile(ctx context.Context, nameOrFile, manifest string, o Options) (permission.Profile, error) {
 	l := newLoader(o)
+	l.inputs.ignored = true // only profiles are wanted, and standard input may be another's
 	defined := newProfiles()
 	if manifest != "" {
 		m, err := l.manifest(ctx, manifest)
@@ -167,6 +175,7 @@ func LoadProfile(ctx context.Context, nameOrFile, manifest string, o Options) (p
 		}
 		if m != nil {
 			defined = m.profiles
+			defined.check(l.names)
 		}
 	}
 	var p profile
@@ -200,7 +209,7 @@ func (l *loader) profile(name, flag string, defined *profiles) (profile, bool) {
 // profileFile reads a profile from a file of its own.
 func (l *loader) profileFile(name, path string, defined *profiles) (profile, bool) {
 	src := l.source(name, filepath.Dir(path))
-	data, err := readRegular(path)
+	data, err := readRegular(path, maxFile)
 	if err != nil {
 		src.unreadable(err)
 		return profile{}, false
@@ -210,6 +219,7 @@ func (l *loader) profileFile(name, path string, defined *profiles) (profile, boo
 		return profile{}, false
 	}
 	body := root.profileBody(strings.TrimSuffix(filepath.Base(path), filepath.Ext(path)))
+	body.check(l.names)
 	base := defined.base(body, nil)
 	if base == nil {
 		return profile{}, false

@@ -19,7 +19,7 @@ func (s *source) unreadable(err error) {
 }
 
 var (
-	errTooLarge = errors.New("larger than 1 MiB")
+	errTooLarge = errors.New("larger than 1 MiB") // or, for a list, than its own bound
 	errNoFile   = errors.New("not a file")
 )
 
@@ -32,17 +32,18 @@ func readFile(ctx context.Context, path string) ([]byte, error) {
 	}
 	defer func() { _ = f.Close() }()
 	defer context.AfterFunc(ctx, func() { _ = f.SetReadDeadline(time.Unix(1, 0)) })()
-	return readBounded(f)
+	return readBounded(f, maxFile)
 }
 
-// readRegular reads a file that is no pipe, which cannot block.
-func readRegular(path string) ([]byte, error) {
+// readRegular reads a file of at most so many bytes that is no pipe, which
+// cannot block.
+func readRegular(path string, most int) ([]byte, error) {
 	f, err := openFile(path, 0)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = f.Close() }()
-	return readBounded(f)
+	return readBounded(f, most)
 }
 
 // openFile opens a regular file, or one of another type that is asked for.
@@ -62,9 +63,9 @@ func openFile(path string, other os.FileMode) (*os.File, error) {
 	return f, nil
 }
 
-func readBounded(f *os.File) ([]byte, error) {
-	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
-	if err == nil && len(data) > maxFile {
+func readBounded(f *os.File, most int) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(f, int64(most)+1))
+	if err == nil && len(data) > most {
 		return nil, errTooLarge
 	}
 	return data, err

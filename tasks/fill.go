@@ -1,7 +1,7 @@
 package tasks
 
 import (
-	"fmt"
+	"cmp"
 	"maps"
 	"strings"
 )
@@ -12,27 +12,46 @@ const maxRenderedPlan = 128 << 20
 
 // settings are what the jobs of one task have in common.
 type settings struct {
-	vars    map[string]string
-	model   modelName
-	profile profile
-	limits  Limits
+	vars     map[string]string
+	agent    string
+	model    Model
+	fallback []Model
+	sampling Sampling
+	profile  profile
+	limits   Limits
+	digest   [3]string
 }
 
 func (b *builder) settingsOf(t *task) settings {
-	return settings{vars: b.varsOf(t), model: b.modelOf(t), profile: b.profileOf(t), limits: b.limitsOf(t)}
+	vars := b.varsOf(t)
+	t.condition.checkNames(vars, t.matrix)
+	a := b.agentOf(t)
+	out := settings{
+		vars: vars, agent: a.Name, profile: b.profileOf(t), limits: b.limitsOf(t, a),
+		sampling: t.sampling.Over(a.Sampling).Over(t.manifest.sampling),
+	}
+	models := b.modelsOf(t, a)
+	if len(models) > 0 {
+		out.model = models[0]
+	}
+	if len(models) > 1 {
+		out.fallback = models[1:]
+	}
+	out.digest = [3]string{out.profile.digest, t.manifest.instructed, digest(t.schema)}
+	return out
 }
 
 // fill completes a draft: every default applied, every variable filled in.
 func (b *builder) fill(d *draft, with settings) {
 	t, j := d.task, &d.job
-	s := scope{vars: with.vars, matrix: j.Matrix, repo: j.Repo.Name, task: t.id.s, getenv: b.options.Getenv}
-	j.Model, j.ModelName = with.model.full, with.model.written
+	s := scope{vars: with.vars, matrix: j.Matrix, repo: j.Repo, task: t.id.s, getenv: b.options.Getenv}
+	j.Model, j.ModelName, j.Fallback = with.model.ID, with.model.Name, with.fallback
+	j.Agent, j.Sampling, j.Schema = with.agent, with.sampling, t.schema
 	j.Profile = with.profile.Profile
-	j.Agent = "build"
 	j.Instructions = t.manifest.instructions
 	j.Limits = with.limits
 	j.Attempts, j.RequireChanges = t.attempts, t.requireChanges
-	d.digest = [2]string{with.profile.digest, t.manifest.instructed}
+	d.digest = with.digest
 	j.Prompt = b.render(t.prompt, s)
 	for _, line := range t.setup {
 		j.Setup = append(j.Setup, b.render(line, s))
@@ -44,6 +63,8 @@ func (b *builder) fill(d *draft, with settings) {
 	if !t.commit.off {
 		j.Commit = b.commitOf(d, s)
 	}
+	j.Publish = cmp.Or(b.options.Overrides.Publish, t.publish.mode)
+	j.Skip, j.If = t.condition.decide(s)
 }
 
 // render fills in a template. After a problem, and once the plan's texts are
@@ -79,40 +100,15 @@ func (b *builder) varsOf(t *task) map[string]string {
 	return vars
 }
 
-// limitsOf returns a task's limits. The command line lowers the number of turns
-// that is written, and replaces the default.
-func (b *builder) limitsOf(t *task) Limits {
+// limitsOf returns a task's limits. Its agent and the command line lower the
+// number of turns that is written, and replace the default.
+func (b *builder) limitsOf(t *task, a Agent) Limits {
 	written := t.limits.over(t.manifest.limits)
+	written.Turns = lower(written.Turns, a.Turns)
 	if most := b.options.Overrides.MaxTurns; most > 0 {
 		written.Turns = lower(written.Turns, most)
 	}
 	return written.over(DefaultLimits())
-}
-
-// modelOf returns a task's model: the command line's, its own or its
-// manifest's.
-func (b *builder) modelOf(t *task) modelName {
-	switch {
-	case b.options.Overrides.Model != "":
-		m, _, _ := b.found.model(b.options.Overrides.Model, b.options.Dir)
-		return m
-	case t.model != nil:
-		return b.modelAt(*t.model)
-	case t.manifest.model != nil:
-		return b.modelAt(*t.manifest.model)
-	case !t.modelWrong && !t.manifest.modelWrong:
-		t.problem(fmt.Sprintf("the task %s has no model", quote(t.id.s)), "write model: openai/gpt-5-mini at the top of the manifest, or use --model")
-	}
-	return modelName{}
-}
-
-// modelAt resolves the name of a model in a manifest.
-func (b *builder) modelAt(name text) modelName {
-	m, what, fix := b.found.model(name.s, name.src.dir)
-	if what != "" {
-		name.problem(what, fix)
-	}
-	return m
 }
 
 // profileOf returns a task's profile: the command line's, its own or its
@@ -144,7 +140,7 @@ func (m *manifest) profileAt(name text) profile {
 // commitOf returns how a draft's changes are committed.
 func (b *builder) commitOf(d *draft, s scope) *Commit {
 	from := d.task.commit
-	c := &Commit{Author: from.author, Protect: from.protect, Branch: d.branch}
+	c := &Commit{Author: from.author, Protect: from.protect, Branch: d.branch, IfExists: from.ifExists}
 	if from.message != nil {
 		c.Message = b.render(*from.message, s)
 	}

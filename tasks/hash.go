@@ -5,12 +5,21 @@ package tasks
 // manifests, and the ids of jobs, which may hold the name of the current
 // folder. It also leaves out how many jobs run side by side and how much the
 // run may take: a run that its budget ended is continued with a larger one.
-func hash(p *Plan, drafts []*draft) string {
+func (b *builder) hash(p *Plan, drafts []*draft) string {
 	jobs := make([]string, len(drafts))
 	for i, d := range drafts {
 		jobs[i] = d.hash()
 	}
-	return digest(p.AllowDirty, p.AllowUnknownPrice, p.Prices, jobs)
+	return digest(p.AllowDirty, p.AllowUnknownPrice, p.Prices, jobs, b.hashEquipment(), p.Batch, p.Output)
+}
+
+// hashEquipment identifies what jobs have beside what they say themselves.
+func (b *builder) hashEquipment() string {
+	skills := make([]string, len(b.skills))
+	for i, s := range b.skills {
+		skills[i] = s.written
+	}
+	return digest(digests(b.endpoints), digests(b.agents), digests(b.search), digests(b.tools), skills)
 }
 
 func (d *draft) hash() string {
@@ -20,8 +29,18 @@ func (d *draft) hash() string {
 		needs = append(needs, n.s)
 	}
 	return digest(
-		j.Task, j.Repo.Kind, d.repo.written, j.Repo.Ref, j.Matrix,
-		j.Prompt, j.Agent, j.ModelName, d.digest, j.Limits,
-		j.Setup, j.Verify, j.Attempts, j.RequireChanges, j.Commit, needs,
+		j.Task, j.Repo.Kind, d.repo.written, j.Repo.Ref, j.Repo.Depth, j.Matrix,
+		j.Prompt, j.Agent, j.ModelName, names(j.Fallback), j.Sampling, d.digest, j.Limits,
+		j.Setup, j.Verify, j.Attempts, j.RequireChanges, j.Commit, j.Publish, needs,
+		j.Skip, j.If.left(),
 	)
+}
+
+// names returns what models are called, without where their files are.
+func names(models []Model) []string {
+	all := make([]string, len(models))
+	for i, m := range models {
+		all[i] = m.Name
+	}
+	return all
 }

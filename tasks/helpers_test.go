@@ -85,3 +85,12 @@ func literal(src *source, s string) text {
 	n := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: s, Line: 1, Column: 1}
 	return text{value{src: src, node: n, use: n, name: "the text"}, s}
 }
+
+// replaceOnce changes a text that has to be there.
+func replaceOnce(tb testing.TB, s, old, change string) string {
+	tb.Helper()
+	if !strings.Contains(s, old) {
+		tb.Fatalf("there is no %q", old)
+	}
+	return strings.Replace(s, old, change, 1)
+}

@@ -15,9 +15,12 @@ import (
 //
 // With several manifests the strictest wins: the smallest number of jobs side
 // by side and the smallest budget that any of them states, and allow_dirty and
-// allow_unknown_price only if all of them do.
+// allow_unknown_price only if all of them do. Of clones the largest number holds.
 func Load(ctx context.Context, paths []string, o Options) (*Plan, error) {
 	l := newLoader(o)
+	if slices.Contains(paths, "-") {
+		l.inputs.taken = "a manifest"
+	}
 	var manifests []*manifest
 	for _, path := range paths {
 		m, err := l.manifest(ctx, path)
@@ -46,18 +49,20 @@ func Load(ctx context.Context, paths []string, o Options) (*Plan, error) {
 type loader struct {
 	options Options
 	found   *collector
+	inputs  *inputs
 	read    []string // manifests so far, absolute
+	names   vocabulary
 }
 
 func newLoader(o Options) *loader {
 	if o.Getenv == nil {
 		o.Getenv = func(string) string { return "" }
 	}
-	return &loader{options: o, found: newCollector()}
+	return &loader{options: o, found: newCollector(), inputs: &inputs{stdin: o.Stdin}}
 }
 
 func (l *loader) source(name, dir string) *source {
-	return &source{name: name, dir: dir, home: l.options.Getenv("HOME"), found: l.found}
+	return &source{name: name, dir: dir, home: l.options.Getenv("HOME"), found: l.found, inputs: l.inputs}
 }
 
 // manifest reads one manifest, as it was named on the command line; nil
@@ -90,7 +95,9 @@ func (l *loader) manifest(ctx context.Context, path string) (*manifest, error) {
 	if !ok {
 		return nil, nil
 	}
-	return root.manifest(), nil
+	m := root.manifest()
+	l.names.add(m)
+	return m, nil
 }
 
 func (l *loader) bytes(ctx context.Context, path, abs string) ([]byte, error) {

@@ -45,7 +45,7 @@ func TestProblemsOfSeveralManifestsComeTogether(t *testing.T) {
 		"a.yaml": oneTask + "prices: {openai/m: {input: 1, output: 2}}",
 		"b.yaml": oneTask + "prices: {openai/m: {input: 1, output: 3}}",
 		"c.yaml": "version: 1\nmodel: [\n",
-		"d.yaml": head + "tasks: [{id: d, prompt: p, needs: [c]}]",
+		"d.yaml": head + "tasks: [{id: d, prompt: p, needs: [c], agent: of-c, model: of-c/m}]",
 	})
 	_, err := Load(t.Context(), []string{"d.yaml", "c.yaml", "b.yaml", "a.yaml", "nope.yaml", "./a.yaml", "."}, options(dir))
 	want := []string{
@@ -132,6 +132,14 @@ instructions: [n.md]
 		{"openai/m", "openai/n"},
 		{"extends: build", "extends: edit"},
 		{"instructions: [n.md]", ""},
+		{"{path: two}", "{path: two, ref: main}"},
+		{"{path: two}", "{url: 'https://h/two'}"},
+		{"{path: two}", "{url: 'https://h/two', depth: 1}"},
+		{"id: b,", "id: b, if: repo.has('x'),"},
+		{"id: b,", "id: b, if: repo.has('x') && vars.x == 'y',"},
+		{"id: b,", "id: b, if: vars.x != 'y',"},
+		{"id: b,", "id: b, commit: {if_exists: skip},"},
+		{"id: b,", "id: b, publish: {mode: patch},"},
 	} {
 		if got := hash(t, strings.Replace(manifest, change[0], change[1], 1), "/home/ann", "m.yaml", Overrides{}); got == want {
 			t.Errorf("the hash is the same with %q in the place of %q", change[1], change[0])

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
-	"strings"
 	"time"
 	"unicode/utf8"
 )
@@ -15,6 +14,7 @@ import (
 const (
 	DefaultProfile    = "readonly"
 	DefaultParallel   = 1
+	DefaultClones     = 4
 	DefaultVerifyTime = 10 * time.Minute
 )
 
@@ -31,12 +31,13 @@ const maxParallel = 256
 type manifest struct {
 	value
 	name              string
-	model             *text
-	modelWrong        bool // there is a model, and its problem is recorded
+	models            modelChain
+	sampling          Sampling
 	profile           *text
 	limits            Limits
 	budget            Budget
 	parallel          int // 0: not said
+	clones            int // likewise
 	vars              map[string]string
 	profiles          *profiles
 	repos             []repo
@@ -46,6 +47,13 @@ type manifest struct {
 	instructions      []Instruction
 	instructed        string // a digest of the instructions
 	prices            []price
+	agents            []*agent
+	providers         []definition[provider]
+	search            []definition[Search] // at most one
+	tools             []definition[CustomTool]
+	skills            []skillFolder
+	batch             bool
+	output            OutputLimits
 }
 
 // price is what a manifest says that a model costs.
@@ -62,11 +70,12 @@ func (v value) manifest() *manifest {
 	got := fields{
 		"version":             value.version,
 		"name":                into(&m.name, value.str),
-		"model":               func(v value) { m.model = optional(v.model()); m.modelWrong = m.model == nil },
+		"model":               func(v value) { m.models = v.chain() },
 		"profile":             func(v value) { m.profile = optional(v.filled()) },
 		"limits":              into(&m.limits, value.limits),
 		"budget":              into(&m.budget, value.budget),
 		"jobs":                into(&m.parallel, number(maxParallel)),
+		"clones":              into(&m.clones, number(maxParallel)),
 		"vars":                into(&m.vars, value.vars),
 		"profiles":            into(&m.profiles, value.profiles),
 		"repos":               into(&m.repos, value.repos),
@@ -75,9 +84,15 @@ func (v value) manifest() *manifest {
 		"allow_unknown_price": into(&m.allowUnknownPrice, value.boolean),
 		"instructions":        into(&m.instructions, upTo(maxCommands, list(value.instruction))),
 		"prices":              into(&m.prices, value.prices),
-		"agents":              laterKey, "providers": laterKey, "search": laterKey, "tools": laterKey, "mcp": laterKey,
-		"lsp": laterKey, "hooks": laterKey, "notify": laterKey,
-	}.read(v)
+		"agents":              into(&m.agents, value.agents),
+		"providers":           into(&m.providers, value.providers),
+		"search":              into(&m.search, value.search),
+		"tools":               into(&m.tools, value.tools),
+		"skills":              into(&m.skills, upTo(maxDefined, list(value.skillFolder))),
+		"batch":               into(&m.batch, value.boolean),
+		"tool_output":         into(&m.output, value.outputLimits),
+		"mcp":                 laterKey, "lsp": laterKey, "hooks": laterKey, "notify": laterKey,
+	}.sampled(&m.sampling).read(v)
 	if _, ok := got["version"]; !ok && v.isMapping() {
 		v.problem("there is no version", "write version: 1 first")
 	}
@@ -154,7 +169,7 @@ func (v value) instruction() (Instruction, bool) {
 	if !ok {
 		return Instruction{}, false
 	}
-	data, err := readRegular(resolvePath(v.src.dir, t.s))
+	data, err := readRegular(resolvePath(v.src.dir, t.s), maxFile)
 	switch {
 	case err != nil:
 		v.problem(fmt.Sprintf("%s %s", quote(t.s), missing(err)), "check its path; it is relative to the manifest")
@@ -172,9 +187,6 @@ func (v value) prices() ([]price, bool) {
 	entries, ok := v.entries()
 	for _, e := range entries {
 		p := price{value: e, model: e.key.Value}
-		if what, fix := v.src.found.provider(p.model); what != "" && !strings.Contains(what, "not supported yet") {
-			e.keyProblem(what, fix)
-		}
 		got := fields{
 			"input":       into(&p.Input, value.money),
 			"output":      into(&p.Output, value.money),

@@ -31,7 +31,7 @@ type cells struct {
 }
 
 const (
-	maxJobs  = 10_000 // of a plan, and combinations before exclude
+	maxJobs  = 50_000 // of a plan, and combinations before exclude
 	maxCells = 1_000  // entries of include or exclude
 	maxKeys  = 50     // of a matrix, or of one of these entries
 )
@@ -175,6 +175,20 @@ func (m matrix) combinations() []map[string]string {
 		}
 	}
 	return all
+}
+
+// keys returns the keys that any of the combinations has, in order.
+func (m matrix) keys() []string {
+	all := map[string]bool{}
+	for _, a := range m.axes {
+		all[a.key] = true
+	}
+	for _, inc := range m.include {
+		for k := range inc.of {
+			all[k] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(all))
 }
 
 func (m matrix) has(key string) bool {

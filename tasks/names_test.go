@@ -101,6 +101,9 @@ func TestTwoTasksCannotHaveAJobOfTheSameName(t *testing.T) {
 
 func TestRepositoriesHaveTheShortestNamesThatTellThemApart(t *testing.T) {
 	at := func(kind RepoKind, written, dir string) repo { return newRepo(kind, written, dir) }
+	from := func(url string) repo {
+		return repo{Repo: Repo{Kind: RepoURL, URL: url}, written: url, id: "url:" + normalURL(url)}
+	}
 	for _, tt := range []struct {
 		name  string
 		repos []repo
@@ -112,13 +115,17 @@ func TestRepositoriesHaveTheShortestNamesThatTellThemApart(t *testing.T) {
 		{"no parts left", []repo{at(RepoPath, "a/api", "/w/m/a/api"), at(RepoPath, "../a/api", "/w/a/api")}, []string{"a/api-fcfee94c", "a/api-95c10e39"}},
 		{"a folder and its copy", []repo{at(RepoPath, "shop", "/w/shop"), at(RepoCopy, "shop", "/w/shop")}, []string{"shop-3237f685", "shop-76b4fd9a"}},
 		{"names that differ in case", []repo{at(RepoPath, "a/X", "/w/a/X"), at(RepoPath, "b/x", "/w/b/x")}, []string{"a/X", "b/x"}},
+		{"urls", []repo{from("https://h.example/acme/api.git"), from("git@h.example:acme/web"), from("ssh://git@h.example:2222/acme/lib/")}, []string{"api", "web", "lib"}},
+		{"urls of several hosts", []repo{from("https://one.example/acme/api"), from("git@two.example:acme/api.git"), from("https://one.example/other/api")}, []string{"one.example/acme/api", "two.example/acme/api", "other/api"}},
+		{"urls of one host", []repo{from("https://h/a/api"), from("http://h/a/api")}, []string{"h/a/api-7e0bae6a", "h/a/api-d6f5bd63"}},
+		{"a url and a folder", []repo{from("https://h/acme/api"), at(RepoPath, "acme/api", "/w/acme/api")}, []string{"h/acme/api", "acme/api"}},
 		{"no name at all", []repo{at(RepoPath, ".", "/")}, []string{"root"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			names := nameRepos(tt.repos)
 			var got []string
 			for _, r := range tt.repos {
-				got = append(got, names[r.identity()])
+				got = append(got, names[r.id])
 			}
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("names (-want +got):\n%s", diff)

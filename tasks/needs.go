@@ -68,39 +68,45 @@ type work struct {
 
 // connect gives each selected draft the ids of those that it needs: the drafts
 // of a needed task on the same repository, or all of them if the task does not
-// work there. What was not selected is not waited for.
-func (b *builder) connect(drafts, selected []*draft) {
-	exists := map[work]bool{}
-	for _, d := range drafts {
-		exists[work{d.task, d.repo.identity()}] = true
-	}
+// work there. What was not selected is not waited for; the notes tell.
+func (b *builder) connect(drafts, selected []*draft) (notes []string) {
 	ids := map[work][]string{}
-	for _, d := range selected {
-		for _, repo := range []string{d.repo.identity(), ""} {
+	for _, d := range drafts {
+		for _, repo := range []string{d.repo.id, ""} {
 			ids[work{d.task, repo}] = append(ids[work{d.task, repo}], d.job.ID)
 		}
 	}
-	needs := map[work][]string{}
+	chosen := make(map[string]bool, len(selected))
+	for _, d := range selected {
+		chosen[d.job.ID] = true
+	}
+	needs, missing := map[work][]string{}, map[work][]string{}
 	links := 0
 	for _, d := range selected {
-		at := work{d.task, d.repo.identity()}
-		all, ready := needs[at]
-		if !ready {
-			for _, n := range d.task.needs {
-				on := work{b.byID[n.s], at.repo}
-				if !exists[on] {
-					on.repo = ""
-				}
-				all = append(all, ids[on]...)
-			}
-			slices.Sort(all)
-			all = slices.Compact(all)
-			needs[at] = all
+		at := work{d.task, d.repo.id}
+		if _, ready := needs[at]; !ready {
+			needs[at], missing[at] = partition(b.neededAt(at, ids), func(id string) bool { return chosen[id] })
 		}
-		d.job.Needs = all
-		if links += len(all); links > maxLinks {
+		d.job.Needs = needs[at]
+		if links += len(d.job.Needs); links > maxLinks {
 			d.task.problem(fmt.Sprintf("the needs make more than %d links between jobs", maxLinks), "split the plan")
-			return
+			return nil
 		}
 	}
+	return noteMissing(selected, func(d *draft) []string { return missing[work{d.task, d.repo.id}] })
+}
+
+// neededAt returns the ids of all jobs that a task needs on one repository, in
+// order and each once.
+func (b *builder) neededAt(at work, ids map[work][]string) []string {
+	var all []string
+	for _, n := range at.task.needs {
+		on := work{b.byID[n.s], at.repo}
+		if len(ids[on]) == 0 {
+			on.repo = ""
+		}
+		all = append(all, ids[on]...)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
 }

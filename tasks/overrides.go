@@ -15,7 +15,7 @@ func (b *builder) flagProblem(flag, what, fix string) {
 func (b *builder) checkOverrides() {
 	o := b.options.Overrides
 	if o.Model != "" {
-		if _, what, fix := b.found.model(o.Model, b.options.Dir); what != "" {
+		if _, what, fix := b.model(o.Model, b.options.Dir); what != "" {
 			b.flagProblem("--model", what, fix)
 		}
 	}
@@ -28,11 +28,15 @@ func (b *builder) checkOverrides() {
 		{"--max-turns", o.MaxTurns < 0, "write a number of at least 1"},
 		{"--max-cost", !(o.MaxCost >= 0), "write an amount in USD, such as 5.00"},
 		{"--max-time", o.MaxTime < 0, "write a duration, such as 20m"},
+		{"--limit", o.Limit < 0, "write a number of at least 1"},
+		{"--sample", o.Sample < 0, "write a number of at least 1"},
+		{"--shard", o.Shard != (Shard{}) && !o.Shard.valid(), "write I/N with I from 1 to N, such as 1/4"},
 	} {
 		if n.wrong {
 			b.flagProblem(n.flag, "the number is out of range", n.fix)
 		}
 	}
+	b.checkMode()
 	b.checkVars()
 }
 
@@ -56,32 +60,4 @@ func (b *builder) checkVars() {
 			b.flagProblem("--var", fmt.Sprintf("no manifest declares the variable %s", quote(k)), b.found.suggest(k, known, "known variables: "))
 		}
 	}
-}
-
-// selected returns the drafts that the command line names, by the id of a task
-// or of a job; all of them if it names none.
-func (b *builder) selected(drafts []*draft) []*draft {
-	only := b.options.Overrides.Only
-	if len(only) == 0 {
-		return drafts
-	}
-	known := slices.Sorted(maps.Keys(b.byID))
-	exists := map[string]bool{}
-	for _, id := range known {
-		exists[id] = true
-	}
-	for _, d := range drafts {
-		if !exists[d.job.ID] {
-			exists[d.job.ID] = true
-			known = append(known, d.job.ID)
-		}
-	}
-	for _, id := range only {
-		if !exists[id] && b.complete && len(drafts) > 0 {
-			b.flagProblem("--only", "there is no task or job "+quote(id), b.found.suggest(id, known, "there are: "))
-		}
-	}
-	return slices.DeleteFunc(slices.Clone(drafts), func(d *draft) bool {
-		return !slices.Contains(only, d.task.id.s) && !slices.Contains(only, d.job.ID)
-	})
 }

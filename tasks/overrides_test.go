@@ -116,11 +116,16 @@ func TestMistakesOnTheCommandLine(t *testing.T) {
 			`--var: no manifest declares the variable "X1"; did you mean "x"?`,
 			`--var: no manifest declares the variable "reviewer"; known variables: x, y`,
 		}},
-		{"numbers", Overrides{Parallel: 257, MaxTurns: -1, MaxCost: -1, MaxTime: -1}, []string{
+		{"publishing", Overrides{Publish: "pull"}, []string{`--publish: unknown mode "pull"; write none, patch, branch or push`}},
+		{"publishing that a later release has", Overrides{Publish: "pr"}, []string{`--publish: pr is not supported yet; write none, patch, branch or push`}},
+		{"numbers", Overrides{Parallel: 257, MaxTurns: -1, MaxCost: -1, MaxTime: -1, Limit: -1, Sample: -1, Shard: Shard{3, 2}}, []string{
 			`--jobs: the number is out of range; write a number from 1 to 256`,
+			`--limit: the number is out of range; write a number of at least 1`,
 			`--max-cost: the number is out of range; write an amount in USD, such as 5.00`,
 			`--max-time: the number is out of range; write a duration, such as 20m`,
 			`--max-turns: the number is out of range; write a number of at least 1`,
+			`--sample: the number is out of range; write a number of at least 1`,
+			`--shard: the number is out of range; write I/N with I from 1 to N, such as 1/4`,
 		}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

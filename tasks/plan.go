@@ -13,20 +13,33 @@ type Plan struct {
 	Name      string   // the first manifest's name, or its file's base name
 	Manifests []string // paths as they were given
 	Hash      string   // identifies the plan's content; the same manifests give the same hash on every machine
-	Jobs      []Job    // in the order of the manifests
+	Jobs      []Job    // the selected ones, in the order of the manifests
+	Elsewhere []Job    // with a shard: the jobs of the plan's other shards
+	Shard     Shard    // the part of the plan that Jobs is; zero for all of it
 	Parallel  int      // jobs side by side, at least 1
+	Clones    int      // repositories fetched side by side, at least 1
 	Budget    Budget
 
 	AllowDirty        bool
 	AllowUnknownPrice bool
 	Prices            map[string]Price // overrides of the built-in table, by model ("openai/gpt-5-mini")
 
+	Agents    []Agent             // those built in, and those of the manifests
+	Providers map[string]Provider // of the manifests, by the name before the slash of a model
+	Search    Search
+	Tools     []CustomTool
+	Skills    []string // folders of skills beside the workspace's own, absolute
+	Batch     bool     // whether models get the batch tool
+	Output    OutputLimits
+
 	Profiles []permission.Profile // all that the manifests define, used or not: validate checks their examples
+	Notes    []string             // what a user should know of the selection, such as a job that runs without one that it needs
 }
 
 // Job is one task on one repository with one combination of its matrix.
 type Job struct {
 	ID     string // unique in the plan and the same in every run of it: safe as a file name and as a part of a branch name
+	Place  int    // in the whole plan, from 1, whatever part of it is selected by a shard
 	Task   string
 	Repo   Repo
 	Matrix map[string]string // empty, never nil
@@ -34,8 +47,11 @@ type Job struct {
 	Prompt       string // templates already filled in
 	Agent        string
 	Instructions []Instruction
-	Model        string // provider/model, or script:FILE with an absolute path
-	ModelName    string // as it was written, for reports: the same on every machine
+	Model        string  // provider/model, or script:FILE or replay:FILE with an absolute path
+	ModelName    string  // as it was written, for reports: the same on every machine
+	Fallback     []Model // in their order, for when the provider of the one before is down
+	Sampling     Sampling
+	Schema       map[string]any // JSON Schema of the final answer; nil for a free one
 	Profile      permission.Profile
 	Limits       Limits
 
@@ -43,9 +59,20 @@ type Job struct {
 	Verify         []Verify
 	Attempts       int // at least 1
 	RequireChanges bool
-	Commit         *Commit  // nil: nothing is committed, changes stay in place
+	Commit         *Commit // nil: nothing is committed, changes stay in place
+	Publish        PublishMode
 	Needs          []string // ids of jobs in the plan that must have passed before
+
+	// Skip is why the job is not to run, when the plan alone decides that: an if
+	// that does not hold. If is the condition that is left when the repository's
+	// content has to be seen, nil for none.
+	Skip string
+	If   *Condition
 }
+
+// Shard is one part of a plan that several machines carry out together. Jobs
+// that need one another are always in the same part.
+type Shard struct{ Index, Total int } // Index counts from 1
 
 // RepoKind says how a repository is reached.
 type RepoKind string
@@ -54,14 +81,18 @@ type RepoKind string
 const (
 	RepoPath RepoKind = "path" // an existing repository, worked on in a linked worktree
 	RepoCopy RepoKind = "copy" // a private repository made from a folder
+	RepoURL  RepoKind = "url"  // a repository on a server, worked on in a worktree of a local mirror
 )
 
 // Repo is where a job works.
 type Repo struct {
 	Name string // as reports show it; nothing in it is specific to one run or machine
 	Kind RepoKind
-	Dir  string // absolute
+	Dir  string // absolute; empty for RepoURL
+	URL  string // of RepoURL: https, http, ssh, the scp form (git@host:path) or file; without credentials
 	Ref  string // revision to start from; empty is HEAD
+	// Depth is how many commits of history a mirror of its own gets, 0 for all.
+	Depth int
 }
 
 // Instruction is a text that the manifest's author gives to every session.
@@ -103,7 +134,32 @@ type Commit struct {
 	Branch  string   // or CurrentBranch
 	Author  Person   // zero for the default
 	Protect []string // globs of paths that are never committed
+	// IfExists says what happens when the branch is there already.
+	IfExists IfExists
 }
+
+// IfExists is what to do about a branch that exists before the job begins.
+type IfExists string
+
+// What to do about an existing branch. Replace and Append touch only a branch
+// whose last commit is millhand's.
+const (
+	FailIfExists    IfExists = "fail"    // refuse the run before anything is spent
+	ReplaceIfExists IfExists = "replace" // start from the base, and let the branch point to the new commit
+	SkipIfExists    IfExists = "skip"    // leave the job out
+	AppendIfExists  IfExists = "append"  // start from the branch, and add a commit to it
+)
+
+// PublishMode is where a job's work goes beyond its patch.
+type PublishMode string
+
+// The ways to publish.
+const (
+	PublishNone   PublishMode = "none"   // as commit says: the branch stays in the repository that the job ran on
+	PublishPatch  PublishMode = "patch"  // nothing is committed anywhere: the patch is the result
+	PublishBranch PublishMode = "branch" // the branch in the repository that the job ran on, for url repositories in the mirror
+	PublishPush   PublishMode = "push"   // the branch is pushed to the url, or to the path repository's remote "origin"
+)
 
 // Person is an author or committer.
 type Person struct{ Name, Email string }
@@ -128,6 +184,11 @@ type Overrides struct {
 	MaxTurns int
 	MaxCost  float64       // of the run, in USD: lowers, never raises, what the manifest says
 	MaxTime  time.Duration // of the run, likewise
+
+	Limit   int         // at most so many jobs, the plan's first ones; 0 for all
+	Sample  int         // so many jobs, spread over the plan by a digest of their ids; 0 for all
+	Shard   Shard       // of what is left after that; zero for all
+	Publish PublishMode // "" for the manifest's
 }
 
 // Options are what loading manifests needs to know of the world.
@@ -135,5 +196,66 @@ type Options struct {
 	Dir       string              // current directory, absolute
 	Getenv    func(string) string // for ${{ env.X }}
 	Overrides Overrides
-	Stdin     func() ([]byte, error) // read for the manifest "-" only
+	Stdin     func() ([]byte, error) // read for the manifest "-", or else for repos: [{file: "-"}], and never otherwise
 }
+
+// Model is one model of a fallback list.
+type Model struct {
+	ID   string // provider/model, or script:FILE or replay:FILE with an absolute path
+	Name string // as it was written
+}
+
+// Sampling is how a model is to answer. Zero values leave it to the provider.
+type Sampling struct {
+	Effort      string // of reasoning: minimal, low, medium or high
+	Temperature *float64
+	MaxOutput   int // tokens of one answer
+}
+
+// Agent is who carries out a task, or a part of it that the task tool gives
+// away. The agents build, plan, explore and general are always there.
+type Agent struct {
+	Name        string
+	Description string // for a model that may start it; "" if none may
+	Prompt      string // instead of the built-in one; "" for that
+	Model       *Model // nil for that of the task
+	Sampling    Sampling
+	// Most is a profile that the task's is put under; nil for the task's as it is.
+	Most  *permission.Profile
+	Turns int // 0 for the task's limit
+	// NoTodo says that it keeps no list of what is to do: the tools todowrite and
+	// todoread are not for it.
+	NoTodo bool
+}
+
+// Provider is an endpoint that a manifest adds, or changes.
+type Provider struct {
+	Kind    string // openai (Chat Completions), responses or anthropic; "" for a known provider's own
+	BaseURL string
+	KeyEnv  string // variable that holds the key; "" for a known provider's own, or none
+	Headers map[string]string
+	Query   map[string]string
+}
+
+// Search is a service for the tools websearch and codesearch. The zero value is
+// none.
+type Search struct {
+	Backend string // exa or json
+	URL     string
+	KeyEnv  string // variable that holds the key
+}
+
+// CustomTool is a command that models may call as a tool: its arguments come as
+// JSON on standard input, its standard output is the answer.
+type CustomTool struct {
+	Name        string
+	Description string
+	Command     []string       // program and arguments, or a shell line behind bash -c
+	Schema      map[string]any // JSON Schema of its arguments, an object
+	Time        time.Duration  // deadline of a call, always set
+	ReadOnly    bool
+}
+
+// OutputLimits bound what a tool call gives back to the model. Zero values mean
+// the defaults.
+type OutputLimits struct{ Lines, Bytes int }

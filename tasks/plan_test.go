@@ -21,11 +21,18 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 type goldenPlan struct {
 	Plan
 	Jobs     []goldenJob
+	Agents   []goldenAgent
 	Profiles []goldenProfile
+}
+
+type goldenAgent struct {
+	Agent
+	Most string
 }
 
 type goldenJob struct {
 	Job
+	If      string
 	Profile string
 }
 
@@ -42,7 +49,18 @@ func golden(p *Plan) goldenPlan {
 	g := goldenPlan{Plan: *p}
 	g.Hash = "" // it follows the presets, which have tests of their own
 	for _, j := range p.Jobs {
-		g.Jobs = append(g.Jobs, goldenJob{j, j.Profile.Name})
+		condition := ""
+		if j.If != nil {
+			condition = j.If.String()
+		}
+		g.Jobs = append(g.Jobs, goldenJob{j, condition, j.Profile.Name})
+	}
+	for _, a := range p.Agents {
+		most := ""
+		if a.Most != nil {
+			most = a.Most.Name
+		}
+		g.Agents = append(g.Agents, goldenAgent{a, most})
 	}
 	for _, profile := range p.Profiles {
 		g.Profiles = append(g.Profiles, goldenProfileOf(profile))
@@ -61,7 +79,7 @@ func goldenProfileOf(p permission.Profile) goldenProfile {
 }
 
 func TestPlansAreAsTheGoldenFilesHaveThem(t *testing.T) {
-	for _, name := range []string{"minimal", "everything", "matrix"} {
+	for _, name := range []string{"minimal", "everything", "matrix", "bulk"} {
 		t.Run(name, func(t *testing.T) {
 			dir, err := filepath.Abs(filepath.Join("testdata", name))
 			if err != nil {

@@ -97,8 +97,8 @@ func (c *collector) suggest(name string, known []string, otherwise string) strin
 	if c.full {
 		return ""
 	}
-	if best := nearest(name, known, allowedEdits(name)); best != "" {
-		return fmt.Sprintf("did you mean %q?", best)
+	if fix := suggestion(name, known); fix != "" {
+		return fix
 	}
 	if len(known) == 0 {
 		return "there are none here"
@@ -109,6 +109,14 @@ func (c *collector) suggest(name string, known []string, otherwise string) strin
 		list += ", ..."
 	}
 	return otherwise + list
+}
+
+// suggestion is a remedy for a typing mistake, or "".
+func suggestion(word string, known []string) string {
+	if best := nearest(word, known, allowedEdits(word)); best != "" {
+		return fmt.Sprintf("did you mean %q?", best)
+	}
+	return ""
 }
 
 // nearest returns the known name that is the fewest edits away from name, the

@@ -50,7 +50,7 @@ func TestEveryProblemHasItsPlaceAndItsRemedy(t *testing.T) {
 version: 1
 model: openai/m
 tasks: [{id: a, prompt: p}]`, []string{
-			`m.yaml:1:1: unknown key "promt"; known here: agents, allow_dirty, allow_unknown_price, budget, hooks, instructions, jobs, limits, lsp, mcp, model, name, notify, prices, profile, profiles, providers, repos, search, tasks, tools, vars, version`,
+			`m.yaml:1:1: unknown key "promt"; known here: agents, allow_dirty, allow_unknown_price, batch, budget, clones, effort, hooks, instructions, jobs, limits, lsp, max_output, mcp, model, name, notify, prices, profile, profiles, providers, repos, search, skills, tasks, temperature, tool_output, tools, vars, version`,
 		}},
 		{"an unknown key of a task", `tasks:
 - id: a
@@ -75,7 +75,7 @@ profiles:
 tasks: [{id: a, prompt: x}]
 `, []string{
 			`m.yaml:5:18: unknown permission "bsah"; did you mean "bash"?`,
-			`m.yaml:6:15: "OPENAI_API_KEY" is a model provider's key, which no command may see; leave it out: millhand itself reads it`,
+			`m.yaml:6:15: "OPENAI_API_KEY" is a provider's key, or named like one, and no command may see those; leave it out: millhand itself reads the keys that it needs`,
 		}},
 		{"values of other types", `name: 5
 budget: 7
@@ -265,29 +265,37 @@ model: gpt-5
 tasks:
 - {id: a, prompt: p}
 - {id: b, prompt: p, model: opnai/x}
-- {id: c, prompt: p, model: anthropic/x}
-- {id: d, prompt: p, model: [openai/a, openai/b]}
+- {id: c, prompt: p, model: bedrock/x}
+- {id: d, prompt: p, model: [openai/a, opnai/b, openai/a, 5]}
 - {id: e, prompt: p, model: openai/}
 - {id: f, prompt: p, model: "script:nope.yaml"}
 - {id: g, prompt: p, model: "script:"}
 - {id: h, prompt: p, model: script:d}
 - {id: i, prompt: p, model: script:s.yaml}
-- {id: j, prompt: p, model: replay:x}
+- {id: j, prompt: p, model: replay:nope.rec}
 - {id: k, prompt: p, model: openai:x}
 - {id: l, prompt: p, model: script/x}
-- {id: m, prompt: p, model: scrpt:x}`, []string{
+- {id: m, prompt: p, model: scrpt:x}
+- {id: n, prompt: p, model: []}
+- {id: o, prompt: p, model: "replay:"}
+- {id: p, prompt: p, model: replay/x}`, []string{
 			`m.yaml:2:8: the model "gpt-5" lacks its provider; write PROVIDER/MODEL, such as openai/gpt-5-mini, or script:FILE`,
 			`m.yaml:5:29: unknown provider "opnai"; did you mean "openai"?`,
-			`m.yaml:6:29: the provider "anthropic" is not supported yet; use openai/MODEL or script:FILE`,
-			`m.yaml:7:29: a list of models is not supported yet; name one model`,
+			`m.yaml:6:29: the provider "bedrock" is not supported yet; use another, or define it under providers: if it has a compatible endpoint`,
+			`m.yaml:7:40: unknown provider "opnai"; did you mean "openai"?`,
+			`m.yaml:7:49: the model "openai/a" stands twice in "model"; keep one of them`,
+			`m.yaml:7:59: entry 4 of "model" must be text, not the number 5; put it in quotes`,
 			`m.yaml:8:29: "openai/" names no model; write PROVIDER/MODEL, such as openai/gpt-5-mini, or script:FILE`,
 			`m.yaml:9:29: the script "nope.yaml" does not exist; check its path`,
 			`m.yaml:10:29: script: names no file; write script:FILE`,
 			`m.yaml:11:29: the script "d" is not a file; check its path`,
-			`m.yaml:13:29: the provider "replay" is not supported yet; use openai/MODEL or script:FILE`,
+			`m.yaml:13:29: the recording "nope.rec" does not exist; check its path`,
 			`m.yaml:14:29: the model "openai:x" is not written as models of openai are; write PROVIDER/MODEL, such as openai/gpt-5-mini, or script:FILE`,
 			`m.yaml:15:29: the model "script/x" is not written as models of script are; write PROVIDER/MODEL, such as openai/gpt-5-mini, or script:FILE`,
 			`m.yaml:16:29: unknown provider "scrpt"; did you mean "script"?`,
+			`m.yaml:17:29: "model" names no model; write at least one, or leave it out`,
+			`m.yaml:18:29: replay: names no file; write replay:FILE`,
+			`m.yaml:19:29: the model "replay/x" is not written as models of replay are; write PROVIDER/MODEL, such as openai/gpt-5-mini, or script:FILE`,
 		}},
 		{"no model", `version: 1
 tasks: [{id: a, prompt: p}, {id: b, prompt: p, model: 5}]`, []string{
@@ -306,45 +314,36 @@ tasks: []`, []string{
 		{"keys of a task that a later release will have", `tasks:
 - id: a
   prompt: p
-  if: x
-  output: {schema: {}}
-  publish: {mode: pr, title: x, foo: 1}
-  commit: {sign: ssh, if_exists: replace}
-  agent: plan
+  publish: {mode: pr, title: x, labels: [a], base: , foo: 1}
+  commit: {sign: ssh}
 version: 1
 model: openai/m
 `, []string{
-			`m.yaml:4:3: "if" is not supported yet; leave it out`,
-			`m.yaml:5:3: "output" is not supported yet; leave it out`,
-			`m.yaml:6:19: mode: pr is not supported yet; write none, or leave it out`,
-			`m.yaml:6:33: unknown key "foo"; known here: base, body, draft, labels, mode, reviewers, title`,
-			`m.yaml:7:18: sign: ssh is not supported yet; write none, or leave it out`,
-			`m.yaml:7:34: if_exists: replace is not supported yet; write fail, or leave it out`,
-			`m.yaml:8:10: the agent "plan" is not supported yet; write build, or leave it out`,
+			`m.yaml:4:19: mode: pr is not supported yet; write none, patch, branch, push, or leave it out`,
+			`m.yaml:4:23: "title" is not supported yet; leave it out`,
+			`m.yaml:4:33: "labels" is not supported yet; leave it out`,
+			`m.yaml:4:54: unknown key "foo"; known here: base, body, draft, labels, mode, reviewers, title`,
+			`m.yaml:5:18: sign: ssh is not supported yet; write none, or leave it out`,
 		}},
-		{"keys of a manifest that a later release will have", `agents: {a: {}}
-providers: {x: {}}
-search: {a: 1}
-tools: {a: 1}
-mcp: {a: 1}
+		{"keys of a manifest that a later release will have", `mcp: {a: 1}
 lsp: {a: 1}
 hooks: {a: 1}
 notify: {a: 1}
 version: 1
 model: openai/m
 tasks: [{id: a, prompt: p}]`, []string{
-			`m.yaml:1:1: "agents" is not supported yet; leave it out`,
-			`m.yaml:2:1: "providers" is not supported yet; leave it out`,
-			`m.yaml:3:1: "search" is not supported yet; leave it out`,
-			`m.yaml:4:1: "tools" is not supported yet; leave it out`,
-			`m.yaml:5:1: "mcp" is not supported yet; leave it out`,
-			`m.yaml:6:1: "lsp" is not supported yet; leave it out`,
-			`m.yaml:7:1: "hooks" is not supported yet; leave it out`,
-			`m.yaml:8:1: "notify" is not supported yet; leave it out`,
+			`m.yaml:1:1: "mcp" is not supported yet; leave it out`,
+			`m.yaml:2:1: "lsp" is not supported yet; leave it out`,
+			`m.yaml:3:1: "hooks" is not supported yet; leave it out`,
+			`m.yaml:4:1: "notify" is not supported yet; leave it out`,
 		}},
-		{"such keys with empty values", `agents: {}
+		{"keys with empty values", `agents: {}
 providers:
-search: []
+search: {}
+tools: {}
+skills: []
+tool_output: {}
+lsp: {}
 mcp: ""
 notify: null
 version: 1
@@ -359,9 +358,9 @@ tasks: [{id: a, prompt: p}]`, []string{}},
 version: 1
 model: openai/m
 `, []string{
-			`m.yaml:4:19: "mode" must be one of none, patch, branch, push, pr, not "prr"; write none, or leave it out`,
+			`m.yaml:4:19: "mode" must be one of none, patch, branch, push, pr, not "prr"; write none, patch, branch, push, or leave it out`,
 			`m.yaml:5:18: "sign" must be one of none, ssh, openpgp, not "gpg"; write none, or leave it out`,
-			`m.yaml:5:34: "if_exists" must be one of fail, replace, skip, append, not "x"; write fail, or leave it out`,
+			`m.yaml:5:34: "if_exists" must be one of fail, replace, skip, append, not "x"; write fail, replace, skip, append, or leave it out`,
 			`m.yaml:6:10: unknown agent "biuld"; did you mean "build"?`,
 		}},
 		{"a commit", `tasks:
@@ -485,12 +484,12 @@ model: openai/m
 			`m.yaml:8:28: unknown variable "matrix.minor"; did you mean "matrix.major"?`,
 			`m.yaml:13:7: the environment variable NOPE is not set; set it, or use vars: for a value of the manifest`,
 			`m.yaml:13:34: unknown variable "repo.nme"; did you mean "repo.name"?`,
-			`m.yaml:14:7: unknown variable "secrets.X"; write vars.NAME, matrix.KEY, repo.name, env.NAME or task.id, or $${{ for the text ${{ itself`,
+			`m.yaml:14:7: unknown variable "secrets.X"; write vars.NAME, matrix.KEY, repo.name, repo.ref, env.NAME or task.id, or $${{ for the text ${{ itself`,
 			`m.yaml:15:7: a ${{ is not closed by }} on its line; write ${{ vars.NAME }}, or $${{ for the text ${{ itself`,
 			`m.yaml:16:7: "" is not a variable; write ${{ vars.NAME }}, or $${{ for the text ${{ itself`,
 			`m.yaml:17:7: "a b" is not a variable; write ${{ vars.NAME }}, or $${{ for the text ${{ itself`,
 			`m.yaml:17:18: unknown variable "vars.x.y"; known variables: vars.name`,
-			`m.yaml:19:17: unknown variable "foo.bar"; write vars.NAME, matrix.KEY, repo.name, env.NAME or task.id, or $${{ for the text ${{ itself`,
+			`m.yaml:19:17: unknown variable "foo.bar"; write vars.NAME, matrix.KEY, repo.name, repo.ref, env.NAME or task.id, or $${{ for the text ${{ itself`,
 		}},
 		{"a matrix", `tasks:
 - id: a
@@ -527,45 +526,11 @@ model: openai/m
 		{"a matrix that is too big", `tasks:
 - id: a
   prompt: p
-  matrix: {a: &l [0,1,2,3,4,5,6,7,8,9], b: *l, c: *l, d: *l, e: [1,2]}
+  matrix: {a: &l [0,1,2,3,4,5,6,7,8,9], b: *l, c: *l, d: *l, e: [1,2,3,4,5,6]}
 version: 1
 model: openai/m
 `, []string{
-			`m.yaml:4:11: the plan has more than 10000 jobs; split it`,
-		}},
-		{"repositories", `tasks:
-- id: a
-  prompt: p
-  repos:
-  - .
-  - {path: nope}
-  - {path: m.yaml}
-  - {url: x}
-  - {file: x}
-  - {glob: x}
-  - {path: ., copy: .}
-  - {}
-  - {copy: d, ref: main}
-  - {path: ., ref: "-x"}
-  - {path: .}
-  - {path: ./d/..}
-  - {path: 5}
-version: 1
-model: openai/m
-`, []string{
-			`m.yaml:5:5: entry 1 of "repos" must be a mapping, not the text "."; write KEY: VALUE`,
-			`m.yaml:6:12: the folder "nope" does not exist; check its path; it is relative to the manifest`,
-			`m.yaml:7:12: "m.yaml" is not a folder; name the folder of a repository`,
-			`m.yaml:8:6: "url" is not supported yet; clone the repositories, and name each with path`,
-			`m.yaml:9:6: "file" is not supported yet; clone the repositories, and name each with path`,
-			`m.yaml:10:6: "glob" is not supported yet; clone the repositories, and name each with path`,
-			`m.yaml:11:5: a repository is named in exactly one way; write {path: DIR} or {copy: DIR}`,
-			`m.yaml:12:5: a repository is named in exactly one way; write {path: DIR} or {copy: DIR}`,
-			`m.yaml:13:15: a copied folder has no ref; leave it out, or use path`,
-			`m.yaml:14:20: "-x" is not a revision; name a branch, a tag or a commit`,
-			`m.yaml:15:5: the repository "." stands here twice, first in line 14; keep one of them`,
-			`m.yaml:16:5: the repository "." stands here twice, first in line 14; keep one of them`,
-			`m.yaml:17:12: "path" must be text, not the number 5; put it in quotes`,
+			`m.yaml:4:11: the plan has more than 50000 jobs; split it`,
 		}},
 		{"instructions", `instructions: [nope.md, big.md, bin.md, d, o.md, 5]
 version: 1

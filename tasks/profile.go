@@ -20,7 +20,8 @@ type profileBody struct {
 	rules    []writtenRule
 	network  *permission.Network
 	cache    []string
-	env      []string
+	env      []text
+	unusual  []value // rules whose permission looks like a known one, and is none
 	examples []permission.Example
 }
 
@@ -43,7 +44,7 @@ func (v value) profileBody(title string) *profileBody {
 	p := &profileBody{value: v, title: title}
 	fields{
 		"extends":    func(v value) { p.extends = optional(v.filled()) },
-		"permission": func(v value) { p.rules = append(p.rules, v.rules()...) },
+		"permission": func(v value) { p.rules = append(p.rules, p.readRules(v)...) },
 		"git":        func(v value) { p.rules = append(p.rules, v.gitRule()...) },
 		"network":    into(&p.network, value.network),
 		"cache":      into(&p.cache, list(value.cacheName)),
@@ -68,7 +69,7 @@ func optional[T any](v T, ok bool) *T {
 // rules reads a permission key: one effect for everything, or a mapping from
 // permissions to an effect or to patterns with an effect each. The order of
 // the file is the order of the rules.
-func (v value) rules() []writtenRule {
+func (p *profileBody) readRules(v value) []writtenRule {
 	switch {
 	case v.node.Value != "":
 		return v.rule("*", "*")
@@ -82,15 +83,15 @@ func (v value) rules() []writtenRule {
 		switch {
 		case e.key.Value == permission.Git:
 			all = append(all, e.gitRule()...)
-		case !e.knownPermission():
+		case !p.judged(e):
 		case e.isList():
 			e.wrong("allow, deny or a mapping from patterns to them", `write for example {"*": allow}`)
 		case e.isScalar():
 			all = append(all, e.rule(e.key.Value, "*")...)
 		default:
 			patterns, _ := e.entries()
-			for _, p := range patterns {
-				all = append(all, p.rule(e.key.Value, p.key.Value)...)
+			for _, pattern := range patterns {
+				all = append(all, pattern.rule(e.key.Value, pattern.key.Value)...)
 			}
 		}
 	}
@@ -179,25 +180,65 @@ var knownPermissions = []string{
 	"batch", "question", "doom_loop", permission.ExternalDirectory, permission.ExternalRead, permission.Git,
 }
 
-// knownPermission records names under which a rule would never be looked for.
-func (v value) knownPermission() bool {
-	name := v.key.Value
+// judged reports whether a rule of this name can ever be looked for. One whose
+// name looks like a mistake in typing is kept for later, as it may be that of a
+// tool that the manifest defines further down.
+func (p *profileBody) judged(e value) bool {
+	name := e.key.Value
 	if slices.Contains(knownPermissions, name) || strings.ContainsAny(name, "*?") {
 		return true
 	}
 	if judged := permission.ForTool(name); judged != name {
-		v.keyProblem(fmt.Sprintf("the tool %s is judged by the rules for %q", quote(name), judged), fmt.Sprintf("write them under %q", judged))
+		e.keyProblem(fmt.Sprintf("the tool %s is judged by the rules for %q", quote(name), judged), fmt.Sprintf("write them under %q", judged))
 		return false
 	}
-	best := nearest(name, knownPermissions, 1)
-	if i := slices.IndexFunc(knownPermissions, func(known string) bool { return sameLetters(name, known) }); i >= 0 {
-		best = knownPermissions[i]
-	}
-	if best != "" {
-		v.keyProblem("unknown permission "+quote(name), fmt.Sprintf("did you mean %q?", best))
-		return false
+	if similarPermission(name) != "" {
+		p.unusual = append(p.unusual, e)
 	}
 	return true
+}
+
+// similarPermission returns a known name that another one was meant to be, "" if
+// there is none.
+func similarPermission(name string) string {
+	if i := slices.IndexFunc(knownPermissions, func(known string) bool { return sameLetters(name, known) }); i >= 0 {
+		return knownPermissions[i]
+	}
+	return nearest(name, knownPermissions, 1)
+}
+
+// vocabulary is what manifests define that profiles may, or must not, speak of.
+type vocabulary struct {
+	tools []string
+	keys  []string // variables that hold keys
+}
+
+// add takes over what a manifest defines.
+func (names *vocabulary) add(m *manifest) {
+	for _, d := range m.tools {
+		names.tools = append(names.tools, d.is.Name)
+	}
+	for _, d := range m.providers {
+		names.keys = append(names.keys, d.is.KeyEnv)
+	}
+	for _, d := range m.search {
+		names.keys = append(names.keys, d.is.KeyEnv)
+	}
+}
+
+// check records what can be said about a profile only when all manifests were
+// read.
+func (p *profileBody) check(names vocabulary) {
+	for _, e := range p.unusual {
+		if name := e.key.Value; !slices.Contains(names.tools, name) {
+			e.keyProblem("unknown permission "+quote(name), fmt.Sprintf("did you mean %q?", similarPermission(name)))
+		}
+	}
+	for _, t := range p.env {
+		if strings.HasSuffix(strings.ToUpper(t.s), "_API_KEY") || slices.Contains(names.keys, t.s) {
+			t.problem(quote(t.s)+" is a provider's key, or named like one, and no command may see those", "leave it out: millhand itself reads the keys that it needs")
+		}
+	}
 }
 
 // sameLetters reports whether two words differ only in the order of their
@@ -244,23 +285,13 @@ func (v value) cacheName() (string, bool) {
 
 var envForm = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-func (v value) envName() (string, bool) {
+func (v value) envName() (text, bool) {
 	t, ok := v.filled()
 	if ok && !envForm.MatchString(t.s) {
 		v.problem(quote(t.s)+" is not the name of an environment variable", "write the name alone, such as CI")
-		return "", false
+		return text{}, false
 	}
-	if ok && slices.Contains(providerKeys, t.s) {
-		v.problem(quote(t.s)+" is a model provider's key, which no command may see", "leave it out: millhand itself reads it")
-		return "", false
-	}
-	return t.s, ok
-}
-
-// providerKeys are the variables in which model providers' keys are kept.
-var providerKeys = []string{
-	"OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_GENERATIVE_AI_API_KEY", "OPENROUTER_API_KEY",
-	"MISTRAL_API_KEY", "GROQ_API_KEY", "DEEPSEEK_API_KEY", "XAI_API_KEY", "AZURE_OPENAI_API_KEY", "TOGETHER_API_KEY", "FIREWORKS_API_KEY", "COHERE_API_KEY",
+	return t, ok
 }
 
 // example reads one expected decision.
@@ -296,7 +327,11 @@ func (p *profileBody) on(base profile) *profile {
 		out.Network = *p.network
 	}
 	out.Cache = union(base.Cache, p.cache)
-	out.Env = union(base.Env, p.env)
+	env := make([]string, len(p.env))
+	for i, t := range p.env {
+		env[i] = t.s
+	}
+	out.Env = union(base.Env, env)
 	out.digest = p.digest(&base, out)
 	return out
 }

@@ -2,81 +2,189 @@ package tasks
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
+	"maps"
+	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 )
 
-// scriptPrefix begins the name of a scripted model.
-const scriptPrefix = "script:"
-
-// supportedProviders are the prefixes of models that this release can call,
-// laterProviders those that it knows.
-var (
-	supportedProviders = []string{"openai", "script"}
-	laterProviders     = []string{
-		"replay", "anthropic", "google", "openrouter", "ollama", "azure", "bedrock", "vertex", "mistral", "groq", "deepseek",
-		"xai", "together", "fireworks", "cerebras", "cohere", "lmstudio",
-	}
+const (
+	maxDefined = 100 // agents, providers or tools of a manifest
+	maxHeaders = 50  // headers or query parameters of a provider
 )
 
-// modelName is the name of a model as it is written, and as a job has it.
-type modelName struct {
-	written string
-	full    string
+// provider is an endpoint as a manifest has it, its headers and parameters
+// before their variables are filled in.
+type provider struct {
+	Provider
+	headers []template // each named by its key
+	query   []template
 }
 
-// model resolves the name of a model. A script's path is relative to dir. What
-// is wrong with the name, if anything, is returned in words.
-func (c *collector) model(name, dir string) (m modelName, what, fix string) {
-	const form = "write PROVIDER/MODEL, such as openai/gpt-5-mini, or script:FILE"
-	what, fix = c.provider(name)
-	if what != "" {
-		return modelName{}, what, fix
-	}
-	if !strings.HasPrefix(name, scriptPrefix) {
-		if _, id, _ := strings.Cut(name, "/"); strings.TrimSpace(id) == "" || strings.ContainsAny(id, " \t\r\n") {
-			return modelName{}, fmt.Sprintf("%s names no model", quote(name)), form
+// providers reads the endpoints that a manifest adds or changes.
+func (v value) providers() ([]definition[provider], bool) {
+	var all []definition[provider]
+	entries, ok := v.definitions()
+	for _, e := range entries {
+		name := e.key.Value
+		switch {
+		case fileKind(name) != "":
+			e.keyProblem(fmt.Sprintf("the models of %s are files, and have no endpoint", quote(name)), "choose another name")
+		case !idForm.MatchString(name):
+			e.keyProblem(quote(name)+" is not a name", "use letters, digits, ., _ and -")
+		default:
+			p := e.provider(name)
+			says := digest(p.Provider, spelled(p.headers), spelled(p.query))
+			all = append(all, definition[provider]{value: e, title: "provider " + quote(name), digest: says, is: p})
 		}
-		return modelName{name, name}, "", ""
 	}
-	file := strings.TrimPrefix(name, scriptPrefix)
-	if file == "" {
-		return modelName{}, "script: names no file", "write script:FILE"
-	}
-	path := resolvePath(dir, file)
-	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
-		return modelName{}, fmt.Sprintf("the script %s %s", quote(file), missing(err)), "check its path"
-	}
-	return modelName{name, scriptPrefix + path}, "", ""
+	return all, ok
 }
 
-// provider checks the prefix of a model's name.
-func (c *collector) provider(name string) (what, fix string) {
-	const form = "write PROVIDER/MODEL, such as openai/gpt-5-mini, or script:FILE"
-	i := strings.IndexAny(name, "/:")
-	if i <= 0 {
-		return fmt.Sprintf("the model %s lacks its provider", quote(name)), form
+// definitions reads a mapping from the names of a few things to what they are.
+func (v value) definitions() ([]value, bool) {
+	entries, ok := v.entries()
+	if len(entries) > maxDefined {
+		v.problem(fmt.Sprintf("%s has more than %d entries", v.name, maxDefined), "spread them over several manifests")
+		return nil, false
 	}
-	prefix := name[:i]
-	byColon := name[i] == ':'
+	return entries, ok
+}
+
+// provider reads one endpoint.
+func (v value) provider(name string) provider {
+	var p provider
+	got := fields{
+		"kind":     into(&p.Kind, word("openai", "responses", "anthropic")),
+		"base_url": into(&p.BaseURL, value.baseURL),
+		"key_env":  into(&p.KeyEnv, value.variable),
+		"headers":  into(&p.headers, value.headers),
+		"query":    into(&p.query, value.parameters),
+	}.read(v)
+	for _, key := range []string{"kind", "base_url"} {
+		if _, ok := got[key]; !ok && v.isMapping() && !slices.Contains(supportedProviders, name) {
+			v.keyProblem(fmt.Sprintf("the provider %s lacks %s", quote(name), key), "write {kind: openai, base_url: https://HOST/v1}")
+		}
+	}
+	return p
+}
+
+// address reads an http or https URL. What it holds is not repeated in a
+// message, as it may be a secret.
+func (v value) address() (*url.URL, bool) {
+	t, ok := v.filled()
+	if !ok {
+		return nil, false
+	}
+	u, err := url.Parse(t.s)
 	switch {
-	case slices.Contains(supportedProviders, prefix) && byColon == (prefix == "script"):
-		return "", ""
-	case slices.Contains(supportedProviders, prefix):
-		return fmt.Sprintf("the model %s is not written as models of %s are", quote(name), prefix), form
-	case slices.Contains(laterProviders, prefix):
-		return fmt.Sprintf("the provider %s is not supported yet", quote(prefix)), "use openai/MODEL or script:FILE"
+	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || strings.ContainsAny(t.s, " \t\r\n{}"):
+		v.problem(v.name+" is not an http or https URL", "write for example https://HOST/v1")
+	case u.User != nil:
+		v.problem(v.name+" must not hold credentials", "take them out, and name the variable that holds the key with key_env:")
+	default:
+		return u, true
 	}
-	return "unknown provider " + quote(prefix), c.suggest(prefix, slices.Concat(supportedProviders, laterProviders), "known providers: ")
+	return nil, false
 }
 
-// resolvePath makes a path of a file absolute.
-func resolvePath(dir, path string) string {
-	path = filepath.FromSlash(path)
-	if filepath.IsAbs(path) {
-		return filepath.Clean(path)
+// baseURL reads what the paths of a wire are put behind.
+func (v value) baseURL() (string, bool) {
+	u, ok := v.address()
+	if ok && (u.RawQuery != "" || u.ForceQuery || strings.Contains(v.node.Value, "#")) {
+		v.problem(v.name+" must end with its path", "write parameters under query:")
+		ok = false
 	}
-	return filepath.Join(dir, path)
+	return v.node.Value, ok
+}
+
+// variable reads the name of an environment variable.
+func (v value) variable() (string, bool) {
+	t, ok := v.filled()
+	if ok && !envForm.MatchString(t.s) {
+		v.problem(v.name+" is not the name of an environment variable", "write the name alone, such as EXAMPLE_API_KEY, and never the key")
+		return "", false
+	}
+	return t.s, ok
+}
+
+// headerForm is the token of RFC 9110, section 5.6.2.
+var headerForm = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")
+
+func (v value) headers() ([]template, bool) {
+	all, ok := v.parameters()
+	for _, t := range all {
+		if !headerForm.MatchString(t.key.Value) {
+			t.keyProblem(quote(t.key.Value)+" is not the name of a header", "write for example X-Team")
+		}
+	}
+	return all, ok
+}
+
+// parameters reads a mapping from names to texts with variables.
+func (v value) parameters() ([]template, bool) {
+	var all []template
+	entries, ok := v.entries()
+	for _, e := range entries {
+		if t, ok := e.scalar(); ok {
+			all = append(all, parseTemplate(t))
+		}
+	}
+	if len(entries) > maxHeaders {
+		v.problem(fmt.Sprintf("%s has more than %d entries", v.name, maxHeaders), "make it shorter")
+		return nil, false
+	}
+	return all, ok
+}
+
+// spelled returns templates by their keys as they are written, which says
+// nothing of the environment.
+func spelled(all []template) map[string]string {
+	out := map[string]string{}
+	for _, t := range all {
+		out[t.key.Value] = t.s
+	}
+	return out
+}
+
+// defineProviders resolves the endpoints of all manifests.
+func (b *builder) defineProviders() {
+	b.endpoints = gather(b.manifests, func(m *manifest) []definition[provider] { return m.providers })
+	b.providers = map[string]Provider{}
+	for _, d := range b.endpoints {
+		p := d.is.Provider
+		p.Headers, p.Query = b.filledIn(d.is.headers), b.filledIn(d.is.query)
+		b.providers[d.key.Value] = p
+	}
+	b.providerNames = slices.Sorted(maps.Keys(b.providers))
+}
+
+// filledIn fills in texts that are the same for all jobs; nil for none.
+func (b *builder) filledIn(all []template) map[string]string {
+	if len(all) == 0 {
+		return nil
+	}
+	out := map[string]string{}
+	for _, t := range all {
+		s := b.fromEnv(t)
+		if strings.ContainsAny(s, "\r\n\x00") {
+			t.problem(t.name+" holds a line break with its variables filled in", "write one line")
+		}
+		out[t.key.Value] = s
+	}
+	return out
+}
+
+// fromEnv fills in a text that is the same for all jobs: it knows no variables
+// but those of the environment.
+func (b *builder) fromEnv(t template) string {
+	for _, p := range t.parts {
+		if p.variable != "" && !strings.HasPrefix(p.variable, "env.") {
+			t.unknown(p, fmt.Sprintf("the variable %s is not known here", quote(p.variable)), "write ${{ env.NAME }}: this text is the same for all jobs")
+			return ""
+		}
+	}
+	out, _ := t.render(scope{getenv: b.options.Getenv})
+	return out
 }

@@ -4,123 +4,221 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"math"
 	"os"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode"
+
+	"github.com/bmatcuk/doublestar/v4"
 )
 
-// repo is a repository as a manifest names it.
+// repo is a repository as a manifest or a list names it.
 type repo struct {
 	value
 	Repo
-	written string // the path as the manifest has it, cleaned; the same on every machine
-	real    string // Dir without symbolic links
+	written string // the path or URL as the manifest or list has it, cleaned; the same on every machine
+	id      string // the same for every way to write one repository
 }
-
-// identity is the same for every way to write one repository.
-func (r repo) identity() string { return string(r.Kind) + ":" + r.real }
 
 // repos reads the repositories of a manifest or a task. There is a problem if
 // one stands there twice: its jobs would have the same names.
 func (v value) repos() ([]repo, bool) {
-	all, ok := upTo(maxJobs, list(value.repo))(v)
-	first := map[string]repo{}
-	for _, r := range all {
-		if before, twice := first[r.identity()]; twice {
-			r.problem(fmt.Sprintf("the repository %s stands here twice, first in line %d", quote(r.written), before.use.Line), "keep one of them")
+	entries, ok := upTo(maxJobs, list(value.repoEntry))(v)
+	all := slices.Concat(entries...)
+	if len(all) > maxJobs {
+		v.problem(fmt.Sprintf("%s names more than %d repositories", v.name, maxJobs), "split it")
+		return nil, false
+	}
+	first := make(map[string]*repo, len(all))
+	for i := range all {
+		r := &all[i]
+		if before := first[r.id]; before != nil {
+			r.problem(fmt.Sprintf("the repository %s stands here twice, first %s", quote(r.written), r.seenFrom(before.value)), "keep one of them")
 			ok = false
 			continue
 		}
-		first[r.identity()] = r
+		first[r.id] = r
 	}
 	return all, ok
 }
 
-// repo reads one repository.
-func (v value) repo() (repo, bool) {
-	var dirs []text
-	var kind RepoKind
-	var ref text
-	take := func(k RepoKind) func(value) {
-		return func(v value) {
-			if t, ok := v.filled(); ok {
-				kind, dirs = k, append(dirs, t)
-			}
-		}
+// seenFrom says where another value stands.
+func (v value) seenFrom(other value) string {
+	if v.src == other.src {
+		return fmt.Sprintf("in line %d", other.use.Line)
 	}
+	return "at " + other.source()
+}
+
+// repoEntry is one entry of repos: one repository, or where to find several.
+type repoEntry struct {
+	value
+	target  text // what path, copy, url, file or glob says
+	ref     string
+	depth   int
+	include []string
+	exclude []string
+}
+
+// repoEntry reads one entry of repos.
+func (v value) repoEntry() ([]repo, bool) {
+	e := repoEntry{value: v}
+	target := into(&e.target, value.filled)
 	got := fields{
-		"path": take(RepoPath),
-		"copy": take(RepoCopy),
-		"ref":  func(v value) { ref, _ = v.revision() },
-		"url":  laterRepo, "file": laterRepo, "glob": laterRepo,
+		"path": target, "copy": target, "url": target, "file": target, "glob": target,
+		"ref":     into(&e.ref, value.revision),
+		"depth":   into(&e.depth, between(0, math.MaxInt32)),
+		"include": into(&e.include, upTo(maxCells, list(value.glob))),
+		"exclude": into(&e.exclude, upTo(maxCells, list(value.glob))),
 	}.read(v)
-	ways := 0
-	for _, key := range []string{"path", "copy", "url", "file", "glob"} {
-		if _, ok := got[key]; ok {
-			ways++
-		}
-	}
-	switch refValue, hasRef := got["ref"]; {
+	ways := slices.DeleteFunc([]string{"path", "copy", "url", "file", "glob"}, func(key string) bool {
+		_, ok := got[key]
+		return !ok
+	})
+	switch {
 	case !v.isMapping(): // its problem is recorded
-	case ways != 1:
-		v.problem("a repository is named in exactly one way", "write {path: DIR} or {copy: DIR}")
-	case len(dirs) == 0: // its problem is recorded
-	case kind == RepoCopy && hasRef:
-		refValue.keyProblem("a copied folder has no ref", "leave it out, or use path")
+	case len(ways) != 1:
+		v.problem("a repository is named in exactly one way", "write one of {path: DIR}, {copy: DIR}, {url: URL}, {file: LIST} or {glob: PATTERN}")
+	case !fitting(ways[0], got) || e.target.src == nil: // likewise
 	default:
-		return v.repoAt(kind, dirs[0], ref.s)
+		return e.find(ways[0])
 	}
-	return repo{}, false
+	return nil, false
 }
 
-// laterRepo is the reader of a way to name repositories that is not there yet.
-func laterRepo(v value) {
-	if !v.empty() {
-		v.keyProblem(v.name+" is not supported yet", "clone the repositories, and name each with path")
+// fitting records keys that have no meaning beside the way in which an entry
+// names its repositories.
+func fitting(way string, got map[string]value) bool {
+	meant := map[string][]string{"ref": {"path", "url", "file", "glob"}, "depth": {"url", "file"}, "include": {"file", "glob"}, "exclude": {"file", "glob"}}
+	ok := true
+	for _, key := range slices.Sorted(maps.Keys(meant)) {
+		v, present := got[key]
+		switch {
+		case !present || slices.Contains(meant[key], way):
+			continue
+		case way == "copy" && key == "ref":
+			v.keyProblem("a copied folder has no ref", "leave it out, or use path")
+		default:
+			v.keyProblem(fmt.Sprintf("%s has no meaning for %s", v.name, way), "leave it out; it goes with "+strings.Join(meant[key], " and "))
+		}
+		ok = false
 	}
+	return ok
 }
 
-// revision reads the name of a revision; one of digits alone is a name too.
-func (v value) revision() (text, bool) {
-	t, ok := v.scalar()
-	if ok && (t.s == "" || strings.HasPrefix(t.s, "-") || strings.ContainsAny(t.s, " \t\r\n")) {
-		v.problem(quote(t.s)+" is not a revision", "name a branch, a tag or a commit")
-		return text{}, false
+// find returns the repositories of an entry.
+func (e repoEntry) find(way string) ([]repo, bool) {
+	switch way {
+	case "file":
+		return e.listed()
+	case "glob":
+		return e.globbed()
 	}
-	return t, ok
+	r := Repo{Kind: RepoKind(way), Dir: e.target.s, Ref: e.ref}
+	if r.Kind == RepoURL {
+		a, fault := parseURL(e.target.s)
+		if fault != nil {
+			e.target.problem(fault.what, fault.fix)
+			return nil, false
+		}
+		r = Repo{Kind: RepoURL, URL: a, Ref: e.ref, Depth: e.depth}
+	}
+	one, _, ok := e.one(r, e.target.value)
+	return []repo{one}, ok
 }
 
-// repoAt checks that a repository's folder is there.
-func (v value) repoAt(kind RepoKind, dir text, ref string) (repo, bool) {
-	abs := resolvePath(v.src.dir, dir.s)
+// one completes a repository whose folder, if it has one, is still as written.
+// It reports whether the entry takes it, and records at a place if its folder
+// is not there.
+func (e repoEntry) one(r Repo, at value) (made repo, picked, ok bool) {
+	if r.Kind == RepoURL {
+		made = repo{value: e.value, Repo: r, written: r.URL, id: "url:" + normalURL(r.URL)}
+		return made, e.picks(made), true
+	}
+	abs := resolvePath(e.src.dir, r.Dir)
+	made = newRepo(r.Kind, r.Dir, abs)
+	made.value, made.Ref = e.value, r.Ref
+	if !e.picks(made) {
+		return made, false, true
+	}
 	info, err := os.Stat(abs)
 	switch {
 	case err != nil:
-		dir.problem(fmt.Sprintf("the folder %s %s", quote(dir.s), missing(err)), "check its path; it is relative to the manifest")
-		return repo{}, false
+		at.problem(fmt.Sprintf("the folder %s %s", quote(r.Dir), missing(err)), "check its path; it is relative to the manifest")
 	case !info.IsDir():
-		dir.problem(fmt.Sprintf("%s is not a folder", quote(dir.s)), "name the folder of a repository")
-		return repo{}, false
+		at.problem(fmt.Sprintf("%s is not a folder", quote(r.Dir)), "name the folder of a repository")
+	default:
+		return made, true, true
 	}
-	r := newRepo(kind, dir.s, abs)
-	r.value, r.Ref = v, ref
-	return r, true
+	return made, true, false
 }
 
+// newRepo returns the repository in a folder.
 func newRepo(kind RepoKind, written, abs string) repo {
-	r := repo{Repo: Repo{Kind: kind, Dir: abs}, written: path.Clean(filepath.ToSlash(written)), real: abs}
-	if real, err := filepath.EvalSymlinks(abs); err == nil {
-		r.real = real
+	real, err := filepath.EvalSymlinks(abs)
+	if err != nil {
+		real = abs
 	}
-	return r
+	return repo{Repo: Repo{Kind: kind, Dir: abs}, written: path.Clean(filepath.ToSlash(written)), id: string(kind) + ":" + real}
 }
 
-// words are the parts of a repository's path that can name it: as written, or
-// the folder's own name where the path has only dots.
+// revision reads the name of a revision; one of digits alone is a name too.
+func (v value) revision() (string, bool) {
+	t, ok := v.scalar()
+	if ok && !isRevision(t.s) {
+		v.problem(quote(t.s)+" is not a revision", "name a branch, a tag or a commit")
+		return "", false
+	}
+	return t.s, ok
+}
+
+// isRevision reports whether a text can be a revision at all, so that it is
+// one word of a list and never an option.
+func isRevision(s string) bool {
+	return s != "" && s[0] != '-' && !strings.ContainsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) })
+}
+
+// glob reads a pattern for paths.
+func (v value) glob() (string, bool) {
+	t, ok := v.filled()
+	if ok && !doublestar.ValidatePattern(t.s) {
+		v.problem(quote(t.s)+" is not a pattern for paths", "close its brackets")
+		return "", false
+	}
+	return t.s, ok
+}
+
+// picks reports whether an entry takes a repository that it found: one that a
+// pattern of include matches, if there is any, and none of exclude.
+func (e repoEntry) picks(r repo) bool {
+	if len(e.include)+len(e.exclude) == 0 {
+		return true
+	}
+	names := []string{r.written}
+	words := r.words()
+	for i := range words {
+		names = append(names, strings.Join(words[i:], "/"))
+	}
+	matches := func(pattern string) bool {
+		return slices.ContainsFunc(names, func(name string) bool { return doublestar.MatchUnvalidated(pattern, name) })
+	}
+	return (len(e.include) == 0 || slices.ContainsFunc(e.include, matches)) && !slices.ContainsFunc(e.exclude, matches)
+}
+
+// words are the parts of a repository's path or URL that can name it, as
+// written; of a path of dots alone, the folder's own name.
 func (r repo) words() []string {
-	words := slices.DeleteFunc(strings.Split(r.written, "/"), func(s string) bool { return s == "" || s == "." || s == ".." })
+	from := r.written
+	if r.Kind == RepoURL {
+		from = strings.TrimPrefix(r.id, "url:")
+		_, from, _ = strings.Cut(from, "://")
+		host, rest, _ := strings.Cut(from, "/")
+		from = host[strings.LastIndexByte(host, '@')+1:] + "/" + rest
+	}
+	words := slices.DeleteFunc(strings.Split(from, "/"), func(s string) bool { return s == "" || s == "." || s == ".." })
 	if len(words) == 0 {
 		words = []string{cmp.Or(strings.Trim(filepath.Base(r.Dir), `/\`), "root")}
 	}
@@ -128,39 +226,49 @@ func (r repo) words() []string {
 }
 
 // nameRepos returns the name of each repository by its identity: the last part
-// of its path, or as many parts as tell it from the others. Where no part
-// does, a digest of the path is added.
+// of its path or URL, or as many parts as tell it from the others. Where no
+// part does, a digest of the path is added.
 func nameRepos(repos []repo) map[string]string {
-	parts := slices.Repeat([]int{1}, len(repos))
-	name := func(i int) string {
-		words := repos[i].words()
-		return strings.Join(words[max(0, len(words)-parts[i]):], "/")
+	names := make(map[string]string, len(repos))
+	words := make([][]string, len(repos))
+	all := make([]int, len(repos))
+	for i, r := range repos {
+		words[i], all[i] = r.words(), i
 	}
-	clashes := func() []int {
+	// Names of different lengths differ, so that only those of a group have to
+	// be told apart.
+	var split func(group []int, parts int)
+	split = func(group []int, parts int) {
 		byName := map[string][]int{}
-		for i := range repos {
-			key := strings.ToLower(name(i))
+		for _, i := range group {
+			names[repos[i].id] = strings.Join(words[i][max(0, len(words[i])-parts):], "/")
+			key := strings.ToLower(names[repos[i].id])
 			byName[key] = append(byName[key], i)
 		}
-		maps.DeleteFunc(byName, func(_ string, same []int) bool { return len(same) == 1 })
-		return slices.Concat(slices.Collect(maps.Values(byName))...)
-	}
-	same := clashes()
-	for grown := true; grown; same = clashes() {
-		grown = false
-		for _, i := range same {
-			if parts[i] < len(repos[i].words()) {
-				parts[i]++
-				grown = true
+		for _, same := range byName {
+			short, long := partition(same, func(i int) bool { return len(words[i]) <= parts })
+			if len(same) > 1 && len(long) > 0 {
+				split(long, parts+1)
+			}
+			for _, i := range short {
+				if len(short) > 1 {
+					names[repos[i].id] += "-" + digest(string(repos[i].Kind), repos[i].written)[:8]
+				}
 			}
 		}
 	}
-	names := map[string]string{}
-	for i, r := range repos {
-		names[r.identity()] = name(i)
-		if slices.Contains(same, i) {
-			names[r.identity()] += "-" + digest(string(r.Kind), r.written)[:8]
+	split(all, 1)
+	return names
+}
+
+// partition returns what is and what is not.
+func partition[T any](all []T, is func(T) bool) (yes, no []T) {
+	for _, one := range all {
+		if is(one) {
+			yes = append(yes, one)
+		} else {
+			no = append(no, one)
 		}
 	}
-	return names
+	return yes, no
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"regexp"
-	"slices"
 	"strings"
 )
 
@@ -16,8 +15,9 @@ type task struct {
 	id             text
 	named          bool // the id is there, and no task before has it
 	prompt         template
-	model          *text
-	modelWrong     bool // there is a model, and its problem is recorded
+	agent          *text
+	models         modelChain
+	sampling       Sampling
 	profile        *text
 	limits         Limits
 	repos          []repo // nil: those of the manifest
@@ -28,7 +28,10 @@ type task struct {
 	verify         []check
 	attempts       int
 	requireChanges bool
+	schema         map[string]any // of the answer; nil: any
+	condition      *condition     // nil: none
 	commit         commit
+	publish        publish
 }
 
 // check is a verify command before its variables are filled in.
@@ -40,11 +43,14 @@ type check struct {
 
 // commit is how a task's changes are committed.
 type commit struct {
-	off     bool
-	message *template
-	branch  *template
-	author  Person
-	protect []string
+	value
+	off      bool
+	message  *template
+	branch   *template
+	author   Person
+	protect  []string
+	ifExists IfExists
+	exists   value // what if_exists says
 }
 
 const maxCommands = 100 // in setup or verify
@@ -54,27 +60,27 @@ var idForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
 
 // task reads one task.
 func (v value) task(m *manifest) *task {
-	t := &task{value: v, manifest: m, attempts: 1}
+	t := &task{value: v, manifest: m, attempts: 1, commit: commit{ifExists: FailIfExists}, publish: publish{mode: PublishNone}}
 	got := fields{
 		"id":              into(&t.id, value.taskID),
 		"prompt":          into(&t.prompt, value.promptText),
-		"agent":           value.agent,
-		"model":           func(v value) { t.model = optional(v.model()); t.modelWrong = t.model == nil },
+		"agent":           func(v value) { t.agent = optional(v.filled()) },
+		"model":           func(v value) { t.models = v.chain() },
 		"profile":         func(v value) { t.profile = optional(v.filled()) },
 		"limits":          into(&t.limits, value.limits),
 		"repos":           into(&t.repos, value.repos),
 		"vars":            into(&t.vars, value.vars),
 		"matrix":          into(&t.matrix, value.matrix),
 		"needs":           into(&t.needs, list(value.filled)),
-		"if":              laterKey,
+		"if":              into(&t.condition, value.condition),
 		"setup":           into(&t.setup, upTo(maxCommands, list(value.command))),
 		"verify":          into(&t.verify, upTo(maxCommands, list(value.check))),
 		"attempts":        into(&t.attempts, number(math.MaxInt)),
 		"require_changes": into(&t.requireChanges, value.boolean),
-		"output":          laterKey,
+		"output":          into(&t.schema, value.output),
 		"commit":          into(&t.commit, value.commit),
-		"publish":         value.publish,
-	}.read(v)
+		"publish":         into(&t.publish, value.publish),
+	}.sampled(&t.sampling).read(v)
 	if v.isMapping() {
 		if _, ok := got["id"]; !ok {
 			v.problem("a task has no id", "give it one, such as id: fix-tests")
@@ -123,26 +129,11 @@ func (v value) taskID() (text, bool) {
 	return text{}, false
 }
 
-// agent accepts the one agent that is there so far.
-func (v value) agent() {
-	known := []string{"build", "plan", "explore", "general"}
-	t, ok := v.filled()
-	switch {
-	case !ok || t.s == "build":
-	case slices.Contains(known, t.s):
-		v.problem(fmt.Sprintf("the agent %s is not supported yet", quote(t.s)), "write build, or leave it out")
-	default:
-		v.problem("unknown agent "+quote(t.s), v.src.found.suggest(t.s, known, "known agents: "))
-	}
-}
-
-// model reads the name of one model.
-func (v value) model() (text, bool) {
-	if v.isList() {
-		v.problem("a list of models is not supported yet", "name one model")
-		return text{}, false
-	}
-	return v.filled()
+// output reads what the final answer must be like.
+func (v value) output() (map[string]any, bool) {
+	var schema map[string]any
+	fields{"schema": into(&schema, value.schema)}.read(v)
+	return schema, schema != nil
 }
 
 // check reads one verify command. Without a name it is called after its
@@ -181,19 +172,22 @@ func uniqueChecks(checks []check) {
 
 // commit reads how changes are committed; false means not at all.
 func (v value) commit() (commit, bool) {
-	var c commit
+	c := commit{value: v, ifExists: FailIfExists}
 	if v.isBoolean() {
 		on, _ := v.boolean()
 		c.off = !on
 		return c, true
 	}
 	fields{
-		"message":   func(v value) { c.message = v.optionalTemplate() },
-		"branch":    func(v value) { c.branch = v.optionalTemplate() },
-		"author":    into(&c.author, value.author),
-		"sign":      only("none", "ssh", "openpgp"),
-		"if_exists": only("fail", "replace", "skip", "append"),
-		"protect":   into(&c.protect, list(value.str)),
+		"message": func(v value) { c.message = v.optionalTemplate() },
+		"branch":  func(v value) { c.branch = v.optionalTemplate() },
+		"author":  into(&c.author, value.author),
+		"sign":    only("none", "ssh", "openpgp"),
+		"if_exists": func(v value) {
+			c.exists = v
+			into(&c.ifExists, oneOf([]IfExists{FailIfExists, ReplaceIfExists, SkipIfExists, AppendIfExists}))(v)
+		},
+		"protect": into(&c.protect, list(value.str)),
 	}.read(v)
 	return c, true
 }
@@ -217,15 +211,6 @@ func (v value) author() (Person, bool) {
 		v.problem("an author's name and email hold no <, > or line breaks", "take them out")
 	}
 	return p, p.Name != "" && p.Email != ""
-}
-
-// publish accepts everything as long as nothing is published.
-func (v value) publish() {
-	ignored := func(value) {}
-	fields{
-		"mode": only("none", "patch", "branch", "push", "pr"),
-		"base": ignored, "title": ignored, "body": ignored, "draft": ignored, "labels": ignored, "reviewers": ignored,
-	}.read(v)
 }
 
 // branchProblem records a mistake in the task's branch, at its id if the

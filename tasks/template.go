@@ -1,16 +1,12 @@
 package tasks
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"maps"
 	"regexp"
 	"slices"
 	"strings"
-	"unicode/utf8"
-
-	"gopkg.in/yaml.v3"
 )
 
 // A template is a text with variables:
@@ -18,6 +14,7 @@ import (
 //	${{ vars.NAME }}    a variable of the manifest, the task or the command line
 //	${{ matrix.KEY }}   the value of this combination
 //	${{ repo.name }}    the repository, as reports name it
+//	${{ repo.ref }}     the revision to start from, as it is written; empty for the usual one
 //	${{ env.NAME }}     an environment variable, which must be set and not empty
 //	${{ task.id }}      the task
 //
@@ -104,62 +101,11 @@ func cutVariable(s string) (name, after string, err error) {
 	return name, after, nil
 }
 
-// place is a line and a column, both from 1.
-type place struct{ line, column int }
-
-// before orders places, for a search.
-func (p place) before(q place) int {
-	return cmp.Or(cmp.Compare(p.line, q.line), cmp.Compare(p.column, q.column))
-}
-
-// openings returns where the lines of a file hold the begin of a variable, in
-// order.
-func openings(lines []string) []place {
-	var all []place
-	for i, rest := range lines {
-		column := 1
-		for {
-			before, after, ok := strings.Cut(rest, opening)
-			if !ok {
-				break
-			}
-			column += utf8.RuneCountInString(before)
-			all = append(all, place{i + 1, column})
-			column += len(opening)
-			rest = after
-		}
-	}
-	return all
-}
-
-// openings returns where each variable of the text begins in the file. Quotes,
-// folding and indentation change where a text's characters are, but not their
-// order: the nth in the text is the nth in the file, counted from the text's
-// begin. Where the file spells it otherwise (an escape in double quotes), it is
-// the begin of the text.
-func (t text) openings() []place {
-	n := strings.Count(t.s, opening)
-	if n == 0 {
-		return nil
-	}
-	start := place{t.node.Line, t.node.Column}
-	from := start
-	if t.node.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0 {
-		from = place{start.line + 1, 1}
-	}
-	i, _ := slices.BinarySearchFunc(t.src.openings, from, place.before)
-	all := slices.Clone(t.src.openings[i:min(i+n, len(t.src.openings))])
-	for len(all) < n {
-		all = append(all, start)
-	}
-	return all
-}
-
 // scope holds what the variables of one job stand for.
 type scope struct {
 	vars   map[string]string
 	matrix map[string]string
-	repo   string
+	repo   Repo
 	task   string
 	getenv func(string) string
 }
@@ -204,12 +150,14 @@ func (t template) lookup(p part, s scope) (string, bool) {
 		}
 		t.unknown(p, fmt.Sprintf("the environment variable %s is not set", name), "set it, or use vars: for a value of the manifest")
 	case p.variable == "repo.name":
-		return s.repo, true
+		return s.repo.Name, true
+	case p.variable == "repo.ref":
+		return s.repo.Ref, true
 	case p.variable == "task.id":
 		return s.task, true
 	default:
-		known := []string{"vars." + name, "matrix." + name, "repo.name", "env." + name, "task.id"}
-		fix := "write vars.NAME, matrix.KEY, repo.name, env.NAME or task.id, or $${{ for the text ${{ itself"
+		known := []string{"vars." + name, "matrix." + name, "repo.name", "repo.ref", "env." + name, "task.id"}
+		fix := "write vars.NAME, matrix.KEY, repo.name, repo.ref, env.NAME or task.id, or $${{ for the text ${{ itself"
 		if best := nearest(p.variable, known, 2); best != "" {
 			fix = fmt.Sprintf("did you mean %q?", best)
 		}

@@ -18,7 +18,7 @@ func TestTemplatesAreFilledInOnceAndLiterally(t *testing.T) {
 		{`$${{ $${{ ${{ vars.x }} }}`, `${{ ${{ 1 }}`},
 		{`}} ${{ vars.x }} }}`, `}} 1 }}`},
 		{`${{ env.BUILD }} ${{ repo.name }} ${{ task.id }} ${{ matrix.k }}`, `17 shop a v`},
-		{`${{ vars.empty }}.`, `.`},
+		{`${{ vars.empty }}.${{ repo.ref }}.`, `..`},
 	} {
 		t.Run(tt.prompt, func(t *testing.T) {
 			p := mustLoad(t, head+`vars: {x: 1, y-z: 2, empty: "", hostile: "${{ env.HOME }} $(rm -rf /) '\""}

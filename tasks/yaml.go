@@ -25,11 +25,12 @@ const (
 
 // source is one YAML file and what is needed to make sense of its values.
 type source struct {
-	name  string // as it was given
-	dir   string // absolute; where its relative paths start
-	home  string // what "~" in its patterns stands for; may be empty
-	lines []string
-	found *collector
+	name   string // as it was given
+	dir    string // absolute; where its relative paths start
+	home   string // what "~" in its patterns stands for; may be empty
+	lines  []string
+	found  *collector
+	inputs *inputs
 
 	openings []place // of variables, in order
 }
@@ -245,7 +246,7 @@ func (m *measure) node(n, alias *yaml.Node, depth int) bool {
 	case m.bytes > maxText:
 		return m.fail(at, "the file spells out to more than 16 MiB of text", "use fewer aliases")
 	case !usualTag(n):
-		return m.fail(at, fmt.Sprintf("the tag %s is not supported", quote(n.Tag)), "leave it out")
+		return m.fail(at, fmt.Sprintf("the tag %s is not supported", quote(n.Tag)), "leave it out, or put a text that begins with ! in quotes")
 	case n.Kind == yaml.AliasNode:
 		return m.node(n.Alias, at, depth+1)
 	}

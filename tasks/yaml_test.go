@@ -106,13 +106,13 @@ a: 1`, []string{
 version: 1
 model: openai/m
 tasks: [{id: a, prompt: p}]`, []string{
-			`m.yaml:1:7: the tag "!!python/object:os.system" is not supported; leave it out`,
+			`m.yaml:1:7: the tag "!!python/object:os.system" is not supported; leave it out, or put a text that begins with ! in quotes`,
 		}},
 		{"a binary", `name: !!binary aGk=
 version: 1
 model: openai/m
 tasks: [{id: a, prompt: p}]`, []string{
-			`m.yaml:1:7: the tag "!!binary" is not supported; leave it out`,
+			`m.yaml:1:7: the tag "!!binary" is not supported; leave it out, or put a text that begins with ! in quotes`,
 		}},
 		{"a number tagged as a text", `name: !!str 5
 version: 1
@@ -161,7 +161,7 @@ tasks: [{id: a, prompt: p}]`, []string{
 			`m.yaml:1:3: a key must be a word; write WORD: VALUE`,
 			`m.yaml:3:3: a key must be a word; write WORD: VALUE`,
 			`m.yaml:5:1: a key must be a word; write WORD: VALUE`,
-			`m.yaml:6:1: unknown key "5"; known here: agents, allow_dirty, allow_unknown_price, budget, hooks, instructions, jobs, limits, lsp, mcp, model, name, notify, prices, profile, profiles, providers, repos, search, tasks, tools, vars, version`,
+			`m.yaml:6:1: unknown key "5"; known here: agents, allow_dirty, allow_unknown_price, batch, budget, clones, effort, hooks, instructions, jobs, limits, lsp, max_output, mcp, model, name, notify, prices, profile, profiles, providers, repos, search, skills, tasks, temperature, tool_output, tools, vars, version`,
 		}},
 		{"an alias to another type", `vars: {x: &x hello}
 limits: *x

@@ -29,7 +29,7 @@ type bashInput struct {
 }
 
 func bashTool() Tool {
-	return Define(Spec{Name: "bash", Description: bashDescription}, prepareBash)
+	return Define(Spec{Name: "bash", Description: bashDescription, Tail: true}, prepareBash)
 }
 
 func prepareBash(env *Env, in bashInput) (Pending, error) {
@@ -99,7 +99,7 @@ func accessNeeds(env *Env, dir workspace.Path, a shell.Access) []permission.Requ
 		return needsOf(env, "edit", p, toWrite)
 	case p.Outside && env.keeps(p):
 		return nil
-	case p.Outside:
+	case p.Outside && !env.ofSkill(p):
 		return []permission.Request{external(permission.ExternalRead, p)}
 	}
 	return needsOf(env, "read", p, toRead)
@@ -150,7 +150,7 @@ func runBash(ctx context.Context, env *Env, dir workspace.Path, in bashInput) (R
 		return Result{}, fmt.Errorf("workdir: there is no folder %s", dir.Rel)
 	}
 	timeout := bashTimeout(env, in.Timeout)
-	out := newCapture(env)
+	out := newCapture(env, "bash")
 	defer out.close()
 	res, err := proc.Run(ctx, proc.Command{
 		Args:    []string{"bash", "-c", in.Command},
@@ -158,6 +158,7 @@ func runBash(ctx context.Context, env *Env, dir workspace.Path, in bashInput) (R
 		Env:     env.ChildEnv,
 		Timeout: timeout,
 		Output:  out,
+		Confine: env.Confine,
 	})
 	text := out.text()
 	result := Result{

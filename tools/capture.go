@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,18 +13,22 @@ import (
 // maxSpill is how much of a command's output is kept on disk, in bytes.
 const maxSpill = 64 << 20
 
+// errSpill is why a file lacks what came later.
+var errSpill = errors.New("the output is larger than what is kept")
+
 // capture takes a command's output in bounded memory: it keeps the end, and
 // all of it in a file once that is more than the model is given.
 type capture struct {
 	env   *Env
+	name  string // of the tool, with which the file's begins
 	tail  *proc.Tail
 	spill *os.File
 	first []byte // what came before the file was made
 	err   error  // why the file is incomplete, if it is
 }
 
-func newCapture(env *Env) *capture {
-	return &capture{env: env, tail: proc.NewTail(env.sizeLimit() + 1)}
+func newCapture(env *Env, name string) *capture {
+	return &capture{env: env, name: name, tail: proc.NewTail(env.sizeLimit() + 1)}
 }
 
 // Write takes everything and never fails: a full disk must not end a command.
@@ -37,7 +42,7 @@ func (c *capture) Write(p []byte) (int, error) {
 		return len(p), nil
 	}
 	if c.err == nil && c.tail.Total() > maxSpill {
-		c.err = fmt.Errorf("only the first %d MiB were kept", maxSpill>>20)
+		c.err = errSpill
 	}
 	if c.err == nil {
 		_, c.err = c.spill.Write(p)
@@ -52,7 +57,7 @@ func (c *capture) open() {
 		return
 	}
 	if c.err = os.MkdirAll(c.env.Outputs, 0o755); c.err == nil {
-		c.spill, c.err = os.CreateTemp(c.env.Outputs, "bash-*.txt")
+		c.spill, c.err = os.CreateTemp(c.env.Outputs, c.name+"-*.txt")
 	}
 	if c.err == nil {
 		_, c.err = c.spill.Write(c.first)
@@ -77,14 +82,22 @@ func (c *capture) text() bounded {
 	if c.spill != nil {
 		if path, err := filepath.Abs(c.spill.Name()); err == nil {
 			b.path = path
-			where = fmt.Sprintf("the whole output is in %s: read it with offset and limit, or grep it", path)
-			if c.err != nil {
-				where += fmt.Sprintf(" (%v)", c.err)
-			}
+			where = keptNote(c.kept(), path, shown)
 		}
 	}
 	b.text = fmt.Sprintf("(only the end of %d bytes of output is shown; %s)\n\n%s", c.total(), where, shown)
 	return b
+}
+
+// kept says how much of the output the file holds.
+func (c *capture) kept() string {
+	switch {
+	case c.err == nil:
+		return wholeOutput
+	case errors.Is(c.err, errSpill):
+		return fmt.Sprintf("only the first %d MiB of the output are", maxSpill>>20)
+	}
+	return fmt.Sprintf("a part of the output (%v) is", c.err)
 }
 
 // close closes the file, and removes it if the model was given everything.

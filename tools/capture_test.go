@@ -12,7 +12,7 @@ import (
 // and the files that are kept.
 func captured(t *testing.T, env *Env, pieces ...string) (bounded, []string) {
 	t.Helper()
-	c := newCapture(env)
+	c := newCapture(env, "bash")
 	for _, p := range pieces {
 		if n, err := c.Write([]byte(p)); n != len(p) || err != nil {
 			t.Fatalf("Write = %d, %v", n, err)
@@ -93,7 +93,7 @@ func TestCaptureAnswersWithoutAFile(t *testing.T) {
 
 func TestOnlySoMuchIsKeptOnDisk(t *testing.T) {
 	env := &Env{Outputs: t.TempDir()}
-	c := newCapture(env)
+	c := newCapture(env, "bash")
 	block := bytes.Repeat([]byte("0123456789abcde\n"), 1<<16)
 	for range maxSpill/len(block) + 2 {
 		c.Write(block)
@@ -103,7 +103,7 @@ func TestOnlySoMuchIsKeptOnDisk(t *testing.T) {
 	if st, err := os.Stat(b.path); err != nil || st.Size() != maxSpill {
 		t.Errorf("kept %v, %v", st, err)
 	}
-	if !strings.Contains(b.text, "(only the first 64 MiB were kept)") {
+	if !strings.Contains(b.text, "shown; only the first 64 MiB of the output are in "+b.path+": read it") {
 		t.Errorf("the model reads %.300q", b.text)
 	}
 }

@@ -30,8 +30,8 @@ type Call struct {
 	Input string
 }
 
-// Outcome is what became of a call. Text is for the model, always; Output and
-// Error are the same in parts, for the record.
+// Outcome is what became of a call. Text is for the model, always, and so are
+// the Attachments; Output and Error are the same in parts, for the record.
 type Outcome struct {
 	Tool      string // the tool that ran, or would have: the name may have been repaired
 	Status    Status
@@ -42,6 +42,9 @@ type Outcome struct {
 	Metadata  map[string]any
 	Bytes     int64 // size of the whole output
 	Truncated bool
+	Cached    bool // the answer is that of the same call before
+	// Attachments are what the model is given beside the text.
+	Attachments []Attachment
 }
 
 // Text returns what the model is told.
@@ -58,6 +61,14 @@ func (o Outcome) Text() string {
 // Dispatch carries out one call from its lookup to its bounded answer. running
 // is called once, if the call is allowed, before it acts; it may be nil.
 func (r *Registry) Dispatch(ctx context.Context, env *Env, call Call, running func(title string)) Outcome {
+	out := r.carryOut(ctx, env, call, running)
+	if env.Redact != nil {
+		out.Title, out.Output, out.Error = env.Redact(out.Title), env.Redact(out.Output), env.Redact(out.Error)
+	}
+	return out
+}
+
+func (r *Registry) carryOut(ctx context.Context, env *Env, call Call, running func(title string)) Outcome {
 	tool, ok := r.lookup(call.Name)
 	if !ok {
 		return r.unknown(env, call)
@@ -79,13 +90,24 @@ func (r *Registry) Dispatch(ctx context.Context, env *Env, call Call, running fu
 	if running != nil {
 		running(out.Title)
 	}
-	res, err := perform(ctx, tool.Spec(), pending)
-	if err != nil {
-		out = fail(out, err)
-	} else {
-		out.Status = Completed
-	}
-	return finish(env, out, res)
+	return env.remembered(tool.Spec(), call.Input, d, func() Outcome {
+		res, err := perform(context.WithValue(ctx, callKey{}, call.ID), tool.Spec(), pending)
+		if err != nil {
+			out = fail(out, err)
+		} else {
+			out.Status = Completed
+		}
+		return finish(env, out, res)
+	})
+}
+
+// callKey is the context's key of the id of the call that runs.
+type callKey struct{}
+
+// callID returns the id of the call that a tool is carrying out.
+func callID(ctx context.Context) string {
+	id, _ := ctx.Value(callKey{}).(string)
+	return id
 }
 
 // prepare lets a tool read its arguments.
@@ -125,6 +147,13 @@ func (e errPanic) Error() string {
 	return fmt.Sprintf("the tool %s failed inside millhand (%s); this is a bug: try another way", e.tool, e.value)
 }
 
+// errDenied is the error of a call that met something on its way that is not
+// allowed, as the target of a redirect, and stopped before it.
+type errDenied struct{ decision permission.Decision }
+
+// Error tells the model.
+func (e *errDenied) Error() string { return e.decision.Denial() }
+
 // errDeadline is the cause when a tool's own deadline passed.
 type errDeadline struct{ after time.Duration }
 
@@ -139,11 +168,12 @@ func finish(env *Env, out Outcome, res Result) Outcome {
 		out.Title = brief(res.Title)
 	}
 	maps.Copy(out.Metadata, res.Metadata)
+	out.Attachments = res.Attachments
 	out.Output, out.Truncated = strings.ToValidUTF8(res.Output, "\uFFFD"), res.Cut
 	out.Bytes = max(res.Bytes, int64(len(res.Output)))
 	if !res.Bounded {
 		b := bound(env, out.Output, res.Tail)
-		out.Output, out.Truncated = b.text, b.cut
+		out.Output, out.Truncated = b.text, b.cut || res.Cut
 		if b.path != "" {
 			out.Metadata["output_path"] = b.path
 		}
@@ -158,6 +188,9 @@ func fail(out Outcome, err error) Outcome {
 	}
 	if p := (errPanic{}); errors.As(err, &p) {
 		out.Metadata["panic"], out.Metadata["stack"] = p.value, p.stack
+	}
+	if d := (*errDenied)(nil); errors.As(err, &d) {
+		return deny(out, d.decision)
 	}
 	if out.Error == "" {
 		out.Error = "the tool failed without saying why"
@@ -174,10 +207,31 @@ func deny(out Outcome, d permission.Decision) Outcome {
 // would deny if it did.
 func (r *Registry) unknown(env *Env, call Call) Outcome {
 	out := Outcome{Tool: "invalid", Metadata: map[string]any{}, Title: "invalid tool"}
+	if name := strings.ToLower(strings.TrimSpace(call.Name)); isTool(name) && env.Profile.Hides(permission.ForTool(name)) {
+		out.Tool, out.Title = name, ""
+		return deny(out, env.Profile.Decide(permission.Need(permission.ForTool(name), "*")))
+	}
 	if needsPerson(call.Name) {
 		return fail(out, fmt.Errorf("the tool %q is not available: nobody is here to answer; decide yourself, and say in your final answer what you assumed", call.Name))
 	}
+	if why := notHere(call.Name); why != "" {
+		return fail(out, fmt.Errorf("the tool %q is not available: %s", call.Name, why))
+	}
 	return fail(out, fmt.Errorf("there is no tool %q; the tools are: %s", brief(call.Name), strings.Join(r.Offered(env.Profile), ", ")))
+}
+
+// notHere says why a session may lack a tool that millhand has and that models
+// know.
+func notHere(name string) string {
+	switch strings.ToLower(strings.TrimSpace(name)) {
+	case "websearch", "codesearch":
+		return "no search service is configured; work with what you know and what is in the workspace"
+	case "task":
+		return "no agent can be started here; do the work yourself"
+	case "batch":
+		return "it is not enabled; make the calls one by one, or several in one turn"
+	}
+	return ""
 }
 
 // needsPerson names the tools of interactive agents that models know.

@@ -26,7 +26,7 @@ func TestATakenNameIsMendedAndAnUnknownOneIsAnsweredWithTheTools(t *testing.T) {
 	}
 	for _, name := range []string{"", "readd", "rea", "functions.read", "../read", "mcp_x", strings.Repeat("x", 1<<20), "\xff"} {
 		out := s.call(name, args{"filePath": "a.txt"})
-		s.want(out, Failed, "there is no tool", "the tools are: read, list, glob, grep, todowrite, todoread")
+		s.want(out, Failed, "there is no tool", "the tools are: read, list, glob, grep, todowrite, todoread, skill")
 		if out.Tool != "invalid" || out.Decision != nil {
 			t.Errorf("%.20q: %+v", name, out)
 		}
@@ -49,6 +49,9 @@ func TestAHiddenToolIsDeniedWhateverItsArguments(t *testing.T) {
 		}
 	}
 	s.unchanged(before)
+	for _, tool := range []string{"websearch", "WebFetch", "lsp"} { // whether or not the session has it
+		s.want(s.raw(tool, `{}`), Denied, "(profile readonly)")
+	}
 	s.deny("read", "*")
 	s.want(s.call("read", args{"filePath": "a.txt"}), Denied, `read: {"*": deny} (m.yaml:4)`)
 }
@@ -220,13 +223,21 @@ func TestRunningIsToldOnceBeforeTheCallActs(t *testing.T) {
 // nothing outside of the workspace is touched.
 func FuzzDispatch(f *testing.F) {
 	seeds := map[string][]string{
-		"read":      {`{"filePath": "a.txt", "offset": 2}`, `{"filePath": "../beside/secret"}`, `{"filePath": "."}`, `{"filePath": "pipe"}`, `{"filePath": "/proc/self/environ"}`},
-		"write":     {`{"filePath": "x/y", "content": "z"}`, `{"filePath": "out/x", "content": "z"}`, `{"filePath": ".git/x", "content": ""}`},
-		"edit":      {`{"filePath": "a.txt", "oldString": "one", "newString": "two", "replaceAll": "true"}`, `{"filePath": "new", "oldString": "", "newString": "x"}`},
-		"glob":      {`{"pattern": "**/*.{txt,go}", "path": "sub"}`, `{"pattern": "[a-"}`},
-		"grep":      {`{"pattern": "(o)+", "include": "*.txt"}`, `{"pattern": "s3cret", "path": "out"}`},
-		"list":      {`{"path": ".", "ignore": ["*.txt"]}`, `{}`},
-		"bash":      {`{"command": "touch ../x"}`},
+		"read":  {`{"filePath": "a.txt", "offset": 2}`, `{"filePath": "../beside/secret"}`, `{"filePath": "."}`, `{"filePath": "pipe"}`, `{"filePath": "/proc/self/environ"}`},
+		"write": {`{"filePath": "x/y", "content": "z"}`, `{"filePath": "out/x", "content": "z"}`, `{"filePath": ".git/x", "content": ""}`},
+		"edit":  {`{"filePath": "a.txt", "oldString": "one", "newString": "two", "replaceAll": "true"}`, `{"filePath": "new", "oldString": "", "newString": "x"}`},
+		"glob":  {`{"pattern": "**/*.{txt,go}", "path": "sub"}`, `{"pattern": "[a-"}`},
+		"grep":  {`{"pattern": "(o)+", "include": "*.txt"}`, `{"pattern": "s3cret", "path": "out"}`},
+		"list":  {`{"path": ".", "ignore": ["*.txt"]}`, `{}`},
+		"bash":  {`{"command": "touch ../x"}`},
+		"apply_patch": {
+			`{"patchText": "*** Begin Patch\n*** Add File: x\n+y\n*** Update File: a.txt\n*** Move to: b\n@@\n-one\n+1\n*** End Patch"}`,
+			`{"patchText": "*** Begin Patch\n*** Delete File: out/secret\n*** End Patch"}`, `{"patchText": "*** Begin Patch\n*** Update File: .git/config\n@@\n-[core]\n*** End Patch"}`,
+		},
+		"batch":     {`{"tool_calls": [{"tool": "read", "parameters": {"filePath": ".env"}}, {"tool": "write", "parameters": {"filePath": "../x", "content": ""}}]}`, `{"tool_calls": [{"tool": "batch"}]}`},
+		"skill":     {`{"name": "helper"}`, `{"name": "../../etc"}`},
+		"webfetch":  {`{"url": "http://127.0.0.1/", "format": "text", "timeout": 1e300}`, `{"url": "file:///etc/passwd"}`},
+		"task":      {`{"description": "x", "prompt": "y", "subagent_type": "z"}`},
 		"todowrite": {`{"todos": [{"content": "x", "status": "pending"}]}`},
 		"TodoRead":  {``, `null`, `[[[[`},
 		"nope":      {`{"a": 1e400}`},
@@ -239,6 +250,9 @@ func FuzzDispatch(f *testing.F) {
 	f.Fuzz(func(t *testing.T, tool, input string) {
 		s := setUp(t, "edit", map[string]string{"a.txt": "one\ntwo\n", "sub/b.txt": "s3cret not\n", ".git/config": "[core]\n", ".env": "KEY=s3cret-key\n"})
 		s.link(s.outside, "out")
+		s.put(".claude/skills/helper/SKILL.md", skillFile("helper", "helps", "text"))
+		s.withSkills()
+		s.equip(withCache)
 		beside := func() map[string]string {
 			tree := s.tree()
 			maps.DeleteFunc(tree, func(path, _ string) bool {

@@ -35,14 +35,19 @@ func editTool() Tool {
 
 func prepareEdit(env *Env, in editInput) (Pending, error) {
 	p, needs, err := needFile(env, "edit", in.FilePath, toWrite)
+	if err == nil && in.OldString == "" {
+		err = fileName(in.FilePath, p)
+	}
 	if err != nil {
 		return Pending{}, err
 	}
 	return Pending{Title: p.Rel, Needs: needs, Do: func(context.Context) (Result, error) {
-		if in.OldString == "" && in.OldString != in.NewString {
-			return createByEdit(env, p, in.NewString)
-		}
-		return doEdit(env, p, in)
+		return env.Tree.change(func() (Result, error) {
+			if in.OldString == "" && in.OldString != in.NewString {
+				return createByEdit(env, p, in.NewString)
+			}
+			return doEdit(env, p, in)
+		})
 	}}, nil
 }
 

@@ -5,9 +5,11 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/millhand/millhand/internal/workspace"
 	"github.com/millhand/millhand/tools/search"
 )
 
@@ -20,7 +22,7 @@ type globInput struct {
 }
 
 func globTool() Tool {
-	return Define(Spec{Name: "glob", Description: globDescription, ReadOnly: true, Deadline: time.Minute}, prepareGlob)
+	return Define(Spec{Name: "glob", Description: globDescription, ReadOnly: true, Cached: true, Deadline: time.Minute}, prepareGlob)
 }
 
 func prepareGlob(env *Env, in globInput) (Pending, error) {
@@ -31,21 +33,70 @@ func prepareGlob(env *Env, in globInput) (Pending, error) {
 	if err != nil {
 		return Pending{}, err
 	}
+	pattern, outside, err := patternBelow(env, p, in.Pattern)
+	if err != nil {
+		return Pending{}, err
+	}
 	return Pending{Title: in.Pattern, Needs: searchNeeds(env, "glob", in.Pattern, p), Do: func(ctx context.Context) (Result, error) {
 		scope, done, err := searchScope(env, p)
 		if err != nil {
 			return Result{}, err
 		}
 		defer done()
-		found, err := search.Glob(ctx, scope, in.Pattern, searchLimit)
+		found, err := search.Glob(ctx, scope, pattern, searchLimit)
 		if err != nil {
 			return Result{}, fmt.Errorf("glob %s: %w", in.Pattern, err)
 		}
 		for i := range found.Files {
 			found.Files[i].Path = foundName(p, scope, found.Files[i].Path)
 		}
-		return globResult(found), nil
+		res := globResult(found)
+		if outside && found.Total == 0 {
+			res.Output += "\n(a pattern is compared with paths below the folder that is searched: to search one elsewhere, give it as path)"
+		}
+		return res, nil
 	}}, nil
+}
+
+// patternBelow makes a pattern that begins with the absolute path of the folder
+// to search, or of one in it, one that is relative to that folder. One that
+// leads up is refused: nothing could match. outside reports that the pattern
+// may be meant for another place: a slash before it else only binds it to the
+// folder.
+func patternBelow(env *Env, base workspace.Path, pattern string) (below string, outside bool, err error) {
+	if slices.Contains(strings.Split(strings.TrimPrefix(pattern, "!"), "/"), "..") {
+		return "", false, fmt.Errorf("the pattern %s leads up with .., which matches nothing: give the folder to search as path, and a pattern for what is below it", brief(pattern))
+	}
+	if !strings.HasPrefix(pattern, "/") {
+		return pattern, false, nil
+	}
+	fixed := pattern[:strings.LastIndexByte(pattern[:literalEnd(pattern)], '/')+1]
+	dir, err := env.Workspace.Resolve(fixed)
+	if err != nil {
+		return pattern, true, nil //nolint:nilerr // it is no path here, but may be a pattern
+	}
+	rest := pattern[len(fixed):]
+	if dir.Abs == base.Abs {
+		return "/" + rest, false, nil
+	}
+	if rel, ok := strings.CutPrefix(dir.Abs, strings.TrimSuffix(base.Abs, "/")+"/"); ok {
+		return "/" + quoteGlob(rel) + "/" + rest, false, nil
+	}
+	return pattern, true, nil
+}
+
+// literalEnd returns where the first character of a pattern stands that does not
+// mean itself.
+func literalEnd(pattern string) int {
+	if i := strings.IndexAny(pattern, `*?[{}\`); i >= 0 {
+		return i
+	}
+	return len(pattern)
+}
+
+// quoteGlob makes a pattern of a path that matches it alone.
+func quoteGlob(name string) string {
+	return strings.NewReplacer("*", `\*`, "?", `\?`, "[", `\[`, "{", `\{`, "}", `\}`, `\`, `\\`).Replace(name)
 }
 
 func globResult(found search.GlobResult) Result {
@@ -60,5 +111,5 @@ func globResult(found search.GlobResult) Result {
 		fmt.Fprintf(&out, "\n(only the %d newest of %d files are shown: use a narrower pattern or path)", len(found.Files), found.Total)
 	}
 	out.WriteString(skippedNote(found.Skipped))
-	return Result{Output: out.String(), Metadata: map[string]any{"count": found.Total, "truncated": found.Truncated}}
+	return Result{Output: out.String(), Metadata: map[string]any{"count": found.Total, "truncated": found.Truncated, "engine": search.EngineBuiltIn}}
 }

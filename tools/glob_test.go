@@ -51,6 +51,11 @@ func TestGlob(t *testing.T) {
 		{args{"pattern": "sub/*.go"}, "sub/cart.go\n"},
 		{args{"pattern": "*.go", "path": "sub"}, "sub/deep/x_test.go\nsub/cart.go\n"},
 		{args{"pattern": "deep/*", "path": s.dir + "/sub"}, "sub/deep/x_test.go\n"},
+		{args{"pattern": s.dir + "/sub/*.go"}, "sub/cart.go\n"},
+		{args{"pattern": s.dir + "/{sub/deep,x}/*.go"}, "sub/deep/x_test.go\n"},
+		{args{"pattern": s.dir + "/sub/**/*_test.go", "path": "sub"}, "sub/deep/x_test.go\n"},
+		{args{"pattern": "/sub/*.go"}, "sub/cart.go\n"},
+		{args{"pattern": "/etc/*"}, "No files found\n(a pattern is compared with paths below the folder that is searched: to search one elsewhere, give it as path)"},
 		{args{"pattern": "*.env*"}, ".env.example\n"}, // what the read rules deny is not found
 		{args{"pattern": "config"}, "No files found"},
 		{args{"pattern": "key.go"}, "No files found"},
@@ -65,7 +70,7 @@ func TestGlob(t *testing.T) {
 		if diff := cmp.Diff(tt.want, out.Output); diff != "" {
 			t.Errorf("%v: %s", tt.in, diff)
 		}
-		if n := strings.Count(tt.want, "\n"); out.Metadata["count"] != n || out.Metadata["truncated"] != false {
+		if n := strings.Count(strings.TrimPrefix(tt.want, "No files found\n"), "\n"); out.Metadata["count"] != n || out.Metadata["truncated"] != false {
 			t.Errorf("%v: %v", tt.in, out.Metadata)
 		}
 	}
@@ -74,6 +79,9 @@ func TestGlob(t *testing.T) {
 func TestGlobSaysWhyItCanNot(t *testing.T) {
 	s := project(t)
 	s.want(s.call("glob", args{"pattern": ""}), Failed, "pattern is empty: give a glob like **/*.go")
+	for _, pattern := range []string{"../*", "sub/../*.go", "!../x", s.dir + "/../*"} {
+		s.want(s.call("glob", args{"pattern": pattern}), Failed, "leads up with .., which matches nothing: give the folder to search as path")
+	}
 	s.want(s.call("glob", args{"pattern": "["}), Failed, "glob [: invalid glob")
 	s.want(s.call("glob", args{"pattern": "*", "path": "nope"}), Failed, "there is no file nope: look with glob or list")
 	s.want(s.call("glob", args{"pattern": "*", "path": "main.go"}), Failed, "main.go: a file, not a folder")
@@ -136,7 +144,6 @@ func TestSearchesOutside(t *testing.T) {
 		{"glob", args{"pattern": "*", "path": s.outside + "/sub"}, s.outside + "/sub/b.txt\n"},
 		{"grep", args{"pattern": "s3cret", "path": "../work-beside"}, "Found 2 matches\n\n" + s.outside + "/secret:\n  Line 1: s3cret\n\n" + s.outside + "/sub/b.txt:\n  Line 1: no s3cret\n"},
 		{"grep", args{"pattern": "s3cret", "path": s.outside + "/secret"}, "Found 1 matches\n\n" + s.outside + "/secret:\n  Line 1: s3cret\n"},
-		{"grep", args{"pattern": "s3cret", "path": s.outside + "/.env"}, "No files found"},
 		{"list", args{"path": s.outside}, s.outside + "/\n  sub/\n    b.txt\n  secret\n"},
 	}
 	for _, tt := range tests {
@@ -147,6 +154,7 @@ func TestSearchesOutside(t *testing.T) {
 		}
 	}
 	s.want(s.call("glob", args{"pattern": "*", "path": s.base}), Denied)
+	s.want(s.call("grep", args{"pattern": "s3cret", "path": s.outside + "/.env"}), Denied, "denied: read ")
 }
 
 func TestIgnoreRulesFromElsewhereCount(t *testing.T) {

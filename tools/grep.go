@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/millhand/millhand/internal/permission"
+	"github.com/millhand/millhand/internal/workspace"
 	"github.com/millhand/millhand/tools/search"
 )
 
@@ -21,7 +23,7 @@ type grepInput struct {
 }
 
 func grepTool() Tool {
-	return Define(Spec{Name: "grep", Description: grepDescription, ReadOnly: true, Deadline: 2 * time.Minute}, prepareGrep)
+	return Define(Spec{Name: "grep", Description: grepDescription, ReadOnly: true, Cached: true, Deadline: 2 * time.Minute}, prepareGrep)
 }
 
 func prepareGrep(env *Env, in grepInput) (Pending, error) {
@@ -32,13 +34,13 @@ func prepareGrep(env *Env, in grepInput) (Pending, error) {
 	if err != nil {
 		return Pending{}, err
 	}
-	return Pending{Title: in.Pattern, Needs: searchNeeds(env, "grep", in.Pattern, p), Do: func(ctx context.Context) (Result, error) {
+	return Pending{Title: in.Pattern, Needs: append(searchNeeds(env, "grep", in.Pattern, p), namedNeeds(env, p)...), Do: func(ctx context.Context) (Result, error) {
 		scope, done, err := searchScope(env, p)
 		if err != nil {
 			return Result{}, err
 		}
 		defer done()
-		found, err := search.Grep(ctx, scope, search.Query{Pattern: in.Pattern, Include: in.Include, Limit: searchLimit})
+		found, err := search.Grep(ctx, scope, search.Query{Pattern: in.Pattern, Include: in.Include, Limit: searchLimit, Ripgrep: env.ripgrep()})
 		if err != nil {
 			return Result{}, fmt.Errorf("grep %s: %w", in.Pattern, err)
 		}
@@ -47,6 +49,27 @@ func prepareGrep(env *Env, in grepInput) (Pending, error) {
 		}
 		return grepResult(found), nil
 	}}, nil
+}
+
+// shownLine is the text of a match, with marks where the line is cut.
+func shownLine(m search.Match) string {
+	text := m.Text
+	if m.Left > 0 {
+		text = fmt.Sprintf("(%d bytes before) ...%s", m.Left, text)
+	}
+	if m.More {
+		text += "... (the line goes on)"
+	}
+	return text
+}
+
+// namedNeeds lists what searching a file needs that was named outright: in a
+// folder one that may not be read is left out, but this one was asked for.
+func namedNeeds(env *Env, p workspace.Path) []permission.Request {
+	if st, err := env.Workspace.Stat(p); err != nil || st.IsDir() || env.keeps(p) {
+		return nil
+	}
+	return []permission.Request{permission.Need("read", names(p)...)}
 }
 
 func grepResult(found search.GrepResult) Result {
@@ -62,11 +85,15 @@ func grepResult(found search.GrepResult) Result {
 			file = m.Path
 			fmt.Fprintf(&out, "\n%s:\n", file)
 		}
-		fmt.Fprintf(&out, "  Line %d: %s\n", m.Line, m.Text)
+		fmt.Fprintf(&out, "  Line %d: %s\n", m.Line, shownLine(m))
 	}
 	if found.Truncated {
 		fmt.Fprintf(&out, "\n(only %d of %d matches are shown: use a narrower pattern, path or include)", len(found.Matches), found.Total)
 	}
 	out.WriteString(skippedNote(found.Skipped))
-	return Result{Output: out.String(), Metadata: map[string]any{"matches": found.Total, "truncated": found.Truncated}}
+	metadata := map[string]any{"matches": found.Total, "truncated": found.Truncated, "engine": found.Engine}
+	if found.Fallback != "" {
+		metadata["engine_note"] = "not ripgrep: " + found.Fallback
+	}
+	return Result{Output: out.String(), Metadata: metadata}
 }

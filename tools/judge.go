@@ -2,9 +2,6 @@ package tools
 
 import (
 	"fmt"
-	"net/netip"
-	"net/url"
-	"slices"
 	"strings"
 
 	"github.com/millhand/millhand/internal/permission"
@@ -39,35 +36,6 @@ func Needs(env *Env, tool, subject string) ([]permission.Request, error) {
 		return []permission.Request{external(perm, p)}, nil
 	}
 	return []permission.Request{permission.Need(perm, subject)}, nil
-}
-
-// urlNeeds lists what fetching a URL needs. An address that is not public is
-// never covered by rules on URLs: the profile must name its host.
-func urlNeeds(p permission.Profile, perm, address string) []permission.Request {
-	need := permission.Need(perm, address)
-	u, err := url.Parse(address)
-	switch {
-	case err != nil:
-		need.Forbidden = fmt.Sprintf("what is no URL is never fetched (%v)", err)
-	case !public(u.Hostname()) && !slices.Contains(p.Network.Hosts, u.Hostname()):
-		need.Forbidden = fmt.Sprintf("%s is not a public address, and the profile's network does not name it", u.Hostname())
-	}
-	return []permission.Request{need}
-}
-
-// public reports whether a host can be public, as far as its name tells. Names
-// are resolved, and their addresses looked at, when they are dialled.
-func public(host string) bool {
-	host = strings.TrimSuffix(strings.ToLower(host), ".")
-	if host == "localhost" || strings.HasSuffix(host, ".localhost") || strings.HasSuffix(host, ".local") || strings.HasSuffix(host, ".internal") {
-		return false
-	}
-	ip, err := netip.ParseAddr(host)
-	if err != nil {
-		return true
-	}
-	ip = ip.Unmap()
-	return ip.IsGlobalUnicast() && !ip.IsPrivate()
 }
 
 // Decide decides every need of a call, for explaining: one decision for each,

@@ -31,7 +31,7 @@ func TestNeedsOfACallToldByItsSubject(t *testing.T) {
 		{"write", "$O/.git/config", []string{"external_directory $O/.git/config $O/.git/config/* $O/.git/*", "git $O/.git/config", "edit $O/.git/config"}},
 		{"glob", "**/*.go", []string{"glob **/*.go"}},
 		{"grep", "TODO", []string{"grep TODO"}},
-		{"webfetch", "https://example.com", []string{"webfetch https://example.com"}},
+		{"webfetch", "https://example.com", []string{"webfetch https://example.com (forbidden)"}}, // build reaches no network
 		{"skill", "deploy", []string{"skill deploy"}},
 		{"task", "explore", []string{"task explore"}},
 		{"todowrite", "*", []string{"todowrite *"}},
@@ -113,6 +113,11 @@ func TestDecideAgreesWithTheCall(t *testing.T) {
 		{"grep", "x", args{"pattern": "x"}},
 		{"list", ".", args{"path": "."}},
 		{"todoread", "*", args{}},
+		{"apply_patch", "b.txt", patchOf("*** Add File: b.txt", "+x")},
+		{"apply_patch", ".git/x", patchOf("*** Add File: .git/x", "+x")},
+		{"webfetch", "http://127.0.0.1:1/", args{"url": "http://127.0.0.1:1/"}},
+		{"webfetch", "file:///etc/passwd", args{"url": "file:///etc/passwd"}},
+		{"skill", "x", args{"name": "x"}},
 	}
 	for _, preset := range []string{"readonly", "review", "edit", "build", "full"} {
 		for _, c := range calls {

@@ -24,7 +24,7 @@ type listInput struct {
 }
 
 func listTool() Tool {
-	return Define(Spec{Name: "list", Description: listDescription, ReadOnly: true, Deadline: time.Minute}, prepareList)
+	return Define(Spec{Name: "list", Description: listDescription, ReadOnly: true, Cached: true, Deadline: time.Minute}, prepareList)
 }
 
 func prepareList(env *Env, in listInput) (Pending, error) {

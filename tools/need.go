@@ -37,6 +37,9 @@ func needsOf(env *Env, perm string, p workspace.Path, u use) []permission.Reques
 	if u == toRead && env.keeps(p) {
 		return nil // millhand itself put it there for the model to read
 	}
+	if u == toRead && env.ofSkill(p) {
+		return []permission.Request{permission.Need(perm, names(p)...)}
+	}
 	needs := placeNeeds(p)
 	if u == toWrite && p.Git() {
 		needs = append(needs, permission.Need(permission.Git, p.Rel))
@@ -48,7 +51,7 @@ func needsOf(env *Env, perm string, p workspace.Path, u use) []permission.Reques
 // decided one by one, see [searchScope].
 func searchNeeds(env *Env, tool, pattern string, p workspace.Path) []permission.Request {
 	needs := []permission.Request{permission.Need(tool, pattern)}
-	if env.keeps(p) {
+	if env.keeps(p) || env.ofSkill(p) {
 		return needs
 	}
 	return append(needs, placeNeeds(p)...)

@@ -28,32 +28,41 @@ const (
 
 type readInput struct {
 	FilePath string `json:"filePath" jsonschema:"file or folder to read, relative to the workspace or absolute"`
-	Offset   int    `json:"offset,omitempty" jsonschema:"line to start at, counting from 1"`
-	Limit    int    `json:"limit,omitempty" jsonschema:"number of lines to read, 2000 if not given"`
+	Offset   *int   `json:"offset,omitempty" jsonschema:"line to start at, counting from 1"`
+	Limit    *int   `json:"limit,omitempty" jsonschema:"number of lines to read, 2000 if not given"`
 }
 
+// span is the lines to read.
+type span struct{ offset, limit int } // the first, from 1, and how many at most
+
 func readTool() Tool {
-	return Define(Spec{Name: "read", Description: readDescription, ReadOnly: true, Deadline: time.Minute}, prepareRead)
+	return Define(Spec{Name: "read", Description: readDescription, ReadOnly: true, Cached: true, Deadline: time.Minute}, prepareRead)
 }
 
 func prepareRead(env *Env, in readInput) (Pending, error) {
-	if in.Offset < 0 || in.Limit < 0 {
-		return Pending{}, errors.New("offset and limit count lines: they can't be negative")
+	lines := span{offset: 1, limit: readLines}
+	if in.Offset != nil {
+		lines.offset = *in.Offset
 	}
-	in.Offset = max(in.Offset, 1)
-	if in.Limit == 0 {
-		in.Limit = readLines
+	if in.Limit != nil {
+		lines.limit = *in.Limit
+	}
+	switch {
+	case lines.offset < 1:
+		return Pending{}, fmt.Errorf("offset is %d: it counts lines from 1", lines.offset)
+	case lines.limit < 1:
+		return Pending{}, fmt.Errorf("limit is %d: give a positive number of lines, or none for %d", lines.limit, readLines)
 	}
 	p, needs, err := needFile(env, "read", in.FilePath, toRead)
 	if err != nil {
 		return Pending{}, err
 	}
 	return Pending{Title: p.Rel, Needs: needs, Do: func(ctx context.Context) (Result, error) {
-		return doRead(ctx, env, p, in)
+		return doRead(ctx, env, p, lines)
 	}}, nil
 }
 
-func doRead(ctx context.Context, env *Env, p workspace.Path, in readInput) (Result, error) {
+func doRead(ctx context.Context, env *Env, p workspace.Path, lines span) (Result, error) {
 	st, err := env.Workspace.Stat(p)
 	switch {
 	case isMissing(err):
@@ -61,7 +70,7 @@ func doRead(ctx context.Context, env *Env, p workspace.Path, in readInput) (Resu
 	case err != nil:
 		return Result{}, fmt.Errorf("read %s: %w", p.Rel, err)
 	case st.IsDir():
-		return readFolder(env, p, in)
+		return readFolder(env, p, lines)
 	}
 	f, err := env.Workspace.OpenFile(p)
 	if err != nil {
@@ -73,29 +82,23 @@ func doRead(ctx context.Context, env *Env, p workspace.Path, in readInput) (Resu
 	if err != nil && !errors.Is(err, io.EOF) {
 		return Result{}, fmt.Errorf("read %s: %w", p.Rel, err)
 	}
+	if media := mediaOf(p.Rel, head); media != "" {
+		return attach(env, p, in2, media, st.Size())
+	}
 	if binary(p.Rel, head) {
 		return Result{}, fmt.Errorf("%s is a binary file (%d bytes): it can't be shown as text", p.Rel, st.Size())
 	}
-	page, err := readPage(ctx, in2, in.Offset, in.Limit, pageBytes(env, p.Rel))
+	page, err := readPage(ctx, in2, lines.offset, lines.limit, pageBytes(env, p.Rel))
 	if err != nil {
 		return Result{}, fmt.Errorf("read %s: %w", p.Rel, err)
 	}
-	return page.result(p, in.Offset)
+	return page.result(p, lines.offset)
 }
 
 // isMissing reports whether an error means that there is no such file, a path
 // through something that is no folder included.
 func isMissing(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
-}
-
-// missing says that a file is not there, and which might have been meant.
-func missing(env *Env, p workspace.Path) error {
-	near := env.Workspace.Suggest(p)
-	if len(near) == 0 {
-		return fmt.Errorf("there is no file %s: look with glob or list", p.Rel)
-	}
-	return fmt.Errorf("there is no file %s; did you mean %s?", p.Rel, strings.Join(near, ", "))
 }
 
 // pageBytes leaves room in the bounded output for what stands around the lines.
@@ -202,7 +205,7 @@ func (p *page) result(at workspace.Path, offset int) (Result, error) {
 }
 
 // readFolder lists a folder's entries, folders with a slash.
-func readFolder(env *Env, p workspace.Path, in readInput) (Result, error) {
+func readFolder(env *Env, p workspace.Path, in span) (Result, error) {
 	entries, err := env.Workspace.ReadDir(p)
 	if err != nil {
 		return Result{}, err
@@ -218,15 +221,15 @@ func readFolder(env *Env, p workspace.Path, in readInput) (Result, error) {
 		}
 		lines = append(lines, name)
 	}
-	if in.Offset > max(len(lines), 1) {
-		return Result{}, fmt.Errorf("the folder %s has %d entries: offset %d is past its end", p.Rel, len(lines), in.Offset)
+	if in.offset > max(len(lines), 1) {
+		return Result{}, fmt.Errorf("the folder %s has %d entries: offset %d is past its end", p.Rel, len(lines), in.offset)
 	}
-	shown := lines[min(in.Offset-1, len(lines)):]
+	shown := lines[min(in.offset-1, len(lines)):]
 	foot := fmt.Sprintf("(%d entries)", len(lines))
-	more := len(shown) > in.Limit
+	more := len(shown) > in.limit
 	if more {
-		shown = shown[:in.Limit]
-		foot = fmt.Sprintf("(%d of %d entries; go on with offset %d)", in.Limit, len(lines), in.Offset+in.Limit)
+		shown = shown[:in.limit]
+		foot = fmt.Sprintf("(%d of %d entries; go on with offset %d)", in.limit, len(lines), in.offset+in.limit)
 	}
 	out := fmt.Sprintf("<path>%s</path>\n<type>directory</type>\n<entries>\n%s\n%s\n</entries>", p.Rel, strings.Join(shown, "\n"), foot)
 	return Result{Output: out, Metadata: map[string]any{"entries": len(shown), "truncated": more}}, nil

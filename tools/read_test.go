@@ -44,7 +44,6 @@ func TestReadShowsNumberedLines(t *testing.T) {
 		{"bytes that are no text", "a\xff\xfeb\n", nil, "1: a\uFFFDb\n(end of file: 1 lines)"},
 		{"any script", "日本\t🙂\n", nil, "1: 日本\t🙂\n(end of file: 1 lines)"},
 		{"from an offset", lines(5), args{"offset": 4}, "4: line 4\n5: line 5\n(end of file: 5 lines)"},
-		{"offset 0 is the beginning", lines(2), args{"offset": 0}, "1: line 1\n2: line 2\n(end of file: 2 lines)"},
 		{"a limit", lines(5), args{"limit": 2}, "1: line 1\n2: line 2\n(lines 1-2; the file goes on: use offset 3)"},
 		{"a limit at an offset", lines(5), args{"offset": 2, "limit": 2}, "2: line 2\n3: line 3\n(lines 2-3; the file goes on: use offset 4)"},
 		{"a limit that is just enough", lines(5), args{"offset": 4, "limit": 2}, "4: line 4\n5: line 5\n(end of file: 5 lines)"},
@@ -120,7 +119,7 @@ func TestReadGoesOnWhereItStopped(t *testing.T) {
 
 func TestReadSaysWhyItCanNot(t *testing.T) {
 	s := setUp(t, "readonly", map[string]string{
-		"cart.go": "x", "cart_test.go": "x", "sub/": "", "nul": "text\x00text", "control": strings.Repeat("a\x01\x02", 100), "prog.SO": "text", "logs/a.txt": "one\ntwo\n",
+		"cart.go": "x", "cart_test.go": "x", ".env": "x", "sub/": "", "nul": "text\x00text", "control": strings.Repeat("a\x01\x02", 100), "prog.SO": "text", "logs/a.txt": "one\ntwo\n",
 	})
 	tests := []struct {
 		in   args
@@ -128,6 +127,9 @@ func TestReadSaysWhyItCanNot(t *testing.T) {
 	}{
 		{args{"filePath": "cart"}, "there is no file cart; did you mean cart.go, cart_test.go?"},
 		{args{"filePath": "CART.GO"}, "there is no file CART.GO; did you mean cart.go?"},
+		{args{"filePath": "cat.go"}, "there is no file cat.go; did you mean cart.go?"},
+		{args{"filePath": "crat_test.go"}, "there is no file crat_test.go; did you mean cart_test.go?"},
+		{args{"filePath": "env"}, "there is no file env: look with glob or list"}, // .env may not be read
 		{args{"filePath": "sub/x"}, "there is no file sub/x: look with glob or list"},
 		{args{"filePath": "no/such/x"}, "there is no file no/such/x: look with glob or list"},
 		{args{"filePath": "cart.go/x"}, "there is no file cart.go/x: look with glob or list"},
@@ -137,8 +139,10 @@ func TestReadSaysWhyItCanNot(t *testing.T) {
 		{args{"filePath": strings.Repeat("x", 300)}, "file name too long"},
 		{args{"filePath": "logs/a.txt", "offset": 3}, "logs/a.txt has 2 lines: offset 3 is past its end"},
 		{args{"filePath": "logs/a.txt", "offset": 1 << 62}, "is past its end"},
-		{args{"filePath": "logs/a.txt", "offset": -1}, "offset and limit count lines: they can't be negative"},
-		{args{"filePath": "logs/a.txt", "limit": -1}, "offset and limit count lines: they can't be negative"},
+		{args{"filePath": "logs/a.txt", "offset": -1}, "offset is -1: it counts lines from 1"},
+		{args{"filePath": "logs/a.txt", "offset": 0}, "offset is 0: it counts lines from 1"},
+		{args{"filePath": "logs/a.txt", "limit": 0}, "limit is 0: give a positive number of lines"},
+		{args{"filePath": "logs/a.txt", "limit": -1}, "limit is -1: give a positive number of lines"},
 		{args{"filePath": "logs", "offset": 2}, "the folder logs has 1 entries: offset 2 is past its end"},
 		{args{"filePath": "nul"}, "nul is a binary file (9 bytes): it can't be shown as text"},
 		{args{"filePath": "control"}, "control is a binary file (300 bytes): it can't be shown as text"},
@@ -147,6 +151,27 @@ func TestReadSaysWhyItCanNot(t *testing.T) {
 	for _, tt := range tests {
 		s.want(s.call("read", tt.in), Failed, tt.want)
 	}
+}
+
+func TestReadAttachesWhatTheModelCanSee(t *testing.T) {
+	s := setUp(t, "readonly", map[string]string{
+		"logo.png": pixel, "logo": pixel, "pic.gif": "GIF89a...", "pic.webp": "RIFF\x00\x00\x00\x00WEBPVP8 ", "doc.pdf": "%PDF-1.7\n", "pic.svg": "<svg/>\n",
+		"fake.png": "just text\n", "huge.png": pixel + strings.Repeat("x", 6<<20),
+	})
+	for name, media := range map[string]string{"logo.png": "image/png", "logo": "image/png", "pic.gif": "image/gif", "pic.webp": "image/webp", "doc.pdf": "application/pdf"} {
+		s.env.Images, s.env.PDFs = false, false
+		s.want(s.call("read", args{"filePath": name}), Failed, name+" is a", "("+media+", ", "which this model can't be shown")
+		s.env.Images, s.env.PDFs = media != pdf, media == pdf
+		out := s.call("read", args{"filePath": name})
+		s.want(out, Completed, "read successfully: "+name+" ("+media+", ", "is attached.")
+		if diff := cmp.Diff([]Attachment{{Name: name, Media: media, Data: []byte(s.content(name))}}, out.Attachments); diff != "" {
+			t.Error(diff)
+		}
+	}
+	s.env.Images = true
+	s.want(s.call("read", args{"filePath": "pic.svg"}), Completed, "1: <svg/>")
+	s.want(s.call("read", args{"filePath": "fake.png"}), Completed, "1: just text")
+	s.want(s.call("read", args{"filePath": "huge.png"}), Failed, "huge.png is an image of 6291483 bytes: at most 5 MiB can be shown")
 }
 
 // None of these may block: there is no other end to any.

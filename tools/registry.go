@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/millhand/millhand/internal/permission"
@@ -9,21 +10,79 @@ import (
 // Registry is a set of tools, in the order in which models see them.
 type Registry struct {
 	tools []Tool
+	// spare tools are not offered, because the model is said to do better with
+	// others, and work all the same if it calls them.
+	spare []Tool
 }
 
-// BuiltIn returns the tools that millhand has.
-func BuiltIn() *Registry {
-	return &Registry{tools: []Tool{
-		bashTool(),
-		readTool(),
-		listTool(),
-		globTool(),
-		grepTool(),
-		editTool(),
-		writeTool(),
-		todoWriteTool(),
-		todoReadTool(),
-	}}
+// For returns the tools of a session: those that its Env is equipped for, in
+// the form that its model knows, and more behind them, such as custom ones. An
+// error means that two tools have one name.
+func For(env *Env, more ...Tool) (*Registry, error) {
+	r := &Registry{}
+	add := func(there bool, t ...Tool) {
+		if there {
+			r.tools = append(r.tools, t...)
+		}
+	}
+	add(true, bashTool(), readTool(), listTool(), globTool(), grepTool())
+	switch {
+	case env.Model == "":
+		add(true, editTool(), writeTool(), applyPatchTool())
+	case env.patches():
+		add(true, applyPatchTool())
+		r.spare = []Tool{editTool(), writeTool()}
+	default:
+		add(true, editTool(), writeTool())
+		r.spare = []Tool{applyPatchTool()}
+	}
+	add(env.Spawn != nil, taskTool(env))
+	add(true, webfetchTool(), todoWriteTool(), todoReadTool())
+	add(env.Search.Backend != "", websearchTool(), codesearchTool())
+	add(len(env.skills())+len(env.SkillProblems) > 0 || env.Model == "", skillTool(env))
+	add(env.Batch, batchTool(r))
+	for _, t := range more {
+		name := t.Spec().Name
+		if _, taken := r.lookup(name); taken || reserved(name) {
+			return nil, fmt.Errorf("the tool name %s is taken: give yours another", name)
+		}
+		add(true, t)
+	}
+	return r, nil
+}
+
+// patches reports whether the session's model is of those that are trained to
+// change files by patches. The rule is OpenCode's.
+func (env *Env) patches() bool {
+	id := strings.ToLower(env.Model)
+	return strings.Contains(id, "gpt-") && !strings.Contains(id, "oss") && !strings.Contains(id, "gpt-4")
+}
+
+// isTool reports whether millhand has a tool of this name, whether or not a
+// session has it.
+func isTool(name string) bool {
+	switch name {
+	case "bash", "read", "list", "glob", "grep", "edit", "write", "apply_patch", "task", "webfetch", "websearch", "codesearch",
+		"todowrite", "todoread", "skill", "batch", "lsp":
+		return true
+	}
+	return false
+}
+
+// reserved reports whether a name means something else than a tool of its own.
+func reserved(name string) bool {
+	switch name = strings.ToLower(name); name {
+	case "invalid", permission.Git, permission.ExternalDirectory, permission.ExternalRead:
+		return true
+	}
+	return isTool(name) || needsPerson(name)
+}
+
+// SideBySide reports whether calls of this name may run beside others of their
+// turn.
+func (r *Registry) SideBySide(name string) bool {
+	t, ok := r.lookup(name)
+	return ok && (t.Spec().ReadOnly || t.Spec().SideBySide)
 }
 
 // Offer returns the tools to show a model under a profile: those that it could
@@ -55,9 +114,11 @@ func (r *Registry) ReadOnly(name string) bool {
 
 // lookup finds a tool by its name, whatever its case.
 func (r *Registry) lookup(name string) (Tool, bool) {
-	for _, t := range r.tools {
-		if strings.EqualFold(t.Spec().Name, strings.TrimSpace(name)) {
-			return t, true
+	for _, tools := range [][]Tool{r.tools, r.spare} {
+		for _, t := range tools {
+			if strings.EqualFold(t.Spec().Name, strings.TrimSpace(name)) {
+				return t, true
+			}
 		}
 	}
 	return nil, false

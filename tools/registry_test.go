@@ -1,7 +1,9 @@
 package tools
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"os"
 	"slices"
@@ -9,23 +11,58 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/millhand/millhand/internal/permission"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// What models are shown is a text that they were tried with: it changes on
-// purpose only.
-func TestTheOffer(t *testing.T) {
+// equipped is an Env with everything there can be.
+func equipped(model string) *Env {
 	full, _ := permission.Preset("full")
-	offer := BuiltIn().Offer(full)
-	got, err := json.MarshalIndent(offer, "", "  ")
+	return &Env{
+		Profile: full, Model: model, Batch: true, Search: SearchConfig{Backend: "json", URL: "https://search.example.com/"},
+		Skills: []Skill{{Name: "deploy", Description: "how this shop is put into service"}},
+		Agents: []Agent{{Name: "explore", Description: "looks through files"}},
+		Spawn:  func(context.Context, SpawnRequest) (SpawnResult, error) { return SpawnResult{}, errors.New("not here") },
+	}
+}
+
+func offered(t *testing.T, env *Env) []string {
+	t.Helper()
+	r, err := For(env)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(got) > 12_000 {
-		t.Errorf("the tools cost every request %d bytes", len(got))
+	return r.Offered(env.Profile)
+}
+
+// What models are shown is a text that they were tried with: it changes on
+// purpose only.
+func TestTheOffer(t *testing.T) {
+	env := equipped("")
+	tools, err := For(env)
+	if err != nil {
+		t.Fatal(err)
+	}
+	type shown struct {
+		Name, Description string
+		Schema            map[string]any
+	}
+	var offer []shown
+	for _, s := range tools.Offer(env.Profile) {
+		offer = append(offer, shown{s.Name, s.Description, s.Schema})
+		if strings.TrimSpace(s.Description) == "" {
+			t.Errorf("%s has no description", s.Name)
+		}
+	}
+	if small, err := json.Marshal(offer); err != nil || len(small) > 13_000 {
+		t.Errorf("the tools cost every request %d bytes, %v", len(small), err)
+	}
+	got, err := json.MarshalIndent(offer, "", "  ")
+	if err != nil {
+		t.Fatal(err)
 	}
 	const file = "testdata/offer.json"
 	if *update {
@@ -40,47 +77,111 @@ func TestTheOffer(t *testing.T) {
 	if diff := cmp.Diff(string(want), string(got)+"\n"); diff != "" {
 		t.Errorf("run the test with -update if this is meant:\n%s", diff)
 	}
-	for _, s := range offer {
-		if strings.TrimSpace(s.Description) == "" {
-			t.Errorf("%s has no description", s.Name)
-		}
-	}
 }
 
 func TestOnlyWhatCouldBeAllowedIsOffered(t *testing.T) {
-	look := []string{"read", "list", "glob", "grep", "todowrite", "todoread"}
+	const look, notes = "read list glob grep", "todowrite todoread skill"
 	tests := []struct {
 		preset string
 		change func(*stage)
-		want   []string
+		want   string
 	}{
-		{"readonly", nil, look},
-		{"review", nil, append([]string{"bash"}, look...)},
-		{"edit", nil, []string{"read", "list", "glob", "grep", "edit", "write", "todowrite", "todoread"}},
-		{"build", nil, []string{"bash", "read", "list", "glob", "grep", "edit", "write", "todowrite", "todoread"}},
-		{"build", func(s *stage) { s.deny("bash", "*") }, []string{"read", "list", "glob", "grep", "edit", "write", "todowrite", "todoread"}},
-		{"build", func(s *stage) { s.deny("*", "*") }, nil},
-		{"build", func(s *stage) { s.deny("*", "*"); s.allow("edit", "docs/*") }, []string{"edit", "write"}},
+		{"readonly", nil, look + " " + notes},
+		{"review", nil, "bash " + look + " " + notes},
+		{"edit", nil, look + " edit write apply_patch " + notes},
+		{"build", nil, "bash " + look + " edit write apply_patch " + notes},
+		{"full", nil, "bash " + look + " edit write apply_patch webfetch " + notes},
+		{"build", func(s *stage) { s.deny("bash", "*") }, look + " edit write apply_patch " + notes},
+		{"build", func(s *stage) { s.deny("*", "*") }, ""},
+		{"build", func(s *stage) { s.deny("*", "*"); s.allow("edit", "docs/*") }, "edit write apply_patch"},
 	}
 	for _, tt := range tests {
 		s := setUp(t, tt.preset, nil)
 		if tt.change != nil {
 			tt.change(s)
 		}
-		if diff := cmp.Diff(tt.want, s.tools.Offered(s.env.Profile)); diff != "" {
+		if diff := cmp.Diff(strings.Fields(tt.want), s.tools.Offered(s.env.Profile), cmpopts.EquateEmpty()); diff != "" {
 			t.Errorf("%s: %s", tt.preset, diff)
 		}
 	}
 }
 
-func TestReadOnlyIsWhatChangesNothing(t *testing.T) {
-	var got []string
-	for _, name := range []string{"bash", "read", "list", "glob", "grep", "edit", "write", "todowrite", "todoread", "GREP", "unknown"} {
-		if BuiltIn().ReadOnly(name) {
-			got = append(got, name)
+func TestTheOfferFollowsTheModelAndTheEquipment(t *testing.T) {
+	const all = "bash read list glob grep edit write apply_patch task webfetch todowrite todoread websearch codesearch skill batch"
+	without := func(names ...string) string {
+		return strings.Join(slices.DeleteFunc(strings.Fields(all), func(n string) bool { return slices.Contains(names, n) }), " ")
+	}
+	tests := []struct {
+		name, model string
+		change      func(*Env)
+		want        string
+	}{
+		{"no model: everything", "", nil, all},
+		{"a model for patches", "openai/gpt-5-mini", nil, without("edit", "write")},
+		{"in capitals", "openai/GPT-5", nil, without("edit", "write")},
+		{"another", "openrouter/openai/gpt-5.2-codex", nil, without("edit", "write")},
+		{"gpt-4 and its kin edit", "openai/gpt-4.1", nil, without("apply_patch")},
+		{"gpt-4o", "openai/gpt-4o", nil, without("apply_patch")},
+		{"gpt-oss", "openrouter/openai/gpt-oss-120b", nil, without("apply_patch")},
+		{"o3", "openai/o3", nil, without("apply_patch")},
+		{"others", "anthropic/claude-sonnet-4-5", nil, without("apply_patch")},
+		{"a script", "script:model.yaml", nil, without("apply_patch")},
+		{"no search service", "x", func(e *Env) { e.Search = SearchConfig{} }, without("apply_patch", "websearch", "codesearch")},
+		{"no batch", "x", func(e *Env) { e.Batch = false }, without("apply_patch", "batch")},
+		{"nothing that starts agents", "x", func(e *Env) { e.Spawn = nil }, without("apply_patch", "task")},
+		{"no skills", "x", func(e *Env) { e.Skills = nil }, without("apply_patch", "skill")},
+		{"no skill that is allowed", "x", func(e *Env) {
+			e.Profile.Rules = append(e.Profile.Rules, permission.Rule{Permission: "skill", Pattern: "dep*"})
+		}, without("apply_patch", "skill")},
+	}
+	for _, tt := range tests {
+		env := equipped(tt.model)
+		if tt.change != nil {
+			tt.change(env)
+		}
+		if diff := cmp.Diff(tt.want, strings.Join(offered(t, env), " ")); diff != "" {
+			t.Errorf("%s: %s", tt.name, diff)
 		}
 	}
-	if want := []string{"read", "list", "glob", "grep", "todoread", "GREP"}; !slices.Equal(got, want) {
-		t.Errorf("got %q, want %q", got, want)
+}
+
+func TestNoToolTakesAnothersName(t *testing.T) {
+	for _, name := range []string{"bash", "BASH", "task", "websearch", "git", "external_directory", "question", "invalid"} {
+		tool, err := NewCustom(Custom{Name: name, Description: "x", Command: []string{"true"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := For(&Env{}, tool); err == nil {
+			t.Errorf("a second %s is taken", name)
+		}
+	}
+	tool, err := NewCustom(Custom{Name: "deploy", Description: "x", Command: []string{"true"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := For(&Env{}, tool, tool); err == nil {
+		t.Error("two tools of one name are taken")
+	}
+}
+
+func TestWhatMayRunBesideOthers(t *testing.T) {
+	tools, err := For(equipped(""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var readOnly, beside []string
+	for _, name := range append(tools.Offered(equipped("").Profile), "GREP", "unknown") {
+		if tools.ReadOnly(name) {
+			readOnly = append(readOnly, name)
+		}
+		if tools.SideBySide(name) {
+			beside = append(beside, name)
+		}
+	}
+	if got, want := strings.Join(readOnly, " "), "read list glob grep webfetch todoread websearch codesearch skill GREP"; got != want {
+		t.Errorf("read-only are %s", got)
+	}
+	if got, want := strings.Join(beside, " "), "read list glob grep task webfetch todoread websearch codesearch skill GREP"; got != want {
+		t.Errorf("side by side run %s", got)
 	}
 }

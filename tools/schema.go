@@ -8,6 +8,7 @@ import (
 	"io"
 	"maps"
 	"math"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -41,7 +42,7 @@ type definition[In any] struct {
 func Define[In any](spec Spec, prepare func(*Env, In) (Pending, error)) Tool {
 	d := &definition[In]{spec: spec, prepare: prepare}
 	if d.spec.Schema, d.err = inferSchema[In](); d.err == nil {
-		d.schema, d.err = compile(d.spec)
+		d.schema, d.err = compile(d.spec.Name, d.spec.Schema)
 	}
 	return d
 }
@@ -76,11 +77,16 @@ func (d *definition[In]) Prepare(env *Env, input json.RawMessage) (Pending, erro
 	return d.prepare(env, in)
 }
 
+// arguments are those of another tool, whatever they may be.
+type arguments struct{ json.RawMessage }
+
 // inferSchema makes a schema of a struct type, in plain JSON and without what
 // strict providers refuse: unions with null, which optional slices and
 // pointers get, and an object that does not list its properties.
 func inferSchema[In any]() (map[string]any, error) {
-	inferred, err := jsonschema.For[In](nil)
+	inferred, err := jsonschema.For[In](&jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
+		reflect.TypeFor[arguments](): {Type: "object", Properties: map[string]*jsonschema.Schema{}, AdditionalProperties: &jsonschema.Schema{}},
+	}})
 	if err != nil {
 		return nil, err
 	}
@@ -118,11 +124,20 @@ func withoutNull(v any) {
 	}
 }
 
-// compile makes a validator of a spec's schema.
-func compile(spec Spec) (*validator.Schema, error) {
-	url := "millhand://tools/" + spec.Name // absolute, so that messages hold no path of this machine
+// noLoader keeps schemas from naming files and addresses to read.
+type noLoader struct{}
+
+// Load implements the compiler's loader.
+func (noLoader) Load(url string) (any, error) {
+	return nil, fmt.Errorf("%s: nothing is read from elsewhere", url)
+}
+
+// compile makes a validator of the schema of a tool's arguments.
+func compile(name string, schema map[string]any) (*validator.Schema, error) {
+	url := "millhand://tools/" + name // absolute, so that messages hold no path of this machine
 	c := validator.NewCompiler()
-	if err := c.AddResource(url, any(spec.Schema)); err != nil {
+	c.UseLoader(noLoader{})
+	if err := c.AddResource(url, any(schema)); err != nil {
 		return nil, err
 	}
 	return c.Compile(url)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -143,7 +144,7 @@ func plainSchema(at string, schema map[string]any) []string {
 		faults = append(faults, fmt.Sprintf("%s: its type is %v", at, schema["type"]))
 	}
 	props, ok := schema["properties"].(map[string]any)
-	if kind == "object" && (!ok || schema["additionalProperties"] != false) {
+	if open := strings.HasSuffix(at, ".parameters"); kind == "object" && (!ok && !open || schema["additionalProperties"] != open) {
 		faults = append(faults, at+": an object that does not list its properties, or not all")
 	}
 	for name, prop := range props {
@@ -163,7 +164,11 @@ func plainSchema(at string, schema map[string]any) []string {
 }
 
 func TestSchemasHoldOnlyWhatEveryProviderTakes(t *testing.T) {
-	tools := append(BuiltIn().tools, Define(Spec{Name: "sample"}, func(*Env, sample) (Pending, error) { return Pending{}, nil }))
+	all, err := For(equipped(""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tools := append(all.tools, Define(Spec{Name: "sample"}, func(*Env, sample) (Pending, error) { return Pending{}, nil }))
 	for _, tool := range tools {
 		if faults := plainSchema(tool.Spec().Name, tool.Spec().Schema); len(faults) > 0 {
 			t.Errorf("%q", faults)
@@ -176,4 +181,21 @@ func TestAToolThatIsNotWellDefinedSaysSo(t *testing.T) {
 	if _, err := tool.Prepare(nil, nil); err == nil || !strings.Contains(err.Error(), "the tool odd is not well defined") {
 		t.Errorf("got %v", err)
 	}
+}
+
+// FuzzArguments throws anything at the decoder: it answers with a value or with
+// an error in bounds.
+func FuzzArguments(f *testing.F) {
+	for _, s := range []string{`{"name": "a", "count": "3"}`, `{"name": null}`, `{"parts": [{"size": 1e400}]}`, "[[[[", `{"many": {"": []}}`, `{"name": "\ud800"}`, "\xff", `{"count": 9223372036854775808, "name": ""}`} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, input string) {
+		got, err := decode(input)
+		if err != nil && (err.Error() == "" || !utf8.ValidString(legible(err.Error()))) {
+			t.Errorf("an error of no words: %q", err)
+		}
+		if err == nil && !utf8.ValidString(got.Name) {
+			t.Errorf("a text that is none: %q", got.Name)
+		}
+	})
 }

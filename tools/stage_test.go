@@ -42,7 +42,7 @@ func setUp(t *testing.T, preset string, files map[string]string) *stage {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &stage{T: t, tools: BuiltIn(), base: base, dir: filepath.Join(base, "work"), outside: filepath.Join(base, "work-beside")}
+	s := &stage{T: t, base: base, dir: filepath.Join(base, "work"), outside: filepath.Join(base, "work-beside")}
 	s.put("../work-beside/secret", "s3cret\n")
 	s.put("./", "")
 	for name, text := range files {
@@ -66,7 +66,20 @@ func setUp(t *testing.T, preset string, files map[string]string) *stage {
 			return os.Getenv(name)
 		}, nil),
 	}
+	s.equip(nil)
 	return s
+}
+
+// equip changes what the session has, and makes its tools anew.
+func (s *stage) equip(change func(*Env), more ...Tool) {
+	s.Helper()
+	if change != nil {
+		change(s.env)
+	}
+	var err error
+	if s.tools, err = For(s.env, more...); err != nil {
+		s.Fatal(err)
+	}
 }
 
 // put makes a file or folder of the workspace.

@@ -50,7 +50,7 @@ type todoWriteInput struct {
 }
 
 func todoWriteTool() Tool {
-	return Define(Spec{Name: "todowrite", Description: todoWriteDescription, Deadline: time.Minute}, prepareTodoWrite)
+	return Define(Spec{Name: "todowrite", Description: todoWriteDescription, Internal: true, Deadline: time.Minute}, prepareTodoWrite)
 }
 
 func prepareTodoWrite(env *Env, in todoWriteInput) (Pending, error) {

@@ -39,7 +39,7 @@ func bound(env *Env, text string, tail bool) bounded {
 	where := "ask for less at once"
 	if path, err := keep(env, text); err == nil && path != "" {
 		b.path = path
-		where = fmt.Sprintf("the whole output is in %s: read it with offset and limit, or grep it", path)
+		where = keptNote(wholeOutput, path, kept)
 	}
 	dropped := len(text) - len(kept)
 	if tail {
@@ -48,6 +48,19 @@ func bound(env *Env, text string, tail bool) bounded {
 		b.text = fmt.Sprintf("%s\n\n(the last %d bytes of the output are left out; %s)", kept, dropped, where)
 	}
 	return b
+}
+
+// wholeOutput is what [keptNote] says of a file that lacks nothing.
+const wholeOutput = "the whole output is"
+
+// keptNote says where an output, or what is kept of it, is and how to see more
+// of it. A line longer than read shows is not to be seen by lines.
+func keptNote(what, path, shown string) string {
+	how := "read it with offset and limit, or grep it"
+	if len(shown) > readLineSize && !strings.Contains(strings.TrimSuffix(shown, "\n"), "\n") {
+		how = "it is one very long line, of which cut -c shows a part: cut -c 1-2000 " + path
+	}
+	return fmt.Sprintf("%s in %s: %s", what, path, how)
 }
 
 // legible makes an error's text fit for the model: it may repeat arguments of

@@ -87,6 +87,10 @@ func TestTheNoticeSaysWhatIsMissingAndWhereItIs(t *testing.T) {
 	if want := "(the first 6 bytes of the output are left out; the whole output is in " + b.path + ": read it with offset and limit, or grep it)\n\n6789"; b.text != want {
 		t.Errorf("got  %s\nwant %s", b.text, want)
 	}
+	b = bound(&Env{Outputs: env.Outputs, Limits: OutputLimits{Bytes: 3000}}, strings.Repeat("x", 4000), true)
+	if want := "(the first 1000 bytes of the output are left out; the whole output is in " + b.path + ": it is one very long line, of which cut -c shows a part: cut -c 1-2000 " + b.path + ")\n\n"; !strings.HasPrefix(b.text, want) {
+		t.Errorf("got %.400s", b.text)
+	}
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o644); err != nil {
 		t.Fatal(err)

@@ -24,11 +24,14 @@ func writeTool() Tool {
 
 func prepareWrite(env *Env, in writeInput) (Pending, error) {
 	p, needs, err := needFile(env, "edit", in.FilePath, toWrite)
+	if err == nil {
+		err = fileName(in.FilePath, p)
+	}
 	if err != nil {
 		return Pending{}, err
 	}
 	return Pending{Title: p.Rel, Needs: needs, Do: func(context.Context) (Result, error) {
-		return doWrite(env, p, in.Content)
+		return env.Tree.change(func() (Result, error) { return doWrite(env, p, in.Content) })
 	}}, nil
 }
 
@@ -37,17 +40,64 @@ func doWrite(env *Env, p workspace.Path, content string) (Result, error) {
 	if existed && env.Workspace.Changed(p) {
 		return Result{}, changedOnDisk(p)
 	}
+	before := ""
+	if data, err := env.Workspace.ReadFile(p, maxEdit); existed && err == nil {
+		before = string(data)
+	}
+	if strings.HasPrefix(before, byteOrderMark) && !strings.HasPrefix(content, byteOrderMark) {
+		content = byteOrderMark + content
+	}
 	if err := env.Workspace.WriteFile(p, []byte(content)); err != nil {
 		return Result{}, err
+	}
+	meta := map[string]any{"filepath": p.Rel, "exists": existed, "diff": diff(p.Rel, before, content)}
+	if existed && before == content {
+		return Result{Output: p.Rel + " held this content already: nothing has changed.", Metadata: meta}, nil
 	}
 	verb := "Created"
 	if existed {
 		verb = "Replaced"
 	}
-	return Result{
-		Output:   fmt.Sprintf("%s %s: %d lines, %d bytes.", verb, p.Rel, lineCount(content), len(content)),
-		Metadata: map[string]any{"filepath": p.Rel, "exists": existed},
-	}, nil
+	return Result{Output: fmt.Sprintf("%s %s: %d lines, %d bytes.%s", verb, p.Rel, lineCount(content), len(content), endsNote(before, content)), Metadata: meta}, nil
+}
+
+// byteOrderMark begins some files of text. A model does not see it, so that it
+// stays without the model's doing.
+const byteOrderMark = "\uFEFF"
+
+// endsNote tells that a file's line ends are others than before, which a model
+// does not see either.
+func endsNote(before, after string) string {
+	if crlf := strings.Count(before, "\r\n"); crlf == 0 || 2*crlf < strings.Count(before, "\n") {
+		return ""
+	}
+	if strings.Contains(after, "\r\n") || !strings.Contains(after, "\n") {
+		return ""
+	}
+	return " Its line endings were CRLF and are LF now."
+}
+
+// What a path, its final NUL included, and each of its parts may be, in bytes.
+const (
+	maxPath = 4096
+	maxName = 255
+)
+
+// fileName refuses the path of a file to write, as it was given and what it
+// means, that can't be one.
+func fileName(name string, p workspace.Path) error {
+	if strings.HasSuffix(name, "/") {
+		return fmt.Errorf("%s ends in a slash, so it is no file's path: give the file's name too", brief(name))
+	}
+	if len(p.Abs) >= maxPath {
+		return fmt.Errorf("the path %s has %d bytes; at most %d are possible", brief(p.Rel), len(p.Abs), maxPath-1)
+	}
+	for part := range strings.SplitSeq(p.Abs, "/") {
+		if len(part) > maxName {
+			return fmt.Errorf("file name too long: %s has %d bytes; at most %d are possible", brief(part), len(part), maxName)
+		}
+	}
+	return nil
 }
 
 // changedOnDisk is the answer when a file is not what the session last saw.

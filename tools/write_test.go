@@ -17,6 +17,7 @@ func TestWrite(t *testing.T) {
 		{"a new file", "new.txt", "one\ntwo\n", "Created new.txt: 2 lines, 8 bytes."},
 		{"a new file in new folders", "a/b/c.txt", "one", "Created a/b/c.txt: 1 lines, 3 bytes."},
 		{"over an old one", "old.txt", "new\n", "Replaced old.txt: 1 lines, 4 bytes."},
+		{"what is there already", "old.txt", "old\n", "old.txt held this content already: nothing has changed."},
 		{"nothing", "old.txt", "", "Replaced old.txt: 0 lines, 0 bytes."},
 		{"CRLF", "old.txt", "a\r\nb\r\n", "Replaced old.txt: 2 lines, 6 bytes."},
 		{"any script", "日本 語.txt", "naïve 🙂\x00\n", "Created 日本 語.txt: 1 lines, 13 bytes."},
@@ -35,6 +36,9 @@ func TestWrite(t *testing.T) {
 			s.want(out, Completed)
 			if out.Output != tt.want {
 				t.Errorf("the model reads %q, want %q", out.Output, tt.want)
+			}
+			if strings.Contains(tt.want, "already") {
+				return
 			}
 			_, name, _ := strings.Cut(strings.TrimRight(tt.want, "."), " ")
 			name, _, _ = strings.Cut(name, ": ")
@@ -72,16 +76,19 @@ func TestWriteSaysWhyItCanNot(t *testing.T) {
 	s.link("loop", "loop")
 	before := s.tree()
 	for path, want := range map[string]string{
-		"":                       "the path is empty: give one relative to the workspace, or absolute",
-		"sub":                    "write sub: not a regular file",
-		".":                      "write .: not a regular file",
-		"sub/":                   "write sub: not a regular file",
-		"pipe":                   "write pipe: not a regular file",
-		"a.txt/b":                "write a.txt/b: not a directory",
-		"a.txt/b/c":              "not a directory",
-		"a\x00b":                 `path "a\x00b" holds a NUL character`,
-		"loop":                   "too many links",
-		strings.Repeat("n", 256): "file name too long",
+		"":                                       "the path is empty: give one relative to the workspace, or absolute",
+		"sub":                                    "write sub: not a regular file",
+		".":                                      "write .: not a regular file",
+		"sub/":                                   "sub/ ends in a slash, so it is no file's path",
+		"new/":                                   "new/ ends in a slash, so it is no file's path",
+		strings.Repeat("d/", 2100) + "x":         " bytes; at most 4095 are possible",
+		"new/" + strings.Repeat("n", 256) + "/x": "has 256 bytes; at most 255 are possible",
+		"pipe":                                   "write pipe: not a regular file",
+		"a.txt/b":                                "write a.txt/b: not a directory",
+		"a.txt/b/c":                              "not a directory",
+		"a\x00b":                                 `path "a\x00b" holds a NUL character`,
+		"loop":                                   "too many links",
+		strings.Repeat("n", 256):                 "file name too long",
 	} {
 		s.want(s.call("write", args{"filePath": path, "content": "x"}), Failed, want)
 	}
@@ -122,4 +129,20 @@ func TestWhatOthersChangedIsNotOverwritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.want(s.call("write", args{"filePath": "a.txt", "content": "again\n"}), Completed, "Created a.txt")
+}
+
+func TestWriteKeepsAMarkAndTellsOfLineEnds(t *testing.T) {
+	s := setUp(t, "edit", map[string]string{"bom.txt": "\uFEFFone\r\ntwo\r\n", "lf.txt": "one\n"})
+	s.want(s.call("write", args{"filePath": "bom.txt", "content": "a\nb\n"}), Completed, "Replaced bom.txt: 2 lines, 7 bytes. Its line endings were CRLF and are LF now.")
+	if got := s.content("bom.txt"); got != "\uFEFFa\nb\n" {
+		t.Errorf("it holds %q", got)
+	}
+	s.want(s.call("write", args{"filePath": "bom.txt", "content": "a\nb\n"}), Completed, "held this content already")
+	s.want(s.call("write", args{"filePath": "bom.txt", "content": "\uFEFFa\r\n"}), Completed, "1 lines, 6 bytes.")
+	if got := s.content("bom.txt"); got != "\uFEFFa\r\n" {
+		t.Errorf("it holds %q", got)
+	}
+	if out := s.call("write", args{"filePath": "lf.txt", "content": "x\n"}); strings.Contains(out.Output, "CRLF") {
+		t.Error(out.Output)
+	}
 }

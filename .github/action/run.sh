@@ -1,35 +1,118 @@
 #!/usr/bin/env bash
-# The step of action.yml: builds millhand from the action's own source and runs
-# the manifest. Everything comes in by environment variables.
+# The last step of action.yml: hides the key, gets millhand, becomes it. What
+# inputs mean is millhand's part (internal/action); here they are words.
+#
+# With a version (the input, or else the tag that the action is used at) the
+# binary is that of the release, as goreleaser names it, from
+#   SERVER/REPOSITORY/releases/download/vVERSION/millhand_VERSION_OS_ARCH.tar.gz
+# and it must have the SHA-256 sum that checksums.txt of the release says. That
+# finds a broken download, not a forged release. Without one, millhand is built
+# from the source that this file is a part of.
 set -euo pipefail
 
-bin=$(mktemp -d)/millhand
-(cd "$ACTION_PATH" && CGO_ENABLED=0 go build -trimpath -o "$bin" .)
-
-if [ -n "${INPUT_API_KEY:-}" ]; then
-	echo "::add-mask::$INPUT_API_KEY"
-	export OPENAI_API_KEY="$INPUT_API_KEY"
-fi
+# The key leaves the environment before anything else is started. millhand gets
+# it on standard input, so that no process has it where others can read it.
+key=${INPUT_API_KEY:-}
 unset INPUT_API_KEY
-for name in MILLHAND_MODEL MILLHAND_PROFILE MILLHAND_MAX_COST MILLHAND_MAX_TIME; do
-	[ -n "${!name:-}" ] || unset "$name"
-done
 
-code=0
-"$bin" run --report-dir "$INPUT_REPORT_DIR" -- "$INPUT_MANIFEST" &
-child=$!
-trap 'kill -INT "$child"' INT
-trap 'kill -TERM "$child"' TERM
-wait "$child" || code=$?
-while kill -0 "$child" 2>/dev/null; do wait "$child" || code=$?; done
+# escape makes a text the data of a workflow command.
+escape() {
+	local text=${1//'%'/%25}
+	text=${text//$'\r'/%0D}
+	printf '%s' "${text//$'\n'/%0A}"
+}
 
-report=$(cd "$INPUT_REPORT_DIR" 2>/dev/null && pwd || true)
-{
-	echo "exit-code=$code"
-	delimiter=$(od -An -N16 -tx1 /dev/urandom | tr -d ' \n')
-	printf 'report-dir<<%s\n%s\n%s\n' "$delimiter" "$report" "$delimiter"
-} >>"$GITHUB_OUTPUT"
-if [ -n "$report" ] && [ -f "$report/summary.md" ]; then
-	head -c 900000 "$report/summary.md" >>"$GITHUB_STEP_SUMMARY"
+if [[ $key == *[![:space:]]* ]]; then
+	printf '::add-mask::%s\n' "$(escape "$key")"
 fi
-exit "$code"
+
+# give_up ends the step when there is no millhand to do it. Nothing was spent.
+give_up() {
+	printf '::error title=millhand::%s\n' "$(escape "$1")"
+	printf 'conclusion=failure\noutcome=error\nexit-code=2\n' >>"${GITHUB_OUTPUT:-/dev/null}"
+	exit 2
+}
+
+# attended runs a program so that a signal to this script ends it, too. A shell
+# that only waits for a program passes no signal on.
+attended() {
+	local code=0
+	"$@" &
+	child=$!
+	wait "$child" || code=$?
+	child=
+	return "$code"
+}
+ended() {
+	trap '' INT TERM
+	kill -TERM "$child" 2>/dev/null || true
+	wait || true
+	printf 'conclusion=cancelled\noutcome=cancelled\nexit-code=%s\n' "$1" >>"${GITHUB_OUTPUT:-/dev/null}"
+	exit "$1"
+}
+child=
+trap 'ended 130' INT
+trap 'ended 143' TERM
+
+# platform prints this machine's system and processor, as releases name them.
+platform() {
+	local system machine
+	case ${RUNNER_OS:-$(uname -s)} in
+	Linux) system=linux ;;
+	macOS | Darwin) system=darwin ;;
+	*) return 1 ;;
+	esac
+	case ${RUNNER_ARCH:-$(uname -m)} in
+	X64 | x86_64) machine=amd64 ;;
+	ARM64 | aarch64 | arm64) machine=arm64 ;;
+	*) return 1 ;;
+	esac
+	printf '%s_%s' "$system" "$machine"
+}
+
+sum() {
+	if command -v sha256sum >/dev/null; then sha256sum <"$1"; else shasum -a 256 <"$1"; fi | cut -d ' ' -f 1
+}
+
+fetch() {
+	attended curl --fail --silent --show-error --location --proto-redir '=https' \
+		--retry 3 --connect-timeout 30 --max-time 600 --output "$2" "$1" || give_up "millhand $version could not be fetched: $1"
+}
+
+# download puts the released binary into a folder.
+download() {
+	local dir=$1 number=${version#v} here archive releases want
+	here=$(platform) || give_up "there is no released millhand for this machine: leave the input version out, and it is built"
+	archive=millhand_${number}_$here.tar.gz
+	releases=${GITHUB_SERVER_URL:-https://github.com}/${ACTION_REPOSITORY:-millhand/millhand}/releases/download/v$number
+	fetch "$releases/checksums.txt" "$dir/checksums.txt"
+	fetch "$releases/$archive" "$dir/$archive"
+	want=$(awk -v name="$archive" '$2 == name || $2 == "*" name { print $1; exit }' "$dir/checksums.txt")
+	[[ $want =~ ^[0-9a-f]{64}$ ]] || give_up "checksums.txt of millhand $version does not name $archive"
+	[ "$(sum "$dir/$archive")" = "$want" ] || give_up "$archive does not have the checksum that the release says: it is not used"
+	tar -xzf "$dir/$archive" -C "$dir" millhand || give_up "$archive holds no millhand"
+}
+
+# build puts a binary of this source into a folder.
+build() {
+	command -v go >/dev/null || give_up "there is no Go to build millhand with: set one up before, or give the input version"
+	cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+	attended env CGO_ENABLED=0 GOWORK=off GOFLAGS= GOTOOLCHAIN=auto go build -trimpath -o "$1/millhand" . || give_up "millhand could not be built"
+	cd "$OLDPWD"
+}
+
+version=${INPUT_VERSION:-}
+form='^v?[0-9]+\.[0-9]+\.[0-9]+([-+][0-9A-Za-z.+-]+)?$'
+if [ -z "$version" ] && [[ ${ACTION_REF:-} =~ $form ]]; then
+	version=$ACTION_REF
+fi
+dir=$(mktemp -d "${RUNNER_TEMP:-${TMPDIR:-/tmp}}/millhand-XXXXXX")
+if [ -z "$version" ]; then
+	build "$dir"
+elif [[ $version =~ $form ]]; then
+	download "$dir"
+else
+	give_up "the input version is no version: write it as 1.2.3"
+fi
+
+exec "$dir/millhand" github-action <<<"$key"

@@ -116,8 +116,7 @@ func (c *console) paint(e event.Event, text string) string {
 }
 
 // gitHubLog is the log of a GitHub Actions step: each job's lines in a group
-// of their own, written when the job is over, and an annotation for each job
-// that did not pass.
+// of their own, written when the job is over. Annotations are the action's.
 type gitHubLog struct {
 	out    io.Writer
 	level  zerolog.Level
@@ -151,18 +150,5 @@ func (g *gitHubLog) Emit(e event.Event) error {
 	}
 	delete(g.groups, e.Job)
 	fmt.Fprintf(g.out, "::group::%s %s\n%s::endgroup::\n", e.Job, e.JobEnd.Outcome, b)
-	if l.level >= zerolog.ErrorLevel {
-		fmt.Fprintf(g.out, "::error title=%s::%s\n", property("millhand "+e.Job), data(l.text))
-	}
 	return nil
-}
-
-// data escapes the text of a workflow command, as its runner reads it.
-func data(s string) string {
-	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(printable(s))
-}
-
-// property escapes the value of a workflow command's property.
-func property(s string) string {
-	return strings.NewReplacer(":", "%3A", ",", "%2C").Replace(data(s))
 }

@@ -56,7 +56,7 @@ func exitWith(exit event.Exit) error {
 
 // Main runs the command line and returns the exit code.
 func Main(ctx context.Context, args []string, w World) int {
-	app := newApp(w)
+	app := newApp(w) //nolint:contextcheck // commands take the context from their cli.Context
 	args, err := arrange(app, args)
 	if err == nil {
 		err = app.RunContext(ctx, args)
@@ -125,7 +125,7 @@ func newApp(w World) *cli.App {
 		ExitErrHandler:            func(*cli.Context, error) {}, // Main decides
 		Commands: []*cli.Command{
 			runCommand(w), validateCommand(w), planCommand(w), policyCommand(w), toolCommand(w), toolsCommand(w),
-			reportCommand(w), versionCommand(w),
+			reportCommand(w), runsCommand(w), versionCommand(w), actionCommand(w),
 		},
 	}
 	for _, name := range notYet() {
@@ -138,7 +138,7 @@ func newApp(w World) *cli.App {
 
 // notYet lists the commands of later releases.
 func notYet() []string {
-	return []string{"runs", "session", "publish", "models", "schema", "explain", "init", "doctor"}
+	return []string{"session", "publish", "models", "schema", "explain", "init", "doctor"}
 }
 
 func notYetCommand(name string) *cli.Command {

@@ -10,7 +10,8 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/model"
-	"github.com/millhand/millhand/internal/model/openai"
+	"github.com/millhand/millhand/internal/model/provider"
+	"github.com/millhand/millhand/internal/model/replay"
 	"github.com/millhand/millhand/internal/model/script"
 	"github.com/millhand/millhand/internal/prices"
 	"github.com/millhand/millhand/runner"
@@ -21,14 +22,74 @@ import (
 type models struct {
 	world World
 	plan  *tasks.Plan
+	canon *model.Canon // of recordings; set by begin
 
-	mu      sync.Mutex
-	scripts map[string]*script.Script
-	wires   map[string]model.Model // one for each model, so that its connections are shared
+	mu       sync.Mutex
+	scripts  map[string]*script.Script
+	wires    map[string]model.Model    // one for each model, so that its connections are shared
+	limiters map[string]*model.Limiter // one for each provider: all that share its key
+	replays  map[string]*replay.Recording
+	recorder *model.Recorder // nil: nothing is recorded
 }
 
 func newModels(w World, plan *tasks.Plan) *models {
-	return &models{world: w, plan: plan, scripts: map[string]*script.Script{}, wires: map[string]model.Model{}}
+	return &models{
+		world: w, plan: plan, canon: model.NewCanon(nil, nil),
+		scripts: map[string]*script.Script{}, wires: map[string]model.Model{}, limiters: map[string]*model.Limiter{}, replays: map[string]*replay.Recording{},
+	}
+}
+
+// begin tells what is different in every run, and records every exchange in a
+// file, if one is named. The caller calls end when the run is over.
+func (m *models) begin(places []model.Place, record string) (end func() error, err error) {
+	m.canon = model.NewCanon(places, secrets(m.world.Getenv, m.plan).Text)
+	clear(m.replays) // they were read to see whether they can be
+	if record == "" {
+		return func() error { return nil }, nil
+	}
+	if m.recorder, err = model.OpenRecorder(record, m.canon); err != nil {
+		return nil, failure{event.ExitUsage, err}
+	}
+	return m.recorder.Close, nil
+}
+
+// named lists the models that a plan may call, each once, with whether money is
+// limited where it is called.
+func (m *models) named() []callable {
+	var list []callable
+	seen := map[string]int{}
+	add := func(id, name string, capped bool) {
+		at, known := seen[id]
+		if !known {
+			at = len(list)
+			seen[id] = at
+			list = append(list, callable{id: id, name: name})
+		}
+		list[at].capped = list[at].capped || capped
+	}
+	capped := m.plan.Budget.CostUSD > 0
+	for _, j := range m.plan.Jobs {
+		add(j.Model, j.ModelName, capped || j.Limits.CostUSD > 0)
+		for _, f := range j.Fallback {
+			add(f.ID, f.Name, capped || j.Limits.CostUSD > 0)
+		}
+		capped = capped || j.Limits.CostUSD > 0
+	}
+	for _, a := range m.plan.Agents {
+		if a.Model != nil {
+			add(a.Model.ID, a.Model.Name, capped)
+		}
+	}
+	return list
+}
+
+// recorded reports whether a model is a recording, which has its costs in it.
+func recorded(id string) bool { return strings.HasPrefix(id, "replay:") }
+
+// callable is a model that a plan may call.
+type callable struct {
+	id, name string
+	capped   bool
 }
 
 // check finds what would stop a job from reaching its model, before anything
@@ -36,17 +97,11 @@ func newModels(w World, plan *tasks.Plan) *models {
 // be kept because the model's price is unknown.
 func (m *models) check() error {
 	var errs, unpriced []error
-	seen := map[string]bool{}
-	for _, j := range m.plan.Jobs {
-		if seen[j.Model] {
-			continue
+	for _, c := range m.named() {
+		if _, ok := m.price(c.id, c.name); !ok && c.capped && !m.plan.AllowUnknownPrice && !recorded(c.id) {
+			unpriced = append(unpriced, fmt.Errorf("the price of %s is unknown, so the limit on cost can't be kept: give it under prices:, or set allow_unknown_price: true", c.name))
 		}
-		seen[j.Model] = true
-		capped := j.Limits.CostUSD > 0 || m.plan.Budget.CostUSD > 0
-		if _, ok := m.price(j); !ok && capped && !m.plan.AllowUnknownPrice {
-			unpriced = append(unpriced, fmt.Errorf("the price of %s is unknown, so the limit on cost can't be kept: give it under prices:, or set allow_unknown_price: true", j.ModelName))
-		}
-		if _, err := m.open(j); err != nil {
+		if _, err := m.open(c.id, c.name, "", ""); err != nil {
 			errs = append(errs, err)
 		}
 	}
@@ -59,24 +114,78 @@ func (m *models) check() error {
 // warnings names the models whose cost can't be told.
 func (m *models) warnings() []string {
 	var list []string
-	seen := map[string]bool{}
-	for _, j := range m.plan.Jobs {
-		if _, ok := m.price(j); !ok && !seen[j.ModelName] {
-			seen[j.ModelName] = true
-			list = append(list, fmt.Sprintf("the price of %s is unknown: its cost is reported as unknown (null)", j.ModelName))
+	for _, c := range m.named() {
+		if _, ok := m.price(c.id, c.name); !ok && !recorded(c.id) {
+			list = append(list, fmt.Sprintf("the price of %s is unknown: its cost is reported as unknown (null)", c.name))
 		}
 	}
 	return list
 }
 
-// Open makes the model of a job; see [runner.Options].
-func (m *models) Open(j tasks.Job, retry func(int, time.Duration, error)) (runner.Conversation, error) {
-	c, err := m.open(j)
+// Open makes the model of a job; see [runner.Options]. Around each wire are, from
+// the inside, what spreads the requests of all who share the provider's key,
+// retrying, and the price; around all of them the fallback and the recorder.
+// Scripts and recordings are played as they are.
+func (m *models) Open(j tasks.Job, child string, retry func(int, time.Duration, error)) (runner.Conversation, error) {
+	name := j.ID
+	if child != "" {
+		name += "/" + child
+	}
+	main, err := m.wrapped(tasks.Model{ID: j.Model, Name: j.ModelName}, child, name, retry)
+	if err != nil {
+		return main, err
+	}
+	if len(j.Fallback) > 0 {
+		chain := []model.Named{{Name: j.ModelName, Model: main.Model}}
+		for _, f := range j.Fallback {
+			c, err := m.wrapped(f, child, name, retry)
+			if err != nil {
+				return c, err
+			}
+			chain = append(chain, model.Named{Name: f.Name, Model: c.Model})
+		}
+		main.Model = model.Fallback(chain, func(from, to string, err error) {
+			retry(0, 0, fmt.Errorf("%s is down, and %s answers from now on: %w", from, to, err))
+		})
+	}
+	main.Price = m.dearest(j)
+	if m.recorder != nil {
+		main.Model = model.Recording(main.Model, m.recorder, name)
+	}
+	return main, nil
+}
+
+// dearest returns what a request of a job costs at most: the price of its model,
+// or of the dearest that it may fall back to. It is nil if any is unknown, and
+// for scripts and recordings, whose usage is written down.
+func (m *models) dearest(j tasks.Job) func(model.Usage) float64 {
+	chain := append([]tasks.Model{{ID: j.Model, Name: j.ModelName}}, j.Fallback...)
+	var all []prices.Price
+	for _, of := range chain {
+		p, ok := m.price(of.ID, of.Name)
+		if !ok || strings.HasPrefix(of.ID, "script:") || recorded(of.ID) {
+			return nil
+		}
+		all = append(all, p)
+	}
+	return func(u model.Usage) float64 {
+		most := 0.0
+		for _, p := range all {
+			most = max(most, p.Cost(prices.Usage{Input: u.Input, Output: u.Output, CacheRead: u.CacheRead, CacheWrite: u.CacheWrite}))
+		}
+		return most
+	}
+}
+
+func (m *models) wrapped(of tasks.Model, child, name string, retry func(int, time.Duration, error)) (runner.Conversation, error) {
+	c, err := m.open(of.ID, of.Name, child, name)
 	if err != nil {
 		return c, err
 	}
-	c.Model = model.Retrying(c.Model, model.DefaultRetryPolicy(), retry)
-	if price, ok := m.price(j); ok {
+	if l := m.limiter(of.ID); l != nil {
+		c.Model = model.Retrying(model.Limited(c.Model, l, nil), model.DefaultRetryPolicy(), retry)
+	}
+	if price, ok := m.price(of.ID, of.Name); ok {
 		c.Model = model.Priced(c.Model, func(u model.Usage) (float64, bool) {
 			return price.Cost(prices.Usage{Input: u.Input, Output: u.Output, CacheRead: u.CacheRead, CacheWrite: u.CacheWrite}), true
 		})
@@ -84,31 +193,109 @@ func (m *models) Open(j tasks.Job, retry func(int, time.Duration, error)) (runne
 	return c, nil
 }
 
-func (m *models) open(j tasks.Job) (runner.Conversation, error) {
-	kind, name, _ := strings.Cut(j.Model, ":")
-	if kind == "script" {
-		return m.openScript(name)
-	}
-	provider, name, _ := strings.Cut(j.Model, "/")
-	if provider != "openai" {
-		return runner.Conversation{}, fail(event.ExitUsage, "the provider %s is not supported yet", provider)
-	}
-	key := m.world.Getenv("OPENAI_API_KEY")
-	if key == "" {
-		return runner.Conversation{}, fail(event.ExitAuth, "%s needs a key: set OPENAI_API_KEY", j.ModelName)
+// limiter returns what spreads the requests to a model's provider; nil for
+// models that are no provider's.
+func (m *models) limiter(id string) *model.Limiter {
+	prefix, _, isProvider := strings.Cut(id, "/")
+	if !isProvider || strings.Contains(prefix, ":") {
+		return nil
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.wires[j.Model] == nil {
-		m.wires[j.Model] = openai.New(openai.Options{
-			BaseURL: m.world.Getenv("OPENAI_BASE_URL"), APIKey: key, Model: name, Now: m.world.Now,
-		})
+	if m.limiters[prefix] == nil {
+		m.limiters[prefix] = model.NewLimiter(model.DefaultLimitPolicy(m.world.Now))
 	}
-	return runner.Conversation{Model: m.wires[j.Model]}, nil
+	return m.limiters[prefix]
 }
 
-// openScript starts a scripted model from its beginning; the file is read once.
-func (m *models) openScript(path string) (runner.Conversation, error) {
+// open opens a model's wire, or what stands in for it. name is whose exchanges
+// a recording is asked for.
+func (m *models) open(id, written, child, name string) (runner.Conversation, error) {
+	if kind, file, _ := strings.Cut(id, ":"); kind == "script" {
+		return m.openScript(file, child)
+	} else if kind == "replay" {
+		return m.openReplay(file, name)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.wires[id] == nil {
+		wire, err := m.openWire(id, written)
+		if err != nil {
+			return runner.Conversation{}, err
+		}
+		m.wires[id] = wire
+	}
+	return runner.Conversation{Model: m.wires[id]}, nil
+}
+
+// openWire opens the wire to a provider's model.
+func (m *models) openWire(id, written string) (model.Model, error) {
+	prefix, bare, _ := strings.Cut(id, "/")
+	own, defined := m.plan.Providers[prefix]
+	kindName := prefix
+	if own.Kind != "" {
+		kindName = map[string]string{"openai": "openai-compatible", "responses": "openai-responses", "anthropic": "anthropic"}[own.Kind]
+	}
+	kind, ok := provider.Lookup(kindName)
+	if !ok {
+		return nil, fail(event.ExitUsage, "the provider %s is not supported yet", prefix)
+	}
+	conf := provider.Config{
+		Kind: kindName, BaseURL: own.BaseURL, Model: bare, Header: own.Headers, Query: own.Query, Now: m.world.Now,
+	}
+	if p, ok := prices.Of(id); ok {
+		conf.MaxOutput = p.MaxOutput
+	}
+	if conf.BaseURL == "" {
+		conf.BaseURL = m.first(kind.BaseEnv)
+	}
+	switch {
+	case own.KeyEnv != "":
+		if conf.APIKey = m.first([]string{own.KeyEnv}); conf.APIKey == "" {
+			return nil, fail(event.ExitAuth, "%s needs a key: set %s", written, own.KeyEnv)
+		}
+	case defined && own.BaseURL != "": // somebody else's server: the provider's own key is not for it
+	default:
+		if conf.APIKey = m.first(kind.KeyEnv); conf.APIKey == "" && !kind.Keyless {
+			return nil, fail(event.ExitAuth, "%s needs a key: set %s", written, strings.Join(kind.KeyEnv, " or "))
+		}
+	}
+	wire, err := provider.Open(conf)
+	if err != nil {
+		return nil, fail(event.ExitUsage, "%s: %w", written, err)
+	}
+	return wire, nil
+}
+
+// first is the value of the first variable that is set.
+func (m *models) first(variables []string) string {
+	for _, name := range variables {
+		if v := strings.TrimSpace(m.world.Getenv(name)); v != "" {
+			return v
+		}
+	}
+	return ""
+}
+
+// openReplay plays back what was recorded for a job, or one of its children.
+func (m *models) openReplay(path, name string) (runner.Conversation, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	r := m.replays[path]
+	if r == nil {
+		var err error
+		if r, err = replay.Open(path, m.canon); err != nil {
+			return runner.Conversation{}, failure{event.ExitUsage, err}
+		}
+		m.replays[path] = r
+	}
+	player := r.Player(name)
+	return runner.Conversation{Model: player, Finish: player.Finish}, nil
+}
+
+// openScript starts a scripted model from its beginning, for a child session
+// the turns of its agent; the file is read once.
+func (m *models) openScript(path, child string) (runner.Conversation, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	s := m.scripts[path]
@@ -122,16 +309,22 @@ func (m *models) openScript(path string) (runner.Conversation, error) {
 		}
 		m.scripts[path] = s
 	}
-	player, err := s.Player("")
+	player, err := s.Player(child)
 	if err != nil {
 		return runner.Conversation{}, fail(event.ExitUsage, "%w", err)
 	}
 	return runner.Conversation{Model: player, Finish: player.Finish}, nil
 }
 
-// price is what a job's model costs: the manifest's word, else the table's.
-func (m *models) price(j tasks.Job) (prices.Price, bool) {
-	if p, ok := m.plan.Prices[j.ModelName]; ok {
+// facts tells what is known of a model.
+func facts(name string) runner.Facts {
+	p, _ := prices.Of(name)
+	return runner.Facts{Images: p.Images, PDFs: p.PDFs, Context: p.Context, MaxOutput: p.MaxOutput}
+}
+
+// price is what a model costs: the manifest's word, else the table's.
+func (m *models) price(id, written string) (prices.Price, bool) {
+	if p, ok := m.plan.Prices[written]; ok {
 		price := prices.Price{Input: p.Input, Output: p.Output, CacheRead: p.Input, CacheWrite: p.Input}
 		if p.CacheRead != nil {
 			price.CacheRead = *p.CacheRead
@@ -141,5 +334,5 @@ func (m *models) price(j tasks.Job) (prices.Price, bool) {
 		}
 		return price, true
 	}
-	return prices.Of(j.Model)
+	return prices.Of(id)
 }

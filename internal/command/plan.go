@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -14,6 +15,8 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/permission"
+	"github.com/millhand/millhand/runner"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -28,6 +31,11 @@ func planFlags() []cli.Flag {
 		&cli.IntFlag{Name: "max-turns", Usage: "turns that each job may take at most", DefaultText: "the manifest's"},
 		&cli.Float64Flag{Name: "max-cost", Usage: "US dollars that the run may cost at most", DefaultText: "the manifest's"},
 		&cli.DurationFlag{Name: "max-time", Usage: "time that the run may take at most, as 90m", DefaultText: "the manifest's"},
+		&cli.StringFlag{Name: "max-profile", Usage: "a profile that no other may exceed: a preset, one of the manifest's, or a file"},
+		&cli.IntFlag{Name: "limit", Usage: "only the first so many jobs", DefaultText: "all"},
+		&cli.IntFlag{Name: "sample", Usage: "only so many jobs, spread over the plan", DefaultText: "all"},
+		&cli.StringFlag{Name: "shard", Usage: "only one part of the plan, as 2/5", DefaultText: "all of it"},
+		&cli.StringFlag{Name: "publish", Usage: "none, patch, branch or push, for every task", DefaultText: "the manifest's"},
 	}
 }
 
@@ -51,15 +59,47 @@ func loadPlan(c *cli.Context, w World) (*tasks.Plan, error) {
 	case err != nil:
 		return nil, failure{event.ExitUsage, err}
 	}
-	return plan, nil
+	return plan, lower(c, w, plan)
 }
 
-func loadOptions(c *cli.Context, w World) (tasks.Options, error) {
+// lower puts every profile of a plan below the one that the command line names
+// as the most.
+func lower(c *cli.Context, w World, plan *tasks.Plan) error {
+	name := c.String("max-profile")
+	if name == "" {
+		return nil
+	}
+	opts, err := loadOptions(c, w)
+	if err != nil {
+		return err
+	}
+	most, err := tasks.LoadProfile(c.Context, name, "", opts)
+	if at := slices.IndexFunc(plan.Profiles, func(p permission.Profile) bool { return p.Name == name }); err != nil && at >= 0 {
+		most, err = plan.Profiles[at], nil
+	}
+	if err != nil {
+		return fail(event.ExitUsage, "--max-profile %s: %w", name, err)
+	}
+	for i, j := range plan.Jobs {
+		plan.Jobs[i].Profile = j.Profile.Under(most)
+	}
+	return nil
+}
+
+// surroundings are what loading a manifest needs to know of the process.
+func surroundings(w World) (tasks.Options, error) {
 	dir, err := os.Getwd()
 	if err != nil {
 		return tasks.Options{}, fail(event.ExitUsage, "find the current directory: %w", err)
 	}
-	o := tasks.Options{Dir: dir, Getenv: w.Getenv, Stdin: func() ([]byte, error) { return io.ReadAll(w.In) }}
+	return tasks.Options{Dir: dir, Getenv: w.Getenv, Stdin: func() ([]byte, error) { return io.ReadAll(w.In) }}, nil
+}
+
+func loadOptions(c *cli.Context, w World) (tasks.Options, error) {
+	o, err := surroundings(w)
+	if err != nil {
+		return o, err
+	}
 	vars := map[string]string{}
 	for _, kv := range c.StringSlice("var") {
 		k, v, ok := strings.Cut(kv, "=")
@@ -68,7 +108,7 @@ func loadOptions(c *cli.Context, w World) (tasks.Options, error) {
 		}
 		vars[k] = v
 	}
-	for _, name := range []string{"jobs", "max-turns"} {
+	for _, name := range []string{"jobs", "max-turns", "limit", "sample"} {
 		if c.IsSet(name) && c.Int(name) < 1 {
 			return o, fail(event.ExitUsage, "--%s %d: give a number above 0", name, c.Int(name))
 		}
@@ -76,50 +116,174 @@ func loadOptions(c *cli.Context, w World) (tasks.Options, error) {
 	if c.IsSet("max-cost") && !(c.Float64("max-cost") > 0) || c.IsSet("max-time") && c.Duration("max-time") <= 0 {
 		return o, fail(event.ExitUsage, "--max-cost and --max-time want a value above 0")
 	}
+	var shard tasks.Shard
+	if c.String("shard") != "" {
+		if shard, err = tasks.ParseShard(c.String("shard")); err != nil {
+			return o, fail(event.ExitUsage, "--shard: %w", err)
+		}
+	}
 	o.Overrides = tasks.Overrides{
 		Model: c.String("model"), Profile: c.String("profile"), Only: c.StringSlice("only"), Vars: vars,
 		Parallel: c.Int("jobs"), MaxTurns: c.Int("max-turns"), MaxCost: c.Float64("max-cost"), MaxTime: c.Duration("max-time"),
+		Limit: c.Int("limit"), Sample: c.Int("sample"), Shard: shard, Publish: tasks.PublishMode(c.String("publish")),
 	}
 	return o, nil
 }
 
 func planCommand(w World) *cli.Command {
 	return &cli.Command{
-		Name: "plan", Usage: "shows the jobs that manifests come to; runs nothing", ArgsUsage: "MANIFEST...",
-		Flags: append(planFlags(), &cli.StringFlag{Name: "format", Value: "table", Usage: "table or json"}),
-		Action: func(c *cli.Context) error {
-			plan, err := loadPlan(c, w)
-			if err != nil {
-				return err
-			}
-			switch format := c.String("format"); format {
-			case "table":
-				return planTable(w.Out, plan)
-			case "json":
-				return writeJSON(w.Out, planJSON(plan))
-			case "github-matrix":
-				return fail(event.ExitUsage, "plan --format github-matrix is not supported yet")
-			default:
-				return fail(event.ExitUsage, "there is no plan format %q: use table or json", format)
-			}
-		},
+		Name: "plan", Usage: "shows the jobs that manifests come to, and which would be left out; runs nothing", ArgsUsage: "MANIFEST...",
+		Flags: append(planFlags(),
+			&cli.StringFlag{Name: "format", Value: "table", Usage: "table, json or github-matrix"},
+			&cli.IntFlag{Name: "shards", Usage: "with github-matrix: parts to divide the plan into", DefaultText: "one for each job, 256 at most"},
+			&cli.BoolFlag{Name: "check", Usage: "fetch what is elsewhere, too, and fail with code 2 if a job would be refused"},
+		),
+		Action: func(c *cli.Context) error { return showPlan(c, w) },
 	}
 }
 
-func planTable(out io.Writer, plan *tasks.Plan) error {
+func showPlan(c *cli.Context, w World) error {
+	format := c.String("format")
+	if !slices.Contains([]string{"table", "json", "github-matrix"}, format) {
+		return fail(event.ExitUsage, "there is no plan format %q: use table, json or github-matrix", format)
+	}
+	plan, err := loadPlan(c, w)
+	if err != nil {
+		return err
+	}
+	for _, note := range plan.Notes {
+		fmt.Fprintln(w.Err, printable("note: "+note))
+	}
+	if format == "github-matrix" {
+		return githubMatrix(c, w, plan)
+	}
+	notes, refused, err := outlook(c, w, plan)
+	if err != nil {
+		return err
+	}
+	if format == "json" {
+		err = writeJSON(w.Out, planJSON(plan, notes))
+	} else {
+		err = planTable(w.Out, plan, notes)
+	}
+	failing := 0
+	for _, n := range notes {
+		if n.Action == "fail" {
+			failing++
+		}
+	}
+	switch {
+	case err != nil || !c.Bool("check"):
+		return err
+	case refused > 0:
+		return fail(event.ExitUsage, "%s would be refused", plural(refused, "job"))
+	case failing > 0:
+		return fail(event.ExitFailed, "%s would fail at once", plural(failing, "job"))
+	}
+	return nil
+}
+
+// note is what would become of a job before it begins. The zero value: it runs.
+type note struct {
+	Action string `json:"action"` // skip, refuse or fail
+	Reason string `json:"reason"`
+	Code   string `json:"code"`
+}
+
+func (n note) String() string {
+	if n.Action == "" {
+		return "-"
+	}
+	return n.Action + ": " + n.Reason
+}
+
+// outlook finds out which jobs would not run, and how many of them would keep
+// the whole run from beginning.
+func outlook(c *cli.Context, w World, plan *tasks.Plan) (notes map[string]note, refused int, err error) {
+	at := look(w)
+	at.Local = !c.Bool("check")
+	ready, err := runner.Preflight(c.Context, plan, at)
+	if c.Err() != nil {
+		return nil, 0, fail(event.ExitInterrupt, "%w", context.Cause(c.Context))
+	}
+	notes = map[string]note{}
+	for _, r := range runner.Refusals(err) {
+		notes[r.Job] = note{"refuse", r.Err.Error(), string(r.Code)}
+		refused++
+	}
+	for _, j := range plan.Jobs {
+		if s := ready.Skip(j.ID); s.Reason != "" {
+			action := "skip"
+			if s.Outcome != event.Skipped {
+				action = "fail"
+			}
+			notes[j.ID] = note{action, s.Reason, string(s.Code)}
+		}
+	}
+	return notes, refused, nil
+}
+
+func planTable(out io.Writer, plan *tasks.Plan, notes map[string]note) error {
 	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "JOB\tREPO\tMODEL\tPROFILE\tBRANCH\tVERIFY\tNEEDS")
+	fmt.Fprintln(t, "JOB\tREPO\tMODEL\tPROFILE\tBRANCH\tVERIFY\tNEEDS\tNOTE")
 	for _, j := range plan.Jobs {
 		var checks []string
 		for _, v := range j.Verify {
 			checks = append(checks, v.Name)
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", j.ID, j.Repo.Name, j.ModelName, j.Profile.Name, branchOf(j), dash(checks), dash(j.Needs))
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n",
+			j.ID, j.Repo.Name, j.ModelName, j.Profile.Name, branchOf(j), dash(checks), dash(j.Needs), oneLine(notes[j.ID].String(), 200))
 	}
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(out, "\n%s, %d at once, plan %.12s\n", plural(len(plan.Jobs), "job"), plan.Parallel, plan.Hash)
+	left := ""
+	if len(notes) > 0 {
+		left = fmt.Sprintf(", %d of them with a note", len(notes))
+	}
+	_, err := fmt.Fprintf(out, "\n%s%s, %d at once, plan %.12s\n", plural(len(plan.Jobs), "job"), left, plan.Parallel, plan.Hash)
+	return err
+}
+
+// maxMatrix is how many jobs GitHub makes of one matrix at most.
+const maxMatrix = 256
+
+// githubMatrix prints what a workflow's strategy.matrix takes: one entry for
+// each part of the plan that has jobs.
+func githubMatrix(c *cli.Context, w World, plan *tasks.Plan) error {
+	total := c.Int("shards")
+	switch {
+	case plan.Shard.Total > 0:
+		return fail(event.ExitUsage, "--format github-matrix divides the whole plan: leave --shard out")
+	case !c.IsSet("shards"):
+		total = max(1, min(len(plan.Jobs), maxMatrix))
+	case total < 1 || total > maxMatrix:
+		return fail(event.ExitUsage, "--shards %d: give a number from 1 to %d", total, maxMatrix)
+	}
+	type entry struct {
+		Shard string `json:"shard"`
+		Index int    `json:"index"`
+		Total int    `json:"total"`
+		Jobs  int    `json:"jobs"`
+	}
+	entries := make([]entry, total)
+	for _, shard := range tasks.ShardOf(plan, total) {
+		entries[shard-1].Jobs++
+	}
+	doc := struct {
+		Include []entry `json:"include"`
+	}{[]entry{}}
+	for i, e := range entries {
+		if e.Jobs > 0 {
+			e.Shard, e.Index, e.Total = fmt.Sprintf("%d/%d", i+1, total), i+1, total
+			doc.Include = append(doc.Include, e)
+		}
+	}
+	line, err := json.Marshal(doc)
+	if err != nil {
+		return fail(event.ExitInternal, "encode the matrix: %w", err)
+	}
+	_, err = fmt.Fprintf(w.Out, "%s\n", line)
 	return err
 }
 
@@ -161,6 +325,8 @@ type (
 		Attempts int               `json:"attempts"`
 		Needs    []string          `json:"needs"`
 		Limits   limitsDocument    `json:"limits"`
+		Publish  string            `json:"publish"`
+		Note     *note             `json:"note"` // null: the job runs
 	}
 	verifyDocument struct {
 		Name string `json:"name"`
@@ -178,10 +344,14 @@ type (
 	}
 )
 
-func planJSON(plan *tasks.Plan) planDocument {
+func planJSON(plan *tasks.Plan, notes map[string]note) planDocument {
 	doc := planDocument{Name: plan.Name, Manifests: plan.Manifests, Hash: plan.Hash, Parallel: plan.Parallel, Jobs: []jobDocument{}}
 	for _, j := range plan.Jobs {
-		doc.Jobs = append(doc.Jobs, jobJSON(j))
+		job := jobJSON(j)
+		if n, ok := notes[j.ID]; ok {
+			job.Note = &n
+		}
+		doc.Jobs = append(doc.Jobs, job)
 	}
 	return doc
 }
@@ -191,7 +361,8 @@ func jobJSON(j tasks.Job) jobDocument {
 	doc := jobDocument{
 		ID: j.ID, Task: j.Task, Repo: j.Repo.Name, Matrix: j.Matrix, Model: j.ModelName, Profile: j.Profile.Name, Agent: j.Agent,
 		Prompt: j.Prompt, Setup: append([]string{}, j.Setup...), Verify: []verifyDocument{}, Attempts: j.Attempts, Needs: append([]string{}, j.Needs...),
-		Limits: limitsDocument{some(l.Turns), some(l.CostUSD), some(clock(l.Time)), some(l.Tokens), some(l.Denials), some(l.Failures)},
+		Limits:  limitsDocument{some(l.Turns), some(l.CostUSD), some(clock(l.Time)), some(l.Tokens), some(l.Denials), some(l.Failures)},
+		Publish: string(j.Publish),
 	}
 	if j.Commit != nil {
 		doc.Branch = &j.Commit.Branch

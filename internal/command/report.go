@@ -30,7 +30,8 @@ func reportCommand(w World) *cli.Command {
 			Action: func(cc *cli.Context) error { return printReport(cc, w, f.write) },
 		})
 	}
-	for _, name := range []string{"html", "sarif", "merge", "diff"} {
+	c.Subcommands = append(c.Subcommands, mergeCommand(w))
+	for _, name := range []string{"html", "sarif", "diff"} {
 		c.Subcommands = append(c.Subcommands, &cli.Command{
 			Name: name, Usage: "not supported yet", Hidden: true, SkipFlagParsing: true,
 			Action: func(*cli.Context) error { return fail(event.ExitUsage, "report %s is not supported yet", name) },

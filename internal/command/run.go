@@ -10,14 +10,18 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/model"
 	"github.com/millhand/millhand/internal/sandbox"
 	"github.com/millhand/millhand/report"
 	"github.com/millhand/millhand/runner"
 	"github.com/millhand/millhand/tasks"
+	"github.com/millhand/millhand/tools"
 )
 
 func runCommand(w World) *cli.Command {
@@ -30,11 +34,12 @@ func runCommand(w World) *cli.Command {
 			&cli.BoolFlag{Name: "quiet", Usage: "print no progress"},
 			&cli.StringFlag{Name: "log-format", Value: "auto", Usage: "auto, console, json or github"},
 			&cli.StringFlag{Name: "log-level", Value: "info", Usage: "debug, info, warn or error"},
+			&cli.StringFlag{Name: "record", Usage: "write every exchange with a model into this file, for replay:FILE"},
+			&cli.BoolFlag{Name: "fail-fast", Usage: "begin no more jobs after the first that fails"},
+			&cli.IntFlag{Name: "max-failures", Usage: "begin no more jobs after so many that fail", DefaultText: "any number"},
+			&cli.StringFlag{Name: "fail-on", Usage: "exit with a code other than 0 on: any, all, verify, policy, never (policy stops, credentials and faults always count)", Value: "any"},
 			// Of later releases: known, so that they are refused by name.
-			&cli.StringFlag{Name: "max-profile", Hidden: true}, &cli.BoolFlag{Name: "only-failed", Hidden: true},
-			&cli.StringFlag{Name: "shard", Hidden: true}, &cli.IntFlag{Name: "limit", Hidden: true}, &cli.IntFlag{Name: "sample", Hidden: true},
-			&cli.StringFlag{Name: "resume", Hidden: true}, &cli.StringFlag{Name: "publish", Hidden: true},
-			&cli.StringFlag{Name: "fail-on", Hidden: true}, &cli.StringFlag{Name: "record", Hidden: true},
+			&cli.BoolFlag{Name: "only-failed", Hidden: true}, &cli.StringFlag{Name: "resume", Hidden: true},
 		),
 		Action: func(c *cli.Context) error { return runManifests(c, w) },
 	}
@@ -49,6 +54,14 @@ func runManifests(c *cli.Context, w World) error {
 	if err != nil {
 		return err
 	}
+	failOn, err := event.ParseFailOn(c.String("fail-on"))
+	if err != nil {
+		return failure{event.ExitUsage, err}
+	}
+	mostFailures, err := maxFailures(c)
+	if err != nil {
+		return err
+	}
 	plan, err := loadPlan(c, w)
 	if err != nil {
 		return err
@@ -56,41 +69,89 @@ func runManifests(c *cli.Context, w World) error {
 	if err := testExamples(c.Context, w, plan); err != nil {
 		return err
 	}
-	state, err := sandbox.Resolve(sandbox.Mode(c.String("sandbox")))
-	switch {
-	case errors.Is(err, sandbox.ErrAbsent):
-		return failure{event.ExitPolicy, err}
-	case err != nil:
-		return failure{event.ExitUsage, err}
+	level, err := chooseLevel(c.String("sandbox"), runner.UsesBash(plan))
+	if err != nil {
+		return err
 	}
 	models := newModels(w, plan)
 	if err := models.check(); err != nil {
 		return err
 	}
-	if err := runner.Check(c.Context, plan, gitEnv(w)); err != nil {
-		return fail(event.ExitUsage, "%w; nothing was run", err)
+	custom, err := customTools(plan)
+	if err != nil {
+		return err
 	}
 	id := runID(w)
-	out, err := openReportDir(c.String("report-dir"), id)
+	out, err := claimReportDir(c.String("report-dir"), id, w)
 	if err != nil {
 		return failure{event.ExitUsage, err}
 	}
 	defer out.close()
-	return out.carryOut(c.Context, w, plan, runner.Options{
-		RunID: id, Version: version(), Keep: c.Bool("keep"), Git: gitEnv(w), Sandbox: state,
-		Getenv: w.Getenv, Now: w.Now, OpenModel: models.Open,
-	}, view, models.warnings())
+	ctx := c.Context
+	if plan.Budget.Time > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, plan.Budget.Time, runner.Deadline(plan))
+		defer cancel()
+	}
+	ready, err := preflight(ctx, w, plan, c.Bool("quiet"))
+	if err != nil {
+		return err
+	}
+	if err := out.begin(id); err != nil {
+		return failure{event.ExitUsage, err}
+	}
+	end, err := models.begin([]model.Place{{Name: "work", Value: out.work}, {Name: "reports", Value: out.path}, {Name: "run", Value: id}}, c.String("record"))
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err := end(); err != nil {
+			fmt.Fprintln(w.Err, printable(fmt.Sprintf("millhand: the recording is incomplete: %v", err)))
+		}
+	}()
+	return out.carryOut(ctx, w, plan, runner.Options{
+		RunID: id, Version: version(), Keep: c.Bool("keep"), Git: gitEnv(w), Ready: ready, Level: level, Sandbox: level.State(),
+		Caches: cacheDir(w),
+		Getenv: w.Getenv, Now: w.Now, OpenModel: models.Open, Facts: facts, Custom: custom, MaxFailures: mostFailures, FailOn: failOn,
+	}, view, slices.Concat(plan.Notes, models.warnings()))
+}
+
+// chooseLevel finds out how far this machine can confine commands, and refuses
+// what the mode does not leave to be run.
+func chooseLevel(mode string, shell bool) (sandbox.Level, error) {
+	m := sandbox.Mode(mode)
+	if !slices.Contains(sandbox.Modes(), m) {
+		return sandbox.None, fail(event.ExitUsage, "there is no sandbox mode %q; the modes are %v", mode, sandbox.Modes())
+	}
+	var found sandbox.Found
+	if m == sandbox.Auto || m == sandbox.Require {
+		found = sandbox.Probe("")
+	}
+	level, err := sandbox.Choose(m, shell, found)
+	if err != nil {
+		return level, failure{event.ExitPolicy, err}
+	}
+	return level, nil
+}
+
+// maxFailures reads after how many failures no more jobs are begun.
+func maxFailures(c *cli.Context) (int, error) {
+	most := c.Int("max-failures")
+	if c.IsSet("max-failures") && most < 1 {
+		return 0, fail(event.ExitUsage, "--max-failures %d: give a number above 0", most)
+	}
+	if c.Bool("fail-fast") {
+		most = 1
+	}
+	return most, nil
 }
 
 // refuseLater refuses the flags that a later release will have.
 func refuseLater(c *cli.Context) error {
-	for _, name := range []string{"max-profile", "only-failed", "shard", "limit", "sample", "resume", "fail-on", "record"} {
+	for _, name := range []string{"only-failed", "resume"} {
 		if c.IsSet(name) {
 			return fail(event.ExitUsage, "--%s is not supported yet", name)
 		}
-	}
-	if p := c.String("publish"); p != "" && p != "none" {
-		return fail(event.ExitUsage, "--publish %s is not supported yet", p)
 	}
 	return nil
 }
@@ -102,61 +163,125 @@ func runID(w World) string {
 	return w.Now().UTC().Format("20060102-150405-") + hex.EncodeToString(b[:])
 }
 
-// reportDir is an open report directory.
+// reportDir is a run's report directory, held by a lock.
 type reportDir struct {
 	path   string
-	events *os.File
-	work   string // private folder for worktrees
+	now    func() time.Time
+	lock   *dirLock
+	made   bool     // by this run
+	events *os.File // once the run has begun
+
+	work    string // private folder for worktrees
+	working *dirLock
 }
 
-// openReportDir makes the report directory of a run. What an earlier run left
-// in it is moved aside, not lost.
-func openReportDir(path, id string) (*reportDir, error) {
-	own := path == ""
-	if own {
-		path = filepath.Join(".millhand", "runs", id)
+// claimReportDir keeps every other run out of a report directory that the
+// caller names. The default one, which is this run's alone, is not made before
+// the run begins.
+func claimReportDir(path, id string, w World) (*reportDir, error) {
+	if path == "" {
+		abs, err := filepath.Abs(filepath.Join(".millhand", "runs", id))
+		if err != nil {
+			return nil, fmt.Errorf("make a report directory: %w", err)
+		}
+		return &reportDir{path: abs, now: w.Now}, nil
 	}
 	abs, err := filepath.Abs(path)
 	if err != nil {
 		return nil, fmt.Errorf("make the report directory %s: %w", path, err)
 	}
-	if err := os.MkdirAll(abs, 0o755); err != nil {
-		return nil, fmt.Errorf("make the report directory: %w; nothing was run", err)
+	d := &reportDir{path: abs, now: w.Now}
+	return d, d.claim(id)
+}
+
+func (d *reportDir) claim(id string) error {
+	_, err := os.Stat(d.path)
+	d.made = errors.Is(err, os.ErrNotExist)
+	if err := os.MkdirAll(d.path, 0o755); err != nil {
+		return fmt.Errorf("make the report directory: %w; nothing was run", err)
 	}
-	if own {
+	d.lock, err = lockDir(d.path, id, d.now())
+	return err
+}
+
+// begin makes what the run writes into. What an earlier run left in the
+// directory is moved aside, not lost.
+func (d *reportDir) begin(id string) error {
+	if d.lock == nil {
+		if err := d.claim(id); err != nil {
+			return err
+		}
 		// Keep git from seeing the runs; that it can't be written is no fault.
-		os.WriteFile(filepath.Join(filepath.Dir(filepath.Dir(abs)), ".gitignore"), []byte("*\n"), 0o644) //nolint:errcheck // see above
+		os.WriteFile(filepath.Join(filepath.Dir(filepath.Dir(d.path)), ".gitignore"), []byte("*\n"), 0o644) //nolint:errcheck // see above
 	}
-	if err := setAside(abs, id); err != nil {
-		return nil, err
+	if err := setAside(d.path, id); err != nil {
+		return err
 	}
-	events, err := os.OpenFile(filepath.Join(abs, "events.jsonl"), os.O_WRONLY|os.O_CREATE|os.O_EXCL|os.O_APPEND, 0o644)
+	events, err := os.OpenFile(filepath.Join(d.path, "events.jsonl"), os.O_WRONLY|os.O_CREATE|os.O_EXCL|os.O_APPEND, 0o644)
 	if err != nil {
-		return nil, fmt.Errorf("write into the report directory: %w; nothing was run", err)
+		return fmt.Errorf("write into the report directory: %w; nothing was run", err)
 	}
+	d.events = events
 	work, err := os.MkdirTemp("", "millhand-")
 	if err == nil {
-		work, err = filepath.EvalSymlinks(work)
+		d.work, err = filepath.EvalSymlinks(work)
+	}
+	if err == nil {
+		d.working, err = lockDir(d.work, id, d.now())
 	}
 	if err != nil {
-		events.Close()
-		return nil, fmt.Errorf("make a folder for worktrees: %w; nothing was run", err)
+		return fmt.Errorf("make a folder for worktrees: %w; nothing was run", err)
 	}
-	return &reportDir{path: abs, events: events, work: work}, nil
+	sweep(filepath.Dir(d.work), d.now())
+	for _, earlier := range []string{filepath.Join(".millhand", "runs", "*", "outputs"), filepath.Join(d.path, "earlier", "*", "outputs")} {
+		found, _ := filepath.Glob(earlier)
+		for _, outputs := range found {
+			// What can't be removed is tried again by the next run.
+			tools.PruneOutputs(outputs, d.now().Add(-outputsKept)) //nolint:errcheck // see above
+		}
+	}
+	return nil
+}
+
+// settled is how old a private folder is before it counts as left behind: one
+// that was just made may not be locked yet.
+const settled = time.Hour
+
+// sweep removes the private folders that killed runs have left. What can't be
+// removed is somebody else's, or is tried again by the next run.
+func sweep(dir string, now time.Time) {
+	found, _ := filepath.Glob(filepath.Join(dir, "millhand-*"))
+	for _, left := range found {
+		lock, err := os.Lstat(filepath.Join(left, lockFile))
+		if err != nil || !lock.Mode().IsRegular() || now.Sub(lock.ModTime()) < settled {
+			continue
+		}
+		if held, _, err := inUse(left); err == nil && !held {
+			os.RemoveAll(left)
+		}
+	}
 }
 
 // written lists what a run writes into its report directory.
 func written() []string {
-	return []string{"events.jsonl", "report.json", "junit.xml", "summary.md", "sessions", "patches", "outputs", "repos"}
+	return []string{"events.jsonl", "report.json", "junit.xml", "summary.md", "failed.txt", "sessions", "patches", "outputs", "repos"}
 }
 
-// setAside moves what an earlier run wrote into a folder of its own.
+// setAside moves what an earlier run wrote into a folder of its own. Without a
+// run's events, what has the name of something that a run writes is somebody
+// else's, and is neither moved nor written over.
 func setAside(dir, id string) error {
-	if !slices.ContainsFunc(written(), func(name string) bool {
-		_, err := os.Lstat(filepath.Join(dir, name))
-		return err == nil
-	}) {
+	var there []string
+	for _, name := range written() {
+		if _, err := os.Lstat(filepath.Join(dir, name)); err == nil {
+			there = append(there, name)
+		}
+	}
+	switch {
+	case len(there) == 0:
 		return nil
+	case !slices.Contains(there, "events.jsonl"):
+		return fmt.Errorf("the report directory %s holds %s, which no run of millhand wrote: give another --report-dir; nothing was run", dir, strings.Join(there, ", "))
 	}
 	aside := filepath.Join(dir, "earlier", "before-"+id)
 	if err := os.MkdirAll(aside, 0o755); err != nil {
@@ -172,8 +297,22 @@ func setAside(dir, id string) error {
 }
 
 func (d *reportDir) close() {
-	d.events.Close()
-	os.RemoveAll(d.work)
+	if d.events != nil {
+		d.events.Close()
+	}
+	if d.working != nil {
+		d.working.close()
+	}
+	if d.work != "" {
+		os.RemoveAll(d.work)
+	}
+	if d.lock == nil {
+		return
+	}
+	if d.made && d.events == nil { // nothing was run
+		os.RemoveAll(d.path)
+	}
+	d.lock.close()
 }
 
 // carryOut runs the plan and writes the reports.
@@ -187,7 +326,8 @@ func (d *reportDir) carryOut(ctx context.Context, w World, plan *tasks.Plan, o r
 	}
 	fold := &report.Fold{}
 	stream := event.NewStream(w.Now, durable(d.events), fold, view)
-	o.Emit = stream.Emit
+	known := secrets(w.Getenv, plan)
+	o.Emit, o.Broken, o.Redact = withoutSecrets(known, stream.Emit), stream.Err, known.Text
 	o.Warnings = warnings
 	exit := runner.Run(ctx, plan, o)
 	rep := fold.Report()
@@ -219,7 +359,7 @@ func durable(f *os.File) event.Sink {
 // formats lists the reports that a run writes.
 func formats() map[string]func(io.Writer, *report.Report) error {
 	return map[string]func(io.Writer, *report.Report) error{
-		"report.json": report.JSON, "junit.xml": report.JUnit, "summary.md": report.Markdown,
+		"report.json": report.JSON, "junit.xml": report.JUnit, "summary.md": report.Markdown, "failed.txt": report.Failed,
 	}
 }
 

@@ -2,15 +2,25 @@ package command
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"time"
 	"unicode"
 )
 
+// commandForms are the workflow commands that a GitHub runner obeys: "::" at the
+// beginning of a line, white space aside, and "##[" anywhere.
+var commandForms = regexp.MustCompile(`(?m)^([\s\p{Z}]*:):|##\[`)
+
 // printable makes text safe for a terminal and a CI's log: control characters
-// and those that reorder text become visible, so that nothing a model or a
-// repository wrote can move the cursor or speak to the CI.
+// and those that reorder text become visible, and workflow commands are broken,
+// so that nothing a model or a repository wrote can move the cursor or speak to
+// the CI.
 func printable(s string) string {
+	s = commandForms.ReplaceAllStringFunc(s, func(found string) string {
+		last := len(found) - 1
+		return found[:last] + " " + found[last:]
+	})
 	return strings.Map(func(r rune) rune {
 		switch {
 		case r == '\n' || r == '\t':

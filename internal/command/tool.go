@@ -1,11 +1,15 @@
 package command
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -13,7 +17,9 @@ import (
 	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/internal/ignore"
 	"github.com/millhand/millhand/internal/proc"
+	"github.com/millhand/millhand/internal/sandbox"
 	"github.com/millhand/millhand/internal/workspace"
+	"github.com/millhand/millhand/runner"
 	"github.com/millhand/millhand/tools"
 )
 
@@ -34,6 +40,13 @@ type decisionDocument struct {
 	Source string `json:"source"`
 }
 
+// attachmentDocument is a file that a model would be given beside the output.
+type attachmentDocument struct {
+	Name  string `json:"name"`
+	Media string `json:"media"`
+	Bytes int    `json:"bytes"`
+}
+
 func toolCommand(w World) *cli.Command {
 	return &cli.Command{
 		Name: "tool", Usage: "makes exactly one tool call, as a session would; its arguments are a JSON object on stdin", ArgsUsage: "NAME",
@@ -43,6 +56,7 @@ func toolCommand(w World) *cli.Command {
 			&cli.StringFlag{Name: "manifest", Usage: "manifest that defines the profile"},
 			&cli.StringFlag{Name: "model", Usage: "offer the tools that this model would get"},
 			&cli.BoolFlag{Name: "json", Usage: "print one JSON document (always so)"},
+			&cli.StringFlag{Name: "sandbox", Value: string(sandbox.Auto), Usage: "of commands: auto, require, external or off"},
 		},
 		Action: func(c *cli.Context) error { return runTool(c, w) },
 	}
@@ -52,10 +66,14 @@ func runTool(c *cli.Context, w World) error {
 	if c.NArg() != 1 || c.String("dir") == "" {
 		return fail(event.ExitUsage, "tool wants a name and a folder: echo '{\"filePath\":\"go.mod\"}' | millhand tool read --dir .")
 	}
-	if slices.Contains(laterTools(), c.Args().First()) {
-		return fail(event.ExitUsage, "the tool %s is not supported yet", c.Args().First())
+	if name := c.Args().First(); name == "lsp" {
+		return fail(event.ExitUsage, "the tool %s is not supported yet", name)
 	}
 	profile, err := loadProfile(c, w)
+	if err != nil {
+		return err
+	}
+	settings, err := readToolSettings(c, w)
 	if err != nil {
 		return err
 	}
@@ -68,10 +86,34 @@ func runTool(c *cli.Context, w World) error {
 		return failure{event.ExitUsage, err}
 	}
 	defer space.Close()
-	out := tools.BuiltIn().Dispatch(c.Context, &tools.Env{
-		Workspace: space, Profile: profile, Ignore: ignoreRules(space.Dir(), w), Todos: &tools.Todos{},
-		ChildEnv: proc.ChildEnv(w.Getenv, profile.Env), Outputs: filepath.Join(os.TempDir(), fmt.Sprintf("millhand-outputs-%d", os.Getpid())), Now: w.Now,
-	}, tools.Call{ID: "call_1", Name: c.Args().First(), Input: string(input)}, nil)
+	outputs := filepath.Join(os.TempDir(), "millhand-outputs")
+	// What could not be removed is tried again by the next call.
+	tools.PruneOutputs(outputs, w.Now().Add(-outputsKept)) //nolint:errcheck // see above
+	env := settings.env
+	env.Workspace, env.Profile, env.Ignore, env.Todos = space, profile, ignoreRules(space.Dir(), w), &tools.Todos{}
+	env.ChildEnv, env.Outputs = proc.ChildEnv(w.Getenv, profile.Env), filepath.Join(outputs, folderOf(space.Dir()))
+	var problems []error
+	if env.Skills, problems = tools.FindSkills(space, settings.skills); len(problems) > 0 {
+		fmt.Fprintln(w.Err, printable(errors.Join(problems...).Error()))
+	}
+	env.SkillProblems = problems
+	env.Tree, env.Cache, env.Redact = &tools.Tree{}, &tools.Cache{}, secrets(w.Getenv, nil).Text
+	registry, err := tools.For(&env, settings.custom...)
+	if err != nil {
+		return failure{event.ExitUsage, err}
+	}
+	if settings.runs(c.Args().First()) {
+		done, err := confineTool(c, w, &env)
+		if err != nil {
+			return err
+		}
+		defer done()
+	}
+	out := registry.Dispatch(c.Context, &env, tools.Call{ID: "call_1", Name: c.Args().First(), Input: string(input)}, nil)
+	for _, a := range out.Attachments {
+		list, _ := out.Metadata["attachments"].([]attachmentDocument)
+		out.Metadata["attachments"] = append(list, attachmentDocument{a.Name, a.Media, len(a.Data)})
+	}
 	doc := toolDocument{
 		Tool: out.Tool, Status: out.Status, Title: out.Title, Output: out.Output, Error: out.Error, Metadata: out.Metadata,
 	}
@@ -91,22 +133,69 @@ func runTool(c *cli.Context, w World) error {
 	}
 }
 
-// laterTools lists the tools of later releases.
-func laterTools() []string {
-	return []string{"apply_patch", "batch", "task", "webfetch", "websearch", "codesearch", "skill", "lsp"}
+// folderOf names the folder of a workspace's kept outputs: the same for every
+// call there, so that a later one can read them.
+func folderOf(dir string) string {
+	sum := sha256.Sum256([]byte(dir))
+	return hex.EncodeToString(sum[:8])
 }
 
-// ignoreRules are those of the repository that a folder belongs to, if any.
+// runs reports whether a tool may start commands.
+func (s *toolSettings) runs(name string) bool {
+	name = strings.ToLower(strings.TrimSpace(name))
+	return name == "bash" || name == "batch" || slices.ContainsFunc(s.custom, func(t tools.Tool) bool { return strings.ToLower(t.Spec().Name) == name })
+}
+
+// confineTool gives a single call the sandbox that a session's commands have.
+// done removes it.
+func confineTool(c *cli.Context, w World, env *tools.Env) (done func(), err error) {
+	level, err := chooseLevel(c.String("sandbox"), !env.Profile.Hides("bash"))
+	if err != nil {
+		return nil, err
+	}
+	base, err := os.MkdirTemp("", "millhand-tool-")
+	if err != nil {
+		return nil, fail(event.ExitInternal, "make a private folder: %w", err)
+	}
+	g := runner.Ground{
+		Level: level, Workspace: env.Workspace.Dir(), Home: filepath.Join(base, "home"), Tmp: filepath.Join(base, "tmp"), InPlace: true,
+		Profile: env.Profile, Caches: cacheDir(w), Getenv: w.Getenv, Env: env.ChildEnv, Tell: func(event.Network) {},
+	}
+	if repo, err := gitops.Open(g.Workspace, gitEnv(w)); err == nil {
+		g.Git = []string{repo.GitDir(), repo.CommonDir()}
+	}
+	for _, dir := range []string{g.Home, g.Tmp} {
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			return nil, fail(event.ExitInternal, "make a private folder: %w", err)
+		}
+	}
+	box, err := runner.OpenConfinement(c.Context, g)
+	if err != nil {
+		os.RemoveAll(base)
+		return nil, failure{event.ExitPolicy, err}
+	}
+	env.Confine, env.ChildEnv = box.Confine(), box.Env
+	return func() {
+		if changed, err := box.Tampered(); err != nil || len(changed) > 0 {
+			fmt.Fprintln(w.Err, printable(fmt.Sprintf("millhand: git's own files were changed and put back: %v %v", changed, err)))
+		}
+		box.Close() //nolint:errcheck // the call is over
+		os.RemoveAll(base)
+	}, nil
+}
+
+// ignoreRules are those of the repository that a folder belongs to, if any, with
+// what the folders above it say.
 func ignoreRules(dir string, w World) *ignore.Matcher {
 	repo, err := gitops.Open(dir, gitEnv(w))
-	if err != nil || repo.Root() != dir {
-		return nil
-	}
-	rules, err := repo.IgnoreRules()
 	if err != nil {
 		return nil
 	}
-	return rules
+	rules, err := repo.IgnoreRules()
+	if err != nil || repo.Root() == dir {
+		return rules
+	}
+	return nil
 }
 
 // gitEnv is what git's behaviour takes from the process's environment.
@@ -144,15 +233,29 @@ func listTools(c *cli.Context, w World) error {
 	if err != nil {
 		return err
 	}
+	settings, err := readToolSettings(c, w)
+	if err != nil {
+		return err
+	}
+	env := settings.env
+	env.Profile = profile
+	if space, err := workspace.Open("."); err == nil { // where there is none, there are no skills
+		defer space.Close()
+		env.Skills, env.SkillProblems = tools.FindSkills(space, settings.skills)
+	}
+	registry, err := tools.For(&env, settings.custom...)
+	if err != nil {
+		return failure{event.ExitUsage, err}
+	}
 	docs := []specDocument{}
-	for _, s := range tools.BuiltIn().Offer(profile) {
+	for _, s := range registry.Offer(profile) {
 		docs = append(docs, specDocument{s.Name, s.Description, s.Schema, s.ReadOnly})
 	}
 	if c.Bool("json") {
 		return writeJSON(w.Out, docs)
 	}
 	for _, d := range docs {
-		fmt.Fprintf(w.Out, "%-10s %s\n", d.Name, oneLine(d.Description, 100))
+		fmt.Fprintf(w.Out, "%-11s %s\n", d.Name, oneLine(d.Description, 100))
 	}
 	return nil
 }

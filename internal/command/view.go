@@ -51,7 +51,7 @@ func newJSONLog(out io.Writer, level zerolog.Level) event.Sink {
 	log := zerolog.New(out).Level(level)
 	return event.SinkFunc(func(e event.Event) error {
 		if l := line(e); l.text != "" {
-			log.WithLevel(l.level).Time("time", e.Time).Str("event", string(e.Type)).Str("job", e.Job).Msg(l.text)
+			log.WithLevel(l.level).Time("time", e.Time).Str("event", string(e.Type)).Str("job", e.Job).Msg(printable(l.text))
 		}
 		return nil
 	})

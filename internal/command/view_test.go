@@ -52,11 +52,11 @@ func TestTheConsoleTellsAPersonWhatHappens(t *testing.T) {
 	show(t, newConsole(&out, zerolog.InfoLevel, false))
 	want := `0s run r1: 2 jobs
 300ms [a] works in /w
-900ms [a] turn 1 says: ok ::set-env name=PATH::/evil�::add-mask::x ##[error]no�[2J�]52;c;eA==� �gnp
+900ms [a] turn 1 says: ok : :set-env name=PATH::/evil�::add-mask::x ## [error]no�[2J�]52;c;eA==� �gnp
 1.2s [a] turn 1 bash ::warning::x (1.2s)
 1.5s [a] turn 1 write denied: edit "x"
 2.1s [a] turn 1 $0.01 verify tests failed, exit code 1 (0.9s)
-2.4s [a] failed: 1 attempt, 1 turn, $0.01 in 2.5s: verify tests failed ::error::x 100%
+2.4s [a] failed: 1 attempt, 1 turn, $0.01 in 2.5s: verify tests failed : :error::x 100%
 2.7s run failed in 2.6s
 `
 	if diff := cmp.Diff(want, out.String()); diff != "" {
@@ -74,17 +74,14 @@ func TestTheGitHubLogGroupsJobsAndObeysNoModel(t *testing.T) {
 	show(t, newGitHubLog(&out, zerolog.InfoLevel))
 	var commands []string
 	for line := range strings.SplitSeq(out.String(), "\n") {
-		if strings.HasPrefix(strings.TrimSpace(line), "::") || strings.HasPrefix(strings.TrimSpace(line), "##[") {
+		if strings.HasPrefix(strings.TrimSpace(line), "::") || strings.Contains(line, "##[") {
 			commands = append(commands, line)
 		}
 		if strings.ContainsAny(line, "\r\x1b\a") {
 			t.Errorf("control characters: %q", line)
 		}
 	}
-	want := []string{
-		"::group::a failed", "::endgroup::",
-		"::error title=millhand a::failed: 1 attempt, 1 turn, $0.01 in 2.5s: verify tests failed%0A::error::x 100%25",
-	}
+	want := []string{"::group::a failed", "::endgroup::"}
 	if diff := cmp.Diff(want, commands); diff != "" {
 		t.Errorf("workflow commands: %s\nin:\n%s", diff, out.String())
 	}
@@ -104,5 +101,20 @@ func TestTheJSONLogIsALineOfJSONForEachThing(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"warn call", "warn verify.ended", "error job.ended"}, levels); diff != "" {
 		t.Error(diff)
+	}
+}
+
+func TestNoTextIsACommandToARunner(t *testing.T) {
+	for text, want := range map[string]string{
+		"::error::x":             ": :error::x",
+		"a\n  ::error::x":        "a\n  : :error::x",
+		"a\n\u00a0::error::x":    "a\n\u00a0: :error::x",
+		"a ::error::x":           "a ::error::x",
+		"a ##[error]x ##[debug]": "a ## [error]x ## [debug]",
+		"std::vector":            "std::vector",
+	} {
+		if got := printable(text); got != want {
+			t.Errorf("%q becomes %q, want %q", text, got, want)
+		}
 	}
 }

@@ -25,7 +25,9 @@
 //	verify.ended    verify      one verify command was run
 //	changes         changes     what the job changed in its workspace
 //	commit          commit      the job's commit
+//	published       published   where the commit was pushed
 //	job.ended       job_end     how a job ended, with its totals
+//	network         network     a command asked the sandbox's proxy for a connection
 //	warning         warning     something the user should know; not an outcome
 //	run.ended       run_end     how the run ended
 //

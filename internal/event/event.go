@@ -26,7 +26,9 @@ const (
 	VerifyEnded    Type = "verify.ended"
 	ChangesFound   Type = "changes"
 	CommitMade     Type = "commit"
+	WorkPublished  Type = "published"
 	JobEnded       Type = "job.ended"
+	NetworkTried   Type = "network"
 	WarningGiven   Type = "warning"
 	RunEnded       Type = "run.ended"
 )
@@ -40,22 +42,24 @@ type Event struct {
 	Job     string    `json:"job,omitempty"`
 	Session string    `json:"session,omitempty"`
 
-	Run         *Run      `json:"run,omitempty"`
-	JobStart    *JobStart `json:"job_start,omitempty"`
-	Phase       *Phase    `json:"phase,omitempty"`
-	SessionInfo *Session  `json:"session_info,omitempty"`
-	Attempt     *Attempt  `json:"attempt,omitempty"`
-	Turn        *Turn     `json:"turn,omitempty"`
-	Text        *Text     `json:"text,omitempty"`
-	Delta       *Delta    `json:"delta,omitempty"`
-	Retry       *Retry    `json:"retry,omitempty"`
-	Call        *Call     `json:"call,omitempty"`
-	Verify      *Verify   `json:"verify,omitempty"`
-	Changes     []Change  `json:"changes,omitempty"`
-	Commit      *Commit   `json:"commit,omitempty"`
-	JobEnd      *JobEnd   `json:"job_end,omitempty"`
-	Warning     *Warning  `json:"warning,omitempty"`
-	RunEnd      *RunEnd   `json:"run_end,omitempty"`
+	Run         *Run       `json:"run,omitempty"`
+	JobStart    *JobStart  `json:"job_start,omitempty"`
+	Phase       *Phase     `json:"phase,omitempty"`
+	SessionInfo *Session   `json:"session_info,omitempty"`
+	Attempt     *Attempt   `json:"attempt,omitempty"`
+	Turn        *Turn      `json:"turn,omitempty"`
+	Text        *Text      `json:"text,omitempty"`
+	Delta       *Delta     `json:"delta,omitempty"`
+	Retry       *Retry     `json:"retry,omitempty"`
+	Call        *Call      `json:"call,omitempty"`
+	Verify      *Verify    `json:"verify,omitempty"`
+	Changes     []Change   `json:"changes,omitempty"`
+	Commit      *Commit    `json:"commit,omitempty"`
+	Published   *Published `json:"published,omitempty"`
+	JobEnd      *JobEnd    `json:"job_end,omitempty"`
+	Network     *Network   `json:"network,omitempty"`
+	Warning     *Warning   `json:"warning,omitempty"`
+	RunEnd      *RunEnd    `json:"run_end,omitempty"`
 }
 
 // Run is the payload of run.started: the resolved plan, so that a report can
@@ -66,6 +70,18 @@ type Run struct {
 	PlanHash string       `json:"plan_hash"`
 	Version  string       `json:"version"`
 	Jobs     []PlannedJob `json:"jobs"`
+
+	// Shard is the part of the plan that this run is, nil for all of it, and
+	// Elsewhere has the jobs of the other parts, so that a merge can tell what
+	// is missing.
+	Shard     *Shard       `json:"shard,omitempty"`
+	Elsewhere []PlannedJob `json:"elsewhere,omitempty"`
+}
+
+// Shard is one part of a plan. Index counts from 1.
+type Shard struct {
+	Index int `json:"index"`
+	Total int `json:"total"`
 }
 
 // PlannedJob is a job as the plan has it, before it runs.
@@ -76,6 +92,10 @@ type PlannedJob struct {
 	Matrix  map[string]string `json:"matrix"`
 	Model   string            `json:"model"`
 	Profile string            `json:"profile"`
+
+	Place    int    `json:"place,omitempty"`    // its place in the plan, from 1, whatever part of it runs; 0 if unknown
+	Shard    int    `json:"shard,omitempty"`    // the part of the plan that has this job, from 1; 0 if the plan has no parts
+	Location string `json:"location,omitempty"` // the repository as a line of a repository list: a path, "copy:PATH" or a URL, perhaps with " ref=REF"
 }
 
 // Sandbox says how the child processes of a job are confined.
@@ -84,6 +104,8 @@ type Sandbox struct {
 	FS    bool   `json:"fs"`
 	Net   bool   `json:"net"`
 	PID   bool   `json:"pid"`
+
+	Reason string `json:"reason,omitempty"` // why it is not level A
 }
 
 // JobStart is the payload of job.started.
@@ -207,6 +229,7 @@ type Call struct {
 	Title       string          `json:"title,omitempty"`
 	OutputBytes int64           `json:"output_bytes"`
 	Truncated   bool            `json:"truncated"`
+	Cached      bool            `json:"cached,omitempty"` // the answer is that of the same call before
 	Error       string          `json:"error,omitempty"`
 	StartedAt   time.Time       `json:"started_at"`
 	ElapsedMS   int64           `json:"elapsed_ms"`
@@ -237,6 +260,14 @@ type Commit struct {
 	Message string `json:"message"`
 }
 
+// Published is the payload of published: where a job's commit was pushed.
+type Published struct {
+	Remote   string `json:"remote"` // URL, without credentials
+	Branch   string `json:"branch"`
+	Hash     string `json:"hash"`
+	Replaced string `json:"replaced,omitempty"` // the commit that the branch had before; empty for a new branch
+}
+
 // Outcome is how a job, or a run, ended.
 type Outcome string
 
@@ -259,6 +290,7 @@ const (
 type JobEnd struct {
 	Outcome      Outcome         `json:"outcome"`
 	Reason       string          `json:"reason"` // empty for a job that passed
+	Code         Code            `json:"code,omitempty"`
 	ExitCode     Exit            `json:"exit_code"`
 	Attempts     int             `json:"attempts"`
 	Turns        int             `json:"turns"`
@@ -268,6 +300,17 @@ type JobEnd struct {
 	FinalMessage string          `json:"final_message"`
 	Output       json.RawMessage `json:"output,omitempty"`
 	Patch        string          `json:"patch,omitempty"` // path of the patch below the report directory
+}
+
+// Network is the payload of network: a connection that a command of the job
+// asked the proxy of its sandbox for.
+type Network struct {
+	Method string `json:"method"` // CONNECT, or that of a plain HTTP request
+	Host   string `json:"host"`
+	Port   int    `json:"port"`
+	Addr   string `json:"addr,omitempty"` // that was dialled
+	Denied bool   `json:"denied"`
+	Error  string `json:"error,omitempty"` // why there was no connection
 }
 
 // Warning is the payload of warning.

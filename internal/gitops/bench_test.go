@@ -127,3 +127,39 @@ func runGitIn(b *testing.B, git, root string, args ...string) {
 		b.Fatalf("git %v: %v\n%s", args, err, out)
 	}
 }
+
+// BenchmarkFilteredPaths looks for filters where there are none, the common case.
+func BenchmarkFilteredPaths(b *testing.B) {
+	root := largeRepository(b, gitProgram(b))
+	r, err := Open(root, Env{})
+	must(b, err)
+	head, err := r.Head()
+	must(b, err)
+	for b.Loop() {
+		if _, err := r.FilteredPaths(b.Context(), head.Hash, nil, 10); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkMirror makes a mirror, and brings one up to date that is.
+func BenchmarkMirror(b *testing.B) {
+	git := gitProgram(b)
+	root := largeRepository(b, git)
+	for name, program := range map[string]string{"with git": git, "without git": ""} {
+		b.Run("new "+name, func(b *testing.B) {
+			dir := b.TempDir()
+			for i := 0; b.Loop(); i++ {
+				_, err := Mirror(b.Context(), filepath.Join(dir, fmt.Sprint("m", i)), Remote{URL: root}, MirrorOptions{}, Env{GitProgram: program})
+				must(b, err)
+			}
+		})
+	}
+	b.Run("again", func(b *testing.B) {
+		dir := filepath.Join(b.TempDir(), "m")
+		for b.Loop() {
+			_, err := Mirror(b.Context(), dir, Remote{URL: root}, MirrorOptions{}, Env{GitProgram: git})
+			must(b, err)
+		}
+	})
+}

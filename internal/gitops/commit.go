@@ -34,9 +34,10 @@ type CommitOptions struct {
 	// The branch, or a detached HEAD, must be at Parent for the commit to go ahead;
 	// a named branch may also be missing. Replaces names another commit that it must be
 	// at instead, such as one that the agent made; MustNotExist wants the named
-	// branch to be missing.
+	// branch to be missing; Force creates or moves the named branch wherever it was.
 	Replaces     string
 	MustNotExist bool
+	Force        bool
 }
 
 // CommitResult is a commit that was made.
@@ -140,6 +141,8 @@ func (o CommitOptions) expectation() expectation {
 	named := o.Branch != ""
 	want := expectation{absent: o.Replaces == "" && (named || o.Parent == ""), taken: ErrConflict}
 	switch {
+	case named && o.Force:
+		want.absent, want.anywhere = true, true
 	case o.Replaces != "":
 		want.hash = plumbing.NewHash(o.Replaces)
 	case named && o.MustNotExist:

@@ -139,13 +139,13 @@ type settings struct {
 }
 
 // loadSettings reads the machine's, the user's and the repository's
-// configuration; what comes later wins.
-func loadSettings(env Env, local configFile) (settings, error) {
+// configuration; what comes later wins. It returns the files, too, in this order.
+func loadSettings(env Env, local configFile) (settings, []configFile, error) {
 	var files []configFile
 	for _, name := range configNames(env) {
 		f, err := readConfigFile(name)
 		if err != nil {
-			return settings{}, err
+			return settings{}, nil, err
 		}
 		files = append(files, f)
 	}
@@ -185,7 +185,7 @@ func loadSettings(env Env, local configFile) (settings, error) {
 	}
 	eol, _ := get("eol")
 	s.eol = strings.ToLower(eol)
-	return s, nil
+	return s, files, nil
 }
 
 // configNames returns the configuration files outside of the repository, the

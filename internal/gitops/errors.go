@@ -11,6 +11,16 @@ var (
 	ErrBranchExists    = errors.New("branch exists already")
 	ErrConflict        = errors.New("someone else changed or holds the repository")
 	ErrNothingToCommit = errors.New("nothing to commit")
+	ErrNoRemote        = errors.New("there is no such remote")
+)
+
+// Errors of what is done with a remote. An UnsupportedError is possible too.
+var (
+	ErrAuth        = errors.New("the remote refuses the credentials, or wants some")
+	ErrNotFound    = errors.New("there is no such repository or branch there, or the credentials do not show it")
+	ErrUnreachable = errors.New("the remote can't be reached, or breaks off")
+	ErrLease       = errors.New("the branch is not where it is expected to be")
+	ErrRejected    = errors.New("the remote rejects the push")
 )
 
 // UnsupportedError says why a repository or a change can't be handled without

@@ -60,11 +60,7 @@ func (r *Repo) runGit(ctx context.Context, args []string) error {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, r.env.GitProgram, args...)
 	cmd.Dir = r.commonDir
-	cmd.Env = []string{
-		"PATH=/usr/local/bin:/usr/bin:/bin", "LC_ALL=C", "HOME=/nonexistent",
-		"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_ATTR_NOSYSTEM=1",
-		"GIT_TERMINAL_PROMPT=0", "GIT_NO_LAZY_FETCH=1", "GIT_OPTIONAL_LOCKS=0",
-	}
+	cmd.Env = gitEnvironment()
 	var output bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &output, &output
 	cmd.SysProcAttr = ownGroup()
@@ -79,4 +75,14 @@ func (r *Repo) runGit(ctx context.Context, args []string) error {
 		return errors.Join(fmt.Errorf("git worktree add: %w", err), errors.New(text))
 	}
 	return nil
+}
+
+// gitEnvironment is all that git gets of an environment: none of ours, and no
+// configuration of machine and user.
+func gitEnvironment() []string {
+	return []string{
+		"PATH=/usr/local/bin:/usr/bin:/bin", "LC_ALL=C", "HOME=/nonexistent",
+		"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_ATTR_NOSYSTEM=1",
+		"GIT_TERMINAL_PROMPT=0", "GIT_NO_LAZY_FETCH=1", "GIT_OPTIONAL_LOCKS=0",
+	}
 }

@@ -26,6 +26,9 @@ type Head struct {
 
 // Head returns what is checked out now.
 func (r *Repo) Head() (Head, error) {
+	if r.bare() {
+		return Head{}, fmt.Errorf("read HEAD: %w", errBare)
+	}
 	target, hash, err := r.readHead()
 	if err != nil {
 		return Head{}, err
@@ -168,14 +171,15 @@ func (r *Repo) checkBelow(name string, taken func(string) error) error {
 
 // expectation is what a reference must hold for an update to go ahead.
 type expectation struct {
-	absent bool          // the reference may be missing
-	hash   plumbing.Hash // or hold this; zero for nothing
-	taken  error         // what it is if the reference must be missing but exists
+	absent   bool          // the reference may be missing
+	anywhere bool          // or hold anything
+	hash     plumbing.Hash // or hold this; zero for nothing
+	taken    error         // what it is if the reference must be missing but exists
 }
 
 func (e expectation) check(name string, now plumbing.Hash, exists bool) error {
 	switch {
-	case !exists && e.absent, exists && !e.hash.IsZero() && now == e.hash:
+	case !exists && e.absent, exists && e.anywhere, exists && !e.hash.IsZero() && now == e.hash:
 		return nil
 	case exists && e.hash.IsZero():
 		return fmt.Errorf("%s is at %s: %w", name, now, e.taken)

@@ -21,7 +21,8 @@ type Env struct {
 	Now func() time.Time
 }
 
-// Repo is a git repository with its work tree. It keeps the folders that it
+// Repo is a git repository with its work tree, or a mirror, which has none: what needs
+// a work tree then fails with an *UnsupportedError. It keeps the folders that it
 // found when it was opened, whatever is done to the work tree's .git later.
 // Its methods may be called from several goroutines.
 type Repo struct {
@@ -30,7 +31,9 @@ type Repo struct {
 	commonDir string
 	env       Env
 	config    settings
+	configs   []configFile // as they were when it was opened, the weakest first
 	objects   *objectStore
+	mirror    bool // its remote's branches are what users mean by names
 
 	mu    sync.Mutex
 	added map[string]string // folders of worktrees made here, with their administrative folders
@@ -66,7 +69,7 @@ func open(dir string, env Env) (*Repo, error) {
 		root: place.root, gitDir: place.gitDir, commonDir: place.commonDir,
 		env: env, added: map[string]string{},
 	}
-	if r.config, err = loadSettings(env, local); err != nil {
+	if r.config, r.configs, err = loadSettings(env, local); err != nil {
 		return nil, err
 	}
 	if r.objects, err = openObjects(place.commonDir); err != nil {
@@ -78,7 +81,8 @@ func open(dir string, env Env) (*Repo, error) {
 	return r, nil
 }
 
-// Root returns the work tree's folder, absolute and with links resolved.
+// Root returns the work tree's folder, absolute and with links resolved; "" for a
+// mirror.
 func (r *Repo) Root() string { return r.root }
 
 // GitDir returns the folder of this work tree's HEAD and index.
@@ -90,6 +94,9 @@ func (r *Repo) CommonDir() string { return r.commonDir }
 
 // linked reports whether this is a linked worktree.
 func (r *Repo) linked() bool { return r.gitDir != r.commonDir }
+
+// bare reports whether there is no work tree.
+func (r *Repo) bare() bool { return r.root == "" }
 
 // Unfinished returns what git operation is under way in this work tree: "merge",
 // "rebase", "cherry-pick", "revert", "bisect", or "" for none. Commit refuses to

@@ -2,7 +2,9 @@ package gitops
 
 import (
 	"encoding/hex"
+	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing"
@@ -13,6 +15,8 @@ import (
 // remote branch (origin/main), a full name (refs/...), or a hash, which may be
 // cut to four digits and more. A tag goes before a branch of the same name, as
 // in git. Expressions such as HEAD~1 are not understood.
+//
+// In a mirror HEAD and the names of branches are those of the remote.
 func (r *Repo) Resolve(rev string) (string, error) {
 	hash, err := r.resolve(rev)
 	if err == nil {
@@ -25,6 +29,9 @@ func (r *Repo) Resolve(rev string) (string, error) {
 }
 
 func (r *Repo) resolve(rev string) (plumbing.Hash, error) {
+	if rev == "HEAD" && r.mirror {
+		return r.originHead()
+	}
 	if rev == "HEAD" {
 		return r.headHash()
 	}
@@ -34,16 +41,43 @@ func (r *Repo) resolve(rev string) (plumbing.Hash, error) {
 	if reason := badBranch(rev); reason != "" {
 		return plumbing.ZeroHash, fmt.Errorf("it %s; only branches, tags, hashes and HEAD are understood", reason)
 	}
-	places := []string{"refs/tags/", branchPrefix, "refs/remotes/"}
-	if strings.HasPrefix(rev, "refs/") {
-		places = []string{""}
-	}
-	for _, place := range places {
-		if hash, ok, err := r.readRef(place + rev); err != nil || ok {
+	for _, name := range r.candidates(rev) {
+		if hash, ok, err := r.readRef(name); err != nil || ok {
 			return hash, err
 		}
 	}
 	return r.abbreviated(rev)
+}
+
+// candidates returns the references that a name may mean, the first one first.
+func (r *Repo) candidates(rev string) []string {
+	branch, isBranch := strings.CutPrefix(rev, branchPrefix)
+	switch {
+	case r.mirror && isBranch:
+		return []string{originPrefix + branch}
+	case strings.HasPrefix(rev, "refs/"):
+		return []string{rev}
+	case r.mirror:
+		return []string{originPrefix + rev, tagPrefix + rev, "refs/remotes/" + rev}
+	}
+	return []string{tagPrefix + rev, branchPrefix + rev, "refs/remotes/" + rev}
+}
+
+// originHead returns the commit of the remote's default branch.
+func (r *Repo) originHead() (plumbing.Hash, error) {
+	data, err := readOptional(filepath.Join(r.commonDir, "refs", "remotes", "origin", "HEAD"))
+	if err != nil {
+		return plumbing.ZeroHash, err
+	}
+	target, ok := strings.CutPrefix(strings.TrimSpace(string(data)), "ref: "+originPrefix)
+	if !ok || badBranch(target) != "" {
+		return plumbing.ZeroHash, errors.New("the remote has no default branch")
+	}
+	hash, ok, err := r.readRef(originPrefix + target)
+	if err == nil && !ok {
+		err = fmt.Errorf("the remote's default branch %s is gone", target)
+	}
+	return hash, err
 }
 
 func (r *Repo) headHash() (plumbing.Hash, error) {

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -22,7 +24,7 @@ import (
 func (r *Repo) AddWorktree(ctx context.Context, dir, commit string) (*Repo, error) {
 	wt, err := r.addWorktree(ctx, dir, commit)
 	if err != nil {
-		return nil, fmt.Errorf("make worktree %s of %s: %w", dir, r.root, err)
+		return nil, fmt.Errorf("make worktree %s of %s: %w", dir, r.commonDir, err)
 	}
 	return wt, nil
 }
@@ -121,11 +123,7 @@ func (r *Repo) addByHand(ctx context.Context, dir string, commit plumbing.Hash) 
 // register makes the files by which a worktree and its repository know of each
 // other, and returns the worktree's git folder.
 func (r *Repo) register(dir string, commit plumbing.Hash) (string, error) {
-	all := filepath.Join(r.commonDir, "worktrees")
-	if err := os.MkdirAll(all, 0o777); err != nil {
-		return "", err
-	}
-	gitDir, err := newFolder(filepath.Join(all, registeredName(dir)))
+	gitDir, err := newFolder(filepath.Join(r.commonDir, "worktrees", registeredName(dir)))
 	if err != nil {
 		return "", err
 	}
@@ -155,17 +153,25 @@ func registeredName(dir string) string {
 	return "w" + name
 }
 
-// newFolder makes a folder of the name, with a number at its end if it is taken.
+// newFolder makes a folder of the name, with a number at its end if it is taken. The
+// folder that it is in is made, too; somebody else may be removing that because it
+// is empty.
 func newFolder(name string) (string, error) {
-	for n := 0; ; n++ {
-		one := name
-		if n > 0 {
-			one += strconv.Itoa(n)
+	const mostTries = 100_000
+	one := name
+	for n := range mostTries {
+		if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
+			return "", err
 		}
-		if err := os.Mkdir(one, 0o777); !errors.Is(err, fs.ErrExist) {
+		err := os.Mkdir(one, 0o777)
+		switch {
+		case errors.Is(err, fs.ErrExist):
+			one = name + strconv.Itoa(n+1)
+		case !errors.Is(err, fs.ErrNotExist):
 			return one, err
 		}
 	}
+	return "", fmt.Errorf("%s is taken, with any number at its end", name)
 }
 
 // RemoveWorktree removes a linked worktree's folder, whatever is in it, and
@@ -188,6 +194,9 @@ func (r *Repo) removeWorktree(dir string) error {
 		dir = filepath.Join(parent, filepath.Base(dir))
 	}
 	for _, needed := range []string{r.root, r.commonDir} {
+		if needed == "" {
+			continue
+		}
 		if rel, err := filepath.Rel(dir, needed); err == nil && filepath.IsLocal(rel) {
 			return fmt.Errorf("%s is in it", needed)
 		}
@@ -196,33 +205,48 @@ func (r *Repo) removeWorktree(dir string) error {
 	for _, gitDir := range r.registrations(dir) {
 		errs = append(errs, removeAll(gitDir))
 	}
-	_ = os.Remove(filepath.Join(r.commonDir, "worktrees")) // once the last is gone
+	if !r.mirror {
+		_ = os.Remove(filepath.Join(r.commonDir, "worktrees")) // once the last is gone
+	}
 	return errors.Join(errs...)
 }
 
 // registrations returns the git folders of a worktree: the one that it got when
-// it was made here, and those that say that they are its.
+// it was made here, and those that say that they are its. Each is there once: as soon as
+// it is removed, somebody else may get its name.
 func (r *Repo) registrations(dir string) []string {
-	var found []string
+	found := map[string]bool{}
 	r.mu.Lock()
 	if gitDir, ok := r.added[dir]; ok {
-		found = append(found, gitDir)
+		found[gitDir] = !ofAnother(gitDir, dir)
 		delete(r.added, dir)
 	}
 	r.mu.Unlock()
 	all := filepath.Join(r.commonDir, "worktrees")
 	entries, err := os.ReadDir(all)
 	if err != nil {
-		return found // there are none
+		entries = nil // there are none
 	}
 	for _, e := range entries {
 		gitDir := filepath.Join(all, e.Name())
 		pointer, err := readPointer(filepath.Join(gitDir, "gitdir"), "")
 		if err == nil && pointer == filepath.Join(dir, ".git") && gitDir != r.gitDir {
-			found = append(found, gitDir)
+			found[gitDir] = true
 		}
 	}
-	return found
+	maps.DeleteFunc(found, func(_ string, ours bool) bool { return !ours })
+	return slices.Collect(maps.Keys(found))
+}
+
+// ofAnother reports whether a git folder and another worktree name each other: an
+// agent removed the folder, and its name was given away again.
+func ofAnother(gitDir, dir string) bool {
+	pointer, err := readPointer(filepath.Join(gitDir, "gitdir"), "")
+	if err != nil || pointer == filepath.Join(dir, ".git") {
+		return false
+	}
+	back, err := readPointer(pointer, "gitdir:")
+	return err == nil && back == gitDir
 }
 
 // removeAll removes a folder even if folders in it are write-protected.

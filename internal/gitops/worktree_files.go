@@ -32,6 +32,9 @@ type workTree struct {
 // openWorkTree returns the work tree, to be closed. A private one is read by
 // its own rules alone, without those of the machine and of the user.
 func (r *Repo) openWorkTree(private bool) (*workTree, error) {
+	if r.bare() {
+		return nil, errBare
+	}
 	dir, err := os.OpenRoot(r.root)
 	if err != nil {
 		return nil, fmt.Errorf("open work tree: %w", err)

@@ -2,6 +2,7 @@ package model
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -27,6 +28,25 @@ type Message struct {
 	Tool      string     `json:"tool,omitempty"`      // ToolRole only: the name that the model used
 	Failed    bool       `json:"failed,omitempty"`    // ToolRole only: the call was an error or denied
 	Denied    bool       `json:"denied,omitempty"`    // ToolRole only: the call was denied
+
+	Attachments []Attachment `json:"attachments,omitempty"` // User and ToolRole: what goes with the text, for models that take it
+	// State, of Assistant, is what the wire that made the message wants to see
+	// again as it was: encrypted reasoning, signatures of thinking. Other wires
+	// leave it alone.
+	State *State `json:"state,omitempty"`
+}
+
+// Attachment is a file beside a message's text.
+type Attachment struct {
+	Name string `json:"name"`
+	MIME string `json:"mime"` // image/png, application/pdf, ...
+	Data []byte `json:"data"`
+}
+
+// State is a wire's own part of a message, which only that wire can read.
+type State struct {
+	Wire string          `json:"wire"`
+	Data json.RawMessage `json:"data"`
 }
 
 // ToolCall is a model's wish to call a tool. Input is the text of the
@@ -52,6 +72,10 @@ type Request struct {
 	Tools       []ToolSpec
 	MaxOutput   int      // tokens; 0 leaves it to the provider
 	Temperature *float64 // nil leaves it to the provider
+	Effort      string   // of reasoning: minimal, low, medium, high; "" leaves it to the provider
+	CacheKey    string   // the same for all requests of a session: keeps them on one prompt cache; may be empty
+	// Output is the JSON Schema that the answer is to meet, nil for a free one.
+	Output map[string]any
 }
 
 // DeltaKind says what a piece of a streaming answer belongs to.
@@ -97,6 +121,7 @@ type Response struct {
 	Reasoning string
 	Calls     []ToolCall
 	Finish    Finish
+	State     *State   // for the message of this answer; nil if the wire needs none
 	Usage     *Usage   // nil when the provider did not report it
 	CostUSD   *float64 // nil when the price or the usage is unknown; set by [Priced] unless the provider said it
 }

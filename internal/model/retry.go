@@ -76,7 +76,9 @@ func (r retrying) Stream(ctx context.Context, req Request, emit func(Delta)) (Re
 		if !again {
 			return Response{}, spent.describe(err)
 		}
-		r.notify(spent.made, wait, err)
+		if ctx.Err() == nil { // else there is no retry to tell of
+			r.notify(spent.made, wait, err)
+		}
 		if cause := r.policy.Sleep(ctx, wait); cause != nil {
 			return Response{}, fmt.Errorf("%w, while waiting after: %v", cause, err) //nolint:errorlint // the failure is told, the cause decides
 		}
@@ -137,6 +139,9 @@ func (p RetryPolicy) backoff(retry int) time.Duration {
 }
 
 func sleep(ctx context.Context, d time.Duration) error {
+	if ctx.Err() != nil { // a short wait would hide it
+		return context.Cause(ctx)
+	}
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {

@@ -168,3 +168,13 @@ func TestAnErrorOfAnotherKindIsNotRetried(t *testing.T) {
 		t.Errorf("got %v after %d attempts", err, m.made)
 	}
 }
+
+func TestACallerWhoGaveUpIsToldOfNoRetry(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	m := &answers{errs: repeat(2, failing(ClassUnavailable, -1))}
+	_, err := Retrying(m, DefaultRetryPolicy(), func(int, time.Duration, error) { t.Error("told of a retry") }).Stream(ctx, Request{}, func(Delta) {})
+	if !errors.Is(err, context.Canceled) || m.made != 1 {
+		t.Errorf("got %v after %d attempts", err, m.made)
+	}
+}

@@ -114,6 +114,27 @@ type Profile struct {
 	Cache    []string // build caches, by name, that the sandbox may use
 	Env      []string // variables passed to children
 	Examples []Example
+
+	// Ceiling is a profile that must allow a request, too; nil for none. See
+	// [Profile.Under].
+	Ceiling *Profile
+}
+
+// Under returns the profile below a ceiling: what both allow, and what both
+// name of hosts, caches and variables.
+func (p Profile) Under(ceiling Profile) Profile {
+	both := func(a, b []string) []string {
+		return slices.DeleteFunc(slices.Clone(a), func(s string) bool { return !slices.Contains(b, s) })
+	}
+	p = p.Clone()
+	if p.Ceiling != nil { // what held before holds still
+		ceiling = ceiling.Under(*p.Ceiling)
+	}
+	p.Ceiling = &ceiling
+	p.Network.Allow = p.Network.Allow && ceiling.Network.Allow
+	p.Network.Hosts = both(p.Network.Hosts, ceiling.Network.Hosts)
+	p.Cache, p.Env = both(p.Cache, ceiling.Cache), both(p.Env, ceiling.Env)
+	return p
 }
 
 // Clone returns a copy that shares nothing with p.
@@ -127,7 +148,20 @@ func (p Profile) Clone() Profile {
 }
 
 // Decide returns what the last rule that matches says, and deny if none does.
+// What the ceiling denies is denied by its rule.
 func (p Profile) Decide(req Request) Decision {
+	d := p.decide(req)
+	if p.Ceiling == nil || !d.Allowed() {
+		return d
+	}
+	if most := p.Ceiling.Decide(req); !most.Allowed() {
+		most.Source += ", the profile that no other may exceed"
+		return most
+	}
+	return d
+}
+
+func (p Profile) decide(req Request) Decision {
 	switch {
 	case req.Forbidden != "":
 		return Decision{Request: req, Rule: req.Forbidden, Source: "built in"}
@@ -144,7 +178,7 @@ func (p Profile) Decide(req Request) Decision {
 // asking about every file of a tree.
 func (p Profile) Allows(permission string, subjects ...string) bool {
 	r := p.last(permission, subjects)
-	return r != nil && r.Effect == Allow
+	return r != nil && r.Effect == Allow && (p.Ceiling == nil || p.Ceiling.Allows(permission, subjects...))
 }
 
 // last returns the last rule that matches any of the subjects, nil if none does.
@@ -194,6 +228,9 @@ func (p Profile) DecideAll(reqs []Request) Decision {
 // that it need not be offered: its last rule is a plain deny of "*", or it has
 // no rule at all.
 func (p Profile) Hides(permission string) bool {
+	if p.Ceiling != nil && p.Ceiling.Hides(permission) {
+		return true
+	}
 	for _, r := range slices.Backward(p.Rules) {
 		if r.covers(permission) {
 			return r.Effect == Deny && r.Pattern == "*"

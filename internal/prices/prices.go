@@ -21,6 +21,7 @@ type Price struct {
 	CacheRead, CacheWrite float64 // charged instead of Input for that part of the input
 	Context, MaxOutput    int     // tokens; 0 if unknown
 	Tiers                 []Tier  // in rising order
+	Images, PDFs          bool    // whether the model sees such files
 }
 
 // Tier replaces the prices of a request whose input is longer than From tokens.
@@ -71,7 +72,7 @@ var builtIn = sync.OnceValue(func() map[string]Price {
 func parse(text string) (map[string]Price, error) {
 	r := csv.NewReader(strings.NewReader(text))
 	r.Comment = '#'
-	r.FieldsPerRecord = 8
+	r.FieldsPerRecord = 9
 	rows, err := r.ReadAll()
 	if err != nil {
 		return nil, fmt.Errorf("read the price table: %w", err)
@@ -93,6 +94,9 @@ func parseRow(row []string) (Price, error) {
 		return Price{}, err
 	}
 	p := Price{Input: n[0], Output: n[1], CacheRead: n[2], CacheWrite: n[3], Context: int(n[4]), MaxOutput: int(n[5])}
+	for takes := range strings.FieldsSeq(row[8]) {
+		p.Images, p.PDFs = p.Images || takes == "image", p.PDFs || takes == "pdf"
+	}
 	if row[3] == "" {
 		p.CacheRead = p.Input
 	}

@@ -93,18 +93,18 @@ func TestAModelThatIsNotKnownHasNoPrice(t *testing.T) {
 }
 
 func TestParse(t *testing.T) {
-	got, err := parse("# a comment\na/b,1,2,,,100,50,\nc/d,1,2,0.5,1.5,,,10:2:3:;20:4:5:1\n")
+	got, err := parse("# a comment\na/b,1,2,,,100,50,,image pdf\nc/d,1,2,0.5,1.5,,,10:2:3:;20:4:5:1,\n")
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := map[string]Price{
-		"a/b": {Input: 1, Output: 2, CacheRead: 1, CacheWrite: 1, Context: 100, MaxOutput: 50},
+		"a/b": {Input: 1, Output: 2, CacheRead: 1, CacheWrite: 1, Context: 100, MaxOutput: 50, Images: true, PDFs: true},
 		"c/d": {Input: 1, Output: 2, CacheRead: 0.5, CacheWrite: 1.5, Tiers: []Tier{{10, 2, 3, 2}, {20, 4, 5, 1}}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	for _, bad := range []string{"a/b,1,2\n", "a/b,one,2,,,,,\n", "a/b,1,2,,,,,10:2:3\n", "a/b,1,2,,,,,10:2:x:1\n", "a/b,1,2,,,,,\"\n"} {
+	for _, bad := range []string{"a/b,1,2\n", "a/b,one,2,,,,,,\n", "a/b,1,2,,,,,10:2:3,\n", "a/b,1,2,,,,,10:2:x:1,\n", "a/b,1,2,,,,,,\"\n"} {
 		if p, err := parse(bad); err == nil || !strings.Contains(err.Error(), "price") {
 			t.Errorf("%q: %v, %v", bad, p, err)
 		}

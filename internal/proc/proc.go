@@ -28,6 +28,25 @@ type Command struct {
 	Env     []string      // the whole environment, as NAME=value
 	Timeout time.Duration // 0: no deadline but the context's
 	Output  io.Writer     // takes stdout and stderr, in the order of arrival; called by one goroutine
+	Confine Confine       // nil: the command runs as it is
+}
+
+// Confine makes a command ready to be started in a sandbox.
+type Confine func(args, env []string, dir string) (*Confined, error)
+
+// Confined is a command that is ready to be started in a sandbox, by another
+// program that stands in for it.
+type Confined struct {
+	Path      string
+	Args, Env []string
+	Dir       string
+	Attr      *syscall.SysProcAttr // makes a process group of it
+	Files     []*os.File           // become the files 3 and up
+
+	Started func() error                                     // is called once it was started
+	Kill    func()                                           // makes it end, with all that it has started
+	Ended   func() (code int, sig syscall.Signal, err error) // is called once it was waited for: how the command ended
+	Abandon func()                                           // is called instead of Started if starting it fails
 }
 
 // Result is how a command ended.
@@ -45,7 +64,7 @@ func Run(ctx context.Context, c Command) (Result, error) {
 		return Result{}, fmt.Errorf("make a pipe for %s: %w", c.Args[0], err)
 	}
 	defer r.Close()
-	cmd, err := start(c, w)
+	cmd, inside, err := start(c, w)
 	w.Close()
 	if err != nil {
 		return Result{}, err
@@ -62,7 +81,7 @@ func Run(ctx context.Context, c Command) (Result, error) {
 		waitExit(cmd.Process.Pid)
 	}()
 
-	timedOut := await(ctx, cmd.Process.Pid, c.Timeout, exited)
+	timedOut := await(ctx, cmd.Process.Pid, c.Timeout, exited, inside.Kill)
 	// The leader has ended but isn't reaped yet, so its group's id can't have
 	// been given to anybody else.
 	signal(cmd.Process.Pid, syscall.SIGKILL)
@@ -75,6 +94,17 @@ func Run(ctx context.Context, c Command) (Result, error) {
 	if ws, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
 		res.Signal = ws.Signal()
 	}
+	if c.Confine != nil {
+		code, sig, err := inside.Ended()
+		switch {
+		case err == nil:
+			res.ExitCode, res.Signal = code, sig
+		case ctx.Err() == nil && !timedOut:
+			return res, fmt.Errorf("run %s: %w", c.Args[0], err)
+		default: // it was killed before it could say more
+			res.ExitCode, res.Signal = -1, syscall.SIGKILL
+		}
+	}
 	if ctx.Err() != nil {
 		return res, fmt.Errorf("run %s: %w", c.Args[0], context.Cause(ctx))
 	}
@@ -85,10 +115,14 @@ func Run(ctx context.Context, c Command) (Result, error) {
 }
 
 // start starts the command as the leader of a new process group.
-func start(c Command, out *os.File) (*exec.Cmd, error) {
+func start(c Command, out *os.File) (*exec.Cmd, *Confined, error) {
+	inside := &Confined{Kill: func() {}}
+	if c.Confine != nil {
+		return startConfined(c, out)
+	}
 	path, err := Look(c.Args[0], c.Env)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	cmd := &exec.Cmd{
 		Path:        path,
@@ -103,14 +137,37 @@ func start(c Command, out *os.File) (*exec.Cmd, error) {
 		cmd.Env = []string{}
 	}
 	if err := cmd.Start(); err != nil {
-		return nil, fmt.Errorf("start %s: %w", c.Args[0], err)
+		return nil, nil, fmt.Errorf("start %s: %w", c.Args[0], err)
 	}
-	return cmd, nil
+	return cmd, inside, nil
+}
+
+func startConfined(c Command, out *os.File) (*exec.Cmd, *Confined, error) {
+	inside, err := c.Confine(c.Args, c.Env, c.Dir)
+	if err != nil {
+		return nil, nil, fmt.Errorf("confine %s: %w", c.Args[0], err)
+	}
+	cmd := &exec.Cmd{
+		Path: inside.Path, Args: inside.Args, Dir: inside.Dir, Env: inside.Env,
+		Stdout: out, Stderr: out, ExtraFiles: inside.Files, SysProcAttr: inside.Attr,
+	}
+	if cmd.Env == nil {
+		cmd.Env = []string{}
+	}
+	if err := cmd.Start(); err != nil {
+		inside.Abandon()
+		return nil, nil, fmt.Errorf("start %s in its sandbox: %w", c.Args[0], err)
+	}
+	if err := inside.Started(); err != nil {
+		signal(cmd.Process.Pid, syscall.SIGKILL)
+		return nil, nil, errors.Join(fmt.Errorf("start %s in its sandbox: %w", c.Args[0], err), cmd.Wait())
+	}
+	return cmd, inside, nil
 }
 
 // await returns when the leader has exited, having ended the group if ctx or
 // the timeout ran out before; it reports whether it was the timeout.
-func await(ctx context.Context, pid int, timeout time.Duration, exited <-chan struct{}) (timedOut bool) {
+func await(ctx context.Context, pid int, timeout time.Duration, exited <-chan struct{}, kill func()) (timedOut bool) {
 	var deadline <-chan time.Time
 	if timeout > 0 {
 		t := time.NewTimer(timeout)
@@ -129,7 +186,17 @@ func await(ctx context.Context, pid int, timeout time.Duration, exited <-chan st
 	defer grace.Stop()
 	select {
 	case <-exited:
+		return timedOut
 	case <-grace.C:
+	}
+	// What confines the command knows all that it has started; killed itself,
+	// it could not end that any more.
+	kill()
+	last := time.NewTimer(drain)
+	defer last.Stop()
+	select {
+	case <-exited:
+	case <-last.C:
 		signal(pid, syscall.SIGKILL)
 		<-exited
 	}

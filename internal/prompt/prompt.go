@@ -1,13 +1,13 @@
 package prompt
 
 import (
-	_ "embed"
+	"embed"
 	"fmt"
 	"strings"
 )
 
-//go:embed build.md
-var build string
+//go:embed build.md plan.md explore.md general.md
+var agents embed.FS
 
 // Text is a named text: a file of instructions.
 type Text struct {
@@ -25,6 +25,8 @@ type Environment struct {
 
 // Input is what a system prompt is made of.
 type Input struct {
+	Agent        string // build, plan, explore, general; any other has the words of build
+	Prompt       string // instead of the agent's own words; "" for these
 	Environment  Environment
 	Repository   []Text // AGENTS.md and the like: the repository's words, not the user's
 	Instructions []Text // the manifest author's
@@ -33,11 +35,26 @@ type Input struct {
 // maxRepository bounds what a repository may add to every request, in bytes.
 const maxRepository = 32 << 10
 
-// System returns the system prompt of the build agent. The same input gives
-// the same text, so that a provider's prompt cache holds.
+// words are what an agent's system prompt begins with.
+func words(in Input) string {
+	if strings.TrimSpace(in.Prompt) != "" {
+		return strings.TrimSpace(in.Prompt) + "\n"
+	}
+	text, err := agents.ReadFile(in.Agent + ".md")
+	if err != nil {
+		text, err = agents.ReadFile("build.md")
+	}
+	if err != nil {
+		return "" // it is embedded
+	}
+	return string(text)
+}
+
+// System returns the system prompt of an agent. The same input gives the same
+// text, so that a provider's prompt cache holds.
 func System(in Input) string {
 	var b strings.Builder
-	b.WriteString(build)
+	b.WriteString(words(in))
 	b.WriteString("\n# Environment\n")
 	e := in.Environment
 	fmt.Fprintf(&b, "- workspace: %s\n- platform: %s\n- date: %s\n", e.Dir, e.Platform, e.Date)

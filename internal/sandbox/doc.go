@@ -1,4 +1,29 @@
-// Package sandbox says how child processes are confined by the kernel. In this
-// release it confines nothing: it knows the modes that a user can ask for and
-// refuses, instead of pretending, what it can't give.
+// Package sandbox confines child processes by the kernel: what they see and
+// change of the file system, whom they reach over the network, which other
+// processes they touch, and how much they use. It starts nothing itself: a
+// [Sandbox] turns a command line into a [Launch], which package proc starts.
+//
+// There are two levels. [Full] has namespaces of its own: a file system of
+// nothing but what was granted, its own processes, and its own network, which
+// is empty or leads to a proxy; then Landlock, no capabilities, and a filter of
+// system calls. [Partial] is for machines that forbid namespaces: Landlock and
+// the filter alone. [Probe] finds out what a machine can do, by doing it.
+//
+// What [Partial] doesn't hold, and why: the owner, mode, times and extended
+// attributes of files of the same user (Landlock has no right for them); a path
+// that is to be read-only or hidden inside of a folder that is writable
+// (Landlock only adds rights), for which see [Guard]; the names and arguments
+// of other processes; signals to the user's other processes on kernels before
+// 6.12, where a command that ends its supervisor leaves strays for [Sweep]; the
+// number of processes, if root runs them and no control group can be made.
+// There, too, programs can't use /tmp, /dev/shm and terminals, or connect to
+// each other.
+//
+// What neither holds: hosts that may be reached can be told anything; a command
+// can use all processor time; the size of a folder is watched, not bounded; at
+// level [Full] as at [Partial], whatever is readable in the system's folders is
+// readable, /etc as every user of the machine sees it.
+//
+// Policy is made elsewhere. The code that runs inside is package child, and the
+// proxy is package proxy.
 package sandbox

@@ -3,7 +3,7 @@ package sandbox
 import (
 	"errors"
 	"fmt"
-	"slices"
+	"strings"
 )
 
 // Mode is what the user asks for with --sandbox.
@@ -21,27 +21,44 @@ const (
 func Modes() []Mode { return []Mode{Auto, Require, External, Off} }
 
 // ErrAbsent is the cause when a required sandbox can't be had.
-var ErrAbsent = errors.New("this release has no sandbox")
+var ErrAbsent = errors.New("there is no such sandbox here")
 
 // State is what confines the children of a job.
 type State struct {
-	Level        string // none or external
+	Level        string // A, B, external or none
 	FS, Net, PID bool   // what of it is confined
 	Warning      string // what the user should know; "" if nothing
 }
 
-// Resolve says what a mode comes to on this machine. It fails with ErrAbsent
-// where confinement is required, and on a mode that does not exist.
-func Resolve(m Mode) (State, error) {
+// Choose says which level a mode comes to on a machine that Probe has looked
+// at. With a shell in play, it fails with ErrAbsent rather than choose None,
+// unless the user says Off; without, the runner starts nothing that the model
+// wrote, and None will do.
+func Choose(m Mode, shell bool, f Found) (Level, error) {
 	switch m {
-	case Auto:
-		return State{Level: "none", Warning: "commands run without a sandbox: this release does not confine them by the kernel, nor does it enforce network: and cache:; use a container and --sandbox external where that matters"}, nil
 	case Off:
-		return State{Level: "none", Warning: "commands run without a sandbox: --sandbox off"}, nil
+		return None, nil
 	case External:
-		return State{Level: "external"}, nil
+		return Outside, nil
 	case Require:
-		return State{}, fmt.Errorf("--sandbox require: %w; run in a container with --sandbox external, or without a profile that has bash", ErrAbsent)
+		if f.Best != Full {
+			return None, absent(m, f)
+		}
+		return Full, nil
+	case Auto:
+		if f.Best == None && shell {
+			return None, absent(m, f)
+		}
+		return f.Best, nil
 	}
-	return State{}, fmt.Errorf("there is no sandbox mode %q; the modes are %v", m, slices.Clone(Modes()))
+	return None, fmt.Errorf("there is no sandbox mode %q; the modes are %v", m, Modes())
+}
+
+// absent says what is missing, and what else can be done.
+func absent(m Mode, f Found) error {
+	var missing strings.Builder
+	for _, why := range f.Missing {
+		missing.WriteString("; " + why.String())
+	}
+	return fmt.Errorf("--sandbox %s: %w%s; or use a profile without bash, or a container and --sandbox external", m, ErrAbsent, missing.String())
 }

@@ -17,7 +17,7 @@ const (
 )
 
 // carryOut answers every call of a turn exactly once, in their order. Runs of
-// read-only calls go side by side; any other call waits for those before it
+// calls that may (read-only ones, subagents) go side by side; any other call waits for those before it
 // and holds back those after it, because it may change what they see.
 func (s *Session) carryOut(ctx context.Context, turn int, calls []model.ToolCall) []model.Message {
 	for _, c := range calls {
@@ -26,8 +26,8 @@ func (s *Session) carryOut(ctx context.Context, turn int, calls []model.ToolCall
 	answers := make([]model.Message, len(calls))
 	for first := 0; first < len(calls); {
 		last := first + 1
-		if s.cfg.Tools.ReadOnly(calls[first].Name) {
-			for last < len(calls) && last-first < sideBySide && s.cfg.Tools.ReadOnly(calls[last].Name) {
+		if s.cfg.Tools.SideBySide(calls[first].Name) {
+			for last < len(calls) && last-first < sideBySide && s.cfg.Tools.SideBySide(calls[last].Name) {
 				last++
 			}
 		}
@@ -42,8 +42,37 @@ func (s *Session) carryOut(ctx context.Context, turn int, calls []model.ToolCall
 	return answers
 }
 
-// call carries out one call and tells its end.
+// call carries out one call of a turn and makes its answer.
 func (s *Session) call(ctx context.Context, turn, index int, c model.ToolCall) model.Message {
+	out := s.record(ctx, turn, index, c)
+	m := model.Message{
+		Role: model.ToolRole, CallID: c.ID, Tool: c.Name, Text: out.Text(),
+		Failed: out.Status != tools.Completed, Denied: out.Status == tools.Denied,
+	}
+	for _, a := range out.Attachments {
+		m.Attachments = append(m.Attachments, model.Attachment{Name: a.Name, MIME: a.Media, Data: a.Data})
+	}
+	return m
+}
+
+// nested carries out a call that another call of this turn asked for. It has
+// its own decision and record, and counts like any other.
+func (s *Session) nested(ctx context.Context, c tools.Call) tools.Outcome {
+	call := model.ToolCall{ID: c.ID, Name: c.Name, Input: c.Input}
+	turn := s.Totals().Turns
+	s.emitCall(event.Call{ID: c.ID, Turn: turn, Tool: c.Name, Input: rawInput(c.Input), Status: event.CallPending, StartedAt: s.cfg.Now()})
+	out := s.record(ctx, turn, 0, call)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.totals.Calls++
+	if out.Status == tools.Denied {
+		s.totals.Denied++
+	}
+	return out
+}
+
+// record carries out one call and tells its end.
+func (s *Session) record(ctx context.Context, turn, index int, c model.ToolCall) tools.Outcome {
 	record := event.Call{ID: c.ID, Turn: turn, Tool: c.Name, Input: rawInput(c.Input), StartedAt: s.cfg.Now()}
 	out := s.dispatch(ctx, index, c, func(title string) {
 		running := record
@@ -51,21 +80,21 @@ func (s *Session) call(ctx context.Context, turn, index int, c model.ToolCall) m
 		s.emitCall(running)
 	})
 	record.Status, record.Title, record.Error = event.CallStatus(out.Status), out.Title, out.Error
-	record.OutputBytes, record.Truncated = out.Bytes, out.Truncated
+	record.OutputBytes, record.Truncated, record.Cached = out.Bytes, out.Truncated, out.Cached
 	record.ElapsedMS = s.cfg.Now().Sub(record.StartedAt).Milliseconds()
 	if d := out.Decision; d != nil {
 		record.Decision = &event.Decision{Effect: d.Effect.String(), Rule: d.Rule, Source: d.Source}
 	}
 	s.emitCall(record)
-	return model.Message{
-		Role: model.ToolRole, CallID: c.ID, Tool: c.Name, Text: out.Text(),
-		Failed: out.Status != tools.Completed, Denied: out.Status == tools.Denied,
-	}
+	return out
 }
 
 // dispatch sends a call through the gate, unless the session is over or the
 // model asks for more at once than any honest one does.
 func (s *Session) dispatch(ctx context.Context, index int, c model.ToolCall, running func(string)) tools.Outcome {
+	if c.ID == s.cut {
+		return tools.Outcome{Tool: c.Name, Status: tools.Failed, Error: "your answer reached its output limit within this call, which was not carried out: say less at once, and write long files in several steps"}
+	}
 	if ctx.Err() != nil {
 		return tools.Outcome{Tool: c.Name, Status: tools.Failed, Error: "the call was interrupted before it began"}
 	}
@@ -77,6 +106,8 @@ func (s *Session) dispatch(ctx context.Context, index int, c model.ToolCall, run
 
 // count keeps the counts that limits look at.
 func (s *Session) count(answers []model.Message) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	for _, a := range answers {
 		s.totals.Calls++
 		switch {

@@ -2,7 +2,8 @@ package session
 
 import (
 	"context"
-	"fmt"
+	"encoding/json"
+	"sync"
 	"time"
 
 	"github.com/millhand/millhand/internal/event"
@@ -11,10 +12,10 @@ import (
 )
 
 // Limits end a session. Zero values mean: no limit. Time is a deadline of the
-// context's and not here.
+// context's and money the [Purse]'s, so neither is here. The turn in which a
+// model sums up at a limit comes on top of turns and tokens.
 type Limits struct {
 	Turns    int
-	CostUSD  float64
 	Tokens   int64 // input and output
 	Denials  int   // denied calls
 	Failures int   // failed calls in a row
@@ -32,12 +33,17 @@ type Config struct {
 	Tools     *tools.Registry
 	Env       *tools.Env
 	Limits    Limits
-	// Allow is asked before each model call whether the run as a whole may go
-	// on; a non-nil End ends the session. It may be nil.
-	Allow func() *End
-	// Spent is told the cost of each model call; nil when it is unknown. It may
-	// be nil itself.
-	Spent func(usd *float64)
+	Purse     Purse
+	Sampling  Sampling
+	// Window is how many tokens a request and its answer have together at most,
+	// MostOutput how many the answer has; 0 if unknown.
+	Window, MostOutput int
+	// WrapUp says that the model is asked for last words when a limit on turns,
+	// tokens or money ends the session.
+	WrapUp bool
+	// Schema is the JSON Schema that the model's last answer has to meet; nil for
+	// any answer.
+	Schema map[string]any
 	// Transcript is given each message as it joins the conversation. It may be
 	// nil.
 	Transcript func(model.Message)
@@ -54,7 +60,7 @@ const (
 	Limited   EndKind = "limit"     // a limit on turns, tokens or time
 	OverCost  EndKind = "budget"    // a limit on money
 	Refused   EndKind = "policy"    // too many denied calls
-	GaveUp    EndKind = "failed"    // the model can't go on, or a scripted one met what it did not expect
+	GaveUp    EndKind = "failed"    // the model can't go on, its answer is none, or a scripted one met what it did not expect
 	NoModel   EndKind = "provider"  // the provider can't be used
 	Cancelled EndKind = "cancelled" // the context ended
 )
@@ -64,7 +70,10 @@ type End struct {
 	Kind   EndKind
 	Reason string           // in words; empty when done
 	Text   string           // the model's last words
+	Output json.RawMessage  // the answer that meets the schema, if there is one and the model is done
 	Class  model.ErrorClass // of the request that failed, for NoModel
+
+	summable bool // the model may still sum up
 }
 
 // Totals are sums over a session.
@@ -76,28 +85,47 @@ type Totals struct {
 	CostUSD *float64 // nil once the cost of any turn is unknown
 }
 
-// Session is one conversation. It is not safe for concurrent use.
+// Session is one conversation. Only [Session.Totals] may be called while Run
+// has not returned.
 type Session struct {
 	cfg      Config
 	messages []model.Message
 	specs    []model.ToolSpec
-	totals   Totals
-	failures int // failed calls since the last that completed
+	fixed    int64 // tokens of what each request begins with: system prompt and tools
+	failures int   // failed calls since the last that completed
 	started  bool
+	answer   answers // of this stretch
+	repeats  repeats // in this stretch
+	cut      string  // id of the call that the turn's output limit cut off
+
+	counted   int64 // tokens of the first countedTo messages, with what is fixed
+	countedTo int
+
+	mu     sync.Mutex
+	totals Totals
 }
 
 // New makes a session; nothing happens before Run.
 func New(cfg Config) *Session {
 	zero := 0.0
 	s := &Session{cfg: cfg, totals: Totals{CostUSD: &zero}}
+	env := *cfg.Env
+	env.Nested = s.nested
+	s.cfg.Env = &env
 	for _, spec := range cfg.Tools.Offer(cfg.Env.Profile) {
 		s.specs = append(s.specs, model.ToolSpec{Name: spec.Name, Description: spec.Description, Schema: spec.Schema})
 	}
+	s.fixed = tokens(len(cfg.System)) + tokensOfTools(s.specs)
+	s.recount()
 	return s
 }
 
-// Totals returns the sums so far.
-func (s *Session) Totals() Totals { return s.totals }
+// Totals returns the sums so far. It may be called at any time.
+func (s *Session) Totals() Totals {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.totals
+}
 
 // Run gives the model a prompt and works until the model is done or the
 // session has to end. It may be called again: the conversation goes on, under
@@ -107,12 +135,19 @@ func (s *Session) Run(ctx context.Context, prompt string) End {
 		s.started = true
 		s.emit(event.Event{Type: event.SessionStarted, SessionInfo: s.info(End{})})
 	}
-	s.add(model.Message{Role: model.User, Text: prompt})
+	s.answer, s.repeats = answers{}, repeats{}
+	s.say(prompt)
+	defer s.cfg.Purse.release()
 	for {
-		if end := s.mayGoOn(ctx); end != nil {
-			return *end
+		end := s.mayGoOn(ctx)
+		if end == nil {
+			end = s.turn(ctx)
 		}
-		if end := s.turn(ctx); end != nil {
+		switch {
+		case end == nil:
+		case end.summable && s.cfg.WrapUp:
+			return s.lastWords(ctx, *end)
+		default:
 			return *end
 		}
 	}
@@ -132,122 +167,8 @@ func (s *Session) info(end End) *event.Session {
 	}
 }
 
-// mayGoOn checks every limit before a model call is paid for.
-func (s *Session) mayGoOn(ctx context.Context) *End {
-	if ctx.Err() != nil {
-		return ended(ctx)
-	}
-	l, t := s.cfg.Limits, s.totals
-	switch {
-	case l.Turns > 0 && t.Turns >= l.Turns:
-		return &End{Kind: Limited, Reason: fmt.Sprintf("the limit of %d turns is reached", l.Turns)}
-	case l.Tokens > 0 && t.Usage.Input+t.Usage.Output >= l.Tokens:
-		return &End{Kind: Limited, Reason: fmt.Sprintf("the limit of %d tokens is reached", l.Tokens)}
-	case l.CostUSD > 0 && t.CostUSD != nil && *t.CostUSD >= l.CostUSD:
-		return &End{Kind: OverCost, Reason: fmt.Sprintf("the job's limit of $%g is reached", l.CostUSD)}
-	case l.Denials > 0 && t.Denied >= l.Denials:
-		return &End{Kind: Refused, Reason: fmt.Sprintf("the limit of %d denied calls is reached", l.Denials)}
-	case l.Failures > 0 && s.failures >= l.Failures:
-		return &End{Kind: Limited, Reason: fmt.Sprintf("the limit of %d failed calls in a row is reached", l.Failures)}
-	}
-	if s.cfg.Allow != nil {
-		return s.cfg.Allow()
-	}
-	return nil
-}
-
-// Timeout is the cause of a context that a limit on time ended. Whoever sets a
-// deadline on a session's context gives it as the cause.
-type Timeout struct{ Reason string }
-
-// Error returns the reason.
-func (t Timeout) Error() string { return t.Reason }
-
-// ended is the End of a context that is over.
-func ended(ctx context.Context) *End {
-	cause := context.Cause(ctx)
-	if t, ok := cause.(Timeout); ok { //nolint:errorlint // a cause is given as it is, never wrapped
-		return &End{Kind: Limited, Reason: t.Reason}
-	}
-	return &End{Kind: Cancelled, Reason: cause.Error()}
-}
-
-// turn makes one model call and carries out the calls it asks for. It returns
-// nil if the conversation goes on.
-func (s *Session) turn(ctx context.Context) *End {
-	s.totals.Turns++
-	n := s.totals.Turns
-	s.emit(event.Event{Type: event.TurnStarted, Turn: &event.Turn{Number: n}})
-	began := s.cfg.Now()
-	resp, err := s.cfg.Model.Stream(ctx, model.Request{System: s.cfg.System, Messages: s.messages, Tools: s.specs}, s.delta)
-	ended := &event.Turn{Number: n, ElapsedMS: s.cfg.Now().Sub(began).Milliseconds()}
-	if err != nil {
-		ended.Error = err.Error()
-		s.emit(event.Event{Type: event.TurnEnded, Turn: ended})
-		return requestFailed(ctx, err)
-	}
-	s.account(resp, ended)
-	s.add(model.Message{Role: model.Assistant, Text: resp.Text, Reasoning: resp.Reasoning, Calls: resp.Calls})
-	if resp.Text != "" || resp.Reasoning != "" {
-		s.emit(event.Event{Type: event.TextSaid, Text: &event.Text{Turn: n, Text: resp.Text, Reasoning: resp.Reasoning}})
-	}
-	for _, m := range s.carryOut(ctx, n, resp.Calls) {
-		s.add(m)
-	}
-	s.emit(event.Event{Type: event.TurnEnded, Turn: ended})
-	if len(resp.Calls) > 0 {
-		return nil
-	}
-	return answered(resp)
-}
-
-// account adds a response to the totals and to its turn's event.
-func (s *Session) account(resp model.Response, ended *event.Turn) {
-	ended.Finish, ended.CostUSD = string(resp.Finish), resp.CostUSD
-	if resp.Usage != nil {
-		u := event.Usage(*resp.Usage)
-		ended.Usage = &u
-		s.totals.Usage = s.totals.Usage.Add(u)
-	}
-	switch {
-	case resp.CostUSD == nil:
-		s.totals.CostUSD = nil
-	case s.totals.CostUSD != nil:
-		sum := event.AddUSD(*s.totals.CostUSD, *resp.CostUSD)
-		s.totals.CostUSD = &sum
-	}
-	if s.cfg.Spent != nil {
-		s.cfg.Spent(resp.CostUSD)
-	}
-}
-
-// answered judges an answer without calls: the model's last word, unless it
-// was cut off.
-func answered(resp model.Response) *End {
-	switch resp.Finish {
-	case model.FinishLength:
-		return &End{Kind: GaveUp, Reason: "the model's answer was cut off at its output limit", Text: resp.Text}
-	case model.FinishFilter:
-		return &End{Kind: GaveUp, Reason: "the provider's content filter stopped the model", Text: resp.Text}
-	default:
-		return &End{Kind: Done, Text: resp.Text}
-	}
-}
-
-// requestFailed turns a failed model call into an End.
-func requestFailed(ctx context.Context, err error) *End {
-	if ctx.Err() != nil {
-		return ended(ctx)
-	}
-	switch class := model.ClassOf(err); class {
-	case model.ClassScript:
-		return &End{Kind: GaveUp, Reason: err.Error(), Class: class}
-	case model.ClassContext:
-		return &End{Kind: Limited, Reason: "the conversation is longer than the model can take: " + err.Error(), Class: class}
-	default:
-		return &End{Kind: NoModel, Reason: err.Error(), Class: class}
-	}
-}
+// say adds words to the conversation that the model is to answer.
+func (s *Session) say(text string) { s.add(model.Message{Role: model.User, Text: text}) }
 
 func (s *Session) add(m model.Message) {
 	s.messages = append(s.messages, m)

@@ -49,7 +49,7 @@ func setUp(t *testing.T, preset, turns string, change func(*Config)) *stage {
 	t.Cleanup(func() { space.Close() })
 	profile, _ := permission.Preset(preset)
 	cfg := Config{
-		ID: "s1", Job: "j1", Agent: "build", Model: st.player, ModelName: "script:model.yaml", Tools: tools.BuiltIn(),
+		ID: "s1", Job: "j1", Agent: "build", Model: st.player, ModelName: "script:model.yaml",
 		Env: &tools.Env{
 			Workspace: space, Profile: profile, Todos: &tools.Todos{}, ChildEnv: []string{"PATH=" + os.Getenv("PATH")}, Now: time.Now,
 		},
@@ -62,6 +62,9 @@ func setUp(t *testing.T, preset, turns string, change func(*Config)) *stage {
 	}
 	if change != nil {
 		change(&cfg)
+	}
+	if cfg.Tools, err = tools.For(cfg.Env); err != nil {
+		t.Fatal(err)
 	}
 	st.Session = New(cfg)
 	return st
@@ -202,19 +205,16 @@ func TestLimitsAreCheckedBeforeEachModelCall(t *testing.T) {
 	}{
 		{"turns", forever, func(c *Config) { c.Limits.Turns = 3 }, Limited, 3},
 		{"tokens", forever, func(c *Config) { c.Limits.Tokens = 200 }, Limited, 2},
-		{"cost", forever, func(c *Config) {
-			c.Limits.CostUSD = 1.2
-			c.Model = model.Priced(c.Model, func(model.Usage) (float64, bool) { return cost, true })
-		}, OverCost, 3},
 		{"denials", denied, func(c *Config) { c.Limits.Denials = 2 }, Refused, 2},
 		{"failures in a row", failing, func(c *Config) { c.Limits.Failures = 4 }, Limited, 4},
-		{"the run's say", forever, func(c *Config) {
-			left := 2
-			c.Allow = func() *End {
-				if left--; left < 0 {
-					return &End{Kind: OverCost, Reason: "spent"}
+		{"money", forever, func(c *Config) {
+			left := 1.0
+			c.Model = model.Priced(c.Model, func(model.Usage) (float64, bool) { return cost, true })
+			c.Purse.Reserve = func(context.Context, Need) (Grant, *End) {
+				if left <= 0 {
+					return Grant{}, &End{Kind: OverCost, Reason: "spent"}
 				}
-				return nil
+				return Grant{Settle: func(usd *float64) { left -= *usd }}, nil
 			}
 		}, OverCost, 2},
 	}
@@ -301,5 +301,31 @@ func TestAConversationGoesOn(t *testing.T) {
 	last := s.events[len(s.events)-1]
 	if last.Type != event.SessionEnded || last.SessionInfo.End != "done" {
 		t.Errorf("the last event is %+v", last)
+	}
+}
+
+func TestCallsOfABatchHaveARecordEach(t *testing.T) {
+	st := setUp(t, "edit", `  - calls:
+      - {tool: batch, args: {tool_calls: [{tool: read, parameters: {filePath: a}}, {tool: bash, parameters: {command: ls}}, {tool: read, parameters: {filePath: a}}]}}
+  - {expect: ["3 calls", "hello"], text: ok}
+`, func(c *Config) { c.Env.Batch = true })
+	if err := os.WriteFile(filepath.Join(st.dir, "a"), []byte("hello\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if end := st.Run(t.Context(), "go"); end.Kind != Done {
+		t.Fatalf("%+v", end)
+	}
+	final := map[string]string{}
+	for _, e := range st.events {
+		if e.Call != nil && e.Call.Status != event.CallPending && e.Call.Status != event.CallRunning {
+			final[e.Call.ID] += e.Call.Tool + " " + string(e.Call.Status)
+		}
+	}
+	want := map[string]string{"call_1_1": "batch completed", "call_1_1.1": "read completed", "call_1_1.2": "bash denied", "call_1_1.3": "read completed"}
+	if diff := cmp.Diff(want, final); diff != "" {
+		t.Errorf("the calls' ends (-want +got):\n%s", diff)
+	}
+	if got := st.Totals(); got.Calls != 4 || got.Denied != 1 {
+		t.Errorf("%d calls, %d of them denied", got.Calls, got.Denied)
 	}
 }

@@ -3,7 +3,6 @@ package edit
 import (
 	"errors"
 	"fmt"
-	"iter"
 	"strings"
 )
 
@@ -14,6 +13,7 @@ var (
 	ErrEmpty     = errors.New("oldString is empty")
 	ErrNotFound  = errors.New("oldString is not in the file")
 	ErrAmbiguous = errors.New("oldString is in the file more than once")
+	ErrOversized = errors.New("oldString is much smaller than what it would replace")
 )
 
 // Result is a text after a replacement.
@@ -21,77 +21,122 @@ type Result struct {
 	Text    string
 	Count   int    // replacements made
 	Matcher string // name of the matcher that found the piece
+	Line    int    // where the first replacement begins, from 1
 }
 
-// matcher finds candidates for old in a text: pieces of the text itself.
+// matcher finds the places of a piece in a text. Both have LF line ends. The
+// piece is not blank; but for the matchers that compare characters, a newline at
+// its end was taken off.
 type matcher struct {
-	name string
-	find func(text, old string) iter.Seq[string]
+	name  string
+	find  func(text, old string) []span
+	exact bool // it compares characters: the newline at the end of old counts
+	loose bool // it takes what is only similar, and so never several different pieces
 }
 
-// matchers lists the ways to find a piece, the strictest first.
+// matchers lists the ways to find a piece, the strictest first, in the order
+// that OpenCode has.
 func matchers() []matcher {
 	return []matcher{
-		{"exact", exact},
+		{name: "exact", find: exact, exact: true},
+		{name: "line-trimmed", find: lineTrimmed},
+		{name: "block-anchor", find: blockAnchor, loose: true},
+		{name: "whitespace-normalised", find: whitespaceNormalised},
+		{name: "indentation-flexible", find: indentationFlexible},
+		{name: "escape-normalised", find: escapeNormalised},
+		{name: "trimmed-boundary", find: trimmedBoundary},
+		{name: "context-aware", find: contextAware, loose: true},
+		{name: "multi-occurrence", find: multiOccurrence, exact: true},
 	}
 }
 
-// exact yields old itself.
-func exact(_, old string) iter.Seq[string] {
-	return func(yield func(string) bool) { yield(old) }
-}
-
 // Replace replaces old by new in text: its only occurrence, or with all every
-// one. new is taken literally. A text whose lines end in CRLF keeps them so,
-// whatever the line ends of old and new.
+// one. new is taken literally, but for its line ends, which become those of the
+// piece that it replaces; a byte-order mark at the beginning of text stays.
+//
+// The first matcher decides that finds exactly one place (with all, any). A
+// place that is much larger than old is refused.
 func Replace(text, old, new string, all bool) (Result, error) {
 	if old == "" {
 		return Result{}, fmt.Errorf("%w: give the text to replace, or use write to make a new file", ErrEmpty)
 	}
-	if usesCRLF(text, old) {
-		old, new = withCRLF(old), withCRLF(new)
+	s := newSource(text)
+	if s.mark != "" {
+		old, new = strings.TrimPrefix(old, bom), strings.TrimPrefix(new, bom)
 	}
-	if old == new {
+	old = toLF(old)
+	if old == toLF(new) {
 		return Result{}, fmt.Errorf("%w: there is nothing to change", ErrIdentical)
 	}
-	most := 0
+	spans, name, err := locate(s.text, old, all)
+	if err != nil {
+		return Result{}, err
+	}
+	if name != "exact" {
+		spans = withNewline(s.text, spans, old, new)
+	}
+	changed := s.splice(spans, new)
+	if changed == text {
+		return Result{}, fmt.Errorf("%w as what the file has: there is nothing to change", ErrIdentical)
+	}
+	return Result{Text: changed, Count: len(spans), Matcher: name, Line: strings.Count(s.text[:spans[0].start], "\n") + 1}, nil
+}
+
+// locate returns the places to replace, in order and apart from each other, and
+// the name of the matcher that found them.
+func locate(text, old string, all bool) ([]span, string, error) {
+	times := 0
 	for _, m := range matchers() {
-		for candidate := range m.find(text, old) {
-			n := places(text, candidate)
-			if n == 1 || n > 1 && all {
-				count := strings.Count(text, candidate)
-				return Result{Text: strings.ReplaceAll(text, candidate, new), Count: count, Matcher: m.name}, nil
+		piece := old
+		if !m.exact {
+			piece = strings.TrimSuffix(old, "\n")
+			if blank(piece) { // nothing but its characters tells where it belongs
+				continue
 			}
-			most = max(most, n)
+		}
+		spans := m.find(text, piece)
+		n := places(text, spans)
+		if n == 1 || n > 1 && all && (!m.loose || alike(text, spans)) {
+			spans = apart(spans)
+			return spans, m.name, oversized(text, spans, piece)
+		}
+		if times == 0 {
+			times = n
 		}
 	}
-	if most > 1 {
-		return Result{}, fmt.Errorf("%w (%d times): give more of the lines around it so that it is unique, or set replaceAll", ErrAmbiguous, most)
+	if times > 1 {
+		return nil, "", fmt.Errorf("%w (%d times): give more of the lines around it so that it is unique, or set replaceAll", ErrAmbiguous, times)
 	}
-	return Result{}, fmt.Errorf("%w: read the file again and copy the text exactly, with its white space and without line numbers", ErrNotFound)
+	return nil, "", fmt.Errorf("%w: read the file again and copy the text exactly, with its white space and without line numbers", ErrNotFound)
 }
 
-// places counts where piece is in text. Two that overlap are two: "}\n}" is
-// twice in "}\n}\n}", and it would be a guess which one is meant.
-func places(text, piece string) int {
-	n := strings.Count(text, piece)
-	if n == 1 && strings.Index(text, piece) != strings.LastIndex(text, piece) {
-		return 2
+// oversized refuses places that are much larger than the piece searched: text
+// would go that the author of the piece has not seen. The bounds are OpenCode's.
+func oversized(text string, spans []span, old string) error {
+	n := strings.Count(old, "\n") + 1
+	size := len(strings.TrimSpace(old))
+	for _, s := range spans {
+		found := text[s.start:s.end]
+		lines := strings.Count(found, "\n") + 1
+		if lines >= max(n+3, 2*n) || n > 1 && len(strings.TrimSpace(found)) > max(size+500, 4*size) {
+			return fmt.Errorf("%w (%d lines and %d bytes at line %d, for %d lines and %d bytes): give the whole text to replace",
+				ErrOversized, lines, len(found), strings.Count(text[:s.start], "\n")+1, n, len(old))
+		}
 	}
-	return n
+	return nil
 }
 
-// usesCRLF reports whether the lines of the piece of text that old means end in
-// CRLF. Where only some lines of a text do, a piece of the others is taken as
-// it is.
-func usesCRLF(text, old string) bool {
-	if !strings.Contains(text, "\r\n") {
-		return false
+// withNewline adds the newline behind a place to it if the piece searched ended
+// in one, and what replaces it does or is nothing: matchers of lines leave it
+// out.
+func withNewline(text string, spans []span, old, new string) []span {
+	if !strings.HasSuffix(old, "\n") || new != "" && !strings.HasSuffix(new, "\n") {
+		return spans
 	}
-	plain := strings.Contains(old, "\n") && !strings.Contains(old, "\r\n") && old[0] != '\n'
-	return !plain || !strings.Contains(text, old)
-}
-
-func withCRLF(s string) string {
-	return strings.ReplaceAll(strings.ReplaceAll(s, "\r\n", "\n"), "\n", "\r\n")
+	for i, s := range spans {
+		if strings.HasPrefix(text[s.end:], "\n") && !strings.HasSuffix(text[s.start:s.end], "\n") {
+			spans[i].end++
+		}
+	}
+	return spans
 }

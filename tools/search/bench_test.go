@@ -27,6 +27,15 @@ func BenchmarkSearch(b *testing.B) {
 				}
 			}
 		})
+		b.Run("grep/"+c.name+"/with rg", func(b *testing.B) {
+			needRipgrep(b)
+			for b.Loop() {
+				r, err := Grep(b.Context(), scope, Query{Pattern: c.pattern, Limit: 100, Ripgrep: runRipgrep})
+				if err != nil || r.Engine != EngineRipgrep {
+					b.Fatal(r.Fallback, err)
+				}
+			}
+		})
 		b.Run("grep/"+c.name+"/rg", func(b *testing.B) { benchmarkRipgrep(b, dir, "--count", "--regexp", c.pattern) })
 	}
 	for _, pattern := range []string{"*.go", "pkg1/**/*_test.{go,ts}"} {
@@ -50,9 +59,7 @@ func BenchmarkSearch(b *testing.B) {
 
 func benchmarkRipgrep(b *testing.B, dir string, args ...string) {
 	b.Helper()
-	if _, err := exec.LookPath("rg"); err != nil {
-		b.Skip("ripgrep is not installed")
-	}
+	needRipgrep(b)
 	for b.Loop() {
 		cmd := exec.CommandContext(b.Context(), "rg", append([]string{"--no-config", "--hidden", "--no-require-git", "--no-messages"}, args...)...)
 		cmd.Dir, cmd.Stderr = dir, os.Stderr

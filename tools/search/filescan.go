@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"math"
 )
 
 const (
@@ -37,14 +38,15 @@ type fileScan struct {
 }
 
 // run reads a file to its end, but no more than size bytes if that is not 0 (a
-// file may grow, and some of the system's have no size).
+// file may grow, and some of the system's have no size). Whether it is binary
+// is seen in the decoded text.
 func (s *fileScan) run(ctx context.Context, file io.Reader, size int64) error {
 	if size <= 0 {
 		size = maxFile
 	}
 	file = io.LimitReader(file, size)
 	filled := 0 // bytes of the buffer in use
-	for left, eof := size, false; !eof; {
+	for left, first, eof := size, true, false; !eof; first = false {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -52,11 +54,19 @@ func (s *fileScan) run(ctx context.Context, file io.Reader, size int64) error {
 		if err != nil && !errors.Is(err, io.EOF) {
 			return err
 		}
+		left -= int64(n)
+		if order := utf16Order(s.buffer.text[:n]); first && order != nil {
+			file = newUTF16Reader(s.buffer.text[len(markUTF16LE):n], file, order)
+			left = math.MaxInt64 // decoded it is longer, and the reader knows its end
+			continue
+		}
+		if first && bytes.HasPrefix(s.buffer.text[:n], markUTF8) {
+			n = copy(s.buffer.text, s.buffer.text[len(markUTF8):n])
+		}
 		if s.binary = bytes.IndexByte(s.buffer.text[filled:filled+n], 0) >= 0; s.binary {
 			return nil
 		}
 		filled += n
-		left -= int64(n)
 		eof = err != nil || left == 0
 		done := s.take(ctx, s.buffer.text[:filled], eof)
 		filled = copy(s.buffer.text, s.buffer.text[done:filled])
@@ -103,7 +113,7 @@ func (s *fileScan) block(ctx context.Context, text []byte) {
 		if len(s.matches) < s.limit {
 			s.line += bytes.Count(text[counted:start], []byte("\n"))
 			counted = start
-			s.matches = append(s.matches, Match{Path: s.path, Line: s.line + 1, Text: lineText(text[start:end])})
+			s.matches = append(s.matches, s.matcher.match(ctx, s.path, s.line+1, text[start:end]))
 		}
 	}
 	if s.line += bytes.Count(text[counted:], []byte("\n")); s.rest {

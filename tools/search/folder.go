@@ -103,30 +103,40 @@ func openInRoot(root *os.Root, name string) (io.ReadCloser, fileInfo, error) {
 	return file, fileInfo{info.Size(), info.ModTime()}, nil
 }
 
-// readRules adds the folder's .gitignore, if it has one, to its rules. As by
-// git, a link of that name does not count.
-func (f *folder) readRules() error {
+// readRules adds the folder's .gitignore, if it has one, to its rules, and
+// returns what it holds. As by git, a link of that name does not count.
+func (f *folder) readRules() ([]byte, error) {
+	data, err := f.readIgnoreFile()
+	if err != nil {
+		err = fmt.Errorf("read %s.gitignore: %w", f.path, cause(err))
+	}
+	f.rules = f.rules.Descend(strings.TrimSuffix(f.path, "/"), data)
+	return data, err
+}
+
+func (f *folder) readIgnoreFile() ([]byte, error) {
 	const name = ".gitignore"
 	info, err := f.root.Lstat(name)
-	if errors.Is(err, fs.ErrNotExist) || err == nil && !info.Mode().IsRegular() {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("read %s%s: %w", f.path, name, cause(err))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, errSpecial
 	}
 	file, _, err := f.open(name)
 	if err != nil {
-		return fmt.Errorf("read %s%s: %w", f.path, name, cause(err))
+		return nil, err
 	}
 	defer file.Close()
 	data, err := io.ReadAll(io.LimitReader(file, maxRules+1))
 	if err != nil {
-		return fmt.Errorf("read %s%s: %w", f.path, name, cause(err))
+		return nil, err
 	}
 	if len(data) > maxRules { // not the part of a line
 		data = data[:bytes.LastIndexByte(data, '\n')+1]
-		err = fmt.Errorf("read %s%s: only the first %d bytes count", f.path, name, len(data))
+		err = fmt.Errorf("only the first %d bytes count", len(data))
 	}
-	f.rules = f.rules.Descend(strings.TrimSuffix(f.path, "/"), data)
-	return err
+	return data, err
 }

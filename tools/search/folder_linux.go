@@ -86,6 +86,21 @@ func openAt(_ *os.Root, dir *os.File, name string) (io.ReadCloser, fileInfo, err
 	return rawFile(fd), fileInfo{st.Size, time.Unix(st.Mtim.Unix())}, nil
 }
 
+// statAt tells of a regular file in dir, as openAt.
+func statAt(_ *os.Root, dir *os.File, name string) (fileInfo, error) {
+	var st unix.Stat_t
+	_, err := ignoringEINTR(func() (int, error) {
+		return 0, unix.Fstatat(int(dir.Fd()), name, &st, unix.AT_SYMLINK_NOFOLLOW)
+	})
+	if err != nil {
+		return fileInfo{}, &os.PathError{Op: "stat", Path: name, Err: err}
+	}
+	if st.Mode&unix.S_IFMT != unix.S_IFREG {
+		return fileInfo{}, errSpecial
+	}
+	return fileInfo{st.Size, time.Unix(st.Mtim.Unix())}, nil
+}
+
 // rawFile is an open regular file.
 type rawFile int
 

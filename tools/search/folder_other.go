@@ -22,3 +22,15 @@ func readEntries(_ *os.Root, dir *os.File) ([]entry, error) {
 func openAt(root *os.Root, _ *os.File, name string) (io.ReadCloser, fileInfo, error) {
 	return openInRoot(root, name)
 }
+
+// statAt tells of a regular file in dir, which is root.
+func statAt(root *os.Root, _ *os.File, name string) (fileInfo, error) {
+	info, err := root.Lstat(name)
+	if err == nil && !info.Mode().IsRegular() {
+		err = errSpecial
+	}
+	if err != nil {
+		return fileInfo{}, err
+	}
+	return fileInfo{info.Size(), info.ModTime()}, nil
+}

@@ -33,14 +33,14 @@ func glob(ctx context.Context, scope Scope, pattern string, limit int) (GlobResu
 		return GlobResult{}, err
 	}
 	found := first[File]{limit: limit, order: newestFirst, weight: func(File) int { return 1 }}
-	w := walk{scope: scope, wants: func(rel string, isDir bool) bool { return isDir || want.matches(rel) }}
+	w := walk{scope: scope, wants: want.wants}
 	w.visit = func(_ context.Context, f *folder, name string) {
-		info, err := f.root.Lstat(name)
+		info, err := statAt(f.root, f.dir, name)
 		if err != nil {
 			w.note(err)
 			return
 		}
-		found.add(File{Path: f.path + name, ModTime: info.ModTime(), Size: info.Size()})
+		found.add(File{Path: f.path + name, ModTime: info.mod, Size: info.size})
 	}
 	top, err := w.openFolder()
 	if err != nil {

@@ -1,10 +1,15 @@
 package search
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"sync"
+	"time"
+	"unicode/utf8"
 )
 
 // Query is what Grep looks for.
@@ -12,13 +17,22 @@ type Query struct {
 	Pattern string // regular expression in RE2's syntax, compared with one line at a time
 	Include string // glob of the files to search, as for Glob; "" means all
 	Limit   int    // how many matches to return at most; 0 stands for 1,000, which is also the most
+	// Ripgrep runs ripgrep; nil if there is none.
+	Ripgrep Ripgrep
+
+	fileTime time.Duration // set by tests; 0 stands for the constant
 }
+
+// fileTime is how long one file may be searched without ripgrep.
+const fileTime = 10 * time.Second
 
 // Match is a line that matches.
 type Match struct {
 	Path string // relative to Scope.Root
 	Line int    // counted from 1
-	Text string // the line without its end, cut after 2,000 characters, valid UTF-8
+	Text string // the line without its end, valid UTF-8; of a line above 2,000 characters, so many round the match
+	Left int    // bytes of the line before Text
+	More bool   // the line goes on after Text
 }
 
 // GrepResult is what Grep found.
@@ -28,6 +42,10 @@ type GrepResult struct {
 	Files     int     // files with at least one match, those beyond the limit included
 	Truncated bool    // there are more than Matches
 	Skipped   Skipped
+	Engine    string // what searched: EngineRipgrep or EngineBuiltIn
+	// Fallback is why ripgrep, although there is one, is not the engine; ""
+	// if it is, or there is none, or a single file was searched.
+	Fallback string
 }
 
 // Grep finds the lines of the files below a folder, or of one file, that match
@@ -35,8 +53,13 @@ type GrepResult struct {
 // ignore rules and Include say.
 //
 // A line ends with LF or CRLF, which are not part of it; of a line above 1 MiB
-// only that much is looked at. Files that hold a NUL byte are taken for binary
-// and left out, files above 64 MiB are left out and counted.
+// only that much is looked at. A file that begins with a mark of UTF-16 is
+// searched as UTF-8, and a mark of UTF-8 is not part of its line. Files that
+// hold a NUL character are taken for binary and left out, files above 64 MiB
+// are left out and counted.
+//
+// With ripgrep the result is the same, see [Ripgrep]; it is not asked for a
+// single file.
 //
 // It fails if the expression or the glob is malformed, the base can't be
 // opened, or the context is done.
@@ -56,22 +79,35 @@ func grep(ctx context.Context, scope Scope, q Query) (GrepResult, error) {
 			return GrepResult{}, err
 		}
 	}
-	s := newSearcher(m, q.Limit)
-	w := walk{scope: scope, wants: func(rel string, isDir bool) bool { return isDir || include.matches(rel) }}
+	fallback := ""
+	if q.Ripgrep != nil {
+		r, err := grepWith(ctx, scope, q, m, include)
+		if err == nil || ctx.Err() != nil {
+			return r, err
+		}
+		if !errors.Is(err, errOneFile) {
+			fallback = err.Error()
+		}
+	}
+	s := newSearcher(m, q)
+	w := walk{scope: scope, wants: include.wants}
 	w.visit = func(ctx context.Context, f *folder, name string) { s.visit(ctx, &w, f, name) }
 	if err := s.run(ctx, &w); err != nil {
 		return GrepResult{}, err
 	}
-	return s.result(w.skipped()), nil
+	r := s.result(w.skipped())
+	r.Engine, r.Fallback = EngineBuiltIn, fallback
+	return r, nil
 }
 
 // searcher searches files and gathers what it finds. Its buffers go from file
 // to file.
 type searcher struct {
-	matcher *matcher
-	limit   int
-	found   first[fileMatches]
-	buffers sync.Pool
+	matcher  *matcher
+	limit    int
+	fileTime time.Duration
+	found    first[fileMatches]
+	buffers  sync.Pool
 
 	mu           sync.Mutex
 	files, total int
@@ -83,10 +119,10 @@ type fileMatches struct {
 	matches []Match
 }
 
-func newSearcher(m *matcher, limit int) *searcher {
-	s := &searcher{matcher: m, limit: limit}
+func newSearcher(m *matcher, q Query) *searcher {
+	s := &searcher{matcher: m, limit: q.Limit, fileTime: cmp.Or(q.fileTime, fileTime)}
 	s.found = first[fileMatches]{
-		limit:  limit,
+		limit:  q.Limit,
 		order:  func(a, b fileMatches) int { return newestFirst(a.file, b.file) },
 		weight: func(f fileMatches) int { return len(f.matches) },
 	}
@@ -130,7 +166,9 @@ func (s *searcher) visit(ctx context.Context, w *walk, f *folder, name string) {
 	b := s.buffers.Get().(*buffer)
 	defer s.buffers.Put(b)
 	scan := fileScan{matcher: s.matcher, buffer: b, limit: s.limit, path: f.path + name}
-	if err := scan.run(ctx, file, info.size); err != nil {
+	if err := s.scan(ctx, &scan, file, info.size); errors.Is(err, errSlow) {
+		w.tooSlow.Add(1) // what was found in it counts
+	} else if err != nil {
 		w.note(err)
 		return
 	}
@@ -144,6 +182,24 @@ func (s *searcher) visit(ctx context.Context, w *walk, f *folder, name string) {
 	s.mu.Unlock()
 }
 
+// errSlow is for a file that was searched only in part.
+var errSlow = errors.New("it takes too long")
+
+// scan searches one file within its time. Most files are too small for that to
+// be worth a timer.
+func (s *searcher) scan(ctx context.Context, scan *fileScan, file io.Reader, size int64) error {
+	if size > 0 && size*int64(s.matcher.size) < patience {
+		return scan.run(ctx, file, size)
+	}
+	within, cancel := context.WithTimeoutCause(ctx, s.fileTime, errSlow)
+	defer cancel()
+	err := scan.run(within, file, size)
+	if err == nil || within.Err() != nil {
+		err = context.Cause(within)
+	}
+	return err
+}
+
 func (s *searcher) result(skipped Skipped) GrepResult {
 	r := GrepResult{Total: s.total, Files: s.files, Skipped: skipped}
 	for _, f := range s.found.all() {
@@ -153,18 +209,47 @@ func (s *searcher) result(skipped Skipped) GrepResult {
 	return r
 }
 
-// maxText is how much of a line is returned, in characters.
-const maxText = 2000
+// maxText is how much of a line is returned, in characters; lead how much of it
+// stands before a match that lies further back.
+const (
+	maxText = 2000
+	lead    = 200
+)
 
-// lineText makes the text of a match from a line.
-func lineText(line []byte) string {
-	text := strings.ToValidUTF8(string(line[:min(len(line), 4*maxText)]), "\ufffd")
+// match makes a match from a line that has one.
+func (m *matcher) match(ctx context.Context, path string, number int, line []byte) Match {
+	left := 0
+	if len(line) > maxText {
+		left = window(line, m.re.FindReaderIndex(&runes{ctx.Err, line}))
+	}
+	text, more := lineText(line[left:])
+	return Match{Path: path, Line: number, Text: text, Left: left, More: more}
+}
+
+// window returns where the part of a line that is shown begins: at its start,
+// unless the match then would not be seen whole.
+func window(line []byte, at []int) int {
+	if at == nil || utf8.RuneCount(line[:at[1]]) <= maxText {
+		return 0
+	}
+	start := at[0]
+	for range lead {
+		_, n := utf8.DecodeLastRune(line[:start])
+		start -= n
+	}
+	return start
+}
+
+// lineText makes the text of a match from a line, and reports whether that is
+// not all of it.
+func lineText(line []byte) (text string, more bool) {
+	text = strings.ToValidUTF8(string(line[:min(len(line), 4*maxText)]), "\ufffd")
 	n := 0
 	for i := range text {
 		if n == maxText {
-			return text[:i]
+			return text[:i], true
 		}
 		n++
 	}
-	return text
+	return text, len(line) > 4*maxText
 }

@@ -191,7 +191,14 @@ func TestGrepSkipsHugeFiles(t *testing.T) {
 
 func TestMalformedExpressionsSayWhatIsWrong(t *testing.T) {
 	for _, c := range []struct{ pattern, want string }{
-		{"foo(", `invalid regular expression "foo(": missing closing )`},
+		{"foo(", `invalid regular expression "foo(": missing closing ) at character 5`},
+		{"é)(", `invalid regular expression "é)(": unexpected ) at character 2`},
+		{"[z-a]é[z-a]", `invalid regular expression "[z-a]é[z-a]": invalid character class range at character 2: z-a`},
+		{"a[b", `invalid regular expression "a[b": missing closing ] at character 2: [b`},
+		{"*", `invalid regular expression "*": missing argument to repetition operator at character 1`},
+		{"(*)(*)", `invalid regular expression "(*)(*)": missing argument to repetition operator at character 2: *`},
+		{"x\\", `invalid regular expression "x\\": trailing backslash at end of expression at character 2`},
+		{`\pX\pX`, `invalid regular expression "\\pX\\pX": invalid character class range at character 1: \pX`},
 		{"été[z-a]", `invalid regular expression "été[z-a]": invalid character class range at character 5: z-a`},
 		{"a**", `invalid regular expression "a**": invalid nested repetition operator at character 2: **`},
 		{"a(?=b)", `invalid regular expression "a(?=b)": invalid or unsupported Perl syntax at character 2: (?=; the syntax is RE2's, which has no lookahead and no lookbehind`},
@@ -199,7 +206,7 @@ func TestMalformedExpressionsSayWhatIsWrong(t *testing.T) {
 		{`a\nb`, `invalid regular expression "a\\nb": the search goes line by line, so that \n never matches`},
 		{`a{1001}`, `invalid regular expression "a{1001}": invalid repeat count at character 2: {1001}`},
 		{"((a{100}){100}){100}", `invalid regular expression "((a{100}){100}){100}": invalid repeat count: {100}`},
-		{"\xff", `invalid regular expression "\xff": invalid UTF-8`},
+		{"a\xff", `invalid regular expression "a\xff": invalid UTF-8 at character 2`},
 	} {
 		t.Run(c.pattern, func(t *testing.T) {
 			_, err := Grep(t.Context(), Scope{Root: openTree(t, nil)}, Query{Pattern: c.pattern})
@@ -230,5 +237,25 @@ func TestGrepIsStoppedWithinALine(t *testing.T) {
 	_, err := Grep(ctx, Scope{Root: root, Visible: visible}, Query{Pattern: pattern})
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("got error %v", err)
+	}
+}
+
+// A file that takes too long costs its time and no more: what was found in it
+// counts, and so do the others.
+func TestAFileThatTakesTooLongIsSearchedInPart(t *testing.T) {
+	slow := "needle c\n" + strings.Repeat(strings.Repeat("a", maxLine-10)+"\n", 3) + "needle c\n"
+	root := openTree(t, map[string]string{"slow": slow, "quick": "needle c\n"})
+	pattern := "needle c|(" + strings.Repeat("(a|a?){1,500}b|", 60) + "c)$"
+	r, err := Grep(t.Context(), Scope{Root: root}, Query{Pattern: pattern, fileTime: time.Nanosecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Skipped.TooSlow == 0 || !strings.Contains(r.Skipped.String(), "files searched only in part") || r.Skipped.Unreadable != 0 {
+		t.Errorf("skipped %q", r.Skipped)
+	}
+	for _, line := range asLines(r) {
+		if line != "slow:1:needle c" && line != "quick:1:needle c" {
+			t.Errorf("found %s", line)
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"bytes"
 	"regexp/syntax"
 	"slices"
 	"strings"
@@ -37,27 +38,38 @@ func (n needs) shortest() int {
 	return len(slices.MinFunc(n.any, func(a, b literal) int { return len(a.text) - len(b.text) }).text)
 }
 
-// needed finds what every match of an expression holds, as ripgrep and RE2 do.
-func needed(re *syntax.Regexp) needs {
+// oddLetters are the letters beyond ASCII of which an ASCII letter is another
+// case: the sign for kelvin, a form of k, and the long s. Hardly a text holds
+// one.
+var oddLetters = [][]byte{[]byte("\u212a"), []byte("\u017f")}
+
+// hasOddLetters reports whether a text holds one of the oddLetters.
+func hasOddLetters(text []byte) bool {
+	return slices.ContainsFunc(oddLetters, func(l []byte) bool { return bytes.Contains(text, l) })
+}
+
+// needed finds what every match of an expression holds, as ripgrep and RE2 do:
+// in any text, or with plain only in one that has no oddLetters.
+func needed(re *syntax.Regexp, plain bool) needs {
 	switch re.Op {
 	case syntax.OpLiteral:
 		if re.Flags&syntax.FoldCase != 0 {
-			return foldedLiteral(re.Rune)
+			return foldedLiteral(re.Rune, plain)
 		}
 		return plainLiteral(re.Rune)
 	case syntax.OpCapture, syntax.OpPlus:
-		return needed(re.Sub[0])
+		return needed(re.Sub[0], plain)
 	case syntax.OpRepeat:
 		if re.Min == 0 {
 			return needs{}
 		}
-		n := needed(re.Sub[0])
+		n := needed(re.Sub[0], plain)
 		n.enough = n.enough && re.Min == 1
 		return n
 	case syntax.OpConcat:
-		return neededByOne(re.Sub)
+		return neededByOne(re.Sub, plain)
 	case syntax.OpAlternate:
-		return neededByAll(re.Sub)
+		return neededByAll(re.Sub, plain)
 	default:
 		return needs{}
 	}
@@ -74,12 +86,11 @@ func plainLiteral(rs []rune) needs {
 }
 
 // foldedLiteral returns the longest part of a literal whose letters have no
-// other forms than the two of ASCII. So "k" is not in it: U+212A, the sign for
-// kelvin, is a form of it.
-func foldedLiteral(rs []rune) needs {
+// other forms than the two of ASCII. So "k" and "s" are not in it unless plain.
+func foldedLiteral(rs []rune, plain bool) needs {
 	var best, part []byte
 	for _, r := range rs {
-		if !foldsInASCII(r) {
+		if !foldsInASCII(r, plain) {
 			part = nil
 			continue
 		}
@@ -94,10 +105,11 @@ func foldedLiteral(rs []rune) needs {
 	return needs{any: []literal{{text: best, fold: true}}, enough: len(best) == len(rs) && !strings.ContainsRune(string(rs), '\r')}
 }
 
-// foldsInASCII reports whether a rune and all its other forms are ASCII.
-func foldsInASCII(r rune) bool {
+// foldsInASCII reports whether a rune and all its other forms are ASCII, with
+// plain but for oddLetters.
+func foldsInASCII(r rune, plain bool) bool {
 	for f := unicode.SimpleFold(r); f != r; f = unicode.SimpleFold(f) {
-		if f >= utf8.RuneSelf {
+		if f >= utf8.RuneSelf && !plain {
 			return false
 		}
 	}
@@ -105,10 +117,10 @@ func foldsInASCII(r rune) bool {
 }
 
 // neededByOne returns the most telling needs of parts that all have to match.
-func neededByOne(parts []*syntax.Regexp) needs {
+func neededByOne(parts []*syntax.Regexp, plain bool) needs {
 	var best needs
 	for _, p := range parts {
-		n := needed(p)
+		n := needed(p, plain)
 		if n.shortest() > best.shortest() || n.shortest() == best.shortest() && len(n.any) < len(best.any) {
 			best = n
 		}
@@ -118,10 +130,10 @@ func neededByOne(parts []*syntax.Regexp) needs {
 }
 
 // neededByAll returns the needs of parts of which one has to match.
-func neededByAll(parts []*syntax.Regexp) needs {
+func neededByAll(parts []*syntax.Regexp, plain bool) needs {
 	all := needs{enough: true}
 	for _, p := range parts {
-		n := needed(p)
+		n := needed(p, plain)
 		if len(n.any) == 0 {
 			return needs{}
 		}

@@ -53,7 +53,7 @@ func TestNeededLiterals(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := describe(needed(tree)); got != c.want {
+			if got := describe(needed(tree, false)); got != c.want {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
 		})
@@ -74,4 +74,23 @@ func describe(n needs) string {
 		s += "!"
 	}
 	return s
+}
+
+func TestNeededLiteralsOfPlainTexts(t *testing.T) {
+	for _, c := range []struct{ pattern, want string }{
+		{"(?i)token", "token~!"},
+		{"(?i)sk", "sk~!"},
+		{"(?i:Sessions)|é", "sessions~ é!"},
+		{"(?i)été-KISS", "-kiss~"},
+		{"(?i)kissé", "kiss~"},
+		{"foo", "foo!"},
+	} {
+		tree, err := syntax.Parse(c.pattern, syntax.Perl)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := describe(needed(tree, true)); got != c.want {
+			t.Errorf("%s: got %q, want %q", c.pattern, got, c.want)
+		}
+	}
 }

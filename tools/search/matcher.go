@@ -21,8 +21,10 @@ const patience = 1 << 20
 // not change, and any number of goroutines may use it.
 type matcher struct {
 	re    *regexp.Regexp
-	size  int // instructions of its program
-	needs needs
+	tree  *syntax.Regexp
+	size  int   // instructions of its program
+	needs needs // of any text
+	plain needs // of a text without oddLetters
 }
 
 // newMatcher compiles a regular expression.
@@ -42,7 +44,7 @@ func newMatcher(pattern string) (*matcher, error) {
 	if err != nil {
 		return nil, explain(pattern, err)
 	}
-	return &matcher{re: re, size: len(program.Inst), needs: needed(tree)}, nil
+	return &matcher{re, tree, len(program.Inst), needed(tree, false), needed(tree, true)}, nil
 }
 
 // explain says which part of a regular expression is wrong, and what people
@@ -53,17 +55,48 @@ func explain(pattern string, err error) error {
 		return fmt.Errorf("invalid regular expression %q: %w", pattern, err)
 	}
 	where := ""
-	if se.Expr != pattern && se.Expr != "" {
-		where = ": " + se.Expr
-		if before, _, _ := strings.Cut(pattern, se.Expr); strings.Count(pattern, se.Expr) == 1 {
-			where = fmt.Sprintf(" at character %d: %s", utf8.RuneCountInString(before)+1, se.Expr)
-		}
+	if n := position(pattern, se); n > 0 {
+		where = fmt.Sprintf(" at character %d", n)
+	}
+	if se.Expr != pattern && se.Expr != "" && se.Code != syntax.ErrInvalidUTF8 {
+		where += ": " + se.Expr
 	}
 	hint := ""
 	if strings.HasPrefix(se.Expr, "(?") {
 		hint = "; the syntax is RE2's, which has no lookahead and no lookbehind"
 	}
 	return fmt.Errorf("invalid regular expression %q: %s%s%s", pattern, se.Code, where, hint)
+}
+
+// maxPosition is up to which length, in bytes, an expression is read again and
+// again to find the place of an error.
+const maxPosition = 1000
+
+// position returns the character, counted from 1, where an expression begins to
+// be wrong; 0 if that can't be said. The parser tells the part that is wrong,
+// which may occur more than once: then the shortest beginning of the expression
+// that has the same error ends with it.
+func position(pattern string, se *syntax.Error) int {
+	part := se.Expr
+	if part == pattern {
+		part = ""
+	}
+	switch before, _, found := strings.Cut(pattern, part); {
+	case se.Code == syntax.ErrMissingParen:
+		return utf8.RuneCountInString(pattern) + 1 // it is missing at the end
+	case part != "" && found && strings.Count(pattern, part) == 1:
+		return utf8.RuneCountInString(before) + 1
+	case se.Code == syntax.ErrLarge || se.Code == syntax.ErrInvalidRepeatSize || se.Code == syntax.ErrNestingDepth || len(pattern) > maxPosition:
+		return 0 // it is the whole
+	}
+	for end := 1; end <= len(pattern); end++ {
+		var e *syntax.Error
+		_, err := syntax.Parse(pattern[:end], syntax.Perl)
+		if errors.As(err, &e) && e.Code == se.Code && (part == "" || e.Expr == part) {
+			return utf8.RuneCountInString(pattern[:end-max(1, len(part))]) + 1
+		}
+	}
+	return 0
 }
 
 // breaksLine reports whether every match of a part of the expression holds a
@@ -103,6 +136,7 @@ func (r *runes) ReadRune() (rune, int, error) {
 // regexp.
 type lineScan struct {
 	*matcher
+	needs       needs
 	text, lower []byte
 	pos         int   // where the lines that were not looked at begin
 	at          []int // for each literal, where it is next; less than pos if that is not known
@@ -110,13 +144,16 @@ type lineScan struct {
 
 // scan begins going through a text, with the memory of a buffer.
 func (m *matcher) scan(text []byte, b *buffer) lineScan {
-	s := lineScan{matcher: m, text: text}
-	if m.needs.folded() {
+	s := lineScan{matcher: m, needs: m.plain, text: text}
+	if m.plain.folded() && hasOddLetters(text) {
+		s.needs = m.needs
+	}
+	if s.needs.folded() {
 		b.lower = lowerASCII(b.lower[:0], text)
 		s.lower = b.lower
 	}
 	b.at = b.at[:0]
-	for range m.needs.any {
+	for range s.needs.any {
 		b.at = append(b.at, -1)
 	}
 	s.at = b.at

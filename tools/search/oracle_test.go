@@ -128,12 +128,16 @@ func rgLines(t *testing.T, dir string, kept map[string]bool, pattern, include st
 	if include != "" {
 		args = append(args, "--no-ignore", "--glob", include)
 	}
+	m, err := newMatcher(pattern)
+	if err != nil {
+		t.Fatal(err)
+	}
 	var lines []string
 	for line := range bytes.Lines(rg(t, dir, args...)) {
 		p, rest, _ := bytes.Cut(line, []byte("\x00"))
 		number, text, ok := bytes.Cut(bytes.TrimRight(rest, "\r\n"), []byte(":"))
 		if ok && kept[string(p)] {
-			lines = append(lines, fmt.Sprintf("%s:%s:%s", p, number, lineText(text)))
+			lines = append(lines, fmt.Sprintf("%s:%s:%s", p, number, m.match(t.Context(), "", 0, text).Text))
 		}
 	}
 	slices.Sort(lines)
@@ -143,9 +147,7 @@ func rgLines(t *testing.T, dir string, kept map[string]bool, pattern, include st
 // rg runs ripgrep in a folder, and skips the test where there is none.
 func rg(tb testing.TB, dir string, args ...string) []byte {
 	tb.Helper()
-	if _, err := exec.LookPath("rg"); err != nil {
-		tb.Skip("ripgrep is not installed")
-	}
+	needRipgrep(tb)
 	args = append([]string{"--no-config", "--hidden", "--no-require-git", "--no-ignore-global", "--no-ignore-dot", "--no-ignore-parent", "--color=never"}, args...)
 	cmd := exec.CommandContext(tb.Context(), "rg", args...)
 	cmd.Dir = dir

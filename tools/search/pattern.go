@@ -69,6 +69,9 @@ func parseFilter(glob string) (filter, error) {
 	return filter{p, negated}, err
 }
 
+// wants is a walk's question, for files.
+func (f filter) wants(rel string, isDir bool) bool { return isDir || f.matches(rel) }
+
 func (f filter) matches(rel string) bool { return f.pattern.matches(rel, false) != f.negated }
 
 // expand writes a glob with braces as globs without, after bash's brace

@@ -48,6 +48,7 @@ func newestFirst(a, b File) int {
 type Skipped struct {
 	Unreadable int // folders and files
 	TooLarge   int // files above the limit for searching
+	TooSlow    int // files that were searched only in part, as it took too long
 }
 
 // String says what was skipped in words for the model; "" if nothing was.
@@ -58,6 +59,9 @@ func (s Skipped) String() string {
 	}
 	if s.TooLarge > 0 {
 		parts = append(parts, fmt.Sprintf("files above %d MiB, not searched: %d", maxFile>>20, s.TooLarge))
+	}
+	if s.TooSlow > 0 {
+		parts = append(parts, fmt.Sprintf("files searched only in part, as the expression took longer than %s in each: %d", fileTime, s.TooSlow))
 	}
 	return strings.Join(parts, "; ")
 }

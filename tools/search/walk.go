@@ -28,10 +28,15 @@ type walk struct {
 	// visit is called for every file that is wanted, not ignored and visible,
 	// by several goroutines.
 	visit func(ctx context.Context, f *folder, name string)
+	// rules is called, as visit, for every .gitignore from the base down, with
+	// what it holds or the error, and with errSpecial for every .rgignore, which
+	// does not count here; nil if nobody needs to know.
+	rules func(text []byte, err error)
 
 	pool                 pool
 	base                 string // path of the folder where the walk starts, as folder.path
 	unreadable, tooLarge atomic.Int64
+	tooSlow              atomic.Int64
 }
 
 // open goes from the root down to the base, reading the .gitignore files on
@@ -95,12 +100,45 @@ func (w *walk) step(f *folder, name string) (*folder, error) {
 	case !info.IsDir():
 		return nil, errSpecial
 	}
-	w.note(f.readRules())
+	_, err = f.readRules()
+	w.note(err)
 	next, err := f.child(name)
 	if err != nil {
 		return nil, cause(err)
 	}
 	return next, nil
+}
+
+// reach opens a folder below the root, to open files in it that a walk found.
+// Nothing that has taken the place of a folder since is followed.
+func (w *walk) reach(dir string) (*folder, error) {
+	root, err := w.scope.Root.OpenRoot(".")
+	if err != nil {
+		return nil, err
+	}
+	f := newFolder(root, "", nil)
+	for name := range strings.FieldsFuncSeq(dir, func(r rune) bool { return r == '/' }) {
+		info, err := f.root.Lstat(name)
+		if err == nil && !info.IsDir() {
+			err = errSpecial
+		}
+		next := f
+		if err == nil {
+			next, err = f.child(name)
+		}
+		if err != nil {
+			f.release()
+			return nil, err
+		}
+		f.release()
+		f = next
+	}
+	if f.dir, err = f.root.Open("."); err != nil {
+		f.dir = nil
+		f.release()
+		return nil, err
+	}
+	return f, nil
 }
 
 // run walks from a folder and releases it. The error is the context's.
@@ -119,8 +157,15 @@ func (w *walk) scan(ctx context.Context, f *folder, depth int) {
 	}
 	entries, err := f.entries()
 	w.note(err)
-	if slices.ContainsFunc(entries, func(e entry) bool { return e.name == ".gitignore" }) {
-		w.note(f.readRules())
+	if holds(entries, ".gitignore") {
+		text, err := f.readRules()
+		w.note(err)
+		if w.rules != nil {
+			w.rules(text, err)
+		}
+	}
+	if w.rules != nil && holds(entries, ".rgignore") {
+		w.rules(nil, errSpecial)
 	}
 	var tasks []func()
 	var files []string
@@ -142,6 +187,10 @@ func (w *walk) scan(ctx context.Context, f *folder, depth int) {
 		tasks = append(tasks, func() { w.visitAll(ctx, f, names) })
 	}
 	w.pool.add(tasks...)
+}
+
+func holds(entries []entry, name string) bool {
+	return slices.ContainsFunc(entries, func(e entry) bool { return e.name == name })
 }
 
 // chooses reports whether a folder is entered or a file visited.
@@ -186,5 +235,5 @@ func (w *walk) note(err error) {
 }
 
 func (w *walk) skipped() Skipped {
-	return Skipped{Unreadable: int(w.unreadable.Load()), TooLarge: int(w.tooLarge.Load())}
+	return Skipped{Unreadable: int(w.unreadable.Load()), TooLarge: int(w.tooLarge.Load()), TooSlow: int(w.tooSlow.Load())}
 }

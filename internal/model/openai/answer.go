@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,14 +11,20 @@ import (
 	"github.com/openai/openai-go/v3/packages/respjson"
 
 	"github.com/millhand/millhand/internal/model"
+	"github.com/millhand/millhand/internal/model/wire"
 )
 
-// answer grows with the chunks of a stream.
+// answer grows with the chunks of a stream. It is a [wire.Answer].
 type answer struct {
+	chat      *chat
+	faults    wire.Faults
 	emit      func(model.Delta)
 	text      strings.Builder
 	reasoning strings.Builder
-	calls     calls
+	calls     *wire.Calls
+	byTool    bool // a tool's input is the answer
+	details   details
+	signed    []signature
 	chunks    int
 	usage     *model.Usage
 	costUSD   *float64
@@ -27,15 +34,68 @@ type answer struct {
 	done    bool   // [DONE] came
 }
 
+// signature is what came with a tool call and goes back with it.
+type signature struct {
+	index int64
+	id    string
+	extra json.RawMessage
+}
+
 // newAnswer begins the answer to req.
-func newAnswer(req model.Request, emit func(model.Delta)) *answer {
-	earlier := map[string]bool{}
-	for _, m := range req.Messages {
-		for _, c := range m.Calls {
-			earlier[c.ID] = true
+func (c *chat) newAnswer(req model.Request, emit func(model.Delta)) *answer {
+	return &answer{chat: c, faults: c.line.Faults, emit: emit, calls: wire.NewCalls(req, emit), byTool: c.answersByTool(req)}
+}
+
+// Progress implements [wire.Answer].
+func (a *answer) Progress() wire.Progress {
+	switch {
+	case a.done:
+		return wire.Done
+	case a.finish != "" && a.counted:
+		return wire.Counted
+	case a.finish != "":
+		return wire.Finished
+	case a.chunks > 0:
+		return wire.Going
+	}
+	return wire.Waiting
+}
+
+// Event implements [wire.Answer].
+func (a *answer) Event(kind string, data []byte) error {
+	switch {
+	case bytes.HasPrefix(data, []byte("[DONE]")):
+		a.done = true
+		return nil
+	case kind == "error":
+		return a.faults.Midstream(data)
+	}
+	return a.Whole(data)
+}
+
+// Whole implements [wire.Answer]. An answer that did not stream has the form of
+// one chunk whose choice holds a message in place of a delta.
+func (a *answer) Whole(data []byte) error {
+	var chunk sdk.ChatCompletionChunk
+	if err := json.Unmarshal(data, &chunk); err != nil {
+		return a.faults.Unreadable(err, data)
+	}
+	if says(chunk.JSON.ExtraFields["error"].Raw()) {
+		return a.faults.Midstream(data)
+	}
+	if lost(chunk.JSON.Choices) {
+		return a.faults.Garbled("a piece of the answer has no proper choices: %s", wire.Quote(data))
+	}
+	for _, choice := range chunk.Choices {
+		if fault := choice.JSON.ExtraFields["error"].Raw(); says(fault) {
+			return a.faults.Midstream([]byte(`{"error":` + fault + `}`))
+		}
+		if err := a.add(choice); err != nil {
+			return a.faults.Garbled("%v: %s", err, wire.Quote(data))
 		}
 	}
-	return &answer{emit: emit, calls: calls{used: map[string]bool{}, earlier: earlier, emit: emit}}
+	a.count(chunk)
+	return nil
 }
 
 // add takes a choice of a chunk. Only one was asked for.
@@ -57,8 +117,9 @@ func (a *answer) add(choice sdk.ChatCompletionChunkChoice) error {
 		return errors.New("the tool calls are no list")
 	}
 	for _, tc := range delta.ToolCalls {
-		if !a.calls.add(pieceOf(tc, a.chunks)) {
-			return fmt.Errorf("more than %d tool calls in one answer", mostCalls)
+		p := a.pieceOf(tc)
+		if !a.calls.Add(p) {
+			return fmt.Errorf("more than %d tool calls in one answer", wire.MostCalls)
 		}
 	}
 	if choice.FinishReason != "" {
@@ -68,9 +129,12 @@ func (a *answer) add(choice sdk.ChatCompletionChunkChoice) error {
 }
 
 func (a *answer) addText(delta sdk.ChatCompletionChunkChoiceDelta) error {
-	content, reasoning := delta.Content, text([]byte(delta.JSON.ExtraFields["reasoning_content"].Raw()))
+	content, reasoning := delta.Content, wire.Text([]byte(delta.JSON.ExtraFields["reasoning_content"].Raw()))
 	if reasoning == "" {
-		reasoning = text([]byte(delta.JSON.ExtraFields["reasoning"].Raw()))
+		reasoning = wire.Text([]byte(delta.JSON.ExtraFields["reasoning"].Raw()))
+	}
+	if a.chat.dialect.Reasoning == ReasoningDetails {
+		a.details.add(delta.JSON.ExtraFields["reasoning_details"].Raw())
 	}
 	if lost(delta.JSON.Content) {
 		var err error
@@ -110,16 +174,26 @@ func parts(raw string) (content, reasoning string, err error) {
 	return content, reasoning, nil
 }
 
-func pieceOf(tc sdk.ChatCompletionChunkChoiceDeltaToolCall, chunk int) piece {
-	p := piece{index: -1, id: tc.ID, name: tc.Function.Name, input: tc.Function.Arguments, chunk: chunk}
+func (a *answer) pieceOf(tc sdk.ChatCompletionChunkChoiceDeltaToolCall) wire.Piece {
+	p := wire.Piece{Index: -1, ID: tc.ID, Name: tc.Function.Name, Input: tc.Function.Arguments, Chunk: a.chunks}
 	if tc.JSON.Index.Valid() && tc.Index >= 0 {
-		p.index = tc.Index
+		p.Index = tc.Index
+	}
+	if extra := tc.JSON.ExtraFields["extra_content"].Raw(); says(extra) && tc.ID != "" {
+		a.signed = append(a.signed, signature{p.Index, tc.ID, json.RawMessage(extra)})
 	}
 	return p
 }
 
-// count takes the usage of a chunk, if it has any.
-func (a *answer) count(u sdk.CompletionUsage) {
+// count takes the usage of a chunk, if it has any. Groq has put it under x_groq.
+func (a *answer) count(chunk sdk.ChatCompletionChunk) {
+	u := chunk.Usage
+	if aside := chunk.JSON.ExtraFields["x_groq"].Raw(); aside != "" && !u.JSON.PromptTokens.Valid() {
+		var of struct{ Usage sdk.CompletionUsage }
+		if json.Unmarshal([]byte(aside), &of) == nil {
+			u = of.Usage
+		}
+	}
 	usage, cost := usageOf(u)
 	if usage == nil {
 		return
@@ -135,12 +209,13 @@ var finishes = map[string]model.Finish{
 	"tool_calls":     model.FinishTools,
 	"function_call":  model.FinishTools,
 	"length":         model.FinishLength,
+	"model_length":   model.FinishLength, // Mistral
 	"content_filter": model.FinishFilter,
 }
 
-// conclude returns the answer, or why it is none.
-func (a *answer) conclude() (model.Response, error) {
-	made, named := a.calls.finish()
+// Conclude implements [wire.Answer].
+func (a *answer) Conclude() (model.Response, error) {
+	made, named := a.calls.Finish()
 	finish, known := finishes[a.finish]
 	if !known {
 		finish = model.FinishUnknown
@@ -159,20 +234,50 @@ func (a *answer) conclude() (model.Response, error) {
 	case len(made) > 0 && (finish == model.FinishStop || finish == model.FinishUnknown):
 		finish = model.FinishTools // what it did counts, not what it said
 	}
-	return model.Response{
+	resp := model.Response{
 		Text:      a.text.String(),
 		Reasoning: a.reasoning.String(),
 		Calls:     made,
 		Finish:    finish,
+		State:     a.state(made),
 		Usage:     a.usage,
 		CostUSD:   a.costUSD,
-	}, nil
+	}
+	if a.byTool {
+		wire.TakeAnswer(&resp)
+	}
+	return resp, nil
+}
+
+// state is what the server wants to see again, nil for nothing.
+func (a *answer) state(made []model.ToolCall) *model.State {
+	s := chatState{Details: a.details.encoded()}
+	if a.chat.dialect.Reasoning == ReasoningSignatures {
+		for _, c := range made {
+			for _, sign := range a.signed {
+				if sign.id == c.ID {
+					if s.Calls == nil {
+						s.Calls = map[string]json.RawMessage{}
+					}
+					s.Calls[c.ID] = sign.extra
+				}
+			}
+		}
+	}
+	if s.Details == nil && s.Calls == nil {
+		return nil
+	}
+	data, err := json.Marshal(s)
+	if err != nil {
+		return nil // can't be: it was JSON when it came
+	}
+	return &model.State{Wire: a.chat.state, Data: data}
 }
 
 // says reports whether a field is more than there.
 func says(raw string) bool {
 	switch raw {
-	case "", "null", "false", `""`, "{}":
+	case "", "null", "false", `""`, "{}", "[]":
 		return false
 	}
 	return true

@@ -1,16 +1,18 @@
-// Package openai is the wire to OpenAI's Chat Completions and to the many
-// servers that speak the same protocol. It is the only importer of openai-go,
-// which builds the requests, carries them, frames the event stream and decodes
-// the chunks.
+// Package openai is the wire to OpenAI: to its Responses API, and to its Chat
+// Completions and the many servers that speak these. It is the only importer of
+// openai-go, which encodes what a request is made of, carries it, and decodes
+// the events of the answer.
 //
 // What an answer means is decided here, because servers differ and a lenient
 // reader loses data without a word: an answer is whole only when the provider
-// said so (a finish reason or [DONE]), tool calls are put together by
-// accumulate.go, an error inside a stream of status 200 is an error, and every
-// wait has a deadline (watchdog.go). Failures come out as [model.Error] with a
-// class (fault.go), so that nobody above parses strings.
+// said so, an error inside a stream of status 200 is an error, and tool calls
+// are put together by package wire, as are deadlines and the classes of
+// failures. How servers of Chat Completions differ is a [Dialect]; which of them
+// speaks which, package provider knows.
 //
-// It does not try again (that is [model.Retrying]), does not price, reads no
-// environment variables (but net/http's own proxy settings, if no HTTP client
-// is given), and knows neither the Responses API nor images.
+// A conversation is encoded once, see [wire.Histories]: neither the messages of
+// a request nor its tools may be changed after it.
+//
+// The package does not try again (that is model.Retrying), does not price, and
+// reads no environment variables.
 package openai

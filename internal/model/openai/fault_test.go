@@ -11,8 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/millhand/millhand/internal/model"
 )
 
@@ -149,8 +147,8 @@ func TestRetryAfter(t *testing.T) {
 		{"a date in an old form", map[string]string{"Retry-After": "Sunday, 01-Mar-26 12:00:30 GMT"}, 30 * time.Second},
 		{"a date in the past", map[string]string{"Retry-After": "Sun, 01 Mar 2026 11:00:30 GMT"}, -1},
 		{"a day", map[string]string{"Retry-After": "86400"}, 24 * time.Hour},
-		{"absurd", map[string]string{"Retry-After": "1e300"}, longAsked},
-		{"infinite", map[string]string{"Retry-After": "Inf"}, longAsked},
+		{"absurd", map[string]string{"Retry-After": "1e300"}, 30 * 24 * time.Hour},
+		{"infinite", map[string]string{"Retry-After": "Inf"}, 30 * 24 * time.Hour},
 		{"negative", map[string]string{"Retry-After": "-5"}, -1},
 		{"no number", map[string]string{"Retry-After": "NaN"}, -1},
 		{"words", map[string]string{"Retry-After": "later"}, -1},
@@ -210,14 +208,6 @@ func TestABaseURLThatIsNoneIsRefused(t *testing.T) {
 		_, err := New(Options{BaseURL: base}).Stream(t.Context(), model.Request{}, nil)
 		if model.ClassOf(err) != model.ClassRequest || !strings.Contains(err.Error(), "base URL") {
 			t.Errorf("%q: got %v, want a refusal of the base URL", base, err)
-		}
-	}
-}
-
-func TestComplaintsOfNoForm(t *testing.T) {
-	for _, data := range []string{"", "null", "[]", "[null]", "3", `{"error":null}`, `{"error":{"code":{}}}`, `{`} {
-		if diff := cmp.Diff(complaint{}, parseComplaint([]byte(data)), cmp.AllowUnexported(complaint{})); diff != "" {
-			t.Errorf("%q gives a complaint (-want +got):\n%s", data, diff)
 		}
 	}
 }

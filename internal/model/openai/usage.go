@@ -7,6 +7,7 @@ import (
 	"github.com/openai/openai-go/v3/packages/respjson"
 
 	"github.com/millhand/millhand/internal/model"
+	"github.com/millhand/millhand/internal/model/wire"
 )
 
 // usageOf reads what a chunk reports of tokens and cost, nil for what it does
@@ -26,29 +27,16 @@ func usageOf(u sdk.CompletionUsage) (usage *model.Usage, costUSD *float64) {
 		CacheRead:  firstOf(u.PromptTokensDetails.CachedTokens, u.JSON.ExtraFields, "prompt_cache_hit_tokens", "cache_read_input_tokens"),
 		CacheWrite: firstOf(u.PromptTokensDetails.CacheWriteTokens, u.JSON.ExtraFields, "cache_creation_input_tokens"),
 	}
-	if !plausible(got) {
+	if !wire.Plausible(got) {
 		return nil, nil
 	}
 	got = inclusive(got, u.TotalTokens)
 	return &got, costOf(u.JSON.ExtraFields)
 }
 
-// mostTokens is far above any real count and far below an overflow.
-const mostTokens = 1 << 40
-
-// plausible rejects counts that no model can mean.
-func plausible(u model.Usage) bool {
-	for _, n := range []int64{u.Input, u.Output, u.Reasoning, u.CacheRead, u.CacheWrite} {
-		if n < 0 || n > mostTokens {
-			return false
-		}
-	}
-	return u.Input > 0 || u.Output > 0
-}
-
 // inclusive adds what a server left out of its input and output counts.
 func inclusive(u model.Usage, total int64) model.Usage {
-	if total < 0 || total > mostTokens {
+	if total < 0 || total > wire.MostTokens {
 		return u
 	}
 	cached := u.CacheRead + u.CacheWrite

@@ -1,6 +1,6 @@
-// Package wiretest serves scripts on the real wire of Chat Completions, for
-// tests and benchmarks that want everything between a session and the socket to
-// be what it is in earnest.
+// Package wiretest serves scripts on the real wires of Chat Completions, OpenAI's
+// Responses and Anthropic's Messages, for tests and benchmarks that want
+// everything between a session and the socket to be what it is in earnest.
 //
 // The server keeps no conversations: the number of assistant messages in a
 // request says which turn is due, so that any number of jobs can play one script
@@ -9,5 +9,7 @@
 // request for a model that bears the name of an agent of the script gets that
 // agent's turns.
 //
-// Faults put the wire out of order on purpose, see [Fault].
+// Faults put the wire out of order on purpose, see [Fault]. Those with a name
+// ([Cases]) say what a client must make of them, and [Conform] holds an adapter
+// to it. [Recordings] plays what providers have been seen to send.
 package wiretest

@@ -9,10 +9,12 @@ import (
 // Fault is what goes wrong with one request. The zero value is nothing.
 type Fault struct {
 	// In place of the turn:
-	Silent bool              // never answers
-	Status int               // answers with this status, Header and Body; 200 is one too
-	Header map[string]string // none sets Content-Type to application/json
+	Silent bool // never answers
+	Torn   bool // tears the connection before it answers
+	Status int  // answers with this status, Header and Body; 200 is one too
 	Body   string
+
+	Header map[string]string // of the answer; with a Status, none sets Content-Type to application/json
 
 	// On the turn's stream of bytes:
 	Rewrite func([]byte) []byte // replaces it
@@ -38,6 +40,8 @@ func (f Fault) replaces(w http.ResponseWriter, r *http.Request) bool {
 	switch {
 	case f.Silent:
 		<-r.Context().Done()
+	case f.Torn:
+		panic(http.ErrAbortHandler) // the way of net/http to tear a connection
 	case f.Status != 0:
 		w.Header().Set("Content-Type", "application/json")
 		for name, value := range f.Header {
@@ -54,6 +58,9 @@ func (f Fault) replaces(w http.ResponseWriter, r *http.Request) bool {
 // send serves the stream, as far as the fault lets it.
 func (f Fault) send(w http.ResponseWriter, r *http.Request, stream []byte) {
 	w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
+	for name, value := range f.Header {
+		w.Header().Set(name, value)
+	}
 	if f.Rewrite != nil {
 		stream = f.Rewrite(stream)
 	}
@@ -68,7 +75,7 @@ func (f Fault) send(w http.ResponseWriter, r *http.Request, stream []byte) {
 	}
 	switch {
 	case f.Cut != 0:
-		panic(http.ErrAbortHandler) // the way of net/http to tear a connection
+		panic(http.ErrAbortHandler)
 	case f.Stall != 0, f.Hold:
 		<-r.Context().Done()
 	}

@@ -10,13 +10,22 @@ import (
 // expects.
 func Serve(tb testing.TB, s *Server) string {
 	tb.Helper()
+	url := serve(tb, s)
+	tb.Cleanup(func() {
+		for _, problem := range s.Problems() {
+			tb.Errorf("scripted provider: %v", problem)
+		}
+	})
+	return url
+}
+
+// serve starts s without the check that nothing unexpected came.
+func serve(tb testing.TB, s *Server) string {
+	tb.Helper()
 	server := httptest.NewServer(s)
 	tb.Cleanup(func() {
 		server.CloseClientConnections()
 		server.Close()
-		for _, problem := range s.Problems() {
-			tb.Errorf("scripted provider: %v", problem)
-		}
 	})
 	return server.URL + "/v1"
 }

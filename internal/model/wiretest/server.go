@@ -6,7 +6,6 @@ import (
 	"io"
 	"net/http"
 	"strconv"
-	"strings"
 	"sync"
 
 	"github.com/millhand/millhand/internal/model"
@@ -14,7 +13,8 @@ import (
 )
 
 // Server plays a script to whoever posts to a path that ends in
-// /chat/completions. It is an [http.Handler]. Set the exported fields before it
+// /chat/completions, /responses or /messages, on the wire that belongs there. It
+// is an [http.Handler]. Set the exported fields before it
 // serves.
 type Server struct {
 	Fault func(n int) Fault // what happens to the n-th request, from 0; nil for none
@@ -67,17 +67,19 @@ func (s *Server) Problems() []error {
 
 // ServeHTTP implements [http.Handler].
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if r.Method != http.MethodPost || !strings.HasSuffix(r.URL.Path, "/chat/completions") {
-		refuse(w, http.StatusNotFound, "", "there is nothing at "+r.Method+" "+r.URL.Path)
+	on := wireAt(r.URL.Path)
+	if r.Method != http.MethodPost || on == "" {
+		refuse(w, Chat, http.StatusNotFound, "", "there is nothing at "+r.Method+" "+r.URL.Path)
 		return
 	}
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		return // the client is gone
 	}
-	req, err := parse(r.Header, body)
+	req, err := parse(on, r.Header, body)
+	req.Query = r.URL.RawQuery
 	if err != nil {
-		s.complain(w, err)
+		s.complain(w, on, err)
 		return
 	}
 	fault := s.admit(req)
@@ -87,9 +89,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	turn, err := s.due(req)
 	switch {
 	case err != nil:
-		s.complain(w, err)
+		s.complain(w, on, err)
 	case turn.Error != nil:
-		fail(w, turn.Error)
+		fail(w, on, turn.Error)
 	default:
 		s.book(turn)
 		fault.send(w, r, stream(req, turn, s.Piece))
@@ -171,34 +173,16 @@ func (s *Server) book(turn *script.Turn) {
 	s.usage.CacheWrite += u.CacheWrite
 }
 
-func (s *Server) complain(w http.ResponseWriter, err error) {
+func (s *Server) complain(w http.ResponseWriter, on Wire, err error) {
 	s.mu.Lock()
 	s.problems = append(s.problems, err)
 	s.mu.Unlock()
-	refuse(w, http.StatusBadRequest, "script", err.Error())
-}
-
-// codeOf is what OpenAI says of a class, "" if it has no word for it.
-func codeOf(class model.ErrorClass) string {
-	switch class {
-	case model.ClassAuth:
-		return "invalid_api_key"
-	case model.ClassUnknown:
-		return "model_not_found"
-	case model.ClassQuota:
-		return "insufficient_quota"
-	case model.ClassContext:
-		return "context_length_exceeded"
-	case model.ClassRate:
-		return "rate_limit_exceeded"
-	default:
-		return ""
-	}
+	refuse(w, on, http.StatusBadRequest, model.ClassScript, err.Error())
 }
 
 // fail answers with a scripted failure. One without a status is a stream that
 // ends too early.
-func fail(w http.ResponseWriter, e *model.Error) {
+func fail(w http.ResponseWriter, on Wire, e *model.Error) {
 	if e.RetryAfter >= 0 {
 		w.Header().Set("Retry-After-Ms", strconv.FormatInt(e.RetryAfter.Milliseconds(), 10))
 	}
@@ -207,5 +191,5 @@ func fail(w http.ResponseWriter, e *model.Error) {
 		_, _ = io.WriteString(w, "data: {\"choices\":[]}\n\n") // the client sees what is missing
 		return
 	}
-	refuse(w, e.Status, codeOf(e.Class), e.Err.Error())
+	refuse(w, on, e.Status, e.Class, e.Err.Error())
 }

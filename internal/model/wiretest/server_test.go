@@ -188,3 +188,71 @@ func TestFaults(t *testing.T) {
 		})
 	}
 }
+
+func TestEachWireIsServedAtItsPath(t *testing.T) {
+	for _, test := range []struct{ path, body, refused, answered string }{
+		{
+			"/responses", `{"model":"m","stream":true,"instructions":"s","input":[{"role":"user","content":[{"type":"input_text","text":"go"}]}]}`,
+			`{"error":{"message":"slow down","type":"scripted","code":"rate_limit_exceeded"}}`,
+			`"usage":{"input_tokens":10,"input_tokens_details":{"cache_write_tokens":2,"cached_tokens":4},"output_tokens":5,"output_tokens_details":{"reasoning_tokens":1},"total_tokens":15}`,
+		},
+		{
+			"/messages", `{"model":"m","stream":true,"system":[{"type":"text","text":"s"}],"messages":[{"role":"user","content":"go"}]}`,
+			`{"error":{"message":"slow down","type":"rate_limit_error"},"type":"error"}`,
+			`"usage":{"cache_creation_input_tokens":2,"cache_read_input_tokens":4,"input_tokens":4,"output_tokens":1}`,
+		},
+	} {
+		t.Run(test.path, func(t *testing.T) {
+			server := httptest.NewServer(newServer(t))
+			defer server.Close()
+			for _, want := range []string{test.refused, test.answered} {
+				req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL+test.path, strings.NewReader(test.body))
+				if err != nil {
+					t.Fatal(err)
+				}
+				resp, err := http.DefaultClient.Do(req)
+				if err != nil {
+					t.Fatal(err)
+				}
+				got, err := io.ReadAll(resp.Body)
+				resp.Body.Close()
+				if err != nil || !strings.Contains(string(got), want) {
+					t.Errorf("error %v, want in it %s:\n%s", err, want, got)
+				}
+			}
+		})
+	}
+}
+
+func TestConversationsOfEachWireAreTheSame(t *testing.T) {
+	want := []Message{{"system", "s", ""}, {"user", "go", ""}, {"assistant", "so", ""}, {"tool", "result", "a"}, {"user", "on", ""}}
+	for w, body := range map[Wire]string{
+		Chat:      `{"stream":true,"messages":[{"role":"system","content":[{"type":"text","text":"s"}]},{"role":"user","content":"go"},{"role":"assistant","content":"so"},{"role":"tool","tool_call_id":"a","content":"result"},{"role":"user","content":"on"}]}`,
+		Responses: `{"stream":true,"instructions":"s","input":[{"role":"user","content":"go"},{"type":"reasoning"},{"type":"message","role":"assistant","content":[{"type":"output_text","text":"so"}]},{"type":"function_call","call_id":"a"},{"type":"function_call_output","call_id":"a","output":[{"type":"input_text","text":"result"}]},{"role":"user","content":"on"}]}`,
+		Messages:  `{"stream":true,"system":"s","messages":[{"role":"user","content":"go"},{"role":"assistant","content":[{"type":"text","text":"so"},{"type":"tool_use","id":"a"}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":"result"},{"type":"text","text":"on"}]}]}`,
+	} {
+		got, err := parse(w, nil, []byte(body))
+		if diff := cmp.Diff(want, got.Messages); err != nil || diff != "" || got.Answers() != 1 {
+			t.Errorf("%s: error %v, %d answers (-want +got):\n%s", w, err, got.Answers(), diff)
+		}
+	}
+}
+
+func TestFaultsHaveNames(t *testing.T) {
+	names := map[string]bool{}
+	for _, c := range Cases() {
+		if c.Name == "" || names[c.Name] {
+			t.Errorf("the name %q is none, or stands twice", c.Name)
+		}
+		names[c.Name] = true
+		if again, ok := CaseOf(c.Name); !ok || again.Name != c.Name || again.Class != c.Class {
+			t.Errorf("%s is found as %+v", c.Name, again)
+		}
+	}
+	if len(names) < 30 {
+		t.Errorf("there are %d", len(names))
+	}
+	if _, ok := CaseOf("nothing"); ok {
+		t.Error("nothing is a fault")
+	}
+}

@@ -3,7 +3,6 @@ package wiretest
 import (
 	"bytes"
 	"encoding/json"
-	"net/http"
 	"unicode/utf8"
 
 	"github.com/millhand/millhand/internal/model"
@@ -60,6 +59,17 @@ type (
 // stream returns the bytes of the answer to req. The usage is told if the
 // request asks for it and the turn states it.
 func stream(req Request, turn *script.Turn, piece int) []byte {
+	switch req.Wire {
+	case Responses:
+		return streamResponses(req, turn, piece)
+	case Messages:
+		return streamMessages(req, turn, piece)
+	default:
+		return streamChat(req, turn, piece)
+	}
+}
+
+func streamChat(req Request, turn *script.Turn, piece int) []byte {
 	out := writer{model: req.Model}
 	empty := ""
 	out.delta(delta{Role: string(model.Assistant), Content: &empty})
@@ -77,7 +87,7 @@ func stream(req Request, turn *script.Turn, piece int) []byte {
 	}
 	finish := string(turn.Finish)
 	out.chunk([]choice{{Finish: &finish}}, nil)
-	if req.StreamOptions.IncludeUsage && turn.Usage != nil {
+	if (req.StreamOptions.IncludeUsage || req.Usage.Include) && turn.Usage != nil {
 		out.chunk([]choice{}, usageOf(*turn.Usage))
 	}
 	out.WriteString("data: [DONE]\n\n")
@@ -125,20 +135,4 @@ func pieces(s string, size int) func(yield func(string) bool) {
 			s = s[n:]
 		}
 	}
-}
-
-// refuse answers with an error in OpenAI's form.
-func refuse(w http.ResponseWriter, status int, code, message string) {
-	type body struct {
-		Message string  `json:"message"`
-		Type    string  `json:"type"`
-		Code    *string `json:"code"`
-	}
-	said := body{Message: message, Type: "scripted"}
-	if code != "" {
-		said.Code = &code
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(map[string]body{"error": said}) // a client that is gone learns nothing
 }

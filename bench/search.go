@@ -1,0 +1,179 @@
+//go:build linux
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"time"
+
+	"github.com/millhand/millhand/internal/proc"
+	"github.com/millhand/millhand/tools/search"
+)
+
+// searched is how many files of source text are searched. Beside them lie some
+// that are ignored.
+const searched = 20_000
+
+// repeats is how often a search is done for one value: one alone takes so
+// little time that it would tell more of the machine.
+const repeats = 3
+
+// errNothing is for a search that found nothing, and so compares nothing.
+var errNothing = errors.New("nothing was found")
+
+// sought is what is looked for: lines by a pattern, or files by a glob.
+type sought struct {
+	what, pattern, glob string
+	goal                float64 // of the ratio to rg
+}
+
+func searches() []sought {
+	return []sought{
+		{"grep of a literal", `order123\(`, "", 1.5},
+		{"grep of an expression with a literal", `func order1\d\d\(`, "", 1.5},
+		{"grep of an expression with spaces", `\bfunc\s+ticket7\d+\b`, "", 1.5},
+		{"grep in any case", "(?i)VOUCHER77", "", 1.5},
+		{"grep of an expression without a literal", `[a-z]+[0-9]7[0-9]\s.*[a-z]+`, "", 0},
+		{"glob by name", "", "*ticket*.go", 1.5},
+		{"glob by path", "", "src/ticket/**/*25.{go,ts}", 1.5},
+	}
+}
+
+// searching compares grep and glob, in this process and as their tools use
+// them, with rg as a whole process: grep by itself and with the help of rg.
+func (b *bench) searching(ctx context.Context, runs int) (rows []row, err error) {
+	root, err := b.searchTree()
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, root.Close()) }()
+	rg, err := exec.LookPath("rg")
+	if err != nil {
+		rg = ""
+	}
+	for _, s := range searches() {
+		ways := []search.Ripgrep{nil}
+		if rg != "" && s.pattern != "" {
+			ways = append(ways, ripgrep(rg))
+		}
+		for _, way := range ways {
+			r, err := b.search(ctx, runs, s, search.Scope{Root: root}, rg, way)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", r.figure, err)
+			}
+			rows = append(rows, r)
+		}
+	}
+	return rows, nil
+}
+
+// search measures one search, beside rg if there is one.
+func (b *bench) search(ctx context.Context, runs int, s sought, scope search.Scope, rg string, way search.Ripgrep) (row, error) {
+	how := map[bool]string{true: "built-in", false: "with ripgrep"}[way == nil]
+	r := row{figure: fmt.Sprintf("%s in 20,000 files, %s, beside rg: wall", s.what, how), unit: "ms", goal: s.goal, ofRatio: true}
+	if rg == "" {
+		r.figure, r.goal = fmt.Sprintf("%s in 20,000 files, %s (there is no rg to compare): wall", s.what, how), 0
+	}
+	for i := range runs + 1 {
+		own, err := own(ctx, s, scope, way)
+		if err != nil {
+			return r, err
+		}
+		if i > 0 {
+			r.millhand = append(r.millhand, own)
+		}
+		if rg == "" {
+			continue
+		}
+		floor, err := b.plainRipgrep(ctx, s, scope, rg)
+		if err != nil {
+			return r, err
+		}
+		if i > 0 {
+			r.floor = append(r.floor, floor)
+		}
+	}
+	return r, nil
+}
+
+// own is how long a search takes here, in milliseconds.
+func own(ctx context.Context, s sought, scope search.Scope, way search.Ripgrep) (float64, error) {
+	began := time.Now()
+	for range repeats {
+		if s.glob != "" {
+			r, err := search.Glob(ctx, scope, s.glob, 100)
+			if err == nil && r.Total == 0 {
+				err = errNothing
+			}
+			if err != nil {
+				return 0, err
+			}
+			continue
+		}
+		r, err := search.Grep(ctx, scope, search.Query{Pattern: s.pattern, Limit: 100, Ripgrep: way})
+		if err == nil && r.Total == 0 {
+			err = errNothing
+		}
+		if err == nil && way != nil && r.Engine != search.EngineRipgrep {
+			err = errors.New(r.Fallback)
+		}
+		if err != nil {
+			return 0, err
+		}
+	}
+	return millis(time.Since(began)) / repeats, nil
+}
+
+// plainRipgrep is how long rg takes, in milliseconds.
+func (b *bench) plainRipgrep(ctx context.Context, s sought, scope search.Scope, rg string) (float64, error) {
+	args := []string{rg, "--no-config", "--no-require-git", "--hidden", "--line-number", "--regexp=" + s.pattern, "./"}
+	if s.glob != "" {
+		args = []string{rg, "--no-config", "--no-require-git", "--hidden", "--files", "--glob=" + s.glob, "./"}
+	}
+	var sum float64
+	for range repeats {
+		took, err := b.endpoint.measure(b.command(ctx, scope.Root.Name(), args...))
+		if err != nil {
+			return 0, err
+		}
+		sum += millis(took.wall)
+	}
+	return sum / repeats, nil
+}
+
+// ripgrep runs rg as the tool does.
+func ripgrep(rg string) search.Ripgrep {
+	return func(ctx context.Context, dir string, args []string, out io.Writer) (int, error) {
+		res, err := proc.Run(ctx, proc.Command{Args: append([]string{rg}, args...), Dir: dir, Output: out})
+		return res.ExitCode, err
+	}
+}
+
+// searchTree writes the files to search, in folders of ten.
+func (b *bench) searchTree() (*os.Root, error) {
+	dir := filepath.Join(b.dir, "searched")
+	random := rand.New(rand.NewPCG(2, searched))
+	for i := range searched {
+		path := fmt.Sprintf("src/%s/%s/%d/%s%05d.go", names[i%20], names[i/20%20], i/400%5, names[i/2000%20], i)
+		if err := write(dir, path, source(random, i, path)); err != nil {
+			return nil, err
+		}
+	}
+	for i := range searched / 10 {
+		path := fmt.Sprintf("web/node_modules/%s/%d.js", names[i%20], i)
+		if err := write(dir, path, source(random, i, path)); err != nil {
+			return nil, err
+		}
+	}
+	if err := write(dir, ".gitignore", "node_modules/\n*.log\n"); err != nil {
+		return nil, err
+	}
+	return os.OpenRoot(dir)
+}

@@ -1,0 +1,222 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/cgi"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// remote makes bare repositories with one commit on main.
+func remote(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) == 0 {
+		ts.Fatalf("usage: remote NAME...")
+	}
+	for _, name := range args {
+		dir := ts.MkAbs(name + ".git")
+		from := ts.MkAbs(".from-" + name)
+		ts.Check(os.MkdirAll(from, 0o755))
+		ts.Check(os.WriteFile(filepath.Join(from, "README.md"), []byte("# "+name+"\n"), 0o644))
+		for _, git := range [][]string{
+			{"init", "-q", "-b", "main", from},
+			{"-C", from, "add", "-A"},
+			{"-C", from, "commit", "-q", "-m", "start"},
+			{"clone", "-q", "--bare", from, dir},
+			{"-C", dir, "config", "http.receivepack", "true"},
+		} {
+			ts.Check(ts.Exec("git", git...))
+		}
+		ts.Check(os.RemoveAll(from))
+	}
+}
+
+// forget deletes the branches that runs have pushed.
+func forget(ts *testscript.TestScript, neg bool, args []string) {
+	for _, name := range args {
+		dir := ts.MkAbs(name + ".git")
+		out, err := exec.Command("git", "-C", dir, "for-each-ref", "--format=%(refname)", "refs/heads/millhand").Output()
+		ts.Check(err)
+		if len(out) == 0 || neg {
+			ts.Fatalf("%s has no branch of millhand's", dir)
+		}
+		for ref := range strings.FieldsSeq(string(out)) {
+			ts.Check(ts.Exec("git", "-C", dir, "update-ref", "-d", ref))
+		}
+	}
+}
+
+// gitHTTP serves repositories by git's own program, to who has the token.
+func gitHTTP(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: git-http DIR TOKEN")
+	}
+	where, err := exec.Command("git", "--exec-path").Output()
+	ts.Check(err)
+	backend := &cgi.Handler{
+		Path: filepath.Join(strings.TrimSpace(string(where)), "git-http-backend"), Root: "/",
+		Env: []string{"GIT_PROJECT_ROOT=" + ts.MkAbs(args[0]), "GIT_HTTP_EXPORT_ALL=1", "REMOTE_USER=tess", "GIT_CONFIG_NOSYSTEM=1"},
+	}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if _, token, _ := r.BasicAuth(); token != args[1] {
+			w.Header().Set("WWW-Authenticate", `Basic realm="git"`)
+			http.Error(w, "who are you?", http.StatusUnauthorized)
+			return
+		}
+		backend.ServeHTTP(w, r)
+	}))
+	ts.Defer(server.Close)
+	ts.Setenv("GIT_SERVER", server.URL)
+}
+
+// jobFields prints some fields of each job of a report, a line a job.
+func jobFields(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: jobs DIR FIELD...")
+	}
+	var doc struct {
+		Jobs []map[string]any `json:"jobs"`
+	}
+	ts.Check(json.Unmarshal([]byte(ts.ReadFile(filepath.Join(args[0], "report.json"))), &doc))
+	for _, j := range doc.Jobs {
+		var values []string
+		for _, name := range args[1:] {
+			values = append(values, field(j, name))
+		}
+		fmt.Fprintln(ts.Stdout(), strings.Join(values, " "))
+	}
+}
+
+func field(doc map[string]any, name string) string {
+	first, rest, nested := strings.Cut(name, ".")
+	v, ok := doc[first]
+	sub, isMap := v.(map[string]any)
+	switch {
+	case !ok:
+		return "absent"
+	case v == nil:
+		return "null"
+	case nested && isMap:
+		return field(sub, rest)
+	}
+	return fmt.Sprint(v)
+}
+
+// sameRuns compares two runs' report.json and junit.xml but for times, the ids
+// of runs, and what contains these (commits, their messages, paths of outputs).
+func sameRuns(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: same-runs DIR DIR")
+	}
+	var runs []any
+	for _, dir := range args {
+		var doc map[string]any
+		ts.Check(json.Unmarshal([]byte(ts.ReadFile(filepath.Join(dir, "report.json"))), &doc))
+		id := doc["run"].(map[string]any)["id"].(string)
+		delete(doc["run"].(map[string]any), "id")
+		runs = append(runs, withoutTimes(doc, id))
+	}
+	if diff := cmp.Diff(runs[0], runs[1]); diff != "" {
+		ts.Fatalf("the reports differ:\n%s", diff)
+	}
+}
+
+func withoutTimes(v any, run string) any {
+	times := []string{"started_at", "finished_at", "elapsed_ms", "hash", "replaced", "message", "session", "remote"}
+	switch v := v.(type) {
+	case map[string]any:
+		for key, sub := range v {
+			if _, has := v["turns"]; key == "id" && has && v["agent"] != nil || slices.Contains(times, key) {
+				delete(v, key) // of a session, whose id has the run's in it
+				continue
+			}
+			v[key] = withoutTimes(sub, run)
+		}
+	case []any:
+		for i := range v {
+			v[i] = withoutTimes(v[i], run)
+		}
+	case string:
+		return strings.ReplaceAll(v, run, "RUN")
+	}
+	return v
+}
+
+// modules makes a bare repository of the source of each published Go module
+// that is named, and writes repos.txt with their addresses. The modules are
+// ones that millhand is built of, so that their source is there.
+func modules(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) == 0 {
+		ts.Fatalf("usage: modules MODULE...")
+	}
+	var list strings.Builder
+	for _, module := range args {
+		find := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", module)
+		find.Dir = ts.Getenv("ROOT")
+		out, err := find.Output()
+		ts.Check(err)
+		name := strings.NewReplacer("/", "-", ".", "-").Replace(module)
+		from, dir := ts.MkAbs(".from-"+name), ts.MkAbs(name+".git")
+		ts.Check(os.CopyFS(from, os.DirFS(strings.TrimSpace(string(out)))))
+		ts.Check(ts.Exec("chmod", "-R", "u+w", from)) // the module cache is read-only
+		for _, git := range [][]string{
+			{"init", "-q", "-b", "main", from},
+			{"-C", from, "add", "-A", "-f"},
+			{"-C", from, "commit", "-q", "-m", "published"},
+			{"clone", "-q", "--bare", from, dir},
+		} {
+			ts.Check(ts.Exec("git", git...))
+		}
+		fmt.Fprintf(&list, "file://%s\n", dir)
+	}
+	ts.Check(os.WriteFile(ts.MkAbs("repos.txt"), []byte(list.String()), 0o644))
+}
+
+// pushed holds every repository of repos.txt to having one new commit, with
+// its trailers, on a branch for each of the tasks, and to being whole; and
+// report.json and junit.xml of a run to name the jobs that made them.
+func pushed(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: pushed DIR TASK...")
+	}
+	git := func(dir string, args ...string) string {
+		out, err := exec.Command("git", append([]string{"-C", dir}, args...)...).Output()
+		ts.Check(err)
+		return strings.TrimSpace(string(out))
+	}
+	reports := ts.ReadFile(filepath.Join(args[0], "report.json"))
+	junit := ts.ReadFile(filepath.Join(args[0], "junit.xml"))
+	for url := range strings.FieldsSeq(ts.ReadFile("repos.txt")) {
+		dir := strings.TrimPrefix(url, "file://")
+		git(dir, "fsck", "--strict", "--no-dangling")
+		refs := git(dir, "for-each-ref", "--format=%(refname:short)", "refs/heads/millhand")
+		if n := len(strings.Fields(refs)); n != len(args)-1 {
+			ts.Fatalf("%s has %d branches of millhand's, want %d: %s", dir, n, len(args)-1, refs)
+		}
+		for _, task := range args[1:] {
+			branch := "millhand/" + task
+			if n := git(dir, "rev-list", "--count", "main.."+branch); n != "1" {
+				ts.Fatalf("%s: %s has %s new commits, want 1", dir, branch, n)
+			}
+			hash := git(dir, "rev-parse", branch)
+			message := git(dir, "log", "-1", "--format=%(trailers:only,unfold)", branch)
+			job := task + "-" + strings.TrimSuffix(filepath.Base(dir), ".git")
+			for _, trailer := range []string{"Millhand-Run: ", "Millhand-Job: " + job, "Millhand-Task: "} {
+				if !strings.Contains(message, trailer) {
+					ts.Fatalf("%s: the commit of %s has no trailer %q:\n%s", dir, branch, trailer, message)
+				}
+			}
+			if !strings.Contains(reports, `"`+hash+`"`) || !strings.Contains(junit, `name="`+job+`"`) {
+				ts.Fatalf("the reports do not name job %s with commit %s", job, hash)
+			}
+		}
+	}
+}

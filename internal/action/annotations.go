@@ -1,0 +1,77 @@
+package action
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/millhand/millhand/report"
+)
+
+// Bounds of what annotations tell: GitHub shows ten errors of a step.
+const (
+	maxAnnotations = 10
+	maxTailLines   = 20
+	maxTailBytes   = 4 << 10
+)
+
+// Whereabouts are the folders that paths are relative to, all absolute.
+type Whereabouts struct {
+	Repository string // the checked out repository, "" if unknown
+	Dir        string // the working directory
+}
+
+// Place returns where a file is for GitHub, which knows those of the repository
+// alone.
+func (w Whereabouts) Place(file string, line int) Place {
+	if w.Repository == "" || file == "" {
+		return Place{}
+	}
+	if !filepath.IsAbs(file) {
+		file = filepath.Join(w.Dir, file)
+	}
+	rel, err := filepath.Rel(w.Repository, file)
+	if err != nil || !filepath.IsLocal(rel) {
+		return Place{}
+	}
+	return Place{filepath.ToSlash(rel), line}
+}
+
+// Failures returns an annotation for each verify command that a job's work did
+// not pass in the end. They point to the manifest, if there is but one.
+func Failures(rep *report.Report, w Whereabouts) []Annotation {
+	var place Place
+	if len(rep.Run.Manifest) == 1 {
+		place = w.Place(rep.Run.Manifest[0], 0)
+	}
+	var all []Annotation
+	for _, j := range rep.Jobs {
+		for _, v := range j.Verify {
+			if v.Passed || v.Attempt != j.Attempts {
+				continue
+			}
+			if len(all) == maxAnnotations {
+				return all
+			}
+			how := fmt.Sprintf("exit code %d", v.ExitCode)
+			if v.ExitCode < 0 {
+				how = "it was ended or could not be started"
+			}
+			all = append(all, Annotation{
+				Level: "error", Title: fmt.Sprintf("%s: verify %s failed", j.ID, v.Name), Place: place,
+				Message: strings.TrimSpace(how + "\n" + ending(v.Tail)),
+			})
+		}
+	}
+	return all
+}
+
+// ending is the last lines of an output.
+func ending(s string) string {
+	s = strings.TrimRight(s, "\r\n")
+	if len(s) > maxTailBytes {
+		s = s[len(s)-maxTailBytes:]
+	}
+	lines := strings.Split(s, "\n")
+	return strings.Join(lines[max(0, len(lines)-maxTailLines):], "\n")
+}

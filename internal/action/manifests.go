@@ -1,0 +1,146 @@
+package action
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/bmatcuk/doublestar/v4"
+)
+
+// Manifests returns the manifests that the inputs come to, for a process in the
+// working directory. A prompt becomes a manifest of its own in the folder temp,
+// which has to exist.
+func (in Inputs) Manifests(temp string) ([]string, error) {
+	if in.Manifest != "" {
+		return find(in.Manifest)
+	}
+	text := in.Prompt
+	if in.PromptFile != "" {
+		var err error
+		if text, err = readPrompt(in.PromptFile); err != nil {
+			return nil, err
+		}
+	}
+	f, err := os.CreateTemp(temp, "prompt-*.yaml")
+	if err != nil {
+		return nil, fmt.Errorf("keep the prompt: %w", err)
+	}
+	_, err = f.Write(promptManifest(text))
+	if err := errors.Join(err, f.Close()); err != nil {
+		return nil, fmt.Errorf("keep the prompt: %w", err)
+	}
+	return []string{f.Name()}, nil
+}
+
+// find resolves the input manifest: a line that names a file is that file,
+// blanks and all; any other is a list of paths and patterns.
+func find(list string) ([]string, error) {
+	var words []string
+	for line := range strings.Lines(list) {
+		line = strings.TrimSpace(line)
+		if _, err := os.Lstat(line); err == nil {
+			words = append(words, line)
+			continue
+		}
+		words = append(words, strings.Fields(line)...)
+	}
+	var files []string
+	for _, word := range words {
+		found, err := match(word)
+		if err != nil {
+			return nil, err
+		}
+		for _, file := range found {
+			if !slices.Contains(files, file) {
+				files = append(files, file)
+			}
+		}
+	}
+	return files, nil
+}
+
+// match resolves one path or pattern, in which ** stands for any folders. What
+// is no pattern is left to the one who opens it.
+func match(word string) ([]string, error) {
+	if _, err := os.Lstat(word); err == nil || !strings.ContainsAny(word, "*?[{") {
+		return []string{named(word)}, nil
+	}
+	found, err := doublestar.FilepathGlob(word, doublestar.WithFilesOnly())
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("input manifest: %q is no pattern: %w", short(word), err)
+	case len(found) == 0:
+		return nil, fmt.Errorf("input manifest: no file matches %q", short(word))
+	}
+	for i := range found {
+		found[i] = named(found[i])
+	}
+	slices.Sort(found)
+	return found, nil
+}
+
+// named keeps a path from meaning standard input.
+func named(file string) string {
+	if file == "-" {
+		return "." + string(filepath.Separator) + file
+	}
+	return file
+}
+
+// maxPrompt bounds the file of a prompt, in bytes.
+const maxPrompt = 1 << 20
+
+func readPrompt(file string) (string, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return "", fmt.Errorf("input prompt-file: %w", err)
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxPrompt+1))
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("input prompt-file: %w", err)
+	case len(data) > maxPrompt:
+		return "", fmt.Errorf("input prompt-file: %s is larger than 1 MiB", file)
+	case !utf8.Valid(data):
+		return "", fmt.Errorf("input prompt-file: %s is not UTF-8 text", file)
+	case len(bytes.TrimSpace(data)) == 0:
+		return "", fmt.Errorf("input prompt-file: %s is empty", file)
+	}
+	return string(data), nil
+}
+
+// promptManifest writes a manifest of one task on the current repository. The
+// prompt comes to the model as it is: it is the value of a variable, in which
+// nothing is a variable or a command again. JSON is YAML, and in a JSON string
+// nothing ends the string but its quote; what YAML refuses to see raw (controls
+// above ASCII, byte order marks) is escaped, as JSON allows.
+func promptManifest(text string) []byte {
+	doc := map[string]any{
+		"version": 1,
+		"name":    "prompt",
+		"vars":    map[string]string{"prompt": text},
+		"tasks":   []any{map[string]string{"id": "prompt", "prompt": "${{ vars.prompt }}"}},
+	}
+	data, err := json.MarshalIndent(doc, "", "  ")
+	if err != nil {
+		return nil // never: texts and numbers have a JSON form
+	}
+	var out []byte
+	for _, r := range string(data) {
+		if r >= 0x7f && r <= 0xffff {
+			out = fmt.Appendf(out, `\u%04x`, r)
+			continue
+		}
+		out = utf8.AppendRune(out, r)
+	}
+	return append(out, '\n')
+}

@@ -1,0 +1,217 @@
+package action_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/millhand/millhand/internal/action"
+	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/report"
+)
+
+// counting makes delimiters that anybody could guess.
+func counting() func() string {
+	n := 0
+	return func() string {
+		n++
+		return fmt.Sprint(n)
+	}
+}
+
+func job(outcome event.Outcome, message string) report.Job {
+	return report.Job{Outcome: outcome, FinalMessage: message, Commit: &event.Commit{Hash: "c0ffee", Branch: "millhand/a"}}
+}
+
+func TestOutputsTellTheRun(t *testing.T) {
+	cost := 0.25
+	rep := &report.Report{
+		Run: report.Run{ID: "r1", Outcome: event.Failed, ExitCode: 1, Totals: report.Totals{
+			Jobs: 4, Passed: 1, Skipped: 1, DeniedCalls: 3, CostUSD: &cost,
+			Usage: event.Usage{Input: 10, Output: 5, CacheRead: 4, CacheWrite: 2},
+		}},
+		Jobs: []report.Job{job(event.Passed, "one"), {Outcome: event.Failed}, {Outcome: event.Limit}, {Outcome: event.Skipped}},
+	}
+	all, warnings := action.Outputs(event.ExitFailed, "/w/r", rep)
+	got := map[string]string{}
+	for _, o := range all {
+		got[o.Name] = o.Value
+	}
+	want := map[string]string{
+		"conclusion": "failure", "outcome": "failed", "exit-code": "1", "run-id": "r1", "report-dir": "/w/r",
+		"report-json": "/w/r/report.json", "report-junit": "/w/r/junit.xml", "events-jsonl": "/w/r/events.jsonl", "patch-dir": "/w/r/patches",
+		"final-message": "", "structured-output": "", "branches": `["millhand/a"]`, "commits": `["c0ffee"]`, "cost-usd": "0.25",
+		"input-tokens": "10", "output-tokens": "5", "cache-read-tokens": "4", "cache-write-tokens": "2",
+		"jobs-total": "4", "jobs-passed": "1", "jobs-failed": "2", "jobs-skipped": "1", "denied-calls": "3",
+	}
+	if diff := cmp.Diff(want, got); diff != "" || warnings != nil {
+		t.Error(diff, warnings)
+	}
+}
+
+func TestOutputsOfASingleJobHoldItsWords(t *testing.T) {
+	rep := &report.Report{Run: report.Run{Outcome: event.Passed}, Jobs: []report.Job{job(event.Passed, "Done.")}}
+	rep.Jobs[0].Output = json.RawMessage("{\n \"a\": 1}")
+	got := values(t, event.ExitOK, rep)
+	if got["final-message"] != "Done." || got["structured-output"] != `{"a":1}` || got["cost-usd"] != "" || got["conclusion"] != "success" {
+		t.Errorf("%q", got)
+	}
+}
+
+func values(t *testing.T, exit event.Exit, rep *report.Report) map[string]string {
+	t.Helper()
+	all, _ := action.Outputs(exit, "/r", rep)
+	_, got, err := readOutputs(string(action.Format(all, counting())))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
+
+func TestOutputsWithoutAReport(t *testing.T) {
+	want := map[string]string{"conclusion": "failure", "outcome": "error", "exit-code": "2"}
+	if diff := cmp.Diff(want, values(t, event.ExitUsage, nil)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestTheConclusionIsTheRunsNotTheSteps(t *testing.T) {
+	tests := []struct {
+		exit event.Exit
+		run  event.Outcome
+		want string
+	}{
+		{event.ExitOK, event.Passed, "success passed"},
+		{event.ExitOK, event.Failed, "failure failed"}, // fail-on: never
+		{event.ExitLimit, event.Limit, "failure limit"},
+		{event.ExitTerminate, event.Cancelled, "cancelled cancelled"},
+		{event.ExitInternal, event.Passed, "failure error"}, // the reports could not be written
+	}
+	for _, test := range tests {
+		got := values(t, test.exit, &report.Report{Run: report.Run{Outcome: test.run}})
+		if got["conclusion"]+" "+got["outcome"] != test.want {
+			t.Errorf("exit code %d of a run that %s: %q, want %q", test.exit, test.run, got, test.want)
+		}
+	}
+}
+
+func TestOutputsAreBounded(t *testing.T) {
+	rep := &report.Report{Jobs: []report.Job{job(event.Passed, strings.Repeat("ä", 200_000))}}
+	rep.Jobs[0].Output = json.RawMessage(`"` + strings.Repeat("x", 100_000) + `"`)
+	_, warnings := action.Outputs(0, "/r", rep)
+	got := values(t, 0, rep)
+	if m := got["final-message"]; len(m) > action.MaxValue || !strings.HasSuffix(m, "ä\n(cut here; the whole text is in report.json)") {
+		t.Errorf("final-message of %d bytes ends in %q", len(m), m[len(m)-60:])
+	}
+	if got["structured-output"] != "" || len(warnings) != 1 {
+		t.Errorf("structured-output of %d bytes, %q", len(got["structured-output"]), warnings)
+	}
+}
+
+func TestTheListsOfBranchesAndCommitsAreCutAlike(t *testing.T) {
+	rep := &report.Report{}
+	for range 3000 {
+		rep.Jobs = append(rep.Jobs, job(event.Passed, ""))
+		rep.Jobs[len(rep.Jobs)-1].Commit.Branch = "millhand/" + strings.Repeat("b", 50)
+	}
+	all, warnings := action.Outputs(0, "/r", rep)
+	var lengths []int
+	for _, o := range all {
+		if o.Name == "branches" || o.Name == "commits" {
+			var list []string
+			if err := json.Unmarshal([]byte(o.Value), &list); err != nil || len(o.Value) > action.MaxValue {
+				t.Error(len(o.Value), err)
+			}
+			lengths = append(lengths, len(list))
+		}
+	}
+	if len(lengths) != 2 || lengths[0] != lengths[1] || lengths[0] < 900 || len(warnings) != 1 {
+		t.Errorf("%d, %q", lengths, warnings)
+	}
+}
+
+func TestADelimiterThatStandsInTheValueIsNotUsed(t *testing.T) {
+	text := string(action.Format([]action.Output{{Name: "a", Value: "x\nmillhand-1\nexit-code=0"}}, counting()))
+	names, values, err := readOutputs(text)
+	if err != nil || !slices.Equal(names, []string{"a"}) || values["a"] != "x\nmillhand-1\nexit-code=0" {
+		t.Errorf("%q: %q, %v", text, values, err)
+	}
+}
+
+func FuzzFormat(f *testing.F) {
+	f.Add("x\nEOF\nb=c", "")
+	f.Add("millhand-1\nmillhand-2\n", "\r\n\x00\xff")
+	f.Add("millhand-12", "millhand-1")
+	f.Fuzz(func(t *testing.T, a, b string) {
+		text := action.Format([]action.Output{{Name: "a", Value: a}, {Name: "b", Value: b}}, counting())
+		names, got, err := readOutputs(string(text))
+		want := map[string]string{"a": strings.ToValidUTF8(a, "\uFFFD"), "b": strings.ToValidUTF8(b, "\uFFFD")}
+		if err != nil || !slices.Equal(names, []string{"a", "b"}) || !maps.Equal(got, want) {
+			t.Fatalf("%q: %q, %v", text, got, err)
+		}
+	})
+}
+
+func TestASummaryIsCutAtALine(t *testing.T) {
+	page := []byte(strings.Repeat("0123456789\n", 100))
+	if got := action.Summary(page, len(page)); len(got) != len(page) {
+		t.Errorf("%d bytes of a page that fits", len(got))
+	}
+	got := string(action.Summary(page, 500))
+	if len(got) > 500 || len(got) < 480 || !strings.HasPrefix(got, "0123456789\n") || !strings.Contains(got, "9\n\n\n**This summary was cut here") {
+		t.Errorf("%d bytes: %q", len(got), got)
+	}
+	for _, room := range []int{-5, 0, 20} {
+		if got := action.Summary(page, room); len(got) != 0 {
+			t.Errorf("%q in %d bytes", got, room)
+		}
+	}
+}
+
+func TestAVerifyCommandThatFailedIsAnnotated(t *testing.T) {
+	here := action.Whereabouts{Repository: "/repo", Dir: "/repo/sub"}
+	rep := &report.Report{Run: report.Run{Manifest: []string{"m.yaml"}}, Jobs: []report.Job{{ID: "a", Attempts: 2, Verify: []event.Verify{
+		{Name: "tests", Attempt: 1, ExitCode: 1, Tail: "first"},
+		{Name: "vet", Attempt: 2, Passed: true},
+		{Name: "tests", Attempt: 2, ExitCode: 1, Tail: strings.Repeat("line\n", 100) + "::set-output name=x::y\n"},
+		{Name: "slow", Attempt: 2, ExitCode: -1},
+	}}}}
+	got := action.Failures(rep, here)
+	want := []action.Annotation{
+		{
+			Level: "error", Title: "a: verify tests failed", Place: action.Place{File: "sub/m.yaml"},
+			Message: "exit code 1\n" + strings.Repeat("line\n", 19) + "::set-output name=x::y",
+		},
+		{Level: "error", Title: "a: verify slow failed", Place: action.Place{File: "sub/m.yaml"}, Message: "it was ended or could not be started"},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	for len(rep.Jobs) < 30 {
+		rep.Jobs = append(rep.Jobs, rep.Jobs[0])
+	}
+	if got := action.Failures(rep, here); len(got) != 10 {
+		t.Errorf("%d annotations, of which GitHub shows 10", len(got))
+	}
+}
+
+func TestOnlyFilesOfTheRepositoryHaveAPlace(t *testing.T) {
+	for _, test := range []struct{ repository, file, want string }{
+		{"/repo", "m.yaml", "sub/m.yaml"},
+		{"/repo", "../m.yaml", "m.yaml"},
+		{"/repo", "/repo/x/m.yaml", "x/m.yaml"},
+		{"/repo", "../../m.yaml", ""},
+		{"/repo", "/tmp/m.yaml", ""},
+		{"", "m.yaml", ""},
+		{"/repo", "", ""},
+	} {
+		if got := (action.Whereabouts{Repository: test.repository, Dir: "/repo/sub"}).Place(test.file, 1).File; got != test.want {
+			t.Errorf("%s in %s: %q, want %q", test.file, test.repository, got, test.want)
+		}
+	}
+}

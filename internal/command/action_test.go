@@ -1,0 +1,91 @@
+package command
+
+import (
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/millhand/millhand/internal/action"
+)
+
+// step runs the action's subcommand in a folder with a scripted model, and
+// returns its exit code and log.
+func step(t *testing.T, env map[string]string) (code int, log string) {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "model.yaml"), []byte("version: 1\nturns: [{text: Done.}]\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command("git", "init", "-q", dir).CombinedOutput(); err != nil {
+		t.Fatal(err, string(out))
+	}
+	t.Chdir(dir)
+	all := map[string]string{"INPUT_PROMPT": "Look.", "INPUT_MODEL": "script:model.yaml", "RUNNER_TEMP": t.TempDir(), "PATH": os.Getenv("PATH"), "HOME": t.TempDir()}
+	maps.Copy(all, env)
+	var out strings.Builder
+	code = Main(t.Context(), []string{"millhand", "github-action"}, World{
+		In: strings.NewReader("\n"), Out: &out, Err: &out, Getenv: func(name string) string { return all[name] }, Now: time.Now,
+	})
+	return code, out.String()
+}
+
+func TestTheActionRunsWithoutARunnersFiles(t *testing.T) {
+	code, log := step(t, nil)
+	if code != 0 || !strings.Contains(log, "::group::prompt passed\n") {
+		t.Errorf("exit code %d\n%s", code, log)
+	}
+}
+
+func TestOutputsThatCannotBeWrittenFailNoRun(t *testing.T) {
+	code, log := step(t, map[string]string{"GITHUB_OUTPUT": t.TempDir(), "GITHUB_STEP_SUMMARY": "/dev/null/none"})
+	if code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+	for _, want := range []string{"::warning title=millhand::write GITHUB_OUTPUT", "::warning title=millhand::write GITHUB_STEP_SUMMARY"} {
+		if !strings.Contains(log, want) {
+			t.Errorf("the log does not say %q:\n%s", want, log)
+		}
+	}
+}
+
+func TestASummaryThatIsFullIsLeftAlone(t *testing.T) {
+	summary := filepath.Join(t.TempDir(), "summary")
+	full := strings.Repeat("x\n", action.MaxSummary/2)
+	if err := os.WriteFile(summary, []byte(full), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if code, log := step(t, map[string]string{"GITHUB_STEP_SUMMARY": summary}); code != 0 {
+		t.Errorf("exit code %d\n%s", code, log)
+	}
+	if got, err := os.ReadFile(summary); err != nil || len(got) != len(full) {
+		t.Errorf("%d bytes, %v", len(got), err)
+	}
+}
+
+func TestTheRunSeesAnEnvironmentOfItsOwn(t *testing.T) {
+	outer := map[string]string{
+		"ANTHROPIC_API_KEY": "of the machine", "OPENAI_API_KEY": "of the machine", "INPUT_API_KEY": "x", "INPUT_MODEL": "x",
+		"GITHUB_OUTPUT": "/f", "GITHUB_ENV": "/f", "GITHUB_PATH": "/f", "GITHUB_STATE": "/f", "GITHUB_STEP_SUMMARY": "/f", "GITHUB_SHA": "c0ffee",
+	}
+	s := actionStep{World: World{Getenv: func(name string) string { return outer[name] }}}
+	c := carriedOut{Inputs: action.Inputs{Model: "anthropic/claude", BaseURL: "http://x"}, key: "of the input"}
+	got := map[string]string{}
+	for name := range outer {
+		if v := s.environment(c)(name); v != "" {
+			got[name] = v
+		}
+	}
+	want := map[string]string{"ANTHROPIC_API_KEY": "of the input", "OPENAI_API_KEY": "of the machine", "GITHUB_SHA": "c0ffee"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if url := s.environment(c)("ANTHROPIC_BASE_URL"); url != "http://x" {
+		t.Errorf("base URL %q", url)
+	}
+}

@@ -1,0 +1,458 @@
+package command
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/report"
+)
+
+// noon is when the tests look.
+func noon() time.Time { return time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC) }
+
+// saveRun writes what a run of two jobs leaves: its first events, and all of
+// them with a report if it ended. It returns the run's folder.
+func saveRun(t *testing.T, dir, id string, started time.Time, ended bool) string {
+	t.Helper()
+	var events bytes.Buffer
+	fold := &report.Fold{}
+	now := started
+	s := event.NewStream(func() time.Time { now = now.Add(time.Second); return now }, event.JSONL(&events), fold)
+	plan := []event.PlannedJob{{ID: "a", Task: "a", Repo: "r"}, {ID: "b", Task: "b", Repo: "r"}}
+	s.Emit(event.Event{Type: event.RunStarted, Run: &event.Run{ID: id, Manifest: []string{"m.yaml"}, PlanHash: "0123456789abcdef", Jobs: plan}})
+	s.Emit(event.Event{Type: event.JobEnded, Job: "a", JobEnd: &event.JobEnd{Outcome: event.Passed, CostUSD: new(0.25)}})
+	if ended {
+		s.Emit(event.Event{Type: event.JobEnded, Job: "b", JobEnd: &event.JobEnd{Outcome: event.Failed, ExitCode: 1, CostUSD: new(0.5)}})
+		s.Emit(event.Event{Type: event.RunEnded, RunEnd: &event.RunEnd{Outcome: event.Failed, ExitCode: 1, ElapsedMS: 90_000}})
+	}
+	writeTestFile(t, filepath.Join(dir, "events.jsonl"), events.String())
+	if ended {
+		var text bytes.Buffer
+		if err := report.JSON(&text, fold.Report()); err != nil {
+			t.Fatal(err)
+		}
+		writeTestFile(t, filepath.Join(dir, "report.json"), text.String())
+	}
+	return dir
+}
+
+func writeTestFile(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// runs runs "millhand runs" at noon.
+func runs(t *testing.T, args ...string) (exit int, stdout, stderr string) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	exit = Main(t.Context(), append([]string{"millhand", "runs"}, args...), World{
+		In: strings.NewReader(""), Out: &out, Err: &errs, Getenv: func(string) string { return "" }, Now: noon,
+	})
+	return exit, out.String(), errs.String()
+}
+
+func TestAListTellsOfEveryRunWhateverItLeft(t *testing.T) {
+	dir := t.TempDir()
+	at := func(hour int) time.Time { return time.Date(2026, 3, 2, hour, 0, 0, 0, time.UTC) }
+	saveRun(t, filepath.Join(dir, "one"), "one", at(1), true)
+	saveRun(t, filepath.Join(dir, "two"), "two", at(2), false)
+	saveRun(t, filepath.Join(dir, "three"), "three", at(3), true)
+	os.Remove(filepath.Join(dir, "three", "report.json"))
+	saveRun(t, filepath.Join(dir, "four"), "four", at(4), false)
+	lock, err := lockDir(filepath.Join(dir, "four"), "four", noon())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lock.close()
+	for name, text := range map[string]string{"five": "\x1b[2Jno event\n", "six": "", "seven": "{\"seq\":1"} {
+		writeTestFile(t, filepath.Join(dir, name, "events.jsonl"), text)
+	}
+	for hour, name := range map[int]string{5: "five", 6: "six", 7: "seven"} {
+		if err := os.Chtimes(filepath.Join(dir, name, "events.jsonl"), at(hour), at(hour)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// None of these is a run.
+	writeTestFile(t, filepath.Join(dir, "notes", "report.json"), "{}")
+	writeTestFile(t, filepath.Join(dir, "file"), "")
+	writeTestFile(t, filepath.Join(dir, "folder", "events.jsonl", "x"), "")
+	link(t, filepath.Join(dir, "one"), filepath.Join(dir, "link"))
+	writeTestFile(t, filepath.Join(dir, "linked", "x"), "")
+	link(t, filepath.Join(dir, "one", "events.jsonl"), filepath.Join(dir, "linked", "events.jsonl"))
+
+	exit, out, errs := runs(t, "list", "--dir", dir)
+	want := `RUN    STARTED               ELAPSED  OUTCOME     EXIT  JOBS  COST   PLAN
+seven  2026-03-02T07:00:00Z  -        unfinished  -     -/0   -      -
+six    2026-03-02T06:00:00Z  -        unfinished  -     -/0   -      -
+five   2026-03-02T05:00:00Z  -        damaged     -     -/0   -      -
+four   2026-03-02T04:00:01Z  7h59m59s  running     -     -/2   -      0123456789ab
+three  2026-03-02T03:00:01Z  1m30s    failed      1     -/2   -      0123456789ab
+two    2026-03-02T02:00:01Z  1.0s     unfinished  -     -/2   -      0123456789ab
+one    2026-03-02T01:00:01Z  1m30s    failed      1     1/2   $0.75  0123456789ab
+`
+	if diff := cmp.Diff(fields(want), fields(out)); diff != "" || exit != 0 {
+		t.Errorf("exit %d\n%s", exit, diff)
+	}
+	if want := "five is damaged: read the first event: invalid character"; !strings.Contains(errs, want) || strings.Contains(errs, "\x1b") {
+		t.Errorf("standard error %q does not say %q", errs, want)
+	}
+
+	exit, out, _ = runs(t, "list", "--dir", dir, "--json")
+	var doc struct{ Runs []map[string]any }
+	if err := json.Unmarshal([]byte(out), &doc); err != nil || exit != 0 || len(doc.Runs) != 7 {
+		t.Fatalf("exit %d, %v: %s", exit, err, out)
+	}
+	wantJSON := map[string]any{
+		"id": "one", "dir": filepath.Join(dir, "one"), "started_at": "2026-03-02T01:00:01Z", "elapsed_ms": 90_000.0, "outcome": "failed",
+		"exit_code": 1.0, "jobs": 2.0, "passed": 1.0, "cost_usd": 0.75, "plan_hash": "0123456789abcdef", "manifest": []any{"m.yaml"},
+	}
+	if diff := cmp.Diff(wantJSON, doc.Runs[6]); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// fields takes the columns' widths out of a table.
+func fields(table string) [][]string {
+	var lines [][]string
+	for line := range strings.Lines(table) {
+		lines = append(lines, strings.Fields(line))
+	}
+	return lines
+}
+
+func link(t *testing.T, to, at string) {
+	t.Helper()
+	if err := os.Symlink(to, at); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestTheDefaultFolderMayBeMissing(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, tt := range []struct{ args, out, errs string }{
+		{"list", "", "millhand: there are no runs in .millhand/runs\n"},
+		{"list --json", "{\n  \"dir\": \".millhand/runs\",\n  \"runs\": []\n}\n", ""},
+		{"prune --keep 3", "removed 0 runs, freed 0 B; 0 left\n", ""},
+	} {
+		if exit, out, errs := runs(t, strings.Fields(tt.args)...); exit != 0 || out != tt.out || errs != tt.errs {
+			t.Errorf("%s: exit %d, %q, %q", tt.args, exit, out, errs)
+		}
+	}
+	for _, args := range []string{
+		"list --dir missing", "prune --keep 3 --dir missing", "prune", "prune --keep -1", "prune --keep 1 --older-than -1h", "list here", "prune --keep 1 here",
+	} {
+		if exit, out, errs := runs(t, strings.Fields(args)...); exit != 2 || out != "" || errs == "" {
+			t.Errorf("%s: exit %d, %q, %q; want 2 and a reason", args, exit, out, errs)
+		}
+	}
+}
+
+// What "run --keep" reads from the environment must not decide how much is
+// removed.
+func TestHowManyRunsStayIsSaidOnTheCommandLine(t *testing.T) {
+	t.Setenv("MILLHAND_KEEP", "1")
+	if exit, _, errs := runs(t, "prune", "--dir", t.TempDir()); exit != 2 || !strings.Contains(errs, "wants --keep") {
+		t.Errorf("exit %d, %q", exit, errs)
+	}
+}
+
+func TestPrune(t *testing.T) {
+	tests := []struct {
+		args string
+		left string
+	}{
+		{"--keep 2", "d1 d2 file link notes"},
+		{"--keep 0", "file link notes"},
+		{"--keep 9", "d1 d2 d3 d4 d5 file link notes"},
+		{"--keep 2 --older-than 84h", "d1 d2 d3 file link notes"},
+		{"--keep 2 --older-than 1h", "d1 d2 file link notes"},
+		{"--keep 2 --dry-run", "d1 d2 d3 d4 d5 file link notes"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.args, func(t *testing.T) {
+			dir := t.TempDir()
+			elsewhere := saveRun(t, filepath.Join(t.TempDir(), "elsewhere"), "elsewhere", noon().AddDate(-1, 0, 0), true)
+			for days := range 5 {
+				name := fmt.Sprintf("d%d", days+1)
+				run := saveRun(t, filepath.Join(dir, name), name, noon().AddDate(0, 0, -days-1), days%2 == 0)
+				link(t, elsewhere, filepath.Join(run, "outputs"))
+				writeTestFile(t, filepath.Join(run, "work", "cache", "x"), "x")
+				cache := filepath.Join(run, "work", "cache")
+				if err := os.Chmod(cache, 0o500); err != nil {
+					t.Fatal(err)
+				}
+				t.Cleanup(func() { os.Chmod(cache, 0o700) })
+			}
+			link(t, elsewhere, filepath.Join(dir, "link"))
+			writeTestFile(t, filepath.Join(dir, "notes", "report.json"), "{}")
+			writeTestFile(t, filepath.Join(dir, "file"), "")
+
+			exit, out, errs := runs(t, append([]string{"prune", "--dir", dir}, strings.Fields(tt.args)...)...)
+			if exit != 0 || errs != "" {
+				t.Errorf("exit %d: %s", exit, errs)
+			}
+			if diff := cmp.Diff(strings.Fields(tt.left), names(t, dir)); diff != "" {
+				t.Errorf("left behind: %s\n%s", diff, out)
+			}
+			if !strings.Contains(out, " left\n") {
+				t.Errorf("said %q", out)
+			}
+			if got := names(t, elsewhere); !slices.Equal(got, []string{"events.jsonl", "report.json"}) {
+				t.Errorf("a link was followed: %v is left", got)
+			}
+		})
+	}
+}
+
+func names(t *testing.T, dir string) []string {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []string
+	for _, e := range entries {
+		list = append(list, e.Name())
+	}
+	return list
+}
+
+func TestPruneSaysWhatItRemovedAndFreed(t *testing.T) {
+	dir := t.TempDir()
+	old := saveRun(t, filepath.Join(dir, "old"), "old", noon().AddDate(0, 0, -2), true)
+	writeTestFile(t, filepath.Join(old, "outputs", "big"), strings.Repeat("x", 3<<20))
+	saveRun(t, filepath.Join(dir, "new"), "new", noon(), false)
+	for _, verb := range []string{"would remove", "removed"} {
+		args := []string{"prune", "--keep", "1", "--dir", dir}
+		if verb == "would remove" {
+			args = append(args, "--dry-run")
+		}
+		_, out, _ := runs(t, args...)
+		for _, want := range []string{verb + " " + old + " (failed, 3.0 MiB)\n", verb + " 1 run, ", " 3.0 MiB; 1 left\n"} {
+			if !strings.Contains(out, want) {
+				t.Errorf("%q lacks %q", out, want)
+			}
+		}
+	}
+}
+
+func TestARunThatIsGoingOnIsNeverRemoved(t *testing.T) {
+	dir := t.TempDir()
+	going := saveRun(t, filepath.Join(dir, "going"), "going", noon().AddDate(0, 0, -9), false)
+	lock, err := lockDir(going, "going", noon())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if exit, out, errs := runs(t, "prune", "--keep", "0", "--dir", dir); exit != 0 || !isRun(going) {
+		t.Errorf("exit %d, %s%s", exit, out, errs)
+	}
+	// One that began since the list was made.
+	p := pruning{world: World{Out: io.Discard, Now: noon}}
+	p.prune(savedRun{Dir: going, Outcome: runUnfinished})
+	if p.errs != nil || p.removed != 0 || !isRun(going) {
+		t.Errorf("%d removed, %v", p.removed, p.errs)
+	}
+	lock.close()
+	if exit, out, errs := runs(t, "prune", "--keep", "0", "--dir", dir); exit != 0 || isRun(going) {
+		t.Errorf("afterwards: exit %d, %s%s", exit, out, errs)
+	}
+}
+
+// While the next run looks at its repositories, the one before it is not what
+// is going on.
+func TestTheRunBeforeTheOneThatBeginsHasEnded(t *testing.T) {
+	dir := saveRun(t, t.TempDir(), "before", noon(), true)
+	lock, err := lockDir(dir, "next", noon())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lock.close()
+	if got := describeRun(dir, noon()); got.Outcome != event.Failed || !got.held {
+		t.Errorf("%+v", got)
+	}
+}
+
+// Of a report directory that is used again and again the latest run is what
+// the directory is for.
+func TestAReportDirectoryKeepsItsRun(t *testing.T) {
+	dir := saveRun(t, t.TempDir(), "latest", noon(), true)
+	for i, name := range []string{"first", "second", "third"} {
+		saveRun(t, filepath.Join(dir, "earlier", "before-"+name), name, noon().AddDate(0, 0, i-9), true)
+	}
+	list := func() []string {
+		t.Helper()
+		_, out, _ := runs(t, "list", "--dir", dir)
+		var ids []string
+		for _, line := range fields(out)[1:] {
+			ids = append(ids, line[0])
+		}
+		return ids
+	}
+	if diff := cmp.Diff([]string{"latest", "third", "second", "first"}, list()); diff != "" {
+		t.Error(diff)
+	}
+	for _, step := range []struct {
+		keep string
+		left []string
+	}{{"3", []string{"latest", "third", "second"}}, {"0", []string{"latest"}}} {
+		if exit, _, errs := runs(t, "prune", "--keep", step.keep, "--dir", dir); exit != 0 {
+			t.Errorf("--keep %s: exit %d, %s", step.keep, exit, errs)
+		}
+		if diff := cmp.Diff(step.left, list()); diff != "" {
+			t.Errorf("--keep %s: %s", step.keep, diff)
+		}
+	}
+}
+
+func TestEarlierRunsBehindALinkAreNotOurs(t *testing.T) {
+	dir := saveRun(t, t.TempDir(), "latest", noon(), true)
+	elsewhere := t.TempDir()
+	saveRun(t, filepath.Join(elsewhere, "run"), "run", noon(), true)
+	link(t, elsewhere, filepath.Join(dir, "earlier"))
+	if exit, out, errs := runs(t, "prune", "--keep", "0", "--dir", dir); exit != 0 || !isRun(filepath.Join(elsewhere, "run")) {
+		t.Errorf("exit %d: %s%s", exit, out, errs)
+	}
+}
+
+func TestLastLine(t *testing.T) {
+	tests := []struct {
+		text string
+		most int64
+		want any // nil: none
+	}{
+		{"", 9, nil},
+		{"torn", 9, nil},
+		{"one\n", 9, "one"},
+		{"one\ntwo\ntorn", 99, "two"},
+		{"one\ntwo\n", 5, "two"}, // its beginning is seen
+		{"one\ntwo\n", 4, nil},   // it may go on before
+		{"one\ntwo\n", 1, nil},
+		{"\n\n", 9, ""},
+	}
+	for _, tt := range tests {
+		got, err := lastLine(strings.NewReader(tt.text), int64(len(tt.text)), tt.most)
+		if err != nil || (got == nil) != (tt.want == nil) || got != nil && string(got) != tt.want {
+			t.Errorf("%q, %d: got %q, %v; want %q", tt.text, tt.most, got, err, tt.want)
+		}
+	}
+}
+
+func TestALongPlanIsRead(t *testing.T) {
+	jobs := make([]event.PlannedJob, 5_000)
+	for i := range jobs {
+		jobs[i] = event.PlannedJob{ID: fmt.Sprintf("job-%d", i)}
+	}
+	var text bytes.Buffer
+	s := event.NewStream(noon, event.JSONL(&text))
+	s.Emit(event.Event{Type: event.RunStarted, Run: &event.Run{ID: "long", Jobs: jobs}})
+	s.Emit(event.Event{Type: event.TextSaid, Text: &event.Text{Text: strings.Repeat("x", lastMost)}})
+	ends, err := readEnds(bytes.NewReader(text.Bytes()), int64(text.Len()))
+	if err != nil || len(ends.run.Jobs) != len(jobs) || ends.end != nil || !ends.last.IsZero() {
+		t.Errorf("%+v, %v", ends, err)
+	}
+	s.Emit(event.Event{Type: event.RunEnded, RunEnd: &event.RunEnd{Outcome: event.Passed}})
+	if ends, err = readEnds(bytes.NewReader(text.Bytes()), int64(text.Len())); err != nil || ends.end == nil {
+		t.Errorf("%+v, %v", ends, err)
+	}
+}
+
+func TestTotalsOfAReport(t *testing.T) {
+	for text, ok := range map[string]bool{
+		`{"schema_version":1,"run":{"id":"x","totals":{"jobs":2}},"jobs":[torn`: true,
+		`{"jobs":[],"run":{"id":"x"}}`:                                          true,
+		`{"run":{"id":"another"}}`:                                              false,
+		`{"run":{"id":7}}`:                                                      false,
+		`{"schema_version":`:                                                    false,
+		`{"schema_version":}`:                                                   false,
+		`{}`:                                                                    false,
+		`[]`:                                                                    false,
+		``:                                                                      false,
+	} {
+		if _, got := reportTotals(strings.NewReader(text), "x"); got != ok {
+			t.Errorf("%s: %v", text, got)
+		}
+	}
+}
+
+func TestByteSize(t *testing.T) {
+	for n, want := range map[int64]string{0: "0 B", 1023: "1023 B", 1024: "1.0 KiB", 1536: "1.5 KiB", 5 << 20: "5.0 MiB", 3 << 30: "3.0 GiB", 1 << 60: "1048576.0 TiB"} {
+		if got := byteSize(n); got != want {
+			t.Errorf("%d: got %s, want %s", n, got, want)
+		}
+	}
+}
+
+// FuzzStreamEnds holds what the ends tell to what reading the whole tells.
+func FuzzStreamEnds(f *testing.F) {
+	const first = `{"seq":1,"time":"2026-01-02T03:04:05Z","type":"run.started","run":{"id":"x","jobs":[{"id":"a"}]}}` + "\n"
+	const last = `{"seq":9,"time":"2026-01-02T03:04:09Z","type":"run.ended","run_end":{"outcome":"passed","exit_code":0,"elapsed_ms":4}}` + "\n"
+	for _, seed := range []string{"", "\n", first, first + last, first + last + `{"torn`, first + "no event\n", "{}\n" + last, first + "\x00\x00\n", last} {
+		f.Add([]byte(seed), int64(64))
+	}
+	f.Fuzz(func(t *testing.T, text []byte, most int64) {
+		size := int64(len(text))
+		if line, err := lastLine(bytes.NewReader(text), size, max(0, min(most, 1<<20))); err != nil || line != nil && !bytes.Contains(text, append(line, '\n')) {
+			t.Fatalf("last line %q, %v", line, err)
+		}
+		ends, err := readEnds(bytes.NewReader(text), size)
+		var events []event.Event
+		if event.Read(bytes.NewReader(text), func(e event.Event) error { events = append(events, e); return nil }) != nil {
+			return // damaged somewhere; the ends may be whole
+		}
+		switch {
+		case len(events) == 0:
+			if err != nil || ends.run != nil {
+				t.Fatalf("no event: %+v, %v", ends, err)
+			}
+		case events[0].Type != event.RunStarted || events[0].Run == nil:
+			if err == nil {
+				t.Fatalf("begins with %s: no error", events[0].Type)
+			}
+		case err != nil || !cmp.Equal(ends.run, events[0].Run):
+			t.Fatalf("first: %+v, %v; want %+v", ends.run, err, events[0].Run)
+		case size < lastMost:
+			final := events[len(events)-1]
+			if ended := final.Type == event.RunEnded && final.RunEnd != nil; ended != (ends.end != nil) || !ends.last.Equal(final.Time) {
+				t.Fatalf("last: %+v; want %+v", ends, final)
+			}
+		}
+	})
+}
+
+// FuzzReportTotals holds the reader of a report's sums to never failing
+// otherwise than by saying so.
+func FuzzReportTotals(f *testing.F) {
+	f.Add([]byte(`{"schema_version":1,"run":{"id":"x","totals":{"jobs":2,"passed":1,"cost_usd":null}},"jobs":[]}`))
+	f.Add([]byte(`{"run":{"id":"x"`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		got, ok := reportTotals(bytes.NewReader(text), "x")
+		var doc struct {
+			Run struct {
+				ID     string        `json:"id"`
+				Totals report.Totals `json:"totals"`
+			} `json:"run"`
+		}
+		// A whole report with one run: both readers must agree.
+		if json.Unmarshal(text, &doc) == nil && bytes.Count(bytes.ToLower(text), []byte("run")) == 1 && bytes.Contains(text, []byte(`"run"`)) && doc.Run.ID == "x" && !bytes.ContainsRune(text, '\\') {
+			if !ok || !cmp.Equal(got, doc.Run.Totals) {
+				t.Fatalf("got %+v, %v; want %+v", got, ok, doc.Run.Totals)
+			}
+		}
+	})
+}

@@ -1,0 +1,100 @@
+package command
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/tasks"
+	"github.com/millhand/millhand/tools"
+)
+
+// customTools makes the tools that manifests define.
+func customTools(plan *tasks.Plan) ([]tools.Tool, error) {
+	var list []tools.Tool
+	for _, t := range plan.Tools {
+		schema, err := json.Marshal(t.Schema)
+		if err != nil {
+			return nil, fail(event.ExitUsage, "the schema of the tool %s: %w", t.Name, err)
+		}
+		tool, err := tools.NewCustom(tools.Custom{
+			Name: t.Name, Description: t.Description, Command: t.Command, Schema: schema, Timeout: t.Time, ReadOnly: t.ReadOnly,
+		})
+		if err != nil {
+			return nil, failure{event.ExitUsage, err}
+		}
+		list = append(list, tool)
+	}
+	return list, nil
+}
+
+// outputsKept is how long outputs that were too long for a model are kept in
+// the folder for temporary files.
+const outputsKept = 7 * 24 * time.Hour
+
+// toolSettings is what tools have from outside of a session: a model's name, and
+// what a manifest says of searching, skills, agents and tools of its own.
+type toolSettings struct {
+	env    tools.Env
+	custom []tools.Tool
+	skills []string // folders of skills beside the workspace's own
+}
+
+// readToolSettings reads the flags --model and --manifest. Without a model
+// every tool is there.
+func readToolSettings(c *cli.Context, w World) (*toolSettings, error) {
+	s := &toolSettings{env: tools.Env{Model: c.String("model"), Now: w.Now, Spawn: noSpawn}}
+	known := facts(s.env.Model)
+	s.env.Images, s.env.PDFs = known.Images || s.env.Model == "", known.PDFs || s.env.Model == ""
+	s.env.Batch = s.env.Model == ""
+	agents := tasks.BuiltInAgents()
+	if file := c.String("manifest"); file != "" {
+		plan, err := s.fromManifest(c.Context, w, file)
+		if err != nil {
+			return nil, err
+		}
+		agents = plan.Agents
+	}
+	for _, a := range agents {
+		if a.Description != "" {
+			s.env.Agents = append(s.env.Agents, tools.Agent{Name: a.Name, Description: a.Description})
+		}
+	}
+	return s, nil
+}
+
+func (s *toolSettings) fromManifest(ctx context.Context, w World, file string) (*tasks.Plan, error) {
+	opts, err := surroundings(w)
+	if err != nil {
+		return nil, err
+	}
+	plan, err := tasks.Load(ctx, []string{file}, opts)
+	var problems tasks.Problems
+	if errors.As(err, &problems) {
+		return nil, fail(event.ExitUsage, "%s has %s, the first: %s", file, plural(len(problems), "problem"), problems[0])
+	}
+	if err != nil {
+		return nil, failure{event.ExitUsage, err}
+	}
+	s.env.Batch = s.env.Batch || plan.Batch
+	s.env.Limits = tools.OutputLimits{Lines: plan.Output.Lines, Bytes: plan.Output.Bytes}
+	s.env.Search = tools.SearchConfig{Backend: plan.Search.Backend, URL: plan.Search.URL}
+	if plan.Search.KeyEnv != "" {
+		s.env.Search.Key = strings.TrimSpace(w.Getenv(plan.Search.KeyEnv))
+	}
+	s.skills = plan.Skills
+	s.custom, err = customTools(plan)
+	return plan, err
+}
+
+// noSpawn answers the task tool where there is no session for an agent to
+// belong to.
+func noSpawn(context.Context, tools.SpawnRequest) (tools.SpawnResult, error) {
+	return tools.SpawnResult{}, fmt.Errorf("a single call has no session that an agent could belong to: run a manifest")
+}

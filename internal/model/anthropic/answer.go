@@ -1,0 +1,376 @@
+package anthropic
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+
+	sdk "github.com/anthropics/anthropic-sdk-go"
+
+	"github.com/millhand/millhand/internal/model"
+	"github.com/millhand/millhand/internal/model/wire"
+)
+
+// answer grows with the events of a stream. It is a [wire.Answer].
+type answer struct {
+	client    *client
+	faults    wire.Faults
+	emit      func(model.Delta)
+	text      strings.Builder
+	reasoning strings.Builder
+	calls     *wire.Calls
+	byTool    bool // a tool's input is the answer
+	events    int
+	blocks    []*growing
+	usage     counts
+	stop      string // the provider's word; "" while the model goes on
+	done      bool   // message_stop came
+}
+
+// growing is a block of content under construction.
+type growing struct {
+	index     int64
+	kind      string
+	text      strings.Builder
+	signature string
+	input     string // what stood at the head of a call already
+	told      bool   // pieces of its input came
+}
+
+// mostBlocks bounds the work that an answer can cause; no honest one comes near.
+const mostBlocks = 2 * wire.MostCalls
+
+func (c *client) newAnswer(req model.Request, emit func(model.Delta)) *answer {
+	return &answer{client: c, faults: c.line.Faults, emit: emit, calls: wire.NewCalls(req, emit), byTool: c.answersByTool(req)}
+}
+
+// Progress implements [wire.Answer].
+func (a *answer) Progress() wire.Progress {
+	switch {
+	case a.done:
+		return wire.Done
+	case a.stop != "":
+		return wire.Counted // the usage comes with the reason to stop
+	case a.events > 0:
+		return wire.Going
+	}
+	return wire.Waiting
+}
+
+// Event implements [wire.Answer].
+func (a *answer) Event(kind string, data []byte) error {
+	if bytes.HasPrefix(data, []byte("[DONE]")) { // of servers that only look like Anthropic's
+		a.done = a.stop != ""
+		return nil
+	}
+	var e sdk.MessageStreamEventUnion
+	if err := object(data, &e); err != nil {
+		return a.faults.Unreadable(err, data)
+	}
+	if e.Type == "" {
+		e.Type = kind
+	}
+	if e.Type == "error" {
+		return a.faults.Midstream(data)
+	}
+	return a.take(e, data)
+}
+
+// object decodes an object, for which the SDK takes anything.
+func object(data []byte, to any) error {
+	if data[0] != '{' {
+		return errors.New("it begins otherwise")
+	}
+	return json.Unmarshal(data, to)
+}
+
+func (a *answer) take(e sdk.MessageStreamEventUnion, data []byte) error {
+	index := int64(-1)
+	if e.JSON.Index.Valid() && e.Index >= 0 {
+		index = e.Index
+	}
+	switch e.Type {
+	case "message_start":
+		a.events++
+		a.usage.start(e.Message.Usage)
+	case "content_block_start":
+		a.events++
+		return a.begin(index, e.ContentBlock)
+	case "content_block_delta":
+		a.events++
+		return a.grow(index, e.Delta, data)
+	case "message_delta":
+		a.events++
+		a.usage.add(e.Usage)
+		if e.Delta.StopReason != "" {
+			a.stop = string(e.Delta.StopReason)
+		}
+	case "message_stop":
+		a.done = true
+	}
+	return nil // content_block_stop, ping, and what is yet to be invented
+}
+
+// begin takes the head of a block, which may hold all of it.
+func (a *answer) begin(index int64, b sdk.ContentBlockStartEventContentBlockUnion) error {
+	if len(a.blocks) >= mostBlocks {
+		return a.faults.Garbled("more than %d blocks in one answer", mostBlocks)
+	}
+	g := &growing{index: index, kind: b.Type, signature: b.Signature}
+	a.blocks = append(a.blocks, g)
+	switch b.Type {
+	case "text":
+		a.put(g, model.TextDelta, &a.text, b.Text)
+	case "thinking":
+		if a.reasoning.Len() > 0 {
+			a.reasoning.WriteString("\n\n")
+			a.emit(model.Delta{Kind: model.ReasoningDelta, Text: "\n\n"})
+		}
+		a.put(g, model.ReasoningDelta, &a.reasoning, b.Thinking)
+	case "redacted_thinking":
+		g.text.WriteString(b.Data)
+	case "tool_use":
+		if raw := b.JSON.Input.Raw(); raw != "null" && raw != "{}" {
+			g.input = raw
+		}
+		return a.call(wire.Piece{Index: index, ID: b.ID, Name: b.Name})
+	}
+	return nil
+}
+
+// at is the block of an index, or the last one if there is none; nil if no
+// block began.
+func (a *answer) at(index int64) *growing {
+	for _, g := range slices.Backward(a.blocks) {
+		if index < 0 || g.index == index {
+			return g
+		}
+	}
+	return nil
+}
+
+// grow takes a piece of a block. A text whose head was lost is a text still.
+func (a *answer) grow(index int64, d sdk.MessageStreamEventUnionDelta, data []byte) error {
+	g := a.at(index)
+	if g == nil {
+		kind := map[string]string{"text_delta": "text", "thinking_delta": "thinking"}[d.Type]
+		if kind == "" || len(a.blocks) >= mostBlocks {
+			return a.faults.Garbled("a piece of a block that did not begin: %s", wire.Quote(data))
+		}
+		g = &growing{index: index, kind: kind}
+		a.blocks = append(a.blocks, g)
+	}
+	switch d.Type {
+	case "text_delta":
+		a.put(g, model.TextDelta, &a.text, d.Text)
+	case "thinking_delta":
+		a.put(g, model.ReasoningDelta, &a.reasoning, d.Thinking)
+	case "signature_delta":
+		g.signature += d.Signature
+	case "input_json_delta":
+		if d.PartialJSON == "" {
+			return nil
+		}
+		g.told = true
+		return a.call(wire.Piece{Index: index, Input: d.PartialJSON})
+	}
+	return nil
+}
+
+func (a *answer) put(g *growing, kind model.DeltaKind, to *strings.Builder, s string) {
+	if s == "" {
+		return
+	}
+	g.text.WriteString(s)
+	to.WriteString(s)
+	a.emit(model.Delta{Kind: kind, Text: s})
+}
+
+func (a *answer) call(p wire.Piece) error {
+	p.Chunk = len(a.blocks)
+	if !a.calls.Add(p) {
+		return a.faults.Garbled("more than %d tool calls in one answer", wire.MostCalls)
+	}
+	return nil
+}
+
+// Whole implements [wire.Answer].
+func (a *answer) Whole(data []byte) error {
+	var whole struct {
+		Type       string
+		Error      json.RawMessage
+		Content    []sdk.ContentBlockStartEventContentBlockUnion
+		StopReason string `json:"stop_reason"`
+		Usage      sdk.Usage
+	}
+	if err := json.Unmarshal(data, &whole); err != nil {
+		return a.faults.Unreadable(err, data)
+	}
+	if whole.Type == "error" || len(whole.Error) > 0 && string(whole.Error) != "null" {
+		return a.faults.Midstream(data)
+	}
+	for i, b := range whole.Content {
+		a.events++
+		if err := a.begin(int64(i), b); err != nil {
+			return err
+		}
+	}
+	a.usage.start(whole.Usage)
+	a.usage.final = true
+	a.stop = whole.StopReason
+	return nil
+}
+
+// stops spells the reasons to stop as the model package does. What else the
+// provider says is unknown.
+var stops = map[string]model.Finish{
+	"end_turn":                      model.FinishStop,
+	"stop_sequence":                 model.FinishStop,
+	"tool_use":                      model.FinishTools,
+	"max_tokens":                    model.FinishLength,
+	"model_context_window_exceeded": model.FinishLength,
+	"refusal":                       model.FinishFilter,
+}
+
+// Conclude implements [wire.Answer].
+func (a *answer) Conclude() (model.Response, error) {
+	for _, g := range a.blocks {
+		if g.input != "" && !g.told {
+			if err := a.call(wire.Piece{Index: g.index, Input: g.input}); err != nil {
+				return model.Response{}, err
+			}
+		}
+	}
+	made, named := a.calls.Finish()
+	finish, known := stops[a.stop]
+	if !known {
+		finish = model.FinishUnknown
+	}
+	switch {
+	case a.stop == "" && !a.done:
+		return model.Response{}, errors.New("the answer ended before the model had finished")
+	case !named:
+		return model.Response{}, errors.New("the model called a tool without a name")
+	case finish == model.FinishTools && len(made) == 0:
+		return model.Response{}, errors.New("the model stopped for tool calls, but none came")
+	case a.stop == "" && len(made) == 0 && a.text.Len() == 0:
+		return model.Response{}, errors.New("the answer is empty")
+	case len(made) > 0 && (finish == model.FinishStop || finish == model.FinishUnknown):
+		finish = model.FinishTools // what it did counts, not what it said
+	}
+	resp := model.Response{
+		Text:      a.text.String(),
+		Reasoning: a.reasoning.String(),
+		Calls:     made,
+		Finish:    finish,
+		Usage:     a.usage.normal(),
+	}
+	resp.State = a.state(made)
+	if a.byTool {
+		wire.TakeAnswer(&resp)
+		if len(resp.Calls) == 0 && len(made) > 0 {
+			resp.State = nil // the text is another than that of the blocks
+		}
+	}
+	return resp, nil
+}
+
+// state is the blocks in their order, if there is signed thinking among them,
+// else nil: then the message says it all. Calls that stay with the caller are
+// told by their number; the one that is the answer is not among them.
+func (a *answer) state(made []model.ToolCall) *model.State {
+	var kept []block
+	signed := false
+	call, dropped := 0, 0
+	for _, g := range a.blocks {
+		b := block{Type: g.kind, Text: g.text.String(), Signature: g.signature}
+		switch g.kind {
+		case "thinking":
+			if g.signature == "" {
+				continue // the provider would refuse it
+			}
+			signed = true
+		case "redacted_thinking":
+			signed = true
+		case "text":
+			if strings.TrimSpace(b.Text) == "" {
+				continue
+			}
+		case "tool_use":
+			if call >= len(made) {
+				return nil
+			}
+			if a.byTool && made[call].Name == wire.AnswerTool {
+				call++
+				dropped++
+				continue
+			}
+			b = block{Type: g.kind, Call: call - dropped}
+			call++
+		default:
+			continue
+		}
+		kept = append(kept, b)
+	}
+	if !signed || call != len(made) {
+		return nil
+	}
+	data, err := json.Marshal(kept)
+	if err != nil {
+		return nil // can't be: strings and numbers
+	}
+	return &model.State{Wire: a.client.state, Data: data}
+}
+
+// counts are tokens as the API reports them: the head of an answer tells what
+// went in and a first count of what came out, its end the last one. Without
+// that nothing is known.
+type counts struct {
+	known, final           bool
+	input, output, thought int64
+	cacheRead, cacheWrite  int64
+}
+
+func (u *counts) start(s sdk.Usage) {
+	if !s.JSON.InputTokens.Valid() {
+		return
+	}
+	u.known = true
+	u.input, u.output, u.thought = s.InputTokens, s.OutputTokens, s.OutputTokensDetails.ThinkingTokens
+	u.cacheRead, u.cacheWrite = s.CacheReadInputTokens, s.CacheCreationInputTokens
+}
+
+func (u *counts) add(s sdk.MessageDeltaUsage) {
+	u.known = u.known || s.JSON.InputTokens.Valid()
+	u.final = u.final || s.JSON.OutputTokens.Valid()
+	for to, field := range map[*int64]struct {
+		n     int64
+		valid bool
+	}{
+		&u.input:      {s.InputTokens, s.JSON.InputTokens.Valid()},
+		&u.output:     {s.OutputTokens, s.JSON.OutputTokens.Valid()},
+		&u.cacheRead:  {s.CacheReadInputTokens, s.JSON.CacheReadInputTokens.Valid()},
+		&u.cacheWrite: {s.CacheCreationInputTokens, s.JSON.CacheCreationInputTokens.Valid()},
+		&u.thought:    {s.OutputTokensDetails.ThinkingTokens, s.JSON.OutputTokensDetails.Valid()},
+	} {
+		if field.valid {
+			*to = field.n
+		}
+	}
+}
+
+// normal is the usage as it is told everywhere: the API's input does not
+// include what was cached. It is nil if nothing that makes sense was reported.
+func (u *counts) normal() *model.Usage {
+	got := model.Usage{
+		Input: u.input, Output: u.output, Reasoning: u.thought,
+		CacheRead: u.cacheRead, CacheWrite: u.cacheWrite,
+	}
+	if !u.known || !u.final || !wire.Plausible(got) {
+		return nil
+	}
+	got.Input += u.cacheRead + u.cacheWrite
+	return &got
+}

@@ -1,0 +1,97 @@
+package anthropic
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+
+	sdk "github.com/anthropics/anthropic-sdk-go"
+	"github.com/anthropics/anthropic-sdk-go/option"
+
+	"github.com/millhand/millhand/internal/model"
+	"github.com/millhand/millhand/internal/model/wire"
+)
+
+// DefaultBaseURL is Anthropic's own.
+const DefaultBaseURL = "https://api.anthropic.com"
+
+// Dialect is how models of Anthropic differ. The zero value is a model of the
+// first generations.
+type Dialect struct {
+	MaxOutput   int      // tokens, asked for where a request sets no limit: the API wants one; 0 is 4096
+	Thinking    Thinking // how thinking is turned on
+	Temperature bool     // whether one may be set
+	Output      bool     // an answer can be made to meet a schema without a tool
+}
+
+// Thinking is how a model is told how much to think.
+type Thinking int
+
+// The forms of thinking.
+const (
+	ThinkingNone     Thinking = iota // it can't
+	ThinkingBudget                   // by a number of tokens
+	ThinkingAdaptive                 // by a word, and the model decides
+)
+
+const defaultMaxOutput = 4096
+
+// New returns the model behind Anthropic's Messages API. The base URL may end
+// with /v1 or not.
+func New(o wire.Options, d Dialect) model.Model {
+	o.BaseURL = strings.TrimSuffix(strings.TrimRight(o.BaseURL, "/"), "/v1")
+	line := wire.NewLine(o, DefaultBaseURL)
+	opts := []option.RequestOption{
+		option.WithBaseURL(line.Base + "/"),
+		option.WithHTTPClient(line.Client),
+		option.WithMaxRetries(0),
+		option.WithHeader("Content-Type", "application/json"),
+	}
+	if o.APIKey != "" {
+		opts = append(opts, option.WithAPIKey(o.APIKey))
+	}
+	for name, value := range o.Header {
+		opts = append(opts, option.WithHeader(name, value))
+	}
+	for name, value := range o.Query {
+		opts = append(opts, option.WithQuery(name, value))
+	}
+	if d.MaxOutput == 0 {
+		d.MaxOutput = defaultMaxOutput
+	}
+	// Not sdk.NewClient, which reads ANTHROPIC_* variables and files.
+	c := &client{line: line, sdk: sdk.Client{Options: opts}, model: o.Model, dialect: d, state: "messages/" + o.Model}
+	c.histories.Group, c.histories.Encode = group, c.encode
+	c.offers.Encode = encodeTools
+	return c
+}
+
+type client struct {
+	line      *wire.Line
+	sdk       sdk.Client
+	model     string
+	dialect   Dialect
+	state     string // the wire of states that are ours
+	histories wire.Histories
+	offers    wire.Offers
+}
+
+// Stream implements [model.Model].
+func (c *client) Stream(ctx context.Context, req model.Request, emit func(model.Delta)) (model.Response, error) {
+	if emit == nil {
+		emit = func(model.Delta) {}
+	}
+	body, err := c.body(req)
+	if err != nil {
+		return model.Response{}, model.Fail(model.ClassRequest, fmt.Errorf("make the request: %w", err))
+	}
+	return c.line.Complete(ctx, body, c.post, c.newAnswer(req, emit))
+}
+
+// post is a [wire.Post].
+func (c *client) post(ctx context.Context, carry wire.Carrier) (*http.Response, error) {
+	var raw *http.Response
+	err := c.sdk.Post(ctx, "v1/messages", nil, &raw, option.WithMiddleware(carry))
+	return raw, err
+}

@@ -1,0 +1,16 @@
+// Package anthropic is the wire to Anthropic's Messages API. It is the only
+// importer of anthropic-sdk-go, which encodes what a request is made of, carries
+// it, and decodes the events of the answer.
+//
+// Four marks tell the provider what to keep in its prompt cache: behind the
+// tools, the system prompt, and the last two turns of the user's side. What a
+// model thought goes back with its signatures, in the message's state. Usage is
+// told as everywhere in millhand: input includes what was cached.
+//
+// Deadlines, the classes of failures and the assembly of calls are package
+// wire's. A conversation is encoded once, see [wire.Histories]: neither the
+// messages of a request nor its tools may be changed after it.
+//
+// The package does not try again (that is model.Retrying), does not price, and
+// reads no environment variables.
+package anthropic

@@ -1,0 +1,206 @@
+package anthropic
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	sdk "github.com/anthropics/anthropic-sdk-go"
+	"github.com/anthropics/anthropic-sdk-go/packages/param"
+
+	"github.com/millhand/millhand/internal/model"
+	"github.com/millhand/millhand/internal/model/wire"
+)
+
+// group is everything between two answers: the results of one turn must stand
+// in one message.
+func group(list []model.Message) int {
+	if list[0].Role == model.Assistant {
+		return 1
+	}
+	n := 1
+	for n < len(list) && list[n].Role != model.Assistant {
+		n++
+	}
+	return n
+}
+
+// encode implements the Encode of [wire.Histories].
+func (c *client) encode(dst []byte, all []model.Message, from, to int) ([]byte, error) {
+	return appendElement(dst, c.message(all[from:to]))
+}
+
+func appendElement(dst []byte, m sdk.MessageParam) ([]byte, error) {
+	encoded, err := m.MarshalJSON()
+	if err != nil {
+		return nil, err
+	}
+	return append(append(dst, ','), encoded...), nil
+}
+
+// message maps a group of messages to the wire.
+func (c *client) message(group []model.Message) sdk.MessageParam {
+	if group[0].Role == model.Assistant {
+		return sdk.NewAssistantMessage(c.answerBlocks(group[0])...)
+	}
+	var results, rest []sdk.ContentBlockParamUnion
+	for _, m := range group {
+		if m.Role == model.ToolRole {
+			results = append(results, result(m))
+		} else {
+			rest = append(rest, userBlocks(m)...)
+		}
+	}
+	return sdk.NewUserMessage(append(results, rest...)...)
+}
+
+// markedTurns is how many turns of the user's side are marked.
+const markedTurns = 2
+
+// marked encodes all[from:] with a mark at the end of each turn of the user's
+// side.
+func (c *client) marked(all []model.Message, from int) ([]byte, error) {
+	var dst []byte
+	for from < len(all) {
+		to := from + group(all[from:])
+		m := c.message(all[from:to])
+		if all[from].Role != model.Assistant {
+			mark(m.Content)
+		}
+		var err error
+		if dst, err = appendElement(dst, m); err != nil {
+			return nil, err
+		}
+		from = to
+	}
+	return dst, nil
+}
+
+func mark(blocks []sdk.ContentBlockParamUnion) {
+	if control := blocks[len(blocks)-1].GetCacheControl(); control != nil {
+		*control = sdk.NewCacheControlEphemeralParam()
+	}
+}
+
+// spoken is a text that is none of those that the API refuses.
+func spoken(text string) string {
+	if strings.TrimSpace(text) == "" {
+		return "(nothing)"
+	}
+	return text
+}
+
+func userBlocks(m model.Message) []sdk.ContentBlockParamUnion {
+	text, files := attached(m)
+	blocks := make([]sdk.ContentBlockParamUnion, 0, len(files)+1)
+	for _, f := range files { // which the provider wants before what is asked of them
+		blocks = append(blocks, sdk.ContentBlockParamUnion{OfImage: f.OfImage, OfDocument: f.OfDocument})
+	}
+	return append(blocks, sdk.NewTextBlock(spoken(text)))
+}
+
+func result(m model.Message) sdk.ContentBlockParamUnion {
+	text, files := attached(m)
+	r := &sdk.ToolResultBlockParam{ToolUseID: callID(m.CallID)}
+	if m.Failed {
+		r.IsError = param.NewOpt(true)
+	}
+	if strings.TrimSpace(text) != "" {
+		r.Content = append(r.Content, sdk.ToolResultBlockParamContentUnion{OfText: &sdk.TextBlockParam{Text: text}})
+	}
+	r.Content = append(r.Content, files...)
+	return sdk.ContentBlockParamUnion{OfToolResult: r}
+}
+
+// attached is the text of a message and the attachments that a model can see.
+func attached(m model.Message) (text string, files []sdk.ToolResultBlockParamContentUnion) {
+	text = m.Text
+	for _, a := range m.Attachments {
+		data := base64.StdEncoding.EncodeToString(a.Data)
+		switch {
+		case data != "" && slices.Contains([]string{"image/png", "image/jpeg", "image/gif", "image/webp"}, a.MIME):
+			files = append(files, sdk.ToolResultBlockParamContentUnion{OfImage: sdk.NewImageBlockBase64(a.MIME, data).OfImage})
+		case data != "" && a.MIME == "application/pdf":
+			files = append(files, sdk.ToolResultBlockParamContentUnion{OfDocument: sdk.NewDocumentBlock(sdk.Base64PDFSourceParam{Data: data}).OfDocument})
+		default:
+			text += "\n\n[" + cmp.Or(a.Name, "a file") + " (" + a.MIME + ") was left out: this model can't be given such a file]"
+		}
+	}
+	return text, files
+}
+
+// answerBlocks are the blocks of an answer: as they came if they are known,
+// else made of what the message says.
+func (c *client) answerBlocks(m model.Message) []sdk.ContentBlockParamUnion {
+	if blocks := c.remembered(m); blocks != nil {
+		return blocks
+	}
+	var blocks []sdk.ContentBlockParamUnion
+	if strings.TrimSpace(m.Text) != "" || len(m.Calls) == 0 {
+		blocks = append(blocks, sdk.NewTextBlock(spoken(m.Text)))
+	}
+	for _, made := range m.Calls {
+		blocks = append(blocks, sdk.NewToolUseBlock(callID(made.ID), wire.Object(made.Input), made.Name))
+	}
+	return blocks
+}
+
+// block is a block of an answer as it is kept in a message's state: thinking,
+// with what signs it, text, or a reference to one of the message's calls.
+type block struct {
+	Type      string `json:"type"`
+	Text      string `json:"text,omitempty"`
+	Signature string `json:"signature,omitempty"`
+	Call      int    `json:"call,omitempty"`
+}
+
+// remembered returns the blocks of a message that thought, nil if they are not
+// known or not those of the message any more.
+func (c *client) remembered(m model.Message) []sdk.ContentBlockParamUnion {
+	if m.State == nil || m.State.Wire != c.state {
+		return nil
+	}
+	var kept []block
+	if json.Unmarshal(m.State.Data, &kept) != nil {
+		return nil
+	}
+	var blocks []sdk.ContentBlockParamUnion
+	calls := 0
+	for _, b := range kept {
+		switch b.Type {
+		case "thinking":
+			blocks = append(blocks, sdk.NewThinkingBlock(b.Signature, b.Text))
+		case "redacted_thinking":
+			blocks = append(blocks, sdk.NewRedactedThinkingBlock(b.Text))
+		case "text":
+			blocks = append(blocks, sdk.NewTextBlock(b.Text))
+		case "tool_use":
+			if b.Call >= len(m.Calls) || b.Call < 0 {
+				return nil
+			}
+			calls++
+			made := m.Calls[b.Call]
+			blocks = append(blocks, sdk.NewToolUseBlock(callID(made.ID), wire.Object(made.Input), made.Name))
+		}
+	}
+	if calls != len(m.Calls) {
+		return nil
+	}
+	return blocks
+}
+
+// callID is a call's id as the API takes it, the same for the same id.
+func callID(id string) string {
+	outside := func(r rune) bool {
+		return (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z') && r != '_' && r != '-'
+	}
+	if id != "" && !strings.ContainsFunc(id, outside) {
+		return id
+	}
+	sum := sha256.Sum256([]byte(id))
+	return "call_" + hex.EncodeToString(sum[:12])
+}

@@ -1,0 +1,162 @@
+package anthropic
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	sdk "github.com/anthropics/anthropic-sdk-go"
+	"github.com/anthropics/anthropic-sdk-go/packages/param"
+
+	"github.com/millhand/millhand/internal/model"
+	"github.com/millhand/millhand/internal/model/wire"
+)
+
+// body encodes a request. The same request gives the same bytes, and a
+// conversation that grew differs from what it was in its end and in the marks
+// only, which the provider does not count as a difference.
+func (c *client) body(req model.Request) (wire.Body, error) {
+	plain := wire.LastTurns(req.Messages, group, markedTurns)
+	messages, err := c.histories.Append(req.Messages[:plain])
+	if err != nil {
+		return nil, err
+	}
+	last, err := c.marked(req.Messages, plain)
+	if err != nil {
+		return nil, err
+	}
+	tools, err := c.tools(req)
+	if err != nil {
+		return nil, err
+	}
+	rest, err := c.params(req).MarshalJSON()
+	if err != nil {
+		return nil, err
+	}
+	rest = append([]byte("],"), rest[1:len(rest)-1]...)
+	body := wire.Body{[]byte(`{"messages":[`)}
+	if len(messages) > 0 {
+		body = append(body, messages[1:], last)
+	} else {
+		body = append(body, bytes.TrimPrefix(last, []byte(",")))
+	}
+	return append(body, rest, tools, []byte(`,"stream":true}`)), nil
+}
+
+// params is a request without its messages and tools.
+func (c *client) params(req model.Request) sdk.MessageNewParams {
+	p := sdk.MessageNewParams{Model: c.model, MaxTokens: int64(c.dialect.MaxOutput)}
+	if req.MaxOutput > 0 {
+		p.MaxTokens = int64(req.MaxOutput)
+	}
+	if req.System != "" {
+		p.System = []sdk.TextBlockParam{{Text: req.System, CacheControl: sdk.NewCacheControlEphemeralParam()}}
+	}
+	c.think(&p, req.Effort)
+	if req.Temperature != nil && c.dialect.Temperature && param.IsOmitted(p.Thinking) {
+		p.Temperature = param.NewOpt(*req.Temperature)
+	}
+	if req.Output != nil && !c.answersByTool(req) {
+		p.OutputConfig.Format = sdk.JSONOutputFormatParam{Schema: req.Output}
+	}
+	return p
+}
+
+// budgets are the tokens that a model may think for an effort.
+var budgets = map[string]int64{"low": 4_000, "medium": 8_000, "high": 16_000}
+
+const leastBudget = 1024 // which the API accepts
+
+// think turns thinking on as far as the limit of the output leaves room for it.
+func (c *client) think(p *sdk.MessageNewParams, effort string) {
+	switch {
+	case effort == "":
+	case c.dialect.Thinking == ThinkingAdaptive:
+		if effort == "minimal" {
+			effort = "low"
+		}
+		p.Thinking.OfAdaptive = &sdk.ThinkingConfigAdaptiveParam{Display: sdk.ThinkingConfigAdaptiveDisplaySummarized}
+		p.OutputConfig.Effort = sdk.OutputConfigEffort(effort)
+	case c.dialect.Thinking == ThinkingBudget:
+		if budget := min(budgets[effort], p.MaxTokens/2); budget >= leastBudget {
+			p.Thinking = sdk.ThinkingConfigParamOfEnabled(budget)
+		}
+	}
+}
+
+// answersByTool reports whether the answer to req is to be the input of a tool.
+func (c *client) answersByTool(req model.Request) bool {
+	return req.Output != nil && (!c.dialect.Output || !closed(req.Output))
+}
+
+// taken are the keywords that the API takes in the schema of an output.
+var taken = []string{"type", "properties", "required", "additionalProperties", "items", "enum", "const", "anyOf", "description", "title", "default"}
+
+// closed reports whether the API would take a schema for that of an output:
+// its objects must have no other properties than those that are named.
+func closed(schema map[string]any) bool {
+	for name, value := range schema {
+		if !slices.Contains(taken, name) {
+			return false
+		}
+		var within []any
+		switch v := value.(type) {
+		case map[string]any:
+			switch name {
+			case "properties":
+				within = slices.Collect(maps.Values(v))
+			case "items":
+				within = []any{v}
+			}
+		case []any:
+			if name == "anyOf" {
+				within = v
+			}
+		}
+		for _, sub := range within {
+			if s, ok := sub.(map[string]any); !ok || !closed(s) {
+				return false
+			}
+		}
+	}
+	return schema["type"] != "object" || schema["additionalProperties"] == false
+}
+
+// tools is the field of a request that offers its tools, nothing for none. The
+// last one ends what is cached of them.
+func (c *client) tools(req model.Request) ([]byte, error) {
+	list, err := c.offers.Of(req.Tools)
+	if err != nil {
+		return nil, err
+	}
+	if c.answersByTool(req) {
+		last, err := encodeTools([]model.ToolSpec{wire.AnswerSpec(req.Output)})
+		if err != nil {
+			return nil, err
+		}
+		list = append(list[:len(list):len(list)], last...)
+	}
+	if len(list) == 0 {
+		return nil, nil
+	}
+	return bytes.Join([][]byte{[]byte(`,"tools":[`), list[1 : len(list)-1], []byte(`,"cache_control":{"type":"ephemeral"}}]`)}, nil), nil
+}
+
+func encodeTools(specs []model.ToolSpec) ([]byte, error) {
+	var list []byte
+	for _, t := range specs {
+		tool := struct { // the SDK's would take the schema apart
+			Name        string         `json:"name"`
+			Description string         `json:"description,omitempty"`
+			InputSchema map[string]any `json:"input_schema"`
+		}{t.Name, t.Description, t.Schema}
+		encoded, err := json.Marshal(tool)
+		if err != nil {
+			return nil, fmt.Errorf("encode the tool %s: %w", t.Name, err)
+		}
+		list = append(append(list, ','), encoded...)
+	}
+	return list, nil
+}

@@ -1,0 +1,222 @@
+package openai
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+
+	sdk "github.com/openai/openai-go/v3"
+	"github.com/openai/openai-go/v3/packages/param"
+	"github.com/openai/openai-go/v3/shared"
+
+	"github.com/millhand/millhand/internal/model"
+	"github.com/millhand/millhand/internal/model/wire"
+)
+
+// Chat returns the model behind a server of Chat Completions, whose requests
+// and answers are in dialect d.
+func Chat(o Options, d Dialect) model.Model {
+	c := &chat{client: newClient(o, d.KeyHeader), model: o.Model, dialect: d, state: "chat/" + o.Model}
+	c.histories.Group, c.histories.Encode = c.group, c.encode
+	c.offers.Encode = c.encodeTools
+	return c
+}
+
+type chat struct {
+	client
+	model     string
+	dialect   Dialect
+	state     string // the wire of states that are ours
+	histories wire.Histories
+	offers    wire.Offers
+}
+
+// Stream implements [model.Model].
+func (c *chat) Stream(ctx context.Context, req model.Request, emit func(model.Delta)) (model.Response, error) {
+	if emit == nil {
+		emit = func(model.Delta) {}
+	}
+	body, err := c.body(req)
+	if err != nil {
+		return model.Response{}, model.Fail(model.ClassRequest, fmt.Errorf("make the request: %w", err))
+	}
+	header := ""
+	if c.dialect.CacheKey == CacheKeyHeader && req.CacheKey != "" {
+		header = "X-Grok-Conv-Id"
+	}
+	return c.line.Complete(ctx, body, c.post("chat/completions", header, req.CacheKey), c.newAnswer(req, emit))
+}
+
+// body encodes a request. The same request gives the same bytes, and a
+// conversation that grew gives bytes that begin as before, so that providers
+// can cache. The messages come first, as the SDK would have it.
+func (c *chat) body(req model.Request) (wire.Body, error) {
+	system, err := c.system(req.System)
+	if err != nil {
+		return nil, err
+	}
+	plain := c.split(req.Messages)
+	messages, err := c.histories.Append(req.Messages[:plain])
+	if err != nil {
+		return nil, err
+	}
+	last, err := c.marked(req.Messages, plain)
+	if err != nil {
+		return nil, err
+	}
+	tools, err := c.tools(req)
+	if err != nil {
+		return nil, err
+	}
+	rest, err := c.params(req).MarshalJSON()
+	if err != nil {
+		return nil, err
+	}
+	rest = append([]byte("],"), rest[1:len(rest)-1]...)
+	return append(elements(`{"messages":[`, system, messages, last), rest, tools, []byte(`,"stream":true}`)), nil
+}
+
+// elements puts elements, each behind a comma, behind the opening of their list.
+func elements(opening string, parts ...[]byte) wire.Body {
+	body := wire.Body{[]byte(opening)}
+	for _, part := range parts {
+		switch {
+		case len(part) == 0:
+		case len(body) == 1:
+			body = append(body, part[1:])
+		default:
+			body = append(body, part)
+		}
+	}
+	return body
+}
+
+// params is a request without its messages and tools.
+func (c *chat) params(req model.Request) sdk.ChatCompletionNewParams {
+	d := c.dialect
+	p := sdk.ChatCompletionNewParams{Model: c.model}
+	switch {
+	case req.MaxOutput <= 0:
+	case d.MaxTokens:
+		p.MaxTokens = param.NewOpt(int64(req.MaxOutput))
+	default:
+		p.MaxCompletionTokens = param.NewOpt(int64(req.MaxOutput))
+	}
+	if req.Temperature != nil && d.Temperature {
+		p.Temperature = param.NewOpt(*req.Temperature)
+	}
+	if req.CacheKey != "" && d.CacheKey == CacheKeyField {
+		p.PromptCacheKey = param.NewOpt(req.CacheKey)
+	}
+	if d.Usage == UsageByStreamOptions {
+		p.StreamOptions = sdk.ChatCompletionStreamOptionsParam{IncludeUsage: param.NewOpt(true)}
+	}
+	if req.Output != nil && !c.answersByTool(req) {
+		p.ResponseFormat = responseFormat(req.Output)
+	}
+	extra := map[string]any{}
+	if d.Usage == UsageWithCost {
+		extra["usage"] = map[string]any{"include": true}
+	}
+	if req.Effort != "" {
+		d.Effort.tell(&p, req.Effort, extra)
+	}
+	p.SetExtraFields(extra)
+	return p
+}
+
+// tell puts an effort into a request in the form e.
+func (e Effort) tell(p *sdk.ChatCompletionNewParams, effort string, extra map[string]any) {
+	switch e {
+	case EffortPlain, EffortLow:
+		p.ReasoningEffort = shared.ReasoningEffort(e.word(effort))
+	case EffortNested:
+		extra["reasoning"] = map[string]any{"effort": effort}
+	case EffortLowHigh:
+		p.ReasoningEffort = shared.ReasoningEffortLow
+		if effort == "high" {
+			p.ReasoningEffort = shared.ReasoningEffortHigh
+		}
+	case EffortThinking:
+		if effort == "minimal" {
+			extra["thinking"] = map[string]any{"type": "disabled"}
+			return
+		}
+		extra["thinking"] = map[string]any{"type": "enabled"}
+		p.ReasoningEffort = shared.ReasoningEffortHigh
+	case EffortNone:
+	}
+}
+
+// word is an effort as a server with the form e knows it.
+func (e Effort) word(effort string) string {
+	if e == EffortLow && effort == "minimal" {
+		return "low"
+	}
+	return effort
+}
+
+func responseFormat(schema map[string]any) sdk.ChatCompletionNewParamsResponseFormatUnion {
+	return sdk.ChatCompletionNewParamsResponseFormatUnion{
+		OfJSONSchema: &shared.ResponseFormatJSONSchemaParam{
+			JSONSchema: shared.ResponseFormatJSONSchemaJSONSchemaParam{Name: wire.AnswerTool, Schema: schema},
+		},
+	}
+}
+
+// answersByTool reports whether the answer to req is to be the input of a tool.
+func (c *chat) answersByTool(req model.Request) bool {
+	if req.Output == nil {
+		return false
+	}
+	return c.dialect.Output == OutputByTool || c.dialect.Output == OutputAlone && len(req.Tools) > 0
+}
+
+// tools is the field of a request that offers its tools, nothing for none:
+// servers refuse an empty list.
+func (c *chat) tools(req model.Request) ([]byte, error) {
+	list, err := c.offers.Of(req.Tools)
+	if err != nil {
+		return nil, err
+	}
+	if c.answersByTool(req) {
+		last, err := c.encodeTools([]model.ToolSpec{wire.AnswerSpec(req.Output)})
+		if err != nil {
+			return nil, err
+		}
+		list = append(list[:len(list):len(list)], last...)
+	}
+	if len(list) == 0 {
+		return nil, nil
+	}
+	return bytes.Join([][]byte{[]byte(`,"tools":[`), list[1:], []byte("]")}, nil), nil
+}
+
+func (c *chat) encodeTools(specs []model.ToolSpec) ([]byte, error) {
+	var list []byte
+	for _, t := range specs {
+		schema := t.Schema
+		if c.dialect.Schema != nil {
+			schema = c.dialect.Schema(schema)
+		}
+		f := sdk.FunctionDefinitionParam{Name: t.Name, Parameters: schema}
+		if t.Description != "" {
+			f.Description = param.NewOpt(t.Description)
+		}
+		var err error
+		if list, err = appendElement(list, sdk.ChatCompletionFunctionTool(f)); err != nil {
+			return nil, fmt.Errorf("encode the tool %s: %w", t.Name, err)
+		}
+	}
+	return list, nil
+}
+
+// appendElement appends a comma and the encoding of v.
+func appendElement(dst []byte, v json.Marshaler) ([]byte, error) {
+	encoded, err := v.MarshalJSON()
+	if err != nil {
+		return nil, err
+	}
+	return append(append(dst, ','), encoded...), nil
+}

@@ -1,0 +1,137 @@
+package openai
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"strings"
+
+	"github.com/openai/openai-go/v3/packages/param"
+	"github.com/openai/openai-go/v3/responses"
+
+	"github.com/millhand/millhand/internal/model"
+)
+
+// encode implements the Encode of [wire.Histories].
+func (r *responder) encode(dst []byte, all []model.Message, from, _ int) ([]byte, error) {
+	m := all[from]
+	if items := r.remembered(m); items != nil {
+		for _, item := range items {
+			dst = append(append(dst, ','), item...)
+		}
+		return dst, nil
+	}
+	var err error
+	for _, item := range itemsOf(m) {
+		if dst, err = appendElement(dst, item); err != nil {
+			return nil, err
+		}
+	}
+	return dst, nil
+}
+
+// remembered returns the items of a message as the API made them, nil if they
+// are not known or not those of the message any more.
+func (r *responder) remembered(m model.Message) []json.RawMessage {
+	if m.State == nil || m.State.Wire != r.state {
+		return nil
+	}
+	var items []json.RawMessage
+	if json.Unmarshal(m.State.Data, &items) != nil {
+		return nil
+	}
+	var ids []string
+	for i, raw := range items {
+		var item struct {
+			Type   string
+			CallID string `json:"call_id"`
+		}
+		var compact bytes.Buffer
+		if json.Unmarshal(raw, &item) != nil || json.Compact(&compact, raw) != nil {
+			return nil
+		}
+		items[i] = compact.Bytes()
+		if item.Type == "function_call" {
+			ids = append(ids, item.CallID)
+		}
+	}
+	if len(ids) != len(m.Calls) {
+		return nil
+	}
+	for i, c := range m.Calls {
+		if c.ID != ids[i] {
+			return nil
+		}
+	}
+	return items
+}
+
+// itemsOf maps a message to the wire.
+func itemsOf(m model.Message) []responses.ResponseInputItemUnionParam {
+	switch m.Role {
+	case model.Assistant:
+		var list []responses.ResponseInputItemUnionParam
+		if m.Text != "" || len(m.Calls) == 0 {
+			list = append(list, responses.ResponseInputItemParamOfMessage(m.Text, responses.EasyInputMessageRoleAssistant))
+		}
+		for _, c := range m.Calls {
+			list = append(list, responses.ResponseInputItemParamOfFunctionCall(cmp.Or(c.Input, "{}"), c.ID, c.Name))
+		}
+		return list
+	case model.ToolRole:
+		return []responses.ResponseInputItemUnionParam{result(m)}
+	default:
+		content := contentOf(m)
+		if len(content) == 1 {
+			return []responses.ResponseInputItemUnionParam{responses.ResponseInputItemParamOfMessage(m.Text, responses.EasyInputMessageRoleUser)}
+		}
+		return []responses.ResponseInputItemUnionParam{responses.ResponseInputItemParamOfMessage(content, responses.EasyInputMessageRoleUser)}
+	}
+}
+
+// contentOf is a text and what is attached to it.
+func contentOf(m model.Message) responses.ResponseInputMessageContentListParam {
+	text, taken := m.Text, m.Attachments[:0:0]
+	for _, a := range m.Attachments {
+		if len(a.Data) > 0 && (strings.HasPrefix(a.MIME, "image/") || a.MIME == "application/pdf") {
+			taken = append(taken, a)
+		} else {
+			text += "\n\n[" + cmp.Or(a.Name, "a file") + " (" + a.MIME + ") was left out: this model can't be given such a file]"
+		}
+	}
+	list := responses.ResponseInputMessageContentListParam{responses.ResponseInputContentParamOfInputText(text)}
+	for _, a := range taken {
+		if a.MIME == "application/pdf" {
+			list = append(list, responses.ResponseInputContentUnionParam{OfInputFile: &responses.ResponseInputFileParam{
+				Filename: param.NewOpt(cmp.Or(a.Name, "attachment.pdf")), FileData: param.NewOpt(dataURL(a)),
+			}})
+			continue
+		}
+		image := responses.ResponseInputContentParamOfInputImage(responses.ResponseInputImageDetailAuto)
+		image.OfInputImage.ImageURL = param.NewOpt(dataURL(a))
+		list = append(list, image)
+	}
+	return list
+}
+
+// result answers a call, with its attachments inside.
+func result(m model.Message) responses.ResponseInputItemUnionParam {
+	content := contentOf(m)
+	text := content[0].OfInputText.Text
+	if len(content) == 1 {
+		item := responses.ResponseInputItemParamOfFunctionCallOutput(text)
+		item.OfFunctionCallOutput.CallID = param.NewOpt(m.CallID)
+		return item
+	}
+	list := responses.ResponseFunctionCallOutputItemListParam{responses.ResponseFunctionCallOutputItemParamOfInputText(text)}
+	for _, part := range content[1:] {
+		if f := part.OfInputFile; f != nil {
+			list = append(list, responses.ResponseFunctionCallOutputItemUnionParam{OfInputFile: &responses.ResponseInputFileContentParam{Filename: f.Filename, FileData: f.FileData}})
+			continue
+		}
+		list = append(list, responses.ResponseFunctionCallOutputItemUnionParam{OfInputImage: &responses.ResponseInputImageContentParam{ImageURL: part.OfInputImage.ImageURL}})
+	}
+	item := responses.ResponseInputItemParamOfFunctionCallOutput(list)
+	item.OfFunctionCallOutput.CallID = param.NewOpt(m.CallID)
+	return item
+}

@@ -1,0 +1,280 @@
+package openai
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"math/big"
+	"strings"
+
+	sdk "github.com/openai/openai-go/v3"
+	"github.com/openai/openai-go/v3/packages/param"
+
+	"github.com/millhand/millhand/internal/model"
+	"github.com/millhand/millhand/internal/model/wire"
+)
+
+// group is a tool's results together, since what is attached to them comes
+// behind the last; and a user's messages in a row where these are to be one.
+func (c *chat) group(list []model.Message) int {
+	role := list[0].Role
+	if role != model.ToolRole && (role != model.User || !c.dialect.Alternate) {
+		return 1
+	}
+	n := 1
+	for n < len(list) && list[n].Role == role {
+		n++
+	}
+	return n
+}
+
+// encode implements the Encode of [wire.Histories].
+func (c *chat) encode(dst []byte, all []model.Message, from, to int) ([]byte, error) {
+	var err error
+	for _, m := range c.messages(all, from, to) {
+		if dst, err = appendElement(dst, m); err != nil {
+			return nil, err
+		}
+	}
+	return dst, nil
+}
+
+// messages maps a group of messages to the wire.
+func (c *chat) messages(all []model.Message, from, to int) []sdk.ChatCompletionMessageParamUnion {
+	var list []sdk.ChatCompletionMessageParamUnion
+	switch all[from].Role {
+	case model.Assistant:
+		return []sdk.ChatCompletionMessageParamUnion{c.assistant(all[from])}
+	case model.ToolRole:
+		list = c.results(all[from:to])
+	default:
+		if c.dialect.Bridge && from > 0 && all[from-1].Role == model.ToolRole {
+			list = append(list, sdk.AssistantMessage(bridge))
+		}
+		list = append(list, c.user(all[from:to]))
+	}
+	return list
+}
+
+// bridge is what an assistant says where it must say something.
+const bridge = "Understood."
+
+func (c *chat) results(group []model.Message) []sdk.ChatCompletionMessageParamUnion {
+	var list []sdk.ChatCompletionMessageParamUnion
+	var attached []sdk.ChatCompletionContentPartUnionParam
+	for _, m := range group {
+		list = append(list, sdk.ToolMessage(m.Text+c.refused(m.Attachments), c.id(m.CallID)))
+		attached = append(attached, c.attached(m.Attachments)...)
+	}
+	if len(attached) == 0 {
+		return list
+	}
+	if c.dialect.Bridge {
+		list = append(list, sdk.AssistantMessage(bridge))
+	}
+	parts := append([]sdk.ChatCompletionContentPartUnionParam{sdk.TextContentPart("What the tools' results refer to:")}, attached...)
+	return append(list, sdk.UserMessage(parts))
+}
+
+func (c *chat) user(group []model.Message) sdk.ChatCompletionMessageParamUnion {
+	var texts []string
+	var attached []sdk.ChatCompletionContentPartUnionParam
+	for _, m := range group {
+		texts = append(texts, m.Text+c.refused(m.Attachments))
+		attached = append(attached, c.attached(m.Attachments)...)
+	}
+	text := strings.Join(texts, "\n\n")
+	if len(attached) == 0 {
+		return sdk.UserMessage(text)
+	}
+	return sdk.UserMessage(append([]sdk.ChatCompletionContentPartUnionParam{sdk.TextContentPart(text)}, attached...))
+}
+
+// takes reports whether the server takes an attachment.
+func (c *chat) takes(a model.Attachment) bool {
+	switch {
+	case strings.HasPrefix(a.MIME, "image/"):
+		return c.dialect.Images && len(a.Data) > 0
+	case a.MIME == "application/pdf":
+		return c.dialect.Files && len(a.Data) > 0
+	}
+	return false
+}
+
+func (c *chat) attached(list []model.Attachment) []sdk.ChatCompletionContentPartUnionParam {
+	var parts []sdk.ChatCompletionContentPartUnionParam
+	for _, a := range list {
+		if !c.takes(a) {
+			continue
+		}
+		if a.MIME == "application/pdf" {
+			parts = append(parts, sdk.FileContentPart(sdk.ChatCompletionContentPartFileFileParam{
+				Filename: param.NewOpt(cmp.Or(a.Name, "attachment.pdf")), FileData: param.NewOpt(dataURL(a)),
+			}))
+			continue
+		}
+		parts = append(parts, sdk.ImageContentPart(sdk.ChatCompletionContentPartImageImageURLParam{URL: dataURL(a)}))
+	}
+	return parts
+}
+
+func dataURL(a model.Attachment) string {
+	return "data:" + a.MIME + ";base64," + base64.StdEncoding.EncodeToString(a.Data)
+}
+
+// refused tells the model of attachments that it does not get to see.
+func (c *chat) refused(list []model.Attachment) string {
+	var text strings.Builder
+	for _, a := range list {
+		if !c.takes(a) {
+			text.WriteString("\n\n[" + cmp.Or(a.Name, "a file") + " (" + a.MIME + ") was left out: this model can't be given such a file]")
+		}
+	}
+	return text.String()
+}
+
+// chatState is what a server of Chat Completions wants to see again.
+type chatState struct {
+	Details json.RawMessage            `json:"reasoning_details,omitempty"`
+	Calls   map[string]json.RawMessage `json:"calls,omitempty"` // extra_content by the call's id
+}
+
+func (c *chat) stateOf(m model.Message) chatState {
+	var s chatState
+	if m.State != nil && m.State.Wire == c.state {
+		_ = json.Unmarshal(m.State.Data, &s) // it was made by conclude
+	}
+	return s
+}
+
+// assistant gives the calls back as the model wrote them, be it no JSON: what
+// it is told of its fault would make no sense otherwise. Arguments that it left
+// out are an empty object, without which some servers refuse the request.
+func (c *chat) assistant(m model.Message) sdk.ChatCompletionMessageParamUnion {
+	var p sdk.ChatCompletionAssistantMessageParam
+	if m.Text != "" || len(m.Calls) == 0 {
+		p.Content.OfString = param.NewOpt(m.Text)
+	}
+	state := c.stateOf(m)
+	for _, made := range m.Calls {
+		f := &sdk.ChatCompletionMessageFunctionToolCallParam{
+			ID: c.id(made.ID),
+			Function: sdk.ChatCompletionMessageFunctionToolCallFunctionParam{
+				Name:      made.Name,
+				Arguments: c.arguments(made.Input),
+			},
+		}
+		if extra := state.Calls[made.ID]; extra != nil {
+			f.SetExtraFields(map[string]any{"extra_content": extra})
+		}
+		p.ToolCalls = append(p.ToolCalls, sdk.ChatCompletionMessageToolCallUnionParam{OfFunction: f})
+	}
+	switch {
+	case c.dialect.Reasoning == ReasoningContent && len(m.Calls) > 0:
+		p.SetExtraFields(map[string]any{"reasoning_content": m.Reasoning})
+	case c.dialect.Reasoning == ReasoningDetails && state.Details != nil:
+		p.SetExtraFields(map[string]any{"reasoning_details": state.Details})
+	}
+	return sdk.ChatCompletionMessageParamUnion{OfAssistant: &p}
+}
+
+func (c *chat) arguments(input string) string {
+	if c.dialect.Objects {
+		return string(wire.Object(input))
+	}
+	return cmp.Or(input, "{}")
+}
+
+// id is a call's id as the server takes it.
+func (c *chat) id(id string) string {
+	if c.dialect.ShortIDs {
+		return shortID(id)
+	}
+	return id
+}
+
+const shortLength = 9
+
+// shortID makes an id of nine letters and digits, the same for the same id.
+func shortID(id string) string {
+	outside := func(r rune) bool {
+		return (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
+	}
+	if len(id) == shortLength && !strings.ContainsFunc(id, outside) {
+		return id
+	}
+	sum := sha256.Sum256([]byte(id))
+	text := new(big.Int).SetBytes(sum[:]).Text(62)
+	return strings.Repeat("0", max(0, shortLength-len(text))) + text[:min(shortLength, len(text))]
+}
+
+// markedTurns is how many turns of the user's side are marked for the cache.
+const markedTurns = 2
+
+// split returns how many messages come before those that are marked.
+func (c *chat) split(all []model.Message) int {
+	if !c.dialect.CacheMarks {
+		return len(all)
+	}
+	return wire.LastTurns(all, c.group, markedTurns)
+}
+
+// marked encodes all[from:], with a mark at the end of each turn of the user's
+// side.
+func (c *chat) marked(all []model.Message, from int) ([]byte, error) {
+	var dst []byte
+	for from < len(all) {
+		to := from + c.group(all[from:])
+		list := c.messages(all, from, to)
+		mark(&list[len(list)-1])
+		for _, m := range list {
+			var err error
+			if dst, err = appendElement(dst, m); err != nil {
+				return nil, err
+			}
+		}
+		from = to
+	}
+	return dst, nil
+}
+
+var ephemeral = map[string]any{"cache_control": map[string]any{"type": "ephemeral"}}
+
+// mark makes the text of a message a part that the cache is to end with. An
+// assistant's stays as it is.
+func mark(m *sdk.ChatCompletionMessageParamUnion) {
+	part := func(text param.Opt[string]) *sdk.ChatCompletionContentPartTextParam {
+		p := &sdk.ChatCompletionContentPartTextParam{Text: text.Value}
+		p.SetExtraFields(ephemeral)
+		return p
+	}
+	switch {
+	case m.OfSystem != nil:
+		c := &m.OfSystem.Content
+		c.OfArrayOfContentParts = []sdk.ChatCompletionContentPartTextParam{*part(c.OfString)}
+		c.OfString = param.Opt[string]{}
+	case m.OfTool != nil && m.OfTool.Content.OfString.Value != "":
+		c := &m.OfTool.Content
+		c.OfArrayOfContentParts = []sdk.ChatCompletionContentPartTextParam{*part(c.OfString)}
+		c.OfString = param.Opt[string]{}
+	case m.OfUser != nil && m.OfUser.Content.OfString.Value != "":
+		c := &m.OfUser.Content
+		c.OfArrayOfContentParts = []sdk.ChatCompletionContentPartUnionParam{{OfText: part(c.OfString)}}
+		c.OfString = param.Opt[string]{}
+	case m.OfUser != nil && len(m.OfUser.Content.OfArrayOfContentParts) > 0: // its text comes first
+		m.OfUser.Content.OfArrayOfContentParts[0].OfText.SetExtraFields(ephemeral)
+	}
+}
+
+// system encodes the system prompt, nothing for none.
+func (c *chat) system(text string) ([]byte, error) {
+	if text == "" {
+		return nil, nil
+	}
+	m := sdk.SystemMessage(text)
+	if c.dialect.CacheMarks {
+		mark(&m)
+	}
+	return appendElement(nil, m)
+}

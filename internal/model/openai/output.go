@@ -1,0 +1,320 @@
+package openai
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/openai/openai-go/v3/responses"
+
+	"github.com/millhand/millhand/internal/model"
+	"github.com/millhand/millhand/internal/model/wire"
+)
+
+// output grows with the events of the Responses API. It is a [wire.Answer].
+type output struct {
+	responder *responder
+	faults    wire.Faults
+	emit      func(model.Delta)
+	text      strings.Builder
+	reasoning strings.Builder
+	calls     *wire.Calls
+	events    int
+	items     []item
+	usage     *model.Usage
+	finish    model.Finish // "" while the model goes on
+}
+
+// item is what is known of an output item.
+type item struct {
+	index int64
+	told  bool // pieces of its text or arguments came
+	raw   json.RawMessage
+	call  bool
+}
+
+func (r *responder) newAnswer(req model.Request, emit func(model.Delta)) *output {
+	return &output{responder: r, faults: r.line.Faults, emit: emit, calls: wire.NewCalls(req, emit)}
+}
+
+// Progress implements [wire.Answer].
+func (o *output) Progress() wire.Progress {
+	switch {
+	case o.finish != "":
+		return wire.Done
+	case o.events > 0:
+		return wire.Going
+	}
+	return wire.Waiting
+}
+
+// Event implements [wire.Answer].
+func (o *output) Event(kind string, data []byte) error {
+	if bytes.HasPrefix(data, []byte("[DONE]")) {
+		return nil
+	}
+	var e responses.ResponseStreamEventUnion
+	if err := json.Unmarshal(data, &e); err != nil {
+		return o.faults.Unreadable(err, data)
+	}
+	if e.Type == "" {
+		e.Type = kind
+	}
+	if e.Type == "error" {
+		return o.faults.Midstream(data)
+	}
+	o.events++
+	if len(o.items) > mostItems {
+		return o.faults.Garbled("more than %d items in one answer", mostItems)
+	}
+	return o.take(e, data)
+}
+
+// mostItems bounds the work that an answer can cause; no honest one comes near.
+const mostItems = 2 * wire.MostCalls
+
+func (o *output) take(e responses.ResponseStreamEventUnion, data []byte) error {
+	index := int64(-1)
+	if e.JSON.OutputIndex.Valid() && e.OutputIndex >= 0 {
+		index = e.OutputIndex
+	}
+	switch e.Type {
+	case "response.output_text.delta", "response.refusal.delta":
+		o.say(index, e.Delta)
+	case "response.reasoning_summary_text.delta", "response.reasoning_text.delta":
+		o.think(index, e.Delta)
+	case "response.reasoning_summary_part.added":
+		if o.reasoning.Len() > 0 {
+			o.think(index, "\n\n")
+		}
+	case "response.function_call_arguments.delta":
+		o.at(index).told = true
+		return o.call(wire.Piece{Index: index, Input: e.Delta})
+	case "response.function_call_arguments.done":
+		if known := o.at(index); !known.told && e.Arguments != "" {
+			known.told = true
+			return o.call(wire.Piece{Index: index, Input: e.Arguments})
+		}
+	case "response.output_item.added":
+		return o.begin(index, e.Item)
+	case "response.output_item.done":
+		return o.end(index, e.Item)
+	case "response.completed", "response.incomplete", "response.failed":
+		return o.conclude(e.Response, data)
+	}
+	return nil
+}
+
+// Whole implements [wire.Answer].
+func (o *output) Whole(data []byte) error {
+	var whole responses.Response
+	if err := json.Unmarshal(data, &whole); err != nil {
+		return o.faults.Unreadable(err, data)
+	}
+	if says(whole.JSON.Error.Raw()) {
+		return o.faults.Midstream(data)
+	}
+	if whole.Status == "" {
+		return nil // no answer; there is nothing to conclude
+	}
+	o.events++
+	return o.conclude(whole, data)
+}
+
+// at is the item of an index, or the last one if there is none.
+func (o *output) at(index int64) *item {
+	if index < 0 && len(o.items) > 0 {
+		return &o.items[len(o.items)-1]
+	}
+	for i := range o.items {
+		if o.items[i].index == index {
+			return &o.items[i]
+		}
+	}
+	o.items = append(o.items, item{index: index})
+	return &o.items[len(o.items)-1]
+}
+
+// say adds a text. That of another item is another paragraph.
+func (o *output) say(index int64, s string) {
+	known := o.at(index)
+	if s == "" {
+		return
+	}
+	if !known.told && o.text.Len() > 0 {
+		s = "\n\n" + s
+	}
+	known.told = true
+	o.text.WriteString(s)
+	o.emit(model.Delta{Kind: model.TextDelta, Text: s})
+}
+
+func (o *output) think(index int64, s string) {
+	o.at(index).told = true
+	if s == "" {
+		return
+	}
+	o.reasoning.WriteString(s)
+	o.emit(model.Delta{Kind: model.ReasoningDelta, Text: s})
+}
+
+func (o *output) call(p wire.Piece) error {
+	p.Chunk = o.events
+	if !o.calls.Add(p) {
+		return o.faults.Garbled("more than %d tool calls in one answer", wire.MostCalls)
+	}
+	return nil
+}
+
+// begin takes the head of an item.
+func (o *output) begin(index int64, it responses.ResponseOutputItemUnion) error {
+	if index < 0 {
+		o.items = append(o.items, item{index: int64(len(o.items))})
+	}
+	known := o.at(index)
+	if it.Type != "function_call" || known.call {
+		return nil
+	}
+	known.call = true
+	known.told = it.Arguments.OfString != ""
+	return o.call(wire.Piece{Index: index, ID: it.CallID, Name: it.Name, Input: it.Arguments.OfString})
+}
+
+// end takes a whole item, of which the pieces came before as a rule.
+func (o *output) end(index int64, it responses.ResponseOutputItemUnion) error {
+	known := o.at(index)
+	known.raw = json.RawMessage(it.RawJSON())
+	told := known.told
+	switch it.Type {
+	case "function_call":
+		p := wire.Piece{Index: index, ID: it.CallID, Name: it.Name}
+		if !told {
+			p.Input = it.Arguments.OfString
+		}
+		if known.call && p.Input == "" {
+			return nil
+		}
+		known.call, known.told = true, true
+		return o.call(p)
+	case "message":
+		for _, part := range it.Content {
+			if !told {
+				o.say(index, part.Text+part.Refusal)
+			}
+		}
+	case "reasoning":
+		for _, part := range it.Summary {
+			if !told {
+				o.think(index, part.Text)
+			}
+		}
+	}
+	return nil
+}
+
+// conclude takes the last event, which tells everything once more.
+func (o *output) conclude(whole responses.Response, data []byte) error {
+	if whole.Status == responses.ResponseStatusFailed || says(whole.JSON.Error.Raw()) {
+		said := whole.JSON.Error.Raw()
+		if !says(said) {
+			said = `"the answer failed"`
+		}
+		return o.faults.Midstream([]byte(`{"error":` + said + `}`))
+	}
+	if !whole.JSON.Status.Valid() && !whole.JSON.Output.Valid() {
+		return o.faults.Garbled("the answer ended without its end: %s", wire.Quote(data))
+	}
+	if len(o.items) == 0 {
+		for i, it := range whole.Output {
+			if err := o.end(int64(i), it); err != nil {
+				return err
+			}
+		}
+	}
+	o.usage = usageOfResponse(whole.Usage)
+	o.finish = model.FinishStop
+	if whole.Status == responses.ResponseStatusIncomplete {
+		o.finish = model.FinishUnknown
+		switch whole.IncompleteDetails.Reason {
+		case "max_output_tokens":
+			o.finish = model.FinishLength
+		case "content_filter":
+			o.finish = model.FinishFilter
+		}
+	}
+	return nil
+}
+
+// usageOfResponse normalises nothing: input includes what was cached, output
+// includes reasoning.
+func usageOfResponse(u responses.ResponseUsage) *model.Usage {
+	if !u.JSON.InputTokens.Valid() {
+		return nil
+	}
+	got := model.Usage{
+		Input:      u.InputTokens,
+		Output:     u.OutputTokens,
+		Reasoning:  u.OutputTokensDetails.ReasoningTokens,
+		CacheRead:  u.InputTokensDetails.CachedTokens,
+		CacheWrite: u.InputTokensDetails.CacheWriteTokens,
+	}
+	if !wire.Plausible(got) {
+		return nil
+	}
+	return &got
+}
+
+// Conclude implements [wire.Answer].
+func (o *output) Conclude() (model.Response, error) {
+	made, named := o.calls.Finish()
+	switch {
+	case o.finish == "":
+		return model.Response{}, errors.New("the answer ended before the model had finished")
+	case !named:
+		return model.Response{}, errors.New("the model called a tool without a name")
+	case len(made) > 0 && o.finish != model.FinishLength && o.finish != model.FinishFilter:
+		o.finish = model.FinishTools
+	}
+	return model.Response{
+		Text:      o.text.String(),
+		Reasoning: o.reasoning.String(),
+		Calls:     made,
+		Finish:    o.finish,
+		State:     o.state(),
+		Usage:     o.usage,
+	}, nil
+}
+
+// state is the items as they came, if there is reasoning among them that can go
+// back, else nil: then the message says it all.
+func (o *output) state() *model.State {
+	slices.SortStableFunc(o.items, func(a, b item) int { return int(a.index - b.index) })
+	var list []json.RawMessage
+	reasoned := false
+	for _, it := range o.items {
+		var known struct {
+			Type      string
+			Encrypted string `json:"encrypted_content"`
+		}
+		if it.raw == nil || json.Unmarshal(it.raw, &known) != nil {
+			return nil
+		}
+		if known.Type == "reasoning" {
+			if known.Encrypted == "" {
+				continue // it would be looked up where nothing is stored
+			}
+			reasoned = true
+		}
+		list = append(list, it.raw)
+	}
+	if !reasoned {
+		return nil
+	}
+	data, err := json.Marshal(list)
+	if err != nil {
+		return nil // can't be: it was JSON when it came
+	}
+	return &model.State{Wire: o.responder.state, Data: data}
+}

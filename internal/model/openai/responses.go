@@ -1,0 +1,135 @@
+package openai
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"sync/atomic"
+
+	"github.com/openai/openai-go/v3/packages/param"
+	"github.com/openai/openai-go/v3/responses"
+	"github.com/openai/openai-go/v3/shared"
+
+	"github.com/millhand/millhand/internal/model"
+	"github.com/millhand/millhand/internal/model/wire"
+)
+
+// Responses returns the model behind OpenAI's Responses API, for models that
+// reason. Nothing is stored there: what the model thought comes back encrypted,
+// and goes with the message's state into the next request. Of the forms of
+// effort, e is EffortPlain or EffortLow.
+func Responses(o Options, e Effort) model.Model {
+	r := &responder{client: newClient(o, ""), model: o.Model, effort: e, state: "responses/" + o.Model}
+	r.histories.Group = func([]model.Message) int { return 1 }
+	r.histories.Encode = r.encode
+	r.offers.Encode = encodeFunctions
+	return r
+}
+
+type responder struct {
+	client
+	model     string
+	effort    Effort
+	state     string // the wire of states that are ours
+	histories wire.Histories
+	offers    wire.Offers
+	silent    atomic.Bool // summaries of reasoning are not for us
+}
+
+// Stream implements [model.Model].
+func (r *responder) Stream(ctx context.Context, req model.Request, emit func(model.Delta)) (model.Response, error) {
+	if emit == nil {
+		emit = func(model.Delta) {}
+	}
+	silent := r.silent.Load()
+	resp, err := r.once(ctx, req, emit, silent)
+	if !silent && refusesSummary(err) {
+		r.silent.Store(true)
+		return r.once(ctx, req, emit, true)
+	}
+	return resp, err
+}
+
+func (r *responder) once(ctx context.Context, req model.Request, emit func(model.Delta), silent bool) (model.Response, error) {
+	body, err := r.body(req, silent)
+	if err != nil {
+		return model.Response{}, model.Fail(model.ClassRequest, fmt.Errorf("make the request: %w", err))
+	}
+	return r.line.Complete(ctx, body, r.post("responses", "", ""), r.newAnswer(req, emit))
+}
+
+var aboutSummaries = regexp.MustCompile(`(?i)reasoning[._ ]summar`)
+
+// refusesSummary reports whether err says that this account gets no summaries
+// of reasoning, which OpenAI gives to verified organisations only.
+func refusesSummary(err error) bool {
+	var failed *model.Error
+	return errors.As(err, &failed) && failed.Status == 400 && aboutSummaries.MatchString(failed.Err.Error())
+}
+
+// body encodes a request, like that of [Chat].
+func (r *responder) body(req model.Request, silent bool) (wire.Body, error) {
+	input, err := r.histories.Append(req.Messages)
+	if err != nil {
+		return nil, err
+	}
+	tools, err := r.offers.Of(req.Tools)
+	if err != nil {
+		return nil, err
+	}
+	if len(tools) > 0 {
+		tools = bytes.Join([][]byte{[]byte(`,"tools":[`), tools[1:], []byte("]")}, nil)
+	}
+	rest, err := r.params(req, silent).MarshalJSON()
+	if err != nil {
+		return nil, err
+	}
+	rest = append([]byte("],"), rest[1:len(rest)-1]...)
+	return append(elements(`{"input":[`, input), rest, tools, []byte(`,"stream":true}`)), nil
+}
+
+// params is a request without its messages and tools. Models that reason take
+// no temperature.
+func (r *responder) params(req model.Request, silent bool) responses.ResponseNewParams {
+	p := responses.ResponseNewParams{
+		Model:   r.model,
+		Store:   param.NewOpt(false),
+		Include: []responses.ResponseIncludable{responses.ResponseIncludableReasoningEncryptedContent},
+	}
+	if req.System != "" {
+		p.Instructions = param.NewOpt(req.System)
+	}
+	if req.MaxOutput > 0 {
+		p.MaxOutputTokens = param.NewOpt(int64(req.MaxOutput))
+	}
+	if req.CacheKey != "" {
+		p.PromptCacheKey = param.NewOpt(req.CacheKey)
+	}
+	if !silent {
+		p.Reasoning.Summary = shared.ReasoningSummaryAuto
+	}
+	p.Reasoning.Effort = shared.ReasoningEffort(r.effort.word(req.Effort))
+	if req.Output != nil {
+		p.Text.Format.OfJSONSchema = &responses.ResponseFormatTextJSONSchemaConfigParam{Name: wire.AnswerTool, Schema: req.Output}
+	}
+	return p
+}
+
+// encodeFunctions offers tools as they are: the strict mode, which the API has
+// for its default, takes only some schemas.
+func encodeFunctions(specs []model.ToolSpec) ([]byte, error) {
+	var list []byte
+	for _, t := range specs {
+		f := responses.FunctionToolParam{Name: t.Name, Parameters: t.Schema, Strict: param.NewOpt(false)}
+		if t.Description != "" {
+			f.Description = param.NewOpt(t.Description)
+		}
+		var err error
+		if list, err = appendElement(list, f); err != nil {
+			return nil, fmt.Errorf("encode the tool %s: %w", t.Name, err)
+		}
+	}
+	return list, nil
+}

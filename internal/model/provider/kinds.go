@@ -1,0 +1,149 @@
+package provider
+
+import (
+	"slices"
+
+	"github.com/millhand/millhand/internal/model/openai"
+)
+
+// Kind is a provider, or a server of one's own that speaks like one.
+type Kind struct {
+	Name    string
+	BaseURL string   // "" if there is none that fits everybody
+	KeyEnv  []string // variables that hold the key; the first that is set counts
+	BaseEnv []string // variables that hold another base URL; the first that is set counts
+	Keyless bool     // works without a key
+
+	speaks  protocol
+	dialect openai.Dialect // of a kind that speaks chat
+}
+
+// protocol is the wire that a kind speaks.
+type protocol int
+
+const (
+	chat      protocol = iota
+	native             // OpenAI itself: Responses for models that reason, else chat
+	responses          // OpenAI's Responses
+	messages           // Anthropic's Messages
+)
+
+// Lookup returns the kind of a name.
+func Lookup(name string) (Kind, bool) {
+	if name == "gemini" {
+		name = "google"
+	}
+	i := slices.IndexFunc(table, func(k Kind) bool { return k.Name == name })
+	if i < 0 {
+		return Kind{}, false
+	}
+	return table[i], true
+}
+
+// Names returns the names of all kinds.
+func Names() []string {
+	names := make([]string, len(table))
+	for i, k := range table {
+		names[i] = k.Name
+	}
+	return names
+}
+
+// table is every kind.
+var table = []Kind{
+	{
+		Name: "openai", BaseURL: openai.DefaultBaseURL, speaks: native, dialect: openai.OpenAI(),
+		KeyEnv: []string{"OPENAI_API_KEY"}, BaseEnv: []string{"OPENAI_BASE_URL"},
+	},
+	{
+		Name: "openai-responses", BaseURL: openai.DefaultBaseURL, speaks: responses,
+		KeyEnv: []string{"OPENAI_API_KEY"}, BaseEnv: []string{"OPENAI_BASE_URL"},
+	},
+	{
+		Name: "anthropic", BaseURL: "https://api.anthropic.com", speaks: messages,
+		KeyEnv: []string{"ANTHROPIC_API_KEY"}, BaseEnv: []string{"ANTHROPIC_BASE_URL"},
+	},
+	{
+		Name: "google", BaseURL: "https://generativelanguage.googleapis.com/v1beta/openai",
+		KeyEnv: []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"},
+		dialect: openai.Dialect{
+			Effort: openai.EffortPlain, Temperature: true, Output: openai.OutputAlone, Schema: geminiSchema,
+			Objects: true, Images: true, Reasoning: openai.ReasoningSignatures,
+		},
+	},
+	{
+		Name: "openrouter", BaseURL: "https://openrouter.ai/api/v1",
+		KeyEnv: []string{"OPENROUTER_API_KEY"},
+		dialect: openai.Dialect{
+			MaxTokens: true, Usage: openai.UsageWithCost, Effort: openai.EffortNested, Temperature: true,
+			CacheKey: openai.CacheKeyField, Output: openai.OutputAlone,
+			Objects: true, Images: true, Files: true, Reasoning: openai.ReasoningDetails,
+		},
+	},
+	{
+		Name: "mistral", BaseURL: "https://api.mistral.ai/v1",
+		KeyEnv: []string{"MISTRAL_API_KEY"},
+		dialect: openai.Dialect{
+			MaxTokens: true, Usage: openai.UsageUnasked, Temperature: true, Output: openai.OutputAlone,
+			ShortIDs: true, Objects: true, Bridge: true, Alternate: true, Images: true,
+		},
+	},
+	{
+		Name: "groq", BaseURL: "https://api.groq.com/openai/v1",
+		KeyEnv:  []string{"GROQ_API_KEY"},
+		dialect: openai.Dialect{Temperature: true, Output: openai.OutputByTool},
+	},
+	{
+		Name: "deepseek", BaseURL: "https://api.deepseek.com",
+		KeyEnv: []string{"DEEPSEEK_API_KEY"},
+		dialect: openai.Dialect{
+			MaxTokens: true, Effort: openai.EffortThinking, Temperature: true, Output: openai.OutputByTool,
+			Reasoning: openai.ReasoningContent,
+		},
+	},
+	{
+		Name: "xai", BaseURL: "https://api.x.ai/v1",
+		KeyEnv: []string{"XAI_API_KEY"},
+		dialect: openai.Dialect{
+			Temperature: true, CacheKey: openai.CacheKeyHeader, Output: openai.OutputOwn, Images: true,
+		},
+	},
+	{
+		Name:   "azure",
+		KeyEnv: []string{"AZURE_OPENAI_API_KEY"}, BaseEnv: []string{"AZURE_OPENAI_BASE_URL", "AZURE_OPENAI_ENDPOINT"},
+		dialect: openai.Dialect{
+			KeyHeader: "Api-Key", Effort: openai.EffortPlain, Temperature: true, CacheKey: openai.CacheKeyField,
+			Output: openai.OutputOwn, Images: true,
+		},
+	},
+	{
+		Name: "ollama", BaseURL: "http://localhost:11434/v1", Keyless: true,
+		KeyEnv: []string{"OLLAMA_API_KEY"}, BaseEnv: []string{"OLLAMA_HOST"},
+		dialect: openai.Dialect{
+			MaxTokens: true, Effort: openai.EffortLow, Temperature: true, Output: openai.OutputAlone, Objects: true, Images: true,
+		},
+	},
+	{
+		Name: "vllm", BaseURL: "http://localhost:8000/v1", Keyless: true,
+		KeyEnv: []string{"VLLM_API_KEY"},
+		dialect: openai.Dialect{
+			Effort: openai.EffortLow, Temperature: true, Output: openai.OutputAlone, Objects: true, Alternate: true, Images: true,
+		},
+	},
+	{
+		Name: "lmstudio", BaseURL: "http://localhost:1234/v1", Keyless: true,
+		KeyEnv: []string{"LM_API_TOKEN"},
+		dialect: openai.Dialect{
+			MaxTokens: true, Effort: openai.EffortLow, Temperature: true, Output: openai.OutputAlone, Objects: true, Alternate: true, Images: true,
+		},
+	},
+	{
+		// No variable of its own: a key for OpenAI is none of a stranger's business.
+		Name: "openai-compatible", Keyless: true, dialect: compatible,
+	},
+}
+
+// compatible is what most servers make of OpenAI's Chat Completions.
+var compatible = openai.Dialect{
+	Effort: openai.EffortPlain, Temperature: true, Output: openai.OutputAlone, Images: true, Files: true,
+}

@@ -1,0 +1,94 @@
+package provider
+
+import (
+	"regexp"
+
+	"github.com/millhand/millhand/internal/model/anthropic"
+	"github.com/millhand/millhand/internal/model/openai"
+)
+
+// reasons matches OpenAI's models that reason, by any of the names under which
+// they are found.
+var reasons = regexp.MustCompile(`^(openai/)?(o[1-9]|gpt-([5-9]|[1-9]\d)|codex)`)
+
+// chatty matches those of the same names that don't.
+var chatty = regexp.MustCompile(`-chat\b`)
+
+// thinks reports whether a model is one of OpenAI's that reason.
+func thinks(model string) bool { return reasons.MatchString(model) && !chatty.MatchString(model) }
+
+// minimal matches those of OpenAI's models that take the least effort by that
+// name.
+var minimal = regexp.MustCompile(`^gpt-5(-mini|-nano)?(-\d{4}|$)`)
+
+// effortOf is the form of effort for one of OpenAI's models that reason.
+func effortOf(model string) openai.Effort {
+	if minimal.MatchString(model) {
+		return openai.EffortPlain
+	}
+	return openai.EffortLow
+}
+
+// refinement is how a kind's dialect differs for models of certain names.
+type refinement struct {
+	kind   string
+	models *regexp.Regexp
+	refine func(d *openai.Dialect)
+}
+
+// refinements are applied in order, each that fits.
+var refinements = []refinement{
+	// OpenAI refuses an effort where there is no reasoning.
+	{"openai", regexp.MustCompile(`^(gpt-[34]|chatgpt)`), func(d *openai.Dialect) { d.Effort = openai.EffortNone }},
+	{"google", regexp.MustCompile(`^(models/)?(gemini-[12]\.[0-4]|gemma)`), func(d *openai.Dialect) { d.Effort = openai.EffortNone }},
+	{"openrouter", regexp.MustCompile(`^anthropic/`), func(d *openai.Dialect) { d.CacheMarks = true }},
+	{"openrouter", regexp.MustCompile(`^google/`), func(d *openai.Dialect) { d.Schema = geminiSchema }},
+	{"openrouter", regexp.MustCompile(`^mistralai/`), func(d *openai.Dialect) { d.ShortIDs, d.Bridge, d.Alternate = true, true, true }},
+	{"groq", regexp.MustCompile(`gpt-oss`), func(d *openai.Dialect) { d.Effort = openai.EffortLow }},
+	{"groq", regexp.MustCompile(`llama-4`), func(d *openai.Dialect) { d.Images = true }},
+	// Of xAI's models only these take an effort, though most reason.
+	{"xai", regexp.MustCompile(`^grok-3-mini`), func(d *openai.Dialect) { d.Effort = openai.EffortLowHigh }},
+	{"xai", regexp.MustCompile(`^grok-4\.[3-9]|multi-agent`), func(d *openai.Dialect) { d.Effort = openai.EffortLow }},
+}
+
+// dialectOf is the dialect of a kind for a model. None of OpenAI's models that
+// reason takes a temperature, wherever it runs.
+func dialectOf(kind string, d openai.Dialect, model string) openai.Dialect {
+	for _, r := range refinements {
+		if r.kind == kind && r.models.MatchString(model) {
+			r.refine(&d)
+		}
+	}
+	if thinks(model) {
+		d.Temperature = false
+	}
+	return d
+}
+
+// claude is what models of Anthropic can do, by their names.
+type claude struct {
+	models  *regexp.Regexp
+	dialect anthropic.Dialect
+}
+
+// claudes are looked through in order; the first that fits counts. The last is
+// for models that are yet to come.
+var claudes = []claude{
+	{regexp.MustCompile(`claude-(2|instant|3-(opus|sonnet|haiku))`), anthropic.Dialect{MaxOutput: 4096, Temperature: true}},
+	{regexp.MustCompile(`claude-3-5`), anthropic.Dialect{MaxOutput: 8192, Temperature: true}},
+	{regexp.MustCompile(`claude-3-7`), anthropic.Dialect{MaxOutput: 64_000, Thinking: anthropic.ThinkingBudget, Temperature: true}},
+	{regexp.MustCompile(`claude-opus-4-1`), anthropic.Dialect{MaxOutput: 32_000, Thinking: anthropic.ThinkingBudget, Temperature: true, Output: true}},
+	{regexp.MustCompile(`claude-(opus|sonnet|haiku)-4-5`), anthropic.Dialect{MaxOutput: 64_000, Thinking: anthropic.ThinkingBudget, Temperature: true, Output: true}},
+	{regexp.MustCompile(`claude-(opus|sonnet|haiku)-4-6`), anthropic.Dialect{MaxOutput: 64_000, Thinking: anthropic.ThinkingAdaptive, Temperature: true, Output: true}},
+	{regexp.MustCompile(`claude-(opus|sonnet)-4(-0|-20|@|$)`), anthropic.Dialect{MaxOutput: 32_000, Thinking: anthropic.ThinkingBudget, Temperature: true}},
+	{regexp.MustCompile(``), anthropic.Dialect{MaxOutput: 64_000, Thinking: anthropic.ThinkingAdaptive, Output: true}},
+}
+
+func claudeOf(model string) anthropic.Dialect {
+	for _, c := range claudes {
+		if c.models.MatchString(model) {
+			return c.dialect
+		}
+	}
+	return anthropic.Dialect{} // can't be: the last fits everything
+}

@@ -1,0 +1,101 @@
+package provider
+
+import (
+	"cmp"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/millhand/millhand/internal/model"
+	"github.com/millhand/millhand/internal/model/anthropic"
+	"github.com/millhand/millhand/internal/model/openai"
+	"github.com/millhand/millhand/internal/model/wire"
+)
+
+// Config says which model to open, and where.
+type Config struct {
+	Kind      string
+	BaseURL   string // "" is the kind's
+	APIKey    string
+	Model     string // the provider's id of the model
+	MaxOutput int    // tokens that the model can put out at most, where the wire must name a limit; 0 is a guess by its name
+	Header    map[string]string
+	Query     map[string]string
+
+	HeaderTimeout time.Duration // until an answer begins; 0 is wire.DefaultHeaderTimeout
+	IdleTimeout   time.Duration // between two pieces of an answer; 0 is wire.DefaultIdleTimeout
+	TotalTimeout  time.Duration // of a whole answer; 0 is none
+
+	HTTPClient *http.Client     // nil makes one for this model
+	Now        func() time.Time // for a Retry-After that is a date
+}
+
+// Open returns the model. An error is the user's to mend: a kind that is
+// unknown, or that has no base URL of its own and was given none.
+func Open(c Config) (model.Model, error) {
+	kind, ok := Lookup(c.Kind)
+	if !ok {
+		return nil, fmt.Errorf("the provider kind %q is unknown (there are: %s)", c.Kind, strings.Join(Names(), ", "))
+	}
+	base := kind.base(cmp.Or(c.BaseURL, kind.BaseURL))
+	if base == "" {
+		return nil, fmt.Errorf("the provider kind %s needs a base URL", kind.Name)
+	}
+	o := wire.Options{
+		BaseURL: base, APIKey: c.APIKey, Model: c.Model, Header: c.Header, Query: c.Query,
+		HeaderTimeout: c.HeaderTimeout, IdleTimeout: c.IdleTimeout, TotalTimeout: c.TotalTimeout,
+		HTTPClient: c.HTTPClient, Now: c.Now,
+	}
+	switch kind.speaks {
+	case messages:
+		d := claudeOf(c.Model)
+		d.MaxOutput = cmp.Or(c.MaxOutput, d.MaxOutput)
+		return anthropic.New(o, d), nil
+	case responses:
+		return openai.Responses(o, effortOf(c.Model)), nil
+	case native:
+		if host(base) != host(kind.BaseURL) { // a server that speaks like OpenAI
+			return openai.Chat(o, dialectOf(kind.Name, compatible, c.Model)), nil
+		}
+		if thinks(c.Model) {
+			return openai.Responses(o, effortOf(c.Model)), nil
+		}
+	case chat:
+	}
+	return openai.Chat(o, dialectOf(kind.Name, kind.dialect, c.Model)), nil
+}
+
+func host(base string) string {
+	u, err := url.Parse(base)
+	if err != nil {
+		return ""
+	}
+	return u.Host
+}
+
+// base completes a base URL in the forms in which users have it.
+func (k Kind) base(base string) string {
+	if base == "" {
+		return ""
+	}
+	if k.Name == "ollama" && !strings.Contains(base, "://") {
+		base = "http://" + strings.Replace(base, "0.0.0.0", "127.0.0.1", 1) // as OLLAMA_HOST has it
+	}
+	u, err := url.Parse(base)
+	if err != nil || strings.Trim(u.Path, "/") != "" {
+		return base
+	}
+	switch k.Name {
+	case "azure": // an endpoint without its path
+		return strings.TrimRight(base, "/") + "/openai/v1"
+	case "ollama":
+		if u.Port() == "" {
+			u.Host += ":11434"
+		}
+		u.Path = "/v1"
+		return u.String()
+	}
+	return base
+}

@@ -1,0 +1,234 @@
+package provider
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// geminiKeywords are the keywords of a schema that Gemini knows. It refuses a
+// request for any other.
+var geminiKeywords = []string{
+	"type", "format", "title", "description", "nullable", "enum", "items", "properties", "required", "anyOf",
+	"minItems", "maxItems", "minProperties", "maxProperties", "minLength", "maxLength", "pattern", "minimum", "maximum",
+}
+
+// geminiFormats are the formats that it takes.
+var geminiFormats = []string{"enum", "date-time", "int32", "int64", "float", "double"}
+
+// References are followed so deep and so often: what refers to itself has no end.
+const (
+	deepest      = 3
+	mostFollowed = 1000
+)
+
+// geminiSchema returns what Gemini takes of a schema, which does not change.
+// What can be said otherwise is; what can't is left out, and the arguments are
+// checked here anyway.
+func geminiSchema(schema map[string]any) map[string]any {
+	return (&gemini{root: schema}).of(schema, 0)
+}
+
+// gemini maps parts of a schema.
+type gemini struct {
+	root     map[string]any
+	followed int // references
+}
+
+func (g *gemini) of(schema map[string]any, depth int) map[string]any {
+	if ref, ok := schema["$ref"].(string); ok {
+		if g.followed++; depth >= deepest || g.followed > mostFollowed {
+			return map[string]any{"type": "object"}
+		}
+		return g.of(g.find(ref), depth+1)
+	}
+	out := map[string]any{}
+	for name, value := range otherwise(schema) {
+		if slices.Contains(geminiKeywords, name) {
+			out[name] = value
+		}
+	}
+	if format, ok := out["format"].(string); ok && !slices.Contains(geminiFormats, format) {
+		delete(out, "format")
+	}
+	oneType(out)
+	textual(out)
+	g.children(out, depth)
+	return out
+}
+
+// find returns the part of the schema that a reference leads to, an empty one
+// if it leads nowhere.
+func (g *gemini) find(ref string) map[string]any {
+	at := g.root
+	if ref == "#" {
+		return at
+	}
+	for name := range strings.SplitSeq(strings.TrimPrefix(ref, "#/"), "/") {
+		at, _ = at[name].(map[string]any)
+	}
+	return at
+}
+
+// otherwise says with known keywords what can be.
+func otherwise(schema map[string]any) map[string]any {
+	out := map[string]any{}
+	for name, value := range schema {
+		switch name {
+		case "const":
+			out["enum"] = []any{value}
+		case "oneOf":
+			out["anyOf"] = value
+		case "exclusiveMinimum":
+			out["minimum"] = value
+		case "exclusiveMaximum":
+			out["maximum"] = value
+		case "allOf":
+			parts, _ := value.([]any)
+			for _, part := range parts {
+				p, _ := part.(map[string]any)
+				maps.Copy(out, otherwise(p))
+			}
+		}
+	}
+	for name, value := range schema {
+		if _, said := out[name]; !said || name == "description" || name == "type" {
+			out[name] = value
+		}
+	}
+	return out
+}
+
+// oneType makes a list of types the one that is not null.
+func oneType(out map[string]any) {
+	types := list(out["type"])
+	if types == nil {
+		return
+	}
+	delete(out, "type")
+	for _, t := range types {
+		if t == "null" {
+			out["nullable"] = true
+		} else if out["type"] == nil {
+			out["type"] = t
+		}
+	}
+}
+
+// list returns the elements of a list of either kind that a schema may hold,
+// nil if v is none.
+func list(v any) []any {
+	switch v := v.(type) {
+	case []any:
+		return v
+	case []string:
+		all := make([]any, len(v))
+		for i, s := range v {
+			all[i] = s
+		}
+		return all
+	}
+	return nil
+}
+
+// textual makes the values of an enumeration texts, and their type with them.
+func textual(out map[string]any) {
+	values := list(out["enum"])
+	if values == nil {
+		return
+	}
+	var texts []any
+	for _, v := range values {
+		if v == nil {
+			out["nullable"] = true
+			continue
+		}
+		texts = append(texts, fmt.Sprint(v))
+	}
+	out["enum"], out["type"] = texts, "string"
+}
+
+// children maps what a schema holds, and takes out what does not belong to its
+// type.
+func (g *gemini) children(out map[string]any, depth int) {
+	if choices := list(out["anyOf"]); choices != nil {
+		g.choose(out, choices, depth)
+		return
+	}
+	if out["type"] == nil {
+		out["type"] = guess(out)
+	}
+	properties, _ := out["properties"].(map[string]any)
+	delete(out, "properties")
+	required := list(out["required"])
+	delete(out, "required")
+	items, _ := out["items"].(map[string]any)
+	delete(out, "items")
+	switch out["type"] {
+	case "array":
+		out["items"] = g.of(items, depth)
+	case "object":
+		if properties != nil {
+			out["properties"] = g.properties(properties, depth)
+		}
+		required = slices.DeleteFunc(slices.Clone(required), func(name any) bool {
+			text, _ := name.(string)
+			return properties[text] == nil
+		})
+		if len(required) > 0 {
+			out["required"] = required
+		}
+	}
+}
+
+// guess is the type of a schema that names none.
+func guess(schema map[string]any) string {
+	switch {
+	case schema["properties"] != nil:
+		return "object"
+	case schema["items"] != nil:
+		return "array"
+	}
+	return "string"
+}
+
+// choose maps alternatives, beside which nothing else may stand. Null is none:
+// it makes the others nullable.
+func (g *gemini) choose(out map[string]any, choices []any, depth int) {
+	var mapped []any
+	nullable := false
+	for _, one := range choices {
+		s, ok := one.(map[string]any)
+		switch {
+		case !ok:
+		case s["type"] == "null":
+			nullable = true
+		default:
+			mapped = append(mapped, g.of(s, depth))
+		}
+	}
+	description := out["description"]
+	clear(out)
+	if len(mapped) != 1 {
+		out["anyOf"] = mapped
+		return
+	}
+	only, _ := mapped[0].(map[string]any)
+	maps.Copy(out, only)
+	if nullable {
+		out["nullable"] = true
+	}
+	if description != nil {
+		out["description"] = description
+	}
+}
+
+func (g *gemini) properties(properties map[string]any, depth int) map[string]any {
+	out := map[string]any{}
+	for name, p := range properties {
+		s, _ := p.(map[string]any)
+		out[name] = g.of(s, depth)
+	}
+	return out
+}

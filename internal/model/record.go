@@ -1,0 +1,430 @@
+package model
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// RecordingVersion is the version of the lines that a [Recorder] writes.
+const RecordingVersion = 1
+
+// ExchangeLimit is the most that one exchange may take in a recording, in bytes.
+const ExchangeLimit = 128 << 20
+
+// Exchange is one line of a recording: what a model was asked, and what came of
+// it. Exactly one of Response and Error is set.
+type Exchange struct {
+	Version  int      `json:"v"`
+	Job      string   `json:"job"` // who asked: a job, or one of its child sessions
+	Request  Asked    `json:"request"`
+	Response *Answer  `json:"response,omitempty"`
+	Error    *Failure `json:"error,omitempty"`
+}
+
+// Asked is a request in a recording. Hash stands for the request as a whole (see
+// [Canon]); the rest says where two requests differ.
+type Asked struct {
+	Hash     string   `json:"hash"`
+	Options  string   `json:"options"` // what is asked for beside the conversation
+	Tools    []string `json:"tools"`   // "name digest", sorted
+	System   string   `json:"system"`  // digest of the system prompt
+	Prompt   string   `json:"prompt,omitempty"`
+	Messages int      `json:"messages"` // how many there are
+	Earlier  string   `json:"earlier"`  // digest of those up to the model's last one
+	News     string   `json:"news"`     // those after it, in a form to read, cut
+}
+
+// Answer is a response in a recording.
+type Answer struct {
+	Text      string     `json:"text,omitempty"`
+	Reasoning string     `json:"reasoning,omitempty"`
+	Calls     []ToolCall `json:"calls,omitempty"`
+	Finish    Finish     `json:"finish"`
+	State     *State     `json:"state,omitempty"`
+	Usage     *Usage     `json:"usage,omitempty"`
+	CostUSD   *float64   `json:"cost_usd,omitempty"`
+}
+
+// Failure is a failure in a recording. Class is "" for a request that its own
+// caller gave up.
+type Failure struct {
+	Class   ErrorClass `json:"class,omitempty"`
+	Status  int        `json:"status,omitempty"`
+	Message string     `json:"message"`
+}
+
+// Place is a name for something that is another thing in every run: a folder,
+// the run's id.
+type Place struct {
+	Name  string // as workspace
+	Value string // as /home/ada/shop; "" is no place
+}
+
+// Canon brings texts into a form that is the same in every run of the same
+// work, so that a request can be found again in a recording.
+//
+// The hash of a request covers the system prompt, the messages with their calls
+// and attachments (by digest), the tools in the order of their names, and what
+// is asked for beside these. It leaves out the cache key and the state that
+// belongs to a wire. In all texts, places have their names, and dates, times of
+// day, durations, UUIDs, names of git objects and the first folder beneath /tmp
+// are all alike: they differ between two runs that do the same.
+//
+// Texts that are kept have places by name and no secrets, but the times of the
+// recorded run. Names of places are resolved when they are played back. A Canon
+// is safe for concurrent use if its redaction is.
+type Canon struct {
+	hidden *strings.Replacer
+	shown  *strings.Replacer
+	redact func(string) string
+
+	// A conversation is looked at anew with each of its requests, so what its
+	// texts count as is kept.
+	mu    sync.Mutex
+	known map[string]string
+	size  int // of known, in bytes
+}
+
+// NewCanon makes a Canon for a run that has the given places. redact takes
+// secrets out of a text; it must leave alone what it made. nil is for none.
+// Recording and playing back must be given the same redact, and places of the
+// same names.
+func NewCanon(places []Place, redact func(string) string) *Canon {
+	places = slices.DeleteFunc(slices.Clone(places), func(p Place) bool { return p.Value == "" })
+	slices.SortStableFunc(places, func(a, b Place) int { return cmp.Compare(len(b.Value), len(a.Value)) }) // the inner folder first
+	var hide, show []string
+	for _, p := range places {
+		mark := "{{millhand:" + p.Name + "}}"
+		hide, show = append(hide, p.Value, mark), append(show, mark, p.Value)
+	}
+	if redact == nil {
+		redact = func(s string) string { return s }
+	}
+	return &Canon{hidden: strings.NewReplacer(hide...), shown: strings.NewReplacer(show...), redact: redact, known: map[string]string{}}
+}
+
+// keep is s as it may stand in a recording.
+func (c *Canon) keep(s string) string { return c.hidden.Replace(c.redact(s)) }
+
+// passing are the parts of a text that differ between runs that do the same.
+var passing = []struct {
+	pattern *regexp.Regexp
+	name    string
+}{
+	{regexp.MustCompile(`\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b`), "<uuid>"},
+	{regexp.MustCompile(`\b\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d([.,]\d+)?)?( ?[+-]\d\d:?\d\d|Z)?)?`), "<time>"},
+	{regexp.MustCompile(`\b((Mon|Tue|Wed|Thu|Fri|Sat|Sun),? (\d\d? )?)?(Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) +(\d\d? )?((\d{4} )?\d\d:\d\d(:\d\d)?)( [A-Z]{3,4})?( \d{4})?( [+-]\d{4})?`), "<time>"},
+	{regexp.MustCompile(`\b\d\d?:\d\d:\d\d([.,]\d+)?`), "<time>"},
+	{regexp.MustCompile(`\b(\d+h)?(\d+m)?\d+([.,]\d+)? ?(ns|us|µs|ms|s|secs?|seconds?|milliseconds?)\b`), "<duration>"},
+	{regexp.MustCompile(`/tmp/[^/\s"'` + "`" + `:;,)]+`), "/tmp/<temp>"},
+}
+
+var object = regexp.MustCompile(`\b[0-9a-f]{7,64}\b`)
+
+// compare is s as it counts for a hash.
+func (c *Canon) compare(s string) string {
+	c.mu.Lock()
+	same, ok := c.known[s]
+	c.mu.Unlock()
+	if ok {
+		return same
+	}
+	same = alike(c.keep(s))
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	const most = 64 << 20
+	if c.size += len(s) + len(same); c.size > most {
+		clear(c.known)
+		c.size = len(s) + len(same)
+	}
+	c.known[s] = same
+	return same
+}
+
+// alike is s without what differs between runs that do the same.
+func alike(s string) string {
+	for _, p := range passing {
+		s = p.pattern.ReplaceAllString(s, p.name)
+	}
+	return object.ReplaceAllStringFunc(s, func(hex string) string {
+		if strings.ContainsAny(hex, "0123456789") && strings.ContainsAny(hex, "abcdef") {
+			return "<object>" // words have no digits, numbers no letters
+		}
+		return hex
+	})
+}
+
+// Asked describes a request. Prompt is left empty.
+func (c *Canon) Asked(req Request) Asked {
+	messages := make([]Message, len(req.Messages))
+	for i, m := range req.Messages {
+		messages[i] = c.message(m)
+	}
+	a := Asked{
+		Options: digest(struct {
+			MaxOutput   int
+			Temperature *float64
+			Effort      string
+			Output      map[string]any
+		}{req.MaxOutput, req.Temperature, req.Effort, req.Output}),
+		Tools:    c.tools(req.Tools),
+		System:   digest(c.compare(req.System)),
+		Messages: len(messages),
+	}
+	last := len(messages)
+	for last > 0 && messages[last-1].Role != Assistant {
+		last--
+	}
+	a.Earlier = digest(messages[:last])
+	a.News = transcribe(messages[last:])
+	a.Hash = digest([]any{a.Options, a.Tools, a.System, messages})
+	return a
+}
+
+// Prompt is a request's system prompt as it counts for the hash, cut.
+func (c *Canon) Prompt(req Request) string { return cut(c.compare(req.System)) }
+
+func (c *Canon) tools(specs []ToolSpec) []string {
+	list := []string{} // never null
+	for _, t := range specs {
+		t.Description = c.compare(t.Description)
+		list = append(list, t.Name+" "+digest(t)[:16])
+	}
+	slices.Sort(list)
+	return list
+}
+
+// message is m as it counts for a hash.
+func (c *Canon) message(m Message) Message {
+	m.State = nil
+	m.Text, m.Reasoning = c.compare(m.Text), c.compare(m.Reasoning)
+	m.Calls = slices.Clone(m.Calls)
+	for i := range m.Calls {
+		m.Calls[i].Input = c.compare(m.Calls[i].Input)
+	}
+	m.Attachments = slices.Clone(m.Attachments)
+	for i, a := range m.Attachments {
+		sum := sha256.Sum256(a.Data)
+		m.Attachments[i] = Attachment{Name: c.compare(a.Name), MIME: a.MIME, Data: sum[:]}
+	}
+	return m
+}
+
+// digest is the SHA-256 of v's JSON, in which maps are sorted.
+func digest(v any) string {
+	data, err := json.Marshal(v)
+	if err != nil { // a schema that is none: no wire could send it
+		data = []byte(err.Error())
+	}
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}
+
+// excerptLimit is the most of a text that is kept of a request, in bytes.
+const excerptLimit = 16 << 10
+
+// cut leaves out the middle of a long text. Its length and digest stand for it.
+func cut(s string) string {
+	s = strings.ToValidUTF8(s, "\uFFFD")
+	if len(s) <= excerptLimit {
+		return s
+	}
+	head, tail := s[:excerptLimit/2], s[len(s)-excerptLimit/2:]
+	return strings.ToValidUTF8(head, "") + "\n(" + strconv.Itoa(len(s)) + " bytes, " + digest(s)[:16] + ")\n" + strings.ToValidUTF8(tail, "")
+}
+
+// transcribe writes messages for a reader, and for a diff.
+func transcribe(messages []Message) string {
+	var b strings.Builder
+	for _, m := range messages {
+		fmt.Fprintf(&b, "[%s", m.Role)
+		if m.Role == ToolRole {
+			fmt.Fprintf(&b, " %s, call %s, failed %t, denied %t", m.Tool, m.CallID, m.Failed, m.Denied)
+		}
+		fmt.Fprintf(&b, "]\n%s\n", m.Text)
+		for _, a := range m.Attachments {
+			fmt.Fprintf(&b, "[attachment %s, %s, %x]\n", a.Name, a.MIME, a.Data[:min(8, len(a.Data))])
+		}
+	}
+	return cut(b.String())
+}
+
+// answer is a response as it may stand in a recording.
+func (c *Canon) answer(r Response) *Answer {
+	a := &Answer{
+		Text: c.keep(r.Text), Reasoning: c.keep(r.Reasoning), Calls: c.each(r.Calls, c.keep),
+		Finish: r.Finish, Usage: r.Usage, CostUSD: r.CostUSD,
+	}
+	if r.State != nil { // which is not to be read, but may hold what was said in plain
+		if data := []byte(c.redact(string(r.State.Data))); json.Valid(data) {
+			a.State = &State{Wire: r.State.Wire, Data: data}
+		}
+	}
+	return a
+}
+
+// Response is a recorded answer as this run would have been given it.
+func (c *Canon) Response(a Answer) Response {
+	r := Response{
+		Text: c.shown.Replace(a.Text), Reasoning: c.shown.Replace(a.Reasoning), Calls: c.each(a.Calls, c.shown.Replace),
+		Finish: a.Finish,
+	}
+	if a.State != nil {
+		r.State = &State{Wire: a.State.Wire, Data: slices.Clone(a.State.Data)}
+	}
+	if a.Usage != nil {
+		usage := *a.Usage
+		r.Usage = &usage
+	}
+	if a.CostUSD != nil {
+		usd := *a.CostUSD
+		r.CostUSD = &usd
+	}
+	return r
+}
+
+func (c *Canon) each(calls []ToolCall, change func(string) string) []ToolCall {
+	calls = slices.Clone(calls)
+	for i := range calls {
+		calls[i].Input = change(calls[i].Input)
+	}
+	return calls
+}
+
+func (c *Canon) failure(err error) *Failure {
+	u := &Failure{Message: cut(c.keep(err.Error()))}
+	var failed *Error
+	if errors.As(err, &failed) {
+		u.Class, u.Status = failed.Class, failed.Status
+		if failed.Err != nil { // the class and the status stand for themselves
+			u.Message = cut(c.keep(strings.Replace(err.Error(), failed.Error(), failed.Err.Error(), 1)))
+		}
+	}
+	return u
+}
+
+// Recorder writes exchanges to a file. It is safe for concurrent use.
+type Recorder struct {
+	canon *Canon
+
+	mu      sync.Mutex
+	file    *os.File
+	prompts map[string]bool // digests of the system prompts that were written
+	err     error           // the first failure; nothing is written after it
+}
+
+// OpenRecorder makes a Recorder that appends to the file at path, which is
+// created, for its owner alone, where there is none. A file that ends within a
+// line, as a killed run leaves it, is refused.
+func OpenRecorder(path string, c *Canon) (*Recorder, error) {
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("open the recording: %w", err)
+	}
+	if err := checkEnd(file); err != nil {
+		file.Close()
+		return nil, fmt.Errorf("append to the recording %s: %w", path, err)
+	}
+	return &Recorder{canon: c, file: file, prompts: map[string]bool{}}, nil
+}
+
+func checkEnd(f *os.File) error {
+	size, err := f.Seek(0, io.SeekEnd)
+	if err != nil || size == 0 {
+		return err
+	}
+	var last [1]byte
+	if _, err := f.ReadAt(last[:], size-1); err != nil {
+		return err
+	}
+	if last[0] != '\n' {
+		return errors.New("it ends within an exchange: the run that wrote it was killed; remove its last line, or take another file")
+	}
+	return nil
+}
+
+// Close closes the file. It returns the first failure of writing: what came
+// after that is not in the recording. The exchanges themselves went on.
+func (r *Recorder) Close() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err := r.file.Close(); err != nil && r.err == nil {
+		r.err = fmt.Errorf("close the recording: %w", err)
+	}
+	return r.err
+}
+
+// add writes an exchange as one line and waits until it is on the disk.
+func (r *Recorder) add(e Exchange, req Request) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.err != nil {
+		return
+	}
+	fresh := !r.prompts[e.Request.System]
+	if fresh {
+		e.Request.Prompt = r.canon.Prompt(req)
+	}
+	if err := r.write(e); err != nil {
+		r.err = fmt.Errorf("record an exchange of %s: %w", e.Job, err)
+		return
+	}
+	r.prompts[e.Request.System] = true
+}
+
+func (r *Recorder) write(e Exchange) error {
+	line, err := json.Marshal(e)
+	if err != nil {
+		return err
+	}
+	if len(line) >= ExchangeLimit {
+		return fmt.Errorf("it takes %d bytes, which are too many", len(line))
+	}
+	if _, err := r.file.Write(append(line, '\n')); err != nil {
+		return err
+	}
+	return r.file.Sync()
+}
+
+// Recording returns m with every exchange written to rec under the name of who
+// asks: a job, or a child session of it. It belongs around what retries, prices
+// and falls back, so that an exchange is what the session asked and what it was
+// given in the end.
+//
+// An exchange that can't be written does not fail: [Recorder.Close] tells.
+// The pieces in which an answer came are not kept, because a secret that is cut
+// in two by a piece's border could not be taken out.
+func Recording(m Model, rec *Recorder, job string) Model {
+	return recording{m, rec, job}
+}
+
+type recording struct {
+	next Model
+	rec  *Recorder
+	job  string
+}
+
+func (r recording) Stream(ctx context.Context, req Request, emit func(Delta)) (Response, error) {
+	asked := r.rec.canon.Asked(req) // before anyone could change what it holds
+	resp, err := r.next.Stream(ctx, req, emit)
+	e := Exchange{Version: RecordingVersion, Job: r.job, Request: asked}
+	if err != nil {
+		e.Error = r.rec.canon.failure(err)
+	} else {
+		e.Response = r.rec.canon.answer(resp)
+	}
+	r.rec.add(e, req)
+	return resp, err
+}

@@ -1,0 +1,285 @@
+package wire
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/millhand/millhand/internal/model"
+)
+
+// accumulated feeds pieces, given as lists of one chunk each, and returns the
+// calls and what was emitted for each id.
+func accumulated(tb testing.TB, earlier map[string]bool, chunks ...[]Piece) (made []model.ToolCall, shown map[string]string, ok bool) {
+	tb.Helper()
+	shown = map[string]string{}
+	cs := Calls{used: map[string]bool{}, earlier: earlier, emit: func(d model.Delta) {
+		if d.Kind != model.InputDelta || d.Text == "" {
+			tb.Errorf("emitted %+v, want pieces of input only", d)
+		}
+		shown[d.Call] += d.Text
+	}}
+	for n, pieces := range chunks {
+		for _, p := range pieces {
+			p.Chunk = n
+			if !cs.Add(p) {
+				return nil, nil, false
+			}
+		}
+	}
+	made, ok = cs.Finish()
+	return made, shown, ok
+}
+
+// at makes a piece with an index, bare one without.
+func at(index int64, id, name, input string) []Piece {
+	return []Piece{{Index: index, ID: id, Name: name, Input: input}}
+}
+
+func bare(id, name, input string) []Piece { return at(-1, id, name, input) }
+
+// joined puts pieces into one chunk.
+func joined(lists ...[]Piece) []Piece {
+	var all []Piece
+	for _, list := range lists {
+		all = append(all, list...)
+	}
+	return all
+}
+
+func TestCallsArePutTogether(t *testing.T) {
+	tests := []struct {
+		name    string
+		earlier []string
+		chunks  [][]Piece
+		want    []model.ToolCall
+	}{
+		{
+			"as the protocol has it",
+			nil,
+			[][]Piece{at(0, "a", "bash", ""), at(0, "", "", `{"x"`), at(0, "", "", `:1}`), at(1, "b", "read", ""), at(1, "", "", `{}`)},
+			[]model.ToolCall{{ID: "a", Name: "bash", Input: `{"x":1}`}, {ID: "b", Name: "read", Input: `{}`}},
+		},
+		{
+			"interleaved by index",
+			nil,
+			[][]Piece{joined(at(0, "a", "bash", ""), at(1, "b", "read", "")), at(1, "", "", `{"y"`), at(0, "", "", `{"x"`), at(1, "", "", `:2}`), at(0, "", "", `:1}`)},
+			[]model.ToolCall{{ID: "a", Name: "bash", Input: `{"x":1}`}, {ID: "b", Name: "read", Input: `{"y":2}`}},
+		},
+		{
+			"indices in the wrong order",
+			nil,
+			[][]Piece{at(2, "c", "list", `{}`), at(0, "a", "bash", `{}`), at(1, "b", "read", `{}`)},
+			[]model.ToolCall{{ID: "a", Name: "bash", Input: `{}`}, {ID: "b", Name: "read", Input: `{}`}, {ID: "c", Name: "list", Input: `{}`}},
+		},
+		{
+			"index missing, ids differ",
+			nil,
+			[][]Piece{bare("a", "bash", `{"x":`), bare("", "", `1}`), bare("b", "read", `{"y":`), bare("", "", `2}`)},
+			[]model.ToolCall{{ID: "a", Name: "bash", Input: `{"x":1}`}, {ID: "b", Name: "read", Input: `{"y":2}`}},
+		},
+		{
+			"index missing, interleaved by id",
+			nil,
+			[][]Piece{bare("a", "bash", `{"x":`), bare("b", "read", `{"y":`), bare("a", "", `1}`), bare("b", "", `2}`)},
+			[]model.ToolCall{{ID: "a", Name: "bash", Input: `{"x":1}`}, {ID: "b", Name: "read", Input: `{"y":2}`}},
+		},
+		{
+			"index 0 for all, ids differ",
+			nil,
+			[][]Piece{at(0, "a", "bash", `{"a":1}`), at(0, "b", "read", `{"b":2}`)},
+			[]model.ToolCall{{ID: "a", Name: "bash", Input: `{"a":1}`}, {ID: "b", Name: "read", Input: `{"b":2}`}},
+		},
+		{
+			"index 0 for all, interleaved by id",
+			nil,
+			[][]Piece{at(0, "a", "bash", `{"x":`), at(0, "b", "read", `{"y":`), at(0, "a", "", `1}`), at(0, "b", "", `2}`)},
+			[]model.ToolCall{{ID: "a", Name: "bash", Input: `{"x":1}`}, {ID: "b", Name: "read", Input: `{"y":2}`}},
+		},
+		{
+			"index 0 for all, no ids, whole calls in chunks of their own",
+			nil,
+			[][]Piece{at(0, "", "bash", `{"a":1}`), at(0, "", "bash", `{"a":2}`), at(0, "", "read", `{}`)},
+			[]model.ToolCall{{ID: "call_1", Name: "bash", Input: `{"a":1}`}, {ID: "call_2", Name: "bash", Input: `{"a":2}`}, {ID: "call_3", Name: "read", Input: `{}`}},
+		},
+		{
+			"neither index nor ids, whole calls in one chunk",
+			nil,
+			[][]Piece{joined(bare("", "list", ``), bare("", "list", ``), bare("", "read", `{"y":2}`))},
+			[]model.ToolCall{{ID: "call_1", Name: "list"}, {ID: "call_2", Name: "list"}, {ID: "call_3", Name: "read", Input: `{"y":2}`}},
+		},
+		{
+			"the id comes late",
+			nil,
+			[][]Piece{at(0, "", "bash", `{"x"`), at(0, "", "", `:`), at(0, "a", "", `1}`)},
+			[]model.ToolCall{{ID: "a", Name: "bash", Input: `{"x":1}`}},
+		},
+		{
+			"the id comes with every piece",
+			nil,
+			[][]Piece{at(0, "a", "bash", `{"x"`), at(0, "a", "", `:`), at(0, "a", "", `1}`)},
+			[]model.ToolCall{{ID: "a", Name: "bash", Input: `{"x":1}`}},
+		},
+		{
+			"another id with every piece",
+			nil,
+			[][]Piece{at(0, "r1", "bash", ``), at(0, "r2", "", `{"x"`), at(0, "r3", "", `:1}`), at(0, "r4", "", ``)},
+			[]model.ToolCall{{ID: "r1", Name: "bash", Input: `{"x":1}`}},
+		},
+		{
+			"a made id avoids those of the conversation and of the answer",
+			[]string{"call_1", "call_3"},
+			[][]Piece{at(0, "call_2", "bash", `{}`), at(1, "", "read", `{}`)},
+			[]model.ToolCall{{ID: "call_2", Name: "bash", Input: `{}`}, {ID: "call_4", Name: "read", Input: `{}`}},
+		},
+		{
+			"the name comes late",
+			nil,
+			[][]Piece{at(0, "a", "", ""), at(0, "", "bash", ""), at(0, "", "", `{}`)},
+			[]model.ToolCall{{ID: "a", Name: "bash", Input: `{}`}},
+		},
+		{
+			"the name comes after the arguments",
+			nil,
+			[][]Piece{at(0, "a", "", `{"x":1`), at(0, "", "bash", `}`)},
+			[]model.ToolCall{{ID: "a", Name: "bash", Input: `{"x":1}`}},
+		},
+		{
+			"the name comes with every piece",
+			nil,
+			[][]Piece{at(0, "a", "bash", `{"x":`), at(0, "", "bash", `{"y"`), at(0, "", "bash", `:1}}`), at(0, "", "bash", ``)},
+			[]model.ToolCall{{ID: "a", Name: "bash", Input: `{"x":{"y":1}}`}},
+		},
+		{
+			"the name comes in pieces",
+			nil,
+			[][]Piece{at(0, "a", "ba", ""), at(0, "", "sh", ""), at(0, "", "", `{}`)},
+			[]model.ToolCall{{ID: "a", Name: "bash", Input: `{}`}},
+		},
+		{
+			"another name is another call",
+			nil,
+			[][]Piece{at(0, "", "bash", `{"a":1}`), at(0, "", "read", `{"b"`), at(0, "", "", `:2}`)},
+			[]model.ToolCall{{ID: "call_1", Name: "bash", Input: `{"a":1}`}, {ID: "call_2", Name: "read", Input: `{"b":2}`}},
+		},
+		{
+			"two calls with the same id",
+			nil,
+			[][]Piece{at(0, "x", "bash", `{"a":1}`), at(1, "x", "read", `{"b":`), at(1, "x", "", `2}`)},
+			[]model.ToolCall{{ID: "x", Name: "bash", Input: `{"a":1}`}, {ID: "call_1", Name: "read", Input: `{"b":2}`}},
+		},
+		{
+			"two calls with the same id and index",
+			nil,
+			[][]Piece{at(0, "x", "bash", `{"a":1}`), at(0, "x", "bash", `{"a":2}`)},
+			[]model.ToolCall{{ID: "x", Name: "bash", Input: `{"a":1}`}, {ID: "call_1", Name: "bash", Input: `{"a":2}`}},
+		},
+		{
+			"a call told again as a whole",
+			nil,
+			[][]Piece{at(0, "x", "bash", `{"a"`), at(0, "", "", `:1}`), at(0, "x", "bash", `{"a":1}`), at(0, "", "", `{"a":1}`)},
+			[]model.ToolCall{{ID: "x", Name: "bash", Input: `{"a":1}`}},
+		},
+		{
+			"arguments that are no JSON stay as they are",
+			nil,
+			[][]Piece{at(0, "x", "bash", `{"a":`), at(0, "", "", "\xff\x00")},
+			[]model.ToolCall{{ID: "x", Name: "bash", Input: "{\"a\":\xff\x00"}},
+		},
+		{
+			"an empty entry is no call",
+			nil,
+			[][]Piece{at(0, "x", "bash", `{}`), at(1, "", "", ""), bare("", "", ""), at(2, "y", "", "")},
+			[]model.ToolCall{{ID: "x", Name: "bash", Input: `{}`}},
+		},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			earlier := map[string]bool{}
+			for _, id := range test.earlier {
+				earlier[id] = true
+			}
+			made, shown, ok := accumulated(t, earlier, test.chunks...)
+			if diff := cmp.Diff(test.want, made); diff != "" || !ok {
+				t.Errorf("calls, well named %v (-want +got):\n%s", ok, diff)
+			}
+			for _, c := range made {
+				if shown[c.ID] != c.Input {
+					t.Errorf("the deltas of %s amount to %q, want %q", c.ID, shown[c.ID], c.Input)
+				}
+			}
+		})
+	}
+}
+
+func TestACallWithArgumentsNeedsAName(t *testing.T) {
+	if made, _, ok := accumulated(t, nil, at(0, "x", "", `{"a":1}`)); ok {
+		t.Errorf("got %v, want a refusal", made)
+	}
+}
+
+func TestTooManyCallsAreRefused(t *testing.T) {
+	var chunks [][]Piece
+	for i := range MostCalls + 1 {
+		chunks = append(chunks, at(int64(i), fmt.Sprint("id", i), "bash", "{}"))
+	}
+	if _, _, ok := accumulated(t, nil, chunks[:MostCalls]...); !ok {
+		t.Errorf("%d calls were refused", MostCalls)
+	}
+	if _, _, ok := accumulated(t, nil, chunks...); ok {
+		t.Errorf("%d calls were accepted", MostCalls+1)
+	}
+}
+
+// FuzzAccumulate feeds any pieces: nothing may be lost or told twice, and ids
+// are unique.
+func FuzzAccumulate(f *testing.F) {
+	for _, seed := range []string{
+		`[[{"I":0,"ID":"a","N":"bash","A":"{"},{"I":1,"ID":"b","N":"read"}],[{"I":0,"A":"}"}]]`,
+		`[[{"I":-1,"ID":"a","N":"bash","A":"{}"}],[{"I":-1,"ID":"b","N":"bash","A":"{}"}]]`,
+		`[[{"I":0,"N":"bash","A":"{}"}],[{"I":0,"N":"bash","A":"{}"}],[{"I":0,"ID":"call_1"}]]`,
+		`[[{"I":0,"ID":"x"}],[{"I":0,"ID":"y","N":"a"}],[{"I":3,"ID":"x","A":"{}"}]]`,
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var lists [][]struct {
+			I        int64
+			ID, N, A string
+		}
+		if json.Unmarshal(data, &lists) != nil {
+			return
+		}
+		var chunks [][]Piece
+		sent := 0
+		for _, list := range lists {
+			var chunk []Piece
+			for _, p := range list {
+				chunk = append(chunk, Piece{Index: max(p.I, -1), ID: p.ID, Name: p.N, Input: p.A})
+				sent += len(p.A)
+			}
+			chunks = append(chunks, chunk)
+		}
+		made, shown, ok := accumulated(t, map[string]bool{"call_2": true}, chunks...)
+		if !ok {
+			return
+		}
+		seen, got := map[string]bool{}, 0
+		for _, c := range made {
+			if c.ID == "" || c.Name == "" || seen[c.ID] {
+				t.Errorf("call %+v has no name, no id or one that was used", c)
+			}
+			seen[c.ID] = true
+			got += len(c.Input)
+			if shown[c.ID] != c.Input {
+				t.Errorf("the deltas of %s amount to %q, want %q", c.ID, shown[c.ID], c.Input)
+			}
+		}
+		if got > sent || got < sent && !strings.Contains(string(data), "}") {
+			t.Errorf("%d bytes of arguments came out of %d", got, sent)
+		}
+	})
+}

@@ -1,0 +1,281 @@
+package wire
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/millhand/millhand/internal/model"
+)
+
+// Faults makes classified errors, in whose text no secret of the client stands.
+type Faults struct {
+	secrets *strings.Replacer
+	now     func() time.Time
+}
+
+// messageLength bounds what an error tells of the provider's words, in bytes.
+const messageLength = 2000
+
+// secrets replaces the key and the values of added headers and of the query,
+// which may be keys too. Short values are no secrets, and would garble the text.
+func secrets(o Options) *strings.Replacer {
+	var pairs []string
+	for _, value := range o.Header {
+		if len(value) >= 8 {
+			pairs = append(pairs, value, "[header]")
+		}
+	}
+	for _, value := range o.Query {
+		if len(value) >= 8 {
+			pairs = append(pairs, value, "[query]")
+		}
+	}
+	if o.APIKey != "" {
+		pairs = append(pairs, o.APIKey, "[key]")
+	}
+	return strings.NewReplacer(pairs...)
+}
+
+// clean makes foreign text fit for a log: no secrets, nothing unprintable, of
+// bounded length.
+func (f Faults) clean(s string) string {
+	s = f.secrets.Replace(strings.ToValidUTF8(s, "\uFFFD"))
+	s = strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return ' '
+	}, s)
+	return cut(strings.Join(strings.Fields(s), " "), messageLength)
+}
+
+// cut shortens s to n bytes at most, at a rune's border.
+func cut(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	return strings.ToValidUTF8(s[:n], "") + "..."
+}
+
+// transport is a failure to exchange bytes at all.
+func (f Faults) transport(doing string, err error) error {
+	var in *url.Error
+	if errors.As(err, &in) {
+		err = in.Err // the URL may hold a key
+	}
+	return model.Fail(model.ClassUnavailable, fmt.Errorf("%s: %s", doing, f.clean(err.Error())))
+}
+
+// Garbled is an answer that can't be understood.
+func (f Faults) Garbled(format string, args ...any) error {
+	return model.Fail(model.ClassProtocol, errors.New(f.clean(fmt.Sprintf(format, args...))))
+}
+
+// Unreadable is a piece of an answer that is no JSON object.
+func (f Faults) Unreadable(err error, data []byte) error {
+	return f.Garbled("a piece of the answer is no JSON object (%v): %s", err, Quote(data))
+}
+
+// Quote is the beginning of what came, for an error to tell.
+func Quote(data []byte) string { return cut(string(data), headLength) }
+
+// status is an answer of another status than success.
+func (f Faults) status(resp *http.Response, body []byte) error {
+	said := parseComplaint(body)
+	text := said.text()
+	if text == "" {
+		text = cmp.Or(cut(string(body), headLength), http.StatusText(resp.StatusCode), "no reason given")
+	}
+	if to, err := resp.Location(); err == nil && resp.StatusCode < 400 {
+		text = "the endpoint redirects to " + to.Scheme + "://" + to.Host + to.Path
+	}
+	if id := cmp.Or(resp.Header.Get("X-Request-Id"), resp.Header.Get("Request-Id")); id != "" {
+		text += " [request " + cut(id, 100) + "]"
+	}
+	return &model.Error{
+		Class:      classify(resp.StatusCode, said),
+		Status:     resp.StatusCode,
+		RetryAfter: retryAfter(resp.Header, f.now),
+		Err:        errors.New(f.clean(text)),
+	}
+}
+
+// Midstream is an error that came as data, after a status of success.
+func (f Faults) Midstream(data []byte) error {
+	said := parseComplaint(data)
+	text := cmp.Or(said.text(), cut(string(data), headLength))
+	return model.Fail(classify(0, said), errors.New("the provider broke off: "+f.clean(text)))
+}
+
+// complaint is what a provider says of a failure, in whichever form.
+type complaint struct {
+	message string
+	code    string // "context_length_exceeded"; of OpenAI and those who follow it
+	kind    string // "invalid_request_error"
+	number  int    // a code that is a number: an HTTP status as a rule
+}
+
+func (c complaint) text() string {
+	if c.message == "" || c.code == "" {
+		return cmp.Or(c.message, c.code, c.kind)
+	}
+	return c.message + " (" + c.code + ")"
+}
+
+// parseComplaint reads the forms in use: {"error":{...}}, {"error":"..."}, the
+// fields without a wrapper, any of them in a list, and a reason from further
+// behind under metadata.raw. What is no JSON gives an empty complaint.
+func parseComplaint(data []byte) complaint {
+	var list []json.RawMessage
+	if json.Unmarshal(data, &list) == nil && len(list) > 0 {
+		data = list[0]
+	}
+	var outer map[string]json.RawMessage
+	if json.Unmarshal(data, &outer) != nil {
+		return complaint{}
+	}
+	inner := outer
+	if wrapped, ok := outer["error"]; ok {
+		if s := Text(wrapped); s != "" {
+			return complaint{message: s}
+		}
+		inner = nil
+		_ = json.Unmarshal(wrapped, &inner) // else there is no more to learn
+	}
+	c := complaint{
+		message: cmp.Or(Text(inner["message"]), Text(inner["detail"])),
+		code:    Text(inner["code"]),
+		kind:    cmp.Or(Text(inner["type"]), Text(inner["status"])),
+	}
+	_ = json.Unmarshal(inner["code"], &c.number) // most codes are words
+	var metadata struct{ Raw json.RawMessage }
+	_ = json.Unmarshal(inner["metadata"], &metadata) // rare
+	if raw := Text(metadata.Raw); raw != "" {
+		c.message += ": " + raw
+	}
+	return c
+}
+
+// Text is the value of a JSON string, "" for anything else.
+func Text(raw []byte) string {
+	var s string
+	if json.Unmarshal(raw, &s) != nil {
+		return ""
+	}
+	return s
+}
+
+// decisive are codes that say more than any status.
+var decisive = map[string]model.ErrorClass{
+	"context_length_exceeded":    model.ClassContext,
+	"insufficient_quota":         model.ClassQuota,
+	"billing_not_active":         model.ClassQuota,
+	"billing_hard_limit_reached": model.ClassQuota,
+	"billing_error":              model.ClassQuota,
+	"model_not_found":            model.ClassUnknown,
+	"not_found_error":            model.ClassUnknown,
+	"request_too_large":          model.ClassContext,
+}
+
+// telling are the codes and kinds that stand for a status where there is none.
+var telling = map[string]model.ErrorClass{
+	"authentication_error":  model.ClassAuth,
+	"permission_error":      model.ClassAuth,
+	"invalid_api_key":       model.ClassAuth,
+	"invalid_request_error": model.ClassRequest,
+	"invalid_prompt":        model.ClassRequest,
+	"rate_limit_error":      model.ClassRate,
+	"rate_limit_exceeded":   model.ClassRate,
+	"too_many_requests":     model.ClassRate,
+	"timeout_error":         model.ClassUnavailable,
+	"overloaded_error":      model.ClassUnavailable,
+}
+
+// tooLong matches what providers without a code say of a conversation that is
+// too long.
+var tooLong = regexp.MustCompile(`(?i)context[_ ]length[_ ]exceeded|maximum context length|maximum prompt length` +
+	`|exceeds? (the |model |its )?(maximum )?(available )?context (window|length|limit|size)` +
+	`|context window exceeds|greater than the context length|exceed(ed|s)? (the )?model('s)? token limit` +
+	`|(prompt|input) is too long|input token count.{0,60}exceeds|reduce the length of the messages` +
+	`|request entity too large|exceeds the limit of \d+ tokens`)
+
+func classify(status int, said complaint) model.ErrorClass {
+	for _, code := range []string{said.code, said.kind} {
+		if class, ok := decisive[code]; ok {
+			return class
+		}
+	}
+	switch status {
+	case 0, http.StatusBadRequest, http.StatusUnprocessableEntity, http.StatusInternalServerError:
+		if tooLong.MatchString(said.message) {
+			return model.ClassContext
+		}
+	}
+	if status == 0 && said.number >= 400 {
+		status = said.number
+	}
+	if status != 0 {
+		return classOfStatus(status)
+	}
+	return cmp.Or(telling[said.code], telling[said.kind], model.ClassUnavailable)
+}
+
+func classOfStatus(status int) model.ErrorClass {
+	switch status {
+	case http.StatusUnauthorized, http.StatusForbidden:
+		return model.ClassAuth
+	case http.StatusPaymentRequired:
+		return model.ClassQuota
+	case http.StatusNotFound:
+		return model.ClassUnknown
+	case http.StatusRequestEntityTooLarge:
+		return model.ClassContext
+	case http.StatusTooManyRequests:
+		return model.ClassRate
+	case http.StatusRequestTimeout, http.StatusConflict, http.StatusTooEarly:
+		return model.ClassUnavailable
+	}
+	if status >= 500 {
+		return model.ClassUnavailable
+	}
+	return model.ClassRequest
+}
+
+// longAsked stands for every wish to wait that is longer.
+const longAsked = 30 * 24 * time.Hour
+
+// retryAfter reads how long the provider wants to be left alone (RFC 9110,
+// section 10.2.3, and the retry-after-ms of OpenAI): -1 if it does not say, or
+// nothing that makes sense.
+func retryAfter(h http.Header, now func() time.Time) time.Duration {
+	if d, ok := asked(h.Get("Retry-After-Ms"), time.Millisecond); ok {
+		return d
+	}
+	value := h.Get("Retry-After")
+	if d, ok := asked(value, time.Second); ok {
+		return d
+	}
+	if at, err := http.ParseTime(value); err == nil && now != nil {
+		if d := at.Sub(now()); d >= 0 {
+			return min(d, longAsked)
+		}
+	}
+	return -1
+}
+
+func asked(value string, unit time.Duration) (time.Duration, bool) {
+	n, err := strconv.ParseFloat(strings.TrimSpace(value), 64)
+	if err != nil || !(n >= 0) { // NaN too
+		return 0, false
+	}
+	return time.Duration(min(n*float64(unit), float64(longAsked))), true
+}

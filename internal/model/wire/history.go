@@ -1,0 +1,205 @@
+package wire
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"slices"
+	"sync"
+
+	"github.com/millhand/millhand/internal/model"
+)
+
+// Body is a request's body, in parts that are not copied.
+type Body [][]byte
+
+// load makes b the body of r.
+func (b Body) load(r *http.Request) {
+	r.ContentLength = 0
+	for _, part := range b {
+		r.ContentLength += int64(len(part))
+	}
+	r.GetBody = func() (io.ReadCloser, error) {
+		readers := make([]io.Reader, len(b))
+		for i, part := range b {
+			readers[i] = bytes.NewReader(part)
+		}
+		return io.NopCloser(io.MultiReader(readers...)), nil
+	}
+	r.Body, _ = r.GetBody() // as above, without an error
+}
+
+const (
+	mostHistories = 64
+	mostHistory   = 32 << 20 // bytes, all histories together
+)
+
+// Histories encodes conversations, each message once: what a request has in
+// common with the one before it in the same conversation is not looked at again
+// but for a comparison, which takes next to nothing for strings that are the
+// same in memory. What is kept is bounded; what does not fit is encoded anew.
+//
+// It must not be copied. It is safe for concurrent use.
+type Histories struct {
+	// Group returns how many messages at the start of a list, which is not empty,
+	// are encoded as one. What comes behind these may not change their encoding.
+	Group func([]model.Message) int
+	// Encode appends the encoding of all[from:to], which is a group, each element
+	// behind a comma.
+	Encode func(dst []byte, all []model.Message, from, to int) ([]byte, error)
+
+	mu   sync.Mutex
+	kept []*history // the one that was used last is last
+	size int        // bytes in kept
+}
+
+// history is the encoded beginning of a conversation.
+type history struct {
+	messages []model.Message
+	groups   []int // where they end in messages
+	encoded  []byte
+}
+
+// Append returns the encoded messages: elements of a JSON array, each behind a
+// comma. The bytes must not be changed.
+func (h *Histories) Append(messages []model.Message) ([]byte, error) {
+	if len(messages) == 0 {
+		return nil, nil
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	known := h.take(messages)
+	h.size -= len(known.encoded)
+	err := h.extend(known, messages)
+	h.keep(known)
+	// Later requests write behind the length only.
+	return slices.Clip(known.encoded), err
+}
+
+// take removes the history that messages continue, or makes a new one.
+func (h *Histories) take(messages []model.Message) *history {
+	for i, known := range slices.Backward(h.kept) {
+		if h.continues(known, messages) {
+			h.kept = slices.Delete(h.kept, i, i+1)
+			return known
+		}
+	}
+	return &history{}
+}
+
+func (h *Histories) continues(known *history, messages []model.Message) bool {
+	if len(known.messages) > len(messages) || len(known.groups) == 0 {
+		return false
+	}
+	for i, m := range known.messages {
+		if !same(m, messages[i]) {
+			return false
+		}
+	}
+	last := 0
+	if n := len(known.groups); n > 1 {
+		last = known.groups[n-2]
+	}
+	return last+h.Group(messages[last:]) == len(known.messages) // else the last group has grown
+}
+
+func (h *Histories) extend(known *history, messages []model.Message) error {
+	for from := len(known.messages); from < len(messages); from = len(known.messages) {
+		to := from + h.Group(messages[from:])
+		encoded, err := h.Encode(known.encoded, messages, from, to)
+		if err != nil {
+			return err
+		}
+		known.encoded = encoded
+		known.messages = append(known.messages, messages[from:to]...)
+		known.groups = append(known.groups, to)
+	}
+	return nil
+}
+
+// keep puts a history last and lets go of the oldest ones beyond the bounds.
+func (h *Histories) keep(known *history) {
+	h.kept = append(h.kept, known)
+	h.size += len(known.encoded)
+	for len(h.kept) > mostHistories || h.size > mostHistory {
+		h.size -= len(h.kept[0].encoded)
+		h.kept = slices.Delete(h.kept, 0, 1)
+	}
+}
+
+// same reports whether two messages are encoded alike.
+func same(a, b model.Message) bool {
+	return a.Role == b.Role && a.Text == b.Text && a.Reasoning == b.Reasoning &&
+		a.CallID == b.CallID && a.Tool == b.Tool && a.Failed == b.Failed &&
+		slices.Equal(a.Calls, b.Calls) &&
+		slices.EqualFunc(a.Attachments, b.Attachments, sameAttachment) &&
+		sameState(a.State, b.State)
+}
+
+func sameAttachment(a, b model.Attachment) bool {
+	return a.Name == b.Name && a.MIME == b.MIME && bytes.Equal(a.Data, b.Data)
+}
+
+func sameState(a, b *model.State) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return a.Wire == b.Wire && bytes.Equal(a.Data, b.Data)
+}
+
+// LastTurns returns the index of the first message of the last n groups that are
+// not the model's own, or that of the first of all.
+func LastTurns(all []model.Message, group func([]model.Message) int, n int) int {
+	var turns []int
+	for at := 0; at < len(all); at += group(all[at:]) {
+		if all[at].Role != model.Assistant {
+			turns = append(turns, at)
+		}
+	}
+	if len(turns) <= n {
+		return 0
+	}
+	return turns[len(turns)-n]
+}
+
+const mostOffers = 64
+
+// Offers encodes lists of tools, each once. A list is known again by its place
+// in memory, so that its tools must not be changed after a request.
+//
+// It must not be copied. It is safe for concurrent use.
+type Offers struct {
+	// Encode returns the value of the request's tools.
+	Encode func([]model.ToolSpec) ([]byte, error)
+
+	mu   sync.Mutex
+	kept []offer
+}
+
+type offer struct {
+	tools   []model.ToolSpec // kept, so that nothing else can take its place
+	encoded []byte
+}
+
+// Of returns the encoded tools, nil for none. The bytes must not be changed.
+func (o *Offers) Of(tools []model.ToolSpec) ([]byte, error) {
+	if len(tools) == 0 {
+		return nil, nil
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, known := range o.kept {
+		if &known.tools[0] == &tools[0] && len(known.tools) == len(tools) {
+			return known.encoded, nil
+		}
+	}
+	encoded, err := o.Encode(tools)
+	if err != nil {
+		return nil, err
+	}
+	if len(o.kept) == mostOffers {
+		o.kept = slices.Delete(o.kept, 0, 1)
+	}
+	o.kept = append(o.kept, offer{tools, encoded})
+	return encoded, nil
+}

@@ -1,0 +1,233 @@
+package wire
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/millhand/millhand/internal/model"
+)
+
+// Line is the way to one model. It is safe for concurrent use.
+type Line struct {
+	Base   string // URL, without a slash at its end
+	Client *http.Client
+	Faults Faults
+
+	header limit
+	idle   limit
+	total  time.Duration
+	refuse error // what every request fails with, or nil
+}
+
+// NewLine returns the line that o describes, to the base URL if o has none. A
+// base URL that is none fails every request.
+func NewLine(o Options, base string) *Line {
+	base = strings.TrimRight(cmp.Or(o.BaseURL, base), "/")
+	client := o.HTTPClient
+	if client == nil {
+		client = newHTTPClient()
+	}
+	return &Line{
+		Base:   base,
+		Client: client,
+		Faults: Faults{secrets: secrets(o), now: o.Now},
+		header: limit{cmp.Or(o.HeaderTimeout, DefaultHeaderTimeout), false, "no answer began within"},
+		idle:   limit{cmp.Or(o.IdleTimeout, DefaultIdleTimeout), true, "the answer stood still for"},
+		total:  o.TotalTimeout,
+		refuse: checkBase(base),
+	}
+}
+
+// checkBase says what is wrong with a base URL, which it does not quote: there
+// may be a password in it.
+func checkBase(base string) error {
+	u, err := url.Parse(base)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return model.Fail(model.ClassRequest, errors.New("make the request: the base URL is not of the form https://host/path"))
+	}
+	return nil
+}
+
+// Answer grows with what a provider sends. Its errors are made by [Faults].
+type Answer interface {
+	// Event takes an event of a stream. The data is the answer's to keep.
+	Event(kind string, data []byte) error
+	// Whole takes an answer that did not stream.
+	Whole(data []byte) error
+	// Progress says how much of the answer is there.
+	Progress() Progress
+	// Conclude returns the answer, or an unclassified error that says why it is
+	// none.
+	Conclude() (model.Response, error)
+}
+
+// Progress is how much of an answer is there.
+type Progress int
+
+// The stages of an answer.
+const (
+	Waiting  Progress = iota // nothing came
+	Going                    // the model goes on
+	Finished                 // the model has finished; the usage is still out
+	Counted                  // nothing is missing; the end was not announced
+	Done                     // the end was announced
+)
+
+// Carrier is a middleware of the SDKs.
+type Carrier = func(r *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error)
+
+// Post sends a request by an SDK, which must let carry have it, and returns the
+// answer unread.
+type Post func(ctx context.Context, carry Carrier) (*http.Response, error)
+
+// Complete posts the body and reads the answer. Failures are classified, but
+// for that of the caller's context.
+func (l *Line) Complete(ctx context.Context, body Body, post Post, a Answer) (model.Response, error) {
+	if l.refuse != nil {
+		return model.Response{}, l.refuse
+	}
+	guarded, guard := watch(ctx, l.header, l.total)
+	defer guard.stop()
+	resp, err := l.complete(guarded, guard, body, post, a)
+	if err != nil {
+		return model.Response{}, reason(ctx, guarded, err)
+	}
+	return resp, nil
+}
+
+func (l *Line) complete(ctx context.Context, guard *watchdog, body Body, post Post, a Answer) (model.Response, error) {
+	raw, err := post(ctx, func(r *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) { //nolint:bodyclose // the tap closes it
+		body.load(r)
+		return l.exchange(guard, r, next)
+	})
+	if err != nil {
+		var failed *model.Error
+		if errors.As(err, &failed) {
+			return model.Response{}, err
+		}
+		return model.Response{}, model.Fail(model.ClassRequest, fmt.Errorf("make the request: %s", l.Faults.clean(err.Error())))
+	}
+	answered := &tap{ReadCloser: raw.Body, progress: guard.progress}
+	defer answered.Close()
+	return l.read(guard, raw.Header.Get("Content-Type"), answered, a)
+}
+
+// exchange carries the request and judges the head of the answer before the
+// SDK does, which would read an error's body without bound and lose what is not
+// in its provider's form.
+func (l *Line) exchange(guard *watchdog, r *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
+	resp, err := next(r)
+	if err != nil {
+		return nil, l.Faults.transport("reach "+r.URL.Host, err)
+	}
+	guard.expect(l.idle)
+	if resp.StatusCode/100 == 2 {
+		return resp, nil
+	}
+	defer resp.Body.Close()
+	var body bytes.Buffer
+	// A body cut short still tells more than none.
+	_, _ = body.ReadFrom(io.LimitReader(resp.Body, faultLimit))
+	return nil, l.Faults.status(resp, body.Bytes())
+}
+
+// read takes the answer in, in whichever form the server chose.
+func (l *Line) read(guard *watchdog, kind string, t *tap, a Answer) (model.Response, error) {
+	body := bufio.NewReader(t)
+	if bom, err := body.Peek(3); err == nil && string(bom) == "\uFEFF" {
+		_, _ = body.Discard(3) // it was peeked at
+	}
+	var err error
+	switch formOf(kind, body) {
+	case formStream:
+		err = l.readStream(guard, body, a)
+	case formWhole:
+		err = l.readWhole(body, a)
+	default:
+		guard.expect(grace(usageGrace))
+		_, _ = io.CopyN(io.Discard, body, headLength) // as much as there is, to quote it
+		err = l.Faults.Garbled("the answer is no event stream but %q: %s", kind, t.head)
+	}
+	if err != nil {
+		return model.Response{}, err
+	}
+	resp, err := a.Conclude()
+	switch {
+	case err == nil:
+		return resp, nil
+	case a.Progress() == Waiting: // then what came is of interest
+		return model.Response{}, l.Faults.Garbled("%v, with nothing in it: %s", err, t.head)
+	}
+	return model.Response{}, l.Faults.Garbled("%v", err)
+}
+
+// readStream reads events until the answer is whole. What follows then is
+// waited for only a moment, since servers have been seen to keep the connection
+// open.
+func (l *Line) readStream(guard *watchdog, body io.Reader, a Answer) error {
+	come := newEvents(body)
+	var patience time.Duration
+	for a.Progress() != Done && come.next() {
+		if err := a.Event(come.kind, come.data); err != nil {
+			return unlessFinished(a, err)
+		}
+		if now := a.Progress().patience(); now != patience {
+			patience = now
+			guard.expect(grace(now))
+		}
+	}
+	if err := come.err(); err != nil {
+		return unlessFinished(a, l.broken(err))
+	}
+	if a.Progress() == Done { // a courtesy to the connection, which can be used again at its end only
+		guard.expect(grace(drainGrace))
+		_, _ = io.Copy(io.Discard, io.LimitReader(body, faultLimit))
+	}
+	return nil
+}
+
+// unlessFinished drops a failure that can't spoil the answer any more.
+func unlessFinished(a Answer, err error) error {
+	if a.Progress() >= Finished {
+		return nil
+	}
+	return err
+}
+
+// patience is how long to wait for more: 0, which is no bound of its own, while
+// the model goes on.
+func (p Progress) patience() time.Duration {
+	switch p {
+	case Counted, Done:
+		return drainGrace
+	case Finished:
+		return usageGrace
+	default:
+		return 0
+	}
+}
+
+func (l *Line) readWhole(body io.Reader, a Answer) error {
+	data, err := io.ReadAll(body)
+	if err != nil {
+		return l.broken(err)
+	}
+	return a.Whole(bytes.TrimSpace(data))
+}
+
+// broken is an answer that stopped coming.
+func (l *Line) broken(err error) error {
+	if errors.Is(err, errTooLong) || errors.Is(err, bufio.ErrTooLong) {
+		return l.Faults.Garbled("read the answer: %v", err)
+	}
+	return l.Faults.transport("the answer broke off", err)
+}

@@ -1,0 +1,57 @@
+package wire
+
+import (
+	"net"
+	"net/http"
+	"time"
+)
+
+// Defaults of the [Options] that may be zero.
+const (
+	DefaultHeaderTimeout = 60 * time.Second
+	DefaultIdleTimeout   = 120 * time.Second
+)
+
+// Options say where a model is and how long to wait for it.
+type Options struct {
+	BaseURL string            // what the path of the wire is put behind; "" is the wire's default
+	APIKey  string            // sent as the wire does; "" sends none
+	Model   string            // the provider's id of the model
+	Header  map[string]string // added to every request
+	Query   map[string]string // added to the URL of every request
+
+	HeaderTimeout time.Duration // until the answer begins; 0 is DefaultHeaderTimeout
+	IdleTimeout   time.Duration // between two pieces of an answer, keep-alive comments included; 0 is DefaultIdleTimeout
+	TotalTimeout  time.Duration // of a whole answer; 0 is none but the context's
+
+	HTTPClient *http.Client     // nil makes one for this model, which follows no redirects
+	Now        func() time.Time // for a Retry-After that is a date; nil ignores such
+}
+
+const (
+	usageGrace  = 2 * time.Second        // wait for the usage after the finish reason
+	drainGrace  = 100 * time.Millisecond // wait for the end of a whole answer, to keep the connection
+	answerLimit = 64 << 20               // bytes of one answer
+	faultLimit  = 64 << 10               // bytes of an error's body
+	dialTimeout = 30 * time.Second       // TCP and TLS, each
+	pingAfter   = 30 * time.Second       // silence on an HTTP/2 connection before it is probed
+	idleConns   = 64                     // connections kept for a host: about one for a job
+	keepConn    = 90 * time.Second       // how long an unused connection is kept
+)
+
+func newHTTPClient() *http.Client {
+	return &http.Client{
+		// A redirected POST becomes a GET somewhere else; better to say where the
+		// endpoint went.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		Transport: &http.Transport{
+			Proxy:               http.ProxyFromEnvironment,
+			DialContext:         (&net.Dialer{Timeout: dialTimeout}).DialContext,
+			TLSHandshakeTimeout: dialTimeout,
+			ForceAttemptHTTP2:   true,
+			HTTP2:               &http.HTTP2Config{SendPingTimeout: pingAfter, PingTimeout: pingAfter},
+			MaxIdleConnsPerHost: idleConns,
+			IdleConnTimeout:     keepConn,
+		},
+	}
+}

@@ -1,0 +1,17 @@
+package wire
+
+import "github.com/millhand/millhand/internal/model"
+
+// MostTokens is far above any real count and far below an overflow.
+const MostTokens = 1 << 40
+
+// Plausible reports whether u is what a model can mean. No request takes zero
+// tokens of everything.
+func Plausible(u model.Usage) bool {
+	for _, n := range []int64{u.Input, u.Output, u.Reasoning, u.CacheRead, u.CacheWrite} {
+		if n < 0 || n > MostTokens {
+			return false
+		}
+	}
+	return u.Input > 0 || u.Output > 0
+}

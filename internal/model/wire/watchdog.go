@@ -1,0 +1,118 @@
+package wire
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync/atomic"
+	"time"
+
+	"github.com/millhand/millhand/internal/model"
+)
+
+// limit is how long the watchdog waits for what comes next, and whether every
+// byte that arrives starts the wait anew.
+type limit struct {
+	after  time.Duration
+	renews bool
+	what   string
+}
+
+// errGrace ends a wait that was only a courtesy.
+var errGrace = errors.New("waited long enough")
+
+// grace is a wait that may end without harm.
+func grace(d time.Duration) limit { return limit{after: d} }
+
+// watchdog cancels a request that makes no progress. It is fed from the
+// goroutine that reads; only its timers run elsewhere.
+type watchdog struct {
+	cancel context.CancelCauseFunc
+	timer  *time.Timer
+	end    *time.Timer // nil without a bound to the whole
+	limit  atomic.Pointer[limit]
+}
+
+// watch returns the context for a request, and what guards it. A total of 0 is
+// no bound.
+func watch(parent context.Context, first limit, total time.Duration) (context.Context, *watchdog) {
+	ctx, cancel := context.WithCancelCause(parent)
+	w := &watchdog{cancel: cancel}
+	if total > 0 {
+		w.end = time.AfterFunc(total, func() {
+			cancel(model.Fail(model.ClassUnavailable, fmt.Errorf("the answer was not whole within %v", total)))
+		})
+	}
+	w.limit.Store(&first)
+	w.timer = time.AfterFunc(first.after, w.bite)
+	return ctx, w
+}
+
+func (w *watchdog) bite() {
+	l := w.limit.Load()
+	if l.what == "" {
+		w.cancel(errGrace)
+		return
+	}
+	w.cancel(model.Fail(model.ClassUnavailable, fmt.Errorf("%s %v", l.what, l.after)))
+}
+
+// expect starts another wait.
+func (w *watchdog) expect(l limit) {
+	w.limit.Store(&l)
+	w.timer.Reset(l.after)
+}
+
+// progress is told of every read that brought something.
+func (w *watchdog) progress() {
+	if l := w.limit.Load(); l.renews {
+		w.timer.Reset(l.after)
+	}
+}
+
+func (w *watchdog) stop() {
+	w.timer.Stop()
+	if w.end != nil {
+		w.end.Stop()
+	}
+	w.cancel(context.Canceled)
+}
+
+// reason returns what is behind the failure err of a request under ctx: that
+// the caller, whose context is parent, gave up; that a deadline passed; or err.
+func reason(parent, ctx context.Context, err error) error {
+	if parent.Err() != nil {
+		return context.Cause(parent)
+	}
+	var passed *model.Error
+	if errors.As(context.Cause(ctx), &passed) {
+		return passed
+	}
+	return err
+}
+
+// headLength is how much of an answer an error may quote.
+const headLength = 300
+
+// tap reports the flow of a body, bounds it, and keeps its beginning.
+type tap struct {
+	io.ReadCloser
+	progress func()
+	read     int64
+	head     []byte
+}
+
+var errTooLong = fmt.Errorf("the answer is longer than %d MiB", answerLimit>>20)
+
+func (t *tap) Read(p []byte) (int, error) {
+	n, err := t.ReadCloser.Read(p)
+	if n > 0 {
+		t.progress()
+		t.head = append(t.head, p[:min(n, headLength-len(t.head))]...)
+	}
+	if t.read += int64(n); t.read > answerLimit {
+		return n, errTooLong
+	}
+	return n, err
+}

@@ -1,0 +1,63 @@
+package sandbox
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestParseHierarchy(t *testing.T) {
+	const mount = "30 23 0:26 / /sys/fs/cgroup rw,nosuid - cgroup2 cgroup2 rw\n"
+	tests := []struct {
+		mountinfo, cgroup string
+		want              hierarchy
+		ok                bool
+	}{
+		{mount, "0::/user.slice/x.scope\n", hierarchy{"/sys/fs/cgroup", "", "/user.slice/x.scope"}, true},
+		{mount, "0::/\n", hierarchy{"/sys/fs/cgroup", "", "/"}, true},
+		{"41 32 0:26 /pod/a /sys/fs/cgroup ro - cgroup2 cgroup rw\n", "0::/pod/a/b\n", hierarchy{"/sys/fs/cgroup", "/pod/a", "/pod/a/b"}, true},
+		{"41 32 0:26 /pod/a /sys/fs/cgroup ro - cgroup2 cgroup rw\n", "0::/elsewhere\n", hierarchy{"/sys/fs/cgroup", "/pod/a", "/elsewhere"}, false},
+		{"", "0::/\n", hierarchy{own: "/"}, false},
+		{mount, "3:pids:/x\n", hierarchy{mount: "/sys/fs/cgroup"}, false},
+	}
+	for _, tt := range tests {
+		if got, ok := parseHierarchy(tt.mountinfo, tt.cgroup); got != tt.want || ok != tt.ok {
+			t.Errorf("%q, %q: got %+v, %t", tt.mountinfo, tt.cgroup, got, ok)
+		}
+	}
+}
+
+// Commands are started in the group, and what is left in it is killed with it.
+// Where the machine gives no controllers, that much can be tried still.
+func TestCommandsAreInTheirGroup(t *testing.T) {
+	h, ok := findHierarchy()
+	if !ok {
+		t.Skip("there are no control groups of version 2")
+	}
+	g, err := makeGroup(filepath.Join(h.mount, strings.TrimPrefix(h.own, h.root)), nil)
+	if err != nil || g == nil {
+		t.Skipf("no group can be made here: %v", err)
+	}
+	defer func() {
+		if err := g.close(); err != nil {
+			t.Error(err)
+		}
+		if _, err := os.Stat(g.dir); err == nil {
+			t.Error("the group is still there")
+		}
+	}()
+	for _, level := range confining() {
+		t.Run(string(level), func(t *testing.T) {
+			p := newPlace(t)
+			s := inside(t, p.spec(), level)
+			s.group = g
+			got := bash(t, s, `cat /proc/self/cgroup | grep ^0:; test -s /proc/self/cgroup`)
+			inside := level == Full && strings.Contains(got.output, "0::/\n") || strings.Contains(got.output, filepath.Base(g.dir))
+			s.group = nil
+			if got.err != nil || !inside {
+				t.Errorf("got %q, %v", got.output, got.err)
+			}
+		})
+	}
+}

@@ -1,0 +1,100 @@
+package child
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"runtime"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+func init() { //nolint:gochecknoinits // see the package's comment: main comes milliseconds too late
+	if len(os.Args) > 1 && os.Args[0] == Name {
+		syscall.Exit(enter(os.Args[1], os.Args[2:]))
+	}
+}
+
+// enter is the child's whole life; it returns its exit code.
+func enter(dir string, args []string) int {
+	runtime.LockOSThread() // the parent's ids, limits and namespaces are seen from the first thread
+	if err := unix.CloseRange(PlanFile, ^uint(0), unix.CLOSE_RANGE_CLOEXEC); err != nil {
+		return refuse(fmt.Errorf("keep files from the command: %w", err))
+	}
+	plan, err := readPlan()
+	if err != nil {
+		return refuse(err)
+	}
+	if err := prepare(plan); err != nil {
+		return refuse(err)
+	}
+	return supervise(plan, dir, args)
+}
+
+// prepare does what concerns the process as a whole.
+func prepare(plan *Plan) error {
+	if plan.Namespaces {
+		if err := enterNamespaces(plan); err != nil {
+			return err
+		}
+	} else if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+		return fmt.Errorf("adopt strays: %w", err)
+	}
+	if err := limit(plan); err != nil {
+		return err
+	}
+	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
+		return fmt.Errorf("forbid looking into the supervisor: %w", err)
+	}
+	return nil
+}
+
+func enterNamespaces(plan *Plan) error {
+	if err := mapSelf(plan.UID, plan.GID); err != nil {
+		return err
+	}
+	if err := buildRoot(plan.Mounts); err != nil {
+		return err
+	}
+	if err := loopbackUp(); err != nil {
+		return err
+	}
+	limitPids(plan.Limits.Pids)
+	if err := seal(plan.Mounts); err != nil {
+		return err
+	}
+	if plan.ListenPort != 0 {
+		return handListener(plan.ListenPort)
+	}
+	return nil
+}
+
+// readPlan reads the plan without moving the file's offset, which all children
+// of a job share.
+func readPlan() (*Plan, error) {
+	var st unix.Stat_t
+	if err := unix.Fstat(PlanFile, &st); err != nil {
+		return nil, fmt.Errorf("find the plan: %w", err)
+	}
+	text := make([]byte, st.Size)
+	if n, err := unix.Pread(PlanFile, text, 0); err != nil || n != len(text) {
+		return nil, fmt.Errorf("read the plan: got %d of %d bytes: %w", n, len(text), err)
+	}
+	plan := &Plan{}
+	if err := json.Unmarshal(text, plan); err != nil {
+		return nil, fmt.Errorf("read the plan: %w", err)
+	}
+	return plan, nil
+}
+
+// say sends a message to the parent. That nobody listens any more is noticed
+// elsewhere.
+func say(kind byte, text string) {
+	unix.Write(ControlFile, append([]byte{kind}, text...)) //nolint:errcheck // see above
+}
+
+func refuse(err error) int {
+	say(SaysRefused, err.Error())
+	return Refused
+}

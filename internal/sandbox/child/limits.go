@@ -1,0 +1,96 @@
+package child
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+)
+
+// reserved is how many process numbers the kernel passes over when it starts
+// again from the beginning, and the least that its maximum can be.
+const reserved = 300
+
+// limit sets the resource limits of the process and all its descendants, but
+// for the number of processes; see limitForks.
+func limit(plan *Plan) error {
+	limits := []struct {
+		name  string
+		which int
+		value int64
+	}{
+		{"core dumps", unix.RLIMIT_CORE, 0},
+		{"memory", unix.RLIMIT_DATA, plan.Limits.DataBytes},
+		{"file sizes", unix.RLIMIT_FSIZE, plan.Limits.FileBytes},
+	}
+	for _, l := range limits {
+		if l.value == 0 && l.which != unix.RLIMIT_CORE {
+			continue
+		}
+		if err := lower(l.which, uint64(l.value)); err != nil {
+			return fmt.Errorf("limit %s to %d: %w", l.name, l.value, err)
+		}
+	}
+	return nil
+}
+
+// limitForks makes the limit for processes hold for what begin starts, and not
+// for the supervisor, which must be able to start threads when the command has
+// used up the limit. What start starts begins with the limit, and could raise it
+// again until sealForks, which follows at once: long before it has read a line
+// of what it is to do.
+func limitForks(n int, start func() (int, error)) (int, error) {
+	if n == 0 {
+		return start()
+	}
+	var before unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NPROC, &before); err != nil {
+		return 0, fmt.Errorf("limit processes: %w", err)
+	}
+	during := unix.Rlimit{Cur: min(uint64(n), before.Max), Max: before.Max}
+	if err := unix.Setrlimit(unix.RLIMIT_NPROC, &during); err != nil {
+		return 0, fmt.Errorf("limit processes to %d: %w", n, err)
+	}
+	pid, err := start()
+	if e := unix.Setrlimit(unix.RLIMIT_NPROC, &before); e != nil && err == nil {
+		err = fmt.Errorf("free the supervisor of the limit for processes: %w", e)
+	}
+	return pid, err
+}
+
+// sealForks takes from a process that limitForks started the right to raise its
+// limit again. A confined thread can't do it.
+func sealForks(n, pid int) error {
+	if n == 0 {
+		return nil
+	}
+	var before unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NPROC, &before); err != nil {
+		return fmt.Errorf("limit processes: %w", err)
+	}
+	value := min(uint64(n), before.Max)
+	if err := unix.Prlimit(pid, unix.RLIMIT_NPROC, &unix.Rlimit{Cur: value, Max: value}, nil); err != nil && !errors.Is(err, unix.ESRCH) {
+		return fmt.Errorf("limit processes to %d: %w", n, err)
+	}
+	return nil
+}
+
+// limitPids limits the processes of a namespace of their own, where RLIMIT_NPROC
+// doesn't: it doesn't bind root. Kernels before 6.14 can't do it.
+func limitPids(n int) {
+	if n > 0 {
+		os.WriteFile("/proc/sys/kernel/pid_max", []byte(strconv.Itoa(n+reserved)), 0) //nolint:errcheck // see above
+	}
+}
+
+// lower sets a limit, unless it is lower already.
+func lower(which int, value uint64) error {
+	var now unix.Rlimit
+	if err := unix.Getrlimit(which, &now); err != nil {
+		return err
+	}
+	value = min(value, now.Max)
+	return unix.Setrlimit(which, &unix.Rlimit{Cur: value, Max: value})
+}

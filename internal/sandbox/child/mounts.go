@@ -1,0 +1,187 @@
+package child
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+)
+
+// base is where the new root is put together before it becomes the root. What
+// was there is out of sight by then, but everything needed was opened before.
+const base = "/proc"
+
+// buildRoot makes a file system of the given mounts, and of nothing else, and
+// makes it the root. Every mount is opened first, so that none can hide the
+// source of another, and attached afterwards.
+func buildRoot(mounts []Mount) error {
+	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
+		return fmt.Errorf("detach the mounts from the machine's: %w", err)
+	}
+	root, err := fresh("tmpfs", map[string]string{"mode": "0755", "size": "1m"}, unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NODEV)
+	if err != nil {
+		return err
+	}
+	files := make([]int, len(mounts))
+	for i, m := range mounts {
+		if files[i], err = open(m); err != nil {
+			return fmt.Errorf("prepare %s: %w", m.Path, err)
+		}
+	}
+	if err := attach(root, base); err != nil {
+		return fmt.Errorf("attach the new root: %w", err)
+	}
+	for i, m := range mounts {
+		if err := place(m, files[i]); err != nil {
+			return fmt.Errorf("place %s: %w", m.Path, err)
+		}
+	}
+	return enterRoot()
+}
+
+// seal makes read-only what had to be writable until everything had its place:
+// the root, the empty folders that hide something, and the processes, below
+// which lie settings of the machine that root may change without capabilities.
+func seal(mounts []Mount) error {
+	attr := &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY}
+	for _, m := range append(mounts, Mount{Kind: Tmpfs, Path: "/"}) {
+		if m.Kind != Proc && (m.Kind != Tmpfs || m.Write) {
+			continue
+		}
+		if err := unix.MountSetattr(unix.AT_FDCWD, m.Path, 0, attr); err != nil {
+			return fmt.Errorf("make %s read-only: %w", m.Path, err)
+		}
+	}
+	return nil
+}
+
+// enterRoot makes what was put together the root, and forgets the old one.
+func enterRoot() error {
+	if err := unix.Chdir(base); err != nil {
+		return fmt.Errorf("enter the new root: %w", err)
+	}
+	if err := unix.PivotRoot(".", "."); err != nil {
+		return fmt.Errorf("make the new root the root: %w", err)
+	}
+	if err := unix.Unmount(".", unix.MNT_DETACH); err != nil {
+		return fmt.Errorf("forget the old root: %w", err)
+	}
+	if err := unix.Chdir("/"); err != nil {
+		return fmt.Errorf("enter the new root: %w", err)
+	}
+	return nil
+}
+
+// open makes a mount that is attached nowhere yet; -1 if it needs none.
+func open(m Mount) (int, error) {
+	const safe = unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NODEV
+	switch m.Kind {
+	case Bind:
+		attrs := uint64(safe)
+		if !m.Write {
+			attrs |= unix.MOUNT_ATTR_RDONLY
+		}
+		return clone(m.Source, attrs)
+	case Device:
+		return clone(m.Source, unix.MOUNT_ATTR_NOSUID)
+	case Tmpfs:
+		options := map[string]string{"mode": "0755"}
+		attrs := safe
+		if m.Write {
+			options["mode"] = "1777"
+		}
+		if m.Bytes > 0 {
+			options["size"] = strconv.FormatInt(m.Bytes, 10)
+		}
+		return fresh("tmpfs", options, attrs)
+	case Proc:
+		return fresh("proc", nil, safe|unix.MOUNT_ATTR_NOEXEC)
+	case Pts:
+		return fresh("devpts", map[string]string{"ptmxmode": "0666", "mode": "0620"}, unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NOEXEC)
+	case Link:
+		return -1, nil
+	}
+	return -1, fmt.Errorf("there is no mount of kind %q", m.Kind)
+}
+
+// clone makes a second mount of a part of the file system, with everything
+// mounted below it. The path is followed without links: it was resolved when
+// the plan was made, and a link in it now is an attempt to have something else
+// shown.
+func clone(source string, attrs uint64) (int, error) {
+	at, err := unix.Openat2(unix.AT_FDCWD, source, &unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS})
+	if err != nil {
+		return -1, fmt.Errorf("open %s: %w", source, err)
+	}
+	defer unix.Close(at) //nolint:errcheck // only a handle
+	fd, err := unix.OpenTree(at, "", unix.AT_EMPTY_PATH|unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE)
+	if err != nil {
+		return -1, fmt.Errorf("clone the mount of %s: %w", source, err)
+	}
+	if err := unix.MountSetattr(fd, "", unix.AT_EMPTY_PATH|unix.AT_RECURSIVE, &unix.MountAttr{Attr_set: attrs}); err != nil {
+		return -1, fmt.Errorf("set the mount attributes of %s: %w", source, err)
+	}
+	return fd, nil
+}
+
+// fresh makes a mount of a new file system.
+func fresh(kind string, options map[string]string, attrs int) (int, error) {
+	fs, err := unix.Fsopen(kind, unix.FSOPEN_CLOEXEC)
+	if err != nil {
+		return -1, fmt.Errorf("open file system %s: %w", kind, err)
+	}
+	defer unix.Close(fs) //nolint:errcheck // only a handle
+	for k, v := range options {
+		if err := unix.FsconfigSetString(fs, k, v); err != nil {
+			return -1, fmt.Errorf("set %s=%s of file system %s: %w", k, v, kind, err)
+		}
+	}
+	if err := unix.FsconfigCreate(fs); err != nil {
+		return -1, fmt.Errorf("make file system %s: %w", kind, err)
+	}
+	fd, err := unix.Fsmount(fs, unix.FSMOUNT_CLOEXEC, attrs)
+	if err != nil {
+		return -1, fmt.Errorf("mount a fresh %s: %w", kind, err)
+	}
+	return fd, nil
+}
+
+// place attaches an open mount at its path in the new root, making the point
+// where it is attached if there is none.
+func place(m Mount, fd int) error {
+	at := base + m.Path
+	if err := os.MkdirAll(path.Dir(at), 0o755); err != nil {
+		return err
+	}
+	if m.Kind == Link {
+		return os.Symlink(m.Source, at)
+	}
+	if err := makePoint(at, fd); err != nil && !errors.Is(err, unix.EEXIST) {
+		return err
+	}
+	return attach(fd, at)
+}
+
+// makePoint makes an empty folder or file to attach a mount to.
+func makePoint(at string, fd int) error {
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return err
+	}
+	if st.Mode&unix.S_IFMT == unix.S_IFDIR {
+		return unix.Mkdir(at, 0o755)
+	}
+	f, err := unix.Open(at, unix.O_CREAT|unix.O_EXCL|unix.O_CLOEXEC|unix.O_NOFOLLOW, 0o644)
+	if err != nil {
+		return err
+	}
+	return unix.Close(f)
+}
+
+func attach(fd int, at string) error {
+	defer unix.Close(fd) //nolint:errcheck // only a handle
+	return unix.MoveMount(fd, "", unix.AT_FDCWD, at, unix.MOVE_MOUNT_F_EMPTY_PATH)
+}

@@ -1,0 +1,207 @@
+package child
+
+import (
+	"fmt"
+	"runtime"
+	"slices"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// forbidden are system calls that are refused with EPERM whatever their
+// arguments: those that reach other processes, make or enter namespaces, change
+// mounts, or open a large part of the kernel to attacks.
+func forbidden() []uint32 {
+	return append([]uint32{
+		unix.SYS_UNSHARE, unix.SYS_SETNS, unix.SYS_MOUNT, unix.SYS_UMOUNT2, unix.SYS_PIVOT_ROOT, unix.SYS_CHROOT,
+		unix.SYS_MOVE_MOUNT, unix.SYS_OPEN_TREE, unix.SYS_OPEN_TREE_ATTR, unix.SYS_FSOPEN, unix.SYS_FSCONFIG, unix.SYS_FSMOUNT, unix.SYS_FSPICK,
+		unix.SYS_MOUNT_SETATTR,
+		unix.SYS_PTRACE, unix.SYS_PROCESS_VM_READV, unix.SYS_PROCESS_VM_WRITEV, unix.SYS_KCMP, unix.SYS_PIDFD_GETFD, unix.SYS_PROCESS_MADVISE,
+		unix.SYS_BPF, unix.SYS_USERFAULTFD, unix.SYS_PERF_EVENT_OPEN, unix.SYS_OPEN_BY_HANDLE_AT,
+		unix.SYS_KEYCTL, unix.SYS_ADD_KEY, unix.SYS_REQUEST_KEY,
+		unix.SYS_KEXEC_LOAD, unix.SYS_KEXEC_FILE_LOAD, unix.SYS_INIT_MODULE, unix.SYS_FINIT_MODULE, unix.SYS_DELETE_MODULE,
+		unix.SYS_REBOOT, unix.SYS_SWAPON, unix.SYS_SWAPOFF, unix.SYS_ACCT, unix.SYS_QUOTACTL, unix.SYS_QUOTACTL_FD, unix.SYS_SYSLOG,
+		unix.SYS_SETTIMEOFDAY, unix.SYS_CLOCK_SETTIME, unix.SYS_CLOCK_ADJTIME, unix.SYS_SETHOSTNAME, unix.SYS_SETDOMAINNAME,
+		unix.SYS_VHANGUP, unix.SYS_NFSSERVCTL, unix.SYS_LOOKUP_DCOOKIE, unix.SYS_FANOTIFY_INIT, unix.SYS_FILE_SETATTR,
+		unix.SYS_MOVE_PAGES, unix.SYS_MIGRATE_PAGES,
+	}, forbiddenHere()...)
+}
+
+// missing are system calls that are answered with ENOSYS, as by a kernel
+// without them, because programs know how to do without: either they can't be
+// judged by a filter, which doesn't see behind pointers, or they are a way
+// around it.
+func missing() []uint32 {
+	return []uint32{unix.SYS_CLONE3, unix.SYS_OPENAT2, unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER}
+}
+
+const (
+	newNamespaces = unix.CLONE_NEWNS | unix.CLONE_NEWCGROUP | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC | unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWNET
+	setIDBits     = unix.S_ISUID | unix.S_ISGID
+	makesFile     = unix.O_CREAT | unix.O_TMPFILE&^unix.O_DIRECTORY
+
+	refused = unix.SECCOMP_RET_ERRNO | uint32(unix.EPERM)
+	unknown = unix.SECCOMP_RET_ERRNO | uint32(unix.ENOSYS)
+	allowed = unix.SECCOMP_RET_ALLOW
+)
+
+// Offsets in struct seccomp_data. Both architectures are little-endian, so the
+// low half of an argument comes first.
+const (
+	callOffset = 0
+	archOffset = 4
+	argsOffset = 16
+)
+
+// filterSyscalls confines the thread to the system calls that the filter lets
+// through. If that leaves some to be answered, it returns a file to do so.
+func filterSyscalls(sockets Sockets) (listener int, err error) {
+	program := filter(sockets)
+	f := unix.SockFprog{Len: uint16(len(program)), Filter: &program[0]}
+	flags := uintptr(0)
+	if sockets == ProxyOnly {
+		flags = unix.SECCOMP_FILTER_FLAG_NEW_LISTENER
+	}
+	r, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, flags, uintptr(unsafe.Pointer(&f)))
+	runtime.KeepAlive(program)
+	if errno != 0 {
+		return -1, fmt.Errorf("filter system calls: %w", errno)
+	}
+	return int(r), nil
+}
+
+// filter makes the program of a filter: the architecture first, then what has
+// no name, then call by call; whatever isn't mentioned is allowed.
+func filter(sockets Sockets) []unix.SockFilter {
+	p := []unix.SockFilter{
+		load(archOffset),
+		jump(unix.BPF_JEQ, auditArch, 1, 0), end(unknown),
+		load(callOffset),
+		jump(unix.BPF_JGE, lastCall+1, 0, 1), end(unknown), // the other interface of x86-64 has higher numbers, too
+	}
+	for _, nr := range missing() {
+		p = append(p, on(nr, end(unknown))...)
+	}
+	for _, nr := range forbidden() {
+		p = append(p, on(nr, end(refused))...)
+	}
+	for _, r := range modeRules() {
+		p = append(p, r...)
+	}
+	p = append(p, on(unix.SYS_CLONE, refuseBits(0, newNamespaces)...)...)
+	p = append(p, on(unix.SYS_IOCTL, refuseValues(1, unix.TIOCSTI, unix.TIOCLINUX)...)...)
+	p = append(p, on(unix.SYS_OPENAT, refuseBitsIf(2, makesFile, 3, setIDBits)...)...)
+	p = append(p, on(unix.SYS_PRLIMIT64, loadArg(0), jump(unix.BPF_JEQ, 0, 1, 0), end(refused), end(allowed))...) // of others: a limit can kill
+	p = append(p, socketRules(sockets)...)
+	return append(p, end(allowed))
+}
+
+// modeRules keep a command from making set-user-id and set-group-id files: in
+// a workspace that root works on, such a file would be a way to root for every
+// user of the machine.
+func modeRules() [][]unix.SockFilter {
+	return append([][]unix.SockFilter{
+		on(unix.SYS_FCHMOD, refuseBits(1, setIDBits)...),
+		on(unix.SYS_FCHMODAT, refuseBits(2, setIDBits)...),
+		on(unix.SYS_FCHMODAT2, refuseBits(2, setIDBits)...),
+		on(unix.SYS_MKNODAT, refuseBits(2, setIDBits)...),
+	}, modeRulesHere()...)
+}
+
+// socketRules says which sockets can be made, and what they can be connected to.
+func socketRules(s Sockets) []unix.SockFilter {
+	switch s {
+	case AnySocket:
+		return on(unix.SYS_SOCKET, slices.Concat(
+			[]unix.SockFilter{loadArg(0)}, passValues(unix.AF_UNIX, unix.AF_INET, unix.AF_INET6),
+			[]unix.SockFilter{jump(unix.BPF_JEQ, unix.AF_NETLINK, 1, 0), end(refused), loadArg(2)}, // asking for interfaces and addresses
+			passValues(unix.NETLINK_ROUTE), []unix.SockFilter{end(refused)})...)
+	case ProxyOnly:
+		return slices.Concat(onlyTCP(), pairRules())
+	case UnixPairs:
+		return slices.Concat(
+			on(unix.SYS_SOCKET, slices.Concat([]unix.SockFilter{loadArg(0), jump(unix.BPF_JEQ, unix.AF_UNIX, 1, 0), end(refused)}, passType(unix.SOCK_STREAM, unix.SOCK_SEQPACKET), []unix.SockFilter{end(refused)})...),
+			on(unix.SYS_CONNECT, end(refused)), pairRules())
+	}
+	return on(unix.SYS_SOCKET, end(refused))
+}
+
+// onlyTCP allows TCP, and no connection but such as connectFor makes: neither by
+// another protocol over streams, nor by data that is sent before the connection
+// is made, nor from outside.
+func onlyTCP() []unix.SockFilter {
+	sockets := slices.Concat(
+		[]unix.SockFilter{loadArg(0), jump(unix.BPF_JEQ, unix.AF_INET, 2, 0), jump(unix.BPF_JEQ, unix.AF_INET6, 1, 0), end(refused)},
+		[]unix.SockFilter{loadArg(2), jump(unix.BPF_JEQ, 0, 2, 0), jump(unix.BPF_JEQ, unix.IPPROTO_TCP, 1, 0), end(refused)},
+		passType(unix.SOCK_STREAM), []unix.SockFilter{end(refused)})
+	return slices.Concat(
+		on(unix.SYS_SOCKET, sockets...),
+		on(unix.SYS_CONNECT, end(unix.SECCOMP_RET_USER_NOTIF)),
+		on(unix.SYS_LISTEN, end(refused)),
+		on(unix.SYS_SENDTO, refuseBits(3, unix.MSG_FASTOPEN)...),
+		on(unix.SYS_SENDMSG, refuseBits(2, unix.MSG_FASTOPEN)...),
+		on(unix.SYS_SENDMMSG, refuseBits(3, unix.MSG_FASTOPEN)...))
+}
+
+// pairRules allows pairs of sockets that can't be used to send to a third one,
+// as sockets for datagrams can.
+func pairRules() []unix.SockFilter {
+	return on(unix.SYS_SOCKETPAIR, append(passType(unix.SOCK_STREAM, unix.SOCK_SEQPACKET), end(refused))...)
+}
+
+// passType allows a call if its argument 1 is one of the types of sockets.
+func passType(types ...uint32) []unix.SockFilter {
+	const kind = 0xf // the rest are flags
+	return append([]unix.SockFilter{loadArg(1), {Code: unix.BPF_ALU | unix.BPF_AND | unix.BPF_K, K: kind}}, passValues(types...)...)
+}
+
+// on runs body, which must end, for one system call. The number of the call is
+// loaded before, and still is after, since body doesn't return here.
+func on(nr uint32, body ...unix.SockFilter) []unix.SockFilter {
+	return append([]unix.SockFilter{jump(unix.BPF_JEQ, nr, 0, uint8(len(body)))}, body...)
+}
+
+// passValues allows a call if what is loaded is any of the values, and goes on
+// if it is not.
+func passValues(values ...uint32) []unix.SockFilter {
+	var p []unix.SockFilter
+	for _, v := range values {
+		p = append(p, jump(unix.BPF_JEQ, v, 0, 1), end(allowed))
+	}
+	return p
+}
+
+// refuseValues refuses a call if an argument is any of the values.
+func refuseValues(arg int, values ...uint32) []unix.SockFilter {
+	p := []unix.SockFilter{loadArg(arg)}
+	for _, v := range values {
+		p = append(p, jump(unix.BPF_JEQ, v, 0, 1), end(refused))
+	}
+	return append(p, end(allowed))
+}
+
+// refuseBits refuses a call if an argument has any of the bits.
+func refuseBits(arg int, bits uint32) []unix.SockFilter {
+	return []unix.SockFilter{loadArg(arg), jump(unix.BPF_JSET, bits, 0, 1), end(refused), end(allowed)}
+}
+
+// refuseBitsIf refuses a call if an argument has any of the bits and another
+// one any of others.
+func refuseBitsIf(if0 int, others uint32, arg int, bits uint32) []unix.SockFilter {
+	return append([]unix.SockFilter{loadArg(if0), jump(unix.BPF_JSET, others, 1, 0), end(allowed)}, refuseBits(arg, bits)...)
+}
+
+func load(offset uint32) unix.SockFilter {
+	return unix.SockFilter{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: offset}
+}
+
+func loadArg(n int) unix.SockFilter { return load(argsOffset + uint32(8*n)) }
+
+func jump(test uint16, k uint32, yes, no uint8) unix.SockFilter {
+	return unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_K | test, K: k, Jt: yes, Jf: no}
+}
+
+func end(action uint32) unix.SockFilter {
+	return unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: action}
+}

@@ -1,0 +1,198 @@
+package child
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// begun is how the start of the command went.
+type begun struct {
+	pid int // 0 if there is no command
+	err error
+}
+
+// supervise starts the command, waits for its end, ends what is left, and
+// returns the exit code. As the first process of a namespace it need not end
+// anything: the kernel does when it is gone.
+func supervise(plan *Plan, dir string, args []string) int {
+	terms := make(chan os.Signal, 1)
+	signal.Notify(terms, syscall.SIGTERM)
+	started := make(chan begun)
+	go func() {
+		runtime.LockOSThread() // for good: this thread is of no use for anything else afterwards
+		started <- begin(plan, dir, args)
+	}()
+	b := <-started
+	if b.err != nil {
+		return refuse(b.err)
+	}
+	if b.pid == 0 {
+		say(SaysExit, "0 0")
+		return 0
+	}
+	if err := sealForks(plan.Limits.Pids, b.pid); err != nil {
+		unix.Kill(-b.pid, unix.SIGKILL) //nolint:errcheck // that it has ended is fine
+		wait(b.pid)
+		return refuse(err)
+	}
+	go obeyParent(b.pid)
+	go obeySignal(terms, b.pid, plan.Grace)
+	status := wait(b.pid)
+	if !plan.Namespaces {
+		sweep()
+	}
+	say(SaysExit, fmt.Sprintf("%d %d", max(status.ExitStatus(), 0), max(status.Signal(), 0)))
+	if status.Signaled() {
+		return 128 + int(status.Signal())
+	}
+	return status.ExitStatus()
+}
+
+// begin confines the calling thread and starts the command from it.
+func begin(plan *Plan, dir string, args []string) begun {
+	listener, err := confineThread(plan)
+	if err != nil {
+		return begun{err: err}
+	}
+	if plan.Sockets == ProxyOnly {
+		go connectFor(listener, plan.ConnectPort)
+	}
+	if len(args) == 0 {
+		return begun{}
+	}
+	program, err := look(args[0])
+	if err != nil {
+		return begun{err: err}
+	}
+	pid, err := limitForks(plan.Limits.Pids, func() (int, error) {
+		return syscall.ForkExec(program, args, &syscall.ProcAttr{
+			Dir: dir, Env: syscall.Environ(), Files: []uintptr{0, 1, 2}, Sys: &syscall.SysProcAttr{Setpgid: true},
+		})
+	})
+	if err != nil {
+		return begun{err: fmt.Errorf("start %s in %s: %w", program, dir, err)}
+	}
+	return begun{pid: pid}
+}
+
+// look finds a program on the PATH as it is inside.
+func look(name string) (string, error) {
+	if strings.Contains(name, "/") {
+		return name, nil
+	}
+	path, _ := syscall.Getenv("PATH")
+	for _, dir := range filepath.SplitList(path) {
+		file := filepath.Join(dir, name)
+		if st, err := os.Stat(file); err == nil && st.Mode().IsRegular() && st.Mode()&0o111 != 0 && filepath.IsAbs(file) {
+			return file, nil
+		}
+	}
+	return "", fmt.Errorf("find program %s: not in any folder of PATH %q that the sandbox shows", name, path)
+}
+
+// obeyParent ends the command when the parent orders it, or is gone.
+func obeyParent(pid int) {
+	for {
+		n, err := unix.Read(ControlFile, make([]byte, 1))
+		if n == 0 || err != nil && !errors.Is(err, unix.EINTR) {
+			unix.Kill(-pid, unix.SIGKILL) //nolint:errcheck // that it has ended is fine
+			return
+		}
+	}
+}
+
+// obeySignal passes the first SIGTERM on to the command's group, which has a
+// while to end then.
+func obeySignal(terms <-chan os.Signal, pid int, grace time.Duration) {
+	<-terms
+	unix.Kill(-pid, unix.SIGTERM) //nolint:errcheck // that it has ended is fine
+	time.Sleep(grace)
+	unix.Kill(-pid, unix.SIGKILL) //nolint:errcheck // that it has ended is fine
+}
+
+// wait reaps whatever ends until the command itself has.
+func wait(pid int) syscall.WaitStatus {
+	for {
+		var status syscall.WaitStatus
+		if got, err := syscall.Wait4(-1, &status, 0, nil); err == nil && got == pid {
+			return status
+		}
+	}
+}
+
+// sweep kills every descendant, however it tried to get away: orphans become
+// children of this process.
+func sweep() {
+	options := syscall.WNOHANG
+	for {
+		if _, err := syscall.Wait4(-1, nil, options, nil); errors.Is(err, syscall.ECHILD) {
+			return
+		}
+		options = syscall.WNOHANG
+		if killDescendants(os.Getpid()) {
+			options = 0
+		}
+	}
+}
+
+// killDescendants kills all descendants that it finds, and reports whether any
+// was a child of the process itself.
+func killDescendants(self int) (child bool) {
+	parents := processes()
+	for pid, parent := range parents {
+		for at, steps := parent, 0; at != 0 && steps < len(parents); at, steps = parents[at], steps+1 {
+			if at == self {
+				unix.Kill(pid, unix.SIGKILL) //nolint:errcheck // that it has ended is fine
+				child = child || parent == self
+				break
+			}
+		}
+	}
+	return child
+}
+
+// processes returns the parent of every process that there is.
+func processes() map[int]int {
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return nil
+	}
+	parents := map[int]int{}
+	for _, e := range entries {
+		pid, err := strconv.Atoi(e.Name())
+		if err != nil {
+			continue
+		}
+		stat, err := os.ReadFile("/proc/" + e.Name() + "/stat")
+		if err != nil {
+			continue
+		}
+		parents[pid] = parentOf(string(stat))
+	}
+	return parents
+}
+
+// parentOf reads the parent from a process's stat file, in which the name, that
+// the process chooses, stands between parentheses; 0 if there is none.
+func parentOf(stat string) int {
+	_, after, _ := strings.Cut(stat[strings.LastIndex(stat, ")")+1:], " ")
+	fields := strings.Fields(after)
+	if len(fields) < 2 {
+		return 0
+	}
+	parent, err := strconv.Atoi(fields[1])
+	if err != nil {
+		return 0
+	}
+	return parent
+}

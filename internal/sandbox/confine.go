@@ -1,0 +1,28 @@
+package sandbox
+
+import (
+	"errors"
+	"syscall"
+
+	"github.com/millhand/millhand/internal/proc"
+)
+
+// Confine is what package proc starts commands with.
+func (s *Sandbox) Confine(args, env []string, dir string) (*proc.Confined, error) {
+	l, err := s.Launch(args, env, dir)
+	if err != nil {
+		return nil, err
+	}
+	return &proc.Confined{
+		Path: l.Path, Args: l.Args, Env: l.Env, Dir: l.Dir, Attr: l.Attr, Files: l.Files,
+		Started: l.Started, Kill: l.Kill, Abandon: l.Abandon,
+		Ended: func() (int, syscall.Signal, error) {
+			end, err := l.Ended()
+			if errors.Is(err, ErrLost) {
+				_, swept := Sweep()
+				err = errors.Join(err, swept)
+			}
+			return end.ExitCode, end.Signal, err
+		},
+	}, nil
+}

@@ -1,0 +1,119 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestAGuardNoticesAndUndoes(t *testing.T) {
+	const setup = `git init -q . && echo x >.git/hooks/kept && chmod 755 .git/hooks/kept && ln -s ../config .git/hooks/link`
+	tests := []struct{ name, line, want string }{
+		{"nothing", `git status; echo x >file; git add file`, ""},
+		{"a setting", `git config core.fsmonitor evil`, ".git/config"},
+		{"a new hook", `echo evil >.git/hooks/pre-commit`, ".git/hooks/pre-commit"},
+		{"a changed hook", `echo evil >>.git/hooks/kept`, ".git/hooks/kept"},
+		{"a mode", `chmod 644 .git/hooks/kept`, ".git/hooks/kept"},
+		{"a removed hook", `rm .git/hooks/kept`, ".git/hooks/kept"},
+		{"a link elsewhere", `rm .git/hooks/link; ln -s /etc .git/hooks/link`, ".git/hooks/link"},
+		{"a name that wasn't there", `mkdir -p .git/objects/info; echo /evil >.git/objects/info/alternates`, ".git/objects/info/alternates"},
+		{"a folder in place of a file", `rm .git/config; mkdir -p .git/config/a`, ".git/config .git/config/a"},
+		{"hooks that are a link to outside", `cp -r .git/hooks ../outside/hooks; rm -rf .git/hooks; ln -s ../../outside/hooks .git/hooks`, "*"},
+		{"a pipe", `rm .git/config; mkfifo .git/config`, ".git/config"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			p := newPlace(t)
+			unguarded(t, p.workspace, setup)
+			g, err := NewGuard(p.workspace, GitControls(".git"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer g.Close()
+			unguarded(t, p.workspace, tt.line)
+			outside := unguarded(t, p.outside, "find . -type f | xargs -r cat")
+			changed, err := g.Changed()
+			if got := strings.Join(changed, " "); err != nil || got != tt.want && (tt.want != "*" || got == "") {
+				t.Errorf("changed: %q, %v; want %q", got, err, tt.want)
+			}
+			if err := g.Restore(); err != nil {
+				t.Error(err)
+			}
+			if changed, err := g.Changed(); err != nil || len(changed) != 0 {
+				t.Errorf("changed after restoring: %v, %v", changed, err)
+			}
+			if now := unguarded(t, p.outside, "find . -type f | xargs -r cat"); now != outside {
+				t.Errorf("restoring changed files outside: %q became %q", outside, now)
+			}
+		})
+	}
+}
+
+func TestAGuardOverAFolderThatIsReplacedByALink(t *testing.T) {
+	p := newPlace(t)
+	unguarded(t, p.workspace, `git init -q .`)
+	g, err := NewGuard(p.workspace, GitControls(".git"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer g.Close()
+	unguarded(t, p.workspace, `mv .git ../outside/git; ln -s ../outside/git .git`)
+	if changed, err := g.Changed(); err != nil || len(changed) == 0 {
+		t.Errorf("changed: %v, %v", changed, err)
+	}
+	if err := g.Restore(); err != nil {
+		t.Error(err)
+	}
+	if info, err := os.Lstat(filepath.Join(p.workspace, ".git")); err != nil || !info.IsDir() {
+		t.Errorf("not a folder: %v, %v", info, err)
+	}
+}
+
+func TestGrowthIsNoticed(t *testing.T) {
+	p := newPlace(t)
+	before, err := Usage(t.Context(), p.workspace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	watched := make(chan error)
+	go func() { watched <- WatchGrowth(ctx, p.workspace, before, 1<<20, time.Millisecond, time.Now) }()
+	if err := os.WriteFile(filepath.Join(p.workspace, "small"), make([]byte, 1<<16), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(p.workspace, "large"), []byte(strings.Repeat("x", 2<<20)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-watched; !errors.Is(err, ErrGrown) {
+		t.Errorf("got %v", err)
+	}
+	cancel()
+	if err := WatchGrowth(ctx, p.workspace, before, 1, time.Millisecond, time.Now); err != nil {
+		t.Errorf("after the end: %v", err)
+	}
+}
+
+func TestCaches(t *testing.T) {
+	env := map[string]string{"GOCACHE": "/c/go", "npm_config_cache": "relative", "CARGO_HOME": "/h/.cargo"}
+	get := func(n string) string { return env[n] }
+	for name, want := range map[string]Cache{
+		"go":    {Dirs: []string{"/c/go", "/h/go/pkg/mod"}, Env: []string{"GOCACHE=/c/go", "GOMODCACHE=/h/go/pkg/mod"}},
+		"npm":   {Dirs: []string{"/h/.npm"}, Env: []string{"npm_config_cache=/h/.npm"}},
+		"cargo": {Dirs: []string{"/own/cargo"}, Env: []string{"CARGO_HOME=/own/cargo"}},
+		"maven": {Dirs: []string{"/h/.m2/repository"}, Env: []string{"MAVEN_ARGS=-Dmaven.repo.local=/h/.m2/repository"}},
+	} {
+		got, err := FindCache(name, "/h", "/own", get)
+		if err != nil || !cmp.Equal(got, want) {
+			t.Errorf("%s: %v %s", name, err, cmp.Diff(want, got))
+		}
+	}
+	if _, err := FindCache("nope", "/h", "/own", get); err == nil || !strings.Contains(err.Error(), "cargo") {
+		t.Errorf("got %v", err)
+	}
+}

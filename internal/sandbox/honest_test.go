@@ -1,0 +1,227 @@
+package sandbox
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// honest is work that must succeed in a sandbox; its output must be want.
+type honest struct {
+	name, line, want string
+	gap              bool   // known to fail at level Partial
+	needs            string // for bash: it is tried only where this succeeds
+}
+
+func honestWork() []honest {
+	return []honest{
+		{name: "files in the workspace", line: `mkdir -p a/b; echo x >a/b/c; cp -r a d; mv d e; ln -s e/b l; cat l/c; chmod 755 e/b/c; touch -d 2001-01-01 e/b/c; rm -r a e l`, want: "x"},
+		{name: "temporary files", line: `f=$(mktemp) && d=$(mktemp -d) && echo x >$f && cp $f $d/y && cat $d/y; case $f in $TMPDIR/*) echo private;; esac`, want: "x\nprivate"},
+		{name: "files in /tmp", line: `echo x >/tmp/millhand-honest && cat /tmp/millhand-honest`, want: "x", gap: true},
+		{name: "files in the home folder", line: `echo x >~/.config-x && cat "$HOME/.config-x"`, want: "x"},
+		{name: "a file renamed between folders", line: `echo x >f && mv f $TMPDIR/g && mv $TMPDIR/g ~/h && cat ~/h`, want: "x"},
+		{name: "devices", line: `echo x >/dev/null; head -c3 /dev/zero | wc -c; head -c4 /dev/urandom | wc -c; echo y >/dev/stdout; echo z >/dev/stderr`, want: "3\n4\ny\nz"},
+		{name: "pipes and substitutions", line: `seq 1000 | sort -rn | head -1; diff <(echo a) <(echo a) && cat <<<b`, want: "1000\nb"},
+		{name: "a large sort", line: `seq 200000 | sort -S 1M -R | sort -n -S 1M | tail -1`, want: "200000"},
+		{name: "background processes", line: `for i in 1 2 3; do (sleep 0.0$i; echo $i >o$i) & done; wait; cat o1 o2 o3`, want: "1\n2\n3"},
+		{name: "job control", line: `exec 2>/dev/null; set -m; sleep 100 & kill %1; wait %1; echo $?`, want: "143"},
+		{name: "signals among processes", line: `trap 'echo got' USR1; (kill -USR1 $$); wait; setsid sleep 100 & p=$!; kill $p; wait $p; echo $?`, want: "got\n143"},
+		{name: "a timeout", line: `timeout 0.1 sleep 100; echo $?`, want: "124"},
+		{name: "many processes", line: `seq 60 | xargs -P8 -n1 sh -c 'echo $0' | wc -l`, want: "60"},
+		{name: "processes of its own", line: `ps -o comm= -p $$ && test -r /proc/self/status && nproc >/dev/null && echo ok`, want: "bash\nok", needs: `command -v ps`},
+		{name: "an archive", line: `echo x >f; tar -czf a.tgz f && rm f && tar -xzf a.tgz && cat f`, want: "x"},
+		{name: "Python", line: `python3 -c 'import subprocess,tempfile,json; print(subprocess.check_output(["echo","x"],text=True).strip(), json.dumps({}))'`, want: "x {}"},
+		{name: "threads and pairs of sockets", line: `python3 -c '
+import threading,socket
+a,b=socket.socketpair(); t=threading.Thread(target=lambda: a.send(b"x")); t.start(); t.join(); print(b.recv(1).decode())'`, want: "x"},
+		{name: "processes with shared memory", line: `python3 -c '
+import multiprocessing as m
+with m.Pool(2) as p: print(sum(p.map(abs,[-1,-2])))'`, want: "3", gap: true},
+		{name: "Node", line: `node -e 'require("child_process").exec("echo x",(e,o)=>console.log(e,o.trim(),require("os").cpus().length>0))'`, want: "null x true", needs: `command -v node`},
+		{name: "a compiler", line: `printf 'int main(){return 42;}' >m.c && cc -o m m.c && ./m; echo $?`, want: "42", needs: `command -v cc`},
+		{name: "make", line: `printf 'a: b\n\tcp b a\nb:\n\techo x >b\n' >Makefile && make -s -j2 && cat a`, want: "x", needs: `command -v make`},
+		{name: "git looks", line: `cd repo && git status --short && git log --oneline | wc -l && echo y >>file && git diff --stat | tail -1 && git show HEAD:file && git stash list && git blame -s file | wc -l`, want: "1\n 1 file changed, 1 insertion(+)\none\n2"},
+		{name: "git looks from a linked work tree", line: `cd tree && git status --short && git log --oneline | wc -l && echo y >>file && git diff --stat | tail -1`, want: "1\n 1 file changed, 1 insertion(+)"},
+		{name: "a repository of its own", line: `git init -q new && cd new && git config user.email a@b && git config user.name a && echo x >f && git add f && git commit -qm m && git clone -q . ../copy && git -C ../copy log --oneline | wc -l`, want: "1"},
+		{name: "a server on loopback", line: `python3 -c '
+import socket,threading
+l=socket.create_server(("127.0.0.1",0)); threading.Thread(daemon=True,target=lambda: l.accept()[0].send(b"x")).start()
+print(socket.create_connection(l.getsockname()).recv(1).decode())'`, want: "x", gap: true},
+		{name: "a server on a socket in the file system", line: `python3 -c '
+import socket,threading
+l=socket.socket(socket.AF_UNIX); l.bind("s"); l.listen(); threading.Thread(daemon=True,target=lambda: l.accept()[0].send(b"x")).start()
+s=socket.socket(socket.AF_UNIX); s.connect("s"); print(s.recv(1).decode())'`, want: "x", gap: true},
+		{name: "a terminal", line: `script -qc 'tty >/dev/null && echo yes' /dev/null | tr -d '\r'`, want: "yes", gap: true, needs: `command -v script`},
+		{name: "names of users", line: `test -n "$(id -un)" && stat -c %U . >/dev/null && ls -ld . >/dev/null && echo ok`, want: "ok"},
+		{name: "an exit on failure", line: `set -euo pipefail; false | true; echo not reached`, want: ""},
+	}
+}
+
+// repositories makes a repository in the workspace and a linked work tree of
+// another one outside of it.
+const repositories = `set -e
+mkdir repo "$OUT/main"
+for d in repo "$OUT/main"; do (cd $d; git init -q .; git config user.email a@b; git config user.name a; echo one >file; git add .; git commit -qm one); done
+git -C "$OUT/main" worktree add -q "$WS/tree"`
+
+func TestHonestWorkSucceeds(t *testing.T) {
+	for _, h := range honestWork() {
+		t.Run(h.name, func(t *testing.T) {
+			t.Parallel()
+			for _, level := range []Level{Full, Partial} {
+				p := newPlace(t)
+				if h.needs != "" && unguarded(t, p.dir, h.needs) == "" {
+					t.Skip("this machine lacks what it takes")
+				}
+				unguarded(t, p.workspace, repositories, "OUT="+p.outside, "WS="+p.workspace)
+				spec := p.spec()
+				spec.ReadOnly = []string{filepath.Join(p.workspace, "repo/.git"), filepath.Join(p.workspace, "tree/.git"), filepath.Join(p.outside, "main/.git")}
+				s := inside(t, spec, level)
+				got := bash(t, s, h.line)
+				worked := got.err == nil && strings.TrimRight(got.output, "\n") == h.want
+				if known := level == Partial && h.gap; worked == known {
+					t.Errorf("%s: worked: %t, a known gap: %t; %+v, %v, output: %s", level, worked, known, got.ending, got.err, got.output)
+				}
+			}
+		})
+	}
+}
+
+// A build and its tests, without a network, with the caches of the user granted
+// by name.
+func TestGoBuildsAndTestsOffline(t *testing.T) {
+	home, err := os.UserHomeDir()
+	if err != nil || os.Geteuid() != 0 {
+		t.Skip("the caches of the user who runs the tests are needed")
+	}
+	for _, level := range confining() {
+		t.Run(string(level), func(t *testing.T) {
+			p := newPlace(t)
+			files := map[string]string{
+				"go.mod":    "module example.com/m\n\ngo 1.26\n",
+				"m.go":      "package m\n\nimport \"os\"\n\nfunc M() string { return os.Getenv(\"HOME\") }\n",
+				"m_test.go": "package m\n\nimport (\"testing\"; \"os\"; \"path/filepath\")\n\nfunc TestM(t *testing.T) { if M() == \"\" { t.Fatal() }; if err := os.WriteFile(filepath.Join(t.TempDir(), \"x\"), nil, 0o600); err != nil { t.Fatal(err) } }\n",
+			}
+			for name, text := range files {
+				if err := os.WriteFile(filepath.Join(p.workspace, name), []byte(text), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			cache, err := FindCache("go", home, p.home, func(string) string { return "" })
+			if err != nil {
+				t.Fatal(err)
+			}
+			spec := p.spec()
+			spec.Writable = cache.Dirs
+			spec.ReadOnly = Toolchains(home, "/usr/local/go/bin:/usr/bin")
+			s := inside(t, spec, level)
+			got := bash(t, s, "go vet ./... && go test ./... && echo fine", append(cache.Env, "GOFLAGS=-mod=mod", "GOPROXY=off", "GOTOOLCHAIN=local")...)
+			if got.err != nil || !strings.HasSuffix(got.output, "fine\n") {
+				t.Errorf("%+v, %v: %s", got.ending, got.err, got.output)
+			}
+		})
+	}
+}
+
+// However a process tries to get away, it doesn't outlive the command.
+func TestNothingOutlivesACommand(t *testing.T) {
+	ways := map[string]string{
+		"in the background":       `sleep 1000 & echo $! >pid`,
+		"in a session of its own": `setsid sleep 1000 & echo $! >pid`,
+		"as an orphan":            `setsid bash -c '(setsid sleep 1000 & echo $! >pid)'; until test -s pid; do sleep 0.01; done`,
+		"ignoring signals":        `setsid bash -c 'trap "" TERM HUP INT; echo $$ >pid; while :; do sleep 1; done' & until test -s pid; do sleep 0.01; done`,
+		"adopting orphans itself": py2(`libc.prctl(36,1)
+if os.fork()==0:
+  os.setsid()
+  open("pid","w").write(str(os.getpid())); os.fork(); os.execvp("sleep",["sleep","1000"])
+while not os.path.exists("pid"): pass`),
+	}
+	for name, line := range ways {
+		t.Run(name, func(t *testing.T) {
+			for _, level := range confining() {
+				t.Run(string(level), func(t *testing.T) {
+					p := newPlace(t)
+					s := inside(t, p.spec(), level)
+					marker := "MILLHAND_MARK=" + p.dir
+					got := bash(t, s, line, marker, "VICTIM=0", "OUT=x")
+					if pid, err := os.ReadFile(filepath.Join(p.workspace, "pid")); err != nil || len(pid) == 0 {
+						t.Fatalf("nothing was started: %v %s", err, got.output)
+					}
+					if left := marked(t, marker); len(left) != 0 {
+						t.Errorf("alive: %v", left)
+					}
+				})
+			}
+		})
+	}
+}
+
+func py2(code string) string {
+	return "python3 -c 'import os,ctypes\nlibc=ctypes.CDLL(None)\n" + code + "'"
+}
+
+// marked lists the processes that have a variable in their environment.
+func marked(t *testing.T, variable string) []string {
+	t.Helper()
+	files, err := filepath.Glob("/proc/[0-9]*/environ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found []string
+	for _, f := range files {
+		if env, err := os.ReadFile(f); err == nil && bytes.Contains(env, []byte(variable)) {
+			found = append(found, f)
+		}
+	}
+	return found
+}
+
+// When the parent is killed, the command and all that it started end, too.
+func TestNothingOutlivesTheParent(t *testing.T) {
+	for _, level := range confining() {
+		t.Run(string(level), func(t *testing.T) {
+			p := newPlace(t)
+			inside(t, p.spec(), level)
+			cmd := exec.Command("/proc/self/exe", "-test.run=^TestParentThatIsKilled$")
+			cmd.Env = append(os.Environ(), "MILLHAND_TEST_PARENT="+p.dir, "MILLHAND_TEST_LEVEL="+string(level))
+			cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			ready := filepath.Join(p.workspace, "pid")
+			waitFor(t, func() bool { _, err := os.Stat(ready); return err == nil })
+			marker := "MILLHAND_MARK=" + p.dir
+			if len(marked(t, marker)) == 0 {
+				t.Error("nothing is running")
+			}
+			cmd.Process.Kill()
+			cmd.Wait()
+			waitFor(t, func() bool { return len(marked(t, marker)) == 0 })
+		})
+	}
+}
+
+// waitFor waits for what must come about soon.
+func waitFor(t *testing.T, done func() bool) {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); !done(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("it doesn't come about")
+		}
+	}
+}
+
+// TestParentThatIsKilled is a process of TestNothingOutlivesTheParent.
+func TestParentThatIsKilled(t *testing.T) {
+	dir := os.Getenv("MILLHAND_TEST_PARENT")
+	if dir == "" {
+		t.Skip("only as a process of another test")
+	}
+	p := place{dir: dir, workspace: filepath.Join(dir, "work"), home: filepath.Join(dir, "home"), tmp: filepath.Join(dir, "tmp")}
+	s := inside(t, p.spec(), Level(os.Getenv("MILLHAND_TEST_LEVEL")))
+	bash(t, s, `setsid sleep 1000 & sleep 1000 & echo x >p; mv p pid; wait`, "MILLHAND_MARK="+dir)
+}

@@ -1,0 +1,198 @@
+package sandbox
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/millhand/millhand/internal/sandbox/proxy"
+)
+
+// Inside, the proxy is the only way out, and leads only where it is allowed to.
+func TestOnlyTheProxyIsReachedAndOnlyWhatItAllows(t *testing.T) {
+	origin := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "gotcha") }))
+	defer origin.Close()
+	port := mustPort(t, origin.URL)
+	hosts, err := ParseHosts([]string{"127.0.0.1:" + port})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tests := []struct {
+		name, line string
+		want       bool // to be answered
+	}{
+		{"an allowed host", `curl -sS --noproxy '' "http://127.0.0.1:$PORT/"`, true},
+		{"an allowed host by CONNECT", `curl -sS --noproxy '' -p "http://127.0.0.1:$PORT/"`, true},
+		{"another port", `curl -sS --noproxy '' "http://127.0.0.1:$OTHER/"`, false},
+		{"another name for the same", `curl -sS --noproxy '' "http://localhost:$PORT/"`, false},
+		{"past the proxy", `curl -sS --noproxy '*' "http://127.0.0.1:$PORT/"`, false},
+		{"UDP", `python3 -c 'import socket; socket.socket(socket.AF_INET,socket.SOCK_DGRAM).sendto(b"x",("192.0.2.1",53)); print("gotcha")'`, false},
+		{"another protocol over streams", `python3 -c 'import socket,os; s=socket.socket(socket.AF_INET,socket.SOCK_STREAM,262); s.connect(("127.0.0.1",int(os.environ["PORT"]))); print("gotcha")'`, false},
+		{"the proxy's port elsewhere", `python3 -c 'import socket,os; p=int(os.environ["HTTP_PROXY"].split(":")[-1]); s=socket.create_connection(("127.0.0.2",p),1); print("gotcha")'`, false},
+		{"the proxy's port on IPv6", `python3 -c 'import socket,os; p=int(os.environ["HTTP_PROXY"].split(":")[-1]); s=socket.socket(socket.AF_INET6); s.connect(("::ffff:127.0.0.2",p)); print("gotcha")'`, false},
+		{"an allowed host from a thread, without blocking", `python3 -c '
+import threading,socket,os,select
+def f():
+  s=socket.socket(); s.setblocking(False); s.connect_ex(("127.0.0.1",int(os.environ["HTTP_PROXY"].split(":")[-1])))
+  select.select([],[s],[]); s.setblocking(True); s.sendall(b"GET http://127.0.0.1:%s/ HTTP/1.0\r\n\r\n"%os.environ["PORT"].encode())
+  while d:=s.recv(999): print(d)
+t=threading.Thread(target=f); t.start(); t.join()'`, true},
+		{"an address that changes while it is judged", `python3 -c '
+import ctypes,os,socket,struct,threading
+P=int(os.environ["HTTP_PROXY"].split(":")[-1]); good=struct.pack("!2sH4s8x",struct.pack("=H",2),P,b"\x7f\0\0\1"); bad=struct.pack("!2sH4s8x",struct.pack("=H",2),int(os.environ["PORT"]),b"\x7f\0\0\1")
+b=ctypes.create_string_buffer(good,16); on=True
+def swap():
+  while on: ctypes.memmove(b,bad,16); ctypes.memmove(b,good,16)
+t=threading.Thread(target=swap); t.start(); c=ctypes.CDLL(None)
+for i in range(300):
+  s=socket.socket()
+  if c.connect(s.fileno(),b,16)==0 and s.getpeername()[1]!=P: print("gotcha")
+  s.close()
+on=False'`, false},
+		{"data before a connection", `python3 -c 'import socket,os; s=socket.socket(); s.sendto(b"GET / HTTP/1.0\r\n\r\n",0x20000000,("127.0.0.1",int(os.environ["PORT"]))); print(s.recv(999))'`, false},
+	}
+	for _, level := range confining() {
+		t.Run(string(level), func(t *testing.T) {
+			var mu sync.Mutex
+			var attempts []proxy.Attempt
+			server := &proxy.Server{Allowed: hosts.Allowed, Record: func(a proxy.Attempt) {
+				mu.Lock()
+				defer mu.Unlock()
+				attempts = append(attempts, a)
+			}}
+			spec := newPlace(t).spec()
+			spec.Network = Network{Serve: server.Serve}
+			if level == Partial {
+				spec.Network.Addr = serveOutside(t, server)
+			}
+			s := inside(t, spec, level)
+			for _, tt := range tests {
+				got := bash(t, s, tt.line, "PORT="+port, "OTHER=1")
+				if answered := strings.Contains(got.output, "gotcha"); got.err != nil || answered != tt.want {
+					t.Errorf("%s: answered: %t; %v: %s", tt.name, answered, got.err, got.output)
+				}
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			denied := len(slices.DeleteFunc(slices.Clone(attempts), func(a proxy.Attempt) bool { return !a.Denied }))
+			if len(attempts) != 5 || denied != 2 {
+				t.Errorf("recorded %+v", attempts)
+			}
+		})
+	}
+}
+
+// serveOutside serves a proxy on the machine's loopback, for level Partial.
+func serveOutside(t *testing.T, server *proxy.Server) netip.AddrPort {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	served := make(chan error)
+	go func() { served <- server.Serve(ln) }()
+	t.Cleanup(func() {
+		ln.Close()
+		if err := <-served; err != nil {
+			t.Error(err)
+		}
+	})
+	return netip.MustParseAddrPort(ln.Addr().String())
+}
+
+func mustPort(t *testing.T, u string) string {
+	t.Helper()
+	parsed, err := url.Parse(u)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return parsed.Port()
+}
+
+func TestHosts(t *testing.T) {
+	named, err := ParseHosts([]string{"npm", "git.example.com", "*.wild.example", "db.example:5432", "10.0.0.7", "[fd00::1]:99", "localhost", "169.254.169.254"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tests := []struct {
+		hosts Hosts
+		host  string
+		port  int
+		ip    string // "" is before the name is looked up
+		want  bool
+	}{
+		{named, "registry.npmjs.org", 443, "", true},
+		{named, "registry.npmjs.org", 443, "104.16.1.34", true},
+		{named, "registry.npmjs.org", 443, "10.0.0.1", false}, // a group's host is public
+		{named, "git.example.com", 22, "", true},
+		{named, "git.example.com", 22, "192.168.1.1", true}, // the host itself was written down
+		{named, "git.example.com", 22, "127.0.0.1", false},
+		{named, "git.example.com", 22, "169.254.169.254", false},
+		{named, "evil.git.example.com", 22, "", false},
+		{named, "xgit.example.com", 22, "", false},
+		{named, "a.wild.example", 1, "93.184.216.34", true},
+		{named, "a.b.wild.example", 1, "", true},
+		{named, "a.wild.example", 1, "10.0.0.1", false},
+		{named, "wild.example", 1, "", false},
+		{named, "notwild.example", 1, "", false},
+		{named, "db.example", 5432, "10.9.9.9", true},
+		{named, "db.example", 443, "", false},
+		{named, "10.0.0.7", 80, "10.0.0.7", true},
+		{named, "::ffff:10.0.0.7", 80, "::ffff:10.0.0.7", true},
+		{named, "10.0.0.8", 80, "", false},
+		{named, "fd00::1", 99, "fd00::1", true},
+		{named, "fd00::1", 98, "", false},
+		{named, "localhost", 80, "127.0.0.1", true},
+		{named, "localhost", 80, "::1", true},
+		{named, "169.254.169.254", 80, "169.254.169.254", true},
+		{PublicHosts(), "any.example", 80, "", true},
+		{PublicHosts(), "any.example", 80, "93.184.216.34", true},
+		{PublicHosts(), "any.example", 80, "10.1.2.3", false},
+		{PublicHosts(), "any.example", 80, "127.0.0.1", false},
+		{PublicHosts(), "any.example", 80, "::ffff:127.0.0.1", false},
+		{PublicHosts(), "any.example", 80, "64:ff9b::7f00:1", false},
+		{PublicHosts(), "any.example", 80, "2002:7f00:1::", false},
+		{Hosts{}, "any.example", 80, "", false},
+	}
+	for _, tt := range tests {
+		var ip netip.Addr
+		if tt.ip != "" {
+			ip = netip.MustParseAddr(tt.ip)
+		}
+		if err := tt.hosts.Allowed(tt.host, tt.port, ip); (err == nil) != tt.want {
+			t.Errorf("%s:%d at %q: %v; want allowed: %t", tt.host, tt.port, tt.ip, err, tt.want)
+		}
+	}
+}
+
+func TestHostsThatMakeNoSense(t *testing.T) {
+	for _, entry := range []string{"", "a b", "http://x", "x/y", "*", "*.", "a.*.b", "x:", "x:0", "x:99999", "a..b", "-:-", "user@x"} {
+		if _, err := ParseHosts([]string{entry}); err == nil {
+			t.Errorf("%q is accepted", entry)
+		}
+	}
+}
+
+func TestPublic(t *testing.T) {
+	for ip, want := range map[string]bool{
+		"1.1.1.1": true, "93.184.216.34": true, "2606:4700::1111": true, "172.15.0.1": true, "172.32.0.1": true, "100.63.0.1": true, "100.128.0.1": true,
+		"0.0.0.0": false, "10.0.0.1": false, "127.0.0.1": false, "127.255.0.1": false, "169.254.169.254": false, "172.16.0.1": false, "172.31.255.255": false,
+		"192.168.0.1": false, "100.64.0.1": false, "100.100.100.200": false, "198.18.0.1": false, "192.0.0.192": false, "168.63.129.16": false, "224.0.0.1": false,
+		"255.255.255.255": false, "240.0.0.1": false, "::": false, "::1": false, "::ffff:10.0.0.1": false, "::127.0.0.1": false, "fe80::1": false, "fc00::1": false,
+		"fd00:ec2::254": false, "64:ff9b::a9fe:a9fe": false, "2002:a9fe:a9fe::1": false, "2001::1": false, "ff02::1": false, "fe80::1%eth0": false,
+	} {
+		if got := Public(netip.MustParseAddr(ip)); got != want {
+			t.Errorf("%s: got %t", ip, got)
+		}
+	}
+	if Public(netip.Addr{}) {
+		t.Error("no address is public")
+	}
+}

@@ -1,0 +1,162 @@
+package sandbox
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+func TestProbeLeavesNothing(t *testing.T) {
+	dir := t.TempDir()
+	f := Probe(dir)
+	t.Logf("%+v", f)
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 0 {
+		t.Errorf("left: %v, %v", entries, err)
+	}
+	if f.Best != Full && len(f.Missing) == 0 {
+		t.Error("it doesn't say what is missing")
+	}
+}
+
+func TestChoose(t *testing.T) {
+	full, partial, none := Found{Best: Full}, Found{Best: Partial, Missing: []Missing{{Full, "no luck", "try again"}}}, Found{Best: None, Missing: []Missing{{Full, "no luck", "try again"}, {Partial, "none either", ""}}}
+	tests := []struct {
+		mode  Mode
+		shell bool
+		found Found
+		want  Level
+		err   bool
+	}{
+		{Auto, true, full, Full, false},
+		{Auto, true, partial, Partial, false},
+		{Auto, true, none, None, true},
+		{Auto, false, none, None, false},
+		{Require, true, full, Full, false},
+		{Require, true, partial, None, true},
+		{Require, false, none, None, true},
+		{External, true, none, Outside, false},
+		{Off, true, full, None, false},
+	}
+	for _, tt := range tests {
+		got, err := Choose(tt.mode, tt.shell, tt.found)
+		if got != tt.want || errors.Is(err, ErrAbsent) != tt.err {
+			t.Errorf("%s with %s, shell %t: got %s, %v", tt.mode, tt.found.Best, tt.shell, got, err)
+		}
+	}
+	_, err := Choose(Auto, true, none)
+	for _, part := range []string{"no luck", "try again", "none either", "external"} {
+		if !strings.Contains(err.Error(), part) {
+			t.Errorf("%q doesn't say %q", err, part)
+		}
+	}
+	if _, err := Choose("x", true, full); err == nil {
+		t.Error("a mode that doesn't exist is taken")
+	}
+}
+
+func TestMend(t *testing.T) {
+	new := facts{major: 6, minor: 8, landlock: 4}
+	with := func(change func(*facts)) facts { f := new; change(&f); return f }
+	tests := []struct {
+		level Level
+		err   error
+		facts facts
+		want  string
+	}{
+		{Full, unix.EPERM, with(func(f *facts) { f.apparmor = "1" }), "apparmor_restrict"},
+		{Full, unix.EPERM, with(func(f *facts) { f.apparmor, f.root = "1", true }), "container"},
+		{Full, unix.EPERM, with(func(f *facts) { f.clone = "0" }), "unprivileged_userns_clone"},
+		{Full, unix.ENOSPC, with(func(f *facts) { f.maxUser = "0" }), "max_user_namespaces"},
+		{Full, errors.New("prepare /proc: mount a fresh proc: operation not permitted"), new, "systempaths"},
+		{Full, unix.ENOSYS, with(func(f *facts) { f.major = 4 }), "too old"},
+		{Partial, ErrAbsent, with(func(f *facts) { f.landlock = 0 }), "lsm="},
+		{Partial, unix.EIO, new, ""},
+	}
+	for _, tt := range tests {
+		if got := mend(tt.level, tt.err, tt.facts); !strings.Contains(got, tt.want) || tt.want == "" && got != "" {
+			t.Errorf("%s, %v, %+v: %q", tt.level, tt.err, tt.facts, got)
+		}
+	}
+}
+
+func TestToolchains(t *testing.T) {
+	home := t.TempDir()
+	for _, d := range []string{"/.pyenv", "/.cargo", "/go/bin"} {
+		if err := os.MkdirAll(home+d, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got := Toolchains(home, "/usr/bin:relative:"+home+"/.cargo/bin:"+home+":/:")
+	if want := []string{"/usr/bin", home + "/.cargo/bin", home + "/.pyenv", home + "/go/bin"}; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+func TestWithout(t *testing.T) {
+	dir := t.TempDir()
+	for _, d := range []string{"/a/x", "/a/y/z", "/b"} {
+		if err := os.MkdirAll(dir+d, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for hidden, want := range map[string]string{
+		"/none": "/a /b", "": "-", "/../elsewhere": "", "/b": "/a", "/a/y": "/a/x /b", "/a/y/z": "/a/x /b",
+	} {
+		got := without(dir, []string{filepath.Clean(dir + hidden)})
+		for i := range got {
+			got[i] = strings.TrimPrefix(got[i], dir)
+		}
+		text := strings.Join(got, " ")
+		if hidden == "" && text == "" {
+			text = "-"
+		}
+		if text != want {
+			t.Errorf("without %q: %q, want %q", hidden, text, want)
+		}
+	}
+}
+
+// BenchmarkCommand tells what a command costs at each level, beside one that
+// isn't confined.
+func BenchmarkCommand(b *testing.B) {
+	b.Run("none", func(b *testing.B) {
+		for b.Loop() {
+			p, err := os.StartProcess("/bin/bash", []string{"bash", "-c", "true"}, &os.ProcAttr{Env: []string{}})
+			if err != nil {
+				b.Fatal(err)
+			}
+			if _, err := p.Wait(); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	for _, level := range []Level{Full, Partial} {
+		b.Run(string(level), func(b *testing.B) {
+			s, err := New(Spec{Workspace: b.TempDir(), Home: b.TempDir(), TmpDir: b.TempDir()}, level)
+			if err != nil {
+				b.Skip(err)
+			}
+			defer s.Close()
+			for b.Loop() {
+				l, err := s.Launch([]string{"/bin/bash", "-c", "true"}, nil, "/usr")
+				if err != nil {
+					b.Fatal(err)
+				}
+				p, err := os.StartProcess(l.Path, l.Args, &os.ProcAttr{Dir: l.Dir, Env: l.Env, Files: append([]*os.File{nil, nil, nil}, l.Files...), Sys: l.Attr})
+				if err != nil {
+					b.Fatal(err)
+				}
+				started := l.Started()
+				_, err = p.Wait()
+				if _, ended := l.Ended(); errors.Join(started, err, ended) != nil {
+					b.Fatal(started, err, ended)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,242 @@
+package proxy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"net/netip"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// Times that the proxy allows, and how much of a request it reads before it
+// decides.
+const (
+	headerTime = 30 * time.Second
+	dialTime   = 30 * time.Second
+	headerMax  = 64 << 10
+)
+
+// Attempt is one connection that somebody inside asked for.
+type Attempt struct {
+	Method string     // CONNECT, or that of a plain request
+	Host   string     // as asked for, in lower case; the whole target if it made no sense
+	Port   int        // 0 if the target made no sense
+	Addr   netip.Addr // what was dialled; not valid if nothing was
+	Denied bool       // by Allowed, or since the target made no sense
+	Err    string     // why there was no connection; "" if there was
+}
+
+// Server is a proxy. Its fields are set before Serve, which may be called for
+// several listeners.
+type Server struct {
+	// Allowed says why a host may not be reached, nil if it may. It is asked
+	// with an address that isn't valid before the name is looked up, and then
+	// for each address that is about to be dialled.
+	Allowed func(host string, port int, ip netip.Addr) error
+	// Record takes each attempt when it has been decided; it may be called by
+	// several goroutines at once.
+	Record func(Attempt)
+	// Lookup finds the addresses of a name. nil is the machine's resolver.
+	Lookup func(ctx context.Context, host string) ([]netip.Addr, error)
+}
+
+// Serve serves a listener until it is closed, then ends what it began, and
+// returns when that has ended.
+func (s *Server) Serve(ln net.Listener) error {
+	ctx, cancel := context.WithCancel(context.Background())
+	p := &serving{Server: s, ctx: ctx}
+	p.plain = &httputil.ReverseProxy{
+		Rewrite: func(r *httputil.ProxyRequest) {
+			r.Out.Host = r.Out.URL.Host // never another than the one that was judged
+		},
+		Transport:    &http.Transport{DialContext: p.dialPlain, DisableKeepAlives: true, DisableCompression: true, ResponseHeaderTimeout: 5 * time.Minute},
+		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) { answer(w, err) },
+	}
+	server := &http.Server{Handler: p, ReadHeaderTimeout: headerTime, MaxHeaderBytes: headerMax, BaseContext: func(net.Listener) context.Context { return ctx }}
+	err := server.Serve(ln)
+	cancel()
+	p.leave.Lock()
+	p.closed = true
+	p.leave.Unlock()
+	err = errors.Join(ignoreClosed(err), server.Close())
+	p.requests.Wait()
+	return err
+}
+
+func ignoreClosed(err error) error {
+	if errors.Is(err, net.ErrClosed) || errors.Is(err, http.ErrServerClosed) {
+		return nil
+	}
+	return err
+}
+
+// serving is one listener of a Server.
+type serving struct {
+	*Server
+	ctx   context.Context //nolint:containedctx // the life of the listener, which requests outlive when they are hijacked
+	plain *httputil.ReverseProxy
+
+	requests sync.WaitGroup
+	leave    sync.Mutex // guards closed, after which no request begins
+	closed   bool
+}
+
+// begin counts a request, if there is still time for it.
+func (p *serving) begin() bool {
+	p.leave.Lock()
+	defer p.leave.Unlock()
+	if !p.closed {
+		p.requests.Add(1)
+	}
+	return !p.closed
+}
+
+// ServeHTTP answers one request to the proxy.
+func (p *serving) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if !p.begin() {
+		return
+	}
+	defer p.requests.Done()
+	switch {
+	case r.Method == http.MethodConnect:
+		p.connect(w, r)
+	case r.URL.Scheme == "http" && r.URL.Host != "" && r.URL.User == nil:
+		p.plain.ServeHTTP(w, r)
+	default:
+		p.Record(Attempt{Method: r.Method, Host: r.RequestURI, Denied: true, Err: "not a request to a proxy"})
+		http.Error(w, "this is a proxy: it takes CONNECT, and plain HTTP with a whole URL", http.StatusBadRequest)
+	}
+}
+
+// connect makes a tunnel.
+func (p *serving) connect(w http.ResponseWriter, r *http.Request) {
+	far, err := p.dial(p.ctx, r.Method, r.RequestURI, 0) //nolint:contextcheck // a tunnel outlives its request
+	if err != nil {
+		answer(w, err)
+		return
+	}
+	defer far.Close() //nolint:errcheck // there is nothing to lose
+	hijacker, ok := w.(http.Hijacker)
+	if !ok {
+		http.Error(w, "no tunnel over this connection", http.StatusHTTPVersionNotSupported)
+		return
+	}
+	near, early, err := hijacker.Hijack()
+	if err != nil {
+		return // the connection is gone
+	}
+	defer near.Close() //nolint:errcheck // there is nothing to lose
+	if _, err := io.WriteString(near, "HTTP/1.1 200 Connection established\r\n\r\n"); err != nil {
+		return
+	}
+	stop := context.AfterFunc(p.ctx, func() { //nolint:contextcheck // see above
+		near.Close() //nolint:errcheck // there is nothing to lose
+		far.Close()  //nolint:errcheck // there is nothing to lose
+	})
+	defer stop()
+	join(near, early, far)
+}
+
+// join copies both ways until both have ended. What came early is read first.
+func join(near net.Conn, early io.Reader, far net.Conn) {
+	var up sync.WaitGroup
+	up.Go(func() {
+		io.Copy(far, early) //nolint:errcheck // the end of either side ends the tunnel
+		closeWrite(far)
+	})
+	io.Copy(near, far) //nolint:errcheck // see above
+	closeWrite(near)
+	up.Wait()
+}
+
+func closeWrite(c net.Conn) {
+	if half, ok := c.(interface{ CloseWrite() error }); ok {
+		half.CloseWrite() //nolint:errcheck // fails only if it is closed
+	}
+}
+
+func (p *serving) dialPlain(ctx context.Context, _, addr string) (net.Conn, error) {
+	return p.dial(ctx, "HTTP", addr, 80)
+}
+
+// deniedError is why an attempt was denied.
+type deniedError struct{ why error }
+
+func (e deniedError) Error() string { return e.why.Error() }
+
+// answer tells whoever asked why there is no connection.
+func answer(w http.ResponseWriter, err error) {
+	code := http.StatusBadGateway
+	if denied := (deniedError{}); errors.As(err, &denied) {
+		code = http.StatusForbidden
+	}
+	http.Error(w, "millhand's proxy: "+err.Error(), code)
+}
+
+// dial connects to a target if it is allowed, and records the attempt.
+func (p *serving) dial(ctx context.Context, method, target string, fallback int) (net.Conn, error) {
+	host, port, err := Target(target, fallback)
+	if err != nil {
+		p.Record(Attempt{Method: method, Host: target, Denied: true, Err: err.Error()})
+		return nil, deniedError{err}
+	}
+	a := Attempt{Method: method, Host: host, Port: port}
+	conn, err := p.reach(ctx, &a)
+	if err != nil {
+		a.Err = err.Error()
+		a.Denied = errors.As(err, &deniedError{})
+	}
+	p.Record(a)
+	return conn, err
+}
+
+// reach looks a host up and connects to the first of its addresses that is
+// allowed and answers.
+func (p *serving) reach(ctx context.Context, a *Attempt) (net.Conn, error) {
+	if err := p.Allowed(a.Host, a.Port, netip.Addr{}); err != nil {
+		return nil, deniedError{err}
+	}
+	ctx, cancel := context.WithTimeout(ctx, dialTime)
+	defer cancel()
+	addrs, err := p.addresses(ctx, a.Host)
+	if err != nil {
+		return nil, fmt.Errorf("look up %s: %w", a.Host, err)
+	}
+	var failures []error
+	for _, ip := range addrs {
+		if err := p.Allowed(a.Host, a.Port, ip); err != nil {
+			failures = append(failures, deniedError{err})
+			continue
+		}
+		a.Addr = ip
+		conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", net.JoinHostPort(ip.String(), strconv.Itoa(a.Port)))
+		if err == nil {
+			return conn, nil
+		}
+		failures = append(failures, err)
+	}
+	if len(failures) == 0 {
+		return nil, fmt.Errorf("look up %s: it has no address", a.Host)
+	}
+	return nil, errors.Join(failures...)
+}
+
+func (p *serving) addresses(ctx context.Context, host string) ([]netip.Addr, error) {
+	if ip, err := netip.ParseAddr(host); err == nil {
+		return []netip.Addr{ip.Unmap()}, nil
+	}
+	if p.Lookup != nil {
+		return p.Lookup(ctx, host)
+	}
+	addrs, err := net.DefaultResolver.LookupNetIP(ctx, "ip", host)
+	for i := range addrs {
+		addrs[i] = addrs[i].Unmap()
+	}
+	return addrs, err
+}

@@ -1,0 +1,232 @@
+package sandbox
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// outcome is what became of a line of bash.
+type outcome struct {
+	ending Ending
+	output string
+	err    error
+}
+
+// start starts a command in a sandbox, as package proc would.
+func start(t *testing.T, s *Sandbox, out *bytes.Buffer, env []string, dir string, args ...string) (*exec.Cmd, *Launch) {
+	t.Helper()
+	l, err := s.Launch(args, append([]string{"PATH=/usr/local/go/bin:/usr/bin:/bin"}, env...), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := &exec.Cmd{Path: l.Path, Args: l.Args, Env: l.Env, Dir: l.Dir, SysProcAttr: l.Attr, ExtraFiles: l.Files}
+	cmd.Stdout, cmd.Stderr = out, out
+	if err := cmd.Start(); err != nil {
+		l.Abandon()
+		t.Fatal(err)
+	}
+	if err := l.Started(); err != nil {
+		t.Fatal(err)
+	}
+	return cmd, l
+}
+
+// finish waits for a command.
+func finish(t *testing.T, cmd *exec.Cmd, l *Launch) (Ending, error) {
+	t.Helper()
+	var exit *exec.ExitError
+	if err := cmd.Wait(); err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	return l.Ended()
+}
+
+// bash runs a line of bash in a sandbox, in its workspace.
+func bash(t *testing.T, s *Sandbox, line string, env ...string) outcome {
+	t.Helper()
+	var out bytes.Buffer
+	cmd, l := start(t, s, &out, env, s.bounds.Workspace, "bash", "-c", line)
+	ending, err := finish(t, cmd, l)
+	return outcome{ending, out.String(), err}
+}
+
+// place is the surroundings of a job: a folder with a workspace in it, the
+// private folders, and something outside.
+type place struct {
+	dir, workspace, home, tmp, outside string
+}
+
+func newPlace(t *testing.T) place {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "s") //nolint:usetesting // the paths of sockets must be short
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	if err := os.Chmod(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	p := place{dir: dir, workspace: filepath.Join(dir, "work"), home: filepath.Join(dir, "home"), tmp: filepath.Join(dir, "tmp"), outside: filepath.Join(dir, "outside")}
+	for _, d := range []string{p.workspace, p.home, p.tmp, p.outside} {
+		if err := os.Mkdir(d, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return p
+}
+
+func (p place) spec() Spec {
+	return Spec{Workspace: p.workspace, Home: p.home, TmpDir: p.tmp}
+}
+
+// inside makes a sandbox, or skips the test where the machine can't.
+func inside(t *testing.T, spec Spec, level Level) *Sandbox {
+	t.Helper()
+	s, err := New(spec, level)
+	if errors.Is(err, ErrAbsent) {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+// confining returns the levels that confine.
+func confining() []Level { return []Level{Full, Partial} }
+
+// unguarded runs a line of bash without a sandbox.
+func unguarded(t *testing.T, dir, line string, env ...string) string {
+	t.Helper()
+	cmd := exec.Command("bash", "-c", line)
+	cmd.Dir = dir
+	cmd.Env = append([]string{"PATH=/usr/local/go/bin:/usr/bin:/bin"}, env...)
+	out, _ := cmd.CombinedOutput() // failing is an answer, too
+	return string(out)
+}
+
+func TestHowACommandEndedIsTold(t *testing.T) {
+	for _, level := range confining() {
+		t.Run(string(level), func(t *testing.T) {
+			s := inside(t, newPlace(t).spec(), level)
+			for line, want := range map[string]Ending{
+				"true":            {},
+				"exit 7":          {ExitCode: 7},
+				"kill -KILL $$":   {ExitCode: -1, Signal: 9},
+				"kill -TERM $$":   {ExitCode: -1, Signal: 15},
+				"(exit 200) || :": {},
+			} {
+				if got := bash(t, s, line); got.err != nil || got.ending != want {
+					t.Errorf("%s: got %+v, %v; want %+v", line, got.ending, got.err, want)
+				}
+			}
+		})
+	}
+}
+
+func TestACommandThatDoesNotExistIsRefused(t *testing.T) {
+	for _, level := range confining() {
+		t.Run(string(level), func(t *testing.T) {
+			p := newPlace(t)
+			s := inside(t, p.spec(), level)
+			var out bytes.Buffer
+			for _, args := range [][]string{{"no-such-program"}, {"/no/such/program"}, {p.workspace}} {
+				cmd, l := start(t, s, &out, nil, p.workspace, args...)
+				if _, err := finish(t, cmd, l); !errors.Is(err, ErrRefused) {
+					t.Errorf("%v: got %v", args, err)
+				}
+			}
+		})
+	}
+}
+
+func TestKillEndsACommandThatIgnoresSignals(t *testing.T) {
+	for _, level := range confining() {
+		t.Run(string(level), func(t *testing.T) {
+			s := inside(t, newPlace(t).spec(), level)
+			cmd, l := startReady(t, s, "trap '' TERM INT HUP; echo ready; while :; do sleep 1; done")
+			l.Kill()
+			if got, err := finish(t, cmd, l); err != nil || got.Signal != 9 {
+				t.Errorf("got %+v, %v", got, err)
+			}
+		})
+	}
+}
+
+func TestACommandCannotEndItsSupervisor(t *testing.T) {
+	for _, level := range confining() {
+		t.Run(string(level), func(t *testing.T) {
+			s := inside(t, newPlace(t).spec(), level)
+			got := bash(t, s, `for s in KILL STOP TERM QUIT HUP INT SEGV ABRT; do kill -$s $PPID; kill -$s -- -$(cut -d' ' -f5 </proc/$PPID/stat); done 2>/dev/null; exit 5`)
+			if got.err != nil || got.ending != (Ending{ExitCode: 5}) {
+				t.Errorf("got %+v, %v", got.ending, got.err)
+			}
+		})
+	}
+}
+
+// SIGTERM to the supervisor's group, which is what package proc sends when time
+// is up, gives the command a while to clear up.
+func TestSIGTERMIsPassedOn(t *testing.T) {
+	tests := []struct {
+		name, line string
+		want       Ending
+	}{
+		{"to one that clears up", `trap 'echo x >cleared; exit 3' TERM; echo ready; while :; do sleep 0.01; done`, Ending{ExitCode: 3}},
+		{"to one that doesn't care", `echo ready; sleep 1000`, Ending{ExitCode: -1, Signal: 15}},
+		{"to one that ignores it", `trap '' TERM; echo ready; while :; do sleep 0.01; done`, Ending{ExitCode: -1, Signal: 9}},
+	}
+	for _, level := range confining() {
+		t.Run(string(level), func(t *testing.T) {
+			for _, tt := range tests {
+				t.Run(tt.name, func(t *testing.T) {
+					p := newPlace(t)
+					spec := p.spec()
+					spec.Grace = 200 * time.Millisecond
+					s := inside(t, spec, level)
+					cmd, l := startReady(t, s, tt.line)
+					if err := syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM); err != nil {
+						t.Fatal(err)
+					}
+					if got, err := finish(t, cmd, l); err != nil || got != tt.want {
+						t.Errorf("got %+v, %v; want %+v", got, err, tt.want)
+					}
+				})
+			}
+		})
+	}
+}
+
+// startReady starts a line of bash, and waits until it has said that it is ready.
+func startReady(t *testing.T, s *Sandbox, line string) (*exec.Cmd, *Launch) {
+	t.Helper()
+	out, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Close()
+	l, err := s.Launch([]string{"bash", "-c", line}, []string{"PATH=/usr/bin:/bin"}, s.bounds.Workspace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := &exec.Cmd{Path: l.Path, Args: l.Args, Env: l.Env, Dir: l.Dir, SysProcAttr: l.Attr, ExtraFiles: l.Files, Stdout: w}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	w.Close()
+	if err := l.Started(); err != nil {
+		t.Fatal(err)
+	}
+	text := make([]byte, 5)
+	if _, err := out.Read(text); err != nil || string(text) != "ready" {
+		t.Fatalf("got %q, %v", text, err)
+	}
+	return cmd, l
+}

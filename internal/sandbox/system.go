@@ -1,0 +1,113 @@
+package sandbox
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+)
+
+// systemDirs are the folders that programs are made of.
+func systemDirs() []string {
+	return []string{"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/nix/store", "/sys"}
+}
+
+// devices are the nodes of /dev that programs rely on, and that lead nowhere.
+func devices() []string {
+	return []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"}
+}
+
+// secrets are what only root may read in /etc. It has to be kept from commands
+// that root runs, who own it, capabilities or not.
+func secrets() []string {
+	var out []string
+	filepath.WalkDir("/etc", func(path string, d fs.DirEntry, err error) error { //nolint:errcheck // what can't be looked at can't be read either
+		if err != nil || d.Type()&fs.ModeSymlink != 0 {
+			return nil //nolint:nilerr // see above
+		}
+		info, err := d.Info()
+		if err != nil {
+			return nil //nolint:nilerr // see above
+		}
+		needed := fs.FileMode(0o004)
+		if d.IsDir() {
+			needed = 0o005
+		}
+		if info.Mode()&needed == needed {
+			return nil
+		}
+		out = append(out, path)
+		if d.IsDir() {
+			return fs.SkipDir
+		}
+		return nil
+	})
+	return out
+}
+
+// without returns paths that together are a folder without some of what is in
+// it: for Landlock, which knows no exceptions.
+func without(dir string, hidden []string) []string {
+	inside := func(p string) (exactly, below bool) {
+		for _, h := range hidden {
+			exactly = exactly || h == p
+			below = below || h != p && within(h, p)
+		}
+		return exactly, below
+	}
+	exactly, below := inside(dir)
+	if exactly {
+		return nil
+	}
+	if !below {
+		return []string{dir}
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil
+	}
+	var out []string
+	for _, e := range entries {
+		if e.Type()&fs.ModeSymlink == 0 { // what it leads to has its own rules
+			out = append(out, without(filepath.Join(dir, e.Name()), hidden)...)
+		}
+	}
+	return out
+}
+
+// Toolchains returns the folders, outside of the system's, that the programs on
+// a PATH need to run: those of PATH itself, and where the usual managers of
+// versions keep theirs below the real home. They hold programs, not
+// credentials.
+func Toolchains(home, path string) []string {
+	var out []string
+	for _, dir := range filepath.SplitList(path) {
+		if filepath.IsAbs(dir) && filepath.Clean(dir) != filepath.Clean(home) && !within(home, filepath.Clean(dir)) {
+			out = append(out, dir)
+		}
+	}
+	if home == "" {
+		return out
+	}
+	for name := range strings.FieldsSeq(".rustup .pyenv .nvm .volta .asdf .sdkman .rbenv .goenv .nodenv .bun/bin .deno/bin .local/bin .local/share/mise .local/share/uv .local/share/pnpm .dotnet sdk go/bin") {
+		dir := filepath.Join(home, name)
+		if st, err := os.Stat(dir); err == nil && st.IsDir() {
+			out = append(out, dir)
+		}
+	}
+	return out
+}
+
+// owner returns who owns a file.
+func owner(name string) (uid, gid int, err error) {
+	info, err := os.Stat(name)
+	if err != nil {
+		return 0, 0, err
+	}
+	st, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return 0, 0, &fs.PathError{Op: "find the owner of", Path: name, Err: syscall.ENOTSUP}
+	}
+	return int(st.Uid), int(st.Gid), nil
+}

@@ -1,0 +1,62 @@
+package session
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestTheLastAnswerIsJudged(t *testing.T) {
+	schema := map[string]any{"type": "object", "required": []any{"n"}, "properties": map[string]any{"n": map[string]any{"type": "integer"}}}
+	same := strings.Repeat("  - calls: [{tool: glob, args: {pattern: x, path: .}}]\n  - calls: [{tool: Glob, raw: '{\"path\": \".\",  \"pattern\":\"x\"}'}]\n", 3)
+	pairs := strings.Repeat("  - calls: [{tool: glob, args: {pattern: x}}]\n  - calls: [{tool: glob, args: {pattern: y}}]\n", 6)
+	cut := "  - {text: a, finish: length}\n"
+	tests := []struct {
+		name, turns string
+		schema      map[string]any
+		want        EndKind
+		text        string // of the end: its text, output or reason
+		turnsMade   int
+	}{
+		{"cut off, then whole", cut + "  - {expect: [cut off], text: b}\n", nil, Done, "ab", 2},
+		{"cut off again and again", strings.Repeat(cut, 5), nil, GaveUp, "4 times", 4},
+		{"empty once", "  - text: ' '\n  - {expect: [was empty], text: ok}\n", nil, Done, "ok", 2},
+		{"empty twice", "  - text: ''\n  - text: ''\n", nil, GaveUp, "twice", 2},
+		{"a content filter", "  - {text: no, finish: content_filter, calls: [{tool: glob, args: {pattern: x}}]}\n", nil, GaveUp, "content filter", 1},
+		{"a document", "  - text: '{\"n\": 1}'\n", schema, Done, `{"n":1}`, 1},
+		{"a document in a fence", "  - text: \"Here:\\n```json\\n{\\\"n\\\": 2}\\n```\\nDone.\"\n", schema, Done, `{"n":2}`, 1},
+		{"a document at the second try", "  - text: 'n is 1'\n  - {expect: [not one JSON document], text: '{\"n\": 3}'}\n", schema, Done, `{"n":3}`, 2},
+		{"a document that never fits", "  - text: '{}'\n  - {expect: [missing], text: '{\"n\": \"x\"}'}\n  - {expect: [at /n], text: '[]'}\n", schema, GaveUp, "schema", 3},
+		{"the same call", same, nil, Limited, "doom_loop: the model made the same call 5 times", 5},
+		{"two calls by turns", pairs, nil, Limited, "doom_loop: the model made the same two calls by turns 5 times", 10},
+		{"a hint is heeded", strings.Join(strings.SplitAfter(same, "\n")[:3], "") + "  - {expect: [3 times in a row], text: ok}\n", nil, Done, "ok", 4},
+		{"a call that was cut off", "  - {calls: [{tool: write, raw: '{\"filePath\": \"a'}], finish: length}\n  - {expect: [reached its output limit], text: ok}\n", nil, Done, "ok", 2},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s := setUp(t, "build", tt.turns, func(c *Config) { c.Schema = tt.schema })
+			end := s.Run(t.Context(), "go")
+			got := end.Text + "|" + string(end.Output) + "|" + end.Reason
+			if end.Kind != tt.want || !strings.Contains(got, tt.text) || s.Totals().Turns != tt.turnsMade {
+				t.Errorf("after %d turns: %s %q; want %s %q after %d", s.Totals().Turns, end.Kind, got, tt.want, tt.text, tt.turnsMade)
+			}
+		})
+	}
+}
+
+func TestAtALimitTheModelSumsUp(t *testing.T) {
+	s := setUp(t, "build", `
+  - {calls: [{tool: glob, args: {pattern: x}}], usage: {input: 100, output: 10}}
+  - {expect: ["had to stop: the limit of 1 turns", "find it"], text: So far nothing., usage: {input: 50, output: 5}}
+`, func(c *Config) { c.WrapUp, c.Limits.Turns = true, 1 })
+	end := s.Run(t.Context(), "find it")
+	if end.Kind != Limited || end.Text != "So far nothing." || s.Totals().Usage.Input != 150 {
+		t.Errorf("%+v after %+v", end, s.Totals())
+	}
+	if err := s.player.Finish(); err != nil {
+		t.Error(err)
+	}
+	without := setUp(t, "build", "  - {calls: [{tool: glob, args: {pattern: x}}]}\n", func(c *Config) { c.WrapUp, c.Limits.Turns = true, 1 })
+	if end := without.Run(t.Context(), "go"); end.Kind != Limited || !strings.Contains(end.Reason, "1 turns") {
+		t.Errorf("a model that can't sum up changes the end: %+v", end)
+	}
+}

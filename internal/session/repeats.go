@@ -1,0 +1,74 @@
+package session
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/millhand/millhand/internal/model"
+)
+
+const (
+	hintAfter = 3 // turns that make the same calls: the model is told
+	endAfter  = 5 // the session ends
+)
+
+// repeats finds out when a model goes round in circles: makes the same calls
+// in every turn, or the same two turns by turns.
+type repeats struct{ turns []string } // the last ones
+
+// turn takes the calls of the next turn. The hint, if any, is for the model; an
+// End is for after the calls.
+func (r *repeats) turn(calls []model.ToolCall) (hint string, end *End) {
+	r.turns = append(r.turns, signature(calls))
+	r.turns = r.turns[max(len(r.turns)-2*endAfter, 0):]
+	times, what := r.times(1), "the same call"
+	if pairs := r.times(2); pairs > times {
+		times, what = pairs, "the same two calls by turns"
+	}
+	switch {
+	case times >= endAfter:
+		return "", &End{Kind: Limited, Reason: fmt.Sprintf("doom_loop: the model made %s %d times in a row (%s)", what, times, calls[0].Name)}
+	case times >= hintAfter:
+		return fmt.Sprintf("\n\n[You have made %s %d times in a row. The result will not change: try something else, or say what keeps you from going on.]", what, times), nil
+	}
+	return "", nil
+}
+
+// times is how often the last period turns have come in a row.
+func (r *repeats) times(period int) int {
+	n := len(r.turns)
+	if n < period {
+		return 0
+	}
+	last, times := r.turns[n-period:], 1
+	for end := n - period; end >= period && slices.Equal(r.turns[end-period:end], last); end -= period {
+		times++
+	}
+	return times
+}
+
+// signature is the same for turns that make the same calls, however these are
+// written.
+func signature(calls []model.ToolCall) string {
+	var all []string
+	for _, c := range calls {
+		all = append(all, strings.ToLower(c.Name)+" "+canonical(c.Input))
+	}
+	return strings.Join(slices.Compact(all), "\n") // one call several times over is one
+}
+
+// canonical is JSON with its keys in order and without needless space; other
+// text stays as it is.
+func canonical(input string) string {
+	d := json.NewDecoder(strings.NewReader(input))
+	d.UseNumber()
+	var v any
+	var out bytes.Buffer
+	if d.Decode(&v) != nil || json.NewEncoder(&out).Encode(v) != nil {
+		return input
+	}
+	return out.String()
+}

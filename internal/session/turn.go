@@ -1,0 +1,139 @@
+package session
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+
+	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/model"
+)
+
+// turn makes one model call and carries out the calls it asks for. It returns
+// nil if the conversation goes on.
+func (s *Session) turn(ctx context.Context) *End {
+	req, need := s.request()
+	resp, over, end := s.ask(ctx, req, need)
+	if end != nil {
+		return end
+	}
+	defer over()
+	if resp.Finish == model.FinishFilter {
+		resp.Calls = nil // may be incomplete, and would stay unanswered
+	}
+	s.join(resp)
+	switch {
+	case resp.Finish == model.FinishFilter:
+		return &End{Kind: GaveUp, Reason: "the provider's content filter stopped the model", Text: resp.Text}
+	case len(resp.Calls) == 0:
+		return s.answered(resp)
+	}
+	s.cut, s.answer.said, s.answer.cuts = cutOff(resp), "", 0
+	hint, end := s.repeats.turn(resp.Calls)
+	answers := s.carryOut(ctx, s.Totals().Turns, resp.Calls)
+	answers[len(answers)-1].Text += hint
+	for _, m := range answers {
+		s.add(m)
+	}
+	if ctx.Err() != nil {
+		return Ended(ctx)
+	}
+	return end
+}
+
+// request is the next one of the conversation, and what it can use up. What it
+// begins with is that of the request before, so that providers find it in their
+// caches.
+func (s *Session) request() (model.Request, Need) {
+	c := s.cfg
+	req := model.Request{
+		System: c.System, Messages: s.messages, Tools: s.specs, Output: c.Schema, CacheKey: c.ID,
+		Effort: c.Sampling.Effort, Temperature: c.Sampling.Temperature, MaxOutput: c.Sampling.MaxOutput,
+	}
+	need := Need{Input: s.estimate(), Output: c.Sampling.MaxOutput}
+	if need.Output == 0 {
+		need.Output = c.MostOutput
+	}
+	if room := max(c.Window-int(need.Input), leastRoom); c.Window > 0 && need.Output > room {
+		need.Output, req.MaxOutput = room, room
+	}
+	if c.WrapUp && s.Totals().Turns > 0 {
+		need.Words = s.words()
+	}
+	return req, need
+}
+
+// ask makes one model call: paid for, told, and counted. The caller calls over
+// when everything that belongs to the turn is done, unless there is an End.
+func (s *Session) ask(ctx context.Context, req model.Request, need Need) (resp model.Response, over func(), end *End) {
+	grant, end := s.cfg.Purse.reserve(ctx, need)
+	if end != nil {
+		end.summable = ctx.Err() == nil && (end.Kind == OverCost || end.Kind == Limited)
+		return resp, nil, end
+	}
+	var cost *float64 // unknown, even if the model panics
+	defer func() { grant.Settle(cost) }()
+	if grant.Output > 0 {
+		req.MaxOutput = grant.Output
+	}
+	s.mu.Lock()
+	s.totals.Turns++
+	n := s.totals.Turns
+	s.mu.Unlock()
+	s.emit(event.Event{Type: event.TurnStarted, Turn: &event.Turn{Number: n}})
+	began := s.cfg.Now()
+	resp, err := s.cfg.Model.Stream(ctx, req, s.delta)
+	ended := &event.Turn{Number: n, ElapsedMS: s.cfg.Now().Sub(began).Milliseconds()}
+	if err != nil {
+		ended.Error, cost = err.Error(), new(float64)
+		s.emit(event.Event{Type: event.TurnEnded, Turn: ended})
+		return resp, nil, requestFailed(ctx, err)
+	}
+	cost = resp.CostUSD
+	s.account(resp, ended)
+	if resp.Text != "" || resp.Reasoning != "" {
+		s.emit(event.Event{Type: event.TextSaid, Text: &event.Text{Turn: n, Text: resp.Text, Reasoning: resp.Reasoning}})
+	}
+	return resp, func() { s.emit(event.Event{Type: event.TurnEnded, Turn: ended}) }, nil
+}
+
+// account adds a response to the totals and to its turn's event.
+func (s *Session) account(resp model.Response, ended *event.Turn) {
+	ended.Finish, ended.CostUSD = string(resp.Finish), resp.CostUSD
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if resp.Usage != nil {
+		u := event.Usage(*resp.Usage)
+		ended.Usage = &u
+		s.totals.Usage = s.totals.Usage.Add(u)
+	}
+	switch {
+	case resp.CostUSD == nil:
+		s.totals.CostUSD = nil
+	case s.totals.CostUSD != nil:
+		sum := event.AddUSD(*s.totals.CostUSD, *resp.CostUSD)
+		s.totals.CostUSD = &sum
+	}
+}
+
+// join adds a response to the conversation. One that holds nothing stays out:
+// providers refuse to see it again.
+func (s *Session) join(resp model.Response) {
+	if resp.Text == "" && len(resp.Calls) == 0 && resp.State == nil {
+		return
+	}
+	s.add(model.Message{Role: model.Assistant, Text: resp.Text, Reasoning: resp.Reasoning, Calls: resp.Calls, State: resp.State})
+	if u := resp.Usage; u != nil && u.Input > 0 {
+		s.counted, s.countedTo = u.Input+u.Output, len(s.messages)
+	}
+}
+
+// cutOff returns the id of the call within which the output limit was reached,
+// "" if there is none: the last one, unless it is whole.
+func cutOff(resp model.Response) string {
+	last := resp.Calls[len(resp.Calls)-1]
+	if resp.Finish != model.FinishLength || json.Valid([]byte(strings.TrimSpace(last.Input))) {
+		return ""
+	}
+	return last.ID
+}

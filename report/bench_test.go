@@ -1,0 +1,62 @@
+package report_test
+
+import (
+	"fmt"
+	"io"
+	"testing"
+
+	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/report"
+)
+
+// shards are the stored shards of a plan of so many jobs, each with so many
+// turns of one call.
+func shards(tb testing.TB, total, jobs, turns int) []saved {
+	tb.Helper()
+	plan := make([]event.PlannedJob, jobs)
+	for i := range plan {
+		plan[i] = event.PlannedJob{ID: fmt.Sprint("task-repository-", i), Task: "task", Repo: fmt.Sprint("repository-", i/2), Place: i + 1, Shard: i%total + 1}
+	}
+	var out []saved
+	for index := 1; index <= total; index++ {
+		run := &event.Run{ID: fmt.Sprint("run", index), PlanHash: "h", Shard: &event.Shard{Index: index, Total: total}}
+		events := []event.Event{{Type: event.RunStarted, Run: run}}
+		for _, j := range plan {
+			if j.Shard != index {
+				run.Elsewhere = append(run.Elsewhere, j)
+				continue
+			}
+			run.Jobs = append(run.Jobs, j)
+			events = append(events, started(j.ID))
+			for n := range turns {
+				call, turn := called(j.ID, n+1, "c", event.CallCompleted), turnEnded(j.ID, n+1, new(0.001))
+				call.Job, turn.Job = j.ID, j.ID
+				call.Call.Input = []byte(`{"filePath":"some/folder/file.go","oldString":"what was there before","newString":"what is there now"}`)
+				events = append(events, call, turn)
+			}
+			events = append(events, jobEnded(j.ID, event.JobEnd{Outcome: event.Passed, Turns: turns, CostUSD: new(0.001)}))
+		}
+		out = append(out, saved{run.ID, store(tb, index, append(events, runEnded(event.Passed, 0))...)})
+	}
+	return out
+}
+
+func BenchmarkJSON(b *testing.B) {
+	r := load(b, shards(b, 1, 10_000, 20)[0].stream)
+	b.ReportAllocs()
+	for b.Loop() {
+		if err := report.JSON(io.Discard, r); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkMerge(b *testing.B) {
+	runs := parts(shards(b, 4, 10_000, 20)...)
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := report.Merge(io.Discard, runs, event.FailOnAny); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

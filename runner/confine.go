@@ -1,0 +1,265 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/permission"
+	"github.com/millhand/millhand/internal/proc"
+	"github.com/millhand/millhand/internal/sandbox"
+	"github.com/millhand/millhand/internal/sandbox/proxy"
+)
+
+// Ground is what the commands of one job, or of one tool call, are confined to.
+type Ground struct {
+	Level     sandbox.Level // anything but A and B confines nothing
+	Workspace string
+	Home, Tmp string   // private folders that exist
+	Git       []string // git's own folders and files, beside the workspace's .git
+	InPlace   bool     // the workspace's .git is a folder, not a pointer
+	Hidden    []string // folders that are not to be seen even inside of the workspace
+	Programs  []string // files outside of the system's folders that are to be run
+	Profile   permission.Profile
+	Caches    string // where build caches are kept that are not the user's own
+	Getenv    func(string) string
+	Env       []string // of the commands
+	Tell      func(event.Network)
+}
+
+// Confinement is a sandbox for commands.
+type Confinement struct {
+	Env []string // of the commands, with what build caches add
+
+	box    *sandbox.Sandbox
+	guard  *sandbox.Guard
+	listen net.Listener // of the proxy, at level B
+	served chan struct{}
+}
+
+// OpenConfinement makes the sandbox that a profile grants. The caller closes it
+// when its commands have ended.
+func OpenConfinement(ctx context.Context, g Ground) (c *Confinement, err error) {
+	c = &Confinement{Env: g.Env}
+	if g.Level != sandbox.Full && g.Level != sandbox.Partial {
+		return c, nil
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(fmt.Errorf("make the sandbox: %w", err), c.Close())
+		}
+	}()
+	c.Env = proc.Set(slices.Clone(g.Env), "HOME", g.Home)
+	spec, err := c.spec(g)
+	if err != nil {
+		return nil, err
+	}
+	if spec.Network, err = c.network(ctx, g); err != nil {
+		return nil, err
+	}
+	if c.box, err = sandbox.New(spec, g.Level); err != nil {
+		return nil, err
+	}
+	return c, c.watch(g)
+}
+
+// Confine is what commands are started with; nil if they are not confined.
+func (c *Confinement) Confine() proc.Confine {
+	if c == nil || c.box == nil {
+		return nil
+	}
+	return c.box.Confine
+}
+
+// Close gives up what the sandbox holds.
+func (c *Confinement) Close() error {
+	if c == nil {
+		return nil
+	}
+	var errs []error
+	if c.listen != nil {
+		errs = append(errs, c.listen.Close())
+		<-c.served
+	}
+	if c.guard != nil {
+		errs = append(errs, c.guard.Close())
+	}
+	if c.box != nil {
+		errs = append(errs, c.box.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// spec says what commands may see and change of the file system.
+func (c *Confinement) spec(g Ground) (sandbox.Spec, error) {
+	spec := sandbox.Spec{Workspace: g.Workspace, Home: g.Home, TmpDir: g.Tmp, Hidden: g.Hidden, Limits: sandbox.Limits{Pids: maxPids}}
+	if g.Profile.Allows(permission.Git, ".git/config") {
+		spec.Writable = append(spec.Writable, g.Git...)
+	} else {
+		spec.ReadOnly = append(append(spec.ReadOnly, filepath.Join(g.Workspace, ".git")), g.Git...)
+	}
+	home := g.Getenv("HOME")
+	spec.ReadOnly = append(spec.ReadOnly, sandbox.Toolchains(home, proc.Value(g.Env, "PATH"))...)
+	spec.ReadOnly = append(spec.ReadOnly, g.Programs...)
+	writable, readable := granted(g.Profile)
+	spec.Writable, spec.ReadOnly = append(spec.Writable, writable...), append(spec.ReadOnly, readable...)
+	for _, name := range g.Profile.Cache {
+		cache, err := sandbox.FindCache(name, home, filepath.Join(g.Caches, "builds"), g.Getenv)
+		if err != nil {
+			return spec, err
+		}
+		for _, dir := range cache.Dirs {
+			if err := os.MkdirAll(dir, 0o755); err != nil {
+				return spec, fmt.Errorf("make the cache %s: %w", name, err)
+			}
+		}
+		spec.Writable = append(spec.Writable, cache.Dirs...)
+		c.Env = append(c.Env, cache.Env...)
+	}
+	return spec, nil
+}
+
+// maxPids is how many processes and threads a job's commands may have.
+const maxPids = 4096
+
+// granted lists the folders outside of the workspace that a profile's rules
+// allow commands to use, or only to read. A rule grants a folder if it names
+// one, perhaps with everything below it.
+func granted(p permission.Profile) (writable, readable []string) {
+	for _, r := range p.Rules {
+		dir := strings.TrimSuffix(strings.TrimSuffix(r.Pattern, "*"), "*")
+		dir = strings.TrimSuffix(dir, "/")
+		if r.Effect != permission.Allow || !filepath.IsAbs(dir) || strings.ContainsAny(dir, "*?[{") {
+			continue
+		}
+		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+			continue
+		}
+		switch {
+		case r.Permission == permission.ExternalDirectory && p.Allows(r.Permission, dir+"/x"):
+			writable = append(writable, dir)
+		case r.Permission == permission.ExternalRead && p.Allows(r.Permission, dir+"/x"):
+			readable = append(readable, dir)
+		}
+	}
+	return writable, readable
+}
+
+// network is the way out: none, or a proxy that knows whom the profile allows.
+func (c *Confinement) network(ctx context.Context, g Ground) (sandbox.Network, error) {
+	n := g.Profile.Network
+	if !n.Allow && len(n.Hosts) == 0 {
+		return sandbox.Network{}, nil
+	}
+	hosts, err := sandbox.ParseHosts(n.Hosts)
+	if err != nil {
+		return sandbox.Network{}, err
+	}
+	server := &proxy.Server{
+		Allowed: func(host string, port int, ip netip.Addr) error {
+			err := hosts.Allowed(host, port, ip)
+			if err != nil && n.Allow {
+				return sandbox.PublicHosts().Allowed(host, port, ip)
+			}
+			return err
+		},
+		Record: func(a proxy.Attempt) { g.Tell(attempt(a)) },
+	}
+	network := sandbox.Network{Serve: server.Serve}
+	if g.Level == sandbox.Full {
+		return network, nil
+	}
+	if c.listen, err = (&net.ListenConfig{}).Listen(ctx, "tcp4", "127.0.0.1:0"); err != nil {
+		return network, fmt.Errorf("listen for the proxy: %w", err)
+	}
+	c.served = make(chan struct{})
+	go func() { //nolint:contextcheck // it ends with its listener
+		defer close(c.served)
+		server.Serve(c.listen) //nolint:errcheck // it ends when the listener is closed
+	}()
+	network.Addr, err = netip.ParseAddrPort(c.listen.Addr().String())
+	return network, err
+}
+
+func attempt(a proxy.Attempt) event.Network {
+	n := event.Network{Method: a.Method, Host: a.Host, Port: a.Port, Denied: a.Denied, Error: a.Err}
+	if a.Addr.IsValid() {
+		n.Addr = a.Addr.String()
+	}
+	return n
+}
+
+// watch begins to look after what the level can't keep commands from writing:
+// git's own files in a folder that they may write.
+func (c *Confinement) watch(g Ground) error {
+	if g.Level != sandbox.Partial || g.Profile.Allows(permission.Git, ".git/config") {
+		return nil
+	}
+	names := []string{".git"}
+	if g.InPlace {
+		names = sandbox.GitControls(".git")
+	}
+	var err error
+	c.guard, err = sandbox.NewGuard(g.Workspace, names)
+	return err
+}
+
+// Tampered names git's own files that commands have changed, which the level
+// could not keep them from, and puts them back.
+func (c *Confinement) Tampered() ([]string, error) {
+	if c == nil || c.guard == nil {
+		return nil, nil
+	}
+	changed, err := c.guard.Changed()
+	if err == nil && len(changed) == 0 {
+		return nil, nil
+	}
+	return changed, errors.Join(err, c.guard.Restore())
+}
+
+// openSandbox confines the job's commands.
+func (j *job) openSandbox(ctx context.Context) (err error) {
+	home := filepath.Join(j.Work, "home", j.ID)
+	if err := os.MkdirAll(home, 0o700); err != nil {
+		return fmt.Errorf("make a home folder: %w", err)
+	}
+	g := Ground{
+		Level: j.Level, Workspace: j.space.Dir(), Home: home, Tmp: proc.Value(j.env, "TMPDIR"),
+		Git: []string{j.tree.GitDir(), j.tree.CommonDir()}, InPlace: j.inPlace,
+		Profile: j.Profile, Caches: j.Caches, Getenv: j.Getenv, Env: j.env,
+		Tell: func(n event.Network) { j.emit(event.Event{Type: event.NetworkTried, Network: &n}) },
+	}
+	if rel, err := filepath.Rel(g.Workspace, j.Dir); err == nil && filepath.IsLocal(rel) {
+		g.Hidden = append(g.Hidden, j.Dir)
+	}
+	for _, t := range j.plan.Tools {
+		if filepath.IsAbs(t.Command[0]) {
+			g.Programs = append(g.Programs, filepath.Dir(t.Command[0]))
+		}
+	}
+	if j.sandbox, err = OpenConfinement(ctx, g); err != nil {
+		return err
+	}
+	j.env = j.sandbox.Env
+	return nil
+}
+
+// untampered ends a job whose commands have written into git's own files, where
+// only looking at them could tell.
+func (j *job) untampered(context.Context) *stop {
+	changed, err := j.sandbox.Tampered()
+	switch {
+	case err != nil:
+		return &stop{outcome: event.Policy, reason: fmt.Sprintf("git's own files can't be held to what they were: %v", err), exit: event.ExitPolicy}
+	case len(changed) > 0:
+		return &stop{outcome: event.Policy, reason: "a command wrote into git's own files (" + someOf(changed) + "), which were put back", exit: event.ExitPolicy}
+	}
+	return nil
+}

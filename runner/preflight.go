@@ -1,0 +1,488 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/gitops"
+	"github.com/millhand/millhand/tasks"
+)
+
+// Look is what a preflight needs to know of the world.
+type Look struct {
+	Git     gitops.Env
+	Mirrors string                       // folder of the mirrors of url repositories; made if missing
+	Auth    func(url string) gitops.Auth // what a remote gets as credentials
+	// Local leaves everything alone that is not on this machine: jobs on url
+	// repositories are not looked at, and no remote is asked for its branches.
+	Local bool
+	// Fetching is told of each url repository before it is fetched, and Fetched
+	// afterwards; nil for nobody. Calls do not overlap.
+	Fetching func(name string)
+	Fetched  func(name string, err error)
+}
+
+// Ready is what a preflight found out about the jobs of a plan.
+type Ready struct {
+	starts map[string]start // by job id
+}
+
+// Skip returns how a job ends without being begun. Its reason is empty if the
+// job is begun.
+func (r *Ready) Skip(job string) event.JobEnd {
+	s := r.starts[job].skip
+	if s == nil {
+		return event.JobEnd{}
+	}
+	return event.JobEnd{Outcome: s.outcome, Reason: s.reason, ExitCode: s.exit, Code: s.code}
+}
+
+// start is where a job begins.
+type start struct {
+	origin *gitops.Repo // nil for a copy, which is made when its first job begins
+	base   string       // commit; "" in place and for a copy, where it is found when the job begins
+	tip    string       // commit that the job's branch is at before, in origin; "" for none
+	remote gitops.Remote
+	lease  string // commit that the remote's branch is at before; "" for none
+	skip   *stop  // why the job is not begun; nil if it is
+}
+
+// Refusal is why a job must not run as its manifest has it. One refused job
+// refuses the whole run, before anything is spent.
+type Refusal struct {
+	Job  string
+	Code event.Code
+	Err  error
+}
+
+// Error names the job, the reason and its code.
+func (r *Refusal) Error() string { return fmt.Sprintf("job %s: %v (%s)", r.Job, r.Err, r.Code) }
+
+// Unwrap returns the reason.
+func (r *Refusal) Unwrap() error { return r.Err }
+
+// Refusals returns the refusals of an error that [Preflight] gave.
+func Refusals(err error) []*Refusal {
+	joined, ok := err.(interface{ Unwrap() []error })
+	if !ok {
+		return nil
+	}
+	var all []*Refusal
+	for _, e := range joined.Unwrap() {
+		var r *Refusal
+		if errors.As(e, &r) {
+			all = append(all, r)
+		}
+	}
+	return all
+}
+
+// refuse makes a refusal whose job is filled in later.
+func refuse(code event.Code, format string, args ...any) error {
+	return &Refusal{Code: code, Err: fmt.Errorf(format, args...)}
+}
+
+// How long a preflight waits for a remote.
+const (
+	fetchTime = 15 * time.Minute
+	askTime   = time.Minute
+)
+
+// Preflight looks at the repository of every selected job before anything runs
+// or is spent: it fetches what is elsewhere, resolves what each job starts
+// from, and finds what the job would come to grief over later. The error joins
+// a [Refusal] for each job that is refused, or says that ctx is over.
+//
+// A repository that can't be fetched is no refusal: its jobs fail, and the
+// others run.
+func Preflight(ctx context.Context, plan *tasks.Plan, look Look) (*Ready, error) {
+	p := &preflight{Look: look, plan: plan, origins: map[string]*origin{}, taken: map[string]string{}}
+	p.open(ctx)
+	ready := &Ready{starts: make(map[string]start, len(plan.Jobs))}
+	var refused []error
+	for _, j := range plan.Jobs {
+		s, err := p.job(ctx, j)
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		var r *Refusal
+		switch {
+		case errors.As(err, &r):
+			refused = append(refused, &Refusal{Job: j.ID, Code: r.Code, Err: r.Err})
+		case err != nil:
+			refused = append(refused, &Refusal{Job: j.ID, Code: event.CodeRepository, Err: err})
+		}
+		ready.starts[j.ID] = s
+	}
+	return ready, errors.Join(refused...)
+}
+
+// preflight is one look at a plan.
+type preflight struct {
+	Look
+	plan    *tasks.Plan
+	origins map[string]*origin // by identity of the repository
+	taken   map[string]string  // by folder of the branches and branch: the job whose it is
+	telling sync.Mutex
+}
+
+// origin is a repository that jobs of the plan run on, and what has been found
+// out about it so far.
+type origin struct {
+	repo *gitops.Repo
+	err  error
+	head gitops.Head // of path repositories
+
+	remote   func(context.Context) (gitops.Remote, map[string]string, error) // of path repositories: where "origin" is, and its branches
+	asked    bool                                                            // remote is being asked
+	dirty    func() ([]string, error)
+	filtered map[string][]string // by commit and protect globs
+}
+
+// key tells repositories apart. A mirror with a limited history is another one
+// than a full one.
+func key(r tasks.Repo) string {
+	if r.Kind == tasks.RepoURL {
+		return fmt.Sprintf("url:%d:%s", r.Depth, r.URL)
+	}
+	return string(r.Kind) + ":" + r.Dir
+}
+
+// open opens every repository of the plan. What is elsewhere is asked and
+// fetched side by side, as much at once as the plan allows.
+func (p *preflight) open(ctx context.Context) {
+	limit := make(chan struct{}, max(p.plan.Clones, 1))
+	var all sync.WaitGroup
+	defer all.Wait()
+	beside := func(work func()) {
+		all.Go(func() {
+			select {
+			case limit <- struct{}{}:
+				defer func() { <-limit }()
+			case <-ctx.Done(): // work finds out by itself
+			}
+			work()
+		})
+	}
+	for _, j := range p.plan.Jobs {
+		if j.Skip != "" || j.Repo.Kind == tasks.RepoCopy || p.Local && j.Repo.Kind == tasks.RepoURL {
+			continue
+		}
+		o := p.origins[key(j.Repo)]
+		if o == nil {
+			o = &origin{filtered: map[string][]string{}}
+			p.origins[key(j.Repo)] = o
+			if j.Repo.Kind == tasks.RepoURL {
+				beside(func() { p.fetch(ctx, o, j.Repo) })
+			} else {
+				p.openPath(ctx, o, j.Repo)
+			}
+		}
+		if j.Repo.Kind == tasks.RepoPath && j.Publish == tasks.PublishPush && o.err == nil && !p.Local && !o.asked {
+			o.asked = true
+			beside(func() { o.remote(ctx) }) //nolint:errcheck // whoever needs it asks again, and gets the same
+		}
+	}
+}
+
+func (p *preflight) openPath(ctx context.Context, o *origin, r tasks.Repo) {
+	if o.repo, o.err = gitops.Open(r.Dir, p.Git); o.err != nil {
+		return
+	}
+	o.head, o.err = o.repo.Head()
+	o.dirty = sync.OnceValues(func() ([]string, error) { return o.repo.Dirty(ctx) })
+	o.remote = p.remoteOf(o)
+}
+
+// fetch brings the mirror of a url repository up to date. The remote is asked
+// for its branches first, for which it has less time: one that does not answer
+// is to keep the others waiting for no longer.
+func (p *preflight) fetch(ctx context.Context, o *origin, r tasks.Repo) {
+	p.tell(func() {
+		if p.Fetching != nil {
+			p.Fetching(r.Name)
+		}
+	})
+	defer p.tell(func() {
+		if p.Fetched != nil {
+			p.Fetched(r.Name, o.err)
+		}
+	})
+	if !strings.HasPrefix(r.URL, "file:") {
+		if o.err = p.answers(ctx, r); o.err != nil {
+			return
+		}
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, fetchTime, fmt.Errorf("it took more than %s", fetchTime))
+	defer cancel()
+	o.repo, o.err = gitops.Mirror(ctx, filepath.Join(p.Mirrors, mirrorName(r)), p.at(r.URL), gitops.MirrorOptions{Depth: r.Depth}, p.Git)
+}
+
+// answers asks a remote whether it is there.
+func (p *preflight) answers(ctx context.Context, r tasks.Repo) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, askTime, fmt.Errorf("it did not answer within %s", askTime))
+	defer cancel()
+	_, _, err := gitops.RemoteBranches(ctx, p.at(r.URL))
+	return err
+}
+
+// tell calls one of the functions that must not overlap.
+func (p *preflight) tell(f func()) {
+	p.telling.Lock()
+	defer p.telling.Unlock()
+	f()
+}
+
+// at is a remote with the credentials that it gets.
+func (p *preflight) at(url string) gitops.Remote {
+	r := gitops.Remote{URL: url}
+	if p.Auth != nil {
+		r.Auth = p.Auth(url)
+	}
+	return r
+}
+
+// remoteOf finds, once, where a path repository's pushes go and what is there.
+func (p *preflight) remoteOf(o *origin) func(context.Context) (gitops.Remote, map[string]string, error) {
+	var once sync.Once
+	var remote gitops.Remote
+	var branches map[string]string
+	var err error
+	return func(ctx context.Context) (gitops.Remote, map[string]string, error) {
+		once.Do(func() {
+			var url string
+			if url, err = o.repo.RemoteURL("origin"); err != nil {
+				err = refuse(event.CodeRemote, "publish: push: %w", err)
+				return
+			}
+			ctx, cancel := context.WithTimeoutCause(ctx, askTime, fmt.Errorf("it took more than %s", askTime))
+			defer cancel()
+			remote = p.at(url)
+			branches, _, err = gitops.RemoteBranches(ctx, remote)
+		})
+		return remote, branches, err
+	}
+}
+
+// job finds out where a job begins.
+func (p *preflight) job(ctx context.Context, j tasks.Job) (start, error) {
+	o := p.origins[key(j.Repo)]
+	switch {
+	case j.Skip != "":
+		return start{skip: &stop{outcome: event.Skipped, reason: j.Skip, code: event.CodeCondition}}, nil
+	case j.Repo.Kind == tasks.RepoCopy:
+		return p.copied(j)
+	case o == nil: // not looked at
+		return start{}, nil
+	case j.Repo.Kind == tasks.RepoURL:
+		return p.mirrored(ctx, j, o)
+	case o.err != nil:
+		return start{}, unsupported(o.err)
+	}
+	return p.local(ctx, j, o)
+}
+
+// unsupported refuses what gitops can't handle with its own code.
+func unsupported(err error) error {
+	var u *gitops.UnsupportedError
+	if errors.As(err, &u) {
+		return &Refusal{Code: event.CodeUnsupported, Err: err}
+	}
+	return err
+}
+
+// copied looks at a folder of which the run makes a repository.
+func (p *preflight) copied(j tasks.Job) (start, error) {
+	skip, err := condition(j, func(path string) (bool, error) {
+		_, err := os.Lstat(filepath.Join(j.Repo.Dir, filepath.FromSlash(path)))
+		if errors.Is(err, os.ErrNotExist) {
+			return false, nil
+		}
+		return err == nil, err
+	})
+	return start{skip: skip}, err
+}
+
+// mirrored looks at a repository elsewhere.
+func (p *preflight) mirrored(ctx context.Context, j tasks.Job, o *origin) (start, error) {
+	var u *gitops.UnsupportedError
+	switch {
+	case errors.As(o.err, &u):
+		return start{}, unsupported(o.err)
+	case o.err != nil:
+		return start{skip: notFetched("fetch the repository", o.err)}, nil //nolint:nilerr // the fault of its own jobs, and no refusal of the run
+	}
+	s := start{origin: o.repo, remote: p.at(j.Repo.URL)}
+	if err := s.resolve(j); err != nil {
+		return s, err
+	}
+	if done, err := p.decides(ctx, j, o, &s); done || err != nil {
+		return s, err
+	}
+	if j.Publish == tasks.PublishPatch {
+		return s, nil
+	}
+	if above := branchAbove(o.repo, j.Commit.Branch); above != "" {
+		return s, refuse(event.CodeBranchExists, "branch %s leaves no room for %s on %s", above, j.Commit.Branch, s.remote)
+	}
+	return s, s.take(j, branchAt{tip: fetchedTip(o.repo, j.Commit.Branch), where: "on " + s.remote.String(), remote: true})
+}
+
+// notFetched is the end of a job whose repository can't be got at.
+func notFetched(what string, err error) *stop {
+	return &stop{outcome: event.Error, exit: event.ExitFailed, code: event.CodeClone, reason: fmt.Sprintf("%s: %v", what, err)}
+}
+
+// local looks at a repository on this machine.
+func (p *preflight) local(ctx context.Context, j tasks.Job, o *origin) (start, error) {
+	s := start{origin: o.repo}
+	if err := writable(j, o.repo, o.head); err != nil {
+		return s, err
+	}
+	if j.Commit != nil && j.Commit.Branch == tasks.CurrentBranch && o.head.Detached {
+		return s, refuse(event.CodeBase, "%s has no branch checked out (its HEAD is detached), so branch %s can't be used: name a branch", o.repo.Root(), tasks.CurrentBranch)
+	}
+	if inPlace(j, o.head) {
+		return p.inPlace(ctx, j, o, s)
+	}
+	if err := s.resolve(j); err != nil {
+		return s, err
+	}
+	if done, err := p.decides(ctx, j, o, &s); done || err != nil || j.Publish == tasks.PublishPatch {
+		return s, err
+	}
+	// Two worktrees of one repository have their branches in one place.
+	place := o.repo.CommonDir() + "\x00" + j.Commit.Branch
+	if other := p.taken[place]; other != "" {
+		return s, refuse(event.CodeBranchExists, "branch %s in %s is that of job %s, too", j.Commit.Branch, o.repo.CommonDir(), other)
+	}
+	p.taken[place] = j.ID
+	tip, _, err := o.repo.BranchHash(j.Commit.Branch)
+	if err != nil {
+		return s, &Refusal{Code: event.CodeBranchExists, Err: err}
+	}
+	if err := s.take(j, branchAt{tip: tip, where: "in " + o.repo.Root()}); err != nil || s.skip != nil || j.Publish != tasks.PublishPush || p.Local {
+		return s, err
+	}
+	return p.onRemote(ctx, j, o, s)
+}
+
+// resolve finds the commit that the job starts from.
+func (s *start) resolve(j tasks.Job) (err error) {
+	if s.base, err = s.origin.Resolve(baseOf(j)); err != nil {
+		return &Refusal{Code: event.CodeBase, Err: err}
+	}
+	return nil
+}
+
+// decides finds out whether the job is left out, and refuses what it could not
+// commit rightly.
+func (p *preflight) decides(ctx context.Context, j tasks.Job, o *origin, s *start) (done bool, err error) {
+	s.skip, err = condition(j, func(path string) (bool, error) { return o.repo.Has(s.base, path) })
+	if err != nil || s.skip != nil {
+		return true, err
+	}
+	return false, p.filters(ctx, j, o, s.base)
+}
+
+// condition evaluates what a job's if asks of the repository.
+func condition(j tasks.Job, has func(string) (bool, error)) (*stop, error) {
+	if j.If == nil {
+		return nil, nil
+	}
+	holds, err := j.If.Holds(has)
+	if err != nil {
+		return nil, fmt.Errorf("find out whether the condition %s holds: %w", j.If, err)
+	}
+	if !holds {
+		return &stop{outcome: event.Skipped, reason: fmt.Sprintf("its condition does not hold: %s", j.If), code: event.CodeCondition}, nil
+	}
+	return nil, nil
+}
+
+// filters refuses a repository in which the job could change paths that git
+// would put through a clean filter, which would not be run.
+func (p *preflight) filters(ctx context.Context, j tasks.Job, o *origin, base string) error {
+	if j.Commit == nil || base == "" {
+		return nil
+	}
+	const some = 4
+	k := base + "\x00" + strings.Join(j.Commit.Protect, "\x00")
+	paths, known := o.filtered[k]
+	if !known {
+		var err error
+		if paths, err = o.repo.FilteredPaths(ctx, base, j.Commit.Protect, some); err != nil {
+			return fmt.Errorf("look for paths under filters: %w", err)
+		}
+		o.filtered[k] = paths
+	}
+	if len(paths) == 0 {
+		return nil
+	}
+	return refuse(event.CodeFilter, "paths are under a clean filter or LFS, which is not run: %s; put them under commit.protect (they are never committed then), or leave the repository out", someOf(paths))
+}
+
+// inPlace looks at a tree that the job works in itself.
+func (p *preflight) inPlace(ctx context.Context, j tasks.Job, o *origin, s start) (start, error) {
+	if err := p.free(j, o); err != nil {
+		return s, err
+	}
+	var err error
+	s.skip, err = condition(j, func(path string) (bool, error) {
+		if o.head.Unborn {
+			return false, nil
+		}
+		return o.repo.Has(o.head.Hash, path)
+	})
+	if err != nil || s.skip != nil {
+		return s, err
+	}
+	if err := p.filters(ctx, j, o, o.head.Hash); err != nil || j.Publish != tasks.PublishPush || p.Local {
+		return s, err
+	}
+	return p.inStep(ctx, o, s)
+}
+
+// inStep finds out whether the remote's branch is at the commit that is
+// checked out, so that a commit on it is all that a push would bring there.
+func (p *preflight) inStep(ctx context.Context, o *origin, s start) (start, error) {
+	var branches map[string]string
+	var err error
+	if s.remote, branches, err = o.remote(ctx); err != nil {
+		s.skip, err = cannotAsk(err)
+		return s, err
+	}
+	if tip := branches[o.head.Branch]; tip != "" && tip != o.head.Hash {
+		return s, refuse(event.CodeBranchForeign, "branch %s on %s is not at the commit that is checked out: push or pull first", o.head.Branch, s.remote)
+	}
+	return s, nil
+}
+
+// free refuses a tree in which a job's changes could not be told from the
+// user's, unless the manifest allows it.
+func (p *preflight) free(j tasks.Job, o *origin) error {
+	if j.Repo.Ref != "" && !o.head.Unborn {
+		return refuse(event.CodeBase, "%s is worked on in place, so ref %s can't be used: leave it out, or commit to a branch of its own", o.repo.Root(), j.Repo.Ref)
+	}
+	if what := o.repo.Unfinished(); what != "" {
+		return refuse(event.CodeDirty, "%s is in the middle of a %s: finish or abort it first", o.repo.Root(), what)
+	}
+	if p.plan.AllowDirty || o.head.Unborn {
+		return nil
+	}
+	dirty, err := o.dirty()
+	if err != nil {
+		return err
+	}
+	if len(dirty) > 0 {
+		return refuse(event.CodeDirty, "%s would be worked on in place but has uncommitted changes (%s): commit or stash them, or set allow_dirty: true", o.repo.Root(), someOf(dirty))
+	}
+	return nil
+}

@@ -1,0 +1,176 @@
+package tasks
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+)
+
+// agent is one as a manifest has it: new, or what it changes of a built-in one.
+type agent struct {
+	Agent
+	value
+	mode    string // "" if nothing is said
+	prompt  template
+	model   *text
+	profile *text
+}
+
+// DefaultAgent carries out a task that names none.
+const DefaultAgent = "build"
+
+// BuiltInAgents returns the agents that are always there, in the order in which
+// models see them.
+func BuiltInAgents() []Agent {
+	readonly, _ := presetProfile("readonly")
+	return []Agent{
+		{Name: DefaultAgent},
+		{Name: "plan", Most: &readonly.Profile},
+		{
+			Name: "explore", Most: &readonly.Profile,
+			Description: "Searches the workspace and answers questions about it; changes nothing. Say what to find, and how thoroughly to look.",
+		},
+		{
+			Name: "general", NoTodo: true,
+			Description: "Carries out a piece of work of several steps by itself. Several of them can work side by side on parts that do not touch each other.",
+		},
+	}
+}
+
+// agents reads the agents of a manifest.
+func (v value) agents() ([]*agent, bool) {
+	var all []*agent
+	entries, ok := v.definitions()
+	for _, e := range entries {
+		if !idForm.MatchString(e.key.Value) {
+			e.keyProblem(quote(e.key.Value)+" is not a name", "use letters, digits, ., _ and -")
+			continue
+		}
+		all = append(all, e.agent())
+	}
+	return all, ok
+}
+
+// agent reads one agent.
+func (v value) agent() *agent {
+	a := &agent{value: v, Agent: Agent{Name: v.key.Value}}
+	fields{
+		"description": into(&a.Description, value.str),
+		"prompt":      into(&a.prompt, value.promptText),
+		"mode":        into(&a.mode, word("primary", "subagent", "all")),
+		"model":       func(v value) { a.model = optional(v.oneModel()) },
+		"profile":     func(v value) { a.profile = optional(v.filled()) },
+		"turns":       into(&a.Turns, number(math.MaxInt)),
+	}.sampled(&a.Sampling).read(v)
+	return a
+}
+
+// oneModel reads the name of a model that has no fallbacks.
+func (v value) oneModel() (text, bool) {
+	if v.isList() {
+		v.problem("an agent has one model, and no list", "name one; a task or the manifest may have a list")
+		return text{}, false
+	}
+	return v.filled()
+}
+
+// defineAgents resolves the agents of all manifests, and adds those built in.
+func (b *builder) defineAgents() {
+	changed := gather(b.manifests, func(m *manifest) []definition[Agent] {
+		all := make([]definition[Agent], len(m.agents))
+		for i, a := range m.agents {
+			all[i] = b.defined(a, m)
+		}
+		return all
+	})
+	for _, a := range BuiltInAgents() {
+		i := slices.IndexFunc(changed, func(d definition[Agent]) bool { return d.is.Name == a.Name })
+		if i < 0 {
+			b.agents = append(b.agents, definition[Agent]{title: agentTitle(a.Name), is: a})
+			continue
+		}
+		b.agents = append(b.agents, changed[i])
+		changed = slices.Delete(changed, i, i+1)
+	}
+	b.agents = append(b.agents, changed...)
+}
+
+func agentTitle(name string) string { return "agent " + quote(name) }
+
+// defined returns an agent of a manifest over the built-in one of its name.
+func (b *builder) defined(a *agent, m *manifest) definition[Agent] {
+	out, builtIn := Agent{Name: a.Name}, BuiltInAgents()
+	i := slices.IndexFunc(builtIn, func(b Agent) bool { return b.Name == a.Name })
+	if i >= 0 {
+		out = builtIn[i]
+	}
+	out.Description = a.description(out.Description, i < 0)
+	out.Sampling, out.Turns = a.Sampling, a.Turns
+	most := ""
+	if a.profile != nil {
+		p := m.profileAt(*a.profile)
+		out.Most, most = &p.Profile, p.digest
+	}
+	if a.model != nil {
+		out.Model = b.agentModel(*a.model)
+	}
+	if a.prompt.src != nil {
+		out.Prompt = b.fromEnv(a.prompt)
+	}
+	model := ""
+	if out.Model != nil {
+		model = out.Model.Name
+	}
+	says := digest(out.Name, out.Description, a.prompt.s, model, out.Sampling, most, out.Turns)
+	return definition[Agent]{value: a.value, title: agentTitle(out.Name), digest: says, is: out}
+}
+
+// description returns by what a model chooses the agent, "" if none may. New
+// agents that have one may be started, unless they say otherwise; those built
+// in keep their ways.
+func (a *agent) description(builtIn string, isNew bool) string {
+	is := cmp.Or(a.Description, builtIn)
+	switch a.mode {
+	case "primary":
+		return ""
+	case "":
+		if builtIn == "" && !isNew {
+			return ""
+		}
+	default:
+		if is == "" {
+			a.keyProblem(fmt.Sprintf("the %s has no description, by which a model could choose it", agentTitle(a.Name)), "write description:, or mode: primary")
+		}
+	}
+	return is
+}
+
+// agentModel resolves an agent's model. The command line's takes its place, as
+// it takes that of all others.
+func (b *builder) agentModel(name text) *Model {
+	if b.options.Overrides.Model != "" {
+		return nil
+	}
+	m := b.modelAt(name)
+	return &m
+}
+
+// agentOf returns who carries out a task.
+func (b *builder) agentOf(t *task) Agent {
+	name := DefaultAgent
+	if t.agent != nil {
+		name = t.agent.s
+	}
+	known := make([]string, len(b.agents))
+	for i, d := range b.agents {
+		if d.is.Name == name {
+			return d.is
+		}
+		known[i] = d.is.Name
+	}
+	if b.complete { // or else the manifest that is missing may define it
+		t.agent.problem("unknown agent "+quote(name), b.found.suggest(name, known, "known agents: "))
+	}
+	return Agent{}
+}

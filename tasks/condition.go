@@ -1,0 +1,143 @@
+package tasks
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Condition is an if that asks for a repository's content.
+type Condition struct {
+	written string
+	rest    expression // without variables, and without what is decided
+}
+
+// Holds evaluates the condition. has reports whether the repository has a file
+// or folder of this path at the commit that the job starts from; paths are
+// slash-separated, relative and clean. has is asked no more than the answer
+// takes; its error is returned as it is.
+func (c *Condition) Holds(has func(path string) (bool, error)) (bool, error) {
+	v, err := c.rest.evaluate(has)
+	return isTrue(v), err
+}
+
+// String returns the condition as the manifest has it, on one line and without
+// ${{ }}.
+func (c *Condition) String() string { return c.written }
+
+// left returns what has yet to be decided, the same on every machine.
+func (c *Condition) left() string {
+	if c == nil {
+		return ""
+	}
+	return c.rest.String()
+}
+
+// condition is an if as a manifest has it.
+type condition struct {
+	text
+	expr    expression
+	written string
+	start   int // offset of the expression in the text
+}
+
+// condition reads an if: an expression, perhaps with ${{ }} around it.
+func (v value) condition() (*condition, bool) {
+	t, ok := v.scalar()
+	if !ok {
+		return nil, false
+	}
+	c := &condition{text: t}
+	inside := t.s
+	if strings.HasPrefix(strings.TrimSpace(t.s), opening) {
+		c.start = strings.Index(t.s, opening) + len(opening)
+		inside, ok = strings.CutSuffix(strings.TrimRight(t.s, " \t\r\n")[c.start:], "}}")
+	}
+	var f *fault
+	switch {
+	case !ok:
+		f = &fault{at: strings.Index(t.s, opening) - c.start, what: "the ${{ is not closed by }}", fix: "write ${{ CONDITION }}, or the condition alone"}
+	case strings.TrimSpace(inside) == "":
+		f = &fault{at: -c.start, what: v.name + " is empty", fix: "write a condition, or leave it out"}
+	default:
+		c.expr, f = parseExpression(inside)
+	}
+	if f != nil {
+		c.problemAt(f.at, f.what, f.fix)
+		return nil, false
+	}
+	c.written = strings.Join(strings.Fields(inside), " ")
+	return c, true
+}
+
+// problemAt records a mistake at an offset of the expression.
+func (c *condition) problemAt(at int, what, fix string) {
+	p := c.placeOf(c.start + at)
+	c.src.report(p.line, p.column, what, fix)
+}
+
+// checkNames records variables that do not exist. Those of the environment do,
+// being empty where they are not set, and so do keys that only some of a
+// matrix's combinations have.
+func (c *condition) checkNames(vars map[string]string, m matrix) {
+	if c == nil {
+		return
+	}
+	known := []string{"repo.name", "repo.ref", "task.id"}
+	for _, k := range slices.Sorted(maps.Keys(vars)) {
+		known = append(known, "vars."+k)
+	}
+	for _, k := range m.keys() {
+		known = append(known, "matrix."+k)
+	}
+	c.expr.variables(func(e expression) {
+		switch {
+		case strings.HasPrefix(e.text, "env.") || slices.Contains(known, e.text):
+		case arity()[e.text] > 0:
+			c.problemAt(e.at, fmt.Sprintf("%s is a function", e.text), "write for example "+exampleCall(operation(e.text)))
+		case !strings.Contains(e.text, "."):
+			c.problemAt(e.at, quote(e.text)+" is not a variable", "put a text in quotes, or write vars.NAME, matrix.KEY, env.NAME, repo.name, repo.ref or task.id")
+		default:
+			c.problemAt(e.at, "unknown variable "+quote(e.text), c.src.found.suggest(e.text, known, "known variables: "))
+		}
+	})
+}
+
+// decide evaluates a condition for one job as far as that goes without its
+// repository: it returns why the job is to be skipped, or what is left to ask.
+func (c *condition) decide(s scope) (skip string, rest *Condition) {
+	if c == nil {
+		return "", nil
+	}
+	e, f := c.expr.reduce(s)
+	switch {
+	case f != nil:
+		c.problemAt(f.at, f.what, f.fix)
+	case e.op != isText:
+		return "", &Condition{c.written, e}
+	case !isTrue(e.text):
+		return "its condition does not hold: " + c.written, nil
+	}
+	return "", nil
+}
+
+// value returns what a variable of a condition stands for; "" if there is no
+// such variable here.
+func (s scope) value(name string) string {
+	group, key, _ := strings.Cut(name, ".")
+	switch {
+	case group == "vars":
+		return s.vars[key]
+	case group == "matrix":
+		return s.matrix[key]
+	case group == "env":
+		return s.getenv(key)
+	case name == "repo.name":
+		return s.repo.Name
+	case name == "repo.ref":
+		return s.repo.Ref
+	default:
+		return s.task
+	}
+}

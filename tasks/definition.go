@@ -1,0 +1,41 @@
+package tasks
+
+import "fmt"
+
+// definition is something that a manifest defines for the whole plan, as a key
+// with its value. The same may stand in several manifests.
+type definition[T any] struct {
+	value
+	title  string // how messages speak of it, and what tells it from others
+	digest string // of what it says, the same on every machine
+	is     T
+}
+
+// gather returns what manifests define, each thing once. It records what two of
+// them define differently.
+func gather[T any](manifests []*manifest, of func(*manifest) []definition[T]) []definition[T] {
+	var all []definition[T]
+	first := map[string]definition[T]{}
+	for _, m := range manifests {
+		for _, d := range of(m) {
+			before, twice := first[d.title]
+			switch {
+			case !twice:
+				first[d.title] = d
+				all = append(all, d)
+			case before.digest != d.digest:
+				d.keyProblem(fmt.Sprintf("the %s differs from the one at %s", d.title, before.ruleSource()), "let both say the same, or rename one of them")
+			}
+		}
+	}
+	return all
+}
+
+// digests returns what identifies definitions.
+func digests[T any](all []definition[T]) []string {
+	out := make([]string, len(all))
+	for i, d := range all {
+		out[i] = d.title + " " + d.digest
+	}
+	return out
+}

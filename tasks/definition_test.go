@@ -1,0 +1,430 @@
+package tasks
+
+import (
+	"encoding/json"
+	"maps"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/millhand/millhand/internal/permission"
+)
+
+func TestMistakesInWhatAManifestDefines(t *testing.T) {
+	checkMistakes(t, []mistake{
+		{"agents", `agents:
+  "a b": {prompt: x}
+  c: {promt: x, mode: sub, turns: 0, temperature: 2.5, effort: max, max_output: none}
+  d: {prompt: "", description: 5, profile: edti, model: [openai/a]}
+  e: {model: opnai/x, prompt: "${{ vars.x }} ${{ env.NOPE }}"}
+  f: {mode: subagent}
+  plan: {mode: all}
+  g: {prompt: "Look at !` + "`git log`" + `."}
+  h: x
+` + oneTask, []string{
+			`m.yaml:2:3: "a b" is not a name; use letters, digits, ., _ and -`,
+			`m.yaml:3:7: unknown key "promt"; did you mean "prompt"?`,
+			`m.yaml:3:23: "mode" must be one of primary, subagent, all, not "sub"; write one of them`,
+			`m.yaml:3:35: "turns" must be a whole number of at least 1, not the number 0; write for example 4`,
+			`m.yaml:3:51: "temperature" must be a number from 0 to 2, not the number 2.5; write for example 0.2`,
+			`m.yaml:3:64: "effort" must be one of minimal, low, medium, high, not "max"; write one of them`,
+			`m.yaml:3:81: "max_output" must be a whole number of at least 1, not the text "none"; write for example 4`,
+			`m.yaml:4:15: "prompt" is empty; fill it in, or leave it out`,
+			`m.yaml:4:32: "description" must be text, not the number 5; put it in quotes`,
+			`m.yaml:4:44: unknown profile "edti"; did you mean "edit"?`,
+			`m.yaml:4:57: an agent has one model, and no list; name one; a task or the manifest may have a list`,
+			`m.yaml:5:14: unknown provider "opnai"; did you mean "openai"?`,
+			`m.yaml:5:32: the variable "vars.x" is not known here; write ${{ env.NAME }}: this text is the same for all jobs`,
+			`m.yaml:6:3: the agent "f" has no description, by which a model could choose it; write description:, or mode: primary`,
+			`m.yaml:7:3: the agent "plan" has no description, by which a model could choose it; write description:, or mode: primary`,
+			"m.yaml:8:15: a command in a prompt (!`...`) is not supported yet; run it under setup: and let the agent read what it wrote",
+			`m.yaml:9:6: "h" must be a mapping, not the text "x"; write KEY: VALUE`,
+		}},
+		{"the agent of a task", `agents: {careful: {prompt: x}}
+` + head + `tasks:
+- {id: a, prompt: p, agent: carful}
+- {id: b, prompt: p, agent: someone-else}
+- {id: c, prompt: p, agent: [build]}
+`, []string{
+			`m.yaml:5:29: unknown agent "carful"; did you mean "careful"?`,
+			`m.yaml:6:29: unknown agent "someone-else"; known agents: build, plan, explore, general, careful`,
+			`m.yaml:7:29: "agent" must be text, not a list; write one text`,
+		}},
+		{"providers", `providers:
+  "a/b": {kind: openai, base_url: "https://h"}
+  script: {base_url: "https://h"}
+  replay: {}
+  c: {kind: opnai, base_url: h, key_env: sk-1, headers: [a], query: {a: [b]}}
+  d: {}
+  e: {kind: openai, base_url: "https://me:secret@h/v1"}
+  f: {kind: openai, base_url: "ftp://h"}
+  g: {kind: openai, base_url: "https://h/v1?a=b"}
+  h: {kind: openai, base_url: "https://h/v1#x"}
+  i: {kind: openai, base_url: "https://${{ env.H }}/v1"}
+  openai: {headers: {"a b": c, X-Task: "${{ task.id }}", X-Nope: "${{ env.NOPE }}"}, query: {x: "a\nb"}}
+` + oneTask, []string{
+			`m.yaml:2:3: "a/b" is not a name; use letters, digits, ., _ and -`,
+			`m.yaml:3:3: the models of "script" are files, and have no endpoint; choose another name`,
+			`m.yaml:4:3: the models of "replay" are files, and have no endpoint; choose another name`,
+			`m.yaml:5:13: "kind" must be one of openai, responses, anthropic, not "opnai"; did you mean "openai"?`,
+			`m.yaml:5:30: "base_url" is not an http or https URL; write for example https://HOST/v1`,
+			`m.yaml:5:42: "key_env" is not the name of an environment variable; write the name alone, such as EXAMPLE_API_KEY, and never the key`,
+			`m.yaml:5:57: "headers" must be a mapping, not a list; write KEY: VALUE`,
+			`m.yaml:5:73: "a" must be text, a number or a boolean, not a list; write one value`,
+			`m.yaml:6:3: the provider "d" lacks kind; write {kind: openai, base_url: https://HOST/v1}`,
+			`m.yaml:6:3: the provider "d" lacks base_url; write {kind: openai, base_url: https://HOST/v1}`,
+			`m.yaml:7:31: "base_url" must not hold credentials; take them out, and name the variable that holds the key with key_env:`,
+			`m.yaml:8:31: "base_url" is not an http or https URL; write for example https://HOST/v1`,
+			`m.yaml:9:31: "base_url" must end with its path; write parameters under query:`,
+			`m.yaml:10:31: "base_url" must end with its path; write parameters under query:`,
+			`m.yaml:11:31: "base_url" is not an http or https URL; write for example https://HOST/v1`,
+			`m.yaml:12:22: "a b" is not the name of a header; write for example X-Team`,
+			`m.yaml:12:41: the variable "task.id" is not known here; write ${{ env.NAME }}: this text is the same for all jobs`,
+			`m.yaml:12:67: the environment variable NOPE is not set; set it, or use vars: for a value of the manifest`,
+			`m.yaml:12:97: "x" holds a line break with its variables filled in; write one line`,
+		}},
+		{"keys that commands must not see", `profiles: {p: {env: [CI, HOUSE_TOKEN, SEARCH_TOKEN, Other_Api_Key]}}
+providers: {house: {kind: openai, base_url: "https://h/v1", key_env: HOUSE_TOKEN}}
+search: {backend: exa, key_env: SEARCH_TOKEN}
+` + oneTask, []string{
+			`m.yaml:1:26: "HOUSE_TOKEN" is a provider's key, or named like one, and no command may see those; leave it out: millhand itself reads the keys that it needs`,
+			`m.yaml:1:39: "SEARCH_TOKEN" is a provider's key, or named like one, and no command may see those; leave it out: millhand itself reads the keys that it needs`,
+			`m.yaml:1:53: "Other_Api_Key" is a provider's key, or named like one, and no command may see those; leave it out: millhand itself reads the keys that it needs`,
+		}},
+		{"a search without its backend", "search: {url: 'https://h'}\n" + oneTask, []string{
+			`m.yaml:1:9: the search has no backend; write backend: exa or backend: json`,
+		}},
+		{"a search without its url", "search: {backend: json}\n" + oneTask, []string{
+			`m.yaml:1:9: the backend json has no url; write url: https://HOST/search`,
+		}},
+		{"a search of others", "search: {backend: google, url: localhost, key_env: 5}\n" + oneTask, []string{
+			`m.yaml:1:19: "backend" must be one of exa, json, not "google"; write one of them`,
+			`m.yaml:1:32: "url" is not an http or https URL; write for example https://HOST/v1`,
+			`m.yaml:1:52: "key_env" must be text, not the number 5; put it in quotes`,
+		}},
+		{"tools", `tools:
+  9x: {description: a, command: b}
+  bash: {description: a, command: b}
+  Write: {description: a, command: b}
+  c: {}
+  C: {description: a, command: b}
+  d: {description: a, command: [], time: 5, read_only: on}
+  e: {description: a, command: [./nope, x]}
+  f: {description: a, command: [s.yaml]}
+  g: {description: a, command: [./s.yaml]}
+  h: {description: a, command: "x ${{ vars.x }}"}
+  i: {description: a, command: [x, [y]]}
+  j: {description: a, command: b, parameters: {type: array}}
+  k: {description: a, command: b, parameters: [a]}
+` + oneTask, []string{
+			`m.yaml:2:3: "9x" is not the name of a tool; use up to 64 letters, digits, _ and -, beginning with a letter`,
+			`m.yaml:3:3: the name "bash" is taken; choose another`,
+			`m.yaml:4:3: the name "Write" is taken; choose another`,
+			`m.yaml:5:3: the tool "c" has no description; write {description: WHAT IT IS FOR, command: COMMAND}`,
+			`m.yaml:5:3: the tool "c" has no command; write {description: WHAT IT IS FOR, command: COMMAND}`,
+			`m.yaml:6:3: the name "C" differs from another tool's in case alone; choose another`,
+			`m.yaml:7:32: "command" is empty; write a program and its arguments`,
+			`m.yaml:7:42: "time" must be a duration, not the number 5; write it with its unit, such as 90s, 20m or 1h30m`,
+			`m.yaml:7:56: "read_only" must be true or false, not the text "on"; write true`,
+			`m.yaml:8:32: the program "./nope" does not exist; check its path; it is relative to the manifest`,
+			`m.yaml:10:32: the program "./s.yaml" is not executable; make it so with chmod +x, or name its interpreter first`,
+			`m.yaml:11:32: "command" holds a variable, and a tool's command has none; what differs between calls comes as JSON on standard input`,
+			`m.yaml:12:36: entry 2 of "command" must be text, a number or a boolean, not a list; write one value`,
+			`m.yaml:13:54: the schema is not that of an object; write type: object`,
+			`m.yaml:14:47: "parameters" must be a JSON Schema, not a list; write for example {type: object, properties: {summary: {type: string}}}`,
+		}},
+		{"schemas", head + `tasks:
+- {id: a, prompt: p, output: {schema: x, foo: y}}
+- {id: b, prompt: p, output: {schema: {type: string}}}
+- {id: c, prompt: p, output: {schema: {properties: {a: {type: [string, txt]}}}}}
+- {id: d, prompt: p, output: {schema: {properties: {"a/b": {pattern: "("}}}}}
+- {id: e, prompt: p, output: {schema: {properties: {a: {$ref: "https://h/s.json"}, b: [{$ref: s.json}]}}}}
+- {id: f, prompt: p, output: {schema: {$ref: "#/$defs/x"}}}
+- {id: g, prompt: p, output: {schema: {required: a, maxProperties: .nan}}}
+- {id: h, prompt: p, output: {schema: {required: [a, 5]}}}
+- {id: i, prompt: p, output: {schema: {$schema: "https://h/mine"}}}
+- {id: j, prompt: p, output: {schema: {properties: {a: 1, a: {}}}}}
+- {id: k, prompt: p, output: [a]}
+`, []string{
+			`m.yaml:4:39: "schema" must be a JSON Schema, not the text "x"; write for example {type: object, properties: {summary: {type: string}}}`,
+			`m.yaml:4:42: unknown key "foo"; known here: schema`,
+			`m.yaml:5:46: the schema is not that of an object; write type: object`,
+			`m.yaml:6:72: this is not valid JSON Schema: value must be one of 'array', 'boolean', 'integer', 'null', 'number', 'object', 'string'; compare it with json-schema.org`,
+			`m.yaml:7:70: this is not valid JSON Schema: '(' is not valid regex: error parsing regexp: missing closing ): ` + "`(`" + `; compare it with json-schema.org`,
+			`m.yaml:8:63: "$ref" leads out of the schema; write what it stands for under "$defs", and "#/$defs/NAME" here`,
+			`m.yaml:8:95: "$ref" leads out of the schema; write what it stands for under "$defs", and "#/$defs/NAME" here`,
+			`m.yaml:9:39: this is not valid JSON Schema: json-pointer in '#/$defs/x' not found; compare it with json-schema.org`,
+			`m.yaml:10:68: "maxProperties" must be a number that JSON has, not the number .nan; write another, or put it in quotes`,
+			`m.yaml:11:54: this is not valid JSON Schema: got number, want string; compare it with json-schema.org`,
+			`m.yaml:12:39: this is not valid JSON Schema: failing loading 'https://h/mine': nothing is read from elsewhere; compare it with json-schema.org`,
+			`m.yaml:13:56: this is not valid JSON Schema: got number, want boolean or object; compare it with json-schema.org`,
+			`m.yaml:13:59: the key "a" stands here twice, first in line 13; keep one of them`,
+			`m.yaml:14:30: "output" must be a mapping, not a list; write KEY: VALUE`,
+		}},
+		{"the rest", `skills: [nope, s.yaml, 5]
+batch: on
+tool_output: {lines: 0, bytes: 99999999, foo: 1}
+effort: 5
+temperature: warm
+max_output: -1
+` + oneTask, []string{
+			`m.yaml:1:10: the folder "nope" does not exist; check its path; it is relative to the manifest`,
+			`m.yaml:1:16: "s.yaml" is not a folder; name the folder that holds the skills' folders`,
+			`m.yaml:1:24: entry 3 of "skills" must be text, not the number 5; put it in quotes`,
+			`m.yaml:2:8: "batch" must be true or false, not the text "on"; write true`,
+			`m.yaml:3:22: "lines" must be a whole number from 1 to 1000000, not the number 0; write for example 4`,
+			`m.yaml:3:32: "bytes" must be a whole number from 1 to 10485760, not the number 99999999; write for example 4`,
+			`m.yaml:3:42: unknown key "foo"; known here: bytes, lines`,
+			`m.yaml:4:9: "effort" must be text, not the number 5; put it in quotes`,
+			`m.yaml:5:14: "temperature" must be a number from 0 to 2, not the text "warm"; write for example 0.2`,
+			`m.yaml:6:13: "max_output" must be a whole number of at least 1, not the number -1; write for example 4`,
+		}},
+	})
+}
+
+func TestManifestsThatDefineTheSameDifferently(t *testing.T) {
+	shared := `agents: {a: {prompt: x, profile: p}}
+providers: {h: {kind: openai, base_url: "https://h/v1", headers: {A: "${{ env.BUILD }}"}}}
+tools: {t: {description: d, command: c}}
+search: {backend: exa}
+`
+	other := `agents: {a: {prompt: x, profile: p}, b: {prompt: y}}
+providers: {h: {kind: openai, base_url: "https://h/v1", headers: {A: "17"}}}
+tools: {t: {description: d, command: [c]}}
+search: {backend: exa, key_env: K}
+`
+	task := func(id string) string {
+		return head + "profiles: {p: {extends: edit}}\ntasks: [{id: " + id + ", prompt: p}]\n"
+	}
+	dir := folder(t, map[string]string{
+		"a.yaml": shared + task("a"), "b.yaml": shared + task("b"), "c.yaml": other + task("c"),
+		"d.yaml": "agents: {a: {prompt: x, profile: p}}\nprofiles: {p: {extends: review}}\n" + head + "tasks: [{id: d, prompt: p}]\n",
+		"e.yaml": head + "tasks: [{id: e, prompt: p, agent: a, model: h/m}]\nbatch: true\ntool_output: {lines: 5}\n",
+	})
+	_, err := Load(t.Context(), []string{"a.yaml", "c.yaml", "d.yaml"}, options(dir))
+	want := []string{
+		`c.yaml:2:13: the provider "h" differs from the one at a.yaml:2; let both say the same, or rename one of them`,
+		`c.yaml:3:9: the tool "t" differs from the one at a.yaml:3; let both say the same, or rename one of them`,
+		`c.yaml:4:1: the search differs from the one at a.yaml:4; let both say the same, or rename one of them`,
+		`d.yaml:1:10: the agent "a" differs from the one at a.yaml:1; let both say the same, or rename one of them`,
+	}
+	if diff := cmp.Diff(want, lines(t, err)); diff != "" {
+		t.Errorf("problems (-want +got):\n%s", diff)
+	}
+	p, err := Load(t.Context(), []string{"a.yaml", "b.yaml", "e.yaml"}, options(dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(p.Agents) != 5 || len(p.Providers) != 1 || len(p.Tools) != 1 || p.Search.Backend != "exa" || !p.Batch || p.Output.Lines != 5 {
+		t.Errorf("plan %+v", p)
+	}
+	if j := p.Jobs[2]; j.Agent != "a" || j.Model != "h/m" {
+		t.Errorf("job %+v", j)
+	}
+}
+
+func TestAModelComesFromTheNearestPlace(t *testing.T) {
+	manifest := `version: 1
+model: [openai/m, "script:s.yaml"]
+agents: {own: {model: openai/agent}, none: {prompt: x}}
+tasks:
+- {id: manifest, prompt: p, agent: none}
+- {id: agent, prompt: p, agent: own}
+- {id: task, prompt: p, agent: own, model: [openai/a, openai/b, "replay:s.yaml"]}
+- {id: one, prompt: p, model: openai/c}
+`
+	for _, tt := range []struct {
+		name     string
+		override string
+		want     map[string][]string
+		agent    bool // whether the agent keeps its model
+	}{
+		{"without a flag", "", map[string][]string{
+			"manifest": {"openai/m", "script:s.yaml"}, "agent": {"openai/agent"}, "task": {"openai/a", "openai/b", "replay:s.yaml"}, "one": {"openai/c"},
+		}, true},
+		{"with a flag, which replaces every model", "openai/x", map[string][]string{
+			"manifest": {"openai/x"}, "agent": {"openai/x"}, "task": {"openai/x"}, "one": {"openai/x"},
+		}, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			p, err := loadText(t, manifest, besideManifest, Overrides{Model: tt.override})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := map[string][]string{}
+			for _, j := range p.Jobs {
+				got[j.Task] = append([]string{j.ModelName}, names(j.Fallback)...)
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("models (-want +got):\n%s", diff)
+			}
+			if a := p.Agents[4]; a.Name != "own" || (a.Model != nil) != tt.agent {
+				t.Errorf("agent %+v", a)
+			}
+		})
+	}
+}
+
+func TestSamplingAndTurnsComeFromTheNearestPlace(t *testing.T) {
+	p := mustLoad(t, head+`effort: low
+temperature: 1
+max_output: 100
+limits: {turns: 60}
+agents: {a: {temperature: 0, turns: 20}, b: {turns: 500}}
+tasks:
+- {id: one, prompt: p}
+- {id: two, prompt: p, agent: a, effort: high}
+- {id: three, prompt: p, agent: a, temperature: 2, limits: {turns: 5}}
+- {id: four, prompt: p, agent: b}
+`, Overrides{})
+	zero, one, two := 0.0, 1.0, 2.0
+	want := []Sampling{{"low", &one, 100}, {"high", &zero, 100}, {"low", &two, 100}, {"low", &one, 100}}
+	turns := []int{60, 20, 5, 60}
+	for i, j := range p.Jobs {
+		if diff := cmp.Diff(want[i], j.Sampling); diff != "" {
+			t.Errorf("job %s: sampling (-want +got):\n%s", j.ID, diff)
+		}
+		if j.Limits.Turns != turns[i] {
+			t.Errorf("job %s: %d turns, want %d", j.ID, j.Limits.Turns, turns[i])
+		}
+	}
+	if p = mustLoad(t, head+"agents: {b: {turns: 500}}\ntasks: [{id: a, prompt: p, agent: b}]", Overrides{}); p.Jobs[0].Limits.Turns != 500 {
+		t.Errorf("%d turns, want those of the agent in the place of the default", p.Jobs[0].Limits.Turns)
+	}
+}
+
+func TestAgentsAreThoseBuiltInAndTheManifests(t *testing.T) {
+	p := mustLoad(t, oneTask+`profiles: {p: {extends: build}}
+agents:
+  mine: {description: Mine., profile: p}
+  quiet: {prompt: x}
+  shy: {description: Shy., mode: primary}
+  explore: {profile: review, prompt: Look.}
+  build: {description: Not by itself.}
+  plan: {description: Plans., mode: all}
+  general: {mode: primary}
+`, Overrides{})
+	type agent struct{ name, most, prompt string }
+	var all []agent
+	startable := map[string]bool{}
+	for _, a := range p.Agents {
+		most := ""
+		if a.Most != nil {
+			most = a.Most.Name
+		}
+		all = append(all, agent{a.Name, most, a.Prompt})
+		startable[a.Name] = a.Description != ""
+	}
+	want := []agent{{"build", "", ""}, {"plan", "readonly", ""}, {"explore", "review", "Look."}, {"general", "", ""}, {"mine", "p", ""}, {"quiet", "", "x"}, {"shy", "", ""}}
+	if diff := cmp.Diff(want, all, cmp.AllowUnexported(agent{})); diff != "" {
+		t.Errorf("agents (-want +got):\n%s", diff)
+	}
+	may := map[string]bool{"build": false, "plan": true, "explore": true, "general": false, "mine": true, "quiet": false, "shy": false}
+	if diff := cmp.Diff(may, startable); diff != "" {
+		t.Errorf("agents that may be started (-want +got):\n%s", diff)
+	}
+	if !p.Agents[3].NoTodo || p.Agents[0].NoTodo {
+		t.Error("general has a todo list, or build has none")
+	}
+	if d := p.Jobs[0].Profile.Under(*p.Agents[1].Most).Decide(permission.Need("edit", "main.go")); d.Allowed() {
+		t.Error("plan may edit")
+	}
+}
+
+func TestRulesMayNameTheToolsOfTheManifest(t *testing.T) {
+	tools := "tools: {lint: {description: d, command: c}}\n"
+	rules := "profiles: {p: {permission: {lint: allow}}}\nprofile: p\n"
+	for _, manifest := range []string{tools + rules, rules + tools} {
+		if d := mustLoad(t, oneTask+manifest, Overrides{}).Jobs[0].Profile.Decide(permission.Need("lint", "*")); !d.Allowed() {
+			t.Errorf("the tool is denied by %s", d.Rule)
+		}
+	}
+	_, err := loadText(t, oneTask+rules, nil, Overrides{})
+	want := []string{`m.yaml:4:29: unknown permission "lint"; did you mean "list"?`}
+	if diff := cmp.Diff(want, lines(t, err)); diff != "" {
+		t.Errorf("problems (-want +got):\n%s", diff)
+	}
+	dir := folder(t, map[string]string{"m.yaml": oneTask + tools, "p.yaml": "permission: {lint: allow}\nenv: [A_API_KEY]\n"})
+	_, err = LoadProfile(t.Context(), "p.yaml", "m.yaml", options(dir))
+	want = []string{`p.yaml:2:7: "A_API_KEY" is a provider's key, or named like one, and no command may see those; leave it out: millhand itself reads the keys that it needs`}
+	if diff := cmp.Diff(want, lines(t, err)); diff != "" {
+		t.Errorf("problems (-want +got):\n%s", diff)
+	}
+}
+
+func TestSchemasAreAsJSONHasThem(t *testing.T) {
+	p := mustLoad(t, head+`tasks:
+- id: a
+  prompt: p
+  output:
+    schema:
+      properties: {a: {type: integer, minimum: -1, maximum: 1_000, default: 0x10}, b: {enum: ["5", 5, 2.50, yes, true, null, 2020-01-01, []]}}
+      examples: [{}]
+`, Overrides{})
+	got, err := json.Marshal(p.Jobs[0].Schema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `{"examples":[{}],"properties":{"a":{"default":16,"maximum":1000,"minimum":-1,"type":"integer"},"b":{"enum":["5",5,2.5,"yes",true,null,"2020-01-01",[]]}},"type":"object"}`
+	if diff := cmp.Diff(want, string(got)); diff != "" {
+		t.Errorf("schema (-want +got):\n%s", diff)
+	}
+}
+
+func TestTheHashCoversWhatIsDefinedAndNotWhereItIs(t *testing.T) {
+	manifest := `version: 1
+model: [openai/m, "script:s.yaml"]
+effort: low
+agents: {a: {prompt: "x ${{ env.HOME }}", profile: p, model: "replay:s.yaml", turns: 5}}
+profiles: {p: {extends: edit}}
+providers: {h: {kind: openai, base_url: "https://h/v1", headers: {A: "${{ env.HOME }}"}, query: {b: c}}}
+search: {backend: exa}
+tools: {t: {description: d, command: [./run, x], parameters: {required: [a]}}}
+skills: [k]
+tool_output: {lines: 5}
+tasks: [{id: a, prompt: p, output: {schema: {required: [b]}}}]
+`
+	hash := func(manifest, home string) string {
+		t.Helper()
+		dir := folder(t, map[string]string{"m.yaml": manifest, "s.yaml": "", "k/": "", "k2/": "", "run": "", "sub/run": ""})
+		for _, program := range []string{"run", "sub/run"} {
+			if err := os.Chmod(filepath.Join(dir, program), 0o755); err != nil {
+				t.Fatal(err)
+			}
+		}
+		o := options(dir)
+		o.Getenv = func(string) string { return home }
+		p, err := Load(t.Context(), []string{filepath.Join(dir, "m.yaml")}, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p.Hash
+	}
+	want := hash(manifest, "/home/ann")
+	if hash(manifest, "/home/bob") != want {
+		t.Error("the hash depends on the machine")
+	}
+	for old, change := range map[string]string{
+		`[openai/m, "script:s.yaml"]`: "openai/m", "effort: low": "effort: high", "x ${{": "y ${{", "profile: p, m": "profile: edit, m", "turns: 5": "turns: 6",
+		"replay:s.yaml": "script:s.yaml", "extends: edit": "extends: full", "kind: openai": "kind: responses", "A: ": "B: ", "b: c": "b: d", "exa": "exa, key_env: K",
+		"./run": "./sub/run", "[./run, x]": "./run x", "[a]": "[c]", "[k]": "[k, k2]", "lines: 5": "bytes: 5", "required: [b]": "required: [c]", "skills:": "batch: true\nskills:",
+	} {
+		if hash(replaceOnce(t, manifest, old, change), "/home/ann") == want {
+			t.Errorf("the hash is the same with %q in the place of %q", change, old)
+		}
+	}
+}
+
+func TestJobsShareWhatTheirTaskSays(t *testing.T) {
+	p := mustLoad(t, head+"tasks: [{id: a, prompt: p, model: [openai/a, openai/b], temperature: 1, matrix: {k: [1, 2]}, output: {schema: {type: object}}}]", Overrides{})
+	a, b := p.Jobs[0], p.Jobs[1]
+	if &a.Fallback[0] != &b.Fallback[0] || a.Sampling.Temperature != b.Sampling.Temperature {
+		t.Error("the jobs have copies of the fallbacks or the temperature")
+	}
+	maps.Copy(a.Schema, map[string]any{"title": "x"})
+	if b.Schema["title"] != "x" {
+		t.Error("the jobs have copies of the schema")
+	}
+}

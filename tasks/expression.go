@@ -1,0 +1,250 @@
+package tasks
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"path"
+	"regexp"
+	"regexp/syntax"
+	"slices"
+	"strings"
+)
+
+// expression is a condition taken apart. Every value is text, as in a manifest:
+// 5.10 is not 5.1, and what is true or false is the text "true" or "false".
+//
+//	condition  = and { "||" and }
+//	and        = comparison { "&&" comparison }
+//	comparison = operand [ ( "==" | "!=" ) operand ]
+//	operand    = "!" operand | "(" condition ")" | TEXT | NUMBER | true | false
+//	           | VARIABLE | FUNCTION "(" condition { "," condition } ")"
+//
+// TEXT stands in single or double quotes; a quote within is doubled.
+type expression struct {
+	op   operation
+	text string // of a text, what it is; of a variable, its name
+	args []expression
+	re   *regexp.Regexp // of matches
+	at   int            // offset in the condition
+}
+
+// operation is what an expression does: one of these, an operator or the name
+// of a function.
+type operation string
+
+const (
+	isText     operation = "text"
+	isVariable operation = "variable"
+	isNot      operation = "!"
+	isAnd      operation = "&&"
+	isOr       operation = "||"
+	isEqual    operation = "=="
+	isUnequal  operation = "!="
+	hasFile    operation = "repo.has"
+	contains   operation = "contains"
+	startsWith operation = "startsWith"
+	endsWith   operation = "endsWith"
+	matches    operation = "matches"
+)
+
+// arity returns the functions, and how many arguments each has.
+func arity() map[string]int {
+	return map[string]int{string(hasFile): 1, string(contains): 2, string(startsWith): 2, string(endsWith): 2, string(matches): 2}
+}
+
+const (
+	maxCondition = 4 << 10 // bytes
+	maxNesting   = 32      // of parentheses, arguments and "!" in each other
+)
+
+// parser reads an expression. After the first fault it is at the end.
+type parser struct {
+	lexer
+	tok   token
+	depth int
+}
+
+// parseExpression reads a condition without ${{ }} around it.
+func parseExpression(s string) (expression, *fault) {
+	if len(s) > maxCondition {
+		return expression{}, &fault{what: fmt.Sprintf("the condition is longer than %d bytes", maxCondition), fix: "shorten it"}
+	}
+	p := &parser{lexer: lexer{s: s}}
+	p.advance()
+	e := p.or()
+	if p.tok.kind != atEnd {
+		p.unexpected("write && or || between two conditions")
+	}
+	return e, p.fault
+}
+
+func (p *parser) advance() { p.tok = p.next() }
+
+// fail records the first fault.
+func (p *parser) fail(at int, what, fix string) {
+	p.lexer.fail(at, what, fix)
+	p.tok = token{kind: atEnd, at: len(p.s)}
+}
+
+func (p *parser) unexpected(fix string) {
+	if p.tok.kind == atEnd {
+		p.fail(p.tok.at, "the condition ends too early", fix)
+		return
+	}
+	p.fail(p.tok.at, "unexpected "+quote(p.tok.text), fix)
+}
+
+// take steps over a sign if it comes next.
+func (p *parser) take(sign string) bool {
+	if p.tok.kind != aSign || p.tok.text != sign {
+		return false
+	}
+	p.advance()
+	return true
+}
+
+func (p *parser) or() expression  { return p.chain(isOr, p.and) }
+func (p *parser) and() expression { return p.chain(isAnd, p.comparison) }
+
+// chain reads operands with one operator between them.
+func (p *parser) chain(op operation, operand func() expression) expression {
+	first := operand()
+	e := expression{op: op, at: first.at, args: []expression{first}}
+	for p.take(string(op)) {
+		e.args = append(e.args, operand())
+	}
+	if len(e.args) == 1 {
+		return first
+	}
+	return e
+}
+
+func (p *parser) comparison() expression {
+	left := p.operand()
+	for _, op := range []operation{isEqual, isUnequal} {
+		if p.take(string(op)) {
+			return expression{op: op, at: left.at, args: []expression{left, p.operand()}}
+		}
+	}
+	return left
+}
+
+func (p *parser) operand() expression {
+	t := p.tok
+	if p.depth++; p.depth > maxNesting {
+		p.fail(t.at, fmt.Sprintf("the condition is nested more than %d deep", maxNesting), "make it flatter")
+	}
+	defer func() { p.depth-- }()
+	switch {
+	case p.take("!"):
+		return expression{op: isNot, at: t.at, args: []expression{p.operand()}}
+	case p.take("("):
+		e := p.or()
+		p.closing()
+		return e
+	case p.tok.kind == aText:
+		p.advance()
+		return expression{op: isText, at: t.at, text: t.text}
+	case p.tok.kind == aName:
+		p.advance()
+		if p.take("(") {
+			return p.call(t)
+		}
+		return expression{op: isVariable, at: t.at, text: t.text}
+	}
+	p.unexpected("write for example vars.NAME == 'TEXT' or repo.has('FILE')")
+	return expression{op: isText}
+}
+
+func (p *parser) closing() {
+	if !p.take(")") {
+		p.unexpected(`write ")" here, or an operator`)
+	}
+}
+
+// call reads the arguments of a function.
+func (p *parser) call(name token) expression {
+	e := expression{op: operation(name.text), at: name.at}
+	for p.tok.kind != atEnd && (p.tok.kind != aSign || p.tok.text != ")") {
+		e.args = append(e.args, p.or())
+		if !p.take(",") {
+			break
+		}
+	}
+	p.closing()
+	want, known := arity()[name.text]
+	switch {
+	case p.fault != nil:
+	case !known:
+		names := slices.Sorted(maps.Keys(arity()))
+		fix := suggestion(name.text, names)
+		if fix == "" {
+			fix = "functions: " + strings.Join(names, ", ")
+		}
+		p.fail(name.at, "unknown function "+quote(name.text), fix)
+	case len(e.args) != want:
+		p.fail(name.at, fmt.Sprintf("%s takes %d, not %d", name.text, want, len(e.args)), "write for example "+exampleCall(e.op))
+	default:
+		p.literals(&e)
+	}
+	return e
+}
+
+func exampleCall(op operation) string {
+	switch op {
+	case hasFile:
+		return "repo.has('package.json')"
+	case matches:
+		return "matches(repo.name, '^api-')"
+	default:
+		return string(op) + "(repo.name, 'api')"
+	}
+}
+
+// literals checks arguments that can be checked before a job is known.
+func (p *parser) literals(e *expression) {
+	last := e.args[len(e.args)-1]
+	switch {
+	case e.op == hasFile && last.op == isText:
+		if _, f := filePath(last); f != nil {
+			p.fail(f.at, f.what, f.fix)
+		}
+	case e.op == hasFile && last.asksRepository():
+		p.fail(last.at, "the path itself asks for the repository's content", "write "+exampleCall(e.op))
+	case e.op == matches && last.op != isText:
+		p.fail(last.at, "the regular expression has to stand here, in quotes", "write for example "+exampleCall(e.op))
+	case e.op == matches:
+		re, err := regexp.Compile(last.text)
+		if bad := new(syntax.Error); errors.As(err, &bad) {
+			p.fail(last.at, fmt.Sprintf("this is not a regular expression: %s: %s", bad.Code, quote(bad.Expr)), "write one of RE2's")
+		}
+		e.re = re
+	}
+}
+
+// filePath returns the path that repo.has is given, in the one form in which
+// git has it.
+func filePath(e expression) (string, *fault) {
+	clean := path.Clean(e.text)
+	if strings.TrimSpace(e.text) == "" || strings.HasPrefix(e.text, "/") || !fs.ValidPath(clean) || clean == "." {
+		return "", &fault{at: e.at, what: quote(e.text) + " is not a path inside the repository", fix: "write it from the repository's top, such as 'web/package.json'"}
+	}
+	return clean, nil
+}
+
+// asksRepository reports whether the expression has to see the repository.
+func (e expression) asksRepository() bool {
+	return e.op == hasFile || slices.ContainsFunc(e.args, expression.asksRepository)
+}
+
+// variables calls do for each variable in the expression.
+func (e expression) variables(do func(expression)) {
+	if e.op == isVariable {
+		do(e)
+	}
+	for _, a := range e.args {
+		a.variables(do)
+	}
+}

@@ -1,0 +1,149 @@
+package tasks
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
+)
+
+// maxLooked bounds how many files and folders one glob looks at.
+const maxLooked = 100_000
+
+// globbed returns the repositories among the folders that a pattern matches,
+// in the order of their paths. Each is named once, by whatever links it can be
+// reached.
+func (e repoEntry) globbed() ([]repo, bool) {
+	pattern := filepath.ToSlash(e.target.s)
+	elements := strings.Split(strings.Trim(pattern, "/"), "/")
+	if slices.ContainsFunc(elements, func(s string) bool { return !doublestar.ValidatePattern(s) }) {
+		e.target.problem(quote(e.target.s)+" is not a pattern for folders", "close its brackets, and write no / in them")
+		return nil, false
+	}
+	start := ""
+	if strings.HasPrefix(pattern, "/") {
+		start = "/"
+	}
+	w := &folderWalk{dir: e.src.dir, seen: map[step]bool{}}
+	w.match(start, slices.CompactFunc(elements, func(a, b string) bool { return a == "**" && b == "**" }))
+	if w.looked > maxLooked {
+		e.target.problem(fmt.Sprintf("the pattern %s leads to more than %d files and folders", quote(e.target.s), maxLooked), "begin it with a folder, or use fewer **")
+		return nil, false
+	}
+	return e.pickFound(w.found)
+}
+
+// pickFound makes repositories of the folders that were found.
+func (e repoEntry) pickFound(found []string) ([]repo, bool) {
+	slices.Sort(found)
+	var all []repo
+	seen := map[string]bool{}
+	for _, dir := range found {
+		r, picked, ok := e.one(Repo{Kind: RepoPath, Dir: dir, Ref: e.ref}, e.target.value)
+		if !ok {
+			return nil, false
+		}
+		if picked && !seen[r.id] {
+			seen[r.id] = true
+			all = append(all, r)
+		}
+	}
+	switch {
+	case len(found) == 0:
+		e.target.problem(fmt.Sprintf("no folder that %s matches holds a git repository", quote(e.target.s)), "check the pattern; it is relative to the manifest")
+	case len(all) == 0:
+		e.target.problem(fmt.Sprintf("include and exclude leave no repository of %s", quote(e.target.s)), "compare their patterns with the folders")
+	}
+	return all, len(all) > 0
+}
+
+// folderWalk looks for repositories. As in a shell, * and ** match no name that
+// begins with a dot, and ** does not follow symbolic links.
+type folderWalk struct {
+	dir    string // where relative paths start
+	looked int
+	seen   map[step]bool
+	found  []string // as the pattern spells them
+}
+
+// step is a folder with the number of the pattern's elements that are left to
+// match below it.
+type step struct {
+	path string
+	left int
+}
+
+// match goes on from a folder with what is left of the pattern.
+func (w *folderWalk) match(path string, elements []string) {
+	at := step{path, len(elements)}
+	w.looked++
+	if w.seen[at] || w.looked > maxLooked {
+		return
+	}
+	w.seen[at] = true
+	if len(elements) == 0 {
+		if holdsRepository(resolvePath(w.dir, cmp.Or(path, "."))) {
+			w.found = append(w.found, cmp.Or(path, "."))
+		}
+		return
+	}
+	first, rest := elements[0], elements[1:]
+	switch {
+	case first == "**":
+		w.match(path, rest)
+		w.each(path, func(name string, link bool) {
+			if !link && !strings.HasPrefix(name, ".") {
+				w.match(joined(path, name), elements)
+			}
+		})
+	case strings.ContainsAny(first, `*?[{\`):
+		w.each(path, func(name string, _ bool) {
+			hidden := strings.HasPrefix(name, ".") && !strings.HasPrefix(first, ".")
+			if !hidden && doublestar.MatchUnvalidated(first, name) {
+				w.match(joined(path, name), rest)
+			}
+		})
+	default:
+		w.match(joined(path, first), rest)
+	}
+}
+
+func joined(path, name string) string {
+	if path == "" || strings.HasSuffix(path, "/") {
+		return path + name
+	}
+	return path + "/" + name
+}
+
+// each calls do for the folders, and the links to folders, in a folder. One
+// that cannot be read has none.
+func (w *folderWalk) each(path string, do func(name string, link bool)) {
+	dir := resolvePath(w.dir, cmp.Or(path, "."))
+	entries, _ := os.ReadDir(dir)
+	for _, entry := range entries {
+		w.looked++
+		if w.looked > maxLooked {
+			return
+		}
+		link := entry.Type()&os.ModeSymlink != 0
+		if entry.IsDir() || link && isFolder(filepath.Join(dir, entry.Name())) {
+			do(entry.Name(), link)
+		}
+	}
+}
+
+func isFolder(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
+// holdsRepository reports whether a folder is the top of a work tree: it has a
+// folder .git, or the file in its place.
+func holdsRepository(dir string) bool {
+	info, err := os.Stat(filepath.Join(dir, ".git"))
+	return err == nil && (info.IsDir() || info.Mode().IsRegular())
+}

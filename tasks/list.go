@@ -1,0 +1,277 @@
+package tasks
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"gopkg.in/yaml.v3"
+)
+
+// What lists of repositories may hold at most.
+const (
+	maxList      = 10 << 20  // bytes of one
+	maxLines     = 100_000   // lines of one
+	maxAllLines  = 1_000_000 // of all that a load reads
+	maxLineBytes = 8 << 10
+)
+
+// inputs is what the files of one load share: standard input, which can be read
+// once, and how much was read of lists.
+type inputs struct {
+	stdin   func() ([]byte, error)
+	taken   string // what standard input is read as; "" as long as it is not
+	ignored bool   // lists from standard input are passed over
+	lines   int
+}
+
+// drivePath begins an absolute path of Windows.
+var drivePath = regexp.MustCompile(`^[A-Za-z]:[\\/]`)
+
+// ParseRepoLine reads one line of a list of repositories, as repos: [{file: LIST}]
+// has them and a run writes them: a path, copy:PATH or a URL, then perhaps
+// ref=REF, then perhaps a comment, which a "#" at the begin of the line or after
+// white space opens. A path that holds such a "#", quotes or the like stands in
+// double quotes, with the escapes of Go's strings; what is in quotes is a path
+// whatever it looks like. named is false for a line that is empty or a comment.
+// A path is returned as it is written.
+func ParseRepoLine(line string) (r Repo, named bool, err error) {
+	r, named, f := parseLine(line)
+	if f != nil {
+		return Repo{}, false, f
+	}
+	return r, named, nil
+}
+
+const blanks = " \t"
+
+func parseLine(line string) (Repo, bool, *fault) {
+	s := strings.Trim(strings.TrimSuffix(line, "\r"), blanks)
+	r := Repo{Kind: RepoPath}
+	if rest, ok := strings.CutPrefix(s, "copy:"); ok {
+		r.Kind, s = RepoCopy, strings.TrimLeft(rest, blanks)
+	}
+	switch {
+	case s == "" && r.Kind == RepoPath || strings.HasPrefix(s, "#") && r.Kind == RepoPath:
+		return Repo{}, false, nil
+	case len(line) > maxLineBytes:
+		return Repo{}, false, &fault{what: fmt.Sprintf("the line is longer than %d bytes", maxLineBytes), fix: "write one repository a line"}
+	case !utf8.ValidString(s) || strings.ContainsFunc(s, func(r rune) bool { return r != '\t' && unicode.IsControl(r) }):
+		return Repo{}, false, &fault{what: "the line holds a control character, or is not UTF-8", fix: `write the path in double quotes, with \x and two digits for it`}
+	}
+	target, quoted, fault := r.cutTarget(s)
+	switch {
+	case fault != nil:
+	case quoted || r.Kind == RepoCopy || isPath(target):
+		r.Dir = target
+	default:
+		r.Kind = RepoURL
+		r.URL, fault = parseURL(target)
+	}
+	if fault == nil && r.Kind == RepoCopy && r.Ref != "" {
+		fault = copyRef()
+	}
+	return r, fault == nil, fault
+}
+
+func copyRef() *fault {
+	return &fault{what: "a copied folder has no ref", fix: "leave it out, or name the folder without copy:"}
+}
+
+// cutTarget takes a line apart: what names the repository, and the revision.
+func (r *Repo) cutTarget(s string) (target string, quoted bool, f *fault) {
+	rest := ""
+	if quoted = strings.HasPrefix(s, `"`); quoted {
+		q, err := strconv.QuotedPrefix(s)
+		if err == nil {
+			target, err = strconv.Unquote(q)
+		}
+		rest = s[len(q):]
+		if err != nil || rest != "" && !strings.ContainsAny(rest[:1], blanks) {
+			return "", true, &fault{what: "the quotes do not hold a path", fix: `write "PATH", with \" for a quote and \\ for a backslash in it`}
+		}
+		rest = strings.Trim(beforeComment(rest), blanks)
+	} else {
+		target = strings.Trim(beforeComment(s), blanks)
+		if i := strings.LastIndexAny(target, blanks) + 1; strings.HasPrefix(target[i:], "ref=") {
+			target, rest = strings.TrimRight(target[:i], blanks), target[i:]
+		}
+	}
+	ref, isRef := strings.CutPrefix(rest, "ref=")
+	switch {
+	case target == "":
+		return "", quoted, &fault{what: "the line names no repository", fix: "write a path, copy:PATH or a URL"}
+	case rest != "" && !isRef:
+		return "", quoted, &fault{what: quote(rest) + " after the path is not understood", fix: "write ref=REF, or # before a comment"}
+	case isRef && !isRevision(ref):
+		return "", quoted, &fault{what: quote(ref) + " is not a revision", fix: "name a branch, a tag or a commit after ref="}
+	}
+	r.Ref = ref
+	return target, quoted, nil
+}
+
+// beforeComment returns a line without its comment.
+func beforeComment(s string) string {
+	for i := range s {
+		if s[i] == '#' && (i == 0 || strings.IndexByte(blanks, s[i-1]) >= 0) {
+			return s[:i]
+		}
+	}
+	return s
+}
+
+// isPath reports whether a line without quotes names a path, and not a URL:
+// nothing before its first slash ends in a colon.
+func isPath(s string) bool {
+	if drivePath.MatchString(s) || s[0] == '.' || s[0] == '/' {
+		return true
+	}
+	first, _, _ := strings.Cut(s, "/")
+	return !strings.Contains(first, ":")
+}
+
+// Location returns the repository as a line of a list that [ParseRepoLine]
+// reads: an absolute path, copy: and an absolute path, or a URL, and the
+// revision if there is one.
+func (r Repo) Location() string {
+	line := r.URL
+	switch r.Kind {
+	case RepoPath:
+		line = listedPath(r.Dir)
+	case RepoCopy:
+		line = "copy:" + listedPath(r.Dir)
+	case RepoURL:
+	}
+	if r.Ref != "" {
+		line += " ref=" + r.Ref
+	}
+	return line
+}
+
+func listedPath(dir string) string {
+	unusual := func(r rune) bool {
+		return r == utf8.RuneError || r == '"' || r == '#' || r == ' ' || !strconv.IsPrint(r)
+	}
+	if dir == "" || strings.ContainsFunc(dir, unusual) || !isPath(dir) {
+		return strconv.Quote(dir)
+	}
+	return dir
+}
+
+// listing is a list of repositories while it is read.
+type listing struct {
+	repoEntry
+	all   []repo
+	named int // repositories, picked or not
+	wrong bool
+}
+
+// listed returns the repositories of a list, those without a mistake.
+func (e repoEntry) listed() ([]repo, bool) {
+	if e.target.s == "-" && e.src.inputs.ignored {
+		return nil, true
+	}
+	data, ok := e.listData()
+	if !ok {
+		return nil, false
+	}
+	l := &listing{repoEntry: e}
+	l.src = &source{name: e.listName(), dir: e.src.dir, found: e.src.found, inputs: e.src.inputs}
+	lines := bytes.Split(bytes.TrimPrefix(data, []byte("\ufeff")), []byte("\n"))
+	e.src.inputs.lines += len(lines)
+	if len(lines) > maxLines || e.src.inputs.lines > maxAllLines {
+		e.target.problem(fmt.Sprintf("the list %s has more than %d lines, or all lists more than %d", quote(e.target.s), maxLines, maxAllLines), "split it")
+		return nil, false
+	}
+	for n, line := range lines {
+		l.line(n+1, string(line))
+	}
+	switch {
+	case l.wrong:
+	case l.named == 0:
+		e.target.problem(fmt.Sprintf("the list %s names no repository", quote(e.target.s)), "write one a line: a path, copy:PATH or a URL")
+	case len(l.all) == 0:
+		e.target.problem(fmt.Sprintf("include and exclude leave no repository of %s", quote(e.target.s)), "compare their patterns with the list")
+	}
+	return l.all, true
+}
+
+// line reads one line.
+func (l *listing) line(number int, s string) {
+	r, named, f := parseLine(s)
+	if f == nil && !named {
+		return
+	}
+	l.named++
+	if r.Ref == "" {
+		r.Ref = l.ref
+	}
+	if r.Kind == RepoURL {
+		r.Depth = l.depth
+	}
+	e := l.repoEntry
+	e.node = &yaml.Node{Line: number, Column: 1 + len(s) - len(strings.TrimLeft(s, blanks))}
+	e.use, e.key = e.node, nil
+	if f != nil {
+		e.problem(f.what, f.fix)
+		l.wrong = true
+		return
+	}
+	one, picked, ok := e.one(r, e.value)
+	if f = copyRef(); picked && r.Kind == RepoCopy && r.Ref != "" {
+		e.problem(f.what, f.fix)
+		ok = false
+	}
+	if picked && ok {
+		l.all = append(l.all, one)
+	}
+	l.wrong = l.wrong || !ok
+}
+
+// listData returns what a list holds.
+func (e repoEntry) listData() ([]byte, bool) {
+	var data []byte
+	var err error
+	in, name := e.src.inputs, e.target.s
+	switch {
+	case name != "-":
+		data, err = readRegular(resolvePath(e.src.dir, name), maxList)
+	case in.taken != "":
+		e.target.problem("standard input can be read once, and is "+in.taken, "write the list to a file")
+		return nil, false
+	case in.stdin == nil:
+		err = os.ErrClosed
+	default:
+		in.taken = "the list at " + e.target.source()
+		data, err = in.stdin()
+	}
+	switch {
+	case err == nil && len(data) > maxList || errors.Is(err, errTooLarge):
+		e.target.problem(fmt.Sprintf("the list %s is larger than 10 MiB", quote(name)), "split it")
+	case err != nil && name == "-":
+		e.target.problem("standard input cannot be read: "+reason(err), "write the list to a file")
+	case err != nil:
+		e.target.problem(fmt.Sprintf("the list %s %s", quote(name), missing(err)), "check its path; it is relative to the manifest")
+	default:
+		return data, true
+	}
+	return nil, false
+}
+
+// listName is what problems call a list: its path from where that of the
+// manifest starts.
+func (e repoEntry) listName() string {
+	name := e.target.s
+	besideManifest := isFile(filepath.Join(e.src.dir, filepath.Base(e.src.name)))
+	if name == "-" || filepath.IsAbs(name) || !besideManifest {
+		return name
+	}
+	return filepath.Join(filepath.Dir(e.src.name), name)
+}

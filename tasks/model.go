@@ -1,0 +1,157 @@
+package tasks
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// supportedProviders are the prefixes of models that can be called without
+// more being said, laterProviders those that are known only by name.
+var (
+	supportedProviders = []string{
+		"openai", "anthropic", "google", "openrouter", "mistral", "groq", "deepseek", "xai", "ollama", "azure", "lmstudio", "vllm", "together",
+		"fireworks", "cerebras", "script", "replay",
+	}
+	laterProviders = []string{"bedrock", "vertex", "cohere"}
+)
+
+// fileKind returns what the files are called that a provider plays its models
+// from: written scripts and recordings; "" if it is a real one.
+func fileKind(provider string) string {
+	return map[string]string{"script": "script", "replay": "recording"}[provider]
+}
+
+const maxModels = 10 // of a fallback list
+
+// modelChain is a model, and those that stand in for it one after the other.
+type modelChain struct {
+	names []text
+	wrong bool // there is one, and its problem is recorded
+}
+
+// chain reads one model, or a list of them.
+func (v value) chain() modelChain {
+	if !v.isList() {
+		t, ok := v.filled()
+		if !ok {
+			return modelChain{wrong: true}
+		}
+		return modelChain{names: []text{t}}
+	}
+	names, ok := upTo(maxModels, list(value.filled))(v)
+	if ok && len(v.node.Content) == 0 {
+		v.problem(v.name+" names no model", "write at least one, or leave it out")
+	}
+	for i, n := range names {
+		if slices.ContainsFunc(names[:i], func(before text) bool { return before.s == n.s }) {
+			n.problem(fmt.Sprintf("the model %s stands twice in %s", quote(n.s), v.name), "keep one of them")
+		}
+	}
+	return modelChain{names, len(names) == 0}
+}
+
+// model resolves the name of a model. The path of a model that is a file is
+// relative to dir. What is wrong with the name, if anything, is returned in
+// words.
+func (b *builder) model(name, dir string) (m Model, what, fix string) {
+	if what, fix = b.provider(name); what != "" {
+		return Model{}, what, fix
+	}
+	if kind, file, _ := strings.Cut(name, ":"); fileKind(kind) != "" {
+		return fileModel(kind, file, dir)
+	}
+	if _, id, _ := strings.Cut(name, "/"); strings.TrimSpace(id) == "" || strings.ContainsAny(id, " \t\r\n") {
+		return Model{}, fmt.Sprintf("%s names no model", quote(name)), modelForm
+	}
+	return Model{ID: name, Name: name}, "", ""
+}
+
+// fileModel resolves the name of a model that is a file.
+func fileModel(kind, file, dir string) (m Model, what, fix string) {
+	if file == "" {
+		return Model{}, kind + ": names no file", fmt.Sprintf("write %s:FILE", kind)
+	}
+	path := resolvePath(dir, file)
+	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
+		return Model{}, fmt.Sprintf("the %s %s %s", fileKind(kind), quote(file), missing(err)), "check its path"
+	}
+	return Model{ID: kind + ":" + path, Name: kind + ":" + file}, "", ""
+}
+
+const modelForm = "write PROVIDER/MODEL, such as openai/gpt-5-mini, or script:FILE"
+
+// provider checks the prefix of a model's name.
+func (b *builder) provider(name string) (what, fix string) {
+	i := strings.IndexAny(name, "/:")
+	if i <= 0 {
+		return fmt.Sprintf("the model %s lacks its provider", quote(name)), modelForm
+	}
+	prefix := name[:i]
+	known := slices.Concat(supportedProviders, b.providerNames)
+	switch {
+	case slices.Contains(known, prefix) && (name[i] == ':') == (fileKind(prefix) != ""):
+		return "", ""
+	case slices.Contains(known, prefix):
+		return fmt.Sprintf("the model %s is not written as models of %s are", quote(name), prefix), modelForm
+	case slices.Contains(laterProviders, prefix):
+		return fmt.Sprintf("the provider %s is not supported yet", quote(prefix)), "use another, or define it under providers: if it has a compatible endpoint"
+	case !b.complete: // the manifest that is missing may define it
+		return "", ""
+	}
+	return "unknown provider " + quote(prefix), b.found.suggest(prefix, slices.Concat(known, laterProviders), "known providers: ")
+}
+
+// prefixOf returns the provider that a model's name begins with.
+func prefixOf(name string) string {
+	prefix, _, _ := strings.Cut(name, "/")
+	return prefix
+}
+
+// modelAt resolves the name of a model in a manifest.
+func (b *builder) modelAt(name text) Model {
+	m, what, fix := b.model(name.s, name.src.dir)
+	if what != "" {
+		name.problem(what, fix)
+	}
+	return m
+}
+
+// chainAt resolves the names of a fallback list.
+func (b *builder) chainAt(c modelChain) []Model {
+	all := make([]Model, len(c.names))
+	for i, name := range c.names {
+		all[i] = b.modelAt(name)
+	}
+	return all
+}
+
+// modelsOf returns a task's model and its fallbacks: the command line's, its
+// own, its agent's or its manifest's.
+func (b *builder) modelsOf(t *task, a Agent) []Model {
+	switch {
+	case b.options.Overrides.Model != "":
+		m, _, _ := b.model(b.options.Overrides.Model, b.options.Dir)
+		return []Model{m}
+	case len(t.models.names) > 0:
+		return b.chainAt(t.models)
+	case a.Model != nil:
+		return []Model{*a.Model}
+	case len(t.manifest.models.names) > 0:
+		return b.chainAt(t.manifest.models)
+	case !t.models.wrong && !t.manifest.models.wrong:
+		t.problem(fmt.Sprintf("the task %s has no model", quote(t.id.s)), "write model: openai/gpt-5-mini at the top of the manifest, or use --model")
+	}
+	return nil
+}
+
+// resolvePath makes a path of a file absolute.
+func resolvePath(dir, path string) string {
+	path = filepath.FromSlash(path)
+	if filepath.IsAbs(path) {
+		return filepath.Clean(path)
+	}
+	return filepath.Join(dir, path)
+}

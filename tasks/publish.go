@@ -1,0 +1,92 @@
+package tasks
+
+import (
+	"fmt"
+	"slices"
+)
+
+// publish is where a task's work goes beyond its patch.
+type publish struct {
+	value // of the mode
+	mode  PublishMode
+}
+
+// publishModes are those of this release; "pr" is a later one's.
+func publishModes() []PublishMode {
+	return []PublishMode{PublishNone, PublishPatch, PublishBranch, PublishPush}
+}
+
+const laterPublish = "pr"
+
+// publish reads how a task's work is published.
+func (v value) publish() (publish, bool) {
+	p := publish{mode: PublishNone}
+	fields{
+		"mode": func(v value) {
+			p.value = v
+			into(&p.mode, oneOf(publishModes(), laterPublish))(v)
+		},
+		"base": laterKey, "title": laterKey, "body": laterKey, "draft": laterKey, "labels": laterKey, "reviewers": laterKey,
+	}.read(v)
+	return p, true
+}
+
+// checkPublishing records jobs whose work cannot go where it is to go. What
+// the command line asks for is asked of the selected jobs alone.
+func (b *builder) checkPublishing(drafts, selected []*draft) {
+	byFlag := b.options.Overrides.Publish != ""
+	for _, d := range drafts {
+		d.checkTree()
+		if what, fix := d.unpublishable(); what != "" && !byFlag {
+			d.task.publish.problem(what, fix)
+		}
+	}
+	for _, d := range selected {
+		if what, fix := d.unpublishable(); what != "" && byFlag {
+			b.flagProblem("--publish", fmt.Sprintf("task %s: %s", d.task.id.s, what), fix)
+		}
+	}
+}
+
+// checkMode checks the mode that the command line names.
+func (b *builder) checkMode() {
+	mode := b.options.Overrides.Publish
+	const fix = "write none, patch, branch or push"
+	switch {
+	case mode == "" || slices.Contains(publishModes(), mode):
+	case mode == laterPublish:
+		b.flagProblem("--publish", string(mode)+" is not supported yet", fix)
+	default:
+		b.flagProblem("--publish", "unknown mode "+quote(string(mode)), fix)
+	}
+}
+
+// unpublishable says why a job's work cannot be published as it is to be, if so.
+func (d *draft) unpublishable() (what, fix string) {
+	mode := d.job.Publish
+	switch {
+	case mode != PublishBranch && mode != PublishPush:
+	case d.job.Commit == nil:
+		return fmt.Sprintf("publish: %s needs a commit, and the task has commit: false", mode), "let it commit, or write mode: none"
+	case mode == PublishPush && d.job.Repo.Kind == RepoCopy:
+		return "publish: push needs a repository to push to, and a copied folder has none", "write mode: none, patch or branch, or use path or url"
+	}
+	return "", ""
+}
+
+// checkTree records jobs that are to work in place where there is no such
+// place, or that say what to do about a branch that is always there.
+func (d *draft) checkTree() {
+	c := d.task.commit
+	current := d.job.Commit != nil && d.job.Commit.Branch == CurrentBranch
+	if current && c.ifExists != FailIfExists {
+		c.exists.problem(fmt.Sprintf("if_exists: %s has no meaning for the branch %s", c.ifExists, CurrentBranch), "leave it out, or name a branch")
+	}
+	switch {
+	case d.job.Repo.Kind != RepoURL:
+	case d.job.Commit == nil:
+		c.problem("a url repository has no folder in which changes could stay, as commit: false asks for", "leave it out; publish: {mode: patch} keeps the patch alone")
+	case current:
+		c.branch.problem(fmt.Sprintf("a url repository has no branch checked out, as %s asks for", CurrentBranch), "name a branch")
+	}
+}

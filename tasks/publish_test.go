@@ -1,0 +1,102 @@
+package tasks
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestWorkIsPublishedAsTheTaskOrTheFlagSays(t *testing.T) {
+	manifest := head + `repos: [{path: d}, {url: "https://h/api"}]
+tasks:
+- {id: a, prompt: p}
+- {id: b, prompt: p, publish: {mode: push}, commit: {if_exists: append}}
+- {id: c, prompt: p, publish: {mode: patch}, repos: [{path: d}], commit: false}
+- {id: d, prompt: p, publish: {mode: push}, repos: [{path: d}], commit: {branch: "@current"}}
+`
+	for _, tt := range []struct {
+		name string
+		o    Overrides
+		want []PublishMode
+	}{
+		{"the manifest", Overrides{}, []PublishMode{"none", "none", "push", "push", "patch", "push"}},
+		{"a flag", Overrides{Publish: PublishPatch}, []PublishMode{"patch", "patch", "patch", "patch", "patch", "patch"}},
+		{"a flag that takes away", Overrides{Publish: PublishNone}, []PublishMode{"none", "none", "none", "none", "none", "none"}},
+		{"a flag for the selected jobs", Overrides{Publish: PublishPush, Only: []string{"a", "b"}}, []PublishMode{"push", "push", "push", "push"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			p, err := loadText(t, manifest, map[string]string{"d/": ""}, tt.o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []PublishMode
+			for _, j := range p.Jobs {
+				got = append(got, j.Publish)
+				if want := map[string]IfExists{"a": FailIfExists, "b": AppendIfExists}[j.Task]; want != "" && j.Commit.IfExists != want {
+					t.Errorf("%s: if_exists is %q", j.ID, j.Commit.IfExists)
+				}
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("modes (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestWorkThatCannotBePublishedIsRefused(t *testing.T) {
+	checkMistakes(t, []mistake{
+		{"without a commit", head + `tasks:
+- {id: a, prompt: p, publish: {mode: push}, commit: false}
+- {id: b, prompt: p, commit: false, publish: {mode: branch}}`, []string{
+			`m.yaml:4:38: publish: push needs a commit, and the task has commit: false; let it commit, or write mode: none`,
+			`m.yaml:5:53: publish: branch needs a commit, and the task has commit: false; let it commit, or write mode: none`,
+		}},
+		{"a copy", head + "repos: [{copy: d}]\ntasks: [{id: a, prompt: p, publish: {mode: push}}]", []string{
+			`m.yaml:4:44: publish: push needs a repository to push to, and a copied folder has none; write mode: none, patch or branch, or use path or url`,
+		}},
+		{"in place where there is no place", head + `repos: [{url: "https://h/a"}, {url: "https://h/b"}]
+tasks:
+- {id: a, prompt: p, commit: false}
+- {id: b, prompt: p, commit: {branch: "@current"}}
+- {id: c, prompt: p, commit: {branch: "@${{ matrix.k }}"}, matrix: {k: [current]}}`, []string{
+			`m.yaml:5:30: a url repository has no folder in which changes could stay, as commit: false asks for; leave it out; publish: {mode: patch} keeps the patch alone`,
+			`m.yaml:6:39: a url repository has no branch checked out, as @current asks for; name a branch`,
+			`m.yaml:7:39: a url repository has no branch checked out, as @current asks for; name a branch`,
+		}},
+		{"branches that are always there", head + `tasks:
+- {id: a, prompt: p, commit: {branch: "@current", if_exists: append}}
+- {id: b, prompt: p, commit: {if_exists: replace, branch: "@current"}}
+- {id: c, prompt: p, commit: {if_exists: skip, branch: "@current"}}
+- {id: d, prompt: p, commit: {if_exists: fail, branch: "@current"}}`, []string{
+			`m.yaml:4:62: if_exists: append has no meaning for the branch @current; leave it out, or name a branch`,
+			`m.yaml:5:42: if_exists: replace has no meaning for the branch @current; leave it out, or name a branch`,
+			`m.yaml:6:42: if_exists: skip has no meaning for the branch @current; leave it out, or name a branch`,
+		}},
+		{"no mapping", head + "tasks: [{id: a, prompt: p, publish: push}]", []string{
+			`m.yaml:3:37: "publish" must be a mapping, not the text "push"; write KEY: VALUE`,
+		}},
+	})
+	_, err := loadText(t, head+"repos: [{copy: d}]\ntasks: [{id: a, prompt: p}, {id: b, prompt: p, repos: [{path: d}], commit: false}]", besideManifest, Overrides{Publish: PublishPush})
+	want := []string{
+		"--publish: task a: publish: push needs a repository to push to, and a copied folder has none; write mode: none, patch or branch, or use path or url",
+		"--publish: task b: publish: push needs a commit, and the task has commit: false; let it commit, or write mode: none",
+	}
+	if diff := cmp.Diff(want, lines(t, err)); diff != "" {
+		t.Errorf("by the flag (-want +got):\n%s", diff)
+	}
+}
+
+func TestOfSeveralManifestsTheLargestNumberOfClonesHolds(t *testing.T) {
+	dir := folder(t, map[string]string{
+		"a.yaml": oneTask, "b.yaml": head + "clones: 2\ntasks: [{id: b, prompt: p}]", "c.yaml": head + "clones: 7\ntasks: [{id: c, prompt: p}]",
+	})
+	for _, tt := range []struct {
+		paths []string
+		want  int
+	}{{[]string{"a.yaml"}, DefaultClones}, {[]string{"a.yaml", "b.yaml"}, 2}, {[]string{"b.yaml", "c.yaml"}, 7}} {
+		p, err := Load(t.Context(), tt.paths, options(dir))
+		if err != nil || p.Clones != tt.want {
+			t.Errorf("%v: %d clones, %v", tt.paths, p.Clones, err)
+		}
+	}
+}

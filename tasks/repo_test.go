@@ -1,0 +1,392 @@
+package tasks
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// places returns where a plan's jobs work, as lines of a list, with the folder
+// of the manifest as $DIR.
+func places(p *Plan, dir string) []string {
+	var all []string
+	for _, j := range p.Jobs {
+		all = append(all, strings.ReplaceAll(j.Repo.Location(), dir, "$DIR"))
+	}
+	return all
+}
+
+// loadIn loads the manifest m.yaml, with one task on the repositories, from a
+// folder with some files.
+func loadIn(t *testing.T, repos string, files map[string]string) (p *Plan, dir string, err error) {
+	t.Helper()
+	all := map[string]string{"m.yaml": oneTask + "repos: " + repos + "\n"}
+	maps.Copy(all, files)
+	dir = folder(t, all)
+	p, err = Load(t.Context(), []string{"m.yaml"}, options(dir))
+	return p, dir, err
+}
+
+func TestRepositoriesAreFoundInEveryWay(t *testing.T) {
+	files := map[string]string{
+		"one/.git/": "", "two/.git": "gitdir: ../one/.git/worktrees/two", "plain/": "", "deep/a/b/three/.git/": "", "deep/a/four/.git/": "", ".hidden/five/.git/": "",
+		"sp ace/#x/": "",
+		"list.txt": "\ufeff# all\r\n\r\none\r\n  ./two   ref=v1.0   # the second\r\ncopy: plain # a folder\n\"sp ace/#x\" ref=a#b\nsp ace\n" +
+			"https://H.example/Acme/Api.git/ ref=next\ngit@h.example:acme/web.git\n",
+	}
+	for _, tt := range []struct {
+		name  string
+		repos string
+		want  []string
+	}{
+		{"a path, a copy and a url", `[{path: one, ref: main}, {copy: plain}, {url: "HTTPS://h.example/a/b"}]`, []string{"$DIR/one ref=main", "copy:$DIR/plain", "https://h.example/a/b"}},
+		{"a list", `[{file: list.txt}]`, []string{
+			"$DIR/one", "$DIR/two ref=v1.0", "copy:$DIR/plain", `"$DIR/sp ace/#x" ref=a#b`, `"$DIR/sp ace"`, "https://H.example/Acme/Api.git/ ref=next", "git@h.example:acme/web.git",
+		}},
+		{"a part of a list", `[{file: list.txt, include: ["acme/*", "Acme/*", t*, one], exclude: [two]}]`, []string{"$DIR/one", "https://H.example/Acme/Api.git/ ref=next", "git@h.example:acme/web.git"}},
+		{"a ref for all that have none", `[{file: list.txt, ref: dev, exclude: ["sp*", "sp*/**", plain, web]}]`, []string{"$DIR/one ref=dev", "$DIR/two ref=v1.0", "https://H.example/Acme/Api.git/ ref=next"}},
+		{"a pattern for folders", `[{glob: "*"}]`, []string{"$DIR/one", "$DIR/two"}},
+		{"a pattern with a folder above", `[{glob: "../shop/t*", ref: main}]`, []string{"$DIR/two ref=main"}},
+		{"a pattern of any depth", `[{glob: "**/**"}]`, []string{"$DIR/deep/a/b/three", "$DIR/deep/a/four", "$DIR/one", "$DIR/two"}},
+		{"a pattern with names to choose from", `[{glob: "deep/{a,b}/f[n-p]??"}]`, []string{"$DIR/deep/a/four"}},
+		{"a pattern for hidden folders", `[{glob: ".*/*"}]`, []string{"$DIR/.hidden/five"}},
+		{"a pattern without any sign", `[{glob: ./one/}]`, []string{"$DIR/one"}},
+		{"a part of a pattern", `[{glob: "**", include: ["t*"], exclude: ["b/*"]}]`, []string{"$DIR/two"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			p, dir, err := loadIn(t, tt.repos, files)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tt.want, places(p, dir)); diff != "" {
+				t.Errorf("repositories (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestMistakesInRepositories(t *testing.T) {
+	checkMistakes(t, []mistake{
+		{"repositories", `tasks:
+- id: a
+  prompt: p
+  repos:
+  - .
+  - {path: nope}
+  - {path: m.yaml}
+  - {url: x}
+  - {file: x}
+  - {glob: x}
+  - {path: ., copy: .}
+  - {path: ., depth: 1, include: [a]}
+  - {copy: d, depth: 1}
+  - {url: "https://h/a", exclude: [a]}
+  - {url: "https://h/a", depth: -1}
+  - {glob: "[x"}
+  - {glob: "{d,e/f}"}
+  - {glob: "d*", include: ["[x"]}
+  - {}
+  - {copy: d, ref: main}
+  - {path: ., ref: "-x"}
+  - {path: .}
+  - {path: ./d/..}
+  - {path: 5}
+version: 1
+model: openai/m
+`, []string{
+			`m.yaml:5:5: entry 1 of "repos" must be a mapping, not the text "."; write KEY: VALUE`,
+			`m.yaml:6:12: the folder "nope" does not exist; check its path; it is relative to the manifest`,
+			`m.yaml:7:12: "m.yaml" is not a folder; name the folder of a repository`,
+			`m.yaml:8:11: "x" is not the URL of a repository; write https://HOST/PATH, ssh://HOST/PATH or git@HOST:PATH`,
+			`m.yaml:9:12: the list "x" does not exist; check its path; it is relative to the manifest`,
+			`m.yaml:10:12: no folder that "x" matches holds a git repository; check the pattern; it is relative to the manifest`,
+			`m.yaml:11:5: a repository is named in exactly one way; write one of {path: DIR}, {copy: DIR}, {url: URL}, {file: LIST} or {glob: PATTERN}`,
+			`m.yaml:12:15: "depth" has no meaning for path; leave it out; it goes with url and file`,
+			`m.yaml:12:25: "include" has no meaning for path; leave it out; it goes with file and glob`,
+			`m.yaml:13:15: "depth" has no meaning for copy; leave it out; it goes with url and file`,
+			`m.yaml:14:26: "exclude" has no meaning for url; leave it out; it goes with file and glob`,
+			`m.yaml:15:33: "depth" must be a whole number from 0 to 2147483647, not the number -1; write for example 4`,
+			`m.yaml:16:12: "[x" is not a pattern for folders; close its brackets, and write no / in them`,
+			`m.yaml:17:12: "{d,e/f}" is not a pattern for folders; close its brackets, and write no / in them`,
+			`m.yaml:18:12: no folder that "d*" matches holds a git repository; check the pattern; it is relative to the manifest`,
+			`m.yaml:18:28: "[x" is not a pattern for paths; close its brackets`,
+			`m.yaml:19:5: a repository is named in exactly one way; write one of {path: DIR}, {copy: DIR}, {url: URL}, {file: LIST} or {glob: PATTERN}`,
+			`m.yaml:20:15: a copied folder has no ref; leave it out, or use path`,
+			`m.yaml:21:20: "-x" is not a revision; name a branch, a tag or a commit`,
+			`m.yaml:22:5: the repository "." stands here twice, first in line 21; keep one of them`,
+			`m.yaml:23:5: the repository "." stands here twice, first in line 21; keep one of them`,
+			`m.yaml:24:12: "path" must be text, not the number 5; put it in quotes`,
+		}},
+	})
+}
+
+func TestLinksInACircleAreHarmlessToPatterns(t *testing.T) {
+	dir := folder(t, map[string]string{"m.yaml": oneTask + "repos: [{glob: '**'}, {glob: 'loop/*/*/one'}]", "w/one/.git/": ""})
+	for link, to := range map[string]string{"loop": ".", "w/up": "..", "w/self": "self", "w/zwei": "one"} {
+		if err := os.Symlink(to, filepath.Join(dir, link)); err != nil {
+			t.Skip(err)
+		}
+	}
+	_, err := Load(t.Context(), []string{"m.yaml"}, options(dir))
+	want := []string{`m.yaml:4:23: the repository "loop/loop/w/one" stands here twice, first in line 4; keep one of them`}
+	if diff := cmp.Diff(want, lines(t, err)); diff != "" {
+		t.Errorf("problems (-want +got):\n%s", diff)
+	}
+}
+
+func TestPatternsWithManyStarsEnd(t *testing.T) {
+	deepest := "d/" + strings.Repeat("x/", 25)
+	pattern := strings.Repeat("**/*/", 20)
+	for _, tt := range []struct {
+		name  string
+		files int
+		want  string
+	}{
+		{"few folders", 0, "m.yaml:4:16: no folder that " + quote(pattern) + " matches holds a git repository; check the pattern; it is relative to the manifest"},
+		{"many files", 3000, "m.yaml:4:16: the pattern " + quote(pattern) + " leads to more than 100000 files and folders; begin it with a folder, or use fewer **"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			files := map[string]string{deepest: ""}
+			for i := range tt.files {
+				files[fmt.Sprint(deepest, i)] = ""
+			}
+			_, _, err := loadIn(t, "[{glob: '"+pattern+"'}]", files)
+			if diff := cmp.Diff([]string{tt.want}, lines(t, err)); diff != "" {
+				t.Errorf("problems (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestMistakesInAListHaveTheirLine(t *testing.T) {
+	list := strings.Join([]string{
+		"one", "./one", "nope", "m.yaml", "copy:", "copy:one ref=main", "ref=main", "one ref=-x", "one ref=", `"one`, `"one"x`, `"one" x`,
+		"https://ann:secret@h/x", "https://token@h/x", "a:b", "git@:x", "ext::sh -c x", "a\x01b", strings.Repeat("x", 9000), "  -", "ftp://h/x", "\xff",
+	}, "\n")
+	dir := folder(t, map[string]string{"sub/m.yaml": oneTask + "repos: [{path: one}, {file: list.txt}]", "sub/list.txt": list, "sub/one/": ""})
+	_, err := Load(t.Context(), []string{"sub/m.yaml"}, options(dir))
+	want := []string{
+		`sub/list.txt:1:1: the repository "one" stands here twice, first at sub/m.yaml:4; keep one of them`,
+		`sub/list.txt:2:1: the repository "one" stands here twice, first at sub/m.yaml:4; keep one of them`,
+		`sub/list.txt:3:1: the folder "nope" does not exist; check its path; it is relative to the manifest`,
+		`sub/list.txt:4:1: "m.yaml" is not a folder; name the folder of a repository`,
+		`sub/list.txt:5:1: the line names no repository; write a path, copy:PATH or a URL`,
+		`sub/list.txt:6:1: a copied folder has no ref; leave it out, or name the folder without copy:`,
+		`sub/list.txt:7:1: the line names no repository; write a path, copy:PATH or a URL`,
+		`sub/list.txt:8:1: "-x" is not a revision; name a branch, a tag or a commit after ref=`,
+		`sub/list.txt:9:1: "" is not a revision; name a branch, a tag or a commit after ref=`,
+		`sub/list.txt:10:1: the quotes do not hold a path; write "PATH", with \" for a quote and \\ for a backslash in it`,
+		`sub/list.txt:11:1: the quotes do not hold a path; write "PATH", with \" for a quote and \\ for a backslash in it`,
+		`sub/list.txt:12:1: "x" after the path is not understood; write ref=REF, or # before a comment`,
+		`sub/list.txt:13:1: the URL holds credentials, which reports would show; take them out, and give a token by the environment`,
+		`sub/list.txt:14:1: the URL holds credentials, which reports would show; take them out, and give a token by the environment`,
+		`sub/list.txt:15:1: "a:b" is not the URL of a repository; write https://HOST/PATH, ssh://HOST/PATH or git@HOST:PATH`,
+		`sub/list.txt:16:1: the URL names no valid host; write https://HOST/PATH, ssh://HOST/PATH or git@HOST:PATH`,
+		`sub/list.txt:17:1: the URL holds white space or a control character; write it with %20 and its like`,
+		`sub/list.txt:18:1: the line holds a control character, or is not UTF-8; write the path in double quotes, with \x and two digits for it`,
+		`sub/list.txt:19:1: the line is longer than 8192 bytes; write one repository a line`,
+		`sub/list.txt:20:3: the folder "-" does not exist; check its path; it is relative to the manifest`,
+		`sub/list.txt:21:1: the scheme "ftp" is not supported; use https, http, ssh or file`,
+		`sub/list.txt:22:1: the line holds a control character, or is not UTF-8; write the path in double quotes, with \x and two digits for it`,
+	}
+	if diff := cmp.Diff(want, lines(t, err)); diff != "" {
+		t.Errorf("problems (-want +got):\n%s", diff)
+	}
+}
+
+func TestListsThatAreRefused(t *testing.T) {
+	files := map[string]string{"empty.txt": "", "comments.txt": "# x\n\n", "one.txt": "one\n", "one/.git/": "", "copies.txt": "copy:one", "long.txt": strings.Repeat("\n", maxLines), "big.txt": strings.Repeat("#", maxList+1), "d/": ""}
+	for _, tt := range []struct{ name, repos, want string }{
+		{"nothing in it", "[{file: empty.txt}]", `m.yaml:4:16: the list "empty.txt" names no repository; write one a line: a path, copy:PATH or a URL`},
+		{"comments alone", "[{file: comments.txt}]", `m.yaml:4:16: the list "comments.txt" names no repository; write one a line: a path, copy:PATH or a URL`},
+		{"nothing left", "[{file: one.txt, exclude: [o*]}]", `m.yaml:4:16: include and exclude leave no repository of "one.txt"; compare their patterns with the list`},
+		{"nothing left of a pattern", "[{glob: o*, include: [x]}]", `m.yaml:4:16: include and exclude leave no repository of "o*"; compare their patterns with the folders`},
+		{"nothing found", "[{glob: d}]", `m.yaml:4:16: no folder that "d" matches holds a git repository; check the pattern; it is relative to the manifest`},
+		{"no such file", "[{file: none.txt}]", `m.yaml:4:16: the list "none.txt" does not exist; check its path; it is relative to the manifest`},
+		{"a folder", "[{file: d}]", `m.yaml:4:16: the list "d" is not a file; check its path; it is relative to the manifest`},
+		{"a ref for a copy", "[{file: copies.txt, ref: main}]", `copies.txt:1:1: a copied folder has no ref; leave it out, or name the folder without copy:`},
+		{"too many lines", "[{file: long.txt}]", `m.yaml:4:16: the list "long.txt" has more than 100000 lines, or all lists more than 1000000; split it`},
+		{"too large", "[{file: big.txt}]", `m.yaml:4:16: the list "big.txt" is larger than 10 MiB; split it`},
+		{"twice", "[{file: one.txt}, {file: one.txt}]", `one.txt:1:1: the repository "one" stands here twice, first at one.txt:1; keep one of them`},
+		{"a folder and what a pattern finds", "[{path: ./one}, {glob: '*'}]", `m.yaml:4:24: the repository "one" stands here twice, first in line 4; keep one of them`},
+		{"standard input that is closed", "[{file: '-'}]", `m.yaml:4:16: standard input cannot be read: file already closed; write the list to a file`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			_, _, err := loadIn(t, tt.repos, files)
+			if diff := cmp.Diff([]string{tt.want}, lines(t, err)); diff != "" {
+				t.Errorf("problems (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestAListMayBeStandardInput(t *testing.T) {
+	dir := folder(t, map[string]string{"m.yaml": oneTask + "repos: [{file: '-'}]", "two.yaml": strings.Replace(oneTask, "id: a", "id: b, repos: [{file: '-'}]", 1), "one/": ""})
+	load := func(content string, err error, paths ...string) (*Plan, []string) {
+		o := options(dir)
+		o.Stdin = func() ([]byte, error) { return []byte(content), err }
+		p, err := Load(t.Context(), paths, o)
+		return p, lines(t, err)
+	}
+	if p, problems := load("one # x\n", nil, "m.yaml"); problems != nil || p.Jobs[0].Repo.Dir != filepath.Join(dir, "one") {
+		t.Errorf("problems %q", problems)
+	}
+	for _, tt := range []struct {
+		name    string
+		content string
+		err     error
+		paths   []string
+		want    string
+	}{
+		{"nothing in it", "", nil, []string{"m.yaml"}, `m.yaml:4:16: the list "-" names no repository; write one a line: a path, copy:PATH or a URL`},
+		{"a mistake in it", "one\ntwo\n", nil, []string{"m.yaml"}, `-:2:1: the folder "two" does not exist; check its path; it is relative to the manifest`},
+		{"broken", "", errors.New("broken pipe"), []string{"m.yaml"}, `m.yaml:4:16: standard input cannot be read: broken pipe; write the list to a file`},
+		{"a manifest and a list", strings.Replace(oneTask, "id: a", "id: c", 1), nil, []string{"m.yaml", "-"}, `m.yaml:4:16: standard input can be read once, and is a manifest; write the list to a file`},
+		{"two lists", "one", nil, []string{"m.yaml", "two.yaml"}, `two.yaml:3:32: standard input can be read once, and is the list at m.yaml:4; write the list to a file`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if _, got := load(tt.content, tt.err, tt.paths...); !cmp.Equal([]string{tt.want}, got) {
+				t.Errorf("problems (-want +got):\n%s", cmp.Diff([]string{tt.want}, got))
+			}
+		})
+	}
+	o := options(dir)
+	o.Stdin = func() ([]byte, error) { t.Error("standard input was read for a profile"); return nil, nil }
+	if _, err := LoadProfile(t.Context(), "edit", "m.yaml", o); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestLocationsAreReadBack(t *testing.T) {
+	for _, r := range []Repo{
+		{Kind: RepoPath, Dir: "/w/shop"},
+		{Kind: RepoPath, Dir: "/w/my shop/#1", Ref: "main"},
+		{Kind: RepoPath, Dir: "/w/a ref=b"},
+		{Kind: RepoPath, Dir: `/w/"quoted"\back`, Ref: "a#b"},
+		{Kind: RepoPath, Dir: "/w/line\nbreak\ttab\x00\xff"},
+		{Kind: RepoPath, Dir: "/w/é\u00a0\u202e"},
+		{Kind: RepoPath, Dir: `C:\w\shop`},
+		{Kind: RepoPath, Dir: "copy:x"},
+		{Kind: RepoPath, Dir: "-"},
+		{Kind: RepoCopy, Dir: "/w/shop"},
+		{Kind: RepoCopy, Dir: "/w/my # shop"},
+		{Kind: RepoURL, URL: "https://h.example/a%20b.git", Ref: "v1.0"},
+		{Kind: RepoURL, URL: "git@h.example:a/b.git"},
+	} {
+		line := r.Location()
+		got, named, err := ParseRepoLine(line)
+		if err != nil || !named || strings.ContainsAny(line, "\r\n") {
+			t.Errorf("%q: named %v, %v", line, named, err)
+		}
+		if diff := cmp.Diff(r, got); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", line, diff)
+		}
+	}
+}
+
+func TestURLs(t *testing.T) {
+	for _, tt := range []struct{ url, id, want string }{
+		{"https://h.example/a/b.git", "https://h.example/a/b", ""},
+		{"HTTPS://H.Example:443//a//b.git//", "https://h.example/a/b", ""},
+		{"http://h:8080/a", "http://h:8080/a", ""},
+		{"ssh://Git@H:22/a/b/", "ssh://Git@h/a/b", ""},
+		{"ssh://h/~ann/b", "ssh://h/~ann/b", ""},
+		{"Git@H:a/b.git", "ssh://Git@h/a/b", ""},
+		{"git@[::1]:a", "ssh://git@[::1]/a", ""},
+		{"https://[2001:db8::1]:8443/a", "https://[2001:db8::1]:8443/a", ""},
+		{"file:///srv/shop/.git", "file:///srv/shop", ""},
+		{"file:///srv/git/x@v1.0.git", "file:///srv/git/x@v1.0", ""},
+		{"https://ann:secret@h/a", "", "the URL holds credentials, which reports would show"},
+		{"https://secret@h/a", "", "the URL holds credentials, which reports would show"},
+		{"https://:secret@h/a", "", "the URL holds credentials, which reports would show"},
+		{"https://@h/a", "", "the URL holds credentials, which reports would show"},
+		{"ssh://git:secret@h/a", "", "the URL holds credentials, which reports would show"},
+		{"file://secret@h/a", "", "the URL holds credentials, which reports would show"},
+		{"https://h/a?token=secret", "", "the URL holds ? or #"},
+		{"https://h/a#secret", "", "the URL holds ? or #"},
+		{"https://h/a#", "", "the URL holds ? or #"},
+		{"ftp://ann:secret@h/a", "", `the scheme "ftp" is not supported`},
+		{"git://h/a", "", `the scheme "git" is not supported`},
+		{"httsp://h/a", "", `the scheme "httsp" is not supported`},
+		{"ext::sh -c touch% /tmp/x", "", "the URL holds white space or a control character"},
+		{"ext::sh", "", "the URL names a program of git's (HELPER::ADDRESS)"},
+		{"http::https://h/a", "", "the URL names a program of git's (HELPER::ADDRESS)"},
+		{"--upload-pack=x", "", `the URL begins with "-"`},
+		{"ssh://-oProxyCommand=x/a", "", "the URL names no valid host"},
+		{"ssh://-x@h/a", "", "the URL's user is not a plain name"},
+		{"-x@h:a", "", `the URL begins with "-"`},
+		{"git@-h:a", "", "the URL names no valid host"},
+		{"git@h:-a", "", `the URL's path begins with "-"`},
+		{"git@h:", "", "the URL names no repository"},
+		{"git@h:.git", "", "the URL names no repository"},
+		{"git@h:a/../b", "", `the URL's path holds "." or ".."`},
+		{"https://h/%2e%2e/b", "", `the URL's path holds "." or ".."`},
+		{"https://h/a%00b", "", "the URL's path holds a control character"},
+		{"https://h/a%ffb", "", "the URL's path holds a control character"},
+		{"https://h/a%zz", "", "the URL is not valid"},
+		{"https:///a", "", "the URL names no valid host"},
+		{"https://h", "", "the URL names no repository"},
+		{"https://h/", "", "the URL names no repository"},
+		{"https://h/.git", "", "the URL names no repository"},
+		{"https://h:/a", "", "the URL's port is no number from 1 to 65535"},
+		{"https://h:0/a", "", "the URL's port is no number from 1 to 65535"},
+		{"https://h:99999/a", "", "the URL's port is no number from 1 to 65535"},
+		{"file://h/a", "", "a file URL names no host"},
+		{"file:///", "", "the URL names no repository"},
+		{"https://h/a\nb", "", "the URL holds white space or a control character"},
+		{"https://h/a b", "", "the URL holds white space or a control character"},
+		{"ann:secret@h:a", "", "this is not the URL of a repository, and may hold credentials"},
+		{"../shop", "", `"../shop" is not the URL of a repository`},
+		{"h:a", "", `"h:a" is not the URL of a repository`},
+		{"git@h:a://b", "", "the URL has no valid scheme"},
+		{"://h/a", "", "the URL has no valid scheme"},
+	} {
+		got, fault := parseURL(tt.url)
+		switch {
+		case fault != nil && (fault.what != tt.want || fault.fix == "" || strings.Contains(fault.Error(), "secret")):
+			t.Errorf("%s: %v, want %s", tt.url, fault, tt.want)
+		case fault == nil && (tt.want != "" || normalURL(got) != tt.id):
+			t.Errorf("%s is %s, want %s %s", tt.url, normalURL(got), tt.id, tt.want)
+		}
+	}
+}
+
+// FuzzRepoLine looks for lines that break what ParseRepoLine promises: what it
+// reads is written and read back as it was, and a URL is never an option, a
+// program to start or a secret.
+func FuzzRepoLine(f *testing.F) {
+	for _, s := range []string{"", "# x", "one", "copy: one # x", `"a b" ref=c`, "https://h/a.git ref=main", "git@h:a", "ssh://git@[::1]:22/a", "ext::x", "C:\\x", "a:b", "\ufeffone", `copy:"\xff"`, "ref=x", "https://u:p@h/a", "a@h:b/:/", "http@h:a"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, line string) {
+		r, named, err := ParseRepoLine(line)
+		if err != nil || !named {
+			if r != (Repo{}) {
+				t.Fatalf("%+v beside %v", r, err)
+			}
+			return
+		}
+		again, named, err := ParseRepoLine(r.Location())
+		if err != nil || !named || again != r {
+			t.Fatalf("%q became %+v, was written as %q and became %+v, %v", line, r, r.Location(), again, err)
+		}
+		if r.Kind != RepoURL {
+			return
+		}
+		scheme, rest, _ := strings.Cut(r.URL, "://")
+		authority, _, _ := strings.Cut(rest, "/")
+		if strings.HasPrefix(r.URL, "-") || strings.HasPrefix(authority, "-") || strings.HasPrefix(scheme, "http") && strings.Contains(authority, "@") {
+			t.Fatalf("URL %q", r.URL)
+		}
+		id := normalURL(r.URL)
+		if slash, fault := parseURL(r.URL + "/"); fault == nil && normalURL(slash) != id || strings.HasSuffix(id, "/") {
+			t.Fatalf("%q is %q", r.URL, id)
+		}
+	})
+}

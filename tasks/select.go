@@ -1,0 +1,102 @@
+package tasks
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// selected returns the drafts that the command line asks for: those that it
+// names, of these the first ones, and of these a sample.
+func (b *builder) selected(drafts []*draft) []*draft {
+	o := b.options.Overrides
+	chosen := b.named(drafts, o.Only)
+	if o.Limit > 0 {
+		chosen = chosen[:min(o.Limit, len(chosen))]
+	}
+	if o.Sample > 0 {
+		chosen = sample(chosen, o.Sample)
+	}
+	return chosen
+}
+
+// named returns the drafts that are named by the id of a task or of a job; all
+// of them if none is.
+func (b *builder) named(drafts []*draft, only []string) []*draft {
+	if len(only) == 0 {
+		return drafts
+	}
+	known := slices.Sorted(maps.Keys(b.byID))
+	exists := map[string]bool{}
+	for _, id := range known {
+		exists[id] = true
+	}
+	for _, d := range drafts {
+		if !exists[d.job.ID] {
+			exists[d.job.ID] = true
+			known = append(known, d.job.ID)
+		}
+	}
+	wanted := map[string]bool{}
+	for _, id := range only {
+		wanted[id] = true
+		if !exists[id] && b.complete && len(drafts) > 0 {
+			b.flagProblem("--only", "there is no task or job "+quote(id), b.found.suggest(id, known, "there are: "))
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(drafts), func(d *draft) bool { return !wanted[d.task.id.s] && !wanted[d.job.ID] })
+}
+
+// sample returns n of the drafts, in their order: those whose ids have the
+// smallest digests, which are the same in every run and spread over the plan.
+func sample(drafts []*draft, n int) []*draft {
+	if n >= len(drafts) {
+		return drafts
+	}
+	digests := make(map[*draft]string, len(drafts))
+	for _, d := range drafts {
+		sum := sha256.Sum256([]byte(d.job.ID))
+		digests[d] = string(sum[:])
+	}
+	byDigest := slices.SortedFunc(slices.Values(drafts), func(a, b *draft) int { return strings.Compare(digests[a], digests[b]) })
+	for _, d := range byDigest[n:] {
+		delete(digests, d)
+	}
+	return slices.DeleteFunc(slices.Clone(drafts), func(d *draft) bool { return digests[d] == "" })
+}
+
+// maxNotes bounds what is said of one selection.
+const maxNotes = 50
+
+// noteMissing says of each job which of those that it needs were not selected.
+func noteMissing(selected []*draft, missing func(*draft) []string) []string {
+	var notes []string
+	more := 0
+	for _, d := range selected {
+		without := missing(d)
+		switch {
+		case len(without) == 0:
+		case len(notes) == maxNotes:
+			more++
+		case len(without) == 1:
+			notes = append(notes, fmt.Sprintf("job %s runs without job %s, which it needs, since that was not selected", d.job.ID, without[0]))
+		default:
+			notes = append(notes, fmt.Sprintf("job %s runs without jobs %s, which it needs, since those were not selected", d.job.ID, shortList(without)))
+		}
+	}
+	if more > 0 {
+		notes = append(notes, fmt.Sprintf("%d more jobs run without some that they need", more))
+	}
+	return notes
+}
+
+// shortList names a few and counts the rest.
+func shortList(names []string) string {
+	const most = 3
+	if len(names) <= most {
+		return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+}

@@ -1,0 +1,163 @@
+package tasks
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// chain has 40 jobs of a, 40 of b, each of which needs all of a, and 40 of c.
+const chain = head + `tasks:
+  - {id: a, prompt: p, matrix: {x: [0, 1, 2, 3], y: [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]}}
+  - {id: b, prompt: p, matrix: {x: [0, 1, 2, 3], y: [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]}, needs: [a]}
+  - {id: c, prompt: p, matrix: {x: [0, 1, 2, 3], y: [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]}}
+`
+
+func TestAPartOfAPlanIsSelected(t *testing.T) {
+	manifest := head + "tasks: [{id: a, prompt: p, matrix: {k: [1, 2, 3, 4, 5, 6]}}, {id: b, prompt: p}]"
+	for _, tt := range []struct {
+		name string
+		o    Overrides
+		want string
+	}{
+		{"all", Overrides{}, "a-1 a-2 a-3 a-4 a-5 a-6 b"},
+		{"the first", Overrides{Limit: 3}, "a-1 a-2 a-3"},
+		{"more than there are", Overrides{Limit: 30, Sample: 30}, "a-1 a-2 a-3 a-4 a-5 a-6 b"},
+		{"a sample", Overrides{Sample: 3}, "a-1 a-3 a-4"},
+		{"a larger sample", Overrides{Sample: 4}, "a-1 a-3 a-4 b"},
+		{"a sample of the first", Overrides{Limit: 4, Sample: 2}, "a-1 a-3"},
+		{"the first of those that are named", Overrides{Only: []string{"b", "a-5", "a-2"}, Limit: 2}, "a-2 a-5"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			p := mustLoad(t, manifest, tt.o)
+			ids, _ := jobIDs(p)
+			if got := strings.Join(ids, " "); got != tt.want {
+				t.Errorf("%s, want %s", got, tt.want)
+			}
+			for i, j := range p.Jobs {
+				if j.Place != i+1 {
+					t.Errorf("%s has place %d", j.ID, j.Place)
+				}
+			}
+		})
+	}
+}
+
+func TestNotesTellWhatWasLeftOutOfNeeds(t *testing.T) {
+	small := head + "tasks: [{id: a, prompt: p, matrix: {k: [1, 2, 3, 4, 5, 6]}}, {id: b, prompt: p}, {id: c, prompt: p, needs: [a, b]}, {id: d, prompt: p, needs: [c]}]"
+	for _, tt := range []struct {
+		name string
+		only []string
+		want []string
+	}{
+		{"nothing", nil, nil},
+		{"nothing that is needed", []string{"a", "b"}, nil},
+		{"one", []string{"a", "c"}, []string{"job c runs without job b, which it needs, since that was not selected"}},
+		{"two", []string{"a-1", "a-2", "a-3", "a-4", "a-5", "c"}, []string{"job c runs without jobs a-6 and b, which it needs, since those were not selected"}},
+		{"many", []string{"b", "c", "d"}, []string{"job c runs without jobs a-1, a-2, a-3 and 3 more, which it needs, since those were not selected"}},
+		{"of two jobs", []string{"d"}, []string{"job d runs without job c, which it needs, since that was not selected"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if diff := cmp.Diff(tt.want, mustLoad(t, small, Overrides{Only: tt.only}).Notes); diff != "" {
+				t.Errorf("notes (-want +got):\n%s", diff)
+			}
+		})
+	}
+	notes := mustLoad(t, strings.Replace(chain, "x: [0, 1, 2, 3], y", "x: [0, 1, 2, 3, 4, 5], y", 2), Overrides{Only: []string{"b"}}).Notes
+	if len(notes) != maxNotes+1 || notes[maxNotes] != "10 more jobs run without some that they need" {
+		t.Errorf("%d notes, the last %q", len(notes), notes[len(notes)-1])
+	}
+}
+
+func TestShardsMakeTheWholePlan(t *testing.T) {
+	whole := mustLoad(t, chain, Overrides{Sample: 110})
+	const total = 7
+	of := ShardOf(whole, total)
+	var ids []string
+	sizes := map[int]int{}
+	for i := range total {
+		p := mustLoad(t, chain, Overrides{Sample: 110, Shard: Shard{i + 1, total}})
+		if p.Hash != whole.Hash || p.Shard != (Shard{i + 1, total}) || len(p.Jobs)+len(p.Elsewhere) != len(whole.Jobs) {
+			t.Errorf("shard %d: hash %.8s, want %.8s; %+v with %d and %d jobs", i+1, p.Hash, whole.Hash, p.Shard, len(p.Jobs), len(p.Elsewhere))
+		}
+		if !maps.Equal(ShardOf(p, total), of) {
+			t.Errorf("shard %d sees other shards", i+1)
+		}
+		here := map[string]bool{}
+		for _, j := range p.Jobs {
+			here[j.ID] = true
+			ids = append(ids, fmt.Sprint(j.Place, " ", j.ID))
+			sizes[of[j.ID]]++
+			if of[j.ID] != i+1 {
+				t.Errorf("%s is in shard %d, and ShardOf says %d", j.ID, i+1, of[j.ID])
+			}
+		}
+		for _, j := range p.Jobs {
+			if missing := slices.IndexFunc(j.Needs, func(id string) bool { return !here[id] }); missing >= 0 {
+				t.Errorf("%s needs %s, which is in another shard", j.ID, j.Needs[missing])
+			}
+		}
+	}
+	var want []string
+	for _, j := range whole.Jobs {
+		want = append(want, fmt.Sprint(j.Place, " ", j.ID))
+	}
+	slices.Sort(ids)
+	slices.Sort(want)
+	if diff := cmp.Diff(want, ids); diff != "" {
+		t.Errorf("jobs of all shards (-want +got):\n%s", diff)
+	}
+	if len(sizes) != total {
+		t.Errorf("of %d shards only %v have jobs", total, sizes)
+	}
+}
+
+func TestAShardMayHaveNoJobs(t *testing.T) {
+	p := mustLoad(t, oneTask, Overrides{})
+	const total = 3
+	empty := 1 + ShardOf(p, total)["a"]%total
+	if p = mustLoad(t, oneTask, Overrides{Shard: Shard{empty, total}}); len(p.Jobs) != 0 || len(p.Elsewhere) != 1 {
+		t.Errorf("%d jobs here, %d elsewhere", len(p.Jobs), len(p.Elsewhere))
+	}
+	if p = mustLoad(t, oneTask, Overrides{Shard: Shard{1, 1}}); len(p.Jobs) != 1 || len(p.Elsewhere) != 0 {
+		t.Errorf("%d jobs here, %d elsewhere", len(p.Jobs), len(p.Elsewhere))
+	}
+}
+
+// The numbers must never change: they are how runs of several releases find
+// their jobs, and how a job stays where its caches are.
+func TestAJobsShardFollowsFromItsID(t *testing.T) {
+	p := &Plan{Jobs: []Job{{ID: "fix"}, {ID: "z", Needs: []string{"b"}}, {ID: "b"}}, Elsewhere: []Job{{ID: "fix-api"}, {ID: "last", Needs: []string{"z"}}}}
+	want := map[string]int{"fix": 5, "fix-api": 38, "b": 47, "z": 47, "last": 47}
+	if diff := cmp.Diff(want, ShardOf(p, 100)); diff != "" {
+		t.Errorf("shards (-want +got):\n%s", diff)
+	}
+}
+
+func TestShardsOnTheCommandLine(t *testing.T) {
+	for _, tt := range []struct {
+		s    string
+		want Shard
+	}{
+		{"1/1", Shard{1, 1}},
+		{"3/12", Shard{3, 12}},
+		{"", Shard{}},
+		{"1", Shard{}},
+		{"0/2", Shard{}},
+		{"3/2", Shard{}},
+		{"1/0", Shard{}},
+		{"-1/2", Shard{}},
+		{"1/2/3", Shard{}},
+		{" 1/2", Shard{}},
+		{"1/99999999999999999999", Shard{}},
+	} {
+		got, err := ParseShard(tt.s)
+		if got != tt.want || (err != nil) != (tt.want == Shard{}) {
+			t.Errorf("%q is %+v, %v", tt.s, got, err)
+		}
+	}
+}

@@ -1,0 +1,87 @@
+package tasks
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"regexp"
+	"strconv"
+)
+
+var shardForm = regexp.MustCompile(`^([0-9]{1,9})/([0-9]{1,9})$`)
+
+// ParseShard reads a shard as a command line names it: I/N, the Ith of N parts,
+// counted from 1.
+func ParseShard(s string) (Shard, error) {
+	m := shardForm.FindStringSubmatch(s)
+	if m == nil {
+		return Shard{}, fmt.Errorf("%s is not a shard: write I/N, such as 1/4", quote(s))
+	}
+	index, _ := strconv.Atoi(m[1]) // at most 9 digits
+	total, _ := strconv.Atoi(m[2])
+	shard := Shard{Index: index, Total: total}
+	if !shard.valid() {
+		return Shard{}, fmt.Errorf("there is no shard %s: write I/N with I from 1 to N", s)
+	}
+	return shard, nil
+}
+
+// valid reports whether a plan can have this part; the zero Shard is none.
+func (s Shard) valid() bool { return s.Index >= 1 && s.Index <= s.Total }
+
+// ShardOf returns the part of each of a plan's jobs, those elsewhere included,
+// when total machines carry it out: numbers from 1 by the ids of jobs. Jobs
+// that need one another, directly or not, are in the same part, which follows
+// from the smallest of their ids alone: it is the same on every machine, and in
+// a plan of other jobs too.
+func ShardOf(plan *Plan, total int) map[string]int {
+	ids := make([]string, 0, len(plan.Jobs)+len(plan.Elsewhere))
+	groups := groups{}
+	for _, jobs := range [][]Job{plan.Jobs, plan.Elsewhere} {
+		for _, j := range jobs {
+			ids = append(ids, j.ID)
+			for _, n := range j.Needs {
+				groups.join(j.ID, n)
+			}
+		}
+	}
+	shards := make(map[string]int, len(ids))
+	for _, id := range ids {
+		sum := sha256.Sum256([]byte(groups.first(id)))
+		shards[id] = 1 + int(binary.BigEndian.Uint64(sum[:8])%uint64(max(total, 1)))
+	}
+	return shards
+}
+
+// groups are the sets of ids that belong together (a union-find structure): an
+// id points to a smaller one of its group; one without an entry is the smallest.
+type groups map[string]string
+
+// first returns the smallest id of a group, and shortens the way to it.
+func (g groups) first(id string) string {
+	first := id
+	for next, ok := g[first]; ok; next, ok = g[first] {
+		first = next
+	}
+	for id != first {
+		id, g[id] = g[id], first
+	}
+	return first
+}
+
+func (g groups) join(a, b string) {
+	a, b = g.first(a), g.first(b)
+	if a != b {
+		g[max(a, b)] = min(a, b)
+	}
+}
+
+// takeShard leaves the jobs of one part to the plan.
+func (p *Plan) takeShard(s Shard) {
+	if s == (Shard{}) {
+		return
+	}
+	of := ShardOf(p, s.Total)
+	p.Shard = s
+	p.Jobs, p.Elsewhere = partition(p.Jobs, func(j Job) bool { return of[j.ID] == s.Index })
+}

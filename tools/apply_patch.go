@@ -1,0 +1,349 @@
+package tools
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/millhand/millhand/internal/permission"
+	"github.com/millhand/millhand/internal/workspace"
+	"github.com/millhand/millhand/tools/patch"
+)
+
+//go:embed apply_patch.md
+var applyPatchDescription string
+
+type applyPatchInput struct {
+	PatchText string `json:"patchText" jsonschema:"the whole patch"`
+}
+
+func applyPatchTool() Tool {
+	return Define(Spec{Name: "apply_patch", Description: applyPatchDescription, Deadline: 2 * time.Minute}, prepareApplyPatch)
+}
+
+// patching is a patch with the places that its paths mean.
+type patching struct {
+	env    *Env
+	patch  patch.Patch
+	places map[string]workspace.Path // by the path as the patch has it
+}
+
+func prepareApplyPatch(env *Env, in applyPatchInput) (Pending, error) {
+	p, err := patch.Parse(in.PatchText)
+	if err != nil {
+		return Pending{}, fmt.Errorf("the patch can't be read: %w", err)
+	}
+	job := patching{env: env, patch: p, places: map[string]workspace.Path{}}
+	var needs []permission.Request
+	for _, name := range p.Paths() {
+		place, more, err := needFile(env, "edit", name, toWrite)
+		if err == nil {
+			err = fileName(name, place)
+		}
+		if err != nil {
+			return Pending{}, err
+		}
+		job.places[name] = place
+		needs = append(needs, more...)
+	}
+	return Pending{Title: strings.Join(p.Paths(), ", "), Needs: needs, Do: func(context.Context) (Result, error) {
+		return env.Tree.change(job.run)
+	}}, nil
+}
+
+// run works everything out, and then writes it.
+func (j patching) run() (Result, error) {
+	err := j.check()
+	var writes []patch.Write
+	if err == nil {
+		writes, err = patch.Apply(j.patch, j.read)
+	}
+	if err == nil {
+		err = j.perform(writes)
+	}
+	if err != nil {
+		return Result{}, fmt.Errorf("nothing was changed: %w", err)
+	}
+	return j.result(writes), nil
+}
+
+// check refuses what can't be told apart: two paths of one file, and a link
+// where the file itself would be deleted or moved.
+func (j patching) check() error {
+	names := map[string]string{}
+	for _, name := range j.patch.Paths() {
+		abs := j.places[name].Abs
+		if other, ok := names[abs]; ok && path.Clean(other) != path.Clean(name) {
+			return fmt.Errorf("%s and %s are the same file: use one path for it", other, name)
+		}
+		names[abs] = name
+	}
+	for _, f := range j.patch.Files {
+		if (f.Op == patch.Delete || f.MoveTo != "") && j.isLink(f.Path) {
+			return fmt.Errorf("%s is a link, which a patch can't delete or move", f.Path)
+		}
+	}
+	return nil
+}
+
+// isLink reports whether a path's last part is a symbolic link.
+func (j patching) isLink(name string) bool {
+	dir, base := path.Split(path.Clean(name))
+	above, err := j.env.Workspace.Resolve(dir)
+	return err == nil && path.Join(above.Abs, base) != j.places[name].Abs
+}
+
+// read gives the content of a file of the patch.
+func (j patching) read(name string) ([]byte, bool, error) {
+	p := j.places[name]
+	st, err := j.env.Workspace.Stat(p)
+	switch {
+	case errors.Is(err, syscall.ENOTDIR):
+		return nil, false, errors.New("not a directory: a part of the path is a file")
+	case isMissing(err):
+		return nil, false, nil
+	case err != nil:
+		return nil, false, fmt.Errorf("read %s: %w", p.Rel, err)
+	case st.IsDir():
+		return nil, false, fmt.Errorf("%s is a folder: give a file in it", p.Rel)
+	case j.env.Workspace.Changed(p):
+		return nil, false, changedOnDisk(p)
+	}
+	data, err := j.env.Workspace.ReadFile(p, maxEdit)
+	return data, true, err
+}
+
+// perform writes everything, or puts back what it has written.
+func (j patching) perform(writes []patch.Write) error {
+	var undo []func() error
+	modes := map[string]fs.FileMode{} // as they are before anything is written: files may change places
+	for _, w := range writes {
+		modes[w.Path] = j.mode(w.Path)
+		if w.From != "" {
+			modes[w.From] = j.mode(w.From)
+		}
+	}
+	for _, w := range writes {
+		back, err := j.write(w, modes)
+		if err == nil {
+			undo = append(undo, back)
+			continue
+		}
+		for _, step := range slices.Backward(undo) {
+			if failed := step(); failed != nil {
+				return fmt.Errorf("%w; and then what was written could not be put back: %w", err, failed)
+			}
+		}
+		return err
+	}
+	return nil
+}
+
+// write does one thing, and returns how to undo it. modes are those of the
+// files as they were.
+func (j patching) write(w patch.Write, modes map[string]fs.FileMode) (undo func() error, err error) {
+	space, p := j.env.Workspace, j.places[w.Path]
+	restore := func() error {
+		if err := space.WriteFile(p, w.Before); err != nil {
+			return err
+		}
+		return chmod(space, p, modes[w.Path])
+	}
+	if w.Delete {
+		return restore, remove(space, p)
+	}
+	made := newFolders(space, p)
+	undo = func() error {
+		err := remove(space, p)
+		removeFolders(space, made)
+		return err
+	}
+	if w.Existed {
+		undo = restore
+	}
+	if err := space.WriteFile(p, w.Content); err != nil {
+		removeFolders(space, made)
+		return nil, err
+	}
+	if w.From != "" {
+		err = chmod(space, p, modes[w.From])
+	}
+	if err != nil {
+		err = errors.Join(err, undo())
+	}
+	return undo, err
+}
+
+// mode is a file's mode, 0 if there is none.
+func (j patching) mode(name string) fs.FileMode {
+	p, ok := j.places[name]
+	if !ok {
+		return 0
+	}
+	st, err := j.env.Workspace.Stat(p)
+	if err != nil {
+		return 0
+	}
+	return st.Mode().Perm()
+}
+
+// result tells what was changed.
+func (j patching) result(writes []patch.Write) Result {
+	var files []map[string]any
+	var diffs strings.Builder
+	for _, w := range writes {
+		if w.Delete && w.To != "" {
+			continue // told by its target
+		}
+		before := string(j.before(w, writes))
+		d := diff(w.Path, before, string(w.Content))
+		added, removed := counts(before, string(w.Content), d)
+		if w.Lost {
+			d = diff(w.Path, string(w.Before), "") + d
+			removed += lineCount(string(w.Before))
+		}
+		f := map[string]any{"path": w.Path, "type": kindOfWrite(w), "additions": added, "deletions": removed}
+		if w.From != "" {
+			f["from"] = w.From
+		}
+		if w.Lost {
+			f["replaced"] = true
+		}
+		files = append(files, f)
+		diffs.WriteString(d)
+	}
+	meta := map[string]any{"files": files}
+	if diffs.Len() <= maxDiff {
+		meta["diff"] = diffs.String()
+	}
+	list := strings.Join(patch.Summary(writes), "\n")
+	return Result{Output: "Success. Updated the following files:\n" + list, Metadata: meta}
+}
+
+// before is what a file held: of one that moved, what it held in its old place.
+func (j patching) before(w patch.Write, writes []patch.Write) []byte {
+	for _, source := range writes {
+		if w.From != "" && source.Path == w.From {
+			return source.Before
+		}
+	}
+	return w.Before
+}
+
+func kindOfWrite(w patch.Write) string {
+	switch {
+	case w.Delete:
+		return "delete"
+	case w.From != "":
+		return "move"
+	case w.Existed:
+		return "update"
+	}
+	return "add"
+}
+
+// counts counts the lines that a change adds and removes: by its diff or, where
+// that would be too large, as if lines had no order.
+func counts(before, after, diff string) (added, removed int) {
+	if diff == "" {
+		return countsUnordered(before, after)
+	}
+	for line := range strings.Lines(diff) {
+		switch {
+		case strings.HasPrefix(line, "+++ "), strings.HasPrefix(line, "--- "):
+		case line[0] == '+':
+			added++
+		case line[0] == '-':
+			removed++
+		}
+	}
+	return added, removed
+}
+
+// countsUnordered counts the lines that only one of two texts has.
+func countsUnordered(before, after string) (added, removed int) {
+	rest := map[string]int{}
+	for line := range strings.Lines(before) {
+		rest[line]++
+		removed++
+	}
+	for line := range strings.Lines(after) {
+		if rest[line] == 0 {
+			added++
+			continue
+		}
+		rest[line]--
+		removed--
+	}
+	return added, removed
+}
+
+// remove deletes a file.
+func remove(space *workspace.Workspace, p workspace.Path) error {
+	err := beneath(space, p, (*os.Root).Remove)
+	if err != nil {
+		return fmt.Errorf("delete %s: %w", p.Rel, reason(err))
+	}
+	return nil
+}
+
+// chmod sets a file's mode, unless it is 0.
+func chmod(space *workspace.Workspace, p workspace.Path, mode fs.FileMode) error {
+	if mode == 0 {
+		return nil
+	}
+	err := beneath(space, p, func(root *os.Root, name string) error { return root.Chmod(name, mode) })
+	if err != nil {
+		return fmt.Errorf("set the mode of %s: %w", p.Rel, reason(err))
+	}
+	return nil
+}
+
+// beneath does something to a file that is there, beneath a root.
+func beneath(space *workspace.Workspace, p workspace.Path, do func(*os.Root, string) error) error {
+	if !p.Outside {
+		return do(space.Root(), p.Rel)
+	}
+	root, name, err := space.OpenOutside(p)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	return do(root, name)
+}
+
+// reason is an error without the operation and path that os puts around it.
+func reason(err error) error {
+	if pe := (*fs.PathError)(nil); errors.As(err, &pe) {
+		return pe.Err
+	}
+	return err
+}
+
+// newFolders lists the folders above a path that are not there, the innermost
+// first.
+func newFolders(space *workspace.Workspace, p workspace.Path) []string {
+	var missing []string
+	for dir := path.Dir(p.Rel); !p.Outside && dir != "."; dir = path.Dir(dir) {
+		if _, err := space.Root().Stat(dir); err == nil {
+			break
+		}
+		missing = append(missing, dir)
+	}
+	return missing
+}
+
+// removeFolders removes folders as far as they are empty.
+func removeFolders(space *workspace.Workspace, dirs []string) {
+	for _, dir := range dirs {
+		space.Root().Remove(dir) //nolint:errcheck // one that is not empty stays
+	}
+}

@@ -1,0 +1,248 @@
+package tools
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/millhand/millhand/internal/workspace"
+	"github.com/millhand/millhand/tools/patch"
+)
+
+// patchOf makes the arguments of a patch of these lines.
+func patchOf(lines ...string) args {
+	return args{"patchText": "*** Begin Patch\n" + strings.Join(lines, "\n") + "\n*** End Patch"}
+}
+
+func TestApplyPatchDoesAllOfAPatch(t *testing.T) {
+	s := setUp(t, "edit", map[string]string{"a.txt": "one\ntwo\nthree\n", "gone.txt": "x\n", "old/run.sh": "echo 1\n", "crlf.txt": "a\r\nb\r\n"})
+	if err := os.Chmod(filepath.Join(s.dir, "old/run.sh"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	out := s.call("apply_patch", patchOf(
+		"*** Add File: new/deep/b.txt", "+hello", "*** Update File: a.txt", "@@", " one", "-two", "+TWO", " three", "*** Delete File: gone.txt",
+		"*** Update File: old/run.sh", "*** Move to: bin/run.sh", "@@", "-echo 1", "+echo 2", "*** Update File: crlf.txt", "@@", "-b", "+B",
+	))
+	s.want(out, Completed)
+	want := "Success. Updated the following files:\nA new/deep/b.txt\nM a.txt\nD gone.txt\nR old/run.sh -> bin/run.sh\nM crlf.txt"
+	if diff := cmp.Diff(sorted(strings.Split(want, "\n")), sorted(strings.Split(out.Output, "\n"))); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]string{"a.txt", "bin/run.sh", "crlf.txt", "new/deep/b.txt"}, s.names()); diff != "" {
+		t.Error(diff)
+	}
+	for name, text := range map[string]string{"a.txt": "one\nTWO\nthree\n", "bin/run.sh": "echo 2\n", "crlf.txt": "a\r\nB\r\n", "new/deep/b.txt": "hello\n"} {
+		if got := s.content(name); got != text {
+			t.Errorf("%s holds %q", name, got)
+		}
+	}
+	if st, err := os.Stat(filepath.Join(s.dir, "bin/run.sh")); err != nil || st.Mode().Perm() != 0o755 {
+		t.Errorf("mode %v, %v", st.Mode(), err)
+	}
+	files, _ := out.Metadata["files"].([]map[string]any)
+	var got []string
+	for _, f := range files {
+		got = append(got, strings.TrimSpace(strings.Join([]string{f["type"].(string), f["path"].(string)}, " ")))
+	}
+	if diff := cmp.Diff([]string{"add new/deep/b.txt", "delete gone.txt", "move bin/run.sh", "update a.txt", "update crlf.txt"}, sorted(got)); diff != "" {
+		t.Error(diff)
+	}
+	if text, _ := out.Metadata["diff"].(string); !strings.Contains(text, "-two\n+TWO\n") || !strings.Contains(text, "-echo 1\n+echo 2\n") {
+		t.Errorf("the diff is %s", text)
+	}
+	s.want(s.call("edit", args{"filePath": "a.txt", "oldString": "TWO", "newString": "2"}), Completed) // what it wrote it has seen
+}
+
+func TestApplyPatchDoesAllOrNothing(t *testing.T) {
+	files := map[string]string{"a.txt": "one\n", "b.txt": "two\n", "sub/x": "", "twin.txt": "t\n"}
+	tests := []struct {
+		name  string
+		lines []string
+		want  string
+	}{
+		{"a hunk that is nowhere", []string{"*** Update File: a.txt", "@@", "-one", "+1", "*** Update File: b.txt", "@@", "-nowhere", "+x"}, "b.txt"},
+		{"a file that is not there", []string{"*** Delete File: a.txt", "*** Delete File: missing.txt"}, "missing.txt: there is no such file"},
+		{"a folder", []string{"*** Add File: new.txt", "+x", "*** Delete File: sub"}, "sub is a folder"},
+		{"a file as a folder", []string{"*** Update File: a.txt", "@@", "-one", "+1", "*** Add File: b.txt/x", "+x"}, "not a directory"},
+		{"the same file by two names", []string{"*** Update File: twin.txt", "@@", "-t", "+1", "*** Delete File: same.txt"}, "twin.txt and same.txt are the same file"},
+		{"a link to be deleted", []string{"*** Update File: a.txt", "@@", "-one", "+1", "*** Delete File: same.txt"}, "same.txt is a link"},
+		{"a link to be moved", []string{"*** Update File: same.txt", "*** Move to: c.txt", "@@", "-t", "+1"}, "same.txt is a link"},
+		{"no change", []string{"*** Update File: a.txt", "@@", "-one", "+one"}, "changes nothing"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s := setUp(t, "edit", files)
+			s.link("twin.txt", "same.txt")
+			before := s.tree()
+			s.want(s.call("apply_patch", patchOf(tt.lines...)), Failed, "nothing was changed: ", tt.want)
+			s.unchanged(before)
+		})
+	}
+	s := setUp(t, "edit", files)
+	before := s.tree()
+	for _, text := range []string{"", "*** Begin Patch", "*** Begin Patch\n*** End Patch", "just words", "*** Begin Patch\n*** Update File: a.txt\n@@\n-one\n+1"} {
+		s.want(s.call("apply_patch", args{"patchText": text}), Failed, "the patch can't be read: ")
+	}
+	s.unchanged(before)
+}
+
+// The disk fails in the middle: what was written is put back.
+func TestApplyPatchPutsBackWhatItWrote(t *testing.T) {
+	s := setUp(t, "edit", map[string]string{"a.txt": "one\n", "b.txt": "two\n", "c.txt": "three\n"})
+	if err := os.Chmod(filepath.Join(s.dir, "b.txt"), 0o751); err != nil {
+		t.Fatal(err)
+	}
+	j := patching{env: s.env, places: map[string]workspace.Path{}}
+	writes := []patch.Write{
+		{Path: "new/deep/n.txt", Content: []byte("new\n")},
+		{Path: "a.txt", Content: []byte("1\n"), Existed: true, Before: []byte("one\n")},
+		{Path: "moved.txt", Content: []byte("2\n"), From: "b.txt"},
+		{Path: "b.txt", Delete: true, To: "moved.txt", Existed: true, Before: []byte("two\n")},
+		{Path: "c.txt/impossible", Content: []byte("x")},
+	}
+	for _, w := range writes {
+		p, err := s.env.Workspace.Resolve(w.Path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		j.places[w.Path] = p
+	}
+	names := s.names()
+	if err := j.perform(writes); err == nil || !strings.Contains(err.Error(), "c.txt/impossible") {
+		t.Errorf("got %v", err)
+	}
+	if diff := cmp.Diff(names, s.names()); diff != "" {
+		t.Error(diff)
+	}
+	for name, text := range map[string]string{"a.txt": "one\n", "b.txt": "two\n", "c.txt": "three\n"} {
+		if got := s.content(name); got != text {
+			t.Errorf("%s holds %q", name, got)
+		}
+	}
+	if st, err := os.Stat(filepath.Join(s.dir, "b.txt")); err != nil || st.Mode().Perm() != 0o751 {
+		t.Errorf("mode %v, %v", st.Mode(), err)
+	}
+	if _, err := os.Stat(filepath.Join(s.dir, "new")); !errors.Is(err, os.ErrNotExist) {
+		t.Error("a folder was left behind")
+	}
+}
+
+func TestApplyPatchIsDecidedOnEveryPath(t *testing.T) {
+	s := setUp(t, "edit", map[string]string{"a.txt": "one\n", "keep/b.txt": "two\n", ".git/config": "[core]\n"})
+	s.deny("edit", "keep/*")
+	s.link(s.outside, "out")
+	before := s.tree()
+	for _, target := range []string{"keep/new.txt", ".git/hooks/x", ".GIT/x", "../work-beside/new", "out/new", s.outside + "/new", "keep/../keep/x", "/proc/self/comm"} {
+		for name, lines := range map[string][]string{
+			"add":  {"*** Add File: a2.txt", "+x", "*** Add File: " + target, "+x"},
+			"move": {"*** Update File: a.txt", "*** Move to: " + target, "@@", "-one", "+1"},
+		} {
+			if out := s.call("apply_patch", patchOf(lines...)); out.Status != Denied {
+				t.Errorf("%s %s ended %s: %s", name, target, out.Status, out.Text())
+			}
+		}
+	}
+	for _, source := range []string{"keep/b.txt", ".git/config", "../work-beside/secret", "out/secret"} {
+		for name, lines := range map[string][]string{
+			"delete": {"*** Delete File: " + source},
+			"update": {"*** Update File: " + source, "@@", "-two", "+x"},
+			"move":   {"*** Update File: " + source, "*** Move to: stolen.txt", "@@", "-two", "+x"},
+		} {
+			if out := s.call("apply_patch", patchOf(lines...)); out.Status != Denied {
+				t.Errorf("%s %s ended %s: %s", name, source, out.Status, out.Text())
+			}
+		}
+	}
+	s.unchanged(before)
+}
+
+func TestApplyPatchOutsideUnderARule(t *testing.T) {
+	s := setUp(t, "edit", nil)
+	s.allow("external_directory", s.outside+"/*")
+	s.want(s.call("apply_patch", patchOf("*** Update File: "+s.outside+"/secret", "@@", "-s3cret", "+open", "*** Add File: "+s.outside+"/new", "+x")), Completed)
+	s.want(s.call("apply_patch", patchOf("*** Delete File: "+s.outside+"/new")), Completed)
+	if got := s.content("../work-beside/secret"); got != "open\n" {
+		t.Errorf("it holds %q", got)
+	}
+	if _, err := os.Stat(s.outside + "/new"); err == nil {
+		t.Error("it is still there")
+	}
+}
+
+func TestApplyPatchNoticesWhatOthersWrote(t *testing.T) {
+	s := setUp(t, "edit", map[string]string{"a.txt": "one\n", "b.txt": "two\n"})
+	s.want(s.call("read", args{"filePath": "a.txt"}), Completed)
+	s.put("a.txt", "somebody else's\n")
+	for _, lines := range [][]string{{"*** Update File: a.txt", "@@", "-one", "+1"}, {"*** Delete File: a.txt"}, {"*** Add File: a.txt", "+x"}, {"*** Update File: b.txt", "*** Move to: a.txt", "@@", "-two", "+x"}} {
+		s.want(s.call("apply_patch", patchOf(lines...)), Failed, "a.txt has changed on disk since you last read or wrote it: read it again first")
+	}
+}
+
+func TestApplyPatchTellsWhatAMoveReplaces(t *testing.T) {
+	s := setUp(t, "edit", map[string]string{"a.txt": "one\n", "b.txt": "two\nthree\n"})
+	out := s.call("apply_patch", patchOf("*** Update File: a.txt", "*** Move to: b.txt"))
+	s.want(out, Completed, "R a.txt -> b.txt (replaced the b.txt that was there)")
+	want := []map[string]any{{"path": "b.txt", "from": "a.txt", "type": "move", "additions": 0, "deletions": 2, "replaced": true}}
+	if diff := cmp.Diff(any(want), out.Metadata["files"]); diff != "" {
+		t.Error(diff)
+	}
+	if text, _ := out.Metadata["diff"].(string); !strings.Contains(text, "-two\n-three\n") {
+		t.Errorf("the diff is %q", text)
+	}
+	s.put("c.txt", "four\n")
+	out = s.call("apply_patch", patchOf("*** Update File: b.txt", "*** Move to: d.txt", "*** Update File: c.txt", "*** Move to: b.txt"))
+	s.want(out, Completed)
+	if strings.Contains(out.Output, "replaced") {
+		t.Errorf("nothing is lost, but the model reads %s", out.Output)
+	}
+}
+
+func TestApplyPatchPutsBackTheModesOfFilesThatMoved(t *testing.T) {
+	s := setUp(t, "edit", map[string]string{"a": "a\n", "b": "b\n", "c": "c\n"})
+	modes := map[string]os.FileMode{"a": 0o755, "b": 0o600, "c": 0o644}
+	for name, mode := range modes {
+		if err := os.Chmod(filepath.Join(s.dir, name), mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.want(s.call("apply_patch", patchOf("*** Update File: a", "*** Move to: t", "*** Update File: b", "*** Move to: a", "*** Update File: t", "*** Move to: b")), Completed)
+	if got := map[string]os.FileMode{"a": s.mode("a"), "b": s.mode("b"), "c": s.mode("c")}; got["a"] != 0o600 || got["b"] != 0o755 {
+		t.Errorf("the modes did not move: %v", got)
+	}
+	j := patching{env: s.env, places: map[string]workspace.Path{}}
+	for _, name := range []string{"a", "b", "c/impossible"} {
+		j.places[name], _ = s.env.Workspace.Resolve(name)
+	}
+	err := j.perform([]patch.Write{{Path: "b", Content: []byte("b\n"), From: "a", Existed: true, Before: []byte("a\n")}, {Path: "c/impossible", Content: []byte("x")}})
+	if err == nil || s.mode("b") != 0o755 || s.content("b") != "a\n" {
+		t.Errorf("%v; b has the mode %v", err, s.mode("b"))
+	}
+}
+
+func (s *stage) mode(name string) os.FileMode {
+	s.Helper()
+	st, err := os.Stat(filepath.Join(s.dir, name))
+	if err != nil {
+		s.Fatal(err)
+	}
+	return st.Mode().Perm()
+}
+
+func TestApplyPatchCountsTheLinesOfLargeFiles(t *testing.T) {
+	large := strings.Repeat(strings.Repeat("x", 99)+"\n", 4000)
+	s := setUp(t, "edit", map[string]string{"a.txt": "one\ntwo\n" + large})
+	out := s.call("apply_patch", patchOf("*** Update File: a.txt", "@@", "-one", "+1", "+1.5", " two", "*** Add File: b.txt", strings.TrimSuffix(strings.ReplaceAll("\n"+large, "\n", "\n+"), "+")[1:]))
+	s.want(out, Completed)
+	counts := map[any][2]any{}
+	files, _ := out.Metadata["files"].([]map[string]any)
+	for _, f := range files {
+		counts[f["path"]] = [2]any{f["additions"], f["deletions"]}
+	}
+	if counts["a.txt"] != [2]any{2, 1} || counts["b.txt"] != [2]any{4000, 0} {
+		t.Errorf("%v", counts)
+	}
+}

@@ -1,0 +1,87 @@
+package tools
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"path"
+	"strings"
+
+	"github.com/millhand/millhand/internal/workspace"
+)
+
+// maxAttachment is the largest file, in bytes, that is given to a model as it
+// is: what providers take.
+const maxAttachment = 5 << 20
+
+// mediaOf returns the type of a file that a model may be able to see, by its
+// first bytes, or "" if it is none: an image or a PDF.
+func mediaOf(name string, head []byte) string {
+	if strings.EqualFold(path.Ext(name), ".svg") {
+		return "" // text
+	}
+	for _, m := range []struct{ begin, media string }{
+		{"\x89PNG\r\n\x1a\n", "image/png"}, {"\xff\xd8\xff", "image/jpeg"}, {"GIF87a", "image/gif"}, {"GIF89a", "image/gif"}, {"%PDF-", pdf},
+	} {
+		if bytes.HasPrefix(head, []byte(m.begin)) {
+			return m.media
+		}
+	}
+	if len(head) >= 12 && string(head[:4]) == "RIFF" && string(head[8:12]) == "WEBP" {
+		return "image/webp"
+	}
+	return ""
+}
+
+const pdf = "application/pdf"
+
+// takes reports whether the session's model takes attachments of a type.
+func (env *Env) takes(media string) bool {
+	if media == pdf {
+		return env.PDFs
+	}
+	return env.Images
+}
+
+// attach answers with a file that the model sees as it is.
+func attach(env *Env, p workspace.Path, in io.Reader, media string, size int64) (Result, error) {
+	if err := env.attachable(p.Rel, media, size); err != nil {
+		return Result{}, err
+	}
+	data, err := io.ReadAll(io.LimitReader(in, maxAttachment+1))
+	if err != nil {
+		return Result{}, fmt.Errorf("read %s: %w", p.Rel, err)
+	}
+	if err := env.attachable(p.Rel, media, int64(len(data))); err != nil { // it has grown
+		return Result{}, err
+	}
+	return attached(path.Base(p.Rel), p.Rel, media, data), nil
+}
+
+// attachable says why a file can't be given to the model.
+func (env *Env) attachable(name, media string, size int64) error {
+	kind := "an image"
+	if media == pdf {
+		kind = "a PDF file"
+	}
+	switch {
+	case !env.takes(media):
+		return fmt.Errorf("%s is %s (%s, %d bytes), which this model can't be shown: work from what its name and the text around it say", name, kind, media, size)
+	case size > maxAttachment:
+		return fmt.Errorf("%s is %s of %d bytes: at most %d MiB can be shown", name, kind, size, maxAttachment>>20)
+	}
+	return nil
+}
+
+// attached makes the Result of one attachment; where tells the model what it is.
+func attached(name, where, media string, data []byte) Result {
+	kind := "Image"
+	if media == pdf {
+		kind = "PDF"
+	}
+	return Result{
+		Output:      fmt.Sprintf("%s read successfully: %s (%s, %d bytes) is attached.", kind, where, media, len(data)),
+		Metadata:    map[string]any{"attachments": []map[string]any{{"name": name, "media": media, "bytes": len(data)}}},
+		Attachments: []Attachment{{Name: name, Media: media, Data: data}},
+	}
+}

@@ -1,0 +1,235 @@
+package tools
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+// maxSearchAnswer is how much of a search service's answer is read, in bytes.
+const maxSearchAnswer = 4 << 20
+
+// SearchConfig names the service behind websearch and codesearch. The zero
+// value means that there is none, and no such tools.
+type SearchConfig struct {
+	// Backend is the service's protocol: "exa", JSON-RPC as Exa's server
+	// speaks it, or "json", a POST of {"kind": "web" or "code", "query",
+	// "limit"} that is answered with {"results": [{"title", "url", "text"}]}.
+	Backend string
+	URL     string
+	Key     string // sent as x-api-key (exa) or as a bearer token (json); may be ""
+}
+
+// query is what is searched for: a webQuery or a codeQuery.
+type query interface{ words() string }
+
+type webQuery struct {
+	Text       string
+	Results    int
+	Livecrawl  string
+	Type       string
+	Characters int
+}
+
+type codeQuery struct {
+	Text   string
+	Tokens int
+}
+
+func (q webQuery) words() string  { return q.Text }
+func (q codeQuery) words() string { return q.Text }
+
+// searcher is a search service.
+type searcher interface {
+	search(context.Context, query) (string, error)
+}
+
+// Check says what is wrong with the configuration.
+func (c SearchConfig) Check() error {
+	if c.Backend == "" && c.URL == "" {
+		return nil
+	}
+	if c.Backend != "exa" && c.Backend != "json" {
+		return fmt.Errorf("the search backend %q is not known: use exa or json", c.Backend)
+	}
+	if u, err := url.Parse(c.URL); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return fmt.Errorf("the search backend's url %q is no http or https URL", c.URL)
+	}
+	return nil
+}
+
+// backend returns the service that is configured.
+func (c SearchConfig) backend() (searcher, error) {
+	if err := c.Check(); err != nil {
+		return nil, err
+	}
+	switch c.Backend {
+	case "exa":
+		return exa{c}, nil
+	case "json":
+		return jsonService{c}, nil
+	}
+	return nil, errors.New("no search service is configured here: work with what you know and what is in the workspace")
+}
+
+// exa speaks JSON-RPC, as servers of the Model Context Protocol do.
+type exa struct{ config SearchConfig }
+
+func (e exa) search(ctx context.Context, q query) (string, error) {
+	name, arguments := "get_code_context_exa", map[string]any{"query": q.words()}
+	switch q := q.(type) {
+	case webQuery:
+		name = "web_search_exa"
+		arguments["numResults"], arguments["livecrawl"], arguments["type"], arguments["contextMaxCharacters"] = q.Results, q.Livecrawl, q.Type, q.Characters
+	case codeQuery:
+		arguments["tokensNum"] = q.Tokens
+	}
+	answer, err := post(ctx, e.config.URL, map[string]string{"x-api-key": e.config.Key}, map[string]any{
+		"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": map[string]any{"name": name, "arguments": arguments},
+	})
+	if err != nil {
+		return "", err
+	}
+	return readExa(answer)
+}
+
+// rpcAnswer is the answer to a tools/call.
+type rpcAnswer struct {
+	Result *struct {
+		Content []struct {
+			Text string `json:"text"`
+		} `json:"content"`
+		IsError bool `json:"isError"`
+	} `json:"result"`
+	Error *struct {
+		Message string `json:"message"`
+	} `json:"error"`
+}
+
+// readExa reads the text of an answer, which comes as JSON or as a stream of
+// events that holds it: the first that is an answer counts.
+func readExa(data []byte) (string, error) {
+	lines := bufio.NewScanner(bytes.NewReader(data))
+	lines.Buffer(nil, maxSearchAnswer+1)
+	for lines.Scan() {
+		line, ok := strings.CutPrefix(lines.Text(), "data:")
+		var a rpcAnswer
+		if ok && json.Unmarshal([]byte(strings.TrimSpace(line)), &a) == nil && (a.Result != nil || a.Error != nil) {
+			return a.text()
+		}
+	}
+	var a rpcAnswer
+	if err := json.Unmarshal(data, &a); err != nil || a.Result == nil && a.Error == nil {
+		return "", errors.New("the search service's answer can't be understood: try again, or do without")
+	}
+	return a.text()
+}
+
+func (a rpcAnswer) text() (string, error) {
+	if a.Error != nil {
+		return "", fmt.Errorf("the search service refused: %s", orElse(a.Error.Message, "it did not say why"))
+	}
+	var texts []string
+	for _, c := range a.Result.Content {
+		if c.Text != "" {
+			texts = append(texts, c.Text)
+		}
+	}
+	text := strings.Join(texts, "\n\n")
+	if a.Result.IsError {
+		return "", fmt.Errorf("the search service failed: %s", orElse(text, "it did not say why"))
+	}
+	return text, nil
+}
+
+// jsonService is a service of the simplest kind.
+type jsonService struct{ config SearchConfig }
+
+func (j jsonService) search(ctx context.Context, q query) (string, error) {
+	ask := map[string]any{"kind": "code", "query": q.words()}
+	if web, ok := q.(webQuery); ok {
+		ask["kind"], ask["limit"] = "web", web.Results
+	}
+	headers := map[string]string{}
+	if j.config.Key != "" {
+		headers["Authorization"] = "Bearer " + j.config.Key
+	}
+	answer, err := post(ctx, j.config.URL, headers, ask)
+	if err != nil {
+		return "", err
+	}
+	return readResults(answer)
+}
+
+// readResults reads a list of results into a text.
+func readResults(data []byte) (string, error) {
+	var answer struct {
+		Results []struct {
+			Title string `json:"title"`
+			URL   string `json:"url"`
+			Text  string `json:"text"`
+		} `json:"results"`
+		Error string `json:"error"`
+	}
+	if err := json.Unmarshal(data, &answer); err != nil {
+		return "", errors.New("the search service's answer can't be understood: try again, or do without")
+	}
+	if answer.Error != "" {
+		return "", fmt.Errorf("the search service refused: %s", answer.Error)
+	}
+	var texts []string
+	for _, r := range answer.Results {
+		texts = append(texts, strings.TrimSpace(fmt.Sprintf("Title: %s\nURL: %s\n%s", oneLine(r.Title), oneLine(r.URL), r.Text)))
+	}
+	return strings.Join(texts, "\n\n"), nil
+}
+
+// post sends JSON and returns what is answered. It follows no redirect, so that
+// the key goes nowhere else, and uses no proxy.
+func post(ctx context.Context, address string, headers map[string]string, body any) ([]byte, error) {
+	data, err := json.Marshal(body)
+	if err != nil {
+		return nil, fmt.Errorf("encode the request: %w", err)
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(data))
+	if err != nil {
+		return nil, fmt.Errorf("make the request: %w", err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", "application/json, text/event-stream")
+	for name, value := range headers {
+		if value != "" {
+			req.Header.Set(name, value)
+		}
+	}
+	client := http.Client{
+		Transport:     &http.Transport{DisableKeepAlives: true},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		if ue := (*url.Error)(nil); errors.As(err, &ue) {
+			err = ue.Err
+		}
+		return nil, fmt.Errorf("the search service can't be reached: %w", err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("the search service answered %s: try again later, or do without", resp.Status)
+	}
+	answer, err := io.ReadAll(io.LimitReader(resp.Body, maxSearchAnswer+1))
+	if err != nil {
+		return nil, fmt.Errorf("read the search service's answer: %w", err)
+	}
+	if len(answer) > maxSearchAnswer {
+		return nil, fmt.Errorf("the search service's answer is larger than %d MiB: ask for fewer results", maxSearchAnswer>>20)
+	}
+	return answer, nil
+}

@@ -1,0 +1,183 @@
+package tools
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	validator "github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/millhand/millhand/internal/permission"
+	"github.com/millhand/millhand/internal/proc"
+)
+
+// Custom describes a tool that is a command: it is given its arguments as JSON
+// on standard input and answers on standard output. Its permission is its name,
+// with the subject "*".
+type Custom struct {
+	Name        string
+	Description string
+	Command     []string        // program and arguments; run in the workspace
+	Schema      json.RawMessage // JSON Schema of the arguments; an object's, or absent for no arguments
+	Timeout     time.Duration   // 0: two minutes
+	ReadOnly    bool            // it changes nothing
+}
+
+// customForm is what a custom tool may be called: what every provider takes.
+var customForm = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]{0,63}$`)
+
+// custom is the Tool of a [Custom].
+type custom struct {
+	Custom
+	spec   Spec           // with the schema in the form that every provider takes
+	full   map[string]any // the schema as it was given
+	schema *validator.Schema
+}
+
+// NewCustom makes a tool of its description. The error says what is wrong with
+// that.
+func NewCustom(c Custom) (Tool, error) {
+	switch {
+	case !customForm.MatchString(c.Name):
+		return nil, fmt.Errorf("the tool name %q is none: use up to 64 letters, digits, hyphens and underscores", c.Name)
+	case strings.TrimSpace(c.Description) == "":
+		return nil, fmt.Errorf("the tool %s has no description: without one no model knows when to use it", c.Name)
+	case len(c.Command) == 0 || c.Command[0] == "":
+		return nil, fmt.Errorf("the tool %s has no command", c.Name)
+	}
+	t := custom{Custom: c, spec: Spec{Name: c.Name, Description: c.Description, ReadOnly: c.ReadOnly, Tail: true}}
+	var err error
+	if t.full, err = objectSchema(c.Schema); err == nil {
+		t.schema, err = compile(c.Name, t.full)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the schema of the tool %s: %w", c.Name, err)
+	}
+	t.spec.Schema = offeredSchema(t.full)
+	return t, nil
+}
+
+// objectSchema reads a JSON Schema of an object.
+func objectSchema(text json.RawMessage) (map[string]any, error) {
+	if len(bytes.TrimSpace(text)) == 0 {
+		return map[string]any{"type": "object", "properties": map[string]any{}, "additionalProperties": false}, nil
+	}
+	value, err := parseInput(text)
+	if err != nil {
+		return nil, err
+	}
+	schema, _ := value.(map[string]any)
+	if kind, ok := schema["type"]; ok && kind != "object" {
+		return nil, fmt.Errorf("its type is %v: the arguments of a tool are an object", kind)
+	}
+	schema = maps.Clone(schema)
+	schema["type"] = "object"
+	if schema["properties"] == nil {
+		schema["properties"] = map[string]any{}
+	}
+	return schema, nil
+}
+
+// Spec implements Tool.
+func (t custom) Spec() Spec { return t.spec }
+
+// Prepare implements Tool.
+func (t custom) Prepare(env *Env, input json.RawMessage) (Pending, error) {
+	value, err := parseInput(input)
+	if err != nil {
+		return Pending{}, err
+	}
+	value = complete(coerce(value, t.spec.Schema), t.full)
+	if err := t.schema.Validate(value); err != nil {
+		return Pending{}, argumentError(err)
+	}
+	arguments, err := json.Marshal(value)
+	if err != nil {
+		return Pending{}, fmt.Errorf("read the arguments: %w", err)
+	}
+	return Pending{Title: string(arguments), Needs: []permission.Request{permission.Need(t.Name, "*")}, Do: func(ctx context.Context) (Result, error) {
+		return t.run(ctx, env, arguments)
+	}}, nil
+}
+
+// run starts the command and waits for its answer.
+func (t custom) run(ctx context.Context, env *Env, arguments []byte) (Result, error) {
+	timeout := orElse(t.Timeout, defaultBashTime)
+	if env.MaxTime > 0 {
+		timeout = min(timeout, env.MaxTime)
+	}
+	dir, err := os.MkdirTemp(proc.Value(env.ChildEnv, "TMPDIR"), "millhand-tool-*")
+	if err != nil {
+		return Result{}, fmt.Errorf("make a folder for the tool's input: %w", err)
+	}
+	defer os.RemoveAll(dir)
+	stdin, stderr := filepath.Join(dir, "input.json"), filepath.Join(dir, "errors.txt")
+	if err := os.WriteFile(stdin, arguments, 0o600); err != nil {
+		return Result{}, fmt.Errorf("write the tool's input: %w", err)
+	}
+	out := newCapture(env, t.Name)
+	defer out.close()
+	res, err := proc.Run(ctx, proc.Command{
+		Args: slices.Concat([]string{"bash", "-c", `in=$1 err=$2; shift 2; exec "$@" <"$in" 2>"$err"`, "bash", stdin, stderr}, t.Command),
+		Dir:  env.Workspace.Dir(), Env: env.ChildEnv, Timeout: timeout, Output: out, Confine: env.Confine,
+	})
+	text := out.text()
+	result := Result{Output: text.text, Bytes: out.total(), Bounded: true, Cut: text.cut, Metadata: map[string]any{}}
+	if text.path != "" {
+		result.Metadata["output_path"] = text.path
+	}
+	if err != nil {
+		return result, err
+	}
+	result.Metadata["exit"] = res.ExitCode
+	if result.Output == "" && res.ExitCode == 0 && res.Signal == 0 && !res.TimedOut {
+		result.Output = "(no output)"
+	}
+	return result, t.failure(res, timeout, stderr)
+}
+
+// failure says how the command failed, with the end of what it complained of.
+func (t custom) failure(res proc.Result, timeout time.Duration, stderr string) error {
+	var how string
+	switch {
+	case res.TimedOut:
+		return fmt.Errorf("the tool %s took longer than %s and was ended: ask it for less at once", t.Name, timeout)
+	case res.Signal != 0:
+		how = fmt.Sprintf("was ended by a signal (%s)", res.Signal)
+	case res.ExitCode != 0:
+		how = fmt.Sprintf("failed with exit code %d", res.ExitCode)
+	default:
+		return nil
+	}
+	if words := endOf(stderr); words != "" {
+		return fmt.Errorf("the tool %s %s: %s", t.Name, how, words)
+	}
+	return errors.New("the tool " + t.Name + " " + how)
+}
+
+// endOf returns the last 2 KiB of a file.
+func endOf(name string) string {
+	f, err := os.Open(name)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	tail := proc.NewTail(2 << 10)
+	if st, err := f.Stat(); err == nil && st.Size() > 2<<10 {
+		if _, err := f.Seek(-(2 << 10), io.SeekEnd); err != nil {
+			return ""
+		}
+	}
+	io.Copy(tail, f) //nolint:errcheck // what can't be read is not told
+	return strings.TrimSpace(strings.ToValidUTF8(string(tail.Bytes()), "\uFFFD"))
+}

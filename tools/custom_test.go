@@ -1,0 +1,145 @@
+package tools
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// withCustom gives a stage a custom tool of the name deploy.
+func (s *stage) withCustom(c Custom) {
+	s.Helper()
+	c.Name, c.Description = "deploy", "puts the shop into service"
+	tool, err := NewCustom(c)
+	if err != nil {
+		s.Fatal(err)
+	}
+	s.allow("deploy", "*")
+	s.equip(nil, tool)
+}
+
+func script(text string) []string { return []string{"bash", "-c", text} }
+
+func TestACustomToolIsGivenJSONAndAnswersWithItsOutput(t *testing.T) {
+	s := setUp(t, "readonly", map[string]string{"a.txt": "one\n"})
+	s.withCustom(Custom{
+		Command: script(`cat; echo; cat a.txt; pwd; echo noise >&2; test -t 0 || echo none; echo "$1"`),
+		Schema:  json.RawMessage(`{"properties": {"stage": {"type": "string", "enum": ["test", "live"]}, "n": {"type": "integer"}}, "required": ["stage"], "additionalProperties": false}`),
+	})
+	out := s.call("Deploy", args{"stage": "live", "n": "3"})
+	s.want(out, Completed)
+	if diff := cmp.Diff(`{"n":3,"stage":"live"}`+"\none\n"+s.dir+"\nnone\n\n", out.Output); diff != "" {
+		t.Error(diff)
+	}
+	if out.Tool != "deploy" || out.Title != `{"n":3,"stage":"live"}` || out.Decision.Source != "m.yaml:3" || out.Metadata["exit"] != 0 {
+		t.Errorf("%+v", out)
+	}
+	for input, want := range map[string]string{
+		`{}`: "missing stage", `{"stage": "prod"}`: "stage: expected one of [test live], got prod", `{"stage": "live", "x": 1}`: "there is no argument x", `[`: "the arguments are not valid JSON",
+	} {
+		s.want(s.raw("deploy", input), Failed, want)
+	}
+}
+
+func TestACustomToolSaysHowItFailed(t *testing.T) {
+	tests := []struct {
+		name string
+		tool Custom
+		want string
+	}{
+		{"an exit code", Custom{Command: script("echo so far; echo why >&2; exit 3")}, "Error: the tool deploy failed with exit code 3: why\n\nso far\n"},
+		{"without words", Custom{Command: script("exit 3")}, "Error: the tool deploy failed with exit code 3"},
+		{"a signal", Custom{Command: script("kill -KILL $$")}, "Error: the tool deploy was ended by a signal (killed)"},
+		{"its timeout", Custom{Command: script("echo so far; sleep 1000"), Timeout: 300 * time.Millisecond}, "Error: the tool deploy took longer than 300ms and was ended: ask it for less at once\n\nso far\n"},
+		{"no such program", Custom{Command: []string{"no-such-program"}}, "failed with exit code 127: bash: line 1: exec: no-such-program: not found"},
+		{"many words", Custom{Command: script("seq 100000 >&2; exit 1")}, "99999\n100000"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s := setUp(t, "readonly", nil)
+			s.withCustom(tt.tool)
+			out := s.call("deploy", args{})
+			s.want(out, Failed, tt.want)
+			if len(out.Text()) > 3000 {
+				t.Errorf("the model reads %d bytes", len(out.Text()))
+			}
+		})
+	}
+}
+
+func TestACustomToolLeavesNothingBehind(t *testing.T) {
+	s := setUp(t, "readonly", nil)
+	tmp := filepath.Join(s.base, "tmp")
+	if err := os.Mkdir(tmp, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	s.env.ChildEnv = append(s.env.ChildEnv, "TMPDIR="+tmp)
+	s.withCustom(Custom{Command: script("cat")})
+	s.want(s.call("deploy", args{}), Completed, "{}")
+	if entries, err := os.ReadDir(tmp); err != nil || len(entries) > 0 {
+		t.Errorf("left behind: %v, %v", entries, err)
+	}
+}
+
+func TestACustomToolIsDeniedUnlessARuleNamesIt(t *testing.T) {
+	s := setUp(t, "full", nil)
+	tool, err := NewCustom(Custom{Name: "deploy", Description: "x", Command: script("touch pwned")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.equip(nil, tool)
+	before := s.tree()
+	s.want(s.call("deploy", args{}), Denied, `denied: deploy "*"`)
+	s.allow("deploy", "*")
+	s.deny("dep*", "*")
+	s.want(s.call("deploy", args{}), Denied, "m.yaml:4")
+	s.unchanged(before)
+}
+
+func TestALongAnswerOfACustomToolIsKept(t *testing.T) {
+	s := setUp(t, "readonly", nil)
+	s.withCustom(Custom{Command: script("seq 1 100000")})
+	out := s.call("deploy", args{})
+	kept, _ := out.Metadata["output_path"].(string)
+	s.want(out, Completed, "only the end of 588895 bytes", kept, "100000\n")
+	if !strings.HasPrefix(filepath.Base(kept), "deploy-") {
+		t.Errorf("it is kept in %s", kept)
+	}
+	s.withCustom(Custom{Command: script("true")})
+	s.want(s.call("deploy", args{}), Completed, "(no output)")
+}
+
+func TestCustomToolsAreChecked(t *testing.T) {
+	good := Custom{Name: "deploy-2", Description: "x", Command: []string{"true"}}
+	if _, err := NewCustom(good); err != nil {
+		t.Error(err)
+	}
+	file := filepath.Join(t.TempDir(), "schema.json")
+	if err := os.WriteFile(file, []byte(`{"type": "object"}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, change := range map[string]func(*Custom){
+		"the tool name \"\" is none":               func(c *Custom) { c.Name = "" },
+		"the tool name \"a b\" is none":            func(c *Custom) { c.Name = "a b" },
+		"the tool name \"1\" is none":              func(c *Custom) { c.Name = "1" },
+		"has no description":                       func(c *Custom) { c.Description = " " },
+		"has no command":                           func(c *Custom) { c.Command = nil },
+		"its type is string":                       func(c *Custom) { c.Schema = json.RawMessage(`{"type": "string"}`) },
+		"not valid JSON":                           func(c *Custom) { c.Schema = json.RawMessage(`{`) },
+		"must be a JSON object":                    func(c *Custom) { c.Schema = json.RawMessage(`[]`) },
+		"the schema of the tool deploy-2: ":        func(c *Custom) { c.Schema = json.RawMessage(`{"properties": 3}`) },
+		"nothing is read from elsewhere":           func(c *Custom) { c.Schema = json.RawMessage(`{"$ref": "file://` + file + `"}`) },
+		"https://example.com/schema.json: nothing": func(c *Custom) { c.Schema = json.RawMessage(`{"$ref": "https://example.com/schema.json"}`) },
+	} {
+		c := good
+		change(&c)
+		if _, err := NewCustom(c); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("want %q, got %v", name, err)
+		}
+	}
+}

@@ -1,0 +1,21 @@
+package edit
+
+import "strings"
+
+// multiOccurrence finds the piece as it is, and unlike exact also where it
+// overlaps with itself: the last matcher, it tells how often the piece is there.
+func multiOccurrence(text, old string) []span {
+	var spans []span
+	left := maxWork
+	for at := 0; left > 0; {
+		i := strings.Index(text[at:], old)
+		if i < 0 {
+			break
+		}
+		at += i
+		spans = append(spans, span{at, at + len(old)})
+		at++
+		left -= len(old)/16 + 1
+	}
+	return spans
+}

@@ -1,0 +1,71 @@
+package edit
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// span is a place in a text, in bytes.
+type span struct{ start, end int }
+
+// places counts the places that a matcher found. A single one is also counted
+// where its text stands elsewhere, or overlaps with itself: "}\n}" is twice in
+// "}\n}\n}", and it would be a guess which one is meant.
+func places(text string, spans []span) int {
+	if len(spans) == 0 {
+		return 0
+	}
+	if len(spans) > 1 && !alike(text, spans) {
+		return len(spans)
+	}
+	return max(len(spans), len(multiOccurrence(text, text[spans[0].start:spans[0].end])))
+}
+
+// alike reports whether all places have the same text.
+func alike(text string, spans []span) bool {
+	first := text[spans[0].start:spans[0].end]
+	return !slices.ContainsFunc(spans, func(s span) bool { return text[s.start:s.end] != first })
+}
+
+// apart returns the places from the first on that don't overlap.
+func apart(spans []span) []span {
+	var out []span
+	for _, s := range spans {
+		if len(out) == 0 || s.start >= out[len(out)-1].end {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// besides returns places together with those others that overlap none of them,
+// in order. Both are in order.
+func besides(spans, others []span) []span {
+	out := slices.Clone(spans)
+	i := 0
+	for _, o := range others {
+		for i < len(spans) && spans[i].end <= o.start {
+			i++
+		}
+		if i == len(spans) || o.end <= spans[i].start {
+			out = append(out, o)
+		}
+	}
+	slices.SortFunc(out, func(a, b span) int { return cmp.Compare(a.start, b.start) })
+	return out
+}
+
+// occurrences returns where a piece, which is not empty, stands in a text, each
+// behind the end of the one before.
+func occurrences(text, piece string) []span {
+	var spans []span
+	for at := 0; ; {
+		i := strings.Index(text[at:], piece)
+		if i < 0 {
+			return spans
+		}
+		spans = append(spans, span{at + i, at + i + len(piece)})
+		at += i + len(piece)
+	}
+}

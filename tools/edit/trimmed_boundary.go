@@ -1,0 +1,13 @@
+package edit
+
+import "strings"
+
+// trimmedBoundary finds the piece without the white space around it, if it has
+// any.
+func trimmedBoundary(text, old string) []span {
+	want := strings.TrimSpace(old)
+	if want == old || want == "" {
+		return nil
+	}
+	return occurrences(text, want)
+}

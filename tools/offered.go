@@ -1,0 +1,236 @@
+package tools
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// maxOffered is how many parts the offered form of a schema may have; what is
+// beyond, as where references multiply, is left open.
+const maxOffered = 5000
+
+// offeredSchema returns a schema in the form that models are given: only what
+// every provider takes. It never forbids what the schema allows, but it may
+// allow more; what a model then sends is compared with the schema itself.
+func offeredSchema(schema map[string]any) map[string]any {
+	o := offering{root: schema, room: maxOffered}
+	out := o.plain(schema, nil)
+	out["type"] = "object"
+	if out["properties"] == nil {
+		out["properties"] = map[string]any{}
+	}
+	return out
+}
+
+// offering makes the offered form of the parts of a schema.
+type offering struct {
+	root map[string]any
+	room int // parts that may still be made
+}
+
+// plain returns the offered form of one schema. refs are the references that led
+// there: one that is among them again is left open.
+func (o *offering) plain(s map[string]any, refs []string) map[string]any {
+	if o.room--; o.room < 0 {
+		return map[string]any{}
+	}
+	if ref, ok := s["$ref"].(string); ok {
+		target := o.resolve(ref)
+		if target == nil || slices.Contains(refs, ref) {
+			return described(map[string]any{}, s)
+		}
+		return described(o.plain(target, append(slices.Clone(refs), ref)), s)
+	}
+	if some := variants(s); some != nil {
+		return described(o.union(some, refs), s)
+	}
+	out := map[string]any{}
+	for _, key := range []string{"minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems"} {
+		if v, ok := s[key]; ok {
+			out[key] = v
+		}
+	}
+	enumerate(out, s)
+	if closed, ok := s["additionalProperties"].(bool); ok && s["patternProperties"] == nil {
+		out["additionalProperties"] = closed
+	}
+	if kind := plainType(s["type"]); kind != "" {
+		out["type"] = kind
+	}
+	if items, ok := s["items"].(map[string]any); ok {
+		out["items"] = o.plain(items, refs)
+	}
+	o.properties(out, s, refs)
+	return described(out, s)
+}
+
+// enumerate adds the values that a schema names, if they are plain ones.
+func enumerate(out, s map[string]any) {
+	values, _ := s["enum"].([]any)
+	if v, ok := s["const"]; ok {
+		values = []any{v}
+	}
+	values = slices.DeleteFunc(slices.Clone(values), func(v any) bool { return v == nil })
+	if len(values) == 0 || slices.ContainsFunc(values, isNested) {
+		return
+	}
+	out["enum"] = values
+	if !slices.ContainsFunc(values, func(v any) bool { _, ok := v.(string); return !ok }) {
+		out["type"] = "string"
+	}
+}
+
+// properties adds the offered form of an object's properties. One that may be
+// null may be left out.
+func (o *offering) properties(out, s map[string]any, refs []string) {
+	props, ok := s["properties"].(map[string]any)
+	if !ok {
+		return
+	}
+	plain := map[string]any{}
+	for name, p := range props {
+		sub, _ := p.(map[string]any)
+		plain[name] = o.plain(sub, refs)
+	}
+	out["properties"] = plain
+	required, _ := s["required"].([]any)
+	required = slices.DeleteFunc(slices.Clone(required), func(name any) bool {
+		sub, _ := props[fmt.Sprint(name)].(map[string]any)
+		_, given := sub["default"]
+		return given || takesNull(sub)
+	})
+	if len(required) > 0 {
+		out["required"] = required
+	}
+}
+
+// union returns the form of a choice between schemas: the one that is not null,
+// or the type that all have, or none.
+func (o *offering) union(some []any, refs []string) map[string]any {
+	var kept []map[string]any
+	for _, v := range some {
+		if sub, ok := v.(map[string]any); ok && sub["type"] != "null" {
+			kept = append(kept, o.plain(sub, refs))
+		}
+	}
+	if len(kept) == 1 {
+		return kept[0]
+	}
+	out := map[string]any{}
+	if len(kept) > 0 && !slices.ContainsFunc(kept, func(k map[string]any) bool { return k["type"] != kept[0]["type"] }) && kept[0]["type"] != nil {
+		out["type"] = kept[0]["type"]
+	}
+	return out
+}
+
+// resolve returns the schema that a reference within the schema means, nil if
+// there is none.
+func (o *offering) resolve(ref string) map[string]any {
+	at := o.root
+	rest, ok := strings.CutPrefix(ref, "#")
+	if !ok {
+		return nil
+	}
+	for part := range strings.SplitSeq(strings.TrimPrefix(rest, "/"), "/") {
+		if rest != "" {
+			at, _ = at[strings.NewReplacer("~1", "/", "~0", "~").Replace(part)].(map[string]any)
+		}
+	}
+	return at
+}
+
+// described adds a schema's own description, and its default, which has no
+// place of its own there.
+func described(out, s map[string]any) map[string]any {
+	text, ok := s["description"].(string)
+	if v, given := s["default"]; given {
+		if data, err := json.Marshal(v); err == nil {
+			text, ok = strings.TrimSpace(fmt.Sprintf("%s (%s if not given)", text, data)), true
+		}
+	}
+	if ok {
+		out = maps.Clone(out)
+		out["description"] = text
+	}
+	return out
+}
+
+// variants returns the schemas of which a value must fit one, nil if there is no
+// such choice. A single schema that must fit besides counts as one.
+func variants(s map[string]any) []any {
+	for _, key := range []string{"anyOf", "oneOf", "allOf"} {
+		if some, ok := s[key].([]any); ok && s["properties"] == nil && (key != "allOf" || len(some) == 1) {
+			return some
+		}
+	}
+	return nil
+}
+
+// plainType returns the one type, besides null, that a schema's type allows; ""
+// if there are several or none.
+func plainType(kind any) string {
+	if name, ok := kind.(string); ok {
+		return name
+	}
+	some, _ := kind.([]any)
+	some = slices.DeleteFunc(slices.Clone(some), func(t any) bool { return t == "null" })
+	if len(some) != 1 {
+		return ""
+	}
+	name, _ := some[0].(string)
+	return name
+}
+
+// takesNull reports whether a schema says that a value may be null.
+func takesNull(s map[string]any) bool {
+	kinds, _ := s["type"].([]any)
+	return slices.Contains(kinds, any("null")) || slices.ContainsFunc(variants(s), func(v any) bool {
+		sub, _ := v.(map[string]any)
+		return sub["type"] == "null"
+	})
+}
+
+func isNested(v any) bool {
+	switch v.(type) {
+	case map[string]any, []any:
+		return true
+	}
+	return false
+}
+
+// complete fills in what a schema gives for properties that are absent: their
+// default, or null where one must be there and may be that.
+func complete(v any, schema map[string]any) any {
+	switch v := v.(type) {
+	case []any:
+		if items, ok := schema["items"].(map[string]any); ok {
+			for i := range v {
+				v[i] = complete(v[i], items)
+			}
+		}
+	case map[string]any:
+		completeObject(v, schema)
+	}
+	return v
+}
+
+func completeObject(obj, schema map[string]any) {
+	props, _ := schema["properties"].(map[string]any)
+	required, _ := schema["required"].([]any)
+	for name, p := range props {
+		sub, _ := p.(map[string]any)
+		value, there := obj[name]
+		given, has := sub["default"]
+		switch {
+		case there:
+			obj[name] = complete(value, sub)
+		case has:
+			obj[name] = given
+		case slices.Contains(required, any(name)) && takesNull(sub):
+			obj[name] = nil
+		}
+	}
+}

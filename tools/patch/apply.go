@@ -1,0 +1,117 @@
+package patch
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Read gives the content of the file at a path, which is one that the patch
+// names. ok is false where there is none, but one can be made; what is no regular
+// file or may not be read, and a path below a file, is an error.
+type Read func(path string) (content []byte, ok bool, err error)
+
+// ErrNothing is the error of a patch that leaves every file as it is.
+var ErrNothing = errors.New("the patch changes nothing")
+
+// Apply returns what is to be done so that the patch is applied, at most one
+// thing for each file and deletions last. It reads each file once and writes
+// none.
+//
+// Sections are applied one after the other, each to what those before it made.
+// Adding and moving replace a file that is there. An updated file ends in a
+// newline. Errors name the section's file, and the hunk; they are for the author
+// of the patch. The work is bounded: a patch that would take more than some
+// seconds to place is refused.
+func Apply(p Patch, read Read) ([]Write, error) {
+	a := applier{read: read, files: map[string]*state{}, work: newWork()}
+	for _, f := range p.Files {
+		if err := a.section(f); err != nil {
+			return nil, fmt.Errorf("%s %s: %w", f.Op, f.Path, err)
+		}
+	}
+	return a.writes()
+}
+
+type applier struct {
+	read  Read
+	files map[string]*state
+	order []*state // as first named
+	work  *work
+}
+
+// state is a file before the patch and after the sections so far.
+type state struct {
+	path    string
+	before  []byte
+	existed bool
+	now     []byte
+	exists  bool
+	origin  string // key of the file that this was before the patch, or ""
+	gone    error  // why there is no file any more
+}
+
+// file returns the state of the file at a path, reading it the first time.
+func (a *applier) file(name string) (*state, error) {
+	if s, ok := a.files[key(name)]; ok {
+		return s, nil
+	}
+	content, ok, err := a.read(name)
+	if err != nil {
+		return nil, err
+	}
+	s := &state{path: name, before: content, existed: ok, now: content, exists: ok, gone: errors.New("there is no such file")}
+	if ok {
+		s.origin = key(name)
+	}
+	a.files[key(name)] = s
+	a.order = append(a.order, s)
+	return s, nil
+}
+
+func (a *applier) section(f File) error {
+	s, err := a.file(f.Path)
+	if err != nil {
+		return err
+	}
+	switch {
+	case f.Op == Add:
+		s.put([]byte(f.Content), s.origin)
+		return nil
+	case !s.exists:
+		return s.gone
+	case f.Op == Delete:
+		s.remove(errors.New("an earlier section of the patch deletes the file"))
+		return nil
+	}
+	return a.update(s, f)
+}
+
+func (a *applier) update(s *state, f File) error {
+	content := s.now
+	if len(f.Hunks) > 0 {
+		changed, err := change(string(content), f.Hunks, a.work)
+		if err != nil {
+			return err
+		}
+		content = []byte(changed)
+	}
+	if f.MoveTo == "" || key(f.MoveTo) == key(f.Path) {
+		s.put(content, s.origin)
+		return nil
+	}
+	target, err := a.file(f.MoveTo)
+	if err != nil {
+		return fmt.Errorf("move to %s: %w", f.MoveTo, err)
+	}
+	target.put(content, s.origin)
+	s.remove(fmt.Errorf("an earlier section of the patch moves the file to %s", f.MoveTo))
+	return nil
+}
+
+func (s *state) put(content []byte, origin string) {
+	s.now, s.exists, s.origin = content, true, origin
+}
+
+func (s *state) remove(why error) {
+	s.now, s.exists, s.origin, s.gone = nil, false, "", why
+}

@@ -1,0 +1,109 @@
+package patch
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// passes are the ways to compare lines, the strictest first: each maps lines
+// that it takes to be equal to the same string.
+func passes() []func(string) string {
+	return []func(string) string{
+		func(s string) string { return s },
+		func(s string) string { return strings.TrimRightFunc(s, unicode.IsSpace) },
+		strings.TrimSpace,
+		fold,
+	}
+}
+
+// fold trims a line and takes typographic signs for the plain ones that a
+// keyboard has.
+func fold(s string) string {
+	return strings.TrimSpace(plain.Replace(s))
+}
+
+var plain = strings.NewReplacer(
+	"\u2018", "'", "\u2019", "'", "\u201a", "'", "\u201b", "'",
+	"\u201c", `"`, "\u201d", `"`, "\u201e", `"`, "\u201f", `"`,
+	"\u2010", "-", "\u2011", "-", "\u2012", "-", "\u2013", "-", "\u2014", "-", "\u2015", "-", "\u2212", "-",
+	"\u2026", "...",
+	"\u00a0", " ", "\u2002", " ", "\u2003", " ", "\u2004", " ", "\u2005", " ", "\u2006", " ", "\u2007", " ",
+	"\u2008", " ", "\u2009", " ", "\u200a", " ", "\u202f", " ", "\u205f", " ", "\u3000", " ",
+)
+
+// index holds the lines of a file as numbers, equal for lines that a pass takes
+// to be equal. Whole blocks are compared by these, each line's text only once.
+type index struct {
+	same  func(string) string
+	ids   map[string]int32
+	lines []int32
+}
+
+func newIndex(d document, same func(string) string) *index {
+	x := &index{same: same, ids: map[string]int32{}, lines: make([]int32, len(d.lines))}
+	for i := range d.lines {
+		s := same(d.text(i))
+		id, ok := x.ids[s]
+		if !ok {
+			id = int32(len(x.ids))
+			x.ids[s] = id
+		}
+		x.lines[i] = id
+	}
+	return x
+}
+
+// numbers returns the numbers of a block's lines; ok is false if one of them is
+// nowhere in the file, and so the block neither.
+func (x *index) numbers(block []string) (ids []int32, ok bool) {
+	ids = make([]int32, len(block))
+	for i, s := range block {
+		if ids[i], ok = x.ids[x.same(s)]; !ok {
+			return nil, false
+		}
+	}
+	return ids, true
+}
+
+// at reports whether the block stands at line i.
+func (x *index) at(i int, block []int32) bool {
+	return i >= 0 && i+len(block) <= len(x.lines) && slices.Equal(x.lines[i:i+len(block)], block)
+}
+
+// next returns the first line from start on where the block stands, or -1. It
+// is the search of Knuth, Morris and Pratt ("Fast pattern matching in strings",
+// 1977), linear whatever repeats.
+func (x *index) next(start int, block []int32) int {
+	border := borders(block)
+	have := 0
+	for i := start; i < len(x.lines); i++ {
+		for have > 0 && x.lines[i] != block[have] {
+			have = border[have-1]
+		}
+		if x.lines[i] == block[have] {
+			have++
+		}
+		if have == len(block) {
+			return i + 1 - have
+		}
+	}
+	return -1
+}
+
+// borders returns for every beginning of a block the length of the longest
+// shorter beginning that it also ends with.
+func borders(block []int32) []int {
+	border := make([]int, len(block))
+	have := 0
+	for i := 1; i < len(block); i++ {
+		for have > 0 && block[i] != block[have] {
+			have = border[have-1]
+		}
+		if block[i] == block[have] {
+			have++
+		}
+		border[i] = have
+	}
+	return border
+}

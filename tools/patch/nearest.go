@@ -1,0 +1,142 @@
+package patch
+
+import (
+	"fmt"
+	"strings"
+)
+
+// maxVotes bounds the search for the nearest lines, and maxShown the
+// characters shown of one.
+const (
+	maxVotes = 1 << 20
+	maxShown = 120
+)
+
+// misplaced is the error of a hunk whose lines are not in the file below the
+// cursor.
+func (p *placer) misplaced(block []string) error {
+	x := newIndex(p.doc, fold)
+	start, votes := nearest(x, block, p.cursor)
+	if votes == 0 {
+		return fmt.Errorf("none of its lines is in the file; %s: read the file again", p.like(block))
+	}
+	for j, line := range block {
+		i := start + j
+		if i < 0 || i < len(x.lines) && x.ids[fold(line)] == x.lines[i] && x.has(line) {
+			continue
+		}
+		if i >= len(x.lines) {
+			return fmt.Errorf("its lines are not in the file; the nearest begin at line %d, and the file ends with line %d, %s, where the hunk goes on with %s",
+				max(start, 0)+1, len(x.lines), p.quote(len(x.lines)-1), quote(line))
+		}
+		return fmt.Errorf("its lines are not in the file; the nearest begin at line %d, and line %d is %s where the hunk has %s",
+			max(start, 0)+1, i+1, p.quote(i), quote(line))
+	}
+	if start < 0 {
+		return fmt.Errorf("its lines are not in the file; the nearest begin at line 1, %s, and the hunk begins above with %s", p.quote(0), quote(block[0]))
+	}
+	return p.disordered(start)
+}
+
+// disordered is the error of a hunk that belongs above the one before it.
+func (p *placer) disordered(i int) error {
+	return fmt.Errorf("its place is at line %d, %s, which is not below the hunk before it: give hunks in the order of the file, each line once", i+1, p.quote(i))
+}
+
+// noContext is the error of a context that is no line of the file.
+func (p *placer) noContext(c string) error {
+	return fmt.Errorf("no line of the file is %s, which stands behind @@; %s: give a whole line of the file, or leave it out", quote(c), p.like([]string{c}))
+}
+
+// like names the line of the file that is most like the first line of a block
+// that has letters.
+func (p *placer) like(block []string) string {
+	for _, line := range block {
+		if line = fold(line); line != "" {
+			if i := p.mostLike(line); i >= 0 {
+				return fmt.Sprintf("the nearest is line %d, %s", i+1, p.quote(i))
+			}
+			break
+		}
+	}
+	return "no line of the file is near"
+}
+
+// mostLike returns the line that has most in common with a text at its
+// beginning and end, or -1 if none has half.
+func (p *placer) mostLike(want string) int {
+	best, most := -1, 0.5
+	for i := range p.doc.lines {
+		have := strings.TrimSpace(p.doc.text(i))
+		if share := 2 * float64(common(have, want)) / float64(len(have)+len(want)); share >= most && (best < 0 || share > most) {
+			best, most = i, share
+		}
+	}
+	return best
+}
+
+// common returns how many bytes at the beginnings and the ends are the same.
+func common(a, b string) int {
+	n := min(len(a), len(b))
+	head := 0
+	for head < n && a[head] == b[head] {
+		head++
+	}
+	tail := 0
+	for tail < n-head && a[len(a)-1-tail] == b[len(b)-1-tail] {
+		tail++
+	}
+	return head + tail
+}
+
+// has reports whether a line is in the file.
+func (x *index) has(line string) bool {
+	_, ok := x.ids[x.same(line)]
+	return ok
+}
+
+// nearest returns where most lines of a block would be at their place, and how
+// many: the first such place from start on, or else above. Blank lines do not
+// count. Each line of the block votes for the places where it is right.
+func nearest(x *index, block []string, start int) (int, int) {
+	where := map[int32][]int{}
+	for i, id := range x.lines {
+		where[id] = append(where[id], i)
+	}
+	votes := map[int]int{}
+	left := maxVotes
+	for j, line := range block {
+		line = x.same(line)
+		id, ok := x.ids[line]
+		if !ok || line == "" {
+			continue
+		}
+		for _, i := range where[id] {
+			if left--; left < 0 {
+				break
+			}
+			votes[i-j]++
+		}
+	}
+	best, most := 0, 0
+	for i, n := range votes {
+		below, bestBelow := i >= start, best >= start
+		if n > most || n == most && (below && !bestBelow || below == bestBelow && i < best) {
+			best, most = i, n
+		}
+	}
+	return best, most
+}
+
+func (p *placer) quote(i int) string { return quote(p.doc.text(i)) }
+
+// quote shows a line, the beginning of it if it is long.
+func quote(s string) string {
+	n := 0
+	for i := range s {
+		if n++; n > maxShown {
+			return fmt.Sprintf("%q...", s[:i])
+		}
+	}
+	return fmt.Sprintf("%q", s)
+}

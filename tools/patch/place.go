@@ -1,0 +1,202 @@
+package patch
+
+import "strings"
+
+// placer finds the places of a file's hunks, one after the other.
+type placer struct {
+	doc     document
+	indexes []*index // by pass, made when first needed
+	cursor  int      // the first line behind the places so far
+	work    *work
+}
+
+// index returns the lines of the file as the pass with this number sees them.
+func (p *placer) index(pass int) (*index, error) {
+	if pass == len(p.indexes) {
+		if err := p.work.spend(8 * len(p.doc.lines)); err != nil {
+			return nil, err
+		}
+		p.indexes = append(p.indexes, newIndex(p.doc, passes()[pass]))
+	}
+	return p.indexes[pass], nil
+}
+
+// place finds where a hunk belongs, and moves the cursor behind it.
+func (p *placer) place(h Hunk) (spot, error) {
+	above, err := p.contexts(h.Contexts)
+	if err != nil {
+		return spot{}, err
+	}
+	for _, r := range readings(h) {
+		block := old(r.lines)
+		if len(block) == 0 {
+			if r.atEnd && len(p.doc.lines) > 0 {
+				continue
+			}
+			return p.insert(h, r, above)
+		}
+		i, err := p.find(block, above, h.AtEnd || r.atEnd, r.atEnd)
+		if err != nil {
+			return spot{}, err
+		}
+		if i >= 0 {
+			p.cursor = i + len(block)
+			return spot{i, r.lines}, nil
+		}
+	}
+	return spot{}, p.misplaced(old(h.Lines))
+}
+
+// insert places new lines that have none around them: behind the line that the
+// contexts lead to, or without contexts at the end of the file.
+func (p *placer) insert(h Hunk, r reading, above int) (spot, error) {
+	if len(h.Contexts) == 0 || h.AtEnd {
+		return spot{len(p.doc.lines), r.lines}, nil
+	}
+	if above+1 < p.cursor {
+		return spot{}, p.disordered(above)
+	}
+	p.cursor = above + 1
+	return spot{p.cursor, r.lines}, nil
+}
+
+// contexts returns the line that the last context stands in, or -1 if there is
+// none. A context is looked for below the hunk before, and then above: several
+// hunks of one function name the same line.
+func (p *placer) contexts(list []string) (int, error) {
+	above := -1
+	for _, c := range list {
+		block := []string{c}
+		i, err := p.seek(block, max(p.cursor, above+1))
+		if err == nil && i < 0 && above+1 < p.cursor {
+			i, err = p.seek(block, above+1)
+		}
+		if err != nil {
+			return 0, err
+		}
+		if i < 0 {
+			return 0, p.noContext(c)
+		}
+		above = i
+	}
+	return above, nil
+}
+
+// find returns where a block of lines stands, or -1: at the end of the file if
+// it belongs there, and if it need not, anywhere below the contexts, which may
+// themselves be its first line.
+func (p *placer) find(block []string, above int, atEnd, only bool) (int, error) {
+	start := max(p.cursor, above+1)
+	if atEnd {
+		i := len(p.doc.lines) - len(block)
+		if i >= p.cursor && i >= above {
+			if ok, err := p.stands(block, i); ok || err != nil {
+				return i, err
+			}
+		}
+		if only {
+			return -1, nil
+		}
+	}
+	repeated := above >= p.cursor && above >= 0
+	if repeated && len(block) > 1 {
+		if ok, err := p.stands(block, above); ok || err != nil {
+			return above, err
+		}
+	}
+	i, err := p.seek(block, start)
+	if i < 0 && err == nil && repeated && len(block) == 1 {
+		return above, nil
+	}
+	return i, err
+}
+
+// stands reports whether a block stands at line i, in any pass.
+func (p *placer) stands(block []string, i int) (bool, error) {
+	for pass := range passes() {
+		x, err := p.index(pass)
+		if err != nil {
+			return false, err
+		}
+		if err := p.work.spend(len(block)); err != nil {
+			return false, err
+		}
+		if ids, ok := x.numbers(block); ok && x.at(i, ids) {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// seek returns the first line from start on where a block stands, or -1: in the
+// strictest pass that finds one.
+func (p *placer) seek(block []string, start int) (int, error) {
+	for pass := range passes() {
+		x, err := p.index(pass)
+		if err != nil {
+			return -1, err
+		}
+		ids, ok := x.numbers(block)
+		if !ok {
+			continue
+		}
+		i := x.next(start, ids)
+		end := len(p.doc.lines)
+		if i >= 0 {
+			end = i
+		}
+		if err := p.work.spend(len(block) + max(0, end-start)); err != nil {
+			return -1, err
+		}
+		if i >= 0 {
+			return i, nil
+		}
+	}
+	return -1, nil
+}
+
+// reading is one way to understand a hunk's lines.
+type reading struct {
+	lines []string
+	atEnd bool // it is right only at the end of the file
+}
+
+// readings returns the ways to understand a hunk, the most literal first. Empty
+// lines at its end may be there to set off what follows; and a blank last line
+// may be the nothing behind the last newline of the file.
+func readings(h Hunk) []reading {
+	lines := h.Lines
+	for len(lines) > 0 && lines[len(lines)-1] == "" {
+		lines = lines[:len(lines)-1]
+	}
+	all := []reading{{lines: h.Lines}}
+	switch {
+	case len(lines) == len(h.Lines):
+	case len(old(lines)) == 0:
+		return []reading{{lines: lines}}
+	default:
+		all = append(all, reading{lines: lines})
+	}
+	if ended, ok := withoutLast(lines); ok {
+		all = append(all, reading{lines: ended, atEnd: true})
+	}
+	return all
+}
+
+// withoutLast returns a hunk's lines without the last one that it expects in
+// the file, if that is blank. Where new lines come behind it, it becomes a new
+// line itself.
+func withoutLast(lines []string) ([]string, bool) {
+	n := len(lines) - 1
+	for n >= 0 && sign(lines[n]) == '+' {
+		n--
+	}
+	if n < 0 || strings.TrimSpace(text(lines[n])) != "" {
+		return nil, false
+	}
+	out := append([]string{}, lines[:n]...)
+	if n < len(lines)-1 && sign(lines[n]) == ' ' {
+		out = append(out, "+")
+	}
+	return append(out, lines[n+1:]...), true
+}

@@ -1,0 +1,100 @@
+package patch
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Write is one thing to do to one file. A move makes two: one for the target,
+// one for the source.
+type Write struct {
+	Path    string // the file, as the patch first writes it
+	Content []byte // what it will hold; nil with Delete
+	Delete  bool   // the file goes
+	From    string // for a move's target, the file that moved here, whose mode it should get
+	To      string // for a move's source, where the file went
+	Existed bool   // there is a file at Path now
+	Before  []byte // what it holds
+	Lost    bool   // for a move's target, what it holds goes nowhere: the move replaces it
+}
+
+// Summary says in a line for each file what the writes come to: "A new.go",
+// "M changed.go", "D gone.go", "R old.go -> new.go",
+// with a remark if that replaces a file.
+func Summary(writes []Write) []string {
+	var lines []string
+	for _, w := range writes {
+		switch {
+		case w.Delete && w.To != "": // told by its target
+		case w.Delete:
+			lines = append(lines, "D "+w.Path)
+		case w.Lost:
+			lines = append(lines, "R "+w.From+" -> "+w.Path+" (replaced the "+w.Path+" that was there)")
+		case w.From != "":
+			lines = append(lines, "R "+w.From+" -> "+w.Path)
+		case w.Existed:
+			lines = append(lines, "M "+w.Path)
+		default:
+			lines = append(lines, "A "+w.Path)
+		}
+	}
+	return lines
+}
+
+// writes compares what the files were with what they will be.
+func (a *applier) writes() ([]Write, error) {
+	if err := a.folders(); err != nil {
+		return nil, err
+	}
+	var puts, deletes []Write
+	moved := a.moved()
+	for _, s := range a.order {
+		w := Write{Path: s.path, Existed: s.existed, Before: s.before}
+		switch {
+		case s.exists:
+			w.Content = s.now
+			if s.origin != "" && s.origin != key(s.path) {
+				w.From = a.files[s.origin].path
+				w.Lost = s.existed && moved[key(s.path)] == ""
+			}
+			if !s.existed || w.From != "" || !bytes.Equal(s.before, s.now) {
+				puts = append(puts, w)
+			}
+		case s.existed:
+			w.Delete, w.To = true, moved[key(s.path)]
+			deletes = append(deletes, w)
+		}
+	}
+	all := slices.Concat(puts, deletes)
+	if len(all) == 0 {
+		return nil, ErrNothing
+	}
+	return all, nil
+}
+
+// moved maps the keys of files that moved to where they are now.
+func (a *applier) moved() map[string]string {
+	to := map[string]string{}
+	for _, s := range a.order {
+		if s.exists && s.origin != "" {
+			to[s.origin] = s.path
+		}
+	}
+	return to
+}
+
+// folders refuses paths that would have to be a file and a folder at once.
+func (a *applier) folders() error {
+	for _, s := range a.order {
+		dir := key(s.path)
+		for i := strings.LastIndexByte(dir, '/'); s.exists && i > 0; i = strings.LastIndexByte(dir, '/') {
+			dir = dir[:i]
+			if above, ok := a.files[dir]; ok && above.exists {
+				return fmt.Errorf("the patch makes %s a file, and needs it as a folder for %s", above.path, s.path)
+			}
+		}
+	}
+	return nil
+}

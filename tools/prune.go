@@ -1,0 +1,62 @@
+package tools
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"regexp"
+	"time"
+)
+
+// PruneOutputs removes the texts that calls kept in a folder of outputs, or in
+// folders below it, and that were last written before a time; then the folders
+// that this leaves empty. Files of other names stay. That there is no such
+// folder is no error.
+func PruneOutputs(dir string, before time.Time) error {
+	root, err := os.OpenRoot(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("prune outputs: %w", err)
+	}
+	defer root.Close()
+	var folders []string
+	var failures []error
+	err = fs.WalkDir(root.FS(), ".", func(name string, e fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case e.IsDir():
+			folders = append(folders, name)
+			return nil
+		case !isKept(e):
+			return nil
+		}
+		info, err := e.Info()
+		if err == nil && info.ModTime().Before(before) {
+			err = root.Remove(name)
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			failures = append(failures, err)
+		}
+		return nil
+	})
+	for i := len(folders) - 1; i > 0; i-- {
+		root.Remove(folders[i]) //nolint:errcheck // one that is not empty stays
+	}
+	if err := errors.Join(append(failures, err)...); err != nil {
+		return fmt.Errorf("prune outputs in %s: %w", dir, err)
+	}
+	return nil
+}
+
+// isKept reports whether a file's name is one that [keep] or a capture gives.
+func isKept(e fs.DirEntry) bool {
+	return e.Type().IsRegular() && keptForm.MatchString(e.Name())
+}
+
+// keptForm is the name of a kept output: "output" or a tool's name, and a
+// number.
+var keptForm = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]{0,63}-[0-9]+\.txt$`)

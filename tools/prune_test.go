@@ -1,0 +1,46 @@
+package tools
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestPruneOutputsRemovesWhatIsOld(t *testing.T) {
+	s := setUp(t, "build", map[string]string{"secret": ""})
+	now := time.Date(2026, 5, 1, 0, 0, 0, 0, time.UTC)
+	old := []string{"output-1.txt", "job/bash-2.txt", "job/deep/output-3.txt", "job/deep/my-tool-33.txt", "job/notes.txt", "job/output-4.log", "empty/bash-5.txt"}
+	young := []string{"output-6.txt", "job/bash-7.txt"}
+	for i, name := range append(old, young...) {
+		s.put("kept/"+name, "x")
+		at := now.Add(-8 * 24 * time.Hour)
+		if i >= len(old) {
+			at = now.Add(-6 * 24 * time.Hour)
+		}
+		if err := os.Chtimes(filepath.Join(s.dir, "kept", name), at, at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.link("../secret", "kept/output-link.txt")
+	if err := PruneOutputs(filepath.Join(s.dir, "kept"), now.Add(-7*24*time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"kept/job/bash-7.txt", "kept/job/notes.txt", "kept/job/output-4.log", "kept/output-6.txt", "kept/output-link.txt", "secret"}
+	if diff := cmp.Diff(want, s.names()); diff != "" {
+		t.Error(diff)
+	}
+	for _, dir := range []string{"kept/empty", "kept/job/deep"} {
+		if _, err := os.Stat(filepath.Join(s.dir, dir)); err == nil {
+			t.Errorf("the empty folder %s is left", dir)
+		}
+	}
+	if err := PruneOutputs(filepath.Join(s.dir, "missing"), now); err != nil {
+		t.Errorf("no folder: %v", err)
+	}
+	if err := PruneOutputs(filepath.Join(s.dir, "secret"), now); err == nil {
+		t.Error("a file is pruned as a folder")
+	}
+}

@@ -1,0 +1,126 @@
+package tools
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/millhand/millhand/internal/frontmatter"
+	"github.com/millhand/millhand/internal/permission"
+	"github.com/millhand/millhand/internal/workspace"
+)
+
+//go:embed skill.md
+var skillDescription string
+
+type skillInput struct {
+	Name string `json:"name" jsonschema:"name of the skill"`
+}
+
+// skillTool makes the tool; its description names the skills that the profile
+// allows.
+func skillTool(env *Env) Tool {
+	var text strings.Builder
+	text.WriteString(strings.TrimSpace(skillDescription))
+	for _, s := range env.skills() {
+		fmt.Fprintf(&text, "\n- %s: %s", s.Name, cutBytes(oneLine(s.Description), maxSkillListed, false))
+	}
+	if len(env.skills()) == 0 {
+		text.WriteString("\n(none here)")
+	}
+	return Define(Spec{Name: "skill", Description: text.String() + "\n", ReadOnly: true, Deadline: time.Minute}, prepareSkill)
+}
+
+// skills lists the skills that the profile allows.
+func (env *Env) skills() []Skill {
+	return slices.DeleteFunc(slices.Clone(env.Skills), func(s Skill) bool { return !env.Profile.Allows("skill", s.Name) })
+}
+
+// ofSkill reports whether a path outside the workspace belongs to a skill that
+// the profile allows: its files may be read, as far as the read rules go.
+func (env *Env) ofSkill(p workspace.Path) bool {
+	return p.Outside && slices.ContainsFunc(env.skills(), func(s Skill) bool {
+		dir, err := env.Workspace.Resolve(s.Dir)
+		return err == nil && (p.Abs == dir.Abs || strings.HasPrefix(p.Abs, strings.TrimSuffix(dir.Abs, "/")+"/"))
+	})
+}
+
+func prepareSkill(env *Env, in skillInput) (Pending, error) {
+	needs := []permission.Request{permission.Need("skill", in.Name)}
+	return Pending{Title: in.Name, Needs: needs, Do: func(context.Context) (Result, error) {
+		i := slices.IndexFunc(env.Skills, func(s Skill) bool { return s.Name == in.Name })
+		if i < 0 {
+			return Result{}, env.noSkill(in.Name)
+		}
+		return loadSkill(env.Skills[i])
+	}}, nil
+}
+
+// noSkill says that there is no skill of a name or, if there is a folder of that
+// name, why it is none.
+func (env *Env) noSkill(name string) error {
+	for _, problem := range env.SkillProblems {
+		if broken := (*SkillError)(nil); errors.As(problem, &broken) && path.Base(path.Dir(broken.File)) == name {
+			return fmt.Errorf("the skill %q can't be used: %s: %w", brief(name), broken.File, broken.Err)
+		}
+	}
+	var names []string
+	for _, s := range env.skills() {
+		names = append(names, s.Name)
+	}
+	if len(names) == 0 {
+		return fmt.Errorf("there is no skill %q, nor any other here", brief(name))
+	}
+	return fmt.Errorf("there is no skill %q; the skills are: %s", brief(name), strings.Join(names, ", "))
+}
+
+// loadSkill answers with a skill's text and the names of some of its files.
+func loadSkill(s Skill) (Result, error) {
+	root, err := os.OpenRoot(s.Dir)
+	if err != nil {
+		return Result{}, fmt.Errorf("open the skill %s: %w", s.Name, err)
+	}
+	defer root.Close()
+	text, err := readSkillText(root, "SKILL.md")
+	if err != nil {
+		return Result{}, fmt.Errorf("open the skill %s: %w", s.Name, err)
+	}
+	body, err := frontmatter.Parse(text, &skillHead{})
+	if err != nil {
+		return Result{}, fmt.Errorf("open the skill %s: %w", s.Name, err)
+	}
+	files := sampleFiles(root)
+	var out strings.Builder
+	fmt.Fprintf(&out, "<skill_content name=%q>\n%s\n\nBase directory of this skill: %s\nPaths in it are relative to that directory. Not every file of it is listed below.\n\n<skill_files>\n", s.Name, strings.TrimSpace(body), s.Dir)
+	for _, f := range files {
+		fmt.Fprintf(&out, "<file>%s</file>\n", path.Join(s.Dir, f))
+	}
+	out.WriteString("</skill_files>\n</skill_content>")
+	return Result{Title: "Loaded skill: " + s.Name, Output: out.String(), Metadata: map[string]any{"name": s.Name, "dir": s.Dir}}, nil
+}
+
+// sampleFiles lists some files of a skill's folder, besides its SKILL.md.
+func sampleFiles(root *os.Root) []string {
+	var files []string
+	seen := 0
+	fs.WalkDir(root.FS(), ".", func(name string, e fs.DirEntry, err error) error { //nolint:errcheck // its only errors are those that skip
+		seen++
+		switch {
+		case err != nil || e.IsDir() && e.Name() == ".git":
+			return fs.SkipDir
+		case seen > maxSkillWalk || len(files) >= maxSkillSample:
+			return fs.SkipAll
+		case !e.IsDir() && name != "SKILL.md":
+			files = append(files, name)
+		}
+		return nil
+	})
+	return files
+}

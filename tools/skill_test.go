@@ -1,0 +1,166 @@
+package tools
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func skillFile(name, description, body string) string {
+	return "---\nname: " + name + "\ndescription: " + description + "\n---\n" + body
+}
+
+// withSkills finds a stage's skills, and returns what was wrong with others.
+func (s *stage) withSkills(dirs ...string) []string {
+	s.Helper()
+	skills, problems := FindSkills(s.env.Workspace, dirs)
+	s.equip(func(env *Env) { env.Skills, env.SkillProblems = skills, problems })
+	var texts []string
+	for _, p := range problems {
+		texts = append(texts, strings.ReplaceAll(p.Error(), s.base, "$B"))
+	}
+	return sorted(texts)
+}
+
+func TestSkillsAreFoundWhereOthersLookForThem(t *testing.T) {
+	s := setUp(t, "readonly", map[string]string{
+		".opencode/skill/a/SKILL.md":            skillFile("a", "first", "A"),
+		".opencode/skills/b/SKILL.md":           skillFile("b", "second", "B"),
+		".claude/skills/c/SKILL.md":             skillFile("c", "third", "C"),
+		".agents/skills/group/d/SKILL.md":       skillFile("d", "fourth", "D"),
+		".claude/skills/twice/SKILL.md":         skillFile("twice", "old", "old"),
+		".opencode/skills/twice/SKILL.md":       skillFile("twice", "new", "new"),
+		"../shared/e/SKILL.md":                  skillFile("e", "fifth", "E"),
+		"skills/f/SKILL.md":                     skillFile("f", "not looked for", "F"),
+		".claude/skills/nameless/SKILL.md":      "---\ndescription: x\n---\n",
+		".claude/skills/silent/SKILL.md":        "---\nname: silent\n---\n",
+		".claude/skills/odd/SKILL.md":           skillFile("../../etc", "x", ""),
+		".claude/skills/headless/SKILL.md":      "# A skill\n",
+		".claude/skills/long/SKILL.md":          skillFile("long", strings.Repeat("x", 1025), ""),
+		".claude/skills/large/SKILL.md":         skillFile("large", "x", strings.Repeat("x", 300<<10)),
+		".claude/skills/1/2/3/4/5/6/7/SKILL.md": skillFile("deep", "x", ""),
+	})
+	s.link(s.outside+"/secret", ".claude/skills/c/../link.md")
+	s.put(".claude/skills/linked/", "")
+	s.link("../../../../work-beside/secret", ".claude/skills/linked/SKILL.md")
+	problems := s.withSkills(filepath.Join(s.base, "shared"), filepath.Join(s.base, "missing"))
+	var got []string
+	for _, k := range s.env.Skills {
+		got = append(got, k.Name+": "+k.Description+" in "+strings.TrimPrefix(k.Dir, s.base+"/"))
+	}
+	want := []string{
+		"a: first in work/.opencode/skill/a", "b: second in work/.opencode/skills/b", "c: third in work/.claude/skills/c", "d: fourth in work/.agents/skills/group/d",
+		"e: fifth in shared/e", "twice: new in work/.opencode/skills/twice",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	claude := "skill $B/work/.claude/skills/"
+	want = []string{
+		"look for skills: open $B/missing: no such file or directory",
+		claude + "headless/SKILL.md: it does not begin with a head between two lines of ---",
+		claude + "large/SKILL.md: it is larger than 256 KiB",
+		claude + "linked/SKILL.md: not a regular file",
+		claude + "long/SKILL.md: its description has 1025 bytes: at most 1024 are taken",
+		claude + "nameless/SKILL.md: its head has no name",
+		claude + `odd/SKILL.md: its name "../../etc" is none: use up to 64 letters, digits, hyphens, dots and underscores`,
+		claude + "silent/SKILL.md: its head has no description: without one no model knows when to load it",
+		"skill twice: it is in $B/work/.claude/skills/twice and in $B/work/.opencode/skills/twice, of which the latter is used",
+	}
+	if diff := cmp.Diff(sorted(want), problems); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestSkillIsLoadedAsText(t *testing.T) {
+	s := setUp(t, "readonly", map[string]string{
+		".claude/skills/deploy/SKILL.md":        skillFile("deploy", "how to deploy", "\n# Deploy\n\nRun `scripts/go.sh`.\n"),
+		".claude/skills/deploy/scripts/go.sh":   "touch pwned",
+		".claude/skills/deploy/.git/config":     "",
+		".claude/skills/deploy/reference/x.txt": "",
+	})
+	if problems := s.withSkills(); problems != nil {
+		t.Fatal(problems)
+	}
+	before := s.tree()
+	out := s.call("skill", args{"name": "deploy"})
+	s.want(out, Completed)
+	dir := s.dir + "/.claude/skills/deploy"
+	want := "<skill_content name=\"deploy\">\n# Deploy\n\nRun `scripts/go.sh`.\n\nBase directory of this skill: " + dir +
+		"\nPaths in it are relative to that directory. Not every file of it is listed below.\n\n<skill_files>\n<file>" + dir + "/reference/x.txt</file>\n<file>" + dir + "/scripts/go.sh</file>\n</skill_files>\n</skill_content>"
+	if diff := cmp.Diff(want, out.Output); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(map[string]any{"name": "deploy", "dir": dir}, out.Metadata); diff != "" || out.Title != "Loaded skill: deploy" {
+		t.Errorf("%s %s", out.Title, diff)
+	}
+	s.unchanged(before)
+	s.want(s.call("skill", args{"name": "deplyo"}), Failed, `there is no skill "deplyo"; the skills are: deploy`)
+	for i := range 30 {
+		s.put(filepath.Join(".claude/skills/deploy/many", string(rune('a'+i))+".txt"), "")
+	}
+	if n := strings.Count(s.call("skill", args{"name": "deploy"}).Output, "<file>"); n != maxSkillSample {
+		t.Errorf("%d files are listed", n)
+	}
+	if err := os.Remove(filepath.Join(dir, "SKILL.md")); err != nil {
+		t.Fatal(err)
+	}
+	s.want(s.call("skill", args{"name": "deploy"}), Failed, "open the skill deploy: ")
+}
+
+func TestASkillThatIsDeniedIsNotShown(t *testing.T) {
+	s := setUp(t, "readonly", map[string]string{
+		".claude/skills/a/SKILL.md": skillFile("internal-a", "secret thing", "A"), ".claude/skills/b/SKILL.md": skillFile("b", "open thing", "B"),
+	})
+	s.deny("skill", "internal-*")
+	s.withSkills()
+	tool, _ := s.tools.lookup("skill")
+	if text := tool.Spec().Description; !strings.Contains(text, "- b: open thing") || strings.Contains(text, "secret") {
+		t.Errorf("the model reads %s", text)
+	}
+	s.want(s.call("skill", args{"name": "internal-a"}), Denied, `skill: {"internal-*": deny} (m.yaml:4)`)
+	s.want(s.call("skill", args{"name": "x"}), Failed, "the skills are: b")
+	s.want(s.call("skill", args{"name": "b"}), Completed)
+}
+
+func TestWithoutSkillsTheToolSaysSo(t *testing.T) {
+	s := setUp(t, "readonly", nil)
+	s.want(s.call("skill", args{"name": "x"}), Failed, `there is no skill "x", nor any other here`)
+}
+
+func TestTheFilesOfASkillMayBeReadWhereverItIs(t *testing.T) {
+	s := setUp(t, "build", map[string]string{
+		"../shared/e/SKILL.md": skillFile("e", "fifth", "E"), "../shared/e/ref/x.txt": "the reference\n", "../shared/e/.env": "K=1\n", "../shared/other.txt": "other\n",
+	})
+	s.withSkills(filepath.Join(s.base, "shared"))
+	s.link(s.outside+"/secret", "../shared/e/link.txt")
+	dir := s.base + "/shared/e"
+	before := s.tree()
+	s.want(s.call("read", args{"filePath": dir + "/ref/x.txt"}), Completed, "1: the reference")
+	s.want(s.call("grep", args{"pattern": "reference|K=", "path": dir}), Completed, "Found 1 matches")
+	s.want(s.call("list", args{"path": dir}), Completed, "x.txt")
+	s.want(s.call("bash", args{"command": "cat ../shared/e/ref/x.txt"}), Completed, "the reference")
+	for _, name := range []string{dir + "/.env", dir + "/link.txt", s.base + "/shared/other.txt", dir + "/../other.txt"} {
+		s.want(s.call("read", args{"filePath": name}), Denied)
+		s.want(s.call("bash", args{"command": "cat " + name}), Denied)
+	}
+	s.want(s.call("write", args{"filePath": dir + "/ref/x.txt", "content": "x"}), Denied)
+	s.want(s.call("bash", args{"command": "echo x > " + dir + "/new"}), Denied)
+	s.deny("skill", "e")
+	s.want(s.call("read", args{"filePath": dir + "/ref/x.txt"}), Denied)
+	s.unchanged(before)
+}
+
+func TestABrokenSkillSaysWhyWhenItIsAskedFor(t *testing.T) {
+	s := setUp(t, "readonly", map[string]string{
+		".claude/skills/silent/SKILL.md": "---\nname: silent\n---\n",
+		".claude/skills/plain/SKILL.md":  skillFile("plain", "Use when: things", "the body"),
+	})
+	s.withSkills()
+	s.want(s.call("skill", args{"name": "silent"}), Failed, `the skill "silent" can't be used: `+s.dir+"/.claude/skills/silent/SKILL.md: its head has no description")
+	s.want(s.call("skill", args{"name": "other"}), Failed, `there is no skill "other"; the skills are: plain`)
+	s.want(s.call("skill", args{"name": "plain"}), Completed, "the body")
+}

@@ -1,0 +1,166 @@
+package tools
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/millhand/millhand/internal/frontmatter"
+	"github.com/millhand/millhand/internal/workspace"
+)
+
+// The bounds of what is looked for and read of skills.
+const (
+	maxSkill       = 256 << 10 // bytes of a SKILL.md
+	maxSkillName   = 64        // bytes
+	maxSkillWords  = 1024      // bytes of a description
+	maxSkillListed = 400       // bytes of a description that the tool's own repeats
+	maxSkills      = 100
+	maxSkillDepth  = 6
+	maxSkillWalk   = 5000 // files and folders looked at in one place
+	maxSkillSample = 10   // files of a skill's folder that its answer lists
+)
+
+// Skill is a folder with a SKILL.md: instructions that a model loads when it
+// needs them. They are text; nothing in the folder is run by loading it.
+type Skill struct {
+	Name        string
+	Description string
+	Dir         string // absolute
+}
+
+// SkillError is why a SKILL.md can't be used.
+type SkillError struct {
+	File string // the SKILL.md
+	Err  error
+}
+
+// Error names the file.
+func (e *SkillError) Error() string { return fmt.Sprintf("skill %s: %v", e.File, e.Err) }
+
+// Unwrap returns what is wrong.
+func (e *SkillError) Unwrap() error { return e.Err }
+
+// skillHead is the head of a SKILL.md, as far as it is read.
+type skillHead struct {
+	Name        string `yaml:"name"`
+	Description string `yaml:"description"`
+}
+
+// skillPlaces are the folders of a workspace in which skills are looked for, a
+// later one's skill replacing an earlier one's of the same name.
+func skillPlaces() []string {
+	return []string{".claude/skills", ".agents/skills", ".opencode/skill", ".opencode/skills"}
+}
+
+// FindSkills looks for skills in a workspace's usual folders and then in dirs,
+// absolute folders. It returns them by name, and what was wrong with those that
+// can't be used, for [Env].SkillProblems.
+func FindSkills(space *workspace.Workspace, dirs []string) ([]Skill, []error) {
+	found := map[string]Skill{}
+	var problems []error
+	for _, place := range skillPlaces() {
+		problems = append(problems, skillsBelow(space.Root(), place, found)...)
+	}
+	for _, dir := range dirs {
+		root, err := os.OpenRoot(dir)
+		if err != nil {
+			problems = append(problems, fmt.Errorf("look for skills: %w", err))
+			continue
+		}
+		problems = append(problems, skillsBelow(root, ".", found)...)
+		root.Close()
+	}
+	var skills []Skill
+	for _, s := range found {
+		skills = append(skills, s)
+	}
+	slices.SortFunc(skills, func(a, b Skill) int { return cmp.Compare(a.Name, b.Name) })
+	return skills[:min(len(skills), maxSkills)], problems
+}
+
+// skillsBelow adds the skills of one place to found.
+func skillsBelow(root *os.Root, place string, found map[string]Skill) []error {
+	var problems []error
+	seen := 0
+	fs.WalkDir(root.FS(), place, func(name string, e fs.DirEntry, err error) error { //nolint:errcheck // its only errors are those that skip
+		seen++
+		switch {
+		case err != nil: // no such place, or not readable: no skills
+			return fs.SkipDir
+		case seen > maxSkillWalk:
+			return fs.SkipAll
+		case e.IsDir() && strings.Count(name, "/")-strings.Count(place, "/") >= maxSkillDepth:
+			return fs.SkipDir
+		case e.IsDir() || e.Name() != "SKILL.md":
+			return nil
+		}
+		skill, err := readSkill(root, name)
+		if err != nil {
+			problems = append(problems, &SkillError{File: path.Join(root.Name(), name), Err: err})
+			return nil //nolint:nilerr // it is told with the others
+		}
+		if other, ok := found[skill.Name]; ok {
+			problems = append(problems, fmt.Errorf("skill %s: it is in %s and in %s, of which the latter is used", skill.Name, other.Dir, skill.Dir))
+		}
+		found[skill.Name] = skill
+		return nil
+	})
+	return problems
+}
+
+// readSkill reads the head of a SKILL.md.
+func readSkill(root *os.Root, name string) (Skill, error) {
+	text, err := readSkillText(root, name)
+	if err != nil {
+		return Skill{}, err
+	}
+	var head skillHead
+	if _, err := frontmatter.Parse(text, &head); err != nil {
+		return Skill{}, err
+	}
+	head.Name, head.Description = strings.TrimSpace(head.Name), strings.TrimSpace(head.Description)
+	switch {
+	case head.Name == "":
+		return Skill{}, errors.New("its head has no name")
+	case !isSkillName(head.Name):
+		return Skill{}, fmt.Errorf("its name %q is none: use up to %d letters, digits, hyphens, dots and underscores", brief(head.Name), maxSkillName)
+	case head.Description == "":
+		return Skill{}, errors.New("its head has no description: without one no model knows when to load it")
+	case len(head.Description) > maxSkillWords:
+		return Skill{}, fmt.Errorf("its description has %d bytes: at most %d are taken", len(head.Description), maxSkillWords)
+	}
+	return Skill{Name: head.Name, Description: head.Description, Dir: path.Join(root.Name(), path.Dir(name))}, nil
+}
+
+func isSkillName(name string) bool {
+	return len(name) <= maxSkillName && !strings.ContainsFunc(name, func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("-_.", r)
+	})
+}
+
+// readSkillText reads a whole SKILL.md: a regular file beneath root.
+func readSkillText(root *os.Root, name string) (string, error) {
+	if st, err := root.Lstat(name); err != nil || !st.Mode().IsRegular() {
+		return "", workspace.ErrNotRegular
+	}
+	f, err := root.Open(name)
+	if err != nil {
+		return "", fmt.Errorf("open it: %w", err)
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxSkill+1))
+	if err != nil {
+		return "", fmt.Errorf("read it: %w", err)
+	}
+	if len(data) > maxSkill {
+		return "", fmt.Errorf("it is larger than %d KiB", maxSkill>>10)
+	}
+	return string(data), nil
+}

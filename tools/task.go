@@ -1,0 +1,124 @@
+package tools
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/millhand/millhand/internal/permission"
+)
+
+//go:embed task.md
+var taskDescription string
+
+// Agent is a subagent that the task tool can start.
+type Agent struct {
+	Name        string
+	Description string // for the model that chooses one
+}
+
+// SpawnRequest asks for a child session.
+type SpawnRequest struct {
+	Call        string // id of the call that asks
+	Agent       string
+	Description string // a few words
+	Prompt      string
+	TaskID      string // of a child session to go on with; "" for a new one
+}
+
+// SpawnResult is what a child session came to.
+type SpawnResult struct {
+	TaskID  string // by which it can be resumed
+	Text    string // its last words
+	Failed  string // why it ended before it was done; "" if it was
+	CostUSD *float64
+}
+
+type taskInput struct {
+	Description string `json:"description" jsonschema:"the task in 3 to 5 words"`
+	Prompt      string `json:"prompt" jsonschema:"the whole task: the agent knows nothing of this conversation"`
+	Subagent    string `json:"subagent_type" jsonschema:"name of the agent"`
+	TaskID      string `json:"task_id,omitempty" jsonschema:"go on with an earlier task of this id instead of a new one"`
+}
+
+// taskTool makes the tool; its description names the agents that the profile
+// allows.
+func taskTool(env *Env) Tool {
+	var text strings.Builder
+	text.WriteString(strings.TrimSpace(taskDescription))
+	for _, a := range env.agents() {
+		fmt.Fprintf(&text, "\n- %s: %s", a.Name, oneLine(a.Description))
+	}
+	return Define(Spec{Name: "task", Description: text.String() + "\n", SideBySide: true, Internal: true}, prepareTask)
+}
+
+// agents lists the agents that the profile allows.
+func (env *Env) agents() []Agent {
+	return slices.DeleteFunc(slices.Clone(env.Agents), func(a Agent) bool { return !env.Profile.Allows("task", a.Name) })
+}
+
+func prepareTask(env *Env, in taskInput) (Pending, error) {
+	if strings.TrimSpace(in.Prompt) == "" {
+		return Pending{}, errors.New("prompt is empty: describe the whole task")
+	}
+	known := slices.ContainsFunc(env.Agents, func(a Agent) bool { return a.Name == in.Subagent })
+	if !known {
+		return Pending{}, fmt.Errorf("there is no agent %q; the agents are: %s", brief(in.Subagent), strings.Join(agentNames(env.agents()), ", "))
+	}
+	title := in.Description
+	if title == "" {
+		title = in.Subagent
+	}
+	return Pending{Title: title, Needs: []permission.Request{permission.Need("task", in.Subagent)}, Do: func(ctx context.Context) (Result, error) {
+		return runTask(ctx, env, in)
+	}}, nil
+}
+
+func agentNames(agents []Agent) []string {
+	var names []string
+	for _, a := range agents {
+		names = append(names, a.Name)
+	}
+	return names
+}
+
+func runTask(ctx context.Context, env *Env, in taskInput) (Result, error) {
+	if env.Spawn == nil {
+		return Result{}, errors.New("no agent can be started here: do the work yourself")
+	}
+	res, err := env.Spawn(ctx, SpawnRequest{
+		Call: callID(ctx), Agent: in.Subagent, Description: in.Description, Prompt: in.Prompt, TaskID: in.TaskID,
+	})
+	if err != nil {
+		return Result{}, fmt.Errorf("start the agent %s: %w", in.Subagent, err)
+	}
+	meta := map[string]any{"task_id": res.TaskID, "agent": in.Subagent}
+	if res.CostUSD != nil {
+		meta["cost_usd"] = *res.CostUSD
+	}
+	if res.Failed != "" {
+		out := taskBlock(res.TaskID, "error", "task_error", res.Failed+lastWords(res.Text))
+		meta["state"] = "error"
+		return Result{Output: out, Metadata: meta}, fmt.Errorf("the agent did not finish its task (task_id: %s): %s", res.TaskID, res.Failed)
+	}
+	meta["state"] = "completed"
+	return Result{Output: taskBlock(res.TaskID, "completed", "task_result", res.Text), Metadata: meta}, nil
+}
+
+// taskBlock is how a model reads a child session's end.
+func taskBlock(id, state, element, text string) string {
+	return fmt.Sprintf("<task id=%q state=%q>\n<%s>\n%s\n</%s>\n</task>", id, state, element, text, element)
+}
+
+func lastWords(text string) string {
+	if text == "" {
+		return ""
+	}
+	return "\n\nIts last words: " + text
+}
+
+// oneLine folds a text into one line.
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

@@ -1,0 +1,80 @@
+package tools
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestTaskStartsAnAgentAndAnswersWithItsReport(t *testing.T) {
+	cost := 0.25
+	tests := []struct {
+		name   string
+		result SpawnResult
+		err    error
+		status Status
+		want   string
+		meta   map[string]any
+	}{
+		{
+			name: "done", result: SpawnResult{TaskID: "s1.2", Text: "It is in cart.go.", CostUSD: &cost}, status: Completed,
+			want: "<task id=\"s1.2\" state=\"completed\">\n<task_result>\nIt is in cart.go.\n</task_result>\n</task>",
+			meta: map[string]any{"task_id": "s1.2", "agent": "explore", "state": "completed", "cost_usd": 0.25},
+		},
+		{
+			name: "not done", result: SpawnResult{TaskID: "s1.2", Text: "So far.", Failed: "the limit of 5 turns is reached"}, status: Failed,
+			want: "Error: the agent did not finish its task (task_id: s1.2): the limit of 5 turns is reached\n\n<task id=\"s1.2\" state=\"error\">\n<task_error>\nthe limit of 5 turns is reached\n\nIts last words: So far.\n</task_error>\n</task>",
+			meta: map[string]any{"task_id": "s1.2", "agent": "explore", "state": "error"},
+		},
+		{"not begun", SpawnResult{}, errors.New("agents are nested too deep"), Failed, "Error: start the agent explore: agents are nested too deep", map[string]any{}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s := setUp(t, "readonly", nil)
+			var got SpawnRequest
+			s.equip(func(env *Env) {
+				env.Agents = []Agent{{"explore", "looks\naround"}, {"general", "does anything"}}
+				env.Spawn = func(_ context.Context, r SpawnRequest) (SpawnResult, error) {
+					got = r
+					return tt.result, tt.err
+				}
+			})
+			out := s.call("task", args{"description": "find it", "prompt": "Where is Total?", "subagent_type": "explore", "task_id": "s1.2"})
+			s.want(out, tt.status)
+			if diff := cmp.Diff(tt.want, out.Text()); diff != "" {
+				t.Error(diff)
+			}
+			if diff := cmp.Diff(tt.meta, out.Metadata); diff != "" || out.Title != "find it" {
+				t.Errorf("%s %s", out.Title, diff)
+			}
+			if diff := cmp.Diff(SpawnRequest{Call: "call_1", Agent: "explore", Description: "find it", Prompt: "Where is Total?", TaskID: "s1.2"}, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestTaskStartsOnlyAgentsThatAreThereAndAllowed(t *testing.T) {
+	s := setUp(t, "readonly", nil)
+	s.deny("task", "general")
+	s.equip(func(env *Env) {
+		env.Agents = []Agent{{"explore", "looks\naround"}, {"general", "does anything"}}
+		env.Spawn = func(context.Context, SpawnRequest) (SpawnResult, error) {
+			t.Error("an agent was started")
+			return SpawnResult{}, nil
+		}
+	})
+	ask := args{"description": "x", "prompt": "y", "subagent_type": "explore"}
+	s.want(s.call("task", ask.with(args{"subagent_type": "general"})), Denied, `task: {"general": deny} (m.yaml:4)`)
+	s.want(s.call("task", ask.with(args{"subagent_type": "Explorer"})), Failed, `there is no agent "Explorer"; the agents are: explore`)
+	s.want(s.call("task", ask.with(args{"prompt": " "})), Failed, "prompt is empty: describe the whole task")
+	tool, _ := s.tools.lookup("task")
+	if text := tool.Spec().Description; !strings.Contains(text, "\n- explore: looks around\n") || strings.Contains(text, "general") {
+		t.Errorf("the model reads %s", text)
+	}
+	s.equip(func(env *Env) { env.Spawn = nil })
+	s.want(s.call("task", ask), Failed, `the tool "task" is not available: no agent can be started here; do the work yourself`)
+}

@@ -1,0 +1,185 @@
+package tools
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"path"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/millhand/millhand/internal/permission"
+	"github.com/millhand/millhand/internal/web"
+)
+
+//go:embed webfetch.md
+var webfetchDescription string
+
+const (
+	webfetchTime    = 30 * time.Second // unless the model asks for another
+	maxWebfetchTime = 120 * time.Second
+)
+
+type webfetchInput struct {
+	URL     string  `json:"url" jsonschema:"the whole URL, with http:// or https://"`
+	Format  string  `json:"format,omitempty" jsonschema:"markdown, text or html; markdown if not given"`
+	Timeout float64 `json:"timeout,omitempty" jsonschema:"seconds after which to give up, 30 if not given, at most 120"`
+}
+
+func webfetchTool() Tool {
+	return Define(Spec{Name: "webfetch", Description: webfetchDescription, ReadOnly: true, Cached: true}, prepareWebfetch)
+}
+
+func prepareWebfetch(env *Env, in webfetchInput) (Pending, error) {
+	in.URL = strings.TrimSpace(in.URL)
+	if in.URL == "" {
+		return Pending{}, errors.New("url is empty: give one that begins with https://")
+	}
+	if !strings.Contains(in.URL, "://") {
+		return Pending{}, fmt.Errorf("url is %q: give a whole one that begins with https://", brief(in.URL))
+	}
+	in.Format = orElse(in.Format, "markdown")
+	if err := oneOf("format", in.Format, "", "markdown", "text", "html"); err != nil {
+		return Pending{}, err
+	}
+	if in.Timeout < 0 {
+		return Pending{}, fmt.Errorf("timeout is %g: give a positive number of seconds", in.Timeout)
+	}
+	return Pending{Title: in.URL, Needs: urlNeeds(env.Profile, "webfetch", in.URL), Do: func(ctx context.Context) (Result, error) {
+		limit := webfetchTime
+		if in.Timeout > 0 {
+			limit = time.Duration(min(in.Timeout, maxWebfetchTime.Seconds()) * float64(time.Second))
+		}
+		ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("there was no whole answer within %s: give a larger timeout (at most 120), or try another source", limit))
+		defer cancel()
+		return doWebfetch(ctx, env, in)
+	}}, nil
+}
+
+func doWebfetch(ctx context.Context, env *Env, in webfetchInput) (Result, error) {
+	client := web.Client{Reach: reachOf(env.Profile), Redirect: func(target string) error {
+		if d := env.Profile.DecideAll(urlNeeds(env.Profile, "webfetch", target)); !d.Allowed() {
+			return &errDenied{d}
+		}
+		return nil
+	}}
+	page, err := client.Get(ctx, in.URL, acceptFor(in.Format))
+	if err != nil {
+		return Result{}, fetchError(err)
+	}
+	return pageResult(ctx, env, page, in.Format)
+}
+
+// reachOf is what a profile's network opens to the web tools.
+func reachOf(p permission.Profile) web.Reach {
+	return web.Reach{Public: p.Network.Allow, Hosts: p.Network.Hosts}
+}
+
+// urlNeeds lists what fetching a URL needs. Rules on URLs never cover what the
+// profile's network does not: no address that is not public, unless the network
+// names its host.
+func urlNeeds(p permission.Profile, perm, address string) []permission.Request {
+	need := permission.Need(perm, address)
+	need.Forbidden = reachOf(p).Refusal(address)
+	return []permission.Request{need}
+}
+
+// acceptFor is what a server is asked for.
+func acceptFor(format string) string {
+	switch format {
+	case "html":
+		return "text/html,application/xhtml+xml;q=0.9,text/plain;q=0.8,*/*;q=0.1"
+	case "text":
+		return "text/plain,text/markdown;q=0.9,text/html;q=0.8,*/*;q=0.1"
+	}
+	return "text/markdown,text/x-markdown;q=0.95,text/plain;q=0.8,text/html;q=0.7,*/*;q=0.1"
+}
+
+// fetchError says what the model can do about a fetch that failed.
+func fetchError(err error) error {
+	var refused *web.Refused
+	var status *web.StatusError
+	switch {
+	case errors.As(err, &refused):
+		need := permission.Need("webfetch", refused.URL)
+		return &errDenied{permission.Decision{Request: need, Rule: refused.Reason, Source: "built in"}}
+	case errors.As(err, &status):
+		return fmt.Errorf("%w: %s", err, statusAdvice(status.Code))
+	case errors.Is(err, web.ErrTooLarge):
+		return fmt.Errorf("%w: look for a smaller page of it", err)
+	}
+	return err
+}
+
+func statusAdvice(code int) string {
+	switch {
+	case code == http.StatusNotFound || code == http.StatusGone:
+		return "there is no such page; check the URL"
+	case code == http.StatusUnauthorized || code == http.StatusForbidden || code == http.StatusProxyAuthRequired:
+		return "the page is not open to everybody; try another source"
+	case code == http.StatusTooManyRequests || code >= 500:
+		return "the server can't answer now; try later, or another source"
+	}
+	return "try another URL"
+}
+
+// pageResult makes what the model reads of a page.
+func pageResult(ctx context.Context, env *Env, page web.Page, format string) (Result, error) {
+	media := page.MediaType()
+	if kind := mediaOf(urlPath(page.URL), page.Body); kind != "" {
+		if err := env.attachable(page.URL, kind, int64(len(page.Body))); err != nil {
+			return Result{}, err
+		}
+		return attached(path.Base(urlPath(page.URL)), page.URL, kind, page.Body), nil
+	}
+	text := page.Text()
+	unknown := strings.HasSuffix(media, "/octet-stream") && utf8.Valid(page.Body)
+	if !textual(media) && !unknown || binary("", []byte(text[:min(len(text), 8<<10)])) {
+		return Result{}, fmt.Errorf("%s is no text but %s (%d bytes): it can't be shown", page.URL, media, len(page.Body))
+	}
+	if media == "text/html" || media == "application/xhtml+xml" {
+		switch format {
+		case "markdown":
+			text = web.Markdown(text, page.URL)
+		case "text":
+			text = web.PlainText(text)
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return Result{}, err
+	}
+	if strings.TrimSpace(text) == "" {
+		text = "(the page holds no text)"
+	}
+	return Result{
+		Title: fmt.Sprintf("%s (%s)", page.URL, media), Output: text,
+		Metadata: map[string]any{"url": page.URL, "content_type": page.ContentType, "bytes": len(page.Body)},
+	}, nil
+}
+
+// textual reports whether a type of content is text.
+func textual(media string) bool {
+	kind, sub, _ := strings.Cut(media, "/")
+	if kind == "text" || media == "image/svg+xml" {
+		return true
+	}
+	for _, word := range []string{"json", "xml", "javascript", "ecmascript", "yaml", "toml", "x-sh", "sql", "graphql", "x-ndjson", "x-www-form-urlencoded"} {
+		if kind == "application" && (sub == word || strings.HasSuffix(sub, "+"+word) || strings.HasSuffix(sub, word)) {
+			return true
+		}
+	}
+	return false
+}
+
+// urlPath is the path of a URL that was fetched.
+func urlPath(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	return u.Path
+}

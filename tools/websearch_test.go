@@ -1,0 +1,159 @@
+package tools
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// asked is what a search service was sent.
+type asked struct {
+	body   map[string]any
+	header http.Header
+}
+
+// service starts a search service that answers so, and equips a stage with it.
+func service(t *testing.T, backend string, status int, answer string) (*stage, *asked) {
+	t.Helper()
+	got := &asked{}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		data, _ := io.ReadAll(r.Body)
+		got.header, got.body = r.Header, nil
+		if err := json.Unmarshal(data, &got.body); err != nil {
+			t.Error(err)
+		}
+		w.WriteHeader(status)
+		fmt.Fprint(w, answer)
+	}))
+	t.Cleanup(server.Close)
+	s := setUp(t, "full", nil)
+	s.equip(func(env *Env) { env.Search = SearchConfig{Backend: backend, URL: server.URL + "/mcp", Key: "k3y"} })
+	return s, got
+}
+
+func TestExaIsAskedInItsTerms(t *testing.T) {
+	const answer = "event: message\ndata: {\"jsonrpc\": \"2.0\", \"method\": \"ping\"}\n\ndata: {\"result\": {\"content\": [{\"type\": \"text\", \"text\": \"found it\"}]}}\n\n"
+	s, got := service(t, "exa", 200, answer)
+	s.want(s.call("websearch", args{"query": "go 1.26"}), Completed, "found it")
+	want := map[string]any{"jsonrpc": "2.0", "id": 1.0, "method": "tools/call", "params": map[string]any{
+		"name": "web_search_exa", "arguments": map[string]any{"query": "go 1.26", "numResults": 8.0, "livecrawl": "fallback", "type": "auto", "contextMaxCharacters": 10000.0},
+	}}
+	if diff := cmp.Diff(want, got.body); diff != "" {
+		t.Error(diff)
+	}
+	if got.header.Get("X-Api-Key") != "k3y" || !strings.Contains(got.header.Get("Accept"), "text/event-stream") {
+		t.Errorf("sent %v", got.header)
+	}
+	s.want(s.call("websearch", args{"query": "x", "numResults": 3, "livecrawl": "preferred", "type": "deep", "contextMaxCharacters": 500}), Completed)
+	if diff := cmp.Diff(map[string]any{"query": "x", "numResults": 3.0, "livecrawl": "preferred", "type": "deep", "contextMaxCharacters": 500.0}, got.body["params"].(map[string]any)["arguments"]); diff != "" {
+		t.Error(diff)
+	}
+	s.want(s.call("codesearch", args{"query": "cobra flags", "tokensNum": 1000}), Completed, "found it")
+	want["params"] = map[string]any{"name": "get_code_context_exa", "arguments": map[string]any{"query": "cobra flags", "tokensNum": 1000.0}}
+	if diff := cmp.Diff(want, got.body); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestTheJSONServiceIsAskedInItsTerms(t *testing.T) {
+	s, got := service(t, "json", 200, `{"results": [{"title": "A\nB", "url": "https://a", "text": "first"}, {"title": "C"}]}`)
+	out := s.call("websearch", args{"query": "q"})
+	s.want(out, Completed)
+	if diff := cmp.Diff("Title: A B\nURL: https://a\nfirst\n\nTitle: C\nURL:", out.Output); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(map[string]any{"kind": "web", "query": "q", "limit": 8.0}, got.body); diff != "" {
+		t.Error(diff)
+	}
+	if got.header.Get("Authorization") != "Bearer k3y" {
+		t.Errorf("sent %v", got.header)
+	}
+	s.want(s.call("codesearch", args{"query": "q"}), Completed)
+	if diff := cmp.Diff(map[string]any{"kind": "code", "query": "q"}, got.body); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestWhatASearchServiceAnswers(t *testing.T) {
+	tests := []struct {
+		name, backend string
+		code          int
+		answer        string
+		status        Status
+		want          string
+	}{
+		{"plain JSON", "exa", 200, `{"result": {"content": [{"text": "a"}, {"text": "b"}]}}`, Completed, "a\n\nb"},
+		{"nothing", "exa", 200, `{"result": {"content": []}}`, Completed, "Nothing was found: try other words."},
+		{"an error of the protocol", "exa", 200, `{"error": {"code": -32000, "message": "no credits"}}`, Failed, "websearch: the search service refused: no credits"},
+		{"an error in a stream", "exa", 200, "data: {\"error\": {}}\n", Failed, "refused: it did not say why"},
+		{"an error of the tool", "exa", 200, `{"result": {"isError": true, "content": [{"text": "broken"}]}}`, Failed, "the search service failed: broken"},
+		{"no JSON", "exa", 200, "<html>", Failed, "the search service's answer can't be understood"},
+		{"JSON without an answer", "exa", 200, "{}", Failed, "can't be understood"},
+		{"an HTTP error", "exa", 401, "", Failed, "the search service answered 401 Unauthorized: try again later, or do without"},
+		{"a redirect", "exa", 302, "", Failed, "answered 302 Found"},
+		{"too much", "exa", 200, strings.Repeat("x", 5<<20), Failed, "larger than 4 MiB"},
+		{"no results", "json", 200, `{"results": []}`, Completed, "Nothing was found"},
+		{"an error", "json", 200, `{"error": "no credits"}`, Failed, "refused: no credits"},
+		{"another form", "json", 200, `{"results": "x"}`, Failed, "can't be understood"},
+		{"bytes that are no text", "json", 200, "{\"results\": [{\"text\": \"a\xff\"}]}", Completed, "a\uFFFD"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s, _ := service(t, tt.backend, tt.code, tt.answer)
+			s.want(s.call("websearch", args{"query": "q"}), tt.status, tt.want)
+		})
+	}
+}
+
+func TestSearchesSayWhatIsWrongWithThem(t *testing.T) {
+	s, _ := service(t, "json", 200, `{}`)
+	for want, in := range map[string]args{
+		"query is empty: say what to search for":                                {"query": " "},
+		"numResults is 101: give a number from 1 to 100":                        {"query": "q", "numResults": 101},
+		`livecrawl: expected one of fallback, preferred, got "always"`:          {"query": "q", "livecrawl": "always"},
+		`type: expected one of auto, fast, deep, got "best"`:                    {"query": "q", "type": "best"},
+		"contextMaxCharacters can't be negative":                                {"query": "q", "contextMaxCharacters": -1},
+		"the arguments do not fit the tool's schema: query: expected string, g": {"query": 3},
+	} {
+		s.want(s.call("websearch", in), Failed, want)
+	}
+	s.want(s.call("codesearch", args{"query": "q", "tokensNum": 999}), Failed, "tokensNum is 999: give a number from 1000 to 50000")
+	s.deny("websearch", "*password*")
+	s.want(s.call("websearch", args{"query": "my password is"}), Denied, "m.yaml:4")
+	s.equip(func(env *Env) { env.Search.URL = "http://127.0.0.1:1/" })
+	s.want(s.call("websearch", args{"query": "q"}), Failed, "the search service can't be reached")
+	s.equip(func(env *Env) { env.Search = SearchConfig{} })
+	s.want(s.call("websearch", args{"query": "q"}), Failed, `the tool "websearch" is not available: no search service is configured`)
+}
+
+func TestSearchConfigIsChecked(t *testing.T) {
+	for _, c := range []SearchConfig{{}, {Backend: "exa", URL: "https://x/"}, {Backend: "json", URL: "http://127.0.0.1:8080/s", Key: "k"}} {
+		if err := c.Check(); err != nil {
+			t.Errorf("%+v: %v", c, err)
+		}
+	}
+	for _, c := range []SearchConfig{{Backend: "bing", URL: "https://x/"}, {Backend: "exa"}, {URL: "https://x/"}, {Backend: "json", URL: "file:///x"}, {Backend: "json", URL: "x"}} {
+		if c.Check() == nil {
+			t.Errorf("%+v is taken", c)
+		}
+	}
+}
+
+func FuzzSearchAnswers(f *testing.F) {
+	for _, s := range []string{`{"result": {"content": [{"text": "a"}]}}`, "data: {\"error\": {\"message\": \"x\"}}\n", "data:\ndata: {}\n", `{"results": [{"title": "t", "url": "u", "text": "x"}], "error": ""}`, "data: [1]", "[]"} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, answer []byte) {
+		for name, read := range map[string]func([]byte) (string, error){"exa": readExa, "json": readResults} {
+			if text, err := read(answer); err != nil && text != "" {
+				t.Errorf("%s: both %q and %v", name, text, err)
+			}
+		}
+	})
+}
