@@ -61,6 +61,9 @@ func TestScripts(t *testing.T) {
 			if cond == "mounts" { // whether a script may make a folder read-only to root, too
 				return exec.Command("unshare", "-m", "true").Run() == nil, nil
 			}
+			if cond == "userns" { // whether a script may make user namespaces, and forbid more of them in there
+				return exec.Command("unshare", "-Ur", "sh", "-c", "echo 0 >/proc/sys/user/max_user_namespaces").Run() == nil, nil
+			}
 			if level, ok := strings.CutPrefix(cond, "sandbox:"); ok { // what the machine can confine commands to
 				return string(sandbox.Probe(t.TempDir()).Best) == level, nil
 			}
@@ -75,6 +78,9 @@ func TestScripts(t *testing.T) {
 			}
 			env.Setenv("REALHOME", os.Getenv("HOME")) // where Go's caches are
 			env.Setenv("ROOT", root(t))
+			if program, err := exec.LookPath("millhand"); err == nil { // for scripts with another PATH
+				env.Setenv("MILLHAND", program)
+			}
 			return os.MkdirAll(home, 0o755)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){

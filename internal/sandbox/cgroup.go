@@ -37,11 +37,23 @@ func newGroup(l Limits) (*group, error) {
 	if !ok || len(limits) == 0 || !canEnter() {
 		return nil, nil //nolint:nilnil // see above
 	}
-	parent := filepath.Dir(filepath.Join(h.mount, strings.TrimPrefix(h.own, h.root)))
-	if !within(parent, h.mount) || !offers(parent, limits) {
-		return nil, nil //nolint:nilnil // see above
+	for _, parent := range h.parents() {
+		if offers(parent, limits) {
+			return makeGroup(parent, limits)
+		}
 	}
-	return makeGroup(parent, limits)
+	return nil, nil //nolint:nilnil // see above
+}
+
+// parents are the groups that one could be made in: that which this process's
+// own is in, and if its own is all that is to be seen, that one. The kernel lets
+// it hand controllers down if it is the root of them all.
+func (h hierarchy) parents() []string {
+	own := filepath.Join(h.mount, strings.TrimPrefix(h.own, h.root))
+	if parent := filepath.Dir(own); within(parent, h.mount) {
+		return []string{parent}
+	}
+	return []string{own}
 }
 
 // canEnter reports whether processes can be started in a group, by the newer of

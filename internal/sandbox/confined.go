@@ -24,6 +24,8 @@ type Sandbox struct {
 	ids    []syscall.SysProcIDMap
 	gids   []syscall.SysProcIDMap
 	group  *group // nil where none can be made
+
+	keepGroups bool // since this user namespace, a rootless container's, forbids to drop them
 }
 
 // New prepares to confine commands at a level, Full or Partial, that the
@@ -47,7 +49,7 @@ func New(spec Spec, level Level) (*Sandbox, error) {
 		}
 		b.Limits.Pids = userPids(b)
 	}
-	s := &Sandbox{bounds: b, level: level}
+	s := &Sandbox{bounds: b, level: level, keepGroups: groupsAreKept()}
 	if level == Full && os.Geteuid() == 0 {
 		if s.ids, err = identity("/proc/self/uid_map"); err != nil {
 			return nil, err
@@ -63,6 +65,13 @@ func New(spec Spec, level Level) (*Sandbox, error) {
 		return nil, errors.Join(err, s.closeGroup())
 	}
 	return s, nil
+}
+
+// groupsAreKept reports whether root may not drop groups here; see
+// user_namespaces(7).
+func groupsAreKept() bool {
+	text, err := os.ReadFile("/proc/self/setgroups")
+	return err == nil && strings.TrimSpace(string(text)) == "deny"
 }
 
 // Close gives up what the sandbox holds, when all its launches have ended.

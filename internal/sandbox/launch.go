@@ -96,7 +96,7 @@ func (s *Sandbox) environment(env []string) []string {
 func (s *Sandbox) attributes() *syscall.SysProcAttr {
 	attr := &syscall.SysProcAttr{Setsid: true} // no terminal: what is put into one's input comes from the user
 	if os.Geteuid() == 0 {
-		attr.Credential = &syscall.Credential{Uid: uint32(s.bounds.uid), Gid: uint32(s.bounds.gid)}
+		attr.Credential = &syscall.Credential{Uid: uint32(s.bounds.uid), Gid: uint32(s.bounds.gid), NoSetGroups: s.keepGroups}
 	}
 	if s.group != nil {
 		attr.UseCgroupFD, attr.CgroupFD = true, int(s.group.open.Fd())
@@ -106,7 +106,7 @@ func (s *Sandbox) attributes() *syscall.SysProcAttr {
 	}
 	attr.Cloneflags = unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWNET | unix.CLONE_NEWIPC | unix.CLONE_NEWUTS | unix.CLONE_NEWCGROUP
 	attr.UidMappings, attr.GidMappings = s.ids, s.gids
-	attr.GidMappingsEnableSetgroups = len(s.gids) > 0
+	attr.GidMappingsEnableSetgroups = len(s.gids) > 0 && !s.keepGroups
 	attr.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN, unix.CAP_SETPCAP}
 	return attr
 }

@@ -139,11 +139,11 @@ func mend(level Level, err error, f facts) string {
 	case !f.root && f.clone == "0":
 		return "allow user namespaces to users: sysctl -w kernel.unprivileged_userns_clone=1"
 	case !f.root && f.apparmor == "1":
-		return "AppArmor forbids user namespaces to programs without a profile: install one for millhand with the rule \"userns,\", or sysctl -w kernel.apparmor_restrict_unprivileged_userns=0"
+		return "AppArmor forbids user namespaces to programs without a profile: install one for millhand with the rule \"userns,\" (see docs/sandbox.md; the GitHub action does), or sysctl -w kernel.apparmor_restrict_unprivileged_userns=0"
 	case strings.Contains(err.Error(), "a fresh proc"):
-		return "a container hides parts of /proc: start it with --security-opt systempaths=unconfined"
+		return "a container hides parts of /proc: start it with --security-opt systempaths=unconfined (docker, podman)"
 	case errors.Is(err, unix.EPERM):
-		return "a container or a security module forbids namespaces: start the container with a seccomp profile that allows clone, unshare and mount"
+		return "a container or a security module forbids namespaces: start the container with a seccomp profile that allows clone, unshare and mount (docker run --security-opt seccomp=FILE, or seccomp=unconfined, and apparmor=unconfined, systempaths=unconfined)"
 	}
 	return ""
 }

@@ -1,0 +1,372 @@
+package command
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+	"golang.org/x/sys/unix"
+
+	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/model/provider"
+	"github.com/millhand/millhand/internal/proc"
+	"github.com/millhand/millhand/internal/sandbox"
+)
+
+// The states of what a doctor has looked at.
+const (
+	checkOK      = "ok"
+	checkWarning = "warning" // something is less good than it could be
+	checkMissing = "missing" // something can't be done
+)
+
+// check is one thing that a doctor has looked at.
+type check struct {
+	Name   string `json:"name"`
+	Status string `json:"status"`
+	Found  string `json:"found"`
+	Mend   string `json:"mend,omitempty"` // what to do about it
+
+	exit event.Exit // that a run would end with for it; 0 if it would not
+}
+
+// examination is what `millhand doctor --json` prints.
+type examination struct {
+	Version  string          `json:"version"`
+	Platform string          `json:"platform"`
+	Kernel   string          `json:"kernel"`
+	UID      int             `json:"uid"`
+	Sandbox  sandboxDocument `json:"sandbox"`
+	Checks   []check         `json:"checks"`
+	ExitCode event.Exit      `json:"exit_code"`
+}
+
+// sandboxDocument is the level that commands are confined at.
+type sandboxDocument struct {
+	Mode     string `json:"mode"`
+	Level    string `json:"level"` // A, B, external or none
+	FS       bool   `json:"fs"`
+	Net      bool   `json:"net"`
+	PID      bool   `json:"pid"`
+	Landlock int    `json:"landlock"`
+}
+
+func doctorCommand(w World) *cli.Command {
+	return &cli.Command{
+		Name: "doctor", Usage: "tells what works on this machine, as this user, and how to mend the rest",
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "sandbox", Value: string(sandbox.Auto), Usage: "examine for this mode: auto, require, external or off"},
+			&cli.BoolFlag{Name: "json", Usage: "print one JSON document"},
+		},
+		Action: func(c *cli.Context) error {
+			if c.NArg() > 0 {
+				return fail(event.ExitUsage, "doctor takes no arguments, and got %q", c.Args().First())
+			}
+			e, err := examine(c.Context, w, sandbox.Mode(c.String("sandbox")))
+			if err != nil {
+				return err
+			}
+			if c.Bool("json") {
+				err = writeJSON(w.Out, e)
+			} else {
+				err = e.print(w.Out)
+			}
+			if err != nil {
+				return fail(event.ExitInternal, "print what was found: %w", err)
+			}
+			return exitWith(e.ExitCode)
+		},
+	}
+}
+
+// examine looks at everything. It starts git, bash and ripgrep to ask for their
+// versions, and reaches no network.
+func examine(ctx context.Context, w World, mode sandbox.Mode) (*examination, error) {
+	if !slices.Contains(sandbox.Modes(), mode) {
+		return nil, fail(event.ExitUsage, "there is no sandbox mode %q; the modes are %v", mode, sandbox.Modes())
+	}
+	tmp := w.Getenv("TMPDIR")
+	if tmp == "" {
+		tmp = os.TempDir()
+	}
+	e := &examination{Version: version(), Platform: runtime.GOOS + "/" + runtime.GOARCH, UID: os.Geteuid()}
+	private := folder("temporary files", tmp, "set TMPDIR to a folder that you can write to")
+	if private.exit == event.ExitOK {
+		e.confinement(mode, sandbox.Probe(tmp))
+	} else {
+		e.Sandbox = sandboxDocument{Mode: string(mode), Level: string(sandbox.None)}
+		e.Checks = []check{{Name: "sandbox", Status: checkMissing, Found: "not tried out: that takes a folder for temporary files", exit: event.ExitFailed}}
+	}
+	e.Checks = append(e.Checks, programs(ctx, w)...)
+	e.Checks = append(e.Checks, keys(w), private)
+	runs, err := filepath.Abs(filepath.Join(".millhand", "runs"))
+	if err != nil {
+		return nil, fail(event.ExitInternal, "find the current directory: %w", err)
+	}
+	e.Checks = append(e.Checks, folder("reports", runs, "run millhand where you can write, or give --report-dir"))
+	cache := folder("mirrors", cacheDir(w), "set MILLHAND_CACHE_DIR to a folder that you can write to")
+	if cache.Status == checkMissing { // only repositories by url need it
+		cache.Status, cache.exit = checkWarning, event.ExitOK
+	}
+	e.Checks = append(e.Checks, cache, buildCaches(w))
+	for _, c := range e.Checks {
+		switch {
+		case c.exit == event.ExitFailed, e.ExitCode == event.ExitFailed: // nothing can be run at all
+			e.ExitCode = event.ExitFailed
+		case c.exit != event.ExitOK:
+			e.ExitCode = c.exit
+		}
+	}
+	return e, nil
+}
+
+// confinement tells what commands can be confined by.
+func (e *examination) confinement(mode sandbox.Mode, found sandbox.Found) {
+	level, refused := sandbox.Choose(mode, true, found)
+	if refused != nil {
+		level = found.Best
+	}
+	state := level.State()
+	e.Kernel = found.Kernel
+	e.Sandbox = sandboxDocument{Mode: string(mode), Level: state.Level, FS: state.FS, Net: state.Net, PID: state.PID, Landlock: found.Landlock}
+	e.Checks = append(e.Checks, checkSandbox(mode, level, found, refused))
+	for _, f := range sandbox.Features(found) {
+		e.Checks = append(e.Checks, checkFeature(f))
+	}
+}
+
+// checkSandbox tells what commands are confined by.
+func checkSandbox(mode sandbox.Mode, level sandbox.Level, found sandbox.Found, refused error) check {
+	c := check{Name: "sandbox", Status: checkOK}
+	switch {
+	case refused != nil:
+		c.Status, c.exit = checkMissing, event.ExitPolicy
+		c.Found = fmt.Sprintf("--sandbox %s: a profile with bash is refused; the best that there is here: %s", mode, levelWords(found.Best))
+		for _, m := range found.Missing {
+			if m.Level == sandbox.Partial {
+				c.Found += "; at level B: " + m.What
+			}
+		}
+		c.Mend = "mend what is missing below; or use a profile without bash, or a container around millhand and --sandbox external"
+	case level == sandbox.Full:
+		c.Found = levelWords(level)
+	default:
+		c.Status, c.Found = checkWarning, levelWords(level)
+		if level == sandbox.Partial {
+			c.Mend = "what level B leaves open is listed in SECURITY.md; for level A mend what is missing below"
+		}
+	}
+	return c
+}
+
+func levelWords(l sandbox.Level) string {
+	switch l {
+	case sandbox.Full:
+		return "level A: namespaces, Landlock and a filter of system calls"
+	case sandbox.Partial:
+		return "level B: Landlock and a filter of system calls, without namespaces"
+	case sandbox.Outside:
+		return "external: the container around millhand is the boundary, as you say"
+	case sandbox.None:
+	}
+	return "none: commands can do whatever this user can"
+}
+
+// checkFeature tells of a part of the kernel. What it keeps from working, the
+// sandbox's own line says.
+func checkFeature(f sandbox.Feature) check {
+	c := check{Name: f.Name, Status: checkOK, Found: f.What}
+	if !f.Works {
+		c.Status, c.Mend = checkWarning, f.Mend
+	}
+	return c
+}
+
+// programs looks for what millhand, or agents by it, start.
+func programs(ctx context.Context, w World) []check {
+	var list []check
+	for _, p := range []struct {
+		name, program, without string
+		exit                   event.Exit
+	}{
+		{"bash", "bash", "profiles with bash, setup and verify can't work: install bash", event.ExitFailed},
+		{"git", "git", "worktrees are made more slowly, file: remotes can't be reached, and agents can't look at the history: install git", 0},
+		{"ripgrep", "rg", "grep and glob search by themselves, a little more slowly: install ripgrep if you like", 0},
+	} {
+		path, err := proc.Look(p.program, []string{"PATH=" + w.Getenv("PATH")})
+		if err != nil {
+			c := check{Name: p.name, Status: checkWarning, Found: "not on PATH", Mend: p.without, exit: p.exit}
+			if p.exit != 0 {
+				c.Status = checkMissing
+			}
+			list = append(list, c)
+			continue
+		}
+		said, err := ask(ctx, w, path)
+		c := check{Name: p.name, Status: checkOK, Found: path + ", " + said}
+		if err != nil {
+			c.Status, c.Found, c.Mend = checkWarning, fmt.Sprintf("%s does not say its version: %v", path, err), "install "+p.name+" anew"
+		}
+		list = append(list, c)
+	}
+	return list
+}
+
+// askTime is how long a program may take to tell its version.
+const askTime = 10 * time.Second
+
+// ask returns the first line of what a program says its version is.
+func ask(ctx context.Context, w World, program string) (string, error) {
+	said := proc.NewTail(4 << 10)
+	res, err := proc.Run(ctx, proc.Command{Args: []string{program, "--version"}, Dir: "/", Env: proc.ChildEnv(w.Getenv, nil), Timeout: askTime, Output: said})
+	if err != nil {
+		return "", err
+	}
+	if res.ExitCode != 0 {
+		return "", fmt.Errorf("it ended with code %d", res.ExitCode)
+	}
+	first, _, _ := bytes.Cut(said.Bytes(), []byte("\n"))
+	return oneLine(string(first), 80), nil
+}
+
+// keys tells which variables hold keys of providers and forges, and never a
+// value.
+func keys(w World) check {
+	names := []string{"MILLHAND_GIT_TOKEN", "MILLHAND_SSH_KEY", "GITHUB_TOKEN", "GH_TOKEN", "GITLAB_TOKEN", "CI_JOB_TOKEN", "GITEA_TOKEN"}
+	var set []string
+	model := false
+	for _, name := range provider.Names() {
+		kind, _ := provider.Lookup(name)
+		for _, variable := range kind.KeyEnv {
+			if strings.TrimSpace(w.Getenv(variable)) != "" {
+				set, model = append(set, variable), true
+			}
+		}
+	}
+	for _, variable := range names {
+		if strings.TrimSpace(w.Getenv(variable)) != "" {
+			set = append(set, variable)
+		}
+	}
+	slices.Sort(set)
+	set = slices.Compact(set)
+	c := check{Name: "keys", Status: checkOK, Found: "set: " + strings.Join(set, ", ")}
+	if len(set) == 0 {
+		c.Found = "none is set"
+	}
+	if !model {
+		c.Status, c.Mend = checkWarning, "set the key of your model's provider, as OPENAI_API_KEY or ANTHROPIC_API_KEY; a server of your own and scripted models need none"
+	}
+	return c
+}
+
+// The space that a disk should have left: runs make worktrees and reports.
+const (
+	littleSpace = 1 << 30
+	noSpace     = 64 << 20
+)
+
+// folder tells whether a folder can be written to, or made, and what space is
+// left there. It leaves nothing behind.
+func folder(name, dir, fix string) check {
+	c := check{Name: name, Status: checkOK}
+	at := dir
+	for {
+		if _, err := os.Stat(at); err == nil || filepath.Dir(at) == at {
+			break
+		}
+		at = filepath.Dir(at)
+	}
+	err := tryWrite(at)
+	var st unix.Statfs_t
+	if err == nil {
+		err = unix.Statfs(at, &st)
+	}
+	if err != nil {
+		c.Status, c.Found, c.Mend, c.exit = checkMissing, fmt.Sprintf("%s can't be written to: %v", dir, err), fix, event.ExitFailed
+		return c
+	}
+	free := st.Bavail * uint64(st.Bsize) //nolint:gosec // a block is never negative
+	c.Found = fmt.Sprintf("%s, writable, %s free", dir, bytesWords(free))
+	switch {
+	case free < noSpace:
+		c.Status, c.Mend, c.exit = checkMissing, "make room on that disk", event.ExitFailed
+	case free < littleSpace:
+		c.Status, c.Mend = checkWarning, "make room on that disk: worktrees and builds are written there"
+	}
+	return c
+}
+
+func tryWrite(dir string) error {
+	f, err := os.CreateTemp(dir, ".millhand-doctor-")
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString("x")
+	return errors.Join(err, f.Close(), os.Remove(f.Name()))
+}
+
+// buildCaches tells which of the caches that a profile can grant are there.
+func buildCaches(w World) check {
+	var there, names []string
+	names = sandbox.CacheNames()
+	for _, name := range names {
+		cache, err := sandbox.FindCache(name, w.Getenv("HOME"), filepath.Join(cacheDir(w), "builds"), w.Getenv)
+		if err != nil {
+			continue
+		}
+		if slices.ContainsFunc(cache.Dirs, func(dir string) bool { st, err := os.Stat(dir); return err == nil && st.IsDir() }) {
+			there = append(there, name)
+		}
+	}
+	c := check{Name: "build caches", Status: checkOK, Found: "a profile can grant by cache: " + strings.Join(there, ", ")}
+	if len(there) == 0 {
+		c.Found = "none is there yet; a profile's cache: makes them (" + strings.Join(names, ", ") + ")"
+	}
+	return c
+}
+
+// bytesWords writes a number of bytes for people.
+func bytesWords(n uint64) string {
+	if n >= 1<<30 {
+		return fmt.Sprintf("%.1f GiB", float64(n)/(1<<30))
+	}
+	return fmt.Sprintf("%d MiB", n>>20)
+}
+
+// print writes what was found for people.
+func (e *examination) print(out io.Writer) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "millhand %s, %s, kernel %s, user id %d\n\n", e.Version, e.Platform, cmp.Or(e.Kernel, "unknown"), e.UID)
+	for _, c := range e.Checks {
+		fmt.Fprintf(&b, "%-8s %-16s %s\n", c.Status, c.Name, oneLine(c.Found, 1000))
+		if c.Mend != "" {
+			fmt.Fprintf(&b, "%-8s %-16s → %s\n", "", "", oneLine(c.Mend, 1000))
+		}
+	}
+	b.WriteString("\n" + e.verdict() + "\n")
+	_, err := io.WriteString(out, b.String())
+	return err
+}
+
+// verdict is the whole in one line.
+func (e *examination) verdict() string {
+	switch e.ExitCode {
+	case event.ExitOK:
+		return "Every profile can be used here."
+	case event.ExitPolicy:
+		return "Profiles with bash are refused here; others can be used."
+	default:
+		return "Runs can't work here before what is missing is mended."
+	}
+}
