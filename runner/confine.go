@@ -10,12 +10,14 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/proc"
 	"github.com/millhand/millhand/internal/sandbox"
 	"github.com/millhand/millhand/internal/sandbox/proxy"
+	"github.com/millhand/millhand/tasks"
 )
 
 // Ground is what the commands of one job, or of one tool call, are confined to.
@@ -31,6 +33,8 @@ type Ground struct {
 	Caches    string // where build caches are kept that are not the user's own
 	Getenv    func(string) string
 	Env       []string // of the commands
+	Limits    tasks.Limits
+	Now       func() time.Time
 	Tell      func(event.Network)
 }
 
@@ -40,6 +44,7 @@ type Confinement struct {
 
 	box    *sandbox.Sandbox
 	guard  *sandbox.Guard
+	growth *sandbox.Growth // nil: the folders may grow without end
 	listen net.Listener // of the proxy, at level B
 	served chan struct{}
 }
@@ -48,6 +53,9 @@ type Confinement struct {
 // when its commands have ended.
 func OpenConfinement(ctx context.Context, g Ground) (c *Confinement, err error) {
 	c = &Confinement{Env: g.Env}
+	if g.Limits.Disk > 0 {
+		c.growth = sandbox.WatchGrowth(g.growing(), g.Limits.Disk, g.Now)
+	}
 	if g.Level != sandbox.Full && g.Level != sandbox.Partial {
 		return c, nil
 	}
@@ -78,11 +86,25 @@ func (c *Confinement) Confine() proc.Confine {
 	return c.box.Confine
 }
 
+// Beside is what runs beside commands: a look at how much they write. It is nil
+// if nothing has to.
+func (c *Confinement) Beside() func(context.Context) error {
+	if c == nil || c.growth == nil {
+		return nil
+	}
+	return c.growth.Beside
+}
+
+// overFor reports whether so many commands in a row have left more on the disk
+// than they may.
+func (c *Confinement) overFor(n int) bool { return c != nil && c.growth.Over() >= n }
+
 // Close gives up what the sandbox holds.
 func (c *Confinement) Close() error {
 	if c == nil {
 		return nil
 	}
+	c.growth.Close()
 	var errs []error
 	if c.listen != nil {
 		errs = append(errs, c.listen.Close())
@@ -99,7 +121,7 @@ func (c *Confinement) Close() error {
 
 // spec says what commands may see and change of the file system.
 func (c *Confinement) spec(g Ground) (sandbox.Spec, error) {
-	spec := sandbox.Spec{Workspace: g.Workspace, Home: g.Home, TmpDir: g.Tmp, Hidden: g.Hidden, Limits: sandbox.Limits{Pids: maxPids}}
+	spec := sandbox.Spec{Workspace: g.Workspace, Home: g.Home, TmpDir: g.Tmp, Hidden: g.Hidden, Limits: limits(g.Limits)}
 	if g.Profile.Allows(permission.Git, ".git/config") {
 		spec.Writable = append(spec.Writable, g.Git...)
 	} else {
@@ -126,8 +148,28 @@ func (c *Confinement) spec(g Ground) (sandbox.Spec, error) {
 	return spec, nil
 }
 
-// maxPids is how many processes and threads a job's commands may have.
-const maxPids = 4096
+// limits bound what commands take. Memory is that of all together, and where no
+// control group can be made, of each process; no file may be larger than all
+// files together.
+func limits(l tasks.Limits) sandbox.Limits {
+	return sandbox.Limits{Pids: l.Processes, MemoryBytes: l.Memory, DataBytes: l.Memory, FileBytes: l.Disk}
+}
+
+// growing lists the folders that count when the disk is looked at: those that
+// are the job's alone, and none that lies in another.
+func (g Ground) growing() []string {
+	dirs := []string{g.Workspace}
+	private := []string{g.Tmp, g.Home}
+	if g.Level != sandbox.Full && g.Level != sandbox.Partial {
+		private = private[:1] // the home is the user's own
+	}
+	for _, dir := range private {
+		if rel, err := filepath.Rel(g.Workspace, dir); dir != "" && (err != nil || !filepath.IsLocal(rel)) {
+			dirs = append(dirs, dir)
+		}
+	}
+	return dirs
+}
 
 // granted lists the folders outside of the workspace that a profile's rules
 // allow commands to use, or only to read. A rule grants a folder if it names
@@ -233,7 +275,7 @@ func (j *job) openSandbox(ctx context.Context) (err error) {
 	g := Ground{
 		Level: j.Level, Workspace: j.space.Dir(), Home: home, Tmp: proc.Value(j.env, "TMPDIR"),
 		Git: []string{j.tree.GitDir(), j.tree.CommonDir()}, InPlace: j.inPlace,
-		Profile: j.Profile, Caches: j.Caches, Getenv: j.Getenv, Env: j.env,
+		Profile: j.Profile, Caches: j.Caches, Getenv: j.Getenv, Env: j.env, Limits: j.Limits, Now: j.Now,
 		Tell: func(n event.Network) { j.emit(event.Event{Type: event.NetworkTried, Network: &n}) },
 	}
 	if rel, err := filepath.Rel(g.Workspace, j.Dir); err == nil && filepath.IsLocal(rel) {
@@ -248,6 +290,22 @@ func (j *job) openSandbox(ctx context.Context) (err error) {
 		return err
 	}
 	j.env = j.sandbox.Env
+	return nil
+}
+
+// maxOver is how many commands, one after the other, a job may end with more on
+// the disk than its limit: the first was ended for it, and the others are there
+// to clear up.
+const maxOver = 5
+
+// inBounds ends a job that leaves more on the disk than its limit.
+func (j *job) inBounds(ctx context.Context) *stop {
+	if j.sandbox == nil || j.sandbox.growth.Over() == 0 {
+		return nil
+	}
+	if err := j.sandbox.growth.Check(ctx); err != nil {
+		return &stop{outcome: event.Limit, reason: "limits.disk: " + err.Error(), exit: event.ExitLimit}
+	}
 	return nil
 }
 

@@ -65,6 +65,7 @@ func phases() []phase {
 		{"setup", (*job).setup},
 		{"session", (*job).work},
 		{"guard", (*job).untampered},
+		{"disk", (*job).inBounds},
 		{"changes", (*job).findChanges},
 		{"commit", (*job).commit},
 		{"publish", (*job).publish},

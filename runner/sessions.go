@@ -171,6 +171,9 @@ func (j *job) allow(last bool) *session.End {
 	case l.Denials > 0 && t.Denied >= l.Denials:
 		return &session.End{Kind: session.Refused, Reason: fmt.Sprintf("the limit of %d denied calls is reached", l.Denials)}
 	}
+	if j.sandbox.overFor(maxOver) {
+		return &session.End{Kind: session.Limited, Reason: fmt.Sprintf("%d commands in a row have left more on the disk than the job's limit (limits.disk)", maxOver)}
+	}
 	if err := j.broken(); err != nil {
 		return &session.End{Kind: session.GaveUp, Reason: err.Error()}
 	}
@@ -190,7 +193,7 @@ func (j *job) toolEnv(s seat) (*tools.Env, error) {
 		}
 	}
 	env := &tools.Env{
-		Workspace: j.space, Profile: s.Profile, Ignore: rules, Todos: &tools.Todos{}, Redact: j.Redact, ChildEnv: j.env, Confine: j.sandbox.Confine(),
+		Workspace: j.space, Profile: s.Profile, Ignore: rules, Todos: &tools.Todos{}, Redact: j.Redact, ChildEnv: j.env, Confine: j.sandbox.Confine(), Beside: j.sandbox.Beside(),
 		MaxTime: s.Limits.Time, Outputs: filepath.Join(j.Dir, "outputs", j.ID), Now: j.Now,
 		Limits: tools.OutputLimits{Lines: j.plan.Output.Lines, Bytes: j.plan.Output.Bytes},
 		Model:  s.Model, Batch: j.plan.Batch, Skills: skills, SkillProblems: problems, Tree: j.tools, Cache: &tools.Cache{},

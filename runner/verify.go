@@ -62,7 +62,7 @@ func (j *job) verify(ctx context.Context, v tasks.Verify) (event.Verify, error) 
 func (j *job) command(ctx context.Context, line string, limit time.Duration) (event.Verify, error) {
 	tail := proc.NewTail(tailBytes)
 	began := j.Now()
-	res, err := proc.Run(ctx, proc.Command{Args: []string{"bash", "-c", line}, Dir: j.space.Dir(), Env: j.env, Timeout: limit, Output: tail, Confine: j.sandbox.Confine()})
+	res, err := proc.Run(ctx, proc.Command{Args: []string{"bash", "-c", line}, Dir: j.space.Dir(), Env: j.env, Timeout: limit, Output: tail, Confine: j.sandbox.Confine(), Beside: j.sandbox.Beside()})
 	v := event.Verify{
 		Passed: err == nil && res.ExitCode == 0, ExitCode: res.ExitCode,
 		ElapsedMS: j.Now().Sub(began).Milliseconds(), Tail: strings.ToValidUTF8(string(tail.Bytes()), "\uFFFD"),
@@ -71,7 +71,7 @@ func (j *job) command(ctx context.Context, line string, limit time.Duration) (ev
 	case ctx.Err() != nil:
 		return v, context.Cause(ctx)
 	case err != nil:
-		v.ExitCode, v.Tail = -1, err.Error()
+		v.ExitCode, v.Tail = -1, strings.TrimPrefix(v.Tail+"\n"+err.Error(), "\n")
 	case res.TimedOut:
 		v.ExitCode = -1
 		v.Tail += fmt.Sprintf("\n(ended after its time of %s)", limit)

@@ -207,6 +207,25 @@ func (v value) duration() (time.Duration, bool) {
 	return 0, false
 }
 
+// size reads a number of bytes such as 500MB or 8GiB, at least a million.
+func (v value) size() (int64, bool) {
+	const least, most = 1e6, 1e15
+	text := v.node.Value
+	number := strings.TrimRight(text, "kKMGTiB")
+	units := map[string]float64{"kB": 1e3, "KB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}
+	unit, ok := units[text[len(number):]]
+	n, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
+	switch {
+	case !v.isScalar() || !ok || err != nil:
+		v.wrong("a size", "write it with its unit, such as 500MB, 8GB or 2GiB")
+	case !(n*unit >= least && n*unit <= most):
+		v.problem(v.name+" must be from 1MB to 1000TB", "write for example 8GB")
+	default:
+		return int64(n * unit), true
+	}
+	return 0, false
+}
+
 // list returns a reader of lists. Entries that cannot be read are left out.
 func list[T any](read func(value) (T, bool)) func(value) ([]T, bool) {
 	return func(v value) ([]T, bool) {

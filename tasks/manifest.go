@@ -20,7 +20,7 @@ const (
 
 // DefaultLimits returns what ends a job whose manifest does not say so.
 func DefaultLimits() Limits {
-	return Limits{Turns: 100, Time: time.Hour, Denials: 50, Failures: 50}
+	return Limits{Turns: 100, Time: time.Hour, Denials: 50, Failures: 50, Disk: 8e9, Processes: 4096}
 }
 
 // maxParallel is how many jobs may run side by side.
@@ -117,6 +117,9 @@ func (v value) version() {
 	}
 }
 
+// leastProcesses is what one command takes, with what confines it.
+const leastProcesses = 16
+
 // limits reads what ends a job. Zero values are what the manifest does not say.
 func (v value) limits() (Limits, bool) {
 	var l Limits
@@ -127,6 +130,10 @@ func (v value) limits() (Limits, bool) {
 		"tokens":   into(&l.Tokens, value.tokens),
 		"denials":  into(&l.Denials, number(math.MaxInt)),
 		"failures": into(&l.Failures, number(math.MaxInt)),
+
+		"disk":      into(&l.Disk, value.size),
+		"memory":    into(&l.Memory, value.size),
+		"processes": into(&l.Processes, between(leastProcesses, math.MaxInt32)),
 	}.read(v)
 	return l, true
 }
@@ -140,6 +147,10 @@ func (l Limits) over(base Limits) Limits {
 		Tokens:   cmp.Or(l.Tokens, base.Tokens),
 		Denials:  cmp.Or(l.Denials, base.Denials),
 		Failures: cmp.Or(l.Failures, base.Failures),
+
+		Disk:      cmp.Or(l.Disk, base.Disk),
+		Memory:    cmp.Or(l.Memory, base.Memory),
+		Processes: cmp.Or(l.Processes, base.Processes),
 	}
 }
 

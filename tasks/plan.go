@@ -101,14 +101,18 @@ type Instruction struct {
 	Text string
 }
 
-// Limits end one job. Zero values mean: no limit.
+// Limits end one job, or bound what its commands take. Zero values mean: no
+// limit.
 type Limits struct {
-	Turns    int
-	CostUSD  float64
-	Time     time.Duration
-	Tokens   int64
-	Denials  int
-	Failures int
+	Turns     int
+	CostUSD   float64
+	Time      time.Duration
+	Tokens    int64
+	Denials   int
+	Failures  int
+	Disk      int64 // bytes by which the workspace and the private folders may grow
+	Memory    int64 // bytes of its commands
+	Processes int   // of its commands, threads included
 }
 
 // Budget ends the whole run. Zero values mean: no limit.

@@ -102,6 +102,20 @@ tasks: [{id: a, prompt: p}]`, []string{
 			`m.yaml:7:15: "instructions" must be a list, not the text "a.md"; put it in brackets: [a.md]`,
 			`m.yaml:8:7: "vars" must be a mapping, not a list; write KEY: VALUE`,
 		}},
+		{"sizes", `version: 1
+model: openai/m
+limits: {disk: 100, memory: 5 apples}
+tasks:
+  - {id: a, prompt: p, limits: {disk: 1kB, memory: infGB, processes: 2}}
+  - {id: b, prompt: p, limits: {disk: 5000TB, memory: [1GB]}}`, []string{
+			`m.yaml:3:16: "disk" must be a size, not the number 100; write it with its unit, such as 500MB, 8GB or 2GiB`,
+			`m.yaml:3:29: "memory" must be a size, not the text "5 apples"; write it with its unit, such as 500MB, 8GB or 2GiB`,
+			`m.yaml:5:39: "disk" must be from 1MB to 1000TB; write for example 8GB`,
+			`m.yaml:5:52: "memory" must be from 1MB to 1000TB; write for example 8GB`,
+			`m.yaml:5:70: "processes" must be a whole number from 16 to 2147483647, not the number 2; write for example 4`,
+			`m.yaml:6:39: "disk" must be from 1MB to 1000TB; write for example 8GB`,
+			`m.yaml:6:55: "memory" must be a size, not a list; write it with its unit, such as 500MB, 8GB or 2GiB`,
+		}},
 		{"limits of zero", `budget: {cost: 0, time: 0s}
 limits: {cost: .nan, time: -1s}
 version: 1

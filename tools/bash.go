@@ -159,6 +159,7 @@ func runBash(ctx context.Context, env *Env, dir workspace.Path, in bashInput) (R
 		Timeout: timeout,
 		Output:  out,
 		Confine: env.Confine,
+		Beside:  env.Beside,
 	})
 	text := out.text()
 	result := Result{

@@ -67,10 +67,11 @@ type Env struct {
 	Profile   permission.Profile
 	Ignore    *ignore.Matcher // ignore rules from outside the workspace's own .gitignore files
 	Todos     *Todos
-	ChildEnv  []string      // environment of commands
-	Confine   proc.Confine  // the sandbox of commands; nil: none
-	MaxTime   time.Duration // upper bound of a command's own timeout; 0: none
-	Outputs   string        // folder that keeps outputs too long to be given whole; "" keeps none
+	ChildEnv  []string                        // environment of commands
+	Confine   proc.Confine                    // the sandbox of commands; nil: none
+	Beside    func(ctx context.Context) error // runs beside each command and may end it; nil: nothing does
+	MaxTime   time.Duration                   // upper bound of a command's own timeout; 0: none
+	Outputs   string                          // folder that keeps outputs too long to be given whole; "" keeps none
 	Limits    OutputLimits
 	Redact    func(string) string // takes secrets out of what the model and the record get; nil: none are known
 	Now       func() time.Time

@@ -341,6 +341,9 @@ type (
 		Tokens   *int64   `json:"tokens"`
 		Denials  *int     `json:"denials"`
 		Failures *int     `json:"failures"`
+		Disk     *int64   `json:"disk_bytes"`
+		Memory   *int64   `json:"memory_bytes"`
+		Pids     *int     `json:"processes"`
 	}
 )
 
@@ -361,7 +364,7 @@ func jobJSON(j tasks.Job) jobDocument {
 	doc := jobDocument{
 		ID: j.ID, Task: j.Task, Repo: j.Repo.Name, Matrix: j.Matrix, Model: j.ModelName, Profile: j.Profile.Name, Agent: j.Agent,
 		Prompt: j.Prompt, Setup: append([]string{}, j.Setup...), Verify: []verifyDocument{}, Attempts: j.Attempts, Needs: append([]string{}, j.Needs...),
-		Limits:  limitsDocument{some(l.Turns), some(l.CostUSD), some(clock(l.Time)), some(l.Tokens), some(l.Denials), some(l.Failures)},
+		Limits:  limitsDocument{some(l.Turns), some(l.CostUSD), some(clock(l.Time)), some(l.Tokens), some(l.Denials), some(l.Failures), some(l.Disk), some(l.Memory), some(l.Processes)},
 		Publish: string(j.Publish),
 	}
 	if j.Commit != nil {

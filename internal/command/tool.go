@@ -20,6 +20,7 @@ import (
 	"github.com/millhand/millhand/internal/sandbox"
 	"github.com/millhand/millhand/internal/workspace"
 	"github.com/millhand/millhand/runner"
+	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tools"
 )
 
@@ -159,7 +160,7 @@ func confineTool(c *cli.Context, w World, env *tools.Env) (done func(), err erro
 	}
 	g := runner.Ground{
 		Level: level, Workspace: env.Workspace.Dir(), Home: filepath.Join(base, "home"), Tmp: filepath.Join(base, "tmp"), InPlace: true,
-		Profile: env.Profile, Caches: cacheDir(w), Getenv: w.Getenv, Env: env.ChildEnv, Tell: func(event.Network) {},
+		Profile: env.Profile, Caches: cacheDir(w), Getenv: w.Getenv, Env: env.ChildEnv, Limits: tasks.DefaultLimits(), Now: w.Now, Tell: func(event.Network) {},
 	}
 	if repo, err := gitops.Open(g.Workspace, gitEnv(w)); err == nil {
 		g.Git = []string{repo.GitDir(), repo.CommonDir()}
@@ -174,7 +175,7 @@ func confineTool(c *cli.Context, w World, env *tools.Env) (done func(), err erro
 		os.RemoveAll(base)
 		return nil, failure{event.ExitPolicy, err}
 	}
-	env.Confine, env.ChildEnv = box.Confine(), box.Env
+	env.Confine, env.Beside, env.ChildEnv = box.Confine(), box.Beside(), box.Env
 	return func() {
 		if changed, err := box.Tampered(); err != nil || len(changed) > 0 {
 			fmt.Fprintln(w.Err, printable(fmt.Sprintf("millhand: git's own files were changed and put back: %v %v", changed, err)))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strings"
 
@@ -184,13 +185,20 @@ func (cs *ChangeSet) refuse(tree *workTree, nested []string) error {
 			continue
 		}
 		cs.Refused = append(cs.Refused, Refusal{path, reason})
-		if e.after.mode != 0 && (e.after.hash.IsZero() || e.after.mode == filemode.Submodule) {
+		if e.after.mode != 0 && (reason == tooLarge || e.after.hash.IsZero() || e.after.mode == filemode.Submodule) {
 			delete(cs.edits, path) // there is no content to show
 		}
 	}
 	slices.SortFunc(cs.Refused, func(a, b Refusal) int { return strings.Compare(a.Path, b.Path) })
 	return nil
 }
+
+// largestFile is how large a file may be that is new or was changed, in bytes:
+// forges take none that is larger, and a patch has it whole.
+const largestFile = 100 << 20
+
+// tooLarge is why a file of more than largestFile is refused.
+var tooLarge = fmt.Sprintf("it is larger than %d MiB", largestFile>>20)
 
 func (t *workTree) refusal(path string, e edit) (string, error) {
 	switch {
@@ -205,6 +213,9 @@ func (t *workTree) refusal(path string, e edit) (string, error) {
 			return "git does not accept a symbolic link of this name", nil
 		}
 		return "", nil
+	}
+	if large, err := t.largerThan(path, largestFile); err != nil || large {
+		return tooLarge, err
 	}
 	a, err := t.attributes(path)
 	if err != nil {
@@ -319,4 +330,17 @@ func (s *Snapshot) content(objects *objectStore, at state) ([]byte, bool, error)
 	}
 	data, err := objects.blob(at.hash)
 	return data, err == nil, err
+}
+
+// largerThan reports whether a file of the work tree has more bytes than a
+// number. One that is gone has none.
+func (t *workTree) largerThan(path string, n int64) (bool, error) {
+	info, err := t.dir.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("look at %s: %w", path, err)
+	}
+	return info.Mode().IsRegular() && info.Size() > n, nil
 }

@@ -79,6 +79,10 @@ func TestWhatGitWouldStoreOtherwiseIsRefused(t *testing.T) {
 			nestedRepository(s, "sub")
 			s.run("-c", "advice.addEmbeddedRepo=false", "add", "sub")
 		}, "sub"},
+		{"a file that is too large", func(s *sandbox) {
+			s.write("large", "x")
+			must(s.t, os.Truncate(filepath.Join(s.root, "large"), largestFile+1))
+		}, "large"},
 		{"a link named .gitmodules", func(s *sandbox) { s.link("x", ".gitmodules") }, ".gitmodules"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

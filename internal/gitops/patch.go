@@ -11,6 +11,9 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 )
 
+// largestPatch is how much of a patch is made, in bytes: it is held in memory.
+const largestPatch = 512 << 20
+
 // Patch writes the changes as a unified diff in git's extended format, which git
 // apply accepts on what the changes are measured from. Binary files, and those too
 // large to be compared, are written whole.
@@ -24,6 +27,9 @@ func (r *Repo) Patch(ctx context.Context, cs *ChangeSet) ([]byte, error) {
 	for _, c := range cs.Changes {
 		if err := ctx.Err(); err != nil {
 			return nil, err
+		}
+		if out.Len() > largestPatch {
+			return nil, fmt.Errorf("the patch would be larger than %d MiB", largestPatch>>20)
 		}
 		if err := cs.writeChange(&out, tree, c.Path); err != nil {
 			return nil, fmt.Errorf("write patch of %s: %w", c.Path, err)

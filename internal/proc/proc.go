@@ -29,6 +29,10 @@ type Command struct {
 	Timeout time.Duration // 0: no deadline but the context's
 	Output  io.Writer     // takes stdout and stderr, in the order of arrival; called by one goroutine
 	Confine Confine       // nil: the command runs as it is
+	// Beside is called when the command was started, and waited for: its context
+	// ends with the command. An error ends the command at once, and is Run's.
+	// nil: nothing.
+	Beside func(ctx context.Context) error
 }
 
 // Confine makes a command ready to be started in a sandbox.
@@ -81,11 +85,13 @@ func Run(ctx context.Context, c Command) (Result, error) {
 		waitExit(cmd.Process.Pid)
 	}()
 
-	timedOut := await(ctx, cmd.Process.Pid, c.Timeout, exited, inside.Kill)
+	beside := c.besides(ctx)
+	timedOut := await(ctx, cmd.Process.Pid, c.Timeout, exited, beside.failed, inside.Kill)
 	// The leader has ended but isn't reaped yet, so its group's id can't have
 	// been given to anybody else.
 	signal(cmd.Process.Pid, syscall.SIGKILL)
 	waitErr := cmd.Wait()
+	besideErr := beside.end()
 	closing := time.AfterFunc(drain, func() { r.Close() }) // ends the copy
 	defer closing.Stop()
 	<-copied
@@ -99,7 +105,7 @@ func Run(ctx context.Context, c Command) (Result, error) {
 		switch {
 		case err == nil:
 			res.ExitCode, res.Signal = code, sig
-		case ctx.Err() == nil && !timedOut:
+		case ctx.Err() == nil && !timedOut && besideErr == nil:
 			return res, fmt.Errorf("run %s: %w", c.Args[0], err)
 		default: // it was killed before it could say more
 			res.ExitCode, res.Signal = -1, syscall.SIGKILL
@@ -108,10 +114,40 @@ func Run(ctx context.Context, c Command) (Result, error) {
 	if ctx.Err() != nil {
 		return res, fmt.Errorf("run %s: %w", c.Args[0], context.Cause(ctx))
 	}
+	if besideErr != nil {
+		return res, fmt.Errorf("run %s: %w", c.Args[0], besideErr)
+	}
 	if exit := (*exec.ExitError)(nil); waitErr != nil && !errors.As(waitErr, &exit) {
 		return res, fmt.Errorf("wait for %s: %w", c.Args[0], waitErr)
 	}
 	return res, nil
+}
+
+// besides is what runs beside a command.
+type besides struct {
+	failed chan struct{} // closed when it has failed
+	end    func() error  // ends it, and returns its error
+}
+
+func (c Command) besides(ctx context.Context) besides {
+	b := besides{failed: make(chan struct{}), end: func() error { return nil }}
+	if c.Beside == nil {
+		return b
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	ended := make(chan error, 1)
+	go func() {
+		err := c.Beside(ctx)
+		if err != nil {
+			close(b.failed)
+		}
+		ended <- err
+	}()
+	b.end = func() error {
+		cancel()
+		return <-ended
+	}
+	return b
 }
 
 // start starts the command as the leader of a new process group.
@@ -166,8 +202,9 @@ func startConfined(c Command, out *os.File) (*exec.Cmd, *Confined, error) {
 }
 
 // await returns when the leader has exited, having ended the group if ctx or
-// the timeout ran out before; it reports whether it was the timeout.
-func await(ctx context.Context, pid int, timeout time.Duration, exited <-chan struct{}, kill func()) (timedOut bool) {
+// the timeout ran out before, or killed it if what runs beside it has failed; it
+// reports whether it was the timeout.
+func await(ctx context.Context, pid int, timeout time.Duration, exited, failed <-chan struct{}, kill func()) (timedOut bool) {
 	var deadline <-chan time.Time
 	if timeout > 0 {
 		t := time.NewTimer(timeout)
@@ -176,6 +213,9 @@ func await(ctx context.Context, pid int, timeout time.Duration, exited <-chan st
 	}
 	select {
 	case <-exited:
+		return false
+	case <-failed:
+		end(pid, exited, kill)
 		return false
 	case <-ctx.Done():
 	case <-deadline:
@@ -186,11 +226,16 @@ func await(ctx context.Context, pid int, timeout time.Duration, exited <-chan st
 	defer grace.Stop()
 	select {
 	case <-exited:
-		return timedOut
 	case <-grace.C:
+		end(pid, exited, kill)
 	}
-	// What confines the command knows all that it has started; killed itself,
-	// it could not end that any more.
+	return timedOut
+}
+
+// end kills a command, and returns when its leader has exited. What confines
+// the command knows all that it has started; killed itself, it could not end
+// that any more.
+func end(pid int, exited <-chan struct{}, kill func()) {
 	kill()
 	last := time.NewTimer(drain)
 	defer last.Stop()
@@ -200,7 +245,6 @@ func await(ctx context.Context, pid int, timeout time.Duration, exited <-chan st
 		signal(pid, syscall.SIGKILL)
 		<-exited
 	}
-	return timedOut
 }
 
 // signal signals a whole process group; that nothing of it is left is fine.

@@ -26,13 +26,7 @@ type hierarchy struct{ mount, root, own string }
 // parent must be writable, and hand the controllers that the limits take to its
 // children. nil means that it can't, or that there is nothing to limit.
 func newGroup(l Limits) (*group, error) {
-	limits := map[string]string{}
-	if l.Pids > 0 {
-		limits["pids.max"] = strconv.Itoa(l.Pids)
-	}
-	if l.MemoryBytes > 0 {
-		limits["memory.max"], limits["memory.swap.max"] = strconv.FormatInt(l.MemoryBytes, 10), "0"
-	}
+	limits := groupLimits(l)
 	h, ok := findHierarchy()
 	if !ok || len(limits) == 0 || !canEnter() {
 		return nil, nil //nolint:nilnil // see above
@@ -43,6 +37,18 @@ func newGroup(l Limits) (*group, error) {
 		}
 	}
 	return nil, nil //nolint:nilnil // see above
+}
+
+// groupLimits is what a group's files are to say.
+func groupLimits(l Limits) map[string]string {
+	limits := map[string]string{}
+	if l.Pids > 0 {
+		limits["pids.max"] = strconv.Itoa(l.Pids)
+	}
+	if l.MemoryBytes > 0 {
+		limits["memory.max"], limits["memory.swap.max"] = strconv.FormatInt(l.MemoryBytes, 10), "0"
+	}
+	return limits
 }
 
 // parents are the groups that one could be made in: that which this process's

@@ -1,8 +1,10 @@
 package sandbox
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -59,5 +61,42 @@ func TestCommandsAreInTheirGroup(t *testing.T) {
 				t.Errorf("got %q, %v", got.output, got.err)
 			}
 		})
+	}
+}
+
+// What the limits come to in a group's files. The folder stands in for a
+// hierarchy that hands its controllers down, which few machines give a test.
+func TestLimitsOfAGroup(t *testing.T) {
+	dir := t.TempDir()
+	limits := groupLimits(Limits{Pids: 77, MemoryBytes: 5e8, DataBytes: 1, FileBytes: 1})
+	want := map[string]string{"pids.max": "77", "memory.max": "500000000", "memory.swap.max": "0"}
+	if !maps.Equal(limits, want) {
+		t.Errorf("limits %v", limits)
+	}
+	for controllers, offered := range map[string]bool{"": false, "cpu pids": false, "memory pids io": true} {
+		if err := os.WriteFile(filepath.Join(dir, "cgroup.subtree_control"), []byte(controllers+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got := offers(dir, limits); got != offered {
+			t.Errorf("%q: %t", controllers, got)
+		}
+	}
+	g, err := makeGroup(dir, limits)
+	if err != nil || g == nil {
+		t.Fatal(err)
+	}
+	defer g.open.Close()
+	for file, value := range want {
+		if err := os.Chmod(filepath.Join(g.dir, file), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := os.ReadFile(filepath.Join(g.dir, file)); err != nil || string(got) != value {
+			t.Errorf("%s: %q, %v", file, got, err)
+		}
+	}
+	for own, parents := range map[string][]string{"/a/b": {"/sys/fs/cgroup/a"}, "/a": {"/sys/fs/cgroup"}, "/": {"/sys/fs/cgroup"}} {
+		if got := (hierarchy{mount: "/sys/fs/cgroup", own: own}).parents(); !slices.Equal(got, parents) {
+			t.Errorf("%s: %v", own, got)
+		}
 	}
 }

@@ -1,13 +1,10 @@
 package sandbox
 
 import (
-	"context"
-	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -72,30 +69,6 @@ func TestAGuardOverAFolderThatIsReplacedByALink(t *testing.T) {
 	}
 	if info, err := os.Lstat(filepath.Join(p.workspace, ".git")); err != nil || !info.IsDir() {
 		t.Errorf("not a folder: %v, %v", info, err)
-	}
-}
-
-func TestGrowthIsNoticed(t *testing.T) {
-	p := newPlace(t)
-	before, err := Usage(t.Context(), p.workspace)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	watched := make(chan error)
-	go func() { watched <- WatchGrowth(ctx, p.workspace, before, 1<<20, time.Millisecond, time.Now) }()
-	if err := os.WriteFile(filepath.Join(p.workspace, "small"), make([]byte, 1<<16), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(p.workspace, "large"), []byte(strings.Repeat("x", 2<<20)), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := <-watched; !errors.Is(err, ErrGrown) {
-		t.Errorf("got %v", err)
-	}
-	cancel()
-	if err := WatchGrowth(ctx, p.workspace, before, 1, time.Millisecond, time.Now); err != nil {
-		t.Errorf("after the end: %v", err)
 	}
 }
 

@@ -46,6 +46,18 @@ except ValueError: pass'`, "some\n", Limits{Pids: 60}, os.Geteuid() == 0},
 	}
 }
 
+// If memory runs out, commands go before millhand and everything else.
+func TestCommandsAreTheFirstToGo(t *testing.T) {
+	for _, level := range confining() {
+		t.Run(string(level), func(t *testing.T) {
+			got := bash(t, inside(t, newPlace(t).spec(), level), `cat /proc/self/oom_score_adj`)
+			if got.err != nil || got.output != "900\n" {
+				t.Errorf("got %q, %v", got.output, got.err)
+			}
+		})
+	}
+}
+
 // A command that forks without end leaves nothing. It may starve its
 // supervisor of threads, which is told as such.
 func TestAForkBombEnds(t *testing.T) {

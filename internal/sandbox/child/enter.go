@@ -34,6 +34,7 @@ func enter(dir string, args []string) int {
 
 // prepare does what concerns the process as a whole.
 func prepare(plan *Plan) error {
+	goFirst()
 	if plan.Namespaces {
 		if err := enterNamespaces(plan); err != nil {
 			return err

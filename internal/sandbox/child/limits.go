@@ -36,6 +36,12 @@ func limit(plan *Plan) error {
 	return nil
 }
 
+// goFirst makes the kernel end the command, and what it starts, before everything
+// else if memory runs out: the largest of them, which this process isn't.
+func goFirst() {
+	os.WriteFile("/proc/self/oom_score_adj", []byte("900"), 0) //nolint:errcheck // where there is no such file, memory runs out in some other way
+}
+
 // limitForks makes the limit for processes hold for what begin starts, and not
 // for the supervisor, which must be able to start threads when the command has
 // used up the limit. What start starts begins with the limit, and could raise it

@@ -1,0 +1,99 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// fill makes a file of so many bytes, none of them a hole.
+func fill(t *testing.T, name string, size int) {
+	t.Helper()
+	if err := os.WriteFile(name, []byte(strings.Repeat("x", size)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestGrowthEndsWhatRunsBeside(t *testing.T) {
+	p := newPlace(t)
+	fill(t, filepath.Join(p.workspace, "before"), 4<<20)
+	g := WatchGrowth([]string{p.workspace, p.tmp}, 1<<20, time.Now)
+	defer g.Close()
+	<-g.measured
+	watched := make(chan error)
+	go func() { watched <- g.Beside(t.Context()) }()
+	fill(t, filepath.Join(p.workspace, "small"), 1<<19)
+	fill(t, filepath.Join(p.tmp, "small"), 1<<19)
+	fill(t, filepath.Join(p.tmp, "more"), 1<<16)
+	if err := <-watched; !errors.Is(err, ErrGrown) || !strings.Contains(err.Error(), "and may by 1.0 MB") {
+		t.Errorf("got %v", err)
+	}
+	if g.Over() != 1 {
+		t.Errorf("over %d times", g.Over())
+	}
+	// What clears up may begin beyond the limit, and count afterwards.
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() { watched <- g.Beside(ctx) }()
+	time.Sleep(2 * growthPause)
+	if err := os.Remove(filepath.Join(p.tmp, "more")); err != nil {
+		t.Fatal(err)
+	}
+	cancel()
+	if err := <-watched; err != nil || g.Over() != 0 {
+		t.Errorf("after clearing up: %v, over %d times", err, g.Over())
+	}
+}
+
+func TestGrowthBeyondTheLimitMustNotGoOn(t *testing.T) {
+	p := newPlace(t)
+	g := WatchGrowth([]string{p.workspace}, 1<<20, time.Now)
+	defer g.Close()
+	<-g.measured
+	fill(t, filepath.Join(p.workspace, "large"), 2<<20)
+	for over := 1; over < 4; over++ {
+		if err := g.Check(t.Context()); !errors.Is(err, ErrGrown) || g.Over() != over {
+			t.Errorf("got %v, over %d times", err, g.Over())
+		}
+	}
+	watched := make(chan error)
+	started := make(chan struct{})
+	go func() { close(started); watched <- g.Beside(t.Context()) }()
+	<-started
+	for i := range 1000 { // it looks at once, so that not all of these count as there before
+		select {
+		case err := <-watched:
+			if !errors.Is(err, ErrGrown) {
+				t.Errorf("got %v", err)
+			}
+			return
+		case <-time.After(20 * time.Millisecond):
+			fill(t, filepath.Join(p.workspace, "more"+string(rune('a'+i%26))), 1<<16*(1+i/26))
+		}
+	}
+	t.Error("what grew further was not ended")
+}
+
+// A command that ends within a pause is looked at when the disk has lost as
+// much as it may take.
+func TestAShortCommandsGrowthIsNoticed(t *testing.T) {
+	p := newPlace(t)
+	g := WatchGrowth([]string{p.workspace}, 1<<20, time.Now)
+	defer g.Close()
+	<-g.measured
+	g.free += 1 << 20 // as if the disk had lost that; others use it, too
+	ctx, cancel := context.WithCancel(t.Context())
+	fill(t, filepath.Join(p.workspace, "large"), 2<<20)
+	cancel()
+	if err := g.Beside(ctx); !errors.Is(err, ErrGrown) {
+		t.Errorf("got %v", err)
+	}
+	var none *Growth
+	if none.Over() != 0 || none.Check(ctx) != nil {
+		t.Error("without a limit")
+	}
+	none.Close()
+}
