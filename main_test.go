@@ -39,6 +39,7 @@ func TestMain(m *testing.M) {
 //	hold-stdin CMD...   run a command whose standard input is never closed
 //	waitfor FILE RE     wait until a file matches an expression
 //	gone FILE           hold the process whose id is in a file to being gone
+//	no-strays           hold every process with this script's MILLHAND_STRAY to being gone
 //	glob PATTERN        hold a pattern to matching a file
 //	cp-dir, replace     copy a folder, replace a text in a file
 //	same-reports A B    hold two runs to the same report, but for times and ids
@@ -85,7 +86,7 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"wire": wire, "repo": repo, "exits": exits, "cp-dir": copyDir, "replace": replace,
-			"waitfor": waitFor, "gone": gone, "hold-stdin": holdStdin, "glob": glob,
+			"waitfor": waitFor, "gone": gone, "no-strays": noStrays, "hold-stdin": holdStdin, "glob": glob,
 			"same-trees": sameTrees, "same-reports": sameReports, "same-runs": sameRuns, "jobs": jobFields,
 			"remote": remote, "forget": forget, "git-http": gitHTTP, "modules": modules, "pushed": pushed,
 			"calls": toolCalls, "address": address,
@@ -282,6 +283,34 @@ func gone(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	ts.Fatalf("process %s is still there", pid)
 }
+
+// noStrays waits until no process has the script's MILLHAND_STRAY in its
+// environment. Whoever was killed is gone in a moment; what got away stays.
+func noStrays(ts *testscript.TestScript, neg bool, args []string) {
+	mark := ts.Getenv("MILLHAND_STRAY")
+	if neg || len(args) != 0 || mark == "" {
+		ts.Fatalf("usage: no-strays, with MILLHAND_STRAY set")
+	}
+	var left []string
+	for end := time.Now().Add(strayPatience); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		left = nil
+		found, err := filepath.Glob("/proc/[0-9]*/environ")
+		ts.Check(err)
+		for _, file := range found {
+			if env, err := os.ReadFile(file); err == nil && strings.Contains(string(env), "MILLHAND_STRAY="+mark+"\x00") {
+				line, _ := os.ReadFile(filepath.Join(filepath.Dir(file), "cmdline"))
+				left = append(left, strings.ReplaceAll(string(line), "\x00", " "))
+			}
+		}
+		if len(left) == 0 {
+			return
+		}
+	}
+	ts.Fatalf("still alive: %q", left)
+}
+
+// strayPatience is less than what a stray of the scripts would live.
+const strayPatience = 10 * time.Second
 
 // holdStdin runs a command with a pipe as standard input that nobody writes to
 // or closes.

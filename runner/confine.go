@@ -45,7 +45,7 @@ type Confinement struct {
 	box    *sandbox.Sandbox
 	guard  *sandbox.Guard
 	growth *sandbox.Growth // nil: the folders may grow without end
-	listen net.Listener // of the proxy, at level B
+	listen net.Listener    // of the proxy, at level B
 	served chan struct{}
 }
 

@@ -1,0 +1,57 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// userScripts are run again as an ordinary user: what they hold must not depend
+// on being root.
+const userScripts = "^TestScripts$/^(sandbox|doctor|strays|disk_limit|sandbox_words|signals|tool)$"
+
+func TestScriptsAgainAsAnOrdinaryUser(t *testing.T) {
+	if os.Geteuid() != 0 || testing.Short() {
+		t.Skip("only root can be somebody else, and it takes its time")
+	}
+	setpriv, err := exec.LookPath("setpriv")
+	if err != nil {
+		t.Skip(err)
+	}
+	dir, err := os.MkdirTemp("", "u") //nolint:usetesting // a test's own folder is closed to other users
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	program, self := filepath.Join(dir, "millhand.test"), read(t, "/proc/self/exe")
+	if err := os.WriteFile(program, []byte(self), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.CopyFS(filepath.Join(dir, "testdata", "script"), os.DirFS(filepath.Join("testdata", "script"))); err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range []string{dir, filepath.Join(dir, "tmp")} {
+		if err := os.MkdirAll(d, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chown(d, 65534, 65534); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chmod(d, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cmd := exec.Command(setpriv, "--reuid=65534", "--regid=65534", "--clear-groups", "--inh-caps=-all", program, "-test.run="+userScripts, "-test.timeout=10m", "-test.v")
+	cmd.Dir = dir
+	cmd.Env = []string{"PATH=/usr/local/bin:/usr/bin:/bin", "TMPDIR=" + filepath.Join(dir, "tmp"), "HOME=" + dir}
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+	if ran := strings.Count(string(out), "--- PASS: TestScripts/"); ran < 6 {
+		t.Errorf("%d scripts ran\n%s", ran, out)
+	}
+}
+
