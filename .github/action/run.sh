@@ -101,6 +101,30 @@ build() {
 	cd "$OLDPWD"
 }
 
+# allow_namespaces lets the millhand in a folder confine commands at level A where
+# AppArmor keeps namespaces from programs without a profile, as on the hosted
+# runners of Ubuntu 24.04: it loads one that allows them to this program, and
+# changes nothing else. Where it may not or can't, and wherever the reason is
+# another, commands are confined at level B, or refused, by millhand itself: this
+# never ends the step. The profile is named by its path, so that the next job of
+# a runner replaces it.
+allow_namespaces() {
+	local dir profile
+	dir=$(cd "$1" && pwd -P) || return 0
+	case ${INPUT_SANDBOX:-} in
+	off | external) return 0 ;;
+	esac
+	[[ $dir =~ ^[A-Za-z0-9/._-]+$ ]] || return 0 # other characters mean something in a profile
+	attended "$dir/millhand" doctor --sandbox require >/dev/null 2>&1 && return 0
+	profile=$dir/millhand.apparmor
+	printf 'abi <abi/4.0>,\n%s/millhand-*/millhand flags=(unconfined) {\n  userns,\n}\n' "$(dirname "$dir")" >"$profile" || return 0
+	if attended sudo -n apparmor_parser --replace "$profile" >/dev/null 2>&1 && attended "$dir/millhand" doctor --sandbox require >/dev/null 2>&1; then
+		echo "millhand: AppArmor allows it namespaces now; commands are confined at level A"
+	else
+		echo "millhand: commands can't be confined at level A here; for the reason run: millhand doctor"
+	fi
+}
+
 version=${INPUT_VERSION:-}
 form='^v?[0-9]+\.[0-9]+\.[0-9]+([-+][0-9A-Za-z.+-]+)?$'
 if [ -z "$version" ] && [[ ${ACTION_REF:-} =~ $form ]]; then
@@ -114,5 +138,6 @@ elif [[ $version =~ $form ]]; then
 else
 	give_up "the input version is no version: write it as 1.2.3"
 fi
+allow_namespaces "$dir"
 
 exec "$dir/millhand" github-action <<<"$key"
