@@ -32,8 +32,8 @@ func rooms() map[string]room {
 		".":                        {"internal/command", "main only hands the process over"},
 		"internal/command":         {"anything", "it is the wiring"},
 		"internal/action":          {"report internal/event", "what a workflow gave, and what it gets; it runs nothing"},
-		"tasks":                    {"internal/permission", "a plan is data: making one runs nothing"},
-		"runner":                   {"tasks internal/session tools internal/permission internal/workspace internal/gitops internal/model internal/prompt internal/event internal/sandbox internal/sandbox/proxy internal/proc", "it carries out a plan, and knows no report: reports are folds of its events"},
+		"tasks":                    {"internal/permission internal/reach", "a plan is data: making one runs nothing"},
+		"runner":                   {"tasks internal/session tools internal/permission internal/workspace internal/gitops internal/model internal/prompt internal/event internal/sandbox internal/sandbox/proxy internal/reach internal/proc", "it carries out a plan, and knows no report: reports are folds of its events"},
 		"report":                   {"internal/event", "a report follows from the events alone"},
 		"tools":                    {"internal/permission internal/workspace internal/proc internal/ignore internal/web internal/frontmatter tools/edit tools/patch tools/shell tools/search", "a tool must not know who calls it or what becomes of its answer"},
 		"tools/edit":               {"", "a pure core"},
@@ -61,7 +61,8 @@ func rooms() map[string]room {
 		"internal/session":         {"internal/model tools internal/permission internal/event", "the loop and nothing else"},
 		"internal/workspace":       {"", "paths, without policy"},
 		"internal/redact":          {"", "texts"},
-		"internal/web":             {"", "guarded HTTP, without policy"},
+		"internal/reach":           {"", "which hosts and addresses a list allows; it looks up and dials nothing"},
+		"internal/web":             {"internal/reach", "guarded HTTP, without policy"},
 		"internal/frontmatter":     {"", "heads of Markdown files"},
 	}
 }

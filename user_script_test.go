@@ -54,4 +54,3 @@ func TestScriptsAgainAsAnOrdinaryUser(t *testing.T) {
 		t.Errorf("%d scripts ran\n%s", ran, out)
 	}
 }
-

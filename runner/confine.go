@@ -15,6 +15,7 @@ import (
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/proc"
+	"github.com/millhand/millhand/internal/reach"
 	"github.com/millhand/millhand/internal/sandbox"
 	"github.com/millhand/millhand/internal/sandbox/proxy"
 	"github.com/millhand/millhand/tasks"
@@ -200,19 +201,13 @@ func (c *Confinement) network(ctx context.Context, g Ground) (sandbox.Network, e
 	if !n.Allow && len(n.Hosts) == 0 {
 		return sandbox.Network{}, nil
 	}
-	hosts, err := sandbox.ParseHosts(n.Hosts)
+	hosts, err := reach.Parse(n.Hosts, n.Allow)
 	if err != nil {
 		return sandbox.Network{}, err
 	}
 	server := &proxy.Server{
-		Allowed: func(host string, port int, ip netip.Addr) error {
-			err := hosts.Allowed(host, port, ip)
-			if err != nil && n.Allow {
-				return sandbox.PublicHosts().Allowed(host, port, ip)
-			}
-			return err
-		},
-		Record: func(a proxy.Attempt) { g.Tell(attempt(a)) },
+		Allowed: hosts.Allowed,
+		Record:  func(a proxy.Attempt) { g.Tell(attempt(a)) },
 	}
 	network := sandbox.Network{Serve: server.Serve}
 	if g.Level == sandbox.Full {

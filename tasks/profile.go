@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/millhand/millhand/internal/permission"
+	"github.com/millhand/millhand/internal/reach"
 )
 
 // profileBody is a profile as a file defines it.
@@ -267,7 +268,10 @@ func (v value) network() (*permission.Network, bool) {
 
 func (v value) host() (string, bool) {
 	t, ok := v.filled()
-	if ok && (strings.Contains(t.s, "://") || strings.ContainsAny(t.s, " \t\r\n")) {
+	if !ok {
+		return "", false
+	}
+	if _, err := reach.Parse([]string{t.s}, false); err != nil {
 		v.problem(quote(t.s)+" is not a host", "write its name alone, such as proxy.golang.org")
 		return "", false
 	}

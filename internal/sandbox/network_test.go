@@ -12,6 +12,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/millhand/millhand/internal/reach"
 	"github.com/millhand/millhand/internal/sandbox/proxy"
 )
 
@@ -20,7 +21,7 @@ func TestOnlyTheProxyIsReachedAndOnlyWhatItAllows(t *testing.T) {
 	origin := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "gotcha") }))
 	defer origin.Close()
 	port := mustPort(t, origin.URL)
-	hosts, err := ParseHosts([]string{"127.0.0.1:" + port})
+	hosts, err := reach.Parse([]string{"127.0.0.1:" + port}, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,85 +115,4 @@ func mustPort(t *testing.T, u string) string {
 		t.Fatal(err)
 	}
 	return parsed.Port()
-}
-
-func TestHosts(t *testing.T) {
-	named, err := ParseHosts([]string{"npm", "git.example.com", "*.wild.example", "db.example:5432", "10.0.0.7", "[fd00::1]:99", "localhost", "169.254.169.254"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	tests := []struct {
-		hosts Hosts
-		host  string
-		port  int
-		ip    string // "" is before the name is looked up
-		want  bool
-	}{
-		{named, "registry.npmjs.org", 443, "", true},
-		{named, "registry.npmjs.org", 443, "104.16.1.34", true},
-		{named, "registry.npmjs.org", 443, "10.0.0.1", false}, // a group's host is public
-		{named, "git.example.com", 22, "", true},
-		{named, "git.example.com", 22, "192.168.1.1", true}, // the host itself was written down
-		{named, "git.example.com", 22, "127.0.0.1", false},
-		{named, "git.example.com", 22, "169.254.169.254", false},
-		{named, "evil.git.example.com", 22, "", false},
-		{named, "xgit.example.com", 22, "", false},
-		{named, "a.wild.example", 1, "93.184.216.34", true},
-		{named, "a.b.wild.example", 1, "", true},
-		{named, "a.wild.example", 1, "10.0.0.1", false},
-		{named, "wild.example", 1, "", false},
-		{named, "notwild.example", 1, "", false},
-		{named, "db.example", 5432, "10.9.9.9", true},
-		{named, "db.example", 443, "", false},
-		{named, "10.0.0.7", 80, "10.0.0.7", true},
-		{named, "::ffff:10.0.0.7", 80, "::ffff:10.0.0.7", true},
-		{named, "10.0.0.8", 80, "", false},
-		{named, "fd00::1", 99, "fd00::1", true},
-		{named, "fd00::1", 98, "", false},
-		{named, "localhost", 80, "127.0.0.1", true},
-		{named, "localhost", 80, "::1", true},
-		{named, "169.254.169.254", 80, "169.254.169.254", true},
-		{PublicHosts(), "any.example", 80, "", true},
-		{PublicHosts(), "any.example", 80, "93.184.216.34", true},
-		{PublicHosts(), "any.example", 80, "10.1.2.3", false},
-		{PublicHosts(), "any.example", 80, "127.0.0.1", false},
-		{PublicHosts(), "any.example", 80, "::ffff:127.0.0.1", false},
-		{PublicHosts(), "any.example", 80, "64:ff9b::7f00:1", false},
-		{PublicHosts(), "any.example", 80, "2002:7f00:1::", false},
-		{Hosts{}, "any.example", 80, "", false},
-	}
-	for _, tt := range tests {
-		var ip netip.Addr
-		if tt.ip != "" {
-			ip = netip.MustParseAddr(tt.ip)
-		}
-		if err := tt.hosts.Allowed(tt.host, tt.port, ip); (err == nil) != tt.want {
-			t.Errorf("%s:%d at %q: %v; want allowed: %t", tt.host, tt.port, tt.ip, err, tt.want)
-		}
-	}
-}
-
-func TestHostsThatMakeNoSense(t *testing.T) {
-	for _, entry := range []string{"", "a b", "http://x", "x/y", "*", "*.", "a.*.b", "x:", "x:0", "x:99999", "a..b", "-:-", "user@x"} {
-		if _, err := ParseHosts([]string{entry}); err == nil {
-			t.Errorf("%q is accepted", entry)
-		}
-	}
-}
-
-func TestPublic(t *testing.T) {
-	for ip, want := range map[string]bool{
-		"1.1.1.1": true, "93.184.216.34": true, "2606:4700::1111": true, "172.15.0.1": true, "172.32.0.1": true, "100.63.0.1": true, "100.128.0.1": true,
-		"0.0.0.0": false, "10.0.0.1": false, "127.0.0.1": false, "127.255.0.1": false, "169.254.169.254": false, "172.16.0.1": false, "172.31.255.255": false,
-		"192.168.0.1": false, "100.64.0.1": false, "100.100.100.200": false, "198.18.0.1": false, "192.0.0.192": false, "168.63.129.16": false, "224.0.0.1": false,
-		"255.255.255.255": false, "240.0.0.1": false, "::": false, "::1": false, "::ffff:10.0.0.1": false, "::127.0.0.1": false, "fe80::1": false, "fc00::1": false,
-		"fd00:ec2::254": false, "64:ff9b::a9fe:a9fe": false, "2002:a9fe:a9fe::1": false, "2001::1": false, "ff02::1": false, "fe80::1%eth0": false,
-	} {
-		if got := Public(netip.MustParseAddr(ip)); got != want {
-			t.Errorf("%s: got %t", ip, got)
-		}
-	}
-	if Public(netip.Addr{}) {
-		t.Error("no address is public")
-	}
 }

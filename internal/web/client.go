@@ -10,8 +10,11 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"strconv"
 	"syscall"
 	"time"
+
+	"github.com/millhand/millhand/internal/reach"
 )
 
 // The bounds of one fetch.
@@ -139,16 +142,23 @@ func (c Client) dial(ctx context.Context, network, hostport string) (net.Conn, e
 	if err != nil {
 		return nil, err
 	}
-	if name, ok := canonical(host); ok {
+	if name, ok := reach.Canonical(host); ok {
 		host = name
 	}
-	named := c.Reach.names(host, port)
+	number, err := strconv.Atoi(port)
+	if err != nil {
+		return nil, err
+	}
+	hosts := c.Reach.hosts()
 	d := net.Dialer{Timeout: dialTime, Resolver: c.Resolver, Control: func(_, address string, _ syscall.RawConn) error {
 		at, err := netip.ParseAddrPort(address)
-		if err == nil && (named || Public(at.Addr())) {
-			return nil
+		if err == nil {
+			err = hosts.Allowed(host, number, at.Addr())
 		}
-		return &Refused{host, "it leads to " + address + ", which is not a public address, and the profile's network does not name it"}
+		if err != nil {
+			return &Refused{host, err.Error()}
+		}
+		return nil
 	}}
 	return d.DialContext(ctx, network, hostport)
 }

@@ -125,9 +125,17 @@ func TestANameThatLeadsToAPrivateAddressIsNotDialled(t *testing.T) {
 	if hits.Load() != 0 {
 		t.Errorf("%s was reached %d times", at, hits.Load())
 	}
-	c := Client{Reach: Reach{Hosts: []string{"api.example.com"}}, Resolver: resolver(t, "127.0.0.1")}
-	if _, err := get(t, c, "http://api.example.com:"+port+"/"); err != nil || hits.Load() != 1 {
-		t.Errorf("a named host is not reached: %v", err)
+	// Not even a host that was named leads to this machine or to a cloud's secrets.
+	for _, address := range []string{"127.0.0.1", "::1", "::ffff:127.0.0.1", "169.254.169.254", "fd00:ec2::254", "0.0.0.0", "fe80::1", "64:ff9b::7f00:1"} {
+		c := Client{Reach: Reach{Hosts: []string{"api.example.com"}}, Resolver: resolver(t, address)}
+		var refused *Refused
+		if _, err := get(t, c, "http://api.example.com:"+port+"/"); !errors.As(err, &refused) || hits.Load() != 0 {
+			t.Errorf("a named host at %s: %v", address, err)
+		}
+	}
+	c := Client{Reach: Reach{Hosts: []string{"api.localhost"}}, Resolver: resolver(t, "127.0.0.1")}
+	if _, err := get(t, c, "http://api.localhost:"+port+"/"); err != nil || hits.Load() != 1 {
+		t.Errorf("a named host of this machine is not reached: %v", err)
 	}
 }
 

@@ -1,16 +1,17 @@
-package web
+package reach
 
 import (
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 
 	"golang.org/x/net/idna"
 )
 
-// special lists the networks that are not public, or not only: from the
-// registries of special-purpose addresses (IANA, RFC 6890 and its successors).
-// Of IPv6 nothing outside of 2000::/3 is public anyway.
+// special lists the networks that are not public, or not only: from IANA's
+// registries of addresses for special purposes (RFC 6890 and its successors),
+// and from what clouds do. Of IPv6 nothing outside of 2000::/3 is public anyway.
 func special() []netip.Prefix {
 	texts := []string{
 		"0.0.0.0/8",         // this network: reaches this machine
@@ -22,8 +23,11 @@ func special() []netip.Prefix {
 		"172.16.0.0/12",     // private
 		"192.0.0.0/24",      // protocol assignments; metadata of one cloud
 		"192.0.2.0/24",      // documentation
+		"192.31.196.0/24",   // a sink for reverse look-ups
+		"192.52.193.0/24",   // multicast by tunnel
 		"192.88.99.0/24",    // 6to4 relays
 		"192.168.0.0/16",    // private
+		"192.175.48.0/24",   // a sink for reverse look-ups
 		"198.18.0.0/15",     // benchmarks
 		"198.51.100.0/24",   // documentation
 		"203.0.113.0/24",    // documentation
@@ -35,11 +39,25 @@ func special() []netip.Prefix {
 		"2620:4f:8000::/48", // a sink for reverse look-ups
 		"3fff::/20",         // documentation
 	}
-	prefixes := make([]netip.Prefix, len(texts))
+	return prefixes(texts)
+}
+
+// metadata lists the addresses at which clouds tell a machine its own secrets.
+// That a host was named doesn't make it one of these.
+func metadata() []netip.Prefix {
+	return prefixes([]string{"168.63.129.16/32", "169.254.0.0/16", "100.100.100.200/32", "192.0.0.192/32", "fd00:ec2::/32", "fd20:ce::254/128", "fe80::/10"})
+}
+
+func prefixes(texts []string) []netip.Prefix {
+	list := make([]netip.Prefix, len(texts))
 	for i, t := range texts {
-		prefixes[i] = netip.MustParsePrefix(t)
+		list[i] = netip.MustParsePrefix(t)
 	}
-	return prefixes
+	return list
+}
+
+func among(list []netip.Prefix, a netip.Addr) bool {
+	return slices.ContainsFunc(list, func(p netip.Prefix) bool { return p.Contains(a) })
 }
 
 // Public reports whether an address is one of the open internet: not of this
@@ -57,17 +75,23 @@ func Public(a netip.Addr) bool {
 	if a.Is6() && !netip.MustParsePrefix("2000::/3").Contains(a) {
 		return false
 	}
-	for _, p := range special() {
-		if p.Contains(a) {
-			return false
-		}
-	}
-	return true
+	return !among(special(), a)
 }
 
-// canonical writes a host as it will be looked up: in small ASCII letters,
+// publicName reports whether a name can be that of a public host, as far as its
+// letters tell.
+func publicName(host string) bool {
+	if !strings.Contains(host, ".") {
+		return false // this network's, as localhost is this machine's
+	}
+	return !slices.ContainsFunc([]string{".localhost", ".local", ".localdomain", ".internal", ".intranet", ".lan", ".home.arpa", ".onion"}, func(suffix string) bool {
+		return strings.HasSuffix(host, suffix)
+	})
+}
+
+// Canonical writes a host as it will be looked up: in small ASCII letters,
 // without the dot at its end. False: it is no host.
-func canonical(host string) (string, bool) {
+func Canonical(host string) (string, bool) {
 	for i := range len(host) {
 		if host[i] >= 0x80 {
 			ascii, err := idna.Lookup.ToASCII(host)
@@ -82,11 +106,11 @@ func canonical(host string) (string, bool) {
 	return host, host != ""
 }
 
-// address reads a host that is an address and no name, in any spelling that
+// literal reads a host that is an address and no name, in any spelling that
 // some resolver takes: 127.1, 0x7f000001 and 017700000001 are all this machine.
 // numeric is true for what is no name; the address is not valid if it is none
 // either.
-func address(host string) (a netip.Addr, numeric bool) {
+func literal(host string) (a netip.Addr, numeric bool) {
 	if a, err := netip.ParseAddr(host); err == nil {
 		return a, true
 	}
