@@ -22,6 +22,7 @@ const patience = time.Hour
 
 func main() {
 	runs := flag.Int("runs", 5, "how often everything is measured, after one run to warm up")
+	commands := flag.Bool("commands", false, "measure nothing but commands in the sandbox")
 	floor := flag.String("floor", "", "be the floor: play what is served at this `URL` in the current directory")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -30,7 +31,7 @@ func main() {
 	if *floor != "" {
 		err = playFloor(ctx, *floor, ".")
 	} else {
-		err = measureAll(ctx, *runs)
+		err = measureAll(ctx, *runs, *commands)
 	}
 	cancel()
 	stop()
@@ -40,7 +41,7 @@ func main() {
 	}
 }
 
-func measureAll(ctx context.Context, runs int) (err error) {
+func measureAll(ctx context.Context, runs int, commands bool) (err error) {
 	if runs < 1 {
 		return errors.New("-runs must be 1 or more")
 	}
@@ -55,6 +56,10 @@ func measureAll(ctx context.Context, runs int) (err error) {
 	}
 	defer func() { err = errors.Join(err, b.close()) }()
 	before := loadAverage()
+	if commands {
+		table, err := b.commands(ctx, runs)
+		return b.report(ctx, runs, before, table, err)
+	}
 	var table []row
 	for _, turns := range []int{20, 200} {
 		w := work{turns: turns, rounds: runs}
@@ -64,11 +69,16 @@ func measureAll(ctx context.Context, runs int) (err error) {
 		table = append(table, w.rows()...)
 	}
 	rest, err := b.rest(ctx, runs)
+	return b.report(ctx, runs, before, append(table, rest...), err)
+}
+
+// report prints the figures, unless they could not be measured.
+func (b *bench) report(ctx context.Context, runs int, before string, table []row, err error) error {
 	if err != nil {
 		return err
 	}
 	fmt.Printf("%s\nMedian (min to max) of %d runs after one to warm up; load average %s before, %s after.\n\n%s",
-		machine(ctx, b), runs, before, loadAverage(), markdown(append(table, rest...)))
+		machine(ctx, b), runs, before, loadAverage(), markdown(table))
 	return nil
 }
 
@@ -86,11 +96,15 @@ func (b *bench) rest(ctx context.Context, runs int) ([]row, error) {
 	if err != nil {
 		return nil, err
 	}
+	confined, err := b.commands(ctx, runs)
+	if err != nil {
+		return nil, err
+	}
 	found, err := b.searching(ctx, runs)
 	if err != nil {
 		return nil, err
 	}
-	rows := append([]row{version, checkout, commit}, found...)
+	rows := append(append([]row{version, checkout, commit}, confined...), found...)
 	together, err := b.together(ctx, runs)
 	if err != nil {
 		return nil, err

@@ -1,0 +1,126 @@
+//go:build linux
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/millhand/millhand/internal/proc"
+	"github.com/millhand/millhand/internal/sandbox"
+)
+
+// commandRounds is how many commands of each kind one run starts.
+const commandRounds = 40
+
+// commandGoal is what a sandbox may add to a command, in milliseconds.
+const commandGoal = 10
+
+// commands measures what one command costs in a sandbox of each level that the
+// machine has, beside the same command without: `bash -c true`, by turns, each
+// started as millhand's bash tool starts it.
+func (b *bench) commands(ctx context.Context, runs int) ([]row, error) {
+	kinds, found := []*kind{{name: "plain"}}, sandbox.Probe(b.dir)
+	for _, level := range []sandbox.Level{sandbox.Full, sandbox.Partial} {
+		if level == sandbox.Full && found.Best != sandbox.Full || found.Landlock == 0 {
+			continue
+		}
+		k, done, err := b.kind(level)
+		if err != nil {
+			return nil, err
+		}
+		defer done()
+		kinds = append(kinds, k)
+	}
+	for i := range (runs + 1) * commandRounds {
+		for _, k := range kinds {
+			before := childCPU()
+			took, err := k.command(ctx, b.dir)
+			if err != nil {
+				return nil, fmt.Errorf("run a command at level %s: %w", k.name, err)
+			}
+			if i >= commandRounds {
+				k.took = append(k.took, millis(took))
+				k.cpu = append(k.cpu, millis(childCPU()-before))
+			}
+		}
+	}
+	var rows []row
+	for _, k := range kinds[1:] {
+		more := row{figure: "`bash -c true` in the sandbox, level " + k.name + ": more than plain", unit: "ms", goal: commandGoal}
+		for i := range k.took {
+			more.millhand = append(more.millhand, k.took[i]-kinds[0].took[i])
+		}
+		rows = append(rows, row{figure: "`bash -c true` in the sandbox, level " + k.name + ", beside plain: wall", unit: "ms", millhand: k.took, floor: kinds[0].took}, more,
+			row{figure: "`bash -c true` in the sandbox, level " + k.name + ", beside plain: CPU", unit: "ms", millhand: k.cpu, floor: kinds[0].cpu})
+	}
+	return rows, nil
+}
+
+// kind is a way to start commands.
+type kind struct {
+	name    string
+	confine proc.Confine
+	took    series
+	cpu     series // user and system time of what was started
+}
+
+// kind makes a sandbox as a job has one; done gives it up.
+func (b *bench) kind(level sandbox.Level) (k *kind, done func(), err error) {
+	spec := sandbox.Spec{Limits: sandbox.Limits{Pids: 4096, FileBytes: 8e9}}
+	base := filepath.Join(b.dir, "confined-"+string(level))
+	for _, p := range []struct {
+		name string
+		at   *string
+	}{{"work", &spec.Workspace}, {"home", &spec.Home}, {"tmp", &spec.TmpDir}} {
+		*p.at = filepath.Join(base, p.name)
+		if err := os.MkdirAll(*p.at, 0o755); err != nil {
+			return nil, nil, err
+		}
+	}
+	box, err := sandbox.New(spec, level)
+	if err != nil {
+		return nil, nil, err
+	}
+	confine := func(args, env []string, dir string) (*proc.Confined, error) {
+		c, err := box.Confine(args, env, dir)
+		if err == nil {
+			c.Path = b.millhand // what stands in for the command is millhand, not this program
+		}
+		return c, err
+	}
+	return &kind{name: string(level), confine: confine}, func() {
+		box.Close() //nolint:errcheck // it was only measured
+	}, nil
+}
+
+// childCPU is the time of all children that were waited for. They are started
+// one at a time, so the difference is one command's.
+func childCPU() time.Duration {
+	var u unix.Rusage
+	if err := unix.Getrusage(unix.RUSAGE_CHILDREN, &u); err != nil {
+		return 0
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+func (k *kind) command(ctx context.Context, dir string) (time.Duration, error) {
+	if k.confine != nil {
+		dir = filepath.Join(dir, "confined-"+k.name, "work")
+	}
+	began := time.Now()
+	res, err := proc.Run(ctx, proc.Command{
+		Args: []string{"bash", "-c", "true"}, Dir: dir, Env: []string{"PATH=" + os.Getenv("PATH")}, Timeout: time.Minute,
+		Output: proc.NewTail(1 << 10), Confine: k.confine,
+	})
+	took := time.Since(began)
+	if err == nil && res.ExitCode != 0 {
+		err = fmt.Errorf("exit code %d", res.ExitCode)
+	}
+	return took, err
+}
