@@ -26,7 +26,7 @@ func TestManifestsOfTheReadmeAreValid(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	blocks := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllStringSubmatch(read(t, "README.md")+read(t, "docs/tools.md"), -1)
+	blocks := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllStringSubmatch(read(t, "README.md")+read(t, "docs/tools.md")+read(t, "docs/sandbox.md"), -1)
 	if len(blocks) < 3 {
 		t.Fatalf("README and docs/tools.md have %d YAML blocks", len(blocks))
 	}
