@@ -43,9 +43,16 @@ func TestScriptsAgainAsAnOrdinaryUser(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	closed := filepath.Join(dir, "closed", "bin") // of somebody else's, as root's own on many a PATH
+	if err := os.MkdirAll(closed, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(filepath.Dir(closed), 0o700); err != nil {
+		t.Fatal(err)
+	}
 	cmd := exec.Command(setpriv, "--reuid=65534", "--regid=65534", "--clear-groups", "--inh-caps=-all", program, "-test.run="+userScripts, "-test.timeout=10m", "-test.v")
 	cmd.Dir = dir
-	cmd.Env = []string{"PATH=/usr/local/bin:/usr/bin:/bin", "TMPDIR=" + filepath.Join(dir, "tmp"), "HOME=" + dir}
+	cmd.Env = []string{"PATH=" + closed + ":/etc/hostname/bin:/usr/local/bin:/usr/bin:/bin", "TMPDIR=" + filepath.Join(dir, "tmp"), "HOME=" + dir}
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Errorf("%v\n%s", err, out)

@@ -1,12 +1,15 @@
 package sandbox
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
+	"syscall"
 	"time"
 
 	"github.com/millhand/millhand/internal/sandbox/child"
@@ -60,7 +63,8 @@ type bounds struct {
 }
 
 // resolve follows the links in the paths of a spec and finds out whom its
-// commands run as. What is readable only may be missing; the rest must exist.
+// commands run as. What is readable only may be missing, or closed to this user;
+// the rest must exist.
 func resolve(spec Spec) (*bounds, error) {
 	b := &bounds{Spec: spec, uid: os.Geteuid(), gid: os.Getegid()}
 	for _, p := range []*string{&b.Workspace, &b.Home, &b.TmpDir} {
@@ -92,7 +96,7 @@ func (b *bounds) real(paths []string, required bool) ([]string, error) {
 			return nil, fmt.Errorf("grant %q to a sandbox: the path is not absolute", p)
 		}
 		resolved, err := filepath.EvalSymlinks(p)
-		if os.IsNotExist(err) && !required {
+		if !required && unusable(err) {
 			continue
 		}
 		if err != nil {
@@ -106,6 +110,12 @@ func (b *bounds) real(paths []string, required bool) ([]string, error) {
 		}
 	}
 	return out, nil
+}
+
+// unusable reports whether a path can't be used by this user for what it is, and
+// so not by commands: a folder of somebody else's on PATH, for example.
+func unusable(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.ENOTDIR)
 }
 
 // become makes root's commands run as the owner of the workspace, so that they
