@@ -55,7 +55,7 @@ type Confinement struct {
 func OpenConfinement(ctx context.Context, g Ground) (c *Confinement, err error) {
 	c = &Confinement{Env: g.Env}
 	if g.Limits.Disk > 0 {
-		c.growth = sandbox.WatchGrowth(g.growing(), g.Limits.Disk, g.Now)
+		c.growth = sandbox.WatchGrowth(g.growing(), g.Limits.Disk, g.Now) //nolint:contextcheck // Close ends it
 	}
 	if g.Level != sandbox.Full && g.Level != sandbox.Partial {
 		return c, nil
