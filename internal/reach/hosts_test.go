@@ -38,7 +38,8 @@ func TestHosts(t *testing.T) {
 		{named, "db.example", 5432, "10.9.9.9", true},
 		{named, "db.example", 443, "", false},
 		{named, "10.0.0.7", 80, "10.0.0.7", true},
-		{named, "::ffff:10.0.0.7", 80, "::ffff:10.0.0.7", true},
+		{named, "::ffff:10.0.0.7", 80, "::ffff:10.0.0.7", false}, // another spelling
+		{named, "10.0.0.7", 80, "::ffff:10.0.0.7", true},
 		{named, "10.0.0.8", 80, "", false},
 		{named, "fd00::1", 99, "fd00::1", true},
 		{named, "fd00::1", 98, "", false},
