@@ -243,36 +243,16 @@ func (a *answer) Conclude() (model.Response, error) {
 			}
 		}
 	}
-	made, named := a.calls.Finish()
-	finish, known := stops[a.stop]
-	if !known {
-		finish = model.FinishUnknown
+	resp, err := wire.Ending{
+		Text: a.text.String(), Reasoning: a.reasoning.String(), Calls: a.calls,
+		Finish: wire.FinishOf(stops, a.stop), Announced: a.done,
+	}.Response()
+	if err != nil {
+		return model.Response{}, err
 	}
-	switch {
-	case a.stop == "" && !a.done:
-		return model.Response{}, errors.New("the answer ended before the model had finished")
-	case !named:
-		return model.Response{}, errors.New("the model called a tool without a name")
-	case finish == model.FinishTools && len(made) == 0:
-		return model.Response{}, errors.New("the model stopped for tool calls, but none came")
-	case a.stop == "" && len(made) == 0 && a.text.Len() == 0:
-		return model.Response{}, errors.New("the answer is empty")
-	case len(made) > 0 && (finish == model.FinishStop || finish == model.FinishUnknown):
-		finish = model.FinishTools // what it did counts, not what it said
-	}
-	resp := model.Response{
-		Text:      a.text.String(),
-		Reasoning: a.reasoning.String(),
-		Calls:     made,
-		Finish:    finish,
-		Usage:     a.usage.normal(),
-	}
-	resp.State = a.state(made)
-	if a.byTool {
-		wire.TakeAnswer(&resp)
-		if len(resp.Calls) == 0 && len(made) > 0 {
-			resp.State = nil // the text is another than that of the blocks
-		}
+	resp.Usage, resp.State = a.usage.normal(), a.state(resp.Calls)
+	if a.byTool && wire.TakeAnswer(&resp) {
+		resp.State = nil // the text is another than that of the blocks
 	}
 	return resp, nil
 }

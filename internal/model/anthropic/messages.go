@@ -1,7 +1,6 @@
 package anthropic
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
@@ -31,15 +30,7 @@ func group(list []model.Message) int {
 
 // encode implements the Encode of [wire.Histories].
 func (c *client) encode(dst []byte, all []model.Message, from, to int) ([]byte, error) {
-	return appendElement(dst, c.message(all[from:to]))
-}
-
-func appendElement(dst []byte, m sdk.MessageParam) ([]byte, error) {
-	encoded, err := m.MarshalJSON()
-	if err != nil {
-		return nil, err
-	}
-	return append(append(dst, ','), encoded...), nil
+	return wire.AppendElement(dst, c.message(all[from:to]))
 }
 
 // message maps a group of messages to the wire.
@@ -61,23 +52,14 @@ func (c *client) message(group []model.Message) sdk.MessageParam {
 // markedTurns is how many turns of the user's side are marked.
 const markedTurns = 2
 
-// marked encodes all[from:] with a mark at the end of each turn of the user's
-// side.
-func (c *client) marked(all []model.Message, from int) ([]byte, error) {
-	var dst []byte
-	for from < len(all) {
-		to := from + group(all[from:])
-		m := c.message(all[from:to])
-		if all[from].Role != model.Assistant {
-			mark(m.Content)
-		}
-		var err error
-		if dst, err = appendElement(dst, m); err != nil {
-			return nil, err
-		}
-		from = to
+// encodeMarked encodes a group as encode does, with a mark at the end of what the
+// user's side says.
+func (c *client) encodeMarked(dst []byte, all []model.Message, from, to int) ([]byte, error) {
+	m := c.message(all[from:to])
+	if all[from].Role != model.Assistant {
+		mark(m.Content)
 	}
-	return dst, nil
+	return wire.AppendElement(dst, m)
 }
 
 func mark(blocks []sdk.ContentBlockParamUnion) {
@@ -127,7 +109,7 @@ func attached(m model.Message) (text string, files []sdk.ToolResultBlockParamCon
 		case data != "" && a.MIME == "application/pdf":
 			files = append(files, sdk.ToolResultBlockParamContentUnion{OfDocument: sdk.NewDocumentBlock(sdk.Base64PDFSourceParam{Data: data}).OfDocument})
 		default:
-			text += "\n\n[" + cmp.Or(a.Name, "a file") + " (" + a.MIME + ") was left out: this model can't be given such a file]"
+			text += wire.LeftOut(a)
 		}
 	}
 	return text, files

@@ -1,7 +1,6 @@
 package anthropic
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -14,16 +13,16 @@ import (
 	"github.com/millhand/millhand/internal/model/wire"
 )
 
-// body encodes a request. The same request gives the same bytes, and a
-// conversation that grew differs from what it was in its end and in the marks
-// only, which the provider does not count as a difference.
+// body encodes a request. A conversation that grew differs from what it was in
+// its end and in the marks only, which the provider does not count as a
+// difference.
 func (c *client) body(req model.Request) (wire.Body, error) {
 	plain := wire.LastTurns(req.Messages, group, markedTurns)
 	messages, err := c.histories.Append(req.Messages[:plain])
 	if err != nil {
 		return nil, err
 	}
-	last, err := c.marked(req.Messages, plain)
+	last, err := c.histories.Rest(req.Messages, plain, c.encodeMarked)
 	if err != nil {
 		return nil, err
 	}
@@ -31,18 +30,7 @@ func (c *client) body(req model.Request) (wire.Body, error) {
 	if err != nil {
 		return nil, err
 	}
-	rest, err := c.params(req).MarshalJSON()
-	if err != nil {
-		return nil, err
-	}
-	rest = append([]byte("],"), rest[1:len(rest)-1]...)
-	body := wire.Body{[]byte(`{"messages":[`)}
-	if len(messages) > 0 {
-		body = append(body, messages[1:], last)
-	} else {
-		body = append(body, bytes.TrimPrefix(last, []byte(",")))
-	}
-	return append(body, rest, tools, []byte(`,"stream":true}`)), nil
+	return wire.Assemble("messages", [][]byte{messages, last}, c.params(req), tools)
 }
 
 // params is a request without its messages and tools.
@@ -124,8 +112,8 @@ func closed(schema map[string]any) bool {
 	return schema["type"] != "object" || schema["additionalProperties"] == false
 }
 
-// tools is the field of a request that offers its tools, nothing for none. The
-// last one ends what is cached of them.
+// tools are those that a request offers. The last one ends what is cached of
+// them.
 func (c *client) tools(req model.Request) ([]byte, error) {
 	list, err := c.offers.Of(req.Tools)
 	if err != nil {
@@ -141,7 +129,8 @@ func (c *client) tools(req model.Request) ([]byte, error) {
 	if len(list) == 0 {
 		return nil, nil
 	}
-	return bytes.Join([][]byte{[]byte(`,"tools":[`), list[1 : len(list)-1], []byte(`,"cache_control":{"type":"ephemeral"}}]`)}, nil), nil
+	end := len(list) - 1
+	return append(list[:end:end], `,"cache_control":{"type":"ephemeral"}}`...), nil
 }
 
 func encodeTools(specs []model.ToolSpec) ([]byte, error) {

@@ -215,34 +215,17 @@ var finishes = map[string]model.Finish{
 
 // Conclude implements [wire.Answer].
 func (a *answer) Conclude() (model.Response, error) {
-	made, named := a.calls.Finish()
-	finish, known := finishes[a.finish]
-	if !known {
-		finish = model.FinishUnknown
-	}
-	switch {
-	case a.finish == "" && !a.done:
-		return model.Response{}, errors.New("the answer ended before the model had finished")
-	case !named:
-		return model.Response{}, errors.New("the model called a tool without a name")
-	case a.finish == "error":
+	if a.finish == "error" {
 		return model.Response{}, errors.New("the provider ended the answer with an error")
-	case finish == model.FinishTools && len(made) == 0:
-		return model.Response{}, errors.New("the model stopped for tool calls, but none came")
-	case a.finish == "" && len(made) == 0 && a.text.Len() == 0:
-		return model.Response{}, errors.New("the answer is empty")
-	case len(made) > 0 && (finish == model.FinishStop || finish == model.FinishUnknown):
-		finish = model.FinishTools // what it did counts, not what it said
 	}
-	resp := model.Response{
-		Text:      a.text.String(),
-		Reasoning: a.reasoning.String(),
-		Calls:     made,
-		Finish:    finish,
-		State:     a.state(made),
-		Usage:     a.usage,
-		CostUSD:   a.costUSD,
+	resp, err := wire.Ending{
+		Text: a.text.String(), Reasoning: a.reasoning.String(), Calls: a.calls,
+		Finish: wire.FinishOf(finishes, a.finish), Announced: a.done,
+	}.Response()
+	if err != nil {
+		return model.Response{}, err
 	}
+	resp.Usage, resp.CostUSD, resp.State = a.usage, a.costUSD, a.state(resp.Calls)
 	if a.byTool {
 		wire.TakeAnswer(&resp)
 	}

@@ -1,9 +1,7 @@
 package openai
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 
 	sdk "github.com/openai/openai-go/v3"
@@ -45,12 +43,10 @@ func (c *chat) Stream(ctx context.Context, req model.Request, emit func(model.De
 	if c.dialect.CacheKey == CacheKeyHeader && req.CacheKey != "" {
 		header = "X-Grok-Conv-Id"
 	}
-	return c.line.Complete(ctx, body, c.post("chat/completions", header, req.CacheKey), c.newAnswer(req, emit))
+	return c.line.Complete(ctx, body, c.post("chat/completions", header, wire.CacheKey(req.CacheKey)), c.newAnswer(req, emit))
 }
 
-// body encodes a request. The same request gives the same bytes, and a
-// conversation that grew gives bytes that begin as before, so that providers
-// can cache. The messages come first, as the SDK would have it.
+// body encodes a request. The messages come first, as the SDK would have it.
 func (c *chat) body(req model.Request) (wire.Body, error) {
 	system, err := c.system(req.System)
 	if err != nil {
@@ -61,7 +57,7 @@ func (c *chat) body(req model.Request) (wire.Body, error) {
 	if err != nil {
 		return nil, err
 	}
-	last, err := c.marked(req.Messages, plain)
+	last, err := c.histories.Rest(req.Messages, plain, c.encodeMarked)
 	if err != nil {
 		return nil, err
 	}
@@ -69,27 +65,7 @@ func (c *chat) body(req model.Request) (wire.Body, error) {
 	if err != nil {
 		return nil, err
 	}
-	rest, err := c.params(req).MarshalJSON()
-	if err != nil {
-		return nil, err
-	}
-	rest = append([]byte("],"), rest[1:len(rest)-1]...)
-	return append(elements(`{"messages":[`, system, messages, last), rest, tools, []byte(`,"stream":true}`)), nil
-}
-
-// elements puts elements, each behind a comma, behind the opening of their list.
-func elements(opening string, parts ...[]byte) wire.Body {
-	body := wire.Body{[]byte(opening)}
-	for _, part := range parts {
-		switch {
-		case len(part) == 0:
-		case len(body) == 1:
-			body = append(body, part[1:])
-		default:
-			body = append(body, part)
-		}
-	}
-	return body
+	return wire.Assemble("messages", [][]byte{system, messages, last}, c.params(req), tools)
 }
 
 // params is a request without its messages and tools.
@@ -107,7 +83,7 @@ func (c *chat) params(req model.Request) sdk.ChatCompletionNewParams {
 		p.Temperature = param.NewOpt(*req.Temperature)
 	}
 	if req.CacheKey != "" && d.CacheKey == CacheKeyField {
-		p.PromptCacheKey = param.NewOpt(req.CacheKey)
+		p.PromptCacheKey = param.NewOpt(wire.CacheKey(req.CacheKey))
 	}
 	if d.Usage == UsageByStreamOptions {
 		p.StreamOptions = sdk.ChatCompletionStreamOptionsParam{IncludeUsage: param.NewOpt(true)}
@@ -173,24 +149,17 @@ func (c *chat) answersByTool(req model.Request) bool {
 	return c.dialect.Output == OutputByTool || c.dialect.Output == OutputAlone && len(req.Tools) > 0
 }
 
-// tools is the field of a request that offers its tools, nothing for none:
-// servers refuse an empty list.
+// tools are those that a request offers.
 func (c *chat) tools(req model.Request) ([]byte, error) {
 	list, err := c.offers.Of(req.Tools)
+	if err != nil || !c.answersByTool(req) {
+		return list, err
+	}
+	last, err := c.encodeTools([]model.ToolSpec{wire.AnswerSpec(req.Output)})
 	if err != nil {
 		return nil, err
 	}
-	if c.answersByTool(req) {
-		last, err := c.encodeTools([]model.ToolSpec{wire.AnswerSpec(req.Output)})
-		if err != nil {
-			return nil, err
-		}
-		list = append(list[:len(list):len(list)], last...)
-	}
-	if len(list) == 0 {
-		return nil, nil
-	}
-	return bytes.Join([][]byte{[]byte(`,"tools":[`), list[1:], []byte("]")}, nil), nil
+	return append(list[:len(list):len(list)], last...), nil
 }
 
 func (c *chat) encodeTools(specs []model.ToolSpec) ([]byte, error) {
@@ -205,18 +174,9 @@ func (c *chat) encodeTools(specs []model.ToolSpec) ([]byte, error) {
 			f.Description = param.NewOpt(t.Description)
 		}
 		var err error
-		if list, err = appendElement(list, sdk.ChatCompletionFunctionTool(f)); err != nil {
+		if list, err = wire.AppendElement(list, sdk.ChatCompletionFunctionTool(f)); err != nil {
 			return nil, fmt.Errorf("encode the tool %s: %w", t.Name, err)
 		}
 	}
 	return list, nil
-}
-
-// appendElement appends a comma and the encoding of v.
-func appendElement(dst []byte, v json.Marshaler) ([]byte, error) {
-	encoded, err := v.MarshalJSON()
-	if err != nil {
-		return nil, err
-	}
-	return append(append(dst, ','), encoded...), nil
 }

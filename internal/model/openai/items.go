@@ -10,6 +10,7 @@ import (
 	"github.com/openai/openai-go/v3/responses"
 
 	"github.com/millhand/millhand/internal/model"
+	"github.com/millhand/millhand/internal/model/wire"
 )
 
 // encode implements the Encode of [wire.Histories].
@@ -23,7 +24,7 @@ func (r *responder) encode(dst []byte, all []model.Message, from, _ int) ([]byte
 	}
 	var err error
 	for _, item := range itemsOf(m) {
-		if dst, err = appendElement(dst, item); err != nil {
+		if dst, err = wire.AppendElement(dst, item); err != nil {
 			return nil, err
 		}
 	}
@@ -96,7 +97,7 @@ func contentOf(m model.Message) responses.ResponseInputMessageContentListParam {
 		if len(a.Data) > 0 && (strings.HasPrefix(a.MIME, "image/") || a.MIME == "application/pdf") {
 			taken = append(taken, a)
 		} else {
-			text += "\n\n[" + cmp.Or(a.Name, "a file") + " (" + a.MIME + ") was left out: this model can't be given such a file]"
+			text += wire.LeftOut(a)
 		}
 	}
 	list := responses.ResponseInputMessageContentListParam{responses.ResponseInputContentParamOfInputText(text)}

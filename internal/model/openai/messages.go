@@ -33,7 +33,7 @@ func (c *chat) group(list []model.Message) int {
 func (c *chat) encode(dst []byte, all []model.Message, from, to int) ([]byte, error) {
 	var err error
 	for _, m := range c.messages(all, from, to) {
-		if dst, err = appendElement(dst, m); err != nil {
+		if dst, err = wire.AppendElement(dst, m); err != nil {
 			return nil, err
 		}
 	}
@@ -128,7 +128,7 @@ func (c *chat) refused(list []model.Attachment) string {
 	var text strings.Builder
 	for _, a := range list {
 		if !c.takes(a) {
-			text.WriteString("\n\n[" + cmp.Or(a.Name, "a file") + " (" + a.MIME + ") was left out: this model can't be given such a file]")
+			text.WriteString(wire.LeftOut(a))
 		}
 	}
 	return text.String()
@@ -220,21 +220,15 @@ func (c *chat) split(all []model.Message) int {
 	return wire.LastTurns(all, c.group, markedTurns)
 }
 
-// marked encodes all[from:], with a mark at the end of each turn of the user's
-// side.
-func (c *chat) marked(all []model.Message, from int) ([]byte, error) {
-	var dst []byte
-	for from < len(all) {
-		to := from + c.group(all[from:])
-		list := c.messages(all, from, to)
-		mark(&list[len(list)-1])
-		for _, m := range list {
-			var err error
-			if dst, err = appendElement(dst, m); err != nil {
-				return nil, err
-			}
+// encodeMarked encodes a group as encode does, with a mark at its end.
+func (c *chat) encodeMarked(dst []byte, all []model.Message, from, to int) ([]byte, error) {
+	list := c.messages(all, from, to)
+	mark(&list[len(list)-1])
+	var err error
+	for _, m := range list {
+		if dst, err = wire.AppendElement(dst, m); err != nil {
+			return nil, err
 		}
-		from = to
 	}
 	return dst, nil
 }
@@ -276,5 +270,5 @@ func (c *chat) system(text string) ([]byte, error) {
 	if c.dialect.CacheMarks {
 		mark(&m)
 	}
-	return appendElement(nil, m)
+	return wire.AppendElement(nil, m)
 }

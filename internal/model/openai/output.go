@@ -3,7 +3,6 @@ package openai
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"slices"
 	"strings"
 
@@ -268,23 +267,12 @@ func usageOfResponse(u responses.ResponseUsage) *model.Usage {
 
 // Conclude implements [wire.Answer].
 func (o *output) Conclude() (model.Response, error) {
-	made, named := o.calls.Finish()
-	switch {
-	case o.finish == "":
-		return model.Response{}, errors.New("the answer ended before the model had finished")
-	case !named:
-		return model.Response{}, errors.New("the model called a tool without a name")
-	case len(made) > 0 && o.finish != model.FinishLength && o.finish != model.FinishFilter:
-		o.finish = model.FinishTools
+	resp, err := wire.Ending{Text: o.text.String(), Reasoning: o.reasoning.String(), Calls: o.calls, Finish: o.finish}.Response()
+	if err != nil {
+		return model.Response{}, err
 	}
-	return model.Response{
-		Text:      o.text.String(),
-		Reasoning: o.reasoning.String(),
-		Calls:     made,
-		Finish:    o.finish,
-		State:     o.state(),
-		Usage:     o.usage,
-	}, nil
+	resp.Usage, resp.State = o.usage, o.state()
+	return resp, nil
 }
 
 // state is the items as they came, if there is reasoning among them that can go

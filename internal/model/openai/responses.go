@@ -1,7 +1,6 @@
 package openai
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -69,7 +68,7 @@ func refusesSummary(err error) bool {
 	return errors.As(err, &failed) && failed.Status == 400 && aboutSummaries.MatchString(failed.Err.Error())
 }
 
-// body encodes a request, like that of [Chat].
+// body encodes a request.
 func (r *responder) body(req model.Request, silent bool) (wire.Body, error) {
 	input, err := r.histories.Append(req.Messages)
 	if err != nil {
@@ -79,15 +78,7 @@ func (r *responder) body(req model.Request, silent bool) (wire.Body, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(tools) > 0 {
-		tools = bytes.Join([][]byte{[]byte(`,"tools":[`), tools[1:], []byte("]")}, nil)
-	}
-	rest, err := r.params(req, silent).MarshalJSON()
-	if err != nil {
-		return nil, err
-	}
-	rest = append([]byte("],"), rest[1:len(rest)-1]...)
-	return append(elements(`{"input":[`, input), rest, tools, []byte(`,"stream":true}`)), nil
+	return wire.Assemble("input", [][]byte{input}, r.params(req, silent), tools)
 }
 
 // params is a request without its messages and tools. Models that reason take
@@ -105,7 +96,7 @@ func (r *responder) params(req model.Request, silent bool) responses.ResponseNew
 		p.MaxOutputTokens = param.NewOpt(int64(req.MaxOutput))
 	}
 	if req.CacheKey != "" {
-		p.PromptCacheKey = param.NewOpt(req.CacheKey)
+		p.PromptCacheKey = param.NewOpt(wire.CacheKey(req.CacheKey))
 	}
 	if !silent {
 		p.Reasoning.Summary = shared.ReasoningSummaryAuto
@@ -127,7 +118,7 @@ func encodeFunctions(specs []model.ToolSpec) ([]byte, error) {
 			f.Description = param.NewOpt(t.Description)
 		}
 		var err error
-		if list, err = appendElement(list, f); err != nil {
+		if list, err = wire.AppendElement(list, f); err != nil {
 			return nil, fmt.Errorf("encode the tool %s: %w", t.Name, err)
 		}
 	}

@@ -93,7 +93,7 @@ func TestStreamsThatAreTolerated(t *testing.T) {
 		{"comments, other fields and empty events", ": ping\n\n" + "id: 7\nretry: 10\nevent: message\n" + hello + ":\n\ndata:\n\ndata: \n\nnonsense\n\n" + stop + counts + done, said("hello")},
 		{"data in several lines", "data: {\"choices\":\ndata: [{\"index\":0,\"delta\":{\"content\":\"hello\"},\ndata: \"finish_reason\":\"stop\"}]}\n\n" + counts + done, said("hello")},
 		{"a line of 10 MB", event(`{"choices":[{"index":0,"delta":{"content":"`+longLine+`"}}]}`) + stop + counts + done, said(longLine)},
-		{"a NUL and invalid UTF-8 in text", event("{\"choices\":[{\"index\":0,\"delta\":{\"content\":\"a\xffb\\u0000c\"}}]}") + stop + counts + done, said("a\xffb\x00c")},
+		{"a NUL and invalid UTF-8 in text", event("{\"choices\":[{\"index\":0,\"delta\":{\"content\":\"a\xffb\\u0000c\"}}]}") + stop + counts + done, said("a\uFFFDb\x00c")},
 		{"a chunk with error null", event(`{"error":null,"choices":[{"index":0,"delta":{"content":"hel"},"error":null}],"usage":null}`) + event(`{"error":null,"choices":[{"index":0,"delta":{"content":"lo"}}]}`) + stop + counts + done, said("hello")},
 		{"null and absent fields", event(`{"choices":[{"delta":{"content":null,"tool_calls":null,"refusal":null},"finish_reason":null,"logprobs":null}],"usage":null}`) + event(`{"choices":null}`) + event(`{}`) + event(`null`) + event(`{"choices":[{"delta":null}]}`) + fine, said("hello")},
 		{"empty choices", event(`{"choices":[],"prompt_filter_results":[{}]}`) + fine, said("hello")},

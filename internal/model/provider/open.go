@@ -26,7 +26,7 @@ type Config struct {
 
 	HeaderTimeout time.Duration // until an answer begins; 0 is wire.DefaultHeaderTimeout
 	IdleTimeout   time.Duration // between two pieces of an answer; 0 is wire.DefaultIdleTimeout
-	TotalTimeout  time.Duration // of a whole answer; 0 is none
+	TotalTimeout  time.Duration // of a whole answer; 0 is wire.DefaultTotalTimeout
 
 	HTTPClient *http.Client     // nil makes one for this model
 	Now        func() time.Time // for a Retry-After that is a date

@@ -4,9 +4,11 @@ import (
 	"bufio"
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"mime"
 	"strings"
+	"unicode/utf8"
 )
 
 // form is how an answer is sent.
@@ -55,42 +57,80 @@ func formOf(contentType string, body *bufio.Reader) form {
 // longestLine bounds a line of a stream, in bytes.
 const longestLine = 32 << 20
 
+// errLongLine is what a stream ends with that has a line beyond all reason.
+var errLongLine = fmt.Errorf("a line of the stream is too long: more than %d MiB", longestLine>>20)
+
 // events frames a stream of server-sent events (WHATWG HTML, section 9.2.6).
 // Lines end with LF or CR LF; an event that the server forgot to end with an
-// empty line is one too, unless the stream broke.
+// empty line is one too, unless the stream broke. What is no UTF-8 becomes
+// U+FFFD, as there.
 type events struct {
-	lines *bufio.Scanner
-	kind  string
-	data  []byte // not used again
+	body *bufio.Reader
+	long []byte // a line that the reader's buffer can't hold
+	kind string
+	data []byte // not used again
+	err  error  // why the stream broke; nil at its end
 }
 
-func newEvents(body io.Reader) *events {
-	lines := bufio.NewScanner(body)
-	lines.Buffer(nil, longestLine)
-	return &events{lines: lines}
-}
+func newEvents(body *bufio.Reader) *events { return &events{body: body} }
 
 // next goes to the next event that has data.
 func (e *events) next() bool {
 	e.kind, e.data = "", nil
-	for e.lines.Scan() {
-		line := e.lines.Bytes()
-		if len(line) == 0 {
-			if e.whole() {
-				return true
-			}
-			e.kind, e.data = "", nil
-			continue
+	for {
+		line, err := e.line()
+		if err != nil && !errors.Is(err, io.EOF) {
+			e.err = err
+			return false
 		}
-		e.field(line)
+		if len(line) > 0 {
+			e.field(line)
+		} else if e.whole() {
+			return true
+		} else {
+			e.kind, e.data = "", nil
+		}
+		if err != nil {
+			return e.whole()
+		}
 	}
-	return e.lines.Err() == nil && e.whole()
+}
+
+// line reads a line, which is valid until the next one is read, without its end.
+// It looks at each byte once, in whatever pieces they come.
+func (e *events) line() ([]byte, error) {
+	e.long = e.long[:0]
+	for {
+		part, err := e.body.ReadSlice('\n')
+		full := errors.Is(err, bufio.ErrBufferFull)
+		if !full && len(e.long) == 0 {
+			return unended(part), err
+		}
+		if e.long = append(e.long, part...); len(e.long) > longestLine {
+			return nil, errLongLine
+		}
+		if !full {
+			return unended(e.long), err
+		}
+	}
+}
+
+func unended(line []byte) []byte {
+	return bytes.TrimSuffix(bytes.TrimSuffix(line, []byte("\n")), []byte("\r"))
 }
 
 // whole tidies the data up and reports whether there is any.
 func (e *events) whole() bool {
-	e.data = bytes.TrimSpace(e.data)
+	e.data = valid(bytes.TrimSpace(e.data))
 	return len(e.data) > 0
+}
+
+// valid is data with U+FFFD in place of what is no UTF-8.
+func valid(data []byte) []byte {
+	if utf8.Valid(data) {
+		return data
+	}
+	return bytes.ToValidUTF8(data, []byte("\uFFFD"))
 }
 
 func (e *events) field(line []byte) {
@@ -106,5 +146,3 @@ func (e *events) field(line []byte) {
 		e.data = append(e.data, value...)
 	}
 }
-
-func (e *events) err() error { return e.lines.Err() }

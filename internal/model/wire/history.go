@@ -2,32 +2,11 @@ package wire
 
 import (
 	"bytes"
-	"io"
-	"net/http"
 	"slices"
 	"sync"
 
 	"github.com/millhand/millhand/internal/model"
 )
-
-// Body is a request's body, in parts that are not copied.
-type Body [][]byte
-
-// load makes b the body of r.
-func (b Body) load(r *http.Request) {
-	r.ContentLength = 0
-	for _, part := range b {
-		r.ContentLength += int64(len(part))
-	}
-	r.GetBody = func() (io.ReadCloser, error) {
-		readers := make([]io.Reader, len(b))
-		for i, part := range b {
-			readers[i] = bytes.NewReader(part)
-		}
-		return io.NopCloser(io.MultiReader(readers...)), nil
-	}
-	r.Body, _ = r.GetBody() // as above, without an error
-}
 
 const (
 	mostHistories = 64
@@ -74,6 +53,19 @@ func (h *Histories) Append(messages []model.Message) ([]byte, error) {
 	h.keep(known)
 	// Later requests write behind the length only.
 	return slices.Clip(known.encoded), err
+}
+
+// Rest encodes what Append is not given, messages[from:], by encode: what stands
+// at the end of a conversation in another form than later, when it has grown.
+func (h *Histories) Rest(messages []model.Message, from int, encode func(dst []byte, all []model.Message, from, to int) ([]byte, error)) (dst []byte, err error) {
+	for from < len(messages) {
+		to := from + h.Group(messages[from:])
+		if dst, err = encode(dst, messages, from, to); err != nil {
+			return nil, err
+		}
+		from = to
+	}
+	return dst, nil
 }
 
 // take removes the history that messages continue, or makes a new one.

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
 	"fmt"
@@ -235,7 +236,7 @@ func FuzzEvents(f *testing.F) {
 func framed(t *testing.T, r io.Reader) []string {
 	t.Helper()
 	var list []string
-	e := newEvents(r)
+	e := newEvents(bufio.NewReader(r))
 	for e.next() {
 		if len(e.data) == 0 {
 			t.Error("an event has no data")

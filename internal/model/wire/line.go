@@ -42,7 +42,7 @@ func NewLine(o Options, base string) *Line {
 		Faults: Faults{secrets: secrets(o), now: o.Now},
 		header: limit{cmp.Or(o.HeaderTimeout, DefaultHeaderTimeout), false, "no answer began within"},
 		idle:   limit{cmp.Or(o.IdleTimeout, DefaultIdleTimeout), true, "the answer stood still for"},
-		total:  o.TotalTimeout,
+		total:  cmp.Or(o.TotalTimeout, DefaultTotalTimeout),
 		refuse: checkBase(base),
 	}
 }
@@ -173,7 +173,7 @@ func (l *Line) read(guard *watchdog, kind string, t *tap, a Answer) (model.Respo
 // readStream reads events until the answer is whole. What follows then is
 // waited for only a moment, since servers have been seen to keep the connection
 // open.
-func (l *Line) readStream(guard *watchdog, body io.Reader, a Answer) error {
+func (l *Line) readStream(guard *watchdog, body *bufio.Reader, a Answer) error {
 	come := newEvents(body)
 	var patience time.Duration
 	for a.Progress() != Done && come.next() {
@@ -185,8 +185,8 @@ func (l *Line) readStream(guard *watchdog, body io.Reader, a Answer) error {
 			guard.expect(grace(now))
 		}
 	}
-	if err := come.err(); err != nil {
-		return unlessFinished(a, l.broken(err))
+	if come.err != nil {
+		return unlessFinished(a, l.broken(come.err))
 	}
 	if a.Progress() == Done { // a courtesy to the connection, which can be used again at its end only
 		guard.expect(grace(drainGrace))
@@ -221,12 +221,12 @@ func (l *Line) readWhole(body io.Reader, a Answer) error {
 	if err != nil {
 		return l.broken(err)
 	}
-	return a.Whole(bytes.TrimSpace(data))
+	return a.Whole(valid(bytes.TrimSpace(data)))
 }
 
 // broken is an answer that stopped coming.
 func (l *Line) broken(err error) error {
-	if errors.Is(err, errTooLong) || errors.Is(err, bufio.ErrTooLong) {
+	if errors.Is(err, errTooLong) || errors.Is(err, errLongLine) {
 		return l.Faults.Garbled("read the answer: %v", err)
 	}
 	return l.Faults.transport("the answer broke off", err)

@@ -10,6 +10,7 @@ import (
 const (
 	DefaultHeaderTimeout = 60 * time.Second
 	DefaultIdleTimeout   = 120 * time.Second
+	DefaultTotalTimeout  = time.Hour // the longest honest answers take half of it
 )
 
 // Options say where a model is and how long to wait for it.
@@ -22,7 +23,7 @@ type Options struct {
 
 	HeaderTimeout time.Duration // until the answer begins; 0 is DefaultHeaderTimeout
 	IdleTimeout   time.Duration // between two pieces of an answer, keep-alive comments included; 0 is DefaultIdleTimeout
-	TotalTimeout  time.Duration // of a whole answer; 0 is none but the context's
+	TotalTimeout  time.Duration // of a whole answer, however it trickles; 0 is DefaultTotalTimeout
 
 	HTTPClient *http.Client     // nil makes one for this model, which follows no redirects
 	Now        func() time.Time // for a Retry-After that is a date; nil ignores such

@@ -22,22 +22,24 @@ func AnswerSpec(schema map[string]any) model.ToolSpec {
 }
 
 // TakeAnswer makes the input of a call of the answering tool the text of r and
-// drops the call. Beside other calls it came too early and is only dropped.
-func TakeAnswer(r *model.Response) {
+// drops the call. Beside other calls it came too early and is only dropped. It
+// reports whether the text is another one now.
+func TakeAnswer(r *model.Response) bool {
 	answers := func(c model.ToolCall) bool { return c.Name == AnswerTool }
 	at := slices.IndexFunc(r.Calls, answers)
 	if at < 0 {
-		return
+		return false
 	}
 	input := r.Calls[at].Input
 	r.Calls = slices.DeleteFunc(r.Calls, answers)
 	if len(r.Calls) > 0 {
-		return
+		return false
 	}
 	r.Calls, r.Text = nil, input
 	if r.Finish == model.FinishTools {
 		r.Finish = model.FinishStop
 	}
+	return true
 }
 
 // Object is a call's input for a provider that takes nothing but an object.

@@ -30,20 +30,17 @@ func grace(d time.Duration) limit { return limit{after: d} }
 type watchdog struct {
 	cancel context.CancelCauseFunc
 	timer  *time.Timer
-	end    *time.Timer // nil without a bound to the whole
+	end    *time.Timer // bounds the whole
 	limit  atomic.Pointer[limit]
 }
 
-// watch returns the context for a request, and what guards it. A total of 0 is
-// no bound.
+// watch returns the context for a request, and what guards it.
 func watch(parent context.Context, first limit, total time.Duration) (context.Context, *watchdog) {
 	ctx, cancel := context.WithCancelCause(parent)
 	w := &watchdog{cancel: cancel}
-	if total > 0 {
-		w.end = time.AfterFunc(total, func() {
-			cancel(model.Fail(model.ClassUnavailable, fmt.Errorf("the answer was not whole within %v", total)))
-		})
-	}
+	w.end = time.AfterFunc(total, func() {
+		cancel(model.Fail(model.ClassUnavailable, fmt.Errorf("the answer was not whole within %v", total)))
+	})
 	w.limit.Store(&first)
 	w.timer = time.AfterFunc(first.after, w.bite)
 	return ctx, w
@@ -73,9 +70,7 @@ func (w *watchdog) progress() {
 
 func (w *watchdog) stop() {
 	w.timer.Stop()
-	if w.end != nil {
-		w.end.Stop()
-	}
+	w.end.Stop()
 	w.cancel(context.Canceled)
 }
 

@@ -1,0 +1,91 @@
+package wire
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"io"
+	"net/http"
+
+	"github.com/millhand/millhand/internal/model"
+)
+
+// Body is a request's body, in parts that are not copied.
+type Body [][]byte
+
+// load makes b the body of r.
+func (b Body) load(r *http.Request) {
+	r.ContentLength = 0
+	for _, part := range b {
+		r.ContentLength += int64(len(part))
+	}
+	r.GetBody = func() (io.ReadCloser, error) {
+		readers := make([]io.Reader, len(b))
+		for i, part := range b {
+			readers[i] = bytes.NewReader(part)
+		}
+		return io.NopCloser(io.MultiReader(readers...)), nil
+	}
+	r.Body, _ = r.GetBody() // as above, without an error
+}
+
+// Assemble puts the body of a streaming request together: under the name
+// conversation the elements of said, then the fields of params, which must not
+// be empty, and last the tools, if there are any. Elements stand each behind a
+// comma, as [AppendElement] makes them.
+//
+// The same request gives the same bytes, and a conversation that grew begins as
+// before, so that providers find it in their caches.
+func Assemble(conversation string, said [][]byte, params json.Marshaler, tools []byte) (Body, error) {
+	rest, err := params.MarshalJSON()
+	if err != nil {
+		return nil, err
+	}
+	body := Body{[]byte(`{"` + conversation + `":[`)}
+	for _, part := range said {
+		switch {
+		case len(part) == 0:
+		case len(body) == 1:
+			body = append(body, part[1:])
+		default:
+			body = append(body, part)
+		}
+	}
+	body = append(body, append([]byte("],"), rest[1:len(rest)-1]...))
+	if len(tools) > 0 { // servers refuse an empty list
+		body = append(body, []byte(`,"tools":[`), tools[1:], []byte("]"))
+	}
+	return append(body, []byte(`,"stream":true}`)), nil
+}
+
+// AppendElement appends a comma and the encoding of v.
+func AppendElement(dst []byte, v json.Marshaler) ([]byte, error) {
+	encoded, err := v.MarshalJSON()
+	if err != nil {
+		return nil, err
+	}
+	return append(append(dst, ','), encoded...), nil
+}
+
+// LeftOut tells a model of an attachment that it does not get to see.
+func LeftOut(a model.Attachment) string {
+	name := a.Name
+	if name == "" {
+		name = "a file"
+	}
+	return "\n\n[" + name + " (" + a.MIME + ") was left out: this model can't be given such a file]"
+}
+
+// longestCacheKey is what OpenAI takes, which refuses a request for a longer one.
+const longestCacheKey = 64
+
+// CacheKey is a session's key for prompt caches as providers take it, the same
+// for the same key.
+func CacheKey(key string) string {
+	if len(key) <= longestCacheKey {
+		return key
+	}
+	sum := sha256.Sum256([]byte(key))
+	return hex.EncodeToString(sum[:])
+}
