@@ -68,7 +68,7 @@ func TestMistakesInWhatAManifestDefines(t *testing.T) {
 			`m.yaml:2:3: "a/b" is not a name; use letters, digits, ., _ and -`,
 			`m.yaml:3:3: the models of "script" are files, and have no endpoint; choose another name`,
 			`m.yaml:4:3: the models of "replay" are files, and have no endpoint; choose another name`,
-			`m.yaml:5:13: "kind" must be one of openai, responses, anthropic, not "opnai"; did you mean "openai"?`,
+			`m.yaml:5:13: "kind" must be one of openai, responses, anthropic, google, openrouter, mistral, groq, deepseek, xai, ollama, azure, lmstudio, vllm, together, fireworks, cerebras, not "opnai"; did you mean "openai"?`,
 			`m.yaml:5:30: "base_url" is not an http or https URL; write for example https://HOST/v1`,
 			`m.yaml:5:42: "key_env" is not the name of an environment variable; write the name alone, such as EXAMPLE_API_KEY, and never the key`,
 			`m.yaml:5:57: "headers" must be a mapping, not a list; write KEY: VALUE`,
@@ -84,6 +84,25 @@ func TestMistakesInWhatAManifestDefines(t *testing.T) {
 			`m.yaml:12:41: the variable "task.id" is not known here; write ${{ env.NAME }}: this text is the same for all jobs`,
 			`m.yaml:12:67: the environment variable NOPE is not set; set it, or use vars: for a value of the manifest`,
 			`m.yaml:12:97: "x" holds a line break with its variables filled in; write one line`,
+		}},
+		{"keys in plain sight", `providers:
+  a: {kind: openai, base_url: "https://h/v1", headers: {Authorization: Bearer abc, X-Team: x}, query: {api-key: abc}}
+  b: {kind: openai, base_url: "https://h/v1", headers: {authorization: "Bearer ${{ env.HOME }}"}}
+  c: {kind: openai, base_url: "http://models.example.com/v1", key_env: C_KEY}
+  d: {kind: openai, base_url: "http://8.8.8.8/v1", headers: {X-Api-Key: "${{ env.HOME }}"}}
+  e: {kind: openai, base_url: "http://models.example.com/v1"}
+  f: {kind: openai, base_url: "http://10.1.2.3:8000/v1", key_env: F_KEY}
+  g: {kind: openai, base_url: "http://gateway.corp.internal/v1", key_env: G_KEY}
+  h: {kind: openai, base_url: "http://127.0.0.1:8000/v1", key_env: H_KEY}
+  i: {kind: openai, base_url: "http://litellm:4000/v1", key_env: I_KEY}
+  j: {kind: openai, base_url: "https://h/v1", headers: {content-type: text/plain, Host: other}}
+` + oneTask, []string{
+			`m.yaml:2:57: "Authorization" holds a key in plain text; write ${{ env.NAME }}, or name the variable of the key with key_env:`,
+			`m.yaml:2:104: "api-key" holds a key in plain text; write ${{ env.NAME }}, or name the variable of the key with key_env:`,
+			`m.yaml:4:3: the key for "c" would go over the network unencrypted; write base_url: https://...`,
+			`m.yaml:5:3: the key for "d" would go over the network unencrypted; write base_url: https://...`,
+			`m.yaml:11:57: the header "content-type" is millhand's own; leave it out`,
+			`m.yaml:11:83: the header "Host" is millhand's own; leave it out`,
 		}},
 		{"keys that commands must not see", `profiles: {p: {env: [CI, HOUSE_TOKEN, SEARCH_TOKEN, Other_Api_Key]}}
 providers: {house: {kind: openai, base_url: "https://h/v1", key_env: HOUSE_TOKEN}}

@@ -16,6 +16,12 @@ var (
 		"fireworks", "cerebras", "script", "replay",
 	}
 	laterProviders = []string{"bedrock", "vertex", "cohere"}
+	// providerKinds are what an endpoint of one's own can be like: openai is any
+	// server of Chat Completions, and the names of providers are theirs.
+	providerKinds = []string{
+		"openai", "responses", "anthropic", "google", "openrouter", "mistral", "groq", "deepseek", "xai", "ollama", "azure", "lmstudio", "vllm", "together",
+		"fireworks", "cerebras",
+	}
 )
 
 // fileKind returns what the files are called that a provider plays its models

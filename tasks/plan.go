@@ -234,7 +234,7 @@ type Agent struct {
 
 // Provider is an endpoint that a manifest adds, or changes.
 type Provider struct {
-	Kind    string // openai (Chat Completions), responses or anthropic; "" for a known provider's own
+	Kind    string // openai (Chat Completions), responses, anthropic, or a known provider that it is like; "" for a known provider's own
 	BaseURL string
 	KeyEnv  string // variable that holds the key; "" for a known provider's own, or none
 	Headers map[string]string

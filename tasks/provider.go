@@ -3,6 +3,8 @@ package tasks
 import (
 	"fmt"
 	"maps"
+	"net/http"
+	"net/netip"
 	"net/url"
 	"regexp"
 	"slices"
@@ -56,7 +58,7 @@ func (v value) definitions() ([]value, bool) {
 func (v value) provider(name string) provider {
 	var p provider
 	got := fields{
-		"kind":     into(&p.Kind, word("openai", "responses", "anthropic")),
+		"kind":     into(&p.Kind, word(providerKinds...)),
 		"base_url": into(&p.BaseURL, value.baseURL),
 		"key_env":  into(&p.KeyEnv, value.variable),
 		"headers":  into(&p.headers, value.headers),
@@ -67,7 +69,48 @@ func (v value) provider(name string) provider {
 			v.keyProblem(fmt.Sprintf("the provider %s lacks %s", quote(name), key), "write {kind: openai, base_url: https://HOST/v1}")
 		}
 	}
+	for _, secret := range append(p.secretHeaders(), p.secretQuery()...) {
+		if secret.literal() {
+			secret.keyProblem(quote(secret.key.Value)+" holds a key in plain text", "write ${{ env.NAME }}, or name the variable of the key with key_env:")
+		}
+	}
+	if p.exposed() {
+		v.keyProblem(fmt.Sprintf("the key for %s would go over the network unencrypted", quote(name)), "write base_url: https://...")
+	}
 	return p
+}
+
+// secretForm matches the names of headers and parameters that bear keys.
+var secretForm = regexp.MustCompile(`(?i)authorization|api.?key|token|secret|^cookie$|^key$`)
+
+func (p provider) secretHeaders() []template { return secretly(p.headers) }
+func (p provider) secretQuery() []template   { return secretly(p.query) }
+
+func secretly(all []template) []template {
+	return slices.DeleteFunc(slices.Clone(all), func(t template) bool { return !secretForm.MatchString(t.key.Value) })
+}
+
+// literal reports whether a template has no variables.
+func (t template) literal() bool {
+	return !slices.ContainsFunc(t.parts, func(p part) bool { return p.variable != "" })
+}
+
+// exposed reports whether a key would be sent without encryption beyond this
+// machine and the networks around it.
+func (p provider) exposed() bool {
+	u, err := url.Parse(p.BaseURL)
+	keyed := p.KeyEnv != "" || len(p.secretHeaders())+len(p.secretQuery()) > 0
+	return err == nil && u.Scheme == "http" && keyed && !private(u.Hostname())
+}
+
+// private reports whether a host is one that is not on the Internet: by its
+// address, or by a name of those that are not given out there.
+func private(host string) bool {
+	if ip, err := netip.ParseAddr(host); err == nil {
+		return ip.IsLoopback() || ip.IsPrivate() || ip.IsLinkLocalUnicast()
+	}
+	dot := strings.LastIndexByte(strings.TrimSuffix(host, "."), '.')
+	return dot < 0 || slices.Contains([]string{"localhost", "local", "internal", "lan", "test"}, strings.ToLower(host[dot+1:]))
 }
 
 // address reads an http or https URL. What it holds is not repeated in a
@@ -109,14 +152,20 @@ func (v value) variable() (string, bool) {
 	return t.s, ok
 }
 
+// ownHeaders are those that every request has already.
+var ownHeaders = []string{"Host", "Content-Type", "Content-Length", "Transfer-Encoding", "Connection", "Accept-Encoding"}
+
 // headerForm is the token of RFC 9110, section 5.6.2.
 var headerForm = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")
 
 func (v value) headers() ([]template, bool) {
 	all, ok := v.parameters()
 	for _, t := range all {
-		if !headerForm.MatchString(t.key.Value) {
-			t.keyProblem(quote(t.key.Value)+" is not the name of a header", "write for example X-Team")
+		switch name := t.key.Value; {
+		case !headerForm.MatchString(name):
+			t.keyProblem(quote(name)+" is not the name of a header", "write for example X-Team")
+		case slices.Contains(ownHeaders, http.CanonicalHeaderKey(name)):
+			t.keyProblem("the header "+quote(name)+" is millhand's own", "leave it out")
 		}
 	}
 	return all, ok

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -26,16 +27,25 @@ type models struct {
 
 	mu       sync.Mutex
 	scripts  map[string]*script.Script
-	wires    map[string]model.Model    // one for each model, so that its connections are shared
-	limiters map[string]*model.Limiter // one for each provider: all that share its key
+	wires    map[string]wired // one for each model, so that its connections are shared
+	limiters map[account]*model.Limiter
 	replays  map[string]*replay.Recording
 	recorder *model.Recorder // nil: nothing is recorded
+}
+
+// account is whom a provider knows requests by: all models of one share a limiter.
+type account struct{ baseURL, key string }
+
+// wired is an open wire, and whose requests go over it.
+type wired struct {
+	model   model.Model
+	account account
 }
 
 func newModels(w World, plan *tasks.Plan) *models {
 	return &models{
 		world: w, plan: plan, canon: model.NewCanon(nil, nil),
-		scripts: map[string]*script.Script{}, wires: map[string]model.Model{}, limiters: map[string]*model.Limiter{}, replays: map[string]*replay.Recording{},
+		scripts: map[string]*script.Script{}, wires: map[string]wired{}, limiters: map[account]*model.Limiter{}, replays: map[string]*replay.Recording{},
 	}
 }
 
@@ -193,19 +203,19 @@ func (m *models) wrapped(of tasks.Model, child, name string, retry func(int, tim
 	return c, nil
 }
 
-// limiter returns what spreads the requests to a model's provider; nil for
-// models that are no provider's.
+// limiter returns what spreads the requests of the account of a model that is
+// open; nil for models that are no provider's.
 func (m *models) limiter(id string) *model.Limiter {
-	prefix, _, isProvider := strings.Cut(id, "/")
-	if !isProvider || strings.Contains(prefix, ":") {
-		return nil
-	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.limiters[prefix] == nil {
-		m.limiters[prefix] = model.NewLimiter(model.DefaultLimitPolicy(m.world.Now))
+	w, ok := m.wires[id]
+	if !ok {
+		return nil
 	}
-	return m.limiters[prefix]
+	if m.limiters[w.account] == nil {
+		m.limiters[w.account] = model.NewLimiter(model.DefaultLimitPolicy(m.world.Now))
+	}
+	return m.limiters[w.account]
 }
 
 // open opens a model's wire, or what stands in for it. name is whose exchanges
@@ -218,27 +228,30 @@ func (m *models) open(id, written, child, name string) (runner.Conversation, err
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.wires[id] == nil {
+	if _, ok := m.wires[id]; !ok {
 		wire, err := m.openWire(id, written)
 		if err != nil {
 			return runner.Conversation{}, err
 		}
 		m.wires[id] = wire
 	}
-	return runner.Conversation{Model: m.wires[id]}, nil
+	return runner.Conversation{Model: m.wires[id].model}, nil
 }
 
 // openWire opens the wire to a provider's model.
-func (m *models) openWire(id, written string) (model.Model, error) {
+func (m *models) openWire(id, written string) (wired, error) {
 	prefix, bare, _ := strings.Cut(id, "/")
 	own, defined := m.plan.Providers[prefix]
 	kindName := prefix
 	if own.Kind != "" {
-		kindName = map[string]string{"openai": "openai-compatible", "responses": "openai-responses", "anthropic": "anthropic"}[own.Kind]
+		kindName = own.Kind
+		if name, other := map[string]string{"openai": "openai-compatible", "responses": "openai-responses"}[own.Kind]; other {
+			kindName = name
+		}
 	}
 	kind, ok := provider.Lookup(kindName)
 	if !ok {
-		return nil, fail(event.ExitUsage, "the provider %s is not supported yet", prefix)
+		return wired{}, fail(event.ExitUsage, "the provider %s is not supported yet", prefix)
 	}
 	conf := provider.Config{
 		Kind: kindName, BaseURL: own.BaseURL, Model: bare, Header: own.Headers, Query: own.Query, Now: m.world.Now,
@@ -252,19 +265,19 @@ func (m *models) openWire(id, written string) (model.Model, error) {
 	switch {
 	case own.KeyEnv != "":
 		if conf.APIKey = m.first([]string{own.KeyEnv}); conf.APIKey == "" {
-			return nil, fail(event.ExitAuth, "%s needs a key: set %s", written, own.KeyEnv)
+			return wired{}, fail(event.ExitAuth, "%s needs a key: set %s", written, own.KeyEnv)
 		}
 	case defined && own.BaseURL != "": // somebody else's server: the provider's own key is not for it
 	default:
 		if conf.APIKey = m.first(kind.KeyEnv); conf.APIKey == "" && !kind.Keyless {
-			return nil, fail(event.ExitAuth, "%s needs a key: set %s", written, strings.Join(kind.KeyEnv, " or "))
+			return wired{}, fail(event.ExitAuth, "%s needs a key: set %s", written, strings.Join(kind.KeyEnv, " or "))
 		}
 	}
-	wire, err := provider.Open(conf)
+	opened, err := provider.Open(conf)
 	if err != nil {
-		return nil, fail(event.ExitUsage, "%s: %w", written, err)
+		return wired{}, fail(event.ExitUsage, "%s: %w", written, err)
 	}
-	return wire, nil
+	return wired{opened, account{cmp.Or(conf.BaseURL, kind.BaseURL), conf.APIKey}}, nil
 }
 
 // first is the value of the first variable that is set.

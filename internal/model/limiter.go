@@ -51,6 +51,9 @@ func DefaultLimitPolicy(now func() time.Time) LimitPolicy {
 // to no other. Which of the two rates was too high is unknown, so both are cut;
 // the one that was not comes back unnoticed.
 //
+// A key that the provider refuses, or whose money is gone, is not sent again:
+// every other request fails at once with what the first one was told.
+//
 // A wish to be left alone (Retry-After) holds for all requests that are not sent
 // yet. Requests are sent in the order in which they came: each is given a place
 // on a time line, and a pause shifts the whole of it, so there is no queue to
@@ -65,6 +68,7 @@ type Limiter struct {
 	cut      time.Time     // the last decrease
 	paused   time.Time     // nothing is sent before
 	shift    time.Duration // all pauses together: from the time line to the clock
+	refused  error         // why the key is of no use any more, or nil
 }
 
 // NewLimiter makes a Limiter for one key of one provider.
@@ -194,6 +198,9 @@ func (l *Limiter) enter(ctx context.Context, tokens float64, notify func(time.Du
 func (l *Limiter) book(now time.Time, tokens float64) (time.Time, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.refused != nil {
+		return time.Time{}, l.refused
+	}
 	slot := latest(latest(now, l.paused).Add(-l.shift), l.requests.next, l.tokens.next)
 	if err := l.patient(slot.Add(l.shift).Sub(now), now, now); err != nil {
 		return slot, err
@@ -207,6 +214,9 @@ func (l *Limiter) book(now time.Time, tokens float64) (time.Time, error) {
 func (l *Limiter) wait(slot, came, now time.Time) (time.Duration, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.refused != nil {
+		return 0, l.refused
+	}
 	left := slot.Add(l.shift).Sub(now)
 	return left, l.patient(left, came, now)
 }
@@ -256,19 +266,32 @@ func (l *Limiter) answered(began time.Time, guess, used float64) {
 	}
 }
 
-// failed slows down when a provider was asked for too much.
+// failed slows down when a provider was asked for too much, and stops when it
+// takes nothing of this key.
 func (l *Limiter) failed(began time.Time, err error) {
 	var e *Error
-	if !errors.As(err, &e) || !overloaded(e) {
+	if !errors.As(err, &e) {
 		return
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if useless(e) && l.refused == nil {
+		l.refused = fmt.Errorf("not asked again, after an earlier request of the run was refused: %w", err)
+	}
+	if !overloaded(e) {
+		return
+	}
 	now := l.policy.Now()
 	l.pause(now, e.RetryAfter)
 	if began.After(l.cut) {
 		l.lower(now)
 	}
+}
+
+// useless reports whether a failure is that of the key, whatever is asked: other
+// refusals may be those of one model.
+func useless(e *Error) bool {
+	return e.Status == http.StatusUnauthorized || e.Class == ClassQuota
 }
 
 // overloaded reports whether a provider says that it is asked too often: 429,

@@ -306,3 +306,34 @@ func TestACancelledWaitForALimitEnds(t *testing.T) {
 		}
 	})
 }
+
+// TestAKeyThatIsRefusedIsNotSentAgain makes sure that of many jobs only those ask
+// that were under way, and that a refusal of one model stops nobody else.
+func TestAKeyThatIsRefusedIsNotSentAgain(t *testing.T) {
+	refusals := map[string]struct {
+		err   *Error
+		asked int
+	}{
+		"a wrong key":       {&Error{Class: ClassAuth, Status: 401, RetryAfter: -1, Err: errors.New("wrong key")}, 1},
+		"no money":          {&Error{Class: ClassQuota, Status: 429, RetryAfter: -1, Err: errors.New("no credit")}, 1},
+		"no such model":     {&Error{Class: ClassUnknown, Status: 404, RetryAfter: -1, Err: errors.New("none")}, 5},
+		"a forbidden model": {&Error{Class: ClassAuth, Status: 403, RetryAfter: -1, Err: errors.New("not yours")}, 5},
+		"a bad request":     {&Error{Class: ClassRequest, Status: 400, RetryAfter: -1, Err: errors.New("bad")}, 5},
+	}
+	for name, test := range refusals {
+		synctest.Test(t, func(t *testing.T) {
+			l := NewLimiter(limits())
+			asked := &named{errs: repeat(9, test.err)}
+			began := time.Now()
+			for i := range 5 {
+				_, err := Retrying(Limited(asked, l, nil), DefaultRetryPolicy(), nil).Stream(t.Context(), Request{}, nil)
+				if ClassOf(err) != test.err.Class || !strings.Contains(err.Error(), test.err.Err.Error()) {
+					t.Errorf("%s: request %d got %v", name, i, err)
+				}
+			}
+			if asked.made != test.asked || time.Since(began) != 0 {
+				t.Errorf("%s: asked %d times in %v, want %d at once", name, asked.made, time.Since(began), test.asked)
+			}
+		})
+	}
+}

@@ -77,6 +77,46 @@ func TestWhatTheAPIWouldRefuseIsSaidOtherwise(t *testing.T) {
 	}
 }
 
+// TestThinkingIsBoundByWhatTheAPIAccepts holds the budget to at least 1024 tokens
+// and less than the whole output, and thinking to turns that began with it.
+func TestThinkingIsBoundByWhatTheAPIAccepts(t *testing.T) {
+	call := []model.ToolCall{{ID: "a", Name: "bash", Input: "{}"}}
+	thought := &model.State{Wire: "messages/m", Data: json.RawMessage(`[{"type":"thinking","text":"hm","signature":"s"},{"type":"tool_use"}]`)}
+	foreign := &model.State{Wire: "responses/gpt", Data: json.RawMessage(`[]`)}
+	user, result := model.Message{Role: model.User, Text: "hi"}, model.Message{Role: model.ToolRole, CallID: "a", Text: "r"}
+	answer := func(s *model.State) model.Message {
+		return model.Message{Role: model.Assistant, Calls: call, State: s}
+	}
+	first := []model.Message{user}
+	tests := []struct {
+		name      string
+		effort    string
+		maxOutput int
+		messages  []model.Message
+		want      string // "" if it is off
+	}{
+		{"all the budget", "high", 40_000, first, `"thinking":{"budget_tokens":16000,"type":"enabled"}`},
+		{"half of a smaller output", "high", 9000, first, `"thinking":{"budget_tokens":4500,"type":"enabled"}`},
+		{"the least", "low", 2048, first, `"thinking":{"budget_tokens":1024,"type":"enabled"}`},
+		{"less than the least", "low", 2047, first, ""},
+		{"next to nothing", "high", 1, first, ""},
+		{"no effort", "", 9000, first, ""},
+		{"a turn that began with it", "low", 9000, []model.Message{user, answer(thought), result}, `"budget_tokens":4000`},
+		{"and goes on without", "low", 9000, []model.Message{user, answer(thought), result, answer(nil), result}, `"budget_tokens":4000`},
+		{"a turn that began without it", "low", 9000, []model.Message{user, answer(nil), result}, ""},
+		{"a turn that another model began", "low", 9000, []model.Message{user, answer(foreign), result, answer(thought), result}, ""},
+		{"the turn after it", "low", 9000, []model.Message{user, answer(foreign), result, user}, `"budget_tokens":4000`},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			got := sent(t, Dialect{Thinking: ThinkingBudget}, model.Request{Messages: test.messages, MaxOutput: test.maxOutput, Effort: test.effort})
+			if on := strings.Contains(got, `"thinking":{"b`); on != (test.want != "") || !strings.Contains(got, test.want) {
+				t.Errorf("got %s, want in it %s", got, test.want)
+			}
+		})
+	}
+}
+
 func TestThereAreFourMarksAtMost(t *testing.T) {
 	req := model.Request{System: "s", Tools: []model.ToolSpec{{Name: "a"}, {Name: "b"}}}
 	for i := range 6 {

@@ -42,7 +42,9 @@ func (c *client) params(req model.Request) sdk.MessageNewParams {
 	if req.System != "" {
 		p.System = []sdk.TextBlockParam{{Text: req.System, CacheControl: sdk.NewCacheControlEphemeralParam()}}
 	}
-	c.think(&p, req.Effort)
+	if req.Effort != "" {
+		c.think(&p, req)
+	}
 	if req.Temperature != nil && c.dialect.Temperature && param.IsOmitted(p.Thinking) {
 		p.Temperature = param.NewOpt(*req.Temperature)
 	}
@@ -57,21 +59,40 @@ var budgets = map[string]int64{"low": 4_000, "medium": 8_000, "high": 16_000}
 
 const leastBudget = 1024 // which the API accepts
 
-// think turns thinking on as far as the limit of the output leaves room for it.
-func (c *client) think(p *sdk.MessageNewParams, effort string) {
-	switch {
-	case effort == "":
-	case c.dialect.Thinking == ThinkingAdaptive:
+// think turns thinking on as far as the limit of the output and the conversation
+// leave room for it.
+func (c *client) think(p *sdk.MessageNewParams, req model.Request) {
+	switch c.dialect.Thinking {
+	case ThinkingAdaptive:
+		effort := req.Effort
 		if effort == "minimal" {
 			effort = "low"
 		}
 		p.Thinking.OfAdaptive = &sdk.ThinkingConfigAdaptiveParam{Display: sdk.ThinkingConfigAdaptiveDisplaySummarized}
 		p.OutputConfig.Effort = sdk.OutputConfigEffort(effort)
-	case c.dialect.Thinking == ThinkingBudget:
-		if budget := min(budgets[effort], p.MaxTokens/2); budget >= leastBudget {
+	case ThinkingBudget:
+		if budget := min(budgets[req.Effort], p.MaxTokens/2); budget >= leastBudget && c.mayThink(req.Messages) {
 			p.Thinking = sdk.ThinkingConfigParamOfEnabled(budget)
 		}
+	case ThinkingNone:
 	}
+}
+
+// mayThink reports whether thinking may be on: the API refuses it in the middle
+// of a turn that did not begin with it, as one does that another model began.
+func (c *client) mayThink(all []model.Message) bool {
+	began := 0
+	for i, m := range all {
+		if m.Role == model.User {
+			began = i + 1
+		}
+	}
+	i := slices.IndexFunc(all[began:], func(m model.Message) bool { return m.Role == model.Assistant })
+	if i < 0 {
+		return true
+	}
+	blocks := c.remembered(all[began+i])
+	return len(blocks) > 0 && (blocks[0].OfThinking != nil || blocks[0].OfRedactedThinking != nil)
 }
 
 // answersByTool reports whether the answer to req is to be the input of a tool.

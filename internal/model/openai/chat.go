@@ -115,14 +115,20 @@ func (e Effort) tell(p *sdk.ChatCompletionNewParams, effort string, extra map[st
 			p.ReasoningEffort = shared.ReasoningEffortHigh
 		}
 	case EffortThinking:
-		if effort == "minimal" {
-			extra["thinking"] = map[string]any{"type": "disabled"}
-			return
-		}
 		extra["thinking"] = map[string]any{"type": "enabled"}
-		p.ReasoningEffort = shared.ReasoningEffortHigh
+		p.ReasoningEffort = shared.ReasoningEffort(halves(effort, "low"))
+	case EffortNoneHigh:
+		p.ReasoningEffort = shared.ReasoningEffort(halves(effort, "none"))
 	case EffortNone:
 	}
+}
+
+// halves is the lesser word for the lesser two efforts, and high for the others.
+func halves(effort, lesser string) string {
+	if effort == "minimal" || effort == "low" {
+		return lesser
+	}
+	return "high"
 }
 
 // word is an effort as a server with the form e knows it.

@@ -46,7 +46,8 @@ const (
 	EffortLow                    // the same, but low for minimal
 	EffortNested                 // reasoning: {effort: low}, as OpenRouter has it
 	EffortLowHigh                // reasoning_effort: low or high, as xAI has it
-	EffortThinking               // thinking: {type: enabled}, reasoning_effort: high, as DeepSeek has it
+	EffortThinking               // thinking: {type: enabled}, reasoning_effort: low or high, as DeepSeek has it
+	EffortNoneHigh               // reasoning_effort: none for minimal and low, else high, as Mistral has it
 )
 
 // CacheKey is how requests of a session are kept on one prompt cache.
@@ -75,7 +76,7 @@ type Reasoning int
 // The forms in which reasoning goes back.
 const (
 	ReasoningKept       Reasoning = iota // nothing
-	ReasoningContent                     // reasoning_content, with the calls that came of it: DeepSeek
+	ReasoningContent                     // reasoning_content, which must not be missing beside calls: DeepSeek
 	ReasoningDetails                     // reasoning_details, as they came: OpenRouter
 	ReasoningSignatures                  // extra_content of the calls, as it came: Gemini
 )

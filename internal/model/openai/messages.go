@@ -171,7 +171,7 @@ func (c *chat) assistant(m model.Message) sdk.ChatCompletionMessageParamUnion {
 		p.ToolCalls = append(p.ToolCalls, sdk.ChatCompletionMessageToolCallUnionParam{OfFunction: f})
 	}
 	switch {
-	case c.dialect.Reasoning == ReasoningContent && len(m.Calls) > 0:
+	case c.dialect.Reasoning == ReasoningContent && (len(m.Calls) > 0 || m.Reasoning != ""):
 		p.SetExtraFields(map[string]any{"reasoning_content": m.Reasoning})
 	case c.dialect.Reasoning == ReasoningDetails && state.Details != nil:
 		p.SetExtraFields(map[string]any{"reasoning_details": state.Details})

@@ -109,6 +109,23 @@ var table = []Kind{
 		},
 	},
 	{
+		Name: "together", BaseURL: "https://api.together.ai/v1",
+		KeyEnv:  []string{"TOGETHER_API_KEY"},
+		dialect: openai.Dialect{MaxTokens: true, Temperature: true, Output: openai.OutputAlone, Objects: true, Images: true},
+	},
+	{
+		Name: "fireworks", BaseURL: "https://api.fireworks.ai/inference/v1",
+		KeyEnv: []string{"FIREWORKS_API_KEY"},
+		dialect: openai.Dialect{
+			MaxTokens: true, Effort: openai.EffortLow, Temperature: true, Output: openai.OutputAlone, Objects: true, Images: true,
+		},
+	},
+	{
+		Name: "cerebras", BaseURL: "https://api.cerebras.ai/v1",
+		KeyEnv:  []string{"CEREBRAS_API_KEY"},
+		dialect: openai.Dialect{Temperature: true, Output: openai.OutputByTool, Objects: true},
+	},
+	{
 		Name:   "azure",
 		KeyEnv: []string{"AZURE_OPENAI_API_KEY"}, BaseEnv: []string{"AZURE_OPENAI_BASE_URL", "AZURE_OPENAI_ENDPOINT"},
 		dialect: openai.Dialect{

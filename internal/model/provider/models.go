@@ -44,6 +44,10 @@ var refinements = []refinement{
 	{"openrouter", regexp.MustCompile(`^anthropic/`), func(d *openai.Dialect) { d.CacheMarks = true }},
 	{"openrouter", regexp.MustCompile(`^google/`), func(d *openai.Dialect) { d.Schema = geminiSchema }},
 	{"openrouter", regexp.MustCompile(`^mistralai/`), func(d *openai.Dialect) { d.ShortIDs, d.Bridge, d.Alternate = true, true, true }},
+	// Of Mistral's, these take an effort, and the two words none and high for it.
+	{"mistral", regexp.MustCompile(`^mistral-(small-(latest|26|4)|medium-(latest|3-5))`), func(d *openai.Dialect) { d.Effort = openai.EffortNoneHigh }},
+	{"together", regexp.MustCompile(`gpt-oss`), func(d *openai.Dialect) { d.Effort = openai.EffortLow }},
+	{"cerebras", regexp.MustCompile(`gpt-oss`), func(d *openai.Dialect) { d.Effort = openai.EffortLow }},
 	{"groq", regexp.MustCompile(`gpt-oss`), func(d *openai.Dialect) { d.Effort = openai.EffortLow }},
 	{"groq", regexp.MustCompile(`llama-4`), func(d *openai.Dialect) { d.Images = true }},
 	// Of xAI's models only these take an effort, though most reason.

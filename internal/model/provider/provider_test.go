@@ -120,6 +120,7 @@ func TestEachProvidersRequest(t *testing.T) {
 		"google/gemini-3-pro", "google/gemini-2.0-flash", "openrouter/anthropic/claude-sonnet-4.5", "openrouter/openai/gpt-5", "openrouter/google/gemini-2.5-pro", "openrouter/mistralai/devstral",
 		"mistral/devstral-medium", "groq/openai/gpt-oss-120b", "groq/meta-llama/llama-4-scout", "deepseek/deepseek-chat",
 		"xai/grok-4", "xai/grok-3-mini", "xai/grok-4.3", "azure/my-deployment",
+		"together/openai/gpt-oss-20b", "fireworks/accounts/fireworks/models/glm-4p6", "cerebras/zai-glm-4.6", "mistral/mistral-small-latest",
 		"ollama/qwen3:8b", "vllm/qwen3", "lmstudio/qwen3", "openai-compatible/some-model",
 	} {
 		t.Run(model, func(t *testing.T) {
@@ -157,9 +158,10 @@ func TestEffort(t *testing.T) {
 		{"google/gemini-3-pro", "minimal", "reasoning_effort", `"minimal"`},
 		{"google/gemini-2.0-flash", "high", "reasoning_effort", ``},
 		{"openrouter/openai/gpt-5", "high", "reasoning", `{"effort":"high"}`},
-		{"deepseek/deepseek-chat", "minimal", "thinking", `{"type":"disabled"}`},
 		{"deepseek/deepseek-chat", "low", "thinking", `{"type":"enabled"}`},
-		{"deepseek/deepseek-chat", "low", "reasoning_effort", `"high"`},
+		{"deepseek/deepseek-chat", "minimal", "reasoning_effort", `"low"`},
+		{"deepseek/deepseek-chat", "low", "reasoning_effort", `"low"`},
+		{"deepseek/deepseek-chat", "medium", "reasoning_effort", `"high"`},
 		{"xai/grok-4", "high", "reasoning_effort", ``},
 		{"xai/grok-3-mini", "medium", "reasoning_effort", `"low"`},
 		{"xai/grok-3-mini", "high", "reasoning_effort", `"high"`},
@@ -167,6 +169,12 @@ func TestEffort(t *testing.T) {
 		{"groq/openai/gpt-oss-20b", "minimal", "reasoning_effort", `"low"`},
 		{"groq/llama-3.3-70b", "high", "reasoning_effort", ``},
 		{"mistral/magistral", "high", "reasoning_effort", ``},
+		{"mistral/mistral-small-latest", "minimal", "reasoning_effort", `"none"`},
+		{"mistral/mistral-medium-3-5", "medium", "reasoning_effort", `"high"`},
+		{"mistral/mistral-medium-2508", "high", "reasoning_effort", ``},
+		{"cerebras/gpt-oss-120b", "minimal", "reasoning_effort", `"low"`},
+		{"cerebras/llama3.1-8b", "high", "reasoning_effort", ``},
+		{"together/openai/gpt-oss-120b", "high", "reasoning_effort", `"high"`},
 		{"ollama/qwen3", "minimal", "reasoning_effort", `"low"`},
 	}
 	for _, test := range tests {
@@ -193,6 +201,33 @@ func TestEffort(t *testing.T) {
 				t.Errorf("%s is %s, want %s", test.path, got, test.want)
 			}
 		})
+	}
+}
+
+// TestCacheKeysFit holds the keys of long sessions to what providers take.
+func TestCacheKeysFit(t *testing.T) {
+	long := strings.Repeat("fix-the-build.backend-services.", 5)
+	for name, field := range map[string]string{"openai/gpt-5-mini": "prompt_cache_key", "openai/gpt-4.1": "prompt_cache_key", "azure/d": "prompt_cache_key", "openrouter/openai/gpt-5": "prompt_cache_key", "xai/grok-4": ""} {
+		kind, id, _ := strings.Cut(name, "/")
+		seen := map[string]bool{}
+		for _, key := range []string{long + "1", long + "2", long + "1", strings.Repeat("é", 40)} {
+			c := Config{Kind: kind, Model: id}
+			if kind == "azure" {
+				c.BaseURL = "https://mine.openai.azure.com"
+			}
+			got := capture(t, c, model.Request{Messages: []model.Message{{Role: model.User, Text: "hi"}}, CacheKey: key})
+			sent := got.Header.Get("X-Grok-Conv-Id")
+			if field != "" {
+				sent, _ = decoded(t, string(got.Body))[field].(string)
+			}
+			if sent == "" || len(sent) > 64 {
+				t.Errorf("%s: the key is %q", name, sent)
+			}
+			seen[sent] = true
+		}
+		if len(seen) != 3 {
+			t.Errorf("%s: three sessions have the keys %v", name, seen)
+		}
 	}
 }
 
