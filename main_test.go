@@ -6,8 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
-	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -21,7 +19,6 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/millhand/millhand/internal/model/script"
 	"github.com/millhand/millhand/internal/model/wiretest"
 	"github.com/millhand/millhand/internal/sandbox"
 )
@@ -33,7 +30,10 @@ func TestMain(m *testing.M) {
 // TestScripts runs testdata/script against the real binary. Beside
 // testscript's own commands there are
 //
-//	wire FILE [FAULT]   serve a script as an OpenAI endpoint, from now on
+//	wire FILE [FAULT [FIRST-LAST]]  serve a script on every wire, from now on; the fault, by its
+//	                    name in package wiretest, happens to the requests of these numbers, or to all
+//	asked N             hold the wire to having been asked so often
+//	sent N PATH         print what is at a dotted path of the N-th request to the wire
 //	repo DIR            make a folder a git repository, all of it committed
 //	exits CODE CMD...   run a command that must exit with this code
 //	hold-stdin CMD...   run a command whose standard input is never closed
@@ -82,10 +82,11 @@ func TestScripts(t *testing.T) {
 			if program, err := exec.LookPath("millhand"); err == nil { // for scripts with another PATH
 				env.Setenv("MILLHAND", program)
 			}
+			env.Values[served{}] = new(*wiretest.Server)
 			return os.MkdirAll(home, 0o755)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"wire": wire, "repo": repo, "exits": exits, "cp-dir": copyDir, "replace": replace,
+			"wire": wire, "asked": asked, "sent": sent, "repo": repo, "exits": exits, "cp-dir": copyDir, "replace": replace,
 			"waitfor": waitFor, "gone": gone, "no-strays": noStrays, "hold-stdin": holdStdin, "glob": glob,
 			"same-trees": sameTrees, "same-reports": sameReports, "same-runs": sameRuns, "jobs": jobFields,
 			"remote": remote, "forget": forget, "git-http": gitHTTP, "modules": modules, "pushed": pushed,
@@ -101,53 +102,6 @@ func root(t *testing.T) string {
 		t.Fatal(err)
 	}
 	return dir
-}
-
-// faults are the ways in which the endpoint of a script can fail, by name.
-func faults() map[string]func(int) wiretest.Fault {
-	status := func(code int, body string) func(int) wiretest.Fault {
-		f := wiretest.Fault{Status: code, Header: map[string]string{"Content-Type": "application/json", "Retry-After": "0"}, Body: body}
-		return func(int) wiretest.Fault { return f }
-	}
-	once := func(f wiretest.Fault) func(int) wiretest.Fault { return wiretest.First(1, f) }
-	return map[string]func(int) wiretest.Fault{
-		"401":      status(401, `{"error":{"message":"Incorrect API key provided","code":"invalid_api_key"}}`),
-		"404":      status(404, `{"error":{"message":"The model does not exist","code":"model_not_found"}}`),
-		"429":      status(429, `{"error":{"message":"Rate limit reached"}}`),
-		"500":      status(500, `{"error":{"message":"The server had an error"}}`),
-		"429-once": once(status(429, `{"error":{"message":"Rate limit reached"}}`)(0)),
-		"500-once": once(status(500, `oops`)(0)),
-		"cut-once": once(wiretest.Fault{Cut: 120}),
-		"not-a-stream": func(int) wiretest.Fault {
-			return wiretest.Fault{Status: 200, Header: map[string]string{"Content-Type": "text/html"}, Body: "<html>Welcome to the proxy</html>"}
-		},
-		"silent": func(int) wiretest.Fault { return wiretest.Fault{Silent: true} },
-	}
-}
-
-// wire serves a script on loopback and points the environment at it.
-func wire(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) < 1 || len(args) > 2 {
-		ts.Fatalf("usage: wire FILE [FAULT]")
-	}
-	s, err := script.Parse([]byte(ts.ReadFile(args[0])), args[0])
-	ts.Check(err)
-	server := wiretest.New(s)
-	if len(args) == 2 {
-		if server.Fault = faults()[args[1]]; server.Fault == nil {
-			ts.Fatalf("there is no fault %s; there are %v", args[1], slices.Sorted(maps.Keys(faults())))
-		}
-	}
-	listening := httptest.NewServer(server)
-	ts.Defer(func() {
-		listening.CloseClientConnections()
-		listening.Close()
-		for _, p := range server.Problems() {
-			ts.Logf("the endpoint met: %v", p)
-		}
-	})
-	ts.Setenv("OPENAI_BASE_URL", listening.URL+"/v1")
-	ts.Setenv("OPENAI_API_KEY", "sk-test-key-of-the-endpoint")
 }
 
 // repo makes a folder a repository with one commit, on branch main.

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"runtime/debug"
@@ -54,7 +55,8 @@ type Options struct {
 	FailOn      event.FailOn
 	// OpenModel makes the model of a job, or of a session that the job's own has
 	// started: child names its agent then, and the job's model is the child's.
-	// retry is told of each request that is made again.
+	// retry is told of each request that is made again, and with an attempt of 0
+	// of each change to another model.
 	OpenModel func(j tasks.Job, child string, retry func(attempt int, wait time.Duration, err error)) (Conversation, error)
 	Custom    []tools.Tool // of the manifests
 	// Facts tells what is known of a model; nil for nothing.
@@ -86,7 +88,7 @@ type run struct {
 	trees  keyedLocks // by root of a tree that is worked on in place
 
 	mu      sync.Mutex
-	refused map[string]string // by provider: why it can't be used any more
+	refused map[string]string // by provider or model: why it can't be used any more
 }
 
 // Run carries out the plan and returns the exit code that its jobs come to.
@@ -283,7 +285,7 @@ func (r *run) skip(ctx context.Context, j tasks.Job, unwanted *stop) *stop {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if why := r.refused[provider(j.Model)]; why != "" {
+	if why := cmp.Or(r.refused[provider(j.Model)], r.refused[j.Model]); why != "" {
 		return &stop{outcome: event.Skipped, reason: "the provider can't be used: " + why, exit: event.ExitAuth, code: event.CodeProvider}
 	}
 	return nil
@@ -300,10 +302,19 @@ func (r *run) broken() error {
 	return nil
 }
 
-// refuse remembers that a provider refused our credentials: every further
-// request would meet the same.
-func (r *run) refuse(j tasks.Job, why string) {
+// refuse remembers that a provider refused our credentials, or does not have a
+// model: every further request would meet the same. Of a job that falls back it
+// is not known which of its models that was.
+func (r *run) refuse(j tasks.Job, end *stop) {
+	if len(j.Fallback) > 0 {
+		return
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.refused[provider(j.Model)] = why
+	switch end.code {
+	case event.CodeAuth, event.CodeQuota:
+		r.refused[provider(j.Model)] = end.reason
+	case event.CodeModel:
+		r.refused[j.Model] = end.reason
+	}
 }

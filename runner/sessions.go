@@ -235,7 +235,13 @@ func (j *job) openTranscript(name string) (*os.File, error) {
 	return f, nil
 }
 
+// retried tells of a request that is made again, or of another model that answers
+// from now on: attempt is 0 then.
 func (j *job) retried(o *open, attempt int, wait time.Duration, err error) {
+	if attempt == 0 {
+		j.warn(err.Error())
+		return
+	}
 	turn := 0
 	if o.Session != nil {
 		turn = o.Totals().Turns

@@ -44,13 +44,13 @@ func stopOf(ctx context.Context, end session.End) *stop {
 	case session.Done:
 		return nil
 	case session.Limited:
-		return &stop{outcome: event.Limit, reason: end.Reason, exit: event.ExitLimit}
+		return &stop{outcome: event.Limit, reason: end.Reason, exit: event.ExitLimit, code: event.Code(end.Class)}
 	case session.OverCost:
 		return &stop{outcome: event.Budget, reason: end.Reason, exit: event.ExitBudget}
 	case session.Refused:
 		return &stop{outcome: event.Policy, reason: end.Reason, exit: event.ExitPolicy}
 	case session.NoModel:
-		return &stop{outcome: event.Provider, reason: end.Reason, exit: providerExit(end.Class)}
+		return &stop{outcome: event.Provider, reason: end.Reason, exit: providerExit(end.Class), code: event.Code(end.Class)}
 	default:
 		return &stop{outcome: event.Failed, reason: end.Reason, exit: event.ExitFailed}
 	}

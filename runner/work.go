@@ -42,9 +42,7 @@ func (j *job) work(ctx context.Context) (end *stop) {
 		}
 		j.output = last.Output
 		if end := stopOf(ctx, last); end != nil {
-			if end.exit == event.ExitAuth {
-				j.refuse(j.Job, end.reason)
-			}
+			j.refuse(j.Job, end)
 			return end
 		}
 		failed, err := j.verifyAll(ctx)

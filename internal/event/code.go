@@ -28,4 +28,14 @@ const (
 	CodeLease  Code = "push_rejected" // the remote's branch moved since it was looked at, or the remote refused the push
 	CodePush   Code = "push_failed"   // the push did not go through
 	CodePanic  Code = "panic"         // a fault of millhand
+
+	// What a provider did: the classes of failed model requests.
+	CodeAuth        Code = "auth"        // the key is missing or refused
+	CodeModel       Code = "model"       // there is no such model
+	CodeRequest     Code = "request"     // the provider refuses what was sent
+	CodeQuota       Code = "quota"       // the account has no money left
+	CodeContext     Code = "context"     // the conversation is too long for the model
+	CodeRate        Code = "rate"        // too many requests, after all retries
+	CodeUnavailable Code = "unavailable" // server or network fault, after all retries
+	CodeProtocol    Code = "protocol"    // answers that can't be understood, after all retries
 )

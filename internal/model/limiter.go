@@ -284,7 +284,7 @@ func (l *Limiter) failed(began time.Time, err error) {
 	now := l.policy.Now()
 	l.pause(now, e.RetryAfter)
 	if began.After(l.cut) {
-		l.lower(now)
+		l.lower(now, e.RetryAfter >= 0)
 	}
 }
 
@@ -310,7 +310,9 @@ func (l *Limiter) pause(now time.Time, d time.Duration) {
 	}
 }
 
-func (l *Limiter) lower(now time.Time) {
+// lower cuts the rates. What is sent next begins the new ones, when the provider
+// said for itself when that may be, else as if the refused request had.
+func (l *Limiter) lower(now time.Time, asked bool) {
 	l.forget(now)
 	var tokens float64
 	for _, s := range l.recent {
@@ -319,9 +321,10 @@ func (l *Limiter) lower(now time.Time) {
 	l.requests.lower(float64(len(l.recent)))
 	l.tokens.lower(tokens)
 	l.recent, l.cut = nil, now
-	// What is sent next begins the new rates: one request, then a gap.
-	begin := latest(now, l.paused).Add(-l.shift)
-	l.requests.next = latest(begin, l.requests.next).Add(l.requests.gap(1, l.policy.Widest))
+	l.requests.next = latest(latest(now, l.paused).Add(-l.shift), l.requests.next)
+	if !asked {
+		l.requests.next = l.requests.next.Add(l.requests.gap(1, l.policy.Widest))
+	}
 }
 
 func latest(first time.Time, others ...time.Time) time.Time {

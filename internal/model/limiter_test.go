@@ -95,6 +95,22 @@ func TestOneRetryAfterHoldsForAll(t *testing.T) {
 	})
 }
 
+func TestARefusedRequestIsSentWhenTheProviderSaid(t *testing.T) {
+	for asked, want := range map[time.Duration]time.Duration{250 * time.Millisecond: 250 * time.Millisecond, 0: 0, -1: 10 * time.Second} {
+		synctest.Test(t, func(t *testing.T) {
+			l := NewLimiter(limits())
+			m := Retrying(Limited(&named{errs: []error{failing(ClassRate, asked)}}, l, nil), RetryPolicy{Retries: 1, Patience: time.Minute, Total: time.Minute, Sleep: sleep, Rand: func() float64 { return 0 }}, nil)
+			began := time.Now()
+			if _, err := m.Stream(t.Context(), Request{}, nil); err != nil {
+				t.Fatal(err)
+			}
+			if d := time.Since(began); d != want {
+				t.Errorf("asked for %v, it was sent again after %v, want %v", asked, d, want)
+			}
+		})
+	}
+}
+
 func TestRequestsAreSentInTheOrderInWhichTheyCame(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &provider{}

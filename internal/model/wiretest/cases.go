@@ -105,6 +105,7 @@ func breaks() []Case {
 		{Name: "stall-at-once", Class: model.ClassUnavailable, Hangs: true, Fault: Fault{Stall: 1}},
 		{Name: "cut-at-once", Class: model.ClassUnavailable, Fault: Fault{Cut: 10}},
 		{Name: "cut", Class: model.ClassUnavailable, Fault: Fault{Cut: 400}},
+		{Name: "cut-late", Class: model.ClassUnavailable, Fault: Fault{Behind: true}},
 		{Name: "early-end", Class: model.ClassProtocol, Fault: Fault{Rewrite: half}},
 		{Name: "open-end", Fault: Fault{Hold: true}},
 		{Name: "slow", Fault: Fault{Drip: 200 * time.Microsecond, Piece: 64}, Whole: true},

@@ -1,6 +1,7 @@
 package wiretest
 
 import (
+	"bytes"
 	"io"
 	"net/http"
 	"time"
@@ -21,6 +22,7 @@ type Fault struct {
 	Piece   int                 // sends so many bytes at once; 0 sends all
 	Drip    time.Duration       // waits between two pieces
 	Cut     int                 // tears the connection after so many bytes, if not 0
+	Behind  bool                // tears the connection behind the last piece of the last call, before the end is told
 	Stall   int                 // sends no more after so many bytes, if not 0, and keeps the connection
 	Hold    bool                // keeps the connection open at the end
 }
@@ -70,15 +72,27 @@ func (f Fault) send(w http.ResponseWriter, r *http.Request, stream []byte) {
 			end = min(end, short)
 		}
 	}
+	if f.Behind {
+		end = beforeEnd(stream)
+	}
 	if !f.write(w, r, stream[:end]) {
 		return
 	}
 	switch {
-	case f.Cut != 0:
+	case f.Cut != 0, f.Behind:
 		panic(http.ErrAbortHandler)
 	case f.Stall != 0, f.Hold:
 		<-r.Context().Done()
 	}
+}
+
+// beforeEnd is where the event begins that tells why the model stopped.
+func beforeEnd(stream []byte) int {
+	at := 0
+	for _, end := range []string{`"finish_reason":"`, "event: message_delta", "event: response.completed"} {
+		at = max(at, bytes.LastIndex(stream, []byte(end)))
+	}
+	return bytes.LastIndex(stream[:at], []byte("\n\n")) + 2
 }
 
 // write sends the bytes in pieces. It returns false when the client is gone.
