@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -331,6 +332,9 @@ func FuzzStream(f *testing.F) {
 				t.Errorf("error %v has no class", err)
 			}
 			return
+		}
+		if !utf8.ValidString(resp.Text + resp.Reasoning) {
+			t.Errorf("the answer is no UTF-8: %q, %q", resp.Text, resp.Reasoning)
 		}
 		if shown["text"] != resp.Text || shown["reasoning"] != resp.Reasoning {
 			t.Error("the deltas differ from the response")

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -131,10 +132,13 @@ func checkAnswer(t *testing.T, resp model.Response, err error) {
 		}
 		return
 	}
+	if !utf8.ValidString(resp.Text + resp.Reasoning) {
+		t.Errorf("the answer is no UTF-8: %q, %q", resp.Text, resp.Reasoning)
+	}
 	ids := map[string]bool{}
 	for _, c := range resp.Calls {
-		if c.ID == "" || c.Name == "" || ids[c.ID] {
-			t.Errorf("call %+v has no name, no id or one that was used", c)
+		if c.ID == "" || c.Name == "" || ids[c.ID] || !utf8.ValidString(c.Input) {
+			t.Errorf("call %+v has no name, no id or one that was used, or is no UTF-8", c)
 		}
 		ids[c.ID] = true
 	}

@@ -17,6 +17,7 @@ type Case struct {
 	Wire       Wire             // the wire that it is for; "" is every one
 	Class      model.ErrorClass // of the failure; "" if the answer arrives as it was meant
 	Uncounted  bool             // the answer arrives, but without its usage
+	Renamed    bool             // the answer arrives, but with other ids of its calls
 	RetryAfter time.Duration    // what a failure asks for, if not 0
 	Hangs      bool             // nothing but a deadline ends the request
 	Whole      bool             // not for pieces: it is too long, or there is no stream
@@ -115,6 +116,8 @@ func breaks() []Case {
 		insertion("page-in-stream", model.ClassProtocol, "data: <html>\n\n"),
 		insertion("number-in-stream", model.ClassProtocol, "data: [1]\n\n"),
 		insertion("nul", model.ClassProtocol, "data: \x00\x00\n\n"),
+		held(insertion("error-event-held", model.ClassUnavailable, "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"api_error\",\"message\":\"Internal server error\"}}\n\n")),
+		insertion("deep", model.ClassProtocol, "data: {\"x\":"+strings.Repeat("[", 20_000)+strings.Repeat("]", 20_000)+"}\n\n"),
 		insertion("event-cut", model.ClassProtocol, "data: {\"type\":\"content_block_delta\",\"choices\":[{\"del\n\n"),
 	}
 }
@@ -125,6 +128,13 @@ func insertion(name string, class model.ErrorClass, text string) Case {
 		at := bytes.LastIndex(b[:len(b)/2], []byte("\n\n")) + 2
 		return slices.Concat(b[:at], []byte(text), b[at:])
 	}}}
+}
+
+// held keeps the connection open behind the stream: what ends an answer, or fails
+// it, must end the reading.
+func held(c Case) Case {
+	c.Fault.Hold = true
+	return c
 }
 
 // framings are other spellings of the same stream, which mean the same.
@@ -140,6 +150,8 @@ func framings() []Case {
 	long := Case{Name: "long-comment", Whole: true, Fault: Fault{Rewrite: func(b []byte) []byte {
 		return slices.Concat([]byte(": "), bytes.Repeat([]byte("x"), 10<<20), []byte("\n\n"), b)
 	}}}
+	longLine := insertion("long-line", "", "event: vendor.news\ndata: {\"type\":\"vendor.news\",\"news\":\""+strings.Repeat("x", 10<<20)+"\"}\n\n")
+	longLine.Whole = true
 	return []Case{
 		replacing("crlf", "\n", "\r\n"),
 		replacing("no-space", "data: ", "data:"),
@@ -151,9 +163,11 @@ func framings() []Case {
 		spelling("last-line-unended", func(s string) string { return strings.TrimRight(s, "\n") }),
 		spelling("junk-behind", func(s string) string { return s + "data: {\"junk\n\n" }),
 		insertion("invalid-utf8-comment", "", ": \xff\xfe\n\n"),
+		insertion("invalid-utf8-data", "", "event: vendor.news\ndata: {\"type\":\"vendor.news\",\"news\":\"\xff\xfe\"}\n\n"),
 		insertion("unknown-event", "", "event: vendor.news\ndata: {\"type\":\"vendor.news\",\"news\":[1]}\n\n"),
 		labelled,
 		long,
+		longLine,
 	}
 }
 

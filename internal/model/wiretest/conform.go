@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -244,6 +246,12 @@ func (c Case) check(want, got model.Response, err error) string {
 		if c.Uncounted {
 			want.Usage, got.Usage = nil, nil // an estimate of what is left is as good
 		}
+		if c.Renamed {
+			if again := repeated(got.Calls); again != "" {
+				return "two calls have the id " + again
+			}
+			want.Calls, got.Calls = nameless(want.Calls), nameless(got.Calls)
+		}
 		if diff := cmp.Diff(want, got, stateless); err != nil || diff != "" {
 			return fmt.Sprintf("error %v (-want +got):\n%s", err, diff)
 		}
@@ -255,6 +263,27 @@ func (c Case) check(want, got model.Response, err error) string {
 	}
 	if asked := c.RetryAfter; asked != 0 && failed.RetryAfter != asked {
 		return fmt.Sprintf("got a wait of %v, want %v", failed.RetryAfter, asked)
+	}
+	return ""
+}
+
+// nameless are calls without their ids.
+func nameless(calls []model.ToolCall) []model.ToolCall {
+	list := slices.Clone(calls)
+	for i := range list {
+		list[i].ID = ""
+	}
+	return list
+}
+
+// repeated is an id that two calls have, or that is empty.
+func repeated(calls []model.ToolCall) string {
+	ids := map[string]bool{"": true}
+	for _, c := range calls {
+		if ids[c.ID] {
+			return strconv.Quote(c.ID)
+		}
+		ids[c.ID] = true
 	}
 	return ""
 }

@@ -3,6 +3,7 @@ package wiretest
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/millhand/millhand/internal/model"
@@ -50,6 +51,53 @@ func in(e object, path ...string) object {
 		}
 	}
 	return e
+}
+
+// swapped moves the events of what stands second before those of what stands
+// first, in the places of these.
+func swapped(name string, first, second func(e object) bool) Case {
+	return Case{Name: name, Fault: Fault{Rewrite: func(stream []byte) []byte {
+		var before, ones, others, behind []string
+		for event := range strings.SplitSeq(strings.TrimRight(string(stream), "\n"), "\n\n") {
+			_, data, _ := strings.Cut(event, "data: ")
+			var e object
+			_ = json.Unmarshal([]byte(data), &e) // else it is neither
+			switch {
+			case first(e):
+				ones = append(ones, event)
+			case second(e):
+				others = append(others, event)
+			case len(ones)+len(others) == 0:
+				before = append(before, event)
+			default:
+				behind = append(behind, event)
+			}
+		}
+		return []byte(strings.Join(slices.Concat(before, others, ones, behind), "\n\n") + "\n\n")
+	}}}
+}
+
+// numbered tells events by a number in them.
+func numbered(field string, n float64) func(object) bool {
+	return func(e object) bool { return e[field] == n }
+}
+
+// renamed marks a case whose calls get ids of our own.
+func renamed(c Case) Case {
+	c.Renamed = true
+	return c
+}
+
+// garbled marks a case that can't be understood.
+func garbled(c Case) Case {
+	c.Class = model.ClassProtocol
+	return c
+}
+
+// uncounted marks a case whose usage is not known.
+func uncounted(c Case) Case {
+	c.Uncounted = true
+	return c
 }
 
 // call is the tool call of a chunk of Chat Completions, or an empty object.
@@ -111,6 +159,33 @@ func chatOddities() []Case {
 			return true
 		}),
 		oddity("choices-object", func(e object) bool { e["choices"] = object{"delta": object{}}; return true }),
+		swapped("index-order", func(e object) bool { return call(e)["index"] == 0.0 }, func(e object) bool { return call(e)["index"] == 1.0 }),
+		oddity("index-same", func(e object) bool {
+			if c := call(e); len(c) > 0 {
+				c["index"] = 0
+			}
+			return true
+		}),
+		renamed(oddity("id-never", func(e object) bool { delete(call(e), "id"); return true })),
+		renamed(oddity("id-same", func(e object) bool {
+			if c := call(e); c["id"] != nil {
+				c["id"] = "call_same"
+			}
+			return true
+		})),
+		garbled(oddity("name-never", func(e object) bool { delete(in(call(e), "function"), "name"); return true })),
+		uncounted(oddity("usage-negative", func(e object) bool {
+			if e["usage"] != nil {
+				e["usage"] = object{"prompt_tokens": -5, "completion_tokens": 1 << 50, "total_tokens": 1}
+			}
+			return true
+		})),
+		garbled(oddity("calls-object", func(e object) bool {
+			if d := in(e, "choices", "delta"); d["tool_calls"] != nil {
+				d["tool_calls"] = "none"
+			}
+			return true
+		})),
 		{Name: "no-done", Fault: Fault{Rewrite: func(b []byte) []byte { return bytes.Replace(b, []byte("data: [DONE]\n\n"), nil, 1) }}},
 		{Name: "id-late", Fault: Fault{Rewrite: func(b []byte) []byte { return edit(late("id"))(b) }}},
 		{Name: "name-late", Fault: Fault{Rewrite: func(b []byte) []byte { return edit(late("name"))(b) }}},
@@ -178,6 +253,34 @@ func messagesOddities() []Case {
 			}
 			return true
 		}),
+		swapped("index-order", numbered("index", 2), numbered("index", 3)),
+		renamed(oddity("id-never", func(e object) bool { delete(in(e, "content_block"), "id"); return true })),
+		renamed(oddity("id-same", func(e object) bool {
+			if b := in(e, "content_block"); b["id"] != nil {
+				b["id"] = "toolu_same"
+			}
+			return true
+		})),
+		garbled(oddity("name-never", func(e object) bool { delete(in(e, "content_block"), "name"); return true })),
+		garbled(oddity("no-block-start", func(e object) bool { return e["type"] != "content_block_start" })),
+		oddity("null-fields", func(e object) bool {
+			if m := in(e, "message"); e["type"] == "message_start" {
+				m["content"], m["container"] = nil, nil
+			}
+			if d := in(e, "delta"); d["type"] != nil {
+				d["citation"] = nil
+			}
+			return true
+		}),
+		{Name: "usage-twice", Fault: Fault{Rewrite: func(b []byte) []byte {
+			return bytes.Replace(b, []byte("event: message_delta\n"), []byte("event: message_delta\ndata: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":null},\"usage\":{\"output_tokens\":1}}\n\nevent: message_delta\n"), 1)
+		}}},
+		uncounted(oddity("usage-negative", func(e object) bool {
+			if u := in(e, "usage"); e["type"] == "message_delta" {
+				u["output_tokens"] = -7
+			}
+			return true
+		})),
 		{Name: "input-whole", Fault: Fault{Rewrite: wholeInputs}},
 		{Name: "done-behind", Fault: Fault{Rewrite: func(b []byte) []byte { return append(bytes.Clone(b), "data: [DONE]\n\n"...) }}},
 	}
@@ -235,12 +338,53 @@ func responsesOddities() []Case {
 			}
 			return true
 		}),
+		swapped("index-order", numbered("output_index", 2), numbered("output_index", 3)),
+		renamed(oddity("id-never", func(e object) bool { delete(in(e, "item"), "call_id"); return true })),
+		renamed(oddity("id-same", func(e object) bool {
+			if it := in(e, "item"); it["call_id"] != nil {
+				it["call_id"] = "call_same"
+			}
+			return true
+		})),
+		garbled(oddity("name-never", func(e object) bool { delete(in(e, "item"), "name"); return true })),
+		oddity("status-missing", func(e object) bool { delete(in(e, "response"), "status"); return true }),
+		oddity("status-unknown", func(e object) bool {
+			if e["type"] == "response.completed" {
+				in(e, "response")["status"] = "eos"
+			}
+			return true
+		}),
+		oddity("usage-twice", func(e object) bool {
+			if e["type"] == "response.in_progress" {
+				in(e, "response")["usage"] = object{"input_tokens": 1, "output_tokens": 0, "total_tokens": 1}
+			}
+			return true
+		}),
+		uncounted(oddity("usage-zero", func(e object) bool {
+			if r := in(e, "response"); r["usage"] != nil {
+				r["usage"] = object{"input_tokens": 0, "output_tokens": 0, "total_tokens": 0}
+			}
+			return true
+		})),
+		oddity("null-fields", func(e object) bool {
+			if it := in(e, "item"); len(it) > 0 {
+				it["summary"], it["phase"] = it["summary"], nil
+			}
+			if r := in(e, "response"); len(r) > 0 {
+				r["reasoning"], r["text"], r["tools"] = nil, nil, nil
+			}
+			return true
+		}),
+		held(oddity("failed-held", func(e object) bool { return true })),
 		{Name: "done-behind", Fault: Fault{Rewrite: func(b []byte) []byte { return append(bytes.Clone(b), "data: [DONE]\n\n"...) }}},
 	}
 	for i := range list {
 		switch list[i].Name {
 		case "usage-missing":
 			list[i].Uncounted = true
+		case "failed-held":
+			failed := list[slices.IndexFunc(list, func(c Case) bool { return c.Name == "failed" })]
+			list[i].Fault.Rewrite, list[i].Class = failed.Fault.Rewrite, model.ClassUnavailable
 		case "no-end":
 			list[i].Class = model.ClassProtocol
 		case "failed":

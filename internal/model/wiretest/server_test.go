@@ -256,3 +256,28 @@ func TestFaultsHaveNames(t *testing.T) {
 		t.Error("nothing is a fault")
 	}
 }
+
+// TestFaultsChangeSomething makes sure that a rewriting is one on every wire that
+// it is for: one that finds nothing to change would be no fault at all.
+func TestFaultsChangeSomething(t *testing.T) {
+	turns, err := parsed(t, faulty).Turns("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, w := range []Wire{Chat, Responses, Messages} {
+		n := 0
+		for _, c := range Cases() {
+			if c.Wire != "" && c.Wire != w {
+				continue
+			}
+			n++
+			req := Request{Wire: w}
+			req.StreamOptions.IncludeUsage = true
+			plain := stream(req, &turns[0], 0)
+			if c.Fault.Rewrite != nil && c.Name != "plain-label" && bytes.Equal(c.Fault.Rewrite(bytes.Clone(plain)), plain) {
+				t.Errorf("%s changes nothing on %s", c.Name, w)
+			}
+		}
+		t.Logf("%d faults on %s", n, w)
+	}
+}
