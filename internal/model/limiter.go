@@ -16,6 +16,9 @@ type LimitPolicy struct {
 	Widest   time.Duration // longest gap after one request
 	Patience time.Duration // longest pause that a provider may ask for; beyond it requests fail at once
 	Total    time.Duration // longest time that one request is held back
+	Faults   int           // so many in a row, over all requests, for Outage, and the provider is down
+	Outage   time.Duration // what retries are to bridge
+	Probe    time.Duration // how often a provider that is down is asked whether it is back
 
 	// Now tells the time.
 	Now func() time.Time
@@ -25,8 +28,9 @@ type LimitPolicy struct {
 
 // DefaultLimitPolicy is the policy for a real provider: rates that grow by six
 // requests and 20,000 tokens a minute, a pause of at most two minutes, as
-// [DefaultRetryPolicy] grants it, and no request held back for longer than ten
-// minutes.
+// [DefaultRetryPolicy] grants it, no request held back for longer than ten
+// minutes, and four requests a minute to a provider that failed ten in a row, for
+// a minute or more.
 func DefaultLimitPolicy(now func() time.Time) LimitPolicy {
 	return LimitPolicy{
 		Requests: 6,
@@ -34,6 +38,9 @@ func DefaultLimitPolicy(now func() time.Time) LimitPolicy {
 		Widest:   10 * time.Second,
 		Patience: 120 * time.Second,
 		Total:    10 * time.Minute,
+		Faults:   10,
+		Outage:   time.Minute,
+		Probe:    15 * time.Second,
 		Now:      now,
 		Sleep:    sleep,
 	}
@@ -54,6 +61,9 @@ func DefaultLimitPolicy(now func() time.Time) LimitPolicy {
 // A key that the provider refuses, or whose money is gone, is not sent again:
 // every other request fails at once with what the first one was told.
 //
+// A provider that fails many requests in a row is down for all: but for one now
+// and then, requests fail at once, so that many jobs don't each wait for it.
+//
 // A wish to be left alone (Retry-After) holds for all requests that are not sent
 // yet. Requests are sent in the order in which they came: each is given a place
 // on a time line, and a pause shifts the whole of it, so there is no queue to
@@ -69,6 +79,9 @@ type Limiter struct {
 	paused   time.Time     // nothing is sent before
 	shift    time.Duration // all pauses together: from the time line to the clock
 	refused  error         // why the key is of no use any more, or nil
+	faults   int           // in a row
+	since    time.Time     // the first of them
+	probe    time.Time     // when a provider that is down is asked next
 }
 
 // NewLimiter makes a Limiter for one key of one provider.
@@ -198,8 +211,8 @@ func (l *Limiter) enter(ctx context.Context, tokens float64, notify func(time.Du
 func (l *Limiter) book(now time.Time, tokens float64) (time.Time, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.refused != nil {
-		return time.Time{}, l.refused
+	if err := l.open(now); err != nil {
+		return time.Time{}, err
 	}
 	slot := latest(latest(now, l.paused).Add(-l.shift), l.requests.next, l.tokens.next)
 	if err := l.patient(slot.Add(l.shift).Sub(now), now, now); err != nil {
@@ -208,6 +221,22 @@ func (l *Limiter) book(now time.Time, tokens float64) (time.Time, error) {
 	l.requests.next = slot.Add(l.requests.gap(1, l.policy.Widest))
 	l.tokens.next = slot.Add(l.tokens.gap(tokens, l.policy.Widest))
 	return slot, nil
+}
+
+// open fails where no request can succeed: with a key that is refused, or while
+// the provider is down.
+func (l *Limiter) open(now time.Time) error {
+	left := l.probe.Sub(now)
+	switch {
+	case l.refused != nil:
+		return l.refused
+	case l.policy.Faults == 0 || l.faults < l.policy.Faults || now.Sub(l.since) < l.policy.Outage:
+		return nil
+	case left > 0: // a wait beyond all patience: to try again would keep a job waiting for nothing
+		return &Error{Class: ClassUnavailable, RetryAfter: l.policy.Patience + left, Err: fmt.Errorf("the provider failed the last %d requests of this run, for %v", l.faults, now.Sub(l.since).Round(time.Second))}
+	}
+	l.probe = now.Add(l.policy.Probe)
+	return nil
 }
 
 // wait is the time that is left before a place, or why it is too long.
@@ -256,6 +285,7 @@ func (l *Limiter) forget(now time.Time) {
 func (l *Limiter) answered(began time.Time, guess, used float64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.faults = 0
 	if !began.After(l.cut) {
 		return // the answer belongs to a rate that is gone
 	}
@@ -277,6 +307,12 @@ func (l *Limiter) failed(began time.Time, err error) {
 	defer l.mu.Unlock()
 	if useless(e) && l.refused == nil {
 		l.refused = fmt.Errorf("not asked again, after an earlier request of the run was refused: %w", err)
+	}
+	if e.Class == ClassUnavailable {
+		if l.faults++; l.faults == 1 {
+			l.since = l.policy.Now()
+		}
+		l.probe = l.policy.Now().Add(l.policy.Probe)
 	}
 	if !overloaded(e) {
 		return

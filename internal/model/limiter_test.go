@@ -353,3 +353,57 @@ func TestAKeyThatIsRefusedIsNotSentAgain(t *testing.T) {
 		})
 	}
 }
+
+// TestAProviderThatIsDownIsNotWaitedForByEveryJob holds many jobs to a black hole,
+// which takes a minute to fail each request, and to what becomes of them when it
+// is back.
+func TestAProviderThatIsDownIsNotWaitedForByEveryJob(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hole := &blackHole{until: time.Now().Add(20 * time.Minute)}
+		l := NewLimiter(limits())
+		ask := func() error {
+			_, err := Retrying(Limited(hole, l, nil), DefaultRetryPolicy(), nil).Stream(t.Context(), Request{}, nil)
+			return err
+		}
+		began := time.Now()
+		var all sync.WaitGroup
+		for range 4 { // at once, ten jobs each
+			all.Go(func() {
+				for range 10 {
+					if err := ask(); ClassOf(err) != ClassUnavailable {
+						t.Errorf("got %v", err)
+					}
+				}
+			})
+		}
+		all.Wait()
+		if d := time.Since(began); d > 10*time.Minute { // each alone would take five
+			t.Errorf("forty jobs waited for %v", d)
+		}
+		t.Logf("%d requests in %v", hole.asked, time.Since(began))
+		time.Sleep(time.Until(hole.until))
+		for range 3 {
+			if err := ask(); err != nil {
+				t.Errorf("the provider is back, and still there is %v", err)
+			}
+		}
+	})
+}
+
+// blackHole takes a minute to fail, until it answers again.
+type blackHole struct {
+	until time.Time
+	mu    sync.Mutex
+	asked int
+}
+
+func (b *blackHole) Stream(context.Context, Request, func(Delta)) (Response, error) {
+	b.mu.Lock()
+	b.asked++
+	b.mu.Unlock()
+	if time.Now().Before(b.until) {
+		time.Sleep(time.Minute)
+		return Response{}, failing(ClassUnavailable, -1)
+	}
+	return Response{Text: "yes"}, nil
+}
