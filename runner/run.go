@@ -311,10 +311,10 @@ func (r *run) refuse(j tasks.Job, end *stop) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	switch end.code {
-	case event.CodeAuth, event.CodeQuota:
+	if end.code == event.CodeAuth || end.code == event.CodeQuota {
 		r.refused[provider(j.Model)] = end.reason
-	case event.CodeModel:
+	}
+	if end.code == event.CodeModel {
 		r.refused[j.Model] = end.reason
 	}
 }
