@@ -42,6 +42,8 @@ type session struct {
 	id    string
 	info  event.Session
 	turns []*turn
+
+	prunes, compactions int
 }
 
 type turn struct {
@@ -78,6 +80,8 @@ func taker(t event.Type) func(*job, event.Event) {
 		return (*job).takeSession
 	case event.TurnStarted, event.TurnEnded:
 		return (*job).takeTurn
+	case event.PruneMade, event.CompactionMade:
+		return (*job).takeRoom
 	case event.CallChanged:
 		return (*job).takeCall
 	case event.VerifyEnded:
@@ -173,6 +177,15 @@ func (j *job) takeTurn(e event.Event) {
 		return
 	}
 	t.usage = *e.Turn.Usage
+}
+
+// takeRoom counts what made room in a conversation.
+func (j *job) takeRoom(e event.Event) {
+	if e.Type == event.PruneMade {
+		j.session(e.Session).prunes++
+	} else {
+		j.session(e.Session).compactions++
+	}
 }
 
 // takeCall keeps the last state of a call: the final one holds all that the
@@ -329,14 +342,16 @@ func (j *job) reportSessions(out *Job) {
 func (s *session) report() Session {
 	spent := s.spent()
 	out := Session{
-		ID:      s.id,
-		Agent:   s.info.Agent,
-		Model:   s.info.Model,
-		Turns:   spent.turns,
-		Usage:   spent.usage,
-		CostUSD: spent.cost,
-		End:     s.info.End,
-		Reason:  s.info.Reason,
+		ID:          s.id,
+		Agent:       s.info.Agent,
+		Model:       s.info.Model,
+		Turns:       spent.turns,
+		Usage:       spent.usage,
+		CostUSD:     spent.cost,
+		Prunes:      s.prunes,
+		Compactions: s.compactions,
+		End:         s.info.End,
+		Reason:      s.info.Reason,
 	}
 	if parent := s.info.Parent; parent != "" {
 		out.Parent = &parent

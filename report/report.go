@@ -123,15 +123,17 @@ type Denial struct {
 
 // Session is one conversation of a job.
 type Session struct {
-	ID      string      `json:"id"`
-	Agent   string      `json:"agent"`
-	Parent  *string     `json:"parent"` // nil for the job's own session
-	Model   string      `json:"model"`
-	Turns   int         `json:"turns"`
-	Usage   event.Usage `json:"usage"`
-	CostUSD *float64    `json:"cost_usd"` // nil when unknown
-	End     string      `json:"end"`      // empty when the session never came to its end
-	Reason  string      `json:"reason"`
+	ID          string      `json:"id"`
+	Agent       string      `json:"agent"`
+	Parent      *string     `json:"parent"` // nil for the job's own session
+	Model       string      `json:"model"`
+	Turns       int         `json:"turns"`
+	Usage       event.Usage `json:"usage"`
+	CostUSD     *float64    `json:"cost_usd"`    // nil when unknown
+	Prunes      int         `json:"prunes"`      // how often answers of old calls were taken out of the conversation
+	Compactions int         `json:"compactions"` // how often a summary took the place of its older part
+	End         string      `json:"end"`         // empty when the session never came to its end
+	Reason      string      `json:"reason"`
 }
 
 // Warning is something that the user should know and that is no outcome.

@@ -44,7 +44,7 @@ func stopOf(ctx context.Context, end session.End) *stop {
 	case session.Done:
 		return nil
 	case session.Limited:
-		return &stop{outcome: event.Limit, reason: end.Reason, exit: event.ExitLimit, code: event.Code(end.Class)}
+		return &stop{outcome: event.Limit, reason: end.Reason, exit: event.ExitLimit, code: cmp.Or(end.Code, event.Code(end.Class))}
 	case session.OverCost:
 		return &stop{outcome: event.Budget, reason: end.Reason, exit: event.ExitBudget}
 	case session.Refused:

@@ -82,6 +82,10 @@ func line(e event.Event) logLine {
 		return logLine{zerolog.WarnLevel, fmt.Sprintf("the model request failed and is made again in %s: %s", duration(e.Retry.WaitMS), e.Retry.Error)}
 	case event.CallChanged:
 		return callLine(e.Call)
+	case event.PruneMade:
+		return logLine{zerolog.InfoLevel, fmt.Sprintf("made room: the answers of %s are taken out or shortened (about %d tokens, were %d)", plural(e.Prune.Answers, "call"), e.Prune.After, e.Prune.Before)}
+	case event.CompactionMade:
+		return logLine{zerolog.InfoLevel, fmt.Sprintf("made room: a summary stands for %s of the conversation (about %d tokens, were %d)", plural(e.Compaction.Messages, "message"), e.Compaction.After, e.Compaction.Before)}
 	case event.VerifyEnded:
 		return verifyLine(e.Verify)
 	case event.CommitMade:

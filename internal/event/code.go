@@ -24,6 +24,8 @@ const (
 	CodeProvider    Code = "provider"     // the provider refused the credentials of another job
 	CodeNotRun      Code = "not_run"      // the shard that has this job is missing
 
+	CodeDoomLoop Code = "doom_loop" // the model made the same calls over and over
+
 	CodeCommit Code = "commit_failed" // the work could not be committed
 	CodeLease  Code = "push_rejected" // the remote's branch moved since it was looked at, or the remote refused the push
 	CodePush   Code = "push_failed"   // the push did not go through

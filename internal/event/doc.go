@@ -21,6 +21,8 @@
 //	retry           retry       a model request failed and is made again
 //	call            call        a tool call changed its status
 //	turn.ended      turn        a model call and its tool calls are over
+//	prune           prune       the model no longer sees the answers of old calls
+//	compaction      compaction  a summary stands for the older part of a conversation
 //	session.ended   session     a conversation is over, and how
 //	verify.ended    verify      one verify command was run
 //	changes         changes     what the job changed in its workspace

@@ -22,6 +22,8 @@ const (
 	RetryMade      Type = "retry"
 	CallChanged    Type = "call"
 	TurnEnded      Type = "turn.ended"
+	PruneMade      Type = "prune"
+	CompactionMade Type = "compaction"
 	SessionEnded   Type = "session.ended"
 	VerifyEnded    Type = "verify.ended"
 	ChangesFound   Type = "changes"
@@ -42,24 +44,26 @@ type Event struct {
 	Job     string    `json:"job,omitempty"`
 	Session string    `json:"session,omitempty"`
 
-	Run         *Run       `json:"run,omitempty"`
-	JobStart    *JobStart  `json:"job_start,omitempty"`
-	Phase       *Phase     `json:"phase,omitempty"`
-	SessionInfo *Session   `json:"session_info,omitempty"`
-	Attempt     *Attempt   `json:"attempt,omitempty"`
-	Turn        *Turn      `json:"turn,omitempty"`
-	Text        *Text      `json:"text,omitempty"`
-	Delta       *Delta     `json:"delta,omitempty"`
-	Retry       *Retry     `json:"retry,omitempty"`
-	Call        *Call      `json:"call,omitempty"`
-	Verify      *Verify    `json:"verify,omitempty"`
-	Changes     []Change   `json:"changes,omitempty"`
-	Commit      *Commit    `json:"commit,omitempty"`
-	Published   *Published `json:"published,omitempty"`
-	JobEnd      *JobEnd    `json:"job_end,omitempty"`
-	Network     *Network   `json:"network,omitempty"`
-	Warning     *Warning   `json:"warning,omitempty"`
-	RunEnd      *RunEnd    `json:"run_end,omitempty"`
+	Run         *Run        `json:"run,omitempty"`
+	JobStart    *JobStart   `json:"job_start,omitempty"`
+	Phase       *Phase      `json:"phase,omitempty"`
+	SessionInfo *Session    `json:"session_info,omitempty"`
+	Attempt     *Attempt    `json:"attempt,omitempty"`
+	Turn        *Turn       `json:"turn,omitempty"`
+	Text        *Text       `json:"text,omitempty"`
+	Delta       *Delta      `json:"delta,omitempty"`
+	Retry       *Retry      `json:"retry,omitempty"`
+	Call        *Call       `json:"call,omitempty"`
+	Prune       *Prune      `json:"prune,omitempty"`
+	Compaction  *Compaction `json:"compaction,omitempty"`
+	Verify      *Verify     `json:"verify,omitempty"`
+	Changes     []Change    `json:"changes,omitempty"`
+	Commit      *Commit     `json:"commit,omitempty"`
+	Published   *Published  `json:"published,omitempty"`
+	JobEnd      *JobEnd     `json:"job_end,omitempty"`
+	Network     *Network    `json:"network,omitempty"`
+	Warning     *Warning    `json:"warning,omitempty"`
+	RunEnd      *RunEnd     `json:"run_end,omitempty"`
 }
 
 // Run is the payload of run.started: the resolved plan, so that a report can
@@ -233,6 +237,32 @@ type Call struct {
 	Error       string          `json:"error,omitempty"`
 	StartedAt   time.Time       `json:"started_at"`
 	ElapsedMS   int64           `json:"elapsed_ms"`
+}
+
+// Prune is the payload of prune: the model no longer sees the answers of old
+// calls, or no more than the beginnings and ends of new ones that are too long
+// together. Before and After are estimates of the conversation's tokens.
+type Prune struct {
+	Answers int   `json:"answers"` // that were taken out or shortened
+	Before  int64 `json:"before"`
+	After   int64 `json:"after"`
+}
+
+// Why a conversation was compacted.
+const (
+	WindowFull    = "window"  // the model's window would have overflowed
+	WindowRefused = "refused" // the provider found the conversation too long
+)
+
+// Compaction is the payload of compaction: a summary stands for the older part
+// of the conversation from now on. Before and After are estimates of its tokens.
+type Compaction struct {
+	Turn      int    `json:"turn"`     // the model call that made the summary, which is the turn's text
+	Reason    string `json:"reason"`   // WindowFull or WindowRefused
+	Messages  int    `json:"messages"` // that the summary stands for
+	Before    int64  `json:"before"`
+	After     int64  `json:"after"`
+	Makeshift bool   `json:"makeshift,omitempty"` // the model gave no summary: it is the shortened conversation itself
 }
 
 // Verify is the payload of verify.ended.

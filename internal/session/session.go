@@ -69,6 +69,7 @@ const (
 type End struct {
 	Kind   EndKind
 	Reason string           // in words; empty when done
+	Code   event.Code       // the reason in one word, where there is one
 	Text   string           // the model's last words
 	Output json.RawMessage  // the answer that meets the schema, if there is one and the model is done
 	Class  model.ErrorClass // of the request that failed, for NoModel
@@ -97,6 +98,7 @@ type Session struct {
 	answer   answers // of this stretch
 	repeats  repeats // in this stretch
 	cut      string  // id of the call that the turn's output limit cut off
+	tooLong  bool    // the provider found the last request too long
 
 	counted   int64 // tokens of the first countedTo messages, with what is fixed
 	countedTo int

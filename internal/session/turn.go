@@ -12,11 +12,15 @@ import (
 // turn makes one model call and carries out the calls it asks for. It returns
 // nil if the conversation goes on.
 func (s *Session) turn(ctx context.Context) *End {
+	if called, end := s.makeRoom(ctx); called || end != nil {
+		return end // that was a turn of its own: limits come first again
+	}
 	req, need := s.request()
 	resp, over, end := s.ask(ctx, req, need)
 	if end != nil {
-		return end
+		return s.refused(ctx, end)
 	}
+	s.tooLong = false
 	defer over()
 	if resp.Finish == model.FinishFilter {
 		resp.Calls = nil // may be incomplete, and would stay unanswered

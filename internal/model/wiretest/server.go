@@ -21,6 +21,13 @@ type Server struct {
 	Piece int               // bytes of text or arguments in one chunk; 0 is 24
 	Keep  bool              // keep the requests for Requests
 
+	// Play answers in place of the script, which may be nil then. The usage is
+	// counted if the turn states none.
+	Play func(Request) *script.Turn
+	// Window refuses longer requests, in tokens as [Request.Tokens] counts them;
+	// 0 takes all.
+	Window int64
+
 	script *script.Script
 
 	mu       sync.Mutex
@@ -86,6 +93,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if fault.replaces(w, r) {
 		return
 	}
+	if n := req.Tokens(); s.Window > 0 && n > s.Window {
+		refuse(w, on, http.StatusBadRequest, model.ClassContext, fmt.Sprintf("the model's maximum context length is %d tokens, and these are %d", s.Window, n))
+		return
+	}
 	turn, err := s.due(req)
 	switch {
 	case err != nil:
@@ -115,6 +126,9 @@ func (s *Server) admit(req Request) Fault {
 
 // due returns the turn that answers req, checked.
 func (s *Server) due(req Request) (*script.Turn, error) {
+	if s.Play != nil {
+		return counted(s.Play(req), req), nil
+	}
 	turns, err := s.script.Turns(req.Model)
 	if err != nil { // a model that is no agent plays the main turns
 		if turns, err = s.script.Turns(""); err != nil {
@@ -126,6 +140,18 @@ func (s *Server) due(req Request) (*script.Turn, error) {
 		return nil, fmt.Errorf("unexpected request: the script has no turn after %d answers", req.Answers())
 	}
 	return turn, turn.Check(req.Conversation())
+}
+
+// counted is a turn with its usage.
+func counted(t *script.Turn, req Request) *script.Turn {
+	if t.Usage == nil && t.Error == nil {
+		size := len(t.Text) + len(t.Reasoning)
+		for _, c := range t.Calls {
+			size += len(c.Input)
+		}
+		t.Usage = &model.Usage{Input: req.Tokens(), Output: int64(size)/4 + 1}
+	}
+	return t
 }
 
 // pick passes over as many answers as req holds. Error turns before the next
