@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"net/http/httptest"
+	"os"
 	"strconv"
 	"strings"
 	"sync"
@@ -38,7 +39,7 @@ func endless(ts *testscript.TestScript, neg bool, args []string) {
 			return &script.Turn{Text: fmt.Sprintf("Done after %d turns.", made), Finish: model.FinishStop}
 		}
 		read := model.ToolCall{ID: fmt.Sprintf("call_%d", made), Name: "read", Input: fmt.Sprintf(`{"filePath":"big.txt","offset":%d}`, made)}
-		return &script.Turn{Calls: []model.ToolCall{read}, Finish: model.FinishTools}
+		return &script.Turn{Text: strings.Repeat("I think aloud. ", 60), Calls: []model.ToolCall{read}, Finish: model.FinishTools}
 	}
 	listening := httptest.NewServer(server)
 	ts.Defer(func() {
@@ -57,5 +58,5 @@ func lines(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	n, err := strconv.Atoi(args[1])
 	ts.Check(err)
-	ts.Check(writeFile(ts.MkAbs(args[0]), strings.Repeat("a line of text that says next to nothing\n", n)))
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(strings.Repeat("a line of text that says next to nothing\n", n)), 0o644))
 }

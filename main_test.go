@@ -34,6 +34,8 @@ func TestMain(m *testing.M) {
 //	                    name in package wiretest, happens to the requests of these numbers, or to all
 //	asked N             hold the wire to having been asked so often
 //	sent N PATH         print what is at a dotted path of the N-th request to the wire
+//	endless N WINDOW    serve a model that reads for N turns, as an OpenAI endpoint
+//	lines FILE N        write a file of so many lines
 //	repo DIR            make a folder a git repository, all of it committed
 //	exits CODE CMD...   run a command that must exit with this code
 //	hold-stdin CMD...   run a command whose standard input is never closed
@@ -90,7 +92,7 @@ func TestScripts(t *testing.T) {
 			"waitfor": waitFor, "gone": gone, "no-strays": noStrays, "hold-stdin": holdStdin, "glob": glob,
 			"same-trees": sameTrees, "same-reports": sameReports, "same-runs": sameRuns, "jobs": jobFields,
 			"remote": remote, "forget": forget, "git-http": gitHTTP, "modules": modules, "pushed": pushed,
-			"calls": toolCalls, "address": address,
+			"calls": toolCalls, "address": address, "endless": endless, "lines": lines,
 		},
 	})
 }

@@ -131,7 +131,7 @@ func (j *job) openSession(s seat) (*open, error) {
 		return nil, err
 	}
 	broken, purse := false, j.ledger.purse(&j.money, o.talk.Price)
-	facts := j.facts(s.Model)
+	window, output := j.window(s.Job)
 	o.Session = session.New(session.Config{
 		ID: s.id, Job: j.ID, Agent: s.Agent, Parent: s.parent,
 		Model: o.talk.Model, ModelName: s.ModelName, System: j.system(s),
@@ -147,7 +147,7 @@ func (j *job) openSession(s seat) (*open, error) {
 			Release: purse.release,
 		},
 		Sampling: session.Sampling{Effort: s.Sampling.Effort, Temperature: s.Sampling.Temperature, MaxOutput: s.Sampling.MaxOutput},
-		Window:   facts.Context, MostOutput: facts.MaxOutput,
+		Window:   window, MostOutput: output,
 		WrapUp: !strings.HasPrefix(s.Model, "script:"), Schema: s.schema(),
 		Transcript: func(m model.Message) {
 			if err := writeMessage(o.transcript, m, j.Redact); err != nil && !broken {
@@ -213,6 +213,23 @@ func (j *job) facts(model string) Facts {
 		return Facts{}
 	}
 	return j.Facts(model)
+}
+
+// window is how many tokens a request and its answer, and an answer alone, have
+// at most, whichever model of a job's list answers; 0 if nobody knows.
+func (j *job) window(of tasks.Job) (all, answer int) {
+	least := func(a, b int) int {
+		if a == 0 || b > 0 && b < a {
+			return b
+		}
+		return a
+	}
+	f := j.facts(of.Model)
+	for _, other := range of.Fallback {
+		g := j.facts(other.ID)
+		f.Context, f.MaxOutput = least(f.Context, g.Context), least(f.MaxOutput, g.MaxOutput)
+	}
+	return f.Context, f.MaxOutput
 }
 
 // secret is the value of a variable that a manifest names; "" for none.

@@ -16,15 +16,19 @@ const (
 
 // render writes a conversation down as text of about most bytes, for a model
 // that is to sum it up: long parts are shortened, and if that does not do, only
-// the first message and the newest ones stay.
+// what it begins with (the prompt, and a summary of what came before) and the
+// newest messages stay.
 func render(messages []model.Message, most int) string {
 	if len(messages) == 0 {
 		return ""
 	}
-	first := shorten(rendered(messages[0]), most/3)
+	first, n := shorten(rendered(messages[0]), most/3), 1
+	if len(messages) > 1 && messages[1].Role == model.User {
+		first, n = first+shorten(rendered(messages[1]), most/3), 2
+	}
 	left := most - len(first)
 	var parts []string
-	for _, m := range slices.Backward(messages[1:]) {
+	for _, m := range slices.Backward(messages[n:]) {
 		part := rendered(m)
 		if left -= len(part); left < 0 {
 			parts = append(parts, "[...]\n\n")

@@ -50,6 +50,7 @@ func (s *Session) refused(ctx context.Context, end *End) *End {
 		return end
 	}
 	s.tooLong = true
+	s.recount() // whoever counted it was wrong
 	room := s.estimate() * 3 / 4
 	if s.cfg.Window > 0 {
 		room = min(room, s.room())

@@ -1,0 +1,229 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/model"
+)
+
+// talker is a model that says the same to everything.
+type talker struct {
+	text  string
+	asked []model.Request
+}
+
+func (m *talker) Stream(_ context.Context, req model.Request, _ func(model.Delta)) (model.Response, error) {
+	m.asked = append(m.asked, req)
+	return model.Response{Text: m.text, Finish: model.FinishStop, Usage: &model.Usage{Input: 10, Output: 1}}, nil
+}
+
+// conversation makes one of so many turns, as a model and its tools might.
+func conversation(r *rand.Rand, turns int) []model.Message {
+	list := []model.Message{{Role: model.User, Text: "the task"}}
+	for n := range turns {
+		said := model.Message{Role: model.Assistant, Text: strings.Repeat("word ", r.IntN(50)), State: &model.State{Wire: "w", Data: []byte(`{}`)}}
+		for i := range r.IntN(5) {
+			said.Calls = append(said.Calls, model.ToolCall{ID: fmt.Sprintf("c%d.%d", n, i), Name: "read", Input: strings.Repeat("x", r.IntN(200))})
+		}
+		list = append(list, said)
+		for _, c := range said.Calls {
+			m := model.Message{Role: model.ToolRole, CallID: c.ID, Tool: c.Name, Text: strings.Repeat("line\n", r.IntN(4000))}
+			if r.IntN(20) == 0 {
+				m.Attachments = []model.Attachment{{Name: "a.png", MIME: "image/png", Data: []byte("x")}}
+			}
+			list = append(list, m)
+		}
+		if len(said.Calls) == 0 {
+			list = append(list, model.Message{Role: model.User, Text: strings.Repeat("go on ", r.IntN(100))})
+		}
+	}
+	return list
+}
+
+// whole reports what is wrong with a conversation: every call has its answer
+// directly behind it, and every answer its call.
+func whole(list []model.Message) error {
+	if len(list) == 0 || list[0].Role != model.User {
+		return errors.New("it does not begin with the user's words")
+	}
+	var due []string
+	for i, m := range list {
+		switch m.Role {
+		case model.ToolRole:
+			if len(due) == 0 || due[0] != m.CallID {
+				return fmt.Errorf("message %d answers %s; due are %v", i, m.CallID, due)
+			}
+			due = due[1:]
+		default:
+			if len(due) > 0 {
+				return fmt.Errorf("message %d comes while %v are not answered", i, due)
+			}
+			for _, c := range m.Calls {
+				due = append(due, c.ID)
+			}
+		}
+	}
+	if len(due) > 0 {
+		return fmt.Errorf("%v are not answered", due)
+	}
+	return nil
+}
+
+func TestWhateverMakesRoomKeepsCallsAndAnswersTogether(t *testing.T) {
+	seen := map[event.Type]int{}
+	for seed := range uint64(120) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		m := &talker{text: "the summary"}
+		s := setUp(t, "readonly", "  - text: unused\n", func(c *Config) {
+			c.Model, c.Window, c.MostOutput = m, []int{8_000, 32_000, 128_000}[r.IntN(3)], 16_000
+			c.Emit = func(e event.Event) { seen[e.Type]++ }
+		})
+		s.messages = conversation(r, 1+r.IntN(60))
+		if n := r.IntN(len(s.messages)); n > 0 { // the provider has counted some of them, at 4 bytes a token
+			s.counted, s.countedTo = (s.fixed+tokensOf(s.messages[:n]))*3/4, n
+		}
+		if len(s.messages) > 1 && s.messages[len(s.messages)-1].Role == model.Assistant {
+			s.messages = append(s.messages, model.Message{Role: model.User, Text: "go on"})
+		}
+		last := s.messages[s.lastAnswer()]
+		for range 3 {
+			if _, end := s.makeRoom(t.Context()); end != nil {
+				t.Fatalf("seed %d: %+v", seed, end)
+			}
+			if err := whole(s.messages); err != nil {
+				t.Fatalf("seed %d: %v", seed, err)
+			}
+		}
+		if got := s.messages[s.lastAnswer()]; got.Text != last.Text || len(got.Calls) != len(last.Calls) || got.State != last.State {
+			t.Fatalf("seed %d: the model's last words are gone", seed)
+		}
+		if s.estimate() > int64(s.cfg.Window) {
+			t.Errorf("seed %d: still %d tokens in a window of %d, %d messages", seed, s.estimate(), s.cfg.Window, len(s.messages))
+		}
+		if len(m.asked) > 1 {
+			t.Errorf("seed %d: summed up %d times without a turn between", seed, len(m.asked))
+		}
+		for _, req := range m.asked {
+			if size := tokens(len(req.System)) + tokensOf(req.Messages) + int64(req.MaxOutput); len(req.Tools) > 0 || size > int64(s.cfg.Window) {
+				t.Errorf("seed %d: the summary takes %d tokens of a window of %d", seed, size, s.cfg.Window)
+			}
+		}
+	}
+	if seen[event.PruneMade] < 10 || seen[event.CompactionMade] < 10 {
+		t.Errorf("the test hardly tests anything: %v", seen)
+	}
+}
+
+// reading is turns of a script that read a file so often, from another line each time.
+func reading(times int) string {
+	var b strings.Builder
+	for i := range times {
+		fmt.Fprintf(&b, "  - {calls: [{tool: read, args: {filePath: big, offset: %d}}], usage: {input: 100, output: 10}}\n", i+1)
+	}
+	return b.String()
+}
+
+func TestAConversationThatTheProviderRefusesIsCompactedOnce(t *testing.T) {
+	const refusal = "  - error: {class: context, message: too long}\n"
+	tests := []struct {
+		name, turns string
+		want        EndKind
+		text        string
+		compactions int
+		makeshift   bool
+	}{
+		{"then it goes on", reading(4) + refusal + `
+  - {expect: ["answer of read", "read it all"], text: I have read a lot., usage: {input: 50, output: 5}}
+  - {expect: ["a line"], text: Done.}
+`, Done, "Done.", 1, false},
+		{"refused again", reading(4) + refusal + "  - text: A summary.\n" + refusal, Limited, "longer than the model can take", 1, false},
+		{"once for each request", reading(4) + refusal + "  - text: One.\n" + reading(3) + refusal + "  - {expect: [One], text: Two.}\n  - text: Done.\n", Done, "Done.", 2, false},
+		{"without a summary", reading(4) + refusal + "  - text: ''\n  - text: Done.\n", Done, "Done.", 1, true},
+		{"the summary is refused, too", reading(4) + refusal + refusal, Limited, "longer than the model can take", 0, false},
+		{"there is nothing to sum up", refusal, Limited, "longer than the model can take", 0, false},
+		{"the summary fails", reading(4) + refusal + "  - error: {class: auth, message: no}\n", NoModel, "no", 0, false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s := setUp(t, "readonly", tt.turns, nil)
+			if err := os.WriteFile(filepath.Join(s.dir, "big"), []byte(strings.Repeat("a line\n", 1000)), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			end := s.Run(t.Context(), "read it all")
+			if end.Kind != tt.want || !strings.Contains(end.Text+end.Reason, tt.text) {
+				t.Errorf("%+v", end)
+			}
+			if err := s.player.Finish(); err != nil {
+				t.Error(err)
+			}
+			if err := whole(s.messages); err != nil && end.Kind == Done {
+				t.Error(err)
+			}
+			made := 0
+			for _, e := range s.events {
+				if c := e.Compaction; c != nil {
+					made++
+					if c.Reason != event.WindowRefused || c.Makeshift != tt.makeshift {
+						t.Errorf("%+v", c)
+					}
+				}
+			}
+			if made != tt.compactions {
+				t.Errorf("compacted %d times, want %d", made, tt.compactions)
+			}
+		})
+	}
+}
+
+// A compaction is a model call: it counts, it is paid for, and limits come first.
+func TestACompactionIsPaidFor(t *testing.T) {
+	var asked []Need
+	s := setUp(t, "readonly", strings.ReplaceAll(reading(12), ", usage: {input: 100, output: 10}", "")+"  - text: Done.\n", func(c *Config) {
+		c.Window, c.Limits.Turns = 30_000, 200
+		player := c.Model
+		c.Model = summing{player, "summed up"}
+		c.Purse.Reserve = func(_ context.Context, n Need) (Grant, *End) {
+			asked = append(asked, n)
+			if n.Input > int64(c.Window) {
+				t.Errorf("%d tokens for a window of %d", n.Input, c.Window)
+			}
+			return Grant{Settle: func(*float64) {}}, nil
+		}
+	})
+	if err := os.WriteFile(filepath.Join(s.dir, "big"), []byte(strings.Repeat("a line of which there are many in this file\n", 800)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if end := s.Run(t.Context(), "read it all"); end.Kind != Done {
+		t.Fatalf("%+v", end)
+	}
+	compactions := 0
+	for _, e := range s.events {
+		if e.Compaction != nil {
+			compactions++
+		}
+	}
+	if total := s.Totals(); compactions == 0 || total.Turns != 13+compactions || len(asked) != total.Turns || total.Usage.Input != int64(7*compactions) {
+		t.Errorf("%d compactions, %d requests paid for, %+v", compactions, len(asked), total)
+	}
+}
+
+// summing is a scripted model that also sums up.
+type summing struct {
+	model.Model
+	summary string
+}
+
+func (m summing) Stream(ctx context.Context, req model.Request, emit func(model.Delta)) (model.Response, error) {
+	if req.System == summarySystem {
+		return model.Response{Text: m.summary, Finish: model.FinishStop, Usage: &model.Usage{Input: 7, Output: 1}}, nil
+	}
+	return m.Model.Stream(ctx, req, emit)
+}
