@@ -351,3 +351,17 @@ func TestAJobThatEndsTwice(t *testing.T) {
 		})
 	}
 }
+
+func TestASessionCountsWhatMadeRoom(t *testing.T) {
+	made := func(kind event.Type, session string) event.Event {
+		return event.Event{Type: kind, Job: "a", Session: session, Prune: &event.Prune{}, Compaction: &event.Compaction{}}
+	}
+	r := fold(t, planned("a"), started("a"), turnEnded("s", 1, nil), made(event.PruneMade, "s"), made(event.PruneMade, "s"), made(event.CompactionMade, "s"), turnEnded("t", 1, nil), made(event.CompactionMade, "t"))
+	var got [][2]int
+	for _, s := range r.Jobs[0].Sessions {
+		got = append(got, [2]int{s.Prunes, s.Compactions})
+	}
+	if diff := cmp.Diff([][2]int{{2, 1}, {0, 1}}, got); diff != "" {
+		t.Errorf("prunes and compactions of the sessions (-want +got):\n%s", diff)
+	}
+}

@@ -55,12 +55,12 @@ func (s *Session) refused(ctx context.Context, end *End) *End {
 	if s.cfg.Window > 0 {
 		room = min(room, s.room())
 	}
-	squeezed := s.squeeze(room)
+	shortened := s.squeeze(room)
 	called, failed := s.compact(ctx, room, event.WindowRefused)
 	switch {
 	case failed != nil:
 		return failed
-	case !called && !squeezed:
+	case !called && !shortened:
 		return end
 	}
 	return nil
@@ -77,7 +77,7 @@ var lasting = []string{"skill", "task"}
 // calls stay, and each is still answered.
 func (s *Session) prune(room int64) bool {
 	var old []int
-	var seen, there, freed int64
+	var seen, there, counted, freed int64
 	unseen := s.lastAnswer()
 	for i, m := range slices.Backward(s.messages) {
 		switch {
@@ -86,21 +86,24 @@ func (s *Session) prune(room int64) bool {
 			seen += tokensOf(s.messages[i : i+1])
 		case prunable(m):
 			old = append(old, i)
-			there += tokensOf(s.messages[i : i+1])
-			if i < s.countedTo {
-				freed += max(int64(len(m.Text)-len(pruned))/4, 0) // at least, where tokens says at most
+			size := tokensOf(s.messages[i : i+1])
+			there += size
+			if i < s.countedTo { // at least so much, where tokens says at most
+				counted += max(int64(len(m.Text)-len(pruned))/4, 0)
+			} else {
+				freed += size - frame - tokens(len(pruned))
 			}
 		}
 	}
 	before := s.estimate()
-	if there < min(worthwhile, room/6) || before-freed > room*2/3 {
+	if there < min(worthwhile, room/6) || before-counted-freed > room*2/3 {
 		return false
 	}
 	s.messages = slices.Clone(s.messages)
 	for _, i := range old {
 		s.messages[i].Text, s.messages[i].Attachments = pruned, nil
 	}
-	s.counted -= freed
+	s.counted -= counted
 	s.emit(event.Event{Type: event.PruneMade, Prune: &event.Prune{Answers: len(old), Before: before, After: s.estimate()}})
 	return true
 }
@@ -109,6 +112,9 @@ func (s *Session) prune(room int64) bool {
 func prunable(m model.Message) bool {
 	return (len(m.Text) > len(pruned) || len(m.Attachments) > 0) && !slices.Contains(lasting, strings.ToLower(m.Tool))
 }
+
+// squeezed is what stands behind an answer that was shortened.
+const squeezed = "\n[The middle of this output, and what was attached to it, was taken out: the answers of this turn were too long together. Make fewer calls at once, or ask for less.]"
 
 // squeeze shortens the answers that the model has not seen yet, if they alone
 // take more than half of the room: together they could be longer than any
@@ -120,7 +126,7 @@ func (s *Session) squeeze(room int64) bool {
 		return false
 	}
 	before, shortened := s.estimate(), 0
-	each := max(int(room)*3/2/len(fresh), len(pruned))
+	each := max(int(room)*3/2/len(fresh)-len(squeezed), len(pruned))
 	s.messages = slices.Clone(s.messages)
 	for i := at; i < len(s.messages); i++ {
 		m := &s.messages[i]
@@ -128,9 +134,7 @@ func (s *Session) squeeze(room int64) bool {
 			continue
 		}
 		shortened++
-		if m.Text = shorten(m.Text, each); len(m.Attachments) > 0 {
-			m.Text, m.Attachments = m.Text+"\n[What was attached is too large to be shown with the rest: make this call alone.]", nil
-		}
+		m.Text, m.Attachments = shorten(m.Text, each)+squeezed, nil
 	}
 	if shortened == 0 {
 		return false

@@ -105,6 +105,11 @@ func TestWhateverMakesRoomKeepsCallsAndAnswersTogether(t *testing.T) {
 		if got := s.messages[s.lastAnswer()]; got.Text != last.Text || len(got.Calls) != len(last.Calls) || got.State != last.State {
 			t.Fatalf("seed %d: the model's last words are gone", seed)
 		}
+		for _, m := range s.messages[s.lastAnswer()+1:] {
+			if m.Text == pruned {
+				t.Fatalf("seed %d: an answer was taken out before the model saw it", seed)
+			}
+		}
 		if s.estimate() > int64(s.cfg.Window) {
 			t.Errorf("seed %d: still %d tokens in a window of %d, %d messages", seed, s.estimate(), s.cfg.Window, len(s.messages))
 		}
@@ -226,4 +231,39 @@ func (m summing) Stream(ctx context.Context, req model.Request, emit func(model.
 		return model.Response{Text: m.summary, Finish: model.FinishStop, Usage: &model.Usage{Input: 7, Output: 1}}, nil
 	}
 	return m.Model.Stream(ctx, req, emit)
+}
+
+func TestOnlyOldAnswersAreTakenOutAndSkillsStay(t *testing.T) {
+	s := setUp(t, "readonly", "  - text: unused\n", func(c *Config) { c.Window, c.MostOutput = 128_000, 16_000 })
+	s.messages = []model.Message{{Role: model.User, Text: "the task"}}
+	turn := func(tool string, answers, size int) {
+		said := model.Message{Role: model.Assistant}
+		for i := range answers {
+			said.Calls = append(said.Calls, model.ToolCall{ID: fmt.Sprintf("c%d.%d", len(s.messages), i), Name: tool, Input: "{}"})
+		}
+		s.messages = append(s.messages, said)
+		for _, c := range said.Calls {
+			s.messages = append(s.messages, model.Message{Role: model.ToolRole, CallID: c.ID, Tool: tool, Text: strings.Repeat("x", size)})
+		}
+	}
+	turn("Skill", 1, 30_000)
+	turn("read", 5, 40_000)
+	turn("read", 4, 30_000) // more than what is never taken out, and not seen yet
+	called, end := s.makeRoom(t.Context())
+	if called || end != nil {
+		t.Fatalf("a model was called: %+v", end)
+	}
+	var gone []string
+	for _, m := range s.messages {
+		if m.Text == pruned {
+			gone = append(gone, m.CallID)
+		}
+	}
+	if got := strings.Join(gone, " "); got != "c3.0 c3.1 c3.2 c3.3 c3.4" {
+		t.Errorf("taken out are %s", got)
+	}
+	p := s.events[0].Prune
+	if p == nil || p.Answers != 5 || p.Before-p.After < 60_000 || p.After != s.estimate() {
+		t.Errorf("told is %+v; estimated are %d", p, s.estimate())
+	}
 }
