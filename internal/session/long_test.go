@@ -141,6 +141,7 @@ func TestALongSessionStaysWithinTheWindow(t *testing.T) {
 						if c := ev.Compaction; c.Turn == 0 || c.Messages == 0 || c.Makeshift || c.After >= c.Before || c.Reason != event.WindowFull {
 							t.Errorf("%+v", c)
 						}
+					default: // no other event tells of room
 					}
 				}
 			})
