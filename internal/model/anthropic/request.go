@@ -18,7 +18,7 @@ import (
 // difference.
 func (c *client) body(req model.Request) (wire.Body, error) {
 	plain := wire.LastTurns(req.Messages, group, markedTurns)
-	messages, err := c.histories.Append(req.Messages[:plain])
+	messages, err := c.histories.Append(req.CacheKey, req.Messages[:plain])
 	if err != nil {
 		return nil, err
 	}

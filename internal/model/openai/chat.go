@@ -53,7 +53,7 @@ func (c *chat) body(req model.Request) (wire.Body, error) {
 		return nil, err
 	}
 	plain := c.split(req.Messages)
-	messages, err := c.histories.Append(req.Messages[:plain])
+	messages, err := c.histories.Append(req.CacheKey, req.Messages[:plain])
 	if err != nil {
 		return nil, err
 	}

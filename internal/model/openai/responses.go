@@ -70,7 +70,7 @@ func refusesSummary(err error) bool {
 
 // body encodes a request.
 func (r *responder) body(req model.Request, silent bool) (wire.Body, error) {
-	input, err := r.histories.Append(req.Messages)
+	input, err := r.histories.Append(req.CacheKey, req.Messages)
 	if err != nil {
 		return nil, err
 	}

@@ -34,20 +34,22 @@ type Histories struct {
 
 // history is the encoded beginning of a conversation.
 type history struct {
+	session  string // whose it is, as far as that is known
 	messages []model.Message
 	groups   []int // where they end in messages
 	encoded  []byte
 }
 
 // Append returns the encoded messages: elements of a JSON array, each behind a
-// comma. The bytes must not be changed.
-func (h *Histories) Append(messages []model.Message) ([]byte, error) {
+// comma. The bytes must not be changed. Of a session, if it has a name, only the
+// last conversation is kept: what was changed in it does not come back.
+func (h *Histories) Append(session string, messages []model.Message) ([]byte, error) {
 	if len(messages) == 0 {
 		return nil, nil
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	known := h.take(messages)
+	known := h.take(session, messages)
 	h.size -= len(known.encoded)
 	err := h.extend(known, messages)
 	h.keep(known)
@@ -69,14 +71,21 @@ func (h *Histories) Rest(messages []model.Message, from int, encode func(dst []b
 }
 
 // take removes the history that messages continue, or makes a new one.
-func (h *Histories) take(messages []model.Message) *history {
+func (h *Histories) take(session string, messages []model.Message) *history {
 	for i, known := range slices.Backward(h.kept) {
 		if h.continues(known, messages) {
 			h.kept = slices.Delete(h.kept, i, i+1)
 			return known
 		}
 	}
-	return &history{}
+	h.kept = slices.DeleteFunc(h.kept, func(old *history) bool {
+		gone := session != "" && old.session == session
+		if gone {
+			h.size -= len(old.encoded)
+		}
+		return gone
+	})
+	return &history{session: session}
 }
 
 func (h *Histories) continues(known *history, messages []model.Message) bool {

@@ -41,7 +41,7 @@ func inGroups() (h *Histories, encoded *int) {
 
 func appended(t *testing.T, h *Histories, messages []model.Message) string {
 	t.Helper()
-	data, err := h.Append(messages)
+	data, err := h.Append("", messages)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,7 +123,7 @@ func TestHistoriesServeManyAtOnce(t *testing.T) {
 				text := fmt.Sprint(job, ".", i)
 				messages = append(messages, says(model.Assistant, text))
 				want.WriteString(`,["assistant` + text + `"]`)
-				if got, err := h.Append(messages); err != nil || string(got) != want.String() {
+				if got, err := h.Append("", messages); err != nil || string(got) != want.String() {
 					t.Errorf("error %v, got %s, want %s", err, got, want.String())
 					return
 				}
@@ -244,4 +244,45 @@ func framed(t *testing.T, r io.Reader) []string {
 		list = append(list, e.kind+":"+string(e.data))
 	}
 	return list
+}
+
+// A session that is made shorter leaves nothing behind, and takes nothing from
+// others that begin with the same words.
+func TestOnlyTheLastConversationOfASessionIsKept(t *testing.T) {
+	h := &Histories{
+		Group: func([]model.Message) int { return 1 },
+		Encode: func(dst []byte, all []model.Message, from, _ int) ([]byte, error) {
+			return append(append(dst, ','), all[from].Text...), nil
+		},
+	}
+	said := func(texts ...string) (list []model.Message) {
+		for _, text := range texts {
+			list = append(list, model.Message{Text: text})
+		}
+		return list
+	}
+	for _, step := range []struct {
+		session  string
+		messages []model.Message
+		kept     int
+	}{
+		{"a", said("go", "long"), 1}, {"b", said("go", "other"), 2}, {"a", said("go", "long", "more"), 2},
+		{"a", said("go", "short"), 2}, {"a", said("go", "short", "more"), 2}, {"b", said("go", "other", "more"), 2}, {"", said("go", "nobody"), 3}, {"", said("go", "else"), 4},
+	} {
+		got, err := h.Append(step.session, step.messages)
+		want := ""
+		for _, m := range step.messages {
+			want += "," + m.Text
+		}
+		if err != nil || string(got) != want || len(h.kept) != step.kept {
+			t.Errorf("%s %v: %q, %v, and %d are kept; want %q and %d", step.session, step.messages, got, err, len(h.kept), want, step.kept)
+		}
+	}
+	size := 0
+	for _, k := range h.kept {
+		size += len(k.encoded)
+	}
+	if size != h.size {
+		t.Errorf("%d bytes are kept, and it counts %d", size, h.size)
+	}
 }
