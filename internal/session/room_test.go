@@ -191,7 +191,9 @@ func TestAConversationThatTheProviderRefusesIsCompactedOnce(t *testing.T) {
 // A compaction is a model call: it counts, it is paid for, and limits come first.
 func TestACompactionIsPaidFor(t *testing.T) {
 	var asked []Need
-	s := setUp(t, "readonly", strings.ReplaceAll(reading(12), ", usage: {input: 100, output: 10}", "")+"  - text: Done.\n", func(c *Config) {
+	talk := "text: " + strings.Repeat("I go on. ", 300) // which is not taken out
+	turns := strings.ReplaceAll(reading(30), "usage: {input: 100, output: 10}", talk)
+	s := setUp(t, "readonly", turns+"  - text: Done.\n", func(c *Config) {
 		c.Window, c.Limits.Turns = 30_000, 200
 		player := c.Model
 		c.Model = summing{player, "summed up"}
@@ -215,7 +217,7 @@ func TestACompactionIsPaidFor(t *testing.T) {
 			compactions++
 		}
 	}
-	if total := s.Totals(); compactions == 0 || total.Turns != 13+compactions || len(asked) != total.Turns || total.Usage.Input != int64(7*compactions) {
+	if total := s.Totals(); compactions == 0 || total.Turns != 31+compactions || len(asked) != total.Turns || total.Usage.Input != int64(7*compactions) {
 		t.Errorf("%d compactions, %d requests paid for, %+v", compactions, len(asked), total)
 	}
 }

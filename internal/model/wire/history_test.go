@@ -266,16 +266,22 @@ func TestOnlyTheLastConversationOfASessionIsKept(t *testing.T) {
 		messages []model.Message
 		kept     int
 	}{
-		{"a", said("go", "long"), 1}, {"b", said("go", "other"), 2}, {"a", said("go", "long", "more"), 2},
-		{"a", said("go", "short"), 2}, {"a", said("go", "short", "more"), 2}, {"b", said("go", "other", "more"), 2}, {"", said("go", "nobody"), 3}, {"", said("go", "else"), 4},
+		{"a", said("go", "long"), 1},
+		{"b", said("go", "other"), 2},
+		{"a", said("go", "long", "more"), 2},
+		{"a", said("go", "short"), 2},
+		{"a", said("go", "short", "more"), 2},
+		{"b", said("go", "other", "more"), 2},
+		{"", said("go", "nobody"), 3},
+		{"", said("go", "else"), 4},
 	} {
 		got, err := h.Append(step.session, step.messages)
-		want := ""
+		var want strings.Builder
 		for _, m := range step.messages {
-			want += "," + m.Text
+			want.WriteString("," + m.Text)
 		}
-		if err != nil || string(got) != want || len(h.kept) != step.kept {
-			t.Errorf("%s %v: %q, %v, and %d are kept; want %q and %d", step.session, step.messages, got, err, len(h.kept), want, step.kept)
+		if err != nil || string(got) != want.String() || len(h.kept) != step.kept {
+			t.Errorf("%s %v: %q, %v, and %d are kept; want %q and %d", step.session, step.messages, got, err, len(h.kept), want.String(), step.kept)
 		}
 	}
 	size := 0
