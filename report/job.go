@@ -255,6 +255,9 @@ func (s *session) turn(number int) *turn {
 		}
 	}
 	t := &turn{number: number}
+	if number == 0 { // what a prompt fetched: no model was called
+		t.cost = new(0.0)
+	}
 	s.turns = append(s.turns, t)
 	return t
 }
@@ -411,8 +414,9 @@ func (j *job) spent() spend {
 }
 
 func (s *session) spent() spend {
-	sum := spend{turns: len(s.turns), cost: new(0.0)}
+	sum := spend{cost: new(0.0)}
 	for _, t := range s.turns {
+		sum.turns += min(t.number, 1)
 		sum.usage = sum.usage.Add(t.usage)
 		sum.cost = addCost(sum.cost, t.cost)
 	}

@@ -36,6 +36,12 @@ func (j *job) work(ctx context.Context) (end *stop) {
 	for text := j.Prompt; ; {
 		j.attempts++
 		j.emit(event.Event{Type: event.AttemptStarted, Session: j.sessionID(), Attempt: &event.Attempt{Number: j.attempts, Prompt: text}})
+		if j.attempts == 1 {
+			if text, end = j.asked(ctx, main); end != nil {
+				last = endedBy(end)
+				return end
+			}
+		}
 		last = main.Run(ctx, text)
 		if last.Text != "" {
 			j.final = last.Text

@@ -57,7 +57,7 @@ func (v value) agent() *agent {
 	a := &agent{value: v, Agent: Agent{Name: v.key.Value}}
 	fields{
 		"description": into(&a.Description, value.str),
-		"prompt":      into(&a.prompt, value.promptText),
+		"prompt":      into(&a.prompt, value.plainPrompt),
 		"mode":        into(&a.mode, word("primary", "subagent", "all")),
 		"model":       func(v value) { a.model = optional(v.oneModel()) },
 		"profile":     func(v value) { a.profile = optional(v.filled()) },

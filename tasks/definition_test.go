@@ -39,7 +39,7 @@ func TestMistakesInWhatAManifestDefines(t *testing.T) {
 			`m.yaml:5:32: the variable "vars.x" is not known here; write ${{ env.NAME }}: this text is the same for all jobs`,
 			`m.yaml:6:3: the agent "f" has no description, by which a model could choose it; write description:, or mode: primary`,
 			`m.yaml:7:3: the agent "plan" has no description, by which a model could choose it; write description:, or mode: primary`,
-			"m.yaml:8:15: a command in a prompt (!`...`) is not supported yet; run it under setup: and let the agent read what it wrote",
+			"m.yaml:8:15: a command (!`...`) is run in the prompts of tasks alone; write it there, or under setup: and let the agent read what it wrote",
 			`m.yaml:9:6: "h" must be a mapping, not the text "x"; write KEY: VALUE`,
 		}},
 		{"the agent of a task", `agents: {careful: {prompt: x}}

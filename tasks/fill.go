@@ -52,7 +52,10 @@ func (b *builder) fill(d *draft, with settings) {
 	j.Limits = with.limits
 	j.Attempts, j.RequireChanges = t.attempts, t.requireChanges
 	d.digest = with.digest
-	j.Prompt = b.render(t.prompt, s)
+	var values []span
+	j.Prompt, values = b.fillIn(t.prompt, s)
+	j.Mentions = mentions(j.Prompt, values)
+	b.checkMentions(t, j)
 	for _, line := range t.setup {
 		j.Setup = append(j.Setup, b.render(line, s))
 	}
@@ -70,10 +73,16 @@ func (b *builder) fill(d *draft, with settings) {
 // render fills in a template. After a problem, and once the plan's texts are
 // too large, it returns "".
 func (b *builder) render(t template, s scope) string {
+	out, _ := b.fillIn(t, s)
+	return out
+}
+
+// fillIn is render that says where the values are.
+func (b *builder) fillIn(t template, s scope) (string, []span) {
 	if t.src == nil || b.rendered > maxRenderedPlan {
-		return ""
+		return "", nil
 	}
-	out, ok := t.render(s)
+	out, values, ok := t.fillIn(s)
 	if len(t.parts) > 1 {
 		b.rendered += len(out)
 	}
@@ -83,7 +92,7 @@ func (b *builder) render(t template, s scope) string {
 	case ok && strings.TrimSpace(out) == "":
 		t.problem(t.name+" is empty with its variables filled in", "give the variables values")
 	}
-	return out
+	return out, values
 }
 
 // varsOf returns the variables that a task sees: its own over the manifest's,

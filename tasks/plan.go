@@ -44,7 +44,8 @@ type Job struct {
 	Repo   Repo
 	Matrix map[string]string // empty, never nil
 
-	Prompt       string // templates already filled in
+	Prompt       string    // templates already filled in
+	Mentions     []Mention // what it names for the runner to fetch, in order
 	Agent        string
 	Instructions []Instruction
 	Model        string  // provider/model, or script:FILE or replay:FILE with an absolute path

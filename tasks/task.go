@@ -63,7 +63,7 @@ func (v value) task(m *manifest) *task {
 	t := &task{value: v, manifest: m, attempts: 1, commit: commit{ifExists: FailIfExists}, publish: publish{mode: PublishNone}}
 	got := fields{
 		"id":              into(&t.id, value.taskID),
-		"prompt":          into(&t.prompt, value.promptText),
+		"prompt":          into(&t.prompt, value.taskPrompt),
 		"agent":           func(v value) { t.agent = optional(v.filled()) },
 		"model":           func(v value) { t.models = v.chain() },
 		"profile":         func(v value) { t.profile = optional(v.filled()) },
@@ -91,23 +91,6 @@ func (v value) task(m *manifest) *task {
 	}
 	uniqueChecks(t.verify)
 	return t
-}
-
-// commandForm is what OpenCode's commands run before a prompt is sent.
-var commandForm = regexp.MustCompile("!`[^`\n]+`")
-
-// promptText reads a prompt. A command in it is refused while it would not be
-// run: the model would be sent its text instead of its output.
-func (v value) promptText() (template, bool) {
-	t, ok := v.filled()
-	if ok && commandForm.MatchString(t.s) {
-		v.problem("a command in a prompt (!`...`) is not supported yet", "run it under setup: and let the agent read what it wrote")
-		ok = false
-	}
-	if !ok {
-		return template{}, false
-	}
-	return parseTemplate(t), true
 }
 
 // taskID reads an id that is safe as the name of a file and of a branch.

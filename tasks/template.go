@@ -113,8 +113,14 @@ type scope struct {
 // render fills in a template. Each variable that is not known is recorded at
 // its place.
 func (t template) render(s scope) (string, bool) {
+	out, _, ok := t.fillIn(s)
+	return out, ok
+}
+
+// fillIn is render that says where the values are.
+func (t template) fillIn(s scope) (out string, values []span, ok bool) {
 	if len(t.parts) == 1 {
-		return t.parts[0].text, true
+		return t.parts[0].text, nil, true
 	}
 	var b strings.Builder
 	valid := true
@@ -129,11 +135,14 @@ func (t template) render(s scope) (string, bool) {
 		}
 		if b.Len()+len(filled) > maxRendered {
 			t.problem("the text is larger than 1 MiB with its variables filled in", "shorten it or its variables")
-			return "", false
+			return "", nil, false
+		}
+		if p.variable != "" {
+			values = append(values, span{b.Len(), b.Len() + len(filled)})
 		}
 		b.WriteString(filled)
 	}
-	return b.String(), valid
+	return b.String(), values, valid
 }
 
 // lookup returns what a variable stands for, or records that it is unknown.

@@ -49,17 +49,38 @@ func (s *Session) call(ctx context.Context, turn, index int, c model.ToolCall) m
 		Role: model.ToolRole, CallID: c.ID, Tool: c.Name, Text: out.Text(),
 		Failed: out.Status != tools.Completed, Denied: out.Status == tools.Denied,
 	}
-	for _, a := range out.Attachments {
-		m.Attachments = append(m.Attachments, model.Attachment{Name: a.Name, MIME: a.Media, Data: a.Data})
-	}
+	m.Attachments = attached(out)
 	return m
+}
+
+// attached is what the model sees beside the answer of a call.
+func attached(out tools.Outcome) []model.Attachment {
+	var all []model.Attachment
+	for _, a := range out.Attachments {
+		all = append(all, model.Attachment{Name: a.Name, MIME: a.Media, Data: a.Data})
+	}
+	return all
 }
 
 // nested carries out a call that another call of this turn asked for. It has
 // its own decision and record, and counts like any other.
 func (s *Session) nested(ctx context.Context, c tools.Call) tools.Outcome {
+	return s.aside(ctx, s.Totals().Turns, c)
+}
+
+// Fetch carries out a call that a prompt asks for, before [Session.Run] is given
+// the prompt: it is decided, told and counted as the model's are, in a turn 0.
+// What its outcome has attached goes with the prompt.
+func (s *Session) Fetch(ctx context.Context, c tools.Call) tools.Outcome {
+	s.start()
+	out := s.aside(ctx, 0, c)
+	s.fetched = append(s.fetched, attached(out)...)
+	return out
+}
+
+// aside carries out a call that the model did not make itself.
+func (s *Session) aside(ctx context.Context, turn int, c tools.Call) tools.Outcome {
 	call := model.ToolCall{ID: c.ID, Name: c.Name, Input: c.Input}
-	turn := s.Totals().Turns
 	s.emitCall(event.Call{ID: c.ID, Turn: turn, Tool: c.Name, Input: rawInput(c.Input), Status: event.CallPending, StartedAt: s.cfg.Now()})
 	out := s.record(ctx, turn, 0, call)
 	s.mu.Lock()

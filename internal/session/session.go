@@ -95,10 +95,11 @@ type Session struct {
 	fixed    int64 // tokens of what each request begins with: system prompt and tools
 	failures int   // failed calls since the last that completed
 	started  bool
-	answer   answers // of this stretch
-	repeats  repeats // in this stretch
-	cut      string  // id of the call that the turn's output limit cut off
-	tooLong  bool    // the provider found the last request too long
+	answer   answers            // of this stretch
+	repeats  repeats            // in this stretch
+	fetched  []model.Attachment // for the next words
+	cut      string             // id of the call that the turn's output limit cut off
+	tooLong  bool               // the provider found the last request too long
 
 	counted   int64 // tokens of the first countedTo messages, with what is fixed
 	countedTo int
@@ -133,10 +134,7 @@ func (s *Session) Totals() Totals {
 // session has to end. It may be called again: the conversation goes on, under
 // the same limits.
 func (s *Session) Run(ctx context.Context, prompt string) End {
-	if !s.started {
-		s.started = true
-		s.emit(event.Event{Type: event.SessionStarted, SessionInfo: s.info(End{})})
-	}
+	s.start()
 	s.answer, s.repeats = answers{}, repeats{}
 	s.say(prompt)
 	defer s.cfg.Purse.release()
@@ -169,8 +167,20 @@ func (s *Session) info(end End) *event.Session {
 	}
 }
 
-// say adds words to the conversation that the model is to answer.
-func (s *Session) say(text string) { s.add(model.Message{Role: model.User, Text: text}) }
+// start tells that the session began, once.
+func (s *Session) start() {
+	if !s.started {
+		s.started = true
+		s.emit(event.Event{Type: event.SessionStarted, SessionInfo: s.info(End{})})
+	}
+}
+
+// say adds words to the conversation that the model is to answer, and what was
+// fetched to be seen with them.
+func (s *Session) say(text string) {
+	s.add(model.Message{Role: model.User, Text: text, Attachments: s.fetched})
+	s.fetched = nil
+}
 
 func (s *Session) add(m model.Message) {
 	s.messages = append(s.messages, m)

@@ -1,0 +1,209 @@
+package tasks
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/millhand/millhand/internal/permission"
+)
+
+// Mention is something that a prompt names for the runner to fetch before the
+// model sees the prompt: a command (!`git log`), or a file, folder or agent
+// (@docs/style.md#L10-20).
+//
+// Only what the manifest's author wrote is one. A value that was filled in can
+// be a part of a path, and is otherwise text: no sign in it begins a mention,
+// ends one, or reaches a shell.
+type Mention struct {
+	Start, End int    // bytes of the prompt, all of the mention
+	Command    string // a bash command line; "" for a name
+	Name       string // a path of the workspace, or an agent
+	// First and Last are lines of the file, from 1; 0 for its begin and its end.
+	// With them, Ranged is the name as it was written.
+	First, Last int
+	Ranged      string
+	// Explicit says that the name can only be meant as a file.
+	Explicit bool
+}
+
+// maxMentions bounds what one prompt names.
+const maxMentions = 100
+
+// commandForm is what OpenCode's commands run before a prompt is sent.
+var commandForm = regexp.MustCompile("!`[^`\n]+`")
+
+// taskPrompt reads a task's prompt. A variable in a command is refused: the
+// shell would run what its value holds.
+func (v value) taskPrompt() (template, bool) {
+	t, ok := v.filled()
+	if !ok {
+		return template{}, false
+	}
+	for _, at := range commandForm.FindAllStringIndex(t.s, -1) {
+		if !strings.Contains(strings.ReplaceAll(t.s[at[0]:at[1]], "$"+opening, ""), opening) {
+			continue
+		}
+		p := t.placeOf(at[0])
+		v.src.report(p.line, p.column, "a variable in a command of a prompt: the shell would run what its value holds", "leave it out of !`...`, or write the command under setup: with quotes around the variable")
+		return template{}, false
+	}
+	return parseTemplate(t), true
+}
+
+// plainPrompt reads a prompt that is the same for every job and workspace, in
+// which nothing can be fetched.
+func (v value) plainPrompt() (template, bool) {
+	t, ok := v.filled()
+	if ok && commandForm.MatchString(t.s) {
+		v.problem("a command (!`...`) is run in the prompts of tasks alone", "write it there, or under setup: and let the agent read what it wrote")
+		ok = false
+	}
+	if !ok {
+		return template{}, false
+	}
+	return parseTemplate(t), true
+}
+
+// span is a piece of a text, in bytes.
+type span struct{ start, end int }
+
+// checkMentions records what a job's prompt names and its profile can never
+// allow.
+func (b *builder) checkMentions(t *task, j *Job) {
+	if len(j.Mentions) > maxMentions {
+		t.prompt.problem(fmt.Sprintf("the prompt names more than %d files and commands", maxMentions), "name folders, or let the agent look")
+		j.Mentions = nil
+	}
+	for _, m := range j.Mentions {
+		if m.Command == "" || !j.Profile.Hides("bash") {
+			continue
+		}
+		d := j.Profile.Decide(permission.Need("bash", m.Command))
+		t.prompt.problem(fmt.Sprintf("the prompt runs a command (!`...`), and the profile %s allows none: %s (%s)", quote(j.Profile.Name), d.Rule, d.Source),
+			"choose a profile with bash, such as review, or leave the command out")
+		return
+	}
+}
+
+// mentions finds what a text names, outside of the values that were filled in.
+func mentions(text string, values []span) []Mention {
+	var all []Mention
+	filled := slices.DeleteFunc(values, func(v span) bool { return v.start == v.end })
+	s := scanner{text: text, values: filled}
+	for i := 0; i < len(text); {
+		m, ok := Mention{}, false
+		switch {
+		case text[i] == '!' && !s.filled(i, i+1):
+			m, ok = s.command(i)
+		case text[i] == '@' && !s.filled(i, i+1):
+			m, ok = s.name(i)
+		}
+		if ok {
+			all = append(all, m)
+			i = m.End
+			continue
+		}
+		i++
+	}
+	return all
+}
+
+// scanner looks at a text of which some pieces are values.
+type scanner struct {
+	text   string
+	values []span // in order
+}
+
+// filled reports whether any byte from start to end was filled in.
+func (s scanner) filled(start, end int) bool {
+	i, _ := slices.BinarySearchFunc(s.values, start, func(v span, start int) int {
+		if v.end <= start {
+			return -1
+		}
+		return 1
+	})
+	return i < len(s.values) && s.values[i].start < end
+}
+
+// command reads one whose "!" is at a place.
+func (s scanner) command(at int) (Mention, bool) {
+	rest, ok := strings.CutPrefix(s.text[at:], "!`")
+	n := strings.IndexAny(rest, "`\n")
+	if !ok || n < 1 || rest[n] != '`' || strings.TrimSpace(rest[:n]) == "" {
+		return Mention{}, false
+	}
+	end := at + len("!`") + n + 1
+	return Mention{Start: at, End: end, Command: rest[:n]}, !s.filled(at, end)
+}
+
+// name reads one whose "@" is at a place. It goes on to white space or another
+// sign that ends paths in texts; of what is filled in, all belongs to it.
+func (s scanner) name(at int) (Mention, bool) {
+	if before, _ := utf8.DecodeLastRuneInString(s.text[:at]); at > 0 && joins(before) {
+		return Mention{}, false
+	}
+	start, end := at+1, at+1
+	for end < len(s.text) {
+		r, size := utf8.DecodeRuneInString(s.text[end:])
+		if !s.filled(end, end+size) && (unicode.IsSpace(r) || strings.ContainsRune("`,\"'<>|;", r)) {
+			break
+		}
+		end += size
+	}
+	for end > start && !s.filled(end-1, end) && closes(s.text[start:end]) {
+		end--
+	}
+	m := Mention{Start: at, End: end, Name: s.text[start:end]}
+	if start == end || s.text[start] == '@' || strings.ContainsAny(m.Name, "\x00\n\r") {
+		return Mention{}, false
+	}
+	m.takeRange()
+	for _, begin := range []string{"./", "../", "~/"} {
+		m.Explicit = m.Explicit || strings.HasPrefix(m.Name, begin)
+	}
+	return m, true
+}
+
+// joins reports whether an "@" behind this character belongs to a word, as that
+// of an address does, or is quoted.
+func joins(r rune) bool {
+	return unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("_`/\\@.-+", r)
+}
+
+// closes reports whether a name ends with a sign that belongs to the sentence
+// around it.
+func closes(name string) bool {
+	last := name[len(name)-1]
+	if i := strings.IndexByte(")]}", last); i >= 0 {
+		return strings.Count(name, "([{"[i:i+1]) < strings.Count(name, ")]}"[i:i+1])
+	}
+	return strings.IndexByte(".:!?", last) >= 0
+}
+
+// rangeForm is #L10, #L10-20, #L10-L20, or OpenCode's #10-20 and #10-.
+var rangeForm = regexp.MustCompile(`^(.+)#(L?)([0-9]{1,9})(?:(-)(?:L?([0-9]{1,9}))?)?$`)
+
+// takeRange takes a range of lines off the name.
+func (m *Mention) takeRange() {
+	part := rangeForm.FindStringSubmatch(m.Name)
+	if part == nil {
+		return
+	}
+	first, _ := strconv.Atoi(part[3]) // digits, and few
+	last, _ := strconv.Atoi(part[5])
+	switch {
+	case part[4] == "":
+		last = first
+	case part[5] == "":
+		last = 0
+	}
+	if first < 1 || last != 0 && last < first {
+		return
+	}
+	m.Ranged, m.Name, m.First, m.Last, m.Explicit = m.Name, part[1], first, last, part[2] != ""
+}
