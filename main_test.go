@@ -36,6 +36,8 @@ func TestMain(m *testing.M) {
 //	sent N PATH         print what is at a dotted path of the N-th request to the wire
 //	endless N WINDOW    serve a model that reads for N turns, as an OpenAI endpoint
 //	lines FILE N        write a file of so many lines
+//	endpoint FILE       serve a script on all three wires, and keep what is asked in requests/N.json
+//	smaller FILE N      hold a file to less than N bytes
 //	repo DIR            make a folder a git repository, all of it committed
 //	exits CODE CMD...   run a command that must exit with this code
 //	hold-stdin CMD...   run a command whose standard input is never closed
@@ -93,6 +95,7 @@ func TestScripts(t *testing.T) {
 			"same-trees": sameTrees, "same-reports": sameReports, "same-runs": sameRuns, "jobs": jobFields,
 			"remote": remote, "forget": forget, "git-http": gitHTTP, "modules": modules, "pushed": pushed,
 			"calls": toolCalls, "address": address, "endless": endless, "lines": lines,
+			"endpoint": endpoint, "smaller": smaller,
 		},
 	})
 }

@@ -3,17 +3,11 @@ package runner
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
-	"runtime"
-	"strings"
-	"time"
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/model"
-	"github.com/millhand/millhand/internal/prompt"
 	"github.com/millhand/millhand/internal/session"
 )
 
@@ -92,41 +86,4 @@ func writeMessage(f *os.File, m model.Message, redact func(string) string) error
 	}
 	_, err = f.Write(append(line, '\n'))
 	return err
-}
-
-// system writes the system prompt of one of the job's sessions.
-func (j *job) system(s seat) string {
-	in := prompt.Input{Agent: s.Agent, Prompt: s.agent.Prompt, Environment: prompt.Environment{
-		Dir: j.space.Dir(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
-		Date: j.Now().UTC().Format(time.DateOnly), Repository: j.Repo.Name,
-	}}
-	for _, i := range j.Instructions {
-		in.Instructions = append(in.Instructions, prompt.Text{Name: i.Path, Text: i.Text})
-	}
-	if notes, ok := j.repositoryNotes(); ok {
-		in.Repository = append(in.Repository, notes)
-	}
-	return prompt.System(in)
-}
-
-// maxNotes bounds a repository's notes, in bytes.
-const maxNotes = 256 << 10
-
-// repositoryNotes reads what the repository has to say to agents: the first
-// of the usual files in its root.
-func (j *job) repositoryNotes() (prompt.Text, bool) {
-	for _, name := range []string{"AGENTS.md", "CLAUDE.md"} {
-		p, err := j.space.Resolve(name)
-		if err != nil || p.Outside {
-			continue
-		}
-		text, err := j.space.ReadFile(p, maxNotes)
-		if err == nil {
-			return prompt.Text{Name: name, Text: strings.ToValidUTF8(string(text), "\uFFFD")}, true
-		}
-		if !errors.Is(err, fs.ErrNotExist) {
-			j.warn(fmt.Sprintf("the repository's %s is not used: %v", name, err))
-		}
-	}
-	return prompt.Text{}, false
 }

@@ -84,7 +84,7 @@ func itemsOf(m model.Message) []responses.ResponseInputItemUnionParam {
 	default:
 		content := contentOf(m)
 		if len(content) == 1 {
-			return []responses.ResponseInputItemUnionParam{responses.ResponseInputItemParamOfMessage(m.Text, responses.EasyInputMessageRoleUser)}
+			return []responses.ResponseInputItemUnionParam{responses.ResponseInputItemParamOfMessage(content[0].OfInputText.Text, responses.EasyInputMessageRoleUser)}
 		}
 		return []responses.ResponseInputItemUnionParam{responses.ResponseInputItemParamOfMessage(content, responses.EasyInputMessageRoleUser)}
 	}
