@@ -26,6 +26,7 @@ type Conversation struct {
 	Model  model.Model
 	Finish func() error
 	Price  func(model.Usage) float64
+	As     string // the model that a recording stands in for, as provider/model; "" for none
 }
 
 // Options are what a run needs beside its plan.

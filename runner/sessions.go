@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,6 +21,7 @@ import (
 // seat is what makes one session of a job different from another.
 type seat struct {
 	tasks.Job             // with the session's own agent, model, profile and limits
+	speaks    string      // id of the model that tools and words are made for
 	agent     tasks.Agent // zero for the task's own
 	id        string      // of the session
 	file      string      // of its transcript, without its ending
@@ -119,6 +121,7 @@ func (j *job) openSession(s seat) (*open, error) {
 	if o.talk, err = j.OpenModel(s.Job, s.child(), func(attempt int, wait time.Duration, err error) { j.retried(o, attempt, wait, err) }); err != nil {
 		return nil, errModel{err}
 	}
+	s.speaks = cmp.Or(o.talk.As, s.Model)
 	env, err := j.toolEnv(s)
 	if err != nil {
 		return nil, err
@@ -131,7 +134,7 @@ func (j *job) openSession(s seat) (*open, error) {
 		return nil, err
 	}
 	broken, purse := false, j.ledger.purse(&j.money, o.talk.Price)
-	window, output := j.window(s.Job)
+	window, output := j.window(s)
 	o.Session = session.New(session.Config{
 		ID: s.id, Job: j.ID, Agent: s.Agent, Parent: s.parent,
 		Model: o.talk.Model, ModelName: s.ModelName, System: j.system(s),
@@ -196,10 +199,10 @@ func (j *job) toolEnv(s seat) (*tools.Env, error) {
 		Workspace: j.space, Profile: s.Profile, Ignore: rules, Todos: &tools.Todos{}, Redact: j.Redact, ChildEnv: j.env, Confine: j.sandbox.Confine(), Beside: j.sandbox.Beside(),
 		MaxTime: s.Limits.Time, Outputs: filepath.Join(j.Dir, "outputs", j.ID), Now: j.Now,
 		Limits: tools.OutputLimits{Lines: j.plan.Output.Lines, Bytes: j.plan.Output.Bytes},
-		Model:  s.Model, Batch: j.plan.Batch, Skills: skills, SkillProblems: problems, Tree: j.tools, Cache: &tools.Cache{},
+		Model:  s.speaks, Batch: j.plan.Batch, Skills: skills, SkillProblems: problems, Tree: j.tools, Cache: &tools.Cache{},
 		Search: tools.SearchConfig{Backend: j.plan.Search.Backend, URL: j.plan.Search.URL, Key: j.secret(j.plan.Search.KeyEnv)},
 	}
-	known := j.facts(s.Model)
+	known := j.facts(s.speaks)
 	env.Images, env.PDFs = known.Images, known.PDFs
 	if s.parent == "" { // children start none of their own
 		env.Agents, env.Spawn = j.agents(), j.spawner(s.id)
@@ -217,14 +220,14 @@ func (j *job) facts(model string) Facts {
 
 // window is how many tokens a request and its answer, and an answer alone, have
 // at most, whichever model of a job's list answers; 0 if nobody knows.
-func (j *job) window(of tasks.Job) (all, answer int) {
+func (j *job) window(of seat) (all, answer int) {
 	least := func(a, b int) int {
 		if a == 0 || b > 0 && b < a {
 			return b
 		}
 		return a
 	}
-	f := j.facts(of.Model)
+	f := j.facts(of.speaks)
 	for _, other := range of.Fallback {
 		g := j.facts(other.ID)
 		f.Context, f.MaxOutput = least(f.Context, g.Context), least(f.MaxOutput, g.MaxOutput)

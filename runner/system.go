@@ -13,7 +13,7 @@ import (
 
 // system writes the system prompt of one of the job's sessions.
 func (j *job) system(s seat) string {
-	in := prompt.Input{Agent: s.Agent, Prompt: s.agent.Prompt, Model: s.Model, Environment: prompt.Environment{
+	in := prompt.Input{Agent: s.Agent, Prompt: s.agent.Prompt, Model: s.speaks, Environment: prompt.Environment{
 		Dir: j.space.Dir(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
 		Date: j.Now().UTC().Format(time.DateOnly), Repository: j.Repo.Name, Git: j.gitState(),
 	}}

@@ -160,7 +160,11 @@ func (m *models) Open(j tasks.Job, child string, retry func(int, time.Duration, 
 	}
 	main.Price = m.dearest(j)
 	if m.recorder != nil {
-		main.Model = model.Recording(main.Model, m.recorder, name)
+		id := j.Model
+		if !strings.Contains(id, "/") || strings.HasPrefix(id, "script:") || recorded(id) {
+			id = main.As
+		}
+		main.Model = model.Recording(main.Model, m.recorder, name, id)
 	}
 	return main, nil
 }
@@ -303,7 +307,7 @@ func (m *models) openReplay(path, name string) (runner.Conversation, error) {
 		m.replays[path] = r
 	}
 	player := r.Player(name)
-	return runner.Conversation{Model: player, Finish: player.Finish}, nil
+	return runner.Conversation{Model: player, Finish: player.Finish, As: player.As()}, nil
 }
 
 // openScript starts a scripted model from its beginning, for a child session

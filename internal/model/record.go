@@ -27,7 +27,8 @@ const ExchangeLimit = 128 << 20
 // it. Exactly one of Response and Error is set.
 type Exchange struct {
 	Version  int      `json:"v"`
-	Job      string   `json:"job"` // who asked: a job, or one of its child sessions
+	Job      string   `json:"job"`             // who asked: a job, or one of its child sessions
+	Model    string   `json:"model,omitempty"` // which model answered, as provider/model; "" for a scripted one
 	Request  Asked    `json:"request"`
 	Response *Answer  `json:"response,omitempty"`
 	Error    *Failure `json:"error,omitempty"`
@@ -399,27 +400,29 @@ func (r *Recorder) write(e Exchange) error {
 }
 
 // Recording returns m with every exchange written to rec under the name of who
-// asks: a job, or a child session of it. It belongs around what retries, prices
+// asks: a job, or a child session of it, and the model's id, on which depends what
+// a session asks for. It belongs around what retries, prices
 // and falls back, so that an exchange is what the session asked and what it was
 // given in the end.
 //
 // An exchange that can't be written does not fail: [Recorder.Close] tells.
 // The pieces in which an answer came are not kept, because a secret that is cut
 // in two by a piece's border could not be taken out.
-func Recording(m Model, rec *Recorder, job string) Model {
-	return recording{m, rec, job}
+func Recording(m Model, rec *Recorder, job, id string) Model {
+	return recording{m, rec, job, id}
 }
 
 type recording struct {
 	next Model
 	rec  *Recorder
 	job  string
+	id   string
 }
 
 func (r recording) Stream(ctx context.Context, req Request, emit func(Delta)) (Response, error) {
 	asked := r.rec.canon.Asked(req) // before anyone could change what it holds
 	resp, err := r.next.Stream(ctx, req, emit)
-	e := Exchange{Version: RecordingVersion, Job: r.job, Request: asked}
+	e := Exchange{Version: RecordingVersion, Job: r.job, Model: r.id, Request: asked}
 	if err != nil {
 		e.Error = r.rec.canon.failure(err)
 	} else {

@@ -72,7 +72,9 @@ var openAI = regexp.MustCompile(`(^|/)(gpt-|chatgpt-|codex|o[1-9](-|$))`)
 // that gets words of its own.
 func family(model string) string {
 	model = strings.ToLower(model)
+	provider, _, _ := strings.Cut(model, "/")
 	switch {
+	case strings.Contains(provider, ":"): // a script has no family
 	case strings.Contains(model, "claude"):
 		return "claude"
 	case strings.Contains(model, "gemini"):

@@ -20,6 +20,17 @@ func (r *Recording) Player(job string) *Player {
 	return &Player{r, job}
 }
 
+// As returns the model that answered when it was recorded, as provider/model; ""
+// if that is not known.
+func (p *Player) As() string {
+	for _, e := range p.recording.jobs[p.job] {
+		if e.Model != "" {
+			return e.Model
+		}
+	}
+	return ""
+}
+
 // Stream implements [model.Model] with the first exchange of the job that is not
 // played yet and has the same request. A failure that was recorded is returned
 // as it was, but does not ask to wait. The pieces that emit is given are whole
