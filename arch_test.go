@@ -32,7 +32,7 @@ func rooms() map[string]room {
 		".":                        {"internal/command", "main only hands the process over"},
 		"internal/command":         {"anything", "it is the wiring"},
 		"internal/action":          {"report internal/event", "what a workflow gave, and what it gets; it runs nothing"},
-		"tasks":                    {"internal/permission internal/reach", "a plan is data: making one runs nothing"},
+		"tasks":                    {"internal/permission internal/reach internal/frontmatter", "a plan is data: making one runs nothing"},
 		"runner":                   {"tasks internal/session tools internal/permission internal/workspace internal/gitops internal/model internal/prompt internal/event internal/sandbox internal/sandbox/proxy internal/reach internal/proc", "it carries out a plan, and knows no report: reports are folds of its events"},
 		"report":                   {"internal/event", "a report follows from the events alone"},
 		"tools":                    {"internal/permission internal/workspace internal/proc internal/ignore internal/web internal/frontmatter tools/edit tools/patch tools/shell tools/search", "a tool must not know who calls it or what becomes of its answer"},

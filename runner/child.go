@@ -110,6 +110,9 @@ func (s *seat) take(a tasks.Agent) {
 	if a.Most != nil {
 		s.Profile = s.Profile.Under(*a.Most)
 	}
+	if len(a.Narrow) > 0 {
+		s.Profile = s.Profile.Narrowed("agent "+a.Name, a.Narrow)
+	}
 	if a.NoTodo {
 		s.Profile = s.Profile.Clone()
 		for _, tool := range []string{"todowrite", "todoread"} {

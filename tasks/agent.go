@@ -15,6 +15,7 @@ type agent struct {
 	prompt  template
 	model   *text
 	profile *text
+	body    *profileBody // the rules of an agent's own file; nil for none
 }
 
 // DefaultAgent carries out a task that names none.
@@ -111,6 +112,10 @@ func (b *builder) defined(a *agent, m *manifest) definition[Agent] {
 	if a.profile != nil {
 		p := m.profileAt(*a.profile)
 		out.Most, most = &p.Profile, p.digest
+	}
+	if a.body != nil {
+		a.body.check(b.names)
+		most += a.body.narrow(&out)
 	}
 	if a.model != nil {
 		out.Model = b.agentModel(*a.model)

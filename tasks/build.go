@@ -64,7 +64,7 @@ func (b *builder) plan(ctx context.Context, paths []string) (*Plan, error) {
 		return nil, nil
 	}
 	p := b.assemble(paths, selected)
-	p.Notes = notes
+	p.Notes = slices.Concat(b.found.notes, notes)
 	p.takeShard(b.options.Overrides.Shard)
 	return p, nil
 }

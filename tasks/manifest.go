@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
+	"slices"
 	"time"
 	"unicode/utf8"
 )
@@ -67,6 +68,7 @@ type price struct {
 func (v value) manifest() *manifest {
 	m := &manifest{value: v, profiles: newProfiles()}
 	var entries []value
+	var files [][]*agent
 	got := fields{
 		"version":             value.version,
 		"name":                into(&m.name, value.str),
@@ -85,6 +87,7 @@ func (v value) manifest() *manifest {
 		"instructions":        into(&m.instructions, upTo(maxCommands, list(value.instruction))),
 		"prices":              into(&m.prices, value.prices),
 		"agents":              into(&m.agents, value.agents),
+		"agents_from":         into(&files, upTo(maxDefined, list(value.agentFiles))),
 		"providers":           into(&m.providers, value.providers),
 		"search":              into(&m.search, value.search),
 		"tools":               into(&m.tools, value.tools),
@@ -96,6 +99,7 @@ func (v value) manifest() *manifest {
 	if _, ok := got["version"]; !ok && v.isMapping() {
 		v.problem("there is no version", "write version: 1 first")
 	}
+	m.agents = append(m.agents, slices.Concat(files...)...)
 	m.instructed = digest(m.instructions)
 	for _, e := range entries {
 		m.tasks = append(m.tasks, e.task(m))

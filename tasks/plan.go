@@ -226,8 +226,10 @@ type Agent struct {
 	Model       *Model // nil for that of the task
 	Sampling    Sampling
 	// Most is a profile that the task's is put under; nil for the task's as it is.
-	Most  *permission.Profile
-	Turns int // 0 for the task's limit
+	Most *permission.Profile
+	// Narrow are rules that can only take away from the task's profile.
+	Narrow []permission.Rule
+	Turns  int // 0 for the task's limit
 	// NoTodo says that it keeps no list of what is to do: the tools todowrite and
 	// todoread are not for it.
 	NoTodo bool

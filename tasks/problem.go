@@ -56,6 +56,15 @@ type collector struct {
 	list []Problem
 	seen map[Problem]bool
 	full bool
+
+	notes []string // what is no mistake, and yet worth saying
+}
+
+// note records something that a user should know, and that stops nothing.
+func (c *collector) note(text string) {
+	if len(c.notes) < maxNotes && !slices.Contains(c.notes, text) {
+		c.notes = append(c.notes, text)
+	}
 }
 
 func newCollector() *collector { return &collector{seen: map[Problem]bool{}} }

@@ -51,6 +51,21 @@ func Parse(text string, head any) (body string, err error) {
 	return body, nil
 }
 
+// Head returns a file's head, whose lines are those of the file from its second
+// on, and the text behind it. As with [Parse], a colon in a plain value is
+// forgiven: it is put in quotes. The error is [ErrNone] if there is no head.
+// Whether the head makes sense is left to the caller.
+func Head(text string) (head, body string, err error) {
+	head, body, err = split(text)
+	if err != nil {
+		return "", "", err
+	}
+	if forgiven := quoted(head); yaml.Unmarshal([]byte(head), new(yaml.Node)) != nil && yaml.Unmarshal([]byte(forgiven), new(yaml.Node)) == nil {
+		head = forgiven
+	}
+	return head, body, nil
+}
+
 // split finds the head and what comes behind it.
 func split(text string) (head, body string, err error) {
 	text = strings.TrimPrefix(text, "\uFEFF")

@@ -1,0 +1,32 @@
+package permission
+
+import (
+	"slices"
+	"testing"
+)
+
+func TestNarrowingTakesAwayAndNothingElse(t *testing.T) {
+	build, _ := Preset("build")
+	build.Network.Hosts, build.Cache, build.Env = []string{"go"}, []string{"go"}, []string{"CI"}
+	build.Rules = append(build.Rules, Rule{Permission: ExternalDirectory, Pattern: "/srv/*", Effect: Allow})
+	p := build.Narrowed("agent x", []Rule{deny("edit", "*"), deny("bash", "*"), allow("bash", "git log *"), allow("webfetch", "*"), allow("read", "*")})
+	for _, tt := range []struct {
+		permission, subject string
+		want                bool
+	}{
+		{"edit", "a.go", false}, {"bash", "ls", false}, {"bash", "git log -1", true},
+		{"webfetch", "https://example.com", false}, // the profile does not allow it
+		{"read", ".env", false}, {"read", "a.go", true}, {"task", "explore", true},
+		{ExternalDirectory, "/srv/x", true}, {ExternalDirectory, "/etc", false}, {Git, ".git/config", false},
+	} {
+		if got := p.Decide(Need(tt.permission, tt.subject)).Allowed(); got != tt.want {
+			t.Errorf("%s %s: %v", tt.permission, tt.subject, got)
+		}
+	}
+	if !p.Hides("edit") || p.Hides("bash") {
+		t.Error("what can never be called is offered, or what can be called is not")
+	}
+	if !slices.Equal(p.Network.Hosts, []string{"go"}) || !slices.Equal(p.Cache, []string{"go"}) || !slices.Equal(p.Env, []string{"CI"}) {
+		t.Errorf("%+v %v %v", p.Network, p.Cache, p.Env)
+	}
+}

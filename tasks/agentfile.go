@@ -1,0 +1,227 @@
+package tasks
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/millhand/millhand/internal/frontmatter"
+	"github.com/millhand/millhand/internal/permission"
+)
+
+// maxAgentFile bounds the file of one agent, in bytes.
+const maxAgentFile = 256 << 10
+
+// agentFiles reads one entry of agents_from: a Markdown file with a head, as
+// OpenCode has its agents, a folder of such files, or a folder .opencode. They
+// are read because the caller names them, and only then: a repository's own are
+// nobody's word.
+func (v value) agentFiles() ([]*agent, bool) {
+	t, ok := v.filled()
+	if !ok {
+		return nil, false
+	}
+	path := resolvePath(v.src.dir, t.s)
+	info, err := os.Stat(path)
+	if err != nil {
+		v.problem(fmt.Sprintf("%s %s", quote(t.s), missing(err)), "check its path; it is relative to the manifest")
+		return nil, false
+	}
+	if !info.IsDir() {
+		a, ok := v.agentFile(t.s)
+		return []*agent{a}, ok && a != nil
+	}
+	files, ok := v.agentsIn(t.s)
+	var all []*agent
+	for _, file := range files {
+		if a, ok := v.agentFile(file); ok && a != nil {
+			all = append(all, a)
+		}
+	}
+	return all, ok
+}
+
+// agentsIn lists the files of a folder of agents, as the entry spells it.
+func (v value) agentsIn(folder string) ([]string, bool) {
+	var files []string
+	places := []string{folder}
+	if filepath.Base(resolvePath(v.src.dir, folder)) == ".opencode" {
+		places = []string{filepath.Join(folder, "agent"), filepath.Join(folder, "agents")}
+	}
+	for _, place := range places {
+		entries, err := os.ReadDir(resolvePath(v.src.dir, place))
+		if err != nil && (len(places) == 1 || !errors.Is(err, os.ErrNotExist)) {
+			v.problem(fmt.Sprintf("the folder %s %s", quote(place), missing(err)), "check its path; it is relative to the manifest")
+			return nil, false
+		}
+		for _, e := range entries {
+			switch file := filepath.Join(place, e.Name()); {
+			case e.IsDir():
+				v.src.found.note(fmt.Sprintf("%s: agents are not looked for in the folder %s below; name it under agents_from", v.source(), file))
+			case filepath.Ext(e.Name()) == ".md":
+				files = append(files, file)
+			}
+		}
+	}
+	switch {
+	case len(files) == 0:
+		v.problem(quote(folder)+" holds no agents", "name a folder of .md files, a file, or a folder .opencode with agent/*.md")
+	case len(files) > maxDefined:
+		v.problem(fmt.Sprintf("%s holds more than %d agents", quote(folder), maxDefined), "name the files that are needed")
+	default:
+		return files, true
+	}
+	return nil, false
+}
+
+// agentFile reads one file, and nil for an agent that it switches off.
+func (v value) agentFile(file string) (*agent, bool) {
+	data, err := readRegular(resolvePath(v.src.dir, file), maxAgentFile)
+	src := &source{name: filepath.Join(filepath.Dir(v.src.name), file), dir: v.src.dir, home: v.src.home, found: v.src.found, inputs: v.src.inputs}
+	if filepath.IsAbs(file) {
+		src.name = file
+	}
+	switch {
+	case errors.Is(err, errTooLarge):
+		src.report(1, 1, fmt.Sprintf("the file is larger than %d KiB", maxAgentFile>>10), "an agent's prompt is sent with every request: shorten it")
+		return nil, false
+	case err != nil:
+		src.unreadable(err)
+		return nil, false
+	case !utf8.Valid(data):
+		src.report(1, 1, "the file is not UTF-8 text", "save it as UTF-8")
+		return nil, false
+	}
+	name := strings.TrimSuffix(filepath.Base(file), ".md")
+	if !idForm.MatchString(name) {
+		src.report(1, 1, quote(name)+" is not a name for an agent", "call the file after the agent, with letters, digits, ., _ and -")
+		return nil, false
+	}
+	head, body, err := frontmatter.Head(string(data))
+	if err != nil {
+		src.report(1, 1, err.Error(), "begin it with a line of ---, keys such as description:, and another line of ---")
+		return nil, false
+	}
+	root := src.headRoot(head)
+	if root == nil {
+		return nil, false
+	}
+	root.key = &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: name, Line: 1, Column: 1}
+	return root.agentOfFile(strings.TrimSpace(body))
+}
+
+// headRoot parses a head whose first line is the second of its file; an empty
+// one is a mapping without keys.
+func (s *source) headRoot(head string) *value {
+	if strings.TrimSpace(head) == "" {
+		head = "{}"
+	}
+	root, ok := s.parse([]byte("\n" + head))
+	if !ok {
+		return nil
+	}
+	if !root.isMapping() {
+		s.report(2, 1, "the head is not a list of keys with values", "write KEY: VALUE")
+		return nil
+	}
+	return &root
+}
+
+// agentOfFile reads the head of an agent's file; text is what stands behind it.
+func (v value) agentOfFile(words string) (*agent, bool) {
+	a := &agent{value: v, Agent: Agent{Name: v.key.Value}}
+	a.body = &profileBody{value: v, title: agentTitle(a.Name)}
+	var off bool
+	var switches, permissions []writtenRule
+	keys := fields{
+		"description":     into(&a.Description, value.str),
+		"mode":            into(&a.mode, word("primary", "subagent", "all")),
+		"model":           func(v value) { a.model = optional(v.oneModel()) },
+		"temperature":     into(&a.Sampling.Temperature, value.temperature),
+		"reasoningEffort": into(&a.Sampling.Effort, word("minimal", "low", "medium", "high")),
+		"steps":           into(&a.Turns, number(1<<30)),
+		"maxSteps":        into(&a.Turns, number(1<<30)),
+		"disable":         into(&off, value.boolean),
+		"tools":           func(v value) { switches = v.toolSwitches() },
+		"permission": func(v value) {
+			v.answerAsks()
+			permissions = a.body.readRules(v)
+		},
+	}
+	for _, key := range []string{"name", "color", "hidden", "variant", "top_p", "options", "textVerbosity", "reasoningSummary", "thinking"} {
+		keys[key] = func(v value) {
+			v.src.found.note(fmt.Sprintf("%s: %s has no effect here", v.source(), v.name))
+		}
+	}
+	keys.read(v)
+	a.body.rules = slices.Concat(switches, permissions) // OpenCode's order
+	if len(a.body.rules) > maxEntries {
+		v.keyProblem(fmt.Sprintf("the agent has more than %d rules", maxEntries), "use wildcards")
+		return nil, false
+	}
+	if words != "" {
+		t := text{v, words}
+		t.name = "the text"
+		a.prompt = template{text: t, parts: []part{{text: words}}}
+	}
+	if off {
+		return nil, true
+	}
+	return a, true
+}
+
+// toolSwitches reads which tools are on and off, and makes rules of it.
+func (v value) toolSwitches() []writtenRule {
+	var all []writtenRule
+	entries, _ := v.entries()
+	for _, e := range entries {
+		on, ok := e.boolean()
+		if !ok {
+			continue
+		}
+		name := permission.ForTool(e.key.Value)
+		if name == "patch" || name == "multiedit" { // what OpenCode calls them
+			name = "edit"
+		}
+		r := permission.Rule{Permission: name, Pattern: "*", Source: e.ruleSource()}
+		if on {
+			r.Effect = permission.Allow
+		}
+		all = append(all, writtenRule{r, "*"})
+	}
+	return all
+}
+
+// answerAsks puts deny in the place of ask: in files that were written for
+// somebody to be asked, that is what no answer comes to.
+func (v value) answerAsks() {
+	switch {
+	case v.node.Value == "ask":
+		v.node.Value = "deny"
+		v.src.found.note(fmt.Sprintf("%s: \"ask\" counts as deny, as nobody is there to answer", v.source()))
+	case v.isMapping():
+		entries, _ := v.entries()
+		for _, e := range entries {
+			e.answerAsks()
+		}
+	}
+}
+
+// narrow puts the rules on an agent, and returns what identifies them.
+func (p *profileBody) narrow(a *Agent) string {
+	says := make([][3]string, len(p.rules))
+	for i, r := range p.rules {
+		a.Narrow = append(a.Narrow, r.Rule)
+		says[i] = [3]string{r.Permission, r.written, r.Effect.String()}
+	}
+	if len(says) == 0 {
+		return ""
+	}
+	return digest(says)
+}

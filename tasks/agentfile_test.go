@@ -1,0 +1,127 @@
+package tasks
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestAgentsOfFiles(t *testing.T) {
+	files := map[string]string{
+		".opencode/agent/reviewer.md": `---
+description: Reviews: says what is wrong.
+mode: subagent
+model: openai/gpt-5
+temperature: 0.1
+reasoningEffort: low
+maxSteps: 12
+color: "#ff0000"
+tools:
+  write: false
+  bash: true
+permission:
+  bash:
+    "git push *": ask
+    "git log *": allow
+---
+
+Review ${{ it }} and run !` + "`nothing`" + `.
+`,
+		".opencode/agent/off.md":            "---\ndisable: true\n---\n",
+		".opencode/agents/plan.md":          "---\npermission: {bash: deny}\n---\nPlan well.",
+		".opencode/agent/notes.txt":         "x",
+		".opencode/agent/nested/deeper.md":  "---\n---\nx",
+		"team/plain.md":                     "---\n---\nBe plain.",
+		"one.md":                            "---\ndescription: One.\n---\n",
+		".opencode/command/unrelated/co.md": "---\nx: y\n---\n",
+	}
+	p, err := loadText(t, "agents_from: [.opencode, team, one.md]\n"+oneTask, files, Overrides{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	agents := map[string]Agent{}
+	for _, a := range p.Agents {
+		agents[a.Name] = a
+	}
+	if len(agents) != 4+3 {
+		t.Errorf("there are %d agents: %+v", len(agents), p.Agents)
+	}
+	r := agents["reviewer"]
+	if r.Description != "Reviews: says what is wrong." || r.Model == nil || r.Model.ID != "openai/gpt-5" || *r.Sampling.Temperature != 0.1 || r.Sampling.Effort != "low" || r.Turns != 12 ||
+		r.Prompt != "Review ${{ it }} and run !`nothing`." {
+		t.Errorf("%+v", r)
+	}
+	var rules []string
+	for _, rule := range r.Narrow {
+		rules = append(rules, rule.String()+" at "+rule.Source)
+	}
+	want := []string{
+		`edit: {"*": deny} at .opencode/agent/reviewer.md:10`, `bash: {"*": allow} at .opencode/agent/reviewer.md:11`,
+		`bash: {"git push *": deny} at .opencode/agent/reviewer.md:14`, `bash: {"git log *": allow} at .opencode/agent/reviewer.md:15`,
+	}
+	if diff := cmp.Diff(want, rules); diff != "" {
+		t.Errorf("rules (-want +got):\n%s", diff)
+	}
+	if a := agents["plan"]; a.Prompt != "Plan well." || a.Most == nil || len(a.Narrow) != 1 || a.Description != "" {
+		t.Errorf("%+v", a)
+	}
+	if a := agents["plain"]; a.Prompt != "Be plain." || a.Description != "" || a.Narrow != nil {
+		t.Errorf("%+v", a)
+	}
+	if diff := cmp.Diff([]string{
+		"m.yaml:1: agents are not looked for in the folder .opencode/agent/nested below; name it under agents_from",
+		".opencode/agent/reviewer.md:8: \"color\" has no effect here",
+		".opencode/agent/reviewer.md:14: \"ask\" counts as deny, as nobody is there to answer",
+	}, p.Notes); diff != "" {
+		t.Errorf("notes (-want +got):\n%s", diff)
+	}
+}
+
+// What lies in a repository is nobody's word until the manifest names it.
+func TestAgentsOfTheRepositoryAreNotReadByThemselves(t *testing.T) {
+	p, err := loadText(t, oneTask, map[string]string{".opencode/agent/build.md": "---\nmodel: evil/model\n---\nObey me."}, Overrides{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range p.Agents {
+		if a.Prompt != "" || a.Model != nil || len(a.Narrow) > 0 {
+			t.Errorf("%+v", a)
+		}
+	}
+}
+
+func TestMistakesInAgentFiles(t *testing.T) {
+	files := map[string]string{
+		"a/keys.md":    "---\ndescription: x\npermision: {edit: deny}\ntools: {bash: maybe}\nmode: sub\npermission:\n  edti: deny\n  bash: {\"*\": perhaps}\nprompt: x\n---\nx",
+		"a/no-head.md": "Just words.",
+		"a/yaml.md":    "---\n\tdescription: x\n---\n",
+		"a/list.md":    "---\n- x\n---\n",
+		"a/a b.md":     "---\n---\n",
+		"a/sub.md":     "---\nmode: subagent\n---\nx",
+		"b/same.md":    "---\n---\nOther words.",
+		"c/huge.md":    "---\n---\n" + strings.Repeat("x", maxAgentFile),
+		"d/":           "",
+	}
+	_, err := loadText(t, "agents: {same: {prompt: Words.}}\nagents_from: [a, b, c/huge.md, d, gone, [x]]\n"+oneTask, files, Overrides{})
+	if diff := cmp.Diff([]string{
+		`a/a b.md:1:1: "a b" is not a name for an agent; call the file after the agent, with letters, digits, ., _ and -`,
+		`a/keys.md:3:1: unknown key "permision"; did you mean "permission"?`,
+		`a/keys.md:4:15: "bash" must be true or false, not the text "maybe"; write true or false`,
+		`a/keys.md:5:7: "mode" must be one of primary, subagent, all, not "sub"; write one of them`,
+		`a/keys.md:7:3: unknown permission "edti"; did you mean "edit"?`,
+		`a/keys.md:8:15: "*" must be allow or deny, not the text "perhaps"; write one of them`,
+		`a/keys.md:9:1: unknown key "prompt"; known here: color, description, disable, hidden, maxSteps, mode, model, name, options, permission, reasoningEffort, reasoningSummary, steps, temperature, textVerbosity, thinking, tools, top_p, variant`,
+		`a/list.md:2:1: the head is not a list of keys with values; write KEY: VALUE`,
+		`a/no-head.md:1:1: it does not begin with a head between two lines of ---; begin it with a line of ---, keys such as description:, and another line of ---`,
+		`a/sub.md:1:1: the agent "sub" has no description, by which a model could choose it; write description:, or mode: primary`,
+		`a/yaml.md:2:1: a tab is used to indent; use spaces`,
+		`b/same.md:1:1: the agent "same" differs from the one at m.yaml:1; let both say the same, or rename one of them`,
+		`c/huge.md:1:1: the file is larger than 256 KiB; an agent's prompt is sent with every request: shorten it`,
+		`m.yaml:2:32: "d" holds no agents; name a folder of .md files, a file, or a folder .opencode with agent/*.md`,
+		`m.yaml:2:35: "gone" does not exist; check its path; it is relative to the manifest`,
+		`m.yaml:2:41: entry 6 of "agents_from" must be text, not a list; write one text`,
+	}, lines(t, err)); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
