@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"slices"
 	"time"
-	"unicode/utf8"
 )
 
 // What holds where a manifest says nothing. Nothing runs for ever by default;
@@ -69,6 +68,7 @@ func (v value) manifest() *manifest {
 	m := &manifest{value: v, profiles: newProfiles()}
 	var entries []value
 	var files [][]*agent
+	var instructions [][]Instruction
 	got := fields{
 		"version":             value.version,
 		"name":                into(&m.name, value.str),
@@ -84,7 +84,7 @@ func (v value) manifest() *manifest {
 		"tasks":               into(&entries, upTo(maxJobs, list(value.itself))),
 		"allow_dirty":         into(&m.allowDirty, value.boolean),
 		"allow_unknown_price": into(&m.allowUnknownPrice, value.boolean),
-		"instructions":        into(&m.instructions, upTo(maxCommands, list(value.instruction))),
+		"instructions":        into(&instructions, upTo(maxCommands, list(value.instruction))),
 		"prices":              into(&m.prices, value.prices),
 		"agents":              into(&m.agents, value.agents),
 		"agents_from":         into(&files, upTo(maxDefined, list(value.agentFiles))),
@@ -100,6 +100,7 @@ func (v value) manifest() *manifest {
 		v.problem("there is no version", "write version: 1 first")
 	}
 	m.agents = append(m.agents, slices.Concat(files...)...)
+	m.instructions = v.onlyOnce(slices.Concat(instructions...))
 	m.instructed = digest(m.instructions)
 	for _, e := range entries {
 		m.tasks = append(m.tasks, e.task(m))
@@ -176,24 +177,6 @@ func (v value) vars() (map[string]string, bool) {
 		}
 	}
 	return vars, ok
-}
-
-// instruction reads a file of instructions.
-func (v value) instruction() (Instruction, bool) {
-	t, ok := v.filled()
-	if !ok {
-		return Instruction{}, false
-	}
-	data, err := readRegular(resolvePath(v.src.dir, t.s), maxFile)
-	switch {
-	case err != nil:
-		v.problem(fmt.Sprintf("%s %s", quote(t.s), missing(err)), "check its path; it is relative to the manifest")
-	case !utf8.Valid(data):
-		v.problem(fmt.Sprintf("%s is not UTF-8 text", quote(t.s)), "save it as UTF-8")
-	default:
-		return Instruction{Path: t.s, Text: string(data)}, true
-	}
-	return Instruction{}, false
 }
 
 // prices reads prices of models.

@@ -50,7 +50,7 @@ func TestEveryProblemHasItsPlaceAndItsRemedy(t *testing.T) {
 version: 1
 model: openai/m
 tasks: [{id: a, prompt: p}]`, []string{
-			`m.yaml:1:1: unknown key "promt"; known here: agents, allow_dirty, allow_unknown_price, batch, budget, clones, effort, hooks, instructions, jobs, limits, lsp, max_output, mcp, model, name, notify, prices, profile, profiles, providers, repos, search, skills, tasks, temperature, tool_output, tools, vars, version`,
+			`m.yaml:1:1: unknown key "promt"; known here: agents, agents_from, allow_dirty, allow_unknown_price, batch, budget, clones, effort, hooks, instructions, jobs, limits, lsp, max_output, mcp, model, name, notify, prices, profile, profiles, providers, repos, search, skills, tasks, temperature, tool_output, tools, vars, ...`,
 		}},
 		{"an unknown key of a task", `tasks:
 - id: a

@@ -1,0 +1,87 @@
+package tasks
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/bmatcuk/doublestar/v4"
+)
+
+// instruction reads a file of instructions, or all that a pattern matches, in
+// the order of their names. An @ before the path, as prompts have it, means the
+// same.
+func (v value) instruction() ([]Instruction, bool) {
+	t, ok := v.filled()
+	if !ok {
+		return nil, false
+	}
+	path := t.s
+	if !isFile(resolvePath(v.src.dir, path)) {
+		path = strings.TrimPrefix(path, "@")
+	}
+	if isFile(resolvePath(v.src.dir, path)) || !strings.ContainsAny(path, "*?[{") {
+		one, ok := v.instructionFile(path)
+		return []Instruction{one}, ok
+	}
+	found, err := doublestar.FilepathGlob(resolvePath(v.src.dir, path), doublestar.WithFilesOnly(), doublestar.WithNoFollow())
+	switch {
+	case err != nil:
+		v.problem(quote(t.s)+" is not a pattern for files", "close its brackets")
+		return nil, false
+	case len(found) == 0:
+		v.problem(fmt.Sprintf("no file matches %s", quote(t.s)), "check the pattern; it is relative to the manifest")
+		return nil, false
+	case len(found) > maxCommands:
+		v.problem(fmt.Sprintf("%s matches more than %d files", quote(t.s), maxCommands), "name the files that every session needs")
+		return nil, false
+	}
+	slices.Sort(found)
+	var all []Instruction
+	for _, file := range found {
+		if below, err := filepath.Rel(v.src.dir, file); err == nil && !filepath.IsAbs(path) {
+			file = filepath.ToSlash(below)
+		}
+		one, valid := v.instructionFile(file)
+		if ok = ok && valid; valid {
+			all = append(all, one)
+		}
+	}
+	return all, ok
+}
+
+func (v value) instructionFile(path string) (Instruction, bool) {
+	data, err := readRegular(resolvePath(v.src.dir, path), maxFile)
+	switch {
+	case err != nil:
+		v.problem(fmt.Sprintf("%s %s", quote(path), missing(err)), "check its path; it is relative to the manifest")
+	case !utf8.Valid(data):
+		v.problem(fmt.Sprintf("%s is not UTF-8 text", quote(path)), "save it as UTF-8")
+	default:
+		return Instruction{Path: path, Text: string(data)}, true
+	}
+	return Instruction{}, false
+}
+
+// maxInstructions bounds the instructions of a manifest, in bytes: every request
+// of every session carries them.
+const maxInstructions = 4 << 20
+
+// onlyOnce drops files that are named twice, by two patterns for example.
+func (v value) onlyOnce(all []Instruction) []Instruction {
+	var once []Instruction
+	size := 0
+	for _, i := range all {
+		if slices.ContainsFunc(once, func(o Instruction) bool { return o.Path == i.Path }) {
+			continue
+		}
+		size += len(i.Text)
+		once = append(once, i)
+	}
+	if size > maxInstructions {
+		v.problem(fmt.Sprintf("the instructions are larger than %d MiB", maxInstructions>>20), "every request carries them: shorten them")
+	}
+	return once
+}

@@ -1,0 +1,30 @@
+package tasks
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestInstructionsAreFilesAndPatterns(t *testing.T) {
+	files := map[string]string{
+		"docs/b.md": "B", "docs/a.md": "A", "docs/deep/c.md": "C", "docs/x.txt": "X", "@odd.md": "odd", "plain.md": "plain", "[x].md": "brackets",
+	}
+	p, err := loadText(t, `instructions: [plain.md, "docs/**/*.md", "@docs/a.md", "@docs/x.txt", "@odd.md", "[x].md"]`+"\n"+oneTask, files, Overrides{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []Instruction{{"plain.md", "plain"}, {"docs/a.md", "A"}, {"docs/b.md", "B"}, {"docs/deep/c.md", "C"}, {"docs/x.txt", "X"}, {"@odd.md", "odd"}, {"[x].md", "brackets"}}
+	if diff := cmp.Diff(want, p.Jobs[0].Instructions); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	_, err = loadText(t, `instructions: ["docs/*.rst", "docs/[.md", gone.md, "@gone.md"]`+"\n"+oneTask, files, Overrides{})
+	if diff := cmp.Diff([]string{
+		`m.yaml:1:16: no file matches "docs/*.rst"; check the pattern; it is relative to the manifest`,
+		`m.yaml:1:30: "docs/[.md" is not a pattern for files; close its brackets`,
+		`m.yaml:1:43: "gone.md" does not exist; check its path; it is relative to the manifest`,
+		`m.yaml:1:52: "gone.md" does not exist; check its path; it is relative to the manifest`,
+	}, lines(t, err)); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
