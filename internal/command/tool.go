@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -186,18 +187,39 @@ func confineTool(c *cli.Context, w World, env *tools.Env) (done func(), err erro
 }
 
 // ignoreRules are those of the repository that a folder belongs to, if any, with
-// what the folders above it say.
+// what the .gitignore files of the folders above it say.
 func ignoreRules(dir string, w World) *ignore.Matcher {
 	repo, err := gitops.Open(dir, gitEnv(w))
 	if err != nil {
 		return nil
 	}
 	rules, err := repo.IgnoreRules()
-	if err != nil || repo.Root() == dir {
+	if err != nil {
+		return nil
+	}
+	below, err := filepath.Rel(repo.Root(), dir)
+	if err != nil || below == "." || !filepath.IsLocal(below) {
 		return rules
 	}
-	return nil
+	root, err := os.OpenRoot(repo.Root())
+	if err != nil {
+		return rules.Within(below)
+	}
+	defer root.Close()
+	at := "."
+	for _, name := range strings.Split(filepath.ToSlash(below), "/") {
+		if st, err := root.Lstat(path.Join(at, ".gitignore")); err == nil && st.Mode().IsRegular() && st.Size() <= maxIgnoreFile {
+			if data, err := root.ReadFile(path.Join(at, ".gitignore")); err == nil {
+				rules = rules.Descend(at, data)
+			}
+		}
+		at = path.Join(at, name)
+	}
+	return rules.Within(filepath.ToSlash(below))
 }
+
+// maxIgnoreFile bounds a .gitignore, in bytes.
+const maxIgnoreFile = 1 << 20
 
 // gitEnv is what git's behaviour takes from the process's environment.
 func gitEnv(w World) gitops.Env {

@@ -12,6 +12,7 @@ type Matcher struct {
 	above *Matcher // asked when no rule here matches
 	base  string   // folder that the rules are relative to, with a slash at its end; "" is the root
 	rules Patterns
+	below string // instead of rules: what paths have to begin with to be asked above
 }
 
 // New returns the rules that hold for the whole tree, such as those of
@@ -46,6 +47,16 @@ func (m *Matcher) with(dir string, rules Patterns) *Matcher {
 	return &Matcher{above: m, base: base, rules: rules}
 }
 
+// Within returns the rules for a folder of the tree seen as a tree of its own:
+// paths are relative to it from there on. The folder is slash separated and
+// relative to the root.
+func (m *Matcher) Within(dir string) *Matcher {
+	if m == nil || dir == "" || dir == "." {
+		return m
+	}
+	return &Matcher{above: m, below: dir + "/"}
+}
+
 // Ignored reports whether a path is excluded. The path is slash separated and
 // relative to the root. A link to a folder is not a folder. Nothing is
 // said about the folders above the path: if one of them is ignored then so is
@@ -57,6 +68,7 @@ func (m *Matcher) Ignored(path string, isDir bool) bool {
 	}
 	name := path[strings.LastIndexByte(path, '/')+1:]
 	for ; m != nil; m = m.above {
+		path = m.below + path
 		rel, ok := strings.CutPrefix(path, m.base)
 		if !ok {
 			continue

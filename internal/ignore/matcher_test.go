@@ -236,3 +236,22 @@ func TestStarsDoNotExplode(t *testing.T) {
 		}
 	}
 }
+
+func TestAFolderSeenAsATree(t *testing.T) {
+	root := New(Parse([]byte("*.log\n"))).Descend("", []byte("/a/b/built\n/top\nkeep\n")).Descend("a", []byte("!x.log\nb/c\n"))
+	m := root.Within("a/b").Descend("", []byte("own\n!keep\n"))
+	for path, want := range map[string]bool{
+		"y.log": true, "x.log": false, "sub/y.log": true, "built": true, "sub/built": false, "top": false, "c": true, "sub/c": false,
+		"own": true, "keep": false, "sub/keep": false, "other": false, "": false, ".": false,
+	} {
+		if got := m.Ignored(path, false); got != want {
+			t.Errorf("%s: %v, want %v", path, got, want)
+		}
+	}
+	if deeper := root.Within("a").Within("b"); !deeper.Ignored("built", true) || !deeper.Ignored("c", false) || deeper.Ignored("top", false) {
+		t.Error("a folder of a folder has other rules")
+	}
+	if (*Matcher)(nil).Within("a") != nil || root.Within(".") != root {
+		t.Error("rules are made of none")
+	}
+}

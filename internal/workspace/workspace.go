@@ -8,7 +8,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -260,26 +259,4 @@ func cause(err error) error {
 		return le.Err
 	}
 	return err
-}
-
-// Suggest returns up to three names beside a missing file that resemble it:
-// those that contain its base name or are contained in it, whatever the case.
-func (w *Workspace) Suggest(p Path) []string {
-	dir := Path{Abs: filepath.Dir(p.Abs), Rel: path.Dir(p.Rel), Outside: p.Outside}
-	entries, err := w.ReadDir(dir)
-	if err != nil {
-		return nil
-	}
-	want := strings.ToLower(path.Base(p.Rel))
-	var near []string
-	for _, e := range entries {
-		have := strings.ToLower(e.Name())
-		if strings.Contains(have, want) || strings.Contains(want, have) {
-			near = append(near, path.Join(dir.Rel, e.Name()))
-		}
-		if len(near) == 3 {
-			break
-		}
-	}
-	return near
 }

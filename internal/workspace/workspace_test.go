@@ -231,19 +231,6 @@ func TestChangedNoticesWhatOthersWrote(t *testing.T) {
 	}
 }
 
-func TestSuggest(t *testing.T) {
-	w, _ := open(t)
-	for _, n := range []string{"cart.go", "cart_test.go", "Shopping-Cart.go", "other.txt"} {
-		write(t, filepath.Join(w.Dir(), n), "")
-	}
-	if got := strings.Join(w.Suggest(resolve(t, w, "cart")), " "); got != "Shopping-Cart.go cart.go cart_test.go" {
-		t.Errorf("got %s", got)
-	}
-	if got := w.Suggest(resolve(t, w, "no/such/folder")); got != nil {
-		t.Errorf("got %v", got)
-	}
-}
-
 func FuzzResolve(f *testing.F) {
 	for _, s := range []string{"a", "../x", "/etc/passwd", "sub/../../..", "out/./..//x", "a\x00", strings.Repeat("../", 50)} {
 		f.Add(s)
