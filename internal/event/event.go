@@ -225,7 +225,7 @@ type Decision struct {
 // Call is the payload of call. Tool and Input are as the model gave them.
 type Call struct {
 	ID          string          `json:"id"`
-	Turn        int             `json:"turn"`
+	Turn        int             `json:"turn"` // from 1; 0 for what the prompt asked for, before the first
 	Tool        string          `json:"tool"`
 	Input       json.RawMessage `json:"input,omitempty"` // the arguments; a JSON string holding them when they are no JSON
 	Status      CallStatus      `json:"status"`
