@@ -168,12 +168,11 @@ func oneLineOf(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 // endedBy is the end of a session whose job was stopped before it began.
 func endedBy(s *stop) session.End {
-	kind := session.GaveUp
-	switch s.outcome {
-	case event.Policy:
-		kind = session.Refused
-	case event.Cancelled, event.Limit:
-		kind = session.Cancelled
+	end := session.End{Kind: session.GaveUp, Reason: s.reason}
+	if s.outcome == event.Policy {
+		end.Kind = session.Refused
+	} else if s.outcome != event.Failed {
+		end.Kind = session.Cancelled
 	}
-	return session.End{Kind: kind, Reason: s.reason}
+	return end
 }

@@ -207,7 +207,7 @@ func ignoreRules(dir string, w World) *ignore.Matcher {
 	}
 	defer root.Close()
 	at := "."
-	for _, name := range strings.Split(filepath.ToSlash(below), "/") {
+	for name := range strings.SplitSeq(filepath.ToSlash(below), "/") {
 		if st, err := root.Lstat(path.Join(at, ".gitignore")); err == nil && st.Mode().IsRegular() && st.Size() <= maxIgnoreFile {
 			if data, err := root.ReadFile(path.Join(at, ".gitignore")); err == nil {
 				rules = rules.Descend(at, data)

@@ -14,10 +14,16 @@ func TestNarrowingTakesAwayAndNothingElse(t *testing.T) {
 		permission, subject string
 		want                bool
 	}{
-		{"edit", "a.go", false}, {"bash", "ls", false}, {"bash", "git log -1", true},
+		{"edit", "a.go", false},
+		{"bash", "ls", false},
+		{"bash", "git log -1", true},
 		{"webfetch", "https://example.com", false}, // the profile does not allow it
-		{"read", ".env", false}, {"read", "a.go", true}, {"task", "explore", true},
-		{ExternalDirectory, "/srv/x", true}, {ExternalDirectory, "/etc", false}, {Git, ".git/config", false},
+		{"read", ".env", false},
+		{"read", "a.go", true},
+		{"task", "explore", true},
+		{ExternalDirectory, "/srv/x", true},
+		{ExternalDirectory, "/etc", false},
+		{Git, ".git/config", false},
 	} {
 		if got := p.Decide(Need(tt.permission, tt.subject)).Allowed(); got != tt.want {
 			t.Errorf("%s %s: %v", tt.permission, tt.subject, got)

@@ -106,11 +106,17 @@ func TestEveryAgentHasItsWords(t *testing.T) {
 
 func TestModelsGetTheWordsOfTheirFamily(t *testing.T) {
 	for _, c := range []struct{ agent, model, want string }{
-		{"build", "openai/gpt-5-mini", "gpt"}, {"build", "openrouter/openai/o3", "gpt"}, {"general", "azure/o4-mini", "gpt"},
-		{"build", "anthropic/claude-sonnet-4-5", "claude"}, {"build", "openrouter/anthropic/claude-opus-4-1", "claude"},
+		{"build", "openai/gpt-5-mini", "gpt"},
+		{"build", "openrouter/openai/o3", "gpt"},
+		{"general", "azure/o4-mini", "gpt"},
+		{"build", "anthropic/claude-sonnet-4-5", "claude"},
+		{"build", "openrouter/anthropic/claude-opus-4-1", "claude"},
 		{"build", "google/gemini-2.5-pro", "gemini"},
-		{"build", "ollama/llama3", ""}, {"build", "script:/tmp/o1-x.yaml", ""}, {"build", "groq/openchat-o", ""},
-		{"plan", "openai/gpt-5", ""}, {"explore", "anthropic/claude-sonnet-4-5", ""},
+		{"build", "ollama/llama3", ""},
+		{"build", "script:/tmp/o1-x.yaml", ""},
+		{"build", "groq/openchat-o", ""},
+		{"plan", "openai/gpt-5", ""},
+		{"explore", "anthropic/claude-sonnet-4-5", ""},
 	} {
 		in := sample()
 		in.Agent, in.Model = c.agent, c.model
