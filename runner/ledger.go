@@ -173,23 +173,59 @@ func (p *purse) grant(output int, usd float64) session.Grant {
 		a.held = event.AddUSD(a.held, usd)
 		a.calls++
 	}
-	return session.Grant{Output: output, Settle: func(cost *float64) { p.settle(usd, cost) }}
+	c := &call{purse: p, held: usd}
+	return session.Grant{Output: output, Settle: c.settle, Again: c.again}
+}
+
+// call is a model call that money is set aside for: as much as one attempt can
+// cost.
+type call struct {
+	*purse
+	held   float64
+	booked float64 // of attempts that failed
 }
 
 // settle books what a call has cost instead of what was set aside for it; a
 // cost that nobody knows counts as that much.
-func (p *purse) settle(usd float64, cost *float64) {
-	if cost == nil {
-		cost = &usd
+func (c *call) settle(cost *float64) {
+	usd := c.booked + c.held
+	if cost != nil {
+		usd = *cost
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for _, a := range p.accounts {
-		a.held = event.AddUSD(a.held, -usd)
-		a.usd = event.AddUSD(a.usd, *cost)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.book(usd)
+	for _, a := range c.accounts {
+		a.held = event.AddUSD(a.held, -c.held)
 		a.calls--
 	}
-	p.free()
+	c.free()
+}
+
+// again books what the call's failed attempts have cost so far, and says whether
+// another one is paid for beside them.
+func (c *call) again(cost *float64) *session.End {
+	usd := c.booked + c.held
+	if cost != nil {
+		usd = *cost
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.book(usd)
+	for _, a := range c.accounts {
+		if left := a.left(); left < 0 || left == 0 && c.held == 0 {
+			return a.end()
+		}
+	}
+	return nil
+}
+
+// book puts down what the call has cost so far. The lock is held.
+func (c *call) book(usd float64) {
+	for _, a := range c.accounts {
+		a.usd = event.AddUSD(a.usd, usd-c.booked)
+	}
+	c.booked = usd
 }
 
 // keep holds usd for the session's last words instead of what was held for

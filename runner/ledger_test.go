@@ -64,6 +64,17 @@ func spend(ctx context.Context, p *purse, rng *rand.Rand, greedy bool) (excess f
 		if most == 0 {
 			most = need.Output
 		}
+		lost := 0.0
+		for rng.IntN(5) == 0 { // attempts that break off
+			lost += rng.Float64() * p.most(need.Input, most)
+			if end = grant.Again(&lost); end != nil {
+				break
+			}
+		}
+		if end != nil {
+			grant.Settle(&lost)
+			return excess
+		}
 		used := model.Usage{Input: rng.Int64N(need.Input + 1), Output: rng.Int64N(int64(most) + 1)}
 		used.CacheWrite = rng.Int64N(used.Input + 1)
 		if greedy && rng.IntN(10) == 0 {
@@ -71,6 +82,7 @@ func spend(ctx context.Context, p *purse, rng *rand.Rand, greedy bool) (excess f
 		}
 		cost := p.price(used)
 		excess += max(cost-p.most(need.Input, most), 0)
+		cost += lost
 		if rng.IntN(20) == 0 {
 			grant.Settle(nil)
 		} else {
@@ -174,5 +186,24 @@ func TestUnknownPricesAreCounted(t *testing.T) {
 	}
 	if _, end := p.reserve(t.Context(), session.Need{}); end == nil || end.Kind != session.OverCost {
 		t.Errorf("%+v", end)
+	}
+}
+
+// A failed attempt is booked at once, and another one is only made if it is paid
+// for beside it.
+func TestFailedAttemptsAreBooked(t *testing.T) {
+	l := newLedger(0.05)
+	p := l.purse(&account{}, perToken(0, 1e-5))
+	grant, _ := p.reserve(t.Context(), session.Need{Output: 2000}) // holds 0.02
+	for i, lost := range []float64{0.02, 0.03, 0.031} {
+		end := grant.Again(&lost)
+		if (end != nil) != (i == 2) || l.run.usd != lost {
+			t.Fatalf("lost %g: %+v, %+v", lost, end, l.run)
+		}
+	}
+	cost := 0.031
+	grant.Settle(&cost)
+	if l.run.usd != 0.031 || l.run.held != 0 || l.run.calls != 0 {
+		t.Errorf("%+v", l.run)
 	}
 }

@@ -26,7 +26,9 @@ type Conversation struct {
 	Model  model.Model
 	Finish func() error
 	Price  func(model.Usage) float64
-	As     string // the model that a recording stands in for, as provider/model; "" for none
+	// As is the id of the model by which tools are chosen and facts are known: a
+	// recording's is that of the model that was recorded.
+	As string
 }
 
 // Options are what a run needs beside its plan.
@@ -56,9 +58,9 @@ type Options struct {
 	FailOn      event.FailOn
 	// OpenModel makes the model of a job, or of a session that the job's own has
 	// started: child names its agent then, and the job's model is the child's.
-	// retry is told of each request that is made again, and with an attempt of 0
-	// of each change to another model.
-	OpenModel func(j tasks.Job, child string, retry func(attempt int, wait time.Duration, err error)) (Conversation, error)
+	// retry is told of each request that is made again, and of each change of the
+	// model; the turn is not its concern.
+	OpenModel func(j tasks.Job, child string, retry func(event.Retry)) (Conversation, error)
 	Custom    []tools.Tool // of the manifests
 	// Facts tells what is known of a model; nil for nothing.
 	Facts func(model string) Facts

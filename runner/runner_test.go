@@ -86,13 +86,13 @@ func (s *stage) job(id string, needs ...string) tasks.Job {
 }
 
 // plays opens scripted models for jobs.
-func plays(t *testing.T, turns string) func(tasks.Job, string, func(int, time.Duration, error)) (Conversation, error) {
+func plays(t *testing.T, turns string) func(tasks.Job, string, func(event.Retry)) (Conversation, error) {
 	t.Helper()
 	sc, err := script.Parse([]byte("version: 1\nturns:\n"+turns), "model.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
-	return func(_ tasks.Job, child string, _ func(int, time.Duration, error)) (Conversation, error) {
+	return func(_ tasks.Job, child string, _ func(event.Retry)) (Conversation, error) {
 		p, err := sc.Player(child)
 		return Conversation{Model: p, Finish: p.Finish}, err
 	}
@@ -123,7 +123,7 @@ const writes = "  - {calls: [{tool: write, args: {filePath: a, content: x}}], us
 func TestAPanicFailsItsJobAlone(t *testing.T) {
 	s := setUp(t)
 	open := plays(t, writes)
-	s.opts.OpenModel = func(j tasks.Job, child string, retry func(int, time.Duration, error)) (Conversation, error) {
+	s.opts.OpenModel = func(j tasks.Job, child string, retry func(event.Retry)) (Conversation, error) {
 		if j.ID == "two" {
 			panic("boom")
 		}
@@ -179,7 +179,7 @@ func TestTheRunsBudgetStopsEveryJob(t *testing.T) {
 		fmt.Fprintf(&turns, "  - {calls: [{tool: glob, args: {pattern: x%d}}], usage: {input: 10, output: 1}}\n", i)
 	}
 	open := plays(t, turns.String())
-	s.opts.OpenModel = func(j tasks.Job, child string, retry func(int, time.Duration, error)) (Conversation, error) {
+	s.opts.OpenModel = func(j tasks.Job, child string, retry func(event.Retry)) (Conversation, error) {
 		c, err := open(j, child, retry)
 		c.Model = model.Priced(c.Model, func(model.Usage) (float64, bool) { return 1, true })
 		return c, err
@@ -206,7 +206,7 @@ func TestTheRunsBudgetStopsEveryJob(t *testing.T) {
 func TestARefusedProviderIsNotAskedAgain(t *testing.T) {
 	s := setUp(t)
 	asked := 0
-	s.opts.OpenModel = func(tasks.Job, string, func(int, time.Duration, error)) (Conversation, error) {
+	s.opts.OpenModel = func(tasks.Job, string, func(event.Retry)) (Conversation, error) {
 		return Conversation{Model: streamFunc(func() (model.Response, error) {
 			asked++
 			return model.Response{}, model.Fail(model.ClassAuth, errors.New("bad key"))
@@ -228,7 +228,7 @@ func (f streamFunc) Stream(context.Context, model.Request, func(model.Delta)) (m
 
 func TestSetupFailsBeforeAnyModelCall(t *testing.T) {
 	s := setUp(t)
-	s.opts.OpenModel = func(tasks.Job, string, func(int, time.Duration, error)) (Conversation, error) {
+	s.opts.OpenModel = func(tasks.Job, string, func(event.Retry)) (Conversation, error) {
 		t.Error("a model was opened")
 		return Conversation{}, errors.New("no")
 	}

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/model"
@@ -118,7 +117,7 @@ func sessionFailed(err error) *stop {
 func (j *job) openSession(s seat) (*open, error) {
 	o := &open{seat: s}
 	var err error
-	if o.talk, err = j.OpenModel(s.Job, s.child(), func(attempt int, wait time.Duration, err error) { j.retried(o, attempt, wait, err) }); err != nil {
+	if o.talk, err = j.OpenModel(s.Job, s.child(), func(r event.Retry) { j.retried(o, r) }); err != nil {
 		return nil, errModel{err}
 	}
 	s.speaks = cmp.Or(o.talk.As, s.Model)
@@ -151,7 +150,7 @@ func (j *job) openSession(s seat) (*open, error) {
 		},
 		Sampling: session.Sampling{Effort: s.Sampling.Effort, Temperature: s.Sampling.Temperature, MaxOutput: s.Sampling.MaxOutput},
 		Window:   window, MostOutput: output,
-		WrapUp: !strings.HasPrefix(s.Model, "script:"), Schema: s.schema(),
+		WrapUp: !strings.HasPrefix(s.speaks, "script:"), Schema: s.schema(),
 		Transcript: func(m model.Message) {
 			if err := writeMessage(o.transcript, m, j.Redact); err != nil && !broken {
 				broken = true
@@ -255,18 +254,9 @@ func (j *job) openTranscript(name string) (*os.File, error) {
 	return f, nil
 }
 
-// retried tells of a request that is made again, or of another model that answers
-// from now on: attempt is 0 then.
-func (j *job) retried(o *open, attempt int, wait time.Duration, err error) {
-	if attempt == 0 {
-		j.warn(err.Error())
-		return
-	}
-	turn := 0
+func (j *job) retried(o *open, r event.Retry) {
 	if o.Session != nil {
-		turn = o.Totals().Turns
+		r.Turn = o.Totals().Turns
 	}
-	j.emit(event.Event{Type: event.RetryMade, Session: o.seat.id, Retry: &event.Retry{
-		Turn: turn, Attempt: attempt, WaitMS: wait.Milliseconds(), Error: err.Error(),
-	}})
+	j.emit(event.Event{Type: event.RetryMade, Session: o.seat.id, Retry: &r})
 }

@@ -133,10 +133,10 @@ func (m *models) warnings() []string {
 }
 
 // Open makes the model of a job; see [runner.Options]. Around each wire are, from
-// the inside, what spreads the requests of all who share the provider's key,
-// retrying, and the price; around all of them the fallback and the recorder.
+// the inside, what spreads the requests of all who share the provider's key, the
+// price, and retrying; around all of them the fallback and the recorder.
 // Scripts and recordings are played as they are.
-func (m *models) Open(j tasks.Job, child string, retry func(int, time.Duration, error)) (runner.Conversation, error) {
+func (m *models) Open(j tasks.Job, child string, retry func(event.Retry)) (runner.Conversation, error) {
 	name := j.ID
 	if child != "" {
 		name += "/" + child
@@ -155,29 +155,24 @@ func (m *models) Open(j tasks.Job, child string, retry func(int, time.Duration, 
 			chain = append(chain, model.Named{Name: f.Name, Model: c.Model})
 		}
 		main.Model = model.Fallback(chain, func(from, to string, err error) {
-			retry(0, 0, fmt.Errorf("%s is down, and %s answers from now on: %w", from, to, err))
+			retry(event.Retry{From: from, To: to, Error: err.Error()})
 		})
 	}
-	main.Price = m.dearest(j)
+	main.Price = m.dearest(append([]tasks.Model{{ID: main.As, Name: main.As}}, j.Fallback...))
 	if m.recorder != nil {
-		id := j.Model
-		if !strings.Contains(id, "/") || strings.HasPrefix(id, "script:") || recorded(id) {
-			id = main.As
-		}
-		main.Model = model.Recording(main.Model, m.recorder, name, id)
+		main.Model = model.Recording(main.Model, m.recorder, name, main.As)
 	}
 	return main, nil
 }
 
-// dearest returns what a request of a job costs at most: the price of its model,
-// or of the dearest that it may fall back to. It is nil if any is unknown, and
-// for scripts and recordings, whose usage is written down.
-func (m *models) dearest(j tasks.Job) func(model.Usage) float64 {
-	chain := append([]tasks.Model{{ID: j.Model, Name: j.ModelName}}, j.Fallback...)
+// dearest returns what a request to a chain of models costs at most: the price of
+// the dearest. It is nil if any is unknown, and for scripts, whose usage is
+// written down.
+func (m *models) dearest(chain []tasks.Model) func(model.Usage) float64 {
 	var all []prices.Price
 	for _, of := range chain {
 		p, ok := m.price(of.ID, of.Name)
-		if !ok || strings.HasPrefix(of.ID, "script:") || recorded(of.ID) {
+		if !ok || strings.HasPrefix(of.ID, "script:") {
 			return nil
 		}
 		all = append(all, p)
@@ -185,23 +180,31 @@ func (m *models) dearest(j tasks.Job) func(model.Usage) float64 {
 	return func(u model.Usage) float64 {
 		most := 0.0
 		for _, p := range all {
-			most = max(most, p.Cost(prices.Usage{Input: u.Input, Output: u.Output, CacheRead: u.CacheRead, CacheWrite: u.CacheWrite}))
+			most = max(most, costOf(p, u))
 		}
 		return most
 	}
 }
 
-func (m *models) wrapped(of tasks.Model, child, name string, retry func(int, time.Duration, error)) (runner.Conversation, error) {
+func costOf(p prices.Price, u model.Usage) float64 {
+	return p.Cost(prices.Usage{Input: u.Input, Output: u.Output, CacheRead: u.CacheRead, CacheWrite: u.CacheWrite})
+}
+
+func (m *models) wrapped(of tasks.Model, child, name string, retry func(event.Retry)) (runner.Conversation, error) {
 	c, err := m.open(of.ID, of.Name, child, name)
 	if err != nil {
 		return c, err
 	}
-	if l := m.limiter(of.ID); l != nil {
-		c.Model = model.Retrying(model.Limited(c.Model, l, nil), model.DefaultRetryPolicy(), retry)
+	l := m.limiter(of.ID)
+	if l != nil {
+		c.Model = model.Limited(c.Model, l, nil)
 	}
-	if price, ok := m.price(of.ID, of.Name); ok {
-		c.Model = model.Priced(c.Model, func(u model.Usage) (float64, bool) {
-			return price.Cost(prices.Usage{Input: u.Input, Output: u.Output, CacheRead: u.CacheRead, CacheWrite: u.CacheWrite}), true
+	if price, ok := m.price(of.ID, of.Name); !recorded(of.ID) {
+		c.Model = model.Priced(c.Model, func(u model.Usage) (float64, bool) { return costOf(price, u), ok })
+	}
+	if l != nil {
+		c.Model = model.Retrying(c.Model, model.DefaultRetryPolicy(), func(attempt int, wait time.Duration, err error) {
+			retry(event.Retry{Attempt: attempt, WaitMS: wait.Milliseconds(), Error: err.Error()})
 		})
 	}
 	return c, nil
@@ -239,7 +242,7 @@ func (m *models) open(id, written, child, name string) (runner.Conversation, err
 		}
 		m.wires[id] = wire
 	}
-	return runner.Conversation{Model: m.wires[id].model}, nil
+	return runner.Conversation{Model: m.wires[id].model, As: id}, nil
 }
 
 // openWire opens the wire to a provider's model.
@@ -307,7 +310,7 @@ func (m *models) openReplay(path, name string) (runner.Conversation, error) {
 		m.replays[path] = r
 	}
 	player := r.Player(name)
-	return runner.Conversation{Model: player, Finish: player.Finish, As: player.As()}, nil
+	return runner.Conversation{Model: player, Finish: player.Finish, As: cmp.Or(player.Model(), "replay:"+path)}, nil
 }
 
 // openScript starts a scripted model from its beginning, for a child session
@@ -330,7 +333,7 @@ func (m *models) openScript(path, child string) (runner.Conversation, error) {
 	if err != nil {
 		return runner.Conversation{}, fail(event.ExitUsage, "%w", err)
 	}
-	return runner.Conversation{Model: player, Finish: player.Finish}, nil
+	return runner.Conversation{Model: player, Finish: player.Finish, As: "script:" + path}, nil
 }
 
 // facts tells what is known of a model.

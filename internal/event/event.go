@@ -170,14 +170,49 @@ func (u Usage) Add(v Usage) Usage {
 // reports.
 func AddUSD(a, b float64) float64 { return math.Round((a+b)*1e12) / 1e12 }
 
-// Turn is the payload of turn.started (Number alone) and turn.ended.
+// SumUSD adds two costs. One that is unknown makes the sum unknown.
+func SumUSD(a, b *float64) *float64 {
+	if a == nil || b == nil {
+		return nil
+	}
+	sum := AddUSD(*a, *b)
+	return &sum
+}
+
+// Turn is the payload of turn.started (Number alone) and turn.ended. Usage and
+// cost are of all requests of the turn, what is lost included.
 type Turn struct {
-	Number    int      `json:"number"` // counts from 1 within its session
+	Number    int      `json:"number"`          // counts from 1 within its session
+	Model     string   `json:"model,omitempty"` // who answered, if another than the session's
 	Finish    string   `json:"finish,omitempty"`
 	Usage     *Usage   `json:"usage,omitempty"`    // nil when the provider did not report it
 	CostUSD   *float64 `json:"cost_usd,omitempty"` // nil when the price or the usage is unknown
+	Lost      *Lost    `json:"lost,omitempty"`     // nil for nothing
 	ElapsedMS int64    `json:"elapsed_ms"`         // the model call alone, without tool calls
 	Error     string   `json:"error,omitempty"`
+}
+
+// Lost is what requests to a model used up that failed when their answer had
+// begun.
+type Lost struct {
+	Requests  int      `json:"requests"`
+	Usage     Usage    `json:"usage"`
+	CostUSD   *float64 `json:"cost_usd"`  // nil when unknown
+	Estimated bool     `json:"estimated"` // the provider did not say how many tokens it was, or not of all
+}
+
+// Plus returns the sum; nil is nothing.
+func (l *Lost) Plus(m *Lost) *Lost {
+	switch {
+	case l == nil:
+		return m
+	case m == nil:
+		return l
+	}
+	return &Lost{
+		Requests: l.Requests + m.Requests, Usage: l.Usage.Add(m.Usage), CostUSD: SumUSD(l.CostUSD, m.CostUSD),
+		Estimated: l.Estimated || m.Estimated,
+	}
 }
 
 // Text is the payload of text: everything that the model said in one turn.
@@ -200,6 +235,12 @@ type Retry struct {
 	Attempt int    `json:"attempt"` // the request that failed, from 1
 	WaitMS  int64  `json:"wait_ms"`
 	Error   string `json:"error"`
+
+	// From and To are set when the request goes to another model from now on,
+	// because the provider of the one before is down. Attempt and WaitMS are 0
+	// then.
+	From string `json:"from,omitempty"`
+	To   string `json:"to,omitempty"`
 }
 
 // CallStatus is where a tool call stands in its life.

@@ -45,17 +45,32 @@ type fallback struct {
 
 func (f *fallback) Stream(ctx context.Context, req Request, emit func(Delta)) (Response, error) {
 	err := error(Fail(ClassUnknown, errors.New("there is no model to ask")))
+	var lost *Spend
 	for at := f.at(); at < len(f.models); at = f.leave(at, err) {
 		var resp Response
-		resp, err = f.models[at].Stream(ctx, req, emit)
+		resp, err = f.models[at].Stream(ctx, req.after(lost), emit)
+		lost = lost.Plus(resp.Lost)
+		resp.Lost = lost
 		if err == nil || ctx.Err() != nil || !isDown(err) {
+			resp.Model = f.models[at].Name
 			return resp, err
+		}
+		if broke := req.again(lost); broke != nil {
+			return Response{Lost: lost}, fmt.Errorf("%w, after: %v", broke, err) //nolint:errorlint // the failure is told, the lack of money decides
 		}
 	}
 	if len(f.models) > 1 {
 		err = fmt.Errorf("no model of %s is left: %w", f.names(), err)
 	}
-	return Response{}, err
+	return Response{Lost: lost}, err
+}
+
+// after is the request for the next model, when those before have used up lost.
+func (r Request) after(lost *Spend) Request {
+	if again := r.Again; again != nil && lost != nil {
+		r.Again = func(more *Spend) error { return again(lost.Plus(more)) }
+	}
+	return r
 }
 
 // isDown reports whether a failure, after all retries, is the provider's state

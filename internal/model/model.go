@@ -76,6 +76,18 @@ type Request struct {
 	CacheKey    string   // the same for all requests of a session: keeps them on one prompt cache; may be empty
 	// Output is the JSON Schema that the answer is to meet, nil for a free one.
 	Output map[string]any
+	// Again is asked before the request is made again and told what its failed
+	// attempts have used up so far. An error says that there is no money for
+	// another one, and ends the request. It may be nil.
+	Again func(lost *Spend) error
+}
+
+// again asks whether the request may be made once more.
+func (r Request) again(lost *Spend) error {
+	if r.Again == nil || lost == nil {
+		return nil
+	}
+	return r.Again(lost)
 }
 
 // DeltaKind says what a piece of a streaming answer belongs to.
@@ -124,6 +136,10 @@ type Response struct {
 	State     *State   // for the message of this answer; nil if the wire needs none
 	Usage     *Usage   // nil when the provider did not report it
 	CostUSD   *float64 // nil when the price or the usage is unknown; set by [Priced] unless the provider said it
+	Model     string   `json:",omitempty"` // the name of who answered; "" for the one that was asked, see [Fallback]
+	// Lost is what attempts that failed have used up beside Usage, nil for
+	// nothing. It alone is set in a response that comes with an error.
+	Lost *Spend `json:",omitempty"`
 }
 
 // Model completes conversations. Stream calls emit for every piece of the

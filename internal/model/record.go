@@ -28,10 +28,11 @@ const ExchangeLimit = 128 << 20
 type Exchange struct {
 	Version  int      `json:"v"`
 	Job      string   `json:"job"`             // who asked: a job, or one of its child sessions
-	Model    string   `json:"model,omitempty"` // which model answered, as provider/model; "" for a scripted one
+	Model    string   `json:"model,omitempty"` // whose tools the request offers, as provider/model
 	Request  Asked    `json:"request"`
 	Response *Answer  `json:"response,omitempty"`
 	Error    *Failure `json:"error,omitempty"`
+	Lost     *Spend   `json:"lost,omitempty"` // what failed attempts of it used up
 }
 
 // Asked is a request in a recording. Hash stands for the request as a whole (see
@@ -56,6 +57,7 @@ type Answer struct {
 	State     *State     `json:"state,omitempty"`
 	Usage     *Usage     `json:"usage,omitempty"`
 	CostUSD   *float64   `json:"cost_usd,omitempty"`
+	Model     string     `json:"model,omitempty"` // who answered, of several
 }
 
 // Failure is a failure in a recording. Class is "" for a request that its own
@@ -78,8 +80,9 @@ type Place struct {
 //
 // The hash of a request covers the system prompt, the messages with their calls
 // and attachments (by digest), the tools in the order of their names, and what
-// is asked for beside these. It leaves out the cache key and the state that
-// belongs to a wire. In all texts, places have their names, and dates, times of
+// is asked for beside these. It leaves out the cache key, the state that
+// belongs to a wire, and the most of output, which depends on the money that
+// other jobs have left. In all texts, places have their names, and dates, times of
 // day, durations, UUIDs, names of git objects and the first folder beneath /tmp
 // are all alike: they differ between two runs that do the same.
 //
@@ -175,11 +178,10 @@ func (c *Canon) Asked(req Request) Asked {
 	}
 	a := Asked{
 		Options: digest(struct {
-			MaxOutput   int
 			Temperature *float64
 			Effort      string
 			Output      map[string]any
-		}{req.MaxOutput, req.Temperature, req.Effort, req.Output}),
+		}{req.Temperature, req.Effort, req.Output}),
 		Tools:    c.tools(req.Tools),
 		System:   digest(c.compare(req.System)),
 		Messages: len(messages),
@@ -266,7 +268,7 @@ func transcribe(messages []Message) string {
 func (c *Canon) answer(r Response) *Answer {
 	a := &Answer{
 		Text: c.keep(r.Text), Reasoning: c.keep(r.Reasoning), Calls: c.each(r.Calls, c.keep),
-		Finish: r.Finish, Usage: r.Usage, CostUSD: r.CostUSD,
+		Finish: r.Finish, Usage: r.Usage, CostUSD: r.CostUSD, Model: r.Model,
 	}
 	if r.State != nil { // which is not to be read, but may hold what was said in plain
 		if data := []byte(c.redact(string(r.State.Data))); json.Valid(data) {
@@ -280,7 +282,7 @@ func (c *Canon) answer(r Response) *Answer {
 func (c *Canon) Response(a Answer) Response {
 	r := Response{
 		Text: c.shown.Replace(a.Text), Reasoning: c.shown.Replace(a.Reasoning), Calls: c.each(a.Calls, c.shown.Replace),
-		Finish: a.Finish,
+		Finish: a.Finish, Model: a.Model,
 	}
 	if a.State != nil {
 		r.State = &State{Wire: a.State.Wire, Data: slices.Clone(a.State.Data)}
@@ -399,9 +401,8 @@ func (r *Recorder) write(e Exchange) error {
 	return r.file.Sync()
 }
 
-// Recording returns m with every exchange written to rec under the name of who
-// asks: a job, or a child session of it, and the model's id, on which depends what
-// a session asks for. It belongs around what retries, prices
+// Recording returns m, which is asked by the given id, with every exchange
+// written to rec under the name of who asks: a job, or a child session of it. It belongs around what retries, prices
 // and falls back, so that an exchange is what the session asked and what it was
 // given in the end.
 //
@@ -422,7 +423,7 @@ type recording struct {
 func (r recording) Stream(ctx context.Context, req Request, emit func(Delta)) (Response, error) {
 	asked := r.rec.canon.Asked(req) // before anyone could change what it holds
 	resp, err := r.next.Stream(ctx, req, emit)
-	e := Exchange{Version: RecordingVersion, Job: r.job, Model: r.id, Request: asked}
+	e := Exchange{Version: RecordingVersion, Job: r.job, Model: r.rec.canon.keep(r.id), Request: asked, Lost: resp.Lost}
 	if err != nil {
 		e.Error = r.rec.canon.failure(err)
 	} else {

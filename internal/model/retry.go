@@ -51,7 +51,7 @@ func DefaultRetryPolicy() RetryPolicy {
 //
 // The pieces of a failed attempt have gone to emit already and can't be taken
 // back: emit is for showing an answer live, and only the returned Response is
-// the answer.
+// the answer. What they used up is in its Lost.
 func Retrying(m Model, p RetryPolicy, notify func(attempt int, wait time.Duration, err error)) Model {
 	if notify == nil {
 		notify = func(int, time.Duration, error) {}
@@ -67,20 +67,26 @@ type retrying struct {
 
 func (r retrying) Stream(ctx context.Context, req Request, emit func(Delta)) (Response, error) {
 	var spent retries
+	var lost *Spend
 	for {
 		resp, err := r.next.Stream(ctx, req, emit)
+		lost = lost.Plus(resp.Lost)
+		resp.Lost = lost
 		if err == nil {
 			return resp, nil
 		}
 		wait, again := r.policy.again(&spent, err)
 		if !again {
-			return Response{}, spent.describe(err)
+			return Response{Lost: lost}, spent.describe(err)
+		}
+		if broke := req.again(lost); broke != nil {
+			return Response{Lost: lost}, fmt.Errorf("%w, after: %v", broke, err) //nolint:errorlint // the failure is told, the lack of money decides
 		}
 		if ctx.Err() == nil { // else there is no retry to tell of
 			r.notify(spent.made, wait, err)
 		}
 		if cause := r.policy.Sleep(ctx, wait); cause != nil {
-			return Response{}, fmt.Errorf("%w, while waiting after: %v", cause, err) //nolint:errorlint // the failure is told, the cause decides
+			return Response{Lost: lost}, fmt.Errorf("%w, while waiting after: %v", cause, err) //nolint:errorlint // the failure is told, the cause decides
 		}
 	}
 }

@@ -24,6 +24,17 @@ type Grant struct {
 	Output int // tokens that are paid for; 0 for as many as were needed
 	// Settle is told once what the call has cost, in USD: nil if nobody knows.
 	Settle func(usd *float64)
+	// Again is asked before a call that failed is made once more, and told what
+	// its failed attempts have cost so far: nil if nobody knows. An End says that
+	// too little is left for another one. It may be nil.
+	Again func(usd *float64) *End
+}
+
+func (g Grant) again(usd *float64) *End {
+	if g.Again == nil {
+		return nil
+	}
+	return g.Again(usd)
 }
 
 // Purse pays for model calls. Its fields may be nil: then nothing is counted.

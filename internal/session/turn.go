@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"strings"
 
 	"github.com/millhand/millhand/internal/event"
@@ -80,6 +81,14 @@ func (s *Session) ask(ctx context.Context, req model.Request, need Need) (resp m
 	if grant.Output > 0 {
 		req.MaxOutput = grant.Output
 	}
+	var broke *End
+	req.Again = func(lost *model.Spend) error {
+		if broke = grant.again(lost.CostUSD); broke != nil {
+			broke.summable = true
+			return errors.New(broke.Reason)
+		}
+		return nil
+	}
 	s.mu.Lock()
 	s.totals.Turns++
 	n := s.totals.Turns
@@ -89,35 +98,48 @@ func (s *Session) ask(ctx context.Context, req model.Request, need Need) (resp m
 	resp, err := s.cfg.Model.Stream(ctx, req, s.delta)
 	ended := &event.Turn{Number: n, ElapsedMS: s.cfg.Now().Sub(began).Milliseconds()}
 	if err != nil {
-		ended.Error, cost = err.Error(), new(float64)
+		resp.Usage, resp.CostUSD, ended.Error = &model.Usage{}, new(float64), err.Error()
+	}
+	cost = s.account(resp, ended)
+	switch {
+	case err == nil:
+	case broke != nil && ctx.Err() == nil:
+		s.emit(event.Event{Type: event.TurnEnded, Turn: ended})
+		return resp, nil, broke
+	default:
 		s.emit(event.Event{Type: event.TurnEnded, Turn: ended})
 		return resp, nil, requestFailed(ctx, err)
 	}
-	cost = resp.CostUSD
-	s.account(resp, ended)
 	if resp.Text != "" || resp.Reasoning != "" {
 		s.emit(event.Event{Type: event.TextSaid, Text: &event.Text{Turn: n, Text: resp.Text, Reasoning: resp.Reasoning}})
 	}
 	return resp, func() { s.emit(event.Event{Type: event.TurnEnded, Turn: ended}) }, nil
 }
 
-// account adds a response to the totals and to its turn's event.
-func (s *Session) account(resp model.Response, ended *event.Turn) {
-	ended.Finish, ended.CostUSD = string(resp.Finish), resp.CostUSD
+// account adds a response to the totals and to its turn's event, with what was
+// lost on the way to it. It returns what all of that has cost, nil if that is
+// unknown.
+func (s *Session) account(resp model.Response, ended *event.Turn) *float64 {
+	used, cost := (*event.Usage)(resp.Usage), resp.CostUSD
+	if l := resp.Lost; l != nil {
+		ended.Lost = &event.Lost{Requests: l.Requests, Usage: event.Usage(l.Usage), CostUSD: l.CostUSD, Estimated: l.Estimated}
+		sum := ended.Lost.Usage
+		if used != nil {
+			sum = sum.Add(*used)
+		}
+		used, cost = &sum, event.SumUSD(cost, l.CostUSD)
+	}
+	ended.Finish, ended.Usage, ended.CostUSD = string(resp.Finish), used, cost
+	if resp.Model != s.cfg.ModelName {
+		ended.Model = resp.Model
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if resp.Usage != nil {
-		u := event.Usage(*resp.Usage)
-		ended.Usage = &u
-		s.totals.Usage = s.totals.Usage.Add(u)
+	if used != nil {
+		s.totals.Usage = s.totals.Usage.Add(*used)
 	}
-	switch {
-	case resp.CostUSD == nil:
-		s.totals.CostUSD = nil
-	case s.totals.CostUSD != nil:
-		sum := event.AddUSD(*s.totals.CostUSD, *resp.CostUSD)
-		s.totals.CostUSD = &sum
-	}
+	s.totals.CostUSD = event.SumUSD(s.totals.CostUSD, cost)
+	return cost
 }
 
 // join adds a response to the conversation. One that holds nothing stays out:

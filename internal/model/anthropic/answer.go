@@ -257,6 +257,9 @@ func (a *answer) Conclude() (model.Response, error) {
 	return resp, nil
 }
 
+// Spent implements [wire.Answer].
+func (a *answer) Spent() model.Spend { return wire.Told(a.usage.soFar(), nil, a.usage.final) }
+
 // state is the blocks in their order, if there is signed thinking among them,
 // else nil: then the message says it all. Calls that stay with the caller are
 // told by their number; the one that is the answer is not among them.
@@ -344,11 +347,19 @@ func (u *counts) add(s sdk.MessageDeltaUsage) {
 // normal is the usage as it is told everywhere: the API's input does not
 // include what was cached. It is nil if nothing that makes sense was reported.
 func (u *counts) normal() *model.Usage {
+	if !u.final {
+		return nil
+	}
+	return u.soFar()
+}
+
+// soFar is the usage as far as it is told.
+func (u *counts) soFar() *model.Usage {
 	got := model.Usage{
 		Input: u.input, Output: u.output, Reasoning: u.thought,
 		CacheRead: u.cacheRead, CacheWrite: u.cacheWrite,
 	}
-	if !u.known || !u.final || !wire.Plausible(got) {
+	if !u.known || !wire.Plausible(got) {
 		return nil
 	}
 	got.Input += u.cacheRead + u.cacheWrite

@@ -232,6 +232,9 @@ func (a *answer) Conclude() (model.Response, error) {
 	return resp, nil
 }
 
+// Spent implements [wire.Answer].
+func (a *answer) Spent() model.Spend { return wire.Told(a.usage, a.costUSD, a.counted) }
+
 // state is what the server wants to see again, nil for nothing.
 func (a *answer) state(made []model.ToolCall) *model.State {
 	s := chatState{Details: a.details.encoded()}

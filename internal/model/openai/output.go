@@ -215,6 +215,7 @@ func (o *output) end(index int64, it responses.ResponseOutputItemUnion) error {
 
 // conclude takes the last event, which tells everything once more.
 func (o *output) conclude(whole responses.Response, data []byte) error {
+	o.usage = usageOfResponse(whole.Usage)
 	if whole.Status == responses.ResponseStatusFailed || says(whole.JSON.Error.Raw()) {
 		said := whole.JSON.Error.Raw()
 		if !says(said) {
@@ -232,7 +233,6 @@ func (o *output) conclude(whole responses.Response, data []byte) error {
 			}
 		}
 	}
-	o.usage = usageOfResponse(whole.Usage)
 	o.finish = model.FinishStop
 	if whole.Status == responses.ResponseStatusIncomplete {
 		o.finish = model.FinishUnknown
@@ -274,6 +274,9 @@ func (o *output) Conclude() (model.Response, error) {
 	resp.Usage, resp.State = o.usage, o.state()
 	return resp, nil
 }
+
+// Spent implements [wire.Answer].
+func (o *output) Spent() model.Spend { return wire.Told(o.usage, nil, true) }
 
 // state is the items as they came, if there is reasoning among them that can go
 // back, else nil: then the message says it all.

@@ -65,7 +65,7 @@ func (r *Recording) compare(b *strings.Builder, was, is model.Asked) {
 		fmt.Fprintf(b, "\nthe tools:\n%s", diff(lines(was.Tools), lines(is.Tools)))
 	}
 	if was.Options != is.Options {
-		b.WriteString("\nwhat is asked for: effort, temperature, the most of output, or the form of the answer")
+		b.WriteString("\nwhat is asked for: effort, temperature, or the form of the answer")
 	}
 	if was.Messages != is.Messages {
 		fmt.Fprintf(b, "\nthe messages are %d, and were %d", is.Messages, was.Messages)

@@ -20,17 +20,6 @@ func (r *Recording) Player(job string) *Player {
 	return &Player{r, job}
 }
 
-// As returns the model that answered when it was recorded, as provider/model; ""
-// if that is not known.
-func (p *Player) As() string {
-	for _, e := range p.recording.jobs[p.job] {
-		if e.Model != "" {
-			return e.Model
-		}
-	}
-	return ""
-}
-
 // Stream implements [model.Model] with the first exchange of the job that is not
 // played yet and has the same request. A failure that was recorded is returned
 // as it was, but does not ask to wait. The pieces that emit is given are whole
@@ -47,13 +36,25 @@ func (p *Player) Stream(ctx context.Context, req model.Request, emit func(model.
 		return model.Response{}, model.Fail(model.ClassScript, errors.New(p.recording.miss(p.job, asked)))
 	}
 	if e.Error != nil {
-		return model.Response{}, p.failure(e)
+		return model.Response{Lost: e.Lost}, p.failure(e)
 	}
 	resp := p.recording.canon.Response(*e.Response)
+	resp.Lost = e.Lost
 	if emit != nil {
 		tell(resp, emit)
 	}
 	return resp, nil
+}
+
+// Model is the id of the model that the job was recorded with, as provider/model;
+// "" if the recording does not say, or has nothing of the job.
+func (p *Player) Model() string {
+	for _, e := range p.recording.jobs[p.job] {
+		if e.Model != "" {
+			return e.Model
+		}
+	}
+	return ""
 }
 
 // take returns the next exchange for a request and marks it as played, or nil.

@@ -72,7 +72,7 @@ func record(t *testing.T, jobs map[string][]any) string {
 		t.Fatal(err)
 	}
 	for job, says := range jobs {
-		_, _ = converse(t.Context(), model.Recording(&taped{says: says}, rec, job, "openai/gpt-5"), "/work/shop", "0.5s", len(says)) // failures are recorded too
+		_, _ = converse(t.Context(), model.Recording(&taped{says: says}, rec, job, "openai/x"), "/work/shop", "0.5s", len(says)) // failures are recorded too
 	}
 	if err := rec.Close(); err != nil {
 		t.Fatal(err)
@@ -121,7 +121,7 @@ func TestTheSameRequestIsPlayedInOrder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := model.Recording(&taped{says: []any{model.Response{Text: "1"}, model.Fail(model.ClassRate, errors.New("busy")), model.Response{Text: "3"}}}, rec, "fix", "openai/gpt-5")
+	m := model.Recording(&taped{says: []any{model.Response{Text: "1"}, model.Fail(model.ClassRate, errors.New("busy")), model.Response{Text: "3"}}}, rec, "fix", "openai/x")
 	for range 3 {
 		_, _ = m.Stream(t.Context(), model.Request{}, nil)
 	}

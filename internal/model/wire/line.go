@@ -68,6 +68,9 @@ type Answer interface {
 	// Conclude returns the answer, or an unclassified error that says why it is
 	// none.
 	Conclude() (model.Response, error)
+	// Spent is what the provider told of usage and cost so far. It is marked as
+	// estimated unless that is the last word.
+	Spent() model.Spend
 }
 
 // Progress is how much of an answer is there.
@@ -90,7 +93,7 @@ type Carrier = func(r *http.Request, next func(*http.Request) (*http.Response, e
 type Post func(ctx context.Context, carry Carrier) (*http.Response, error)
 
 // Complete posts the body and reads the answer. Failures are classified, but
-// for that of the caller's context.
+// for that of the caller's context; what was told of their usage is in Lost.
 func (l *Line) Complete(ctx context.Context, body Body, post Post, a Answer) (model.Response, error) {
 	if l.refuse != nil {
 		return model.Response{}, l.refuse
@@ -99,9 +102,19 @@ func (l *Line) Complete(ctx context.Context, body Body, post Post, a Answer) (mo
 	defer guard.stop()
 	resp, err := l.complete(guarded, guard, body, post, a)
 	if err != nil {
-		return model.Response{}, reason(ctx, guarded, err)
+		return model.Response{Lost: lost(a)}, reason(ctx, guarded, err)
 	}
 	return resp, nil
+}
+
+// lost is what was told of an answer that broke off; nil for one that never
+// began, which is not charged.
+func lost(a Answer) *model.Spend {
+	told := a.Spent()
+	if a.Progress() == Waiting && told.Usage == (model.Usage{}) && told.CostUSD == nil {
+		return nil
+	}
+	return &told
 }
 
 func (l *Line) complete(ctx context.Context, guard *watchdog, body Body, post Post, a Answer) (model.Response, error) {

@@ -15,3 +15,11 @@ func Plausible(u model.Usage) bool {
 	}
 	return u.Input > 0 || u.Output > 0
 }
+
+// Told makes a [model.Spend] of what was reported, nil for nothing.
+func Told(u *model.Usage, costUSD *float64, final bool) model.Spend {
+	if u == nil {
+		return model.Spend{Estimated: true}
+	}
+	return model.Spend{Usage: *u, CostUSD: costUSD, Estimated: !final}
+}
