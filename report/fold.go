@@ -114,6 +114,7 @@ func (f *Fold) Report() *Report {
 	}
 	f.tellGaps(r)
 	conform(r)
+	r.tellSpending()
 	r.Run.Totals = totals(r)
 	return r
 }
@@ -168,6 +169,8 @@ func totals(r *Report) Totals {
 		t.Usage = t.Usage.Add(j.Usage)
 		t.CostUSD = addCost(t.CostUSD, j.CostUSD)
 		t.Changes += len(j.Changes)
+		t.Retries += j.Retries
+		t.Lost = lost(t.Lost.Plus(j.Lost))
 		if j.CostUSD == nil {
 			unknown = append(unknown, j.ID)
 		}

@@ -3,7 +3,6 @@ package report
 import (
 	"encoding/json"
 	"maps"
-	"math"
 	"slices"
 	"time"
 
@@ -30,6 +29,7 @@ type job struct {
 	sessions []*session // in the order of their first event
 	calls    []*call    // likewise
 	open     map[callKey]*call
+	changed  []Fallback
 }
 
 // earlier is the end of a run of a job that a later run of it replaced.
@@ -47,10 +47,12 @@ type session struct {
 }
 
 type turn struct {
-	number int
-	usage  event.Usage // zero when the provider did not report it
-	cost   *float64    // nil when unknown, as it is until the turn ends
-	calls  int
+	number  int
+	usage   event.Usage // zero when the provider did not report it
+	cost    *float64    // nil when unknown, as it is until the turn ends
+	calls   int
+	retries int
+	end     event.Turn // zero until it ends
 }
 
 // call is a call's last state, with its session.
@@ -82,6 +84,8 @@ func taker(t event.Type) func(*job, event.Event) {
 		return (*job).takeTurn
 	case event.PruneMade, event.CompactionMade:
 		return (*job).takeRoom
+	case event.RetryMade:
+		return (*job).takeRetry
 	case event.CallChanged:
 		return (*job).takeCall
 	case event.VerifyEnded:
@@ -171,6 +175,8 @@ func (j *job) takeTurn(e event.Event) {
 	if e.Type == event.TurnStarted {
 		return
 	}
+	t.end = *e.Turn
+	t.end.Lost = lost(e.Turn.Lost)
 	t.cost = finite(e.Turn.CostUSD)
 	if e.Turn.Usage == nil {
 		t.cost = nil
@@ -286,6 +292,7 @@ func (j *job) report(cancelled bool, last time.Time) Job {
 		Calls:        []Call{},
 		Denied:       []Denial{},
 		Sessions:     []Session{},
+		Fallbacks:    append([]Fallback{}, j.changed...),
 	}
 	if j.planned != nil {
 		out.Task, out.Repo = j.planned.Task, j.planned.Repo
@@ -332,6 +339,10 @@ func (j *job) ending(cancelled bool, last time.Time) event.JobEnd {
 func (j *job) reportSessions(out *Job) {
 	for _, s := range j.sessions {
 		out.Sessions = append(out.Sessions, s.report())
+		for _, t := range s.turns {
+			out.Retries += t.retries
+			out.Lost = lost(out.Lost.Plus(t.end.Lost))
+		}
 	}
 	for _, c := range j.calls {
 		call := c.report()
@@ -355,6 +366,13 @@ func (s *session) report() Session {
 		Compactions: s.compactions,
 		End:         s.info.End,
 		Reason:      s.info.Reason,
+		TurnCosts:   make([]TurnCost, 0, len(s.turns)),
+	}
+	for _, t := range s.turns {
+		if t.number == 0 { // what a prompt fetched: no model was called
+			continue
+		}
+		out.TurnCosts = append(out.TurnCosts, t.report(s.info.Model))
 	}
 	if parent := s.info.Parent; parent != "" {
 		out.Parent = &parent
@@ -392,69 +410,6 @@ func denial(c Call) Denial {
 		out.Rule, out.Source = c.Decision.Rule, c.Decision.Source
 	}
 	return out
-}
-
-// spend is what turns used up. Cost is nil when that of any turn is unknown;
-// a model call that never ended has cost nobody knows what.
-type spend struct {
-	turns int
-	usage event.Usage
-	cost  *float64
-}
-
-func (j *job) spent() spend {
-	sum := spend{cost: new(0.0)}
-	for _, s := range j.sessions {
-		part := s.spent()
-		sum.turns += part.turns
-		sum.usage = sum.usage.Add(part.usage)
-		sum.cost = addCost(sum.cost, part.cost)
-	}
-	return sum
-}
-
-func (s *session) spent() spend {
-	sum := spend{cost: new(0.0)}
-	for _, t := range s.turns {
-		sum.turns += min(t.number, 1)
-		sum.usage = sum.usage.Add(t.usage)
-		sum.cost = addCost(sum.cost, t.cost)
-	}
-	return sum
-}
-
-// share is the turn's cost divided evenly over its calls.
-func (t *turn) share() *float64 {
-	if t.cost == nil {
-		return nil
-	}
-	return finite(new(tidy(*t.cost / float64(t.calls))))
-}
-
-// addCost adds two costs. One that is unknown makes the sum unknown.
-func addCost(a, b *float64) *float64 {
-	if a == nil || b == nil {
-		return nil
-	}
-	return finite(new(tidy(*a + *b)))
-}
-
-// tidy rounds a computed cost to a millionth of a millionth of a dollar, so
-// that reports do not show the noise of binary fractions.
-func tidy(cost float64) float64 {
-	const unit = 1e12
-	if math.Abs(cost) > 1e6 {
-		return cost // too big for the noise to show
-	}
-	return math.Round(cost*unit) / unit
-}
-
-// finite makes a cost that is no number an unknown one; JSON has no form for it.
-func finite(cost *float64) *float64 {
-	if cost == nil || math.IsNaN(*cost) || math.IsInf(*cost, 0) {
-		return nil
-	}
-	return clone(cost)
 }
 
 func clone[T any](p *T) *T {

@@ -47,6 +47,8 @@ type Totals struct {
 	Usage       event.Usage `json:"usage"`
 	CostUSD     *float64    `json:"cost_usd"` // nil when any job's cost is unknown
 	Changes     int         `json:"changes"`  // changed paths
+	Retries     int         `json:"retries"`  // requests to models that were made again
+	Lost        *event.Lost `json:"lost"`     // the part of usage and cost that gave no answer; nil for nothing
 }
 
 // Job is one job of the plan, whether or not it began.
@@ -77,6 +79,9 @@ type Job struct {
 	Calls        []Call            `json:"calls"`
 	Denied       []Denial          `json:"denied"` // the calls that were denied, once more
 	Sessions     []Session         `json:"sessions"`
+	Retries      int               `json:"retries"`   // requests that were made again
+	Lost         *event.Lost       `json:"lost"`      // the part of usage and cost that gave no answer; nil for nothing
+	Fallbacks    []Fallback        `json:"fallbacks"` // changes of the model
 
 	location string // the repository as a line of a repository list; for failed.txt alone
 }
@@ -134,6 +139,28 @@ type Session struct {
 	Compactions int         `json:"compactions"` // how often a summary took the place of its older part
 	End         string      `json:"end"`         // empty when the session never came to its end
 	Reason      string      `json:"reason"`
+
+	TurnCosts []TurnCost `json:"turn_costs"`
+}
+
+// TurnCost is what one turn used up, its failed requests included.
+type TurnCost struct {
+	Turn    int         `json:"turn"`
+	Model   string      `json:"model"` // who answered
+	Usage   event.Usage `json:"usage"`
+	CostUSD *float64    `json:"cost_usd"` // nil when unknown
+	Retries int         `json:"retries"`
+	Lost    *event.Lost `json:"lost"`  // the part of it that gave no answer; nil for nothing
+	Error   string      `json:"error"` // why the turn has no answer
+}
+
+// Fallback is a change of the model, because a provider was down.
+type Fallback struct {
+	Session string `json:"session"`
+	Turn    int    `json:"turn"` // the first that the new model was asked for
+	From    string `json:"from"`
+	To      string `json:"to"`
+	Error   string `json:"error"` // what the one before failed with
 }
 
 // Warning is something that the user should know and that is no outcome.
