@@ -38,6 +38,10 @@ func TestMain(m *testing.M) {
 //	lines FILE N        write a file of so many lines
 //	endpoint FILE       serve a script on all three wires, and keep what is asked in requests/N.json
 //	smaller FILE N      hold a file to less than N bytes
+//	provider NAME FILE [FAULT]   serve a script at $NAME_URL, on all three wires
+//	hole NAME           at $NAME_URL, accept connections and never answer
+//	charged DIR NAME... hold a run's usage to what servers have charged for
+//	costs DIR MIN MAX   hold a run's cost to a range
 //	repo DIR            make a folder a git repository, all of it committed
 //	exits CODE CMD...   run a command that must exit with this code
 //	hold-stdin CMD...   run a command whose standard input is never closed
@@ -77,6 +81,7 @@ func TestScripts(t *testing.T) {
 		Setup: func(env *testscript.Env) error {
 			home := filepath.Join(env.WorkDir, "home")
 			env.Setenv("HOME", home)
+			env.Values[providedKey{}] = &provided{servers: map[string]*wiretest.Server{}}
 			for _, who := range []string{"AUTHOR", "COMMITTER"} {
 				env.Setenv("GIT_"+who+"_NAME", "Tess Tester")
 				env.Setenv("GIT_"+who+"_EMAIL", "tess@example.com")
@@ -96,6 +101,7 @@ func TestScripts(t *testing.T) {
 			"remote": remote, "forget": forget, "git-http": gitHTTP, "modules": modules, "pushed": pushed,
 			"calls": toolCalls, "address": address, "endless": endless, "lines": lines,
 			"endpoint": endpoint, "smaller": smaller,
+			"provider": provide, "hole": hole, "charged": charged, "costs": costs,
 		},
 	})
 }

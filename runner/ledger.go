@@ -26,6 +26,7 @@ const (
 // account is money that may be spent, and what became of it.
 type account struct {
 	what  string  // it is: "the run's budget"
+	all   bool    // it is that of all jobs
 	cap   float64 // USD; 0: none
 	usd   float64 // spent
 	held  float64 // set aside for calls in flight and for last words
@@ -40,7 +41,7 @@ func (a *account) left() float64 {
 }
 
 func (a *account) end() *session.End {
-	return &session.End{Kind: session.OverCost, Reason: fmt.Sprintf("%s of $%g is spent, or too little of it is left for another model call ($%.6f)", a.what, a.cap, max(a.cap-a.usd, 0))}
+	return &session.End{Kind: session.OverCost, Shared: a.all, Reason: fmt.Sprintf("%s of $%g is spent, or too little of it is left for another model call ($%.6f)", a.what, a.cap, max(a.cap-a.usd, 0))}
 }
 
 // ledger keeps the accounts of a run and its jobs. Before a model call the most
@@ -52,17 +53,35 @@ type ledger struct {
 	mu    sync.Mutex
 	run   account
 	freed chan struct{} // closed and replaced whenever money comes back
+	// begin is the least that the first call of a session has needed, in USD, by
+	// model: with less, no other session need be begun.
+	begin map[string]float64
 }
 
 func newLedger(usd float64) *ledger {
-	return &ledger{run: account{what: "the run's budget", cap: usd}, freed: make(chan struct{})}
+	return &ledger{run: account{what: "the run's budget", all: true, cap: usd}, freed: make(chan struct{}), begin: map[string]float64{}}
 }
 
-// spent reports whether the run's budget is.
-func (l *ledger) spent() bool {
+// spent says why no job with that model should be begun, as far as the run's
+// money is concerned; nil if one may be.
+func (l *ledger) spent(model string) *session.End {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.run.cap > 0 && l.run.usd >= l.run.cap
+	if left := l.run.cap - l.run.usd; l.run.cap > 0 && (left <= 0 || left < l.begin[model]) {
+		return l.run.end()
+	}
+	return nil
+}
+
+// note keeps what the first call of a session needs. The lock is held.
+func (p *purse) note(need session.Need) {
+	if need.Words > 0 || need.Last {
+		return
+	}
+	usd := p.most(need.Input, least)
+	if known, ok := p.begin[p.model]; !ok || usd < known {
+		p.begin[p.model] = usd
+	}
 }
 
 // free tells those who wait that there may be money again. The lock is held.
@@ -75,13 +94,14 @@ func (l *ledger) free() {
 type purse struct {
 	*ledger
 	accounts []*account
+	model    string
 	price    func(model.Usage) float64 // nil if unknown: then costs are only counted
 	kept     float64                   // held for the session's last words
 }
 
 // purse makes one that draws from the run's budget and the job's account.
-func (l *ledger) purse(job *account, price func(model.Usage) float64) *purse {
-	return &purse{ledger: l, accounts: []*account{job, &l.run}, price: price}
+func (l *ledger) purse(job *account, model string, price func(model.Usage) float64) *purse {
+	return &purse{ledger: l, accounts: []*account{job, &l.run}, model: model, price: price}
 }
 
 // reserve sets money aside for a call; see [session.Purse]. It waits for calls
@@ -118,6 +138,7 @@ func (p *purse) try(need session.Need) (grant session.Grant, freed <-chan struct
 	case p.price == nil || math.IsInf(left, 1):
 		return p.grant(0, 0), nil, nil
 	}
+	p.note(need)
 	keep := 0.0
 	if need.Words > 0 {
 		keep = p.most(need.Words, session.WordsOutput)

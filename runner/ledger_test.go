@@ -32,7 +32,7 @@ func TestSpendingNeverExceedsACap(t *testing.T) {
 			if i < 8 {
 				accounts[i] = &account{what: "the job's limit", cap: rng.Float64() * 0.3} // 0 would be none
 			}
-			p, rng := l.purse(accounts[i%8], price), rand.New(rand.NewPCG(seed, uint64(i)+2))
+			p, rng := l.purse(accounts[i%8], "m", price), rand.New(rand.NewPCG(seed, uint64(i)+2))
 			group.Go(func() { excess[i] = spend(t.Context(), p, rng, seed%4 == 0) })
 		}
 		group.Wait()
@@ -112,7 +112,7 @@ func TestAnAnswerIsShortenedBeforeACallIsRefused(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			p := newLedger(tt.cap).purse(&account{}, price)
+			p := newLedger(tt.cap).purse(&account{}, "m", price)
 			grant, end := p.reserve(t.Context(), tt.need)
 			if end != nil {
 				grant.Output = -1
@@ -126,7 +126,7 @@ func TestAnAnswerIsShortenedBeforeACallIsRefused(t *testing.T) {
 
 func TestLastWordsArePaidForFromWhatWasKept(t *testing.T) {
 	l := newLedger(0.06)
-	p, other := l.purse(&account{}, perToken(1e-6, 1e-5)), l.purse(&account{}, perToken(1e-6, 1e-5))
+	p, other := l.purse(&account{}, "m", perToken(1e-6, 1e-5)), l.purse(&account{}, "m", perToken(1e-6, 1e-5))
 	grant, end := p.reserve(t.Context(), session.Need{Output: 1000, Words: 1000})
 	if end != nil {
 		t.Fatal(end.Reason)
@@ -156,7 +156,7 @@ func TestLastWordsArePaidForFromWhatWasKept(t *testing.T) {
 func TestACallWaitsForWhatOthersHold(t *testing.T) {
 	l := newLedger(0.05)
 	price := perToken(0, 1e-5)
-	first, second := l.purse(&account{}, price), l.purse(&account{}, price)
+	first, second := l.purse(&account{}, "m", price), l.purse(&account{}, "m", price)
 	held, _ := first.reserve(t.Context(), session.Need{Output: 4000})
 	_, freed, end := second.try(session.Need{Output: 4000})
 	if freed == nil || end != nil {
@@ -176,7 +176,7 @@ func TestACallWaitsForWhatOthersHold(t *testing.T) {
 }
 
 func TestUnknownPricesAreCounted(t *testing.T) {
-	p := newLedger(1).purse(&account{what: "the job's limit", cap: 0.5}, nil)
+	p := newLedger(1).purse(&account{what: "the job's limit", cap: 0.5}, "m", nil)
 	for _, cost := range []float64{0.3, 0.3} {
 		grant, end := p.reserve(t.Context(), session.Need{Input: 1e9})
 		if end != nil {
@@ -193,7 +193,7 @@ func TestUnknownPricesAreCounted(t *testing.T) {
 // for beside it.
 func TestFailedAttemptsAreBooked(t *testing.T) {
 	l := newLedger(0.05)
-	p := l.purse(&account{}, perToken(0, 1e-5))
+	p := l.purse(&account{}, "m", perToken(0, 1e-5))
 	grant, _ := p.reserve(t.Context(), session.Need{Output: 2000}) // holds 0.02
 	for i, lost := range []float64{0.02, 0.03, 0.031} {
 		end := grant.Again(&lost)

@@ -283,8 +283,9 @@ func (r *run) skip(ctx context.Context, j tasks.Job, unwanted *stop) *stop {
 		return &stop{outcome: event.Error, reason: r.broken().Error(), exit: event.ExitInternal}
 	case unwanted != nil:
 		return unwanted
-	case r.ledger.spent():
-		return &stop{outcome: event.Skipped, reason: "the run's budget is spent", exit: event.ExitBudget, code: event.CodeBudget}
+	}
+	if spent := r.ledger.spent(j.Model); spent != nil {
+		return &stop{outcome: event.Skipped, reason: spent.Reason, exit: event.ExitBudget, code: event.CodeBudget}
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -132,7 +132,7 @@ func (j *job) openSession(s seat) (*open, error) {
 	if o.transcript, err = j.openTranscript(s.file); err != nil {
 		return nil, err
 	}
-	broken, purse := false, j.ledger.purse(&j.money, o.talk.Price)
+	broken, purse := false, j.ledger.purse(&j.money, s.Model, o.talk.Price)
 	window, output := j.window(s)
 	o.Session = session.New(session.Config{
 		ID: s.id, Job: j.ID, Agent: s.Agent, Parent: s.parent,

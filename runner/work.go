@@ -42,6 +42,10 @@ func (j *job) work(ctx context.Context) (end *stop) {
 		}
 		j.output = last.Output
 		if end := stopOf(ctx, last); end != nil {
+			if last.Shared && main.Totals().Turns == 0 {
+				// As if it had not been begun, which is a matter of moments.
+				end.outcome, end.code = event.Skipped, event.CodeBudget
+			}
 			j.refuse(j.Job, end)
 			return end
 		}

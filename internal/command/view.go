@@ -79,6 +79,9 @@ func line(e event.Event) logLine {
 	case event.TextSaid:
 		return logLine{zerolog.InfoLevel, "says: " + e.Text.Text}
 	case event.RetryMade:
+		if e.Retry.To != "" {
+			return logLine{zerolog.WarnLevel, fmt.Sprintf("%s is down, and %s answers from now on: %s", e.Retry.From, e.Retry.To, e.Retry.Error)}
+		}
 		return logLine{zerolog.WarnLevel, fmt.Sprintf("the model request failed and is made again in %s: %s", duration(e.Retry.WaitMS), e.Retry.Error)}
 	case event.CallChanged:
 		return callLine(e.Call)

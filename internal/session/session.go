@@ -73,6 +73,7 @@ type End struct {
 	Text   string           // the model's last words
 	Output json.RawMessage  // the answer that meets the schema, if there is one and the model is done
 	Class  model.ErrorClass // of the request that failed, for NoModel
+	Shared bool             // for OverCost: the money was that of all jobs
 
 	summable bool // the model may still sum up
 }

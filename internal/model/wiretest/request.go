@@ -213,3 +213,17 @@ func (r Request) Conversation() []model.Message {
 	}
 	return list
 }
+
+// most is the most of output that the request asks for, by any of the names
+// that this has; 0 if it does not say.
+func (r Request) most() int64 {
+	var asked struct {
+		MaxTokens           int64 `json:"max_tokens"`
+		MaxCompletionTokens int64 `json:"max_completion_tokens"`
+		MaxOutputTokens     int64 `json:"max_output_tokens"`
+	}
+	if json.Unmarshal(r.Body, &asked) != nil {
+		return 0
+	}
+	return max(asked.MaxTokens, asked.MaxCompletionTokens, asked.MaxOutputTokens)
+}

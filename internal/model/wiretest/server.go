@@ -20,6 +20,7 @@ type Server struct {
 	Fault func(n int) Fault // what happens to the n-th request, from 0; nil for none
 	Piece int               // bytes of text or arguments in one chunk; 0 is 24
 	Keep  bool              // keep the requests for Requests
+	Obey  bool              // charge for no more output than a request asks for at most
 
 	// Play answers in place of the script, which may be nil then. The usage is
 	// counted if the turn states none.
@@ -104,6 +105,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case turn.Error != nil:
 		fail(w, on, turn.Error)
 	default:
+		turn = s.obeyed(req, turn)
 		s.book(turn)
 		fault.send(w, r, stream(req, turn, s.Piece))
 	}
@@ -186,6 +188,19 @@ func (s *Server) fails(req Request, n int) bool {
 	}
 	s.failed[key]++
 	return true
+}
+
+// obeyed is a turn that keeps to the most of output that a request asks for, as
+// far as the usage says.
+func (s *Server) obeyed(req Request, turn *script.Turn) *script.Turn {
+	most := req.most()
+	if !s.Obey || turn.Usage == nil || most == 0 || turn.Usage.Output <= most {
+		return turn
+	}
+	kept, usage := *turn, *turn.Usage
+	usage.Output, usage.Reasoning = most, min(usage.Reasoning, most)
+	kept.Usage = &usage
+	return &kept
 }
 
 func (s *Server) book(turn *script.Turn) {
