@@ -34,6 +34,7 @@ func serversOf(ts *testscript.TestScript) *provided { return ts.Value(providedKe
 // name in package wiretest, or
 //
 //	dies-N   its N-th answer breaks off in the middle, and it is gone for good
+//	stalls   its answers stop in the middle, and the connections stay
 //	greedy   it charges for more output than was asked for
 //	cuts-N   its N-th answer breaks off in the middle
 func provide(ts *testscript.TestScript, neg bool, args []string) {
@@ -67,6 +68,9 @@ func provide(ts *testscript.TestScript, neg bool, args []string) {
 func breakAt(ts *testscript.TestScript, name string, at net.Listener) func(int) wiretest.Fault {
 	kind, number, _ := strings.Cut(name, "-")
 	when, err := strconv.Atoi(number)
+	if name == "stalls" {
+		return func(int) wiretest.Fault { return wiretest.Fault{Rewrite: half, Hold: true} }
+	}
 	if err != nil || kind != "dies" && kind != "cuts" {
 		return faultOf(ts, []string{name})
 	}
