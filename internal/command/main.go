@@ -125,7 +125,7 @@ func newApp(w World) *cli.App {
 		ExitErrHandler:            func(*cli.Context, error) {}, // Main decides
 		Commands: []*cli.Command{
 			runCommand(w), validateCommand(w), planCommand(w), policyCommand(w), toolCommand(w), toolsCommand(w),
-			reportCommand(w), runsCommand(w), doctorCommand(w), versionCommand(w), actionCommand(w),
+			reportCommand(w), runsCommand(w), modelsCommand(w), doctorCommand(w), versionCommand(w), actionCommand(w),
 		},
 	}
 	for _, name := range notYet() {
@@ -138,7 +138,7 @@ func newApp(w World) *cli.App {
 
 // notYet lists the commands of later releases.
 func notYet() []string {
-	return []string{"session", "publish", "models", "schema", "explain", "init"}
+	return []string{"session", "publish", "schema", "explain", "init"}
 }
 
 func notYetCommand(name string) *cli.Command {

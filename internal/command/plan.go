@@ -162,9 +162,9 @@ func showPlan(c *cli.Context, w World) error {
 		return err
 	}
 	if format == "json" {
-		err = writeJSON(w.Out, planJSON(plan, notes))
+		err = writeJSON(w.Out, planJSON(plan, notes, newModels(w, plan)))
 	} else {
-		err = planTable(w.Out, plan, notes)
+		err = planTable(w.Out, plan, notes, newModels(w, plan))
 	}
 	failing := 0
 	for _, n := range notes {
@@ -223,16 +223,16 @@ func outlook(c *cli.Context, w World, plan *tasks.Plan) (notes map[string]note, 
 	return notes, refused, nil
 }
 
-func planTable(out io.Writer, plan *tasks.Plan, notes map[string]note) error {
+func planTable(out io.Writer, plan *tasks.Plan, notes map[string]note, m *models) error {
 	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "JOB\tREPO\tMODEL\tPROFILE\tBRANCH\tVERIFY\tNEEDS\tNOTE")
+	fmt.Fprintln(t, "JOB\tREPO\tMODEL\tPROFILE\tBRANCH\tVERIFY\tNEEDS\tAT MOST\tNOTE")
 	for _, j := range plan.Jobs {
 		var checks []string
 		for _, v := range j.Verify {
 			checks = append(checks, v.Name)
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n",
-			j.ID, j.Repo.Name, j.ModelName, j.Profile.Name, branchOf(j), dash(checks), dash(j.Needs), oneLine(notes[j.ID].String(), 200))
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n",
+			j.ID, j.Repo.Name, j.ModelName, j.Profile.Name, branchOf(j), dash(checks), dash(j.Needs), atMost(m.mostOf(j, notes[j.ID])), oneLine(notes[j.ID].String(), 200))
 	}
 	if err := t.Flush(); err != nil {
 		return err
@@ -241,7 +241,11 @@ func planTable(out io.Writer, plan *tasks.Plan, notes map[string]note) error {
 	if len(notes) > 0 {
 		left = fmt.Sprintf(", %d of them with a note", len(notes))
 	}
-	_, err := fmt.Fprintf(out, "\n%s%s, %d at once, plan %.12s\n", plural(len(plan.Jobs), "job"), left, plan.Parallel, plan.Hash)
+	cost := "of unlimited cost"
+	if most := m.mostOfAll(notes); most != nil {
+		cost = "for " + atMost(most) + " at most"
+	}
+	_, err := fmt.Fprintf(out, "\n%s%s, %s, %d at once, plan %.12s\n", plural(len(plan.Jobs), "job"), left, cost, plan.Parallel, plan.Hash)
 	return err
 }
 
@@ -308,6 +312,7 @@ type (
 		Manifests []string      `json:"manifest"`
 		Hash      string        `json:"plan_hash"`
 		Parallel  int           `json:"jobs_at_once"`
+		MaxCost   *float64      `json:"max_cost_usd"` // the most that the run can cost; null: nothing limits it, or a price is unknown
 		Jobs      []jobDocument `json:"jobs"`
 	}
 	jobDocument struct {
@@ -326,7 +331,8 @@ type (
 		Needs    []string          `json:"needs"`
 		Limits   limitsDocument    `json:"limits"`
 		Publish  string            `json:"publish"`
-		Note     *note             `json:"note"` // null: the job runs
+		MaxCost  *float64          `json:"max_cost_usd"` // the most that the job can cost; null as above
+		Note     *note             `json:"note"`         // null: the job runs
 	}
 	verifyDocument struct {
 		Name string `json:"name"`
@@ -347,10 +353,11 @@ type (
 	}
 )
 
-func planJSON(plan *tasks.Plan, notes map[string]note) planDocument {
-	doc := planDocument{Name: plan.Name, Manifests: plan.Manifests, Hash: plan.Hash, Parallel: plan.Parallel, Jobs: []jobDocument{}}
+func planJSON(plan *tasks.Plan, notes map[string]note, m *models) planDocument {
+	doc := planDocument{Name: plan.Name, Manifests: plan.Manifests, Hash: plan.Hash, Parallel: plan.Parallel, MaxCost: m.mostOfAll(notes), Jobs: []jobDocument{}}
 	for _, j := range plan.Jobs {
 		job := jobJSON(j)
+		job.MaxCost = m.mostOf(j, notes[j.ID])
 		if n, ok := notes[j.ID]; ok {
 			job.Note = &n
 		}

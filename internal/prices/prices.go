@@ -4,6 +4,8 @@ import (
 	_ "embed"
 	"encoding/csv"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -39,18 +41,26 @@ type Usage struct {
 // Cost returns what one request costs, in USD.
 func (p Price) Cost(u Usage) float64 {
 	for _, t := range p.Tiers {
-		if u.Input <= t.From {
-			continue
+		if u.Input > t.From {
+			p = p.Above(t)
 		}
-		if p.CacheWrite == p.Input { // charged as input, so it stays that
-			p.CacheWrite = t.Input
-		}
-		p.Input, p.Output, p.CacheRead = t.Input, t.Output, t.CacheRead
 	}
 	plain := max(u.Input-u.CacheRead-u.CacheWrite, 0)
 	return (float64(plain)*p.Input + float64(u.CacheRead)*p.CacheRead +
 		float64(u.CacheWrite)*p.CacheWrite + float64(u.Output)*p.Output) / 1e6
 }
+
+// Above returns the price that holds in one of its tiers.
+func (p Price) Above(t Tier) Price {
+	if p.CacheWrite == p.Input { // charged as input, so it stays that
+		p.CacheWrite = t.Input
+	}
+	p.Input, p.Output, p.CacheRead = t.Input, t.Output, t.CacheRead
+	return p
+}
+
+// Names returns the models whose prices are built in, sorted.
+func Names() []string { return slices.Sorted(maps.Keys(builtIn())) }
 
 // Of returns the built-in price of a model named provider/model; false if it
 // has none.
