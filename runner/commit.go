@@ -100,6 +100,36 @@ func (j *job) commit(ctx context.Context) *stop {
 	if j.Commit == nil || j.Publish == tasks.PublishPatch || len(j.changes.Changes)+len(j.changes.Refused) == 0 {
 		return nil // with nothing but refused paths, the commit says why it fails
 	}
+	if err := j.record(ctx, j.message("")); err != nil {
+		what := "commit"
+		if j.inPlace && errors.Is(err, gitops.ErrConflict) {
+			what = "commit in place (if the agent has committed by itself, its commits are on the branch)"
+		}
+		return gitFailed(ctx, what, err)
+	}
+	return nil
+}
+
+// commitWIP commits the work of a job that a limit or a budget has ended, if its
+// task wants that: what a later run can begin from. It is not pushed, and a
+// failure only leaves the patch.
+func (j *job) commitWIP(ctx context.Context, end *stop) {
+	ended := end.outcome == event.Limit || end.outcome == event.Budget
+	if j.Commit == nil || !j.Commit.WIP || !ended || j.attempts == 0 || j.Publish == tasks.PublishPatch || j.straightOn() ||
+		j.changes == nil || len(j.changes.Changes) == 0 {
+		return
+	}
+	if tampered := j.untampered(ctx); tampered != nil {
+		j.warn("the work in progress is not committed: " + tampered.reason)
+		return
+	}
+	if err := j.record(ctx, j.message(end.outcome)); err != nil {
+		j.warn(fmt.Sprintf("commit the work in progress: %v; it is kept as a patch", err))
+	}
+}
+
+// record makes the commit of the job's changes, with the given message.
+func (j *job) record(ctx context.Context, message string) error {
 	branch := j.Commit.Branch
 	if j.inPlace || j.straightOn() {
 		branch = "" // whatever is checked out
@@ -111,22 +141,18 @@ func (j *job) commit(ctx context.Context) *stop {
 		author.Name, author.Email = a.Name, a.Email
 	}
 	done, err := j.tree.Commit(ctx, j.changes, gitops.CommitOptions{
-		Parent: j.base, Branch: branch, Message: j.message(), Author: author, Committer: committer,
+		Parent: j.base, Branch: branch, Message: message, Author: author, Committer: committer,
 		Replaces: j.start.tip, MustNotExist: branch != "" && j.start.tip == "" && j.Repo.Kind != tasks.RepoURL,
 		Force: branch != "" && j.Repo.Kind == tasks.RepoURL, // branches in a mirror are leftovers of earlier runs
 	})
 	if err != nil {
-		what := "commit"
-		if j.inPlace && errors.Is(err, gitops.ErrConflict) {
-			what = "commit in place (if the agent has committed by itself, its commits are on the branch)"
-		}
-		return gitFailed(ctx, what, err)
+		return err
 	}
 	if j.straightOn() {
 		done.Branch = j.Commit.Branch
 	}
 	j.made = done
-	j.emit(event.Event{Type: event.CommitMade, Commit: &event.Commit{Hash: done.Hash, Branch: done.Branch, Message: j.message()}})
+	j.emit(event.Event{Type: event.CommitMade, Commit: &event.Commit{Hash: done.Hash, Branch: done.Branch, Message: message}})
 	return nil
 }
 
@@ -144,13 +170,21 @@ func gitFailed(ctx context.Context, what string, err error) *stop {
 	return &stop{outcome: event.Publish, reason: fmt.Sprintf("%s: %v", what, err), exit: event.ExitPublish, code: event.CodeCommit}
 }
 
-// message is the commit's message with its trailers.
-func (j *job) message() string {
+// wipTrailer says of a commit that its job did not come to its end, and why.
+const wipTrailer = "Millhand-Outcome: "
+
+// message is the commit's message with its trailers. A job that did not come to
+// its end has an outcome.
+func (j *job) message(unfinished event.Outcome) string {
 	text := strings.TrimSpace(j.Commit.Message)
 	if text == "" {
 		text = j.Task + ": " + subject(j.Prompt)
 	}
-	return fmt.Sprintf("%s\n\nMillhand-Run: %s\nMillhand-Job: %s\n%s%s\n", text, j.RunID, j.ID, taskTrailer, j.taskHash())
+	trailer := ""
+	if unfinished != "" {
+		text, trailer = "wip: "+text, wipTrailer+string(unfinished)+"\n"
+	}
+	return fmt.Sprintf("%s\n\nMillhand-Run: %s\nMillhand-Job: %s\n%s%s\n%s", text, j.RunID, j.ID, taskTrailer, j.taskHash(), trailer)
 }
 
 // maxSubject is how long the first line of a commit made from a prompt may be,

@@ -92,6 +92,7 @@ func (j *job) carryOut(ctx context.Context) event.JobEnd {
 	if end != nil && j.changes == nil && j.space != nil {
 		// The work of a job that did not pass is not committed, nor is it lost.
 		j.findChanges(after)
+		j.commitWIP(after, end)
 	}
 	return j.sumUp(end)
 }

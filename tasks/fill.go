@@ -149,7 +149,7 @@ func (m *manifest) profileAt(name text) profile {
 // commitOf returns how a draft's changes are committed.
 func (b *builder) commitOf(d *draft, s scope) *Commit {
 	from := d.task.commit
-	c := &Commit{Author: from.author, Protect: from.protect, Branch: d.branch, IfExists: from.ifExists}
+	c := &Commit{Author: from.author, Protect: from.protect, Branch: d.branch, IfExists: from.ifExists, WIP: from.wip}
 	if from.message != nil {
 		c.Message = b.render(*from.message, s)
 	}

@@ -141,6 +141,9 @@ type Commit struct {
 	Protect []string // globs of paths that are never committed
 	// IfExists says what happens when the branch is there already.
 	IfExists IfExists
+	// WIP says that the work of a job that a limit or a budget ended is committed,
+	// too, marked as work in progress.
+	WIP bool
 }
 
 // IfExists is what to do about a branch that exists before the job begins.

@@ -385,7 +385,7 @@ model: openai/m
 			`m.yaml:4:32: "a b" is not a valid name of a branch; it must not hold ' '`,
 			`m.yaml:4:47: an author has a name and an email; write {name: ..., email: ...}`,
 			`m.yaml:4:67: "protect" must be a list, not the text "x"; put it in brackets: [x]`,
-			`m.yaml:4:70: unknown key "foo"; known here: author, branch, if_exists, message, protect, sign`,
+			`m.yaml:4:70: unknown key "foo"; known here: author, branch, if_exists, message, protect, sign, wip`,
 		}},
 		{"a commit that is no mapping", `tasks:
 - id: a

@@ -50,6 +50,7 @@ type commit struct {
 	author   Person
 	protect  []string
 	ifExists IfExists
+	wip      bool
 	exists   value // what if_exists says
 }
 
@@ -171,6 +172,7 @@ func (v value) commit() (commit, bool) {
 			into(&c.ifExists, oneOf([]IfExists{FailIfExists, ReplaceIfExists, SkipIfExists, AppendIfExists}))(v)
 		},
 		"protect": into(&c.protect, list(value.str)),
+		"wip":     into(&c.wip, value.boolean),
 	}.read(v)
 	return c, true
 }
