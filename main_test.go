@@ -41,6 +41,7 @@ func TestMain(m *testing.M) {
 //	provider NAME FILE [FAULT]   serve a script at $NAME_URL, on all three wires
 //	hole NAME           at $NAME_URL, accept connections and never answer
 //	charged DIR NAME... hold a run's usage to what servers have charged for
+//	same-bytes A B      hold two runs' reports to the same bytes, but for times and what comes of them
 //	costs DIR MIN MAX   hold a run's cost to a range
 //	repo DIR            make a folder a git repository, all of it committed
 //	exits CODE CMD...   run a command that must exit with this code
@@ -101,7 +102,7 @@ func TestScripts(t *testing.T) {
 			"remote": remote, "forget": forget, "git-http": gitHTTP, "modules": modules, "pushed": pushed,
 			"calls": toolCalls, "address": address, "endless": endless, "lines": lines,
 			"endpoint": endpoint, "smaller": smaller,
-			"provider": provide, "hole": hole, "charged": charged, "costs": costs,
+			"provider": provide, "hole": hole, "charged": charged, "same-bytes": sameBytes, "costs": costs,
 		},
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http/httptest"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -185,4 +186,38 @@ func costs(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("the run cost %g, and its jobs %g", *total, sum)
 	}
 	fmt.Fprintf(ts.Stdout(), "%g\n", *total)
+}
+
+// passing are the parts of a report that are others in every run: times, and
+// what is made of times and of the run's id.
+var passing = []struct {
+	pattern *regexp.Regexp
+	name    string
+}{
+	{regexp.MustCompile(`\b\d{8}-\d{6}-[0-9a-f]{8}\b`), "RUN"},
+	{regexp.MustCompile(`\b\d{4}-\d\d-\d\dT[0-9:.]+Z?`), "TIME"},
+	{regexp.MustCompile(`"elapsed_ms": \d+`), "ELAPSED"},
+	{regexp.MustCompile(`time="[0-9.]+"`), "SECONDS"},
+	{regexp.MustCompile(`\b[0-9.]+(ms|s)\b`), "SPAN"},
+	{regexp.MustCompile(`\b[0-9a-f]{40}\b|\b[0-9a-f]{10}\b|` + "`[0-9a-f]{7}`"), "COMMIT"},
+}
+
+// sameBytes holds the reports of two runs to the same bytes, but for what passes.
+func sameBytes(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: same-bytes DIR DIR")
+	}
+	for _, name := range []string{"report.json", "junit.xml", "summary.md"} {
+		var texts []string
+		for _, dir := range args {
+			text := ts.ReadFile(filepath.Join(dir, name))
+			for _, p := range passing {
+				text = p.pattern.ReplaceAllString(text, p.name)
+			}
+			texts = append(texts, text)
+		}
+		if diff := gocmp.Diff(texts[0], texts[1]); diff != "" {
+			ts.Fatalf("%s differs:\n%s", name, diff)
+		}
+	}
 }

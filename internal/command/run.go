@@ -222,7 +222,9 @@ func (d *reportDir) begin(id string) error {
 		return fmt.Errorf("write into the report directory: %w; nothing was run", err)
 	}
 	d.events = events
-	work, err := os.MkdirTemp("", "millhand-")
+	// Of the same length in every run, lest outputs that name it differ in size.
+	work := filepath.Join(os.TempDir(), "millhand-"+id[strings.LastIndexByte(id, '-')+1:])
+	err = os.Mkdir(work, 0o700)
 	if err == nil {
 		d.work, err = filepath.EvalSymlinks(work)
 	}
