@@ -1,0 +1,109 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/model"
+)
+
+// fragile is a model that loses something before each answer, and asks before
+// it tries again.
+type fragile struct {
+	next model.Model
+	lost model.Spend
+}
+
+func (f fragile) Stream(ctx context.Context, req model.Request, emit func(model.Delta)) (model.Response, error) {
+	if req.Again != nil {
+		if err := req.Again(&f.lost); err != nil {
+			return model.Response{Lost: &f.lost}, err
+		}
+	}
+	resp, err := f.next.Stream(ctx, req, emit)
+	resp.Lost = &f.lost
+	return resp, err
+}
+
+const twoTurns = `
+  - calls: [{tool: glob, args: {pattern: "*"}}]
+    usage: {input: 10, output: 5}
+  - {text: Done., usage: {input: 20, output: 5}}
+`
+
+func TestWhatIsLostCounts(t *testing.T) {
+	usd := 0.25
+	lost := model.Spend{Requests: 2, Usage: model.Usage{Input: 100, Output: 7}, CostUSD: &usd, Estimated: true}
+	var settled []float64
+	s := setUp(t, "readonly", twoTurns, func(c *Config) {
+		c.Model = model.Priced(fragile{c.Model, lost}, func(u model.Usage) (float64, bool) { return float64(u.Input), true })
+		c.Purse.Reserve = func(context.Context, Need) (Grant, *End) {
+			return Grant{Settle: func(usd *float64) { settled = append(settled, *usd) }}, nil
+		}
+	})
+	if end := s.Run(t.Context(), "look"); end.Kind != Done {
+		t.Fatalf("%+v", end)
+	}
+	if diff := cmp.Diff([]float64{10.25, 20.25}, settled); diff != "" {
+		t.Errorf("settled (-want +got):\n%s", diff)
+	}
+	if got := s.Totals(); got.Usage != (event.Usage{Input: 230, Output: 24}) || *got.CostUSD != 30.5 {
+		t.Errorf("totals: %+v, %g", got.Usage, *got.CostUSD)
+	}
+	for _, e := range s.events {
+		if e.Type != event.TurnEnded {
+			continue
+		}
+		if l := e.Turn.Lost; l == nil || l.Requests != 1 || l.Usage.Input != 100 || !l.Estimated || *l.CostUSD != usd {
+			t.Errorf("turn %d: lost %+v", e.Turn.Number, l)
+		}
+	}
+	// The conversation is as long as the provider counted it, not as what was lost.
+	if got := s.estimate(); got > 60 {
+		t.Errorf("the next request is estimated at %d tokens", got)
+	}
+}
+
+func TestNoAttemptIsMadeThatIsNotPaidFor(t *testing.T) {
+	usd := 0.25
+	asked, settled := 0.0, 0.0
+	s := setUp(t, "readonly", twoTurns, func(c *Config) {
+		c.Model = fragile{c.Model, model.Spend{Requests: 1, Usage: model.Usage{Input: 3}, CostUSD: &usd}}
+		c.Purse.Reserve = func(context.Context, Need) (Grant, *End) {
+			return Grant{
+				Settle: func(usd *float64) { settled = *usd },
+				Again: func(usd *float64) *End {
+					asked = *usd
+					return &End{Kind: OverCost, Reason: "the money is gone"}
+				},
+			}, nil
+		}
+	})
+	end := s.Run(t.Context(), "look")
+	if end.Kind != OverCost || end.Reason != "the money is gone" || asked != usd || settled != usd {
+		t.Errorf("%+v, asked for %g, settled %g", end, asked, settled)
+	}
+	if got := s.Totals(); got.Usage.Input != 3 || *got.CostUSD != usd {
+		t.Errorf("totals: %+v", got)
+	}
+}
+
+func TestAFailureThatCostNothingIsKnownToHave(t *testing.T) {
+	s := setUp(t, "readonly", twoTurns, func(c *Config) { c.Model = broken{} })
+	if end := s.Run(t.Context(), "look"); end.Kind != NoModel {
+		t.Fatalf("%+v", end)
+	}
+	if got := s.Totals(); got.CostUSD == nil || *got.CostUSD != 0 {
+		t.Errorf("cost %v", got.CostUSD)
+	}
+}
+
+type broken struct{}
+
+func (broken) Stream(context.Context, model.Request, func(model.Delta)) (model.Response, error) {
+	return model.Response{}, model.Fail(model.ClassUnavailable, errors.New("nobody is there"))
+}
