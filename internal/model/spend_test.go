@@ -26,8 +26,6 @@ func (a *attempts) Stream(_ context.Context, _ Request, emit func(Delta)) (Respo
 	return a.with[a.made-1], a.errs[a.made-1]
 }
 
-func dollars(v float64) *float64 { return &v }
-
 // perMillion charges 1 USD for a million tokens of input, and 2 for output.
 func perMillion(u Usage) (float64, bool) {
 	return (float64(u.Input) + 2*float64(u.Output)) / 1e6, true
@@ -43,11 +41,11 @@ func TestWhatFailedAttemptsCost(t *testing.T) {
 		want *Spend
 	}{
 		{"never began", "", nil, nil},
-		{"the last word on usage", "", &Spend{Usage: Usage{Input: 1000, Output: 500}}, &Spend{Requests: 1, Usage: Usage{Input: 1000, Output: 500}, CostUSD: dollars(0.002)}},
-		{"the provider's own cost", "", &Spend{Usage: Usage{Input: 1000}, CostUSD: dollars(7)}, &Spend{Requests: 1, Usage: Usage{Input: 1000}, CostUSD: dollars(7)}},
-		{"input alone was told", "12345678", &Spend{Usage: Usage{Input: 1000, Output: 1}, Estimated: true}, &Spend{Requests: 1, Usage: Usage{Input: 1000, Output: 2}, CostUSD: dollars(0.001004), Estimated: true}},
-		{"more was told than came", "1", &Spend{Usage: Usage{Input: 1000, Output: 50}, Estimated: true}, &Spend{Requests: 1, Usage: Usage{Input: 1000, Output: 50}, CostUSD: dollars(0.0011), Estimated: true}},
-		{"nothing was told", "12345", &Spend{Estimated: true}, &Spend{Requests: 1, Usage: Usage{Input: 4, Output: 2}, CostUSD: dollars(0.000008), Estimated: true}},
+		{"the last word on usage", "", &Spend{Usage: Usage{Input: 1000, Output: 500}}, &Spend{Requests: 1, Usage: Usage{Input: 1000, Output: 500}, CostUSD: new(0.002)}},
+		{"the provider's own cost", "", &Spend{Usage: Usage{Input: 1000}, CostUSD: new(7.0)}, &Spend{Requests: 1, Usage: Usage{Input: 1000}, CostUSD: new(7)}},
+		{"input alone was told", "12345678", &Spend{Usage: Usage{Input: 1000, Output: 1}, Estimated: true}, &Spend{Requests: 1, Usage: Usage{Input: 1000, Output: 2}, CostUSD: new(0.001004), Estimated: true}},
+		{"more was told than came", "1", &Spend{Usage: Usage{Input: 1000, Output: 50}, Estimated: true}, &Spend{Requests: 1, Usage: Usage{Input: 1000, Output: 50}, CostUSD: new(0.0011), Estimated: true}},
+		{"nothing was told", "12345", &Spend{Estimated: true}, &Spend{Requests: 1, Usage: Usage{Input: 4, Output: 2}, CostUSD: new(0.000008), Estimated: true}},
 	}
 	for _, test := range tests {
 		m := Priced(&attempts{says: test.says, with: []Response{{Lost: test.told}}, errs: []error{down}}, perMillion)
@@ -63,7 +61,7 @@ func TestWhatFailedAttemptsCost(t *testing.T) {
 }
 
 func lostOf(input int64, usd float64) *Spend {
-	return &Spend{Requests: 1, Usage: Usage{Input: input}, CostUSD: dollars(usd)}
+	return &Spend{Requests: 1, Usage: Usage{Input: input}, CostUSD: new(usd)}
 }
 
 func impatient() RetryPolicy {
@@ -87,7 +85,7 @@ func TestRetriesAndFallbacksAddUpWhatTheyLose(t *testing.T) {
 	}}
 	chain := Fallback([]Named{{"a", Retrying(first(), impatient(), nil)}, {"b", Retrying(second(), impatient(), nil)}}, nil)
 	got, err := chain.Stream(t.Context(), req, nil)
-	want := Response{Text: "yes", Model: "b", Lost: &Spend{Requests: 3, Usage: Usage{Input: 7}, CostUSD: dollars(0.7)}}
+	want := Response{Text: "yes", Model: "b", Lost: &Spend{Requests: 3, Usage: Usage{Input: 7}, CostUSD: new(0.7)}}
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
