@@ -42,7 +42,7 @@ func TestWhatFailedAttemptsCost(t *testing.T) {
 	}{
 		{"never began", "", nil, nil},
 		{"the last word on usage", "", &Spend{Usage: Usage{Input: 1000, Output: 500}}, &Spend{Requests: 1, Usage: Usage{Input: 1000, Output: 500}, CostUSD: new(0.002)}},
-		{"the provider's own cost", "", &Spend{Usage: Usage{Input: 1000}, CostUSD: new(7.0)}, &Spend{Requests: 1, Usage: Usage{Input: 1000}, CostUSD: new(7)}},
+		{"the provider's own cost", "", &Spend{Usage: Usage{Input: 1000}, CostUSD: new(7.0)}, &Spend{Requests: 1, Usage: Usage{Input: 1000}, CostUSD: new(7.0)}},
 		{"input alone was told", "12345678", &Spend{Usage: Usage{Input: 1000, Output: 1}, Estimated: true}, &Spend{Requests: 1, Usage: Usage{Input: 1000, Output: 2}, CostUSD: new(0.001004), Estimated: true}},
 		{"more was told than came", "1", &Spend{Usage: Usage{Input: 1000, Output: 50}, Estimated: true}, &Spend{Requests: 1, Usage: Usage{Input: 1000, Output: 50}, CostUSD: new(0.0011), Estimated: true}},
 		{"nothing was told", "12345", &Spend{Estimated: true}, &Spend{Requests: 1, Usage: Usage{Input: 4, Output: 2}, CostUSD: new(0.000008), Estimated: true}},
