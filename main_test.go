@@ -24,7 +24,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"millhand": main})
+	testscript.Main(m, map[string]func(){"millhand": main, "without-namespaces": withoutNamespaces})
 }
 
 // TestScripts runs testdata/script against the real binary. Beside

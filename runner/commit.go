@@ -119,10 +119,6 @@ func (j *job) commitWIP(ctx context.Context, end *stop) {
 		j.changes == nil || len(j.changes.Changes) == 0 {
 		return
 	}
-	if tampered := j.untampered(ctx); tampered != nil {
-		j.warn("the work in progress is not committed: " + tampered.reason)
-		return
-	}
 	if err := j.record(ctx, j.message(end.outcome)); err != nil {
 		j.warn(fmt.Sprintf("commit the work in progress: %v; it is kept as a patch", err))
 	}

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/millhand/millhand/internal/event"
@@ -37,6 +38,7 @@ type Ground struct {
 	Limits    tasks.Limits
 	Now       func() time.Time
 	Tell      func(event.Network)
+	Tampered  func(error) // is told when a command has written into git's own files, which were put back
 }
 
 // Confinement is a sandbox for commands.
@@ -44,7 +46,7 @@ type Confinement struct {
 	Env []string // of the commands, with what build caches add
 
 	box    *sandbox.Sandbox
-	guard  *sandbox.Guard
+	guard  *guard          // of what the level can't keep commands from writing; nil if it can
 	growth *sandbox.Growth // nil: the folders may grow without end
 	listen net.Listener    // of the proxy, at level B
 	served chan struct{}
@@ -76,15 +78,31 @@ func OpenConfinement(ctx context.Context, g Ground) (c *Confinement, err error) 
 	if c.box, err = sandbox.New(spec, g.Level); err != nil {
 		return nil, err
 	}
-	return c, c.watch(g)
+	c.guard, err = newGuard(g)
+	return c, err
 }
 
 // Confine is what commands are started with; nil if they are not confined.
 func (c *Confinement) Confine() proc.Confine {
-	if c == nil || c.box == nil {
+	switch {
+	case c == nil || c.box == nil:
 		return nil
+	case c.guard == nil:
+		return c.box.Confine
 	}
-	return c.box.Confine
+	return func(args, env []string, dir string) (*proc.Confined, error) {
+		inside, err := c.box.Confine(args, env, dir)
+		if err != nil {
+			return nil, err
+		}
+		ended := inside.Ended
+		inside.Ended = func() (int, syscall.Signal, error) {
+			code, sig, err := ended()
+			c.guard.compare()
+			return code, sig, err
+		}
+		return inside, nil
+	}
 }
 
 // Beside is what runs beside commands: a look at how much they write. It is nil
@@ -112,7 +130,7 @@ func (c *Confinement) Close() error {
 		<-c.served
 	}
 	if c.guard != nil {
-		errs = append(errs, c.guard.Close())
+		errs = append(errs, c.guard.files.Close())
 	}
 	if c.box != nil {
 		errs = append(errs, c.box.Close())
@@ -233,34 +251,6 @@ func attempt(a proxy.Attempt) event.Network {
 	return n
 }
 
-// watch begins to look after what the level can't keep commands from writing:
-// git's own files in a folder that they may write.
-func (c *Confinement) watch(g Ground) error {
-	if g.Level != sandbox.Partial || g.Profile.Allows(permission.Git, ".git/config") {
-		return nil
-	}
-	names := []string{".git"}
-	if g.InPlace {
-		names = sandbox.GitControls(".git")
-	}
-	var err error
-	c.guard, err = sandbox.NewGuard(g.Workspace, names)
-	return err
-}
-
-// Tampered names git's own files that commands have changed, which the level
-// could not keep them from, and puts them back.
-func (c *Confinement) Tampered() ([]string, error) {
-	if c == nil || c.guard == nil {
-		return nil, nil
-	}
-	changed, err := c.guard.Changed()
-	if err == nil && len(changed) == 0 {
-		return nil, nil
-	}
-	return changed, errors.Join(err, c.guard.Restore())
-}
-
 // openSandbox confines the job's commands.
 func (j *job) openSandbox(ctx context.Context) (err error) {
 	home := filepath.Join(j.Work, "home", j.ID)
@@ -271,7 +261,8 @@ func (j *job) openSandbox(ctx context.Context) (err error) {
 		Level: j.Level, Workspace: j.space.Dir(), Home: home, Tmp: proc.Value(j.env, "TMPDIR"),
 		Git: []string{j.tree.GitDir(), j.tree.CommonDir()}, InPlace: j.inPlace,
 		Profile: j.Profile, Caches: j.Caches, Getenv: j.Getenv, Env: j.env, Limits: j.Limits, Now: j.Now,
-		Tell: func(n event.Network) { j.emit(event.Event{Type: event.NetworkTried, Network: &n}) },
+		Tell:     func(n event.Network) { j.emit(event.Event{Type: event.NetworkTried, Network: &n}) },
+		Tampered: j.end,
 	}
 	if rel, err := filepath.Rel(g.Workspace, j.Dir); err == nil && filepath.IsLocal(rel) {
 		g.Hidden = append(g.Hidden, j.Dir)
@@ -300,19 +291,6 @@ func (j *job) inBounds(ctx context.Context) *stop {
 	}
 	if err := j.sandbox.growth.Check(ctx); err != nil {
 		return &stop{outcome: event.Limit, reason: "limits.disk: " + err.Error(), exit: event.ExitLimit}
-	}
-	return nil
-}
-
-// untampered ends a job whose commands have written into git's own files, where
-// only looking at them could tell.
-func (j *job) untampered(context.Context) *stop {
-	changed, err := j.sandbox.Tampered()
-	switch {
-	case err != nil:
-		return &stop{outcome: event.Policy, reason: fmt.Sprintf("git's own files can't be held to what they were: %v", err), exit: event.ExitPolicy}
-	case len(changed) > 0:
-		return &stop{outcome: event.Policy, reason: "a command wrote into git's own files (" + someOf(changed) + "), which were put back", exit: event.ExitPolicy}
 	}
 	return nil
 }

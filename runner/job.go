@@ -22,7 +22,8 @@ type job struct {
 	*run
 	tasks.Job
 
-	start start // what preflight found
+	start start       // what preflight found
+	end   func(error) // ends the job, for a reason that stopped knows
 
 	// prepare
 	origin  *gitops.Repo // the repository that the job belongs to
@@ -64,7 +65,6 @@ func phases() []phase {
 		{"prepare", (*job).prepare},
 		{"setup", (*job).setup},
 		{"session", (*job).work},
-		{"guard", (*job).untampered},
 		{"disk", (*job).inBounds},
 		{"changes", (*job).findChanges},
 		{"commit", (*job).commit},
@@ -78,6 +78,8 @@ func (j *job) carryOut(ctx context.Context) event.JobEnd {
 	// worktree) is done under a context that a signal does not end.
 	after := context.WithoutCancel(ctx)
 	defer j.cleanUp(after)
+	ctx, j.end = context.WithCancelCause(ctx)
+	defer j.end(nil)
 	var end *stop
 	for _, p := range phases() {
 		began := j.Now()

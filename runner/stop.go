@@ -7,6 +7,7 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/model"
+	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/session"
 )
 
@@ -28,6 +29,8 @@ func stopped(ctx context.Context) *stop {
 		return &stop{outcome: event.Cancelled, reason: cause.Error(), exit: cause.Exit}
 	case runDeadline:
 		return &stop{outcome: event.Limit, reason: cause.Reason, exit: event.ExitDeadline}
+	case *permission.Error:
+		return &stop{outcome: event.Policy, reason: cause.Decision.Rule, exit: event.ExitPolicy}
 	case session.Timeout:
 		return &stop{outcome: event.Limit, reason: cause.Reason, exit: event.ExitLimit}
 	default:

@@ -147,13 +147,6 @@ func (e errPanic) Error() string {
 	return fmt.Sprintf("the tool %s failed inside millhand (%s); this is a bug: try another way", e.tool, e.value)
 }
 
-// errDenied is the error of a call that met something on its way that is not
-// allowed, as the target of a redirect, and stopped before it.
-type errDenied struct{ decision permission.Decision }
-
-// Error tells the model.
-func (e *errDenied) Error() string { return e.decision.Denial() }
-
 // errDeadline is the cause when a tool's own deadline passed.
 type errDeadline struct{ after time.Duration }
 
@@ -189,8 +182,8 @@ func fail(out Outcome, err error) Outcome {
 	if p := (errPanic{}); errors.As(err, &p) {
 		out.Metadata["panic"], out.Metadata["stack"] = p.value, p.stack
 	}
-	if d := (*errDenied)(nil); errors.As(err, &d) {
-		return deny(out, d.decision)
+	if d := (*permission.Error)(nil); errors.As(err, &d) {
+		return deny(out, d.Decision)
 	}
 	if out.Error == "" {
 		out.Error = "the tool failed without saying why"

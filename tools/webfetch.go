@@ -63,7 +63,7 @@ func prepareWebfetch(env *Env, in webfetchInput) (Pending, error) {
 func doWebfetch(ctx context.Context, env *Env, in webfetchInput) (Result, error) {
 	client := web.Client{Reach: reachOf(env.Profile), Redirect: func(target string) error {
 		if d := env.Profile.DecideAll(urlNeeds(env.Profile, "webfetch", target)); !d.Allowed() {
-			return &errDenied{d}
+			return &permission.Error{Decision: d}
 		}
 		return nil
 	}}
@@ -106,7 +106,7 @@ func fetchError(err error) error {
 	switch {
 	case errors.As(err, &refused):
 		need := permission.Need("webfetch", refused.URL)
-		return &errDenied{permission.Decision{Request: need, Rule: refused.Reason, Source: "built in"}}
+		return &permission.Error{Decision: permission.Decision{Request: need, Rule: refused.Reason, Source: "built in"}}
 	case errors.As(err, &status):
 		return fmt.Errorf("%w: %s", err, statusAdvice(status.Code))
 	case errors.Is(err, web.ErrTooLarge):

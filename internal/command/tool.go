@@ -1,6 +1,7 @@
 package command
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -104,14 +105,16 @@ func runTool(c *cli.Context, w World) error {
 	if err != nil {
 		return failure{event.ExitUsage, err}
 	}
+	ctx, end := context.WithCancelCause(c.Context)
+	defer end(nil)
 	if settings.runs(c.Args().First()) {
-		done, err := confineTool(c, w, &env)
+		done, err := confineTool(c, w, &env, end)
 		if err != nil {
 			return err
 		}
 		defer done()
 	}
-	out := registry.Dispatch(c.Context, &env, tools.Call{ID: "call_1", Name: c.Args().First(), Input: string(input)}, nil)
+	out := registry.Dispatch(ctx, &env, tools.Call{ID: "call_1", Name: c.Args().First(), Input: string(input)}, nil)
 	for _, a := range out.Attachments {
 		list, _ := out.Metadata["attachments"].([]attachmentDocument)
 		out.Metadata["attachments"] = append(list, attachmentDocument{a.Name, a.Media, len(a.Data)})
@@ -149,8 +152,9 @@ func (s *toolSettings) runs(name string) bool {
 }
 
 // confineTool gives a single call the sandbox that a session's commands have.
-// done removes it.
-func confineTool(c *cli.Context, w World, env *tools.Env) (done func(), err error) {
+// What no command may do and the level can't prevent ends the call. done removes
+// the sandbox.
+func confineTool(c *cli.Context, w World, env *tools.Env, end func(error)) (done func(), err error) {
 	level, err := chooseLevel(c.String("sandbox"), !env.Profile.Hides("bash"))
 	if err != nil {
 		return nil, err
@@ -161,7 +165,8 @@ func confineTool(c *cli.Context, w World, env *tools.Env) (done func(), err erro
 	}
 	g := runner.Ground{
 		Level: level, Workspace: env.Workspace.Dir(), Home: filepath.Join(base, "home"), Tmp: filepath.Join(base, "tmp"), InPlace: true,
-		Profile: env.Profile, Caches: cacheDir(w), Getenv: w.Getenv, Env: env.ChildEnv, Limits: tasks.DefaultLimits(), Now: w.Now, Tell: func(event.Network) {},
+		Profile: env.Profile, Caches: cacheDir(w), Getenv: w.Getenv, Env: env.ChildEnv, Limits: tasks.DefaultLimits(), Now: w.Now,
+		Tell: func(event.Network) {}, Tampered: end,
 	}
 	if repo, err := gitops.Open(g.Workspace, gitEnv(w)); err == nil {
 		g.Git = []string{repo.GitDir(), repo.CommonDir()}
@@ -178,9 +183,6 @@ func confineTool(c *cli.Context, w World, env *tools.Env) (done func(), err erro
 	}
 	env.Confine, env.Beside, env.ChildEnv = box.Confine(), box.Beside(), box.Env
 	return func() {
-		if changed, err := box.Tampered(); err != nil || len(changed) > 0 {
-			fmt.Fprintln(w.Err, printable(fmt.Sprintf("millhand: git's own files were changed and put back: %v %v", changed, err)))
-		}
 		box.Close() //nolint:errcheck // the call is over
 		os.RemoveAll(base)
 	}, nil

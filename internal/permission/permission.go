@@ -90,6 +90,13 @@ func (d Decision) Denial() string {
 		d.Request.Permission, d.Request.Subject(), d.Rule, d.Source)
 }
 
+// Error is the error of what met something on its way that is not permitted, as
+// the target of a redirect, and stopped there.
+type Error struct{ Decision Decision }
+
+// Error tells the model.
+func (e *Error) Error() string { return e.Decision.Denial() }
+
 // Network says which addresses a profile's children and web tools may reach.
 // The zero value denies all.
 type Network struct {

@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -10,7 +11,7 @@ import (
 )
 
 func TestAGuardNoticesAndUndoes(t *testing.T) {
-	const setup = `git init -q . && echo x >.git/hooks/kept && chmod 755 .git/hooks/kept && ln -s ../config .git/hooks/link`
+	const setup = `git init -q . && echo x >.git/hooks/kept && chmod 755 .git/hooks/kept && ln -s ../config .git/hooks/link && mkdir -p .git/modules/lib && cp .git/config .git/modules/lib/config && chmod 700 .git`
 	tests := []struct{ name, line, want string }{
 		{"nothing", `git status; echo x >file; git add file`, ""},
 		{"a setting", `git config core.fsmonitor evil`, ".git/config"},
@@ -22,6 +23,12 @@ func TestAGuardNoticesAndUndoes(t *testing.T) {
 		{"a name that wasn't there", `mkdir -p .git/objects/info; echo /evil >.git/objects/info/alternates`, ".git/objects/info/alternates"},
 		{"a folder in place of a file", `rm .git/config; mkdir -p .git/config/a`, ".git/config .git/config/a"},
 		{"hooks that are a link to outside", `cp -r .git/hooks ../outside/hooks; rm -rf .git/hooks; ln -s ../../outside/hooks .git/hooks`, "*"},
+		{"the branch", `git checkout -q -b other`, ".git/HEAD"},
+		{"the folder's own mode", `chmod 711 .git/hooks .git; test -f .git/HEAD`, ".git .git/hooks"},
+		{"a setting by a mapping, its time put back", `touch -r .git/config t; python3 -c 'import mmap,os; f=os.open(".git/config",os.O_RDWR); mmap.mmap(f,0)[0:1]=b" "' || printf ' ' | dd of=.git/config conv=notrunc status=none; touch -r t .git/config`, ".git/config"},
+		{"a submodule's setting", `echo evil >>.git/modules/lib/config`, ".git/modules/lib/config"},
+		{"a new submodule's setting", `mkdir .git/modules/new; cp .git/config .git/modules/new/config`, ".git/modules/new .git/modules/new/config"},
+		{"a large hook", `head -c 2097152 /dev/zero >.git/hooks/big`, ".git/hooks/big"},
 		{"a pipe", `rm .git/config; mkfifo .git/config`, ".git/config"},
 	}
 	for _, tt := range tests {
@@ -49,6 +56,62 @@ func TestAGuardNoticesAndUndoes(t *testing.T) {
 				t.Errorf("restoring changed files outside: %q became %q", outside, now)
 			}
 		})
+	}
+}
+
+func TestAGuardKeepsARepositoryWhoseModeChanged(t *testing.T) {
+	p := newPlace(t)
+	unguarded(t, p.workspace, `git init -q . && git -c user.name=T -c user.email=t@example.com commit -q --allow-empty -m one`)
+	g, err := NewGuard(p.workspace, GitControls(".git"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer g.Close()
+	unguarded(t, p.workspace, `chmod 500 .git .git/hooks; chmod 000 .git/config`)
+	if err := g.Restore(); err != nil {
+		t.Error(err)
+	}
+	if got := unguarded(t, p.workspace, `git log --format=%s`); !strings.Contains(got, "one") {
+		t.Errorf("the commits are gone: %q", got)
+	}
+}
+
+func TestAGuardOverAPointerFile(t *testing.T) {
+	p := newPlace(t)
+	unguarded(t, p.workspace, `mkdir ../outside/git; echo 'gitdir: ../outside/git' >.git`)
+	g, err := NewGuard(p.workspace, GitControls(".git"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer g.Close()
+	for _, line := range []string{`echo 'gitdir: evil' >.git`, `rm .git`, `rm .git; mkdir -p .git/hooks; echo x >.git/config`, `rm .git; ln -s ../outside/git .git`} {
+		unguarded(t, p.workspace, line)
+		if changed, err := g.Changed(); err != nil || len(changed) == 0 {
+			t.Errorf("%s: changed: %v, %v", line, changed, err)
+		}
+		if err := g.Restore(); err != nil {
+			t.Errorf("%s: %v", line, err)
+		}
+		if text, err := os.ReadFile(filepath.Join(p.workspace, ".git")); err != nil || string(text) != "gitdir: ../outside/git\n" {
+			t.Errorf("%s: put back %q, %v", line, text, err)
+		}
+	}
+}
+
+func BenchmarkAGuardThatFindsNothing(b *testing.B) {
+	dir := b.TempDir()
+	if out, err := exec.Command("git", "init", "-q", dir).CombinedOutput(); err != nil {
+		b.Fatalf("%v: %s", err, out)
+	}
+	g, err := NewGuard(dir, GitControls(".git"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer g.Close()
+	for b.Loop() {
+		if changed, err := g.Changed(); err != nil || len(changed) > 0 {
+			b.Fatal(changed, err)
+		}
 	}
 }
 
