@@ -54,10 +54,18 @@ func count(n int, noun string) string {
 // sentence is the run's totals in one line.
 func (r *Report) sentence() string {
 	t := r.Run.Totals
-	return fmt.Sprintf("%s: %d passed, %d failed, %d skipped; %s; %s (%d denied); %s; cost %s; time %s",
+	return fmt.Sprintf("%s: %d passed, %d failed, %d skipped; %s; %s (%s); %s; cost %s; time %s",
 		count(t.Jobs, "job"), t.Passed, t.Failed, t.Skipped, count(t.Turns, "turn"),
-		count(t.ToolCalls, "tool call"), t.DeniedCalls, count(t.Changes, "changed path"),
+		count(t.ToolCalls, "tool call"), deniedWords(t.DeniedCalls, t.DeniedTurns, t.DeniedCost), count(t.Changes, "changed path"),
 		money(t.CostUSD), duration(r.Run.ElapsedMS))
+}
+
+// deniedWords says how many calls were denied and what they took.
+func deniedWords(calls, turns int, cost *float64) string {
+	if calls == 0 {
+		return "0 denied"
+	}
+	return fmt.Sprintf("%d denied, in %s, cost %s", calls, count(turns, "turn"), money(cost))
 }
 
 // short is a commit's hash as people write it.

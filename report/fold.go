@@ -152,7 +152,7 @@ func (f *Fold) tellGaps(r *Report) {
 
 // totals sums over the jobs and warns of jobs whose cost is unknown.
 func totals(r *Report) Totals {
-	t := Totals{Jobs: len(r.Jobs), CostUSD: new(0.0)}
+	t := Totals{Jobs: len(r.Jobs), CostUSD: new(0.0), DeniedCost: new(0.0)}
 	var unknown []string
 	for _, j := range r.Jobs {
 		switch j.Outcome {
@@ -166,6 +166,8 @@ func totals(r *Report) Totals {
 		t.Turns += j.Turns
 		t.ToolCalls += len(j.Calls)
 		t.DeniedCalls += len(j.Denied)
+		t.DeniedTurns += j.DeniedTurns
+		t.DeniedCost = addCost(t.DeniedCost, j.DeniedCost)
 		t.Usage = t.Usage.Add(j.Usage)
 		t.CostUSD = addCost(t.CostUSD, j.CostUSD)
 		t.Changes += len(j.Changes)

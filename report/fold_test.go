@@ -204,6 +204,23 @@ func TestCallsAreToldApartBySessionTurnAndID(t *testing.T) {
 	}
 }
 
+func TestWhatDeniedCallsTook(t *testing.T) {
+	r := fold(t, planned("a", "b"),
+		called("s", 1, "x", event.CallDenied), called("s", 1, "y", event.CallDenied), called("s", 1, "z", event.CallCompleted), turnEnded("s", 1, new(0.3)),
+		called("s", 2, "x", event.CallCompleted), turnEnded("s", 2, new(0.5)),
+		called("s.1", 1, "x", event.CallDenied), turnEnded("s.1", 1, new(0.1)))
+	if j := r.Jobs[0]; j.DeniedTurns != 2 || j.DeniedCost == nil || *j.DeniedCost != 0.3 {
+		t.Errorf("%d turns, %v", j.DeniedTurns, j.DeniedCost)
+	}
+	if tot := r.Run.Totals; tot.DeniedCalls != 3 || tot.DeniedTurns != 2 || *tot.DeniedCost != 0.3 {
+		t.Errorf("totals: %+v", tot)
+	}
+	r = fold(t, planned("a"), called("s", 1, "x", event.CallDenied), turnEnded("s", 1, nil))
+	if j := r.Jobs[0]; j.DeniedTurns != 1 || j.DeniedCost != nil || r.Run.Totals.DeniedCost != nil {
+		t.Errorf("%d turns, %v of a cost that nobody knows", j.DeniedTurns, j.DeniedCost)
+	}
+}
+
 func TestTotalsAddUp(t *testing.T) {
 	r := fold(t, planned("a", "b", "c", "d"),
 		jobEnded("a", event.JobEnd{Outcome: event.Passed, Turns: 2, Usage: event.Usage{Input: 5, Output: 2}, CostUSD: new(0.1)}),
@@ -213,7 +230,7 @@ func TestTotalsAddUp(t *testing.T) {
 		runEnded(event.Limit, event.ExitLimit))
 	want := report.Totals{
 		Jobs: 4, Passed: 1, Failed: 2, Skipped: 1, Turns: 5, Changes: 2,
-		Usage: event.Usage{Input: 12, Output: 2, CacheRead: 1}, CostUSD: new(0.3),
+		Usage: event.Usage{Input: 12, Output: 2, CacheRead: 1}, CostUSD: new(0.3), DeniedCost: new(0.0),
 	}
 	if diff := cmp.Diff(want, r.Run.Totals); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -351,6 +351,21 @@ func (j *job) reportSessions(out *Job) {
 			out.Denied = append(out.Denied, denial(call))
 		}
 	}
+	out.DeniedTurns, out.DeniedCost = j.denials()
+}
+
+// denials sums up what denied calls took: the turns that asked for one, and of
+// the cost of these the calls' shares.
+func (j *job) denials() (turns int, cost *float64) {
+	cost = new(0.0)
+	seen := map[*turn]bool{}
+	for _, c := range j.calls {
+		if c.Status == event.CallDenied {
+			seen[c.turn] = true
+			cost = addCost(cost, c.turn.share())
+		}
+	}
+	return len(seen), cost
 }
 
 func (s *session) report() Session {

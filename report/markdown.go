@@ -145,7 +145,7 @@ func (p *page) addJob(j *Job) {
 	if j.FinalMessage != "" {
 		p.add("> Final message: " + inline(head(strings.TrimSpace(j.FinalMessage), maxMessage)) + "\n\n")
 	}
-	p.addDenied(j.Denied)
+	p.addDenied(j)
 }
 
 func (p *page) addVerify(v event.Verify) {
@@ -156,11 +156,12 @@ func (p *page) addVerify(v event.Verify) {
 	p.add(fmt.Sprintf("Verify %s, attempt %d: %s\n\n%s\n", codeDetail(v.Name), v.Attempt, exit(v), output))
 }
 
-func (p *page) addDenied(denied []Denial) {
+func (p *page) addDenied(j *Job) {
+	denied := j.Denied
 	if len(denied) == 0 {
 		return
 	}
-	p.add("Denied calls:\n\n")
+	p.add(fmt.Sprintf("Denied calls (%s):\n\n", deniedWords(len(denied), j.DeniedTurns, j.DeniedCost)))
 	for _, d := range denied[:min(len(denied), maxDenied)] {
 		p.add(fmt.Sprintf("- turn %d: %s %s, by %s: %s\n", d.Turn, codeDetail(d.Tool),
 			codeDetail(oneLine(d.Input)), d.by(codeDetail), inline(head(d.Error, maxDetail))))

@@ -44,6 +44,8 @@ type Totals struct {
 	Turns       int         `json:"turns"`
 	ToolCalls   int         `json:"tool_calls"`
 	DeniedCalls int         `json:"denied_calls"`
+	DeniedTurns int         `json:"denied_turns"`    // turns in which a call was denied
+	DeniedCost  *float64    `json:"denied_cost_usd"` // what the denied calls took of their turns' cost; nil when unknown
 	Usage       event.Usage `json:"usage"`
 	CostUSD     *float64    `json:"cost_usd"` // nil when any job's cost is unknown
 	Changes     int         `json:"changes"`  // changed paths
@@ -78,6 +80,8 @@ type Job struct {
 	PullRequest  *struct{}         `json:"pull_request"` // always nil: no event tells of one yet
 	Calls        []Call            `json:"calls"`
 	Denied       []Denial          `json:"denied"` // the calls that were denied, once more
+	DeniedTurns  int               `json:"denied_turns"`
+	DeniedCost   *float64          `json:"denied_cost_usd"`
 	Sessions     []Session         `json:"sessions"`
 	Retries      int               `json:"retries"`   // requests that were made again
 	Lost         *event.Lost       `json:"lost"`      // the part of usage and cost that gave no answer; nil for nothing
