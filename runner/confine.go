@@ -215,18 +215,11 @@ func granted(p permission.Profile) (writable, readable []string) {
 
 // network is the way out: none, or a proxy that knows whom the profile allows.
 func (c *Confinement) network(ctx context.Context, g Ground) (sandbox.Network, error) {
-	n := g.Profile.Network
-	if !n.Allow && len(n.Hosts) == 0 {
-		return sandbox.Network{}, nil
-	}
-	hosts, err := reach.Parse(n.Hosts, n.Allow)
-	if err != nil {
+	allowed, err := wayOut(g.Profile)
+	if err != nil || allowed == nil {
 		return sandbox.Network{}, err
 	}
-	server := &proxy.Server{
-		Allowed: hosts.Allowed,
-		Record:  func(a proxy.Attempt) { g.Tell(attempt(a)) },
-	}
+	server := &proxy.Server{Allowed: allowed, Record: func(a proxy.Attempt) { g.Tell(attempt(a)) }}
 	network := sandbox.Network{Serve: server.Serve}
 	if g.Level == sandbox.Full {
 		return network, nil
@@ -241,6 +234,32 @@ func (c *Confinement) network(ctx context.Context, g Ground) (sandbox.Network, e
 	}()
 	network.Addr, err = netip.ParseAddrPort(c.listen.Addr().String())
 	return network, err
+}
+
+// wayOut says of which hosts a profile's network keeps commands away, and its
+// ceiling's; nil if it is of all.
+func wayOut(p permission.Profile) (func(host string, port int, ip netip.Addr) error, error) {
+	n := p.Network
+	if !n.Allow && len(n.Hosts) == 0 {
+		return nil, nil //nolint:nilnil // there is no way out
+	}
+	hosts, err := reach.Parse(n.Hosts, n.Allow)
+	if err != nil {
+		return nil, err
+	}
+	if p.Ceiling == nil {
+		return hosts.Allowed, nil
+	}
+	most, err := wayOut(*p.Ceiling)
+	if most == nil {
+		return nil, err
+	}
+	return func(host string, port int, ip netip.Addr) error {
+		if err := hosts.Allowed(host, port, ip); err != nil {
+			return err
+		}
+		return most(host, port, ip)
+	}, nil
 }
 
 func attempt(a proxy.Attempt) event.Network {

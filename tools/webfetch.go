@@ -76,7 +76,12 @@ func doWebfetch(ctx context.Context, env *Env, in webfetchInput) (Result, error)
 
 // reachOf is what a profile's network opens to the web tools.
 func reachOf(p permission.Profile) web.Reach {
-	return web.Reach{Public: p.Network.Allow, Hosts: p.Network.Hosts}
+	reach := web.Reach{Public: p.Network.Allow, Hosts: p.Network.Hosts}
+	if p.Ceiling != nil {
+		most := reachOf(*p.Ceiling)
+		reach.Within = &most
+	}
+	return reach
 }
 
 // urlNeeds lists what fetching a URL needs. Rules on URLs never cover what the

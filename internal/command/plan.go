@@ -74,8 +74,10 @@ func lower(c *cli.Context, w World, plan *tasks.Plan) error {
 		return err
 	}
 	most, err := tasks.LoadProfile(c.Context, name, "", opts)
-	if at := slices.IndexFunc(plan.Profiles, func(p permission.Profile) bool { return p.Name == name }); err != nil && at >= 0 {
-		most, err = plan.Profiles[at], nil
+	if _, noFile := os.Stat(name); err != nil && noFile != nil { // a file that can't be read is never stood in for
+		if at := slices.IndexFunc(plan.Profiles, func(p permission.Profile) bool { return p.Name == name }); at >= 0 {
+			most, err = plan.Profiles[at], nil
+		}
 	}
 	if err != nil {
 		return fail(event.ExitUsage, "--max-profile %s: %w", name, err)

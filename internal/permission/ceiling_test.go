@@ -1,6 +1,8 @@
 package permission_test
 
 import (
+	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -53,11 +55,94 @@ func TestACeilingNeverWidens(t *testing.T) {
 	}
 	most := permission.Profile{Network: permission.Network{Hosts: []string{"go"}}, Cache: []string{"go"}, Env: []string{"CI"}}
 	got := p.Under(most)
-	want := permission.Profile{Network: permission.Network{Hosts: []string{"go"}}, Cache: []string{"go"}, Env: []string{"CI"}, Ceiling: &most}
+	want := permission.Profile{Network: p.Network, Cache: []string{"go"}, Env: []string{"CI"}, Ceiling: &most}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("under the ceiling (-want +got):\n%s", diff)
 	}
 	if len(p.Env) != 2 {
 		t.Error("the profile itself was changed")
 	}
+}
+
+// TestUnderIsWhatBothAllow holds random profiles, below random ceilings, to
+// exactly what both allow.
+func TestUnderIsWhatBothAllow(t *testing.T) {
+	allowed, requests := 0, 0
+	for seed := range uint64(300) {
+		r := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // a repeatable sequence is wanted
+		profiles := []permission.Profile{anyProfile(r), anyProfile(r), anyProfile(r)}
+		under, twice := profiles[0].Under(profiles[1]), profiles[0].Under(profiles[1]).Under(profiles[2])
+		nested := profiles[0].Under(profiles[1].Under(profiles[2]))
+		for range 50 {
+			req := anyRequest(r)
+			all := make([]bool, len(profiles))
+			for i, p := range profiles {
+				all[i] = p.Decide(req).Allowed()
+			}
+			requests++
+			if all[0] && all[1] {
+				allowed++
+			}
+			if got := under.Decide(req).Allowed(); got != (all[0] && all[1]) {
+				t.Fatalf("seed %d: %+v: got %v under the ceiling, the two say %v", seed, req, got, all[:2])
+			}
+			for name, p := range map[string]permission.Profile{"two ceilings": twice, "a ceiling below another": nested} {
+				if got := p.Decide(req).Allowed(); got != (all[0] && all[1] && all[2]) {
+					t.Fatalf("seed %d: %+v: got %v under %s, the three say %v", seed, req, got, name, all)
+				}
+			}
+			if req.Unknown == "" && req.Forbidden == "" && twice.Allows(req.Permission, req.Subjects...) != twice.Decide(req).Allowed() {
+				t.Fatalf("seed %d: %+v: Allows and Decide differ", seed, req)
+			}
+			if under.Hides(req.Permission) && under.Decide(req).Allowed() {
+				t.Fatalf("seed %d: %+v is allowed of a tool that is hidden", seed, req)
+			}
+		}
+		for _, p := range []permission.Profile{under, twice, nested} {
+			for i, name := range slices.Concat(p.Cache, p.Env) {
+				if !slices.Contains(slices.Concat(profiles[1].Cache, profiles[1].Env), name) {
+					t.Fatalf("seed %d: %s (%d) is granted beyond the ceiling", seed, name, i)
+				}
+			}
+		}
+	}
+	if allowed < requests/50 {
+		t.Errorf("of %d requests only %d are allowed by both: the profiles are too narrow to test anything", requests, allowed)
+	}
+}
+
+func one(r *rand.Rand, from ...string) string { return from[r.IntN(len(from))] }
+
+func anyProfile(r *rand.Rand) permission.Profile {
+	p := permission.Profile{Name: "p"}
+	if r.IntN(3) == 0 {
+		p, _ = permission.Preset(one(r, permission.Presets()...))
+	}
+	for range r.IntN(8) {
+		p.Rules = append(p.Rules, permission.Rule{
+			Permission: one(r, "*", "bash", "read", "edit", "e*", "external_*", permission.ExternalDirectory, permission.ExternalRead, permission.Git, "mcp_*"),
+			Pattern:    one(r, "*", "git *", "git push *", "/opt/*", "/etc/*", ".git/*", "src/**", "?"),
+			Effect:     permission.Effect(r.IntN(2)),
+		})
+	}
+	for _, list := range []*[]string{&p.Cache, &p.Env, &p.Network.Hosts} {
+		for range r.IntN(3) {
+			*list = append(*list, one(r, "go", "npm", "CI", "example.com"))
+		}
+	}
+	return p
+}
+
+func anyRequest(r *rand.Rand) permission.Request {
+	req := permission.Need(one(r, "bash", "read", "edit", permission.ExternalDirectory, permission.ExternalRead, permission.Git, "mcp_x", "webfetch"),
+		one(r, "git push -f", "git", "ls", "/opt/x", "/etc/passwd", ".git/config", "src/a.go", "x"))
+	switch r.IntN(8) {
+	case 0:
+		req.Unknown = "why"
+	case 1:
+		req.Forbidden = "why"
+	case 2:
+		req.Subjects = append(req.Subjects, "git push", "/opt/y")
+	}
+	return req
 }

@@ -117,7 +117,7 @@ type Example struct {
 type Profile struct {
 	Name     string
 	Rules    []Rule
-	Network  Network
+	Network  Network  // which its Ceiling's may narrow
 	Cache    []string // build caches, by name, that the sandbox may use
 	Env      []string // variables passed to children
 	Examples []Example
@@ -127,8 +127,9 @@ type Profile struct {
 	Ceiling *Profile
 }
 
-// Under returns the profile below a ceiling: what both allow, and what both
-// name of hosts, caches and variables.
+// Under returns the profile below a ceiling: what both allow, and what both name
+// of caches and variables. Network stays what the profile itself says: a host may
+// be reached if the Network of the profile and that of each Ceiling allow it.
 func (p Profile) Under(ceiling Profile) Profile {
 	both := func(a, b []string) []string {
 		return slices.DeleteFunc(slices.Clone(a), func(s string) bool { return !slices.Contains(b, s) })
@@ -138,8 +139,6 @@ func (p Profile) Under(ceiling Profile) Profile {
 		ceiling = ceiling.Under(*p.Ceiling)
 	}
 	p.Ceiling = &ceiling
-	p.Network.Allow = p.Network.Allow && ceiling.Network.Allow
-	p.Network.Hosts = both(p.Network.Hosts, ceiling.Network.Hosts)
 	p.Cache, p.Env = both(p.Cache, ceiling.Cache), both(p.Env, ceiling.Env)
 	return p
 }

@@ -149,11 +149,10 @@ func (c Client) dial(ctx context.Context, network, hostport string) (net.Conn, e
 	if err != nil {
 		return nil, err
 	}
-	hosts := c.Reach.hosts()
 	d := net.Dialer{Timeout: dialTime, Resolver: c.Resolver, Control: func(_, address string, _ syscall.RawConn) error {
 		at, err := netip.ParseAddrPort(address)
 		if err == nil {
-			err = hosts.Allowed(host, number, at.Addr())
+			err = c.Reach.allowed(host, number, at.Addr())
 		}
 		if err != nil {
 			return &Refused{host, err.Error()}

@@ -18,6 +18,8 @@ type Reach struct {
 	Public bool // every public address
 	// Hosts may be reached whatever Public says; see [reach.Parse].
 	Hosts []string
+	// Within must let it, too; nil for nothing else that does.
+	Within *Reach
 }
 
 // Refusal says why a URL may not be fetched, as far as its letters tell, and
@@ -52,17 +54,21 @@ func (r Reach) refusal(u *url.URL) string {
 	case !ok:
 		return "the URL names no host"
 	}
-	if err := r.hosts().Allowed(host, portOf(u), netip.Addr{}); err != nil {
+	if err := r.allowed(host, portOf(u), netip.Addr{}); err != nil {
 		return err.Error()
 	}
 	return ""
 }
 
-// hosts reads the list. What can't be read reaches nothing: manifests are held
-// to what can before anything runs.
-func (r Reach) hosts() reach.Hosts {
+// allowed says why a host may not be reached, nil if it may; see
+// [reach.Hosts.Allowed]. What can't be read reaches nothing: manifests are held to
+// what can before anything runs.
+func (r Reach) allowed(host string, port int, at netip.Addr) error {
 	hosts, _ := reach.Parse(r.Hosts, r.Public)
-	return hosts
+	if err := hosts.Allowed(host, port, at); err != nil || r.Within == nil {
+		return err
+	}
+	return r.Within.allowed(host, port, at)
 }
 
 // portOf is the port that a URL leads to.
