@@ -174,19 +174,12 @@ func (v value) expandHome(pattern string) (string, bool) {
 	return pattern, true
 }
 
-// knownPermissions are the names that rules are usually about. Others are
-// those of custom tools and MCP servers.
-var knownPermissions = []string{
-	"read", "edit", "glob", "grep", "list", "bash", "task", "todowrite", "todoread", "webfetch", "websearch", "codesearch", "lsp", "skill",
-	"batch", "question", "doom_loop", permission.ExternalDirectory, permission.ExternalRead, permission.Git,
-}
-
 // judged reports whether a rule of this name can ever be looked for. One whose
 // name looks like a mistake in typing is kept for later, as it may be that of a
 // tool that the manifest defines further down.
 func (p *profileBody) judged(e value) bool {
 	name := e.key.Value
-	if slices.Contains(knownPermissions, name) || strings.ContainsAny(name, "*?") {
+	if slices.Contains(permission.Known(), name) || strings.ContainsAny(name, "*?") {
 		return true
 	}
 	if judged := permission.ForTool(name); judged != name {
@@ -202,10 +195,11 @@ func (p *profileBody) judged(e value) bool {
 // similarPermission returns a known name that another one was meant to be, "" if
 // there is none.
 func similarPermission(name string) string {
-	if i := slices.IndexFunc(knownPermissions, func(known string) bool { return sameLetters(name, known) }); i >= 0 {
-		return knownPermissions[i]
+	known := permission.Known()
+	if i := slices.IndexFunc(known, func(k string) bool { return sameLetters(name, k) }); i >= 0 {
+		return known[i]
 	}
-	return nearest(name, knownPermissions, 1)
+	return nearest(name, known, 1)
 }
 
 // vocabulary is what manifests define that profiles may, or must not, speak of.

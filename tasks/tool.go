@@ -18,13 +18,6 @@ const DefaultToolTime = 2 * time.Minute
 // toolForm is what every provider takes as the name of a tool.
 var toolForm = regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9_-]{0,63}$`)
 
-// takenNames are those that mean something else than a tool of a manifest.
-var takenNames = []string{
-	"bash", "read", "list", "glob", "grep", "edit", "write", "apply_patch", "task", "webfetch", "websearch", "codesearch", "todowrite", "todoread",
-	"skill", "batch", "lsp", "invalid", "doom_loop", "question", "plan_enter", "plan_exit", "ask", "ask_user", "askuserquestion", "exitplanmode",
-	permission.Git, permission.ExternalDirectory, permission.ExternalRead,
-}
-
 // tools reads the custom tools of a manifest.
 func (v value) tools() ([]definition[CustomTool], bool) {
 	var all []definition[CustomTool]
@@ -35,7 +28,7 @@ func (v value) tools() ([]definition[CustomTool], bool) {
 		switch {
 		case !toolForm.MatchString(name):
 			e.keyProblem(quote(name)+" is not the name of a tool", "use up to 64 letters, digits, _ and -, beginning with a letter")
-		case slices.Contains(takenNames, strings.ToLower(name)):
+		case permission.Reserved(name):
 			e.keyProblem(fmt.Sprintf("the name %s is taken", quote(name)), "choose another")
 		case slices.ContainsFunc(all, same):
 			e.keyProblem(fmt.Sprintf("the name %s differs from another tool's in case alone", quote(name)), "choose another")

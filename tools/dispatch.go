@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
@@ -200,11 +201,11 @@ func deny(out Outcome, d permission.Decision) Outcome {
 // would deny if it did.
 func (r *Registry) unknown(env *Env, call Call) Outcome {
 	out := Outcome{Tool: "invalid", Metadata: map[string]any{}, Title: "invalid tool"}
-	if name := strings.ToLower(strings.TrimSpace(call.Name)); isTool(name) && env.Profile.Hides(permission.ForTool(name)) {
+	if name := strings.ToLower(strings.TrimSpace(call.Name)); slices.Contains(permission.Tools(), name) && env.Profile.Hides(permission.ForTool(name)) {
 		out.Tool, out.Title = name, ""
 		return deny(out, env.Profile.Decide(permission.Need(permission.ForTool(name), "*")))
 	}
-	if needsPerson(call.Name) {
+	if permission.AsksPerson(call.Name) {
 		return fail(out, fmt.Errorf("the tool %q is not available: nobody is here to answer; decide yourself, and say in your final answer what you assumed", call.Name))
 	}
 	if why := notHere(call.Name); why != "" {
@@ -225,13 +226,4 @@ func notHere(name string) string {
 		return "it is not enabled; make the calls one by one, or several in one turn"
 	}
 	return ""
-}
-
-// needsPerson names the tools of interactive agents that models know.
-func needsPerson(name string) bool {
-	switch strings.ToLower(name) {
-	case "question", "plan_exit", "plan_enter", "ask", "ask_user", "askuserquestion", "exitplanmode":
-		return true
-	}
-	return false
 }

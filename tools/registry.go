@@ -43,7 +43,7 @@ func For(env *Env, more ...Tool) (*Registry, error) {
 	add(env.Batch, batchTool(r))
 	for _, t := range more {
 		name := t.Spec().Name
-		if _, taken := r.lookup(name); taken || reserved(name) {
+		if _, taken := r.lookup(name); taken || permission.Reserved(name) {
 			return nil, fmt.Errorf("the tool name %s is taken: give yours another", name)
 		}
 		add(true, t)
@@ -56,26 +56,6 @@ func For(env *Env, more ...Tool) (*Registry, error) {
 func (env *Env) patches() bool {
 	id := strings.ToLower(env.Model)
 	return strings.Contains(id, "gpt-") && !strings.Contains(id, "oss") && !strings.Contains(id, "gpt-4")
-}
-
-// isTool reports whether millhand has a tool of this name, whether or not a
-// session has it.
-func isTool(name string) bool {
-	switch name {
-	case "bash", "read", "list", "glob", "grep", "edit", "write", "apply_patch", "task", "webfetch", "websearch", "codesearch",
-		"todowrite", "todoread", "skill", "batch", "lsp":
-		return true
-	}
-	return false
-}
-
-// reserved reports whether a name means something else than a tool of its own.
-func reserved(name string) bool {
-	switch name = strings.ToLower(name); name {
-	case "invalid", permission.Git, permission.ExternalDirectory, permission.ExternalRead:
-		return true
-	}
-	return isTool(name) || needsPerson(name)
 }
 
 // SideBySide reports whether calls of this name may run beside others of their

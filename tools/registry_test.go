@@ -185,3 +185,20 @@ func TestWhatMayRunBesideOthers(t *testing.T) {
 		t.Errorf("side by side run %s", got)
 	}
 }
+
+// What is a tool's name is said in one place, which no tool may miss: else a
+// manifest could bring another of the same name.
+func TestEveryToolsNameIsReserved(t *testing.T) {
+	for _, model := range []string{"", "openai/gpt-5"} {
+		r, err := For(equipped(model))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, tool := range slices.Concat(r.tools, r.spare) {
+			name := tool.Spec().Name
+			if !slices.Contains(permission.Tools(), name) || !permission.Reserved(strings.ToUpper(name)) {
+				t.Errorf("%s is not among the tools' names", name)
+			}
+		}
+	}
+}

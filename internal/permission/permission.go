@@ -3,7 +3,6 @@ package permission
 import (
 	"fmt"
 	"slices"
-	"strings"
 )
 
 // Effect is what a rule or a decision says.
@@ -254,14 +253,4 @@ func (r Rule) covers(permission string) bool {
 		return r.Permission == permission
 	}
 	return Match(r.Permission, permission)
-}
-
-// ForTool returns the permission whose rules judge a tool: "edit" for all the
-// tools that write files, the tool's own name otherwise.
-func ForTool(tool string) string {
-	switch tool {
-	case "write", "edit", "apply_patch":
-		return "edit"
-	}
-	return strings.TrimSpace(tool)
 }
