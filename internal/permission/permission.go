@@ -3,6 +3,7 @@ package permission
 import (
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // Effect is what a rule or a decision says.
@@ -57,6 +58,10 @@ type Request struct {
 	Unknown string
 	// Forbidden says why no rule can allow the request, "" if one can.
 	Forbidden string
+	// Inner says that another request of the call speaks for this one: a command
+	// that a package manager runs. It is denied by a rule that means it, and not
+	// by one that denies everything, nor for want of a rule.
+	Inner bool
 }
 
 // Need makes a request.
@@ -173,7 +178,11 @@ func (p Profile) decide(req Request) Decision {
 	case req.Unknown != "":
 		return p.decideUnknown(req)
 	}
-	if r := p.last(req.Permission, req.Subjects); r != nil {
+	r := p.last(req.Permission, req.Subjects, req.Inner)
+	if req.Inner && r == nil {
+		return Decision{Effect: Allow, Request: req, Rule: "what runs it is decided by itself", Source: "built in"}
+	}
+	if r != nil {
 		return Decision{Effect: r.Effect, Request: req, Rule: r.String(), Source: r.Source}
 	}
 	return Decision{Request: req, Rule: "no rule, and what no rule allows is denied", Source: "profile " + p.Name}
@@ -182,14 +191,15 @@ func (p Profile) decide(req Request) Decision {
 // Allows reports whether Decide would allow a request, without saying why: for
 // asking about every file of a tree.
 func (p Profile) Allows(permission string, subjects ...string) bool {
-	r := p.last(permission, subjects)
+	r := p.last(permission, subjects, false)
 	return r != nil && r.Effect == Allow && (p.Ceiling == nil || p.Ceiling.Allows(permission, subjects...))
 }
 
-// last returns the last rule that matches any of the subjects, nil if none does.
-func (p Profile) last(permission string, subjects []string) *Rule {
+// last returns the last rule that matches any of the subjects, nil if none does;
+// of inner requests without those that deny everything.
+func (p Profile) last(permission string, subjects []string, inner bool) *Rule {
 	for i, r := range slices.Backward(p.Rules) {
-		if !r.covers(permission) {
+		if !r.covers(permission) || inner && r.Effect == Deny && r.everything() {
 			continue
 		}
 		for _, s := range subjects {
@@ -243,6 +253,9 @@ func (p Profile) Hides(permission string) bool {
 	}
 	return true
 }
+
+// everything reports whether the rule's pattern matches any subject.
+func (r Rule) everything() bool { return r.Pattern != "" && strings.Trim(r.Pattern, "*") == "" }
 
 // covers reports whether the rule speaks about a permission.
 func (r Rule) covers(permission string) bool {

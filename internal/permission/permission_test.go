@@ -83,6 +83,10 @@ func TestTheLastMatchingRuleDecides(t *testing.T) {
 		{"nor into .git", Need(Git, ".git/config"), Deny, "profile p"},
 		{"what can't be known is denied where anything is", Request{Permission: "bash", Subjects: []string{"$X"}, Unknown: "why"}, Deny, "f:2"},
 		{"and allowed where nothing is", Request{Permission: "edit", Subjects: []string{"$X"}, Unknown: "why"}, Allow, "f:1"},
+		{"what another request speaks for is denied by a rule that means it", Request{Permission: "bash", Subjects: []string{"git push"}, Inner: true}, Deny, "f:4"},
+		{"not by one that denies everything", Request{Permission: "bash", Subjects: []string{"eslint ."}, Inner: true}, Allow, "f:1"},
+		{"nor does one stand in for another", Request{Permission: "mcp_x", Subjects: []string{"x"}, Inner: true}, Allow, "f:1"},
+		{"nor for want of a rule", Request{Permission: "nothing", Subjects: []string{"x"}, Inner: true}, Allow, "f:1"},
 		{"what is forbidden is never allowed", Request{Permission: "edit", Forbidden: "why"}, Deny, "built in"},
 	}
 	for _, tt := range tests {
@@ -99,7 +103,13 @@ func TestNoRuleMeansDeny(t *testing.T) {
 	if d := (Profile{}).Decide(Need("read", "a")); d.Allowed() {
 		t.Errorf("an empty profile allows: %+v", d)
 	}
-	narrow := Profile{Rules: []Rule{{"bash", "git *", Allow, ""}}}
+	narrow := Profile{Rules: []Rule{{"bash", "git *", Allow, ""}, {"bash", "git push *", Deny, ""}, {"bash", "*", Deny, ""}, {"bash", "npx *", Allow, ""}}}
+	for subject, want := range map[string]bool{"git push": false, "git log": true, "eslint .": true} {
+		if d := narrow.Decide(Request{Permission: "bash", Subjects: []string{subject}, Inner: true}); d.Allowed() != want {
+			t.Errorf("npx %s: %+v", subject, d)
+		}
+	}
+	narrow = Profile{Rules: narrow.Rules[:1]}
 	if d := narrow.Decide(Request{Permission: "bash", Subjects: []string{"$X"}, Unknown: "why"}); d.Allowed() {
 		t.Errorf("an allow-list allows what can't be known: %+v", d)
 	}

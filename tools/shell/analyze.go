@@ -37,6 +37,10 @@ type Command struct {
 	Plain string
 	// Program is the first word of Plain.
 	Program string
+	// Inner says that a package manager or the like runs the command, which is
+	// reported, too, and often the one that is spoken of: "npx eslint". It may
+	// also be no command but a script of the project of that name.
+	Inner bool
 }
 
 // Access is a file or directory that the line names.

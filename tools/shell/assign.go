@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -40,7 +41,7 @@ func (w *walker) subscript(x syntax.ArithmExpr) {
 
 // set reports a change of a variable that decides what a command runs.
 func (w *walker) set(name string, value word, text string) {
-	if decides(name) && (!startsProgram(name) || !harmless(value)) {
+	if decides(name) && (!startsProgram(name) || !harmless(value)) || injects(name, value) {
 		w.unknown(ReasonEnvironment, text)
 	}
 }
@@ -111,6 +112,23 @@ func decides(name string) bool {
 		}
 	}
 	return startsProgram(name)
+}
+
+// injects reports whether a variable adds options to a program that make it run
+// another, or load code. Such a variable may hold harmless options as well.
+func injects(name string, value word) bool {
+	var words []string
+	switch name {
+	case "GOFLAGS":
+		words = []string{"exec", "vettool", "overlay", "modfile"}
+	case "NODE_OPTIONS":
+		words = []string{"-r", "import", "loader"}
+	case "MAKEFLAGS", "GNUMAKEFLAGS":
+		words = []string{"eval", "SHELL", "-E"}
+	case "PERL5OPT", "PERL5DB", "RUBYOPT", "PYTHONSTARTUP", "RUSTC_WRAPPER", "RUSTC_WORKSPACE_WRAPPER", "RUSTC", "npm_config_script_shell", "NPM_CONFIG_SCRIPT_SHELL":
+		return true
+	}
+	return words != nil && (!value.literal() || slices.ContainsFunc(words, func(s string) bool { return strings.Contains(value.text, s) }))
 }
 
 // startsProgram tells the variables whose value is a command.

@@ -166,10 +166,13 @@ func (w *walker) effects(name string, c call) outcome {
 	w.execute(c)
 	name = path.Base(name) // of a program that isn't in a system folder: what it seems to be
 	wrapper, wraps := w.wrappers[name]
+	manager, manages := w.managers[name]
 	program, known := w.programs[name]
 	switch {
 	case wraps:
 		return w.unwrap(c, wrapper)
+	case manages:
+		w.manage(c, manager)
 	case isShell(name):
 		w.shell(c)
 	case name == "git":
@@ -185,8 +188,9 @@ func (w *walker) effects(name string, c call) outcome {
 // knows reports whether the analysis has something to say about a program.
 func (w *walker) knows(name string) bool {
 	_, wraps := w.wrappers[name]
+	_, manages := w.managers[name]
 	_, known := w.programs[name]
-	return wraps || known || isShell(name) || name == "git" || builtin(name) != nil || hasSubcommands(name)
+	return wraps || manages || known || isShell(name) || name == "git" || builtin(name) != nil || hasSubcommands(name)
 }
 
 // function walks a function, if there is one, and tells whether there
@@ -261,7 +265,7 @@ func (w *walker) record(c call) {
 		return
 	}
 	w.reported[key] = true
-	w.found = append(w.found, found{Command{Text: c.text, Plain: plain, Program: words[0].text}, w.base})
+	w.found = append(w.found, found{Command{Text: c.text, Plain: plain, Program: words[0].text, Inner: w.inside > 0}, w.base})
 	if len(w.found) > maxCommands {
 		w.fail("the line has more than %d commands", maxCommands)
 	}

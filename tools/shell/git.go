@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"path"
 	"slices"
 	"strings"
 )
@@ -130,7 +131,7 @@ func gitOptions(sub string) string {
 		return "-c: -C: -F< -m: -s -S* -t< -u* -X: --author: --cleanup: --date: --file< --fixup: --message: --squash --strategy: --strategy-option: " +
 			"--template< --trailer: " + gitFiles
 	case "config":
-		return "-e? -f> --add --all --blob: --default: --edit? --file> --get --get-all --get-regexp --global --list --local --replace-all --system " +
+		return "-e? -f> --add --all --blob: --default: --edit? --file> --get --get-all --get-color: --get-colorbool: --get-regexp --get-urlmatch --global -l --list --local --remove-section --rename-section --replace-all --system " +
 			"--type: --unset --unset-all --worktree "
 	case "difftool":
 		return "-t: -x% --tool: " + gitRun
@@ -169,10 +170,78 @@ func (w *walker) gitCommand(sub string, args []word, c call) {
 	case "config":
 		w.gitConfig(p, c)
 		return
+	case "checkout":
+		w.gitCheckout(p, args)
 	case "clone", "fetch", "pull", "push", "ls-remote", "remote", "archive":
 		w.gitTransport(p, c)
 	}
 	w.gitOperands(sub, p, args, c)
+	w.gitControls(sub, p, args)
+}
+
+// gitCheckout reports what git checkout writes besides what stands behind "--":
+// files may stand behind the branch without it, and in its place.
+func (w *walker) gitCheckout(p parsed, args []word) {
+	files := p.operands
+	switch {
+	case slices.ContainsFunc(args, func(x word) bool { return x.is("--") }) || p.has("-b -B --orphan --detach -t --track") || len(files) == 0:
+		return
+	case len(files) > 1:
+		files = files[1:]
+	case !looksLikeFile(files[0].text):
+		return
+	}
+	for _, x := range files {
+		w.name(x, true, "argument of git checkout")
+	}
+}
+
+// looksLikeFile tells names that are rather a file's than a branch's.
+func looksLikeFile(name string) bool {
+	ext := path.Ext(name)
+	return strings.HasPrefix(name, ".") || len(ext) > 1 && len(ext) < 6 && strings.Trim(ext[1:], "abcdefghijklmnopqrstuvwxyz") == ""
+}
+
+// gitControls reports the subcommands that do nothing but change what git is told
+// in its own folder: its settings, remotes, branches.
+func (w *walker) gitControls(sub string, p parsed, args []word) {
+	verb := ""
+	if len(p.operands) > 0 {
+		verb = p.operands[0].text
+	}
+	file := ".git/config"
+	switch sub {
+	case "remote":
+		if !hasWord("add remove rename rm set-branches set-head set-url", verb) {
+			return
+		}
+	case "submodule":
+		if !hasWord("absorbgitdirs add deinit init set-branch set-url sync", verb) {
+			return
+		}
+	case "branch":
+		q := parseOptions("-c -C -d -D -f -m -M -u: --copy --delete --edit-description --force --move --set-upstream-to: --unset-upstream", args, false)
+		if !q.has("-c -C -d -D -f -m -M -u --copy --delete --edit-description --force --move --set-upstream-to --unset-upstream") {
+			return
+		}
+	case "sparse-checkout":
+		if verb == "list" || verb == "check-rules" {
+			return
+		}
+		file = ".git/info/sparse-checkout"
+	case "symbolic-ref":
+		if len(p.operands) < 2 {
+			return
+		}
+		file = ".git/HEAD"
+	case "update-ref", "replace", "pack-refs":
+		file = ".git/refs"
+	case "gc", "maintenance", "prune", "repack":
+		file = ".git/objects"
+	default:
+		return
+	}
+	w.access(file, true, "argument of git "+sub)
 }
 
 // gitOperands reports the operands that are certainly files: those after "--"
@@ -248,10 +317,20 @@ func (w *walker) gitConfig(p parsed, c call) {
 	if p.has("--global") && len(operands) > 1 {
 		w.access("~/.gitconfig", true, "--global of git config")
 	}
+	if p.has("--get --get-all --get-regexp --get-urlmatch --list -l --get-color --get-colorbool") || len(operands) > 0 && (operands[0].is("get") || operands[0].is("list")) {
+		return
+	}
+	changes := p.has("--unset --unset-all --remove-section --rename-section --edit -e") || len(operands) > 0 && operands[0].is("unset")
 	if len(operands) > 0 && (operands[0].is("set") || operands[0].is("unset") || operands[0].is("edit")) {
 		operands = operands[1:]
 	}
-	if len(operands) < 2 && !c.more {
+	if len(operands) < 2 && !c.more && !changes {
+		return
+	}
+	if !p.has("--global --system -f --file") {
+		w.access(".git/config", true, "argument of git config")
+	}
+	if changes && len(operands) < 2 { // takes something away
 		return
 	}
 	if operands = operands[:min(2, len(operands))]; len(operands) < 2 {

@@ -7,6 +7,7 @@ import (
 )
 
 // outline writes an analysis as the table has it: "c" a command in plain form,
+// "i" one that a package manager runs,
 // "r" and "w" a file read or written with the directory after "@", "?" what is
 // unknown, "!" an error.
 func outline(a Analysis, err error) string {
@@ -15,7 +16,11 @@ func outline(a Analysis, err error) string {
 	}
 	var b strings.Builder
 	for _, c := range a.Commands {
-		fmt.Fprintf(&b, "c %s\n", oneLine(c.Plain))
+		mark := "c"
+		if c.Inner {
+			mark = "i"
+		}
+		fmt.Fprintf(&b, "%s %s\n", mark, oneLine(c.Plain))
 	}
 	for _, x := range a.Accesses {
 		use := "r"

@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"fmt"
 	"maps"
 	"strings"
 )
@@ -194,10 +195,17 @@ func transfers() map[string]program {
 // anything, or that an option can.
 func others() map[string]program {
 	all := map[string]program{
-		"nc":   {options: "-c! -e! -i: -I: -O: -p: -q: -s: -T: -V: -w: -x: -X:"},
+		"nc": {options: "-c! -e! -i: -I: -O: -p: -q: -s: -T: -V: -w: -x: -X:"},
+		"go": {special: (*walker).golang}, "make": {special: (*walker).make}, "gmake": {special: (*walker).make},
 		"ncat": {options: "-c! -e! -i: -o> -p: -s: -w: -x> --exec! --hex-dump> --lua-exec% --output> --sh-exec!"},
 	}
 	all["netcat"] = all["nc"]
+	for _, name := range []string{"python", "python2", "python3", "pypy", "pypy3"} {
+		all[name] = program{special: (*walker).python}
+	}
+	for minor := 8; minor < 20; minor++ {
+		all[fmt.Sprintf("python3.%d", minor)] = all["python"]
+	}
 	const languages = "at batch capsh crontab expect m4 run-parts screen setpriv socat start-stop-daemon tmux"
 	for name := range strings.FieldsSeq(languages) {
 		all[name] = program{unknowable: true}

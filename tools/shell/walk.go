@@ -16,6 +16,7 @@ type walker struct {
 
 	programs map[string]program
 	wrappers map[string]wrapper
+	managers map[string]manager
 	scripts  map[string]*script // parsed once, so that visiting again finds the same nodes
 	reported map[reportKey]bool
 	accessed map[Access]bool
@@ -29,6 +30,7 @@ type walker struct {
 	nested     int  // scripts around it
 	base       int  // where the outermost script holds it
 	remote     bool // it runs on another machine: its paths mean nothing here
+	inside     int  // package managers that run this, one another
 	backquotes int  // around this point: the parser's positions are shifted there
 	steps      int
 	depth      int
@@ -92,7 +94,7 @@ func (o outcome) or(q outcome) outcome { return outcome{o.ok.or(q.ok), o.bad.or(
 
 func newWalker() *walker {
 	return &walker{
-		programs: programs(), wrappers: wrappers(),
+		programs: programs(), wrappers: wrappers(), managers: managers(),
 		scripts: map[string]*script{}, reported: map[reportKey]bool{}, accessed: map[Access]bool{},
 		unsure: map[Unknown]bool{}, written: map[string]bool{},
 		defined: map[string]bool{}, called: map[*syntax.Stmt]bool{},

@@ -1,0 +1,135 @@
+package shell
+
+import (
+	"path"
+	"slices"
+	"strings"
+)
+
+// Make's options, and Go's of all subcommands. Go's have one dash, however long
+// they are.
+const (
+	makeOptions = "-B -C^ -d -e -E? -f< -h -i -I< -j* -k -l* -L -n -o: -O* -p -q -r -R -s -S -t -v -w -W: --always-make --assume-new: --assume-old: --debug* --directory^ " +
+		"--dry-run --eval? --file< --ignore-errors --include-dir< --jobs* --just-print --keep-going --load-average* --makefile< --max-load* --new-file: " +
+		"--no-builtin-rules --no-builtin-variables --no-print-directory --no-silent --old-file: --output-sync* --print-directory --question --quiet --recon " +
+		"--shuffle* --silent --stop --touch --trace --version --warn-undefined-variables --what-if:"
+	goOptions = "-C^ -asmflags: -bench: -benchtime: -blockprofile> -count: -covermode: -coverpkg: -coverprofile> -cpu: -cpuprofile> -exec! -fuzz: -fuzztime: " +
+		"-gcflags: -installsuffix: -ldflags: -list: -memprofile> -mod: -modfile> -mutexprofile> -o> -outputdir> -overlay< -p: -parallel: -pgo: " +
+		"-pkgdir> -run: -shuffle: -skip: -tags: -timeout: -toolexec! -trace> -vet: -vettool! -f: -go: -require: -replace: -buildmode: -compiler: -gccgoflags:"
+)
+
+// make looks at make: what it runs stands in files, but for what the line says
+// of the shell.
+func (w *walker) make(c call) {
+	before := w.at
+	defer func() { w.at = before }()
+	p := parseOptions(makeOptions, c.args(), false)
+	w.managerOptions(p, c, true)
+	for _, x := range p.operands {
+		name, _, ok := x.cut("=")
+		switch name.text = strings.TrimRight(name.text, ":?+!"); {
+		case ok && (name.text == "SHELL" || name.text == ".SHELLFLAGS" || name.text == "MAKEFLAGS" || name.text == "GNUMAKEFLAGS"), !x.literal():
+			w.unknown(ReasonSetting, c.text)
+		}
+	}
+	if c.more {
+		w.unknown(ReasonOption, c.text)
+	}
+}
+
+// golang looks at the go command: where it writes, and the programs that it is
+// told to run others by.
+func (w *walker) golang(c call) {
+	before := w.at
+	defer func() { w.at = before }()
+	w.subcommand(c)
+	args, sub := c.args(), ""
+	for len(args) > 0 {
+		o, rest, ok := goOption(args)
+		if !ok {
+			sub, args = args[0].text, args[1:]
+			break
+		}
+		w.goFlag(o, c)
+		args = rest
+	}
+	for len(args) > 0 {
+		o, rest, ok := goOption(args)
+		switch {
+		case ok:
+			w.goFlag(o, c)
+			if sub == "env" && o.name == "-w" || o.name == "-ldflags" && strings.Contains(o.value.text, "-extld") {
+				w.unknown(ReasonSetting, c.text)
+			}
+			args = rest
+		case sub == "run" || sub == "tool": // the rest is for the program
+			w.goRuns(args, c)
+			return
+		case args[0].is("-args"):
+			return
+		default:
+			args = args[1:]
+		}
+	}
+}
+
+// goRuns looks at the program of go run and go tool: that of another module is
+// known by the last part of its path.
+func (w *walker) goRuns(words []word, c call) {
+	first, _, _ := words[0].cut("@")
+	if name := path.Base(first.text); first.fixed() && !strings.HasPrefix(first.text, ".") && !strings.HasSuffix(name, ".go") {
+		w.inside++
+		w.wrapped(c, wrapper{}, slices.Concat([]word{renamed(words[0], name)}, words[1:]))
+		w.inside--
+	}
+}
+
+// python looks at Python: the program of -m is known by the name of its module.
+func (w *walker) python(c call) {
+	args := c.args()
+	p := parseOptions("-b -B -c: -d -E -h -i -I -m: -O -P -q -s -S -u -v -V -W: -x -X: --check-hash-based-pycs: --help --version", args, true)
+	i := slices.IndexFunc(p.options, func(o option) bool { return o.name == "-m" && o.given })
+	if j := slices.IndexFunc(p.options, func(o option) bool { return o.name == "-c" }); j >= 0 && j < i {
+		i = -1 // it is the script's
+	}
+	switch {
+	case i >= 0 && p.options[i].value.fixed(): // what follows is the program's
+		module, _, _ := p.options[i].value.cut(".")
+		rest := args[slices.IndexFunc(args, func(x word) bool {
+			return x.to >= p.options[i].value.to && strings.HasSuffix(x.text, p.options[i].value.text)
+		})+1:]
+		w.inside++
+		w.wrapped(c, wrapper{}, slices.Concat([]word{renamed(p.options[i].value, module.text)}, rest))
+		w.inside--
+	case i >= 0:
+		w.unknown(ReasonCommand, c.text)
+	default:
+		w.other(c)
+	}
+}
+
+// goFlag reports an option of go.
+func (w *walker) goFlag(o option, c call) {
+	w.managerOptions(parsed{options: []option{o}}, c, false)
+}
+
+// goOption reads one option of go, false if the first word is none.
+func goOption(args []word) (o option, rest []word, ok bool) {
+	x := args[0]
+	if !x.starts("-") || len(x.text) < 2 || x.is("--") || x.is("-args") || x.is("--args") {
+		return o, nil, false
+	}
+	if x.starts("--") {
+		x = x.after(1)
+	}
+	head, tail, equals := x.cut("=")
+	o = option{name: head.text, value: tail, given: equals}
+	if name, mark, known := lookup(goOptions, head.text); known && name == head.text {
+		o.mark, o.known = mark, true
+	}
+	rest = args[1:]
+	if !equals && takesValue(o.mark) && len(rest) > 0 {
+		o.value, o.given, rest = rest[0], true, rest[1:]
+	}
+	return o, rest, true
+}
