@@ -22,7 +22,7 @@ quickstart: ## run the first example
 	go run . run examples/quickstart/millhand.yaml
 
 golden: ## write the golden files anew
-	go test ./report ./tasks ./tools -update
+	go test ./internal/command ./report ./tasks ./tools -update
 
 fuzz: ## fuzz every target for FUZZTIME each
 	FUZZTIME=$(FUZZTIME) .ci/fuzz

@@ -53,11 +53,13 @@ func (g *guard) compare() {
 func tampering(changed []string, err error) error {
 	d := permission.Decision{
 		Request: permission.Need(permission.Git, changed...),
-		Rule:    fmt.Sprintf("a command wrote into git's own files (%s), which were put back: only a profile with \"git: write\" lets it", someOf(changed)),
+		Rule:    "git's own files are written only if the profile says \"git: write\"",
+		Words:   true,
 		Source:  "built in",
+		Why:     fmt.Sprintf("a command wrote into them (%s), and they were put back", someOf(changed)),
 	}
 	if err != nil {
-		d.Rule = fmt.Sprintf("a command wrote into git's own files (%s), which can't be held to what they were: %v", someOf(changed), err)
+		d.Why = fmt.Sprintf("a command wrote into them (%s), and they can't be held to what they were: %v", someOf(changed), err)
 	}
 	return &permission.Error{Decision: d}
 }

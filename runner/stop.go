@@ -30,7 +30,7 @@ func stopped(ctx context.Context) *stop {
 	case runDeadline:
 		return &stop{outcome: event.Limit, reason: cause.Reason, exit: event.ExitDeadline}
 	case *permission.Error:
-		return &stop{outcome: event.Policy, reason: cause.Decision.Rule, exit: event.ExitPolicy}
+		return &stop{outcome: event.Policy, reason: cause.Decision.By(), exit: event.ExitPolicy}
 	case session.Timeout:
 		return &stop{outcome: event.Limit, reason: cause.Reason, exit: event.ExitLimit}
 	default:

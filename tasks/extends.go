@@ -238,8 +238,8 @@ func CheckExamples(p permission.Profile, decide func(tool, subject string) permi
 			continue
 		}
 		at := sourceProblem(e.Source)
-		at.What = fmt.Sprintf("profile %s: %s %s is %s by %s (%s), and the example expects %s",
-			p.Name, e.Tool, quote(e.Subject), verdict(d.Effect), d.Rule, d.Source, e.Effect)
+		at.What = fmt.Sprintf("profile %s: %s %s is %s, and the example expects %s: %s",
+			p.Name, e.Tool, quote(e.Subject), verdict(d.Effect), e.Effect, d.By())
 		at.Fix = "change the rules or the example"
 		ps = append(ps, at)
 	}

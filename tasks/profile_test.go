@@ -128,8 +128,8 @@ func TestExamplesThatFailAreProblems(t *testing.T) {
 	}
 	got := CheckExamples(p, func(tool, subject string) permission.Decision { return p.Decide(permission.Need(tool, subject)) })
 	want := []string{
-		`c:m.yaml:8:9: profile mine: bash "git push" is allowed by bash: {"git *": allow} (m.yaml:3), and the example expects deny; change the rules or the example`,
-		`m.yaml:9:9: profile mine: edit "a.go" is denied by no rule, and what no rule allows is denied (profile mine), and the example expects allow; change the rules or the example`,
+		`c:m.yaml:8:9: profile mine: bash "git push" is allowed, and the example expects deny: bash: {"git *": allow} (m.yaml:3); change the rules or the example`,
+		`m.yaml:9:9: profile mine: edit "a.go" is denied, and the example expects allow: no rule allows it (profile mine); change the rules or the example`,
 	}
 	if diff := cmp.Diff(want, lines(t, got)); diff != "" {
 		t.Errorf("problems (-want +got):\n%s", diff)

@@ -60,7 +60,7 @@ func prepareBash(env *Env, in bashInput) (Pending, error) {
 func bashNeeds(env *Env, dir workspace.Path, line string) []permission.Request {
 	analysis, err := shell.Analyze(line)
 	if err != nil {
-		return []permission.Request{{Permission: "bash", Subjects: []string{line}, Forbidden: fmt.Sprintf("a line that can't be understood is never run (%v)", err)}}
+		return []permission.Request{{Permission: "bash", Subjects: []string{line}, Forbidden: fmt.Sprintf("a line that can't be understood is never run: %v", err)}}
 	}
 	var needs []permission.Request
 	if dir.Outside {
@@ -70,15 +70,58 @@ func bashNeeds(env *Env, dir workspace.Path, line string) []permission.Request {
 		needs = append(needs, permission.Request{Permission: "bash", Subjects: []string{c.Plain, c.Text}, Inner: c.Inner})
 	}
 	for _, u := range analysis.Unknown {
-		needs = append(needs, permission.Request{Permission: "bash", Subjects: []string{u.Text}, Unknown: fmt.Sprintf("this can't be known before it runs (%s)", u.Reason)})
+		needs = append(needs, unknownNeeds(u)...)
 	}
 	if len(analysis.Commands) == 0 {
 		needs = append(needs, permission.Need("bash", line))
 	}
 	for _, a := range analysis.Accesses {
-		needs = append(needs, accessNeeds(env, dir, a)...)
+		for _, n := range accessNeeds(env, dir, a) {
+			n.For = a.Why
+			needs = append(needs, n)
+		}
 	}
 	return needs
+}
+
+// unknownNeeds lists what something needs that only is known when it runs. A file
+// that is written may be any that the rules for edit deny, too.
+func unknownNeeds(u shell.Unknown) []permission.Request {
+	why := unknownWords(u.Reason)
+	needs := []permission.Request{{Permission: "bash", Subjects: []string{u.Text}, Unknown: why}}
+	if u.Write {
+		needs = append(needs, permission.Request{Permission: "edit", Subjects: []string{u.Text}, Unknown: why})
+	}
+	return needs
+}
+
+// unknownWords says why something can't be known.
+func unknownWords(r shell.Reason) string {
+	switch r {
+	case shell.ReasonPath:
+		return "which file it means is only known when it runs"
+	case shell.ReasonCommand:
+		return "which command it is is only known when it runs"
+	case shell.ReasonScript:
+		return "what it carries out is only known when it runs"
+	case shell.ReasonInput:
+		return "what the shell is given to carry out is only known when it runs"
+	case shell.ReasonFile:
+		return "what it carries out stands in a file that is not looked into"
+	case shell.ReasonOption:
+		return "an option of it can run another program, or isn't known"
+	case shell.ReasonEnvironment:
+		return "the variable decides what commands run"
+	case shell.ReasonAlias:
+		return "it may be an alias, which stands for anything"
+	case shell.ReasonSetting:
+		return "the setting decides what commands run"
+	case shell.ReasonArithmetic:
+		return "its text may hold a command that arithmetic carries out"
+	case shell.ReasonNetwork:
+		return "it is a connection to somewhere"
+	}
+	return string(r)
 }
 
 // accessNeeds lists what a command's use of a file needs.
@@ -96,13 +139,27 @@ func accessNeeds(env *Env, dir workspace.Path, a shell.Access) []permission.Requ
 	case err != nil:
 		return []permission.Request{{Permission: "bash", Subjects: []string{a.Path}, Unknown: fmt.Sprintf("its path can't be resolved (%v)", err)}}
 	case a.Write:
-		return needsOf(env, "edit", p, toWrite)
+		return asFolder(needsOf(env, "edit", p, toWrite))
 	case p.Outside && env.keeps(p):
 		return nil
 	case p.Outside && !env.ofSkill(p):
 		return []permission.Request{external(permission.ExternalRead, p)}
 	}
-	return needsOf(env, "read", p, toRead)
+	return asFolder(needsOf(env, "read", p, toRead))
+}
+
+// asFolder adds the names with a slash behind them: what a command names may be a
+// folder, or stand for what a wildcard finds in it, so that a rule for what is in
+// the folder has to speak.
+func asFolder(needs []permission.Request) []permission.Request {
+	for i, n := range needs {
+		if n.Permission == "edit" || n.Permission == "read" {
+			for _, name := range n.Subjects {
+				needs[i].Subjects = append(needs[i].Subjects, name+"/")
+			}
+		}
+	}
+	return needs
 }
 
 // expandHome puts the home folder in the place of a "~" at the beginning; false

@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/proc"
 )
 
@@ -327,6 +328,29 @@ func TestBashOutputIsValidTextWhereverItIsCut(t *testing.T) {
 		s.want(out, Completed)
 		if !utf8.ValidString(out.Output) || jsonSize(out.Output) > defaultBytes+500 {
 			t.Errorf("%s: %d bytes, valid: %v", unit, len(out.Output), utf8.ValidString(out.Output))
+		}
+	}
+}
+
+// A rule for what is in a folder speaks of a command that names the folder, or a
+// wildcard in it; a file that is only known at run time may be in it.
+func TestRulesForAFolderCoverTheFolder(t *testing.T) {
+	s := setUp(t, "build", map[string]string{"safe/x": "", "guarded/x": "", "hidden/x": ""})
+	s.env.Profile.Rules = append(s.env.Profile.Rules,
+		permission.Rule{Permission: "edit", Pattern: "guarded/**", Source: "m.yaml:1"},
+		permission.Rule{Permission: "read", Pattern: "hidden/**", Source: "m.yaml:2"})
+	for line, want := range map[string]bool{
+		"rm -r guarded": false, "rm guarded/*": false, "cp -r safe guarded": false, "cp safe/x guarded/": false, "mv guarded elsewhere": false,
+		"tar -xf a.tar -C guarded": false, "ls hidden": false, "cat hidden/*": false, "cd hidden && ls": false,
+		"f=guarded/x; rm $f": false, "touch safe/*": true, "rm -r safe": true, "ls safe": true, "ls guarded": true, "cat $f": true,
+	} {
+		decisions, err := Decide(s.env, "bash", line)
+		if err != nil {
+			t.Fatal(err)
+		}
+		allowed := !slices.ContainsFunc(decisions, func(d permission.Decision) bool { return !d.Allowed() })
+		if allowed != want {
+			t.Errorf("%s: allowed is %v, want %v: %+v", line, allowed, want, decisions)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -15,6 +16,9 @@ func Needs(env *Env, tool, subject string) ([]permission.Request, error) {
 	perm := permission.ForTool(tool)
 	switch perm {
 	case "bash":
+		if strings.TrimSpace(subject) == "" {
+			return nil, errors.New("the command line is empty")
+		}
 		dir, err := env.Workspace.Resolve(".")
 		if err != nil {
 			return nil, err

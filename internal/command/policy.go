@@ -41,21 +41,25 @@ func (j *judge) decide(p permission.Profile) func(tool, subject string) permissi
 	return func(tool, subject string) permission.Decision {
 		decisions, err := j.all(p, tool, subject)
 		if err != nil {
-			return permission.Decision{Request: permission.Need(tool, subject), Rule: err.Error(), Source: "built in"}
+			return permission.Decision{Request: permission.Need(tool, subject), Rule: err.Error(), Words: true, Source: "built in"}
 		}
 		return overall(decisions)
 	}
 }
 
-// overall is the decision on a call: the first denial, or else the last one.
+// overall is the decision on a call: the first denial, or else the last one that
+// a rule made.
 func overall(decisions []permission.Decision) permission.Decision {
-	d := permission.Decision{Effect: permission.Allow, Rule: "nothing to decide", Source: "built in"}
-	for _, d = range decisions {
-		if !d.Allowed() {
+	last := permission.Decision{Effect: permission.Allow, Rule: "nothing to decide", Words: true, Source: "built in"}
+	for _, d := range decisions {
+		switch {
+		case !d.Allowed():
 			return d
+		case !d.Words || last.Words:
+			last = d
 		}
 	}
-	return d
+	return last
 }
 
 func policyCommand(w World) *cli.Command {
@@ -113,9 +117,16 @@ func explain(c *cli.Context, w World) error {
 		return failure{event.ExitUsage, err}
 	}
 	d := overall(decisions)
-	fmt.Fprintf(w.Out, "%s\n%s (%s)\n", d.Effect, printable(d.Rule), printable(d.Source))
+	by := d.By()
+	if d.Words {
+		by = d.Because("")
+	}
+	fmt.Fprintf(w.Out, "%s\n%s\n", d.Effect, printable(by))
 	for _, each := range decisions {
-		fmt.Fprintf(w.Out, "  %s  %s %q: %s (%s)\n", each.Effect, each.Request.Permission, each.Request.Subject(), printable(each.Rule), printable(each.Source))
+		fmt.Fprintf(w.Out, "  %-5s  %s\n", each.Effect, printable(each.Because("")))
+	}
+	if d.Nearest != "" {
+		fmt.Fprintf(w.Out, "allowed instead: %s\n", printable(d.Nearest))
 	}
 	if !d.Allowed() {
 		return exitWith(event.ExitPolicy)

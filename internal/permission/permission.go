@@ -51,6 +51,8 @@ func (r Rule) String() string {
 type Request struct {
 	Permission string
 	Subjects   []string
+	// For says what in the call needs it, where that isn't plain.
+	For string
 	// Unknown says why the request can't be told apart from others of its
 	// permission before it happens (a command in a variable), "" if it can.
 	// Such a request is allowed only where no rule of the permission denies
@@ -81,17 +83,51 @@ func (r Request) Subject() string {
 type Decision struct {
 	Effect  Effect
 	Request Request // what was decided; of several, the one that decided
-	Rule    string  // the rule that decided, in words if none did
+	Rule    string  // the rule that decided
+	Words   bool    // none did, and Rule says what decided in words
 	Source  string  // where that rule stands
+	Why     string  // how it came to decide, where that isn't plain
+	Nearest string  // of a denial: what is allowed instead, in words
 }
 
 // Allowed reports whether the effect is Allow.
 func (d Decision) Allowed() bool { return d.Effect == Allow }
 
-// Denial says for the model and the report why a request was denied.
+// By says what decided, where that stands, and why it did if that isn't plain.
+func (d Decision) By() string {
+	text := fmt.Sprintf("%s (%s)", d.Rule, d.Source)
+	if d.Why != "" {
+		text += ": " + d.Why
+	}
+	return text
+}
+
+// About says what was decided on.
+func (d Decision) About() string {
+	text := fmt.Sprintf("%s %q", d.Request.Permission, d.Request.Subject())
+	if d.Request.For != "" {
+		text += " (" + d.Request.For + ")"
+	}
+	return text
+}
+
+// Because says of what was decided on a verdict, and what decided.
+func (d Decision) Because(verdict string) string {
+	link := ", by "
+	if d.Words {
+		link = ": "
+	}
+	return strings.TrimSpace(d.About()+" "+verdict) + link + d.By()
+}
+
+// Denial says for the model and the report why a request was denied, and what
+// would not be.
 func (d Decision) Denial() string {
-	return fmt.Sprintf("denied: %s %q is not permitted; decided by %s (%s)",
-		d.Request.Permission, d.Request.Subject(), d.Rule, d.Source)
+	text := "denied: " + d.Because("is not permitted")
+	if d.Nearest != "" {
+		text += "; allowed instead: " + d.Nearest
+	}
+	return text
 }
 
 // Error is the error of what met something on its way that is not permitted, as
@@ -161,12 +197,14 @@ func (p Profile) Clone() Profile {
 // What the ceiling denies is denied by its rule.
 func (p Profile) Decide(req Request) Decision {
 	d := p.decide(req)
-	if p.Ceiling == nil || !d.Allowed() {
-		return d
+	if p.Ceiling != nil && d.Allowed() {
+		if most := p.Ceiling.Decide(req); !most.Allowed() {
+			d = most
+			d.Source += ", the profile that no other may exceed"
+		}
 	}
-	if most := p.Ceiling.Decide(req); !most.Allowed() {
-		most.Source += ", the profile that no other may exceed"
-		return most
+	if !d.Allowed() {
+		d.Nearest = p.nearest(req)
 	}
 	return d
 }
@@ -174,18 +212,31 @@ func (p Profile) Decide(req Request) Decision {
 func (p Profile) decide(req Request) Decision {
 	switch {
 	case req.Forbidden != "":
-		return Decision{Request: req, Rule: req.Forbidden, Source: "built in"}
+		return Decision{Request: req, Rule: req.Forbidden, Words: true, Source: "built in"}
 	case req.Unknown != "":
 		return p.decideUnknown(req)
 	}
 	r := p.last(req.Permission, req.Subjects, req.Inner)
 	if req.Inner && r == nil {
-		return Decision{Effect: Allow, Request: req, Rule: "what runs it is decided by itself", Source: "built in"}
+		return Decision{Effect: Allow, Request: req, Rule: "no rule denies it by name, and what runs it is decided for itself", Words: true, Source: "built in"}
 	}
 	if r != nil {
 		return Decision{Effect: r.Effect, Request: req, Rule: r.String(), Source: r.Source}
 	}
-	return Decision{Request: req, Rule: "no rule, and what no rule allows is denied", Source: "profile " + p.Name}
+	return Decision{Request: req, Rule: unallowed(req.Permission), Words: true, Source: "profile " + p.Name}
+}
+
+// unallowed says that no rule allows something.
+func unallowed(permission string) string {
+	switch permission {
+	case ExternalDirectory:
+		return "outside of the workspace, where no rule for external_directory allows it"
+	case ExternalRead:
+		return "outside of the workspace, where no rule for external_directory or external_read allows it"
+	case Git:
+		return "git's own files are written only if the profile says \"git: write\""
+	}
+	return "no rule allows it"
 }
 
 // Allows reports whether Decide would allow a request, without saying why: for
@@ -214,12 +265,12 @@ func (p Profile) last(permission string, subjects []string, inner bool) *Rule {
 // decideUnknown judges what can't be known: the most suspicious reading of it
 // is what the first rule denies.
 func (p Profile) decideUnknown(req Request) Decision {
-	all := Decision{Request: req, Rule: "no rule that allows everything, and " + req.Unknown, Source: "profile " + p.Name}
+	all := Decision{Request: req, Rule: "no rule allows everything", Words: true, Source: "profile " + p.Name, Why: req.Unknown}
 	for _, r := range p.Rules {
 		switch {
 		case !r.covers(req.Permission):
 		case r.Effect == Deny:
-			return Decision{Request: req, Rule: fmt.Sprintf("%s, and %s", r, req.Unknown), Source: r.Source}
+			return Decision{Request: req, Rule: r.String(), Source: r.Source, Why: req.Unknown + ", and where a rule denies anything all has to be known"}
 		case r.Pattern == "*":
 			all = Decision{Effect: Allow, Request: req, Rule: r.String(), Source: r.Source}
 		}
@@ -230,7 +281,7 @@ func (p Profile) decideUnknown(req Request) Decision {
 // DecideAll returns the first denial, or else the last decision. No request at
 // all is allowed: the call needs nothing.
 func (p Profile) DecideAll(reqs []Request) Decision {
-	d := Decision{Effect: Allow, Rule: "nothing to decide", Source: "built in"}
+	d := Decision{Effect: Allow, Rule: "nothing to decide", Words: true, Source: "built in"}
 	for _, req := range reqs {
 		if d = p.Decide(req); !d.Allowed() {
 			return d

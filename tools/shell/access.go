@@ -24,7 +24,7 @@ func (w *walker) access(p string, write bool, why string) {
 	case isRooted(p):
 		dirs = []string{""}
 	case w.at.anywhere:
-		w.unknown(ReasonPath, p)
+		w.unknownPath(p, write)
 		return
 	}
 	for _, d := range dirs {
@@ -63,7 +63,7 @@ func (w *walker) name(x word, write bool, why string) {
 		w.matched(x, write, why)
 		return
 	case !known:
-		w.unknown(ReasonPath, x.text)
+		w.unknownPath(x.text, write)
 	}
 	cut := x.wildcard()
 	if e := x.expansion(); e >= 0 && (cut < 0 || e < cut) {
@@ -85,7 +85,7 @@ func (w *walker) wild(x word, cut int, write bool, why string) {
 		dir, base = ".", dir
 	}
 	if x.literal() && leavesUpwards(x.text[cut-len(base):]) {
-		w.unknown(ReasonPath, x.text)
+		w.unknownPath(x.text, write)
 	}
 	if x.literal() || dir != "." {
 		w.access(dir, write, why)
@@ -111,7 +111,7 @@ func leavesUpwards(pattern string) bool {
 // matched reports the directories that find searches, in place of {}.
 func (w *walker) matched(x word, write bool, why string) {
 	if strings.Contains(x.text, "..") {
-		w.unknown(ReasonPath, x.text)
+		w.unknownPath(x.text, write)
 	}
 	for _, dir := range w.matches {
 		w.name(dir, write, why)

@@ -84,6 +84,7 @@ const (
 type Unknown struct {
 	Text   string // the source of it
 	Reason Reason
+	Write  bool // with ReasonPath: the file may be made, changed or removed
 }
 
 // Analyze parses a command line and reports what it can do. An error means
@@ -98,7 +99,7 @@ func Analyze(line string) (a Analysis, err error) {
 	w := newWalker()
 	w.line(line)
 	if w.err != nil {
-		return Analysis{}, fmt.Errorf("analyze command line: %w", w.err)
+		return Analysis{}, w.err
 	}
 	return w.analysis(), nil
 }

@@ -59,11 +59,11 @@ func (w *walker) dd(c call) {
 		case ok && name.is("of"):
 			w.name(file, true, "of= of dd")
 		case x.expansion() == 0:
-			w.unknown(ReasonPath, x.text)
+			w.unknownPath(x.text, true)
 		}
 	}
 	if c.more {
-		w.unknown(ReasonPath, c.text)
+		w.unknownPath(c.text, true)
 	}
 }
 

@@ -68,7 +68,7 @@ func (w *walker) awkProgram(x word, c call) {
 		w.unknown(ReasonScript, c.text)
 	}
 	if s.hidden {
-		w.unknown(ReasonPath, c.text)
+		w.unknownPath(c.text, true)
 	}
 	for _, f := range s.files {
 		w.name(plainWord(f.name), f.write, "program of awk")

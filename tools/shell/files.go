@@ -77,17 +77,22 @@ func (w *walker) files(c call, d program, p parsed) {
 		w.unknown(ReasonScript, c.text)
 	}
 	if c.more {
-		w.unknown(ReasonPath, c.text)
+		w.unknownPath(c.text, d.writes(p))
 		if strings.ContainsAny(d.options, runMarks) {
 			w.unknown(ReasonOption, c.text)
 		}
 	}
 	if w.operands(c, d, p) && slices.ContainsFunc(c.args(), addsPaths) {
-		w.unknown(ReasonPath, c.text)
+		w.unknownPath(c.text, d.writes(p))
 	}
 	if d.makes != "" && !p.has(d.names) {
 		w.access(d.makes, true, "output of "+c.words[0].text)
 	}
+}
+
+// writes reports whether the program may write what its operands name.
+func (d program) writes(p parsed) bool {
+	return p.has(d.changes) || strings.Contains(d.use, "write") && !p.has(d.spares)
 }
 
 // addsPaths tells words that may become several: among them may be files.

@@ -79,7 +79,7 @@ func (w *walker) findTest(c call, words []word) int {
 		w.name(words[1], true, why)
 	case markHides:
 		w.name(words[1], false, why)
-		w.unknown(ReasonPath, words[1].text)
+		w.unknownPath(words[1].text, false)
 	}
 	return n
 }

@@ -263,7 +263,7 @@ func (w *walker) gitOperands(sub string, p parsed, args []word, c call) {
 	case sub == "apply" || sub == "am" || len(p.operands) == 0 && (sub == "clean" || sub == "init") || sub == "clone" && len(p.operands) == 1:
 		w.access(".", true, "output of git "+sub)
 	case c.more && namesFiles(sub, len(p.operands)):
-		w.unknown(ReasonPath, c.text)
+		w.unknownPath(c.text, write)
 	}
 }
 

@@ -71,9 +71,9 @@ func managers() map[string]manager {
 		"pip":     {options: pipOptions}, "pip3": {options: pipOptions},
 		"cargo": {options: "-C^ -F: -j: -p: -q -v -Z: --artifact-dir> --bin: --color: --config% --example: --features: --lockfile-path> --manifest-path< --message-format: " +
 			"--out-dir> --package: --path< --profile: --root> --target: --target-dir> --test:"},
-		"direnv":  {first: true, runs: map[string]wrapper{"exec": {before: "<"}}},
-		"rustup":  {options: "-q -v --quiet --verbose --install", first: true, runs: map[string]wrapper{"run": {before: "-"}}},
-		"rbenv":   {first: true, runs: plain("exec")}, "pyenv": {first: true, runs: plain("exec")}, "nodenv": {first: true, runs: plain("exec")},
+		"direnv": {first: true, runs: map[string]wrapper{"exec": {before: "<"}}},
+		"rustup": {options: "-q -v --quiet --verbose --install", first: true, runs: map[string]wrapper{"run": {before: "-"}}},
+		"rbenv":  {first: true, runs: plain("exec")}, "pyenv": {first: true, runs: plain("exec")}, "nodenv": {first: true, runs: plain("exec")},
 		"goenv": {first: true, runs: plain("exec")}, "asdf": {first: true, runs: plain("exec")}, "volta": {first: true, runs: plain("run")},
 		"devbox": {options: "-c< -e: --config<", first: true, scripts: "run"}, "op": {options: "--env-file< --no-masking", first: true, runs: plain("run")},
 		"doppler": {options: "-c: -p: --command! --config: --project:", first: true, runs: plain("run")},
@@ -174,12 +174,12 @@ func (w *walker) managerOptions(p parsed, c call, runs bool) {
 			w.unknown(ReasonOption, c.text)
 		}
 	}
-	w.options(p, c)
 	for _, o := range p.options {
 		if o.mark == markEnters && o.given {
 			w.beyond(o.value, o.name+" of "+c.words[0].text)
 		}
 	}
+	w.options(p, c)
 	w.enterOptions(p)
 }
 

@@ -171,7 +171,7 @@ func (w *walker) options(p parsed, c call) {
 		case o.mark == markReads || o.mark == markEnters || o.mark == markLists:
 			w.name(o.value, false, why)
 			if o.mark == markLists {
-				w.unknown(ReasonPath, c.text)
+				w.unknownPath(c.text, false)
 			}
 		case o.mark == markWrites:
 			w.name(o.value, true, why)

@@ -17,7 +17,7 @@ func (w *walker) sed(c call) {
 	}
 	for _, o := range p.options {
 		if (o.name == "-i" || o.name == "--in-place") && strings.Contains(o.value.text, "/") {
-			w.unknown(ReasonPath, o.value.text) // where the backup goes
+			w.unknownPath(o.value.text, true) // where the backup goes
 		}
 	}
 	var scripts []string

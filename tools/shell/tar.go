@@ -63,7 +63,7 @@ func (w *walker) tarExtracts(p parsed, c call) {
 		return
 	}
 	if p.has("-P --absolute-names") {
-		w.unknown(ReasonPath, c.text)
+		w.unknownPath(c.text, true)
 	}
 	w.access(".", true, "output of tar")
 }

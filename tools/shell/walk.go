@@ -109,7 +109,15 @@ func (w *walker) fail(format string, args ...any) {
 }
 
 func (w *walker) unknown(reason Reason, text string) {
-	u := Unknown{Text: text, Reason: reason}
+	w.unsureOf(Unknown{Text: text, Reason: reason})
+}
+
+// unknownPath reports a file of which the line does not tell which one it is.
+func (w *walker) unknownPath(text string, write bool) {
+	w.unsureOf(Unknown{Text: text, Reason: ReasonPath, Write: write})
+}
+
+func (w *walker) unsureOf(u Unknown) {
 	if !w.unsure[u] {
 		w.unsure[u] = true
 		w.unknowns = append(w.unknowns, u)
