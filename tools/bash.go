@@ -67,7 +67,7 @@ func bashNeeds(env *Env, dir workspace.Path, line string) []permission.Request {
 		needs = append(needs, external(permission.ExternalDirectory, dir))
 	}
 	for _, c := range analysis.Commands {
-		needs = append(needs, permission.Request{Permission: "bash", Subjects: []string{c.Plain, c.Text}, Inner: c.Inner})
+		needs = append(needs, permission.Request{Permission: "bash", Subjects: []string{c.Plain, c.Text}, Open: c.Open, Inner: c.Inner})
 	}
 	for _, u := range analysis.Unknown {
 		needs = append(needs, unknownNeeds(u)...)

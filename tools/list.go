@@ -32,7 +32,7 @@ func prepareList(env *Env, in listInput) (Pending, error) {
 	if err != nil {
 		return Pending{}, err
 	}
-	return Pending{Title: p.Rel, Needs: needsOf(env, "list", p, toRead), Do: func(ctx context.Context) (Result, error) {
+	return Pending{Title: p.Rel, Needs: append(needsOf(env, "list", p, toRead), lookNeeds(env, p)...), Do: func(ctx context.Context) (Result, error) {
 		scope, done, err := searchScope(env, p)
 		if err != nil {
 			return Result{}, err

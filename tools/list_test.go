@@ -1,9 +1,12 @@
 package tools
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/millhand/millhand/internal/permission"
 )
 
 func TestList(t *testing.T) {
@@ -42,4 +45,31 @@ func TestListSaysWhyItCanNot(t *testing.T) {
 	s.deny("list", "sub")
 	s.want(s.call("list", args{"path": "sub"}), Denied, `list: {"sub": deny} (m.yaml:4)`)
 	s.want(s.call("list", args{"path": s.dir + "/sub/."}), Denied)
+}
+
+// What the read rules deny is not told of by the search tools, not even whether it
+// exists.
+func TestSearchesDoNotTellWhatIsThere(t *testing.T) {
+	s := setUp(t, "full", map[string]string{"secret/k": "s3\n", "free/.env": "K=1\n", "docs/a.md": "s3\n", "docs/b.txt": "s3\n", "free/x": "s3\n"})
+	s.env.Profile.Rules = append(s.env.Profile.Rules, permission.Rule{Permission: "read", Pattern: "secret/**", Source: "m.yaml:1"},
+		permission.Rule{Permission: "read", Pattern: "docs/**", Source: "m.yaml:2"}, permission.Rule{Permission: "read", Pattern: "docs/*.md", Effect: permission.Allow, Source: "m.yaml:3"})
+	for _, pair := range [][2]string{{"secret/k", "secret/nope"}, {"secret/k", "secret/no/pe"}, {"free/.env", "free/no/.env"}, {"docs/b.txt", "docs/c.txt"}} {
+		for tool, in := range map[string]args{"grep": {"pattern": "s3"}, "glob": {"pattern": "*"}, "list": {}} {
+			var said []string
+			for _, name := range pair {
+				in["path"] = name
+				out := s.call(tool, in)
+				said = append(said, string(out.Status)+" "+strings.ReplaceAll(out.Error+out.Output, `"`+name+`"`, "NAME"))
+			}
+			if said[0] != said[1] || !strings.HasPrefix(said[0], "denied") {
+				t.Errorf("%s of %s and of %s, which isn't there, differ or are not denied:\n%s\n%s", tool, pair[0], pair[1], said[0], said[1])
+			}
+		}
+	}
+	if out := s.call("grep", args{"pattern": "s3", "path": "docs"}); out.Status != Completed || !strings.Contains(out.Output, "a.md") || strings.Contains(out.Output, "b.txt") {
+		t.Errorf("a folder of which something may be seen: %+v", out)
+	}
+	if out := s.call("list", args{"path": "free/nope"}); out.Status != Failed {
+		t.Errorf("a folder that isn't there and may be seen: %+v", out)
+	}
 }

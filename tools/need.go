@@ -54,7 +54,16 @@ func searchNeeds(env *Env, tool, pattern string, p workspace.Path) []permission.
 	if env.keeps(p) || env.ofSkill(p) {
 		return needs
 	}
-	return append(needs, placeNeeds(p)...)
+	return append(append(needs, placeNeeds(p)...), lookNeeds(env, p)...)
+}
+
+// lookNeeds refuses to look for a file that the read rules deny, in the same words
+// whether or not there is one. In a folder only what they allow is found.
+func lookNeeds(env *Env, p workspace.Path) []permission.Request {
+	if info, err := env.Workspace.Stat(p); err == nil && info.IsDir() {
+		return nil
+	}
+	return asFolder([]permission.Request{permission.Need("read", names(p)...)})
 }
 
 // placeNeeds lists what a file tool needs to use the place of a path, whatever

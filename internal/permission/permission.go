@@ -53,6 +53,10 @@ type Request struct {
 	Subjects   []string
 	// For says what in the call needs it, where that isn't plain.
 	For string
+	// Open is the subject with a NUL in place of each part that is only known when
+	// it happens; "" if all is known. A rule that denies decides if it may match,
+	// one that allows only if it matches whatever stands there.
+	Open string
 	// Unknown says why the request can't be told apart from others of its
 	// permission before it happens (a command in a variable), "" if it can.
 	// Such a request is allowed only where no rule of the permission denies
@@ -216,12 +220,16 @@ func (p Profile) decide(req Request) Decision {
 	case req.Unknown != "":
 		return p.decideUnknown(req)
 	}
-	r := p.last(req.Permission, req.Subjects, req.Inner)
+	r := p.lastOf(req)
 	if req.Inner && r == nil {
 		return Decision{Effect: Allow, Request: req, Rule: "no rule denies it by name, and what runs it is decided for itself", Words: true, Source: "built in"}
 	}
 	if r != nil {
-		return Decision{Effect: r.Effect, Request: req, Rule: r.String(), Source: r.Source}
+		d := Decision{Effect: r.Effect, Request: req, Rule: r.String(), Source: r.Source}
+		if req.Open != "" && r.Effect == Deny && !r.matches(req.Subjects) {
+			d.Why = "a part of it is only known when it runs, with which the rule may match"
+		}
+		return d
 	}
 	return Decision{Request: req, Rule: unallowed(req.Permission), Words: true, Source: "profile " + p.Name}
 }
@@ -242,24 +250,41 @@ func unallowed(permission string) string {
 // Allows reports whether Decide would allow a request, without saying why: for
 // asking about every file of a tree.
 func (p Profile) Allows(permission string, subjects ...string) bool {
-	r := p.last(permission, subjects, false)
+	r := p.lastOf(Request{Permission: permission, Subjects: subjects})
 	return r != nil && r.Effect == Allow && (p.Ceiling == nil || p.Ceiling.Allows(permission, subjects...))
 }
 
-// last returns the last rule that matches any of the subjects, nil if none does;
-// of inner requests without those that deny everything.
-func (p Profile) last(permission string, subjects []string, inner bool) *Rule {
-	for i, r := range slices.Backward(p.Rules) {
-		if !r.covers(permission) || inner && r.Effect == Deny && r.everything() {
-			continue
-		}
-		for _, s := range subjects {
-			if Match(r.Pattern, s) {
-				return &p.Rules[i]
-			}
+// lastOf returns the last rule that speaks of a request, nil if none does. Of an
+// inner one those that deny everything don't.
+func (p Profile) lastOf(req Request) *Rule {
+	for i := len(p.Rules) - 1; i >= 0; i-- {
+		r := &p.Rules[i]
+		if r.covers(req.Permission) && r.speaksOf(req) && !(req.Inner && r.Effect == Deny && r.everything()) {
+			return r
 		}
 	}
 	return nil
+}
+
+// speaksOf reports whether the rule's pattern matches a request.
+func (r *Rule) speaksOf(req Request) bool {
+	switch {
+	case req.Open == "":
+		return r.matches(req.Subjects)
+	case r.Effect == Deny:
+		return r.matches(req.Subjects) || mayMatch(r.Pattern, req.Open)
+	}
+	// A pattern may name a variable as the line has it.
+	return mustMatch(r.Pattern, req.Open) || strings.ContainsAny(r.Pattern, "$`") && r.matches(req.Subjects)
+}
+
+func (r *Rule) matches(subjects []string) bool {
+	for _, s := range subjects {
+		if Match(r.Pattern, s) {
+			return true
+		}
+	}
+	return false
 }
 
 // decideUnknown judges what can't be known: the most suspicious reading of it

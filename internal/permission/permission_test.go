@@ -1,6 +1,10 @@
 package permission
 
-import "testing"
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
 
 func TestMatch(t *testing.T) {
 	tests := []struct {
@@ -40,6 +44,51 @@ func TestMatch(t *testing.T) {
 			t.Errorf("Match(%q, %q) = %v, want %v", tt.pattern, tt.subject, got, tt.want)
 		}
 	}
+}
+
+func TestMatchOfWhatIsPartlyUnknown(t *testing.T) {
+	tests := []struct {
+		pattern, open string
+		may, must     bool
+	}{
+		{"git push *", "git \x00", true, false},
+		{"git push *", "git log \x00", false, false},
+		{"git push *", "git push\x00", true, false}, // it may be git pushed
+		{"git push*", "git push\x00", true, true},
+		{"git *", "git \x00", true, true},
+		{"rm -rf *", "rm\x00 x", true, false},
+		{"rm -rf *", "rm -r \x00", false, false},
+		{"rm -rf *", "echo \x00", false, false},
+		{"* --force", "git push \x00", true, false},
+		{"* --force", "git \x00 --force", true, true},
+		{"a?c", "a\x00c", true, false},
+		{"*", "\x00", true, true},
+		{"x", "\x00\x00", true, false},
+		{"é", "\x00", true, false},
+	}
+	for _, tt := range tests {
+		if got := mayMatch(tt.pattern, tt.open); got != tt.may {
+			t.Errorf("%q may match %q: %v", tt.pattern, tt.open, got)
+		}
+		if got := mustMatch(tt.pattern, tt.open); got != tt.must {
+			t.Errorf("%q must match %q: %v", tt.pattern, tt.open, got)
+		}
+	}
+}
+
+// FuzzMayMatch fills the unknown part in: what matches then may have matched.
+func FuzzMayMatch(f *testing.F) {
+	f.Add("git * -f", "git ", "push -f", "")
+	f.Add("a?b*", "a", "é", "b")
+	f.Fuzz(func(t *testing.T, pattern, before, filled, after string) {
+		open := before + "\x00" + after
+		if Match(pattern, before+filled+after) && utf8.ValidString(pattern+before+filled+after) && !mayMatch(pattern, open) {
+			t.Errorf("%q matches %q, and %q may not", pattern, before+filled+after, open)
+		}
+		if mustMatch(pattern, open) && !strings.Contains(pattern, "\x00") && utf8.ValidString(filled) && !Match(pattern, before+filled+after) {
+			t.Errorf("%q matches %q whatever stands there, and not %q", pattern, open, before+filled+after)
+		}
+	})
 }
 
 func FuzzMatch(f *testing.F) {

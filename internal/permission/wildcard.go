@@ -55,3 +55,58 @@ func runeLen(s string) int {
 	_, n := utf8.DecodeRuneInString(s)
 	return n
 }
+
+// mayMatch reports whether a pattern matches a subject with anything in the place
+// of its NULs.
+func mayMatch(pattern, open string) bool {
+	pattern, open = strings.ReplaceAll(pattern, `\`, "/"), strings.ReplaceAll(open, `\`, "/")
+	if head, ok := strings.CutSuffix(pattern, " *"); ok && mayGlob(head, open) {
+		return true
+	}
+	return mayGlob(pattern, open)
+}
+
+// mayGlob goes through the pattern with the set of places in the subject that it
+// can have reached.
+func mayGlob(pattern, open string) bool {
+	at := make([]bool, len(open)+1)
+	at[0] = true
+	spread(at, open, false)
+	for _, c := range []byte(pattern) {
+		next := make([]bool, len(open)+1)
+		for j, here := range at {
+			switch {
+			case !here:
+			case c == '*':
+				next[j] = true
+			case j == len(open):
+			case open[j] == 0: // it holds the character, and perhaps more
+				next[j] = true
+			case c == '?' || c == open[j]:
+				next[j+1] = true
+			}
+		}
+		spread(next, open, c == '*')
+		at = next
+	}
+	return at[len(open)]
+}
+
+// spread adds the places that are reached without a character of the pattern:
+// behind a NUL, and, within a star, everything that follows.
+func spread(at []bool, open string, star bool) {
+	for j := range len(open) {
+		at[j+1] = at[j+1] || at[j] && (star || open[j] == 0 || open[j] >= utf8.RuneSelf)
+	}
+}
+
+// mustMatch reports whether a pattern matches a subject whatever stands in the
+// place of its NULs: nothing, a little, or much, which only a star can take.
+func mustMatch(pattern, open string) bool {
+	for _, hole := range []string{"", "\x00", "\x00\x00"} {
+		if !Match(pattern, strings.ReplaceAll(open, "\x00", hole)) {
+			return false
+		}
+	}
+	return true
+}

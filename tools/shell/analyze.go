@@ -35,6 +35,9 @@ type Command struct {
 	// of a program (/usr/bin/) and git's options before the subcommand are
 	// left out. What is only known at run time stands as in the source.
 	Plain string
+	// Open is Plain with a NUL in place of each part that is only known when it
+	// runs, words that data adds included; "" if all is known.
+	Open string
 	// Program is the first word of Plain.
 	Program string
 	// Inner says that a package manager or the like runs the command, which is

@@ -265,10 +265,41 @@ func (w *walker) record(c call) {
 		return
 	}
 	w.reported[key] = true
-	w.found = append(w.found, found{Command{Text: c.text, Plain: plain, Program: words[0].text, Inner: w.inside > 0}, w.base})
+	w.found = append(w.found, found{Command{Text: c.text, Plain: plain, Open: open(words, c.more), Program: words[0].text, Inner: w.inside > 0}, w.base})
 	if len(w.found) > maxCommands {
 		w.fail("the line has more than %d commands", maxCommands)
 	}
+}
+
+// open returns words joined by spaces with a NUL for what isn't known of them.
+// What may become no word at all takes the space before it along. Wildcards count
+// as known: what they find has to be there.
+func open(words []word, more bool) string {
+	var b strings.Builder
+	holes := more
+	for i, x := range words {
+		whole := x.text != "" && strings.Trim(x.kinds, "*") == ""
+		if i > 0 && !whole {
+			b.WriteByte(' ')
+		}
+		for j := range len(x.text) {
+			hole := strings.IndexByte("?*pf", x.kinds[j]) >= 0
+			switch {
+			case !hole:
+				b.WriteByte(x.text[j])
+			case j == 0 || x.kinds[j-1] != x.kinds[j]:
+				b.WriteByte(0)
+			}
+			holes = holes || hole
+		}
+	}
+	if !holes {
+		return ""
+	}
+	if more {
+		b.WriteByte(0)
+	}
+	return b.String()
 }
 
 // localName returns the words of a command with the program's system folder

@@ -79,6 +79,10 @@ func (g *generator) command() string {
 	if g.r.IntN(12) == 0 {
 		words = append(words, g.pick("{1,2}", "x{a,b}y", "{1..3}", "{x", "{}"))
 	}
+	if g.r.IntN(16) == 0 {
+		g.exact = false
+		words = append(words, g.pick("$V", "\"$V\"", "$(bravo)", "one$V", "$UNSET", "$UNSET one", "\"${V:-two}\"", "o*", "\"$@\""))
+	}
 	return strings.Join(words, " ")
 }
 
@@ -193,7 +197,7 @@ func (g *generator) wrapped() string {
 	s := g.command()
 	for range 1 + g.r.IntN(3) {
 		s = g.pick("env ", "env A=b ", "env -u V ", "nice ", "nice -n 2 ", "nohup ", "timeout 5 ", "timeout -k 1 -s TERM 5 ", "stdbuf -oL ",
-			"setsid -w ", "env -- ", "env C=1 nice ") + s
+			"setsid -w ", "env -- ", "env C=1 nice ", "npx ", "bunx ", "uv run ", "poetry run ", "bundle exec ", "rustup run stable ", "env -S 'nice -n 1' ") + s
 	}
 	return g.pick("", "exec ", "command ", "command -- ") + s
 }
@@ -225,4 +229,28 @@ func (g *generator) find() string {
 	g.exact = false
 	return "find . -maxdepth 1 " + g.pick("-type d -exec ", "-name d1 -exec ", "-execdir ") + g.command() + g.pick(" {} \\;", " \\;", " {} +", " {} ';'") +
 		g.pick("", " -exec bash -c "+g.nested()+" \\;")
+}
+
+// broken returns a line with some characters added or taken away, in which the
+// parser may see something else than bash does. A line with a path stays whole:
+// broken, it could name a file elsewhere.
+func (g *generator) broken() string {
+	line := g.line()
+	if strings.ContainsAny(line, "/~") || g.r.IntN(3) == 0 {
+		return line
+	}
+	const added = "'\"\\\\$(){}[]; &|<!#\n=,*?`"
+	for range 1 + g.r.IntN(3) {
+		at := g.r.IntN(len(line))
+		switch g.r.IntN(3) {
+		case 0:
+			line = line[:at] + line[at+1:]
+		case 1:
+			line = line[:at] + added[g.r.IntN(len(added)):][:1] + line[at:]
+		default:
+			to := min(len(line), at+1+g.r.IntN(6))
+			line = line[:to] + line[at:]
+		}
+	}
+	return line
 }

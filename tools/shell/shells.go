@@ -110,6 +110,11 @@ func (w *walker) shell(c call) {
 		w.shellInput(c)
 	default:
 		w.shellFile(s.operands[0], c)
+		if first := s.operands[0]; first.fixed() && !strings.Contains(first.text, "/") { // it is looked for in PATH, too
+			w.inside++
+			w.record(call{words: s.operands, text: w.textOf(s.operands), more: c.more})
+			w.inside--
+		}
 	}
 }
 
