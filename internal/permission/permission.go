@@ -257,7 +257,7 @@ func (p Profile) Allows(permission string, subjects ...string) bool {
 // lastOf returns the last rule that speaks of a request, nil if none does. Of an
 // inner one those that deny everything don't.
 func (p Profile) lastOf(req Request) *Rule {
-	for i := len(p.Rules) - 1; i >= 0; i-- {
+	for i := range slices.Backward(p.Rules) {
 		r := &p.Rules[i]
 		if r.covers(req.Permission) && r.speaksOf(req) && !(req.Inner && r.Effect == Deny && r.everything()) {
 			return r

@@ -6,10 +6,14 @@ import "testing"
 // package have.
 type Bench struct{ b bench }
 
-func NewBench(tb testing.TB, stubs []string) Bench { return Bench{newBench(tb, stubs)} }
+func NewBench(tb testing.TB, stubs []string) Bench {
+	tb.Helper()
+	return Bench{newBench(tb, stubs)}
+}
 
 // Ran returns the words of each stub that a line runs.
 func (b Bench) Ran(t *testing.T, line string) [][]string {
+	t.Helper()
 	ran, _ := b.b.run(t, line)
 	return ran
 }

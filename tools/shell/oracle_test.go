@@ -26,24 +26,24 @@ type bench struct {
 // realWrappers are the programs that aren't replaced by stubs.
 var realWrappers = []string{"env", "nice", "nohup", "timeout", "stdbuf", "setsid", "xargs", "find", "bash", "sh"}
 
-func newBench(t testing.TB, stubs []string) bench {
-	t.Helper()
+func newBench(tb testing.TB, stubs []string) bench {
+	tb.Helper()
 	bash, err := exec.LookPath("bash")
 	if err != nil {
-		t.Skip("bash is not installed")
+		tb.Skip("bash is not installed")
 	}
-	dir := t.TempDir()
+	dir := tb.TempDir()
 	b := bench{bash: bash, bin: filepath.Join(dir, "bin")}
 	if err := os.Mkdir(b.bin, 0o700); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	for _, name := range realWrappers {
 		path, err := exec.LookPath(name)
 		if err != nil {
-			t.Skipf("%s is not installed", name)
+			tb.Skipf("%s is not installed", name)
 		}
 		if err := os.Symlink(path, filepath.Join(b.bin, name)); err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 	}
 	// Some runs of a stub fail, in no simple rhythm, so that loops end and both
@@ -61,14 +61,14 @@ exit $((n * 7 % 11 < 4))
 			continue
 		}
 		if err := os.WriteFile(filepath.Join(b.bin, name), []byte(script), 0o700); err != nil { //nolint:gosec // it has to be executable
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 	}
 	// Package managers that do what they are for, and no more.
 	for name, words := range map[string]string{"npx": "", "bunx": "", "uv": "run", "poetry": "run", "bundle": "exec", "rustup": "run stable"} {
 		runner := fmt.Sprintf("#!%s\nfor w in %s; do [ \"$1\" = $w ] || exit 2; shift; done\nexec \"$@\"\n", bash, words)
 		if err := os.WriteFile(filepath.Join(b.bin, name), []byte(runner), 0o700); err != nil { //nolint:gosec // it has to be executable
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 	}
 	return b
