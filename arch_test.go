@@ -56,6 +56,7 @@ func rooms() map[string]room {
 		"internal/proc":            {"", "processes, without policy"},
 		"internal/prompt":          {"", "text"},
 		"internal/sandbox":         {"internal/proc internal/sandbox/child", "confinement, without policy"},
+		"internal/corpus":          {"", "a list of attacks for the tests of other packages"},
 		"internal/sandbox/child":   {"", "what runs inside of a sandbox, before everything else"},
 		"internal/sandbox/proxy":   {"", "a way out, without policy"},
 		"internal/session":         {"internal/model tools internal/permission internal/event", "the loop and nothing else"},

@@ -1,63 +1,191 @@
 package sandbox
 
 import (
+	"bytes"
+	"context"
 	"fmt"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
+	"time"
+
+	"github.com/millhand/millhand/internal/corpus"
+	"github.com/millhand/millhand/internal/proc"
 )
 
 // attack is something that a command must not be able to do. It is shown to
 // work without a sandbox first, so that its failing inside means something.
 type attack struct {
-	name   string
-	line   string // for bash, in the workspace; see surroundings for its variables
-	effect string // for bash, run outside afterwards: succeeds if the attack had its effect; "" if the output having "gotcha" is it
-	gap    bool   // known to work at level Partial
-	needs  string // for bash: the attack is tried only where this succeeds
+	name    string
+	shipped string // for bash, run outside beforehand: what somebody else has put into the workspace
+	line    string // for bash, in the workspace; see surroundings for its variables
+	ended   bool   // the runner ends the line once it has made the file "ready"
+	effect  string // for bash, run outside afterwards: succeeds if the attack had its effect; "" if the output having "gotcha" is it
+	held    held
+	needs   string // for bash: the attack is tried only where this succeeds
+	limits  Limits
+}
+
+// held says what becomes of an attack at level Partial; at Full, none works.
+type held string
+
+const (
+	always   held = ""              // it fails at Partial, too
+	gap      held = "works"         // it is known to work
+	rootsGap held = "works as root" // it is, if root runs it, and no control group can be made
+	usersGap held = "works as user" // it is, if an ordinary user does: root's processes have capabilities that commands lack
+	undone   held = "is taken back" // it is known to work, and a Guard takes back what it did
+)
+
+// works reports whether an attack is known to work at level Partial.
+func (h held) works(box *Sandbox) bool {
+	root := os.Geteuid() == 0
+	return h == gap || h == rootsGap && root && box.group == nil || h == usersGap && !root
+}
+
+// threat is a group of attacks with the same end.
+type threat struct {
+	name    string
+	linked  bool   // the workspace is a linked work tree, as a job's is unless it works in place
+	needs   string // as of each of its attacks
+	attacks []attack
+}
+
+func threats() []threat {
+	return []threat{
+		{name: "fw", attacks: writes()},
+		{name: "fm", attacks: metadata()},
+		{name: "rd", attacks: reads()},
+		{name: "se", attacks: secretive()},
+		{name: "pr", attacks: onProcesses()},
+		{name: "ne", attacks: onNetworks()},
+		{name: "dos", attacks: exhausting()},
+		{name: "sys", needs: onX86, attacks: syscalls()},
+		{name: "git", attacks: onGit()},
+		{name: "gft", linked: true, attacks: onLinkedGit()},
+		{name: "hostile", attacks: hostile()},
+	}
 }
 
 // surroundings is what an attack finds: files outside, a repository, a process
 // of the same user, and servers of this machine.
 type surroundings struct {
 	place
-	env  []string
-	hits *atomic.Int64 // datagrams that reached a server outside
-	over chan struct{} // takes one for each that says so
+	env     []string
+	protect []string      // what is to be readable only
+	control []string      // the same, as a Guard is told of it
+	hits    *atomic.Int64 // datagrams that reached a server outside
+	over    chan struct{} // takes one for each that says so
 }
 
-// killed succeeds when the victim has ended, for which it gets a moment.
-const killed = `for i in $(seq 20); do grep -q "State:	[SR]" /proc/$VICTIM/status || break; sleep 0.02; done; ! grep -q "State:	[SR]" /proc/$VICTIM/status`
+// template is a place for attacks, made once and copied for each.
+type template struct {
+	place
+	linked bool
+}
 
-const prepare = `
-cd "$OUT" && echo gotcha >secret && echo victim >victim && mkdir dir && chmod 644 secret victim
-cd "$WS" && git init -q . && git config user.email a@b && git config user.name a && echo one >file && git add . && git commit -qm one
-git worktree add -q "$OUT/tree" && mkdir hidden && echo gotcha >hidden/key
-cp .git/config "$OUT/config.before"
-`
+const prepare = `set -e
+mkdir "$OUT/dir" "$RO" "$OUT/realhome" && cd "$OUT" && echo gotcha >secret && echo victim >victim && echo victim >"$RO/file" && chmod 644 secret victim
+printf '#!/bin/sh\necho gotcha\n' >program && chmod 755 program && ln -s gotcha link
+if test -n "$LINKED"; then mkdir main && cd main; else cd "$WS"; fi
+git init -q --template= . && mkdir .git/hooks .git/info && git config user.email a@b && git config user.name a && echo one >file && git add . && git commit -qm one
+if test -n "$LINKED"; then git worktree add -q "$WS"; fi
+mkdir "$WS/hidden" && echo gotcha >"$WS/hidden/key"`
 
-func surround(t *testing.T) surroundings {
+func newTemplate(t *testing.T, linked bool) template {
 	t.Helper()
 	p := newPlace(t)
+	variable := ""
+	if linked {
+		variable = "yes"
+	}
+	if out := unguarded(t, p.dir, prepare, "OUT="+p.outside, "WS="+p.workspace, "RO="+readonly(p), "HOME="+p.home, "GIT_CONFIG_NOSYSTEM=1", "LINKED="+variable); out != "" {
+		t.Fatal(out)
+	}
+	return template{p, linked}
+}
+
+// readonly is a folder that may be read.
+func readonly(p place) string { return filepath.Join(p.dir, "readonly") }
+
+// pointers are the files of a linked work tree that say where it is.
+func pointers(p place) []string {
+	return []string{filepath.Join(p.workspace, ".git"), filepath.Join(p.outside, "main/.git/worktrees/work/gitdir")}
+}
+
+// surround makes a place for an attack, and starts what is in it.
+func (tp template) surround(t *testing.T) surroundings {
+	t.Helper()
+	p := newPlace(t)
+	for from, to := range map[string]string{tp.workspace: p.workspace, tp.outside: p.outside, readonly(tp.place): readonly(p)} {
+		if err := os.CopyFS(to, os.DirFS(from)); err != nil {
+			t.Fatal(err)
+		}
+	}
 	s := surroundings{place: p, hits: &atomic.Int64{}, over: make(chan struct{}, 2)}
+	s.protect = []string{filepath.Join(p.workspace, ".git"), readonly(p)}
+	s.control = GitControls(".git")
+	if tp.linked {
+		for _, f := range pointers(p) {
+			text, err := os.ReadFile(f)
+			if err == nil {
+				err = os.WriteFile(f, []byte(strings.ReplaceAll(string(text), tp.dir, p.dir)), 0o644)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		s.protect, s.control = append(s.protect, filepath.Join(p.outside, "main/.git")), []string{".git"}
+	}
+	victim := s.startVictim(t)
+	s.env = []string{
+		"OUT=" + p.outside, "WS=" + p.workspace, "RO=" + readonly(p), "NAME=millhand-" + filepath.Base(p.dir),
+		fmt.Sprintf("VICTIM=%d", victim), "HOME=" + filepath.Join(p.outside, "realhome"), "GIT_CONFIG_NOSYSTEM=1", s.mark(),
+	}
+	for _, network := range []string{"tcp", "udp", "unix", "unixgram", "abstract"} {
+		s.env = append(s.env, strings.ToUpper(network)+"="+s.listen(t, network))
+	}
+	t.Cleanup(func() { s.killStrays(t) })
+	return s
+}
+
+// mark is in the environment of everything that an attack starts.
+func (s surroundings) mark() string { return "MILLHAND_MARK=" + s.dir }
+
+// killStrays ends what an attack has left running.
+func (s surroundings) killStrays(t *testing.T) {
+	t.Helper()
+	for _, environ := range marked(t, s.mark()) {
+		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(environ))); err == nil {
+			syscall.Kill(pid, syscall.SIGKILL) // it may have ended already
+		}
+	}
+}
+
+// startVictim starts a process of the same user, that has a secret in its
+// environment and a file open.
+func (s surroundings) startVictim(t *testing.T) (pid int) {
+	t.Helper()
+	f, err := os.OpenFile(filepath.Join(s.outside, "victim"), os.O_RDWR|os.O_APPEND, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
 	victim := exec.Command("sleep", "1000")
-	victim.Env = []string{"CANARY=gotcha"}
+	victim.Env, victim.Dir, victim.ExtraFiles = []string{"CANARY=gotcha"}, s.outside, []*os.File{f}
+	victim.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := victim.Start(); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { victim.Process.Kill(); victim.Wait() })
-	s.env = []string{"OUT=" + p.outside, "WS=" + p.workspace, fmt.Sprintf("VICTIM=%d", victim.Process.Pid), "GIT_CONFIG_GLOBAL=/dev/null", "HOME=" + p.home}
-	for _, network := range []string{"tcp", "udp", "unix", "unixgram", "abstract"} {
-		s.env = append(s.env, strings.ToUpper(network)+"="+s.listen(t, network))
-	}
-	if out := unguarded(t, p.workspace, "set -e\n"+prepare, s.env...); strings.Contains(out, "fatal") {
-		t.Fatal(out)
-	}
-	return s
+	return victim.Process.Pid
 }
 
 // listen listens on an address outside, and returns it. Datagrams are counted,
@@ -71,20 +199,7 @@ func (s *surroundings) listen(t *testing.T, network string) string {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { conn.Close() })
-		go func() {
-			for {
-				text := make([]byte, 10)
-				n, _, err := conn.ReadFrom(text)
-				switch {
-				case err != nil:
-					return
-				case string(text[:n]) == "over":
-					s.over <- struct{}{}
-				default:
-					s.hits.Add(1)
-				}
-			}
-		}()
+		go s.count(conn)
 		return strings.TrimPrefix(conn.LocalAddr().String(), "127.0.0.1:")
 	}
 	ln, err := net.Listen(strings.Replace(network, "abstract", "unix", 1), addr)
@@ -105,190 +220,184 @@ func (s *surroundings) listen(t *testing.T, network string) string {
 	return strings.TrimPrefix(ln.Addr().String(), "127.0.0.1:")
 }
 
+// count counts datagrams.
+func (s *surroundings) count(conn net.PacketConn) {
+	for {
+		text := make([]byte, 10)
+		n, _, err := conn.ReadFrom(text)
+		switch {
+		case err != nil:
+			return
+		case string(text[:n]) == "over":
+			s.over <- struct{}{}
+		default:
+			s.hits.Add(1)
+		}
+	}
+}
+
 func (s surroundings) spec() Spec {
 	spec := s.place.spec()
-	spec.ReadOnly = []string{filepath.Join(s.workspace, ".git")}
+	spec.ReadOnly = s.protect
 	spec.Hidden = []string{filepath.Join(s.workspace, "hidden")}
 	return spec
 }
 
-// worked reports whether an attack had its effect.
-func (s surroundings) worked(t *testing.T, a attack, output string) bool {
-	t.Helper()
-	if a.effect == "" {
-		return strings.Contains(output, "gotcha")
-	}
-	return strings.HasSuffix(unguarded(t, s.workspace, "if "+a.effect+"; then echo; echo yes; fi", s.env...), "yes\n")
-}
-
-// py runs Python with the modules that attacks use.
-func py(code string) string {
-	return "python3 -c 'import os,sys,ctypes,socket,fcntl,struct,time\nsys_=ctypes.CDLL(None,use_errno=True).syscall\nV=int(os.environ[\"VICTIM\"]);O=os.environ[\"OUT\"]\n" + code + "'"
-}
-
-func attacks() []attack {
-	return []attack{
-		{name: "write", line: `echo x >"$OUT/f"`, effect: `test -e "$OUT/f"`},
-		{name: "append", line: `echo x >>"$OUT/victim"`, effect: `grep -q x "$OUT/victim"`},
-		{name: "truncate by redirection", line: `: >"$OUT/victim"`, effect: `! test -s "$OUT/victim"`},
-		{name: "truncate by system call", line: py(`os.truncate(O+"/victim",0)`), effect: `! test -s "$OUT/victim"`},
-		{name: "remove", line: `rm -f "$OUT/victim"`, effect: `! test -e "$OUT/victim"`},
-		{name: "remove a folder", line: `rmdir "$OUT/dir"`, effect: `! test -e "$OUT/dir"`},
-		{name: "move out", line: `mv file "$OUT/f"`, effect: `test -e "$OUT/f"`},
-		{name: "move in", line: `mv "$OUT/victim" .`, effect: `! test -e "$OUT/victim"`},
-		{name: "write through a link", line: `ln -s "$OUT" l; echo x >l/f`, effect: `test -e "$OUT/f"`},
-		{name: "write through a hard link", line: `ln "$OUT/victim" l && echo x >>l`, effect: `grep -q x "$OUT/victim"`},
-		{name: "hard link to outside", line: `ln file "$OUT/f"`, effect: `test -e "$OUT/f"`},
-		{name: "write through the root of a process", line: `echo x >"/proc/self/root$OUT/f"`, effect: `test -e "$OUT/f"`},
-		{name: "write through the root of another process", line: `echo x >"/proc/$VICTIM/root$OUT/f"`, effect: `test -e "$OUT/f"`},
-		{name: "write through a folder of a process", line: `echo x >/proc/self/cwd/../outside/f`, effect: `test -e "$OUT/f"`},
-		{name: "make a folder", line: `mkdir "$OUT/f"`, effect: `test -d "$OUT/f"`},
-		{name: "make a pipe", line: `mkfifo "$OUT/f"`, effect: `test -p "$OUT/f"`},
-		{name: "make a socket", line: py(`s=socket.socket(socket.AF_UNIX); s.bind(O+"/f")`), effect: `test -S "$OUT/f"`},
-		{name: "make a link", line: `ln -s x "$OUT/f"`, effect: `test -L "$OUT/f"`},
-		{name: "unnamed file that gets a name", line: py(`f=os.open(O,os.O_TMPFILE|os.O_WRONLY); sys_(265,-100,b"/proc/self/fd/%d"%f,-100,(O+"/f").encode(),0x400)`), effect: `test -e "$OUT/f"`, needs: `test "$(uname -m)" = x86_64`},
-		{name: "unpack an archive", line: `tar -cf a.tar file && tar -xf a.tar -C "$OUT"`, effect: `test -e "$OUT/file"`},
-		{name: "exchange", line: py(`sys_(316,-100,b"file",-100,(O+"/victim").encode(),2)`), effect: `grep -q one "$OUT/victim"`, needs: `test "$(uname -m)" = x86_64`},
-		{name: "git in another folder", line: `git -C "$OUT" init -q x`, effect: `test -e "$OUT/x"`},
-		{name: "a background process", line: `(sleep 0.1; echo x >"$OUT/f") & wait`, effect: `test -e "$OUT/f"`},
-		{name: "home", line: `echo x >~root/.millhand-test-f`, effect: `rm ~root/.millhand-test-f 2>/dev/null`, needs: `test "$(id -u)" = 0`},
-
-		{name: "change a mode", line: `chmod 600 "$OUT/victim"`, effect: `test "$(stat -c %a "$OUT/victim")" = 600`, gap: true},
-		{name: "change times", line: `touch -d 2001-01-01 "$OUT/victim"`, effect: `test "$(stat -c %Y "$OUT/victim")" -lt 1000000000`, gap: true},
-		{name: "set an attribute", line: py(`os.setxattr(O+"/victim","user.x",b"1")`), effect: py(`os.getxattr(O+"/victim","user.x")`) + ` 2>/dev/null`, gap: true, needs: py(`os.setxattr(O+"/secret","user.y",b"1")`)},
-		{name: "change the owner", line: `chown 4242 "$OUT/victim"`, effect: `test "$(stat -c %u "$OUT/victim")" = 4242`, needs: `test "$(id -u)" = 0`},
-		{name: "make a set-user-id file", line: `cp /bin/true s && chmod 4755 s`, effect: `test -u s`},
-		{name: "open a set-user-id file", line: py(`os.open("s",os.O_CREAT|os.O_WRONLY,0o4755)`), effect: `test -u s`},
-		{name: "make a device", line: `mknod d c 1 3`, effect: `test -c d`, needs: `test "$(id -u)" = 0`},
-		{name: "change a setting of the machine", line: `cat /proc/sys/kernel/core_pattern >/tmp/c; cat /tmp/c >/proc/sys/kernel/core_pattern && echo gotcha`, needs: `test "$(id -u)" = 0`},
-
-		{name: "read", line: `cat "$OUT/secret"`},
-		{name: "read through a link", line: `ln -s "$OUT/secret" l; cat l`},
-		{name: "read through a hard link", line: `ln "$OUT/secret" l; cat l`},
-		{name: "list", line: `ls "$OUT" | sed s/victim/gotcha/`},
-		{name: "read what is hidden in the workspace", line: `cat hidden/key`, gap: true},
-		{name: "read what only root may", line: `grep -q ^root: /etc/shadow && echo gotcha`, needs: `test "$(id -u)" = 0`},
-		{name: "read the environment of a process", line: `tr '\0' '\n' <"/proc/$VICTIM/environ"`},
-		{name: "read the environment of its parent", line: `cat /proc/$PPID/environ >/dev/null && echo gotcha`},
-		{name: "write memory of its parent", line: py(`open("/proc/%d/mem"%os.getppid(),"wb"); print("gotcha")`) + `; :`},
-		{name: "read a file through the root of a process", line: `cat "/proc/$VICTIM/root$OUT/secret"`},
-		{name: "see the arguments of a process", line: `tr '\0' ' ' <"/proc/$VICTIM/cmdline" | sed 's/sleep 1000/gotcha/'`, gap: true},
-		{name: "see the files of a process", line: `ls -l "/proc/$VICTIM/fd/" && echo gotcha`},
-		{name: "read memory of a process", line: py(`open("/proc/%d/mem"%V,"rb"); print("gotcha")`)},
-
-		{name: "kill", line: `kill -9 $VICTIM`, effect: killed},
-		{name: "stop", line: `kill -STOP $VICTIM`, effect: `grep -q "State:	T" /proc/$VICTIM/status`},
-		{name: "kill by a descriptor", line: py(`f=os.pidfd_open(V); import signal; signal.pidfd_send_signal(f,9)`), effect: killed},
-		{name: "limit another process", line: `prlimit --pid $VICTIM --nofile=64`, effect: `grep -q "Max open files  *64 " /proc/$VICTIM/limits`},
-		{name: "trace", line: py(`p=os.fork()
-if p==0: time.sleep(5)
-print("gotcha" if sys_(101,16,p,0,0)==0 else "no"); os.kill(p,9)`), needs: `test "$(uname -m)" = x86_64`},
-		{name: "read memory by system call", line: py(`b=ctypes.create_string_buffer(b"gotcha"); c=ctypes.create_string_buffer(7)
-class I(ctypes.Structure): _fields_=[("b",ctypes.c_void_p),("l",ctypes.c_size_t)]
-x=I(ctypes.addressof(b),6); y=I(ctypes.addressof(c),6); L=ctypes.c_long; sys_(310,os.getpid(),ctypes.byref(y),L(1),ctypes.byref(x),L(1),L(0)); print(c.value.decode())`), needs: `test "$(uname -m)" = x86_64`},
-
-		{name: "a user namespace", line: `unshare -U true && echo gotcha`},
-		{name: "a user namespace by clone", line: py(`print("gotcha" if sys_(56,0x10000011,0,0,0,0)>=0 else "no")`), needs: `test "$(uname -m)" = x86_64`},
-		{name: "mount", line: `unshare -Urm mount -t tmpfs x /mnt && echo gotcha`},
-		{name: "enter a namespace", line: `nsenter -t $VICTIM -u true && echo gotcha`, needs: `nsenter -t $VICTIM -u true`},
-		{name: "change the root", line: py(`os.chroot("."); print("gotcha")`), needs: `test "$(id -u)" = 0`},
-		{name: "a ring of requests", line: py(`b=ctypes.create_string_buffer(120); print("gotcha" if sys_(425,4,b)>=0 else "no")`)},
-		{name: "a key", line: py(`print("gotcha" if sys_(248,b"user",b"k",b"v",1,-3)>=0 else "no")`), needs: `test "$(uname -m)" = x86_64`},
-		{name: "a fault handler", line: py(`print("gotcha" if sys_(323,1)>=0 else "no")`), needs: `test "$(uname -m)" = x86_64`},
-		{name: "a performance counter", line: py(`b=ctypes.create_string_buffer(struct.pack("IIQ",1,112,1)+bytes(96)); print("gotcha" if sys_(298,b,0,-1,-1,0)>=0 else "no")`), needs: `test "$(uname -m)" = x86_64 -a "$(id -u)" = 0`},
-		{name: "a system call of the other interface", line: py(`print("gotcha" if sys_(0x40000000+39)>0 else "no")`), needs: py(`sys_(0x40000000+39)>0 or 1/0`)},
-		{name: "input for a terminal", line: py(`m,s=os.openpty(); fcntl.ioctl(s,0x5412,b"x"); print("gotcha")`), needs: py(`m,s=os.openpty(); fcntl.ioctl(s,0x5412,b"x")`)},
-
-		{name: "TCP", line: `exec 3<>/dev/tcp/127.0.0.1/$TCP; cat <&3`},
-		{name: "TCP on IPv6", line: py(`s=socket.socket(socket.AF_INET6); s.connect(("::ffff:127.0.0.1",int(os.environ["TCP"]))); print(s.recv(9))`)},
-		{name: "UDP", line: py(`s=socket.socket(socket.AF_INET,socket.SOCK_DGRAM); s.sendto(b"x",("127.0.0.1",int(os.environ["UDP"]))); print("gotcha")`), effect: "hits"},
-		{name: "a socket in the file system", line: py(`s=socket.socket(socket.AF_UNIX); s.connect(os.environ["UNIX"]); print(s.recv(9))`)},
-		{name: "a datagram to a socket in the file system", line: py(`s=socket.socket(socket.AF_UNIX,socket.SOCK_DGRAM); s.sendto(b"x",os.environ["UNIXGRAM"])`), effect: "hits"},
-		{name: "a datagram over a pair of sockets", line: py(`s,_=socket.socketpair(socket.AF_UNIX,socket.SOCK_DGRAM); s.sendmsg([b"x"],[],0,os.environ["UNIXGRAM"])`), effect: "hits"},
-		{name: "an abstract socket", line: py(`s=socket.socket(socket.AF_UNIX); s.connect("\0"+os.environ["ABSTRACT"][1:]); print(s.recv(9))`)},
-		{name: "a socket of another family", line: py(`socket.socket(40,socket.SOCK_STREAM); print("gotcha")`), needs: py(`socket.socket(40,socket.SOCK_STREAM)`)},
-		{name: "a packet socket", line: py(`socket.socket(socket.AF_PACKET,socket.SOCK_RAW); print("gotcha")`), needs: `test "$(id -u)" = 0`},
-
-		{name: "git's configuration", line: `git config core.fsmonitor evil`, effect: `grep -q evil .git/config`, gap: true},
-		{name: "a hook", line: `echo evil >.git/hooks/pre-commit`, effect: `test -e .git/hooks/pre-commit`, gap: true},
-		{name: "git's folder replaced", line: `mv .git x && mkdir .git && echo evil >.git/config`, effect: `grep -q evil .git/config`, gap: true},
-		{name: "git's folder removed", line: `rm -rf .git`, effect: `! test -e .git/config`, gap: true},
-	}
-}
-
-func TestAttacksFail(t *testing.T) {
-	for _, a := range attacks() {
-		t.Run(a.name, func(t *testing.T) {
-			t.Parallel()
-			free := surround(t)
-			if a.needs != "" && !strings.HasSuffix(unguarded(t, free.workspace, "if "+a.needs+"; then echo; echo yes; fi", free.env...), "\nyes\n") {
-				t.Skip("this machine lacks what it takes")
-			}
-			if out := unguarded(t, free.workspace, a.line, free.env...); !free.succeeded(t, a, out) {
-				t.Fatalf("the attack fails without a sandbox: %s", out)
-			}
-			for _, level := range []Level{Full, Partial} {
-				at := surround(t)
-				s := inside(t, at.spec(), level)
-				got := bash(t, s, a.line, at.env...)
-				if got.err != nil {
-					t.Fatal(got.err)
-				}
-				worked := at.succeeded(t, a, got.output)
-				if known := level == Partial && a.gap; worked != known {
-					t.Errorf("%s: worked: %t, a known gap: %t; output: %s", level, worked, known, got.output)
-				}
-			}
-		})
-	}
-}
-
-// succeeded reports whether an attack had its effect, be it on a server.
+// succeeded reports whether an attack had its effect.
 func (s surroundings) succeeded(t *testing.T, a attack, output string) bool {
 	t.Helper()
-	if a.effect == "hits" { // what was sent before arrives before
+	switch a.effect {
+	case "":
+		return strings.Contains(output, "gotcha")
+	case "hits": // what was sent before arrives before
 		unguarded(t, s.workspace, py(`socket.socket(socket.AF_INET,socket.SOCK_DGRAM).sendto(b"over",("127.0.0.1",int(os.environ["UDP"])))
 socket.socket(socket.AF_UNIX,socket.SOCK_DGRAM).sendto(b"over",os.environ["UNIXGRAM"])`), s.env...)
 		<-s.over
 		<-s.over
 		return s.hits.Load() > 0
 	}
-	return s.worked(t, a, output)
+	return s.holds(t, a.effect)
 }
 
-func TestFilesOfTheParentAreNotInherited(t *testing.T) {
-	p := newPlace(t)
-	f, err := os.Create(filepath.Join(p.outside, "open"))
-	if err != nil {
+// holds reports whether a line of bash succeeds outside.
+func (s surroundings) holds(t *testing.T, line string) bool {
+	t.Helper()
+	return strings.HasSuffix(unguarded(t, s.workspace, "if "+line+"; then echo; echo yes; fi", s.env...), "\nyes\n")
+}
+
+// unguardedly runs an attack as a runner does that guards nothing: what it ends,
+// it ends by killing the one process that it knows.
+func (s surroundings) unguardedly(t *testing.T, a attack) string {
+	t.Helper()
+	ctx, end := context.WithCancel(t.Context())
+	defer end()
+	cmd := exec.CommandContext(ctx, "bash", "-c", a.line)
+	var out bytes.Buffer
+	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = s.workspace, append([]string{searchPath}, s.env...), &out, &out, 100*time.Millisecond
+	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	defer f.Close()
+	if a.ended {
+		waitFor(t, s.ready)
+		end()
+	}
+	cmd.Wait() // failing is an answer, too
+	return out.String()
+}
+
+// confinedly runs an attack as millhand does.
+func (s surroundings) confinedly(t *testing.T, a attack, box *Sandbox) string {
+	t.Helper()
+	ctx, end := context.WithCancel(t.Context())
+	defer end()
+	var out bytes.Buffer
+	ran := make(chan error, 1)
+	go func() {
+		_, err := proc.Run(ctx, proc.Command{Args: []string{"bash", "-c", a.line}, Dir: s.workspace, Env: append([]string{searchPath}, s.env...), Output: &out, Confine: box.Confine})
+		ran <- err
+	}()
+	if a.ended {
+		waitFor(t, func() bool { return s.ready() || len(ran) > 0 })
+		end()
+	}
+	if err := <-ran; err != nil && !a.ended {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+func (s surroundings) ready() bool {
+	_, err := os.Stat(filepath.Join(s.workspace, "ready"))
+	return err == nil
+}
+
+// py runs Python with the modules that attacks use, and shorthands.
+func py(code string) string {
+	return `python3 -c 'import os,sys,ctypes,socket,fcntl,struct,time
+L=ctypes.c_long; C=ctypes.CDLL(None,use_errno=True); sys_=C.syscall; V=int(os.environ["VICTIM"]); O=os.environ["OUT"]
+def buf(n): return ctypes.create_string_buffer(n)
+def won(r):
+  if r>=0: print("gotcha")
+` + code + "'"
+}
+
+// onX86 succeeds on machines whose system calls have the numbers that some
+// attacks use.
+const onX86 = `test "$(uname -m)" = x86_64`
+
+// asRoot succeeds for root.
+const asRoot = `test "$(id -u)" = 0`
+
+func TestAttacksFail(t *testing.T) {
+	templates := map[bool]template{false: newTemplate(t, false), true: newTemplate(t, true)}
+	t.Run("all", func(t *testing.T) { // the templates outlive those that run side by side
+		for _, group := range threats() {
+			for _, a := range group.attacks {
+				t.Run(group.name+": "+a.name, func(t *testing.T) {
+					t.Parallel()
+					tryAttack(t, templates[group.linked], a, group.needs)
+				})
+			}
+		}
+	})
+}
+
+func tryAttack(t *testing.T, tp template, a attack, needs string) {
+	t.Helper()
+	free := tp.surround(t)
+	for _, n := range []string{needs, a.needs} {
+		if n != "" && !free.holds(t, n) {
+			t.Skip("this machine lacks what it takes")
+		}
+	}
+	unguarded(t, free.workspace, a.shipped, free.env...)
+	if out := free.unguardedly(t, a); !free.succeeded(t, a, out) {
+		t.Fatalf("the attack fails without a sandbox: %s", out)
+	}
+	free.killStrays(t)
 	for _, level := range confining() {
-		t.Run(string(level), func(t *testing.T) {
-			s := inside(t, p.spec(), level)
-			l, err := s.Launch([]string{"bash", "-c", "ls /proc/self/fd | wc -l"}, []string{"PATH=/usr/bin:/bin"}, p.workspace)
-			if err != nil {
-				t.Fatal(err)
-			}
-			cmd := &exec.Cmd{Path: l.Path, Args: l.Args, Env: l.Env, Dir: l.Dir, SysProcAttr: l.Attr, ExtraFiles: append(l.Files, f)}
-			out, err := cmd.StdoutPipe()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
-			if err := l.Started(); err != nil {
-				t.Fatal(err)
-			}
-			text := make([]byte, 10)
-			n, _ := out.Read(text)
-			if _, err := finish(t, cmd, l); err != nil {
-				t.Fatal(err)
-			}
-			if got := strings.TrimSpace(string(text[:n])); got != "4" { // 0 to 2, and the folder
-				t.Errorf("the command has %s files", got)
-			}
-		})
+		at := tp.surround(t)
+		unguarded(t, at.workspace, a.shipped, at.env...)
+		spec := at.spec()
+		spec.Limits = a.limits
+		box := inside(t, spec, level)
+		g, err := NewGuard(at.workspace, at.control)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer g.Close()
+		out := at.confinedly(t, a, box)
+		if level == Partial && a.held == undone {
+			at.takeBack(t, g)
+		}
+		worked := at.succeeded(t, a, out)
+		if known := level == Partial && a.held.works(box); worked != known {
+			t.Errorf("%s: worked: %t, a known gap: %t; output: %s", level, worked, known, out)
+		}
+	}
+}
+
+// takeBack does what a job does when a command has changed what it must not.
+func (s surroundings) takeBack(t *testing.T, g *Guard) {
+	t.Helper()
+	changed, err := g.Changed()
+	if err != nil || len(changed) == 0 {
+		t.Errorf("the guard noticed %v, %v", changed, err)
+	}
+	if err := g.Restore(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestTheListOfAttacksIsTrue(t *testing.T) {
+	for _, group := range threats() {
+		var names []string
+		for _, a := range group.attacks {
+			names = append(names, a.name+map[held]string{gap: corpus.Gap, rootsGap: corpus.Gap, usersGap: corpus.Gap, undone: corpus.Undone}[a.held])
+		}
+		if slices.Contains(names, "") {
+			t.Errorf("an attack of %s has no name", group.name)
+		}
+		corpus.Check(t, group.name, names)
 	}
 }

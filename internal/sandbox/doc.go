@@ -10,17 +10,26 @@
 // the filter alone. [Probe] finds out what a machine can do, by doing it.
 //
 // What [Partial] doesn't hold, and why: the owner, mode, times and extended
-// attributes of files of the same user (Landlock has no right for them); a path
-// that is to be read-only or hidden inside of a folder that is writable
-// (Landlock only adds rights), for which see [Guard]; the names and arguments
-// of other processes; signals to the user's other processes on kernels before
-// 6.12, where a command that ends its supervisor leaves strays for [Sweep]; the
-// number of processes, if root runs them and no control group can be made.
-// There, too, programs can't use /tmp, /dev/shm and terminals, or connect to
-// each other.
+// attributes of files of the same user (Landlock has no right for them), and
+// whether a file exists, its size, its attributes, where a link leads and when
+// it changes (nor for these); a path that is to be read-only or hidden inside of
+// a folder that is writable (Landlock only adds rights), for which see [Guard],
+// which takes back what decides how git behaves, but neither its index nor its
+// branches; the names and arguments of other processes, and what connections and
+// sockets the machine has; the priority and the processors of the user's other
+// processes, unless these are root's; signals to them on kernels before 6.12,
+// where a command that ends its supervisor leaves strays for [Sweep]; the number
+// of processes, if root runs them and no control group can be made. There, too,
+// programs can't use /tmp, /dev/shm, terminals, or the memory and messages that
+// processes share by system call, or connect to each other.
+//
+// What is known of this, attack by attack, is listed in package corpus.
 //
 // What neither holds: hosts that may be reached can be told anything; a command
-// can use all processor time; the size of a folder is watched, not bounded; at
+// can use all processor time, and memory that isn't private where no control
+// group can be made; the size of a folder is watched, not bounded; whoever later
+// runs what a command has left in the workspace runs it unconfined, which git
+// does with the settings of a repository in a folder of it, once that is added; at
 // level [Full] as at [Partial], whatever is readable in the system's folders is
 // readable, /etc as every user of the machine sees it.
 //

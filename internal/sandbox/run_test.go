@@ -11,6 +11,9 @@ import (
 	"time"
 )
 
+// searchPath is where commands of tests are looked for.
+const searchPath = "PATH=/usr/local/go/bin:/usr/bin:/bin:/usr/sbin"
+
 // outcome is what became of a line of bash.
 type outcome struct {
 	ending Ending
@@ -21,7 +24,7 @@ type outcome struct {
 // start starts a command in a sandbox, as package proc would.
 func start(t *testing.T, s *Sandbox, out *bytes.Buffer, env []string, dir string, args ...string) (*exec.Cmd, *Launch) {
 	t.Helper()
-	l, err := s.Launch(args, append([]string{"PATH=/usr/local/go/bin:/usr/bin:/bin"}, env...), dir)
+	l, err := s.Launch(args, append([]string{searchPath}, env...), dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,7 +110,7 @@ func unguarded(t *testing.T, dir, line string, env ...string) string {
 	t.Helper()
 	cmd := exec.Command("bash", "-c", line)
 	cmd.Dir = dir
-	cmd.Env = append([]string{"PATH=/usr/local/go/bin:/usr/bin:/bin"}, env...)
+	cmd.Env = append([]string{searchPath}, env...)
 	out, _ := cmd.CombinedOutput() // failing is an answer, too
 	return string(out)
 }

@@ -36,6 +36,16 @@ func missing() []uint32 {
 	return []uint32{unix.SYS_CLONE3, unix.SYS_OPENAT2, unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER}
 }
 
+// shared are system calls by which all processes of a user share memory,
+// messages and counters: without a namespace of its own, a command could reach
+// those of others. Kernels can be built without them, as far as programs know.
+func shared() []uint32 {
+	return []uint32{
+		unix.SYS_SHMGET, unix.SYS_SHMAT, unix.SYS_SHMCTL, unix.SYS_MSGGET, unix.SYS_MSGSND, unix.SYS_MSGRCV, unix.SYS_MSGCTL,
+		unix.SYS_SEMGET, unix.SYS_SEMOP, unix.SYS_SEMTIMEDOP, unix.SYS_SEMCTL, unix.SYS_MQ_OPEN, unix.SYS_MQ_UNLINK,
+	}
+}
+
 const (
 	newNamespaces = unix.CLONE_NEWNS | unix.CLONE_NEWCGROUP | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC | unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWNET
 	setIDBits     = unix.S_ISUID | unix.S_ISGID
@@ -94,6 +104,11 @@ func filter(sockets Sockets) []unix.SockFilter {
 	p = append(p, on(unix.SYS_OPENAT, refuseBitsIf(2, makesFile, 3, setIDBits)...)...)
 	p = append(p, on(unix.SYS_PRLIMIT64, loadArg(0), jump(unix.BPF_JEQ, 0, 1, 0), end(refused), end(allowed))...) // of others: a limit can kill
 	p = append(p, socketRules(sockets)...)
+	if sockets != AnySocket {
+		for _, nr := range shared() {
+			p = append(p, on(nr, end(unknown))...)
+		}
+	}
 	return append(p, end(allowed))
 }
 

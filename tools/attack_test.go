@@ -1,0 +1,330 @@
+package tools
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/millhand/millhand/internal/corpus"
+)
+
+// fileAttack is a call of a file tool that must not do what it is made for. It
+// is shown to do that with tools that guard nothing, first.
+type fileAttack struct {
+	name  string
+	setup string // for bash, in the workspace; OUT is a folder beside it
+	tool  string
+	in    args // $OUT in a text is replaced
+}
+
+// fileThreats are the groups of attacks by what they do: those of the first two
+// read, those of the others write.
+func fileThreats() map[string][]fileAttack {
+	return map[string][]fileAttack{"frd": readAttacks(), "fse": searchAttacks(), "fwt": writeAttacks(), "fed": editAttacks(), "fpa": patchAttacks()}
+}
+
+func readAttacks() []fileAttack {
+	read := func(name, setup, path string) fileAttack {
+		return fileAttack{name, setup, "read", args{"filePath": path}}
+	}
+	return []fileAttack{
+		read("a path that climbs", "", "../work-beside/secret"),
+		read("an absolute path", "", "$OUT/secret"),
+		read("a path that climbs from a file", "", "a.txt/../../work-beside/secret"),
+		read("a path that climbs from what is not there", "", "no/such/../../../work-beside/secret"),
+		read("a link to a file", `ln -s "$OUT/secret" l`, "l"),
+		read("a link to a folder", `ln -s "$OUT" l`, "l/secret"),
+		read("a link to a link", `ln -s "$OUT" l; ln -s l/secret m`, "m"),
+		read("a path that climbs from where a link leads", `mkdir -p "$OUT/x/y"; ln -s "$OUT/x/y" l`, "l/../../secret"),
+		read("a link that climbs", `mkdir -p d/e; ln -s ../../../work-beside d/e/l`, "d/e/l/secret"),
+		read("the root of a process", "", "/proc/self/root$OUT/secret"),
+		read("the folder of a process", "", "/proc/thread-self/root$OUT/secret"),
+		read("a link to the root of a process", `ln -s /proc/self/root l`, "l$OUT/secret"),
+		read("a folder outside", "", "$OUT"),
+		read("a file that a rule denies", `echo s3cret >.env`, ".env"),
+		read("a link to a file that a rule denies", `echo s3cret >.env; ln -s .env notes.md`, "notes.md"),
+		read("a file that a rule denies by way of its folder", `echo s3cret >sub/.env.local; ln -s sub in`, "in/../in/.env.local"),
+		read("a picture outside", `printf '\211PNG\r\n\032\n s3cret' >"$OUT/p.png"; ln -s "$OUT/p.png" p.png`, "p.png"),
+	}
+}
+
+func searchAttacks() []fileAttack {
+	grep := func(name, setup string, in args) fileAttack {
+		return fileAttack{name, setup, "grep", args{"pattern": "s3cre[t]"}.with(in)}
+	}
+	return []fileAttack{
+		grep("grep in a folder outside", "", args{"path": "$OUT"}),
+		grep("grep in a folder by climbing", "", args{"path": "../work-beside"}),
+		grep("grep in a file outside", "", args{"path": "../work-beside/secret"}),
+		grep("grep in a link to a folder", `ln -s "$OUT" l`, args{"path": "l"}),
+		grep("grep that meets a link to a folder", `ln -s "$OUT" l`, args{}),
+		grep("grep that meets a link to a file", `ln -s "$OUT/secret" l.txt`, args{"include": "*.txt"}),
+		grep("grep that meets a file that a rule denies", `echo s3cret >.env`, args{}),
+		grep("grep that meets a link to a file that a rule denies", `echo s3cret >.env; ln -s .env notes.md`, args{}),
+		grep("grep in git's own files", `mkdir -p .git; echo 'extraheader = s3cret' >.git/config`, args{"path": "."}),
+		grep("grep in a folder of processes", `ln -s /proc/self/root"$OUT" l`, args{"path": "l"}),
+		{"glob in a folder outside", "", "glob", args{"pattern": "*", "path": "$OUT"}},
+		{"glob by a pattern that climbs", "", "glob", args{"pattern": "../work-beside/*"}},
+		{"glob by an absolute pattern", "", "glob", args{"pattern": "$OUT/*"}},
+		{"glob through a link", `ln -s "$OUT" l`, "glob", args{"pattern": "l/*"}},
+		{"glob in a link", `ln -s "$OUT" l`, "glob", args{"pattern": "*", "path": "l"}},
+		{"list a folder outside", "", "list", args{"path": "$OUT"}},
+		{"list by climbing", "", "list", args{"path": "sub/../../work-beside"}},
+		{"list a link", `ln -s "$OUT" l`, "list", args{"path": "l"}},
+		{"list what a link in the tree leads to", `ln -s "$OUT" l`, "list", args{"path": "."}},
+	}
+}
+
+// targets are the paths that tools which write are tried with.
+func targets(existing bool) []struct{ name, setup, path string } {
+	all := []struct {
+		name, setup, path string
+		exists            bool
+	}{
+		{"a path that climbs", "", "../work-beside/secret", true},
+		{"an absolute path", "", "$OUT/secret", true},
+		{"a path that climbs from a file", "", "a.txt/../../work-beside/secret", true},
+		{"a link to a file", `ln -s "$OUT/secret" l`, "l", true},
+		{"a link to a folder", `ln -s "$OUT" l`, "l/secret", true},
+		{"a link to a link", `ln -s "$OUT" l; ln -s l/secret m`, "m", true},
+		{"a second name of a file outside", `ln "$OUT/secret" l`, "l", true},
+		{"the root of a process", "", "/proc/self/root$OUT/secret", true},
+		{"git's settings", "", ".git/config", true},
+		{"git's settings through a link", `ln -s .git g`, "g/config", true},
+		{"the settings of a repository in a folder", `mkdir -p sub/.git; echo s3cret >sub/.git/config`, "sub/.git/config", true},
+		{"the pointer of a linked work tree", `mkdir tree; echo s3cret >tree/.git`, "tree/.git", true},
+		{"a file that a rule denies", "", "keep/locked", true},
+		{"a file that a rule denies through a link", `ln -s keep in`, "in/locked", true},
+		{"a file that a rule denies by climbing", "", "sub/../keep/locked", true},
+		{"a new file outside", "", "../work-beside/new", false},
+		{"new folders outside", "", "../new/deep/file", false},
+		{"a dangling link", `ln -s "$OUT/new" l`, "l", false},
+		{"a dangling link to a folder", `ln -s ../work-beside/new l; mkdir "$OUT/new"`, "l/file", false},
+		{"a new hook of git", "", ".git/hooks/pre-commit", false},
+		{"settings of git that are not there yet", "", ".git/config.worktree", false},
+		{"a new file where a rule denies", "", "keep/new/deep", false},
+		{"a new pointer of a linked work tree", "", "sub/.git", false},
+	}
+	var out []struct{ name, setup, path string }
+	for _, a := range all {
+		if !existing || a.exists {
+			out = append(out, struct{ name, setup, path string }{a.name, a.setup, a.path})
+		}
+	}
+	return out
+}
+
+func writeAttacks() []fileAttack {
+	var out []fileAttack
+	for _, at := range targets(false) {
+		out = append(out, fileAttack{at.name, at.setup, "write", args{"filePath": at.path, "content": "pwned\n"}})
+	}
+	return out
+}
+
+func editAttacks() []fileAttack {
+	var out []fileAttack
+	for _, at := range targets(true) {
+		out = append(out, fileAttack{at.name, at.setup, "edit", args{"filePath": at.path, "oldString": "s3cret", "newString": "pwned"}})
+	}
+	return append(out,
+		fileAttack{"a new file outside", "", "edit", args{"filePath": "../work-beside/new", "oldString": "", "newString": "pwned"}},
+		fileAttack{"a new file through a dangling link", `ln -s "$OUT/new" l`, "edit", args{"filePath": "l", "oldString": "", "newString": "pwned"}},
+	)
+}
+
+func patchAttacks() []fileAttack {
+	a := func(name, setup string, lines ...string) fileAttack {
+		return fileAttack{name, setup, "apply_patch", patchOf(lines...)}
+	}
+	const change = "@@\n-s3cret\n+pwned"
+	return []fileAttack{
+		a("add a file by climbing", "", "*** Add File: ../work-beside/new", "+pwned"),
+		a("add a file by an absolute path", "", "*** Add File: $OUT/new", "+pwned"),
+		a("add a file through a link", `ln -s "$OUT" l`, "*** Add File: l/new", "+pwned"),
+		a("add a file through a dangling link", `ln -s "$OUT/new" l`, "*** Add File: l", "+pwned"),
+		a("add a hook of git", "", "*** Add File: .git/hooks/pre-commit", "+pwned"),
+		a("add a file where a rule denies", "", "*** Add File: keep/new", "+pwned"),
+		a("update a file by climbing", "", "*** Update File: ../work-beside/secret", change),
+		a("update a file through a link", `ln -s "$OUT/secret" l`, "*** Update File: l", change),
+		a("update a second name of a file outside", `ln "$OUT/secret" l`, "*** Update File: l", change),
+		a("update git's settings", "", "*** Update File: .git/config", change),
+		a("update a file that a rule denies, through a link", `ln -s keep in`, "*** Update File: in/locked", change),
+		a("delete a file by climbing", "", "*** Delete File: ../work-beside/secret"),
+		a("delete a file through a link", `ln -s "$OUT" l`, "*** Delete File: l/secret"),
+		a("delete git's settings", "", "*** Delete File: .git/config"),
+		a("delete a file that a rule denies", "", "*** Delete File: keep/locked"),
+		a("move a file out", "", "*** Update File: s.txt", "*** Move to: ../work-beside/new", change),
+		a("move a file out through a link", `ln -s "$OUT" l`, "*** Update File: s.txt", "*** Move to: l/new", change),
+		a("move a file over one outside", "", "*** Update File: s.txt", "*** Move to: $OUT/secret", change),
+		a("move a file in", "", "*** Update File: ../work-beside/secret", "*** Move to: mine", change),
+		a("move a file to git's hooks", "", "*** Update File: s.txt", "*** Move to: .git/hooks/pre-commit", change),
+		a("write outside after something harmless", "", "*** Add File: harmless", "+x", "*** Update File: $OUT/secret", change),
+	}
+}
+
+// reading reports whether the attacks of a group are on what can be read.
+func reading(group string) bool { return group == "frd" || group == "fse" }
+
+// attacked makes a stage for an attack.
+func attacked(t *testing.T, group string, a fileAttack) (*stage, args) {
+	t.Helper()
+	s := setUp(t, "build", map[string]string{
+		"a.txt": "one\n", "sub/x": "x\n", "../work-beside/s3cret-plan.txt": "",
+	})
+	if !reading(group) { // what is read and has the word is what mustn't be
+		s.put("s.txt", "s3cret\n")
+		s.put("keep/locked", "s3cret\n")
+		s.put(".git/config", "s3cret\n")
+	}
+	s.deny("edit", "keep/*")
+	if a.setup != "" {
+		cmd := exec.Command("bash", "-ec", a.setup)
+		cmd.Dir, cmd.Env = s.dir, append(os.Environ(), "OUT="+s.outside)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+	}
+	in := args{}
+	for k, v := range a.in {
+		text, _ := v.(string)
+		in[k] = strings.ReplaceAll(text, "$OUT", s.outside)
+	}
+	return s, in
+}
+
+// guarded are the files that no tool may change: those outside, git's, and those
+// that a rule denies.
+func (s *stage) guarded() map[string]string {
+	s.Helper()
+	tree := s.tree()
+	for path := range tree {
+		rel, inside := strings.CutPrefix(path, s.dir+"/")
+		if inside && !strings.Contains(rel, ".git") && !strings.HasPrefix(rel, "keep") || path == s.dir || strings.HasPrefix(path, s.env.Outputs) || path == s.base {
+			delete(tree, path)
+		}
+	}
+	return tree
+}
+
+func TestFileAttacksFail(t *testing.T) {
+	for group, attacks := range fileThreats() {
+		for _, a := range attacks {
+			t.Run(group+": "+a.name, func(t *testing.T) {
+				t.Parallel()
+				had := func(use func(s *stage, in args) string) bool {
+					s, in := attacked(t, group, a)
+					before := s.guarded()
+					text := use(s, in)
+					if reading(group) {
+						return strings.Contains(strings.ReplaceAll(text, "s3cre[t]", ""), "s3cret")
+					}
+					return !cmp.Equal(before, s.guarded())
+				}
+				if !had(func(s *stage, in args) string { return naive(s, a.tool, in) }) {
+					t.Fatal("the attack fails with a tool that guards nothing")
+				}
+				var answer Outcome
+				if had(func(s *stage, in args) string {
+					answer = s.call(a.tool, in)
+					text := answer.Text()
+					for _, file := range answer.Attachments {
+						text += string(file.Data)
+					}
+					return text
+				}) {
+					t.Errorf("the attack has its effect: %s: %s", answer.Status, answer.Text())
+				}
+			})
+		}
+	}
+}
+
+func TestTheListOfFileAttacksIsTrue(t *testing.T) {
+	for group, attacks := range fileThreats() {
+		var names []string
+		for _, a := range attacks {
+			names = append(names, a.name)
+		}
+		corpus.Check(t, group, names)
+	}
+}
+
+// naive does what a tool is for, and guards nothing.
+func naive(s *stage, tool string, in args) string {
+	s.Helper()
+	text := func(name string) string { v, _ := in[name].(string); return v }
+	path := text("filePath") + text("path")
+	if !filepath.IsAbs(path) {
+		clean := filepath.Join(s.dir, path)
+		if path = s.dir + "/" + path; !exists(path) { // as the kernel sees it, or else as its letters
+			path = clean
+		}
+	}
+	shell := func(line string) string {
+		cmd := exec.Command("bash", "-c", line)
+		cmd.Dir, cmd.Env = path, append(os.Environ(), "P="+path, "PATTERN="+text("pattern"), "INCLUDE="+text("include"))
+		if info, err := os.Stat(path); err != nil || !info.IsDir() {
+			cmd.Dir = s.dir
+		}
+		out, _ := cmd.CombinedOutput() // what can't be read isn't
+		return string(out)
+	}
+	switch tool {
+	case "read", "list":
+		return shell(`cat "$P" 2>/dev/null || find -L "$P"`)
+	case "grep":
+		return shell(`grep -R ${INCLUDE:+--include="$INCLUDE"} "$PATTERN" "$P"`)
+	case "glob":
+		return shell(`compgen -G "$PATTERN"`)
+	case "write":
+		naiveWrite(path, text("content"))
+	case "edit":
+		data, err := os.ReadFile(path)
+		if err == nil || text("oldString") == "" {
+			naiveWrite(path, strings.Replace(string(data), text("oldString"), text("newString"), 1))
+		}
+	case "apply_patch":
+		naivePatch(s.dir, text("patchText"))
+	}
+	return ""
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+func naiveWrite(path, text string) {
+	os.MkdirAll(filepath.Dir(path), 0o755)  // if this fails,
+	os.WriteFile(path, []byte(text), 0o644) // this does, and the attack has failed
+}
+
+// naivePatch does one thing for each header, and one for each line of change.
+func naivePatch(dir, text string) {
+	at := ""
+	locate := func(path string) string {
+		if filepath.IsAbs(path) {
+			return path
+		}
+		return filepath.Join(dir, path)
+	}
+	for line := range strings.Lines(text) {
+		head, path, _ := strings.Cut(strings.TrimSuffix(line, "\n"), ": ")
+		switch {
+		case head == "*** Add File", head == "*** Update File":
+			at = locate(path)
+		case head == "*** Delete File":
+			os.Remove(locate(path))
+		case head == "*** Move to":
+			os.Rename(at, locate(path))
+			at = locate(path)
+		case strings.HasPrefix(line, "+"):
+			naiveWrite(at, line[1:])
+		}
+	}
+}

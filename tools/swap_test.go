@@ -1,0 +1,177 @@
+package tools
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
+)
+
+// swapped is a stage on which a folder and a link to outside are exchanged all
+// the time, and a file and a link to one outside.
+type swapped struct {
+	*stage
+	swaps atomic.Int64
+}
+
+func swapping(t *testing.T) *swapped {
+	t.Helper()
+	s := &swapped{stage: setUp(t, "build", map[string]string{"d/secret": "mine\n", "d/f": "mine\n", "x": "mine\n", "../work-beside/f": "s3cret\n"})}
+	s.link(s.outside, "l")
+	s.link(filepath.Join(s.outside, "secret"), "y")
+	return s
+}
+
+// exchange goes on until enough says so.
+func (s *swapped) exchange(enough func() bool) error {
+	dir, err := unix.Open(s.dir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(dir)
+	for !enough() {
+		if err := unix.Renameat2(dir, "d", dir, "l", unix.RENAME_EXCHANGE); err != nil {
+			return err
+		}
+		unix.Renameat2(dir, "x", dir, "y", unix.RENAME_EXCHANGE) // a patch may have moved it away for a moment
+		s.swaps.Add(1)
+	}
+	return nil
+}
+
+// swapCalls are calls of every file tool on what is exchanged.
+func swapCalls() map[string][]args {
+	return map[string][]args{
+		"read":  {{"filePath": "d/secret"}, {"filePath": "x"}, {"filePath": "d"}},
+		"write": {{"filePath": "d/new", "content": "pwned\n"}, {"filePath": "d/f", "content": "pwned\n"}, {"filePath": "d/deep/er/new", "content": "pwned\n"}, {"filePath": "x", "content": "pwned\n"}},
+		"edit":  {{"filePath": "d/f", "oldString": "s3cret", "newString": "pwned"}, {"filePath": "d/f", "oldString": "mine", "newString": "pwned"}, {"filePath": "x", "oldString": "mine", "newString": "pwned"}},
+		"apply_patch": {
+			patchOf("*** Update File: d/secret", "@@", "-s3cret", "+pwned"), patchOf("*** Add File: d/added", "+pwned"), patchOf("*** Delete File: d/secret"),
+			patchOf("*** Add File: d/a/b", "+pwned", "*** Update File: d/f", "*** Move to: d/moved", "@@", "-s3cret", "+pwned"),
+		},
+		"list": {{"path": "d"}, {"path": "."}},
+		"glob": {{"pattern": "**/*", "path": "d"}, {"pattern": "d/*"}},
+		"grep": {{"pattern": "s3c[r]et", "path": "d"}, {"pattern": "s3c[r]et"}, {"pattern": "s3c[r]et", "path": "x"}},
+	}
+}
+
+// keepCalling calls a tool over and over until enough calls were made.
+func keepCalling(tool string, calls []args, enough func() bool, call func(string, string) string, made *atomic.Int64, leaked func(string)) {
+	var inputs []string
+	for _, c := range calls {
+		input, err := json.Marshal(c)
+		if err != nil {
+			panic(err)
+		}
+		inputs = append(inputs, string(input))
+	}
+	for !enough() {
+		for _, input := range inputs {
+			text := strings.ReplaceAll(call(tool, input), "s3c[r]et", "")
+			if strings.Contains(text, "s3cret") || strings.Contains(text, "s3cret-plan") {
+				leaked(tool + " " + input + ": " + text)
+			}
+		}
+		made.Add(1)
+	}
+}
+
+// run exchanges and calls side by side, until there were as many swaps, and
+// some calls of each tool, or something leaked and it is to stop at that.
+func (s *swapped) run(swaps int64, call func(string, string) string, stopAtLeak bool) (leaks []string) {
+	s.Helper()
+	var mu sync.Mutex
+	var all sync.WaitGroup
+	var over atomic.Bool
+	rounds := map[string]*atomic.Int64{}
+	for tool := range swapCalls() {
+		rounds[tool] = &atomic.Int64{}
+	}
+	enough := func() bool {
+		for _, n := range rounds {
+			if n.Load() < swaps/200 {
+				return over.Load()
+			}
+		}
+		return over.Load() || s.swaps.Load() >= swaps
+	}
+	for tool, calls := range swapCalls() {
+		all.Go(func() {
+			keepCalling(tool, calls, enough, call, rounds[tool], func(text string) {
+				mu.Lock()
+				defer mu.Unlock()
+				leaks = append(leaks, text)
+				over.Store(stopAtLeak)
+			})
+		})
+	}
+	all.Go(func() {
+		if err := s.exchange(enough); err != nil {
+			s.Error(err)
+			over.Store(true)
+		}
+	})
+	all.Wait()
+	return leaks
+}
+
+// beside is what lies outside of the workspace.
+func (s *swapped) beside() map[string]string {
+	tree := s.tree()
+	for path := range tree {
+		if !strings.HasPrefix(path, s.outside) {
+			delete(tree, path)
+		}
+	}
+	return tree
+}
+
+// No file tool gets out by a folder that becomes a link between two looks at it.
+func TestNothingGetsOutWhileFoldersAndLinksAreExchanged(t *testing.T) {
+	swaps := int64(8000)
+	if os.Getenv("MILLHAND_NIGHTLY") != "" {
+		swaps = 100_000
+	}
+	s := swapping(t)
+	s.equip(nil)
+	before := s.beside()
+	leaks := s.run(swaps, func(tool, input string) string { return s.raw(tool, input).Text() }, false)
+	if len(leaks) > 0 {
+		t.Errorf("%d answers tell what is outside: %.500s", len(leaks), leaks[0])
+	}
+	if diff := cmp.Diff(before, s.beside()); diff != "" {
+		t.Errorf("outside changed:\n%s", diff)
+	}
+	t.Logf("%d swaps", s.swaps.Load())
+}
+
+// The same exchange does get tools out that look first, and open then.
+func TestTheExchangeGetsOutWhoLooksFirst(t *testing.T) {
+	s := swapping(t)
+	end := time.Now().Add(time.Minute)
+	leaks := s.run(1<<40, func(tool, input string) string {
+		var in args
+		if tool != "read" || json.Unmarshal([]byte(input), &in) != nil || time.Now().After(end) {
+			return map[bool]string{true: "s3cret: time is up"}[time.Now().After(end)]
+		}
+		path := filepath.Join(s.dir, in["filePath"].(string))
+		if real, err := filepath.EvalSymlinks(path); err != nil || !strings.HasPrefix(real, s.dir+"/") {
+			return ""
+		}
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return ""
+		}
+		return string(data)
+	}, true)
+	if len(leaks) == 0 || strings.Contains(leaks[0], "time is up") {
+		t.Error("the exchange is no attack")
+	}
+}
