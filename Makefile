@@ -30,7 +30,8 @@ fuzz: ## fuzz every target for FUZZTIME each
 bench: ## measure millhand against a bare loop and git; see docs/figures.md
 	go run ./bench
 
-nightly: ## what is too long for every change: all fuzz targets, repeated race tests, the figures
+nightly: ## what is too long for every change: long tests, all fuzz targets, repeated race tests, the figures
+	MILLHAND_NIGHTLY=1 go test -count=1 -run 'Exchanged|ManyCommands' ./tools ./internal/sandbox
 	CGO_ENABLED=1 go test -race -count=3 ./...
 	FUZZTIME=$(FUZZTIME) .ci/fuzz
 	go run ./bench

@@ -1,53 +1,11 @@
 package sandbox
 
 import (
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"testing"
 )
-
-// Everything holds for an ordinary user, too: the same tests run again as one.
-func TestAllAgainAsAnOrdinaryUser(t *testing.T) {
-	if os.Geteuid() != 0 || testing.Short() {
-		t.Skip("only root can be somebody else, and it takes its time")
-	}
-	setpriv, err := exec.LookPath("setpriv")
-	if err != nil {
-		t.Skip(err)
-	}
-	p := newPlace(t)
-	program := filepath.Join(p.dir, "sandbox.test")
-	if err := copyProgram(program); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chmod(p.outside, 0o777); err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command(setpriv, "--reuid=65534", "--regid=65534", "--clear-groups", "--inh-caps=-all", program, "-test.timeout=5m")
-	cmd.Dir = p.outside
-	cmd.Env = []string{"PATH=/usr/bin:/bin", "TMPDIR=" + p.outside, "HOME=" + p.outside}
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Errorf("%v\n%s", err, out)
-	}
-}
-
-func copyProgram(to string) error {
-	from, err := os.Open("/proc/self/exe")
-	if err != nil {
-		return err
-	}
-	defer from.Close()
-	f, err := os.OpenFile(to, os.O_CREATE|os.O_WRONLY, 0o755)
-	if err != nil {
-		return err
-	}
-	if _, err := io.Copy(f, from); err != nil {
-		return err
-	}
-	return f.Close()
-}
 
 // What Harden does, an unprivileged parent must not suffer from.
 func TestAProcessThatIsHardenedStillConfines(t *testing.T) {
