@@ -231,11 +231,11 @@ func TestFileAttacksFail(t *testing.T) {
 				var answer Outcome
 				if had(func(s *stage, in args) string {
 					answer = s.call(a.tool, in)
-					text := answer.Text()
+					text := []string{answer.Text()}
 					for _, file := range answer.Attachments {
-						text += string(file.Data)
+						text = append(text, string(file.Data))
 					}
-					return text
+					return strings.Join(text, "\n")
 				}) {
 					t.Errorf("the attack has its effect: %s: %s", answer.Status, answer.Text())
 				}

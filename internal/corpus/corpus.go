@@ -25,17 +25,17 @@ const Undone = " (undone at level B)"
 
 // Check fails unless the list has just these attacks in a group, whatever their
 // order. What is known of an attack stands after its name.
-func Check(t testing.TB, group string, attacks []string) {
-	t.Helper()
+func Check(tb testing.TB, group string, attacks []string) {
+	tb.Helper()
 	listed := groups(list)[group]
 	for _, a := range attacks {
 		if !slices.Contains(listed, a) {
-			t.Errorf("internal/corpus/attacks.md lacks, in %s:\n- %s", group, a)
+			tb.Errorf("internal/corpus/attacks.md lacks, in %s:\n- %s", group, a)
 		}
 	}
 	for _, a := range listed {
 		if !slices.Contains(attacks, a) {
-			t.Errorf("internal/corpus/attacks.md has, in %s, what isn't tried: %s", group, a)
+			tb.Errorf("internal/corpus/attacks.md has, in %s, what isn't tried: %s", group, a)
 		}
 	}
 }

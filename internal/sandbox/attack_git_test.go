@@ -77,7 +77,6 @@ func onGit() []attack {
 
 // onLinkedGit are the same on a linked work tree, as jobs have.
 func onLinkedGit() []attack {
-	const settings = `printf '[core]\n\tfsmonitor = "touch \\"$OUT/pwned\\""\n' `
 	return []attack{
 		{name: "the repository's settings", line: `git config core.fsmonitor ` + evil, effect: trusted(`git status`)},
 		{name: "the repository's hooks", line: `h="$(git rev-parse --git-common-dir)/hooks/pre-commit"; printf '#!/bin/sh\ntouch "$OUT/pwned"\n' >"$h"; chmod 755 "$h"`, effect: trusted(`git commit -q --allow-empty -m x`)},

@@ -28,6 +28,7 @@ type attack struct {
 	line    string // for bash, in the workspace; see surroundings for its variables
 	ended   bool   // the runner ends the line once it has made the file "ready"
 	effect  string // for bash, run outside afterwards: succeeds if the attack had its effect; "" if the output having "gotcha" is it
+	clear   string // for bash, run outside at the end: takes away what lies elsewhere
 	held    held
 	needs   string // for bash: the attack is tried only where this succeeds
 	limits  Limits
@@ -147,7 +148,7 @@ func (tp template) surround(t *testing.T) surroundings {
 	victim := s.startVictim(t)
 	s.env = []string{
 		"OUT=" + p.outside, "WS=" + p.workspace, "RO=" + readonly(p), "NAME=millhand-" + filepath.Base(p.dir),
-		fmt.Sprintf("VICTIM=%d", victim), "HOME=" + filepath.Join(p.outside, "realhome"), "GIT_CONFIG_NOSYSTEM=1", s.mark(),
+		fmt.Sprintf("VICTIM=%d", victim), fmt.Sprintf("KEY=%d", 1_000_000_000+victim), "HOME=" + filepath.Join(p.outside, "realhome"), "GIT_CONFIG_NOSYSTEM=1", s.mark(),
 	}
 	for _, network := range []string{"tcp", "udp", "unix", "unixgram", "abstract"} {
 		s.env = append(s.env, strings.ToUpper(network)+"="+s.listen(t, network))
@@ -314,7 +315,7 @@ func (s surroundings) ready() bool {
 // py runs Python with the modules that attacks use, and shorthands.
 func py(code string) string {
 	return `python3 -c 'import os,sys,ctypes,socket,fcntl,struct,time
-L=ctypes.c_long; C=ctypes.CDLL(None,use_errno=True); sys_=C.syscall; V=int(os.environ["VICTIM"]); O=os.environ["OUT"]
+L=ctypes.c_long; C=ctypes.CDLL(None,use_errno=True); sys_=C.syscall; V=int(os.environ["VICTIM"]); O=os.environ["OUT"]; K=int(os.environ["KEY"])
 def buf(n): return ctypes.create_string_buffer(n)
 def won(r):
   if r>=0: print("gotcha")
@@ -345,6 +346,7 @@ func TestAttacksFail(t *testing.T) {
 func tryAttack(t *testing.T, tp template, a attack, needs string) {
 	t.Helper()
 	free := tp.surround(t)
+	t.Cleanup(func() { unguarded(t, free.dir, a.clear, free.env...) })
 	for _, n := range []string{needs, a.needs} {
 		if n != "" && !free.holds(t, n) {
 			t.Skip("this machine lacks what it takes")
@@ -357,6 +359,7 @@ func tryAttack(t *testing.T, tp template, a attack, needs string) {
 	free.killStrays(t)
 	for _, level := range confining() {
 		at := tp.surround(t)
+		t.Cleanup(func() { unguarded(t, at.dir, a.clear, at.env...) })
 		unguarded(t, at.workspace, a.shipped, at.env...)
 		spec := at.spec()
 		spec.Limits = a.limits
