@@ -23,13 +23,13 @@ func writes() []attack {
 		{name: "write through a link", line: `ln -s "$OUT" l; echo x >l/f`, effect: madeF},
 		{name: "write through a dangling link", line: `ln -s "$OUT/f" l; echo x >l`, effect: madeF},
 		{name: "write through a folder that is exchanged for a link all the time", needs: onX86, line: py(`os.mkdir("d"); os.symlink(O,"l")
-if os.fork()==0:
-  for i in range(1500): sys_(316,-100,b"d",-100,b"l",2)
-  os._exit(0)
+p=os.fork()
+while p==0: sys_(316,-100,b"d",-100,b"l",2); time.sleep(0.0001)
 for i in range(1500):
   try: open("d/f","w").write("x")
   except OSError: pass
-os.wait()`), effect: madeF},
+  os.sched_yield()
+os.kill(p,9); os.wait()`), effect: madeF},
 		{name: "write through a hard link", line: `ln "$OUT/victim" l && echo x >>l`, effect: victimHasX},
 		{name: "link a file to outside", line: `ln file "$OUT/f"`, effect: madeF},
 		{name: "write through the root of the own process", line: `echo x >"/proc/self/root$OUT/f"`, effect: madeF},

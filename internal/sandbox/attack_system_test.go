@@ -77,8 +77,8 @@ except RuntimeError: pass`)},
 		{name: "a higher limit for processes", limits: few, line: py(`import resource
 try: resource.setrlimit(resource.RLIMIT_NPROC,(900,900)); print("gotcha")
 except ValueError: pass`)},
-		{name: "more memory than allowed", limits: Limits{DataBytes: 1 << 28}, line: py(`b=bytearray(1<<29); print("gotcha")`)},
-		{name: "more mapped memory than allowed", limits: Limits{DataBytes: 1 << 28}, line: py(`import mmap; mmap.mmap(-1,1<<29,mmap.MAP_PRIVATE|mmap.MAP_ANONYMOUS); print("gotcha")`)},
+		{name: "a larger heap than allowed", limits: Limits{DataBytes: 1 << 30}, line: py(`C.sbrk.restype=L; won(C.sbrk(L(1<<31)))`)},
+		{name: "more mapped memory than allowed", limits: Limits{DataBytes: 1 << 30}, line: py(`import mmap; mmap.mmap(-1,1<<31,mmap.MAP_PRIVATE|mmap.MAP_ANONYMOUS); print("gotcha")`)},
 		{name: "a higher limit for memory", limits: Limits{DataBytes: 1 << 30}, line: py(`import resource
 try: resource.setrlimit(resource.RLIMIT_DATA,(1<<33,1<<33)); print("gotcha")
 except ValueError: pass`)},
