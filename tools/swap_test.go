@@ -165,6 +165,7 @@ func TestTheExchangeGetsOutWhoLooksFirst(t *testing.T) {
 		if real, err := filepath.EvalSymlinks(path); err != nil || !strings.HasPrefix(real, s.dir+"/") {
 			return ""
 		}
+		time.Sleep(100 * time.Microsecond) // longer than tools take, so that it doesn't take long to show
 		data, err := os.ReadFile(path)
 		if err != nil {
 			return ""
