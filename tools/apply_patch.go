@@ -333,7 +333,7 @@ func reason(err error) error {
 func newFolders(space *workspace.Workspace, p workspace.Path) []string {
 	var missing []string
 	for dir := path.Dir(p.Rel); !p.Outside && dir != "."; dir = path.Dir(dir) {
-		if _, err := space.Root().Stat(dir); err == nil {
+		if _, err := space.Root().Lstat(dir); !isMissing(err) {
 			break
 		}
 		missing = append(missing, dir)

@@ -246,3 +246,16 @@ func TestApplyPatchCountsTheLinesOfLargeFiles(t *testing.T) {
 		t.Errorf("%v", counts)
 	}
 }
+
+// A folder that became a link is none that the patch has made, and would remove
+// again.
+func TestApplyPatchTakesNoLinkForAFolderThatItMade(t *testing.T) {
+	s := setUp(t, "build", nil)
+	s.link(s.outside, "l")
+	if got := newFolders(s.env.Workspace, workspace.Path{Rel: "l/new/file"}); len(got) != 0 {
+		t.Errorf("it made %v", got)
+	}
+	if got := newFolders(s.env.Workspace, workspace.Path{Rel: "a/b/file"}); !cmp.Equal(got, []string{"a/b", "a"}) {
+		t.Errorf("it made %v", got)
+	}
+}

@@ -2,6 +2,7 @@ package tools
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -37,13 +38,25 @@ func (s *swapped) exchange(enough func() bool) error {
 	}
 	defer unix.Close(dir)
 	for !enough() {
-		if err := unix.Renameat2(dir, "d", dir, "l", unix.RENAME_EXCHANGE); err != nil {
+		err := unix.Renameat2(dir, "d", dir, "l", unix.RENAME_EXCHANGE)
+		if errors.Is(err, unix.ENOENT) { // what a patch took back may have become one of the two in between
+			err = errors.Join(made(unix.Symlinkat(s.outside, dir, "l")), made(unix.Mkdirat(dir, "d", 0o755)))
+		}
+		if err != nil {
 			return err
 		}
 		unix.Renameat2(dir, "x", dir, "y", unix.RENAME_EXCHANGE) // a patch may have moved it away for a moment
 		s.swaps.Add(1)
 	}
 	return nil
+}
+
+// made is the error of making something that may be there already.
+func made(err error) error {
+	if errors.Is(err, unix.EEXIST) {
+		return nil
+	}
+	return err
 }
 
 // swapCalls are calls of every file tool on what is exchanged.
