@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/millhand/millhand/internal/corpus"
+	"github.com/millhand/millhand/internal/reach"
 )
 
 // fetchAttack is an address that leads where nobody may go: to a private server,
@@ -159,7 +160,7 @@ func (g *ground) naively(t *testing.T) bool {
 	}
 	if g.looks {
 		at, err := names.LookupNetIP(ctx, "ip4", "www.example.org")
-		if err != nil || !Public(at[0].Unmap()) {
+		if err != nil || !reach.Public(at[0].Unmap()) {
 			t.Fatalf("it leads to %v at first: %v", at, err)
 		}
 	}
