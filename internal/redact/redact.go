@@ -1,6 +1,7 @@
 package redact
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
@@ -12,50 +13,107 @@ import (
 // Mark stands where a secret was.
 const Mark = "[redacted]"
 
-// shortest is how long a secret must be, in bytes: shorter ones stand in too
-// many texts by chance.
-const shortest = 8
+const (
+	shortest = 8   // bytes of a secret: shorter ones stand in too many texts by chance
+	window   = 12  // bytes in a row of a secret by which it is found
+	variety  = 4   // different bytes that a window has at least
+	sentence = 128 // bytes up to which a secret with white space is one, not several
+	piece    = 16  // bytes of each of several
+)
 
 // Redactor takes secrets out of texts. nil takes out none. It is safe for
 // concurrent use.
 type Redactor struct {
-	forms []string // longest first
-	out   *strings.Replacer
+	whole   []string // forms that have no windows of their own
+	windows map[string]struct{}
+	begins  bitmap // the first 8 bytes of each window
+	tokens  []token
+	starts  bitmap // the first 3 bytes of each token
 }
 
-// New makes a Redactor of secrets; those under 8 bytes are left out.
+// New makes a Redactor of the secrets that are held; those under 8 bytes are
+// left out.
 func New(secrets []string) *Redactor {
-	var forms []string
+	r := &Redactor{windows: map[string]struct{}{}, tokens: tokens()}
+	for _, t := range r.tokens {
+		r.starts.set(low(packed(t.prefix[:tokenStart])))
+	}
 	for _, s := range secrets {
 		if s = strings.TrimSpace(s); len(s) >= shortest {
-			forms = append(forms, encodings(s)...)
+			r.hold(s)
 		}
 	}
-	if len(forms) == 0 {
-		return nil
-	}
-	slices.SortFunc(forms, func(a, b string) int { return len(b) - len(a) })
-	forms = slices.Compact(forms)
-	var pairs []string
-	for _, f := range forms {
-		pairs = append(pairs, f, Mark)
-	}
-	return &Redactor{forms: forms, out: strings.NewReplacer(pairs...)}
+	slices.Sort(r.whole)
+	r.whole = slices.Compact(r.whole)
+	return r
 }
 
-// encodings lists the forms of a secret: as it is, in hexadecimal, in a URL, in
-// JSON, and in base64 wherever it begins in a longer text.
+// hold notes how a secret is found.
+func (r *Redactor) hold(s string) {
+	if len(s) > sentence && strings.ContainsAny(s, " \t\r\n") {
+		r.whole = append(r.whole, encodings(s)...)
+		for _, part := range strings.FieldsFunc(s, func(c rune) bool { return strings.ContainsRune(" \t\r\n\"'`,", c) }) {
+			if len(part) >= piece && strings.ContainsAny(part, "0123456789") && !strings.Contains(part, "://") {
+				r.hold(part)
+			}
+		}
+		return
+	}
+	for _, form := range encodings(s) {
+		if len(form) < window || !r.look(form) {
+			r.whole = append(r.whole, form)
+		}
+	}
+}
+
+// look notes the windows of a form; false if one of them says too little, so
+// that the form must be found as a whole, too.
+func (r *Redactor) look(form string) bool {
+	all := true
+	for i := 0; i+window <= len(form); i++ {
+		w := form[i : i+window]
+		if different(w) < variety {
+			all = false
+			continue
+		}
+		r.windows[w] = struct{}{}
+		r.begins.set(packed(w[:8]))
+	}
+	return all
+}
+
+// different counts the different bytes of a text.
+func different(s string) int {
+	var seen [256]bool
+	n := 0
+	for i := range len(s) {
+		if !seen[s[i]] {
+			seen[s[i]] = true
+			n++
+		}
+	}
+	return n
+}
+
+// encodings lists the forms of a secret: as it is, backwards, in hexadecimal,
+// in a URL, in JSON, and in base64 wherever it begins in a longer text.
 func encodings(s string) []string {
-	forms := []string{s, hex.EncodeToString([]byte(s)), strings.ToUpper(hex.EncodeToString([]byte(s))), url.QueryEscape(s), url.PathEscape(s)}
+	digits := hex.EncodeToString([]byte(s))
+	backwards := []byte(s)
+	slices.Reverse(backwards)
+	forms := []string{s, string(backwards), digits, strings.ToUpper(digits), url.QueryEscape(s), url.PathEscape(s)}
 	if quoted, err := json.Marshal(s); err == nil {
-		forms = append(forms, strings.Trim(string(quoted), `"`))
+		text := strings.Trim(string(quoted), `"`)
+		plain := strings.NewReplacer(`\u003c`, "<", `\u003e`, ">", `\u0026`, "&").Replace(text) // as most write it
+		forms = append(forms, text, plain)
 	}
 	for shift := range 3 {
 		for _, enc := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
 			forms = append(forms, inner(enc, s, shift))
 		}
 	}
-	return forms
+	slices.Sort(forms)
+	return slices.Compact(forms)
 }
 
 // inner is what of a text's base64 follows from the secret alone when it begins
@@ -71,15 +129,147 @@ func inner(enc *base64.Encoding, s string, shift int) string {
 	return text[first:last]
 }
 
-// In reports whether a text holds a secret.
-func (r *Redactor) In(text string) bool {
-	return r != nil && slices.ContainsFunc(r.forms, func(f string) bool { return strings.Contains(text, f) })
+// Finding is where a secret stands in a text. It never holds the secret itself.
+type Finding struct {
+	Start, End int    // bytes
+	Kind       string // what it is, in words
 }
 
-// Text returns a text without the secrets.
-func (r *Redactor) Text(text string) string {
-	if r == nil {
+// held is the kind of secrets that New was given.
+const held = "a key or token that millhand holds"
+
+// Find returns what secrets stand in a text, in order and without overlaps.
+func (r *Redactor) Find(text string) []Finding { return r.find(text, true) }
+
+// In reports whether a text holds a secret.
+func (r *Redactor) In(text string) bool { return len(r.Find(text)) > 0 }
+
+// Text returns a text without secrets, for whatever is written or shown.
+func (r *Redactor) Text(text string) string { return without(text, r.find(text, true)) }
+
+// Held returns a text without the secrets that New was given. What only has the
+// form of a key stays: it is for readers that may write the text back, who
+// would put the mark in the place of a key of their own.
+func (r *Redactor) Held(text string) string { return without(text, r.find(text, false)) }
+
+// without puts marks where the findings are. Line ends stay, so that what counts
+// lines still does.
+func without(text string, found []Finding) string {
+	if len(found) == 0 {
 		return text
 	}
-	return r.out.Replace(text)
+	var b strings.Builder
+	at := 0
+	for _, f := range found {
+		b.WriteString(text[at:f.Start])
+		b.WriteString(Mark)
+		b.WriteString(strings.Repeat("\n", strings.Count(text[f.Start:f.End], "\n")))
+		at = f.End
+	}
+	b.WriteString(text[at:])
+	return b.String()
 }
+
+// find looks at every byte once, with the seven before it.
+func (r *Redactor) find(text string, guess bool) []Finding {
+	if r == nil {
+		return nil
+	}
+	var found []Finding
+	var last uint64
+	ended := 0 // of the last token
+	for i := range len(text) {
+		last = last<<8 | uint64(text[i])
+		if guess && i >= ended+tokenStart-1 && r.starts.has(low(last)) {
+			start := i - tokenStart + 1
+			if n, kind := r.tokenAt(text, start); n > 0 {
+				ended = start + n
+				found = append(found, Finding{start, ended, kind})
+			}
+		}
+		if i < 7 || !r.begins.has(last) {
+			continue
+		}
+		start := i - 7
+		end := start + window
+		if end > len(text) {
+			continue
+		}
+		if _, ok := r.windows[text[start:end]]; !ok {
+			continue
+		}
+		if n := len(found) - 1; n >= 0 && found[n].Kind == held && found[n].End >= start {
+			found[n].End = end
+			continue
+		}
+		found = append(found, Finding{start, end, held})
+	}
+	return merged(append(found, r.wholes(text)...))
+}
+
+// wholes finds the forms that have no windows.
+func (r *Redactor) wholes(text string) []Finding {
+	var found []Finding
+	for _, form := range r.whole {
+		for at := 0; ; {
+			i := strings.Index(text[at:], form)
+			if i < 0 {
+				break
+			}
+			found = append(found, Finding{at + i, at + i + len(form), held})
+			at += i + len(form)
+		}
+	}
+	return found
+}
+
+// merged sorts findings and joins those that overlap.
+func merged(found []Finding) []Finding {
+	if len(found) < 2 {
+		return found
+	}
+	slices.SortFunc(found, func(a, b Finding) int { return cmp.Or(a.Start-b.Start, b.End-a.End) })
+	out := found[:1]
+	for _, f := range found[1:] {
+		p := &out[len(out)-1]
+		if f.Start >= p.End {
+			out = append(out, f)
+			continue
+		}
+		p.End = max(p.End, f.End)
+		if f.Kind == held {
+			p.Kind = held
+		}
+	}
+	return out
+}
+
+// bitmap is a set of numbers that says "perhaps" of others, too, seldom.
+type bitmap [1 << (bitmapBits - 6)]uint64
+
+const bitmapBits = 16
+
+func (b *bitmap) set(x uint64) {
+	h := mixed(x)
+	b[h>>6] |= 1 << (h & 63)
+}
+
+func (b *bitmap) has(x uint64) bool {
+	h := mixed(x)
+	return b[h>>6]&(1<<(h&63)) != 0
+}
+
+func mixed(x uint64) uint64 { return x * 0x9E3779B97F4A7C15 >> (64 - bitmapBits) }
+
+// packed makes a number of the last 8 bytes of a text.
+func packed(s string) uint64 {
+	var x uint64
+	for i := range len(s) {
+		x = x<<8 | uint64(s[i])
+	}
+	return x
+}
+
+// low is the part of a number that stands for the last bytes that a token can
+// begin with.
+func low(x uint64) uint64 { return x & (1<<(8*tokenStart) - 1) }

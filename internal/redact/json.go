@@ -1,0 +1,59 @@
+package redact
+
+import (
+	"bytes"
+	"encoding/json"
+)
+
+// JSON returns a JSON text without secrets: each string of it is looked at as
+// what it stands for, and what is not in a string stays byte for byte.
+func (r *Redactor) JSON(text []byte) []byte {
+	if r == nil {
+		return text
+	}
+	var out bytes.Buffer
+	kept := 0
+	for at := 0; at < len(text); at++ {
+		if text[at] != '"' {
+			continue
+		}
+		end := stringEnd(text, at)
+		if clean, changed := r.literal(text[at:end]); changed {
+			out.Write(text[kept:at])
+			out.Write(clean)
+			kept = end
+		}
+		at = end - 1
+	}
+	if kept == 0 {
+		return text
+	}
+	out.Write(text[kept:])
+	return out.Bytes()
+}
+
+// stringEnd returns where the string that begins at a quote ends.
+func stringEnd(text []byte, at int) int {
+	for i := at + 1; i < len(text); i++ {
+		switch text[i] {
+		case '\\':
+			i++
+		case '"':
+			return i + 1
+		}
+	}
+	return len(text)
+}
+
+func (r *Redactor) literal(quoted []byte) (clean []byte, changed bool) {
+	var s string
+	if json.Unmarshal(quoted, &s) != nil {
+		return nil, false // it is no JSON, and nobody's text
+	}
+	found := r.find(s, true)
+	if len(found) == 0 {
+		return nil, false
+	}
+	clean, err := json.Marshal(without(s, found))
+	return clean, err == nil
+}
