@@ -11,9 +11,13 @@ import (
 )
 
 func main() {
+	env, err := command.TakeEnvironment()
+	if err != nil {
+		os.Exit(command.Unfit(os.Stderr, err))
+	}
 	ctx, stop := command.Signals(context.Background())
 	code := command.Main(ctx, os.Args, command.World{
-		In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Getenv: os.Getenv, Now: time.Now,
+		In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Getenv: env.Getenv, Secrets: env.Secrets(), Now: time.Now,
 	})
 	stop()
 	os.Exit(code)

@@ -176,6 +176,7 @@ func (j *job) message(unfinished event.Outcome) string {
 	if text == "" {
 		text = j.Task + ": " + subject(j.Prompt)
 	}
+	text = j.Redact.Text(text)
 	trailer := ""
 	if unfinished != "" {
 		text, trailer = "wip: "+text, wipTrailer+string(unfinished)+"\n"

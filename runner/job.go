@@ -11,6 +11,7 @@ import (
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/internal/proc"
+	"github.com/millhand/millhand/internal/sandbox"
 	"github.com/millhand/millhand/internal/workspace"
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tools"
@@ -151,6 +152,11 @@ func (j *job) openTree(ctx context.Context) (err error) {
 			return err
 		}
 	}
+	if j.Repo.Kind == tasks.RepoPath {
+		if err := j.headers.hide(ctx, j.origin); err != nil {
+			return err
+		}
+	}
 	if j.inPlace = inPlace(j.Job, head); j.inPlace {
 		err = j.takeTree(ctx)
 	} else {
@@ -231,6 +237,10 @@ func (j *job) branch() string {
 func (j *job) cleanUp(ctx context.Context) {
 	defer j.unlock()
 	errs := []error{j.sandbox.Close()}
+	if j.Level == sandbox.Partial {
+		_, err := sandbox.Sweep() // of a supervisor that the job has killed
+		errs = append(errs, err)
+	}
 	if j.space != nil {
 		errs = append(errs, j.space.Close())
 	}

@@ -31,8 +31,13 @@ type Look struct {
 
 // Ready is what a preflight found out about the jobs of a plan.
 type Ready struct {
-	starts map[string]start // by job id
+	starts  map[string]start // by job id
+	secrets []string
 }
+
+// Secrets returns the credentials that the configuration of the repositories
+// holds.
+func (r *Ready) Secrets() []string { return r.secrets }
 
 // Skip returns how a job ends without being begun. Its reason is empty if the
 // job is begun.
@@ -105,7 +110,7 @@ const (
 func Preflight(ctx context.Context, plan *tasks.Plan, look Look) (*Ready, error) {
 	p := &preflight{Look: look, plan: plan, origins: map[string]*origin{}, taken: map[string]string{}}
 	p.open(ctx)
-	ready := &Ready{starts: make(map[string]start, len(plan.Jobs))}
+	ready := &Ready{starts: make(map[string]start, len(plan.Jobs)), secrets: p.secrets()}
 	var refused []error
 	for _, j := range plan.Jobs {
 		s, err := p.job(ctx, j)
@@ -139,6 +144,8 @@ type origin struct {
 	repo *gitops.Repo
 	err  error
 	head gitops.Head // of path repositories
+
+	secrets []string // that its configuration holds
 
 	remote   func(context.Context) (gitops.Remote, map[string]string, error) // of path repositories: where "origin" is, and its branches
 	asked    bool                                                            // remote is being asked
@@ -196,9 +203,20 @@ func (p *preflight) openPath(ctx context.Context, o *origin, r tasks.Repo) {
 	if o.repo, o.err = gitops.Open(r.Dir, p.Git); o.err != nil {
 		return
 	}
-	o.head, o.err = o.repo.Head()
+	if o.head, o.err = o.repo.Head(); o.err == nil {
+		o.secrets, o.err = o.repo.Secrets()
+	}
 	o.dirty = sync.OnceValues(func() ([]string, error) { return o.repo.Dirty(ctx) })
 	o.remote = p.remoteOf(o)
+}
+
+// secrets are those of all repositories on this machine.
+func (p *preflight) secrets() []string {
+	var all []string
+	for _, o := range p.origins {
+		all = append(all, o.secrets...)
+	}
+	return all
 }
 
 // fetch brings the mirror of a url repository up to date. The remote is asked
@@ -265,6 +283,9 @@ func (p *preflight) remoteOf(o *origin) func(context.Context) (gitops.Remote, ma
 			ctx, cancel := context.WithTimeoutCause(ctx, askTime, fmt.Errorf("it took more than %s", askTime))
 			defer cancel()
 			remote = p.at(url)
+			if remote.Auth.Header, err = o.repo.Authorization(url); err != nil {
+				return
+			}
 			branches, _, err = gitops.RemoteBranches(ctx, remote)
 		})
 		return remote, branches, err

@@ -12,6 +12,7 @@ import (
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/internal/model"
+	"github.com/millhand/millhand/internal/redact"
 	"github.com/millhand/millhand/internal/sandbox"
 	"github.com/millhand/millhand/internal/session"
 	"github.com/millhand/millhand/tasks"
@@ -44,7 +45,7 @@ type Options struct {
 	Sandbox sandbox.State // in words
 	Caches  string        // where build caches are kept that are not the user's own; absolute
 	Getenv  func(string) string
-	Redact  func(string) string // takes secrets out of tools' answers; nil for none
+	Redact  *redact.Redactor // takes secrets out of all that is written, and out of tools' answers; nil for none
 	Now     func() time.Time
 	Emit    func(event.Event)
 	// Broken says why events can't be kept any more, nil if they are. Work that
@@ -85,10 +86,11 @@ func (i Interrupt) Error() string { return "interrupted by " + i.Signal }
 // run is one execution of a plan.
 type run struct {
 	Options
-	plan   *tasks.Plan
-	ledger *ledger
-	copies *copies
-	trees  keyedLocks // by root of a tree that is worked on in place
+	plan    *tasks.Plan
+	ledger  *ledger
+	copies  *copies
+	headers *headers
+	trees   keyedLocks // by root of a tree that is worked on in place
 
 	mu      sync.Mutex
 	refused map[string]string // by provider or model: why it can't be used any more
@@ -98,7 +100,7 @@ type run struct {
 // The events begin with run.started and end with run.ended.
 func Run(ctx context.Context, plan *tasks.Plan, o Options) event.Exit {
 	r := &run{
-		Options: o, plan: plan, ledger: newLedger(plan.Budget.CostUSD), copies: newCopies(o),
+		Options: o, plan: plan, ledger: newLedger(plan.Budget.CostUSD), copies: newCopies(o), headers: newHeaders(),
 		refused: map[string]string{},
 	}
 	began := r.Now()
@@ -110,6 +112,7 @@ func Run(ctx context.Context, plan *tasks.Plan, o Options) event.Exit {
 		r.Emit(event.Event{Type: event.WarningGiven, Warning: &event.Warning{Message: text}})
 	}
 	exits, passed := r.jobs(ctx)
+	r.restoreHeaders(ctx)
 	worst := event.Worst(exits)
 	exit := r.FailOn.Exit(exits, passed > 0)
 	r.Emit(event.Event{Type: event.RunEnded, RunEnd: &event.RunEnd{

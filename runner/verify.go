@@ -65,7 +65,7 @@ func (j *job) command(ctx context.Context, line string, limit time.Duration) (ev
 	res, err := proc.Run(ctx, proc.Command{Args: []string{"bash", "-c", line}, Dir: j.space.Dir(), Env: j.env, Timeout: limit, Output: tail, Confine: j.sandbox.Confine(), Beside: j.sandbox.Beside()})
 	v := event.Verify{
 		Passed: err == nil && res.ExitCode == 0, ExitCode: res.ExitCode,
-		ElapsedMS: j.Now().Sub(began).Milliseconds(), Tail: strings.ToValidUTF8(string(tail.Bytes()), "\uFFFD"),
+		ElapsedMS: j.Now().Sub(began).Milliseconds(), Tail: j.Redact.Held(strings.ToValidUTF8(string(tail.Bytes()), "\uFFFD")),
 	}
 	switch {
 	case ctx.Err() != nil:

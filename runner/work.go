@@ -8,6 +8,7 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/model"
+	"github.com/millhand/millhand/internal/redact"
 	"github.com/millhand/millhand/internal/session"
 )
 
@@ -78,16 +79,12 @@ func (j *job) asWritten(main *open) *stop {
 
 func (j *job) sessionID() string { return j.RunID + "/" + j.ID }
 
-// writeMessage adds a message to a transcript, without the secrets that redact
-// knows of.
-func writeMessage(f *os.File, m model.Message, redact func(string) string) error {
+// writeMessage adds a message to a transcript, without secrets.
+func writeMessage(f *os.File, m model.Message, secrets *redact.Redactor) error {
 	line, err := json.Marshal(m)
 	if err != nil {
 		return fmt.Errorf("encode a message: %w", err)
 	}
-	if redact != nil {
-		line = []byte(redact(string(line)))
-	}
-	_, err = f.Write(append(line, '\n'))
+	_, err = f.Write(append(secrets.JSON(line), '\n'))
 	return err
 }

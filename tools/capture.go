@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/millhand/millhand/internal/proc"
+	"github.com/millhand/millhand/internal/redact"
 )
 
 // maxSpill is how much of a command's output is kept on disk, in bytes.
@@ -23,8 +24,9 @@ type capture struct {
 	name  string // of the tool, with which the file's begins
 	tail  *proc.Tail
 	spill *os.File
-	first []byte // what came before the file was made
-	err   error  // why the file is incomplete, if it is
+	clean *redact.Writer // on spill
+	first []byte         // what came before the file was made
+	err   error          // why the file is incomplete, if it is
 }
 
 func newCapture(env *Env, name string) *capture {
@@ -45,7 +47,7 @@ func (c *capture) Write(p []byte) (int, error) {
 		c.err = errSpill
 	}
 	if c.err == nil {
-		_, c.err = c.spill.Write(p)
+		_, c.err = c.clean.Write(p)
 	}
 	return len(p), nil
 }
@@ -60,7 +62,8 @@ func (c *capture) open() {
 		c.spill, c.err = os.CreateTemp(c.env.Outputs, c.name+"-*.txt")
 	}
 	if c.err == nil {
-		_, c.err = c.spill.Write(c.first)
+		c.clean = c.env.Redact.Writer(c.spill)
+		_, c.err = c.clean.Write(c.first)
 	}
 	c.first = nil
 }
@@ -104,6 +107,9 @@ func (c *capture) kept() string {
 func (c *capture) close() {
 	if c.spill == nil {
 		return
+	}
+	if c.clean != nil {
+		c.clean.Flush() //nolint:errcheck // the model was told what it could be told
 	}
 	c.spill.Close()
 	if c.total() <= int64(c.env.sizeLimit()) && !c.text().cut {

@@ -63,9 +63,7 @@ func (o Outcome) Text() string {
 // is called once, if the call is allowed, before it acts; it may be nil.
 func (r *Registry) Dispatch(ctx context.Context, env *Env, call Call, running func(title string)) Outcome {
 	out := r.carryOut(ctx, env, call, running)
-	if env.Redact != nil {
-		out.Title, out.Output, out.Error = env.Redact(out.Title), env.Redact(out.Output), env.Redact(out.Error)
-	}
+	out.Title, out.Output, out.Error = env.Redact.Held(out.Title), env.Redact.Held(out.Output), env.Redact.Held(out.Error)
 	return out
 }
 

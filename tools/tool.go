@@ -8,6 +8,7 @@ import (
 	"github.com/millhand/millhand/internal/ignore"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/proc"
+	"github.com/millhand/millhand/internal/redact"
 	"github.com/millhand/millhand/internal/workspace"
 )
 
@@ -73,7 +74,7 @@ type Env struct {
 	MaxTime   time.Duration                   // upper bound of a command's own timeout; 0: none
 	Outputs   string                          // folder that keeps outputs too long to be given whole; "" keeps none
 	Limits    OutputLimits
-	Redact    func(string) string // takes secrets out of what the model and the record get; nil: none are known
+	Redact    *redact.Redactor // takes secrets out of what the model and the record get; nil: none are known
 	Now       func() time.Time
 
 	// Model is the id of the model that the tools are for, which some tools

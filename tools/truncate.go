@@ -111,7 +111,7 @@ func keep(env *Env, text string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("keep an output: %w", err)
 	}
-	_, err = f.WriteString(text)
+	_, err = f.WriteString(env.Redact.Text(text))
 	if closeErr := f.Close(); err == nil {
 		err = closeErr
 	}

@@ -117,7 +117,7 @@ func (s *actionStep) readKey() (string, error) {
 
 // carryOut runs the command line that the inputs come to.
 func (s *actionStep) carryOut(ctx context.Context, c carriedOut) event.Exit {
-	w := World{In: strings.NewReader(""), Out: s.out, Err: s.log, Getenv: s.environment(c), Now: s.Now}
+	w := World{In: strings.NewReader(""), Out: s.out, Err: s.log, Getenv: s.environment(c), Secrets: append(slices.Clip(s.Secrets), c.key), Now: s.Now}
 	var problems tasks.Problems
 	app := newApp(w) //nolint:contextcheck // commands take the context from their cli.Context
 	args, err := arrange(app, c.args)

@@ -22,6 +22,7 @@ type World struct {
 	In       io.Reader
 	Out, Err io.Writer
 	Getenv   func(string) string
+	Secrets  []string // that variables hold whose names say so, beside those that Getenv is known to give
 	Now      func() time.Time
 }
 
@@ -70,9 +71,15 @@ func Main(ctx context.Context, args []string, w World) int {
 		exit = f.exit
 	}
 	if msg := err.Error(); msg != "" {
-		fmt.Fprintln(w.Err, "millhand: "+printable(msg))
+		fmt.Fprintln(w.Err, "millhand: "+printable(secrets(w, nil, nil).Text(msg)))
 	}
 	return int(exit)
+}
+
+// Unfit says why the process can't be used at all, and returns the exit code.
+func Unfit(log io.Writer, why error) int {
+	fmt.Fprintln(log, "millhand: "+printable(why.Error()))
+	return int(event.ExitInternal)
 }
 
 // Signals returns a context that SIGINT, SIGTERM or SIGHUP ends with a

@@ -15,6 +15,7 @@ import (
 	"github.com/millhand/millhand/internal/model/replay"
 	"github.com/millhand/millhand/internal/model/script"
 	"github.com/millhand/millhand/internal/prices"
+	"github.com/millhand/millhand/internal/redact"
 	"github.com/millhand/millhand/runner"
 	"github.com/millhand/millhand/tasks"
 )
@@ -51,8 +52,8 @@ func newModels(w World, plan *tasks.Plan) *models {
 
 // begin tells what is different in every run, and records every exchange in a
 // file, if one is named. The caller calls end when the run is over.
-func (m *models) begin(places []model.Place, record string) (end func() error, err error) {
-	m.canon = model.NewCanon(places, secrets(m.world.Getenv, m.plan).Text)
+func (m *models) begin(places []model.Place, known *redact.Redactor, record string) (end func() error, err error) {
+	m.canon = model.NewCanon(places, func(text string) string { return cleaned(known, text) })
 	clear(m.replays) // they were read to see whether they can be
 	if record == "" {
 		return func() error { return nil }, nil

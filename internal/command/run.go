@@ -100,7 +100,8 @@ func runManifests(c *cli.Context, w World) error {
 	if err := out.begin(id); err != nil {
 		return failure{event.ExitUsage, err}
 	}
-	end, err := models.begin([]model.Place{{Name: "work", Value: out.work}, {Name: "reports", Value: out.path}, {Name: "run", Value: id}}, c.String("record"))
+	known := secrets(w, plan, ready.Secrets())
+	end, err := models.begin([]model.Place{{Name: "work", Value: out.work}, {Name: "reports", Value: out.path}, {Name: "run", Value: id}}, known, c.String("record"))
 	if err != nil {
 		return err
 	}
@@ -112,7 +113,7 @@ func runManifests(c *cli.Context, w World) error {
 	return out.carryOut(ctx, w, plan, runner.Options{
 		RunID: id, Version: version(), Keep: c.Bool("keep"), Git: gitEnv(w), Ready: ready, Level: level, Sandbox: level.State(),
 		Caches: cacheDir(w),
-		Getenv: w.Getenv, Now: w.Now, OpenModel: models.Open, Facts: facts, Custom: custom, MaxFailures: mostFailures, FailOn: failOn,
+		Getenv: w.Getenv, Redact: known, Now: w.Now, OpenModel: models.Open, Facts: facts, Custom: custom, MaxFailures: mostFailures, FailOn: failOn,
 	}, view, slices.Concat(plan.Notes, models.warnings()))
 }
 
@@ -128,6 +129,9 @@ func chooseLevel(mode string, shell bool) (sandbox.Level, error) {
 		found = sandbox.Probe("")
 	}
 	level, err := sandbox.Choose(m, shell, found)
+	if err == nil && level == sandbox.Partial {
+		err = sandbox.Adopt()
+	}
 	if err != nil {
 		return level, failure{event.ExitPolicy, err}
 	}
@@ -328,8 +332,7 @@ func (d *reportDir) carryOut(ctx context.Context, w World, plan *tasks.Plan, o r
 	}
 	fold := &report.Fold{}
 	stream := event.NewStream(w.Now, durable(d.events), fold, view)
-	known := secrets(w.Getenv, plan)
-	o.Emit, o.Broken, o.Redact = withoutSecrets(known, stream.Emit), stream.Err, known.Text
+	o.Emit, o.Broken = withoutSecrets(o.Redact, stream.Emit), stream.Err
 	o.Warnings = warnings
 	exit := runner.Run(ctx, plan, o)
 	rep := fold.Report()

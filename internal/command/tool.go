@@ -89,6 +89,11 @@ func runTool(c *cli.Context, w World) error {
 		return failure{event.ExitUsage, err}
 	}
 	defer space.Close()
+	known, putBack, err := hideHeaders(c.Context, w, space.Dir())
+	if err != nil {
+		return failure{event.ExitPolicy, err}
+	}
+	defer putBack()
 	outputs := filepath.Join(os.TempDir(), "millhand-outputs")
 	// What could not be removed is tried again by the next call.
 	tools.PruneOutputs(outputs, w.Now().Add(-outputsKept)) //nolint:errcheck // see above
@@ -100,7 +105,7 @@ func runTool(c *cli.Context, w World) error {
 		fmt.Fprintln(w.Err, printable(errors.Join(problems...).Error()))
 	}
 	env.SkillProblems = problems
-	env.Tree, env.Cache, env.Redact = &tools.Tree{}, &tools.Cache{}, secrets(w.Getenv, nil).Text
+	env.Tree, env.Cache, env.Redact = &tools.Tree{}, &tools.Cache{}, secrets(w, nil, known)
 	registry, err := tools.For(&env, settings.custom...)
 	if err != nil {
 		return failure{event.ExitUsage, err}
@@ -136,6 +141,24 @@ func runTool(c *cli.Context, w World) error {
 	default:
 		return nil
 	}
+}
+
+// hideHeaders takes the credentials out of the configuration of a folder's
+// repository, as in a run, and returns them.
+func hideHeaders(ctx context.Context, w World, dir string) (secrets []string, putBack func(), err error) {
+	repo, err := gitops.Open(dir, gitEnv(w))
+	if err != nil {
+		return nil, func() {}, nil //nolint:nilerr // there is none that could have any
+	}
+	if secrets, err = repo.Secrets(); err != nil {
+		return nil, nil, err
+	}
+	back, err := repo.HideHeaders(ctx)
+	return secrets, func() {
+		if err := back(context.WithoutCancel(ctx)); err != nil {
+			fmt.Fprintln(w.Err, printable("millhand: "+err.Error()))
+		}
+	}, err
 }
 
 // folderOf names the folder of a workspace's kept outputs: the same for every

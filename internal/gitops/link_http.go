@@ -23,6 +23,7 @@ type httpLink struct {
 	base    string // without user and password
 	user    string
 	secret  string
+	header  string // instead of user and secret
 	bodies  []io.Closer
 }
 
@@ -31,7 +32,10 @@ func newHTTPLink(ctx context.Context, at address, auth Auth, service string) (*h
 	if auth.Token != "" {
 		l.user, l.secret = cmp.Or(auth.User, tokenUser), auth.Token
 	}
-	if l.secret != "" && at.scheme == "http" && !at.loopback() {
+	if l.secret == "" {
+		l.header = auth.Header
+	}
+	if l.secret+l.header != "" && at.scheme == "http" && !at.loopback() {
 		return nil, fmt.Errorf("%w: they are not sent over http, only over https", ErrAuth)
 	}
 	transport := &http.Transport{Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true, DisableKeepAlives: true}
@@ -80,8 +84,11 @@ func (l *httpLink) do(method, place string, body io.Reader, size int64) (io.Read
 		req.Header.Set("Accept", kind)
 	}
 	req.Header.Set("User-Agent", "git/2.0 (millhand)") // some servers show git's answers to git only
-	if l.secret != "" {
+	switch {
+	case l.secret != "":
 		req.SetBasicAuth(l.user, l.secret)
+	case l.header != "":
+		req.Header.Set("Authorization", l.header)
 	}
 	res, err := l.client.Do(req) //nolint:bodyclose // close does it
 	if err != nil {

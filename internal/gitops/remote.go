@@ -28,6 +28,9 @@ type Auth struct {
 	// It is sent by basic authentication and goes before a password of the URL.
 	Token string
 	User  string // goes with the token; "" for one that GitHub, GitLab and Gitea take
+	// Header is sent as the header Authorization where there is neither a token
+	// nor a password, under the same conditions.
+	Header string
 
 	SSHKey        string // path of a private key; it goes before the agent
 	SSHPassphrase string // of the private key

@@ -11,7 +11,7 @@ import (
 
 // Harden protects the calling process, which holds keys, from others of the
 // same user: nobody may trace it, read its memory or its environment, or dump
-// its core. It makes it adopt the orphans of its descendants, too, for Sweep.
+// its core.
 func Harden() error {
 	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
 		return fmt.Errorf("forbid others to look into the process: %w", err)
@@ -19,6 +19,12 @@ func Harden() error {
 	if err := unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{}); err != nil {
 		return fmt.Errorf("forbid core dumps: %w", err)
 	}
+	return nil
+}
+
+// Adopt makes the calling process adopt the orphans of its descendants, for
+// Sweep.
+func Adopt() error {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("adopt orphans: %w", err)
 	}

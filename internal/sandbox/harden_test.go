@@ -40,7 +40,7 @@ func TestSweepKillsWhatAKilledSupervisorLeft(t *testing.T) {
 		}
 		return
 	}
-	if err := Harden(); err != nil {
+	if err := Adopt(); err != nil {
 		t.Fatal(err)
 	}
 	p := newPlace(t)
