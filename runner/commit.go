@@ -48,13 +48,17 @@ func (j *job) findChanges(ctx context.Context) *stop {
 		}
 		return nil
 	}
-	if err := j.keepPatch(ctx); err != nil {
+	leaks, err := j.findLeaks(ctx)
+	if err != nil {
+		return gitFailed(ctx, "look for secrets in the job's changes", err)
+	}
+	if err := j.keepPatch(ctx, leaks); err != nil {
 		if j.Commit == nil || j.Publish == tasks.PublishPatch || ctx.Err() != nil {
 			return gitFailed(ctx, "keep the job's patch", err)
 		}
 		j.warn(fmt.Sprintf("keep the job's patch: %v; the work is committed without it", err))
 	}
-	return nil
+	return j.leaked(leaks)
 }
 
 // warnOfMixed tells which files hold changes of the user's beside the job's: a
@@ -74,11 +78,12 @@ func (j *job) warnOfMixed(cs *gitops.ChangeSet) {
 	}
 }
 
-func (j *job) keepPatch(ctx context.Context) error {
-	patch, err := j.tree.Patch(ctx, j.changes)
+func (j *job) keepPatch(ctx context.Context, leaks []leak) error {
+	patch, err := j.tree.Patch(ctx, j.changes.Without(opaque(leaks)))
 	if err != nil {
 		return err
 	}
+	patch = j.withoutLeaks(patch, leaks)
 	name := filepath.Join("patches", j.ID+".patch")
 	file := filepath.Join(j.Dir, name)
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {

@@ -26,10 +26,11 @@ const (
 
 	CodeDoomLoop Code = "doom_loop" // the model made the same calls over and over
 
-	CodeCommit Code = "commit_failed" // the work could not be committed
-	CodeLease  Code = "push_rejected" // the remote's branch moved since it was looked at, or the remote refused the push
-	CodePush   Code = "push_failed"   // the push did not go through
-	CodePanic  Code = "panic"         // a fault of millhand
+	CodeSecret Code = "secret_in_change" // the work holds a secret that was not in the repository before
+	CodeCommit Code = "commit_failed"    // the work could not be committed
+	CodeLease  Code = "push_rejected"    // the remote's branch moved since it was looked at, or the remote refused the push
+	CodePush   Code = "push_failed"      // the push did not go through
+	CodePanic  Code = "panic"            // a fault of millhand
 
 	// What a provider did: the classes of failed model requests.
 	CodeAuth        Code = "auth"        // the key is missing or refused

@@ -309,15 +309,8 @@ func withoutHeaders(data []byte) ([]byte, error) {
 		rest = rest[len(line):]
 		setting := bytes.TrimSpace(line)
 		if bytes.HasPrefix(setting, []byte("[")) {
-			end := sectionEnd(line)
-			name := strings.ToLower(strings.TrimSpace(string(line[bytes.IndexByte(line, '[')+1 : end])))
-			inHTTP = strings.HasPrefix(name, "http") && (len(name) == 4 || strings.ContainsAny(name[4:5], " \t\"."))
-			setting = bytes.TrimSpace(line[min(end+1, len(line)):])
-			if inHTTP && isHeader(setting) {
-				out.Write(line[:end+1])
-				out.WriteByte('\n')
-				continue
-			}
+			name := strings.ToLower(string(bytes.TrimSpace(setting[1:])))
+			inHTTP = strings.HasPrefix(name, "http") && len(name) > 4 && strings.ContainsAny(name[4:5], " \t\".]")
 		}
 		if !inHTTP || !isHeader(setting) {
 			out.Write(line)
@@ -350,20 +343,4 @@ func logicalLine(data []byte) []byte {
 			return data[:at]
 		}
 	}
-}
-
-// sectionEnd returns where the bracket closes that a line begins with.
-func sectionEnd(line []byte) int {
-	quoted := false
-	for i := 0; i < len(line); i++ {
-		switch c := line[i]; {
-		case c == '\\' && quoted:
-			i++
-		case c == '"':
-			quoted = !quoted
-		case c == ']' && !quoted:
-			return i
-		}
-	}
-	return len(line) - 1
 }

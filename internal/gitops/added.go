@@ -1,0 +1,83 @@
+package gitops
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Addition is text that a change adds to a file, in one piece.
+type Addition struct {
+	Path string
+	Line int // of its beginning, from 1; 0 for the whole of a file that is not compared by lines
+	Text string
+}
+
+// Added calls fn with all text that the changes add, in the order of the paths.
+// The first error of fn is returned.
+func (r *Repo) Added(ctx context.Context, cs *ChangeSet, fn func(Addition) error) error {
+	return r.eachVersion(ctx, cs, func(tree *workTree, path string, v versions) error {
+		e := cs.edits[path]
+		if e.after.mode == 0 {
+			return nil
+		}
+		if !v.known || v.binary() {
+			data, err := v.after, error(nil)
+			if data == nil {
+				data, err = tree.whole(path, e)
+			}
+			if err != nil {
+				return err
+			}
+			return fn(Addition{path, 0, string(data)})
+		}
+		after := splitLines(v.after)
+		for _, d := range diffLines(splitLines(v.before), after) {
+			if d.ReplEnd == d.ReplStart {
+				continue
+			}
+			if err := fn(Addition{path, d.ReplStart + 1, strings.Join(after[d.ReplStart:d.ReplEnd], "")}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// HadText calls fn with what the changed files held before, as far as that can
+// be had.
+func (r *Repo) HadText(ctx context.Context, cs *ChangeSet, fn func(text string)) error {
+	return r.eachVersion(ctx, cs, func(_ *workTree, _ string, v versions) error {
+		fn(string(v.before))
+		return nil
+	})
+}
+
+func (r *Repo) eachVersion(ctx context.Context, cs *ChangeSet, fn func(*workTree, string, versions) error) error {
+	tree, err := r.openWorkTree(false)
+	if err != nil {
+		return err
+	}
+	defer tree.close()
+	for _, c := range cs.Changes {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		v, err := cs.versions(tree, c.Path)
+		if err == nil {
+			err = fn(tree, c.Path, v)
+		}
+		if err != nil {
+			return fmt.Errorf("look at the change of %s: %w", c.Path, err)
+		}
+	}
+	return nil
+}
+
+// Without returns the changes but for those of some paths.
+func (cs *ChangeSet) Without(paths []string) *ChangeSet {
+	out := *cs
+	out.Changes = slices.DeleteFunc(slices.Clone(cs.Changes), func(c Change) bool { return slices.Contains(paths, c.Path) })
+	return &out
+}
