@@ -16,6 +16,7 @@ import (
 
 	"github.com/millhand/millhand/internal/action"
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/proc"
 	"github.com/millhand/millhand/report"
 	"github.com/millhand/millhand/tasks"
 )
@@ -199,13 +200,6 @@ func problemsOf(c *cli.Context, w World) tasks.Problems {
 	return problems
 }
 
-// fileCommands are the variables that name the files by which a step speaks to
-// its runner. Nothing that a run starts gets to know them, whatever a profile
-// passes on.
-func fileCommands() []string {
-	return []string{"GITHUB_OUTPUT", "GITHUB_ENV", "GITHUB_PATH", "GITHUB_STATE", "GITHUB_STEP_SUMMARY"}
-}
-
 // environment is the environment as the run sees it.
 func (s *actionStep) environment(c carriedOut) func(string) string {
 	return func(name string) string {
@@ -214,7 +208,7 @@ func (s *actionStep) environment(c carriedOut) func(string) string {
 			return c.key
 		case c.BaseURL != "" && name == action.BaseURLVariable(c.Model):
 			return c.BaseURL
-		case strings.HasPrefix(name, "INPUT_"), slices.Contains(fileCommands(), name):
+		case strings.HasPrefix(name, "INPUT_"), slices.Contains(proc.CIFiles(), name):
 			return ""
 		}
 		return s.Getenv(name)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -33,13 +34,19 @@ func Value(env []string, name string) string {
 	return ""
 }
 
+// CIFiles lists the variables that name files by which a step speaks to its CI
+// system. No child gets to know them, whoever names them.
+func CIFiles() []string {
+	return []string{"GITHUB_OUTPUT", "GITHUB_ENV", "GITHUB_PATH", "GITHUB_STATE", "GITHUB_STEP_SUMMARY"}
+}
+
 // ChildEnv makes the environment of a child from an allow-list: the names that
 // every program may need, and those in extra. Nothing else of the parent's
 // environment is in it, so a key can't be unless it is named.
 func ChildEnv(getenv func(string) string, extra []string) []string {
 	var env []string
 	for _, name := range append([]string{"PATH", "HOME", "TMPDIR", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "USER", "LOGNAME"}, extra...) {
-		if v := getenv(name); v != "" {
+		if v := getenv(name); v != "" && !slices.Contains(CIFiles(), name) {
 			env = Set(env, name, v)
 		}
 	}

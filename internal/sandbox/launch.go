@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/millhand/millhand/internal/proc"
 	"github.com/millhand/millhand/internal/sandbox/child"
 )
 
@@ -79,7 +80,7 @@ func (s *Sandbox) environment(env []string) []string {
 		}
 		set = append(set, ProxyEnv(addr)...)
 	}
-	drop := []string{"GITHUB_ENV", "GITHUB_PATH", "GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY", "GITHUB_STATE"}
+	drop := proc.CIFiles()
 	for _, kv := range set {
 		name, _, _ := strings.Cut(kv, "=")
 		drop = append(drop, name)
