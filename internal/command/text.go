@@ -9,8 +9,9 @@ import (
 )
 
 // commandForms are the workflow commands that a GitHub runner obeys: "::" at the
-// beginning of a line, white space aside, and "##[" anywhere.
-var commandForms = regexp.MustCompile(`(?m)^([\s\p{Z}]*:):|##\[`)
+// beginning of a line, white space aside, and "##[" anywhere, with or without
+// characters in them that do not show.
+var commandForms = regexp.MustCompile(`(?m)^([\s\p{Z}\p{C}\p{M}]*:[\p{C}\p{M}]*):|#[\p{C}\p{M}]*#[\p{C}\p{M}]*\[`)
 
 // printable makes text safe for a terminal and a CI's log: control characters
 // and those that reorder text become visible, and workflow commands are broken,
@@ -23,9 +24,9 @@ func printable(s string) string {
 	})
 	return strings.Map(func(r rune) rune {
 		switch {
-		case r == '\n' || r == '\t':
+		case r == '\n' || r == '\t' || r == '\u200c' || r == '\u200d': // scripts and emoji need the joiners
 			return r
-		case unicode.IsControl(r), r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069, r == 0x200e, r == 0x200f, r == 0x2028, r == 0x2029:
+		case unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp):
 			return '\uFFFD'
 		}
 		return r

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -49,7 +48,7 @@ func (r *Repo) allRefs() (map[string]plumbing.Hash, error) {
 		if err != nil {
 			return err
 		}
-		data, err := os.ReadFile(path)
+		data, err := readFile(path)
 		if line := string(bytes.TrimSpace(data)); err == nil && plumbing.IsHash(line) {
 			rel, err := filepath.Rel(r.commonDir, path)
 			if err != nil {

@@ -18,7 +18,7 @@ type configFile struct{ raw *config.Config }
 
 // readConfigFile reads a configuration file. A missing one is empty.
 func readConfigFile(name string) (configFile, error) {
-	data, err := os.ReadFile(name)
+	data, err := readFile(name)
 	if errors.Is(err, os.ErrNotExist) {
 		return configFile{config.New()}, nil
 	}

@@ -115,7 +115,7 @@ func readPointer(name, prefix string) (string, error) {
 	if !info.Mode().IsRegular() || info.Size() > longest {
 		return "", fmt.Errorf("%s: %w", name, ErrNotRepository)
 	}
-	data, err := os.ReadFile(name)
+	data, err := readFile(name)
 	if err != nil {
 		return "", err
 	}

@@ -233,7 +233,7 @@ func (r *Repo) HideHeaders(ctx context.Context) (putBack func(context.Context) e
 
 // rewrite changes a configuration file under its lock, if there is a change.
 func (r *Repo) rewrite(ctx context.Context, name string, change func([]byte) ([]byte, error)) (before, after []byte, err error) {
-	if before, err = os.ReadFile(name); err == nil {
+	if before, err = readFile(name); err == nil {
 		after, err = change(before)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
@@ -251,7 +251,7 @@ func (r *Repo) rewrite(ctx context.Context, name string, change func([]byte) ([]
 		return nil, nil, err
 	}
 	defer l.release()
-	if before, err = os.ReadFile(name); err == nil { // again: nobody else changes it now
+	if before, err = readFile(name); err == nil { // again: nobody else changes it now
 		after, err = change(before)
 	}
 	if err == nil {

@@ -56,7 +56,7 @@ func openObjects(commonDir string) (*objectStore, error) {
 // borrow objects from, and so on.
 func withAlternates(dirs []string, from int) ([]string, error) {
 	for ; from < len(dirs); from++ {
-		data, err := os.ReadFile(filepath.Join(dirs[from], "info", "alternates"))
+		data, err := readFile(filepath.Join(dirs[from], "info", "alternates"))
 		if errors.Is(err, os.ErrNotExist) {
 			continue
 		}

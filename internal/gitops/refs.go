@@ -49,7 +49,7 @@ func (r *Repo) Head() (Head, error) {
 
 // readHead returns the reference that HEAD names, or the commit if it is detached.
 func (r *Repo) readHead() (target string, hash plumbing.Hash, err error) {
-	data, err := os.ReadFile(filepath.Join(r.gitDir, "HEAD"))
+	data, err := readFile(filepath.Join(r.gitDir, "HEAD"))
 	if err != nil {
 		return "", plumbing.ZeroHash, fmt.Errorf("read HEAD: %w", err)
 	}
@@ -87,7 +87,7 @@ func (r *Repo) BranchHash(name string) (hash string, exists bool, err error) {
 // readRef returns what a reference holds: its own file, or its line in
 // packed-refs. References to references are not followed but refused.
 func (r *Repo) readRef(name string) (plumbing.Hash, bool, error) {
-	data, err := os.ReadFile(filepath.Join(r.commonDir, filepath.FromSlash(name)))
+	data, err := readFile(filepath.Join(r.commonDir, filepath.FromSlash(name)))
 	if err == nil {
 		line := strings.TrimSpace(string(data))
 		if !plumbing.IsHash(line) {
@@ -108,7 +108,7 @@ func (r *Repo) readRef(name string) (plumbing.Hash, bool, error) {
 
 // packedRefs reads the references that have no file of their own.
 func (r *Repo) packedRefs() (map[string]plumbing.Hash, error) {
-	data, err := os.ReadFile(filepath.Join(r.commonDir, "packed-refs"))
+	data, err := readFile(filepath.Join(r.commonDir, "packed-refs"))
 	if err != nil && !absent(err) {
 		return nil, err
 	}

@@ -120,7 +120,7 @@ func (r *Repo) Unfinished() string {
 // readIndex returns the index as it is on disk, an empty one if there is none.
 func (r *Repo) readIndex() (*index, error) {
 	name := filepath.Join(r.gitDir, "index")
-	f, err := os.Open(name)
+	f, err := openFile(name)
 	if errors.Is(err, os.ErrNotExist) {
 		return &index{version: 2}, nil
 	}

@@ -79,7 +79,7 @@ func readOptional(name string) ([]byte, error) {
 	if name == "" {
 		return nil, nil
 	}
-	data, err := os.ReadFile(name)
+	data, err := readFile(name)
 	if err != nil && !absent(err) {
 		return nil, err
 	}

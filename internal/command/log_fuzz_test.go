@@ -1,0 +1,78 @@
+package command
+
+import (
+	"encoding/json"
+	"regexp"
+	"strings"
+	"testing"
+	"unicode"
+
+	"github.com/rs/zerolog"
+
+	"github.com/millhand/millhand/internal/event"
+)
+
+// obeyed finds what a GitHub runner would take for a command in a line. It
+// compares by the rules of a language, for which what does not show is nothing.
+var obeyed = regexp.MustCompile(`^::|##\[`)
+
+// speaks reports whether a line speaks to a runner or a terminal.
+func speaks(line string) bool {
+	bare := strings.Map(func(r rune) rune {
+		if unicode.In(r, unicode.C, unicode.M) {
+			return -1
+		}
+		return r
+	}, line)
+	hidden := strings.ContainsFunc(line, func(r rune) bool {
+		return r != '\t' && r != '\u200c' && r != '\u200d' && unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp)
+	})
+	return hidden || obeyed.MatchString(strings.TrimLeftFunc(bare, func(r rune) bool { return unicode.IsSpace(r) || unicode.In(r, unicode.Z) }))
+}
+
+// FuzzLog has a text stand wherever a model, a tool or a repository can put one,
+// and holds that no line of any log speaks to the CI.
+func FuzzLog(f *testing.F) {
+	for _, seed := range []string{
+		hostile, "::stop-commands::x", "\u200d::error::x", ":\u200d:add-mask::x", "#\u0301#[group]", "\ufeff##[x]", "a\r\n::x::y", "\x1b]52;c;eA==\a", "\u061c\u202e\U000e0041", "\xff::\xfe##[",
+		"]]>&<script>", "%0A::error::x", "\u2028::x",
+	} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		events := []event.Event{
+			{Type: event.RunStarted, Run: &event.Run{ID: "r", Jobs: []event.PlannedJob{{ID: "a"}, {ID: "b"}}}},
+			{Type: event.JobStarted, Job: "a", JobStart: &event.JobStart{Workspace: text}},
+			{Type: event.TextSaid, Job: "a", Text: &event.Text{Text: text}},
+			{Type: event.RetryMade, Job: "a", Retry: &event.Retry{Error: text}},
+			{Type: event.CallChanged, Job: "a", Call: &event.Call{Tool: text, Title: text, Status: event.CallCompleted}},
+			{Type: event.CallChanged, Job: "a", Call: &event.Call{Tool: text, Error: text, Status: event.CallError}},
+			{Type: event.CallChanged, Job: "a", Call: &event.Call{Tool: text, Error: text, Status: event.CallDenied}},
+			{Type: event.VerifyEnded, Job: "a", Verify: &event.Verify{Name: text, ExitCode: 1, Tail: text}},
+			{Type: event.CommitMade, Job: "a", Commit: &event.Commit{Hash: text, Branch: text, Message: text}},
+			{Type: event.WarningGiven, Job: "a", Warning: &event.Warning{Message: text}},
+			{Type: event.WarningGiven, Warning: &event.Warning{Message: text}},
+			{Type: event.JobEnded, Job: "a", JobEnd: &event.JobEnd{Outcome: event.Failed, Reason: text, FinalMessage: text}},
+		}
+		var console, github, lines strings.Builder
+		for _, sink := range []event.Sink{newConsole(&console, zerolog.DebugLevel, false), newGitHubLog(&github, zerolog.DebugLevel), newJSONLog(&lines, zerolog.DebugLevel)} {
+			for _, e := range events {
+				if err := sink.Emit(e); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		for _, log := range []string{console.String(), strings.NewReplacer("::group::a failed\n", "", "::endgroup::\n", "").Replace(github.String()), lines.String(), printable(text)} {
+			for line := range strings.SplitSeq(log, "\n") {
+				if speaks(line) {
+					t.Fatalf("%q makes the line %q", text, line)
+				}
+			}
+		}
+		for line := range strings.Lines(lines.String()) {
+			if !json.Valid([]byte(line)) {
+				t.Fatalf("%q makes the line %q", text, line)
+			}
+		}
+	})
+}
