@@ -141,6 +141,7 @@ func (c *Confinement) Close() error {
 // spec says what commands may see and change of the file system.
 func (c *Confinement) spec(g Ground) (sandbox.Spec, error) {
 	spec := sandbox.Spec{Workspace: g.Workspace, Home: g.Home, TmpDir: g.Tmp, Hidden: g.Hidden, Limits: limits(g.Limits)}
+	spec.Hidden = append(slices.Clip(spec.Hidden), filesOfCI(g)...)
 	if g.Profile.Allows(permission.Git, ".git/config") {
 		spec.Writable = append(spec.Writable, g.Git...)
 	} else {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 	"sync"
 
@@ -60,4 +61,18 @@ func (r *run) restoreHeaders(ctx context.Context) {
 	if err := r.headers.putBack(context.WithoutCancel(ctx)); err != nil {
 		r.Emit(event.Event{Type: event.WarningGiven, Warning: &event.Warning{Message: fmt.Sprint(err)}})
 	}
+}
+
+// filesOfCI is the folder in which a CI system keeps what one step leaves to
+// another, keys of the checkout among it: it may lie where commands can read.
+func filesOfCI(g Ground) []string {
+	dir := g.Getenv("RUNNER_TEMP")
+	if !filepath.IsAbs(dir) {
+		return nil
+	}
+	dir, err := filepath.EvalSymlinks(dir)
+	if err != nil || slices.Contains([]string{"/", g.Workspace, g.Home, g.Tmp}, dir) {
+		return nil
+	}
+	return []string{dir}
 }

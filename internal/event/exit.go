@@ -11,7 +11,7 @@ const (
 	ExitOK          Exit = 0   // every selected job passed
 	ExitFailed      Exit = 1   // a job failed: verification, the agent gave up, a required change is missing
 	ExitUsage       Exit = 2   // usage or manifest invalid; nothing was spent
-	ExitPolicy      Exit = 3   // a denial limit passed, or the sandbox required is absent
+	ExitPolicy      Exit = 3   // a denial limit passed, the sandbox required is absent, or a change holds a secret
 	ExitLimit       Exit = 4   // a job's turn, token or time limit
 	ExitBudget      Exit = 5   // a money cap, of a job or the run
 	ExitAuth        Exit = 6   // credentials missing or refused, model unknown
