@@ -23,7 +23,8 @@ func withoutNamespaces() {
 		stmt(unix.BPF_LD|unix.BPF_W|unix.BPF_ABS, 0), is(unix.SYS_UNSHARE), deny, is(unix.SYS_CLONE3), lack,
 		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: unix.SYS_CLONE, Jf: 3},
 		stmt(unix.BPF_LD|unix.BPF_W|unix.BPF_ABS, 16),
-		{Code: unix.BPF_JMP | unix.BPF_JSET | unix.BPF_K, K: unix.CLONE_NEWUSER, Jf: 1}, deny,
+		{Code: unix.BPF_JMP | unix.BPF_JSET | unix.BPF_K, K: unix.CLONE_NEWUSER, Jf: 1},
+		deny,
 		stmt(unix.BPF_RET|unix.BPF_K, unix.SECCOMP_RET_ALLOW),
 	}
 	f := unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]}

@@ -72,9 +72,13 @@ func TestHeadersGoWithTheirURLsOnly(t *testing.T) {
 		of, to string
 		want   bool
 	}{
-		{"https://github.com/", "https://github.com/acme/api.git", true}, {"https://github.com", "https://GITHUB.com/acme/api", true},
-		{"https://github.com/acme", "https://github.com/acme-evil/x", false}, {"https://github.com/", "https://github.com.evil.org/x", false},
-		{"https://github.com/", "http://github.com/x", false}, {"https://github.com/", "git@github.com:x/y", false}, {"", "https://x.org/y", true},
+		{"https://github.com/", "https://github.com/acme/api.git", true},
+		{"https://github.com", "https://GITHUB.com/acme/api", true},
+		{"https://github.com/acme", "https://github.com/acme-evil/x", false},
+		{"https://github.com/", "https://github.com.evil.org/x", false},
+		{"https://github.com/", "http://github.com/x", false},
+		{"https://github.com/", "git@github.com:x/y", false},
+		{"", "https://x.org/y", true},
 	} {
 		if got := (header{url: test.of}).goesWith(test.to); got != test.want {
 			t.Errorf("%q with %q: %v", test.of, test.to, got)
