@@ -1,6 +1,9 @@
 package redact
 
-import "io"
+import (
+	"io"
+	"unsafe"
+)
 
 // How much a Writer keeps back to see what belongs together: at most so much
 // before it looks, and so much of that for the next time.
@@ -26,7 +29,7 @@ func (w *Writer) Write(p []byte) (int, error) {
 	if len(w.buf) < atOnce {
 		return len(p), nil
 	}
-	text := string(w.buf)
+	text := unsafe.String(unsafe.SliceData(w.buf), len(w.buf)) // not copied: a flood must not cost memory, and nothing changes it before it is written
 	found := w.r.Find(text)
 	cut := len(text) - keptBack
 	for i, f := range found {
@@ -38,8 +41,14 @@ func (w *Writer) Write(p []byte) (int, error) {
 	if len(text)-cut > atOnce { // one secret without an end
 		cut, found = len(text), w.r.Find(text)
 	}
-	w.buf = append(w.buf[:0], text[cut:]...)
-	if _, err := io.WriteString(w.out, without(text[:cut], found)); err != nil {
+	var err error
+	if len(found) == 0 {
+		_, err = w.out.Write(w.buf[:cut])
+	} else {
+		_, err = io.WriteString(w.out, without(text[:cut], found))
+	}
+	w.buf = append(w.buf[:0], w.buf[cut:]...)
+	if err != nil {
 		return 0, err
 	}
 	return len(p), nil
