@@ -47,6 +47,7 @@ func wire(ts *testscript.TestScript, neg bool, args []string) {
 			ts.Logf("the endpoint met: %v", p)
 		}
 	})
+	ts.Setenv("ENDPOINT", listening.URL+"/v1")
 	for _, provider := range []string{"OPENAI", "ANTHROPIC"} {
 		ts.Setenv(provider+"_BASE_URL", listening.URL+"/v1")
 		ts.Setenv(provider+"_API_KEY", "sk-test-key-of-the-endpoint")

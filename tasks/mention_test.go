@@ -106,7 +106,7 @@ func TestMistakesInWhatPromptsName(t *testing.T) {
 			"m.yaml:7:25: a variable in a command of a prompt: the shell would run what its value holds; leave it out of !`...`, or write the command under setup: with quotes around the variable",
 		}},
 		{"a command that no profile allows", head + "tasks:\n- id: a\n  prompt: Look at !`git log`.\n", []string{
-			"m.yaml:5:11: the prompt runs a command (!`...`), and the profile \"readonly\" allows none: no rule, and what no rule allows is denied (profile readonly); choose a profile with bash, such as review, or leave the command out",
+			"m.yaml:5:11: the prompt runs a command (!`...`), and the profile \"readonly\" allows none: no rule allows it (profile readonly); choose a profile with bash, such as review, or leave the command out",
 		}},
 		{"more than anybody needs", head + "tasks:\n- id: a\n  prompt: " + "x " + many + "\n", []string{
 			"m.yaml:5:11: the prompt names more than 100 files and commands; name folders, or let the agent look",
