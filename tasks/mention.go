@@ -80,6 +80,10 @@ func (b *builder) checkMentions(t *task, j *Job) {
 		j.Mentions = nil
 	}
 	for _, m := range j.Mentions {
+		if m.backward() {
+			t.prompt.problem(fmt.Sprintf("the prompt's %s names no lines of a file", quote("@"+m.Ranged)), "lines count from 1, and the last is not before the first: @main.go#L10-20")
+			continue
+		}
 		if m.Command == "" || !j.Profile.Hides("bash") {
 			continue
 		}
@@ -202,8 +206,12 @@ func (m *Mention) takeRange() {
 	case part[5] == "":
 		last = 0
 	}
-	if first < 1 || last != 0 && last < first {
-		return
+	if explicit := part[2] != ""; explicit || first > 0 && (last == 0 || last >= first) {
+		m.Ranged, m.Name, m.First, m.Last, m.Explicit = m.Name, part[1], first, last, explicit
 	}
-	m.Ranged, m.Name, m.First, m.Last, m.Explicit = m.Name, part[1], first, last, part[2] != ""
+}
+
+// backward reports whether a range of lines can be none of any file.
+func (m Mention) backward() bool {
+	return m.Ranged != "" && (m.First < 1 || m.Last != 0 && m.Last < m.First)
 }

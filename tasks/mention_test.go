@@ -37,7 +37,7 @@ func TestWhatPromptsName(t *testing.T) {
 		{"@a.go#L10 @a.go#L10-20 @a.go#L10-L20 @a.go#10-20 @a.go#10- @a.go#7", []string{
 			"a.go lines 10-10 explicit", "a.go lines 10-20 explicit", "a.go lines 10-20 explicit", "a.go lines 10-20", "a.go lines 10-0", "a.go lines 7-7",
 		}},
-		{"@a.go#L0 @a.go#L9-3 @a.go#top", []string{"a.go#L0", "a.go#L9-3", "a.go#top"}},
+		{"@a.go#0 @a.go#9-3 @a.go#top", []string{"a.go#0", "a.go#9-3", "a.go#top"}},
 		{"@./a @../b @~/c @/etc/passwd @src/", []string{"./a explicit", "../b explicit", "~/c explicit", "/etc/passwd", "src/"}},
 		{"@explore finds it", []string{"explore"}},
 		{"ann@example.com, `@quoted`, https://x.org/@ann, a.b-@c, @@x, git@github.com:a/b", nil},
@@ -107,6 +107,10 @@ func TestMistakesInWhatPromptsName(t *testing.T) {
 		}},
 		{"a command that no profile allows", head + "tasks:\n- id: a\n  prompt: Look at !`git log`.\n", []string{
 			"m.yaml:5:11: the prompt runs a command (!`...`), and the profile \"readonly\" allows none: no rule allows it (profile readonly); choose a profile with bash, such as review, or leave the command out",
+		}},
+		{"lines that no file has", head + "tasks:\n- id: a\n  prompt: See @a.go#L9-3, and @a.go#L9-.\n- {id: b, prompt: \"See @a.go#L0.\"}\n", []string{
+			"m.yaml:5:11: the prompt's \"@a.go#L9-3\" names no lines of a file; lines count from 1, and the last is not before the first: @main.go#L10-20",
+			"m.yaml:6:19: the prompt's \"@a.go#L0\" names no lines of a file; lines count from 1, and the last is not before the first: @main.go#L10-20",
 		}},
 		{"more than anybody needs", head + "tasks:\n- id: a\n  prompt: " + "x " + many + "\n", []string{
 			"m.yaml:5:11: the prompt names more than 100 files and commands; name folders, or let the agent look",
