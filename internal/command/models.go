@@ -78,17 +78,19 @@ func (m *models) named() []callable {
 		}
 		list[at].capped = list[at].capped || capped
 	}
-	capped := m.plan.Budget.CostUSD > 0
+	budget := m.plan.Budget.CostUSD > 0
+	anywhere := budget // any job may start any agent
 	for _, j := range m.plan.Jobs {
-		add(j.Model, j.ModelName, capped || j.Limits.CostUSD > 0)
+		capped := budget || j.Limits.CostUSD > 0
+		anywhere = anywhere || capped
+		add(j.Model, j.ModelName, capped)
 		for _, f := range j.Fallback {
-			add(f.ID, f.Name, capped || j.Limits.CostUSD > 0)
+			add(f.ID, f.Name, capped)
 		}
-		capped = capped || j.Limits.CostUSD > 0
 	}
 	for _, a := range m.plan.Agents {
 		if a.Model != nil {
-			add(a.Model.ID, a.Model.Name, capped)
+			add(a.Model.ID, a.Model.Name, anywhere)
 		}
 	}
 	return list
