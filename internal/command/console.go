@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -25,11 +26,14 @@ type console struct {
 	many    bool
 }
 
-// progress is where one job stands.
+// progress is where one job stands: its sessions by their turns, which each
+// counts for itself, and the cost of all.
 type progress struct {
-	turn int
-	usd  float64
-	any  bool // any cost is known
+	turns  map[string]int
+	main   string            // the job's own session, for what is of none
+	agents map[string]string // of subagents' sessions
+	usd    float64
+	any    bool // any cost is known
 }
 
 func newConsole(out io.Writer, level zerolog.Level, colour bool) *console {
@@ -61,12 +65,16 @@ func (c *console) follow(e event.Event) {
 	}
 	p := c.jobs[e.Job]
 	if p == nil {
-		p = &progress{}
+		p = &progress{turns: map[string]int{}, agents: map[string]string{}}
 		c.jobs[e.Job] = p
 	}
 	switch {
+	case e.Type == event.SessionStarted && e.SessionInfo.Parent == "":
+		p.main = e.Session
+	case e.Type == event.SessionStarted:
+		p.agents[e.Session] = e.SessionInfo.Agent
 	case e.Type == event.TurnStarted:
-		p.turn = e.Turn.Number
+		p.turns[e.Session] = e.Turn.Number
 	case e.Type == event.TurnEnded && e.Turn.CostUSD != nil:
 		p.usd, p.any = p.usd+*e.Turn.CostUSD, true
 	case e.Type == event.JobEnded:
@@ -83,8 +91,15 @@ func (c *console) where(e event.Event) string {
 	if c.many {
 		fmt.Fprintf(&b, "[%s] ", e.Job)
 	}
-	if p := c.jobs[e.Job]; p != nil && p.turn > 0 {
-		fmt.Fprintf(&b, "turn %d ", p.turn)
+	p := c.jobs[e.Job]
+	if p == nil {
+		return b.String()
+	}
+	if agent := p.agents[e.Session]; agent != "" {
+		fmt.Fprintf(&b, "%s ", agent)
+	}
+	if turn := p.turns[cmp.Or(e.Session, p.main)]; turn > 0 {
+		fmt.Fprintf(&b, "turn %d ", turn)
 		if p.any {
 			fmt.Fprintf(&b, "%s ", dollars(&p.usd))
 		}

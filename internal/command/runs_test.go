@@ -104,7 +104,7 @@ five   2026-03-02T05:00:00Z  -        damaged     -     -/0   -      -
 four   2026-03-02T04:00:01Z  7h59m59s  running     -     -/2   -      0123456789ab
 three  2026-03-02T03:00:01Z  1m30s    failed      1     -/2   -      0123456789ab
 two    2026-03-02T02:00:01Z  1.0s     unfinished  -     -/2   -      0123456789ab
-one    2026-03-02T01:00:01Z  1m30s    failed      1     1/2   $0.75  0123456789ab
+one    2026-03-02T01:00:01Z  1m30s    failed      1     1/2   $0.7500  0123456789ab
 `
 	if diff := cmp.Diff(fields(want), fields(out)); diff != "" || exit != 0 {
 		t.Errorf("exit %d\n%s", exit, diff)

@@ -51,7 +51,7 @@ func dollars(usd *float64) string {
 		return "$0"
 	case *usd < 0.0001:
 		return fmt.Sprintf("$%.6f", *usd)
-	case *usd < 0.01:
+	case *usd < 1: // as the table of the report has it
 		return fmt.Sprintf("$%.4f", *usd)
 	}
 	return fmt.Sprintf("$%.2f", *usd)

@@ -55,8 +55,8 @@ func TestTheConsoleTellsAPersonWhatHappens(t *testing.T) {
 900ms [a] turn 1 says: ok : :set-env name=PATH::/evil�::add-mask::x ## [error]no�[2J�]52;c;eA==� �gnp
 1.2s [a] turn 1 bash ::warning::x (1.2s)
 1.5s [a] turn 1 write denied: edit "x"
-2.1s [a] turn 1 $0.01 verify tests failed, exit code 1 (0.9s)
-2.4s [a] failed: 1 attempt, 1 turn, $0.01 in 2.5s: verify tests failed : :error::x 100%
+2.1s [a] turn 1 $0.0123 verify tests failed, exit code 1 (0.9s)
+2.4s [a] failed: 1 attempt, 1 turn, $0.0123 in 2.5s: verify tests failed : :error::x 100%
 2.7s run failed in 2.6s
 `
 	if diff := cmp.Diff(want, out.String()); diff != "" {
@@ -66,6 +66,30 @@ func TestTheConsoleTellsAPersonWhatHappens(t *testing.T) {
 	show(t, newConsole(&out, zerolog.ErrorLevel, true))
 	if got := out.String(); strings.Count(got, "\n") != 1 || !strings.Contains(got, "\x1b[31mfailed:") {
 		t.Errorf("at level error, in colour: %q", got)
+	}
+}
+
+// Each session counts its turns for itself, so a line says whose turn it is.
+func TestTheConsoleTellsSubagentsApart(t *testing.T) {
+	var out strings.Builder
+	c := newConsole(&out, zerolog.InfoLevel, false)
+	for _, e := range []event.Event{
+		{Type: event.SessionStarted, Session: "a", SessionInfo: &event.Session{Agent: "build"}},
+		{Type: event.TurnStarted, Session: "a", Turn: &event.Turn{Number: 3}},
+		{Type: event.SessionStarted, Session: "a.1", SessionInfo: &event.Session{Agent: "explore", Parent: "a"}},
+		{Type: event.TurnStarted, Session: "a.1", Turn: &event.Turn{Number: 1}},
+		{Type: event.TextSaid, Session: "a.1", Text: &event.Text{Turn: 1, Text: "Nothing found."}},
+		{Type: event.CallChanged, Session: "a", Call: &event.Call{Tool: "task", Title: "look", Status: event.CallCompleted}},
+		{Type: event.VerifyEnded, Verify: &event.Verify{Name: "tests", Passed: true}},
+	} {
+		e.Job = "a"
+		if err := c.Emit(e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := "0s explore turn 1 says: Nothing found.\n0s turn 3 task look (0.0s)\n0s turn 3 verify tests passed (0.0s)\n"
+	if diff := cmp.Diff(want, out.String()); diff != "" {
+		t.Error(diff)
 	}
 }
 
