@@ -204,7 +204,7 @@ func (p Profile) Decide(req Request) Decision {
 	if p.Ceiling != nil && d.Allowed() {
 		if most := p.Ceiling.Decide(req); !most.Allowed() {
 			d = most
-			d.Source += ", the profile that no other may exceed"
+			d.Source += ", which goes before profile " + p.Name
 		}
 	}
 	if !d.Allowed() {
