@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -48,6 +50,27 @@ func newModels(w World, plan *tasks.Plan) *models {
 		world: w, plan: plan, canon: model.NewCanon(nil, nil),
 		scripts: map[string]*script.Script{}, wires: map[string]wired{}, limiters: map[account]*model.Limiter{}, replays: map[string]*replay.Recording{},
 	}
+}
+
+// mayRecord refuses a recording that has one of the plan's jobs already: with two
+// runs of a job in it, it could not be played back. Other jobs are added to it.
+func (m *models) mayRecord(path string) error {
+	if path == "" {
+		return nil
+	}
+	have, err := replay.Open(path, m.canon)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // of the folder, OpenRecorder tells
+	}
+	if err != nil {
+		return failure{event.ExitUsage, err}
+	}
+	for _, j := range m.plan.Jobs {
+		if slices.Contains(have.Jobs(), j.ID) {
+			return fail(event.ExitUsage, "the recording %s has job %s already, and could not be played back with two runs of it: remove it, or name another file", path, j.ID)
+		}
+	}
+	return nil
 }
 
 // begin tells what is different in every run, and records every exchange in a

@@ -74,7 +74,7 @@ func runManifests(c *cli.Context, w World) error {
 		return err
 	}
 	models := newModels(w, plan)
-	if err := models.check(); err != nil {
+	if err := errors.Join(models.check(), models.mayRecord(c.String("record"))); err != nil {
 		return err
 	}
 	custom, err := customTools(plan)
