@@ -25,7 +25,11 @@ func (j *job) setup(ctx context.Context) *stop {
 			return stopped(ctx)
 		}
 		if !v.Passed {
-			return &stop{outcome: event.Failed, reason: fmt.Sprintf("setup command %q failed (%s):\n%s", line, exitWords(v), v.Tail), exit: event.ExitFailed}
+			reason := fmt.Sprintf("setup command %q failed (%s)", line, exitWords(v))
+			if v.Tail != "" {
+				reason += ":\n" + v.Tail
+			}
+			return &stop{outcome: event.Failed, reason: reason, exit: event.ExitFailed}
 		}
 	}
 	return nil
