@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"strconv"
 	"sync"
 
 	"github.com/millhand/millhand/internal/event"
@@ -41,7 +42,7 @@ func (a *account) left() float64 {
 }
 
 func (a *account) end() *session.End {
-	return &session.End{Kind: session.OverCost, Shared: a.all, Reason: fmt.Sprintf("%s of $%g is spent, or too little of it is left for another model call ($%.6f is left)", a.what, a.cap, max(a.cap-a.usd, 0))}
+	return &session.End{Kind: session.OverCost, Shared: a.all, Reason: fmt.Sprintf("%s of $%s is spent, or too little of it is left for another model call ($%.6f is left)", a.what, strconv.FormatFloat(a.cap, 'f', -1, 64), max(a.cap-a.usd, 0))}
 }
 
 // ledger keeps the accounts of a run and its jobs. Before a model call the most

@@ -96,7 +96,7 @@ func (p *Player) Finish() error {
 	if len(left) == 0 {
 		return nil
 	}
-	return model.Fail(model.ClassScript, fmt.Errorf("%s:%d: this exchange of %s was not used, and so are %d in all", p.recording.name, left[0].line, p.job, len(left)))
+	return model.Fail(model.ClassScript, fmt.Errorf("%s:%d: this exchange of %s was not used (unused in all: %d)", p.recording.name, left[0].line, p.job, len(left)))
 }
 
 // left are a job's exchanges that are not played yet.

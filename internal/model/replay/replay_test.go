@@ -214,7 +214,7 @@ func TestFinishTellsWhatWasNotUsed(t *testing.T) {
 	if _, err := converse(t.Context(), p, "/work/shop", "", 1); err != nil {
 		t.Fatal(err)
 	}
-	if err := p.Finish(); model.ClassOf(err) != model.ClassScript || !strings.Contains(err.Error(), "run.jsonl:2: this exchange of fix was not used, and so are 2 in all") {
+	if err := p.Finish(); model.ClassOf(err) != model.ClassScript || !strings.Contains(err.Error(), "run.jsonl:2: this exchange of fix was not used (unused in all: 2)") {
 		t.Errorf("got %v", err)
 	}
 	if err := r.Player("mend").Finish(); err != nil {

@@ -65,7 +65,7 @@ func (p *Player) Finish() error {
 		return nil
 	}
 	turn := p.turns[p.next]
-	return model.Fail(model.ClassScript, fmt.Errorf("%s: turn %d was not used, and so are %d turns in all", turn.Source, turn.Number, unused))
+	return model.Fail(model.ClassScript, fmt.Errorf("%s: turn %d was not used (unused in all: %d)", turn.Source, turn.Number, unused))
 }
 
 // emit tells the turn in pieces, as a model would stream it.
