@@ -107,7 +107,7 @@ func (b *builder) provider(name string) (what, fix string) {
 	case !b.complete: // the manifest that is missing may define it
 		return "", ""
 	}
-	return "unknown provider " + quote(prefix), b.found.suggest(prefix, slices.Concat(known, laterProviders), "known providers: ")
+	return "unknown provider " + quote(prefix), b.found.suggest(prefix, known, "known providers: ")
 }
 
 // prefixOf returns the provider that a model's name begins with.
