@@ -168,6 +168,8 @@ func (j *job) openSession(s seat) (*open, error) {
 func (j *job) allow(last bool) *session.End {
 	t, l := j.sessions.totals(), j.Limits
 	switch {
+	case l.Turns > 0 && t.Turns >= l.Turns && !last:
+		return &session.End{Kind: session.Limited, Reason: fmt.Sprintf("the limit of %d turns is reached", l.Turns)}
 	case l.Tokens > 0 && t.Usage.Input+t.Usage.Output >= l.Tokens && !last:
 		return &session.End{Kind: session.Limited, Reason: fmt.Sprintf("the limit of %d tokens is reached", l.Tokens)}
 	case l.Denials > 0 && t.Denied >= l.Denials:

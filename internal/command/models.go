@@ -132,19 +132,30 @@ type callable struct {
 // runs: a missing key, a script that can't be read, a money cap that could not
 // be kept because the model's price is unknown.
 func (m *models) check() error {
-	var errs, unpriced []error
+	if err := m.unpriced(); err != nil {
+		return err
+	}
+	var errs []error
 	for _, c := range m.named() {
-		if _, ok := m.price(c.id, c.name); !ok && c.capped && !m.plan.AllowUnknownPrice && !recorded(c.id) {
-			unpriced = append(unpriced, fmt.Errorf("the price of %s is unknown, so the limit on cost can't be kept: give it under prices:, or set allow_unknown_price: true", c.name))
-		}
 		if _, err := m.open(c.id, c.name, "", ""); err != nil {
 			errs = append(errs, err)
 		}
 	}
-	if len(unpriced) > 0 {
-		return failure{event.ExitUsage, errors.Join(unpriced...)}
-	}
 	return errors.Join(errs...)
+}
+
+// unpriced is the error of caps on money that could not be kept.
+func (m *models) unpriced() error {
+	var errs []error
+	for _, c := range m.named() {
+		if _, ok := m.price(c.id, c.name); !ok && c.capped && !m.plan.AllowUnknownPrice && !recorded(c.id) {
+			errs = append(errs, fmt.Errorf("the price of %s is unknown, so the limit on cost can't be kept: give it under prices:, or set allow_unknown_price: true", c.name))
+		}
+	}
+	if len(errs) == 0 {
+		return nil
+	}
+	return failure{event.ExitUsage, errors.Join(errs...)}
 }
 
 // warnings names the models whose cost can't be told.

@@ -423,7 +423,7 @@ func validateCommand(w World) *cli.Command {
 			if err != nil {
 				return err
 			}
-			if err := testExamples(c.Context, w, plan); err != nil {
+			if err := errors.Join(testExamples(c.Context, w, plan), newModels(w, plan).unpriced()); err != nil {
 				return err
 			}
 			fmt.Fprintf(w.Out, "%s: %s, no problem found\n", strings.Join(plan.Manifests, ", "), plural(len(plan.Jobs), "job"))
