@@ -196,6 +196,9 @@ func TestAnEarlierRunIsNotTakenForThisOne(t *testing.T) {
 // TestTheKeyGoesToTheProviderAlone runs a prompt on a model behind a wire, and
 // looks for the key wherever it could have got to.
 func TestTheKeyGoesToTheProviderAlone(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and run without -short")
+	}
 	const key = "sk-%0A%25$(touch pwned)`touch pwned`\"'\\::stop-commands::x"
 	s, err := script.Parse([]byte(`
 version: 1
@@ -338,6 +341,9 @@ func TestASignalEndsTheActionBeforeThereIsARun(t *testing.T) {
 }
 
 func TestTheActionRunsNoReleaseThatItCannotTrust(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and run without -short")
+	}
 	archive := archiveName()
 	tests := []struct {
 		name    string

@@ -273,6 +273,9 @@ func TestNightlyRunsOfCronNeverOverlap(t *testing.T) {
 
 // TestNightlyRunsKeepThirty gives the example a history and runs it once more.
 func TestNightlyRunsKeepThirty(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and run without -short")
+	}
 	dir, job := installCron(t, nil)
 	reports, log := filepath.Join(dir, "reports"), filepath.Join(dir, "run.log")
 	for n := range 40 {

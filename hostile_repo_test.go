@@ -90,6 +90,9 @@ turns:
 // in them, and holds that nothing springs outside of the sandbox, and that
 // nothing in them configures the run.
 func TestHostileRepositories(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and run without -short")
+	}
 	program, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)

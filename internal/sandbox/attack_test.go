@@ -330,6 +330,9 @@ const onX86 = `test "$(uname -m)" = x86_64`
 const asRoot = `test "$(id -u)" = 0`
 
 func TestAttacksFail(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and run without -short")
+	}
 	templates := map[bool]template{false: newTemplate(t, false), true: newTemplate(t, true)}
 	t.Run("all", func(t *testing.T) { // the templates outlive those that run side by side
 		for _, group := range threats() {

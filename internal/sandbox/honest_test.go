@@ -84,6 +84,9 @@ for d in repo "$OUT/main"; do (cd $d; git init -q .; git config user.email a@b; 
 git -C "$OUT/main" worktree add -q "$WS/tree"`
 
 func TestHonestWorkSucceeds(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and run without -short")
+	}
 	everywhere := slices.DeleteFunc(honestWork(), func(h honest) bool { return h.gap })
 	if len(everywhere) < 30 {
 		t.Errorf("only %d pieces of work succeed at every level", len(everywhere))

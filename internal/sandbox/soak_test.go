@@ -37,6 +37,9 @@ var soakLines = []struct {
 // After many commands there are no zombies, no strays, no more files and no
 // more goroutines than before.
 func TestManyCommandsLeaveNothing(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and run without -short")
+	}
 	commands := 100
 	if os.Getenv("MILLHAND_NIGHTLY") != "" {
 		commands = 2000
