@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -34,7 +35,7 @@ type toolDocument struct {
 	Output   string            `json:"output"`
 	Error    string            `json:"error"`
 	Decision *decisionDocument `json:"decision"`
-	Metadata map[string]any    `json:"metadata"`
+	Metadata json.RawMessage   `json:"metadata"`
 }
 
 type decisionDocument struct {
@@ -124,8 +125,12 @@ func runTool(c *cli.Context, w World) error {
 		list, _ := out.Metadata["attachments"].([]attachmentDocument)
 		out.Metadata["attachments"] = append(list, attachmentDocument{a.Name, a.Media, len(a.Data)})
 	}
+	metadata, err := json.Marshal(out.Metadata)
+	if err != nil {
+		return fail(event.ExitInternal, "print the result: %w", err)
+	}
 	doc := toolDocument{
-		Tool: out.Tool, Status: out.Status, Title: out.Title, Output: out.Output, Error: out.Error, Metadata: out.Metadata,
+		Tool: out.Tool, Status: out.Status, Title: out.Title, Output: out.Output, Error: out.Error, Metadata: env.Redact.JSON(metadata),
 	}
 	if d := out.Decision; d != nil {
 		doc.Decision = &decisionDocument{d.Effect.String(), d.Rule, d.Source}

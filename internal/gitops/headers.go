@@ -206,6 +206,7 @@ func (r *Repo) HideHeaders(ctx context.Context) (putBack func(context.Context) e
 		for _, u := range undo {
 			errs = append(errs, u(ctx))
 		}
+		undo = nil // a second time would have them twice
 		return errors.Join(errs...)
 	}
 	files, err := r.headerFiles()
