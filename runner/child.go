@@ -25,7 +25,7 @@ func (j *job) agents() []tools.Agent {
 // spawner returns what carries out the task tool's calls of a session.
 func (j *job) spawner(parent string) func(context.Context, tools.SpawnRequest) (tools.SpawnResult, error) {
 	return func(ctx context.Context, r tools.SpawnRequest) (tools.SpawnResult, error) {
-		child, err := j.child(parent, r)
+		child, err := j.child(ctx, parent, r)
 		if err != nil {
 			return tools.SpawnResult{}, err
 		}
@@ -56,9 +56,9 @@ func since(before, after *float64) *float64 {
 func taskID(s seat) string { return s.file[strings.LastIndexByte(s.file, '.')+1:] }
 
 // child finds the session that a request names, or makes a new one.
-func (j *job) child(parent string, r tools.SpawnRequest) (*open, error) {
+func (j *job) child(ctx context.Context, parent string, r tools.SpawnRequest) (*open, error) {
 	if r.TaskID == "" {
-		return j.newChild(parent, r)
+		return j.newChild(ctx, parent, r)
 	}
 	for _, o := range j.sessions.children() {
 		if taskID(o.seat) != r.TaskID {
@@ -74,7 +74,7 @@ func (j *job) child(parent string, r tools.SpawnRequest) (*open, error) {
 
 // newChild makes a session for an agent: with its own limits below those of the
 // job, and a profile that is never wider than the job's.
-func (j *job) newChild(parent string, r tools.SpawnRequest) (*open, error) {
+func (j *job) newChild(ctx context.Context, parent string, r tools.SpawnRequest) (*open, error) {
 	s := seat{Job: j.Job, parent: parent}
 	s.take(j.agent(r.Agent))
 	if m := s.agent.Model; m != nil {
@@ -83,7 +83,7 @@ func (j *job) newChild(parent string, r tools.SpawnRequest) (*open, error) {
 	n := j.nextChild()
 	s.id = fmt.Sprintf("%s.%d", parent, n)
 	s.file = fmt.Sprintf("%s.task-%d", j.ID, n)
-	return j.openSession(s)
+	return j.openSession(ctx, s)
 }
 
 // ownSeat is that of the task's own session. Its model is the plan's word.

@@ -39,6 +39,8 @@ type Ground struct {
 	Now       func() time.Time
 	Tell      func(event.Network)
 	Tampered  func(error) // is told when a command has written into git's own files, which were put back
+
+	within *Confinement // of the same folders: it counts what is written, and its guard guards; nil for none
 }
 
 // Confinement is a sandbox for commands.
@@ -48,6 +50,7 @@ type Confinement struct {
 	box    *sandbox.Sandbox
 	guard  *guard          // of what the level can't keep commands from writing; nil if it can
 	growth *sandbox.Growth // nil: the folders may grow without end
+	within *Confinement    // whose growth this is, and perhaps whose guard; nil for its own
 	listen net.Listener    // of the proxy, at level B
 	served chan struct{}
 }
@@ -56,7 +59,9 @@ type Confinement struct {
 // when its commands have ended.
 func OpenConfinement(ctx context.Context, g Ground) (c *Confinement, err error) {
 	c = &Confinement{Env: g.Env}
-	if g.Limits.Disk > 0 {
+	if c.within = g.within; c.within != nil {
+		c.growth = c.within.growth
+	} else if g.Limits.Disk > 0 {
 		c.growth = sandbox.WatchGrowth(g.growing(), g.Limits.Disk, g.Now) //nolint:contextcheck // Close ends it
 	}
 	if g.Level != sandbox.Full && g.Level != sandbox.Partial {
@@ -123,13 +128,15 @@ func (c *Confinement) Close() error {
 	if c == nil {
 		return nil
 	}
-	c.growth.Close()
+	if c.within == nil {
+		c.growth.Close()
+	}
 	var errs []error
 	if c.listen != nil {
 		errs = append(errs, c.listen.Close())
 		<-c.served
 	}
-	if c.guard != nil {
+	if c.guard != nil && (c.within == nil || c.within.guard != c.guard) {
 		errs = append(errs, c.guard.files.Close())
 	}
 	if c.box != nil {
@@ -269,34 +276,6 @@ func attempt(a proxy.Attempt) event.Network {
 		n.Addr = a.Addr.String()
 	}
 	return n
-}
-
-// openSandbox confines the job's commands.
-func (j *job) openSandbox(ctx context.Context) (err error) {
-	home := filepath.Join(j.Work, "home", j.ID)
-	if err := os.MkdirAll(home, 0o700); err != nil {
-		return fmt.Errorf("make a home folder: %w", err)
-	}
-	g := Ground{
-		Level: j.Level, Workspace: j.space.Dir(), Home: home, Tmp: proc.Value(j.env, "TMPDIR"),
-		Git: []string{j.tree.GitDir(), j.tree.CommonDir()}, InPlace: j.inPlace,
-		Profile: j.Profile, Caches: j.Caches, Getenv: j.Getenv, Env: j.env, Limits: j.Limits, Now: j.Now,
-		Tell:     func(n event.Network) { j.emit(event.Event{Type: event.NetworkTried, Network: &n}) },
-		Tampered: j.end,
-	}
-	if rel, err := filepath.Rel(g.Workspace, j.Dir); err == nil && filepath.IsLocal(rel) {
-		g.Hidden = append(g.Hidden, j.Dir)
-	}
-	for _, t := range j.plan.Tools {
-		if filepath.IsAbs(t.Command[0]) {
-			g.Programs = append(g.Programs, filepath.Dir(t.Command[0]))
-		}
-	}
-	if j.sandbox, err = OpenConfinement(ctx, g); err != nil {
-		return err
-	}
-	j.env = j.sandbox.Env
-	return nil
 }
 
 // maxOver is how many commands, one after the other, a job may end with more on

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/sandbox"
 )
@@ -20,7 +21,13 @@ type guard struct {
 
 // newGuard begins to look after what a level leaves open; nil if that is
 // nothing, or the profile lets commands write there.
+//
+// One that is there already is shared: what another begins with may have been
+// tampered with.
 func newGuard(g Ground) (*guard, error) {
+	if g.within != nil && g.within.guard != nil {
+		return g.within.guard, nil
+	}
 	if g.Level != sandbox.Partial || g.Profile.Allows(permission.Git, ".git/config") {
 		return nil, nil //nolint:nilnil // there is nothing to guard
 	}
@@ -62,4 +69,32 @@ func tampering(changed []string, err error) error {
 		d.Why = fmt.Sprintf("a command wrote into them (%s), and they can't be held to what they were: %v", someOf(changed), err)
 	}
 	return &permission.Error{Decision: d}
+}
+
+// breach is the first tampering of a job. A command may be found out after its
+// job's time is over, or the user has ended it: that must not hide what it did.
+type breach struct {
+	mu  sync.Mutex
+	err error
+}
+
+// tampered ends the job.
+func (j *job) tampered(err error) {
+	j.breach.mu.Lock()
+	defer j.breach.mu.Unlock()
+	if j.breach.err == nil {
+		j.breach.err = err
+	}
+	j.end(err)
+}
+
+// heldTo is the end of a phase; tampering goes before whatever else it was.
+func (j *job) heldTo(end *stop) *stop {
+	j.breach.mu.Lock()
+	defer j.breach.mu.Unlock()
+	var denied *permission.Error
+	if errors.As(j.breach.err, &denied) {
+		return &stop{outcome: event.Policy, reason: denied.Decision.By(), exit: event.ExitPolicy}
+	}
+	return end
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/gitops"
+	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/proc"
 	"github.com/millhand/millhand/internal/sandbox"
 	"github.com/millhand/millhand/internal/workspace"
@@ -23,8 +24,9 @@ type job struct {
 	*run
 	tasks.Job
 
-	start start       // what preflight found
-	end   func(error) // ends the job, for a reason that stopped knows
+	start  start       // what preflight found
+	end    func(error) // ends the job, for a reason that stopped knows
+	breach breach      // of git's own files, by a command
 
 	// prepare
 	origin  *gitops.Repo // the repository that the job belongs to
@@ -37,6 +39,8 @@ type job struct {
 	space   *workspace.Workspace
 	env     []string // of its child processes
 	sandbox *Confinement
+
+	narrower map[string]*Confinement // of agents that may do less, by name; under the lock of sessions
 
 	// session
 	tools    *tools.Tree // shared by all sessions of the job
@@ -84,7 +88,7 @@ func (j *job) carryOut(ctx context.Context) event.JobEnd {
 	var end *stop
 	for _, p := range phases() {
 		began := j.Now()
-		end = p.run(j, ctx)
+		end = j.heldTo(p.run(j, ctx))
 		j.emit(event.Event{Type: event.PhaseEnded, Phase: &event.Phase{
 			Name: p.name, ElapsedMS: j.Now().Sub(began).Milliseconds(), Error: reasonOf(end),
 		}})
@@ -94,8 +98,11 @@ func (j *job) carryOut(ctx context.Context) event.JobEnd {
 	}
 	if end != nil && j.changes == nil && j.space != nil {
 		// The work of a job that did not pass is not committed, nor is it lost.
-		j.findChanges(after)
-		j.commitWIP(after, end)
+		if bad := j.findChanges(after); bad == nil {
+			j.commitWIP(after, end)
+		} else if bad.code != "" {
+			j.warn(bad.reason)
+		}
 	}
 	return j.sumUp(end)
 }
@@ -126,7 +133,8 @@ func (j *job) prepare(ctx context.Context) *stop {
 		}
 		return &stop{outcome: event.Error, reason: fmt.Sprintf("prepare the workspace: %v", err), exit: event.ExitFailed, code: event.CodeRepository}
 	}
-	if err := j.childEnv(); err != nil {
+	var err error
+	if j.env, err = j.childEnv(j.Profile); err != nil {
 		return &stop{outcome: event.Error, reason: err.Error(), exit: event.ExitInternal}
 	}
 	if err := j.openSandbox(ctx); err != nil {
@@ -200,23 +208,23 @@ func (j *job) addTree(ctx context.Context) (err error) {
 	return err
 }
 
-// childEnv makes the environment of the job's commands: allow-listed, with a
-// folder for temporary files of its own.
-func (j *job) childEnv() error {
-	j.env = proc.ChildEnv(j.Getenv, j.Profile.Env)
+// childEnv makes the environment of commands under a profile: allow-listed, with
+// a folder for temporary files of the job's own.
+func (j *job) childEnv(p permission.Profile) ([]string, error) {
+	env := proc.ChildEnv(j.Getenv, p.Env)
 	tmp := filepath.Join(j.Work, "tmp", j.ID)
 	if err := os.MkdirAll(tmp, 0o700); err != nil {
-		return fmt.Errorf("make a folder for temporary files: %w", err)
+		return nil, fmt.Errorf("make a folder for temporary files: %w", err)
 	}
-	j.env = proc.Set(j.env, "TMPDIR", tmp)
-	if proc.Value(j.env, "HOME") == "" {
+	env = proc.Set(env, "TMPDIR", tmp)
+	if proc.Value(env, "HOME") == "" {
 		home := filepath.Join(j.Work, "home")
 		if err := os.MkdirAll(home, 0o700); err != nil {
-			return fmt.Errorf("make a home folder: %w", err)
+			return nil, fmt.Errorf("make a home folder: %w", err)
 		}
-		j.env = proc.Set(j.env, "HOME", home)
+		env = proc.Set(env, "HOME", home)
 	}
-	return nil
+	return env, nil
 }
 
 // branch is where the job's commit goes; "" if nothing is committed.
@@ -236,7 +244,7 @@ func (j *job) branch() string {
 // worth a warning, no more.
 func (j *job) cleanUp(ctx context.Context) {
 	defer j.unlock()
-	errs := []error{j.sandbox.Close()}
+	errs := []error{j.closeSandboxes()}
 	if j.Level == sandbox.Partial {
 		_, err := sandbox.Sweep() // of a supervisor that the job has killed
 		errs = append(errs, err)

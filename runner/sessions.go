@@ -114,14 +114,14 @@ func sessionFailed(err error) *stop {
 }
 
 // openSession makes a session of the job.
-func (j *job) openSession(s seat) (*open, error) {
+func (j *job) openSession(ctx context.Context, s seat) (*open, error) {
 	o := &open{seat: s}
 	var err error
 	if o.talk, err = j.OpenModel(s.Job, s.child(), func(r event.Retry) { j.retried(o, r) }); err != nil {
 		return nil, errModel{err}
 	}
 	s.speaks = cmp.Or(o.talk.As, s.Model)
-	env, err := j.toolEnv(s)
+	env, err := j.toolEnv(ctx, s)
 	if err != nil {
 		return nil, err
 	}
@@ -185,8 +185,12 @@ func (j *job) allow(last bool) *session.End {
 }
 
 // toolEnv equips the tools of a session.
-func (j *job) toolEnv(s seat) (*tools.Env, error) {
+func (j *job) toolEnv(ctx context.Context, s seat) (*tools.Env, error) {
 	rules, err := j.tree.IgnoreRules()
+	if err != nil {
+		return nil, err
+	}
+	box, err := j.confinement(ctx, s)
 	if err != nil {
 		return nil, err
 	}
@@ -197,7 +201,7 @@ func (j *job) toolEnv(s seat) (*tools.Env, error) {
 		}
 	}
 	env := &tools.Env{
-		Workspace: j.space, Profile: s.Profile, Ignore: rules, Todos: &tools.Todos{}, Redact: j.Redact, ChildEnv: j.env, Confine: j.sandbox.Confine(), Beside: j.sandbox.Beside(),
+		Workspace: j.space, Profile: s.Profile, Ignore: rules, Todos: &tools.Todos{}, Redact: j.Redact, ChildEnv: box.Env, Confine: box.Confine(), Beside: box.Beside(),
 		MaxTime: s.Limits.Time, Outputs: filepath.Join(j.Dir, "outputs", j.ID), Now: j.Now,
 		Limits: tools.OutputLimits{Lines: j.plan.Output.Lines, Bytes: j.plan.Output.Bytes},
 		Model:  s.speaks, Batch: j.plan.Batch, Skills: skills, SkillProblems: problems, Tree: j.tools, Cache: &tools.Cache{},

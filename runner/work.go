@@ -21,7 +21,7 @@ func (j *job) work(ctx context.Context) (end *stop) {
 		ctx, cancel = context.WithTimeoutCause(ctx, j.Limits.Time, session.Timeout{Reason: fmt.Sprintf("the job's time of %s is over", j.Limits.Time)})
 		defer cancel()
 	}
-	main, err := j.openSession(j.ownSeat())
+	main, err := j.openSession(ctx, j.ownSeat())
 	if err != nil {
 		return sessionFailed(err)
 	}
