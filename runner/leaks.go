@@ -29,8 +29,12 @@ func (l leak) String() string {
 // findLeaks looks for secrets in what the job's change adds. What one of the
 // changed files held before is no leak: it is in the repository already.
 func (j *job) findLeaks(ctx context.Context) ([]leak, error) {
+	changes, err := j.committed(ctx)
+	if err != nil {
+		return nil, err
+	}
 	var leaks []leak
-	err := j.tree.Added(ctx, j.changes, func(a gitops.Addition) error {
+	err = j.tree.Added(ctx, changes, func(a gitops.Addition) error {
 		for _, f := range j.Redact.Find(a.Path) {
 			leaks = append(leaks, leak{path: j.Redact.Text(a.Path), kind: f.Kind + ", in its name", text: a.Path[f.Start:f.End]})
 		}
@@ -46,10 +50,35 @@ func (j *job) findLeaks(ctx context.Context) ([]leak, error) {
 	if err != nil || len(leaks) == 0 {
 		return nil, err
 	}
-	err = j.tree.HadText(ctx, j.changes, func(text string) {
+	err = j.tree.HadText(ctx, changes, func(text string) {
 		leaks = slices.DeleteFunc(leaks, func(l leak) bool { return strings.Contains(text, l.text) })
 	})
 	return leaks, err
+}
+
+// committed are the job's changes as a commit would have them: a file that the
+// user had changed before is committed whole, and what the user wrote into it is
+// in no commit yet.
+func (j *job) committed(ctx context.Context) (*gitops.ChangeSet, error) {
+	mixed := slices.ContainsFunc(j.changes.Changes, func(c gitops.Change) bool { return slices.Contains(j.dirty, c.Path) })
+	if j.Commit == nil || !j.inPlace || j.base != "" && !mixed {
+		return j.changes, nil
+	}
+	base, err := j.tree.SnapshotOf(j.base)
+	if err != nil {
+		return nil, err
+	}
+	all, err := j.tree.Changes(ctx, base, j.Commit.Protect)
+	if err != nil {
+		return nil, err
+	}
+	var others []string
+	for _, c := range all.Changes {
+		if !slices.ContainsFunc(j.changes.Changes, func(own gitops.Change) bool { return own.Path == c.Path }) {
+			others = append(others, c.Path)
+		}
+	}
+	return all.Without(others), nil
 }
 
 // leaked ends a job whose change must not become a commit, or a patch that
@@ -88,7 +117,11 @@ func (j *job) withoutLeaks(patch []byte, leaks []leak) []byte {
 			}
 		}
 	}
-	return []byte(j.Redact.Held(text))
+	clean := j.Redact.Held(text)
+	if clean != text {
+		j.warn("a key that millhand holds was in the repository before, in lines that the patch shows: it is left out, so the patch can't be applied")
+	}
+	return []byte(clean)
 }
 
 // leastLeak is how long a line is, in bytes, that is a part of a secret.
