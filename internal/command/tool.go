@@ -106,7 +106,7 @@ func runTool(c *cli.Context, w World) error {
 		fmt.Fprintln(w.Err, printable(errors.Join(problems...).Error()))
 	}
 	env.SkillProblems = problems
-	env.Tree, env.Cache, env.Redact = &tools.Tree{}, &tools.Cache{}, secrets(w, nil, known)
+	env.Tree, env.Cache, env.Redact = &tools.Tree{}, &tools.Cache{}, secrets(w, settings.plan, known)
 	registry, err := tools.For(&env, settings.custom...)
 	if err != nil {
 		return failure{event.ExitUsage, err}

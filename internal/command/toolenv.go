@@ -43,7 +43,8 @@ const outputsKept = 7 * 24 * time.Hour
 type toolSettings struct {
 	env    tools.Env
 	custom []tools.Tool
-	skills []string // folders of skills beside the workspace's own
+	skills []string    // folders of skills beside the workspace's own
+	plan   *tasks.Plan // of the manifest; nil for none
 }
 
 // readToolSettings reads the flags --model and --manifest. Without a model
@@ -59,7 +60,7 @@ func readToolSettings(c *cli.Context, w World) (*toolSettings, error) {
 		if err != nil {
 			return nil, err
 		}
-		agents = plan.Agents
+		s.plan, agents = plan, plan.Agents
 	}
 	for _, a := range agents {
 		if a.Description != "" {
