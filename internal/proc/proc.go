@@ -77,7 +77,9 @@ func Run(ctx context.Context, c Command) (Result, error) {
 	copied := make(chan struct{})
 	go func() {
 		defer close(copied)
-		io.Copy(c.Output, r) //nolint:errcheck // the end of the pipe and its deadline are no faults
+		if _, err := io.Copy(c.Output, r); errors.Is(err, os.ErrDeadlineExceeded) {
+			rest(c.Output, r)
+		}
 	}()
 	exited := make(chan struct{})
 	go func() {
@@ -92,7 +94,7 @@ func Run(ctx context.Context, c Command) (Result, error) {
 	signal(cmd.Process.Pid, syscall.SIGKILL)
 	waitErr := cmd.Wait()
 	besideErr := beside.end()
-	closing := time.AfterFunc(drain, func() { r.Close() }) // ends the copy
+	closing := time.AfterFunc(drain, func() { r.SetReadDeadline(time.Unix(1, 0)) }) //nolint:errcheck // pipes have deadlines; this one is long over
 	defer closing.Stop()
 	<-copied
 
@@ -121,6 +123,32 @@ func Run(ctx context.Context, c Command) (Result, error) {
 		return res, fmt.Errorf("wait for %s: %w", c.Args[0], waitErr)
 	}
 	return res, nil
+}
+
+// maxRest is as much as a pipe holds at most, in bytes, if root has not changed it.
+const maxRest = 1 << 20
+
+// rest copies what a pipe holds already, and waits for no more: on a busy machine
+// the deadline can pass before the output of the command was looked at.
+func rest(w io.Writer, r *os.File) {
+	conn, err := r.SyscallConn()
+	if err != nil || r.SetReadDeadline(time.Time{}) != nil {
+		return
+	}
+	buf := make([]byte, 64<<10)
+	for range maxRest / len(buf) {
+		n := 0
+		err := conn.Read(func(fd uintptr) bool {
+			n, _ = syscall.Read(int(fd), buf) // nothing is there, or all is read
+			return true
+		})
+		if err != nil || n <= 0 {
+			return
+		}
+		if _, err := w.Write(buf[:n]); err != nil {
+			return
+		}
+	}
 }
 
 // besides is what runs beside a command.
