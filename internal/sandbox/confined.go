@@ -84,19 +84,6 @@ func (s *Sandbox) closeGroup() error {
 	return s.group.close()
 }
 
-// Level returns the level that commands are confined at.
-func (s *Sandbox) Level() Level { return s.level }
-
-// Unprotected returns the paths that were to be read-only or hidden, and are
-// not, because they lie in a folder that is writable and the level can't tell
-// the two apart. Guard watches over them.
-func (s *Sandbox) Unprotected() []string {
-	if s.level == Full {
-		return nil
-	}
-	return s.bounds.exceptions()
-}
-
 // LandlockVersion returns the version of the kernel's Landlock interface, 0 if
 // it has none or has it switched off.
 func LandlockVersion() int {

@@ -145,17 +145,6 @@ func (b *bounds) writable() []string {
 	return append([]string{b.Workspace, b.Home, b.TmpDir}, b.Writable...)
 }
 
-// exceptions returns what is protected or hidden inside of a writable folder.
-func (b *bounds) exceptions() []string {
-	var out []string
-	for _, p := range append(slices.Clone(b.ReadOnly), b.Hidden...) {
-		if slices.ContainsFunc(b.writable(), func(w string) bool { return within(p, w) }) {
-			out = append(out, p)
-		}
-	}
-	return out
-}
-
 // within reports whether a path is a folder or something in it. Both are clean.
 func within(path, dir string) bool {
 	return path == dir || dir == "/" || len(path) > len(dir) && path[len(dir)] == '/' && path[:len(dir)] == dir
