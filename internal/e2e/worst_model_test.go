@@ -1,4 +1,4 @@
-package main
+package e2e
 
 import (
 	"bytes"
@@ -30,9 +30,7 @@ import (
 // level of the sandbox: no canary in anything that is written, shown, committed
 // or sent, and nothing changed outside of the workspace.
 func TestTheWorstModel(t *testing.T) {
-	if testing.Short() {
-		t.Skip("long, and run without -short")
-	}
+	long(t)
 	for level, wrapper := range map[string]string{"A": "", "B": "without-namespaces"} {
 		t.Run(level, func(t *testing.T) {
 			w := newWorst(t)

@@ -1,4 +1,4 @@
-package main
+package e2e
 
 import (
 	"encoding/json"
@@ -18,11 +18,11 @@ import (
 // TestTheWorkflowsOfTheExamples holds the workflows of examples/github to what
 // their readme promises; .github/action/lint checks their form.
 func TestTheWorkflowsOfTheExamples(t *testing.T) {
-	files, err := filepath.Glob("examples/github/*.yml")
+	files, err := filepath.Glob(root(t) + "/examples/github/*.yml")
 	if err != nil || len(files) != 3 {
 		t.Fatal(files, err)
 	}
-	for _, file := range append(files, ".github/workflows/ci.yml") {
+	for _, file := range append(files, root(t)+"/.github/workflows/ci.yml") {
 		var w struct {
 			Permissions map[string]string
 			Concurrency *struct{ Group string }
@@ -63,12 +63,12 @@ func TestTheWorkflowsOfTheExamples(t *testing.T) {
 }
 
 func TestTheManifestsOfTheExamplesAreValid(t *testing.T) {
-	files, err := filepath.Glob("examples/github/*.yaml")
+	files, err := filepath.Glob(root(t) + "/examples/github/*.yaml")
 	if err != nil || len(files) != 2 {
 		t.Fatal(files, err)
 	}
 	for _, file := range files {
-		t.Run(file, func(t *testing.T) {
+		t.Run(filepath.Base(file), func(t *testing.T) {
 			w := newWorkflow(t, map[string]string{"m.yaml": read(t, file)})
 			cmd := exec.CommandContext(t.Context(), "millhand", "validate", "m.yaml")
 			cmd.Dir = w.workspace
@@ -83,6 +83,7 @@ func TestTheManifestsOfTheExamplesAreValid(t *testing.T) {
 // and the action with the inputs that it has there, machine by machine, on a
 // manifest whose model is scripted.
 func TestTheBulkWorkflowMakesOneReportOfAllMachines(t *testing.T) {
+	long(t)
 	var flow struct {
 		Jobs map[string]struct {
 			Steps []struct {
@@ -91,7 +92,7 @@ func TestTheBulkWorkflowMakesOneReportOfAllMachines(t *testing.T) {
 			}
 		}
 	}
-	if err := yaml.Unmarshal([]byte(read(t, "examples/github/bulk.yml")), &flow); err != nil {
+	if err := yaml.Unmarshal([]byte(read(t, root(t)+"/examples/github/bulk.yml")), &flow); err != nil {
 		t.Fatal(err)
 	}
 	files := map[string]string{

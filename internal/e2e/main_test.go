@@ -1,4 +1,7 @@
-package main
+// Package e2e tests the program as its users run it: from the command line, in
+// a workflow of GitHub's, by the examples' instructions, and on repositories and
+// models that attack it.
+package e2e
 
 import (
 	"cmp"
@@ -19,12 +22,13 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/millhand/millhand/internal/command"
 	"github.com/millhand/millhand/internal/model/wiretest"
 	"github.com/millhand/millhand/internal/sandbox"
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"millhand": main, "without-namespaces": withoutNamespaces})
+	testscript.Main(m, map[string]func(){"millhand": command.Start, "without-namespaces": withoutNamespaces})
 }
 
 // TestScripts runs testdata/script against the real binary. Beside
@@ -107,13 +111,31 @@ func TestScripts(t *testing.T) {
 	})
 }
 
+// long skips a test with -short.
+func long(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("long, and run without -short")
+	}
+}
+
+// root returns the root directory of the module.
 func root(t *testing.T) string {
 	t.Helper()
-	dir, err := os.Getwd()
+	dir, err := filepath.Abs("../..")
 	if err != nil {
 		t.Fatal(err)
 	}
 	return dir
+}
+
+func read(t *testing.T, file string) string {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
 }
 
 // repo makes a folder a repository with one commit, on branch main.

@@ -1,4 +1,4 @@
-package main
+package e2e
 
 import (
 	"bytes"
@@ -437,7 +437,7 @@ func TestActionYAMLSaysWhatTheCodeDoes(t *testing.T) {
 		if step.Uses != "" && !pinned.MatchString(step.Uses) {
 			t.Errorf("%s is not pinned", step.Uses)
 		}
-		if v := step.With["go-version"]; v != "" && !strings.Contains(read(t, "go.mod"), "\ngo "+v) {
+		if v := step.With["go-version"]; v != "" && !strings.Contains(read(t, root(t)+"/go.mod"), "\ngo "+v) {
 			t.Errorf("action.yml builds with Go %s", v)
 		}
 	}
@@ -467,7 +467,7 @@ func inputsAreRead(t *testing.T, m metadata) {
 	if err == nil {
 		t.Error("no input at all is no error")
 	}
-	for _, found := range regexp.MustCompile(`\$\{(INPUT_[A-Z_]+):-\}`).FindAllStringSubmatch(read(t, ".github/action/run.sh"), -1) {
+	for _, found := range regexp.MustCompile(`\$\{(INPUT_[A-Z_]+):-\}`).FindAllStringSubmatch(read(t, root(t)+"/.github/action/run.sh"), -1) {
 		asked = append(asked, found[1])
 	}
 	slices.Sort(declared)

@@ -1,4 +1,4 @@
-package main
+package e2e
 
 import (
 	"archive/tar"
@@ -39,7 +39,7 @@ type metadata struct {
 func readMetadata(t *testing.T) metadata {
 	t.Helper()
 	var m metadata
-	dec := yaml.NewDecoder(strings.NewReader(read(t, "action.yml")))
+	dec := yaml.NewDecoder(strings.NewReader(read(t, root(t)+"/action.yml")))
 	if err := dec.Decode(&m); err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package main
+package e2e
 
 import (
 	"context"
@@ -86,13 +86,15 @@ turns:
   - text: Done.
 `
 
+// hostilePatience bounds each program of a trap: a pipe in the position of a file
+// can block one forever, while a busy machine takes a minute for a run.
+const hostilePatience = 5 * time.Minute
+
 // TestHostileRepositories works on repositories that are traps, beside them and
 // in them, and holds that nothing springs outside of the sandbox, and that
 // nothing in them configures the run.
 func TestHostileRepositories(t *testing.T) {
-	if testing.Short() {
-		t.Skip("long, and run without -short")
-	}
+	long(t)
 	program, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -106,7 +108,7 @@ func TestHostileRepositories(t *testing.T) {
 			}
 			mark := filepath.Join(dir, "mark")
 			bash := func(script string) (string, error) {
-				ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+				ctx, cancel := context.WithTimeout(t.Context(), hostilePatience)
 				defer cancel()
 				cmd := exec.CommandContext(ctx, "bash", "-c", script)
 				cmd.Dir, cmd.WaitDelay, cmd.SysProcAttr = dir, time.Second, &syscall.SysProcAttr{Setpgid: true}

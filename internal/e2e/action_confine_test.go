@@ -1,4 +1,4 @@
-package main
+package e2e
 
 import (
 	"os"
@@ -68,6 +68,7 @@ func TestTheActionLoadsAProfileWhereNamespacesAreKeptFromIt(t *testing.T) {
 }
 
 func TestTheActionGoesOnAtLevelBWhereItCantHaveAProfile(t *testing.T) {
+	long(t)
 	for name, stand := range map[string][2]string{
 		"sudo wants a password":          {"echo 'a password is required' >&2; exit 1", "exit 0"},
 		"there is no AppArmor":           {`shift; exec "$@"`, "echo '::error::no securityfs' >&2; exit 2"},
@@ -88,6 +89,7 @@ func TestTheActionGoesOnAtLevelBWhereItCantHaveAProfile(t *testing.T) {
 
 // Whoever does without a sandbox, or has one already, changes no machine.
 func TestTheActionLeavesMachinesAloneThatNeedNoProfile(t *testing.T) {
+	long(t)
 	for _, mode := range []string{"off", "external"} {
 		w := confining(t, "touch sudo.log", "touch sudo.log")
 		w.with["sandbox"] = mode

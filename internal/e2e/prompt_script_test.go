@@ -1,4 +1,4 @@
-package main
+package e2e
 
 import (
 	"fmt"
@@ -71,7 +71,7 @@ func smaller(ts *testscript.TestScript, neg bool, args []string) {
 func TestPromptsPromiseWhatIsTested(t *testing.T) {
 	var prompts strings.Builder
 	for _, name := range []string{"build", "plan", "explore", "general"} {
-		text, err := os.ReadFile(filepath.Join("internal", "prompt", name+".md"))
+		text, err := os.ReadFile(filepath.Join(root(t), "internal", "prompt", name+".md"))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,4 +1,4 @@
-package main
+package e2e
 
 import (
 	"bufio"
@@ -46,7 +46,7 @@ func serveScript(t *testing.T, turns string, fault func(int) wiretest.Fault) str
 // copyExample copies an example's folder, with texts in its files replaced.
 func copyExample(t *testing.T, name, to string, oldnew ...string) {
 	t.Helper()
-	if err := os.CopyFS(to, os.DirFS(filepath.Join("examples", name))); err != nil {
+	if err := os.CopyFS(to, os.DirFS(filepath.Join(root(t), "examples", name))); err != nil {
 		t.Fatal(err)
 	}
 	entries, err := os.ReadDir(to)
@@ -214,6 +214,7 @@ func listed(t *testing.T, dir string) []string {
 // TestNightlyRunsOfCronNeverOverlap runs the crontab's command twice at once:
 // the first is held in its first call of the model until the second is over.
 func TestNightlyRunsOfCronNeverOverlap(t *testing.T) {
+	long(t)
 	asked, answer := make(chan struct{}), make(chan struct{})
 	goOn := sync.OnceFunc(func() { close(answer) })
 	t.Cleanup(goOn)
@@ -273,9 +274,7 @@ func TestNightlyRunsOfCronNeverOverlap(t *testing.T) {
 
 // TestNightlyRunsKeepThirty gives the example a history and runs it once more.
 func TestNightlyRunsKeepThirty(t *testing.T) {
-	if testing.Short() {
-		t.Skip("long, and run without -short")
-	}
+	long(t)
 	dir, job := installCron(t, nil)
 	reports, log := filepath.Join(dir, "reports"), filepath.Join(dir, "run.log")
 	for n := range 40 {
@@ -308,6 +307,7 @@ func TestNightlyRunsKeepThirty(t *testing.T) {
 // TestUnitsOfSystemd reads the units, has systemd check them where it is
 // installed, and runs the service's command in the service's environment.
 func TestUnitsOfSystemd(t *testing.T) {
+	long(t)
 	dir, job := installCron(t, nil)
 	service, timer := parseUnit(t, filepath.Join(dir, "millhand.service")), parseUnit(t, filepath.Join(dir, "millhand.timer"))
 	if got := timer["Timer.OnCalendar"]; got != "*-*-* 03:17:00" || timer["Install.WantedBy"] != "timers.target" {
@@ -404,7 +404,7 @@ type gitLabPipeline struct {
 func parsePipeline(t *testing.T) gitLabPipeline {
 	t.Helper()
 	var p gitLabPipeline
-	dec := yaml.NewDecoder(strings.NewReader(read(t, "examples/gitlab/.gitlab-ci.yml")))
+	dec := yaml.NewDecoder(strings.NewReader(read(t, root(t)+"/examples/gitlab/.gitlab-ci.yml")))
 	dec.KnownFields(true)
 	if err := dec.Decode(&p); err != nil {
 		t.Fatal(err)
@@ -442,9 +442,10 @@ func gitLab(t *testing.T, dir string, p gitLabPipeline, job gitLabJob, env ...st
 // TestThePipelineOfGitLab runs every parallel job in a clone of its own, and
 // hands the artifacts to the last one.
 func TestThePipelineOfGitLab(t *testing.T) {
+	long(t)
 	p := parsePipeline(t)
 	origin, turns := t.TempDir(), "version: 1\nturns:\n"
-	files := map[string]string{"millhand.yaml": read(t, "examples/gitlab/millhand.yaml")}
+	files := map[string]string{"millhand.yaml": read(t, root(t)+"/examples/gitlab/millhand.yaml")}
 	for _, part := range []string{"api", "billing", "mail", "search", "web", "worker"} {
 		files[part+"/main.txt"] = part + "\n"
 		turns += fmt.Sprintf("  - calls: [{tool: write, args: {filePath: %s/README.md, content: It works.}}]\n    usage: {input: 10, output: 10}\n", part)

@@ -1,0 +1,14 @@
+//go:build !linux
+
+package e2e
+
+import (
+	"fmt"
+	"os"
+)
+
+// withoutNamespaces fails: only Linux has namespaces.
+func withoutNamespaces() {
+	fmt.Fprintln(os.Stderr, "without-namespaces: not supported")
+	os.Exit(1)
+}
