@@ -28,10 +28,10 @@ fuzz: ## fuzz every target for FUZZTIME each
 	FUZZTIME=$(FUZZTIME) .ci/fuzz
 
 bench: ## measure millhand against a bare loop and git; see docs/figures.md
-	go run ./bench
+	go run ./internal/bench
 
 nightly: ## what is too long for every change: long tests, all fuzz targets, repeated race tests, the figures
 	MILLHAND_NIGHTLY=1 go test -count=1 -run 'Exchanged|ManyCommands' ./tools ./internal/sandbox
 	CGO_ENABLED=1 go test -race -count=3 -timeout=60m ./...
 	FUZZTIME=$(FUZZTIME) .ci/fuzz
-	go run ./bench
+	go run ./internal/bench

@@ -183,7 +183,7 @@ func TestEveryPackageSaysWhatItIs(t *testing.T) {
 }
 
 func TestTheTopLevelShowsTheProduct(t *testing.T) {
-	allowed := strings.Fields("runner tasks tools report examples internal docs bench")
+	allowed := strings.Fields("runner tasks tools report examples internal docs")
 	entries, err := os.ReadDir(".")
 	if err != nil {
 		t.Fatal(err)
