@@ -38,7 +38,7 @@ func (c *copies) open(ctx context.Context, r tasks.Repo) (*gitops.Repo, error) {
 	once := c.made[r.Dir]
 	if once == nil {
 		dst := filepath.Join(c.dir, c.name(r.Name))
-		once = sync.OnceValues(func() (*gitops.Repo, error) { return gitops.CopyFolder(ctx, r.Dir, dst, c.env) })
+		once = sync.OnceValues(func() (*gitops.Repo, error) { return gitops.CopyDirectory(ctx, r.Dir, dst, c.env) })
 		c.made[r.Dir] = once
 	}
 	c.mu.Unlock()

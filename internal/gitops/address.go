@@ -62,7 +62,7 @@ func parseAddress(raw string) (address, error) {
 			a.path = decoded(rest[max(0, strings.IndexByte(rest, '/')):]) // nothing but a path is meant
 		}
 		if strings.HasPrefix(a.path, "/~") {
-			a.path = a.path[1:] // the login's own folder, or that of another user
+			a.path = a.path[1:] // the login's own directory, or that of another user
 		}
 		if a.path == "" {
 			return address{}, errNotURL

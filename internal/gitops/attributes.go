@@ -31,7 +31,7 @@ type attribute struct{ name, value string }
 // longestAttributeLine is git's limit: longer lines are passed over.
 const longestAttributeLine = 2048
 
-// parseAttributes reads a gitattributes file of a folder, which is "" for the
+// parseAttributes reads a gitattributes file of a directory, which is "" for the
 // root. As in git, only some files may define macros.
 func parseAttributes(data []byte, dir string, macros bool) *attributeFile {
 	f := &attributeFile{macros: map[string][]attribute{}}
@@ -60,7 +60,7 @@ func (f *attributeFile) add(line, dir string, macros bool) {
 		return
 	}
 	if strings.HasPrefix(pattern, "!") || strings.HasSuffix(pattern, "/") {
-		return // git allows neither negation nor whole folders
+		return // git allows neither negation nor whole directories
 	}
 	m := (*ignore.Matcher)(nil).Descend(dir, ignoreLine(pattern))
 	f.lines = append(f.lines, attributeLine{pattern: m, gives: gives})
@@ -140,8 +140,8 @@ func (a attributes) apply(gives []attribute, macros map[string][]attribute, dept
 	}
 }
 
-// foldersOf returns the folders above a path, from the root "" downwards.
-func foldersOf(p string) []string {
+// directoriesOf returns the directories above a path, from the root "" downwards.
+func directoriesOf(p string) []string {
 	dirs := []string{""}
 	for i := range len(p) {
 		if p[i] == '/' {
@@ -151,7 +151,7 @@ func foldersOf(p string) []string {
 	return dirs
 }
 
-func inFolder(dir, name string) string {
+func inDirectory(dir, name string) string {
 	if dir == "" {
 		return name
 	}

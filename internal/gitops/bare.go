@@ -14,7 +14,7 @@ import (
 // errBare is the answer to whatever needs a work tree.
 var errBare = &UnsupportedError{Reason: "the repository is bare, it has no work tree"}
 
-// openBare opens a git folder as it is, without a work tree.
+// openBare opens a git directory as it is, without a work tree.
 func openBare(gitDir string, env Env) (*Repo, error) {
 	local, err := readConfigFile(filepath.Join(gitDir, "config"))
 	if err != nil {
@@ -84,8 +84,8 @@ type localSource struct {
 	has  offering
 }
 
-// openFolder opens a repository on this machine, bare or not.
-func openFolder(dir string) (*localSource, error) {
+// openDirectory opens a repository on this machine, bare or not.
+func openDirectory(dir string) (*localSource, error) {
 	dir, err := filepath.EvalSymlinks(dir)
 	if absent(err) {
 		return nil, fmt.Errorf("%w: %w", ErrNotFound, err)

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// BenchmarkStageAndCommit commits 20 changed files of 5,000 in 100 folders, with
+// BenchmarkStageAndCommit commits 20 changed files of 5,000 in 100 directories, with
 // git (add -A and commit) and with this package (Changes and Commit). The target
 // is to take no more than three times git's time.
 func BenchmarkStageAndCommit(b *testing.B) {

@@ -44,7 +44,7 @@ type ChangeSet struct {
 
 	edits   map[string]edit // by the paths of Changes
 	from    *Snapshot
-	private bool // measured by the folder's own rules alone
+	private bool // measured by the directory's own rules alone
 }
 
 // edit is a path's content before and after; a mode of zero means: nothing.
@@ -64,7 +64,7 @@ func (e edit) kind() Kind {
 }
 
 // Changes returns what differs now from a snapshot. Paths that match a protect
-// glob (doublestar's, with "**"), or are in a folder that matches one, are left
+// glob (doublestar's, with "**"), or are in a directory that matches one, are left
 // out and listed as protected.
 func (r *Repo) Changes(ctx context.Context, from *Snapshot, protect []string) (*ChangeSet, error) {
 	cs, err := r.changes(ctx, from, protect)
@@ -129,9 +129,9 @@ func (w *walk) edits(from *Snapshot) map[string]edit {
 }
 
 // protect takes the protected paths out of the edits. A path whose change would
-// take a protected one away with it, such as a file where its folder was, goes too.
+// take a protected one away with it, such as a file where its directory was, goes too.
 func (cs *ChangeSet) protect(globs []string) {
-	kept := map[string]bool{} // folders of protected paths that stay
+	kept := map[string]bool{} // directories of protected paths that stay
 	for path, e := range cs.edits {
 		if !matchesAny(globs, path) {
 			continue
@@ -139,7 +139,7 @@ func (cs *ChangeSet) protect(globs []string) {
 		cs.Protected = append(cs.Protected, path)
 		delete(cs.edits, path)
 		if e.before.mode != 0 {
-			for _, dir := range foldersOf(path) {
+			for _, dir := range directoriesOf(path) {
 				kept[dir] = true
 			}
 		}
@@ -153,11 +153,11 @@ func (cs *ChangeSet) protect(globs []string) {
 	slices.Sort(cs.Protected)
 }
 
-// matchesAny reports whether a glob matches a path or a folder that it is in.
+// matchesAny reports whether a glob matches a path or a directory that it is in.
 func matchesAny(globs []string, path string) bool {
 	for _, glob := range globs {
 		glob = strings.TrimSuffix(glob, "/")
-		for _, dir := range foldersOf(path)[1:] {
+		for _, dir := range directoriesOf(path)[1:] {
 			if doublestar.MatchUnvalidated(glob, dir) {
 				return true
 			}

@@ -46,7 +46,7 @@ func TestProtectedPathsAreLeftOut(t *testing.T) {
 	}
 }
 
-func TestAProtectedFolderCanNotBecomeALink(t *testing.T) {
+func TestAProtectedDirectoryCanNotBecomeALink(t *testing.T) {
 	s := newSandbox(t)
 	s.write(".github/workflows/ci.yml", "1\n", "mine/workflows/ci.yml", "evil\n")
 	base := s.commit()
@@ -183,7 +183,7 @@ func TestWalksStopWhenTheContextEnds(t *testing.T) {
 	_, dirtyErr := r.Dirty(ctx)
 	_, snapshotErr := r.Snapshot(ctx)
 	_, worktreeErr := r.AddWorktree(ctx, filepath.Join(s.home, "wt"), base)
-	_, copyErr := CopyFolder(ctx, s.root, filepath.Join(s.home, "copy"), s.env())
+	_, copyErr := CopyDirectory(ctx, s.root, filepath.Join(s.home, "copy"), s.env())
 	for i, err := range []error{changesErr, dirtyErr, snapshotErr, worktreeErr, copyErr} {
 		if !errors.Is(err, context.Canceled) {
 			t.Errorf("%d: got %v", i, err)

@@ -13,7 +13,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 )
 
-// checkout writes the files of a tree into an empty folder and returns the index
+// checkout writes the files of a tree into an empty directory and returns the index
 // that goes with them.
 func (r *Repo) checkout(ctx context.Context, dir string, tree plumbing.Hash) (*index, error) {
 	s := &Snapshot{files: map[string]state{}}
@@ -29,7 +29,7 @@ func (r *Repo) checkout(ctx context.Context, dir string, tree plumbing.Hash) (*i
 	if err != nil {
 		return nil, err
 	}
-	if err := makeFolders(root, files); err != nil {
+	if err := makeDirectories(root, files); err != nil {
 		return nil, err
 	}
 	var mu sync.Mutex
@@ -63,10 +63,10 @@ func (s *Snapshot) sorted() ([]placed, error) {
 	return files, nil
 }
 
-func makeFolders(root *os.Root, files []placed) error {
+func makeDirectories(root *os.Root, files []placed) error {
 	made := map[string]bool{"": true}
 	for _, f := range files {
-		dirs := foldersOf(f.path)
+		dirs := directoriesOf(f.path)
 		if f.mode == filemode.Submodule {
 			dirs = append(dirs, f.path)
 		}

@@ -205,7 +205,7 @@ func TestWhatAnAgentLeftInItsWorktreeDoesNotLoseItsWork(t *testing.T) {
 		"a damaged index":           func(_ *sandbox, wt *Repo) { must(t, os.WriteFile(wt.GitDir()+"/index", []byte("DIRC"), 0o644)) },
 		"a split index":             func(s *sandbox, _ *Repo) { s.run("update-index", "--split-index") },
 		"a damaged HEAD":            func(_ *sandbox, wt *Repo) { must(t, os.WriteFile(wt.GitDir()+"/HEAD", nil, 0o644)) },
-		"no git folder":             func(_ *sandbox, wt *Repo) { must(t, os.RemoveAll(wt.GitDir())) },
+		"no git directory":          func(_ *sandbox, wt *Repo) { must(t, os.RemoveAll(wt.GitDir())) },
 		"another .git":              func(s *sandbox, _ *Repo) { s.remove(".git"); s.run("init", "-q"); s.commit() },
 		"a merge that is under way": func(_ *sandbox, wt *Repo) { must(t, os.WriteFile(wt.GitDir()+"/MERGE_HEAD", nil, 0o644)) },
 	} {
@@ -330,7 +330,7 @@ func TestCommitChecksWhatTheBranchHolds(t *testing.T) {
 	s.fsck()
 }
 
-func TestABranchTakesThePlaceOfEmptyFolders(t *testing.T) {
+func TestABranchTakesThePlaceOfEmptyDirectories(t *testing.T) {
 	s := newSandbox(t)
 	s.write("a", "1\n")
 	base := s.commit()

@@ -204,7 +204,7 @@ func configNames(env Env) []string {
 	return names
 }
 
-// configHome is the user's folder of git's configuration files.
+// configHome is the user's directory of git's configuration files.
 func (e Env) configHome() string {
 	switch {
 	case e.XDGConfigHome != "":
@@ -216,7 +216,7 @@ func (e Env) configHome() string {
 }
 
 // userFile returns the file that a key of section core names, else the one of
-// the user's configuration folder.
+// the user's configuration directory.
 func (e Env) userFile(get func(string) (string, bool), key, name string) string {
 	if v, ok := get(key); ok {
 		if rest, tilde := strings.CutPrefix(v, "~/"); tilde && e.Home != "" {

@@ -12,23 +12,23 @@ import (
 	"time"
 )
 
-// CopyFolder makes a private repository from a folder. Files go with their modes and links
+// CopyDirectory makes a private repository from a directory. Files go with their modes and links
 // as links, but not .git and .millhand. Branch main gets one commit, with fixed
 // author and date, so that the same content has the same hash on every machine;
-// only the folder's own ignore and attribute files count for it. Ignored files are
+// only the directory's own ignore and attribute files count for it. Ignored files are
 // copied and not committed. Without any file to commit the branch stays unborn.
 //
 // The destination must be missing or empty, and the source is left alone.
-func CopyFolder(ctx context.Context, src, dst string, env Env) (*Repo, error) {
-	r, err := copyFolder(ctx, src, dst, env)
+func CopyDirectory(ctx context.Context, src, dst string, env Env) (*Repo, error) {
+	r, err := copyDirectory(ctx, src, dst, env)
 	if err != nil {
-		return nil, fmt.Errorf("copy folder %s: %w", src, err)
+		return nil, fmt.Errorf("copy directory %s: %w", src, err)
 	}
 	return r, nil
 }
 
-func copyFolder(ctx context.Context, src, dst string, env Env) (*Repo, error) {
-	dst, err := emptyFolder(dst)
+func copyDirectory(ctx context.Context, src, dst string, env Env) (*Repo, error) {
+	dst, err := emptyDirectory(dst)
 	if err != nil {
 		return nil, err
 	}
@@ -45,7 +45,7 @@ func copyFolder(ctx context.Context, src, dst string, env Env) (*Repo, error) {
 	return r, r.commitAll(ctx)
 }
 
-// copyFiles copies what is in a folder. The destination may be inside of it.
+// copyFiles copies what is in a directory. The destination may be inside of it.
 func copyFiles(ctx context.Context, src, dst string) error {
 	from, err := os.OpenRoot(src)
 	if err != nil {
@@ -65,7 +65,7 @@ func copyFiles(ctx context.Context, src, dst string) error {
 		if err = errors.Join(err, ctx.Err()); err != nil || name == "." {
 			return err
 		}
-		if base := path.Base(name); base == ownFolder || reserved(base) {
+		if base := path.Base(name); base == ownDirectory || reserved(base) {
 			return skip(d)
 		}
 		info, err := d.Info()
@@ -86,7 +86,7 @@ func skip(d fs.DirEntry) error {
 	return nil
 }
 
-// copyOne copies a folder without what is in it, a link or a file. Pipes, sockets
+// copyOne copies a directory without what is in it, a link or a file. Pipes, sockets
 // and devices are passed over.
 func copyOne(from, to *os.Root, name string, info fs.FileInfo) error {
 	switch info.Mode().Type() {
@@ -121,7 +121,7 @@ func copyFile(from, to *os.Root, name string, mode fs.FileMode) (err error) {
 }
 
 // privateConfig is the configuration of a private repository. The user's line ending settings
-// are switched off in it: the folder's own files are kept as they are.
+// are switched off in it: the directory's own files are kept as they are.
 const privateConfig = `[core]
 	repositoryformatversion = 0
 	filemode = true
@@ -160,7 +160,7 @@ func (r *Repo) commitAll(ctx context.Context) error {
 		cs.edits[path] = edit{after: s}
 	}
 	nobody := Signature{Name: "millhand", Email: "millhand@localhost", When: time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)}
-	_, err = r.Commit(ctx, cs, CommitOptions{Message: "folder as it was", Author: nobody, Committer: nobody})
+	_, err = r.Commit(ctx, cs, CommitOptions{Message: "directory as it was", Author: nobody, Committer: nobody})
 	if errors.Is(err, ErrNothingToCommit) {
 		return nil
 	}

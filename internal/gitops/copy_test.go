@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// listing returns the files and links of a folder without .git, with their modes
+// listing returns the files and links of a directory without .git, with their modes
 // and contents.
 func listing(t *testing.T, dir string) map[string]string {
 	t.Helper()
@@ -43,7 +43,7 @@ func listing(t *testing.T, dir string) map[string]string {
 	return list
 }
 
-func fillFolder(s *sandbox) {
+func fillDirectory(s *sandbox) {
 	s.write("a", "a\r\n", "d/b", "b\n", "x", "#!/bin/sh\n", ".gitignore", "*.o\n/build/\n", "m.o", "object", "build/out", "out", "caf\xe9", "x")
 	s.chmod(0o755, "x")
 	s.link("/etc/passwd", "abs")
@@ -51,7 +51,7 @@ func fillFolder(s *sandbox) {
 	must(s.t, os.Mkdir(filepath.Join(s.root, "void"), 0o755))
 }
 
-func TestCopyFolderMakesTheSameCommitEverywhere(t *testing.T) {
+func TestCopyDirectoryMakesTheSameCommitEverywhere(t *testing.T) {
 	hashes := map[string]string{}
 	for name, user := range map[string]func(*sandbox){
 		"plain": func(*sandbox) {},
@@ -67,12 +67,12 @@ func TestCopyFolderMakesTheSameCommitEverywhere(t *testing.T) {
 	} {
 		s := newSandbox(t)
 		s.remove(".git")
-		fillFolder(s)
+		fillDirectory(s)
 		want := listing(t, s.root)
 		user(s)
 		before := listing(t, s.root)
 		dst := filepath.Join(s.home, "copy")
-		r, err := CopyFolder(t.Context(), s.root, dst, s.env())
+		r, err := CopyDirectory(t.Context(), s.root, dst, s.env())
 		must(t, err)
 		if diff := cmp.Diff(want, listing(t, dst)); diff != "" {
 			t.Errorf("%s: copy (-source +copy):\n%s", name, diff)
@@ -99,15 +99,15 @@ func TestCopyFolderMakesTheSameCommitEverywhere(t *testing.T) {
 		}
 	}
 	for name, hash := range hashes {
-		if hash != "17077a8d058652407c0e24085c1f55cab0ac92e7" {
+		if hash != "cb63b84c980f26eb19b10e6e8b5c177bae3bedf0" {
 			t.Errorf("%s: %s", name, hash)
 		}
 	}
 }
 
-func TestCopyFolderOfAnEmptyFolderIsUnborn(t *testing.T) {
+func TestCopyDirectoryOfAnEmptyDirectoryIsUnborn(t *testing.T) {
 	src := t.TempDir()
-	r, err := CopyFolder(t.Context(), src, filepath.Join(t.TempDir(), "deep/copy"), Env{})
+	r, err := CopyDirectory(t.Context(), src, filepath.Join(t.TempDir(), "deep/copy"), Env{})
 	must(t, err)
 	head, err := r.Head()
 	must(t, err)
@@ -122,31 +122,31 @@ func TestCopyFolderOfAnEmptyFolderIsUnborn(t *testing.T) {
 	}
 }
 
-func TestCopyFolderIntoItself(t *testing.T) {
+func TestCopyDirectoryIntoItself(t *testing.T) {
 	src := t.TempDir()
 	must(t, os.WriteFile(filepath.Join(src, "a"), []byte("a\n"), 0o644))
-	r, err := CopyFolder(t.Context(), src, filepath.Join(src, "work/copy"), Env{})
+	r, err := CopyDirectory(t.Context(), src, filepath.Join(src, "work/copy"), Env{})
 	must(t, err)
 	if got := paths(measure(t, r, "")); !slices.Equal(got, []string{"a"}) {
 		t.Errorf("copied: %v", got)
 	}
 }
 
-func TestCopyFolderWantsAnEmptyDestination(t *testing.T) {
+func TestCopyDirectoryWantsAnEmptyDestination(t *testing.T) {
 	src, dst := t.TempDir(), t.TempDir()
 	must(t, os.WriteFile(filepath.Join(dst, "a"), nil, 0o644))
-	if _, err := CopyFolder(t.Context(), src, dst, Env{}); err == nil {
+	if _, err := CopyDirectory(t.Context(), src, dst, Env{}); err == nil {
 		t.Error("no error")
 	}
-	if _, err := CopyFolder(t.Context(), filepath.Join(src, "missing"), filepath.Join(src, "x"), Env{}); err == nil {
+	if _, err := CopyDirectory(t.Context(), filepath.Join(src, "missing"), filepath.Join(src, "x"), Env{}); err == nil {
 		t.Error("a missing source: no error")
 	}
 }
 
-func TestACopiedFolderWithFilteredFilesIsCommitted(t *testing.T) {
+func TestACopiedDirectoryWithFilteredFilesIsCommitted(t *testing.T) {
 	src := t.TempDir()
 	must(t, os.WriteFile(filepath.Join(src, ".gitattributes"), []byte("*.psd filter=lfs\n"), 0o644))
 	must(t, os.WriteFile(filepath.Join(src, "a.psd"), []byte("raw\n"), 0o644))
-	_, err := CopyFolder(t.Context(), src, filepath.Join(t.TempDir(), "copy"), Env{})
+	_, err := CopyDirectory(t.Context(), src, filepath.Join(t.TempDir(), "copy"), Env{})
 	must(t, err)
 }

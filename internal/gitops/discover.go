@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// place is where a repository is: its work tree, the folder of that work tree's
-// HEAD and index, and the folder of objects and branches. All are absolute and
+// place is where a repository is: its work tree, the directory of that work tree's
+// HEAD and index, and the directory of objects and branches. All are absolute and
 // have their links resolved.
 type place struct{ root, gitDir, commonDir string }
 
 func (p place) linked() bool { return p.gitDir != p.commonDir }
 
-// discover walks upwards from a folder until it finds a work tree.
+// discover walks upwards from a directory until it finds a work tree.
 func discover(dir string) (place, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -33,7 +33,7 @@ func discover(dir string) (place, error) {
 			return locate(at, gitDir)
 		}
 		if isGitDir(at) {
-			return place{}, &UnsupportedError{Reason: at + " is a bare repository or a .git folder, not a work tree"}
+			return place{}, &UnsupportedError{Reason: at + " is a bare repository or a .git directory, not a work tree"}
 		}
 		if filepath.Dir(at) == at {
 			return place{}, ErrNotRepository
@@ -41,8 +41,8 @@ func discover(dir string) (place, error) {
 	}
 }
 
-// gitDirOf returns the git folder that a work tree's .git is or points to, ""
-// if the folder is not the root of a work tree.
+// gitDirOf returns the git directory that a work tree's .git is or points to, ""
+// if the directory is not the root of a work tree.
 func gitDirOf(root string) (string, error) {
 	name := filepath.Join(root, ".git")
 	info, err := os.Stat(name)
@@ -79,7 +79,7 @@ func locate(root, gitDir string) (place, error) {
 	return place{root: root, gitDir: gitDir, commonDir: common}, nil
 }
 
-// commonDirOf returns the folder of objects and branches that a git folder
+// commonDirOf returns the directory of objects and branches that a git directory
 // uses: for a linked worktree the one its commondir file names, else itself.
 func commonDirOf(gitDir string) (string, error) {
 	common, err := readPointer(filepath.Join(gitDir, "commondir"), "")
@@ -92,7 +92,7 @@ func commonDirOf(gitDir string) (string, error) {
 	return filepath.EvalSymlinks(common)
 }
 
-// isGitDir tells a git folder by the three things that git itself looks for.
+// isGitDir tells a git directory by the three things that git itself looks for.
 func isGitDir(dir string) bool {
 	if _, err := os.Lstat(filepath.Join(dir, "HEAD")); err != nil {
 		return false
@@ -105,7 +105,7 @@ func isGitDir(dir string) bool {
 }
 
 // readPointer reads a file of one line that names another path, relative to the
-// file's own folder.
+// file's own directory.
 func readPointer(name, prefix string) (string, error) {
 	const longest = 64 << 10
 	info, err := os.Stat(name)
@@ -122,7 +122,7 @@ func readPointer(name, prefix string) (string, error) {
 	target, ok := strings.CutPrefix(string(data), prefix)
 	target = strings.TrimLeft(strings.TrimRight(target, "\r\n"), " ")
 	if !ok || target == "" {
-		return "", fmt.Errorf("%s does not name a git folder: %w", name, ErrNotRepository)
+		return "", fmt.Errorf("%s does not name a git directory: %w", name, ErrNotRepository)
 	}
 	if !filepath.IsAbs(target) {
 		target = filepath.Join(filepath.Dir(name), target)

@@ -4,7 +4,7 @@
 //
 // The git program runs in two places only: to make a linked worktree before any
 // agent has been there, with hooks, filters and transports switched off, and to
-// fetch from or push to a folder on this machine (git upload-pack and git
+// fetch from or push to a directory on this machine (git upload-pack and git
 // receive-pack, as for any client; without configuration of machine and user). All
 // else is Go on go-git's object store, because a work tree that an agent has
 // touched may make git run commands (filters, fsmonitor, hooks). What go-git's

@@ -113,7 +113,7 @@ func (f *attributeFile) names(attribute string) bool {
 
 func (w *attributeWalk) walk(tree plumbing.Hash, dir string, depth int, each func(string, object.TreeEntry) error) error {
 	if depth > deepest {
-		return fmt.Errorf("folders are more than %d deep", deepest)
+		return fmt.Errorf("directories are more than %d deep", deepest)
 	}
 	if err := w.ctx.Err(); err != nil {
 		return err
@@ -126,7 +126,7 @@ func (w *attributeWalk) walk(tree plumbing.Hash, dir string, depth int, each fun
 		return err
 	}
 	for _, e := range entries {
-		path := inFolder(dir, e.Name)
+		path := inDirectory(dir, e.Name)
 		if e.Mode == filemode.Dir {
 			err = w.walk(e.Hash, path, depth+1, each)
 		} else {
@@ -162,7 +162,7 @@ func (w *attributeWalk) note(path string, e object.TreeEntry) error {
 // filtered reports whether a path's attributes name a filter.
 func (w *attributeWalk) filtered(path string) bool {
 	stack := w.wide[:len(w.wide):len(w.wide)]
-	for _, dir := range foldersOf(path) {
+	for _, dir := range directoriesOf(path) {
 		if f := w.perDir[dir]; f != nil {
 			stack = append(stack, f)
 		}

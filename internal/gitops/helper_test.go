@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// sandbox is a folder with a repository that the git program made, a home folder,
+// sandbox is a directory with a repository that the git program made, a home directory,
 // and a clock that stands still.
 type sandbox struct {
 	t    *testing.T
@@ -45,7 +45,7 @@ func newSandbox(t *testing.T, initArgs ...string) *sandbox {
 	return s
 }
 
-// at returns the same sandbox with another folder as its work tree.
+// at returns the same sandbox with another directory as its work tree.
 func (s *sandbox) at(root string) *sandbox {
 	c := *s
 	c.root = root

@@ -23,7 +23,7 @@ func (r *Repo) Message(commit string) (string, error) {
 	return c.Message, nil
 }
 
-// Has reports whether a commit's tree has a file, link, submodule or folder at a
+// Has reports whether a commit's tree has a file, link, submodule or directory at a
 // path: slash separated, clean, and relative to the root, which is "" or ".".
 func (r *Repo) Has(commit, name string) (bool, error) {
 	has, err := r.has(commit, name)

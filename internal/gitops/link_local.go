@@ -13,7 +13,7 @@ import (
 // and user does not count; hooks and settings of the repository itself do.
 func startLocal(ctx context.Context, at address, service string, env Env) (link, error) {
 	if env.GitProgram == "" {
-		return nil, &UnsupportedError{Reason: "pushing to a folder takes the git program"}
+		return nil, &UnsupportedError{Reason: "pushing to a directory takes the git program"}
 	}
 	cmd := exec.CommandContext(ctx, env.GitProgram, strings.TrimPrefix(service, "git-"), at.path)
 	cmd.Dir = "/"

@@ -18,7 +18,7 @@ type lockFile struct {
 	file   *os.File
 }
 
-// lock takes the lock of a file, whose folder exists. It fails with ErrConflict
+// lock takes the lock of a file, whose directory exists. It fails with ErrConflict
 // when somebody else holds it for longer than env.LockWait.
 func lock(ctx context.Context, target string, env Env) (*lockFile, error) {
 	patience, cancel := context.WithTimeout(ctx, cmp.Or(env.LockWait, 10*time.Second))
@@ -84,7 +84,7 @@ func (l *lockFile) release() {
 	l.file = nil
 }
 
-// syncDir makes the names in a folder durable, where the system can do so.
+// syncDir makes the names in a directory durable, where the system can do so.
 func syncDir(name string) error {
 	d, err := os.Open(name)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 // MirrorOptions says what a mirror holds.
 type MirrorOptions struct {
 	// Depth is how many commits of each branch and tag are fetched; 0 means all. A
-	// mirror that has all keeps all. Folders that are read without the git program give
+	// mirror that has all keeps all. Directories that are read without the git program give
 	// all, too.
 	Depth int
 }

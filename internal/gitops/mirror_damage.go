@@ -27,14 +27,14 @@ func clearDamage(dir string) error {
 		return err
 	}
 	for _, e := range entries {
-		folder := filepath.Join(dir, "objects", e.Name())
+		directory := filepath.Join(dir, "objects", e.Name())
 		switch {
 		case !e.IsDir():
-			err = os.Remove(folder)
+			err = os.Remove(directory)
 		case e.Name() == "pack":
-			err = clearPacks(folder)
+			err = clearPacks(directory)
 		default:
-			err = clearLoose(folder, e.Name())
+			err = clearLoose(directory, e.Name())
 		}
 		if err != nil {
 			return err

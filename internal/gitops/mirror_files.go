@@ -32,7 +32,7 @@ const mirrorConfig = `[core]
 	auto = false
 `
 
-// mirrorNames is all that a mirror holds, and whether it is a folder. Anything else is
+// mirrorNames is all that a mirror holds, and whether it is a directory. Anything else is
 // removed: hooks, info (attributes, grafts), commondir, config.worktree, left locks.
 func mirrorNames() map[string]bool {
 	return map[string]bool{
@@ -41,7 +41,7 @@ func mirrorNames() map[string]bool {
 	}
 }
 
-// layMirror makes the folder of a mirror unless it is there, puts its own files
+// layMirror makes the directory of a mirror unless it is there, puts its own files
 // as they should be, and returns its path without links.
 func layMirror(dir string) (string, error) {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
@@ -69,8 +69,8 @@ func layMirror(dir string) (string, error) {
 func removeForeign(dir string, entries []fs.DirEntry) error {
 	ours := mirrorNames()
 	for _, e := range entries {
-		isFolder, known := ours[e.Name()]
-		if known && (isFolder && e.IsDir() || !isFolder && e.Type().IsRegular()) {
+		isDirectory, known := ours[e.Name()]
+		if known && (isDirectory && e.IsDir() || !isDirectory && e.Type().IsRegular()) {
 			continue
 		}
 		if err := removeAll(filepath.Join(dir, e.Name())); err != nil {

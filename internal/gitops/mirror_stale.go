@@ -11,7 +11,7 @@ import (
 const staleAge = 24 * time.Hour
 
 // removeStale removes what killed runs have left: packs that were not received
-// to their end, and what is known of worktrees whose folders are gone. It only saves
+// to their end, and what is known of worktrees whose directories are gone. It only saves
 // room, so failures are passed over.
 func removeStale(dir string, env Env) {
 	if env.Now == nil {

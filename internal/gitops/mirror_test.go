@@ -89,7 +89,7 @@ func TestAMirrorFollowsItsRemote(t *testing.T) {
 	}
 }
 
-func TestAMirrorNeedsNoGitProgramForAFolder(t *testing.T) {
+func TestAMirrorNeedsNoGitProgramForADirectory(t *testing.T) {
 	o := newOrigin(t)
 	env := o.env()
 	env.GitProgram = ""
@@ -219,7 +219,7 @@ func TestADamagedMirrorIsFilledAgain(t *testing.T) {
 				must(o.t, os.Remove(f))
 			}
 		},
-		"only the folder and the mark are there": func(o *origin, dir string) {
+		"only the directory and the mark are there": func(o *origin, dir string) {
 			must(o.t, os.RemoveAll(dir))
 			must(o.t, os.MkdirAll(dir, 0o755))
 			must(o.t, os.WriteFile(filepath.Join(dir, mirrorMark), nil, 0o644))
@@ -252,7 +252,7 @@ func cutFiles(t *testing.T, dir, pattern string) {
 	}
 }
 
-func TestAFolderOfSomebodyElseIsNotMadeAMirror(t *testing.T) {
+func TestADirectoryOfSomebodyElseIsNotMadeAMirror(t *testing.T) {
 	o := newOrigin(t)
 	if _, err := Mirror(t.Context(), o.root, o.remote(), MirrorOptions{}, o.env()); err == nil {
 		t.Error("a work tree was made a mirror")

@@ -4,8 +4,8 @@ import (
 	"strings"
 )
 
-// ownFolder is where runs keep their reports. It is no part of any change.
-const ownFolder = ".millhand"
+// ownDirectory is where runs keep their reports. It is no part of any change.
+const ownDirectory = ".millhand"
 
 // reserved reports whether git refuses a name in a tree, on some system at least:
 // .git in any case, with the endings and characters that Windows and macOS pass
@@ -32,7 +32,7 @@ func dropIgnorable(c rune) rune {
 // outside reports whether a path is never part of a change.
 func outside(path string) bool {
 	for name := range strings.SplitSeq(path, "/") {
-		if name == ownFolder || reserved(name) {
+		if name == ownDirectory || reserved(name) {
 			return true
 		}
 	}

@@ -25,7 +25,7 @@ import (
 // objectStore reads the objects of a repository and of those that it borrows
 // from, and writes loose ones.
 type objectStore struct {
-	dir string // the folder "objects"
+	dir string // the directory "objects"
 
 	mu     sync.Mutex // go-git's storage is for one goroutine at a time
 	stores []*filesystem.ObjectStorage
@@ -44,7 +44,7 @@ func openObjects(commonDir string) (*objectStore, error) {
 	shared := cache.NewObjectLRU(cacheSize)
 	for _, d := range dirs {
 		if filepath.Base(d) != "objects" {
-			return nil, &UnsupportedError{Reason: "objects are borrowed from " + d + ", which is not a folder named objects"}
+			return nil, &UnsupportedError{Reason: "objects are borrowed from " + d + ", which is not a directory named objects"}
 		}
 		git := dotgit.New(osfs.New(filepath.Dir(d)))
 		s.stores = append(s.stores, filesystem.NewObjectStorageWithOptions(git, shared, filesystem.Options{}))
@@ -52,7 +52,7 @@ func openObjects(commonDir string) (*objectStore, error) {
 	return s, nil
 }
 
-// withAlternates appends the folders that the folders from the given one on
+// withAlternates appends the directories that the directories from the given one on
 // borrow objects from, and so on.
 func withAlternates(dirs []string, from int) ([]string, error) {
 	for ; from < len(dirs); from++ {
@@ -137,7 +137,7 @@ func (s *objectStore) blob(hash plumbing.Hash) ([]byte, error) {
 	return data, nil
 }
 
-// tree returns the entries of one folder.
+// tree returns the entries of one directory.
 func (s *objectStore) tree(hash plumbing.Hash) ([]object.TreeEntry, error) {
 	o, err := s.read(plumbing.TreeObject, hash)
 	if err != nil {
@@ -168,7 +168,7 @@ type objectWriter struct {
 	store *objectStore
 
 	mu   sync.Mutex
-	dirs map[string]bool // folders with new names in them
+	dirs map[string]bool // directories with new names in them
 }
 
 func (s *objectStore) writer() *objectWriter {

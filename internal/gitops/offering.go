@@ -38,7 +38,7 @@ type wish struct {
 	depth   int             // 0 leaves the shallow commits as they are
 }
 
-// openSource opens a remote for reading. A folder is read by this package itself where
+// openSource opens a remote for reading. A directory is read by this package itself where
 // there is no git program.
 func openSource(ctx context.Context, remote Remote, env Env) (source, error) {
 	at, err := parseAddress(remote.URL)
@@ -46,7 +46,7 @@ func openSource(ctx context.Context, remote Remote, env Env) (source, error) {
 		return nil, err
 	}
 	if at.scheme == "file" && env.GitProgram == "" {
-		return openFolder(at.path)
+		return openDirectory(at.path)
 	}
 	return converse(ctx, at, remote.Auth, uploadPack, env)
 }
@@ -84,7 +84,7 @@ func (s scrubbed) Is(target error) bool { return errors.Is(s.err, target) }
 // RemoteBranches returns the branches of a remote with their commits, and the
 // name of its default branch, which is "" if it has none. A remote without
 // commits has no branches. The error matches ErrAuth, ErrNotFound,
-// ErrUnreachable, the context's, or is an *UnsupportedError. Folders are read
+// ErrUnreachable, the context's, or is an *UnsupportedError. Directories are read
 // directly, without the git program.
 func RemoteBranches(ctx context.Context, remote Remote) (branches map[string]string, head string, err error) {
 	src, err := openSource(ctx, remote, Env{})

@@ -56,7 +56,7 @@ var fixtures = []fixture{
 		},
 	},
 	{
-		name: "a file becomes a folder and a folder a file",
+		name: "a file becomes a directory and a directory a file",
 		base: func(s *sandbox) { s.write("f", "f\n", "d/x", "x\n", "d/y/z", "z\n", "d.txt", "sorted between\n") },
 		job: func(s *sandbox) {
 			s.remove("f", "d")
@@ -64,12 +64,12 @@ var fixtures = []fixture{
 		},
 	},
 	{
-		name: "a folder becomes a link to a folder",
+		name: "a directory becomes a link to a directory",
 		base: func(s *sandbox) { s.write("d/x", "x\n", "e/x", "x\n") },
 		job:  func(s *sandbox) { s.remove("d"); s.link("e", "d") },
 	},
 	{
-		name: "files are renamed and folders moved",
+		name: "files are renamed and directories moved",
 		base: func(s *sandbox) { s.write("a", "aaa\nbbb\nccc\n", "old/one", "1\n", "old/two", "2\n") },
 		job: func(s *sandbox) {
 			must(s.t, os.Rename(filepath.Join(s.root, "a"), filepath.Join(s.root, "b")))
@@ -164,7 +164,7 @@ var fixtures = []fixture{
 		},
 	},
 	{
-		name: "empty files and folders",
+		name: "empty files and directories",
 		base: func(s *sandbox) { s.write("full", "x\n", "empty", "", "only/one", "1\n") },
 		job: func(s *sandbox) {
 			s.write("full", "", "empty", "now full\n", "also-empty", "")

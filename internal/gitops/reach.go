@@ -219,7 +219,7 @@ func (c *collection) addCommit(v *visit) error {
 
 func (c *collection) addTree(tree plumbing.Hash, before []plumbing.Hash, depth int) error {
 	if depth > deepest {
-		return fmt.Errorf("folders are more than %d deep", deepest)
+		return fmt.Errorf("directories are more than %d deep", deepest)
 	}
 	if c.seen[tree] || slices.Contains(before, tree) {
 		return nil

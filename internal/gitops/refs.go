@@ -127,7 +127,7 @@ func absent(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }
 
-// checkRoom fails if another reference is a folder of the name, or the other way
+// checkRoom fails if another reference is a directory of the name, or the other way
 // round.
 func (r *Repo) checkRoom(name string) error {
 	packed, err := r.packedRefs()
@@ -151,7 +151,7 @@ func (r *Repo) checkRoom(name string) error {
 	return r.checkBelow(name, taken)
 }
 
-// checkBelow fails if there is a reference in the folder of a reference's name.
+// checkBelow fails if there is a reference in the directory of a reference's name.
 func (r *Repo) checkBelow(name string, taken func(string) error) error {
 	top := filepath.Join(r.commonDir, filepath.FromSlash(name))
 	return filepath.WalkDir(top, func(path string, d fs.DirEntry, err error) error {
@@ -272,7 +272,7 @@ func (u *refUpdate) release() {
 	}
 }
 
-// removeEmptyDirs removes a folder that holds nothing but folders, which is what
+// removeEmptyDirs removes a directory that holds nothing but directories, which is what
 // deleted branches leave behind.
 func removeEmptyDirs(dir string) {
 	entries, err := os.ReadDir(dir)

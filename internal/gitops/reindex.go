@@ -6,14 +6,14 @@ import (
 
 // replace gives the index new entries for some paths. All others stay as they
 // are, staged content included, but for those that can't stand beside the new ones:
-// files where a folder is now, and what was in a folder that is a file now.
+// files where a directory is now, and what was in a directory that is a file now.
 func (idx *index) replace(files []fileEntry) {
 	changed := make(map[string]bool, len(files)) // whether there is a new entry
 	parents := map[string]bool{}
 	for _, f := range files {
 		changed[f.path] = f.mode != 0
 		if f.mode != 0 {
-			for _, dir := range foldersOf(f.path)[1:] {
+			for _, dir := range directoriesOf(f.path)[1:] {
 				parents[dir] = true
 			}
 		}
@@ -22,7 +22,7 @@ func (idx *index) replace(files []fileEntry) {
 		if _, ok := changed[e.path]; ok || parents[e.path] {
 			return true
 		}
-		return slices.ContainsFunc(foldersOf(e.path)[1:], func(dir string) bool { return changed[dir] })
+		return slices.ContainsFunc(directoriesOf(e.path)[1:], func(dir string) bool { return changed[dir] })
 	})
 	idx.distrustRacy()
 	for _, f := range files {

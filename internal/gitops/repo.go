@@ -22,7 +22,7 @@ type Env struct {
 }
 
 // Repo is a git repository with its work tree, or a mirror, which has none: what needs
-// a work tree then fails with an *UnsupportedError. It keeps the folders that it
+// a work tree then fails with an *UnsupportedError. It keeps the directories that it
 // found when it was opened, whatever is done to the work tree's .git later.
 // Its methods may be called from several goroutines.
 type Repo struct {
@@ -36,10 +36,10 @@ type Repo struct {
 	mirror    bool // its remote's branches are what users mean by names
 
 	mu    sync.Mutex
-	added map[string]string // folders of worktrees made here, with their administrative folders
+	added map[string]string // directories of worktrees made here, with their administrative directories
 }
 
-// Open opens the repository whose work tree holds the folder. Linked worktrees
+// Open opens the repository whose work tree holds the directory. Linked worktrees
 // open like any other. The error matches ErrNotRepository if there is none and is an
 // *UnsupportedError if the repository is of a kind that can't be handled.
 func Open(dir string, env Env) (*Repo, error) {
@@ -81,14 +81,14 @@ func open(dir string, env Env) (*Repo, error) {
 	return r, nil
 }
 
-// Root returns the work tree's folder, absolute and with links resolved; "" for a
+// Root returns the work tree's directory, absolute and with links resolved; "" for a
 // mirror.
 func (r *Repo) Root() string { return r.root }
 
-// GitDir returns the folder of this work tree's HEAD and index.
+// GitDir returns the directory of this work tree's HEAD and index.
 func (r *Repo) GitDir() string { return r.gitDir }
 
-// CommonDir returns the folder of the objects and branches, which is GitDir but
+// CommonDir returns the directory of the objects and branches, which is GitDir but
 // for linked worktrees.
 func (r *Repo) CommonDir() string { return r.commonDir }
 

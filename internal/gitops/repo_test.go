@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestOpenFindsTheWorkTreeFromAnyFolderInIt(t *testing.T) {
+func TestOpenFindsTheWorkTreeFromAnyDirectoryInIt(t *testing.T) {
 	s := newSandbox(t)
 	s.write("a/b/c", "c\n")
 	base := s.commit()
@@ -40,8 +40,8 @@ func TestOpenFindsTheWorkTreeFromAnyFolderInIt(t *testing.T) {
 
 func TestOpenRefusesWhatIsNoRepository(t *testing.T) {
 	for name, prepare := range map[string]func(dir string) error{
-		"a plain folder":       func(string) error { return nil },
-		"an empty .git folder": func(dir string) error { return os.Mkdir(filepath.Join(dir, ".git"), 0o755) },
+		"a plain directory":       func(string) error { return nil },
+		"an empty .git directory": func(dir string) error { return os.Mkdir(filepath.Join(dir, ".git"), 0o755) },
 		"a .git file that points nowhere": func(dir string) error {
 			return os.WriteFile(filepath.Join(dir, ".git"), []byte("gitdir: /nowhere\n"), 0o644)
 		},
@@ -56,7 +56,7 @@ func TestOpenRefusesWhatIsNoRepository(t *testing.T) {
 		}
 	}
 	if _, err := Open(filepath.Join(t.TempDir(), "missing"), Env{}); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("a missing folder: got %v", err)
+		t.Errorf("a missing directory: got %v", err)
 	}
 }
 
@@ -324,7 +324,7 @@ func nestedRepository(s *sandbox, path string) {
 	in.commit()
 }
 
-func TestTheRunnersOwnFolderIsNeverDirtyNorChanged(t *testing.T) {
+func TestTheRunnersOwnDirectoryIsNeverDirtyNorChanged(t *testing.T) {
 	s := newSandbox(t)
 	s.write("a", "a\n", ".millhand/tracked", "by mistake\n")
 	base := s.commit()

@@ -101,7 +101,7 @@ func (o *origin) overHTTP(before func(*http.Request)) Remote {
 }
 
 // overSSH serves this machine by sshd, to the holder of a key, and returns the remote and the
-// folder with the keys.
+// directory with the keys.
 func (o *origin) overSSH() (Remote, string) {
 	o.t.Helper()
 	sshd, err := exec.LookPath("/usr/sbin/sshd")

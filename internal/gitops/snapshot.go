@@ -108,19 +108,19 @@ func (r *Repo) SnapshotOf(commit string) (*Snapshot, error) {
 	return s, nil
 }
 
-// deepest bounds the folders of a tree, as file systems do.
+// deepest bounds the directories of a tree, as file systems do.
 const deepest = 2048
 
 func (s *Snapshot) addTree(objects *objectStore, hash plumbing.Hash, dir string, depth int) error {
 	if depth > deepest {
-		return fmt.Errorf("folders are more than %d deep", deepest)
+		return fmt.Errorf("directories are more than %d deep", deepest)
 	}
 	entries, err := objects.tree(hash)
 	if err != nil {
 		return err
 	}
 	for _, e := range entries {
-		path := inFolder(dir, e.Name)
+		path := inDirectory(dir, e.Name)
 		if e.Mode == filemode.Dir {
 			if err := s.addTree(objects, e.Hash, path, depth+1); err != nil {
 				return err

@@ -16,7 +16,7 @@ type placed struct {
 	state
 }
 
-// treeBuilder makes trees that differ from given ones in a few paths. Folders
+// treeBuilder makes trees that differ from given ones in a few paths. Directories
 // without such paths keep their trees unread.
 type treeBuilder struct {
 	objects *objectStore
@@ -41,7 +41,7 @@ func (b treeBuilder) build(tree plumbing.Hash, paths []placed) (plumbing.Hash, e
 		}
 	}
 	here, below := split(paths)
-	// What goes makes room for a folder of the same name, and a folder that is
+	// What goes makes room for a directory of the same name, and a directory that is
 	// emptied makes room for a file.
 	for _, p := range here {
 		if p.mode == 0 && entries[p.path].Mode != filemode.Dir {
@@ -61,7 +61,7 @@ func (b treeBuilder) build(tree plumbing.Hash, paths []placed) (plumbing.Hash, e
 	return b.write(entries)
 }
 
-// split separates the paths of a folder itself from those of folders in it.
+// split separates the paths of a directory itself from those of directories in it.
 func split(paths []placed) (here []placed, below map[string][]placed) {
 	below = map[string][]placed{}
 	for _, p := range paths {
@@ -82,7 +82,7 @@ func (b treeBuilder) buildBelow(entries map[string]object.TreeEntry, name string
 	if !isTree {
 		before.Hash = plumbing.ZeroHash
 		if !slices.ContainsFunc(paths, func(p placed) bool { return p.mode != 0 }) {
-			return nil // nothing comes, and there is no folder to take from
+			return nil // nothing comes, and there is no directory to take from
 		}
 	}
 	hash, err := b.build(before.Hash, paths)
@@ -97,10 +97,10 @@ func (b treeBuilder) buildBelow(entries map[string]object.TreeEntry, name string
 	return nil
 }
 
-// emptyTree is the id of a folder without entries, which git does not keep.
+// emptyTree is the id of a directory without entries, which git does not keep.
 var emptyTree = plumbing.ComputeHash(plumbing.TreeObject, nil)
 
-// write stores a folder. Its entries are sorted as if the names of folders
+// write stores a directory. Its entries are sorted as if the names of directories
 // ended with a slash.
 func (b treeBuilder) write(entries map[string]object.TreeEntry) (plumbing.Hash, error) {
 	type sorted struct {

@@ -21,7 +21,7 @@ type state struct {
 	hash plumbing.Hash // zero for a file that can't be read
 }
 
-// found is a path that a walk met: a file, a link, or the folder of a submodule.
+// found is a path that a walk met: a file, a link, or the directory of a submodule.
 type found struct {
 	path    string
 	state   state
@@ -40,7 +40,7 @@ type walk struct {
 
 	entries map[string]*indexEntry // nil for a path with conflicts
 	known   map[string]state       // paths that count as tracked beside those of the index
-	parents map[string]bool        // folders that tracked paths are in
+	parents map[string]bool        // directories that tracked paths are in
 	lazy    bool                   // leave untracked files unread
 	keep    func(plumbing.Hash, []byte)
 
@@ -89,18 +89,18 @@ func (w *walk) isTracked(path string) bool {
 	return ok
 }
 
-// folder is one folder of a walk.
-type folder struct {
+// directory is one directory of a walk.
+type directory struct {
 	path    string // "" for the root
 	rules   *ignore.Matcher
 	ignored bool // only tracked files count in it
 }
 
-// run walks one level of folders after the other and then reads what has to be read.
+// run walks one level of directories after the other and then reads what has to be read.
 func (w *walk) run(ctx context.Context, rules *ignore.Matcher) error {
-	for level := []folder{{rules: rules}}; len(level) > 0; {
-		var next []folder
-		err := inParallel(ctx, level, func(f folder) error {
+	for level := []directory{{rules: rules}}; len(level) > 0; {
+		var next []directory
+		err := inParallel(ctx, level, func(f directory) error {
 			below, files, err := w.visit(f)
 			w.mu.Lock()
 			defer w.mu.Unlock()
@@ -116,15 +116,15 @@ func (w *walk) run(ctx context.Context, rules *ignore.Matcher) error {
 	return w.hash(ctx)
 }
 
-// visit lists a folder.
-func (w *walk) visit(f folder) ([]folder, []found, error) {
+// visit lists a directory.
+func (w *walk) visit(f directory) ([]directory, []found, error) {
 	full := filepath.Join(w.tree.repo.root, filepath.FromSlash(f.path))
-	entries, err := readFolder(full)
+	entries, err := readDirectory(full)
 	switch {
 	case absent(err):
 		return nil, nil, nil // removed since its name was read
 	case errors.Is(err, fs.ErrPermission) && f.path != "" && !w.parents[f.path]:
-		return nil, nil, nil // as git does with untracked folders
+		return nil, nil, nil // as git does with untracked directories
 	case err != nil:
 		return nil, nil, err
 	}
@@ -137,20 +137,20 @@ func (w *walk) visit(f folder) ([]folder, []found, error) {
 	if f, err = w.addRules(f, entries); err != nil {
 		return nil, nil, err
 	}
-	var below []folder
+	var below []directory
 	var files []found
 	for _, e := range entries {
-		if e.Name() == ownFolder || reserved(e.Name()) {
+		if e.Name() == ownDirectory || reserved(e.Name()) {
 			continue
 		}
-		path := inFolder(f.path, e.Name())
+		path := inDirectory(f.path, e.Name())
 		switch {
 		case e.IsDir() && w.isSubmodule(path):
 			files = append(files, w.submodule(path))
 		case e.IsDir():
 			ignored := f.ignored || f.rules.Ignored(path, true)
 			if !ignored || w.parents[path] {
-				below = append(below, folder{path: path, rules: f.rules, ignored: ignored})
+				below = append(below, directory{path: path, rules: f.rules, ignored: ignored})
 			}
 		case e.Type() == 0 || e.Type() == fs.ModeSymlink:
 			one, ok, err := w.file(f, path, e)
@@ -165,8 +165,8 @@ func (w *walk) visit(f folder) ([]folder, []found, error) {
 	return below, files, nil
 }
 
-// readFolder lists a folder in no order.
-func readFolder(name string) ([]fs.DirEntry, error) {
+// readDirectory lists a directory in no order.
+func readDirectory(name string) ([]fs.DirEntry, error) {
 	d, err := os.Open(name)
 	if err != nil {
 		return nil, err
@@ -175,7 +175,7 @@ func readFolder(name string) ([]fs.DirEntry, error) {
 	return d.ReadDir(-1)
 }
 
-// holdsRepository reports whether a folder is the work tree of another repository.
+// holdsRepository reports whether a directory is the work tree of another repository.
 func holdsRepository(full string, entries []fs.DirEntry) bool {
 	for _, e := range entries {
 		if e.Name() == ".git" {
@@ -186,8 +186,8 @@ func holdsRepository(full string, entries []fs.DirEntry) bool {
 	return false
 }
 
-// addRules adds a folder's own ignore file to its rules.
-func (w *walk) addRules(f folder, entries []fs.DirEntry) (folder, error) {
+// addRules adds a directory's own ignore file to its rules.
+func (w *walk) addRules(f directory, entries []fs.DirEntry) (directory, error) {
 	if f.ignored {
 		return f, nil
 	}
@@ -195,7 +195,7 @@ func (w *walk) addRules(f folder, entries []fs.DirEntry) (folder, error) {
 		if e.Name() != ".gitignore" || e.Type() != 0 {
 			continue
 		}
-		data, err := w.tree.ruleFile(inFolder(f.path, e.Name()))
+		data, err := w.tree.ruleFile(inDirectory(f.path, e.Name()))
 		if err != nil {
 			return f, err
 		}
@@ -222,7 +222,7 @@ func (w *walk) submodule(path string) found {
 }
 
 // file returns a file or link unless it is ignored or gone.
-func (w *walk) file(f folder, path string, d fs.DirEntry) (found, bool, error) {
+func (w *walk) file(f directory, path string, d fs.DirEntry) (found, bool, error) {
 	tracked := w.isTracked(path)
 	if !tracked && (f.ignored || f.rules.Ignored(path, false)) {
 		return found{}, false, nil

@@ -15,7 +15,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 )
 
-// AddWorktree makes a linked worktree in a folder that is missing or empty, with a
+// AddWorktree makes a linked worktree in a directory that is missing or empty, with a
 // detached HEAD at a commit. Filters are not run (files of Git LFS stay pointers), and line
 // endings follow the repository's attributes and configuration only. The git
 // program is used where there is one and the repository's configuration leaves it harmless, since
@@ -33,7 +33,7 @@ func (r *Repo) addWorktree(ctx context.Context, dir, commit string) (*Repo, erro
 	if !plumbing.IsHash(commit) {
 		return nil, fmt.Errorf("%q is not the hash of a commit", commit)
 	}
-	dir, err := emptyFolder(dir)
+	dir, err := emptyDirectory(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -59,9 +59,9 @@ func (r *Repo) addWorktree(ctx context.Context, dir, commit string) (*Repo, erro
 	return r.openAdded(dir)
 }
 
-// emptyFolder makes a folder unless it is there, checks that it is empty and
+// emptyDirectory makes a directory unless it is there, checks that it is empty and
 // returns its path without links.
-func emptyFolder(dir string) (string, error) {
+func emptyDirectory(dir string) (string, error) {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return "", err
 	}
@@ -121,9 +121,9 @@ func (r *Repo) addByHand(ctx context.Context, dir string, commit plumbing.Hash) 
 }
 
 // register makes the files by which a worktree and its repository know of each
-// other, and returns the worktree's git folder.
+// other, and returns the worktree's git directory.
 func (r *Repo) register(dir string, commit plumbing.Hash) (string, error) {
-	gitDir, err := newFolder(filepath.Join(r.commonDir, "worktrees", registeredName(dir)))
+	gitDir, err := newDirectory(filepath.Join(r.commonDir, "worktrees", registeredName(dir)))
 	if err != nil {
 		return "", err
 	}
@@ -153,10 +153,10 @@ func registeredName(dir string) string {
 	return "w" + name
 }
 
-// newFolder makes a folder of the name, with a number at its end if it is taken. The
-// folder that it is in is made, too; somebody else may be removing that because it
+// newDirectory makes a directory of the name, with a number at its end if it is taken. The
+// directory that it is in is made, too; somebody else may be removing that because it
 // is empty.
-func newFolder(name string) (string, error) {
+func newDirectory(name string) (string, error) {
 	const mostTries = 100_000
 	one := name
 	for n := range mostTries {
@@ -174,7 +174,7 @@ func newFolder(name string) (string, error) {
 	return "", fmt.Errorf("%s is taken, with any number at its end", name)
 }
 
-// RemoveWorktree removes a linked worktree's folder, whatever is in it, and
+// RemoveWorktree removes a linked worktree's directory, whatever is in it, and
 // what the repository knows of it. Nothing of it need be left, and it may have been
 // tampered with. The context does not stop it: it has to clean up after a run that was
 // cancelled, too.
@@ -211,7 +211,7 @@ func (r *Repo) removeWorktree(dir string) error {
 	return errors.Join(errs...)
 }
 
-// registrations returns the git folders of a worktree: the one that it got when
+// registrations returns the git directories of a worktree: the one that it got when
 // it was made here, and those that say that they are its. Each is there once: as soon as
 // it is removed, somebody else may get its name.
 func (r *Repo) registrations(dir string) []string {
@@ -238,8 +238,8 @@ func (r *Repo) registrations(dir string) []string {
 	return slices.Collect(maps.Keys(found))
 }
 
-// ofAnother reports whether a git folder and another worktree name each other: an
-// agent removed the folder, and its name was given away again.
+// ofAnother reports whether a git directory and another worktree name each other: an
+// agent removed the directory, and its name was given away again.
 func ofAnother(gitDir, dir string) bool {
 	pointer, err := readPointer(filepath.Join(gitDir, "gitdir"), "")
 	if err != nil || pointer == filepath.Join(dir, ".git") {
@@ -249,7 +249,7 @@ func ofAnother(gitDir, dir string) bool {
 	return err == nil && back == gitDir
 }
 
-// removeAll removes a folder even if folders in it are write-protected.
+// removeAll removes a directory even if directories in it are write-protected.
 func removeAll(dir string) error {
 	if err := os.RemoveAll(dir); err == nil {
 		return nil

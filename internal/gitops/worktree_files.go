@@ -17,7 +17,7 @@ import (
 )
 
 // workTree reads the files of a work tree for one operation. Nothing outside
-// of its folder is ever read, whatever links an agent has left.
+// of its directory is ever read, whatever links an agent has left.
 type workTree struct {
 	repo *Repo
 	dir  *os.Root
@@ -112,7 +112,7 @@ func (t *workTree) isRuleFile(name string) bool {
 // attributes returns what gitattributes files say about a path.
 func (t *workTree) attributes(path string) (attributes, error) {
 	stack := t.weakest[:len(t.weakest):len(t.weakest)]
-	for _, dir := range foldersOf(path) {
+	for _, dir := range directoriesOf(path) {
 		f, err := t.attributesOf(dir)
 		if err != nil {
 			return nil, err
@@ -136,7 +136,7 @@ func (t *workTree) attributesOf(dir string) (*attributeFile, error) {
 	if f, ok := t.perDir[dir]; ok {
 		return f, nil
 	}
-	data, err := t.ruleFile(inFolder(dir, ".gitattributes"))
+	data, err := t.ruleFile(inDirectory(dir, ".gitattributes"))
 	if err != nil {
 		return nil, fmt.Errorf("read attributes: %w", err)
 	}

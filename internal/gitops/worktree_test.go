@@ -106,7 +106,7 @@ func TestAddWorktreeRefusesWhatItCanNotMake(t *testing.T) {
 		full := filepath.Join(s.home, "full")
 		s.at(full).write("x", "x")
 		for name, try := range map[string][2]string{
-			"a full folder":    {full, base},
+			"a full directory": {full, base},
 			"no hash":          {filepath.Join(s.home, "wt"), "main"},
 			"a missing commit": {filepath.Join(s.home, "wt"), strings.Repeat("1", 40)},
 			"a tree":           {filepath.Join(s.home, "wt"), s.run("rev-parse", "HEAD^{tree}")},
@@ -143,7 +143,7 @@ func TestACommitOfHostileNamesIsNotCheckedOut(t *testing.T) {
 			t.Errorf("%s: got %v", name, err)
 		}
 		if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
-			t.Errorf("%s: folder remains (%v)", name, err)
+			t.Errorf("%s: directory remains (%v)", name, err)
 		}
 	}
 }
@@ -177,17 +177,17 @@ func TestWorktreesOfTheSameNameStandSideBySide(t *testing.T) {
 
 func TestRemoveWorktreeCopesWithWhatAnAgentDid(t *testing.T) {
 	for name, agent := range map[string]func(s *sandbox, wt *Repo){
-		"nothing":                   func(*sandbox, *Repo) {},
-		"the folder is gone":        func(_ *sandbox, wt *Repo) { must(t, os.RemoveAll(wt.Root())) },
-		"the .git file is gone":     func(s *sandbox, _ *Repo) { s.remove(".git") },
-		"the .git file points away": func(s *sandbox, _ *Repo) { s.write(".git", "gitdir: /tmp\n") },
-		"the .git file is a folder": func(s *sandbox, _ *Repo) { s.remove(".git"); s.run("init", "-q") },
-		"the folder is a link":      func(s *sandbox, _ *Repo) { s.remove("."); must(t, os.Symlink(s.home, s.root)) },
-		"the registration is gone":  func(_ *sandbox, wt *Repo) { must(t, os.RemoveAll(wt.GitDir())) },
+		"nothing":                      func(*sandbox, *Repo) {},
+		"the directory is gone":        func(_ *sandbox, wt *Repo) { must(t, os.RemoveAll(wt.Root())) },
+		"the .git file is gone":        func(s *sandbox, _ *Repo) { s.remove(".git") },
+		"the .git file points away":    func(s *sandbox, _ *Repo) { s.write(".git", "gitdir: /tmp\n") },
+		"the .git file is a directory": func(s *sandbox, _ *Repo) { s.remove(".git"); s.run("init", "-q") },
+		"the directory is a link":      func(s *sandbox, _ *Repo) { s.remove("."); must(t, os.Symlink(s.home, s.root)) },
+		"the registration is gone":     func(_ *sandbox, wt *Repo) { must(t, os.RemoveAll(wt.GitDir())) },
 		"the registration points away": func(_ *sandbox, wt *Repo) {
 			must(t, os.WriteFile(filepath.Join(wt.GitDir(), "gitdir"), []byte("/tmp/.git\n"), 0o644))
 		},
-		"folders are write-protected": func(s *sandbox, _ *Repo) {
+		"directories are write-protected": func(s *sandbox, _ *Repo) {
 			s.write("p/q/r", "x")
 			s.chmod(0o500, "p/q")
 			s.chmod(0o000, "p")
@@ -207,7 +207,7 @@ func TestRemoveWorktreeCopesWithWhatAnAgentDid(t *testing.T) {
 				agent(in, wt)
 				must(t, r.RemoveWorktree(t.Context(), wt.Root()))
 				if _, err := os.Lstat(wt.Root()); !errors.Is(err, os.ErrNotExist) {
-					t.Errorf("the folder remains (%v)", err)
+					t.Errorf("the directory remains (%v)", err)
 				}
 				if _, err := os.Lstat(wt.GitDir()); !errors.Is(err, os.ErrNotExist) {
 					t.Errorf("the registration remains (%v)", err)
@@ -257,7 +257,7 @@ func TestRemoveWorktreeNeverRemovesTheRepository(t *testing.T) {
 	s.clean()
 }
 
-func TestSubmodulesAreEmptyFoldersInAWorktree(t *testing.T) {
+func TestSubmodulesAreEmptyDirectoriesInAWorktree(t *testing.T) {
 	bothWays(t, func(t *testing.T, s *sandbox, env Env) {
 		t.Helper()
 		s.write("a", "a\n")
