@@ -4,7 +4,7 @@
 //
 // The rules are git's (gitignore(5), and for what the manual leaves open the
 // behaviour of git itself since version 2.41): a file's last matching pattern
-// decides, the file of a deeper folder goes before those above it, and
+// decides, the file of a deeper directory goes before those above it, and
 // patterns that are malformed match nothing. Matching is by byte and
 // case-sensitive, and its cost is bounded by the product of the lengths of
 // pattern and path, whatever the pattern holds.

@@ -17,10 +17,10 @@ func FuzzIgnored(f *testing.F) {
 			t.Error("the same question got two answers")
 		}
 		if got && !m.Ignored(path, true) && !strings.Contains(string(file), "!") {
-			t.Error("a file is ignored but a folder of the same name is not")
+			t.Error("a file is ignored but a directory of the same name is not")
 		}
 		if strings.HasPrefix(path, "a/b/") && len(file) > 0 && New().Descend("a/b", file).Ignored(path, true) && !m.Ignored(path, true) {
-			t.Error("rules above a folder overrule its own")
+			t.Error("rules above a directory overrule its own")
 		}
 	})
 }
@@ -61,7 +61,7 @@ func asRegexp(steps []step) string {
 			b.WriteString(classRegexp(s))
 		case star:
 			b.WriteString(`[^/]*`)
-		case folders:
+		case directories:
 			b.WriteString(`(|.*/)`)
 		case deeper:
 			b.WriteString(`.*/`)

@@ -5,12 +5,12 @@ import (
 	"strings"
 )
 
-// Matcher holds the rules that apply in one folder: those of its own ignore
+// Matcher holds the rules that apply in one directory: those of its own ignore
 // file and of all above it. It never changes, so any number of goroutines may
 // use it. A nil Matcher ignores nothing.
 type Matcher struct {
 	above *Matcher // asked when no rule here matches
-	base  string   // folder that the rules are relative to, with a slash at its end; "" is the root
+	base  string   // directory that the rules are relative to, with a slash at its end; "" is the root
 	rules Patterns
 	below string // instead of rules: what paths have to begin with to be asked above
 }
@@ -26,8 +26,8 @@ func New(files ...Patterns) *Matcher {
 	return m
 }
 
-// Descend returns the rules that apply in a folder whose .gitignore holds the
-// given bytes. The folder is slash separated and relative to the root, which is
+// Descend returns the rules that apply in a directory whose .gitignore holds the
+// given bytes. The directory is slash separated and relative to the root, which is
 // "" or ".". Without such a file (nil) the rules stay as they are.
 func (m *Matcher) Descend(dir string, gitignore []byte) *Matcher {
 	if dir == "." {
@@ -47,8 +47,8 @@ func (m *Matcher) with(dir string, rules Patterns) *Matcher {
 	return &Matcher{above: m, base: base, rules: rules}
 }
 
-// Within returns the rules for a folder of the tree seen as a tree of its own:
-// paths are relative to it from there on. The folder is slash separated and
+// Within returns the rules for a directory of the tree seen as a tree of its own:
+// paths are relative to it from there on. The directory is slash separated and
 // relative to the root.
 func (m *Matcher) Within(dir string) *Matcher {
 	if m == nil || dir == "" || dir == "." {
@@ -58,8 +58,8 @@ func (m *Matcher) Within(dir string) *Matcher {
 }
 
 // Ignored reports whether a path is excluded. The path is slash separated and
-// relative to the root. A link to a folder is not a folder. Nothing is
-// said about the folders above the path: if one of them is ignored then so is
+// relative to the root. A link to a directory is not a directory. Nothing is
+// said about the directories above the path: if one of them is ignored then so is
 // all below it, and the walk must not have come this far. The root itself is
 // never ignored.
 func (m *Matcher) Ignored(path string, isDir bool) bool {

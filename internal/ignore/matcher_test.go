@@ -8,7 +8,7 @@ import (
 // lineCases are ignore files with one path each. The oracle test gives the
 // same table to git, and the fuzz tests start from it.
 var lineCases = []struct {
-	name, file, path string // a path with a slash at its end is a folder
+	name, file, path string // a path with a slash at its end is a directory
 	want             bool
 }{
 	{"a name matches at the root", "foo", "foo", true},
@@ -47,11 +47,11 @@ var lineCases = []struct {
 	{"a slash in the middle anchors", "a/foo", "b/a/foo", false},
 	{"a slash in the middle matches at the root", "a/foo", "a/foo", true},
 	{"a slash at the end does not anchor", "foo/", "a/foo/", true},
-	{"a slash at the end wants a folder", "foo/", "foo", false},
+	{"a slash at the end wants a directory", "foo/", "foo", false},
 	{"two slashes at the end match nothing", "foo//", "foo/", false},
 	{"two slashes at the start match nothing", "//foo", "foo", false},
 	{"a lone slash matches nothing", "/", "foo/", false},
-	{"a folder's rule may be anchored", "/foo/", "foo/", true},
+	{"a directory's rule may be anchored", "/foo/", "foo/", true},
 	{"an escaped slash at the end matches nothing", `foo\/`, "foo/", false},
 	{"* matches any name", "*", "a/b", true},
 	{"* matches a hidden name", "*", ".foo", true},
@@ -70,31 +70,31 @@ var lineCases = []struct {
 	{"? with a slash elsewhere is not a slash", "x/a?b", "x/a/b", false},
 	{"two bytes of a letter are two", "?", "é", false},
 	{"a star and an anchored path", "a/*.c", "a/x.c", true},
-	{"*/ is one folder", "*/foo", "a/foo", true},
-	{"*/ is not two folders", "*/foo", "a/b/foo", false},
+	{"*/ is one directory", "*/foo", "a/foo", true},
+	{"*/ is not two directories", "*/foo", "a/b/foo", false},
 	{"*/ is not none", "*/foo", "foo", false},
 	{"**/ at the start is any depth", "**/foo", "a/b/foo", true},
 	{"**/ at the start is also none", "**/foo", "foo", true},
 	{"**/ with a path", "**/a/foo", "x/a/foo", true},
 	{"**/ does not cut names", "**/foo", "a/xfoo", false},
 	{"/** is everything below", "a/**", "a/b/c", true},
-	{"/** is not the folder itself", "a/**", "a/", false},
-	{"/**/ is no folder", "a/**/b", "a/b", true},
-	{"/**/ is many folders", "a/**/b", "a/x/y/b", true},
+	{"/** is not the directory itself", "a/**", "a/", false},
+	{"/**/ is no directory", "a/**/b", "a/b", true},
+	{"/**/ is many directories", "a/**/b", "a/x/y/b", true},
 	{"/**/ is not part of a name", "a/**/b", "a/xb", false},
 	{"/**/ twice", "a/**/b/**/c", "a/b/x/b/y/c", true},
 	{"/**/ and a star behind it", "a/**/x*y", "a/b/x/xzy", true},
-	{"/**/ tries every folder", "a/**/b/c", "a/b/x/b/c", true},
+	{"/**/ tries every directory", "a/**/b/c", "a/b/x/b/c", true},
 	{"** alone matches everything", "**", "a/b", true},
 	{"/** at the root", "/**", "a", true},
-	{"**/ alone means folders", "**/", "a/", true},
+	{"**/ alone means directories", "**/", "a/", true},
 	{"**/ alone does not mean files", "**/", "a", false},
-	{"**/** needs a folder or not", "**/**", "a", true},
+	{"**/** needs a directory or not", "**/**", "a", true},
 	{"a**b in a name is a star", "a**b", "axb", true},
 	{"a**/b after an x is a star", "x/*a**/b", "x/za/y/b", false},
 	{"three stars between slashes are two", "a/***/b", "a/x/y/b", true},
-	{"** and an escaped slash needs a folder", `a/**\/b`, "a/b", false},
-	{"** and an escaped slash takes folders", `a/**\/b`, "a/x/y/b", true},
+	{"** and an escaped slash needs a directory", `a/**\/b`, "a/b", false},
+	{"** and an escaped slash takes directories", `a/**\/b`, "a/x/y/b", true},
 	{"a class", "[ab]", "b", true},
 	{"a range", "[a-c]x", "bx", true},
 	{"a range the wrong way is empty", "[c-a]", "b", false},
@@ -133,8 +133,8 @@ var lineCases = []struct {
 	{"braces are letters", "{a,b}", "a", false},
 	{"braces are themselves", "{a,b}", "{a,b}", true},
 	{"bytes that are not UTF-8", "\xff?", "\xffa", true},
-	{"a file can't be taken back from an ignored folder's name", "foo/\n!foo", "foo/", false},
-	{"a folder's rule leaves a file alone", "foo\n!foo/", "foo", true},
+	{"a file can't be taken back from an ignored directory's name", "foo/\n!foo", "foo/", false},
+	{"a directory's rule leaves a file alone", "foo\n!foo/", "foo", true},
 }
 
 func split(path string) (string, bool) {
@@ -172,11 +172,11 @@ func TestNestedFiles(t *testing.T) {
 		{"a deeper file takes back", a, "a/b.log", false},
 		{"a deeper file takes back only its own", a, "a/c.log", true},
 		{"the deepest file wins", b, "a/b/b.log", true},
-		{"a nested file is anchored in its folder", a, "a/y", true},
+		{"a nested file is anchored in its directory", a, "a/y", true},
 		{"a nested file's anchor is not the root", a, "y", false},
-		{"a nested file's path starts in its folder", a, "a/d/e", true},
-		{"a path outside the folder is not its business", a, "d/e", false},
-		{"a folder of a similar name is not its business", a, "ab/y", false},
+		{"a nested file's path starts in its directory", a, "a/d/e", true},
+		{"a path outside the directory is not its business", a, "d/e", false},
+		{"a directory of a similar name is not its business", a, "ab/y", false},
 		{"the root is never ignored", root.Descend("", []byte("*")), ".", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -218,7 +218,7 @@ func TestDescendLeavesTheMatcherAlone(t *testing.T) {
 	m := New(Parse([]byte("*.o")))
 	m.Descend("a", []byte("!x.o"))
 	if !m.Ignored("a/x.o", false) {
-		t.Error("rules of a folder have changed those above it")
+		t.Error("rules of a directory have changed those above it")
 	}
 }
 
@@ -237,7 +237,7 @@ func TestStarsDoNotExplode(t *testing.T) {
 	}
 }
 
-func TestAFolderSeenAsATree(t *testing.T) {
+func TestADirectorySeenAsATree(t *testing.T) {
 	root := New(Parse([]byte("*.log\n"))).Descend("", []byte("/a/b/built\n/top\nkeep\n")).Descend("a", []byte("!x.log\nb/c\n"))
 	m := root.Within("a/b").Descend("", []byte("own\n!keep\n"))
 	for path, want := range map[string]bool{
@@ -249,7 +249,7 @@ func TestAFolderSeenAsATree(t *testing.T) {
 		}
 	}
 	if deeper := root.Within("a").Within("b"); !deeper.Ignored("built", true) || !deeper.Ignored("c", false) || deeper.Ignored("top", false) {
-		t.Error("a folder of a folder has other rules")
+		t.Error("a directory of a directory has other rules")
 	}
 	if (*Matcher)(nil).Within("a") != nil || root.Within(".") != root {
 		t.Error("rules are made of none")

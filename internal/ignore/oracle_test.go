@@ -27,8 +27,8 @@ func TestOneLineAsGitSeesIt(t *testing.T) {
 		if isDir {
 			mkdir(t, filepath.Join(repo, dir, name))
 		}
-		// git speaks about a path with the folders above it: a case whose
-		// folder is ignored as well is asked as Ignored is, name by name.
+		// git speaks about a path with the directories above it: a case whose
+		// directory is ignored as well is asked as Ignored is, name by name.
 		if c.want || walkIgnored(New().Descend("", []byte(c.file)), name, isDir) {
 			want = append(want, dir+"/"+name)
 		}
@@ -53,8 +53,8 @@ func walkIgnored(m *Matcher, name string, isDir bool) bool {
 	return m.Ignored(name, isDir)
 }
 
-// Ignore files in several folders of a tree, all made from pieces by chance,
-// and every path of the tree. Only folders and ignore files exist on the disk:
+// Ignore files in several directories of a tree, all made from pieces by chance,
+// and every path of the tree. Only directories and ignore files exist on the disk:
 // git takes a path that does not exist for a file.
 func TestGeneratedPatternsAsGitSeesThem(t *testing.T) {
 	for seed := range uint64(2) {
@@ -90,7 +90,7 @@ func TestGeneratedPatternsAsGitSeesThem(t *testing.T) {
 	}
 }
 
-// walk makes the folders, asks about every path of the tree, parents first,
+// walk makes the directories, asks about every path of the tree, parents first,
 // and returns all paths and the ignored ones.
 func walk(t *testing.T, repo string, tree []string, files map[string]string) (paths, ignored []string) {
 	t.Helper()
@@ -115,7 +115,7 @@ func walk(t *testing.T, repo string, tree []string, files map[string]string) (pa
 
 var names = []string{"a", "b", "c", "ab", "abc", "a.o", "b.o", "c.tmp", "d.ex", ".a", "a b", "foo", "foo bar", "A", "1", "[a]", "a*", "z", "é", "a-b", "#a", "!b"}
 
-// growTree adds a folder and what it gets by chance. Folders end with a slash.
+// growTree adds a directory and what it gets by chance. Directories end with a slash.
 func growTree(rng *rand.Rand, tree []string, dir string, depth int) []string {
 	tree = append(tree, dir+"/")
 	start := len(tree)

@@ -13,7 +13,7 @@ type rule struct {
 	form     form
 	negated  bool // the line began with "!"
 	dirOnly  bool // the line ended with "/"
-	anchored bool // compared with the path below the file's folder, not with the last name
+	anchored bool // compared with the path below the file's directory, not with the last name
 	prefix   string
 	suffix   string // of form affix
 	wild     wild   // of form general: what comes after prefix
@@ -119,7 +119,7 @@ func (r *rule) compile(pattern string) bool {
 	return true
 }
 
-// matches compares the rule with a path, given relative to the folder of the
+// matches compares the rule with a path, given relative to the directory of the
 // rule's file and by its last name.
 func (r *rule) matches(rel, name string) bool {
 	if r.anchored {

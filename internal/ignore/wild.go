@@ -18,13 +18,13 @@ type step struct {
 type kind uint8
 
 const (
-	literal kind = iota // this byte
-	any1                // ?: any byte but a slash
-	class               // [...]: a byte of the set, never a slash
-	star                // *: anything without a slash
-	folders             // **/: nothing, or anything up to and with a slash
-	deeper              // **\/: anything up to and with a slash
-	all                 // ** at the end: anything
+	literal     kind = iota // this byte
+	any1                    // ?: any byte but a slash
+	class                   // [...]: a byte of the set, never a slash
+	star                    // *: anything without a slash
+	directories             // **/: nothing, or anything up to and with a slash
+	deeper                  // **\/: anything up to and with a slash
+	all                     // ** at the end: anything
 )
 
 // parseWild cuts a pattern into steps. It returns false if the pattern is
@@ -68,7 +68,7 @@ func starStep(stars int, atStart bool, after string) (step, int) {
 	case after == "":
 		return step{kind: all}, 0
 	case after[0] == '/':
-		return step{kind: folders}, 1
+		return step{kind: directories}, 1
 	case strings.HasPrefix(after, `\/`):
 		return step{kind: deeper}, 2
 	}
@@ -101,7 +101,7 @@ func newWild(steps []step) wild {
 
 // match reports whether the whole text matches. It follows the steps through
 // the text and, where it gets stuck, lets the last star take one byte more, or
-// if that would be a slash, the last "**" one folder more.
+// if that would be a slash, the last "**" one directory more.
 //
 // Nothing before that star needs another try: a star takes any text within one
 // part of the path, and "**" takes any parts, so the earliest fit of what
@@ -143,7 +143,7 @@ func (m *matching) advance() bool {
 	switch s := m.steps[m.i]; s.kind {
 	case star:
 		m.star, m.starAt = m.i, m.at
-	case folders:
+	case directories:
 		m.star, m.fold, m.foldAt = -1, m.i, m.at
 	case deeper:
 		m.star, m.fold, m.foldAt = -1, m.i, m.at

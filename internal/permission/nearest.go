@@ -66,7 +66,7 @@ func sampleOf(pattern string) string {
 	return strings.NewReplacer("*", "example", "?", "x").Replace(pattern)
 }
 
-// likeness is how many words and folders a pattern and a subject begin with
+// likeness is how many words and directories a pattern and a subject begin with
 // alike.
 func likeness(pattern, subject string) int {
 	n, alike := 0, 0

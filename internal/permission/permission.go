@@ -26,7 +26,7 @@ func (e Effect) String() string {
 // The permissions that are about places rather than tools. A rule for "*" does
 // not match them: each has to be named.
 const (
-	ExternalDirectory = "external_directory" // using a folder outside the workspace; subject the path there
+	ExternalDirectory = "external_directory" // using a directory outside the workspace; subject the path there
 	ExternalRead      = "external_read"      // the same for a command that only reads there
 	Git               = "git"                // writing git's own files; subject the path
 )

@@ -167,11 +167,11 @@ func TestNoRuleMeansDeny(t *testing.T) {
 func TestExternalRulesCoverReadingToo(t *testing.T) {
 	p := Profile{Rules: []Rule{{ExternalDirectory, "/opt/*", Allow, ""}}}
 	if !p.Decide(Need(ExternalRead, "/opt/x")).Allowed() {
-		t.Error("a folder that may be used may not be read")
+		t.Error("a directory that may be used may not be read")
 	}
 	p = Profile{Rules: []Rule{{ExternalRead, "/opt/*", Allow, ""}}}
 	if p.Decide(Need(ExternalDirectory, "/opt/x")).Allowed() {
-		t.Error("a folder that may only be read may be written")
+		t.Error("a directory that may only be read may be written")
 	}
 }
 

@@ -27,7 +27,7 @@ func Preset(name string) (Profile, bool) {
 	}
 	p.Name = name
 	if slices.ContainsFunc(p.Rules, func(r Rule) bool { return r.Permission == "bash" }) {
-		p.Rules = append(p.Rules, systemFolders()...)
+		p.Rules = append(p.Rules, systemDirectories()...)
 	}
 	for i := range p.Rules {
 		p.Rules[i].Source = "preset " + name
@@ -53,9 +53,9 @@ func readonlyRules() []Rule {
 	}
 }
 
-// systemFolders are where a machine's programs and their settings live, which
+// systemDirectories are where a machine's programs and their settings live, which
 // commands may name as arguments without being able to write there.
-func systemFolders() []Rule {
+func systemDirectories() []Rule {
 	var rules []Rule
 	for _, dir := range []string{"/usr", "/bin", "/sbin", "/lib*", "/etc", "/opt"} {
 		rules = append(rules, allow(ExternalRead, dir), allow(ExternalRead, dir+"/*"))

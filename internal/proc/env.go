@@ -21,7 +21,7 @@ func Look(name string, env []string) (string, error) {
 			return file, nil
 		}
 	}
-	return "", fmt.Errorf("find program %s: not in any folder of PATH %q", name, path)
+	return "", fmt.Errorf("find program %s: not in any directory of PATH %q", name, path)
 }
 
 // Value returns a variable of an environment, "" if it is not set.

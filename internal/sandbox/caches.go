@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// Cache is what a build tool keeps between builds: folders, and the variables
+// Cache is what a build tool keeps between builds: directories, and the variables
 // that tell the tool where they are.
 type Cache struct {
 	Dirs []string // to be granted as Spec.Writable, once they exist
@@ -16,7 +16,7 @@ type Cache struct {
 }
 
 // cacheDirs tells, by the names that a profile uses, which variables lead to a
-// tool's caches, and where those are by default, below the home folder.
+// tool's caches, and where those are by default, below the home directory.
 func cacheDirs() map[string]map[string]string {
 	return map[string]map[string]string{
 		"go":     {"GOMODCACHE": "go/pkg/mod", "GOCACHE": ".cache/go-build"},
@@ -36,8 +36,8 @@ func CacheNames() []string { return slices.Sorted(maps.Keys(cacheDirs())) }
 
 // FindCache returns a cache by its name, as the variables of the user's own
 // environment place it, or below the user's home. Cargo's and Gradle's homes
-// hold credentials and programs that run outside, too, so theirs are folders
-// apart, below the folder own.
+// hold credentials and programs that run outside, too, so theirs are directories
+// apart, below the directory own.
 func FindCache(name, home, own string, getenv func(string) string) (Cache, error) {
 	dirs, ok := cacheDirs()[name]
 	if !ok {

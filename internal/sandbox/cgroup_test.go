@@ -64,7 +64,7 @@ func TestCommandsAreInTheirGroup(t *testing.T) {
 	}
 }
 
-// What the limits come to in a group's files. The folder stands in for a
+// What the limits come to in a group's files. The directory stands in for a
 // hierarchy that hands its controllers down, which few machines give a test.
 func TestLimitsOfAGroup(t *testing.T) {
 	dir := t.TempDir()

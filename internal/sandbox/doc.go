@@ -13,7 +13,7 @@
 // attributes of files of the same user (Landlock has no right for them), and
 // whether a file exists, its size, its attributes, where a link leads and when
 // it changes (nor for these); a path that is to be read-only or hidden inside of
-// a folder that is writable (Landlock only adds rights), for which see [Guard],
+// a directory that is writable (Landlock only adds rights), for which see [Guard],
 // which takes back what decides how git behaves, but neither its index nor its
 // branches; the names and arguments of other processes, and what connections and
 // sockets the machine has; the priority and the processors of the user's other
@@ -27,10 +27,10 @@
 //
 // What neither holds: hosts that may be reached can be told anything; a command
 // can use all processor time, and memory that isn't private where no control
-// group can be made; the size of a folder is watched, not bounded; whoever later
+// group can be made; the size of a directory is watched, not bounded; whoever later
 // runs what a command has left in the workspace runs it unconfined, which git
-// does with the settings of a repository in a folder of it, once that is added; at
-// level [Full] as at [Partial], whatever is readable in the system's folders is
+// does with the settings of a repository in a directory of it, once that is added; at
+// level [Full] as at [Partial], whatever is readable in the system's directories is
 // readable, /etc as every user of the machine sees it.
 //
 // Policy is made elsewhere. The code that runs inside is package child, and the

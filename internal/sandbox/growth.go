@@ -13,10 +13,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ErrGrown is the cause when folders have grown more than they may.
+// ErrGrown is the cause when directories have grown more than they may.
 var ErrGrown = errors.New("too much was written to the disk")
 
-// Growth watches how much folders grow, all together, while commands run. It is
+// Growth watches how much directories grow, all together, while commands run. It is
 // no quota: what grows faster than it looks gets further than the limit.
 type Growth struct {
 	dirs  []string
@@ -26,11 +26,11 @@ type Growth struct {
 	measured chan struct{} // closed when before and free are known
 	cancel   context.CancelFunc
 	before   int64 // bytes used at the beginning
-	free     int64 // bytes that were free on the folders' disks, all together
+	free     int64 // bytes that were free on the directories' disks, all together
 	err      error
 
 	mu   sync.Mutex
-	over int // looks in a row that found the folders beyond the limit
+	over int // looks in a row that found the directories beyond the limit
 }
 
 // Pauses between two looks: at least the first, and so many times what looking
@@ -40,7 +40,7 @@ const (
 	growthRest  = 20
 )
 
-// WatchGrowth begins to measure folders, none of which lies in another, which
+// WatchGrowth begins to measure directories, none of which lies in another, which
 // may grow by limit bytes from now on. The caller closes it.
 func WatchGrowth(dirs []string, limit int64, now func() time.Time) *Growth {
 	ctx, cancel := context.WithCancel(context.Background())
@@ -62,7 +62,7 @@ func (g *Growth) Close() {
 }
 
 // Beside watches for as long as a command runs, which is until ctx ends. It
-// fails with ErrGrown when the folders are larger than they may be; a command
+// fails with ErrGrown when the directories are larger than they may be; a command
 // that begins when they are must not let them grow at all, and may clear up.
 func (g *Growth) Beside(ctx context.Context) error {
 	select {
@@ -102,7 +102,7 @@ func (g *Growth) Beside(ctx context.Context) error {
 }
 
 // atEnd looks once more after a command's end, if there can be anything to see:
-// the disks have lost as much as the folders may grow, or the folders were too
+// the disks have lost as much as the directories may grow, or the directories were too
 // large before.
 func (g *Growth) atEnd(ctx context.Context) error {
 	if g.Over() == 0 && g.free-g.freeBytes() < g.limit {
@@ -111,7 +111,7 @@ func (g *Growth) atEnd(ctx context.Context) error {
 	return g.Check(ctx)
 }
 
-// Check looks now, and fails with ErrGrown if the folders are larger than they
+// Check looks now, and fails with ErrGrown if the directories are larger than they
 // may be.
 func (g *Growth) Check(ctx context.Context) error {
 	if g == nil {
@@ -135,7 +135,7 @@ func (g *Growth) Check(ctx context.Context) error {
 }
 
 // Over returns how many commands, one after the other, have ended or were ended
-// with the folders larger than they may be.
+// with the directories larger than they may be.
 func (g *Growth) Over() int {
 	if g == nil {
 		return 0
@@ -149,18 +149,18 @@ func (g *Growth) exceeded(grown int64) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.over++
-	return fmt.Errorf("%w: the workspace and the folder for temporary files have grown by %s, and may by %s; remove what is not needed", ErrGrown, megabytes(grown), megabytes(g.limit))
+	return fmt.Errorf("%w: the workspace and the directory for temporary files have grown by %s, and may by %s; remove what is not needed", ErrGrown, megabytes(grown), megabytes(g.limit))
 }
 
 func megabytes(n int64) string { return fmt.Sprintf("%.1f MB", float64(n)/1e6) }
 
-// grown returns by how many bytes the folders have grown.
+// grown returns by how many bytes the directories have grown.
 func (g *Growth) grown(ctx context.Context) (int64, error) {
 	used, err := g.used(ctx)
 	return used - g.before, err
 }
 
-// used returns how many bytes the files below the folders take up on the disk,
+// used returns how many bytes the files below the directories take up on the disk,
 // holes not counted. What vanishes or can't be read while it looks counts as
 // nothing; it fails when ctx ends.
 func (g *Growth) used(ctx context.Context) (int64, error) {
@@ -187,7 +187,7 @@ func (g *Growth) used(ctx context.Context) (int64, error) {
 	return total, nil
 }
 
-// freeBytes returns what is free on the disks that the folders are on, each
+// freeBytes returns what is free on the disks that the directories are on, each
 // counted once; 0 if that can't be told.
 func (g *Growth) freeBytes() int64 {
 	var free int64

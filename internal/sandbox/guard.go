@@ -22,7 +22,7 @@ const guardMax = 1 << 20
 // Guard watches over files that commands at level Partial are able to change,
 // and must not: those that Unprotected names, git's control files above all. It
 // keeps what they were, says what has changed, and puts it back. It works below
-// one folder, which commands can't replace, and follows no link out of it.
+// one directory, which commands can't replace, and follows no link out of it.
 type Guard struct {
 	root  *os.Root
 	names []string
@@ -36,7 +36,7 @@ type keptFile struct {
 	large string // size and digest of one that is
 }
 
-// NewGuard keeps what the names below a folder, and everything in them, are
+// NewGuard keeps what the names below a directory, and everything in them, are
 // now. A name that doesn't exist is kept as such. The caller closes it.
 func NewGuard(dir string, names []string) (*Guard, error) {
 	root, err := os.OpenRoot(dir)
@@ -63,7 +63,7 @@ func GitControls(gitDir string) []string {
 	return names
 }
 
-// Close gives up the folder.
+// Close gives up the directory.
 func (g *Guard) Close() error { return g.root.Close() }
 
 // Changed returns the names of what isn't what it was, sorted.
@@ -98,7 +98,7 @@ func (g *Guard) Restore() error {
 	if err != nil {
 		return err
 	}
-	for _, name := range differing(g.kept, now) { // what is new goes first, and a folder before what is in it
+	for _, name := range differing(g.kept, now) { // what is new goes first, and a directory before what is in it
 		if err := g.clear(name, g.kept[name]); err != nil {
 			return err
 		}
@@ -115,7 +115,7 @@ func (g *Guard) Restore() error {
 	return err
 }
 
-// clear makes room for what a name was. A folder that is one still keeps what is
+// clear makes room for what a name was. A directory that is one still keeps what is
 // in it: most of that nobody has a copy of.
 func (g *Guard) clear(name string, was keptFile) error {
 	info, err := g.root.Lstat(name)
@@ -150,7 +150,7 @@ func (g *Guard) put(name string, was keptFile) error {
 	return nil
 }
 
-// look finds out what everything is now, what leads to it included: a folder
+// look finds out what everything is now, what leads to it included: a directory
 // that is replaced by a link leads elsewhere, and so does a pointer file.
 // Everything is read anew each time: times can be set, and where a file system
 // is held in memory, they don't even change with what is written by way of a

@@ -21,10 +21,10 @@ func TestAGuardNoticesAndUndoes(t *testing.T) {
 		{"a removed hook", `rm .git/hooks/kept`, ".git/hooks/kept"},
 		{"a link elsewhere", `rm .git/hooks/link; ln -s /etc .git/hooks/link`, ".git/hooks/link"},
 		{"a name that wasn't there", `mkdir -p .git/objects/info; echo /evil >.git/objects/info/alternates`, ".git/objects/info/alternates"},
-		{"a folder in place of a file", `rm .git/config; mkdir -p .git/config/a`, ".git/config .git/config/a"},
+		{"a directory in place of a file", `rm .git/config; mkdir -p .git/config/a`, ".git/config .git/config/a"},
 		{"hooks that are a link to outside", `cp -r .git/hooks ../outside/hooks; rm -rf .git/hooks; ln -s ../../outside/hooks .git/hooks`, "*"},
 		{"the branch", `git checkout -q -b other`, ".git/HEAD"},
-		{"the folder's own mode", `chmod 711 .git/hooks .git; test -f .git/HEAD`, ".git .git/hooks"},
+		{"the directory's own mode", `chmod 711 .git/hooks .git; test -f .git/HEAD`, ".git .git/hooks"},
 		{"a setting by a mapping, its time put back", `touch -r .git/config t; python3 -c 'import mmap,os; f=os.open(".git/config",os.O_RDWR); mmap.mmap(f,0)[0:1]=b" "' || printf ' ' | dd of=.git/config conv=notrunc status=none; touch -r t .git/config`, ".git/config"},
 		{"a submodule's setting", `echo evil >>.git/modules/lib/config`, ".git/modules/lib/config"},
 		{"a new submodule's setting", `mkdir .git/modules/new; cp .git/config .git/modules/new/config`, ".git/modules/new .git/modules/new/config"},
@@ -115,7 +115,7 @@ func BenchmarkAGuardThatFindsNothing(b *testing.B) {
 	}
 }
 
-func TestAGuardOverAFolderThatIsReplacedByALink(t *testing.T) {
+func TestAGuardOverADirectoryThatIsReplacedByALink(t *testing.T) {
 	p := newPlace(t)
 	unguarded(t, p.workspace, `git init -q .`)
 	g, err := NewGuard(p.workspace, GitControls(".git"))
@@ -131,7 +131,7 @@ func TestAGuardOverAFolderThatIsReplacedByALink(t *testing.T) {
 		t.Error(err)
 	}
 	if info, err := os.Lstat(filepath.Join(p.workspace, ".git")); err != nil || !info.IsDir() {
-		t.Errorf("not a folder: %v, %v", info, err)
+		t.Errorf("not a directory: %v, %v", info, err)
 	}
 }
 

@@ -38,7 +38,7 @@ func TestFilesOfTheParentAreNotInherited(t *testing.T) {
 			if _, err := finish(t, cmd, l); err != nil {
 				t.Fatal(err)
 			}
-			if got := strings.TrimSpace(string(text[:n])); got != "4" { // 0 to 2, and the folder
+			if got := strings.TrimSpace(string(text[:n])); got != "4" { // 0 to 2, and the directory
 				t.Errorf("the command has %s files", got)
 			}
 		})

@@ -17,7 +17,7 @@ func (l Level) State() State {
 	case Full:
 		return State{Level: string(l), FS: true, Net: true, PID: true}
 	case Partial:
-		return State{Level: string(l), FS: true, Net: true, Warning: "commands run in a partial sandbox, without namespaces: modes, owners and times of files outside of the workspace are not protected, nor is a .git folder inside of it but by comparing it after each command"}
+		return State{Level: string(l), FS: true, Net: true, Warning: "commands run in a partial sandbox, without namespaces: modes, owners and times of files outside of the workspace are not protected, nor is a .git directory inside of it but by comparing it after each command"}
 	case None:
 		return State{Level: string(l), Warning: "commands run without a sandbox: they can do whatever the user can that millhand runs as"}
 	case Outside:

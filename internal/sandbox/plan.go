@@ -10,7 +10,7 @@ import (
 	"github.com/millhand/millhand/internal/sandbox/child"
 )
 
-// tmpBytes is how much fits into a folder for temporary files in memory.
+// tmpBytes is how much fits into a directory for temporary files in memory.
 const tmpBytes = 1 << 30
 
 // makePlan translates bounds into what a child does at a level.
@@ -87,7 +87,7 @@ func nearest(mounts []child.Mount, path string) int {
 	return found
 }
 
-// useful leaves out what is shown already, in the same way, by the folder it is
+// useful leaves out what is shown already, in the same way, by the directory it is
 // in.
 func useful(sorted []child.Mount) []child.Mount {
 	var out []child.Mount
@@ -102,7 +102,7 @@ func useful(sorted []child.Mount) []child.Mount {
 	return out
 }
 
-// systemMount shows a folder of the system, or the link that it is.
+// systemMount shows a directory of the system, or the link that it is.
 func systemMount(dir string) []child.Mount {
 	info, err := os.Lstat(dir)
 	if err != nil {
@@ -139,9 +139,9 @@ func deviceMounts() []child.Mount {
 	return ms
 }
 
-// tmpMounts shows the private folder for temporary files as /tmp, too, for
+// tmpMounts shows the private directory for temporary files as /tmp, too, for
 // programs that don't ask; if something granted lies below that, it is an empty
-// folder in memory, lest the private one fills with points for mounts.
+// directory in memory, lest the private one fills with points for mounts.
 func tmpMounts(b *bounds) []child.Mount {
 	var ms []child.Mount
 	for _, tmp := range []string{"/tmp", "/var/tmp"} {
@@ -154,7 +154,7 @@ func tmpMounts(b *bounds) []child.Mount {
 	return ms
 }
 
-// hiding covers a folder with an empty one, and a file with one that can't be
+// hiding covers a directory with an empty one, and a file with one that can't be
 // opened.
 func hiding(p string) []child.Mount {
 	info, err := os.Lstat(p)

@@ -54,13 +54,13 @@ func Probe(dir string) Found {
 func try(dir string, level Level) (err error) {
 	base, err := os.MkdirTemp(dir, "millhand-probe-")
 	if err != nil {
-		return fmt.Errorf("make a folder for trying out the sandbox: %w", err)
+		return fmt.Errorf("make a directory for trying out the sandbox: %w", err)
 	}
 	defer os.RemoveAll(base)
 	spec := Spec{Workspace: filepath.Join(base, "work"), Home: filepath.Join(base, "home"), TmpDir: filepath.Join(base, "tmp")}
 	for _, d := range []string{spec.Workspace, spec.Home, spec.TmpDir} {
 		if err := os.Mkdir(d, 0o700); err != nil {
-			return fmt.Errorf("make a folder for trying out the sandbox: %w", err)
+			return fmt.Errorf("make a directory for trying out the sandbox: %w", err)
 		}
 	}
 	s, err := New(spec, level)

@@ -59,8 +59,8 @@ func bash(t *testing.T, s *Sandbox, line string, env ...string) outcome {
 	return outcome{ending, out.String(), err}
 }
 
-// place is the surroundings of a job: a folder with a workspace in it, the
-// private folders, and something outside.
+// place is the surroundings of a job: a directory with a workspace in it, the
+// private directories, and something outside.
 type place struct {
 	dir, workspace, home, tmp, outside string
 }

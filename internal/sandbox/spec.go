@@ -23,7 +23,7 @@ type Spec struct {
 	ReadOnly  []string // readable, and not writable even inside of what is writable
 	Hidden    []string // neither, even inside of what is granted
 	Home      string   // the private home, writable; HOME of every command
-	TmpDir    string   // the private folder for temporary files; TMPDIR of every command, and /tmp where that can be
+	TmpDir    string   // the private directory for temporary files; TMPDIR of every command, and /tmp where that can be
 	Network   Network
 	Limits    Limits
 	Grace     time.Duration // between SIGTERM and SIGKILL; 0 is DefaultGrace
@@ -113,13 +113,13 @@ func (b *bounds) real(paths []string, required bool) ([]string, error) {
 }
 
 // unusable reports whether a path can't be used by this user for what it is, and
-// so not by commands: a folder of somebody else's on PATH, for example.
+// so not by commands: a directory of somebody else's on PATH, for example.
 func unusable(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.ENOTDIR)
 }
 
 // become makes root's commands run as the owner of the workspace, so that they
-// can write to it without root's capabilities; the private folders are given to
+// can write to it without root's capabilities; the private directories are given to
 // that user.
 func (b *bounds) become() error {
 	if b.uid != 0 {
@@ -140,12 +140,12 @@ func (b *bounds) become() error {
 	return nil
 }
 
-// writable returns every folder that commands may write to.
+// writable returns every directory that commands may write to.
 func (b *bounds) writable() []string {
 	return append([]string{b.Workspace, b.Home, b.TmpDir}, b.Writable...)
 }
 
-// within reports whether a path is a folder or something in it. Both are clean.
+// within reports whether a path is a directory or something in it. Both are clean.
 func within(path, dir string) bool {
 	return path == dir || dir == "/" || len(path) > len(dir) && path[len(dir)] == '/' && path[:len(dir)] == dir
 }

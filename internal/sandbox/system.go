@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// systemDirs are the folders that programs are made of.
+// systemDirs are the directories that programs are made of.
 func systemDirs() []string {
 	return []string{"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/nix/store", "/sys"}
 }
@@ -46,7 +46,7 @@ func secrets() []string {
 	return out
 }
 
-// without returns paths that together are a folder without some of what is in
+// without returns paths that together are a directory without some of what is in
 // it: for Landlock, which knows no exceptions.
 func without(dir string, hidden []string) []string {
 	inside := func(p string) (exactly, below bool) {
@@ -76,7 +76,7 @@ func without(dir string, hidden []string) []string {
 	return out
 }
 
-// Toolchains returns the folders, outside of the system's, that the programs on
+// Toolchains returns the directories, outside of the system's, that the programs on
 // a PATH need to run: those of PATH itself, and where the usual managers of
 // versions keep theirs below the real home. They hold programs, not
 // credentials.

@@ -20,7 +20,7 @@ type Path struct {
 }
 
 // Git reports whether the path is git's own: the .git of the workspace or of a
-// folder in it, or what is below, in any letter case.
+// directory in it, or what is below, in any letter case.
 func (p Path) Git() bool {
 	for part := range strings.SplitSeq(p.Rel, "/") {
 		if strings.EqualFold(part, ".git") {
@@ -34,7 +34,7 @@ func (p Path) Git() bool {
 // workspace, links as the kernel would, also for what does not exist yet.
 func (w *Workspace) Resolve(path string) (Path, error) { return w.ResolveFrom(w.dir, path) }
 
-// ResolveFrom is Resolve for a path relative to the absolute folder dir.
+// ResolveFrom is Resolve for a path relative to the absolute directory dir.
 func (w *Workspace) ResolveFrom(dir, path string) (Path, error) {
 	if strings.ContainsRune(path, 0) {
 		return Path{}, fmt.Errorf("path %q holds a NUL character", path)

@@ -14,13 +14,13 @@ import (
 )
 
 // ErrNotRegular is the cause when something else than a regular file (a
-// folder, device, pipe or socket) stands where a file was asked for.
+// directory, device, pipe or socket) stands where a file was asked for.
 var ErrNotRegular = errors.New("not a regular file")
 
 // ErrTooLarge is the cause when a file is larger than the caller can take.
 var ErrTooLarge = errors.New("file too large")
 
-// Workspace is a folder that a session may use. It is safe for concurrent use.
+// Workspace is a directory that a session may use. It is safe for concurrent use.
 type Workspace struct {
 	dir  string // absolute, without links
 	root *os.Root
@@ -36,7 +36,7 @@ type stamp struct {
 	mod  time.Time
 }
 
-// Open opens the folder dir as a workspace.
+// Open opens the directory dir as a workspace.
 func Open(dir string) (*Workspace, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
@@ -57,7 +57,7 @@ func Open(dir string) (*Workspace, error) {
 	return &Workspace{dir: abs, root: root, all: all, stamps: map[string]stamp{}}, nil
 }
 
-// Close releases the workspace; the folder stays.
+// Close releases the workspace; the directory stays.
 func (w *Workspace) Close() error { return errors.Join(w.root.Close(), w.all.Close()) }
 
 // Dir returns the workspace's absolute path, without links.
@@ -68,7 +68,7 @@ func (w *Workspace) Dir() string { return w.dir }
 func (w *Workspace) Root() *os.Root { return w.root }
 
 // OpenOutside opens a root for searching outside the workspace, at a path that
-// the rules allow: the folder itself, or the one that holds the file. base is
+// the rules allow: the directory itself, or the one that holds the file. base is
 // where the path is beneath it. The caller closes the root.
 func (w *Workspace) OpenOutside(p Path) (root *os.Root, base string, err error) {
 	dir, base := p.Abs, "."
@@ -146,7 +146,7 @@ func (w *Workspace) open(p Path) (*os.File, fs.FileInfo, error) {
 	return f, st, nil
 }
 
-// ReadDir lists a folder, sorted by name.
+// ReadDir lists a directory, sorted by name.
 func (w *Workspace) ReadDir(p Path) ([]fs.DirEntry, error) {
 	root, name := w.at(p)
 	entries, err := fs.ReadDir(root.FS(), path.Clean(filepath.ToSlash(name)))
@@ -156,8 +156,8 @@ func (w *Workspace) ReadDir(p Path) ([]fs.DirEntry, error) {
 	return entries, nil
 }
 
-// WriteFile replaces or creates a file, with the folders above it. The new
-// content appears all at once (a temporary file in the same folder is renamed
+// WriteFile replaces or creates a file, with the directories above it. The new
+// content appears all at once (a temporary file in the same directory is renamed
 // over the old one), and an existing file's mode is kept.
 func (w *Workspace) WriteFile(p Path, data []byte) error {
 	root, name := w.at(p)
@@ -175,7 +175,7 @@ func (w *Workspace) WriteFile(p Path, data []byte) error {
 	}
 	if dir := path.Dir(name); dir != "." {
 		if err := root.MkdirAll(dir, 0o755); err != nil {
-			return fmt.Errorf("make folder %s: %w", dir, cause(err))
+			return fmt.Errorf("make directory %s: %w", dir, cause(err))
 		}
 	}
 	if err := replace(root, name, data, mode); err != nil {

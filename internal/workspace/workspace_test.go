@@ -175,7 +175,7 @@ func TestOnlyRegularFilesAreReadOrWritten(t *testing.T) {
 	}
 }
 
-// A folder that becomes a link out between the resolution and the use must not
+// A directory that becomes a link out between the resolution and the use must not
 // lead out.
 func TestALinkThatAppearsLaterDoesNotLeadOut(t *testing.T) {
 	w, out := open(t)

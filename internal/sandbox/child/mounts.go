@@ -165,7 +165,7 @@ func place(m Mount, fd int) error {
 	return attach(fd, at)
 }
 
-// makePoint makes an empty folder or file to attach a mount to.
+// makePoint makes an empty directory or file to attach a mount to.
 func makePoint(at string, fd int) error {
 	var st unix.Stat_t
 	if err := unix.Fstat(fd, &st); err != nil {

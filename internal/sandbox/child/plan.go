@@ -3,7 +3,7 @@ package child
 import "time"
 
 // Name is what a process that is to be a child has as its argument zero. The
-// arguments after it are the folder to start in, the program, and its
+// arguments after it are the directory to start in, the program, and its
 // arguments; a child without a program prepares everything, and starts nothing.
 const Name = "millhand-sandbox"
 
@@ -43,7 +43,7 @@ type Plan struct {
 type Mount struct {
 	Kind   Kind
 	Path   string // where, absolute and clean
-	Source string // Bind: the file or folder shown; Link: the link's text
+	Source string // Bind: the file or directory shown; Link: the link's text
 	Write  bool   // Bind, Tmpfs: may be written
 	Bytes  int64  // Tmpfs: how much fits; 0 is half of the memory
 }
@@ -55,7 +55,7 @@ type Kind string
 const (
 	Bind   Kind = "bind"   // a part of the real file system
 	Device Kind = "device" // a device node of the real file system
-	Tmpfs  Kind = "tmpfs"  // an empty folder in memory
+	Tmpfs  Kind = "tmpfs"  // an empty directory in memory
 	Proc   Kind = "proc"   // the processes of the namespace
 	Pts    Kind = "pts"    // terminals of its own
 	Link   Kind = "link"   // a symbolic link

@@ -97,7 +97,7 @@ func look(name string) (string, error) {
 			return file, nil
 		}
 	}
-	return "", fmt.Errorf("find program %s: not in any folder of PATH %q that the sandbox shows", name, path)
+	return "", fmt.Errorf("find program %s: not in any directory of PATH %q that the sandbox shows", name, path)
 }
 
 // obeyParent ends the command when the parent orders it, or is gone.
