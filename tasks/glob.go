@@ -14,7 +14,7 @@ import (
 // maxLooked bounds how many files and folders one glob looks at.
 const maxLooked = 100_000
 
-// globbed returns the repositories among the folders that a pattern matches,
+// globbed returns the repositories among the directories that a pattern matches,
 // in the order of their paths. Each is named once, by whatever links it can be
 // reached.
 func (e repoEntry) globbed() ([]repo, bool) {

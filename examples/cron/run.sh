@@ -1,6 +1,6 @@
 #!/bin/sh
 # One nightly run, as cron or systemd starts it: without a terminal, with hardly
-# any environment. Usage: run.sh [LOG]. All that it needs is in its own folder;
+# any environment. Usage: run.sh [LOG]. All that it needs is in its own directory;
 # see README.md.
 set -eu
 cd "$(dirname "$0")"

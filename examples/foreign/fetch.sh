@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Makes a git repository with one commit of a published Go module, pinned and
 # checked by Go's checksum database. Usage: fetch.sh [FOLDER]; without an
-# argument the folder is "src" beside this script.
+# argument the directory is "src" beside this script.
 set -euo pipefail
 
 module=github.com/gobwas/glob@v1.1.0

@@ -100,12 +100,12 @@ func examine(ctx context.Context, w World, mode sandbox.Mode) (*examination, err
 		tmp = os.TempDir()
 	}
 	e := &examination{Version: version(), Platform: runtime.GOOS + "/" + runtime.GOARCH, UID: os.Geteuid()}
-	private := folder("temporary files", tmp, "set TMPDIR to a folder that you can write to")
+	private := directory("temporary files", tmp, "set TMPDIR to a directory that you can write to")
 	if private.exit == event.ExitOK {
 		e.confinement(mode, sandbox.Probe(tmp))
 	} else {
 		e.Sandbox = sandboxDocument{Mode: string(mode), Level: string(sandbox.None)}
-		e.Checks = []check{{Name: "sandbox", Status: checkMissing, Found: "not tried out: that takes a folder for temporary files", exit: event.ExitFailed}}
+		e.Checks = []check{{Name: "sandbox", Status: checkMissing, Found: "not tried out: that takes a directory for temporary files", exit: event.ExitFailed}}
 	}
 	e.Checks = append(e.Checks, programs(ctx, w)...)
 	e.Checks = append(e.Checks, keys(w), private)
@@ -113,8 +113,8 @@ func examine(ctx context.Context, w World, mode sandbox.Mode) (*examination, err
 	if err != nil {
 		return nil, fail(event.ExitInternal, "find the current directory: %w", err)
 	}
-	e.Checks = append(e.Checks, folder("reports", runs, "run millhand where you can write, or give --report-dir"))
-	cache := folder("mirrors", cacheDir(w), "set MILLHAND_CACHE_DIR to a folder that you can write to")
+	e.Checks = append(e.Checks, directory("reports", runs, "run millhand where you can write, or give --report-dir"))
+	cache := directory("mirrors", cacheDir(w), "set MILLHAND_CACHE_DIR to a directory that you can write to")
 	if cache.Status == checkMissing { // only repositories by url need it
 		cache.Status, cache.exit = checkWarning, event.ExitOK
 	}
@@ -276,9 +276,9 @@ const (
 	noSpace     = 64 << 20
 )
 
-// folder tells whether a folder can be written to, or made, and what space is
+// directory tells whether a directory can be written to, or made, and what space is
 // left there. It leaves nothing behind.
-func folder(name, dir, fix string) check {
+func directory(name, dir, fix string) check {
 	c := check{Name: name, Status: checkOK}
 	at := dir
 	for {

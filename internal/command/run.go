@@ -236,7 +236,7 @@ func (d *reportDir) begin(id string) error {
 		d.working, err = lockDir(d.work, id, d.now())
 	}
 	if err != nil {
-		return fmt.Errorf("make a folder for worktrees: %w; nothing was run", err)
+		return fmt.Errorf("make a directory for worktrees: %w; nothing was run", err)
 	}
 	sweep(filepath.Dir(d.work), d.now())
 	for _, earlier := range []string{filepath.Join(".millhand", "runs", "*", "outputs"), filepath.Join(d.path, "earlier", "*", "outputs")} {
@@ -249,7 +249,7 @@ func (d *reportDir) begin(id string) error {
 	return nil
 }
 
-// settled is how old a private folder is before it counts as left behind: one
+// settled is how old a private directory is before it counts as left behind: one
 // that was just made may not be locked yet.
 const settled = time.Hour
 
@@ -327,7 +327,7 @@ func (d *reportDir) carryOut(ctx context.Context, w World, plan *tasks.Plan, o r
 	if o.Keep {
 		o.Work = filepath.Join(d.path, "work")
 		if err := os.MkdirAll(o.Work, 0o755); err != nil {
-			return fail(event.ExitUsage, "make a folder for worktrees: %w", err)
+			return fail(event.ExitUsage, "make a directory for worktrees: %w", err)
 		}
 	}
 	fold := &report.Fold{}
