@@ -1,6 +1,7 @@
 package proc
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,8 +10,6 @@ import (
 	"os/exec"
 	"syscall"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 // Grace is how long a process group may take to end after SIGTERM before it is
@@ -27,6 +26,7 @@ type Command struct {
 	Dir     string
 	Env     []string      // the whole environment, as NAME=value
 	Timeout time.Duration // 0: no deadline but the context's
+	Grace   time.Duration // between SIGTERM and SIGKILL; 0 is [Grace]
 	Output  io.Writer     // takes stdout and stderr, in the order of arrival; called by one goroutine
 	Confine Confine       // nil: the command runs as it is
 	// Beside is called when the command was started, and waited for: its context
@@ -82,13 +82,14 @@ func Run(ctx context.Context, c Command) (Result, error) {
 		}
 	}()
 	exited := make(chan struct{})
+	var exitErr error // once exited is closed
 	go func() {
 		defer close(exited)
-		waitExit(cmd.Process.Pid)
+		exitErr = waitExit(cmd.Process.Pid)
 	}()
 
 	beside := c.besides(ctx)
-	timedOut := await(ctx, cmd.Process.Pid, c.Timeout, exited, beside.failed, inside.Kill)
+	timedOut := c.await(ctx, cmd.Process.Pid, exited, beside.failed, inside.Kill)
 	// The leader has ended but isn't reaped yet, so its group's id can't have
 	// been given to anybody else.
 	signal(cmd.Process.Pid, syscall.SIGKILL)
@@ -119,8 +120,11 @@ func Run(ctx context.Context, c Command) (Result, error) {
 	if besideErr != nil {
 		return res, fmt.Errorf("run %s: %w", c.Args[0], besideErr)
 	}
-	if exit := (*exec.ExitError)(nil); waitErr != nil && !errors.As(waitErr, &exit) {
-		return res, fmt.Errorf("wait for %s: %w", c.Args[0], waitErr)
+	if exit := (*exec.ExitError)(nil); errors.As(waitErr, &exit) {
+		waitErr = nil
+	}
+	if err := cmp.Or(exitErr, waitErr); err != nil {
+		return res, fmt.Errorf("wait for %s: %w", c.Args[0], err)
 	}
 	return res, nil
 }
@@ -232,10 +236,10 @@ func startConfined(c Command, out *os.File) (*exec.Cmd, *Confined, error) {
 // await returns when the leader has exited, having ended the group if ctx or
 // the timeout ran out before, or killed it if what runs beside it has failed; it
 // reports whether it was the timeout.
-func await(ctx context.Context, pid int, timeout time.Duration, exited, failed <-chan struct{}, kill func()) (timedOut bool) {
+func (c Command) await(ctx context.Context, pid int, exited, failed <-chan struct{}, kill func()) (timedOut bool) {
 	var deadline <-chan time.Time
-	if timeout > 0 {
-		t := time.NewTimer(timeout)
+	if c.Timeout > 0 {
+		t := time.NewTimer(c.Timeout)
 		defer t.Stop()
 		deadline = t.C
 	}
@@ -250,14 +254,24 @@ func await(ctx context.Context, pid int, timeout time.Duration, exited, failed <
 		timedOut = true
 	}
 	signal(pid, syscall.SIGTERM)
-	grace := time.NewTimer(Grace)
-	defer grace.Stop()
-	select {
-	case <-exited:
-	case <-grace.C:
+	if !exitsWithin(ctx, cmp.Or(c.Grace, Grace), exited) {
 		end(pid, exited, kill)
 	}
 	return timedOut
+}
+
+// exitsWithin reports whether the leader exits within a grace period, which
+// ends early when the context's kill channel is closed.
+func exitsWithin(ctx context.Context, grace time.Duration, exited <-chan struct{}) bool {
+	t := time.NewTimer(grace)
+	defer t.Stop()
+	select {
+	case <-exited:
+		return true
+	case <-t.C:
+	case <-Hurried(ctx):
+	}
+	return false
 }
 
 // end kills a command, and returns when its leader has exited. What confines
@@ -278,14 +292,4 @@ func end(pid int, exited <-chan struct{}, kill func()) {
 // signal signals a whole process group; that nothing of it is left is fine.
 func signal(pgid int, sig syscall.Signal) {
 	syscall.Kill(-pgid, sig) //nolint:errcheck // ESRCH means that the aim is reached
-}
-
-// waitExit blocks until the process has exited, without reaping it.
-func waitExit(pid int) {
-	for {
-		err := unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
-		if !errors.Is(err, syscall.EINTR) {
-			return
-		}
-	}
 }
