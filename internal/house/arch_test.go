@@ -62,6 +62,7 @@ func rooms() map[string]room {
 		"internal/model/replay":    {"internal/model", "one wire, of recordings"},
 		"internal/model/script":    {"internal/model", "one wire, of files"},
 		"internal/model/wiretest":  {"internal/model internal/model/script", "a server for tests"},
+		"internal/money":           {"", "amounts and arithmetic, below everything that costs something"},
 		"internal/permission":      {"", "a decision follows from profile and request alone"},
 		"internal/prices":          {"", "a table and arithmetic"},
 		"internal/proc":            {"", "processes, without policy"},
