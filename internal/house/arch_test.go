@@ -77,6 +77,7 @@ func rooms() map[string]room {
 		"internal/reach":           {"", "which hosts and addresses a list allows; it looks up and dials nothing"},
 		"internal/web":             {"internal/reach", "guarded HTTP, without policy"},
 		"internal/frontmatter":     {"", "heads of Markdown files"},
+		"internal/textcut":         {"", "texts"},
 	}
 }
 

@@ -1,0 +1,37 @@
+package textcut
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+func TestTextsAreCutBetweenCharacters(t *testing.T) {
+	for _, tt := range []struct{ got, want string }{
+		{OneLine(" a\n\tb  c\u00a0d "), "a b c d"},
+		{Head("abc", 3, "..."), "abc"},
+		{Head("abcd", 3, "..."), "abc..."},
+		{Head("aéb", 2, "..."), "a..."},
+		{Head("é", 0, "..."), "..."},
+		{Ends("abcdef", 4, 2, "-"), "abcdef"},
+		{Ends("abcdefg", 4, 2, "-"), "abcd-fg"},
+		{Ends("aébcdéf", 2, 2, "-"), "a-f"},
+	} {
+		if tt.got != tt.want {
+			t.Errorf("got %q, want %q", tt.got, tt.want)
+		}
+	}
+}
+
+func FuzzCuts(f *testing.F) {
+	f.Add("aébcdéf", 2, 3)
+	f.Fuzz(func(t *testing.T, s string, head, tail int) {
+		if !utf8.ValidString(s) || head < 0 || tail < 0 || head > 1<<20 || tail > 1<<20 {
+			return
+		}
+		cut := Ends(s, head, tail, "|")
+		if !utf8.ValidString(cut) || len(cut) > head+tail+1 && cut != s || !strings.HasPrefix(s, strings.TrimSuffix(Head(s, head, "|"), "|")) && len(s) > head {
+			t.Errorf("%q cut to %d and %d: %q, %q", s, head, tail, cut, Head(s, head, "|"))
+		}
+	})
+}
