@@ -78,6 +78,7 @@ func rooms() map[string]room {
 		"internal/web":             {"internal/reach", "guarded HTTP, without policy"},
 		"internal/frontmatter":     {"", "heads of Markdown files"},
 		"internal/textcut":         {"", "texts"},
+		"internal/schema":          {"", "JSON Schemas, without knowing what they describe"},
 	}
 }
 
@@ -97,7 +98,7 @@ func homes() map[string]string {
 		"golang.org/x/net/html":                           "internal/web",
 		"mvdan.cc/sh/v3":                                  "tools/shell",
 		"github.com/google/jsonschema-go":                 "tools",
-		"github.com/santhosh-tekuri/jsonschema/v6":        "tools tasks internal/session",
+		"github.com/santhosh-tekuri/jsonschema/v6":        "internal/schema tools tasks internal/session",
 		"os/exec": "internal/proc internal/gitops",
 	}
 }
