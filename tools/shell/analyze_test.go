@@ -135,20 +135,30 @@ func TestNearlyTooMuchIsStillAnalyzed(t *testing.T) {
 // TestDescriptionsAreConsistent looks for what a typing error in the tables
 // would leave behind.
 func TestDescriptionsAreConsistent(t *testing.T) {
-	for name, p := range programs() {
+	k, err := parseKnowledge(programsText)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, m := range k.managers {
+		checkOptions(t, name, m.options)
+		for _, r := range m.runs {
+			checkOptions(t, name, r.options)
+		}
+	}
+	for name, p := range k.programs {
 		checkOptions(t, name, p.options)
 		if p.special != nil && p.use+p.options+p.makes != "" {
 			t.Errorf("%s has a function of its own and a description that it doesn't use", name)
 		}
 	}
-	for name, r := range wrappers() {
+	for name, r := range k.wrappers {
 		checkOptions(t, name, r.options)
 		for o := range strings.FieldsSeq(r.idle) {
 			if full, _, ok := lookup(r.options, o); !ok || full != o {
 				t.Errorf("%s: option %s makes it idle but isn't described", name, o)
 			}
 		}
-		if _, ok := programs()[name]; ok || isShell(name) || builtin(name) != nil && name != "exec" && name != "command" && name != "builtin" {
+		if _, ok := k.programs[name]; ok || isShell(name) || builtin(name) != nil && name != "exec" && name != "command" && name != "builtin" {
 			t.Errorf("%s is described twice", name)
 		}
 	}

@@ -16,7 +16,6 @@
 // wall.
 //
 // The package touches no files, resolves no links, decides nothing and keeps
-// no state. How programs read their command lines is data: see wrappers.go for
-// programs that run others and files.go for programs that work on files, both
-// in the notation of options.go.
+// no state. How programs read their command lines is data, the table programs.txt:
+// to add a program, add a line.
 package shell

@@ -14,9 +14,7 @@ type walker struct {
 	unknowns []Unknown
 	err      error // the first reason to give up
 
-	programs map[string]program
-	wrappers map[string]wrapper
-	managers map[string]manager
+	knowledge
 	scripts  map[string]*script // parsed once, so that visiting again finds the same nodes
 	reported map[reportKey]bool
 	accessed map[Access]bool
@@ -94,8 +92,8 @@ func (o outcome) or(q outcome) outcome { return outcome{o.ok.or(q.ok), o.bad.or(
 
 func newWalker() *walker {
 	return &walker{
-		programs: programs(), wrappers: wrappers(), managers: managers(),
-		scripts: map[string]*script{}, reported: map[reportKey]bool{}, accessed: map[Access]bool{},
+		knowledge: programTable(),
+		scripts:   map[string]*script{}, reported: map[reportKey]bool{}, accessed: map[Access]bool{},
 		unsure: map[Unknown]bool{}, written: map[string]bool{},
 		defined: map[string]bool{}, called: map[*syntax.Stmt]bool{},
 	}

@@ -22,84 +22,6 @@ type wrapper struct {
 	find    func(w *walker, c call, p parsed) // finds the command in a way of its own
 }
 
-// wrappers describes the programs that run others.
-func wrappers() map[string]wrapper {
-	return map[string]wrapper{
-		"builtin": {inShell: true},
-		"command": {options: "-p -v -V", idle: "-v -V", inShell: true},
-		"exec":    {options: "-a: -c -l"},
-
-		"busybox": {}, "toybox": {}, "chronic": {}, "catchsegv": {}, "eatmydata": {}, "fakeroot": {}, "linux32": {}, "linux64": {},
-		"nohup": {}, "pkexec": {}, "proxychains": {}, "proxychains4": {}, "setarch": {before: "-"}, "torify": {}, "torsocks": {},
-		"unbuffer": {}, "dbus-run-session": {options: "--"}, "xvfb-run": {options: "-a"}, "caffeinate": {}, "ts": {},
-
-		"chroot": {options: "--userspec: --groups: --skip-chdir", before: "<", starts: true},
-		"chrt": {
-			options: "-a -b -d -D: -f -i -m -o -p -P: -r -R -T: -v --batch --fifo --idle --other --rr --deadline --verbose --all-tasks --pid --max",
-			before:  "-", idle: "-m -p --pid --max",
-		},
-		"doas": {options: "-a: -C: -L -n -s -u:", idle: "-L", starts: true},
-		"env": {options: "-0 -a: -C^ -i -S: -u: -v --argv0: --block-signal* --chdir^ --debug --default-signal* --ignore-environment " +
-			"--ignore-signal* --list-signal-handling --null --split-string: --unset:", assigns: true, find: (*walker).env},
-		"flock": {options: "-c! -e -E: -F -n -o -s -u -w: -x --close --command! --conflict-exit-code: --exclusive --nb --no-fork --nonblock " +
-			"--shared --timeout: --unlock --verbose --wait:", find: (*walker).flock},
-		"ionice":  {options: "-c: -n: -p: -P: -t -u: --class: --classdata: --ignore --pgid: --pid: --uid:", idle: "-p -P -u --pgid --pid --uid"},
-		"ltrace":  {options: "-a: -A: -b -c -C -D: -e: -f -F: -i -l: -n: -o> -p: -r -s: -S -t -T -u: -w: -x: --output>"},
-		"nice":    {options: "-n: --adjustment:"},
-		"nsenter": {options: namespaces + "-a -c -e -F -r* -t: -w* -W: -Z --all --target: --root* --wd* --wdns: --env --preserve-credentials --no-fork --follow-context", starts: true},
-		"numactl": {options: "-a -b -c: -C: -i: -l -m: -N: -p: --all --cpunodebind: --interleave: --localalloc --membind: --physcpubind: --preferred:"},
-		"prlimit": {options: "-p: --pid:", idle: "-p --pid"},
-		"runuser": {options: suOptions, permute: true, find: (*walker).su, starts: true},
-		"script": {permute: true, options: "-a -c! -e -E: -f -I> -B> -O> -m: -o: -q -t* -T> --append --command! --echo: --flush --force --log-in> --log-io> --log-out> " +
-			"--log-timing> --logging-format: --output-limit: --quiet --return --timing*", find: (*walker).typescript},
-		"setsid": {options: "-c -f -w --ctty --fork --wait"},
-		"ssh":    {options: sshOptions, find: (*walker).ssh},
-		"stdbuf": {options: "-e: -i: -o: --error: --input: --output:"},
-		"strace": {options: "-a: -A -b: -c -C -d -D -e: -E= -f -F -h -i -I: -k -n -N -o> -O: -p: -P: -q -r -s: -S: -t -T -u: -U: -v -V -w -x -X: -y -Y -z -Z " +
-			"--output> --trace: --follow-forks --string-limit: --summary --seccomp-bpf --env= --attach:"},
-		"su": {options: suOptions, permute: true, find: (*walker).su, starts: true},
-		"sudo": {options: "-A -b -B -C: -D^ -e -E -g: -h: -H -i -k -K -l -n -N -p: -P -r: -R^ -s -S -t: -T: -u: -U: -v -V --askpass --background --bell " +
-			"--chdir^ --chroot^ --close-from: --command-timeout: --edit --group: --help --host: --list --login --non-interactive --other-user: " +
-			"--preserve-env* --preserve-groups --prompt: --remove-timestamp --reset-timestamp --role: --set-home --shell --stdin --type: --user: " +
-			"--validate --version", idle: "-K -l -v -V --help --list --remove-timestamp --validate --version", assigns: true, find: (*walker).sudo},
-		"systemd-run":     {options: "--user --scope -q --quiet -t --pty -P --pipe --wait -p: --property: -u: --unit: --slice: -G --collect"},
-		"systemd-inhibit": {options: "--what: --who: --why: --mode: --list", idle: "--list"},
-		"taskset":         {options: "-a -c -p --all-tasks --cpu-list --pid", before: "-", idle: "-p --pid"},
-		"time":            {options: "-a -f: -o> -p -q -v -V --append --format: --output> --portability --quiet --verbose --version"},
-		"timeout":         {options: "-f -k: -p -s: -v --foreground --kill-after: --preserve-status --signal: --verbose", before: "-"},
-		"unshare": {options: namespaces + "-c -f -l: -r -R^ -w^ --boottime: --fork --kill-child* --load-interp: --map-auto --map-current-user " +
-			"--map-group: --map-groups: --map-root-user --map-user: --map-users: --monotonic: --mount-binfmt* --mount-proc* --propagation: --root^ " +
-			"--setgroups: --wd^", starts: true},
-		"valgrind": {options: "-q --error-exitcode: --leak-check: --log-file> --tool: --track-origins:"},
-		"watch": {options: "-b -c -C -d* -e -g -h -n: -p -q: -r -t -v -w -x --beep --chgexit --color --differences* --equexit: --errexit --exec --help " +
-			"--interval: --no-color --no-rerun --no-title --no-wrap --precise --version", find: (*walker).watch},
-
-		"xargs": {
-			options: "-0 -a< -d: -e* -E: -i* -I: -l* -L: -n: -o -p -P: -r -s: -t -x --arg-file< --delimiter: --eof* --exit --interactive --max-args: " +
-				"--max-chars: --max-lines* --max-procs: --no-run-if-empty --null --open-tty --process-slot-var: --replace* --show-limits --verbose",
-			find: (*walker).xargs,
-		},
-		"parallel": {options: "-0 -a< -d: -I: -j: -k -m -n: -N: -q -t -u -v -X --arg-file< --bar --colsep: --delay: --delimiter: --dry-run --eta --group " +
-			"--halt: --jobs: --joblog> --keep-order --line-buffer --max-args: --null --progress --quote --results> --retries: --tag --timeout: " +
-			"--ungroup --verbose --will-cite", find: (*walker).parallel},
-
-		"concurrently": {options: "-c: -k -n: -r -s: --kill-others --names: --raw", each: true},
-		"entr":         {options: "-a -c -d -n -p -r -s -x -z"},
-		"hyperfine": {options: "-c! -i -L: -m: -M: -n: -N -p! -r: -s! -u: -w: --cleanup! --export-csv> --export-json> --export-markdown> " +
-			"--ignore-failure --max-runs: --min-runs: --prepare! --runs: --setup! --style: --warmup:", each: true},
-		"firejail": {options: "--quiet"}, "bwrap": {options: "--"}, "gdb": {options: "-q -batch"},
-	}
-}
-
-// namespaces are the options that unshare and nsenter share.
-const namespaces = "-C* -G: -i* -m* -n* -p* -S: -T* -u* -U* --cgroup* --ipc* --keep-caps --mount* --net* --pid* --setgid: --setuid: --time* --user* --uts* "
-
-const sshOptions = "-1 -2 -4 -6 -a -A -b: -B: -c: -C -D: -e: -E> -f -F% -g -G -i< -I% -J: -k -K -l: -L: -m: -M -n -N -o% -O: -p: -P: -q -Q: -R: -s -S: " +
-	"-t -T -v -V -w: -W: -x -X -y -Y"
-
-const suOptions = "-c! -f -g: -G: -l -m -p -P -s: -T -u: -w: --command! --fast --group: --login --preserve-environment --pty --session-command! " +
-	"--shell: --supp-group: --user: --whitelist-environment:"
-
 // unwrap looks at the command that a program runs.
 func (w *walker) unwrap(c call, r wrapper) outcome {
 	p := parseOptions(r.options, c.args(), !r.permute)
@@ -252,7 +174,7 @@ func (w *walker) su(c call, p parsed) {
 	switch {
 	case p.has("-c --command --session-command"):
 	case p.has("-u --user"):
-		w.wrapped(c, wrapper{}, parseOptions(suOptions, c.args(), true).operands)
+		w.wrapped(c, wrapper{}, parseOptions(w.wrappers["su"].options, c.args(), true).operands)
 	case len(p.operands) > 1 && !(len(p.operands) == 2 && p.operands[0].is("-")):
 		w.unknown(ReasonScript, c.text)
 	default:
@@ -266,7 +188,7 @@ func (w *walker) ssh(c call, p parsed) {
 	if len(p.operands) == 0 {
 		return
 	}
-	p = parseOptions(sshOptions, p.operands[1:], true)
+	p = parseOptions(w.wrappers["ssh"].options, p.operands[1:], true)
 	w.options(p, c)
 	remote := w.remote
 	w.remote = true

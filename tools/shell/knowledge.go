@@ -1,0 +1,192 @@
+package shell
+
+import (
+	_ "embed"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+//go:embed programs.txt
+var programsText string
+
+// knowledge is what is known of programs, by their names.
+type knowledge struct {
+	programs map[string]program
+	wrappers map[string]wrapper
+	managers map[string]manager
+}
+
+// programTable returns what programs.txt holds. The programs of a line that can't be
+// parsed are unknown, and a test fails.
+var programTable = sync.OnceValue(func() knowledge {
+	k, _ := parseKnowledge(programsText)
+	return k
+})
+
+// parseKnowledge reads lines of the form that programs.txt describes. The error
+// joins those of all lines.
+func parseKnowledge(text string) (knowledge, error) {
+	k := knowledge{map[string]program{}, map[string]wrapper{}, map[string]manager{}}
+	var errs []error
+	for i, line := range strings.Split(text, "\n") {
+		if line = strings.TrimSpace(line); line == "" || line[0] == '#' {
+			continue
+		}
+		if err := k.add(strings.Split(line, " | ")); err != nil {
+			errs = append(errs, fmt.Errorf("programs.txt: line %d: %w", i+1, err))
+		}
+	}
+	return k, errors.Join(errs...)
+}
+
+// add takes in one line: a kind with names, and facts.
+func (k *knowledge) add(fields []string) error {
+	kind, names, _ := strings.Cut(fields[0], " ")
+	var p program
+	var r wrapper
+	var m manager
+	set := map[string]func(string, string) error{"program": p.set, "wrapper": r.set, "manager": m.set}[kind]
+	if set == nil {
+		return fmt.Errorf("unknown kind %q", kind)
+	}
+	for _, field := range fields[1:] {
+		key, value, _ := strings.Cut(field, " ")
+		if err := set(key, value); err != nil {
+			return err
+		}
+	}
+	for name := range strings.FieldsSeq(names) {
+		twice := false
+		switch kind {
+		case "program":
+			_, twice = k.programs[name]
+			k.programs[name] = p
+		case "wrapper":
+			_, twice = k.wrappers[name]
+			k.wrappers[name] = r
+		case "manager":
+			_, twice = k.managers[name]
+			k.managers[name] = m
+		}
+		if twice {
+			return fmt.Errorf("duplicate %s %s", kind, name)
+		}
+	}
+	return nil
+}
+
+func (p *program) set(key, value string) (err error) {
+	switch key {
+	case "options":
+		p.options = value
+	case "use":
+		p.use = value
+		if !slices.Contains([]string{allRead, allWrite, lastWrite, firstWrite, oneWrite, onlyRead, onlyWrite}, value) {
+			err = fmt.Errorf("unknown use %q", value)
+		}
+	case "skip":
+		p.skip, err = strconv.Atoi(value)
+	case "instead":
+		p.instead = value
+	case "changes":
+		p.changes = value
+	case "spares":
+		p.spares = value
+	case "makes":
+		p.makes = value
+	case "names":
+		p.names = value
+	case "hosts":
+		p.hosts = true
+	case "unknowable":
+		p.unknowable = true
+	case "special":
+		if p.special = specials()[value]; p.special == nil {
+			err = fmt.Errorf("unknown special %q", value)
+		}
+	default:
+		err = fmt.Errorf("unknown fact %q", key)
+	}
+	return err
+}
+
+func (r *wrapper) set(key, value string) error {
+	switch key {
+	case "options":
+		r.options = value
+	case "before":
+		r.before = value
+	case "idle":
+		r.idle = value
+	case "assigns":
+		r.assigns = true
+	case "each":
+		r.each = true
+	case "starts":
+		r.starts = true
+	case "builtins":
+		r.inShell = true
+	case "permute":
+		r.permute = true
+	case "find":
+		if r.find = finders()[value]; r.find == nil {
+			return fmt.Errorf("unknown find %q", value)
+		}
+	default:
+		return fmt.Errorf("unknown fact %q", key)
+	}
+	return nil
+}
+
+// set sets one fact. What "runs" lists runs a command described by the facts
+// after it that start with "runs-".
+func (m *manager) set(key, value string) error {
+	switch key {
+	case "options":
+		m.options = value
+	case "first":
+		m.first = true
+	case "runs":
+		m.runs = map[string]wrapper{}
+		for sub := range strings.SplitSeq(value, ", ") {
+			m.runs[sub] = wrapper{}
+		}
+	case "runs-options", "runs-permute", "runs-before":
+		for sub, r := range m.runs {
+			if err := r.set(strings.TrimPrefix(key, "runs-"), value); err != nil {
+				return err
+			}
+			m.runs[sub] = r
+		}
+	case "scripts":
+		m.scripts = value
+	case "own":
+		m.own = value
+	case "behind":
+		m.behind = true
+	default:
+		return fmt.Errorf("unknown fact %q", key)
+	}
+	return nil
+}
+
+// specials are the programs whose arguments need code of their own.
+func specials() map[string]func(*walker, call) {
+	return map[string]func(*walker, call){
+		"awk": (*walker).awk, "chmod": (*walker).chmod, "curl": (*walker).curl, "dd": (*walker).dd, "fd": (*walker).fd,
+		"findFiles": (*walker).findFiles, "golang": (*walker).golang, "jq": (*walker).jq, "link": (*walker).link, "make": (*walker).make,
+		"openssl": (*walker).openssl, "patch": (*walker).patch, "python": (*walker).python, "sed": (*walker).sed, "tar": (*walker).tar,
+	}
+}
+
+// finders find the commands of wrappers that need code of their own.
+func finders() map[string]func(*walker, call, parsed) {
+	return map[string]func(*walker, call, parsed){
+		"env": (*walker).env, "flock": (*walker).flock, "parallel": (*walker).parallel, "ssh": (*walker).ssh, "su": (*walker).su,
+		"sudo": (*walker).sudo, "typescript": (*walker).typescript, "watch": (*walker).watch, "xargs": (*walker).xargs,
+	}
+}
