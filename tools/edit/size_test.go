@@ -31,6 +31,9 @@ func TestReplaceInALongLine(t *testing.T) {
 // every line at every line. Each must end, in whatever way; the tests' own
 // deadline is the measure.
 func TestHostileTextsEnd(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and run without -short")
+	}
 	const size = 1 << 18
 	lines := func(n int, format string) string {
 		var b strings.Builder
