@@ -409,21 +409,6 @@ func TestEnginesAgreeOnRandomExpressions(t *testing.T) {
 	}
 }
 
-func randomExpression(rng *rand.Rand, atoms []string, depth int) string {
-	if depth == 0 || rng.IntN(4) == 0 {
-		return atoms[rng.IntN(len(atoms))]
-	}
-	a, b := randomExpression(rng, atoms, depth-1), randomExpression(rng, atoms, depth-1)
-	switch rng.IntN(7) {
-	case 0:
-		return "(?:" + a + "|" + b + ")"
-	case 1:
-		return "(?:" + a + ")" + []string{"*", "+", "?", "{2}", "{1,2}", "{2,}", "*?"}[rng.IntN(7)]
-	default:
-		return a + b
-	}
-}
-
 func TestLimitedBuffer(t *testing.T) {
 	b := limitedBuffer{room: 3}
 	for _, p := range []string{"ab", "c", "d", ""} {

@@ -19,6 +19,7 @@ type buffer struct {
 	text  []byte // what was read; its length is how much can be
 	lower []byte // the same with ASCII letters in lower case, made when needed
 	at    []int  // see lineScan
+	dfa   *dfa   // nil until it is needed
 }
 
 func newBuffer() *buffer { return &buffer{text: make([]byte, firstRead)} }

@@ -22,7 +22,8 @@ const patience = 1 << 20
 type matcher struct {
 	re    *regexp.Regexp
 	tree  *syntax.Regexp
-	size  int   // instructions of its program
+	size  int // instructions of its program
+	prog  *syntax.Prog
 	needs needs // of any text
 	plain needs // of a text without oddLetters
 }
@@ -44,7 +45,7 @@ func newMatcher(pattern string) (*matcher, error) {
 	if err != nil {
 		return nil, explain(pattern, err)
 	}
-	return &matcher{re, tree, len(program.Inst), needed(tree, false), needed(tree, true)}, nil
+	return &matcher{re, tree, len(program.Inst), program, needed(tree, false), needed(tree, true)}, nil
 }
 
 // explain says which part of a regular expression is wrong, and what people
@@ -105,8 +106,8 @@ func breaksLine(re *syntax.Regexp) bool {
 	return re.Op == syntax.OpLiteral && slices.Contains(re.Rune, '\n') || slices.ContainsFunc(re.Sub, breaksLine)
 }
 
-// matches reports whether a line matches. With a long line or a large program
-// it goes rune by rune and gives up, saying no, when the context is done.
+// matches reports whether a line matches, for what a dfa has too many states
+// for. With a long line or a large program it goes rune by rune and gives up, saying no, when the context is done.
 func (m *matcher) matches(ctx context.Context, line []byte) bool {
 	if len(line)*m.size <= patience {
 		return m.re.Match(line)
@@ -137,6 +138,7 @@ func (r *runes) ReadRune() (rune, int, error) {
 type lineScan struct {
 	*matcher
 	needs       needs
+	dfa         *dfa
 	text, lower []byte
 	pos         int   // where the lines that were not looked at begin
 	at          []int // for each literal, where it is next; less than pos if that is not known
@@ -144,7 +146,10 @@ type lineScan struct {
 
 // scan begins going through a text, with the memory of a buffer.
 func (m *matcher) scan(text []byte, b *buffer) lineScan {
-	s := lineScan{matcher: m, needs: m.plain, text: text}
+	if b.dfa == nil {
+		b.dfa = newDFA(m.prog)
+	}
+	s := lineScan{matcher: m, needs: m.plain, text: text, dfa: b.dfa}
 	if m.plain.folded() && hasOddLetters(text) {
 		s.needs = m.needs
 	}
@@ -176,11 +181,19 @@ func (s *lineScan) next(ctx context.Context) (start, end int, ok bool) {
 		if end > start && s.text[end-1] == '\r' {
 			end--
 		}
-		if len(s.at) > 0 && s.needs.enough || s.matches(ctx, s.text[start:end]) {
+		if len(s.at) > 0 && s.needs.enough || s.lineMatches(ctx, s.text[start:end]) {
 			return start, end, true
 		}
 	}
 	return 0, 0, false
+}
+
+// lineMatches reports whether a line matches, no if the context is done.
+func (s *lineScan) lineMatches(ctx context.Context, line []byte) bool {
+	if match, ok := s.dfa.match(ctx, line); ok {
+		return match
+	}
+	return s.matches(ctx, line)
 }
 
 // candidate returns the start of the next line that may match, -1 if there is
