@@ -111,5 +111,5 @@ func globResult(found search.GlobResult) Result {
 		fmt.Fprintf(&out, "\n(only the %d newest of %d files are shown: use a narrower pattern or path)", len(found.Files), found.Total)
 	}
 	out.WriteString(skippedNote(found.Skipped))
-	return Result{Output: out.String(), Metadata: map[string]any{"count": found.Total, "truncated": found.Truncated, "engine": search.EngineBuiltIn}}
+	return Result{Output: out.String(), Metadata: map[string]any{"count": found.Total, "truncated": found.Truncated}}
 }

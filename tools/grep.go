@@ -40,7 +40,7 @@ func prepareGrep(env *Env, in grepInput) (Pending, error) {
 			return Result{}, err
 		}
 		defer done()
-		found, err := search.Grep(ctx, scope, search.Query{Pattern: in.Pattern, Include: in.Include, Limit: searchLimit, Ripgrep: env.ripgrep()})
+		found, err := search.Grep(ctx, scope, search.Query{Pattern: in.Pattern, Include: in.Include, Limit: searchLimit})
 		if err != nil {
 			return Result{}, fmt.Errorf("grep %s: %w", in.Pattern, err)
 		}
@@ -91,9 +91,5 @@ func grepResult(found search.GrepResult) Result {
 		fmt.Fprintf(&out, "\n(only %d of %d matches are shown: use a narrower pattern, path or include)", len(found.Matches), found.Total)
 	}
 	out.WriteString(skippedNote(found.Skipped))
-	metadata := map[string]any{"matches": found.Total, "truncated": found.Truncated, "engine": found.Engine}
-	if found.Fallback != "" {
-		metadata["engine_note"] = "not ripgrep: " + found.Fallback
-	}
-	return Result{Output: out.String(), Metadata: metadata}
+	return Result{Output: out.String(), Metadata: map[string]any{"matches": found.Total, "truncated": found.Truncated}}
 }

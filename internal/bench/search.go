@@ -6,14 +6,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"time"
 
-	"github.com/millhand/millhand/internal/proc"
 	"github.com/millhand/millhand/tools/search"
 )
 
@@ -47,7 +45,7 @@ func searches() []sought {
 }
 
 // searching compares grep and glob, in this process and as their tools use
-// them, with rg as a whole process: grep by itself and with the help of rg.
+// them, with rg as a whole process.
 func (b *bench) searching(ctx context.Context, runs int) (rows []row, err error) {
 	root, err := b.searchTree()
 	if err != nil {
@@ -59,30 +57,23 @@ func (b *bench) searching(ctx context.Context, runs int) (rows []row, err error)
 		rg = ""
 	}
 	for _, s := range searches() {
-		ways := []search.Ripgrep{nil}
-		if rg != "" && s.pattern != "" {
-			ways = append(ways, ripgrep(rg))
+		r, err := b.search(ctx, runs, s, search.Scope{Root: root}, rg)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", r.figure, err)
 		}
-		for _, way := range ways {
-			r, err := b.search(ctx, runs, s, search.Scope{Root: root}, rg, way)
-			if err != nil {
-				return nil, fmt.Errorf("%s: %w", r.figure, err)
-			}
-			rows = append(rows, r)
-		}
+		rows = append(rows, r)
 	}
 	return rows, nil
 }
 
 // search measures one search, beside rg if there is one.
-func (b *bench) search(ctx context.Context, runs int, s sought, scope search.Scope, rg string, way search.Ripgrep) (row, error) {
-	how := map[bool]string{true: "built-in", false: "with ripgrep"}[way == nil]
-	r := row{figure: fmt.Sprintf("%s in 20,000 files, %s, beside rg: wall", s.what, how), unit: "ms", goal: s.goal, ofRatio: true}
+func (b *bench) search(ctx context.Context, runs int, s sought, scope search.Scope, rg string) (row, error) {
+	r := row{figure: s.what + " in 20,000 files, beside rg: wall", unit: "ms", goal: s.goal, ofRatio: true}
 	if rg == "" {
-		r.figure, r.goal = fmt.Sprintf("%s in 20,000 files, %s (there is no rg to compare): wall", s.what, how), 0
+		r.figure, r.goal = s.what+" in 20,000 files (no rg to compare): wall", 0
 	}
 	for i := range runs + 1 {
-		own, err := own(ctx, s, scope, way)
+		own, err := own(ctx, s, scope)
 		if err != nil {
 			return r, err
 		}
@@ -104,7 +95,7 @@ func (b *bench) search(ctx context.Context, runs int, s sought, scope search.Sco
 }
 
 // own is how long a search takes here, in milliseconds.
-func own(ctx context.Context, s sought, scope search.Scope, way search.Ripgrep) (float64, error) {
+func own(ctx context.Context, s sought, scope search.Scope) (float64, error) {
 	began := time.Now()
 	for range repeats {
 		if s.glob != "" {
@@ -117,12 +108,9 @@ func own(ctx context.Context, s sought, scope search.Scope, way search.Ripgrep) 
 			}
 			continue
 		}
-		r, err := search.Grep(ctx, scope, search.Query{Pattern: s.pattern, Limit: 100, Ripgrep: way})
+		r, err := search.Grep(ctx, scope, search.Query{Pattern: s.pattern, Limit: 100})
 		if err == nil && r.Total == 0 {
 			err = errNothing
-		}
-		if err == nil && way != nil && r.Engine != search.EngineRipgrep {
-			err = errors.New(r.Fallback)
 		}
 		if err != nil {
 			return 0, err
@@ -146,14 +134,6 @@ func (b *bench) plainRipgrep(ctx context.Context, s sought, scope search.Scope, 
 		sum += millis(took.wall)
 	}
 	return sum / repeats, nil
-}
-
-// ripgrep runs rg as the tool does.
-func ripgrep(rg string) search.Ripgrep {
-	return func(ctx context.Context, dir string, args []string, out io.Writer) (int, error) {
-		res, err := proc.Run(ctx, proc.Command{Args: append([]string{rg}, args...), Dir: dir, Output: out})
-		return res.ExitCode, err
-	}
 }
 
 // searchTree writes the files to search, in folders of ten.

@@ -89,7 +89,7 @@ func doctorCommand(w World) *cli.Command {
 	}
 }
 
-// examine looks at everything. It starts git, bash and ripgrep to ask for their
+// examine looks at everything. It starts git and bash to ask for their
 // versions, and reaches no network.
 func examine(ctx context.Context, w World, mode sandbox.Mode) (*examination, error) {
 	if !slices.Contains(sandbox.Modes(), mode) {
@@ -201,7 +201,6 @@ func programs(ctx context.Context, w World) []check {
 	}{
 		{"bash", "bash", "profiles with bash, setup and verify can't work: install bash", event.ExitFailed},
 		{"git", "git", "worktrees are made more slowly, file: remotes can't be reached, and agents can't look at the history: install git", 0},
-		{"ripgrep", "rg", "grep and glob search by themselves, a little more slowly: install ripgrep if you like", 0},
 	} {
 		path, err := proc.Look(p.program, []string{"PATH=" + w.Getenv("PATH")})
 		if err != nil {

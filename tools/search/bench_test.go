@@ -27,15 +27,6 @@ func BenchmarkSearch(b *testing.B) {
 				}
 			}
 		})
-		b.Run("grep/"+c.name+"/with rg", func(b *testing.B) {
-			needRipgrep(b)
-			for b.Loop() {
-				r, err := Grep(b.Context(), scope, Query{Pattern: c.pattern, Limit: 100, Ripgrep: runRipgrep})
-				if err != nil || r.Engine != EngineRipgrep {
-					b.Fatal(r.Fallback, err)
-				}
-			}
-		})
 		b.Run("grep/"+c.name+"/rg", func(b *testing.B) { benchmarkRipgrep(b, dir, "--count", "--regexp", c.pattern) })
 	}
 	for _, pattern := range []string{"*.go", "pkg1/**/*_test.{go,ts}"} {

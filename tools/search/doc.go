@@ -9,10 +9,6 @@
 // there is a repository, and unlike ripgrep's a glob never brings back what it
 // excludes. The .ignore and .rgignore files of other search programs don't.
 //
-// Grep takes the help of ripgrep where its caller has one, and finds the same
-// without, see Ripgrep; a walk with rules of git, and times to sort by, is
-// what ripgrep has not, so that Glob and List always do their own.
-//
 // Folders are walked and files are searched by as many goroutines as there are
 // processors to run them; all of them have ended when a call returns. Results
 // do not depend on their order: everything is found first, then sorted, then

@@ -103,15 +103,15 @@ func openInRoot(root *os.Root, name string) (io.ReadCloser, fileInfo, error) {
 	return file, fileInfo{info.Size(), info.ModTime()}, nil
 }
 
-// readRules adds the folder's .gitignore, if it has one, to its rules, and
-// returns what it holds. As by git, a link of that name does not count.
-func (f *folder) readRules() ([]byte, error) {
+// readRules adds the folder's .gitignore, if it has one, to its rules. As by
+// git, a link of that name does not count.
+func (f *folder) readRules() error {
 	data, err := f.readIgnoreFile()
 	if err != nil {
 		err = fmt.Errorf("read %s.gitignore: %w", f.path, cause(err))
 	}
 	f.rules = f.rules.Descend(strings.TrimSuffix(f.path, "/"), data)
-	return data, err
+	return err
 }
 
 func (f *folder) readIgnoreFile() ([]byte, error) {

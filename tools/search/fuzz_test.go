@@ -112,37 +112,6 @@ func slowly(t *testing.T, m *matcher, text []byte) {
 	}
 }
 
-// Regular expressions in ripgrep's terms: it finds what is found without it, and
-// counts the same.
-func FuzzDialect(f *testing.F) {
-	needRipgrep(f)
-	text := "func NewStreamingContext(ctx) {\n\nDEPRECATED\r\nK\u212a foo\xff\xfe123\n\u00e9 \n\r\nlast"
-	for _, p := range []string{"foo|last", "^$", `\d+`, "(?i)k", "K.?foo", "[^a]", `x{0,3}\s+$`, "(a|b|)x*", `\bctx\b`, "(?i:dep)REC", `\pL+ $`, ".+", `\B.{2}`} {
-		f.Add(p, []byte(text))
-	}
-	f.Fuzz(func(t *testing.T, pattern string, text []byte) {
-		m, err := newMatcher(pattern)
-		if err != nil || m.size > 2000 || len(text) > 1<<14 {
-			return
-		}
-		root := openTree(t, map[string]string{"a": string(text), "b": "last\n"})
-		q := Query{Pattern: pattern, Limit: 1}
-		want, err := Grep(t.Context(), Scope{Root: root}, q)
-		if err != nil {
-			t.Fatal(err)
-		}
-		q.Ripgrep = runRipgrep
-		got, err := Grep(t.Context(), Scope{Root: root}, q)
-		if err != nil {
-			t.Fatal(err)
-		}
-		got.Engine, got.Fallback = want.Engine, ""
-		if d := cmp.Diff(want, got); d != "" {
-			t.Errorf("%q in %q (-built-in +ripgrep):\n%s", pattern, text, d)
-		}
-	})
-}
-
 func FuzzLineText(f *testing.F) {
 	f.Add([]byte("a\xffb"), 3000)
 	f.Add([]byte("日本"), 2000)

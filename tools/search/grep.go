@@ -17,13 +17,11 @@ type Query struct {
 	Pattern string // regular expression in RE2's syntax, compared with one line at a time
 	Include string // glob of the files to search, as for Glob; "" means all
 	Limit   int    // how many matches to return at most; 0 stands for 1,000, which is also the most
-	// Ripgrep runs ripgrep; nil if there is none.
-	Ripgrep Ripgrep
 
 	fileTime time.Duration // set by tests; 0 stands for the constant
 }
 
-// fileTime is how long one file may be searched without ripgrep.
+// fileTime is how long one file may be searched.
 const fileTime = 10 * time.Second
 
 // Match is a line that matches.
@@ -42,10 +40,6 @@ type GrepResult struct {
 	Files     int     // files with at least one match, those beyond the limit included
 	Truncated bool    // there are more than Matches
 	Skipped   Skipped
-	Engine    string // what searched: EngineRipgrep or EngineBuiltIn
-	// Fallback is why ripgrep, although there is one, is not the engine; ""
-	// if it is, or there is none, or a single file was searched.
-	Fallback string
 }
 
 // Grep finds the lines of the files below a folder, or of one file, that match
@@ -57,9 +51,6 @@ type GrepResult struct {
 // searched as UTF-8, and a mark of UTF-8 is not part of its line. Files that
 // hold a NUL character are taken for binary and left out, files above 64 MiB
 // are left out and counted.
-//
-// With ripgrep the result is the same, see [Ripgrep]; it is not asked for a
-// single file.
 //
 // It fails if the expression or the glob is malformed, the base can't be
 // opened, or the context is done.
@@ -79,25 +70,13 @@ func grep(ctx context.Context, scope Scope, q Query) (GrepResult, error) {
 			return GrepResult{}, err
 		}
 	}
-	fallback := ""
-	if q.Ripgrep != nil {
-		r, err := grepWith(ctx, scope, q, m, include)
-		if err == nil || ctx.Err() != nil {
-			return r, err
-		}
-		if !errors.Is(err, errOneFile) {
-			fallback = err.Error()
-		}
-	}
 	s := newSearcher(m, q)
 	w := walk{scope: scope, wants: include.wants}
 	w.visit = func(ctx context.Context, f *folder, name string) { s.visit(ctx, &w, f, name) }
 	if err := s.run(ctx, &w); err != nil {
 		return GrepResult{}, err
 	}
-	r := s.result(w.skipped())
-	r.Engine, r.Fallback = EngineBuiltIn, fallback
-	return r, nil
+	return s.result(w.skipped()), nil
 }
 
 // searcher searches files and gathers what it finds. Its buffers go from file

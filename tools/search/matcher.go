@@ -21,7 +21,6 @@ const patience = 1 << 20
 // not change, and any number of goroutines may use it.
 type matcher struct {
 	re    *regexp.Regexp
-	tree  *syntax.Regexp
 	size  int // instructions of its program
 	prog  *syntax.Prog
 	needs needs // of any text
@@ -45,7 +44,7 @@ func newMatcher(pattern string) (*matcher, error) {
 	if err != nil {
 		return nil, explain(pattern, err)
 	}
-	return &matcher{re, tree, len(program.Inst), program, needed(tree, false), needed(tree, true)}, nil
+	return &matcher{re, len(program.Inst), program, needed(tree, false), needed(tree, true)}, nil
 }
 
 // explain says which part of a regular expression is wrong, and what people

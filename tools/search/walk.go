@@ -28,10 +28,6 @@ type walk struct {
 	// visit is called for every file that is wanted, not ignored and visible,
 	// by several goroutines.
 	visit func(ctx context.Context, f *folder, name string)
-	// rules is called, as visit, for every .gitignore from the base down, with
-	// what it holds or the error, and with errSpecial for every .rgignore, which
-	// does not count here; nil if nobody needs to know.
-	rules func(text []byte, err error)
 
 	pool                 pool
 	base                 string // path of the folder where the walk starts, as folder.path
@@ -100,45 +96,12 @@ func (w *walk) step(f *folder, name string) (*folder, error) {
 	case !info.IsDir():
 		return nil, errSpecial
 	}
-	_, err = f.readRules()
-	w.note(err)
+	w.note(f.readRules())
 	next, err := f.child(name)
 	if err != nil {
 		return nil, cause(err)
 	}
 	return next, nil
-}
-
-// reach opens a folder below the root, to open files in it that a walk found.
-// Nothing that has taken the place of a folder since is followed.
-func (w *walk) reach(dir string) (*folder, error) {
-	root, err := w.scope.Root.OpenRoot(".")
-	if err != nil {
-		return nil, err
-	}
-	f := newFolder(root, "", nil)
-	for name := range strings.FieldsFuncSeq(dir, func(r rune) bool { return r == '/' }) {
-		info, err := f.root.Lstat(name)
-		if err == nil && !info.IsDir() {
-			err = errSpecial
-		}
-		next := f
-		if err == nil {
-			next, err = f.child(name)
-		}
-		if err != nil {
-			f.release()
-			return nil, err
-		}
-		f.release()
-		f = next
-	}
-	if f.dir, err = f.root.Open("."); err != nil {
-		f.dir = nil
-		f.release()
-		return nil, err
-	}
-	return f, nil
 }
 
 // run walks from a folder and releases it. The error is the context's.
@@ -158,14 +121,7 @@ func (w *walk) scan(ctx context.Context, f *folder, depth int) {
 	entries, err := f.entries()
 	w.note(err)
 	if holds(entries, ".gitignore") {
-		text, err := f.readRules()
-		w.note(err)
-		if w.rules != nil {
-			w.rules(text, err)
-		}
-	}
-	if w.rules != nil && holds(entries, ".rgignore") {
-		w.rules(nil, errSpecial)
+		w.note(f.readRules())
 	}
 	var tasks []func()
 	var files []string
