@@ -1,3 +1,5 @@
+//go:build linux
+
 package sandbox
 
 // writes are attacks that change something outside of what may be written.

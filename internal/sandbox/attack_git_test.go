@@ -1,3 +1,5 @@
+//go:build linux
+
 package sandbox
 
 // evil is a program for git to start.

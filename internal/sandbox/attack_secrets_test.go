@@ -1,3 +1,5 @@
+//go:build linux
+
 package sandbox
 
 // secretive are attacks on what processes and the user keep to themselves.

@@ -1,3 +1,5 @@
+//go:build linux
+
 package sandbox
 
 // onNetworks are attacks that reach somebody else.
