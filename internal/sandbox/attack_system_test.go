@@ -69,16 +69,18 @@ time.sleep(0.1)`), needs: onX86, effect: alive},
 		{name: "a child that starts children when time is up", ended: true, line: `sh -c 'flock 9; touch ready; while :; do setsid sleep 0.1 & wait; done' 9>held; :`, effect: alive},
 		{name: "a child that is stopped when time is up", ended: true, line: `sh -c 'flock 9; touch ready; kill -STOP $$' 9>held; :`, effect: alive},
 		{name: "a child that waits for input when time is up", ended: true, line: `mkfifo p; (flock 9; touch ready; cat p) 9>held; :`, effect: alive},
-		{name: "more processes than allowed", limits: few, held: rootsGap, line: py(`n=0
+		{name: "more processes than allowed", limits: few, line: py(`n=0
 try:
   while n<400:
-    if os.fork()==0: time.sleep(2); os._exit(0)
+    if os.fork()==0: time.sleep(4); os._exit(0)
     n+=1
+  time.sleep(2)
   print("gotcha")
 except BlockingIOError: pass`)},
-		{name: "more threads than allowed", limits: few, held: rootsGap, line: py(`import threading
+		{name: "more threads than allowed", limits: few, line: py(`import threading
 try:
-  for i in range(400): threading.Thread(target=lambda: time.sleep(3),daemon=True).start()
+  for i in range(400): threading.Thread(target=lambda: time.sleep(4),daemon=True).start()
+  time.sleep(2)
   print("gotcha")
 except RuntimeError: pass`)},
 		{name: "a higher limit for processes", limits: few, line: py(`import resource

@@ -42,15 +42,14 @@ type held string
 const (
 	always   held = ""              // it fails at Partial, too
 	gap      held = "works"         // it is known to work
-	rootsGap held = "works as root" // it is, if root runs it, and no control group can be made
 	usersGap held = "works as user" // it is, if an ordinary user does: root's processes have capabilities that commands lack
 	undone   held = "is taken back" // it is known to work, and a Guard takes back what it did
 )
 
 // works reports whether an attack is known to work at level Partial.
-func (h held) works(box *Sandbox) bool {
+func (h held) works() bool {
 	root := os.Geteuid() == 0
-	return h == gap || h == rootsGap && root && box.group == nil || h == usersGap && !root
+	return h == gap || h == usersGap && !root
 }
 
 // threat is a group of attacks with the same end.
@@ -335,6 +334,7 @@ func TestAttacksFail(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long, and run without -short")
 	}
+	settings := sysctls(t, "")
 	templates := map[bool]template{false: newTemplate(t, false), true: newTemplate(t, true)}
 	t.Run("all", func(t *testing.T) { // the templates outlive those that run side by side
 		for _, group := range threats() {
@@ -346,6 +346,7 @@ func TestAttacksFail(t *testing.T) {
 			}
 		}
 	})
+	sameSysctls(t, settings, sysctls(t, ""))
 }
 
 func tryAttack(t *testing.T, tp template, a attack, needs string) {
@@ -379,7 +380,7 @@ func tryAttack(t *testing.T, tp template, a attack, needs string) {
 			at.takeBack(t, g)
 		}
 		worked := at.succeeded(t, a, out)
-		if known := level == Partial && a.held.works(box); worked != known {
+		if known := level == Partial && a.held.works(); worked != known {
 			t.Errorf("%s: worked: %t, a known gap: %t; output: %s", level, worked, known, out)
 		}
 	}
@@ -401,7 +402,7 @@ func TestTheListOfAttacksIsTrue(t *testing.T) {
 	for _, group := range threats() {
 		var names []string
 		for _, a := range group.attacks {
-			names = append(names, a.name+map[held]string{gap: corpus.Gap, rootsGap: corpus.Gap, usersGap: corpus.Gap, undone: corpus.Undone}[a.held])
+			names = append(names, a.name+map[held]string{gap: corpus.Gap, usersGap: corpus.Gap, undone: corpus.Undone}[a.held])
 		}
 		if slices.Contains(names, "") {
 			t.Errorf("an attack of %s has no name", group.name)

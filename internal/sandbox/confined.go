@@ -49,7 +49,9 @@ func New(spec Spec, level Level) (*Sandbox, error) {
 		if spec.Network.Serve != nil && spec.Network.Addr.Addr() != netip.AddrFrom4([4]byte{127, 0, 0, 1}) {
 			return nil, fmt.Errorf("confine network access without namespaces: the proxy listens on %s, and has to on 127.0.0.1", spec.Network.Addr)
 		}
-		b.Limits.Pids = userPids(b)
+		if b.uid != 0 {
+			b.Limits.Pids = userPids(b)
+		}
 	}
 	s := &Sandbox{bounds: b, level: level, keepGroups: groupsAreKept()}
 	if level == Full && os.Geteuid() == 0 {
@@ -63,7 +65,7 @@ func New(spec Spec, level Level) (*Sandbox, error) {
 	if s.group, err = newGroup(spec.Limits); err != nil {
 		return nil, err
 	}
-	if s.plan, err = planFile(makePlan(b, level, version)); err != nil {
+	if s.plan, err = planFile(makePlan(b, level, version, s.group != nil)); err != nil {
 		return nil, errors.Join(err, s.closeGroup())
 	}
 	return s, nil

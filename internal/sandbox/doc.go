@@ -18,8 +18,7 @@
 // branches; the names and arguments of other processes, and what connections and
 // sockets the machine has; the priority and the processors of the user's other
 // processes, unless these are root's; signals to them on kernels before 6.12,
-// where a command that ends its supervisor leaves strays for [Sweep]; the number
-// of processes, if root runs them and no control group can be made. There, too,
+// where a command that ends its supervisor leaves strays for [Sweep]. There, too,
 // programs can't use /tmp, /dev/shm, terminals, or the memory and messages that
 // processes share by system call, or connect to each other.
 //

@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 
@@ -41,7 +42,7 @@ type Launch struct {
 	serve   func(net.Listener) error
 	heard   chan struct{} // closed when the supervisor will say no more
 	said    string
-	refused string
+	refused error // why nothing was started; nil if the command was
 }
 
 // Ending is how a command ended.
@@ -147,8 +148,8 @@ func (l *Launch) Abandon() {
 func (l *Launch) Ended() (Ending, error) {
 	<-l.heard
 	switch {
-	case l.refused != "":
-		return Ending{}, fmt.Errorf("%w: %s", ErrRefused, l.refused)
+	case l.refused != nil:
+		return Ending{}, fmt.Errorf("%w: %w", ErrRefused, l.refused)
 	case l.said == "":
 		return Ending{}, ErrLost
 	}
@@ -177,11 +178,11 @@ func (l *Launch) listen() {
 		case child.SaysExit:
 			l.said = string(buf[1:n])
 		case child.SaysRefused:
-			l.refused = string(buf[1:n])
+			l.refused = parseRefusal(string(buf[1:n]))
 		case child.SaysListen:
 			ln, err := received(oob[:oobn])
 			if err != nil {
-				l.refused = err.Error()
+				l.refused = err
 				return
 			}
 			served := make(chan struct{})
@@ -195,6 +196,32 @@ func (l *Launch) listen() {
 			}()
 		}
 	}
+}
+
+// refusal is the error of a supervisor, which was in another process.
+type refusal struct {
+	text  string
+	errno syscall.Errno // 0 if the kernel had no part in it
+}
+
+// parseRefusal reads the message of child.SaysRefused.
+func parseRefusal(message string) error {
+	number, text, _ := strings.Cut(message, " ")
+	n, err := strconv.ParseUint(number, 10, 16)
+	if err != nil {
+		return errors.New(message)
+	}
+	return refusal{text, syscall.Errno(n)}
+}
+
+func (r refusal) Error() string { return r.text }
+
+// Unwrap returns the kernel's error.
+func (r refusal) Unwrap() error {
+	if r.errno == 0 {
+		return nil
+	}
+	return r.errno
 }
 
 // received makes a listener of a socket that was passed along with a message.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -14,11 +15,10 @@ func TestLimits(t *testing.T) {
 	tests := []struct {
 		name, line, want string
 		limits           Limits
-		fullOnly         bool // without namespaces, root has no limit for processes
 	}{
-		{"core dumps", `ulimit -c`, "0\n", Limits{}, false},
-		{"the size of files", `head -c 3000000 /dev/zero >f 2>/dev/null; stat -c %s f`, "1048576\n", Limits{FileBytes: 1 << 20}, false},
-		{"memory", `python3 -c 'bytearray(1<<33)' 2>&1 | tail -1`, "MemoryError\n", Limits{DataBytes: 1 << 32}, false},
+		{"core dumps", `ulimit -c`, "0\n", Limits{}},
+		{"the size of files", `head -c 3000000 /dev/zero >f 2>/dev/null; stat -c %s f`, "1048576\n", Limits{FileBytes: 1 << 20}},
+		{"memory", `python3 -c 'bytearray(1<<33)' 2>&1 | tail -1`, "MemoryError\n", Limits{DataBytes: 1 << 32}},
 		{"processes", `python3 -c '
 import os,time
 n=0
@@ -29,14 +29,11 @@ try:
 except BlockingIOError: print("some" if n>=50 else n)
 import resource
 try: resource.setrlimit(resource.RLIMIT_NPROC,(900,900)); print("raised")
-except ValueError: pass'`, "some\n", Limits{Pids: 60}, os.Geteuid() == 0},
+except ValueError: pass'`, "some\n", Limits{Pids: 60}},
 	}
 	for _, level := range confining() {
 		t.Run(string(level), func(t *testing.T) {
 			for _, tt := range tests {
-				if tt.fullOnly && level == Partial {
-					continue
-				}
 				spec := newPlace(t).spec()
 				spec.Limits = tt.limits
 				got := bash(t, inside(t, spec, level), tt.line)
@@ -45,6 +42,67 @@ except ValueError: pass'`, "some\n", Limits{Pids: 60}, os.Geteuid() == 0},
 				}
 			}
 		})
+	}
+}
+
+// Where no control group can be created, the supervisor counts root's processes
+// and threads, and lets none start above the limit, or hardly. A control group's
+// limit is met in the same way.
+func TestRootsProcessesAreCounted(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and run without -short")
+	}
+	if os.Geteuid() != 0 {
+		t.Skip("RLIMIT_NPROC binds this user, and counts what others started too")
+	}
+	programs := map[string]string{
+		"processes": `
+def start():
+  if os.fork() == 0: time.sleep(1000)`,
+		"threads": `
+def start(): threading.Thread(target=time.sleep, args=(1000,), daemon=True).start()`,
+		"both, by children": `
+def start():
+  if os.fork() == 0:
+    while True:
+      try: threading.Thread(target=time.sleep, args=(1000,), daemon=True).start()
+      except RuntimeError: time.sleep(1000)`,
+	}
+	const count = `
+for i in range(1000):
+  try: start()
+  except (BlockingIOError, RuntimeError): break
+time.sleep(0.2)
+tasks = 0
+for p in os.listdir("/proc"):
+  try: tasks += p.isdigit() and os.environb[b"MARK"] in open(f"/proc/{p}/environ", "rb").read() and len(os.listdir(f"/proc/{p}/task"))
+  except OSError: pass
+print("tasks:", tasks)`
+	for _, level := range confining() {
+		for name, start := range programs {
+			t.Run(string(level)+"/"+name, func(t *testing.T) {
+				p := newPlace(t)
+				spec := p.spec()
+				spec.Limits.Pids = 60
+				s := inside(t, spec, level)
+				got := bash(t, s, "python3 -c 'import os,time,threading"+start+count+"'", "MARK="+p.dir)
+				_, after, _ := strings.Cut(got.output, "tasks: ")
+				tasks, err := strconv.Atoi(strings.TrimSpace(after))
+				if err != nil || tasks < 50 || tasks > 120 || got.err != nil {
+					t.Errorf("got %q, %+v, %v", got.output, got.ending, got.err)
+				}
+				if told := strings.Contains(got.output, "limits.processes (60) exceeded"); told == (s.group != nil) {
+					t.Errorf("told that the limit was exceeded: %v, in %q", told, got.output)
+				}
+				if left := marked(t, "MARK="+p.dir); len(left) != 0 {
+					t.Errorf("alive: %v", left)
+				}
+				spec.Limits.Pids = 0
+				if fine := bash(t, inside(t, spec, level), `python3 -c 'import os,time; [os.fork() or os._exit(time.sleep(0.2) or 0) for _ in range(100)]; print("fine")'`); fine.output != "fine\n" {
+					t.Errorf("without a limit: %q, %v", fine.output, fine.err)
+				}
+			})
+		}
 	}
 }
 
@@ -65,9 +123,6 @@ func TestCommandsAreTheFirstToGo(t *testing.T) {
 func TestAForkBombEnds(t *testing.T) {
 	for _, level := range confining() {
 		t.Run(string(level), func(t *testing.T) {
-			if level == Partial && os.Geteuid() == 0 {
-				t.Skip("only a control group limits root's processes without namespaces")
-			}
 			p := newPlace(t)
 			spec := p.spec()
 			spec.Limits.Pids = 100

@@ -15,11 +15,15 @@ import (
 // tmpBytes is how much fits into a directory for temporary files in memory.
 const tmpBytes = 1 << 30
 
-// makePlan translates bounds into what a child does at a level.
-func makePlan(b *bounds, level Level, landlock int) *child.Plan {
+// makePlan translates bounds into what a child does at a level. grouped says that
+// a control group bounds its processes.
+func makePlan(b *bounds, level Level, landlock int, grouped bool) *child.Plan {
 	plan := &child.Plan{
 		UID: -1, GID: -1, Landlock: landlock, Grace: cmp.Or(b.Grace, DefaultGrace), Sockets: child.AnySocket,
-		Limits: child.Limits{Pids: b.Limits.Pids, DataBytes: b.Limits.DataBytes, FileBytes: b.Limits.FileBytes},
+		Limits: child.Limits{
+			Pids: b.Limits.Pids, Gate: b.Limits.Pids > 0 && b.uid == 0 && !grouped,
+			DataBytes: b.Limits.DataBytes, FileBytes: b.Limits.FileBytes,
+		},
 	}
 	if level == Full {
 		plan.Namespaces = true
@@ -59,7 +63,7 @@ func mounts(b *bounds) []child.Mount {
 		put(child.Mount{Kind: child.Bind, Path: p, Source: p, Write: true})
 	}
 	for _, p := range b.ReadOnly {
-		put(child.Mount{Kind: child.Bind, Path: p, Source: p})
+		put(child.Mount{Kind: child.Bind, Path: p, Source: p, Optional: !b.protects(p)})
 	}
 	hidden := b.Hidden
 	if b.uid == 0 {
@@ -76,6 +80,16 @@ func mounts(b *bounds) []child.Mount {
 		}
 	}
 	return list
+}
+
+// protects reports whether a path is mounted read-only to keep commands from
+// writing there, so that it must be, even if somebody has removed it: it lies in
+// what is writable, and isn't hidden.
+func (b *bounds) protects(p string) bool {
+	in := func(dirs []string) bool {
+		return slices.ContainsFunc(dirs, func(dir string) bool { return within(p, dir) })
+	}
+	return in(b.writable()) && !in(b.Hidden)
 }
 
 // nearest returns which mount a path lies in, -1 if in none.

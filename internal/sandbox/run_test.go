@@ -235,3 +235,33 @@ func startReady(t *testing.T, s *Sandbox, line string) (*exec.Cmd, *Launch) {
 	}
 	return cmd, l
 }
+
+// What may be read is granted as long as it is there: a report directory may be
+// removed during a run. What keeps commands from writing is required.
+func TestAReadableDirectoryMayBeRemoved(t *testing.T) {
+	for _, level := range confining() {
+		p := newPlace(t)
+		more := filepath.Join(p.dir, "more")
+		control := filepath.Join(p.workspace, "control")
+		for _, dir := range []string{more, control} {
+			if err := os.Mkdir(dir, 0o755); err != nil {
+				t.Fatal(err)
+			}
+		}
+		spec := p.spec()
+		spec.ReadOnly = []string{more, control}
+		box := inside(t, spec, level)
+		if err := os.Remove(more); err != nil {
+			t.Fatal(err)
+		}
+		if got := bash(t, box, "echo works"); got.err != nil || got.output != "works\n" {
+			t.Errorf("level %s: %q, %v", level, got.output, got.err)
+		}
+		if err := os.Remove(control); err != nil {
+			t.Fatal(err)
+		}
+		if got := bash(t, box, "echo works"); level == Full && got.err == nil {
+			t.Errorf("level %s: a command runs without what was to be read-only: %q", level, got.output)
+		}
+	}
+}

@@ -14,48 +14,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// notice is struct seccomp_notif: a system call that waits for an answer.
-type notice struct {
-	id    uint64
-	pid   uint32 // of the thread
-	flags uint32
-	call  struct {
-		nr   int32
-		arch uint32
-		at   uint64
-		args [6]uint64
-	}
-}
-
-// reply is struct seccomp_notif_resp.
-type reply struct {
-	id    uint64
-	value int64
-	errno int32 // negative
-	flags uint32
-}
-
-// connectFor connects sockets on behalf of the command, which can't do it
-// itself, and to the proxy alone, until nobody is left to ask. It copies the
-// address before it judges it, and connects a duplicate of the command's socket
-// to the address that it judged, so that nothing can change in between. (A
-// filter doesn't see addresses, and Landlock's rules know ports only: with
-// those, any host could be reached that listens on the proxy's port.)
-func connectFor(listener int, port uint16) {
-	for {
-		var n notice
-		if err := ioctl(listener, unix.SECCOMP_IOCTL_NOTIF_RECV, unsafe.Pointer(&n)); err != nil {
-			if errors.Is(err, unix.EINTR) || errors.Is(err, unix.ENOENT) { // whoever asked is gone
-				continue
-			}
-			return
-		}
-		r := reply{id: n.id, errno: -int32(connectOne(listener, &n, port))}
-		ioctl(listener, unix.SECCOMP_IOCTL_NOTIF_SEND, unsafe.Pointer(&r)) //nolint:errcheck // whoever asked may be gone
-	}
-}
-
-// connectOne answers one call of connect; 0 is success.
+// connectOne answers one call of connect, with 0 for success: it connects a socket
+// on behalf of the command, which can't do it itself, and to the proxy alone. It
+// copies the address before it judges it, and connects a duplicate of the
+// command's socket to the address that it judged, so that nothing can change in
+// between. (A filter doesn't see addresses, and Landlock's rules know ports only:
+// with those, any host could be reached that listens on the proxy's port.)
 func connectOne(listener int, n *notice, port uint16) unix.Errno {
 	addr := make([]byte, unix.SizeofSockaddrInet4)
 	local := []unix.Iovec{{Base: &addr[0], Len: uint64(len(addr))}}
@@ -110,11 +74,4 @@ func duplicate(tid, fd int) (int, error) {
 	}
 	defer unix.Close(process) //nolint:errcheck // only a handle
 	return unix.PidfdGetfd(process, fd, 0)
-}
-
-func ioctl(fd int, request uintptr, arg unsafe.Pointer) error {
-	if _, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), request, uintptr(arg)); errno != 0 {
-		return errno
-	}
-	return nil
 }

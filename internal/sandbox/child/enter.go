@@ -4,6 +4,7 @@ package child
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"runtime"
@@ -63,7 +64,6 @@ func enterNamespaces(plan *Plan) error {
 	if err := loopbackUp(); err != nil {
 		return err
 	}
-	limitPids(plan.Limits.Pids)
 	if err := seal(plan.Mounts); err != nil {
 		return err
 	}
@@ -98,6 +98,8 @@ func say(kind byte, text string) {
 }
 
 func refuse(err error) int {
-	say(SaysRefused, err.Error())
+	var errno syscall.Errno
+	errors.As(err, &errno)
+	say(SaysRefused, fmt.Sprintf("%d %s", errno, err))
 	return Refused
 }

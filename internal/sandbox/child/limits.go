@@ -6,14 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strconv"
 
 	"golang.org/x/sys/unix"
 )
-
-// reserved is how many process numbers the kernel passes over when it starts
-// again from the beginning, and the least that its maximum can be.
-const reserved = 300
 
 // limit sets the resource limits of the process and all its descendants, but
 // for the number of processes; see limitForks.
@@ -83,14 +78,6 @@ func sealForks(n, pid int) error {
 		return fmt.Errorf("limit processes to %d: %w", n, err)
 	}
 	return nil
-}
-
-// limitPids limits the processes of a namespace of their own, where RLIMIT_NPROC
-// doesn't: it doesn't bind root. Kernels before 6.14 can't do it.
-func limitPids(n int) {
-	if n > 0 {
-		os.WriteFile("/proc/sys/kernel/pid_max", []byte(strconv.Itoa(n+reserved)), 0) //nolint:errcheck // see above
-	}
 }
 
 // lower sets a limit, unless it is lower already.

@@ -29,7 +29,9 @@ func buildRoot(mounts []Mount) error {
 	}
 	files := make([]int, len(mounts))
 	for i, m := range mounts {
-		if files[i], err = open(m); err != nil {
+		if files[i], err = open(m); m.Optional && errors.Is(err, unix.ENOENT) {
+			files[i] = -1
+		} else if err != nil {
 			return fmt.Errorf("prepare %s: %w", m.Path, err)
 		}
 	}
@@ -45,12 +47,11 @@ func buildRoot(mounts []Mount) error {
 }
 
 // seal makes read-only what had to be writable until everything had its place:
-// the root, the empty folders that hide something, and the processes, below
-// which lie settings of the machine that root may change without capabilities.
+// the root and the empty directories that hide something.
 func seal(mounts []Mount) error {
 	attr := &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY}
 	for _, m := range append(mounts, Mount{Kind: Tmpfs, Path: "/"}) {
-		if m.Kind != Proc && (m.Kind != Tmpfs || m.Write) {
+		if m.Kind != Tmpfs || m.Write {
 			continue
 		}
 		if err := unix.MountSetattr(unix.AT_FDCWD, m.Path, 0, attr); err != nil {
@@ -99,8 +100,8 @@ func open(m Mount) (int, error) {
 			options["size"] = strconv.FormatInt(m.Bytes, 10)
 		}
 		return fresh("tmpfs", options, attrs)
-	case Proc:
-		return fresh("proc", nil, safe|unix.MOUNT_ATTR_NOEXEC)
+	case Proc: // read-only from the start: below it are the machine's sysctls, which root may write without capabilities
+		return fresh("proc", nil, safe|unix.MOUNT_ATTR_NOEXEC|unix.MOUNT_ATTR_RDONLY)
 	case Pts:
 		return fresh("devpts", map[string]string{"ptmxmode": "0666", "mode": "0620"}, unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NOEXEC)
 	case Link:
@@ -154,6 +155,9 @@ func fresh(kind string, options map[string]string, attrs int) (int, error) {
 // place attaches an open mount at its path in the new root, making the point
 // where it is attached if there is none.
 func place(m Mount, fd int) error {
+	if m.Optional && fd < 0 {
+		return nil
+	}
 	at := base + m.Path
 	if err := os.MkdirAll(path.Dir(at), 0o755); err != nil {
 		return err

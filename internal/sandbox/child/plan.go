@@ -20,7 +20,7 @@ const Refused = 125
 // The first byte of a message to the parent; the rest is said here.
 const (
 	SaysExit    = 'x' // the command's exit code and signal, as decimals
-	SaysRefused = 'r' // why nothing was started
+	SaysRefused = 'r' // why nothing was started: the error number as a decimal (0 for none), a space, the text
 	SaysListen  = 'l' // nothing; the socket is passed along
 )
 
@@ -46,6 +46,8 @@ type Mount struct {
 	Source string // Bind: the file or directory shown; Link: the link's text
 	Write  bool   // Bind, Tmpfs: may be written
 	Bytes  int64  // Tmpfs: how much fits; 0 is half of the memory
+
+	Optional bool // Bind: what was removed since the plan was made is left out
 }
 
 // Kind is what a Mount shows.
@@ -90,6 +92,7 @@ const (
 // Limits bounds what a command uses; 0 is no limit.
 type Limits struct {
 	Pids      int   // processes and threads; without namespaces, all of the user's
+	Gate      bool  // count processes and threads when one is to start, since nothing else bounds root's
 	DataBytes int64 // private memory of each process
 	FileBytes int64 // size of each file written
 }

@@ -62,12 +62,16 @@ func supervise(plan *Plan, dir string, args []string) int {
 
 // begin confines the calling thread and starts the command from it.
 func begin(plan *Plan, dir string, args []string) begun {
-	listener, err := confineThread(plan)
+	first, err := secret(plan)
 	if err != nil {
 		return begun{err: err}
 	}
-	if plan.Sockets == ProxyOnly {
-		go connectFor(listener, plan.ConnectPort)
+	listener, err := confineThread(plan, first)
+	if err != nil {
+		return begun{err: err}
+	}
+	if listener >= 0 {
+		go answer(listener, plan, newGate(plan))
 	}
 	if len(args) == 0 {
 		return begun{}
@@ -78,7 +82,8 @@ func begin(plan *Plan, dir string, args []string) begun {
 	}
 	pid, err := limitForks(plan.Limits.Pids, func() (int, error) {
 		return syscall.ForkExec(program, args, &syscall.ProcAttr{
-			Dir: dir, Env: syscall.Environ(), Files: []uintptr{0, 1, 2}, Sys: &syscall.SysProcAttr{Setpgid: true},
+			Dir: dir, Env: syscall.Environ(), Files: []uintptr{0, 1, 2},
+			Sys: &syscall.SysProcAttr{Setpgid: true, Cloneflags: uintptr(first) << 32},
 		})
 	})
 	if err != nil {
@@ -150,26 +155,38 @@ func sweep() {
 // killDescendants kills all descendants that it finds, and reports whether any
 // was a child of the process itself.
 func killDescendants(self int) (child bool) {
-	parents := processes()
-	for pid, parent := range parents {
-		for at, steps := parent, 0; at != 0 && steps < len(parents); at, steps = parents[at], steps+1 {
-			if at == self {
-				unix.Kill(pid, unix.SIGKILL) //nolint:errcheck // that it has ended is fine
-				child = child || parent == self
-				break
-			}
-		}
+	for pid, p := range descendants(processes(), self) {
+		unix.Kill(pid, unix.SIGKILL) //nolint:errcheck // that it has ended is fine
+		child = child || p.parent == self
 	}
 	return child
 }
 
-// processes returns the parent of every process that there is.
-func processes() map[int]int {
+// process is what is known of a process.
+type process struct{ parent, threads int }
+
+// descendants are those of all that descend from the process of.
+func descendants(all map[int]process, of int) map[int]process {
+	children := map[int][]int{}
+	for pid, p := range all {
+		children[p.parent] = append(children[p.parent], pid)
+	}
+	found := map[int]process{}
+	for next := children[of]; len(next) > 0; {
+		pid := next[0]
+		found[pid] = all[pid]
+		next = append(next[1:], children[pid]...)
+	}
+	return found
+}
+
+// processes returns every process that there is, by its PID.
+func processes() map[int]process {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
 		return nil
 	}
-	parents := map[int]int{}
+	all := map[int]process{}
 	for _, e := range entries {
 		pid, err := strconv.Atoi(e.Name())
 		if err != nil {
@@ -179,22 +196,25 @@ func processes() map[int]int {
 		if err != nil {
 			continue
 		}
-		parents[pid] = parentOf(string(stat))
+		all[pid] = parseStat(string(stat))
 	}
-	return parents
+	return all
 }
 
-// parentOf reads the parent from a process's stat file, in which the name, that
-// the process chooses, stands between parentheses; 0 if there is none.
-func parentOf(stat string) int {
-	_, after, _ := strings.Cut(stat[strings.LastIndex(stat, ")")+1:], " ")
-	fields := strings.Fields(after)
-	if len(fields) < 2 {
-		return 0
+// parseStat reads a process's stat file (see proc(5)), in which the name, that the
+// process chooses, is between parentheses. What is missing is 0.
+func parseStat(stat string) process {
+	const parent, threads = 4 - 3, 20 - 3 // the numbers of the fields, from the first after the name
+	fields := strings.Fields(stat[strings.LastIndex(stat, ")")+1:])
+	number := func(i int) int {
+		if i >= len(fields) {
+			return 0
+		}
+		n, err := strconv.Atoi(fields[i])
+		if err != nil {
+			return 0
+		}
+		return n
 	}
-	parent, err := strconv.Atoi(fields[1])
-	if err != nil {
-		return 0
-	}
-	return parent
+	return process{parent: number(parent), threads: number(threads)}
 }
