@@ -25,7 +25,7 @@ const commandGoal = 10
 // machine has, beside the same command without: `bash -c true`, by turns, each
 // started as millhand's bash tool starts it.
 func (b *bench) commands(ctx context.Context, runs int) ([]row, error) {
-	kinds, found := []*kind{{name: "plain"}}, sandbox.Probe(b.dir)
+	kinds, found := []*kind{{name: "plain"}}, sandbox.Probe(ctx, b.dir)
 	for _, level := range []sandbox.Level{sandbox.Full, sandbox.Partial} {
 		if level == sandbox.Full && found.Best != sandbox.Full || found.Landlock == 0 {
 			continue

@@ -35,7 +35,7 @@ type check struct {
 	Name   string `json:"name"`
 	Status string `json:"status"`
 	Found  string `json:"found"`
-	Mend   string `json:"mend,omitempty"` // what to do about it
+	Fix    string `json:"fix,omitempty"` // what to do about it
 
 	exit event.Exit // that a run would end with for it; 0 if it would not
 }
@@ -102,7 +102,7 @@ func examine(ctx context.Context, w World, mode sandbox.Mode) (*examination, err
 	e := &examination{Version: version(), Platform: runtime.GOOS + "/" + runtime.GOARCH, UID: os.Geteuid()}
 	private := directory("temporary files", tmp, "set TMPDIR to a directory that you can write to")
 	if private.exit == event.ExitOK {
-		e.confinement(mode, sandbox.Probe(tmp))
+		e.confinement(mode, sandbox.Probe(ctx, tmp))
 	} else {
 		e.Sandbox = sandboxDocument{Mode: string(mode), Level: string(sandbox.None)}
 		e.Checks = []check{{Name: "sandbox", Status: checkMissing, Found: "not tried out: that takes a directory for temporary files", exit: event.ExitFailed}}
@@ -157,13 +157,16 @@ func checkSandbox(mode sandbox.Mode, level sandbox.Level, found sandbox.Found, r
 				c.Found += "; at level B: " + m.What
 			}
 		}
-		c.Mend = "mend what is missing below; or use a profile without bash, or a container around millhand and --sandbox external"
+		c.Fix = "fix what is missing below; or use a profile without bash, or a container around millhand and --sandbox external"
 	case level == sandbox.Full:
 		c.Found = levelWords(level)
 	default:
 		c.Status, c.Found = checkWarning, levelWords(level)
 		if level == sandbox.Partial {
-			c.Mend = "what level B leaves open is listed in SECURITY.md; for level A mend what is missing below"
+			for _, m := range found.Missing {
+				c.Found += "; level A: " + m.What
+			}
+			c.Fix = "what level B leaves open is listed in SECURITY.md; for level A fix what is missing below"
 		}
 	}
 	return c
@@ -187,7 +190,7 @@ func levelWords(l sandbox.Level) string {
 func checkFeature(f sandbox.Feature) check {
 	c := check{Name: f.Name, Status: checkOK, Found: f.What}
 	if !f.Works {
-		c.Status, c.Mend = checkWarning, f.Mend
+		c.Status, c.Fix = checkWarning, f.Fix
 	}
 	return c
 }
@@ -204,7 +207,7 @@ func programs(ctx context.Context, w World) []check {
 	} {
 		path, err := proc.Look(p.program, []string{"PATH=" + w.Getenv("PATH")})
 		if err != nil {
-			c := check{Name: p.name, Status: checkWarning, Found: "not on PATH", Mend: p.without, exit: p.exit}
+			c := check{Name: p.name, Status: checkWarning, Found: "not on PATH", Fix: p.without, exit: p.exit}
 			if p.exit != 0 {
 				c.Status = checkMissing
 			}
@@ -214,7 +217,7 @@ func programs(ctx context.Context, w World) []check {
 		said, err := ask(ctx, w, path)
 		c := check{Name: p.name, Status: checkOK, Found: path + ", " + said}
 		if err != nil {
-			c.Status, c.Found, c.Mend = checkWarning, fmt.Sprintf("%s does not say its version: %v", path, err), "install "+p.name+" anew"
+			c.Status, c.Found, c.Fix = checkWarning, fmt.Sprintf("%s does not say its version: %v", path, err), "install "+p.name+" anew"
 		}
 		list = append(list, c)
 	}
@@ -264,7 +267,7 @@ func keys(w World) check {
 		c.Found = "none is set"
 	}
 	if !model {
-		c.Status, c.Mend = checkWarning, "set the key of your model's provider, as OPENAI_API_KEY or ANTHROPIC_API_KEY; a server of your own and scripted models need none"
+		c.Status, c.Fix = checkWarning, "set the key of your model's provider, as OPENAI_API_KEY or ANTHROPIC_API_KEY; a server of your own and scripted models need none"
 	}
 	return c
 }
@@ -292,16 +295,16 @@ func directory(name, dir, fix string) check {
 		err = unix.Statfs(at, &st)
 	}
 	if err != nil {
-		c.Status, c.Found, c.Mend, c.exit = checkMissing, fmt.Sprintf("%s can't be written to: %v", dir, err), fix, event.ExitFailed
+		c.Status, c.Found, c.Fix, c.exit = checkMissing, fmt.Sprintf("%s can't be written to: %v", dir, err), fix, event.ExitFailed
 		return c
 	}
 	free := st.Bavail * uint64(st.Bsize) //nolint:gosec // a block is never negative
 	c.Found = fmt.Sprintf("%s, writable, %s free", dir, bytesWords(free))
 	switch {
 	case free < noSpace:
-		c.Status, c.Mend, c.exit = checkMissing, "make room on that disk", event.ExitFailed
+		c.Status, c.Fix, c.exit = checkMissing, "make room on that disk", event.ExitFailed
 	case free < littleSpace:
-		c.Status, c.Mend = checkWarning, "make room on that disk: worktrees and builds are written there"
+		c.Status, c.Fix = checkWarning, "make room on that disk: worktrees and builds are written there"
 	}
 	return c
 }
@@ -349,8 +352,8 @@ func (e *examination) print(out io.Writer) error {
 	fmt.Fprintf(&b, "millhand %s, %s, kernel %s, user id %d\n\n", e.Version, e.Platform, cmp.Or(e.Kernel, "unknown"), e.UID)
 	for _, c := range e.Checks {
 		fmt.Fprintf(&b, "%-8s %-16s %s\n", c.Status, c.Name, oneLine(c.Found, 1000))
-		if c.Mend != "" {
-			fmt.Fprintf(&b, "%-8s %-16s → %s\n", "", "", oneLine(c.Mend, 1000))
+		if c.Fix != "" {
+			fmt.Fprintf(&b, "%-8s %-16s → %s\n", "", "", oneLine(c.Fix, 1000))
 		}
 	}
 	b.WriteString("\n" + e.verdict() + "\n")

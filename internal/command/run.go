@@ -69,7 +69,7 @@ func runManifests(c *cli.Context, w World) error {
 	if err := testExamples(c.Context, w, plan); err != nil {
 		return err
 	}
-	level, err := chooseLevel(c.String("sandbox"), runner.UsesBash(plan))
+	level, err := chooseLevel(c.Context, c.String("sandbox"), runner.UsesBash(plan))
 	if err != nil {
 		return err
 	}
@@ -119,14 +119,14 @@ func runManifests(c *cli.Context, w World) error {
 
 // chooseLevel finds out how far this machine can confine commands, and refuses
 // what the mode does not leave to be run.
-func chooseLevel(mode string, shell bool) (sandbox.Level, error) {
+func chooseLevel(ctx context.Context, mode string, shell bool) (sandbox.Level, error) {
 	m := sandbox.Mode(mode)
 	if !slices.Contains(sandbox.Modes(), m) {
 		return sandbox.None, fail(event.ExitUsage, "there is no sandbox mode %q; the modes are %v", mode, sandbox.Modes())
 	}
 	var found sandbox.Found
 	if m == sandbox.Auto || m == sandbox.Require {
-		found = sandbox.Probe("")
+		found = sandbox.Probe(ctx, "")
 	}
 	level, err := sandbox.Choose(m, shell, found)
 	if err == nil && level == sandbox.Partial {

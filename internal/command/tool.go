@@ -183,7 +183,7 @@ func (s *toolSettings) runs(name string) bool {
 // What no command may do and the level can't prevent ends the call. done removes
 // the sandbox.
 func confineTool(c *cli.Context, w World, env *tools.Env, end func(error)) (done func(), err error) {
-	level, err := chooseLevel(c.String("sandbox"), !env.Profile.Hides("bash"))
+	level, err := chooseLevel(c.Context, c.String("sandbox"), !env.Profile.Hides("bash"))
 	if err != nil {
 		return nil, err
 	}

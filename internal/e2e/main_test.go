@@ -79,7 +79,7 @@ func TestScripts(t *testing.T) {
 				return exec.Command("unshare", "-Ur", "sh", "-c", "echo 0 >/proc/sys/user/max_user_namespaces").Run() == nil, nil
 			}
 			if level, ok := strings.CutPrefix(cond, "sandbox:"); ok { // what the machine can confine commands to
-				return string(sandbox.Probe(t.TempDir()).Best) == level, nil
+				return string(sandbox.Probe(t.Context(), t.TempDir()).Best) == level, nil
 			}
 			return false, fmt.Errorf("unknown condition %s", cond)
 		},

@@ -36,7 +36,7 @@ func TestWhatTheKernelRefusesIsNotPretended(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	f := Probe(t.TempDir())
+	f := Probe(t.Context(), t.TempDir())
 	got, err := Choose(Auto, true, f)
 	if strings.Contains(refused, "landlock") {
 		if f.Best != None || !errors.Is(err, ErrAbsent) || !strings.Contains(err.Error(), "Landlock") {
@@ -44,7 +44,7 @@ func TestWhatTheKernelRefusesIsNotPretended(t *testing.T) {
 		}
 		return
 	}
-	if f.Best != Partial || got != Partial || err != nil || f.Missing[0].Mend == "" {
+	if f.Best != Partial || got != Partial || err != nil || f.Missing[0].Fix == "" {
 		t.Errorf("found %+v, chose %s, %v", f, got, err)
 	}
 	if _, err := Choose(Require, true, f); !errors.Is(err, ErrAbsent) {

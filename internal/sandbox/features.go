@@ -15,14 +15,6 @@ import (
 	"github.com/millhand/millhand/internal/sandbox/child"
 )
 
-// Feature is something of the kernel that sandboxes are made with.
-type Feature struct {
-	Name  string
-	Works bool   // as the user that millhand runs as
-	What  string // what was found
-	Mend  string // what to do about it if it doesn't work; "" if nothing is known
-}
-
 // Features looks at each part that sandboxes are made of, by trying it, where
 // Probe says what all together come to. found is what Probe said.
 func Features(found Found) []Feature {
@@ -39,7 +31,7 @@ func userNamespaces(found Found) Feature {
 	f.What = "can't be used"
 	for _, m := range found.Missing {
 		if m.Level == Full {
-			f.What, f.Mend = m.What, m.Mend
+			f.What, f.Fix = m.What, m.Fix
 		}
 	}
 	if found.Best != None && startInNamespace() == nil {
@@ -71,7 +63,7 @@ func landlock(version int) Feature {
 	f := Feature{Name: "Landlock", Works: version > 0, What: fmt.Sprintf("version %d", version)}
 	switch {
 	case version == 0:
-		f.What, f.Mend = "the kernel has none, or has it switched off", mend(Partial, errors.ErrUnsupported, machine())
+		f.What, f.Fix = "the kernel has none, or has it switched off", fixFor(Partial, errors.ErrUnsupported, machine())
 	case version < 3:
 		f.What += ": it can't forbid to truncate files (3)"
 	case version < 4:
@@ -88,7 +80,7 @@ func seccomp() Feature {
 	f := Feature{Name: "seccomp", Works: true, What: "system calls can be filtered and supervised"}
 	switch {
 	case !actionAvailable(unix.SECCOMP_RET_ERRNO):
-		f.Works, f.What, f.Mend = false, "system calls can't be filtered", "use a kernel that was built with CONFIG_SECCOMP_FILTER; in a container, allow the system call seccomp"
+		f.Works, f.What, f.Fix = false, "system calls can't be filtered", "use a kernel that was built with CONFIG_SECCOMP_FILTER; in a container, allow the system call seccomp"
 	case !actionAvailable(unix.SECCOMP_RET_USER_NOTIF):
 		f.What = "system calls can be filtered, not supervised: at level B there is no network by a list of hosts"
 	}
@@ -106,8 +98,11 @@ func controlGroups() Feature {
 		return f
 	}
 	f.Works = false
-	f.What, f.Mend = groupsMissing(err)
+	f.What, f.Fix = groupsMissing(err)
 	f.What += ": processes and memory of commands are bounded by limits of each process instead"
+	if os.Geteuid() == 0 {
+		f.What += "; root's processes, which RLIMIT_NPROC does not bind, are counted"
+	}
 	return f
 }
 

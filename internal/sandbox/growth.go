@@ -199,7 +199,7 @@ func (g *Growth) freeBytes() int64 {
 		}
 		if !seen[st.Fsid] {
 			seen[st.Fsid] = true
-			free += int64(st.Bfree) * st.Bsize //nolint:gosec // no disk is that large
+			free += int64(st.Bfree) * int64(st.Bsize) //nolint:gosec,unconvert // no disk is that large; Bsize has 32 bits on macOS
 		}
 	}
 	return free

@@ -118,6 +118,9 @@ func TestHonestWorkSucceeds(t *testing.T) {
 // A build and its tests, without a network, with the caches of the user granted
 // by name.
 func TestGoBuildsAndTestsOffline(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and run without -short")
+	}
 	home, err := os.UserHomeDir()
 	if err != nil || os.Geteuid() != 0 {
 		t.Skip("the caches of the user who runs the tests are needed")

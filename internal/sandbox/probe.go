@@ -3,57 +3,92 @@
 package sandbox
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
 
-// Found is what a machine was found able to do.
-type Found struct {
-	Best     Level // Full, Partial or None
-	Landlock int   // the version of the kernel's interface, 0 for none
-	Kernel   string
-	Missing  []Missing // why it isn't Full; nil if it is
-}
-
-// Missing is something that keeps a machine from a level.
-type Missing struct {
-	Level Level
-	What  string // what was tried, and what the kernel answered
-	Mend  string // what to do about it; "" if nothing is known
-}
-
-// String is the whole in one line.
-func (m Missing) String() string {
-	text := fmt.Sprintf("no %s sandbox: %s", m.Level, m.What)
-	if m.Mend != "" {
-		text += "; " + m.Mend
-	}
-	return text
-}
-
 // Probe finds out what the machine can do, by confining a process of this
-// program at each level; that takes some 20 ms. The folder takes temporary
-// files, and is left as it was. What it answers holds for the process's life.
-func Probe(dir string) Found {
-	f := Found{Best: None, Landlock: LandlockVersion(), Kernel: kernel()}
+// program at each level; that takes some 20 ms. Temporary files in dir are removed
+// again. The result holds for the process's life.
+//
+// A failure that a busy machine can cause is retried: nobody is to get less
+// confinement because of a moment's load. If ctx ends, that is what is missing.
+func Probe(ctx context.Context, dir string) Found {
+	p := prober{deadlines: []time.Duration{5 * time.Second, 10 * time.Second, 20 * time.Second}, pause: 100 * time.Millisecond, machine: machine()}
+	return p.probe(ctx, func(ctx context.Context, level Level) error { return try(ctx, dir, level) })
+}
+
+// prober tries levels as often as it has deadlines.
+type prober struct {
+	deadlines []time.Duration // of each try
+	pause     time.Duration   // after the first failed try; it doubles
+	machine   facts
+}
+
+func (p prober) probe(ctx context.Context, try func(context.Context, Level) error) Found {
+	f := Found{Best: None, Landlock: p.machine.landlock, Kernel: kernel()}
 	for _, level := range []Level{Full, Partial} {
-		err := try(dir, level)
+		err := p.repeat(ctx, level, try)
 		if err == nil {
 			f.Best = level
 			return f
 		}
-		f.Missing = append(f.Missing, Missing{Level: level, What: err.Error(), Mend: mend(level, err, machine())})
+		f.Missing = append(f.Missing, Missing{Level: level, What: err.Error(), Fix: fixFor(level, err, p.machine)})
 	}
 	return f
 }
 
+// repeat tries one level until it works, the machine refuses it, or no try is
+// left.
+func (p prober) repeat(ctx context.Context, level Level, try func(context.Context, Level) error) error {
+	var err error
+	for i, deadline := range p.deadlines {
+		if i > 0 && !sleep(ctx, p.pause<<(i-1)) {
+			return context.Cause(ctx)
+		}
+		once, cancel := context.WithTimeoutCause(ctx, deadline, fmt.Errorf("timed out after %s", deadline))
+		err = try(once, level)
+		cancel()
+		if err == nil || p.settled(err) {
+			return err
+		}
+	}
+	return fmt.Errorf("%w (tried %d times)", err, len(p.deadlines))
+}
+
+// settled reports whether an error is the machine's refusal, which it would
+// repeat, and not the lack of something that a busy machine is short of.
+func (p prober) settled(err error) bool {
+	for _, refusal := range []error{ErrAbsent, unix.EPERM, unix.EACCES, unix.ENOSYS, unix.EINVAL, unix.EOPNOTSUPP, unix.ENODEV, unix.EROFS} {
+		if errors.Is(err, refusal) {
+			return true
+		}
+	}
+	return p.machine.maxUser == "0" && errors.Is(err, unix.ENOSPC) // no user namespace at all
+}
+
+// sleep reports whether the time passed before ctx ended.
+func sleep(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-time.After(d):
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
 // try confines a process that does nothing else.
-func try(dir string, level Level) (err error) {
+func try(ctx context.Context, dir string, level Level) (err error) {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
 	base, err := os.MkdirTemp(dir, "millhand-probe-")
 	if err != nil {
 		return fmt.Errorf("make a directory for trying out the sandbox: %w", err)
@@ -74,11 +109,12 @@ func try(dir string, level Level) (err error) {
 	if err != nil {
 		return err
 	}
-	return runEmpty(l)
+	return runEmpty(ctx, l)
 }
 
-// runEmpty starts and waits for a launch that has no command.
-func runEmpty(l *Launch) error {
+// runEmpty starts and waits for a launch that has no command. Its process is
+// killed when ctx ends.
+func runEmpty(ctx context.Context, l *Launch) error {
 	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
 	if err != nil {
 		l.Abandon()
@@ -90,9 +126,14 @@ func runEmpty(l *Launch) error {
 		l.Abandon()
 		return fmt.Errorf("start a process in namespaces of its own: %w", err)
 	}
+	spare := context.AfterFunc(ctx, func() { p.Kill() }) //nolint:errcheck // it may have ended already
+	defer spare()
 	started := l.Started()
 	_, err = p.Wait()
 	_, ended := l.Ended()
+	if ended != nil && ctx.Err() != nil {
+		ended = context.Cause(ctx)
+	}
 	return errors.Join(started, err, ended)
 }
 
@@ -124,8 +165,8 @@ func machine() facts {
 	return f
 }
 
-// mend says what to do about a level that failed.
-func mend(level Level, err error, f facts) string {
+// fixFor says what to do about a level that failed.
+func fixFor(level Level, err error, f facts) string {
 	if f.major > 0 && f.major < 5 || f.major == 5 && f.minor < 13 {
 		return "the kernel is too old: 5.13 is needed"
 	}
@@ -148,13 +189,4 @@ func mend(level Level, err error, f facts) string {
 		return "a container or a security module forbids namespaces: start the container with a seccomp profile that allows clone, unshare and mount (docker run --security-opt seccomp=FILE, or seccomp=unconfined, and apparmor=unconfined, systempaths=unconfined)"
 	}
 	return ""
-}
-
-// kernel returns the release of the running kernel.
-func kernel() string {
-	var u unix.Utsname
-	if err := unix.Uname(&u); err != nil {
-		return "unknown"
-	}
-	return unix.ByteSliceToString(u.Release[:])
 }

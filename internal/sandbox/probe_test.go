@@ -3,25 +3,90 @@
 package sandbox
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
 
 func TestProbeLeavesNothing(t *testing.T) {
 	dir := t.TempDir()
-	f := Probe(dir)
+	f := Probe(t.Context(), dir)
 	t.Logf("%+v", f)
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 0 {
 		t.Errorf("left: %v, %v", entries, err)
 	}
 	if f.Best != Full && len(f.Missing) == 0 {
 		t.Error("it doesn't say what is missing")
+	}
+}
+
+// A machine that is only busy keeps its level; one that refuses is asked once.
+func TestProbeRetriesWhatABusyMachineLacks(t *testing.T) {
+	busy := []error{
+		unix.EAGAIN, unix.ENOMEM, unix.ENOSPC, unix.EMFILE, ErrLost, context.DeadlineExceeded,
+		fmt.Errorf("%w: %w", ErrRefused, parseRefusal(fmt.Sprintf("%d mount a fresh proc: cannot allocate memory", unix.ENOMEM))),
+	}
+	refusals := []error{
+		unix.EPERM, unix.ENOSYS, ErrAbsent, &os.PathError{Op: "fork/exec", Err: unix.EPERM},
+		fmt.Errorf("%w: %w", ErrRefused, parseRefusal(fmt.Sprintf("%d mount a fresh proc: operation not permitted", unix.EPERM))),
+	}
+	for _, fails := range []int{0, 1, 2, 3} {
+		for _, failure := range slices.Concat(busy, refusals) {
+			tries := map[Level]int{}
+			p := prober{deadlines: []time.Duration{time.Hour, 2 * time.Hour, 3 * time.Hour}}
+			f := p.probe(t.Context(), func(ctx context.Context, level Level) error {
+				tries[level]++
+				if left, ok := ctx.Deadline(); !ok || time.Until(left) < time.Duration(tries[level])*time.Hour-time.Minute {
+					t.Errorf("try %d ends at %v", tries[level], left)
+				}
+				if level == Full && tries[level] <= fails {
+					return failure
+				}
+				return nil
+			})
+			want, asked := Full, fails+1
+			if refused := slices.Contains(refusals, failure); refused && fails > 0 {
+				want, asked = Partial, 1
+			} else if fails == 3 {
+				want, asked = Partial, 3
+			}
+			if f.Best != want || tries[Full] != asked {
+				t.Errorf("%v, %d times: level %s after %d tries, want %s after %d", failure, fails, f.Best, tries[Full], want, asked)
+			}
+			warning := f.State(f.Best).Warning
+			if said := strings.Contains(warning, "(no level A: "+failure.Error()); said != (want == Partial) {
+				t.Errorf("%v, %d times: warning %q", failure, fails, warning)
+			}
+		}
+	}
+}
+
+// A try has its time, and a probe ends with its context.
+func TestProbeEnds(t *testing.T) {
+	dir := t.TempDir()
+	p := prober{deadlines: []time.Duration{1, 2, 3}}
+	f := p.probe(t.Context(), func(ctx context.Context, level Level) error {
+		<-ctx.Done()
+		return try(ctx, dir, level)
+	})
+	if f.Best != None || len(f.Missing) != 2 || !strings.Contains(f.Missing[0].What, "timed out after 3ns (tried 3 times)") {
+		t.Errorf("%+v", f)
+	}
+	ctx, end := context.WithCancelCause(t.Context())
+	end(errors.New("enough"))
+	if f := Probe(ctx, dir); f.Best != None || f.Missing[0].What != "enough" {
+		t.Errorf("%+v", f)
+	}
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 0 {
+		t.Errorf("left: %v, %v", entries, err)
 	}
 }
 
@@ -61,7 +126,7 @@ func TestChoose(t *testing.T) {
 	}
 }
 
-func TestMend(t *testing.T) {
+func TestFixFor(t *testing.T) {
 	new := facts{major: 6, minor: 8, landlock: 4}
 	with := func(change func(*facts)) facts { f := new; change(&f); return f }
 	tests := []struct {
@@ -80,7 +145,7 @@ func TestMend(t *testing.T) {
 		{Partial, unix.EIO, new, ""},
 	}
 	for _, tt := range tests {
-		if got := mend(tt.level, tt.err, tt.facts); !strings.Contains(got, tt.want) || tt.want == "" && got != "" {
+		if got := fixFor(tt.level, tt.err, tt.facts); !strings.Contains(got, tt.want) || tt.want == "" && got != "" {
 			t.Errorf("%s, %v, %+v: %q", tt.level, tt.err, tt.facts, got)
 		}
 	}

@@ -30,6 +30,9 @@ const registryHost = "registry.example"
 // Packages are installed from a registry that the profile names, by way of the
 // proxy, and used.
 func TestPackagesAreInstalledFromARegistry(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and run without -short")
+	}
 	registry := httptest.NewServer(http.HandlerFunc(serveRegistry))
 	defer registry.Close()
 	port := mustPort(t, registry.URL)

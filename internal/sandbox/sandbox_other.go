@@ -1,0 +1,51 @@
+//go:build !linux
+
+package sandbox
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/millhand/millhand/internal/proc"
+)
+
+// Sandbox can't be had on this system: New always fails.
+type Sandbox struct{}
+
+// New fails with ErrAbsent.
+func New(Spec, Level) (*Sandbox, error) {
+	return nil, fmt.Errorf("create a sandbox on %s: %w", runtime.GOOS, ErrAbsent)
+}
+
+// Confine fails with ErrAbsent.
+func (*Sandbox) Confine(_, _ []string, _ string) (*proc.Confined, error) { return nil, ErrAbsent }
+
+// Close does nothing.
+func (*Sandbox) Close() error { return nil }
+
+// Probe reports that this system has no level.
+func Probe(context.Context, string) Found {
+	what := "not supported on " + runtime.GOOS
+	return Found{Best: None, Kernel: kernel(), Missing: []Missing{{Level: Full, What: what}, {Level: Partial, What: what}}}
+}
+
+// Features returns nothing: millhand confines commands by features of Linux only.
+func Features(Found) []Feature { return nil }
+
+// Harden disables core dumps of the calling process, which holds keys. Other
+// processes of the same user may still trace it.
+func Harden() error {
+	if err := unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{}); err != nil {
+		return fmt.Errorf("disable core dumps: %w", err)
+	}
+	return nil
+}
+
+// Adopt does nothing: without a sandbox there is nothing for Sweep.
+func Adopt() error { return nil }
+
+// Sweep finds nothing.
+func Sweep() (int, error) { return 0, nil }
