@@ -8,6 +8,7 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/gitops"
+	"github.com/millhand/millhand/internal/gitops/remote"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -71,7 +72,7 @@ func ours(repo *gitops.Repo, commit string) error {
 // fetchedTip is the commit of a remote's branch as a mirror has it, "" for no
 // such branch.
 func fetchedTip(mirror *gitops.Repo, branch string) string {
-	tip, err := mirror.Resolve("refs/remotes/origin/" + branch)
+	tip, err := mirror.Git.Resolve("refs/remotes/origin/" + branch)
 	if err != nil {
 		return ""
 	}
@@ -101,7 +102,7 @@ func (p *preflight) onRemote(ctx context.Context, j tasks.Job, o *origin, s star
 	if b.tip != "" && (j.Commit.IfExists == tasks.ReplaceIfExists || j.Commit.IfExists == tasks.AppendIfExists) {
 		ctx, cancel := context.WithTimeoutCause(ctx, fetchTime, fmt.Errorf("it took more than %s", fetchTime))
 		defer cancel()
-		if b.tip, err = o.repo.FetchCommit(ctx, s.remote, j.Commit.Branch); err != nil {
+		if b.tip, err = remote.Fetch(ctx, o.repo.Git, s.remote, j.Commit.Branch); err != nil {
 			s.skip, err = cannotAsk(err)
 			return s, err
 		}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/gitops"
+	"github.com/millhand/millhand/internal/gitops/gitdir"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -107,7 +108,7 @@ func (j *job) commit(ctx context.Context) *stop {
 	}
 	if err := j.record(ctx, j.message("")); err != nil {
 		what := "commit"
-		if j.inPlace && errors.Is(err, gitops.ErrConflict) {
+		if j.inPlace && errors.Is(err, gitdir.ErrConflict) {
 			what = "commit in place (if the agent has committed by itself, its commits are on the branch)"
 		}
 		return gitFailed(ctx, what, err)

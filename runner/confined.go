@@ -65,7 +65,7 @@ func (j *job) ground(p permission.Profile, env []string) (Ground, error) {
 	}
 	g := Ground{
 		Level: j.Level, Workspace: j.space.Dir(), Home: home, Tmp: proc.Value(env, "TMPDIR"),
-		Git: []string{j.tree.GitDir(), j.tree.CommonDir()}, InPlace: j.inPlace,
+		Git: []string{j.tree.Git.Own, j.tree.Git.Common}, InPlace: j.inPlace,
 		Profile: p, Caches: j.Caches, Getenv: j.Getenv, Env: env, Limits: j.Limits, Now: j.Now,
 		Tell:     func(n event.Network) { j.emit(event.Event{Type: event.NetworkTried, Network: &n}) },
 		Tampered: j.tampered,

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/millhand/millhand/internal/gitops"
+	"github.com/millhand/millhand/internal/gitops/gitdir"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -17,7 +18,7 @@ import (
 // each folder, kept under the run's directory.
 type copies struct {
 	dir string
-	env gitops.Env
+	env gitdir.Env
 
 	mu    sync.Mutex
 	made  map[string]func() (*gitops.Repo, error) // by the folder that was copied

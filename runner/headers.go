@@ -9,6 +9,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/millhand/millhand/internal/credentials"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/gitops"
 )
@@ -28,12 +29,12 @@ func newHeaders() *headers {
 
 // hide takes those of one repository out, the first time that it is asked.
 func (h *headers) hide(ctx context.Context, r *gitops.Repo) error {
-	dir := r.CommonDir()
+	dir := r.Git.Common
 	h.mu.Lock()
 	once := h.hidden[dir]
 	if once == nil {
 		once = sync.OnceValue(func() error {
-			back, err := r.HideHeaders(ctx)
+			back, err := credentials.Hide(ctx, r.Git)
 			h.mu.Lock()
 			defer h.mu.Unlock()
 			h.back[dir] = back

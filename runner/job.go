@@ -10,6 +10,7 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/gitops"
+	"github.com/millhand/millhand/internal/gitops/gitdir"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/proc"
 	"github.com/millhand/millhand/internal/sandbox"
@@ -149,14 +150,14 @@ func (j *job) prepare(ctx context.Context) *stop {
 
 func (j *job) openTree(ctx context.Context) (err error) {
 	j.base, j.origin = j.start.base, j.start.origin
-	var head gitops.Head
+	var head gitdir.Head
 	if j.Repo.Kind == tasks.RepoCopy {
 		if j.origin, err = j.copies.open(ctx, j.Repo); err != nil {
 			return err
 		}
 	}
 	if j.Repo.Kind != tasks.RepoURL {
-		if head, err = j.origin.Head(); err != nil {
+		if head, err = j.origin.Git.Head(); err != nil {
 			return err
 		}
 	}
@@ -180,7 +181,7 @@ func (j *job) openTree(ctx context.Context) (err error) {
 // takeTree makes the repository's own tree the workspace, for this job alone.
 func (j *job) takeTree(ctx context.Context) error {
 	j.tree, j.unlock = j.origin, j.trees.lock(j.origin.Root())
-	head, err := j.origin.Head() // again: the job before may have committed
+	head, err := j.origin.Git.Head() // again: the job before may have committed
 	if err != nil {
 		return err
 	}
@@ -197,7 +198,7 @@ func (j *job) takeTree(ctx context.Context) error {
 // addTree makes a linked worktree the workspace.
 func (j *job) addTree(ctx context.Context) (err error) {
 	if j.base == "" { // of a copy
-		if j.base, err = j.origin.Resolve(baseOf(j.Job)); err != nil {
+		if j.base, err = j.origin.Git.Resolve(baseOf(j.Job)); err != nil {
 			return err
 		}
 	}
@@ -233,7 +234,7 @@ func (j *job) branch() string {
 		return ""
 	}
 	if j.inPlace {
-		if head, err := j.origin.Head(); err == nil {
+		if head, err := j.origin.Git.Head(); err == nil {
 			return head.Branch
 		}
 	}

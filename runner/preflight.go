@@ -10,16 +10,19 @@ import (
 	"sync"
 	"time"
 
+	"github.com/millhand/millhand/internal/credentials"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/gitops"
+	"github.com/millhand/millhand/internal/gitops/gitdir"
+	"github.com/millhand/millhand/internal/gitops/remote"
 	"github.com/millhand/millhand/tasks"
 )
 
 // Look is what a preflight needs to know of the world.
 type Look struct {
-	Git     gitops.Env
+	Git     gitdir.Env
 	Mirrors string                       // folder of the mirrors of url repositories; made if missing
-	Auth    func(url string) gitops.Auth // what a remote gets as credentials
+	Auth    func(url string) remote.Auth // what a remote gets as credentials
 	// Local leaves everything alone that is not on this machine: jobs on url
 	// repositories are not looked at, and no remote is asked for its branches.
 	Local bool
@@ -54,7 +57,7 @@ type start struct {
 	origin *gitops.Repo // nil for a copy, which is made when its first job begins
 	base   string       // commit; "" in place and for a copy, where it is found when the job begins
 	tip    string       // commit that the job's branch is at before, in origin; "" for none
-	remote gitops.Remote
+	remote remote.Repo
 	lease  string // commit that the remote's branch is at before; "" for none
 	skip   *stop  // why the job is not begun; nil if it is
 }
@@ -143,12 +146,12 @@ type preflight struct {
 type origin struct {
 	repo *gitops.Repo
 	err  error
-	head gitops.Head // of path repositories
+	head gitdir.Head // of path repositories
 
 	secrets []string // that its configuration holds
 
-	remote   func(context.Context) (gitops.Remote, map[string]string, error) // of path repositories: where "origin" is, and its branches
-	asked    bool                                                            // remote is being asked
+	remote   func(context.Context) (remote.Repo, map[string]string, error) // of path repositories: where "origin" is, and its branches
+	asked    bool                                                          // remote is being asked
 	dirty    func() ([]string, error)
 	filtered map[string][]string // by commit and protect globs
 }
@@ -203,8 +206,8 @@ func (p *preflight) openPath(ctx context.Context, o *origin, r tasks.Repo) {
 	if o.repo, o.err = gitops.Open(r.Dir, p.Git); o.err != nil {
 		return
 	}
-	if o.head, o.err = o.repo.Head(); o.err == nil {
-		o.secrets, o.err = o.repo.Secrets()
+	if o.head, o.err = o.repo.Git.Head(); o.err == nil {
+		o.secrets, o.err = credentials.Secrets(o.repo.Git)
 	}
 	o.dirty = sync.OnceValues(func() ([]string, error) { return o.repo.Dirty(ctx) })
 	o.remote = p.remoteOf(o)
@@ -240,14 +243,17 @@ func (p *preflight) fetch(ctx context.Context, o *origin, r tasks.Repo) {
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, fetchTime, fmt.Errorf("it took more than %s", fetchTime))
 	defer cancel()
-	o.repo, o.err = gitops.Mirror(ctx, filepath.Join(p.Mirrors, mirrorName(r)), p.at(r.URL), gitops.MirrorOptions{Depth: r.Depth}, p.Git)
+	git, err := remote.Mirror(ctx, filepath.Join(p.Mirrors, mirrorName(r)), p.at(r.URL), remote.MirrorOptions{Depth: r.Depth}, p.Git)
+	if o.err = err; err == nil {
+		o.repo = gitops.New(git)
+	}
 }
 
 // answers asks a remote whether it is there.
 func (p *preflight) answers(ctx context.Context, r tasks.Repo) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, askTime, fmt.Errorf("it did not answer within %s", askTime))
 	defer cancel()
-	_, _, err := gitops.RemoteBranches(ctx, p.at(r.URL))
+	_, _, err := remote.Branches(ctx, p.at(r.URL))
 	return err
 }
 
@@ -259,8 +265,8 @@ func (p *preflight) tell(f func()) {
 }
 
 // at is a remote with the credentials that it gets.
-func (p *preflight) at(url string) gitops.Remote {
-	r := gitops.Remote{URL: url}
+func (p *preflight) at(url string) remote.Repo {
+	r := remote.Repo{URL: url}
 	if p.Auth != nil {
 		r.Auth = p.Auth(url)
 	}
@@ -268,27 +274,27 @@ func (p *preflight) at(url string) gitops.Remote {
 }
 
 // remoteOf finds, once, where a path repository's pushes go and what is there.
-func (p *preflight) remoteOf(o *origin) func(context.Context) (gitops.Remote, map[string]string, error) {
+func (p *preflight) remoteOf(o *origin) func(context.Context) (remote.Repo, map[string]string, error) {
 	var once sync.Once
-	var remote gitops.Remote
+	var to remote.Repo
 	var branches map[string]string
 	var err error
-	return func(ctx context.Context) (gitops.Remote, map[string]string, error) {
+	return func(ctx context.Context) (remote.Repo, map[string]string, error) {
 		once.Do(func() {
 			var url string
-			if url, err = o.repo.RemoteURL("origin"); err != nil {
+			if url, err = remote.PushURL(o.repo.Git, "origin"); err != nil {
 				err = refuse(event.CodeRemote, "publish: push: %w", err)
 				return
 			}
 			ctx, cancel := context.WithTimeoutCause(ctx, askTime, fmt.Errorf("it took more than %s", askTime))
 			defer cancel()
-			remote = p.at(url)
-			if remote.Auth.Header, err = o.repo.Authorization(url); err != nil {
+			to = p.at(url)
+			if to.Auth.Header, err = credentials.Authorization(o.repo.Git, url); err != nil {
 				return
 			}
-			branches, _, err = gitops.RemoteBranches(ctx, remote)
+			branches, _, err = remote.Branches(ctx, to)
 		})
-		return remote, branches, err
+		return to, branches, err
 	}
 }
 
@@ -312,7 +318,7 @@ func (p *preflight) job(ctx context.Context, j tasks.Job) (start, error) {
 
 // unsupported refuses what gitops can't handle with its own code.
 func unsupported(err error) error {
-	var u *gitops.UnsupportedError
+	var u *gitdir.UnsupportedError
 	if errors.As(err, &u) {
 		return &Refusal{Code: event.CodeUnsupported, Err: err}
 	}
@@ -333,7 +339,7 @@ func (p *preflight) copied(j tasks.Job) (start, error) {
 
 // mirrored looks at a repository elsewhere.
 func (p *preflight) mirrored(ctx context.Context, j tasks.Job, o *origin) (start, error) {
-	var u *gitops.UnsupportedError
+	var u *gitdir.UnsupportedError
 	switch {
 	case errors.As(o.err, &u):
 		return start{}, unsupported(o.err)
@@ -380,12 +386,12 @@ func (p *preflight) local(ctx context.Context, j tasks.Job, o *origin) (start, e
 		return s, err
 	}
 	// Two worktrees of one repository have their branches in one place.
-	place := o.repo.CommonDir() + "\x00" + j.Commit.Branch
+	place := o.repo.Git.Common + "\x00" + j.Commit.Branch
 	if other := p.taken[place]; other != "" {
-		return s, refuse(event.CodeBranchExists, "branch %s in %s is that of job %s, too", j.Commit.Branch, o.repo.CommonDir(), other)
+		return s, refuse(event.CodeBranchExists, "branch %s in %s is that of job %s, too", j.Commit.Branch, o.repo.Git.Common, other)
 	}
 	p.taken[place] = j.ID
-	tip, _, err := o.repo.BranchHash(j.Commit.Branch)
+	tip, _, err := o.repo.Git.Branch(j.Commit.Branch)
 	if err != nil {
 		return s, &Refusal{Code: event.CodeBranchExists, Err: err}
 	}
@@ -397,7 +403,7 @@ func (p *preflight) local(ctx context.Context, j tasks.Job, o *origin) (start, e
 
 // resolve finds the commit that the job starts from.
 func (s *start) resolve(j tasks.Job) (err error) {
-	if s.base, err = s.origin.Resolve(baseOf(j)); err != nil {
+	if s.base, err = s.origin.Git.Resolve(baseOf(j)); err != nil {
 		return &Refusal{Code: event.CodeBase, Err: err}
 	}
 	return nil
@@ -439,7 +445,7 @@ func (p *preflight) filters(ctx context.Context, j tasks.Job, o *origin, base st
 	paths, known := o.filtered[k]
 	if !known {
 		var err error
-		if paths, err = o.repo.FilteredPaths(ctx, base, j.Commit.Protect, some); err != nil {
+		if paths, err = o.repo.FilteredPaths(ctx, base, "", j.Commit.Protect, some); err != nil {
 			return fmt.Errorf("look for paths under filters: %w", err)
 		}
 		o.filtered[k] = paths
@@ -492,7 +498,7 @@ func (p *preflight) free(j tasks.Job, o *origin) error {
 	if j.Repo.Ref != "" && !o.head.Unborn {
 		return refuse(event.CodeBase, "%s is worked on in place, so ref %s can't be used: leave it out, or commit to a branch of its own", o.repo.Root(), j.Repo.Ref)
 	}
-	if what := o.repo.Unfinished(); what != "" {
+	if what := o.repo.Git.Unfinished(); what != "" {
 		return refuse(event.CodeDirty, "%s is in the middle of a %s: finish or abort it first", o.repo.Root(), what)
 	}
 	if p.plan.AllowDirty || o.head.Unborn {

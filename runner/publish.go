@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/gitops"
+	"github.com/millhand/millhand/internal/gitops/remote"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -25,7 +25,7 @@ func (j *job) publish(ctx context.Context) *stop {
 	if j.Publish != tasks.PublishPush || j.made.Hash == "" {
 		return nil
 	}
-	o := gitops.PushOptions{Remote: j.start.remote, Commit: j.made.Hash, Branch: j.made.Branch, Expect: j.start.lease}
+	o := remote.PushOptions{Remote: j.start.remote, Commit: j.made.Hash, Branch: j.made.Branch, Expect: j.start.lease}
 	var err error
 	if j.inPlace {
 		o.Expect, err = j.leaseInPlace(ctx, o)
@@ -39,7 +39,7 @@ func (j *job) publish(ctx context.Context) *stop {
 			return stopped(ctx)
 		}
 		code := event.CodePush
-		if errors.Is(err, gitops.ErrLease) || errors.Is(err, gitops.ErrRejected) {
+		if errors.Is(err, remote.ErrLease) || errors.Is(err, remote.ErrRejected) {
 			code = event.CodeLease
 		}
 		return &stop{
@@ -51,7 +51,7 @@ func (j *job) publish(ctx context.Context) *stop {
 	return nil
 }
 
-func (j *job) tellPushed(o gitops.PushOptions) {
+func (j *job) tellPushed(o remote.PushOptions) {
 	j.emit(event.Event{Type: event.WorkPublished, Published: &event.Published{
 		Remote: o.Remote.String(), Branch: o.Branch, Hash: o.Commit, Replaced: o.Expect,
 	}})
@@ -62,7 +62,7 @@ const lookTime = 10 * time.Second
 
 // lookAfterPush finds out whether a push that was under way when the run had to
 // end went through.
-func (j *job) lookAfterPush(ctx context.Context, o gitops.PushOptions) {
+func (j *job) lookAfterPush(ctx context.Context, o remote.PushOptions) {
 	ctx, cancel := context.WithTimeout(ctx, lookTime)
 	defer cancel()
 	if j.arrived(ctx, o) {
@@ -74,17 +74,17 @@ func (j *job) lookAfterPush(ctx context.Context, o gitops.PushOptions) {
 
 // push tries until the push went through, was refused, or has failed too
 // often. A try whose answer was lost may have gone through all the same.
-func (j *job) push(ctx context.Context, o gitops.PushOptions) error {
+func (j *job) push(ctx context.Context, o remote.PushOptions) error {
 	for try := 1; ; try++ {
 		err := j.pushOnce(ctx, o)
-		final := err == nil || errors.Is(err, gitops.ErrRejected) || errors.Is(err, gitops.ErrAuth)
+		final := err == nil || errors.Is(err, remote.ErrRejected) || errors.Is(err, remote.ErrAuth)
 		if final || ctx.Err() != nil {
 			return err
 		}
 		if try > 1 && j.arrived(ctx, o) {
 			return nil
 		}
-		if errors.Is(err, gitops.ErrLease) || try == pushTries {
+		if errors.Is(err, remote.ErrLease) || try == pushTries {
 			return err
 		}
 		j.warn(fmt.Sprintf("push branch %s: %v; it is tried again", o.Branch, err))
@@ -99,30 +99,30 @@ func (j *job) push(ctx context.Context, o gitops.PushOptions) error {
 // leaseInPlace finds what a checked out branch is at on the remote now: it may
 // be missing there, or must be where the job began. A job before may have
 // pushed it, so that this can't be known earlier.
-func (j *job) leaseInPlace(ctx context.Context, o gitops.PushOptions) (string, error) {
+func (j *job) leaseInPlace(ctx context.Context, o remote.PushOptions) (string, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, askTime, fmt.Errorf("it took more than %s", askTime))
 	defer cancel()
-	branches, _, err := gitops.RemoteBranches(ctx, o.Remote)
+	branches, _, err := remote.Branches(ctx, o.Remote)
 	if err != nil {
 		return "", err
 	}
 	tip := branches[o.Branch]
 	if tip != "" && tip != j.base {
-		return "", fmt.Errorf("%w: it is at %.10s on the remote, and the job began at %.10s", gitops.ErrLease, tip, j.base)
+		return "", fmt.Errorf("%w: it is at %.10s on the remote, and the job began at %.10s", remote.ErrLease, tip, j.base)
 	}
 	return tip, nil
 }
 
-func (j *job) pushOnce(ctx context.Context, o gitops.PushOptions) error {
+func (j *job) pushOnce(ctx context.Context, o remote.PushOptions) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, pushTime, fmt.Errorf("it took more than %s", pushTime))
 	defer cancel()
-	return j.origin.Push(ctx, o)
+	return remote.Push(ctx, j.origin.Git, o)
 }
 
 // arrived reports whether the remote's branch is at the job's commit.
-func (j *job) arrived(ctx context.Context, o gitops.PushOptions) bool {
+func (j *job) arrived(ctx context.Context, o remote.PushOptions) bool {
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
-	branches, _, err := gitops.RemoteBranches(ctx, o.Remote)
+	branches, _, err := remote.Branches(ctx, o.Remote)
 	return err == nil && branches[o.Branch] == o.Commit
 }

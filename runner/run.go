@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/gitops"
+	"github.com/millhand/millhand/internal/gitops/gitdir"
 	"github.com/millhand/millhand/internal/model"
 	"github.com/millhand/millhand/internal/redact"
 	"github.com/millhand/millhand/internal/sandbox"
@@ -39,7 +39,7 @@ type Options struct {
 	Dir     string // the report directory: exists, absolute
 	Work    string // a private folder for worktrees and temporary files: exists, absolute, removed by the caller
 	Keep    bool   // leave the worktrees
-	Git     gitops.Env
+	Git     gitdir.Env
 	Ready   *Ready        // what the plan's preflight found
 	Level   sandbox.Level // of all commands
 	Sandbox sandbox.State // in words

@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/gitops"
+	"github.com/millhand/millhand/internal/gitops/gitdir"
 	"github.com/millhand/millhand/internal/model"
 	"github.com/millhand/millhand/internal/model/script"
 	"github.com/millhand/millhand/internal/permission"
@@ -53,7 +53,7 @@ func setUp(t *testing.T) *stage {
 		t.Fatal(err)
 	}
 	s.opts = Options{
-		RunID: "r1", Dir: t.TempDir(), Work: work, Git: gitops.Env{GitProgram: git, Now: time.Now}, Sandbox: sandbox.State{Level: "none"},
+		RunID: "r1", Dir: t.TempDir(), Work: work, Git: gitdir.Env{GitProgram: git, Now: time.Now}, Sandbox: sandbox.State{Level: "none"},
 		Getenv: os.Getenv, Now: time.Now,
 		Emit: func(e event.Event) {
 			s.mu.Lock()

@@ -59,7 +59,7 @@ func (j *job) gitState() string {
 		}
 		return state
 	}
-	head, err := j.origin.Head()
+	head, err := j.origin.Git.Head()
 	switch {
 	case err != nil:
 		return ""

@@ -8,14 +8,15 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/gitops"
+	"github.com/millhand/millhand/internal/gitops/gitdir"
 	"github.com/millhand/millhand/tasks"
 )
 
 // writable finds out whether the job could record its work, or do it at all.
-func writable(j tasks.Job, repo *gitops.Repo, head gitops.Head) error {
+func writable(j tasks.Job, repo *gitops.Repo, head gitdir.Head) error {
 	var dirs []string
 	if j.Commit != nil {
-		dirs = append(dirs, repo.CommonDir())
+		dirs = append(dirs, repo.Git.Common)
 	}
 	if inPlace(j, head) {
 		dirs = append(dirs, repo.Root())
@@ -30,7 +31,7 @@ func writable(j tasks.Job, repo *gitops.Repo, head gitops.Head) error {
 
 // inPlace reports whether a job works in the repository's own tree instead of
 // a linked worktree.
-func inPlace(j tasks.Job, head gitops.Head) bool {
+func inPlace(j tasks.Job, head gitdir.Head) bool {
 	return j.Commit == nil || j.Commit.Branch == tasks.CurrentBranch || head.Unborn
 }
 

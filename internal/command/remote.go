@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/gitops"
+	"github.com/millhand/millhand/internal/gitops/remote"
 	"github.com/millhand/millhand/runner"
 	"github.com/millhand/millhand/tasks"
 )
@@ -46,7 +46,7 @@ func preflight(ctx context.Context, w World, plan *tasks.Plan, quiet bool) (*run
 func look(w World) runner.Look {
 	return runner.Look{
 		Git: gitEnv(w), Mirrors: filepath.Join(cacheDir(w), "mirrors"),
-		Auth: func(url string) gitops.Auth { return auth(w.Getenv, url) },
+		Auth: func(url string) remote.Auth { return auth(w.Getenv, url) },
 	}
 }
 
@@ -69,16 +69,16 @@ func cacheDir(w World) string {
 
 // auth is what a remote gets as credentials. A token that a CI gives for its
 // own forge never goes to another host.
-func auth(getenv func(string) string, remote string) gitops.Auth {
+func auth(getenv func(string) string, address string) remote.Auth {
 	home := getenv("HOME")
-	a := gitops.Auth{
+	a := remote.Auth{
 		SSHAgent: getenv("SSH_AUTH_SOCK"), SSHKey: getenv("MILLHAND_SSH_KEY"), SSHPassphrase: getenv("MILLHAND_SSH_PASSPHRASE"),
 		KnownHosts: getenv("MILLHAND_KNOWN_HOSTS"),
 	}
 	if a.KnownHosts == "" && home != "" {
 		a.KnownHosts = filepath.Join(home, ".ssh", "known_hosts")
 	}
-	u, err := url.Parse(remote)
+	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "https" && u.Scheme != "http" {
 		return a
 	}

@@ -16,8 +16,10 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/millhand/millhand/internal/credentials"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/gitops"
+	"github.com/millhand/millhand/internal/gitops/gitdir"
 	"github.com/millhand/millhand/internal/ignore"
 	"github.com/millhand/millhand/internal/proc"
 	"github.com/millhand/millhand/internal/sandbox"
@@ -155,10 +157,10 @@ func hideHeaders(ctx context.Context, w World, dir string) (secrets []string, pu
 	if err != nil {
 		return nil, func() {}, nil //nolint:nilerr // there is none that could have any
 	}
-	if secrets, err = repo.Secrets(); err != nil {
+	if secrets, err = credentials.Secrets(repo.Git); err != nil {
 		return nil, nil, err
 	}
-	back, err := repo.HideHeaders(ctx)
+	back, err := credentials.Hide(ctx, repo.Git)
 	return secrets, func() {
 		if err := back(context.WithoutCancel(ctx)); err != nil {
 			fmt.Fprintln(w.Err, printable("millhand: "+err.Error()))
@@ -197,7 +199,7 @@ func confineTool(c *cli.Context, w World, env *tools.Env, end func(error)) (done
 		Tell: func(event.Network) {}, Tampered: end,
 	}
 	if repo, err := gitops.Open(g.Workspace, gitEnv(w)); err == nil {
-		g.Git = []string{repo.GitDir(), repo.CommonDir()}
+		g.Git = []string{repo.Git.Own, repo.Git.Common}
 	}
 	for _, dir := range []string{g.Home, g.Tmp} {
 		if err := os.Mkdir(dir, 0o700); err != nil {
@@ -252,12 +254,12 @@ func ignoreRules(dir string, w World) *ignore.Matcher {
 const maxIgnoreFile = 1 << 20
 
 // gitEnv is what git's behaviour takes from the process's environment.
-func gitEnv(w World) gitops.Env {
+func gitEnv(w World) gitdir.Env {
 	program, err := proc.Look("git", []string{"PATH=" + w.Getenv("PATH")})
 	if err != nil {
 		program = ""
 	}
-	return gitops.Env{Home: w.Getenv("HOME"), XDGConfigHome: w.Getenv("XDG_CONFIG_HOME"), SystemConfig: "/etc/gitconfig", GitProgram: program, Now: w.Now}
+	return gitdir.Env{Home: w.Getenv("HOME"), XDGConfigHome: w.Getenv("XDG_CONFIG_HOME"), SystemConfig: "/etc/gitconfig", GitProgram: program, Now: w.Now}
 }
 
 func toolsCommand(w World) *cli.Command {

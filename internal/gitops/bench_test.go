@@ -3,33 +3,35 @@ package gitops
 import (
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"github.com/millhand/millhand/internal/gitops/gitdir"
+	"github.com/millhand/millhand/internal/gitops/gittest"
 )
 
 // BenchmarkStageAndCommit commits 20 changed files of 5,000 in 100 directories, with
 // git (add -A and commit) and with this package (Changes and Commit). The target
 // is to take no more than three times git's time.
 func BenchmarkStageAndCommit(b *testing.B) {
-	git := gitProgram(b)
+	git := gittest.GitProgram(b)
 	b.Run("git", func(b *testing.B) {
-		root := largeRepository(b, git)
+		root := gittest.LargeRepository(b, git)
 		for i := 0; b.Loop(); i++ {
 			b.StopTimer()
 			changeFiles(b, root, i)
 			b.StartTimer()
-			runGitIn(b, git, root, "add", "-A")
-			runGitIn(b, git, root, "commit", "-q", "-m", "change")
+			gittest.RunGitIn(b, git, root, "add", "-A")
+			gittest.RunGitIn(b, git, root, "commit", "-q", "-m", "change")
 		}
 	})
 	b.Run("gitops", func(b *testing.B) {
-		root := largeRepository(b, git)
-		r, err := Open(root, Env{Home: b.TempDir()})
+		root := gittest.LargeRepository(b, git)
+		r, err := Open(root, gitdir.Env{Home: b.TempDir()})
 		must(b, err)
 		for i := 0; b.Loop(); i++ {
 			b.StopTimer()
-			head, err := r.Head()
+			head, err := r.Git.Head()
 			must(b, err)
 			from, err := r.SnapshotOf(head.Hash)
 			must(b, err)
@@ -45,13 +47,13 @@ func BenchmarkStageAndCommit(b *testing.B) {
 
 // BenchmarkPrepare measures what a job costs before its agent starts.
 func BenchmarkPrepare(b *testing.B) {
-	git := gitProgram(b)
-	root := largeRepository(b, git)
+	git := gittest.GitProgram(b)
+	root := gittest.LargeRepository(b, git)
 	for name, program := range map[string]string{"AddWorktree with git": git, "AddWorktree without git": ""} {
 		b.Run(name, func(b *testing.B) {
-			r, err := Open(root, Env{GitProgram: program})
+			r, err := Open(root, gitdir.Env{GitProgram: program})
 			must(b, err)
-			head, err := r.Head()
+			head, err := r.Git.Head()
 			must(b, err)
 			dir := b.TempDir() // nothing is removed on the way: some file systems are slow to use the room again
 			for i := 0; b.Loop(); i++ {
@@ -60,13 +62,13 @@ func BenchmarkPrepare(b *testing.B) {
 			}
 		})
 	}
-	r, err := Open(root, Env{})
+	r, err := Open(root, gitdir.Env{})
 	must(b, err)
-	head, err := r.Head()
+	head, err := r.Git.Head()
 	must(b, err)
 	b.Run("Open", func(b *testing.B) {
 		for b.Loop() {
-			_, err := Open(root, Env{})
+			_, err := Open(root, gitdir.Env{})
 			must(b, err)
 		}
 	})
@@ -84,27 +86,6 @@ func BenchmarkPrepare(b *testing.B) {
 	})
 }
 
-func largeRepository(b *testing.B, git string) string {
-	b.Helper()
-	root := b.TempDir()
-	runGitIn(b, git, root, "init", "-q", "-b", "main")
-	for d := range 100 {
-		dir := filepath.Join(root, fmt.Sprintf("pkg%02d", d))
-		must(b, os.MkdirAll(dir, 0o755))
-		for f := range 50 {
-			text := fmt.Appendf(nil, "package p%d\n\n// file %d\n", d, f)
-			for line := range 200 {
-				text = fmt.Appendf(text, "var v%d = %d\n", line, line*d*f)
-			}
-			must(b, os.WriteFile(filepath.Join(dir, fmt.Sprintf("file%02d.go", f)), text, 0o644))
-		}
-	}
-	runGitIn(b, git, root, "add", "-A")
-	runGitIn(b, git, root, "commit", "-q", "-m", "base")
-	runGitIn(b, git, root, "gc", "-q")
-	return root
-}
-
 func changeFiles(b *testing.B, root string, round int) {
 	b.Helper()
 	for i := range 20 {
@@ -115,51 +96,58 @@ func changeFiles(b *testing.B, root string, round int) {
 	}
 }
 
-func runGitIn(b *testing.B, git, root string, args ...string) {
-	b.Helper()
-	cmd := exec.Command(git, args...)
-	cmd.Dir = root
-	cmd.Env = []string{
-		"PATH=" + os.Getenv("PATH"), "HOME=/nonexistent", "GIT_CONFIG_NOSYSTEM=1",
-		"GIT_AUTHOR_NAME=A", "GIT_AUTHOR_EMAIL=a@example.com", "GIT_COMMITTER_NAME=A", "GIT_COMMITTER_EMAIL=a@example.com",
-	}
-	if out, err := cmd.CombinedOutput(); err != nil {
-		b.Fatalf("git %v: %v\n%s", args, err, out)
-	}
-}
-
 // BenchmarkFilteredPaths looks for filters where there are none, the common case.
 func BenchmarkFilteredPaths(b *testing.B) {
-	root := largeRepository(b, gitProgram(b))
-	r, err := Open(root, Env{})
+	root := gittest.LargeRepository(b, gittest.GitProgram(b))
+	r, err := Open(root, gitdir.Env{})
 	must(b, err)
-	head, err := r.Head()
+	head, err := r.Git.Head()
 	must(b, err)
 	for b.Loop() {
-		if _, err := r.FilteredPaths(b.Context(), head.Hash, nil, 10); err != nil {
+		if _, err := r.FilteredPaths(b.Context(), head.Hash, "", nil, 10); err != nil {
 			b.Fatal(err)
 		}
 	}
 }
 
-// BenchmarkMirror makes a mirror, and brings one up to date that is.
-func BenchmarkMirror(b *testing.B) {
-	git := gitProgram(b)
-	root := largeRepository(b, git)
-	for name, program := range map[string]string{"with git": git, "without git": ""} {
-		b.Run("new "+name, func(b *testing.B) {
-			dir := b.TempDir()
-			for i := 0; b.Loop(); i++ {
-				_, err := Mirror(b.Context(), filepath.Join(dir, fmt.Sprint("m", i)), Remote{URL: root}, MirrorOptions{}, Env{GitProgram: program})
-				must(b, err)
-			}
-		})
+// BenchmarkKeep measures what a stopped run still does for a job with 20,000 new
+// files: it measures the changes, searches the added text and makes the patch.
+// git stages the files and makes the same patch.
+func BenchmarkKeep(b *testing.B) {
+	git := gittest.GitProgram(b)
+	root := gittest.LargeRepository(b, git)
+	r, err := Open(root, gitdir.Env{})
+	must(b, err)
+	head, err := r.Git.Head()
+	must(b, err)
+	from, err := r.SnapshotOf(head.Hash)
+	must(b, err)
+	for n := range 20_000 {
+		dir := filepath.Join(root, "new", fmt.Sprint(n/100))
+		must(b, os.MkdirAll(dir, 0o777))
+		must(b, os.WriteFile(filepath.Join(dir, fmt.Sprint(n)), fmt.Appendln(nil, "file", n), 0o666))
 	}
-	b.Run("again", func(b *testing.B) {
-		dir := filepath.Join(b.TempDir(), "m")
+	patch := filepath.Join(b.TempDir(), "patch")
+	b.Run("gitops", func(b *testing.B) {
 		for b.Loop() {
-			_, err := Mirror(b.Context(), dir, Remote{URL: root}, MirrorOptions{}, Env{GitProgram: git})
+			cs, err := r.Changes(b.Context(), from, nil)
 			must(b, err)
+			must(b, r.Added(b.Context(), cs, func(Addition) error { return nil }))
+			data, err := r.Patch(b.Context(), cs)
+			must(b, err)
+			must(b, os.WriteFile(patch, data, 0o666))
+			if len(cs.Changes) != 20_000 {
+				b.Fatalf("%d changes", len(cs.Changes))
+			}
+		}
+	})
+	b.Run("git", func(b *testing.B) {
+		for b.Loop() {
+			b.StopTimer()
+			gittest.RunGitIn(b, git, root, "read-tree", "HEAD")
+			b.StartTimer()
+			gittest.RunGitIn(b, git, root, "add", "-A")
+			gittest.RunGitIn(b, git, root, "diff", "--cached", "--output="+patch)
 		}
 	})
 }

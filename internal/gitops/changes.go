@@ -11,6 +11,8 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
+
+	"github.com/millhand/millhand/internal/gitops/gitdir"
 )
 
 // Kind is what happened to a path.
@@ -44,7 +46,8 @@ type ChangeSet struct {
 
 	edits   map[string]edit // by the paths of Changes
 	from    *Snapshot
-	private bool // measured by the directory's own rules alone
+	kept    map[plumbing.Hash][]byte // new contents, as far as they were kept; see keeper
+	private bool                     // measured by the directory's own rules alone
 }
 
 // edit is a path's content before and after; a mode of zero means: nothing.
@@ -69,7 +72,7 @@ func (e edit) kind() Kind {
 func (r *Repo) Changes(ctx context.Context, from *Snapshot, protect []string) (*ChangeSet, error) {
 	cs, err := r.changes(ctx, from, protect)
 	if err != nil {
-		return nil, fmt.Errorf("measure the changes in %s: %w", r.root, err)
+		return nil, fmt.Errorf("measure the changes in %s: %w", r.Git.Root, err)
 	}
 	return cs, nil
 }
@@ -89,15 +92,18 @@ func (r *Repo) changes(ctx context.Context, from *Snapshot, protect []string) (*
 		return nil, err
 	}
 	defer tree.close()
-	idx, err := r.readIndex()
+	idx, err := r.Git.Index()
 	if err != nil {
-		idx = &index{} // it only saves time, and an agent may have spoilt it
+		idx = &gitdir.Index{} // it only saves time, and an agent may have spoilt it
 	}
 	w := newWalk(tree, idx, from.files)
+	w.below = from.below
+	kept := map[plumbing.Hash][]byte{}
+	w.keep, w.largest = keeper(kept), largestFile
 	if err := w.run(ctx, rules); err != nil {
 		return nil, err
 	}
-	cs := &ChangeSet{from: from, edits: w.edits(from)}
+	cs := &ChangeSet{from: from, edits: w.edits(from), kept: kept}
 	cs.protect(protect)
 	if err := cs.refuse(tree, w.nested); err != nil {
 		return nil, err
@@ -121,7 +127,7 @@ func (w *walk) edits(from *Snapshot) map[string]edit {
 		if _, ok := now[path]; ok || outside(path) {
 			continue
 		}
-		if e := unwanted[path]; e == nil || before != (state{e.mode, e.hash}) {
+		if e := unwanted[path]; e == nil || before != (state{e.Mode, e.Hash}) {
 			edits[path] = edit{before: before}
 		}
 	}
@@ -139,7 +145,7 @@ func (cs *ChangeSet) protect(globs []string) {
 		cs.Protected = append(cs.Protected, path)
 		delete(cs.edits, path)
 		if e.before.mode != 0 {
-			for _, dir := range directoriesOf(path) {
+			for _, dir := range gitdir.Parents(path) {
 				kept[dir] = true
 			}
 		}
@@ -157,7 +163,7 @@ func (cs *ChangeSet) protect(globs []string) {
 func matchesAny(globs []string, path string) bool {
 	for _, glob := range globs {
 		glob = strings.TrimSuffix(glob, "/")
-		for _, dir := range directoriesOf(path)[1:] {
+		for _, dir := range gitdir.Parents(path)[1:] {
 			if doublestar.MatchUnvalidated(glob, dir) {
 				return true
 			}
@@ -177,7 +183,8 @@ func (cs *ChangeSet) refuse(tree *workTree, nested []string) error {
 		}
 	}
 	for path, e := range cs.edits {
-		reason, err := tree.refusal(path, e)
+		_, small := cs.kept[e.after.hash]
+		reason, err := tree.refusal(path, e, small)
 		if err != nil {
 			return err
 		}
@@ -200,7 +207,14 @@ const largestFile = 100 << 20
 // tooLarge is why a file of more than largestFile is refused.
 var tooLarge = fmt.Sprintf("it is larger than %d MiB", largestFile>>20)
 
-func (t *workTree) refusal(path string, e edit) (string, error) {
+// refusal returns why a changed path can't be stored, "" if it can. A file that
+// is known to be small is not looked at for its size.
+func (t *workTree) refusal(path string, e edit, small bool) (string, error) {
+	if isFile := e.after.mode == filemode.Regular || e.after.mode == filemode.Executable; isFile && !small {
+		if large, err := t.largerThan(path, largestFile); err != nil || large {
+			return tooLarge, err
+		}
+	}
 	switch {
 	case e.after.mode == 0:
 		return "", nil
@@ -213,9 +227,6 @@ func (t *workTree) refusal(path string, e edit) (string, error) {
 			return "git does not accept a symbolic link of this name", nil
 		}
 		return "", nil
-	}
-	if large, err := t.largerThan(path, largestFile); err != nil || large {
-		return tooLarge, err
 	}
 	a, err := t.attributes(path)
 	if err != nil {
@@ -263,8 +274,8 @@ type versions struct {
 // largestDiff is up to which size a file is compared by lines.
 const largestDiff = 16 << 20
 
-// versions reads the contents of a changed path. The new one must still be
-// what was measured.
+// versions returns the contents of a changed path. The new one is what was
+// measured: if it was not kept, the file must still have it.
 func (cs *ChangeSet) versions(tree *workTree, path string) (versions, error) {
 	e := cs.edits[path]
 	a, err := tree.attributes(path)
@@ -272,11 +283,15 @@ func (cs *ChangeSet) versions(tree *workTree, path string) (versions, error) {
 		return versions{}, err
 	}
 	v := versions{opaque: a["diff"] == "false"}
-	if v.before, v.beforeAvailable, err = cs.from.content(tree.repo.objects, e.before); err != nil {
+	if v.before, v.beforeAvailable, err = cs.from.content(tree.repo.Git.Objects, e.before); err != nil {
 		return v, err
 	}
 	if e.after.mode == 0 {
 		v.known = v.beforeAvailable
+		return v, nil
+	}
+	if data, ok := cs.kept[e.after.hash]; ok {
+		v.after, v.known = data, v.beforeAvailable
 		return v, nil
 	}
 	c, err := tree.measured(path, e)
@@ -300,7 +315,7 @@ func (t *workTree) measured(path string, e edit) (*content, error) {
 	}
 	hash, err := c.hash()
 	if err == nil && hash != e.after.hash {
-		err = fmt.Errorf("%s was changed after the job's changes were measured: %w", path, ErrConflict)
+		err = fmt.Errorf("%s was changed after the job's changes were measured: %w", path, gitdir.ErrConflict)
 	}
 	if err != nil {
 		c.close()
@@ -311,7 +326,7 @@ func (t *workTree) measured(path string, e edit) (*content, error) {
 
 // content returns what a snapshot holds at a path; false if it is too large or
 // was never stored anywhere.
-func (s *Snapshot) content(objects *objectStore, at state) ([]byte, bool, error) {
+func (s *Snapshot) content(objects *gitdir.Objects, at state) ([]byte, bool, error) {
 	if at.mode == 0 {
 		return nil, true, nil
 	}
@@ -321,14 +336,14 @@ func (s *Snapshot) content(objects *objectStore, at state) ([]byte, bool, error)
 	if data, ok := s.kept[at.hash]; ok {
 		return data, true, nil
 	}
-	size, err := objects.size(at.hash)
+	size, err := objects.Size(at.hash)
 	if errors.Is(err, plumbing.ErrObjectNotFound) || err == nil && size > largestDiff {
 		return nil, false, nil
 	}
 	if err != nil {
 		return nil, false, err
 	}
-	data, err := objects.blob(at.hash)
+	data, err := objects.Blob(at.hash)
 	return data, err == nil, err
 }
 

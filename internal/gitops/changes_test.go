@@ -11,16 +11,19 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/millhand/millhand/internal/gitops/gitdir"
+	"github.com/millhand/millhand/internal/gitops/gittest"
 )
 
 func TestProtectedPathsAreLeftOut(t *testing.T) {
-	s := newSandbox(t)
-	s.write("a", "1\n", ".github/workflows/ci.yml", "1\n", "dir/secret", "1\n", "dir/x", "1\n", "Makefile", "1\n")
-	base := s.commit()
-	s.write("a", "2\n", ".github/workflows/ci.yml", "2\n", ".github/workflows/new.yml", "1\n", "deep/x.lock", "1\n", "docs/d/e", "1\n")
-	s.remove("dir", "Makefile")
-	s.write("dir", "a file that would take dir/secret away\n", "Makefile/x", "1\n")
-	r := s.open()
+	s := gittest.NewSandbox(t)
+	s.Write("a", "1\n", ".github/workflows/ci.yml", "1\n", "dir/secret", "1\n", "dir/x", "1\n", "Makefile", "1\n")
+	base := s.Commit()
+	s.Write("a", "2\n", ".github/workflows/ci.yml", "2\n", ".github/workflows/new.yml", "1\n", "deep/x.lock", "1\n", "docs/d/e", "1\n")
+	s.Remove("dir", "Makefile")
+	s.Write("dir", "a file that would take dir/secret away\n", "Makefile/x", "1\n")
+	r := opened(s)
 	cs := measure(t, r, base, ".github/**", "**/*.lock", "dir/secret", "Makefile", "docs/")
 	if diff := cmp.Diff([]string{"a", "dir/x"}, paths(cs)); diff != "" {
 		t.Errorf("changes (-want +got):\n%s", diff)
@@ -34,10 +37,10 @@ func TestProtectedPathsAreLeftOut(t *testing.T) {
 	}
 	got, err := r.Commit(t.Context(), cs, options(base))
 	must(t, err)
-	if changed := s.run("diff-tree", "-r", "--name-status", base, got.Hash); changed != "M\ta\nD\tdir/x" {
+	if changed := s.Run("diff-tree", "-r", "--name-status", base, got.Hash); changed != "M\ta\nD\tdir/x" {
 		t.Errorf("committed:\n%s", changed)
 	}
-	s.fsck()
+	s.Fsck()
 
 	from, err := r.SnapshotOf(base)
 	must(t, err)
@@ -47,69 +50,72 @@ func TestProtectedPathsAreLeftOut(t *testing.T) {
 }
 
 func TestAProtectedDirectoryCanNotBecomeALink(t *testing.T) {
-	s := newSandbox(t)
-	s.write(".github/workflows/ci.yml", "1\n", "mine/workflows/ci.yml", "evil\n")
-	base := s.commit()
-	s.remove(".github")
-	s.link("mine", ".github")
-	if cs := measure(t, s.open(), base, ".github/**"); len(cs.Changes) > 0 {
+	s := gittest.NewSandbox(t)
+	s.Write(".github/workflows/ci.yml", "1\n", "mine/workflows/ci.yml", "evil\n")
+	base := s.Commit()
+	s.Remove(".github")
+	s.Link("mine", ".github")
+	if cs := measure(t, opened(s), base, ".github/**"); len(cs.Changes) > 0 {
 		t.Errorf("changes: %+v", cs.Changes)
 	}
 }
 
 func TestWhatGitWouldStoreOtherwiseIsRefused(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and run without -short")
+	}
 	for _, test := range []struct {
 		name string
-		job  func(*sandbox)
+		job  func(*gittest.Sandbox)
 		path string // "" if it is fine
 	}{
-		{"a changed file of Git LFS", func(s *sandbox) { s.write("a.psd", "raw\n") }, "a.psd"},
-		{"a new file of Git LFS", func(s *sandbox) { s.write("deep/n.psd", "raw\n") }, "deep/n.psd"},
-		{"a file of Git LFS that is deleted", func(s *sandbox) { s.remove("a.psd") }, ""},
-		{"a link by the name of one of Git LFS", func(s *sandbox) { s.link("x", "l.psd") }, ""},
-		{"a file that is exempt from the filter", func(s *sandbox) { s.write("free/a.psd", "raw\n") }, ""},
-		{"the filter asked for by the job itself", func(s *sandbox) { s.write(".gitattributes", "plain filter=x\n", "plain", "2\n") }, "plain"},
-		{"another encoding", func(s *sandbox) { s.write("u.utf16", "x\x00") }, "u.utf16"},
-		{"a nested repository", func(s *sandbox) { nestedRepository(s, "vendor/lib") }, "vendor/lib"},
-		{"a nested repository without a commit", func(s *sandbox) { s.run("init", "-q", "nested"); s.write("nested/f", "f") }, "nested"},
-		{"a nested repository that is ignored", func(s *sandbox) { nestedRepository(s, "ignored/lib") }, ""},
-		{"a nested worktree", func(s *sandbox) { s.run("worktree", "add", "-q", "--detach", "wt") }, "wt"},
-		{"a nested repository around tracked files", func(s *sandbox) { s.run("init", "-q", "dir"); s.write("dir/n", "n") }, ""},
-		{"a new submodule", func(s *sandbox) {
+		{"a changed file of Git LFS", func(s *gittest.Sandbox) { s.Write("a.psd", "raw\n") }, "a.psd"},
+		{"a new file of Git LFS", func(s *gittest.Sandbox) { s.Write("deep/n.psd", "raw\n") }, "deep/n.psd"},
+		{"a file of Git LFS that is deleted", func(s *gittest.Sandbox) { s.Remove("a.psd") }, ""},
+		{"a link by the name of one of Git LFS", func(s *gittest.Sandbox) { s.Link("x", "l.psd") }, ""},
+		{"a file that is exempt from the filter", func(s *gittest.Sandbox) { s.Write("free/a.psd", "raw\n") }, ""},
+		{"the filter asked for by the job itself", func(s *gittest.Sandbox) { s.Write(".gitattributes", "plain filter=x\n", "plain", "2\n") }, "plain"},
+		{"another encoding", func(s *gittest.Sandbox) { s.Write("u.utf16", "x\x00") }, "u.utf16"},
+		{"a nested repository", func(s *gittest.Sandbox) { nestedRepository(s, "vendor/lib") }, "vendor/lib"},
+		{"a nested repository without a commit", func(s *gittest.Sandbox) { s.Run("init", "-q", "nested"); s.Write("nested/f", "f") }, "nested"},
+		{"a nested repository that is ignored", func(s *gittest.Sandbox) { nestedRepository(s, "ignored/lib") }, ""},
+		{"a nested worktree", func(s *gittest.Sandbox) { s.Run("worktree", "add", "-q", "--detach", "wt") }, "wt"},
+		{"a nested repository around tracked files", func(s *gittest.Sandbox) { s.Run("init", "-q", "dir"); s.Write("dir/n", "n") }, ""},
+		{"a new submodule", func(s *gittest.Sandbox) {
 			nestedRepository(s, "sub")
-			s.run("-c", "advice.addEmbeddedRepo=false", "add", "sub")
+			s.Run("-c", "advice.addEmbeddedRepo=false", "add", "sub")
 		}, "sub"},
-		{"a file that is too large", func(s *sandbox) {
-			s.write("large", "x")
-			must(s.t, os.Truncate(filepath.Join(s.root, "large"), largestFile+1))
+		{"a file that is too large", func(s *gittest.Sandbox) {
+			s.Write("large", "x")
+			must(s.T, os.Truncate(filepath.Join(s.Root, "large"), largestFile+1))
 		}, "large"},
-		{"a link named .gitmodules", func(s *sandbox) { s.link("x", ".gitmodules") }, ".gitmodules"},
+		{"a link named .gitmodules", func(s *gittest.Sandbox) { s.Link("x", ".gitmodules") }, ".gitmodules"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			s := newSandbox(t)
-			s.write(".gitattributes", "*.psd filter=lfs diff=lfs merge=lfs -text\nfree/* -filter\n*.utf16 working-tree-encoding=UTF-16\n",
+			s := gittest.NewSandbox(t)
+			s.Write(".gitattributes", "*.psd filter=lfs diff=lfs merge=lfs -text\nfree/* -filter\n*.utf16 working-tree-encoding=UTF-16\n",
 				".gitignore", "ignored/\n", "a.psd", "pointer\n", "plain", "1\n", "dir/f", "f\n")
-			base := s.commit()
-			s.write("plain", "changed\n")
+			base := s.Commit()
+			s.Write("plain", "changed\n")
 			test.job(s)
-			r := s.open()
+			r := opened(s)
 			cs := measure(t, r, base)
 			_, patchErr := r.Patch(t.Context(), cs)
 			must(t, patchErr)
 			_, err := r.Commit(t.Context(), cs, options(base))
 			if test.path == "" {
 				must(t, err)
-				s.fsck()
+				s.Fsck()
 				return
 			}
-			var unsupported *UnsupportedError
+			var unsupported *gitdir.UnsupportedError
 			if !errors.As(err, &unsupported) || !slices.Equal(unsupported.Paths, []string{test.path}) {
 				t.Errorf("got %v, want an UnsupportedError about %s", err, test.path)
 			}
 			if !slices.Contains(paths(cs), "plain") && test.path != "plain" {
 				t.Errorf("the other change is lost: %v", paths(cs))
 			}
-			if s.run("rev-parse", "HEAD") != base {
+			if s.Run("rev-parse", "HEAD") != base {
 				t.Error("HEAD moved")
 			}
 		})
@@ -117,14 +123,17 @@ func TestWhatGitWouldStoreOtherwiseIsRefused(t *testing.T) {
 }
 
 func TestRepositoriesThatWereNestedBeforeAreNoChange(t *testing.T) {
-	s := newSandbox(t)
-	s.write("a", "a\n")
-	base := s.commit()
+	if testing.Short() {
+		t.Skip("long, and run without -short")
+	}
+	s := gittest.NewSandbox(t)
+	s.Write("a", "a\n")
+	base := s.Commit()
 	nestedRepository(s, "vendor/lib")
-	r := s.open()
+	r := opened(s)
 	from, err := r.Snapshot(t.Context())
 	must(t, err)
-	s.write("a", "b\n")
+	s.Write("a", "b\n")
 	cs, err := r.Changes(t.Context(), from, nil)
 	must(t, err)
 	_, err = r.Commit(t.Context(), cs, options(base))
@@ -132,27 +141,27 @@ func TestRepositoriesThatWereNestedBeforeAreNoChange(t *testing.T) {
 }
 
 func TestUnsupportedErrorNamesAFewPaths(t *testing.T) {
-	err := &UnsupportedError{Reason: "no", Paths: []string{"a", "b\n", "c", "d", "e", "f"}}
+	err := &gitdir.UnsupportedError{Reason: "no", Paths: []string{"a", "b\n", "c", "d", "e", "f"}}
 	if got, want := err.Error(), `no: a, "b\n", c, d, e, ...`; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }
 
 func TestNothingOutsideOfTheWorkTreeIsRead(t *testing.T) {
-	s := newSandbox(t)
-	s.write("d/f", "inside\n")
-	base := s.commit()
-	s.at(s.home).write("d/f", "secret\n", "rules", "*\n")
-	r := s.open()
+	s := gittest.NewSandbox(t)
+	s.Write("d/f", "inside\n")
+	base := s.Commit()
+	s.At(s.Home).Write("d/f", "secret\n", "rules", "*\n")
+	r := opened(s)
 	tree, err := r.openWorkTree(false)
 	must(t, err)
 	defer tree.close()
-	s.remove("d")
-	s.link(filepath.Join(s.home, "d"), "d")
+	s.Remove("d")
+	s.Link(filepath.Join(s.Home, "d"), "d")
 	if c, err := tree.content("d/f", 0o100644, plumbing.ZeroHash); err == nil {
 		t.Errorf("read %q through a link", c.data)
 	}
-	s.link(filepath.Join(s.home, "rules"), ".gitignore")
+	s.Link(filepath.Join(s.Home, "rules"), ".gitignore")
 	if got := paths(measure(t, r, base)); !slices.Equal(got, []string{".gitignore", "d", "d/f"}) {
 		t.Errorf("changes: %v", got)
 	}
@@ -171,10 +180,10 @@ func TestReservedNames(t *testing.T) {
 }
 
 func TestWalksStopWhenTheContextEnds(t *testing.T) {
-	s := newSandbox(t)
-	s.write("a", "a\n")
-	base := s.commit()
-	r := s.open()
+	s := gittest.NewSandbox(t)
+	s.Write("a", "a\n")
+	base := s.Commit()
+	r := opened(s)
 	from, err := r.SnapshotOf(base)
 	must(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -182,41 +191,41 @@ func TestWalksStopWhenTheContextEnds(t *testing.T) {
 	_, changesErr := r.Changes(ctx, from, nil)
 	_, dirtyErr := r.Dirty(ctx)
 	_, snapshotErr := r.Snapshot(ctx)
-	_, worktreeErr := r.AddWorktree(ctx, filepath.Join(s.home, "wt"), base)
-	_, copyErr := CopyDirectory(ctx, s.root, filepath.Join(s.home, "copy"), s.env())
+	_, worktreeErr := r.AddWorktree(ctx, filepath.Join(s.Home, "wt"), base)
+	_, copyErr := CopyDirectory(ctx, s.Root, filepath.Join(s.Home, "copy"), envOf(s))
 	for i, err := range []error{changesErr, dirtyErr, snapshotErr, worktreeErr, copyErr} {
 		if !errors.Is(err, context.Canceled) {
 			t.Errorf("%d: got %v", i, err)
 		}
 	}
-	if list := s.run("worktree", "list"); strings.Contains(list, "\n") {
+	if list := s.Run("worktree", "list"); strings.Contains(list, "\n") {
 		t.Errorf("a worktree remains:\n%s", list)
 	}
 }
 
 func TestPatchOfADirtyStartAppliesOnTheDirtyStart(t *testing.T) {
-	s := newSandbox(t)
-	s.write("a", "one\ntwo\n")
-	s.commit()
+	s := gittest.NewSandbox(t)
+	s.Write("a", "one\ntwo\n")
+	s.Commit()
 	huge := strings.Repeat("x\n", largestKept)
-	s.write("a", "one\ntwo\nuser\n", "untracked", "u\n", "huge", huge, "gone", binaryText, "to-link", "x")
-	r := s.open()
+	s.Write("a", "one\ntwo\nuser\n", "untracked", "u\n", "huge", huge, "gone", binaryText, "to-link", "x")
+	r := opened(s)
 	from, err := r.Snapshot(t.Context())
 	must(t, err)
-	before := filepath.Join(s.home, "before")
-	must(t, os.CopyFS(before, os.DirFS(s.root)))
-	s.write("a", "one\n2\nuser\n", "untracked", "u\nv\n", "huge", huge+"y\n")
-	s.remove("gone", "to-link")
-	s.link("y", "to-link")
+	before := filepath.Join(s.Home, "before")
+	must(t, os.CopyFS(before, os.DirFS(s.Root)))
+	s.Write("a", "one\n2\nuser\n", "untracked", "u\nv\n", "huge", huge+"y\n")
+	s.Remove("gone", "to-link")
+	s.Link("y", "to-link")
 	cs, err := r.Changes(t.Context(), from, nil)
 	must(t, err)
 	patch, err := r.Patch(t.Context(), cs)
 	must(t, err)
-	name := filepath.Join(s.home, "patch")
+	name := filepath.Join(s.Home, "patch")
 	must(t, os.WriteFile(name, patch, 0o644))
-	s.at(before).run("apply", name)
+	s.At(before).Run("apply", name)
 	for _, path := range []string{"a", "untracked", "huge"} {
-		want, err := os.ReadFile(filepath.Join(s.root, path))
+		want, err := os.ReadFile(filepath.Join(s.Root, path))
 		must(t, err)
 		if got, err := os.ReadFile(filepath.Join(before, path)); err != nil || string(got) != string(want) {
 			t.Errorf("%s: %v, %d bytes, want %d", path, err, len(got), len(want))
@@ -224,5 +233,41 @@ func TestPatchOfADirtyStartAppliesOnTheDirtyStart(t *testing.T) {
 	}
 	if target, err := os.Readlink(filepath.Join(before, "to-link")); err != nil || target != "y" {
 		t.Errorf("to-link: %q, %v", target, err)
+	}
+}
+
+func TestChangesBelowADirectory(t *testing.T) {
+	s := gittest.NewSandbox(t)
+	s.Write(".gitignore", "*.log\n", "a", "1\n", "x/a", "1\n", "x/y/a", "1\n", "x/y/gone", "1\n", "x/yz/a", "1\n", "x/y/z/.gitignore", "*.tmp\n")
+	base := s.Commit()
+	s.Write("a", "2\n", "new", "1\n", "x/a", "2\n", "x/y/a", "2\n", "x/y/z/new", "1\n", "x/y/z/no.tmp", "1\n", "x/y/no.log", "1\n", "x/yz/a", "2\n", "x/yz/new", "1\n")
+	s.Remove("x/y/gone", "x/yz/a")
+	r := opened(s)
+	from, err := r.SnapshotOf(base)
+	must(t, err)
+	cs, err := r.Changes(t.Context(), from.Below("x/y"), nil)
+	must(t, err)
+	if diff := cmp.Diff([]string{"x/y/a", "x/y/gone", "x/y/z/new"}, paths(cs)); diff != "" {
+		t.Errorf("changes (-want +got):\n%s", diff)
+	}
+	got, err := r.Commit(t.Context(), cs, options(base))
+	must(t, err)
+	if changed := s.Run("diff-tree", "-r", "--name-status", base, got.Hash); changed != "M\tx/y/a\nD\tx/y/gone\nA\tx/y/z/new" {
+		t.Errorf("committed:\n%s", changed)
+	}
+	s.Fsck()
+}
+
+func TestANewFileThatIsTooLargeIsRefusedUnread(t *testing.T) {
+	s := gittest.NewSandbox(t)
+	s.Write("a", "1\n")
+	base := s.Commit()
+	s.Write("huge", "")
+	if err := os.Truncate(filepath.Join(s.Root, "huge"), 1<<43); err != nil { // reading it would take hours
+		t.Fatal(err)
+	}
+	cs := measure(t, opened(s), base)
+	if want := []Refusal{{"huge", tooLarge}}; len(cs.Changes) > 0 || !slices.Equal(cs.Refused, want) {
+		t.Errorf("changes %v, refused %v; want none and %v", cs.Changes, cs.Refused, want)
 	}
 }

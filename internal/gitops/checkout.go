@@ -11,13 +11,15 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
+
+	"github.com/millhand/millhand/internal/gitops/gitdir"
 )
 
 // checkout writes the files of a tree into an empty directory and returns the index
 // that goes with them.
-func (r *Repo) checkout(ctx context.Context, dir string, tree plumbing.Hash) (*index, error) {
+func checkout(ctx context.Context, git *gitdir.Dir, dir string, tree plumbing.Hash) (*gitdir.Index, error) {
 	s := &Snapshot{files: map[string]state{}}
-	if err := s.addTree(r.objects, tree, "", 0); err != nil {
+	if err := s.addTree(git.Objects, tree, "", 0); err != nil {
 		return nil, err
 	}
 	root, err := os.OpenRoot(dir)
@@ -33,19 +35,18 @@ func (r *Repo) checkout(ctx context.Context, dir string, tree plumbing.Hash) (*i
 		return nil, err
 	}
 	var mu sync.Mutex
-	idx := &index{version: 2}
+	var entries []gitdir.IndexEntry
 	err = inParallel(ctx, files, func(p placed) error {
-		st, err := r.checkoutFile(root, p)
+		st, err := writeEntry(git, root, p)
 		if err != nil {
 			return fmt.Errorf("check out %s: %w", p.path, err)
 		}
 		mu.Lock()
 		defer mu.Unlock()
-		idx.entries = append(idx.entries, indexEntry{path: p.path, mode: p.mode, hash: p.hash, stat: st})
+		entries = append(entries, gitdir.IndexEntry{Path: p.path, Mode: p.mode, Hash: p.hash, Stat: st})
 		return nil
 	})
-	slices.SortFunc(idx.entries, compareEntries)
-	return idx, err
+	return gitdir.NewIndex(entries), err
 }
 
 // sorted returns the files by path. It refuses names that would lead elsewhere.
@@ -54,7 +55,7 @@ func (s *Snapshot) sorted() ([]placed, error) {
 	for path, at := range s.files {
 		for name := range strings.SplitSeq(path, "/") {
 			if name == "" || name == "." || name == ".." || reserved(name) {
-				return nil, &UnsupportedError{Reason: "the commit holds a path that git refuses", Paths: []string{path}}
+				return nil, &gitdir.UnsupportedError{Reason: "the commit holds a path that git refuses", Paths: []string{path}}
 			}
 		}
 		files = append(files, placed{path, at})
@@ -66,7 +67,7 @@ func (s *Snapshot) sorted() ([]placed, error) {
 func makeDirectories(root *os.Root, files []placed) error {
 	made := map[string]bool{"": true}
 	for _, f := range files {
-		dirs := directoriesOf(f.path)
+		dirs := gitdir.Parents(f.path)
 		if f.mode == filemode.Submodule {
 			dirs = append(dirs, f.path)
 		}
@@ -83,27 +84,27 @@ func makeDirectories(root *os.Root, files []placed) error {
 	return nil
 }
 
-func (r *Repo) checkoutFile(root *os.Root, p placed) (stat, error) {
+func writeEntry(git *gitdir.Dir, root *os.Root, p placed) (gitdir.Stat, error) {
 	if p.mode == filemode.Submodule {
-		return stat{}, nil
+		return gitdir.Stat{}, nil
 	}
-	data, err := r.objects.blob(p.hash)
+	data, err := git.Objects.Blob(p.hash)
 	if err != nil {
-		return stat{}, err
+		return gitdir.Stat{}, err
 	}
-	if p.mode == filemode.Symlink && r.config.symlinks {
+	if p.mode == filemode.Symlink && git.Settings.Symlinks {
 		err = root.Symlink(string(data), p.path)
 	} else {
 		err = writeNew(root, p, data)
 	}
 	if err != nil {
-		return stat{}, err
+		return gitdir.Stat{}, err
 	}
 	info, err := root.Lstat(p.path)
 	if err != nil {
-		return stat{}, err
+		return gitdir.Stat{}, err
 	}
-	return statOf(info), nil
+	return gitdir.StatOf(info), nil
 }
 
 func writeNew(root *os.Root, p placed, data []byte) (err error) {

@@ -10,7 +10,13 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/object"
+
+	"github.com/millhand/millhand/internal/gitops/gitdir"
+	"github.com/millhand/millhand/internal/textcut"
 )
+
+// ErrNothingToCommit is the error of a commit whose tree would be that of its parent.
+var ErrNothingToCommit = errors.New("nothing to commit")
 
 // Signature is who made a commit and when.
 type Signature struct {
@@ -60,39 +66,48 @@ type CommitResult struct {
 // reference, changed a file or holds a lock), ErrNothingToCommit, or is an
 // *UnsupportedError.
 func (r *Repo) Commit(ctx context.Context, cs *ChangeSet, o CommitOptions) (CommitResult, error) {
-	result, err := r.commit(ctx, cs, o)
+	c := &committing{repo: r, cs: cs, o: o}
+	result, err := c.run(ctx)
 	if err != nil {
-		return CommitResult{}, fmt.Errorf("commit in %s: %w", r.root, err)
+		return CommitResult{}, fmt.Errorf("commit in %s: %w", r.Git.Root, err)
 	}
 	return result, nil
 }
 
-func (r *Repo) commit(ctx context.Context, cs *ChangeSet, o CommitOptions) (CommitResult, error) {
-	if err := r.checkCommit(cs, &o); err != nil {
-		return CommitResult{}, err
-	}
-	t, err := r.aim(o)
-	if err != nil {
-		return CommitResult{}, err
-	}
-	commit, tree, files, err := r.store(ctx, cs, o)
-	if err != nil {
-		return CommitResult{}, err
-	}
-	m := movement{new: commit, by: o.Committer, subject: subject(o.Message)}
-	if err := r.publish(ctx, t, m, files); err != nil {
-		return CommitResult{}, err
-	}
-	return CommitResult{Hash: commit.String(), Tree: tree.String(), Branch: strings.TrimPrefix(t.branch, branchPrefix)}, nil
+// committing is one commit while it is made.
+type committing struct {
+	repo *Repo
+	cs   *ChangeSet
+	o    CommitOptions
 }
 
-func (r *Repo) checkCommit(cs *ChangeSet, o *CommitOptions) error {
+func (c *committing) run(ctx context.Context) (CommitResult, error) {
+	if err := c.check(); err != nil {
+		return CommitResult{}, err
+	}
+	t, err := c.aim()
+	if err != nil {
+		return CommitResult{}, err
+	}
+	commit, tree, files, err := c.store(ctx)
+	if err != nil {
+		return CommitResult{}, err
+	}
+	m := gitdir.Movement{New: commit, By: c.o.Committer.String(), Subject: subject(c.o.Message)}
+	if err := c.publish(ctx, t, m, files); err != nil {
+		return CommitResult{}, err
+	}
+	return CommitResult{Hash: commit.String(), Tree: tree.String(), Branch: strings.TrimPrefix(t.branch, gitdir.BranchPrefix)}, nil
+}
+
+func (c *committing) check() error {
+	cs, o := c.cs, &c.o
 	if len(cs.Refused) > 0 {
 		paths := make([]string, 0, len(cs.Refused))
 		for _, f := range cs.Refused {
 			paths = append(paths, f.Path)
 		}
-		return &UnsupportedError{Reason: "can't commit: " + cs.Refused[0].Reason, Paths: paths}
+		return &gitdir.UnsupportedError{Reason: "can't commit: " + cs.Refused[0].Reason, Paths: paths}
 	}
 	if len(cs.Changes) == 0 {
 		return ErrNothingToCommit
@@ -103,7 +118,7 @@ func (r *Repo) checkCommit(cs *ChangeSet, o *CommitOptions) error {
 		}
 	}
 	if o.Branch != "" {
-		if err := ValidBranch(o.Branch); err != nil {
+		if err := gitdir.ValidBranch(o.Branch); err != nil {
 			return err
 		}
 	}
@@ -137,18 +152,18 @@ func (s *Signature) clean(role string) error {
 }
 
 // expectation returns what the reference must hold.
-func (o CommitOptions) expectation() expectation {
+func (o CommitOptions) expectation() gitdir.Expectation {
 	named := o.Branch != ""
-	want := expectation{absent: o.Replaces == "" && (named || o.Parent == ""), taken: ErrConflict}
+	want := gitdir.Expectation{Absent: o.Replaces == "" && (named || o.Parent == ""), Taken: gitdir.ErrConflict}
 	switch {
 	case named && o.Force:
-		want.absent, want.anywhere = true, true
+		want.Absent, want.Anywhere = true, true
 	case o.Replaces != "":
-		want.hash = plumbing.NewHash(o.Replaces)
+		want.Hash = plumbing.NewHash(o.Replaces)
 	case named && o.MustNotExist:
-		want.taken = ErrBranchExists
+		want.Taken = gitdir.ErrBranchExists
 	default:
-		want.hash = plumbing.NewHash(o.Parent)
+		want.Hash = plumbing.NewHash(o.Parent)
 	}
 	return want
 }
@@ -156,18 +171,19 @@ func (o CommitOptions) expectation() expectation {
 // target is what a commit moves.
 type target struct {
 	branch  string // with refs/heads/; "" for a detached HEAD
-	want    expectation
+	want    gitdir.Expectation
 	inPlace bool // the work tree is on it, so its index is brought up to date
 	own     bool // the work tree is a linked one, made for this commit
 }
 
 // aim finds out what to move.
-func (r *Repo) aim(o CommitOptions) (target, error) {
+func (c *committing) aim() (target, error) {
+	o, git := c.o, c.repo.Git
 	t := target{want: o.expectation()}
-	onBranch, _, err := r.readHead()
+	onBranch, _, err := git.ReadHead()
 	if o.Branch != "" {
-		t.branch = branchPrefix + o.Branch
-		if t.own = r.linked() && onBranch == ""; t.own { // also if HEAD is damaged
+		t.branch = gitdir.BranchPrefix + o.Branch
+		if t.own = git.Linked() && onBranch == ""; t.own { // also if HEAD is damaged
 			return t, nil
 		}
 	}
@@ -178,62 +194,57 @@ func (r *Repo) aim(o CommitOptions) (target, error) {
 		t.branch = onBranch
 	}
 	t.inPlace = t.branch == onBranch
-	if op := r.Unfinished(); op != "" && t.inPlace {
-		return t, &UnsupportedError{Reason: "a " + op + " is under way in " + r.root}
+	if op := git.Unfinished(); op != "" && t.inPlace {
+		return t, &gitdir.UnsupportedError{Reason: "a " + op + " is under way in " + git.Root}
 	}
 	return t, nil
 }
 
-// fileEntry is a changed path as the index will hold it; a mode of zero means:
-// not at all.
-type fileEntry struct {
-	placed
-	stat stat
-}
-
-// store writes all objects of a commit and makes them durable.
-func (r *Repo) store(ctx context.Context, cs *ChangeSet, o CommitOptions) (commit, tree plumbing.Hash, files []fileEntry, err error) {
-	w := r.objects.writer()
-	if files, err = r.storeFiles(ctx, w, cs); err != nil {
+// store writes all objects of the commit and makes them durable. It returns the changed paths as the
+// index will hold them; a mode of zero means: not at all.
+func (c *committing) store(ctx context.Context) (commit, tree plumbing.Hash, files []gitdir.IndexEntry, err error) {
+	objects := c.repo.Git.Objects
+	w := newObjectWriter(objects)
+	if files, err = c.storeFiles(ctx, w); err != nil {
 		return commit, tree, nil, err
 	}
-	before := emptyTree
-	if o.Parent != "" {
-		if before, err = r.objects.rootTree(plumbing.NewHash(o.Parent)); err != nil {
+	before := gitdir.EmptyTree
+	if c.o.Parent != "" {
+		if before, err = objects.RootTree(plumbing.NewHash(c.o.Parent)); err != nil {
 			return commit, tree, nil, err
 		}
 	}
 	paths := make([]placed, len(files))
 	for i, f := range files {
-		paths[i] = f.placed
+		paths[i] = placed{f.Path, state{f.Mode, f.Hash}}
 	}
-	if tree, err = (treeBuilder{r.objects, w}).build(before, paths); err != nil {
+	if tree, err = (treeBuilder{objects, w}).build(before, paths); err != nil {
 		return commit, tree, nil, err
 	}
 	if tree == before {
 		return commit, tree, nil, ErrNothingToCommit
 	}
-	if tree == emptyTree { // a root needs its object, even without entries
+	if tree == gitdir.EmptyTree { // a root needs its object, even without entries
 		if _, err := w.writeBytes(plumbing.TreeObject, nil); err != nil {
 			return commit, tree, nil, err
 		}
 	}
-	if commit, err = storeCommit(w, tree, o); err != nil {
+	if commit, err = storeCommit(w, tree, c.o); err != nil {
 		return commit, tree, nil, err
 	}
 	return commit, tree, files, w.finish(ctx)
 }
 
-func (r *Repo) storeFiles(ctx context.Context, w *objectWriter, cs *ChangeSet) ([]fileEntry, error) {
-	tree, err := r.openWorkTree(cs.private)
+func (c *committing) storeFiles(ctx context.Context, w *objectWriter) ([]gitdir.IndexEntry, error) {
+	tree, err := c.repo.openWorkTree(c.cs.private)
 	if err != nil {
 		return nil, err
 	}
 	defer tree.close()
 	var mu sync.Mutex
-	files := make([]fileEntry, 0, len(cs.Changes))
-	err = inParallel(ctx, cs.Changes, func(c Change) error {
-		f, err := cs.storeFile(tree, w, c.Path)
+	files := make([]gitdir.IndexEntry, 0, len(c.cs.Changes))
+	err = inParallel(ctx, c.cs.Changes, func(change Change) error {
+		f, err := c.cs.storeFile(tree, w, change.Path)
 		mu.Lock()
 		defer mu.Unlock()
 		files = append(files, f)
@@ -242,12 +253,12 @@ func (r *Repo) storeFiles(ctx context.Context, w *objectWriter, cs *ChangeSet) (
 	return files, err
 }
 
-func (cs *ChangeSet) storeFile(tree *workTree, w *objectWriter, path string) (fileEntry, error) {
+func (cs *ChangeSet) storeFile(tree *workTree, w *objectWriter, path string) (gitdir.IndexEntry, error) {
 	e, ok := cs.edits[path]
 	if !ok {
-		return fileEntry{}, fmt.Errorf("%s is not one of the changes that were measured", path)
+		return gitdir.IndexEntry{}, fmt.Errorf("%s is not one of the changes that were measured", path)
 	}
-	f := fileEntry{placed: placed{path: path, state: e.after}}
+	f := gitdir.IndexEntry{Path: path, Mode: e.after.mode, Hash: e.after.hash}
 	if e.after.mode == 0 {
 		return f, nil
 	}
@@ -264,7 +275,7 @@ func (cs *ChangeSet) storeFile(tree *workTree, w *objectWriter, path string) (fi
 	if err == nil && hash != e.after.hash {
 		err = fmt.Errorf("%s: %w", path, errReplaced)
 	}
-	f.stat = c.stat
+	f.Stat = c.stat
 	return f, err
 }
 
@@ -288,4 +299,10 @@ func storeCommit(w *objectWriter, tree plumbing.Hash, o CommitOptions) (plumbing
 	}
 	defer rd.Close()
 	return w.write(plumbing.CommitObject, encoded.Size(), rd)
+}
+
+// subject returns the first paragraph of a message on one line.
+func subject(message string) string {
+	paragraph, _, _ := strings.Cut(strings.TrimLeft(message, "\n"), "\n\n")
+	return textcut.OneLine(paragraph)
 }

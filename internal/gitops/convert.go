@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"regexp"
 	"strings"
+
+	"github.com/millhand/millhand/internal/gitops/gitdir"
 )
 
 // lineEndings is what happens to a file's line endings on its way into git. The
@@ -17,7 +19,7 @@ const (
 )
 
 // endings decides by a path's attributes and by core.autocrlf.
-func endings(a attributes, autoCRLF string) lineEndings {
+func endings(a gitdir.Attributes, autoCRLF string) lineEndings {
 	action, decided := endingsOf(a["text"])
 	if !decided {
 		action, decided = endingsOf(a["crlf"]) // its name in old files

@@ -10,6 +10,8 @@ import (
 	"path"
 	"path/filepath"
 	"time"
+
+	"github.com/millhand/millhand/internal/gitops/gitdir"
 )
 
 // CopyDirectory makes a private repository from a directory. Files go with their modes and links
@@ -19,7 +21,7 @@ import (
 // copied and not committed. Without any file to commit the branch stays unborn.
 //
 // The destination must be missing or empty, and the source is left alone.
-func CopyDirectory(ctx context.Context, src, dst string, env Env) (*Repo, error) {
+func CopyDirectory(ctx context.Context, src, dst string, env gitdir.Env) (*Repo, error) {
 	r, err := copyDirectory(ctx, src, dst, env)
 	if err != nil {
 		return nil, fmt.Errorf("copy directory %s: %w", src, err)
@@ -27,7 +29,7 @@ func CopyDirectory(ctx context.Context, src, dst string, env Env) (*Repo, error)
 	return r, nil
 }
 
-func copyDirectory(ctx context.Context, src, dst string, env Env) (*Repo, error) {
+func copyDirectory(ctx context.Context, src, dst string, env gitdir.Env) (*Repo, error) {
 	dst, err := emptyDirectory(dst)
 	if err != nil {
 		return nil, err
@@ -106,7 +108,7 @@ func copyOne(from, to *os.Root, name string, info fs.FileInfo) error {
 }
 
 func copyFile(from, to *os.Root, name string, mode fs.FileMode) (err error) {
-	in, err := from.OpenFile(name, openFlags, 0)
+	in, err := from.OpenFile(name, gitdir.OpenFlags, 0)
 	if err != nil {
 		return err
 	}

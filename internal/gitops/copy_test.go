@@ -8,6 +8,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/millhand/millhand/internal/gitops/gitdir"
+	"github.com/millhand/millhand/internal/gitops/gittest"
 )
 
 // listing returns the files and links of a directory without .git, with their modes
@@ -43,55 +46,58 @@ func listing(t *testing.T, dir string) map[string]string {
 	return list
 }
 
-func fillDirectory(s *sandbox) {
-	s.write("a", "a\r\n", "d/b", "b\n", "x", "#!/bin/sh\n", ".gitignore", "*.o\n/build/\n", "m.o", "object", "build/out", "out", "caf\xe9", "x")
-	s.chmod(0o755, "x")
-	s.link("/etc/passwd", "abs")
-	s.link("missing", "d/dangling")
-	must(s.t, os.Mkdir(filepath.Join(s.root, "void"), 0o755))
+func fillDirectory(s *gittest.Sandbox) {
+	s.Write("a", "a\r\n", "d/b", "b\n", "x", "#!/bin/sh\n", ".gitignore", "*.o\n/build/\n", "m.o", "object", "build/out", "out", "caf\xe9", "x")
+	s.Chmod(0o755, "x")
+	s.Link("/etc/passwd", "abs")
+	s.Link("missing", "d/dangling")
+	must(s.T, os.Mkdir(filepath.Join(s.Root, "void"), 0o755))
 }
 
 func TestCopyDirectoryMakesTheSameCommitEverywhere(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and run without -short")
+	}
 	hashes := map[string]string{}
-	for name, user := range map[string]func(*sandbox){
-		"plain": func(*sandbox) {},
-		"with a user who ignores and converts": func(s *sandbox) {
-			s.at(s.home).write(".config/git/ignore", "*\n", ".config/git/attributes", "* text\n",
+	for name, user := range map[string]func(*gittest.Sandbox){
+		"plain": func(*gittest.Sandbox) {},
+		"with a user who ignores and converts": func(s *gittest.Sandbox) {
+			s.At(s.Home).Write(".config/git/ignore", "*\n", ".config/git/attributes", "* text\n",
 				".gitconfig", "[core]\n\tautocrlf = input\n[user]\n\tname = X\n")
 		},
-		"from a repository": func(s *sandbox) { s.run("init", "-q"); s.commit() },
-		"with what is left out": func(s *sandbox) {
-			s.write(".millhand/runs/1/x", "x", "d/.git/config", "x", ".GIT/x", "x")
-			s.pipe("pipe")
+		"from a repository": func(s *gittest.Sandbox) { s.Run("init", "-q"); s.Commit() },
+		"with what is left out": func(s *gittest.Sandbox) {
+			s.Write(".millhand/runs/1/x", "x", "d/.git/config", "x", ".GIT/x", "x")
+			s.Pipe("pipe")
 		},
 	} {
-		s := newSandbox(t)
-		s.remove(".git")
+		s := gittest.NewSandbox(t)
+		s.Remove(".git")
 		fillDirectory(s)
-		want := listing(t, s.root)
+		want := listing(t, s.Root)
 		user(s)
-		before := listing(t, s.root)
-		dst := filepath.Join(s.home, "copy")
-		r, err := CopyDirectory(t.Context(), s.root, dst, s.env())
+		before := listing(t, s.Root)
+		dst := filepath.Join(s.Home, "copy")
+		r, err := CopyDirectory(t.Context(), s.Root, dst, envOf(s))
 		must(t, err)
 		if diff := cmp.Diff(want, listing(t, dst)); diff != "" {
 			t.Errorf("%s: copy (-source +copy):\n%s", name, diff)
 		}
-		if diff := cmp.Diff(before, listing(t, s.root)); diff != "" {
+		if diff := cmp.Diff(before, listing(t, s.Root)); diff != "" {
 			t.Errorf("%s: source (-before +after):\n%s", name, diff)
 		}
-		head, err := r.Head()
+		head, err := r.Git.Head()
 		must(t, err)
 		if head.Branch != "main" || head.Unborn {
 			t.Errorf("%s: %+v", name, head)
 		}
 		hashes[name] = head.Hash
-		in := s.at(dst)
-		in.clean()
-		if name == "plain" && in.run("rev-parse", "HEAD^{tree}") != in.addedTree() {
+		in := s.At(dst)
+		in.Clean()
+		if name == "plain" && in.Run("rev-parse", "HEAD^{tree}") != in.AddedTree() {
 			t.Error("the tree is not git's")
 		}
-		if tracked := in.run("ls-files", "build", "m.o"); tracked != "" {
+		if tracked := in.Run("ls-files", "build", "m.o"); tracked != "" {
 			t.Errorf("%s: ignored files are committed: %s", name, tracked)
 		}
 		if cs := measure(t, r, head.Hash); len(cs.Changes)+len(cs.Refused) > 0 {
@@ -107,11 +113,11 @@ func TestCopyDirectoryMakesTheSameCommitEverywhere(t *testing.T) {
 
 func TestCopyDirectoryOfAnEmptyDirectoryIsUnborn(t *testing.T) {
 	src := t.TempDir()
-	r, err := CopyDirectory(t.Context(), src, filepath.Join(t.TempDir(), "deep/copy"), Env{})
+	r, err := CopyDirectory(t.Context(), src, filepath.Join(t.TempDir(), "deep/copy"), gitdir.Env{})
 	must(t, err)
-	head, err := r.Head()
+	head, err := r.Git.Head()
 	must(t, err)
-	if diff := cmp.Diff(Head{Branch: "main", Unborn: true}, head); diff != "" {
+	if diff := cmp.Diff(gitdir.Head{Branch: "main", Unborn: true}, head); diff != "" {
 		t.Error(diff)
 	}
 	must(t, os.WriteFile(filepath.Join(r.Root(), "a"), []byte("a\n"), 0o644))
@@ -125,7 +131,7 @@ func TestCopyDirectoryOfAnEmptyDirectoryIsUnborn(t *testing.T) {
 func TestCopyDirectoryIntoItself(t *testing.T) {
 	src := t.TempDir()
 	must(t, os.WriteFile(filepath.Join(src, "a"), []byte("a\n"), 0o644))
-	r, err := CopyDirectory(t.Context(), src, filepath.Join(src, "work/copy"), Env{})
+	r, err := CopyDirectory(t.Context(), src, filepath.Join(src, "work/copy"), gitdir.Env{})
 	must(t, err)
 	if got := paths(measure(t, r, "")); !slices.Equal(got, []string{"a"}) {
 		t.Errorf("copied: %v", got)
@@ -135,10 +141,10 @@ func TestCopyDirectoryIntoItself(t *testing.T) {
 func TestCopyDirectoryWantsAnEmptyDestination(t *testing.T) {
 	src, dst := t.TempDir(), t.TempDir()
 	must(t, os.WriteFile(filepath.Join(dst, "a"), nil, 0o644))
-	if _, err := CopyDirectory(t.Context(), src, dst, Env{}); err == nil {
+	if _, err := CopyDirectory(t.Context(), src, dst, gitdir.Env{}); err == nil {
 		t.Error("no error")
 	}
-	if _, err := CopyDirectory(t.Context(), filepath.Join(src, "missing"), filepath.Join(src, "x"), Env{}); err == nil {
+	if _, err := CopyDirectory(t.Context(), filepath.Join(src, "missing"), filepath.Join(src, "x"), gitdir.Env{}); err == nil {
 		t.Error("a missing source: no error")
 	}
 }
@@ -147,6 +153,6 @@ func TestACopiedDirectoryWithFilteredFilesIsCommitted(t *testing.T) {
 	src := t.TempDir()
 	must(t, os.WriteFile(filepath.Join(src, ".gitattributes"), []byte("*.psd filter=lfs\n"), 0o644))
 	must(t, os.WriteFile(filepath.Join(src, "a.psd"), []byte("raw\n"), 0o644))
-	_, err := CopyDirectory(t.Context(), src, filepath.Join(t.TempDir(), "copy"), Env{})
+	_, err := CopyDirectory(t.Context(), src, filepath.Join(t.TempDir(), "copy"), gitdir.Env{})
 	must(t, err)
 }

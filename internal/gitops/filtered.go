@@ -11,6 +11,8 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 	"github.com/go-git/go-git/v5/plumbing/object"
+
+	"github.com/millhand/millhand/internal/gitops/gitdir"
 )
 
 // errEnough ends a walk that has found what it is to find.
@@ -20,26 +22,27 @@ var errEnough = errors.New("enough")
 // LFS is one), sorted, at most limit of them: changing such a file can't be
 // committed. The attributes are those of the commit's own .gitattributes files and
 // of what holds for all of the machine and the repository. Paths that match a protect
-// glob are left out, as Changes does.
-func (r *Repo) FilteredPaths(ctx context.Context, commit string, protect []string, limit int) ([]string, error) {
-	paths, err := r.filteredPaths(ctx, commit, protect, limit)
+// glob are left out, as Changes does, and so are those that are not below a
+// directory, which is "" for the root.
+func (r *Repo) FilteredPaths(ctx context.Context, commit, below string, protect []string, limit int) ([]string, error) {
+	paths, err := r.filteredPaths(ctx, commit, below, protect, limit)
 	if err != nil {
 		return nil, fmt.Errorf("look for filtered paths in commit %s: %w", commit, err)
 	}
 	return paths, nil
 }
 
-func (r *Repo) filteredPaths(ctx context.Context, commit string, protect []string, limit int) ([]string, error) {
+func (r *Repo) filteredPaths(ctx context.Context, commit, below string, protect []string, limit int) ([]string, error) {
 	for _, p := range protect {
 		if !doublestar.ValidatePattern(p) {
 			return nil, fmt.Errorf("protect glob %q: %w", p, doublestar.ErrBadPattern)
 		}
 	}
-	root, err := r.objects.rootTree(plumbing.NewHash(commit))
+	root, err := r.Git.Objects.RootTree(plumbing.NewHash(commit))
 	if err != nil {
 		return nil, err
 	}
-	w := &attributeWalk{ctx: ctx, objects: r.objects, perDir: map[string]*attributeFile{}}
+	w := &attributeWalk{ctx: ctx, objects: r.Git.Objects, perDir: map[string]*gitdir.AttributeFile{}}
 	if err := w.readWide(r); err != nil {
 		return nil, err
 	}
@@ -51,7 +54,7 @@ func (r *Repo) filteredPaths(ctx context.Context, commit string, protect []strin
 		if len(found) >= limit {
 			return errEnough
 		}
-		if isPlain(e.Mode) && w.filtered(path) && !outside(path) && !matchesAny(protect, path) {
+		if isPlain(e.Mode) && isBelow(path, below) && w.filtered(path) && !outside(path) && !matchesAny(protect, path) {
 			found = append(found, path)
 		}
 		return nil
@@ -69,10 +72,10 @@ func isPlain(mode filemode.FileMode) bool {
 // attributeWalk goes through a commit's tree in the order of full paths.
 type attributeWalk struct {
 	ctx     context.Context //nolint:containedctx // it is used up by one call
-	objects *objectStore
-	wide    attributeStack // of machine and user
-	info    *attributeFile
-	perDir  map[string]*attributeFile
+	objects *gitdir.Objects
+	wide    gitdir.AttributeStack // of machine and user
+	info    *gitdir.AttributeFile
+	perDir  map[string]*gitdir.AttributeFile
 	filters bool // some line speaks of a filter
 }
 
@@ -84,49 +87,27 @@ func (w *attributeWalk) readWide(r *Repo) error {
 	}
 	w.wide, w.info = wide.weakest, wide.absolute
 	for _, f := range append(w.wide, w.info) {
-		w.filters = w.filters || f.names("filter")
+		w.filters = w.filters || f.Names("filter")
 	}
 	return nil
 }
 
-// names reports whether a line gives an attribute, or a macro does.
-func (f *attributeFile) names(attribute string) bool {
-	if f == nil {
-		return false
-	}
-	for _, line := range f.lines {
-		for _, g := range line.gives {
-			if g.name == attribute {
-				return true
-			}
-		}
-	}
-	for _, gives := range f.macros {
-		for _, g := range gives {
-			if g.name == attribute {
-				return true
-			}
-		}
-	}
-	return false
-}
-
 func (w *attributeWalk) walk(tree plumbing.Hash, dir string, depth int, each func(string, object.TreeEntry) error) error {
-	if depth > deepest {
-		return fmt.Errorf("directories are more than %d deep", deepest)
+	if depth > gitdir.MaxDepth {
+		return fmt.Errorf("directories are more than %d deep", gitdir.MaxDepth)
 	}
 	if err := w.ctx.Err(); err != nil {
 		return err
 	}
-	if tree == emptyTree {
+	if tree == gitdir.EmptyTree {
 		return nil
 	}
-	entries, err := w.objects.tree(tree)
+	entries, err := w.objects.Tree(tree)
 	if err != nil {
 		return err
 	}
 	for _, e := range entries {
-		path := inDirectory(dir, e.Name)
+		path := gitdir.JoinPath(dir, e.Name)
 		if e.Mode == filemode.Dir {
 			err = w.walk(e.Hash, path, depth+1, each)
 		} else {
@@ -145,24 +126,24 @@ func (w *attributeWalk) note(path string, e object.TreeEntry) error {
 	if !isPlain(e.Mode) || path != name && !strings.HasSuffix(path, "/"+name) {
 		return nil
 	}
-	size, err := w.objects.size(e.Hash)
+	size, err := w.objects.Size(e.Hash)
 	if err != nil || size > largestRuleFile {
 		return err
 	}
-	data, err := w.objects.blob(e.Hash)
+	data, err := w.objects.Blob(e.Hash)
 	if err != nil {
 		return err
 	}
 	w.filters = w.filters || bytes.Contains(data, []byte("filter"))
 	dir := path[:max(0, len(path)-len("/"+name))]
-	w.perDir[dir] = parseAttributes(data, dir, dir == "")
+	w.perDir[dir] = gitdir.ParseAttributes(data, dir, dir == "")
 	return nil
 }
 
 // filtered reports whether a path's attributes name a filter.
 func (w *attributeWalk) filtered(path string) bool {
 	stack := w.wide[:len(w.wide):len(w.wide)]
-	for _, dir := range directoriesOf(path) {
+	for _, dir := range gitdir.Parents(path) {
 		if f := w.perDir[dir]; f != nil {
 			stack = append(stack, f)
 		}
@@ -170,6 +151,6 @@ func (w *attributeWalk) filtered(path string) bool {
 	if w.info != nil {
 		stack = append(stack, w.info)
 	}
-	filter := stack.of(path)["filter"]
+	filter := stack.Of(path)["filter"]
 	return filter != "" && filter != "false"
 }

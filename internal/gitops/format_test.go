@@ -11,54 +11,11 @@ import (
 	"testing"
 
 	"github.com/aymanbagabas/go-udiff/lcs"
-	"github.com/go-git/go-git/v5/plumbing/filemode"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/millhand/millhand/internal/gitops/gitdir"
+	"github.com/millhand/millhand/internal/gitops/gittest"
 )
-
-func TestQuotePath(t *testing.T) {
-	for path, want := range map[string]string{
-		"a/b.txt": "a/b.txt", "sp ace": "sp ace", "a'b": "a'b",
-		"tab\t": `"tab\t"`, "\a\b\n\v\f\r": `"\a\b\n\v\f\r"`, `q"b\`: `"q\"b\\"`,
-		"\x01\x1b\x7f": `"\001\033\177"`, "caf\xe9": `"caf\351"`, "ü": `"\303\274"`,
-	} {
-		if got := quotePath(path); got != want {
-			t.Errorf("%q: got %s, want %s", path, got, want)
-		}
-	}
-	for _, text := range []string{"", "a", `"`, `"a`, `"\`, `"\x"`, `"\4000"`, `"\18"`, `"\12`} {
-		if path, n := unquotePath(text); n != 0 {
-			t.Errorf("%s: got %q, %d", text, path, n)
-		}
-	}
-}
-
-func FuzzQuotedPathsReadBackAsTheyWere(f *testing.F) {
-	for _, seed := range []string{"", "a/b", "tab\there", "\x00\xff\"\\", "caf\xe9 ", "a\nb"} {
-		f.Add(seed)
-	}
-	f.Fuzz(func(t *testing.T, path string) {
-		quoted := quotePath(path)
-		if quoted == path {
-			if strings.ContainsAny(path, "\n\t\"\\\x00") {
-				t.Errorf("%q is not quoted", path)
-			}
-			return
-		}
-		if got, n := unquotePath(quoted + "rest"); got != path || n != len(quoted) {
-			t.Errorf("%q became %s and %q", path, quoted, got)
-		}
-	})
-}
-
-func FuzzUnquotingNeverReadsTooFar(f *testing.F) {
-	f.Add(`"a\303\274"`)
-	f.Add(`"\`)
-	f.Fuzz(func(t *testing.T, text string) {
-		if _, n := unquotePath(text); n > len(text) || n > 0 && text[n-1] != '"' {
-			t.Errorf("%q: took %d", text, n)
-		}
-	})
-}
 
 // readLiteral decodes a part of a binary patch.
 func readLiteral(text string) ([]byte, error) {
@@ -233,87 +190,13 @@ func TestDiffsOfAbsurdlyLongFilesAreOneHunk(t *testing.T) {
 	}
 }
 
-func sampleIndex() *index {
-	return &index{version: 2, entries: []indexEntry{
-		{path: "a", mode: filemode.Regular, stat: stat{1, 2, 3, 4, 5, 6, 7, 8, 9}},
-		{path: "a/b", mode: filemode.Executable, flags: flagAssumeValid},
-		{path: "a/c", mode: filemode.Symlink, flags: 1 << 12},
-		{path: "a/c", mode: filemode.Symlink, flags: 2 << 12},
-		{path: "a/skipped", mode: filemode.Regular, extended: extendedSkipWorktree},
-		{path: strings.Repeat("long/", 1000), mode: filemode.Submodule},
-	}}
-}
-
-func TestIndexesReadBackAsTheyWere(t *testing.T) {
-	for _, version := range []uint32{3, 4} {
-		idx := sampleIndex()
-		idx.version = version
-		got, err := parseIndex(idx.encode())
-		must(t, err)
-		if diff := cmp.Diff(idx, got, cmp.AllowUnexported(index{}, indexEntry{}, stat{})); diff != "" {
-			t.Errorf("version %d (-want +got):\n%s", version, diff)
-		}
-	}
-}
-
-func TestGitReadsTheIndexesThatAreWritten(t *testing.T) {
-	s := newSandbox(t)
-	s.write("a", "a\n", "deep/er/b", "b\n", "deep/er/c", "c\n", strings.Repeat("x", 250)+"/"+strings.Repeat("y", 250), "long\n")
-	s.commit()
-	s.run("update-index", "--assume-unchanged", "a")
-	s.run("update-index", "--skip-worktree", "deep/er/b")
-	want := s.run("ls-files", "--stage", "-v", "--debug")
-	for _, version := range []string{"2", "3", "4"} {
-		s.run("update-index", "--index-version", version)
-		r := s.open()
-		l, err := r.prepareIndex(t.Context(), nil, r.env)
-		must(t, err)
-		must(t, l.commit())
-		got := s.run("ls-files", "--stage", "-v", "--debug")
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("version %s (-before +after):\n%s", version, diff)
-		}
-	}
-}
-
-func FuzzIndexesAreReadOrRefused(f *testing.F) {
-	for _, version := range []uint32{2, 4} {
-		idx := sampleIndex()
-		idx.version = version
-		idx.entries = idx.entries[:len(idx.entries)-1] // long seeds make a slow fuzzer
-		f.Add(idx.encode())
-	}
-	f.Add([]byte("DIRC"))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		if len(data) >= checksumSize { // let the fuzzer past the checksum
-			clear(data[len(data)-checksumSize:])
-		}
-		idx, err := parseIndex(data)
-		if err != nil {
-			return
-		}
-		again, err := parseIndex(idx.encode())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(idx.entries) != len(again.entries) {
-			t.Fatalf("%d entries, then %d", len(idx.entries), len(again.entries))
-		}
-		for i := range idx.entries {
-			if idx.entries[i] != again.entries[i] {
-				t.Errorf("%+v became %+v", idx.entries[i], again.entries[i])
-			}
-		}
-	})
-}
-
 func FuzzAttributesAreReadWithoutFailing(f *testing.F) {
 	f.Add("* text=auto\n*.c -text !eol\n[attr]m text\n\"q\\303\" m\n", "d/x.c")
 	f.Add("[attr]a b\n[attr]b a\n* a\n", "x")
 	f.Add("!no text\n#c\n dir/ text\n * \n\"\\", "dir/x")
 	f.Fuzz(func(t *testing.T, text, path string) {
-		stack := attributeStack{parseAttributes([]byte(text), "", true), parseAttributes([]byte(text), "d", false)}
-		a := stack.of(path)
+		stack := gitdir.AttributeStack{gitdir.ParseAttributes([]byte(text), "", true), gitdir.ParseAttributes([]byte(text), "d", false)}
+		a := stack.Of(path)
 		if e := endings(a, "input"); e < keepEndings || e > guessEndings {
 			t.Errorf("got %v", e)
 		}
@@ -321,27 +204,27 @@ func FuzzAttributesAreReadWithoutFailing(f *testing.F) {
 }
 
 func TestAttributesAgreeWithGit(t *testing.T) {
-	s := newSandbox(t)
-	s.write(".gitattributes", "# comment\n*.a text\n*.b -text eol=lf\n*.c text=auto !eol\n\t  *.d\ttext eol=crlf  \n"+
+	s := gittest.NewSandbox(t)
+	s.Write(".gitattributes", "# comment\n*.a text\n*.b -text eol=lf\n*.c text=auto !eol\n\t  *.d\ttext eol=crlf  \n"+
 		"[attr]mine -text filter=x\n*.m mine\n*.n mine text\n*.o text mine\n/top.e ident\nsub/*.f ident\n**/g text\nh/ text\n"+
 		"!neg text\n\\#hash text\n\"with space\" text\n\"oct\\303\\274\" text\n[ab]?.i text\n*.b filter=late\nmacro binary\nxx text=weird eol=\n",
 		"sub/.gitattributes", "*.a -text\n/g !text\n[attr]no text\nx no\n*.k text\n",
 		"sub/deep/.gitattributes", "*.a !text\n",
 		".git/info/attributes", "*.last text=auto\n*.k -text\n")
-	s.at(s.home).write(".config/git/attributes", "*.last text\n*.home ident\n*.a filter=home\n[attr]fromhome text\n")
-	s.write("uses.fromhome", "", ".gitignore", "")
+	s.At(s.Home).Write(".config/git/attributes", "*.last text\n*.home ident\n*.a filter=home\n[attr]fromhome text\n")
+	s.Write("uses.fromhome", "", ".gitignore", "")
 	names := []string{
 		"x.a", "sub/x.a", "sub/deep/x.a", "x.b", "x.c", "x.d", "x.m", "x.n", "x.o", "top.e", "sub/top.e", "sub/x.f", "sub/deep/x.f",
 		"g", "sub/g", "sub/deep/g", "h/x", "neg", "#hash", "with space", "octü", "ab.i", "zz.i", "macro", "sub/x", "sub/x.k", "x.last", "x.home", "xx",
 	}
 	attrs := []string{"text", "eol", "filter", "ident", "diff"}
-	r := s.open()
+	r := opened(s)
 	tree, err := r.openWorkTree(false)
 	must(t, err)
 	defer tree.close()
 	for _, name := range names {
 		want := map[string]string{}
-		fields := strings.Split(s.run(append(append([]string{"check-attr", "-z"}, attrs...), "--", name)...), "\x00")
+		fields := strings.Split(s.Run(append(append([]string{"check-attr", "-z"}, attrs...), "--", name)...), "\x00")
 		for three := range slices.Chunk(fields[:len(fields)-1], 3) {
 			want[three[1]] = three[2]
 		}

@@ -2,23 +2,53 @@ package gitops
 
 import (
 	"fmt"
+	"os"
+	"path"
 	"path/filepath"
+	"strings"
 
+	"github.com/millhand/millhand/internal/gitops/gitdir"
 	"github.com/millhand/millhand/internal/ignore"
 )
 
 // IgnoreRules returns the rules that hold for the whole work tree: those of
-// core.excludesFile (or its default place), and over them those of
+// core.ExcludesFile (or its default place), and over them those of
 // .git/info/exclude. The .gitignore files are added on the way down, with
 // Descend.
 func (r *Repo) IgnoreRules() (*ignore.Matcher, error) {
 	var files []ignore.Patterns
-	for _, name := range []string{r.config.excludesFile, filepath.Join(r.commonDir, "info", "exclude")} {
-		data, err := readOptional(name)
+	for _, name := range []string{r.Git.Settings.ExcludesFile, filepath.Join(r.Git.Common, "info", "exclude")} {
+		data, err := gitdir.ReadOptional(name)
 		if err != nil {
 			return nil, fmt.Errorf("read ignore rules: %w", err)
 		}
 		files = append(files, ignore.Parse(data))
 	}
 	return ignore.New(files...), nil
+}
+
+// IgnoreRulesBelow returns the rules that hold for a directory of the work tree,
+// slash separated and relative to the root, which is "": those of IgnoreRules and
+// of the .gitignore files above it. Paths are matched relative to the directory.
+func (r *Repo) IgnoreRulesBelow(dir string) (*ignore.Matcher, error) {
+	rules, err := r.IgnoreRules()
+	if err != nil || dir == "" {
+		return rules, err
+	}
+	root, err := os.OpenRoot(r.Git.Root)
+	if err != nil {
+		return nil, fmt.Errorf("read ignore rules: %w", err)
+	}
+	defer root.Close()
+	at := ""
+	for name := range strings.SplitSeq(dir, "/") {
+		file := path.Join(at, ".gitignore")
+		if st, err := root.Lstat(file); err == nil && st.Mode().IsRegular() && st.Size() <= largestRuleFile {
+			if data, err := root.ReadFile(file); err == nil {
+				rules = rules.Descend(at, data)
+			}
+		}
+		at = path.Join(at, name)
+	}
+	return rules.Within(dir), nil
 }

@@ -4,16 +4,19 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 	"github.com/go-git/go-git/v5/plumbing/object"
+
+	"github.com/millhand/millhand/internal/gitops/gitdir"
 )
 
 // Message returns the message of a commit, given by its hash.
 func (r *Repo) Message(commit string) (string, error) {
-	c, err := r.objects.commit(plumbing.NewHash(commit))
+	c, err := r.Git.Objects.Commit(plumbing.NewHash(commit))
 	if err == nil && c == nil {
 		err = plumbing.ErrObjectNotFound
 	}
@@ -23,42 +26,97 @@ func (r *Repo) Message(commit string) (string, error) {
 	return c.Message, nil
 }
 
+// FirstParents returns the hashes of a commit, its first parent, the first parent
+// of that, and so on: at most so many, and as far as they are here.
+func (r *Repo) FirstParents(commit string, most int) ([]string, error) {
+	var line []string
+	for next := plumbing.NewHash(commit); len(line) < most; {
+		c, err := r.Git.Objects.Commit(next)
+		if err != nil {
+			return nil, fmt.Errorf("history of commit %s: %w", commit, err)
+		}
+		if c == nil {
+			break
+		}
+		if line = append(line, next.String()); len(c.ParentHashes) == 0 {
+			break
+		}
+		next = c.ParentHashes[0]
+	}
+	return line, nil
+}
+
+// Touched returns the paths that differ between two commits and that a glob of
+// protected paths matches, sorted. The first may be "" for no commit.
+func (r *Repo) Touched(from, to string, globs []string) ([]string, error) {
+	before, err := r.SnapshotOf(from)
+	if err != nil {
+		return nil, err
+	}
+	after, err := r.SnapshotOf(to)
+	if err != nil {
+		return nil, err
+	}
+	cs := &ChangeSet{edits: map[string]edit{}}
+	for path, is := range after.files {
+		if was := before.files[path]; was != is {
+			cs.edits[path] = edit{before: was, after: is}
+		}
+	}
+	for path, was := range before.files {
+		if _, ok := after.files[path]; !ok {
+			cs.edits[path] = edit{before: was}
+		}
+	}
+	cs.protect(globs)
+	return cs.Protected, nil
+}
+
 // Has reports whether a commit's tree has a file, link, submodule or directory at a
 // path: slash separated, clean, and relative to the root, which is "" or ".".
 func (r *Repo) Has(commit, name string) (bool, error) {
-	has, err := r.has(commit, name)
-	if err != nil {
-		return false, fmt.Errorf("look for %s in commit %s: %w", name, commit, err)
-	}
-	return has, nil
+	mode, err := r.modeAt(commit, name)
+	return mode != 0, err
 }
 
-func (r *Repo) has(commit, name string) (bool, error) {
-	tree, err := r.objects.rootTree(plumbing.NewHash(commit))
+// HasDir reports whether a commit's tree has a directory at a path, which is given
+// as for Has.
+func (r *Repo) HasDir(commit, name string) (bool, error) {
+	mode, err := r.modeAt(commit, name)
+	return mode == filemode.Dir, err
+}
+
+// modeAt returns the mode of an entry of a commit's tree, 0 if it is missing.
+func (r *Repo) modeAt(commit, name string) (filemode.FileMode, error) {
+	entry, err := r.entryAt(commit, name)
+	if err != nil {
+		return 0, fmt.Errorf("look for %s in commit %s: %w", name, commit, err)
+	}
+	return entry.Mode, nil
+}
+
+func (r *Repo) entryAt(commit, name string) (object.TreeEntry, error) {
+	tree, err := r.Git.Objects.RootTree(plumbing.NewHash(commit))
+	entry := object.TreeEntry{Mode: filemode.Dir, Hash: tree}
 	if err != nil || name == "" || name == "." {
-		return err == nil, err
+		return entry, err
 	}
 	if path.Clean(name) != name || name[0] == '/' || strings.HasPrefix(name, "../") || name == ".." {
-		return false, errors.New("it is not a clean relative path")
+		return object.TreeEntry{}, errors.New("it is not a clean relative path")
 	}
-	entry := object.TreeEntry{Mode: filemode.Dir, Hash: tree}
 	for part := range strings.SplitSeq(name, "/") {
-		if entry.Mode != filemode.Dir || entry.Hash == emptyTree {
-			return false, nil
+		if entry.Mode != filemode.Dir || entry.Hash == gitdir.EmptyTree {
+			return object.TreeEntry{}, nil
 		}
-		entries, err := r.objects.tree(entry.Hash)
+		entries, err := r.Git.Objects.Tree(entry.Hash)
 		if err != nil {
-			return false, err
+			return object.TreeEntry{}, err
 		}
-		found := false
-		for _, e := range entries {
-			if e.Name == part {
-				entry, found = e, true
-			}
+		at := slices.IndexFunc(entries, func(e object.TreeEntry) bool { return e.Name == part })
+		if at < 0 {
+			return object.TreeEntry{}, nil
 		}
-		if !found {
-			return false, nil
-		}
+		entry = entries[at]
 	}
-	return true, nil
+	return entry, nil
 }

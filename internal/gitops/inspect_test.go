@@ -1,21 +1,21 @@
 package gitops
 
 import (
-	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/millhand/millhand/internal/gitops/gittest"
 )
 
 func TestHas(t *testing.T) {
-	s := newSandbox(t)
-	s.write("a", "1\n", "d/e/f", "1\n", "empty", "")
-	commit := s.commit()
-	r := s.open()
+	s := gittest.NewSandbox(t)
+	s.Write("a", "1\n", "d/e/f", "1\n", "empty", "")
+	commit := s.Commit()
+	r := opened(s)
 	for name, want := range map[string]bool{
 		"": true, ".": true, "a": true, "d": true, "d/e": true, "d/e/f": true, "empty": true,
 		"b": false, "a/b": false, "d/e/f/g": false, "d/x": false, "A": false,
@@ -38,70 +38,62 @@ func TestHas(t *testing.T) {
 }
 
 func TestFilteredPathsAreThoseOfGit(t *testing.T) {
-	s := newSandbox(t)
-	s.write(
+	s := gittest.NewSandbox(t)
+	s.Write(
 		".gitattributes", "[attr]big filter=lfs -text\n*.bin big\n/d/*.x filter=y\nvendor/** filter=z\n",
 		"d/.gitattributes", "plain.bin -filter\nunset.bin !filter\n*.t filter=t\n",
 		"a.bin", "1", "d/plain.bin", "1", "d/unset.bin", "1", "d/q.x", "1", "d/e/q.x", "1", "d/e/s.t", "1", "q.x", "1", "s.t", "1",
 		"vendor/v", "1", "d.bin/u", "1", "é.bin", "1", "info.i", "1",
 	)
-	s.link("a.bin", "link.bin")
-	must(t, os.WriteFile(filepath.Join(s.root, ".git", "info", "attributes"), []byte("*.i filter=i\n"), 0o644))
-	commit := s.commit()
+	s.Link("a.bin", "link.bin")
+	must(t, os.WriteFile(filepath.Join(s.Root, ".git", "info", "attributes"), []byte("*.i filter=i\n"), 0o644))
+	commit := s.Commit()
 	var want []string
-	files := strings.Split(s.run("-c", "core.quotePath=false", "ls-files"), "\n")
-	for line := range strings.SplitSeq(s.run(append([]string{"-c", "core.quotePath=false", "check-attr", "filter", "--"}, files...)...), "\n") {
+	files := strings.Split(s.Run("-c", "core.quotePath=false", "ls-files"), "\n")
+	for line := range strings.SplitSeq(s.Run(append([]string{"-c", "core.quotePath=false", "check-attr", "filter", "--"}, files...)...), "\n") {
 		name, value, _ := strings.Cut(line, ": filter: ")
 		if value != "unspecified" && value != "unset" && name != "link.bin" {
 			want = append(want, name)
 		}
 	}
-	r := s.open()
-	got, err := r.FilteredPaths(t.Context(), commit, nil, 100)
+	r := opened(s)
+	got, err := r.FilteredPaths(t.Context(), commit, "", nil, 100)
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Errorf("%v\n%s", err, diff)
 	}
-	got, err = r.FilteredPaths(t.Context(), commit, []string{"vendor", "**/*.bin"}, 2)
+	got, err = r.FilteredPaths(t.Context(), commit, "", []string{"vendor", "**/*.bin"}, 2)
 	if diff := cmp.Diff([]string{"d/e/s.t", "d/q.x"}, got); err != nil || diff != "" {
 		t.Errorf("%v\n%s", err, diff)
 	}
-	if _, err := r.FilteredPaths(t.Context(), commit, []string{"["}, 2); err == nil {
+	if _, err := r.FilteredPaths(t.Context(), commit, "", []string{"["}, 2); err == nil {
 		t.Error("a bad glob is accepted")
 	}
 }
 
-func TestRemoteURLsAreThoseOfGit(t *testing.T) {
-	s := newSandbox(t)
-	for n, settings := range [][]string{
-		{"remote.origin.url", "https://example.com/a"},
-		{"remote.origin.url", "https://example.com/a", "remote.origin.pushurl", "git@example.com:a"},
-		{"remote.origin.url", "https://example.com/a", "url.git@example.com:.insteadOf", "https://example.com/"},
-		{"remote.origin.url", "https://example.com/a", "url.git@example.com:.pushInsteadOf", "https://example.com/"},
-		{"remote.origin.url", "https://example.com/a", "url.ssh://x/.pushInsteadOf", "https://", "url.ssh://y/.pushInsteadOf", "https://example.com/"},
-		{"remote.origin.url", "ex:a", "remote.origin.pushurl", "ey:a", "url.https://x/.insteadOf", "ey:", "url.https://y/.pushInsteadOf", "ey:"},
-	} {
-		t.Run(fmt.Sprint(n), func(t *testing.T) {
-			s := newSandbox(t)
-			for i := 0; i < len(settings); i += 2 {
-				where := "--local"
-				if strings.HasPrefix(settings[i], "url.") {
-					where = "--global"
-				}
-				s.run("config", where, settings[i], settings[i+1])
-			}
-			want := s.run("remote", "get-url", "--push", "origin")
-			r := s.open()
-			s.run("config", "remote.origin.pushurl", "https://evil.example.com/a")
-			if got, err := r.RemoteURL("origin"); err != nil || got != want {
-				t.Errorf("%q (%v), want %q", got, err, want)
-			}
-		})
+func TestWhereADirectoryIs(t *testing.T) {
+	s := gittest.NewSandbox(t)
+	s.Write(".gitignore", "*.log\n/x/y/top\n", "x/.gitignore", "!keep.log\n/y/mid\n", "x/y/a", "1\n")
+	s.Link("x/y", "link")
+	base := s.Commit()
+	r := opened(s)
+	for dir, want := range map[string]string{".": "", "x": "x", "x/y": "x/y", "link": "x/y"} {
+		if got, err := r.Below(filepath.Join(s.Root, dir)); err != nil || got != want {
+			t.Errorf("%s: %q, %v", dir, got, err)
+		}
 	}
-	if _, err := s.open().RemoteURL("origin"); !errors.Is(err, ErrNoRemote) {
-		t.Error(err)
+	if got, err := r.Below(s.Home); err == nil {
+		t.Errorf("outside: %q", got)
 	}
-	s.run("remote", "add", "origin", "../other.git")
-	if got, err := s.open().RemoteURL("origin"); err != nil || got != filepath.Join(filepath.Dir(s.root), "other.git") {
-		t.Errorf("%q, %v", got, err)
+	for name, want := range map[string]bool{"": true, "x": true, "x/y": true, "x/y/a": false, "link": false, "none": false, "x/none": false} {
+		if got, err := r.HasDir(base, name); err != nil || got != want {
+			t.Errorf("%s is a directory: %t, %v", name, got, err)
+		}
+	}
+	rules, err := r.IgnoreRulesBelow("x/y")
+	must(t, err)
+	for name, want := range map[string]bool{"a.log": true, "keep.log": false, "top": true, "mid": true, "a": false, "z/top": false} {
+		if got := rules.Ignored(name, false); got != want {
+			t.Errorf("%s is ignored: %t", name, got)
+		}
 	}
 }

@@ -9,6 +9,9 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/millhand/millhand/internal/gitops/gitdir"
+	"github.com/millhand/millhand/internal/gitops/gittest"
 )
 
 // killedRoot names the repository in which a copy of the test program commits,
@@ -31,14 +34,14 @@ func TestACommitThatIsKilledIsAbsentOrComplete(t *testing.T) {
 	for _, call := range []string{"/^rename", "fsync"} {
 		finished := false
 		for nth := 1; !finished; nth++ {
-			s := newSandbox(t)
-			s.write("a", "1\n", "d/b", "1\n")
-			base := s.commit()
-			s.write("a", "2\n", "d/b", "2\n", "d/n", "n\n")
+			s := gittest.NewSandbox(t)
+			s.Write("a", "1\n", "d/b", "1\n")
+			base := s.Commit()
+			s.Write("a", "2\n", "d/b", "2\n", "d/n", "n\n")
 			cmd := exec.CommandContext(t.Context(), strace, "-f", "-qq", "-o", "/dev/null",
 				fmt.Sprintf("--inject=%s:signal=SIGKILL:when=%d", call, nth),
 				self, "-test.run=^"+t.Name()+"$")
-			cmd.Env = append(os.Environ(), killedRoot+"="+s.root)
+			cmd.Env = append(os.Environ(), killedRoot+"="+s.Root)
 			out, err := cmd.CombinedOutput()
 			finished = err == nil
 			if err != nil && !killed(err) {
@@ -54,9 +57,9 @@ func TestACommitThatIsKilledIsAbsentOrComplete(t *testing.T) {
 
 func commitForKilling(t *testing.T, root string) {
 	t.Helper()
-	r, err := Open(root, Env{})
+	r, err := Open(root, gitdir.Env{})
 	must(t, err)
-	head, err := r.Head()
+	head, err := r.Git.Head()
 	must(t, err)
 	_, err = r.Commit(t.Context(), measure(t, r, head.Hash), options(head.Hash))
 	must(t, err)
@@ -74,33 +77,33 @@ func killed(err error) bool {
 
 // checkKilled checks what a commit that was killed left, and that all goes on
 // from there.
-func checkKilled(s *sandbox, base string, finished bool) {
-	s.t.Helper()
-	s.fsck()
-	locks, err := filepath.Glob(filepath.Join(s.root, ".git/*.lock"))
-	must(s.t, err)
-	more, err := filepath.Glob(filepath.Join(s.root, ".git/refs/heads/*.lock"))
-	must(s.t, err)
+func checkKilled(s *gittest.Sandbox, base string, finished bool) {
+	s.T.Helper()
+	s.Fsck()
+	locks, err := filepath.Glob(filepath.Join(s.Root, ".git/*.lock"))
+	must(s.T, err)
+	more, err := filepath.Glob(filepath.Join(s.Root, ".git/refs/heads/*.lock"))
+	must(s.T, err)
 	for _, l := range append(locks, more...) {
-		must(s.t, os.Remove(l))
+		must(s.T, os.Remove(l))
 	}
-	head := s.run("rev-parse", "HEAD")
+	head := s.Run("rev-parse", "HEAD")
 	if finished && head == base {
-		s.t.Error("it finished without a commit")
+		s.T.Error("it finished without a commit")
 	}
 	if head != base {
-		if parent := s.run("rev-parse", "HEAD^"); parent != base {
-			s.t.Errorf("parent is %s", parent)
+		if parent := s.Run("rev-parse", "HEAD^"); parent != base {
+			s.T.Errorf("parent is %s", parent)
 		}
-		s.run("reset", "-q") // the index may still be the old one
-		if status := s.run("status", "--porcelain"); status != "" {
-			s.t.Errorf("the commit is not complete:\n%s", status)
+		s.Run("reset", "-q") // the index may still be the old one
+		if status := s.Run("status", "--porcelain"); status != "" {
+			s.T.Errorf("the commit is not complete:\n%s", status)
 		}
 		return
 	}
-	if status := s.run("status", "--porcelain"); strings.Count(status, "\n") != 2 {
-		s.t.Errorf("the work is not complete:\n%s", status)
+	if status := s.Run("status", "--porcelain"); strings.Count(status, "\n") != 2 {
+		s.T.Errorf("the work is not complete:\n%s", status)
 	}
-	commitForKilling(s.t, s.root)
-	s.clean()
+	commitForKilling(s.T, s.Root)
+	s.Clean()
 }

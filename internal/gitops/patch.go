@@ -9,6 +9,8 @@ import (
 
 	"github.com/aymanbagabas/go-udiff/lcs"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
+
+	"github.com/millhand/millhand/internal/gitops/gitdir"
 )
 
 // largestPatch is how much of a patch is made, in bytes: it is held in memory.
@@ -77,7 +79,7 @@ func writeDiff(out *bytes.Buffer, tree *workTree, path string, e edit, v version
 }
 
 func writeHeader(out *bytes.Buffer, path string, e edit) {
-	fmt.Fprintf(out, "diff --git %s %s\n", quotePath("a/"+path), quotePath("b/"+path))
+	fmt.Fprintf(out, "diff --git %s %s\n", gitdir.QuotePath("a/"+path), gitdir.QuotePath("b/"+path))
 	mode := ""
 	switch {
 	case e.before.mode == 0:
@@ -99,7 +101,7 @@ func writeNames(out *bytes.Buffer, path string, e edit) {
 		if s.mode == 0 {
 			return "/dev/null"
 		}
-		name := quotePath(prefix + path)
+		name := gitdir.QuotePath(prefix + path)
 		if strings.Contains(name, " ") {
 			name += "\t" // so that readers do not take the rest for a date
 		}

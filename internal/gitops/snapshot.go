@@ -3,11 +3,13 @@ package gitops
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 
+	"github.com/millhand/millhand/internal/gitops/gitdir"
 	"github.com/millhand/millhand/internal/ignore"
 )
 
@@ -17,13 +19,34 @@ type Snapshot struct {
 	files  map[string]state
 	nested map[string]bool          // other repositories inside of the work tree
 	kept   map[plumbing.Hash][]byte // contents that no object holds, as far as they were kept
+	below  string                   // the directory that it is limited to; "" for the root
 }
+
+// Below returns the part of the snapshot in a directory, slash separated and
+// relative to the root, which is "". Changes since it are those below the
+// directory, whatever happens elsewhere.
+func (s *Snapshot) Below(dir string) *Snapshot {
+	if dir == "" {
+		return s
+	}
+	part := &Snapshot{files: map[string]state{}, nested: s.nested, kept: s.kept, below: dir}
+	for path, at := range s.files {
+		if isBelow(path, dir) {
+			part.files[path] = at
+		}
+	}
+	return part
+}
+
+// isBelow reports whether a path is in a directory, which is "" for the root.
+func isBelow(path, dir string) bool { return dir == "" || strings.HasPrefix(path, dir+"/") }
 
 // Files returns how many files, links and submodules the snapshot has.
 func (s *Snapshot) Files() int { return len(s.files) }
 
-// Contents that are only in the work tree are kept within these bounds, so that
-// later changes to such files can be shown line by line.
+// Contents that are only in the work tree are kept in memory within these bounds:
+// those of a snapshot so that later changes can be shown line by line, those of
+// changes so that files are not read again for each use.
 const (
 	largestKept = 1 << 20
 	mostKept    = 64 << 20
@@ -45,13 +68,13 @@ func (r *Repo) snapshot(ctx context.Context, rules *ignore.Matcher, private bool
 		return nil, err
 	}
 	defer tree.close()
-	idx, err := r.readIndex()
+	idx, err := r.Git.Index()
 	if err != nil {
 		return nil, err
 	}
 	w := newWalk(tree, idx, nil)
 	s := &Snapshot{files: map[string]state{}, nested: map[string]bool{}, kept: map[plumbing.Hash][]byte{}}
-	w.keep = s.keeper()
+	w.keep = keeper(s.kept)
 	if err := w.run(ctx, rules); err != nil {
 		return nil, err
 	}
@@ -59,7 +82,7 @@ func (r *Repo) snapshot(ctx context.Context, rules *ignore.Matcher, private bool
 		s.files[w.files[i].path] = w.files[i].state
 	}
 	for path, e := range w.absentByWish(s.files) {
-		s.files[path] = state{e.mode, e.hash}
+		s.files[path] = state{e.Mode, e.Hash}
 	}
 	for _, path := range w.nested {
 		s.nested[path] = true
@@ -67,8 +90,8 @@ func (r *Repo) snapshot(ctx context.Context, rules *ignore.Matcher, private bool
 	return s, nil
 }
 
-// keeper returns a function that keeps contents until there are too many.
-func (s *Snapshot) keeper() func(plumbing.Hash, []byte) {
+// keeper returns a function that adds contents to a map until there are too many.
+func keeper(kept map[plumbing.Hash][]byte) func(plumbing.Hash, []byte) {
 	var mu sync.Mutex
 	left := mostKept
 	return func(hash plumbing.Hash, data []byte) {
@@ -76,16 +99,16 @@ func (s *Snapshot) keeper() func(plumbing.Hash, []byte) {
 		defer mu.Unlock()
 		if len(data) <= min(left, largestKept) {
 			left -= len(data)
-			s.kept[hash] = data
+			kept[hash] = data
 		}
 	}
 }
 
 // absentByWish returns the entries whose files git leaves out of the work tree.
-func (w *walk) absentByWish(present map[string]state) map[string]*indexEntry {
-	absent := map[string]*indexEntry{}
+func (w *walk) absentByWish(present map[string]state) map[string]*gitdir.IndexEntry {
+	absent := map[string]*gitdir.IndexEntry{}
 	for path, e := range w.entries {
-		if _, ok := present[path]; !ok && e != nil && e.skipWorktree() && !outside(path) {
+		if _, ok := present[path]; !ok && e != nil && e.SkipWorktree() && !outside(path) {
 			absent[path] = e
 		}
 	}
@@ -98,9 +121,9 @@ func (r *Repo) SnapshotOf(commit string) (*Snapshot, error) {
 	if commit == "" {
 		return s, nil
 	}
-	root, err := r.objects.rootTree(plumbing.NewHash(commit))
+	root, err := r.Git.Objects.RootTree(plumbing.NewHash(commit))
 	if err == nil {
-		err = s.addTree(r.objects, root, "", 0)
+		err = s.addTree(r.Git.Objects, root, "", 0)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("list commit %s: %w", commit, err)
@@ -108,19 +131,16 @@ func (r *Repo) SnapshotOf(commit string) (*Snapshot, error) {
 	return s, nil
 }
 
-// deepest bounds the directories of a tree, as file systems do.
-const deepest = 2048
-
-func (s *Snapshot) addTree(objects *objectStore, hash plumbing.Hash, dir string, depth int) error {
-	if depth > deepest {
-		return fmt.Errorf("directories are more than %d deep", deepest)
+func (s *Snapshot) addTree(objects *gitdir.Objects, hash plumbing.Hash, dir string, depth int) error {
+	if depth > gitdir.MaxDepth {
+		return fmt.Errorf("directories are more than %d deep", gitdir.MaxDepth)
 	}
-	entries, err := objects.tree(hash)
+	entries, err := objects.Tree(hash)
 	if err != nil {
 		return err
 	}
 	for _, e := range entries {
-		path := inDirectory(dir, e.Name)
+		path := gitdir.JoinPath(dir, e.Name)
 		if e.Mode == filemode.Dir {
 			if err := s.addTree(objects, e.Hash, path, depth+1); err != nil {
 				return err

@@ -13,7 +13,7 @@ import (
 func (r *Repo) Dirty(ctx context.Context) ([]string, error) {
 	paths, err := r.dirty(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("look for changes in %s: %w", r.root, err)
+		return nil, fmt.Errorf("look for changes in %s: %w", r.Git.Root, err)
 	}
 	return paths, nil
 }
@@ -23,7 +23,7 @@ func (r *Repo) dirty(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	head, err := r.Head()
+	head, err := r.Git.Head()
 	if err != nil {
 		return nil, err
 	}
@@ -36,7 +36,7 @@ func (r *Repo) dirty(ctx context.Context) ([]string, error) {
 		return nil, err
 	}
 	defer tree.close()
-	idx, err := r.readIndex()
+	idx, err := r.Git.Index()
 	if err != nil {
 		return nil, err
 	}
@@ -52,7 +52,7 @@ func (r *Repo) dirty(ctx context.Context) ([]string, error) {
 func (w *walk) differences(head *Snapshot) []string {
 	differs := map[string]bool{}
 	for path, e := range w.entries {
-		differs[path] = e == nil || head.files[path] != state{e.mode, e.hash}
+		differs[path] = e == nil || head.files[path] != state{e.Mode, e.Hash}
 	}
 	for path := range head.files {
 		if _, ok := w.entries[path]; !ok {
@@ -63,12 +63,12 @@ func (w *walk) differences(head *Snapshot) []string {
 	for i := range w.files {
 		f := &w.files[i]
 		present[f.path] = true
-		if f.entry == nil || !f.entry.settled() && f.state != (state{f.entry.mode, f.entry.hash}) {
+		if f.entry == nil || !f.entry.Settled() && f.state != (state{f.entry.Mode, f.entry.Hash}) {
 			differs[f.path] = true
 		}
 	}
 	for path, e := range w.entries {
-		if !present[path] && (e == nil || !e.settled()) {
+		if !present[path] && (e == nil || !e.Settled()) {
 			differs[path] = true
 		}
 	}
@@ -84,6 +84,3 @@ func (w *walk) differences(head *Snapshot) []string {
 	slices.Sort(paths)
 	return paths
 }
-
-// settled reports that the user told git not to look at the file.
-func (e *indexEntry) settled() bool { return e.assumeValid() || e.skipWorktree() }

@@ -8,6 +8,8 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 	"github.com/go-git/go-git/v5/plumbing/object"
+
+	"github.com/millhand/millhand/internal/gitops/gitdir"
 )
 
 // placed is what a new tree holds at a path; a mode of zero means: nothing.
@@ -19,7 +21,7 @@ type placed struct {
 // treeBuilder makes trees that differ from given ones in a few paths. Directories
 // without such paths keep their trees unread.
 type treeBuilder struct {
-	objects *objectStore
+	objects *gitdir.Objects
 	writer  *objectWriter
 }
 
@@ -31,8 +33,8 @@ func (b treeBuilder) build(tree plumbing.Hash, paths []placed) (plumbing.Hash, e
 		return tree, nil
 	}
 	entries := map[string]object.TreeEntry{}
-	if !tree.IsZero() && tree != emptyTree {
-		list, err := b.objects.tree(tree)
+	if !tree.IsZero() && tree != gitdir.EmptyTree {
+		list, err := b.objects.Tree(tree)
 		if err != nil {
 			return tree, err
 		}
@@ -89,16 +91,13 @@ func (b treeBuilder) buildBelow(entries map[string]object.TreeEntry, name string
 	if err != nil {
 		return err
 	}
-	if hash == emptyTree {
+	if hash == gitdir.EmptyTree {
 		delete(entries, name)
 		return nil
 	}
 	entries[name] = object.TreeEntry{Name: name, Mode: filemode.Dir, Hash: hash}
 	return nil
 }
-
-// emptyTree is the id of a directory without entries, which git does not keep.
-var emptyTree = plumbing.ComputeHash(plumbing.TreeObject, nil)
 
 // write stores a directory. Its entries are sorted as if the names of directories
 // ended with a slash.
@@ -121,7 +120,7 @@ func (b treeBuilder) write(entries map[string]object.TreeEntry) (plumbing.Hash, 
 		data = append(data, s.entry.Hash[:]...)
 	}
 	if len(data) == 0 {
-		return emptyTree, nil
+		return gitdir.EmptyTree, nil
 	}
 	return b.writer.writeBytes(plumbing.TreeObject, data)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 
+	"github.com/millhand/millhand/internal/gitops/gitdir"
 	"github.com/millhand/millhand/internal/ignore"
 )
 
@@ -25,10 +26,10 @@ type state struct {
 type found struct {
 	path    string
 	state   state
-	hashed  bool        // state is complete
-	tracked bool        // in the index or in the snapshot
-	entry   *indexEntry // the path's only entry in the index, or nil
-	stat    stat
+	hashed  bool               // state is complete
+	tracked bool               // in the index or in the snapshot
+	entry   *gitdir.IndexEntry // the path's only entry in the index, or nil
+	stat    gitdir.Stat
 }
 
 // walk looks at a work tree once: all files but untracked ignored ones, each
@@ -36,12 +37,14 @@ type found struct {
 // files with a new time, size or place are read.
 type walk struct {
 	tree  *workTree
-	index *index
+	index *gitdir.Index
 
-	entries map[string]*indexEntry // nil for a path with conflicts
-	known   map[string]state       // paths that count as tracked beside those of the index
-	parents map[string]bool        // directories that tracked paths are in
-	lazy    bool                   // leave untracked files unread
+	entries map[string]*gitdir.IndexEntry // nil for a path with conflicts
+	known   map[string]state              // paths that count as tracked beside those of the index
+	parents map[string]bool               // directories that tracked paths are in
+	below   string                        // the directory that it is limited to; "" for the root
+	lazy    bool                          // leave untracked files unread
+	largest int64                         // leave larger untracked files unread, in bytes; 0: read all
 	keep    func(plumbing.Hash, []byte)
 
 	mu     sync.Mutex
@@ -49,19 +52,19 @@ type walk struct {
 	nested []string // repositories in the work tree that are no submodules
 }
 
-func newWalk(tree *workTree, idx *index, known map[string]state) *walk {
+func newWalk(tree *workTree, idx *gitdir.Index, known map[string]state) *walk {
 	w := &walk{
 		tree: tree, index: idx, known: known,
-		entries: make(map[string]*indexEntry, len(idx.entries)),
+		entries: make(map[string]*gitdir.IndexEntry, len(idx.Entries)),
 		parents: map[string]bool{},
 	}
-	for i := range idx.entries {
-		e := &idx.entries[i]
-		if _, twice := w.entries[e.path]; twice || e.stage() != 0 {
+	for i := range idx.Entries {
+		e := &idx.Entries[i]
+		if _, twice := w.entries[e.Path]; twice || e.Stage() != 0 {
 			e = nil
 		}
-		w.entries[idx.entries[i].path] = e
-		w.addParents(idx.entries[i].path)
+		w.entries[idx.Entries[i].Path] = e
+		w.addParents(idx.Entries[i].Path)
 	}
 	for path := range known {
 		w.addParents(path)
@@ -109,7 +112,7 @@ func (w *walk) run(ctx context.Context, rules *ignore.Matcher) error {
 			return err
 		})
 		if err != nil {
-			return fmt.Errorf("walk %s: %w", w.tree.repo.root, err)
+			return fmt.Errorf("walk %s: %w", w.tree.repo.Git.Root, err)
 		}
 		level = next
 	}
@@ -118,10 +121,10 @@ func (w *walk) run(ctx context.Context, rules *ignore.Matcher) error {
 
 // visit lists a directory.
 func (w *walk) visit(f directory) ([]directory, []found, error) {
-	full := filepath.Join(w.tree.repo.root, filepath.FromSlash(f.path))
+	full := filepath.Join(w.tree.repo.Git.Root, filepath.FromSlash(f.path))
 	entries, err := readDirectory(full)
 	switch {
-	case absent(err):
+	case gitdir.Absent(err):
 		return nil, nil, nil // removed since its name was read
 	case errors.Is(err, fs.ErrPermission) && f.path != "" && !w.parents[f.path]:
 		return nil, nil, nil // as git does with untracked directories
@@ -143,7 +146,10 @@ func (w *walk) visit(f directory) ([]directory, []found, error) {
 		if e.Name() == ownDirectory || reserved(e.Name()) {
 			continue
 		}
-		path := inDirectory(f.path, e.Name())
+		path := gitdir.JoinPath(f.path, e.Name())
+		if !isBelow(path, w.below) && !(e.IsDir() && isBelow(w.below+"/", path)) {
+			continue
+		}
 		switch {
 		case e.IsDir() && w.isSubmodule(path):
 			files = append(files, w.submodule(path))
@@ -179,7 +185,7 @@ func readDirectory(name string) ([]fs.DirEntry, error) {
 func holdsRepository(full string, entries []fs.DirEntry) bool {
 	for _, e := range entries {
 		if e.Name() == ".git" {
-			dir, err := gitDirOf(full)
+			dir, err := gitdir.Of(full)
 			return err == nil && dir != ""
 		}
 	}
@@ -195,7 +201,7 @@ func (w *walk) addRules(f directory, entries []fs.DirEntry) (directory, error) {
 		if e.Name() != ".gitignore" || e.Type() != 0 {
 			continue
 		}
-		data, err := w.tree.ruleFile(inDirectory(f.path, e.Name()))
+		data, err := w.tree.ruleFile(gitdir.JoinPath(f.path, e.Name()))
 		if err != nil {
 			return f, err
 		}
@@ -205,7 +211,7 @@ func (w *walk) addRules(f directory, entries []fs.DirEntry) (directory, error) {
 }
 
 func (w *walk) isSubmodule(path string) bool {
-	if e := w.entries[path]; e != nil && e.mode == filemode.Submodule {
+	if e := w.entries[path]; e != nil && e.Mode == filemode.Submodule {
 		return true
 	}
 	return w.known[path].mode == filemode.Submodule
@@ -216,7 +222,7 @@ func (w *walk) isSubmodule(path string) bool {
 func (w *walk) submodule(path string) found {
 	s, ok := w.known[path]
 	if !ok || s.mode != filemode.Submodule {
-		s = state{mode: filemode.Submodule, hash: w.entries[path].hash}
+		s = state{mode: filemode.Submodule, hash: w.entries[path].Hash}
 	}
 	return found{path: path, state: s, hashed: true, tracked: true, entry: w.entries[path]}
 }
@@ -228,17 +234,20 @@ func (w *walk) file(f directory, path string, d fs.DirEntry) (found, bool, error
 		return found{}, false, nil
 	}
 	info, err := d.Info()
-	if absent(err) {
+	if gitdir.Absent(err) {
 		return found{}, false, nil
 	}
 	if err != nil {
 		return found{}, false, err
 	}
-	one := found{path: path, tracked: tracked, entry: w.entries[path], stat: statOf(info)}
+	one := found{path: path, tracked: tracked, entry: w.entries[path], stat: gitdir.StatOf(info)}
 	one.state.mode = w.mode(path, info)
-	if e := one.entry; e != nil && e.mode == one.state.mode &&
-		w.index.current(e, &one.stat, w.tree.repo.config.trustCtime) {
-		one.state.hash, one.hashed = e.hash, true
+	if !tracked && w.largest > 0 && info.Size() > w.largest {
+		one.hashed = true // it is refused for its size, whatever it holds
+	}
+	if e := one.entry; e != nil && e.Mode == one.state.mode &&
+		w.index.Current(e, &one.stat, w.tree.repo.Git.Settings.TrustCtime) {
+		one.state.hash, one.hashed = e.Hash, true
 	}
 	return one, true, nil
 }
@@ -251,14 +260,14 @@ func (w *walk) mode(path string, info fs.FileInfo) filemode.FileMode {
 	}
 	before := w.known[path].mode
 	if e := w.entries[path]; e != nil && before == 0 {
-		before = e.mode
+		before = e.Mode
 	}
-	switch config := w.tree.repo.config; {
-	case !config.symlinks && before == filemode.Symlink:
+	switch config := w.tree.repo.Git.Settings; {
+	case !config.Symlinks && before == filemode.Symlink:
 		return filemode.Symlink
-	case !config.fileMode && before == filemode.Executable:
+	case !config.FileMode && before == filemode.Executable:
 		return filemode.Executable
-	case config.fileMode && info.Mode()&0o100 != 0:
+	case config.FileMode && info.Mode()&0o100 != 0:
 		return filemode.Executable
 	}
 	return filemode.Regular
@@ -289,7 +298,7 @@ func (w *walk) read(f *found) error {
 	defer c.close()
 	f.state.hash, err = c.hash()
 	f.hashed = err == nil
-	if w.keep != nil && c.file == nil && (f.entry == nil || f.entry.hash != f.state.hash) {
+	if w.keep != nil && c.file == nil && (f.entry == nil || f.entry.Hash != f.state.hash) {
 		w.keep(f.state.hash, c.data)
 	}
 	return err
@@ -298,7 +307,7 @@ func (w *walk) read(f *found) error {
 // stored returns what git has for a path: in the index, else in the snapshot.
 func (w *walk) stored(f *found) plumbing.Hash {
 	if f.entry != nil {
-		return f.entry.hash
+		return f.entry.Hash
 	}
 	return w.known[f.path].hash
 }

@@ -11,8 +11,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/go-git/go-git/v5/plumbing"
+
+	"github.com/millhand/millhand/internal/gitops/gitdir"
 )
 
 // AddWorktree makes a linked worktree in a directory that is missing or empty, with a
@@ -22,14 +25,22 @@ import (
 // it is faster; otherwise, or if it fails, the files are written by this package,
 // with line endings as they are stored.
 func (r *Repo) AddWorktree(ctx context.Context, dir, commit string) (*Repo, error) {
-	wt, err := r.addWorktree(ctx, dir, commit)
+	wt, err := r.worktrees.add(ctx, dir, commit)
 	if err != nil {
-		return nil, fmt.Errorf("make worktree %s of %s: %w", dir, r.commonDir, err)
+		return nil, fmt.Errorf("make worktree %s of %s: %w", dir, r.Git.Common, err)
 	}
 	return wt, nil
 }
 
-func (r *Repo) addWorktree(ctx context.Context, dir, commit string) (*Repo, error) {
+// worktrees makes and removes the linked worktrees of a repository.
+type worktrees struct {
+	git *gitdir.Dir
+
+	mu    sync.Mutex
+	added map[string]string // those made here, with their administrative directories
+}
+
+func (w *worktrees) add(ctx context.Context, dir, commit string) (*Repo, error) {
 	if !plumbing.IsHash(commit) {
 		return nil, fmt.Errorf("%q is not the hash of a commit", commit)
 	}
@@ -37,26 +48,26 @@ func (r *Repo) addWorktree(ctx context.Context, dir, commit string) (*Repo, erro
 	if err != nil {
 		return nil, err
 	}
-	settings, harmless, err := r.gitSettings()
+	settings, harmless, err := gitSettings(w.git)
 	if err != nil {
 		return nil, err
 	}
 	var withGit error
-	if r.env.GitProgram != "" && harmless {
-		if withGit = r.addWithGit(ctx, settings, dir, commit); withGit == nil {
-			return r.openAdded(dir)
+	if w.git.Env.GitProgram != "" && harmless {
+		if withGit = addWithGit(ctx, w.git, settings, dir, commit); withGit == nil {
+			return w.openAdded(dir)
 		}
 		if ctx.Err() != nil {
-			return nil, errors.Join(withGit, r.RemoveWorktree(ctx, dir))
+			return nil, errors.Join(withGit, w.remove(dir))
 		}
-		if err := r.RemoveWorktree(ctx, dir); err != nil {
+		if err := w.remove(dir); err != nil {
 			return nil, errors.Join(withGit, err)
 		}
 	}
-	if err := r.addByHand(ctx, dir, plumbing.NewHash(commit)); err != nil {
-		return nil, errors.Join(withGit, err, r.RemoveWorktree(ctx, dir))
+	if err := w.addByHand(ctx, dir, plumbing.NewHash(commit)); err != nil {
+		return nil, errors.Join(withGit, err, w.remove(dir))
 	}
-	return r.openAdded(dir)
+	return w.openAdded(dir)
 }
 
 // emptyDirectory makes a directory unless it is there, checks that it is empty and
@@ -78,52 +89,52 @@ func emptyDirectory(dir string) (string, error) {
 	return filepath.EvalSymlinks(dir)
 }
 
-func (r *Repo) openAdded(dir string) (*Repo, error) {
-	wt, err := Open(dir, r.env)
-	if err == nil && (wt.root != dir || wt.commonDir != r.commonDir) {
-		err = fmt.Errorf("it belongs to %s, not to %s", wt.commonDir, r.commonDir)
+func (w *worktrees) openAdded(dir string) (*Repo, error) {
+	wt, err := Open(dir, w.git.Env)
+	if err == nil && (wt.Git.Root != dir || wt.Git.Common != w.git.Common) {
+		err = fmt.Errorf("it belongs to %s, not to %s", wt.Git.Common, w.git.Common)
 	}
 	if err != nil {
 		return nil, err
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.added[dir] = wt.gitDir
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.added[dir] = wt.Git.Own
 	return wt, nil
 }
 
 // addByHand makes a worktree without the git program.
-func (r *Repo) addByHand(ctx context.Context, dir string, commit plumbing.Hash) error {
+func (w *worktrees) addByHand(ctx context.Context, dir string, commit plumbing.Hash) error {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return err
 	}
-	gitDir, err := r.register(dir, commit)
+	gitDir, err := w.register(dir, commit)
 	if err != nil {
 		return err
 	}
-	root, err := r.objects.rootTree(commit)
+	root, err := w.git.Objects.RootTree(commit)
 	if err != nil {
 		return err
 	}
-	idx, err := r.checkout(ctx, dir, root)
+	idx, err := checkout(ctx, w.git, dir, root)
 	if err != nil {
 		return err
 	}
-	l, err := lock(ctx, filepath.Join(gitDir, "index"), r.env)
+	l, err := gitdir.Lock(ctx, filepath.Join(gitDir, "index"), w.git.Env)
 	if err != nil {
 		return err
 	}
-	defer l.release()
-	if err := l.write(idx.encode()); err != nil {
+	defer l.Release()
+	if err := l.Write(idx.Encode()); err != nil {
 		return err
 	}
-	return l.commit()
+	return l.Commit()
 }
 
 // register makes the files by which a worktree and its repository know of each
 // other, and returns the worktree's git directory.
-func (r *Repo) register(dir string, commit plumbing.Hash) (string, error) {
-	gitDir, err := newDirectory(filepath.Join(r.commonDir, "worktrees", registeredName(dir)))
+func (w *worktrees) register(dir string, commit plumbing.Hash) (string, error) {
+	gitDir, err := newDirectory(filepath.Join(w.git.Common, "worktrees", registeredName(dir)))
 	if err != nil {
 		return "", err
 	}
@@ -179,13 +190,13 @@ func newDirectory(name string) (string, error) {
 // tampered with. The context does not stop it: it has to clean up after a run that was
 // cancelled, too.
 func (r *Repo) RemoveWorktree(_ context.Context, dir string) error {
-	if err := r.removeWorktree(dir); err != nil {
+	if err := r.worktrees.remove(dir); err != nil {
 		return fmt.Errorf("remove worktree %s: %w", dir, err)
 	}
 	return nil
 }
 
-func (r *Repo) removeWorktree(dir string) error {
+func (w *worktrees) remove(dir string) error {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return err
@@ -193,7 +204,7 @@ func (r *Repo) removeWorktree(dir string) error {
 	if parent, err := filepath.EvalSymlinks(filepath.Dir(dir)); err == nil {
 		dir = filepath.Join(parent, filepath.Base(dir))
 	}
-	for _, needed := range []string{r.root, r.commonDir} {
+	for _, needed := range []string{w.git.Root, w.git.Common} {
 		if needed == "" {
 			continue
 		}
@@ -201,12 +212,12 @@ func (r *Repo) removeWorktree(dir string) error {
 			return fmt.Errorf("%s is in it", needed)
 		}
 	}
-	errs := []error{removeAll(dir)}
-	for _, gitDir := range r.registrations(dir) {
-		errs = append(errs, removeAll(gitDir))
+	errs := []error{gitdir.RemoveAll(dir)}
+	for _, gitDir := range w.registrations(dir) {
+		errs = append(errs, gitdir.RemoveAll(gitDir))
 	}
-	if !r.mirror {
-		_ = os.Remove(filepath.Join(r.commonDir, "worktrees")) // once the last is gone
+	if !w.git.Mirror {
+		_ = os.Remove(filepath.Join(w.git.Common, "worktrees")) // once the last is gone
 	}
 	return errors.Join(errs...)
 }
@@ -214,23 +225,23 @@ func (r *Repo) removeWorktree(dir string) error {
 // registrations returns the git directories of a worktree: the one that it got when
 // it was made here, and those that say that they are its. Each is there once: as soon as
 // it is removed, somebody else may get its name.
-func (r *Repo) registrations(dir string) []string {
+func (w *worktrees) registrations(dir string) []string {
 	found := map[string]bool{}
-	r.mu.Lock()
-	if gitDir, ok := r.added[dir]; ok {
+	w.mu.Lock()
+	if gitDir, ok := w.added[dir]; ok {
 		found[gitDir] = !ofAnother(gitDir, dir)
-		delete(r.added, dir)
+		delete(w.added, dir)
 	}
-	r.mu.Unlock()
-	all := filepath.Join(r.commonDir, "worktrees")
+	w.mu.Unlock()
+	all := filepath.Join(w.git.Common, "worktrees")
 	entries, err := os.ReadDir(all)
 	if err != nil {
 		entries = nil // there are none
 	}
 	for _, e := range entries {
 		gitDir := filepath.Join(all, e.Name())
-		pointer, err := readPointer(filepath.Join(gitDir, "gitdir"), "")
-		if err == nil && pointer == filepath.Join(dir, ".git") && gitDir != r.gitDir {
+		pointer, err := gitdir.ReadPointer(filepath.Join(gitDir, "gitdir"), "")
+		if err == nil && pointer == filepath.Join(dir, ".git") && gitDir != w.git.Own {
 			found[gitDir] = true
 		}
 	}
@@ -241,31 +252,10 @@ func (r *Repo) registrations(dir string) []string {
 // ofAnother reports whether a git directory and another worktree name each other: an
 // agent removed the directory, and its name was given away again.
 func ofAnother(gitDir, dir string) bool {
-	pointer, err := readPointer(filepath.Join(gitDir, "gitdir"), "")
+	pointer, err := gitdir.ReadPointer(filepath.Join(gitDir, "gitdir"), "")
 	if err != nil || pointer == filepath.Join(dir, ".git") {
 		return false
 	}
-	back, err := readPointer(pointer, "gitdir:")
+	back, err := gitdir.ReadPointer(pointer, "gitdir:")
 	return err == nil && back == gitDir
-}
-
-// removeAll removes a directory even if directories in it are write-protected.
-func removeAll(dir string) error {
-	if err := os.RemoveAll(dir); err == nil {
-		return nil
-	}
-	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if d != nil && d.IsDir() && err == nil {
-			err = os.Chmod(path, 0o700)
-		}
-		return ignoreMissing(err)
-	})
-	return errors.Join(os.RemoveAll(dir), ignoreMissing(err))
-}
-
-func ignoreMissing(err error) error {
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	return err
 }

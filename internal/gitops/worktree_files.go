@@ -14,6 +14,8 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
+
+	"github.com/millhand/millhand/internal/gitops/gitdir"
 )
 
 // workTree reads the files of a work tree for one operation. Nothing outside
@@ -22,24 +24,24 @@ type workTree struct {
 	repo *Repo
 	dir  *os.Root
 
-	weakest  attributeStack // the machine's and the user's
-	absolute *attributeFile // .git/info/attributes
+	weakest  gitdir.AttributeStack // the machine's and the user's
+	absolute *gitdir.AttributeFile // .git/info/attributes
 
 	mu     sync.Mutex
-	perDir map[string]*attributeFile
+	perDir map[string]*gitdir.AttributeFile
 }
 
 // openWorkTree returns the work tree, to be closed. A private one is read by
 // its own rules alone, without those of the machine and of the user.
 func (r *Repo) openWorkTree(private bool) (*workTree, error) {
-	if r.bare() {
-		return nil, errBare
+	if r.Git.Bare() {
+		return nil, gitdir.ErrBare
 	}
-	dir, err := os.OpenRoot(r.root)
+	dir, err := os.OpenRoot(r.Git.Root)
 	if err != nil {
 		return nil, fmt.Errorf("open work tree: %w", err)
 	}
-	t := &workTree{repo: r, dir: dir, perDir: map[string]*attributeFile{}}
+	t := &workTree{repo: r, dir: dir, perDir: map[string]*gitdir.AttributeFile{}}
 	if !private {
 		err = t.readAttributeFiles()
 	}
@@ -52,8 +54,8 @@ func (r *Repo) openWorkTree(private bool) (*workTree, error) {
 func (t *workTree) close() { _ = t.dir.Close() } // opened for reading
 
 func (t *workTree) readAttributeFiles() error {
-	for _, name := range []string{t.repo.config.systemAttrs, t.repo.config.attributesFile} {
-		f, err := readAttributeFile(name)
+	for _, name := range []string{t.repo.Git.Settings.SystemAttrs, t.repo.Git.Settings.AttributesFile} {
+		f, err := gitdir.ReadAttributeFile(name)
 		if err != nil {
 			return err
 		}
@@ -62,34 +64,14 @@ func (t *workTree) readAttributeFiles() error {
 		}
 	}
 	var err error
-	t.absolute, err = readAttributeFile(filepath.Join(t.repo.commonDir, "info", "attributes"))
+	t.absolute, err = gitdir.ReadAttributeFile(filepath.Join(t.repo.Git.Common, "info", "attributes"))
 	return err
-}
-
-func readAttributeFile(name string) (*attributeFile, error) {
-	data, err := readOptional(name)
-	if err != nil || data == nil {
-		return nil, err
-	}
-	return parseAttributes(data, "", true), nil
-}
-
-// readOptional reads a file of git's; nil if it does not exist.
-func readOptional(name string) ([]byte, error) {
-	if name == "" {
-		return nil, nil
-	}
-	data, err := readFile(name)
-	if err != nil && !absent(err) {
-		return nil, err
-	}
-	return data, nil
 }
 
 // largestRuleFile bounds the ignore and attribute files of a work tree.
 const largestRuleFile = 16 << 20
 
-// ruleFile reads an ignore or attribute file of the work tree; nil if there is none.
+// ruleFile reads an ignore or attribute file of the work tree; nil if missing.
 func (t *workTree) ruleFile(name string) ([]byte, error) {
 	if !t.isRuleFile(name) {
 		return nil, nil
@@ -110,14 +92,14 @@ func (t *workTree) isRuleFile(name string) bool {
 }
 
 // attributes returns what gitattributes files say about a path.
-func (t *workTree) attributes(path string) (attributes, error) {
+func (t *workTree) attributes(path string) (gitdir.Attributes, error) {
 	stack := t.weakest[:len(t.weakest):len(t.weakest)]
-	for _, dir := range directoriesOf(path) {
+	for _, dir := range gitdir.Parents(path) {
 		f, err := t.attributesOf(dir)
 		if err != nil {
 			return nil, err
 		}
-		if len(f.lines)+len(f.macros) > 0 {
+		if !f.Empty() {
 			stack = append(stack, f)
 		}
 	}
@@ -127,20 +109,20 @@ func (t *workTree) attributes(path string) (attributes, error) {
 	if len(stack) == 0 {
 		return nil, nil
 	}
-	return stack.of(path), nil
+	return stack.Of(path), nil
 }
 
-func (t *workTree) attributesOf(dir string) (*attributeFile, error) {
+func (t *workTree) attributesOf(dir string) (*gitdir.AttributeFile, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if f, ok := t.perDir[dir]; ok {
 		return f, nil
 	}
-	data, err := t.ruleFile(inDirectory(dir, ".gitattributes"))
+	data, err := t.ruleFile(gitdir.JoinPath(dir, ".gitattributes"))
 	if err != nil {
 		return nil, fmt.Errorf("read attributes: %w", err)
 	}
-	f := parseAttributes(data, dir, dir == "")
+	f := gitdir.ParseAttributes(data, dir, dir == "")
 	t.perDir[dir] = f
 	return f, nil
 }
@@ -151,7 +133,7 @@ func (t *workTree) conversionOf(path string) (conversion, error) {
 	if err != nil {
 		return conversion{}, err
 	}
-	return conversion{endings: endings(a, t.repo.config.autoCRLF), ident: a["ident"] == "true"}, nil
+	return conversion{endings: endings(a, t.repo.Git.Settings.AutoCRLF), ident: a["ident"] == "true"}, nil
 }
 
 // errReplaced says that a file is no longer of the kind that it was a moment ago.
@@ -159,7 +141,7 @@ var errReplaced = errors.New("it was changed while it was read")
 
 // open opens a plain file without waiting and without leaving the work tree.
 func (t *workTree) open(path string) (*os.File, error) {
-	f, err := t.dir.OpenFile(path, openFlags, 0)
+	f, err := t.dir.OpenFile(path, gitdir.OpenFlags, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -179,7 +161,7 @@ type content struct {
 	data []byte
 	file *os.File // nil if data holds all
 	size int64
-	stat stat
+	stat gitdir.Stat
 }
 
 // wholeSize is up to which size a file is read into memory if it could be
@@ -198,7 +180,7 @@ func (t *workTree) content(path string, mode filemode.FileMode, before plumbing.
 		if err != nil {
 			return nil, err
 		}
-		return &content{data: []byte(target), size: int64(len(target)), stat: statOf(info)}, nil
+		return &content{data: []byte(target), size: int64(len(target)), stat: gitdir.StatOf(info)}, nil
 	}
 	c := conversion{}
 	if mode != filemode.Symlink { // else a link that is checked out as a file
@@ -225,7 +207,7 @@ func readContent(f *os.File, c conversion, prior func() ([]byte, error)) (*conte
 	if err != nil {
 		return nil, err
 	}
-	out := &content{size: info.Size(), stat: statOf(info)}
+	out := &content{size: info.Size(), stat: gitdir.StatOf(info)}
 	if c.none() && out.size > wholeSize {
 		out.file = f
 		return out, nil
@@ -242,12 +224,12 @@ func readContent(f *os.File, c conversion, prior func() ([]byte, error)) (*conte
 	return out, nil
 }
 
-// stored returns a blob that decides about line endings; nil if there is none.
+// stored returns a blob that decides about line endings; nil if missing.
 func (t *workTree) stored(hash plumbing.Hash) ([]byte, error) {
 	if hash.IsZero() {
 		return nil, nil
 	}
-	data, err := t.repo.objects.blob(hash)
+	data, err := t.repo.Git.Objects.Blob(hash)
 	if errors.Is(err, plumbing.ErrObjectNotFound) {
 		return nil, nil
 	}

@@ -44,7 +44,7 @@ func rooms() map[string]room {
 		"internal/command":         {"anything", "it is the wiring"},
 		"internal/action":          {"report internal/event", "what a workflow gave, and what it gets; it runs nothing"},
 		"tasks":                    {"internal/permission internal/reach internal/frontmatter", "a plan is data: making one runs nothing"},
-		"runner":                   {"tasks internal/session tools internal/permission internal/workspace internal/gitops internal/model internal/prompt internal/event internal/sandbox internal/sandbox/proxy internal/reach internal/proc internal/redact", "it carries out a plan, and knows no report: reports are folds of its events"},
+		"runner":                   {"tasks internal/session tools internal/permission internal/workspace internal/gitops internal/gitops/gitdir internal/gitops/remote internal/credentials internal/model internal/prompt internal/event internal/sandbox internal/sandbox/proxy internal/reach internal/proc internal/redact", "it carries out a plan, and knows no report: reports are folds of its events"},
 		"report":                   {"internal/event", "a report follows from the events alone"},
 		"tools":                    {"internal/permission internal/workspace internal/proc internal/redact internal/ignore internal/web internal/frontmatter tools/edit tools/patch tools/shell tools/search", "a tool must not know who calls it or what becomes of its answer"},
 		"tools/edit":               {"", "a pure core"},
@@ -52,7 +52,11 @@ func rooms() map[string]room {
 		"tools/shell":              {"", "a pure core"},
 		"tools/search":             {"internal/ignore", "a core over a root that it is given"},
 		"internal/event":           {"", "it is the vocabulary of all others"},
-		"internal/gitops":          {"internal/ignore", "a repository and its work tree; it reaches nobody"},
+		"internal/gitops":          {"internal/gitops/gitdir internal/ignore internal/textcut", "a repository and its work tree; it reaches nobody"},
+		"internal/gitops/gitdir":   {"internal/ignore", "a git directory: neither commits to be made nor remotes"},
+		"internal/gitops/remote":   {"internal/gitops/gitdir internal/textcut", "transfers need a git directory, not a work tree"},
+		"internal/gitops/gittest":  {"", "repositories of the git program, for tests"},
+		"internal/credentials":     {"internal/gitops/gitdir internal/gitops/remote", "which credentials a remote gets; it sends none"},
 		"internal/ignore":          {"", "pure rules, shared by git's staging and the search tools so that both agree"},
 		"internal/model":           {"", "neutral terms, below every wire"},
 		"internal/model/openai":    {"internal/model internal/model/wire", "OpenAI's wires"},
@@ -88,9 +92,9 @@ func homes() map[string]string {
 	return map[string]string{
 		"github.com/openai/openai-go/v3":                  "internal/model/openai",
 		"github.com/anthropics/anthropic-sdk-go":          "internal/model/anthropic",
-		"github.com/go-git/go-git/v5":                     "internal/gitops",
-		"github.com/go-git/go-billy/v5":                   "internal/gitops",
-		"golang.org/x/crypto":                             "internal/gitops",
+		"github.com/go-git/go-git/v5":                     "internal/gitops internal/gitops/gitdir internal/gitops/remote",
+		"github.com/go-git/go-billy/v5":                   "internal/gitops/gitdir",
+		"golang.org/x/crypto":                             "internal/gitops/remote",
 		"github.com/urfave/cli/v2":                        "internal/command",
 		"gopkg.in/yaml.v3":                                "tasks internal/model/script internal/frontmatter",
 		"github.com/rs/zerolog":                           "internal/command",
@@ -99,7 +103,7 @@ func homes() map[string]string {
 		"mvdan.cc/sh/v3":                                  "tools/shell",
 		"github.com/google/jsonschema-go":                 "tools",
 		"github.com/santhosh-tekuri/jsonschema/v6":        "internal/schema tools tasks internal/session",
-		"os/exec": "internal/proc internal/gitops",
+		"os/exec": "internal/proc internal/gitops/gitdir internal/gitops/gittest",
 	}
 }
 
@@ -154,7 +158,7 @@ func checkImport(t *testing.T, dir, name string, spec *ast.ImportSpec, r room, l
 func TestSurroundingsAreHandedIn(t *testing.T) {
 	forbidden := wiring()
 	for dir, files := range sources(t) {
-		if dir == "." || dir == "internal/command" || dir == "internal/model/wiretest" {
+		if dir == "." || dir == "internal/command" || dir == "internal/model/wiretest" || dir == "internal/gitops/gittest" {
 			continue
 		}
 		for name, file := range files {

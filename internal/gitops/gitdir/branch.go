@@ -1,0 +1,61 @@
+package gitdir
+
+import (
+	"fmt"
+	"strings"
+)
+
+// longestComponent leaves room for ".lock" in a file name of 255 bytes.
+const longestComponent = 250
+
+// ValidBranch returns an error that says what is wrong with a branch name. The
+// rules are those of git check-ref-format --branch, and a limit on the length of
+// each component, which has to fit into a file name.
+func ValidBranch(name string) error {
+	if reason := badBranch(name); reason != "" {
+		return fmt.Errorf("branch name %q %s", name, reason)
+	}
+	return nil
+}
+
+func badBranch(name string) string {
+	switch {
+	case name == "":
+		return "is empty"
+	case name == "HEAD" || name == "@":
+		return "is reserved"
+	case name[0] == '-':
+		return "begins with a hyphen"
+	case strings.HasSuffix(name, "."):
+		return "ends with a dot"
+	case strings.Contains(name, ".."):
+		return "contains two dots in a row"
+	case strings.Contains(name, "@{"):
+		return `contains "@{"`
+	}
+	for i := range len(name) {
+		if c := name[i]; c <= ' ' || c == 0x7f || strings.IndexByte(`~^:?*[\`, c) >= 0 {
+			return fmt.Sprintf("contains %q", c)
+		}
+	}
+	for part := range strings.SplitSeq(name, "/") {
+		if reason := badComponent(part); reason != "" {
+			return reason
+		}
+	}
+	return ""
+}
+
+func badComponent(part string) string {
+	switch {
+	case part == "":
+		return "has a slash at its begin or end, or two in a row"
+	case part[0] == '.':
+		return "has a component that begins with a dot"
+	case strings.HasSuffix(part, ".lock"):
+		return "has a component that ends with .lock"
+	case len(part) > longestComponent:
+		return fmt.Sprintf("has a component of more than %d bytes", longestComponent)
+	}
+	return ""
+}

@@ -1,0 +1,31 @@
+package gitdir
+
+import (
+	"context"
+	"os/exec"
+	"time"
+)
+
+// Grace is how long a command has to end by itself after it was told to.
+const Grace = 2 * time.Second
+
+// Command is a run of the git program in a process group of its own, which is killed
+// when the context ends. Its environment has nothing of ours.
+func Command(ctx context.Context, program string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, program, args...)
+	cmd.Env = gitEnvironment()
+	cmd.SysProcAttr = ownGroup()
+	cmd.Cancel = func() error { return killGroup(cmd.Process.Pid) }
+	cmd.WaitDelay = Grace
+	return cmd
+}
+
+// gitEnvironment is all that git gets of an environment: none of ours, and no
+// configuration of machine and user.
+func gitEnvironment() []string {
+	return []string{
+		"PATH=/usr/local/bin:/usr/bin:/bin", "LC_ALL=C", "HOME=/nonexistent",
+		"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_ATTR_NOSYSTEM=1",
+		"GIT_TERMINAL_PROMPT=0", "GIT_NO_LAZY_FETCH=1", "GIT_OPTIONAL_LOCKS=0",
+	}
+}

@@ -1,0 +1,274 @@
+package gitdir
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/go-git/go-git/v5/plumbing/format/config"
+)
+
+// ConfigFile is one file of git's configuration; nil stands for an empty one.
+type ConfigFile struct{ raw *config.Config }
+
+// ConfigFiles are several files, the weakest first.
+type ConfigFiles []ConfigFile
+
+// ReadConfigFile reads a configuration file. A missing one is empty.
+func ReadConfigFile(name string) (ConfigFile, error) {
+	data, err := ReadFile(name)
+	if errors.Is(err, os.ErrNotExist) {
+		return ConfigFile{config.New()}, nil
+	}
+	if err != nil {
+		return ConfigFile{}, fmt.Errorf("read git configuration: %w", err)
+	}
+	f, err := ParseConfig(data)
+	if err != nil {
+		return ConfigFile{}, fmt.Errorf("read git configuration %s: %w", name, err)
+	}
+	return f, nil
+}
+
+// ParseConfig reads the content of a configuration file.
+func ParseConfig(data []byte) (ConfigFile, error) {
+	raw := config.New()
+	if err := config.NewDecoder(bytes.NewReader(data)).Decode(raw); err != nil {
+		return ConfigFile{}, err
+	}
+	return ConfigFile{raw}, nil
+}
+
+// get returns the last value of a key that is not in a subsection.
+func (c ConfigFile) get(section, key string) (string, bool) {
+	for _, s := range slices.Backward(c.raw.Sections) {
+		if !s.IsName(section) || !s.HasOption(key) {
+			continue
+		}
+		return s.Option(key), true
+	}
+	return "", false
+}
+
+// boolean reads a key as git does; a key without a value is true.
+func (c ConfigFile) boolean(section, key string, unset bool) bool {
+	value, ok := c.get(section, key)
+	if !ok {
+		return unset
+	}
+	return isTrue(value)
+}
+
+func isTrue(value string) bool {
+	switch strings.ToLower(value) {
+	case "", "true", "yes", "on":
+		return true
+	}
+	n, err := strconv.Atoi(value)
+	return err == nil && n != 0
+}
+
+// Has reports whether there is such a section.
+func (c ConfigFile) Has(section string) bool {
+	return slices.ContainsFunc(c.raw.Sections, func(s *config.Section) bool { return s.IsName(section) })
+}
+
+// Subsections returns the names in a section, such as the drivers of "filter".
+func (c ConfigFile) Subsections(section string) []string {
+	var names []string
+	for _, s := range c.raw.Sections {
+		if !s.IsName(section) {
+			continue
+		}
+		for _, sub := range s.Subsections {
+			names = append(names, sub.Name)
+		}
+	}
+	return names
+}
+
+// Values returns the values of a key of a subsection, or of the section itself if that
+// is "", in their order.
+func (c ConfigFile) Values(section, subsection, key string) []string {
+	var values []string
+	for _, s := range c.raw.Sections {
+		if !s.IsName(section) {
+			continue
+		}
+		if subsection == "" {
+			values = append(values, s.Options.GetAll(key)...)
+		}
+		for _, sub := range s.Subsections {
+			if subsection != "" && sub.Name == subsection {
+				values = append(values, sub.OptionAll(key)...)
+			}
+		}
+	}
+	return values
+}
+
+// Values returns the values of a key of a subsection, in the order of the files. An
+// empty value takes back those before it.
+func (files ConfigFiles) Values(section, subsection, key string) []string {
+	var values []string
+	for _, f := range files {
+		for _, v := range f.Values(section, subsection, key) {
+			if values = append(values, v); v == "" {
+				values = nil
+			}
+		}
+	}
+	return values
+}
+
+// checkFormat refuses repositories that say of themselves that a program must
+// know more than this package does.
+func checkFormat(c ConfigFile) error {
+	version, _ := c.get("core", "repositoryformatversion")
+	if version != "" && version != "0" && version != "1" {
+		return &UnsupportedError{Reason: "repository format version " + version + " is not supported"}
+	}
+	for _, s := range c.raw.Sections {
+		if !s.IsName("extensions") {
+			continue
+		}
+		for _, o := range s.Options {
+			if err := checkExtension(strings.ToLower(o.Key), o.Value); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func checkExtension(key, value string) error {
+	switch key {
+	case "noop", "noop-v1", "preciousobjects", "relativeworktrees":
+		return nil
+	case "objectformat":
+		if strings.EqualFold(value, "sha1") {
+			return nil
+		}
+		return &UnsupportedError{Reason: "the object format " + value + " is not supported, only sha1 is"}
+	case "refstorage":
+		if strings.EqualFold(value, "files") {
+			return nil
+		}
+		return &UnsupportedError{Reason: "the reference storage " + value + " is not supported, only files is"}
+	case "worktreeconfig":
+		if !isTrue(value) {
+			return nil
+		}
+		return &UnsupportedError{Reason: "extensions.worktreeConfig is not supported (sparse checkouts set it)"}
+	case "partialclone":
+		return &UnsupportedError{Reason: "partial clones are not supported: objects may be missing"}
+	}
+	return &UnsupportedError{Reason: "the repository extension " + key + " is not supported"}
+}
+
+// Settings is what this package uses of git's configuration.
+type Settings struct {
+	ExcludesFile   string // "" for none
+	AttributesFile string // "" for none
+	SystemAttrs    string // "" for none
+	AutoCRLF       string // "true", "input" or "false"
+	FileMode       bool
+	Symlinks       bool
+	TrustCtime     bool
+	logRefs        bool // whether new reflogs are made
+}
+
+// loadSettings reads the machine's, the user's and the repository's
+// configuration; what comes later wins. It returns the files, too, in this order.
+func loadSettings(env Env, local ConfigFile) (Settings, ConfigFiles, error) {
+	var files ConfigFiles
+	for _, name := range configNames(env) {
+		f, err := ReadConfigFile(name)
+		if err != nil {
+			return Settings{}, nil, err
+		}
+		files = append(files, f)
+	}
+	files = append(files, local)
+
+	get := func(key string) (string, bool) {
+		for _, f := range slices.Backward(files) {
+			if v, ok := f.get("core", key); ok {
+				return v, true
+			}
+		}
+		return "", false
+	}
+	boolean := func(key string, unset bool) bool {
+		v, ok := get(key)
+		if !ok {
+			return unset
+		}
+		return isTrue(v)
+	}
+	s := Settings{
+		ExcludesFile:   env.userFile(get, "excludesfile", "ignore"),
+		AttributesFile: env.userFile(get, "attributesfile", "attributes"),
+		FileMode:       boolean("filemode", true),
+		Symlinks:       boolean("symlinks", true),
+		TrustCtime:     boolean("trustctime", true),
+		logRefs:        boolean("logallrefupdates", !local.boolean("core", "bare", false)),
+		AutoCRLF:       "false",
+	}
+	if env.SystemConfig != "" {
+		s.SystemAttrs = filepath.Join(filepath.Dir(env.SystemConfig), "gitattributes")
+	}
+	if v, ok := get("autocrlf"); ok && strings.EqualFold(v, "input") {
+		s.AutoCRLF = "input"
+	} else if ok && isTrue(v) {
+		s.AutoCRLF = "true"
+	}
+	return s, files, nil
+}
+
+// configNames returns the configuration files outside of the repository, the
+// weakest first.
+func configNames(env Env) []string {
+	var names []string
+	if env.SystemConfig != "" {
+		names = append(names, env.SystemConfig)
+	}
+	if dir := env.configHome(); dir != "" {
+		names = append(names, filepath.Join(dir, "config"))
+	}
+	if env.Home != "" {
+		names = append(names, filepath.Join(env.Home, ".gitconfig"))
+	}
+	return names
+}
+
+// configHome is the user's directory of git's configuration files.
+func (e Env) configHome() string {
+	switch {
+	case e.XDGConfigHome != "":
+		return filepath.Join(e.XDGConfigHome, "git")
+	case e.Home != "":
+		return filepath.Join(e.Home, ".config", "git")
+	}
+	return ""
+}
+
+// userFile returns the file that a key of section core names, else the one of
+// the user's configuration directory.
+func (e Env) userFile(get func(string) (string, bool), key, name string) string {
+	if v, ok := get(key); ok {
+		if rest, tilde := strings.CutPrefix(v, "~/"); tilde && e.Home != "" {
+			return filepath.Join(e.Home, rest)
+		}
+		return v
+	}
+	if dir := e.configHome(); dir != "" {
+		return filepath.Join(dir, name)
+	}
+	return ""
+}

@@ -1,0 +1,136 @@
+package gitdir
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// Env is what git's behaviour takes from the environment.
+type Env struct {
+	Home          string        // for ~/.gitconfig and "~/" in paths; "" reads neither
+	XDGConfigHome string        // "" means Home/.config
+	SystemConfig  string        // the machine's configuration file, often /etc/gitconfig; "" for none
+	GitProgram    string        // the git program; "" does without
+	LockWait      time.Duration // how long to wait for a lock that somebody else holds; 0 means 10 s
+
+	// Now tells how old a lock is that is in the way; nil leaves that out.
+	Now func() time.Time
+}
+
+// Dir is a git directory: that of a work tree, linked or not, or a bare repository.
+// Its paths are those of when it was opened, whatever is done to the work tree's
+// .git later. Its methods may be called from several goroutines.
+type Dir struct {
+	Root    string // of the work tree, absolute and with symlinks resolved; "" for a bare repository
+	Own     string // holds HEAD and the index
+	Common  string // holds objects and branches; Own except in a linked worktree
+	Mirror  bool   // its remote's branches are what users mean by names
+	Env     Env
+	Objects *Objects
+
+	Settings Settings
+	Config   ConfigFiles // as they were when it was opened, the weakest first
+}
+
+// Open opens the git directory of the work tree that holds a directory. The error matches
+// ErrNotRepository if missing and is an *UnsupportedError if the repository is of
+// a kind that can't be handled.
+func Open(dir string, env Env) (*Dir, error) {
+	at, err := discover(dir)
+	if err != nil {
+		return nil, err
+	}
+	return at.open(env)
+}
+
+// OpenAt opens the git directory that a directory is, or has as its .git, without a
+// work tree. The errors are those of Open.
+func OpenAt(dir string, env Env) (*Dir, error) {
+	dir, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return nil, err
+	}
+	own, err := Of(dir)
+	if err != nil {
+		return nil, err
+	}
+	if own == "" {
+		own = dir
+	}
+	if !isGitDir(own) {
+		return nil, ErrNotRepository
+	}
+	common, err := commonDirOf(own)
+	if err != nil {
+		return nil, err
+	}
+	return place{gitDir: own, commonDir: common}.open(env)
+}
+
+// open reads the configuration of a git directory and opens its objects.
+func (at place) open(env Env) (*Dir, error) {
+	local, err := ReadConfigFile(filepath.Join(at.commonDir, "config"))
+	if err != nil {
+		return nil, err
+	}
+	if err := checkFormat(local); err != nil {
+		return nil, err
+	}
+	if at.root != "" && !at.linked() && local.boolean("core", "bare", false) {
+		return nil, &UnsupportedError{Reason: "the repository is bare (core.bare), it has no work tree"}
+	}
+	d := &Dir{Root: at.root, Own: at.gitDir, Common: at.commonDir, Env: env}
+	if d.Settings, d.Config, err = loadSettings(env, local); err != nil {
+		return nil, err
+	}
+	if d.Objects, err = openObjects(at.commonDir); err != nil {
+		return nil, err
+	}
+	return d, nil
+}
+
+// Linked reports whether it belongs to a linked worktree.
+func (d *Dir) Linked() bool { return d.Own != d.Common }
+
+// Bare reports whether there is no work tree.
+func (d *Dir) Bare() bool { return d.Root == "" }
+
+// Unfinished returns what git operation is under way in this work tree: "merge",
+// "rebase", "cherry-pick", "revert", "bisect", or "" for none. Commit refuses to
+// work in place during one.
+func (d *Dir) Unfinished() string {
+	for _, op := range []struct{ file, name string }{
+		{"MERGE_HEAD", "merge"},
+		{"rebase-merge", "rebase"},
+		{"rebase-apply", "rebase"},
+		{"CHERRY_PICK_HEAD", "cherry-pick"},
+		{"REVERT_HEAD", "revert"},
+		{"BISECT_LOG", "bisect"},
+	} {
+		if _, err := os.Lstat(filepath.Join(d.Own, op.file)); err == nil {
+			return op.name
+		}
+	}
+	return ""
+}
+
+// Index returns the index as it is on disk, an empty one if missing.
+func (d *Dir) Index() (*Index, error) {
+	name := filepath.Join(d.Own, "index")
+	f, err := openFile(name)
+	if errors.Is(err, os.ErrNotExist) {
+		return &Index{version: 2}, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read index: %w", err)
+	}
+	defer f.Close()
+	idx, err := readIndexFile(f)
+	if err != nil {
+		return nil, fmt.Errorf("read index %s: %w", name, err)
+	}
+	return idx, nil
+}

@@ -1,0 +1,136 @@
+package gitdir
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// place is where a repository is: its work tree, the directory of that work tree's
+// HEAD and index, and the directory of objects and branches. All are absolute and
+// have their links resolved.
+type place struct{ root, gitDir, commonDir string }
+
+func (p place) linked() bool { return p.gitDir != p.commonDir }
+
+// discover walks upwards from a directory until it finds a work tree.
+func discover(dir string) (place, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return place{}, err
+	}
+	if dir, err = filepath.EvalSymlinks(dir); err != nil {
+		return place{}, err
+	}
+	for at := dir; ; at = filepath.Dir(at) {
+		gitDir, err := Of(at)
+		if err != nil {
+			return place{}, err
+		}
+		if gitDir != "" {
+			return locate(at, gitDir)
+		}
+		if isGitDir(at) {
+			return place{}, &UnsupportedError{Reason: at + " is a bare repository or a .git directory, not a work tree"}
+		}
+		if filepath.Dir(at) == at {
+			return place{}, ErrNotRepository
+		}
+	}
+}
+
+// Of returns the git directory that a work tree's .git is or points to, ""
+// if the directory is not the root of a work tree.
+func Of(root string) (string, error) {
+	name := filepath.Join(root, ".git")
+	info, err := os.Stat(name)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return "", nil
+	case err != nil:
+		return "", err
+	case info.IsDir():
+		if isGitDir(name) {
+			return name, nil
+		}
+		return "", nil
+	}
+	target, err := ReadPointer(name, "gitdir:")
+	if err != nil {
+		return "", err
+	}
+	if !isGitDir(target) {
+		return "", fmt.Errorf("%s points to %s: %w", name, target, ErrNotRepository)
+	}
+	return target, nil
+}
+
+func locate(root, gitDir string) (place, error) {
+	gitDir, err := filepath.EvalSymlinks(gitDir)
+	if err != nil {
+		return place{}, err
+	}
+	common, err := commonDirOf(gitDir)
+	if err != nil {
+		return place{}, err
+	}
+	return place{root: root, gitDir: gitDir, commonDir: common}, nil
+}
+
+// commonDirOf returns the directory of objects and branches that a git directory
+// uses: for a linked worktree the one its commondir file names, else itself.
+func commonDirOf(gitDir string) (string, error) {
+	common, err := ReadPointer(filepath.Join(gitDir, "commondir"), "")
+	if errors.Is(err, os.ErrNotExist) {
+		return gitDir, nil
+	}
+	if err != nil {
+		return "", err
+	}
+	return filepath.EvalSymlinks(common)
+}
+
+// isGitDir tells a git directory by the three things that git itself looks for.
+func isGitDir(dir string) bool {
+	if _, err := os.Lstat(filepath.Join(dir, "HEAD")); err != nil {
+		return false
+	}
+	common, err := commonDirOf(dir)
+	if err != nil {
+		return false
+	}
+	return isDir(filepath.Join(common, "objects")) && isDir(filepath.Join(common, "refs"))
+}
+
+// ReadPointer reads a file of one line that names another path, relative to the
+// file's own directory.
+func ReadPointer(name, prefix string) (string, error) {
+	const longest = 64 << 10
+	info, err := os.Stat(name)
+	if err != nil {
+		return "", err
+	}
+	if !info.Mode().IsRegular() || info.Size() > longest {
+		return "", fmt.Errorf("%s: %w", name, ErrNotRepository)
+	}
+	data, err := ReadFile(name)
+	if err != nil {
+		return "", err
+	}
+	target, ok := strings.CutPrefix(string(data), prefix)
+	target = strings.TrimLeft(strings.TrimRight(target, "\r\n"), " ")
+	if !ok || target == "" {
+		return "", fmt.Errorf("%s does not name a git directory: %w", name, ErrNotRepository)
+	}
+	if !filepath.IsAbs(target) {
+		target = filepath.Join(filepath.Dir(name), target)
+	}
+	return filepath.Clean(target), nil
+}
+
+func isDir(name string) bool {
+	info, err := os.Stat(name)
+	return err == nil && info.IsDir()
+}

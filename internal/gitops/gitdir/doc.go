@@ -1,0 +1,13 @@
+// Package gitdir reads and writes git directories: references and their logs,
+// configuration, the index, attributes, locks and objects.
+//
+// Whatever an agent may have written is read with care: only regular files are
+// opened, sizes are bounded, and nothing that is read makes a command run. Writes
+// are those of git: a lock beside the file, compare-and-swap of references, fsync,
+// and a rename.
+//
+// Repositories of a kind that it does not know are refused with an
+// UnsupportedError: SHA-256, partial clones, reftable, extensions.worktreeConfig,
+// split and sparse indexes. Configuration is read without include directives.
+// The package knows neither commits that are to be made nor remotes.
+package gitdir

@@ -1,0 +1,96 @@
+package gitdir
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+// errNotFile is the cause when something else has the name of a file.
+var errNotFile = errors.New("it is not a file")
+
+// openFile opens a file, and nothing else: a pipe of that name, as a hostile
+// repository may have, would be waited for without end.
+func openFile(name string) (*os.File, error) {
+	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = &fs.PathError{Op: "open", Path: name, Err: errNotFile}
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+// ReadFile reads a regular file, and nothing else that has its name. The null device stands for an
+// empty one, as many a configuration has it.
+func ReadFile(name string) ([]byte, error) {
+	if name == os.DevNull {
+		return nil, nil
+	}
+	f, err := openFile(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(f)
+}
+
+// RemoveAll removes a directory even if directories in it are write-protected.
+func RemoveAll(dir string) error {
+	if err := os.RemoveAll(dir); err == nil {
+		return nil
+	}
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if d != nil && d.IsDir() && err == nil {
+			err = os.Chmod(path, 0o700)
+		}
+		return IgnoreMissing(err)
+	})
+	return errors.Join(os.RemoveAll(dir), IgnoreMissing(err))
+}
+
+// IgnoreMissing returns the error unless it says that a file does not exist.
+func IgnoreMissing(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// Absent reports that a path does not exist, also because a part of it is a file.
+func Absent(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
+}
+
+// ReadOptional reads a file of git's; nil if it does not exist.
+func ReadOptional(name string) ([]byte, error) {
+	if name == "" {
+		return nil, nil
+	}
+	data, err := ReadFile(name)
+	if err != nil && !Absent(err) {
+		return nil, err
+	}
+	return data, nil
+}
+
+// SyncDir makes the names in a directory durable, where the system can do so.
+func SyncDir(name string) error {
+	d, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	if err := d.Sync(); err != nil && !errors.Is(err, errors.ErrUnsupported) && !errors.Is(err, os.ErrInvalid) {
+		return err
+	}
+	return nil
+}

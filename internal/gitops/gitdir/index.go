@@ -1,0 +1,331 @@
+package gitdir
+
+import (
+	"bytes"
+	"crypto/sha1" // git's checksum, not a matter of security
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/filemode"
+)
+
+// The format is that of gitformat-index(5), versions 2 to 4. go-git has a codec
+// too, which loses the assume-valid flag and refuses indexes without checksum.
+
+// Index is the content of an index file without its extensions, which are caches
+// that git makes again.
+type Index struct {
+	version uint32
+	Entries []IndexEntry // sorted by path, then stage
+
+	// The file's own times and device, for the rule about racy entries.
+	sec, nsec, dev uint32
+}
+
+// IndexEntry is one line of an index.
+type IndexEntry struct {
+	Path     string
+	Mode     filemode.FileMode
+	Hash     plumbing.Hash
+	Stat     Stat
+	flags    uint16 // without the length of the name
+	extended uint16 // second flags of version 3
+}
+
+const (
+	flagAssumeValid = 1 << 15
+	flagExtended    = 1 << 14
+	flagStage       = 3 << 12
+	nameLength      = 1<<12 - 1
+
+	extendedSkipWorktree = 1 << 14
+
+	entryFixed   = 62 // bytes of an entry before its name
+	checksumSize = sha1.Size
+	headerSize   = 12
+)
+
+// ErrDamagedIndex is the error of an index that has not the form or checksum of one.
+var ErrDamagedIndex = errors.New("the index file is damaged")
+
+// Stage returns 0, or which side of a merge conflict the entry is (1 to 3).
+func (e *IndexEntry) Stage() uint16     { return e.flags & flagStage >> 12 }
+func (e *IndexEntry) assumeValid() bool { return e.flags&flagAssumeValid != 0 }
+
+// SkipWorktree reports whether the file is absent from the work tree on purpose.
+func (e *IndexEntry) SkipWorktree() bool { return e.extended&extendedSkipWorktree != 0 }
+
+// NewIndex returns an index of entries, in any order, that no file holds yet.
+func NewIndex(entries []IndexEntry) *Index {
+	slices.SortFunc(entries, compareEntries)
+	return &Index{version: 2, Entries: entries}
+}
+
+// readIndexFile reads an index with the times that tell how far its entries can
+// be trusted.
+func readIndexFile(f *os.File) (*Index, error) {
+	data, err := io.ReadAll(f)
+	if err != nil {
+		return nil, err
+	}
+	idx, err := parseIndex(data)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	st := StatOf(info)
+	idx.sec, idx.nsec, idx.dev = st.mtimeSec, st.mtimeNsec, st.dev
+	return idx, nil
+}
+
+// parseIndex reads an index file's bytes.
+func parseIndex(data []byte) (*Index, error) {
+	if len(data) < headerSize+checksumSize || string(data[:4]) != "DIRC" {
+		return nil, ErrDamagedIndex
+	}
+	body, sum := data[:len(data)-checksumSize], data[len(data)-checksumSize:]
+	// A checksum of zeros is what index.skipHash leaves there.
+	if want := sha1.Sum(body); !bytes.Equal(sum, want[:]) && !bytes.Equal(sum, make([]byte, checksumSize)) {
+		return nil, ErrDamagedIndex
+	}
+	idx := &Index{version: binary.BigEndian.Uint32(body[4:])}
+	if idx.version < 2 || idx.version > 4 {
+		return nil, &UnsupportedError{Reason: fmt.Sprintf("index version %d is not supported", idx.version)}
+	}
+	rest, err := idx.parseEntries(body[headerSize:], binary.BigEndian.Uint32(body[8:]))
+	if err != nil {
+		return nil, err
+	}
+	if err := checkExtensions(rest); err != nil {
+		return nil, err
+	}
+	// Only split indexes, refused above, have entries without a name.
+	if slices.ContainsFunc(idx.Entries, func(e IndexEntry) bool { return e.Path == "" }) {
+		return nil, ErrDamagedIndex
+	}
+	return idx, nil
+}
+
+func (idx *Index) parseEntries(data []byte, count uint32) ([]byte, error) {
+	if uint64(count)*entryFixed > uint64(len(data)) {
+		return nil, ErrDamagedIndex
+	}
+	idx.Entries = make([]IndexEntry, count)
+	previous := ""
+	for i := range idx.Entries {
+		n, err := idx.Entries[i].parse(data, idx.version, previous)
+		if err != nil {
+			return nil, err
+		}
+		data, previous = data[n:], idx.Entries[i].Path
+	}
+	return data, nil
+}
+
+// parse reads one entry and returns how many bytes it took.
+func (e *IndexEntry) parse(data []byte, version uint32, previous string) (int, error) {
+	if len(data) < entryFixed+2 {
+		return 0, ErrDamagedIndex
+	}
+	for i, field := range e.Stat.fields() {
+		at := 4 * i
+		if i >= statBeforeMode {
+			at += 4
+		}
+		*field = binary.BigEndian.Uint32(data[at:])
+	}
+	e.Mode = filemode.FileMode(binary.BigEndian.Uint32(data[24:]))
+	copy(e.Hash[:], data[40:])
+	flags := binary.BigEndian.Uint16(data[60:])
+	e.flags = flags &^ (nameLength | flagExtended)
+	at := entryFixed
+	if flags&flagExtended != 0 {
+		e.extended = binary.BigEndian.Uint16(data[at:])
+		at += 2
+	}
+	if version == 4 {
+		return e.parseCompressedName(data, at, previous)
+	}
+	end := bytes.IndexByte(data[at:], 0)
+	if end < 0 {
+		return 0, ErrDamagedIndex
+	}
+	e.Path = string(data[at : at+end])
+	size := (at + end + 8) &^ 7 // one to eight zeros follow the name
+	if size > len(data) {
+		return 0, ErrDamagedIndex
+	}
+	return size, nil
+}
+
+// parseCompressedName reads a name that says how many bytes to take off the
+// end of the one before and what to put there.
+func (e *IndexEntry) parseCompressedName(data []byte, at int, previous string) (int, error) {
+	cut, n := parseOffset(data[at:])
+	if n == 0 || cut > uint64(len(previous)) {
+		return 0, ErrDamagedIndex
+	}
+	at += n
+	end := bytes.IndexByte(data[at:], 0)
+	if end < 0 {
+		return 0, ErrDamagedIndex
+	}
+	e.Path = previous[:len(previous)-int(cut)] + string(data[at:at+end])
+	return at + end + 1, nil
+}
+
+// parseOffset reads a number of seven bits a byte, in which each continuation
+// adds one. It returns 0 bytes if the number does not end in time.
+func parseOffset(data []byte) (value uint64, n int) {
+	for n < len(data) && n < 8 {
+		c := data[n]
+		n++
+		value |= uint64(c & 0x7f)
+		if c&0x80 == 0 {
+			return value, n
+		}
+		value = (value + 1) << 7
+	}
+	return 0, 0
+}
+
+func appendOffset(out []byte, value uint64) []byte {
+	var digits [10]byte
+	at := len(digits) - 1
+	digits[at] = byte(value & 0x7f)
+	for value >>= 7; value != 0; value >>= 7 {
+		value--
+		at--
+		digits[at] = 0x80 | byte(value&0x7f)
+	}
+	return append(out, digits[at:]...)
+}
+
+// checkExtensions refuses those that change what the entries mean. Such have a
+// name that begins with a small letter.
+func checkExtensions(data []byte) error {
+	for len(data) > 0 {
+		if len(data) < 8 {
+			return ErrDamagedIndex
+		}
+		name, size := string(data[:4]), uint64(binary.BigEndian.Uint32(data[4:]))
+		if size > uint64(len(data)-8) {
+			return ErrDamagedIndex
+		}
+		switch {
+		case name == "link":
+			return &UnsupportedError{Reason: "split indexes are not supported (core.splitIndex)"}
+		case name == "sdir":
+			return &UnsupportedError{Reason: "sparse indexes are not supported (index.sparse)"}
+		case name[0] < 'A' || name[0] > 'Z':
+			return &UnsupportedError{Reason: fmt.Sprintf("the index extension %q is not supported", name)}
+		}
+		data = data[8+size:]
+	}
+	return nil
+}
+
+// Encode returns the bytes of an index file with these entries.
+func (idx *Index) Encode() []byte {
+	version := idx.version
+	if version < 4 {
+		version = 2
+		for i := range idx.Entries {
+			if idx.Entries[i].extended != 0 {
+				version = 3
+			}
+		}
+	}
+	out := make([]byte, 0, headerSize+checksumSize+len(idx.Entries)*128)
+	out = append(out, "DIRC"...)
+	out = binary.BigEndian.AppendUint32(out, version)
+	out = binary.BigEndian.AppendUint32(out, uint32(len(idx.Entries)))
+	previous := ""
+	for i := range idx.Entries {
+		out = idx.Entries[i].append(out, version, previous)
+		previous = idx.Entries[i].Path
+	}
+	sum := sha1.Sum(out)
+	return append(out, sum[:]...)
+}
+
+func (e *IndexEntry) append(out []byte, version uint32, previous string) []byte {
+	begin := len(out)
+	for i, field := range e.Stat.fields() {
+		if i == statBeforeMode {
+			out = binary.BigEndian.AppendUint32(out, uint32(e.Mode))
+		}
+		out = binary.BigEndian.AppendUint32(out, *field)
+	}
+	out = append(out, e.Hash[:]...)
+	flags := e.flags | uint16(min(len(e.Path), nameLength))
+	if e.extended != 0 {
+		flags |= flagExtended
+	}
+	out = binary.BigEndian.AppendUint16(out, flags)
+	if e.extended != 0 {
+		out = binary.BigEndian.AppendUint16(out, e.extended)
+	}
+	if version == 4 {
+		same := commonPrefix(previous, e.Path)
+		out = appendOffset(out, uint64(len(previous)-same))
+		out = append(out, e.Path[same:]...)
+		return append(out, 0)
+	}
+	out = append(out, e.Path...)
+	zeros := 8 - (len(out)-begin)%8
+	return append(out, make([]byte, zeros)...)
+}
+
+func commonPrefix(a, b string) int {
+	n := min(len(a), len(b))
+	for i := range n {
+		if a[i] != b[i] {
+			return i
+		}
+	}
+	return n
+}
+
+// compareEntries is the order of an index.
+func compareEntries(a, b IndexEntry) int {
+	if c := strings.Compare(a.Path, b.Path); c != 0 {
+		return c
+	}
+	return int(a.Stage()) - int(b.Stage())
+}
+
+// racy reports whether the file of an entry may have been changed after the
+// entry was written without its times showing it: when its time is that of the
+// index or later. Between two devices the clocks are only trusted to the second.
+func (idx *Index) racy(s *Stat) bool {
+	if s.mtimeSec != idx.sec {
+		return s.mtimeSec > idx.sec
+	}
+	return s.dev != idx.dev || s.mtimeNsec >= idx.nsec
+}
+
+// Current reports whether the entry's file is unchanged as far as its times,
+// size and place show. It never says so wrongly.
+func (idx *Index) Current(e *IndexEntry, now *Stat, trustCtime bool) bool {
+	if e.Stage() != 0 || !e.Stat.same(now, trustCtime) || idx.racy(&e.Stat) {
+		return false
+	}
+	// Git marks an entry that it does not trust by size zero.
+	return e.Stat.size != 0 || e.Hash == emptyBlob
+}
+
+// emptyBlob is the id of a file without content.
+var emptyBlob = plumbing.ComputeHash(plumbing.BlobObject, nil)
+
+// Settled reports that the user told git not to look at the file.
+func (e *IndexEntry) Settled() bool { return e.assumeValid() || e.SkipWorktree() }

@@ -1,0 +1,231 @@
+package gitdir
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/go-git/go-billy/v5/osfs"
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/cache"
+	"github.com/go-git/go-git/v5/plumbing/object"
+	"github.com/go-git/go-git/v5/storage/filesystem"
+	"github.com/go-git/go-git/v5/storage/filesystem/dotgit"
+)
+
+// Objects reads the objects of a repository and of those that it borrows
+// from.
+type Objects struct {
+	Dir string // the directory "objects"
+
+	mu     sync.Mutex // go-git's storage is for one goroutine at a time
+	dirs   []string   // of the stores
+	stores []*filesystem.ObjectStorage
+	packs  []string // when they were listed last
+}
+
+// cacheSize bounds the memory that each opened repository keeps for objects.
+const cacheSize = 16 * cache.MiByte
+
+func openObjects(commonDir string) (*Objects, error) {
+	dir := filepath.Join(commonDir, "objects")
+	dirs, err := withAlternates([]string{dir}, 0)
+	if err != nil {
+		return nil, err
+	}
+	s := &Objects{Dir: dir, dirs: dirs}
+	shared := cache.NewObjectLRU(cacheSize)
+	for _, d := range dirs {
+		if filepath.Base(d) != "objects" {
+			return nil, &UnsupportedError{Reason: "objects are borrowed from " + d + ", which is not a directory named objects"}
+		}
+		git := dotgit.New(indexedPacks{osfs.New(filepath.Dir(d))})
+		s.stores = append(s.stores, filesystem.NewObjectStorageWithOptions(git, shared, filesystem.Options{}))
+	}
+	s.listPacks()
+	return s, nil
+}
+
+// withAlternates appends the directories that the directories from the given one on
+// borrow objects from, and so on.
+func withAlternates(dirs []string, from int) ([]string, error) {
+	for ; from < len(dirs); from++ {
+		data, err := ReadFile(filepath.Join(dirs[from], "info", "alternates"))
+		if errors.Is(err, os.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read alternates: %w", err)
+		}
+		for line := range strings.Lines(string(data)) {
+			line = strings.TrimRight(line, "\r\n")
+			if line == "" || line[0] == '#' {
+				continue
+			}
+			if !filepath.IsAbs(line) {
+				line = filepath.Join(dirs[from], line)
+			}
+			if line = filepath.Clean(line); !slices.Contains(dirs, line) {
+				dirs = append(dirs, line)
+			}
+		}
+	}
+	return dirs, nil
+}
+
+// Read returns an object.
+func (s *Objects) Read(t plumbing.ObjectType, hash plumbing.Hash) (o plumbing.EncodedObject, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	err = s.look(func() error {
+		o, err = s.find(t, hash)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read %s %s: %w", t, hash, err)
+	}
+	return o, nil
+}
+
+func (s *Objects) find(t plumbing.ObjectType, hash plumbing.Hash) (plumbing.EncodedObject, error) {
+	for _, store := range s.stores {
+		o, err := store.EncodedObject(t, hash)
+		if !errors.Is(err, plumbing.ErrObjectNotFound) {
+			return o, err
+		}
+	}
+	return nil, plumbing.ErrObjectNotFound
+}
+
+// Size returns how many bytes an object has.
+func (s *Objects) Size(hash plumbing.Hash) (n int64, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	err = s.look(func() error {
+		for _, store := range s.stores {
+			if n, err = store.EncodedObjectSize(hash); !errors.Is(err, plumbing.ErrObjectNotFound) {
+				return err
+			}
+		}
+		return plumbing.ErrObjectNotFound
+	})
+	if err != nil {
+		return 0, fmt.Errorf("size of object %s: %w", hash, err)
+	}
+	return n, nil
+}
+
+// Blob returns the content of a file.
+func (s *Objects) Blob(hash plumbing.Hash) ([]byte, error) {
+	o, err := s.Read(plumbing.BlobObject, hash)
+	if err != nil {
+		return nil, err
+	}
+	rd, err := o.Reader()
+	if err != nil {
+		return nil, err
+	}
+	defer rd.Close()
+	data := make([]byte, o.Size())
+	if _, err := io.ReadFull(rd, data); err != nil {
+		return nil, fmt.Errorf("read blob %s: %w", hash, err)
+	}
+	return data, nil
+}
+
+// Tree returns the entries of one directory.
+func (s *Objects) Tree(hash plumbing.Hash) ([]object.TreeEntry, error) {
+	o, err := s.Read(plumbing.TreeObject, hash)
+	if err != nil {
+		return nil, err
+	}
+	t, err := object.DecodeTree(nil, o)
+	if err != nil {
+		return nil, fmt.Errorf("read tree %s: %w", hash, err)
+	}
+	return t.Entries, nil
+}
+
+// RootTree returns the tree of a commit.
+func (s *Objects) RootTree(commit plumbing.Hash) (plumbing.Hash, error) {
+	o, err := s.Read(plumbing.CommitObject, commit)
+	if err != nil {
+		return plumbing.ZeroHash, err
+	}
+	c, err := object.DecodeCommit(nil, o)
+	if err != nil {
+		return plumbing.ZeroHash, fmt.Errorf("read commit %s: %w", commit, err)
+	}
+	return c.TreeHash, nil
+}
+
+// Commit reads a commit; nil if it is not here, as beyond the end of a shallow history.
+func (s *Objects) Commit(hash plumbing.Hash) (*object.Commit, error) {
+	o, err := s.Read(plumbing.CommitObject, hash)
+	if errors.Is(err, plumbing.ErrObjectNotFound) {
+		return nil, nil // it is no failure
+	}
+	if err != nil {
+		return nil, err
+	}
+	c, err := object.DecodeCommit(nil, o)
+	if err != nil {
+		return nil, fmt.Errorf("read commit %s: %w", hash, err)
+	}
+	return c, nil
+}
+
+// mostTags bounds how many tags of tags are followed.
+const mostTags = 16
+
+// Target follows tags to what they name.
+func (s *Objects) Target(hash plumbing.Hash) (end plumbing.Hash, kind plumbing.ObjectType, tags []plumbing.Hash, err error) {
+	for range mostTags {
+		o, err := s.Read(plumbing.AnyObject, hash)
+		if err != nil {
+			return hash, plumbing.InvalidObject, nil, err
+		}
+		if o.Type() != plumbing.TagObject {
+			return hash, o.Type(), tags, nil
+		}
+		t, err := object.DecodeTag(nil, o)
+		if err != nil {
+			return hash, plumbing.InvalidObject, nil, err
+		}
+		tags = append(tags, hash)
+		hash = t.Target
+	}
+	return hash, plumbing.InvalidObject, nil, fmt.Errorf("more than %d tags of tags", mostTags)
+}
+
+// withPrefix returns the objects whose hashes begin with some bytes.
+func (s *Objects) withPrefix(prefix []byte) ([]plumbing.Hash, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	seen := map[plumbing.Hash]bool{}
+	for _, store := range s.stores {
+		err := s.look(func() error {
+			some, err := store.HashesWithPrefix(prefix)
+			for _, h := range some {
+				seen[h] = true
+			}
+			return err
+		})
+		if err != nil {
+			return nil, fmt.Errorf("look for objects: %w", err)
+		}
+	}
+	return slices.Collect(maps.Keys(seen)), nil
+}
+
+// MaxDepth bounds the directories of a tree, as file systems do.
+const MaxDepth = 2048
+
+// EmptyTree is the id of a directory without entries, which git does not keep.
+var EmptyTree = plumbing.ComputeHash(plumbing.TreeObject, nil)

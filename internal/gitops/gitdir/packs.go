@@ -1,0 +1,99 @@
+package gitdir
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-git/go-billy/v5"
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/storage/filesystem/dotgit"
+)
+
+// git gc and git repack move objects to new packs and remove the old ones while
+// this process works: the user runs them, or a commit or fetch of the user does.
+// go-git lists the packs once, so the list is read again on a miss, as git does.
+
+// mostLooks bounds how often an object is looked for while packs come and go.
+const mostLooks = 20
+
+// look calls a function that reads objects, and again as long as what it misses
+// may be in packs that have been made meanwhile. The caller holds s.mu.
+func (s *Objects) look(read func() error) error {
+	for n := 1; ; n++ {
+		err := read()
+		if err == nil || !missing(err) {
+			return err
+		}
+		if changed := s.listPacks(); !changed && errors.Is(err, plumbing.ErrObjectNotFound) {
+			return err
+		}
+		for _, store := range s.stores {
+			store.Reindex()
+		}
+		if n == mostLooks {
+			return err
+		}
+		if n > 1 {
+			time.Sleep(time.Duration(n) * time.Millisecond) // between two renames of git's
+		}
+	}
+}
+
+// missing reports whether an error says that an object, or the pack that had it,
+// does not exist.
+func missing(err error) bool {
+	for _, e := range []error{plumbing.ErrObjectNotFound, dotgit.ErrPackfileNotFound, dotgit.ErrIdxNotFound, fs.ErrNotExist} {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	return false
+}
+
+// listPacks lists the packs of all stores, and reports whether they are others
+// than before.
+func (s *Objects) listPacks() (changed bool) {
+	var now []string
+	for _, dir := range s.dirs {
+		entries, err := os.ReadDir(filepath.Join(dir, "pack"))
+		if err != nil {
+			continue // no packs, or reading them fails and says why
+		}
+		for _, e := range withIndex(entries, fs.DirEntry.Name) {
+			if strings.HasSuffix(e.Name(), ".pack") {
+				now = append(now, filepath.Join(dir, e.Name()))
+			}
+		}
+	}
+	changed = !slices.Equal(now, s.packs)
+	s.packs = now
+	return changed
+}
+
+// indexedPacks is a git directory whose packs without an index are not listed:
+// they are being written, or were left behind, and go-git would fail for them.
+type indexedPacks struct{ billy.Filesystem }
+
+func (f indexedPacks) ReadDir(path string) ([]os.FileInfo, error) {
+	infos, err := f.Filesystem.ReadDir(path)
+	return withIndex(infos, os.FileInfo.Name), err
+}
+
+// withIndex leaves out the packs whose index is not in the same directory.
+func withIndex[E any](entries []E, name func(E) string) []E {
+	indexed := map[string]bool{}
+	for _, e := range entries {
+		if base, ok := strings.CutSuffix(name(e), ".idx"); ok {
+			indexed[base] = true
+		}
+	}
+	return slices.DeleteFunc(entries, func(e E) bool {
+		base, ok := strings.CutSuffix(name(e), ".pack")
+		return ok && !indexed[base]
+	})
+}

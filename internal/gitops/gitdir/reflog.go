@@ -1,0 +1,51 @@
+package gitdir
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/go-git/go-git/v5/plumbing"
+)
+
+// Movement is one line of a reflog.
+type Movement struct {
+	Old, New plumbing.Hash
+	By       string // as in a commit
+	Subject  string // first line of the commit's message
+}
+
+func (m Movement) line() string {
+	verb := "commit"
+	if m.Old.IsZero() {
+		verb = "commit (initial)"
+	}
+	return fmt.Sprintf("%s %s %s\t%s: %s\n", m.Old, m.New, m.By, verb, m.Subject)
+}
+
+// LogMovement appends to the reflogs of a reference and of HEAD, from which
+// users get back what a branch held before. The commit is already made, so a log
+// that can't be written is passed over.
+func (d *Dir) LogMovement(ref string, ofHead bool, m Movement) {
+	if ref != "HEAD" {
+		d.appendLog(filepath.Join(d.Common, "logs", filepath.FromSlash(ref)), m)
+	}
+	if ofHead {
+		d.appendLog(filepath.Join(d.Own, "logs", "HEAD"), m)
+	}
+}
+
+func (d *Dir) appendLog(name string, m Movement) {
+	flags := os.O_WRONLY | os.O_APPEND
+	if d.Settings.logRefs {
+		flags |= os.O_CREATE
+		removeEmptyDirs(name)
+		_ = os.MkdirAll(filepath.Dir(name), 0o777)
+	}
+	f, err := os.OpenFile(name, flags, 0o666)
+	if err != nil {
+		return
+	}
+	_, _ = f.WriteString(m.line())
+	_ = f.Close()
+}

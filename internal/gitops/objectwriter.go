@@ -1,0 +1,112 @@
+package gitops
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/format/objfile"
+
+	"github.com/millhand/millhand/internal/gitops/gitdir"
+)
+
+// mostTries bounds how often a directory that git gc removes is made.
+const mostTries = 20
+
+// objectWriter adds loose objects. They are durable once finish has returned.
+type objectWriter struct {
+	dir string // the directory "objects"
+
+	mu   sync.Mutex
+	dirs map[string]bool // directories with new names in them
+}
+
+func newObjectWriter(store *gitdir.Objects) *objectWriter {
+	return &objectWriter{dir: store.Dir, dirs: map[string]bool{}}
+}
+
+// write adds an object of a known size.
+func (w *objectWriter) write(t plumbing.ObjectType, size int64, content io.Reader) (plumbing.Hash, error) {
+	hash, err := w.writeTemp(t, size, content)
+	if err != nil {
+		return plumbing.ZeroHash, fmt.Errorf("write %s: %w", t, err)
+	}
+	return hash, nil
+}
+
+func (w *objectWriter) writeBytes(t plumbing.ObjectType, data []byte) (plumbing.Hash, error) {
+	return w.write(t, int64(len(data)), bytes.NewReader(data))
+}
+
+func (w *objectWriter) writeTemp(t plumbing.ObjectType, size int64, content io.Reader) (plumbing.Hash, error) {
+	f, err := os.CreateTemp(w.dir, "tmp_obj_")
+	if err != nil {
+		return plumbing.ZeroHash, err
+	}
+	hash, err := fillObject(f, t, size, content)
+	if err == nil {
+		err = w.place(f.Name(), hash)
+	}
+	if err != nil {
+		return plumbing.ZeroHash, errors.Join(err, os.Remove(f.Name()))
+	}
+	return hash, nil
+}
+
+// fillObject writes an object file, makes it durable and closes it.
+func fillObject(f *os.File, t plumbing.ObjectType, size int64, content io.Reader) (hash plumbing.Hash, err error) {
+	defer func() { err = errors.Join(err, f.Close()) }()
+	w := objfile.NewWriter(f)
+	if err := w.WriteHeader(t, size); err != nil {
+		return hash, err
+	}
+	n, err := io.Copy(w, content)
+	if err == nil && n != size {
+		err = fmt.Errorf("%d of %d bytes: %w", n, size, io.ErrUnexpectedEOF)
+	}
+	if err := errors.Join(err, w.Close()); err != nil {
+		return hash, err
+	}
+	if err := f.Chmod(0o444); err != nil {
+		return hash, err
+	}
+	return w.Hash(), f.Sync()
+}
+
+// place gives a finished object file its name. One of the same name is replaced,
+// as it may be old, and git gc removes old objects that no reference reaches yet.
+func (w *objectWriter) place(temp string, hash plumbing.Hash) error {
+	id := hash.String()
+	dir := filepath.Join(w.dir, id[:2])
+	for n := 1; ; n++ {
+		if err := os.Mkdir(dir, 0o777); err != nil && !errors.Is(err, os.ErrExist) {
+			return err
+		}
+		err := os.Rename(temp, filepath.Join(dir, id[2:]))
+		if err == nil {
+			break
+		}
+		if n == mostTries || !errors.Is(err, os.ErrNotExist) { // git gc removes empty directories
+			return err
+		}
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.dirs[dir] = true
+	return nil
+}
+
+// finish makes the names of all written objects durable.
+func (w *objectWriter) finish(ctx context.Context) error {
+	dirs := []string{w.dir}
+	for d := range w.dirs {
+		dirs = append(dirs, d)
+	}
+	return inParallel(ctx, dirs, func(d string) error { return gitdir.IgnoreMissing(gitdir.SyncDir(d)) }) // git gc has packed what it held
+}

@@ -1,0 +1,77 @@
+package remote
+
+import (
+	"bytes"
+	"crypto/sha1" // git's checksums
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
+
+	"github.com/millhand/millhand/internal/gitops/gitdir"
+)
+
+// canned is a link that says what it was given.
+type canned struct{ greets, answers []byte }
+
+func (c canned) greeting() (io.Reader, error)                 { return bytes.NewReader(c.greets), nil }
+func (c canned) exchange(io.Reader, int64) (io.Reader, error) { return bytes.NewReader(c.answers), nil }
+func (c canned) words() string                                { return "" }
+func (c canned) close()                                       {}
+
+func FuzzConversation(f *testing.F) {
+	o1, o2 := strings.Repeat("1", 40), strings.Repeat("2", 40)
+	f.Add([]byte("003f"+o1+" refs/heads/main\x00side-band-64k symref=HEAD:refs/heads/main\n0000"), []byte("0008NAK\n0024\x01PACK"))
+	f.Add([]byte("001e# service=git-upload-pack\n00000045"+o1+" HEAD\x00object-format=sha1\n003d"+o2+" refs/tags/v1^{}\n0000"), []byte("0031ACK "+o1+"\n"))
+	f.Add([]byte("0000"), []byte("000eunpack ok\n0019ok refs/heads/main\n0000"))
+	f.Add([]byte("0015ERR access denied\n"), []byte("0009\x02hi\n\n0000"))
+	f.Fuzz(func(t *testing.T, greets, answers []byte) {
+		c := &conversation{link: canned{greets, answers}, refs: packp.NewAdvRefs()}
+		if err := c.hear(); err != nil {
+			if c.explain(err) == nil {
+				t.Error("an error was lost")
+			}
+			return
+		}
+		c.able = c.refs.Capabilities
+		has := c.offering()
+		for name := range has.refs {
+			if gitdir.ValidBranch(strings.TrimPrefix(strings.TrimPrefix(name, gitdir.BranchPrefix), gitdir.TagPrefix)) != nil {
+				t.Errorf("%q is accepted", name)
+			}
+		}
+		if has.head != "" && has.refs[has.head].IsZero() && has.at != has.refs[has.head] {
+			t.Errorf("HEAD is at %s", has.at)
+		}
+		into := &gitdir.Objects{Dir: filepath.Join(t.TempDir(), "objects")}
+		_, _ = c.fetch(t.Context(), into, wish{want: []plumbing.Hash{plumbing.NewHash(o1)}})
+		_ = c.verdict(bytes.NewReader(answers))
+	})
+}
+
+func FuzzStorePack(f *testing.F) {
+	var empty bytes.Buffer
+	if err := writePack(f.Context(), &empty, &gitdir.Objects{}, nil); err != nil {
+		f.Fatal(err)
+	}
+	f.Add(empty.Bytes()[:12])
+	f.Add([]byte("PACK\x00\x00\x00\x02\xe9\xe9\xe9\xe9\xe9"))
+	f.Add([]byte("PACK\x00\x00\x00\x02\x00\x00\x00\x01\x31x\x9c\x03\x00\x00\x00\x00\x01"))
+	f.Add([]byte("PACK\x00\x00\x00\x02\x00\x00\x00\x02\xb0\x01x\x9c\x4b\x04\x00\x00\x62\x00\x62\x61\x01"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		sum := sha1.Sum(data)
+		dir := filepath.Join(t.TempDir(), "objects")
+		err := storePack(t.Context(), dir, io.MultiReader(bytes.NewReader(data), bytes.NewReader(sum[:])))
+		entries, readErr := os.ReadDir(filepath.Join(dir, "pack"))
+		if readErr != nil {
+			t.Fatal(readErr)
+		}
+		if err != nil && len(entries) > 0 {
+			t.Errorf("%v, but something is left: %v", err, entries)
+		}
+	})
+}

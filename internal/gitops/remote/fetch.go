@@ -1,0 +1,133 @@
+package remote
+
+import (
+	"container/heap"
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/go-git/go-git/v5/plumbing"
+
+	"github.com/millhand/millhand/internal/gitops/gitdir"
+)
+
+// fetch packs what is missing into another object store.
+func (f *localSource) fetch(ctx context.Context, into *gitdir.Objects, w wish) ([]plumbing.Hash, error) {
+	objects, err := between(ctx, f.git.Objects, w.want, w.have)
+	if err != nil {
+		return nil, err
+	}
+	out, in := io.Pipe()
+	packed := make(chan struct{})
+	go func() {
+		defer close(packed)
+		_ = in.CloseWithError(writePack(ctx, in, f.git.Objects, objects))
+	}()
+	err = storePack(ctx, into.Dir, out)
+	_ = out.Close()
+	<-packed
+	return slices.Concat(w.shallow, f.has.shallow), err
+}
+
+// mostHaves bounds how many commits the other side is told that we have, and
+// mostAncestors how many of them are no tips of anything.
+const (
+	mostHaves     = 2048
+	mostAncestors = 256
+)
+
+// haves returns commits of a repository, which are complete with all that they are
+// made of: the tips of references, and some that lead to them.
+func haves(objects *gitdir.Objects, refs map[string]plumbing.Hash) ([]plumbing.Hash, error) {
+	h := &history{objects: objects, seen: map[plumbing.Hash]*visit{}}
+	for _, name := range slices.SortedFunc(maps.Keys(refs), branchesFirst) {
+		if len(h.seen) >= mostHaves {
+			break
+		}
+		end, kind, _, err := objects.Target(refs[name])
+		if err != nil || kind != plumbing.CommitObject {
+			continue // a reference to nothing is no help
+		}
+		if err := h.come(end, true); err != nil {
+			return nil, err
+		}
+	}
+	for range mostAncestors {
+		if h.queue.Len() == 0 {
+			break
+		}
+		v := heap.Pop(&h.queue).(*visit) // it holds nothing else
+		for _, parent := range v.commit.ParentHashes {
+			if err := h.come(parent, true); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return slices.Collect(maps.Keys(h.seen)), nil
+}
+
+// branchesFirst sorts tags after branches.
+func branchesFirst(a, b string) int {
+	aTag, bTag := strings.HasPrefix(a, gitdir.TagPrefix), strings.HasPrefix(b, gitdir.TagPrefix)
+	switch {
+	case aTag == bTag:
+		return strings.Compare(a, b)
+	case aTag:
+		return 1
+	}
+	return -1
+}
+
+// Fetch brings the commit of a remote's branch into a repository, with
+// all that it is made of. No reference is made or moved, so git's upkeep may
+// remove the objects after its time for unreachable ones (two weeks). The error matches
+// ErrAuth, ErrNotFound (also if there is no such branch), ErrUnreachable, the
+// context's, or is an *UnsupportedError.
+func Fetch(ctx context.Context, git *gitdir.Dir, remote Repo, branch string) (hash string, err error) {
+	if hash, err = fetchCommit(ctx, git, remote, branch); err != nil {
+		return "", remote.fail(ctx, "fetch branch "+branch+" from", err)
+	}
+	return hash, nil
+}
+
+func fetchCommit(ctx context.Context, git *gitdir.Dir, remote Repo, branch string) (string, error) {
+	src, err := openSource(ctx, remote, git.Env)
+	if err != nil {
+		return "", err
+	}
+	defer src.close()
+	offer := src.offering()
+	tip, ok := offer.refs[gitdir.BranchPrefix+branch]
+	if !ok {
+		return "", fmt.Errorf("%w: branch %s", ErrNotFound, branch)
+	}
+	if len(offer.shallow) > 0 {
+		return "", &gitdir.UnsupportedError{Reason: "the remote has a part of the history only"}
+	}
+	refs, err := git.Refs()
+	if err != nil {
+		return "", err
+	}
+	for _, at := range refs {
+		if at == tip {
+			return tip.String(), nil // what a reference names is complete
+		}
+	}
+	w := wish{want: []plumbing.Hash{tip}}
+	if w.have, err = haves(git.Objects, refs); err != nil {
+		return "", err
+	}
+	if w.shallow, err = git.Shallow(); err != nil {
+		return "", err
+	}
+	if _, err := src.fetch(ctx, git.Objects, w); err != nil {
+		return "", err
+	}
+	if _, err := git.Objects.RootTree(tip); err != nil {
+		return "", fmt.Errorf("%w: it sent less than it should: %w", ErrUnreachable, err)
+	}
+	return tip.String(), nil
+}

@@ -1,0 +1,204 @@
+package remote
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/go-git/go-git/v5/plumbing/format/pktline"
+)
+
+// tokenUser is the user name that goes with a token unless the caller knows
+// better: GitHub and Gitea take any, and this is the one that GitHub documents.
+const tokenUser = "x-access-token"
+
+// httpLink speaks to a service by two requests. As with git, credentials are sent
+// only after the server has answered 401: a server that serves everybody, or
+// poses as one that does, never sees them.
+type httpLink struct {
+	ctx      context.Context //nolint:containedctx // a link belongs to one operation
+	client   *http.Client
+	service  string
+	server   string // scheme and host that credentials may go to
+	base     string // without user and password
+	user     string
+	secret   string
+	header   string // instead of user and secret
+	withheld string // why there are no credentials
+	asked    bool   // the server has answered 401
+	bodies   []io.Closer
+}
+
+func newHTTPLink(ctx context.Context, at Address, remote Repo, service string) (*httpLink, error) {
+	auth := remote.Auth
+	server := at.Scheme + "://" + at.Host
+	l := &httpLink{
+		ctx: ctx, service: service, server: server, base: server + at.Path, user: at.user, secret: at.Password,
+		withheld: auth.Withheld,
+	}
+	if auth.Token != "" {
+		l.user, l.secret = cmp.Or(auth.User, tokenUser), auth.Token
+	}
+	if l.secret == "" {
+		l.header = auth.Header
+	}
+	if l.hasCredentials() && at.Scheme == "http" && !at.loopback() {
+		return nil, fmt.Errorf("%w: they are not sent over http, only over https", ErrAuth)
+	}
+	transport := &http.Transport{Proxy: remote.Proxy, ForceAttemptHTTP2: true, DisableKeepAlives: true}
+	if at.loopback() {
+		transport.Proxy = nil
+	}
+	l.client = &http.Client{Transport: transport, CheckRedirect: l.redirect}
+	return l, nil
+}
+
+// redirect follows a server to another path of its own only: nobody else is to
+// see the credentials or to answer in its stead. Where http is redirected to
+// https, on loopback, they are not sent on.
+func (l *httpLink) redirect(next *http.Request, via []*http.Request) error {
+	first := via[0].URL
+	upgrade := first.Scheme == "http" && next.URL.Scheme == "https" && first.Hostname() == next.URL.Hostname()
+	switch {
+	case len(via) > 5:
+		return errors.New("too many redirects")
+	case next.Method != http.MethodGet:
+		return errors.New("it redirects a request that holds data")
+	case upgrade:
+		next.Header.Del("Authorization")
+	case first.Scheme != next.URL.Scheme || first.Host != next.URL.Host:
+		return fmt.Errorf("it redirects to another server (%s), use that one's URL", next.URL.Host)
+	}
+	return nil
+}
+
+func (l *httpLink) greeting() (io.Reader, error) {
+	path := "/info/refs?service=" + l.service
+	res, err := l.send(http.MethodGet, path, nil, 0) //nolint:bodyclose // close does it
+	if err == nil && l.authorize(res) {
+		res, err = l.send(http.MethodGet, path, nil, 0) //nolint:bodyclose // as above
+	}
+	if err != nil {
+		return nil, err
+	}
+	body, err := l.accepted(res, "advertisement")
+	if err != nil {
+		return nil, err
+	}
+	final := *res.Request.URL // after redirects
+	final.User, final.RawQuery = nil, ""
+	l.base = strings.TrimSuffix(final.String(), "/info/refs")
+	return body, nil
+}
+
+// exchange probes with an empty request first, as git does, if there are
+// credentials that the server has not asked for: one that asks for them now
+// would have taken in the request for nothing, which can't be sent twice.
+func (l *httpLink) exchange(request io.Reader, size int64) (io.Reader, error) {
+	if l.hasCredentials() && !l.asked {
+		res, err := l.send(http.MethodPost, "/"+l.service, bytes.NewReader(pktline.FlushPkt), int64(len(pktline.FlushPkt))) //nolint:bodyclose // close does it
+		if err != nil {
+			return nil, err
+		}
+		l.authorize(res) // any other status: the request itself finds out
+	}
+	res, err := l.send(http.MethodPost, "/"+l.service, request, size) //nolint:bodyclose // close does it
+	if err != nil {
+		return nil, err
+	}
+	return l.accepted(res, "result")
+}
+
+func (l *httpLink) hasCredentials() bool { return l.secret+l.header != "" }
+
+// authorize reports whether the server asks for credentials that were not sent
+// yet. All further requests carry them.
+func (l *httpLink) authorize(res *http.Response) bool {
+	if res.StatusCode != http.StatusUnauthorized || !l.hasCredentials() || l.asked {
+		return false
+	}
+	l.asked = true
+	return true
+}
+
+// send sends a request for a path below the base.
+func (l *httpLink) send(method, path string, body io.Reader, size int64) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(l.ctx, method, l.base+path, body)
+	if err != nil {
+		return nil, errNotURL
+	}
+	if body != nil {
+		req.ContentLength = size
+		req.Header.Set("Content-Type", "application/x-"+l.service+"-request")
+		req.Header.Set("Accept", "application/x-"+l.service+"-result")
+	}
+	req.Header.Set("User-Agent", "git/2.0 (millhand)") // some servers show git's answers to git only
+	switch {
+	case !l.asked || req.URL.Scheme+"://"+req.URL.Host != l.server:
+	case l.secret != "":
+		req.SetBasicAuth(l.user, l.secret)
+	case l.header != "":
+		req.Header.Set("Authorization", l.header)
+	}
+	res, err := l.client.Do(req)
+	if err != nil {
+		var wrapped *url.Error
+		if errors.As(err, &wrapped) {
+			err = wrapped.Err
+		}
+		return nil, fmt.Errorf("%w: %w", ErrUnreachable, err)
+	}
+	l.bodies = append(l.bodies, res.Body)
+	return res, nil
+}
+
+// accepted returns the body of a response of the expected kind.
+func (l *httpLink) accepted(res *http.Response, kind string) (io.Reader, error) {
+	if res.StatusCode != http.StatusOK {
+		return nil, l.refused(res)
+	}
+	if got := res.Header.Get("Content-Type"); got != "application/x-"+l.service+"-"+kind {
+		return nil, fmt.Errorf("%w: what answers is not git's smart protocol (its answer is of type %q)", ErrNotFound, oneLine(got))
+	}
+	return res.Body, nil
+}
+
+// refused makes an error of a status.
+func (l *httpLink) refused(res *http.Response) error {
+	kind := ErrUnreachable
+	switch code := res.StatusCode; {
+	case code == http.StatusUnauthorized || code == http.StatusForbidden:
+		kind = ErrAuth
+	case code == http.StatusNotFound || code == http.StatusGone:
+		kind = ErrNotFound
+	case code == http.StatusRequestEntityTooLarge && l.service == receivePack:
+		kind = ErrRejected
+	}
+	var body excerpt
+	if strings.HasPrefix(res.Header.Get("Content-Type"), "text/plain") {
+		_, _ = io.Copy(&body, io.LimitReader(res.Body, mostWords)) // the status is what counts
+	}
+	err := fmt.Errorf("%w: status %d", kind, res.StatusCode)
+	if text := body.String(); text != "" {
+		err = fmt.Errorf("%w, it says %q", err, text)
+	}
+	if errors.Is(kind, ErrAuth) && l.withheld != "" {
+		err = fmt.Errorf("%w; %s", err, l.withheld)
+	}
+	return err
+}
+
+func (l *httpLink) words() string { return "" }
+
+func (l *httpLink) close() {
+	for _, b := range l.bodies {
+		_ = b.Close()
+	}
+	l.client.CloseIdleConnections()
+}

@@ -1,0 +1,243 @@
+package remote
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/go-git/go-git/v5/plumbing"
+
+	"github.com/millhand/millhand/internal/gitops/gitdir"
+)
+
+// MirrorOptions says what a mirror holds.
+type MirrorOptions struct {
+	// Depth is how many commits of each branch and tag are fetched; 0 means all. A
+	// mirror that has all keeps all. Directories that are read without the git program give
+	// all, too.
+	Depth int
+}
+
+// Mirror makes, or brings up to date, a bare repository in dir that follows a remote: its
+// branches under refs/remotes/origin/, its tags, and refs/remotes/origin/HEAD for
+// the default branch. References of the remote that are gone or were moved by force are gone or
+// moved here. The references under refs/heads/ belong to the jobs.
+//
+// The lock on dir+".lock" is held meanwhile, which keeps other goroutines and
+// processes waiting; the context ends the waiting and the fetching. Whatever
+// an agent of an earlier run changed in configuration, hooks, attributes and
+// borrowed objects is undone first. A mirror that is damaged, or was left
+// half-made, is filled again, in place: worktrees of it go on.
+//
+// The error matches ErrAuth, ErrNotFound, ErrUnreachable, the context's, or is an
+// *UnsupportedError, also for a remote that has no branch.
+func Mirror(ctx context.Context, dir string, remote Repo, o MirrorOptions, env gitdir.Env) (*gitdir.Dir, error) {
+	git, err := mirror(ctx, dir, remote, o, env)
+	if err != nil {
+		return nil, remote.fail(ctx, "mirror", err)
+	}
+	return git, nil
+}
+
+func mirror(ctx context.Context, dir string, remote Repo, o MirrorOptions, env gitdir.Env) (*gitdir.Dir, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(filepath.Dir(dir), 0o777); err != nil {
+		return nil, err
+	}
+	release, err := flock(ctx, dir+".lock")
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	if dir, err = layMirror(dir); err != nil {
+		return nil, err
+	}
+	removeStale(dir, env)
+	src, err := openSource(ctx, remote, env)
+	if err != nil {
+		return nil, err
+	}
+	defer src.close()
+	m := &mirroring{dir: dir, env: env, offer: src.offering(), depth: o.Depth}
+	if !m.offer.hasBranch() {
+		return nil, &gitdir.UnsupportedError{Reason: "the remote has no branch with a commit"}
+	}
+	if err = m.update(ctx, src, m.sound()); err == nil || !isDamage(err) || ctx.Err() != nil {
+		return m.git, err
+	}
+	src.close() // it has had its one request
+	again, err := openSource(ctx, remote, env)
+	if err != nil {
+		return nil, err
+	}
+	defer again.close()
+	m.offer = again.offering()
+	return m.git, m.update(ctx, again, false)
+}
+
+func (l offering) hasBranch() bool {
+	for name := range l.refs {
+		if strings.HasPrefix(name, gitdir.BranchPrefix) {
+			return true
+		}
+	}
+	return false
+}
+
+// mirroring is one bringing up to date.
+type mirroring struct {
+	dir   string
+	env   gitdir.Env
+	offer offering
+	depth int
+	git   *gitdir.Dir
+	state mirrorState
+}
+
+// damageError says that a mirror lacks what it should have.
+type damageError struct{ err error }
+
+func (e *damageError) Error() string { return "the mirror is damaged: " + e.err.Error() }
+
+func (e *damageError) Unwrap() error { return e.err }
+
+func isDamage(err error) bool {
+	var damage *damageError
+	return errors.As(err, &damage)
+}
+
+// sound opens the mirror and reports whether it has what it had when it was left.
+func (m *mirroring) sound() bool {
+	state, err := readMirrorState(m.dir)
+	if err == nil {
+		err = state.checkPacks(m.dir)
+	}
+	if err == nil {
+		err = m.open()
+	}
+	if err != nil {
+		return false
+	}
+	m.state = state
+	refs, err := m.git.PackedRefs()
+	return err == nil && checkTips(m.git.Objects, refs) == nil
+}
+
+func (m *mirroring) open() (err error) {
+	if m.git, err = gitdir.OpenAt(m.dir, m.env); err == nil {
+		m.git.Mirror = true
+	}
+	return err
+}
+
+// checkTips fails unless the commits of the remote's branches are here, with their trees.
+func checkTips(objects *gitdir.Objects, refs map[string]plumbing.Hash) error {
+	for name, hash := range refs {
+		if !strings.HasPrefix(name, gitdir.OriginPrefix) {
+			continue
+		}
+		tree, err := objects.RootTree(hash)
+		if err == nil && tree != gitdir.EmptyTree {
+			_, err = objects.Tree(tree)
+		}
+		if err != nil {
+			return &damageError{fmt.Errorf("%s: %w", name, err)}
+		}
+	}
+	return nil
+}
+
+// update fetches what is missing and moves the references. If the mirror is not sound,
+// everything is fetched.
+func (m *mirroring) update(ctx context.Context, src source, sound bool) error {
+	if !sound {
+		if err := clearDamage(m.dir); err != nil {
+			return err
+		}
+		m.state = mirrorState{}
+		if err := m.open(); err != nil {
+			return err
+		}
+	}
+	packed, err := m.git.PackedRefs()
+	if err != nil {
+		return &damageError{err}
+	}
+	next := m.next(packed)
+	shallow, err := m.fetch(ctx, src, next, packed)
+	if err != nil {
+		return err
+	}
+	if err := m.writeShallow(shallow); err != nil {
+		return err
+	}
+	if err := checkTips(m.git.Objects, next); err != nil {
+		return err
+	}
+	if err := m.writeRefs(next); err != nil {
+		return err
+	}
+	return m.writeState(len(shallow) > 0)
+}
+
+// next returns the references that the mirror is to have, as far as they are not files.
+func (m *mirroring) next(now map[string]plumbing.Hash) map[string]plumbing.Hash {
+	next := map[string]plumbing.Hash{}
+	for name, hash := range now {
+		if strings.HasPrefix(name, gitdir.BranchPrefix) {
+			next[name] = hash
+		}
+	}
+	for name, hash := range m.offer.refs {
+		if branch, ok := strings.CutPrefix(name, gitdir.BranchPrefix); ok {
+			name = gitdir.OriginPrefix + branch
+		}
+		next[name] = hash
+	}
+	return next
+}
+
+// fetch fetches what the references to come name, and returns what the shallow commits are then.
+func (m *mirroring) fetch(ctx context.Context, src source, next, now map[string]plumbing.Hash) ([]plumbing.Hash, error) {
+	shallow, err := m.git.Shallow()
+	if err != nil {
+		return nil, &damageError{err}
+	}
+	cut := slices.ContainsFunc(shallow, func(h plumbing.Hash) bool { return !slices.Contains(m.offer.shallow, h) })
+	w := wish{shallow: shallow}
+	deepen := false
+	switch {
+	case m.depth > 0 && (cut || len(now) == 0):
+		w.depth, deepen = m.depth, m.depth > m.state.depth
+	case m.depth == 0 && cut:
+		w.depth, deepen = unlimited, true
+	}
+	complete := map[plumbing.Hash]bool{}
+	for name, hash := range now {
+		if !strings.HasPrefix(name, gitdir.BranchPrefix) {
+			complete[hash] = true
+		}
+	}
+	missing := map[plumbing.Hash]bool{}
+	for name, hash := range next {
+		if !strings.HasPrefix(name, gitdir.BranchPrefix) && (deepen || !complete[hash]) {
+			missing[hash] = true
+		}
+	}
+	if len(missing) == 0 {
+		return shallow, nil
+	}
+	w.want = slices.Collect(maps.Keys(missing))
+	if w.have, err = haves(m.git.Objects, now); err != nil {
+		return nil, &damageError{err}
+	}
+	return src.fetch(ctx, m.git.Objects, w)
+}

@@ -1,0 +1,280 @@
+package remote
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/go-git/go-git/v5/plumbing"
+
+	"github.com/millhand/millhand/internal/gitops/gitdir"
+)
+
+// mirrorMark is the file by which a mirror is told from a repository of somebody
+// else. It says how deep the mirror is and which packs it was left with.
+const mirrorMark = "millhand-mirror"
+
+// mirrorConfig is the configuration of a mirror. Git's upkeep stays away, which
+// would remove objects that jobs have just made.
+const mirrorConfig = `[core]
+	repositoryformatversion = 0
+	filemode = true
+	bare = true
+[gc]
+	auto = 0
+	pruneExpire = never
+	worktreePruneExpire = never
+[maintenance]
+	auto = false
+`
+
+// mirrorNames is all that a mirror holds, and whether it is a directory. Anything else is
+// removed: hooks, info (attributes, grafts), commondir, config.worktree, left locks.
+func mirrorNames() map[string]bool {
+	return map[string]bool{
+		"HEAD": false, "config": false, "packed-refs": false, "shallow": false, mirrorMark: false,
+		"objects": true, "refs": true, "worktrees": true, "logs": true,
+	}
+}
+
+// layMirror makes the directory of a mirror unless it is there, puts its own files
+// as they should be, and returns its path without links.
+func layMirror(dir string) (string, error) {
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return "", err
+	}
+	dir, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return "", err
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return "", err
+	}
+	if _, err := os.Lstat(filepath.Join(dir, mirrorMark)); len(entries) > 0 && err != nil {
+		return "", fmt.Errorf("%s is not a mirror that was made here, and not empty", dir)
+	}
+	if len(entries) == 0 {
+		if err := replaceFile(filepath.Join(dir, mirrorMark), nil); err != nil {
+			return "", err
+		}
+	}
+	return dir, errors.Join(removeForeign(dir, entries), layFiles(dir))
+}
+
+func removeForeign(dir string, entries []fs.DirEntry) error {
+	ours := mirrorNames()
+	for _, e := range entries {
+		isDirectory, known := ours[e.Name()]
+		if known && (isDirectory && e.IsDir() || !isDirectory && e.Type().IsRegular()) {
+			continue
+		}
+		if err := gitdir.RemoveAll(filepath.Join(dir, e.Name())); err != nil {
+			return err
+		}
+	}
+	objects := filepath.Join(dir, "objects")
+	if info, err := os.Lstat(filepath.Join(objects, "pack")); err == nil && !info.IsDir() {
+		if err := os.Remove(filepath.Join(objects, "pack")); err != nil {
+			return err
+		}
+	}
+	shared, _ := filepath.Glob(filepath.Join(objects, "pack", "multi-pack-index*")) // the pattern is good
+	for _, name := range append(shared, filepath.Join(objects, "info")) {
+		if err := gitdir.RemoveAll(name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func layFiles(dir string) error {
+	for _, d := range []string{"objects/pack", "refs/heads"} {
+		if err := os.MkdirAll(filepath.Join(dir, filepath.FromSlash(d)), 0o777); err != nil {
+			return err
+		}
+	}
+	if err := replaceFile(filepath.Join(dir, "config"), []byte(mirrorConfig)); err != nil {
+		return err
+	}
+	if _, err := os.Lstat(filepath.Join(dir, "HEAD")); err == nil {
+		return nil
+	}
+	return replaceFile(filepath.Join(dir, "HEAD"), []byte("ref: refs/heads/main\n"))
+}
+
+// replaceFile gives a file a content at once and durably, unless it has it.
+func replaceFile(name string, data []byte) error {
+	if now, err := os.ReadFile(name); err == nil && bytes.Equal(now, data) {
+		return nil
+	}
+	f, err := os.CreateTemp(filepath.Dir(name), "tmp_")
+	if err != nil {
+		return err
+	}
+	defer discard(f)
+	if _, err := f.Write(data); err != nil {
+		return err
+	}
+	if err := errors.Join(f.Chmod(0o644), f.Sync()); err != nil {
+		return err
+	}
+	if err := os.Rename(f.Name(), name); err != nil {
+		return err
+	}
+	return gitdir.SyncDir(filepath.Dir(name))
+}
+
+// writeShallow notes the commits whose parents are missing, as far as they are here.
+func (m *mirroring) writeShallow(commits []plumbing.Hash) error {
+	var lines []string
+	for _, h := range commits {
+		if c, err := m.git.Objects.Commit(h); err == nil && c != nil {
+			lines = append(lines, h.String()+"\n")
+		}
+	}
+	slices.Sort(lines)
+	name := filepath.Join(m.dir, "shallow")
+	if len(lines) == 0 {
+		return gitdir.IgnoreMissing(os.Remove(name))
+	}
+	return replaceFile(name, []byte(strings.Join(slices.Compact(lines), "")))
+}
+
+// writeRefs puts all references of the remote at once in their places, and removes
+// what else says something about them.
+func (m *mirroring) writeRefs(refs map[string]plumbing.Hash) error {
+	var packed bytes.Buffer
+	for _, name := range slices.Sorted(maps.Keys(refs)) {
+		fmt.Fprintf(&packed, "%s %s\n", refs[name], name)
+	}
+	if err := replaceFile(filepath.Join(m.dir, "packed-refs"), packed.Bytes()); err != nil {
+		return err
+	}
+	if err := m.removeLoose(); err != nil {
+		return err
+	}
+	head := filepath.Join(m.dir, "refs", "remotes", "origin", "HEAD")
+	own := "refs/heads/main"
+	switch {
+	case m.offer.head != "":
+		own = m.offer.head
+		target := gitdir.OriginPrefix + strings.TrimPrefix(m.offer.head, gitdir.BranchPrefix)
+		if err := replaceFile(head, []byte("ref: "+target+"\n")); err != nil {
+			return err
+		}
+	default:
+		if err := gitdir.IgnoreMissing(os.Remove(head)); err != nil {
+			return err
+		}
+	}
+	return replaceFile(filepath.Join(m.dir, "HEAD"), []byte("ref: "+own+"\n"))
+}
+
+// removeLoose removes the files of references that are not the jobs' branches.
+func (m *mirroring) removeLoose() error {
+	keep := filepath.Join(m.dir, "refs", "remotes", "origin")
+	for _, dir := range []string{"refs", "refs/remotes", "refs/remotes/origin"} {
+		dir = filepath.Join(m.dir, filepath.FromSlash(dir))
+		if err := os.MkdirAll(dir, 0o777); err != nil {
+			return err
+		}
+		entries, err := os.ReadDir(dir)
+		if err != nil {
+			return err
+		}
+		for _, e := range entries {
+			name := filepath.Join(dir, e.Name())
+			stays := strings.HasPrefix(keep, name) && e.IsDir() || name == filepath.Join(m.dir, "refs", "heads") ||
+				name == filepath.Join(keep, "HEAD") && e.Type().IsRegular()
+			if stays {
+				continue
+			}
+			if err := gitdir.RemoveAll(name); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// mirrorState is how a mirror was left.
+type mirrorState struct {
+	depth int
+	packs map[string]int64 // sizes by name
+}
+
+func readMirrorState(dir string) (mirrorState, error) {
+	data, err := os.ReadFile(filepath.Join(dir, mirrorMark))
+	if err != nil {
+		return mirrorState{}, err
+	}
+	s := mirrorState{packs: map[string]int64{}}
+	if _, err := fmt.Sscanf(string(data), "depth %d\n", &s.depth); err != nil {
+		return s, fmt.Errorf("read %s: %w", mirrorMark, err)
+	}
+	for line := range strings.Lines(string(data)) {
+		var name string
+		var size int64
+		if n, _ := fmt.Sscanf(line, "pack %d %s\n", &size, &name); n == 2 {
+			s.packs[name] = size
+		}
+	}
+	return s, nil
+}
+
+// checkPacks fails if a pack is gone or of another size.
+func (s mirrorState) checkPacks(dir string) error {
+	now, err := packSizes(dir)
+	if err != nil {
+		return err
+	}
+	for name, size := range s.packs {
+		if now[name] != size {
+			return &damageError{fmt.Errorf("pack %s has %d bytes, not %d", name, now[name], size)}
+		}
+	}
+	return nil
+}
+
+// packSizes returns the sizes of packs and their indexes.
+func packSizes(dir string) (map[string]int64, error) {
+	entries, err := os.ReadDir(filepath.Join(dir, "objects", "pack"))
+	if err != nil {
+		return nil, err
+	}
+	sizes := map[string]int64{}
+	for _, e := range entries {
+		if !strings.HasSuffix(e.Name(), ".idx") && !strings.HasSuffix(e.Name(), ".pack") {
+			continue
+		}
+		info, err := e.Info()
+		if err != nil {
+			return nil, err
+		}
+		sizes[e.Name()] = info.Size()
+	}
+	return sizes, nil
+}
+
+func (m *mirroring) writeState(cut bool) error {
+	depth := 0
+	if cut {
+		depth = max(m.depth, m.state.depth)
+	}
+	packs, err := packSizes(m.dir)
+	if err != nil {
+		return err
+	}
+	text := fmt.Appendf(nil, "depth %d\n", depth)
+	for _, name := range slices.Sorted(maps.Keys(packs)) {
+		text = fmt.Appendf(text, "pack %d %s\n", packs[name], name)
+	}
+	return replaceFile(filepath.Join(m.dir, mirrorMark), text)
+}

@@ -1,0 +1,172 @@
+package remote
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha1" // git's checksums
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/go-git/go-git/v5/plumbing/format/idxfile"
+	"github.com/go-git/go-git/v5/plumbing/format/packfile"
+
+	"github.com/millhand/millhand/internal/gitops/gitdir"
+)
+
+// storeError is a failure on our side while something was received.
+type storeError struct{ err error }
+
+func (e *storeError) Error() string { return "store objects: " + e.err.Error() }
+
+func (e *storeError) Unwrap() error { return e.err }
+
+// storePack adds a pack to a directory of objects, with an index. Each object's id is made from
+// its content. It is durable when storePack returns; until then nothing of
+// it can be seen.
+func storePack(ctx context.Context, objectDir string, pack io.Reader) error {
+	dir := filepath.Join(objectDir, "pack")
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return &storeError{err}
+	}
+	f, err := os.CreateTemp(dir, "tmp_pack_")
+	if err != nil {
+		return &storeError{err}
+	}
+	defer os.Remove(f.Name()) // gone by then if all went well
+	defer f.Close()
+	sum, objects, err := spool(f, pack)
+	if err != nil || objects == 0 {
+		return err
+	}
+	idx, err := indexPack(ctx, f)
+	if err != nil {
+		return err
+	}
+	if err := putPack(dir, f, idx, fmt.Sprintf("pack-%x", sum)); err != nil {
+		return &storeError{err}
+	}
+	return nil
+}
+
+// packHeader is the size of a pack's begin, with its count of objects.
+const packHeader = 12
+
+// smallestObject is less than any object takes in a pack.
+const smallestObject = 8
+
+// spool writes a pack to a file, and checks it against the checksum at its end.
+func spool(f *os.File, pack io.Reader) (sum []byte, objects uint32, err error) {
+	from := &readError{r: pack}
+	size, err := io.Copy(f, from)
+	switch {
+	case from.err != nil:
+		return nil, 0, from.err
+	case err != nil:
+		return nil, 0, &storeError{err}
+	case size < packHeader+sha1.Size:
+		return nil, 0, fmt.Errorf("the pack has %d bytes: %w", size, io.ErrUnexpectedEOF)
+	}
+	sum, stored, err := checksums(f, size)
+	if err != nil {
+		return nil, 0, &storeError{err}
+	}
+	if !bytes.Equal(sum, stored) {
+		return nil, 0, errors.New("the pack does not have the checksum that it names")
+	}
+	var head [packHeader]byte
+	if _, err := f.ReadAt(head[:], 0); err != nil {
+		return nil, 0, &storeError{err}
+	}
+	objects = binary.BigEndian.Uint32(head[8:])
+	if int64(objects) > size/smallestObject { // room for as many as it says is made at once
+		return nil, 0, fmt.Errorf("a pack of %d bytes can't hold %d objects", size, objects)
+	}
+	return sum, objects, nil
+}
+
+// checksums returns the checksum of all that is before the one at a file's end, and
+// that one.
+func checksums(f io.ReaderAt, size int64) (sum, stored []byte, err error) {
+	hash := sha1.New()
+	if _, err := io.Copy(hash, io.NewSectionReader(f, 0, size-sha1.Size)); err != nil {
+		return nil, nil, err
+	}
+	stored = make([]byte, sha1.Size)
+	if _, err := f.ReadAt(stored, size-sha1.Size); err != nil {
+		return nil, nil, err
+	}
+	return hash.Sum(nil), stored, nil
+}
+
+// readError remembers what went wrong with reading, to tell it from writing.
+type readError struct {
+	r   io.Reader
+	err error
+}
+
+func (r *readError) Read(p []byte) (int, error) {
+	n, err := r.r.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		r.err = err
+	}
+	return n, err
+}
+
+// indexPack reads all objects of a pack.
+func indexPack(ctx context.Context, f *os.File) (*idxfile.MemoryIndex, error) {
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return nil, &storeError{err}
+	}
+	entries := &idxfile.Writer{}
+	parser, err := packfile.NewParser(packfile.NewScanner(&stoppable{ctx, f}), entries)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := parser.Parse(); err != nil {
+		return nil, fmt.Errorf("read the pack: %w", err)
+	}
+	return entries.Index()
+}
+
+// stoppable is a file whose reading ends with a context.
+type stoppable struct {
+	ctx context.Context //nolint:containedctx // it is used up by one call
+	*os.File
+}
+
+func (s *stoppable) Read(p []byte) (int, error) {
+	if err := s.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return s.File.Read(p)
+}
+
+// putPack gives a pack and its index their names; the index last, for without one a pack
+// is not seen.
+func putPack(dir string, pack *os.File, idx *idxfile.MemoryIndex, name string) error {
+	f, err := os.CreateTemp(dir, "tmp_idx_")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
+	defer f.Close()
+	if _, err := idxfile.NewEncoder(f).Encode(idx); err != nil {
+		return err
+	}
+	for _, one := range []struct {
+		file *os.File
+		end  string
+	}{{pack, ".pack"}, {f, ".idx"}} {
+		if err := errors.Join(one.file.Chmod(0o444), one.file.Sync()); err != nil {
+			return err
+		}
+		if err := os.Rename(one.file.Name(), filepath.Join(dir, name+one.end)); err != nil {
+			return err
+		}
+	}
+	return gitdir.SyncDir(dir)
+}

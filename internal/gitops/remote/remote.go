@@ -1,0 +1,67 @@
+package remote
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+)
+
+// Repo is a repository elsewhere and how to get at it.
+type Repo struct {
+	// URL is of the scheme https, http, ssh or file, or is host:path with or without
+	// a user before it (ssh), or an absolute path. Without a user, ssh logs in as git.
+	URL  string
+	Auth Auth
+	// Proxy returns the proxy of a request over http or https, nil for none, as in
+	// http.Transport. It is not asked for loopback. nil: no proxy.
+	Proxy func(*http.Request) (*url.URL, error)
+}
+
+// String returns the address as people may see it: without a password, or a
+// user that may be a token.
+func (r Repo) String() string {
+	a, err := ParseAddress(r.URL)
+	switch {
+	case err != nil:
+		return "an address that can't be read"
+	case a.Password == "" && (a.user == "" || a.Scheme == "ssh"):
+		return r.URL
+	}
+	return a.String()
+}
+
+// Auth holds what a remote may ask for. The zero value has nothing to offer.
+// None of it is shown in errors, handed to another process or written down,
+// except Withheld.
+type Auth struct {
+	// Token is for https, and for http on loopback: it is refused for http elsewhere.
+	// It is sent after the server has answered 401, and never follows a redirect to
+	// another server.
+	// It is sent by basic authentication and goes before a password of the URL.
+	Token string
+	User  string // goes with the token; "" for one that GitHub, GitLab and Gitea take
+	// Header is sent as the header Authorization where there is neither a token
+	// nor a password, under the same conditions.
+	Header string
+	// Withheld says, in the error of a server that wants credentials, why it gets
+	// none and what to do; "" for nothing to say.
+	Withheld string
+
+	SSHKey        string // path of a private key; it goes before the agent
+	SSHPassphrase string // of the private key
+	SSHAgent      string // path of the agent's socket
+
+	// KnownHosts is the path of a file in ssh's format. The host's key is always
+	// checked against it; a host that is not in it is refused.
+	KnownHosts string
+}
+
+// Errors of what is done with a remote. An UnsupportedError is possible too.
+var (
+	ErrAuth        = errors.New("the remote refuses the credentials, or wants some")
+	ErrNotFound    = errors.New("there is no such repository or branch there, or the credentials do not show it")
+	ErrUnreachable = errors.New("the remote can't be reached, or breaks off")
+	ErrLease       = errors.New("the branch is not where it is expected to be")
+	ErrRejected    = errors.New("the remote rejects the push")
+	ErrNoRemote    = errors.New("there is no such remote")
+)

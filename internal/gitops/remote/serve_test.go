@@ -1,0 +1,237 @@
+package remote
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/cgi"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/millhand/millhand/internal/gitops/gitdir"
+	"github.com/millhand/millhand/internal/gitops/gittest"
+)
+
+const testToken = "s3cret-token"
+
+// origin is a bare repository that others fetch from and push to. Its sandbox
+// is a work tree whose commits go there.
+type origin struct {
+	*gittest.Sandbox
+	bare *gittest.Sandbox
+}
+
+// newOrigin makes a bare repository with two commits on main, one more on side, and an
+// annotated tag v1 at the first.
+func newOrigin(t *testing.T) *origin {
+	t.Helper()
+	s := gittest.NewSandbox(t)
+	o := &origin{s, s.At(filepath.Join(filepath.Dir(s.Root), "origin.git"))}
+	must(t, os.MkdirAll(o.bare.Root, 0o755))
+	o.bare.Run("init", "-q", "--bare", "-b", "main")
+	o.bare.Run("config", "http.receivepack", "true")
+	s.Write("a", "1\n", "d/b", "1\n")
+	s.Commit()
+	s.Run("tag", "-a", "-m", "one", "v1")
+	s.Write("a", "2\n")
+	s.Commit()
+	s.Run("branch", "side")
+	s.Run("push", "-q", o.bare.Root, "main", "side", "v1")
+	return o
+}
+
+func (o *origin) url() string { return "file://" + o.bare.Root }
+
+func (o *origin) remote() Repo { return Repo{URL: o.url()} }
+
+func (o *origin) env() gitdir.Env {
+	return gitdir.Env{Home: o.Home, GitProgram: o.Git, LockWait: 50 * time.Millisecond}
+}
+
+// advance commits to a branch of the origin and returns the commit.
+func (o *origin) advance(branch, name, content string) string {
+	o.T.Helper()
+	o.Run("checkout", "-q", "-B", branch)
+	o.Write(name, content)
+	hash := o.Commit()
+	o.Run("push", "-q", "-f", o.bare.Root, branch)
+	return hash
+}
+
+// hook makes a hook of the origin.
+func (o *origin) hook(name, script string) {
+	o.T.Helper()
+	must(o.T, os.WriteFile(filepath.Join(o.bare.Root, "hooks", name), []byte("#!/bin/sh\n"+script), 0o755))
+}
+
+// at returns the commit of a branch of the origin, "" if missing.
+func (o *origin) at(branch string) string {
+	out, err := o.bare.Command("rev-parse", "--verify", "-q", "refs/heads/"+branch).Output()
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// overHTTP serves the origin by git http-backend to those who know the token, and calls
+// before, if it is not nil, for each request.
+func (o *origin) overHTTP(before func(*http.Request)) Repo {
+	o.T.Helper()
+	program := filepath.Join(o.Run("--exec-path"), "git-http-backend")
+	if _, err := os.Stat(program); err != nil {
+		o.T.Skip("git http-backend is not installed")
+	}
+	backend := &cgi.Handler{
+		Path: program, Dir: o.bare.Root, Stderr: o.T.Output(),
+		Env: []string{"GIT_PROJECT_ROOT=" + filepath.Dir(o.bare.Root), "GIT_HTTP_EXPORT_ALL=1", "HOME=" + o.Home, "PATH=" + os.Getenv("PATH")},
+	}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if user, pass, _ := r.BasicAuth(); user != tokenUser || pass != testToken {
+			w.Header().Set("WWW-Authenticate", "Basic")
+			http.Error(w, "who are you, "+pass+"?", http.StatusUnauthorized)
+			return
+		}
+		if before != nil {
+			before(r)
+		}
+		backend.ServeHTTP(w, r)
+	}))
+	o.T.Cleanup(server.Close)
+	return Repo{URL: server.URL + "/origin.git", Auth: Auth{Token: testToken}}
+}
+
+// overSSH serves this machine by sshd, to the holder of a key, and returns the remote and the
+// directory with the keys.
+func (o *origin) overSSH() (Repo, string) {
+	o.T.Helper()
+	sshd, err := exec.LookPath("/usr/sbin/sshd")
+	if err != nil {
+		o.T.Skip("sshd is not installed")
+	}
+	dir, err := filepath.EvalSymlinks(o.T.TempDir())
+	must(o.T, err)
+	for _, k := range [][]string{{"host", ""}, {"user", ""}, {"locked", "a passphrase"}} {
+		out, err := exec.Command("ssh-keygen", "-q", "-t", "ed25519", "-N", k[1], "-f", filepath.Join(dir, k[0])).CombinedOutput()
+		if err != nil {
+			o.T.Skipf("ssh-keygen: %v %s", err, out)
+		}
+	}
+	var allowed []byte
+	for _, name := range []string{"user.pub", "locked.pub"} {
+		key, err := os.ReadFile(filepath.Join(dir, name))
+		must(o.T, err)
+		allowed = append(allowed, key...)
+	}
+	must(o.T, os.WriteFile(filepath.Join(dir, "allowed"), allowed, 0o600))
+	must(o.T, os.WriteFile(filepath.Join(dir, "config"), fmt.Appendf(nil,
+		"HostKey %[1]s/host\nAuthorizedKeysFile %[1]s/allowed\nStrictModes no\nUsePAM no\nPidFile none\nPermitRootLogin yes\n", dir), 0o600))
+	if out, err := exec.Command(sshd, "-t", "-f", filepath.Join(dir, "config")).CombinedOutput(); err != nil {
+		o.T.Skipf("sshd does not work here: %v %s", err, out)
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	must(o.T, err)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for serveSSH(listener, sshd, filepath.Join(dir, "config"), o.T.Output()) {
+		}
+	}()
+	o.T.Cleanup(func() {
+		_ = listener.Close()
+		<-done
+	})
+	host, err := os.ReadFile(filepath.Join(dir, "host.pub"))
+	must(o.T, err)
+	_, port, err := net.SplitHostPort(listener.Addr().String())
+	must(o.T, err)
+	must(o.T, os.WriteFile(filepath.Join(dir, "known"), fmt.Appendf(nil, "[127.0.0.1]:%s %s", port, host), 0o600))
+	user := strings.TrimSpace(output(o.T, "id", "-un"))
+	return Repo{
+		URL:  "ssh://" + user + "@" + listener.Addr().String() + o.bare.Root,
+		Auth: Auth{SSHKey: filepath.Join(dir, "user"), KnownHosts: filepath.Join(dir, "known")},
+	}, dir
+}
+
+// serveSSH lets an sshd have one connection, as inetd would, and waits for its end.
+func serveSSH(listener net.Listener, sshd, config string, log io.Writer) bool {
+	conn, err := listener.Accept()
+	if err != nil {
+		return false
+	}
+	defer conn.Close()
+	f, err := conn.(*net.TCPConn).File()
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	cmd := exec.Command(sshd, "-i", "-e", "-f", config)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = f, f, log
+	_ = conn.Close() // sshd has its own handle
+	_ = cmd.Run()
+	return true
+}
+
+func output(t *testing.T, name string, args ...string) string {
+	t.Helper()
+	var stderr bytes.Buffer
+	cmd := exec.Command(name, args...)
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%s: %v %s", name, err, stderr.String())
+	}
+	return string(out)
+}
+
+// silent is a server that accepts and never answers.
+func silent(t *testing.T) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	done := make(chan struct{})
+	var open []net.Conn
+	go func() {
+		defer close(done)
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			open = append(open, conn)
+		}
+	}()
+	t.Cleanup(func() {
+		_ = listener.Close()
+		<-done
+		for _, c := range open {
+			_ = c.Close()
+		}
+	})
+	return listener.Addr().String()
+}
+
+func wantError(t *testing.T, err, want error) {
+	t.Helper()
+	if !errors.Is(err, want) {
+		t.Fatalf("error is %v, want %v", err, want)
+	}
+	if strings.Contains(err.Error(), testToken) {
+		t.Errorf("the token is in %q", err)
+	}
+}
+
+func wantUnsupported(t *testing.T, err error) {
+	t.Helper()
+	var unsupported *gitdir.UnsupportedError
+	if !errors.As(err, &unsupported) {
+		t.Fatalf("error is %v, want an UnsupportedError", err)
+	}
+}
