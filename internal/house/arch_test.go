@@ -70,7 +70,7 @@ func rooms() map[string]room {
 		"internal/permission":      {"", "a decision follows from profile and request alone"},
 		"internal/prices":          {"", "a table and arithmetic"},
 		"internal/proc":            {"", "processes, without policy"},
-		"internal/prompt":          {"", "text"},
+		"internal/prompt":          {"internal/textcut", "text"},
 		"internal/sandbox":         {"internal/proc internal/sandbox/child", "confinement, without policy"},
 		"internal/corpus":          {"", "a list of attacks for the tests of other packages"},
 		"internal/sandbox/child":   {"", "what runs inside of a sandbox, before everything else"},

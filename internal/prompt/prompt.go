@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+
+	"github.com/millhand/millhand/internal/textcut"
 )
 
 //go:embed build.md plan.md explore.md general.md gpt.md claude.md gemini.md
@@ -92,12 +94,12 @@ func System(in Input) string {
 	b.WriteString(words(in))
 	b.WriteString("\n# Environment\n")
 	e := in.Environment
-	fmt.Fprintf(&b, "- workspace: %s\n- platform: %s\n- date: %s\n", oneLine(e.Dir), e.Platform, e.Date)
+	fmt.Fprintf(&b, "- workspace: %s\n- platform: %s\n- date: %s\n", textcut.OneLine(e.Dir), e.Platform, e.Date)
 	if e.Repository != "" {
-		fmt.Fprintf(&b, "- git repository: %s\n", oneLine(e.Repository))
+		fmt.Fprintf(&b, "- git repository: %s\n", textcut.OneLine(e.Repository))
 	}
 	if e.Git != "" {
-		fmt.Fprintf(&b, "- git: %s\n", oneLine(e.Git))
+		fmt.Fprintf(&b, "- git: %s\n", textcut.OneLine(e.Git))
 	}
 	for _, t := range in.Instructions {
 		fmt.Fprintf(&b, "\n# Instructions from %s\n%s\n", t.Name, strings.TrimSpace(t.Text))
@@ -116,4 +118,3 @@ func System(in Input) string {
 var frame = regexp.MustCompile(`(?i)<(\s*/?\s*repository-notes)`)
 
 // oneLine folds a name into one line.
-func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
