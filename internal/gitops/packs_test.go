@@ -1,0 +1,210 @@
+package gitops
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/go-git/go-git/v5/plumbing"
+
+	"github.com/millhand/millhand/internal/gitops/gitdir"
+	"github.com/millhand/millhand/internal/gitops/gittest"
+	"github.com/millhand/millhand/internal/gitops/remote"
+)
+
+// packed is a repository whose objects are in one pack, which the opened
+// repository has read from.
+func packed(t *testing.T) (*gittest.Sandbox, *Repo, string) {
+	t.Helper()
+	s := gittest.NewSandbox(t)
+	s.Write("a", strings.Repeat("a\n", 1000), "d/b", "b\n")
+	base := s.Commit()
+	s.Run("repack", "-adq")
+	r := opened(s)
+	if _, err := r.Git.Objects.RootTree(plumbing.NewHash(base)); err != nil {
+		t.Fatal(err)
+	}
+	return s, r, base
+}
+
+// repack puts all objects into another pack than before.
+func repack(s *gittest.Sandbox) {
+	s.T.Helper()
+	before := packs(s)
+	s.Write("more", before)
+	s.Run("add", "more")
+	s.Run("commit", "-q", "-m", "more")
+	s.Run("gc", "-q", "--prune=now")
+	if packs(s) == before {
+		s.T.Fatal("the pack is the same as before")
+	}
+}
+
+func packs(s *gittest.Sandbox) string {
+	s.T.Helper()
+	names, err := filepath.Glob(filepath.Join(s.Root, ".git/objects/pack/*.pack"))
+	must(s.T, err)
+	return strings.Join(names, "\n")
+}
+
+func TestObjectsAreFoundAfterTheRepositoryWasRepacked(t *testing.T) {
+	for name, read := range map[string]func(r *Repo, base plumbing.Hash, blob plumbing.Hash) error{
+		"commit": func(r *Repo, base, _ plumbing.Hash) error { _, err := r.Git.Objects.RootTree(base); return err },
+		"blob":   func(r *Repo, _, blob plumbing.Hash) error { _, err := r.Git.Objects.Blob(blob); return err },
+		"size":   func(r *Repo, _, blob plumbing.Hash) error { _, err := r.Git.Objects.Size(blob); return err },
+		"short":  func(r *Repo, base, _ plumbing.Hash) error { _, err := r.Git.Resolve(base.String()[:10]); return err },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, r, base := packed(t)
+			blob := plumbing.NewHash(s.Run("rev-parse", "HEAD:a"))
+			repack(s)
+			must(t, read(r, plumbing.NewHash(base), blob))
+			repack(s)
+			must(t, read(r, plumbing.NewHash(base), blob))
+		})
+	}
+}
+
+func TestAJobGoesOnWhileTheRepositoryIsRepacked(t *testing.T) {
+	for _, program := range []bool{true, false} {
+		s, r, base := packed(t)
+		if !program {
+			r.Git.Env.GitProgram = ""
+		}
+		bare := s.At(filepath.Join(t.TempDir(), "remote.git"))
+		must(t, os.MkdirAll(bare.Root, 0o755))
+		bare.Run("init", "-q", "--bare")
+		s.Run("push", "-q", bare.Root, "main")
+		from, err := r.SnapshotOf(base)
+		must(t, err)
+		repack(s)
+		wt, err := r.AddWorktree(t.Context(), filepath.Join(t.TempDir(), "wt"), base)
+		must(t, err)
+		repack(s)
+		s.At(wt.Root()).Write("a", "changed\n", "d/new", "new\n")
+		cs, err := wt.Changes(t.Context(), from, nil)
+		must(t, err)
+		repack(s)
+		opts := options(base)
+		opts.Branch, opts.MustNotExist = "bot/x", true
+		done, err := wt.Commit(t.Context(), cs, opts)
+		must(t, err)
+		repack(s)
+		push := remote.PushOptions{Remote: remote.Repo{URL: "file://" + bare.Root}, Commit: done.Hash, Branch: "bot/x"}
+		must(t, remote.Push(t.Context(), &gitdir.Dir{Objects: r.Git.Objects, Env: envOf(s)}, push))
+		repack(s)
+		must(t, r.RemoveWorktree(t.Context(), wt.Root()))
+		s.Clean()
+		bare.Fsck()
+	}
+}
+
+func TestManyJobsGoOnWhileGarbageIsCollectedAllTheTime(t *testing.T) {
+	s, r, base := packed(t)
+	const wanted = 4
+	var collected atomic.Int32
+	stop, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			for _, args := range [][]string{{"commit", "-q", "--allow-empty", "-m", "more"}, {"gc", "-q"}, {"repack", "-adq"}, {"pack-refs", "--all"}} {
+				if out, err := s.Command(args...).CombinedOutput(); err != nil {
+					t.Logf("git %s: %v %s", args[0], err, out) // it may find a branch locked
+				}
+			}
+			collected.Add(1)
+		}
+	}()
+	var jobs sync.WaitGroup
+	for i := range 3 {
+		jobs.Go(func() {
+			for n := 0; n < 2 || collected.Load() < wanted; n++ {
+				// In a directory of its own, which the collector removes when it is empty.
+				branch := fmt.Sprintf("bot/%d/%d", i, n)
+				if err := oneJob(t, r, base, branch); err != nil {
+					t.Errorf("%s: %v", branch, err)
+					return
+				}
+			}
+		})
+	}
+	jobs.Wait()
+	close(stop)
+	<-done
+	s.Fsck()
+}
+
+// oneJob does to a repository what a job does.
+func oneJob(t *testing.T, r *Repo, base, branch string) error {
+	t.Helper()
+	from, err := r.SnapshotOf(base)
+	if err != nil {
+		return err
+	}
+	wt, err := r.AddWorktree(t.Context(), filepath.Join(t.TempDir(), "wt"), base)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(wt.Root(), "a"), []byte(branch), 0o644); err != nil {
+		return err
+	}
+	cs, err := wt.Changes(t.Context(), from, nil)
+	if err != nil {
+		return err
+	}
+	opts := options(base)
+	opts.Branch, opts.MustNotExist = branch, true
+	if _, err := wt.Commit(t.Context(), cs, opts); err != nil {
+		return err
+	}
+	if _, exists, err := r.Git.Branch(branch); err != nil || !exists {
+		return fmt.Errorf("the branch exists: %t, %w", exists, err)
+	}
+	return r.RemoveWorktree(t.Context(), wt.Root())
+}
+
+func TestAPackWithoutAnIndexIsLeftAlone(t *testing.T) {
+	s, _, base := packed(t)
+	must(t, os.WriteFile(filepath.Join(s.Root, ".git/objects/pack/pack-"+strings.Repeat("ab", 20)+".pack"), []byte("PACK"), 0o644))
+	if _, err := opened(s).Git.Objects.RootTree(plumbing.NewHash(base)); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAnObjectThatIsMissingStaysMissing(t *testing.T) {
+	_, r, _ := packed(t)
+	none := plumbing.NewHash(strings.Repeat("ab", 20))
+	if _, err := r.Git.Objects.Read(plumbing.AnyObject, none); !errors.Is(err, plumbing.ErrObjectNotFound) {
+		t.Errorf("the error is %v", err)
+	}
+	if _, err := r.Git.Objects.Size(none); !errors.Is(err, plumbing.ErrObjectNotFound) {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+// What git gc does to loose objects: old ones that nothing reaches are removed.
+func TestAnObjectThatIsWrittenAgainIsYoungAgain(t *testing.T) {
+	s, r, _ := packed(t)
+	w := newObjectWriter(r.Git.Objects)
+	hash, err := w.writeBytes(plumbing.BlobObject, []byte("again\n"))
+	must(t, err)
+	name := filepath.Join(s.Root, ".git/objects", hash.String()[:2], hash.String()[2:])
+	must(t, os.Chtimes(name, gittest.TestTime, gittest.TestTime))
+	_, err = w.writeBytes(plumbing.BlobObject, []byte("again\n"))
+	must(t, err)
+	s.Run("gc", "-q")
+	if _, err := os.Lstat(name); errors.Is(err, fs.ErrNotExist) {
+		t.Error("git gc has removed it")
+	}
+}
