@@ -11,9 +11,10 @@ import (
 
 // LimitPolicy bounds how a [Limiter] holds requests back.
 type LimitPolicy struct {
-	Requests float64       // per minute: what the rate grows by in a minute, and its least
-	Tokens   float64       // per minute: what the rate grows by in a minute, and its least
-	Widest   time.Duration // longest gap after one request
+	Requests float64       // per minute: the lowest rate
+	Doubling time.Duration // in which a rate doubles after a refusal
+	Probing  time.Duration // in which it doubles once it is what the provider was seen to accept
+	Widest   time.Duration // longest gap after one request, and longest pause that no provider asked for
 	Patience time.Duration // longest pause that a provider may ask for; beyond it requests fail at once
 	Total    time.Duration // longest time that one request is held back
 	Faults   int           // so many in a row, over all requests, for Outage, and the provider is down
@@ -26,15 +27,16 @@ type LimitPolicy struct {
 	Sleep func(ctx context.Context, d time.Duration) error
 }
 
-// DefaultLimitPolicy is the policy for a real provider: rates that grow by six
-// requests and 20,000 tokens a minute, a pause of at most two minutes, as
-// [DefaultRetryPolicy] grants it, no request held back for longer than ten
-// minutes, and four requests a minute to a provider that failed ten in a row, for
-// a minute or more.
+// DefaultLimitPolicy is the policy for a real provider: rates that double every
+// second up to what the provider was seen to accept, and every half minute above
+// that, a pause of at most two minutes, as [DefaultRetryPolicy] grants it, no
+// request held back for longer than ten minutes, and four requests a minute to a
+// provider that failed ten in a row, for a minute or more.
 func DefaultLimitPolicy(now func() time.Time) LimitPolicy {
 	return LimitPolicy{
-		Requests: 6,
-		Tokens:   20_000,
+		Requests: 120,
+		Doubling: time.Second,
+		Probing:  30 * time.Second,
 		Widest:   10 * time.Second,
 		Patience: 120 * time.Second,
 		Total:    10 * time.Minute,
@@ -49,14 +51,15 @@ func DefaultLimitPolicy(now func() time.Time) LimitPolicy {
 // Limiter spreads the requests of everybody who shares a provider's key, within
 // limits that nobody has told it. It is safe for concurrent use.
 //
-// While the provider takes everything, nothing is held back. When it refuses a
-// request because there are too many, half of the requests and tokens per minute
-// that led there become the rate (multiplicative decrease), and with every
-// answer the rate grows a little (additive increase), after Chiu and Jain,
-// "Analysis of the increase and decrease algorithms for congestion avoidance"
-// (1989). Requests that were under way at a decrease tell nothing new, and lead
-// to no other. Which of the two rates was too high is unknown, so both are cut;
-// the one that was not comes back unnoticed.
+// While the provider accepts everything, nothing is held back. A single refusal
+// because there are too many requests delays that request alone, for as long as
+// the provider asks (Retry-After): so does each after which others are accepted.
+// When the next is refused as well, all requests pause for that time. What follows
+// starts at the rate that was refused, and doubles within seconds. A refusal after
+// that shows what the provider accepts: what it accepted in between. Above that
+// rate the growth is slow, so that a real limit refuses few requests. Requests that
+// were in flight at a refusal show nothing new. A minute without a refusal forgets
+// the rate. Where tokens were too many, fewer requests are fewer tokens, too.
 //
 // A key that the provider refuses, or whose money is gone, is not sent again:
 // every other request fails at once with what the first one was told.
@@ -64,66 +67,29 @@ func DefaultLimitPolicy(now func() time.Time) LimitPolicy {
 // A provider that fails many requests in a row is down for all: but for one now
 // and then, requests fail at once, so that many jobs don't each wait for it.
 //
-// A wish to be left alone (Retry-After) holds for all requests that are not sent
-// yet. Requests are sent in the order in which they came: each is given a place
-// on a time line, and a pause shifts the whole of it, so there is no queue to
-// keep and nobody to wake.
+// Requests are sent in the order in which they came: each has a position in the
+// sequence of all requests, and waits until the rate has reached it. There is no
+// queue to keep and nobody to wake.
 type Limiter struct {
 	policy LimitPolicy
 
-	mu       sync.Mutex
-	requests rate
-	tokens   rate
-	recent   []sent        // of the last minute, while no rate is known
-	cut      time.Time     // the last decrease
-	paused   time.Time     // nothing is sent before
-	shift    time.Duration // all pauses together: from the time line to the clock
-	refused  error         // why the key is of no use any more, or nil
-	faults   int           // in a row
-	since    time.Time     // the first of them
-	probe    time.Time     // when a provider that is down is asked next
+	mu      sync.Mutex
+	rate    rate
+	recent  []time.Time // when the requests of the last minute were sent
+	cut     time.Time   // the last decrease
+	streak  int         // decreases with nothing accepted in between, after the first
+	denied  time.Time   // the last refusal
+	answers int         // since then
+	paused  time.Time   // nothing is sent before
+	refused error       // why the key is of no use any more, or nil
+	faults  int         // in a row
+	since   time.Time   // the first of them
+	probe   time.Time   // when a provider that is down is asked next
 }
 
 // NewLimiter makes a Limiter for one key of one provider.
 func NewLimiter(p LimitPolicy) *Limiter {
-	return &Limiter{policy: p, requests: rate{step: p.Requests}, tokens: rate{step: p.Tokens}}
-}
-
-// rate is how many of something may be sent in a minute.
-type rate struct {
-	step  float64
-	limit float64   // 0 while it is unknown
-	next  time.Time // on the time line: free for the next request
-}
-
-// gap is what n of it take on the time line.
-func (r *rate) gap(n float64, widest time.Duration) time.Duration {
-	if r.limit == 0 {
-		return 0
-	}
-	return time.Duration(min(n/r.limit*float64(time.Minute), float64(widest)))
-}
-
-// lower is the multiplicative decrease. seen is what the last minute took.
-func (r *rate) lower(seen float64) {
-	if r.limit != 0 {
-		seen = r.limit
-	}
-	r.limit = max(seen/2, r.step)
-}
-
-// raise is the additive increase after an answer that took n: about a step in a
-// minute of full use, less while the rate is not used.
-func (r *rate) raise(n float64) {
-	if r.limit != 0 {
-		r.limit += r.step * min(n/r.limit, 1)
-	}
-}
-
-// sent is a request of the last minute.
-type sent struct {
-	at     time.Time
-	tokens float64
+	return &Limiter{policy: p, rate: rate{least: p.Requests}}
 }
 
 // Limited returns m with its requests held back by l, which others share. It
@@ -148,55 +114,33 @@ type limited struct {
 }
 
 func (m limited) Stream(ctx context.Context, req Request, emit func(Delta)) (Response, error) {
-	guess := guessTokens(req)
-	began, err := m.limiter.enter(ctx, guess, m.notify)
+	began, err := m.limiter.enter(ctx, m.notify)
 	if err != nil {
 		return Response{}, err
 	}
 	resp, err := m.next.Stream(ctx, req, emit)
 	if err != nil {
-		m.limiter.failed(began, err)
-		return resp, err
+		return resp, m.limiter.failed(began, err)
 	}
-	used := guess
-	if resp.Usage != nil {
-		used = float64(resp.Usage.Input + resp.Usage.Output)
-	}
-	m.limiter.answered(began, guess, used)
+	m.limiter.answered()
 	return resp, nil
 }
 
-// guessTokens says about how many tokens a request takes: one for four bytes.
-// The answer tells the true number.
-func guessTokens(req Request) float64 {
-	n := len(req.System)
-	for _, m := range req.Messages {
-		n += len(m.Text) + len(m.Reasoning)
-		for _, c := range m.Calls {
-			n += len(c.Input)
-		}
-	}
-	for _, t := range req.Tools {
-		n += len(t.Description)
-	}
-	return float64(n) / 4
-}
-
 // enter waits for a request's turn and returns when it began.
-func (l *Limiter) enter(ctx context.Context, tokens float64, notify func(time.Duration)) (time.Time, error) {
+func (l *Limiter) enter(ctx context.Context, notify func(time.Duration)) (time.Time, error) {
 	came := l.policy.Now()
-	slot, err := l.book(came, tokens)
+	at, err := l.book(came)
 	if err != nil {
 		return time.Time{}, err
 	}
 	for {
 		now := l.policy.Now()
-		wait, err := l.wait(slot, came, now)
+		wait, err := l.wait(at, came, now)
 		if err != nil {
 			return time.Time{}, err
 		}
 		if wait <= 0 {
-			l.depart(now, tokens)
+			l.depart(now)
 			return now, nil
 		}
 		notify(wait)
@@ -206,21 +150,34 @@ func (l *Limiter) enter(ctx context.Context, tokens float64, notify func(time.Du
 	}
 }
 
-// book gives a request its place on the time line, unless it would have to wait
-// for too long there.
-func (l *Limiter) book(now time.Time, tokens float64) (time.Time, error) {
+// book gives a request its position in the sequence, unless it would have to wait
+// there for too long.
+func (l *Limiter) book(now time.Time) (at float64, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err := l.open(now); err != nil {
-		return time.Time{}, err
+		return 0, err
 	}
-	slot := latest(latest(now, l.paused).Add(-l.shift), l.requests.next, l.tokens.next)
-	if err := l.patient(slot.Add(l.shift).Sub(now), now, now); err != nil {
-		return slot, err
+	l.advance(now)
+	at = l.rate.booked
+	if err := l.patient(l.left(at, now), now, now); err != nil {
+		return at, err
 	}
-	l.requests.next = slot.Add(l.requests.gap(1, l.policy.Widest))
-	l.tokens.next = slot.Add(l.tokens.gap(tokens, l.policy.Widest))
-	return slot, nil
+	l.rate.book(l.policy)
+	return at, nil
+}
+
+// advance lets the rate accept what the time since the last call allows.
+func (l *Limiter) advance(now time.Time) {
+	if now.Sub(latest(l.cut, l.paused)) > memory {
+		l.rate.forget()
+	}
+	l.rate.advance(now, l.policy)
+}
+
+// left is how long a request at a position has to wait.
+func (l *Limiter) left(at float64, now time.Time) time.Duration {
+	return latest(now, l.paused).Sub(now) + l.rate.reach(at, l.policy)
 }
 
 // open fails where no request can succeed: with a key that is refused, or while
@@ -239,14 +196,15 @@ func (l *Limiter) open(now time.Time) error {
 	return nil
 }
 
-// wait is the time that is left before a place, or why it is too long.
-func (l *Limiter) wait(slot, came, now time.Time) (time.Duration, error) {
+// wait is the time that is left before a position, or why it is too long.
+func (l *Limiter) wait(at float64, came, now time.Time) (time.Duration, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.refused != nil {
 		return 0, l.refused
 	}
-	left := slot.Add(l.shift).Sub(now)
+	l.advance(now)
+	left := l.left(at, now)
 	return left, l.patient(left, came, now)
 }
 
@@ -263,65 +221,60 @@ func tooLong(wait time.Duration) error {
 }
 
 // depart notes that a request is sent.
-func (l *Limiter) depart(now time.Time, tokens float64) {
+func (l *Limiter) depart(now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.requests.limit == 0 {
-		l.forget(now)
-		l.recent = append(l.recent, sent{now, tokens})
-	}
-}
-
-// forget drops what is older than a minute.
-func (l *Limiter) forget(now time.Time) {
 	old := 0
-	for old < len(l.recent) && now.Sub(l.recent[old].at) > time.Minute {
+	for old < len(l.recent) && now.Sub(l.recent[old]) > memory {
 		old++
 	}
-	l.recent = l.recent[old:]
+	l.recent = append(l.recent[old:], now)
 }
 
-// answered lets the rates grow, and books what the answer took beyond the guess.
-func (l *Limiter) answered(began time.Time, guess, used float64) {
+// answered notes that the provider accepted a request.
+func (l *Limiter) answered() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.faults = 0
-	if !began.After(l.cut) {
-		return // the answer belongs to a rate that is gone
-	}
-	l.requests.raise(1)
-	l.tokens.raise(used)
-	if used > guess {
-		l.tokens.next = l.tokens.next.Add(l.tokens.gap(used-guess, l.policy.Widest))
-	}
+	l.answers++
 }
 
 // failed slows down when a provider was asked for too much, and stops when it
-// takes nothing of this key.
-func (l *Limiter) failed(began time.Time, err error) {
+// accepts nothing of this key. It returns err, which for a refusal asks for the
+// pause of all requests.
+func (l *Limiter) failed(began time.Time, err error) error {
 	var e *Error
 	if !errors.As(err, &e) {
-		return
+		return err
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if useless(e) && l.refused == nil {
 		l.refused = fmt.Errorf("not asked again, after an earlier request of the run was refused: %w", err)
 	}
+	now := l.policy.Now()
 	if e.Class == ClassUnavailable {
 		if l.faults++; l.faults == 1 {
-			l.since = l.policy.Now()
+			l.since = now
 		}
-		l.probe = l.policy.Now().Add(l.policy.Probe)
+		l.probe = now.Add(l.policy.Probe)
 	}
 	if !overloaded(e) {
-		return
+		return err
 	}
-	now := l.policy.Now()
-	l.pause(now, e.RetryAfter)
+	alone := l.alone(now, e.RetryAfter)
+	l.denied, l.answers = now, 0
+	if alone {
+		return err
+	}
+	l.advance(now)
 	if began.After(l.cut) {
-		l.lower(now, e.RetryAfter >= 0)
+		l.lower(began, now)
 	}
+	l.pause(now.Add(l.pauseFor(e.RetryAfter)))
+	refusal := *e
+	refusal.RetryAfter = l.paused.Sub(now)
+	return &refusal
 }
 
 // useless reports whether a failure is that of the key, whatever is asked: other
@@ -337,30 +290,60 @@ func overloaded(e *Error) bool {
 	return e.Class == ClassRate || e.Status == http.StatusTooManyRequests || e.Status == siteOverloaded || e.Retryable() && e.RetryAfter > 0
 }
 
-// pause shifts the time line by as much as a pause goes beyond the one before.
-func (l *Limiter) pause(now time.Time, d time.Duration) {
-	until := now.Add(max(d, 0))
-	if from := latest(now, l.paused); until.After(from) {
-		l.shift += until.Sub(from)
-		l.paused = until
-	}
+// alone reports whether a refusal says nothing of other requests: no limit has
+// been seen, and it is the first for a while, or many were answered since the one
+// before. Then only the refused request waits.
+func (l *Limiter) alone(now time.Time, asked time.Duration) bool {
+	return asked <= l.policy.Patience && l.rate.limit == 0 && (now.Sub(l.denied) > memory || l.answers >= plenty)
 }
 
-// lower cuts the rates. What is sent next begins the new ones, when the provider
-// said for itself when that may be, else as if the refused request had.
-func (l *Limiter) lower(now time.Time, asked bool) {
-	l.forget(now)
-	var tokens float64
-	for _, s := range l.recent {
-		tokens += s.tokens
+// pauseFor is how long to pause after a refusal: as long as the provider asked,
+// and longer after each refusal in a row if it asked for little or nothing.
+func (l *Limiter) pauseFor(asked time.Duration) time.Duration {
+	longest := longestPause
+	if asked >= 0 {
+		longest = longestAsked
 	}
-	l.requests.lower(float64(len(l.recent)))
-	l.tokens.lower(tokens)
+	return max(asked, min(shortestPause<<l.streak, longest))
+}
+
+// pause holds everything back until a time.
+func (l *Limiter) pause(until time.Time) {
+	l.paused = latest(l.paused, until)
+	l.rate.at = l.paused
+}
+
+// lower cuts the rate after the refusal of a request that was sent at began, by
+// what was accepted in the time really observed.
+func (l *Limiter) lower(began, now time.Time) {
+	n, since := l.accepted(began)
+	if n >= plenty {
+		since = latest(since, l.paused)
+	}
+	if l.streak++; n > 0 || l.rate.limit == 0 {
+		l.streak = 0
+	}
+	l.rate.lower(n, n/max(now.Sub(since), time.Millisecond).Minutes())
 	l.recent, l.cut = nil, now
-	l.requests.next = latest(latest(now, l.paused).Add(-l.shift), l.requests.next)
-	if !asked {
-		l.requests.next = l.requests.next.Add(l.requests.gap(1, l.policy.Widest))
+}
+
+// accepted counts the requests since the last cut that were sent before the
+// refused one: those after it are undecided. Without a cut, all but the refused
+// one count.
+func (l *Limiter) accepted(began time.Time) (n float64, since time.Time) {
+	known, since := l.rate.limit > 0, l.cut
+	if !known && len(l.recent) > 0 {
+		since = l.recent[0]
 	}
+	for _, at := range l.recent {
+		if !known || at.Before(began) {
+			n++
+		}
+	}
+	if !known {
+		n = max(n-1, 0)
+	}
+	return n, since
 }
 
 func latest(first time.Time, others ...time.Time) time.Time {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"sync"
 	"testing"
@@ -52,6 +53,23 @@ func (p *provider) take(who string) bool {
 	return true
 }
 
+// holding returns a limiter that lets so many requests pass in a minute, and learns
+// nothing.
+func holding(requests float64, policy LimitPolicy) *Limiter {
+	policy.Probing = 1e6 * time.Hour
+	l := NewLimiter(policy)
+	l.cut = policy.Now()
+	l.rate.limit, l.rate.knee, l.rate.at = requests, requests, l.cut
+	return l
+}
+
+// refusing returns a limiter whose provider has refused a request just now.
+func refusing(policy LimitPolicy) *Limiter {
+	l := NewLimiter(policy)
+	l.denied = policy.Now()
+	return l
+}
+
 // limits is the default policy in the time of a synctest bubble.
 func limits() LimitPolicy { return DefaultLimitPolicy(time.Now) }
 
@@ -74,7 +92,7 @@ func TestNothingIsHeldBackWhileEverythingIsTaken(t *testing.T) {
 func TestOneRetryAfterHoldsForAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &provider{most: 1, window: 30 * time.Second, asks: 30 * time.Second}
-		l := NewLimiter(limits())
+		l := refusing(limits())
 		began := time.Now()
 		ask := func() error {
 			_, err := Limited(p, l, nil).Stream(t.Context(), Request{}, nil)
@@ -95,10 +113,39 @@ func TestOneRetryAfterHoldsForAll(t *testing.T) {
 	})
 }
 
+func TestARefusalAloneDelaysNobodyElse(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := NewLimiter(limits())
+		refuse := func() { _ = l.failed(time.Now(), failing(ClassRate, 30*time.Second)) }
+		free := func() bool { return !l.paused.After(time.Now()) && l.rate.limit == 0 }
+		for range 3 {
+			if refuse(); !free() {
+				t.Fatal("a single refusal holds others back")
+			}
+			for range plenty {
+				l.answered()
+			}
+		}
+		refuse()
+		if refuse(); free() {
+			t.Error("a second refusal in a row holds nobody back")
+		}
+		time.Sleep(3 * memory)
+		l.advance(time.Now())
+		if refuse(); !free() {
+			t.Error("a refusal is not forgotten")
+		}
+		l = NewLimiter(limits())
+		if _ = l.failed(time.Now(), failing(ClassRate, time.Hour)); free() {
+			t.Error("a wait beyond all patience is for one request only")
+		}
+	})
+}
+
 func TestARefusedRequestIsSentWhenTheProviderSaid(t *testing.T) {
-	for asked, want := range map[time.Duration]time.Duration{250 * time.Millisecond: 250 * time.Millisecond, 0: 0, -1: 10 * time.Second} {
+	for asked, want := range map[time.Duration]time.Duration{250 * time.Millisecond: 250 * time.Millisecond, 0: shortestPause, -1: shortestPause} {
 		synctest.Test(t, func(t *testing.T) {
-			l := NewLimiter(limits())
+			l := refusing(limits())
 			m := Retrying(Limited(&named{errs: []error{failing(ClassRate, asked)}}, l, nil), RetryPolicy{Retries: 1, Patience: time.Minute, Total: time.Minute, Sleep: sleep, Rand: func() float64 { return 0 }}, nil)
 			began := time.Now()
 			if _, err := m.Stream(t.Context(), Request{}, nil); err != nil {
@@ -114,8 +161,7 @@ func TestARefusedRequestIsSentWhenTheProviderSaid(t *testing.T) {
 func TestRequestsAreSentInTheOrderInWhichTheyCame(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &provider{}
-		l := NewLimiter(limits())
-		l.requests.limit, l.tokens.limit = 60, 1e9
+		l := holding(60, limits())
 		var all sync.WaitGroup
 		var want []string
 		for i := range 20 {
@@ -166,68 +212,98 @@ func TestEightJobsShareAHarshLimit(t *testing.T) {
 	})
 }
 
-func TestRatesFallAtOnceAndGrowSlowly(t *testing.T) {
-	now := time.Unix(1e9, 0)
-	p := LimitPolicy{Requests: 6, Tokens: 1000, Widest: 10 * time.Second, Now: func() time.Time { return now }}
-	l := NewLimiter(p)
-	for range 100 {
-		l.depart(now, 50)
-		now = now.Add(100 * time.Millisecond)
-	}
-	rates := func() string { return fmt.Sprintf("%.1f %.0f", l.requests.limit, l.tokens.limit) }
-	refusal := failing(ClassRate, -1)
-	steps := []struct {
-		name string
-		do   func()
-		want string
+func TestRatesFallByWhatWasAccepted(t *testing.T) {
+	const known, settled = 600, 60
+	tests := []struct {
+		name        string
+		limit, knee float64
+		n, seen     float64
+		want        rate
 	}{
-		{"what the last minute took is halved", func() { l.failed(now, refusal) }, "50.0 2500"},
-		{"a request from before tells nothing new", func() { l.failed(now, refusal) }, "50.0 2500"},
-		{"and neither does its answer", func() { l.answered(now.Add(-time.Second), 1, 1) }, "50.0 2500"},
-		{"an answer lets the rates grow", func() { now = now.Add(time.Second); l.answered(now, 50, 50) }, "50.1 2520"},
-		{"a minute of answers is about a step", func() {
-			for range 50 {
-				l.answered(now, 50, 50)
-			}
-		}, "55.8 3371"},
-		{"a refusal halves the rate", func() { l.failed(now, refusal) }, "27.9 1686"},
-		{"a fault is no refusal", func() { now = now.Add(time.Second); l.failed(now, failing(ClassUnavailable, -1)) }, "27.9 1686"},
-		{"neither is a request that is none", func() { l.failed(now, failing(ClassRequest, 5)) }, "27.9 1686"},
-		{"neither is a caller who gave up", func() { l.failed(now, context.Canceled) }, "27.9 1686"},
-		{"an overloaded site is", func() { l.failed(now, &Error{Class: ClassUnavailable, Status: 529, RetryAfter: -1}) }, "13.9 1000"},
-		{"so is one that asks to wait", func() { now = now.Add(time.Second); l.failed(now, failing(ClassUnavailable, time.Second)) }, "7.0 1000"},
-		{"there is a least rate", func() { now = now.Add(time.Second); l.failed(now, refusal) }, "6.0 1000"},
+		{"the first refusal", 0, 0, 100, 500, rate{limit: 500}},
+		{"the first request is refused", 0, 0, 0, 0, rate{limit: 30}},
+		{"another after few requests shows the limit", known, 0, 2, 40, rate{limit: 30, knee: 60}},
+		{"a limit below the lowest rate that is assumed", known, 0, 1, 4, rate{limit: 4, knee: 8}},
+		{"no limit is below all reason", known, 0, 1, 0.1, rate{limit: 0.15, knee: 0.3}},
+		{"another after many requests is a single event", known, 0, 20, 400, rate{limit: 400}},
+		{"unless a limit was seen", known, settled, 20, 400, rate{limit: 200, knee: 400}},
+		{"nothing was accepted", known, settled, 0, 0, rate{limit: 300, knee: settled}},
+		{"nothing was accepted at the lowest rate", 30, 0, 0, 0, rate{limit: 30}},
 	}
-	for _, s := range steps {
-		if s.do(); rates() != s.want {
-			t.Errorf("%s: rates %s, want %s", s.name, rates(), s.want)
+	for _, test := range tests {
+		got := rate{least: 30, limit: test.limit, knee: test.knee}
+		test.want.least = 30
+		if got.lower(test.n, test.seen); got != test.want {
+			t.Errorf("%s: got %+v, want %+v", test.name, got, test.want)
 		}
 	}
 }
 
-func TestTokensAreSpreadToo(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := NewLimiter(limits())
-		l.requests.limit, l.tokens.limit = 1e6, 60_000
-		p := &provider{}
-		began := time.Now()
-		for range 4 { // the guess is 2000 tokens, which take 2 seconds
-			if _, err := Limited(p, l, nil).Stream(t.Context(), Request{System: strings.Repeat("x", 8000)}, nil); err != nil {
-				t.Fatal(err)
+func TestRatesDouble(t *testing.T) {
+	p := LimitPolicy{Doubling: time.Second, Probing: 30 * time.Second, Widest: time.Minute}
+	start := time.Unix(1e9, 0)
+	for _, knee := range []float64{0, 240} {
+		r := rate{least: 30, limit: 60, knee: knee, booked: 1e9, at: start}
+		for n := float64(0); n < 50; n += 0.5 {
+			ahead := r.reach(n, p)
+			later := r
+			if later.advance(start.Add(ahead), p); later.passed < n-1e-6 || later.passed > n+1e-3 {
+				t.Errorf("knee %v: %v after %v, when %v had passed", knee, n, ahead, later.passed)
 			}
 		}
-		if d := time.Since(began).Round(100 * time.Millisecond); d != 6*time.Second {
-			t.Errorf("four requests began within %v, want 6s", d)
+		want := map[float64]float64{0: 480, 240: 240 * math.Exp2(1.0/30)}[knee]
+		if r.advance(start.Add(3*time.Second), p); math.Abs(r.limit-want) > 1e-6 {
+			t.Errorf("knee %v: after 3 s the rate is %v, want %v", knee, r.limit, want)
 		}
-		began = time.Now()
-		if _, err := Limited(p, l, nil).Stream(t.Context(), Request{System: strings.Repeat("x", 80<<20)}, nil); err != nil {
-			t.Fatal(err)
+	}
+}
+
+// TestOnlyRefusalsSlowDown lists what lowers the rates.
+func TestOnlyRefusalsSlowDown(t *testing.T) {
+	for name, test := range map[string]struct {
+		err   error
+		slows bool
+	}{
+		"too many requests":           {failing(ClassRate, -1), true},
+		"an overloaded site":          {&Error{Class: ClassUnavailable, Status: 529, RetryAfter: -1}, true},
+		"a fault with a wait":         {failing(ClassUnavailable, time.Second), true},
+		"a fault":                     {failing(ClassUnavailable, -1), false},
+		"an invalid request":          {failing(ClassRequest, 5), false},
+		"a caller who gave up":        {context.Canceled, false},
+		"a wrapped refusal":           {fmt.Errorf("ask: %w", failing(ClassRate, -1)), true},
+		"a wrapped invalid request":   {fmt.Errorf("ask: %w", failing(ClassRequest, -1)), false},
+		"an answer without its parts": {failing(ClassProtocol, -1), false},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			l := refusing(limits())
+			_, err := Limited(&named{errs: []error{test.err}}, l, nil).Stream(t.Context(), Request{}, nil)
+			if ClassOf(err) != ClassOf(test.err) || l.rate.limit > 0 != test.slows || l.paused.After(time.Now()) != test.slows {
+				t.Errorf("%s: got %v, rate %v, paused until %v", name, err, l.rate.limit, l.paused)
+			}
+		})
+	}
+}
+
+// TestOneRefusalOfManyInFlightCounts holds many requests in flight to one cut.
+func TestOneRefusalOfManyInFlightCounts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := refusing(limits())
+		var began []time.Time
+		for range 20 {
+			at, err := l.enter(t.Context(), func(time.Duration) {})
+			if err != nil {
+				t.Fatal(err)
+			}
+			began = append(began, at)
+			time.Sleep(100 * time.Millisecond)
 		}
-		if _, err := Limited(p, l, nil).Stream(t.Context(), Request{}, nil); err != nil {
-			t.Fatal(err)
+		var limits []float64
+		for _, at := range began {
+			_ = l.failed(at, failing(ClassRate, time.Second))
+			limits = append(limits, l.rate.limit)
 		}
-		if d := time.Since(began).Round(time.Second); d != 12*time.Second {
-			t.Errorf("after a huge request the next one began after %v, want 2s and the widest gap", d)
+		if want := 19.0 / 2 * 60; limits[0] != want || limits[19] != want {
+			t.Errorf("rates %v, want that of 19 requests in 2 s at each", limits)
 		}
 	})
 }
@@ -251,10 +327,9 @@ func TestWaitingForALimitIsBounded(t *testing.T) {
 				if test.change != nil {
 					test.change(&policy)
 				}
-				l := NewLimiter(policy)
-				l.requests.limit, l.tokens.limit = 6, 1e9
+				l := holding(6, policy)
 				for range test.busy {
-					if _, err := l.book(time.Now(), 1); err != nil {
+					if _, err := l.book(time.Now()); err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -281,16 +356,15 @@ func TestAPauseThatComesWhileWaiting(t *testing.T) {
 		fails bool
 	}{{60 * time.Second, false}, {time.Hour, true}} {
 		synctest.Test(t, func(t *testing.T) {
-			l := NewLimiter(limits())
-			l.requests.limit, l.tokens.limit = 6, 1e9
+			l := holding(6, limits())
 			began := time.Now()
-			if _, err := l.book(began, 1); err != nil {
+			if _, err := l.book(began); err != nil {
 				t.Fatal(err)
 			}
 			var waits []time.Duration
 			var all sync.WaitGroup
 			all.Go(func() {
-				_, err := Limited(&provider{}, l, func(d time.Duration) { waits = append(waits, d) }).Stream(t.Context(), Request{}, nil)
+				_, err := Limited(&provider{}, l, func(d time.Duration) { waits = append(waits, d.Round(time.Millisecond)) }).Stream(t.Context(), Request{}, nil)
 				if (err != nil) != test.fails {
 					t.Errorf("a pause of %v: %v", test.pause, err)
 				}
@@ -313,7 +387,7 @@ func TestACancelledWaitForALimitEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		reason := errors.New("the run is over")
 		ctx, cancel := context.WithCancelCause(t.Context())
-		l := NewLimiter(limits())
+		l := refusing(limits())
 		l.failed(time.Now(), failing(ClassRate, time.Minute))
 		p := &provider{}
 		_, err := Limited(p, l, func(time.Duration) { cancel(reason) }).Stream(ctx, Request{}, nil)

@@ -12,6 +12,7 @@ import (
 // it stands: a zero policy never retries.
 type RetryPolicy struct {
 	Retries  int           // most attempts after the first
+	Refusals time.Duration // so long in all a request is retried that the provider has no room for, beyond Retries
 	Garbled  int           // most of these that may follow a [ClassProtocol] failure
 	First    time.Duration // ceiling of the first wait; it doubles with every retry
 	Longest  time.Duration // ceiling of that growth
@@ -30,6 +31,7 @@ type RetryPolicy struct {
 func DefaultRetryPolicy() RetryPolicy {
 	return RetryPolicy{
 		Retries:  4,
+		Refusals: 30 * time.Second,
 		Garbled:  2,
 		First:    500 * time.Millisecond,
 		Longest:  30 * time.Second,
@@ -43,8 +45,9 @@ func DefaultRetryPolicy() RetryPolicy {
 // Retrying returns m with requests tried again after failures that may pass
 // (see [Error.Retryable]). The wait is exponential backoff with full jitter (a
 // random share of a ceiling that doubles, so that parallel jobs do not return
-// together), on top of what the provider asked for. Waiting ends with the
-// context. The last failure is returned when the policy is used up.
+// together). Where the provider asked for a wait, it is that and a quarter more
+// at most. Waiting ends with the context. The last failure is returned when the
+// policy is used up.
 //
 // notify, if not nil, is called before every wait with the number of attempts
 // made so far and the failure of the last one.
@@ -77,7 +80,7 @@ func (r retrying) Stream(ctx context.Context, req Request, emit func(Delta)) (Re
 		}
 		wait, again := r.policy.again(&spent, err)
 		if !again {
-			return Response{Lost: lost}, spent.describe(err)
+			return Response{Lost: lost}, spent.describe(r.policy.explain(err))
 		}
 		if broke := req.again(lost); broke != nil {
 			return Response{Lost: lost}, fmt.Errorf("%w, after: %v", broke, err) //nolint:errorlint // the failure is told, the lack of money decides
@@ -106,6 +109,16 @@ func (s retries) describe(err error) error {
 	return fmt.Errorf("%d attempts: %w", s.made+1, err)
 }
 
+// explain says that the provider asked for a longer wait than the policy allows,
+// if it did.
+func (p RetryPolicy) explain(err error) error {
+	var failed *Error
+	if !errors.As(err, &failed) || !failed.Retryable() || failed.RetryAfter <= p.Patience {
+		return err
+	}
+	return fmt.Errorf("%w; the provider asks to retry after %v, and the longest wait allowed is %v", err, failed.RetryAfter.Round(time.Second), p.Patience)
+}
+
 // again says whether to try once more after err and how long to wait first. It
 // books both.
 func (p RetryPolicy) again(spent *retries, err error) (time.Duration, bool) {
@@ -113,10 +126,13 @@ func (p RetryPolicy) again(spent *retries, err error) (time.Duration, bool) {
 	if !errors.As(err, &failed) || !failed.Retryable() {
 		return 0, false
 	}
-	wait := p.backoff(spent.made) + max(failed.RetryAfter, 0)
+	wait := p.backoff(spent.made)
+	if asked := failed.RetryAfter; asked > 0 {
+		wait = asked + min(wait, asked/4)
+	}
 	garbled := failed.Class == ClassProtocol
 	switch {
-	case spent.made >= p.Retries,
+	case spent.made >= p.Retries && (!overloaded(failed) || spent.waited >= p.Refusals),
 		garbled && spent.garbled >= p.Garbled,
 		failed.RetryAfter > p.Patience,
 		spent.waited+wait > p.Total:

@@ -67,7 +67,11 @@ func TestRetrying(t *testing.T) {
 		{"waits double", append(repeat(4, down), nil), nil, []time.Duration{half, second, 2 * second, 4 * second}, ""},
 		{"the retries are used up", repeat(5, down), nil, []time.Duration{half, second, 2 * second, 4 * second}, ClassUnavailable},
 		{"waits grow to a bound", append(repeat(9, down), nil), func(p *RetryPolicy) { p.Retries = 9 }, []time.Duration{half, second, 2 * second, 4 * second, 8 * second, 16 * second, 30 * second, 30 * second, 30 * second}, ""},
-		{"what the provider asks for comes on top", []error{rate(7 * second), nil}, nil, []time.Duration{7*second + half}, ""},
+		{"asked for a wait", []error{rate(7 * second), nil}, nil, []time.Duration{7*second + half}, ""},
+		{"asked for a short wait", []error{rate(second), nil}, nil, []time.Duration{second + second/4}, ""},
+		{"asked for a wait more often than there are retries", append(repeat(6, rate(4*second)), nil), nil, []time.Duration{4*second + half, 5 * second, 5 * second, 5 * second, 5 * second, 5 * second}, ""},
+		{"asked for a wait for too long", repeat(8, rate(4*second)), nil, []time.Duration{4*second + half, 5 * second, 5 * second, 5 * second, 5 * second, 5 * second, 5 * second}, ClassRate},
+		{"a fault with a wait", append(repeat(5, failing(ClassUnavailable, 4*second)), nil), nil, []time.Duration{4*second + half, 5 * second, 5 * second, 5 * second, 5 * second}, ""},
 		{"asked for no wait", []error{rate(0), nil}, nil, []time.Duration{half}, ""},
 		{"asked for as much as is granted", []error{rate(120 * second), nil}, nil, []time.Duration{120*second + half}, ""},
 		{"asked for too much", []error{rate(121 * second)}, nil, nil, ClassRate},
@@ -114,7 +118,7 @@ func TestRetrying(t *testing.T) {
 
 func TestTheFailureSaysHowOftenItWasTried(t *testing.T) {
 	var waits []time.Duration
-	_, err := Retrying(&answers{errs: repeat(5, failing(ClassRate, -1))}, patient(&waits), nil).Stream(t.Context(), Request{}, func(Delta) {})
+	_, err := Retrying(&answers{errs: repeat(5, failing(ClassUnavailable, -1))}, patient(&waits), nil).Stream(t.Context(), Request{}, func(Delta) {})
 	if !strings.Contains(err.Error(), "5 attempts") || !strings.Contains(err.Error(), "no luck") {
 		t.Errorf("error %q does not tell the attempts and the cause", err)
 	}
@@ -176,5 +180,14 @@ func TestACallerWhoGaveUpIsToldOfNoRetry(t *testing.T) {
 	_, err := Retrying(m, DefaultRetryPolicy(), func(int, time.Duration, error) { t.Error("told of a retry") }).Stream(ctx, Request{}, func(Delta) {})
 	if !errors.Is(err, context.Canceled) || m.made != 1 {
 		t.Errorf("got %v after %d attempts", err, m.made)
+	}
+}
+
+func TestAFailureSaysWhatTheProviderAskedFor(t *testing.T) {
+	var waits []time.Duration
+	_, err := Retrying(&answers{errs: repeat(1, failing(ClassRate, time.Hour))}, patient(&waits), nil).Stream(t.Context(), Request{}, func(Delta) {})
+	const want = "no luck; the provider asks to retry after 1h0m0s, and the longest wait allowed is 2m0s"
+	if err == nil || !strings.HasSuffix(err.Error(), want) || ClassOf(err) != ClassRate {
+		t.Errorf("got %v, want ... %s", err, want)
 	}
 }

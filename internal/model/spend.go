@@ -47,3 +47,19 @@ func (s Spend) estimated(req Request, came int) *Spend {
 	s.Usage.Output = max(s.Usage.Output, int64(came+3)/4)
 	return &s
 }
+
+// guessTokens says about how many tokens a request takes: one for four bytes.
+// The answer tells the true number.
+func guessTokens(req Request) float64 {
+	n := len(req.System)
+	for _, m := range req.Messages {
+		n += len(m.Text) + len(m.Reasoning)
+		for _, c := range m.Calls {
+			n += len(c.Input)
+		}
+	}
+	for _, t := range req.Tools {
+		n += len(t.Description)
+	}
+	return float64(n) / 4
+}
