@@ -61,7 +61,7 @@ func rooms() map[string]room {
 		"internal/model":           {"", "neutral terms, below every wire"},
 		"internal/model/openai":    {"internal/model internal/model/wire", "OpenAI's wires"},
 		"internal/model/anthropic": {"internal/model internal/model/wire", "one wire"},
-		"internal/model/wire":      {"internal/model", "what all wires share"},
+		"internal/model/wire":      {"internal/model internal/textcut", "what all wires share"},
 		"internal/model/provider":  {"internal/model internal/model/wire internal/model/openai internal/model/anthropic", "which provider speaks which wire, and how"},
 		"internal/model/replay":    {"internal/model", "one wire, of recordings"},
 		"internal/model/script":    {"internal/model", "one wire, of files"},

@@ -24,6 +24,7 @@ type answer struct {
 	byTool    bool // a tool's input is the answer
 	events    int
 	blocks    []*growing
+	hidden    int // bytes of signatures and encrypted thinking
 	usage     counts
 	stop      string // the provider's word; "" while the model goes on
 	done      bool   // message_stop came
@@ -34,7 +35,7 @@ type growing struct {
 	index     int64
 	kind      string
 	text      strings.Builder
-	signature string
+	signature strings.Builder
 	input     string // what stood at the head of a call already
 	told      bool   // pieces of its input came
 }
@@ -57,6 +58,11 @@ func (a *answer) Progress() wire.Progress {
 		return wire.Going
 	}
 	return wire.Waiting
+}
+
+// Size implements [wire.Answer].
+func (a *answer) Size() int {
+	return a.text.Len() + a.reasoning.Len() + a.calls.Size() + a.hidden
 }
 
 // Event implements [wire.Answer].
@@ -83,7 +89,7 @@ func object(data []byte, to any) error {
 	if data[0] != '{' {
 		return errors.New("it begins otherwise")
 	}
-	return json.Unmarshal(data, to)
+	return wire.Decode(data, to)
 }
 
 func (a *answer) take(e sdk.MessageStreamEventUnion, data []byte) error {
@@ -118,7 +124,9 @@ func (a *answer) begin(index int64, b sdk.ContentBlockStartEventContentBlockUnio
 	if len(a.blocks) >= mostBlocks {
 		return a.faults.Garbled("more than %d blocks in one answer", mostBlocks)
 	}
-	g := &growing{index: index, kind: b.Type, signature: b.Signature}
+	g := &growing{index: index, kind: b.Type}
+	g.signature.WriteString(b.Signature)
+	a.hidden += len(b.Signature) + len(b.Data)
 	a.blocks = append(a.blocks, g)
 	switch b.Type {
 	case "text":
@@ -134,6 +142,7 @@ func (a *answer) begin(index int64, b sdk.ContentBlockStartEventContentBlockUnio
 	case "tool_use":
 		if raw := b.JSON.Input.Raw(); raw != "null" && raw != "{}" {
 			g.input = raw
+			a.hidden += len(raw)
 		}
 		return a.call(wire.Piece{Index: index, ID: b.ID, Name: b.Name})
 	}
@@ -168,7 +177,8 @@ func (a *answer) grow(index int64, d sdk.MessageStreamEventUnionDelta, data []by
 	case "thinking_delta":
 		a.put(g, model.ReasoningDelta, &a.reasoning, d.Thinking)
 	case "signature_delta":
-		g.signature += d.Signature
+		a.hidden += len(d.Signature)
+		g.signature.WriteString(d.Signature)
 	case "input_json_delta":
 		if d.PartialJSON == "" {
 			return nil
@@ -205,7 +215,7 @@ func (a *answer) Whole(data []byte) error {
 		StopReason string `json:"stop_reason"`
 		Usage      sdk.Usage
 	}
-	if err := json.Unmarshal(data, &whole); err != nil {
+	if err := wire.Decode(data, &whole); err != nil {
 		return a.faults.Unreadable(err, data)
 	}
 	if whole.Type == "error" || len(whole.Error) > 0 && string(whole.Error) != "null" {
@@ -218,7 +228,7 @@ func (a *answer) Whole(data []byte) error {
 		}
 	}
 	a.usage.start(whole.Usage)
-	a.usage.final = true
+	a.usage.final = whole.Usage.JSON.OutputTokens.Valid()
 	a.stop = whole.StopReason
 	return nil
 }
@@ -268,10 +278,10 @@ func (a *answer) state(made []model.ToolCall) *model.State {
 	signed := false
 	call, dropped := 0, 0
 	for _, g := range a.blocks {
-		b := block{Type: g.kind, Text: g.text.String(), Signature: g.signature}
+		b := block{Type: g.kind, Text: g.text.String(), Signature: g.signature.String()}
 		switch g.kind {
 		case "thinking":
-			if g.signature == "" {
+			if g.signature.Len() == 0 {
 				continue // the provider would refuse it
 			}
 			signed = true

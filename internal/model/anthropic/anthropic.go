@@ -1,6 +1,7 @@
 package anthropic
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -86,7 +87,7 @@ func (c *client) Stream(ctx context.Context, req model.Request, emit func(model.
 	if err != nil {
 		return model.Response{}, model.Fail(model.ClassRequest, fmt.Errorf("make the request: %w", err))
 	}
-	return c.line.Complete(ctx, body, c.post, c.newAnswer(req, emit))
+	return c.line.Complete(ctx, body, c.post, c.newAnswer(req, emit), cmp.Or(req.MaxOutput, c.dialect.MaxOutput))
 }
 
 // post is a [wire.Post].

@@ -25,11 +25,13 @@ type answer struct {
 	byTool    bool // a tool's input is the answer
 	details   details
 	signed    []signature
+	signs     int // bytes of these
 	chunks    int
 	usage     *model.Usage
 	costUSD   *float64
 
 	finish  string // the provider's word; "" while the model goes on
+	refused bool   // the model said that it will not
 	counted bool   // usage came with or after the finish
 	done    bool   // [DONE] came
 }
@@ -61,6 +63,11 @@ func (a *answer) Progress() wire.Progress {
 	return wire.Waiting
 }
 
+// Size implements [wire.Answer].
+func (a *answer) Size() int {
+	return max(a.text.Len()+a.reasoning.Len()+a.calls.Size(), a.details.size, a.signs)
+}
+
 // Event implements [wire.Answer].
 func (a *answer) Event(kind string, data []byte) error {
 	switch {
@@ -77,7 +84,7 @@ func (a *answer) Event(kind string, data []byte) error {
 // one chunk whose choice holds a message in place of a delta.
 func (a *answer) Whole(data []byte) error {
 	var chunk sdk.ChatCompletionChunk
-	if err := json.Unmarshal(data, &chunk); err != nil {
+	if err := wire.Decode(data, &chunk); err != nil {
 		return a.faults.Unreadable(err, data)
 	}
 	if says(chunk.JSON.ExtraFields["error"].Raw()) {
@@ -145,6 +152,7 @@ func (a *answer) addText(delta sdk.ChatCompletionChunkChoiceDelta) error {
 	a.put(model.ReasoningDelta, &a.reasoning, reasoning)
 	a.put(model.TextDelta, &a.text, content)
 	a.put(model.TextDelta, &a.text, delta.Refusal)
+	a.refused = a.refused || delta.Refusal != ""
 	return nil
 }
 
@@ -180,6 +188,7 @@ func (a *answer) pieceOf(tc sdk.ChatCompletionChunkChoiceDeltaToolCall) wire.Pie
 		p.Index = tc.Index
 	}
 	if extra := tc.JSON.ExtraFields["extra_content"].Raw(); says(extra) && tc.ID != "" {
+		a.signs += len(extra)
 		a.signed = append(a.signed, signature{p.Index, tc.ID, json.RawMessage(extra)})
 	}
 	return p
@@ -220,7 +229,7 @@ func (a *answer) Conclude() (model.Response, error) {
 	}
 	resp, err := wire.Ending{
 		Text: a.text.String(), Reasoning: a.reasoning.String(), Calls: a.calls,
-		Finish: wire.FinishOf(finishes, a.finish), Announced: a.done,
+		Finish: wire.FinishOf(finishes, a.finish), Announced: a.done, Refused: a.refused,
 	}.Response()
 	if err != nil {
 		return model.Response{}, err

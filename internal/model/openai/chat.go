@@ -43,7 +43,7 @@ func (c *chat) Stream(ctx context.Context, req model.Request, emit func(model.De
 	if c.dialect.CacheKey == CacheKeyHeader && req.CacheKey != "" {
 		header = "X-Grok-Conv-Id"
 	}
-	return c.line.Complete(ctx, body, c.post("chat/completions", header, wire.CacheKey(req.CacheKey)), c.newAnswer(req, emit))
+	return c.line.Complete(ctx, body, c.post("chat/completions", header, wire.CacheKey(req.CacheKey)), c.newAnswer(req, emit), req.MaxOutput)
 }
 
 // body encodes a request. The messages come first, as the SDK would have it.

@@ -13,12 +13,14 @@ const mostDetails = 4096
 // each other and whose other fields come with any of them.
 type details struct {
 	list []map[string]any
+	size int // bytes that came
 }
 
 func (d *details) add(raw string) {
 	if !says(raw) {
 		return
 	}
+	d.size += len(raw)
 	var came []map[string]any
 	if json.Unmarshal([]byte(raw), &came) != nil {
 		return // reasoning that can't be given back is no reason to lose an answer

@@ -22,8 +22,10 @@ type output struct {
 	calls     *wire.Calls
 	events    int
 	items     []item
+	raw       int // bytes of items that came whole
 	usage     *model.Usage
 	finish    model.Finish // "" while the model goes on
+	refused   bool         // the model said that it will not
 }
 
 // item is what is known of an output item.
@@ -49,13 +51,18 @@ func (o *output) Progress() wire.Progress {
 	return wire.Waiting
 }
 
+// Size implements [wire.Answer]. Items repeat the content, with more around it.
+func (o *output) Size() int {
+	return max(o.text.Len()+o.reasoning.Len()+o.calls.Size(), o.raw/3)
+}
+
 // Event implements [wire.Answer].
 func (o *output) Event(kind string, data []byte) error {
 	if bytes.HasPrefix(data, []byte("[DONE]")) {
 		return nil
 	}
 	var e responses.ResponseStreamEventUnion
-	if err := json.Unmarshal(data, &e); err != nil {
+	if err := wire.Decode(data, &e); err != nil {
 		return o.faults.Unreadable(err, data)
 	}
 	if e.Type == "" {
@@ -80,7 +87,10 @@ func (o *output) take(e responses.ResponseStreamEventUnion, data []byte) error {
 		index = e.OutputIndex
 	}
 	switch e.Type {
-	case "response.output_text.delta", "response.refusal.delta":
+	case "response.refusal.delta":
+		o.refused = o.refused || e.Delta != ""
+		o.say(index, e.Delta)
+	case "response.output_text.delta":
 		o.say(index, e.Delta)
 	case "response.reasoning_summary_text.delta", "response.reasoning_text.delta":
 		o.think(index, e.Delta)
@@ -109,7 +119,7 @@ func (o *output) take(e responses.ResponseStreamEventUnion, data []byte) error {
 // Whole implements [wire.Answer].
 func (o *output) Whole(data []byte) error {
 	var whole responses.Response
-	if err := json.Unmarshal(data, &whole); err != nil {
+	if err := wire.Decode(data, &whole); err != nil {
 		return o.faults.Unreadable(err, data)
 	}
 	if says(whole.JSON.Error.Raw()) {
@@ -185,6 +195,7 @@ func (o *output) begin(index int64, it responses.ResponseOutputItemUnion) error 
 func (o *output) end(index int64, it responses.ResponseOutputItemUnion) error {
 	known := o.at(index)
 	known.raw = json.RawMessage(it.RawJSON())
+	o.raw += len(known.raw)
 	told := known.told
 	switch it.Type {
 	case "function_call":
@@ -199,6 +210,7 @@ func (o *output) end(index int64, it responses.ResponseOutputItemUnion) error {
 		return o.call(p)
 	case "message":
 		for _, part := range it.Content {
+			o.refused = o.refused || part.Refusal != ""
 			if !told {
 				o.say(index, part.Text+part.Refusal)
 			}
@@ -249,7 +261,7 @@ func (o *output) conclude(whole responses.Response, data []byte) error {
 // usageOfResponse normalises nothing: input includes what was cached, output
 // includes reasoning.
 func usageOfResponse(u responses.ResponseUsage) *model.Usage {
-	if !u.JSON.InputTokens.Valid() {
+	if !u.JSON.InputTokens.Valid() || !u.JSON.OutputTokens.Valid() {
 		return nil
 	}
 	got := model.Usage{
@@ -267,7 +279,7 @@ func usageOfResponse(u responses.ResponseUsage) *model.Usage {
 
 // Conclude implements [wire.Answer].
 func (o *output) Conclude() (model.Response, error) {
-	resp, err := wire.Ending{Text: o.text.String(), Reasoning: o.reasoning.String(), Calls: o.calls, Finish: o.finish}.Response()
+	resp, err := wire.Ending{Text: o.text.String(), Reasoning: o.reasoning.String(), Calls: o.calls, Finish: o.finish, Refused: o.refused}.Response()
 	if err != nil {
 		return model.Response{}, err
 	}

@@ -31,6 +31,9 @@ func usageOf(u sdk.CompletionUsage) (usage *model.Usage, costUSD *float64) {
 		return nil, nil
 	}
 	got = inclusive(got, u.TotalTokens)
+	if got.Output == 0 && !u.JSON.CompletionTokens.Valid() {
+		return nil, nil // not reported, which is not the same as nothing
+	}
 	return &got, costOf(u.JSON.ExtraFields)
 }
 

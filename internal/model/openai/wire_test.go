@@ -94,6 +94,9 @@ func TestAnOpenSocketAfterTheEndIsNotWaitedFor(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
+			if !test.counted && testing.Short() {
+				t.Skip("the usage is waited for, for 10 seconds")
+			}
 			m, _ := served(t, always(wiretest.Fault{Hold: true, Rewrite: test.rewrite}), Options{})
 			want := turn(t)
 			if !test.counted {

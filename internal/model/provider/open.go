@@ -25,7 +25,8 @@ type Config struct {
 	Query     map[string]string
 
 	HeaderTimeout time.Duration // until an answer begins; 0 is wire.DefaultHeaderTimeout
-	IdleTimeout   time.Duration // between two pieces of an answer; 0 is wire.DefaultIdleTimeout
+	IdleTimeout   time.Duration // without any byte of an answer; 0 is wire.DefaultIdleTimeout
+	QuietTimeout  time.Duration // without content, only keep-alives; 0 is wire.DefaultQuietTimeout
 	TotalTimeout  time.Duration // of a whole answer; 0 is wire.DefaultTotalTimeout
 
 	HTTPClient *http.Client     // nil makes one for this model
@@ -45,7 +46,7 @@ func Open(c Config) (model.Model, error) {
 	}
 	o := wire.Options{
 		BaseURL: base, APIKey: c.APIKey, Model: c.Model, Header: c.Header, Query: c.Query,
-		HeaderTimeout: c.HeaderTimeout, IdleTimeout: c.IdleTimeout, TotalTimeout: c.TotalTimeout,
+		HeaderTimeout: c.HeaderTimeout, IdleTimeout: c.IdleTimeout, QuietTimeout: c.QuietTimeout, TotalTimeout: c.TotalTimeout,
 		HTTPClient: c.HTTPClient, Now: c.Now,
 	}
 	switch kind.speaks {

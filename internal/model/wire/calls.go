@@ -44,6 +44,7 @@ type Calls struct {
 	used    map[string]bool // ids of this answer
 	earlier map[string]bool // ids of the conversation before it
 	emit    func(model.Delta)
+	size    int
 }
 
 // NewCalls begins the calls of an answer to req.
@@ -60,8 +61,12 @@ func NewCalls(req model.Request, emit func(model.Delta)) *Calls {
 // MostCalls bounds the work that an answer can cause; no honest one comes near.
 const MostCalls = 1024
 
+// Size is how many bytes came in pieces so far.
+func (cs *Calls) Size() int { return cs.size }
+
 // Add takes the next piece. It returns false if there are too many calls.
 func (cs *Calls) Add(p Piece) bool {
+	cs.size += len(p.Input) + len(p.Name) + len(p.ID)
 	c := cs.find(p)
 	switch {
 	case c != nil && repeats(c, p):

@@ -23,6 +23,7 @@ type Ending struct {
 	Text, Reasoning string
 	Calls           *Calls
 	Finish          model.Finish // "" if the provider never said why the model stopped
+	Refused         bool         // the model refused to answer
 	Announced       bool         // it said that the answer was at its end all the same
 }
 
@@ -44,6 +45,9 @@ func (e Ending) Response() (model.Response, error) {
 	}
 	if len(made) > 0 && (e.Finish == model.FinishStop || e.Finish == model.FinishUnknown) {
 		e.Finish = model.FinishTools // what it did counts, not what it said
+	}
+	if e.Refused {
+		e.Finish = model.FinishFilter
 	}
 	return model.Response{Text: e.Text, Reasoning: e.Reasoning, Calls: made, Finish: e.Finish}, nil
 }

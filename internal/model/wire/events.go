@@ -54,11 +54,12 @@ func formOf(contentType string, body *bufio.Reader) form {
 	return formOther
 }
 
-// longestLine bounds a line of a stream, in bytes.
-const longestLine = 32 << 20
+// longLineError is what a stream ends with that has an event of more bytes.
+type longLineError int
 
-// errLongLine is what a stream ends with that has a line beyond all reason.
-var errLongLine = fmt.Errorf("a line of the stream is too long: more than %d MiB", longestLine>>20)
+func (e longLineError) Error() string {
+	return fmt.Sprintf("a line of the stream is too long: more than %d bytes", int(e))
+}
 
 // events frames a stream of server-sent events (WHATWG HTML, section 9.2.6).
 // Lines end with LF or CR LF; an event that the server forgot to end with an
@@ -66,13 +67,14 @@ var errLongLine = fmt.Errorf("a line of the stream is too long: more than %d MiB
 // U+FFFD, as there.
 type events struct {
 	body *bufio.Reader
+	most int    // bytes of a line, and of the data of an event
 	long []byte // a line that the reader's buffer can't hold
 	kind string
 	data []byte // not used again
 	err  error  // why the stream broke; nil at its end
 }
 
-func newEvents(body *bufio.Reader) *events { return &events{body: body} }
+func newEvents(body *bufio.Reader, most int) *events { return &events{body: body, most: most} }
 
 // next goes to the next event that has data.
 func (e *events) next() bool {
@@ -81,6 +83,10 @@ func (e *events) next() bool {
 		line, err := e.line()
 		if err != nil && !errors.Is(err, io.EOF) {
 			e.err = err
+			return false
+		}
+		if len(e.data)+len(line) > e.most {
+			e.err = longLineError(e.most)
 			return false
 		}
 		if len(line) > 0 {
@@ -97,6 +103,7 @@ func (e *events) next() bool {
 }
 
 // line reads a line, which is valid until the next one is read, without its end.
+// A long comment is cut off.
 // It looks at each byte once, in whatever pieces they come.
 func (e *events) line() ([]byte, error) {
 	e.long = e.long[:0]
@@ -106,9 +113,13 @@ func (e *events) line() ([]byte, error) {
 		if !full && len(e.long) == 0 {
 			return unended(part), err
 		}
-		if e.long = append(e.long, part...); len(e.long) > longestLine {
-			return nil, errLongLine
+		if len(e.long) > 0 && e.long[0] == ':' {
+			part = nil // of a comment, nothing is kept
 		}
+		if len(e.long)+len(part) > e.most {
+			return nil, longLineError(e.most)
+		}
+		e.long = append(e.long, part...)
 		if !full {
 			return unended(e.long), err
 		}

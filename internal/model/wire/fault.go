@@ -14,6 +14,7 @@ import (
 	"unicode"
 
 	"github.com/millhand/millhand/internal/model"
+	"github.com/millhand/millhand/internal/textcut"
 )
 
 // Faults makes classified errors, in whose text no secret of the client stands.
@@ -55,15 +56,7 @@ func (f Faults) clean(s string) string {
 		}
 		return ' '
 	}, s)
-	return cut(strings.Join(strings.Fields(s), " "), messageLength)
-}
-
-// cut shortens s to n bytes at most, at a rune's border.
-func cut(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	return strings.ToValidUTF8(s[:n], "") + "..."
+	return textcut.Head(textcut.OneLine(s), messageLength, "...")
 }
 
 // transport is a failure to exchange bytes at all.
@@ -86,20 +79,20 @@ func (f Faults) Unreadable(err error, data []byte) error {
 }
 
 // Quote is the beginning of what came, for an error to tell.
-func Quote(data []byte) string { return cut(string(data), headLength) }
+func Quote(data []byte) string { return textcut.Head(string(data), headLength, "...") }
 
 // status is an answer of another status than success.
 func (f Faults) status(resp *http.Response, body []byte) error {
 	said := parseComplaint(body)
 	text := said.text()
 	if text == "" {
-		text = cmp.Or(cut(string(body), headLength), http.StatusText(resp.StatusCode), "no reason given")
+		text = cmp.Or(textcut.Head(string(body), headLength, "..."), http.StatusText(resp.StatusCode), "no reason given")
 	}
 	if to, err := resp.Location(); err == nil && resp.StatusCode < 400 {
 		text = "the endpoint redirects to " + to.Scheme + "://" + to.Host + to.Path
 	}
 	if id := cmp.Or(resp.Header.Get("X-Request-Id"), resp.Header.Get("Request-Id")); id != "" {
-		text += " [request " + cut(id, 100) + "]"
+		text += " [request " + textcut.Head(id, 100, "...") + "]"
 	}
 	return &model.Error{
 		Class:      classify(resp.StatusCode, said),
@@ -112,7 +105,7 @@ func (f Faults) status(resp *http.Response, body []byte) error {
 // Midstream is an error that came as data, after a status of success.
 func (f Faults) Midstream(data []byte) error {
 	said := parseComplaint(data)
-	text := cmp.Or(said.text(), cut(string(data), headLength))
+	text := cmp.Or(said.text(), textcut.Head(string(data), headLength, "..."))
 	return model.Fail(classify(0, said), errors.New("the provider broke off: "+f.clean(text)))
 }
 

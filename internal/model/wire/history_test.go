@@ -236,7 +236,7 @@ func FuzzEvents(f *testing.F) {
 func framed(t *testing.T, r io.Reader) []string {
 	t.Helper()
 	var list []string
-	e := newEvents(bufio.NewReader(r))
+	e := newEvents(bufio.NewReader(r), 1<<30)
 	for e.next() {
 		if len(e.data) == 0 {
 			t.Error("an event has no data")

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/millhand/millhand/internal/model"
@@ -24,8 +25,11 @@ type Line struct {
 
 	header limit
 	idle   limit
+	quiet  time.Duration
 	total  time.Duration
 	refuse error // what every request fails with, or nil
+
+	uncounted atomic.Bool // usage was waited for in vain
 }
 
 // NewLine returns the line that o describes, to the base URL if o has none. A
@@ -42,6 +46,7 @@ func NewLine(o Options, base string) *Line {
 		Faults: Faults{secrets: secrets(o), now: o.Now},
 		header: limit{cmp.Or(o.HeaderTimeout, DefaultHeaderTimeout), false, "no answer began within"},
 		idle:   limit{cmp.Or(o.IdleTimeout, DefaultIdleTimeout), true, "the answer stood still for"},
+		quiet:  cmp.Or(o.QuietTimeout, DefaultQuietTimeout),
 		total:  cmp.Or(o.TotalTimeout, DefaultTotalTimeout),
 		refuse: checkBase(base),
 	}
@@ -65,6 +70,8 @@ type Answer interface {
 	Whole(data []byte) error
 	// Progress says how much of the answer is there.
 	Progress() Progress
+	// Size is the number of bytes of content so far. Keep-alives have none.
+	Size() int
 	// Conclude returns the answer, or an unclassified error that says why it is
 	// none.
 	Conclude() (model.Response, error)
@@ -92,15 +99,17 @@ type Carrier = func(r *http.Request, next func(*http.Request) (*http.Response, e
 // answer unread.
 type Post func(ctx context.Context, carry Carrier) (*http.Response, error)
 
-// Complete posts the body and reads the answer. Failures are classified, but
-// for that of the caller's context; what was told of their usage is in Lost.
-func (l *Line) Complete(ctx context.Context, body Body, post Post, a Answer) (model.Response, error) {
+// Complete posts the body and reads the answer to a request for so many tokens of
+// output, 0 if it sets no limit. An answer of a multiple of that is cut off, since
+// it would have no end, and fails. Failures are classified, except that of the
+// caller's context; what was reported of their usage is in Lost.
+func (l *Line) Complete(ctx context.Context, body Body, post Post, a Answer, output int) (model.Response, error) {
 	if l.refuse != nil {
 		return model.Response{}, l.refuse
 	}
 	guarded, guard := watch(ctx, l.header, l.total)
 	defer guard.stop()
-	resp, err := l.complete(guarded, guard, body, post, a)
+	resp, err := l.complete(guarded, guard, body, post, bounded{a, tokenLimit * max(cmp.Or(output, guessTokens), leastTokens)})
 	if err != nil {
 		return model.Response{Lost: lost(a)}, reason(ctx, guarded, err)
 	}
@@ -117,7 +126,7 @@ func lost(a Answer) *model.Spend {
 	return &told
 }
 
-func (l *Line) complete(ctx context.Context, guard *watchdog, body Body, post Post, a Answer) (model.Response, error) {
+func (l *Line) complete(ctx context.Context, guard *watchdog, body Body, post Post, a bounded) (model.Response, error) {
 	raw, err := post(ctx, func(r *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) { //nolint:bodyclose // the tap closes it
 		body.load(r)
 		return l.exchange(guard, r, next)
@@ -143,6 +152,7 @@ func (l *Line) exchange(guard *watchdog, r *http.Request, next func(*http.Reques
 		return nil, l.Faults.transport("reach "+r.URL.Host, err)
 	}
 	guard.expect(l.idle)
+	guard.quietly(l.quiet)
 	if resp.StatusCode/100 == 2 {
 		return resp, nil
 	}
@@ -154,7 +164,7 @@ func (l *Line) exchange(guard *watchdog, r *http.Request, next func(*http.Reques
 }
 
 // read takes the answer in, in whichever form the server chose.
-func (l *Line) read(guard *watchdog, kind string, t *tap, a Answer) (model.Response, error) {
+func (l *Line) read(guard *watchdog, kind string, t *tap, a bounded) (model.Response, error) {
 	body := bufio.NewReader(t)
 	if bom, err := body.Peek(3); err == nil && string(bom) == "\uFEFF" {
 		_, _ = body.Discard(3) // it was peeked at
@@ -186,19 +196,30 @@ func (l *Line) read(guard *watchdog, kind string, t *tap, a Answer) (model.Respo
 // readStream reads events until the answer is whole. What follows then is
 // waited for only a moment, since servers have been seen to keep the connection
 // open.
-func (l *Line) readStream(guard *watchdog, body *bufio.Reader, a Answer) error {
-	come := newEvents(body)
+func (l *Line) readStream(guard *watchdog, body *bufio.Reader, a bounded) error {
+	come := newEvents(body, a.longest())
 	var patience time.Duration
+	size := 0
 	for a.Progress() != Done && come.next() {
 		if err := a.Event(come.kind, come.data); err != nil {
 			return unlessFinished(a, err)
 		}
-		if now := a.Progress().patience(); now != patience {
+		if err := a.endless(l.Faults); err != nil {
+			return unlessFinished(a, err)
+		}
+		if now := a.Size(); now != size {
+			size = now
+			guard.content()
+		}
+		if now := l.patience(a.Progress()); now != patience {
 			patience = now
 			guard.expect(grace(now))
 		}
 	}
 	if come.err != nil {
+		if a.Progress() == Finished {
+			l.uncounted.Store(true)
+		}
 		return unlessFinished(a, l.broken(come.err))
 	}
 	if a.Progress() == Done { // a courtesy to the connection, which can be used again at its end only
@@ -218,28 +239,54 @@ func unlessFinished(a Answer, err error) error {
 
 // patience is how long to wait for more: 0, which is no bound of its own, while
 // the model goes on.
-func (p Progress) patience() time.Duration {
-	switch p {
-	case Counted, Done:
+func (l *Line) patience(p Progress) time.Duration {
+	switch {
+	case p >= Counted:
 		return drainGrace
-	case Finished:
+	case p == Finished && l.uncounted.Load():
 		return usageGrace
+	case p == Finished:
+		return usageFirst
 	default:
 		return 0
 	}
 }
 
-func (l *Line) readWhole(body io.Reader, a Answer) error {
-	data, err := io.ReadAll(body)
-	if err != nil {
+func (l *Line) readWhole(body io.Reader, a bounded) error {
+	data, err := io.ReadAll(io.LimitReader(body, int64(a.longest())+1))
+	switch {
+	case err != nil:
 		return l.broken(err)
+	case len(data) > a.longest():
+		return l.Faults.Garbled("the answer is too long: more than %d bytes", a.longest())
 	}
-	return a.Whole(valid(bytes.TrimSpace(data)))
+	if err := a.Whole(valid(bytes.TrimSpace(data))); err != nil {
+		return err
+	}
+	return a.endless(l.Faults)
+}
+
+// bounded is an answer of which no more than so many bytes of content are read.
+type bounded struct {
+	Answer
+	most int
+}
+
+// longest is the most bytes of one event: all of the content, with the escapes of
+// JSON and what is around it.
+func (b bounded) longest() int { return 2*b.most + slackLimit }
+
+// endless fails an answer that is longer than any honest one.
+func (b bounded) endless(f Faults) error {
+	if b.Size() <= b.most {
+		return nil
+	}
+	return f.Garbled("the answer is too long: more than %d bytes, for a request of at most %d output tokens", b.most, b.most/tokenLimit)
 }
 
 // broken is an answer that stopped coming.
 func (l *Line) broken(err error) error {
-	if errors.Is(err, errTooLong) || errors.Is(err, errLongLine) {
+	if errors.Is(err, errTooLong) || errors.As(err, new(longLineError)) {
 		return l.Faults.Garbled("read the answer: %v", err)
 	}
 	return l.Faults.transport("the answer broke off", err)

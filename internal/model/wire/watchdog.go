@@ -31,6 +31,8 @@ type watchdog struct {
 	cancel context.CancelCauseFunc
 	timer  *time.Timer
 	end    *time.Timer // bounds the whole
+	quiet  *time.Timer // bounds what has no content; nil before the answer begins
+	silent time.Duration
 	limit  atomic.Pointer[limit]
 }
 
@@ -68,8 +70,22 @@ func (w *watchdog) progress() {
 	}
 }
 
+// quietly bounds the time without content from now on.
+func (w *watchdog) quietly(d time.Duration) {
+	w.silent = d
+	w.quiet = time.AfterFunc(d, func() {
+		w.cancel(model.Fail(model.ClassUnavailable, fmt.Errorf("no content within %v, only keep-alives", d)))
+	})
+}
+
+// content is called for every event that brought some.
+func (w *watchdog) content() { w.quiet.Reset(w.silent) }
+
 func (w *watchdog) stop() {
 	w.timer.Stop()
+	if w.quiet != nil {
+		w.quiet.Stop()
+	}
 	w.end.Stop()
 	w.cancel(context.Canceled)
 }

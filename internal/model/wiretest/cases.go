@@ -25,12 +25,47 @@ type Case struct {
 
 // CaseOf returns the case of that name.
 func CaseOf(name string) (Case, bool) {
-	all := Cases()
+	all := append(Cases(), Refusals()...)
 	i := slices.IndexFunc(all, func(c Case) bool { return c.Name == name })
 	if i < 0 {
 		return Case{}, false
 	}
 	return all[i], true
+}
+
+// Refusals returns the answers by which a model says that it will not, on each
+// wire and in each form. They are no faults: a client takes them for answers with
+// the finish [model.FinishFilter] and the text "I will not.".
+func Refusals() []Case {
+	refusal := func(w Wire, name string, events ...string) Case {
+		body := "data: " + strings.Join(events, "\n\ndata: ") + "\n\n"
+		return Case{Name: string(w) + "-" + name, Wire: w, Fault: Fault{Status: 200, Header: map[string]string{"Content-Type": "text/event-stream"}, Body: body}}
+	}
+	const (
+		chatUsage     = `"usage":{"prompt_tokens":10,"completion_tokens":4}`
+		responseEnd   = `{"type":"response.completed","response":{"id":"r","status":"completed","output":[%s],"usage":{"input_tokens":10,"output_tokens":4}}}`
+		responseItem  = `{"type":"message","role":"assistant","content":[{"type":"refusal","refusal":"I will not."}]}`
+		responseDelta = `{"type":"response.refusal.delta","output_index":0,"delta":"%s"}`
+	)
+	return []Case{
+		refusal(Chat, "refusal",
+			`{"choices":[{"index":0,"delta":{"role":"assistant","content":null,"refusal":"I will "}}]}`,
+			`{"choices":[{"index":0,"delta":{"refusal":"not."}}]}`,
+			`{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}],`+chatUsage+`}`, "[DONE]"),
+		refusal(Chat, "refusal-whole",
+			`{"choices":[{"index":0,"message":{"role":"assistant","content":null,"refusal":"I will not."},"finish_reason":"stop"}],`+chatUsage+`}`, "[DONE]"),
+		refusal(Chat, "filter",
+			`{"choices":[{"index":0,"delta":{"content":"I will not."},"finish_reason":"content_filter"}],`+chatUsage+`}`, "[DONE]"),
+		refusal(Responses, "refusal",
+			fmt.Sprintf(responseDelta, "I will "), fmt.Sprintf(responseDelta, "not."),
+			`{"type":"response.output_item.done","output_index":0,"item":`+responseItem+`}`, fmt.Sprintf(responseEnd, responseItem)),
+		refusal(Responses, "refusal-item", `{"type":"response.output_item.done","output_index":0,"item":`+responseItem+`}`, fmt.Sprintf(responseEnd, responseItem)),
+		refusal(Responses, "refusal-whole", fmt.Sprintf(responseEnd, responseItem)),
+		refusal(Messages, "refusal",
+			`{"type":"message_start","message":{"id":"m","usage":{"input_tokens":10,"output_tokens":1}}}`,
+			`{"type":"content_block_start","index":0,"content_block":{"type":"text","text":"I will not."}}`,
+			`{"type":"message_delta","delta":{"stop_reason":"refusal"},"usage":{"output_tokens":4}}`, `{"type":"message_stop"}`),
+	}
 }
 
 // Cases returns every named fault. Those of streams suppose an answer with some
@@ -64,6 +99,7 @@ func statuses() []Case {
 		refusal("too-long", model.ClassContext, 400, `{"error":{"message":"prompt is too long: 213462 tokens > 200000 maximum","type":"invalid_request_error"}}`),
 		refusal("quota", model.ClassQuota, 429, `{"error":{"message":"You exceeded your current quota","type":"insufficient_quota","code":"insufficient_quota"}}`),
 		busy("busy", 7*time.Second, "Retry-After", "7"),
+		busy("busy-second", time.Second, "Retry-After", "1"),
 		busy("busy-ms", 250*time.Millisecond, "Retry-After-Ms", "250"),
 		busy("busy-absurd", 24*time.Hour, "Retry-After", "86400"),
 		busy("busy-negative", -1, "Retry-After", "-5"),
@@ -150,7 +186,7 @@ func framings() []Case {
 	long := Case{Name: "long-comment", Whole: true, Fault: Fault{Rewrite: func(b []byte) []byte {
 		return slices.Concat([]byte(": "), bytes.Repeat([]byte("x"), 10<<20), []byte("\n\n"), b)
 	}}}
-	longLine := insertion("long-line", "", "event: vendor.news\ndata: {\"type\":\"vendor.news\",\"news\":\""+strings.Repeat("x", 10<<20)+"\"}\n\n")
+	longLine := insertion("long-line", "", "event: vendor.news\ndata: {\"type\":\"vendor.news\",\"news\":\""+strings.Repeat("x", 3<<20)+"\"}\n\n")
 	longLine.Whole = true
 	return []Case{
 		replacing("crlf", "\n", "\r\n"),
