@@ -11,3 +11,15 @@ func (p Profile) Narrowed(name string, rules []Rule) Profile {
 	all.Rules = append(all.Rules, rules...)
 	return p.Under(all.Clone())
 }
+
+// Within returns the profile below a network: it reaches what both its own
+// network and this one allow. Its rules, caches and variables stay. name is what
+// denials give as the source.
+func (p Profile) Within(name string, n Network) Profile {
+	p = p.Narrowed(name, nil)
+	p.Ceiling.Network = n
+	return p
+}
+
+// Reaches reports whether the profile has any network.
+func (p Profile) Reaches() bool { return p.Network.Allow || len(p.Network.Hosts) > 0 }
