@@ -78,6 +78,7 @@ func rooms() map[string]room {
 		"internal/session":         {"internal/model tools internal/permission internal/event", "the loop and nothing else"},
 		"internal/workspace":       {"", "paths, without policy"},
 		"internal/redact":          {"", "texts"},
+		"internal/reportdir":       {"", "one directory, without knowing what is in it"},
 		"internal/reach":           {"", "which hosts and addresses a list allows; it looks up and dials nothing"},
 		"internal/web":             {"internal/reach", "guarded HTTP, without policy"},
 		"internal/frontmatter":     {"", "heads of Markdown files"},

@@ -1,0 +1,299 @@
+// Package reportdir owns the directory that a run writes its reports into.
+//
+// The directory is opened once, and everything is written relative to what was
+// opened: a command of an agent that renames the directory, or replaces it or
+// something in it by a symlink, does not lead millhand, which no sandbox
+// confines, to write elsewhere.
+package reportdir
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+)
+
+// Dir is an open directory, or a directory below one. It is safe for concurrent
+// use. Names are relative, with slashes.
+type Dir struct {
+	top    *top
+	prefix string // what names are relative to, below top; "." for top itself
+}
+
+// top is what was opened.
+type top struct {
+	at   string // absolute path that it was opened by
+	base string // where to start to re-create it; below, no symlink is followed
+
+	mu   sync.Mutex
+	root *os.Root
+}
+
+// newDir makes a directory of what was opened by a path.
+func newDir(root *os.Root, at string) *Dir {
+	return &Dir{&top{at: at, base: filepath.Dir(at), root: root}, "."}
+}
+
+// root is what was opened.
+func (d *Dir) root() *os.Root {
+	d.top.mu.Lock()
+	defer d.top.mu.Unlock()
+	return d.top.root
+}
+
+// again reports whether what failed is to be retried, because the directory was
+// removed, as a user may do during a run, and is re-created. One that was only
+// renamed still takes files.
+func (d *Dir) again(err error) bool {
+	if !errors.Is(err, fs.ErrNotExist) {
+		return false
+	}
+	rel, err := filepath.Rel(d.top.base, d.top.at)
+	if err == nil {
+		err = os.MkdirAll(d.top.base, 0o755)
+	}
+	if err != nil {
+		return false
+	}
+	made, err := Make(d.top.base, rel, false)
+	if err != nil {
+		return false
+	}
+	d.top.mu.Lock()
+	defer d.top.mu.Unlock()
+	d.top.root.Close()
+	d.top.root = made.top.root
+	return true
+}
+
+// Open opens an existing directory. The caller closes it.
+func Open(dir string) (*Dir, error) {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, fmt.Errorf("open the directory %s: %w", dir, err)
+	}
+	root, err := os.OpenRoot(abs)
+	if err != nil {
+		return nil, fmt.Errorf("open the directory: %w", err)
+	}
+	return newDir(root, abs), nil
+}
+
+// Make creates a directory below another, with its parents, and opens it,
+// following no symlink below base. With replace, whatever is in the way and is
+// not a directory is removed first; otherwise it is an error.
+func Make(base, rel string, replace bool) (*Dir, error) {
+	d, err := Open(base)
+	if err != nil {
+		return nil, err
+	}
+	d.top.base = d.top.at
+	for name := range strings.SplitSeq(filepath.ToSlash(rel), "/") {
+		if name == "." || name == "" {
+			continue
+		}
+		next, err := d.enter(name, replace)
+		d.Close()
+		if err != nil {
+			return nil, fmt.Errorf("make the directory %s: %w", filepath.Join(base, rel), err)
+		}
+		next.top.base = d.top.base
+		d = next
+	}
+	return d, nil
+}
+
+// enter makes and opens a directory in this one.
+func (d *Dir) enter(name string, replace bool) (*Dir, error) {
+	info, err := d.root().Lstat(name)
+	if err == nil && !info.IsDir() {
+		if !replace {
+			return nil, fmt.Errorf("%s is not a directory", filepath.Join(d.top.at, name))
+		}
+		if err := d.root().Remove(name); err != nil {
+			return nil, err
+		}
+	}
+	if err := d.root().Mkdir(name, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil, err
+	}
+	return d.open(name)
+}
+
+// Enter opens an existing directory below another, following no symlink below
+// base. The caller closes it.
+func Enter(base, rel string) (*Dir, error) {
+	d, err := Open(base)
+	if err != nil {
+		return nil, err
+	}
+	for name := range strings.SplitSeq(filepath.ToSlash(rel), "/") {
+		next, err := d.open(name)
+		d.Close()
+		if err != nil {
+			return nil, fmt.Errorf("open the directory %s: %w", filepath.Join(base, rel), err)
+		}
+		d = next
+	}
+	return d, nil
+}
+
+// open opens a directory in this one, unless it is a symlink.
+func (d *Dir) open(name string) (*Dir, error) {
+	root, err := d.root().OpenRoot(name)
+	if err != nil {
+		return nil, err
+	}
+	opened, err := root.Stat(".")
+	var named fs.FileInfo
+	if err == nil {
+		named, err = d.root().Lstat(name)
+	}
+	if err == nil && !os.SameFile(opened, named) {
+		err = fmt.Errorf("%s is a symlink", filepath.Join(d.top.at, name))
+	}
+	if err != nil {
+		root.Close()
+		return nil, err
+	}
+	return newDir(root, filepath.Join(d.top.at, name)), nil
+}
+
+// Sub returns a directory below this one. It is created with the first file in
+// it, and closed with this one.
+func (d *Dir) Sub(name string) *Dir {
+	return &Dir{d.top, path.Join(d.prefix, name)}
+}
+
+// Path returns the absolute path that the directory had when it was opened: for
+// people, models, and what can only be given a path.
+func (d *Dir) Path() string { return filepath.Join(d.top.at, filepath.FromSlash(d.prefix)) }
+
+// Close releases the directory and those below it. It loses nothing: files are
+// closed by who opened them.
+func (d *Dir) Close() { d.root().Close() }
+
+// Own reports whether the directory belongs to this process's user and nobody
+// else can write to it.
+func (d *Dir) Own() bool {
+	info, err := d.root().Stat(d.prefix)
+	if err != nil {
+		return false
+	}
+	st, ok := info.Sys().(*syscall.Stat_t)
+	return ok && int(st.Uid) == os.Geteuid() && info.Mode().Perm()&0o022 == 0
+}
+
+// Exists reports whether there is something of this name, a dangling symlink
+// included.
+func (d *Dir) Exists(name string) bool {
+	_, err := d.root().Lstat(path.Join(d.prefix, name))
+	return err == nil
+}
+
+// Mkdir makes a directory, with its parents.
+func (d *Dir) Mkdir(name string) error {
+	name = path.Join(d.prefix, name)
+	err := d.mkdir(name)
+	if d.again(err) {
+		err = d.mkdir(name)
+	}
+	return err
+}
+
+// Create makes a new file to append to, with the directories above it. That
+// there is one is an error.
+func (d *Dir) Create(name string) (*os.File, error) {
+	return d.file(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL|os.O_APPEND, 0o644)
+}
+
+// Append opens a file to append to, and creates it if it is missing.
+func (d *Dir) Append(name string) (*os.File, error) {
+	return d.file(name, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
+}
+
+func (d *Dir) file(name string, flags int, mode fs.FileMode) (*os.File, error) {
+	name = path.Join(d.prefix, name)
+	open := func() (*os.File, error) {
+		if err := d.mkdir(path.Dir(name)); err != nil {
+			return nil, err
+		}
+		return d.root().OpenFile(name, flags, mode)
+	}
+	f, err := open()
+	if d.again(err) {
+		f, err = open()
+	}
+	return f, err
+}
+
+// mkdir makes a directory by its name below top.
+func (d *Dir) mkdir(name string) error { return d.root().MkdirAll(name, 0o755) }
+
+// CreateTemp makes a new file whose name is the pattern with a number for its
+// last asterisk, as [os.CreateTemp] does, and returns its name, too.
+func (d *Dir) CreateTemp(pattern string) (*os.File, string, error) {
+	before, after, _ := strings.Cut(pattern, "*")
+	for try := 0; ; try++ {
+		name := before + strconv.FormatUint(uint64(rand.Uint32()), 10) + after
+		f, err := d.file(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+		if err == nil || !errors.Is(err, fs.ErrExist) || try > 1000 {
+			return f, name, err
+		}
+	}
+}
+
+// WriteWhole writes a file so that it appears complete: a temporary file, forced
+// to the disk, renamed.
+func (d *Dir) WriteWhole(name string, write func(io.Writer) error) error {
+	dir, base := path.Split(name)
+	f, temp, err := d.CreateTemp(dir + "." + base + ".*")
+	if err != nil {
+		return err
+	}
+	err = write(f)
+	if err == nil {
+		err = f.Sync()
+	}
+	if err == nil {
+		err = f.Chmod(0o644)
+	}
+	if closeErr := f.Close(); err == nil {
+		err = closeErr
+	}
+	if err == nil {
+		err = d.Rename(temp, name)
+	}
+	if err != nil {
+		d.Remove(temp) //nolint:errcheck // the first error is the one to report
+	}
+	return err
+}
+
+// Rename renames within the directory.
+func (d *Dir) Rename(from, to string) error {
+	return d.root().Rename(path.Join(d.prefix, from), path.Join(d.prefix, to))
+}
+
+// Remove removes a file or an empty directory.
+func (d *Dir) Remove(name string) error { return d.root().Remove(path.Join(d.prefix, name)) }
+
+// RemoveAll removes a file, or a directory with everything in it.
+func (d *Dir) RemoveAll(name string) error { return d.root().RemoveAll(path.Join(d.prefix, name)) }
+
+// FS returns the directory's files.
+func (d *Dir) FS() fs.FS {
+	sub, err := fs.Sub(d.root().FS(), d.prefix)
+	if err != nil {
+		panic(err) // the prefix is a valid path: Sub has cleaned it
+	}
+	return sub
+}
