@@ -68,6 +68,7 @@ func rooms() map[string]room {
 		"internal/model/wiretest":  {"internal/model internal/model/script", "a server for tests"},
 		"internal/money":           {"", "amounts and arithmetic, below everything that costs something"},
 		"internal/permission":      {"", "a decision follows from profile and request alone"},
+		"internal/policy":          {"internal/permission internal/reach internal/money", "what an operator allows; package tasks reads its files, as they are YAML"},
 		"internal/prices":          {"", "a table and arithmetic"},
 		"internal/proc":            {"", "processes, without policy"},
 		"internal/prompt":          {"internal/textcut", "text"},
