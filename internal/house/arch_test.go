@@ -76,6 +76,7 @@ func rooms() map[string]room {
 		"internal/corpus":          {"", "a list of attacks for the tests of other packages"},
 		"internal/sandbox/child":   {"", "what runs inside of a sandbox, before everything else"},
 		"internal/sandbox/proxy":   {"", "a way out, without policy"},
+		"internal/spend":           {"internal/money", "money of a day, kept in files"},
 		"internal/session":         {"internal/model tools internal/permission internal/event", "the loop and nothing else"},
 		"internal/workspace":       {"", "paths, without policy"},
 		"internal/redact":          {"", "texts"},
