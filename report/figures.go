@@ -7,25 +7,25 @@ import (
 	"strings"
 
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/money"
 )
 
-// money writes a cost with the digits that matter: cents from a dollar on,
+// dollars writes a cost with the digits that matter: cents from a dollar on,
 // four decimals down to a tenth of a cent, below that two digits.
-func money(usd *float64) string {
+func dollars(usd *money.USD) string {
 	if usd == nil {
 		return "unknown"
 	}
-	size := math.Abs(*usd)
+	amount := usd.Dollars()
+	size := math.Abs(amount)
 	switch {
 	case size == 0 || size >= 1:
-		return fmt.Sprintf("$%.2f", *usd)
+		return fmt.Sprintf("$%.2f", amount)
 	case size >= 0.001:
-		return fmt.Sprintf("$%.4f", *usd)
-	case size >= 1e-9:
-		decimals := 1 - int(math.Floor(math.Log10(size)))
-		return "$" + strconv.FormatFloat(*usd, 'f', decimals, 64)
+		return fmt.Sprintf("$%.4f", amount)
 	default:
-		return "under $0.000000001"
+		decimals := 1 - int(math.Floor(math.Log10(size)))
+		return "$" + strconv.FormatFloat(amount, 'f', decimals, 64)
 	}
 }
 
@@ -57,15 +57,15 @@ func (r *Report) sentence() string {
 	return fmt.Sprintf("%s: %d passed, %d failed, %d skipped; %s; %s (%s); %s; cost %s; time %s",
 		count(t.Jobs, "job"), t.Passed, t.Failed, t.Skipped, count(t.Turns, "turn"),
 		count(t.ToolCalls, "tool call"), deniedWords(t.DeniedCalls, t.DeniedTurns, t.DeniedCost), count(t.Changes, "changed path"),
-		money(t.CostUSD), duration(r.Run.ElapsedMS))
+		dollars(t.CostUSD), duration(r.Run.ElapsedMS))
 }
 
 // deniedWords says how many calls were denied and what they took.
-func deniedWords(calls, turns int, cost *float64) string {
+func deniedWords(calls, turns int, cost *money.USD) string {
 	if calls == 0 {
 		return "0 denied"
 	}
-	return fmt.Sprintf("%d denied, in %s, cost %s", calls, count(turns, "turn"), money(cost))
+	return fmt.Sprintf("%d denied, in %s, cost %s", calls, count(turns, "turn"), dollars(cost))
 }
 
 // short is a commit's hash as people write it.

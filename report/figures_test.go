@@ -4,19 +4,21 @@ import (
 	"bytes"
 	"encoding/json"
 	"testing"
+
+	"github.com/millhand/millhand/internal/money"
 )
 
 func TestMoneyShowsTheDigitsThatMatter(t *testing.T) {
-	for want, usd := range map[string]float64{
-		"$0.00": 0, "$1234.50": 1234.5, "$12.35": 12.345001, "$1.00": 1, "$0.2500": 0.25, "$0.0123": 0.0123, "$0.0010": 0.001,
-		"$0.00042": 0.00042, "$0.000012": 0.0000123, "$0.00000010": 1e-7, "under $0.000000001": 1e-12, "$-0.5000": -0.5,
+	for want, usd := range map[string]money.USD{
+		"$0.00": 0, "$1234.50": 1_234_500_000_000, "$12.35": 12_345_001_000, "$1.00": money.Dollar, "$0.2500": 250_000_000, "$0.0123": 12_300_000, "$0.0010": 1_000_000,
+		"$0.00042": 420_000, "$0.000012": 12_300, "$0.00000010": 100, "$0.0000000010": 1, "$-0.5000": -500_000_000,
 	} {
-		if got := money(&usd); got != want {
-			t.Errorf("money(%v) = %s, want %s", usd, got, want)
+		if got := dollars(&usd); got != want {
+			t.Errorf("dollars(%v) = %s, want %s", usd, got, want)
 		}
 	}
-	if got := money(nil); got != "unknown" {
-		t.Errorf("money(nil) = %s", got)
+	if got := dollars(nil); got != "unknown" {
+		t.Errorf("dollars(nil) = %s", got)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/money"
 )
 
 // Fold gathers a run's events. Its zero value is ready, it is an
@@ -70,7 +71,7 @@ func (f *Fold) startRun(run *event.Run) {
 		return
 	}
 	kept := *run
-	kept.Manifest = slices.Clone(run.Manifest)
+	kept.Manifest, kept.Policies = slices.Clone(run.Manifest), slices.Clone(run.Policies)
 	kept.Jobs, kept.Elsewhere, kept.Shard = nil, nil, clone(run.Shard)
 	f.run, f.end = &kept, nil
 	f.starts++
@@ -126,12 +127,14 @@ func (f *Fold) runReport() Run {
 		FinishedAt: stamp(f.last),
 		ElapsedMS:  max(0, f.last.Sub(f.first).Milliseconds()),
 		Manifest:   []string{},
+		Policies:   []event.PolicyFile{},
 		Outcome:    event.Error,
 		ExitCode:   event.ExitInternal,
 	}
 	if f.run != nil {
 		run.ID, run.PlanHash, run.Version = f.run.ID, f.run.PlanHash, f.run.Version
 		run.Manifest = append(run.Manifest, f.run.Manifest...)
+		run.Policies = append(run.Policies, f.run.Policies...)
 		run.Shard = clone(f.run.Shard)
 	}
 	if f.end != nil {
@@ -152,7 +155,7 @@ func (f *Fold) tellGaps(r *Report) {
 
 // totals sums over the jobs and warns of jobs whose cost is unknown.
 func totals(r *Report) Totals {
-	t := Totals{Jobs: len(r.Jobs), CostUSD: new(0.0), DeniedCost: new(0.0)}
+	t := Totals{Jobs: len(r.Jobs), CostUSD: new(money.USD), DeniedCost: new(money.USD)}
 	var unknown []string
 	for _, j := range r.Jobs {
 		switch j.Outcome {
@@ -167,12 +170,12 @@ func totals(r *Report) Totals {
 		t.ToolCalls += len(j.Calls)
 		t.DeniedCalls += len(j.Denied)
 		t.DeniedTurns += j.DeniedTurns
-		t.DeniedCost = addCost(t.DeniedCost, j.DeniedCost)
+		t.DeniedCost = money.Sum(t.DeniedCost, j.DeniedCost)
 		t.Usage = t.Usage.Add(j.Usage)
-		t.CostUSD = addCost(t.CostUSD, j.CostUSD)
+		t.CostUSD = money.Sum(t.CostUSD, j.CostUSD)
 		t.Changes += len(j.Changes)
 		t.Retries += j.Retries
-		t.Lost = lost(t.Lost.Plus(j.Lost))
+		t.Lost = t.Lost.Plus(j.Lost)
 		if j.CostUSD == nil {
 			unknown = append(unknown, j.ID)
 		}

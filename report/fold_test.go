@@ -2,7 +2,6 @@ package report_test
 
 import (
 	"encoding/json"
-	"math"
 	"strings"
 	"testing"
 	"time"
@@ -10,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/report"
 )
 
@@ -49,8 +49,8 @@ func started(job string) event.Event {
 }
 
 // turnEnded and called are events of job a.
-func turnEnded(session string, number int, cost *float64) event.Event {
-	return event.Event{Type: event.TurnEnded, Job: "a", Session: session, Turn: &event.Turn{Number: number, Usage: &event.Usage{Input: 10, Output: 1}, CostUSD: cost}}
+func turnEnded(session string, number int, cost *money.USD) event.Event {
+	return event.Event{Type: event.TurnEnded, Job: "a", Session: session, Turn: &event.Turn{Number: number, Usage: &money.Usage{Input: 10, Output: 1}, CostUSD: cost}}
 }
 
 func called(session string, turn int, id string, status event.CallStatus) event.Event {
@@ -129,22 +129,21 @@ func TestARunThatDidNotSayHowItEndedIsAnError(t *testing.T) {
 func TestAnUnknownCostIsNeverZero(t *testing.T) {
 	for name, c := range map[string]struct {
 		events []event.Event
-		want   *float64
+		want   *money.USD
 	}{
-		"no jobs":                {nil, new(0.0)},
-		"no model call":          {[]event.Event{jobEnded("a", event.JobEnd{Outcome: event.Failed})}, new(0.0)},
+		"no jobs":                {nil, costs(0.0)},
+		"no model call":          {[]event.Event{jobEnded("a", event.JobEnd{Outcome: event.Failed})}, costs(0.0)},
 		"an unknown price":       {[]event.Event{jobEnded("a", event.JobEnd{Outcome: event.Passed, Turns: 1})}, nil},
-		"no number":              {[]event.Event{jobEnded("a", event.JobEnd{Outcome: event.Passed, Turns: 1, CostUSD: new(math.NaN())})}, nil},
-		"a sum beyond all":       {[]event.Event{jobEnded("a", event.JobEnd{CostUSD: new(1e308)}), jobEnded("b", event.JobEnd{CostUSD: new(1e308)})}, nil},
-		"one known, one unknown": {[]event.Event{jobEnded("a", event.JobEnd{Turns: 1, CostUSD: new(1.0)}), jobEnded("b", event.JobEnd{Turns: 1})}, nil},
-		"turns of a killed job":  {[]event.Event{turnEnded("s", 1, new(0.1)), turnEnded("s.1", 1, new(0.2))}, new(0.3)},
-		"a turn without a price": {[]event.Event{turnEnded("s", 1, new(0.1)), turnEnded("s", 2, nil)}, nil},
+		"a sum beyond all":       {[]event.Event{jobEnded("a", event.JobEnd{CostUSD: new(money.Max)}), jobEnded("b", event.JobEnd{CostUSD: new(money.Max)})}, new(money.Max)},
+		"one known, one unknown": {[]event.Event{jobEnded("a", event.JobEnd{Turns: 1, CostUSD: costs(1.0)}), jobEnded("b", event.JobEnd{Turns: 1})}, nil},
+		"turns of a killed job":  {[]event.Event{turnEnded("s", 1, costs(0.1)), turnEnded("s.1", 1, costs(0.2))}, costs(0.3)},
+		"a turn without a price": {[]event.Event{turnEnded("s", 1, costs(0.1)), turnEnded("s", 2, nil)}, nil},
 		"a turn that never ended": {[]event.Event{
-			turnEnded("s", 1, new(0.1)),
+			turnEnded("s", 1, costs(0.1)),
 			{Type: event.TurnStarted, Job: "a", Session: "s", Turn: &event.Turn{Number: 2}},
 		}, nil},
 		"a turn without usage": {[]event.Event{
-			{Type: event.TurnEnded, Job: "a", Session: "s", Turn: &event.Turn{Number: 1, CostUSD: new(0.1)}},
+			{Type: event.TurnEnded, Job: "a", Session: "s", Turn: &event.Turn{Number: 1, CostUSD: costs(0.1)}},
 		}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -159,7 +158,7 @@ func TestAnUnknownCostIsNeverZero(t *testing.T) {
 func TestTheWarningOfAnUnknownTotalNamesTheJobs(t *testing.T) {
 	r := fold(t, planned("a", "b", "c"),
 		jobEnded("a", event.JobEnd{Outcome: event.Passed, Turns: 1}),
-		jobEnded("b", event.JobEnd{Outcome: event.Passed, Turns: 1, CostUSD: new(1.0)}),
+		jobEnded("b", event.JobEnd{Outcome: event.Passed, Turns: 1, CostUSD: costs(1.0)}),
 		jobEnded("c", event.JobEnd{Outcome: event.Passed, Turns: 2}),
 		runEnded(event.Passed, 0))
 	want := []report.Warning{{Message: "the cost of the run is unknown, because that of these jobs is: a, c"}}
@@ -172,8 +171,8 @@ func TestCallsAreToldApartBySessionTurnAndID(t *testing.T) {
 	r := fold(t, planned("a"), started("a"),
 		called("s", 1, "x", event.CallPending), called("s", 1, "y", event.CallPending),
 		called("s", 1, "x", event.CallRunning), called("s", 1, "x", event.CallCompleted),
-		called("s", 1, "y", event.CallDenied), turnEnded("s", 1, new(0.5)),
-		called("s", 2, "x", event.CallCompleted), called("s", 2, "x", event.CallError), turnEnded("s", 2, new(0.3)),
+		called("s", 1, "y", event.CallDenied), turnEnded("s", 1, costs(0.5)),
+		called("s", 2, "x", event.CallCompleted), called("s", 2, "x", event.CallError), turnEnded("s", 2, costs(0.3)),
 		called("s.1", 1, "x", event.CallRunning),
 		called("s", 3, "x", event.CallPending), turnEnded("s", 3, nil))
 	type call struct {
@@ -182,17 +181,17 @@ func TestCallsAreToldApartBySessionTurnAndID(t *testing.T) {
 		ID      string
 		Status  event.CallStatus
 		Error   string
-		Share   *float64
+		Share   *money.USD
 	}
 	var got []call
 	for _, c := range r.Jobs[0].Calls {
 		got = append(got, call{c.Session, c.Turn, c.ID, c.Status, c.Error, c.CostShareUSD})
 	}
 	want := []call{
-		{"s", 1, "x", event.CallCompleted, "", new(0.25)},
-		{"s", 1, "y", event.CallDenied, "", new(0.25)},
-		{"s", 2, "x", event.CallCompleted, "", new(0.15)},
-		{"s", 2, "x", event.CallError, "", new(0.15)},
+		{"s", 1, "x", event.CallCompleted, "", costs(0.25)},
+		{"s", 1, "y", event.CallDenied, "", costs(0.25)},
+		{"s", 2, "x", event.CallCompleted, "", costs(0.15)},
+		{"s", 2, "x", event.CallError, "", costs(0.15)},
 		{"s.1", 1, "x", event.CallError, "interrupted", nil},
 		{"s", 3, "x", event.CallError, "interrupted", nil},
 	}
@@ -206,13 +205,13 @@ func TestCallsAreToldApartBySessionTurnAndID(t *testing.T) {
 
 func TestWhatDeniedCallsTook(t *testing.T) {
 	r := fold(t, planned("a", "b"),
-		called("s", 1, "x", event.CallDenied), called("s", 1, "y", event.CallDenied), called("s", 1, "z", event.CallCompleted), turnEnded("s", 1, new(0.3)),
-		called("s", 2, "x", event.CallCompleted), turnEnded("s", 2, new(0.5)),
-		called("s.1", 1, "x", event.CallDenied), turnEnded("s.1", 1, new(0.1)))
-	if j := r.Jobs[0]; j.DeniedTurns != 2 || j.DeniedCost == nil || *j.DeniedCost != 0.3 {
+		called("s", 1, "x", event.CallDenied), called("s", 1, "y", event.CallDenied), called("s", 1, "z", event.CallCompleted), turnEnded("s", 1, costs(0.3)),
+		called("s", 2, "x", event.CallCompleted), turnEnded("s", 2, costs(0.5)),
+		called("s.1", 1, "x", event.CallDenied), turnEnded("s.1", 1, costs(0.1)))
+	if j := r.Jobs[0]; j.DeniedTurns != 2 || j.DeniedCost == nil || *j.DeniedCost != 300_000_000 {
 		t.Errorf("%d turns, %v", j.DeniedTurns, j.DeniedCost)
 	}
-	if tot := r.Run.Totals; tot.DeniedCalls != 3 || tot.DeniedTurns != 2 || *tot.DeniedCost != 0.3 {
+	if tot := r.Run.Totals; tot.DeniedCalls != 3 || tot.DeniedTurns != 2 || *tot.DeniedCost != 300_000_000 {
 		t.Errorf("totals: %+v", tot)
 	}
 	r = fold(t, planned("a"), called("s", 1, "x", event.CallDenied), turnEnded("s", 1, nil))
@@ -223,14 +222,14 @@ func TestWhatDeniedCallsTook(t *testing.T) {
 
 func TestTotalsAddUp(t *testing.T) {
 	r := fold(t, planned("a", "b", "c", "d"),
-		jobEnded("a", event.JobEnd{Outcome: event.Passed, Turns: 2, Usage: event.Usage{Input: 5, Output: 2}, CostUSD: new(0.1)}),
+		jobEnded("a", event.JobEnd{Outcome: event.Passed, Turns: 2, Usage: money.Usage{Input: 5, Output: 2}, CostUSD: costs(0.1)}),
 		event.Event{Type: event.ChangesFound, Job: "a", Changes: []event.Change{{Path: "x", Kind: "added"}, {Path: "y", Kind: "deleted"}}},
-		jobEnded("b", event.JobEnd{Outcome: event.Limit, Turns: 3, Usage: event.Usage{Input: 7, CacheRead: 1}, CostUSD: new(0.2)}),
+		jobEnded("b", event.JobEnd{Outcome: event.Limit, Turns: 3, Usage: money.Usage{Input: 7, CacheRead: 1}, CostUSD: costs(0.2)}),
 		jobEnded("c", event.JobEnd{Outcome: event.Cancelled}),
 		runEnded(event.Limit, event.ExitLimit))
 	want := report.Totals{
 		Jobs: 4, Passed: 1, Failed: 2, Skipped: 1, Turns: 5, Changes: 2,
-		Usage: event.Usage{Input: 12, Output: 2, CacheRead: 1}, CostUSD: new(0.3), DeniedCost: new(0.0),
+		Usage: money.Usage{Input: 12, Output: 2, CacheRead: 1}, CostUSD: costs(0.3), DeniedCost: costs(0.0),
 	}
 	if diff := cmp.Diff(want, r.Run.Totals); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -347,8 +346,8 @@ func TestWhatABulkRunTellsOfAJob(t *testing.T) {
 // A resumed run ends a job that went on once more; a merged stream has the
 // ends of the job's earlier runs before those of the last.
 func TestAJobThatEndsTwice(t *testing.T) {
-	first := jobEnded("a", event.JobEnd{Outcome: event.Failed, Turns: 2, Usage: event.Usage{Input: 5}, CostUSD: new(0.5)})
-	last := jobEnded("a", event.JobEnd{Outcome: event.Passed, Turns: 3, Usage: event.Usage{Input: 7}, CostUSD: new(0.25)})
+	first := jobEnded("a", event.JobEnd{Outcome: event.Failed, Turns: 2, Usage: money.Usage{Input: 5}, CostUSD: costs(0.5)})
+	last := jobEnded("a", event.JobEnd{Outcome: event.Passed, Turns: 3, Usage: money.Usage{Input: 7}, CostUSD: costs(0.25)})
 	type result struct{ Reruns, Turns, Input int }
 	for name, c := range map[string]struct {
 		events []event.Event
@@ -381,4 +380,13 @@ func TestASessionCountsWhatMadeRoom(t *testing.T) {
 	if diff := cmp.Diff([][2]int{{2, 1}, {0, 1}}, got); diff != "" {
 		t.Errorf("prunes and compactions of the sessions (-want +got):\n%s", diff)
 	}
+}
+
+// costs is a known cost.
+func costs(dollars float64) *money.USD {
+	usd, ok := money.FromFloat(dollars)
+	if !ok {
+		panic("out of range")
+	}
+	return &usd
 }

@@ -10,6 +10,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/money"
 )
 
 // Bounds of the overview by repository and task.
@@ -39,7 +40,7 @@ type gridRow struct {
 type cell struct {
 	passed, failed, skipped int
 	outcome                 event.Outcome // of the last job
-	cost                    *float64
+	cost                    *money.USD
 }
 
 // newGrid returns nil for a run on a single repository. Repositories with
@@ -85,7 +86,7 @@ func (g *grid) add(row *gridRow, j *Job) {
 	}
 }
 
-func emptyCell() cell { return cell{cost: new(0.0)} }
+func emptyCell() cell { return cell{cost: new(money.USD)} }
 
 func emptyCells(n int) []cell {
 	cells := make([]cell, n)
@@ -104,7 +105,7 @@ func (c *cell) add(j *Job) {
 	default:
 		c.failed++
 	}
-	c.outcome, c.cost = j.Outcome, addCost(c.cost, j.CostUSD)
+	c.outcome, c.cost = j.Outcome, money.Sum(c.cost, j.CostUSD)
 }
 
 func (c *cell) jobs() int { return c.passed + c.failed + c.skipped }
@@ -146,7 +147,7 @@ func (c *cell) text() string {
 	case c.skipped:
 		return c.words()
 	default:
-		return c.words() + " " + money(c.cost)
+		return c.words() + " " + dollars(c.cost)
 	}
 }
 
@@ -160,7 +161,7 @@ func (c *cell) markdown() string {
 	case c.passed == 0:
 		return "➖ " + c.text()
 	case c.jobs() == 1:
-		return "✅ " + money(c.cost)
+		return "✅ " + dollars(c.cost)
 	default:
 		return "✅ " + c.text()
 	}
@@ -220,7 +221,7 @@ func (row *gridRow) markdown(name string) string {
 	for i := range row.cells {
 		cells = append(cells, row.cells[i].markdown())
 	}
-	return strings.Join(cells, " | ") + " | " + money(row.all.cost) + " |\n"
+	return strings.Join(cells, " | ") + " | " + dollars(row.all.cost) + " |\n"
 }
 
 func (row *gridRow) bullet(name string) string {
@@ -277,5 +278,5 @@ func (row *gridRow) writeText(w io.Writer, name string) {
 	for i := range row.cells {
 		fmt.Fprint(w, "\t", row.cells[i].text())
 	}
-	fmt.Fprintln(w, "\t"+money(row.all.cost))
+	fmt.Fprintln(w, "\t"+dollars(row.all.cost))
 }

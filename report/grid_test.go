@@ -30,7 +30,7 @@ func runOf(tb testing.TB, jobs ...planEnd) *report.Report {
 }
 
 func ended(outcome event.Outcome, usd float64) event.JobEnd {
-	return event.JobEnd{Outcome: outcome, Turns: 1, CostUSD: &usd}
+	return event.JobEnd{Outcome: outcome, Turns: 1, CostUSD: costs(usd)}
 }
 
 // overview is the summary's part between the run's line and the table of jobs.

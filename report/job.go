@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/money"
 )
 
 // job gathers the events of one job.
@@ -48,8 +49,8 @@ type session struct {
 
 type turn struct {
 	number  int
-	usage   event.Usage // zero when the provider did not report it
-	cost    *float64    // nil when unknown, as it is until the turn ends
+	usage   money.Usage // zero when the provider did not report it
+	cost    *money.USD  // nil when unknown, as it is until the turn ends
 	calls   int
 	retries int
 	end     event.Turn // zero until it ends
@@ -59,6 +60,7 @@ type turn struct {
 type call struct {
 	session *session
 	turn    *turn
+	place   int // among the calls of the turn, from 0
 	event.Call
 }
 
@@ -123,7 +125,7 @@ func (j *job) takeEnd(e event.Event) {
 	if e.JobEnd != nil {
 		j.reopen()
 		end := *e.JobEnd
-		end.Output, end.CostUSD = value(end.Output), finite(end.CostUSD)
+		end.Output, end.CostUSD = value(end.Output), clone(end.CostUSD)
 		j.end, j.endedAt, j.endedIn = &end, e.Time, j.inRun
 	}
 }
@@ -150,7 +152,7 @@ func brief(end event.JobEnd) event.JobEnd {
 // settled is an end with a cost of 0 if no model was called.
 func settled(end event.JobEnd, spent spend) event.JobEnd {
 	if end.CostUSD == nil && end.Turns == 0 && spent.turns == 0 {
-		end.CostUSD = new(0.0)
+		end.CostUSD = new(money.USD)
 	}
 	return end
 }
@@ -176,8 +178,8 @@ func (j *job) takeTurn(e event.Event) {
 		return
 	}
 	t.end = *e.Turn
-	t.end.Lost = lost(e.Turn.Lost)
-	t.cost = finite(e.Turn.CostUSD)
+	t.end.Lost = clone(e.Turn.Lost)
+	t.cost = clone(e.Turn.CostUSD)
 	if e.Turn.Usage == nil {
 		t.cost = nil
 		return
@@ -215,6 +217,7 @@ func (j *job) takeCall(e event.Event) {
 func (j *job) addCall(key callKey) *call {
 	s := j.session(key.session)
 	c := &call{session: s, turn: s.turn(key.turn)}
+	c.place = c.turn.calls
 	c.turn.calls++
 	j.calls = append(j.calls, c)
 	if j.open == nil {
@@ -262,7 +265,7 @@ func (s *session) turn(number int) *turn {
 	}
 	t := &turn{number: number}
 	if number == 0 { // what a prompt fetched: no model was called
-		t.cost = new(0.0)
+		t.cost = new(money.USD)
 	}
 	s.turns = append(s.turns, t)
 	return t
@@ -282,7 +285,7 @@ func (j *job) report(cancelled bool, last time.Time) Job {
 		Turns:        end.Turns,
 		ElapsedMS:    end.ElapsedMS,
 		Usage:        end.Usage,
-		CostUSD:      finite(end.CostUSD),
+		CostUSD:      clone(end.CostUSD),
 		FinalMessage: end.FinalMessage,
 		Output:       end.Output,
 		Verify:       append([]event.Verify{}, j.verify...),
@@ -303,7 +306,7 @@ func (j *job) report(cancelled bool, last time.Time) Job {
 	for _, e := range j.earlier {
 		out.Turns += e.end.Turns
 		out.Usage = out.Usage.Add(e.end.Usage)
-		out.CostUSD = addCost(out.CostUSD, e.end.CostUSD)
+		out.CostUSD = money.Sum(out.CostUSD, e.end.CostUSD)
 	}
 	if j.start != nil {
 		out.Sandbox = j.start.Sandbox
@@ -329,9 +332,9 @@ func (j *job) ending(cancelled bool, last time.Time) event.JobEnd {
 			CostUSD:   spent.cost,
 		}
 	case cancelled:
-		return event.JobEnd{Outcome: event.Cancelled, Reason: "the run was cancelled before the job began", CostUSD: new(0.0)}
+		return event.JobEnd{Outcome: event.Cancelled, Reason: "the run was cancelled before the job began", CostUSD: new(money.USD)}
 	default:
-		return event.JobEnd{Outcome: event.Skipped, Reason: "the job never began", Code: event.CodeNotRun, CostUSD: new(0.0)}
+		return event.JobEnd{Outcome: event.Skipped, Reason: "the job never began", Code: event.CodeNotRun, CostUSD: new(money.USD)}
 	}
 }
 
@@ -341,7 +344,7 @@ func (j *job) reportSessions(out *Job) {
 		out.Sessions = append(out.Sessions, s.report())
 		for _, t := range s.turns {
 			out.Retries += t.retries
-			out.Lost = lost(out.Lost.Plus(t.end.Lost))
+			out.Lost = out.Lost.Plus(t.end.Lost)
 		}
 	}
 	for _, c := range j.calls {
@@ -356,13 +359,13 @@ func (j *job) reportSessions(out *Job) {
 
 // denials sums up what denied calls took: the turns that asked for one, and of
 // the cost of these the calls' shares.
-func (j *job) denials() (turns int, cost *float64) {
-	cost = new(0.0)
+func (j *job) denials() (turns int, cost *money.USD) {
+	cost = new(money.USD)
 	seen := map[*turn]bool{}
 	for _, c := range j.calls {
 		if c.Status == event.CallDenied {
 			seen[c.turn] = true
-			cost = addCost(cost, c.turn.share())
+			cost = money.Sum(cost, c.turn.share(c.place))
 		}
 	}
 	return len(seen), cost
@@ -411,7 +414,7 @@ func (c *call) report() Call {
 		Error:        c.Error,
 		StartedAt:    stamp(c.StartedAt),
 		ElapsedMS:    c.ElapsedMS,
-		CostShareUSD: c.turn.share(),
+		CostShareUSD: c.turn.share(c.place),
 	}
 	if c.Status == event.CallPending || c.Status == event.CallRunning {
 		out.Status, out.Error = event.CallError, "interrupted"

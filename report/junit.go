@@ -166,7 +166,7 @@ func jobCase(j *Job) testcase {
 func jobProperties(j *Job) *properties {
 	cost := "unknown"
 	if j.CostUSD != nil {
-		cost = strconv.FormatFloat(*j.CostUSD, 'f', -1, 64)
+		cost = j.CostUSD.String()
 	}
 	commit := ""
 	if j.Commit != nil {

@@ -88,7 +88,7 @@ func tableRow(j *Job) string {
 		commit = code(short(j.Commit.Hash)) + " on " + codeDetail(j.Commit.Branch)
 	}
 	return fmt.Sprintf("| %s | %s | %s | %d | %s | %s | %s |\n", inline(string(j.Outcome)),
-		codeDetail(j.ID), codeDetail(j.Repo), j.Turns, money(j.CostUSD), duration(j.ElapsedMS), commit)
+		codeDetail(j.ID), codeDetail(j.Repo), j.Turns, dollars(j.CostUSD), duration(j.ElapsedMS), commit)
 }
 
 // sandboxes says how the jobs that began were confined.

@@ -165,6 +165,9 @@ func scrawledRun(tb testing.TB, tasks int, text func() string) *report.Report {
 }
 
 func TestALargeSummaryIsCutWithANotice(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and run without -short")
+	}
 	var many, chatty []event.Event
 	var ids []string
 	for i := range 10_000 {

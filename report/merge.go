@@ -186,6 +186,7 @@ func (m *merge) run(start time.Time) *event.Run {
 	var versions []string
 	for _, p := range m.parts {
 		out.Manifest = append(out.Manifest, missing(out.Manifest, p.run().Manifest...)...)
+		out.Policies = append(out.Policies, missing(out.Policies, p.run().Policies...)...)
 		versions = append(versions, missing(versions, p.run().Version)...)
 	}
 	out.Version = strings.Join(versions, ", ")
@@ -199,9 +200,9 @@ func (m *merge) run(start time.Time) *event.Run {
 	return out
 }
 
-// missing returns those of the words that a list does not have.
-func missing(list []string, words ...string) []string {
-	return slices.DeleteFunc(slices.Clone(words), func(word string) bool { return slices.Contains(list, word) })
+// missing returns those of the values that a list does not have.
+func missing[T comparable](list []T, values ...T) []T {
+	return slices.DeleteFunc(slices.Clone(values), func(v T) bool { return slices.Contains(list, v) })
 }
 
 func (m *merge) id(start time.Time) string {

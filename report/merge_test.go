@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/report"
 )
 
@@ -119,18 +120,18 @@ func live(run string, j event.PlannedJob) []event.Event {
 		about(event.Event{Type: event.TurnStarted, Session: session, Turn: &event.Turn{Number: 1}}),
 		about(event.Event{Type: event.CallChanged, Session: session, Call: &event.Call{ID: "c", Turn: 1, Tool: "edit", Input: []byte(`{"filePath":"a"}`), Status: event.CallCompleted}}),
 		about(event.Event{Type: event.WarningGiven, Warning: &event.Warning{Message: "the job's own"}}),
-		about(event.Event{Type: event.TurnEnded, Session: session, Turn: &event.Turn{Number: 1, Usage: &event.Usage{Input: 100, Output: 7}, CostUSD: new(0.25)}}),
+		about(event.Event{Type: event.TurnEnded, Session: session, Turn: &event.Turn{Number: 1, Usage: &money.Usage{Input: 100, Output: 7}, CostUSD: costs(0.25)}}),
 		about(event.Event{Type: event.VerifyEnded, Verify: &event.Verify{Name: "test", Attempt: 1, Passed: true}}),
 		about(event.Event{Type: event.ChangesFound, Changes: []event.Change{{Path: "a", Kind: "modified", Added: 1}}}),
 	}
-	end := event.JobEnd{Outcome: event.Passed, Attempts: 1, Turns: 1, ElapsedMS: 5, Usage: event.Usage{Input: 100, Output: 7}, CostUSD: new(0.25)}
+	end := event.JobEnd{Outcome: event.Passed, Attempts: 1, Turns: 1, ElapsedMS: 5, Usage: money.Usage{Input: 100, Output: 7}, CostUSD: costs(0.25)}
 	switch j.ID {
 	case "deps-web":
 		end.Outcome, end.Reason, end.ExitCode = event.Failed, "the tests fail", event.ExitFailed
 	case "docs-api":
 		end.Outcome, end.Reason, end.ExitCode, end.Code = event.Publish, "push: refused", event.ExitPublish, event.CodeLease
 	case "docs-site":
-		return []event.Event{jobEnded(j.ID, event.JobEnd{Outcome: event.Skipped, Reason: "it needs deps-web", Code: event.CodeNeed, CostUSD: new(0.0)})}
+		return []event.Event{jobEnded(j.ID, event.JobEnd{Outcome: event.Skipped, Reason: "it needs deps-web", Code: event.CodeNeed, CostUSD: costs(0.0)})}
 	default:
 		events = append(events,
 			about(event.Event{Type: event.CommitMade, Commit: &event.Commit{Hash: "0123456789", Branch: "millhand/" + j.Task, Message: "m"}}),
@@ -260,16 +261,16 @@ func one(tb testing.TB, id string, minute int, events ...event.Event) saved {
 // done is a run of job a that came to that end, with what it cost.
 func done(tb testing.TB, id string, minute int, outcome event.Outcome, exit event.Exit, usd float64) saved {
 	tb.Helper()
-	return one(tb, id, minute, started("a"), turnEnded(id+"/a", 1, &usd),
+	return one(tb, id, minute, started("a"), turnEnded(id+"/a", 1, costs(usd)),
 		event.Event{Type: event.ChangesFound, Job: "a", Changes: []event.Change{{Path: id, Kind: "added"}}},
-		jobEnded("a", event.JobEnd{Outcome: outcome, Reason: id, ExitCode: exit, Turns: 1, Usage: event.Usage{Input: 10, Output: 1}, CostUSD: &usd}),
+		jobEnded("a", event.JobEnd{Outcome: outcome, Reason: id, ExitCode: exit, Turns: 1, Usage: money.Usage{Input: 10, Output: 1}, CostUSD: costs(usd)}),
 		runEnded(outcome, exit))
 }
 
 // passedOver is a run that never began job a.
 func passedOver(tb testing.TB, id string, minute int, outcome event.Outcome, exit event.Exit) saved {
 	tb.Helper()
-	return one(tb, id, minute, jobEnded("a", event.JobEnd{Outcome: outcome, Reason: id, ExitCode: exit, CostUSD: new(0.0)}), runEnded(outcome, exit))
+	return one(tb, id, minute, jobEnded("a", event.JobEnd{Outcome: outcome, Reason: id, ExitCode: exit, CostUSD: costs(0.0)}), runEnded(outcome, exit))
 }
 
 func TestWhichRunOfAJobCounts(t *testing.T) {
@@ -279,90 +280,90 @@ func TestWhichRunOfAJobCounts(t *testing.T) {
 		Reason  string
 		Reruns  int
 		Turns   int
-		Cost    *float64
+		Cost    *money.USD
 		Exit    event.Exit
 	}
 	killed := func(id string, minute int) saved {
-		return one(t, id, minute, started("a"), turnEnded(id+"/a", 1, new(0.5)))
+		return one(t, id, minute, started("a"), turnEnded(id+"/a", 1, costs(0.5)))
 	}
 	cloneFailed := func(id string, minute int) saved {
-		return one(t, id, minute, jobEnded("a", event.JobEnd{Outcome: event.Error, Reason: id, ExitCode: event.ExitPublish, CostUSD: new(0.0)}), runEnded(event.Error, 7))
+		return one(t, id, minute, jobEnded("a", event.JobEnd{Outcome: event.Error, Reason: id, ExitCode: event.ExitPublish, CostUSD: costs(0.0)}), runEnded(event.Error, 7))
 	}
-	interrupted := one(t, "int", 5, started("a"), jobEnded("a", event.JobEnd{Outcome: event.Cancelled, Reason: "int", ExitCode: event.ExitFailed, CostUSD: new(0.0)}), runEnded(event.Cancelled, event.ExitInterrupt))
-	resumed := one(t, "res", 1, started("a"), turnEnded("res/a", 1, new(0.5)), jobEnded("a", event.JobEnd{Outcome: event.Cancelled, Turns: 1, CostUSD: new(0.5)}),
+	interrupted := one(t, "int", 5, started("a"), jobEnded("a", event.JobEnd{Outcome: event.Cancelled, Reason: "int", ExitCode: event.ExitFailed, CostUSD: costs(0.0)}), runEnded(event.Cancelled, event.ExitInterrupt))
+	resumed := one(t, "res", 1, started("a"), turnEnded("res/a", 1, costs(0.5)), jobEnded("a", event.JobEnd{Outcome: event.Cancelled, Turns: 1, CostUSD: costs(0.5)}),
 		event.Event{Type: event.RunStarted, Run: &event.Run{ID: "res", PlanHash: "h", Jobs: []event.PlannedJob{{ID: "a"}}}},
-		started("a"), turnEnded("res/a", 2, new(0.25)), jobEnded("a", event.JobEnd{Outcome: event.Passed, Turns: 2, CostUSD: new(0.75)}), runEnded(event.Passed, 0))
+		started("a"), turnEnded("res/a", 2, costs(0.25)), jobEnded("a", event.JobEnd{Outcome: event.Passed, Turns: 2, CostUSD: costs(0.75)}), runEnded(event.Passed, 0))
 	for name, c := range map[string]struct {
 		runs []saved
 		want result
 	}{
 		"the last": {
 			[]saved{done(t, "x", 2, event.Passed, 0, 0.5), done(t, "y", 1, event.Failed, 1, 0.25)},
-			result{"x", event.Passed, "x", 1, 2, new(0.75), 0},
+			result{"x", event.Passed, "x", 1, 2, costs(0.75), 0},
 		},
 		"the last, though it is worse": {
 			[]saved{done(t, "x", 1, event.Passed, 0, 0.5), done(t, "y", 2, event.Policy, 3, 0.25)},
-			result{"y", event.Policy, "y", 1, 2, new(0.75), 3},
+			result{"y", event.Policy, "y", 1, 2, costs(0.75), 3},
 		},
 		"of those that started at once the last by id": {
 			[]saved{done(t, "y", 1, event.Passed, 0, 0.5), done(t, "x", 1, event.Failed, 1, 0.25)},
-			result{"y", event.Passed, "y", 1, 2, new(0.75), 0},
+			result{"y", event.Passed, "y", 1, 2, costs(0.75), 0},
 		},
 		"the one that passed, not one that was skipped later": {
 			[]saved{done(t, "x", 1, event.Passed, 0, 0.5), passedOver(t, "y", 2, event.Skipped, event.ExitBudget)},
-			result{"x", event.Passed, "x", 0, 1, new(0.5), 0},
+			result{"x", event.Passed, "x", 0, 1, costs(0.5), 0},
 		},
 		"the one that failed, not one that was cancelled before it began": {
 			[]saved{done(t, "x", 1, event.Failed, 1, 0.5), passedOver(t, "y", 2, event.Cancelled, event.ExitInterrupt)},
-			result{"x", event.Failed, "x", 0, 1, new(0.5), 1},
+			result{"x", event.Failed, "x", 0, 1, costs(0.5), 1},
 		},
 		"the one that ran after a skipped one": {
 			[]saved{passedOver(t, "x", 1, event.Skipped, 5), done(t, "y", 2, event.Passed, 0, 0.5)},
-			result{"y", event.Passed, "y", 0, 1, new(0.5), 0},
+			result{"y", event.Passed, "y", 0, 1, costs(0.5), 0},
 		},
 		"the last of those that never began": {
 			[]saved{passedOver(t, "x", 1, event.Skipped, 5), passedOver(t, "y", 2, event.Skipped, 0)},
-			result{"y", event.Skipped, "y", 0, 0, new(0.0), 0},
+			result{"y", event.Skipped, "y", 0, 0, costs(0.0), 0},
 		},
 		"one whose repository could not be had": {
 			[]saved{done(t, "x", 1, event.Passed, 0, 0.5), cloneFailed("y", 2)},
-			result{"y", event.Error, "y", 1, 1, new(0.5), 7},
+			result{"y", event.Error, "y", 1, 1, costs(0.5), 7},
 		},
 		"a killed one": {
 			[]saved{done(t, "x", 1, event.Passed, 0, 0.25), killed("y", 2)},
-			result{"y", event.Cancelled, "the run ended before the job did", 1, 2, new(0.75), event.ExitInternal},
+			result{"y", event.Cancelled, "the run ended before the job did", 1, 2, costs(0.75), event.ExitInternal},
 		},
 		"after a killed one": {
 			[]saved{killed("x", 1), done(t, "y", 2, event.Passed, 0, 0.25)},
-			result{"y", event.Passed, "y", 1, 2, new(0.75), 0},
+			result{"y", event.Passed, "y", 1, 2, costs(0.75), 0},
 		},
 		"skipped after a killed one": {
 			[]saved{killed("x", 1), passedOver(t, "y", 2, event.Skipped, 0)},
-			result{"y", event.Skipped, "y", 1, 1, new(0.5), 0},
+			result{"y", event.Skipped, "y", 1, 1, costs(0.5), 0},
 		},
 		"killed before the job began": {
 			[]saved{one(t, "x", 1)},
-			result{"x", event.Skipped, "the job never began", 0, 0, new(0.0), event.ExitInternal},
+			result{"x", event.Skipped, "the job never began", 0, 0, costs(0.0), event.ExitInternal},
 		},
 		"three runs": {
 			[]saved{done(t, "x", 1, event.Failed, 1, 0.25), done(t, "y", 2, event.Failed, 1, 0.25), done(t, "z", 3, event.Passed, 0, 0.25)},
-			result{"z", event.Passed, "z", 2, 3, new(0.75), 0},
+			result{"z", event.Passed, "z", 2, 3, costs(0.75), 0},
 		},
 		"interrupted, and the job with it": {
 			[]saved{interrupted},
-			result{"int", event.Cancelled, "int", 0, 0, new(0.0), event.ExitInterrupt},
+			result{"int", event.Cancelled, "int", 0, 0, costs(0.0), event.ExitInterrupt},
 		},
 		"interrupted, and run again": {
 			[]saved{interrupted, done(t, "z", 9, event.Passed, 0, 0.25)},
-			result{"z", event.Passed, "z", 1, 1, new(0.25), 0},
+			result{"z", event.Passed, "z", 1, 1, costs(0.25), 0},
 		},
 		"resumed": {
 			[]saved{resumed},
-			result{"res", event.Passed, "", 0, 2, new(0.75), 0},
+			result{"res", event.Passed, "", 0, 2, costs(0.75), 0},
 		},
 		"resumed, and run again": {
 			[]saved{resumed, done(t, "z", 9, event.Failed, 1, 0.25)},
-			result{"z", event.Failed, "z", 1, 3, new(1.0), 1},
+			result{"z", event.Failed, "z", 1, 3, costs(1.0), 1},
 		},
 		"a cost that nobody knows": {
 			[]saved{
@@ -444,7 +445,7 @@ func TestTheSameRunGivenTwiceCountsOnce(t *testing.T) {
 	torn := saved{"copy", whole.stream[:bytes.LastIndexByte(bytes.TrimSpace(whole.stream), '\n')-5]}
 	merged, _ := merge(t, torn, whole)
 	j := merged.Report.Jobs[0]
-	if merged.Source["a"] != "x" || j.Outcome != event.Passed || j.Reruns != 0 || *j.CostUSD != 0.5 {
+	if merged.Source["a"] != "x" || j.Outcome != event.Passed || j.Reruns != 0 || *j.CostUSD != money.Dollar/2 {
 		t.Errorf("from %s: %s after %d, %v", merged.Source["a"], j.Outcome, j.Reruns, *j.CostUSD)
 	}
 	want := []report.Warning{{Message: "copy and x are the same run x, which counts once"}}

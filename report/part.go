@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/money"
 )
 
 // part is a [Part] that was read once.
@@ -154,7 +155,7 @@ func (r *rivals) replaced() earlier {
 
 // neverBegan tells whether a job was passed over: nothing was done or spent.
 func neverBegan(j *job, end event.JobEnd) bool {
-	free := end.Turns == 0 && end.Usage == event.Usage{} && end.CostUSD != nil && *end.CostUSD == 0
+	free := end.Turns == 0 && end.Usage == money.Usage{} && end.CostUSD != nil && *end.CostUSD == 0
 	return free && j.start == nil && (end.Outcome == event.Skipped || end.Outcome == event.Cancelled)
 }
 
@@ -201,6 +202,6 @@ func (r *rivals) absent(parts []*part) event.JobEnd {
 func notRun(why string) event.JobEnd {
 	return event.JobEnd{
 		Outcome: event.Skipped, Reason: "not run: " + why, Code: event.CodeNotRun,
-		ExitCode: event.ExitFailed, CostUSD: new(0.0),
+		ExitCode: event.ExitFailed, CostUSD: new(money.USD),
 	}
 }

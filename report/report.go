@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/money"
 )
 
 // SchemaVersion is the version of report.json that this package writes.
@@ -21,36 +22,37 @@ type Report struct {
 
 // Run is the run as a whole.
 type Run struct {
-	ID         string        `json:"id"`
-	StartedAt  Time          `json:"started_at"`
-	FinishedAt Time          `json:"finished_at"` // the last event's time
-	ElapsedMS  int64         `json:"elapsed_ms"`
-	Manifest   []string      `json:"manifest"`
-	PlanHash   string        `json:"plan_hash"`
-	Shard      *event.Shard  `json:"shard"` // nil for the whole plan
-	Version    string        `json:"version"`
-	Outcome    event.Outcome `json:"outcome"`
-	ExitCode   event.Exit    `json:"exit_code"`
-	Totals     Totals        `json:"totals"`
+	ID         string             `json:"id"`
+	StartedAt  Time               `json:"started_at"`
+	FinishedAt Time               `json:"finished_at"` // the last event's time
+	ElapsedMS  int64              `json:"elapsed_ms"`
+	Manifest   []string           `json:"manifest"`
+	PlanHash   string             `json:"plan_hash"`
+	Shard      *event.Shard       `json:"shard"` // nil for the whole plan
+	Version    string             `json:"version"`
+	Policies   []event.PolicyFile `json:"policies"` // that bound the plan
+	Outcome    event.Outcome      `json:"outcome"`
+	ExitCode   event.Exit         `json:"exit_code"`
+	Totals     Totals             `json:"totals"`
 }
 
 // Totals are sums over the jobs. Passed, Failed and Skipped add up to Jobs:
 // whatever neither passed nor was skipped has failed.
 type Totals struct {
-	Jobs        int         `json:"jobs"`
-	Passed      int         `json:"passed"`
-	Failed      int         `json:"failed"`
-	Skipped     int         `json:"skipped"`
-	Turns       int         `json:"turns"`
-	ToolCalls   int         `json:"tool_calls"`
-	DeniedCalls int         `json:"denied_calls"`
-	DeniedTurns int         `json:"denied_turns"`    // turns in which a call was denied
-	DeniedCost  *float64    `json:"denied_cost_usd"` // what the denied calls took of their turns' cost; nil when unknown
-	Usage       event.Usage `json:"usage"`
-	CostUSD     *float64    `json:"cost_usd"` // nil when any job's cost is unknown
-	Changes     int         `json:"changes"`  // changed paths
-	Retries     int         `json:"retries"`  // requests to models that were made again
-	Lost        *event.Lost `json:"lost"`     // the part of usage and cost that gave no answer; nil for nothing
+	Jobs        int           `json:"jobs"`
+	Passed      int           `json:"passed"`
+	Failed      int           `json:"failed"`
+	Skipped     int           `json:"skipped"`
+	Turns       int           `json:"turns"`
+	ToolCalls   int           `json:"tool_calls"`
+	DeniedCalls int           `json:"denied_calls"`
+	DeniedTurns int           `json:"denied_turns"`    // turns in which a call was denied
+	DeniedCost  *money.USD    `json:"denied_cost_usd"` // what the denied calls took of their turns' cost; nil when unknown
+	Usage       money.Usage   `json:"usage"`
+	CostUSD     *money.USD    `json:"cost_usd"` // nil when any job's cost is unknown
+	Changes     int           `json:"changes"`  // changed paths
+	Retries     int           `json:"retries"`  // requests to models that were made again
+	Lost        *money.Charge `json:"lost"`     // the part of usage and cost that gave no answer; nil for nothing
 }
 
 // Job is one job of the plan, whether or not it began.
@@ -60,7 +62,7 @@ type Job struct {
 	Repo         string            `json:"repo"`
 	Matrix       map[string]string `json:"matrix"`
 	Outcome      event.Outcome     `json:"outcome"`
-	Reason       string            `json:"reason"`      // empty for a job that passed
+	Reason       string            `json:"reason"`      // empty for a job that passed, unless it only pushed what an earlier run had committed
 	ReasonCode   event.Code        `json:"reason_code"` // the reason in one word; empty where there is none for it
 	Attempts     int               `json:"attempts"`
 	Reruns       int               `json:"reruns"` // earlier runs of the job that a merge found and that this one replaces
@@ -69,8 +71,8 @@ type Job struct {
 	Model        string            `json:"model"`
 	Profile      string            `json:"profile"`
 	Sandbox      event.Sandbox     `json:"sandbox"` // level is empty for a job that never began
-	Usage        event.Usage       `json:"usage"`
-	CostUSD      *float64          `json:"cost_usd"` // nil when unknown, 0 without a model call
+	Usage        money.Usage       `json:"usage"`
+	CostUSD      *money.USD        `json:"cost_usd"` // nil when unknown, 0 without a model call
 	FinalMessage string            `json:"final_message"`
 	Output       json.RawMessage   `json:"output"` // nil without an output schema
 	Verify       []event.Verify    `json:"verify"` // in the order of the runs, all attempts
@@ -81,10 +83,10 @@ type Job struct {
 	Calls        []Call            `json:"calls"`
 	Denied       []Denial          `json:"denied"` // the calls that were denied, once more
 	DeniedTurns  int               `json:"denied_turns"`
-	DeniedCost   *float64          `json:"denied_cost_usd"`
+	DeniedCost   *money.USD        `json:"denied_cost_usd"`
 	Sessions     []Session         `json:"sessions"`
 	Retries      int               `json:"retries"`   // requests that were made again
-	Lost         *event.Lost       `json:"lost"`      // the part of usage and cost that gave no answer; nil for nothing
+	Lost         *money.Charge     `json:"lost"`      // the part of usage and cost that gave no answer; nil for nothing
 	Fallbacks    []Fallback        `json:"fallbacks"` // changes of the model
 
 	location string // the repository as a line of a repository list; for failed.txt alone
@@ -115,7 +117,7 @@ type Call struct {
 	Error        string           `json:"error"`
 	StartedAt    Time             `json:"started_at"`
 	ElapsedMS    int64            `json:"elapsed_ms"`
-	CostShareUSD *float64         `json:"cost_share_usd"` // the turn's cost over its calls; nil when unknown
+	CostShareUSD *money.USD       `json:"cost_share_usd"` // the turn's cost over its calls; nil when unknown
 }
 
 // Denial is a denied call with the rule that denied it.
@@ -137,8 +139,8 @@ type Session struct {
 	Parent      *string     `json:"parent"` // nil for the job's own session
 	Model       string      `json:"model"`
 	Turns       int         `json:"turns"`
-	Usage       event.Usage `json:"usage"`
-	CostUSD     *float64    `json:"cost_usd"`    // nil when unknown
+	Usage       money.Usage `json:"usage"`
+	CostUSD     *money.USD  `json:"cost_usd"`    // nil when unknown
 	Prunes      int         `json:"prunes"`      // how often answers of old calls were taken out of the conversation
 	Compactions int         `json:"compactions"` // how often a summary took the place of its older part
 	End         string      `json:"end"`         // empty when the session never came to its end
@@ -149,13 +151,13 @@ type Session struct {
 
 // TurnCost is what one turn used up, its failed requests included.
 type TurnCost struct {
-	Turn    int         `json:"turn"`
-	Model   string      `json:"model"` // who answered
-	Usage   event.Usage `json:"usage"`
-	CostUSD *float64    `json:"cost_usd"` // nil when unknown
-	Retries int         `json:"retries"`
-	Lost    *event.Lost `json:"lost"`  // the part of it that gave no answer; nil for nothing
-	Error   string      `json:"error"` // why the turn has no answer
+	Turn    int           `json:"turn"`
+	Model   string        `json:"model"` // who answered
+	Usage   money.Usage   `json:"usage"`
+	CostUSD *money.USD    `json:"cost_usd"` // nil when unknown
+	Retries int           `json:"retries"`
+	Lost    *money.Charge `json:"lost"`  // the part of it that gave no answer; nil for nothing
+	Error   string        `json:"error"` // why the turn has no answer
 }
 
 // Fallback is a change of the model, because a provider was down.

@@ -2,9 +2,9 @@ package report
 
 import (
 	"cmp"
-	"math"
 
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/money"
 )
 
 // takeRetry counts a request that was made again, or notes that another model
@@ -28,16 +28,6 @@ func (t *turn) report(model string) TurnCost {
 	}
 }
 
-// lost is a copy of l in which a cost is a number or unknown.
-func lost(l *event.Lost) *event.Lost {
-	if l == nil {
-		return nil
-	}
-	kept := *l
-	kept.CostUSD = finite(l.CostUSD)
-	return &kept
-}
-
 // tellSpending warns of what makes a cost less certain or other than expected.
 func (r *Report) tellSpending() {
 	for _, j := range r.Jobs {
@@ -54,61 +44,36 @@ func (r *Report) tellSpending() {
 // a model call that never ended has cost nobody knows what.
 type spend struct {
 	turns int
-	usage event.Usage
-	cost  *float64
+	usage money.Usage
+	cost  *money.USD
 }
 
 func (j *job) spent() spend {
-	sum := spend{cost: new(0.0)}
+	sum := spend{cost: new(money.USD)}
 	for _, s := range j.sessions {
 		part := s.spent()
 		sum.turns += part.turns
 		sum.usage = sum.usage.Add(part.usage)
-		sum.cost = addCost(sum.cost, part.cost)
+		sum.cost = money.Sum(sum.cost, part.cost)
 	}
 	return sum
 }
 
 func (s *session) spent() spend {
-	sum := spend{cost: new(0.0)}
+	sum := spend{cost: new(money.USD)}
 	for _, t := range s.turns {
 		sum.turns += min(t.number, 1)
 		sum.usage = sum.usage.Add(t.usage)
-		sum.cost = addCost(sum.cost, t.cost)
+		sum.cost = money.Sum(sum.cost, t.cost)
 	}
 	return sum
 }
 
-// share is the turn's cost divided evenly over its calls.
-func (t *turn) share() *float64 {
+// share is the share that the turn's call with the given index, from 0, has of its
+// cost: all have the same, and together they have all of it.
+func (t *turn) share(call int) *money.USD {
 	if t.cost == nil {
 		return nil
 	}
-	return finite(new(tidy(*t.cost / float64(t.calls))))
-}
-
-// addCost adds two costs. One that is unknown makes the sum unknown.
-func addCost(a, b *float64) *float64 {
-	if a == nil || b == nil {
-		return nil
-	}
-	return finite(new(tidy(*a + *b)))
-}
-
-// tidy rounds a computed cost to a millionth of a millionth of a dollar, so
-// that reports do not show the noise of binary fractions.
-func tidy(cost float64) float64 {
-	const unit = 1e12
-	if math.Abs(cost) > 1e6 {
-		return cost // too big for the noise to show
-	}
-	return math.Round(cost*unit) / unit
-}
-
-// finite makes a cost that is no number an unknown one; JSON has no form for it.
-func finite(cost *float64) *float64 {
-	if cost == nil || math.IsNaN(*cost) || math.IsInf(*cost, 0) {
-		return nil
-	}
-	return clone(cost)
+	return new(t.cost.Share(call, t.calls))
 }

@@ -1,10 +1,10 @@
 package report_test
 
 import (
-	"math"
 	"os"
 	"testing"
 
+	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/prices"
 )
 
@@ -30,16 +30,16 @@ import (
 //
 // Together 0.001870.
 func TestACostWorkedOutByHand(t *testing.T) {
-	usd := func(model string, u prices.Usage) float64 {
+	usd := func(model string, u money.Usage) money.USD {
 		p, ok := prices.Of(model)
 		if !ok {
 			t.Fatalf("%s has no price", model)
 		}
 		return p.Cost(u)
 	}
-	broke := usd("openai/gpt-5-mini", prices.Usage{Input: 1000, Output: 40})
-	answered := usd("openai/gpt-5-mini", prices.Usage{Input: 1000, CacheRead: 800, Output: 100})
-	other := usd("anthropic/claude-haiku-4-5", prices.Usage{Input: 1200, CacheRead: 200, CacheWrite: 600, Output: 20})
+	broke := usd("openai/gpt-5-mini", money.Usage{Input: 1000, Output: 40})
+	answered := usd("openai/gpt-5-mini", money.Usage{Input: 1000, CacheRead: 800, Output: 100})
+	other := usd("anthropic/claude-haiku-4-5", money.Usage{Input: 1200, CacheRead: 200, CacheWrite: 600, Output: 20})
 	stream, err := os.ReadFile("testdata/fallback.jsonl")
 	if err != nil {
 		t.Fatal(err)
@@ -48,19 +48,20 @@ func TestACostWorkedOutByHand(t *testing.T) {
 	j := r.Jobs[0]
 	turns := j.Sessions[0].TurnCosts
 	for _, c := range []struct {
-		what                 string
-		hand, table, reports float64
+		what           string
+		hand           string
+		table, reports money.USD
 	}{
-		{"what broke off", 0.00033, broke, *j.Lost.CostUSD},
-		{"the first turn", 0.0006, broke + answered, *turns[0].CostUSD},
-		{"the second turn", 0.00127, other, *turns[1].CostUSD},
-		{"a call's share", 0.0003, (broke + answered) / 2, *j.Calls[1].CostShareUSD},
-		{"the session", 0.00187, broke + answered + other, *j.Sessions[0].CostUSD},
-		{"the job", 0.00187, broke + answered + other, *j.CostUSD},
-		{"the run", 0.00187, broke + answered + other, *r.Run.Totals.CostUSD},
+		{"what broke off", "0.00033", broke, *j.Lost.CostUSD},
+		{"the first turn", "0.0006", broke + answered, *turns[0].CostUSD},
+		{"the second turn", "0.00127", other, *turns[1].CostUSD},
+		{"a call's share", "0.0003", (broke + answered) / 2, *j.Calls[1].CostShareUSD},
+		{"the session", "0.00187", broke + answered + other, *j.Sessions[0].CostUSD},
+		{"the job", "0.00187", broke + answered + other, *j.CostUSD},
+		{"the run", "0.00187", broke + answered + other, *r.Run.Totals.CostUSD},
 	} {
-		if math.Abs(c.hand-c.table) > 1e-12 || math.Abs(c.hand-c.reports) > 1e-12 {
-			t.Errorf("%s: by hand %g, by the table %g, reported %g", c.what, c.hand, c.table, c.reports)
+		if c.table.String() != c.hand || c.reports.String() != c.hand {
+			t.Errorf("%s: by hand %s, by the table %s, reported %s", c.what, c.hand, c.table, c.reports)
 		}
 	}
 	if j.Retries != 1 || len(j.Fallbacks) != 1 || turns[1].Model != "anthropic/claude-haiku-4-5" || len(r.Warnings) != 2 {

@@ -39,7 +39,7 @@ func writeTable(w io.Writer, jobs []Job) error {
 			commit = plain(j.Commit.Branch + "@" + short(j.Commit.Hash))
 		}
 		fmt.Fprintf(&rows, "%s\t%s\t%d\t%d\t%s\t%s\t%s\n",
-			j.Outcome, plain(j.ID), j.Turns, len(j.Calls), money(j.CostUSD), duration(j.ElapsedMS), commit)
+			j.Outcome, plain(j.ID), j.Turns, len(j.Calls), dollars(j.CostUSD), duration(j.ElapsedMS), commit)
 	}
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	if _, err := rows.WriteTo(table); err != nil {
@@ -50,7 +50,7 @@ func writeTable(w io.Writer, jobs []Job) error {
 
 func writeReasons(b *bytes.Buffer, r *Report) {
 	for _, j := range r.Jobs {
-		if j.Outcome == event.Passed {
+		if j.Outcome == event.Passed && j.Reason == "" {
 			continue
 		}
 		fmt.Fprintf(b, "\n%s %s\n", j.Outcome, plain(j.ID))

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/session"
 	"github.com/millhand/millhand/tasks"
@@ -44,11 +45,11 @@ func (j *job) spawner(parent string) func(context.Context, tools.SpawnRequest) (
 }
 
 // since is what was spent between two sums; nil if either is unknown.
-func since(before, after *float64) *float64 {
+func since(before, after *money.USD) *money.USD {
 	if before == nil || after == nil {
 		return nil
 	}
-	spent := *after - *before
+	spent := after.Sub(*before)
 	return &spent
 }
 

@@ -4,11 +4,10 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"strconv"
+	"math/bits"
 	"sync"
 
-	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/model"
+	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/session"
 )
 
@@ -26,23 +25,23 @@ const (
 
 // account is money that may be spent, and what became of it.
 type account struct {
-	what  string  // it is: "the run's budget"
-	all   bool    // it is that of all jobs
-	cap   float64 // USD; 0: none
-	usd   float64 // spent
-	held  float64 // set aside for calls in flight and for last words
-	calls int     // in flight
+	what  string    // it is: "the run's budget"
+	all   bool      // it is that of all jobs
+	cap   money.USD // 0: none
+	usd   money.USD // spent
+	held  money.USD // set aside for calls in flight and for last words
+	calls int       // in flight
 }
 
-func (a *account) left() float64 {
-	if a.cap <= 0 {
-		return math.Inf(1)
+func (a *account) left() money.USD {
+	if a.cap == 0 {
+		return money.Max
 	}
-	return a.cap - a.usd - a.held
+	return a.cap.Sub(a.usd).Sub(a.held)
 }
 
 func (a *account) end() *session.End {
-	return &session.End{Kind: session.OverCost, Shared: a.all, Reason: fmt.Sprintf("%s of $%s is spent, or too little of it is left for another model call ($%.6f is left)", a.what, strconv.FormatFloat(a.cap, 'f', -1, 64), max(a.cap-a.usd, 0))}
+	return &session.End{Kind: session.OverCost, Shared: a.all, Reason: fmt.Sprintf("%s of $%s is spent, or too little of it is left for another model call ($%.6f is left)", a.what, a.cap, max(a.cap.Sub(a.usd), 0).Dollars())}
 }
 
 // ledger keeps the accounts of a run and its jobs. Before a model call the most
@@ -54,13 +53,21 @@ type ledger struct {
 	mu    sync.Mutex
 	run   account
 	freed chan struct{} // closed and replaced whenever money comes back
-	// begin is the least that the first call of a session has needed, in USD, by
+	// begin is the least that the first call of a session has needed, by
 	// model: with less, no other session need be begun.
-	begin map[string]float64
+	begin map[string]money.USD
+	tell  func(usd money.USD) // see [Options.Spent]; nil for nobody
 }
 
-func newLedger(usd float64) *ledger {
-	return &ledger{run: account{what: "the run's budget", all: true, cap: usd}, freed: make(chan struct{}), begin: map[string]float64{}}
+func newLedger(usd money.USD, tell func(usd money.USD)) *ledger {
+	return &ledger{run: account{what: "the run's budget", all: true, cap: usd}, freed: make(chan struct{}), begin: map[string]money.USD{}, tell: tell}
+}
+
+// changed reports what the run has spent and set aside. The lock is held.
+func (l *ledger) changed() {
+	if l.tell != nil {
+		l.tell(l.run.usd.Add(l.run.held))
+	}
 }
 
 // spent says why no job with that model should be begun, as far as the run's
@@ -68,7 +75,7 @@ func newLedger(usd float64) *ledger {
 func (l *ledger) spent(model string) *session.End {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if left := l.run.cap - l.run.usd; l.run.cap > 0 && (left <= 0 || left < l.begin[model]) {
+	if left := l.run.cap.Sub(l.run.usd); l.run.cap > 0 && (left <= 0 || left < l.begin[model]) {
 		return l.run.end()
 	}
 	return nil
@@ -96,12 +103,12 @@ type purse struct {
 	*ledger
 	accounts []*account
 	model    string
-	price    func(model.Usage) float64 // nil if unknown: then costs are only counted
-	kept     float64                   // held for the session's last words
+	price    func(money.Usage) money.USD // nil if unknown: then costs are only counted
+	kept     money.USD                   // held for the session's last words
 }
 
 // purse makes one that draws from the run's budget and the job's account.
-func (l *ledger) purse(job *account, model string, price func(model.Usage) float64) *purse {
+func (l *ledger) purse(job *account, model string, price func(money.Usage) money.USD) *purse {
 	return &purse{ledger: l, accounts: []*account{job, &l.run}, model: model, price: price}
 }
 
@@ -132,15 +139,15 @@ func (p *purse) try(need session.Need) (grant session.Grant, freed <-chan struct
 			poorest = a
 		}
 	}
-	left := poorest.left() + p.kept
+	left := poorest.left().Add(p.kept)
 	switch {
 	case p.price == nil && left <= 0:
 		return grant, nil, poorest.end()
-	case p.price == nil || math.IsInf(left, 1):
+	case p.price == nil || poorest.cap == 0:
 		return p.grant(0, 0), nil, nil
 	}
 	p.note(need)
-	keep := 0.0
+	var keep money.USD
 	if need.Words > 0 {
 		keep = p.most(need.Words, session.WordsOutput)
 	}
@@ -148,9 +155,9 @@ func (p *purse) try(need session.Need) (grant session.Grant, freed <-chan struct
 	if want == 0 {
 		want = guess
 	}
-	out := min(want, p.affords(left/2-keep, need.Input)) // the other jobs are to have a share
+	out := min(want, p.affords((left/2).Sub(keep), need.Input)) // the other jobs are to have a share
 	if enough := min(want, useful); out < enough {
-		out = min(enough, p.affords(left-keep, need.Input))
+		out = min(enough, p.affords(left.Sub(keep), need.Input))
 		switch {
 		case out < enough && poorest.calls > 0:
 			return grant, p.freed, nil
@@ -167,34 +174,44 @@ func (p *purse) try(need session.Need) (grant session.Grant, freed <-chan struct
 
 // most is the most that a call can cost. Writing to a provider's cache may be
 // dearer than plain input.
-func (p *purse) most(input int64, output int) float64 {
-	plain := model.Usage{Input: input, Output: int64(output)}
+func (p *purse) most(input int64, output int) money.USD {
+	plain := money.Usage{Input: input, Output: int64(output)}
 	written := plain
 	written.CacheWrite = input
 	return max(p.price(plain), p.price(written))
 }
 
-// affords is how many tokens of output usd pays for beside the input. Prices
-// are linear in the output.
-func (p *purse) affords(usd float64, input int64) int {
+// affords is how many tokens of output usd pays for beside the input. The price
+// of a token grows with their number, if it changes.
+func (p *purse) affords(usd money.USD, input int64) int {
 	const many = 1 << 20
 	none := p.most(input, 0)
-	each := (p.most(input, many) - none) / many
+	each := p.most(input, many).Sub(none)
 	switch {
 	case usd < none:
 		return 0
 	case each <= 0:
 		return math.MaxInt
 	}
-	return int(min((usd-none)/each, math.MaxInt32))
+	high, low := bits.Mul64(uint64(usd.Sub(none)), many)
+	n := uint64(math.MaxInt32)
+	if high < uint64(each) {
+		low, _ = bits.Div64(high, low, uint64(each))
+		n = min(n, low)
+	}
+	for n > 0 && p.most(input, int(n)) > usd { // costs are rounded up
+		n--
+	}
+	return int(n)
 }
 
 // grant sets usd aside for a call. The lock is held.
-func (p *purse) grant(output int, usd float64) session.Grant {
+func (p *purse) grant(output int, usd money.USD) session.Grant {
 	for _, a := range p.accounts {
-		a.held = event.AddUSD(a.held, usd)
+		a.held = a.held.Add(usd)
 		a.calls++
 	}
+	p.changed()
 	c := &call{purse: p, held: usd}
 	return session.Grant{Output: output, Settle: c.settle, Again: c.again}
 }
@@ -203,14 +220,14 @@ func (p *purse) grant(output int, usd float64) session.Grant {
 // cost.
 type call struct {
 	*purse
-	held   float64
-	booked float64 // of attempts that failed
+	held   money.USD
+	booked money.USD // of attempts that failed
 }
 
 // settle books what a call has cost instead of what was set aside for it; a
 // cost that nobody knows counts as that much.
-func (c *call) settle(cost *float64) {
-	usd := c.booked + c.held
+func (c *call) settle(cost *money.USD) {
+	usd := c.booked.Add(c.held)
 	if cost != nil {
 		usd = *cost
 	}
@@ -218,22 +235,24 @@ func (c *call) settle(cost *float64) {
 	defer c.mu.Unlock()
 	c.book(usd)
 	for _, a := range c.accounts {
-		a.held = event.AddUSD(a.held, -c.held)
+		a.held = a.held.Sub(c.held)
 		a.calls--
 	}
+	c.changed()
 	c.free()
 }
 
 // again books what the call's failed attempts have cost so far, and says whether
 // another one is paid for beside them.
-func (c *call) again(cost *float64) *session.End {
-	usd := c.booked + c.held
+func (c *call) again(cost *money.USD) *session.End {
+	usd := c.booked.Add(c.held)
 	if cost != nil {
 		usd = *cost
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.book(usd)
+	c.changed()
 	for _, a := range c.accounts {
 		if left := a.left(); left < 0 || left == 0 && c.held == 0 {
 			return a.end()
@@ -243,18 +262,18 @@ func (c *call) again(cost *float64) *session.End {
 }
 
 // book puts down what the call has cost so far. The lock is held.
-func (c *call) book(usd float64) {
+func (c *call) book(usd money.USD) {
 	for _, a := range c.accounts {
-		a.usd = event.AddUSD(a.usd, usd-c.booked)
+		a.usd = a.usd.Add(usd.Sub(c.booked))
 	}
 	c.booked = usd
 }
 
 // keep holds usd for the session's last words instead of what was held for
 // them. The lock is held.
-func (p *purse) keep(usd float64) {
+func (p *purse) keep(usd money.USD) {
 	for _, a := range p.accounts {
-		a.held = event.AddUSD(a.held, usd-p.kept)
+		a.held = a.held.Add(usd.Sub(p.kept))
 	}
 	p.kept = usd
 }
@@ -264,5 +283,6 @@ func (p *purse) release() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.keep(0)
+	p.changed()
 	p.free()
 }

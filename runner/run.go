@@ -12,6 +12,7 @@ import (
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
 	"github.com/millhand/millhand/internal/model"
+	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/redact"
 	"github.com/millhand/millhand/internal/sandbox"
 	"github.com/millhand/millhand/internal/session"
@@ -26,7 +27,7 @@ import (
 type Conversation struct {
 	Model  model.Model
 	Finish func() error
-	Price  func(model.Usage) float64
+	Price  func(money.Usage) money.USD
 	// As is the id of the model by which tools are chosen and facts are known: a
 	// recording's is that of the model that was recorded.
 	As string
@@ -100,7 +101,7 @@ type run struct {
 // The events begin with run.started and end with run.ended.
 func Run(ctx context.Context, plan *tasks.Plan, o Options) event.Exit {
 	r := &run{
-		Options: o, plan: plan, ledger: newLedger(plan.Budget.CostUSD), copies: newCopies(o), headers: newHeaders(),
+		Options: o, plan: plan, ledger: newLedger(plan.Budget.CostUSD, nil), copies: newCopies(o), headers: newHeaders(),
 		refused: map[string]string{},
 	}
 	began := r.Now()
@@ -253,8 +254,7 @@ func (r *run) unwanted(j tasks.Job, ends map[string]event.JobEnd, failures int) 
 // panic, reaches the others.
 func (r *run) guard(ctx context.Context, j tasks.Job, skip *stop) (end event.JobEnd) {
 	began := r.Now()
-	zero := 0.0
-	end = event.JobEnd{CostUSD: &zero}
+	end = event.JobEnd{CostUSD: new(money.USD)}
 	defer func() {
 		if p := recover(); p != nil {
 			end.Outcome, end.ExitCode, end.Code = event.Error, event.ExitInternal, event.CodePanic

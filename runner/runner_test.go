@@ -18,6 +18,7 @@ import (
 	"github.com/millhand/millhand/internal/gitops/gitdir"
 	"github.com/millhand/millhand/internal/model"
 	"github.com/millhand/millhand/internal/model/script"
+	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/proc"
 	"github.com/millhand/millhand/internal/sandbox"
@@ -181,22 +182,22 @@ func TestTheRunsBudgetStopsEveryJob(t *testing.T) {
 	open := plays(t, turns.String())
 	s.opts.OpenModel = func(j tasks.Job, child string, retry func(event.Retry)) (Conversation, error) {
 		c, err := open(j, child, retry)
-		c.Model = model.Priced(c.Model, func(model.Usage) (float64, bool) { return 1, true })
+		c.Model = model.Priced(c.Model, func(money.Usage) (money.USD, bool) { return money.Dollar, true })
 		return c, err
 	}
-	exit := s.run(t.Context(), &tasks.Plan{Parallel: 3, Budget: tasks.Budget{CostUSD: 10}, Jobs: []tasks.Job{s.job("a"), s.job("b"), s.job("c"), s.job("d")}})
+	exit := s.run(t.Context(), &tasks.Plan{Parallel: 3, Budget: tasks.Budget{CostUSD: 10 * money.Dollar}, Jobs: []tasks.Job{s.job("a"), s.job("b"), s.job("c"), s.job("d")}})
 	if exit != event.ExitBudget {
 		t.Errorf("exit %d", exit)
 	}
-	spent := 0.0
+	var spent money.USD
 	for _, e := range s.events {
 		if e.Type == event.TurnEnded {
 			spent += *e.Turn.CostUSD
 		}
 	}
 	// Each of the three jobs may have been within a call when the cap was reached.
-	if spent < 10 || spent > 12 {
-		t.Errorf("spent %g of 10", spent)
+	if spent < 10*money.Dollar || spent > 12*money.Dollar {
+		t.Errorf("spent %s of 10", spent)
 	}
 	if got := s.ends()["d"]; got != "skipped 5" {
 		t.Errorf("the last job: %s", got)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/model"
+	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/session"
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tools"
@@ -86,18 +87,12 @@ func (s *sessions) children() []*open {
 
 // totals sums up over all sessions. It may be called while they run.
 func (s *sessions) totals() session.Totals {
-	zero := 0.0
-	sum := session.Totals{CostUSD: &zero}
+	sum := session.Totals{CostUSD: new(money.USD)}
 	for _, o := range s.list() {
 		t := o.Totals()
 		sum.Turns, sum.Calls, sum.Denied = sum.Turns+t.Turns, sum.Calls+t.Calls, sum.Denied+t.Denied
 		sum.Usage = sum.Usage.Add(t.Usage)
-		if sum.CostUSD != nil && t.CostUSD != nil {
-			usd := event.AddUSD(*sum.CostUSD, *t.CostUSD)
-			sum.CostUSD = &usd
-		} else {
-			sum.CostUSD = nil
-		}
+		sum.CostUSD = money.Sum(sum.CostUSD, t.CostUSD)
 	}
 	return sum
 }

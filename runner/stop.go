@@ -1,7 +1,6 @@
 package runner
 
 import (
-	"cmp"
 	"context"
 	"strings"
 
@@ -48,21 +47,21 @@ func stopOf(ctx context.Context, end session.End) *stop {
 	case session.Done:
 		return nil
 	case session.Limited:
-		return &stop{outcome: event.Limit, reason: end.Reason, exit: event.ExitLimit, code: cmp.Or(end.Code, event.Code(end.Class))}
+		return &stop{outcome: event.Limit, reason: end.Reason, exit: event.ExitLimit, code: end.Code}
 	case session.OverCost:
 		return &stop{outcome: event.Budget, reason: end.Reason, exit: event.ExitBudget}
 	case session.Refused:
 		return &stop{outcome: event.Policy, reason: end.Reason, exit: event.ExitPolicy}
 	case session.NoModel:
-		return &stop{outcome: event.Provider, reason: end.Reason, exit: providerExit(end.Class), code: event.Code(end.Class)}
+		return &stop{outcome: event.Provider, reason: end.Reason, exit: providerExit(end.Code), code: end.Code}
 	default:
 		return &stop{outcome: event.Failed, reason: end.Reason, exit: event.ExitFailed}
 	}
 }
 
 // providerExit tells a provider that may answer later from one that won't.
-func providerExit(class model.ErrorClass) event.Exit {
-	if (&model.Error{Class: class}).Retryable() {
+func providerExit(code event.Code) event.Exit {
+	if (&model.Error{Class: model.ErrorClass(code)}).Retryable() {
 		return event.ExitUnavailable
 	}
 	return event.ExitAuth

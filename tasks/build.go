@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/millhand/millhand/internal/money"
 )
 
 // builder makes a plan of manifests. Each of its steps goes on after a
@@ -176,7 +178,7 @@ func (b *builder) assemble(paths []string, drafts []*draft) *Plan {
 		Manifests:         slices.Clone(paths),
 		AllowDirty:        true,
 		AllowUnknownPrice: true,
-		Prices:            map[string]Price{},
+		Prices:            map[string]money.Price{},
 	}
 	for _, m := range b.manifests {
 		p.AllowDirty = p.AllowDirty && m.allowDirty
@@ -204,7 +206,7 @@ func (b *builder) assemble(paths []string, drafts []*draft) *Plan {
 }
 
 // lower returns the smaller of two limits, of which 0 is none.
-func lower[T int | float64 | time.Duration](a, b T) T {
+func lower[T int | money.USD | time.Duration](a, b T) T {
 	if a == 0 || b != 0 && b < a {
 		return b
 	}

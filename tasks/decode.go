@@ -12,6 +12,8 @@ import (
 	"unicode/utf8"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/millhand/millhand/internal/money"
 )
 
 // value is one value of a file. Its methods read it as what it should be and
@@ -172,25 +174,27 @@ func (v value) tokens() (int64, bool) {
 }
 
 // money reads an amount in USD that is not negative.
-func (v value) money() (float64, bool) {
+func (v value) money() (money.USD, bool) { return v.amount(money.Parse) }
+
+func (v value) amount(parse func(string) (money.USD, error)) (money.USD, bool) {
 	tag := v.node.ShortTag()
-	f, err := strconv.ParseFloat(strings.ReplaceAll(v.node.Value, "_", ""), 64)
-	if !v.isScalar() || tag != "!!int" && tag != "!!float" || err != nil || !(f >= 0) || math.IsInf(f, 0) {
+	usd, err := parse(strings.ReplaceAll(v.node.Value, "_", ""))
+	if !v.isScalar() || tag != "!!int" && tag != "!!float" || err != nil || usd < 0 {
 		v.wrong("an amount in USD", "write for example 1.50")
 		return 0, false
 	}
-	return f, true
+	return usd, true
 }
 
 // costLimit reads the amount of a limit. Zero is refused: it could be meant as
 // "nothing may be spent" and as "no limit", and only one of them is cheap.
-func (v value) costLimit() (float64, bool) {
-	f, ok := v.money()
-	if ok && f == 0 {
+func (v value) costLimit() (money.USD, bool) {
+	usd, ok := v.amount(money.ParseLimit)
+	if ok && usd == 0 {
 		v.problem(v.name+" must be more than 0", "leave it out for no limit")
 		return 0, false
 	}
-	return f, ok
+	return usd, ok
 }
 
 // duration reads a time such as 20m or 1h30m, more than zero.

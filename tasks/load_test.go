@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/millhand/millhand/internal/money"
 )
 
 const oneTask = head + "tasks: [{id: a, prompt: p}]\n"
@@ -29,7 +31,7 @@ func TestSeveralManifestsMakeOnePlan(t *testing.T) {
 	if p.Name != "both" || p.Parallel != 2 || !p.AllowDirty || p.AllowUnknownPrice {
 		t.Errorf("name %q, %d jobs side by side, allow_dirty %v, allow_unknown_price %v", p.Name, p.Parallel, p.AllowDirty, p.AllowUnknownPrice)
 	}
-	if diff := cmp.Diff(Budget{CostUSD: 5, Time: 2 * time.Minute}, p.Budget); diff != "" {
+	if diff := cmp.Diff(Budget{CostUSD: 5 * money.Dollar, Time: 2 * time.Minute}, p.Budget); diff != "" {
 		t.Errorf("budget (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff([]string{"a"}, p.Jobs[1].Needs); diff != "" {

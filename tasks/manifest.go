@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"slices"
 	"time"
+
+	"github.com/millhand/millhand/internal/money"
 )
 
 // What holds where a manifest says nothing. Nothing runs for ever by default;
@@ -59,7 +61,7 @@ type manifest struct {
 // price is what a manifest says that a model costs.
 type price struct {
 	value
-	Price
+	money.Price
 	model string
 }
 
@@ -179,7 +181,8 @@ func (v value) vars() (map[string]string, bool) {
 	return vars, ok
 }
 
-// prices reads prices of models.
+// prices reads prices of models. Cached tokens without a price of their own are
+// charged as input.
 func (v value) prices() ([]price, bool) {
 	var all []price
 	entries, ok := v.entries()
@@ -188,9 +191,15 @@ func (v value) prices() ([]price, bool) {
 		got := fields{
 			"input":       into(&p.Input, value.money),
 			"output":      into(&p.Output, value.money),
-			"cache_read":  into(&p.CacheRead, value.moneyPointer),
-			"cache_write": into(&p.CacheWrite, value.moneyPointer),
+			"cache_read":  into(&p.CacheRead, value.money),
+			"cache_write": into(&p.CacheWrite, value.money),
 		}.read(e)
+		if _, ok := got["cache_read"]; !ok {
+			p.CacheRead = p.Input
+		}
+		if _, ok := got["cache_write"]; !ok {
+			p.CacheWrite = p.Input
+		}
 		for _, key := range []string{"input", "output"} {
 			if _, ok := got[key]; !ok && e.isMapping() {
 				e.keyProblem(fmt.Sprintf("the price of %s lacks %s", quote(p.model), key), "write {input: 0.25, output: 2.00}, in USD per million tokens")
@@ -199,11 +208,6 @@ func (v value) prices() ([]price, bool) {
 		all = append(all, p)
 	}
 	return all, ok
-}
-
-func (v value) moneyPointer() (*float64, bool) {
-	f, ok := v.money()
-	return &f, ok
 }
 
 // baseName is what a plan without a name is called.

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/millhand/millhand/internal/money"
 )
 
 const overridden = head + `limits: {turns: 50}
@@ -31,7 +33,7 @@ func TestTheCommandLineStandsAboveTheManifest(t *testing.T) {
 		r := result{
 			Jobs: []string{"first-1", "first-2", "second"}, Model: "openai/m", Profile: "full",
 			Prompts: []string{"task manifest", "task manifest", "manifest manifest"}, Turns: []int{5, 5, 50},
-			Parallel: 2, Budget: Budget{CostUSD: 5, Time: time.Hour},
+			Parallel: 2, Budget: Budget{CostUSD: 5 * money.Dollar, Time: time.Hour},
 		}
 		change(&r)
 		return r
@@ -55,10 +57,10 @@ func TestTheCommandLineStandsAboveTheManifest(t *testing.T) {
 		{"a job", Overrides{Only: []string{"first-2"}}, unchanged(func(r *result) {
 			r.Jobs, r.Prompts, r.Turns = []string{"first-2"}, []string{"task manifest"}, []int{5}
 		})},
-		{"fewer of everything", Overrides{Parallel: 1, MaxTurns: 4, MaxCost: 1, MaxTime: time.Minute}, unchanged(func(r *result) {
-			r.Parallel, r.Turns, r.Budget = 1, []int{4, 4, 4}, Budget{CostUSD: 1, Time: time.Minute}
+		{"fewer of everything", Overrides{Parallel: 1, MaxTurns: 4, MaxCost: 1 * money.Dollar, MaxTime: time.Minute}, unchanged(func(r *result) {
+			r.Parallel, r.Turns, r.Budget = 1, []int{4, 4, 4}, Budget{CostUSD: money.Dollar, Time: time.Minute}
 		})},
-		{"more of everything raises the jobs side by side alone", Overrides{Parallel: 9, MaxTurns: 99, MaxCost: 9, MaxTime: 9 * time.Hour}, unchanged(func(r *result) {
+		{"more of everything raises the jobs side by side alone", Overrides{Parallel: 9, MaxTurns: 99, MaxCost: 9 * money.Dollar, MaxTime: 9 * time.Hour}, unchanged(func(r *result) {
 			r.Parallel = 9
 		})},
 	} {
@@ -81,8 +83,8 @@ func TestTheCommandLineStandsAboveTheManifest(t *testing.T) {
 }
 
 func TestTheCommandLineReplacesDefaults(t *testing.T) {
-	p := mustLoad(t, oneTask, Overrides{MaxTurns: 500, MaxCost: 7, MaxTime: time.Hour})
-	if p.Jobs[0].Limits.Turns != 500 || p.Budget.CostUSD != 7 || p.Budget.Time != time.Hour {
+	p := mustLoad(t, oneTask, Overrides{MaxTurns: 500, MaxCost: 7 * money.Dollar, MaxTime: time.Hour})
+	if p.Jobs[0].Limits.Turns != 500 || p.Budget.CostUSD != 7*money.Dollar || p.Budget.Time != time.Hour {
 		t.Errorf("limits %+v, budget %+v", p.Jobs[0].Limits, p.Budget)
 	}
 }

@@ -3,6 +3,7 @@ package tasks
 import (
 	"time"
 
+	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/permission"
 )
 
@@ -22,7 +23,7 @@ type Plan struct {
 
 	AllowDirty        bool
 	AllowUnknownPrice bool
-	Prices            map[string]Price // overrides of the built-in table, by model ("openai/gpt-5-mini")
+	Prices            map[string]money.Price // overrides of the built-in table, by model ("openai/gpt-5-mini")
 
 	Agents    []Agent             // those built in, and those of the manifests
 	Providers map[string]Provider // of the manifests, by the name before the slash of a model
@@ -106,7 +107,7 @@ type Instruction struct {
 // limit.
 type Limits struct {
 	Turns     int
-	CostUSD   float64
+	CostUSD   money.USD
 	Time      time.Duration
 	Tokens    int64
 	Denials   int
@@ -118,7 +119,7 @@ type Limits struct {
 
 // Budget ends the whole run. Zero values mean: no limit.
 type Budget struct {
-	CostUSD float64
+	CostUSD money.USD
 	Time    time.Duration
 }
 
@@ -172,15 +173,6 @@ const (
 // Person is an author or committer.
 type Person struct{ Name, Email string }
 
-// Price is what a model costs, in USD per million tokens. A nil CacheRead or
-// CacheWrite is charged as Input.
-type Price struct {
-	Input      float64  `json:"input"`
-	Output     float64  `json:"output"`
-	CacheRead  *float64 `json:"cache_read,omitempty"`
-	CacheWrite *float64 `json:"cache_write,omitempty"`
-}
-
 // Overrides are what the command line sets above the manifests. Zero values
 // change nothing.
 type Overrides struct {
@@ -190,7 +182,7 @@ type Overrides struct {
 	Vars     map[string]string
 	Parallel int
 	MaxTurns int
-	MaxCost  float64       // of the run, in USD: lowers, never raises, what the manifest says
+	MaxCost  money.USD     // of the run: lowers, never raises, what the manifest says
 	MaxTime  time.Duration // of the run, likewise
 
 	Limit   int         // at most so many jobs, the plan's first ones; 0 for all

@@ -1,8 +1,6 @@
 package tasks
 
-import (
-	"testing"
-)
+import "testing"
 
 func TestFilesThatAreNoManifests(t *testing.T) {
 	checkMistakes(t, []mistake{

@@ -11,6 +11,8 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+
+	"github.com/millhand/millhand/internal/textcut"
 )
 
 // maxSearchAnswer is how much of a search service's answer is read, in bytes.
@@ -186,7 +188,7 @@ func readResults(data []byte) (string, error) {
 	}
 	var texts []string
 	for _, r := range answer.Results {
-		texts = append(texts, strings.TrimSpace(fmt.Sprintf("Title: %s\nURL: %s\n%s", oneLine(r.Title), oneLine(r.URL), r.Text)))
+		texts = append(texts, strings.TrimSpace(fmt.Sprintf("Title: %s\nURL: %s\n%s", textcut.OneLine(r.Title), textcut.OneLine(r.URL), r.Text)))
 	}
 	return strings.Join(texts, "\n\n"), nil
 }

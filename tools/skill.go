@@ -14,6 +14,7 @@ import (
 
 	"github.com/millhand/millhand/internal/frontmatter"
 	"github.com/millhand/millhand/internal/permission"
+	"github.com/millhand/millhand/internal/textcut"
 	"github.com/millhand/millhand/internal/workspace"
 )
 
@@ -30,7 +31,7 @@ func skillTool(env *Env) Tool {
 	var text strings.Builder
 	text.WriteString(strings.TrimSpace(skillDescription))
 	for _, s := range env.skills() {
-		fmt.Fprintf(&text, "\n- %s: %s", s.Name, cutBytes(oneLine(s.Description), maxSkillListed, false))
+		fmt.Fprintf(&text, "\n- %s: %s", s.Name, cutBytes(textcut.OneLine(s.Description), maxSkillListed, false))
 	}
 	if len(env.skills()) == 0 {
 		text.WriteString("\n(none here)")

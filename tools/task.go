@@ -8,7 +8,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/permission"
+	"github.com/millhand/millhand/internal/textcut"
 )
 
 //go:embed task.md
@@ -34,7 +36,7 @@ type SpawnResult struct {
 	TaskID  string // by which it can be resumed
 	Text    string // its last words
 	Failed  string // why it ended before it was done; "" if it was
-	CostUSD *float64
+	CostUSD *money.USD
 }
 
 type taskInput struct {
@@ -50,7 +52,7 @@ func taskTool(env *Env) Tool {
 	var text strings.Builder
 	text.WriteString(strings.TrimSpace(taskDescription))
 	for _, a := range env.agents() {
-		fmt.Fprintf(&text, "\n- %s: %s", a.Name, oneLine(a.Description))
+		fmt.Fprintf(&text, "\n- %s: %s", a.Name, textcut.OneLine(a.Description))
 	}
 	return Define(Spec{Name: "task", Description: text.String() + "\n", SideBySide: true, Internal: true}, prepareTask)
 }
@@ -121,4 +123,3 @@ func lastWords(text string) string {
 }
 
 // oneLine folds a text into one line.
-func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

@@ -7,10 +7,12 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/millhand/millhand/internal/money"
 )
 
 func TestTaskStartsAnAgentAndAnswersWithItsReport(t *testing.T) {
-	cost := 0.25
+	cost := money.Dollar / 4
 	tests := []struct {
 		name   string
 		result SpawnResult
@@ -22,7 +24,7 @@ func TestTaskStartsAnAgentAndAnswersWithItsReport(t *testing.T) {
 		{
 			name: "done", result: SpawnResult{TaskID: "s1.2", Text: "It is in cart.go.", CostUSD: &cost}, status: Completed,
 			want: "<task id=\"s1.2\" state=\"completed\">\n<task_result>\nIt is in cart.go.\n</task_result>\n</task>",
-			meta: map[string]any{"task_id": "s1.2", "agent": "explore", "state": "completed", "cost_usd": 0.25},
+			meta: map[string]any{"task_id": "s1.2", "agent": "explore", "state": "completed", "cost_usd": cost},
 		},
 		{
 			name: "not done", result: SpawnResult{TaskID: "s1.2", Text: "So far.", Failed: "the limit of 5 turns is reached"}, status: Failed,

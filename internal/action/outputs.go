@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"path/filepath"
 	"strconv"
-	"unicode/utf8"
 
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/textcut"
 	"github.com/millhand/millhand/report"
 )
 
@@ -96,7 +96,7 @@ func results(rep *report.Report) (all []Output, warnings []string) {
 func counts(t report.Totals) []Output {
 	cost := ""
 	if t.CostUSD != nil {
-		cost = strconv.FormatFloat(*t.CostUSD, 'f', -1, 64)
+		cost = t.CostUSD.String()
 	}
 	all := []Output{{"cost-usd", cost}}
 	for _, n := range []struct {
@@ -124,11 +124,7 @@ func cut(s string, limit int) string {
 		return s
 	}
 	const notice = "\n(cut here; the whole text is in report.json)"
-	end := limit - len(notice)
-	for end > 0 && !utf8.RuneStart(s[end]) {
-		end--
-	}
-	return s[:end] + notice
+	return textcut.Head(s, limit-len(notice), notice)
 }
 
 func compact(raw json.RawMessage) string {

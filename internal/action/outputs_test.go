@@ -12,6 +12,7 @@ import (
 
 	"github.com/millhand/millhand/internal/action"
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/report"
 )
 
@@ -29,11 +30,11 @@ func job(outcome event.Outcome, message string) report.Job {
 }
 
 func TestOutputsTellTheRun(t *testing.T) {
-	cost := 0.25
+	cost := money.Dollar / 4
 	rep := &report.Report{
 		Run: report.Run{ID: "r1", Outcome: event.Failed, ExitCode: 1, Totals: report.Totals{
 			Jobs: 4, Passed: 1, Skipped: 1, DeniedCalls: 3, CostUSD: &cost,
-			Usage: event.Usage{Input: 10, Output: 5, CacheRead: 4, CacheWrite: 2},
+			Usage: money.Usage{Input: 10, Output: 5, CacheRead: 4, CacheWrite: 2},
 		}},
 		Jobs: []report.Job{job(event.Passed, "one"), {Outcome: event.Failed}, {Outcome: event.Limit}, {Outcome: event.Skipped}},
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/model/provider"
+	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/prices"
 )
 
@@ -36,10 +37,10 @@ type (
 	}
 	// priceDocument is in USD for a million tokens.
 	priceDocument struct {
-		Input      float64 `json:"input"`
-		Output     float64 `json:"output"`
-		CacheRead  float64 `json:"cache_read"`
-		CacheWrite float64 `json:"cache_write"`
+		Input      money.USD `json:"input"`
+		Output     money.USD `json:"output"`
+		CacheRead  money.USD `json:"cache_read"`
+		CacheWrite money.USD `json:"cache_write"`
 	}
 	tierDocument struct {
 		From int64 `json:"from"` // tokens of input above which it holds
@@ -135,7 +136,7 @@ func modelsTable(out io.Writer, doc catalogDocument) error {
 	return err
 }
 
-func perMillion(usd float64) string { return strconv.FormatFloat(usd, 'f', -1, 64) }
+func perMillion(usd money.USD) string { return usd.String() }
 
 func size(n *int) string {
 	if n == nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/money"
 )
 
 // lineWidth is how much of a message a log line shows, in characters.
@@ -32,7 +33,7 @@ type progress struct {
 	turns  map[string]int
 	main   string            // the job's own session, for what is of none
 	agents map[string]string // of subagents' sessions
-	usd    float64
+	usd    money.USD
 	any    bool // any cost is known
 }
 
@@ -76,7 +77,7 @@ func (c *console) follow(e event.Event) {
 	case e.Type == event.TurnStarted:
 		p.turns[e.Session] = e.Turn.Number
 	case e.Type == event.TurnEnded && e.Turn.CostUSD != nil:
-		p.usd, p.any = p.usd+*e.Turn.CostUSD, true
+		p.usd, p.any = p.usd.Add(*e.Turn.CostUSD), true
 	case e.Type == event.JobEnded:
 		delete(c.jobs, e.Job)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/millhand/millhand/internal/model/provider"
 	"github.com/millhand/millhand/internal/model/replay"
 	"github.com/millhand/millhand/internal/model/script"
+	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/prices"
 	"github.com/millhand/millhand/internal/redact"
 	"github.com/millhand/millhand/runner"
@@ -205,8 +206,8 @@ func (m *models) Open(j tasks.Job, child string, retry func(event.Retry)) (runne
 // dearest returns what a request to a chain of models costs at most: the price of
 // the dearest. It is nil if any is unknown, and for scripts, whose usage is
 // written down.
-func (m *models) dearest(chain []tasks.Model) func(model.Usage) float64 {
-	var all []prices.Price
+func (m *models) dearest(chain []tasks.Model) func(money.Usage) money.USD {
+	var all []money.Price
 	for _, of := range chain {
 		p, ok := m.price(of.ID, of.Name)
 		if !ok || strings.HasPrefix(of.ID, "script:") {
@@ -214,17 +215,13 @@ func (m *models) dearest(chain []tasks.Model) func(model.Usage) float64 {
 		}
 		all = append(all, p)
 	}
-	return func(u model.Usage) float64 {
-		most := 0.0
+	return func(u money.Usage) money.USD {
+		var most money.USD
 		for _, p := range all {
-			most = max(most, costOf(p, u))
+			most = max(most, p.Cost(u))
 		}
 		return most
 	}
-}
-
-func costOf(p prices.Price, u model.Usage) float64 {
-	return p.Cost(prices.Usage{Input: u.Input, Output: u.Output, CacheRead: u.CacheRead, CacheWrite: u.CacheWrite})
 }
 
 func (m *models) wrapped(of tasks.Model, child, name string, retry func(event.Retry)) (runner.Conversation, error) {
@@ -237,7 +234,7 @@ func (m *models) wrapped(of tasks.Model, child, name string, retry func(event.Re
 		c.Model = model.Limited(c.Model, l, nil)
 	}
 	if price, ok := m.price(of.ID, of.Name); !recorded(of.ID) {
-		c.Model = model.Priced(c.Model, func(u model.Usage) (float64, bool) { return costOf(price, u), ok })
+		c.Model = model.Priced(c.Model, func(u money.Usage) (money.USD, bool) { return price.Cost(u), ok })
 	}
 	if l != nil {
 		c.Model = model.Retrying(c.Model, model.DefaultRetryPolicy(), func(attempt int, wait time.Duration, err error) {
@@ -380,16 +377,10 @@ func facts(name string) runner.Facts {
 }
 
 // price is what a model costs: the manifest's word, else the table's.
-func (m *models) price(id, written string) (prices.Price, bool) {
+func (m *models) price(id, written string) (money.Price, bool) {
 	if p, ok := m.plan.Prices[written]; ok {
-		price := prices.Price{Input: p.Input, Output: p.Output, CacheRead: p.Input, CacheWrite: p.Input}
-		if p.CacheRead != nil {
-			price.CacheRead = *p.CacheRead
-		}
-		if p.CacheWrite != nil {
-			price.CacheWrite = *p.CacheWrite
-		}
-		return price, true
+		return p, true
 	}
-	return prices.Of(id)
+	known, ok := prices.Of(id)
+	return known.Price, ok
 }

@@ -1,9 +1,7 @@
 package command
 
 import (
-	"strconv"
-
-	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -11,9 +9,9 @@ import (
 // for it, or its models' prices are unknown so that none can be kept. Limits on
 // turns and tokens bound no cost that one could name: a job's children and its
 // failed requests come on top.
-func (m *models) mostOf(j tasks.Job, n note) *float64 {
+func (m *models) mostOf(j tasks.Job, n note) *money.USD {
 	if n.Action != "" { // it does not run
-		return new(float64)
+		return new(money.USD)
 	}
 	chain := append([]tasks.Model{{ID: j.Model, Name: j.ModelName}}, j.Fallback...)
 	for _, a := range m.plan.Agents {
@@ -30,29 +28,29 @@ func (m *models) mostOf(j tasks.Job, n note) *float64 {
 }
 
 // mostOfAll is the most that the run can cost.
-func (m *models) mostOfAll(notes map[string]note) *float64 {
-	sum, budget := new(float64), some(m.plan.Budget.CostUSD)
+func (m *models) mostOfAll(notes map[string]note) *money.USD {
+	sum, budget := new(money.USD), some(m.plan.Budget.CostUSD)
 	for _, j := range m.plan.Jobs {
 		most := m.mostOf(j, notes[j.ID])
 		if most == nil && budget != nil { // which can't be kept
 			return nil
 		}
-		sum = event.SumUSD(sum, most)
+		sum = money.Sum(sum, most)
 	}
 	return lesser(sum, budget)
 }
 
 // lesser is the lower of two bounds, of which nil is none.
-func lesser(a, b *float64) *float64 {
+func lesser(a, b *money.USD) *money.USD {
 	if a == nil || b != nil && *b < *a {
 		return b
 	}
 	return a
 }
 
-func atMost(usd *float64) string {
+func atMost(usd *money.USD) string {
 	if usd == nil {
 		return "unlimited"
 	}
-	return "$" + strconv.FormatFloat(*usd, 'f', -1, 64)
+	return "$" + usd.String()
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/runner"
 	"github.com/millhand/millhand/tasks"
@@ -124,9 +125,13 @@ func loadOptions(c *cli.Context, w World) (tasks.Options, error) {
 			return o, fail(event.ExitUsage, "--shard: %w", err)
 		}
 	}
+	cost, known := money.FromFloat(c.Float64("max-cost"))
+	if !known {
+		return o, fail(event.ExitUsage, "--max-cost is no amount in USD")
+	}
 	o.Overrides = tasks.Overrides{
 		Model: c.String("model"), Profile: c.String("profile"), Only: c.StringSlice("only"), Vars: vars,
-		Parallel: c.Int("jobs"), MaxTurns: c.Int("max-turns"), MaxCost: c.Float64("max-cost"), MaxTime: c.Duration("max-time"),
+		Parallel: c.Int("jobs"), MaxTurns: c.Int("max-turns"), MaxCost: cost, MaxTime: c.Duration("max-time"),
 		Limit: c.Int("limit"), Sample: c.Int("sample"), Shard: shard, Publish: tasks.PublishMode(c.String("publish")),
 	}
 	return o, nil
@@ -314,7 +319,7 @@ type (
 		Manifests []string      `json:"manifest"`
 		Hash      string        `json:"plan_hash"`
 		Parallel  int           `json:"jobs_at_once"`
-		MaxCost   *float64      `json:"max_cost_usd"` // the most that the run can cost; null: nothing limits it, or a price is unknown
+		MaxCost   *money.USD    `json:"max_cost_usd"` // the most that the run can cost; null: nothing limits it, or a price is unknown
 		Jobs      []jobDocument `json:"jobs"`
 	}
 	jobDocument struct {
@@ -333,7 +338,7 @@ type (
 		Needs    []string          `json:"needs"`
 		Limits   limitsDocument    `json:"limits"`
 		Publish  string            `json:"publish"`
-		MaxCost  *float64          `json:"max_cost_usd"` // the most that the job can cost; null as above
+		MaxCost  *money.USD        `json:"max_cost_usd"` // the most that the job can cost; null as above
 		Note     *note             `json:"note"`         // null: the job runs
 	}
 	verifyDocument struct {
@@ -343,15 +348,15 @@ type (
 	}
 	limitsDocument struct {
 		// null: no limit
-		Turns    *int     `json:"turns"`
-		CostUSD  *float64 `json:"cost_usd"`
-		Time     *string  `json:"time"`
-		Tokens   *int64   `json:"tokens"`
-		Denials  *int     `json:"denials"`
-		Failures *int     `json:"failures"`
-		Disk     *int64   `json:"disk_bytes"`
-		Memory   *int64   `json:"memory_bytes"`
-		Pids     *int     `json:"processes"`
+		Turns    *int       `json:"turns"`
+		CostUSD  *money.USD `json:"cost_usd"`
+		Time     *string    `json:"time"`
+		Tokens   *int64     `json:"tokens"`
+		Denials  *int       `json:"denials"`
+		Failures *int       `json:"failures"`
+		Disk     *int64     `json:"disk_bytes"`
+		Memory   *int64     `json:"memory_bytes"`
+		Pids     *int       `json:"processes"`
 	}
 )
 

@@ -19,6 +19,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/report"
 )
 
@@ -118,7 +119,7 @@ type savedRun struct {
 	ExitCode  *event.Exit   `json:"exit_code"`
 	Jobs      int           `json:"jobs"`
 	Passed    *int          `json:"passed"`   // nil without a report
-	CostUSD   *float64      `json:"cost_usd"` // nil without a report, or if it is unknown
+	CostUSD   *money.USD    `json:"cost_usd"` // nil without a report, or if it is unknown
 	PlanHash  string        `json:"plan_hash"`
 	Manifest  []string      `json:"manifest"`
 	Damage    string        `json:"damage,omitempty"` // what can't be read, and why

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/report"
 )
 
@@ -31,9 +32,9 @@ func saveRun(t *testing.T, dir, id string, started time.Time, ended bool) string
 	s := event.NewStream(func() time.Time { now = now.Add(time.Second); return now }, event.JSONL(&events), fold)
 	plan := []event.PlannedJob{{ID: "a", Task: "a", Repo: "r"}, {ID: "b", Task: "b", Repo: "r"}}
 	s.Emit(event.Event{Type: event.RunStarted, Run: &event.Run{ID: id, Manifest: []string{"m.yaml"}, PlanHash: "0123456789abcdef", Jobs: plan}})
-	s.Emit(event.Event{Type: event.JobEnded, Job: "a", JobEnd: &event.JobEnd{Outcome: event.Passed, CostUSD: new(0.25)}})
+	s.Emit(event.Event{Type: event.JobEnded, Job: "a", JobEnd: &event.JobEnd{Outcome: event.Passed, CostUSD: new(money.Dollar / 4)}})
 	if ended {
-		s.Emit(event.Event{Type: event.JobEnded, Job: "b", JobEnd: &event.JobEnd{Outcome: event.Failed, ExitCode: 1, CostUSD: new(0.5)}})
+		s.Emit(event.Event{Type: event.JobEnded, Job: "b", JobEnd: &event.JobEnd{Outcome: event.Failed, ExitCode: 1, CostUSD: new(money.Dollar / 2)}})
 		s.Emit(event.Event{Type: event.RunEnded, RunEnd: &event.RunEnd{Outcome: event.Failed, ExitCode: 1, ElapsedMS: 90_000}})
 	}
 	writeTestFile(t, filepath.Join(dir, "events.jsonl"), events.String())

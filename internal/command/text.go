@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 	"unicode"
+
+	"github.com/millhand/millhand/internal/money"
 )
 
 // commandForms are the workflow commands that a GitHub runner obeys: "::" at the
@@ -43,18 +45,18 @@ func oneLine(s string, n int) string {
 }
 
 // dollars writes a cost for people.
-func dollars(usd *float64) string {
+func dollars(usd *money.USD) string {
 	switch {
 	case usd == nil:
 		return "cost unknown"
 	case *usd == 0:
 		return "$0"
-	case *usd < 0.0001:
-		return fmt.Sprintf("$%.6f", *usd)
-	case *usd < 1: // as the table of the report has it
-		return fmt.Sprintf("$%.4f", *usd)
+	case *usd < money.Dollar/10_000:
+		return fmt.Sprintf("$%.6f", usd.Dollars())
+	case *usd < money.Dollar: // as the table of the report has it
+		return fmt.Sprintf("$%.4f", usd.Dollars())
 	}
-	return fmt.Sprintf("$%.2f", *usd)
+	return fmt.Sprintf("$%.2f", usd.Dollars())
 }
 
 // duration writes a time in milliseconds for people.

@@ -11,6 +11,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/money"
 )
 
 // hostile is what a model might say to a CI's log or a terminal.
@@ -18,7 +19,7 @@ const hostile = "ok\n::set-env name=PATH::/evil\r::add-mask::x\n##[error]no\x1b[
 
 // sample is a short run with a hostile model.
 func sample() []event.Event {
-	usd := 0.0123
+	usd := 123 * money.Dollar / 10_000
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	events := []event.Event{
 		{Type: event.RunStarted, Run: &event.Run{ID: "r1", Jobs: []event.PlannedJob{{ID: "a"}, {ID: "b"}}}},

@@ -15,9 +15,9 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/millhand/millhand/internal/model"
 	"github.com/millhand/millhand/internal/model/script"
 	"github.com/millhand/millhand/internal/model/wiretest"
+	"github.com/millhand/millhand/internal/money"
 )
 
 // provided are the servers of one script of testscript, by name.
@@ -136,13 +136,13 @@ func charged(ts *testscript.TestScript, neg bool, args []string) {
 		}
 	}
 	ts.Check(json.Unmarshal([]byte(ts.ReadFile(filepath.Join(args[0], "report.json"))), &doc))
-	var sum model.Usage
+	var sum money.Usage
 	for _, name := range args[1:] {
 		u := serversOf(ts).servers[name].Usage()
 		sum.Input, sum.Output, sum.Reasoning = sum.Input+u.Input, sum.Output+u.Output, sum.Reasoning+u.Reasoning
 		sum.CacheRead, sum.CacheWrite = sum.CacheRead+u.CacheRead, sum.CacheWrite+u.CacheWrite
 	}
-	if diff := gocmp.Diff(sum, model.Usage(doc.Run.Totals.Usage)); diff != "" {
+	if diff := gocmp.Diff(sum, money.Usage(doc.Run.Totals.Usage)); diff != "" {
 		ts.Fatalf("the report differs from what was charged (-charged +reported):\n%s", diff)
 	}
 	fmt.Fprintln(ts.Stdout(), sum.Input, sum.Output)

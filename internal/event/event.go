@@ -2,8 +2,9 @@ package event
 
 import (
 	"encoding/json"
-	"math"
 	"time"
+
+	"github.com/millhand/millhand/internal/money"
 )
 
 // Type says what an event is about; the constants are the whole list.
@@ -74,12 +75,20 @@ type Run struct {
 	PlanHash string       `json:"plan_hash"`
 	Version  string       `json:"version"`
 	Jobs     []PlannedJob `json:"jobs"`
+	Policies []PolicyFile `json:"policies,omitempty"` // that bound the plan
 
 	// Shard is the part of the plan that this run is, nil for all of it, and
 	// Elsewhere has the jobs of the other parts, so that a merge can tell what
 	// is missing.
 	Shard     *Shard       `json:"shard,omitempty"`
 	Elsewhere []PlannedJob `json:"elsewhere,omitempty"`
+}
+
+// PolicyFile is a policy file that bound a run, or the built-in policy, whose Path is
+// "--untrusted" and whose SHA256 is empty.
+type PolicyFile struct {
+	Path   string `json:"path"` // as it was given
+	SHA256 string `json:"sha256"`
 }
 
 // Shard is one part of a plan. Index counts from 1.
@@ -144,75 +153,17 @@ type Attempt struct {
 	Prompt string `json:"prompt"`
 }
 
-// Usage counts tokens of one model call, or a sum over several. Input includes
-// CacheRead and CacheWrite; Output includes Reasoning.
-type Usage struct {
-	Input      int64 `json:"input"`
-	Output     int64 `json:"output"`
-	Reasoning  int64 `json:"reasoning"`
-	CacheRead  int64 `json:"cache_read"`
-	CacheWrite int64 `json:"cache_write"`
-}
-
-// Add returns the sum of both usages.
-func (u Usage) Add(v Usage) Usage {
-	return Usage{
-		Input:      u.Input + v.Input,
-		Output:     u.Output + v.Output,
-		Reasoning:  u.Reasoning + v.Reasoning,
-		CacheRead:  u.CacheRead + v.CacheRead,
-		CacheWrite: u.CacheWrite + v.CacheWrite,
-	}
-}
-
-// AddUSD adds two costs, rounded to a millionth of a millionth of a dollar: far
-// below any price, and enough to keep the errors of binary fractions out of
-// reports.
-func AddUSD(a, b float64) float64 { return math.Round((a+b)*1e12) / 1e12 }
-
-// SumUSD adds two costs. One that is unknown makes the sum unknown.
-func SumUSD(a, b *float64) *float64 {
-	if a == nil || b == nil {
-		return nil
-	}
-	sum := AddUSD(*a, *b)
-	return &sum
-}
-
 // Turn is the payload of turn.started (Number alone) and turn.ended. Usage and
 // cost are of all requests of the turn, what is lost included.
 type Turn struct {
-	Number    int      `json:"number"`          // counts from 1 within its session
-	Model     string   `json:"model,omitempty"` // who answered, if another than the session's
-	Finish    string   `json:"finish,omitempty"`
-	Usage     *Usage   `json:"usage,omitempty"`    // nil when the provider did not report it
-	CostUSD   *float64 `json:"cost_usd,omitempty"` // nil when the price or the usage is unknown
-	Lost      *Lost    `json:"lost,omitempty"`     // nil for nothing
-	ElapsedMS int64    `json:"elapsed_ms"`         // the model call alone, without tool calls
-	Error     string   `json:"error,omitempty"`
-}
-
-// Lost is what requests to a model used up that failed when their answer had
-// begun.
-type Lost struct {
-	Requests  int      `json:"requests"`
-	Usage     Usage    `json:"usage"`
-	CostUSD   *float64 `json:"cost_usd"`  // nil when unknown
-	Estimated bool     `json:"estimated"` // the provider did not say how many tokens it was, or not of all
-}
-
-// Plus returns the sum; nil is nothing.
-func (l *Lost) Plus(m *Lost) *Lost {
-	switch {
-	case l == nil:
-		return m
-	case m == nil:
-		return l
-	}
-	return &Lost{
-		Requests: l.Requests + m.Requests, Usage: l.Usage.Add(m.Usage), CostUSD: SumUSD(l.CostUSD, m.CostUSD),
-		Estimated: l.Estimated || m.Estimated,
-	}
+	Number    int           `json:"number"`          // counts from 1 within its session
+	Model     string        `json:"model,omitempty"` // who answered, if another than the session's
+	Finish    string        `json:"finish,omitempty"`
+	Usage     *money.Usage  `json:"usage,omitempty"`    // nil when the provider did not report it
+	CostUSD   *money.USD    `json:"cost_usd,omitempty"` // nil when the price or the usage is unknown
+	Lost      *money.Charge `json:"lost,omitempty"`     // nil for nothing
+	ElapsedMS int64         `json:"elapsed_ms"`         // the model call alone, without tool calls
+	Error     string        `json:"error,omitempty"`
 }
 
 // Text is the payload of text: everything that the model said in one turn.
@@ -360,14 +311,14 @@ const (
 // the job's sessions.
 type JobEnd struct {
 	Outcome      Outcome         `json:"outcome"`
-	Reason       string          `json:"reason"` // empty for a job that passed
+	Reason       string          `json:"reason"` // empty for a job that passed, unless it only pushed what an earlier run had committed
 	Code         Code            `json:"code,omitempty"`
 	ExitCode     Exit            `json:"exit_code"`
 	Attempts     int             `json:"attempts"`
 	Turns        int             `json:"turns"`
 	ElapsedMS    int64           `json:"elapsed_ms"`
-	Usage        Usage           `json:"usage"`
-	CostUSD      *float64        `json:"cost_usd"`
+	Usage        money.Usage     `json:"usage"`
+	CostUSD      *money.USD      `json:"cost_usd"`
 	FinalMessage string          `json:"final_message"`
 	Output       json.RawMessage `json:"output,omitempty"`
 	Patch        string          `json:"patch,omitempty"` // path of the patch below the report directory

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/millhand/millhand/internal/money"
 )
 
 // clock is a time that goes on by a second at each look.
@@ -34,7 +36,7 @@ func collect(stream string) ([]Event, error) {
 }
 
 func TestAStoredStreamIsReadAsItWasEmitted(t *testing.T) {
-	cost := 0.25
+	cost := money.Dollar / 4
 	var live []Event
 	var b bytes.Buffer
 	s := NewStream(clock(), SinkFunc(func(e Event) error {
@@ -47,7 +49,7 @@ func TestAStoredStreamIsReadAsItWasEmitted(t *testing.T) {
 		ID: "c1", Tool: "read", Input: json.RawMessage(`{"filePath":"a\nb"}`), Status: CallDenied,
 		Decision: &Decision{Effect: "deny", Rule: "read: {\"*\": deny}", Source: "m.yaml:3"}, Error: "denied\u2028", StartedAt: time.Unix(1, 5).UTC(),
 	}})
-	s.Emit(Event{Type: TurnEnded, Turn: &Turn{Number: 1, Usage: &Usage{Input: 3}, CostUSD: &cost}})
+	s.Emit(Event{Type: TurnEnded, Turn: &Turn{Number: 1, Usage: &money.Usage{Input: 3}, CostUSD: &cost}})
 	s.Emit(Event{Type: ChangesFound, Changes: []Change{{Path: "a\nb", Kind: "added", Added: 1}}})
 	s.Emit(Event{Type: RunEnded, RunEnd: &RunEnd{Outcome: Passed, ExitCode: ExitOK}})
 	if err := s.Err(); err != nil {

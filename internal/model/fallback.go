@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+
+	"github.com/millhand/millhand/internal/money"
 )
 
 // Named is a model with the name by which it is told of.
@@ -45,7 +47,7 @@ type fallback struct {
 
 func (f *fallback) Stream(ctx context.Context, req Request, emit func(Delta)) (Response, error) {
 	err := error(Fail(ClassUnknown, errors.New("there is no model to ask")))
-	var lost *Spend
+	var lost *money.Charge
 	for at := f.at(); at < len(f.models); at = f.leave(at, err) {
 		var resp Response
 		resp, err = f.models[at].Stream(ctx, req.after(lost), emit)
@@ -66,9 +68,9 @@ func (f *fallback) Stream(ctx context.Context, req Request, emit func(Delta)) (R
 }
 
 // after is the request for the next model, when those before have used up lost.
-func (r Request) after(lost *Spend) Request {
+func (r Request) after(lost *money.Charge) Request {
 	if again := r.Again; again != nil && lost != nil {
-		r.Again = func(more *Spend) error { return again(lost.Plus(more)) }
+		r.Again = func(more *money.Charge) error { return again(lost.Plus(more)) }
 	}
 	return r
 }

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/millhand/millhand/internal/money"
 )
 
 // site is a simulated provider: whether it accepts its n-th request, from 1, at a
@@ -108,7 +110,7 @@ func (s *simulated) Stream(context.Context, Request, func(Delta)) (Response, err
 		return Response{}, &Error{Class: ClassRate, Status: 429, RetryAfter: after, Err: errors.New("too many requests")}
 	}
 	time.Sleep(s.answer + time.Duration(n%7)*s.answer/10) // jobs do not run in step
-	return Response{Text: "yes", Usage: &Usage{Input: 1000, Output: 200}}, nil
+	return Response{Text: "yes", Usage: &money.Usage{Input: 1000, Output: 200}}, nil
 }
 
 // run lets the jobs ask m and returns how long they took.

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/millhand/millhand/internal/money"
 )
 
 // provider takes a number of requests in a window of time, and notes when each
@@ -32,7 +34,7 @@ type provider struct {
 func (p *provider) Stream(_ context.Context, req Request, _ func(Delta)) (Response, error) {
 	if p.take(req.CacheKey) {
 		time.Sleep(p.takes)
-		return Response{Text: "yes", Usage: &Usage{Input: 100, Output: 100}}, nil
+		return Response{Text: "yes", Usage: &money.Usage{Input: 100, Output: 100}}, nil
 	}
 	return Response{}, &Error{Class: ClassRate, Status: 429, RetryAfter: p.asks, Err: errors.New("too many")}
 }

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/millhand/millhand/internal/money"
 )
 
 // Role says who speaks a message.
@@ -79,11 +81,11 @@ type Request struct {
 	// Again is asked before the request is made again and told what its failed
 	// attempts have used up so far. An error says that there is no money for
 	// another one, and ends the request. It may be nil.
-	Again func(lost *Spend) error
+	Again func(lost *money.Charge) error
 }
 
 // again asks whether the request may be made once more.
-func (r Request) again(lost *Spend) error {
+func (r Request) again(lost *money.Charge) error {
 	if r.Again == nil || lost == nil {
 		return nil
 	}
@@ -120,12 +122,6 @@ const (
 	FinishUnknown Finish = "unknown"
 )
 
-// Usage counts tokens. Input includes CacheRead and CacheWrite, Output
-// includes Reasoning, whatever the provider's own habit is.
-type Usage struct {
-	Input, Output, Reasoning, CacheRead, CacheWrite int64
-}
-
 // Response is a whole answer. The calls stand in the order in which the model
 // made them and have ids that are unique within the response.
 type Response struct {
@@ -133,13 +129,13 @@ type Response struct {
 	Reasoning string
 	Calls     []ToolCall
 	Finish    Finish
-	State     *State   // for the message of this answer; nil if the wire needs none
-	Usage     *Usage   // nil when the provider did not report it
-	CostUSD   *float64 // nil when the price or the usage is unknown; set by [Priced] unless the provider said it
-	Model     string   `json:",omitempty"` // the name of who answered; "" for the one that was asked, see [Fallback]
+	State     *State       // for the message of this answer; nil if the wire needs none
+	Usage     *money.Usage // nil when the provider did not report it
+	CostUSD   *money.USD   // nil when the price or the usage is unknown; set by [Priced] unless the provider said it
+	Model     string       `json:",omitempty"` // the name of who answered; "" for the one that was asked, see [Fallback]
 	// Lost is what attempts that failed have used up beside Usage, nil for
 	// nothing. It alone is set in a response that comes with an error.
-	Lost *Spend `json:",omitempty"`
+	Lost *money.Charge `json:",omitempty"`
 }
 
 // Model completes conversations. Stream calls emit for every piece of the

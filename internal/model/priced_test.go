@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/millhand/millhand/internal/money"
 )
 
 // fixed gives the same answer every time.
@@ -17,22 +19,21 @@ type fixed struct {
 func (f fixed) Stream(context.Context, Request, func(Delta)) (Response, error) { return f.resp, f.err }
 
 func TestPriced(t *testing.T) {
-	usd := func(v float64) *float64 { return &v }
-	known := func(u Usage) (float64, bool) { return float64(u.Input) / 100, true }
-	unknown := func(Usage) (float64, bool) { return 7, false }
+	known := func(u money.Usage) (money.USD, bool) { return money.USD(u.Input) * money.Dollar / 100, true }
+	unknown := func(money.Usage) (money.USD, bool) { return 7, false }
 	broken := errors.New("broken")
 	tests := []struct {
 		name  string
 		next  fixed
-		price func(Usage) (float64, bool)
-		want  *float64
+		price func(money.Usage) (money.USD, bool)
+		want  *money.USD
 	}{
-		{"the table's price", fixed{resp: Response{Usage: &Usage{Input: 50}}}, known, usd(0.5)},
-		{"the provider's own word", fixed{resp: Response{Usage: &Usage{Input: 50}, CostUSD: usd(3)}}, known, usd(3)},
-		{"the provider's word without usage", fixed{resp: Response{CostUSD: usd(0)}}, known, usd(0)},
-		{"an unknown price is not zero", fixed{resp: Response{Usage: &Usage{Input: 50}}}, unknown, nil},
+		{"the table's price", fixed{resp: Response{Usage: &money.Usage{Input: 50}}}, known, costs(0.5)},
+		{"the provider's own word", fixed{resp: Response{Usage: &money.Usage{Input: 50}, CostUSD: costs(3)}}, known, costs(3)},
+		{"the provider's word without usage", fixed{resp: Response{CostUSD: costs(0)}}, known, costs(0)},
+		{"an unknown price is not zero", fixed{resp: Response{Usage: &money.Usage{Input: 50}}}, unknown, nil},
 		{"an unknown usage is not zero", fixed{}, known, nil},
-		{"a failure has no price", fixed{resp: Response{Usage: &Usage{Input: 50}}, err: broken}, known, nil},
+		{"a failure has no price", fixed{resp: Response{Usage: &money.Usage{Input: 50}}, err: broken}, known, nil},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

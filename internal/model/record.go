@@ -15,10 +15,14 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/millhand/millhand/internal/money"
+	"github.com/millhand/millhand/internal/textcut"
 )
 
-// RecordingVersion is the version of the lines that a [Recorder] writes.
-const RecordingVersion = 1
+// RecordingVersion is the version of the lines that a [Recorder] writes. Version 1
+// had other names for the token counts.
+const RecordingVersion = 2
 
 // ExchangeLimit is the most that one exchange may take in a recording, in bytes.
 const ExchangeLimit = 128 << 20
@@ -26,13 +30,13 @@ const ExchangeLimit = 128 << 20
 // Exchange is one line of a recording: what a model was asked, and what came of
 // it. Exactly one of Response and Error is set.
 type Exchange struct {
-	Version  int      `json:"v"`
-	Job      string   `json:"job"`             // who asked: a job, or one of its child sessions
-	Model    string   `json:"model,omitempty"` // whose tools the request offers, as provider/model
-	Request  Asked    `json:"request"`
-	Response *Answer  `json:"response,omitempty"`
-	Error    *Failure `json:"error,omitempty"`
-	Lost     *Spend   `json:"lost,omitempty"` // what failed attempts of it used up
+	Version  int           `json:"v"`
+	Job      string        `json:"job"`             // who asked: a job, or one of its child sessions
+	Model    string        `json:"model,omitempty"` // whose tools the request offers, as provider/model
+	Request  Asked         `json:"request"`
+	Response *Answer       `json:"response,omitempty"`
+	Error    *Failure      `json:"error,omitempty"`
+	Lost     *money.Charge `json:"lost,omitempty"` // what failed attempts of it used up
 }
 
 // Asked is a request in a recording. Hash stands for the request as a whole (see
@@ -50,14 +54,14 @@ type Asked struct {
 
 // Answer is a response in a recording.
 type Answer struct {
-	Text      string     `json:"text,omitempty"`
-	Reasoning string     `json:"reasoning,omitempty"`
-	Calls     []ToolCall `json:"calls,omitempty"`
-	Finish    Finish     `json:"finish"`
-	State     *State     `json:"state,omitempty"`
-	Usage     *Usage     `json:"usage,omitempty"`
-	CostUSD   *float64   `json:"cost_usd,omitempty"`
-	Model     string     `json:"model,omitempty"` // who answered, of several
+	Text      string       `json:"text,omitempty"`
+	Reasoning string       `json:"reasoning,omitempty"`
+	Calls     []ToolCall   `json:"calls,omitempty"`
+	Finish    Finish       `json:"finish"`
+	State     *State       `json:"state,omitempty"`
+	Usage     *money.Usage `json:"usage,omitempty"`
+	CostUSD   *money.USD   `json:"cost_usd,omitempty"`
+	Model     string       `json:"model,omitempty"` // who answered, of several
 }
 
 // Failure is a failure in a recording. Class is "" for a request that its own
@@ -244,8 +248,7 @@ func cut(s string) string {
 	if len(s) <= excerptLimit {
 		return s
 	}
-	head, tail := s[:excerptLimit/2], s[len(s)-excerptLimit/2:]
-	return strings.ToValidUTF8(head, "") + "\n(" + strconv.Itoa(len(s)) + " bytes, " + digest(s)[:16] + ")\n" + strings.ToValidUTF8(tail, "")
+	return textcut.Ends(s, excerptLimit/2, excerptLimit/2, "\n("+strconv.Itoa(len(s))+" bytes, "+digest(s)[:16]+")\n")
 }
 
 // transcribe writes messages for a reader, and for a diff.

@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/millhand/millhand/internal/money"
 )
 
 func canon(places ...Place) *Canon {
@@ -164,16 +166,16 @@ func open(t *testing.T, path string) *Recorder {
 }
 
 func TestRecording(t *testing.T) {
-	usd, resp := 0.25, Response{
+	usd, resp := money.Dollar/4, Response{
 		Text: "hunter2 in /work/shop", Reasoning: "hunter2!",
 		Calls:  []ToolCall{{ID: "c1", Name: "read", Input: `{"path":"/work/shop/hunter2"}`}},
-		Finish: FinishTools, Usage: &Usage{Input: 5, Output: 3}, State: &State{"x", json.RawMessage(`{"said":"hunter2"}`)},
+		Finish: FinishTools, Usage: &money.Usage{Input: 5, Output: 3}, State: &State{"x", json.RawMessage(`{"said":"hunter2"}`)},
 	}
 	resp.CostUSD = &usd
 	whole := &Answer{
 		Text: "[secret] in {{millhand:workspace}}", Reasoning: "[secret]!",
 		Calls:  []ToolCall{{ID: "c1", Name: "read", Input: `{"path":"{{millhand:workspace}}/[secret]"}`}},
-		Finish: FinishTools, Usage: &Usage{Input: 5, Output: 3}, State: &State{"x", json.RawMessage(`{"said":"[secret]"}`)}, CostUSD: &usd,
+		Finish: FinishTools, Usage: &money.Usage{Input: 5, Output: 3}, State: &State{"x", json.RawMessage(`{"said":"[secret]"}`)}, CostUSD: &usd,
 	}
 	failed := &Error{Class: ClassRate, Status: 429, RetryAfter: 5, Err: errors.New("no hunter2")}
 	tests := []struct {
@@ -200,7 +202,7 @@ func TestRecording(t *testing.T) {
 		}
 		asked := rec.canon.Asked(sample())
 		asked.Prompt = "You work in {{millhand:workspace}} since <time>."
-		if diff := cmp.Diff([]Exchange{{Version: 1, Job: "fix", Model: "openai/x", Request: asked, Response: test.answer, Error: test.err}}, exchanges(t, path)); diff != "" {
+		if diff := cmp.Diff([]Exchange{{Version: RecordingVersion, Job: "fix", Model: "openai/x", Request: asked, Response: test.answer, Error: test.err}}, exchanges(t, path)); diff != "" {
 			t.Errorf("%s: (-want +got):\n%s", test.name, diff)
 		}
 		if data, _ := os.ReadFile(path); bytes.Contains(data, []byte("hunter2")) || bytes.Contains(data, []byte("/work/shop")) {

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"time"
+
+	"github.com/millhand/millhand/internal/money"
 )
 
 // RetryPolicy bounds how a failed request is tried again. Every field counts as
@@ -70,7 +72,7 @@ type retrying struct {
 
 func (r retrying) Stream(ctx context.Context, req Request, emit func(Delta)) (Response, error) {
 	var spent retries
-	var lost *Spend
+	var lost *money.Charge
 	for {
 		resp, err := r.next.Stream(ctx, req, emit)
 		lost = lost.Plus(resp.Lost)

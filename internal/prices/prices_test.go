@@ -1,12 +1,13 @@
 package prices
 
 import (
-	"math"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/millhand/millhand/internal/money"
 )
 
 func TestTheTableIsReadable(t *testing.T) {
@@ -32,7 +33,7 @@ func TestTheTableIsReadable(t *testing.T) {
 		if !ok || provider == "" || model == "" || strings.TrimSpace(name) != name {
 			t.Errorf("%q is not provider/model", name)
 		}
-		sane := func(usd float64) bool { return usd >= 0 && usd < 1000 } // NaN is not
+		sane := func(usd money.USD) bool { return usd >= 0 && usd < 1000*money.Dollar }
 		if !sane(p.Input) || !sane(p.Output) || !sane(p.CacheRead) || !sane(p.CacheWrite) || p.Input == 0 || p.Output < p.Input || p.CacheRead > p.Input {
 			t.Errorf("%s: %+v", name, p)
 		}
@@ -56,21 +57,21 @@ func TestTheTableIsReadable(t *testing.T) {
 func TestWhatARequestCosts(t *testing.T) {
 	tests := []struct {
 		name, model string
-		usage       Usage
-		want        float64
+		usage       money.Usage
+		want        string
 	}{
-		{"nothing", "openai/gpt-5-mini", Usage{}, 0},
-		{"input and output", "openai/gpt-5-mini", Usage{Input: 10_000, Output: 1000}, 0.0045}, // 0.01 M * 0.25 + 0.001 M * 2
-		{"cached input", "openai/gpt-5-mini", Usage{Input: 10_000, Output: 1000, CacheRead: 8000}, 0.0027},
-		{"all of it cached", "openai/gpt-5-mini", Usage{Input: 10_000, CacheRead: 10_000}, 0.00025},
-		{"written to a cache", "anthropic/claude-haiku-4-5", Usage{Input: 3000, CacheRead: 1000, CacheWrite: 1000, Output: 100}, 0.00285}, // 1 + 0.1 + 1.25 + 0.5 thousandths
-		{"no price for the cache", "openai/o1-pro", Usage{Input: 1000, CacheRead: 500}, 0.15},
-		{"at the border of a tier", "openai/gpt-5.4", Usage{Input: 272_000, Output: 1000}, 0.695},
-		{"above it, all of the request", "openai/gpt-5.4", Usage{Input: 272_001, Output: 1000}, 1.382505},
-		{"above it, cached", "openai/gpt-5.4", Usage{Input: 300_000, CacheRead: 200_000}, 0.6},
-		{"above it, written to a cache that is charged as input", "openai/gpt-5.4", Usage{Input: 300_000, CacheWrite: 100_000}, 1.5},
-		{"above it, without a price for the cache", "openai/gpt-5.4-pro", Usage{Input: 300_000, CacheRead: 100_000}, 18},
-		{"more cached than sent, as a broken server counts", "openai/gpt-5-mini", Usage{Input: 100, CacheRead: 1000}, 0.000025},
+		{"nothing", "openai/gpt-5-mini", money.Usage{}, "0"},
+		{"input and output", "openai/gpt-5-mini", money.Usage{Input: 10_000, Output: 1000}, "0.0045"}, // 0.01 M * 0.25 + 0.001 M * 2
+		{"cached input", "openai/gpt-5-mini", money.Usage{Input: 10_000, Output: 1000, CacheRead: 8000}, "0.0027"},
+		{"all of it cached", "openai/gpt-5-mini", money.Usage{Input: 10_000, CacheRead: 10_000}, "0.00025"},
+		{"written to a cache", "anthropic/claude-haiku-4-5", money.Usage{Input: 3000, CacheRead: 1000, CacheWrite: 1000, Output: 100}, "0.00285"}, // 1 + 0.1 + 1.25 + 0.5 thousandths
+		{"no price for the cache", "openai/o1-pro", money.Usage{Input: 1000, CacheRead: 500}, "0.15"},
+		{"at the border of a tier", "openai/gpt-5.4", money.Usage{Input: 272_000, Output: 1000}, "0.695"},
+		{"above it, all of the request", "openai/gpt-5.4", money.Usage{Input: 272_001, Output: 1000}, "1.382505"},
+		{"above it, cached", "openai/gpt-5.4", money.Usage{Input: 300_000, CacheRead: 200_000}, "0.6"},
+		{"above it, written to a cache that is charged as input", "openai/gpt-5.4", money.Usage{Input: 300_000, CacheWrite: 100_000}, "1.5"},
+		{"above it, without a price for the cache", "openai/gpt-5.4-pro", money.Usage{Input: 300_000, CacheRead: 100_000}, "18"},
+		{"more cached than sent, as a broken server counts", "openai/gpt-5-mini", money.Usage{Input: 100, CacheRead: 1000}, "0.000025"},
 	}
 	for _, tt := range tests {
 		p, ok := Of(tt.model)
@@ -78,7 +79,7 @@ func TestWhatARequestCosts(t *testing.T) {
 			t.Errorf("%s: %s has no price", tt.name, tt.model)
 			continue
 		}
-		if got := p.Cost(tt.usage); math.Abs(got-tt.want) > 1e-12 {
+		if got := p.Cost(tt.usage).String(); got != tt.want {
 			t.Errorf("%s: got %v, want %v", tt.name, got, tt.want)
 		}
 	}
@@ -97,9 +98,13 @@ func TestParse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := map[string]Price{
-		"a/b": {Input: 1, Output: 2, CacheRead: 1, CacheWrite: 1, Context: 100, MaxOutput: 50, Images: true, PDFs: true},
-		"c/d": {Input: 1, Output: 2, CacheRead: 0.5, CacheWrite: 1.5, Tiers: []Tier{{10, 2, 3, 2}, {20, 4, 5, 1}}},
+	const usd = money.Dollar
+	want := map[string]Model{
+		"a/b": {Price: money.Price{Input: usd, Output: 2 * usd, CacheRead: usd, CacheWrite: usd}, Context: 100, MaxOutput: 50, Images: true, PDFs: true},
+		"c/d": {Price: money.Price{
+			Input: usd, Output: 2 * usd, CacheRead: usd / 2, CacheWrite: usd * 3 / 2,
+			Tiers: []money.Tier{{From: 10, Input: 2 * usd, Output: 3 * usd, CacheRead: 2 * usd}, {From: 20, Input: 4 * usd, Output: 5 * usd, CacheRead: usd}},
+		}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/millhand/millhand/internal/model"
+	"github.com/millhand/millhand/internal/schema"
 )
 
 const (
@@ -54,18 +55,18 @@ func (s *Session) answered(resp model.Response) *End {
 
 // documented judges an answer that is to meet the schema.
 func (s *Session) documented(text string) *End {
-	v, err := compile(s.cfg.Schema)
+	compiled, err := schema.Compile(s.cfg.Schema)
 	if err != nil {
 		return &End{Kind: GaveUp, Reason: "the output's schema can't be used: " + err.Error(), Text: text}
 	}
-	output, err := v.read(text)
+	output, err := document(compiled, text)
 	if err == nil {
 		return &End{Kind: Done, Text: text, Output: output}
 	}
 	if s.answer.misfits++; s.answer.misfits > mostMisfits {
 		return &End{Kind: GaveUp, Reason: fmt.Sprintf("the model's answer does not meet the output's schema: %v", err), Text: text}
 	}
-	schema, _ := json.Marshal(s.cfg.Schema) // it was compiled
-	s.say(fmt.Sprintf(misfit, err, schema))
+	wanted, _ := json.Marshal(s.cfg.Schema) // it was compiled
+	s.say(fmt.Sprintf(misfit, err, wanted))
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/model"
 )
 
@@ -49,11 +50,11 @@ func requestFailed(ctx context.Context, err error) *End {
 	}
 	switch class := model.ClassOf(err); class {
 	case model.ClassScript:
-		return &End{Kind: GaveUp, Reason: err.Error(), Class: class}
+		return &End{Kind: GaveUp, Reason: err.Error()}
 	case model.ClassContext:
-		return &End{Kind: Limited, Reason: "the conversation is longer than the model can take: " + err.Error(), Class: class}
+		return &End{Kind: Limited, Reason: "the conversation is longer than the model can take: " + err.Error(), Code: event.CodeContext}
 	default:
-		return &End{Kind: NoModel, Reason: err.Error(), Class: class}
+		return &End{Kind: NoModel, Reason: err.Error(), Code: event.Code(class)}
 	}
 }
 

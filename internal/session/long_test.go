@@ -120,8 +120,11 @@ func TestALongSessionStaysWithinTheWindow(t *testing.T) {
 			if name == "chat" {
 				turns = 500
 			}
-			if testing.Short() && name != "responses" {
-				t.Skip("long, and run without -short")
+			if testing.Short() {
+				if name != "responses" {
+					t.Skip("long, and run without -short")
+				}
+				turns = 120
 			}
 			e := &endless{t: t, turns: turns}
 			server := wiretest.New(nil)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/millhand/millhand/internal/model"
+	"github.com/millhand/millhand/internal/money"
 )
 
 // Need is the most that one model call can use up.
@@ -22,15 +23,15 @@ type Need struct {
 // Grant is the leave to make a model call.
 type Grant struct {
 	Output int // tokens that are paid for; 0 for as many as were needed
-	// Settle is told once what the call has cost, in USD: nil if nobody knows.
-	Settle func(usd *float64)
+	// Settle is told once what the call has cost: nil if nobody knows.
+	Settle func(usd *money.USD)
 	// Again is asked before a call that failed is made once more, and told what
 	// its failed attempts have cost so far: nil if nobody knows. An End says that
 	// too little is left for another one. It may be nil.
-	Again func(usd *float64) *End
+	Again func(usd *money.USD) *End
 }
 
-func (g Grant) again(usd *float64) *End {
+func (g Grant) again(usd *money.USD) *End {
 	if g.Again == nil {
 		return nil
 	}
@@ -48,7 +49,7 @@ type Purse struct {
 
 func (p Purse) reserve(ctx context.Context, n Need) (Grant, *End) {
 	if p.Reserve == nil {
-		return Grant{Settle: func(*float64) {}}, nil
+		return Grant{Settle: func(*money.USD) {}}, nil
 	}
 	return p.Reserve(ctx, n)
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/millhand/millhand/internal/model"
+	"github.com/millhand/millhand/internal/textcut"
 )
 
 const (
@@ -62,9 +63,5 @@ func rendered(m model.Message) string {
 
 // shorten keeps the beginning and the end of a text that is longer than most.
 func shorten(text string, most int) string {
-	if len(text) <= most {
-		return text
-	}
-	cut := text[:most*2/3] + "\n[...]\n" + text[len(text)-most/3:]
-	return strings.ToValidUTF8(cut, "")
+	return textcut.Ends(text, most-most/3, most/3, "\n[...]\n")
 }

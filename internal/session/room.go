@@ -46,7 +46,7 @@ func (s *Session) makeRoom(ctx context.Context) (called bool, end *End) {
 // conversation too long, it is made shorter, once for each request: nil says that
 // the request may be made again.
 func (s *Session) refused(ctx context.Context, end *End) *End {
-	if end.Class != model.ClassContext || s.tooLong {
+	if end.Code != event.CodeContext || s.tooLong {
 		return end
 	}
 	s.tooLong = true

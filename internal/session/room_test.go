@@ -12,6 +12,7 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/model"
+	"github.com/millhand/millhand/internal/money"
 )
 
 // talker is a model that says the same to everything.
@@ -22,7 +23,7 @@ type talker struct {
 
 func (m *talker) Stream(_ context.Context, req model.Request, _ func(model.Delta)) (model.Response, error) {
 	m.asked = append(m.asked, req)
-	return model.Response{Text: m.text, Finish: model.FinishStop, Usage: &model.Usage{Input: 10, Output: 1}}, nil
+	return model.Response{Text: m.text, Finish: model.FinishStop, Usage: &money.Usage{Input: 10, Output: 1}}, nil
 }
 
 // conversation makes one of so many turns, as a model and its tools might.
@@ -202,7 +203,7 @@ func TestACompactionIsPaidFor(t *testing.T) {
 			if n.Input > int64(c.Window) {
 				t.Errorf("%d tokens for a window of %d", n.Input, c.Window)
 			}
-			return Grant{Settle: func(*float64) {}}, nil
+			return Grant{Settle: func(*money.USD) {}}, nil
 		}
 	})
 	if err := os.WriteFile(filepath.Join(s.dir, "big"), []byte(strings.Repeat("a line of which there are many in this file\n", 800)), 0o644); err != nil {
@@ -230,7 +231,7 @@ type summing struct {
 
 func (m summing) Stream(ctx context.Context, req model.Request, emit func(model.Delta)) (model.Response, error) {
 	if req.System == summarySystem {
-		return model.Response{Text: m.summary, Finish: model.FinishStop, Usage: &model.Usage{Input: 7, Output: 1}}, nil
+		return model.Response{Text: m.summary, Finish: model.FinishStop, Usage: &money.Usage{Input: 7, Output: 1}}, nil
 	}
 	return m.Model.Stream(ctx, req, emit)
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/model"
+	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/tools"
 )
 
@@ -68,12 +69,11 @@ const (
 // End is how a stretch of a session ended.
 type End struct {
 	Kind   EndKind
-	Reason string           // in words; empty when done
-	Code   event.Code       // the reason in one word, where there is one
-	Text   string           // the model's last words
-	Output json.RawMessage  // the answer that meets the schema, if there is one and the model is done
-	Class  model.ErrorClass // of the request that failed, for NoModel
-	Shared bool             // for OverCost: the money was that of all jobs
+	Reason string          // in words; empty when done
+	Code   event.Code      // the reason in one word, where there is one
+	Text   string          // the model's last words
+	Output json.RawMessage // the answer that meets the schema, if there is one and the model is done
+	Shared bool            // for OverCost: the money was that of all jobs
 
 	summable bool // the model may still sum up
 }
@@ -83,8 +83,8 @@ type Totals struct {
 	Turns   int
 	Calls   int
 	Denied  int
-	Usage   event.Usage
-	CostUSD *float64 // nil once the cost of any turn is unknown
+	Usage   money.Usage
+	CostUSD *money.USD // nil once the cost of any turn is unknown
 }
 
 // Session is one conversation. Only [Session.Totals] may be called while Run
@@ -111,8 +111,7 @@ type Session struct {
 
 // New makes a session; nothing happens before Run.
 func New(cfg Config) *Session {
-	zero := 0.0
-	s := &Session{cfg: cfg, totals: Totals{CostUSD: &zero}}
+	s := &Session{cfg: cfg, totals: Totals{CostUSD: new(money.USD)}}
 	env := *cfg.Env
 	env.Nested = s.nested
 	s.cfg.Env = &env

@@ -17,6 +17,7 @@ import (
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/model"
 	"github.com/millhand/millhand/internal/model/script"
+	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/workspace"
 	"github.com/millhand/millhand/tools"
@@ -120,7 +121,7 @@ func TestASessionWorksUntilTheModelIsDone(t *testing.T) {
 		t.Error(diff)
 	}
 	got := s.Totals()
-	if got.Turns != 3 || got.Calls != 3 || got.Usage != (event.Usage{Input: 60, Output: 15, CacheRead: 10}) {
+	if got.Turns != 3 || got.Calls != 3 || got.Usage != (money.Usage{Input: 60, Output: 15, CacheRead: 10}) {
 		t.Errorf("totals: %+v", got)
 	}
 }
@@ -192,7 +193,7 @@ func TestReadOnlyCallsRunSideBySideAndOthersInOrder(t *testing.T) {
 }
 
 func TestLimitsAreCheckedBeforeEachModelCall(t *testing.T) {
-	cost := 0.5
+	cost := money.Dollar / 2
 	forever := strings.Repeat("  - {calls: [{tool: glob, args: {pattern: x}}], usage: {input: 100, output: 10}}\n", 6)
 	failing := strings.Repeat("  - {calls: [{tool: read, args: {filePath: missing}}]}\n", 6)
 	denied := strings.Repeat("  - {calls: [{tool: bash, args: {command: ls, description: x}}]}\n", 6)
@@ -208,13 +209,13 @@ func TestLimitsAreCheckedBeforeEachModelCall(t *testing.T) {
 		{"denials", denied, func(c *Config) { c.Limits.Denials = 2 }, Refused, 2},
 		{"failures in a row", failing, func(c *Config) { c.Limits.Failures = 4 }, Limited, 4},
 		{"money", forever, func(c *Config) {
-			left := 1.0
-			c.Model = model.Priced(c.Model, func(model.Usage) (float64, bool) { return cost, true })
+			left := money.Dollar
+			c.Model = model.Priced(c.Model, func(money.Usage) (money.USD, bool) { return cost, true })
 			c.Purse.Reserve = func(context.Context, Need) (Grant, *End) {
 				if left <= 0 {
 					return Grant{}, &End{Kind: OverCost, Reason: "spent"}
 				}
-				return Grant{Settle: func(usd *float64) { left -= *usd }}, nil
+				return Grant{Settle: func(usd *money.USD) { left -= *usd }}, nil
 			}
 		}, OverCost, 2},
 	}
@@ -240,7 +241,7 @@ func TestAnUnknownCostMakesTheTotalUnknown(t *testing.T) {
 func TestAFailedRequestIsAnEnd(t *testing.T) {
 	for class, want := range map[string]EndKind{"auth": NoModel, "rate": NoModel, "context": Limited, "unavailable": NoModel} {
 		s := setUp(t, "readonly", "  - error: {class: "+class+", message: nope}\n", nil)
-		if end := s.Run(t.Context(), "go"); end.Kind != want || string(end.Class) != class || !strings.Contains(end.Reason, "nope") {
+		if end := s.Run(t.Context(), "go"); end.Kind != want || string(end.Code) != class || !strings.Contains(end.Reason, "nope") {
 			t.Errorf("%s: %+v", class, end)
 		}
 	}

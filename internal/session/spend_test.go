@@ -9,13 +9,14 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/model"
+	"github.com/millhand/millhand/internal/money"
 )
 
 // fragile is a model that loses something before each answer, and asks before
 // it tries again.
 type fragile struct {
 	next model.Model
-	lost model.Spend
+	lost money.Charge
 }
 
 func (f fragile) Stream(ctx context.Context, req model.Request, emit func(model.Delta)) (model.Response, error) {
@@ -36,23 +37,23 @@ const twoTurns = `
 `
 
 func TestWhatIsLostCounts(t *testing.T) {
-	usd := 0.25
-	lost := model.Spend{Requests: 2, Usage: model.Usage{Input: 100, Output: 7}, CostUSD: &usd, Estimated: true}
-	var settled []float64
+	usd := money.Dollar / 4
+	lost := money.Charge{Requests: 2, Usage: money.Usage{Input: 100, Output: 7}, CostUSD: &usd, Estimated: true}
+	var settled []money.USD
 	s := setUp(t, "readonly", twoTurns, func(c *Config) {
-		c.Model = model.Priced(fragile{c.Model, lost}, func(u model.Usage) (float64, bool) { return float64(u.Input), true })
+		c.Model = model.Priced(fragile{c.Model, lost}, func(u money.Usage) (money.USD, bool) { return money.USD(u.Input) * money.Dollar, true })
 		c.Purse.Reserve = func(context.Context, Need) (Grant, *End) {
-			return Grant{Settle: func(usd *float64) { settled = append(settled, *usd) }}, nil
+			return Grant{Settle: func(usd *money.USD) { settled = append(settled, *usd) }}, nil
 		}
 	})
 	if end := s.Run(t.Context(), "look"); end.Kind != Done {
 		t.Fatalf("%+v", end)
 	}
-	if diff := cmp.Diff([]float64{10.25, 20.25}, settled); diff != "" {
+	if diff := cmp.Diff([]money.USD{10_250_000_000, 20_250_000_000}, settled); diff != "" {
 		t.Errorf("settled (-want +got):\n%s", diff)
 	}
-	if got := s.Totals(); got.Usage != (event.Usage{Input: 230, Output: 24}) || *got.CostUSD != 30.5 {
-		t.Errorf("totals: %+v, %g", got.Usage, *got.CostUSD)
+	if got := s.Totals(); got.Usage != (money.Usage{Input: 230, Output: 24}) || *got.CostUSD != 30_500_000_000 {
+		t.Errorf("totals: %+v, %s", got.Usage, *got.CostUSD)
 	}
 	for _, e := range s.events {
 		if e.Type != event.TurnEnded {
@@ -69,14 +70,14 @@ func TestWhatIsLostCounts(t *testing.T) {
 }
 
 func TestNoAttemptIsMadeThatIsNotPaidFor(t *testing.T) {
-	usd := 0.25
-	asked, settled := 0.0, 0.0
+	usd := money.Dollar / 4
+	var asked, settled money.USD
 	s := setUp(t, "readonly", twoTurns, func(c *Config) {
-		c.Model = fragile{c.Model, model.Spend{Requests: 1, Usage: model.Usage{Input: 3}, CostUSD: &usd}}
+		c.Model = fragile{c.Model, money.Charge{Requests: 1, Usage: money.Usage{Input: 3}, CostUSD: &usd}}
 		c.Purse.Reserve = func(context.Context, Need) (Grant, *End) {
 			return Grant{
-				Settle: func(usd *float64) { settled = *usd },
-				Again: func(usd *float64) *End {
+				Settle: func(usd *money.USD) { settled = *usd },
+				Again: func(usd *money.USD) *End {
 					asked = *usd
 					return &End{Kind: OverCost, Reason: "the money is gone"}
 				},
@@ -85,7 +86,7 @@ func TestNoAttemptIsMadeThatIsNotPaidFor(t *testing.T) {
 	})
 	end := s.Run(t.Context(), "look")
 	if end.Kind != OverCost || end.Reason != "the money is gone" || asked != usd || settled != usd {
-		t.Errorf("%+v, asked for %g, settled %g", end, asked, settled)
+		t.Errorf("%+v, asked for %s, settled %s", end, asked, settled)
 	}
 	if got := s.Totals(); got.Usage.Input != 3 || *got.CostUSD != usd {
 		t.Errorf("totals: %+v", got)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/model"
+	"github.com/millhand/millhand/internal/money"
 )
 
 // turn makes one model call and carries out the calls it asks for. It returns
@@ -76,13 +77,13 @@ func (s *Session) ask(ctx context.Context, req model.Request, need Need) (resp m
 		end.summable = ctx.Err() == nil && (end.Kind == OverCost || end.Kind == Limited)
 		return resp, nil, end
 	}
-	var cost *float64 // unknown, even if the model panics
+	var cost *money.USD // unknown, even if the model panics
 	defer func() { grant.Settle(cost) }()
 	if grant.Output > 0 {
 		req.MaxOutput = grant.Output
 	}
 	var broke *End
-	req.Again = func(lost *model.Spend) error {
+	req.Again = func(lost *money.Charge) error {
 		if broke = grant.again(lost.CostUSD); broke != nil {
 			broke.summable = true
 			return errors.New(broke.Reason)
@@ -98,7 +99,7 @@ func (s *Session) ask(ctx context.Context, req model.Request, need Need) (resp m
 	resp, err := s.cfg.Model.Stream(ctx, req, s.delta)
 	ended := &event.Turn{Number: n, ElapsedMS: s.cfg.Now().Sub(began).Milliseconds()}
 	if err != nil {
-		resp.Usage, resp.CostUSD, ended.Error = &model.Usage{}, new(float64), err.Error()
+		resp.Usage, resp.CostUSD, ended.Error = &money.Usage{}, new(money.USD), err.Error()
 	}
 	cost = s.account(resp, ended)
 	switch {
@@ -119,15 +120,15 @@ func (s *Session) ask(ctx context.Context, req model.Request, need Need) (resp m
 // account adds a response to the totals and to its turn's event, with what was
 // lost on the way to it. It returns what all of that has cost, nil if that is
 // unknown.
-func (s *Session) account(resp model.Response, ended *event.Turn) *float64 {
-	used, cost := (*event.Usage)(resp.Usage), resp.CostUSD
+func (s *Session) account(resp model.Response, ended *event.Turn) *money.USD {
+	used, cost := resp.Usage, resp.CostUSD
 	if l := resp.Lost; l != nil {
-		ended.Lost = &event.Lost{Requests: l.Requests, Usage: event.Usage(l.Usage), CostUSD: l.CostUSD, Estimated: l.Estimated}
-		sum := ended.Lost.Usage
+		ended.Lost = l
+		sum := l.Usage
 		if used != nil {
 			sum = sum.Add(*used)
 		}
-		used, cost = &sum, event.SumUSD(cost, l.CostUSD)
+		used, cost = &sum, money.Sum(cost, l.CostUSD)
 	}
 	ended.Finish, ended.Usage, ended.CostUSD = string(resp.Finish), used, cost
 	if resp.Model != s.cfg.ModelName {
@@ -138,7 +139,7 @@ func (s *Session) account(resp model.Response, ended *event.Turn) *float64 {
 	if used != nil {
 		s.totals.Usage = s.totals.Usage.Add(*used)
 	}
-	s.totals.CostUSD = event.SumUSD(s.totals.CostUSD, cost)
+	s.totals.CostUSD = money.Sum(s.totals.CostUSD, cost)
 	return cost
 }
 

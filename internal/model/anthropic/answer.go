@@ -11,6 +11,7 @@ import (
 
 	"github.com/millhand/millhand/internal/model"
 	"github.com/millhand/millhand/internal/model/wire"
+	"github.com/millhand/millhand/internal/money"
 )
 
 // answer grows with the events of a stream. It is a [wire.Answer].
@@ -268,7 +269,7 @@ func (a *answer) Conclude() (model.Response, error) {
 }
 
 // Spent implements [wire.Answer].
-func (a *answer) Spent() model.Spend { return wire.Told(a.usage.soFar(), nil, a.usage.final) }
+func (a *answer) Spent() money.Charge { return wire.Told(a.usage.soFar(), nil, a.usage.final) }
 
 // state is the blocks in their order, if there is signed thinking among them,
 // else nil: then the message says it all. Calls that stay with the caller are
@@ -356,7 +357,7 @@ func (u *counts) add(s sdk.MessageDeltaUsage) {
 
 // normal is the usage as it is told everywhere: the API's input does not
 // include what was cached. It is nil if nothing that makes sense was reported.
-func (u *counts) normal() *model.Usage {
+func (u *counts) normal() *money.Usage {
 	if !u.final {
 		return nil
 	}
@@ -364,8 +365,8 @@ func (u *counts) normal() *model.Usage {
 }
 
 // soFar is the usage as far as it is told.
-func (u *counts) soFar() *model.Usage {
-	got := model.Usage{
+func (u *counts) soFar() *money.Usage {
+	got := money.Usage{
 		Input: u.input, Output: u.output, Reasoning: u.thought,
 		CacheRead: u.cacheRead, CacheWrite: u.cacheWrite,
 	}

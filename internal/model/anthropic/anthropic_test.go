@@ -19,6 +19,7 @@ import (
 	"github.com/millhand/millhand/internal/model/script"
 	"github.com/millhand/millhand/internal/model/wire"
 	"github.com/millhand/millhand/internal/model/wiretest"
+	"github.com/millhand/millhand/internal/money"
 )
 
 func event(data string) string { return "data: " + data + "\n\n" }
@@ -198,7 +199,7 @@ func TestTheStateOfAnAnswerByTool(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			m, _ := answering(Dialect{}, begins+test.body+ends)
-			test.want.Usage = &model.Usage{Input: 10, Output: 2}
+			test.want.Usage = &money.Usage{Input: 10, Output: 2}
 			got, err := m.Stream(t.Context(), model.Request{Output: map[string]any{"type": "object"}}, nil)
 			if diff := cmp.Diff(test.want, got); err != nil || diff != "" {
 				t.Errorf("error %v (-want +got):\n%s", err, diff)
@@ -258,7 +259,7 @@ func TestAnAnswerThatDidNotStream(t *testing.T) {
 	m, tape := answering(Dialect{}, `{"type":"message","content":[{"type":"text","text":"so"},{"type":"tool_use","id":"a","name":"bash","input":{"x":1}}],"stop_reason":"tool_use","usage":{"input_tokens":3,"output_tokens":4,"cache_read_input_tokens":5}}`)
 	tape.Kind = "application/json"
 	got, err := m.Stream(t.Context(), model.Request{}, nil)
-	want := model.Response{Text: "so", Calls: []model.ToolCall{{ID: "a", Name: "bash", Input: `{"x":1}`}}, Finish: model.FinishTools, Usage: &model.Usage{Input: 8, Output: 4, CacheRead: 5}}
+	want := model.Response{Text: "so", Calls: []model.ToolCall{{ID: "a", Name: "bash", Input: `{"x":1}`}}, Finish: model.FinishTools, Usage: &money.Usage{Input: 8, Output: 4, CacheRead: 5}}
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Errorf("error %v (-want +got):\n%s", err, diff)
 	}

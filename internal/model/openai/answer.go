@@ -12,6 +12,7 @@ import (
 
 	"github.com/millhand/millhand/internal/model"
 	"github.com/millhand/millhand/internal/model/wire"
+	"github.com/millhand/millhand/internal/money"
 )
 
 // answer grows with the chunks of a stream. It is a [wire.Answer].
@@ -27,8 +28,8 @@ type answer struct {
 	signed    []signature
 	signs     int // bytes of these
 	chunks    int
-	usage     *model.Usage
-	costUSD   *float64
+	usage     *money.Usage
+	costUSD   *money.USD
 
 	finish  string // the provider's word; "" while the model goes on
 	refused bool   // the model said that it will not
@@ -242,7 +243,7 @@ func (a *answer) Conclude() (model.Response, error) {
 }
 
 // Spent implements [wire.Answer].
-func (a *answer) Spent() model.Spend { return wire.Told(a.usage, a.costUSD, a.counted) }
+func (a *answer) Spent() money.Charge { return wire.Told(a.usage, a.costUSD, a.counted) }
 
 // state is what the server wants to see again, nil for nothing.
 func (a *answer) state(made []model.ToolCall) *model.State {

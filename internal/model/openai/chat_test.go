@@ -13,6 +13,7 @@ import (
 	"github.com/millhand/millhand/internal/model"
 	"github.com/millhand/millhand/internal/model/wire"
 	"github.com/millhand/millhand/internal/model/wiretest"
+	"github.com/millhand/millhand/internal/money"
 )
 
 func TestAnAnswerByTool(t *testing.T) {
@@ -55,8 +56,8 @@ func TestTheCostThatAProviderReportsWins(t *testing.T) {
 	m, _ := served(t, always(wiretest.Fault{Rewrite: func(b []byte) []byte {
 		return bytes.Replace(b, []byte(`"total_tokens":15`), []byte(`"total_tokens":15,"cost":0.25`), 1)
 	}}), Options{})
-	m = model.Priced(m, func(model.Usage) (float64, bool) { return 1000, true })
-	if got, err := m.Stream(t.Context(), model.Request{}, nil); err != nil || got.CostUSD == nil || *got.CostUSD != 0.25 {
+	m = model.Priced(m, func(money.Usage) (money.USD, bool) { return 1000 * money.Dollar, true })
+	if got, err := m.Stream(t.Context(), model.Request{}, nil); err != nil || got.CostUSD == nil || *got.CostUSD != money.Dollar/4 {
 		t.Errorf("got %+v, error %v", got, err)
 	}
 }

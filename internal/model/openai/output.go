@@ -10,6 +10,7 @@ import (
 
 	"github.com/millhand/millhand/internal/model"
 	"github.com/millhand/millhand/internal/model/wire"
+	"github.com/millhand/millhand/internal/money"
 )
 
 // output grows with the events of the Responses API. It is a [wire.Answer].
@@ -23,7 +24,7 @@ type output struct {
 	events    int
 	items     []item
 	raw       int // bytes of items that came whole
-	usage     *model.Usage
+	usage     *money.Usage
 	finish    model.Finish // "" while the model goes on
 	refused   bool         // the model said that it will not
 }
@@ -260,11 +261,11 @@ func (o *output) conclude(whole responses.Response, data []byte) error {
 
 // usageOfResponse normalises nothing: input includes what was cached, output
 // includes reasoning.
-func usageOfResponse(u responses.ResponseUsage) *model.Usage {
+func usageOfResponse(u responses.ResponseUsage) *money.Usage {
 	if !u.JSON.InputTokens.Valid() || !u.JSON.OutputTokens.Valid() {
 		return nil
 	}
-	got := model.Usage{
+	got := money.Usage{
 		Input:      u.InputTokens,
 		Output:     u.OutputTokens,
 		Reasoning:  u.OutputTokensDetails.ReasoningTokens,
@@ -288,7 +289,7 @@ func (o *output) Conclude() (model.Response, error) {
 }
 
 // Spent implements [wire.Answer].
-func (o *output) Spent() model.Spend { return wire.Told(o.usage, nil, true) }
+func (o *output) Spent() money.Charge { return wire.Told(o.usage, nil, true) }
 
 // state is the items as they came, if there is reasoning among them that can go
 // back, else nil: then the message says it all.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/millhand/millhand/internal/model"
 	"github.com/millhand/millhand/internal/model/wiretest"
+	"github.com/millhand/millhand/internal/money"
 )
 
 const eventStream = "text/event-stream"
@@ -55,7 +56,7 @@ var (
 )
 
 func said(text string, change ...func(*model.Response)) model.Response {
-	r := model.Response{Text: text, Finish: model.FinishStop, Usage: &model.Usage{Input: 10, Output: 2}}
+	r := model.Response{Text: text, Finish: model.FinishStop, Usage: &money.Usage{Input: 10, Output: 2}}
 	for _, c := range change {
 		c(&r)
 	}
@@ -273,31 +274,34 @@ func TestStreamsOfAnotherLabelAreTaken(t *testing.T) {
 }
 
 func TestUsage(t *testing.T) {
-	usd := func(v float64) *float64 { return &v }
+	usd := func(v float64) *money.USD {
+		usd, _ := money.FromFloat(v)
+		return &usd
+	}
 	tests := []struct {
 		name  string
 		usage string
-		want  *model.Usage
-		cost  *float64
+		want  *money.Usage
+		cost  *money.USD
 	}{
-		{"with all details", `{"prompt_tokens":100,"completion_tokens":50,"total_tokens":150,"prompt_tokens_details":{"cached_tokens":60,"cache_write_tokens":5},"completion_tokens_details":{"reasoning_tokens":20}}`, &model.Usage{Input: 100, Output: 50, Reasoning: 20, CacheRead: 60, CacheWrite: 5}, nil},
-		{"with OpenRouter's cost", `{"prompt_tokens":100,"completion_tokens":50,"cost":0.0125,"is_byok":false}`, &model.Usage{Input: 100, Output: 50}, usd(0.0125)},
-		{"a cost of nothing", `{"prompt_tokens":100,"completion_tokens":50,"cost":0}`, &model.Usage{Input: 100, Output: 50}, usd(0)},
-		{"a fee for a key of the user's own", `{"prompt_tokens":100,"completion_tokens":50,"cost":0.001,"is_byok":true}`, &model.Usage{Input: 100, Output: 50}, nil},
-		{"costs that are none", `{"prompt_tokens":100,"completion_tokens":50,"cost":null}`, &model.Usage{Input: 100, Output: 50}, nil},
-		{"costs in another form", `{"prompt_tokens":100,"completion_tokens":50,"cost":{"total":1}}`, &model.Usage{Input: 100, Output: 50}, nil},
-		{"a negative cost", `{"prompt_tokens":100,"completion_tokens":50,"cost":-1}`, &model.Usage{Input: 100, Output: 50}, nil},
-		{"DeepSeek's cache", `{"prompt_tokens":100,"completion_tokens":50,"prompt_cache_hit_tokens":60,"prompt_cache_miss_tokens":40}`, &model.Usage{Input: 100, Output: 50, CacheRead: 60}, nil},
-		{"Anthropic's habit: input without the cache", `{"prompt_tokens":10,"completion_tokens":50,"cache_read_input_tokens":700,"cache_creation_input_tokens":30}`, &model.Usage{Input: 740, Output: 50, CacheRead: 700, CacheWrite: 30}, nil},
-		{"the same, told by the total", `{"prompt_tokens":100,"completion_tokens":50,"total_tokens":210,"prompt_tokens_details":{"cached_tokens":60}}`, &model.Usage{Input: 160, Output: 50, CacheRead: 60}, nil},
-		{"output without reasoning", `{"prompt_tokens":32,"completion_tokens":9,"total_tokens":135,"completion_tokens_details":{"reasoning_tokens":94}}`, &model.Usage{Input: 32, Output: 103, Reasoning: 94}, nil},
-		{"hidden reasoning", `{"prompt_tokens":32,"completion_tokens":9,"total_tokens":135}`, &model.Usage{Input: 32, Output: 103, Reasoning: 94}, nil},
-		{"numbers as strings", `{"prompt_tokens":"100","completion_tokens":"50"}`, &model.Usage{Input: 100, Output: 50}, nil},
+		{"with all details", `{"prompt_tokens":100,"completion_tokens":50,"total_tokens":150,"prompt_tokens_details":{"cached_tokens":60,"cache_write_tokens":5},"completion_tokens_details":{"reasoning_tokens":20}}`, &money.Usage{Input: 100, Output: 50, Reasoning: 20, CacheRead: 60, CacheWrite: 5}, nil},
+		{"with OpenRouter's cost", `{"prompt_tokens":100,"completion_tokens":50,"cost":0.0125,"is_byok":false}`, &money.Usage{Input: 100, Output: 50}, usd(0.0125)},
+		{"a cost of nothing", `{"prompt_tokens":100,"completion_tokens":50,"cost":0}`, &money.Usage{Input: 100, Output: 50}, usd(0)},
+		{"a fee for a key of the user's own", `{"prompt_tokens":100,"completion_tokens":50,"cost":0.001,"is_byok":true}`, &money.Usage{Input: 100, Output: 50}, nil},
+		{"costs that are none", `{"prompt_tokens":100,"completion_tokens":50,"cost":null}`, &money.Usage{Input: 100, Output: 50}, nil},
+		{"costs in another form", `{"prompt_tokens":100,"completion_tokens":50,"cost":{"total":1}}`, &money.Usage{Input: 100, Output: 50}, nil},
+		{"a negative cost", `{"prompt_tokens":100,"completion_tokens":50,"cost":-1}`, &money.Usage{Input: 100, Output: 50}, nil},
+		{"DeepSeek's cache", `{"prompt_tokens":100,"completion_tokens":50,"prompt_cache_hit_tokens":60,"prompt_cache_miss_tokens":40}`, &money.Usage{Input: 100, Output: 50, CacheRead: 60}, nil},
+		{"Anthropic's habit: input without the cache", `{"prompt_tokens":10,"completion_tokens":50,"cache_read_input_tokens":700,"cache_creation_input_tokens":30}`, &money.Usage{Input: 740, Output: 50, CacheRead: 700, CacheWrite: 30}, nil},
+		{"the same, told by the total", `{"prompt_tokens":100,"completion_tokens":50,"total_tokens":210,"prompt_tokens_details":{"cached_tokens":60}}`, &money.Usage{Input: 160, Output: 50, CacheRead: 60}, nil},
+		{"output without reasoning", `{"prompt_tokens":32,"completion_tokens":9,"total_tokens":135,"completion_tokens_details":{"reasoning_tokens":94}}`, &money.Usage{Input: 32, Output: 103, Reasoning: 94}, nil},
+		{"hidden reasoning", `{"prompt_tokens":32,"completion_tokens":9,"total_tokens":135}`, &money.Usage{Input: 32, Output: 103, Reasoning: 94}, nil},
+		{"numbers as strings", `{"prompt_tokens":"100","completion_tokens":"50"}`, &money.Usage{Input: 100, Output: 50}, nil},
 		{"null", `null`, nil, nil},
 		{"empty", `{}`, nil, nil},
 		{"negative", `{"prompt_tokens":-1,"completion_tokens":50}`, nil, nil},
 		{"absurd", `{"prompt_tokens":1e30,"completion_tokens":50}`, nil, nil},
-		{"an absurd total", `{"prompt_tokens":100,"completion_tokens":50,"total_tokens":-1e30}`, &model.Usage{Input: 100, Output: 50}, nil},
+		{"an absurd total", `{"prompt_tokens":100,"completion_tokens":50,"total_tokens":-1e30}`, &money.Usage{Input: 100, Output: 50}, nil},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -6,8 +6,8 @@ import (
 	sdk "github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/packages/respjson"
 
-	"github.com/millhand/millhand/internal/model"
 	"github.com/millhand/millhand/internal/model/wire"
+	"github.com/millhand/millhand/internal/money"
 )
 
 // usageOf reads what a chunk reports of tokens and cost, nil for what it does
@@ -16,11 +16,11 @@ import (
 //
 // OpenAI's prompt_tokens include cached ones and its completion_tokens include
 // reasoning. Servers that count otherwise are found out by their total.
-func usageOf(u sdk.CompletionUsage) (usage *model.Usage, costUSD *float64) {
+func usageOf(u sdk.CompletionUsage) (usage *money.Usage, costUSD *money.USD) {
 	if !u.JSON.PromptTokens.Valid() {
 		return nil, nil
 	}
-	got := model.Usage{
+	got := money.Usage{
 		Input:      u.PromptTokens,
 		Output:     u.CompletionTokens,
 		Reasoning:  u.CompletionTokensDetails.ReasoningTokens,
@@ -38,7 +38,7 @@ func usageOf(u sdk.CompletionUsage) (usage *model.Usage, costUSD *float64) {
 }
 
 // inclusive adds what a server left out of its input and output counts.
-func inclusive(u model.Usage, total int64) model.Usage {
+func inclusive(u money.Usage, total int64) money.Usage {
 	if total < 0 || total > wire.MostTokens {
 		return u
 	}
@@ -66,8 +66,8 @@ func firstOf(n int64, extra map[string]respjson.Field, names ...string) int64 {
 
 // costOf is what OpenRouter charged. For a key of the user's own ("byok") it is
 // a fee beside the real cost, and so of no use.
-func costOf(extra map[string]respjson.Field) *float64 {
-	var usd *float64
+func costOf(extra map[string]respjson.Field) *money.USD {
+	var usd *money.USD
 	if extra["is_byok"].Raw() == "true" || json.Unmarshal([]byte(extra["cost"].Raw()), &usd) != nil {
 		return nil
 	}

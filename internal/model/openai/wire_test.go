@@ -17,6 +17,7 @@ import (
 	"github.com/millhand/millhand/internal/model"
 	"github.com/millhand/millhand/internal/model/script"
 	"github.com/millhand/millhand/internal/model/wiretest"
+	"github.com/millhand/millhand/internal/money"
 )
 
 const oneTurn = `
@@ -160,7 +161,7 @@ func TestFaultsThatPassAreRetried(t *testing.T) {
 	m = model.Retrying(m, policy, func(_ int, _ time.Duration, err error) { classes = append(classes, model.ClassOf(err)) })
 	got, err := m.Stream(t.Context(), model.Request{}, nil)
 	wanted := turn(t)
-	wanted.Lost = &model.Spend{Estimated: true} // of the answer that was cut
+	wanted.Lost = &money.Charge{Estimated: true} // of the answer that was cut
 	if diff := cmp.Diff(wanted, got); err != nil || diff != "" {
 		t.Errorf("error %v (-want +got):\n%s", err, diff)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/millhand/millhand/internal/model"
 	"github.com/millhand/millhand/internal/model/provider"
+	"github.com/millhand/millhand/internal/money"
 )
 
 // events are the events of one wire. A start is sent once, and call at the start of
@@ -129,7 +130,7 @@ func TestAnswersWithoutEndAreCutOff(t *testing.T) {
 						peak.Store(max(peak.Load(), now.HeapInuse))
 					}
 				})
-				priced := model.Priced(m, func(u model.Usage) (float64, bool) { return float64(u.Output) * 10e-6, true })
+				priced := model.Priced(m, func(u money.Usage) (money.USD, bool) { return money.Price{Output: 10 * money.Dollar}.Cost(u), true })
 				resp, err := priced.Stream(t.Context(), model.Request{MaxOutput: output}, nil)
 				if model.ClassOf(err) != model.ClassProtocol || !strings.Contains(err.Error(), "too long") && !strings.Contains(err.Error(), "longer than") {
 					t.Errorf("got %v", err)

@@ -12,6 +12,7 @@ import (
 	"github.com/millhand/millhand/internal/model"
 	"github.com/millhand/millhand/internal/model/provider"
 	"github.com/millhand/millhand/internal/model/wiretest"
+	"github.com/millhand/millhand/internal/money"
 )
 
 // What a wire tells of the usage of an answer that it could not give.
@@ -23,31 +24,31 @@ func TestWhatAWireTellsOfABrokenAnswer(t *testing.T) {
 		message      = `{"type":"message_start","message":{"usage":{"input_tokens":30,"cache_read_input_tokens":60,"cache_creation_input_tokens":10,"output_tokens":1}}}`
 		messageStart = `{"type":"content_block_start","index":0,"content_block":{"type":"text","text":"hel"}}`
 	)
-	usd := 0.5
-	told := model.Usage{Input: 100, Output: 40, CacheRead: 60}
+	usd := money.Dollar / 2
+	told := money.Usage{Input: 100, Output: 40, CacheRead: 60}
 	tests := []struct {
 		name, kind, body string
-		want             *model.Spend
+		want             *money.Charge
 	}{
 		{"chat: nothing came", "openrouter", "", nil},
 		{"chat: an error alone", "openrouter", event(`{"error":{"message":"busy"}}`), nil},
-		{"chat: no usage", "openrouter", event(chatText), &model.Spend{Estimated: true}},
-		{"chat: usage on the way", "openrouter", event(`{"choices":[{"index":0,"delta":{"content":"hel"}}],` + chatUsage + `}`), &model.Spend{Usage: told, CostUSD: &usd, Estimated: true}},
-		{"chat: usage with the end, which is an error", "openrouter", event(chatText) + event(`{"choices":[{"index":0,"delta":{},"finish_reason":"error"}],`+chatUsage+`}`) + event("[DONE]"), &model.Spend{Usage: told, CostUSD: &usd}},
+		{"chat: no usage", "openrouter", event(chatText), &money.Charge{Estimated: true}},
+		{"chat: usage on the way", "openrouter", event(`{"choices":[{"index":0,"delta":{"content":"hel"}}],` + chatUsage + `}`), &money.Charge{Usage: told, CostUSD: &usd, Estimated: true}},
+		{"chat: usage with the end, which is an error", "openrouter", event(chatText) + event(`{"choices":[{"index":0,"delta":{},"finish_reason":"error"}],`+chatUsage+`}`) + event("[DONE]"), &money.Charge{Usage: told, CostUSD: &usd}},
 		{"responses: nothing came", "openai-responses", "", nil},
-		{"responses: no usage", "openai-responses", event(`{"type":"response.created","response":{"status":"in_progress"}}`), &model.Spend{Estimated: true}},
+		{"responses: no usage", "openai-responses", event(`{"type":"response.created","response":{"status":"in_progress"}}`), &money.Charge{Estimated: true}},
 		{
 			"responses: a failure with usage", "openai-responses",
 			event(`{"type":"response.failed","response":{"status":"failed","error":{"message":"no"},"usage":{"input_tokens":100,"output_tokens":40,"input_tokens_details":{"cached_tokens":60}}}}`),
-			&model.Spend{Usage: told},
+			&money.Charge{Usage: told},
 		},
 		{"messages: nothing came", "anthropic", "", nil},
 		// The API's input does not include what was cached.
-		{"messages: the head tells the input", "anthropic", event(message) + event(messageStart), &model.Spend{Usage: model.Usage{Input: 100, Output: 1, CacheRead: 60, CacheWrite: 10}, Estimated: true}},
+		{"messages: the head tells the input", "anthropic", event(message) + event(messageStart), &money.Charge{Usage: money.Usage{Input: 100, Output: 1, CacheRead: 60, CacheWrite: 10}, Estimated: true}},
 		{
 			"messages: calls that did not come", "anthropic",
 			event(message) + event(`{"type":"message_delta","delta":{"stop_reason":"tool_use"},"usage":{"output_tokens":40}}`) + event(`{"type":"message_stop"}`),
-			&model.Spend{Usage: model.Usage{Input: 100, Output: 40, CacheRead: 60, CacheWrite: 10}},
+			&money.Charge{Usage: money.Usage{Input: 100, Output: 40, CacheRead: 60, CacheWrite: 10}},
 		},
 	}
 	for _, test := range tests {

@@ -8,6 +8,7 @@ import (
 	"github.com/millhand/millhand/internal/model"
 	"github.com/millhand/millhand/internal/model/provider"
 	"github.com/millhand/millhand/internal/model/wiretest"
+	"github.com/millhand/millhand/internal/money"
 )
 
 // TestARefusalIsNoAnswer takes what a model says when it will not for that, in
@@ -25,7 +26,7 @@ func TestARefusalIsNoAnswer(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			want := model.Response{Text: "I will not.", Finish: model.FinishFilter, Usage: &model.Usage{Input: 10, Output: 4}}
+			want := model.Response{Text: "I will not.", Finish: model.FinishFilter, Usage: &money.Usage{Input: 10, Output: 4}}
 			if diff := cmp.Diff(want, resp); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}

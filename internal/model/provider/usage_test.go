@@ -13,6 +13,7 @@ import (
 	"github.com/millhand/millhand/internal/model"
 	"github.com/millhand/millhand/internal/model/provider"
 	"github.com/millhand/millhand/internal/model/wiretest"
+	"github.com/millhand/millhand/internal/money"
 )
 
 // TestOddUsageFailsNoAnswer gives every wire invalid usage. The answer
@@ -93,9 +94,9 @@ func TestOddUsageFailsNoAnswer(t *testing.T) {
 				if err != nil || resp.Text != "Done." || resp.Finish != model.FinishStop {
 					t.Fatalf("got %+v and %v", resp, err)
 				}
-				var want *model.Usage
+				var want *money.Usage
 				if strings.HasSuffix(what, "!") {
-					want = &model.Usage{Input: 10, Output: 4}
+					want = &money.Usage{Input: 10, Output: 4}
 				}
 				if diff := cmp.Diff(want, resp.Usage); diff != "" {
 					t.Errorf("(-want +got):\n%s", diff)
@@ -122,7 +123,7 @@ func TestUsageMayComeLate(t *testing.T) {
 		t.Fatal(err)
 	}
 	resp, err := m.Stream(t.Context(), model.Request{}, nil)
-	if err != nil || resp.Usage == nil || *resp.Usage != (model.Usage{Input: 10, Output: 4}) {
+	if err != nil || resp.Usage == nil || *resp.Usage != (money.Usage{Input: 10, Output: 4}) {
 		t.Errorf("got %+v, %v", resp, err)
 	}
 }

@@ -93,7 +93,7 @@ func decode(line []byte) (model.Exchange, error) {
 		return e, fmt.Errorf("decode an exchange: %w", err)
 	}
 	if e.Version != model.RecordingVersion {
-		return e, fmt.Errorf("it is of version %d, and %d is the one that can be read", e.Version, model.RecordingVersion)
+		return e, fmt.Errorf("version %d is not supported, only %d: record the run again", e.Version, model.RecordingVersion)
 	}
 	if sum, err := hex.DecodeString(e.Request.Hash); err != nil || len(sum) != 32 {
 		return e, fmt.Errorf("the request's hash %.80q is none", e.Request.Hash)

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/millhand/millhand/internal/model"
+	"github.com/millhand/millhand/internal/money"
 )
 
 // taped is a model that gives one answer after the other.
@@ -54,10 +55,10 @@ func converse(ctx context.Context, m model.Model, workspace, took string, turns 
 }
 
 func answers() []any {
-	usd := 0.5
+	usd := money.Dollar / 2
 	call := model.Response{
 		Text: "I look.", Reasoning: "hm", Calls: []model.ToolCall{{ID: "c1", Name: "bash", Input: `{"command":"ls /work/shop"}`}},
-		Finish: model.FinishTools, Usage: &model.Usage{Input: 10, Output: 5, Reasoning: 2, CacheRead: 3, CacheWrite: 1}, CostUSD: &usd,
+		Finish: model.FinishTools, Usage: &money.Usage{Input: 10, Output: 5, Reasoning: 2, CacheRead: 3, CacheWrite: 1}, CostUSD: &usd,
 		State: &model.State{Wire: "x", Data: []byte(`{"a":1}`)},
 	}
 	return []any{call, call, model.Response{Text: "Done in /work/shop.", Finish: model.FinishStop}}
@@ -267,7 +268,7 @@ func TestACallerWhoGaveUpGetsNoAnswer(t *testing.T) {
 }
 
 // line is an exchange of the least size.
-var line = `{"v":1,"job":"fix","request":{"hash":"` + strings.Repeat("0a", 32) + `"},"response":{"text":"yes","finish":"stop"}}`
+var line = `{"v":2,"job":"fix","request":{"hash":"` + strings.Repeat("0a", 32) + `"},"response":{"text":"yes","finish":"stop"}}`
 
 func TestRead(t *testing.T) {
 	tests := []struct {
@@ -280,8 +281,8 @@ func TestRead(t *testing.T) {
 		{"an empty line", line + "\n\n", "run.jsonl:2: decode an exchange"},
 		{"no JSON", "hello\n", "run.jsonl:1: decode an exchange"},
 		{"no object", "[]\n", "run.jsonl:1: decode an exchange"},
-		{"another version", strings.Replace(line, `"v":1`, `"v":2`, 1) + "\n", "run.jsonl:1: it is of version 2, and 1 is"},
-		{"no version", "{}\n", "version 0"},
+		{"another version", strings.Replace(line, `"v":2`, `"v":1`, 1) + "\n", "run.jsonl:1: version 1 is not supported"},
+		{"no version", "{}\n", "version 0 is not"},
 		{"a hash that is none", strings.Replace(line, "0a", "0x", 1) + "\n", "hash"},
 		{"a short hash", strings.Replace(line, "0a", "", 1) + "\n", "hash"},
 		{"neither answer nor failure", strings.Replace(line, `"response"`, `"reply"`, 1) + "\n", "either a response or an error"},

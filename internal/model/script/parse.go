@@ -15,6 +15,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/millhand/millhand/internal/model"
+	"github.com/millhand/millhand/internal/money"
 )
 
 // Parse reads a script. name is the file's, for messages. All problems are
@@ -188,8 +189,8 @@ func (p *parser) calls(n *yaml.Node, turn int) []model.ToolCall {
 	return calls
 }
 
-func (p *parser) usage(n *yaml.Node) *model.Usage {
-	var u model.Usage
+func (p *parser) usage(n *yaml.Node) *money.Usage {
+	var u money.Usage
 	into := func(name string, to *int64) func(*yaml.Node) {
 		return func(n *yaml.Node) { *to = p.count(n, name) }
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/millhand/millhand/internal/model"
+	"github.com/millhand/millhand/internal/money"
 )
 
 // contracted is the example that users see.
@@ -56,7 +57,7 @@ func TestParse(t *testing.T) {
 				{ID: "call_1_1", Name: "grep", Input: `{"pattern":"func Total"}`},
 				{ID: "call_1_2", Name: "read", Input: `{"filePath":"cart.go"}`},
 			},
-			Usage: &model.Usage{Input: 1200, Output: 80, CacheRead: 1000},
+			Usage: &money.Usage{Input: 1200, Output: 80, CacheRead: 1000},
 		},
 		{
 			Number: 2, Source: "s.yaml:8", Finish: model.FinishTools,
@@ -91,7 +92,7 @@ turns:
 `), "")[0]
 	want := Turn{
 		Number: 1, Source: "s.yaml:3", Reasoning: "Hm.", Finish: model.FinishLength, Delay: 90 * time.Second,
-		Usage: &model.Usage{Input: 1, Output: 2, Reasoning: 3, CacheRead: 4, CacheWrite: 5},
+		Usage: &money.Usage{Input: 1, Output: 2, Reasoning: 3, CacheRead: 4, CacheWrite: 5},
 		Calls: []model.ToolCall{{ID: "call_1_1", Name: "bash", Input: `{"command": "ec`}, {ID: "call_1_2", Name: "list", Input: "{}"}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

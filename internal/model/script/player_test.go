@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/millhand/millhand/internal/model"
+	"github.com/millhand/millhand/internal/money"
 )
 
 func player(t *testing.T, text, agent string) *Player {
@@ -32,7 +33,7 @@ func TestAPlayerPlaysTheTurnsInOrder(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := model.Response{
-		Text: "Let me look.", Finish: model.FinishTools, Usage: &model.Usage{Input: 1200, Output: 80, CacheRead: 1000},
+		Text: "Let me look.", Finish: model.FinishTools, Usage: &money.Usage{Input: 1200, Output: 80, CacheRead: 1000},
 		Calls: []model.ToolCall{{ID: "call_1_1", Name: "grep", Input: `{"pattern":"func Total"}`}, {ID: "call_1_2", Name: "read", Input: `{"filePath":"cart.go"}`}},
 	}
 	if diff := cmp.Diff(want, first); diff != "" {
@@ -57,7 +58,7 @@ func TestAPlayerPlaysTheTurnsInOrder(t *testing.T) {
 		{Role: model.ToolRole, Text: "FAIL"},
 	}
 	second, err := p.Stream(t.Context(), model.Request{Messages: results}, nil)
-	if diff := cmp.Diff(&model.Usage{}, second.Usage); err != nil || diff != "" {
+	if diff := cmp.Diff(&money.Usage{}, second.Usage); err != nil || diff != "" {
 		t.Errorf("error %v, usage of a turn that states none (-want +got):\n%s", err, diff)
 	}
 	if _, err := p.Stream(t.Context(), prompt("go"), nil); err != nil {

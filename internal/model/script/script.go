@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/millhand/millhand/internal/model"
+	"github.com/millhand/millhand/internal/money"
 )
 
 // Script is what a model says in a run, and in the children of its sessions. It
@@ -46,7 +47,7 @@ type Turn struct {
 	Reasoning string
 	Calls     []model.ToolCall
 	Finish    model.Finish
-	Usage     *model.Usage // nil if the script states none
+	Usage     *money.Usage // nil if the script states none
 	Expect    []*regexp.Regexp
 	Delay     time.Duration // waited before the answer
 	Error     *model.Error  // the failure that is the answer, or nil
@@ -59,7 +60,7 @@ func (t *Turn) Response() model.Response {
 		Reasoning: t.Reasoning,
 		Calls:     slices.Clone(t.Calls),
 		Finish:    t.Finish,
-		Usage:     &model.Usage{},
+		Usage:     &money.Usage{},
 	}
 	if t.Usage != nil {
 		*resp.Usage = *t.Usage

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/millhand/millhand/internal/model"
+	"github.com/millhand/millhand/internal/money"
 )
 
 // Line is the way to one model. It is safe for concurrent use.
@@ -77,7 +78,7 @@ type Answer interface {
 	Conclude() (model.Response, error)
 	// Spent is what the provider told of usage and cost so far. It is marked as
 	// estimated unless that is the last word.
-	Spent() model.Spend
+	Spent() money.Charge
 }
 
 // Progress is how much of an answer is there.
@@ -118,9 +119,9 @@ func (l *Line) Complete(ctx context.Context, body Body, post Post, a Answer, out
 
 // lost is what was told of an answer that broke off; nil for one that never
 // began, which is not charged.
-func lost(a Answer) *model.Spend {
+func lost(a Answer) *money.Charge {
 	told := a.Spent()
-	if a.Progress() == Waiting && told.Usage == (model.Usage{}) && told.CostUSD == nil {
+	if a.Progress() == Waiting && told.Usage == (money.Usage{}) && told.CostUSD == nil {
 		return nil
 	}
 	return &told

@@ -1,13 +1,15 @@
 package wire
 
-import "github.com/millhand/millhand/internal/model"
+import (
+	"github.com/millhand/millhand/internal/money"
+)
 
 // MostTokens is far above any real count and far below an overflow.
 const MostTokens = 1 << 40
 
 // Plausible reports whether u is what a model can mean. No request takes zero
 // tokens of everything.
-func Plausible(u model.Usage) bool {
+func Plausible(u money.Usage) bool {
 	for _, n := range []int64{u.Input, u.Output, u.Reasoning, u.CacheRead, u.CacheWrite} {
 		if n < 0 || n > MostTokens {
 			return false
@@ -16,10 +18,10 @@ func Plausible(u model.Usage) bool {
 	return u.Input > 0 || u.Output > 0
 }
 
-// Told makes a [model.Spend] of what was reported, nil for nothing.
-func Told(u *model.Usage, costUSD *float64, final bool) model.Spend {
+// Told makes a [money.Charge] of what was reported, nil for nothing.
+func Told(u *money.Usage, costUSD *money.USD, final bool) money.Charge {
 	if u == nil {
-		return model.Spend{Estimated: true}
+		return money.Charge{Estimated: true}
 	}
-	return model.Spend{Usage: *u, CostUSD: costUSD, Estimated: !final}
+	return money.Charge{Usage: *u, CostUSD: costUSD, Estimated: !final}
 }

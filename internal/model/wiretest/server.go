@@ -10,6 +10,7 @@ import (
 
 	"github.com/millhand/millhand/internal/model"
 	"github.com/millhand/millhand/internal/model/script"
+	"github.com/millhand/millhand/internal/money"
 )
 
 // Server plays a script to whoever posts to a path that ends in
@@ -33,7 +34,7 @@ type Server struct {
 
 	mu       sync.Mutex
 	served   int
-	usage    model.Usage
+	usage    money.Usage
 	requests []Request
 	problems []error
 	failed   map[[sha256.Size]byte]int // error turns served, by the request's bytes
@@ -52,7 +53,7 @@ func (s *Server) Served() int {
 }
 
 // Usage returns the sum of the usage of all turns that were answered.
-func (s *Server) Usage() model.Usage {
+func (s *Server) Usage() money.Usage {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.usage
@@ -151,7 +152,7 @@ func counted(t *script.Turn, req Request) *script.Turn {
 		for _, c := range t.Calls {
 			size += len(c.Input)
 		}
-		t.Usage = &model.Usage{Input: req.Tokens(), Output: int64(size)/4 + 1}
+		t.Usage = &money.Usage{Input: req.Tokens(), Output: int64(size)/4 + 1}
 	}
 	return t
 }

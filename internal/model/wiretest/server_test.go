@@ -13,8 +13,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/millhand/millhand/internal/model"
 	"github.com/millhand/millhand/internal/model/script"
+	"github.com/millhand/millhand/internal/money"
 )
 
 const played = `
@@ -100,7 +100,7 @@ func TestTheWireIsOpenAIs(t *testing.T) {
 	if diff := cmp.Diff(want, body); diff != "" {
 		t.Errorf("stream (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(model.Usage{Input: 10, Output: 5, Reasoning: 1, CacheRead: 4, CacheWrite: 2}, s.Usage()); diff != "" || s.Served() != 2 {
+	if diff := cmp.Diff(money.Usage{Input: 10, Output: 5, Reasoning: 1, CacheRead: 4, CacheWrite: 2}, s.Usage()); diff != "" || s.Served() != 2 {
 		t.Errorf("%d served, usage (-want +got):\n%s", s.Served(), diff)
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/millhand/millhand/internal/model"
 	"github.com/millhand/millhand/internal/model/script"
+	"github.com/millhand/millhand/internal/money"
 )
 
 // The wire's own form, so far as it is used.
@@ -94,7 +95,7 @@ func streamChat(req Request, turn *script.Turn, piece int) []byte {
 	return out.Bytes()
 }
 
-func usageOf(u model.Usage) *usage {
+func usageOf(u money.Usage) *usage {
 	return &usage{
 		Prompt: u.Input, Completion: u.Output, Total: u.Input + u.Output,
 		PromptOf: promptDetails{u.CacheRead, u.CacheWrite},

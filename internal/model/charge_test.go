@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/millhand/millhand/internal/money"
 )
 
 // attempts gives one answer or failure after the other, and says a text before
@@ -27,8 +29,8 @@ func (a *attempts) Stream(_ context.Context, _ Request, emit func(Delta)) (Respo
 }
 
 // perMillion charges 1 USD for a million tokens of input, and 2 for output.
-func perMillion(u Usage) (float64, bool) {
-	return (float64(u.Input) + 2*float64(u.Output)) / 1e6, true
+func perMillion(u money.Usage) (money.USD, bool) {
+	return money.Price{Input: money.Dollar, Output: 2 * money.Dollar}.Cost(u), true
 }
 
 func TestWhatFailedAttemptsCost(t *testing.T) {
@@ -37,15 +39,15 @@ func TestWhatFailedAttemptsCost(t *testing.T) {
 	tests := []struct {
 		name string
 		says string
-		told *Spend
-		want *Spend
+		told *money.Charge
+		want *money.Charge
 	}{
 		{"never began", "", nil, nil},
-		{"the last word on usage", "", &Spend{Usage: Usage{Input: 1000, Output: 500}}, &Spend{Requests: 1, Usage: Usage{Input: 1000, Output: 500}, CostUSD: new(0.002)}},
-		{"the provider's own cost", "", &Spend{Usage: Usage{Input: 1000}, CostUSD: new(7.0)}, &Spend{Requests: 1, Usage: Usage{Input: 1000}, CostUSD: new(7.0)}},
-		{"input alone was told", "12345678", &Spend{Usage: Usage{Input: 1000, Output: 1}, Estimated: true}, &Spend{Requests: 1, Usage: Usage{Input: 1000, Output: 2}, CostUSD: new(0.001004), Estimated: true}},
-		{"more was told than came", "1", &Spend{Usage: Usage{Input: 1000, Output: 50}, Estimated: true}, &Spend{Requests: 1, Usage: Usage{Input: 1000, Output: 50}, CostUSD: new(0.0011), Estimated: true}},
-		{"nothing was told", "12345", &Spend{Estimated: true}, &Spend{Requests: 1, Usage: Usage{Input: 4, Output: 2}, CostUSD: new(0.000008), Estimated: true}},
+		{"the last word on usage", "", &money.Charge{Usage: money.Usage{Input: 1000, Output: 500}}, &money.Charge{Requests: 1, Usage: money.Usage{Input: 1000, Output: 500}, CostUSD: costs(0.002)}},
+		{"the provider's own cost", "", &money.Charge{Usage: money.Usage{Input: 1000}, CostUSD: costs(7.0)}, &money.Charge{Requests: 1, Usage: money.Usage{Input: 1000}, CostUSD: costs(7.0)}},
+		{"input alone was told", "12345678", &money.Charge{Usage: money.Usage{Input: 1000, Output: 1}, Estimated: true}, &money.Charge{Requests: 1, Usage: money.Usage{Input: 1000, Output: 2}, CostUSD: costs(0.001004), Estimated: true}},
+		{"more was told than came", "1", &money.Charge{Usage: money.Usage{Input: 1000, Output: 50}, Estimated: true}, &money.Charge{Requests: 1, Usage: money.Usage{Input: 1000, Output: 50}, CostUSD: costs(0.0011), Estimated: true}},
+		{"nothing was told", "12345", &money.Charge{Estimated: true}, &money.Charge{Requests: 1, Usage: money.Usage{Input: 4, Output: 2}, CostUSD: costs(0.000008), Estimated: true}},
 	}
 	for _, test := range tests {
 		m := Priced(&attempts{says: test.says, with: []Response{{Lost: test.told}}, errs: []error{down}}, perMillion)
@@ -54,14 +56,14 @@ func TestWhatFailedAttemptsCost(t *testing.T) {
 			t.Errorf("%s: %v, cost %v (-want +got):\n%s", test.name, err, got.CostUSD, diff)
 		}
 	}
-	unknown := Priced(&attempts{with: []Response{{Lost: &Spend{Usage: Usage{Input: 5}}}}, errs: []error{down}}, func(Usage) (float64, bool) { return 0, false })
+	unknown := Priced(&attempts{with: []Response{{Lost: &money.Charge{Usage: money.Usage{Input: 5}}}}, errs: []error{down}}, func(money.Usage) (money.USD, bool) { return 0, false })
 	if got, _ := unknown.Stream(t.Context(), req, nil); got.Lost == nil || got.Lost.CostUSD != nil {
 		t.Errorf("an unknown price: %+v", got.Lost)
 	}
 }
 
-func lostOf(input int64, usd float64) *Spend {
-	return &Spend{Requests: 1, Usage: Usage{Input: input}, CostUSD: new(usd)}
+func lostOf(input int64, usd float64) *money.Charge {
+	return &money.Charge{Requests: 1, Usage: money.Usage{Input: input}, CostUSD: costs(usd)}
 }
 
 func impatient() RetryPolicy {
@@ -78,18 +80,18 @@ func TestRetriesAndFallbacksAddUpWhatTheyLose(t *testing.T) {
 	second := func() Model {
 		return &attempts{with: []Response{{Lost: lostOf(4, 0.4)}, {Text: "yes"}}, errs: []error{down, nil}}
 	}
-	var asked []float64
-	req := Request{Again: func(lost *Spend) error {
+	var asked []money.USD
+	req := Request{Again: func(lost *money.Charge) error {
 		asked = append(asked, *lost.CostUSD)
 		return nil
 	}}
 	chain := Fallback([]Named{{"a", Retrying(first(), impatient(), nil)}, {"b", Retrying(second(), impatient(), nil)}}, nil)
 	got, err := chain.Stream(t.Context(), req, nil)
-	want := Response{Text: "yes", Model: "b", Lost: &Spend{Requests: 3, Usage: Usage{Input: 7}, CostUSD: new(0.7)}}
+	want := Response{Text: "yes", Model: "b", Lost: &money.Charge{Requests: 3, Usage: money.Usage{Input: 7}, CostUSD: costs(0.7)}}
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
-	if diff := cmp.Diff([]float64{0.1, 0.1, 0.3, 0.3, 0.3, 0.7}, asked); diff != "" { // before each attempt, all that is lost so far
+	if diff := cmp.Diff([]money.USD{100_000_000, 100_000_000, 300_000_000, 300_000_000, 300_000_000, 700_000_000}, asked); diff != "" { // before each attempt, all that is lost so far
 		t.Errorf("asked (-want +got):\n%s", diff)
 	}
 }
@@ -97,20 +99,17 @@ func TestRetriesAndFallbacksAddUpWhatTheyLose(t *testing.T) {
 func TestNoAttemptIsMadeWithoutMoney(t *testing.T) {
 	broke := errors.New("the budget is spent")
 	m := &attempts{with: []Response{{Lost: lostOf(1, 0.1)}, {Text: "too late"}}, errs: []error{Fail(ClassUnavailable, errors.New("broke off")), nil}}
-	got, err := Retrying(m, impatient(), nil).Stream(t.Context(), Request{Again: func(*Spend) error { return broke }}, nil)
+	got, err := Retrying(m, impatient(), nil).Stream(t.Context(), Request{Again: func(*money.Charge) error { return broke }}, nil)
 	if !errors.Is(err, broke) || m.made != 1 || got.Lost == nil {
 		t.Errorf("%d attempts, %v, %+v", m.made, err, got)
 	}
 }
 
-func TestSpendPlus(t *testing.T) {
-	var nothing *Spend
-	known, unknown := lostOf(1, 0.1), &Spend{Requests: 1, Estimated: true}
-	if nothing.Plus(known) != known || known.Plus(nil) != known || nothing.Plus(nil) != nil {
-		t.Error("nothing changes the sum")
+// costs is a known cost.
+func costs(dollars float64) *money.USD {
+	usd, ok := money.FromFloat(dollars)
+	if !ok {
+		panic("out of range")
 	}
-	want := &Spend{Requests: 2, Usage: Usage{Input: 1}, Estimated: true}
-	if diff := cmp.Diff(want, known.Plus(unknown)); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	return &usd
 }
