@@ -6,10 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"strings"
 	"testing"
 
-	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -40,22 +38,6 @@ func TestManifestsOfTheReadmeAreValid(t *testing.T) {
 			errors.As(err, &problems)
 			t.Errorf("YAML block %d: %v\n%v", i, err, problems)
 		}
-	}
-}
-
-// TestExitCodesOfTheReadme holds the README's table to the code's.
-func TestExitCodesOfTheReadme(t *testing.T) {
-	readme := read(t, "README.md")
-	for _, code := range []event.Exit{
-		event.ExitOK, event.ExitFailed, event.ExitUsage, event.ExitPolicy, event.ExitLimit, event.ExitBudget, event.ExitAuth,
-		event.ExitPublish, event.ExitInternal, event.ExitUnavailable, event.ExitDeadline,
-	} {
-		if !strings.Contains(readme, fmt.Sprintf("\n| %d | ", code)) {
-			t.Errorf("README's table lacks exit code %d", code)
-		}
-	}
-	if !strings.Contains(readme, fmt.Sprintf("\n| %d, %d | ", event.ExitInterrupt, event.ExitTerminate)) {
-		t.Error("README's table lacks the exit codes of signals")
 	}
 }
 

@@ -1,0 +1,102 @@
+package event
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+func read(t *testing.T, file string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// The table of README is made of [Exits]: codes of one meaning share a row.
+func TestREADMEHasTheTableOfExitCodes(t *testing.T) {
+	var table strings.Builder
+	table.WriteString("| code | meaning |\n|---|---|\n")
+	for rows := Exits(); len(rows) > 0; {
+		codes := []string{strconv.Itoa(int(rows[0].Exit))}
+		doc := rows[0].Doc
+		for rows = rows[1:]; len(rows) > 0 && rows[0].Doc == doc; rows = rows[1:] {
+			codes = append(codes, strconv.Itoa(int(rows[0].Exit)))
+		}
+		fmt.Fprintf(&table, "| %s | %s |\n", strings.Join(codes, ", "), doc)
+	}
+	want := table.String()
+	if !strings.Contains(string(read(t, "../../README.md")), "\n"+want+"\n") {
+		t.Errorf("README.md lacks this table of exit codes:\n%s", want)
+	}
+	var codes []string
+	for _, exit := range severity() {
+		codes = append(codes, strconv.Itoa(int(exit)))
+	}
+	order := "Of several, the first of " + strings.Join(codes, ", ")
+	if !strings.Contains(string(read(t, "../../README.md")), order+" is the run's") {
+		t.Errorf("README.md lacks the order of exit codes: %q", order)
+	}
+}
+
+func TestTheSchemaListsTheReasonCodes(t *testing.T) {
+	var schema struct {
+		Defs struct {
+			Job struct {
+				Properties struct {
+					ReasonCode struct{ Enum []Code } `json:"reason_code"`
+				}
+			}
+			Outcome struct{ Enum []Outcome }
+		} `json:"$defs"`
+	}
+	if err := json.Unmarshal(read(t, "../../report/report.schema.json"), &schema); err != nil {
+		t.Fatal(err)
+	}
+	want := []Code{""}
+	for _, c := range Causes() {
+		if !c.Unnamed() {
+			want = append(want, c.Code)
+		}
+		if !slices.Contains(schema.Defs.Outcome.Enum, c.Outcome) {
+			t.Errorf("the schema lacks outcome %s of %s", c.Outcome, c.Code)
+		}
+	}
+	if got := schema.Defs.Job.Properties.ReasonCode.Enum; !slices.Equal(got, want) {
+		t.Errorf("the schema's reason codes are\n%q, want\n%q", got, want)
+	}
+}
+
+func TestEveryCauseHasItsRowAndAnExitCodeOfTheTable(t *testing.T) {
+	seen := map[Code]bool{}
+	for _, c := range Causes() {
+		exit := slices.IndexFunc(Exits(), func(e ExitDoc) bool { return e.Exit == c.Exit })
+		if seen[c.Code] || c.Doc == "" || exit < 0 {
+			t.Errorf("row %+v", c)
+		}
+		// A job that was left out may still count as what kept it from running.
+		if c.Outcome != Skipped && c.Exit != ExitUsage && c.Outcome != Error && c.Exit.OutcomeOf() != c.Outcome {
+			t.Errorf("%s: outcome %s, but its exit code %d is that of %s", c.Code, c.Outcome, c.Exit, c.Exit.OutcomeOf())
+		}
+		seen[c.Code] = true
+	}
+}
+
+func TestTheEndOfAJobForACause(t *testing.T) {
+	for code, want := range map[Code]JobEnd{
+		CodePush:          {Outcome: Publish, Reason: "why", Code: CodePush, ExitCode: ExitPublish},
+		CodeFailed:        {Outcome: Failed, Reason: "why", ExitCode: ExitFailed}, // its outcome says it all
+		CodeNeed:          {Outcome: Skipped, Reason: "why", Code: CodeNeed},
+		"of_next_release": {Outcome: Failed, Reason: "why", Code: "of_next_release", ExitCode: ExitFailed},
+	} {
+		if got := code.End("why"); got.Outcome != want.Outcome || got.Reason != want.Reason || got.Code != want.Code || got.ExitCode != want.ExitCode {
+			t.Errorf("%s: got %+v, want %+v", code, got, want)
+		}
+	}
+}
