@@ -10,9 +10,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/santhosh-tekuri/jsonschema/v6"
-	"golang.org/x/text/language"
-	"golang.org/x/text/message"
+	"github.com/millhand/millhand/internal/schema"
 )
 
 const maxSchema = 64 << 10 // bytes of a schema as JSON
@@ -91,32 +89,18 @@ func (v value) leadsOutside() bool {
 	return refers && v.isScalar() && !strings.HasPrefix(v.node.Value, "#")
 }
 
-// nowhere keeps schemas from naming files and addresses to read.
-type nowhere struct{}
-
-// Load implements the compiler's loader.
-func (nowhere) Load(string) (any, error) {
-	return nil, errors.New("nothing is read from elsewhere")
-}
-
-// compiles reports whether a schema is one, and records what is wrong with it.
-func (v value) compiles(schema map[string]any) bool {
-	const at = "millhand://schema/"
-	c := jsonschema.NewCompiler()
-	c.UseLoader(nowhere{})
-	err := c.AddResource(at, schema)
-	if err == nil {
-		_, err = c.Compile(at)
-	}
+// compiles reports whether a schema is one, and records what is wrong with it:
+// of several faults the first of those that are furthest inside.
+func (v value) compiles(doc map[string]any) bool {
+	_, err := schema.Compile(doc)
 	if err == nil {
 		return true
 	}
-	var invalid *jsonschema.SchemaValidationError
-	var fault *jsonschema.ValidationError
-	what, place := strings.ReplaceAll(err.Error(), at, ""), v
-	if errors.As(err, &invalid) && errors.As(invalid.Err, &fault) {
-		fault = deepest(fault)
-		what, place = fault.ErrorKind.LocalizedString(message.NewPrinter(language.English)), v.at(fault.InstanceLocation)
+	what, place := err.Error(), v
+	var faults schema.Faults
+	if errors.As(err, &faults) {
+		deepest := slices.MaxFunc(faults, func(a, b schema.Fault) int { return len(a.At) - len(b.At) })
+		what, place = deepest.String(), v.at(deepest.At)
 	}
 	place.problem("this is not valid JSON Schema: "+plainMessage(what), "compare it with json-schema.org")
 	return false
@@ -131,17 +115,6 @@ func plainMessage(s string) string {
 	}
 	s = strconv.Quote(strings.ReplaceAll(s, `"`, "'"))
 	return s[1 : len(s)-1]
-}
-
-// deepest returns the fault that is furthest inside, the first of several.
-func deepest(fault *jsonschema.ValidationError) *jsonschema.ValidationError {
-	best := fault
-	for i, cause := range fault.Causes {
-		if d := deepest(cause); i == 0 && len(d.InstanceLocation) >= len(best.InstanceLocation) || len(d.InstanceLocation) > len(best.InstanceLocation) {
-			best = d
-		}
-	}
-	return best
 }
 
 // at returns the value at the end of a path of keys and indexes, or the last
