@@ -100,6 +100,15 @@ func (l *loader) manifest(ctx context.Context, path string) (*manifest, error) {
 	return m, nil
 }
 
+// realDir is a directory without symlinks.
+func realDir(dir string) string {
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return dir
+	}
+	return real
+}
+
 func (l *loader) bytes(ctx context.Context, path, abs string) ([]byte, error) {
 	if path != "-" {
 		return readFile(ctx, abs)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/permission"
+	"github.com/millhand/millhand/internal/policy"
 )
 
 // Plan is one or more manifests with every default applied, every name
@@ -196,7 +197,9 @@ type Options struct {
 	Dir       string              // current directory, absolute
 	Getenv    func(string) string // for ${{ env.X }}
 	Overrides Overrides
-	Stdin     func() ([]byte, error) // read for the manifest "-", or else for repos: [{file: "-"}], and never otherwise
+	Policies  policy.Set                             // that nothing in a manifest or on the command line exceeds
+	Known     func(model string) (money.Price, bool) // prices that no manifest may lower under a policy's budget; nil for none
+	Stdin     func() ([]byte, error)                 // read for the manifest "-", or else for repos: [{file: "-"}], and never otherwise
 }
 
 // Model is one model of a fallback list.

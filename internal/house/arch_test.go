@@ -43,7 +43,7 @@ func rooms() map[string]room {
 		".":                        {"internal/command", "main only hands the process over"},
 		"internal/command":         {"anything", "it is the wiring"},
 		"internal/action":          {"report internal/event internal/textcut", "what a workflow gave, and what it gets; it runs nothing"},
-		"tasks":                    {"internal/permission internal/reach internal/frontmatter internal/schema internal/money", "a plan is data: making one runs nothing"},
+		"tasks":                    {"internal/permission internal/policy internal/reach internal/frontmatter internal/schema internal/money", "a plan is data: making one runs nothing"},
 		"runner":                   {"tasks internal/session tools internal/permission internal/workspace internal/gitops internal/gitops/gitdir internal/gitops/remote internal/credentials internal/model internal/prompt internal/event internal/sandbox internal/sandbox/proxy internal/reach internal/proc internal/redact internal/money", "it carries out a plan, and knows no report: reports are folds of its events"},
 		"report":                   {"internal/event internal/money", "a report follows from the events alone"},
 		"tools":                    {"internal/permission internal/workspace internal/proc internal/redact internal/ignore internal/web internal/frontmatter tools/edit tools/patch tools/shell tools/search internal/money internal/textcut", "a tool must not know who calls it or what becomes of its answer"},

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"testing"
 
+	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -48,4 +49,23 @@ func read(t *testing.T, file string) string {
 		t.Fatal(err)
 	}
 	return string(data)
+}
+
+// TestThePolicyOfTheDocs loads the policy of docs/policy.md, which has every key.
+func TestThePolicyOfTheDocs(t *testing.T) {
+	block := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindStringSubmatch(read(t, "docs/policy.md"))
+	if block == nil {
+		t.Fatal("docs/policy.md has no YAML block")
+	}
+	file := filepath.Join(t.TempDir(), "policy.yaml")
+	if err := os.WriteFile(file, []byte(block[1]), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	p, err := tasks.LoadPolicy(t.Context(), file, tasks.Options{Dir: "/"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.MaxProfile == nil || p.Sandbox == "" || p.Run.USD != 5*money.Dollar || p.Day.USD != 50*money.Dollar || len(p.Globs) != 2 || len(p.Rules) != 13 || len(p.Prices) != 1 {
+		t.Errorf("policy %+v", p)
+	}
 }

@@ -1,0 +1,205 @@
+package tasks
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
+
+	"github.com/millhand/millhand/internal/money"
+	"github.com/millhand/millhand/internal/permission"
+	"github.com/millhand/millhand/internal/policy"
+)
+
+// policyFile is a policy while its file is read.
+type policyFile struct {
+	policy.Policy
+	loader *loader
+	src    *source
+}
+
+// LoadPolicy reads a policy file. Its error is a [Problems]: what can't be
+// understood bounds nothing, so that nothing may run.
+func LoadPolicy(ctx context.Context, file string, o Options) (policy.Policy, error) {
+	o.Policies = nil
+	l := newLoader(o)
+	path := realDir(resolvePath(o.Dir, file))
+	p := &policyFile{Policy: policy.Policy{Name: file, Path: path}, loader: l, src: l.source(file, filepath.Dir(path))}
+	data, err := readFile(ctx, path)
+	if err != nil {
+		p.src.unreadable(err)
+		return policy.Policy{}, l.found.err()
+	}
+	sum := sha256.Sum256(data)
+	p.SHA256 = hex.EncodeToString(sum[:])
+	if root, ok := p.src.parse(data); ok {
+		p.read(root)
+	}
+	if err := l.found.err(); err != nil {
+		return policy.Policy{}, err
+	}
+	return p.Policy, nil
+}
+
+func (p *policyFile) read(v value) {
+	entries, _ := v.entries()
+	for _, e := range entries {
+		if e.null() || e.isMapping() && len(e.node.Content) == 0 { // which would bind nothing
+			e.keyProblem(e.name+" has no value", "give it one, or remove the key")
+		}
+	}
+	got := fields{
+		"version":       value.version,
+		"max_profile":   p.maxProfile,
+		"models":        p.names(policy.Models, value.str),
+		"providers":     p.names(policy.Providers, value.str),
+		"hosts":         p.names(policy.Hosts, value.boundHost),
+		"env":           p.names(policy.Env, func(v value) (string, bool) { t, ok := v.envName(); return t.s, ok }),
+		"paths":         p.names(policy.Paths, value.directory),
+		"repos":         p.names(policy.Repos, value.str),
+		"publish":       p.names(policy.Publish, word("none", "patch", "branch", "push", "pr")),
+		"actors":        p.names(policy.Actors, value.str),
+		"sandbox":       func(v value) { v.requires(&p.Sandbox) },
+		"protect":       p.protect,
+		"budget":        p.budget,
+		"prices":        p.prices,
+		"setup":         p.words(policy.Setup, map[string][]string{"allow": {"*"}, "deny": nil}, nil),
+		"cache":         p.words(policy.Cache, map[string][]string{"auto": {"*"}, "none": nil}, nil),
+		"extensions":    p.words(policy.Extensions, map[string][]string{"allow": {"*"}, "deny": nil}, value.str),
+		"setup_network": p.words(policy.SetupNetwork, map[string][]string{"allow": {"*"}, "deny": nil, "registries": registries()}, value.boundHost),
+	}.read(v)
+	if _, ok := got["version"]; !ok && v.isMapping() {
+		v.problem("there is no version", "write version: 1 first")
+	}
+}
+
+// registries are the groups of hosts that packages come from.
+func registries() []string { return []string{"go", "npm", "pypi", "crates", "maven", "debian"} }
+
+func (p *policyFile) rule(key policy.Key, at value, allow []string) {
+	p.Rules = append(p.Rules, policy.Rule{Key: key, Allow: allow, Source: at.ruleSource()})
+}
+
+// names returns a reader of a list of what a key allows.
+func (p *policyFile) names(key policy.Key, read func(value) (string, bool)) func(value) {
+	return func(v value) {
+		allow, ok := list(read)(v)
+		if !ok {
+			return
+		}
+		if key == policy.Publish {
+			allow = append(allow, string(PublishNone))
+		}
+		p.rule(key, v, allow)
+	}
+}
+
+// words returns a reader of a key that is one of several words, or else a list
+// if read isn't nil. A word that allows everything makes no rule.
+func (p *policyFile) words(key policy.Key, words map[string][]string, read func(value) (string, bool)) func(value) {
+	return func(v value) {
+		if read != nil && v.isList() {
+			p.names(key, read)(v)
+			return
+		}
+		known := make([]string, 0, len(words))
+		for w := range words {
+			known = append(known, w)
+		}
+		slices.Sort(known)
+		w, ok := word(known...)(v)
+		if allow := words[w]; ok && !slices.Contains(allow, "*") {
+			p.rule(key, v, allow)
+		}
+	}
+}
+
+// maxProfile reads a preset, or a file that holds a profile's body.
+func (p *policyFile) maxProfile(v value) {
+	t, ok := v.filled()
+	if !ok {
+		return
+	}
+	if preset, ok := permission.Preset(t.s); ok {
+		p.MaxProfile = &preset
+		return
+	}
+	if !strings.ContainsAny(t.s, `/\.`) {
+		v.problem("unknown profile "+quote(t.s), v.src.found.suggest(t.s, permission.Presets(), "write a file, or one of "))
+		return
+	}
+	if file, ok := p.loader.profileFile(t.s, resolvePath(v.src.dir, t.s), newProfiles()); ok {
+		p.MaxProfile = &file.Profile
+	}
+}
+
+// protect reads the globs of paths that nothing may change.
+func (p *policyFile) protect(v value) {
+	globs, _ := list(value.glob)(v)
+	for _, g := range globs {
+		g = strings.Trim(strings.TrimPrefix(g, "./"), "/")
+		p.Globs = append(p.Globs, g, g+"/**")
+		bare := strings.TrimPrefix(g, "**/")
+		for _, pattern := range []string{g, g + "/**", bare, bare + "/**"} {
+			p.Protect = append(p.Protect, permission.Rule{Permission: "edit", Pattern: pattern, Source: v.ruleSource()})
+		}
+	}
+}
+
+// budget reads what a run, and all runs of a day, may cost. A price that isn't
+// known would make either meaningless.
+func (p *policyFile) budget(v value) {
+	got := fields{"run": into(&p.Run.USD, value.costLimit), "day": into(&p.Day.USD, value.costLimit)}.read(v)
+	if len(got) == 0 && v.isMapping() {
+		v.keyProblem("budget bounds nothing", "write {run: 5, day: 50}, in USD")
+	}
+	p.Run.Source, p.Day.Source = v.ruleSource(), v.ruleSource()
+	p.rule(policy.Budget, v, nil)
+}
+
+// prices reads prices that the operator vouches for.
+func (p *policyFile) prices(v value) {
+	all, _ := v.prices()
+	p.Prices = map[string]money.Price{}
+	for _, price := range all {
+		p.Prices[price.model] = price.Price
+	}
+}
+
+// requires reads that level A is required.
+func (v value) requires(at *string) {
+	if _, ok := word("require")(v); ok {
+		*at = v.ruleSource()
+	}
+}
+
+// boundHost reads a host, or "*" for every host.
+func (v value) boundHost() (string, bool) {
+	if v.node.Value == "*" {
+		return "*", true
+	}
+	return v.host()
+}
+
+// directory reads a directory, and returns it absolute and without symlinks.
+func (v value) directory() (string, bool) {
+	t, ok := v.filled()
+	switch {
+	case !ok:
+		return "", false
+	case strings.HasPrefix(t.s, "~") || doublestar.ValidatePattern(t.s) && strings.ContainsAny(t.s, "*?[{"):
+		v.problem(quote(t.s)+" is not the path of a directory", "write it without ~ and wildcards")
+		return "", false
+	}
+	real, err := realPath(resolvePath(v.src.dir, t.s))
+	if err != nil {
+		v.problem(fmt.Sprintf("the directory %s %s", quote(t.s), missing(err)), "check its path; it is relative to the policy file")
+		return "", false
+	}
+	return real, true
+}
