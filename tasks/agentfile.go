@@ -28,6 +28,9 @@ func (v value) agentFiles() ([]*agent, bool) {
 		return nil, false
 	}
 	path := resolvePath(v.src.dir, t.s)
+	if v.outside(path, t.s) {
+		return nil, false
+	}
 	info, err := os.Stat(path)
 	if err != nil {
 		v.problem(fmt.Sprintf("%s %s", quote(t.s), missing(err)), "check its path; it is relative to the manifest")
@@ -82,8 +85,14 @@ func (v value) agentsIn(folder string) ([]string, bool) {
 
 // agentFile reads one file, and nil for an agent that it switches off.
 func (v value) agentFile(file string) (*agent, bool) {
+	if v.outside(resolvePath(v.src.dir, file), file) {
+		return nil, false
+	}
 	data, err := readRegular(resolvePath(v.src.dir, file), maxAgentFile)
-	src := &source{name: filepath.Join(filepath.Dir(v.src.name), file), dir: v.src.dir, home: v.src.home, found: v.src.found, inputs: v.src.inputs}
+	src := &source{
+		name: filepath.Join(filepath.Dir(v.src.name), file), dir: v.src.dir, home: v.src.home,
+		found: v.src.found, inputs: v.src.inputs, policies: v.src.policies,
+	}
 	if filepath.IsAbs(file) {
 		src.name = file
 	}

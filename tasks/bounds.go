@@ -1,10 +1,113 @@
 package tasks
 
 import (
+	"cmp"
 	"errors"
+	"net"
+	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
+
+	"github.com/millhand/millhand/internal/money"
+	"github.com/millhand/millhand/internal/permission"
+	"github.com/millhand/millhand/internal/policy"
 )
+
+// refusal says that a policy refuses something, and what to do about it.
+func refusal(what string, by policy.Rule) (string, string) {
+	fix := "remove it, or change the policy"
+	switch {
+	case by.Fix != "":
+		fix = by.Fix
+	case by.Source == policy.Untrusted:
+		fix = "remove it, or run the manifest without --untrusted if you trust its author"
+	}
+	return what + " not allowed by " + by.By(), fix
+}
+
+// refused reports whether a policy refuses what a value says, and records it at
+// the value's key or else at the value.
+func (v value) refused(key policy.Key, what string, names ...string) bool {
+	by, refused := v.src.policies.Refuses(key, names...)
+	if refused {
+		v.refuse(what, by)
+	}
+	return refused
+}
+
+// bounded makes a reader refuse a list of commands that a policy refuses.
+func bounded(key policy.Key, read func(value)) func(value) {
+	return func(v value) {
+		if v.empty() || !v.refused(key, string(key)+" commands", string(key)) {
+			read(v)
+		}
+	}
+}
+
+func (v value) refuse(what string, by policy.Rule) {
+	what, fix := refusal(what, by)
+	if v.key != nil {
+		v.keyProblem(what, fix)
+		return
+	}
+	v.problem(what, fix)
+}
+
+// outside reports whether a policy refuses a path that a value names, and records
+// it. Symlinks are followed first.
+func (v value) outside(path, written string) bool {
+	by, refused := refusedPath(v.src.policies, path)
+	if refused {
+		v.refuse("the path "+quote(written), by)
+	}
+	return refused
+}
+
+// RefusedPath reports whether policies refuse a path of the command line, relative
+// to dir, and by which rule.
+func RefusedPath(policies policy.Set, dir, path string) (policy.Rule, bool) {
+	return refusedPath(policies, resolvePath(dir, path))
+}
+
+// refusedPath reports whether policies refuse a path. The built-in one refuses
+// more than what is outside of the repository: git's own directory, which may
+// hold credentials, millhand's, which has earlier runs, and what its ceiling keeps
+// the read tool from.
+func refusedPath(policies policy.Set, path string) (policy.Rule, bool) {
+	real, err := realPath(path)
+	if err != nil {
+		real = "" // below no directory that is allowed
+	}
+	if by, refused := policies.Refuses(policy.Paths, real); refused {
+		return by, true
+	}
+	for _, p := range policies {
+		for _, r := range p.Rules {
+			if r.Key != policy.Paths || p.Name != policy.Untrusted || len(r.Allow) == 0 {
+				continue
+			}
+			below, err := filepath.Rel(r.Allow[0], real)
+			below = filepath.ToSlash(below)
+			own := slices.ContainsFunc(strings.Split(below, "/"), func(s string) bool {
+				return strings.EqualFold(s, ".git") || strings.EqualFold(s, ".millhand")
+			})
+			if err != nil || own || !p.MaxProfile.Allows("read", below, real) {
+				return r, true
+			}
+		}
+	}
+	return policy.Rule{}, false
+}
+
+// patternBase returns the directory that all matches of a pattern are below.
+func patternBase(pattern string) string {
+	base, _ := doublestar.SplitPattern(filepath.ToSlash(pattern))
+	return filepath.FromSlash(base)
+}
 
 // realPath resolves the symlinks of a path, of which the end need not exist.
 func realPath(path string) (string, error) {
@@ -18,4 +121,151 @@ func realPath(path string) (string, error) {
 	}
 	real, err = realPath(parent)
 	return filepath.Join(real, filepath.Base(path)), err
+}
+
+// refused returns which rule refuses a repository, and what that is; "" if none
+// does.
+func (r repo) refused(policies policy.Set) (by policy.Rule, what string) {
+	if r.Kind == RepoURL {
+		return r.refusedURL(policies)
+	}
+	real, err := realPath(r.Dir)
+	if err != nil {
+		real = r.Dir
+	}
+	for _, check := range []func() (policy.Rule, bool){
+		func() (policy.Rule, bool) { return refusedPath(policies, r.Dir) },
+		func() (policy.Rule, bool) { return shifted(policies, real) },
+	} {
+		if by, refused := check(); refused {
+			return by, "the path " + quote(r.written)
+		}
+	}
+	if by, refused := policies.Refuses(policy.Repos, filepath.ToSlash(real)); refused {
+		return by, "the repository " + quote(r.written)
+	}
+	if hidden := strings.Contains(r.Ref, "stash") || strings.Contains(r.Ref, "@{"); hidden && policies.IsUntrusted() {
+		return policy.Rule{Key: policy.Paths, Source: policy.Untrusted}, "the ref " + quote(r.Ref)
+	}
+	return policy.Rule{}, ""
+}
+
+// shifted reports whether a part of a repository would be read under other paths
+// than those that the ceiling of the built-in policy denies.
+func shifted(policies policy.Set, dir string) (policy.Rule, bool) {
+	for _, p := range policies {
+		for _, r := range p.Rules {
+			if p.Name != policy.Untrusted || r.Key != policy.Paths || slices.Contains(r.Allow, dir) {
+				continue
+			}
+			for _, rule := range p.MaxProfile.Rules {
+				if rule.Effect == permission.Deny && strings.Contains(rule.Pattern, "/") {
+					return r, true
+				}
+			}
+		}
+	}
+	return policy.Rule{}, false
+}
+
+// refusedURL is refused for a repository on a server, or on this machine by a URL:
+// there, git would follow what the repository itself says, so that the built-in
+// policy allows none.
+func (r repo) refusedURL(policies policy.Set) (by policy.Rule, what string) {
+	scheme, rest, _ := strings.Cut(strings.TrimPrefix(r.id, "url:"), "://")
+	authority, path, _ := strings.Cut(rest, "/")
+	host := authority[strings.LastIndexByte(authority, '@')+1:]
+	written := "the repository " + quote(r.written)
+	if scheme == "file" {
+		u, err := url.Parse(r.URL)
+		if err != nil || policies.IsUntrusted() {
+			return policy.Rule{Key: policy.Hosts, Source: policy.Untrusted}, written
+		}
+		if by, refused := refusedPath(policies, filepath.FromSlash(u.Path)); refused {
+			return by, "the path " + quote(u.Path)
+		}
+	} else if by, refused := policies.Refuses(policy.Hosts, withPort(scheme, host)); refused {
+		return by, "the host " + quote(host)
+	}
+	by, refused := policies.Refuses(policy.Repos, host+"/"+path, scheme+"://"+host+"/"+path)
+	if !refused && strings.Contains(path, "%") { // what the server makes of it is its own affair
+		by, refused = policies.Refuses(policy.Repos)
+	}
+	if refused {
+		return by, written
+	}
+	return policy.Rule{}, ""
+}
+
+// withPort adds the default port of a scheme to a host without one.
+func withPort(scheme, host string) string {
+	if _, _, err := net.SplitHostPort(host); err == nil {
+		return host
+	}
+	return net.JoinHostPort(strings.Trim(host, "[]"), defaultPort(scheme))
+}
+
+// refusedRepo reports whether a policy refuses a repository, and records it.
+func (v value) refusedRepo(r repo) bool {
+	by, what := r.refused(v.src.policies)
+	if what != "" {
+		v.refuse(what, by)
+	}
+	return what != ""
+}
+
+// refusedModel returns which rule refuses a model, and what that is; "" if none
+// does.
+func (b *builder) refusedModel(m Model, policies policy.Set) (by policy.Rule, what string) {
+	kind, file, _ := strings.Cut(m.ID, ":")
+	provider := prefixOf(m.Name)
+	if fileKind(kind) != "" {
+		if by, refused := refusedPath(policies, file); refused {
+			return by, "the path " + quote(strings.TrimPrefix(m.Name, kind+":"))
+		}
+		provider = kind
+	}
+	if by, refused := policies.Refuses(policy.Models, m.Name); refused {
+		return by, "the model " + quote(m.Name)
+	}
+	if by, refused := policies.Refuses(policy.Providers, provider); refused {
+		return by, "the provider " + quote(provider)
+	}
+	return policy.Rule{}, ""
+}
+
+// checkOutside records a rule that allows directories outside of the workspace
+// which a policy refuses.
+func (v value) checkOutside(name, pattern string, effect permission.Effect) {
+	outside := name == permission.ExternalDirectory || name == permission.ExternalRead
+	if effect != permission.Allow || !outside || !v.src.policies.States(policy.Paths) {
+		return
+	}
+	fixed, _, _ := strings.Cut(strings.NewReplacer("?", "*").Replace(pattern), "*")
+	if !strings.HasSuffix(fixed, "/") && fixed != pattern {
+		fixed = fixed[:strings.LastIndexByte(fixed, '/')+1]
+	}
+	v.outside(cmp.Or(fixed, "/"), pattern)
+}
+
+// checkPrice records a price that a policy with a budget refuses: one that is
+// lower than is known, or that nobody else knows, would bound less than it says.
+func (b *builder) checkPrice(p price) {
+	known, ok := b.options.Policies.Price(p.model)
+	if !ok && b.options.Known != nil {
+		known, ok = b.options.Known(p.model)
+	}
+	if p.src.policies.IsUntrusted() || !ok || p.below(known) {
+		p.refused(policy.Budget, "a price for "+quote(p.model), "")
+	}
+}
+
+func (p price) below(known money.Price) bool {
+	return p.Input < known.Input || p.Output < known.Output || p.CacheRead < known.CacheRead || p.CacheWrite < known.CacheWrite
+}
+
+func (b *builder) checkUnknownPrices(m *manifest) {
+	if m.allowUnknownPrice {
+		m.unknown.refused(policy.Budget, "allow_unknown_price", "")
+	}
 }

@@ -49,6 +49,9 @@ func TestManifestsThatGrowWithoutBoundAreRefused(t *testing.T) {
 }
 
 func TestTheLargestPlanIsMade(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and run without -short")
+	}
 	p := mustLoad(t, head+"tasks: [{id: a, prompt: 'p ${{ matrix.d }}', matrix: {a: &l [0,1,2,3,4,5,6,7,8,9], b: *l, c: *l, d: *l, e: [0,1,2,3,4]}}]", Overrides{})
 	if len(p.Jobs) != maxJobs || p.Jobs[maxJobs-1].ID != "a-9-9-9-9-4" {
 		t.Errorf("%d jobs", len(p.Jobs))

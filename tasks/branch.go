@@ -59,7 +59,7 @@ func checkBranches(drafts []*draft) {
 	byRepo := map[string][]claim{}
 	for _, d := range drafts {
 		if c := d.job.Commit; c != nil && d.job.Skip == "" && d.task.named && c.Branch != CurrentBranch && c.Branch != "" {
-			id := d.repo.id
+			id := d.repo.top
 			byRepo[id] = append(byRepo[id], claim{c.Branch, d})
 		}
 	}
@@ -79,8 +79,11 @@ func checkBranches(drafts []*draft) {
 // check compares a branch with the shorter ones of its repository.
 func (c claim) check(taken map[string]*draft) {
 	if other := taken[c.branch]; other != nil {
-		c.draft.task.branchProblem(fmt.Sprintf("the jobs %s and %s would both commit to the branch %s", other.job.ID, c.draft.job.ID, quote(c.branch)),
-			"give each task a branch of its own, with ${{ matrix.KEY }} in it if it has a matrix")
+		fix := "give each task a branch of its own, with ${{ matrix.KEY }} in it if it has a matrix"
+		if other.repo.id != c.draft.repo.id {
+			fix = "they work in directories of one repository: write ${{ repo.name }} into the branch"
+		}
+		c.draft.task.branchProblem(fmt.Sprintf("the jobs %s and %s would both commit to the branch %s", other.job.ID, c.draft.job.ID, quote(c.branch)), fix)
 		return
 	}
 	for i, r := range c.branch {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -121,10 +122,12 @@ func (b *builder) checkManifests() {
 		if m.profile != nil {
 			m.profileAt(*m.profile)
 		}
+		b.checkUnknownPrices(m)
 		for _, p := range m.prices {
 			if what, fix := b.provider(p.model); what != "" && !slices.Contains(laterProviders, prefixOf(p.model)) {
 				p.keyProblem(what, fix)
 			}
+			b.checkPrice(p)
 			before, twice := prices[p.model]
 			if twice && digest(before.Price) != digest(p.Price) {
 				p.keyProblem(fmt.Sprintf("the price of %s differs from the one at %s", quote(p.model), before.ruleSource()), "state it once")
@@ -191,10 +194,18 @@ func (b *builder) assemble(paths []string, drafts []*draft) *Plan {
 			p.Prices[price.model] = price.Price
 		}
 	}
+	for _, policy := range b.options.Policies {
+		maps.Copy(p.Prices, policy.Prices)
+	}
 	o := b.options.Overrides
 	p.Parallel = cmp.Or(o.Parallel, p.Parallel, DefaultParallel)
 	p.Clones = cmp.Or(p.Clones, DefaultClones)
 	p.Budget = Budget{CostUSD: lower(p.Budget.CostUSD, o.MaxCost), Time: lower(p.Budget.Time, o.MaxTime)}
+	p.Policies = b.options.Policies
+	if most := p.Policies.RunCap(); most.USD > 0 && lower(p.Budget.CostUSD, most.USD) != p.Budget.CostUSD {
+		p.Budget.CostUSD = most.USD
+		b.found.note(fmt.Sprintf("the run's budget is $%v, by budget (%s)", most.USD, most.Source))
+	}
 	p.Jobs = make([]Job, len(drafts))
 	for i, d := range drafts {
 		p.Jobs[i] = d.job

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/millhand/millhand/internal/policy"
 )
 
 // Condition is an if that asks for a repository's content.
@@ -92,8 +94,13 @@ func (c *condition) checkNames(vars map[string]string, m matrix) {
 		known = append(known, "matrix."+k)
 	}
 	c.expr.variables(func(e expression) {
+		name, isEnv := strings.CutPrefix(e.text, "env.")
+		by, refused := c.src.policies.Refuses(policy.Env, name)
 		switch {
-		case strings.HasPrefix(e.text, "env.") || slices.Contains(known, e.text):
+		case isEnv && refused:
+			what, fix := refusal("the environment variable "+name, by)
+			c.problemAt(e.at, what, fix)
+		case isEnv || slices.Contains(known, e.text):
 		case arity()[e.text] > 0:
 			c.problemAt(e.at, fmt.Sprintf("%s is a function", e.text), "write for example "+exampleCall(operation(e.text)))
 		case !strings.Contains(e.text, "."):

@@ -3,6 +3,8 @@ package tasks
 import (
 	"fmt"
 	"os"
+
+	"github.com/millhand/millhand/internal/policy"
 )
 
 // search reads the service that the web's search tools ask; none if nothing is
@@ -12,8 +14,9 @@ func (v value) search() ([]definition[Search], bool) {
 	got := fields{
 		"backend": into(&s.Backend, word("exa", "json")),
 		"url": func(v value) {
-			if _, ok := v.address(); ok {
+			if u, ok := v.address(); ok {
 				s.URL = v.node.Value
+				v.refused(policy.Hosts, "the host "+quote(u.Host), withPort(u.Scheme, u.Host))
 			}
 		},
 		"key_env": into(&s.KeyEnv, value.variable),
@@ -21,6 +24,7 @@ func (v value) search() ([]definition[Search], bool) {
 	if len(got) == 0 {
 		return nil, false
 	}
+	v.refused(policy.Endpoints, "a search service", v.name)
 	if _, said := got["backend"]; !said {
 		v.problem("the search has no backend", "write backend: exa or backend: json")
 	}
@@ -40,6 +44,9 @@ func (v value) skillFolder() (skillFolder, bool) {
 		return skillFolder{}, false
 	}
 	path := resolvePath(v.src.dir, t.s)
+	if v.outside(path, t.s) {
+		return skillFolder{}, false
+	}
 	info, err := os.Stat(path)
 	switch {
 	case err != nil:

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -43,7 +44,7 @@ func (t *task) mention() value {
 }
 
 // reposOf returns where a task works: what it says, or its manifest, or else
-// the current folder.
+// the repository that the current directory is in.
 func (b *builder) reposOf(t *task) []repo {
 	switch {
 	case len(t.repos) > 0:
@@ -51,7 +52,16 @@ func (b *builder) reposOf(t *task) []repo {
 	case len(t.manifest.repos) > 0:
 		return t.manifest.repos
 	}
-	return []repo{newRepo(RepoPath, ".", b.options.Dir)}
+	dir := b.options.Dir
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = cmp.Or(topOf(real), dir)
+	}
+	current := newRepo(RepoPath, ".", dir)
+	if by, what := current.refused(b.options.Policies.Own()); what != "" {
+		what, fix := refusal(what, by)
+		b.flagProblem("current directory", what, fix)
+	}
+	return []repo{current}
 }
 
 // name gives the drafts' repositories their names, and the drafts their ids
@@ -76,8 +86,10 @@ func (b *builder) name(drafts []*draft) {
 	ids, branches := make([]slug, len(drafts)), make([]slug, len(drafts))
 	for i, d := range drafts {
 		d.job.Repo.Name = names[d.repo.id]
-		branches[i] = d.slug("")
-		ids[i] = branches[i]
+		ids[i], branches[i] = d.slug(""), d.slug("")
+		if d.repo.top != d.repo.id { // other directories of the repository have their branches in the same place
+			branches[i] = d.slug(d.job.Repo.Name)
+		}
 		if len(reposOf[d.task]) > 1 {
 			ids[i] = d.slug(d.job.Repo.Name)
 		}

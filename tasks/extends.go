@@ -209,6 +209,11 @@ func (l *loader) profile(name, flag string, defined *profiles) (profile, bool) {
 // profileFile reads a profile from a file of its own.
 func (l *loader) profileFile(name, path string, defined *profiles) (profile, bool) {
 	src := l.source(name, filepath.Dir(path))
+	if by, refused := refusedPath(src.policies, path); refused {
+		what, fix := refusal("the profile's path", by)
+		l.found.add(Problem{File: name, What: what, Fix: fix})
+		return profile{}, false
+	}
 	data, err := readRegular(path, maxFile)
 	if err != nil {
 		src.unreadable(err)

@@ -3,7 +3,10 @@ package tasks
 import (
 	"cmp"
 	"maps"
+	"slices"
 	"strings"
+
+	"github.com/millhand/millhand/internal/policy"
 )
 
 // maxRenderedPlan bounds all texts of a plan with their variables filled in,
@@ -30,6 +33,7 @@ func (b *builder) settingsOf(t *task) settings {
 		vars: vars, agent: a.Name, profile: b.profileOf(t), limits: b.limitsOf(t, a),
 		sampling: t.sampling.Over(a.Sampling).Over(t.manifest.sampling),
 	}
+	out.profile.Profile = b.options.Policies.Under(out.profile.Profile)
 	models := b.modelsOf(t, a)
 	if len(models) > 0 {
 		out.model = models[0]
@@ -48,6 +52,9 @@ func (b *builder) fill(d *draft, with settings) {
 	j.Model, j.ModelName, j.Fallback = with.model.ID, with.model.Name, with.fallback
 	j.Agent, j.Sampling, j.Schema = with.agent, with.sampling, t.schema
 	j.Profile = with.profile.Profile
+	if setup, less := b.options.Policies.ForSetup(j.Profile); less {
+		j.SetupProfile = &setup
+	}
 	j.Instructions = t.manifest.instructions
 	j.Limits = with.limits
 	j.Attempts, j.RequireChanges = t.attempts, t.requireChanges
@@ -65,6 +72,9 @@ func (b *builder) fill(d *draft, with settings) {
 	}
 	if !t.commit.off {
 		j.Commit = b.commitOf(d, s)
+	}
+	if inPlace := j.Commit == nil || j.Commit.Branch == CurrentBranch; inPlace && j.Repo.Kind == RepoPath {
+		t.commit.at(t).refused(policy.InPlace, "work in place", "")
 	}
 	j.Publish = cmp.Or(b.options.Overrides.Publish, t.publish.mode)
 	j.Skip, j.If = t.condition.decide(s)
@@ -149,7 +159,7 @@ func (m *manifest) profileAt(name text) profile {
 // commitOf returns how a draft's changes are committed.
 func (b *builder) commitOf(d *draft, s scope) *Commit {
 	from := d.task.commit
-	c := &Commit{Author: from.author, Protect: from.protect, Branch: d.branch, IfExists: from.ifExists, WIP: from.wip}
+	c := &Commit{Author: from.author, Protect: slices.Concat(from.protect, b.options.Policies.Protected()), Branch: d.branch, IfExists: from.ifExists, WIP: from.wip}
 	if from.message != nil {
 		c.Message = b.render(*from.message, s)
 	}

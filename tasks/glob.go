@@ -15,13 +15,17 @@ import (
 const maxLooked = 100_000
 
 // globbed returns the repositories among the directories that a pattern matches,
-// in the order of their paths. Each is named once, by whatever links it can be
-// reached.
+// in the order of their paths; if there are none, and the pattern has no **, the
+// directories that are in a repository. Each is named once, by whatever symlinks it
+// can be reached.
 func (e repoEntry) globbed() ([]repo, bool) {
 	pattern := filepath.ToSlash(e.target.s)
 	elements := strings.Split(strings.Trim(pattern, "/"), "/")
 	if slices.ContainsFunc(elements, func(s string) bool { return !doublestar.ValidatePattern(s) }) {
 		e.target.problem(quote(e.target.s)+" is not a pattern for folders", "close its brackets, and write no / in them")
+		return nil, false
+	}
+	if e.target.outside(patternBase(resolvePath(e.src.dir, pattern)), pattern) {
 		return nil, false
 	}
 	start := ""
@@ -33,6 +37,9 @@ func (e repoEntry) globbed() ([]repo, bool) {
 	if w.looked > maxLooked {
 		e.target.problem(fmt.Sprintf("the pattern %s leads to more than %d files and folders", quote(e.target.s), maxLooked), "begin it with a folder, or use fewer **")
 		return nil, false
+	}
+	if len(w.found) == 0 && !slices.Contains(elements, "**") {
+		w.found = w.inside
 	}
 	return e.pickFound(w.found)
 }
@@ -68,6 +75,7 @@ type folderWalk struct {
 	looked int
 	seen   map[step]bool
 	found  []string // as the pattern spells them
+	inside []string // directories in a repository, likewise
 }
 
 // step is a folder with the number of the pattern's elements that are left to
@@ -86,8 +94,12 @@ func (w *folderWalk) match(path string, elements []string) {
 	}
 	w.seen[at] = true
 	if len(elements) == 0 {
-		if holdsRepository(resolvePath(w.dir, cmp.Or(path, "."))) {
-			w.found = append(w.found, cmp.Or(path, "."))
+		path = cmp.Or(path, ".")
+		switch dir := resolvePath(w.dir, path); {
+		case holdsRepository(dir):
+			w.found = append(w.found, path)
+		case isFolder(dir) && insideRepository(dir):
+			w.inside = append(w.inside, path)
 		}
 		return
 	}
@@ -139,6 +151,16 @@ func (w *folderWalk) each(path string, do func(name string, link bool)) {
 func isFolder(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.IsDir()
+}
+
+// insideRepository reports whether a directory is in a work tree, and not in git's
+// own directory there.
+func insideRepository(dir string) bool {
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil || slices.Contains(strings.Split(real, string(filepath.Separator)), ".git") {
+		return false
+	}
+	return topOf(real) != ""
 }
 
 // holdsRepository reports whether a folder is the top of a work tree: it has a

@@ -26,6 +26,9 @@ func (v value) instruction() ([]Instruction, bool) {
 		one, ok := v.instructionFile(path)
 		return []Instruction{one}, ok
 	}
+	if v.outside(patternBase(resolvePath(v.src.dir, path)), path) {
+		return nil, false
+	}
 	found, err := doublestar.FilepathGlob(resolvePath(v.src.dir, path), doublestar.WithFilesOnly(), doublestar.WithNoFollow())
 	switch {
 	case err != nil:
@@ -44,6 +47,9 @@ func (v value) instruction() ([]Instruction, bool) {
 		if below, err := filepath.Rel(v.src.dir, file); err == nil && !filepath.IsAbs(path) {
 			file = filepath.ToSlash(below)
 		}
+		if v.outside(resolvePath(v.src.dir, file), t.s) { // not by its name, which is nobody's business
+			return nil, false
+		}
 		one, valid := v.instructionFile(file)
 		if ok = ok && valid; valid {
 			all = append(all, one)
@@ -53,6 +59,9 @@ func (v value) instruction() ([]Instruction, bool) {
 }
 
 func (v value) instructionFile(path string) (Instruction, bool) {
+	if v.outside(resolvePath(v.src.dir, path), path) {
+		return Instruction{}, false
+	}
 	data, err := readRegular(resolvePath(v.src.dir, path), maxFile)
 	switch {
 	case err != nil:

@@ -183,7 +183,10 @@ func (e repoEntry) listed() ([]repo, bool) {
 		return nil, false
 	}
 	l := &listing{repoEntry: e}
-	l.src = &source{name: e.listName(), dir: e.src.dir, found: e.src.found, inputs: e.src.inputs}
+	l.src = &source{name: e.listName(), dir: e.src.dir, found: e.src.found, inputs: e.src.inputs, policies: e.src.policies}
+	if e.target.s == "-" { // what is on standard input, the operator says
+		l.src.policies = l.src.policies.Own()
+	}
 	lines := bytes.Split(bytes.TrimPrefix(data, []byte("\ufeff")), []byte("\n"))
 	e.src.inputs.lines += len(lines)
 	if len(lines) > maxLines || e.src.inputs.lines > maxAllLines {
@@ -241,6 +244,8 @@ func (e repoEntry) listData() ([]byte, bool) {
 	var err error
 	in, name := e.src.inputs, e.target.s
 	switch {
+	case name != "-" && e.target.outside(resolvePath(e.src.dir, name), name):
+		return nil, false
 	case name != "-":
 		data, err = readRegular(resolvePath(e.src.dir, name), maxList)
 	case in.taken != "":

@@ -1,6 +1,7 @@
 package tasks
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -62,7 +63,9 @@ func newLoader(o Options) *loader {
 }
 
 func (l *loader) source(name, dir string) *source {
-	return &source{name: name, dir: dir, home: l.options.Getenv("HOME"), found: l.found, inputs: l.inputs}
+	return &source{
+		name: name, dir: dir, home: l.options.Getenv("HOME"), found: l.found, inputs: l.inputs, policies: l.options.Policies.Own(),
+	}
 }
 
 // manifest reads one manifest, as it was named on the command line; nil
@@ -76,6 +79,11 @@ func (l *loader) manifest(ctx context.Context, path string) (*manifest, error) {
 		dir = filepath.Dir(abs)
 	}
 	src := l.source(path, dir)
+	top := topOf(realDir(dir))
+	src.policies = l.options.Policies.InRepository(top)
+	if path != "-" && l.refusedManifest(path, abs, top) {
+		return nil, nil
+	}
 	if slices.Contains(l.read, abs) {
 		l.found.add(Problem{File: path, What: "the manifest is named twice", Fix: "name it once"})
 		return nil, nil
@@ -98,6 +106,22 @@ func (l *loader) manifest(ctx context.Context, path string) (*manifest, error) {
 	m := root.manifest()
 	l.names.add(m)
 	return m, nil
+}
+
+// refusedManifest reports whether a policy refuses a manifest for where it is, and
+// records it. One that is not trusted may not be a symlink to a file of somebody
+// else's: what is wrong with that would be told.
+func (l *loader) refusedManifest(path, abs, top string) bool {
+	if !isFile(abs) { // a pipe is the operator's own
+		return false
+	}
+	policies := l.options.Policies.InRepository(cmp.Or(top, realDir(filepath.Dir(abs))))
+	by, refused := refusedPath(policies, abs)
+	if refused {
+		what, fix := refusal("the manifest's path", by)
+		l.found.add(Problem{File: path, What: what, Fix: fix})
+	}
+	return refused
 }
 
 // realDir is a directory without symlinks.

@@ -120,7 +120,7 @@ instructions: [n.md]
 	if len(want) != 64 {
 		t.Errorf("hash %q", want)
 	}
-	if got := hash(t, "\n\n"+manifest, "/home/bob", "other.yaml", Overrides{Parallel: 9, MaxCost: 3}); got != want {
+	if got := hash(t, "\n\n"+manifest, "/home/bob", "other.yaml", Overrides{Parallel: 9, MaxCost: 3 * money.Dollar}); got != want {
 		t.Error("the hash depends on the machine, the layout or how much the run may take")
 	}
 	for _, change := range [][2]string{

@@ -46,6 +46,7 @@ type manifest struct {
 	tasks             []*task
 	allowDirty        bool
 	allowUnknownPrice bool
+	unknown           value // where that is said
 	instructions      []Instruction
 	instructed        string // a digest of the instructions
 	prices            []price
@@ -85,7 +86,7 @@ func (v value) manifest() *manifest {
 		"repos":               into(&m.repos, value.repos),
 		"tasks":               into(&entries, upTo(maxJobs, list(value.itself))),
 		"allow_dirty":         into(&m.allowDirty, value.boolean),
-		"allow_unknown_price": into(&m.allowUnknownPrice, value.boolean),
+		"allow_unknown_price": func(v value) { m.unknown = v; into(&m.allowUnknownPrice, value.boolean)(v) },
 		"instructions":        into(&instructions, upTo(maxCommands, list(value.instruction))),
 		"prices":              into(&m.prices, value.prices),
 		"agents":              into(&m.agents, value.agents),

@@ -121,6 +121,10 @@ func (b *builder) modelAt(name text) Model {
 	m, what, fix := b.model(name.s, name.src.dir)
 	if what != "" {
 		name.problem(what, fix)
+		return m
+	}
+	if by, what := b.refusedModel(m, name.src.policies); what != "" {
+		name.problem(refusal(what, by))
 	}
 	return m
 }

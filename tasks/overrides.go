@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+
+	"github.com/millhand/millhand/internal/policy"
 )
 
 // flagProblem records a mistake on the command line.
@@ -15,7 +17,14 @@ func (b *builder) flagProblem(flag, what, fix string) {
 func (b *builder) checkOverrides() {
 	o := b.options.Overrides
 	if o.Model != "" {
-		if _, what, fix := b.model(o.Model, b.options.Dir); what != "" {
+		m, what, fix := b.model(o.Model, b.options.Dir)
+		if what == "" {
+			var by policy.Rule
+			if by, what = b.refusedModel(m, b.options.Policies.Own()); what != "" {
+				what, fix = refusal(what, by)
+			}
+		}
+		if what != "" {
 			b.flagProblem("--model", what, fix)
 		}
 	}
@@ -26,7 +35,7 @@ func (b *builder) checkOverrides() {
 	}{
 		{"--jobs", o.Parallel < 0 || o.Parallel > maxParallel, fmt.Sprintf("write a number from 1 to %d", maxParallel)},
 		{"--max-turns", o.MaxTurns < 0, "write a number of at least 1"},
-		{"--max-cost", !(o.MaxCost >= 0), "write an amount in USD, such as 5.00"},
+		{"--max-cost", o.MaxCost < 0, "write an amount in USD, such as 5.00"},
 		{"--max-time", o.MaxTime < 0, "write a duration, such as 20m"},
 		{"--limit", o.Limit < 0, "write a number of at least 1"},
 		{"--sample", o.Sample < 0, "write a number of at least 1"},

@@ -34,6 +34,7 @@ type Plan struct {
 	Batch     bool     // whether models get the batch tool
 	Output    OutputLimits
 
+	Policies policy.Set           // that bound the plan
 	Profiles []permission.Profile // all that the manifests define, used or not: validate checks their examples
 	Notes    []string             // what a user should know of the selection, such as a job that runs without one that it needs
 }
@@ -59,6 +60,7 @@ type Job struct {
 	Limits       Limits
 
 	Setup          []string
+	SetupProfile   *permission.Profile // of the setup commands, where it isn't Profile
 	Verify         []Verify
 	Attempts       int // at least 1
 	RequireChanges bool

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/millhand/millhand/internal/permission"
+	"github.com/millhand/millhand/internal/policy"
 	"github.com/millhand/millhand/internal/reach"
 )
 
@@ -109,6 +110,7 @@ func (v value) rule(permissionName, pattern string) []writtenRule {
 	if !ok {
 		return nil
 	}
+	v.checkOutside(permissionName, expanded, effect)
 	r := permission.Rule{Permission: permissionName, Pattern: expanded, Effect: effect, Source: v.ruleSource()}
 	return []writtenRule{{r, pattern}}
 }
@@ -251,6 +253,9 @@ func (v value) network() (*permission.Network, bool) {
 	case "deny":
 		return &permission.Network{}, true
 	case "allow":
+		if v.src.policies.IsUntrusted() {
+			v.refused(policy.Hosts, "network access", "*")
+		}
 		return &permission.Network{Allow: true}, true
 	case "":
 		hosts, ok := list(value.host)(v)
@@ -269,6 +274,7 @@ func (v value) host() (string, bool) {
 		v.problem(quote(t.s)+" is not a host", "write its name alone, such as proxy.golang.org")
 		return "", false
 	}
+	v.refused(policy.Hosts, "the host "+quote(t.s), t.s)
 	return t.s, ok
 }
 
@@ -277,6 +283,9 @@ func (v value) cacheName() (string, bool) {
 	if ok && !nameForm.MatchString(t.s) {
 		v.problem(quote(t.s)+" is not the name of a build cache", "write for example go")
 		return "", false
+	}
+	if ok {
+		v.refused(policy.Cache, "the cache "+quote(t.s), t.s)
 	}
 	return t.s, ok
 }
@@ -288,6 +297,9 @@ func (v value) envName() (text, bool) {
 	if ok && !envForm.MatchString(t.s) {
 		v.problem(quote(t.s)+" is not the name of an environment variable", "write the name alone, such as CI")
 		return text{}, false
+	}
+	if ok {
+		v.refused(policy.Env, "the environment variable "+t.s, t.s)
 	}
 	return t, ok
 }

@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/millhand/millhand/internal/policy"
 )
 
 const (
@@ -57,6 +59,10 @@ func (v value) definitions() ([]value, bool) {
 // provider reads one endpoint.
 func (v value) provider(name string) provider {
 	var p provider
+	if v.refused(policy.Endpoints, "a provider's endpoint", name) {
+		return p
+	}
+	v.refused(policy.Providers, "the provider "+quote(name), name)
 	got := fields{
 		"kind":     into(&p.Kind, word(providerKinds...)),
 		"base_url": into(&p.BaseURL, value.baseURL),
@@ -135,6 +141,16 @@ func (v value) address() (*url.URL, bool) {
 // baseURL reads what the paths of a wire are put behind.
 func (v value) baseURL() (string, bool) {
 	u, ok := v.address()
+	if ok {
+		v.refused(policy.Hosts, "the host "+quote(u.Host), withPort(u.Scheme, u.Host))
+	}
+	if bound := v.src.policies; ok && !bound.States(policy.Hosts) { // or else any endpoint could be called an allowed one
+		for _, key := range []policy.Key{policy.Providers, policy.Models} {
+			if bound.States(key) {
+				v.refused(key, "an endpoint of the manifest's own")
+			}
+		}
+	}
 	if ok && (u.RawQuery != "" || u.ForceQuery || strings.Contains(v.node.Value, "#")) {
 		v.problem(v.name+" must end with its path", "write parameters under query:")
 		ok = false
@@ -148,6 +164,9 @@ func (v value) variable() (string, bool) {
 	if ok && !envForm.MatchString(t.s) {
 		v.problem(v.name+" is not the name of an environment variable", "write the name alone, such as EXAMPLE_API_KEY, and never the key")
 		return "", false
+	}
+	if ok {
+		v.refused(policy.Env, "the environment variable "+t.s, t.s)
 	}
 	return t.s, ok
 }

@@ -3,6 +3,8 @@ package tasks
 import (
 	"fmt"
 	"slices"
+
+	"github.com/millhand/millhand/internal/policy"
 )
 
 // publish is where a task's work goes beyond its patch.
@@ -25,6 +27,7 @@ func (v value) publish() (publish, bool) {
 		"mode": func(v value) {
 			p.value = v
 			into(&p.mode, oneOf(publishModes(), laterPublish))(v)
+			v.refused(policy.Publish, "publish: "+string(p.mode), string(p.mode))
 		},
 		"base": laterKey, "title": laterKey, "body": laterKey, "draft": laterKey, "labels": laterKey, "reviewers": laterKey,
 	}.read(v)
@@ -53,7 +56,12 @@ func (b *builder) checkMode() {
 	mode := b.options.Overrides.Publish
 	const fix = "write none, patch, branch or push"
 	switch {
-	case mode == "" || slices.Contains(publishModes(), mode):
+	case mode == "":
+	case slices.Contains(publishModes(), mode):
+		if by, refused := b.options.Policies.Own().Refuses(policy.Publish, string(mode)); refused {
+			what, fix := refusal(string(mode), by)
+			b.flagProblem("--publish", what, fix)
+		}
 	case mode == laterPublish:
 		b.flagProblem("--publish", string(mode)+" is not supported yet", fix)
 	default:

@@ -20,7 +20,8 @@ type repo struct {
 	value
 	Repo
 	written string // the path or URL as the manifest or list has it, cleaned; the same on every machine
-	id      string // the same for every way to write one repository
+	id      string // the same for every way to write one repository, or directory of one
+	top     string // id of the repository that it is a directory of; id if it is all of it
 }
 
 // repos reads the repositories of a manifest or a task. There is a problem if
@@ -136,13 +137,17 @@ func (e repoEntry) find(way string) ([]repo, bool) {
 func (e repoEntry) one(r Repo, at value) (made repo, picked, ok bool) {
 	if r.Kind == RepoURL {
 		made = repo{value: e.value, Repo: r, written: r.URL, id: "url:" + normalURL(r.URL)}
-		return made, e.picks(made), true
+		made.top = made.id
+		return made, e.picks(made), !e.picks(made) || !at.refusedRepo(made)
 	}
 	abs := resolvePath(e.src.dir, r.Dir)
 	made = newRepo(r.Kind, r.Dir, abs)
 	made.value, made.Ref = e.value, r.Ref
 	if !e.picks(made) {
 		return made, false, true
+	}
+	if at.refusedRepo(made) {
+		return made, true, false
 	}
 	info, err := os.Stat(abs)
 	switch {
@@ -162,7 +167,23 @@ func newRepo(kind RepoKind, written, abs string) repo {
 	if err != nil {
 		real = abs
 	}
-	return repo{Repo: Repo{Kind: kind, Dir: abs}, written: path.Clean(filepath.ToSlash(written)), id: string(kind) + ":" + real}
+	r := repo{Repo: Repo{Kind: kind, Dir: abs}, written: path.Clean(filepath.ToSlash(written)), id: string(kind) + ":" + real}
+	r.top = r.id
+	if top := topOf(real); kind == RepoPath && top != "" {
+		r.top = string(kind) + ":" + top
+	}
+	return r
+}
+
+// topOf returns the top of the work tree that a directory is in, "" for none.
+func topOf(dir string) string {
+	for !holdsRepository(dir) {
+		if filepath.Dir(dir) == dir {
+			return ""
+		}
+		dir = filepath.Dir(dir)
+	}
+	return dir
 }
 
 // revision reads the name of a revision; one of digits alone is a name too.

@@ -36,7 +36,7 @@ func loadIn(t *testing.T, repos string, files map[string]string) (p *Plan, dir s
 func TestRepositoriesAreFoundInEveryWay(t *testing.T) {
 	files := map[string]string{
 		"one/.git/": "", "two/.git": "gitdir: ../one/.git/worktrees/two", "plain/": "", "deep/a/b/three/.git/": "", "deep/a/four/.git/": "", ".hidden/five/.git/": "",
-		"sp ace/#x/": "",
+		"sp ace/#x/": "", "mono/.git/hooks/": "", "mono/services/api/": "", "mono/services/web/": "", "mono/libs/own/.git/": "", "mono/libs/common/": "",
 		"list.txt": "\ufeff# all\r\n\r\none\r\n  ./two   ref=v1.0   # the second\r\ncopy: plain # a folder\n\"sp ace/#x\" ref=a#b\nsp ace\n" +
 			"https://H.example/Acme/Api.git/ ref=next\ngit@h.example:acme/web.git\n",
 	}
@@ -51,12 +51,14 @@ func TestRepositoriesAreFoundInEveryWay(t *testing.T) {
 		}},
 		{"a part of a list", `[{file: list.txt, include: ["acme/*", "Acme/*", t*, one], exclude: [two]}]`, []string{"$DIR/one", "https://H.example/Acme/Api.git/ ref=next", "git@h.example:acme/web.git"}},
 		{"a ref for all that have none", `[{file: list.txt, ref: dev, exclude: ["sp*", "sp*/**", plain, web]}]`, []string{"$DIR/one ref=dev", "$DIR/two ref=v1.0", "https://H.example/Acme/Api.git/ ref=next"}},
-		{"a pattern for folders", `[{glob: "*"}]`, []string{"$DIR/one", "$DIR/two"}},
+		{"a pattern for folders", `[{glob: "*"}]`, []string{"$DIR/mono", "$DIR/one", "$DIR/two"}},
 		{"a pattern with a folder above", `[{glob: "../shop/t*", ref: main}]`, []string{"$DIR/two ref=main"}},
-		{"a pattern of any depth", `[{glob: "**/**"}]`, []string{"$DIR/deep/a/b/three", "$DIR/deep/a/four", "$DIR/one", "$DIR/two"}},
+		{"a pattern of any depth", `[{glob: "**/**"}]`, []string{"$DIR/deep/a/b/three", "$DIR/deep/a/four", "$DIR/mono", "$DIR/mono/libs/own", "$DIR/one", "$DIR/two"}},
 		{"a pattern with names to choose from", `[{glob: "deep/{a,b}/f[n-p]??"}]`, []string{"$DIR/deep/a/four"}},
 		{"a pattern for hidden folders", `[{glob: ".*/*"}]`, []string{"$DIR/.hidden/five"}},
 		{"a pattern without any sign", `[{glob: ./one/}]`, []string{"$DIR/one"}},
+		{"a pattern for directories of a repository", `[{glob: "mono/s*/*", exclude: [web]}]`, []string{"$DIR/mono/services/api"}},
+		{"a pattern for a repository among directories of one", `[{glob: "mono/libs/*"}]`, []string{"$DIR/mono/libs/own"}},
 		{"a part of a pattern", `[{glob: "**", include: ["t*"], exclude: ["b/*"]}]`, []string{"$DIR/two"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -124,6 +126,28 @@ model: openai/m
 			`m.yaml:24:12: "path" must be text, not the number 5; put it in quotes`,
 		}},
 	})
+}
+
+// Directories of one repository keep their branches in one place.
+func TestBranchesOfDirectoriesNameThem(t *testing.T) {
+	files := map[string]string{"mono/.git/": "", "mono/services/api/": "", "mono/services/web/": "", "other/.git/": ""}
+	p, _, err := loadIn(t, `[{path: mono/services/api}, {path: ./mono/services/web}, {path: other}, {path: mono}]`, files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, j := range p.Jobs {
+		got = append(got, j.ID+" "+j.Repo.Name+" "+j.Commit.Branch)
+	}
+	want := []string{"a-api api millhand/a-api", "a-web web millhand/a-web", "a-other other millhand/a", "a-mono mono millhand/a"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("jobs (-want +got):\n%s", diff)
+	}
+	for _, hidden := range []string{"mono/.git/*", "mono/.g*/*"} {
+		if _, _, err := loadIn(t, `[{glob: "`+hidden+`"}]`, map[string]string{"mono/.git/hooks/": ""}); err == nil {
+			t.Errorf("%s is a repository", hidden)
+		}
+	}
 }
 
 func TestLinksInACircleAreHarmlessToPatterns(t *testing.T) {

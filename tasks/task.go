@@ -5,6 +5,8 @@ import (
 	"math"
 	"regexp"
 	"strings"
+
+	"github.com/millhand/millhand/internal/policy"
 )
 
 // task is one entry of a manifest's tasks.
@@ -74,8 +76,8 @@ func (v value) task(m *manifest) *task {
 		"matrix":          into(&t.matrix, value.matrix),
 		"needs":           into(&t.needs, list(value.filled)),
 		"if":              into(&t.condition, value.condition),
-		"setup":           into(&t.setup, upTo(maxCommands, list(value.command))),
-		"verify":          into(&t.verify, upTo(maxCommands, list(value.check))),
+		"setup":           bounded(policy.Setup, into(&t.setup, upTo(maxCommands, list(value.command)))),
+		"verify":          bounded(policy.Verify, into(&t.verify, upTo(maxCommands, list(value.check)))),
 		"attempts":        into(&t.attempts, number(math.MaxInt)),
 		"require_changes": into(&t.requireChanges, value.boolean),
 		"output":          into(&t.schema, value.output),
@@ -175,6 +177,14 @@ func (v value) commit() (commit, bool) {
 		"wip":     into(&c.wip, value.boolean),
 	}.read(v)
 	return c, true
+}
+
+// at is where to speak of how a task's changes are committed.
+func (c commit) at(t *task) value {
+	if c.src == nil {
+		return t.value
+	}
+	return c.value
 }
 
 // optionalTemplate reads a template; an empty text is as if it were not there.

@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/millhand/millhand/internal/policy"
 )
 
 // A template is a text with variables:
@@ -154,6 +156,11 @@ func (t template) lookup(p part, s scope) (string, bool) {
 	case group == "matrix":
 		return t.pick(p, s.matrix, name, "keys of this task's matrix: ", "the task has no matrix")
 	case group == "env":
+		if by, refused := t.src.policies.Refuses(policy.Env, name); refused {
+			what, fix := refusal("the environment variable "+name, by)
+			t.unknown(p, what, fix)
+			return "", false
+		}
 		if v := s.getenv(name); v != "" {
 			return v, true
 		}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/millhand/millhand/internal/permission"
+	"github.com/millhand/millhand/internal/policy"
 )
 
 // DefaultToolTime is the deadline of a custom tool's call where the manifest
@@ -32,6 +33,7 @@ func (v value) tools() ([]definition[CustomTool], bool) {
 			e.keyProblem(fmt.Sprintf("the name %s is taken", quote(name)), "choose another")
 		case slices.ContainsFunc(all, same):
 			e.keyProblem(fmt.Sprintf("the name %s differs from another tool's in case alone", quote(name)), "choose another")
+		case e.refused(policy.Extensions, "the tool "+quote(name), name):
 		default:
 			all = append(all, e.tool())
 		}
@@ -83,6 +85,9 @@ func (v value) program() (args, written []string) {
 		return written, slices.Concat([]string{""}, written)
 	}
 	path := resolvePath(v.src.dir, written[0])
+	if v.outside(path, written[0]) {
+		return nil, nil
+	}
 	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
 		v.problem(fmt.Sprintf("the program %s %s", quote(written[0]), missing(err)), "check its path; it is relative to the manifest")
 	} else if info.Mode().Perm()&0o111 == 0 {

@@ -12,6 +12,8 @@ import (
 	"unicode/utf8"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/millhand/millhand/internal/policy"
 )
 
 // What a file may hold at most. The first bound holds before the parser sees
@@ -31,6 +33,8 @@ type source struct {
 	lines  []string
 	found  *collector
 	inputs *inputs
+
+	policies policy.Set // that bind what the file says
 
 	openings []place // of variables, in order
 }

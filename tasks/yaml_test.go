@@ -1,6 +1,8 @@
 package tasks
 
-import "testing"
+import (
+	"testing"
+)
 
 func TestFilesThatAreNoManifests(t *testing.T) {
 	checkMistakes(t, []mistake{
