@@ -86,7 +86,7 @@ func (j *job) keepPatch(ctx context.Context, leaks []leak) error {
 	}
 	patch = j.withoutLeaks(patch, leaks)
 	name := filepath.Join("patches", j.ID+".patch")
-	file := filepath.Join(j.Dir, name)
+	file := filepath.Join(j.Dir.Path(), name)
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		return err
 	}

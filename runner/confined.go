@@ -70,8 +70,8 @@ func (j *job) ground(p permission.Profile, env []string) (Ground, error) {
 		Tell:     func(n event.Network) { j.emit(event.Event{Type: event.NetworkTried, Network: &n}) },
 		Tampered: j.tampered,
 	}
-	if rel, err := filepath.Rel(g.Workspace, j.Dir); err == nil && filepath.IsLocal(rel) {
-		g.Hidden = append(g.Hidden, j.Dir)
+	if rel, err := filepath.Rel(g.Workspace, j.Dir.Path()); err == nil && filepath.IsLocal(rel) {
+		g.Hidden = append(g.Hidden, j.Dir.Path())
 	}
 	for _, t := range j.plan.Tools {
 		if filepath.IsAbs(t.Command[0]) {

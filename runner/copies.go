@@ -27,7 +27,7 @@ type copies struct {
 
 func newCopies(o Options) *copies {
 	return &copies{
-		dir: filepath.Join(o.Dir, "repos"), env: o.Git,
+		dir: filepath.Join(o.Dir.Path(), "repos"), env: o.Git,
 		made: map[string]func() (*gitops.Repo, error){}, names: map[string]bool{},
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/millhand/millhand/internal/model"
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/redact"
+	"github.com/millhand/millhand/internal/reportdir"
 	"github.com/millhand/millhand/internal/sandbox"
 	"github.com/millhand/millhand/internal/session"
 	"github.com/millhand/millhand/tasks"
@@ -37,9 +38,9 @@ type Conversation struct {
 type Options struct {
 	RunID   string
 	Version string
-	Dir     string // the report directory: exists, absolute
-	Work    string // a private folder for worktrees and temporary files: exists, absolute, removed by the caller
-	Keep    bool   // leave the worktrees
+	Dir     *reportdir.Dir // what the run's files are written into
+	Work    string         // a private folder for worktrees and temporary files: exists, absolute, removed by the caller
+	Keep    bool           // leave the worktrees
 	Git     gitdir.Env
 	Ready   *Ready        // what the plan's preflight found
 	Level   sandbox.Level // of all commands

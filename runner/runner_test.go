@@ -21,6 +21,7 @@ import (
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/proc"
+	"github.com/millhand/millhand/internal/reportdir"
 	"github.com/millhand/millhand/internal/sandbox"
 	"github.com/millhand/millhand/tasks"
 )
@@ -53,8 +54,13 @@ func setUp(t *testing.T) *stage {
 	if err != nil {
 		t.Fatal(err)
 	}
+	dir, err := reportdir.Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(dir.Close)
 	s.opts = Options{
-		RunID: "r1", Dir: t.TempDir(), Work: work, Git: gitdir.Env{GitProgram: git, Now: time.Now}, Sandbox: sandbox.State{Level: "none"},
+		RunID: "r1", Dir: dir, Work: work, Git: gitdir.Env{GitProgram: git, Now: time.Now}, Sandbox: sandbox.State{Level: "none"},
 		Getenv: os.Getenv, Now: time.Now,
 		Emit: func(e event.Event) {
 			s.mu.Lock()

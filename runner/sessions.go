@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -197,7 +198,7 @@ func (j *job) toolEnv(ctx context.Context, s seat) (*tools.Env, error) {
 	}
 	env := &tools.Env{
 		Workspace: j.space, Profile: s.Profile, Ignore: rules, Todos: &tools.Todos{}, Redact: j.Redact, ChildEnv: box.Env, Confine: box.Confine(), Beside: box.Beside(),
-		MaxTime: s.Limits.Time, Outputs: filepath.Join(j.Dir, "outputs", j.ID), Now: j.Now,
+		MaxTime: s.Limits.Time, Outputs: j.Dir.Sub(path.Join("outputs", j.ID)), Now: j.Now,
 		Limits: tools.OutputLimits{Lines: j.plan.Output.Lines, Bytes: j.plan.Output.Bytes},
 		Model:  s.speaks, Batch: j.plan.Batch, Skills: skills, SkillProblems: problems, Tree: j.tools, Cache: &tools.Cache{},
 		Search: tools.SearchConfig{Backend: j.plan.Search.Backend, URL: j.plan.Search.URL, Key: j.secret(j.plan.Search.KeyEnv)},
@@ -244,7 +245,7 @@ func (j *job) secret(variable string) string {
 }
 
 func (j *job) openTranscript(name string) (*os.File, error) {
-	path := filepath.Join(j.Dir, "sessions", name+".jsonl")
+	path := filepath.Join(j.Dir.Path(), "sessions", name+".jsonl")
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return nil, fmt.Errorf("make the folder for transcripts: %w", err)
 	}

@@ -204,7 +204,7 @@ func (s *stage) guarded() map[string]string {
 	tree := s.tree()
 	for path := range tree {
 		rel, inside := strings.CutPrefix(path, s.dir+"/")
-		if inside && !strings.Contains(rel, ".git") && !strings.HasPrefix(rel, "keep") || path == s.dir || strings.HasPrefix(path, s.env.Outputs) || path == s.base {
+		if inside && !strings.Contains(rel, ".git") && !strings.HasPrefix(rel, "keep") || path == s.dir || strings.HasPrefix(path, s.env.Outputs.Path()) || path == s.base {
 			delete(tree, path)
 		}
 	}

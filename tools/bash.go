@@ -63,7 +63,10 @@ func bashNeeds(env *Env, dir workspace.Path, line string) []permission.Request {
 		return []permission.Request{{Permission: "bash", Subjects: []string{line}, Forbidden: fmt.Sprintf("a line that can't be understood is never run: %v", err)}}
 	}
 	var needs []permission.Request
-	if dir.Outside {
+	switch {
+	case env.private(dir.Abs):
+		needs = append(needs, placeNeeds(env, dir)...)
+	case dir.Outside:
 		needs = append(needs, external(permission.ExternalDirectory, dir))
 	}
 	for _, c := range analysis.Commands {

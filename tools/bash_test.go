@@ -208,13 +208,13 @@ func TestKeptOutputsAreReadableBehindALink(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.link(filepath.Join(s.base, "real"), "../link")
-	s.env.Outputs = filepath.Join(s.base, "link", "outputs")
+	s.env.Outputs = outputsIn(t, filepath.Join(s.base, "link"))
 	kept, _ := s.call("bash", args{"command": "seq 1 100000"}).Metadata["output_path"].(string)
 	s.want(s.call("read", args{"filePath": kept, "limit": 1}), Completed, "1: 1\n")
 	s.link(filepath.Join(s.outside, "secret"), "../real/outputs/trap")
-	s.want(s.call("read", args{"filePath": filepath.Join(s.env.Outputs, "trap")}), Denied)
+	s.want(s.call("read", args{"filePath": filepath.Join(s.env.Outputs.Path(), "trap")}), Denied)
 	t.Chdir(s.base)
-	s.env.Outputs = "link/outputs"
+	s.env.Outputs = outputsIn(t, "link")
 	s.want(s.call("read", args{"filePath": kept, "limit": 1}), Completed, "1: 1\n")
 }
 

@@ -129,7 +129,7 @@ func TestABatchKeepsTheEndOfWhatACommandPrinted(t *testing.T) {
 	s.equip(nil, tool)
 	command := batched("bash", args{"command": "seq 1 3000; echo FATAL; exit 9"})
 	out := s.call("batch", batchOf(command))
-	s.want(out, Completed, "\n3000\nFATAL\n\n\n(exit code 9)\n</call>", "(the beginning of this answer is left out: more of it is in "+s.env.Outputs)
+	s.want(out, Completed, "\n3000\nFATAL\n\n\n(exit code 9)\n</call>", "(the beginning of this answer is left out: more of it is in "+s.env.Outputs.Path())
 	if !out.Truncated || jsonSize(out.Output) > defaultBytes || lineCount(out.Output) > defaultLines {
 		t.Errorf("cut %v, %d bytes, %d lines", out.Truncated, jsonSize(out.Output), lineCount(out.Output))
 	}

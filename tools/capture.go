@@ -24,6 +24,7 @@ type capture struct {
 	name  string // of the tool, with which the file's begins
 	tail  *proc.Tail
 	spill *os.File
+	path  string         // of spill, below the directory of outputs
 	clean *redact.Writer // on spill
 	first []byte         // what came before the file was made
 	err   error          // why the file is incomplete, if it is
@@ -54,14 +55,11 @@ func (c *capture) Write(p []byte) (int, error) {
 
 // open makes the file and puts into it what has come so far.
 func (c *capture) open() {
-	if c.env.Outputs == "" {
+	if c.env.Outputs == nil {
 		c.err, c.first = os.ErrNotExist, nil
 		return
 	}
-	if c.err = os.MkdirAll(c.env.Outputs, 0o755); c.err == nil {
-		c.spill, c.err = os.CreateTemp(c.env.Outputs, c.name+"-*.txt")
-	}
-	if c.err == nil {
+	if c.spill, c.path, c.err = c.env.Outputs.CreateTemp(c.name + "-*.txt"); c.err == nil {
 		c.clean = c.env.Redact.Writer(c.spill)
 		_, c.err = c.clean.Write(c.first)
 	}
@@ -83,10 +81,8 @@ func (c *capture) text() bounded {
 		c.open()
 	}
 	if c.spill != nil {
-		if path, err := filepath.Abs(c.spill.Name()); err == nil {
-			b.path = path
-			where = keptNote(c.kept(), path, shown)
-		}
+		b.path = filepath.Join(c.env.Outputs.Path(), c.path)
+		where = keptNote(c.kept(), b.path, shown)
 	}
 	b.text = fmt.Sprintf("(only the end of %d bytes of output is shown; %s)\n\n%s", c.total(), where, shown)
 	return b
@@ -113,6 +109,6 @@ func (c *capture) close() {
 	}
 	c.spill.Close()
 	if c.total() <= int64(c.env.sizeLimit()) && !c.text().cut {
-		os.Remove(c.spill.Name())
+		c.env.Outputs.Remove(c.path) //nolint:errcheck // an output too many is no fault
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/millhand/millhand/internal/reportdir"
 )
 
 // captured writes pieces into a capture, and returns what the model is given
@@ -20,7 +22,10 @@ func captured(t *testing.T, env *Env, pieces ...string) (bounded, []string) {
 	}
 	b := c.text()
 	c.close()
-	kept, err := filepath.Glob(filepath.Join(env.Outputs, "*"))
+	if env.Outputs == nil {
+		return b, nil
+	}
+	kept, err := filepath.Glob(filepath.Join(env.Outputs.Path(), "*"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +59,7 @@ func TestCaptureKeepsAFileOnlyOfWhatIsCut(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			env := &Env{Outputs: filepath.Join(t.TempDir(), "outputs"), Limits: tt.limits}
+			env := &Env{Outputs: outputsIn(t, t.TempDir()), Limits: tt.limits}
 			b, kept := captured(t, env, tt.pieces...)
 			note, shown := "", b.text
 			if tt.cut {
@@ -78,11 +83,11 @@ func TestCaptureKeepsAFileOnlyOfWhatIsCut(t *testing.T) {
 
 func TestCaptureAnswersWithoutAFile(t *testing.T) {
 	flood := strings.Repeat("line\n", 100_000)
-	file := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(file, nil, 0o644); err != nil {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "outputs"), nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	for name, outputs := range map[string]string{"none is wanted": "", "none can be made": filepath.Join(file, "outputs")} {
+	for name, outputs := range map[string]*reportdir.Dir{"none is wanted": nil, "none can be made": outputsIn(t, dir)} {
 		env := &Env{Outputs: outputs}
 		b, _ := captured(t, env, flood[:100], flood[100:])
 		if !b.cut || b.path != "" || !strings.HasPrefix(b.text, "(only the end of 500000 bytes of output is shown; narrow the command down to see less)\n\n") || !strings.HasSuffix(b.text, "line\n") {
@@ -92,7 +97,7 @@ func TestCaptureAnswersWithoutAFile(t *testing.T) {
 }
 
 func TestOnlySoMuchIsKeptOnDisk(t *testing.T) {
-	env := &Env{Outputs: t.TempDir()}
+	env := &Env{Outputs: outputsIn(t, t.TempDir())}
 	c := newCapture(env, "bash")
 	block := bytes.Repeat([]byte("0123456789abcde\n"), 1<<16)
 	for range maxSpill/len(block) + 2 {

@@ -15,10 +15,9 @@ import (
 	"strings"
 	"time"
 
-	validator "github.com/santhosh-tekuri/jsonschema/v6"
-
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/proc"
+	"github.com/millhand/millhand/internal/schema"
 )
 
 // Custom describes a tool that is a command: it is given its arguments as JSON
@@ -41,7 +40,7 @@ type custom struct {
 	Custom
 	spec   Spec           // with the schema in the form that every provider takes
 	full   map[string]any // the schema as it was given
-	schema *validator.Schema
+	schema *schema.Schema
 }
 
 // NewCustom makes a tool of its description. The error says what is wrong with
@@ -58,7 +57,7 @@ func NewCustom(c Custom) (Tool, error) {
 	t := custom{Custom: c, spec: Spec{Name: c.Name, Description: c.Description, ReadOnly: c.ReadOnly, Tail: true}}
 	var err error
 	if t.full, err = objectSchema(c.Schema); err == nil {
-		t.schema, err = compile(c.Name, t.full)
+		t.schema, err = schema.Compile(t.full)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("the schema of the tool %s: %w", c.Name, err)

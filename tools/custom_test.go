@@ -124,17 +124,17 @@ func TestCustomToolsAreChecked(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, change := range map[string]func(*Custom){
-		"the tool name \"\" is none":               func(c *Custom) { c.Name = "" },
-		"the tool name \"a b\" is none":            func(c *Custom) { c.Name = "a b" },
-		"the tool name \"1\" is none":              func(c *Custom) { c.Name = "1" },
-		"has no description":                       func(c *Custom) { c.Description = " " },
-		"has no command":                           func(c *Custom) { c.Command = nil },
-		"its type is string":                       func(c *Custom) { c.Schema = json.RawMessage(`{"type": "string"}`) },
-		"not valid JSON":                           func(c *Custom) { c.Schema = json.RawMessage(`{`) },
-		"must be a JSON object":                    func(c *Custom) { c.Schema = json.RawMessage(`[]`) },
-		"the schema of the tool deploy-2: ":        func(c *Custom) { c.Schema = json.RawMessage(`{"properties": 3}`) },
-		"nothing is read from elsewhere":           func(c *Custom) { c.Schema = json.RawMessage(`{"$ref": "file://` + file + `"}`) },
-		"https://example.com/schema.json: nothing": func(c *Custom) { c.Schema = json.RawMessage(`{"$ref": "https://example.com/schema.json"}`) },
+		"the tool name \"\" is none":                 func(c *Custom) { c.Name = "" },
+		"the tool name \"a b\" is none":              func(c *Custom) { c.Name = "a b" },
+		"the tool name \"1\" is none":                func(c *Custom) { c.Name = "1" },
+		"has no description":                         func(c *Custom) { c.Description = " " },
+		"has no command":                             func(c *Custom) { c.Command = nil },
+		"its type is string":                         func(c *Custom) { c.Schema = json.RawMessage(`{"type": "string"}`) },
+		"not valid JSON":                             func(c *Custom) { c.Schema = json.RawMessage(`{`) },
+		"must be a JSON object":                      func(c *Custom) { c.Schema = json.RawMessage(`[]`) },
+		"the schema of the tool deploy-2: ":          func(c *Custom) { c.Schema = json.RawMessage(`{"properties": 3}`) },
+		"nothing is read from elsewhere":             func(c *Custom) { c.Schema = json.RawMessage(`{"$ref": "file://` + file + `"}`) },
+		`"https://example.com/schema.json": nothing`: func(c *Custom) { c.Schema = json.RawMessage(`{"$ref": "https://example.com/schema.json"}`) },
 	} {
 		c := good
 		change(&c)

@@ -62,7 +62,7 @@ func TestGrepSaysWhyItCanNot(t *testing.T) {
 func TestAGrepOfMuchTextIsBounded(t *testing.T) {
 	s := setUp(t, "readonly", map[string]string{"a.txt": strings.Repeat("needle "+strings.Repeat("\x01", 3000)+"\n", 100)})
 	out := s.call("grep", args{"pattern": "needle"})
-	s.want(out, Completed, "Found 100 matches\n", "the whole output is in "+s.env.Outputs)
+	s.want(out, Completed, "Found 100 matches\n", "the whole output is in "+s.env.Outputs.Path())
 	if jsonSize(out.Output) > defaultBytes+500 || !out.Truncated || out.Metadata["output_path"] == nil {
 		t.Errorf("%d bytes, %v", jsonSize(out.Output), out.Metadata)
 	}

@@ -3,7 +3,7 @@ package tools
 import (
 	"fmt"
 	"path"
-	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/millhand/millhand/internal/permission"
@@ -40,7 +40,7 @@ func needsOf(env *Env, perm string, p workspace.Path, u use) []permission.Reques
 	if u == toRead && env.ofSkill(p) {
 		return []permission.Request{permission.Need(perm, names(p)...)}
 	}
-	needs := placeNeeds(p)
+	needs := placeNeeds(env, p)
 	if u == toWrite && p.Git() {
 		needs = append(needs, permission.Need(permission.Git, p.Rel))
 	}
@@ -54,7 +54,7 @@ func searchNeeds(env *Env, tool, pattern string, p workspace.Path) []permission.
 	if env.keeps(p) || env.ofSkill(p) {
 		return needs
 	}
-	return append(append(needs, placeNeeds(p)...), lookNeeds(env, p)...)
+	return append(append(needs, placeNeeds(env, p)...), lookNeeds(env, p)...)
 }
 
 // lookNeeds refuses to look for a file that the read rules deny, in the same words
@@ -69,7 +69,10 @@ func lookNeeds(env *Env, p workspace.Path) []permission.Request {
 // placeNeeds lists what a file tool needs to use the place of a path, whatever
 // it does there. The tools run in millhand's own process, so that in /proc they
 // would find its environment, which holds keys: no rule opens that.
-func placeNeeds(p workspace.Path) []permission.Request {
+func placeNeeds(env *Env, p workspace.Path) []permission.Request {
+	if env.private(p.Abs) {
+		return []permission.Request{{Permission: permission.ExternalDirectory, Subjects: []string{p.Abs}, Forbidden: "the reports of runs are written by millhand only, and closed to agents"}}
+	}
 	if p.Abs == "/proc" || strings.HasPrefix(p.Abs, "/proc/") {
 		return []permission.Request{{Permission: permission.ExternalDirectory, Subjects: []string{p.Abs}, Forbidden: "the file tools never enter /proc"}}
 	}
@@ -105,19 +108,21 @@ func external(perm string, p workspace.Path) permission.Request {
 
 // keeps reports whether the path is an output that was kept for the model.
 func (env *Env) keeps(p workspace.Path) bool {
-	if env.Outputs == "" || !p.Outside {
+	if env.Outputs == nil {
 		return false
 	}
-	abs, err := filepath.Abs(env.Outputs)
-	if err != nil {
-		return false
-	}
-	dir, err := env.Workspace.Resolve(abs) // it may stand behind a link, as a folder for temporary files does on macOS
+	dir, err := env.Workspace.Resolve(env.Outputs.Path()) // it may be behind a symlink, as TMPDIR is on macOS
 	return err == nil && strings.HasPrefix(p.Abs, strings.TrimSuffix(dir.Abs, "/")+"/")
+}
+
+// private reports whether an absolute path is a private directory or lies in
+// one.
+func (env *Env) private(abs string) bool {
+	return slices.ContainsFunc(env.Private, func(dir string) bool { return abs == dir || strings.HasPrefix(abs, dir+"/") })
 }
 
 // readable reports whether the read rules allow a file of these names: only
 // then may a search show it.
 func (env *Env) readable(names ...string) bool {
-	return env.Profile.Allows("read", names...)
+	return !slices.ContainsFunc(names, env.private) && env.Profile.Allows("read", names...)
 }

@@ -4,27 +4,19 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"regexp"
 	"time"
+
+	"github.com/millhand/millhand/internal/reportdir"
 )
 
-// PruneOutputs removes the texts that calls kept in a folder of outputs, or in
-// folders below it, and that were last written before a time; then the folders
-// that this leaves empty. Files of other names stay. That there is no such
-// folder is no error.
-func PruneOutputs(dir string, before time.Time) error {
-	root, err := os.OpenRoot(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("prune outputs: %w", err)
-	}
-	defer root.Close()
+// PruneOutputs removes the outputs that calls kept in a directory, or in
+// directories below it, and that were last written before a time; then the
+// directories that this leaves empty. Files of other names stay.
+func PruneOutputs(dir *reportdir.Dir, before time.Time) error {
 	var folders []string
 	var failures []error
-	err = fs.WalkDir(root.FS(), ".", func(name string, e fs.DirEntry, err error) error {
+	err := fs.WalkDir(dir.FS(), ".", func(name string, e fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
@@ -36,7 +28,7 @@ func PruneOutputs(dir string, before time.Time) error {
 		}
 		info, err := e.Info()
 		if err == nil && info.ModTime().Before(before) {
-			err = root.Remove(name)
+			err = dir.Remove(name)
 		}
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			failures = append(failures, err)
@@ -44,10 +36,10 @@ func PruneOutputs(dir string, before time.Time) error {
 		return nil
 	})
 	for i := len(folders) - 1; i > 0; i-- {
-		root.Remove(folders[i]) //nolint:errcheck // one that is not empty stays
+		dir.Remove(folders[i]) //nolint:errcheck // one that is not empty stays
 	}
 	if err := errors.Join(append(failures, err)...); err != nil {
-		return fmt.Errorf("prune outputs in %s: %w", dir, err)
+		return fmt.Errorf("prune outputs in %s: %w", dir.Path(), err)
 	}
 	return nil
 }

@@ -15,10 +15,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/jsonschema-go/jsonschema"
-	validator "github.com/santhosh-tekuri/jsonschema/v6"
-	"github.com/santhosh-tekuri/jsonschema/v6/kind"
-	"golang.org/x/text/language"
-	"golang.org/x/text/message"
+
+	"github.com/millhand/millhand/internal/schema"
 )
 
 // maxInput and maxDepth bound the arguments of one call: what no honest call
@@ -31,7 +29,7 @@ const (
 // definition is a Tool made by [Define].
 type definition[In any] struct {
 	spec    Spec
-	schema  *validator.Schema
+	schema  *schema.Schema
 	prepare func(*Env, In) (Pending, error)
 	err     error // why In can't be a schema: a fault of the tool's author, shown by the registry's test
 }
@@ -42,7 +40,7 @@ type definition[In any] struct {
 func Define[In any](spec Spec, prepare func(*Env, In) (Pending, error)) Tool {
 	d := &definition[In]{spec: spec, prepare: prepare}
 	if d.spec.Schema, d.err = inferSchema[In](); d.err == nil {
-		d.schema, d.err = compile(d.spec.Name, d.spec.Schema)
+		d.schema, d.err = schema.Compile(d.spec.Schema)
 	}
 	return d
 }
@@ -122,25 +120,6 @@ func withoutNull(v any) {
 			withoutNull(sub)
 		}
 	}
-}
-
-// noLoader keeps schemas from naming files and addresses to read.
-type noLoader struct{}
-
-// Load implements the compiler's loader.
-func (noLoader) Load(url string) (any, error) {
-	return nil, fmt.Errorf("%s: nothing is read from elsewhere", url)
-}
-
-// compile makes a validator of the schema of a tool's arguments.
-func compile(name string, schema map[string]any) (*validator.Schema, error) {
-	url := "millhand://tools/" + name // absolute, so that messages hold no path of this machine
-	c := validator.NewCompiler()
-	c.UseLoader(noLoader{})
-	if err := c.AddResource(url, any(schema)); err != nil {
-		return nil, err
-	}
-	return c.Compile(url)
 }
 
 // parseInput reads arguments into plain JSON values, numbers as json.Number.
@@ -270,44 +249,36 @@ func wholeNumber(n json.Number) json.Number {
 // argumentError says of every wrong argument which it is, what was expected
 // and what came.
 func argumentError(err error) error {
-	var ve *validator.ValidationError
-	if !errors.As(err, &ve) {
+	var faults schema.Faults
+	if !errors.As(err, &faults) {
 		return fmt.Errorf("the arguments do not fit: %w", err)
 	}
 	var lines []string
-	collect(ve, &lines)
+	for _, f := range faults {
+		lines = append(lines, describe(f))
+	}
 	slices.Sort(lines)
 	return fmt.Errorf("the arguments do not fit the tool's schema: %s", strings.Join(slices.Compact(lines), "; "))
 }
 
-func collect(ve *validator.ValidationError, lines *[]string) {
-	if len(ve.Causes) == 0 {
-		*lines = append(*lines, describe(ve))
-		return
-	}
-	for _, c := range ve.Causes {
-		collect(c, lines)
-	}
-}
-
 // describe puts one fault in words: which argument, what was expected, what
 // came.
-func describe(ve *validator.ValidationError) string {
+func describe(f schema.Fault) string {
 	at := "the arguments"
-	if len(ve.InstanceLocation) > 0 {
-		at = strings.Join(ve.InstanceLocation, ".")
+	if len(f.At) > 0 {
+		at = strings.Join(f.At, ".")
 	}
-	switch k := ve.ErrorKind.(type) {
-	case *kind.Required:
+	switch k := f.Kind.(type) {
+	case *schema.Required:
 		return fmt.Sprintf("%s: missing %s", at, strings.Join(k.Missing, ", "))
-	case *kind.AdditionalProperties:
+	case *schema.AdditionalProperties:
 		return fmt.Sprintf("%s: there is no argument %s", at, strings.Join(k.Properties, ", "))
-	case *kind.Type:
+	case *schema.Type:
 		return fmt.Sprintf("%s: expected %s, got %s", at, strings.Join(k.Want, " or "), k.Got)
-	case *kind.Enum:
+	case *schema.Enum:
 		return fmt.Sprintf("%s: expected one of %v, got %v", at, k.Want, k.Got)
 	}
-	return fmt.Sprintf("%s: %s", at, ve.ErrorKind.LocalizedString(message.NewPrinter(language.English)))
+	return fmt.Sprintf("%s: %s", at, f)
 }
 
 func kindOf(v any) string {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/proc"
+	"github.com/millhand/millhand/internal/reportdir"
 	"github.com/millhand/millhand/internal/workspace"
 )
 
@@ -58,7 +59,7 @@ func setUp(t *testing.T, preset string, files map[string]string) *stage {
 		t.Fatalf("there is no preset %s", preset)
 	}
 	s.env = &Env{
-		Workspace: space, Profile: profile, Todos: &Todos{}, Now: time.Now, Outputs: filepath.Join(base, "outputs"),
+		Workspace: space, Profile: profile, Todos: &Todos{}, Now: time.Now, Outputs: outputsIn(t, base),
 		ChildEnv: proc.ChildEnv(func(name string) string {
 			if name == "HOME" {
 				return filepath.Join(base, "home")
@@ -68,6 +69,17 @@ func setUp(t *testing.T, preset string, files map[string]string) *stage {
 	}
 	s.equip(nil)
 	return s
+}
+
+// outputsIn opens a directory, and returns "outputs" below it.
+func outputsIn(t *testing.T, dir string) *reportdir.Dir {
+	t.Helper()
+	d, err := reportdir.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { d.Close() })
+	return d.Sub("outputs")
 }
 
 // equip changes what the session has, and makes its tools anew.

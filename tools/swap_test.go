@@ -1,3 +1,5 @@
+//go:build linux
+
 package tools
 
 import (
@@ -149,8 +151,11 @@ func (s *swapped) beside() map[string]string {
 // No file tool gets out by a folder that becomes a link between two looks at it.
 func TestNothingGetsOutWhileFoldersAndLinksAreExchanged(t *testing.T) {
 	swaps := int64(8000)
-	if os.Getenv("MILLHAND_NIGHTLY") != "" {
+	switch {
+	case os.Getenv("MILLHAND_NIGHTLY") != "":
 		swaps = 100_000
+	case testing.Short():
+		swaps = 1000
 	}
 	s := swapping(t)
 	s.equip(nil)

@@ -9,6 +9,7 @@ import (
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/proc"
 	"github.com/millhand/millhand/internal/redact"
+	"github.com/millhand/millhand/internal/reportdir"
 	"github.com/millhand/millhand/internal/workspace"
 )
 
@@ -72,7 +73,8 @@ type Env struct {
 	Confine   proc.Confine                    // the sandbox of commands; nil: none
 	Beside    func(ctx context.Context) error // runs beside each command and may end it; nil: nothing does
 	MaxTime   time.Duration                   // upper bound of a command's own timeout; 0: none
-	Outputs   string                          // folder that keeps outputs too long to be given whole; "" keeps none
+	Outputs   *reportdir.Dir                  // where outputs are kept that are too long to be returned; nil keeps none
+	Private   []string                        // absolute directories that no call uses but to read kept outputs: those of reports
 	Limits    OutputLimits
 	Redact    *redact.Redactor // takes secrets out of what the model and the record get; nil: none are known
 	Now       func() time.Time

@@ -2,10 +2,11 @@ package tools
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/millhand/millhand/internal/textcut"
 )
 
 // The default bounds of what one call gives back to a model.
@@ -76,7 +77,7 @@ func legible(s string) string {
 
 // brief makes a title of one line that people can take in.
 func brief(s string) string {
-	s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "\uFFFD")), " ")
+	s = textcut.OneLine(strings.ToValidUTF8(s, "\uFFFD"))
 	if kept := cutBytes(s, maxTitle, false); len(kept) < len(s) {
 		return kept + "..."
 	}
@@ -101,13 +102,10 @@ func (env *Env) sizeLimit() int {
 
 // keep writes a whole output into the session's folder for outputs.
 func keep(env *Env, text string) (string, error) {
-	if env.Outputs == "" {
+	if env.Outputs == nil {
 		return "", nil
 	}
-	if err := os.MkdirAll(env.Outputs, 0o755); err != nil {
-		return "", fmt.Errorf("keep an output: %w", err)
-	}
-	f, err := os.CreateTemp(env.Outputs, "output-*.txt")
+	f, name, err := env.Outputs.CreateTemp("output-*.txt")
 	if err != nil {
 		return "", fmt.Errorf("keep an output: %w", err)
 	}
@@ -118,7 +116,7 @@ func keep(env *Env, text string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("keep an output: %w", err)
 	}
-	return filepath.Abs(f.Name())
+	return filepath.Join(env.Outputs.Path(), name), nil
 }
 
 // cutLines keeps the first, or last, n lines.

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/millhand/millhand/internal/reportdir"
 )
 
 // encoded is the size of a text as JSON, by an encoder.
@@ -51,7 +53,7 @@ func TestBound(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			for _, tail := range []bool{false, true} {
-				env := &Env{Outputs: filepath.Join(t.TempDir(), "outputs"), Limits: tt.limits}
+				env := &Env{Outputs: outputsIn(t, t.TempDir()), Limits: tt.limits}
 				b := bound(env, tt.text, tail)
 				want, kept := tt.head, b.text
 				if tail {
@@ -78,7 +80,7 @@ func TestBound(t *testing.T) {
 }
 
 func TestTheNoticeSaysWhatIsMissingAndWhereItIs(t *testing.T) {
-	env := &Env{Outputs: t.TempDir(), Limits: OutputLimits{Bytes: 4}}
+	env := &Env{Outputs: outputsIn(t, t.TempDir()), Limits: OutputLimits{Bytes: 4}}
 	b := bound(env, "0123456789", false)
 	if want := "0123\n\n(the last 6 bytes of the output are left out; the whole output is in " + b.path + ": read it with offset and limit, or grep it)"; b.text != want {
 		t.Errorf("got  %s\nwant %s", b.text, want)
@@ -91,14 +93,14 @@ func TestTheNoticeSaysWhatIsMissingAndWhereItIs(t *testing.T) {
 	if want := "(the first 1000 bytes of the output are left out; the whole output is in " + b.path + ": it is one very long line, of which cut -c shows a part: cut -c 1-2000 " + b.path + ")\n\n"; !strings.HasPrefix(b.text, want) {
 		t.Errorf("got %.400s", b.text)
 	}
-	file := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(file, nil, 0o644); err != nil {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "outputs"), nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	for _, outputs := range []string{"", file, file + "/x"} {
+	for _, outputs := range []*reportdir.Dir{nil, outputsIn(t, dir), outputsIn(t, dir).Sub("x")} {
 		b := bound(&Env{Outputs: outputs, Limits: env.Limits}, "0123456789", false)
 		if want := "0123\n\n(the last 6 bytes of the output are left out; ask for less at once)"; b.text != want || !b.cut {
-			t.Errorf("outputs in %q: %q", outputs, b.text)
+			t.Errorf("outputs in %v: %q", outputs, b.text)
 		}
 	}
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/model"
+	"github.com/millhand/millhand/internal/reportdir"
 	"github.com/millhand/millhand/internal/sandbox"
 	"github.com/millhand/millhand/report"
 	"github.com/millhand/millhand/runner"
@@ -243,7 +244,10 @@ func (d *reportDir) begin(id string) error {
 		found, _ := filepath.Glob(earlier)
 		for _, outputs := range found {
 			// What can't be removed is tried again by the next run.
-			tools.PruneOutputs(outputs, d.now().Add(-outputsKept)) //nolint:errcheck // see above
+			if dir, err := reportdir.Open(outputs); err == nil {
+				tools.PruneOutputs(dir, d.now().Add(-outputsKept)) //nolint:errcheck // see above
+				dir.Close()
+			}
 		}
 	}
 	return nil
@@ -323,7 +327,12 @@ func (d *reportDir) close() {
 
 // carryOut runs the plan and writes the reports.
 func (d *reportDir) carryOut(ctx context.Context, w World, plan *tasks.Plan, o runner.Options, view event.Sink, warnings []string) error {
-	o.Dir, o.Work = d.path, d.work
+	dir, err := reportdir.Open(d.path)
+	if err != nil {
+		return failure{event.ExitInternal, err}
+	}
+	defer dir.Close()
+	o.Dir, o.Work = dir, d.work
 	if o.Keep {
 		o.Work = filepath.Join(d.path, "work")
 		if err := os.MkdirAll(o.Work, 0o755); err != nil {

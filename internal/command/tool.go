@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -22,6 +23,7 @@ import (
 	"github.com/millhand/millhand/internal/gitops/gitdir"
 	"github.com/millhand/millhand/internal/ignore"
 	"github.com/millhand/millhand/internal/proc"
+	"github.com/millhand/millhand/internal/reportdir"
 	"github.com/millhand/millhand/internal/sandbox"
 	"github.com/millhand/millhand/internal/workspace"
 	"github.com/millhand/millhand/runner"
@@ -97,12 +99,14 @@ func runTool(c *cli.Context, w World) error {
 		return failure{event.ExitPolicy, err}
 	}
 	defer putBack()
-	outputs := filepath.Join(os.TempDir(), "millhand-outputs")
-	// What could not be removed is tried again by the next call.
-	tools.PruneOutputs(outputs, w.Now().Add(-outputsKept)) //nolint:errcheck // see above
 	env := settings.env
 	env.Workspace, env.Profile, env.Ignore, env.Todos = space, profile, ignoreRules(space.Dir(), w), &tools.Todos{}
-	env.ChildEnv, env.Outputs = proc.ChildEnv(w.Getenv, profile.Env), filepath.Join(outputs, folderOf(space.Dir()))
+	env.ChildEnv = proc.ChildEnv(w.Getenv, profile.Env)
+	if outputs, err := toolOutputs(os.TempDir()); err == nil { // without it outputs are truncated and not kept
+		defer outputs.Close()
+		tools.PruneOutputs(outputs, w.Now().Add(-outputsKept)) //nolint:errcheck // what can't be removed is retried by the next call
+		env.Outputs = outputs.Sub(folderOf(space.Dir()))
+	}
 	var problems []error
 	if env.Skills, problems = tools.FindSkills(space, settings.skills); len(problems) > 0 {
 		fmt.Fprintln(w.Err, printable(errors.Join(problems...).Error()))
@@ -313,4 +317,27 @@ func listTools(c *cli.Context, w World) error {
 		fmt.Fprintf(w.Out, "%-11s %s\n", d.Name, oneLine(d.Description, 100))
 	}
 	return nil
+}
+
+// toolOutputs opens the directory of outputs that single calls keep: the same
+// for every call, so that a later one can read them. Its name is known to every
+// user of the machine, so one that somebody else has made, or could write to, is
+// not used, but a new one whose name nobody knows. The caller closes it.
+func toolOutputs(tmp string) (*reportdir.Dir, error) {
+	name := fmt.Sprintf("millhand-outputs-%d", os.Geteuid())
+	if err := os.Mkdir(filepath.Join(tmp, name), 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil, fmt.Errorf("make a directory for outputs: %w", err)
+	}
+	dir, err := reportdir.Enter(tmp, name)
+	if err == nil && dir.Own() {
+		return dir, nil
+	}
+	if err == nil {
+		dir.Close()
+	}
+	fresh, err := os.MkdirTemp(tmp, "millhand-outputs-")
+	if err != nil {
+		return nil, fmt.Errorf("make a directory for outputs: %w", err)
+	}
+	return reportdir.Open(fresh)
 }

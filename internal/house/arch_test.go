@@ -44,9 +44,9 @@ func rooms() map[string]room {
 		"internal/command":         {"anything", "it is the wiring"},
 		"internal/action":          {"report internal/event internal/textcut", "what a workflow gave, and what it gets; it runs nothing"},
 		"tasks":                    {"internal/permission internal/policy internal/reach internal/frontmatter internal/schema internal/money", "a plan is data: making one runs nothing"},
-		"runner":                   {"tasks internal/session tools internal/permission internal/workspace internal/gitops internal/gitops/gitdir internal/gitops/remote internal/credentials internal/model internal/prompt internal/event internal/sandbox internal/sandbox/proxy internal/reach internal/proc internal/redact internal/money", "it carries out a plan, and knows no report: reports are folds of its events"},
+		"runner":                   {"tasks internal/reportdir internal/session tools internal/permission internal/workspace internal/gitops internal/gitops/gitdir internal/gitops/remote internal/credentials internal/model internal/prompt internal/event internal/sandbox internal/sandbox/proxy internal/reach internal/proc internal/redact internal/money", "it carries out a plan, and knows no report: reports are folds of its events"},
 		"report":                   {"internal/event internal/money", "a report follows from the events alone"},
-		"tools":                    {"internal/permission internal/workspace internal/proc internal/redact internal/ignore internal/web internal/frontmatter tools/edit tools/patch tools/shell tools/search internal/money internal/textcut", "a tool must not know who calls it or what becomes of its answer"},
+		"tools":                    {"internal/reportdir internal/permission internal/workspace internal/proc internal/redact internal/ignore internal/web internal/frontmatter internal/schema tools/edit tools/patch tools/shell tools/search internal/money internal/textcut", "a tool must not know who calls it or what becomes of its answer"},
 		"tools/edit":               {"", "a pure core"},
 		"tools/patch":              {"", "a pure core"},
 		"tools/shell":              {"", "a pure core"},
@@ -105,7 +105,7 @@ func homes() map[string]string {
 		"golang.org/x/net/html":                           "internal/web",
 		"mvdan.cc/sh/v3":                                  "tools/shell",
 		"github.com/google/jsonschema-go":                 "tools",
-		"github.com/santhosh-tekuri/jsonschema/v6":        "internal/schema tools",
+		"github.com/santhosh-tekuri/jsonschema/v6":        "internal/schema",
 		"os/exec": "internal/proc internal/gitops/gitdir internal/gitops/gittest",
 	}
 }

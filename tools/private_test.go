@@ -1,0 +1,47 @@
+package tools
+
+import (
+	"path/filepath"
+	"testing"
+)
+
+// Where a report directory lies in the workspace, no tool gets at it, whatever the
+// rules allow, except to read kept outputs.
+func TestReportsInTheWorkspaceAreClosed(t *testing.T) {
+	s := setUp(t, "full", map[string]string{"sub/.millhand/runs/1/report.json": "needle\n", "file": "needle\n"})
+	dir := filepath.Join(s.dir, "sub/.millhand/runs")
+	s.equip(func(env *Env) {
+		env.Private = []string{dir}
+		env.Outputs = outputsIn(t, filepath.Join(dir, "1"))
+	})
+	s.link("sub/.millhand", "way")
+	before := s.tree()
+	const file = "sub/.millhand/runs/1/report.json"
+	for _, c := range []struct {
+		tool  string
+		input args
+	}{
+		{"read", args{"filePath": file}},
+		{"read", args{"filePath": filepath.Join(s.dir, file)}},
+		{"read", args{"filePath": "way/runs/1/report.json"}},
+		{"write", args{"filePath": file, "content": "x"}},
+		{"write", args{"filePath": "sub/.millhand/runs/2/report.json", "content": "x"}},
+		{"edit", args{"filePath": file, "oldString": "needle", "newString": "x"}},
+		{"apply_patch", args{"patchText": "*** Begin Patch\n*** Delete File: " + file + "\n*** End Patch"}},
+		{"apply_patch", args{"patchText": "*** Begin Patch\n*** Update File: file\n*** Move to: " + file + "\n@@\n-needle\n+x\n*** End Patch"}},
+		{"list", args{"path": "sub/.millhand/runs"}},
+		{"grep", args{"pattern": "needle", "path": file}},
+		{"glob", args{"pattern": "*", "path": "sub/.millhand/runs/1"}},
+		{"bash", args{"command": "cat " + file}},
+		{"bash", args{"command": "rm -rf sub/.millhand/runs"}},
+		{"bash", args{"command": "ls", "workdir": "sub/.millhand/runs/1"}},
+	} {
+		s.want(s.call(c.tool, c.input), Denied)
+	}
+	s.want(s.call("grep", args{"pattern": "needle"}), Completed, "Found 1 matches")
+	s.unchanged(before)
+	kept, _ := s.call("bash", args{"command": "seq 1 100000"}).Metadata["output_path"].(string)
+	s.want(s.call("read", args{"filePath": kept, "offset": 50_000, "limit": 1}), Completed, "50000: 50000\n")
+	s.want(s.call("bash", args{"command": "head -n 1 " + kept}), Completed, "1\n")
+	s.want(s.call("write", args{"filePath": kept, "content": "x"}), Denied)
+}
