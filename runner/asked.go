@@ -11,6 +11,7 @@ import (
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/session"
+	"github.com/millhand/millhand/internal/textcut"
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tools"
 )
@@ -20,21 +21,21 @@ import (
 // session, under its profile. What the prompt names has to be had: if a call is
 // denied or fails, the job ends here, before the model is paid for a task that
 // lacks a part.
-func (j *job) asked(ctx context.Context, main *open) (string, *stop) {
+func (w *work) asked(ctx context.Context, main *open) (string, *stop) {
 	var text, behind strings.Builder
 	at, seen := 0, map[string]bool{}
-	for n, m := range j.Mentions {
-		text.WriteString(j.Prompt[at:m.Start])
+	for n, m := range w.job.spec.Mentions {
+		text.WriteString(w.job.spec.Prompt[at:m.Start])
 		at = m.End
-		whole := j.Prompt[m.Start:m.End]
+		whole := w.job.spec.Prompt[m.Start:m.End]
 		if m.Command == "" && seen[whole] {
 			text.WriteString(whole)
 			continue
 		}
 		seen[whole] = true
-		f, end := j.fetch(ctx, main, fmt.Sprintf("prompt_%d", n+1), m)
+		f, end := w.fetch(ctx, main, fmt.Sprintf("prompt_%d", n+1), m)
 		if end != nil {
-			end.reason = fmt.Sprintf("the prompt's %s: %s", oneLineOf(whole), end.reason)
+			end.detail = fmt.Sprintf("the prompt's %s: %s", textcut.OneLine(whole), end.detail)
 			return "", end
 		}
 		if f.inPlace {
@@ -46,7 +47,7 @@ func (j *job) asked(ctx context.Context, main *open) (string, *stop) {
 			behind.WriteString("\n\n" + f.text)
 		}
 	}
-	return text.String() + j.Prompt[at:] + behind.String(), nil
+	return text.String() + w.job.spec.Prompt[at:] + behind.String(), nil
 }
 
 // fetched is what a mention came to.
@@ -56,32 +57,32 @@ type fetched struct {
 }
 
 // fetch gets what a mention names. A file goes before an agent of its name.
-func (j *job) fetch(ctx context.Context, main *open, id string, m tasks.Mention) (fetched, *stop) {
+func (w *work) fetch(ctx context.Context, main *open, id string, m tasks.Mention) (fetched, *stop) {
 	if m.Command != "" {
-		out, end := j.call(ctx, main, id, "bash", map[string]any{"command": m.Command})
+		out, end := w.call(ctx, main, id, "bash", map[string]any{"command": m.Command})
 		return fetched{output(m.Command, out), true}, end
 	}
-	if input := j.named(m); input != nil {
-		out, end := j.call(ctx, main, id, "read", input)
-		return fetched{fmt.Sprintf("The prompt's @%s, as the tool read shows it:\n%s", oneLineOf(shown(m)), out), false}, end
+	if input := w.named(m); input != nil {
+		out, end := w.call(ctx, main, id, "read", input)
+		return fetched{fmt.Sprintf("The prompt's @%s, as the tool read shows it:\n%s", textcut.OneLine(shown(m)), out), false}, end
 	}
-	if slices.ContainsFunc(j.agents(), func(a tools.Agent) bool { return a.Name == m.Name }) {
-		if d := main.seat.Profile.Decide(permission.Need("task", m.Name)); !d.Allowed() {
+	if slices.ContainsFunc(agents(w.job.plan), func(a tools.Agent) bool { return a.Name == m.Name }) {
+		if d := main.spec.task.Profile.Decide(permission.Need("task", m.Name)); !d.Allowed() {
 			return fetched{}, denied(d.Denial())
 		}
 		return fetched{fmt.Sprintf("By @%s the prompt means the agent of this name: give it its part with the tool task, subagent_type %q.", m.Name, m.Name), false}, nil
 	}
 	if looksLikeFile(m.Name) {
-		j.warn(fmt.Sprintf("the prompt's @%s is no file of the workspace: it was sent as it is written", oneLineOf(m.Name)))
+		w.job.warn(fmt.Sprintf("the prompt's @%s is no file of the workspace: it was sent as it is written", textcut.OneLine(m.Name)))
 	}
 	return fetched{}, nil
 }
 
 // call carries out a call of the prompt's.
-func (j *job) call(ctx context.Context, main *open, id, tool string, input map[string]any) (string, *stop) {
+func (w *work) call(ctx context.Context, main *open, id, tool string, input map[string]any) (string, *stop) {
 	args, err := json.Marshal(input)
 	if err != nil {
-		return "", &stop{outcome: event.Error, reason: err.Error(), exit: event.ExitInternal}
+		return "", &stop{code: event.CodeInternal, detail: err.Error()}
 	}
 	out := main.Fetch(ctx, tools.Call{ID: id, Name: tool, Input: string(args)})
 	switch {
@@ -90,27 +91,27 @@ func (j *job) call(ctx context.Context, main *open, id, tool string, input map[s
 	case out.Status == tools.Denied:
 		return "", denied(out.Error)
 	case out.Status != tools.Completed:
-		return "", &stop{outcome: event.Failed, reason: out.Error, exit: event.ExitFailed}
+		return "", &stop{code: event.CodeFailed, detail: out.Error}
 	}
 	return out.Output, nil
 }
 
 func denied(why string) *stop {
-	return &stop{outcome: event.Policy, reason: why, exit: event.ExitPolicy}
+	return &stop{code: event.CodeDenied, detail: why}
 }
 
 // named is the input of the call that reads what a mention names; nil if there
 // is no such file or folder. One that can only be meant as a file is read
 // whether or not it is there.
-func (j *job) named(m tasks.Mention) map[string]any {
-	if m.Ranged != "" && j.exists(m.Ranged) {
+func (w *work) named(m tasks.Mention) map[string]any {
+	if m.Ranged != "" && w.exists(m.Ranged) {
 		return map[string]any{"filePath": m.Ranged}
 	}
 	path := m.Name
 	if rest, ok := strings.CutPrefix(path, "~/"); ok {
-		path = strings.TrimSuffix(j.Getenv("HOME"), "/") + "/" + rest
+		path = strings.TrimSuffix(w.job.opts.Getenv("HOME"), "/") + "/" + rest
 	}
-	if !m.Explicit && !j.exists(path) {
+	if !m.Explicit && !w.exists(path) {
 		return nil
 	}
 	input := map[string]any{"filePath": path}
@@ -124,12 +125,12 @@ func (j *job) named(m tasks.Mention) map[string]any {
 }
 
 // exists reports whether there is a file or a folder.
-func (j *job) exists(name string) bool {
-	p, err := j.space.Resolve(name)
+func (w *work) exists(name string) bool {
+	p, err := w.site.space.Resolve(name)
 	if err != nil {
 		return false
 	}
-	_, err = j.space.Stat(p)
+	_, err = w.site.space.Stat(p)
 	return err == nil
 }
 
@@ -164,14 +165,14 @@ func output(command, said string) string {
 
 var outputFrame = regexp.MustCompile(`(?i)<(\s*/\s*output)`)
 
-func oneLineOf(s string) string { return strings.Join(strings.Fields(s), " ") }
-
 // endedBy is the end of a session whose job was stopped before it began.
 func endedBy(s *stop) session.End {
-	end := session.End{Kind: session.GaveUp, Reason: s.reason}
-	if s.outcome == event.Policy {
+	end := session.End{Kind: session.GaveUp, Reason: s.detail}
+	switch s.outcome() {
+	case event.Failed:
+	case event.Policy:
 		end.Kind = session.Refused
-	} else if s.outcome != event.Failed {
+	default:
 		end.Kind = session.Cancelled
 	}
 	return end

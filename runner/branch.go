@@ -29,8 +29,8 @@ func (s *start) take(j tasks.Job, b branchAt) error {
 	switch j.Commit.IfExists {
 	case tasks.SkipIfExists:
 		s.skip = &stop{
-			outcome: event.Skipped, code: event.CodeBranchExists,
-			reason: fmt.Sprintf("branch %s exists already %s", j.Commit.Branch, b.where),
+			code:   event.CodeBranchExists,
+			detail: fmt.Sprintf("branch %s exists already %s", j.Commit.Branch, b.where),
 		}
 		return nil
 	case tasks.ReplaceIfExists, tasks.AppendIfExists:

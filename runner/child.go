@@ -12,10 +12,10 @@ import (
 	"github.com/millhand/millhand/tools"
 )
 
-// agents lists whom a session of this job may start.
-func (j *job) agents() []tools.Agent {
+// agents lists whom a session of a job may start.
+func agents(plan *tasks.Plan) []tools.Agent {
 	var list []tools.Agent
-	for _, a := range j.plan.Agents {
+	for _, a := range plan.Agents {
 		if a.Description != "" {
 			list = append(list, tools.Agent{Name: a.Name, Description: a.Description})
 		}
@@ -24,9 +24,9 @@ func (j *job) agents() []tools.Agent {
 }
 
 // spawner returns what carries out the task tool's calls of a session.
-func (j *job) spawner(parent string) func(context.Context, tools.SpawnRequest) (tools.SpawnResult, error) {
+func (w *work) spawner(parent string) func(context.Context, tools.SpawnRequest) (tools.SpawnResult, error) {
 	return func(ctx context.Context, r tools.SpawnRequest) (tools.SpawnResult, error) {
-		child, err := j.child(ctx, parent, r)
+		child, err := w.child(ctx, parent, r)
 		if err != nil {
 			return tools.SpawnResult{}, err
 		}
@@ -36,7 +36,7 @@ func (j *job) spawner(parent string) func(context.Context, tools.SpawnRequest) (
 		defer child.running.Unlock()
 		before := child.Totals().CostUSD
 		child.last = child.Run(ctx, r.Prompt)
-		res := tools.SpawnResult{TaskID: taskID(child.seat), Text: child.last.Text, CostUSD: since(before, child.Totals().CostUSD)}
+		res := tools.SpawnResult{TaskID: taskID(child.spec), Text: child.last.Text, CostUSD: since(before, child.Totals().CostUSD)}
 		if child.last.Kind != session.Done {
 			res.Failed = child.last.Reason
 		}
@@ -49,24 +49,23 @@ func since(before, after *money.USD) *money.USD {
 	if before == nil || after == nil {
 		return nil
 	}
-	spent := after.Sub(*before)
-	return &spent
+	return new(after.Sub(*before))
 }
 
 // taskID is the name by which a model can go on with a child session.
-func taskID(s seat) string { return s.file[strings.LastIndexByte(s.file, '.')+1:] }
+func taskID(s sessionSpec) string { return s.file[strings.LastIndexByte(s.file, '.')+1:] }
 
 // child finds the session that a request names, or makes a new one.
-func (j *job) child(ctx context.Context, parent string, r tools.SpawnRequest) (*open, error) {
+func (w *work) child(ctx context.Context, parent string, r tools.SpawnRequest) (*open, error) {
 	if r.TaskID == "" {
-		return j.newChild(ctx, parent, r)
+		return w.newChild(ctx, parent, r)
 	}
-	for _, o := range j.sessions.children() {
-		if taskID(o.seat) != r.TaskID {
+	for _, o := range w.sessions.children() {
+		if taskID(o.spec) != r.TaskID {
 			continue
 		}
-		if o.seat.Agent != r.Agent {
-			return nil, fmt.Errorf("the task %s is of the agent %s: name that one, or leave task_id out", r.TaskID, o.seat.Agent)
+		if o.spec.task.Agent != r.Agent {
+			return nil, fmt.Errorf("the task %s is of the agent %s: name that one, or leave task_id out", r.TaskID, o.spec.task.Agent)
 		}
 		return o, nil
 	}
@@ -75,28 +74,28 @@ func (j *job) child(ctx context.Context, parent string, r tools.SpawnRequest) (*
 
 // newChild makes a session for an agent: with its own limits below those of the
 // job, and a profile that is never wider than the job's.
-func (j *job) newChild(ctx context.Context, parent string, r tools.SpawnRequest) (*open, error) {
-	s := seat{Job: j.Job, parent: parent}
-	s.take(j.agent(r.Agent))
+func (w *work) newChild(ctx context.Context, parent string, r tools.SpawnRequest) (*open, error) {
+	s := sessionSpec{task: w.job.spec, parent: parent}
+	s.take(agent(w.job.plan, r.Agent))
 	if m := s.agent.Model; m != nil {
-		s.Model, s.ModelName, s.Fallback = m.ID, m.Name, nil
+		s.task.Model, s.task.ModelName, s.task.Fallback = m.ID, m.Name, nil
 	}
-	n := j.nextChild()
+	n := w.sessions.nextChild()
 	s.id = fmt.Sprintf("%s.%d", parent, n)
-	s.file = fmt.Sprintf("%s.task-%d", j.ID, n)
-	return j.openSession(ctx, s)
+	s.file = fmt.Sprintf("%s.task-%d", w.job.spec.ID, n)
+	return w.openSession(ctx, s)
 }
 
-// ownSeat is that of the task's own session. Its model is the plan's word.
-func (j *job) ownSeat() seat {
-	s := seat{Job: j.Job, id: j.sessionID(), file: j.ID}
-	s.take(j.agent(j.Agent))
+// ownSpec is that of the task's own session. Its model is the plan's word.
+func (w *work) ownSpec() sessionSpec {
+	s := sessionSpec{task: w.job.spec, id: w.job.sessionID(), file: w.job.spec.ID}
+	s.take(agent(w.job.plan, w.job.spec.Agent))
 	return s
 }
 
 // agent returns what the plan says of an agent.
-func (j *job) agent(name string) tasks.Agent {
-	for _, a := range j.plan.Agents {
+func agent(plan *tasks.Plan, name string) tasks.Agent {
+	for _, a := range plan.Agents {
 		if a.Name == name {
 			return a
 		}
@@ -104,38 +103,38 @@ func (j *job) agent(name string) tasks.Agent {
 	return tasks.Agent{Name: name}
 }
 
-// take puts an agent on a seat: what it has of its own comes below what the
+// take gives a session its agent: what it has of its own comes below what the
 // task has.
-func (s *seat) take(a tasks.Agent) {
-	s.agent, s.Agent = a, a.Name
+func (s *sessionSpec) take(a tasks.Agent) {
+	s.agent, s.task.Agent = a, a.Name
 	if a.Most != nil {
-		s.Profile = s.Profile.Under(*a.Most)
+		s.task.Profile = s.task.Profile.Under(*a.Most)
 	}
 	if len(a.Narrow) > 0 {
-		s.Profile = s.Profile.Narrowed("agent "+a.Name, a.Narrow)
+		s.task.Profile = s.task.Profile.Narrowed("agent "+a.Name, a.Narrow)
 	}
 	if a.NoTodo {
-		s.Profile = s.Profile.Clone()
+		s.task.Profile = s.task.Profile.Clone()
 		for _, tool := range []string{"todowrite", "todoread"} {
-			s.Profile.Rules = append(s.Profile.Rules, permission.Rule{Permission: tool, Pattern: "*", Source: "agent " + a.Name})
+			s.task.Profile.Rules = append(s.task.Profile.Rules, permission.Rule{Permission: tool, Pattern: "*", Source: "agent " + a.Name})
 		}
 	}
-	if a.Turns > 0 && (s.Limits.Turns == 0 || a.Turns < s.Limits.Turns) {
-		s.Limits.Turns = a.Turns
+	if a.Turns > 0 && (s.task.Limits.Turns == 0 || a.Turns < s.task.Limits.Turns) {
+		s.task.Limits.Turns = a.Turns
 	}
 }
 
 // nextChild numbers the children of the job, from 1.
-func (j *job) nextChild() int {
-	j.sessions.mu.Lock()
-	defer j.sessions.mu.Unlock()
-	j.sessions.started++
-	return j.sessions.started
+func (s *sessions) nextChild() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.started++
+	return s.started
 }
 
 // closeChildren tells the ends of the sessions that the task's own has started.
-func (j *job) closeChildren() {
-	for _, o := range j.sessions.children() {
+func (s *sessions) closeChildren() {
+	for _, o := range s.children() {
 		o.close(o.last)
 	}
 }

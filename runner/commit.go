@@ -6,109 +6,169 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
+	"io"
+	"path"
 	"slices"
 	"strings"
+	"syscall"
+	"time"
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
+	"github.com/millhand/millhand/internal/sandbox"
+	"github.com/millhand/millhand/internal/textcut"
 	"github.com/millhand/millhand/tasks"
+	"github.com/millhand/millhand/tools"
 )
 
+// landing brings what a job did out of its site: as a patch, a commit, a push.
+type landing struct {
+	job     *job
+	site    *site
+	changes *gitops.ChangeSet // nil until they are measured
+	patch   string            // path below the report directory; "" for none
+	made    gitops.CommitResult
+}
+
 // findChanges measures what the job changed and keeps it as a patch.
-func (j *job) findChanges(ctx context.Context) *stop {
-	var protect []string
-	if j.Commit != nil {
-		protect = j.Commit.Protect
+func (l *landing) findChanges(ctx context.Context) *stop {
+	cs, err := l.site.tree.Changes(ctx, l.site.before, protected(l.job.spec, l.site.below))
+	if err == nil {
+		err = l.warnOfElsewhere(ctx)
 	}
-	cs, err := j.tree.Changes(ctx, j.before, protect)
 	if err != nil {
 		return gitFailed(ctx, "find the job's changes", err)
 	}
-	j.changes = cs
+	l.changes = cs
 	changes := make([]event.Change, 0, len(cs.Changes))
 	for _, c := range cs.Changes {
 		changes = append(changes, event.Change{Path: c.Path, Kind: string(c.Kind), Added: c.Added, Removed: c.Removed})
 	}
-	j.emit(event.Event{Type: event.ChangesFound, Changes: changes})
+	l.job.emit(event.Event{Type: event.ChangesFound, Changes: changes})
 	if len(cs.Protected) > 0 {
-		j.warn(fmt.Sprintf("changes of protected paths are left out of the commit: %s", someOf(cs.Protected)))
+		l.job.warn(fmt.Sprintf("changes of protected paths are left out of the commit: %s", someOf(cs.Protected)))
 	}
 	for _, refused := range cs.Refused {
-		j.warn(fmt.Sprintf("%s can't be committed: %s", refused.Path, refused.Reason))
+		l.job.warn(fmt.Sprintf("%s can't be committed: %s", refused.Path, refused.Reason))
 	}
-	j.warnOfMixed(cs)
+	l.warnOfMixed(cs)
 	if len(changes) == 0 {
 		switch {
-		case j.RequireChanges && len(cs.Protected) > 0:
-			return &stop{outcome: event.Failed, reason: "the task requires changes, and all that were made are of protected paths: " + someOf(cs.Protected), exit: event.ExitFailed}
-		case j.RequireChanges:
-			return &stop{outcome: event.Failed, reason: "the task requires changes and nothing was changed", exit: event.ExitFailed}
+		case l.job.spec.RequireChanges && len(cs.Protected) > 0:
+			return &stop{code: event.CodeFailed, detail: "the task requires changes, and all that were made are of protected paths: " + someOf(cs.Protected)}
+		case l.job.spec.RequireChanges:
+			return &stop{code: event.CodeFailed, detail: "the task requires changes and nothing was changed"}
 		}
 		return nil
 	}
-	leaks, err := j.findLeaks(ctx)
+	leaks, err := l.findLeaks(ctx)
 	if err != nil {
 		return gitFailed(ctx, "look for secrets in the job's changes", err)
 	}
-	if err := j.keepPatch(ctx, leaks); err != nil {
-		if j.Commit == nil || j.Publish == tasks.PublishPatch || ctx.Err() != nil {
+	if err := l.keepPatch(ctx, leaks); err != nil {
+		if l.job.spec.Commit == nil || l.job.spec.Publish == tasks.PublishPatch {
 			return gitFailed(ctx, "keep the job's patch", err)
 		}
-		j.warn(fmt.Sprintf("keep the job's patch: %v; the work is committed without it", err))
+		l.job.warn(fmt.Sprintf("keep the job's patch: %v; the work is committed without it", err))
 	}
-	return j.leaked(leaks)
+	return l.leaked(leaks)
+}
+
+// warnOfElsewhere reports changes of a job's own worktree beyond its workspace,
+// which only commands without a sandbox can make: they are lost with it.
+func (l *landing) warnOfElsewhere(ctx context.Context) error {
+	if l.site.below == "" || l.site.inPlace || l.job.opts.Level == sandbox.Full || l.job.opts.Level == sandbox.Partial {
+		return nil
+	}
+	base, err := l.site.tree.SnapshotOf(l.site.base)
+	if err != nil {
+		return err
+	}
+	all, err := l.site.tree.Changes(ctx, base, nil)
+	if err != nil {
+		return err
+	}
+	var elsewhere []string
+	for _, c := range all.Changes {
+		if !isBelow(c.Path, l.site.below) {
+			elsewhere = append(elsewhere, c.Path)
+		}
+	}
+	if len(elsewhere) > 0 {
+		l.job.warn(fmt.Sprintf("changes outside of the workspace %s are left out: %s", l.site.below, someOf(elsewhere)))
+	}
+	return nil
 }
 
 // warnOfMixed tells which files hold changes of the user's beside the job's: a
 // file is committed whole.
-func (j *job) warnOfMixed(cs *gitops.ChangeSet) {
-	if j.Commit == nil {
+func (l *landing) warnOfMixed(cs *gitops.ChangeSet) {
+	if l.job.spec.Commit == nil {
 		return
 	}
 	var mixed []string
 	for _, c := range cs.Changes {
-		if slices.Contains(j.dirty, c.Path) {
+		if slices.Contains(l.site.dirty, c.Path) {
 			mixed = append(mixed, c.Path)
 		}
 	}
 	if len(mixed) > 0 {
-		j.warn(fmt.Sprintf("uncommitted changes that were there before are committed along with the job's in %s", someOf(mixed)))
+		l.job.warn(fmt.Sprintf("uncommitted changes that were there before are committed along with the job's in %s", someOf(mixed)))
 	}
 }
 
-func (j *job) keepPatch(ctx context.Context, leaks []leak) error {
-	patch, err := j.tree.Patch(ctx, j.changes.Without(opaque(leaks)))
+func (l *landing) keepPatch(ctx context.Context, leaks []leak) error {
+	patch, err := l.site.tree.Patch(ctx, l.changes.Without(opaque(leaks)))
 	if err != nil {
 		return err
 	}
-	patch = j.withoutLeaks(patch, leaks)
-	name := filepath.Join("patches", j.ID+".patch")
-	file := filepath.Join(j.Dir.Path(), name)
-	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-		return err
+	patch = l.withoutLeaks(patch, leaks)
+	name := path.Join("patches", l.job.spec.ID+".patch")
+	write := func() error {
+		return l.job.opts.Dir.WriteWhole(name, func(out io.Writer) error {
+			_, err := out.Write(patch)
+			return err
+		})
 	}
-	if err := os.WriteFile(file+".part", patch, 0o644); err != nil {
-		os.Remove(file + ".part")
-		return err
+	err = write()
+	if isFull(err) {
+		// Kept outputs can be spared, work that is paid for can't.
+		if gone := tools.PruneOutputs(l.job.opts.Dir.Sub("outputs"), l.job.opts.Now().Add(time.Hour)); gone == nil {
+			l.job.warn("outputs of calls were removed: the disk of the report directory was full")
+			err = write()
+		}
 	}
-	if err := os.Rename(file+".part", file); err != nil {
-		return err
+	if err == nil {
+		l.patch = name
 	}
-	j.patch = filepath.ToSlash(name)
-	return nil
+	return err
+}
+
+// isFull reports whether an error means that a disk, or a user's share of it, is
+// full.
+func isFull(err error) bool { return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) }
+
+// measured reports whether the changes are known.
+func (l *landing) measured() bool { return l != nil && l.changes != nil }
+
+// lost reports whether there is work that is kept neither as a patch nor as a
+// commit.
+func (l *landing) lost() bool {
+	return l.patch == "" && l.made.Hash == "" && (l.changes == nil || len(l.changes.Changes) > 0)
 }
 
 // commit commits exactly what the job changed.
-func (j *job) commit(ctx context.Context) *stop {
-	if j.Commit == nil || j.Publish == tasks.PublishPatch || len(j.changes.Changes)+len(j.changes.Refused) == 0 {
+func (l *landing) commit(ctx context.Context) *stop {
+	if l.job.spec.Commit == nil || l.job.spec.Publish == tasks.PublishPatch || len(l.changes.Changes)+len(l.changes.Refused) == 0 {
 		return nil // with nothing but refused paths, the commit says why it fails
 	}
-	if err := j.record(ctx, j.message("")); err != nil {
+	if l.patch == "" {
+		ctx = context.WithoutCancel(ctx) // nothing else keeps the work
+	}
+	if err := l.record(ctx, l.job.message(l.site.base, "")); err != nil {
 		what := "commit"
-		if j.inPlace && errors.Is(err, gitdir.ErrConflict) {
+		if l.site.inPlace && errors.Is(err, gitdir.ErrConflict) {
 			what = "commit in place (if the agent has committed by itself, its commits are on the branch)"
 		}
 		return gitFailed(ctx, what, err)
@@ -119,49 +179,49 @@ func (j *job) commit(ctx context.Context) *stop {
 // commitWIP commits the work of a job that a limit or a budget has ended, if its
 // task wants that: what a later run can begin from. It is not pushed, and a
 // failure only leaves the patch.
-func (j *job) commitWIP(ctx context.Context, end *stop) {
-	ended := end.outcome == event.Limit || end.outcome == event.Budget
-	if j.Commit == nil || !j.Commit.WIP || !ended || j.attempts == 0 || j.Publish == tasks.PublishPatch || j.straightOn() ||
-		j.changes == nil || len(j.changes.Changes) == 0 {
+func (l *landing) commitWIP(ctx context.Context, end *stop) {
+	ended := end.outcome() == event.Limit || end.outcome() == event.Budget
+	if l.job.spec.Commit == nil || !l.job.spec.Commit.WIP || !ended || !l.site.touched || l.job.spec.Publish == tasks.PublishPatch || straightOn(l.job.spec) ||
+		l.changes == nil || len(l.changes.Changes) == 0 {
 		return
 	}
-	if err := j.record(ctx, j.message(end.outcome)); err != nil {
-		j.warn(fmt.Sprintf("commit the work in progress: %v; it is kept as a patch", err))
+	if err := l.record(ctx, l.job.message(l.site.base, end.outcome())); err != nil {
+		l.job.warn(fmt.Sprintf("commit the work in progress: %v; it is kept as a patch", err))
 	}
 }
 
 // record makes the commit of the job's changes, with the given message.
-func (j *job) record(ctx context.Context, message string) error {
-	branch := j.Commit.Branch
-	if j.inPlace || j.straightOn() {
+func (l *landing) record(ctx context.Context, message string) error {
+	branch := l.job.spec.Commit.Branch
+	if l.site.inPlace || straightOn(l.job.spec) {
 		branch = "" // whatever is checked out
 	}
-	now := j.Now()
+	now := l.job.opts.Now()
 	author := gitops.Signature{Name: "millhand", Email: "millhand@localhost", When: now}
 	committer := author
-	if a := j.Commit.Author; a != (tasks.Person{}) {
+	if a := l.job.spec.Commit.Author; a != (tasks.Person{}) {
 		author.Name, author.Email = a.Name, a.Email
 	}
-	done, err := j.tree.Commit(ctx, j.changes, gitops.CommitOptions{
-		Parent: j.base, Branch: branch, Message: message, Author: author, Committer: committer,
-		Replaces: j.start.tip, MustNotExist: branch != "" && j.start.tip == "" && j.Repo.Kind != tasks.RepoURL,
-		Force: branch != "" && j.Repo.Kind == tasks.RepoURL, // branches in a mirror are leftovers of earlier runs
+	done, err := l.site.tree.Commit(ctx, l.changes, gitops.CommitOptions{
+		Parent: l.site.base, Branch: branch, Message: message, Author: author, Committer: committer,
+		Replaces: l.job.start.tip, MustNotExist: branch != "" && l.job.start.tip == "" && l.job.spec.Repo.Kind != tasks.RepoURL,
+		Force: branch != "" && l.job.spec.Repo.Kind == tasks.RepoURL, // branches in a mirror are leftovers of earlier runs
 	})
 	if err != nil {
 		return err
 	}
-	if j.straightOn() {
-		done.Branch = j.Commit.Branch
+	if straightOn(l.job.spec) {
+		done.Branch = l.job.spec.Commit.Branch
 	}
-	j.made = done
-	j.emit(event.Event{Type: event.CommitMade, Commit: &event.Commit{Hash: done.Hash, Branch: done.Branch, Message: message}})
+	l.made = done
+	l.job.emit(event.Event{Type: event.CommitMade, Commit: &event.Commit{Hash: done.Hash, Branch: done.Branch, Message: message}})
 	return nil
 }
 
 // straightOn reports whether the commit is only made to be pushed from a mirror,
 // whose own branches, leftovers of earlier runs, are in nobody's way then.
-func (j *job) straightOn() bool {
-	return j.Repo.Kind == tasks.RepoURL && j.Publish == tasks.PublishPush
+func straightOn(spec tasks.Job) bool {
+	return spec.Repo.Kind == tasks.RepoURL && spec.Publish == tasks.PublishPush
 }
 
 // gitFailed is the stop of a job whose work is good but could not be recorded.
@@ -169,7 +229,7 @@ func gitFailed(ctx context.Context, what string, err error) *stop {
 	if ctx.Err() != nil {
 		return stopped(ctx)
 	}
-	return &stop{outcome: event.Publish, reason: fmt.Sprintf("%s: %v", what, err), exit: event.ExitPublish, code: event.CodeCommit}
+	return &stop{code: event.CodeCommit, detail: fmt.Sprintf("%s: %v", what, err)}
 }
 
 // wipTrailer says of a commit that its job did not come to its end, and why.
@@ -177,17 +237,17 @@ const wipTrailer = "Millhand-Outcome: "
 
 // message is the commit's message with its trailers. A job that did not come to
 // its end has an outcome.
-func (j *job) message(unfinished event.Outcome) string {
-	text := strings.TrimSpace(j.Commit.Message)
+func (j *job) message(base string, unfinished event.Outcome) string {
+	text := strings.TrimSpace(j.spec.Commit.Message)
 	if text == "" {
-		text = j.Task + ": " + subject(j.Prompt)
+		text = j.spec.Task + ": " + subject(j.spec.Prompt)
 	}
-	text = j.Redact.Text(text)
+	text = j.opts.Redact.Text(text)
 	trailer := ""
 	if unfinished != "" {
 		text, trailer = "wip: "+text, wipTrailer+string(unfinished)+"\n"
 	}
-	return fmt.Sprintf("%s\n\nMillhand-Run: %s\nMillhand-Job: %s\n%s%s\n%s", text, j.RunID, j.ID, taskTrailer, j.taskHash(), trailer)
+	return fmt.Sprintf("%s\n\nMillhand-Run: %s\nMillhand-Job: %s\n%s%s\n%s", text, j.opts.RunID, j.spec.ID, taskTrailer, taskHash(j.spec, base), trailer)
 }
 
 // maxSubject is how long the first line of a commit made from a prompt may be,
@@ -197,7 +257,7 @@ const maxSubject = 60
 // subject is the first line of a prompt, shortened.
 func subject(prompt string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(prompt), "\n")
-	line = strings.Join(strings.Fields(line), " ")
+	line = textcut.OneLine(line)
 	if r := []rune(line); len(r) > maxSubject {
 		cut := string(r[:maxSubject])
 		if at := strings.LastIndexByte(cut, ' '); at > maxSubject/2 {
@@ -210,9 +270,9 @@ func subject(prompt string) string {
 
 // taskHash identifies the work: the same task on the same commit of the same
 // repository has the same hash in every run.
-func (j *job) taskHash() string {
+func taskHash(j tasks.Job, base string) string {
 	h := sha256.New()
-	for _, part := range []string{j.Repo.Name, j.base, j.Task, j.Prompt} {
+	for _, part := range []string{j.Repo.Name, base, j.Task, j.Prompt} {
 		fmt.Fprintf(h, "%d:%s\n", len(part), part)
 	}
 	return hex.EncodeToString(h.Sum(nil))

@@ -26,15 +26,17 @@ import (
 type Ground struct {
 	Level     sandbox.Level // anything but A and B confines nothing
 	Workspace string
-	Home, Tmp string   // private folders that exist
-	Git       []string // git's own folders and files, beside the workspace's .git
-	InPlace   bool     // the workspace's .git is a folder, not a pointer
-	Hidden    []string // folders that are not to be seen even inside of the workspace
-	Programs  []string // files outside of the system's folders that are to be run
+	Tree      string             // work tree that the workspace is a directory of, readable as a whole; "" for none
+	Home, Tmp string             // private directories, made by Furnish; the parent of each is the caller's
+	Git       []string           // git's own directories and files, beside the workspace's .git
+	InPlace   bool               // the workspace's .git is a directory, not a pointer
+	Hidden    []string           // directories that are hidden even inside of the workspace
+	Readable  []string           // more directories that can be read
+	Tools     []tasks.CustomTool // their programs can be run wherever they are
 	Profile   permission.Profile
 	Caches    string // where build caches are kept that are not the user's own
 	Getenv    func(string) string
-	Env       []string // of the commands
+	Env       []string // of the commands, set by Furnish
 	Limits    tasks.Limits
 	Now       func() time.Time
 	Tell      func(event.Network)
@@ -55,8 +57,27 @@ type Confinement struct {
 	served chan struct{}
 }
 
-// OpenConfinement makes the sandbox that a profile grants. The caller closes it
-// when its commands have ended.
+// Furnish creates the private directories and sets the environment of commands:
+// what the profile passes on, TMPDIR, and HOME where commands are confined or it
+// is missing.
+func (g *Ground) Furnish() error {
+	for _, dir := range []string{g.Home, g.Tmp} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return fmt.Errorf("create a private directory: %w", err)
+		}
+	}
+	g.Env = proc.Set(proc.ChildEnv(g.Getenv, g.Profile.Env), "TMPDIR", g.Tmp)
+	if g.confines() || proc.Value(g.Env, "HOME") == "" {
+		g.Env = proc.Set(g.Env, "HOME", g.Home)
+	}
+	return nil
+}
+
+// confines reports whether the level confines anything.
+func (g *Ground) confines() bool { return g.Level == sandbox.Full || g.Level == sandbox.Partial }
+
+// OpenConfinement makes the sandbox that a profile grants, on ground that is
+// furnished. The caller closes it when its commands have ended.
 func OpenConfinement(ctx context.Context, g Ground) (c *Confinement, err error) {
 	c = &Confinement{Env: g.Env}
 	if c.within = g.within; c.within != nil {
@@ -64,7 +85,7 @@ func OpenConfinement(ctx context.Context, g Ground) (c *Confinement, err error) 
 	} else if g.Limits.Disk > 0 {
 		c.growth = sandbox.WatchGrowth(g.growing(), g.Limits.Disk, g.Now) //nolint:contextcheck // Close ends it
 	}
-	if g.Level != sandbox.Full && g.Level != sandbox.Partial {
+	if !g.confines() {
 		return c, nil
 	}
 	defer func() {
@@ -72,7 +93,6 @@ func OpenConfinement(ctx context.Context, g Ground) (c *Confinement, err error) 
 			err = errors.Join(fmt.Errorf("make the sandbox: %w", err), c.Close())
 		}
 	}()
-	c.Env = proc.Set(slices.Clone(g.Env), "HOME", g.Home)
 	spec, err := c.spec(g)
 	if err != nil {
 		return nil, err
@@ -155,8 +175,16 @@ func (c *Confinement) spec(g Ground) (sandbox.Spec, error) {
 		spec.ReadOnly = append(append(spec.ReadOnly, filepath.Join(g.Workspace, ".git")), g.Git...)
 	}
 	home := g.Getenv("HOME")
+	if g.Tree != "" && g.Tree != g.Workspace && !isWithin(home, g.Tree) { // nobody means to grant their home directory because it is a repository
+		spec.ReadOnly = append(spec.ReadOnly, g.Tree)
+	}
 	spec.ReadOnly = append(spec.ReadOnly, sandbox.Toolchains(home, proc.Value(g.Env, "PATH"))...)
-	spec.ReadOnly = append(spec.ReadOnly, g.Programs...)
+	spec.ReadOnly = append(spec.ReadOnly, g.Readable...)
+	for _, t := range g.Tools {
+		if filepath.IsAbs(t.Command[0]) {
+			spec.ReadOnly = append(spec.ReadOnly, filepath.Dir(t.Command[0]))
+		}
+	}
 	writable, readable := granted(g.Profile)
 	spec.Writable, spec.ReadOnly = append(spec.Writable, writable...), append(spec.ReadOnly, readable...)
 	for _, name := range g.Profile.Cache {
@@ -170,9 +198,15 @@ func (c *Confinement) spec(g Ground) (sandbox.Spec, error) {
 			}
 		}
 		spec.Writable = append(spec.Writable, cache.Dirs...)
-		c.Env = append(c.Env, cache.Env...)
+		c.Env = append(slices.Clip(c.Env), cache.Env...)
 	}
 	return spec, nil
+}
+
+// isWithin reports whether a path is a directory or in it.
+func isWithin(path, dir string) bool {
+	rel, err := filepath.Rel(dir, path)
+	return err == nil && filepath.IsLocal(rel)
 }
 
 // limits bound what commands take. Memory is that of all together, and where no
@@ -187,11 +221,11 @@ func limits(l tasks.Limits) sandbox.Limits {
 func (g Ground) growing() []string {
 	dirs := []string{g.Workspace}
 	private := []string{g.Tmp, g.Home}
-	if g.Level != sandbox.Full && g.Level != sandbox.Partial {
+	if !g.confines() {
 		private = private[:1] // the home is the user's own
 	}
 	for _, dir := range private {
-		if rel, err := filepath.Rel(g.Workspace, dir); dir != "" && (err != nil || !filepath.IsLocal(rel)) {
+		if dir != "" && !isWithin(dir, g.Workspace) {
 			dirs = append(dirs, dir)
 		}
 	}
@@ -284,12 +318,12 @@ func attempt(a proxy.Attempt) event.Network {
 const maxOver = 5
 
 // inBounds ends a job that leaves more on the disk than its limit.
-func (j *job) inBounds(ctx context.Context) *stop {
-	if j.sandbox == nil || j.sandbox.growth.Over() == 0 {
+func (s *site) inBounds(ctx context.Context) *stop {
+	if s.sandbox == nil || s.sandbox.growth.Over() == 0 {
 		return nil
 	}
-	if err := j.sandbox.growth.Check(ctx); err != nil {
-		return &stop{outcome: event.Limit, reason: "limits.disk: " + err.Error(), exit: event.ExitLimit}
+	if err := s.sandbox.growth.Check(ctx); err != nil {
+		return &stop{code: event.CodeLimit, detail: "limits.disk: " + err.Error()}
 	}
 	return nil
 }

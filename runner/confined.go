@@ -1,91 +1,114 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"fmt"
-	"os"
+	"path"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/permission"
-	"github.com/millhand/millhand/internal/proc"
+	"github.com/millhand/millhand/internal/reportdir"
 )
-
-// openSandbox confines the job's commands.
-func (j *job) openSandbox(ctx context.Context) error {
-	g, err := j.ground(j.Profile, j.env)
-	if err != nil {
-		return err
-	}
-	if j.sandbox, err = OpenConfinement(ctx, g); err != nil {
-		return err
-	}
-	j.env = j.sandbox.Env
-	return nil
-}
 
 // confinement is what a session's commands get: the job's sandbox, or one below
 // it if the session's agent may do less than the job. Setup and verify commands
 // are the task's, not the agent's.
-func (j *job) confinement(ctx context.Context, s seat) (*Confinement, error) {
-	if s.agent.Most == nil && len(s.agent.Narrow) == 0 {
-		return j.sandbox, nil
+func (j *job) confinement(ctx context.Context, s *site, of sessionSpec) (*Confinement, error) {
+	if of.agent.Most == nil && len(of.agent.Narrow) == 0 {
+		return s.sandbox, nil
 	}
-	j.sessions.mu.Lock()
-	defer j.sessions.mu.Unlock()
-	if c := j.narrower[s.Agent]; c != nil {
+	return j.sandboxOf(ctx, s, "agent "+of.task.Agent, of.task.Profile)
+}
+
+// sandboxOf returns the sandbox of a profile below the job's. There is one for each
+// user of it, which the job closes.
+func (j *job) sandboxOf(ctx context.Context, s *site, of string, p permission.Profile) (*Confinement, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c := s.narrower[of]; c != nil {
 		return c, nil
 	}
-	env, err := j.childEnv(s.Profile)
+	g, err := j.ground(s, p)
 	if err != nil {
 		return nil, err
 	}
-	g, err := j.ground(s.Profile, env)
-	if err != nil {
-		return nil, err
-	}
-	g.within = j.sandbox
+	g.within = s.sandbox
 	c, err := OpenConfinement(ctx, g)
 	if err != nil {
 		return nil, err
 	}
-	if j.narrower == nil {
-		j.narrower = map[string]*Confinement{}
+	if s.narrower == nil {
+		s.narrower = map[string]*Confinement{}
 	}
-	j.narrower[s.Agent] = c
+	s.narrower[of] = c
 	return c, nil
 }
 
-// ground is what commands under a profile are confined to.
-func (j *job) ground(p permission.Profile, env []string) (Ground, error) {
-	home := filepath.Join(j.Work, "home", j.ID)
-	if err := os.MkdirAll(home, 0o700); err != nil {
-		return Ground{}, fmt.Errorf("make a home folder: %w", err)
+// setupConfinement is what the setup commands get: the job's sandbox, or one below
+// it if a policy lets them reach less than the profile does.
+func (j *job) setupConfinement(ctx context.Context, s *site) (*Confinement, error) {
+	if j.spec.SetupProfile == nil {
+		return s.sandbox, nil
 	}
+	return j.sandboxOf(ctx, s, "setup commands", *j.spec.SetupProfile)
+}
+
+// ground is what commands under a profile are confined to. Its private
+// directories are the job's: all of its sessions share them.
+func (j *job) ground(s *site, p permission.Profile) (Ground, error) {
 	g := Ground{
-		Level: j.Level, Workspace: j.space.Dir(), Home: home, Tmp: proc.Value(env, "TMPDIR"),
-		Git: []string{j.tree.Git.Own, j.tree.Git.Common}, InPlace: j.inPlace,
-		Profile: p, Caches: j.Caches, Getenv: j.Getenv, Env: env, Limits: j.Limits, Now: j.Now,
+		Level: j.opts.Level, Workspace: s.space.Dir(), Home: filepath.Join(j.opts.Work, "home", j.spec.ID), Tmp: filepath.Join(j.opts.Work, "tmp", j.spec.ID),
+		Tree: s.tree.Root(), Git: []string{s.tree.Git.Own, s.tree.Git.Common}, InPlace: s.inPlace,
+		Profile: p, Caches: j.opts.Caches, Getenv: j.opts.Getenv, Tools: j.plan.Tools, Limits: j.spec.Limits, Now: j.opts.Now,
 		Tell:     func(n event.Network) { j.emit(event.Event{Type: event.NetworkTried, Network: &n}) },
 		Tampered: j.tampered,
 	}
-	if rel, err := filepath.Rel(g.Workspace, j.Dir.Path()); err == nil && filepath.IsLocal(rel) {
-		g.Hidden = append(g.Hidden, j.Dir.Path())
-	}
-	for _, t := range j.plan.Tools {
-		if filepath.IsAbs(t.Command[0]) {
-			g.Programs = append(g.Programs, filepath.Dir(t.Command[0]))
+	tree := cmp.Or(g.Tree, g.Workspace)
+	for _, dir := range j.private(s) {
+		if rel, err := filepath.Rel(tree, dir); err == nil && filepath.IsLocal(rel) {
+			g.Hidden = append(g.Hidden, filepath.Join(tree, upToOwn(rel)))
 		}
 	}
-	return g, nil
+	if err := j.opts.Dir.Mkdir(path.Join("outputs", j.spec.ID)); err == nil { // a full disk ends no job; what is kept can be read by the tools
+		g.Readable = append(g.Readable, j.outputs().Path())
+	}
+	err := g.Furnish()
+	return g, err
+}
+
+// outputs is where the calls of the job keep their outputs.
+func (j *job) outputs() *reportdir.Dir { return j.opts.Dir.Sub(path.Join("outputs", j.spec.ID)) }
+
+// private lists the directories of reports that are closed to the job. One that
+// holds the workspace is not: private copies of directories, where jobs work, are in
+// the report directory, and one that a tree worked on in place is in has its reports
+// elsewhere until the end.
+func (j *job) private(s *site) []string {
+	return slices.DeleteFunc(slices.Clone(j.opts.Private), func(dir string) bool {
+		rel, err := filepath.Rel(dir, s.space.Dir())
+		return err == nil && filepath.IsLocal(rel)
+	})
+}
+
+// upToOwn shortens a relative path to the first .millhand in it, which as a
+// whole is millhand's own.
+func upToOwn(rel string) string {
+	names := strings.Split(rel, string(filepath.Separator))
+	if at := slices.Index(names, ".millhand"); at >= 0 {
+		names = names[:at+1]
+	}
+	return filepath.Join(names...)
 }
 
 // closeSandboxes gives up what the job's commands were confined by.
-func (j *job) closeSandboxes() error {
+func (s *site) closeSandboxes() error {
 	var errs []error
-	for _, c := range j.narrower {
+	for _, c := range s.narrower {
 		errs = append(errs, c.Close())
 	}
-	return errors.Join(append(errs, j.sandbox.Close())...)
+	return errors.Join(append(errs, s.sandbox.Close())...)
 }

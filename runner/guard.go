@@ -94,7 +94,7 @@ func (j *job) heldTo(end *stop) *stop {
 	defer j.breach.mu.Unlock()
 	var denied *permission.Error
 	if errors.As(j.breach.err, &denied) {
-		return &stop{outcome: event.Policy, reason: denied.Decision.By(), exit: event.ExitPolicy}
+		return &stop{code: event.CodeDenied, detail: denied.Decision.By()}
 	}
 	return end
 }

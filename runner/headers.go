@@ -60,7 +60,7 @@ func (h *headers) putBack(ctx context.Context) error {
 // restoreHeaders puts all credentials back when no agent is at work any more.
 func (r *run) restoreHeaders(ctx context.Context) {
 	if err := r.headers.putBack(context.WithoutCancel(ctx)); err != nil {
-		r.Emit(event.Event{Type: event.WarningGiven, Warning: &event.Warning{Message: fmt.Sprint(err)}})
+		r.opts.Emit(event.Event{Type: event.WarningGiven, Warning: &event.Warning{Message: fmt.Sprint(err)}})
 	}
 }
 

@@ -2,79 +2,61 @@ package runner
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
-	"fmt"
-	"os"
-	"path/filepath"
 
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/gitops"
-	"github.com/millhand/millhand/internal/gitops/gitdir"
-	"github.com/millhand/millhand/internal/permission"
-	"github.com/millhand/millhand/internal/proc"
-	"github.com/millhand/millhand/internal/sandbox"
-	"github.com/millhand/millhand/internal/workspace"
 	"github.com/millhand/millhand/tasks"
-	"github.com/millhand/millhand/tools"
 )
 
-// job is one job while it is carried out. Each phase fills in what the later
-// ones need.
+// job is one job while it is carried out: what it is to do. What it has done
+// are values that its phases hand on.
 type job struct {
-	*run
-	tasks.Job
-
-	start  start       // what preflight found
-	end    func(error) // ends the job, for a reason that stopped knows
-	breach breach      // of git's own files, by a command
-
-	// prepare
-	origin  *gitops.Repo // the repository that the job belongs to
-	tree    *gitops.Repo // where it works: a linked worktree, or origin itself
-	inPlace bool
-	unlock  func() // of the tree, when it is worked on in place
-	base    string // commit that it starts from; "" in a repository without one
-	before  *gitops.Snapshot
-	dirty   []string // paths that had changes of the user's at the start, in place
-	space   *workspace.Workspace
-	env     []string // of its child processes
-	sandbox *Confinement
-
-	narrower map[string]*Confinement // of agents that may do less, by name; under the lock of sessions
-
-	// session
-	tools    *tools.Tree // shared by all sessions of the job
-	money    account
-	sessions sessions
-	attempts int
-	final    string
-	output   json.RawMessage // the last answer, if it was to meet a schema
-
-	// changes
-	changes *gitops.ChangeSet
-	patch   string // path below the report directory
-
-	// commit
-	made gitops.CommitResult
+	run    *run
+	opts   *Options // of the run
+	plan   *tasks.Plan
+	spec   tasks.Job
+	start  start                   // what preflight found
+	end    context.CancelCauseFunc // ends the job, for a reason that stopped knows
+	breach breach                  // of git's own files, by a command
 }
 
-// phase is one step of every job. A nil stop means: on to the next one.
+// phase is one step of a job. A nil stop means: on to the next one.
 type phase struct {
 	name string
-	run  func(*job, context.Context) *stop
+	run  func(context.Context) *stop
+	ends bool // on its own only: a signal or a limit does not interrupt it
 }
 
-// phases lists what is done for every job, in order, until one stops it.
-func phases() []phase {
+// progress is what a job's phases have made so far. It outlives a panic.
+type progress struct {
+	site    *site    // nil before prepare
+	result  *result  // what the sessions came to
+	landing *landing // nil before there is something to land
+}
+
+// phases lists what is done for a job, in order, until one stops it.
+func (j *job) phases(p *progress) []phase {
+	if j.start.earlier.Hash != "" {
+		return []phase{{name: "publish", run: func(ctx context.Context) *stop { return j.landEarlier().publish(ctx) }}}
+	}
 	return []phase{
-		{"prepare", (*job).prepare},
-		{"setup", (*job).setup},
-		{"session", (*job).work},
-		{"disk", (*job).inBounds},
-		{"changes", (*job).findChanges},
-		{"commit", (*job).commit},
-		{"publish", (*job).publish},
+		{name: "prepare", run: func(ctx context.Context) (end *stop) {
+			if p.site, end = j.prepare(ctx); end == nil {
+				end = j.confine(ctx, p.site)
+			}
+			return end
+		}},
+		{name: "setup", run: func(ctx context.Context) *stop { return j.setup(ctx, p.site) }},
+		{name: "session", run: func(ctx context.Context) (end *stop) {
+			p.result, end = j.work(ctx, p.site)
+			return end
+		}},
+		{name: "disk", run: func(ctx context.Context) *stop { return p.site.inBounds(ctx) }},
+		{name: "changes", ends: true, run: func(ctx context.Context) *stop { // else it would be repeated to keep the work
+			p.landing = &landing{job: j, site: p.site}
+			return p.landing.findChanges(ctx)
+		}},
+		{name: "commit", run: func(ctx context.Context) *stop { return p.landing.commit(ctx) }},
+		{name: "publish", run: func(ctx context.Context) *stop { return p.landing.publish(ctx) }},
 	}
 }
 
@@ -83,182 +65,70 @@ func (j *job) carryOut(ctx context.Context) event.JobEnd {
 	// What must be done whatever happened (keeping a patch, removing the
 	// worktree) is done under a context that a signal does not end.
 	after := context.WithoutCancel(ctx)
-	defer j.cleanUp(after)
+	p := &progress{result: noResult()}
+	defer func() {
+		if p.site != nil {
+			j.leave(after, p.site, p.unkept())
+		}
+	}()
 	ctx, j.end = context.WithCancelCause(ctx)
 	defer j.end(nil)
 	var end *stop
-	for _, p := range phases() {
-		began := j.Now()
-		end = j.heldTo(p.run(j, ctx))
+	for _, phase := range j.phases(p) {
+		began := j.opts.Now()
+		within := ctx
+		if phase.ends {
+			within = after
+		}
+		end = j.heldTo(phase.run(within))
 		j.emit(event.Event{Type: event.PhaseEnded, Phase: &event.Phase{
-			Name: p.name, ElapsedMS: j.Now().Sub(began).Milliseconds(), Error: reasonOf(end),
+			Name: phase.name, ElapsedMS: j.opts.Now().Sub(began).Milliseconds(), Error: reasonOf(end),
 		}})
 		if end != nil {
 			break
 		}
 	}
-	if end != nil && j.changes == nil && j.space != nil {
+	if end != nil && p.site != nil && !p.landing.measured() {
 		// The work of a job that did not pass is not committed, nor is it lost.
-		if bad := j.findChanges(after); bad == nil {
-			j.commitWIP(after, end)
-		} else if bad.code != "" {
-			j.warn(bad.reason)
+		p.landing = &landing{job: j, site: p.site}
+		if bad := p.landing.findChanges(after); bad == nil {
+			p.landing.commitWIP(after, end)
+		} else if !bad.code.Cause().Unnamed() {
+			j.warn(bad.detail)
 		}
 	}
-	return j.sumUp(end)
+	return j.sumUp(end, p)
+}
+
+// unkept reports whether the job's worktree holds work that is kept neither as a
+// patch nor as a commit.
+func (p *progress) unkept() bool {
+	return p.site.touched && (p.landing == nil || p.landing.lost())
 }
 
 func reasonOf(s *stop) string {
 	if s == nil {
 		return ""
 	}
-	return s.reason
+	return s.detail
 }
 
 // sumUp makes the job's last event.
-func (j *job) sumUp(end *stop) event.JobEnd {
-	sum := event.JobEnd{Outcome: event.Passed, Attempts: j.attempts, FinalMessage: j.final, Output: j.output, Patch: j.patch}
-	t := j.sessions.totals()
+func (j *job) sumUp(end *stop, p *progress) event.JobEnd {
+	sum := event.JobEnd{Outcome: event.Passed}
+	switch {
+	case end != nil:
+		sum = end.code.End(end.detail)
+	case j.start.earlier.Hash != "":
+		sum.Reason = pushedEarlier(j.start.earlier)
+	}
+	sum.Attempts, sum.FinalMessage, sum.Output = p.result.attempts, p.result.final, p.result.output
+	t := p.result.totals
 	sum.Turns, sum.Usage, sum.CostUSD = t.Turns, t.Usage, t.CostUSD
-	if end != nil {
-		sum.Outcome, sum.Reason, sum.ExitCode, sum.Code = end.outcome, end.reason, end.exit, end.code
+	if p.landing != nil {
+		sum.Patch = p.landing.patch
 	}
 	return sum
-}
-
-// prepare gives the job its workspace.
-func (j *job) prepare(ctx context.Context) *stop {
-	if err := j.openTree(ctx); err != nil {
-		if ctx.Err() != nil {
-			return stopped(ctx)
-		}
-		return &stop{outcome: event.Error, reason: fmt.Sprintf("prepare the workspace: %v", err), exit: event.ExitFailed, code: event.CodeRepository}
-	}
-	var err error
-	if j.env, err = j.childEnv(j.Profile); err != nil {
-		return &stop{outcome: event.Error, reason: err.Error(), exit: event.ExitInternal}
-	}
-	if err := j.openSandbox(ctx); err != nil {
-		return &stop{outcome: event.Policy, reason: err.Error(), exit: event.ExitPolicy}
-	}
-	j.emit(event.Event{Type: event.JobStarted, JobStart: &event.JobStart{
-		Sandbox:   event.Sandbox{Level: j.Sandbox.Level, FS: j.Sandbox.FS, Net: j.Sandbox.Net, PID: j.Sandbox.PID, Reason: j.Sandbox.Warning},
-		Workspace: j.space.Dir(), Base: j.base, Branch: j.branch(),
-	}})
-	return nil
-}
-
-func (j *job) openTree(ctx context.Context) (err error) {
-	j.base, j.origin = j.start.base, j.start.origin
-	var head gitdir.Head
-	if j.Repo.Kind == tasks.RepoCopy {
-		if j.origin, err = j.copies.open(ctx, j.Repo); err != nil {
-			return err
-		}
-	}
-	if j.Repo.Kind != tasks.RepoURL {
-		if head, err = j.origin.Git.Head(); err != nil {
-			return err
-		}
-	}
-	if j.Repo.Kind == tasks.RepoPath {
-		if err := j.headers.hide(ctx, j.origin); err != nil {
-			return err
-		}
-	}
-	if j.inPlace = inPlace(j.Job, head); j.inPlace {
-		err = j.takeTree(ctx)
-	} else {
-		err = j.addTree(ctx)
-	}
-	if err != nil {
-		return err
-	}
-	j.space, err = workspace.Open(j.tree.Root())
-	return err
-}
-
-// takeTree makes the repository's own tree the workspace, for this job alone.
-func (j *job) takeTree(ctx context.Context) error {
-	j.tree, j.unlock = j.origin, j.trees.lock(j.origin.Root())
-	head, err := j.origin.Git.Head() // again: the job before may have committed
-	if err != nil {
-		return err
-	}
-	j.base = head.Hash
-	if j.plan.AllowDirty {
-		if j.dirty, err = j.tree.Dirty(ctx); err != nil {
-			return err
-		}
-	}
-	j.before, err = j.tree.Snapshot(ctx)
-	return err
-}
-
-// addTree makes a linked worktree the workspace.
-func (j *job) addTree(ctx context.Context) (err error) {
-	if j.base == "" { // of a copy
-		if j.base, err = j.origin.Git.Resolve(baseOf(j.Job)); err != nil {
-			return err
-		}
-	}
-	if j.before, err = j.origin.SnapshotOf(j.base); err != nil {
-		return err
-	}
-	j.tree, err = j.origin.AddWorktree(ctx, filepath.Join(j.Work, "trees", j.ID), j.base)
-	return err
-}
-
-// childEnv makes the environment of commands under a profile: allow-listed, with
-// a folder for temporary files of the job's own.
-func (j *job) childEnv(p permission.Profile) ([]string, error) {
-	env := proc.ChildEnv(j.Getenv, p.Env)
-	tmp := filepath.Join(j.Work, "tmp", j.ID)
-	if err := os.MkdirAll(tmp, 0o700); err != nil {
-		return nil, fmt.Errorf("make a folder for temporary files: %w", err)
-	}
-	env = proc.Set(env, "TMPDIR", tmp)
-	if proc.Value(env, "HOME") == "" {
-		home := filepath.Join(j.Work, "home")
-		if err := os.MkdirAll(home, 0o700); err != nil {
-			return nil, fmt.Errorf("make a home folder: %w", err)
-		}
-		env = proc.Set(env, "HOME", home)
-	}
-	return env, nil
-}
-
-// branch is where the job's commit goes; "" if nothing is committed.
-func (j *job) branch() string {
-	if j.Commit == nil || j.Publish == tasks.PublishPatch {
-		return ""
-	}
-	if j.inPlace {
-		if head, err := j.origin.Git.Head(); err == nil {
-			return head.Branch
-		}
-	}
-	return j.Commit.Branch
-}
-
-// cleanUp releases what prepare took. A worktree that can't be removed is
-// worth a warning, no more.
-func (j *job) cleanUp(ctx context.Context) {
-	defer j.unlock()
-	errs := []error{j.closeSandboxes()}
-	if j.Level == sandbox.Partial {
-		_, err := sandbox.Sweep() // of a supervisor that the job has killed
-		errs = append(errs, err)
-	}
-	if j.space != nil {
-		errs = append(errs, j.space.Close())
-	}
-	if j.tree != nil && j.tree != j.origin && !j.Keep {
-		errs = append(errs, j.origin.RemoveWorktree(ctx, j.tree.Root()))
-	}
-	if err := errors.Join(errs...); err != nil {
-		j.warn(fmt.Sprintf("clean up after the job: %v", err))
-	}
 }
 
 func (j *job) warn(text string) {
@@ -266,6 +136,6 @@ func (j *job) warn(text string) {
 }
 
 func (j *job) emit(e event.Event) {
-	e.Job = j.ID
-	j.Emit(e)
+	e.Job = j.spec.ID
+	j.opts.Emit(e)
 }

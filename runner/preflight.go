@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
+	"net/url"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -21,8 +24,13 @@ import (
 // Look is what a preflight needs to know of the world.
 type Look struct {
 	Git     gitdir.Env
-	Mirrors string                       // folder of the mirrors of url repositories; made if missing
-	Auth    func(url string) remote.Auth // what a remote gets as credentials
+	Mirrors string // directory of the mirrors of url repositories; created if missing
+	// Auth returns what each remote gets as credentials, given the URLs of all
+	// remotes of the plan's jobs. It is called once, before anything is sent; its
+	// error refuses the run. nil: no remote gets any.
+	Auth func(urls []string) (func(url string) remote.Auth, error)
+	// Proxy returns the proxy of a request to a remote; nil: no proxy.
+	Proxy func(*http.Request) (*url.URL, error)
 	// Local leaves everything alone that is not on this machine: jobs on url
 	// repositories are not looked at, and no remote is asked for its branches.
 	Local bool
@@ -42,6 +50,21 @@ type Ready struct {
 // holds.
 func (r *Ready) Secrets() []string { return r.secrets }
 
+// Trees returns the trees that jobs of the plan work on in place.
+func (r *Ready) Trees(plan *tasks.Plan) []string {
+	var dirs []string
+	for _, j := range plan.Jobs {
+		origin := r.starts[j.ID].origin
+		if origin == nil || j.Repo.Kind != tasks.RepoPath {
+			continue
+		}
+		if head, err := origin.Git.Head(); err != nil || inPlace(j, head) {
+			dirs = append(dirs, origin.Root())
+		}
+	}
+	return dirs
+}
+
 // Skip returns how a job ends without being begun. Its reason is empty if the
 // job is begun.
 func (r *Ready) Skip(job string) event.JobEnd {
@@ -49,17 +72,20 @@ func (r *Ready) Skip(job string) event.JobEnd {
 	if s == nil {
 		return event.JobEnd{}
 	}
-	return event.JobEnd{Outcome: s.outcome, Reason: s.reason, ExitCode: s.exit, Code: s.code}
+	return s.code.End(s.detail)
 }
 
 // start is where a job begins.
 type start struct {
 	origin *gitops.Repo // nil for a copy, which is made when its first job begins
+	below  string       // the workspace in the work tree, slash separated; "" for the root
 	base   string       // commit; "" in place and for a copy, where it is found when the job begins
 	tip    string       // commit that the job's branch is at before, in origin; "" for none
 	remote remote.Repo
 	lease  string // commit that the remote's branch is at before; "" for none
 	skip   *stop  // why the job is not begun; nil if it is
+
+	earlier event.Commit // of an earlier run, which is only to be pushed; the zero value for none
 }
 
 // Refusal is why a job must not run as its manifest has it. One refused job
@@ -106,13 +132,18 @@ const (
 // Preflight looks at the repository of every selected job before anything runs
 // or is spent: it fetches what is elsewhere, resolves what each job starts
 // from, and finds what the job would come to grief over later. The error joins
-// a [Refusal] for each job that is refused, or says that ctx is over.
+// a [Refusal] for each job that is refused, or is that of look.Auth, or says
+// that ctx is over.
 //
 // A repository that can't be fetched is no refusal: its jobs fail, and the
 // others run.
 func Preflight(ctx context.Context, plan *tasks.Plan, look Look) (*Ready, error) {
 	p := &preflight{Look: look, plan: plan, origins: map[string]*origin{}, taken: map[string]string{}}
 	p.open(ctx)
+	if err := p.authorize(); err != nil {
+		return nil, err
+	}
+	p.reach(ctx)
 	ready := &Ready{starts: make(map[string]start, len(plan.Jobs)), secrets: p.secrets()}
 	var refused []error
 	for _, j := range plan.Jobs {
@@ -138,6 +169,7 @@ type preflight struct {
 	plan    *tasks.Plan
 	origins map[string]*origin // by identity of the repository
 	taken   map[string]string  // by folder of the branches and branch: the job whose it is
+	auth    func(url string) remote.Auth
 	telling sync.Mutex
 }
 
@@ -148,10 +180,12 @@ type origin struct {
 	err  error
 	head gitdir.Head // of path repositories
 
+	below string // the directory that a path names, in its work tree; "" for the root
+
 	secrets []string // that its configuration holds
 
 	remote   func(context.Context) (remote.Repo, map[string]string, error) // of path repositories: where "origin" is, and its branches
-	asked    bool                                                          // remote is being asked
+	asked    bool                                                          // the remote is being asked, or fetched from
 	dirty    func() ([]string, error)
 	filtered map[string][]string // by commit and protect globs
 }
@@ -165,9 +199,54 @@ func key(r tasks.Repo) string {
 	return string(r.Kind) + ":" + r.Dir
 }
 
-// open opens every repository of the plan. What is elsewhere is asked and
-// fetched side by side, as much at once as the plan allows.
+// open opens every repository of the plan that is on this machine.
 func (p *preflight) open(ctx context.Context) {
+	for _, j := range p.plan.Jobs {
+		if j.Skip != "" || j.Repo.Kind == tasks.RepoCopy || p.Local && j.Repo.Kind == tasks.RepoURL || p.origins[key(j.Repo)] != nil {
+			continue
+		}
+		o := &origin{filtered: map[string][]string{}}
+		p.origins[key(j.Repo)] = o
+		if j.Repo.Kind == tasks.RepoPath {
+			p.openPath(ctx, o, j.Repo)
+		}
+	}
+}
+
+// pushes reports whether a job pushes from a repository on this machine.
+func (p *preflight) pushes(j tasks.Job) bool {
+	if j.Skip != "" || j.Repo.Kind != tasks.RepoPath || j.Publish != tasks.PublishPush {
+		return false
+	}
+	o := p.origins[key(j.Repo)]
+	return o != nil && o.err == nil
+}
+
+// authorize finds out which remote gets which credentials, before any is asked
+// anything.
+func (p *preflight) authorize() (err error) {
+	if p.Local || p.Auth == nil {
+		p.auth = func(string) remote.Auth { return remote.Auth{} }
+		return nil
+	}
+	var urls []string
+	for _, j := range p.plan.Jobs {
+		switch {
+		case j.Skip == "" && j.Repo.Kind == tasks.RepoURL:
+			urls = append(urls, j.Repo.URL)
+		case p.pushes(j):
+			if url, err := remote.PushURL(p.origins[key(j.Repo)].repo.Git, "origin"); err == nil { // else the job is refused for it
+				urls = append(urls, url)
+			}
+		}
+	}
+	p.auth, err = p.Auth(urls)
+	return err
+}
+
+// reach fetches what is elsewhere, and asks the remotes that are pushed to for
+// their branches, as many in parallel as the plan allows.
+func (p *preflight) reach(ctx context.Context) {
 	limit := make(chan struct{}, max(p.plan.Clones, 1))
 	var all sync.WaitGroup
 	defer all.Wait()
@@ -181,21 +260,17 @@ func (p *preflight) open(ctx context.Context) {
 			work()
 		})
 	}
+	if p.Local {
+		return
+	}
 	for _, j := range p.plan.Jobs {
-		if j.Skip != "" || j.Repo.Kind == tasks.RepoCopy || p.Local && j.Repo.Kind == tasks.RepoURL {
-			continue
-		}
 		o := p.origins[key(j.Repo)]
-		if o == nil {
-			o = &origin{filtered: map[string][]string{}}
-			p.origins[key(j.Repo)] = o
-			if j.Repo.Kind == tasks.RepoURL {
-				beside(func() { p.fetch(ctx, o, j.Repo) })
-			} else {
-				p.openPath(ctx, o, j.Repo)
-			}
-		}
-		if j.Repo.Kind == tasks.RepoPath && j.Publish == tasks.PublishPush && o.err == nil && !p.Local && !o.asked {
+		switch {
+		case o == nil || o.asked || j.Skip != "":
+		case j.Repo.Kind == tasks.RepoURL:
+			o.asked = true
+			beside(func() { p.fetch(ctx, o, j.Repo) })
+		case p.pushes(j):
 			o.asked = true
 			beside(func() { o.remote(ctx) }) //nolint:errcheck // whoever needs it asks again, and gets the same
 		}
@@ -206,10 +281,13 @@ func (p *preflight) openPath(ctx context.Context, o *origin, r tasks.Repo) {
 	if o.repo, o.err = gitops.Open(r.Dir, p.Git); o.err != nil {
 		return
 	}
+	if o.below, o.err = o.repo.Below(r.Dir); o.err != nil {
+		return
+	}
 	if o.head, o.err = o.repo.Git.Head(); o.err == nil {
 		o.secrets, o.err = credentials.Secrets(o.repo.Git)
 	}
-	o.dirty = sync.OnceValues(func() ([]string, error) { return o.repo.Dirty(ctx) })
+	o.dirty = sync.OnceValues(func() ([]string, error) { return dirtyBelow(ctx, o.repo, o.below) })
 	o.remote = p.remoteOf(o)
 }
 
@@ -266,17 +344,13 @@ func (p *preflight) tell(f func()) {
 
 // at is a remote with the credentials that it gets.
 func (p *preflight) at(url string) remote.Repo {
-	r := remote.Repo{URL: url}
-	if p.Auth != nil {
-		r.Auth = p.Auth(url)
-	}
-	return r
+	return remote.Repo{URL: url, Auth: p.auth(url), Proxy: p.Proxy}
 }
 
 // remoteOf finds, once, where a path repository's pushes go and what is there.
 func (p *preflight) remoteOf(o *origin) func(context.Context) (remote.Repo, map[string]string, error) {
 	var once sync.Once
-	var to remote.Repo
+	var at remote.Repo
 	var branches map[string]string
 	var err error
 	return func(ctx context.Context) (remote.Repo, map[string]string, error) {
@@ -288,13 +362,13 @@ func (p *preflight) remoteOf(o *origin) func(context.Context) (remote.Repo, map[
 			}
 			ctx, cancel := context.WithTimeoutCause(ctx, askTime, fmt.Errorf("it took more than %s", askTime))
 			defer cancel()
-			to = p.at(url)
-			if to.Auth.Header, err = credentials.Authorization(o.repo.Git, url); err != nil {
+			at = p.at(url)
+			if at.Auth.Header, err = credentials.Authorization(o.repo.Git, url); err != nil {
 				return
 			}
-			branches, _, err = remote.Branches(ctx, to)
+			branches, _, err = remote.Branches(ctx, at)
 		})
-		return to, branches, err
+		return at, branches, err
 	}
 }
 
@@ -303,7 +377,7 @@ func (p *preflight) job(ctx context.Context, j tasks.Job) (start, error) {
 	o := p.origins[key(j.Repo)]
 	switch {
 	case j.Skip != "":
-		return start{skip: &stop{outcome: event.Skipped, reason: j.Skip, code: event.CodeCondition}}, nil
+		return start{skip: &stop{code: event.CodeCondition, detail: j.Skip}}, nil
 	case j.Repo.Kind == tasks.RepoCopy:
 		return p.copied(j)
 	case o == nil: // not looked at
@@ -364,12 +438,12 @@ func (p *preflight) mirrored(ctx context.Context, j tasks.Job, o *origin) (start
 
 // notFetched is the end of a job whose repository can't be got at.
 func notFetched(what string, err error) *stop {
-	return &stop{outcome: event.Error, exit: event.ExitFailed, code: event.CodeClone, reason: fmt.Sprintf("%s: %v", what, err)}
+	return &stop{code: event.CodeClone, detail: fmt.Sprintf("%s: %v", what, err)}
 }
 
 // local looks at a repository on this machine.
 func (p *preflight) local(ctx context.Context, j tasks.Job, o *origin) (start, error) {
-	s := start{origin: o.repo}
+	s := start{origin: o.repo, below: o.below}
 	if err := writable(j, o.repo, o.head); err != nil {
 		return s, err
 	}
@@ -381,6 +455,9 @@ func (p *preflight) local(ctx context.Context, j tasks.Job, o *origin) (start, e
 	}
 	if err := s.resolve(j); err != nil {
 		return s, err
+	}
+	if dir, err := o.repo.HasDir(s.base, s.below); err != nil || !dir {
+		return s, refuse(event.CodeBase, "%s is not a directory in commit %.10s of %s: commit it first, or work in place (commit: false)", s.below, s.base, o.repo.Root())
 	}
 	if done, err := p.decides(ctx, j, o, &s); done || err != nil || j.Publish == tasks.PublishPatch {
 		return s, err
@@ -394,6 +471,9 @@ func (p *preflight) local(ctx context.Context, j tasks.Job, o *origin) (start, e
 	tip, _, err := o.repo.Git.Branch(j.Commit.Branch)
 	if err != nil {
 		return s, &Refusal{Code: event.CodeBranchExists, Err: err}
+	}
+	if found, err := p.unpushed(ctx, j, o, &s, tip); found || err != nil {
+		return s, err
 	}
 	if err := s.take(j, branchAt{tip: tip, where: "in " + o.repo.Root()}); err != nil || s.skip != nil || j.Publish != tasks.PublishPush || p.Local {
 		return s, err
@@ -412,7 +492,7 @@ func (s *start) resolve(j tasks.Job) (err error) {
 // decides finds out whether the job is left out, and refuses what it could not
 // commit rightly.
 func (p *preflight) decides(ctx context.Context, j tasks.Job, o *origin, s *start) (done bool, err error) {
-	s.skip, err = condition(j, func(path string) (bool, error) { return o.repo.Has(s.base, path) })
+	s.skip, err = condition(j, func(name string) (bool, error) { return o.repo.Has(s.base, path.Join(s.below, name)) })
 	if err != nil || s.skip != nil {
 		return true, err
 	}
@@ -429,7 +509,7 @@ func condition(j tasks.Job, has func(string) (bool, error)) (*stop, error) {
 		return nil, fmt.Errorf("find out whether the condition %s holds: %w", j.If, err)
 	}
 	if !holds {
-		return &stop{outcome: event.Skipped, reason: fmt.Sprintf("its condition does not hold: %s", j.If), code: event.CodeCondition}, nil
+		return &stop{code: event.CodeCondition, detail: fmt.Sprintf("its condition does not hold: %s", j.If)}, nil
 	}
 	return nil, nil
 }
@@ -441,11 +521,12 @@ func (p *preflight) filters(ctx context.Context, j tasks.Job, o *origin, base st
 		return nil
 	}
 	const some = 4
-	k := base + "\x00" + strings.Join(j.Commit.Protect, "\x00")
+	protect := protected(j, o.below)
+	k := base + "\x00" + strings.Join(protect, "\x00")
 	paths, known := o.filtered[k]
 	if !known {
 		var err error
-		if paths, err = o.repo.FilteredPaths(ctx, base, "", j.Commit.Protect, some); err != nil {
+		if paths, err = o.repo.FilteredPaths(ctx, base, o.below, protect, some); err != nil {
 			return fmt.Errorf("look for paths under filters: %w", err)
 		}
 		o.filtered[k] = paths
@@ -462,11 +543,11 @@ func (p *preflight) inPlace(ctx context.Context, j tasks.Job, o *origin, s start
 		return s, err
 	}
 	var err error
-	s.skip, err = condition(j, func(path string) (bool, error) {
+	s.skip, err = condition(j, func(name string) (bool, error) {
 		if o.head.Unborn {
 			return false, nil
 		}
-		return o.repo.Has(o.head.Hash, path)
+		return o.repo.Has(o.head.Hash, path.Join(s.below, name))
 	})
 	if err != nil || s.skip != nil {
 		return s, err
@@ -509,7 +590,7 @@ func (p *preflight) free(j tasks.Job, o *origin) error {
 		return err
 	}
 	if len(dirty) > 0 {
-		return refuse(event.CodeDirty, "%s would be worked on in place but has uncommitted changes (%s): commit or stash them, or set allow_dirty: true", o.repo.Root(), someOf(dirty))
+		return refuse(event.CodeDirty, "%s would be worked on in place but has uncommitted changes (%s): commit or stash them, or set allow_dirty: true", filepath.Join(o.repo.Root(), o.below), someOf(dirty))
 	}
 	return nil
 }

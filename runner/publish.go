@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/internal/gitops/remote"
 	"github.com/millhand/millhand/tasks"
 )
@@ -21,75 +22,94 @@ const (
 
 // publish pushes the job's commit, if its task says so. The commit and the
 // patch stay whatever becomes of it.
-func (j *job) publish(ctx context.Context) *stop {
-	if j.Publish != tasks.PublishPush || j.made.Hash == "" {
+func (l *landing) publish(ctx context.Context) *stop {
+	if l.job.spec.Publish != tasks.PublishPush || l.made.Hash == "" {
 		return nil
 	}
-	o := remote.PushOptions{Remote: j.start.remote, Commit: j.made.Hash, Branch: j.made.Branch, Expect: j.start.lease}
+	p := &pusher{
+		PushOptions: remote.PushOptions{Remote: l.job.start.remote, Commit: l.made.Hash, Branch: l.made.Branch, Expect: l.job.start.lease},
+		from:        l.site.origin, warn: l.job.warn, wait: pushWait,
+	}
 	var err error
-	if j.inPlace {
-		o.Expect, err = j.leaseInPlace(ctx, o)
+	if l.site.inPlace {
+		p.Expect, err = p.leaseInPlace(ctx, l.site.base)
 	}
 	if err == nil {
-		err = j.push(ctx, o)
+		err = p.push(ctx)
 	}
 	if err != nil {
 		if ctx.Err() != nil {
-			j.lookAfterPush(context.WithoutCancel(ctx), o)
+			if p.lookAfterPush(context.WithoutCancel(ctx)) {
+				l.published(p)
+			}
 			return stopped(ctx)
 		}
 		code := event.CodePush
 		if errors.Is(err, remote.ErrLease) || errors.Is(err, remote.ErrRejected) {
 			code = event.CodeLease
 		}
+		kept := "kept as a patch"
+		if l.job.start.earlier.Hash != "" {
+			kept = "on the branch"
+		}
 		return &stop{
-			outcome: event.Publish, exit: event.ExitPublish, code: code,
-			reason: fmt.Sprintf("push branch %s: %v; the work is kept as a patch", o.Branch, err),
+			code:   code,
+			detail: fmt.Sprintf("push branch %s: %v; the work is %s", p.Branch, err, kept),
 		}
 	}
-	j.tellPushed(o)
+	l.published(p)
 	return nil
 }
 
-func (j *job) tellPushed(o remote.PushOptions) {
-	j.emit(event.Event{Type: event.WorkPublished, Published: &event.Published{
-		Remote: o.Remote.String(), Branch: o.Branch, Hash: o.Commit, Replaced: o.Expect,
+// published reports where the commit was pushed.
+func (l *landing) published(p *pusher) {
+	l.job.emit(event.Event{Type: event.WorkPublished, Published: &event.Published{
+		Remote: p.Remote.String(), Branch: p.Branch, Hash: p.Commit, Replaced: p.Expect,
 	}})
 }
 
-// lookTime is how long a run that has to end looks at what became of a push.
-const lookTime = 10 * time.Second
+// pusher pushes one commit to one branch.
+type pusher struct {
+	remote.PushOptions
+	from *gitops.Repo
+	warn func(text string)
+	wait time.Duration // after the first try that failed; longer after each
+}
+
+// lookTime bounds the query for the result of an interrupted push: a stop must
+// not take longer than the 7.5 s after which CI systems send the next signal.
+const lookTime = 2 * time.Second
 
 // lookAfterPush finds out whether a push that was under way when the run had to
 // end went through.
-func (j *job) lookAfterPush(ctx context.Context, o remote.PushOptions) {
+func (p *pusher) lookAfterPush(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, lookTime)
 	defer cancel()
-	if j.arrived(ctx, o) {
-		j.tellPushed(o)
-		return
+	if p.arrived(ctx) {
+		return true
 	}
-	j.warn(fmt.Sprintf("a push of %.10s to branch %s of %s was under way when the run ended; it may still arrive there", o.Commit, o.Branch, o.Remote))
+	p.warn(fmt.Sprintf("a push of %.10s to branch %s of %s was under way when the run ended; it may still arrive there", p.Commit, p.Branch, p.Remote))
+	return false
 }
 
 // push tries until the push went through, was refused, or has failed too
 // often. A try whose answer was lost may have gone through all the same.
-func (j *job) push(ctx context.Context, o remote.PushOptions) error {
+func (p *pusher) push(ctx context.Context) error {
 	for try := 1; ; try++ {
-		err := j.pushOnce(ctx, o)
+		err := p.once(ctx)
 		final := err == nil || errors.Is(err, remote.ErrRejected) || errors.Is(err, remote.ErrAuth)
 		if final || ctx.Err() != nil {
 			return err
 		}
-		if try > 1 && j.arrived(ctx, o) {
+		if try > 1 && p.arrived(ctx) {
 			return nil
 		}
 		if errors.Is(err, remote.ErrLease) || try == pushTries {
 			return err
 		}
-		j.warn(fmt.Sprintf("push branch %s: %v; it is tried again", o.Branch, err))
+		p.warn(fmt.Sprintf("push branch %s: %v; it is tried again", p.Branch, err))
 		select {
-		case <-time.After(time.Duration(try) * pushWait):
+		case <-time.After(time.Duration(try) * p.wait):
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
@@ -99,30 +119,30 @@ func (j *job) push(ctx context.Context, o remote.PushOptions) error {
 // leaseInPlace finds what a checked out branch is at on the remote now: it may
 // be missing there, or must be where the job began. A job before may have
 // pushed it, so that this can't be known earlier.
-func (j *job) leaseInPlace(ctx context.Context, o remote.PushOptions) (string, error) {
+func (p *pusher) leaseInPlace(ctx context.Context, base string) (string, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, askTime, fmt.Errorf("it took more than %s", askTime))
 	defer cancel()
-	branches, _, err := remote.Branches(ctx, o.Remote)
+	branches, _, err := remote.Branches(ctx, p.Remote)
 	if err != nil {
 		return "", err
 	}
-	tip := branches[o.Branch]
-	if tip != "" && tip != j.base {
-		return "", fmt.Errorf("%w: it is at %.10s on the remote, and the job began at %.10s", remote.ErrLease, tip, j.base)
+	tip := branches[p.Branch]
+	if tip != "" && tip != base {
+		return "", fmt.Errorf("%w: it is at %.10s on the remote, and the job began at %.10s", remote.ErrLease, tip, base)
 	}
 	return tip, nil
 }
 
-func (j *job) pushOnce(ctx context.Context, o remote.PushOptions) error {
+func (p *pusher) once(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, pushTime, fmt.Errorf("it took more than %s", pushTime))
 	defer cancel()
-	return remote.Push(ctx, j.origin.Git, o)
+	return remote.Push(ctx, p.from.Git, p.PushOptions)
 }
 
 // arrived reports whether the remote's branch is at the job's commit.
-func (j *job) arrived(ctx context.Context, o remote.PushOptions) bool {
+func (p *pusher) arrived(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
-	branches, _, err := remote.Branches(ctx, o.Remote)
-	return err == nil && branches[o.Branch] == o.Commit
+	branches, _, err := remote.Branches(ctx, p.Remote)
+	return err == nil && branches[p.Branch] == p.Commit
 }

@@ -39,8 +39,12 @@ type Options struct {
 	RunID   string
 	Version string
 	Dir     *reportdir.Dir // what the run's files are written into
-	Work    string         // a private folder for worktrees and temporary files: exists, absolute, removed by the caller
-	Keep    bool           // leave the worktrees
+	// Private are absolute directories of reports: commands and tools have no
+	// business in them, even where they lie in a workspace. Of a .millhand that
+	// one lies in, commands see nothing.
+	Private []string
+	Work    string // a private folder for worktrees and temporary files: exists, absolute, removed by the caller
+	Keep    bool   // leave the worktrees
 	Git     gitdir.Env
 	Ready   *Ready        // what the plan's preflight found
 	Level   sandbox.Level // of all commands
@@ -50,15 +54,24 @@ type Options struct {
 	Redact  *redact.Redactor // takes secrets out of all that is written, and out of tools' answers; nil for none
 	Now     func() time.Time
 	Emit    func(event.Event)
-	// Broken says why events can't be kept any more, nil if they are. Work that
-	// nothing would tell of is not begun. It may be nil.
+	// Broken returns why events can't be recorded any more, nil if they are. Jobs
+	// that run then finish, for they are paid for; no others start. It may be
+	// nil.
 	Broken func() error
+	// Left is called with each worktree that holds work which is kept nowhere
+	// else: the caller must not remove it. It may be called concurrently; nil
+	// for a caller that removes none.
+	Left func(tree string)
 	// Warnings are told at the beginning of the run.
 	Warnings []string
 	// MaxFailures is how many jobs may fail before no more are begun; 0 for any
 	// number. Jobs that run then are carried to their end: they are paid for.
 	MaxFailures int
 	FailOn      event.FailOn
+	// Spent is called with what the run has cost so far and what its calls in
+	// flight can cost at most, in USD, before each call and after it; never two
+	// calls at a time. It may be nil.
+	Spent func(usd money.USD)
 	// OpenModel makes the model of a job, or of a session that the job's own has
 	// started: child names its agent then, and the job's model is the child's.
 	// retry is told of each request that is made again, and of each change of the
@@ -87,7 +100,7 @@ func (i Interrupt) Error() string { return "interrupted by " + i.Signal }
 
 // run is one execution of a plan.
 type run struct {
-	Options
+	opts    Options
 	plan    *tasks.Plan
 	ledger  *ledger
 	copies  *copies
@@ -101,26 +114,34 @@ type run struct {
 // Run carries out the plan and returns the exit code that its jobs come to.
 // The events begin with run.started and end with run.ended.
 func Run(ctx context.Context, plan *tasks.Plan, o Options) event.Exit {
-	r := &run{
-		Options: o, plan: plan, ledger: newLedger(plan.Budget.CostUSD, nil), copies: newCopies(o), headers: newHeaders(),
-		refused: map[string]string{},
+	r := newRun(plan, o)
+	began := r.opts.Now()
+	r.opts.Emit(event.Event{Type: event.RunStarted, Run: r.started()})
+	if r.opts.Sandbox.Warning != "" && runsCommands(plan) {
+		r.opts.Warnings = append(r.opts.Warnings, r.opts.Sandbox.Warning)
 	}
-	began := r.Now()
-	r.Emit(event.Event{Type: event.RunStarted, Run: r.started()})
-	if r.Sandbox.Warning != "" && UsesBash(plan) {
-		r.Warnings = append(r.Warnings, r.Sandbox.Warning)
-	}
-	for _, text := range r.Warnings {
-		r.Emit(event.Event{Type: event.WarningGiven, Warning: &event.Warning{Message: text}})
+	for _, text := range r.opts.Warnings {
+		r.opts.Emit(event.Event{Type: event.WarningGiven, Warning: &event.Warning{Message: text}})
 	}
 	exits, passed := r.jobs(ctx)
 	r.restoreHeaders(ctx)
+	if err := r.broken(); err != nil {
+		r.opts.Emit(event.Event{Type: event.WarningGiven, Warning: &event.Warning{Message: err.Error()}})
+		exits = append(exits, event.ExitInternal)
+	}
 	worst := event.Worst(exits)
-	exit := r.FailOn.Exit(exits, passed > 0)
-	r.Emit(event.Event{Type: event.RunEnded, RunEnd: &event.RunEnd{
-		Outcome: worst.OutcomeOf(), ExitCode: exit, ElapsedMS: r.Now().Sub(began).Milliseconds(),
+	exit := r.opts.FailOn.Exit(exits, passed > 0)
+	r.opts.Emit(event.Event{Type: event.RunEnded, RunEnd: &event.RunEnd{
+		Outcome: worst.OutcomeOf(), ExitCode: exit, ElapsedMS: r.opts.Now().Sub(began).Milliseconds(),
 	}})
 	return exit
+}
+
+func newRun(plan *tasks.Plan, o Options) *run {
+	return &run{
+		opts: o, plan: plan, ledger: newLedger(plan.Budget.CostUSD, o.Spent), copies: newCopies(o), headers: newHeaders(),
+		refused: map[string]string{},
+	}
 }
 
 // Deadline is the cause to give to a context that the time of the plan's budget
@@ -134,10 +155,20 @@ func UsesBash(plan *tasks.Plan) bool {
 	return slices.ContainsFunc(plan.Jobs, func(j tasks.Job) bool { return !j.Profile.Hides("bash") })
 }
 
+// runsCommands reports whether the plan has commands to confine, of agents or of
+// its own.
+func runsCommands(plan *tasks.Plan) bool {
+	return UsesBash(plan) || len(plan.Tools) > 0 ||
+		slices.ContainsFunc(plan.Jobs, func(j tasks.Job) bool { return len(j.Setup)+len(j.Verify) > 0 })
+}
+
 func (r *run) started() *event.Run {
 	started := &event.Run{
-		ID: r.RunID, Manifest: r.plan.Manifests, PlanHash: r.plan.Hash, Version: r.Version,
+		ID: r.opts.RunID, Manifest: r.plan.Manifests, PlanHash: r.plan.Hash, Version: r.opts.Version,
 		Jobs: planned(r.plan.Jobs, r.plan.Shard.Index), Elsewhere: []event.PlannedJob{},
+	}
+	for _, p := range r.plan.Policies {
+		started.Policies = append(started.Policies, event.PolicyFile{Path: p.Name, SHA256: p.SHA256})
 	}
 	if s := r.plan.Shard; s.Total > 0 {
 		started.Shard = &event.Shard{Index: s.Index, Total: s.Total}
@@ -184,14 +215,14 @@ func (r *run) jobs(ctx context.Context) (exits []event.Exit, passed int) {
 	failures := 0
 	for running := 0; running > 0 || len(waiting) > 0; {
 		for running < max(r.plan.Parallel, 1) {
-			at := slices.IndexFunc(waiting, func(i int) bool { return ready(jobs[i], ends) && !busy[ownTree(jobs[i])] })
+			at := slices.IndexFunc(waiting, func(i int) bool { return ready(jobs[i], ends) && !busy[r.ownTree(jobs[i])] })
 			if at < 0 {
 				break
 			}
 			i := waiting[at]
 			waiting = slices.Delete(waiting, at, at+1)
 			running++
-			if tree := ownTree(jobs[i]); tree != "" {
+			if tree := r.ownTree(jobs[i]); tree != "" {
 				busy[tree] = true
 			}
 			skip := r.unwanted(jobs[i], ends, failures)
@@ -203,7 +234,7 @@ func (r *run) jobs(ctx context.Context) (exits []event.Exit, passed int) {
 		if o := f.end.Outcome; o != event.Passed && o != event.Skipped {
 			failures++
 		}
-		delete(busy, ownTree(jobs[f.place]))
+		delete(busy, r.ownTree(jobs[f.place]))
 	}
 	for _, j := range jobs {
 		exits = append(exits, ends[j.ID].ExitCode)
@@ -219,11 +250,14 @@ func (r *run) jobs(ctx context.Context) (exits []event.Exit, passed int) {
 
 // ownTree names the tree that a job works on in place, "" if it has one of its
 // own. Jobs on one tree run in the plan's order.
-func ownTree(j tasks.Job) string {
-	if j.Repo.Kind == tasks.RepoPath && (j.Commit == nil || j.Commit.Branch == tasks.CurrentBranch) {
-		return j.Repo.Dir
+func (r *run) ownTree(j tasks.Job) string {
+	if j.Repo.Kind != tasks.RepoPath || j.Commit != nil && j.Commit.Branch != tasks.CurrentBranch {
+		return ""
 	}
-	return ""
+	if origin := r.opts.Ready.starts[j.ID].origin; origin != nil {
+		return origin.Root() // of which several repositories of the plan may be directories
+	}
+	return j.Repo.Dir
 }
 
 // ready reports whether everything that a job needs is over.
@@ -237,16 +271,16 @@ func ready(j tasks.Job, ends map[string]event.JobEnd) bool {
 // unwanted says why a job is not begun after what became of those before, nil
 // if it is.
 func (r *run) unwanted(j tasks.Job, ends map[string]event.JobEnd, failures int) *stop {
-	if skip := r.Ready.starts[j.ID].skip; skip != nil {
+	if skip := r.opts.Ready.starts[j.ID].skip; skip != nil {
 		return skip
 	}
 	for _, id := range j.Needs {
 		if o := ends[id].Outcome; o != event.Passed {
-			return &stop{outcome: event.Skipped, code: event.CodeNeed, reason: fmt.Sprintf("it needs job %s, which did not pass (%s)", id, o)}
+			return &stop{code: event.CodeNeed, detail: fmt.Sprintf("it needs job %s, which did not pass (%s)", id, o)}
 		}
 	}
-	if r.MaxFailures > 0 && failures >= r.MaxFailures {
-		return &stop{outcome: event.Skipped, code: event.CodeMaxFailures, reason: fmt.Sprintf("%d job(s) had failed before", failures)}
+	if r.opts.MaxFailures > 0 && failures >= r.opts.MaxFailures {
+		return &stop{code: event.CodeMaxFailures, detail: fmt.Sprintf("%d job(s) had failed before", failures)}
 	}
 	return nil
 }
@@ -254,24 +288,26 @@ func (r *run) unwanted(j tasks.Job, ends map[string]event.JobEnd, failures int) 
 // guard runs one job, or leaves it out, so that nothing of it, not even a
 // panic, reaches the others.
 func (r *run) guard(ctx context.Context, j tasks.Job, skip *stop) (end event.JobEnd) {
-	began := r.Now()
-	end = event.JobEnd{CostUSD: new(money.USD)}
+	began := r.opts.Now()
 	defer func() {
 		if p := recover(); p != nil {
-			end.Outcome, end.ExitCode, end.Code = event.Error, event.ExitInternal, event.CodePanic
-			end.Reason = fmt.Sprintf("internal fault: %v; please report it with this stack:\n%s", p, debug.Stack())
+			end = event.CodePanic.End(fmt.Sprintf("internal fault: %v; please report it with this stack:\n%s", p, debug.Stack()))
+			end.CostUSD = new(money.USD)
 		}
-		end.ElapsedMS = r.Now().Sub(began).Milliseconds()
-		r.Emit(event.Event{Type: event.JobEnded, Job: j.ID, JobEnd: &end})
+		end.ElapsedMS = r.opts.Now().Sub(began).Milliseconds()
+		r.opts.Emit(event.Event{Type: event.JobEnded, Job: j.ID, JobEnd: &end})
 	}()
 	if skip := r.skip(ctx, j, skip); skip != nil {
-		end.Outcome, end.Reason, end.ExitCode, end.Code = skip.outcome, skip.reason, skip.exit, skip.code
+		end = skip.code.End(skip.detail)
+		end.CostUSD = new(money.USD)
 		return end
 	}
-	return (&job{
-		run: r, Job: j, start: r.Ready.starts[j.ID], unlock: func() {}, tools: &tools.Tree{},
-		money: account{what: "the job's limit", cap: j.Limits.CostUSD},
-	}).carryOut(ctx)
+	return r.job(j).carryOut(ctx)
+}
+
+// job makes a job of a plan's.
+func (r *run) job(spec tasks.Job) *job {
+	return &job{run: r, opts: &r.opts, plan: r.plan, spec: spec, start: r.opts.Ready.starts[spec.ID]}
 }
 
 // skip says why a job is not even begun, nil if it is.
@@ -279,32 +315,34 @@ func (r *run) skip(ctx context.Context, j tasks.Job, unwanted *stop) *stop {
 	switch {
 	case ctx.Err() != nil:
 		s := stopped(ctx)
-		if s.outcome == event.Limit {
-			s.outcome, s.code = event.Skipped, event.CodeDeadline
+		if s.code == event.CodeRunTime {
+			s.code = event.CodeDeadline
 		}
 		return s
 	case r.broken() != nil:
-		return &stop{outcome: event.Error, reason: r.broken().Error(), exit: event.ExitInternal}
+		return &stop{code: event.CodeInternal, detail: r.broken().Error()}
 	case unwanted != nil:
 		return unwanted
+	case r.opts.Ready.starts[j.ID].earlier.Hash != "":
+		return nil // a push costs nothing and asks no provider
 	}
 	if spent := r.ledger.spent(j.Model); spent != nil {
-		return &stop{outcome: event.Skipped, reason: spent.Reason, exit: event.ExitBudget, code: event.CodeBudget}
+		return &stop{code: event.CodeBudget, detail: spent.Reason}
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if why := cmp.Or(r.refused[provider(j.Model)], r.refused[j.Model]); why != "" {
-		return &stop{outcome: event.Skipped, reason: "the provider can't be used: " + why, exit: event.ExitAuth, code: event.CodeProvider}
+		return &stop{code: event.CodeProvider, detail: "the provider can't be used: " + why}
 	}
 	return nil
 }
 
 // broken says why nothing more can be recorded.
 func (r *run) broken() error {
-	if r.Broken == nil {
+	if r.opts.Broken == nil {
 		return nil
 	}
-	if err := r.Broken(); err != nil {
+	if err := r.opts.Broken(); err != nil {
 		return fmt.Errorf("what happens can't be recorded any more: %w", err)
 	}
 	return nil
@@ -320,9 +358,9 @@ func (r *run) refuse(j tasks.Job, end *stop) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if end.code == event.CodeAuth || end.code == event.CodeQuota {
-		r.refused[provider(j.Model)] = end.reason
+		r.refused[provider(j.Model)] = end.detail
 	}
 	if end.code == event.CodeModel {
-		r.refused[j.Model] = end.reason
+		r.refused[j.Model] = end.detail
 	}
 }

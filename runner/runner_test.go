@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -58,7 +59,7 @@ func setUp(t *testing.T) *stage {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(dir.Close)
+	t.Cleanup(func() { dir.Close() })
 	s.opts = Options{
 		RunID: "r1", Dir: dir, Work: work, Git: gitdir.Env{GitProgram: git, Now: time.Now}, Sandbox: sandbox.State{Level: "none"},
 		Getenv: os.Getenv, Now: time.Now,
@@ -81,6 +82,51 @@ func (s *stage) run(ctx context.Context, plan *tasks.Plan) event.Exit {
 	}
 	s.opts.Ready = ready
 	return Run(ctx, plan, s.opts)
+}
+
+// begin makes a job that has been looked at and has not begun.
+func (s *stage) begin(plan *tasks.Plan, spec tasks.Job) *job {
+	s.t.Helper()
+	plan.Jobs = []tasks.Job{spec}
+	ready, err := Preflight(s.t.Context(), plan, Look{Git: s.opts.Git, Mirrors: filepath.Join(s.opts.Work, "mirrors")})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.opts.Ready = ready
+	j := newRun(plan, s.opts).job(spec)
+	j.end = func(error) {}
+	return j
+}
+
+// prepared takes a job through its first phase; what that took is released at
+// the end of the test.
+func (s *stage) prepared(j *job) *site {
+	s.t.Helper()
+	p, end := j.prepare(s.t.Context())
+	if end == nil {
+		s.t.Cleanup(func() { j.leave(context.WithoutCancel(s.t.Context()), p, false) })
+		end = j.confine(s.t.Context(), p)
+	}
+	if end != nil {
+		s.t.Fatalf("prepare: %+v", *end)
+	}
+	return p
+}
+
+// of returns the events of a type.
+func (s *stage) of(kind event.Type) []event.Event {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(s.events), func(e event.Event) bool { return e.Type != kind })
+}
+
+// warnings returns the texts of all warnings so far.
+func (s *stage) warnings() string {
+	var all []string
+	for _, e := range s.of(event.WarningGiven) {
+		all = append(all, e.Warning.Message)
+	}
+	return strings.Join(all, "\n")
 }
 
 // job makes a job on the stage's repository that writes a file.
@@ -247,6 +293,18 @@ func TestSetupFailsBeforeAnyModelCall(t *testing.T) {
 	}
 }
 
+func TestWhichFailuresMakeTheExitCode(t *testing.T) {
+	for on, want := range map[event.FailOn]event.Exit{event.FailOnAny: event.ExitFailed, event.FailOnAll: event.ExitOK} {
+		s := setUp(t)
+		s.opts.OpenModel, s.opts.FailOn = plays(t, writes), on
+		bad := s.job("bad")
+		bad.Setup = []string{"false"}
+		if exit := s.run(t.Context(), &tasks.Plan{Jobs: []tasks.Job{s.job("good"), bad}}); exit != want {
+			t.Errorf("%v: exit %d", on, exit)
+		}
+	}
+}
+
 func TestRequireChangesWithoutAny(t *testing.T) {
 	s := setUp(t)
 	s.opts.OpenModel = plays(t, "  - text: nothing to do\n")
@@ -280,5 +338,68 @@ func TestAWorkspaceThatCantBeMadeFailsTheJob(t *testing.T) {
 	exit := s.run(t.Context(), &tasks.Plan{Jobs: []tasks.Job{s.job("a")}})
 	if got := s.ends()["a"]; exit != event.ExitFailed || got != "error 1" || !strings.Contains(s.reason("a"), "prepare the workspace") {
 		t.Errorf("exit %d, %s: %s", exit, got, s.reason("a"))
+	}
+}
+
+// signalAt makes the run's emitter cancel its context, as a signal does, as soon
+// as the first event that fits was emitted.
+func (s *stage) signalAt(fits func(event.Event) bool) context.Context {
+	ctx, cancel := context.WithCancelCause(s.t.Context())
+	emit := s.opts.Emit
+	s.opts.Emit = func(e event.Event) {
+		emit(e)
+		if fits(e) {
+			cancel(Interrupt{Signal: "SIGTERM", Exit: event.ExitTerminate})
+		}
+	}
+	return ctx
+}
+
+// phaseEnded fits the end of a phase.
+func phaseEnded(name string) func(event.Event) bool {
+	return func(e event.Event) bool { return e.Type == event.PhaseEnded && e.Phase.Name == name }
+}
+
+func TestASignalAfterTheSessionLosesNothing(t *testing.T) {
+	tests := []struct {
+		name string
+		at   func(event.Event) bool
+		want string
+	}{
+		{"before the changes", phaseEnded("disk"), "cancelled 143"},
+		{"within the changes", func(e event.Event) bool { return e.Type == event.ChangesFound }, "cancelled 143"},
+		{"before the commit", phaseEnded("changes"), "cancelled 143"},
+		{"after the commit", func(e event.Event) bool { return e.Type == event.CommitMade }, "passed 0"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s := setUp(t)
+			s.opts.OpenModel = plays(t, writes)
+			ctx := s.signalAt(tt.at)
+			exit := s.run(ctx, &tasks.Plan{Parallel: 1, Jobs: []tasks.Job{s.job("one")}})
+			if got := s.ends()["one"]; got != tt.want || exit != event.ExitTerminate {
+				t.Errorf("the job ended as %q, the run with %d; want %q and %d", got, exit, tt.want, event.ExitTerminate)
+			}
+			patch, err := os.ReadFile(filepath.Join(s.opts.Dir.Path(), "patches", "one.patch"))
+			if err != nil || !strings.Contains(string(patch), "+++ b/a") {
+				t.Errorf("the patch is %q, %v", patch, err)
+			}
+			if got := s.events[len(s.events)-2].JobEnd; got == nil || got.Patch != "patches/one.patch" {
+				t.Errorf("the job's end reports %+v", got)
+			}
+		})
+	}
+}
+
+func TestWithoutAPatchASignalDoesNotKeepTheCommitFromBeingMade(t *testing.T) {
+	s := setUp(t)
+	s.opts.OpenModel = plays(t, writes)
+	if err := os.WriteFile(filepath.Join(s.opts.Dir.Path(), "patches"), nil, 0o600); err != nil { // where the patch can't be written
+		t.Fatal(err)
+	}
+	ctx := s.signalAt(phaseEnded("changes"))
+	s.run(ctx, &tasks.Plan{Parallel: 1, Jobs: []tasks.Job{s.job("one")}})
+	if out, err := exec.Command("git", "-C", s.repo, "show", "millhand/one:a").Output(); string(out) != "x" {
+		t.Errorf("the branch has %q, %v", out, err)
 	}
 }

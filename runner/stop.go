@@ -1,22 +1,22 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"strings"
 
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/model"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/session"
 )
 
 // stop is why a job ends before its last phase, or does not pass.
 type stop struct {
-	outcome event.Outcome
-	reason  string
-	exit    event.Exit
-	code    event.Code // "" where the outcome says it all
+	code   event.Code
+	detail string // the reason in words
 }
+
+func (s *stop) outcome() event.Outcome { return s.code.Cause().Outcome }
 
 // runDeadline is the cause of a context that the run's own time limit ended.
 type runDeadline struct{ session.Timeout }
@@ -25,15 +25,19 @@ type runDeadline struct{ session.Timeout }
 func stopped(ctx context.Context) *stop {
 	switch cause := context.Cause(ctx).(type) { //nolint:errorlint // a cause is given as it is, never wrapped
 	case Interrupt:
-		return &stop{outcome: event.Cancelled, reason: cause.Error(), exit: cause.Exit}
+		code := event.CodeInterrupted
+		if cause.Exit == event.ExitTerminate {
+			code = event.CodeTerminated
+		}
+		return &stop{code: code, detail: cause.Error()}
 	case runDeadline:
-		return &stop{outcome: event.Limit, reason: cause.Reason, exit: event.ExitDeadline}
+		return &stop{code: event.CodeRunTime, detail: cause.Reason}
 	case *permission.Error:
-		return &stop{outcome: event.Policy, reason: cause.Decision.By(), exit: event.ExitPolicy}
+		return &stop{code: event.CodeDenied, detail: cause.Decision.By()}
 	case session.Timeout:
-		return &stop{outcome: event.Limit, reason: cause.Reason, exit: event.ExitLimit}
+		return &stop{code: event.CodeLimit, detail: cause.Reason}
 	default:
-		return &stop{outcome: event.Cancelled, reason: cause.Error(), exit: event.ExitInterrupt}
+		return &stop{code: event.CodeInterrupted, detail: cause.Error()}
 	}
 }
 
@@ -47,24 +51,16 @@ func stopOf(ctx context.Context, end session.End) *stop {
 	case session.Done:
 		return nil
 	case session.Limited:
-		return &stop{outcome: event.Limit, reason: end.Reason, exit: event.ExitLimit, code: end.Code}
+		return &stop{code: cmp.Or(end.Code, event.CodeLimit), detail: end.Reason}
 	case session.OverCost:
-		return &stop{outcome: event.Budget, reason: end.Reason, exit: event.ExitBudget}
+		return &stop{code: event.CodeOverBudget, detail: end.Reason}
 	case session.Refused:
-		return &stop{outcome: event.Policy, reason: end.Reason, exit: event.ExitPolicy}
+		return &stop{code: event.CodeDenied, detail: end.Reason}
 	case session.NoModel:
-		return &stop{outcome: event.Provider, reason: end.Reason, exit: providerExit(end.Code), code: end.Code}
+		return &stop{code: cmp.Or(end.Code, event.CodeNoModel), detail: end.Reason}
 	default:
-		return &stop{outcome: event.Failed, reason: end.Reason, exit: event.ExitFailed}
+		return &stop{code: event.CodeFailed, detail: end.Reason}
 	}
-}
-
-// providerExit tells a provider that may answer later from one that won't.
-func providerExit(code event.Code) event.Exit {
-	if (&model.Error{Class: model.ErrorClass(code)}).Retryable() {
-		return event.ExitUnavailable
-	}
-	return event.ExitAuth
 }
 
 // provider is the part of a model's name that says whose it is.

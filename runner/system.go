@@ -4,76 +4,112 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path"
 	"runtime"
 	"strings"
 	"time"
 
 	"github.com/millhand/millhand/internal/prompt"
+	"github.com/millhand/millhand/internal/workspace"
 )
 
 // system writes the system prompt of one of the job's sessions.
-func (j *job) system(s seat) string {
-	in := prompt.Input{Agent: s.Agent, Prompt: s.agent.Prompt, Model: s.speaks, Environment: prompt.Environment{
-		Dir: j.space.Dir(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
-		Date: j.Now().UTC().Format(time.DateOnly), Repository: j.Repo.Name, Git: j.gitState(),
+func (w *work) system(s sessionSpec) string {
+	in := prompt.Input{Agent: s.task.Agent, Prompt: s.agent.Prompt, Model: s.speaks, Environment: prompt.Environment{
+		Dir: w.site.space.Dir(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
+		Date: w.job.opts.Now().UTC().Format(time.DateOnly), Repository: w.job.spec.Repo.Name, Git: w.gitState(),
 	}}
-	for _, i := range j.Instructions {
+	for _, i := range w.job.spec.Instructions {
 		in.Instructions = append(in.Instructions, prompt.Text{Name: i.Path, Text: i.Text})
 	}
-	if notes, ok := j.repositoryNotes(s); ok {
-		in.Repository = append(in.Repository, notes)
-	}
+	in.Repository = w.repositoryNotes(s)
 	return prompt.System(in)
 }
 
 // maxNotes bounds a repository's notes, in bytes.
 const maxNotes = 256 << 10
 
-// repositoryNotes reads what the repository has to say to agents: the first
-// of the usual files in its root that is there, unless the profile denies
-// reading it.
-func (j *job) repositoryNotes(s seat) (prompt.Text, bool) {
-	for _, name := range []string{"AGENTS.md", "CLAUDE.md"} {
-		p, err := j.space.Resolve(name)
-		if err != nil || p.Outside || !s.Profile.Allows("read", p.Rel, p.Abs) {
-			continue
-		}
-		text, err := j.space.ReadFile(p, maxNotes)
-		if err == nil {
-			return prompt.Text{Name: name, Text: strings.ToValidUTF8(string(text), "\uFFFD")}, true
-		}
-		if !errors.Is(err, fs.ErrNotExist) {
-			j.warn(fmt.Sprintf("the repository's %s is not used: %v", name, err))
+// repositoryNotes reads what the repository has to say to agents: the first of
+// the usual files that is in the workspace or in a directory above it, up to the
+// repository's root, with all files of that name on the way, the root's first.
+// Files that the profile denies reading are left out.
+func (w *work) repositoryNotes(s sessionSpec) []prompt.Text {
+	tree, err := workspace.Open(w.site.tree.Root())
+	if err != nil {
+		w.job.warn(fmt.Sprintf("the repository's notes are not used: %v", err))
+		return nil
+	}
+	defer tree.Close()
+	dirs, up := []string{""}, ""
+	for part := range strings.SplitSeq(w.site.below, "/") {
+		if part != "" {
+			dirs, up = append(dirs, path.Join(dirs[len(dirs)-1], part)), up+"../"
 		}
 	}
-	return prompt.Text{}, false
+	for _, name := range []string{"AGENTS.md", "CLAUDE.md"} {
+		var notes []prompt.Text
+		for i, dir := range dirs {
+			shown := up[3*i:] + name // relative to the workspace
+			if text, ok := w.note(tree, path.Join(dir, name), shown, s); ok {
+				notes = append(notes, prompt.Text{Name: shown, Text: text})
+			}
+		}
+		if len(notes) > 0 {
+			return notes
+		}
+	}
+	return nil
+}
+
+// note reads one file of the repository's notes.
+func (w *work) note(tree *workspace.Workspace, name, shown string, s sessionSpec) (string, bool) {
+	p, err := tree.Resolve(name)
+	if err != nil || p.Outside || !s.task.Profile.Allows("read", path.Clean(shown), p.Rel, p.Abs) {
+		return "", false
+	}
+	text, err := tree.ReadFile(p, maxNotes)
+	if err != nil {
+		if !errors.Is(err, fs.ErrNotExist) {
+			w.job.warn(fmt.Sprintf("the repository's %s is not used: %v", name, err))
+		}
+		return "", false
+	}
+	return strings.ToValidUTF8(string(text), "\uFFFD"), true
 }
 
 // gitState says what the session's files are to git. It names no commit: what
 // is the same in every run of a task keeps prompts cached and recordings whole.
-func (j *job) gitState() string {
-	if !j.inPlace {
-		state := "a worktree of its own, made from " + baseOf(j.Job)
-		if branch := j.branch(); branch != "" {
+func (w *work) gitState() string {
+	if !w.site.inPlace {
+		state := "a worktree of its own, made from " + baseOf(w.job.spec)
+		if branch := w.job.branch(w.site); branch != "" {
 			state += "; the runner commits to branch " + branch
 		}
-		return state
+		return state + w.site.directoryState()
 	}
-	head, err := j.origin.Git.Head()
+	head, err := w.site.origin.Git.Head()
 	switch {
 	case err != nil:
 		return ""
 	case head.Detached:
-		return "no branch is checked out" + j.dirtState()
+		return "no branch is checked out" + w.site.directoryState() + w.site.dirtState()
 	case head.Unborn:
 		return "branch " + head.Branch + ", without a commit yet"
 	}
-	return "branch " + head.Branch + j.dirtState()
+	return "branch " + head.Branch + w.site.directoryState() + w.site.dirtState()
+}
+
+// directoryState says which part of a repository the workspace is.
+func (s *site) directoryState() string {
+	if s.below == "" {
+		return ""
+	}
+	return "; the workspace is its directory " + s.below + ", and the rest of it can only be read, by commands"
 }
 
 // dirtState speaks of what the user left uncommitted.
-func (j *job) dirtState() string {
-	if n := len(j.dirty); n > 0 {
+func (s *site) dirtState() string {
+	if n := len(s.dirty); n > 0 {
 		return fmt.Sprintf("; %d paths had changes before you began", n)
 	}
 	return ""

@@ -1,7 +1,9 @@
 package runner
 
 import (
+	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -19,7 +21,7 @@ func writable(j tasks.Job, repo *gitops.Repo, head gitdir.Head) error {
 		dirs = append(dirs, repo.Git.Common)
 	}
 	if inPlace(j, head) {
-		dirs = append(dirs, repo.Root())
+		dirs = append(dirs, j.Repo.Dir)
 	}
 	for _, dir := range dirs {
 		if err := unix.Access(dir, unix.W_OK); err != nil {
@@ -49,3 +51,30 @@ func someOf(list []string) string {
 	}
 	return strings.Join(list, ", ")
 }
+
+// dirtyBelow lists the paths with uncommitted changes in a directory of a work
+// tree, which is "" for the root.
+func dirtyBelow(ctx context.Context, repo *gitops.Repo, below string) ([]string, error) {
+	all, err := repo.Dirty(ctx)
+	return slices.DeleteFunc(all, func(path string) bool { return !isBelow(path, below) }), err
+}
+
+func isBelow(path, dir string) bool { return dir == "" || strings.HasPrefix(path, dir+"/") }
+
+// protected are the globs of paths that a job never commits: relative to the
+// repository's root, as reports have them, and to the workspace.
+func protected(j tasks.Job, below string) []string {
+	if j.Commit == nil {
+		return nil
+	}
+	globs := slices.Clone(j.Commit.Protect)
+	if below != "" {
+		for _, glob := range j.Commit.Protect {
+			globs = append(globs, globMeta.Replace(below)+"/"+glob)
+		}
+	}
+	return globs
+}
+
+// globMeta makes a path a pattern that matches just that path.
+var globMeta = strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`, "{", `\{`)

@@ -18,18 +18,32 @@ const (
 
 // setup runs the task's setup commands; the first that fails ends the job
 // before any money is spent.
-func (j *job) setup(ctx context.Context) *stop {
-	for _, line := range j.Setup {
-		v, err := j.command(ctx, line, setupTime)
+func (j *job) setup(ctx context.Context, s *site) *stop {
+	ctx, cancel := j.inTime(ctx, s)
+	defer cancel()
+	if len(j.spec.Setup) == 0 {
+		return nil
+	}
+	box, err := j.setupConfinement(ctx, s)
+	if ctx.Err() != nil {
+		return stopped(ctx)
+	}
+	if err != nil {
+		return &stop{code: event.CodeInternal, detail: "confine the setup commands: " + err.Error()}
+	}
+	for _, line := range j.spec.Setup {
+		v, err := j.command(ctx, s, box, line, setupTime)
 		if err != nil {
-			return stopped(ctx)
+			end := stopped(ctx)
+			end.detail = fmt.Sprintf("setup command %q: %s", line, end.detail)
+			return end
 		}
 		if !v.Passed {
 			reason := fmt.Sprintf("setup command %q failed (%s)", line, exitWords(v))
 			if v.Tail != "" {
 				reason += ":\n" + v.Tail
 			}
-			return &stop{outcome: event.Failed, reason: reason, exit: event.ExitFailed}
+			return &stop{code: event.CodeFailed, detail: reason}
 		}
 	}
 	return nil
@@ -37,9 +51,9 @@ func (j *job) setup(ctx context.Context) *stop {
 
 // verifyAll runs every verify command and returns those that failed; an error
 // means that the context ended.
-func (j *job) verifyAll(ctx context.Context) (failed []event.Verify, err error) {
-	for _, v := range j.Verify {
-		res, err := j.verify(ctx, v)
+func (w *work) verifyAll(ctx context.Context) (failed []event.Verify, err error) {
+	for _, v := range w.job.spec.Verify {
+		res, err := w.verify(ctx, v)
 		if err != nil {
 			return nil, err
 		}
@@ -50,11 +64,11 @@ func (j *job) verifyAll(ctx context.Context) (failed []event.Verify, err error) 
 	return failed, nil
 }
 
-func (j *job) verify(ctx context.Context, v tasks.Verify) (event.Verify, error) {
-	res, err := j.command(ctx, v.Run, v.Time)
-	res.Name, res.Attempt = v.Name, j.attempts
+func (w *work) verify(ctx context.Context, v tasks.Verify) (event.Verify, error) {
+	res, err := w.job.command(ctx, w.site, w.site.sandbox, v.Run, v.Time)
+	res.Name, res.Attempt = v.Name, w.result.attempts
 	if err == nil || ctx.Err() == nil {
-		j.emit(event.Event{Type: event.VerifyEnded, Session: j.sessionID(), Verify: &res})
+		w.job.emit(event.Event{Type: event.VerifyEnded, Session: w.job.sessionID(), Verify: &res})
 		return res, nil
 	}
 	return res, err
@@ -63,13 +77,13 @@ func (j *job) verify(ctx context.Context, v tasks.Verify) (event.Verify, error) 
 // command runs one command line of the manifest's author in the workspace. An
 // error means that the context ended; a command that can't be started has
 // failed.
-func (j *job) command(ctx context.Context, line string, limit time.Duration) (event.Verify, error) {
+func (j *job) command(ctx context.Context, s *site, box *Confinement, line string, limit time.Duration) (event.Verify, error) {
 	tail := proc.NewTail(tailBytes)
-	began := j.Now()
-	res, err := proc.Run(ctx, proc.Command{Args: []string{"bash", "-c", line}, Dir: j.space.Dir(), Env: j.env, Timeout: limit, Output: tail, Confine: j.sandbox.Confine(), Beside: j.sandbox.Beside()})
+	began := j.opts.Now()
+	res, err := proc.Run(ctx, proc.Command{Args: []string{"bash", "-c", line}, Dir: s.space.Dir(), Env: box.Env, Timeout: limit, Output: tail, Confine: box.Confine(), Beside: box.Beside()})
 	v := event.Verify{
-		Passed: err == nil && res.ExitCode == 0, ExitCode: res.ExitCode,
-		ElapsedMS: j.Now().Sub(began).Milliseconds(), Tail: j.Redact.Held(strings.ToValidUTF8(string(tail.Bytes()), "\uFFFD")),
+		Passed: err == nil && res.ExitCode == 0 && !res.TimedOut, ExitCode: res.ExitCode,
+		ElapsedMS: j.opts.Now().Sub(began).Milliseconds(), Tail: j.opts.Redact.Held(strings.ToValidUTF8(string(tail.Bytes()), "\uFFFD")),
 	}
 	switch {
 	case ctx.Err() != nil:

@@ -8,76 +8,117 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/model"
+	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/redact"
 	"github.com/millhand/millhand/internal/session"
+	"github.com/millhand/millhand/tools"
 )
 
-// work is the session: attempts at the task, each followed by its verify
-// commands, whose output goes back into the same conversation while attempts
-// are left.
-func (j *job) work(ctx context.Context) (end *stop) {
-	if j.Limits.Time > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, j.Limits.Time, session.Timeout{Reason: fmt.Sprintf("the job's time of %s is over", j.Limits.Time)})
-		defer cancel()
-	}
-	main, err := j.openSession(ctx, j.ownSeat())
+// work is the session phase of one job: its sessions, and what they share.
+type work struct {
+	job      *job
+	site     *site
+	tree     *tools.Tree
+	money    account
+	sessions sessions
+	result   result
+}
+
+// result is what a job's sessions came to.
+type result struct {
+	attempts int
+	final    string          // the model's final message
+	output   json.RawMessage // the last answer, if it was to meet a schema
+	totals   session.Totals
+}
+
+// noResult is that of a job without a session.
+func noResult() *result { return &result{totals: session.Totals{CostUSD: new(money.USD)}} }
+
+func newWork(j *job, s *site) *work {
+	return &work{job: j, site: s, tree: &tools.Tree{}, money: account{what: "the job's limit", cap: j.spec.Limits.CostUSD}}
+}
+
+// work is the session phase. The result is never nil.
+func (j *job) work(ctx context.Context, s *site) (*result, *stop) {
+	ctx, cancel := j.inTime(ctx, s)
+	defer cancel()
+	w := newWork(j, s)
+	end := w.attempts(ctx)
+	w.result.totals = w.sessions.totals()
+	return &w.result, end
+}
+
+// attempts makes attempts at the task, each followed by its verify commands,
+// whose output goes back into the same conversation while attempts are left.
+func (w *work) attempts(ctx context.Context) (end *stop) {
+	main, err := w.openSession(ctx, w.ownSpec())
 	if err != nil {
 		return sessionFailed(err)
 	}
 	var last session.End
 	defer func() { main.close(last) }()
-	defer j.closeChildren()
-	for text := j.Prompt; ; {
-		j.attempts++
-		j.emit(event.Event{Type: event.AttemptStarted, Session: j.sessionID(), Attempt: &event.Attempt{Number: j.attempts, Prompt: text}})
-		if j.attempts == 1 {
-			if text, end = j.asked(ctx, main); end != nil {
+	defer w.sessions.closeChildren()
+	for text := w.job.spec.Prompt; ; {
+		w.result.attempts++
+		w.site.touched = true
+		w.job.emit(event.Event{Type: event.AttemptStarted, Session: w.job.sessionID(), Attempt: &event.Attempt{Number: w.result.attempts, Prompt: text}})
+		if w.result.attempts == 1 {
+			if text, end = w.asked(ctx, main); end != nil {
 				last = endedBy(end)
 				return end
 			}
 		}
 		last = main.Run(ctx, text)
 		if last.Text != "" {
-			j.final = last.Text
+			w.result.final = last.Text
 		}
-		j.output = last.Output
+		w.result.output = last.Output
 		if end := stopOf(ctx, last); end != nil {
-			if last.Shared && main.Totals().Turns == 0 {
-				// As if it had not been begun, which is a matter of moments.
-				end.outcome, end.code = event.Skipped, event.CodeBudget
+			if end.code == event.CodeOverBudget && last.Shared && main.Totals().Turns == 0 {
+				end.code = event.CodeBudget // as if it had not been begun, which is a matter of moments
 			}
-			j.refuse(j.Job, end)
+			w.job.run.refuse(w.job.spec, end)
 			return end
 		}
-		failed, err := j.verifyAll(ctx)
+		failed, err := w.verifyAll(ctx)
 		switch {
 		case err != nil:
 			return stopped(ctx)
 		case len(failed) == 0:
-			return j.asWritten(main)
-		case j.attempts >= j.Attempts:
-			return &stop{outcome: event.Failed, reason: fmt.Sprintf("verify %s failed after %d attempt(s)", names(failed), j.attempts), exit: event.ExitFailed}
+			return w.asWritten(main)
+		case w.result.attempts >= w.job.spec.Attempts:
+			return &stop{code: event.CodeFailed, detail: fmt.Sprintf("verify %s failed after %d attempt(s)", names(failed), w.result.attempts)}
 		}
 		text = feedback(failed)
 	}
 }
 
+// inTime returns a context that ends when the job's time is up. Setup and session
+// share that time: it begins when the job is prepared.
+func (j *job) inTime(ctx context.Context, s *site) (context.Context, context.CancelFunc) {
+	if j.spec.Limits.Time == 0 {
+		return context.WithCancel(ctx)
+	}
+	timeout := session.Timeout{Reason: fmt.Sprintf("job timed out after %s", j.spec.Limits.Time)}
+	return context.WithDeadlineCause(ctx, s.prepared.Add(j.spec.Limits.Time), timeout)
+}
+
 // asWritten asks scripted models, the children's too, whether the conversation
 // went as it was meant to.
-func (j *job) asWritten(main *open) *stop {
-	for _, s := range append([]*open{main}, j.sessions.children()...) {
+func (w *work) asWritten(main *open) *stop {
+	for _, s := range append([]*open{main}, w.sessions.children()...) {
 		if s.talk.Finish == nil {
 			continue
 		}
 		if err := s.talk.Finish(); err != nil {
-			return &stop{outcome: event.Failed, reason: err.Error(), exit: event.ExitFailed}
+			return &stop{code: event.CodeFailed, detail: err.Error()}
 		}
 	}
 	return nil
 }
 
-func (j *job) sessionID() string { return j.RunID + "/" + j.ID }
+func (j *job) sessionID() string { return j.opts.RunID + "/" + j.spec.ID }
 
 // writeMessage adds a message to a transcript, without secrets.
 func writeMessage(f *os.File, m model.Message, secrets *redact.Redactor) error {

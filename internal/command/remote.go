@@ -46,7 +46,9 @@ func preflight(ctx context.Context, w World, plan *tasks.Plan, quiet bool) (*run
 func look(w World) runner.Look {
 	return runner.Look{
 		Git: gitEnv(w), Mirrors: filepath.Join(cacheDir(w), "mirrors"),
-		Auth: func(url string) remote.Auth { return auth(w.Getenv, url) },
+		Auth: func([]string) (func(url string) remote.Auth, error) {
+			return func(url string) remote.Auth { return auth(w.Getenv, url) }, nil
+		},
 	}
 }
 

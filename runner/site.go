@@ -1,0 +1,201 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/gitops"
+	"github.com/millhand/millhand/internal/gitops/gitdir"
+	"github.com/millhand/millhand/internal/sandbox"
+	"github.com/millhand/millhand/internal/workspace"
+	"github.com/millhand/millhand/tasks"
+)
+
+// site is where a job works: what prepare makes and the later phases need.
+type site struct {
+	origin  *gitops.Repo // the repository that the job belongs to
+	tree    *gitops.Repo // the work tree: a linked worktree, or origin itself
+	below   string       // the workspace in the tree, slash separated; "" for the root
+	inPlace bool
+	unlock  func() // of the tree, when it is worked on in place
+	base    string // commit that the job starts from; "" in a repository without one
+	before  *gitops.Snapshot
+	dirty   []string // paths that had changes of the user's at the start, in place
+	space   *workspace.Workspace
+
+	sandbox  *Confinement // of the task's own commands
+	mu       sync.Mutex
+	narrower map[string]*Confinement // of those who may do less, by name
+
+	prepared time.Time // when the job's time began to run; see inTime
+	touched  bool      // an attempt has begun here: there may be work to keep
+}
+
+// prepare gives the job its site. If it fails once the site is open, it returns
+// both: the caller closes the site.
+func (j *job) prepare(ctx context.Context) (*site, *stop) {
+	s, err := j.openSite(ctx)
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil, stopped(ctx)
+		}
+		if isFull(err) {
+			err = j.withoutRoom(err)
+		}
+		return nil, &stop{code: event.CodeRepository, detail: fmt.Sprintf("prepare the workspace: %v", err)}
+	}
+	return s, nil
+}
+
+// confine gives the job's commands their sandbox, with which the site is
+// prepared.
+func (j *job) confine(ctx context.Context, s *site) *stop {
+	g, err := j.ground(s, j.spec.Profile)
+	if err != nil {
+		return &stop{code: event.CodeInternal, detail: err.Error()}
+	}
+	if s.sandbox, err = OpenConfinement(ctx, g); err != nil {
+		return &stop{code: event.CodeDenied, detail: err.Error()}
+	}
+	s.prepared = j.opts.Now()
+	j.emit(event.Event{Type: event.JobStarted, JobStart: &event.JobStart{
+		Sandbox:   event.Sandbox{Level: j.opts.Sandbox.Level, FS: j.opts.Sandbox.FS, Net: j.opts.Sandbox.Net, PID: j.opts.Sandbox.PID, Reason: j.opts.Sandbox.Warning},
+		Workspace: s.space.Dir(), Base: s.base, Branch: j.branch(s),
+	}})
+	return nil
+}
+
+// withoutRoom adds to an error which disk is full, and what to do.
+func (j *job) withoutRoom(err error) error {
+	if j.opts.Keep {
+		return fmt.Errorf("the disk of the kept worktrees is full (%s): make room there: %w", j.opts.Work, err)
+	}
+	return fmt.Errorf("the disk of TMPDIR is full (%s): make room there, or set TMPDIR to a directory on another disk: %w", j.opts.Work, err)
+}
+
+// openSite opens the work tree and the workspace in it. If it fails, or panics,
+// it releases what it took.
+func (j *job) openSite(ctx context.Context) (*site, error) {
+	s := &site{base: j.start.base, origin: j.start.origin, below: j.start.below, unlock: func() {}}
+	opened := false
+	defer func() {
+		if !opened {
+			j.leave(context.WithoutCancel(ctx), s, false)
+		}
+	}()
+	if err := j.openTree(ctx, s); err != nil {
+		return nil, err
+	}
+	var err error
+	s.space, err = workspace.Open(filepath.Join(s.tree.Root(), filepath.FromSlash(s.below)))
+	opened = err == nil
+	return s, err
+}
+
+func (j *job) openTree(ctx context.Context, s *site) (err error) {
+	var head gitdir.Head
+	repo := j.spec.Repo
+	if repo.Kind == tasks.RepoCopy {
+		if s.origin, err = j.run.copies.open(ctx, repo); err != nil {
+			return err
+		}
+	}
+	if repo.Kind != tasks.RepoURL {
+		if head, err = s.origin.Git.Head(); err != nil {
+			return err
+		}
+	}
+	if repo.Kind == tasks.RepoPath {
+		if err := j.run.headers.hide(ctx, s.origin); err != nil {
+			return err
+		}
+	}
+	if s.inPlace = inPlace(j.spec, head); s.inPlace {
+		s.tree, s.unlock = s.origin, j.run.trees.lock(s.origin.Root())
+		return s.takeTree(ctx, j.plan.AllowDirty)
+	}
+	return s.addTree(ctx, j.spec, filepath.Join(j.opts.Work, "trees", j.spec.ID))
+}
+
+// takeTree makes the repository's own tree, which is locked, the workspace.
+func (s *site) takeTree(ctx context.Context, allowDirty bool) error {
+	head, err := s.origin.Git.Head() // again: the job before may have committed
+	if err != nil {
+		return err
+	}
+	s.base = head.Hash
+	if allowDirty {
+		if s.dirty, err = dirtyBelow(ctx, s.tree, s.below); err != nil {
+			return err
+		}
+	}
+	all, err := s.tree.Snapshot(ctx)
+	if err == nil {
+		s.before = all.Below(s.below)
+	}
+	return err
+}
+
+// addTree makes a linked worktree in dir the workspace.
+func (s *site) addTree(ctx context.Context, spec tasks.Job, dir string) (err error) {
+	if s.base == "" { // of a copy
+		if s.base, err = s.origin.Git.Resolve(baseOf(spec)); err != nil {
+			return err
+		}
+	}
+	all, err := s.origin.SnapshotOf(s.base)
+	if err != nil {
+		return err
+	}
+	s.before = all.Below(s.below)
+	s.tree, err = s.origin.AddWorktree(ctx, dir, s.base)
+	return err
+}
+
+// linked reports whether the site is a worktree of its own.
+func (s *site) linked() bool { return s.tree != nil && s.tree != s.origin }
+
+// branch is where the job's commit goes; "" if nothing is committed.
+func (j *job) branch(s *site) string {
+	if j.spec.Commit == nil || j.spec.Publish == tasks.PublishPatch {
+		return ""
+	}
+	if s.inPlace {
+		if head, err := s.origin.Git.Head(); err == nil {
+			return head.Branch
+		}
+	}
+	return j.spec.Commit.Branch
+}
+
+// leave releases what prepare took. A worktree that can't be removed is worth a
+// warning, no more; one that holds unkept work is left.
+func (j *job) leave(ctx context.Context, s *site, unkept bool) {
+	defer s.unlock()
+	errs := []error{s.closeSandboxes()}
+	if j.opts.Level == sandbox.Partial {
+		_, err := sandbox.Sweep() // of a supervisor that the job has killed
+		errs = append(errs, err)
+	}
+	if s.space != nil {
+		errs = append(errs, s.space.Close())
+	}
+	switch {
+	case s.linked() && unkept:
+		if j.opts.Left != nil {
+			j.opts.Left(s.tree.Root())
+		}
+		j.warn("the work of the job could be kept neither as a patch nor as a commit: it is left in " + s.tree.Root())
+	case s.linked() && !j.opts.Keep:
+		errs = append(errs, s.origin.RemoveWorktree(ctx, s.tree.Root()))
+	}
+	j.outputs().Remove(".") //nolint:errcheck // one with outputs stays
+	if err := errors.Join(errs...); err != nil {
+		j.warn(fmt.Sprintf("clean up after the job: %v", err))
+	}
+}
