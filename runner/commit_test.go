@@ -1,0 +1,381 @@
+package runner
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/gitops"
+	"github.com/millhand/millhand/internal/redact"
+	"github.com/millhand/millhand/internal/sandbox"
+	"github.com/millhand/millhand/tasks"
+)
+
+// token has the form of a key that a service gives out.
+const token = "ghp_abcdefghijklmnopqrstuvwxyz0123456789"
+
+// landed makes a job whose session has written files, by name.
+func (s *stage) landed(plan *tasks.Plan, spec tasks.Job, files map[string]string) *landing {
+	s.t.Helper()
+	j := s.begin(plan, spec)
+	p := s.prepared(j)
+	p.touched = true
+	for name, text := range files {
+		writeFile(s.t, filepath.Join(p.space.Dir(), name), text)
+	}
+	return &landing{job: j, site: p}
+}
+
+func (l *landing) patchText(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(l.job.opts.Dir.Path(), l.patch))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func TestChangesAreReportedAndKeptAsAPatch(t *testing.T) {
+	s := setUp(t)
+	l := s.landed(&tasks.Plan{}, s.job("a"), map[string]string{"new": "one\ntwo\n"})
+	if l.measured() || !l.lost() {
+		t.Error("it is measured before anybody looked")
+	}
+	if end := l.findChanges(t.Context()); end != nil {
+		t.Fatalf("%+v", *end)
+	}
+	found := s.of(event.ChangesFound)
+	want := []event.Change{{Path: "new", Kind: "added", Added: 2}}
+	if len(found) != 1 || !cmp.Equal(want, found[0].Changes) {
+		t.Errorf("told %+v", found)
+	}
+	if l.patch != "patches/a.patch" || !strings.Contains(l.patchText(t), "+++ b/new\n") || !l.measured() || l.lost() {
+		t.Errorf("the patch is %q", l.patch)
+	}
+}
+
+func TestAJobWithoutChanges(t *testing.T) {
+	s := setUp(t)
+	spec := s.job("a")
+	spec.Commit.Protect = []string{"secret/**", "*.lock"}
+	l := s.landed(&tasks.Plan{}, spec, nil)
+	if end := l.findChanges(t.Context()); end != nil || l.patch != "" || l.lost() {
+		t.Errorf("%+v, patch %q", end, l.patch)
+	}
+	if end := l.commit(t.Context()); end != nil || l.made.Hash != "" {
+		t.Errorf("%+v, commit %q", end, l.made.Hash)
+	}
+	l.job.spec.RequireChanges = true
+	if end := l.findChanges(t.Context()); end == nil || end.code != event.CodeFailed || end.detail != "the task requires changes and nothing was changed" {
+		t.Errorf("%+v", end)
+	}
+	writeFile(t, filepath.Join(l.site.space.Dir(), "go.lock"), "x\n")
+	if end := l.findChanges(t.Context()); end == nil || end.code != event.CodeFailed || !strings.HasSuffix(end.detail, "are of protected paths: go.lock") {
+		t.Errorf("%+v", end)
+	}
+	if !strings.Contains(s.warnings(), "changes of protected paths are left out of the commit: go.lock") {
+		t.Errorf("warnings: %s", s.warnings())
+	}
+}
+
+func TestTheCommitIsExactlyTheChange(t *testing.T) {
+	s := setUp(t)
+	spec := s.job("a")
+	spec.Commit.Author = tasks.Person{Name: "Ann", Email: "ann@example.com"}
+	l := s.landed(&tasks.Plan{}, spec, map[string]string{"a": "x\n", "b": "y\n"})
+	if end := l.findChanges(t.Context()); end != nil {
+		t.Fatalf("%+v", *end)
+	}
+	writeFile(t, filepath.Join(l.site.space.Dir(), "late"), "by whoever still runs\n")
+	if end := l.commit(t.Context()); end != nil {
+		t.Fatalf("%+v", *end)
+	}
+	if got := git(t, s.repo, "show", "--format=%P %an <%ae> %cn <%ce>", "--name-only", "millhand/a"); got != l.site.base+" Ann <ann@example.com> millhand <millhand@localhost>\n\na\nb" {
+		t.Errorf("the commit is %s", got)
+	}
+	made := s.of(event.CommitMade)
+	if len(made) != 1 || made[0].Commit.Branch != "millhand/a" || made[0].Commit.Hash != git(t, s.repo, "rev-parse", "millhand/a") {
+		t.Errorf("told %+v", made)
+	}
+	if message := git(t, s.repo, "log", "-1", "--format=%B", "millhand/a"); message != strings.TrimSpace(made[0].Commit.Message) || !strings.Contains(message, "\nMillhand-Job: a\n") {
+		t.Errorf("the message is %q", message)
+	}
+}
+
+func TestNothingIsCommittedWhereThePatchIsTheResult(t *testing.T) {
+	s := setUp(t)
+	spec := s.job("a")
+	spec.Publish = tasks.PublishPatch
+	l := s.landed(&tasks.Plan{}, spec, map[string]string{"a": "x\n"})
+	if end := l.findChanges(t.Context()); end != nil {
+		t.Fatalf("%+v", *end)
+	}
+	if end := l.commit(t.Context()); end != nil || l.made.Hash != "" || l.lost() {
+		t.Errorf("%+v, %+v", end, l.made)
+	}
+}
+
+func TestACommitNeedsTheBranchAsItWas(t *testing.T) {
+	s := setUp(t)
+	l := s.landed(&tasks.Plan{}, s.job("a"), map[string]string{"a": "x\n"})
+	if end := l.findChanges(t.Context()); end != nil {
+		t.Fatalf("%+v", *end)
+	}
+	git(t, s.repo, "branch", "millhand/a")
+	end := l.commit(t.Context())
+	if end == nil || end.code != event.CodeCommit || !strings.HasPrefix(end.detail, "commit: ") {
+		t.Errorf("a branch of somebody else's: %+v", end)
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(Interrupt{"SIGINT", event.ExitInterrupt})
+	if end = gitFailed(ctx, "commit", os.ErrExist); end.code != event.CodeInterrupted {
+		t.Errorf("after a signal: %+v", end)
+	}
+	l.job.start.tip = git(t, s.repo, "rev-parse", "millhand/a")
+	if end = l.commit(t.Context()); end != nil || git(t, s.repo, "rev-parse", "millhand/a") != l.made.Hash {
+		t.Errorf("a branch that is to be replaced: %+v", end)
+	}
+}
+
+func TestACommitInPlaceSaysWhoMayHaveCommitted(t *testing.T) {
+	s := setUp(t)
+	spec := s.job("a")
+	spec.Commit.Branch = tasks.CurrentBranch
+	l := s.landed(&tasks.Plan{}, spec, map[string]string{"a": "x\n"})
+	if end := l.findChanges(t.Context()); end != nil {
+		t.Fatalf("%+v", *end)
+	}
+	git(t, s.repo, "commit", "-q", "--allow-empty", "-m", "of the agent")
+	if end := l.commit(t.Context()); end == nil || !strings.HasPrefix(end.detail, "commit in place (if the agent has committed by itself") {
+		t.Errorf("%+v", end)
+	}
+	git(t, s.repo, "reset", "-q", "--soft", "HEAD~1")
+	if end := l.commit(t.Context()); end != nil || l.made.Branch != "main" || git(t, s.repo, "rev-parse", "main") != l.made.Hash {
+		t.Errorf("%+v, %+v", end, l.made)
+	}
+}
+
+func TestCommitsInAMirrorStayWithTheirRun(t *testing.T) {
+	s := setUp(t)
+	spec := s.job("a")
+	spec.Repo = tasks.Repo{Name: "far", Kind: tasks.RepoURL, URL: "file://" + s.repo}
+	spec.Publish = tasks.PublishPush
+	l := s.landed(&tasks.Plan{}, spec, map[string]string{"a": "x\n"})
+	if end := l.findChanges(t.Context()); end != nil {
+		t.Fatalf("%+v", *end)
+	}
+	if end := l.commit(t.Context()); end != nil || l.made.Branch != "millhand/a" {
+		t.Fatalf("%+v, %+v", end, l.made)
+	}
+	if got := git(t, l.site.origin.Git.Common, "branch", "--list", "millhand/a"); got != "" {
+		t.Errorf("the mirror has the branch %q", got)
+	}
+	if end := l.publish(t.Context()); end != nil || git(t, s.repo, "rev-parse", "millhand/a") != l.made.Hash {
+		t.Errorf("%+v", end)
+	}
+}
+
+func TestWorkInProgressIsCommittedAfterALimit(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*landing)
+		code   event.Code
+		wip    bool
+	}{
+		"a limit":               {nil, event.CodeLimit, true},
+		"a budget":              {nil, event.CodeOverBudget, true},
+		"a failure":             {nil, event.CodeFailed, false},
+		"a signal":              {nil, event.CodeTerminated, false},
+		"not wanted":            {func(l *landing) { l.job.spec.Commit.WIP = false }, event.CodeLimit, false},
+		"no commit":             {func(l *landing) { l.job.spec.Commit = nil }, event.CodeLimit, false},
+		"no session yet":        {func(l *landing) { l.site.touched = false }, event.CodeLimit, false},
+		"the patch is it":       {func(l *landing) { l.job.spec.Publish = tasks.PublishPatch }, event.CodeLimit, false},
+		"not measured":          {func(l *landing) { l.changes = nil }, event.CodeLimit, false},
+		"nothing was changed":   {func(l *landing) { l.changes = &gitops.ChangeSet{} }, event.CodeLimit, false},
+		"a mirror to push from": {func(l *landing) { l.job.spec.Repo.Kind, l.job.spec.Publish = tasks.RepoURL, tasks.PublishPush }, event.CodeLimit, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := setUp(t)
+			spec := s.job("a")
+			spec.Commit.WIP = true
+			l := s.landed(&tasks.Plan{}, spec, map[string]string{"a": "x\n"})
+			if end := l.findChanges(t.Context()); end != nil {
+				t.Fatalf("%+v", *end)
+			}
+			if c.change != nil {
+				c.change(l)
+			}
+			l.commitWIP(t.Context(), &stop{code: c.code})
+			if got := l.made.Hash != ""; got != c.wip {
+				t.Fatalf("committed: %t", got)
+			}
+			if !c.wip {
+				return
+			}
+			message := git(t, s.repo, "log", "-1", "--format=%B", "millhand/a")
+			if !strings.HasPrefix(message, "wip: a: Go") || !strings.Contains(message, "\nMillhand-Outcome: "+string(c.code.Cause().Outcome)) {
+				t.Errorf("the message is %q", message)
+			}
+		})
+	}
+}
+
+func TestWorkInProgressThatCantBeCommittedIsAWarning(t *testing.T) {
+	s := setUp(t)
+	spec := s.job("a")
+	spec.Commit.WIP = true
+	l := s.landed(&tasks.Plan{}, spec, map[string]string{"a": "x\n"})
+	if end := l.findChanges(t.Context()); end != nil {
+		t.Fatalf("%+v", *end)
+	}
+	git(t, s.repo, "branch", "millhand/a")
+	if l.commitWIP(t.Context(), &stop{code: event.CodeLimit}); !strings.Contains(s.warnings(), "commit the work in progress: ") || l.made.Hash != "" {
+		t.Errorf("%+v; warnings: %s", l.made, s.warnings())
+	}
+}
+
+func TestASecretInTheChangeEndsTheJob(t *testing.T) {
+	s := setUp(t)
+	s.opts.Redact = redact.New(nil)
+	l := s.landed(&tasks.Plan{}, s.job("a"), map[string]string{"config": "x\nkey: " + token + "\n", "fine": "y\n"})
+	end := l.findChanges(t.Context())
+	if end == nil || end.code != event.CodeSecret || !strings.Contains(end.detail, "config:2 (") || strings.Contains(end.detail, token) {
+		t.Fatalf("%+v", end)
+	}
+	if patch := l.patchText(t); strings.Contains(patch, token) || !strings.Contains(patch, "+key: "+redact.Mark) || !strings.Contains(patch, "+y\n") {
+		t.Errorf("the patch is %s", patch)
+	}
+	l.job.spec.Commit = nil
+	if end := l.findChanges(t.Context()); end != nil || !strings.Contains(s.warnings(), "config:2 (") || !strings.Contains(s.warnings(), "left out of the patch") {
+		t.Errorf("without a commit: %+v; warnings: %s", end, s.warnings())
+	}
+}
+
+func TestWhatWasThereBeforeIsNoLeak(t *testing.T) {
+	s := setUp(t)
+	s.opts.Redact = redact.New([]string{"held-by-millhand-1234"})
+	writeFile(t, filepath.Join(s.repo, "config"), "key: "+token+"\n# held-by-millhand-1234\n")
+	git(t, s.repo, "add", "-A")
+	git(t, s.repo, "commit", "-q", "-m", "more")
+	l := s.landed(&tasks.Plan{}, s.job("a"), map[string]string{"config": "the key: " + token + "\n# held-by-millhand-1234\n"})
+	if end := l.findChanges(t.Context()); end != nil {
+		t.Fatalf("%+v", *end)
+	}
+	if patch := l.patchText(t); strings.Contains(patch, "held-by-millhand-1234") || !strings.Contains(patch, token) {
+		t.Errorf("the patch is %s", patch)
+	}
+	if !strings.Contains(s.warnings(), "so the patch can't be applied") {
+		t.Errorf("warnings: %s", s.warnings())
+	}
+}
+
+func TestASecretInAFilesNameIsLeftOut(t *testing.T) {
+	s := setUp(t)
+	s.opts.Redact = redact.New(nil)
+	l := s.landed(&tasks.Plan{}, s.job("a"), map[string]string{token: "x\n"})
+	end := l.findChanges(t.Context())
+	if end == nil || end.code != event.CodeSecret || !strings.Contains(end.detail, ", in its name)") || strings.Contains(end.detail, token) {
+		t.Errorf("%+v", end)
+	}
+}
+
+func TestLeaksInAFileOfTheUsersAreThoseOfTheCommit(t *testing.T) {
+	s := setUp(t)
+	s.opts.Redact = redact.New(nil)
+	writeFile(t, filepath.Join(s.repo, "mixed"), "key: "+token+"\n")
+	writeFile(t, filepath.Join(s.repo, "untouched"), "key: "+token+"\n")
+	spec := s.job("a")
+	spec.Commit.Branch = tasks.CurrentBranch
+	l := s.landed(&tasks.Plan{AllowDirty: true}, spec, map[string]string{"own": "x\n"})
+	if end := l.findChanges(t.Context()); end != nil {
+		t.Errorf("the user's files are not committed, and: %+v", end)
+	}
+	writeFile(t, filepath.Join(s.repo, "mixed"), "key: "+token+"\nmore\n")
+	end := l.findChanges(t.Context())
+	if end == nil || end.code != event.CodeSecret || !strings.Contains(end.detail, "mixed:1 (") || strings.Contains(end.detail, "untouched") {
+		t.Errorf("a file of both: %+v", end)
+	}
+	if !strings.Contains(s.warnings(), "uncommitted changes that were there before are committed along with the job's in mixed") {
+		t.Errorf("warnings: %s", s.warnings())
+	}
+}
+
+func TestChangesBesideTheWorkspaceAreAWarning(t *testing.T) {
+	s := setUp(t)
+	if err := os.Mkdir(filepath.Join(s.repo, "web"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	writeFile(t, filepath.Join(s.repo, "web", "x"), "x\n")
+	git(t, s.repo, "add", "-A")
+	git(t, s.repo, "commit", "-q", "-m", "more")
+	spec := s.job("a")
+	spec.Repo.Dir = filepath.Join(s.repo, "web")
+	l := s.landed(&tasks.Plan{}, spec, map[string]string{"y": "y\n", "../aside": "z\n"})
+	if end := l.findChanges(t.Context()); end != nil || !strings.Contains(s.warnings(), "changes outside of the workspace web are left out: aside") {
+		t.Errorf("%+v; warnings: %s", end, s.warnings())
+	}
+	if len(l.changes.Changes) != 1 || l.changes.Changes[0].Path != "web/y" {
+		t.Errorf("the changes are %+v", l.changes.Changes)
+	}
+	s.events = nil
+	l.job.opts.Level = sandbox.Full // whose commands can't write there
+	if err := l.warnOfElsewhere(t.Context()); err != nil || s.warnings() != "" {
+		t.Errorf("%v; warnings: %s", err, s.warnings())
+	}
+}
+
+func TestAPatchThatCantBeWritten(t *testing.T) {
+	s := setUp(t)
+	if err := os.WriteFile(filepath.Join(s.opts.Dir.Path(), "patches"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	l := s.landed(&tasks.Plan{}, s.job("a"), map[string]string{"a": "x\n"})
+	if end := l.findChanges(t.Context()); end != nil || !strings.Contains(s.warnings(), "the work is committed without it") || !l.lost() {
+		t.Errorf("%+v; warnings: %s", end, s.warnings())
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(Interrupt{"SIGINT", event.ExitInterrupt})
+	if end := l.commit(ctx); end != nil || l.lost() {
+		t.Errorf("nothing else keeps the work, and: %+v", end)
+	}
+	l.job.spec.Publish = tasks.PublishPatch
+	if end := l.findChanges(t.Context()); end == nil || end.code != event.CodeCommit || !strings.HasPrefix(end.detail, "keep the job's patch: ") {
+		t.Errorf("the patch is the result, and: %+v", end)
+	}
+}
+
+func TestTheMessageOfACommit(t *testing.T) {
+	j := &job{opts: &Options{RunID: "r1", Redact: redact.New([]string{"a-held-secret-42"})}, spec: tasks.Job{
+		ID: "a.1", Task: "a", Prompt: "Use a-held-secret-42.\nNow.", Repo: tasks.Repo{Name: "shop"}, Commit: &tasks.Commit{},
+	}}
+	want := "a: Use [redacted]\n\nMillhand-Run: r1\nMillhand-Job: a.1\nMillhand-Task: " + taskHash(j.spec, "base") + "\n"
+	if diff := cmp.Diff(want, j.message("base", "")); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	j.spec.Commit.Message = "  Fix it\n\nBecause.\n"
+	if got := j.message("base", event.Limit); !strings.HasPrefix(got, "wip: Fix it\n\nBecause.\n\nMillhand-Run: r1\n") || !strings.HasSuffix(got, "\nMillhand-Outcome: limit\n") {
+		t.Errorf("the message is %q", got)
+	}
+	var hashes []string
+	for _, base := range []string{"base", "other", ""} {
+		hashes = append(hashes, taskHash(j.spec, base))
+	}
+	if slices.Sort(hashes); len(slices.Compact(hashes)) != 3 {
+		t.Errorf("task hashes %q", hashes)
+	}
+}
+
+func TestLeaksAreNamedByWhereTheyAre(t *testing.T) {
+	leaks := []leak{{path: "a", line: 3, kind: "key"}, {path: "b.bin", kind: "key, in its name"}}
+	if got := leaks[0].String() + " " + leaks[1].String(); got != "a:3 (key) b.bin (key, in its name)" {
+		t.Errorf("%q", got)
+	}
+	if diff := cmp.Diff([]string{"b.bin"}, opaque(leaks)); diff != "" {
+		t.Errorf("files without lines (-want +got):\n%s", diff)
+	}
+}
