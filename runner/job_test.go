@@ -1,0 +1,147 @@
+package runner
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/tasks"
+)
+
+// phasesOf lists the phases of a job that ended, those that failed with a !.
+func (s *stage) phasesOf(job string) string {
+	var names []string
+	for _, e := range s.of(event.PhaseEnded) {
+		if e.Job == job {
+			name := e.Phase.Name
+			if e.Phase.Error != "" {
+				name += "!"
+			}
+			names = append(names, name)
+		}
+	}
+	return strings.Join(names, " ")
+}
+
+func TestThePhasesOfAJob(t *testing.T) {
+	fails := []tasks.Verify{{Name: "no", Run: "false", Time: time.Minute}}
+	for name, c := range map[string]struct {
+		change  func(*tasks.Job)
+		phases  string
+		outcome event.Outcome
+		patch   bool
+		branch  string // the subject of its last commit
+	}{
+		"passed":              {func(*tasks.Job) {}, "prepare setup session disk changes commit publish", event.Passed, true, "a: Go"},
+		"setup failed":        {func(j *tasks.Job) { j.Setup = []string{"echo x > by-setup; false"} }, "prepare setup!", event.Failed, true, ""},
+		"verify failed":       {func(j *tasks.Job) { j.Verify = fails }, "prepare setup session!", event.Failed, true, ""},
+		"verify failed, wip":  {func(j *tasks.Job) { j.Verify, j.Commit.WIP = fails, true }, "prepare setup session!", event.Failed, true, ""},
+		"at a limit":          {func(j *tasks.Job) { j.Limits.Turns = 1 }, "prepare setup session!", event.Limit, true, ""},
+		"at a limit, wip":     {func(j *tasks.Job) { j.Limits.Turns, j.Commit.WIP = 1, true }, "prepare setup session!", event.Limit, true, "wip: a: Go"},
+		"a change is missing": {func(j *tasks.Job) { j.RequireChanges, j.Commit.Protect = true, []string{"a"} }, "prepare setup session disk changes!", event.Failed, false, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := setUp(t)
+			s.opts.OpenModel = plays(t, writes)
+			spec := s.job("a")
+			spec.Limits.Turns = 9
+			c.change(&spec)
+			end := s.begin(&tasks.Plan{}, spec).carryOut(t.Context())
+			if got := s.phasesOf("a"); got != c.phases || end.Outcome != c.outcome {
+				t.Errorf("%s after %s: %s", end.Outcome, got, end.Reason)
+			}
+			if (end.Patch == "patches/a.patch") != c.patch {
+				t.Errorf("the patch is %q", end.Patch)
+			}
+			subject := ""
+			if git(t, s.repo, "branch", "--list", "millhand/a") != "" {
+				subject = git(t, s.repo, "log", "-1", "--format=%s", "millhand/a")
+			}
+			if subject != c.branch {
+				t.Errorf("the branch has %q", subject)
+			}
+			if _, err := os.Stat(filepath.Join(s.opts.Work, "trees", "a")); !os.IsNotExist(err) {
+				t.Errorf("the worktree is left: %v", err)
+			}
+		})
+	}
+}
+
+func TestTheDocumentsListThePhases(t *testing.T) {
+	var names []string
+	for _, p := range (&job{}).phases(&progress{}) {
+		names = append(names, p.name)
+	}
+	for file, before := range map[string]string{"../ARCHITECTURE.md": "lists: ", "doc.go": "phases ("} {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		words := strings.Join(strings.Fields(strings.ReplaceAll(string(text), "//", "")), " ")
+		if list := before + strings.Join(names, ", "); !strings.Contains(words, list) {
+			t.Errorf("%s lacks %q", file, list)
+		}
+	}
+}
+
+func TestTheEndOfAJobSumsUp(t *testing.T) {
+	s := setUp(t)
+	s.opts.OpenModel = plays(t, writes)
+	end := s.begin(&tasks.Plan{}, s.job("a")).carryOut(t.Context())
+	end.CostUSD = nil
+	want := event.JobEnd{Outcome: event.Passed, Attempts: 1, Turns: 2, FinalMessage: "ok", Patch: "patches/a.patch"}
+	want.Usage.Input, want.Usage.Output = 20, 2
+	if diff := cmp.Diff(want, end); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	var started []event.Type
+	for _, e := range s.events {
+		if e.Job != "a" {
+			t.Errorf("an event of no job: %+v", e)
+		}
+		started = append(started, e.Type)
+	}
+	if slices.Index(started, event.JobStarted) > slices.Index(started, event.AttemptStarted) {
+		t.Errorf("the order is %v", started)
+	}
+}
+
+func TestWorkThatIsKeptNowhereIsLeft(t *testing.T) {
+	s := setUp(t)
+	s.opts.OpenModel = plays(t, writes)
+	writeFile(t, filepath.Join(s.opts.Dir.Path(), "patches"), "in the way")
+	var left []string
+	s.opts.Left = func(tree string) { left = append(left, tree) }
+	spec := s.job("a")
+	spec.Verify = []tasks.Verify{{Name: "no", Run: "false", Time: time.Minute}}
+	end := s.begin(&tasks.Plan{}, spec).carryOut(t.Context())
+	tree := filepath.Join(s.opts.Work, "trees", "a")
+	if text, err := os.ReadFile(filepath.Join(tree, "a")); string(text) != "x" || end.Outcome != event.Failed || end.Patch != "" {
+		t.Errorf("%+v; the file is %q, %v", end, text, err)
+	}
+	if diff := cmp.Diff([]string{tree}, left); diff != "" || !strings.Contains(s.warnings(), "it is left in "+tree) {
+		t.Errorf("warnings: %s (-want +got):\n%s", s.warnings(), diff)
+	}
+}
+
+func TestWhenWorkIsUnkept(t *testing.T) {
+	for name, c := range map[string]struct {
+		p    progress
+		want bool
+	}{
+		"no attempt":   {progress{site: &site{}}, false},
+		"not measured": {progress{site: &site{touched: true}}, true},
+		"a patch":      {progress{site: &site{touched: true}, landing: &landing{patch: "x"}}, false},
+		"nothing":      {progress{site: &site{touched: true}, landing: &landing{}}, true},
+	} {
+		if got := c.p.unkept(); got != c.want {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+}

@@ -1,0 +1,363 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/sandbox"
+	"github.com/millhand/millhand/tasks"
+)
+
+func TestPrepareMakesALinkedWorktreeAtTheBase(t *testing.T) {
+	s := setUp(t)
+	writeFile(t, filepath.Join(s.repo, "a"), "one\n")
+	git(t, s.repo, "add", "-A")
+	git(t, s.repo, "commit", "-q", "-m", "more")
+	writeFile(t, filepath.Join(s.repo, "a"), "not committed\n")
+	j := s.begin(&tasks.Plan{}, s.job("a"))
+	p := s.prepared(j)
+	dir := filepath.Join(s.opts.Work, "trees", "a")
+	if !p.linked() || p.inPlace || p.tree.Root() != dir || p.space.Dir() != dir || p.below != "" {
+		t.Errorf("the site is %s, in place %t", p.tree.Root(), p.inPlace)
+	}
+	if p.base != git(t, s.repo, "rev-parse", "HEAD") {
+		t.Errorf("the base is %s", p.base)
+	}
+	if text, err := os.ReadFile(filepath.Join(dir, "a")); string(text) != "one\n" {
+		t.Errorf("the worktree has %q, %v", text, err)
+	}
+	started := s.of(event.JobStarted)
+	if len(started) != 1 {
+		t.Fatalf("%d jobs started", len(started))
+	}
+	want := &event.JobStart{Sandbox: event.Sandbox{Level: "none"}, Workspace: dir, Base: p.base, Branch: "millhand/a"}
+	if diff := cmp.Diff(want, started[0].JobStart); diff != "" {
+		t.Errorf("the job's start (-want +got):\n%s", diff)
+	}
+	if p.prepared.IsZero() {
+		t.Error("the job's time has not begun")
+	}
+	for _, name := range []string{"home", "tmp"} {
+		if info, err := os.Stat(filepath.Join(s.opts.Work, name, "a")); err != nil || info.Mode().Perm() != 0o700 {
+			t.Errorf("the private directory %s: %v", name, err)
+		}
+	}
+	changes, err := p.tree.Changes(t.Context(), p.before, nil)
+	if err != nil || len(changes.Changes) != 0 {
+		t.Errorf("changes before any work: %+v, %v", changes, err)
+	}
+}
+
+func TestPrepareTakesTheTreeItselfForOneJobAtATime(t *testing.T) {
+	s := setUp(t)
+	writeFile(t, filepath.Join(s.repo, "mine"), "of the user\n")
+	spec := s.job("a")
+	spec.Commit = nil
+	plan := &tasks.Plan{AllowDirty: true}
+	j := s.begin(plan, spec)
+	p, end := j.prepare(t.Context())
+	if end != nil {
+		t.Fatalf("%+v", *end)
+	}
+	if !p.inPlace || p.linked() || p.space.Dir() != s.repo {
+		t.Errorf("the workspace is %s", p.space.Dir())
+	}
+	if diff := cmp.Diff([]string{"mine"}, p.dirty); diff != "" {
+		t.Errorf("changes of the user's (-want +got):\n%s", diff)
+	}
+	taken := make(chan func())
+	go func() { taken <- j.run.trees.lock(s.repo) }()
+	select {
+	case <-taken:
+		t.Error("two jobs work on one tree")
+	case <-time.After(20 * time.Millisecond):
+	}
+	j.leave(t.Context(), p, true)
+	(<-taken)()
+	if text, err := os.ReadFile(filepath.Join(s.repo, "mine")); err != nil || s.warnings() != "" {
+		t.Errorf("the tree that is the user's: %q, %v; warnings: %s", text, err, s.warnings())
+	}
+	plan.AllowDirty = false
+	p, end = j.prepare(t.Context())
+	if end != nil || p.dirty != nil {
+		t.Errorf("without allow_dirty: %+v, %v", end, p.dirty)
+	}
+	j.leave(t.Context(), p, false)
+}
+
+func TestInPlaceTheBaseIsWhatTheJobBeforeHasCommitted(t *testing.T) {
+	s := setUp(t)
+	spec := s.job("a")
+	spec.Commit.Branch = tasks.CurrentBranch
+	j := s.begin(&tasks.Plan{}, spec)
+	git(t, s.repo, "commit", "-q", "--allow-empty", "-m", "of the job before")
+	p := s.prepared(j)
+	if p.base != git(t, s.repo, "rev-parse", "HEAD") {
+		t.Errorf("the base is %s", p.base)
+	}
+	if got := j.branch(p); got != "main" {
+		t.Errorf("it commits to %q", got)
+	}
+}
+
+func TestPrepareWorksInADirectoryOfARepository(t *testing.T) {
+	s := setUp(t)
+	for _, name := range []string{"web/app/x", "other"} {
+		if err := os.MkdirAll(filepath.Join(s.repo, filepath.Dir(name)), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		writeFile(t, filepath.Join(s.repo, name), "x\n")
+	}
+	git(t, s.repo, "add", "-A")
+	git(t, s.repo, "commit", "-q", "-m", "more")
+	spec := s.job("a")
+	spec.Repo.Dir = filepath.Join(s.repo, "web")
+	p := s.prepared(s.begin(&tasks.Plan{}, spec))
+	if p.below != "web" || p.space.Dir() != filepath.Join(s.opts.Work, "trees", "a", "web") {
+		t.Errorf("the workspace is %s, %q in its tree", p.space.Dir(), p.below)
+	}
+	writeFile(t, filepath.Join(p.tree.Root(), "other"), "y\n")
+	writeFile(t, filepath.Join(p.space.Dir(), "app", "x"), "y\n")
+	changes, err := p.tree.Changes(t.Context(), p.before, nil)
+	if err != nil || len(changes.Changes) != 1 || changes.Changes[0].Path != "web/app/x" {
+		t.Errorf("the changes are %+v, %v", changes, err)
+	}
+}
+
+func TestPrepareOfOtherKindsOfRepositories(t *testing.T) {
+	t.Run("a copied directory", func(t *testing.T) {
+		s := setUp(t)
+		dir := t.TempDir()
+		writeFile(t, filepath.Join(dir, "a"), "plain\n")
+		spec := s.job("a")
+		spec.Repo = tasks.Repo{Name: "plain", Kind: tasks.RepoCopy, Dir: dir}
+		p := s.prepared(s.begin(&tasks.Plan{}, spec))
+		if text, err := os.ReadFile(filepath.Join(p.space.Dir(), "a")); string(text) != "plain\n" || p.base == "" || !p.linked() {
+			t.Errorf("the workspace has %q, %v; its base is %q", text, err, p.base)
+		}
+		if _, err := os.Stat(filepath.Join(dir, ".git")); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("the directory itself became a repository: %v", err)
+		}
+	})
+	t.Run("a mirror", func(t *testing.T) {
+		s := setUp(t)
+		spec := s.job("a")
+		spec.Repo = tasks.Repo{Name: "far", Kind: tasks.RepoURL, URL: "file://" + s.repo}
+		p := s.prepared(s.begin(&tasks.Plan{}, spec))
+		if p.base != git(t, s.repo, "rev-parse", "HEAD") || p.inPlace || !p.linked() {
+			t.Errorf("the site is %s at %s", p.tree.Root(), p.base)
+		}
+	})
+	t.Run("a repository without a commit", func(t *testing.T) {
+		s := setUp(t)
+		s.repo = t.TempDir()
+		git(t, s.repo, "init", "-q", "-b", "trunk")
+		j := s.begin(&tasks.Plan{}, s.job("a"))
+		p := s.prepared(j)
+		if !p.inPlace || p.base != "" || j.branch(p) != "trunk" {
+			t.Errorf("in place %t, base %q, branch %q", p.inPlace, p.base, j.branch(p))
+		}
+	})
+}
+
+func TestPrepareReleasesWhatItTookIfItFails(t *testing.T) {
+	s := setUp(t)
+	inside := filepath.Join(s.repo, "web")
+	if err := os.Mkdir(inside, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	writeFile(t, filepath.Join(inside, "x"), "x\n")
+	git(t, s.repo, "add", "-A")
+	git(t, s.repo, "commit", "-q", "-m", "more")
+	spec := s.job("a")
+	spec.Commit, spec.Repo.Dir = nil, inside
+	j := s.begin(&tasks.Plan{AllowDirty: true}, spec)
+	if err := os.RemoveAll(inside); err != nil {
+		t.Fatal(err)
+	}
+	p, end := j.prepare(t.Context())
+	if p != nil || end == nil || end.code != event.CodeRepository || !strings.Contains(end.detail, "prepare the workspace: ") {
+		t.Fatalf("%+v, %+v", p, end)
+	}
+	j.run.trees.lock(s.repo)() // or nobody could ever work there again
+
+	spec = s.job("b")
+	spec.Repo.Dir = s.repo
+	j = s.begin(&tasks.Plan{}, spec)
+	j.start.below = "nowhere"
+	if p, end = j.prepare(t.Context()); p != nil || end == nil {
+		t.Fatalf("%+v, %+v", p, end)
+	}
+	if out := git(t, s.repo, "worktree", "list"); strings.Contains(out, "trees") {
+		t.Errorf("the worktree is left:\n%s", out)
+	}
+}
+
+func TestAPrepareThatASignalEndsIsCancelled(t *testing.T) {
+	s := setUp(t)
+	j := s.begin(&tasks.Plan{}, s.job("a"))
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(Interrupt{"SIGINT", event.ExitInterrupt})
+	if _, end := j.prepare(ctx); end == nil || end.code != event.CodeInterrupted {
+		t.Errorf("%+v", end)
+	}
+}
+
+func TestConfineFailsWhereItsDirectoriesCantBeMade(t *testing.T) {
+	s := setUp(t)
+	j := s.begin(&tasks.Plan{}, s.job("a"))
+	writeFile(t, filepath.Join(s.opts.Work, "home"), "in the way")
+	p, end := j.prepare(t.Context())
+	if end != nil {
+		t.Fatalf("%+v", *end)
+	}
+	t.Cleanup(func() { j.leave(context.WithoutCancel(t.Context()), p, false) })
+	if end = j.confine(t.Context(), p); end == nil || end.code != event.CodeInternal || len(s.of(event.JobStarted)) != 0 {
+		t.Errorf("%+v", end)
+	}
+}
+
+func TestAFullDiskIsNamed(t *testing.T) {
+	full := &os.PathError{Op: "write", Path: "x", Err: syscall.ENOSPC}
+	if !isFull(full) || !isFull(syscall.EDQUOT) || isFull(os.ErrNotExist) {
+		t.Error("a full disk is not recognised")
+	}
+	j := &job{opts: &Options{Work: "/w"}}
+	if err := j.withoutRoom(full); !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), "TMPDIR is full (/w)") {
+		t.Error(err)
+	}
+	j.opts.Keep = true
+	if err := j.withoutRoom(full); !strings.Contains(err.Error(), "kept worktrees is full (/w)") {
+		t.Error(err)
+	}
+}
+
+func TestWhatBecomesOfAWorktree(t *testing.T) {
+	for name, c := range map[string]struct {
+		unkept, keep, there, warned bool
+	}{
+		"done":                   {},
+		"--keep":                 {keep: true, there: true},
+		"work that nobody keeps": {unkept: true, there: true, warned: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := setUp(t)
+			s.opts.Keep = c.keep
+			var left []string
+			s.opts.Left = func(tree string) { left = append(left, tree) }
+			j := s.begin(&tasks.Plan{}, s.job("a"))
+			p, end := j.prepare(t.Context())
+			if end != nil {
+				t.Fatalf("%+v", *end)
+			}
+			if end = j.confine(t.Context(), p); end != nil {
+				t.Fatalf("%+v", *end)
+			}
+			j.leave(t.Context(), p, c.unkept)
+			if _, err := os.Stat(j.outputs().Path()); !errors.Is(err, os.ErrNotExist) {
+				t.Errorf("a directory without outputs is left: %v", err)
+			}
+			_, err := os.Stat(p.tree.Root())
+			if there := err == nil; there != c.there {
+				t.Errorf("it is there: %t", there)
+			}
+			if warned := strings.Contains(s.warnings(), "it is left in "+p.tree.Root()); warned != c.warned || (len(left) == 1) != c.warned {
+				t.Errorf("left %q; warnings: %s", left, s.warnings())
+			}
+		})
+	}
+}
+
+func TestTheGroundOfAJobsCommands(t *testing.T) {
+	s := setUp(t)
+	s.opts.Level = sandbox.None
+	inside := filepath.Join(s.repo, ".millhand", "runs", "r1")
+	s.opts.Private = []string{inside, "/somewhere/else", filepath.Dir(s.repo)}
+	spec := s.job("a")
+	spec.Commit = nil
+	spec.Limits = tasks.Limits{Disk: 1 << 30, Processes: 7}
+	j := s.begin(&tasks.Plan{Tools: []tasks.CustomTool{{}}}, spec)
+	p := s.prepared(j)
+	g, err := j.ground(p, spec.Profile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if g.Workspace != s.repo || g.Tree != s.repo || !g.InPlace || len(g.Tools) != 1 || g.Limits != spec.Limits {
+		t.Errorf("the ground is %+v", g)
+	}
+	if diff := cmp.Diff([]string{filepath.Join(s.repo, ".millhand")}, g.Hidden); diff != "" {
+		t.Errorf("hidden (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{j.outputs().Path()}, g.Readable); diff != "" {
+		t.Errorf("readable (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{inside, "/somewhere/else"}, j.private(p)); diff != "" {
+		t.Errorf("closed to the job (-want +got):\n%s", diff)
+	}
+	g.Tell(event.Network{Host: "example.com"})
+	if told := s.of(event.NetworkTried); len(told) != 1 || told[0].Job != "a" || told[0].Network.Host != "example.com" {
+		t.Errorf("told %+v", told)
+	}
+}
+
+func TestASandboxBelowTheJobsIsMadeOnce(t *testing.T) {
+	s := setUp(t)
+	spec := s.job("a")
+	j := s.begin(&tasks.Plan{}, spec)
+	p := s.prepared(j)
+	own, err := j.confinement(t.Context(), p, sessionSpec{task: spec})
+	if err != nil || own != p.sandbox {
+		t.Errorf("an agent that may do as much as the job has its own: %v", err)
+	}
+	narrow := sessionSpec{task: spec, agent: tasks.Agent{Most: &spec.Profile}}
+	narrow.task.Agent = "small"
+	first, err := j.confinement(t.Context(), p, narrow)
+	if err != nil || first == p.sandbox || first.within != p.sandbox {
+		t.Fatalf("%+v, %v", first, err)
+	}
+	if second, _ := j.confinement(t.Context(), p, narrow); second != first {
+		t.Error("it is made twice")
+	}
+	if box, _ := j.setupConfinement(t.Context(), p); box != p.sandbox {
+		t.Error("setup commands have a sandbox of their own without a policy")
+	}
+	j.spec.SetupProfile = &spec.Profile
+	if box, _ := j.setupConfinement(t.Context(), p); box == p.sandbox || box == first || len(p.narrower) != 2 {
+		t.Errorf("%d sandboxes", len(p.narrower))
+	}
+}
+
+func TestTheJobsBranch(t *testing.T) {
+	for _, c := range []struct {
+		spec tasks.Job
+		want string
+	}{
+		{tasks.Job{}, ""},
+		{tasks.Job{Commit: &tasks.Commit{Branch: "b"}}, "b"},
+		{tasks.Job{Commit: &tasks.Commit{Branch: "b"}, Publish: tasks.PublishPatch}, ""},
+		{tasks.Job{Commit: &tasks.Commit{Branch: "b"}, Publish: tasks.PublishPush}, "b"},
+	} {
+		if got := (&job{spec: c.spec}).branch(&site{}); got != c.want {
+			t.Errorf("%+v: %q, want %q", c.spec, got, c.want)
+		}
+	}
+}
+
+func TestUpToOwn(t *testing.T) {
+	for in, want := range map[string]string{
+		"a/b": "a/b", ".millhand/runs/1": ".millhand", "a/.millhand/x": "a/.millhand", "a/x.millhand/y": "a/x.millhand/y",
+	} {
+		if got := upToOwn(in); got != want {
+			t.Errorf("%s: %s, want %s", in, got, want)
+		}
+	}
+}
