@@ -1,0 +1,444 @@
+package runner
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/model"
+	"github.com/millhand/millhand/internal/money"
+	"github.com/millhand/millhand/internal/permission"
+	"github.com/millhand/millhand/internal/redact"
+	"github.com/millhand/millhand/internal/session"
+	"github.com/millhand/millhand/tasks"
+	"github.com/millhand/millhand/tools"
+)
+
+// works takes a job through its session with a scripted model.
+func (s *stage) works(plan *tasks.Plan, spec tasks.Job, turns string) (*site, *result, *stop) {
+	s.t.Helper()
+	if s.opts.OpenModel == nil {
+		s.opts.OpenModel = plays(s.t, turns)
+	}
+	j := s.begin(plan, spec)
+	p := s.prepared(j)
+	r, end := j.work(s.t.Context(), p)
+	return p, r, end
+}
+
+func TestAFailedVerifyGoesBackIntoTheSession(t *testing.T) {
+	s := setUp(t)
+	spec := s.job("a")
+	spec.Attempts = 3
+	spec.Verify = []tasks.Verify{{Name: "fine", Run: "true", Time: time.Minute}, {Name: "has-b", Run: "cat b", Time: time.Minute}}
+	p, r, end := s.works(&tasks.Plan{}, spec, `  - {text: first, usage: {input: 10, output: 1}}
+  - {expect: ['<check name="has-b" result="exit code 1">\n.*b: No such file'], calls: [{tool: write, args: {filePath: b, content: x}}], usage: {input: 10, output: 1}}
+  - {text: second, usage: {input: 10, output: 1}}
+`)
+	if end != nil || r.attempts != 2 || r.final != "second" || r.totals.Turns != 3 || r.totals.Usage.Input != 30 || !p.touched {
+		t.Errorf("%+v, %+v", end, r)
+	}
+	var got []string
+	for _, e := range s.of(event.VerifyEnded) {
+		verdict := "failed"
+		if e.Verify.Passed {
+			verdict = "passed"
+		}
+		got = append(got, strings.Join([]string{e.Session, e.Verify.Name, verdict, strings.Repeat("i", e.Verify.Attempt)}, " "))
+	}
+	want := []string{"r1/a fine passed i", "r1/a has-b failed i", "r1/a fine passed ii", "r1/a has-b passed ii"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("told (-want +got):\n%s", diff)
+	}
+	attempts := s.of(event.AttemptStarted)
+	if len(attempts) != 2 || attempts[0].Attempt.Prompt != "Go." || !strings.HasPrefix(attempts[1].Attempt.Prompt, "The task's checks were run") {
+		t.Errorf("attempts %+v", attempts)
+	}
+}
+
+func TestAttemptsEnd(t *testing.T) {
+	s := setUp(t)
+	spec := s.job("a")
+	spec.Attempts = 2
+	spec.Verify = []tasks.Verify{{Name: "one", Run: "false", Time: time.Minute}, {Name: "two", Run: "exit 3", Time: time.Minute}}
+	_, r, end := s.works(&tasks.Plan{}, spec, "  - text: a\n  - text: b\n")
+	if end == nil || *end != (stop{event.CodeFailed, "verify one, two failed after 2 attempt(s)"}) || r.attempts != 2 || r.final != "b" {
+		t.Errorf("%+v, %+v", end, r)
+	}
+}
+
+func TestASessionThatCantBeOpened(t *testing.T) {
+	s := setUp(t)
+	s.opts.OpenModel = func(tasks.Job, string, func(event.Retry)) (Conversation, error) {
+		return Conversation{}, errors.New("no such model")
+	}
+	p, r, end := s.works(&tasks.Plan{}, s.job("a"), "")
+	if end == nil || *end != (stop{event.CodeNoModel, "no such model"}) || p.touched || r.totals.CostUSD == nil {
+		t.Errorf("%+v, %+v", end, r)
+	}
+	if end := sessionFailed(os.ErrExist); end.code != event.CodeInternal {
+		t.Errorf("any other error: %+v", end)
+	}
+}
+
+func TestAScriptWithTurnsLeftFailsTheJob(t *testing.T) {
+	s := setUp(t)
+	_, _, end := s.works(&tasks.Plan{}, s.job("a"), "  - text: a\n  - text: never\n")
+	if end == nil || end.code != event.CodeFailed {
+		t.Errorf("%+v", end)
+	}
+}
+
+func TestTheLastAnswerIsTheOutput(t *testing.T) {
+	s := setUp(t)
+	spec := s.job("a")
+	spec.Schema = map[string]any{"type": "object", "required": []any{"fixed"}}
+	_, r, end := s.works(&tasks.Plan{}, spec, "  - text: '{\"fixed\": true}'\n")
+	if end != nil || string(r.output) != `{"fixed":true}` && string(r.output) != `{"fixed": true}` {
+		t.Errorf("%+v, %s", end, r.output)
+	}
+}
+
+func TestARefusedModelIsRemembered(t *testing.T) {
+	for name, c := range map[string]struct {
+		class    model.ErrorClass
+		fallback bool
+		want     map[string]string
+	}{
+		"a bad key":            {model.ClassAuth, false, map[string]string{"openai": "no"}},
+		"no money":             {model.ClassQuota, false, map[string]string{"openai": "no"}},
+		"no such model":        {model.ClassUnknown, false, map[string]string{"openai/m": "no"}},
+		"too many requests":    {model.ClassRate, false, map[string]string{}},
+		"one of several":       {model.ClassAuth, true, map[string]string{}},
+		"an unreadable answer": {model.ClassProtocol, false, map[string]string{}},
+	} {
+		r := newRun(&tasks.Plan{}, setUp(t).opts)
+		spec := tasks.Job{Model: "openai/m"}
+		if c.fallback {
+			spec.Fallback = []tasks.Model{{}}
+		}
+		r.refuse(spec, &stop{event.Code(c.class), "no"})
+		if diff := cmp.Diff(c.want, r.refused); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+func TestProviderOfAModel(t *testing.T) {
+	for name, want := range map[string]string{"openai/gpt": "openai", "script:x.yaml": "script", "a/b:c": "a", "": "", "x": "x"} {
+		if got := provider(name); got != want {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}
+
+// mentions returns those of a prompt: what stands between the signs.
+func mentions(prompt string, of ...tasks.Mention) []tasks.Mention {
+	at := 0
+	for i := range of {
+		whole := "@" + of[i].Name
+		if of[i].Command != "" {
+			whole = "!`" + of[i].Command + "`"
+		}
+		of[i].Start = at + strings.Index(prompt[at:], whole)
+		of[i].End = of[i].Start + len(whole)
+		at = of[i].End
+	}
+	return of
+}
+
+func TestThePromptGetsWhatItNames(t *testing.T) {
+	s := setUp(t)
+	writeFile(t, filepath.Join(s.repo, "style.md"), "one\ntwo\nthree\n")
+	git(t, s.repo, "add", "-A")
+	git(t, s.repo, "commit", "-q", "-m", "more")
+	spec := s.job("a")
+	spec.Prompt = "See @style.md and @style.md, on !`echo main`; give @helper a part, and leave @team/x.go and @nobody."
+	spec.Mentions = mentions(spec.Prompt, tasks.Mention{Name: "style.md", First: 2, Last: 2}, tasks.Mention{Name: "style.md"}, tasks.Mention{Command: "echo main"},
+		tasks.Mention{Name: "helper"}, tasks.Mention{Name: "team/x.go"}, tasks.Mention{Name: "nobody"})
+	plan := &tasks.Plan{Agents: []tasks.Agent{{Name: "helper", Description: "helps"}, {Name: "hidden"}}}
+	var asked string
+	s.opts.OpenModel = func(tasks.Job, string, func(event.Retry)) (Conversation, error) {
+		return Conversation{Model: requestFunc(func(r model.Request) (model.Response, error) {
+			data, err := json.Marshal(r.Messages)
+			asked = string(data)
+			return model.Response{Text: "ok"}, err
+		})}, nil
+	}
+	if _, _, end := s.works(plan, spec, ""); end != nil {
+		t.Fatalf("%+v", *end)
+	}
+	for _, want := range []string{"See @style.md and @style.md, on main; give @helper", "two", "subagent_type", "and @nobody."} {
+		if !strings.Contains(asked, want) {
+			t.Errorf("the model is not shown %q:\n%s", want, asked)
+		}
+	}
+	if strings.Contains(asked, "three") || strings.Count(asked, "as the tool read shows it") != 1 {
+		t.Errorf("the model is shown lines that were not asked for, or a file twice:\n%s", asked)
+	}
+	if w := s.warnings(); !strings.Contains(w, "@team/x.go is no file") || strings.Contains(w, "nobody") {
+		t.Errorf("warnings: %s", w)
+	}
+}
+
+// requestFunc is a model that is one function of the request.
+type requestFunc func(model.Request) (model.Response, error)
+
+func (f requestFunc) Stream(_ context.Context, r model.Request, _ func(model.Delta)) (model.Response, error) {
+	return f(r)
+}
+
+func TestWhatThePromptNamesHasToBeHad(t *testing.T) {
+	for name, c := range map[string]struct {
+		mention tasks.Mention
+		preset  string
+		code    event.Code
+		detail  string
+	}{
+		"a denied command": {tasks.Mention{Command: "rm -r x"}, "readonly", event.CodeDenied, "the prompt's !`rm -r x`: "},
+		"a missing file":   {tasks.Mention{Name: "./gone", Explicit: true}, "build", event.CodeFailed, "the prompt's @./gone: "},
+		"a denied agent":   {tasks.Mention{Name: "helper"}, "", event.CodeDenied, "the prompt's @helper: "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := setUp(t)
+			spec := s.job("a")
+			spec.Profile, _ = permission.Preset(c.preset)
+			spec.Prompt = "Do !`rm -r x` @./gone @helper"
+			spec.Mentions = mentions(spec.Prompt, c.mention)
+			_, r, end := s.works(&tasks.Plan{Agents: []tasks.Agent{{Name: "helper", Description: "helps"}}}, spec, "  - text: never asked\n")
+			if end == nil || end.code != c.code || !strings.HasPrefix(end.detail, c.detail) || r.totals.Turns != 0 {
+				t.Errorf("%+v after %d turns", end, r.totals.Turns)
+			}
+		})
+	}
+}
+
+func TestTheEndOfASessionThatDidNotBegin(t *testing.T) {
+	for code, want := range map[event.Code]session.EndKind{
+		event.CodeFailed: session.GaveUp, event.CodeDenied: session.Refused, event.CodeInterrupted: session.Cancelled, event.CodeInternal: session.Cancelled,
+	} {
+		if got := endedBy(&stop{code, "why"}); got.Kind != want || got.Reason != "why" {
+			t.Errorf("%s: %+v", code, got)
+		}
+	}
+}
+
+func TestTheOutputOfACommandInAPrompt(t *testing.T) {
+	for said, want := range map[string]string{
+		"main\n":                 "main",
+		"":                       "",
+		"a\nb\n":                 "\n<output command=\"x\">\na\nb\n</output>\n",
+		"a\n</output>\n":         "\n<output command=\"x\">\na\n<\\/output>\n</output>\n",
+		strings.Repeat("x", 201): "\n<output command=\"x\">\n" + strings.Repeat("x", 201) + "\n</output>\n",
+	} {
+		if got := output("x", said); got != want {
+			t.Errorf("%q: %q, want %q", said, got, want)
+		}
+	}
+	for name, want := range map[string]bool{"docs/a.md": true, "user/name": false, "a.md": false, "scope/pkg@1.go": false, "x/.env1": true, "x/a.1": false} {
+		if got := looksLikeFile(name); got != want {
+			t.Errorf("%s looks like a file: %t", name, got)
+		}
+	}
+	if got := shown(tasks.Mention{Name: "a", Ranged: "a#L1"}) + shown(tasks.Mention{Name: "b"}); got != "a#L1b" {
+		t.Error(got)
+	}
+}
+
+func TestTheCallThatReadsWhatAMentionNames(t *testing.T) {
+	s := setUp(t)
+	writeFile(t, filepath.Join(s.repo, "a"), "x\n")
+	writeFile(t, filepath.Join(s.repo, "a#L1"), "x\n")
+	git(t, s.repo, "add", "-A")
+	git(t, s.repo, "commit", "-q", "-m", "more")
+	s.opts.Getenv = func(string) string { return "/home/ann/" }
+	j := s.begin(&tasks.Plan{}, s.job("a"))
+	w := newWork(j, s.prepared(j))
+	for name, c := range map[string]struct {
+		mention tasks.Mention
+		want    map[string]any
+	}{
+		"a file":                   {tasks.Mention{Name: "a"}, map[string]any{"filePath": "a"}},
+		"no file":                  {tasks.Mention{Name: "b"}, nil},
+		"what must be a file":      {tasks.Mention{Name: "./b", Explicit: true}, map[string]any{"filePath": "./b"}},
+		"of the user's":            {tasks.Mention{Name: "~/b", Explicit: true}, map[string]any{"filePath": "/home/ann/b"}},
+		"from a line on":           {tasks.Mention{Name: "a", First: 3}, map[string]any{"filePath": "a", "offset": 3}},
+		"lines":                    {tasks.Mention{Name: "a", First: 3, Last: 5}, map[string]any{"filePath": "a", "offset": 3, "limit": 3}},
+		"a name that has the sign": {tasks.Mention{Name: "a", Ranged: "a#L1", First: 1}, map[string]any{"filePath": "a#L1"}},
+	} {
+		if diff := cmp.Diff(c.want, w.named(c.mention)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+func TestAChildHasItsAgentsProfileAndLimits(t *testing.T) {
+	s := setUp(t)
+	readonly, _ := permission.Preset("readonly")
+	plan := &tasks.Plan{Agents: []tasks.Agent{{Name: "look", Description: "looks", Most: &readonly, Turns: 2, NoTodo: true, Model: &tasks.Model{ID: "script:other", Name: "other"}}}}
+	spec := s.job("a")
+	spec.Limits.Turns, spec.Fallback = 5, []tasks.Model{{}}
+	j := s.begin(plan, spec)
+	w := newWork(j, s.prepared(j))
+	var opened tasks.Job
+	play := plays(t, "  - text: unused\nagents:\n  look: {turns: [{text: found}, {text: more}]}\n")
+	j.opts.OpenModel = func(of tasks.Job, child string, retry func(event.Retry)) (Conversation, error) {
+		opened = of
+		return play(of, child, retry)
+	}
+	spawn := w.spawner("r1/a")
+	main, err := w.openSession(t.Context(), w.ownSpec())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer main.transcript.Close()
+	got, err := spawn(t.Context(), tools.SpawnRequest{Agent: "look", Prompt: "where?"})
+	if err != nil || got.Text != "found" || got.TaskID != "task-1" || got.Failed != "" {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	if opened.Model != "script:other" || opened.ModelName != "other" || opened.Fallback != nil || opened.Limits.Turns != 2 || opened.Agent != "look" {
+		t.Errorf("the child is %+v", opened)
+	}
+	if opened.Profile.Allows("edit", "a") || opened.Profile.Allows("todowrite", "x") || !spec.Profile.Allows("edit", "a") {
+		t.Error("the child may do what its agent may not, or the job may not any more")
+	}
+	if got, err = spawn(t.Context(), tools.SpawnRequest{Agent: "look", Prompt: "and?", TaskID: "task-1"}); err != nil || got.Text != "more" {
+		t.Errorf("it goes on: %+v, %v", got, err)
+	}
+	for want, r := range map[string]tools.SpawnRequest{
+		"is of the agent look": {Agent: "other", TaskID: "task-1"}, "there is no task task-9": {Agent: "look", TaskID: "task-9"},
+	} {
+		if _, err := spawn(t.Context(), r); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%+v: %v", r, err)
+		}
+	}
+	child := w.sessions.children()[0]
+	child.running.Lock()
+	if _, err := spawn(t.Context(), tools.SpawnRequest{Agent: "look", TaskID: "task-1"}); err == nil || !strings.Contains(err.Error(), "still running") {
+		t.Errorf("two calls of one task: %v", err)
+	}
+	child.running.Unlock()
+	w.sessions.closeChildren()
+	if ended := s.of(event.SessionEnded); len(ended) != 1 || ended[0].Session != "r1/a.1" {
+		t.Errorf("sessions that ended: %+v", ended)
+	}
+}
+
+func TestAnAgentOnlyTakesAway(t *testing.T) {
+	build, _ := permission.Preset("build")
+	s := sessionSpec{task: tasks.Job{Profile: build, Limits: tasks.Limits{Turns: 3}}}
+	s.take(tasks.Agent{Name: "x", Turns: 9, Narrow: []permission.Rule{{Permission: "bash", Pattern: "*"}}})
+	if s.task.Agent != "x" || s.task.Limits.Turns != 3 || s.task.Profile.Allows("bash", "ls") || !s.task.Profile.Allows("edit", "a") {
+		t.Errorf("%+v", s.task)
+	}
+	s.task.Limits.Turns = 0
+	if s.take(tasks.Agent{Name: "y", Turns: 9}); s.task.Limits.Turns != 9 {
+		t.Errorf("%d turns", s.task.Limits.Turns)
+	}
+	if s.child() != "" || (sessionSpec{task: s.task, parent: "p"}).child() != "y" {
+		t.Error("only a child is known by its agent")
+	}
+	s.task.Schema = map[string]any{"type": "object"}
+	if s.schema() == nil || (sessionSpec{task: s.task, parent: "p"}).schema() != nil {
+		t.Error("only the task's own session has a schema to meet")
+	}
+}
+
+func TestTheLimitsOfAJobHoldForAllItsSessions(t *testing.T) {
+	one := money.Dollar
+	used := session.Totals{Turns: 3, Denied: 2, CostUSD: &one}
+	used.Usage.Input, used.Usage.Output = 60, 40
+	for name, c := range map[string]struct {
+		limits tasks.Limits
+		last   bool
+		want   session.EndKind
+	}{
+		"none":                     {tasks.Limits{}, false, ""},
+		"turns":                    {tasks.Limits{Turns: 3}, false, session.Limited},
+		"one more turn":            {tasks.Limits{Turns: 4}, false, ""},
+		"the final message":        {tasks.Limits{Turns: 3, Tokens: 100}, true, ""},
+		"tokens":                   {tasks.Limits{Tokens: 100}, false, session.Limited},
+		"tokens left":              {tasks.Limits{Tokens: 101}, false, ""},
+		"denials":                  {tasks.Limits{Denials: 2}, false, session.Refused},
+		"denials, in the last one": {tasks.Limits{Denials: 2}, true, session.Refused},
+		"fewer denials":            {tasks.Limits{Denials: 3}, false, ""},
+	} {
+		end := limited(used, c.limits, c.last)
+		if got := kindOf(end); got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}
+
+func kindOf(end *session.End) session.EndKind {
+	if end == nil {
+		return ""
+	}
+	return end.Kind
+}
+
+func TestTheWindowIsThatOfTheSmallestModel(t *testing.T) {
+	facts := map[string]Facts{"a": {Context: 100, MaxOutput: 20}, "b": {Context: 80, MaxOutput: 30}, "c": {}}
+	o := &Options{Facts: func(m string) Facts { return facts[m] }}
+	for first, c := range map[string]struct {
+		others      []string
+		all, answer int
+	}{"a": {[]string{"b", "c"}, 80, 20}, "b": {nil, 80, 30}, "c": {[]string{"a"}, 100, 20}} {
+		s := sessionSpec{speaks: first}
+		for _, id := range c.others {
+			s.task.Fallback = append(s.task.Fallback, tasks.Model{ID: id})
+		}
+		if all, answer := o.window(s); all != c.all || answer != c.answer {
+			t.Errorf("%s: %d, %d", first, all, answer)
+		}
+	}
+	if (&Options{}).facts("a") != (Facts{}) {
+		t.Error("something is known without facts")
+	}
+}
+
+func TestASecretThatAManifestNames(t *testing.T) {
+	o := &Options{Getenv: func(name string) string { return " of " + name + "\n" }}
+	if got := o.secret("KEY"); got != "of KEY" || o.secret("") != "" {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestATranscriptHoldsNoSecrets(t *testing.T) {
+	f, err := os.Create(filepath.Join(t.TempDir(), "x"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if err := writeMessage(f, model.Message{Role: "user", Text: "key " + token}, redact.New(nil)); err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(f.Name())
+	if err != nil || strings.Contains(string(data), token) || !strings.HasSuffix(string(data), "}\n") || strings.Count(string(data), "\n") != 1 {
+		t.Errorf("%s, %v", data, err)
+	}
+}
+
+func TestRetriesAreReportedWithTheirTurn(t *testing.T) {
+	s := setUp(t)
+	s.opts.OpenModel = func(_ tasks.Job, _ string, retry func(event.Retry)) (Conversation, error) {
+		return Conversation{Model: streamFunc(func() (model.Response, error) {
+			retry(event.Retry{})
+			return model.Response{Text: "ok"}, nil
+		})}, nil
+	}
+	if _, _, end := s.works(&tasks.Plan{}, s.job("a"), ""); end != nil {
+		t.Fatalf("%+v", *end)
+	}
+	if made := s.of(event.RetryMade); len(made) != 1 || made[0].Session != "r1/a" || made[0].Job != "a" {
+		t.Errorf("told %+v", made)
+	}
+}
