@@ -1,0 +1,300 @@
+package runner
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/gitops"
+	"github.com/millhand/millhand/internal/gitops/gitdir"
+	"github.com/millhand/millhand/internal/permission"
+	"github.com/millhand/millhand/internal/sandbox"
+	"github.com/millhand/millhand/tasks"
+)
+
+func TestWhichJobsWorkInPlace(t *testing.T) {
+	for _, c := range []struct {
+		commit *tasks.Commit
+		head   gitdir.Head
+		want   bool
+	}{
+		{nil, gitdir.Head{}, true},
+		{&tasks.Commit{Branch: "b"}, gitdir.Head{}, false},
+		{&tasks.Commit{Branch: tasks.CurrentBranch}, gitdir.Head{}, true},
+		{&tasks.Commit{Branch: "b"}, gitdir.Head{Unborn: true}, true},
+	} {
+		if got := inPlace(tasks.Job{Commit: c.commit}, c.head); got != c.want {
+			t.Errorf("%+v, %+v: %t", c.commit, c.head, got)
+		}
+	}
+	if baseOf(tasks.Job{}) != "HEAD" || baseOf(tasks.Job{Repo: tasks.Repo{Ref: "v1"}}) != "v1" {
+		t.Error("the base is not what the manifest says")
+	}
+}
+
+func TestProtectedPathsAreThoseOfTheRootAndTheWorkspace(t *testing.T) {
+	spec := tasks.Job{Commit: &tasks.Commit{Protect: []string{"*.lock", "x/**"}}}
+	if diff := cmp.Diff([]string{"*.lock", "x/**", `a\*b/c/*.lock`, `a\*b/c/x/**`}, protected(spec, "a*b/c")); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"*.lock", "x/**"}, protected(spec, "")); diff != "" || protected(tasks.Job{}, "a") != nil {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if len(spec.Commit.Protect) != 2 {
+		t.Error("the manifest's list has grown")
+	}
+}
+
+func TestDirtyPathsAreThoseOfTheWorkspace(t *testing.T) {
+	s := setUp(t)
+	for _, name := range []string{"web/a", "website", "top"} {
+		mkdirFor(t, filepath.Join(s.repo, name))
+		writeFile(t, filepath.Join(s.repo, name), "x\n")
+	}
+	repo, err := gitops.Open(s.repo, s.opts.Git)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for below, want := range map[string][]string{"web": {"web/a"}, "": {"top", "web/a", "website"}, "docs": {}} {
+		got, err := dirtyBelow(t.Context(), repo, below)
+		if diff := cmp.Diff(want, got); err != nil || diff != "" {
+			t.Errorf("%q: %v (-want +got):\n%s", below, err, diff)
+		}
+	}
+	if got := someOf([]string{"a", "b", "c"}) + " / " + someOf([]string{"a", "b", "c", "d", "e"}); got != "a, b, c / a, b, c and 2 more" {
+		t.Error(got)
+	}
+}
+
+func TestABranchThatIsThere(t *testing.T) {
+	s := setUp(t)
+	repo, err := gitops.Open(s.repo, s.opts.Git)
+	if err != nil {
+		t.Fatal(err)
+	}
+	theirs := git(t, s.repo, "rev-parse", "HEAD")
+	ours := git(t, s.repo, "commit-tree", "-m", "x\n\nMillhand-Task: 1", "HEAD^{tree}")
+	for name, c := range map[string]struct {
+		ifExists tasks.IfExists
+		at       branchAt
+		want     start
+		code     event.Code
+	}{
+		"none":                    {"", branchAt{}, start{base: "b"}, ""},
+		"fail":                    {"", branchAt{tip: ours}, start{base: "b"}, event.CodeBranchExists},
+		"replace ours":            {tasks.ReplaceIfExists, branchAt{tip: ours}, start{base: "b", tip: ours}, ""},
+		"replace ours, elsewhere": {tasks.ReplaceIfExists, branchAt{tip: ours, remote: true}, start{base: "b", lease: ours}, ""},
+		"append to ours":          {tasks.AppendIfExists, branchAt{tip: ours}, start{base: ours, tip: ours}, ""},
+		"replace theirs":          {tasks.ReplaceIfExists, branchAt{tip: theirs}, start{base: "b"}, event.CodeBranchForeign},
+		"append to theirs":        {tasks.AppendIfExists, branchAt{tip: theirs}, start{base: "b"}, event.CodeBranchForeign},
+	} {
+		st := start{base: "b", origin: repo}
+		err := st.take(tasks.Job{Commit: &tasks.Commit{Branch: "x", IfExists: c.ifExists}}, c.at)
+		var r *Refusal
+		if errors.As(err, &r) != (c.code != "") || r != nil && r.Code != c.code {
+			t.Errorf("%s: %v, want %q", name, err, c.code)
+		}
+		if st.base != c.want.base || st.tip != c.want.tip || st.lease != c.want.lease || st.skip != nil {
+			t.Errorf("%s: %+v", name, st)
+		}
+	}
+	st := start{origin: repo}
+	if err := st.take(tasks.Job{Commit: &tasks.Commit{Branch: "x", IfExists: tasks.SkipIfExists}}, branchAt{tip: theirs, where: "here"}); err != nil || *st.skip != (stop{event.CodeBranchExists, "branch x exists already here"}) {
+		t.Errorf("skip: %v, %+v", err, st.skip)
+	}
+}
+
+func TestNamesOfMirrorsAndCopies(t *testing.T) {
+	one, two := mirrorName(tasks.Repo{URL: "https://host/a/b.git"}), mirrorName(tasks.Repo{URL: "https://host/a-b.git"})
+	if one == two || !strings.HasPrefix(one, "host-a-b-") || !strings.HasSuffix(one, ".git") {
+		t.Errorf("%s, %s", one, two)
+	}
+	if deep := mirrorName(tasks.Repo{URL: "https://host/a/b.git", Depth: 3}); deep != strings.TrimSuffix(one, ".git")+"-depth3.git" {
+		t.Error(deep)
+	}
+	if long := mirrorName(tasks.Repo{URL: "git@host:" + strings.Repeat("x", 300)}); len(long) > 100 {
+		t.Error(long)
+	}
+	c := &copies{names: map[string]bool{}}
+	var got []string
+	for _, name := range []string{"a/b", "a-b", "a b", "..", "é"} {
+		got = append(got, c.name(name))
+	}
+	if diff := cmp.Diff([]string{"a-b", "a-b-2", "a-b-3", "-2", "-3"}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestWhyAJobIsNotBegun(t *testing.T) {
+	s := setUp(t)
+	broken := error(nil)
+	s.opts.Ready, s.opts.MaxFailures, s.opts.Broken = &Ready{starts: map[string]start{"left": {skip: &stop{event.CodeCondition, "no"}}}}, 2, func() error { return broken }
+	r := newRun(&tasks.Plan{}, s.opts)
+	ends := map[string]event.JobEnd{"good": {Outcome: event.Passed}, "bad": {Outcome: event.Failed}}
+	for name, c := range map[string]struct {
+		job      tasks.Job
+		failures int
+		want     event.Code
+	}{
+		"nothing":           {tasks.Job{ID: "a", Needs: []string{"good"}}, 1, ""},
+		"found before":      {tasks.Job{ID: "left"}, 0, event.CodeCondition},
+		"a need":            {tasks.Job{ID: "a", Needs: []string{"good", "bad"}}, 0, event.CodeNeed},
+		"too many failures": {tasks.Job{ID: "a"}, 2, event.CodeMaxFailures},
+	} {
+		if got := r.unwanted(c.job, ends, c.failures); codeOf(got) != c.want {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+	if !ready(tasks.Job{Needs: []string{"good"}}, ends) || ready(tasks.Job{Needs: []string{"good", "later"}}, ends) {
+		t.Error("a job is ready when all that it needs is over")
+	}
+	spec := tasks.Job{ID: "a", Model: "openai/m"}
+	if got := r.skip(t.Context(), spec, nil); got != nil {
+		t.Errorf("%+v", got)
+	}
+	r.refused["openai"] = "bad key"
+	if got := r.skip(t.Context(), spec, nil); codeOf(got) != event.CodeProvider || !strings.HasSuffix(got.detail, ": bad key") {
+		t.Errorf("a refused provider: %+v", got)
+	}
+	r.opts.Ready.starts["a"] = start{earlier: event.Commit{Hash: "x"}}
+	if got := r.skip(t.Context(), spec, nil); got != nil {
+		t.Errorf("a push asks no provider, and: %+v", got)
+	}
+	broken = errors.New("no room")
+	if got := r.skip(t.Context(), spec, nil); codeOf(got) != event.CodeInternal || !strings.Contains(got.detail, "no room") {
+		t.Errorf("no events: %+v", got)
+	}
+	if err := (&run{}).broken(); err != nil {
+		t.Error(err)
+	}
+}
+
+func codeOf(s *stop) event.Code {
+	if s == nil {
+		return ""
+	}
+	return s.code
+}
+
+func TestTheStartOfARunNamesItsJobs(t *testing.T) {
+	r := newRun(&tasks.Plan{
+		Hash: "h", Manifests: []string{"m"}, Shard: tasks.Shard{Index: 2, Total: 3},
+		Jobs:      []tasks.Job{{ID: "a", Task: "t", Repo: tasks.Repo{Name: "r"}, ModelName: "m", Place: 4}},
+		Elsewhere: []tasks.Job{{ID: "b"}},
+	}, setUp(t).opts)
+	got := r.started()
+	if got.PlanHash != "h" || len(got.Jobs) != 1 || got.Jobs[0].ID != "a" || got.Jobs[0].Shard != 2 || got.Jobs[0].Place != 4 || got.Shard.Total != 3 || len(got.Elsewhere) != 1 {
+		t.Errorf("%+v", got)
+	}
+	for _, c := range []struct {
+		j    tasks.Job
+		want bool
+	}{{tasks.Job{Setup: []string{"x"}}, true}, {tasks.Job{Verify: []tasks.Verify{{}}}, true}, {tasks.Job{Profile: readonly()}, false}} {
+		c.j.Profile = readonly()
+		if got := runsCommands(&tasks.Plan{Jobs: []tasks.Job{c.j}}); got != c.want {
+			t.Errorf("%+v: %t", c.j, got)
+		}
+	}
+	if !runsCommands(&tasks.Plan{Tools: []tasks.CustomTool{{}}}) {
+		t.Error("tools of the manifest are commands")
+	}
+}
+
+// readonly is a profile from which bash is hidden.
+func readonly() permission.Profile {
+	p, _ := permission.Preset("readonly")
+	return p
+}
+
+func TestCopiesOfADirectoryAreMadeOnce(t *testing.T) {
+	s := setUp(t)
+	dir := t.TempDir()
+	writeFile(t, filepath.Join(dir, "a"), "x\n")
+	c := newCopies(s.opts)
+	first, err := c.open(t.Context(), tasks.Repo{Name: "n", Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, _ := c.open(t.Context(), tasks.Repo{Name: "n", Dir: dir}); again != first {
+		t.Error("it was copied twice")
+	}
+	if other, err := c.open(t.Context(), tasks.Repo{Name: "n", Dir: t.TempDir()}); err != nil || other == first {
+		t.Errorf("another directory of the same name: %v", err)
+	}
+}
+
+func TestTheGroundIsFurnished(t *testing.T) {
+	dir := t.TempDir()
+	g := Ground{Home: filepath.Join(dir, "home"), Tmp: filepath.Join(dir, "tmp"), Getenv: func(name string) string {
+		return map[string]string{"HOME": "/home/ann", "PATH": "/bin", "SECRET": "x"}[name]
+	}}
+	for level, home := range map[sandbox.Level]string{sandbox.None: "/home/ann", sandbox.Full: g.Home, sandbox.Partial: g.Home} {
+		g.Level = level
+		if err := g.Furnish(); err != nil {
+			t.Fatal(err)
+		}
+		env := strings.Join(g.Env, "\n") + "\n"
+		if !strings.Contains(env, "HOME="+home+"\n") || !strings.Contains(env, "TMPDIR="+g.Tmp+"\n") || strings.Contains(env, "SECRET") {
+			t.Errorf("%s: %s", level, env)
+		}
+	}
+	g.Level, g.Workspace = sandbox.Full, g.Tmp
+	if diff := cmp.Diff([]string{g.Tmp, g.Home}, g.growing()); diff != "" {
+		t.Errorf("what is measured (-want +got):\n%s", diff)
+	}
+	g.Level, g.Workspace = sandbox.None, "/w"
+	if diff := cmp.Diff([]string{"/w", g.Tmp}, g.growing()); diff != "" {
+		t.Errorf("what is measured without a sandbox (-want +got):\n%s", diff)
+	}
+	g.Tmp = filepath.Join(dir, "file", "x")
+	writeFile(t, filepath.Join(dir, "file"), "")
+	if err := g.Furnish(); err == nil {
+		t.Error("a private directory that can't be made")
+	}
+}
+
+func TestDirectoriesThatAProfileGrants(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"w", "r", "denied", "file"} {
+		mkdirFor(t, filepath.Join(dir, name, "x"))
+	}
+	if err := os.RemoveAll(filepath.Join(dir, "file")); err != nil {
+		t.Fatal(err)
+	}
+	writeFile(t, filepath.Join(dir, "file"), "")
+	rule := func(kind, pattern string, effect permission.Effect) permission.Rule {
+		return permission.Rule{Permission: kind, Pattern: pattern, Effect: effect}
+	}
+	writable, readable := granted(permission.Profile{Rules: []permission.Rule{
+		rule(permission.ExternalDirectory, dir+"/w/**", permission.Allow), rule(permission.ExternalRead, dir+"/r/**", permission.Allow),
+		rule(permission.ExternalDirectory, dir+"/denied/**", permission.Allow), rule(permission.ExternalDirectory, dir+"/denied/**", permission.Deny),
+		rule(permission.ExternalDirectory, dir+"/file", permission.Allow), rule(permission.ExternalDirectory, dir+"/gone/**", permission.Allow),
+		rule(permission.ExternalDirectory, dir+"/*/y", permission.Allow), rule(permission.ExternalDirectory, "relative/**", permission.Allow),
+	}})
+	if diff := cmp.Diff([][]string{{filepath.Join(dir, "w")}, {filepath.Join(dir, "r")}}, [][]string{writable, readable}); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestADiskLimitEndsTheJob(t *testing.T) {
+	s := setUp(t)
+	spec := s.job("a")
+	spec.Limits.Disk = 1 << 20
+	spec.Verify = []tasks.Verify{{Name: "fill", Run: "head -c 3000000 /dev/zero > big", Time: time.Minute}}
+	p, _, _ := s.works(&tasks.Plan{}, spec, "  - text: done\n")
+	if end := p.inBounds(t.Context()); end == nil || end.code != event.CodeLimit || !strings.HasPrefix(end.detail, "limits.disk: ") {
+		t.Errorf("%+v", end)
+	}
+	if (&site{}).inBounds(t.Context()) != nil {
+		t.Error("a job without a sandbox has no bounds")
+	}
+	if (&Confinement{}).overFor(1) || (*Confinement)(nil).overFor(1) || (*Confinement)(nil).Close() != nil || (*Confinement)(nil).Beside() != nil || (*Confinement)(nil).Confine() != nil {
+		t.Error("no sandbox does something")
+	}
+}

@@ -1,0 +1,236 @@
+package runner
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/money"
+	"github.com/millhand/millhand/internal/permission"
+	"github.com/millhand/millhand/internal/redact"
+	"github.com/millhand/millhand/internal/sandbox"
+	"github.com/millhand/millhand/tasks"
+)
+
+func TestCommandsOfTheManifestsAuthor(t *testing.T) {
+	s := setUp(t)
+	s.opts.Redact = redact.New([]string{"held-by-millhand-1234"})
+	j := s.begin(&tasks.Plan{}, s.job("a"))
+	p := s.prepared(j)
+	for line, want := range map[string]event.Verify{
+		"pwd":                                  {Passed: true, Tail: p.space.Dir() + "\n"},
+		"echo out; echo err >&2; exit 3":       {ExitCode: 3, Tail: "out\nerr\n"},
+		"echo held-by-millhand-1234":           {Passed: true, Tail: redact.Mark + "\n"},
+		`printf '\377'`:                        {Passed: true, Tail: "\uFFFD"},
+		"trap 'exit 0' TERM; sleep 100 & wait": {ExitCode: -1, Tail: "\n(ended after its time of 100ms)"},
+		"kill -9 $$":                           {ExitCode: -1},
+		"echo begun; exec sleep 100":           {ExitCode: -1, Tail: "begun\n\n(ended after its time of 100ms)"},
+		"head -c 20000 /dev/zero | tr '\\0' x": {Passed: true, Tail: strings.Repeat("x", tailBytes)},
+	} {
+		limit := time.Minute
+		if strings.Contains(line, "sleep") {
+			limit = 100 * time.Millisecond
+		}
+		got, err := j.command(t.Context(), p, p.sandbox, line, limit)
+		got.ElapsedMS = 0
+		if strings.Contains(got.Tail, "bytes") || strings.HasPrefix(line, "head") { // a note of what was left out
+			got.Tail = got.Tail[max(0, len(got.Tail)-tailBytes):]
+		}
+		if diff := cmp.Diff(want, got); err != nil || diff != "" {
+			t.Errorf("%s: %v (-want +got):\n%s", line, err, diff)
+		}
+	}
+	p.sandbox.Env = []string{"PATH=/nowhere"}
+	if got, err := j.command(t.Context(), p, p.sandbox, "true", time.Minute); err != nil || got.Passed || got.ExitCode != -1 || got.Tail == "" {
+		t.Errorf("a command that can't be started: %+v, %v", got, err)
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(Interrupt{"SIGINT", event.ExitInterrupt})
+	if _, err := j.command(ctx, p, p.sandbox, "true", time.Minute); err == nil {
+		t.Error("it runs after a signal")
+	}
+}
+
+func TestSetupStopsAtTheFirstCommandThatFails(t *testing.T) {
+	s := setUp(t)
+	spec := s.job("a")
+	j := s.begin(&tasks.Plan{}, spec)
+	p := s.prepared(j)
+	if end := j.setup(t.Context(), p); end != nil {
+		t.Errorf("none at all: %+v", end)
+	}
+	j.spec.Setup = []string{"echo 1 >> ran", "echo broken; exit 2", "echo 3 >> ran"}
+	end := j.setup(t.Context(), p)
+	if end == nil || *end != (stop{event.CodeFailed, "setup command \"echo broken; exit 2\" failed (exit code 2):\nbroken\n"}) {
+		t.Errorf("%+v", end)
+	}
+	j.spec.Setup = []string{"grep -q 3 ran"}
+	if end := j.setup(t.Context(), p); end == nil || end.detail != "setup command \"grep -q 3 ran\" failed (exit code 1)" {
+		t.Errorf("one after it ran: %+v", end)
+	}
+	j.spec.Setup, j.spec.Limits.Time = []string{"sleep 100"}, time.Minute
+	p.prepared = j.opts.Now().Add(-time.Minute)
+	if end := j.setup(t.Context(), p); end == nil || end.code != event.CodeLimit {
+		t.Errorf("without time: %+v", end)
+	}
+	p.prepared = j.opts.Now().Add(100*time.Millisecond - time.Minute)
+	if end := j.setup(t.Context(), p); end == nil || *end != (stop{event.CodeLimit, `setup command "sleep 100": job timed out after 1m0s`}) {
+		t.Errorf("with too little time: %+v", end)
+	}
+}
+
+func TestTheTimeOfAJobBeginsWhenItIsPrepared(t *testing.T) {
+	began := time.Now()
+	j := &job{spec: tasks.Job{Limits: tasks.Limits{Time: time.Hour}}}
+	ctx, cancel := j.inTime(t.Context(), &site{prepared: began})
+	defer cancel()
+	if at, ok := ctx.Deadline(); !ok || !at.Equal(began.Add(time.Hour)) {
+		t.Errorf("the deadline is %s", at)
+	}
+	j.spec.Limits.Time = 0
+	ctx, cancel = j.inTime(t.Context(), &site{prepared: began})
+	defer cancel()
+	if _, ok := ctx.Deadline(); ok {
+		t.Error("there is a deadline without a limit")
+	}
+}
+
+func TestTheFeedbackOfAFailedVerify(t *testing.T) {
+	got := feedback([]event.Verify{{Name: "test", ExitCode: 1, Tail: "FAIL\n"}, {Name: "lint", ExitCode: -1}})
+	for _, want := range []string{"<check name=\"test\" result=\"exit code 1\">\nFAIL\n</check>\n", "<check name=\"lint\" result=\"it was ended\">\n\n</check>\n"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("it lacks %q:\n%s", want, got)
+		}
+	}
+}
+
+func TestTamperingGoesBeforeAnyOtherEnd(t *testing.T) {
+	j := &job{}
+	ended := 0
+	j.end = func(error) { ended++ }
+	other := &stop{event.CodeFailed, "other"}
+	if got := j.heldTo(other); got != other || j.heldTo(nil) != nil {
+		t.Errorf("%+v without tampering", got)
+	}
+	first := tampering([]string{".git/config", ".git/hooks"}, nil)
+	j.tampered(first)
+	j.tampered(tampering([]string{"later"}, fmt.Errorf("no room")))
+	got := j.heldTo(other)
+	if got.code != event.CodeDenied || ended != 2 || !strings.Contains(first.Error(), ".git/config, .git/hooks") {
+		t.Errorf("%+v; ended %d times: %v", got, ended, first)
+	}
+	if denied := first.(*permission.Error); got.detail != denied.Decision.By() || !strings.Contains(denied.Decision.Why, "were put back") { //nolint:errorlint // it is one
+		t.Errorf("the reason is %q", got.detail)
+	}
+	if err := tampering(nil, fmt.Errorf("no room")); !strings.Contains(err.Error(), "no room") {
+		t.Error(err)
+	}
+}
+
+func TestGitsFilesAreGuardedWhereTheLevelCantProtectThem(t *testing.T) {
+	s := setUp(t)
+	readonly, _ := permission.Preset("readonly")
+	for name, c := range map[string]struct {
+		ground Ground
+		want   bool
+	}{
+		"level A":            {Ground{Level: sandbox.Full, Profile: readonly}, false},
+		"no sandbox":         {Ground{Level: sandbox.None, Profile: readonly}, false},
+		"level B":            {Ground{Level: sandbox.Partial, Profile: readonly, InPlace: true}, true},
+		"level B, may write": {Ground{Level: sandbox.Partial, Profile: permission.Profile{Rules: []permission.Rule{{Permission: permission.Git, Pattern: "*", Effect: permission.Allow}}}}, false},
+	} {
+		c.ground.Workspace = s.repo
+		g, err := newGuard(c.ground)
+		if err != nil || (g != nil) != c.want {
+			t.Errorf("%s: %v, %v", name, g, err)
+		}
+		if g != nil {
+			inner := c.ground
+			inner.within = &Confinement{guard: g}
+			if shared, err := newGuard(inner); shared != g || err != nil {
+				t.Errorf("a second guard: %v", err)
+			}
+			var told error
+			g.tell = func(err error) { told = err }
+			g.compare()
+			if told != nil {
+				t.Errorf("nothing has changed, and: %v", told)
+			}
+			git(t, s.repo, "config", "core.fsmonitor", "evil")
+			if g.compare(); told == nil || git(t, s.repo, "config", "--default", "none", "core.fsmonitor") != "none" {
+				t.Errorf("told %v", told)
+			}
+			g.files.Close()
+		}
+	}
+}
+
+func TestTheRepositorysNotes(t *testing.T) {
+	s := setUp(t)
+	for name, text := range map[string]string{"AGENTS.md": "root\n", "web/app/AGENTS.md": "app \xff\n", "web/CLAUDE.md": "not read\n", "web/app/x": "x\n"} {
+		mkdirFor(t, filepath.Join(s.repo, name))
+		writeFile(t, filepath.Join(s.repo, name), text)
+	}
+	git(t, s.repo, "add", "-A")
+	git(t, s.repo, "commit", "-q", "-m", "more")
+	spec := s.job("a")
+	spec.Repo.Dir = filepath.Join(s.repo, "web", "app")
+	j := s.begin(&tasks.Plan{}, spec)
+	w := newWork(j, s.prepared(j))
+	notes := func(profile permission.Profile) string {
+		var all []string
+		for _, n := range w.repositoryNotes(sessionSpec{task: tasks.Job{Profile: profile}}) {
+			all = append(all, n.Name+": "+n.Text)
+		}
+		return strings.Join(all, "")
+	}
+	if got := notes(spec.Profile); got != "../../AGENTS.md: root\nAGENTS.md: app \uFFFD\n" {
+		t.Errorf("%q", got)
+	}
+	denied := spec.Profile.Clone()
+	denied.Rules = append(denied.Rules, permission.Rule{Permission: "read", Pattern: "*AGENTS.md"})
+	if got := notes(denied); got != "../CLAUDE.md: not read\n" {
+		t.Errorf("without AGENTS.md: %q", got)
+	}
+	prompt := w.system(sessionSpec{task: spec, speaks: "script:x"})
+	for _, want := range []string{w.site.space.Dir(), "root\n", "a worktree of its own, made from HEAD; the runner commits to branch millhand/a; the workspace is its directory web/app"} {
+		if !strings.Contains(prompt, want) {
+			t.Errorf("the system prompt lacks %q", want)
+		}
+	}
+}
+
+func TestWhatTheWorkspaceIsToGit(t *testing.T) {
+	s := setUp(t)
+	spec := s.job("a")
+	spec.Commit = nil
+	writeFile(t, filepath.Join(s.repo, "mine"), "x\n")
+	j := s.begin(&tasks.Plan{AllowDirty: true}, spec)
+	w := newWork(j, s.prepared(j))
+	if got := w.gitState(); got != "branch main; 1 paths had changes before you began" {
+		t.Errorf("%q", got)
+	}
+	git(t, s.repo, "checkout", "-q", "--detach")
+	if got := w.gitState(); got != "no branch is checked out; 1 paths had changes before you began" {
+		t.Errorf("%q", got)
+	}
+	git(t, s.repo, "checkout", "-q", "--orphan", "new")
+	if got := w.gitState(); got != "branch new, without a commit yet" {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestTotalsAddUpOverSessions(t *testing.T) {
+	if got := (&sessions{}).totals(); got.CostUSD == nil || *got.CostUSD != 0 || got.Turns != 0 {
+		t.Errorf("no sessions: %+v", got)
+	}
+	if since(nil, new(money.USD(1))) != nil || since(new(money.USD(1)), nil) != nil || *since(new(money.USD(1)), new(money.USD(3))) != 2 {
+		t.Error("what was spent between two sums")
+	}
+}
