@@ -1,0 +1,279 @@
+package runner
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/gitops/remote"
+	"github.com/millhand/millhand/tasks"
+)
+
+// look makes a preflight of jobs; its refusals are by job.
+func (s *stage) look(look Look, plan *tasks.Plan, jobs ...tasks.Job) (*Ready, map[string]event.Code) {
+	s.t.Helper()
+	plan.Jobs = jobs
+	look.Git = s.opts.Git
+	if look.Mirrors == "" {
+		look.Mirrors = filepath.Join(s.opts.Work, "mirrors")
+	}
+	ready, err := Preflight(s.t.Context(), plan, look)
+	codes := map[string]event.Code{}
+	for _, r := range Refusals(err) {
+		codes[r.Job] = r.Code
+	}
+	return ready, codes
+}
+
+// far makes a job on a repository elsewhere.
+func (s *stage) far(id, url string) tasks.Job {
+	j := s.job(id)
+	j.Repo = tasks.Repo{Name: "far", Kind: tasks.RepoURL, URL: url}
+	return j
+}
+
+func TestATreeThatIsWorkedOnInPlaceMustBeFree(t *testing.T) {
+	s := setUp(t)
+	inPlace, current, ref := s.job("in-place"), s.job("current"), s.job("ref")
+	inPlace.Commit, ref.Commit = nil, nil
+	current.Commit.Branch, ref.Repo.Ref = tasks.CurrentBranch, "main"
+	own := s.job("own") // its worktree is its own
+	all := []tasks.Job{inPlace, current, ref, own}
+	check := func(when string, plan *tasks.Plan, want map[string]event.Code) *Ready {
+		t.Helper()
+		ready, got := s.look(Look{}, plan, all...)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: refusals (-want +got):\n%s", when, diff)
+		}
+		return ready
+	}
+	ready := check("clean", &tasks.Plan{}, map[string]event.Code{"ref": event.CodeBase})
+	if diff := cmp.Diff([]string{s.repo, s.repo, s.repo}, ready.Trees(&tasks.Plan{Jobs: all})); diff != "" {
+		t.Errorf("trees (-want +got):\n%s", diff)
+	}
+	writeFile(t, filepath.Join(s.repo, "mine"), "x\n")
+	check("dirty", &tasks.Plan{}, map[string]event.Code{"ref": event.CodeBase, "in-place": event.CodeDirty, "current": event.CodeDirty})
+	check("allowed", &tasks.Plan{AllowDirty: true}, map[string]event.Code{"ref": event.CodeBase})
+	writeFile(t, filepath.Join(s.repo, ".git", "MERGE_HEAD"), git(t, s.repo, "rev-parse", "HEAD")+"\n")
+	check("merging", &tasks.Plan{AllowDirty: true}, map[string]event.Code{"ref": event.CodeBase, "in-place": event.CodeDirty, "current": event.CodeDirty})
+	if err := os.Remove(filepath.Join(s.repo, ".git", "MERGE_HEAD")); err != nil {
+		t.Fatal(err)
+	}
+	git(t, s.repo, "checkout", "-q", "--detach")
+	check("detached", &tasks.Plan{AllowDirty: true}, map[string]event.Code{"ref": event.CodeBase, "current": event.CodeBase})
+}
+
+func TestOneBranchIsThatOfOneJob(t *testing.T) {
+	s := setUp(t)
+	one, two := s.job("one"), s.job("two")
+	two.Commit.Branch = one.Commit.Branch
+	ready, got := s.look(Look{}, &tasks.Plan{}, one, two)
+	if diff := cmp.Diff(map[string]event.Code{"two": event.CodeBranchExists}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if st := ready.starts["one"]; st.base != git(t, s.repo, "rev-parse", "HEAD") || st.tip != "" || st.skip != nil {
+		t.Errorf("%+v", st)
+	}
+}
+
+func TestADirectoryThatIsNotCommittedHasNoBase(t *testing.T) {
+	s := setUp(t)
+	spec := s.job("a")
+	spec.Repo.Dir = filepath.Join(s.repo, "new")
+	if err := os.Mkdir(spec.Repo.Dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if _, got := s.look(Look{}, &tasks.Plan{}, spec); got["a"] != event.CodeBase {
+		t.Errorf("%v", got)
+	}
+}
+
+func TestWhatIsElsewhereIsFetchedAndTold(t *testing.T) {
+	s := setUp(t)
+	url := "file://" + s.repo
+	var told []string
+	l := Look{Fetching: func(name string) { told = append(told, "fetch "+name) }, Fetched: func(name string, err error) {
+		told = append(told, "fetched "+name+map[bool]string{true: ": failed"}[err != nil])
+	}}
+	patch, twice := s.far("patch", url), s.far("twice", url)
+	patch.Publish = tasks.PublishPatch
+	ready, got := s.look(l, &tasks.Plan{Clones: 2}, s.far("a", url), patch, twice)
+	if len(got) != 0 {
+		t.Errorf("refusals %v", got)
+	}
+	if st := ready.starts["a"]; st.base != git(t, s.repo, "rev-parse", "HEAD") || st.remote.URL != url || st.origin == nil || st.skip != nil {
+		t.Errorf("%+v", st)
+	}
+	if diff := cmp.Diff([]string{"fetch far", "fetched far"}, told); diff != "" {
+		t.Errorf("told (-want +got):\n%s", diff)
+	}
+	deep := s.far("deep", url)
+	deep.Repo.Depth = 1
+	if ready, got = s.look(Look{Mirrors: t.TempDir()}, &tasks.Plan{Clones: 1}, s.far("a", url), deep); len(got) != 0 || ready.starts["deep"].base != ready.starts["a"].base {
+		t.Errorf("one after the other: %v, %+v", got, ready.starts)
+	}
+	told = nil
+	ready, got = s.look(l, &tasks.Plan{}, s.far("a", url+"x"), s.job("here"))
+	if st := ready.starts["a"]; len(got) != 0 || st.skip == nil || st.skip.code != event.CodeClone || !strings.HasPrefix(st.skip.detail, "fetch the repository: ") {
+		t.Errorf("refusals %v, %+v", got, st.skip)
+	}
+	if end := ready.Skip("a"); end.Outcome != event.Error || end.ExitCode != event.ExitFailed || ready.Skip("here").Reason != "" {
+		t.Errorf("%+v", end)
+	}
+	if diff := cmp.Diff([]string{"fetch far", "fetched far: failed"}, told); diff != "" {
+		t.Errorf("told (-want +got):\n%s", diff)
+	}
+	l.Local, told = true, nil
+	if ready, got = s.look(l, &tasks.Plan{}, s.far("a", url)); len(got)+len(told) != 0 || ready.starts["a"].origin != nil {
+		t.Errorf("it was looked at: %v, %v", got, told)
+	}
+}
+
+func TestABranchOfARemote(t *testing.T) {
+	s := setUp(t)
+	git(t, s.repo, "branch", "millhand/taken")
+	skip, replace := s.far("skip", "file://"+s.repo), s.far("replace", "file://"+s.repo)
+	skip.Commit.Branch, skip.Commit.IfExists = "millhand/taken", tasks.SkipIfExists
+	ours := git(t, s.repo, "commit-tree", "-m", "x\n\nMillhand-Task: 1", "HEAD^{tree}")
+	git(t, s.repo, "branch", "millhand/replace", ours)
+	replace.Commit.IfExists = tasks.ReplaceIfExists
+	below, base := s.far("below", "file://"+s.repo), s.far("base", "file://"+s.repo)
+	below.Commit.Branch, base.Repo.Ref = "main/sub", "gone"
+	ready, got := s.look(Look{}, &tasks.Plan{}, s.far("taken", "file://"+s.repo), skip, replace, below, base)
+	want := map[string]event.Code{"taken": event.CodeBranchExists, "below": event.CodeBranchExists, "base": event.CodeBase}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("refusals (-want +got):\n%s", diff)
+	}
+	if st := ready.starts["replace"]; st.lease != ours || st.tip != "" {
+		t.Errorf("%+v", st)
+	}
+	if end := ready.Skip("skip"); end.Outcome != event.Skipped || end.Code != event.CodeBranchExists || !strings.Contains(end.Reason, "on file://") {
+		t.Errorf("%+v", end)
+	}
+}
+
+func TestTheBranchThatAPathRepositoryPushesTo(t *testing.T) {
+	s := setUp(t)
+	url := s.remote()
+	git(t, s.repo, "push", "-q", "origin", "main:millhand/taken")
+	ours := git(t, s.repo, "commit-tree", "-m", "x\n\nMillhand-Task: 1", "HEAD^{tree}")
+	git(t, s.repo, "push", "-q", "origin", ours+":refs/heads/millhand/append")
+	push := func(id string) tasks.Job {
+		j := s.job(id)
+		j.Publish = tasks.PublishPush
+		return j
+	}
+	appends, current := push("append"), push("current")
+	appends.Commit.IfExists, current.Commit.Branch = tasks.AppendIfExists, tasks.CurrentBranch
+	ready, got := s.look(Look{}, &tasks.Plan{}, push("new"), push("taken"), appends, current)
+	if diff := cmp.Diff(map[string]event.Code{"taken": event.CodeBranchExists}, got); diff != "" {
+		t.Errorf("refusals (-want +got):\n%s", diff)
+	}
+	if st := ready.starts["append"]; st.base != ours || st.lease != ours || st.remote.URL != url {
+		t.Errorf("%+v", st)
+	}
+	if st := ready.starts["new"]; st.remote.URL != url || st.lease != "" {
+		t.Errorf("%+v", st)
+	}
+	git(t, s.repo, "commit", "-q", "--allow-empty", "-m", "not pushed")
+	if _, got := s.look(Look{}, &tasks.Plan{}, current); got["current"] != event.CodeBranchForeign {
+		t.Errorf("not in step: %v", got)
+	}
+	if _, got := s.look(Look{Local: true}, &tasks.Plan{}, current, push("taken")); len(got) != 0 {
+		t.Errorf("without a look at remotes: %v", got)
+	}
+	git(t, s.repo, "remote", "set-url", "origin", url+"x")
+	ready, got = s.look(Look{}, &tasks.Plan{}, push("new"), current)
+	if len(got) != 0 || codeOf(ready.starts["new"].skip) != event.CodeClone || codeOf(ready.starts["current"].skip) != event.CodeClone {
+		t.Errorf("no answer: %v, %+v", got, ready.starts)
+	}
+}
+
+func TestCredentialsGoWhereTheyAreMeantFor(t *testing.T) {
+	s := setUp(t)
+	url := s.remote()
+	push, skipped, plain := s.job("push"), s.far("skipped", "file:///nowhere"), s.job("plain")
+	push.Publish, skipped.Skip = tasks.PublishPush, "not today"
+	var asked []string
+	l := Look{Auth: func(urls []string) (func(string) remote.Auth, error) {
+		asked = slices.Clone(urls)
+		return func(url string) remote.Auth { return remote.Auth{User: "for " + url} }, nil
+	}}
+	far := s.far("far", "file://"+s.repo)
+	ready, got := s.look(l, &tasks.Plan{}, push, skipped, plain, far)
+	if diff := cmp.Diff([]string{url, "file://" + s.repo}, asked); diff != "" || len(got) != 0 {
+		t.Errorf("%v; asked for (-want +got):\n%s", got, diff)
+	}
+	if user := ready.starts["far"].remote.Auth.User; user != "for file://"+s.repo {
+		t.Errorf("the mirror gets %q", user)
+	}
+	if end := ready.Skip("skipped"); end.Code != event.CodeCondition || end.Reason != "not today" {
+		t.Errorf("%+v", end)
+	}
+	refused := errors.New("several servers")
+	l.Auth = func([]string) (func(string) remote.Auth, error) { return nil, refused }
+	if _, err := Preflight(t.Context(), &tasks.Plan{Jobs: []tasks.Job{plain}}, l); !errors.Is(err, refused) || Refusals(err) != nil {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestSecretsOfTheConfigurationAreHeldAndHidden(t *testing.T) {
+	s := setUp(t)
+	secret := base64.StdEncoding.EncodeToString([]byte("x-access-token:key-of-the-checkout"))
+	git(t, s.repo, "config", "http.https://example.com/.extraheader", "AUTHORIZATION: basic "+secret)
+	spec := s.job("a")
+	j := s.begin(&tasks.Plan{}, spec)
+	if got := strings.Join(s.opts.Ready.Secrets(), "\n"); got != "key-of-the-checkout" {
+		t.Errorf("secrets %q", got)
+	}
+	s.prepared(j)
+	config := func() string {
+		text, err := os.ReadFile(filepath.Join(s.repo, ".git", "config"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	if strings.Contains(config(), secret) {
+		t.Errorf("commands can read it:\n%s", config())
+	}
+	if err := j.run.headers.hide(t.Context(), j.start.origin); err != nil {
+		t.Errorf("a second job: %v", err)
+	}
+	j.run.restoreHeaders(t.Context())
+	if !strings.Contains(config(), secret) || s.warnings() != "" {
+		t.Errorf("it is not put back (%s):\n%s", s.warnings(), config())
+	}
+}
+
+func TestAPreflightEndsWithItsContext(t *testing.T) {
+	s := setUp(t)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(Interrupt{"SIGINT", event.ExitInterrupt})
+	_, err := Preflight(ctx, &tasks.Plan{Jobs: []tasks.Job{s.far("a", "file://"+s.repo)}}, Look{Git: s.opts.Git, Mirrors: t.TempDir()})
+	if !errors.Is(err, Interrupt{"SIGINT", event.ExitInterrupt}) {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestFilesOfCIAreHidden(t *testing.T) {
+	dir := t.TempDir()
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(dir, link); err != nil {
+		t.Fatal(err)
+	}
+	for temp, want := range map[string][]string{link: {dir}, "relative": nil, "": nil, "/": nil, "/no/such/directory": nil, "/tmp": nil} {
+		g := Ground{Tmp: "/tmp", Getenv: func(name string) string { return map[string]string{"RUNNER_TEMP": temp}[name] }}
+		if diff := cmp.Diff(want, filesOfCI(g)); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", temp, diff)
+		}
+	}
+}
