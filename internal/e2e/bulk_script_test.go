@@ -3,6 +3,7 @@ package e2e
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/cgi"
 	"net/http/httptest"
@@ -54,10 +55,19 @@ func forget(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// gitHTTP serves repositories by git's own program, to who has the token.
+// gitHTTP serves repositories by git's own program, to who has the token, or to
+// everybody if it is "-". The file names each request, and says whether it
+// carried credentials.
 func gitHTTP(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 2 {
-		ts.Fatalf("usage: git-http DIR TOKEN")
+	if neg || len(args) < 2 || len(args) > 3 {
+		ts.Fatalf("usage: git-http DIR TOKEN [FILE]")
+	}
+	log := io.Discard
+	if len(args) == 3 {
+		f, err := os.Create(ts.MkAbs(args[2]))
+		ts.Check(err)
+		ts.Defer(func() { _ = f.Close() })
+		log = f
 	}
 	where, err := exec.Command("git", "--exec-path").Output()
 	ts.Check(err)
@@ -66,7 +76,12 @@ func gitHTTP(ts *testscript.TestScript, neg bool, args []string) {
 		Env: []string{"GIT_PROJECT_ROOT=" + ts.MkAbs(args[0]), "GIT_HTTP_EXPORT_ALL=1", "REMOTE_USER=tess", "GIT_CONFIG_NOSYSTEM=1"},
 	}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if _, token, _ := r.BasicAuth(); token != args[1] {
+		with := "without"
+		if r.Header.Get("Authorization") != "" {
+			with = "with"
+		}
+		fmt.Fprintf(log, "%s %s %s credentials\n", r.Method, r.URL.Path, with) // one write a line
+		if _, token, _ := r.BasicAuth(); args[1] != "-" && token != args[1] {
 			w.Header().Set("WWW-Authenticate", `Basic realm="git"`)
 			http.Error(w, "who are you?", http.StatusUnauthorized)
 			return
@@ -82,17 +97,24 @@ func jobFields(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: jobs DIR FIELD...")
 	}
+	fmt.Fprint(ts.Stdout(), jobLines(ts, args[0], args[1:]...))
+}
+
+// jobLines returns the fields of each job of a report, a line a job.
+func jobLines(ts *testscript.TestScript, dir string, names ...string) string {
 	var doc struct {
 		Jobs []map[string]any `json:"jobs"`
 	}
-	ts.Check(json.Unmarshal([]byte(ts.ReadFile(filepath.Join(args[0], "report.json"))), &doc))
+	ts.Check(json.Unmarshal([]byte(ts.ReadFile(filepath.Join(dir, "report.json"))), &doc))
+	var lines strings.Builder
 	for _, j := range doc.Jobs {
 		var values []string
-		for _, name := range args[1:] {
+		for _, name := range names {
 			values = append(values, field(j, name))
 		}
-		fmt.Fprintln(ts.Stdout(), strings.Join(values, " "))
+		fmt.Fprintln(&lines, strings.Join(values, " "))
 	}
+	return lines.String()
 }
 
 func field(doc map[string]any, name string) string {

@@ -1,0 +1,202 @@
+package credentials
+
+import (
+	"cmp"
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/millhand/millhand/internal/gitops/remote"
+)
+
+const (
+	// TokenVariable holds the token for git remotes over https.
+	TokenVariable = "MILLHAND_GIT_TOKEN"
+	// gitHosts holds the servers that the token is for: hosts, each with its port
+	// unless that is the default one, separated by commas.
+	gitHosts = "MILLHAND_GIT_HOSTS"
+)
+
+// ForRemotes returns what each remote of a run gets as credentials, given the URLs
+// of all of them. It fails if it can't be known which servers a token is for:
+// one that is sent to the wrong server is lost.
+func ForRemotes(getenv func(string) string, untrusted bool, urls []string) (func(url string) remote.Auth, error) {
+	var hosts []string
+	token := strings.TrimSpace(getenv(TokenVariable))
+	if token != "" {
+		var err error
+		if hosts, err = tokenHosts(getenv, untrusted, urls); err != nil {
+			return nil, err
+		}
+	}
+	return func(remote string) remote.Auth {
+		a := sshAuth(getenv)
+		server, ok := httpServer(remote)
+		if !ok {
+			return a
+		}
+		for _, host := range hosts {
+			if serves(host, server) {
+				a.Token = token
+			}
+		}
+		for _, t := range forgeTokens(getenv, server) {
+			if value := strings.TrimSpace(getenv(t.variable)); value != "" && a.Token == "" {
+				a.Token, a.User = value, t.user
+			}
+		}
+		if a.Token == "" && token != "" {
+			a.Withheld = fmt.Sprintf("%s is not sent to %s; if it is for that server, set %s=%s",
+				TokenVariable, server.Host, gitHosts, strings.Join(append(slices.Clone(hosts), hostOf(server)), ","))
+		}
+		return a
+	}, nil
+}
+
+// sshAuth is what every remote over ssh may ask for.
+func sshAuth(getenv func(string) string) remote.Auth {
+	a := remote.Auth{
+		SSHAgent: getenv("SSH_AUTH_SOCK"), SSHKey: getenv("MILLHAND_SSH_KEY"), SSHPassphrase: getenv("MILLHAND_SSH_PASSPHRASE"),
+		KnownHosts: getenv("MILLHAND_KNOWN_HOSTS"),
+	}
+	if home := getenv("HOME"); a.KnownHosts == "" && home != "" {
+		a.KnownHosts = filepath.Join(home, ".ssh", "known_hosts")
+	}
+	return a
+}
+
+// tokenHosts returns the servers that MILLHAND_GIT_TOKEN is for: those of
+// MILLHAND_GIT_HOSTS; without that the CI's own server; outside of a CI the one
+// server that all URLs name, unless somebody wrote them who is not trusted.
+func tokenHosts(getenv func(string) string, untrusted bool, urls []string) ([]string, error) {
+	if list := strings.TrimSpace(getenv(gitHosts)); list != "" {
+		return parseHosts(list)
+	}
+	if own := ciServer(getenv); own != "" {
+		return []string{own}, nil
+	}
+	if untrusted {
+		return nil, nil
+	}
+	var hosts []string
+	for _, u := range urls {
+		if server, ok := httpServer(u); ok && !slices.Contains(hosts, hostOf(server)) {
+			hosts = append(hosts, hostOf(server))
+		}
+	}
+	if len(hosts) > 1 {
+		slices.Sort(hosts)
+		return nil, fmt.Errorf("%s is set and the repositories are on %d servers: set %s=%s (leave out those that it is not for)",
+			TokenVariable, len(hosts), gitHosts, strings.Join(hosts, ","))
+	}
+	return hosts, nil
+}
+
+// TokenServers says which servers MILLHAND_GIT_TOKEN is for, as far as that is
+// known before a run.
+func TokenServers(getenv func(string) string) string {
+	hosts, err := tokenHosts(getenv, false, nil)
+	switch {
+	case err != nil:
+		return err.Error()
+	case len(hosts) == 0:
+		return "for runs on one git server; set " + gitHosts + " for others"
+	}
+	return "for " + strings.Join(hosts, ", ")
+}
+
+func parseHosts(list string) ([]string, error) {
+	var hosts []string
+	for entry := range strings.SplitSeq(list, ",") {
+		entry = strings.TrimSpace(entry)
+		u, err := url.Parse("//" + entry)
+		if err != nil || u.Host != entry || u.Hostname() == "" || strings.Contains(entry, "*") {
+			return nil, fmt.Errorf("%s: invalid host %q: give hosts, separated by commas, each with its port unless that is the default one, for example %s=git.example.com,localhost:3000",
+				gitHosts, entry, gitHosts)
+		}
+		hosts = append(hosts, strings.ToLower(entry))
+	}
+	return hosts, nil
+}
+
+// ciServer returns the host of the server whose CI this process runs in, "" for
+// no CI or an unknown server.
+func ciServer(getenv func(string) string) string {
+	for _, ci := range []struct{ variable, server, host string }{
+		{"GITHUB_ACTIONS", "GITHUB_SERVER_URL", ""},
+		{"GITLAB_CI", "CI_SERVER_URL", "CI_SERVER_HOST"},
+	} {
+		if getenv(ci.variable) != "true" {
+			continue
+		}
+		if server, ok := httpServer(getenv(ci.server)); ok {
+			return hostOf(server)
+		}
+		if host := getenv(ci.host); host != "" {
+			return strings.ToLower(host)
+		}
+	}
+	return ""
+}
+
+// httpServer returns the scheme and host of a URL of https or http.
+func httpServer(raw string) (*url.URL, bool) {
+	u, err := url.Parse(raw)
+	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Hostname() == "" {
+		return nil, false
+	}
+	return &url.URL{Scheme: u.Scheme, Host: u.Host}, true
+}
+
+// hostOf returns the host of a server, in lower case, with its port unless that
+// is the default one of its scheme.
+func hostOf(server *url.URL) string {
+	host := strings.ToLower(server.Host)
+	return strings.TrimSuffix(host, ":"+defaultPort(server))
+}
+
+func defaultPort(server *url.URL) string {
+	if server.Scheme == "http" {
+		return "80"
+	}
+	return "443"
+}
+
+// serves reports whether a host, as in MILLHAND_GIT_HOSTS, is that of a server.
+// Without a port it stands for the default port of the server's scheme.
+func serves(host string, server *url.URL) bool {
+	named := &url.URL{Host: host}
+	usual := defaultPort(server)
+	return strings.EqualFold(named.Hostname(), server.Hostname()) &&
+		cmp.Or(named.Port(), usual) == cmp.Or(server.Port(), usual)
+}
+
+// forgeToken is a variable that may hold a token, and the user that goes with it; ""
+// for the usual one.
+type forgeToken struct{ variable, user string }
+
+// forgeTokens lists the variables that hold a token of a server's own; the first
+// that is set wins. A CI says which server is its forge; only without that is it
+// the public one.
+func forgeTokens(getenv func(string) string, server *url.URL) []forgeToken {
+	var list []forgeToken
+	for _, f := range []struct {
+		host, server string
+		tokens       []forgeToken
+	}{
+		{"github.com", "GITHUB_SERVER_URL", []forgeToken{{"GITHUB_TOKEN", ""}, {"GH_TOKEN", ""}}},
+		{"gitlab.com", "CI_SERVER_URL", []forgeToken{{"GITLAB_TOKEN", "oauth2"}, {"CI_JOB_TOKEN", "gitlab-ci-token"}}},
+		{"codeberg.org", "GITEA_SERVER_URL", []forgeToken{{"GITEA_TOKEN", ""}}},
+	} {
+		host := f.host
+		if own, ok := httpServer(getenv(f.server)); ok {
+			host = hostOf(own)
+		}
+		if serves(host, server) {
+			list = append(list, f.tokens...)
+		}
+	}
+	return list
+}
