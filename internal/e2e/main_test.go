@@ -36,6 +36,10 @@ func TestMain(m *testing.M) {
 //
 //	wire FILE [FAULT [FIRST-LAST]]  serve a script on every wire, from now on; the fault, by its
 //	                    name in package wiretest, happens to the requests of these numbers, or to all
+//	spelled SHARE/OF FAULT...       hold a run with each fault to the report in plain
+//	refused SHARE/OF FAULT:CODE...  hold it to ending at once, with this reason
+//	retried SHARE/OF FAULT:N...     hold it, the fault being of request N, to passing after a retry;
+//	                    all three try one share of the faults, and all nightly
 //	asked N             hold the wire to having been asked so often
 //	sent N PATH         print what is at a dotted path of the N-th request to the wire
 //	endless N WINDOW    serve a model that reads for N turns, as an OpenAI endpoint
@@ -67,11 +71,31 @@ func TestMain(m *testing.M) {
 //	pushed DIR TASK...  hold the repositories of repos.txt to what a run's tasks pushed
 //	git-http DIR TOKEN  serve the repositories of a folder over HTTP to who has the token
 func TestScripts(t *testing.T) {
-	testscript.Run(t, testscript.Params{
+	params := scriptParams(t)
+	if testing.Short() {
+		for _, name := range shortScripts() {
+			params.Files = append(params.Files, filepath.Join(params.Dir, name+".txtar"))
+		}
+		params.Dir = ""
+	}
+	testscript.Run(t, params)
+}
+
+// shortScripts are the scripts that are tried with -short.
+func shortScripts() []string {
+	return []string{"run_fixes_and_commits", "limits", "budget", "policy", "subagents", "bulk_publish_modes", "secrets", "wip"}
+}
+
+func scriptParams(t *testing.T) testscript.Params {
+	t.Helper()
+	return testscript.Params{
 		Dir:                 "testdata/script",
 		RequireExplicitExec: false,
 		RequireUniqueNames:  true,
 		Condition: func(cond string) (bool, error) {
+			if cond == "nightly" {
+				return isNightly(), nil
+			}
 			if cond == "mounts" { // whether a script may make a folder read-only to root, too
 				return exec.Command("unshare", "-m", "true").Run() == nil, nil
 			}
@@ -106,9 +130,10 @@ func TestScripts(t *testing.T) {
 			"remote": remote, "forget": forget, "git-http": gitHTTP, "modules": modules, "pushed": pushed,
 			"calls": toolCalls, "address": address, "endless": endless, "lines": lines,
 			"endpoint": endpoint, "smaller": smaller,
+			"spelled": eachFault(spelled), "refused": eachFault(refused), "retried": eachFault(retried),
 			"provider": provide, "hole": hole, "charged": charged, "same-bytes": sameBytes, "costs": costs,
 		},
-	})
+	}
 }
 
 // long skips a test with -short.
