@@ -16,6 +16,7 @@ import (
 
 	"github.com/millhand/millhand/internal/action"
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/printable"
 	"github.com/millhand/millhand/internal/proc"
 	"github.com/millhand/millhand/report"
 	"github.com/millhand/millhand/tasks"
@@ -133,7 +134,7 @@ func (s *actionStep) carryOut(ctx context.Context, c carriedOut) event.Exit {
 	switch {
 	case err == nil || err.Error() == "":
 	case len(problems) > 0:
-		fmt.Fprintln(s.log, "millhand: "+printable(err.Error()))
+		fmt.Fprintln(s.log, "millhand: "+printable.Text(err.Error()))
 	default:
 		s.refuse(err)
 	}

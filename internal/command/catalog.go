@@ -14,6 +14,7 @@ import (
 	"github.com/millhand/millhand/internal/model/provider"
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/prices"
+	"github.com/millhand/millhand/internal/view"
 )
 
 // The JSON form of `millhand models`: what users' scripts read.
@@ -132,7 +133,7 @@ func modelsTable(out io.Writer, doc catalogDocument) error {
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(out, "\n%s; prices in USD for a million tokens, of %s\n", plural(len(doc.Models), "model"), doc.Date)
+	_, err := fmt.Fprintf(out, "\n%s; prices in USD for a million tokens, of %s\n", view.Plural(len(doc.Models), "model"), doc.Date)
 	return err
 }
 

@@ -19,6 +19,7 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/model/provider"
+	"github.com/millhand/millhand/internal/printable"
 	"github.com/millhand/millhand/internal/proc"
 	"github.com/millhand/millhand/internal/sandbox"
 )
@@ -238,7 +239,7 @@ func ask(ctx context.Context, w World, program string) (string, error) {
 		return "", fmt.Errorf("it ended with code %d", res.ExitCode)
 	}
 	first, _, _ := bytes.Cut(said.Bytes(), []byte("\n"))
-	return oneLine(string(first), 80), nil
+	return printable.Line(string(first), 80), nil
 }
 
 // keys tells which variables hold keys of providers and forges, and never a
@@ -351,9 +352,9 @@ func (e *examination) print(out io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "millhand %s, %s, kernel %s, user id %d\n\n", e.Version, e.Platform, cmp.Or(e.Kernel, "unknown"), e.UID)
 	for _, c := range e.Checks {
-		fmt.Fprintf(&b, "%-8s %-16s %s\n", c.Status, c.Name, oneLine(c.Found, 1000))
+		fmt.Fprintf(&b, "%-8s %-16s %s\n", c.Status, c.Name, printable.Line(c.Found, 1000))
 		if c.Fix != "" {
-			fmt.Fprintf(&b, "%-8s %-16s → %s\n", "", "", oneLine(c.Fix, 1000))
+			fmt.Fprintf(&b, "%-8s %-16s → %s\n", "", "", printable.Line(c.Fix, 1000))
 		}
 	}
 	b.WriteString("\n" + e.verdict() + "\n")

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/millhand/millhand/internal/printable"
 )
 
 // lockFile is the file of a report directory that is locked for as long as a
@@ -183,7 +185,7 @@ func (h lockHolder) words() string {
 	if h.Holder == "" {
 		return "another process, which has just begun or ended"
 	}
-	return fmt.Sprintf("%s (pid %d on %s since %s)", oneLine(h.Holder, lineWidth), h.PID, oneLine(h.Host, lineWidth), h.Since.UTC().Format(time.RFC3339))
+	return fmt.Sprintf("%s (pid %d on %s since %s)", printable.Line(h.Holder, printable.Width), h.PID, printable.Line(h.Host, printable.Width), h.Since.UTC().Format(time.RFC3339))
 }
 
 // openRegular opens a regular file, and nothing that leads elsewhere or waits

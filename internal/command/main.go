@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/printable"
 	"github.com/millhand/millhand/runner"
 )
 
@@ -71,14 +72,14 @@ func Main(ctx context.Context, args []string, w World) int {
 		exit = f.exit
 	}
 	if msg := err.Error(); msg != "" {
-		fmt.Fprintln(w.Err, "millhand: "+printable(secrets(w, nil, nil).Text(msg)))
+		fmt.Fprintln(w.Err, "millhand: "+printable.Text(secrets(w, nil, nil).Text(msg)))
 	}
 	return int(exit)
 }
 
 // Unfit says why the process can't be used at all, and returns the exit code.
 func Unfit(log io.Writer, why error) int {
-	fmt.Fprintln(log, "millhand: "+printable(why.Error()))
+	fmt.Fprintln(log, "millhand: "+printable.Text(why.Error()))
 	return int(event.ExitInternal)
 }
 

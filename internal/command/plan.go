@@ -17,6 +17,8 @@ import (
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/permission"
+	"github.com/millhand/millhand/internal/printable"
+	"github.com/millhand/millhand/internal/view"
 	"github.com/millhand/millhand/runner"
 	"github.com/millhand/millhand/tasks"
 )
@@ -54,9 +56,9 @@ func loadPlan(c *cli.Context, w World) (*tasks.Plan, error) {
 	switch {
 	case errors.As(err, &problems):
 		for _, p := range problems {
-			fmt.Fprintln(w.Err, printable(p.String()))
+			fmt.Fprintln(w.Err, printable.Text(p.String()))
 		}
-		return nil, fail(event.ExitUsage, "%s: nothing was run", plural(len(problems), "problem"))
+		return nil, fail(event.ExitUsage, "%s: nothing was run", view.Plural(len(problems), "problem"))
 	case err != nil:
 		return nil, failure{event.ExitUsage, err}
 	}
@@ -159,7 +161,7 @@ func showPlan(c *cli.Context, w World) error {
 		return err
 	}
 	for _, note := range plan.Notes {
-		fmt.Fprintln(w.Err, printable("note: "+note))
+		fmt.Fprintln(w.Err, printable.Text("note: "+note))
 	}
 	if format == "github-matrix" {
 		return githubMatrix(c, w, plan)
@@ -183,9 +185,9 @@ func showPlan(c *cli.Context, w World) error {
 	case err != nil || !c.Bool("check"):
 		return err
 	case refused > 0:
-		return fail(event.ExitUsage, "%s would be refused", plural(refused, "job"))
+		return fail(event.ExitUsage, "%s would be refused", view.Plural(refused, "job"))
 	case failing > 0:
-		return fail(event.ExitFailed, "%s would fail at once", plural(failing, "job"))
+		return fail(event.ExitFailed, "%s would fail at once", view.Plural(failing, "job"))
 	}
 	return nil
 }
@@ -239,7 +241,7 @@ func planTable(out io.Writer, plan *tasks.Plan, notes map[string]note, m *models
 			checks = append(checks, v.Name)
 		}
 		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n",
-			j.ID, j.Repo.Name, j.ModelName, j.Profile.Name, branchOf(j), dash(checks), dash(j.Needs), atMost(m.mostOf(j, notes[j.ID])), oneLine(notes[j.ID].String(), 200))
+			j.ID, j.Repo.Name, j.ModelName, j.Profile.Name, branchOf(j), dash(checks), dash(j.Needs), atMost(m.mostOf(j, notes[j.ID])), printable.Line(notes[j.ID].String(), 200))
 	}
 	if err := t.Flush(); err != nil {
 		return err
@@ -252,7 +254,7 @@ func planTable(out io.Writer, plan *tasks.Plan, notes map[string]note, m *models
 	if most := m.mostOfAll(notes); most != nil {
 		cost = "for " + atMost(most) + " at most"
 	}
-	_, err := fmt.Fprintf(out, "\n%s%s, %s, %d at once, plan %.12s\n", plural(len(plan.Jobs), "job"), left, cost, plan.Parallel, plan.Hash)
+	_, err := fmt.Fprintf(out, "\n%s%s, %s, %d at once, plan %.12s\n", view.Plural(len(plan.Jobs), "job"), left, cost, plan.Parallel, plan.Hash)
 	return err
 }
 
@@ -412,13 +414,6 @@ func writeJSON(out io.Writer, doc any) error {
 	return enc.Encode(doc)
 }
 
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
-}
-
 func validateCommand(w World) *cli.Command {
 	return &cli.Command{
 		Name: "validate", Usage: "tells every mistake in manifests at once, and tests their policy examples", ArgsUsage: "MANIFEST...",
@@ -431,7 +426,7 @@ func validateCommand(w World) *cli.Command {
 			if err := errors.Join(testExamples(c.Context, w, plan), newModels(w, plan).unpriced()); err != nil {
 				return err
 			}
-			fmt.Fprintf(w.Out, "%s: %s, no problem found\n", strings.Join(plan.Manifests, ", "), plural(len(plan.Jobs), "job"))
+			fmt.Fprintf(w.Out, "%s: %s, no problem found\n", strings.Join(plan.Manifests, ", "), view.Plural(len(plan.Jobs), "job"))
 			return nil
 		},
 	}
@@ -452,7 +447,7 @@ func testExamples(_ context.Context, w World, plan *tasks.Plan) error {
 		return nil
 	}
 	for _, p := range problems {
-		fmt.Fprintln(w.Err, printable(p.String()))
+		fmt.Fprintln(w.Err, printable.Text(p.String()))
 	}
-	return fail(event.ExitUsage, "%s of the policy do not hold", plural(len(problems), "example"))
+	return fail(event.ExitUsage, "%s of the policy do not hold", view.Plural(len(problems), "example"))
 }

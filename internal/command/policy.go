@@ -8,7 +8,9 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/permission"
+	"github.com/millhand/millhand/internal/printable"
 	"github.com/millhand/millhand/internal/proc"
+	"github.com/millhand/millhand/internal/view"
 	"github.com/millhand/millhand/internal/workspace"
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tools"
@@ -88,7 +90,7 @@ func policyCommand(w World) *cli.Command {
 					for _, p := range plan.Profiles {
 						n += len(p.Examples)
 					}
-					fmt.Fprintf(w.Out, "%s hold\n", plural(n, "example"))
+					fmt.Fprintf(w.Out, "%s hold\n", view.Plural(n, "example"))
 					return nil
 				},
 			},
@@ -121,12 +123,12 @@ func explain(c *cli.Context, w World) error {
 	if d.Words {
 		by = d.Because("")
 	}
-	fmt.Fprintf(w.Out, "%s\n%s\n", d.Effect, printable(by))
+	fmt.Fprintf(w.Out, "%s\n%s\n", d.Effect, printable.Text(by))
 	for _, each := range decisions {
-		fmt.Fprintf(w.Out, "  %-5s  %s\n", each.Effect, printable(each.Because("")))
+		fmt.Fprintf(w.Out, "  %-5s  %s\n", each.Effect, printable.Text(each.Because("")))
 	}
 	if d.Nearest != "" {
-		fmt.Fprintf(w.Out, "allowed instead: %s\n", printable(d.Nearest))
+		fmt.Fprintf(w.Out, "allowed instead: %s\n", printable.Text(d.Nearest))
 	}
 	if !d.Allowed() {
 		return exitWith(event.ExitPolicy)

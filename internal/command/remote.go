@@ -10,6 +10,7 @@ import (
 	"github.com/millhand/millhand/internal/credentials"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/gitops/remote"
+	"github.com/millhand/millhand/internal/printable"
 	"github.com/millhand/millhand/runner"
 	"github.com/millhand/millhand/tasks"
 )
@@ -19,13 +20,13 @@ import (
 func preflight(ctx context.Context, w World, plan *tasks.Plan, quiet bool) (*runner.Ready, error) {
 	look := look(w)
 	if !quiet {
-		look.Fetching = func(name string) { fmt.Fprintln(w.Err, printable("fetching "+name)) }
+		look.Fetching = func(name string) { fmt.Fprintln(w.Err, printable.Text("fetching "+name)) }
 		look.Fetched = func(name string, err error) {
 			if err != nil {
-				fmt.Fprintln(w.Err, printable(fmt.Sprintf("fetch %s: %v", name, err)))
+				fmt.Fprintln(w.Err, printable.Text(fmt.Sprintf("fetch %s: %v", name, err)))
 				return
 			}
-			fmt.Fprintln(w.Err, printable("fetched "+name))
+			fmt.Fprintln(w.Err, printable.Text("fetched "+name))
 		}
 	}
 	ready, err := runner.Preflight(ctx, plan, look)

@@ -17,8 +17,10 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/model"
+	"github.com/millhand/millhand/internal/printable"
 	"github.com/millhand/millhand/internal/reportdir"
 	"github.com/millhand/millhand/internal/sandbox"
+	"github.com/millhand/millhand/internal/view"
 	"github.com/millhand/millhand/report"
 	"github.com/millhand/millhand/runner"
 	"github.com/millhand/millhand/tasks"
@@ -51,9 +53,9 @@ func runManifests(c *cli.Context, w World) error {
 	if err := refuseLater(c); err != nil {
 		return err
 	}
-	view, err := newView(c, w)
+	log, err := view.New(w.Err, view.Options{Format: c.String("log-format"), Level: c.String("log-level"), Quiet: c.Bool("quiet")}, w.Getenv)
 	if err != nil {
-		return err
+		return failure{event.ExitUsage, err}
 	}
 	failOn, err := event.ParseFailOn(c.String("fail-on"))
 	if err != nil {
@@ -108,14 +110,14 @@ func runManifests(c *cli.Context, w World) error {
 	}
 	defer func() {
 		if err := end(); err != nil {
-			fmt.Fprintln(w.Err, printable(fmt.Sprintf("millhand: the recording is incomplete: %v", err)))
+			fmt.Fprintln(w.Err, printable.Text(fmt.Sprintf("millhand: the recording is incomplete: %v", err)))
 		}
 	}()
 	return out.carryOut(ctx, w, plan, runner.Options{
 		RunID: id, Version: version(), Keep: c.Bool("keep"), Git: gitEnv(w), Ready: ready, Level: level, Sandbox: level.State(),
 		Caches: cacheDir(w),
 		Getenv: w.Getenv, Redact: known, Now: w.Now, OpenModel: models.Open, Facts: facts, Custom: custom, MaxFailures: mostFailures, FailOn: failOn,
-	}, view, slices.Concat(plan.Notes, models.warnings()))
+	}, log, slices.Concat(plan.Notes, models.warnings()))
 }
 
 // chooseLevel finds out how far this machine can confine commands, and refuses
@@ -326,7 +328,7 @@ func (d *reportDir) close() {
 }
 
 // carryOut runs the plan and writes the reports.
-func (d *reportDir) carryOut(ctx context.Context, w World, plan *tasks.Plan, o runner.Options, view event.Sink, warnings []string) error {
+func (d *reportDir) carryOut(ctx context.Context, w World, plan *tasks.Plan, o runner.Options, log event.Sink, warnings []string) error {
 	dir, err := reportdir.Open(d.path)
 	if err != nil {
 		return failure{event.ExitInternal, err}
@@ -340,7 +342,7 @@ func (d *reportDir) carryOut(ctx context.Context, w World, plan *tasks.Plan, o r
 		}
 	}
 	fold := &report.Fold{}
-	stream := event.NewStream(w.Now, durable(d.events), fold, view)
+	stream := event.NewStream(w.Now, durable(d.events), fold, log)
 	o.Emit, o.Broken = withoutSecrets(o.Redact, stream.Emit), stream.Err
 	o.Warnings = warnings
 	exit := runner.Run(ctx, plan, o)

@@ -20,6 +20,8 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/money"
+	"github.com/millhand/millhand/internal/printable"
+	"github.com/millhand/millhand/internal/view"
 	"github.com/millhand/millhand/report"
 )
 
@@ -63,7 +65,7 @@ func listRuns(c *cli.Context, w World) error {
 		}{dir, runs})
 	}
 	if len(runs) == 0 {
-		fmt.Fprintf(w.Err, "millhand: there are no runs in %s\n", printable(dir))
+		fmt.Fprintf(w.Err, "millhand: there are no runs in %s\n", printable.Text(dir))
 		return nil
 	}
 	t := tabwriter.NewWriter(w.Out, 0, 0, 2, ' ', 0)
@@ -76,7 +78,7 @@ func listRuns(c *cli.Context, w World) error {
 	}
 	for _, r := range runs {
 		if r.Damage != "" {
-			fmt.Fprintf(w.Err, "millhand: %s is damaged: %s\n", oneLine(r.Dir, lineWidth), oneLine(r.Damage, lineWidth))
+			fmt.Fprintf(w.Err, "millhand: %s is damaged: %s\n", printable.Line(r.Dir, printable.Width), printable.Line(r.Damage, printable.Width))
 		}
 	}
 	return nil
@@ -132,7 +134,7 @@ type savedRun struct {
 func (r savedRun) columns() []string {
 	elapsed, exit, passed, cost := "-", "-", "-", "-"
 	if r.ElapsedMS != nil {
-		elapsed = duration(*r.ElapsedMS)
+		elapsed = view.Duration(*r.ElapsedMS)
 	}
 	if r.ExitCode != nil {
 		exit = strconv.Itoa(int(*r.ExitCode))
@@ -141,11 +143,11 @@ func (r savedRun) columns() []string {
 		passed, cost = strconv.Itoa(*r.Passed), "unknown"
 	}
 	if r.CostUSD != nil {
-		cost = dollars(r.CostUSD)
+		cost = view.Dollars(r.CostUSD)
 	}
-	plan := oneLine(r.PlanHash, lineWidth)
+	plan := printable.Line(r.PlanHash, printable.Width)
 	return []string{
-		oneLine(r.ID, 80), r.StartedAt.UTC().Format(time.RFC3339), elapsed, oneLine(string(r.Outcome), 20), exit,
+		printable.Line(r.ID, 80), r.StartedAt.UTC().Format(time.RFC3339), elapsed, printable.Line(string(r.Outcome), 20), exit,
 		fmt.Sprintf("%s/%d", passed, r.Jobs), cost, cmp.Or(plan[:min(len(plan), 12)], "-"),
 	}
 }
@@ -395,7 +397,7 @@ func pruneRuns(c *cli.Context, w World) error {
 	if p.dry {
 		removed, freed = "would remove", "would free"
 	}
-	fmt.Fprintf(w.Out, "%s %s, %s %s; %d left\n", removed, plural(p.removed, "run"), freed, byteSize(p.freed), len(runs)-p.removed)
+	fmt.Fprintf(w.Out, "%s %s, %s %s; %d left\n", removed, view.Plural(p.removed, "run"), freed, byteSize(p.freed), len(runs)-p.removed)
 	if p.errs != nil {
 		return failure{event.ExitUsage, p.errs}
 	}
@@ -428,7 +430,7 @@ func (p *pruning) prune(r savedRun) {
 	}
 	p.removed++
 	p.freed += size
-	fmt.Fprintf(p.world.Out, "%s %s (%s, %s)\n", verb, oneLine(r.Dir, lineWidth), oneLine(string(r.Outcome), 20), byteSize(size))
+	fmt.Fprintf(p.world.Out, "%s %s (%s, %s)\n", verb, printable.Line(r.Dir, printable.Width), printable.Line(string(r.Outcome), 20), byteSize(size))
 }
 
 // removeRun removes a run's folder. The events go last: what an interruption

@@ -22,6 +22,7 @@ import (
 	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
 	"github.com/millhand/millhand/internal/ignore"
+	"github.com/millhand/millhand/internal/printable"
 	"github.com/millhand/millhand/internal/proc"
 	"github.com/millhand/millhand/internal/reportdir"
 	"github.com/millhand/millhand/internal/sandbox"
@@ -109,7 +110,7 @@ func runTool(c *cli.Context, w World) error {
 	}
 	var problems []error
 	if env.Skills, problems = tools.FindSkills(space, settings.skills); len(problems) > 0 {
-		fmt.Fprintln(w.Err, printable(errors.Join(problems...).Error()))
+		fmt.Fprintln(w.Err, printable.Text(errors.Join(problems...).Error()))
 	}
 	env.SkillProblems = problems
 	env.Tree, env.Cache, env.Redact = &tools.Tree{}, &tools.Cache{}, secrets(w, settings.plan, known)
@@ -167,7 +168,7 @@ func hideHeaders(ctx context.Context, w World, dir string) (secrets []string, pu
 	back, err := credentials.Hide(ctx, repo.Git)
 	return secrets, func() {
 		if err := back(context.WithoutCancel(ctx)); err != nil {
-			fmt.Fprintln(w.Err, printable("millhand: "+err.Error()))
+			fmt.Fprintln(w.Err, printable.Text("millhand: "+err.Error()))
 		}
 	}, err
 }
@@ -314,7 +315,7 @@ func listTools(c *cli.Context, w World) error {
 		return writeJSON(w.Out, docs)
 	}
 	for _, d := range docs {
-		fmt.Fprintf(w.Out, "%-11s %s\n", d.Name, oneLine(d.Description, 100))
+		fmt.Fprintf(w.Out, "%-11s %s\n", d.Name, printable.Line(d.Description, 100))
 	}
 	return nil
 }

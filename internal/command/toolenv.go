@@ -11,6 +11,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/view"
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tools"
 )
@@ -78,7 +79,7 @@ func (s *toolSettings) fromManifest(ctx context.Context, w World, file string) (
 	plan, err := tasks.Load(ctx, []string{file}, opts)
 	var problems tasks.Problems
 	if errors.As(err, &problems) {
-		return nil, fail(event.ExitUsage, "%s has %s, the first: %s", file, plural(len(problems), "problem"), problems[0])
+		return nil, fail(event.ExitUsage, "%s has %s, the first: %s", file, view.Plural(len(problems), "problem"), problems[0])
 	}
 	if err != nil {
 		return nil, failure{event.ExitUsage, err}

@@ -86,6 +86,8 @@ func rooms() map[string]room {
 		"internal/frontmatter":     {"", "heads of Markdown files"},
 		"internal/textcut":         {"", "texts"},
 		"internal/schema":          {"", "JSON Schemas, without knowing what they describe"},
+		"internal/printable":       {"", "texts"},
+		"internal/view":            {"internal/event internal/printable internal/money", "a log follows from the events alone"},
 	}
 }
 
@@ -100,7 +102,7 @@ func homes() map[string]string {
 		"golang.org/x/crypto":                             "internal/gitops/remote",
 		"github.com/urfave/cli/v2":                        "internal/command",
 		"gopkg.in/yaml.v3":                                "tasks internal/model/script internal/frontmatter",
-		"github.com/rs/zerolog":                           "internal/command",
+		"github.com/rs/zerolog":                           "internal/view",
 		"github.com/JohannesKaufmann/html-to-markdown/v2": "internal/web",
 		"golang.org/x/net/html":                           "internal/web",
 		"mvdan.cc/sh/v3":                                  "tools/shell",

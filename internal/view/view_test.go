@@ -1,4 +1,4 @@
-package command
+package view
 
 import (
 	"bufio"
@@ -12,6 +12,7 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/money"
+	"github.com/millhand/millhand/internal/printable"
 )
 
 // hostile is what a model might say to a CI's log or a terminal.
@@ -19,7 +20,7 @@ const hostile = "ok\n::set-env name=PATH::/evil\r::add-mask::x\n##[error]no\x1b[
 
 // sample is a short run with a hostile model.
 func sample() []event.Event {
-	usd := 123 * money.Dollar / 10_000
+	usd := money.Dollar * 123 / 10_000
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	events := []event.Event{
 		{Type: event.RunStarted, Run: &event.Run{ID: "r1", Jobs: []event.PlannedJob{{ID: "a"}, {ID: "b"}}}},
@@ -138,7 +139,7 @@ func TestNoTextIsACommandToARunner(t *testing.T) {
 		"a ##[error]x ##[debug]": "a ## [error]x ## [debug]",
 		"std::vector":            "std::vector",
 	} {
-		if got := printable(text); got != want {
+		if got := printable.Text(text); got != want {
 			t.Errorf("%q becomes %q, want %q", text, got, want)
 		}
 	}

@@ -1,4 +1,4 @@
-package command
+package view
 
 import (
 	"cmp"
@@ -11,10 +11,8 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/money"
+	"github.com/millhand/millhand/internal/printable"
 )
-
-// lineWidth is how much of a message a log line shows, in characters.
-const lineWidth = 160
 
 // console is the log for people: one line for each thing that happened, with
 // the job, the time and, once it is known, the turn and the cost so far.
@@ -55,7 +53,7 @@ func (c *console) Emit(e event.Event) error {
 	if l.text == "" || l.level < c.level {
 		return nil
 	}
-	fmt.Fprintf(c.out, "%s %s%s\n", e.Time.Sub(c.started).Round(100*time.Millisecond).String(), c.where(e), c.paint(e, oneLine(l.text, lineWidth)))
+	fmt.Fprintf(c.out, "%s %s%s\n", e.Time.Sub(c.started).Round(100*time.Millisecond).String(), c.where(e), c.paint(e, printable.Line(l.text, printable.Width)))
 	return nil
 }
 
@@ -102,7 +100,7 @@ func (c *console) where(e event.Event) string {
 	if turn := p.turns[cmp.Or(e.Session, p.main)]; turn > 0 {
 		fmt.Fprintf(&b, "turn %d ", turn)
 		if p.any {
-			fmt.Fprintf(&b, "%s ", dollars(&p.usd))
+			fmt.Fprintf(&b, "%s ", Dollars(&p.usd))
 		}
 	}
 	return b.String()
@@ -129,42 +127,4 @@ func (c *console) paint(e event.Event, text string) string {
 		return text
 	}
 	return "\x1b[" + code + "m" + text + "\x1b[0m"
-}
-
-// gitHubLog is the log of a GitHub Actions step: each job's lines in a group
-// of their own, written when the job is over. Annotations are the action's.
-type gitHubLog struct {
-	out    io.Writer
-	level  zerolog.Level
-	groups map[string]*strings.Builder
-}
-
-func newGitHubLog(out io.Writer, level zerolog.Level) *gitHubLog {
-	return &gitHubLog{out: out, level: level, groups: map[string]*strings.Builder{}}
-}
-
-// Emit adds a line to its job's group. Every line begins with words of ours,
-// so none can be read as a command to the runner.
-func (g *gitHubLog) Emit(e event.Event) error {
-	l := line(e)
-	if e.Job == "" {
-		if l.text != "" && l.level >= g.level {
-			fmt.Fprintf(g.out, "millhand: %s\n", oneLine(l.text, lineWidth))
-		}
-		return nil
-	}
-	b := g.groups[e.Job]
-	if b == nil {
-		b = &strings.Builder{}
-		g.groups[e.Job] = b
-	}
-	if l.text != "" && l.level >= g.level {
-		fmt.Fprintf(b, "%s %s\n", e.Time.Format(time.TimeOnly), oneLine(l.text, lineWidth))
-	}
-	if e.Type != event.JobEnded {
-		return nil
-	}
-	delete(g.groups, e.Job)
-	fmt.Fprintf(g.out, "::group::%s %s\n%s::endgroup::\n", e.Job, e.JobEnd.Outcome, b)
-	return nil
 }

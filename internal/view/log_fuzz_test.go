@@ -1,4 +1,4 @@
-package command
+package view
 
 import (
 	"encoding/json"
@@ -10,6 +10,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/printable"
 )
 
 // obeyed finds what a GitHub runner would take for a command in a line. It
@@ -62,7 +63,7 @@ func FuzzLog(f *testing.F) {
 				}
 			}
 		}
-		for _, log := range []string{console.String(), strings.NewReplacer("::group::a failed\n", "", "::endgroup::\n", "").Replace(github.String()), lines.String(), printable(text)} {
+		for _, log := range []string{console.String(), strings.NewReplacer("::group::a failed\n", "", "::endgroup::\n", "").Replace(github.String()), lines.String(), printable.Text(text)} {
 			for line := range strings.SplitSeq(log, "\n") {
 				if speaks(line) {
 					t.Fatalf("%q makes the line %q", text, line)

@@ -1,0 +1,40 @@
+package view
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/millhand/millhand/internal/money"
+)
+
+// Dollars writes a cost in USD for people, nil being an unknown one.
+func Dollars(usd *money.USD) string {
+	switch {
+	case usd == nil:
+		return "cost unknown"
+	case *usd == 0:
+		return "$0"
+	case *usd < money.Dollar/10_000:
+		return fmt.Sprintf("$%.6f", usd.Dollars())
+	case *usd < money.Dollar: // as the table of the report has it
+		return fmt.Sprintf("$%.4f", usd.Dollars())
+	}
+	return fmt.Sprintf("$%.2f", usd.Dollars())
+}
+
+// Duration writes a time in milliseconds for people.
+func Duration(ms int64) string {
+	d := time.Duration(ms) * time.Millisecond
+	if d < time.Minute {
+		return fmt.Sprintf("%.1fs", d.Seconds())
+	}
+	return d.Round(time.Second).String()
+}
+
+// Plural writes a number of things: "1 job", "2 jobs".
+func Plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}

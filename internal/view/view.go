@@ -1,0 +1,151 @@
+// Package view shows a run's events while they happen: to a person, as lines of
+// JSON, or to the log of a GitHub workflow. It decides nothing about a run.
+package view
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"slices"
+
+	"github.com/mattn/go-isatty"
+	"github.com/rs/zerolog"
+
+	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/printable"
+)
+
+// Options select a log. The zero value is not valid: see the fields.
+type Options struct {
+	Format string // auto, console, json or github
+	Level  string // debug, info, warn or error
+	Quiet  bool   // errors only, whatever the level
+}
+
+// New returns the sink that writes the log of a run. getenv reports whether
+// this is a step of a GitHub workflow, and what the terminal can do.
+func New(out io.Writer, o Options, getenv func(string) string) (event.Sink, error) {
+	level, err := zerolog.ParseLevel(o.Level)
+	if err != nil || !slices.Contains([]string{"debug", "info", "warn", "error"}, o.Level) {
+		return nil, fmt.Errorf("there is no log level %q: use debug, info, warn or error", o.Level)
+	}
+	if o.Quiet {
+		level = max(level, zerolog.ErrorLevel)
+	}
+	format := o.Format
+	if format == "auto" {
+		format = "console"
+		if getenv("GITHUB_ACTIONS") == "true" {
+			format = "github"
+		}
+	}
+	switch format {
+	case "console":
+		return newConsole(out, level, colours(out, getenv)), nil
+	case "github":
+		return newGitHubLog(out, level), nil
+	case "json":
+		return newJSONLog(out, level), nil
+	}
+	return nil, fmt.Errorf("there is no log format %q: use auto, console, json or github", o.Format)
+}
+
+// colours reports whether the log goes to a person's terminal that wants them.
+func colours(out io.Writer, getenv func(string) string) bool {
+	f, ok := out.(*os.File)
+	return ok && isatty.IsTerminal(f.Fd()) && getenv("NO_COLOR") == "" && getenv("TERM") != "dumb"
+}
+
+// newJSONLog writes each event as a line of JSON with a level and a message.
+func newJSONLog(out io.Writer, level zerolog.Level) event.Sink {
+	log := zerolog.New(out).Level(level)
+	return event.SinkFunc(func(e event.Event) error {
+		if l := line(e); l.text != "" {
+			log.WithLevel(l.level).Time("time", e.Time).Str("event", string(e.Type)).Str("job", e.Job).Msg(printable.Text(l.text))
+		}
+		return nil
+	})
+}
+
+// logLine is an event in words; an empty text means that it is not worth a line.
+type logLine struct {
+	level zerolog.Level
+	text  string
+}
+
+// line puts an event into one line of words, without the job's name.
+func line(e event.Event) logLine {
+	switch e.Type {
+	case event.RunStarted:
+		return logLine{zerolog.InfoLevel, fmt.Sprintf("run %s: %s", e.Run.ID, Plural(len(e.Run.Jobs), "job"))}
+	case event.JobStarted:
+		return logLine{zerolog.InfoLevel, "works in " + e.JobStart.Workspace}
+	case event.PhaseEnded:
+		return logLine{zerolog.DebugLevel, fmt.Sprintf("phase %s took %s", e.Phase.Name, Duration(e.Phase.ElapsedMS))}
+	case event.AttemptStarted:
+		if e.Attempt.Number > 1 {
+			return logLine{zerolog.InfoLevel, fmt.Sprintf("attempt %d", e.Attempt.Number)}
+		}
+	case event.TextSaid:
+		return logLine{zerolog.InfoLevel, "says: " + e.Text.Text}
+	case event.RetryMade:
+		if e.Retry.To != "" {
+			return logLine{zerolog.WarnLevel, fmt.Sprintf("%s is down, and %s answers from now on: %s", e.Retry.From, e.Retry.To, e.Retry.Error)}
+		}
+		return logLine{zerolog.WarnLevel, fmt.Sprintf("the model request failed and is made again in %s: %s", Duration(e.Retry.WaitMS), e.Retry.Error)}
+	case event.CallChanged:
+		return callLine(e.Call)
+	case event.PruneMade:
+		return logLine{zerolog.InfoLevel, fmt.Sprintf("made room: the answers of %s are taken out or shortened (about %d tokens, were %d)", Plural(e.Prune.Answers, "call"), e.Prune.After, e.Prune.Before)}
+	case event.CompactionMade:
+		return logLine{zerolog.InfoLevel, fmt.Sprintf("made room: a summary stands for %s of the conversation (about %d tokens, were %d)", Plural(e.Compaction.Messages, "message"), e.Compaction.After, e.Compaction.Before)}
+	case event.VerifyEnded:
+		return verifyLine(e.Verify)
+	case event.CommitMade:
+		return logLine{zerolog.InfoLevel, fmt.Sprintf("committed %.10s on %s", e.Commit.Hash, e.Commit.Branch)}
+	case event.WarningGiven:
+		return logLine{zerolog.WarnLevel, e.Warning.Message}
+	case event.JobEnded:
+		return endLine(e.JobEnd)
+	case event.RunEnded:
+		return logLine{zerolog.InfoLevel, fmt.Sprintf("run %s in %s", e.RunEnd.Outcome, Duration(e.RunEnd.ElapsedMS))}
+	default: // not worth a line
+	}
+	return logLine{}
+}
+
+func callLine(c *event.Call) logLine {
+	switch c.Status {
+	case event.CallCompleted:
+		return logLine{zerolog.InfoLevel, fmt.Sprintf("%s %s (%s)", c.Tool, c.Title, Duration(c.ElapsedMS))}
+	case event.CallError:
+		return logLine{zerolog.InfoLevel, fmt.Sprintf("%s %s failed: %s", c.Tool, c.Title, c.Error)}
+	case event.CallDenied:
+		return logLine{zerolog.WarnLevel, fmt.Sprintf("%s %s", c.Tool, c.Error)}
+	default:
+		return logLine{}
+	}
+}
+
+func verifyLine(v *event.Verify) logLine {
+	if v.Passed {
+		return logLine{zerolog.InfoLevel, fmt.Sprintf("verify %s passed (%s)", v.Name, Duration(v.ElapsedMS))}
+	}
+	how := fmt.Sprintf("exit code %d", v.ExitCode)
+	if v.ExitCode < 0 {
+		how = "it was ended or could not be started"
+	}
+	return logLine{zerolog.WarnLevel, fmt.Sprintf("verify %s failed, %s (%s)", v.Name, how, Duration(v.ElapsedMS))}
+}
+
+func endLine(j *event.JobEnd) logLine {
+	text := fmt.Sprintf("%s: %s, %s, %s in %s", j.Outcome, Plural(j.Attempts, "attempt"), Plural(j.Turns, "turn"), Dollars(j.CostUSD), Duration(j.ElapsedMS))
+	if j.Reason != "" {
+		text += ": " + j.Reason
+	}
+	level := zerolog.InfoLevel
+	if j.Outcome != event.Passed && j.Outcome != event.Skipped {
+		level = zerolog.ErrorLevel
+	}
+	return logLine{level, text}
+}
