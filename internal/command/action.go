@@ -16,6 +16,7 @@ import (
 
 	"github.com/millhand/millhand/internal/action"
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/models"
 	"github.com/millhand/millhand/internal/printable"
 	"github.com/millhand/millhand/internal/proc"
 	"github.com/millhand/millhand/report"
@@ -156,11 +157,14 @@ func (s *actionStep) annotation(p tasks.Problem) action.Annotation {
 // exitOf is the exit code that an error of a command comes to.
 func exitOf(err error) event.Exit {
 	var f failure
+	var noKey *models.KeyError
 	switch {
 	case err == nil:
 		return event.ExitOK
 	case errors.As(err, &f):
 		return f.exit
+	case errors.As(err, &noKey):
+		return event.ExitAuth
 	}
 	return event.ExitUsage
 }

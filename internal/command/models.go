@@ -1,386 +1,77 @@
 package command
 
 import (
-	"cmp"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"slices"
+	"io"
+	"strconv"
 	"strings"
-	"sync"
-	"time"
+	"text/tabwriter"
+
+	"github.com/urfave/cli/v2"
 
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/model"
-	"github.com/millhand/millhand/internal/model/provider"
-	"github.com/millhand/millhand/internal/model/replay"
-	"github.com/millhand/millhand/internal/model/script"
-	"github.com/millhand/millhand/internal/money"
-	"github.com/millhand/millhand/internal/prices"
-	"github.com/millhand/millhand/internal/redact"
-	"github.com/millhand/millhand/runner"
-	"github.com/millhand/millhand/tasks"
+	"github.com/millhand/millhand/internal/models"
+	"github.com/millhand/millhand/internal/view"
 )
 
-// models opens the models of a plan's jobs.
-type models struct {
-	world World
-	plan  *tasks.Plan
-	canon *model.Canon // of recordings; set by begin
-
-	mu       sync.Mutex
-	scripts  map[string]*script.Script
-	wires    map[string]wired // one for each model, so that its connections are shared
-	limiters map[account]*model.Limiter
-	replays  map[string]*replay.Recording
-	recorder *model.Recorder // nil: nothing is recorded
+type modelsOptions struct {
+	providers []string // none: all
+	json      bool
 }
 
-// account is whom a provider knows requests by: all models of one share a limiter.
-type account struct{ baseURL, key string }
-
-// wired is an open wire, and whose requests go over it.
-type wired struct {
-	model   model.Model
-	account account
-}
-
-func newModels(w World, plan *tasks.Plan) *models {
-	return &models{
-		world: w, plan: plan, canon: model.NewCanon(nil, nil),
-		scripts: map[string]*script.Script{}, wires: map[string]wired{}, limiters: map[account]*model.Limiter{}, replays: map[string]*replay.Recording{},
+func modelsCommand(w World) *cli.Command {
+	return &cli.Command{
+		Name: "models", Usage: "lists the models whose prices are known, and whether their key is set", ArgsUsage: "[PROVIDER...]",
+		Flags: []cli.Flag{
+			&cli.StringSliceFlag{Name: "provider", Usage: "only models of this provider (repeatable)"},
+			&cli.BoolFlag{Name: "json", Usage: "print one JSON document"},
+		},
+		Action: func(c *cli.Context) error {
+			return listModels(w, modelsOptions{providers: append(c.StringSlice("provider"), c.Args().Slice()...), json: c.Bool("json")})
+		},
 	}
 }
 
-// mayRecord refuses a recording that has one of the plan's jobs already: with two
-// runs of a job in it, it could not be played back. Other jobs are added to it.
-func (m *models) mayRecord(path string) error {
-	if path == "" {
-		return nil
-	}
-	have, err := replay.Open(path, m.canon)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil // of the folder, OpenRecorder tells
-	}
+func listModels(w World, o modelsOptions) error {
+	doc, unknown, err := models.NewCatalog(o.providers, w.Getenv)
 	if err != nil {
 		return failure{event.ExitUsage, err}
 	}
-	for _, j := range m.plan.Jobs {
-		if slices.Contains(have.Jobs(), j.ID) {
-			return fail(event.ExitUsage, "the recording %s has job %s already, and could not be played back with two runs of it: remove it, or name another file", path, j.ID)
-		}
+	for _, of := range unknown {
+		fmt.Fprintf(w.Err, "no prices of %s's models are built in: give them under prices: in the manifest\n", of)
 	}
-	return nil
+	if o.json {
+		return writeJSON(w.Out, doc)
+	}
+	return modelsTable(w.Out, doc)
 }
 
-// begin tells what is different in every run, and records every exchange in a
-// file, if one is named. The caller calls end when the run is over.
-func (m *models) begin(places []model.Place, known *redact.Redactor, record string) (end func() error, err error) {
-	m.canon = model.NewCanon(places, func(text string) string { return cleaned(known, text) })
-	clear(m.replays) // they were read to see whether they can be
-	if record == "" {
-		return func() error { return nil }, nil
+func modelsTable(out io.Writer, doc models.Catalog) error {
+	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "MODEL\tINPUT\tOUTPUT\tCACHE READ\tCACHE WRITE\tWINDOW\tMAX OUTPUT\tKEY")
+	row := func(name string, p models.Price, rest string) {
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", name, p.Input, p.Output, p.CacheRead, p.CacheWrite, rest)
 	}
-	if m.recorder, err = model.OpenRecorder(record, m.canon); err != nil {
-		return nil, failure{event.ExitUsage, err}
-	}
-	return m.recorder.Close, nil
-}
-
-// named lists the models that a plan may call, each once, with whether money is
-// limited where it is called.
-func (m *models) named() []callable {
-	var list []callable
-	seen := map[string]int{}
-	add := func(id, name string, capped bool) {
-		at, known := seen[id]
-		if !known {
-			at = len(list)
-			seen[id] = at
-			list = append(list, callable{id: id, name: name})
+	for _, m := range doc.Models {
+		key := strings.Join(m.KeyEnv, " or ") + " is not set"
+		if m.KeySet != nil {
+			key = *m.KeySet
 		}
-		list[at].capped = list[at].capped || capped
-	}
-	budget := m.plan.Budget.CostUSD > 0
-	anywhere := budget // any job may start any agent
-	for _, j := range m.plan.Jobs {
-		capped := budget || j.Limits.CostUSD > 0
-		anywhere = anywhere || capped
-		add(j.Model, j.ModelName, capped)
-		for _, f := range j.Fallback {
-			add(f.ID, f.Name, capped)
+		row(m.ID, m.Prices, fmt.Sprintf("%s\t%s\t%s", size(m.Window), size(m.MaxOutput), key))
+		for _, tier := range m.Tiers {
+			row(fmt.Sprintf("  above %d tokens of input", tier.From), tier.Price, "\t\t")
 		}
 	}
-	for _, a := range m.plan.Agents {
-		if a.Model != nil {
-			add(a.Model.ID, a.Model.Name, anywhere)
-		}
-	}
-	return list
-}
-
-// recorded reports whether a model is a recording, which has its costs in it.
-func recorded(id string) bool { return strings.HasPrefix(id, "replay:") }
-
-// callable is a model that a plan may call.
-type callable struct {
-	id, name string
-	capped   bool
-}
-
-// check finds what would stop a job from reaching its model, before anything
-// runs: a missing key, a script that can't be read, a money cap that could not
-// be kept because the model's price is unknown.
-func (m *models) check() error {
-	if err := m.unpriced(); err != nil {
+	if err := t.Flush(); err != nil {
 		return err
 	}
-	var errs []error
-	for _, c := range m.named() {
-		if _, err := m.open(c.id, c.name, "", ""); err != nil {
-			errs = append(errs, err)
-		}
-	}
-	return errors.Join(errs...)
+	_, err := fmt.Fprintf(out, "\n%s; prices in USD for a million tokens, of %s\n", view.Plural(len(doc.Models), "model"), doc.Date)
+	return err
 }
 
-// unpriced is the error of caps on money that could not be kept.
-func (m *models) unpriced() error {
-	var errs []error
-	for _, c := range m.named() {
-		if _, ok := m.price(c.id, c.name); !ok && c.capped && !m.plan.AllowUnknownPrice && !recorded(c.id) {
-			errs = append(errs, fmt.Errorf("the price of %s is unknown, so the limit on cost can't be kept: give it under prices:, or set allow_unknown_price: true", c.name))
-		}
+func size(n *int) string {
+	if n == nil {
+		return "unknown"
 	}
-	if len(errs) == 0 {
-		return nil
-	}
-	return failure{event.ExitUsage, errors.Join(errs...)}
-}
-
-// warnings names the models whose cost can't be told.
-func (m *models) warnings() []string {
-	var list []string
-	for _, c := range m.named() {
-		if _, ok := m.price(c.id, c.name); !ok && !recorded(c.id) {
-			list = append(list, fmt.Sprintf("the price of %s is unknown: its cost is reported as unknown (null)", c.name))
-		}
-	}
-	return list
-}
-
-// Open makes the model of a job; see [runner.Options]. Around each wire are, from
-// the inside, what spreads the requests of all who share the provider's key, the
-// price, and retrying; around all of them the fallback and the recorder.
-// Scripts and recordings are played as they are.
-func (m *models) Open(j tasks.Job, child string, retry func(event.Retry)) (runner.Conversation, error) {
-	name := j.ID
-	if child != "" {
-		name += "/" + child
-	}
-	main, err := m.wrapped(tasks.Model{ID: j.Model, Name: j.ModelName}, child, name, retry)
-	if err != nil {
-		return main, err
-	}
-	if len(j.Fallback) > 0 {
-		chain := []model.Named{{Name: j.ModelName, Model: main.Model}}
-		for _, f := range j.Fallback {
-			c, err := m.wrapped(f, child, name, retry)
-			if err != nil {
-				return c, err
-			}
-			chain = append(chain, model.Named{Name: f.Name, Model: c.Model})
-		}
-		main.Model = model.Fallback(chain, func(from, to string, err error) {
-			retry(event.Retry{From: from, To: to, Error: err.Error()})
-		})
-	}
-	main.Price = m.dearest(append([]tasks.Model{{ID: main.As, Name: main.As}}, j.Fallback...))
-	if m.recorder != nil {
-		main.Model = model.Recording(main.Model, m.recorder, name, main.As)
-	}
-	return main, nil
-}
-
-// dearest returns what a request to a chain of models costs at most: the price of
-// the dearest. It is nil if any is unknown, and for scripts, whose usage is
-// written down.
-func (m *models) dearest(chain []tasks.Model) func(money.Usage) money.USD {
-	var all []money.Price
-	for _, of := range chain {
-		p, ok := m.price(of.ID, of.Name)
-		if !ok || strings.HasPrefix(of.ID, "script:") {
-			return nil
-		}
-		all = append(all, p)
-	}
-	return func(u money.Usage) money.USD {
-		var most money.USD
-		for _, p := range all {
-			most = max(most, p.Cost(u))
-		}
-		return most
-	}
-}
-
-func (m *models) wrapped(of tasks.Model, child, name string, retry func(event.Retry)) (runner.Conversation, error) {
-	c, err := m.open(of.ID, of.Name, child, name)
-	if err != nil {
-		return c, err
-	}
-	l := m.limiter(of.ID)
-	if l != nil {
-		c.Model = model.Limited(c.Model, l, nil)
-	}
-	if price, ok := m.price(of.ID, of.Name); !recorded(of.ID) {
-		c.Model = model.Priced(c.Model, func(u money.Usage) (money.USD, bool) { return price.Cost(u), ok })
-	}
-	if l != nil {
-		c.Model = model.Retrying(c.Model, model.DefaultRetryPolicy(), func(attempt int, wait time.Duration, err error) {
-			retry(event.Retry{Attempt: attempt, WaitMS: wait.Milliseconds(), Error: err.Error()})
-		})
-	}
-	return c, nil
-}
-
-// limiter returns what spreads the requests of the account of a model that is
-// open; nil for models that are no provider's.
-func (m *models) limiter(id string) *model.Limiter {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	w, ok := m.wires[id]
-	if !ok {
-		return nil
-	}
-	if m.limiters[w.account] == nil {
-		m.limiters[w.account] = model.NewLimiter(model.DefaultLimitPolicy(m.world.Now))
-	}
-	return m.limiters[w.account]
-}
-
-// open opens a model's wire, or what stands in for it. name is whose exchanges
-// a recording is asked for.
-func (m *models) open(id, written, child, name string) (runner.Conversation, error) {
-	if kind, file, _ := strings.Cut(id, ":"); kind == "script" {
-		return m.openScript(file, child)
-	} else if kind == "replay" {
-		return m.openReplay(file, name)
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if _, ok := m.wires[id]; !ok {
-		wire, err := m.openWire(id, written)
-		if err != nil {
-			return runner.Conversation{}, err
-		}
-		m.wires[id] = wire
-	}
-	return runner.Conversation{Model: m.wires[id].model, As: id}, nil
-}
-
-// openWire opens the wire to a provider's model.
-func (m *models) openWire(id, written string) (wired, error) {
-	prefix, bare, _ := strings.Cut(id, "/")
-	own, defined := m.plan.Providers[prefix]
-	kindName := prefix
-	if own.Kind != "" {
-		kindName = own.Kind
-		if name, other := map[string]string{"openai": "openai-compatible", "responses": "openai-responses"}[own.Kind]; other {
-			kindName = name
-		}
-	}
-	kind, ok := provider.Lookup(kindName)
-	if !ok {
-		return wired{}, fail(event.ExitUsage, "the provider %s is not supported yet", prefix)
-	}
-	conf := provider.Config{
-		Kind: kindName, BaseURL: own.BaseURL, Model: bare, Header: own.Headers, Query: own.Query, Now: m.world.Now,
-	}
-	if p, ok := prices.Of(id); ok {
-		conf.MaxOutput = p.MaxOutput
-	}
-	if conf.BaseURL == "" {
-		conf.BaseURL = m.first(kind.BaseEnv)
-	}
-	switch {
-	case own.KeyEnv != "":
-		if conf.APIKey = m.first([]string{own.KeyEnv}); conf.APIKey == "" {
-			return wired{}, fail(event.ExitAuth, "%s needs a key: set %s", written, own.KeyEnv)
-		}
-	case defined && own.BaseURL != "": // somebody else's server: the provider's own key is not for it
-	default:
-		if conf.APIKey = m.first(kind.KeyEnv); conf.APIKey == "" && !kind.Keyless {
-			return wired{}, fail(event.ExitAuth, "%s needs a key: set %s", written, strings.Join(kind.KeyEnv, " or "))
-		}
-	}
-	opened, err := provider.Open(conf)
-	if err != nil {
-		return wired{}, fail(event.ExitUsage, "%s: %w", written, err)
-	}
-	return wired{opened, account{cmp.Or(conf.BaseURL, kind.BaseURL), conf.APIKey}}, nil
-}
-
-// first is the value of the first variable that is set.
-func (m *models) first(variables []string) string {
-	for _, name := range variables {
-		if v := strings.TrimSpace(m.world.Getenv(name)); v != "" {
-			return v
-		}
-	}
-	return ""
-}
-
-// openReplay plays back what was recorded for a job, or one of its children.
-func (m *models) openReplay(path, name string) (runner.Conversation, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	r := m.replays[path]
-	if r == nil {
-		var err error
-		if r, err = replay.Open(path, m.canon); err != nil {
-			return runner.Conversation{}, failure{event.ExitUsage, err}
-		}
-		m.replays[path] = r
-	}
-	player := r.Player(name)
-	return runner.Conversation{Model: player, Finish: player.Finish, As: cmp.Or(player.Model(), "replay:"+path)}, nil
-}
-
-// openScript starts a scripted model from its beginning, for a child session
-// the turns of its agent; the file is read once.
-func (m *models) openScript(path, child string) (runner.Conversation, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	s := m.scripts[path]
-	if s == nil {
-		data, err := os.ReadFile(path)
-		if err != nil {
-			return runner.Conversation{}, fail(event.ExitUsage, "read the scripted model: %w", err)
-		}
-		if s, err = script.Parse(data, path); err != nil {
-			return runner.Conversation{}, fail(event.ExitUsage, "%w", err)
-		}
-		m.scripts[path] = s
-	}
-	player, err := s.Player(child)
-	if err != nil {
-		return runner.Conversation{}, fail(event.ExitUsage, "%w", err)
-	}
-	return runner.Conversation{Model: player, Finish: player.Finish, As: "script:" + path}, nil
-}
-
-// facts tells what is known of a model.
-func facts(name string) runner.Facts {
-	p, _ := prices.Of(name)
-	return runner.Facts{Images: p.Images, PDFs: p.PDFs, Context: p.Context, MaxOutput: p.MaxOutput}
-}
-
-// price is what a model costs: the manifest's word, else the table's.
-func (m *models) price(id, written string) (money.Price, bool) {
-	if p, ok := m.plan.Prices[written]; ok {
-		return p, true
-	}
-	known, ok := prices.Of(id)
-	return known.Price, ok
+	return strconv.Itoa(*n)
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/models"
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/printable"
@@ -171,9 +172,9 @@ func showPlan(c *cli.Context, w World) error {
 		return err
 	}
 	if format == "json" {
-		err = writeJSON(w.Out, planJSON(plan, notes, newModels(w, plan)))
+		err = writeJSON(w.Out, planJSON(plan, notes, models.New(plan, w.Getenv, w.Now)))
 	} else {
-		err = planTable(w.Out, plan, notes, newModels(w, plan))
+		err = planTable(w.Out, plan, notes, models.New(plan, w.Getenv, w.Now))
 	}
 	failing := 0
 	for _, n := range notes {
@@ -232,7 +233,7 @@ func outlook(c *cli.Context, w World, plan *tasks.Plan) (notes map[string]note, 
 	return notes, refused, nil
 }
 
-func planTable(out io.Writer, plan *tasks.Plan, notes map[string]note, m *models) error {
+func planTable(out io.Writer, plan *tasks.Plan, notes map[string]note, m *models.Set) error {
 	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "JOB\tREPO\tMODEL\tPROFILE\tBRANCH\tVERIFY\tNEEDS\tAT MOST\tNOTE")
 	for _, j := range plan.Jobs {
@@ -241,7 +242,7 @@ func planTable(out io.Writer, plan *tasks.Plan, notes map[string]note, m *models
 			checks = append(checks, v.Name)
 		}
 		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n",
-			j.ID, j.Repo.Name, j.ModelName, j.Profile.Name, branchOf(j), dash(checks), dash(j.Needs), atMost(m.mostOf(j, notes[j.ID])), printable.Line(notes[j.ID].String(), 200))
+			j.ID, j.Repo.Name, j.ModelName, j.Profile.Name, branchOf(j), dash(checks), dash(j.Needs), atMost(mostOf(m, j, notes[j.ID])), printable.Line(notes[j.ID].String(), 200))
 	}
 	if err := t.Flush(); err != nil {
 		return err
@@ -251,7 +252,7 @@ func planTable(out io.Writer, plan *tasks.Plan, notes map[string]note, m *models
 		left = fmt.Sprintf(", %d of them with a note", len(notes))
 	}
 	cost := "of unlimited cost"
-	if most := m.mostOfAll(notes); most != nil {
+	if most := mostOfAll(m, notes); most != nil {
 		cost = "for " + atMost(most) + " at most"
 	}
 	_, err := fmt.Fprintf(out, "\n%s%s, %s, %d at once, plan %.12s\n", view.Plural(len(plan.Jobs), "job"), left, cost, plan.Parallel, plan.Hash)
@@ -362,11 +363,11 @@ type (
 	}
 )
 
-func planJSON(plan *tasks.Plan, notes map[string]note, m *models) planDocument {
-	doc := planDocument{Name: plan.Name, Manifests: plan.Manifests, Hash: plan.Hash, Parallel: plan.Parallel, MaxCost: m.mostOfAll(notes), Jobs: []jobDocument{}}
+func planJSON(plan *tasks.Plan, notes map[string]note, m *models.Set) planDocument {
+	doc := planDocument{Name: plan.Name, Manifests: plan.Manifests, Hash: plan.Hash, Parallel: plan.Parallel, MaxCost: mostOfAll(m, notes), Jobs: []jobDocument{}}
 	for _, j := range plan.Jobs {
 		job := jobJSON(j)
-		job.MaxCost = m.mostOf(j, notes[j.ID])
+		job.MaxCost = mostOf(m, j, notes[j.ID])
 		if n, ok := notes[j.ID]; ok {
 			job.Note = &n
 		}
@@ -423,7 +424,7 @@ func validateCommand(w World) *cli.Command {
 			if err != nil {
 				return err
 			}
-			if err := errors.Join(testExamples(c.Context, w, plan), newModels(w, plan).unpriced()); err != nil {
+			if err := errors.Join(testExamples(c.Context, w, plan), models.New(plan, w.Getenv, w.Now).Unpriced()); err != nil {
 				return err
 			}
 			fmt.Fprintf(w.Out, "%s: %s, no problem found\n", strings.Join(plan.Manifests, ", "), view.Plural(len(plan.Jobs), "job"))
@@ -450,4 +451,24 @@ func testExamples(_ context.Context, w World, plan *tasks.Plan) error {
 		fmt.Fprintln(w.Err, printable.Text(p.String()))
 	}
 	return fail(event.ExitUsage, "%s of the policy do not hold", view.Plural(len(problems), "example"))
+}
+
+// mostOf is the most that a job can cost, in USD; nil for no limit.
+func mostOf(m *models.Set, j tasks.Job, n note) *money.USD {
+	if n.Action != "" { // it does not run
+		return new(money.USD)
+	}
+	return m.MostOf(j)
+}
+
+// mostOfAll is the most that the run can cost, in USD; nil for no limit.
+func mostOfAll(m *models.Set, notes map[string]note) *money.USD {
+	return m.MostOfAll(func(j tasks.Job) bool { return notes[j.ID].Action == "" })
+}
+
+func atMost(usd *money.USD) string {
+	if usd == nil {
+		return "unlimited"
+	}
+	return "$" + usd.String()
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/model"
+	"github.com/millhand/millhand/internal/models"
 	"github.com/millhand/millhand/internal/printable"
 	"github.com/millhand/millhand/internal/reportdir"
 	"github.com/millhand/millhand/internal/sandbox"
@@ -76,8 +77,8 @@ func runManifests(c *cli.Context, w World) error {
 	if err != nil {
 		return err
 	}
-	models := newModels(w, plan)
-	if err := errors.Join(models.check(), models.mayRecord(c.String("record"))); err != nil {
+	set := models.New(plan, w.Getenv, w.Now)
+	if err := errors.Join(set.Check(), set.MayRecord(c.String("record"))); err != nil {
 		return err
 	}
 	custom, err := customTools(plan)
@@ -104,7 +105,7 @@ func runManifests(c *cli.Context, w World) error {
 		return failure{event.ExitUsage, err}
 	}
 	known := secrets(w, plan, ready.Secrets())
-	end, err := models.begin([]model.Place{{Name: "work", Value: out.work}, {Name: "reports", Value: out.path}, {Name: "run", Value: id}}, known, c.String("record"))
+	end, err := set.Begin([]model.Place{{Name: "work", Value: out.work}, {Name: "reports", Value: out.path}, {Name: "run", Value: id}}, func(text string) string { return cleaned(known, text) }, c.String("record"))
 	if err != nil {
 		return err
 	}
@@ -116,8 +117,8 @@ func runManifests(c *cli.Context, w World) error {
 	return out.carryOut(ctx, w, plan, runner.Options{
 		RunID: id, Version: version(), Keep: c.Bool("keep"), Git: gitEnv(w), Ready: ready, Level: level, Sandbox: level.State(),
 		Caches: cacheDir(w),
-		Getenv: w.Getenv, Redact: known, Now: w.Now, OpenModel: models.Open, Facts: facts, Custom: custom, MaxFailures: mostFailures, FailOn: failOn,
-	}, log, slices.Concat(plan.Notes, models.warnings()))
+		Getenv: w.Getenv, Redact: known, Now: w.Now, OpenModel: set.Open, Facts: models.Facts, Custom: custom, MaxFailures: mostFailures, FailOn: failOn,
+	}, log, slices.Concat(plan.Notes, set.Warnings()))
 }
 
 // chooseLevel finds out how far this machine can confine commands, and refuses

@@ -11,6 +11,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/models"
 	"github.com/millhand/millhand/internal/view"
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tools"
@@ -52,7 +53,7 @@ type toolSettings struct {
 // every tool is there.
 func readToolSettings(c *cli.Context, w World) (*toolSettings, error) {
 	s := &toolSettings{env: tools.Env{Model: c.String("model"), Now: w.Now, Spawn: noSpawn}}
-	known := facts(s.env.Model)
+	known := models.Facts(s.env.Model)
 	s.env.Images, s.env.PDFs = known.Images || s.env.Model == "", known.PDFs || s.env.Model == ""
 	s.env.Batch = s.env.Model == ""
 	agents := tasks.BuiltInAgents()

@@ -69,6 +69,7 @@ func rooms() map[string]room {
 		"internal/money":           {"", "amounts and arithmetic, below everything that costs something"},
 		"internal/permission":      {"", "a decision follows from profile and request alone"},
 		"internal/policy":          {"internal/permission internal/reach internal/money", "what an operator allows; package tasks reads its files, as they are YAML"},
+		"internal/models":          {"tasks runner internal/event internal/policy internal/prices internal/model internal/model/provider internal/model/replay internal/model/script internal/money", "it opens the models of a plan for the runner, and runs nothing"},
 		"internal/prices":          {"internal/money", "a table and arithmetic"},
 		"internal/proc":            {"", "processes, without policy"},
 		"internal/prompt":          {"internal/textcut", "text"},

@@ -1,18 +1,15 @@
-package command
+package models
 
 import (
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/tasks"
 )
 
-// mostOf is the most that a job can cost, in USD: nil if no limit on money holds
+// MostOf is the most that a job can cost, in USD: nil if no limit on money holds
 // for it, or its models' prices are unknown so that none can be kept. Limits on
 // turns and tokens bound no cost that one could name: a job's children and its
 // failed requests come on top.
-func (m *models) mostOf(j tasks.Job, n note) *money.USD {
-	if n.Action != "" { // it does not run
-		return new(money.USD)
-	}
+func (m *Set) MostOf(j tasks.Job) *money.USD {
 	chain := append([]tasks.Model{{ID: j.Model, Name: j.ModelName}}, j.Fallback...)
 	for _, a := range m.plan.Agents {
 		if a.Model != nil && !j.Profile.Hides("task") {
@@ -27,11 +24,14 @@ func (m *models) mostOf(j tasks.Job, n note) *money.USD {
 	return lesser(some(j.Limits.CostUSD), some(m.plan.Budget.CostUSD))
 }
 
-// mostOfAll is the most that the run can cost.
-func (m *models) mostOfAll(notes map[string]note) *money.USD {
+// MostOfAll is the most that the run can cost, of the jobs that runs reports.
+func (m *Set) MostOfAll(runs func(tasks.Job) bool) *money.USD {
 	sum, budget := new(money.USD), some(m.plan.Budget.CostUSD)
 	for _, j := range m.plan.Jobs {
-		most := m.mostOf(j, notes[j.ID])
+		if !runs(j) {
+			continue
+		}
+		most := m.MostOf(j)
 		if most == nil && budget != nil { // which can't be kept
 			return nil
 		}
@@ -48,9 +48,10 @@ func lesser(a, b *money.USD) *money.USD {
 	return a
 }
 
-func atMost(usd *money.USD) string {
-	if usd == nil {
-		return "unlimited"
+// some is nil for the zero value, which means no limit, or unknown.
+func some[T comparable](v T) *T {
+	if v == *new(T) {
+		return nil
 	}
-	return "$" + usd.String()
+	return &v
 }

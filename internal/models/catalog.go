@@ -1,0 +1,92 @@
+package models
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/millhand/millhand/internal/model/provider"
+	"github.com/millhand/millhand/internal/money"
+	"github.com/millhand/millhand/internal/prices"
+)
+
+// The JSON form of `millhand models`: what users' scripts read.
+type (
+	// Catalog lists the models whose prices are built in.
+	Catalog struct {
+		Date   string  `json:"date"` // when the prices were written down, as 2026-07
+		Models []Model `json:"models"`
+	}
+	// Model is what is known of a model.
+	Model struct {
+		ID        string `json:"id"` // as a manifest has it: provider/model
+		Provider  string `json:"provider"`
+		Window    *int   `json:"window"`     // tokens of a request and its answer; null if unknown
+		MaxOutput *int   `json:"max_output"` // tokens; null if unknown
+		Prices    Price  `json:"prices"`
+		// Tiers hold instead, for the whole of a request whose input is longer.
+		Tiers  []Tier   `json:"tiers"`
+		Images bool     `json:"images"`  // whether it sees images
+		PDFs   bool     `json:"pdfs"`    // and PDF files
+		KeyEnv []string `json:"key_env"` // variables that may hold the key
+		KeySet *string  `json:"key_set"` // the one of these that is set; null for none
+	}
+	// Price is in USD for a million tokens.
+	Price struct {
+		Input      money.USD `json:"input"`
+		Output     money.USD `json:"output"`
+		CacheRead  money.USD `json:"cache_read"`
+		CacheWrite money.USD `json:"cache_write"`
+	}
+	// Tier is the price of requests with a longer input.
+	Tier struct {
+		From int64 `json:"from"` // tokens of input above which it holds
+		Price
+	}
+)
+
+// NewCatalog lists the models of some providers, of all for none, and the providers
+// whose prices are not built in. getenv is asked which keys are set.
+func NewCatalog(providers []string, getenv func(string) string) (doc Catalog, unknown []string, err error) {
+	wanted := slices.Clone(providers)
+	for i, name := range wanted {
+		kind, ok := provider.Lookup(name)
+		if !ok {
+			return Catalog{}, nil, fmt.Errorf("there is no provider %q; there are: %s", name, strings.Join(provider.Names(), ", "))
+		}
+		wanted[i] = kind.Name // gemini is another name of one
+	}
+	doc = Catalog{Date: prices.Date, Models: []Model{}}
+	for _, id := range prices.Names() {
+		if of, _, _ := strings.Cut(id, "/"); len(wanted) == 0 || slices.Contains(wanted, of) {
+			doc.Models = append(doc.Models, modelOf(id, of, getenv))
+		}
+	}
+	for _, of := range wanted {
+		if !slices.ContainsFunc(doc.Models, func(m Model) bool { return m.Provider == of }) {
+			unknown = append(unknown, of)
+		}
+	}
+	return doc, unknown, nil
+}
+
+func modelOf(id, of string, getenv func(string) string) Model {
+	p, _ := prices.Of(id)
+	kind, _ := provider.Lookup(of)
+	doc := Model{
+		ID: id, Provider: of, Window: some(p.Context), MaxOutput: some(p.MaxOutput),
+		Prices: Price{p.Input, p.Output, p.CacheRead, p.CacheWrite}, Tiers: []Tier{},
+		Images: p.Images, PDFs: p.PDFs, KeyEnv: append([]string{}, kind.KeyEnv...),
+	}
+	for _, t := range p.Tiers {
+		at := p.Above(t)
+		doc.Tiers = append(doc.Tiers, Tier{t.From, Price{at.Input, at.Output, at.CacheRead, at.CacheWrite}})
+	}
+	for _, name := range kind.KeyEnv {
+		if strings.TrimSpace(getenv(name)) != "" {
+			doc.KeySet = &name
+			break
+		}
+	}
+	return doc
+}

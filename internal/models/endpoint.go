@@ -1,0 +1,34 @@
+package models
+
+import (
+	"fmt"
+	"net/url"
+	"strings"
+
+	"github.com/millhand/millhand/internal/policy"
+)
+
+// checkEndpoint refuses the address of a provider that the environment gives.
+func checkEndpoint(set policy.Set, variable, address string) error {
+	if address == "" {
+		return nil
+	}
+	host := endpointHost(address)
+	if by, refused := set.Own().Refuses(policy.Hosts, host); refused {
+		return fmt.Errorf("%s: the host %q not allowed by %s", variable, host, by.By())
+	}
+	return nil
+}
+
+// endpointHost returns the host of an address, with its port if it has one; "" if it
+// has none.
+func endpointHost(address string) string {
+	if !strings.Contains(address, "://") { // as OLLAMA_HOST may be
+		address = "http://" + address
+	}
+	u, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	return u.Host
+}
