@@ -153,7 +153,9 @@ func addEnv(f cli.Flag) {
 	case *cli.BoolFlag:
 		f.EnvVars = env
 	case *cli.IntFlag:
-		f.EnvVars = env
+		if len(f.EnvVars) == 0 { // none stands in for this one
+			f.EnvVars = env
+		}
 	case *cli.Float64Flag:
 		f.EnvVars = env
 	case *cli.DurationFlag:

@@ -205,3 +205,18 @@ func openRegular(path string, flags int) (*os.File, error) {
 	}
 	return f, nil
 }
+
+// sweep removes the private folders that killed runs have left. What can't be
+// removed is somebody else's, or is tried again by the next run.
+func sweep(dir string, now time.Time) {
+	found, _ := filepath.Glob(filepath.Join(dir, "millhand-*"))
+	for _, left := range found {
+		lock, err := os.Lstat(filepath.Join(left, lockFile))
+		if err != nil || !lock.Mode().IsRegular() || now.Sub(lock.ModTime()) < settled {
+			continue
+		}
+		if held, _, err := inUse(left); err == nil && !held {
+			os.RemoveAll(left)
+		}
+	}
+}

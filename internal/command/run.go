@@ -260,21 +260,6 @@ func (d *reportDir) begin(id string) error {
 // that was just made may not be locked yet.
 const settled = time.Hour
 
-// sweep removes the private folders that killed runs have left. What can't be
-// removed is somebody else's, or is tried again by the next run.
-func sweep(dir string, now time.Time) {
-	found, _ := filepath.Glob(filepath.Join(dir, "millhand-*"))
-	for _, left := range found {
-		lock, err := os.Lstat(filepath.Join(left, lockFile))
-		if err != nil || !lock.Mode().IsRegular() || now.Sub(lock.ModTime()) < settled {
-			continue
-		}
-		if held, _, err := inUse(left); err == nil && !held {
-			os.RemoveAll(left)
-		}
-	}
-}
-
 // written lists what a run writes into its report directory.
 func written() []string {
 	return []string{"events.jsonl", "report.json", "junit.xml", "summary.md", "failed.txt", "sessions", "patches", "outputs", "repos"}

@@ -2,6 +2,7 @@ package command
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -21,47 +22,73 @@ import (
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/printable"
+	"github.com/millhand/millhand/internal/rundir"
 	"github.com/millhand/millhand/internal/view"
 	"github.com/millhand/millhand/report"
 )
 
+type listRunsOptions struct {
+	dir  string // "": the default one
+	json bool
+}
+
+type pruneRunsOptions struct {
+	dir       string // "": the default one
+	keep      int
+	olderThan time.Duration
+	dryRun    bool
+}
+
 func runsCommand(w World) *cli.Command {
-	dir := func() cli.Flag {
-		return &cli.StringFlag{Name: "dir", Usage: "folder that holds the runs, or a report directory that is used again and again", DefaultText: ".millhand/runs"}
+	dir := func(to *string) cli.Flag {
+		return &cli.StringFlag{Name: "dir", Destination: to, DefaultText: ".millhand/runs", Usage: "Use the runs in `DIR`, or those of the report directory DIR"}
 	}
+	list, prune := &listRunsOptions{}, &pruneRunsOptions{}
 	return &cli.Command{
-		Name: "runs", Usage: "lists saved runs, and removes old ones",
+		Name: "runs", Usage: "List and remove saved runs",
 		Subcommands: []*cli.Command{
 			{
-				Name: "list", Usage: "lists saved runs, the newest first",
-				Flags:  []cli.Flag{dir(), &cli.BoolFlag{Name: "json", Usage: "print JSON"}},
-				Action: func(c *cli.Context) error { return listRuns(c, w) },
+				Name: "list", Usage: "List saved runs, newest first",
+				Flags:  []cli.Flag{dir(&list.dir), jsonFlag(&list.json, "Print one JSON document")},
+				Action: act(list.parse, func(context.Context) error { return listRuns(w, *list) }),
 			},
 			{
-				Name: "prune", Usage: "removes all but the newest runs, and none that is going on",
+				Name: "prune", Usage: "Remove saved runs except the newest and those still running",
+				UsageText: "millhand runs prune --keep 20\nmillhand runs prune --keep 0 --older-than 720h --dry-run",
 				Flags: []cli.Flag{
-					dir(),
-					// No environment variable stands in for it: MILLHAND_KEEP is
-					// that of "run --keep", and what is removed is gone.
-					&cli.UintFlag{Name: "keep", Usage: "how many runs stay (required)"},
-					&cli.DurationFlag{Name: "older-than", Usage: "remove only what began longer ago than this, as 720h", DefaultText: "any age"},
-					&cli.BoolFlag{Name: "dry-run", Usage: "say what would be removed, and remove nothing"},
+					dir(&prune.dir),
+					// MILLHAND_KEEP is for "run --keep", and removed runs can't be restored.
+					&cli.IntFlag{Name: "keep", Destination: &prune.keep, Value: -1, EnvVars: noVariable(), Usage: "Keep the newest `N` runs (required)"},
+					&cli.DurationFlag{Name: "older-than", Destination: &prune.olderThan, DefaultText: "any age", Usage: "Remove only runs that started more than `DURATION` ago, for example 720h"},
+					&cli.BoolFlag{Name: "dry-run", Destination: &prune.dryRun, Usage: "Print what would be removed, and remove nothing"},
 				},
-				Action: func(c *cli.Context) error { return pruneRuns(c, w) },
+				Action: act(prune.parse, func(context.Context) error { return pruneRuns(w, *prune) }),
 			},
 		},
 	}
 }
 
-func listRuns(c *cli.Context, w World) error {
-	dir, runs, err := findRuns(c, w)
+func (o *listRunsOptions) parse(args []string) error { return noArguments("runs list", args) }
+
+func (o *pruneRunsOptions) parse(args []string) error {
+	switch {
+	case o.keep < 0:
+		return errors.New("runs prune requires --keep N, the number of runs to keep")
+	case o.olderThan < 0:
+		return fmt.Errorf("--older-than %s: must not be negative", o.olderThan)
+	}
+	return noArguments("runs prune", args)
+}
+
+func listRuns(w World, o listRunsOptions) error {
+	dir, runs, err := findRuns(w, o.dir)
 	if err != nil {
 		return err
 	}
-	if c.Bool("json") {
+	if o.json {
 		return writeJSON(w.Out, struct {
-			Dir  string     `json:"dir"`
-			Runs []savedRun `json:"runs"`
+			Dir  string         `json:"dir"`
+			Runs []rundir.Saved `json:"runs"`
 		}{dir, runs})
 	}
 	if len(runs) == 0 {
@@ -71,7 +98,7 @@ func listRuns(c *cli.Context, w World) error {
 	t := tabwriter.NewWriter(w.Out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "RUN\tSTARTED\tELAPSED\tOUTCOME\tEXIT\tJOBS\tCOST\tPLAN")
 	for _, r := range runs {
-		fmt.Fprintln(t, strings.Join(r.columns(), "\t"))
+		fmt.Fprintln(t, strings.Join(columns(r), "\t"))
 	}
 	if err := t.Flush(); err != nil {
 		return err
@@ -84,23 +111,42 @@ func listRuns(c *cli.Context, w World) error {
 	return nil
 }
 
-// findRuns finds the runs that a command line is about.
-func findRuns(c *cli.Context, w World) (dir string, runs []savedRun, err error) {
-	if c.NArg() > 0 {
-		return "", nil, fail(event.ExitUsage, "runs %s wants no arguments: give the folder as --dir %s", c.Command.Name, c.Args().First())
-	}
-	dir = c.String("dir")
+// findRuns lists the runs of a directory, "" being the default one, which may be
+// missing.
+func findRuns(w World, dir string) (at string, runs []rundir.Saved, err error) {
 	if dir == "" {
 		dir = filepath.Join(".millhand", "runs")
 		if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
-			return dir, []savedRun{}, nil
+			return dir, []rundir.Saved{}, nil
 		}
 	}
-	runs, err = savedRuns(dir, w.Now())
+	runs, err = rundir.List(dir, w.Now())
 	if err != nil {
 		return "", nil, fail(event.ExitUsage, "look for runs: %w", err)
 	}
 	return dir, runs, nil
+}
+
+// columns are a run's line of the table.
+func columns(r rundir.Saved) []string {
+	elapsed, exit, passed, cost := "-", "-", "-", "-"
+	if r.ElapsedMS != nil {
+		elapsed = view.Duration(*r.ElapsedMS)
+	}
+	if r.ExitCode != nil {
+		exit = strconv.Itoa(int(*r.ExitCode))
+	}
+	if r.Passed != nil {
+		passed, cost = strconv.Itoa(*r.Passed), "unknown"
+	}
+	if r.CostUSD != nil {
+		cost = view.Dollars(r.CostUSD)
+	}
+	plan := printable.Line(r.PlanHash, printable.Width)
+	return []string{
+		printable.Line(r.ID, 80), r.StartedAt.UTC().Format(time.RFC3339), elapsed, printable.Line(string(r.Outcome), 20), exit,
+		fmt.Sprintf("%s/%d", passed, r.Jobs), cost, cmp.Or(plan[:min(len(plan), 12)], "-"),
+	}
 }
 
 // What a list says of a run that has no outcome.
@@ -152,38 +198,6 @@ func (r savedRun) columns() []string {
 	}
 }
 
-// savedRuns describes the runs in a folder, the newest first. A folder that is
-// a report directory itself gives its own run and the earlier ones, which were
-// set aside in it.
-func savedRuns(dir string, now time.Time) ([]savedRun, error) {
-	runs := []savedRun{}
-	parent := dir
-	if isReportDir(dir) {
-		if isRun(dir) {
-			r := describeRun(dir, now)
-			r.current = true
-			runs = append(runs, r)
-		}
-		parent = filepath.Join(dir, "earlier")
-	}
-	var entries []os.DirEntry
-	if parent == dir || isFolder(parent) {
-		var err error
-		if entries, err = os.ReadDir(parent); err != nil {
-			return nil, err
-		}
-	}
-	for _, e := range entries {
-		if path := filepath.Join(parent, e.Name()); e.IsDir() && isRun(path) {
-			runs = append(runs, describeRun(path, now))
-		}
-	}
-	slices.SortStableFunc(runs, func(a, b savedRun) int {
-		return cmp.Or(b.StartedAt.Compare(a.StartedAt), cmp.Compare(b.ID, a.ID), cmp.Compare(b.Dir, a.Dir))
-	})
-	return runs, nil
-}
-
 // isReportDir reports whether a folder is that of one run after the other.
 func isReportDir(dir string) bool {
 	return isRun(dir) || isFolder(filepath.Join(dir, "earlier"))
@@ -199,65 +213,6 @@ func isFolder(path string) bool {
 func isRun(dir string) bool {
 	info, err := os.Lstat(filepath.Join(dir, "events.jsonl"))
 	return err == nil && info.Mode().IsRegular()
-}
-
-// describeRun tells of the run in a folder what can be told.
-func describeRun(dir string, now time.Time) savedRun {
-	r := savedRun{ID: filepath.Base(dir), Dir: dir, Outcome: runUnfinished, Manifest: []string{}}
-	held, holder, err := inUse(dir)
-	if err == nil {
-		err = r.readEvents()
-	}
-	r.held = held
-	switch {
-	case held && holder.Holder == holderOf(r.ID): // another one may be about to begin here
-		r.Outcome, r.ExitCode, r.ElapsedMS = runRunning, nil, new(max(0, now.Sub(r.StartedAt).Milliseconds()))
-	case err != nil:
-		r.Outcome, r.Damage = runDamaged, err.Error()
-	case r.ExitCode != nil:
-		r.readTotals()
-	}
-	return r
-}
-
-// readEvents takes what the events' ends tell.
-func (r *savedRun) readEvents() error {
-	f, err := openRegular(filepath.Join(r.Dir, "events.jsonl"), os.O_RDONLY)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return err
-	}
-	r.StartedAt = info.ModTime()
-	ends, err := readEnds(f, info.Size())
-	if err != nil || ends.run == nil {
-		return err
-	}
-	r.ID, r.PlanHash, r.Jobs = cmp.Or(ends.run.ID, r.ID), ends.run.PlanHash, len(ends.run.Jobs)
-	r.Manifest = append(r.Manifest, ends.run.Manifest...)
-	r.StartedAt = ends.started
-	if !ends.last.IsZero() {
-		r.ElapsedMS = new(max(0, ends.last.Sub(ends.started).Milliseconds()))
-	}
-	if ends.end != nil {
-		r.Outcome, r.ExitCode, r.ElapsedMS = ends.end.Outcome, &ends.end.ExitCode, &ends.end.ElapsedMS
-	}
-	return nil
-}
-
-// readTotals takes the sums from the report, if there is one of this run.
-func (r *savedRun) readTotals() {
-	f, err := openRegular(filepath.Join(r.Dir, "report.json"), os.O_RDONLY)
-	if err != nil {
-		return
-	}
-	defer f.Close()
-	if t, ok := reportTotals(f, r.ID); ok {
-		r.Jobs, r.Passed, r.CostUSD = t.Jobs, &t.Passed, t.CostUSD
-	}
 }
 
 // reportTotals reads a report as far as its run's sums, which come before the
@@ -375,21 +330,15 @@ func lastLine(in io.ReaderAt, size, most int64) ([]byte, error) {
 	return []byte(lines[len(lines)-2]), nil
 }
 
-func pruneRuns(c *cli.Context, w World) error {
-	if !c.IsSet("keep") {
-		return fail(event.ExitUsage, "runs prune wants --keep N: how many runs stay")
-	}
-	if c.Duration("older-than") < 0 {
-		return fail(event.ExitUsage, "--older-than %s: give a time above 0", c.Duration("older-than"))
-	}
-	_, runs, err := findRuns(c, w)
+func pruneRuns(w World, o pruneRunsOptions) error {
+	_, runs, err := findRuns(w, o.dir)
 	if err != nil {
 		return err
 	}
-	p := pruning{world: w, dry: c.Bool("dry-run")}
+	p := pruning{world: w, dry: o.dryRun}
 	for i, r := range runs {
-		old := w.Now().Sub(r.StartedAt) > c.Duration("older-than") || !c.IsSet("older-than")
-		if uint(i) >= c.Uint("keep") && old && !r.current && !r.held {
+		old := o.olderThan == 0 || w.Now().Sub(r.StartedAt) > o.olderThan
+		if i >= o.keep && old && r.Removable() {
 			p.prune(r)
 		}
 	}
@@ -414,13 +363,13 @@ type pruning struct {
 }
 
 // prune removes one run, unless one has begun in its folder by now.
-func (p *pruning) prune(r savedRun) {
-	size := diskUse(r.Dir)
+func (p *pruning) prune(r rundir.Saved) {
+	size := rundir.DiskUse(r.Dir)
 	verb := "would remove"
 	if !p.dry {
 		verb = "removed"
-		err := removeRun(r.Dir, p.world.Now())
-		if errors.Is(err, errInUse) || errors.Is(err, fs.ErrNotExist) {
+		err := rundir.Remove(r.Dir, p.world.Now())
+		if errors.Is(err, rundir.ErrInUse) || errors.Is(err, fs.ErrNotExist) {
 			return // another has begun there, or was quicker
 		}
 		if err != nil {
@@ -431,28 +380,6 @@ func (p *pruning) prune(r savedRun) {
 	p.removed++
 	p.freed += size
 	fmt.Fprintf(p.world.Out, "%s %s (%s, %s)\n", verb, printable.Line(r.Dir, printable.Width), printable.Line(string(r.Outcome), 20), byteSize(size))
-}
-
-// removeRun removes a run's folder. The events go last: what an interruption
-// leaves is still a run, and the next prune takes it.
-func removeRun(dir string, now time.Time) error {
-	lock, err := takeLock(dir, lockHolder{Holder: "millhand runs prune", Since: now})
-	if err != nil {
-		return err
-	}
-	defer lock.close()
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return err
-	}
-	for _, e := range entries {
-		if name := e.Name(); name != "events.jsonl" && name != lockFile {
-			if err := removeTree(filepath.Join(dir, name)); err != nil {
-				return err
-			}
-		}
-	}
-	return os.RemoveAll(dir)
 }
 
 // removeTree removes a file or a folder even if folders in it are

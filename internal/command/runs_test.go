@@ -16,6 +16,7 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/money"
+	"github.com/millhand/millhand/internal/rundir"
 	"github.com/millhand/millhand/report"
 )
 
@@ -76,11 +77,11 @@ func TestAListTellsOfEveryRunWhateverItLeft(t *testing.T) {
 	saveRun(t, filepath.Join(dir, "three"), "three", at(3), true)
 	os.Remove(filepath.Join(dir, "three", "report.json"))
 	saveRun(t, filepath.Join(dir, "four"), "four", at(4), false)
-	lock, err := lockDir(filepath.Join(dir, "four"), "four", noon())
+	lock, err := rundir.TakeLock(filepath.Join(dir, "four"), "four", noon())
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer lock.close()
+	defer lock.Close()
 	for name, text := range map[string]string{"five": "\x1b[2Jno event\n", "six": "", "seven": "{\"seq\":1"} {
 		writeTestFile(t, filepath.Join(dir, name, "events.jsonl"), text)
 	}
@@ -137,6 +138,12 @@ func fields(table string) [][]string {
 	return lines
 }
 
+// exists reports whether a run is there.
+func exists(dir string) bool {
+	_, err := os.Lstat(filepath.Join(dir, "events.jsonl"))
+	return err == nil
+}
+
 func link(t *testing.T, to, at string) {
 	t.Helper()
 	if err := os.Symlink(to, at); err != nil {
@@ -168,7 +175,7 @@ func TestTheDefaultFolderMayBeMissing(t *testing.T) {
 // removed.
 func TestHowManyRunsStayIsSaidOnTheCommandLine(t *testing.T) {
 	t.Setenv("MILLHAND_KEEP", "1")
-	if exit, _, errs := runs(t, "prune", "--dir", t.TempDir()); exit != 2 || !strings.Contains(errs, "wants --keep") {
+	if exit, _, errs := runs(t, "prune", "--dir", t.TempDir()); exit != 2 || !strings.Contains(errs, "requires --keep") {
 		t.Errorf("exit %d, %q", exit, errs)
 	}
 }
@@ -256,36 +263,22 @@ func TestPruneSaysWhatItRemovedAndFreed(t *testing.T) {
 func TestARunThatIsGoingOnIsNeverRemoved(t *testing.T) {
 	dir := t.TempDir()
 	going := saveRun(t, filepath.Join(dir, "going"), "going", noon().AddDate(0, 0, -9), false)
-	lock, err := lockDir(going, "going", noon())
+	lock, err := rundir.TakeLock(going, "going", noon())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if exit, out, errs := runs(t, "prune", "--keep", "0", "--dir", dir); exit != 0 || !isRun(going) {
+	if exit, out, errs := runs(t, "prune", "--keep", "0", "--dir", dir); exit != 0 || !exists(going) {
 		t.Errorf("exit %d, %s%s", exit, out, errs)
 	}
 	// One that began since the list was made.
 	p := pruning{world: World{Out: io.Discard, Now: noon}}
-	p.prune(savedRun{Dir: going, Outcome: runUnfinished})
-	if p.errs != nil || p.removed != 0 || !isRun(going) {
+	p.prune(rundir.Saved{Dir: going, Outcome: rundir.Unfinished})
+	if p.errs != nil || p.removed != 0 || !exists(going) {
 		t.Errorf("%d removed, %v", p.removed, p.errs)
 	}
-	lock.close()
-	if exit, out, errs := runs(t, "prune", "--keep", "0", "--dir", dir); exit != 0 || isRun(going) {
+	lock.Close()
+	if exit, out, errs := runs(t, "prune", "--keep", "0", "--dir", dir); exit != 0 || exists(going) {
 		t.Errorf("afterwards: exit %d, %s%s", exit, out, errs)
-	}
-}
-
-// While the next run looks at its repositories, the one before it is not what
-// is going on.
-func TestTheRunBeforeTheOneThatBeginsHasEnded(t *testing.T) {
-	dir := saveRun(t, t.TempDir(), "before", noon(), true)
-	lock, err := lockDir(dir, "next", noon())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer lock.close()
-	if got := describeRun(dir, noon()); got.Outcome != event.Failed || !got.held {
-		t.Errorf("%+v", got)
 	}
 }
 

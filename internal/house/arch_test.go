@@ -82,6 +82,7 @@ func rooms() map[string]room {
 		"internal/workspace":       {"", "paths, without policy"},
 		"internal/redact":          {"", "texts"},
 		"internal/reportdir":       {"", "one directory, without knowing what is in it"},
+		"internal/rundir":          {"report tools internal/event internal/printable internal/reportdir internal/sandbox internal/money", "what a run leaves on the disk; it runs no job"},
 		"internal/reach":           {"", "which hosts and addresses a list allows; it looks up and dials nothing"},
 		"internal/web":             {"internal/reach", "guarded HTTP, without policy"},
 		"internal/frontmatter":     {"", "heads of Markdown files"},

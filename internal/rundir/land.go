@@ -1,0 +1,122 @@
+package rundir
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/millhand/millhand/internal/reportdir"
+	"github.com/millhand/millhand/internal/sandbox"
+)
+
+// exposed returns the tree that the reports can't stay in while its jobs run,
+// the outermost of several; "" for no tree. Outside of a .millhand they
+// would count as changes of a job. In one, commands could get at them at level
+// B, and at level A unless it is in the tree's root, where a mount hides it: a
+// mount stays where it is, while a directory that holds one can be renamed.
+func (d *Dir) exposed(level sandbox.Level, trees []string) string {
+	outermost := ""
+	for _, tree := range trees {
+		rel, inside := relative(tree, d.path)
+		names := strings.Split(rel, string(filepath.Separator))
+		stays := slices.Contains(names, ".millhand")
+		switch level {
+		case sandbox.Partial:
+			stays = false
+		case sandbox.Full:
+			stays = names[0] == ".millhand"
+		case sandbox.Outside, sandbox.None:
+		}
+		if inside && !stays && (outermost == "" || len(tree) < len(outermost)) {
+			outermost = tree
+		}
+	}
+	return outermost
+}
+
+// relative returns the path of a file below a directory, and whether it lies
+// there, by their paths without symlinks.
+func relative(dir, file string) (string, bool) {
+	rel, err := filepath.Rel(Resolve(dir), Resolve(file))
+	return rel, err == nil && filepath.IsLocal(rel)
+}
+
+// Resolve returns a path without symlinks, as far as it exists.
+func Resolve(path string) string {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real
+	}
+	if parent := filepath.Dir(path); parent != path {
+		return filepath.Join(Resolve(parent), filepath.Base(path))
+	}
+	return path
+}
+
+// awayName is the directory of reports in a run's private directory.
+const awayName = "report"
+
+// goAway makes the run write into its private directory.
+func (d *Dir) goAway() error {
+	live := filepath.Join(d.work, awayName)
+	if err := os.Mkdir(live, 0o755); err != nil {
+		return err
+	}
+	dir, err := reportdir.Open(live)
+	if err != nil {
+		return err
+	}
+	d.dir.Close()
+	d.dir = dir
+	return nil
+}
+
+// land moves the reports to where they belong, once no command is left that
+// could change it. If that fails they stay outside, and path says where.
+func (d *Dir) land() error {
+	if d.tree == "" {
+		return nil
+	}
+	to, err := reportdir.Make(d.tree, d.rel, true)
+	if err == nil {
+		defer to.Close()
+		err = d.moveAll(to)
+	}
+	if err == nil {
+		return nil
+	}
+	kept, keepErr := keepReports(d.work)
+	err = fmt.Errorf("move the reports to %s: %w; what was not moved is in %s", d.path, errors.Join(err, keepErr), kept)
+	d.path = kept
+	if keepErr != nil {
+		d.Leave(kept)
+	}
+	return err
+}
+
+// moveAll moves everything that the run has written.
+func (d *Dir) moveAll(to *reportdir.Dir) error {
+	entries, err := fs.ReadDir(d.dir.FS(), ".")
+	if err != nil {
+		return err
+	}
+	names := make([]string, 0, len(entries))
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return d.dir.MoveTo(to, names)
+}
+
+// keepReports takes the reports out of a run's private directory, before that is
+// removed, and returns where they are then.
+func keepReports(work string) (string, error) {
+	from := filepath.Join(work, awayName)
+	to := filepath.Join(filepath.Dir(work), strings.Replace(filepath.Base(work), "millhand-", "millhand-report-", 1))
+	if err := os.Rename(from, to); err != nil {
+		return from, err
+	}
+	return to, nil
+}

@@ -1,0 +1,212 @@
+package rundir
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+func TestTheSecondToLockADirectoryLearnsWhoHasIt(t *testing.T) {
+	dir := t.TempDir()
+	lock, err := TakeLock(dir, "one", noon())
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = TakeLock(dir, "two", noon())
+	if !errors.Is(err, ErrInUse) {
+		t.Fatalf("got %v, want in use", err)
+	}
+	for _, want := range []string{"report directory " + dir + " is in use by run one (pid ", " since 2026-03-02T12:00:00Z): wait for it, or give another --report-dir"} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("%q does not say %q", err, want)
+		}
+	}
+	if held, holder, err := inUse(dir); err != nil || !held || holder.Holder != "run one" || holder.PID != os.Getpid() {
+		t.Errorf("inUse: %v, %+v, %v; want run one in this process", held, holder, err)
+	}
+	lock.Close()
+	if held, _, err := inUse(dir); err != nil || held {
+		t.Errorf("inUse after close: %v, %v; want false", held, err)
+	}
+	again, err := TakeLock(dir, "two", noon())
+	if err != nil {
+		t.Fatal(err)
+	}
+	again.Close()
+	if info, err := os.Stat(filepath.Join(dir, lockFile)); err != nil || info.Size() != 0 {
+		t.Errorf("the file of a lock that nobody has: %v, %v; want it there, and empty", info, err)
+	}
+}
+
+func TestADirectoryWithoutALockIsNotInUse(t *testing.T) {
+	dir := t.TempDir()
+	if held, _, err := inUse(dir); err != nil || held {
+		t.Errorf("inUse: %v, %v", held, err)
+	}
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) > 0 {
+		t.Errorf("looking left %v behind (%v)", entries, err)
+	}
+}
+
+// A command that the run started, and that outlives it, must not keep others
+// out.
+func TestChildrenDoNotInheritALock(t *testing.T) {
+	dir := t.TempDir()
+	lock, err := TakeLock(dir, "one", noon())
+	if err != nil {
+		t.Fatal(err)
+	}
+	child := exec.CommandContext(t.Context(), "cat")
+	in, err := child.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := child.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lock.Close()
+	if held, _, err := inUse(dir); err != nil || held {
+		t.Errorf("inUse: %v, %v; want false", held, err)
+	}
+	in.Close()
+	if err := child.Wait(); err != nil {
+		t.Error(err)
+	}
+}
+
+// Those who only look must never make a run that begins believe that another
+// is going on.
+func TestLookingKeepsNobodyOut(t *testing.T) {
+	dir := t.TempDir()
+	var done atomic.Bool
+	var looking sync.WaitGroup
+	for range 4 {
+		looking.Go(func() {
+			for !done.Load() {
+				if _, _, err := inUse(dir); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	for range 300 {
+		lock, err := TakeLock(dir, "one", noon())
+		if err != nil {
+			t.Error(err)
+			break
+		}
+		lock.Close()
+	}
+	done.Store(true)
+	looking.Wait()
+}
+
+func TestOfManyOneHasTheLock(t *testing.T) {
+	dir := t.TempDir()
+	var inside atomic.Int32
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			for range 100 {
+				lock, err := TakeLock(dir, "one", noon())
+				if errors.Is(err, ErrInUse) {
+					continue
+				}
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if n := inside.Add(1); n != 1 {
+					t.Errorf("%d have the lock", n)
+				}
+				inside.Add(-1)
+				lock.Close()
+			}
+		})
+	}
+	all.Wait()
+}
+
+// A file that was opened before a directory was removed and made anew guards
+// nothing.
+func TestALockOfAFileThatIsGoneIsNone(t *testing.T) {
+	path := filepath.Join(t.TempDir(), lockFile)
+	f, err := openRegular(path, os.O_RDWR|os.O_CREATE)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	check := func(want bool) {
+		t.Helper()
+		if got, err := stillThere(f); err != nil || got != want {
+			t.Errorf("stillThere: %v, %v; want %v", got, err, want)
+		}
+	}
+	check(true)
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	check(false)
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	check(false)
+}
+
+func TestWhatIsNoPlainFileIsNotLocked(t *testing.T) {
+	for name, plant := range map[string]func(path string) error{
+		"a symbolic link": func(path string) error { return os.Symlink(filepath.Join(filepath.Dir(path), "elsewhere"), path) },
+		"a folder":        func(path string) error { return os.Mkdir(path, 0o700) },
+		"a named pipe":    func(path string) error { return unix.Mkfifo(path, 0o600) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			if err := plant(filepath.Join(dir, lockFile)); err != nil {
+				t.Fatal(err)
+			}
+			if lock, err := TakeLock(dir, "one", noon()); err == nil {
+				lock.Close()
+				t.Error("locked")
+			}
+			if _, err := os.Lstat(filepath.Join(dir, "elsewhere")); err == nil {
+				t.Error("the link was followed")
+			}
+		})
+	}
+	if _, err := TakeLock(filepath.Join(t.TempDir(), "missing"), "one", noon()); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a missing directory: %v", err)
+	}
+}
+
+func TestFileSystemsWithoutLocksAreRefusedByName(t *testing.T) {
+	for _, errno := range []unix.Errno{unix.ENOLCK, unix.ENOSYS, unix.EOPNOTSUPP, unix.EINVAL} {
+		if err := lockError("/mnt/share", nil, errno); !errors.Is(err, errno) || !strings.Contains(err.Error(), "has no locks") {
+			t.Errorf("%v: %v", errno, err)
+		}
+	}
+}
+
+func TestTheHolderInWords(t *testing.T) {
+	const unknown = "another process, which has just begun or ended"
+	for text, want := range map[string]string{
+		`{"holder":"run x","pid":7,"host":"ci","since":"2026-01-02T04:04:05+01:00"}` + "\n": "run x (pid 7 on ci since 2026-01-02T03:04:05Z)",
+		`{"holder":"run \u001b[2J\nx"}`: "run \ufffd[2J x (pid 0 on  since 0001-01-01T00:00:00Z)",
+		"":                              unknown,
+		"{":                             unknown,
+		"{}":                            unknown,
+		`{"holder":7}`:                  unknown,
+		strings.Repeat(`{"holder":"x"} `, 10_000): unknown,
+	} {
+		if got := readHolder(strings.NewReader(text)).words(); got != want {
+			t.Errorf("%.40q: got %q, want %q", text, got, want)
+		}
+	}
+}

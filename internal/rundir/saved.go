@@ -1,0 +1,329 @@
+package rundir
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/money"
+	"github.com/millhand/millhand/report"
+)
+
+// What a list says of a run that has no outcome.
+const (
+	Running    event.Outcome = "running"    // it is going on
+	Unfinished event.Outcome = "unfinished" // it was killed
+	Damaged    event.Outcome = "damaged"    // what it left can't be read
+)
+
+// Saved is what a list tells of a run. Only the ends of its events and the
+// beginning of its report are read for it.
+type Saved struct {
+	ID        string        `json:"id"` // the folder's name if the run's own can't be read
+	Dir       string        `json:"dir"`
+	StartedAt time.Time     `json:"started_at"` // of a damaged run: when it last wrote
+	ElapsedMS *int64        `json:"elapsed_ms"`
+	Outcome   event.Outcome `json:"outcome"`
+	ExitCode  *event.Exit   `json:"exit_code"`
+	Jobs      int           `json:"jobs"`
+	Passed    *int          `json:"passed"`   // nil without a report
+	CostUSD   *money.USD    `json:"cost_usd"` // nil without a report, or if it is unknown
+	PlanHash  string        `json:"plan_hash"`
+	Manifest  []string      `json:"manifest"`
+	Damage    string        `json:"damage,omitempty"` // what can't be read, and why
+
+	current bool // it is that of a report directory that is used again and again
+	held    bool // a process has the lock of its folder
+}
+
+// List describes the runs in a folder, the newest first. A folder that is
+// a report directory itself gives its own run and the earlier ones, which were
+// set aside in it.
+func List(dir string, now time.Time) ([]Saved, error) {
+	runs := []Saved{}
+	parent := dir
+	if isReportDir(dir) {
+		if isRun(dir) {
+			r := describeRun(dir, now)
+			r.current = true
+			runs = append(runs, r)
+		}
+		parent = filepath.Join(dir, "earlier")
+	}
+	var entries []os.DirEntry
+	if parent == dir || isFolder(parent) {
+		var err error
+		if entries, err = os.ReadDir(parent); err != nil {
+			return nil, err
+		}
+	}
+	for _, e := range entries {
+		if path := filepath.Join(parent, e.Name()); e.IsDir() && isRun(path) {
+			runs = append(runs, describeRun(path, now))
+		}
+	}
+	slices.SortStableFunc(runs, func(a, b Saved) int {
+		return cmp.Or(b.StartedAt.Compare(a.StartedAt), cmp.Compare(b.ID, a.ID), cmp.Compare(b.Dir, a.Dir))
+	})
+	return runs, nil
+}
+
+// Removable reports whether a run may be removed: it is not that of a report
+// directory that is used again, and no process holds its lock.
+func (r Saved) Removable() bool { return !r.current && !r.held }
+
+// isReportDir reports whether a folder is that of one run after the other.
+func isReportDir(dir string) bool {
+	return isRun(dir) || isFolder(filepath.Join(dir, "earlier"))
+}
+
+// isFolder reports whether a path is a folder, and no link to one.
+func isFolder(path string) bool {
+	info, err := os.Lstat(path)
+	return err == nil && info.IsDir()
+}
+
+// isRun reports whether a folder holds what a run wrote.
+func isRun(dir string) bool {
+	info, err := os.Lstat(filepath.Join(dir, "events.jsonl"))
+	return err == nil && info.Mode().IsRegular()
+}
+
+// describeRun tells of the run in a folder what can be told.
+func describeRun(dir string, now time.Time) Saved {
+	r := Saved{ID: filepath.Base(dir), Dir: dir, Outcome: Unfinished, Manifest: []string{}}
+	held, by, err := inUse(dir)
+	if err == nil {
+		err = r.readEvents()
+	}
+	r.held = held
+	switch {
+	case held && by.Holder == holderOf(r.ID): // another one may be about to begin here
+		r.Outcome, r.ExitCode, r.ElapsedMS = Running, nil, new(max(0, now.Sub(r.StartedAt).Milliseconds()))
+	case err != nil:
+		r.Outcome, r.Damage = Damaged, err.Error()
+	case r.ExitCode != nil:
+		r.readTotals()
+	}
+	return r
+}
+
+// readEvents takes what the events' ends tell.
+func (r *Saved) readEvents() error {
+	f, err := openRegular(filepath.Join(r.Dir, "events.jsonl"), os.O_RDONLY)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	r.StartedAt = info.ModTime()
+	ends, err := readEnds(f, info.Size())
+	if err != nil || ends.run == nil {
+		return err
+	}
+	r.ID, r.PlanHash, r.Jobs = cmp.Or(ends.run.ID, r.ID), ends.run.PlanHash, len(ends.run.Jobs)
+	r.Manifest = append(r.Manifest, ends.run.Manifest...)
+	r.StartedAt = ends.started
+	if !ends.last.IsZero() {
+		r.ElapsedMS = new(max(0, ends.last.Sub(ends.started).Milliseconds()))
+	}
+	if ends.end != nil {
+		r.Outcome, r.ExitCode, r.ElapsedMS = ends.end.Outcome, &ends.end.ExitCode, &ends.end.ElapsedMS
+	}
+	return nil
+}
+
+// readTotals takes the sums from the report, if there is one of this run.
+func (r *Saved) readTotals() {
+	f, err := openRegular(filepath.Join(r.Dir, "report.json"), os.O_RDONLY)
+	if err != nil {
+		return
+	}
+	defer f.Close()
+	if t, ok := reportTotals(f, r.ID); ok {
+		r.Jobs, r.Passed, r.CostUSD = t.Jobs, &t.Passed, t.CostUSD
+	}
+}
+
+// reportTotals reads a report as far as its run's sums, which come before the
+// jobs.
+func reportTotals(in io.Reader, id string) (report.Totals, bool) {
+	dec := json.NewDecoder(io.LimitReader(in, 1<<20))
+	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
+		return report.Totals{}, false
+	}
+	for dec.More() {
+		key, err := dec.Token()
+		if err != nil {
+			return report.Totals{}, false
+		}
+		if key != "run" {
+			var skipped json.RawMessage
+			if dec.Decode(&skipped) != nil {
+				return report.Totals{}, false
+			}
+			continue
+		}
+		var run struct {
+			ID     string        `json:"id"`
+			Totals report.Totals `json:"totals"`
+		}
+		err = dec.Decode(&run)
+		return run.Totals, err == nil && run.ID == id
+	}
+	return report.Totals{}, false
+}
+
+// How much is read at most of a stream's ends, in bytes: run.started grows
+// with the plan, run.ended does not.
+const (
+	firstMost = 64 << 20
+	lastMost  = 64 << 10
+)
+
+// streamEnds is what the first and the last event of a run tell. The run is
+// nil for a stream without a whole line, end for one that does not end with
+// run.ended; last is zero if the last event is a long one.
+type streamEnds struct {
+	run           *event.Run
+	end           *event.RunEnd
+	started, last time.Time
+}
+
+// readEnds reads the ends of a stored stream. A torn last line, as a kill
+// leaves it, is no damage.
+func readEnds(in io.ReaderAt, size int64) (streamEnds, error) {
+	var ends streamEnds
+	text, err := firstLine(in, size)
+	if err != nil || text == nil {
+		return ends, err
+	}
+	var first, last event.Event
+	if err := json.Unmarshal(text, &first); err != nil {
+		return ends, fmt.Errorf("read the first event: %w", err)
+	}
+	if first.Type != event.RunStarted || first.Run == nil {
+		return ends, errors.New("the first event is not run.started")
+	}
+	ends.run, ends.started = first.Run, first.Time
+	if text, err = lastLine(in, size, lastMost); err != nil || text == nil {
+		return ends, err
+	}
+	if err := json.Unmarshal(text, &last); err != nil {
+		return ends, fmt.Errorf("read the last event: %w", err)
+	}
+	ends.last = last.Time
+	if last.Type == event.RunEnded {
+		ends.end = last.RunEnd
+	}
+	return ends, nil
+}
+
+// firstLine returns the first line without its newline; nil if there is no
+// newline.
+func firstLine(in io.ReaderAt, size int64) ([]byte, error) {
+	var line []byte
+	for off, part := int64(0), make([]byte, 32<<10); off < min(size, firstMost); {
+		n, err := in.ReadAt(part, off)
+		if err != nil && !errors.Is(err, io.EOF) {
+			return nil, fmt.Errorf("read the first event: %w", err)
+		}
+		if n == 0 {
+			return nil, nil // it has become shorter
+		}
+		if i := slices.Index(part[:n], '\n'); i >= 0 {
+			return append(line, part[:i]...), nil
+		}
+		line, off = append(line, part[:n]...), off+int64(n)
+	}
+	if size > firstMost {
+		return nil, errors.New("read the first event: line too long")
+	}
+	return nil, nil
+}
+
+// lastLine returns the last whole line without its newline; nil if none ends
+// and begins in the last most bytes.
+func lastLine(in io.ReaderAt, size, most int64) ([]byte, error) {
+	from := max(0, size-most)
+	part := make([]byte, size-from)
+	n, err := in.ReadAt(part, from)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("read the last event: %w", err)
+	}
+	lines := strings.Split(string(part[:n]), "\n")
+	// What follows the last newline is torn, and what comes before the first
+	// one may be, unless the file begins there.
+	if len(lines) < 2 || len(lines) == 2 && from > 0 {
+		return nil, nil
+	}
+	return []byte(lines[len(lines)-2]), nil
+}
+
+// Remove removes a run's folder. The events go last: what an interruption
+// leaves is still a run, and the next prune takes it.
+func Remove(dir string, now time.Time) error {
+	lock, err := takeLock(dir, holder{Holder: "millhand runs prune", Since: now})
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if name := e.Name(); name != "events.jsonl" && name != lockFile {
+			if err := removeTree(filepath.Join(dir, name)); err != nil {
+				return err
+			}
+		}
+	}
+	return os.RemoveAll(dir)
+}
+
+// removeTree removes a file or a folder even if folders in it are
+// write-protected, as those of module caches are. It follows no link.
+func removeTree(path string) error {
+	if os.RemoveAll(path) == nil {
+		return nil
+	}
+	err := filepath.WalkDir(path, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.IsDir() {
+			err = os.Chmod(path, 0o700)
+		}
+		return err
+	})
+	return cmp.Or(os.RemoveAll(path), err)
+}
+
+// DiskUse is what a folder takes of the disk, in bytes, as far as it can be
+// seen. It follows no link.
+func DiskUse(dir string) int64 {
+	var sum int64
+	filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error { //nolint:errcheck // what can't be seen is not counted
+		if err != nil {
+			return nil //nolint:nilerr // the rest is counted
+		}
+		if info, err := d.Info(); err == nil {
+			if st, ok := info.Sys().(*syscall.Stat_t); ok {
+				sum += st.Blocks * 512
+			}
+		}
+		return nil
+	})
+	return sum
+}

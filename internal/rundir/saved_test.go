@@ -1,0 +1,190 @@
+package rundir
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/money"
+	"github.com/millhand/millhand/report"
+)
+
+// noon is when the tests look.
+func noon() time.Time { return time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC) }
+
+// saveRun writes what a run of two jobs leaves: its first events, and all of
+// them with a report if it ended. It returns the run's folder.
+func saveRun(t *testing.T, dir, id string, started time.Time, ended bool) string {
+	t.Helper()
+	var events bytes.Buffer
+	fold := &report.Fold{}
+	now := started
+	s := event.NewStream(func() time.Time { now = now.Add(time.Second); return now }, event.JSONL(&events), fold)
+	plan := []event.PlannedJob{{ID: "a", Task: "a", Repo: "r"}, {ID: "b", Task: "b", Repo: "r"}}
+	s.Emit(event.Event{Type: event.RunStarted, Run: &event.Run{ID: id, Manifest: []string{"m.yaml"}, PlanHash: "0123456789abcdef", Jobs: plan}})
+	s.Emit(event.Event{Type: event.JobEnded, Job: "a", JobEnd: &event.JobEnd{Outcome: event.Passed, CostUSD: new(money.Dollar / 4)}})
+	if ended {
+		s.Emit(event.Event{Type: event.JobEnded, Job: "b", JobEnd: &event.JobEnd{Outcome: event.Failed, ExitCode: 1, CostUSD: new(money.Dollar / 2)}})
+		s.Emit(event.Event{Type: event.RunEnded, RunEnd: &event.RunEnd{Outcome: event.Failed, ExitCode: 1, ElapsedMS: 90_000}})
+	}
+	writeTestFile(t, filepath.Join(dir, "events.jsonl"), events.String())
+	if ended {
+		var text bytes.Buffer
+		if err := report.JSON(&text, fold.Report()); err != nil {
+			t.Fatal(err)
+		}
+		writeTestFile(t, filepath.Join(dir, "report.json"), text.String())
+	}
+	return dir
+}
+
+func writeTestFile(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// While the next run looks at its repositories, the one before it is not what
+// is going on.
+func TestTheRunBeforeTheOneThatBeginsHasEnded(t *testing.T) {
+	dir := saveRun(t, t.TempDir(), "before", noon(), true)
+	lock, err := TakeLock(dir, "next", noon())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lock.Close()
+	if got := describeRun(dir, noon()); got.Outcome != event.Failed || !got.held {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestLastLine(t *testing.T) {
+	tests := []struct {
+		text string
+		most int64
+		want any // nil: none
+	}{
+		{"", 9, nil},
+		{"torn", 9, nil},
+		{"one\n", 9, "one"},
+		{"one\ntwo\ntorn", 99, "two"},
+		{"one\ntwo\n", 5, "two"}, // its beginning is seen
+		{"one\ntwo\n", 4, nil},   // it may go on before
+		{"one\ntwo\n", 1, nil},
+		{"\n\n", 9, ""},
+	}
+	for _, tt := range tests {
+		got, err := lastLine(strings.NewReader(tt.text), int64(len(tt.text)), tt.most)
+		if err != nil || (got == nil) != (tt.want == nil) || got != nil && string(got) != tt.want {
+			t.Errorf("%q, %d: got %q, %v; want %q", tt.text, tt.most, got, err, tt.want)
+		}
+	}
+}
+
+func TestALongPlanIsRead(t *testing.T) {
+	jobs := make([]event.PlannedJob, 5_000)
+	for i := range jobs {
+		jobs[i] = event.PlannedJob{ID: fmt.Sprintf("job-%d", i)}
+	}
+	var text bytes.Buffer
+	s := event.NewStream(noon, event.JSONL(&text))
+	s.Emit(event.Event{Type: event.RunStarted, Run: &event.Run{ID: "long", Jobs: jobs}})
+	s.Emit(event.Event{Type: event.TextSaid, Text: &event.Text{Text: strings.Repeat("x", lastMost)}})
+	ends, err := readEnds(bytes.NewReader(text.Bytes()), int64(text.Len()))
+	if err != nil || len(ends.run.Jobs) != len(jobs) || ends.end != nil || !ends.last.IsZero() {
+		t.Errorf("%+v, %v", ends, err)
+	}
+	s.Emit(event.Event{Type: event.RunEnded, RunEnd: &event.RunEnd{Outcome: event.Passed}})
+	if ends, err = readEnds(bytes.NewReader(text.Bytes()), int64(text.Len())); err != nil || ends.end == nil {
+		t.Errorf("%+v, %v", ends, err)
+	}
+}
+
+func TestTotalsOfAReport(t *testing.T) {
+	for text, ok := range map[string]bool{
+		`{"schema_version":1,"run":{"id":"x","totals":{"jobs":2}},"jobs":[torn`: true,
+		`{"jobs":[],"run":{"id":"x"}}`:                                          true,
+		`{"run":{"id":"another"}}`:                                              false,
+		`{"run":{"id":7}}`:                                                      false,
+		`{"schema_version":`:                                                    false,
+		`{"schema_version":}`:                                                   false,
+		`{}`:                                                                    false,
+		`[]`:                                                                    false,
+		``:                                                                      false,
+	} {
+		if _, got := reportTotals(strings.NewReader(text), "x"); got != ok {
+			t.Errorf("%s: %v", text, got)
+		}
+	}
+}
+
+// FuzzStreamEnds holds what the ends tell to what reading the whole tells.
+func FuzzStreamEnds(f *testing.F) {
+	const first = `{"seq":1,"time":"2026-01-02T03:04:05Z","type":"run.started","run":{"id":"x","jobs":[{"id":"a"}]}}` + "\n"
+	const last = `{"seq":9,"time":"2026-01-02T03:04:09Z","type":"run.ended","run_end":{"outcome":"passed","exit_code":0,"elapsed_ms":4}}` + "\n"
+	for _, seed := range []string{"", "\n", first, first + last, first + last + `{"torn`, first + "no event\n", "{}\n" + last, first + "\x00\x00\n", last} {
+		f.Add([]byte(seed), int64(64))
+	}
+	f.Fuzz(func(t *testing.T, text []byte, most int64) {
+		size := int64(len(text))
+		if line, err := lastLine(bytes.NewReader(text), size, max(0, min(most, 1<<20))); err != nil || line != nil && !bytes.Contains(text, append(line, '\n')) {
+			t.Fatalf("last line %q, %v", line, err)
+		}
+		ends, err := readEnds(bytes.NewReader(text), size)
+		var events []event.Event
+		if event.Read(bytes.NewReader(text), func(e event.Event) error { events = append(events, e); return nil }) != nil {
+			return // damaged somewhere; the ends may be whole
+		}
+		switch {
+		case len(events) == 0:
+			if err != nil || ends.run != nil {
+				t.Fatalf("no event: %+v, %v", ends, err)
+			}
+		case events[0].Type != event.RunStarted || events[0].Run == nil:
+			if err == nil {
+				t.Fatalf("begins with %s: no error", events[0].Type)
+			}
+		case err != nil || !cmp.Equal(ends.run, events[0].Run):
+			t.Fatalf("first: %+v, %v; want %+v", ends.run, err, events[0].Run)
+		case size < lastMost:
+			final := events[len(events)-1]
+			if ended := final.Type == event.RunEnded && final.RunEnd != nil; ended != (ends.end != nil) || !ends.last.Equal(final.Time) {
+				t.Fatalf("last: %+v; want %+v", ends, final)
+			}
+		}
+	})
+}
+
+// FuzzReportTotals holds the reader of a report's sums to never failing
+// otherwise than by saying so.
+func FuzzReportTotals(f *testing.F) {
+	f.Add([]byte(`{"schema_version":1,"run":{"id":"x","totals":{"jobs":2,"passed":1,"cost_usd":null}},"jobs":[]}`))
+	f.Add([]byte(`{"run":{"id":"x"`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		got, ok := reportTotals(bytes.NewReader(text), "x")
+		var doc struct {
+			Run struct {
+				ID     string        `json:"id"`
+				Totals report.Totals `json:"totals"`
+			} `json:"run"`
+		}
+		// A whole report with one run: both readers must agree.
+		if json.Unmarshal(text, &doc) == nil && bytes.Count(bytes.ToLower(text), []byte("run")) == 1 && bytes.Contains(text, []byte(`"run"`)) && doc.Run.ID == "x" && !bytes.ContainsRune(text, '\\') {
+			if !ok || !cmp.Equal(got, doc.Run.Totals) {
+				t.Fatalf("got %+v, %v; want %+v", got, ok, doc.Run.Totals)
+			}
+		}
+	})
+}
