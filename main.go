@@ -1,7 +1,9 @@
+//go:build !windows
+
 // Millhand runs AI coding agents in batches and in CI, with nobody in front of
 // it. See README.md.
 package main
 
 import "github.com/millhand/millhand/internal/command"
 
-func main() { command.Start() }
+func main() { command.Start(command.SameSignal) }

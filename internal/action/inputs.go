@@ -19,7 +19,8 @@ type Inputs struct {
 	ReportDir        string // relative to the working directory
 	BaseURL          string // of the model's provider
 	Model            string
-	Summary          bool // whether the step summary is written
+	Summary          bool   // whether the step summary is written
+	Untrusted        string // auto, true or false
 
 	flags []string // of the run command, in order
 }
@@ -43,7 +44,7 @@ func Read(getenv func(string) string) (Inputs, error) {
 	in := Inputs{
 		Manifest: get("manifest"), Prompt: get("prompt"), PromptFile: get("prompt-file"),
 		WorkingDirectory: cmp.Or(get("working-directory"), "."), ReportDir: cmp.Or(get("report-dir"), DefaultReportDir),
-		BaseURL: get("base-url"), Model: get("model"),
+		BaseURL: get("base-url"), Model: get("model"), Untrusted: cmp.Or(strings.ToLower(get("untrusted")), "auto"),
 	}
 	for _, name := range passed() {
 		if v := get(name); v != "" {
@@ -54,7 +55,11 @@ func Read(getenv func(string) string) (Inputs, error) {
 	in.flags = append(in.flags, args...)
 	var summaryErr error
 	in.Summary, summaryErr = flag("summary", get("summary"))
-	return in, errors.Join(in.checkSource(), argsErr, summaryErr)
+	var untrustedErr error
+	if !slices.Contains([]string{"auto", "true", "false"}, in.Untrusted) {
+		untrustedErr = fmt.Errorf("input untrusted: %q is not auto, true or false", short(in.Untrusted))
+	}
+	return in, errors.Join(in.checkSource(), argsErr, summaryErr, untrustedErr)
 }
 
 // checkSource finds out whether there is one source of tasks.
@@ -127,5 +132,8 @@ func short(s string) string {
 // taken for a flag itself.
 func (in Inputs) Arguments(manifests []string) []string {
 	args := append([]string{"run", "--log-format=github", "--report-dir=" + in.ReportDir}, in.flags...)
+	if in.Untrusted == "true" {
+		args = append(args, "--untrusted")
+	}
 	return slices.Concat(args, []string{"--"}, manifests)
 }

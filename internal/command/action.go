@@ -20,6 +20,7 @@ import (
 	"github.com/millhand/millhand/internal/printable"
 	"github.com/millhand/millhand/internal/proc"
 	"github.com/millhand/millhand/report"
+	"github.com/millhand/millhand/runner"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -29,7 +30,7 @@ import (
 // read for every command that an agent runs, never holds it.
 func actionCommand(w World) *cli.Command {
 	return &cli.Command{
-		Name: "github-action", Usage: "runs what the inputs of the GitHub action say", Hidden: true,
+		Name: "github-action", Usage: "Run what the inputs of the GitHub action say", Hidden: true,
 		Action: func(c *cli.Context) error {
 			s := actionStep{
 				World: w,
@@ -54,7 +55,7 @@ type actionStep struct {
 
 // run does what the inputs say, and tells GitHub about it.
 func (s *actionStep) run(ctx context.Context) event.Exit {
-	in, exit, ok := s.prepare()
+	in, exit, ok := s.prepare(ctx)
 	if !ok {
 		s.put(action.Outputs(exit, "", nil))
 		return exit
@@ -82,7 +83,7 @@ type carriedOut struct {
 }
 
 // prepare reads the inputs and goes to the working directory.
-func (s *actionStep) prepare() (c carriedOut, exit event.Exit, ok bool) {
+func (s *actionStep) prepare(ctx context.Context) (c carriedOut, exit event.Exit, ok bool) {
 	var err error
 	if c.Inputs, err = action.Read(s.Getenv); err == nil {
 		err = os.Chdir(c.WorkingDirectory)
@@ -105,7 +106,13 @@ func (s *actionStep) prepare() (c carriedOut, exit event.Exit, ok bool) {
 		s.refuse(err)
 		return c, event.ExitUsage, false
 	}
-	c.args = append([]string{"millhand"}, c.Arguments(manifests)...)
+	if c.Untrusted == "auto" {
+		if why := s.untrusted(ctx); why != "" {
+			c.Untrusted = "true"
+			fmt.Fprintln(s.log, printable.Text("millhand: manifests are not trusted (--untrusted): "+why))
+		}
+	}
+	c.args = c.Arguments(manifests)
 	return c, event.ExitOK, true
 }
 
@@ -122,13 +129,12 @@ func (s *actionStep) readKey() (string, error) {
 func (s *actionStep) carryOut(ctx context.Context, c carriedOut) event.Exit {
 	w := World{In: strings.NewReader(""), Out: s.out, Err: s.log, Getenv: s.environment(c), Secrets: append(slices.Clip(s.Secrets), c.key), Now: s.Now}
 	var problems tasks.Problems
-	app := newApp(w) //nolint:contextcheck // commands take the context from their cli.Context
-	args, err := arrange(app, c.args)
-	if err == nil {
-		watchProblems(app, w, &problems)
-		err = app.RunContext(ctx, args)
-	}
+	err := dispatch(ctx, newRoot(w), c.args, w.Getenv, w.Out)
 	exit := exitOf(err)
+	var manifests refused
+	if errors.As(err, &manifests) {
+		problems = manifests.problems
+	}
 	for _, p := range problems {
 		s.log.Annotate(s.annotation(p))
 	}
@@ -157,52 +163,19 @@ func (s *actionStep) annotation(p tasks.Problem) action.Annotation {
 // exitOf is the exit code that an error of a command comes to.
 func exitOf(err error) event.Exit {
 	var f failure
+	var interrupt runner.Interrupt
 	var noKey *models.KeyError
 	switch {
 	case err == nil:
 		return event.ExitOK
+	case errors.As(err, &interrupt): // whatever it was that the signal interrupted
+		return interrupt.Exit
 	case errors.As(err, &f):
 		return f.exit
 	case errors.As(err, &noKey):
 		return event.ExitAuth
 	}
 	return event.ExitUsage
-}
-
-// watchProblems makes the run command say which problems of the manifests it
-// was refused for: its messages are for people.
-func watchProblems(app *cli.App, w World, problems *tasks.Problems) {
-	run := app.Command("run")
-	inner := run.Action
-	run.Action = func(c *cli.Context) error {
-		err := inner(c)
-		if exitOf(err) == event.ExitUsage {
-			*problems = problemsOf(c, w)
-		}
-		return err
-	}
-}
-
-// problemsOf finds what is wrong with the manifests of a command line.
-func problemsOf(c *cli.Context, w World) tasks.Problems {
-	opts, err := loadOptions(c, w)
-	if err != nil {
-		return nil
-	}
-	plan, err := tasks.Load(c.Context, c.Args().Slice(), opts)
-	var problems tasks.Problems
-	if errors.As(err, &problems) || err != nil {
-		return problems
-	}
-	judge, done, err := newJudge(w)
-	if err != nil {
-		return nil
-	}
-	defer done()
-	for _, p := range plan.Profiles {
-		problems = append(problems, tasks.CheckExamples(p, judge.decide(p))...)
-	}
-	return problems
 }
 
 // environment is the environment as the run sees it.

@@ -1,4 +1,165 @@
 package command
 
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/agnivade/levenshtein"
+	"github.com/urfave/cli/v2"
+
+	"github.com/millhand/millhand/internal/event"
+)
+
+// dispatch runs the command that the arguments name. Commands and flags are
+// urfave's values, but not run by urfave's App: that prints help by
+// text/template, and for the sake of templates the linker keeps every exported
+// method of every type that the program uses.
+func dispatch(ctx context.Context, root *cli.Command, args []string, getenv func(string) string, out io.Writer) error {
+	c, path, args, err := find(root, args)
+	if err != nil {
+		return err
+	}
+	set, err := readFlags(c, args, getenv)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		return writeHelp(out, path, c)
+	case err != nil:
+		return fail(event.ExitUsage, "%w; see '%s --help'", err, strings.Join(path, " "))
+	}
+	in := cli.NewContext(nil, set, nil)
+	in.Context, in.Command = ctx, c
+	return c.Action(in)
+}
+
+// find returns the command that the first arguments name, the names that lead to
+// it, and the arguments that are left.
+func find(root *cli.Command, args []string) (c *cli.Command, path, rest []string, err error) {
+	c, path = root, []string{root.Name}
+	for len(args) > 0 && len(c.Subcommands) > 0 && !strings.HasPrefix(args[0], "-") {
+		next := c.Command(args[0])
+		if next == nil {
+			return nil, nil, nil, fail(event.ExitUsage, "unknown command %q%s; see '%s --help'",
+				strings.Join(append(path[1:], args[0]), " "), near(args[0], commandNames(c)), strings.Join(path, " "))
+		}
+		c, path, args = next, append(path, args[0]), args[1:]
+	}
+	return c, path, args, nil
+}
+
+// readFlags sets the flags of a command from its arguments, wherever among them
+// they are, and from the environment. The arguments that are left are the
+// set's. The error is [flag.ErrHelp] if the user asks for help.
+func readFlags(c *cli.Command, args []string, getenv func(string) string) (*flag.FlagSet, error) {
+	set := flag.NewFlagSet(c.Name, flag.ContinueOnError)
+	for _, f := range c.Flags {
+		if err := f.Apply(set); err != nil {
+			return nil, err
+		}
+	}
+	rest, given := args, map[cli.Flag]bool{}
+	if !c.SkipFlagParsing {
+		var err error
+		if rest, err = setFlags(set, c, args, given); err != nil {
+			return nil, err
+		}
+	}
+	for _, f := range c.Flags {
+		name := variable(f)
+		if value := getenv(name); name != "" && value != "" && !given[f] {
+			if err := set.Set(f.Names()[0], value); err != nil {
+				return nil, fmt.Errorf("invalid value %q of %s: %w", value, name, err)
+			}
+		}
+	}
+	return set, set.Parse(append([]string{"--"}, rest...))
+}
+
+// setFlags sets the flags among the arguments, and returns the others.
+func setFlags(set *flag.FlagSet, c *cli.Command, args []string, given map[cli.Flag]bool) (rest []string, err error) {
+	for len(args) > 0 {
+		arg := args[0]
+		args = args[1:]
+		if arg == "--" {
+			return append(rest, args...), nil
+		}
+		if arg == "-" || !strings.HasPrefix(arg, "-") {
+			rest = append(rest, arg)
+			continue
+		}
+		name, value, hasValue := strings.Cut(strings.TrimLeft(arg, "-"), "=")
+		at := slices.IndexFunc(c.Flags, func(f cli.Flag) bool { return slices.Contains(f.Names(), name) })
+		switch {
+		case at < 0 && (name == "help" || name == "h"):
+			return nil, flag.ErrHelp
+		case at < 0:
+			return nil, fmt.Errorf("unknown flag %s%s", arg, near("--"+name, flagNames(c)))
+		case hasValue:
+		case !takesValue(c.Flags[at]):
+			value = "true"
+		case len(args) == 0:
+			return nil, fmt.Errorf("flag needs a value: %s", arg)
+		default:
+			value, args = args[0], args[1:]
+		}
+		if err := set.Set(c.Flags[at].Names()[0], value); err != nil {
+			return nil, fmt.Errorf("invalid value %q of %s: %w", value, "--"+c.Flags[at].Names()[0], err)
+		}
+		given[c.Flags[at]] = true
+	}
+	return rest, nil
+}
+
 // noVariable is for EnvVars of a flag that no variable stands in for.
 func noVariable() []string { return []string{""} }
+
+// variable is the environment variable that stands in for a flag, if it is not
+// empty: that is how a CI passes an input that was left out.
+func variable(f cli.Flag) string {
+	if d, ok := f.(cli.DocGenerationFlag); ok && len(d.GetEnvVars()) > 0 {
+		return d.GetEnvVars()[0]
+	}
+	return "MILLHAND_" + strings.ToUpper(strings.ReplaceAll(f.Names()[0], "-", "_"))
+}
+
+func takesValue(f cli.Flag) bool {
+	d, ok := f.(cli.DocGenerationFlag)
+	return ok && d.TakesValue()
+}
+
+func flagNames(c *cli.Command) []string {
+	names := []string{"--help"}
+	for _, f := range c.Flags {
+		names = append(names, "--"+f.Names()[0])
+	}
+	return names
+}
+
+func commandNames(c *cli.Command) []string {
+	var names []string
+	for _, s := range c.Subcommands {
+		if !s.Hidden {
+			names = append(names, s.Name)
+		}
+	}
+	return names
+}
+
+// near returns "; did you mean X?" for the name that resembles the word most,
+// if one does.
+func near(word string, names []string) string {
+	best, distance := "", min(len(word)/2+2, 4)
+	for _, n := range names {
+		if d := levenshtein.ComputeDistance(word, n); d < distance {
+			best, distance = n, d
+		}
+	}
+	if best == "" {
+		return ""
+	}
+	return fmt.Sprintf("; did you mean %s?", best)
+}

@@ -17,6 +17,7 @@ import (
 	"github.com/urfave/cli/v2"
 	"golang.org/x/sys/unix"
 
+	"github.com/millhand/millhand/internal/credentials"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/model/provider"
 	"github.com/millhand/millhand/internal/printable"
@@ -62,32 +63,37 @@ type sandboxDocument struct {
 	Landlock int    `json:"landlock"`
 }
 
+type doctorOptions struct {
+	mode string // of the sandbox
+	json bool
+}
+
 func doctorCommand(w World) *cli.Command {
+	o := &doctorOptions{}
 	return &cli.Command{
-		Name: "doctor", Usage: "tells what works on this machine, as this user, and how to mend the rest",
-		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "sandbox", Value: string(sandbox.Auto), Usage: "examine for this mode: auto, require, external or off"},
-			&cli.BoolFlag{Name: "json", Usage: "print one JSON document"},
-		},
-		Action: func(c *cli.Context) error {
-			if c.NArg() > 0 {
-				return fail(event.ExitUsage, "doctor takes no arguments, and got %q", c.Args().First())
-			}
-			e, err := examine(c.Context, w, sandbox.Mode(c.String("sandbox")))
-			if err != nil {
-				return err
-			}
-			if c.Bool("json") {
-				err = writeJSON(w.Out, e)
-			} else {
-				err = e.print(w.Out)
-			}
-			if err != nil {
-				return fail(event.ExitInternal, "print what was found: %w", err)
-			}
-			return exitWith(e.ExitCode)
-		},
+		Name: "doctor", Usage: "Check what works on this machine, and suggest fixes",
+		UsageText: "millhand doctor\nmillhand doctor --sandbox require --json",
+		Flags:     []cli.Flag{sandboxFlag(&o.mode, ""), jsonFlag(&o.json, "Print one JSON document")},
+		Action:    act(o.parse, func(ctx context.Context) error { return runDoctor(ctx, w, *o) }),
 	}
+}
+
+func (o *doctorOptions) parse(args []string) error { return noArguments("doctor", args) }
+
+func runDoctor(ctx context.Context, w World, o doctorOptions) error {
+	e, err := examine(ctx, w, sandbox.Mode(o.mode))
+	if err != nil {
+		return err
+	}
+	if o.json {
+		err = writeJSON(w.Out, e)
+	} else {
+		err = e.print(w.Out)
+	}
+	if err != nil {
+		return fail(event.ExitInternal, "print what was found: %w", err)
+	}
+	return exitWith(e.ExitCode)
 }
 
 // examine looks at everything. It starts git and bash to ask for their
@@ -102,6 +108,9 @@ func examine(ctx context.Context, w World, mode sandbox.Mode) (*examination, err
 	}
 	e := &examination{Version: version(), Platform: runtime.GOOS + "/" + runtime.GOARCH, UID: os.Geteuid()}
 	private := directory("temporary files", tmp, "set TMPDIR to a directory that you can write to")
+	if err := checkResources(w); err != nil && private.exit == event.ExitOK {
+		private.Status, private.exit, private.Found, private.Fix = checkMissing, event.ExitFailed, err.Error(), ""
+	}
 	if private.exit == event.ExitOK {
 		e.confinement(mode, sandbox.Probe(ctx, tmp))
 	} else {
@@ -119,7 +128,7 @@ func examine(ctx context.Context, w World, mode sandbox.Mode) (*examination, err
 	if cache.Status == checkMissing { // only repositories by url need it
 		cache.Status, cache.exit = checkWarning, event.ExitOK
 	}
-	e.Checks = append(e.Checks, cache, buildCaches(w))
+	e.Checks = append(e.Checks, cache, buildCaches(w), checkPolicy(ctx, w))
 	for _, c := range e.Checks {
 		switch {
 		case c.exit == event.ExitFailed, e.ExitCode == event.ExitFailed: // nothing can be run at all
@@ -159,6 +168,9 @@ func checkSandbox(mode sandbox.Mode, level sandbox.Level, found sandbox.Found, r
 			}
 		}
 		c.Fix = "fix what is missing below; or use a profile without bash, or a container around millhand and --sandbox external"
+		if runtime.GOOS != "linux" {
+			c.Fix = "use a profile without bash; or run in a container or virtual machine with --sandbox external; or use --sandbox off"
+		}
 	case level == sandbox.Full:
 		c.Found = levelWords(level)
 	default:
@@ -257,9 +269,13 @@ func keys(w World) check {
 		}
 	}
 	for _, variable := range names {
-		if strings.TrimSpace(w.Getenv(variable)) != "" {
-			set = append(set, variable)
+		if strings.TrimSpace(w.Getenv(variable)) == "" {
+			continue
 		}
+		if variable == credentials.TokenVariable {
+			variable += " (" + credentials.TokenServers(w.Getenv) + ")"
+		}
+		set = append(set, variable)
 	}
 	slices.Sort(set)
 	set = slices.Compact(set)
@@ -299,7 +315,7 @@ func directory(name, dir, fix string) check {
 		c.Status, c.Found, c.Fix, c.exit = checkMissing, fmt.Sprintf("%s can't be written to: %v", dir, err), fix, event.ExitFailed
 		return c
 	}
-	free := st.Bavail * uint64(st.Bsize) //nolint:gosec // a block is never negative
+	free := uint64(st.Bavail) * uint64(st.Bsize) //nolint:gosec,unconvert // neither is negative; the types differ between systems
 	c.Found = fmt.Sprintf("%s, writable, %s free", dir, bytesWords(free))
 	switch {
 	case free < noSpace:
@@ -370,6 +386,6 @@ func (e *examination) verdict() string {
 	case event.ExitPolicy:
 		return "Profiles with bash are refused here; others can be used."
 	default:
-		return "Runs can't work here before what is missing is mended."
+		return "Runs can't work here before what is missing is fixed."
 	}
 }

@@ -2,11 +2,17 @@ package command
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"strconv"
+	"strings"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/money"
+	"github.com/millhand/millhand/internal/sandbox"
 )
 
 // act makes the action of a command whose flags set options: parse takes the
@@ -28,7 +34,88 @@ func noArguments(command string, args []string) error {
 	return nil
 }
 
+// values is the value of a flag that may be repeated.
+type values []string
+
+// Set adds a value.
+func (v *values) Set(value string) error {
+	*v = append(*v, value)
+	return nil
+}
+
+func (v *values) String() string {
+	if v == nil {
+		return ""
+	}
+	return strings.Join(*v, ", ")
+}
+
+// parsed is the value of a flag whose text is parsed.
+type parsed[T comparable] struct {
+	to    *T
+	parse func(string) (T, error)
+}
+
+func flagOf[T comparable](to *T, parse func(string) (T, error)) *parsed[T] {
+	return &parsed[T]{to, parse}
+}
+
+// Set parses a value.
+func (p *parsed[T]) Set(text string) error {
+	value, err := p.parse(text)
+	if err == nil {
+		*p.to = value
+	}
+	return err
+}
+
+// String is the value, "" for the zero value.
+func (p *parsed[T]) String() string {
+	if p.to == nil || *p.to == *new(T) {
+		return ""
+	}
+	return fmt.Sprint(*p.to)
+}
+
+func atLeastOne(text string) (int, error) {
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 {
+		return 0, errors.New("must be a whole number above 0")
+	}
+	return n, nil
+}
+
+func dollars(text string) (money.USD, error) {
+	usd, err := money.ParseLimit(text)
+	if err != nil || usd <= 0 {
+		return 0, errors.New("must be an amount above 0, for example 2.50")
+	}
+	return usd, nil
+}
+
+func period(text string) (time.Duration, error) {
+	d, err := time.ParseDuration(text)
+	if err != nil || d <= 0 {
+		return 0, errors.New("must be a duration above 0, for example 90m")
+	}
+	return d, nil
+}
+
 // jsonFlag is the flag of commands that can print JSON.
 func jsonFlag(to *bool, usage string) cli.Flag {
 	return &cli.BoolFlag{Name: "json", Destination: to, Usage: usage}
+}
+
+// sandboxFlag is the flag of commands whose commands are confined.
+func sandboxFlag(to *string, category string) cli.Flag {
+	return &cli.StringFlag{Name: "sandbox", Category: category, Destination: to, Value: string(sandbox.Auto), Usage: "Confine commands by `MODE`: auto, require, external or off"}
+}
+
+// failOnFlag is the flag of commands that exit as a run does.
+func failOnFlag(to *event.FailOn, category string) cli.Flag {
+	*to = event.FailOnAny
+	return &cli.GenericFlag{
+		Name: "fail-on", Category: category, Value: flagOf(to, event.ParseFailOn),
+		Usage: "Exit with an error only on `FAILURES`: any, all, verify, policy or never (policy stops, credentials and internal errors always count)",
+	}
 }

@@ -2,20 +2,15 @@ package command
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"os"
-	"os/signal"
-	"syscall"
+	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
-	"golang.org/x/sys/unix"
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/printable"
-	"github.com/millhand/millhand/runner"
 )
 
 // World is what a command sees of the process that it runs in.
@@ -58,90 +53,45 @@ func exitWith(exit event.Exit) error {
 
 // Main runs the command line and returns the exit code.
 func Main(ctx context.Context, args []string, w World) int {
-	app := newApp(w) //nolint:contextcheck // commands take the context from their cli.Context
-	args, err := arrange(app, args)
-	if err == nil {
-		err = app.RunContext(ctx, args)
-	}
+	err := dispatch(ctx, newRoot(w), args[min(1, len(args)):], w.Getenv, w.Out)
 	if err == nil {
 		return int(event.ExitOK)
 	}
-	exit := event.ExitUsage
-	var f failure
-	if errors.As(err, &f) {
-		exit = f.exit
-	}
+	exit := exitOf(err)
 	if msg := err.Error(); msg != "" {
 		fmt.Fprintln(w.Err, "millhand: "+printable.Text(secrets(w, nil, nil).Text(msg)))
 	}
 	return int(exit)
 }
 
-// Unfit says why the process can't be used at all, and returns the exit code.
-func Unfit(log io.Writer, why error) int {
-	fmt.Fprintln(log, "millhand: "+printable.Text(why.Error()))
-	return int(event.ExitInternal)
-}
-
-// Signals returns a context that SIGINT, SIGTERM or SIGHUP ends with a
-// [runner.Interrupt] as its cause. A second signal ends the process at once.
-// SIGPIPE is taken and does nothing: that nobody reads the log any more must
-// not end the work.
-func Signals(parent context.Context) (ctx context.Context, stop func()) {
-	ctx, cancel := context.WithCancelCause(parent)
-	sigs := make(chan os.Signal, 2)
-	signal.Notify(sigs, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
-	// Taken, not ignored: what is ignored would be so in every child, too.
-	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
-	done := make(chan struct{})
-	go func() {
-		var exit event.Exit
-		for n := 0; ; n++ {
-			select {
-			case <-done:
-				return
-			case sig := <-sigs:
-				if n > 0 {
-					os.Exit(int(exit))
-				}
-				exit = event.ExitTerminate
-				if sig == syscall.SIGINT {
-					exit = event.ExitInterrupt
-				}
-				cancel(runner.Interrupt{Signal: unix.SignalName(sig.(syscall.Signal)), Exit: exit})
-			}
-		}
-	}()
-	return ctx, func() {
-		signal.Stop(sigs)
-		close(done)
-		cancel(nil)
-	}
-}
-
-// newApp builds the command tree.
-func newApp(w World) *cli.App {
-	app := &cli.App{
-		Name:                      "millhand",
-		Usage:                     "runs AI coding agents in batches and in CI, under rules that only allow or deny",
-		Version:                   version(),
-		Reader:                    w.In,
-		Writer:                    w.Out,
-		ErrWriter:                 w.Err,
-		HideHelpCommand:           true,
-		DisableSliceFlagSeparator: true,
-		ExitErrHandler:            func(*cli.Context, error) {}, // Main decides
-		Commands: []*cli.Command{
+// newRoot builds the command tree.
+func newRoot(w World) *cli.Command {
+	root := &cli.Command{
+		Name: "millhand", Usage: "Run AI coding agents in batches and in CI, under rules that only allow or deny",
+		Flags: []cli.Flag{&cli.BoolFlag{Name: "version", Aliases: []string{"v"}, Usage: "Print the version", EnvVars: noVariable()}},
+		Subcommands: []*cli.Command{
 			runCommand(w), validateCommand(w), planCommand(w), policyCommand(w), toolCommand(w), toolsCommand(w),
 			reportCommand(w), runsCommand(w), modelsCommand(w), doctorCommand(w), versionCommand(w), actionCommand(w),
 		},
 	}
-	for _, name := range notYet() {
-		app.Commands = append(app.Commands, notYetCommand(name))
+	root.Action = func(in *cli.Context) error {
+		if in.Bool("version") {
+			return printVersion(w.Out)
+		}
+		return writeHelp(w.Out, []string{root.Name}, root)
 	}
-	cli.VersionPrinter = func(*cli.Context) { fmt.Fprintln(w.Out, "millhand "+version()) }
-	finishCommands(app.Commands)
-	return app
+	root.Subcommands = append(root.Subcommands, helpCommand(root, w.Out))
+	for _, name := range notYet() {
+		root.Subcommands = append(root.Subcommands, notYetCommand(name))
+	}
+	for _, c := range root.Subcommands {
+		if c.Action == nil {
+			c.Action = func(*cli.Context) error {
+				return fail(event.ExitUsage, "%s requires a subcommand: %s", c.Name, strings.Join(commandNames(c), ", "))
+			}
+		}
+	}
+	return root
 }
 
 // notYet lists the commands of later releases.

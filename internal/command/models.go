@@ -1,6 +1,7 @@
 package command
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"strconv"
@@ -20,16 +21,21 @@ type modelsOptions struct {
 }
 
 func modelsCommand(w World) *cli.Command {
+	o := &modelsOptions{}
 	return &cli.Command{
-		Name: "models", Usage: "lists the models whose prices are known, and whether their key is set", ArgsUsage: "[PROVIDER...]",
+		Name: "models", Usage: "List the models with known prices, and whether their key is set", ArgsUsage: "[PROVIDER...]",
+		UsageText: "millhand models\nmillhand models openai --json",
 		Flags: []cli.Flag{
-			&cli.StringSliceFlag{Name: "provider", Usage: "only models of this provider (repeatable)"},
-			&cli.BoolFlag{Name: "json", Usage: "print one JSON document"},
+			&cli.GenericFlag{Name: "provider", Value: (*values)(&o.providers), Usage: "List only the models of `PROVIDER` (repeatable)"},
+			jsonFlag(&o.json, "Print one JSON document"),
 		},
-		Action: func(c *cli.Context) error {
-			return listModels(w, modelsOptions{providers: append(c.StringSlice("provider"), c.Args().Slice()...), json: c.Bool("json")})
-		},
+		Action: act(o.parse, func(context.Context) error { return listModels(w, *o) }),
 	}
+}
+
+func (o *modelsOptions) parse(args []string) error {
+	o.providers = append(o.providers, args...)
+	return nil
 }
 
 func listModels(w World, o modelsOptions) error {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -17,161 +16,60 @@ import (
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/models"
 	"github.com/millhand/millhand/internal/money"
-	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/printable"
 	"github.com/millhand/millhand/internal/view"
 	"github.com/millhand/millhand/runner"
 	"github.com/millhand/millhand/tasks"
 )
 
-// planFlags are the flags that change what a manifest comes to.
-func planFlags() []cli.Flag {
-	return []cli.Flag{
-		&cli.StringFlag{Name: "model", Usage: "use this model for every task"},
-		&cli.StringFlag{Name: "profile", Usage: "use this profile for every task: a preset, one of the manifest's, or a file"},
-		&cli.StringSliceFlag{Name: "only", Usage: "run only this task or job (repeatable)"},
-		&cli.StringSliceFlag{Name: "var", Usage: "set a variable, as K=V (repeatable)"},
-		&cli.IntFlag{Name: "jobs", Usage: "jobs side by side", DefaultText: "the manifest's"},
-		&cli.IntFlag{Name: "max-turns", Usage: "turns that each job may take at most", DefaultText: "the manifest's"},
-		&cli.Float64Flag{Name: "max-cost", Usage: "US dollars that the run may cost at most", DefaultText: "the manifest's"},
-		&cli.DurationFlag{Name: "max-time", Usage: "time that the run may take at most, as 90m", DefaultText: "the manifest's"},
-		&cli.StringFlag{Name: "max-profile", Usage: "a profile that no other may exceed: a preset, one of the manifest's, or a file"},
-		&cli.IntFlag{Name: "limit", Usage: "only the first so many jobs", DefaultText: "all"},
-		&cli.IntFlag{Name: "sample", Usage: "only so many jobs, spread over the plan", DefaultText: "all"},
-		&cli.StringFlag{Name: "shard", Usage: "only one part of the plan, as 2/5", DefaultText: "all of it"},
-		&cli.StringFlag{Name: "publish", Usage: "none, patch, branch or push, for every task", DefaultText: "the manifest's"},
-	}
-}
-
-// loadPlan loads the manifests that a command line names, under its flags.
-func loadPlan(c *cli.Context, w World) (*tasks.Plan, error) {
-	if c.NArg() == 0 {
-		return nil, fail(event.ExitUsage, "%s wants a manifest: millhand %[1]s millhand.yaml", c.Command.Name)
-	}
-	opts, err := loadOptions(c, w)
-	if err != nil {
-		return nil, err
-	}
-	plan, err := tasks.Load(c.Context, c.Args().Slice(), opts)
-	var problems tasks.Problems
-	switch {
-	case errors.As(err, &problems):
-		for _, p := range problems {
-			fmt.Fprintln(w.Err, printable.Text(p.String()))
-		}
-		return nil, fail(event.ExitUsage, "%s: nothing was run", view.Plural(len(problems), "problem"))
-	case err != nil:
-		return nil, failure{event.ExitUsage, err}
-	}
-	return plan, lower(c, w, plan)
-}
-
-// lower puts every profile of a plan below the one that the command line names
-// as the most.
-func lower(c *cli.Context, w World, plan *tasks.Plan) error {
-	name := c.String("max-profile")
-	if name == "" {
-		return nil
-	}
-	opts, err := loadOptions(c, w)
-	if err != nil {
-		return err
-	}
-	most, err := tasks.LoadProfile(c.Context, name, "", opts)
-	if _, noFile := os.Stat(name); err != nil && noFile != nil { // a file that can't be read is never stood in for
-		if at := slices.IndexFunc(plan.Profiles, func(p permission.Profile) bool { return p.Name == name }); at >= 0 {
-			most, err = plan.Profiles[at], nil
-		}
-	}
-	if err != nil {
-		return fail(event.ExitUsage, "--max-profile %s: %w", name, err)
-	}
-	for i, j := range plan.Jobs {
-		plan.Jobs[i].Profile = j.Profile.Under(most)
-	}
-	return nil
-}
-
-// surroundings are what loading a manifest needs to know of the process.
-func surroundings(w World) (tasks.Options, error) {
-	dir, err := os.Getwd()
-	if err != nil {
-		return tasks.Options{}, fail(event.ExitUsage, "find the current directory: %w", err)
-	}
-	return tasks.Options{Dir: dir, Getenv: w.Getenv, Stdin: func() ([]byte, error) { return io.ReadAll(w.In) }}, nil
-}
-
-func loadOptions(c *cli.Context, w World) (tasks.Options, error) {
-	o, err := surroundings(w)
-	if err != nil {
-		return o, err
-	}
-	vars := map[string]string{}
-	for _, kv := range c.StringSlice("var") {
-		k, v, ok := strings.Cut(kv, "=")
-		if !ok || k == "" {
-			return o, fail(event.ExitUsage, "--var %q: write it as NAME=VALUE", kv)
-		}
-		vars[k] = v
-	}
-	for _, name := range []string{"jobs", "max-turns", "limit", "sample"} {
-		if c.IsSet(name) && c.Int(name) < 1 {
-			return o, fail(event.ExitUsage, "--%s %d: give a number above 0", name, c.Int(name))
-		}
-	}
-	if c.IsSet("max-cost") && !(c.Float64("max-cost") > 0) || c.IsSet("max-time") && c.Duration("max-time") <= 0 {
-		return o, fail(event.ExitUsage, "--max-cost and --max-time want a value above 0")
-	}
-	var shard tasks.Shard
-	if c.String("shard") != "" {
-		if shard, err = tasks.ParseShard(c.String("shard")); err != nil {
-			return o, fail(event.ExitUsage, "--shard: %w", err)
-		}
-	}
-	cost, known := money.FromFloat(c.Float64("max-cost"))
-	if !known {
-		return o, fail(event.ExitUsage, "--max-cost is no amount in USD")
-	}
-	o.Overrides = tasks.Overrides{
-		Model: c.String("model"), Profile: c.String("profile"), Only: c.StringSlice("only"), Vars: vars,
-		Parallel: c.Int("jobs"), MaxTurns: c.Int("max-turns"), MaxCost: cost, MaxTime: c.Duration("max-time"),
-		Limit: c.Int("limit"), Sample: c.Int("sample"), Shard: shard, Publish: tasks.PublishMode(c.String("publish")),
-	}
-	return o, nil
+type showOptions struct {
+	plan   planOptions
+	format string // table, json or github-matrix
+	shards int    // of a matrix; 0 for one for each job
+	check  bool   // look at remotes, and fail if a job would be refused
 }
 
 func planCommand(w World) *cli.Command {
+	o := &showOptions{}
 	return &cli.Command{
-		Name: "plan", Usage: "shows the jobs that manifests come to, and which would be left out; runs nothing", ArgsUsage: "MANIFEST...",
-		Flags: append(planFlags(),
-			&cli.StringFlag{Name: "format", Value: "table", Usage: "table, json or github-matrix"},
-			&cli.IntFlag{Name: "shards", Usage: "with github-matrix: parts to divide the plan into", DefaultText: "one for each job, 256 at most"},
-			&cli.BoolFlag{Name: "check", Usage: "fetch what is elsewhere, too, and fail with code 2 if a job would be refused"},
+		Name: "plan", Usage: "Show the planned jobs without running them", ArgsUsage: "MANIFEST...",
+		Description: "Show the jobs of manifests, and which of them would be skipped or refused.\nNothing is run.",
+		UsageText:   "millhand plan millhand.yaml\nmillhand plan --check millhand.yaml\nmillhand plan --format github-matrix --shards 4 millhand.yaml",
+		Flags: append(o.plan.flags(),
+			&cli.StringFlag{Name: "format", Category: outputFlags, Destination: &o.format, Value: "table", Usage: "Print in `FORMAT`: table, json or github-matrix"},
+			&cli.GenericFlag{Name: "shards", Category: outputFlags, Value: flagOf(&o.shards, atLeastOne), DefaultText: "one for each job, up to 256", Usage: "Divide the plan into `N` parts, for --format github-matrix"},
+			&cli.BoolFlag{Name: "check", Category: outputFlags, Destination: &o.check, Usage: "Fetch remote repositories too, and exit with code 2 if a job would be refused"},
 		),
-		Action: func(c *cli.Context) error { return showPlan(c, w) },
+		Action: act(o.parse, func(ctx context.Context) error { return showPlan(ctx, w, *o) }),
 	}
 }
 
-func showPlan(c *cli.Context, w World) error {
-	format := c.String("format")
-	if !slices.Contains([]string{"table", "json", "github-matrix"}, format) {
-		return fail(event.ExitUsage, "there is no plan format %q: use table, json or github-matrix", format)
+func (o *showOptions) parse(args []string) error {
+	if !slices.Contains([]string{"table", "json", "github-matrix"}, o.format) {
+		return fmt.Errorf("unknown plan format %q: use table, json or github-matrix", o.format)
 	}
-	plan, err := loadPlan(c, w)
+	if o.shards > maxMatrix {
+		return fmt.Errorf("--shards %d: must be from 1 to %d", o.shards, maxMatrix)
+	}
+	return o.plan.parse("plan", args)
+}
+
+func showPlan(ctx context.Context, w World, o showOptions) error {
+	plan, err := loadPlan(ctx, w, o.plan)
 	if err != nil {
 		return err
 	}
 	for _, note := range plan.Notes {
 		fmt.Fprintln(w.Err, printable.Text("note: "+note))
 	}
-	if format == "github-matrix" {
-		return githubMatrix(c, w, plan)
+	if o.format == "github-matrix" {
+		return githubMatrix(w, plan, o.shards)
 	}
-	notes, refused, err := outlook(c, w, plan)
+	notes, refused, err := outlook(ctx, w, plan, !o.check)
 	if err != nil {
 		return err
 	}
-	if format == "json" {
+	if o.format == "json" {
 		err = writeJSON(w.Out, planJSON(plan, notes, models.New(plan, w.Getenv, w.Now)))
 	} else {
 		err = planTable(w.Out, plan, notes, models.New(plan, w.Getenv, w.Now))
@@ -183,7 +81,7 @@ func showPlan(c *cli.Context, w World) error {
 		}
 	}
 	switch {
-	case err != nil || !c.Bool("check"):
+	case err != nil || !o.check:
 		return err
 	case refused > 0:
 		return fail(event.ExitUsage, "%s would be refused", view.Plural(refused, "job"))
@@ -195,9 +93,11 @@ func showPlan(c *cli.Context, w World) error {
 
 // note is what would become of a job before it begins. The zero value: it runs.
 type note struct {
-	Action string `json:"action"` // skip, refuse or fail
+	Action string `json:"action"` // skip, refuse, fail, or push what an earlier run did
 	Reason string `json:"reason"`
 	Code   string `json:"code"`
+
+	asked bool // the remote was asked whether a branch has to be pushed
 }
 
 func (n note) String() string {
@@ -207,27 +107,53 @@ func (n note) String() string {
 	return n.Action + ": " + n.Reason
 }
 
+// runs reports whether a job may run, given what became of it before the run.
+func (n note) runs(j tasks.Job) bool {
+	appends := n.Action == "push" && !n.asked && j.Commit.IfExists == tasks.AppendIfExists // if the remote has the branch
+	return n.Action == "" || appends
+}
+
+// mostOf is the most that a job can cost, in USD; nil for no limit.
+func mostOf(m *models.Set, j tasks.Job, n note) *money.USD {
+	if !n.runs(j) {
+		return new(money.USD)
+	}
+	return m.MostOf(j)
+}
+
+// mostOfAll is the most that the run can cost, in USD; nil for no limit.
+func mostOfAll(m *models.Set, notes map[string]note) *money.USD {
+	return m.MostOfAll(func(j tasks.Job) bool { return notes[j.ID].runs(j) })
+}
+
 // outlook finds out which jobs would not run, and how many of them would keep
-// the whole run from beginning.
-func outlook(c *cli.Context, w World, plan *tasks.Plan) (notes map[string]note, refused int, err error) {
-	at := look(w)
-	at.Local = !c.Bool("check")
-	ready, err := runner.Preflight(c.Context, plan, at)
-	if c.Err() != nil {
-		return nil, 0, fail(event.ExitInterrupt, "%w", context.Cause(c.Context))
+// the whole run from beginning; local, without asking any remote.
+func outlook(ctx context.Context, w World, plan *tasks.Plan, local bool) (notes map[string]note, refused int, err error) {
+	at := look(w, plan.Policies.IsUntrusted())
+	at.Local = local
+	ready, err := runner.Preflight(ctx, plan, at)
+	if ctx.Err() != nil {
+		return nil, 0, fail(event.ExitInterrupt, "%w", context.Cause(ctx))
+	}
+	refusals := runner.Refusals(err)
+	if err != nil && len(refusals) == 0 {
+		return nil, 0, failure{event.ExitUsage, err}
 	}
 	notes = map[string]note{}
-	for _, r := range runner.Refusals(err) {
-		notes[r.Job] = note{"refuse", r.Err.Error(), string(r.Code)}
+	for _, r := range refusals {
+		notes[r.Job] = note{Action: "refuse", Reason: r.Err.Error(), Code: string(r.Code)}
 		refused++
 	}
 	for _, j := range plan.Jobs {
+		if c := ready.Earlier(j.ID); c.Hash != "" {
+			notes[j.ID] = note{Action: "push", asked: !at.Local, Reason: fmt.Sprintf("branch %s (%.10s) of an earlier run, if the remote does not have it", c.Branch, c.Hash)}
+		}
 		if s := ready.Skip(j.ID); s.Reason != "" {
 			action := "skip"
 			if s.Outcome != event.Skipped {
 				action = "fail"
 			}
-			notes[j.ID] = note{action, s.Reason, string(s.Code)}
+			notes[j.ID] = note{Action: action, Reason: s.Reason, Code: string(s.Code)}
 		}
 	}
 	return notes, refused, nil
@@ -264,15 +190,12 @@ const maxMatrix = 256
 
 // githubMatrix prints what a workflow's strategy.matrix takes: one entry for
 // each part of the plan that has jobs.
-func githubMatrix(c *cli.Context, w World, plan *tasks.Plan) error {
-	total := c.Int("shards")
+func githubMatrix(w World, plan *tasks.Plan, total int) error {
 	switch {
 	case plan.Shard.Total > 0:
 		return fail(event.ExitUsage, "--format github-matrix divides the whole plan: leave --shard out")
-	case !c.IsSet("shards"):
+	case total == 0:
 		total = max(1, min(len(plan.Jobs), maxMatrix))
-	case total < 1 || total > maxMatrix:
-		return fail(event.ExitUsage, "--shards %d: give a number from 1 to %d", total, maxMatrix)
 	}
 	type entry struct {
 		Shard string `json:"shard"`
@@ -299,6 +222,13 @@ func githubMatrix(c *cli.Context, w World, plan *tasks.Plan) error {
 	}
 	_, err = fmt.Fprintf(w.Out, "%s\n", line)
 	return err
+}
+
+func atMost(usd *money.USD) string {
+	if usd == nil {
+		return "unlimited"
+	}
+	return "$" + usd.String()
 }
 
 func branchOf(j tasks.Job) string {
@@ -416,25 +346,32 @@ func writeJSON(out io.Writer, doc any) error {
 }
 
 func validateCommand(w World) *cli.Command {
+	o := &planOptions{}
 	return &cli.Command{
-		Name: "validate", Usage: "tells every mistake in manifests at once, and tests their policy examples", ArgsUsage: "MANIFEST...",
-		Flags: planFlags(),
-		Action: func(c *cli.Context) error {
-			plan, err := loadPlan(c, w)
-			if err != nil {
-				return err
-			}
-			if err := errors.Join(testExamples(c.Context, w, plan), models.New(plan, w.Getenv, w.Now).Unpriced()); err != nil {
-				return err
-			}
-			fmt.Fprintf(w.Out, "%s: %s, no problem found\n", strings.Join(plan.Manifests, ", "), view.Plural(len(plan.Jobs), "job"))
-			return nil
-		},
+		Name: "validate", Usage: "Check manifests and the examples of their policies", ArgsUsage: "MANIFEST...",
+		Description: "Report every error in manifests, with its line, and test the examples of their\npolicies. Nothing is run.",
+		UsageText:   "millhand validate millhand.yaml",
+		Flags:       o.flags(),
+		Action: act(func(args []string) error { return o.parse("validate", args) }, func(ctx context.Context) error {
+			return validate(ctx, w, *o)
+		}),
 	}
 }
 
+func validate(ctx context.Context, w World, o planOptions) error {
+	plan, err := loadPlan(ctx, w, o)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(testExamples(w, plan), models.New(plan, w.Getenv, w.Now).Unpriced()); err != nil {
+		return err
+	}
+	fmt.Fprintf(w.Out, "%s: %s, no problem found\n", strings.Join(plan.Manifests, ", "), view.Plural(len(plan.Jobs), "job"))
+	return nil
+}
+
 // testExamples checks the examples of every profile that the plan uses.
-func testExamples(_ context.Context, w World, plan *tasks.Plan) error {
+func testExamples(w World, plan *tasks.Plan) error {
 	judge, done, err := newJudge(w)
 	if err != nil {
 		return err
@@ -450,25 +387,5 @@ func testExamples(_ context.Context, w World, plan *tasks.Plan) error {
 	for _, p := range problems {
 		fmt.Fprintln(w.Err, printable.Text(p.String()))
 	}
-	return fail(event.ExitUsage, "%s of the policy do not hold", view.Plural(len(problems), "example"))
-}
-
-// mostOf is the most that a job can cost, in USD; nil for no limit.
-func mostOf(m *models.Set, j tasks.Job, n note) *money.USD {
-	if n.Action != "" { // it does not run
-		return new(money.USD)
-	}
-	return m.MostOf(j)
-}
-
-// mostOfAll is the most that the run can cost, in USD; nil for no limit.
-func mostOfAll(m *models.Set, notes map[string]note) *money.USD {
-	return m.MostOfAll(func(j tasks.Job) bool { return notes[j.ID].Action == "" })
-}
-
-func atMost(usd *money.USD) string {
-	if usd == nil {
-		return "unlimited"
-	}
-	return "$" + usd.String()
+	return failure{event.ExitUsage, refused{problems, view.Plural(len(problems), "example") + " of the policy do not hold"}}
 }

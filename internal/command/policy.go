@@ -1,8 +1,9 @@
 package command
 
 import (
+	"context"
+	"errors"
 	"fmt"
-	"os"
 
 	"github.com/urfave/cli/v2"
 
@@ -12,7 +13,6 @@ import (
 	"github.com/millhand/millhand/internal/proc"
 	"github.com/millhand/millhand/internal/view"
 	"github.com/millhand/millhand/internal/workspace"
-	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tools"
 )
 
@@ -64,48 +64,62 @@ func overall(decisions []permission.Decision) permission.Decision {
 	return last
 }
 
+type explainOptions struct {
+	profileOptions
+	tool, subject string
+}
+
 func policyCommand(w World) *cli.Command {
+	explained, tested := &explainOptions{}, &planOptions{}
 	return &cli.Command{
-		Name: "policy", Usage: "explains and tests permission rules",
+		Name: "policy", Usage: "Explain and test permission rules",
 		Subcommands: []*cli.Command{
 			{
-				Name: "explain", Usage: "says what a profile decides of a call, and by which rule", ArgsUsage: "TOOL SUBJECT",
-				Flags: []cli.Flag{
-					&cli.StringFlag{Name: "profile", Usage: "a preset, a profile of --manifest, or a file"},
-					&cli.StringFlag{Name: "manifest", Usage: "manifest that defines the profile"},
-				},
-				Action: func(c *cli.Context) error { return explain(c, w) },
+				Name: "explain", Usage: "Print what a profile decides on a tool call, and by which rule", ArgsUsage: "TOOL SUBJECT",
+				UsageText: "millhand policy explain --profile build bash 'git push'",
+				Flags:     explained.flags(""),
+				Action:    act(explained.parse, func(ctx context.Context) error { return explain(ctx, w, *explained) }),
 			},
 			{
-				Name: "test", Usage: "tests the policy examples of manifests", ArgsUsage: "MANIFEST...",
-				Action: func(c *cli.Context) error {
-					plan, err := loadPlan(c, w)
-					if err != nil {
-						return err
-					}
-					if err := testExamples(c.Context, w, plan); err != nil {
-						return err
-					}
-					n := 0
-					for _, p := range plan.Profiles {
-						n += len(p.Examples)
-					}
-					fmt.Fprintf(w.Out, "%s hold\n", view.Plural(n, "example"))
-					return nil
-				},
+				Name: "test", Usage: "Test the policy examples of manifests", ArgsUsage: "MANIFEST...",
+				UsageText: "millhand policy test millhand.yaml",
+				Action: act(func(args []string) error { return tested.parse("policy test", args) }, func(ctx context.Context) error {
+					return testPolicy(ctx, w, *tested)
+				}),
 			},
 		},
 	}
 }
 
-func explain(c *cli.Context, w World) error {
-	if c.NArg() != 2 {
-		return fail(event.ExitUsage, "policy explain wants a tool and its subject: millhand policy explain --profile build bash 'git push'")
+func testPolicy(ctx context.Context, w World, o planOptions) error {
+	plan, err := loadPlan(ctx, w, o)
+	if err != nil {
+		return err
 	}
-	if c.String("profile") == "" {
-		return fail(event.ExitUsage, "policy explain wants --profile: one of %v, or a profile of --manifest", permission.Presets())
+	if err := testExamples(w, plan); err != nil {
+		return err
 	}
-	profile, err := loadProfile(c, w)
+	n := 0
+	for _, p := range plan.Profiles {
+		n += len(p.Examples)
+	}
+	fmt.Fprintf(w.Out, "%s hold\n", view.Plural(n, "example"))
+	return nil
+}
+
+func (o *explainOptions) parse(args []string) error {
+	if len(args) != 2 {
+		return errors.New("policy explain requires a tool and its subject: millhand policy explain --profile build bash 'git push'")
+	}
+	if o.profile == "" {
+		return fmt.Errorf("policy explain requires --profile: one of %v, or a profile of --manifest", permission.Presets())
+	}
+	o.tool, o.subject = args[0], args[1]
+	return nil
+}
+
+func explain(ctx context.Context, w World, o explainOptions) error {
+	profile, err := loadProfile(ctx, w, o.profileOptions)
 	if err != nil {
 		return err
 	}
@@ -114,7 +128,7 @@ func explain(c *cli.Context, w World) error {
 		return err
 	}
 	defer done()
-	decisions, err := j.all(profile, c.Args().Get(0), c.Args().Get(1))
+	decisions, err := j.all(profile, o.tool, o.subject)
 	if err != nil {
 		return failure{event.ExitUsage, err}
 	}
@@ -134,22 +148,4 @@ func explain(c *cli.Context, w World) error {
 		return exitWith(event.ExitPolicy)
 	}
 	return nil
-}
-
-// loadProfile loads the profile that --profile and --manifest name; without
-// --profile, the preset full.
-func loadProfile(c *cli.Context, w World) (permission.Profile, error) {
-	name := c.String("profile")
-	if name == "" {
-		name = "full"
-	}
-	dir, err := os.Getwd()
-	if err != nil {
-		return permission.Profile{}, fail(event.ExitUsage, "find the current directory: %w", err)
-	}
-	p, err := tasks.LoadProfile(c.Context, name, c.String("manifest"), tasks.Options{Dir: dir, Getenv: w.Getenv})
-	if err != nil {
-		return p, failure{event.ExitUsage, err}
-	}
-	return p, nil
 }

@@ -17,8 +17,8 @@ import (
 
 // preflight looks at the repositories of a plan, and says on the log how
 // fetching goes.
-func preflight(ctx context.Context, w World, plan *tasks.Plan, quiet bool) (*runner.Ready, error) {
-	look := look(w)
+func preflight(ctx context.Context, w World, plan *tasks.Plan, quiet, untrusted bool) (*runner.Ready, error) {
+	look := look(w, untrusted)
 	if !quiet {
 		look.Fetching = func(name string) { fmt.Fprintln(w.Err, printable.Text("fetching "+name)) }
 		look.Fetched = func(name string, err error) {
@@ -42,12 +42,13 @@ func preflight(ctx context.Context, w World, plan *tasks.Plan, quiet bool) (*run
 	return ready, nil
 }
 
-// look is what a preflight needs of the process's surroundings.
-func look(w World) runner.Look {
+// look is what a preflight needs of the process's surroundings. In an untrusted
+// run, the manifest does not decide which server gets a token.
+func look(w World, untrusted bool) runner.Look {
 	return runner.Look{
 		Git: gitEnv(w), Mirrors: filepath.Join(cacheDir(w), "mirrors"),
 		Auth: func(urls []string) (func(url string) remote.Auth, error) {
-			return credentials.ForRemotes(w.Getenv, false, urls)
+			return credentials.ForRemotes(w.Getenv, untrusted, urls)
 		},
 		Proxy: http.ProxyFromEnvironment,
 	}

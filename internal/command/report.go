@@ -1,6 +1,7 @@
 package command
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -14,20 +15,25 @@ import (
 	"github.com/millhand/millhand/report"
 )
 
+type reportOptions struct {
+	run string // its id, or its report directory
+}
+
 func reportCommand(w World) *cli.Command {
-	c := &cli.Command{Name: "report", Usage: "makes any report of a saved run again"}
+	c := &cli.Command{Name: "report", Usage: "Print a report of a saved run, or merge the reports of shards"}
 	for _, f := range []struct {
 		name, usage string
 		write       func(io.Writer, *report.Report) error
 	}{
-		{"show", "prints the run as a table", report.Text},
-		{"json", "prints report.json", report.JSON},
-		{"junit", "prints junit.xml", report.JUnit},
-		{"markdown", "prints summary.md", report.Markdown},
+		{"show", "Print the run as a table", report.Text},
+		{"json", "Print report.json", report.JSON},
+		{"junit", "Print junit.xml", report.JUnit},
+		{"markdown", "Print summary.md", report.Markdown},
 	} {
+		o := &reportOptions{}
 		c.Subcommands = append(c.Subcommands, &cli.Command{
-			Name: f.name, Usage: f.usage, ArgsUsage: "RUN",
-			Action: func(cc *cli.Context) error { return printReport(cc, w, f.write) },
+			Name: f.name, Usage: f.usage, ArgsUsage: "RUN", UsageText: "millhand report " + f.name + " .millhand/runs/20260102-030405-1a2b3c4d",
+			Action: act(o.parse, func(context.Context) error { return printReport(w, *o, f.write) }),
 		})
 	}
 	c.Subcommands = append(c.Subcommands, mergeCommand(w))
@@ -40,11 +46,16 @@ func reportCommand(w World) *cli.Command {
 	return c
 }
 
-func printReport(c *cli.Context, w World, write func(io.Writer, *report.Report) error) error {
-	if c.NArg() != 1 {
-		return fail(event.ExitUsage, "report %s wants a run: its id, or its report directory", c.Command.Name)
+func (o *reportOptions) parse(args []string) error {
+	if len(args) != 1 {
+		return errors.New("a report requires one run: its id, or its report directory")
 	}
-	file, err := findEvents(c.Args().First())
+	o.run = args[0]
+	return nil
+}
+
+func printReport(w World, o reportOptions, write func(io.Writer, *report.Report) error) error {
+	file, err := findEvents(o.run)
 	if err != nil {
 		return failure{event.ExitUsage, err}
 	}

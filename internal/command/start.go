@@ -2,17 +2,23 @@ package command
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"time"
+
+	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/printable"
 )
 
-// Start runs the command line of this process and exits with its code.
-func Start() {
+// Start runs the command line of this process and exits with its code. Signals
+// within the window of a distinct one count as the same; see [SameSignal].
+func Start(window time.Duration) {
 	env, err := TakeEnvironment()
 	if err != nil {
-		os.Exit(Unfit(os.Stderr, err))
+		fmt.Fprintln(os.Stderr, "millhand: "+printable.Text(err.Error()))
+		os.Exit(int(event.ExitInternal))
 	}
-	ctx, stop := Signals(context.Background())
+	ctx, stop := Signals(context.Background(), window)
 	code := Main(ctx, os.Args, World{
 		In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Getenv: env.Getenv, Secrets: env.Secrets(), Now: time.Now,
 	})

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -10,7 +11,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -25,7 +25,7 @@ import (
 	"github.com/millhand/millhand/internal/printable"
 	"github.com/millhand/millhand/internal/proc"
 	"github.com/millhand/millhand/internal/reportdir"
-	"github.com/millhand/millhand/internal/sandbox"
+	"github.com/millhand/millhand/internal/rundir"
 	"github.com/millhand/millhand/internal/workspace"
 	"github.com/millhand/millhand/runner"
 	"github.com/millhand/millhand/tasks"
@@ -56,33 +56,45 @@ type attachmentDocument struct {
 	Bytes int    `json:"bytes"`
 }
 
+type toolOptions struct {
+	profileOptions
+	name, dir, model, sandbox string
+	json                      bool // the result is always JSON
+}
+
 func toolCommand(w World) *cli.Command {
+	o := &toolOptions{}
 	return &cli.Command{
-		Name: "tool", Usage: "makes exactly one tool call, as a session would; its arguments are a JSON object on stdin", ArgsUsage: "NAME",
-		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "dir", Usage: "workspace of the call (required)"},
-			&cli.StringFlag{Name: "profile", Usage: "a preset, a profile of --manifest, or a file; full if not given"},
-			&cli.StringFlag{Name: "manifest", Usage: "manifest that defines the profile"},
-			&cli.StringFlag{Name: "model", Usage: "offer the tools that this model would get"},
-			&cli.BoolFlag{Name: "json", Usage: "print one JSON document (always so)"},
-			&cli.StringFlag{Name: "sandbox", Value: string(sandbox.Auto), Usage: "of commands: auto, require, external or off"},
-		},
-		Action: func(c *cli.Context) error { return runTool(c, w) },
+		Name: "tool", Usage: "Run one tool call, as a session would", ArgsUsage: "NAME",
+		Description: "Run one tool call, as a session would, and print its result as JSON. The\narguments of the call are a JSON object on standard input.",
+		UsageText:   `echo '{"filePath": "go.mod"}' | millhand tool read --dir .`,
+		Flags: append(o.flags("full"),
+			&cli.StringFlag{Name: "dir", Destination: &o.dir, Usage: "Run the call in the workspace `DIR` (required)"},
+			&cli.StringFlag{Name: "model", Destination: &o.model, Usage: "Offer the tools that `MODEL` would get"},
+			jsonFlag(&o.json, "Print one JSON document (always the case)"),
+			sandboxFlag(&o.sandbox, ""),
+		),
+		Action: act(o.parse, func(ctx context.Context) error { return runTool(ctx, w, *o) }),
 	}
 }
 
-func runTool(c *cli.Context, w World) error {
-	if c.NArg() != 1 || c.String("dir") == "" {
-		return fail(event.ExitUsage, "tool wants a name and a folder: echo '{\"filePath\":\"go.mod\"}' | millhand tool read --dir .")
+func (o *toolOptions) parse(args []string) error {
+	if len(args) != 1 || o.dir == "" {
+		return errors.New("tool requires a NAME and --dir, such as: echo '{\"filePath\":\"go.mod\"}' | millhand tool read --dir DIR")
 	}
-	if name := c.Args().First(); name == "lsp" {
-		return fail(event.ExitUsage, "the tool %s is not supported yet", name)
+	if o.name = args[0]; o.name == "lsp" {
+		return fmt.Errorf("the tool %s is not supported yet", o.name)
 	}
-	profile, err := loadProfile(c, w)
+	o.paths = []flagPath{{"--dir", o.dir}}
+	return nil
+}
+
+func runTool(ctx context.Context, w World, o toolOptions) error {
+	profile, err := loadProfile(ctx, w, o.profileOptions)
 	if err != nil {
 		return err
 	}
-	settings, err := readToolSettings(c, w)
+	settings, err := readToolSettings(ctx, w, o.model, o.profileOptions)
 	if err != nil {
 		return err
 	}
@@ -90,24 +102,25 @@ func runTool(c *cli.Context, w World) error {
 	if err != nil {
 		return fail(event.ExitUsage, "read the arguments from stdin: %w", err)
 	}
-	space, err := workspace.Open(c.String("dir"))
+	space, err := workspace.Open(o.dir)
 	if err != nil {
 		return failure{event.ExitUsage, err}
 	}
 	defer space.Close()
-	known, putBack, err := hideHeaders(c.Context, w, space.Dir())
+	known, putBack, err := hideHeaders(ctx, w, space.Dir())
 	if err != nil {
 		return failure{event.ExitPolicy, err}
 	}
 	defer putBack()
 	env := settings.env
-	env.Workspace, env.Profile, env.Ignore, env.Todos = space, profile, ignoreRules(space.Dir(), w), &tools.Todos{}
-	env.ChildEnv = proc.ChildEnv(w.Getenv, profile.Env)
 	if outputs, err := toolOutputs(os.TempDir()); err == nil { // without it outputs are truncated and not kept
 		defer outputs.Close()
-		tools.PruneOutputs(outputs, w.Now().Add(-outputsKept)) //nolint:errcheck // what can't be removed is retried by the next call
-		env.Outputs = outputs.Sub(folderOf(space.Dir()))
+		tools.PruneOutputs(outputs, w.Now().Add(-rundir.OutputsKept)) //nolint:errcheck // what can't be removed is retried by the next call
+		env.Outputs = outputs.Sub(outputsOf(space.Dir()))
 	}
+	env.Workspace, env.Profile, env.Ignore, env.Todos = space, profile, ignoreRules(space.Dir(), w), &tools.Todos{}
+	env.ChildEnv = proc.ChildEnv(w.Getenv, profile.Env)
+	env.Private = []string{rundir.Resolve(filepath.Join(space.Dir(), ".millhand", "runs"))}
 	var problems []error
 	if env.Skills, problems = tools.FindSkills(space, settings.skills); len(problems) > 0 {
 		fmt.Fprintln(w.Err, printable.Text(errors.Join(problems...).Error()))
@@ -118,16 +131,21 @@ func runTool(c *cli.Context, w World) error {
 	if err != nil {
 		return failure{event.ExitUsage, err}
 	}
-	ctx, end := context.WithCancelCause(c.Context)
+	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	if settings.runs(c.Args().First()) {
-		done, err := confineTool(c, w, &env, end)
+	if settings.runs(o.name) {
+		done, err := confineTool(ctx, w, o, &env, settings, end)
 		if err != nil {
 			return err
 		}
 		defer done()
 	}
-	out := registry.Dispatch(ctx, &env, tools.Call{ID: "call_1", Name: c.Args().First(), Input: string(input)}, nil)
+	out := registry.Dispatch(ctx, &env, tools.Call{ID: "call_1", Name: o.name, Input: string(input)}, nil)
+	return printCall(w, &env, out)
+}
+
+// printCall prints the result of a call, and exits as it ended.
+func printCall(w World, env *tools.Env, out tools.Outcome) error {
 	for _, a := range out.Attachments {
 		list, _ := out.Metadata["attachments"].([]attachmentDocument)
 		out.Metadata["attachments"] = append(list, attachmentDocument{a.Name, a.Media, len(a.Data)})
@@ -173,153 +191,6 @@ func hideHeaders(ctx context.Context, w World, dir string) (secrets []string, pu
 	}, err
 }
 
-// folderOf names the folder of a workspace's kept outputs: the same for every
-// call there, so that a later one can read them.
-func folderOf(dir string) string {
-	sum := sha256.Sum256([]byte(dir))
-	return hex.EncodeToString(sum[:8])
-}
-
-// runs reports whether a tool may start commands.
-func (s *toolSettings) runs(name string) bool {
-	name = strings.ToLower(strings.TrimSpace(name))
-	return name == "bash" || name == "batch" || slices.ContainsFunc(s.custom, func(t tools.Tool) bool { return strings.ToLower(t.Spec().Name) == name })
-}
-
-// confineTool gives a single call the sandbox that a session's commands have.
-// What no command may do and the level can't prevent ends the call. done removes
-// the sandbox.
-func confineTool(c *cli.Context, w World, env *tools.Env, end func(error)) (done func(), err error) {
-	level, err := chooseLevel(c.Context, c.String("sandbox"), !env.Profile.Hides("bash"))
-	if err != nil {
-		return nil, err
-	}
-	base, err := os.MkdirTemp("", "millhand-tool-")
-	if err != nil {
-		return nil, fail(event.ExitInternal, "make a private folder: %w", err)
-	}
-	g := runner.Ground{
-		Level: level, Workspace: env.Workspace.Dir(), Home: filepath.Join(base, "home"), Tmp: filepath.Join(base, "tmp"), InPlace: true,
-		Profile: env.Profile, Caches: cacheDir(w), Getenv: w.Getenv, Env: env.ChildEnv, Limits: tasks.DefaultLimits(), Now: w.Now,
-		Tell: func(event.Network) {}, Tampered: end,
-	}
-	if repo, err := gitops.Open(g.Workspace, gitEnv(w)); err == nil {
-		g.Git = []string{repo.Git.Own, repo.Git.Common}
-	}
-	for _, dir := range []string{g.Home, g.Tmp} {
-		if err := os.Mkdir(dir, 0o700); err != nil {
-			return nil, fail(event.ExitInternal, "make a private folder: %w", err)
-		}
-	}
-	box, err := runner.OpenConfinement(c.Context, g)
-	if err != nil {
-		os.RemoveAll(base)
-		return nil, failure{event.ExitPolicy, err}
-	}
-	env.Confine, env.Beside, env.ChildEnv = box.Confine(), box.Beside(), box.Env
-	return func() {
-		box.Close() //nolint:errcheck // the call is over
-		os.RemoveAll(base)
-	}, nil
-}
-
-// ignoreRules are those of the repository that a folder belongs to, if any, with
-// what the .gitignore files of the folders above it say.
-func ignoreRules(dir string, w World) *ignore.Matcher {
-	repo, err := gitops.Open(dir, gitEnv(w))
-	if err != nil {
-		return nil
-	}
-	rules, err := repo.IgnoreRules()
-	if err != nil {
-		return nil
-	}
-	below, err := filepath.Rel(repo.Root(), dir)
-	if err != nil || below == "." || !filepath.IsLocal(below) {
-		return rules
-	}
-	root, err := os.OpenRoot(repo.Root())
-	if err != nil {
-		return rules.Within(below)
-	}
-	defer root.Close()
-	at := "."
-	for name := range strings.SplitSeq(filepath.ToSlash(below), "/") {
-		if st, err := root.Lstat(path.Join(at, ".gitignore")); err == nil && st.Mode().IsRegular() && st.Size() <= maxIgnoreFile {
-			if data, err := root.ReadFile(path.Join(at, ".gitignore")); err == nil {
-				rules = rules.Descend(at, data)
-			}
-		}
-		at = path.Join(at, name)
-	}
-	return rules.Within(filepath.ToSlash(below))
-}
-
-// maxIgnoreFile bounds a .gitignore, in bytes.
-const maxIgnoreFile = 1 << 20
-
-// gitEnv is what git's behaviour takes from the process's environment.
-func gitEnv(w World) gitdir.Env {
-	program, err := proc.Look("git", []string{"PATH=" + w.Getenv("PATH")})
-	if err != nil {
-		program = ""
-	}
-	return gitdir.Env{Home: w.Getenv("HOME"), XDGConfigHome: w.Getenv("XDG_CONFIG_HOME"), SystemConfig: "/etc/gitconfig", GitProgram: program, Now: w.Now}
-}
-
-func toolsCommand(w World) *cli.Command {
-	return &cli.Command{
-		Name: "tools", Usage: "lists the tools that a model would be offered",
-		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "model", Usage: "as this model would be offered them"},
-			&cli.StringFlag{Name: "profile", Usage: "under this profile; full if not given"},
-			&cli.StringFlag{Name: "manifest", Usage: "manifest that defines the profile"},
-			&cli.BoolFlag{Name: "json", Usage: "print their JSON Schemas too, as one JSON document"},
-		},
-		Action: func(c *cli.Context) error { return listTools(c, w) },
-	}
-}
-
-// specDocument is one tool in `millhand tools --json`.
-type specDocument struct {
-	Name        string         `json:"name"`
-	Description string         `json:"description"`
-	Parameters  map[string]any `json:"parameters"`
-	ReadOnly    bool           `json:"read_only"`
-}
-
-func listTools(c *cli.Context, w World) error {
-	profile, err := loadProfile(c, w)
-	if err != nil {
-		return err
-	}
-	settings, err := readToolSettings(c, w)
-	if err != nil {
-		return err
-	}
-	env := settings.env
-	env.Profile = profile
-	if space, err := workspace.Open("."); err == nil { // where there is none, there are no skills
-		defer space.Close()
-		env.Skills, env.SkillProblems = tools.FindSkills(space, settings.skills)
-	}
-	registry, err := tools.For(&env, settings.custom...)
-	if err != nil {
-		return failure{event.ExitUsage, err}
-	}
-	docs := []specDocument{}
-	for _, s := range registry.Offer(profile) {
-		docs = append(docs, specDocument{s.Name, s.Description, s.Schema, s.ReadOnly})
-	}
-	if c.Bool("json") {
-		return writeJSON(w.Out, docs)
-	}
-	for _, d := range docs {
-		fmt.Fprintf(w.Out, "%-11s %s\n", d.Name, printable.Line(d.Description, 100))
-	}
-	return nil
-}
-
 // toolOutputs opens the directory of outputs that single calls keep: the same
 // for every call, so that a later one can read them. Its name is known to every
 // user of the machine, so one that somebody else has made, or could write to, is
@@ -341,4 +212,164 @@ func toolOutputs(tmp string) (*reportdir.Dir, error) {
 		return nil, fmt.Errorf("make a directory for outputs: %w", err)
 	}
 	return reportdir.Open(fresh)
+}
+
+// outputsOf names the directory of a workspace's kept outputs.
+func outputsOf(dir string) string {
+	sum := sha256.Sum256([]byte(dir))
+	return hex.EncodeToString(sum[:8])
+}
+
+// runs reports whether a tool may start commands.
+func (s *toolSettings) runs(name string) bool {
+	name = strings.ToLower(strings.TrimSpace(name))
+	return name == "bash" || name == "batch" || slices.ContainsFunc(s.custom, func(t tools.Tool) bool { return strings.ToLower(t.Spec().Name) == name })
+}
+
+// confineTool gives a single call the sandbox that a session's commands have.
+// What no command may do and the level can't prevent ends the call. done removes
+// the sandbox.
+func confineTool(ctx context.Context, w World, o toolOptions, env *tools.Env, settings *toolSettings, end func(error)) (done func(), err error) {
+	if err := checkResources(w); err != nil {
+		return nil, err
+	}
+	opts, err := surroundings(ctx, w, o.policyOptions)
+	if err != nil {
+		return nil, err
+	}
+	mode, err := sandboxMode(o.sandbox, opts.Policies)
+	if err != nil {
+		return nil, err
+	}
+	level, state, err := chooseLevel(ctx, mode, !env.Profile.Hides("bash"))
+	if err != nil {
+		return nil, err
+	}
+	if state.Warning != "" {
+		fmt.Fprintln(w.Err, printable.Text("millhand: "+state.Warning))
+	}
+	base, err := os.MkdirTemp("", "millhand-tool-")
+	if err != nil {
+		return nil, fail(event.ExitInternal, "make a private folder: %w", err)
+	}
+	g := runner.Ground{
+		Level: level, Workspace: env.Workspace.Dir(), Home: filepath.Join(base, "home"), Tmp: filepath.Join(base, "tmp"), InPlace: true,
+		Profile: env.Profile, Caches: cacheDir(w), Getenv: w.Getenv, Limits: tasks.DefaultLimits(), Now: w.Now,
+		Tell: func(event.Network) {}, Tampered: end,
+	}
+	if settings.plan != nil {
+		g.Tools = settings.plan.Tools
+	}
+	if repo, err := gitops.Open(g.Workspace, gitEnv(w)); err == nil {
+		g.Git, g.Tree = []string{repo.Git.Own, repo.Git.Common}, repo.Root()
+	}
+	for _, dir := range []string{g.Workspace, cmp.Or(g.Tree, g.Workspace)} {
+		g.Hidden = append(g.Hidden, filepath.Join(dir, ".millhand"))
+	}
+	slices.Sort(g.Hidden)
+	g.Hidden = slices.Compact(g.Hidden)
+	if env.Outputs != nil && env.Outputs.Mkdir(".") == nil {
+		g.Readable = []string{env.Outputs.Path()}
+	}
+	if err := g.Furnish(); err != nil {
+		os.RemoveAll(base)
+		return nil, failure{event.ExitInternal, err}
+	}
+	box, err := runner.OpenConfinement(ctx, g)
+	if err != nil {
+		os.RemoveAll(base)
+		return nil, failure{event.ExitPolicy, err}
+	}
+	env.Confine, env.Beside, env.ChildEnv = box.Confine(), box.Beside(), box.Env
+	return func() {
+		box.Close() //nolint:errcheck // the call is over
+		os.RemoveAll(base)
+	}, nil
+}
+
+// ignoreRules are those of the repository that a directory belongs to, if any.
+func ignoreRules(dir string, w World) *ignore.Matcher {
+	repo, err := gitops.Open(dir, gitEnv(w))
+	if err != nil {
+		return nil
+	}
+	below, err := repo.Below(dir)
+	if err != nil {
+		return nil
+	}
+	rules, err := repo.IgnoreRulesBelow(below)
+	if err != nil {
+		return nil
+	}
+	return rules
+}
+
+// gitEnv is what git's behaviour takes from the process's environment.
+func gitEnv(w World) gitdir.Env {
+	program, err := proc.Look("git", []string{"PATH=" + w.Getenv("PATH")})
+	if err != nil {
+		program = ""
+	}
+	return gitdir.Env{Home: w.Getenv("HOME"), XDGConfigHome: w.Getenv("XDG_CONFIG_HOME"), SystemConfig: "/etc/gitconfig", GitProgram: program, Now: w.Now}
+}
+
+type toolsOptions struct {
+	profileOptions
+	model string // "" for every tool
+	json  bool
+}
+
+func toolsCommand(w World) *cli.Command {
+	o := &toolsOptions{}
+	return &cli.Command{
+		Name: "tools", Usage: "List the tools that a model is offered",
+		UsageText: "millhand tools --profile readonly\nmillhand tools --model openai/gpt-5-mini --json",
+		Flags: append(o.flags("full"),
+			&cli.StringFlag{Name: "model", Destination: &o.model, Usage: "List the tools that `MODEL` would get"},
+			jsonFlag(&o.json, "Print one JSON document, with the JSON Schemas of the tools"),
+		),
+		Action: act(o.parse, func(ctx context.Context) error { return listTools(ctx, w, *o) }),
+	}
+}
+
+func (o *toolsOptions) parse(args []string) error { return noArguments("tools", args) }
+
+// specDocument is one tool in `millhand tools --json`.
+type specDocument struct {
+	Name        string         `json:"name"`
+	Description string         `json:"description"`
+	Parameters  map[string]any `json:"parameters"`
+	ReadOnly    bool           `json:"read_only"`
+}
+
+func listTools(ctx context.Context, w World, o toolsOptions) error {
+	profile, err := loadProfile(ctx, w, o.profileOptions)
+	if err != nil {
+		return err
+	}
+	settings, err := readToolSettings(ctx, w, o.model, o.profileOptions)
+	if err != nil {
+		return err
+	}
+	env := settings.env
+	env.Profile = profile
+	if space, err := workspace.Open("."); err == nil { // where there is none, there are no skills
+		defer space.Close()
+		env.Skills, env.SkillProblems = tools.FindSkills(space, settings.skills)
+	}
+	registry, err := tools.For(&env, settings.custom...)
+	if err != nil {
+		return failure{event.ExitUsage, err}
+	}
+	docs := []specDocument{}
+	for _, s := range registry.Offer(profile) {
+		docs = append(docs, specDocument{s.Name, s.Description, s.Schema, s.ReadOnly})
+	}
+	if o.json {
+		return writeJSON(w.Out, docs)
+	}
+	for _, d := range docs {
+		fmt.Fprintf(w.Out, "%-11s %s\n", d.Name, printable.Line(d.Description, 100))
+	}
+	return nil
 }

@@ -6,9 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
-
-	"github.com/urfave/cli/v2"
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/models"
@@ -36,10 +33,6 @@ func customTools(plan *tasks.Plan) ([]tools.Tool, error) {
 	return list, nil
 }
 
-// outputsKept is how long outputs that were too long for a model are kept in
-// the folder for temporary files.
-const outputsKept = 7 * 24 * time.Hour
-
 // toolSettings is what tools have from outside of a session: a model's name, and
 // what a manifest says of searching, skills, agents and tools of its own.
 type toolSettings struct {
@@ -49,16 +42,16 @@ type toolSettings struct {
 	plan   *tasks.Plan // of the manifest; nil for none
 }
 
-// readToolSettings reads the flags --model and --manifest. Without a model
-// every tool is there.
-func readToolSettings(c *cli.Context, w World) (*toolSettings, error) {
-	s := &toolSettings{env: tools.Env{Model: c.String("model"), Now: w.Now, Spawn: noSpawn}}
+// readToolSettings returns the settings for a model and a manifest. Without a
+// model every tool is there.
+func readToolSettings(ctx context.Context, w World, model string, o profileOptions) (*toolSettings, error) {
+	s := &toolSettings{env: tools.Env{Model: model, Now: w.Now, Spawn: noSpawn}}
 	known := models.Facts(s.env.Model)
 	s.env.Images, s.env.PDFs = known.Images || s.env.Model == "", known.PDFs || s.env.Model == ""
 	s.env.Batch = s.env.Model == ""
 	agents := tasks.BuiltInAgents()
-	if file := c.String("manifest"); file != "" {
-		plan, err := s.fromManifest(c.Context, w, file)
+	if o.manifest != "" {
+		plan, err := s.fromManifest(ctx, w, o)
 		if err != nil {
 			return nil, err
 		}
@@ -72,15 +65,15 @@ func readToolSettings(c *cli.Context, w World) (*toolSettings, error) {
 	return s, nil
 }
 
-func (s *toolSettings) fromManifest(ctx context.Context, w World, file string) (*tasks.Plan, error) {
-	opts, err := surroundings(w)
+func (s *toolSettings) fromManifest(ctx context.Context, w World, o profileOptions) (*tasks.Plan, error) {
+	opts, err := surroundings(ctx, w, o.policyOptions)
 	if err != nil {
 		return nil, err
 	}
-	plan, err := tasks.Load(ctx, []string{file}, opts)
+	plan, err := tasks.Load(ctx, []string{o.manifest}, opts)
 	var problems tasks.Problems
 	if errors.As(err, &problems) {
-		return nil, fail(event.ExitUsage, "%s has %s, the first: %s", file, view.Plural(len(problems), "problem"), problems[0])
+		return nil, fail(event.ExitUsage, "%s has %s, the first: %s", o.manifest, view.Plural(len(problems), "problem"), problems[0])
 	}
 	if err != nil {
 		return nil, failure{event.ExitUsage, err}

@@ -2,6 +2,7 @@ package command
 
 import (
 	"fmt"
+	"io"
 	"runtime/debug"
 
 	"github.com/urfave/cli/v2"
@@ -27,10 +28,12 @@ func version() string {
 
 func versionCommand(w World) *cli.Command {
 	return &cli.Command{
-		Name: "version", Usage: "prints the version",
-		Action: func(*cli.Context) error {
-			fmt.Fprintln(w.Out, "millhand "+version())
-			return nil
-		},
+		Name: "version", Usage: "Print the version",
+		Action: func(*cli.Context) error { return printVersion(w.Out) },
 	}
+}
+
+func printVersion(out io.Writer) error {
+	_, err := fmt.Fprintln(out, "millhand "+version())
+	return err
 }

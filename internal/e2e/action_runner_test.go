@@ -58,13 +58,17 @@ type workflow struct {
 	with      map[string]string // inputs of the step
 	env       map[string]string
 	ref       string // that the action is used at
+	event     string // payload of the event
 	server    *httptest.Server
 }
 
 // newWorkflow makes a workspace of files, as a txtar of them by name.
 func newWorkflow(t *testing.T, files map[string]string) *workflow {
 	t.Helper()
-	w := &workflow{workspace: t.TempDir(), temp: t.TempDir(), with: map[string]string{"version": releasedVersion, "sandbox": "off"}, env: map[string]string{}}
+	w := &workflow{
+		workspace: t.TempDir(), temp: t.TempDir(), with: map[string]string{"version": releasedVersion, "sandbox": "off"}, env: map[string]string{},
+		event: `{"inputs": {"title": "$(touch pwned) ::error::x", "body": "x\nEOF\n"}}`,
+	}
 	for name, content := range files {
 		name = filepath.Join(w.workspace, name)
 		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
@@ -170,12 +174,12 @@ func (w *workflow) command(t *testing.T) *exec.Cmd {
 		t.Fatal(err)
 	}
 	event := filepath.Join(w.temp, "event.json")
-	if err := os.WriteFile(event, []byte(`{"issue": {"title": "$(touch pwned) ::error::x", "body": "x\nEOF\n"}}`), 0o644); err != nil {
+	if err := os.WriteFile(event, []byte(w.event), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	env := map[string]string{
 		"PATH": os.Getenv("PATH"), "HOME": os.Getenv("HOME"), "CI": "true", "GITHUB_ACTIONS": "true", "GITHUB_ACTION_PATH": root(t),
-		"GITHUB_WORKSPACE": w.workspace, "GITHUB_EVENT_PATH": event, "GITHUB_EVENT_NAME": "issues", "GITHUB_SERVER_URL": w.server.URL,
+		"GITHUB_WORKSPACE": w.workspace, "GITHUB_EVENT_PATH": event, "GITHUB_EVENT_NAME": "workflow_dispatch", "GITHUB_SERVER_URL": w.server.URL,
 		"RUNNER_TEMP": w.temp, "MILLHAND_CACHE_DIR": filepath.Join(w.temp, "cache"),
 	}
 	for _, name := range []string{"OUTPUT", "STEP_SUMMARY", "ENV", "PATH", "STATE"} {

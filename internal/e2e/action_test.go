@@ -137,6 +137,7 @@ func TestTheActionTellsARunThatFailed(t *testing.T) {
 }
 
 func TestTheActionSaysWhatIsWrongWithItsInputs(t *testing.T) {
+	long(t)
 	tests := []struct {
 		name  string
 		with  map[string]string
@@ -196,9 +197,7 @@ func TestAnEarlierRunIsNotTakenForThisOne(t *testing.T) {
 // TestTheKeyGoesToTheProviderAlone runs a prompt on a model behind a wire, and
 // looks for the key wherever it could have got to.
 func TestTheKeyGoesToTheProviderAlone(t *testing.T) {
-	if testing.Short() {
-		t.Skip("long, and run without -short")
-	}
+	long(t)
 	const key = "sk-%0A%25$(touch pwned)`touch pwned`\"'\\::stop-commands::x"
 	s, err := script.Parse([]byte(`
 version: 1
@@ -239,7 +238,7 @@ turns:
 	}
 	seen := string(requests[1].Body)
 	child, parent, ok := strings.Cut(seen, "MILLHAND ITSELF\\n")
-	if !ok || !strings.Contains(child, "GITHUB_EVENT_NAME=issues") || parent == "" {
+	if !ok || !strings.Contains(child, "GITHUB_EVENT_NAME=workflow_dispatch") || parent == "" {
 		t.Fatalf("the command did not see what it could: %s", seen)
 	}
 	if strings.Contains(parent, "INPUT_MODEL=") || strings.Contains(parent, "PATH=/") {
@@ -283,6 +282,7 @@ func (w *workflow) holdsNoKey(t *testing.T, r result, key, seen string) {
 }
 
 func TestASignalToTheActionReachesTheRun(t *testing.T) {
+	long(t)
 	for _, test := range []struct {
 		signal syscall.Signal
 		code   int
@@ -341,9 +341,7 @@ func TestASignalEndsTheActionBeforeThereIsARun(t *testing.T) {
 }
 
 func TestTheActionRunsNoReleaseThatItCannotTrust(t *testing.T) {
-	if testing.Short() {
-		t.Skip("long, and run without -short")
-	}
+	long(t)
 	archive := archiveName()
 	tests := []struct {
 		name    string
@@ -389,9 +387,6 @@ func TestTheActionRunsNoReleaseThatItCannotTrust(t *testing.T) {
 func TestTheActionUsesTheReleaseOfItsTagAndElseItsSource(t *testing.T) {
 	for ref, released := range map[string]bool{"v" + releasedVersion: true, "v1": false} {
 		t.Run(ref, func(t *testing.T) {
-			if !released && testing.Short() {
-				t.Skip("builds millhand")
-			}
 			w := newWorkflow(t, map[string]string{
 				"m.yaml":     "version: 1\nmodel: script:model.yaml\ntasks: [{id: a, prompt: x}]\n",
 				"model.yaml": "version: 1\nturns: [{text: Done.}]\n",
@@ -404,12 +399,28 @@ func TestTheActionUsesTheReleaseOfItsTagAndElseItsSource(t *testing.T) {
 			}
 			if !released {
 				w.server.Close() // nothing is fetched
+				if !isNightly() {
+					w.env["PATH"] = goThatLinks(t) + ":" + os.Getenv("PATH")
+				}
 			}
 			if r := w.run(t); r.code != 0 || r.outputs["final-message"] != "Done." {
 				t.Errorf("exit code %d, outputs %q\n%s", r.code, r.outputs, r.log)
 			}
 		})
 	}
+}
+
+// goThatLinks returns a directory with a stand-in for go whose builds, by the
+// command of the action, in this module, are the test's own program.
+func goThatLinks(t *testing.T) string {
+	t.Helper()
+	script := fmt.Sprintf("#!/bin/sh\n"+`[ "$CGO_ENABLED $GOWORK $PWD $1 $2 $3 $5" = "0 off %s build -trimpath -o ." ] && ln -s %s "$4"`+"\n",
+		root(t), filepath.Join(millhandDir(t), "millhand"))
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "go"), []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return dir
 }
 
 func TestActionYAMLSaysWhatTheCodeDoes(t *testing.T) {

@@ -28,7 +28,11 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"millhand": command.Start, "without-namespaces": withoutNamespaces})
+	testscript.Main(m, map[string]func(){
+		"millhand":             func() { command.Start(command.SameSignal) },
+		"millhand-signals-1ms": func() { command.Start(time.Millisecond) }, // signals 1 ms apart are distinct
+		"without-namespaces":   withoutNamespaces,
+	})
 }
 
 // TestScripts runs testdata/script against the real binary. Beside

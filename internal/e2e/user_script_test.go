@@ -9,8 +9,14 @@ import (
 )
 
 // userScripts are run again as an ordinary user: what they hold must not depend
-// on being root.
-const userScripts = "^TestScripts$/^(sandbox|doctor|strays|disk_limit|sandbox_words|signals|tool)$"
+// on being root. Some of them are run nightly only.
+func userScripts() string {
+	names := "sandbox|doctor|strays|sandbox_words|tool|processes_limit"
+	if isNightly() {
+		names += "|disk_limit|signals|report_place|temporary_files|monorepo"
+	}
+	return "^TestScripts$/^(" + names + ")$"
+}
 
 func TestScriptsAgainAsAnOrdinaryUser(t *testing.T) {
 	if os.Geteuid() != 0 || testing.Short() {
@@ -50,7 +56,7 @@ func TestScriptsAgainAsAnOrdinaryUser(t *testing.T) {
 	if err := os.Chmod(filepath.Dir(closed), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(setpriv, "--reuid=65534", "--regid=65534", "--clear-groups", "--inh-caps=-all", program, "-test.run="+userScripts, "-test.timeout=10m", "-test.v")
+	cmd := exec.Command(setpriv, "--reuid=65534", "--regid=65534", "--clear-groups", "--inh-caps=-all", program, "-test.run="+userScripts(), "-test.timeout=10m", "-test.v")
 	cmd.Dir = dir
 	cmd.Env = []string{"PATH=" + closed + ":/etc/hostname/bin:/usr/local/bin:/usr/bin:/bin", "TMPDIR=" + filepath.Join(dir, "tmp"), "HOME=" + dir}
 	out, err := cmd.CombinedOutput()

@@ -1,0 +1,92 @@
+package action
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+)
+
+// Trust is what the event of a workflow says of the people behind it.
+type Trust struct {
+	// Untrusted says why manifests are not to be trusted; "" if nothing in the
+	// event speaks against them.
+	Untrusted string
+	// Actor is whose write access decides; "" if nobody's does.
+	Actor string
+	// PullRequest is the number of a pull request that must not come from a fork;
+	// 0 for none.
+	PullRequest int
+}
+
+// payload is what the events that GitHub knows say of people and forks. Events
+// lack what doesn't belong to them.
+type payload struct {
+	Sender     struct{ Login string }
+	Repository struct {
+		FullName string `json:"full_name"`
+	}
+	PullRequest *struct{ Head struct{ Repo *fullName } } `json:"pull_request"`
+	WorkflowRun *struct {
+		Event           string
+		TriggeringActor struct{ Login string } `json:"triggering_actor"`
+		HeadRepository  *fullName              `json:"head_repository"`
+	} `json:"workflow_run"`
+	Issue *struct {
+		Number      int
+		PullRequest *struct{} `json:"pull_request"`
+	}
+}
+
+type fullName struct {
+	FullName string `json:"full_name"`
+}
+
+// TrustOf reads an event by its name and payload (GITHUB_EVENT_NAME and the file
+// GITHUB_EVENT_PATH). Events that only people with write access cause speak for
+// themselves; of others the content comes from a fork, or the write access of who
+// caused them has to be asked for. What can't be told is not trusted.
+func TrustOf(name string, text []byte) Trust {
+	var p payload
+	if err := json.Unmarshal(text, &p); err != nil {
+		return Trust{Untrusted: fmt.Sprintf("the payload of the event %s can't be read: %v", name, err)}
+	}
+	if byWriters(name) {
+		return Trust{}
+	}
+	var head *fullName
+	switch {
+	case p.PullRequest != nil:
+		head = p.PullRequest.Head.Repo
+	case p.WorkflowRun != nil:
+		head = p.WorkflowRun.HeadRepository
+	default:
+		t := causedBy(name, p.Sender.Login)
+		if p.Issue != nil && p.Issue.PullRequest != nil && t.Actor != "" {
+			t.PullRequest = p.Issue.Number
+		}
+		return t
+	}
+	if head == nil || head.FullName == "" || head.FullName != p.Repository.FullName {
+		return Trust{Untrusted: "the event " + name + " comes from a fork"}
+	}
+	switch {
+	case p.WorkflowRun != nil && !byWriters(p.WorkflowRun.Event) && p.WorkflowRun.Event != "pull_request":
+		return causedBy(name, p.WorkflowRun.TriggeringActor.Login)
+	case slices.Contains([]string{"pull_request_review", "pull_request_review_comment"}, name):
+		return causedBy(name, p.Sender.Login)
+	}
+	return Trust{}
+}
+
+// byWriters reports whether only people with write access cause an event.
+func byWriters(event string) bool {
+	return slices.Contains([]string{"push", "schedule", "workflow_dispatch", "repository_dispatch", "release", "merge_group", "create", "delete", "deployment"}, event)
+}
+
+// causedBy makes an event depend on the write access of who caused it.
+func causedBy(event, login string) Trust {
+	if login == "" {
+		return Trust{Untrusted: "the event " + event + " doesn't say who caused it"}
+	}
+	return Trust{Actor: login}
+}

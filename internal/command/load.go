@@ -1,0 +1,182 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/models"
+	"github.com/millhand/millhand/internal/permission"
+	"github.com/millhand/millhand/internal/printable"
+	"github.com/millhand/millhand/internal/view"
+	"github.com/millhand/millhand/tasks"
+)
+
+// planOptions select manifests and change the plan that is made of them.
+type planOptions struct {
+	policyOptions
+	tasks.Overrides
+	manifests []string
+}
+
+// The categories of the flags of a plan and a run.
+const (
+	taskFlags       = "task flags"
+	limitFlags      = "limit flags"
+	permissionFlags = "permission flags"
+	outputFlags     = "output flags"
+)
+
+func (o *planOptions) flags() []cli.Flag {
+	manifest := "from the manifest"
+	return []cli.Flag{
+		&cli.StringFlag{Name: "model", Category: taskFlags, Destination: &o.Model, DefaultText: manifest, Usage: "Use `MODEL` for every task, for example openai/gpt-5-mini"},
+		&cli.StringFlag{Name: "profile", Category: taskFlags, Destination: &o.Profile, DefaultText: manifest, Usage: "Use `PROFILE` for every task: a preset, a profile of the manifest, or a file"},
+		&cli.GenericFlag{Name: "var", Category: taskFlags, Value: variables{&o.Vars}, Usage: "Set a variable, as `NAME=VALUE` (repeatable)"},
+		&cli.GenericFlag{Name: "only", Category: taskFlags, Value: (*values)(&o.Only), Usage: "Run only the task or job `ID` (repeatable)"},
+		&cli.GenericFlag{Name: "limit", Category: taskFlags, Value: flagOf(&o.Limit, atLeastOne), DefaultText: "all", Usage: "Run only the first `N` jobs"},
+		&cli.GenericFlag{Name: "sample", Category: taskFlags, Value: flagOf(&o.Sample, atLeastOne), DefaultText: "all", Usage: "Run only `N` jobs, spread over the plan"},
+		&cli.GenericFlag{Name: "shard", Category: taskFlags, Value: flagOf(&o.Shard, tasks.ParseShard), DefaultText: "all", Usage: "Run only part `I/N` of the plan, for example 2/5"},
+		&cli.StringFlag{Name: "publish", Category: taskFlags, Destination: (*string)(&o.Publish), DefaultText: manifest, Usage: "Publish the changes of every task by `MODE`: none, patch, branch or push"},
+		&cli.GenericFlag{Name: "jobs", Category: limitFlags, Value: flagOf(&o.Parallel, atLeastOne), DefaultText: manifest, Usage: "Run up to `N` jobs in parallel"},
+		&cli.GenericFlag{Name: "max-turns", Category: limitFlags, Value: flagOf(&o.MaxTurns, atLeastOne), DefaultText: manifest, Usage: "Stop a job after `N` turns"},
+		&cli.GenericFlag{Name: "max-cost", Category: limitFlags, Value: flagOf(&o.MaxCost, dollars), DefaultText: manifest, Usage: "Stop the run when its cost reaches `USD` (US dollars)"},
+		&cli.GenericFlag{Name: "max-time", Category: limitFlags, Value: flagOf(&o.MaxTime, period), DefaultText: manifest, Usage: "Stop the run after `DURATION`, for example 90m"},
+		&cli.StringFlag{Name: "max-profile", Category: permissionFlags, Destination: &o.maxProfile, Usage: "Let no profile allow more than `PROFILE`: a preset, a profile of the manifest, or a file"},
+		o.policyFlag(permissionFlags),
+		&cli.BoolFlag{Name: "untrusted", Category: permissionFlags, Destination: &o.untrusted, Usage: "Treat manifests as untrusted: preset readonly unless --max-profile allows more, and no access to this machine or other hosts"},
+	}
+}
+
+// parse takes the manifests of a command that requires some.
+func (o *planOptions) parse(command string, args []string) error {
+	if len(args) == 0 {
+		return fmt.Errorf("%s requires a manifest: millhand %[1]s millhand.yaml", command)
+	}
+	o.manifests = args
+	return nil
+}
+
+// refused is the error of manifests with problems. They have been printed.
+type refused struct {
+	problems tasks.Problems
+	text     string
+}
+
+func (r refused) Error() string { return r.text }
+
+// loadPlan loads the manifests that a command line names, under its flags.
+func loadPlan(ctx context.Context, w World, o planOptions) (*tasks.Plan, error) {
+	opts, err := surroundings(ctx, w, o.policyOptions)
+	if err != nil {
+		return nil, err
+	}
+	opts.Overrides = o.Overrides
+	plan, err := tasks.Load(ctx, o.manifests, opts)
+	var problems tasks.Problems
+	switch {
+	case errors.As(err, &problems):
+		known := secrets(w, nil, nil)
+		for _, p := range problems { // they quote the manifest
+			fmt.Fprintln(w.Err, printable.Text(known.Text(p.String())))
+		}
+		return nil, failure{event.ExitUsage, refused{problems, view.Plural(len(problems), "problem") + ": nothing was run"}}
+	case err != nil:
+		return nil, failure{event.ExitUsage, err}
+	}
+	return plan, lower(ctx, plan, o.policyOptions, opts)
+}
+
+// lower puts every profile of a plan below the one that the command line names
+// as the maximum.
+func lower(ctx context.Context, plan *tasks.Plan, o policyOptions, opts tasks.Options) error {
+	if o.maxProfile == "" || o.untrusted { // where the manifest's own profiles are no maximum
+		return nil
+	}
+	most, err := tasks.LoadProfile(ctx, o.maxProfile, "", opts)
+	if _, noFile := os.Stat(o.maxProfile); err != nil && noFile != nil { // a file that can't be read is never stood in for
+		if at := slices.IndexFunc(plan.Profiles, func(p permission.Profile) bool { return p.Name == o.maxProfile }); at >= 0 {
+			most, err = plan.Profiles[at], nil
+		}
+	}
+	if err != nil {
+		return fail(event.ExitUsage, "--max-profile %s: %w", o.maxProfile, err)
+	}
+	for i, j := range plan.Jobs {
+		plan.Jobs[i].Profile = j.Profile.Under(most)
+		if j.SetupProfile != nil {
+			setup := j.SetupProfile.Under(most)
+			plan.Jobs[i].SetupProfile = &setup
+		}
+	}
+	return nil
+}
+
+// surroundings are what loading a manifest needs to know of the process, and the
+// policies that bind it.
+func surroundings(ctx context.Context, w World, o policyOptions) (opts tasks.Options, err error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return opts, fail(event.ExitUsage, "find the current directory: %w", err)
+	}
+	opts = tasks.Options{Dir: dir, Getenv: w.Getenv, Known: models.KnownPrice, Stdin: func() ([]byte, error) { return io.ReadAll(w.In) }}
+	opts.Policies, err = readPolicies(ctx, w, o, opts)
+	return opts, err
+}
+
+// profileOptions select a profile.
+type profileOptions struct {
+	policyOptions
+	profile  string // "" for the preset full
+	manifest string // that may define it; "" for none
+}
+
+func (o *profileOptions) flags(otherwise string) []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "profile", Destination: &o.profile, DefaultText: otherwise, Usage: "Use `PROFILE`: a preset, a profile of the manifest, or a file"},
+		&cli.StringFlag{Name: "manifest", Destination: &o.manifest, Usage: "Read profiles and tools from the manifest in `FILE`"},
+		o.policyFlag(""),
+	}
+}
+
+// loadProfile loads a profile, below what policies allow.
+func loadProfile(ctx context.Context, w World, o profileOptions) (permission.Profile, error) {
+	name := o.profile
+	if name == "" {
+		name = "full"
+	}
+	opts, err := surroundings(ctx, w, o.policyOptions)
+	if err != nil {
+		return permission.Profile{}, err
+	}
+	p, err := tasks.LoadProfile(ctx, name, o.manifest, opts)
+	if err != nil {
+		return p, failure{event.ExitUsage, err}
+	}
+	return opts.Policies.Under(p), nil
+}
+
+// variables is the value of --var.
+type variables struct{ to *map[string]string }
+
+// Set parses NAME=VALUE.
+func (v variables) Set(text string) error {
+	name, value, ok := strings.Cut(text, "=")
+	if !ok || name == "" {
+		return errors.New("write it as NAME=VALUE")
+	}
+	if *v.to == nil {
+		*v.to = map[string]string{}
+	}
+	(*v.to)[name] = value
+	return nil
+}
+
+func (v variables) String() string { return "" }

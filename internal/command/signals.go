@@ -1,0 +1,104 @@
+package command
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/proc"
+	"github.com/millhand/millhand/runner"
+)
+
+// SameSignal is how long after a signal another one counts as the same.
+// timeout(1) sends each signal twice, to its child and to its process group, and
+// so do terminals behind a wrapper that forwards signals.
+const SameSignal = 2 * time.Second
+
+// lastSignal is the distinct signal that ends the process at once.
+const lastSignal = 4
+
+// signals counts the distinct signals that the process has received.
+type signals struct {
+	window time.Duration // see SameSignal
+	count  int
+	last   time.Time // when the last distinct signal was received
+}
+
+// received returns how many distinct signals were received, this one included;
+// 0 for one that counts as the same as the one before. The window begins at the
+// last distinct signal, so that a steady stream of signals is not one forever.
+func (s *signals) received(now time.Time) int {
+	if s.count > 0 && now.Sub(s.last) < s.window {
+		return 0
+	}
+	s.count++
+	s.last = now
+	return s.count
+}
+
+// Signals returns a context that the first SIGINT, SIGTERM or SIGHUP cancels
+// with a [runner.Interrupt] as its cause. The second distinct signal kills
+// commands that are still within their grace period (see [proc.WithHurry]); what
+// was done is recorded all the same. Only the fourth ends the process at once.
+// Signals within the window of a distinct one count as the same; see
+// [SameSignal]. SIGPIPE is caught and ignored: a closed log must not end the
+// work.
+func Signals(parent context.Context, window time.Duration) (ctx context.Context, stop func()) {
+	sigs := make(chan os.Signal, 2)
+	signal.Notify(sigs, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	// Caught, not ignored: children would inherit an ignored signal.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+	ctx, end := obey(parent, sigs, &signals{window: window}, os.Exit)
+	return ctx, func() {
+		signal.Stop(sigs)
+		end()
+	}
+}
+
+// obey does what [Signals] says with signals from a channel.
+func obey(parent context.Context, sigs <-chan os.Signal, s *signals, exit func(int)) (ctx context.Context, end func()) {
+	hurry := make(chan struct{})
+	ctx, cancel := context.WithCancelCause(proc.WithHurry(parent, hurry))
+	done, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		var first runner.Interrupt
+		for {
+			select {
+			case <-done:
+				return
+			case sig := <-sigs:
+				switch s.received(time.Now()) {
+				case 1:
+					first = interrupt(sig)
+					cancel(first)
+				case 2:
+					close(hurry)
+				case lastSignal:
+					exit(int(first.Exit))
+				}
+			}
+		}
+	}()
+	return ctx, func() {
+		close(done)
+		<-ended
+		cancel(nil)
+	}
+}
+
+func interrupt(sig os.Signal) runner.Interrupt {
+	i := runner.Interrupt{Exit: event.ExitTerminate}
+	if sig == syscall.SIGINT {
+		i.Exit = event.ExitInterrupt
+	}
+	if number, ok := sig.(syscall.Signal); ok {
+		i.Signal = unix.SignalName(number)
+	}
+	return i
+}
