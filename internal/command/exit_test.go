@@ -1,0 +1,28 @@
+package command
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/runner"
+)
+
+func TestExitOf(t *testing.T) {
+	signal := runner.Interrupt{Signal: "SIGTERM", Exit: event.ExitTerminate}
+	for name, tt := range map[string]struct {
+		err  error
+		want event.Exit
+	}{
+		"no error":                       {nil, event.ExitOK},
+		"an error of the command line":   {errors.New("no such flag"), event.ExitUsage},
+		"a failure":                      {fail(event.ExitPolicy, "no sandbox"), event.ExitPolicy},
+		"a signal while reading":         {fmt.Errorf("read manifest m.yaml: %w", signal), event.ExitTerminate},
+		"a failure for which it was one": {fail(event.ExitUsage, "%w; nothing was run", signal), event.ExitTerminate},
+	} {
+		if got := exitOf(tt.err); got != tt.want {
+			t.Errorf("%s: exit code %d, want %d", name, got, tt.want)
+		}
+	}
+}
