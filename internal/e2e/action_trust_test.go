@@ -1,0 +1,88 @@
+package e2e
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+)
+
+// people answers as GitHub's REST API does: ann has write access, bob has not;
+// pull request 7 comes from a fork.
+func people(t *testing.T) string {
+	t.Helper()
+	mux := http.NewServeMux()
+	may := func(permission string) http.HandlerFunc {
+		return func(out http.ResponseWriter, r *http.Request) {
+			if r.Header.Get("Authorization") != "Bearer token-of-the-workflow" {
+				http.Error(out, "who are you?", http.StatusUnauthorized)
+				return
+			}
+			fmt.Fprintf(out, `{"permission": %q}`, permission)
+		}
+	}
+	mux.HandleFunc("/repos/acme/api/collaborators/ann/permission", may("write"))
+	mux.HandleFunc("/repos/acme/api/collaborators/bob/permission", may("read"))
+	for number, owner := range map[int]string{6: "acme", 7: "eve"} {
+		mux.HandleFunc(fmt.Sprintf("/repos/acme/api/pulls/%d", number), func(out http.ResponseWriter, _ *http.Request) {
+			fmt.Fprintf(out, `{"head": {"repo": {"full_name": "%s/api"}}}`, owner)
+		})
+	}
+	server := httptest.NewServer(mux)
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+func TestTheActionDistrustsManifestsOfStrangers(t *testing.T) {
+	long(t)
+	api := people(t)
+	event := func(sender, more string) string {
+		return fmt.Sprintf(`{"repository": {"full_name": "acme/api"}, "sender": {"login": %q}%s}`, sender, more)
+	}
+	pull := func(owner string) string {
+		return fmt.Sprintf(`, "pull_request": {"head": {"repo": {"full_name": "%s/api"}}}`, owner)
+	}
+	for name, tt := range map[string]struct {
+		input, event, payload, token string
+		untrusted                    string // why; "" if they are trusted
+	}{
+		"a fork":                         {"", "pull_request", event("eve", pull("eve")), "", "the event pull_request comes from a fork"},
+		"a fork, whose manifest is ours": {"false", "pull_request", event("eve", pull("eve")), "", ""},
+		"a branch":                       {"auto", "pull_request", event("ann", pull("acme")), "", ""},
+		"a dispatch":                     {"", "workflow_dispatch", event("ann", ""), "", ""},
+		"a dispatch that is not trusted": {"true", "workflow_dispatch", event("ann", ""), "", "-"},
+		"a comment of somebody with write access":   {"", "issue_comment", event("ann", `, "issue": {"number": 5}`), "token-of-the-workflow", ""},
+		"a comment of somebody without":             {"", "issue_comment", event("bob", `, "issue": {"number": 5}`), "token-of-the-workflow", "bob caused the event issue_comment: no write access"},
+		"a comment of somebody unknown":             {"", "issue_comment", event("eve", `, "issue": {"number": 5}`), "token-of-the-workflow", "GitHub says 404"},
+		"a comment, and nobody to ask":              {"", "issue_comment", event("ann", `, "issue": {"number": 5}`), "", "GITHUB_TOKEN"},
+		"a comment on a pull request":               {"", "issue_comment", event("ann", `, "issue": {"number": 6, "pull_request": {}}`), "token-of-the-workflow", ""},
+		"a comment on a pull request of a fork":     {"", "issue_comment", event("ann", `, "issue": {"number": 7, "pull_request": {}}`), "token-of-the-workflow", "pull request 7: it comes from a fork"},
+		"an event whose payload nobody understands": {"", "issue_comment", "{", "token-of-the-workflow", "can't be read"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			// The manifest asks for more than a stranger gets.
+			files := hostileFiles("true")
+			files["m.yaml"] = strings.Replace(files["m.yaml"], "  - id: change\n", "  - id: change\n    if: env.HOME != ''\n", 1)
+			w := newWorkflow(t, files)
+			w.event = tt.payload
+			w.with["manifest"], w.with["untrusted"] = "m.yaml", tt.input
+			if tt.input == "" {
+				delete(w.with, "untrusted")
+			}
+			maps.Copy(w.env, map[string]string{"GITHUB_EVENT_NAME": tt.event, "GITHUB_API_URL": api, "GITHUB_REPOSITORY": "acme/api", "GITHUB_TOKEN": tt.token})
+			r := w.run(t)
+			refused := r.code == 2 && strings.Contains(r.log, "(--untrusted)")
+			switch {
+			case tt.untrusted == "" && (refused || r.code != 0):
+				t.Errorf("exit code %d\n%s", r.code, r.log)
+			case tt.untrusted != "" && !refused:
+				t.Errorf("exit code %d, not refused\n%s", r.code, r.log)
+			case tt.untrusted != "" && tt.untrusted != "-" && !strings.Contains(r.log, tt.untrusted):
+				t.Errorf("the log doesn't say %q\n%s", tt.untrusted, r.log)
+			}
+		})
+	}
+}
