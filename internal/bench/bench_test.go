@@ -6,17 +6,23 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/millhand/millhand/internal/command"
 	"github.com/millhand/millhand/internal/model/script"
 )
 
-// TestMain lets the test program be the floor, as bench itself is.
+// TestMain lets the test program be the floor, as bench itself is, and millhand
+// where it has its name.
 func TestMain(m *testing.M) {
+	if filepath.Base(os.Args[0]) == "millhand" {
+		command.Start(command.SameSignal)
+	}
 	if len(os.Args) > 1 && os.Args[1] == "-floor" {
 		main()
 		return
@@ -30,7 +36,7 @@ func TestAConversationIsAScriptOfTheToolsInTheirShares(t *testing.T) {
 		paths = append(paths, fmt.Sprint("f", i))
 	}
 	for _, blocks := range []int{1, 10} {
-		text, err := conversation(paths, 20*blocks)
+		text, err := conversation(paths, 20*blocks, allTools)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -61,12 +67,17 @@ func TestAConversationIsAScriptOfTheToolsInTheirShares(t *testing.T) {
 	}
 }
 
-// TestAllContestantsDoTheSame builds the real program; play compares the trees.
+// TestAllContestantsDoTheSame relies on play, which compares the trees.
 func TestAllContestantsDoTheSame(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it builds the program")
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
 	}
-	b, err := openBench(t.Context(), t.TempDir(), 200)
+	program := filepath.Join(t.TempDir(), "millhand")
+	if err := os.Symlink(self, program); err != nil {
+		t.Fatal(err)
+	}
+	b, err := openBench(t.Context(), t.TempDir(), program, 200)
 	if err != nil {
 		t.Fatal(err)
 	}

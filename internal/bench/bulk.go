@@ -24,7 +24,7 @@ const sideBySide = 8
 // each a process of its own, that play at the same time.
 func (b *bench) together(ctx context.Context, runs int) ([]row, error) {
 	const turns = 20
-	text, err := conversation(b.paths, turns)
+	text, err := conversation(b.paths, turns, allTools)
 	if err != nil {
 		return nil, err
 	}
@@ -36,11 +36,11 @@ func (b *bench) together(ctx context.Context, runs int) ([]row, error) {
 	wall := row{figure: what + ": wall", unit: "ms", goal: 2, ofRatio: true}
 	peak := row{figure: what + ": peak memory", unit: "MiB", goal: 120}
 	for i := range runs + 1 {
-		floor, err := b.floors(ctx, s)
+		floor, err := b.floors(ctx, wiretest.New(s))
 		if err != nil {
 			return nil, err
 		}
-		took, err := b.jobsAtOnce(ctx, s, turns)
+		took, err := b.jobsAtOnce(ctx, wiretest.New(s), turns)
 		if err != nil {
 			return nil, err
 		}
@@ -66,12 +66,11 @@ func (b *bench) freshOnes(ctx context.Context, n int) ([]string, error) {
 }
 
 // floors has one floor play on each of several repositories, at once.
-func (b *bench) floors(ctx context.Context, s *script.Script) (time.Duration, error) {
+func (b *bench) floors(ctx context.Context, server *wiretest.Server) (time.Duration, error) {
 	repos, err := b.freshOnes(ctx, sideBySide)
 	if err != nil {
 		return 0, err
 	}
-	server := wiretest.New(s)
 	b.endpoint.play(server)
 	errs := make([]error, len(repos))
 	var all sync.WaitGroup
@@ -85,7 +84,7 @@ func (b *bench) floors(ctx context.Context, s *script.Script) (time.Duration, er
 }
 
 // jobsAtOnce has one process play on as many repositories, at once.
-func (b *bench) jobsAtOnce(ctx context.Context, s *script.Script, turns int) (usage, error) {
+func (b *bench) jobsAtOnce(ctx context.Context, server *wiretest.Server, turns int) (usage, error) {
 	repos, err := b.freshOnes(ctx, sideBySide)
 	if err != nil {
 		return usage{}, err
@@ -107,13 +106,12 @@ repos:
 	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 		return usage{}, err
 	}
-	server := wiretest.New(s)
 	b.endpoint.play(server)
 	took, err := b.endpoint.measure(b.command(ctx, b.dir, b.millhand, "run", file, "--report-dir", b.repo+"-report"))
 	if err := errors.Join(append(server.Problems(), err)...); err != nil {
 		return took, err
 	}
-	if n, want := server.Served(), sideBySide*(turns+1); n != want {
+	if n, want := server.Served(), sideBySide*(turns+1); server.Fault == nil && n != want {
 		return took, fmt.Errorf("%d requests were made, and %d were to be", n, want)
 	}
 	return took, nil

@@ -9,7 +9,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
+	"time"
 )
 
 // The wire of Chat Completions, as far as the floor needs it.
@@ -78,6 +80,10 @@ func ask(ctx context.Context, url string, messages []message) (message, error) {
 		return answer, err
 	}
 	defer resp.Body.Close()
+	if after, err := strconv.Atoi(resp.Header.Get("Retry-After")); err == nil { // no longer than that, as an ideal client
+		time.Sleep(time.Duration(after) * time.Second)
+		return ask(ctx, url, messages)
+	}
 	if resp.StatusCode != http.StatusOK {
 		return answer, fmt.Errorf("the server answers %s", resp.Status)
 	}

@@ -23,6 +23,8 @@ const patience = time.Hour
 func main() {
 	runs := flag.Int("runs", 5, "how often everything is measured, after one run to warm up")
 	commands := flag.Bool("commands", false, "measure nothing but commands in the sandbox")
+	refusals := flag.Bool("refusals", false, "measure nothing but what refusals for too many requests (429) cost")
+	searches := flag.Bool("searches", false, "measure nothing but grep and glob")
 	floor := flag.String("floor", "", "be the floor: play what is served at this `URL` in the current directory")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -31,7 +33,7 @@ func main() {
 	if *floor != "" {
 		err = playFloor(ctx, *floor, ".")
 	} else {
-		err = measureAll(ctx, *runs, *commands)
+		err = measureAll(ctx, *runs, *commands, *refusals, *searches)
 	}
 	cancel()
 	stop()
@@ -41,7 +43,7 @@ func main() {
 	}
 }
 
-func measureAll(ctx context.Context, runs int, commands bool) (err error) {
+func measureAll(ctx context.Context, runs int, commands, refusals, searches bool) (err error) {
 	if runs < 1 {
 		return errors.New("-runs must be 1 or more")
 	}
@@ -50,14 +52,21 @@ func measureAll(ctx context.Context, runs int, commands bool) (err error) {
 		return fmt.Errorf("make a folder to work in: %w", err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	b, err := openBench(ctx, dir, 2000)
+	b, err := openBench(ctx, dir, "", 2000)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, b.close()) }()
 	before := loadAverage()
-	if commands {
+	switch {
+	case commands:
 		table, err := b.commands(ctx, runs)
+		return b.report(ctx, runs, before, table, err)
+	case refusals:
+		table, err := b.refusals(ctx, runs)
+		return b.report(ctx, runs, before, table, err)
+	case searches:
+		table, err := b.searching(ctx, runs)
 		return b.report(ctx, runs, before, table, err)
 	}
 	var table []row
@@ -109,6 +118,11 @@ func (b *bench) rest(ctx context.Context, runs int) ([]row, error) {
 	if err != nil {
 		return nil, err
 	}
+	refused, err := b.refusals(ctx, runs)
+	if err != nil {
+		return nil, err
+	}
+	together = append(together, refused...)
 	instant, err := b.instant(ctx, runs)
 	if err != nil {
 		return nil, err

@@ -41,6 +41,7 @@ type endpoint struct {
 
 	mu      sync.Mutex
 	script  *wiretest.Server
+	delay   time.Duration // before each answer
 	first   time.Time
 	request int
 	sent    int
@@ -63,6 +64,13 @@ func (e *endpoint) close() {
 	<-e.done
 }
 
+// slow makes the model take so long for each answer.
+func (e *endpoint) slow(delay time.Duration) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.delay = delay
+}
+
 // play makes s what is served, as if nothing had been asked for yet.
 func (e *endpoint) play(s *wiretest.Server) {
 	e.mu.Lock()
@@ -74,13 +82,14 @@ func (e *endpoint) play(s *wiretest.Server) {
 func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	now := time.Now()
 	e.mu.Lock()
-	script, first := e.script, e.first.IsZero()
+	script, delay, first := e.script, e.delay, e.first.IsZero()
 	if first {
 		e.first = now
 	}
 	e.mu.Unlock()
 	size := 0
 	r.Body = counted{r.Body, &size}
+	time.Sleep(delay)
 	script.ServeHTTP(w, r)
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -22,14 +22,14 @@ type (
 	}
 )
 
-// block is the tools of ten turns: glob, search, read, edit, bash. Twice that
+// allTools is the tools of ten turns: glob, search, read, edit, bash. Twice that
 // is 8 reads, 4 greps, 2 globs, 4 edits and 2 commands.
-const block = "gsrrersreb"
+const allTools = "gsrrersreb"
 
-// conversation writes a script of so many turns of one call each, and a last
-// one that says that all is done. Files are read in an order by chance that is
+// conversation writes a script of so many turns of one call each, by the letters of
+// block, and a last one that says that all is done. Files are read in an order by chance that is
 // always the same, and an edit changes the file read last.
-func conversation(paths []string, turns int) ([]byte, error) {
+func conversation(paths []string, turns int, block string) ([]byte, error) {
 	random := rand.New(rand.NewPCG(2, uint64(turns)))
 	order := random.Perm(len(paths))
 	read := -1
@@ -70,5 +70,5 @@ func oneCall(kind byte, path string, i int) call {
 	case 'e':
 		return call{"edit", map[string]any{"filePath": path, "oldString": revision(path, 1), "newString": revision(path, 2)}}
 	}
-	return call{"bash", map[string]any{"command": []string{"git status --short | head -20", "ls src | head"}[i/len(block)%2]}}
+	return call{"bash", map[string]any{"command": []string{"git status --short | head -20", "ls src | head"}[i/len(allTools)%2]}}
 }

@@ -29,14 +29,15 @@ type bench struct {
 	endpoint *endpoint
 }
 
-// openBench builds the program and generates a repository of so many files.
-func openBench(ctx context.Context, dir string, files int) (*bench, error) {
+// openBench generates a repository of so many files, to measure a program of
+// this path on. Without one it builds the program.
+func openBench(ctx context.Context, dir, program string, files int) (*bench, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
 	b := &bench{
-		dir: dir, millhand: filepath.Join(dir, "millhand"), self: self,
+		dir: dir, millhand: program, self: self,
 		original: filepath.Join(dir, "original"),
 	}
 	for _, name := range []string{"home", "original"} {
@@ -47,10 +48,13 @@ func openBench(ctx context.Context, dir string, files int) (*bench, error) {
 	if b.root, err = output(exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}")); err != nil {
 		return nil, err
 	}
-	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", b.millhand, ".")
-	build.Dir, build.Env = b.root, append(os.Environ(), "CGO_ENABLED=0")
-	if _, err := output(build); err != nil {
-		return nil, err
+	if program == "" {
+		b.millhand = filepath.Join(dir, "millhand")
+		build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", b.millhand, ".")
+		build.Dir, build.Env = b.root, append(os.Environ(), "CGO_ENABLED=0")
+		if _, err := output(build); err != nil {
+			return nil, err
+		}
 	}
 	if b.worktree, err = worktreeFolder(dir); err != nil {
 		return nil, err
@@ -131,7 +135,7 @@ func (b *bench) arguments(c contestant) ([]string, error) {
 // play has every contestant play the work in turn, once to warm up and then
 // for each round.
 func (b *bench) play(ctx context.Context, w *work) error {
-	text, err := conversation(b.paths, w.turns)
+	text, err := conversation(b.paths, w.turns, allTools)
 	if err != nil {
 		return err
 	}
