@@ -218,7 +218,7 @@ func sources(t *testing.T) map[string]map[string]*ast.File {
 			return err
 		}
 		if d.IsDir() {
-			if name != "." && (strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata" || d.Name() == "examples" || d.Name() == "bench") {
+			if name != "." && (strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata" || d.Name() == "examples" || d.Name() == "bench" || d.Name() == "mutate") {
 				return filepath.SkipDir
 			}
 			return nil
