@@ -111,6 +111,8 @@ func homes() map[string]string {
 		"github.com/google/jsonschema-go":                 "tools",
 		"github.com/santhosh-tekuri/jsonschema/v6":        "internal/schema",
 		"os/exec": "internal/proc internal/gitops/gitdir internal/gitops/gittest",
+		// Nowhere: see TestTheBinaryExecutesNoTemplates.
+		"text/template": "", "html/template": "",
 	}
 }
 
