@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Makes a git repository with one commit of a published Go module, pinned and
-# checked by Go's checksum database. Usage: fetch.sh [FOLDER]; without an
+# checked by Go's checksum database. Usage: fetch.sh [DIRECTORY]; without an
 # argument the directory is "src" beside this script.
 set -euo pipefail
 
