@@ -75,6 +75,7 @@ func rooms() map[string]room {
 		"internal/prompt":          {"internal/textcut", "text"},
 		"internal/sandbox":         {"internal/proc internal/sandbox/child", "confinement, without policy"},
 		"internal/corpus":          {"", "a list of attacks for the tests of other packages"},
+		"internal/house/words":     {"", "a scan of texts, for the test of the project's words"},
 		"internal/sandbox/child":   {"", "what runs inside of a sandbox, before everything else"},
 		"internal/sandbox/proxy":   {"", "a way out, without policy"},
 		"internal/spend":           {"internal/money", "money of a day, kept in files"},
