@@ -167,7 +167,7 @@ type days []*spend.Account
 
 // openDays reserves money of the day for a run, and lowers its budget to what is
 // left.
-func openDays(w World, plan *tasks.Plan, run string) (days, error) {
+func openDays(ctx context.Context, w World, plan *tasks.Plan, run string) (days, error) {
 	var all days
 	for _, p := range plan.Policies {
 		if p.Day.USD == 0 {
@@ -178,7 +178,7 @@ func openDays(w World, plan *tasks.Plan, run string) (days, error) {
 			return nil, errors.Join(err, all.close())
 		}
 		dir = filepath.Join(dir, "spend", outputsOf(p.Path))
-		a, granted, err := spend.Open(dir, w.Now(), run, p.Day.USD, plan.Budget.CostUSD)
+		a, granted, err := spend.Open(ctx, dir, w.Now(), run, p.Day.USD, plan.Budget.CostUSD)
 		if err != nil {
 			exit := event.ExitUsage
 			if spent := (*spend.Spent)(nil); errors.As(err, &spent) {

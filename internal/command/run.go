@@ -125,7 +125,7 @@ func run(ctx context.Context, w World, o runOptions) error {
 	}
 	plan := c.plan
 	id := runID(w)
-	day, err := openDays(w, plan, id)
+	day, err := openDays(ctx, w, plan, id)
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/millhand/millhand/internal/filelock"
 	"github.com/millhand/millhand/internal/printable"
 )
 
@@ -88,10 +89,10 @@ func inUse(dir string) (bool, holder, error) {
 		return false, holder{}, fmt.Errorf("see whether a run is going on: %w", err)
 	}
 	defer f.Close()
-	switch err = flock(f, unix.LOCK_SH); {
+	switch err = filelock.Try(f, filelock.Shared); {
 	case err == nil:
 		return false, holder{}, nil
-	case errors.Is(err, ErrInUse):
+	case errors.Is(err, filelock.ErrHeld):
 		return true, readHolder(f), nil
 	}
 	return false, holder{}, fmt.Errorf("see whether a run is going on in %s: %w", dir, err)
@@ -101,28 +102,12 @@ func inUse(dir string) (bool, holder, error) {
 // moment: where it can be shared no run has it, and the next try may succeed.
 func claim(f *os.File) error {
 	for {
-		err := flock(f, unix.LOCK_EX)
-		if !errors.Is(err, ErrInUse) {
+		err := filelock.Try(f, filelock.Exclusive)
+		if !errors.Is(err, filelock.ErrHeld) {
 			return err
 		}
-		if err := flock(f, unix.LOCK_SH); err != nil {
+		if err := filelock.Try(f, filelock.Shared); err != nil {
 			return err
-		}
-	}
-}
-
-// flock makes one try at a lock: flock(2), which NFS carries out on its server.
-func flock(f *os.File, how int) error {
-	for {
-		err := unix.Flock(int(f.Fd()), how|unix.LOCK_NB)
-		switch {
-		case err == nil:
-			return nil
-		case errors.Is(err, unix.EINTR):
-		case errors.Is(err, unix.EWOULDBLOCK):
-			return ErrInUse
-		default:
-			return fmt.Errorf("flock: %w", err)
 		}
 	}
 }
@@ -161,7 +146,7 @@ func sign(f *os.File, by holder) error {
 // lockError says why a lock could not be had, and what to do about it.
 func lockError(dir string, f *os.File, err error) error {
 	switch {
-	case errors.Is(err, ErrInUse):
+	case errors.Is(err, filelock.ErrHeld):
 		return fmt.Errorf("report directory %s is %w by %s: wait for it, or give another --report-dir", dir, ErrInUse, readHolder(f).words())
 	case errors.Is(err, unix.ENOLCK), errors.Is(err, unix.ENOSYS), errors.Is(err, unix.EOPNOTSUPP), errors.Is(err, unix.EINVAL):
 		return fmt.Errorf("the file system of the report directory %s has no locks that work, so two runs could overlap there: give a --report-dir on another one: %w", dir, err)

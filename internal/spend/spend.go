@@ -4,6 +4,7 @@
 package spend
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,8 +14,7 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/sys/unix"
-
+	"github.com/millhand/millhand/internal/filelock"
 	"github.com/millhand/millhand/internal/money"
 )
 
@@ -44,7 +44,7 @@ func (s *Spent) Error() string {
 // Open takes money of a day for a run: as much as is left of the cap, and no more
 // than most, if that isn't 0. dir holds the days, one directory each. The error is
 // a [*Spent] if nothing is left.
-func Open(dir string, day time.Time, run string, limit, most money.USD) (a *Account, granted money.USD, err error) {
+func Open(ctx context.Context, dir string, day time.Time, run string, limit, most money.USD) (a *Account, granted money.USD, err error) {
 	dir = filepath.Join(dir, day.UTC().Format(time.DateOnly))
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, 0, fmt.Errorf("keep what the day's runs cost: %w", err)
@@ -54,8 +54,8 @@ func Open(dir string, day time.Time, run string, limit, most money.USD) (a *Acco
 		return nil, 0, fmt.Errorf("keep what the day's runs cost: %w", err)
 	}
 	defer lock.Close()
-	if err := flock(lock, unix.LOCK_EX); err != nil {
-		return nil, 0, fmt.Errorf("lock %s: %w", lock.Name(), err)
+	if err := filelock.Wait(ctx, lock, filelock.Exclusive); err != nil {
+		return nil, 0, fmt.Errorf("reserve the day's budget: %w", err)
 	}
 	used, err := used(dir)
 	if err != nil {
@@ -73,7 +73,7 @@ func Open(dir string, day time.Time, run string, limit, most money.USD) (a *Acco
 		return nil, 0, fmt.Errorf("keep what the day's runs cost: %w", err)
 	}
 	a = &Account{file: f, row: row{Reserved: granted}}
-	if err := errors.Join(flock(f, unix.LOCK_EX), a.write()); err != nil {
+	if err := errors.Join(filelock.Wait(ctx, f, filelock.Exclusive), a.write()); err != nil {
 		f.Close()
 		return nil, 0, fmt.Errorf("keep what the day's runs cost: %w", err)
 	}
@@ -109,7 +109,7 @@ func read(name string) (r row, running bool, err error) {
 		return r, false, err
 	}
 	defer f.Close()
-	running = flock(f, unix.LOCK_SH|unix.LOCK_NB) != nil
+	running = filelock.Try(f, filelock.Shared) != nil
 	data := make([]byte, rowSize)
 	n, err := f.ReadAt(data, 0)
 	switch {
@@ -122,16 +122,6 @@ func read(name string) (r row, running bool, err error) {
 		return r, running, fmt.Errorf("%s: not an account of a run", name)
 	}
 	return r, running, nil
-}
-
-// flock locks a file, again if a signal interrupts the wait.
-func flock(f *os.File, how int) error {
-	for {
-		err := unix.Flock(int(f.Fd()), how) //nolint:gosec // a descriptor is small
-		if !errors.Is(err, unix.EINTR) {
-			return err
-		}
-	}
 }
 
 // rowSize is the size of an account's file in bytes: always the same, so that one

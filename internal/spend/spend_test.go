@@ -16,7 +16,7 @@ var noon = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 
 func open(t *testing.T, dir string, day time.Time, run string, limit, most money.USD) (*Account, money.USD) {
 	t.Helper()
-	a, granted, err := Open(dir, day, run, limit, most)
+	a, granted, err := Open(t.Context(), dir, day, run, limit, most)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,7 +35,7 @@ func TestRunsShareADay(t *testing.T) {
 		t.Errorf("granted $%v, want what the first left", granted)
 	}
 	var spent *Spent
-	if _, _, err := Open(dir, noon, "third", 10*money.Dollar, money.Dollar); !errors.As(err, &spent) || spent.Used != 10*money.Dollar {
+	if _, _, err := Open(t.Context(), dir, noon, "third", 10*money.Dollar, money.Dollar); !errors.As(err, &spent) || spent.Used != 10*money.Dollar {
 		t.Fatalf("got %v, want a day that is spent", err)
 	}
 	first.Set(money.Dollar / 2)
@@ -64,7 +64,7 @@ func TestAnAccountThatCannotBeReadStopsRuns(t *testing.T) {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := Open(dir, noon, "second", 10*money.Dollar, 0); err == nil {
+		if _, _, err := Open(t.Context(), dir, noon, "second", 10*money.Dollar, 0); err == nil {
 			t.Errorf("an account of %q is taken for one that spent nothing", text)
 		}
 	}

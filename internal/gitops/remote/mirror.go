@@ -52,7 +52,7 @@ func mirror(ctx context.Context, dir string, remote Repo, o MirrorOptions, env g
 	if err := os.MkdirAll(filepath.Dir(dir), 0o777); err != nil {
 		return nil, err
 	}
-	release, err := flock(ctx, dir+".lock")
+	release, err := lockFile(ctx, dir+".lock")
 	if err != nil {
 		return nil, err
 	}

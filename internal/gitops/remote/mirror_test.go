@@ -432,7 +432,7 @@ func TestCommitsToAMirrorsBranch(t *testing.T) {
 func TestWaitingForAMirrorEndsWithTheContext(t *testing.T) {
 	o := newOrigin(t)
 	must(t, os.MkdirAll(filepath.Dir(o.mirrorDir()), 0o755))
-	release, err := flock(t.Context(), o.mirrorDir()+".lock")
+	release, err := lockFile(t.Context(), o.mirrorDir()+".lock")
 	must(t, err)
 	defer release()
 	ctx, cancel := context.WithCancel(t.Context())

@@ -1,0 +1,61 @@
+// Package filelock locks open files against other processes and other
+// goroutines of this one, with flock(2). The kernel releases a lock when the file
+// is closed, however the process ends. It knows nothing of what a lock protects.
+package filelock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// ErrHeld is the error of [Try] if the lock is held through another open file.
+var ErrHeld = errors.New("lock is held")
+
+// Mode is how a lock is held.
+type Mode int
+
+const (
+	Exclusive Mode = iota // by one open file
+	Shared                // by any number of open files, none of them exclusively
+)
+
+// Try locks a file without waiting. The error is [ErrHeld], or wraps that of
+// flock(2): ENOLCK, ENOSYS, EOPNOTSUPP or EINVAL on file systems without locks.
+func Try(f *os.File, mode Mode) error {
+	how := unix.LOCK_EX
+	if mode == Shared {
+		how = unix.LOCK_SH
+	}
+	for {
+		err := unix.Flock(int(f.Fd()), how|unix.LOCK_NB) //nolint:gosec // a descriptor is small
+		switch {
+		case err == nil:
+			return nil
+		case errors.Is(err, unix.EINTR):
+		case errors.Is(err, unix.EWOULDBLOCK):
+			return ErrHeld
+		default:
+			return fmt.Errorf("flock %s: %w", f.Name(), err)
+		}
+	}
+}
+
+// Wait is [Try] repeated until the lock is free or the context ends. It polls
+// because a blocked flock(2) can't be canceled.
+func Wait(ctx context.Context, f *os.File, mode Mode) error {
+	for pause := 5 * time.Millisecond; ; pause = min(2*pause, 250*time.Millisecond) {
+		if err := Try(f, mode); !errors.Is(err, ErrHeld) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("wait for the lock %s: %w", f.Name(), ctx.Err())
+		case <-time.After(pause):
+		}
+	}
+}

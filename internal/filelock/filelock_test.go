@@ -1,0 +1,83 @@
+package filelock
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+	"testing/synctest"
+)
+
+func open(t *testing.T, name string) *os.File {
+	t.Helper()
+	f, err := os.OpenFile(name, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	return f
+}
+
+func TestTry(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "lock")
+	first, second := open(t, name), open(t, name)
+	for _, c := range []struct {
+		first, second Mode
+		want          error
+	}{
+		{Exclusive, Exclusive, ErrHeld},
+		{Exclusive, Shared, ErrHeld},
+		{Shared, Exclusive, ErrHeld},
+		{Shared, Shared, nil},
+	} {
+		if err := Try(first, c.first); err != nil {
+			t.Fatal(err)
+		}
+		if err := Try(second, c.second); !errors.Is(err, c.want) || c.want == nil && err != nil {
+			t.Errorf("mode %d beside mode %d: %v, want %v", c.second, c.first, err, c.want)
+		}
+	}
+	first.Close()
+	if err := Try(second, Exclusive); err != nil {
+		t.Errorf("after the holder closed its file: %v", err)
+	}
+}
+
+func TestTryOfAClosedFile(t *testing.T) {
+	f := open(t, filepath.Join(t.TempDir(), "lock"))
+	f.Close()
+	if err := Try(f, Exclusive); err == nil || errors.Is(err, ErrHeld) {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestWait(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "lock")
+	synctest.Test(t, func(t *testing.T) {
+		holder, waiter := open(t, name), open(t, name)
+		if err := Try(holder, Exclusive); err != nil {
+			t.Fatal(err)
+		}
+		got := make(chan error)
+		go func() { got <- Wait(t.Context(), waiter, Exclusive) }()
+		synctest.Wait() // the first try has failed
+		holder.Close()
+		if err := <-got; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestWaitEndsWithItsContext(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "lock")
+	holder, waiter := open(t, name), open(t, name)
+	if err := Try(holder, Exclusive); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := Wait(ctx, waiter, Shared); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v", err)
+	}
+}
