@@ -19,7 +19,7 @@ func read(t *testing.T, file string) []byte {
 	return data
 }
 
-// The table of README is made of [Exits]: codes of one meaning share a row.
+// README has the table of [Exits]; codes with the same text share a row.
 func TestREADMEHasTheTableOfExitCodes(t *testing.T) {
 	var table strings.Builder
 	table.WriteString("| code | meaning |\n|---|---|\n")
@@ -39,8 +39,8 @@ func TestREADMEHasTheTableOfExitCodes(t *testing.T) {
 	for _, exit := range severity() {
 		codes = append(codes, strconv.Itoa(int(exit)))
 	}
-	order := "Of several, the first of " + strings.Join(codes, ", ")
-	if !strings.Contains(string(read(t, "../../README.md")), order+" is the run's") {
+	order := "the exit code is the first of " + strings.Join(codes, ", ")
+	if !strings.Contains(string(read(t, "../../README.md")), order+"\nthat occurred") {
 		t.Errorf("README.md lacks the order of exit codes: %q", order)
 	}
 }
@@ -80,7 +80,7 @@ func TestEveryCauseHasItsRowAndAnExitCodeOfTheTable(t *testing.T) {
 		if seen[c.Code] || c.Doc == "" || exit < 0 {
 			t.Errorf("row %+v", c)
 		}
-		// A job that was left out may still count as what kept it from running.
+		// A skipped job can have the exit code of what prevented it.
 		if c.Outcome != Skipped && c.Exit != ExitUsage && c.Outcome != Error && c.Exit.OutcomeOf() != c.Outcome {
 			t.Errorf("%s: outcome %s, but its exit code %d is that of %s", c.Code, c.Outcome, c.Exit, c.Exit.OutcomeOf())
 		}
@@ -88,10 +88,10 @@ func TestEveryCauseHasItsRowAndAnExitCodeOfTheTable(t *testing.T) {
 	}
 }
 
-func TestTheEndOfAJobForACause(t *testing.T) {
+func TestCodeEnd(t *testing.T) {
 	for code, want := range map[Code]JobEnd{
 		CodePush:          {Outcome: Publish, Reason: "why", Code: CodePush, ExitCode: ExitPublish},
-		CodeFailed:        {Outcome: Failed, Reason: "why", ExitCode: ExitFailed}, // its outcome says it all
+		CodeFailed:        {Outcome: Failed, Reason: "why", ExitCode: ExitFailed}, // identified by its outcome
 		CodeNeed:          {Outcome: Skipped, Reason: "why", Code: CodeNeed},
 		"of_next_release": {Outcome: Failed, Reason: "why", Code: "of_next_release", ExitCode: ExitFailed},
 	} {

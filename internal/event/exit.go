@@ -2,8 +2,8 @@ package event
 
 import "slices"
 
-// Exit is a process exit code. The constants are all that millhand exits with;
-// [Exits] says what each means.
+// Exit is a process exit code. The constants are the complete list; [Exits]
+// documents each.
 type Exit int
 
 // The exit codes.
@@ -26,32 +26,32 @@ const (
 // ExitDoc documents an exit code.
 type ExitDoc struct {
 	Exit    Exit
-	Outcome Outcome // of a whole run that exits with it
+	Outcome Outcome // of a run that exits with it
 	Doc     string  // Markdown, one line
 }
 
 // Exits returns the table of exit codes, in the order of README.
 func Exits() []ExitDoc {
-	const signals = "SIGINT, SIGTERM (or SIGHUP): commands killed, patches and reports written"
+	const signals = "SIGINT, SIGTERM (or SIGHUP): commands were killed, patches and reports written"
 	return []ExitDoc{
 		{ExitOK, Passed, "every selected job passed"},
-		{ExitFailed, Failed, "a job failed: verification, the agent gave up, a required change is missing"},
-		{ExitUsage, Error, "usage or manifest invalid; nothing was spent"},
-		{ExitPolicy, Policy, "policy stop: the limit on denials passed, the sandbox required is absent, or a change holds a secret"},
-		{ExitLimit, Limit, "a job's turn, token or time limit; partial work is kept"},
-		{ExitBudget, Budget, "a money cap, of a job or the run; the rest was not started"},
-		{ExitAuth, Provider, "credentials missing or refused, model unknown"},
-		{ExitPublish, Publish, "git or a push failed after good work; the patch is kept"},
-		{ExitInternal, Error, "internal fault"},
-		{ExitUnavailable, Provider, "provider unavailable or rate limited after retries: try again later"},
-		{ExitDeadline, Limit, "the run's deadline"},
+		{ExitFailed, Failed, "a job failed: a verify command failed, the agent gave up, or a required change is missing"},
+		{ExitUsage, Error, "invalid usage or manifest; nothing was spent"},
+		{ExitPolicy, Policy, "stopped by policy: denial limit exceeded, required sandbox not available, or a secret in the changes"},
+		{ExitLimit, Limit, "turn, token, time or disk limit of a job exceeded; partial work is kept"},
+		{ExitBudget, Budget, "cost limit of a job or of the run exceeded; remaining jobs were not started"},
+		{ExitAuth, Provider, "credentials missing or rejected, or model not found"},
+		{ExitPublish, Publish, "git error or failed push after successful work; the patch is kept"},
+		{ExitInternal, Error, "internal error"},
+		{ExitUnavailable, Provider, "provider unavailable or rate limited after all retries; try again later"},
+		{ExitDeadline, Limit, "the run timed out"},
 		{ExitInterrupt, Cancelled, signals},
 		{ExitTerminate, Cancelled, signals},
 	}
 }
 
-// severity is the order in which one code of several becomes the run's: the
-// first that occurred wins. A signal ends the whole run, so it comes first.
+// severity orders the codes by precedence: a run exits with the first of them
+// that occurred. A signal ends the entire run, so it comes first.
 func severity() []Exit {
 	return []Exit{
 		ExitInterrupt, ExitTerminate, ExitInternal, ExitPolicy, ExitAuth, ExitBudget,
@@ -59,8 +59,8 @@ func severity() []Exit {
 	}
 }
 
-// Worst returns the code with which a run of jobs that ended with these codes
-// exits; ExitOK if there are none.
+// Worst returns the exit code of a run whose jobs ended with these codes;
+// ExitOK if there are none.
 func Worst(codes []Exit) Exit {
 	for _, c := range severity() {
 		if slices.Contains(codes, c) {
@@ -75,7 +75,7 @@ func Worst(codes []Exit) Exit {
 	return ExitOK
 }
 
-// OutcomeOf returns the outcome of a whole run that exits with this code.
+// OutcomeOf returns the outcome of a run that exits with this code.
 func (x Exit) OutcomeOf() Outcome {
 	for _, row := range Exits() {
 		if row.Exit == x {

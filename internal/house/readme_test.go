@@ -12,8 +12,8 @@ import (
 	"github.com/millhand/millhand/tasks"
 )
 
-// TestManifestsOfTheReadmeAreValid loads every YAML block of README and tools.md in a
-// folder that has what they name.
+// TestManifestsOfTheReadmeAreValid loads every YAML block of README, tools.md and
+// sandbox.md in a directory with the files that they name.
 func TestManifestsOfTheReadmeAreValid(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"docs/agents.md", "shop/main.go", "model.yaml", "team/skills/x/SKILL.md"} {
@@ -51,7 +51,7 @@ func read(t *testing.T, file string) string {
 	return string(data)
 }
 
-// TestThePolicyOfTheDocs loads the policy of docs/policy.md, which has every key.
+// TestThePolicyOfTheDocs loads the example of docs/policy.md, which has every key.
 func TestThePolicyOfTheDocs(t *testing.T) {
 	block := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindStringSubmatch(read(t, "docs/policy.md"))
 	if block == nil {
