@@ -1,10 +1,10 @@
 package event
 
-// Code is why a job did not pass, in one word that scripts can branch on.
-// [Causes] says how a job ends for each.
+// Code is a machine-readable reason why a job did not pass. [Causes] maps each
+// code to the outcome and exit code of the job.
 type Code string
 
-// The reason codes. The first group is found before anything is spent.
+// The reason codes. The first group is detected before anything is spent.
 const (
 	CodeRepository    Code = "repository"
 	CodeClone         Code = "clone_failed"
@@ -32,7 +32,7 @@ const (
 	CodePush   Code = "push_failed"
 	CodePanic  Code = "panic"
 
-	// What a provider did: the classes of failed model requests.
+	// The classes of failed model requests.
 	CodeAuth        Code = "auth"
 	CodeModel       Code = "model"
 	CodeRequest     Code = "request"
@@ -42,7 +42,7 @@ const (
 	CodeUnavailable Code = "unavailable"
 	CodeProtocol    Code = "protocol"
 
-	// Causes whose outcome says it all: reports leave their reason code empty.
+	// Causes that the outcome identifies: reports leave their reason code empty.
 	CodeFailed      Code = "failed"
 	CodeDenied      Code = "denied"
 	CodeLimit       Code = "limit"
@@ -54,7 +54,7 @@ const (
 	CodeTerminated  Code = "terminated"
 )
 
-// Cause says how a job ends for one reason.
+// Cause maps a reason code to the end of a job.
 type Cause struct {
 	Code    Code
 	Outcome Outcome
@@ -63,7 +63,7 @@ type Cause struct {
 }
 
 // Unnamed reports whether the report's reason code is empty for this cause,
-// because the outcome says it all.
+// because the outcome identifies it.
 func (c Cause) Unnamed() bool {
 	switch c.Code {
 	case CodeFailed, CodeDenied, CodeLimit, CodeRunTime, CodeOverBudget, CodeNoModel, CodeInternal, CodeInterrupted, CodeTerminated:
@@ -73,59 +73,59 @@ func (c Cause) Unnamed() bool {
 	}
 }
 
-// Causes returns the table of causes. Codes that only refuse a run, before any
-// job ends, have the exit code of that.
+// Causes returns the table of causes. For a code that rejects the run before it
+// starts, Exit is the exit code of the run.
 func Causes() []Cause {
 	return []Cause{
 		{CodeRepository, Error, ExitFailed, "the repository can't be opened or written"},
-		{CodeClone, Error, ExitFailed, "the repository could not be fetched"},
-		{CodeUnsupported, Error, ExitUsage, "the repository needs what millhand does not support: SHA-256, extensions.worktreeConfig, ..."},
+		{CodeClone, Error, ExitFailed, "fetching the repository failed"},
+		{CodeUnsupported, Error, ExitUsage, "the repository uses a feature that is not supported: SHA-256, extensions.worktreeConfig, ..."},
 		{CodeFilter, Error, ExitUsage, "paths that the job could commit are under a clean filter or LFS"},
-		{CodeBase, Error, ExitUsage, "the revision to start from does not exist"},
-		{CodeBranchExists, Skipped, ExitOK, "the branch exists already"},
-		{CodeBranchForeign, Error, ExitUsage, "the branch's last commit is not millhand's"},
-		{CodeDirty, Error, ExitUsage, "a tree that would be worked on in place has uncommitted changes"},
-		{CodeRemote, Error, ExitUsage, "there is no remote to push to"},
+		{CodeBase, Error, ExitUsage, "the base revision was not found"},
+		{CodeBranchExists, Skipped, ExitOK, "the branch already exists"},
+		{CodeBranchForeign, Error, ExitUsage, "the branch's last commit was not made by millhand"},
+		{CodeDirty, Error, ExitUsage, "a working tree that would be changed in place has uncommitted changes"},
+		{CodeRemote, Error, ExitUsage, "remote not found"},
 
-		{CodeCondition, Skipped, ExitOK, "the task's if does not hold"},
-		{CodeNeed, Skipped, ExitOK, "a job that this one needs did not pass"},
-		{CodeMaxFailures, Skipped, ExitOK, "too many jobs had failed before"},
-		{CodeBudget, Skipped, ExitBudget, "the run's budget was exceeded before"},
-		{CodeDeadline, Skipped, ExitDeadline, "the run timed out before"},
-		{CodeProvider, Skipped, ExitAuth, "the provider refused the credentials of another job"},
-		{CodeNotRun, Skipped, ExitFailed, "the shard that has this job is missing"},
+		{CodeCondition, Skipped, ExitOK, "the task's if condition is false"},
+		{CodeNeed, Skipped, ExitOK, "a job in needs did not pass"},
+		{CodeMaxFailures, Skipped, ExitOK, "max-failures was exceeded before the job started"},
+		{CodeBudget, Skipped, ExitBudget, "the run's budget was exceeded before the job started"},
+		{CodeDeadline, Skipped, ExitDeadline, "the run timed out before the job started"},
+		{CodeProvider, Skipped, ExitAuth, "the provider rejected the credentials of another job"},
+		{CodeNotRun, Skipped, ExitFailed, "the report of this job's shard is missing"},
 
-		{CodeDoomLoop, Limit, ExitLimit, "the model made the same calls over and over"},
+		{CodeDoomLoop, Limit, ExitLimit, "the model repeated the same calls"},
 
-		{CodeSecret, Policy, ExitPolicy, "the work holds a secret that was not in the repository before"},
-		{CodeCommit, Publish, ExitPublish, "the work could not be committed"},
-		{CodeLease, Publish, ExitPublish, "the remote's branch moved since it was looked at, or the remote refused the push"},
+		{CodeSecret, Policy, ExitPolicy, "the changes contain a secret that was not in the repository"},
+		{CodeCommit, Publish, ExitPublish, "the commit failed"},
+		{CodeLease, Publish, ExitPublish, "the remote branch moved since the fetch, or the remote rejected the push"},
 		{CodePush, Publish, ExitPublish, "the push failed"},
-		{CodePanic, Error, ExitInternal, "a fault of millhand"},
+		{CodePanic, Error, ExitInternal, "internal error (panic)"},
 
-		{CodeAuth, Provider, ExitAuth, "the key is missing or refused"},
+		{CodeAuth, Provider, ExitAuth, "the API key is missing or rejected"},
 		{CodeModel, Provider, ExitAuth, "the model was not found"},
-		{CodeRequest, Provider, ExitAuth, "the provider refuses the request"},
-		{CodeQuota, Provider, ExitAuth, "the account has no money left"},
-		{CodeContext, Limit, ExitLimit, "the conversation is too long for the model"},
-		{CodeRate, Provider, ExitUnavailable, "too many requests, after all retries"},
-		{CodeUnavailable, Provider, ExitUnavailable, "server or network fault, after all retries"},
+		{CodeRequest, Provider, ExitAuth, "the provider rejected the request"},
+		{CodeQuota, Provider, ExitAuth, "the account's quota or credit is exhausted"},
+		{CodeContext, Limit, ExitLimit, "the conversation exceeds the model's context window"},
+		{CodeRate, Provider, ExitUnavailable, "rate limited, after all retries"},
+		{CodeUnavailable, Provider, ExitUnavailable, "server or network error, after all retries"},
 		{CodeProtocol, Provider, ExitUnavailable, "invalid responses, after all retries"},
 
-		{CodeFailed, Failed, ExitFailed, "the job's own work: a verification failed, the agent gave up, a required change is missing"},
+		{CodeFailed, Failed, ExitFailed, "a verify command failed, the agent gave up, or a required change is missing"},
 		{CodeDenied, Policy, ExitPolicy, "a rule, the limit on denied calls or a missing sandbox stopped the job"},
 		{CodeLimit, Limit, ExitLimit, "a limit of the job on turns, tokens, time or disk was exceeded"},
 		{CodeRunTime, Limit, ExitDeadline, "the run timed out"},
-		{CodeOverBudget, Budget, ExitBudget, "a money cap, of the job or the run, was exceeded"},
-		{CodeNoModel, Provider, ExitAuth, "the model can't be opened"},
-		{CodeInternal, Error, ExitInternal, "an error of millhand or its machine"},
+		{CodeOverBudget, Budget, ExitBudget, "the cost limit of the job or the run was exceeded"},
+		{CodeNoModel, Provider, ExitAuth, "the model is not available"},
+		{CodeInternal, Error, ExitInternal, "internal error of millhand, or an error of its machine"},
 		{CodeInterrupted, Cancelled, ExitInterrupt, "SIGINT"},
 		{CodeTerminated, Cancelled, ExitTerminate, "SIGTERM or SIGHUP"},
 	}
 }
 
-// Cause returns the code's row of the table. A code that is not in it is that of
-// a later release, and means a failed job.
+// Cause returns the code's row of the table. An unknown code comes from a later
+// release, and means a failed job.
 func (c Code) Cause() Cause {
 	for _, row := range Causes() {
 		if row.Code == c {
@@ -135,7 +135,7 @@ func (c Code) Cause() Cause {
 	return Cause{Code: c, Outcome: Failed, Exit: ExitFailed}
 }
 
-// End returns the end of a job for this cause, with the reason in words.
+// End returns the end of a job for this cause. The reason is for people.
 func (c Code) End(reason string) JobEnd {
 	row := c.Cause()
 	if row.Unnamed() {

@@ -7,7 +7,7 @@ import (
 	"github.com/millhand/millhand/internal/money"
 )
 
-// Type says what an event is about; the constants are the whole list.
+// Type is the type of an event; the constants are the complete list.
 type Type string
 
 // The event types, as the package documentation describes them.
@@ -68,7 +68,7 @@ type Event struct {
 }
 
 // Run is the payload of run.started: the resolved plan, so that a report can
-// name jobs that never began.
+// list jobs that never started.
 type Run struct {
 	ID       string       `json:"id"`
 	Manifest []string     `json:"manifest"`
@@ -77,9 +77,9 @@ type Run struct {
 	Jobs     []PlannedJob `json:"jobs"`
 	Policies []PolicyFile `json:"policies,omitempty"` // that bound the plan
 
-	// Shard is the part of the plan that this run is, nil for all of it, and
-	// Elsewhere has the jobs of the other parts, so that a merge can tell what
-	// is missing.
+	// Shard is the shard of the plan that this run executes, nil for the entire
+	// plan. Elsewhere has the jobs of the other shards, so that a merge can
+	// detect missing ones.
 	Shard     *Shard       `json:"shard,omitempty"`
 	Elsewhere []PlannedJob `json:"elsewhere,omitempty"`
 }
@@ -91,7 +91,7 @@ type PolicyFile struct {
 	SHA256 string `json:"sha256"`
 }
 
-// Shard is one part of a plan. Index counts from 1.
+// Shard is one shard of a plan. Index counts from 1.
 type Shard struct {
 	Index int `json:"index"`
 	Total int `json:"total"`
@@ -106,12 +106,12 @@ type PlannedJob struct {
 	Model   string            `json:"model"`
 	Profile string            `json:"profile"`
 
-	Place    int    `json:"place,omitempty"`    // its place in the plan, from 1, whatever part of it runs; 0 if unknown
-	Shard    int    `json:"shard,omitempty"`    // the part of the plan that has this job, from 1; 0 if the plan has no parts
-	Location string `json:"location,omitempty"` // the repository as a line of a repository list: a path, "copy:PATH" or a URL, perhaps with " ref=REF"
+	Place    int    `json:"place,omitempty"`    // its index in the entire plan, from 1; 0 if unknown
+	Shard    int    `json:"shard,omitempty"`    // index of the shard with this job, from 1; 0 without shards
+	Location string `json:"location,omitempty"` // the repository as a line of a repository list: a path, "copy:PATH" or a URL, optionally with " ref=REF"
 }
 
-// Sandbox says how the child processes of a job are confined.
+// Sandbox describes how the child processes of a job are confined.
 type Sandbox struct {
 	Level string `json:"level"` // none, A, B, external
 	FS    bool   `json:"fs"`
@@ -129,7 +129,7 @@ type JobStart struct {
 	Branch    string  `json:"branch"`    // branch that the commit goes to; empty if nothing is committed
 }
 
-// Phase is the payload of phase.ended. Error is empty when the phase went well.
+// Phase is the payload of phase.ended. Error is empty if the phase succeeded.
 type Phase struct {
 	Name      string `json:"name"`
 	ElapsedMS int64  `json:"elapsed_ms"`
@@ -137,10 +137,10 @@ type Phase struct {
 }
 
 // Session is the payload of session.started and session.ended; End and Reason
-// are set only on the latter.
+// are set only in the latter.
 type Session struct {
 	Agent     string `json:"agent"`
-	Parent    string `json:"parent,omitempty"` // session that this one was started by
+	Parent    string `json:"parent,omitempty"` // session that started this one
 	Model     string `json:"model"`
 	End       string `json:"end,omitempty"`
 	Reason    string `json:"reason,omitempty"`
@@ -153,27 +153,27 @@ type Attempt struct {
 	Prompt string `json:"prompt"`
 }
 
-// Turn is the payload of turn.started (Number alone) and turn.ended. Usage and
-// cost are of all requests of the turn, what is lost included.
+// Turn is the payload of turn.started (only Number) and turn.ended. Usage and
+// cost include all requests of the turn, failed ones too.
 type Turn struct {
 	Number    int           `json:"number"`          // counts from 1 within its session
-	Model     string        `json:"model,omitempty"` // who answered, if another than the session's
+	Model     string        `json:"model,omitempty"` // that responded, if it is not the session's
 	Finish    string        `json:"finish,omitempty"`
 	Usage     *money.Usage  `json:"usage,omitempty"`    // nil when the provider did not report it
 	CostUSD   *money.USD    `json:"cost_usd,omitempty"` // nil when the price or the usage is unknown
-	Lost      *money.Charge `json:"lost,omitempty"`     // nil for nothing
+	Lost      *money.Charge `json:"lost,omitempty"`     // charged for failed requests; nil for nothing
 	ElapsedMS int64         `json:"elapsed_ms"`         // the model call alone, without tool calls
 	Error     string        `json:"error,omitempty"`
 }
 
-// Text is the payload of text: everything that the model said in one turn.
+// Text is the payload of text: the complete text of the model in one turn.
 type Text struct {
 	Turn      int    `json:"turn"`
 	Text      string `json:"text,omitempty"`
 	Reasoning string `json:"reasoning,omitempty"`
 }
 
-// Delta is the payload of delta: a piece of an answer while it streams in.
+// Delta is the payload of delta: a chunk of a streaming response.
 type Delta struct {
 	Kind string `json:"kind"` // text, reasoning or tool_input
 	Call string `json:"call,omitempty"`
@@ -187,14 +187,13 @@ type Retry struct {
 	WaitMS  int64  `json:"wait_ms"`
 	Error   string `json:"error"`
 
-	// From and To are set when the request goes to another model from now on,
-	// because the provider of the one before is down. Attempt and WaitMS are 0
-	// then.
+	// From and To are set if further requests go to another model, because the
+	// provider of the previous one is down. Attempt and WaitMS are 0 then.
 	From string `json:"from,omitempty"`
 	To   string `json:"to,omitempty"`
 }
 
-// CallStatus is where a tool call stands in its life.
+// CallStatus is the status of a tool call.
 type CallStatus string
 
 // The statuses of a tool call: pending and running, then one of the others.
@@ -206,36 +205,36 @@ const (
 	CallDenied    CallStatus = "denied"
 )
 
-// Decision is what the permission rules said of a call. Rule is the rule that
-// decided and Source where it stands (file:line, or the preset's name).
+// Decision is the result of the permission rules for a call. Rule is the deciding
+// rule and Source its location (file:line, or the preset's name).
 type Decision struct {
 	Effect string `json:"effect"` // allow or deny
 	Rule   string `json:"rule"`
 	Source string `json:"source"`
 }
 
-// Call is the payload of call. Tool and Input are as the model gave them.
+// Call is the payload of call. Tool and Input are those of the model, unchanged.
 type Call struct {
 	ID          string          `json:"id"`
-	Turn        int             `json:"turn"` // from 1; 0 for what the prompt asked for, before the first
+	Turn        int             `json:"turn"` // from 1; 0 for calls that the prompt requests, before the first turn
 	Tool        string          `json:"tool"`
-	Input       json.RawMessage `json:"input,omitempty"` // the arguments; a JSON string holding them when they are no JSON
+	Input       json.RawMessage `json:"input,omitempty"` // the arguments; a JSON string that contains them if they are not valid JSON
 	Status      CallStatus      `json:"status"`
-	Decision    *Decision       `json:"decision,omitempty"` // nil when the call never came to be decided
+	Decision    *Decision       `json:"decision,omitempty"` // nil if no decision was made
 	Title       string          `json:"title,omitempty"`
 	OutputBytes int64           `json:"output_bytes"`
 	Truncated   bool            `json:"truncated"`
-	Cached      bool            `json:"cached,omitempty"` // the answer is that of the same call before
+	Cached      bool            `json:"cached,omitempty"` // the result is that of an identical earlier call
 	Error       string          `json:"error,omitempty"`
 	StartedAt   time.Time       `json:"started_at"`
 	ElapsedMS   int64           `json:"elapsed_ms"`
 }
 
-// Prune is the payload of prune: the model no longer sees the answers of old
-// calls, or no more than the beginnings and ends of new ones that are too long
-// together. Before and After are estimates of the conversation's tokens.
+// Prune is the payload of prune: the results of old calls were removed from the
+// conversation, or new results whose total is too long were shortened to their
+// start and end. Before and After are estimates of the conversation's tokens.
 type Prune struct {
-	Answers int   `json:"answers"` // that were taken out or shortened
+	Answers int   `json:"answers"` // number of results that were removed or shortened
 	Before  int64 `json:"before"`
 	After   int64 `json:"after"`
 }
@@ -246,15 +245,15 @@ const (
 	WindowRefused = "refused" // the provider found the conversation too long
 )
 
-// Compaction is the payload of compaction: a summary stands for the older part
-// of the conversation from now on. Before and After are estimates of its tokens.
+// Compaction is the payload of compaction: a summary replaced the older messages
+// of the conversation. Before and After are estimates of its tokens.
 type Compaction struct {
 	Turn      int    `json:"turn"`     // the model call that made the summary, which is the turn's text
 	Reason    string `json:"reason"`   // WindowFull or WindowRefused
-	Messages  int    `json:"messages"` // that the summary stands for
+	Messages  int    `json:"messages"` // number of messages that the summary replaces
 	Before    int64  `json:"before"`
 	After     int64  `json:"after"`
-	Makeshift bool   `json:"makeshift,omitempty"` // the model gave no summary: it is the shortened conversation itself
+	Makeshift bool   `json:"makeshift,omitempty"` // the model returned no summary: the shortened conversation is used instead
 }
 
 // Verify is the payload of verify.ended.
@@ -262,9 +261,9 @@ type Verify struct {
 	Name      string `json:"name"`
 	Attempt   int    `json:"attempt"`
 	Passed    bool   `json:"passed"`
-	ExitCode  int    `json:"exit_code"` // -1 when it was killed or never started
+	ExitCode  int    `json:"exit_code"` // -1 if it was killed or never started
 	ElapsedMS int64  `json:"elapsed_ms"`
-	Tail      string `json:"tail"` // the end of its output
+	Tail      string `json:"tail"` // of its output
 }
 
 // Change is one path that the job changed, relative to the repository's root.
@@ -282,18 +281,18 @@ type Commit struct {
 	Message string `json:"message"`
 }
 
-// Published is the payload of published: where a job's commit was pushed.
+// Published is the payload of published: the destination of a job's commit.
 type Published struct {
 	Remote   string `json:"remote"` // URL, without credentials
 	Branch   string `json:"branch"`
 	Hash     string `json:"hash"`
-	Replaced string `json:"replaced,omitempty"` // the commit that the branch had before; empty for a new branch
+	Replaced string `json:"replaced,omitempty"` // previous commit of the branch; empty for a new branch
 }
 
-// Outcome is how a job, or a run, ended.
+// Outcome is the result of a job or a run.
 type Outcome string
 
-// The outcomes. Passed and Skipped are the only ones that are no failure.
+// The outcomes. All except Passed and Skipped are failures.
 const (
 	Passed    Outcome = "passed"
 	Failed    Outcome = "failed"
@@ -311,7 +310,7 @@ const (
 // the job's sessions.
 type JobEnd struct {
 	Outcome      Outcome         `json:"outcome"`
-	Reason       string          `json:"reason"` // empty for a job that passed, unless it only pushed what an earlier run had committed
+	Reason       string          `json:"reason"` // empty for a job that passed, unless it only pushed the commit of an earlier run
 	Code         Code            `json:"code,omitempty"`
 	ExitCode     Exit            `json:"exit_code"`
 	Attempts     int             `json:"attempts"`
@@ -325,12 +324,12 @@ type JobEnd struct {
 }
 
 // Network is the payload of network: a connection that a command of the job
-// asked the proxy of its sandbox for.
+// requested from the proxy of its sandbox.
 type Network struct {
 	Method string `json:"method"` // CONNECT, or that of a plain HTTP request
 	Host   string `json:"host"`
 	Port   int    `json:"port"`
-	Addr   string `json:"addr,omitempty"` // that was dialled
+	Addr   string `json:"addr,omitempty"` // dialled address
 	Denied bool   `json:"denied"`
 	Error  string `json:"error,omitempty"` // why there was no connection
 }

@@ -41,7 +41,7 @@ func TestTheOrderOfExitCodes(t *testing.T) {
 	}
 }
 
-func TestTheOutcomeOfARun(t *testing.T) {
+func TestOutcomeOf(t *testing.T) {
 	want := map[Exit]Outcome{
 		0: Passed, 1: Failed, 2: Error, 3: Policy, 4: Limit, 5: Budget, 6: Provider, 7: Publish, 70: Error, 75: Provider, 124: Limit, 130: Cancelled, 143: Cancelled, 99: Error,
 	}
@@ -52,10 +52,10 @@ func TestTheOutcomeOfARun(t *testing.T) {
 	}
 	for _, code := range severity() {
 		if _, ok := want[code]; !ok || code.OutcomeOf() == Passed {
-			t.Errorf("%d is an end that nobody expects", code)
+			t.Errorf("%d is unexpected", code)
 		}
 	}
 	if !slices.Contains(severity(), ExitFailed) {
-		t.Error("a failed job is no end")
+		t.Error("a failed job has no outcome")
 	}
 }

@@ -5,20 +5,20 @@ import (
 	"slices"
 )
 
-// FailOn says which ends of jobs make a run's exit code other than 0. Usage,
-// policy, credentials, internal faults and signals are never passed over.
+// FailOn selects the outcomes of jobs that make the exit code of a run nonzero.
+// Usage errors, policy stops, credentials, internal errors and signals always do.
 type FailOn string
 
-// What a run fails on. The zero value is FailOnAny.
+// The values of FailOn. The zero value means FailOnAny.
 const (
 	FailOnAny    FailOn = "any"    // every job that did not pass
 	FailOnAll    FailOn = "all"    // only if no job passed
-	FailOnVerify FailOn = "verify" // jobs that failed, not those that a limit, the money, a push or the provider ended
-	FailOnPolicy FailOn = "policy" // a policy stop alone
+	FailOnVerify FailOn = "verify" // jobs with outcome failed, not those ended by a limit, a budget, a push or the provider
+	FailOnPolicy FailOn = "policy" // only policy stops
 	FailOnNever  FailOn = "never"
 )
 
-// ParseFailOn reads the name of one; "" is FailOnAny.
+// ParseFailOn parses a value; "" means FailOnAny.
 func ParseFailOn(name string) (FailOn, error) {
 	all := []FailOn{FailOnAny, FailOnAll, FailOnVerify, FailOnPolicy, FailOnNever}
 	switch f := FailOn(name); {
@@ -27,11 +27,11 @@ func ParseFailOn(name string) (FailOn, error) {
 	case slices.Contains(all, f):
 		return f, nil
 	}
-	return "", fmt.Errorf("there is no fail-on %q: use any, all, verify, policy or never", name)
+	return "", fmt.Errorf("invalid fail-on %q: use any, all, verify, policy or never", name)
 }
 
-// Exit returns the code that a run exits with whose jobs ended with these
-// codes; passed says whether any of them passed.
+// Exit returns the exit code of a run whose jobs ended with these codes; passed
+// reports whether any of them passed.
 func (f FailOn) Exit(codes []Exit, passed bool) Exit {
 	worst := Worst(codes)
 	masked := []Exit{ExitLimit, ExitBudget, ExitPublish, ExitUnavailable, ExitDeadline, ExitFailed}

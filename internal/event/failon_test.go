@@ -6,7 +6,7 @@ import (
 	"github.com/millhand/millhand/internal/event"
 )
 
-func TestFailOnPassesOverWhatItMayAndNothingElse(t *testing.T) {
+func TestFailOnExit(t *testing.T) {
 	const ok, failed, policy, limit, publish, auth = event.ExitOK, event.ExitFailed, event.ExitPolicy, event.ExitLimit, event.ExitPublish, event.ExitAuth
 	for _, c := range []struct {
 		failOn event.FailOn
@@ -35,7 +35,7 @@ func TestFailOnPassesOverWhatItMayAndNothingElse(t *testing.T) {
 	}
 }
 
-func TestFailOnIsReadByName(t *testing.T) {
+func TestParseFailOn(t *testing.T) {
 	for _, name := range []string{"any", "all", "verify", "policy", "never"} {
 		if f, err := event.ParseFailOn(name); err != nil || string(f) != name {
 			t.Errorf("%s: got %q, %v", name, f, err)
@@ -45,6 +45,6 @@ func TestFailOnIsReadByName(t *testing.T) {
 		t.Errorf("the empty name: got %q, %v", f, err)
 	}
 	if _, err := event.ParseFailOn("some"); err == nil {
-		t.Error("an unknown name is taken")
+		t.Error("an unknown name was accepted")
 	}
 }

@@ -10,21 +10,21 @@ import (
 	"time"
 )
 
-// Sink takes events in the order of the stream. A Sink is called by one
-// goroutine at a time and must not keep or change the event's payload.
+// Sink receives events in the order of the stream. A Sink is called by one
+// goroutine at a time and must not retain or modify the event's payload.
 type Sink interface {
 	Emit(Event) error
 }
 
-// SinkFunc makes a function a Sink.
+// SinkFunc is a function that implements Sink.
 type SinkFunc func(Event) error
 
 // Emit calls f.
 func (f SinkFunc) Emit(e Event) error { return f(e) }
 
-// Stream numbers and dates events and hands each to every sink, in one order
-// for all. It is safe for concurrent use. The first error of a sink is kept
-// and that sink is not called again: one full disk must not silence the rest.
+// Stream numbers events, sets their time and passes each to every sink, in the
+// same order for all. It is safe for concurrent use. A sink that returned an
+// error is not called again; the other sinks are.
 type Stream struct {
 	mu    sync.Mutex
 	now   func() time.Time
@@ -33,7 +33,7 @@ type Stream struct {
 	errs  []error
 }
 
-// NewStream makes a stream that takes the time from now.
+// NewStream returns a stream that reads the time from now.
 func NewStream(now func() time.Time, sinks ...Sink) *Stream {
 	return &Stream{now: now, sinks: sinks, errs: make([]error, len(sinks))}
 }
@@ -55,15 +55,15 @@ func (s *Stream) Emit(e Event) {
 	}
 }
 
-// Err returns what the sinks failed with, joined; nil when none did.
+// Err returns the joined errors of the sinks; nil if there are none.
 func (s *Stream) Err() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return errors.Join(s.errs...)
 }
 
-// JSONL writes each event but deltas as one line of JSON, in one Write call
-// each, so that a kill can tear the last line only.
+// JSONL writes each event except deltas as one line of JSON, in one Write call
+// each, so that a kill can truncate only the last line.
 func JSONL(w io.Writer) Sink {
 	return SinkFunc(func(e Event) error {
 		if e.Type == DeltaCame {
@@ -80,19 +80,18 @@ func JSONL(w io.Writer) Sink {
 	})
 }
 
-// maxLine bounds one line of a stored stream, in bytes: far above any event
-// that millhand writes, low enough that a damaged file can't eat the memory.
+// maxLine limits a line of a stored stream, in bytes: far above any event
+// that millhand writes, low enough that a corrupt file can't exhaust the memory.
 const maxLine = 64 << 20
 
-// Read calls fn for every event of a stored stream. A torn last line, as a
-// kill leaves it, is dropped; damage anywhere else is an error that names the
-// line.
+// Read calls fn for every event of a stored stream. An incomplete last line,
+// which a kill can leave, is ignored; an invalid line is an error with its number.
 func Read(r io.Reader, fn func(Event) error) error {
 	in := bufio.NewReaderSize(r, 64<<10)
 	for n := 1; ; n++ {
 		line, err := readLine(in)
 		if errors.Is(err, io.EOF) {
-			return nil // what follows the last newline was never finished
+			return nil // an incomplete last line
 		}
 		if err != nil {
 			return fmt.Errorf("read event stream, line %d: %w", n, err)
@@ -107,8 +106,8 @@ func Read(r io.Reader, fn func(Event) error) error {
 	}
 }
 
-// readLine returns the next line without its newline, or io.EOF if the input
-// ends before one.
+// readLine returns the next line without its newline, or io.EOF if there is no
+// further newline.
 func readLine(in *bufio.Reader) ([]byte, error) {
 	var line []byte
 	for {

@@ -35,7 +35,7 @@ func collect(stream string) ([]Event, error) {
 	return events, err
 }
 
-func TestAStoredStreamIsReadAsItWasEmitted(t *testing.T) {
+func TestStoredStreamRoundTrip(t *testing.T) {
 	cost := money.Dollar / 4
 	var live []Event
 	var b bytes.Buffer
@@ -88,7 +88,7 @@ func (w *writes) Write(p []byte) (int, error) {
 	return w.Buffer.Write(p)
 }
 
-func TestASinkThatFailsIsNotCalledAgainAndSilencesNoOther(t *testing.T) {
+func TestFailedSinkIsNotCalledAgain(t *testing.T) {
 	small, large := &writes{most: 1}, &writes{most: 100}
 	broken := errors.New("broken")
 	asked := 0
@@ -114,7 +114,7 @@ func TestASinkThatFailsIsNotCalledAgainAndSilencesNoOther(t *testing.T) {
 	}
 }
 
-func TestEventsOfManyProducersAreInOneOrderForAll(t *testing.T) {
+func TestConcurrentProducersHaveOneOrder(t *testing.T) {
 	var first, second bytes.Buffer
 	s := NewStream(clock(), JSONL(&first), JSONL(&second))
 	var group sync.WaitGroup
@@ -184,7 +184,7 @@ func (r *endless) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func TestReadStopsWhereItCanNotGoOn(t *testing.T) {
+func TestReadErrors(t *testing.T) {
 	r := &endless{}
 	if err := Read(r, func(Event) error { return nil }); err == nil || !strings.Contains(err.Error(), "line 1: line too long") || r.given > 2*maxLine {
 		t.Errorf("a line without end: %v after %d bytes", err, r.given)
