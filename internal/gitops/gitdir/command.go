@@ -3,6 +3,7 @@ package gitdir
 import (
 	"context"
 	"os/exec"
+	"syscall"
 	"time"
 )
 
@@ -14,8 +15,8 @@ const Grace = 2 * time.Second
 func Command(ctx context.Context, program string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Env = gitEnvironment()
-	cmd.SysProcAttr = ownGroup()
-	cmd.Cancel = func() error { return killGroup(cmd.Process.Pid) }
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = Grace
 	return cmd
 }

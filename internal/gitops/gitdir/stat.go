@@ -1,5 +1,13 @@
 package gitdir
 
+import (
+	"io/fs"
+	"syscall"
+)
+
+// OpenFlags keep the opening of a file from blocking if it was replaced by a pipe.
+const OpenFlags = syscall.O_RDONLY | syscall.O_NONBLOCK
+
 // Stat is what an index keeps of lstat, cut to 32 bits as there. Fields that
 // the system does not have are zero.
 type Stat struct {
@@ -31,4 +39,20 @@ func (s *Stat) same(now *Stat, trustCtime bool) bool {
 		return false
 	}
 	return s.ino == now.ino && s.uid == now.uid && s.gid == now.gid
+}
+
+// StatOf returns what an index keeps of a file.
+func StatOf(info fs.FileInfo) Stat {
+	st, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return Stat{}
+	}
+	changed, modified := times(st)
+	return Stat{
+		ctimeSec: uint32(changed.Sec), ctimeNsec: uint32(changed.Nsec),
+		mtimeSec: uint32(modified.Sec), mtimeNsec: uint32(modified.Nsec),
+		dev: uint32(st.Dev), ino: uint32(st.Ino),
+		uid: st.Uid, gid: st.Gid,
+		size: uint32(st.Size),
+	}
 }

@@ -1,24 +1,7 @@
 package gitdir
 
-import (
-	"io/fs"
-	"syscall"
-)
+import "syscall"
 
-// OpenFlags keep the opening of a file from waiting, should it have become a pipe.
-const OpenFlags = syscall.O_RDONLY | syscall.O_NONBLOCK
-
-// StatOf returns what an index keeps of a file.
-func StatOf(info fs.FileInfo) Stat {
-	st, ok := info.Sys().(*syscall.Stat_t)
-	if !ok {
-		return Stat{}
-	}
-	return Stat{
-		ctimeSec: uint32(st.Ctimespec.Sec), ctimeNsec: uint32(st.Ctimespec.Nsec),
-		mtimeSec: uint32(st.Mtimespec.Sec), mtimeNsec: uint32(st.Mtimespec.Nsec),
-		dev: uint32(st.Dev), ino: uint32(st.Ino),
-		uid: st.Uid, gid: st.Gid,
-		size: uint32(st.Size),
-	}
+func times(st *syscall.Stat_t) (changed, modified syscall.Timespec) {
+	return st.Ctimespec, st.Mtimespec
 }
