@@ -238,8 +238,9 @@ func (j *job) takeChanges(e event.Event) { j.changes = slices.Clone(e.Changes) }
 func (j *job) takeCommit(e event.Event) { j.commit = clone(e.Commit) }
 
 func (j *job) takePublished(e event.Event) {
-	if p := e.Published; p != nil {
-		j.pushed = &Published{Remote: p.Remote, Branch: p.Branch, Hash: p.Hash, Replaced: p.Replaced}
+	if e.Published != nil {
+		p := Published(*e.Published)
+		j.pushed = &p
 	}
 }
 

@@ -143,7 +143,7 @@ func (w *work) openSession(ctx context.Context, s sessionSpec) (*open, error) {
 			},
 			Release: purse.release,
 		},
-		Sampling: session.Sampling{Effort: s.task.Sampling.Effort, Temperature: s.task.Sampling.Temperature, MaxOutput: s.task.Sampling.MaxOutput},
+		Sampling: session.Sampling(s.task.Sampling),
 		Window:   window, MostOutput: output,
 		WrapUp: !strings.HasPrefix(s.speaks, "script:"), Schema: s.schema(),
 		Transcript: func(m model.Message) {
@@ -203,7 +203,7 @@ func (w *work) toolEnv(ctx context.Context, s sessionSpec) (*tools.Env, error) {
 	env := &tools.Env{
 		Workspace: w.site.space, Profile: s.task.Profile, Ignore: rules, Todos: &tools.Todos{}, Redact: w.job.opts.Redact, ChildEnv: box.Env, Confine: box.Confine(), Beside: box.Beside(),
 		MaxTime: s.task.Limits.Time, Outputs: w.job.outputs(), Private: w.job.private(w.site), Now: w.job.opts.Now,
-		Limits: tools.OutputLimits{Lines: w.job.plan.Output.Lines, Bytes: w.job.plan.Output.Bytes},
+		Limits: tools.OutputLimits(w.job.plan.Output),
 		Model:  s.speaks, Batch: w.job.plan.Batch, Skills: skills, SkillProblems: problems, Tree: w.tree, Cache: &tools.Cache{},
 		Search: tools.SearchConfig{Backend: w.job.plan.Search.Backend, URL: w.job.plan.Search.URL, Key: w.job.opts.secret(w.job.plan.Search.KeyEnv)},
 	}

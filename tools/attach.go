@@ -82,6 +82,6 @@ func attached(name, where, media string, data []byte) Result {
 	return Result{
 		Output:      fmt.Sprintf("%s read successfully: %s (%s, %d bytes) is attached.", kind, where, media, len(data)),
 		Metadata:    map[string]any{"attachments": []map[string]any{{"name": name, "media": media, "bytes": len(data)}}},
-		Attachments: []Attachment{{Name: name, Media: media, Data: data}},
+		Attachments: []Attachment{{Name: name, MIME: media, Data: data}},
 	}
 }

@@ -164,7 +164,7 @@ func TestReadAttachesWhatTheModelCanSee(t *testing.T) {
 		s.env.Images, s.env.PDFs = media != pdf, media == pdf
 		out := s.call("read", args{"filePath": name})
 		s.want(out, Completed, "read successfully: "+name+" ("+media+", ", "is attached.")
-		if diff := cmp.Diff([]Attachment{{Name: name, Media: media, Data: []byte(s.content(name))}}, out.Attachments); diff != "" {
+		if diff := cmp.Diff([]Attachment{{Name: name, MIME: media, Data: []byte(s.content(name))}}, out.Attachments); diff != "" {
 			t.Error(diff)
 		}
 	}

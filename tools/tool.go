@@ -58,9 +58,9 @@ type Result struct {
 
 // Attachment is a file that a model sees as it is.
 type Attachment struct {
-	Name  string
-	Media string // its type, as image/png
-	Data  []byte
+	Name string
+	MIME string // image/png, application/pdf, ...
+	Data []byte
 }
 
 // Env is what the tools of one session work with.

@@ -96,7 +96,7 @@ func TestWebfetchAttachesWhatTheModelCanSee(t *testing.T) {
 			s.env.Images, s.env.PDFs = true, true
 			out := s.call("webfetch", args{"url": at + "/logo"})
 			s.want(out, Completed, "is attached")
-			if diff := cmp.Diff([]Attachment{{Name: "logo", Media: tt.media, Data: []byte(tt.body)}}, out.Attachments); diff != "" {
+			if diff := cmp.Diff([]Attachment{{Name: "logo", MIME: tt.media, Data: []byte(tt.body)}}, out.Attachments); diff != "" {
 				t.Error(diff)
 			}
 			if _, err := json.Marshal(out.Metadata); err != nil || strings.Contains(fmt.Sprint(out.Metadata), "IHDR") {

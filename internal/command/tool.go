@@ -148,7 +148,7 @@ func runTool(ctx context.Context, w World, o toolOptions) error {
 func printCall(w World, env *tools.Env, out tools.Outcome) error {
 	for _, a := range out.Attachments {
 		list, _ := out.Metadata["attachments"].([]attachmentDocument)
-		out.Metadata["attachments"] = append(list, attachmentDocument{a.Name, a.Media, len(a.Data)})
+		out.Metadata["attachments"] = append(list, attachmentDocument{a.Name, a.MIME, len(a.Data)})
 	}
 	metadata, err := json.Marshal(out.Metadata)
 	if err != nil {

@@ -79,7 +79,7 @@ func (s *toolSettings) fromManifest(ctx context.Context, w World, o profileOptio
 		return nil, failure{event.ExitUsage, err}
 	}
 	s.env.Batch = s.env.Batch || plan.Batch
-	s.env.Limits = tools.OutputLimits{Lines: plan.Output.Lines, Bytes: plan.Output.Bytes}
+	s.env.Limits = tools.OutputLimits(plan.Output)
 	s.env.Search = tools.SearchConfig{Backend: plan.Search.Backend, URL: plan.Search.URL}
 	if plan.Search.KeyEnv != "" {
 		s.env.Search.Key = strings.TrimSpace(w.Getenv(plan.Search.KeyEnv))

@@ -57,7 +57,7 @@ func (s *Session) call(ctx context.Context, turn, index int, c model.ToolCall) m
 func attached(out tools.Outcome) []model.Attachment {
 	var all []model.Attachment
 	for _, a := range out.Attachments {
-		all = append(all, model.Attachment{Name: a.Name, MIME: a.Media, Data: a.Data})
+		all = append(all, model.Attachment(a))
 	}
 	return all
 }
@@ -80,7 +80,7 @@ func (s *Session) Fetch(ctx context.Context, c tools.Call) tools.Outcome {
 
 // aside carries out a call that the model did not make itself.
 func (s *Session) aside(ctx context.Context, turn int, c tools.Call) tools.Outcome {
-	call := model.ToolCall{ID: c.ID, Name: c.Name, Input: c.Input}
+	call := model.ToolCall(c)
 	s.emitCall(event.Call{ID: c.ID, Turn: turn, Tool: c.Name, Input: rawInput(c.Input), Status: event.CallPending, StartedAt: s.cfg.Now()})
 	out := s.record(ctx, turn, 0, call)
 	s.mu.Lock()
@@ -122,7 +122,7 @@ func (s *Session) dispatch(ctx context.Context, index int, c model.ToolCall, run
 	if index >= maxCalls {
 		return tools.Outcome{Tool: c.Name, Status: tools.Failed, Error: "too many calls in one turn: only the first 128 are carried out"}
 	}
-	return s.cfg.Tools.Dispatch(ctx, s.cfg.Env, tools.Call{ID: c.ID, Name: c.Name, Input: c.Input}, running)
+	return s.cfg.Tools.Dispatch(ctx, s.cfg.Env, tools.Call(c), running)
 }
 
 // count keeps the counts that limits look at.
