@@ -39,8 +39,8 @@ func BuiltInAgents() []Agent {
 	}
 }
 
-// agents reads the agents of a manifest.
-func (v value) agents() ([]*agent, bool) {
+// readAgents reads the agents of a manifest.
+func readAgents(v value) ([]*agent, bool) {
 	var all []*agent
 	entries, ok := v.definitions()
 	for _, e := range entries {
@@ -48,27 +48,27 @@ func (v value) agents() ([]*agent, bool) {
 			e.keyProblem(quote(e.key.Value)+" is not a name", "use letters, digits, ., _ and -")
 			continue
 		}
-		all = append(all, e.agent())
+		all = append(all, readAgent(e))
 	}
 	return all, ok
 }
 
-// agent reads one agent.
-func (v value) agent() *agent {
+// readAgent reads one agent.
+func readAgent(v value) *agent {
 	a := &agent{value: v, Agent: Agent{Name: v.key.Value}}
 	fields{
 		"description": into(&a.Description, value.str),
-		"prompt":      into(&a.prompt, value.plainPrompt),
+		"prompt":      into(&a.prompt, readPlainPrompt),
 		"mode":        into(&a.mode, word("primary", "subagent", "all")),
-		"model":       func(v value) { a.model = optional(v.oneModel()) },
+		"model":       func(v value) { a.model = optional(readOneModel(v)) },
 		"profile":     func(v value) { a.profile = optional(v.filled()) },
 		"turns":       into(&a.Turns, number(math.MaxInt)),
 	}.sampled(&a.Sampling).read(v)
 	return a
 }
 
-// oneModel reads the name of a model that has no fallbacks.
-func (v value) oneModel() (text, bool) {
+// readOneModel reads the name of a model that has no fallbacks.
+func readOneModel(v value) (text, bool) {
 	if v.isList() {
 		v.problem("an agent has one model, and no list", "name one; a task or the manifest may have a list")
 		return text{}, false

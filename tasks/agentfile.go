@@ -18,11 +18,11 @@ import (
 // maxAgentFile bounds the file of one agent, in bytes.
 const maxAgentFile = 256 << 10
 
-// agentFiles reads one entry of agents_from: a Markdown file with a head, as
+// readAgentFiles reads one entry of agents_from: a Markdown file with a head, as
 // OpenCode has its agents, a folder of such files, or a folder .opencode. They
 // are read because the caller names them, and only then: a repository's own are
 // nobody's word.
-func (v value) agentFiles() ([]*agent, bool) {
+func readAgentFiles(v value) ([]*agent, bool) {
 	t, ok := v.filled()
 	if !ok {
 		return nil, false
@@ -122,7 +122,7 @@ func (v value) agentFile(file string) (*agent, bool) {
 		return nil, false
 	}
 	root.key = &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: name, Line: 1, Column: 1}
-	return root.agentOfFile(strings.TrimSpace(body))
+	return readAgentOfFile(*root, strings.TrimSpace(body))
 }
 
 // headRoot parses a head whose first line is the second of its file; an empty
@@ -142,8 +142,8 @@ func (s *source) headRoot(head string) *value {
 	return &root
 }
 
-// agentOfFile reads the head of an agent's file; text is what stands behind it.
-func (v value) agentOfFile(words string) (*agent, bool) {
+// readAgentOfFile reads the head of an agent's file; text is what stands behind it.
+func readAgentOfFile(v value, words string) (*agent, bool) {
 	a := &agent{value: v, Agent: Agent{Name: v.key.Value}}
 	a.body = &profileBody{value: v, title: agentTitle(a.Name)}
 	var off bool
@@ -151,15 +151,15 @@ func (v value) agentOfFile(words string) (*agent, bool) {
 	keys := fields{
 		"description":     into(&a.Description, value.str),
 		"mode":            into(&a.mode, word("primary", "subagent", "all")),
-		"model":           func(v value) { a.model = optional(v.oneModel()) },
-		"temperature":     into(&a.Sampling.Temperature, value.temperature),
+		"model":           func(v value) { a.model = optional(readOneModel(v)) },
+		"temperature":     into(&a.Sampling.Temperature, readTemperature),
 		"reasoningEffort": into(&a.Sampling.Effort, word("minimal", "low", "medium", "high")),
 		"steps":           into(&a.Turns, number(1<<30)),
 		"maxSteps":        into(&a.Turns, number(1<<30)),
 		"disable":         into(&off, value.boolean),
-		"tools":           func(v value) { switches = v.toolSwitches() },
+		"tools":           func(v value) { switches = readToolSwitches(v) },
 		"permission": func(v value) {
-			v.answerAsks()
+			denyAsks(v)
 			permissions = a.body.readRules(v)
 		},
 	}
@@ -185,8 +185,8 @@ func (v value) agentOfFile(words string) (*agent, bool) {
 	return a, true
 }
 
-// toolSwitches reads which tools are on and off, and makes rules of it.
-func (v value) toolSwitches() []writtenRule {
+// readToolSwitches reads which tools are on and off, and makes rules of it.
+func readToolSwitches(v value) []writtenRule {
 	var all []writtenRule
 	entries, _ := v.entries()
 	for _, e := range entries {
@@ -207,9 +207,9 @@ func (v value) toolSwitches() []writtenRule {
 	return all
 }
 
-// answerAsks puts deny in the place of ask: in files that were written for
+// denyAsks puts deny in the place of ask: in files that were written for
 // somebody to be asked, that is what no answer comes to.
-func (v value) answerAsks() {
+func denyAsks(v value) {
 	switch {
 	case v.node.Value == "ask":
 		v.node.Value = "deny"
@@ -217,7 +217,7 @@ func (v value) answerAsks() {
 	case v.isMapping():
 		entries, _ := v.entries()
 		for _, e := range entries {
-			e.answerAsks()
+			denyAsks(e)
 		}
 	}
 }

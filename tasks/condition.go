@@ -44,8 +44,8 @@ type condition struct {
 	start   int // offset of the expression in the text
 }
 
-// condition reads an if: an expression, perhaps with ${{ }} around it.
-func (v value) condition() (*condition, bool) {
+// readCondition reads an if: an expression, perhaps with ${{ }} around it.
+func readCondition(v value) (*condition, bool) {
 	t, ok := v.scalar()
 	if !ok {
 		return nil, false

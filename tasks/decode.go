@@ -167,16 +167,16 @@ func between(least, most int) func(value) (int, bool) {
 	}
 }
 
-// tokens reads a number of tokens.
-func (v value) tokens() (int64, bool) {
+// readTokens reads a number of tokens.
+func readTokens(v value) (int64, bool) {
 	n, ok := number(math.MaxInt)(v)
 	return int64(n), ok
 }
 
-// money reads an amount in USD that is not negative.
-func (v value) money() (money.USD, bool) { return v.amount(money.Parse) }
+// readMoney reads an amount in USD that is not negative.
+func readMoney(v value) (money.USD, bool) { return readAmount(v, money.Parse) }
 
-func (v value) amount(parse func(string) (money.USD, error)) (money.USD, bool) {
+func readAmount(v value, parse func(string) (money.USD, error)) (money.USD, bool) {
 	tag := v.node.ShortTag()
 	usd, err := parse(strings.ReplaceAll(v.node.Value, "_", ""))
 	if !v.isScalar() || tag != "!!int" && tag != "!!float" || err != nil || usd < 0 {
@@ -186,10 +186,10 @@ func (v value) amount(parse func(string) (money.USD, error)) (money.USD, bool) {
 	return usd, true
 }
 
-// costLimit reads the amount of a limit. Zero is refused: it could be meant as
+// readCostLimit reads the amount of a limit. Zero is refused: it could be meant as
 // "nothing may be spent" and as "no limit", and only one of them is cheap.
-func (v value) costLimit() (money.USD, bool) {
-	usd, ok := v.amount(money.ParseLimit)
+func readCostLimit(v value) (money.USD, bool) {
+	usd, ok := readAmount(v, money.ParseLimit)
 	if ok && usd == 0 {
 		v.problem(v.name+" must be more than 0", "leave it out for no limit")
 		return 0, false
@@ -197,8 +197,8 @@ func (v value) costLimit() (money.USD, bool) {
 	return usd, ok
 }
 
-// duration reads a time such as 20m or 1h30m, more than zero.
-func (v value) duration() (time.Duration, bool) {
+// readDuration reads a time such as 20m or 1h30m, more than zero.
+func readDuration(v value) (time.Duration, bool) {
 	d, err := time.ParseDuration(v.node.Value)
 	switch {
 	case !v.isScalar() || err != nil:
@@ -211,8 +211,8 @@ func (v value) duration() (time.Duration, bool) {
 	return 0, false
 }
 
-// size reads a number of bytes such as 500MB or 8GiB, at least a million.
-func (v value) size() (int64, bool) {
+// readSize reads a number of bytes such as 500MB or 8GiB, at least a million.
+func readSize(v value) (int64, bool) {
 	const least, most = 1e6, 1e15
 	text := v.node.Value
 	number := strings.TrimRight(text, "kKMGTiB")

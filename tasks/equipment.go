@@ -7,19 +7,19 @@ import (
 	"github.com/millhand/millhand/internal/policy"
 )
 
-// search reads the service that the web's search tools ask; none if nothing is
+// readSearch reads the service that the web's search tools ask; none if nothing is
 // said.
-func (v value) search() ([]definition[Search], bool) {
+func readSearch(v value) ([]definition[Search], bool) {
 	var s Search
 	got := fields{
 		"backend": into(&s.Backend, word("exa", "json")),
 		"url": func(v value) {
-			if u, ok := v.address(); ok {
+			if u, ok := readAddress(v); ok {
 				s.URL = v.node.Value
 				v.refused(policy.Hosts, "the host "+quote(u.Host), withPort(u.Scheme, u.Host))
 			}
 		},
-		"key_env": into(&s.KeyEnv, value.variable),
+		"key_env": into(&s.KeyEnv, readVariable),
 	}.read(v)
 	if len(got) == 0 {
 		return nil, false
@@ -37,8 +37,8 @@ func (v value) search() ([]definition[Search], bool) {
 // skillFolder is a folder of skills as it is written, and where it is.
 type skillFolder struct{ written, path string }
 
-// skillFolder reads one folder of skills.
-func (v value) skillFolder() (skillFolder, bool) {
+// readSkillFolder reads one folder of skills.
+func readSkillFolder(v value) (skillFolder, bool) {
 	t, ok := v.filled()
 	if !ok {
 		return skillFolder{}, false
@@ -66,8 +66,8 @@ const (
 	maxOutputBytes = 10 << 20
 )
 
-// outputLimits reads how much of a tool's output a model gets.
-func (v value) outputLimits() (OutputLimits, bool) {
+// readOutputLimits reads how much of a tool's output a model gets.
+func readOutputLimits(v value) (OutputLimits, bool) {
 	var o OutputLimits
 	fields{"lines": into(&o.Lines, number(maxOutputLines)), "bytes": into(&o.Bytes, number(maxOutputBytes))}.read(v)
 	return o, true

@@ -26,8 +26,8 @@ const (
 	maxEntries  = 2000 // rules, hosts and names of one profile
 )
 
-// profiles reads the profiles of a manifest.
-func (v value) profiles() (*profiles, bool) {
+// readProfiles reads the profiles of a manifest.
+func readProfiles(v value) (*profiles, bool) {
 	ps := newProfiles()
 	entries, ok := v.entries()
 	for _, e := range entries {
@@ -40,7 +40,7 @@ func (v value) profiles() (*profiles, bool) {
 		case e.null():
 			e.problem(fmt.Sprintf("the profile %s is empty", quote(name)), "give it at least permission: or extends:")
 		default:
-			ps.bodies = append(ps.bodies, e.profileBody(name))
+			ps.bodies = append(ps.bodies, readProfileBody(e, name))
 		}
 	}
 	if len(entries) > maxProfiles {
@@ -223,7 +223,7 @@ func (l *loader) profileFile(name, path string, defined *profiles) (profile, boo
 	if !ok {
 		return profile{}, false
 	}
-	body := root.profileBody(strings.TrimSuffix(filepath.Base(path), filepath.Ext(path)))
+	body := readProfileBody(root, strings.TrimSuffix(filepath.Base(path), filepath.Ext(path)))
 	body.check(l.names)
 	base := defined.base(body, nil)
 	if base == nil {

@@ -10,10 +10,10 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 )
 
-// instruction reads a file of instructions, or all that a pattern matches, in
+// readInstruction reads a file of instructions, or all that a pattern matches, in
 // the order of their names. An @ before the path, as prompts have it, means the
 // same.
-func (v value) instruction() ([]Instruction, bool) {
+func readInstruction(v value) ([]Instruction, bool) {
 	t, ok := v.filled()
 	if !ok {
 		return nil, false
@@ -23,7 +23,7 @@ func (v value) instruction() ([]Instruction, bool) {
 		path = strings.TrimPrefix(path, "@")
 	}
 	if isFile(resolvePath(v.src.dir, path)) || !strings.ContainsAny(path, "*?[{") {
-		one, ok := v.instructionFile(path)
+		one, ok := readInstructionFile(v, path)
 		return []Instruction{one}, ok
 	}
 	if v.outside(patternBase(resolvePath(v.src.dir, path)), path) {
@@ -50,7 +50,7 @@ func (v value) instruction() ([]Instruction, bool) {
 		if v.outside(resolvePath(v.src.dir, file), t.s) { // not by its name, which is nobody's business
 			return nil, false
 		}
-		one, valid := v.instructionFile(file)
+		one, valid := readInstructionFile(v, file)
 		if ok = ok && valid; valid {
 			all = append(all, one)
 		}
@@ -58,7 +58,7 @@ func (v value) instruction() ([]Instruction, bool) {
 	return all, ok
 }
 
-func (v value) instructionFile(path string) (Instruction, bool) {
+func readInstructionFile(v value, path string) (Instruction, bool) {
 	if v.outside(resolvePath(v.src.dir, path), path) {
 		return Instruction{}, false
 	}

@@ -103,7 +103,7 @@ func (l *loader) manifest(ctx context.Context, path string) (*manifest, error) {
 	if !ok {
 		return nil, nil
 	}
-	m := root.manifest()
+	m := readManifest(root)
 	l.names.add(m)
 	return m, nil
 }

@@ -66,37 +66,37 @@ type price struct {
 	model string
 }
 
-// manifest reads a whole manifest.
-func (v value) manifest() *manifest {
+// readManifest reads a whole manifest.
+func readManifest(v value) *manifest {
 	m := &manifest{value: v, profiles: newProfiles()}
 	var entries []value
 	var files [][]*agent
 	var instructions [][]Instruction
 	got := fields{
-		"version":             value.version,
+		"version":             readVersion,
 		"name":                into(&m.name, value.str),
-		"model":               func(v value) { m.models = v.chain() },
+		"model":               func(v value) { m.models = readChain(v) },
 		"profile":             func(v value) { m.profile = optional(v.filled()) },
-		"limits":              into(&m.limits, value.limits),
-		"budget":              into(&m.budget, value.budget),
+		"limits":              into(&m.limits, readLimits),
+		"budget":              into(&m.budget, readBudget),
 		"jobs":                into(&m.parallel, number(maxParallel)),
 		"clones":              into(&m.clones, number(maxParallel)),
-		"vars":                into(&m.vars, value.vars),
-		"profiles":            into(&m.profiles, value.profiles),
-		"repos":               into(&m.repos, value.repos),
+		"vars":                into(&m.vars, readVars),
+		"profiles":            into(&m.profiles, readProfiles),
+		"repos":               into(&m.repos, readRepos),
 		"tasks":               into(&entries, upTo(maxJobs, list(value.itself))),
 		"allow_dirty":         into(&m.allowDirty, value.boolean),
 		"allow_unknown_price": func(v value) { m.unknown = v; into(&m.allowUnknownPrice, value.boolean)(v) },
-		"instructions":        into(&instructions, upTo(maxCommands, list(value.instruction))),
-		"prices":              into(&m.prices, value.prices),
-		"agents":              into(&m.agents, value.agents),
-		"agents_from":         into(&files, upTo(maxDefined, list(value.agentFiles))),
-		"providers":           into(&m.providers, value.providers),
-		"search":              into(&m.search, value.search),
-		"tools":               into(&m.tools, value.tools),
-		"skills":              into(&m.skills, upTo(maxDefined, list(value.skillFolder))),
+		"instructions":        into(&instructions, upTo(maxCommands, list(readInstruction))),
+		"prices":              into(&m.prices, readPrices),
+		"agents":              into(&m.agents, readAgents),
+		"agents_from":         into(&files, upTo(maxDefined, list(readAgentFiles))),
+		"providers":           into(&m.providers, readProviders),
+		"search":              into(&m.search, readSearch),
+		"tools":               into(&m.tools, readTools),
+		"skills":              into(&m.skills, upTo(maxDefined, list(readSkillFolder))),
 		"batch":               into(&m.batch, value.boolean),
-		"tool_output":         into(&m.output, value.outputLimits),
+		"tool_output":         into(&m.output, readOutputLimits),
 		"mcp":                 laterKey, "lsp": laterKey, "hooks": laterKey, "notify": laterKey,
 	}.sampled(&m.sampling).read(v)
 	if _, ok := got["version"]; !ok && v.isMapping() {
@@ -106,7 +106,7 @@ func (v value) manifest() *manifest {
 	m.instructions = v.onlyOnce(slices.Concat(instructions...))
 	m.instructed = digest(m.instructions)
 	for _, e := range entries {
-		m.tasks = append(m.tasks, e.task(m))
+		m.tasks = append(m.tasks, readTask(e, m))
 	}
 	return m
 }
@@ -114,8 +114,8 @@ func (v value) manifest() *manifest {
 // itself leaves a value to be read later.
 func (v value) itself() (value, bool) { return v, true }
 
-// version accepts the one version that there is.
-func (v value) version() {
+// readVersion accepts the one version that there is.
+func readVersion(v value) {
 	if v.isScalar() && v.node.ShortTag() == "!!int" && v.node.Value != "1" {
 		v.problem("version "+v.node.Value+" is not known", "write version: 1")
 		return
@@ -128,19 +128,19 @@ func (v value) version() {
 // leastProcesses is what one command takes, with what confines it.
 const leastProcesses = 16
 
-// limits reads what ends a job. Zero values are what the manifest does not say.
-func (v value) limits() (Limits, bool) {
+// readLimits reads what ends a job. Zero values are what the manifest does not say.
+func readLimits(v value) (Limits, bool) {
 	var l Limits
 	fields{
 		"turns":    into(&l.Turns, number(math.MaxInt)),
-		"cost":     into(&l.CostUSD, value.costLimit),
-		"time":     into(&l.Time, value.duration),
-		"tokens":   into(&l.Tokens, value.tokens),
+		"cost":     into(&l.CostUSD, readCostLimit),
+		"time":     into(&l.Time, readDuration),
+		"tokens":   into(&l.Tokens, readTokens),
 		"denials":  into(&l.Denials, number(math.MaxInt)),
 		"failures": into(&l.Failures, number(math.MaxInt)),
 
-		"disk":      into(&l.Disk, value.size),
-		"memory":    into(&l.Memory, value.size),
+		"disk":      into(&l.Disk, readSize),
+		"memory":    into(&l.Memory, readSize),
 		"processes": into(&l.Processes, between(leastProcesses, math.MaxInt32)),
 	}.read(v)
 	return l, true
@@ -162,16 +162,16 @@ func (l Limits) over(base Limits) Limits {
 	}
 }
 
-// budget reads what ends a run.
-func (v value) budget() (Budget, bool) {
+// readBudget reads what ends a run.
+func readBudget(v value) (Budget, bool) {
 	var b Budget
-	fields{"cost": into(&b.CostUSD, value.costLimit), "time": into(&b.Time, value.duration)}.read(v)
+	fields{"cost": into(&b.CostUSD, readCostLimit), "time": into(&b.Time, readDuration)}.read(v)
 	return b, true
 }
 
-// vars reads variables. They may be numbers and booleans too, and are texts
+// readVars reads variables. They may be numbers and booleans too, and are texts
 // spelt as in the file.
-func (v value) vars() (map[string]string, bool) {
+func readVars(v value) (map[string]string, bool) {
 	vars := map[string]string{}
 	entries, ok := v.entries()
 	for _, e := range entries {
@@ -182,18 +182,18 @@ func (v value) vars() (map[string]string, bool) {
 	return vars, ok
 }
 
-// prices reads prices of models. Cached tokens without a price of their own are
+// readPrices reads prices of models. Cached tokens without a price of their own are
 // charged as input.
-func (v value) prices() ([]price, bool) {
+func readPrices(v value) ([]price, bool) {
 	var all []price
 	entries, ok := v.entries()
 	for _, e := range entries {
 		p := price{value: e, model: e.key.Value}
 		got := fields{
-			"input":       into(&p.Input, value.money),
-			"output":      into(&p.Output, value.money),
-			"cache_read":  into(&p.CacheRead, value.money),
-			"cache_write": into(&p.CacheWrite, value.money),
+			"input":       into(&p.Input, readMoney),
+			"output":      into(&p.Output, readMoney),
+			"cache_read":  into(&p.CacheRead, readMoney),
+			"cache_write": into(&p.CacheWrite, readMoney),
 		}.read(e)
 		if _, ok := got["cache_read"]; !ok {
 			p.CacheRead = p.Input

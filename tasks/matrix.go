@@ -47,18 +47,18 @@ func (v value) named() bool {
 	return true
 }
 
-// matrix reads a task's matrix.
-func (v value) matrix() (matrix, bool) {
+// readMatrix reads a task's matrix.
+func readMatrix(v value) (matrix, bool) {
 	m := matrix{value: v}
 	entries, ok := v.entries()
 	for _, e := range entries {
 		switch e.key.Value {
 		case "include":
-			into(&m.include, upTo(maxCells, list(value.cells)))(e)
+			into(&m.include, upTo(maxCells, list(readCells)))(e)
 		case "exclude":
-			into(&m.exclude, upTo(maxCells, list(value.cells)))(e)
+			into(&m.exclude, upTo(maxCells, list(readCells)))(e)
 		default:
-			if values, ok := e.axisValues(); ok && e.named() {
+			if values, ok := readAxisValues(e); ok && e.named() {
 				m.axes = append(m.axes, axis{e.key.Value, values})
 			}
 		}
@@ -71,8 +71,8 @@ func (v value) matrix() (matrix, bool) {
 	return m, ok
 }
 
-// axisValues reads the values of one key: at least one, none twice.
-func (v value) axisValues() ([]string, bool) {
+// readAxisValues reads the values of one key: at least one, none twice.
+func readAxisValues(v value) ([]string, bool) {
 	texts, ok := list(value.scalar)(v)
 	if !ok {
 		return nil, false
@@ -94,8 +94,8 @@ func (v value) axisValues() ([]string, bool) {
 	return values, true
 }
 
-// cells reads one entry of include or exclude.
-func (v value) cells() (cells, bool) {
+// readCells reads one entry of include or exclude.
+func readCells(v value) (cells, bool) {
 	entries, ok := v.entries()
 	c := cells{of: map[string]string{}}
 	for _, e := range entries {

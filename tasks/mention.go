@@ -37,9 +37,9 @@ const maxMentions = 100
 // commandForm is what OpenCode's commands run before a prompt is sent.
 var commandForm = regexp.MustCompile("!`[^`\n]+`")
 
-// taskPrompt reads a task's prompt. A variable in a command is refused: the
+// readTaskPrompt reads a task's prompt. A variable in a command is refused: the
 // shell would run what its value holds.
-func (v value) taskPrompt() (template, bool) {
+func readTaskPrompt(v value) (template, bool) {
 	t, ok := v.filled()
 	if !ok {
 		return template{}, false
@@ -55,9 +55,9 @@ func (v value) taskPrompt() (template, bool) {
 	return parseTemplate(t), true
 }
 
-// plainPrompt reads a prompt that is the same for every job and workspace, in
+// readPlainPrompt reads a prompt that is the same for every job and workspace, in
 // which nothing can be fetched.
-func (v value) plainPrompt() (template, bool) {
+func readPlainPrompt(v value) (template, bool) {
 	t, ok := v.filled()
 	if ok && commandForm.MatchString(t.s) {
 		v.problem("a command (!`...`) is run in the prompts of tasks alone", "write it there, or under setup: and let the agent read what it wrote")

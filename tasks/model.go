@@ -38,8 +38,8 @@ type modelChain struct {
 	wrong bool // there is one, and its problem is recorded
 }
 
-// chain reads one model, or a list of them.
-func (v value) chain() modelChain {
+// readChain reads one model, or a list of them.
+func readChain(v value) modelChain {
 	if !v.isList() {
 		t, ok := v.filled()
 		if !ok {

@@ -54,24 +54,24 @@ func (p *policyFile) read(v value) {
 		}
 	}
 	got := fields{
-		"version":       value.version,
+		"version":       readVersion,
 		"max_profile":   p.maxProfile,
 		"models":        p.names(policy.Models, value.str),
 		"providers":     p.names(policy.Providers, value.str),
-		"hosts":         p.names(policy.Hosts, value.boundHost),
-		"env":           p.names(policy.Env, func(v value) (string, bool) { t, ok := v.envName(); return t.s, ok }),
-		"paths":         p.names(policy.Paths, value.directory),
+		"hosts":         p.names(policy.Hosts, readBoundHost),
+		"env":           p.names(policy.Env, func(v value) (string, bool) { t, ok := readEnvName(v); return t.s, ok }),
+		"paths":         p.names(policy.Paths, readDirectory),
 		"repos":         p.names(policy.Repos, value.str),
 		"publish":       p.names(policy.Publish, word("none", "patch", "branch", "push", "pr")),
 		"actors":        p.names(policy.Actors, value.str),
-		"sandbox":       func(v value) { v.requires(&p.Sandbox) },
+		"sandbox":       func(v value) { readRequires(v, &p.Sandbox) },
 		"protect":       p.protect,
 		"budget":        p.budget,
 		"prices":        p.prices,
 		"setup":         p.words(policy.Setup, map[string][]string{"allow": {"*"}, "deny": nil}, nil),
 		"cache":         p.words(policy.Cache, map[string][]string{"auto": {"*"}, "none": nil}, nil),
 		"extensions":    p.words(policy.Extensions, map[string][]string{"allow": {"*"}, "deny": nil}, value.str),
-		"setup_network": p.words(policy.SetupNetwork, map[string][]string{"allow": {"*"}, "deny": nil, "registries": registries()}, value.boundHost),
+		"setup_network": p.words(policy.SetupNetwork, map[string][]string{"allow": {"*"}, "deny": nil, "registries": registries()}, readBoundHost),
 	}.read(v)
 	if _, ok := got["version"]; !ok && v.isMapping() {
 		v.problem("there is no version", "write version: 1 first")
@@ -140,7 +140,7 @@ func (p *policyFile) maxProfile(v value) {
 
 // protect reads the globs of paths that nothing may change.
 func (p *policyFile) protect(v value) {
-	globs, _ := list(value.glob)(v)
+	globs, _ := list(readGlob)(v)
 	for _, g := range globs {
 		g = strings.Trim(strings.TrimPrefix(g, "./"), "/")
 		p.Globs = append(p.Globs, g, g+"/**")
@@ -154,7 +154,7 @@ func (p *policyFile) protect(v value) {
 // budget reads what a run, and all runs of a day, may cost. A price that isn't
 // known would make either meaningless.
 func (p *policyFile) budget(v value) {
-	got := fields{"run": into(&p.Run.USD, value.costLimit), "day": into(&p.Day.USD, value.costLimit)}.read(v)
+	got := fields{"run": into(&p.Run.USD, readCostLimit), "day": into(&p.Day.USD, readCostLimit)}.read(v)
 	if len(got) == 0 && v.isMapping() {
 		v.keyProblem("budget bounds nothing", "write {run: 5, day: 50}, in USD")
 	}
@@ -164,30 +164,30 @@ func (p *policyFile) budget(v value) {
 
 // prices reads prices that the operator vouches for.
 func (p *policyFile) prices(v value) {
-	all, _ := v.prices()
+	all, _ := readPrices(v)
 	p.Prices = map[string]money.Price{}
 	for _, price := range all {
 		p.Prices[price.model] = price.Price
 	}
 }
 
-// requires reads that level A is required.
-func (v value) requires(at *string) {
+// readRequires reads that level A is required.
+func readRequires(v value, at *string) {
 	if _, ok := word("require")(v); ok {
 		*at = v.ruleSource()
 	}
 }
 
-// boundHost reads a host, or "*" for every host.
-func (v value) boundHost() (string, bool) {
+// readBoundHost reads a host, or "*" for every host.
+func readBoundHost(v value) (string, bool) {
 	if v.node.Value == "*" {
 		return "*", true
 	}
-	return v.host()
+	return readHost(v)
 }
 
-// directory reads a directory, and returns it absolute and without symlinks.
-func (v value) directory() (string, bool) {
+// readDirectory reads a directory, and returns it absolute and without symlinks.
+func readDirectory(v value) (string, bool) {
 	t, ok := v.filled()
 	switch {
 	case !ok:

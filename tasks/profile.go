@@ -41,17 +41,17 @@ type profile struct {
 	digest string
 }
 
-// profileBody reads a profile's body.
-func (v value) profileBody(title string) *profileBody {
+// readProfileBody reads a profile's body.
+func readProfileBody(v value, title string) *profileBody {
 	p := &profileBody{value: v, title: title}
 	fields{
 		"extends":    func(v value) { p.extends = optional(v.filled()) },
 		"permission": func(v value) { p.rules = append(p.rules, p.readRules(v)...) },
-		"git":        func(v value) { p.rules = append(p.rules, v.gitRule()...) },
-		"network":    into(&p.network, value.network),
-		"cache":      into(&p.cache, list(value.cacheName)),
-		"env":        into(&p.env, list(value.envName)),
-		"examples":   into(&p.examples, list(value.example)),
+		"git":        func(v value) { p.rules = append(p.rules, readGitRule(v)...) },
+		"network":    into(&p.network, readNetwork),
+		"cache":      into(&p.cache, list(readCacheName)),
+		"env":        into(&p.env, list(readEnvName)),
+		"examples":   into(&p.examples, list(readExample)),
 	}.read(v)
 	if len(p.rules)+len(p.cache)+len(p.env)+len(p.examples) > maxEntries {
 		v.problem(fmt.Sprintf("the profile has more than %d entries", maxEntries), "use wildcards")
@@ -84,7 +84,7 @@ func (p *profileBody) readRules(v value) []writtenRule {
 	for _, e := range entries {
 		switch {
 		case e.key.Value == permission.Git:
-			all = append(all, e.gitRule()...)
+			all = append(all, readGitRule(e)...)
 		case !p.judged(e):
 		case e.isList():
 			e.wrong("allow, deny or a mapping from patterns to them", `write for example {"*": allow}`)
@@ -102,7 +102,7 @@ func (p *profileBody) readRules(v value) []writtenRule {
 
 // rule reads an effect and makes the rule of it; none after a problem.
 func (v value) rule(permissionName, pattern string) []writtenRule {
-	effect, ok := v.effect()
+	effect, ok := readEffect(v)
 	if !ok {
 		return nil
 	}
@@ -124,8 +124,8 @@ func (v value) ruleSource() string {
 	return fmt.Sprintf("%s:%d", v.src.name, line)
 }
 
-// effect reads allow or deny.
-func (v value) effect() (permission.Effect, bool) {
+// readEffect reads allow or deny.
+func readEffect(v value) (permission.Effect, bool) {
 	switch v.node.Value {
 	case "allow":
 		return permission.Allow, true
@@ -139,9 +139,9 @@ func (v value) effect() (permission.Effect, bool) {
 	return permission.Deny, false
 }
 
-// gitRule reads whether git's own files may be written. Saying no is a rule
+// readGitRule reads whether git's own files may be written. Saying no is a rule
 // too: it takes away what an extended profile allows.
-func (v value) gitRule() []writtenRule {
+func readGitRule(v value) []writtenRule {
 	r := permission.Rule{Permission: permission.Git, Pattern: "*", Source: v.ruleSource()}
 	switch {
 	case v.null():
@@ -247,8 +247,8 @@ func sameLetters(a, b string) bool {
 	return slices.Equal(x, y)
 }
 
-// network reads which addresses may be reached.
-func (v value) network() (*permission.Network, bool) {
+// readNetwork reads which addresses may be reached.
+func readNetwork(v value) (*permission.Network, bool) {
 	switch v.node.Value {
 	case "deny":
 		return &permission.Network{}, true
@@ -258,14 +258,14 @@ func (v value) network() (*permission.Network, bool) {
 		}
 		return &permission.Network{Allow: true}, true
 	case "":
-		hosts, ok := list(value.host)(v)
+		hosts, ok := list(readHost)(v)
 		return &permission.Network{Hosts: hosts}, ok
 	}
 	v.wrong("deny, allow or a list of hosts", "write one of them")
 	return nil, false
 }
 
-func (v value) host() (string, bool) {
+func readHost(v value) (string, bool) {
 	t, ok := v.filled()
 	if !ok {
 		return "", false
@@ -278,7 +278,7 @@ func (v value) host() (string, bool) {
 	return t.s, ok
 }
 
-func (v value) cacheName() (string, bool) {
+func readCacheName(v value) (string, bool) {
 	t, ok := v.filled()
 	if ok && !nameForm.MatchString(t.s) {
 		v.problem(quote(t.s)+" is not the name of a build cache", "write for example go")
@@ -292,7 +292,7 @@ func (v value) cacheName() (string, bool) {
 
 var envForm = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-func (v value) envName() (text, bool) {
+func readEnvName(v value) (text, bool) {
 	t, ok := v.filled()
 	if ok && !envForm.MatchString(t.s) {
 		v.problem(quote(t.s)+" is not the name of an environment variable", "write the name alone, such as CI")
@@ -304,8 +304,8 @@ func (v value) envName() (text, bool) {
 	return t, ok
 }
 
-// example reads one expected decision.
-func (v value) example() (permission.Example, bool) {
+// readExample reads one expected decision.
+func readExample(v value) (permission.Example, bool) {
 	var allowed, denied, subject string
 	got := fields{
 		"allow":   into(&allowed, value.str),

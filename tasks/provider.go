@@ -26,8 +26,8 @@ type provider struct {
 	query   []template
 }
 
-// providers reads the endpoints that a manifest adds or changes.
-func (v value) providers() ([]definition[provider], bool) {
+// readProviders reads the endpoints that a manifest adds or changes.
+func readProviders(v value) ([]definition[provider], bool) {
 	var all []definition[provider]
 	entries, ok := v.definitions()
 	for _, e := range entries {
@@ -38,7 +38,7 @@ func (v value) providers() ([]definition[provider], bool) {
 		case !idForm.MatchString(name):
 			e.keyProblem(quote(name)+" is not a name", "use letters, digits, ., _ and -")
 		default:
-			p := e.provider(name)
+			p := readProvider(e, name)
 			says := digest(p.Provider, spelled(p.headers), spelled(p.query))
 			all = append(all, definition[provider]{value: e, title: "provider " + quote(name), digest: says, is: p})
 		}
@@ -56,8 +56,8 @@ func (v value) definitions() ([]value, bool) {
 	return entries, ok
 }
 
-// provider reads one endpoint.
-func (v value) provider(name string) provider {
+// readProvider reads one endpoint.
+func readProvider(v value, name string) provider {
 	var p provider
 	if v.refused(policy.Endpoints, "a provider's endpoint", name) {
 		return p
@@ -65,10 +65,10 @@ func (v value) provider(name string) provider {
 	v.refused(policy.Providers, "the provider "+quote(name), name)
 	got := fields{
 		"kind":     into(&p.Kind, word(providerKinds...)),
-		"base_url": into(&p.BaseURL, value.baseURL),
-		"key_env":  into(&p.KeyEnv, value.variable),
-		"headers":  into(&p.headers, value.headers),
-		"query":    into(&p.query, value.parameters),
+		"base_url": into(&p.BaseURL, readBaseURL),
+		"key_env":  into(&p.KeyEnv, readVariable),
+		"headers":  into(&p.headers, readHeaders),
+		"query":    into(&p.query, readParameters),
 	}.read(v)
 	for _, key := range []string{"kind", "base_url"} {
 		if _, ok := got[key]; !ok && v.isMapping() && !slices.Contains(supportedProviders, name) {
@@ -119,9 +119,9 @@ func private(host string) bool {
 	return dot < 0 || slices.Contains([]string{"localhost", "local", "internal", "lan", "test"}, strings.ToLower(host[dot+1:]))
 }
 
-// address reads an http or https URL. What it holds is not repeated in a
+// readAddress reads an http or https URL. What it holds is not repeated in a
 // message, as it may be a secret.
-func (v value) address() (*url.URL, bool) {
+func readAddress(v value) (*url.URL, bool) {
 	t, ok := v.filled()
 	if !ok {
 		return nil, false
@@ -138,9 +138,9 @@ func (v value) address() (*url.URL, bool) {
 	return nil, false
 }
 
-// baseURL reads what the paths of a wire are put behind.
-func (v value) baseURL() (string, bool) {
-	u, ok := v.address()
+// readBaseURL reads what the paths of a wire are put behind.
+func readBaseURL(v value) (string, bool) {
+	u, ok := readAddress(v)
 	if ok {
 		v.refused(policy.Hosts, "the host "+quote(u.Host), withPort(u.Scheme, u.Host))
 	}
@@ -158,8 +158,8 @@ func (v value) baseURL() (string, bool) {
 	return v.node.Value, ok
 }
 
-// variable reads the name of an environment variable.
-func (v value) variable() (string, bool) {
+// readVariable reads the name of an environment variable.
+func readVariable(v value) (string, bool) {
 	t, ok := v.filled()
 	if ok && !envForm.MatchString(t.s) {
 		v.problem(v.name+" is not the name of an environment variable", "write the name alone, such as EXAMPLE_API_KEY, and never the key")
@@ -177,8 +177,8 @@ var ownHeaders = []string{"Host", "Content-Type", "Content-Length", "Transfer-En
 // headerForm is the token of RFC 9110, section 5.6.2.
 var headerForm = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")
 
-func (v value) headers() ([]template, bool) {
-	all, ok := v.parameters()
+func readHeaders(v value) ([]template, bool) {
+	all, ok := readParameters(v)
 	for _, t := range all {
 		switch name := t.key.Value; {
 		case !headerForm.MatchString(name):
@@ -190,8 +190,8 @@ func (v value) headers() ([]template, bool) {
 	return all, ok
 }
 
-// parameters reads a mapping from names to texts with variables.
-func (v value) parameters() ([]template, bool) {
+// readParameters reads a mapping from names to texts with variables.
+func readParameters(v value) ([]template, bool) {
 	var all []template
 	entries, ok := v.entries()
 	for _, e := range entries {

@@ -20,8 +20,8 @@ func publishModes() []PublishMode {
 
 const laterPublish = "pr"
 
-// publish reads how a task's work is published.
-func (v value) publish() (publish, bool) {
+// readPublish reads how a task's work is published.
+func readPublish(v value) (publish, bool) {
 	p := publish{mode: PublishNone}
 	fields{
 		"mode": func(v value) {

@@ -24,10 +24,10 @@ type repo struct {
 	top     string // id of the repository that it is a directory of; id if it is all of it
 }
 
-// repos reads the repositories of a manifest or a task. There is a problem if
+// readRepos reads the repositories of a manifest or a task. There is a problem if
 // one stands there twice: its jobs would have the same names.
-func (v value) repos() ([]repo, bool) {
-	entries, ok := upTo(maxJobs, list(value.repoEntry))(v)
+func readRepos(v value) ([]repo, bool) {
+	entries, ok := upTo(maxJobs, list(readRepoEntry))(v)
 	all := slices.Concat(entries...)
 	if len(all) > maxJobs {
 		v.problem(fmt.Sprintf("%s names more than %d repositories", v.name, maxJobs), "split it")
@@ -64,16 +64,16 @@ type repoEntry struct {
 	exclude []string
 }
 
-// repoEntry reads one entry of repos.
-func (v value) repoEntry() ([]repo, bool) {
+// readRepoEntry reads one entry of repos.
+func readRepoEntry(v value) ([]repo, bool) {
 	e := repoEntry{value: v}
 	target := into(&e.target, value.filled)
 	got := fields{
 		"path": target, "copy": target, "url": target, "file": target, "glob": target,
-		"ref":     into(&e.ref, value.revision),
+		"ref":     into(&e.ref, readRevision),
 		"depth":   into(&e.depth, between(0, math.MaxInt32)),
-		"include": into(&e.include, upTo(maxCells, list(value.glob))),
-		"exclude": into(&e.exclude, upTo(maxCells, list(value.glob))),
+		"include": into(&e.include, upTo(maxCells, list(readGlob))),
+		"exclude": into(&e.exclude, upTo(maxCells, list(readGlob))),
 	}.read(v)
 	ways := slices.DeleteFunc([]string{"path", "copy", "url", "file", "glob"}, func(key string) bool {
 		_, ok := got[key]
@@ -186,8 +186,8 @@ func topOf(dir string) string {
 	return dir
 }
 
-// revision reads the name of a revision; one of digits alone is a name too.
-func (v value) revision() (string, bool) {
+// readRevision reads the name of a revision; one of digits alone is a name too.
+func readRevision(v value) (string, bool) {
 	t, ok := v.scalar()
 	if ok && !isRevision(t.s) {
 		v.problem(quote(t.s)+" is not a revision", "name a branch, a tag or a commit")
@@ -202,8 +202,8 @@ func isRevision(s string) bool {
 	return s != "" && s[0] != '-' && !strings.ContainsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) })
 }
 
-// glob reads a pattern for paths.
-func (v value) glob() (string, bool) {
+// readGlob reads a pattern for paths.
+func readGlob(v value) (string, bool) {
 	t, ok := v.filled()
 	if ok && !doublestar.ValidatePattern(t.s) {
 		v.problem(quote(t.s)+" is not a pattern for paths", "close its brackets")

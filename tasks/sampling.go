@@ -19,14 +19,14 @@ func (s Sampling) Over(base Sampling) Sampling {
 // sampled adds the keys of a sampling to those of a mapping.
 func (f fields) sampled(s *Sampling) fields {
 	f["effort"] = into(&s.Effort, word("minimal", "low", "medium", "high"))
-	f["temperature"] = into(&s.Temperature, value.temperature)
+	f["temperature"] = into(&s.Temperature, readTemperature)
 	f["max_output"] = into(&s.MaxOutput, number(math.MaxInt))
 	return f
 }
 
 const maxTemperature = 2
 
-func (v value) temperature() (*float64, bool) {
+func readTemperature(v value) (*float64, bool) {
 	tag := v.node.ShortTag()
 	t, err := strconv.ParseFloat(strings.ReplaceAll(v.node.Value, "_", ""), 64)
 	if !v.isScalar() || tag != "!!int" && tag != "!!float" || err != nil || !(t >= 0 && t <= maxTemperature) {

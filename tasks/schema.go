@@ -15,8 +15,8 @@ import (
 
 const maxSchema = 64 << 10 // bytes of a schema as JSON
 
-// schema reads a JSON Schema of an object.
-func (v value) schema() (map[string]any, bool) {
+// readSchema reads a JSON Schema of an object.
+func readSchema(v value) (map[string]any, bool) {
 	if !v.isMapping() {
 		v.wrong("a JSON Schema", "write for example {type: object, properties: {summary: {type: string}}}")
 		return nil, false

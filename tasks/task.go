@@ -61,28 +61,28 @@ const maxCommands = 100 // in setup or verify
 // idForm is what ids of tasks and names of profiles look like.
 var idForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
 
-// task reads one task.
-func (v value) task(m *manifest) *task {
+// readTask reads one task.
+func readTask(v value, m *manifest) *task {
 	t := &task{value: v, manifest: m, attempts: 1, commit: commit{ifExists: FailIfExists}, publish: publish{mode: PublishNone}}
 	got := fields{
-		"id":              into(&t.id, value.taskID),
-		"prompt":          into(&t.prompt, value.taskPrompt),
+		"id":              into(&t.id, readTaskID),
+		"prompt":          into(&t.prompt, readTaskPrompt),
 		"agent":           func(v value) { t.agent = optional(v.filled()) },
-		"model":           func(v value) { t.models = v.chain() },
+		"model":           func(v value) { t.models = readChain(v) },
 		"profile":         func(v value) { t.profile = optional(v.filled()) },
-		"limits":          into(&t.limits, value.limits),
-		"repos":           into(&t.repos, value.repos),
-		"vars":            into(&t.vars, value.vars),
-		"matrix":          into(&t.matrix, value.matrix),
+		"limits":          into(&t.limits, readLimits),
+		"repos":           into(&t.repos, readRepos),
+		"vars":            into(&t.vars, readVars),
+		"matrix":          into(&t.matrix, readMatrix),
 		"needs":           into(&t.needs, list(value.filled)),
-		"if":              into(&t.condition, value.condition),
-		"setup":           bounded(policy.Setup, into(&t.setup, upTo(maxCommands, list(value.command)))),
-		"verify":          bounded(policy.Verify, into(&t.verify, upTo(maxCommands, list(value.check)))),
+		"if":              into(&t.condition, readCondition),
+		"setup":           bounded(policy.Setup, into(&t.setup, upTo(maxCommands, list(readCommand)))),
+		"verify":          bounded(policy.Verify, into(&t.verify, upTo(maxCommands, list(readCheck)))),
 		"attempts":        into(&t.attempts, number(math.MaxInt)),
 		"require_changes": into(&t.requireChanges, value.boolean),
-		"output":          into(&t.schema, value.output),
-		"commit":          into(&t.commit, value.commit),
-		"publish":         into(&t.publish, value.publish),
+		"output":          into(&t.schema, readOutput),
+		"commit":          into(&t.commit, readCommit),
+		"publish":         into(&t.publish, readPublish),
 	}.sampled(&t.sampling).read(v)
 	if v.isMapping() {
 		if _, ok := got["id"]; !ok {
@@ -96,8 +96,8 @@ func (v value) task(m *manifest) *task {
 	return t
 }
 
-// taskID reads an id that is safe as the name of a file and of a branch.
-func (v value) taskID() (text, bool) {
+// readTaskID reads an id that is safe as the name of a file and of a branch.
+func readTaskID(v value) (text, bool) {
 	const most = 64
 	const fix = "use up to 64 letters, digits, ., _ and -, beginning with a letter or digit"
 	t, ok := v.filled()
@@ -115,21 +115,21 @@ func (v value) taskID() (text, bool) {
 	return text{}, false
 }
 
-// output reads what the final answer must be like.
-func (v value) output() (map[string]any, bool) {
+// readOutput reads what the final answer must be like.
+func readOutput(v value) (map[string]any, bool) {
 	var schema map[string]any
-	fields{"schema": into(&schema, value.schema)}.read(v)
+	fields{"schema": into(&schema, readSchema)}.read(v)
 	return schema, schema != nil
 }
 
-// check reads one verify command. Without a name it is called after its
+// readCheck reads one verify command. Without a name it is called after its
 // command.
-func (v value) check() (check, bool) {
+func readCheck(v value) (check, bool) {
 	c := check{value: v, Verify: Verify{Time: DefaultVerifyTime}}
 	got := fields{
 		"name": into(&c.Name, value.str),
-		"run":  into(&c.run, value.command),
-		"time": into(&c.Time, value.duration),
+		"run":  into(&c.run, readCommand),
+		"time": into(&c.Time, readDuration),
 	}.read(v)
 	if _, ok := got["run"]; !ok {
 		if v.isMapping() {
@@ -156,8 +156,8 @@ func uniqueChecks(checks []check) {
 	}
 }
 
-// commit reads how changes are committed; false means not at all.
-func (v value) commit() (commit, bool) {
+// readCommit reads how changes are committed; false means not at all.
+func readCommit(v value) (commit, bool) {
 	c := commit{value: v, ifExists: FailIfExists}
 	if v.isBoolean() {
 		on, _ := v.boolean()
@@ -165,9 +165,9 @@ func (v value) commit() (commit, bool) {
 		return c, true
 	}
 	fields{
-		"message": func(v value) { c.message = v.optionalTemplate() },
-		"branch":  func(v value) { c.branch = v.optionalTemplate() },
-		"author":  into(&c.author, value.author),
+		"message": func(v value) { c.message = readOptionalTemplate(v) },
+		"branch":  func(v value) { c.branch = readOptionalTemplate(v) },
+		"author":  into(&c.author, readAuthor),
 		"sign":    only("none", "ssh", "openpgp"),
 		"if_exists": func(v value) {
 			c.exists = v
@@ -187,16 +187,16 @@ func (c commit) at(t *task) value {
 	return c.value
 }
 
-// optionalTemplate reads a template; an empty text is as if it were not there.
-func (v value) optionalTemplate() *template {
+// readOptionalTemplate reads a template; an empty text is as if it were not there.
+func readOptionalTemplate(v value) *template {
 	if v.empty() {
 		return nil
 	}
 	return optional(v.template())
 }
 
-// author reads who a commit is by.
-func (v value) author() (Person, bool) {
+// readAuthor reads who a commit is by.
+func readAuthor(v value) (Person, bool) {
 	var p Person
 	got := fields{"name": into(&p.Name, value.str), "email": into(&p.Email, value.str)}.read(v)
 	if len(got) < 2 && v.isMapping() {

@@ -53,9 +53,9 @@ func (v value) template() (template, bool) {
 	return parseTemplate(t), true
 }
 
-// command reads a line for the shell; any plain value will do, as "true" is a
+// readCommand reads a line for the shell; any plain value will do, as "true" is a
 // command.
-func (v value) command() (template, bool) {
+func readCommand(v value) (template, bool) {
 	t, ok := v.scalar()
 	if ok && strings.TrimSpace(t.s) == "" {
 		v.problem(v.name+" is empty", "write a command, or leave it out")

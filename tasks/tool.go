@@ -19,8 +19,8 @@ const DefaultToolTime = 2 * time.Minute
 // toolForm is what every provider takes as the name of a tool.
 var toolForm = regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9_-]{0,63}$`)
 
-// tools reads the custom tools of a manifest.
-func (v value) tools() ([]definition[CustomTool], bool) {
+// readTools reads the custom tools of a manifest.
+func readTools(v value) ([]definition[CustomTool], bool) {
 	var all []definition[CustomTool]
 	entries, ok := v.definitions()
 	for _, e := range entries {
@@ -35,26 +35,26 @@ func (v value) tools() ([]definition[CustomTool], bool) {
 			e.keyProblem(fmt.Sprintf("the name %s differs from another tool's in case alone", quote(name)), "choose another")
 		case e.refused(policy.Extensions, "the tool "+quote(name), name):
 		default:
-			all = append(all, e.tool())
+			all = append(all, readTool(e))
 		}
 	}
 	return all, ok
 }
 
-// tool reads one custom tool.
-func (v value) tool() definition[CustomTool] {
+// readTool reads one custom tool.
+func readTool(v value) definition[CustomTool] {
 	t := CustomTool{Name: v.key.Value, Time: DefaultToolTime}
 	t.Schema = map[string]any{"type": "object", "properties": map[string]any{}, "additionalProperties": false}
 	var written []string
 	got := fields{
 		"description": into(&t.Description, value.str),
-		"command":     func(v value) { t.Command, written = v.program() },
+		"command":     func(v value) { t.Command, written = readProgram(v) },
 		"parameters": func(v value) {
 			if !v.empty() {
-				into(&t.Schema, value.schema)(v)
+				into(&t.Schema, readSchema)(v)
 			}
 		},
-		"time":      into(&t.Time, value.duration),
+		"time":      into(&t.Time, readDuration),
 		"read_only": into(&t.ReadOnly, value.boolean),
 	}.read(v)
 	for _, key := range []string{"description", "command"} {
@@ -66,18 +66,18 @@ func (v value) tool() definition[CustomTool] {
 	return definition[CustomTool]{value: v, title: "tool " + quote(t.Name), digest: says, is: t}
 }
 
-// program reads a line for bash, or a program and its arguments, and returns it
+// readProgram reads a line for bash, or a program and its arguments, and returns it
 // as it is run and as it is written. A program with a path is relative to the
 // manifest; one without is looked for in PATH.
-func (v value) program() (args, written []string) {
+func readProgram(v value) (args, written []string) {
 	if !v.isList() {
-		line, ok := v.plain()
+		line, ok := readPlain(v)
 		if !ok {
 			return nil, nil
 		}
 		return []string{"bash", "-c", line}, []string{line}
 	}
-	written, _ = upTo(maxCommands, list(value.plain))(v)
+	written, _ = upTo(maxCommands, list(readPlain))(v)
 	if len(v.node.Content) == 0 {
 		v.problem(v.name+" is empty", "write a program and its arguments")
 	}
@@ -96,8 +96,8 @@ func (v value) program() (args, written []string) {
 	return slices.Concat([]string{path}, written[1:]), slices.Concat([]string{""}, written)
 }
 
-// plain reads a part of a command that is the same in every job.
-func (v value) plain() (string, bool) {
+// readPlain reads a part of a command that is the same in every job.
+func readPlain(v value) (string, bool) {
 	t, ok := v.scalar()
 	switch {
 	case !ok:

@@ -34,7 +34,6 @@ func excessive() map[string]string {
 		"report.Job":         "its fields are the keys of a job in report.json",
 		"tasks.manifest":     "its fields are the keys of a manifest",
 		"tasks.task":         "its fields are the keys of a task in a manifest",
-		"tasks.value":        "one method for each form of a key; a table of keys is to replace it",
 		"tools/shell.walker": "holds the state of the shell and what was found; it is to be divided",
 	}
 }
