@@ -127,7 +127,7 @@ func (s *actionStep) readKey() (string, error) {
 
 // carryOut runs the command line that the inputs come to.
 func (s *actionStep) carryOut(ctx context.Context, c carriedOut) event.Exit {
-	w := World{In: strings.NewReader(""), Out: s.out, Err: s.log, Getenv: s.environment(c), Secrets: append(slices.Clip(s.Secrets), c.key), Now: s.Now}
+	w := World{In: strings.NewReader(""), Out: s.out, Err: s.log, Getenv: s.environment(c), Secrets: append(slices.Clip(s.Secrets), c.key), Now: s.Now, Proxy: s.Proxy}
 	var problems tasks.Problems
 	err := dispatch(ctx, newRoot(w), c.args, w.Getenv, w.Out)
 	exit := exitOf(err)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
@@ -20,6 +22,7 @@ type World struct {
 	Getenv   func(string) string
 	Secrets  []string // that variables hold whose names say so, beside those that Getenv is known to give
 	Now      func() time.Time
+	Proxy    func(*http.Request) (*url.URL, error) // for requests to models and remotes; nil uses none
 }
 
 // failure is an error with the exit code that it comes to. An empty message

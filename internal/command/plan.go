@@ -70,9 +70,9 @@ func showPlan(ctx context.Context, w World, o showOptions) error {
 		return err
 	}
 	if o.format == "json" {
-		err = writeJSON(w.Out, planJSON(plan, notes, models.New(plan, w.Getenv, w.Now)))
+		err = writeJSON(w.Out, planJSON(plan, notes, models.New(plan, w.Getenv, w.Now, w.Proxy)))
 	} else {
-		err = planTable(w.Out, plan, notes, models.New(plan, w.Getenv, w.Now))
+		err = planTable(w.Out, plan, notes, models.New(plan, w.Getenv, w.Now, w.Proxy))
 	}
 	failing := 0
 	for _, n := range notes {
@@ -363,7 +363,7 @@ func validate(ctx context.Context, w World, o planOptions) error {
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(testExamples(w, plan), models.New(plan, w.Getenv, w.Now).Unpriced()); err != nil {
+	if err := errors.Join(testExamples(w, plan), models.New(plan, w.Getenv, w.Now, w.Proxy).Unpriced()); err != nil {
 		return err
 	}
 	fmt.Fprintf(w.Out, "%s: %s, no problem found\n", strings.Join(plan.Manifests, ", "), view.Plural(len(plan.Jobs), "job"))

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"path/filepath"
 
 	"github.com/millhand/millhand/internal/credentials"
@@ -50,7 +49,7 @@ func look(w World, untrusted bool) runner.Look {
 		Auth: func(urls []string) (func(url string) remote.Auth, error) {
 			return credentials.ForRemotes(w.Getenv, untrusted, urls)
 		},
-		Proxy: http.ProxyFromEnvironment,
+		Proxy: w.Proxy,
 	}
 }
 

@@ -105,7 +105,7 @@ func checkRun(ctx context.Context, w World, o runOptions) (c checked, err error)
 	if c.level, c.sandbox, err = chooseLevel(ctx, mode, runner.UsesBash(c.plan)); err != nil {
 		return c, err
 	}
-	c.models = models.New(c.plan, w.Getenv, w.Now)
+	c.models = models.New(c.plan, w.Getenv, w.Now, w.Proxy)
 	if err := errors.Join(c.models.Check(), c.models.MayRecord(o.record)); err != nil {
 		return c, err
 	}

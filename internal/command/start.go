@@ -3,6 +3,7 @@ package command
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"os"
 	"time"
 
@@ -21,6 +22,7 @@ func Start(window time.Duration) {
 	ctx, stop := Signals(context.Background(), window)
 	code := Main(ctx, os.Args, World{
 		In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Getenv: env.Getenv, Secrets: env.Secrets(), Now: time.Now,
+		Proxy: http.ProxyFromEnvironment,
 	})
 	stop()
 	os.Exit(code)

@@ -122,7 +122,7 @@ func homes() map[string]string {
 // everything but the wiring gets it handed in, so that it can be tested and
 // says what it depends on.
 func wiring() []string {
-	return []string{"os.Getenv", "os.LookupEnv", "os.Environ", "os.Exit", "time.Now", "time.Since"}
+	return []string{"http.ProxyFromEnvironment", "os.Getenv", "os.LookupEnv", "os.Environ", "os.Exit", "time.Now", "time.Since"}
 }
 
 func TestImportLaw(t *testing.T) {

@@ -8,6 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/http"
+	"net/url"
 	"os"
 	"slices"
 	"strings"
@@ -31,6 +33,7 @@ type Set struct {
 	plan   *tasks.Plan
 	getenv func(string) string
 	now    func() time.Time
+	proxy  func(*http.Request) (*url.URL, error)
 	canon  *model.Canon // of recordings; set by Begin
 
 	mu       sync.Mutex
@@ -50,11 +53,11 @@ type wired struct {
 	account account
 }
 
-// New returns the models of a plan. Keys and base URLs come from getenv; nothing
-// is opened yet.
-func New(plan *tasks.Plan, getenv func(string) string, now func() time.Time) *Set {
+// New returns the models of a plan. Keys and base URLs come from getenv; requests
+// go through proxy if it is not nil. Nothing is opened yet.
+func New(plan *tasks.Plan, getenv func(string) string, now func() time.Time, proxy func(*http.Request) (*url.URL, error)) *Set {
 	return &Set{
-		plan: plan, getenv: getenv, now: now, canon: model.NewCanon(nil, nil),
+		plan: plan, getenv: getenv, now: now, proxy: proxy, canon: model.NewCanon(nil, nil),
 		scripts: map[string]*script.Script{}, wires: map[string]wired{}, limiters: map[account]*model.Limiter{}, replays: map[string]*replay.Recording{},
 	}
 }
@@ -299,7 +302,7 @@ func (m *Set) openWire(id, written string) (wired, error) {
 		return wired{}, fmt.Errorf("the provider %s is not supported yet", prefix)
 	}
 	conf := provider.Config{
-		Kind: kindName, BaseURL: own.BaseURL, Model: bare, Header: own.Headers, Query: own.Query, Now: m.now,
+		Kind: kindName, BaseURL: own.BaseURL, Model: bare, Header: own.Headers, Query: own.Query, Now: m.now, Proxy: m.proxy,
 	}
 	if p, ok := prices.Of(id); ok {
 		conf.MaxOutput = p.MaxOutput

@@ -29,8 +29,9 @@ type Config struct {
 	QuietTimeout  time.Duration // without content, only keep-alives; 0 is wire.DefaultQuietTimeout
 	TotalTimeout  time.Duration // of a whole answer; 0 is wire.DefaultTotalTimeout
 
-	HTTPClient *http.Client     // nil makes one for this model
-	Now        func() time.Time // for a Retry-After that is a date
+	Proxy      func(*http.Request) (*url.URL, error) // of the client that is created if HTTPClient is nil; may be nil
+	HTTPClient *http.Client                          // nil creates one for this model
+	Now        func() time.Time                      // for a Retry-After that is a date
 }
 
 // Open returns the model. An error is the user's to mend: a kind that is
@@ -47,7 +48,7 @@ func Open(c Config) (model.Model, error) {
 	o := wire.Options{
 		BaseURL: base, APIKey: c.APIKey, Model: c.Model, Header: c.Header, Query: c.Query,
 		HeaderTimeout: c.HeaderTimeout, IdleTimeout: c.IdleTimeout, QuietTimeout: c.QuietTimeout, TotalTimeout: c.TotalTimeout,
-		HTTPClient: c.HTTPClient, Now: c.Now,
+		Proxy: c.Proxy, HTTPClient: c.HTTPClient, Now: c.Now,
 	}
 	switch kind.speaks {
 	case messages:

@@ -39,7 +39,7 @@ func NewLine(o Options, base string) *Line {
 	base = strings.TrimRight(cmp.Or(o.BaseURL, base), "/")
 	client := o.HTTPClient
 	if client == nil {
-		client = newHTTPClient()
+		client = newHTTPClient(o.Proxy)
 	}
 	return &Line{
 		Base:   base,

@@ -3,6 +3,7 @@ package wire
 import (
 	"net"
 	"net/http"
+	"net/url"
 	"time"
 )
 
@@ -27,8 +28,9 @@ type Options struct {
 	QuietTimeout  time.Duration // without content, only keep-alives; 0 is DefaultQuietTimeout
 	TotalTimeout  time.Duration // of a whole answer, however it trickles; 0 is DefaultTotalTimeout
 
-	HTTPClient *http.Client     // nil makes one for this model, which follows no redirects
-	Now        func() time.Time // for a Retry-After that is a date; nil ignores such
+	Proxy      func(*http.Request) (*url.URL, error) // of the client that is created if HTTPClient is nil; may be nil
+	HTTPClient *http.Client                          // nil creates one for this model, which follows no redirects
+	Now        func() time.Time                      // for a Retry-After that is a date; nil ignores such
 }
 
 const (
@@ -47,13 +49,13 @@ const (
 	keepConn    = 90 * time.Second       // how long an unused connection is kept
 )
 
-func newHTTPClient() *http.Client {
+func newHTTPClient(proxy func(*http.Request) (*url.URL, error)) *http.Client {
 	return &http.Client{
 		// A redirected POST becomes a GET somewhere else; better to say where the
 		// endpoint went.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		Transport: &http.Transport{
-			Proxy:               http.ProxyFromEnvironment,
+			Proxy:               proxy,
 			DialContext:         (&net.Dialer{Timeout: dialTimeout}).DialContext,
 			TLSHandshakeTimeout: dialTimeout,
 			ForceAttemptHTTP2:   true,
