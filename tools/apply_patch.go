@@ -22,7 +22,7 @@ import (
 var applyPatchDescription string
 
 type applyPatchInput struct {
-	PatchText string `json:"patchText" jsonschema:"the whole patch"`
+	PatchText string `json:"patchText" jsonschema:"complete patch text"`
 }
 
 func applyPatchTool() Tool {

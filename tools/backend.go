@@ -35,8 +35,8 @@ type query interface{ words() string }
 type webQuery struct {
 	Text       string
 	Results    int
-	Livecrawl  string
-	Type       string
+	Livecrawl  livecrawl
+	Type       searchType
 	Characters int
 }
 

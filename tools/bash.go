@@ -22,9 +22,9 @@ var bashDescription string
 const defaultBashTime = 2 * time.Minute
 
 type bashInput struct {
-	Command     string `json:"command" jsonschema:"command line for bash"`
-	Timeout     int    `json:"timeout,omitempty" jsonschema:"milliseconds after which it is ended, 120000 if not given"`
-	Workdir     string `json:"workdir,omitempty" jsonschema:"folder to run it in instead of the workspace's root; use it instead of cd"`
+	Command     string `json:"command" jsonschema:"bash command to run"`
+	Timeout     int    `json:"timeout,omitempty" jsonschema:"timeout in milliseconds (default 120000)"`
+	Workdir     string `json:"workdir,omitempty" jsonschema:"working directory (default: the workspace root); use it instead of cd"`
 	Description string `json:"description,omitempty" jsonschema:"what the command does, in 5 to 10 words"`
 }
 

@@ -29,12 +29,12 @@ const (
 )
 
 type batchInput struct {
-	Calls []batchCall `json:"tool_calls" jsonschema:"the calls, at most 25"`
+	Calls []batchCall `json:"tool_calls" jsonschema:"tool calls to run, at most 25"`
 }
 
 type batchCall struct {
-	Tool       string    `json:"tool" jsonschema:"name of the tool"`
-	Parameters arguments `json:"parameters,omitzero" jsonschema:"its arguments"`
+	Tool       string    `json:"tool" jsonschema:"tool name"`
+	Parameters arguments `json:"parameters,omitzero" jsonschema:"arguments of the tool"`
 }
 
 // batchTool makes the tool for the calls of a registry.

@@ -40,7 +40,7 @@ func TestACustomToolIsGivenJSONAndAnswersWithItsOutput(t *testing.T) {
 		t.Errorf("%+v", out)
 	}
 	for input, want := range map[string]string{
-		`{}`: "missing stage", `{"stage": "prod"}`: "stage: expected one of [test live], got prod", `{"stage": "live", "x": 1}`: "there is no argument x", `[`: "the arguments are not valid JSON",
+		`{}`: "missing stage", `{"stage": "prod"}`: "stage: expected one of test, live, got \"prod\"", `{"stage": "live", "x": 1}`: "there is no argument x", `[`: "the arguments are not valid JSON",
 	} {
 		s.want(s.raw("deploy", input), Failed, want)
 	}

@@ -23,10 +23,10 @@ const (
 )
 
 type editInput struct {
-	FilePath   string `json:"filePath" jsonschema:"file to change, relative to the workspace or absolute"`
-	OldString  string `json:"oldString" jsonschema:"the text to replace, exactly as it stands in the file"`
-	NewString  string `json:"newString" jsonschema:"the text to put in its place, taken literally"`
-	ReplaceAll bool   `json:"replaceAll,omitempty" jsonschema:"replace every occurrence instead of the only one"`
+	FilePath   string `json:"filePath" jsonschema:"file to edit: absolute, or relative to the workspace"`
+	OldString  string `json:"oldString" jsonschema:"text to replace, exactly as it is in the file"`
+	NewString  string `json:"newString" jsonschema:"replacement text, inserted literally"`
+	ReplaceAll bool   `json:"replaceAll,omitempty" jsonschema:"replace every occurrence of oldString (default false)"`
 }
 
 func editTool() Tool {

@@ -17,8 +17,8 @@ import (
 var globDescription string
 
 type globInput struct {
-	Pattern string `json:"pattern" jsonschema:"glob to match, as **/*.go or src/**/*.{ts,tsx}"`
-	Path    string `json:"path,omitempty" jsonschema:"folder to search, the workspace's root if not given"`
+	Pattern string `json:"pattern" jsonschema:"glob pattern, for example **/*.go or src/**/*.{ts,tsx}"`
+	Path    string `json:"path,omitempty" jsonschema:"directory to search (default: the workspace root)"`
 }
 
 func globTool() Tool {

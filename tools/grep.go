@@ -17,9 +17,9 @@ import (
 var grepDescription string
 
 type grepInput struct {
-	Pattern string `json:"pattern" jsonschema:"regular expression (RE2 syntax), matched against each line"`
-	Path    string `json:"path,omitempty" jsonschema:"folder or file to search, the workspace's root if not given"`
-	Include string `json:"include,omitempty" jsonschema:"glob of the files to search, as *.go or *.{ts,tsx}"`
+	Pattern string `json:"pattern" jsonschema:"regular expression in RE2 syntax, matched against each line"`
+	Path    string `json:"path,omitempty" jsonschema:"file or directory to search (default: the workspace root)"`
+	Include string `json:"include,omitempty" jsonschema:"glob of the files to search, for example *.go or *.{ts,tsx}"`
 }
 
 func grepTool() Tool {

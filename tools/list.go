@@ -19,8 +19,8 @@ var listDescription string
 const searchLimit = 100
 
 type listInput struct {
-	Path   string   `json:"path,omitempty" jsonschema:"folder to list, the workspace's root if not given"`
-	Ignore []string `json:"ignore,omitempty" jsonschema:"globs of what to leave out"`
+	Path   string   `json:"path,omitempty" jsonschema:"directory to list (default: the workspace root)"`
+	Ignore []string `json:"ignore,omitempty" jsonschema:"globs of files and directories to skip"`
 }
 
 func listTool() Tool {

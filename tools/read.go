@@ -27,9 +27,9 @@ const (
 )
 
 type readInput struct {
-	FilePath string `json:"filePath" jsonschema:"file or folder to read, relative to the workspace or absolute"`
-	Offset   *int   `json:"offset,omitempty" jsonschema:"line to start at, counting from 1"`
-	Limit    *int   `json:"limit,omitempty" jsonschema:"number of lines to read, 2000 if not given"`
+	FilePath string `json:"filePath" jsonschema:"file or directory to read: absolute, or relative to the workspace"`
+	Offset   *int   `json:"offset,omitempty" jsonschema:"line number to start from, counting from 1"`
+	Limit    *int   `json:"limit,omitempty" jsonschema:"maximum number of lines to read (default 2000)"`
 }
 
 // span is the lines to read.

@@ -83,7 +83,12 @@ type arguments struct{ json.RawMessage }
 // pointers get, and an object that does not list its properties.
 func inferSchema[In any]() (map[string]any, error) {
 	inferred, err := jsonschema.For[In](&jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
-		reflect.TypeFor[arguments](): {Type: "object", Properties: map[string]*jsonschema.Schema{}, AdditionalProperties: &jsonschema.Schema{}},
+		reflect.TypeFor[arguments]():    {Type: "object", Properties: map[string]*jsonschema.Schema{}, AdditionalProperties: &jsonschema.Schema{}},
+		reflect.TypeFor[TodoStatus]():   enum("pending", "in_progress", "completed", "cancelled"),
+		reflect.TypeFor[TodoPriority](): enum("high", "medium", "low"),
+		reflect.TypeFor[pageFormat]():   enum("markdown", "text", "html"),
+		reflect.TypeFor[livecrawl]():    enum("fallback", "preferred"),
+		reflect.TypeFor[searchType]():   enum("auto", "fast", "deep"),
 	}})
 	if err != nil {
 		return nil, err
@@ -101,6 +106,10 @@ func inferSchema[In any]() (map[string]any, error) {
 		m["properties"] = map[string]any{}
 	}
 	return m, nil
+}
+
+func enum(values ...any) *jsonschema.Schema {
+	return &jsonschema.Schema{Type: "string", Enum: values}
 }
 
 func withoutNull(v any) {
@@ -209,7 +218,7 @@ func coerceObject(obj map[string]any, schema map[string]any) any {
 	for name, v := range obj {
 		sub, ok := props[name].(map[string]any)
 		switch {
-		case v == nil && !slices.Contains(required, any(name)):
+		case (v == nil || v == "" && sub["enum"] != nil) && !slices.Contains(required, any(name)):
 			delete(obj, name)
 		case ok:
 			obj[name] = coerce(v, sub)
@@ -276,9 +285,26 @@ func describe(f schema.Fault) string {
 	case *schema.Type:
 		return fmt.Sprintf("%s: expected %s, got %s", at, strings.Join(k.Want, " or "), k.Got)
 	case *schema.Enum:
-		return fmt.Sprintf("%s: expected one of %v, got %v", at, k.Want, k.Got)
+		return fmt.Sprintf("%s: expected one of %s, got %s", at, valueList(k.Want), valueText(k.Got))
 	}
 	return fmt.Sprintf("%s: %s", at, f)
+}
+
+// valueList lists the values of an enum, for example: auto, fast, deep.
+func valueList(values []any) string {
+	var list []string
+	for _, v := range values {
+		list = append(list, fmt.Sprint(v))
+	}
+	return strings.Join(list, ", ")
+}
+
+// valueText returns a value that a model sent, for an error message.
+func valueText(v any) string {
+	if s, ok := v.(string); ok {
+		return strconv.Quote(brief(s))
+	}
+	return brief(fmt.Sprint(v))
 }
 
 func kindOf(v any) string {

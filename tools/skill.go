@@ -22,7 +22,7 @@ import (
 var skillDescription string
 
 type skillInput struct {
-	Name string `json:"name" jsonschema:"name of the skill"`
+	Name string `json:"name" jsonschema:"name of the skill to load"`
 }
 
 // skillTool makes the tool; its description names the skills that the profile

@@ -40,10 +40,10 @@ type SpawnResult struct {
 }
 
 type taskInput struct {
-	Description string `json:"description" jsonschema:"the task in 3 to 5 words"`
-	Prompt      string `json:"prompt" jsonschema:"the whole task: the agent knows nothing of this conversation"`
-	Subagent    string `json:"subagent_type" jsonschema:"name of the agent"`
-	TaskID      string `json:"task_id,omitempty" jsonschema:"go on with an earlier task of this id instead of a new one"`
+	Description string `json:"description" jsonschema:"short description of the task, 3 to 5 words"`
+	Prompt      string `json:"prompt" jsonschema:"complete task, with all context: the subagent does not see this conversation"`
+	Subagent    string `json:"subagent_type" jsonschema:"name of the agent to use"`
+	TaskID      string `json:"task_id,omitempty" jsonschema:"id of an earlier task to continue instead of starting a new one"`
 }
 
 // taskTool makes the tool; its description names the agents that the profile

@@ -18,15 +18,21 @@ var todoWriteDescription string
 //go:embed todoread.md
 var todoReadDescription string
 
-// Todo is one entry of a session's list of what is to be done.
+// TodoStatus is the state of a [Todo].
+type TodoStatus string
+
+// TodoPriority is the priority of a [Todo]; "" is none.
+type TodoPriority string
+
+// Todo is one entry of a session's todo list.
 type Todo struct {
-	Content  string `json:"content" jsonschema:"what is to be done"`
-	Status   string `json:"status" jsonschema:"pending, in_progress, completed or cancelled"`
-	Priority string `json:"priority,omitempty" jsonschema:"high, medium or low"`
+	Content  string       `json:"content" jsonschema:"description of the step"`
+	Status   TodoStatus   `json:"status" jsonschema:"state of the step"`
+	Priority TodoPriority `json:"priority,omitempty" jsonschema:"priority of the step"`
 }
 
-// Todos is a session's list. The zero value is an empty one; it is safe for
-// concurrent use.
+// Todos is a session's todo list. The zero value is an empty list. It is safe
+// for concurrent use.
 type Todos struct {
 	mu   sync.Mutex
 	list []Todo
@@ -46,7 +52,7 @@ func (t *Todos) set(list []Todo) {
 }
 
 type todoWriteInput struct {
-	Todos []Todo `json:"todos" jsonschema:"the whole list; it replaces the old one"`
+	Todos []Todo `json:"todos" jsonschema:"complete todo list; replaces the previous one"`
 }
 
 func todoWriteTool() Tool {
@@ -54,11 +60,7 @@ func todoWriteTool() Tool {
 }
 
 func prepareTodoWrite(env *Env, in todoWriteInput) (Pending, error) {
-	for i, t := range in.Todos {
-		if !slices.Contains([]string{"pending", "in_progress", "completed", "cancelled"}, t.Status) {
-			return Pending{}, fmt.Errorf("todos.%d.status: expected pending, in_progress, completed or cancelled, got %q", i, t.Status)
-		}
-	}
+
 	return Pending{Needs: needTodo("todowrite"), Title: todoTitle(in.Todos), Do: func(context.Context) (Result, error) {
 		env.Todos.set(in.Todos)
 		return todoResult(in.Todos)

@@ -15,7 +15,7 @@ func TestTheListIsReplacedAsAWhole(t *testing.T) {
 	first := []args{
 		{"content": "look", "status": "completed", "priority": "high"},
 		{"content": "change", "status": "in_progress"},
-		{"content": "check", "status": "pending"},
+		{"content": "check", "status": "pending", "priority": ""},
 		{"content": "dream", "status": "cancelled"},
 	}
 	out := s.call("todowrite", args{"todos": first})
@@ -45,8 +45,9 @@ func TestABadListLeavesTheOldOne(t *testing.T) {
 		todos any
 		want  string
 	}{
-		{[]args{{"content": "a", "status": "pending"}, {"content": "b", "status": "done"}}, `todos.1.status: expected pending, in_progress, completed or cancelled, got "done"`},
-		{[]args{{"content": "a", "status": ""}}, `todos.0.status: expected pending`},
+		{[]args{{"content": "a", "status": "pending"}, {"content": "b", "status": "done"}}, `todos.1.status: expected one of pending, in_progress, completed, cancelled, got "done"`},
+		{[]args{{"content": "a", "status": ""}}, `todos.0.status: expected one of pending, in_progress, completed, cancelled, got ""`},
+		{[]args{{"content": "a", "status": "pending", "priority": "urgent"}}, `todos.0.priority: expected one of high, medium, low, got "urgent"`},
 		{[]args{{"content": "a"}}, "todos.0: missing status"},
 		{[]args{{"content": 1, "status": "pending"}}, "todos.0.content: expected string, got number"},
 		{[]args{{"content": "a", "status": "pending", "id": "1"}}, "todos.0: there is no argument id"},

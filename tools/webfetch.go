@@ -24,10 +24,13 @@ const (
 	maxWebfetchTime = 120 * time.Second
 )
 
+// pageFormat is the format of a fetched page: markdown, text or html.
+type pageFormat string
+
 type webfetchInput struct {
-	URL     string  `json:"url" jsonschema:"the whole URL, with http:// or https://"`
-	Format  string  `json:"format,omitempty" jsonschema:"markdown, text or html; markdown if not given"`
-	Timeout float64 `json:"timeout,omitempty" jsonschema:"seconds after which to give up, 30 if not given, at most 120"`
+	URL     string     `json:"url" jsonschema:"URL to fetch, starting with http:// or https://"`
+	Format  pageFormat `json:"format,omitempty" jsonschema:"format of the result (default markdown)"`
+	Timeout float64    `json:"timeout,omitempty" jsonschema:"timeout in seconds (default 30, maximum 120)"`
 }
 
 func webfetchTool() Tool {
@@ -43,9 +46,6 @@ func prepareWebfetch(env *Env, in webfetchInput) (Pending, error) {
 		return Pending{}, fmt.Errorf("url is %q: give a whole one that begins with https://", brief(in.URL))
 	}
 	in.Format = orElse(in.Format, "markdown")
-	if err := oneOf("format", in.Format, "", "markdown", "text", "html"); err != nil {
-		return Pending{}, err
-	}
 	if in.Timeout < 0 {
 		return Pending{}, fmt.Errorf("timeout is %g: give a positive number of seconds", in.Timeout)
 	}
@@ -94,7 +94,7 @@ func urlNeeds(p permission.Profile, perm, address string) []permission.Request {
 }
 
 // acceptFor is what a server is asked for.
-func acceptFor(format string) string {
+func acceptFor(format pageFormat) string {
 	switch format {
 	case "html":
 		return "text/html,application/xhtml+xml;q=0.9,text/plain;q=0.8,*/*;q=0.1"
@@ -133,7 +133,7 @@ func statusAdvice(code int) string {
 }
 
 // pageResult makes what the model reads of a page.
-func pageResult(ctx context.Context, env *Env, page web.Page, format string) (Result, error) {
+func pageResult(ctx context.Context, env *Env, page web.Page, format pageFormat) (Result, error) {
 	media := page.MediaType()
 	if kind := mediaOf(urlPath(page.URL), page.Body); kind != "" {
 		if err := env.attachable(page.URL, kind, int64(len(page.Body))); err != nil {

@@ -5,7 +5,6 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -23,12 +22,18 @@ const (
 	codesearchTime = 30 * time.Second
 )
 
+// livecrawl says when a search service crawls a page again: fallback or preferred.
+type livecrawl string
+
+// searchType is the depth of a web search: auto, fast or deep.
+type searchType string
+
 type websearchInput struct {
-	Query      string `json:"query" jsonschema:"what to search for"`
-	NumResults int    `json:"numResults,omitempty" jsonschema:"how many pages, 8 if not given"`
-	Livecrawl  string `json:"livecrawl,omitempty" jsonschema:"fallback: fetch a page anew only if no copy of it is at hand; preferred: fetch it anew if possible"`
-	Type       string `json:"type,omitempty" jsonschema:"auto, fast or deep"`
-	MaxChars   int    `json:"contextMaxCharacters,omitempty" jsonschema:"length of the answer in characters, 10000 if not given"`
+	Query      string     `json:"query" jsonschema:"search query"`
+	NumResults int        `json:"numResults,omitempty" jsonschema:"number of pages to return (default 8, maximum 100)"`
+	Livecrawl  livecrawl  `json:"livecrawl,omitempty" jsonschema:"fallback (default): crawl a page only if no cached copy is available; preferred: crawl it if possible"`
+	Type       searchType `json:"type,omitempty" jsonschema:"search depth (default auto)"`
+	MaxChars   int        `json:"contextMaxCharacters,omitempty" jsonschema:"maximum length of the result in characters (default 10000)"`
 }
 
 func websearchTool() Tool {
@@ -36,12 +41,6 @@ func websearchTool() Tool {
 }
 
 func prepareWebsearch(env *Env, in websearchInput) (Pending, error) {
-	if err := oneOf("livecrawl", in.Livecrawl, "", "fallback", "preferred"); err != nil {
-		return Pending{}, err
-	}
-	if err := oneOf("type", in.Type, "", "auto", "fast", "deep"); err != nil {
-		return Pending{}, err
-	}
 	if in.NumResults < 0 || in.NumResults > 100 {
 		return Pending{}, fmt.Errorf("numResults is %d: give a number from 1 to 100", in.NumResults)
 	}
@@ -55,8 +54,8 @@ func prepareWebsearch(env *Env, in websearchInput) (Pending, error) {
 }
 
 type codesearchInput struct {
-	Query  string `json:"query" jsonschema:"library and what is to be done with it"`
-	Tokens int    `json:"tokensNum,omitempty" jsonschema:"length of the answer in tokens, from 1000 to 50000, 5000 if not given"`
+	Query  string `json:"query" jsonschema:"library, API or tool, and what you want to do with it"`
+	Tokens int    `json:"tokensNum,omitempty" jsonschema:"length of the result in tokens, from 1000 to 50000 (default 5000)"`
 }
 
 func codesearchTool() Tool {
@@ -98,12 +97,4 @@ func orElse[T comparable](value, otherwise T) T {
 		return otherwise
 	}
 	return value
-}
-
-// oneOf says that an argument is none of those it can be.
-func oneOf(name, value string, choices ...string) error {
-	if slices.Contains(choices, value) {
-		return nil
-	}
-	return fmt.Errorf("%s: expected one of %s, got %q", name, strings.Join(choices[1:], ", "), brief(value))
 }

@@ -14,8 +14,8 @@ import (
 var writeDescription string
 
 type writeInput struct {
-	FilePath string `json:"filePath" jsonschema:"file to write, relative to the workspace or absolute"`
-	Content  string `json:"content" jsonschema:"the whole content of the file"`
+	FilePath string `json:"filePath" jsonschema:"file to write: absolute, or relative to the workspace"`
+	Content  string `json:"content" jsonschema:"complete content of the file"`
 }
 
 func writeTool() Tool {
