@@ -59,10 +59,10 @@ func (c SearchConfig) Check() error {
 		return nil
 	}
 	if c.Backend != "exa" && c.Backend != "json" {
-		return fmt.Errorf("the search backend %q is not known: use exa or json", c.Backend)
+		return fmt.Errorf("unknown search backend %q: must be exa or json", c.Backend)
 	}
 	if u, err := url.Parse(c.URL); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return fmt.Errorf("the search backend's url %q is no http or https URL", c.URL)
+		return fmt.Errorf("invalid search backend url %q: must be an http or https URL", c.URL)
 	}
 	return nil
 }
@@ -78,7 +78,7 @@ func (c SearchConfig) backend() (searcher, error) {
 	case "json":
 		return jsonService{c}, nil
 	}
-	return nil, errors.New("no search service is configured here: work with what you know and what is in the workspace")
+	return nil, errors.New("no search backend is configured; use your own knowledge and the files in the workspace")
 }
 
 // exa speaks JSON-RPC, as servers of the Model Context Protocol do.
@@ -129,14 +129,14 @@ func readExa(data []byte) (string, error) {
 	}
 	var a rpcAnswer
 	if err := json.Unmarshal(data, &a); err != nil || a.Result == nil && a.Error == nil {
-		return "", errors.New("the search service's answer can't be understood: try again, or do without")
+		return "", errors.New("the search backend returned an invalid response; retry, or continue without the search")
 	}
 	return a.text()
 }
 
 func (a rpcAnswer) text() (string, error) {
 	if a.Error != nil {
-		return "", fmt.Errorf("the search service refused: %s", orElse(a.Error.Message, "it did not say why"))
+		return "", fmt.Errorf("search backend returned an error: %s", orElse(a.Error.Message, "no error message"))
 	}
 	var texts []string
 	for _, c := range a.Result.Content {
@@ -146,7 +146,7 @@ func (a rpcAnswer) text() (string, error) {
 	}
 	text := strings.Join(texts, "\n\n")
 	if a.Result.IsError {
-		return "", fmt.Errorf("the search service failed: %s", orElse(text, "it did not say why"))
+		return "", fmt.Errorf("search failed: %s", orElse(text, "no error message"))
 	}
 	return text, nil
 }
@@ -181,10 +181,10 @@ func readResults(data []byte) (string, error) {
 		Error string `json:"error"`
 	}
 	if err := json.Unmarshal(data, &answer); err != nil {
-		return "", errors.New("the search service's answer can't be understood: try again, or do without")
+		return "", errors.New("the search backend returned an invalid response; retry, or continue without the search")
 	}
 	if answer.Error != "" {
-		return "", fmt.Errorf("the search service refused: %s", answer.Error)
+		return "", fmt.Errorf("search backend returned an error: %s", answer.Error)
 	}
 	var texts []string
 	for _, r := range answer.Results {
@@ -198,11 +198,11 @@ func readResults(data []byte) (string, error) {
 func post(ctx context.Context, address string, headers map[string]string, body any) ([]byte, error) {
 	data, err := json.Marshal(body)
 	if err != nil {
-		return nil, fmt.Errorf("encode the request: %w", err)
+		return nil, fmt.Errorf("encode search request: %w", err)
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(data))
 	if err != nil {
-		return nil, fmt.Errorf("make the request: %w", err)
+		return nil, fmt.Errorf("create search request: %w", err)
 	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Accept", "application/json, text/event-stream")
@@ -220,18 +220,18 @@ func post(ctx context.Context, address string, headers map[string]string, body a
 		if ue := (*url.Error)(nil); errors.As(err, &ue) {
 			err = ue.Err
 		}
-		return nil, fmt.Errorf("the search service can't be reached: %w", err)
+		return nil, fmt.Errorf("search backend unreachable: %w", err)
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("the search service answered %s: try again later, or do without", resp.Status)
+		return nil, fmt.Errorf("search backend returned HTTP status %s; retry later, or continue without the search", resp.Status)
 	}
 	answer, err := io.ReadAll(io.LimitReader(resp.Body, maxSearchAnswer+1))
 	if err != nil {
-		return nil, fmt.Errorf("read the search service's answer: %w", err)
+		return nil, fmt.Errorf("read the search backend's response: %w", err)
 	}
 	if len(answer) > maxSearchAnswer {
-		return nil, fmt.Errorf("the search service's answer is larger than %d MiB: ask for fewer results", maxSearchAnswer>>20)
+		return nil, fmt.Errorf("search backend response exceeds %d MiB; request fewer results", maxSearchAnswer>>20)
 	}
 	return answer, nil
 }

@@ -155,7 +155,7 @@ func TestTheEndOfTheSessionEndsACommand(t *testing.T) {
 	s := setUp(t, "build", nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	out := s.tools.Dispatch(ctx, s.env, Call{Name: "bash", Input: `{"command": "sleep 1000"}`}, func(string) { cancel() })
-	if out.Status != Failed || out.Error != "the call was interrupted" {
+	if out.Status != Failed || out.Error != "tool call interrupted" {
 		t.Errorf("got %+v", out)
 	}
 	if exit, ok := out.Metadata["exit"]; ok {

@@ -41,7 +41,7 @@ type batchCall struct {
 func batchTool(r *Registry) Tool {
 	return Define(Spec{Name: "batch", Description: batchDescription, Internal: true}, func(env *Env, in batchInput) (Pending, error) {
 		if len(in.Calls) == 0 {
-			return Pending{}, errors.New("tool_calls is empty: give at least one call")
+			return Pending{}, errors.New("tool_calls is empty; specify at least one call")
 		}
 		title := fmt.Sprintf("%d calls", len(in.Calls))
 		return Pending{Title: title, Needs: []permission.Request{permission.Need("batch", "*")}, Do: func(ctx context.Context) (Result, error) {
@@ -57,9 +57,9 @@ func (r *Registry) runBatch(ctx context.Context, env *Env, calls []batchCall) []
 	for i, c := range calls {
 		switch {
 		case i >= maxBatch:
-			outcomes[i] = notInBatch(c, "at most 25 calls are carried out in a batch: make this one again")
+			outcomes[i] = notInBatch(c, "not run: a batch is limited to 25 calls; call this tool again")
 		case strings.EqualFold(strings.TrimSpace(c.Tool), "batch"):
-			outcomes[i] = notInBatch(c, "a batch can't be in a batch: give its calls by themselves")
+			outcomes[i] = notInBatch(c, "a batch can't contain another batch; list its calls directly")
 		default:
 			group.Go(func() { outcomes[i] = r.nested(ctx, env, i, c) })
 		}
@@ -98,7 +98,7 @@ func (r *Registry) batchResult(env *Env, calls []batchCall, outcomes []Outcome) 
 			if attached += len(a.Data); attached <= maxBatchAttached {
 				res.Attachments = append(res.Attachments, a)
 			} else {
-				texts[i] += " (It is left out after all: make this call by itself.)"
+				texts[i] += " (Attachment omitted: the batch has too many. Make this call separately.)"
 			}
 		}
 		if o.Status == Completed {
@@ -132,7 +132,7 @@ func (r *Registry) tail(name string) bool {
 func cutAnswer(text string, rows, room int, tail bool, o Outcome) string {
 	if !tail || o.Output == "" {
 		if kept := cutBytes(cutLines(text, rows, false), room, false); len(kept) < len(text) {
-			return kept + "\n(the rest of this answer is left out: make this call by itself)"
+			return kept + "\n(result truncated: make this call separately)"
 		}
 		return text
 	}
@@ -142,11 +142,11 @@ func cutAnswer(text string, rows, room int, tail bool, o Outcome) string {
 	if len(kept) == len(o.Output) {
 		return text
 	}
-	where := "make this call by itself"
+	where := "make this call separately"
 	if p, ok := o.Metadata["output_path"].(string); ok {
-		where = "more of it is in " + p
+		where = "more of it is saved to " + p
 	}
-	return fmt.Sprintf("%s(the beginning of this answer is left out: %s)\n%s", head, where, kept)
+	return fmt.Sprintf("%s(result truncated, only the tail is shown: %s)\n%s", head, where, kept)
 }
 
 // fairShare returns the largest size to which all that is larger must be cut so

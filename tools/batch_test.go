@@ -27,7 +27,7 @@ func TestBatchAnswersWithWhatEachCallAnswered(t *testing.T) {
 	))
 	s.want(out, Completed, "3 of 8 calls were successful.\n", "<call number=\"1\" tool=\"read\" status=\"completed\">\n<path>a.txt</path>", "1: one", "1: two",
 		"<call number=\"3\" tool=\"read\" status=\"denied\">\nError: denied: read \".env\"", "<call number=\"4\" tool=\"write\" status=\"completed\">\nCreated c.txt",
-		"a batch can't be in a batch", `there is no tool "nope"; the tools are: `, "missing pattern", `denied: bash "*"`)
+		"a batch can't contain another batch", `tool "nope" not found; available tools: `, "missing required argument pattern", `denied: bash "*"`)
 	if s.content("c.txt") != "three\n" {
 		t.Error("nothing was written")
 	}
@@ -40,13 +40,13 @@ func TestBatchAnswersWithWhatEachCallAnswered(t *testing.T) {
 func TestABatchIsBounded(t *testing.T) {
 	s := setUp(t, "readonly", map[string]string{"small.txt": "small\n", "large.txt": strings.Repeat(strings.Repeat("x", 99)+"\n", 400), "long.txt": strings.Repeat("x\n", 1900)})
 	s.equip(withBatch)
-	s.want(s.call("batch", batchOf()), Failed, "tool_calls is empty: give at least one call")
+	s.want(s.call("batch", batchOf()), Failed, "tool_calls is empty; specify at least one call")
 	var calls []args
 	for range 30 {
 		calls = append(calls, batched("read", args{"filePath": "small.txt"}))
 	}
 	out := s.call("batch", batchOf(calls...))
-	s.want(out, Completed, "25 of 30 calls were successful.", "<call number=\"30\" tool=\"read\" status=\"error\">\nError: at most 25 calls are carried out in a batch: make this one again")
+	s.want(out, Completed, "25 of 30 calls were successful.", "<call number=\"30\" tool=\"read\" status=\"error\">\nError: not run: a batch is limited to 25 calls; call this tool again")
 	if out.Truncated {
 		t.Error("small answers were cut")
 	}
@@ -55,7 +55,7 @@ func TestABatchIsBounded(t *testing.T) {
 		if jsonSize(out.Output) > defaultBytes || lineCount(out.Output) > defaultLines || !out.Truncated {
 			t.Errorf("%s: %d bytes, %d lines, cut %v", name, jsonSize(out.Output), lineCount(out.Output), out.Truncated)
 		}
-		if n := strings.Count(out.Output, "1: small\n"); n != 2 || strings.Count(out.Output, "the rest of this answer is left out") != 2 {
+		if n := strings.Count(out.Output, "1: small\n"); n != 2 || strings.Count(out.Output, "result truncated: make this call separately") != 2 {
 			t.Errorf("%s: of the small answers %d are whole", name, n)
 		}
 	}
@@ -129,11 +129,11 @@ func TestABatchKeepsTheEndOfWhatACommandPrinted(t *testing.T) {
 	s.equip(nil, tool)
 	command := batched("bash", args{"command": "seq 1 3000; echo FATAL; exit 9"})
 	out := s.call("batch", batchOf(command))
-	s.want(out, Completed, "\n3000\nFATAL\n\n\n(exit code 9)\n</call>", "(the beginning of this answer is left out: more of it is in "+s.env.Outputs.Path())
+	s.want(out, Completed, "\n3000\nFATAL\n\n\n(exit code 9)\n</call>", "(result truncated, only the tail is shown: more of it is saved to "+s.env.Outputs.Path())
 	if !out.Truncated || jsonSize(out.Output) > defaultBytes || lineCount(out.Output) > defaultLines {
 		t.Errorf("cut %v, %d bytes, %d lines", out.Truncated, jsonSize(out.Output), lineCount(out.Output))
 	}
-	s.want(s.call("batch", batchOf(batched("deploy", args{}))), Completed, "Error: the tool deploy failed with exit code 3: why\n\n(the beginning", "\n3000\nLAST\n\n</call>")
+	s.want(s.call("batch", batchOf(batched("deploy", args{}))), Completed, "Error: tool deploy failed with exit code 3: why\n\n(result truncated", "\n3000\nLAST\n\n</call>")
 	s.want(s.call("batch", batchOf(batched("bash", args{"command": "seq 1 3; exit 9"}))), Completed, "\n1\n2\n3\n\n\n(exit code 9)\n</call>")
 	var calls []args
 	for range maxBatch {

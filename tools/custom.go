@@ -48,11 +48,11 @@ type custom struct {
 func NewCustom(c Custom) (Tool, error) {
 	switch {
 	case !customForm.MatchString(c.Name):
-		return nil, fmt.Errorf("the tool name %q is none: use up to 64 letters, digits, hyphens and underscores", c.Name)
+		return nil, fmt.Errorf("invalid tool name %q: must be at most 64 letters, digits, hyphens and underscores", c.Name)
 	case strings.TrimSpace(c.Description) == "":
-		return nil, fmt.Errorf("the tool %s has no description: without one no model knows when to use it", c.Name)
+		return nil, fmt.Errorf("tool %s has no description, so a model can't know when to use it", c.Name)
 	case len(c.Command) == 0 || c.Command[0] == "":
-		return nil, fmt.Errorf("the tool %s has no command", c.Name)
+		return nil, fmt.Errorf("tool %s has no command", c.Name)
 	}
 	t := custom{Custom: c, spec: Spec{Name: c.Name, Description: c.Description, ReadOnly: c.ReadOnly, Tail: true}}
 	var err error
@@ -60,7 +60,7 @@ func NewCustom(c Custom) (Tool, error) {
 		t.schema, err = schema.Compile(t.full)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("the schema of the tool %s: %w", c.Name, err)
+		return nil, fmt.Errorf("invalid schema of tool %s: %w", c.Name, err)
 	}
 	t.spec.Schema = offeredSchema(t.full)
 	return t, nil
@@ -77,7 +77,7 @@ func objectSchema(text json.RawMessage) (map[string]any, error) {
 	}
 	schema, _ := value.(map[string]any)
 	if kind, ok := schema["type"]; ok && kind != "object" {
-		return nil, fmt.Errorf("its type is %v: the arguments of a tool are an object", kind)
+		return nil, fmt.Errorf("type is %v, but tool arguments must be an object", kind)
 	}
 	schema = maps.Clone(schema)
 	schema["type"] = "object"
@@ -117,12 +117,12 @@ func (t custom) run(ctx context.Context, env *Env, arguments []byte) (Result, er
 	}
 	dir, err := os.MkdirTemp(proc.Value(env.ChildEnv, "TMPDIR"), "millhand-tool-*")
 	if err != nil {
-		return Result{}, fmt.Errorf("make a folder for the tool's input: %w", err)
+		return Result{}, fmt.Errorf("create temporary directory for tool input: %w", err)
 	}
 	defer os.RemoveAll(dir)
 	stdin, stderr := filepath.Join(dir, "input.json"), filepath.Join(dir, "errors.txt")
 	if err := os.WriteFile(stdin, arguments, 0o600); err != nil {
-		return Result{}, fmt.Errorf("write the tool's input: %w", err)
+		return Result{}, fmt.Errorf("write tool input: %w", err)
 	}
 	out := newCapture(env, t.Name)
 	defer out.close()
@@ -150,18 +150,18 @@ func (t custom) failure(res proc.Result, timeout time.Duration, stderr string) e
 	var how string
 	switch {
 	case res.TimedOut:
-		return fmt.Errorf("the tool %s took longer than %s and was ended: ask it for less at once", t.Name, timeout)
+		return fmt.Errorf("tool %s timed out after %s; narrow the request", t.Name, timeout)
 	case res.Signal != 0:
-		how = fmt.Sprintf("was ended by a signal (%s)", res.Signal)
+		how = fmt.Sprintf("was killed by signal (%s)", res.Signal)
 	case res.ExitCode != 0:
 		how = fmt.Sprintf("failed with exit code %d", res.ExitCode)
 	default:
 		return nil
 	}
 	if words := endOf(stderr); words != "" {
-		return fmt.Errorf("the tool %s %s: %s", t.Name, how, words)
+		return fmt.Errorf("tool %s %s: %s", t.Name, how, words)
 	}
-	return errors.New("the tool " + t.Name + " " + how)
+	return errors.New("tool " + t.Name + " " + how)
 }
 
 // endOf returns the last 2 KiB of a file.

@@ -40,7 +40,7 @@ func TestACustomToolIsGivenJSONAndAnswersWithItsOutput(t *testing.T) {
 		t.Errorf("%+v", out)
 	}
 	for input, want := range map[string]string{
-		`{}`: "missing stage", `{"stage": "prod"}`: "stage: expected one of test, live, got \"prod\"", `{"stage": "live", "x": 1}`: "there is no argument x", `[`: "the arguments are not valid JSON",
+		`{}`: "missing required argument stage", `{"stage": "prod"}`: "stage: expected one of test, live, got \"prod\"", `{"stage": "live", "x": 1}`: "unknown argument x", `[`: "arguments are not valid JSON",
 	} {
 		s.want(s.raw("deploy", input), Failed, want)
 	}
@@ -52,10 +52,10 @@ func TestACustomToolSaysHowItFailed(t *testing.T) {
 		tool Custom
 		want string
 	}{
-		{"an exit code", Custom{Command: script("echo so far; echo why >&2; exit 3")}, "Error: the tool deploy failed with exit code 3: why\n\nso far\n"},
-		{"without words", Custom{Command: script("exit 3")}, "Error: the tool deploy failed with exit code 3"},
-		{"a signal", Custom{Command: script("kill -KILL $$")}, "Error: the tool deploy was ended by a signal (killed)"},
-		{"its timeout", Custom{Command: script("echo so far; sleep 1000"), Timeout: 300 * time.Millisecond}, "Error: the tool deploy took longer than 300ms and was ended: ask it for less at once\n\nso far\n"},
+		{"an exit code", Custom{Command: script("echo so far; echo why >&2; exit 3")}, "Error: tool deploy failed with exit code 3: why\n\nso far\n"},
+		{"without words", Custom{Command: script("exit 3")}, "Error: tool deploy failed with exit code 3"},
+		{"a signal", Custom{Command: script("kill -KILL $$")}, "Error: tool deploy was killed by signal (killed)"},
+		{"its timeout", Custom{Command: script("echo so far; sleep 1000"), Timeout: 300 * time.Millisecond}, "Error: tool deploy timed out after 300ms; narrow the request\n\nso far\n"},
 		{"no such program", Custom{Command: []string{"no-such-program"}}, "failed with exit code 127: bash: line 1: exec: no-such-program: not found"},
 		{"many words", Custom{Command: script("seq 100000 >&2; exit 1")}, "99999\n100000"},
 	}
@@ -124,15 +124,15 @@ func TestCustomToolsAreChecked(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, change := range map[string]func(*Custom){
-		"the tool name \"\" is none":                 func(c *Custom) { c.Name = "" },
-		"the tool name \"a b\" is none":              func(c *Custom) { c.Name = "a b" },
-		"the tool name \"1\" is none":                func(c *Custom) { c.Name = "1" },
+		"invalid tool name \"\"":                 func(c *Custom) { c.Name = "" },
+		"invalid tool name \"a b\"":              func(c *Custom) { c.Name = "a b" },
+		"invalid tool name \"1\"":                func(c *Custom) { c.Name = "1" },
 		"has no description":                         func(c *Custom) { c.Description = " " },
 		"has no command":                             func(c *Custom) { c.Command = nil },
-		"its type is string":                         func(c *Custom) { c.Schema = json.RawMessage(`{"type": "string"}`) },
+		"type is string":                         func(c *Custom) { c.Schema = json.RawMessage(`{"type": "string"}`) },
 		"not valid JSON":                             func(c *Custom) { c.Schema = json.RawMessage(`{`) },
 		"must be a JSON object":                      func(c *Custom) { c.Schema = json.RawMessage(`[]`) },
-		"the schema of the tool deploy-2: ":          func(c *Custom) { c.Schema = json.RawMessage(`{"properties": 3}`) },
+		"invalid schema of tool deploy-2: ":          func(c *Custom) { c.Schema = json.RawMessage(`{"properties": 3}`) },
 		"nothing is read from elsewhere":             func(c *Custom) { c.Schema = json.RawMessage(`{"$ref": "file://` + file + `"}`) },
 		`"https://example.com/schema.json": nothing`: func(c *Custom) { c.Schema = json.RawMessage(`{"$ref": "https://example.com/schema.json"}`) },
 	} {

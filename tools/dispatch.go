@@ -143,7 +143,7 @@ type errPanic struct{ tool, value, stack string }
 
 // Error tells the model.
 func (e errPanic) Error() string {
-	return fmt.Sprintf("the tool %s failed inside millhand (%s); this is a bug: try another way", e.tool, e.value)
+	return fmt.Sprintf("tool %s failed: internal error in millhand (%s); this is a bug, try another tool", e.tool, e.value)
 }
 
 // errDeadline is the cause when a tool's own deadline passed.
@@ -151,7 +151,7 @@ type errDeadline struct{ after time.Duration }
 
 // Error tells the model.
 func (e errDeadline) Error() string {
-	return fmt.Sprintf("the call took longer than %s and was ended: ask for less at once", e.after)
+	return fmt.Sprintf("tool call timed out after %s; narrow the request", e.after)
 }
 
 // finish takes over a tool's result, bounded.
@@ -176,7 +176,7 @@ func finish(env *Env, out Outcome, res Result) Outcome {
 func fail(out Outcome, err error) Outcome {
 	out.Status, out.Error = Failed, legible(err.Error())
 	if errors.Is(err, context.Canceled) {
-		out.Error = "the call was interrupted"
+		out.Error = "tool call interrupted"
 	}
 	if p := (errPanic{}); errors.As(err, &p) {
 		out.Metadata["panic"], out.Metadata["stack"] = p.value, p.stack
@@ -185,7 +185,7 @@ func fail(out Outcome, err error) Outcome {
 		return deny(out, d.Decision)
 	}
 	if out.Error == "" {
-		out.Error = "the tool failed without saying why"
+		out.Error = "tool failed without an error message"
 	}
 	return out
 }
@@ -204,12 +204,12 @@ func (r *Registry) unknown(env *Env, call Call) Outcome {
 		return deny(out, env.Profile.Decide(permission.Need(permission.ForTool(name), "*")))
 	}
 	if permission.AsksPerson(call.Name) {
-		return fail(out, fmt.Errorf("the tool %q is not available: nobody is here to answer; decide yourself, and say in your final answer what you assumed", call.Name))
+		return fail(out, fmt.Errorf("tool %q is not available: this is a non-interactive run and nobody can answer; decide yourself and state your assumptions in the final answer", call.Name))
 	}
 	if why := notHere(call.Name); why != "" {
-		return fail(out, fmt.Errorf("the tool %q is not available: %s", call.Name, why))
+		return fail(out, fmt.Errorf("tool %q is not available: %s", call.Name, why))
 	}
-	return fail(out, fmt.Errorf("there is no tool %q; the tools are: %s", brief(call.Name), strings.Join(r.Offered(env.Profile), ", ")))
+	return fail(out, fmt.Errorf("tool %q not found; available tools: %s", brief(call.Name), strings.Join(r.Offered(env.Profile), ", ")))
 }
 
 // notHere says why a session may lack a tool that millhand has and that models
@@ -217,11 +217,11 @@ func (r *Registry) unknown(env *Env, call Call) Outcome {
 func notHere(name string) string {
 	switch strings.ToLower(strings.TrimSpace(name)) {
 	case "websearch", "codesearch":
-		return "no search service is configured; work with what you know and what is in the workspace"
+		return "no search backend is configured; use your own knowledge and the files in the workspace"
 	case "task":
-		return "no agent can be started here; do the work yourself"
+		return "no subagents can be started in this session; do the work yourself"
 	case "batch":
-		return "it is not enabled; make the calls one by one, or several in one turn"
+		return "it is not enabled; make the calls separately, or several in one turn"
 	}
 	return ""
 }

@@ -26,7 +26,7 @@ func TestATakenNameIsMendedAndAnUnknownOneIsAnsweredWithTheTools(t *testing.T) {
 	}
 	for _, name := range []string{"", "readd", "rea", "functions.read", "../read", "mcp_x", strings.Repeat("x", 1<<20), "\xff"} {
 		out := s.call(name, args{"filePath": "a.txt"})
-		s.want(out, Failed, "there is no tool", "the tools are: read, list, glob, grep, todowrite, todoread, skill")
+		s.want(out, Failed, "not found", "available tools: read, list, glob, grep, todowrite, todoread, skill")
 		if out.Tool != "invalid" || out.Decision != nil {
 			t.Errorf("%.20q: %+v", name, out)
 		}
@@ -36,7 +36,7 @@ func TestATakenNameIsMendedAndAnUnknownOneIsAnsweredWithTheTools(t *testing.T) {
 func TestNobodyIsThereToBeAsked(t *testing.T) {
 	s := setUp(t, "full", nil)
 	for _, name := range []string{"question", "plan_exit", "plan_enter", "Question", "ask_user", "ExitPlanMode"} {
-		s.want(s.call(name, args{}), Failed, fmt.Sprintf("the tool %q is not available: nobody is here to answer", name), "say in your final answer what you assumed")
+		s.want(s.call(name, args{}), Failed, fmt.Sprintf("tool %q is not available: this is a non-interactive run", name), "state your assumptions in the final answer")
 	}
 }
 
@@ -151,7 +151,7 @@ func TestAPanicCostsTheCallAlone(t *testing.T) {
 		"acting":    acts(func(context.Context) (Result, error) { panic("oops") }),
 	} {
 		out := tool.dispatch(t, t.Context())
-		if out.Status != Failed || out.Error != "the tool spare failed inside millhand (oops); this is a bug: try another way" {
+		if out.Status != Failed || out.Error != "tool spare failed: internal error in millhand (oops); this is a bug, try another tool" {
 			t.Errorf("%s: %+v", name, out)
 		}
 		if stack, _ := out.Metadata["stack"].(string); out.Metadata["panic"] != "oops" || !strings.Contains(stack, "dispatch_test.go") {
@@ -167,13 +167,13 @@ func TestWhatEndsACallIsTold(t *testing.T) {
 	})
 	waits.deadline = time.Millisecond
 	out := waits.dispatch(t, t.Context())
-	if out.Text() != "Error: the call took longer than 1ms and was ended: ask for less at once\n\nso far" {
+	if out.Text() != "Error: tool call timed out after 1ms; narrow the request\n\nso far" {
 		t.Errorf("its deadline: %q", out.Text())
 	}
 	waits.deadline = 0
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if out := waits.dispatch(t, ctx); out.Error != "the call was interrupted" {
+	if out := waits.dispatch(t, ctx); out.Error != "tool call interrupted" {
 		t.Errorf("the session's end: %q", out.Error)
 	}
 	ctx, stop := context.WithCancelCause(t.Context())
@@ -182,7 +182,7 @@ func TestWhatEndsACallIsTold(t *testing.T) {
 		t.Errorf("the session's end with a cause: %q", out.Error)
 	}
 	silent := acts(func(context.Context) (Result, error) { return Result{}, errors.New("") })
-	if out := silent.dispatch(t, t.Context()); out.Error != "the tool failed without saying why" {
+	if out := silent.dispatch(t, t.Context()); out.Error != "tool failed without an error message" {
 		t.Errorf("an error without words: %q", out.Error)
 	}
 }

@@ -44,7 +44,7 @@ func For(env *Env, more ...Tool) (*Registry, error) {
 	for _, t := range more {
 		name := t.Spec().Name
 		if _, taken := r.lookup(name); taken || permission.Reserved(name) {
-			return nil, fmt.Errorf("the tool name %s is taken: give yours another", name)
+			return nil, fmt.Errorf("tool name %s is already in use; choose another name", name)
 		}
 		add(true, t)
 	}

@@ -51,7 +51,7 @@ func (d *definition[In]) Spec() Spec { return d.spec }
 // Prepare implements Tool.
 func (d *definition[In]) Prepare(env *Env, input json.RawMessage) (Pending, error) {
 	if d.err != nil {
-		return Pending{}, fmt.Errorf("the tool %s is not well defined: %w", d.spec.Name, d.err)
+		return Pending{}, fmt.Errorf("tool %s has an invalid definition: %w", d.spec.Name, d.err)
 	}
 	value, err := parseInput(input)
 	if err != nil {
@@ -63,14 +63,14 @@ func (d *definition[In]) Prepare(env *Env, input json.RawMessage) (Pending, erro
 	}
 	plain, err := json.Marshal(value)
 	if err != nil {
-		return Pending{}, fmt.Errorf("read the arguments: %w", err)
+		return Pending{}, fmt.Errorf("decode arguments: %w", err)
 	}
 	var in In
 	if err := json.Unmarshal(plain, &in); err != nil {
 		if te := (*json.UnmarshalTypeError)(nil); errors.As(err, &te) { // whole, or the schema would not have let it through
-			return Pending{}, fmt.Errorf("the arguments do not fit the tool's schema: %s: the %s is too large", te.Field, te.Value)
+			return Pending{}, fmt.Errorf("invalid arguments: %s: %s is out of range", te.Field, te.Value)
 		}
-		return Pending{}, fmt.Errorf("read the arguments: %w", err)
+		return Pending{}, fmt.Errorf("decode arguments: %w", err)
 	}
 	return d.prepare(env, in)
 }
@@ -139,25 +139,25 @@ func parseInput(input json.RawMessage) (any, error) {
 		return map[string]any{}, nil
 	}
 	if len(input) > maxInput {
-		return nil, fmt.Errorf("the arguments are %d bytes long; at most %d are taken", len(input), maxInput)
+		return nil, fmt.Errorf("arguments too large: %d bytes, maximum %d", len(input), maxInput)
 	}
 	if !utf8.Valid(input) {
-		return nil, errors.New("the arguments are not valid UTF-8: send the whole call again")
+		return nil, errors.New("arguments are not valid UTF-8; resend the call")
 	}
 	if tooDeep(input) {
-		return nil, fmt.Errorf("the arguments are nested deeper than %d levels", maxDepth)
+		return nil, fmt.Errorf("arguments are nested too deeply: maximum depth %d", maxDepth)
 	}
 	dec := json.NewDecoder(bytes.NewReader(input))
 	dec.UseNumber()
 	var v any
 	if err := dec.Decode(&v); err != nil {
-		return nil, fmt.Errorf("the arguments are not valid JSON (%w); they may have been cut off: send the whole call again", err)
+		return nil, fmt.Errorf("arguments are not valid JSON: %w; they may have been truncated, resend the call", err)
 	}
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("the arguments go on after their JSON object: send one object and nothing else")
+		return nil, errors.New("unexpected data after the JSON object in the arguments; send exactly one object")
 	}
 	if _, ok := v.(map[string]any); !ok {
-		return nil, fmt.Errorf("the arguments must be a JSON object, not %s", kindOf(v))
+		return nil, fmt.Errorf("arguments must be a JSON object, not %s", kindOf(v))
 	}
 	return v, nil
 }
@@ -260,34 +260,34 @@ func wholeNumber(n json.Number) json.Number {
 func argumentError(err error) error {
 	var faults schema.Faults
 	if !errors.As(err, &faults) {
-		return fmt.Errorf("the arguments do not fit: %w", err)
+		return fmt.Errorf("invalid arguments: %w", err)
 	}
 	var lines []string
 	for _, f := range faults {
 		lines = append(lines, describe(f))
 	}
 	slices.Sort(lines)
-	return fmt.Errorf("the arguments do not fit the tool's schema: %s", strings.Join(slices.Compact(lines), "; "))
+	return fmt.Errorf("invalid arguments: %s", strings.Join(slices.Compact(lines), "; "))
 }
 
 // describe puts one fault in words: which argument, what was expected, what
 // came.
 func describe(f schema.Fault) string {
-	at := "the arguments"
+	at := ""
 	if len(f.At) > 0 {
-		at = strings.Join(f.At, ".")
+		at = strings.Join(f.At, ".") + ": "
 	}
 	switch k := f.Kind.(type) {
 	case *schema.Required:
-		return fmt.Sprintf("%s: missing %s", at, strings.Join(k.Missing, ", "))
+		return fmt.Sprintf("%smissing required argument %s", at, strings.Join(k.Missing, ", "))
 	case *schema.AdditionalProperties:
-		return fmt.Sprintf("%s: there is no argument %s", at, strings.Join(k.Properties, ", "))
+		return fmt.Sprintf("%sunknown argument %s", at, strings.Join(k.Properties, ", "))
 	case *schema.Type:
-		return fmt.Sprintf("%s: expected %s, got %s", at, strings.Join(k.Want, " or "), k.Got)
+		return fmt.Sprintf("%sexpected %s, got %s", at, strings.Join(k.Want, " or "), k.Got)
 	case *schema.Enum:
-		return fmt.Sprintf("%s: expected one of %s, got %s", at, valueList(k.Want), valueText(k.Got))
+		return fmt.Sprintf("%sexpected one of %s, got %s", at, valueList(k.Want), valueText(k.Got))
 	}
-	return fmt.Sprintf("%s: %s", at, f)
+	return fmt.Sprintf("%s%s", at, f)
 }
 
 // valueList lists the values of an enum, for example: auto, fast, deep.

@@ -71,16 +71,16 @@ func TestArgumentsThatFit(t *testing.T) {
 }
 
 func TestArgumentsThatDoNotFit(t *testing.T) {
-	const fit = "the arguments do not fit the tool's schema: "
+	const fit = "invalid arguments: "
 	tests := []struct{ name, input, want string }{
-		{"nothing", ``, fit + "the arguments: missing name"},
-		{"null", `null`, fit + "the arguments: missing name"},
-		{"one is missing", `{"count": 3}`, fit + "the arguments: missing name"},
+		{"nothing", ``, fit + "missing required argument name"},
+		{"null", `null`, fit + "missing required argument name"},
+		{"one is missing", `{"count": 3}`, fit + "missing required argument name"},
 		{"one is null", `{"name": null}`, fit + "name: expected string, got null"},
-		{"one is unknown", `{"name": "a", "title": "b"}`, fit + "the arguments: there is no argument title"},
-		{"one is written in another case", `{"name": "a", "Name": "b"}`, fit + "the arguments: there is no argument Name"},
-		{"an unknown one deeper", `{"name": "a", "parts": [{"size": 1, "x": 2}]}`, fit + "parts.0: there is no argument x"},
-		{"several faults", `{"title": "b", "count": true}`, fit + "count: expected integer, got boolean; the arguments: missing name; the arguments: there is no argument title"},
+		{"one is unknown", `{"name": "a", "title": "b"}`, fit + "unknown argument title"},
+		{"one is written in another case", `{"name": "a", "Name": "b"}`, fit + "unknown argument Name"},
+		{"an unknown one deeper", `{"name": "a", "parts": [{"size": 1, "x": 2}]}`, fit + "parts.0: unknown argument x"},
+		{"several faults", `{"title": "b", "count": true}`, fit + "count: expected integer, got boolean; missing required argument name; unknown argument title"},
 		{"a number for a string", `{"name": 3}`, fit + "name: expected string, got number"},
 		{"a list for a string", `{"name": ["a"]}`, fit + "name: expected string, got array"},
 		{"a string for a list", `{"name": "a", "many": "x"}`, fit + "many: expected array, got string"},
@@ -89,23 +89,23 @@ func TestArgumentsThatDoNotFit(t *testing.T) {
 		{"a broken number", `{"name": "a", "count": 2.5}`, fit + "count: expected integer, got number"},
 		{"another word for true", `{"name": "a", "exact": "yes"}`, fit + "exact: expected boolean, got string"},
 		{"a number for a boolean", `{"name": "a", "exact": 1}`, fit + "exact: expected boolean, got number"},
-		{"a number that is too large", `{"name": "a", "count": 9223372036854775808}`, fit + "count: the number 9223372036854775808 is too large"},
-		{"far too large", `{"name": "a", "count": 1e30}`, fit + "count: the number 1e30 is too large"},
+		{"a number that is too large", `{"name": "a", "count": 9223372036854775808}`, fit + "count: number 9223372036854775808 is out of range"},
+		{"far too large", `{"name": "a", "count": 1e30}`, fit + "count: number 1e30 is out of range"},
 		{"too large to be computed with", `{"name": "a", "count": 1e999999999}`, fit + "count: expected integer, got number"},
-		{"cut off", `{"name": "a", "cou`, "the arguments are not valid JSON (unexpected EOF); they may have been cut off: send the whole call again"},
-		{"cut off in a string", `{"name": "a`, "the arguments are not valid JSON (unexpected EOF); they may have been cut off: send the whole call again"},
-		{"no JSON", `name: a`, "the arguments are not valid JSON (invalid character 'a' in literal null (expecting 'u')); they may have been cut off: send the whole call again"},
-		{"a list", `[{"name": "a"}]`, "the arguments must be a JSON object, not an array"},
-		{"a string", `"{\"name\": \"a\"}"`, "the arguments must be a JSON object, not a string"},
-		{"a number", `3`, "the arguments must be a JSON object, not a number"},
-		{"a boolean", `true`, "the arguments must be a JSON object, not a boolean"},
-		{"two values", `{"name": "a"} {"name": "b"}`, "the arguments go on after their JSON object: send one object and nothing else"},
-		{"a bracket too many", `{"name": "a"}}`, "the arguments go on after their JSON object: send one object and nothing else"},
-		{"words behind", `{"name": "a"} is it`, "the arguments go on after their JSON object: send one object and nothing else"},
-		{"bytes that are no text", "{\"name\": \"a\xff\"}", "the arguments are not valid UTF-8: send the whole call again"},
-		{"2 MB", `{"name": "` + strings.Repeat("a", 2<<20) + `"}`, "the arguments are 2097164 bytes long; at most 1048576 are taken"},
-		{"nested 100 deep", `{"name": ` + strings.Repeat("[", 100) + strings.Repeat("]", 100) + `}`, "the arguments are nested deeper than 64 levels"},
-		{"nested a million deep", strings.Repeat("[", 1_000_000), "the arguments are nested deeper than 64 levels"},
+		{"cut off", `{"name": "a", "cou`, "arguments are not valid JSON: unexpected EOF; they may have been truncated, resend the call"},
+		{"cut off in a string", `{"name": "a`, "arguments are not valid JSON: unexpected EOF; they may have been truncated, resend the call"},
+		{"no JSON", `name: a`, "arguments are not valid JSON: invalid character 'a' in literal null (expecting 'u'); they may have been truncated, resend the call"},
+		{"a list", `[{"name": "a"}]`, "arguments must be a JSON object, not an array"},
+		{"a string", `"{\"name\": \"a\"}"`, "arguments must be a JSON object, not a string"},
+		{"a number", `3`, "arguments must be a JSON object, not a number"},
+		{"a boolean", `true`, "arguments must be a JSON object, not a boolean"},
+		{"two values", `{"name": "a"} {"name": "b"}`, "unexpected data after the JSON object in the arguments; send exactly one object"},
+		{"a bracket too many", `{"name": "a"}}`, "unexpected data after the JSON object in the arguments; send exactly one object"},
+		{"words behind", `{"name": "a"} is it`, "unexpected data after the JSON object in the arguments; send exactly one object"},
+		{"bytes that are no text", "{\"name\": \"a\xff\"}", "arguments are not valid UTF-8; resend the call"},
+		{"2 MB", `{"name": "` + strings.Repeat("a", 2<<20) + `"}`, "arguments too large: 2097164 bytes, maximum 1048576"},
+		{"nested 100 deep", `{"name": ` + strings.Repeat("[", 100) + strings.Repeat("]", 100) + `}`, "arguments are nested too deeply: maximum depth 64"},
+		{"nested a million deep", strings.Repeat("[", 1_000_000), "arguments are nested too deeply: maximum depth 64"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -122,7 +122,7 @@ func TestNothingOfACallWithBadArgumentsIsDecidedOrDone(t *testing.T) {
 	for _, spec := range s.tools.Offer(s.env.Profile) {
 		for _, input := range []string{`{"`, `[]`, `{"no_such": 1}`, "\xff", strings.Repeat(" ", 3) + `{} {}`, `{"filePath": "x", "content": "x", "command": "touch x", "x": 1}`} {
 			out := s.raw(spec.Name, input)
-			s.want(out, Failed, "Error: the arguments ")
+			s.want(out, Failed, "rgument")
 			if out.Decision != nil {
 				t.Errorf("%s %s: decided %+v", spec.Name, input, out.Decision)
 			}
@@ -178,7 +178,7 @@ func TestSchemasHoldOnlyWhatEveryProviderTakes(t *testing.T) {
 
 func TestAToolThatIsNotWellDefinedSaysSo(t *testing.T) {
 	tool := Define(Spec{Name: "odd"}, func(*Env, struct{ C chan int }) (Pending, error) { return Pending{}, nil })
-	if _, err := tool.Prepare(nil, nil); err == nil || !strings.Contains(err.Error(), "the tool odd is not well defined") {
+	if _, err := tool.Prepare(nil, nil); err == nil || !strings.Contains(err.Error(), "tool odd has an invalid definition") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -64,11 +64,11 @@ func (env *Env) agents() []Agent {
 
 func prepareTask(env *Env, in taskInput) (Pending, error) {
 	if strings.TrimSpace(in.Prompt) == "" {
-		return Pending{}, errors.New("prompt is empty: describe the whole task")
+		return Pending{}, errors.New("prompt is empty; describe the complete task")
 	}
 	known := slices.ContainsFunc(env.Agents, func(a Agent) bool { return a.Name == in.Subagent })
 	if !known {
-		return Pending{}, fmt.Errorf("there is no agent %q; the agents are: %s", brief(in.Subagent), strings.Join(agentNames(env.agents()), ", "))
+		return Pending{}, fmt.Errorf("agent %q not found; available agents: %s", brief(in.Subagent), strings.Join(agentNames(env.agents()), ", "))
 	}
 	title := in.Description
 	if title == "" {
@@ -89,13 +89,13 @@ func agentNames(agents []Agent) []string {
 
 func runTask(ctx context.Context, env *Env, in taskInput) (Result, error) {
 	if env.Spawn == nil {
-		return Result{}, errors.New("no agent can be started here: do the work yourself")
+		return Result{}, errors.New("no subagents can be started in this session; do the work yourself")
 	}
 	res, err := env.Spawn(ctx, SpawnRequest{
 		Call: callID(ctx), Agent: in.Subagent, Description: in.Description, Prompt: in.Prompt, TaskID: in.TaskID,
 	})
 	if err != nil {
-		return Result{}, fmt.Errorf("start the agent %s: %w", in.Subagent, err)
+		return Result{}, fmt.Errorf("start agent %s: %w", in.Subagent, err)
 	}
 	meta := map[string]any{"task_id": res.TaskID, "agent": in.Subagent}
 	if res.CostUSD != nil {
@@ -104,7 +104,7 @@ func runTask(ctx context.Context, env *Env, in taskInput) (Result, error) {
 	if res.Failed != "" {
 		out := taskBlock(res.TaskID, "error", "task_error", res.Failed+lastWords(res.Text))
 		meta["state"] = "error"
-		return Result{Output: out, Metadata: meta}, fmt.Errorf("the agent did not finish its task (task_id: %s): %s", res.TaskID, res.Failed)
+		return Result{Output: out, Metadata: meta}, fmt.Errorf("subagent did not finish (task_id: %s): %s", res.TaskID, res.Failed)
 	}
 	meta["state"] = "completed"
 	return Result{Output: taskBlock(res.TaskID, "completed", "task_result", res.Text), Metadata: meta}, nil
@@ -119,7 +119,7 @@ func lastWords(text string) string {
 	if text == "" {
 		return ""
 	}
-	return "\n\nIts last words: " + text
+	return "\n\nLast message: " + text
 }
 
 // oneLine folds a text into one line.

@@ -27,11 +27,11 @@ func TestTaskStartsAnAgentAndAnswersWithItsReport(t *testing.T) {
 			meta: map[string]any{"task_id": "s1.2", "agent": "explore", "state": "completed", "cost_usd": cost},
 		},
 		{
-			name: "not done", result: SpawnResult{TaskID: "s1.2", Text: "So far.", Failed: "the limit of 5 turns is reached"}, status: Failed,
-			want: "Error: the agent did not finish its task (task_id: s1.2): the limit of 5 turns is reached\n\n<task id=\"s1.2\" state=\"error\">\n<task_error>\nthe limit of 5 turns is reached\n\nIts last words: So far.\n</task_error>\n</task>",
+			name: "not done", result: SpawnResult{TaskID: "s1.2", Text: "So far.", Failed: "turn limit exceeded (5)"}, status: Failed,
+			want: "Error: subagent did not finish (task_id: s1.2): turn limit exceeded (5)\n\n<task id=\"s1.2\" state=\"error\">\n<task_error>\nturn limit exceeded (5)\n\nLast message: So far.\n</task_error>\n</task>",
 			meta: map[string]any{"task_id": "s1.2", "agent": "explore", "state": "error"},
 		},
-		{"not begun", SpawnResult{}, errors.New("agents are nested too deep"), Failed, "Error: start the agent explore: agents are nested too deep", map[string]any{}},
+		{"not begun", SpawnResult{}, errors.New("agents are nested too deep"), Failed, "Error: start agent explore: agents are nested too deep", map[string]any{}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -71,12 +71,12 @@ func TestTaskStartsOnlyAgentsThatAreThereAndAllowed(t *testing.T) {
 	})
 	ask := args{"description": "x", "prompt": "y", "subagent_type": "explore"}
 	s.want(s.call("task", ask.with(args{"subagent_type": "general"})), Denied, `task: {"general": deny} (m.yaml:4)`)
-	s.want(s.call("task", ask.with(args{"subagent_type": "Explorer"})), Failed, `there is no agent "Explorer"; the agents are: explore`)
-	s.want(s.call("task", ask.with(args{"prompt": " "})), Failed, "prompt is empty: describe the whole task")
+	s.want(s.call("task", ask.with(args{"subagent_type": "Explorer"})), Failed, `agent "Explorer" not found; available agents: explore`)
+	s.want(s.call("task", ask.with(args{"prompt": " "})), Failed, "prompt is empty; describe the complete task")
 	tool, _ := s.tools.lookup("task")
 	if text := tool.Spec().Description; !strings.Contains(text, "\n- explore: looks around\n") || strings.Contains(text, "general") {
 		t.Errorf("the model reads %s", text)
 	}
 	s.equip(func(env *Env) { env.Spawn = nil })
-	s.want(s.call("task", ask), Failed, `the tool "task" is not available: no agent can be started here; do the work yourself`)
+	s.want(s.call("task", ask), Failed, `tool "task" is not available: no subagents can be started in this session; do the work yourself`)
 }

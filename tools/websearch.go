@@ -42,10 +42,10 @@ func websearchTool() Tool {
 
 func prepareWebsearch(env *Env, in websearchInput) (Pending, error) {
 	if in.NumResults < 0 || in.NumResults > 100 {
-		return Pending{}, fmt.Errorf("numResults is %d: give a number from 1 to 100", in.NumResults)
+		return Pending{}, fmt.Errorf("invalid numResults %d: must be between 1 and 100", in.NumResults)
 	}
 	if in.MaxChars < 0 {
-		return Pending{}, errors.New("contextMaxCharacters can't be negative")
+		return Pending{}, errors.New("contextMaxCharacters must not be negative")
 	}
 	return prepareSearch(env, "websearch", webQuery{
 		Text: in.Query, Results: orElse(in.NumResults, 8), Livecrawl: orElse(in.Livecrawl, "fallback"),
@@ -64,7 +64,7 @@ func codesearchTool() Tool {
 
 func prepareCodesearch(env *Env, in codesearchInput) (Pending, error) {
 	if in.Tokens != 0 && (in.Tokens < 1000 || in.Tokens > 50_000) {
-		return Pending{}, fmt.Errorf("tokensNum is %d: give a number from 1000 to 50000", in.Tokens)
+		return Pending{}, fmt.Errorf("invalid tokensNum %d: must be between 1000 and 50000", in.Tokens)
 	}
 	return prepareSearch(env, "codesearch", codeQuery{Text: in.Query, Tokens: orElse(in.Tokens, 5000)})
 }
@@ -72,7 +72,7 @@ func prepareCodesearch(env *Env, in codesearchInput) (Pending, error) {
 // prepareSearch prepares a search of either kind.
 func prepareSearch(env *Env, tool string, q query) (Pending, error) {
 	if strings.TrimSpace(q.words()) == "" {
-		return Pending{}, errors.New("query is empty: say what to search for")
+		return Pending{}, errors.New("query is empty")
 	}
 	return Pending{Title: q.words(), Needs: []permission.Request{permission.Need(tool, q.words())}, Do: func(ctx context.Context) (Result, error) {
 		backend, err := env.Search.backend()
@@ -84,7 +84,7 @@ func prepareSearch(env *Env, tool string, q query) (Pending, error) {
 			return Result{}, fmt.Errorf("%s: %w", tool, err)
 		}
 		if strings.TrimSpace(text) == "" {
-			text = "Nothing was found: try other words."
+			text = "No results found; try different search terms."
 		}
 		return Result{Output: text}, nil
 	}}, nil

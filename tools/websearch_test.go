@@ -89,18 +89,18 @@ func TestWhatASearchServiceAnswers(t *testing.T) {
 		want          string
 	}{
 		{"plain JSON", "exa", 200, `{"result": {"content": [{"text": "a"}, {"text": "b"}]}}`, Completed, "a\n\nb"},
-		{"nothing", "exa", 200, `{"result": {"content": []}}`, Completed, "Nothing was found: try other words."},
-		{"an error of the protocol", "exa", 200, `{"error": {"code": -32000, "message": "no credits"}}`, Failed, "websearch: the search service refused: no credits"},
-		{"an error in a stream", "exa", 200, "data: {\"error\": {}}\n", Failed, "refused: it did not say why"},
-		{"an error of the tool", "exa", 200, `{"result": {"isError": true, "content": [{"text": "broken"}]}}`, Failed, "the search service failed: broken"},
-		{"no JSON", "exa", 200, "<html>", Failed, "the search service's answer can't be understood"},
-		{"JSON without an answer", "exa", 200, "{}", Failed, "can't be understood"},
-		{"an HTTP error", "exa", 401, "", Failed, "the search service answered 401 Unauthorized: try again later, or do without"},
-		{"a redirect", "exa", 302, "", Failed, "answered 302 Found"},
-		{"too much", "exa", 200, strings.Repeat("x", 5<<20), Failed, "larger than 4 MiB"},
-		{"no results", "json", 200, `{"results": []}`, Completed, "Nothing was found"},
-		{"an error", "json", 200, `{"error": "no credits"}`, Failed, "refused: no credits"},
-		{"another form", "json", 200, `{"results": "x"}`, Failed, "can't be understood"},
+		{"nothing", "exa", 200, `{"result": {"content": []}}`, Completed, "No results found; try different search terms."},
+		{"an error of the protocol", "exa", 200, `{"error": {"code": -32000, "message": "no credits"}}`, Failed, "websearch: search backend returned an error: no credits"},
+		{"an error in a stream", "exa", 200, "data: {\"error\": {}}\n", Failed, "returned an error: no error message"},
+		{"an error of the tool", "exa", 200, `{"result": {"isError": true, "content": [{"text": "broken"}]}}`, Failed, "search failed: broken"},
+		{"no JSON", "exa", 200, "<html>", Failed, "the search backend returned an invalid response"},
+		{"JSON without an answer", "exa", 200, "{}", Failed, "returned an invalid response"},
+		{"an HTTP error", "exa", 401, "", Failed, "search backend returned HTTP status 401 Unauthorized; retry later"},
+		{"a redirect", "exa", 302, "", Failed, "returned HTTP status 302 Found"},
+		{"too much", "exa", 200, strings.Repeat("x", 5<<20), Failed, "exceeds 4 MiB"},
+		{"no results", "json", 200, `{"results": []}`, Completed, "No results found"},
+		{"an error", "json", 200, `{"error": "no credits"}`, Failed, "returned an error: no credits"},
+		{"another form", "json", 200, `{"results": "x"}`, Failed, "returned an invalid response"},
 		{"bytes that are no text", "json", 200, "{\"results\": [{\"text\": \"a\xff\"}]}", Completed, "a\uFFFD"},
 	}
 	for _, tt := range tests {
@@ -114,22 +114,22 @@ func TestWhatASearchServiceAnswers(t *testing.T) {
 func TestSearchesSayWhatIsWrongWithThem(t *testing.T) {
 	s, _ := service(t, "json", 200, `{}`)
 	for want, in := range map[string]args{
-		"query is empty: say what to search for":                                {"query": " "},
-		"numResults is 101: give a number from 1 to 100":                        {"query": "q", "numResults": 101},
+		"query is empty":                                {"query": " "},
+		"invalid numResults 101: must be between 1 and 100":                        {"query": "q", "numResults": 101},
 		`livecrawl: expected one of fallback, preferred, got "always"`:          {"query": "q", "livecrawl": "always"},
 		`type: expected one of auto, fast, deep, got "best"`:                    {"query": "q", "type": "best"},
-		"contextMaxCharacters can't be negative":                                {"query": "q", "contextMaxCharacters": -1},
-		"the arguments do not fit the tool's schema: query: expected string, g": {"query": 3},
+		"contextMaxCharacters must not be negative":                                {"query": "q", "contextMaxCharacters": -1},
+		"invalid arguments: query: expected string, g": {"query": 3},
 	} {
 		s.want(s.call("websearch", in), Failed, want)
 	}
-	s.want(s.call("codesearch", args{"query": "q", "tokensNum": 999}), Failed, "tokensNum is 999: give a number from 1000 to 50000")
+	s.want(s.call("codesearch", args{"query": "q", "tokensNum": 999}), Failed, "invalid tokensNum 999: must be between 1000 and 50000")
 	s.deny("websearch", "*password*")
 	s.want(s.call("websearch", args{"query": "my password is"}), Denied, "m.yaml:4")
 	s.equip(func(env *Env) { env.Search.URL = "http://127.0.0.1:1/" })
-	s.want(s.call("websearch", args{"query": "q"}), Failed, "the search service can't be reached")
+	s.want(s.call("websearch", args{"query": "q"}), Failed, "search backend unreachable")
 	s.equip(func(env *Env) { env.Search = SearchConfig{} })
-	s.want(s.call("websearch", args{"query": "q"}), Failed, `the tool "websearch" is not available: no search service is configured`)
+	s.want(s.call("websearch", args{"query": "q"}), Failed, `tool "websearch" is not available: no search backend is configured`)
 }
 
 func TestSearchConfigIsChecked(t *testing.T) {

@@ -117,7 +117,7 @@ func (s *Session) dispatch(ctx context.Context, index int, c model.ToolCall, run
 		return tools.Outcome{Tool: c.Name, Status: tools.Failed, Error: "your answer reached its output limit within this call, which was not carried out: say less at once, and write long files in several steps"}
 	}
 	if ctx.Err() != nil {
-		return tools.Outcome{Tool: c.Name, Status: tools.Failed, Error: "the call was interrupted before it began"}
+		return tools.Outcome{Tool: c.Name, Status: tools.Failed, Error: "tool call interrupted before it began"}
 	}
 	if index >= maxCalls {
 		return tools.Outcome{Tool: c.Name, Status: tools.Failed, Error: "too many calls in one turn: only the first 128 are carried out"}
