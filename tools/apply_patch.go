@@ -39,7 +39,7 @@ type patching struct {
 func prepareApplyPatch(env *Env, in applyPatchInput) (Pending, error) {
 	p, err := patch.Parse(in.PatchText)
 	if err != nil {
-		return Pending{}, fmt.Errorf("the patch can't be read: %w", err)
+		return Pending{}, fmt.Errorf("invalid patch: %w", err)
 	}
 	job := patching{env: env, patch: p, places: map[string]workspace.Path{}}
 	var needs []permission.Request
@@ -70,7 +70,7 @@ func (j patching) run() (Result, error) {
 		err = j.perform(writes)
 	}
 	if err != nil {
-		return Result{}, fmt.Errorf("nothing was changed: %w", err)
+		return Result{}, fmt.Errorf("patch not applied: %w", err)
 	}
 	return j.result(writes), nil
 }
@@ -82,13 +82,13 @@ func (j patching) check() error {
 	for _, name := range j.patch.Paths() {
 		abs := j.places[name].Abs
 		if other, ok := names[abs]; ok && path.Clean(other) != path.Clean(name) {
-			return fmt.Errorf("%s and %s are the same file: use one path for it", other, name)
+			return fmt.Errorf("%s and %s are the same file; use one path for it", other, name)
 		}
 		names[abs] = name
 	}
 	for _, f := range j.patch.Files {
 		if (f.Op == patch.Delete || f.MoveTo != "") && j.isLink(f.Path) {
-			return fmt.Errorf("%s is a link, which a patch can't delete or move", f.Path)
+			return fmt.Errorf("%s is a symlink, which a patch can't delete or move", f.Path)
 		}
 	}
 	return nil
@@ -107,13 +107,13 @@ func (j patching) read(name string) ([]byte, bool, error) {
 	st, err := j.env.Workspace.Stat(p)
 	switch {
 	case errors.Is(err, syscall.ENOTDIR):
-		return nil, false, errors.New("not a directory: a part of the path is a file")
+		return nil, false, errors.New("not a directory: a parent of the path is a file")
 	case isMissing(err):
 		return nil, false, nil
 	case err != nil:
 		return nil, false, fmt.Errorf("read %s: %w", p.Rel, err)
 	case st.IsDir():
-		return nil, false, fmt.Errorf("%s is a folder: give a file in it", p.Rel)
+		return nil, false, fmt.Errorf("%s is a directory; specify a file in it", p.Rel)
 	case j.env.Workspace.Changed(p):
 		return nil, false, changedOnDisk(p)
 	}
@@ -139,7 +139,7 @@ func (j patching) perform(writes []patch.Write) error {
 		}
 		for _, step := range slices.Backward(undo) {
 			if failed := step(); failed != nil {
-				return fmt.Errorf("%w; and then what was written could not be put back: %w", err, failed)
+				return fmt.Errorf("%w; rollback failed: %w", err, failed)
 			}
 		}
 		return err

@@ -66,11 +66,11 @@ func TestApplyPatchDoesAllOrNothing(t *testing.T) {
 	}{
 		{"a hunk that is nowhere", []string{"*** Update File: a.txt", "@@", "-one", "+1", "*** Update File: b.txt", "@@", "-nowhere", "+x"}, "b.txt"},
 		{"a file that is not there", []string{"*** Delete File: a.txt", "*** Delete File: missing.txt"}, "missing.txt: there is no such file"},
-		{"a folder", []string{"*** Add File: new.txt", "+x", "*** Delete File: sub"}, "sub is a folder"},
+		{"a folder", []string{"*** Add File: new.txt", "+x", "*** Delete File: sub"}, "sub is a directory"},
 		{"a file as a folder", []string{"*** Update File: a.txt", "@@", "-one", "+1", "*** Add File: b.txt/x", "+x"}, "not a directory"},
 		{"the same file by two names", []string{"*** Update File: twin.txt", "@@", "-t", "+1", "*** Delete File: same.txt"}, "twin.txt and same.txt are the same file"},
-		{"a link to be deleted", []string{"*** Update File: a.txt", "@@", "-one", "+1", "*** Delete File: same.txt"}, "same.txt is a link"},
-		{"a link to be moved", []string{"*** Update File: same.txt", "*** Move to: c.txt", "@@", "-t", "+1"}, "same.txt is a link"},
+		{"a link to be deleted", []string{"*** Update File: a.txt", "@@", "-one", "+1", "*** Delete File: same.txt"}, "same.txt is a symlink"},
+		{"a link to be moved", []string{"*** Update File: same.txt", "*** Move to: c.txt", "@@", "-t", "+1"}, "same.txt is a symlink"},
 		{"no change", []string{"*** Update File: a.txt", "@@", "-one", "+one"}, "changes nothing"},
 	}
 	for _, tt := range tests {
@@ -78,14 +78,14 @@ func TestApplyPatchDoesAllOrNothing(t *testing.T) {
 			s := setUp(t, "edit", files)
 			s.link("twin.txt", "same.txt")
 			before := s.tree()
-			s.want(s.call("apply_patch", patchOf(tt.lines...)), Failed, "nothing was changed: ", tt.want)
+			s.want(s.call("apply_patch", patchOf(tt.lines...)), Failed, "patch not applied: ", tt.want)
 			s.unchanged(before)
 		})
 	}
 	s := setUp(t, "edit", files)
 	before := s.tree()
 	for _, text := range []string{"", "*** Begin Patch", "*** Begin Patch\n*** End Patch", "just words", "*** Begin Patch\n*** Update File: a.txt\n@@\n-one\n+1"} {
-		s.want(s.call("apply_patch", args{"patchText": text}), Failed, "the patch can't be read: ")
+		s.want(s.call("apply_patch", args{"patchText": text}), Failed, "invalid patch: ")
 	}
 	s.unchanged(before)
 }
@@ -178,7 +178,7 @@ func TestApplyPatchNoticesWhatOthersWrote(t *testing.T) {
 	s.want(s.call("read", args{"filePath": "a.txt"}), Completed)
 	s.put("a.txt", "somebody else's\n")
 	for _, lines := range [][]string{{"*** Update File: a.txt", "@@", "-one", "+1"}, {"*** Delete File: a.txt"}, {"*** Add File: a.txt", "+x"}, {"*** Update File: b.txt", "*** Move to: a.txt", "@@", "-two", "+x"}} {
-		s.want(s.call("apply_patch", patchOf(lines...)), Failed, "a.txt has changed on disk since you last read or wrote it: read it again first")
+		s.want(s.call("apply_patch", patchOf(lines...)), Failed, "a.txt was modified on disk since you last read or wrote it; read it again first")
 	}
 }
 

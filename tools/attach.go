@@ -66,9 +66,9 @@ func (env *Env) attachable(name, media string, size int64) error {
 	}
 	switch {
 	case !env.takes(media):
-		return fmt.Errorf("%s is %s (%s, %d bytes), which this model can't be shown: work from what its name and the text around it say", name, kind, media, size)
+		return fmt.Errorf("%s is %s (%s, %d bytes), which this model does not support; rely on its name and the surrounding text", name, kind, media, size)
 	case size > maxAttachment:
-		return fmt.Errorf("%s is %s of %d bytes: at most %d MiB can be shown", name, kind, size, maxAttachment>>20)
+		return fmt.Errorf("%s is too large: %s of %d bytes, maximum %d MiB", name, kind, size, maxAttachment>>20)
 	}
 	return nil
 }

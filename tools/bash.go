@@ -37,7 +37,7 @@ func prepareBash(env *Env, in bashInput) (Pending, error) {
 		return Pending{}, errors.New("command is empty")
 	}
 	if in.Timeout < 0 {
-		return Pending{}, fmt.Errorf("timeout is %d: give a positive number of milliseconds", in.Timeout)
+		return Pending{}, fmt.Errorf("invalid timeout %d: must be a positive number of milliseconds", in.Timeout)
 	}
 	if in.Workdir == "" {
 		in.Workdir = "."
@@ -60,7 +60,7 @@ func prepareBash(env *Env, in bashInput) (Pending, error) {
 func bashNeeds(env *Env, dir workspace.Path, line string) []permission.Request {
 	analysis, err := shell.Analyze(line)
 	if err != nil {
-		return []permission.Request{{Permission: "bash", Subjects: []string{line}, Forbidden: fmt.Sprintf("a line that can't be understood is never run: %v", err)}}
+		return []permission.Request{{Permission: "bash", Subjects: []string{line}, Forbidden: fmt.Sprintf("command line can't be parsed: %v", err)}}
 	}
 	var needs []permission.Request
 	switch {
@@ -102,27 +102,27 @@ func unknownNeeds(u shell.Unknown) []permission.Request {
 func unknownWords(r shell.Reason) string {
 	switch r {
 	case shell.ReasonPath:
-		return "which file it means is only known when it runs"
+		return "the file path is known only at run time"
 	case shell.ReasonCommand:
-		return "which command it is is only known when it runs"
+		return "the command name is known only at run time"
 	case shell.ReasonScript:
-		return "what it carries out is only known when it runs"
+		return "the code it runs is known only at run time"
 	case shell.ReasonInput:
-		return "what the shell is given to carry out is only known when it runs"
+		return "the shell's input is known only at run time"
 	case shell.ReasonFile:
-		return "what it carries out stands in a file that is not looked into"
+		return "it runs code from a file that is not analyzed"
 	case shell.ReasonOption:
-		return "an option of it can run another program, or isn't known"
+		return "an option is unknown or can run another program"
 	case shell.ReasonEnvironment:
-		return "the variable decides what commands run"
+		return "the variable affects which commands run"
 	case shell.ReasonAlias:
-		return "it may be an alias, which stands for anything"
+		return "it may be an alias for any command"
 	case shell.ReasonSetting:
-		return "the setting decides what commands run"
+		return "the setting affects which commands run"
 	case shell.ReasonArithmetic:
-		return "its text may hold a command that arithmetic carries out"
+		return "its value may contain a command that arithmetic evaluation runs"
 	case shell.ReasonNetwork:
-		return "it is a connection to somewhere"
+		return "it opens a network connection"
 	}
 	return string(r)
 }
@@ -140,7 +140,7 @@ func accessNeeds(env *Env, dir workspace.Path, a shell.Access) []permission.Requ
 	p, err := env.Workspace.ResolveFrom(from, name)
 	switch {
 	case err != nil:
-		return []permission.Request{{Permission: "bash", Subjects: []string{a.Path}, Unknown: fmt.Sprintf("its path can't be resolved (%v)", err)}}
+		return []permission.Request{{Permission: "bash", Subjects: []string{a.Path}, Unknown: fmt.Sprintf("path can't be resolved (%v)", err)}}
 	case a.Write:
 		return asFolder(needsOf(env, "edit", p, toWrite))
 	case p.Outside && env.keeps(p):
@@ -207,7 +207,7 @@ func bashTimeout(env *Env, ms int) time.Duration {
 
 func runBash(ctx context.Context, env *Env, dir workspace.Path, in bashInput) (Result, error) {
 	if st, err := env.Workspace.Stat(dir); err != nil || !st.IsDir() {
-		return Result{}, fmt.Errorf("workdir: there is no folder %s", dir.Rel)
+		return Result{}, fmt.Errorf("workdir: directory not found: %s", dir.Rel)
 	}
 	timeout := bashTimeout(env, in.Timeout)
 	out := newCapture(env, "bash")
@@ -239,9 +239,9 @@ func runBash(ctx context.Context, env *Env, dir workspace.Path, in bashInput) (R
 	switch {
 	case res.TimedOut:
 		result.Metadata["timed_out"] = true
-		return result, fmt.Errorf("the command took longer than %s and was ended with everything it started; its output so far follows; give a larger timeout if it needs one", timeout)
+		return result, fmt.Errorf("command timed out after %s and its process group was killed; the output so far follows; set a larger timeout if the command needs more time", timeout)
 	case res.Signal != 0:
-		result.Output += fmt.Sprintf("\n\n(ended by signal: %s)", res.Signal)
+		result.Output += fmt.Sprintf("\n\n(killed by signal: %s)", res.Signal)
 	case res.ExitCode != 0:
 		result.Output += fmt.Sprintf("\n\n(exit code %d)", res.ExitCode)
 	}

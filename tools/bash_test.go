@@ -32,7 +32,7 @@ func TestBashTellsWhatACommandDid(t *testing.T) {
 		{"its exit code", args{"command": "echo no; exit 3"}, "no\n\n\n(exit code 3)", 3},
 		{"an exit code alone", args{"command": "false"}, "(no output)\n\n(exit code 1)", 1},
 		{"its silence", args{"command": "true"}, "(no output)", 0},
-		{"a signal", args{"command": "kill -KILL $$"}, "(no output)\n\n(ended by signal: killed)", -1},
+		{"a signal", args{"command": "kill -KILL $$"}, "(no output)\n\n(killed by signal: killed)", -1},
 		{"a program that is not there", args{"command": "no-such-program"}, "bash: line 1: no-such-program: command not found\n\n\n(exit code 127)", 127},
 		{"an empty standard input", args{"command": "cat; read x || echo none"}, "none\n", 0},
 		{"no terminal", args{"command": "test -t 0 || test -t 1 || echo none"}, "none\n", 0},
@@ -70,17 +70,17 @@ func TestBashSaysWhyItCanNot(t *testing.T) {
 	}{
 		{args{"command": ""}, Failed, "command is empty"},
 		{args{"command": " \n\t"}, Failed, "command is empty"},
-		{args{"command": "touch x", "timeout": -1}, Failed, "timeout is -1: give a positive number of milliseconds"},
-		{args{"command": "touch x", "workdir": "no/such"}, Failed, "workdir: there is no folder no/such"},
-		{args{"command": "touch x", "workdir": "a.txt"}, Failed, "workdir: there is no folder a.txt"},
+		{args{"command": "touch x", "timeout": -1}, Failed, "invalid timeout -1: must be a positive number of milliseconds"},
+		{args{"command": "touch x", "workdir": "no/such"}, Failed, "workdir: directory not found: no/such"},
+		{args{"command": "touch x", "workdir": "a.txt"}, Failed, "workdir: directory not found: a.txt"},
 		{args{"command": "touch x", "workdir": "a\x00b"}, Failed, "NUL"},
 		{args{"command": "touch x", "workdir": ".."}, Denied, `external_directory "` + s.base + `"`},
 		{args{"command": "touch x", "workdir": s.outside}, Denied, `external_directory "` + s.outside + `"`},
 		{args{"command": "touch x", "workdir": "/usr"}, Denied, `external_directory "/usr"`},
-		{args{"command": "touch x; if"}, Denied, "a line that can't be understood is never run"},
-		{args{"command": "touch x; echo 'no end"}, Denied, "a line that can't be understood is never run"},
-		{args{"command": "touch x\x00"}, Denied, "a line that can't be understood is never run"},
-		{args{"command": "touch " + strings.Repeat("x ", 100_000)}, Denied, "a line that can't be understood is never run"},
+		{args{"command": "touch x; if"}, Denied, "command line can't be parsed"},
+		{args{"command": "touch x; echo 'no end"}, Denied, "command line can't be parsed"},
+		{args{"command": "touch x\x00"}, Denied, "command line can't be parsed"},
+		{args{"command": "touch " + strings.Repeat("x ", 100_000)}, Denied, "command line can't be parsed"},
 	}
 	for _, tt := range tests {
 		s.want(s.call("bash", tt.in), tt.status, tt.want)
@@ -96,7 +96,7 @@ func TestBashEndsWhatItStarted(t *testing.T) {
 		in   args
 		want string
 	}{
-		{"at its timeout", args{"command": "exec 3>pipe; echo up >&3; echo so far; sleep 1000 & sleep 1000", "timeout": 300}, "Error: the command took longer than 300ms and was ended with everything it started; its output so far follows; give a larger timeout if it needs one\n\nso far\n"},
+		{"at its timeout", args{"command": "exec 3>pipe; echo up >&3; echo so far; sleep 1000 & sleep 1000", "timeout": 300}, "Error: command timed out after 300ms and its process group was killed; the output so far follows; set a larger timeout if the command needs more time\n\nso far\n"},
 		{"in the background, holding its output", args{"command": "exec 3>pipe; echo up >&3; sleep 1000 & echo done"}, "done\n"},
 		{"in the background, deaf", args{"command": "exec 3>pipe; echo up >&3; (trap '' TERM HUP; sleep 1000; sleep 1000) >/dev/null 2>&1 & disown; echo done"}, "done\n"},
 	}
@@ -188,7 +188,7 @@ func TestBashGivesTheEndOfALongOutputAndKeepsTheWhole(t *testing.T) {
 	s.put("seq", "")
 	out := s.call("bash", args{"command": "seq 1 100000"})
 	kept, _ := out.Metadata["output_path"].(string)
-	s.want(out, Completed, "(only the end of 588895 bytes of output is shown; the whole output is in "+kept+": read it with offset and limit, or grep it)\n\n", "\n99999\n100000\n")
+	s.want(out, Completed, "(output truncated: only the tail of 588895 bytes is shown; full output saved to "+kept+": use read with offset and limit, or grep)\n\n", "\n99999\n100000\n")
 	if !out.Truncated || out.Bytes != 588895 || jsonSize(out.Output) > defaultBytes+500 {
 		t.Errorf("truncated %v, %d bytes, shown %d", out.Truncated, out.Bytes, len(out.Output))
 	}

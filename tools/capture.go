@@ -15,7 +15,7 @@ import (
 const maxSpill = 64 << 20
 
 // errSpill is why a file lacks what came later.
-var errSpill = errors.New("the output is larger than what is kept")
+var errSpill = errors.New("output too large to save completely")
 
 // capture takes a command's output in bounded memory: it keeps the end, and
 // all of it in a file once that is more than the model is given.
@@ -76,7 +76,7 @@ func (c *capture) text() bounded {
 		return bounded{text: shown}
 	}
 	b := bounded{cut: true}
-	where := "narrow the command down to see less"
+	where := "narrow the command to produce less output"
 	if c.spill == nil && c.err == nil {
 		c.open()
 	}
@@ -84,7 +84,7 @@ func (c *capture) text() bounded {
 		b.path = filepath.Join(c.env.Outputs.Path(), c.path)
 		where = keptNote(c.kept(), b.path, shown)
 	}
-	b.text = fmt.Sprintf("(only the end of %d bytes of output is shown; %s)\n\n%s", c.total(), where, shown)
+	b.text = fmt.Sprintf("(output truncated: only the tail of %d bytes is shown; %s)\n\n%s", c.total(), where, shown)
 	return b
 }
 
@@ -92,11 +92,11 @@ func (c *capture) text() bounded {
 func (c *capture) kept() string {
 	switch {
 	case c.err == nil:
-		return wholeOutput
+		return fullOutput
 	case errors.Is(c.err, errSpill):
-		return fmt.Sprintf("only the first %d MiB of the output are", maxSpill>>20)
+		return fmt.Sprintf("the first %d MiB of the output", maxSpill>>20)
 	}
-	return fmt.Sprintf("a part of the output (%v) is", c.err)
+	return fmt.Sprintf("an incomplete copy of the output (%v)", c.err)
 }
 
 // close closes the file, and removes it if the model was given everything.

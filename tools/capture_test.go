@@ -65,7 +65,7 @@ func TestCaptureKeepsAFileOnlyOfWhatIsCut(t *testing.T) {
 			if tt.cut {
 				note, shown, _ = strings.Cut(b.text, "\n\n")
 			}
-			if shown != tt.shown || b.cut != tt.cut || (b.path != "") != tt.cut || strings.Contains(note, "whole output is in") != tt.cut {
+			if shown != tt.shown || b.cut != tt.cut || (b.path != "") != tt.cut || strings.Contains(note, "full output saved to") != tt.cut {
 				t.Errorf("cut %v, %q, note %q, shown %.200q", b.cut, b.path, note, shown)
 			}
 			if !tt.cut {
@@ -90,7 +90,7 @@ func TestCaptureAnswersWithoutAFile(t *testing.T) {
 	for name, outputs := range map[string]*reportdir.Dir{"none is wanted": nil, "none can be made": outputsIn(t, dir)} {
 		env := &Env{Outputs: outputs}
 		b, _ := captured(t, env, flood[:100], flood[100:])
-		if !b.cut || b.path != "" || !strings.HasPrefix(b.text, "(only the end of 500000 bytes of output is shown; narrow the command down to see less)\n\n") || !strings.HasSuffix(b.text, "line\n") {
+		if !b.cut || b.path != "" || !strings.HasPrefix(b.text, "(output truncated: only the tail of 500000 bytes is shown; narrow the command to produce less output)\n\n") || !strings.HasSuffix(b.text, "line\n") {
 			t.Errorf("%s: %v %q %.200q", name, b.cut, b.path, b.text)
 		}
 	}
@@ -108,7 +108,7 @@ func TestOnlySoMuchIsKeptOnDisk(t *testing.T) {
 	if st, err := os.Stat(b.path); err != nil || st.Size() != maxSpill {
 		t.Errorf("kept %v, %v", st, err)
 	}
-	if !strings.Contains(b.text, "shown; only the first 64 MiB of the output are in "+b.path+": read it") {
+	if !strings.Contains(b.text, "shown; the first 64 MiB of the output saved to "+b.path+": use read") {
 		t.Errorf("the model reads %.300q", b.text)
 	}
 }

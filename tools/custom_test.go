@@ -106,7 +106,7 @@ func TestALongAnswerOfACustomToolIsKept(t *testing.T) {
 	s.withCustom(Custom{Command: script("seq 1 100000")})
 	out := s.call("deploy", args{})
 	kept, _ := out.Metadata["output_path"].(string)
-	s.want(out, Completed, "only the end of 588895 bytes", kept, "100000\n")
+	s.want(out, Completed, "only the tail of 588895 bytes", kept, "100000\n")
 	if !strings.HasPrefix(filepath.Base(kept), "deploy-") {
 		t.Errorf("it is kept in %s", kept)
 	}
@@ -124,12 +124,12 @@ func TestCustomToolsAreChecked(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, change := range map[string]func(*Custom){
-		"invalid tool name \"\"":                 func(c *Custom) { c.Name = "" },
-		"invalid tool name \"a b\"":              func(c *Custom) { c.Name = "a b" },
-		"invalid tool name \"1\"":                func(c *Custom) { c.Name = "1" },
+		"invalid tool name \"\"":                     func(c *Custom) { c.Name = "" },
+		"invalid tool name \"a b\"":                  func(c *Custom) { c.Name = "a b" },
+		"invalid tool name \"1\"":                    func(c *Custom) { c.Name = "1" },
 		"has no description":                         func(c *Custom) { c.Description = " " },
 		"has no command":                             func(c *Custom) { c.Command = nil },
-		"type is string":                         func(c *Custom) { c.Schema = json.RawMessage(`{"type": "string"}`) },
+		"type is string":                             func(c *Custom) { c.Schema = json.RawMessage(`{"type": "string"}`) },
 		"not valid JSON":                             func(c *Custom) { c.Schema = json.RawMessage(`{`) },
 		"must be a JSON object":                      func(c *Custom) { c.Schema = json.RawMessage(`[]`) },
 		"invalid schema of tool deploy-2: ":          func(c *Custom) { c.Schema = json.RawMessage(`{"properties": 3}`) },

@@ -54,21 +54,21 @@ func prepareEdit(env *Env, in editInput) (Pending, error) {
 // createByEdit makes a new file: what an empty oldString asks for.
 func createByEdit(env *Env, p workspace.Path, content string) (Result, error) {
 	if _, err := env.Workspace.Stat(p); err == nil {
-		return Result{}, fmt.Errorf("%s exists, and an empty oldString only makes new files: give the text to replace, or use write to replace the whole file", p.Rel)
+		return Result{}, fmt.Errorf("%s already exists, and an empty oldString only creates new files: set oldString to the text to replace, or use write to overwrite the file", p.Rel)
 	}
 	return doWrite(env, p, content)
 }
 
 func doEdit(env *Env, p workspace.Path, in editInput) (Result, error) {
 	if in.OldString == in.NewString { // said before the file is asked for: the call is wrong whatever it holds
-		return Result{}, fmt.Errorf("%w: there is nothing to change", edit.ErrIdentical)
+		return Result{}, fmt.Errorf("%w: nothing to change", edit.ErrIdentical)
 	}
 	st, err := env.Workspace.Stat(p)
 	switch {
 	case isMissing(err):
 		return Result{}, missing(env, p)
 	case err == nil && st.IsDir():
-		return Result{}, fmt.Errorf("%s is a folder: give a file in it", p.Rel)
+		return Result{}, fmt.Errorf("%s is a directory; specify a file in it", p.Rel)
 	case err == nil && env.Workspace.Changed(p):
 		return Result{}, changedOnDisk(p)
 	}

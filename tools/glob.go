@@ -27,7 +27,7 @@ func globTool() Tool {
 
 func prepareGlob(env *Env, in globInput) (Pending, error) {
 	if in.Pattern == "" {
-		return Pending{}, errors.New("pattern is empty: give a glob like **/*.go")
+		return Pending{}, errors.New("pattern is empty; specify a glob such as **/*.go")
 	}
 	p, err := searchBase(env, in.Path)
 	if err != nil {
@@ -52,7 +52,7 @@ func prepareGlob(env *Env, in globInput) (Pending, error) {
 		}
 		res := globResult(found)
 		if outside && found.Total == 0 {
-			res.Output += "\n(a pattern is compared with paths below the folder that is searched: to search one elsewhere, give it as path)"
+			res.Output += "\n(patterns match paths below the search directory; use path to search another directory)"
 		}
 		return res, nil
 	}}, nil
@@ -65,7 +65,7 @@ func prepareGlob(env *Env, in globInput) (Pending, error) {
 // folder.
 func patternBelow(env *Env, base workspace.Path, pattern string) (below string, outside bool, err error) {
 	if slices.Contains(strings.Split(strings.TrimPrefix(pattern, "!"), "/"), "..") {
-		return "", false, fmt.Errorf("the pattern %s leads up with .., which matches nothing: give the folder to search as path, and a pattern for what is below it", brief(pattern))
+		return "", false, fmt.Errorf("invalid pattern %s: \"..\" never matches; set path to the directory to search and use a pattern relative to it", brief(pattern))
 	}
 	if !strings.HasPrefix(pattern, "/") {
 		return pattern, false, nil
@@ -108,7 +108,7 @@ func globResult(found search.GlobResult) Result {
 		out.WriteString("No files found")
 	}
 	if found.Truncated {
-		fmt.Fprintf(&out, "\n(only the %d newest of %d files are shown: use a narrower pattern or path)", len(found.Files), found.Total)
+		fmt.Fprintf(&out, "\n(results truncated: showing the %d newest of %d files; use a narrower pattern or path)", len(found.Files), found.Total)
 	}
 	out.WriteString(skippedNote(found.Skipped))
 	return Result{Output: out.String(), Metadata: map[string]any{"count": found.Total, "truncated": found.Truncated}}

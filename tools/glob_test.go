@@ -55,7 +55,7 @@ func TestGlob(t *testing.T) {
 		{args{"pattern": s.dir + "/{sub/deep,x}/*.go"}, "sub/deep/x_test.go\n"},
 		{args{"pattern": s.dir + "/sub/**/*_test.go", "path": "sub"}, "sub/deep/x_test.go\n"},
 		{args{"pattern": "/sub/*.go"}, "sub/cart.go\n"},
-		{args{"pattern": "/etc/*"}, "No files found\n(a pattern is compared with paths below the folder that is searched: to search one elsewhere, give it as path)"},
+		{args{"pattern": "/etc/*"}, "No files found\n(patterns match paths below the search directory; use path to search another directory)"},
 		{args{"pattern": "*.env*"}, ".env.example\n"}, // what the read rules deny is not found
 		{args{"pattern": "config"}, "No files found"},
 		{args{"pattern": "key.go"}, "No files found"},
@@ -78,12 +78,12 @@ func TestGlob(t *testing.T) {
 
 func TestGlobSaysWhyItCanNot(t *testing.T) {
 	s := project(t)
-	s.want(s.call("glob", args{"pattern": ""}), Failed, "pattern is empty: give a glob like **/*.go")
+	s.want(s.call("glob", args{"pattern": ""}), Failed, "pattern is empty; specify a glob such as **/*.go")
 	for _, pattern := range []string{"../*", "sub/../*.go", "!../x", s.dir + "/../*"} {
-		s.want(s.call("glob", args{"pattern": pattern}), Failed, "leads up with .., which matches nothing: give the folder to search as path")
+		s.want(s.call("glob", args{"pattern": pattern}), Failed, "never matches; set path to the directory to search")
 	}
 	s.want(s.call("glob", args{"pattern": "["}), Failed, "glob [: invalid glob")
-	s.want(s.call("glob", args{"pattern": "*", "path": "nope"}), Failed, "there is no file nope: look with glob or list")
+	s.want(s.call("glob", args{"pattern": "*", "path": "nope"}), Failed, "file not found: nope; use glob or list to find it")
 	s.want(s.call("glob", args{"pattern": "*", "path": "main.go"}), Failed, "main.go: a file, not a folder")
 	s.want(s.call("glob", args{"pattern": "*", "path": ".."}), Denied, "external_directory")
 	s.want(s.call("glob", args{"pattern": "*", "path": "away"}), Denied, "external_directory")
@@ -98,17 +98,17 @@ func TestSearchesAreCutWithANotice(t *testing.T) {
 		s.put(fmt.Sprintf("f%03d.txt", i), "needle\n")
 	}
 	out := s.call("glob", args{"pattern": "*.txt"})
-	s.want(out, Completed, "\n(only the 100 newest of 130 files are shown: use a narrower pattern or path)")
+	s.want(out, Completed, "\n(results truncated: showing the 100 newest of 130 files; use a narrower pattern or path)")
 	if n := strings.Count(out.Output, ".txt\n"); n != 100 || out.Metadata["count"] != 130 || out.Metadata["truncated"] != true {
 		t.Errorf("glob: %d files, %v", n, out.Metadata)
 	}
 	out = s.call("grep", args{"pattern": "needle"})
-	s.want(out, Completed, "Found 130 matches\n", "\n(only 100 of 130 matches are shown: use a narrower pattern, path or include)")
+	s.want(out, Completed, "Found 130 matches\n", "\n(results truncated: showing 100 of 130 matches; use a narrower pattern, path or include)")
 	if n := strings.Count(out.Output, "Line 1: needle\n"); n != 100 || out.Metadata["matches"] != 130 || out.Metadata["truncated"] != true {
 		t.Errorf("grep: %d matches, %v", n, out.Metadata)
 	}
 	out = s.call("list", args{})
-	s.want(out, Completed, "\n(only 100 of 130 files are listed: give a path further down)")
+	s.want(out, Completed, "\n(results truncated: showing 100 of 130 files; list a subdirectory instead)")
 	if n := strings.Count(out.Output, ".txt\n"); n != 100 || out.Metadata["count"] != 100 || out.Metadata["truncated"] != true {
 		t.Errorf("list: %d files, %v", n, out.Metadata)
 	}

@@ -28,7 +28,7 @@ func grepTool() Tool {
 
 func prepareGrep(env *Env, in grepInput) (Pending, error) {
 	if in.Pattern == "" {
-		return Pending{}, errors.New("pattern is empty: give a regular expression")
+		return Pending{}, errors.New("pattern is empty; specify a regular expression")
 	}
 	p, err := searchBase(env, in.Path)
 	if err != nil {
@@ -55,10 +55,10 @@ func prepareGrep(env *Env, in grepInput) (Pending, error) {
 func shownLine(m search.Match) string {
 	text := m.Text
 	if m.Left > 0 {
-		text = fmt.Sprintf("(%d bytes before) ...%s", m.Left, text)
+		text = fmt.Sprintf("(%d bytes omitted) ...%s", m.Left, text)
 	}
 	if m.More {
-		text += "... (the line goes on)"
+		text += "... (line truncated)"
 	}
 	return text
 }
@@ -88,7 +88,7 @@ func grepResult(found search.GrepResult) Result {
 		fmt.Fprintf(&out, "  Line %d: %s\n", m.Line, shownLine(m))
 	}
 	if found.Truncated {
-		fmt.Fprintf(&out, "\n(only %d of %d matches are shown: use a narrower pattern, path or include)", len(found.Matches), found.Total)
+		fmt.Fprintf(&out, "\n(results truncated: showing %d of %d matches; use a narrower pattern, path or include)", len(found.Matches), found.Total)
 	}
 	out.WriteString(skippedNote(found.Skipped))
 	return Result{Output: out.String(), Metadata: map[string]any{"matches": found.Total, "truncated": found.Truncated}}

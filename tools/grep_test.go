@@ -45,12 +45,12 @@ func TestGrep(t *testing.T) {
 
 func TestGrepSaysWhyItCanNot(t *testing.T) {
 	s := project(t)
-	s.want(s.call("grep", args{"pattern": ""}), Failed, "pattern is empty: give a regular expression")
+	s.want(s.call("grep", args{"pattern": ""}), Failed, "pattern is empty; specify a regular expression")
 	s.want(s.call("grep", args{"pattern": "("}), Failed, "grep (: invalid regular expression")
 	s.want(s.call("grep", args{"pattern": "(?=x)"}), Failed, "invalid regular expression")
 	s.want(s.call("grep", args{"pattern": "x", "include": "["}), Failed, "invalid glob")
-	s.want(s.call("grep", args{"pattern": "x", "path": "nope"}), Failed, "there is no file nope: look with glob or list")
-	s.want(s.call("grep", args{"pattern": "x", "path": "main.go/x"}), Failed, "there is no file main.go/x: look with glob or list")
+	s.want(s.call("grep", args{"pattern": "x", "path": "nope"}), Failed, "file not found: nope; use glob or list to find it")
+	s.want(s.call("grep", args{"pattern": "x", "path": "main.go/x"}), Failed, "file not found: main.go/x; use glob or list to find it")
 	s.want(s.call("grep", args{"pattern": "s3cret", "path": "../work-beside/secret"}), Denied, "external_directory")
 	s.want(s.call("grep", args{"pattern": "TOTAL", "path": ".env"}), Denied, `denied: read ".env"`)
 	s.want(s.call("grep", args{"pattern": "total", "path": "alias/key.go"}), Denied, `denied: read "secret/key.go"`)
@@ -62,7 +62,7 @@ func TestGrepSaysWhyItCanNot(t *testing.T) {
 func TestAGrepOfMuchTextIsBounded(t *testing.T) {
 	s := setUp(t, "readonly", map[string]string{"a.txt": strings.Repeat("needle "+strings.Repeat("\x01", 3000)+"\n", 100)})
 	out := s.call("grep", args{"pattern": "needle"})
-	s.want(out, Completed, "Found 100 matches\n", "the whole output is in "+s.env.Outputs.Path())
+	s.want(out, Completed, "Found 100 matches\n", "full output saved to "+s.env.Outputs.Path())
 	if jsonSize(out.Output) > defaultBytes+500 || !out.Truncated || out.Metadata["output_path"] == nil {
 		t.Errorf("%d bytes, %v", jsonSize(out.Output), out.Metadata)
 	}
@@ -71,8 +71,8 @@ func TestAGrepOfMuchTextIsBounded(t *testing.T) {
 func TestGrepShowsTheMatchOfALongLine(t *testing.T) {
 	s := setUp(t, "readonly", map[string]string{"min.js": strings.Repeat("x", 5000) + "needle" + strings.Repeat("y", 5000) + "\n"})
 	out := s.call("grep", args{"pattern": "needle"})
-	want := "  Line 1: (4800 bytes before) ..." + strings.Repeat("x", 200) + "needle" + strings.Repeat("y", 1794) + "... (the line goes on)\n"
+	want := "  Line 1: (4800 bytes omitted) ..." + strings.Repeat("x", 200) + "needle" + strings.Repeat("y", 1794) + "... (line truncated)\n"
 	s.want(out, Completed, want)
-	s.want(s.call("grep", args{"pattern": "^x"}), Completed, "  Line 1: "+strings.Repeat("x", 2000)+"... (the line goes on)\n")
+	s.want(s.call("grep", args{"pattern": "^x"}), Completed, "  Line 1: "+strings.Repeat("x", 2000)+"... (line truncated)\n")
 	s.want(s.call("grep", args{"pattern": "y$"}), Completed, strings.Repeat("y", 201)+"\n")
 }

@@ -44,7 +44,7 @@ func prepareList(env *Env, in listInput) (Pending, error) {
 		}
 		out := strings.TrimSuffix(p.Rel, "/") + "/\n" + tree.Text
 		if tree.Truncated {
-			out += fmt.Sprintf("\n(only %d of %d files are listed: give a path further down)", tree.Files, tree.Total)
+			out += fmt.Sprintf("\n(results truncated: showing %d of %d files; list a subdirectory instead)", tree.Files, tree.Total)
 		}
 		out += skippedNote(tree.Skipped)
 		return Result{Output: out, Metadata: map[string]any{"count": tree.Files, "truncated": tree.Truncated}}, nil

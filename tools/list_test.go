@@ -38,7 +38,7 @@ func TestList(t *testing.T) {
 func TestListSaysWhyItCanNot(t *testing.T) {
 	s := project(t)
 	s.want(s.call("list", args{"path": "main.go"}), Failed, "main.go: a file, not a folder")
-	s.want(s.call("list", args{"path": "nope"}), Failed, "there is no file nope: look with glob or list")
+	s.want(s.call("list", args{"path": "nope"}), Failed, "file not found: nope; use glob or list to find it")
 	s.want(s.call("list", args{"ignore": []string{"["}}), Failed, "invalid glob")
 	s.want(s.call("list", args{"path": "/"}), Denied, `external_directory "/"`)
 	s.want(s.call("list", args{"path": "away"}), Denied, "external_directory")

@@ -23,7 +23,7 @@ const (
 // files, and the permission itself, by the path's relative and absolute name.
 func needFile(env *Env, perm, name string, u use) (workspace.Path, []permission.Request, error) {
 	if strings.TrimSpace(name) == "" {
-		return workspace.Path{}, nil, fmt.Errorf("the path is empty: give one relative to the workspace, or absolute")
+		return workspace.Path{}, nil, fmt.Errorf("path is empty; specify an absolute path or one relative to the workspace")
 	}
 	p, err := env.Workspace.Resolve(name)
 	if err != nil {
@@ -71,10 +71,10 @@ func lookNeeds(env *Env, p workspace.Path) []permission.Request {
 // would find its environment, which holds keys: no rule opens that.
 func placeNeeds(env *Env, p workspace.Path) []permission.Request {
 	if env.private(p.Abs) {
-		return []permission.Request{{Permission: permission.ExternalDirectory, Subjects: []string{p.Abs}, Forbidden: "the reports of runs are written by millhand only, and closed to agents"}}
+		return []permission.Request{{Permission: permission.ExternalDirectory, Subjects: []string{p.Abs}, Forbidden: "run reports are written by millhand only and are not accessible to agents"}}
 	}
 	if p.Abs == "/proc" || strings.HasPrefix(p.Abs, "/proc/") {
-		return []permission.Request{{Permission: permission.ExternalDirectory, Subjects: []string{p.Abs}, Forbidden: "the file tools never enter /proc"}}
+		return []permission.Request{{Permission: permission.ExternalDirectory, Subjects: []string{p.Abs}, Forbidden: "file tools can't access /proc"}}
 	}
 	if p.Outside && !everywhere(p) {
 		return []permission.Request{external(permission.ExternalDirectory, p)}

@@ -49,9 +49,9 @@ func prepareRead(env *Env, in readInput) (Pending, error) {
 	}
 	switch {
 	case lines.offset < 1:
-		return Pending{}, fmt.Errorf("offset is %d: it counts lines from 1", lines.offset)
+		return Pending{}, fmt.Errorf("invalid offset %d: lines are numbered from 1", lines.offset)
 	case lines.limit < 1:
-		return Pending{}, fmt.Errorf("limit is %d: give a positive number of lines, or none for %d", lines.limit, readLines)
+		return Pending{}, fmt.Errorf("invalid limit %d: must be positive (default %d)", lines.limit, readLines)
 	}
 	p, needs, err := needFile(env, "read", in.FilePath, toRead)
 	if err != nil {
@@ -86,7 +86,7 @@ func doRead(ctx context.Context, env *Env, p workspace.Path, lines span) (Result
 		return attach(env, p, in2, media, st.Size())
 	}
 	if binary(p.Rel, head) {
-		return Result{}, fmt.Errorf("%s is a binary file (%d bytes): it can't be shown as text", p.Rel, st.Size())
+		return Result{}, fmt.Errorf("%s is a binary file (%d bytes) and can't be shown as text", p.Rel, st.Size())
 	}
 	page, err := readPage(ctx, in2, lines.offset, lines.limit, pageBytes(env, p.Rel))
 	if err != nil {
@@ -177,7 +177,7 @@ func clipLine(line []byte) string {
 	n := 0
 	for i := range s {
 		if n++; n > readLineSize {
-			return s[:i] + "... (the line goes on)"
+			return s[:i] + "... (line truncated)"
 		}
 	}
 	return s
@@ -186,17 +186,17 @@ func clipLine(line []byte) string {
 // result wraps a page for the model.
 func (p *page) result(at workspace.Path, offset int) (Result, error) {
 	if p.lines == 0 && offset > 1 && !p.more {
-		return Result{}, fmt.Errorf("%s has %d lines: offset %d is past its end", at.Rel, p.seen, offset)
+		return Result{}, fmt.Errorf("offset %[3]d is past the end of %[1]s, which has %[2]d lines", at.Rel, p.seen, offset)
 	}
 	last := offset + p.lines - 1
 	var foot string
 	switch {
 	case p.full && p.lines == 0:
-		foot = fmt.Sprintf("(line %d alone is too long to be shown)", offset)
+		foot = fmt.Sprintf("(line %d is too long to show)", offset)
 	case p.full:
-		foot = fmt.Sprintf("(lines %d-%d, cut by size; go on with offset %d)", offset, last, last+1)
+		foot = fmt.Sprintf("(output truncated by size: lines %d-%d shown; use offset %d to continue)", offset, last, last+1)
 	case p.more:
-		foot = fmt.Sprintf("(lines %d-%d; the file goes on: use offset %d)", offset, last, last+1)
+		foot = fmt.Sprintf("(lines %d-%d shown; use offset %d to continue)", offset, last, last+1)
 	default:
 		foot = fmt.Sprintf("(end of file: %d lines)", p.seen)
 	}
@@ -222,14 +222,14 @@ func readFolder(env *Env, p workspace.Path, in span) (Result, error) {
 		lines = append(lines, name)
 	}
 	if in.offset > max(len(lines), 1) {
-		return Result{}, fmt.Errorf("the folder %s has %d entries: offset %d is past its end", p.Rel, len(lines), in.offset)
+		return Result{}, fmt.Errorf("offset %[3]d is past the end of directory %[1]s, which has %[2]d entries", p.Rel, len(lines), in.offset)
 	}
 	shown := lines[min(in.offset-1, len(lines)):]
 	foot := fmt.Sprintf("(%d entries)", len(lines))
 	more := len(shown) > in.limit
 	if more {
 		shown = shown[:in.limit]
-		foot = fmt.Sprintf("(%d of %d entries; go on with offset %d)", in.limit, len(lines), in.offset+in.limit)
+		foot = fmt.Sprintf("(%d of %d entries shown; use offset %d to continue)", in.limit, len(lines), in.offset+in.limit)
 	}
 	out := fmt.Sprintf("<path>%s</path>\n<type>directory</type>\n<entries>\n%s\n%s\n</entries>", p.Rel, strings.Join(shown, "\n"), foot)
 	return Result{Output: out, Metadata: map[string]any{"entries": len(shown), "truncated": more}}, nil

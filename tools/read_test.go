@@ -44,14 +44,14 @@ func TestReadShowsNumberedLines(t *testing.T) {
 		{"bytes that are no text", "a\xff\xfeb\n", nil, "1: a\uFFFDb\n(end of file: 1 lines)"},
 		{"any script", "日本\t🙂\n", nil, "1: 日本\t🙂\n(end of file: 1 lines)"},
 		{"from an offset", lines(5), args{"offset": 4}, "4: line 4\n5: line 5\n(end of file: 5 lines)"},
-		{"a limit", lines(5), args{"limit": 2}, "1: line 1\n2: line 2\n(lines 1-2; the file goes on: use offset 3)"},
-		{"a limit at an offset", lines(5), args{"offset": 2, "limit": 2}, "2: line 2\n3: line 3\n(lines 2-3; the file goes on: use offset 4)"},
+		{"a limit", lines(5), args{"limit": 2}, "1: line 1\n2: line 2\n(lines 1-2 shown; use offset 3 to continue)"},
+		{"a limit at an offset", lines(5), args{"offset": 2, "limit": 2}, "2: line 2\n3: line 3\n(lines 2-3 shown; use offset 4 to continue)"},
 		{"a limit that is just enough", lines(5), args{"offset": 4, "limit": 2}, "4: line 4\n5: line 5\n(end of file: 5 lines)"},
 		{"the offset of the last line", lines(5), args{"offset": 5}, "5: line 5\n(end of file: 5 lines)"},
 		{"2000 lines", lines(2000), nil, strings.TrimSuffix(numbered(1, 2000), "\n") + "\n(end of file: 2000 lines)"},
-		{"a long line", strings.Repeat("é", 2001) + "\nnext\n", nil, "1: " + strings.Repeat("é", 2000) + "... (the line goes on)\n2: next\n(end of file: 2 lines)"},
+		{"a long line", strings.Repeat("é", 2001) + "\nnext\n", nil, "1: " + strings.Repeat("é", 2000) + "... (line truncated)\n2: next\n(end of file: 2 lines)"},
 		{"a line of 2000 characters", strings.Repeat("é", 2000), nil, "1: " + strings.Repeat("é", 2000) + "\n(end of file: 1 lines)"},
-		{"a line of a megabyte", strings.Repeat("x", 1<<20) + "\nnext", nil, "1: " + strings.Repeat("x", 2000) + "... (the line goes on)\n2: next\n(end of file: 2 lines)"},
+		{"a line of a megabyte", strings.Repeat("x", 1<<20) + "\nnext", nil, "1: " + strings.Repeat("x", 2000) + "... (line truncated)\n2: next\n(end of file: 2 lines)"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -61,7 +61,7 @@ func TestReadShowsNumberedLines(t *testing.T) {
 			if diff := cmp.Diff(shownPage("f.txt", tt.want), out.Output); diff != "" {
 				t.Error(diff)
 			}
-			if want := strings.Contains(tt.want, "goes on: use offset"); out.Truncated != want || out.Metadata["truncated"] != want {
+			if want := strings.Contains(tt.want, "to continue"); out.Truncated != want || out.Metadata["truncated"] != want {
 				t.Errorf("truncated: %v, %v", out.Truncated, out.Metadata)
 			}
 		})
@@ -106,7 +106,7 @@ func TestReadGoesOnWhereItStopped(t *testing.T) {
 				if offset += n; !out.Truncated {
 					break
 				}
-				if !strings.Contains(out.Output, fmt.Sprintf("offset %d)", offset)) || pages > 100 {
+				if !strings.Contains(out.Output, fmt.Sprintf("use offset %d to continue)", offset)) || pages > 100 {
 					t.Fatalf("no way to go on from %d: %q", offset, out.Output[len(out.Output)-200:])
 				}
 			}
@@ -125,28 +125,28 @@ func TestReadSaysWhyItCanNot(t *testing.T) {
 		in   args
 		want string
 	}{
-		{args{"filePath": "cart"}, "there is no file cart; did you mean cart.go, cart_test.go?"},
-		{args{"filePath": "CART.GO"}, "there is no file CART.GO; did you mean cart.go?"},
-		{args{"filePath": "cat.go"}, "there is no file cat.go; did you mean cart.go?"},
-		{args{"filePath": "crat_test.go"}, "there is no file crat_test.go; did you mean cart_test.go?"},
-		{args{"filePath": "env"}, "there is no file env: look with glob or list"}, // .env may not be read
-		{args{"filePath": "sub/x"}, "there is no file sub/x: look with glob or list"},
-		{args{"filePath": "no/such/x"}, "there is no file no/such/x: look with glob or list"},
-		{args{"filePath": "cart.go/x"}, "there is no file cart.go/x: look with glob or list"},
-		{args{"filePath": ""}, "the path is empty: give one relative to the workspace, or absolute"},
-		{args{"filePath": " \n"}, "the path is empty: give one relative to the workspace, or absolute"},
+		{args{"filePath": "cart"}, "file not found: cart; did you mean cart.go, cart_test.go?"},
+		{args{"filePath": "CART.GO"}, "file not found: CART.GO; did you mean cart.go?"},
+		{args{"filePath": "cat.go"}, "file not found: cat.go; did you mean cart.go?"},
+		{args{"filePath": "crat_test.go"}, "file not found: crat_test.go; did you mean cart_test.go?"},
+		{args{"filePath": "env"}, "file not found: env; use glob or list to find it"}, // .env may not be read
+		{args{"filePath": "sub/x"}, "file not found: sub/x; use glob or list to find it"},
+		{args{"filePath": "no/such/x"}, "file not found: no/such/x; use glob or list to find it"},
+		{args{"filePath": "cart.go/x"}, "file not found: cart.go/x; use glob or list to find it"},
+		{args{"filePath": ""}, "path is empty; specify an absolute path or one relative to the workspace"},
+		{args{"filePath": " \n"}, "path is empty; specify an absolute path or one relative to the workspace"},
 		{args{"filePath": "a\x00b"}, `path "a\x00b" holds a NUL character`},
 		{args{"filePath": strings.Repeat("x", 300)}, "file name too long"},
-		{args{"filePath": "logs/a.txt", "offset": 3}, "logs/a.txt has 2 lines: offset 3 is past its end"},
-		{args{"filePath": "logs/a.txt", "offset": 1 << 62}, "is past its end"},
-		{args{"filePath": "logs/a.txt", "offset": -1}, "offset is -1: it counts lines from 1"},
-		{args{"filePath": "logs/a.txt", "offset": 0}, "offset is 0: it counts lines from 1"},
-		{args{"filePath": "logs/a.txt", "limit": 0}, "limit is 0: give a positive number of lines"},
-		{args{"filePath": "logs/a.txt", "limit": -1}, "limit is -1: give a positive number of lines"},
-		{args{"filePath": "logs", "offset": 2}, "the folder logs has 1 entries: offset 2 is past its end"},
-		{args{"filePath": "nul"}, "nul is a binary file (9 bytes): it can't be shown as text"},
-		{args{"filePath": "control"}, "control is a binary file (300 bytes): it can't be shown as text"},
-		{args{"filePath": "prog.SO"}, "prog.SO is a binary file (4 bytes): it can't be shown as text"},
+		{args{"filePath": "logs/a.txt", "offset": 3}, "offset 3 is past the end of logs/a.txt, which has 2 lines"},
+		{args{"filePath": "logs/a.txt", "offset": 1 << 62}, "is past the end of"},
+		{args{"filePath": "logs/a.txt", "offset": -1}, "invalid offset -1: lines are numbered from 1"},
+		{args{"filePath": "logs/a.txt", "offset": 0}, "invalid offset 0: lines are numbered from 1"},
+		{args{"filePath": "logs/a.txt", "limit": 0}, "invalid limit 0: must be positive"},
+		{args{"filePath": "logs/a.txt", "limit": -1}, "invalid limit -1: must be positive"},
+		{args{"filePath": "logs", "offset": 2}, "offset 2 is past the end of directory logs, which has 1 entries"},
+		{args{"filePath": "nul"}, "nul is a binary file (9 bytes) and can't be shown as text"},
+		{args{"filePath": "control"}, "control is a binary file (300 bytes) and can't be shown as text"},
+		{args{"filePath": "prog.SO"}, "prog.SO is a binary file (4 bytes) and can't be shown as text"},
 	}
 	for _, tt := range tests {
 		s.want(s.call("read", tt.in), Failed, tt.want)
@@ -160,7 +160,7 @@ func TestReadAttachesWhatTheModelCanSee(t *testing.T) {
 	})
 	for name, media := range map[string]string{"logo.png": "image/png", "logo": "image/png", "pic.gif": "image/gif", "pic.webp": "image/webp", "doc.pdf": "application/pdf"} {
 		s.env.Images, s.env.PDFs = false, false
-		s.want(s.call("read", args{"filePath": name}), Failed, name+" is a", "("+media+", ", "which this model can't be shown")
+		s.want(s.call("read", args{"filePath": name}), Failed, name+" is a", "("+media+", ", "which this model does not support")
 		s.env.Images, s.env.PDFs = media != pdf, media == pdf
 		out := s.call("read", args{"filePath": name})
 		s.want(out, Completed, "read successfully: "+name+" ("+media+", ", "is attached.")
@@ -171,7 +171,7 @@ func TestReadAttachesWhatTheModelCanSee(t *testing.T) {
 	s.env.Images = true
 	s.want(s.call("read", args{"filePath": "pic.svg"}), Completed, "1: <svg/>")
 	s.want(s.call("read", args{"filePath": "fake.png"}), Completed, "1: just text")
-	s.want(s.call("read", args{"filePath": "huge.png"}), Failed, "huge.png is an image of 6291483 bytes: at most 5 MiB can be shown")
+	s.want(s.call("read", args{"filePath": "huge.png"}), Failed, "huge.png is too large: an image of 6291483 bytes, maximum 5 MiB")
 }
 
 // None of these may block: there is no other end to any.
@@ -214,7 +214,7 @@ func TestReadListsAFolder(t *testing.T) {
 		{args{"filePath": s.dir}, "<path>.</path>\n<type>directory</type>\n<entries>\n.hidden\nA.txt\nalias\nb.txt\nempty/\nlinked/\nout\nsub/\n(8 entries)\n</entries>"},
 		{args{"filePath": "linked"}, "<path>sub</path>\n<type>directory</type>\n<entries>\nx\n(1 entries)\n</entries>"},
 		{args{"filePath": "empty"}, "<path>empty</path>\n<type>directory</type>\n<entries>\n\n(0 entries)\n</entries>"},
-		{args{"filePath": ".", "offset": 2, "limit": 2}, "<path>.</path>\n<type>directory</type>\n<entries>\nA.txt\nalias\n(2 of 8 entries; go on with offset 4)\n</entries>"},
+		{args{"filePath": ".", "offset": 2, "limit": 2}, "<path>.</path>\n<type>directory</type>\n<entries>\nA.txt\nalias\n(2 of 8 entries shown; use offset 4 to continue)\n</entries>"},
 	}
 	for _, tt := range tests {
 		out := s.call("read", tt.in)
@@ -254,7 +254,7 @@ func TestTheProcessesOfTheMachineAreNeverRead(t *testing.T) {
 		"read": {"filePath": "/proc/self/environ"}, "list": {"path": "/proc/self"}, "glob": {"pattern": "*", "path": "/proc"},
 		"grep": {"pattern": "PATH", "path": "/proc/self/environ"}, "write": {"filePath": "/proc/self/comm", "content": "x"},
 	} {
-		s.want(s.call(tool, in), Denied, "the file tools never enter /proc")
+		s.want(s.call(tool, in), Denied, "file tools can't access /proc")
 	}
 }
 

@@ -34,7 +34,7 @@ func skillTool(env *Env) Tool {
 		fmt.Fprintf(&text, "\n- %s: %s", s.Name, cutBytes(textcut.OneLine(s.Description), maxSkillListed, false))
 	}
 	if len(env.skills()) == 0 {
-		text.WriteString("\n(none here)")
+		text.WriteString("\n(none)")
 	}
 	return Define(Spec{Name: "skill", Description: text.String() + "\n", ReadOnly: true, Deadline: time.Minute}, prepareSkill)
 }
@@ -69,7 +69,7 @@ func prepareSkill(env *Env, in skillInput) (Pending, error) {
 func (env *Env) noSkill(name string) error {
 	for _, problem := range env.SkillProblems {
 		if broken := (*SkillError)(nil); errors.As(problem, &broken) && path.Base(path.Dir(broken.File)) == name {
-			return fmt.Errorf("the skill %q can't be used: %s: %w", brief(name), broken.File, broken.Err)
+			return fmt.Errorf("skill %q can't be loaded: %s: %w", brief(name), broken.File, broken.Err)
 		}
 	}
 	var names []string
@@ -77,29 +77,29 @@ func (env *Env) noSkill(name string) error {
 		names = append(names, s.Name)
 	}
 	if len(names) == 0 {
-		return fmt.Errorf("there is no skill %q, nor any other here", brief(name))
+		return fmt.Errorf("skill %q not found; no skills are available", brief(name))
 	}
-	return fmt.Errorf("there is no skill %q; the skills are: %s", brief(name), strings.Join(names, ", "))
+	return fmt.Errorf("skill %q not found; available skills: %s", brief(name), strings.Join(names, ", "))
 }
 
 // loadSkill answers with a skill's text and the names of some of its files.
 func loadSkill(s Skill) (Result, error) {
 	root, err := os.OpenRoot(s.Dir)
 	if err != nil {
-		return Result{}, fmt.Errorf("open the skill %s: %w", s.Name, err)
+		return Result{}, fmt.Errorf("load skill %s: %w", s.Name, err)
 	}
 	defer root.Close()
 	text, err := readSkillText(root, "SKILL.md")
 	if err != nil {
-		return Result{}, fmt.Errorf("open the skill %s: %w", s.Name, err)
+		return Result{}, fmt.Errorf("load skill %s: %w", s.Name, err)
 	}
 	body, err := frontmatter.Parse(text, &skillHead{})
 	if err != nil {
-		return Result{}, fmt.Errorf("open the skill %s: %w", s.Name, err)
+		return Result{}, fmt.Errorf("load skill %s: %w", s.Name, err)
 	}
 	files := sampleFiles(root)
 	var out strings.Builder
-	fmt.Fprintf(&out, "<skill_content name=%q>\n%s\n\nBase directory of this skill: %s\nPaths in it are relative to that directory. Not every file of it is listed below.\n\n<skill_files>\n", s.Name, strings.TrimSpace(body), s.Dir)
+	fmt.Fprintf(&out, "<skill_content name=%q>\n%s\n\nBase directory of this skill: %s\nRelative paths in this skill are relative to that directory. The file list may be incomplete.\n\n<skill_files>\n", s.Name, strings.TrimSpace(body), s.Dir)
 	for _, f := range files {
 		fmt.Fprintf(&out, "<file>%s</file>\n", path.Join(s.Dir, f))
 	}

@@ -60,15 +60,15 @@ func TestSkillsAreFoundWhereOthersLookForThem(t *testing.T) {
 	}
 	claude := "skill $B/work/.claude/skills/"
 	want = []string{
-		"look for skills: open $B/missing: no such file or directory",
+		"find skills: open $B/missing: no such file or directory",
 		claude + "headless/SKILL.md: it does not begin with a head between two lines of ---",
-		claude + "large/SKILL.md: it is larger than 256 KiB",
+		claude + "large/SKILL.md: file exceeds 256 KiB",
 		claude + "linked/SKILL.md: not a regular file",
-		claude + "long/SKILL.md: its description has 1025 bytes: at most 1024 are taken",
-		claude + "nameless/SKILL.md: its head has no name",
-		claude + `odd/SKILL.md: its name "../../etc" is none: use up to 64 letters, digits, hyphens, dots and underscores`,
-		claude + "silent/SKILL.md: its head has no description: without one no model knows when to load it",
-		"skill twice: it is in $B/work/.claude/skills/twice and in $B/work/.opencode/skills/twice, of which the latter is used",
+		claude + "long/SKILL.md: description too long: 1025 bytes, maximum 1024",
+		claude + "nameless/SKILL.md: frontmatter has no name",
+		claude + `odd/SKILL.md: invalid name "../../etc": must be at most 64 letters, digits, hyphens, dots and underscores`,
+		claude + "silent/SKILL.md: frontmatter has no description, so a model can't know when to load the skill",
+		"duplicate skill twice in $B/work/.claude/skills/twice and $B/work/.opencode/skills/twice; the latter is used",
 	}
 	if diff := cmp.Diff(sorted(want), problems); diff != "" {
 		t.Error(diff)
@@ -90,7 +90,7 @@ func TestSkillIsLoadedAsText(t *testing.T) {
 	s.want(out, Completed)
 	dir := s.dir + "/.claude/skills/deploy"
 	want := "<skill_content name=\"deploy\">\n# Deploy\n\nRun `scripts/go.sh`.\n\nBase directory of this skill: " + dir +
-		"\nPaths in it are relative to that directory. Not every file of it is listed below.\n\n<skill_files>\n<file>" + dir + "/reference/x.txt</file>\n<file>" + dir + "/scripts/go.sh</file>\n</skill_files>\n</skill_content>"
+		"\nRelative paths in this skill are relative to that directory. The file list may be incomplete.\n\n<skill_files>\n<file>" + dir + "/reference/x.txt</file>\n<file>" + dir + "/scripts/go.sh</file>\n</skill_files>\n</skill_content>"
 	if diff := cmp.Diff(want, out.Output); diff != "" {
 		t.Error(diff)
 	}
@@ -98,7 +98,7 @@ func TestSkillIsLoadedAsText(t *testing.T) {
 		t.Errorf("%s %s", out.Title, diff)
 	}
 	s.unchanged(before)
-	s.want(s.call("skill", args{"name": "deplyo"}), Failed, `there is no skill "deplyo"; the skills are: deploy`)
+	s.want(s.call("skill", args{"name": "deplyo"}), Failed, `skill "deplyo" not found; available skills: deploy`)
 	for i := range 30 {
 		s.put(filepath.Join(".claude/skills/deploy/many", string(rune('a'+i))+".txt"), "")
 	}
@@ -108,7 +108,7 @@ func TestSkillIsLoadedAsText(t *testing.T) {
 	if err := os.Remove(filepath.Join(dir, "SKILL.md")); err != nil {
 		t.Fatal(err)
 	}
-	s.want(s.call("skill", args{"name": "deploy"}), Failed, "open the skill deploy: ")
+	s.want(s.call("skill", args{"name": "deploy"}), Failed, "load skill deploy: ")
 }
 
 func TestASkillThatIsDeniedIsNotShown(t *testing.T) {
@@ -122,13 +122,13 @@ func TestASkillThatIsDeniedIsNotShown(t *testing.T) {
 		t.Errorf("the model reads %s", text)
 	}
 	s.want(s.call("skill", args{"name": "internal-a"}), Denied, `skill: {"internal-*": deny} (m.yaml:4)`)
-	s.want(s.call("skill", args{"name": "x"}), Failed, "the skills are: b")
+	s.want(s.call("skill", args{"name": "x"}), Failed, "available skills: b")
 	s.want(s.call("skill", args{"name": "b"}), Completed)
 }
 
 func TestWithoutSkillsTheToolSaysSo(t *testing.T) {
 	s := setUp(t, "readonly", nil)
-	s.want(s.call("skill", args{"name": "x"}), Failed, `there is no skill "x", nor any other here`)
+	s.want(s.call("skill", args{"name": "x"}), Failed, `skill "x" not found; no skills are available`)
 }
 
 func TestTheFilesOfASkillMayBeReadWhereverItIs(t *testing.T) {
@@ -160,7 +160,7 @@ func TestABrokenSkillSaysWhyWhenItIsAskedFor(t *testing.T) {
 		".claude/skills/plain/SKILL.md":  skillFile("plain", "Use when: things", "the body"),
 	})
 	s.withSkills()
-	s.want(s.call("skill", args{"name": "silent"}), Failed, `the skill "silent" can't be used: `+s.dir+"/.claude/skills/silent/SKILL.md: its head has no description")
-	s.want(s.call("skill", args{"name": "other"}), Failed, `there is no skill "other"; the skills are: plain`)
+	s.want(s.call("skill", args{"name": "silent"}), Failed, `skill "silent" can't be loaded: `+s.dir+"/.claude/skills/silent/SKILL.md: frontmatter has no description")
+	s.want(s.call("skill", args{"name": "other"}), Failed, `skill "other" not found; available skills: plain`)
 	s.want(s.call("skill", args{"name": "plain"}), Completed, "the body")
 }

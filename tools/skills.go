@@ -71,7 +71,7 @@ func FindSkills(space *workspace.Workspace, dirs []string) ([]Skill, []error) {
 	for _, dir := range dirs {
 		root, err := os.OpenRoot(dir)
 		if err != nil {
-			problems = append(problems, fmt.Errorf("look for skills: %w", err))
+			problems = append(problems, fmt.Errorf("find skills: %w", err))
 			continue
 		}
 		problems = append(problems, skillsBelow(root, ".", found)...)
@@ -107,7 +107,7 @@ func skillsBelow(root *os.Root, place string, found map[string]Skill) []error {
 			return nil //nolint:nilerr // it is told with the others
 		}
 		if other, ok := found[skill.Name]; ok {
-			problems = append(problems, fmt.Errorf("skill %s: it is in %s and in %s, of which the latter is used", skill.Name, other.Dir, skill.Dir))
+			problems = append(problems, fmt.Errorf("duplicate skill %s in %s and %s; the latter is used", skill.Name, other.Dir, skill.Dir))
 		}
 		found[skill.Name] = skill
 		return nil
@@ -128,13 +128,13 @@ func readSkill(root *os.Root, name string) (Skill, error) {
 	head.Name, head.Description = strings.TrimSpace(head.Name), strings.TrimSpace(head.Description)
 	switch {
 	case head.Name == "":
-		return Skill{}, errors.New("its head has no name")
+		return Skill{}, errors.New("frontmatter has no name")
 	case !isSkillName(head.Name):
-		return Skill{}, fmt.Errorf("its name %q is none: use up to %d letters, digits, hyphens, dots and underscores", brief(head.Name), maxSkillName)
+		return Skill{}, fmt.Errorf("invalid name %q: must be at most %d letters, digits, hyphens, dots and underscores", brief(head.Name), maxSkillName)
 	case head.Description == "":
-		return Skill{}, errors.New("its head has no description: without one no model knows when to load it")
+		return Skill{}, errors.New("frontmatter has no description, so a model can't know when to load the skill")
 	case len(head.Description) > maxSkillWords:
-		return Skill{}, fmt.Errorf("its description has %d bytes: at most %d are taken", len(head.Description), maxSkillWords)
+		return Skill{}, fmt.Errorf("description too long: %d bytes, maximum %d", len(head.Description), maxSkillWords)
 	}
 	return Skill{Name: head.Name, Description: head.Description, Dir: path.Join(root.Name(), path.Dir(name))}, nil
 }
@@ -152,15 +152,15 @@ func readSkillText(root *os.Root, name string) (string, error) {
 	}
 	f, err := root.Open(name)
 	if err != nil {
-		return "", fmt.Errorf("open it: %w", err)
+		return "", fmt.Errorf("open: %w", err)
 	}
 	defer f.Close()
 	data, err := io.ReadAll(io.LimitReader(f, maxSkill+1))
 	if err != nil {
-		return "", fmt.Errorf("read it: %w", err)
+		return "", fmt.Errorf("read: %w", err)
 	}
 	if len(data) > maxSkill {
-		return "", fmt.Errorf("it is larger than %d KiB", maxSkill>>10)
+		return "", fmt.Errorf("file exceeds %d KiB", maxSkill>>10)
 	}
 	return string(data), nil
 }

@@ -17,9 +17,9 @@ import (
 func missing(env *Env, p workspace.Path) error {
 	near := suggestions(env, p)
 	if len(near) == 0 {
-		return fmt.Errorf("there is no file %s: look with glob or list", p.Rel)
+		return fmt.Errorf("file not found: %s; use glob or list to find it", p.Rel)
 	}
-	return fmt.Errorf("there is no file %s; did you mean %s?", p.Rel, strings.Join(near, ", "))
+	return fmt.Errorf("file not found: %s; did you mean %s?", p.Rel, strings.Join(near, ", "))
 }
 
 // suggestions returns up to three names beside a missing file that resemble

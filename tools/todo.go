@@ -87,7 +87,7 @@ func todoResult(list []Todo) (Result, error) {
 	}
 	text, err := json.MarshalIndent(list, "", "  ")
 	if err != nil {
-		return Result{}, fmt.Errorf("encode the list: %w", err)
+		return Result{}, fmt.Errorf("encode todo list: %w", err)
 	}
 	return Result{Title: todoTitle(list), Output: string(text), Metadata: map[string]any{"todos": list}}, nil
 }

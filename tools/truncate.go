@@ -37,31 +37,31 @@ func bound(env *Env, text string, tail bool) bounded {
 		return bounded{text: text}
 	}
 	b := bounded{cut: true}
-	where := "ask for less at once"
+	where := "narrow the request"
 	if path, err := keep(env, text); err == nil && path != "" {
 		b.path = path
-		where = keptNote(wholeOutput, path, kept)
+		where = keptNote(fullOutput, path, kept)
 	}
 	dropped := len(text) - len(kept)
 	if tail {
-		b.text = fmt.Sprintf("(the first %d bytes of the output are left out; %s)\n\n%s", dropped, where, kept)
+		b.text = fmt.Sprintf("(output truncated: the first %d bytes are omitted; %s)\n\n%s", dropped, where, kept)
 	} else {
-		b.text = fmt.Sprintf("%s\n\n(the last %d bytes of the output are left out; %s)", kept, dropped, where)
+		b.text = fmt.Sprintf("%s\n\n(output truncated: the last %d bytes are omitted; %s)", kept, dropped, where)
 	}
 	return b
 }
 
-// wholeOutput is what [keptNote] says of a file that lacks nothing.
-const wholeOutput = "the whole output is"
+// fullOutput describes a complete file in [savedNote].
+const fullOutput = "full output"
 
 // keptNote says where an output, or what is kept of it, is and how to see more
 // of it. A line longer than read shows is not to be seen by lines.
 func keptNote(what, path, shown string) string {
-	how := "read it with offset and limit, or grep it"
+	how := "use read with offset and limit, or grep"
 	if len(shown) > readLineSize && !strings.Contains(strings.TrimSuffix(shown, "\n"), "\n") {
-		how = "it is one very long line, of which cut -c shows a part: cut -c 1-2000 " + path
+		how = "it is one very long line, use cut: cut -c 1-2000 " + path
 	}
-	return fmt.Sprintf("%s in %s: %s", what, path, how)
+	return fmt.Sprintf("%s saved to %s: %s", what, path, how)
 }
 
 // legible makes an error's text fit for the model: it may repeat arguments of
@@ -107,14 +107,14 @@ func keep(env *Env, text string) (string, error) {
 	}
 	f, name, err := env.Outputs.CreateTemp("output-*.txt")
 	if err != nil {
-		return "", fmt.Errorf("keep an output: %w", err)
+		return "", fmt.Errorf("save output: %w", err)
 	}
 	_, err = f.WriteString(env.Redact.Text(text))
 	if closeErr := f.Close(); err == nil {
 		err = closeErr
 	}
 	if err != nil {
-		return "", fmt.Errorf("keep an output: %w", err)
+		return "", fmt.Errorf("save output: %w", err)
 	}
 	return filepath.Join(env.Outputs.Path(), name), nil
 }

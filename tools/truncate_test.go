@@ -82,15 +82,15 @@ func TestBound(t *testing.T) {
 func TestTheNoticeSaysWhatIsMissingAndWhereItIs(t *testing.T) {
 	env := &Env{Outputs: outputsIn(t, t.TempDir()), Limits: OutputLimits{Bytes: 4}}
 	b := bound(env, "0123456789", false)
-	if want := "0123\n\n(the last 6 bytes of the output are left out; the whole output is in " + b.path + ": read it with offset and limit, or grep it)"; b.text != want {
+	if want := "0123\n\n(output truncated: the last 6 bytes are omitted; full output saved to " + b.path + ": use read with offset and limit, or grep)"; b.text != want {
 		t.Errorf("got  %s\nwant %s", b.text, want)
 	}
 	b = bound(env, "0123456789", true)
-	if want := "(the first 6 bytes of the output are left out; the whole output is in " + b.path + ": read it with offset and limit, or grep it)\n\n6789"; b.text != want {
+	if want := "(output truncated: the first 6 bytes are omitted; full output saved to " + b.path + ": use read with offset and limit, or grep)\n\n6789"; b.text != want {
 		t.Errorf("got  %s\nwant %s", b.text, want)
 	}
 	b = bound(&Env{Outputs: env.Outputs, Limits: OutputLimits{Bytes: 3000}}, strings.Repeat("x", 4000), true)
-	if want := "(the first 1000 bytes of the output are left out; the whole output is in " + b.path + ": it is one very long line, of which cut -c shows a part: cut -c 1-2000 " + b.path + ")\n\n"; !strings.HasPrefix(b.text, want) {
+	if want := "(output truncated: the first 1000 bytes are omitted; full output saved to " + b.path + ": it is one very long line, use cut: cut -c 1-2000 " + b.path + ")\n\n"; !strings.HasPrefix(b.text, want) {
 		t.Errorf("got %.400s", b.text)
 	}
 	dir := t.TempDir()
@@ -99,7 +99,7 @@ func TestTheNoticeSaysWhatIsMissingAndWhereItIs(t *testing.T) {
 	}
 	for _, outputs := range []*reportdir.Dir{nil, outputsIn(t, dir), outputsIn(t, dir).Sub("x")} {
 		b := bound(&Env{Outputs: outputs, Limits: env.Limits}, "0123456789", false)
-		if want := "0123\n\n(the last 6 bytes of the output are left out; ask for less at once)"; b.text != want || !b.cut {
+		if want := "0123\n\n(output truncated: the last 6 bytes are omitted; narrow the request)"; b.text != want || !b.cut {
 			t.Errorf("outputs in %v: %q", outputs, b.text)
 		}
 	}

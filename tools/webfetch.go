@@ -40,21 +40,21 @@ func webfetchTool() Tool {
 func prepareWebfetch(env *Env, in webfetchInput) (Pending, error) {
 	in.URL = strings.TrimSpace(in.URL)
 	if in.URL == "" {
-		return Pending{}, errors.New("url is empty: give one that begins with https://")
+		return Pending{}, errors.New("url is empty; specify a URL that starts with https://")
 	}
 	if !strings.Contains(in.URL, "://") {
-		return Pending{}, fmt.Errorf("url is %q: give a whole one that begins with https://", brief(in.URL))
+		return Pending{}, fmt.Errorf("invalid url %q: must start with http:// or https://", brief(in.URL))
 	}
 	in.Format = orElse(in.Format, "markdown")
 	if in.Timeout < 0 {
-		return Pending{}, fmt.Errorf("timeout is %g: give a positive number of seconds", in.Timeout)
+		return Pending{}, fmt.Errorf("invalid timeout %g: must be a positive number of seconds", in.Timeout)
 	}
 	return Pending{Title: in.URL, Needs: urlNeeds(env.Profile, "webfetch", in.URL), Do: func(ctx context.Context) (Result, error) {
 		limit := webfetchTime
 		if in.Timeout > 0 {
 			limit = time.Duration(min(in.Timeout, maxWebfetchTime.Seconds()) * float64(time.Second))
 		}
-		ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("there was no whole answer within %s: give a larger timeout (at most 120), or try another source", limit))
+		ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("request timed out after %s; set a larger timeout (maximum 120) or try another source", limit))
 		defer cancel()
 		return doWebfetch(ctx, env, in)
 	}}, nil
@@ -115,7 +115,7 @@ func fetchError(err error) error {
 	case errors.As(err, &status):
 		return fmt.Errorf("%w: %s", err, statusAdvice(status.Code))
 	case errors.Is(err, web.ErrTooLarge):
-		return fmt.Errorf("%w: look for a smaller page of it", err)
+		return fmt.Errorf("%w; fetch a smaller page", err)
 	}
 	return err
 }
@@ -123,11 +123,11 @@ func fetchError(err error) error {
 func statusAdvice(code int) string {
 	switch {
 	case code == http.StatusNotFound || code == http.StatusGone:
-		return "there is no such page; check the URL"
+		return "page not found; check the URL"
 	case code == http.StatusUnauthorized || code == http.StatusForbidden || code == http.StatusProxyAuthRequired:
-		return "the page is not open to everybody; try another source"
+		return "the page requires authorization; try another source"
 	case code == http.StatusTooManyRequests || code >= 500:
-		return "the server can't answer now; try later, or another source"
+		return "the server is unavailable or rate limiting requests; retry later or try another source"
 	}
 	return "try another URL"
 }
@@ -144,7 +144,7 @@ func pageResult(ctx context.Context, env *Env, page web.Page, format pageFormat)
 	text := page.Text()
 	unknown := strings.HasSuffix(media, "/octet-stream") && utf8.Valid(page.Body)
 	if !textual(media) && !unknown || binary("", []byte(text[:min(len(text), 8<<10)])) {
-		return Result{}, fmt.Errorf("%s is no text but %s (%d bytes): it can't be shown", page.URL, media, len(page.Body))
+		return Result{}, fmt.Errorf("%s is not text but %s (%d bytes) and can't be shown", page.URL, media, len(page.Body))
 	}
 	if media == "text/html" || media == "application/xhtml+xml" {
 		switch format {
@@ -158,7 +158,7 @@ func pageResult(ctx context.Context, env *Env, page web.Page, format pageFormat)
 		return Result{}, err
 	}
 	if strings.TrimSpace(text) == "" {
-		text = "(the page holds no text)"
+		text = "(the page contains no text)"
 	}
 	return Result{
 		Title: fmt.Sprintf("%s (%s)", page.URL, media), Output: text,

@@ -64,7 +64,7 @@ func TestWebfetchShowsAPage(t *testing.T) {
 		{"UTF-16", "text/plain; charset=utf-16le", "h\x00i\x00", nil, "hi"},
 		{"UTF-16 by its mark", "text/plain", "\xff\xfeh\x00i\x00", nil, "hi"},
 		{"text of no known type", "application/octet-stream", "package a\n", nil, "package a\n"},
-		{"nothing", "text/html", "", nil, "(the page holds no text)"},
+		{"nothing", "text/html", "", nil, "(the page contains no text)"},
 		{"too deep to be parsed", "text/html", strings.Repeat("<div>", 1000) + "deep", nil, "deep"},
 	}
 	for _, tt := range tests {
@@ -92,7 +92,7 @@ func TestWebfetchAttachesWhatTheModelCanSee(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, at := site(t, serves(tt.contentType, tt.body))
-			s.want(s.call("webfetch", args{"url": at + "/logo"}), Failed, at+"/logo is "+tt.kind+" ("+tt.media, "which this model can't be shown")
+			s.want(s.call("webfetch", args{"url": at + "/logo"}), Failed, at+"/logo is "+tt.kind+" ("+tt.media, "which this model does not support")
 			s.env.Images, s.env.PDFs = true, true
 			out := s.call("webfetch", args{"url": at + "/logo"})
 			s.want(out, Completed, "is attached")
@@ -131,19 +131,19 @@ func TestWebfetchSaysWhyItCanNot(t *testing.T) {
 		in   args
 		want string
 	}{
-		{args{"url": ""}, "url is empty: give one that begins with https://"},
-		{args{"url": "example.com/x"}, `url is "example.com/x": give a whole one that begins with https://`},
+		{args{"url": ""}, "url is empty; specify a URL that starts with https://"},
+		{args{"url": "example.com/x"}, `invalid url "example.com/x": must start with http:// or https://`},
 		{args{"url": at, "format": "pdf"}, `format: expected one of markdown, text, html, got "pdf"`},
-		{args{"url": at, "timeout": -1}, "timeout is -1: give a positive number of seconds"},
-		{args{"url": at + "/zip"}, at + "/zip is no text but application/zip (4 bytes): it can't be shown"},
-		{args{"url": at + "/bytes"}, "is no text but application/octet-stream (3 bytes)"},
-		{args{"url": at + "/lying"}, "it can't be shown"},
-		{args{"url": at + "/big"}, "the answer is larger than 5 MiB: look for a smaller page of it"},
-		{args{"url": at + "/slow", "timeout": 0.05}, "there was no whole answer within 50ms: give a larger timeout"},
-		{args{"url": at + "/404"}, "404 Not Found: there is no such page; check the URL"},
-		{args{"url": at + "/403"}, "403 Forbidden: the page is not open to everybody; try another source"},
-		{args{"url": at + "/429"}, "429 Too Many Requests: the server can't answer now; try later, or another source"},
-		{args{"url": at + "/503"}, "503 Service Unavailable: the server can't answer now"},
+		{args{"url": at, "timeout": -1}, "invalid timeout -1: must be a positive number of seconds"},
+		{args{"url": at + "/zip"}, at + "/zip is not text but application/zip (4 bytes) and can't be shown"},
+		{args{"url": at + "/bytes"}, "is not text but application/octet-stream (3 bytes)"},
+		{args{"url": at + "/lying"}, "and can't be shown"},
+		{args{"url": at + "/big"}, "the answer is larger than 5 MiB; fetch a smaller page"},
+		{args{"url": at + "/slow", "timeout": 0.05}, "request timed out after 50ms; set a larger timeout"},
+		{args{"url": at + "/404"}, "404 Not Found: page not found; check the URL"},
+		{args{"url": at + "/403"}, "403 Forbidden: the page requires authorization; try another source"},
+		{args{"url": at + "/429"}, "429 Too Many Requests: the server is unavailable or rate limiting requests; retry later or try another source"},
+		{args{"url": at + "/503"}, "503 Service Unavailable: the server is unavailable"},
 		{args{"url": at + "/loop"}, "more than 5 redirects"},
 	}
 	for _, tt := range tests {
@@ -216,6 +216,6 @@ func TestALongPageIsKept(t *testing.T) {
 	s, at := site(t, serves("text/plain", lines(5000)))
 	out := s.call("webfetch", args{"url": at})
 	kept, _ := out.Metadata["output_path"].(string)
-	s.want(out, Completed, "line 1\n", "the whole output is in "+kept)
+	s.want(out, Completed, "line 1\n", "full output saved to "+kept)
 	s.want(s.call("read", args{"filePath": kept, "offset": 4999, "limit": 1}), Completed, "4999: line 4999")
 }

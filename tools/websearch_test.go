@@ -114,12 +114,12 @@ func TestWhatASearchServiceAnswers(t *testing.T) {
 func TestSearchesSayWhatIsWrongWithThem(t *testing.T) {
 	s, _ := service(t, "json", 200, `{}`)
 	for want, in := range map[string]args{
-		"query is empty":                                {"query": " "},
-		"invalid numResults 101: must be between 1 and 100":                        {"query": "q", "numResults": 101},
-		`livecrawl: expected one of fallback, preferred, got "always"`:          {"query": "q", "livecrawl": "always"},
-		`type: expected one of auto, fast, deep, got "best"`:                    {"query": "q", "type": "best"},
-		"contextMaxCharacters must not be negative":                                {"query": "q", "contextMaxCharacters": -1},
-		"invalid arguments: query: expected string, g": {"query": 3},
+		"query is empty": {"query": " "},
+		"invalid numResults 101: must be between 1 and 100":            {"query": "q", "numResults": 101},
+		`livecrawl: expected one of fallback, preferred, got "always"`: {"query": "q", "livecrawl": "always"},
+		`type: expected one of auto, fast, deep, got "best"`:           {"query": "q", "type": "best"},
+		"contextMaxCharacters must not be negative":                    {"query": "q", "contextMaxCharacters": -1},
+		"invalid arguments: query: expected string, g":                 {"query": 3},
 	} {
 		s.want(s.call("websearch", in), Failed, want)
 	}

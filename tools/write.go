@@ -52,7 +52,7 @@ func doWrite(env *Env, p workspace.Path, content string) (Result, error) {
 	}
 	meta := map[string]any{"filepath": p.Rel, "exists": existed, "diff": diff(p.Rel, before, content)}
 	if existed && before == content {
-		return Result{Output: p.Rel + " held this content already: nothing has changed.", Metadata: meta}, nil
+		return Result{Output: p.Rel + " already has this content; nothing changed.", Metadata: meta}, nil
 	}
 	verb := "Created"
 	if existed {
@@ -74,7 +74,7 @@ func endsNote(before, after string) string {
 	if strings.Contains(after, "\r\n") || !strings.Contains(after, "\n") {
 		return ""
 	}
-	return " Its line endings were CRLF and are LF now."
+	return " Its line endings changed from CRLF to LF."
 }
 
 // What a path, its final NUL included, and each of its parts may be, in bytes.
@@ -87,14 +87,14 @@ const (
 // means, that can't be one.
 func fileName(name string, p workspace.Path) error {
 	if strings.HasSuffix(name, "/") {
-		return fmt.Errorf("%s ends in a slash, so it is no file's path: give the file's name too", brief(name))
+		return fmt.Errorf("path %s ends in a slash: specify a file name", brief(name))
 	}
 	if len(p.Abs) >= maxPath {
-		return fmt.Errorf("the path %s has %d bytes; at most %d are possible", brief(p.Rel), len(p.Abs), maxPath-1)
+		return fmt.Errorf("path too long: %s has %d bytes, maximum %d", brief(p.Rel), len(p.Abs), maxPath-1)
 	}
 	for part := range strings.SplitSeq(p.Abs, "/") {
 		if len(part) > maxName {
-			return fmt.Errorf("file name too long: %s has %d bytes; at most %d are possible", brief(part), len(part), maxName)
+			return fmt.Errorf("file name too long: %s has %d bytes, maximum %d", brief(part), len(part), maxName)
 		}
 	}
 	return nil
@@ -102,7 +102,7 @@ func fileName(name string, p workspace.Path) error {
 
 // changedOnDisk is the answer when a file is not what the session last saw.
 func changedOnDisk(p workspace.Path) error {
-	return fmt.Errorf("%s has changed on disk since you last read or wrote it: read it again first", p.Rel)
+	return fmt.Errorf("%s was modified on disk since you last read or wrote it; read it again first", p.Rel)
 }
 
 // lineCount counts lines; a last one without a newline counts.

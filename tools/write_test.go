@@ -17,7 +17,7 @@ func TestWrite(t *testing.T) {
 		{"a new file", "new.txt", "one\ntwo\n", "Created new.txt: 2 lines, 8 bytes."},
 		{"a new file in new folders", "a/b/c.txt", "one", "Created a/b/c.txt: 1 lines, 3 bytes."},
 		{"over an old one", "old.txt", "new\n", "Replaced old.txt: 1 lines, 4 bytes."},
-		{"what is there already", "old.txt", "old\n", "old.txt held this content already: nothing has changed."},
+		{"what is there already", "old.txt", "old\n", "old.txt already has this content; nothing changed."},
 		{"nothing", "old.txt", "", "Replaced old.txt: 0 lines, 0 bytes."},
 		{"CRLF", "old.txt", "a\r\nb\r\n", "Replaced old.txt: 2 lines, 6 bytes."},
 		{"any script", "日本 語.txt", "naïve 🙂\x00\n", "Created 日本 語.txt: 1 lines, 13 bytes."},
@@ -76,13 +76,13 @@ func TestWriteSaysWhyItCanNot(t *testing.T) {
 	s.link("loop", "loop")
 	before := s.tree()
 	for path, want := range map[string]string{
-		"":                                       "the path is empty: give one relative to the workspace, or absolute",
+		"":                                       "path is empty; specify an absolute path or one relative to the workspace",
 		"sub":                                    "write sub: not a regular file",
 		".":                                      "write .: not a regular file",
-		"sub/":                                   "sub/ ends in a slash, so it is no file's path",
-		"new/":                                   "new/ ends in a slash, so it is no file's path",
-		strings.Repeat("d/", 2100) + "x":         " bytes; at most 4095 are possible",
-		"new/" + strings.Repeat("n", 256) + "/x": "has 256 bytes; at most 255 are possible",
+		"sub/":                                   "path sub/ ends in a slash: specify a file name",
+		"new/":                                   "path new/ ends in a slash: specify a file name",
+		strings.Repeat("d/", 2100) + "x":         " bytes, maximum 4095",
+		"new/" + strings.Repeat("n", 256) + "/x": "has 256 bytes, maximum 255",
 		"pipe":                                   "write pipe: not a regular file",
 		"a.txt/b":                                "write a.txt/b: not a directory",
 		"a.txt/b/c":                              "not a directory",
@@ -110,7 +110,7 @@ func TestAFolderThatTakesNoFilesIsTold(t *testing.T) {
 }
 
 func TestWhatOthersChangedIsNotOverwritten(t *testing.T) {
-	const says = "a.txt has changed on disk since you last read or wrote it: read it again first"
+	const says = "a.txt was modified on disk since you last read or wrote it; read it again first"
 	s := setUp(t, "edit", map[string]string{"a.txt": "one\n", "unseen.txt": "one\n"})
 	edit := args{"filePath": "a.txt", "oldString": "one", "newString": "two"}
 	s.want(s.call("read", args{"filePath": "a.txt"}), Completed)
@@ -133,11 +133,11 @@ func TestWhatOthersChangedIsNotOverwritten(t *testing.T) {
 
 func TestWriteKeepsAMarkAndTellsOfLineEnds(t *testing.T) {
 	s := setUp(t, "edit", map[string]string{"bom.txt": "\uFEFFone\r\ntwo\r\n", "lf.txt": "one\n"})
-	s.want(s.call("write", args{"filePath": "bom.txt", "content": "a\nb\n"}), Completed, "Replaced bom.txt: 2 lines, 7 bytes. Its line endings were CRLF and are LF now.")
+	s.want(s.call("write", args{"filePath": "bom.txt", "content": "a\nb\n"}), Completed, "Replaced bom.txt: 2 lines, 7 bytes. Its line endings changed from CRLF to LF.")
 	if got := s.content("bom.txt"); got != "\uFEFFa\nb\n" {
 		t.Errorf("it holds %q", got)
 	}
-	s.want(s.call("write", args{"filePath": "bom.txt", "content": "a\nb\n"}), Completed, "held this content already")
+	s.want(s.call("write", args{"filePath": "bom.txt", "content": "a\nb\n"}), Completed, "already has this content")
 	s.want(s.call("write", args{"filePath": "bom.txt", "content": "\uFEFFa\r\n"}), Completed, "1 lines, 6 bytes.")
 	if got := s.content("bom.txt"); got != "\uFEFFa\r\n" {
 		t.Errorf("it holds %q", got)
