@@ -15,10 +15,9 @@ import (
 	"github.com/millhand/millhand/internal/event"
 )
 
-// dispatch runs the command that the arguments name. Commands and flags are
-// urfave's values, but not run by urfave's App: that prints help by
-// text/template, and for the sake of templates the linker keeps every exported
-// method of every type that the program uses.
+// dispatch runs the command of the arguments. Commands and flags are values of
+// urfave/cli, but its App does not run them: it prints help with text/template,
+// for which the linker keeps every exported method of every type of the program.
 func dispatch(ctx context.Context, root *cli.Command, args []string, getenv func(string) string, out io.Writer) error {
 	c, path, args, err := find(root, args)
 	if err != nil {
@@ -36,8 +35,8 @@ func dispatch(ctx context.Context, root *cli.Command, args []string, getenv func
 	return c.Action(in)
 }
 
-// find returns the command that the first arguments name, the names that lead to
-// it, and the arguments that are left.
+// find returns the command that the first arguments name, its path, and the
+// remaining arguments.
 func find(root *cli.Command, args []string) (c *cli.Command, path, rest []string, err error) {
 	c, path = root, []string{root.Name}
 	for len(args) > 0 && len(c.Subcommands) > 0 && !strings.HasPrefix(args[0], "-") {
@@ -51,9 +50,9 @@ func find(root *cli.Command, args []string) (c *cli.Command, path, rest []string
 	return c, path, args, nil
 }
 
-// readFlags sets the flags of a command from its arguments, wherever among them
-// they are, and from the environment. The arguments that are left are the
-// set's. The error is [flag.ErrHelp] if the user asks for help.
+// readFlags sets the flags of a command from its arguments, at any position, and
+// from the environment. The set has the remaining arguments. The error is
+// [flag.ErrHelp] if the user requests help.
 func readFlags(c *cli.Command, args []string, getenv func(string) string) (*flag.FlagSet, error) {
 	set := flag.NewFlagSet(c.Name, flag.ContinueOnError)
 	for _, f := range c.Flags {
@@ -72,14 +71,14 @@ func readFlags(c *cli.Command, args []string, getenv func(string) string) (*flag
 		name := variable(f)
 		if value := getenv(name); name != "" && value != "" && !given[f] {
 			if err := set.Set(f.Names()[0], value); err != nil {
-				return nil, fmt.Errorf("invalid value %q of %s: %w", value, name, err)
+				return nil, fmt.Errorf("invalid value %q for %s: %w", value, name, err)
 			}
 		}
 	}
 	return set, set.Parse(append([]string{"--"}, rest...))
 }
 
-// setFlags sets the flags among the arguments, and returns the others.
+// setFlags sets the flags in the arguments, and returns the other arguments.
 func setFlags(set *flag.FlagSet, c *cli.Command, args []string, given map[cli.Flag]bool) (rest []string, err error) {
 	for len(args) > 0 {
 		arg := args[0]
@@ -102,23 +101,23 @@ func setFlags(set *flag.FlagSet, c *cli.Command, args []string, given map[cli.Fl
 		case !takesValue(c.Flags[at]):
 			value = "true"
 		case len(args) == 0:
-			return nil, fmt.Errorf("flag needs a value: %s", arg)
+			return nil, fmt.Errorf("flag needs an argument: %s", arg)
 		default:
 			value, args = args[0], args[1:]
 		}
 		if err := set.Set(c.Flags[at].Names()[0], value); err != nil {
-			return nil, fmt.Errorf("invalid value %q of %s: %w", value, "--"+c.Flags[at].Names()[0], err)
+			return nil, fmt.Errorf("invalid value %q for %s: %w", value, "--"+c.Flags[at].Names()[0], err)
 		}
 		given[c.Flags[at]] = true
 	}
 	return rest, nil
 }
 
-// noVariable is for EnvVars of a flag that no variable stands in for.
+// noVariable is EnvVars of a flag that no environment variable can set.
 func noVariable() []string { return []string{""} }
 
-// variable is the environment variable that stands in for a flag, if it is not
-// empty: that is how a CI passes an input that was left out.
+// variable returns the name of the environment variable that sets a flag. An empty
+// variable doesn't, because a CI passes omitted inputs as empty variables.
 func variable(f cli.Flag) string {
 	if d, ok := f.(cli.DocGenerationFlag); ok && len(d.GetEnvVars()) > 0 {
 		return d.GetEnvVars()[0]
@@ -149,8 +148,8 @@ func commandNames(c *cli.Command) []string {
 	return names
 }
 
-// near returns "; did you mean X?" for the name that resembles the word most,
-// if one does.
+// near returns "; did you mean X?" for the name most similar to the word, or "" if
+// none is similar.
 func near(word string, names []string) string {
 	best, distance := "", min(len(word)/2+2, 4)
 	for _, n := range names {

@@ -56,10 +56,10 @@ func TestMistakesOfACommandLine(t *testing.T) {
 	for line, want := range map[string]string{
 		"--jbos 3":   "unknown flag --jbos; did you mean --jobs?",
 		"--zzzzzzzz": "unknown flag --zzzzzzzz",
-		"a --jobs":   "flag needs a value: --jobs",
-		"--jobs x":   `invalid value "x" of --jobs: parse error`,
-		"-q=maybe":   `invalid value "maybe" of --quiet: parse error`,
-		"a":          `invalid value "long" of MILLHAND_MAX_TIME: parse error`,
+		"a --jobs":   "flag needs an argument: --jobs",
+		"--jobs x":   `invalid value "x" for --jobs: parse error`,
+		"-q=maybe":   `invalid value "maybe" for --quiet: parse error`,
+		"a":          `invalid value "long" for MILLHAND_MAX_TIME: parse error`,
 	} {
 		if _, err := readFlags(sampleCommand(), strings.Fields(line), env); err == nil || err.Error() != want {
 			t.Errorf("%s: got %v, want %s", line, err, want)

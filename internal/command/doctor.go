@@ -25,21 +25,21 @@ import (
 	"github.com/millhand/millhand/internal/sandbox"
 )
 
-// The states of what a doctor has looked at.
+// The statuses of a check.
 const (
 	checkOK      = "ok"
-	checkWarning = "warning" // something is less good than it could be
-	checkMissing = "missing" // something can't be done
+	checkWarning = "warning" // works with restrictions
+	checkMissing = "missing" // does not work
 )
 
-// check is one thing that a doctor has looked at.
+// check is the result of one check of the doctor.
 type check struct {
 	Name   string `json:"name"`
 	Status string `json:"status"`
 	Found  string `json:"found"`
-	Fix    string `json:"fix,omitempty"` // what to do about it
+	Fix    string `json:"fix,omitempty"`
 
-	exit event.Exit // that a run would end with for it; 0 if it would not
+	exit event.Exit // of a run that fails for this reason; 0 if it doesn't
 }
 
 // examination is what `millhand doctor --json` prints.
@@ -53,7 +53,7 @@ type examination struct {
 	ExitCode event.Exit      `json:"exit_code"`
 }
 
-// sandboxDocument is the level that commands are confined at.
+// sandboxDocument describes the sandbox level of commands.
 type sandboxDocument struct {
 	Mode     string `json:"mode"`
 	Level    string `json:"level"` // A, B, external or none
@@ -91,16 +91,16 @@ func runDoctor(ctx context.Context, w World, o doctorOptions) error {
 		err = e.print(w.Out)
 	}
 	if err != nil {
-		return fail(event.ExitInternal, "print what was found: %w", err)
+		return fail(event.ExitInternal, "print the result: %w", err)
 	}
 	return exitWith(e.ExitCode)
 }
 
-// examine looks at everything. It starts git and bash to ask for their
-// versions, and reaches no network.
+// examine runs all checks. It runs git and bash to get their versions, and uses
+// no network.
 func examine(ctx context.Context, w World, mode sandbox.Mode) (*examination, error) {
 	if !slices.Contains(sandbox.Modes(), mode) {
-		return nil, fail(event.ExitUsage, "there is no sandbox mode %q; the modes are %v", mode, sandbox.Modes())
+		return nil, fail(event.ExitUsage, "invalid sandbox mode %q: use one of %v", mode, sandbox.Modes())
 	}
 	tmp := w.Getenv("TMPDIR")
 	if tmp == "" {
@@ -115,7 +115,7 @@ func examine(ctx context.Context, w World, mode sandbox.Mode) (*examination, err
 		e.confinement(mode, sandbox.Probe(ctx, tmp))
 	} else {
 		e.Sandbox = sandboxDocument{Mode: string(mode), Level: string(sandbox.None)}
-		e.Checks = []check{{Name: "sandbox", Status: checkMissing, Found: "not tried out: that takes a directory for temporary files", exit: event.ExitFailed}}
+		e.Checks = []check{{Name: "sandbox", Status: checkMissing, Found: "not checked: this requires a directory for temporary files", exit: event.ExitFailed}}
 	}
 	e.Checks = append(e.Checks, programs(ctx, w)...)
 	e.Checks = append(e.Checks, keys(w), private)
@@ -123,15 +123,15 @@ func examine(ctx context.Context, w World, mode sandbox.Mode) (*examination, err
 	if err != nil {
 		return nil, fail(event.ExitInternal, "find the current directory: %w", err)
 	}
-	e.Checks = append(e.Checks, directory("reports", runs, "run millhand where you can write, or give --report-dir"))
+	e.Checks = append(e.Checks, directory("reports", runs, "run millhand in a writable directory, or set --report-dir"))
 	cache := directory("mirrors", cacheDir(w), "set MILLHAND_CACHE_DIR to a directory that you can write to")
-	if cache.Status == checkMissing { // only repositories by url need it
+	if cache.Status == checkMissing { // only url: repositories need it
 		cache.Status, cache.exit = checkWarning, event.ExitOK
 	}
 	e.Checks = append(e.Checks, cache, buildCaches(w), checkPolicy(ctx, w))
 	for _, c := range e.Checks {
 		switch {
-		case c.exit == event.ExitFailed, e.ExitCode == event.ExitFailed: // nothing can be run at all
+		case c.exit == event.ExitFailed, e.ExitCode == event.ExitFailed: // no run works
 			e.ExitCode = event.ExitFailed
 		case c.exit != event.ExitOK:
 			e.ExitCode = c.exit
@@ -140,7 +140,7 @@ func examine(ctx context.Context, w World, mode sandbox.Mode) (*examination, err
 	return e, nil
 }
 
-// confinement tells what commands can be confined by.
+// confinement adds the checks of the sandbox and of the kernel features it uses.
 func (e *examination) confinement(mode sandbox.Mode, found sandbox.Found) {
 	level, refused := sandbox.Choose(mode, true, found)
 	if refused != nil {
@@ -155,51 +155,52 @@ func (e *examination) confinement(mode sandbox.Mode, found sandbox.Found) {
 	}
 }
 
-// checkSandbox tells what commands are confined by.
+// checkSandbox reports the sandbox level of commands.
 func checkSandbox(mode sandbox.Mode, level sandbox.Level, found sandbox.Found, refused error) check {
 	c := check{Name: "sandbox", Status: checkOK}
 	switch {
 	case refused != nil:
 		c.Status, c.exit = checkMissing, event.ExitPolicy
-		c.Found = fmt.Sprintf("--sandbox %s: a profile with bash is refused; the best that there is here: %s", mode, levelWords(found.Best))
+		c.Found = fmt.Sprintf("--sandbox %s: a profile with bash is refused; best available: %s", mode, describeLevel(found.Best))
 		for _, m := range found.Missing {
 			if m.Level == sandbox.Partial {
 				c.Found += "; at level B: " + m.What
 			}
 		}
-		c.Fix = "fix what is missing below; or use a profile without bash, or a container around millhand and --sandbox external"
+		c.Fix = "fix the failed checks below; or use a profile without bash, or run millhand in a container with --sandbox external"
 		if runtime.GOOS != "linux" {
 			c.Fix = "use a profile without bash; or run in a container or virtual machine with --sandbox external; or use --sandbox off"
 		}
 	case level == sandbox.Full:
-		c.Found = levelWords(level)
+		c.Found = describeLevel(level)
 	default:
-		c.Status, c.Found = checkWarning, levelWords(level)
+		c.Status, c.Found = checkWarning, describeLevel(level)
 		if level == sandbox.Partial {
 			for _, m := range found.Missing {
 				c.Found += "; level A: " + m.What
 			}
-			c.Fix = "what level B leaves open is listed in SECURITY.md; for level A fix what is missing below"
+			c.Fix = "SECURITY.md lists the gaps of level B; for level A fix the failed checks below"
 		}
 	}
 	return c
 }
 
-func levelWords(l sandbox.Level) string {
+// describeLevel describes a sandbox level in one line.
+func describeLevel(l sandbox.Level) string {
 	switch l {
 	case sandbox.Full:
-		return "level A: namespaces, Landlock and a filter of system calls"
+		return "level A: namespaces, Landlock and a system call filter"
 	case sandbox.Partial:
-		return "level B: Landlock and a filter of system calls, without namespaces"
+		return "level B: Landlock and a system call filter, without namespaces"
 	case sandbox.Outside:
-		return "external: the container around millhand is the boundary, as you say"
+		return "external: not confined by millhand; the container around it is the boundary, as the flag says"
 	case sandbox.None:
 	}
 	return "none: commands can do whatever this user can"
 }
 
-// checkFeature tells of a part of the kernel. What it keeps from working, the
-// sandbox's own line says.
+// checkFeature reports a feature of the kernel. A missing one is a warning: its
+// consequence is reported by checkSandbox.
 func checkFeature(f sandbox.Feature) check {
 	c := check{Name: f.Name, Status: checkOK, Found: f.What}
 	if !f.Works {
@@ -208,15 +209,15 @@ func checkFeature(f sandbox.Feature) check {
 	return c
 }
 
-// programs looks for what millhand, or agents by it, start.
+// programs checks the programs that millhand or its agents run.
 func programs(ctx context.Context, w World) []check {
 	var list []check
 	for _, p := range []struct {
 		name, program, without string
 		exit                   event.Exit
 	}{
-		{"bash", "bash", "profiles with bash, setup and verify can't work: install bash", event.ExitFailed},
-		{"git", "git", "worktrees are made more slowly, file: remotes can't be reached, and agents can't look at the history: install git", 0},
+		{"bash", "bash", "install bash: profiles with bash, setup and verify require it", event.ExitFailed},
+		{"git", "git", "install git: without it worktrees are created more slowly, file: remotes are not supported, and agents can't inspect the history", 0},
 	} {
 		path, err := proc.Look(p.program, []string{"PATH=" + w.Getenv("PATH")})
 		if err != nil {
@@ -227,35 +228,35 @@ func programs(ctx context.Context, w World) []check {
 			list = append(list, c)
 			continue
 		}
-		said, err := ask(ctx, w, path)
-		c := check{Name: p.name, Status: checkOK, Found: path + ", " + said}
+		version, err := programVersion(ctx, w, path)
+		c := check{Name: p.name, Status: checkOK, Found: path + ", " + version}
 		if err != nil {
-			c.Status, c.Found, c.Fix = checkWarning, fmt.Sprintf("%s does not say its version: %v", path, err), "install "+p.name+" anew"
+			c.Status, c.Found, c.Fix = checkWarning, fmt.Sprintf("%s --version: %v", path, err), "reinstall "+p.name
 		}
 		list = append(list, c)
 	}
 	return list
 }
 
-// askTime is how long a program may take to tell its version.
-const askTime = 10 * time.Second
+// versionTimeout limits the time of a program to print its version.
+const versionTimeout = 10 * time.Second
 
-// ask returns the first line of what a program says its version is.
-func ask(ctx context.Context, w World, program string) (string, error) {
-	said := proc.NewTail(4 << 10)
-	res, err := proc.Run(ctx, proc.Command{Args: []string{program, "--version"}, Dir: "/", Env: proc.ChildEnv(w.Getenv, nil), Timeout: askTime, Output: said})
+// programVersion returns the first line that a program prints for --version.
+func programVersion(ctx context.Context, w World, program string) (string, error) {
+	output := proc.NewTail(4 << 10)
+	res, err := proc.Run(ctx, proc.Command{Args: []string{program, "--version"}, Dir: "/", Env: proc.ChildEnv(w.Getenv, nil), Timeout: versionTimeout, Output: output})
 	if err != nil {
 		return "", err
 	}
 	if res.ExitCode != 0 {
-		return "", fmt.Errorf("it ended with code %d", res.ExitCode)
+		return "", fmt.Errorf("exit code %d", res.ExitCode)
 	}
-	first, _, _ := bytes.Cut(said.Bytes(), []byte("\n"))
+	first, _, _ := bytes.Cut(output.Bytes(), []byte("\n"))
 	return printable.Line(string(first), 80), nil
 }
 
-// keys tells which variables hold keys of providers and forges, and never a
-// value.
+// keys reports the environment variables that contain keys of providers and
+// forges, but never their values.
 func keys(w World) check {
 	names := []string{"MILLHAND_GIT_TOKEN", "MILLHAND_SSH_KEY", "GITHUB_TOKEN", "GH_TOKEN", "GITLAB_TOKEN", "CI_JOB_TOKEN", "GITEA_TOKEN"}
 	var set []string
@@ -281,22 +282,22 @@ func keys(w World) check {
 	set = slices.Compact(set)
 	c := check{Name: "keys", Status: checkOK, Found: "set: " + strings.Join(set, ", ")}
 	if len(set) == 0 {
-		c.Found = "none is set"
+		c.Found = "not set"
 	}
 	if !model {
-		c.Status, c.Fix = checkWarning, "set the key of your model's provider, as OPENAI_API_KEY or ANTHROPIC_API_KEY; a server of your own and scripted models need none"
+		c.Status, c.Fix = checkWarning, "set the key of your model's provider, for example OPENAI_API_KEY or ANTHROPIC_API_KEY; local servers and scripted models need no key"
 	}
 	return c
 }
 
-// The space that a disk should have left: runs make worktrees and reports.
+// The free disk space that runs need for worktrees and reports, in bytes.
 const (
 	littleSpace = 1 << 30
 	noSpace     = 64 << 20
 )
 
-// directory tells whether a directory can be written to, or made, and what space is
-// left there. It leaves nothing behind.
+// directory checks whether a directory is writable or can be created, and the free
+// space of its disk. It leaves no files.
 func directory(name, dir, fix string) check {
 	c := check{Name: name, Status: checkOK}
 	at := dir
@@ -312,16 +313,16 @@ func directory(name, dir, fix string) check {
 		err = unix.Statfs(at, &st)
 	}
 	if err != nil {
-		c.Status, c.Found, c.Fix, c.exit = checkMissing, fmt.Sprintf("%s can't be written to: %v", dir, err), fix, event.ExitFailed
+		c.Status, c.Found, c.Fix, c.exit = checkMissing, fmt.Sprintf("%s is not writable: %v", dir, err), fix, event.ExitFailed
 		return c
 	}
 	free := uint64(st.Bavail) * uint64(st.Bsize) //nolint:gosec,unconvert // neither is negative; the types differ between systems
-	c.Found = fmt.Sprintf("%s, writable, %s free", dir, bytesWords(free))
+	c.Found = fmt.Sprintf("%s, writable, %s free", dir, formatBytes(free))
 	switch {
 	case free < noSpace:
-		c.Status, c.Fix, c.exit = checkMissing, "make room on that disk", event.ExitFailed
+		c.Status, c.Fix, c.exit = checkMissing, "free space on that disk", event.ExitFailed
 	case free < littleSpace:
-		c.Status, c.Fix = checkWarning, "make room on that disk: worktrees and builds are written there"
+		c.Status, c.Fix = checkWarning, "free space on that disk: worktrees and builds are written there"
 	}
 	return c
 }
@@ -335,9 +336,9 @@ func tryWrite(dir string) error {
 	return errors.Join(err, f.Close(), os.Remove(f.Name()))
 }
 
-// buildCaches tells which of the caches that a profile can grant are there.
+// buildCaches reports which of the caches that a profile can grant exist.
 func buildCaches(w World) check {
-	var there, names []string
+	var found, names []string
 	names = sandbox.CacheNames()
 	for _, name := range names {
 		cache, err := sandbox.FindCache(name, w.Getenv("HOME"), filepath.Join(cacheDir(w), "builds"), w.Getenv)
@@ -345,25 +346,25 @@ func buildCaches(w World) check {
 			continue
 		}
 		if slices.ContainsFunc(cache.Dirs, func(dir string) bool { st, err := os.Stat(dir); return err == nil && st.IsDir() }) {
-			there = append(there, name)
+			found = append(found, name)
 		}
 	}
-	c := check{Name: "build caches", Status: checkOK, Found: "a profile can grant by cache: " + strings.Join(there, ", ")}
-	if len(there) == 0 {
-		c.Found = "none is there yet; a profile's cache: makes them (" + strings.Join(names, ", ") + ")"
+	c := check{Name: "build caches", Status: checkOK, Found: "available to profiles with cache: " + strings.Join(found, ", ")}
+	if len(found) == 0 {
+		c.Found = "none yet; a profile's cache: creates them (" + strings.Join(names, ", ") + ")"
 	}
 	return c
 }
 
-// bytesWords writes a number of bytes for people.
-func bytesWords(n uint64) string {
+// formatBytes formats a number of bytes for people.
+func formatBytes(n uint64) string {
 	if n >= 1<<30 {
 		return fmt.Sprintf("%.1f GiB", float64(n)/(1<<30))
 	}
 	return fmt.Sprintf("%d MiB", n>>20)
 }
 
-// print writes what was found for people.
+// print writes the result as text.
 func (e *examination) print(out io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "millhand %s, %s, kernel %s, user id %d\n\n", e.Version, e.Platform, cmp.Or(e.Kernel, "unknown"), e.UID)
@@ -378,7 +379,7 @@ func (e *examination) print(out io.Writer) error {
 	return err
 }
 
-// verdict is the whole in one line.
+// verdict summarizes the result in one line.
 func (e *examination) verdict() string {
 	switch e.ExitCode {
 	case event.ExitOK:
@@ -386,6 +387,6 @@ func (e *examination) verdict() string {
 	case event.ExitPolicy:
 		return "Profiles with bash are refused here; others can be used."
 	default:
-		return "Runs can't work here before what is missing is fixed."
+		return "Runs can't work here until the missing items are fixed."
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestDoctorSaysWhichServersTheTokenIsFor(t *testing.T) {
+func TestDoctorReportsTheServersOfTheToken(t *testing.T) {
 	for _, c := range []struct{ hosts, want string }{
 		{"", "MILLHAND_GIT_TOKEN (for runs on one git server; set MILLHAND_GIT_HOSTS for others)"},
 		{"git.example.com", "MILLHAND_GIT_TOKEN (for git.example.com)"},

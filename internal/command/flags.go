@@ -15,8 +15,8 @@ import (
 	"github.com/millhand/millhand/internal/sandbox"
 )
 
-// act makes the action of a command whose flags set options: parse takes the
-// arguments and checks the options, and run does the work.
+// act returns the action of a command: parse reads the arguments and checks the
+// options that its flags have set, and run does the work.
 func act(parse func(args []string) error, run func(ctx context.Context) error) cli.ActionFunc {
 	return func(in *cli.Context) error {
 		if err := parse(in.Args().Slice()); err != nil {
@@ -26,15 +26,15 @@ func act(parse func(args []string) error, run func(ctx context.Context) error) c
 	}
 }
 
-// noArguments refuses arguments.
+// noArguments returns an error if there are arguments.
 func noArguments(command string, args []string) error {
 	if len(args) > 0 {
-		return fmt.Errorf("%s accepts no arguments, but got %q", command, args[0])
+		return fmt.Errorf("%s accepts no arguments, got %q", command, args[0])
 	}
 	return nil
 }
 
-// values is the value of a flag that may be repeated.
+// values is the value of a repeatable flag.
 type values []string
 
 // Set adds a value.
@@ -50,7 +50,7 @@ func (v *values) String() string {
 	return strings.Join(*v, ", ")
 }
 
-// parsed is the value of a flag whose text is parsed.
+// parsed is the value of a flag with its own parser.
 type parsed[T comparable] struct {
 	to    *T
 	parse func(string) (T, error)
@@ -69,7 +69,7 @@ func (p *parsed[T]) Set(text string) error {
 	return err
 }
 
-// String is the value, "" for the zero value.
+// String formats the value, "" for the zero value.
 func (p *parsed[T]) String() string {
 	if p.to == nil || *p.to == *new(T) {
 		return ""
@@ -80,7 +80,7 @@ func (p *parsed[T]) String() string {
 func atLeastOne(text string) (int, error) {
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 1 {
-		return 0, errors.New("must be a whole number above 0")
+		return 0, errors.New("must be an integer greater than 0")
 	}
 	return n, nil
 }
@@ -88,7 +88,7 @@ func atLeastOne(text string) (int, error) {
 func dollars(text string) (money.USD, error) {
 	usd, err := money.ParseLimit(text)
 	if err != nil || usd <= 0 {
-		return 0, errors.New("must be an amount above 0, for example 2.50")
+		return 0, errors.New("must be an amount greater than 0, for example 2.50")
 	}
 	return usd, nil
 }
@@ -96,22 +96,22 @@ func dollars(text string) (money.USD, error) {
 func period(text string) (time.Duration, error) {
 	d, err := time.ParseDuration(text)
 	if err != nil || d <= 0 {
-		return 0, errors.New("must be a duration above 0, for example 90m")
+		return 0, errors.New("must be a duration greater than 0, for example 90m")
 	}
 	return d, nil
 }
 
-// jsonFlag is the flag of commands that can print JSON.
+// jsonFlag is the --json flag of commands that can print JSON.
 func jsonFlag(to *bool, usage string) cli.Flag {
 	return &cli.BoolFlag{Name: "json", Destination: to, Usage: usage}
 }
 
-// sandboxFlag is the flag of commands whose commands are confined.
+// sandboxFlag is the --sandbox flag of commands that run confined commands.
 func sandboxFlag(to *string, category string) cli.Flag {
-	return &cli.StringFlag{Name: "sandbox", Category: category, Destination: to, Value: string(sandbox.Auto), Usage: "Confine commands by `MODE`: auto, require, external or off"}
+	return &cli.StringFlag{Name: "sandbox", Category: category, Destination: to, Value: string(sandbox.Auto), Usage: "Confine commands with `MODE`: auto, require, external or off"}
 }
 
-// failOnFlag is the flag of commands that exit as a run does.
+// failOnFlag is the --fail-on flag of commands that exit as a run does.
 func failOnFlag(to *event.FailOn, category string) cli.Flag {
 	*to = event.FailOnAny
 	return &cli.GenericFlag{

@@ -10,11 +10,11 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-// row is a line of help: a command or a flag, and what it does.
+// row is a line of help: a command or flag with its description.
 type row struct{ group, name, text string }
 
-// writeHelp prints what a command does, how it is called, its subcommands and
-// its flags by their categories, and examples, which are its UsageText.
+// writeHelp prints a command's description, usage, subcommands, flags by category,
+// and its UsageText as examples.
 func writeHelp(out io.Writer, path []string, c *cli.Command) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n\nUSAGE\n  %s", cmp.Or(c.Description, c.Usage+"."), strings.Join(path, " "))
@@ -53,7 +53,7 @@ func writeHelp(out io.Writer, path []string, c *cli.Command) error {
 	return err
 }
 
-// helpRows lists what is not hidden, in the order of its definition.
+// helpRows lists visible subcommands and flags in the order of their definition.
 func helpRows(c *cli.Command) []row {
 	var rows []row
 	for _, s := range c.Subcommands {
@@ -69,8 +69,8 @@ func helpRows(c *cli.Command) []row {
 	return append(rows, row{"flags", "-h, --help", "Show help for the command"})
 }
 
-// flagRow describes a flag. The word in backquotes in its usage is the
-// placeholder of its value.
+// flagRow describes a flag. The text in backquotes in its usage is the placeholder
+// of its value.
 func flagRow(f cli.Flag) row {
 	r := row{group: "flags"}
 	var short, long string
@@ -100,7 +100,7 @@ func flagRow(f cli.Flag) row {
 	return r
 }
 
-// helpCommand prints the help of the command that its arguments name.
+// helpCommand prints the help of the command named by its arguments.
 func helpCommand(root *cli.Command, out io.Writer) *cli.Command {
 	return &cli.Command{
 		Name: "help", Usage: "Show help for a command", ArgsUsage: "[COMMAND...]",

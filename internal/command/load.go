@@ -19,7 +19,7 @@ import (
 	"github.com/millhand/millhand/tasks"
 )
 
-// planOptions select manifests and change the plan that is made of them.
+// planOptions select manifests and override parts of the plan.
 type planOptions struct {
 	policyOptions
 	tasks.Overrides
@@ -42,20 +42,20 @@ func (o *planOptions) flags() []cli.Flag {
 		&cli.GenericFlag{Name: "var", Category: taskFlags, Value: variables{&o.Vars}, Usage: "Set a variable, as `NAME=VALUE` (repeatable)"},
 		&cli.GenericFlag{Name: "only", Category: taskFlags, Value: (*values)(&o.Only), Usage: "Run only the task or job `ID` (repeatable)"},
 		&cli.GenericFlag{Name: "limit", Category: taskFlags, Value: flagOf(&o.Limit, atLeastOne), DefaultText: "all", Usage: "Run only the first `N` jobs"},
-		&cli.GenericFlag{Name: "sample", Category: taskFlags, Value: flagOf(&o.Sample, atLeastOne), DefaultText: "all", Usage: "Run only `N` jobs, spread over the plan"},
-		&cli.GenericFlag{Name: "shard", Category: taskFlags, Value: flagOf(&o.Shard, tasks.ParseShard), DefaultText: "all", Usage: "Run only part `I/N` of the plan, for example 2/5"},
-		&cli.StringFlag{Name: "publish", Category: taskFlags, Destination: (*string)(&o.Publish), DefaultText: manifest, Usage: "Publish the changes of every task by `MODE`: none, patch, branch or push"},
+		&cli.GenericFlag{Name: "sample", Category: taskFlags, Value: flagOf(&o.Sample, atLeastOne), DefaultText: "all", Usage: "Run only `N` jobs, spread evenly over the plan"},
+		&cli.GenericFlag{Name: "shard", Category: taskFlags, Value: flagOf(&o.Shard, tasks.ParseShard), DefaultText: "all", Usage: "Run only shard `I/N` of the plan, for example 2/5"},
+		&cli.StringFlag{Name: "publish", Category: taskFlags, Destination: (*string)(&o.Publish), DefaultText: manifest, Usage: "Publish changes as `MODE`: none, patch, branch or push"},
 		&cli.GenericFlag{Name: "jobs", Category: limitFlags, Value: flagOf(&o.Parallel, atLeastOne), DefaultText: manifest, Usage: "Run up to `N` jobs in parallel"},
 		&cli.GenericFlag{Name: "max-turns", Category: limitFlags, Value: flagOf(&o.MaxTurns, atLeastOne), DefaultText: manifest, Usage: "Stop a job after `N` turns"},
-		&cli.GenericFlag{Name: "max-cost", Category: limitFlags, Value: flagOf(&o.MaxCost, dollars), DefaultText: manifest, Usage: "Stop the run when its cost reaches `USD` (US dollars)"},
-		&cli.GenericFlag{Name: "max-time", Category: limitFlags, Value: flagOf(&o.MaxTime, period), DefaultText: manifest, Usage: "Stop the run after `DURATION`, for example 90m"},
-		&cli.StringFlag{Name: "max-profile", Category: permissionFlags, Destination: &o.maxProfile, Usage: "Let no profile allow more than `PROFILE`: a preset, a profile of the manifest, or a file"},
+		&cli.GenericFlag{Name: "max-cost", Category: limitFlags, Value: flagOf(&o.MaxCost, dollars), DefaultText: manifest, Usage: "Limit the cost of the run to `USD` (US dollars)"},
+		&cli.GenericFlag{Name: "max-time", Category: limitFlags, Value: flagOf(&o.MaxTime, period), DefaultText: manifest, Usage: "Limit the time of the run to `DURATION`, for example 90m"},
+		&cli.StringFlag{Name: "max-profile", Category: permissionFlags, Destination: &o.maxProfile, Usage: "Limit every profile to what `PROFILE` allows: a preset, a profile of the manifest, or a file"},
 		o.policyFlag(permissionFlags),
 		&cli.BoolFlag{Name: "untrusted", Category: permissionFlags, Destination: &o.untrusted, Usage: "Treat manifests as untrusted: preset readonly unless --max-profile allows more, and no access to this machine or other hosts"},
 	}
 }
 
-// parse takes the manifests of a command that requires some.
+// parse reads the manifests of a command that requires at least one.
 func (o *planOptions) parse(command string, args []string) error {
 	if len(args) == 0 {
 		return fmt.Errorf("%s requires a manifest: millhand %[1]s millhand.yaml", command)
@@ -64,7 +64,7 @@ func (o *planOptions) parse(command string, args []string) error {
 	return nil
 }
 
-// refused is the error of manifests with problems. They have been printed.
+// refused is the error of invalid manifests. Their problems have been printed.
 type refused struct {
 	problems tasks.Problems
 	text     string
@@ -72,7 +72,7 @@ type refused struct {
 
 func (r refused) Error() string { return r.text }
 
-// loadPlan loads the manifests that a command line names, under its flags.
+// loadPlan loads the manifests of a command line with its flags.
 func loadPlan(ctx context.Context, w World, o planOptions) (*tasks.Plan, error) {
 	opts, err := surroundings(ctx, w, o.policyOptions)
 	if err != nil {
@@ -94,14 +94,13 @@ func loadPlan(ctx context.Context, w World, o planOptions) (*tasks.Plan, error) 
 	return plan, lower(ctx, plan, o.policyOptions, opts)
 }
 
-// lower puts every profile of a plan below the one that the command line names
-// as the maximum.
+// lower limits every profile of a plan to --max-profile.
 func lower(ctx context.Context, plan *tasks.Plan, o policyOptions, opts tasks.Options) error {
-	if o.maxProfile == "" || o.untrusted { // where the manifest's own profiles are no maximum
+	if o.maxProfile == "" || o.untrusted { // with --untrusted a policy does it
 		return nil
 	}
 	most, err := tasks.LoadProfile(ctx, o.maxProfile, "", opts)
-	if _, noFile := os.Stat(o.maxProfile); err != nil && noFile != nil { // a file that can't be read is never stood in for
+	if _, noFile := os.Stat(o.maxProfile); err != nil && noFile != nil { // a profile never replaces an unreadable file
 		if at := slices.IndexFunc(plan.Profiles, func(p permission.Profile) bool { return p.Name == o.maxProfile }); at >= 0 {
 			most, err = plan.Profiles[at], nil
 		}
@@ -119,8 +118,8 @@ func lower(ctx context.Context, plan *tasks.Plan, o policyOptions, opts tasks.Op
 	return nil
 }
 
-// surroundings are what loading a manifest needs to know of the process, and the
-// policies that bind it.
+// surroundings returns the options for loading a manifest: properties of the process,
+// and the policies.
 func surroundings(ctx context.Context, w World, o policyOptions) (opts tasks.Options, err error) {
 	dir, err := os.Getwd()
 	if err != nil {
@@ -134,8 +133,8 @@ func surroundings(ctx context.Context, w World, o policyOptions) (opts tasks.Opt
 // profileOptions select a profile.
 type profileOptions struct {
 	policyOptions
-	profile  string // "" for the preset full
-	manifest string // that may define it; "" for none
+	profile  string // "" for preset full
+	manifest string // that can define profile; "" for none
 }
 
 func (o *profileOptions) flags(otherwise string) []cli.Flag {
@@ -146,7 +145,7 @@ func (o *profileOptions) flags(otherwise string) []cli.Flag {
 	}
 }
 
-// loadProfile loads a profile, below what policies allow.
+// loadProfile loads a profile, limited by the policies.
 func loadProfile(ctx context.Context, w World, o profileOptions) (permission.Profile, error) {
 	name := o.profile
 	if name == "" {
@@ -170,7 +169,7 @@ type variables struct{ to *map[string]string }
 func (v variables) Set(text string) error {
 	name, value, ok := strings.Cut(text, "=")
 	if !ok || name == "" {
-		return errors.New("write it as NAME=VALUE")
+		return errors.New("must be NAME=VALUE")
 	}
 	if *v.to == nil {
 		*v.to = map[string]string{}

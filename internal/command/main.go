@@ -15,18 +15,18 @@ import (
 	"github.com/millhand/millhand/internal/printable"
 )
 
-// World is what a command sees of the process that it runs in.
+// World is the environment of a command: streams, variables and the clock.
 type World struct {
 	In       io.Reader
 	Out, Err io.Writer
 	Getenv   func(string) string
-	Secrets  []string // that variables hold whose names say so, beside those that Getenv is known to give
+	Secrets  []string // values of variables whose names mark them as secret, in addition to known ones
 	Now      func() time.Time
 	Proxy    func(*http.Request) (*url.URL, error) // for requests to models and remotes; nil uses none
 }
 
-// failure is an error with the exit code that it comes to. An empty message
-// means that everything has been said already.
+// failure is an error with its exit code. Its message is empty if it has been
+// printed already.
 type failure struct {
 	exit event.Exit
 	err  error
@@ -41,12 +41,12 @@ func (f failure) Error() string {
 
 func (f failure) Unwrap() error { return f.err }
 
-// fail makes a failure of a formatted message.
+// fail returns a failure with a formatted message.
 func fail(exit event.Exit, format string, args ...any) error {
 	return failure{exit, fmt.Errorf(format, args...)}
 }
 
-// exitWith ends a command with a code and no further message; nil for OK.
+// exitWith returns a failure without a message; nil for ExitOK.
 func exitWith(exit event.Exit) error {
 	if exit == event.ExitOK {
 		return nil
@@ -67,10 +67,10 @@ func Main(ctx context.Context, args []string, w World) int {
 	return int(exit)
 }
 
-// newRoot builds the command tree.
+// newRoot returns the command tree.
 func newRoot(w World) *cli.Command {
 	root := &cli.Command{
-		Name: "millhand", Usage: "Run AI coding agents in batches and in CI, under rules that only allow or deny",
+		Name: "millhand", Usage: "Run AI coding agents in batches and in CI",
 		Flags: []cli.Flag{&cli.BoolFlag{Name: "version", Aliases: []string{"v"}, Usage: "Print the version", EnvVars: noVariable()}},
 		Subcommands: []*cli.Command{
 			runCommand(w), validateCommand(w), planCommand(w), policyCommand(w), toolCommand(w), toolsCommand(w),
@@ -97,7 +97,7 @@ func newRoot(w World) *cli.Command {
 	return root
 }
 
-// notYet lists the commands of later releases.
+// notYet lists commands of later releases.
 func notYet() []string {
 	return []string{"session", "publish", "schema", "explain", "init"}
 }

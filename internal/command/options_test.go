@@ -59,12 +59,12 @@ func TestOptionsOfRun(t *testing.T) {
 func TestMistakesInOptions(t *testing.T) {
 	for line, want := range map[string]string{
 		"":                      "run requires a manifest",
-		"m --jobs 0":            "--jobs: must be a whole number above 0",
-		"m --max-cost -1":       "--max-cost: must be an amount above 0",
-		"m --max-cost NaN":      "--max-cost: must be an amount above 0",
-		"m --max-time 0s":       "--max-time: must be a duration above 0",
+		"m --jobs 0":            "--jobs: must be an integer greater than 0",
+		"m --max-cost -1":       "--max-cost: must be an amount greater than 0",
+		"m --max-cost NaN":      "--max-cost: must be an amount greater than 0",
+		"m --max-time 0s":       "--max-time: must be a duration greater than 0",
 		"m --shard 6/5":         "--shard: ",
-		"m --var x":             "--var: write it as NAME=VALUE",
+		"m --var x":             "--var: must be NAME=VALUE",
 		"m --fail-on sometimes": "--fail-on: ",
 		"m --only-failed":       "--only-failed is not supported yet",
 		"m --resume x":          "--resume is not supported yet",
@@ -82,7 +82,7 @@ func TestMistakesInOptions(t *testing.T) {
 		"requires a tool and its subject":  (&explainOptions{}).parse([]string{"bash"}),
 		"explain requires --profile":       (&explainOptions{}).parse([]string{"bash", "ls"}),
 		"tools accepts no arguments":       (&toolsOptions{}).parse([]string{"x"}),
-		"requires one run":                 (&reportOptions{}).parse(nil),
+		"missing RUN argument":             (&reportOptions{}).parse(nil),
 		"report merge requires":            (&mergeOptions{reportDir: "r"}).parse(nil),
 		"runs prune requires --keep":       (&pruneRunsOptions{keep: -1}).parse(nil),
 		"--older-than -1ns: must not be n": (&pruneRunsOptions{olderThan: -1}).parse(nil),
@@ -93,8 +93,8 @@ func TestMistakesInOptions(t *testing.T) {
 	}
 }
 
-// TestHelp holds the help of every command to a golden file, its flags to one
-// form, and its examples to the flags.
+// TestHelp compares the help of every command with a golden file, and checks the form
+// of its flags and the flags in its examples.
 func TestHelp(t *testing.T) {
 	var got strings.Builder
 	var walk func(path []string, c *cli.Command)

@@ -25,8 +25,8 @@ import (
 type showOptions struct {
 	plan   planOptions
 	format string // table, json or github-matrix
-	shards int    // of a matrix; 0 for one for each job
-	check  bool   // look at remotes, and fail if a job would be refused
+	shards int    // of a matrix; 0 for one per job
+	check  bool   // contact remotes, and fail if a job would be refused
 }
 
 func planCommand(w World) *cli.Command {
@@ -37,7 +37,7 @@ func planCommand(w World) *cli.Command {
 		UsageText:   "millhand plan millhand.yaml\nmillhand plan --check millhand.yaml\nmillhand plan --format github-matrix --shards 4 millhand.yaml",
 		Flags: append(o.plan.flags(),
 			&cli.StringFlag{Name: "format", Category: outputFlags, Destination: &o.format, Value: "table", Usage: "Print in `FORMAT`: table, json or github-matrix"},
-			&cli.GenericFlag{Name: "shards", Category: outputFlags, Value: flagOf(&o.shards, atLeastOne), DefaultText: "one for each job, up to 256", Usage: "Divide the plan into `N` parts, for --format github-matrix"},
+			&cli.GenericFlag{Name: "shards", Category: outputFlags, Value: flagOf(&o.shards, atLeastOne), DefaultText: "one for each job, up to 256", Usage: "Split the plan into `N` shards, for --format github-matrix"},
 			&cli.BoolFlag{Name: "check", Category: outputFlags, Destination: &o.check, Usage: "Fetch remote repositories too, and exit with code 2 if a job would be refused"},
 		),
 		Action: act(o.parse, func(ctx context.Context) error { return showPlan(ctx, w, *o) }),
@@ -86,18 +86,18 @@ func showPlan(ctx context.Context, w World, o showOptions) error {
 	case refused > 0:
 		return fail(event.ExitUsage, "%s would be refused", view.Plural(refused, "job"))
 	case failing > 0:
-		return fail(event.ExitFailed, "%s would fail at once", view.Plural(failing, "job"))
+		return fail(event.ExitFailed, "%s would fail immediately", view.Plural(failing, "job"))
 	}
 	return nil
 }
 
-// note is what would become of a job before it begins. The zero value: it runs.
+// note says why a planned job would not start. The zero value means that it runs.
 type note struct {
-	Action string `json:"action"` // skip, refuse, fail, or push what an earlier run did
+	Action string `json:"action"` // skip, refuse, fail, or push the commit of an earlier run
 	Reason string `json:"reason"`
 	Code   string `json:"code"`
 
-	asked bool // the remote was asked whether a branch has to be pushed
+	asked bool // the remote was contacted
 }
 
 func (n note) String() string {
@@ -107,13 +107,13 @@ func (n note) String() string {
 	return n.Action + ": " + n.Reason
 }
 
-// runs reports whether a job may run, given what became of it before the run.
+// runs reports whether a job with this note may run.
 func (n note) runs(j tasks.Job) bool {
-	appends := n.Action == "push" && !n.asked && j.Commit.IfExists == tasks.AppendIfExists // if the remote has the branch
+	appends := n.Action == "push" && !n.asked && j.Commit.IfExists == tasks.AppendIfExists // it runs if the remote has the branch
 	return n.Action == "" || appends
 }
 
-// mostOf is the most that a job can cost, in USD; nil for no limit.
+// mostOf returns the maximum cost of a job, in USD; nil for no limit.
 func mostOf(m *models.Set, j tasks.Job, n note) *money.USD {
 	if !n.runs(j) {
 		return new(money.USD)
@@ -121,13 +121,13 @@ func mostOf(m *models.Set, j tasks.Job, n note) *money.USD {
 	return m.MostOf(j)
 }
 
-// mostOfAll is the most that the run can cost, in USD; nil for no limit.
+// mostOfAll returns the maximum cost of the run, in USD; nil for no limit.
 func mostOfAll(m *models.Set, notes map[string]note) *money.USD {
 	return m.MostOfAll(func(j tasks.Job) bool { return notes[j.ID].runs(j) })
 }
 
-// outlook finds out which jobs would not run, and how many of them would keep
-// the whole run from beginning; local, without asking any remote.
+// outlook determines which jobs would not run, and the number of jobs for which the
+// run would be refused. With local it contacts no remote.
 func outlook(ctx context.Context, w World, plan *tasks.Plan, local bool) (notes map[string]note, refused int, err error) {
 	at := look(w, plan.Policies.IsUntrusted())
 	at.Local = local
@@ -146,7 +146,7 @@ func outlook(ctx context.Context, w World, plan *tasks.Plan, local bool) (notes 
 	}
 	for _, j := range plan.Jobs {
 		if c := ready.Earlier(j.ID); c.Hash != "" {
-			notes[j.ID] = note{Action: "push", asked: !at.Local, Reason: fmt.Sprintf("branch %s (%.10s) of an earlier run, if the remote does not have it", c.Branch, c.Hash)}
+			notes[j.ID] = note{Action: "push", asked: !at.Local, Reason: fmt.Sprintf("branch %s (%.10s) of an earlier run, unless the remote has it", c.Branch, c.Hash)}
 		}
 		if s := ready.Skip(j.ID); s.Reason != "" {
 			action := "skip"
@@ -175,25 +175,25 @@ func planTable(out io.Writer, plan *tasks.Plan, notes map[string]note, m *models
 	}
 	left := ""
 	if len(notes) > 0 {
-		left = fmt.Sprintf(", %d of them with a note", len(notes))
+		left = fmt.Sprintf(", %d with a note", len(notes))
 	}
-	cost := "of unlimited cost"
+	cost := "unlimited cost"
 	if most := mostOfAll(m, notes); most != nil {
-		cost = "for " + atMost(most) + " at most"
+		cost = "maximum cost " + atMost(most)
 	}
-	_, err := fmt.Fprintf(out, "\n%s%s, %s, %d at once, plan %.12s\n", view.Plural(len(plan.Jobs), "job"), left, cost, plan.Parallel, plan.Hash)
+	_, err := fmt.Fprintf(out, "\n%s%s, %s, %d in parallel, plan %.12s\n", view.Plural(len(plan.Jobs), "job"), left, cost, plan.Parallel, plan.Hash)
 	return err
 }
 
-// maxMatrix is how many jobs GitHub makes of one matrix at most.
+// maxMatrix is the maximum number of jobs in a matrix of GitHub Actions.
 const maxMatrix = 256
 
-// githubMatrix prints what a workflow's strategy.matrix takes: one entry for
-// each part of the plan that has jobs.
+// githubMatrix prints the strategy.matrix of a workflow: one entry for each shard
+// that has jobs.
 func githubMatrix(w World, plan *tasks.Plan, total int) error {
 	switch {
 	case plan.Shard.Total > 0:
-		return fail(event.ExitUsage, "--format github-matrix divides the whole plan: leave --shard out")
+		return fail(event.ExitUsage, "--format github-matrix can't be combined with --shard: it splits the entire plan")
 	case total == 0:
 		total = max(1, min(len(plan.Jobs), maxMatrix))
 	}
@@ -245,14 +245,14 @@ func dash(list []string) string {
 	return strings.Join(list, ", ")
 }
 
-// The JSON form of a plan: what users' scripts read.
+// The JSON form of a plan. Scripts of users depend on it.
 type (
 	planDocument struct {
 		Name      string        `json:"name"`
 		Manifests []string      `json:"manifest"`
 		Hash      string        `json:"plan_hash"`
 		Parallel  int           `json:"jobs_at_once"`
-		MaxCost   *money.USD    `json:"max_cost_usd"` // the most that the run can cost; null: nothing limits it, or a price is unknown
+		MaxCost   *money.USD    `json:"max_cost_usd"` // of the run; null for no limit or an unknown price
 		Jobs      []jobDocument `json:"jobs"`
 	}
 	jobDocument struct {
@@ -271,8 +271,8 @@ type (
 		Needs    []string          `json:"needs"`
 		Limits   limitsDocument    `json:"limits"`
 		Publish  string            `json:"publish"`
-		MaxCost  *money.USD        `json:"max_cost_usd"` // the most that the job can cost; null as above
-		Note     *note             `json:"note"`         // null: the job runs
+		MaxCost  *money.USD        `json:"max_cost_usd"` // of the job; null as above
+		Note     *note             `json:"note"`         // null if the job runs
 	}
 	verifyDocument struct {
 		Name string `json:"name"`
@@ -323,7 +323,7 @@ func jobJSON(j tasks.Job) jobDocument {
 	return doc
 }
 
-// some is null in JSON for the zero value, which means no limit.
+// some returns nil, null in JSON, for the zero value, which means no limit.
 func some[T comparable](v T) *T {
 	if v == *new(T) {
 		return nil
@@ -366,7 +366,7 @@ func validate(ctx context.Context, w World, o planOptions) error {
 	if err := errors.Join(testExamples(w, plan), models.New(plan, w.Getenv, w.Now, w.Proxy).Unpriced()); err != nil {
 		return err
 	}
-	fmt.Fprintf(w.Out, "%s: %s, no problem found\n", strings.Join(plan.Manifests, ", "), view.Plural(len(plan.Jobs), "job"))
+	fmt.Fprintf(w.Out, "%s: %s, no problems found\n", strings.Join(plan.Manifests, ", "), view.Plural(len(plan.Jobs), "job"))
 	return nil
 }
 
@@ -387,5 +387,5 @@ func testExamples(w World, plan *tasks.Plan) error {
 	for _, p := range problems {
 		fmt.Fprintln(w.Err, printable.Text(p.String()))
 	}
-	return failure{event.ExitUsage, refused{problems, view.Plural(len(problems), "example") + " of the policy do not hold"}}
+	return failure{event.ExitUsage, refused{problems, view.Plural(len(problems), "policy example") + " failed"}}
 }

@@ -25,15 +25,15 @@ import (
 
 type runOptions struct {
 	plan        planOptions
-	reportDir   string // "" for the default one
+	reportDir   string // "" for the default
 	record      string // "" for no recording
 	sandbox     string // mode
 	keep        bool
-	maxFailures int // 0 for any number
+	maxFailures int // 0 for no limit
 	failFast    bool
 	failOn      event.FailOn
 	log         view.Options
-	onlyFailed  bool // of a later release
+	onlyFailed  bool // not supported yet
 	resume      string
 }
 
@@ -53,13 +53,13 @@ func (o *runOptions) flags() []cli.Flag {
 		&cli.BoolFlag{Name: "fail-fast", Category: limitFlags, Destination: &o.failFast, Usage: "Stop scheduling jobs after the first failure"},
 		&cli.GenericFlag{Name: "max-failures", Category: limitFlags, Value: flagOf(&o.maxFailures, atLeastOne), DefaultText: "any number", Usage: "Stop scheduling jobs after `N` failures"},
 		&cli.StringFlag{Name: "report-dir", Category: outputFlags, Destination: &o.reportDir, DefaultText: ".millhand/runs/RUN-ID", Usage: "Write the reports into `DIR`"},
-		&cli.BoolFlag{Name: "keep", Category: outputFlags, Destination: &o.keep, Usage: "Keep the worktrees"},
+		&cli.BoolFlag{Name: "keep", Category: outputFlags, Destination: &o.keep, Usage: "Keep the worktrees of jobs"},
 		failOnFlag(&o.failOn, outputFlags),
-		&cli.StringFlag{Name: "record", Category: outputFlags, Destination: &o.record, Usage: "Record every exchange with a model in `FILE`, for the model replay:FILE"},
+		&cli.StringFlag{Name: "record", Category: outputFlags, Destination: &o.record, Usage: "Record the requests and responses of models in `FILE`, for --model replay:FILE"},
 		&cli.BoolFlag{Name: "quiet", Category: outputFlags, Destination: &o.log.Quiet, Usage: "Print errors only"},
 		&cli.StringFlag{Name: "log-format", Category: outputFlags, Destination: &o.log.Format, Value: "auto", Usage: "Print the log in `FORMAT`: auto, console, json or github"},
-		&cli.StringFlag{Name: "log-level", Category: outputFlags, Destination: &o.log.Level, Value: "info", Usage: "Print the log from `LEVEL` on: debug, info, warn or error"},
-		// Of later releases: known, so that they are refused by name.
+		&cli.StringFlag{Name: "log-level", Category: outputFlags, Destination: &o.log.Level, Value: "info", Usage: "Print messages of `LEVEL` and above: debug, info, warn or error"},
+		// Flags of later releases are rejected by name.
 		&cli.BoolFlag{Name: "only-failed", Hidden: true, Destination: &o.onlyFailed}, &cli.StringFlag{Name: "resume", Hidden: true, Destination: &o.resume},
 	)
 }
@@ -77,8 +77,7 @@ func (o *runOptions) parse(args []string) error {
 	return o.plan.parse("run", args)
 }
 
-// checked is what a run needs and can be checked before its repositories are
-// looked at.
+// checked is the part of a run's setup that is checked before its repositories.
 type checked struct {
 	plan    *tasks.Plan
 	models  *models.Set
@@ -87,7 +86,7 @@ type checked struct {
 	sandbox sandbox.State
 }
 
-// checkRun loads the plan, and checks what a run needs beside repositories.
+// checkRun loads the plan, and checks everything that a run needs except repositories.
 func checkRun(ctx context.Context, w World, o runOptions) (c checked, err error) {
 	if c.plan, err = loadPlan(ctx, w, o.plan); err != nil {
 		return c, err
@@ -159,7 +158,7 @@ func run(ctx context.Context, w World, o runOptions) error {
 	}
 	defer func() {
 		if err := end(); err != nil {
-			fmt.Fprintln(w.Err, printable.Text(fmt.Sprintf("millhand: the recording is incomplete: %v", err)))
+			fmt.Fprintln(w.Err, printable.Text(fmt.Sprintf("millhand: recording incomplete: %v", err)))
 		}
 	}()
 	return execute(ctx, w, out, plan, runner.Options{
@@ -175,7 +174,7 @@ func execute(ctx context.Context, w World, out *rundir.Dir, plan *tasks.Plan, o 
 	if o.Keep {
 		var err error
 		if o.Work, err = out.KeptWork(); err != nil {
-			return fail(event.ExitUsage, "make a directory for worktrees: %w", err)
+			return fail(event.ExitUsage, "create a directory for worktrees: %w", err)
 		}
 	}
 	log := out.Log()
@@ -187,8 +186,7 @@ func execute(ctx context.Context, w World, out *rundir.Dir, plan *tasks.Plan, o 
 	exit := runner.Run(ctx, plan, o)
 	fault := out.Finish(emit, log, fold, o.Broken)
 	rep := fold.Report()
-	// That nobody reads the summary changes nothing: the reports are written.
-	report.Text(w.Out, rep) //nolint:errcheck // see above
+	report.Text(w.Out, rep) //nolint:errcheck // the reports are written even if stdout is closed
 	fmt.Fprintf(w.Out, "\nreports: %s\n", out.Path())
 	if fault != nil {
 		return failure{event.Worst([]event.Exit{exit, event.ExitInternal}), fault}
@@ -196,12 +194,12 @@ func execute(ctx context.Context, w World, out *rundir.Dir, plan *tasks.Plan, o 
 	return exitWith(exit)
 }
 
-// chooseLevel finds out how far this machine can confine commands, and refuses
-// what the mode does not leave to be run.
+// chooseLevel determines the sandbox level of commands on this machine. It fails if
+// the mode does not allow that level.
 func chooseLevel(ctx context.Context, mode string, shell bool) (sandbox.Level, sandbox.State, error) {
 	m := sandbox.Mode(mode)
 	if !slices.Contains(sandbox.Modes(), m) {
-		return sandbox.None, sandbox.State{}, fail(event.ExitUsage, "there is no sandbox mode %q; the modes are %v", mode, sandbox.Modes())
+		return sandbox.None, sandbox.State{}, fail(event.ExitUsage, "invalid sandbox mode %q: use one of %v", mode, sandbox.Modes())
 	}
 	var found sandbox.Found
 	if m == sandbox.Auto || m == sandbox.Require {
@@ -220,7 +218,7 @@ func chooseLevel(ctx context.Context, mode string, shell bool) (sandbox.Level, s
 	return level, found.State(level), nil
 }
 
-// runID makes an id that sorts by time and is never given twice.
+// runID returns a unique id that sorts by time.
 func runID(w World) string {
 	var b [4]byte
 	rand.Read(b[:])
