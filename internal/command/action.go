@@ -24,13 +24,13 @@ import (
 	"github.com/millhand/millhand/tasks"
 )
 
-// actionCommand is the step of the GitHub action: .github/action/run.sh becomes
-// it. Inputs are in the environment, the key of the model's provider alone on
-// standard input, so that the environment of this process, which is there to
-// read for every command that an agent runs, never holds it.
+// actionCommand is the step of the GitHub action; .github/action/run.sh executes
+// it. Inputs are in the environment, but the key of the model's provider is on
+// standard input, so that it is never in the environment of this process, which
+// commands of an agent could read.
 func actionCommand(w World) *cli.Command {
 	return &cli.Command{
-		Name: "github-action", Usage: "Run what the inputs of the GitHub action say", Hidden: true,
+		Name: "github-action", Usage: "Run the step of the GitHub action", Hidden: true,
 		Action: func(c *cli.Context) error {
 			s := actionStep{
 				World: w,
@@ -38,8 +38,7 @@ func actionCommand(w World) *cli.Command {
 				out:   action.NewLog(w.Out),
 			}
 			exit := s.run(c.Context)
-			// That nobody reads the log any more ends nothing.
-			errors.Join(s.out.Close(), s.log.Close()) //nolint:errcheck // see above
+			errors.Join(s.out.Close(), s.log.Close()) //nolint:errcheck // a closed log doesn't change the result
 			return exitWith(exit)
 		},
 	}
@@ -53,15 +52,15 @@ type actionStep struct {
 	events   string // path of the run's events
 }
 
-// run does what the inputs say, and tells GitHub about it.
+// run executes the inputs, and writes outputs, annotations and the summary.
 func (s *actionStep) run(ctx context.Context) event.Exit {
 	in, exit, ok := s.prepare(ctx)
 	if !ok {
 		s.put(action.Outputs(exit, "", nil))
 		return exit
 	}
-	before, _ := os.Stat(s.events) // an earlier run's, if there are any
-	exit = s.carryOut(ctx, in)
+	before, _ := os.Stat(s.events) // events of an earlier run, if any
+	exit = s.execute(ctx, in)
 	rep := s.report(before)
 	if rep != nil {
 		for _, a := range action.Failures(rep, s.where) {
@@ -75,15 +74,15 @@ func (s *actionStep) run(ctx context.Context) event.Exit {
 	return exit
 }
 
-// carriedOut is what the inputs come to.
-type carriedOut struct {
+// invocation has the resolved inputs of the action.
+type invocation struct {
 	action.Inputs
 	args []string
 	key  string
 }
 
-// prepare reads the inputs and goes to the working directory.
-func (s *actionStep) prepare(ctx context.Context) (c carriedOut, exit event.Exit, ok bool) {
+// prepare reads the inputs and changes to the working directory.
+func (s *actionStep) prepare(ctx context.Context) (c invocation, exit event.Exit, ok bool) {
 	var err error
 	if c.Inputs, err = action.Read(s.Getenv); err == nil {
 		err = os.Chdir(c.WorkingDirectory)
@@ -116,7 +115,7 @@ func (s *actionStep) prepare(ctx context.Context) (c carriedOut, exit event.Exit
 	return c, event.ExitOK, true
 }
 
-// readKey takes the provider's key from standard input.
+// readKey reads the provider's key from standard input.
 func (s *actionStep) readKey() (string, error) {
 	text, err := io.ReadAll(io.LimitReader(s.In, 64<<10))
 	if err != nil {
@@ -125,8 +124,8 @@ func (s *actionStep) readKey() (string, error) {
 	return action.Key(string(text))
 }
 
-// carryOut runs the command line that the inputs come to.
-func (s *actionStep) carryOut(ctx context.Context, c carriedOut) event.Exit {
+// execute runs the command line of the inputs.
+func (s *actionStep) execute(ctx context.Context, c invocation) event.Exit {
 	w := World{In: strings.NewReader(""), Out: s.out, Err: s.log, Getenv: s.environment(c), Secrets: append(slices.Clip(s.Secrets), c.key), Now: s.Now, Proxy: s.Proxy}
 	var problems tasks.Problems
 	err := dispatch(ctx, newRoot(w), c.args, w.Getenv, w.Out)
@@ -148,10 +147,10 @@ func (s *actionStep) carryOut(ctx context.Context, c carriedOut) event.Exit {
 	return exit
 }
 
-// annotation tells a problem where it is.
+// annotation returns the annotation of a manifest's problem at its location.
 func (s *actionStep) annotation(p tasks.Problem) action.Annotation {
 	a := action.Annotation{Level: "error", Title: "millhand: " + p.File, Message: p.What}
-	if p.Line > 0 { // of a file: other problems are of the command line
+	if p.Line > 0 { // otherwise it is a problem of the command line
 		a.Place = s.where.Place(p.File, p.Line)
 	}
 	if p.Fix != "" {
@@ -160,7 +159,7 @@ func (s *actionStep) annotation(p tasks.Problem) action.Annotation {
 	return a
 }
 
-// exitOf is the exit code that an error of a command comes to.
+// exitOf returns the exit code for an error of a command.
 func exitOf(err error) event.Exit {
 	var f failure
 	var interrupt runner.Interrupt
@@ -168,7 +167,7 @@ func exitOf(err error) event.Exit {
 	switch {
 	case err == nil:
 		return event.ExitOK
-	case errors.As(err, &interrupt): // whatever it was that the signal interrupted
+	case errors.As(err, &interrupt): // even if it is wrapped in a failure
 		return interrupt.Exit
 	case errors.As(err, &f):
 		return f.exit
@@ -178,8 +177,8 @@ func exitOf(err error) event.Exit {
 	return event.ExitUsage
 }
 
-// environment is the environment as the run sees it.
-func (s *actionStep) environment(c carriedOut) func(string) string {
+// environment returns the environment of the run.
+func (s *actionStep) environment(c invocation) func(string) string {
 	return func(name string) string {
 		switch {
 		case c.key != "" && name == action.KeyVariable(c.Model):
@@ -193,18 +192,18 @@ func (s *actionStep) environment(c carriedOut) func(string) string {
 	}
 }
 
-// refuse says why nothing was run.
+// refuse annotates the reason why nothing was run.
 func (s *actionStep) refuse(err error) {
 	s.log.Annotate(action.Annotation{Level: "error", Title: "millhand", Message: err.Error()})
 }
 
-// warn says what is not as it should be.
+// warn adds a warning annotation.
 func (s *actionStep) warn(format string, args ...any) {
 	s.log.Annotate(action.Annotation{Level: "warning", Title: "millhand", Message: fmt.Sprintf(format, args...)})
 }
 
-// report is the report of the run that just ended, nil if it ended before it
-// had one: the events that were there before are another run's.
+// report returns the report of the run that just ended, nil if it ended before
+// writing events: those that existed before are another run's.
 func (s *actionStep) report(before os.FileInfo) *report.Report {
 	f, err := os.Open(s.events)
 	if err != nil {
@@ -230,14 +229,14 @@ func (s *actionStep) put(outputs []action.Output, warnings []string) {
 	s.add("GITHUB_OUTPUT", func(int64) ([]byte, error) { return action.Format(outputs, delimiter), nil })
 }
 
-// delimiter is a text that nobody can guess.
+// delimiter returns a random string.
 func delimiter() string {
 	var b [16]byte
 	rand.Read(b[:])
 	return hex.EncodeToString(b[:])
 }
 
-// summarise adds the run's summary to the step's.
+// summarise appends the run's summary to the step's.
 func (s *actionStep) summarise(dir string) {
 	s.add("GITHUB_STEP_SUMMARY", func(size int64) ([]byte, error) {
 		page, err := os.ReadFile(filepath.Join(dir, "summary.md"))
@@ -245,8 +244,8 @@ func (s *actionStep) summarise(dir string) {
 	})
 }
 
-// add appends to the file that a variable names; text gets to know how much is
-// in it. Outside of a workflow there is no such file.
+// add appends to the file that a variable names; text receives the file's size.
+// Outside of a workflow the variable is not set.
 func (s *actionStep) add(variable string, text func(size int64) ([]byte, error)) {
 	name := s.Getenv(variable)
 	if name == "" {

@@ -14,7 +14,7 @@ import (
 	"github.com/millhand/millhand/internal/action"
 )
 
-// step runs the action's subcommand in a folder with a scripted model, and
+// step runs the action's subcommand in a directory with a scripted model, and
 // returns its exit code and log.
 func step(t *testing.T, env map[string]string) (code int, log string) {
 	t.Helper()
@@ -74,7 +74,7 @@ func TestTheRunSeesAnEnvironmentOfItsOwn(t *testing.T) {
 		"GITHUB_OUTPUT": "/f", "GITHUB_ENV": "/f", "GITHUB_PATH": "/f", "GITHUB_STATE": "/f", "GITHUB_STEP_SUMMARY": "/f", "GITHUB_SHA": "c0ffee",
 	}
 	s := actionStep{World: World{Getenv: func(name string) string { return outer[name] }}}
-	c := carriedOut{Inputs: action.Inputs{Model: "anthropic/claude", BaseURL: "http://x"}, key: "of the input"}
+	c := invocation{Inputs: action.Inputs{Model: "anthropic/claude", BaseURL: "http://x"}, key: "of the input"}
 	got := map[string]string{}
 	for name := range outer {
 		if v := s.environment(c)(name); v != "" {

@@ -1,4 +1,4 @@
-// Package command is millhand's command line: one file for each subcommand,
-// the wiring of the other packages, and the only place that decides what goes
-// to standard output, to standard error and into the exit code.
+// Package command is millhand's command line: one file for each subcommand, and the
+// wiring of the other packages. It alone decides on the content of standard output
+// and standard error, and on the exit code.
 package command

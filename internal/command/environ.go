@@ -13,17 +13,17 @@ import (
 	"github.com/millhand/millhand/internal/sandbox"
 )
 
-// Environment is what the process was started with: variables, keys of
-// providers and forges among them, that live in its memory alone.
+// Environment has the variables that the process was started with, including keys
+// of providers and forges. They are only in the memory of the process.
 type Environment map[string]string
 
-// TakeEnvironment takes the environment off the process and keeps others of the
-// same user from looking into it. Without that, whoever may read the file
-// environ of this process in /proc has every key that it was given.
+// TakeEnvironment removes the environment from the process and prevents other
+// processes of the user from inspecting it. Otherwise whoever can read
+// /proc/PID/environ of this process has all its keys.
 //
-// The memory that the kernel shows there is written over, which takes no time;
-// executing the program anew would take some 10 ms. What libraries look for by
-// themselves is put back into what os.Getenv reads, which is elsewhere.
+// The memory that the kernel exposes there is overwritten; executing the program
+// again would cost about 10 ms. Variables that libraries read are set again for
+// os.Getenv, which reads other memory.
 //
 // It is called once, before anything else runs.
 func TakeEnvironment() (Environment, error) {
@@ -40,22 +40,21 @@ func TakeEnvironment() (Environment, error) {
 			continue
 		}
 		if err := os.Setenv(name, value); err != nil {
-			return nil, fmt.Errorf("keep the variable %s: %w", name, err)
+			return nil, fmt.Errorf("set the variable %s: %w", name, err)
 		}
 	}
 	if err := wipe(); err != nil {
-		return nil, fmt.Errorf("take the keys off the environment of the process: %w", err)
+		return nil, fmt.Errorf("remove keys from the environment of the process: %w", err)
 	}
 	return env, sandbox.Harden()
 }
 
-// wipe writes over the memory that the kernel shows as the process's
-// environment. Strings of the runtime's that lie there become empty, too, so
-// nothing may be left of them.
+// wipe overwrites the memory that the kernel exposes as the process's environment.
+// Strings of the Go runtime that point there are cleared too, so none may be in use.
 func wipe() error {
 	start, end, err := environmentBlock()
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil // without /proc, nobody is shown anything
+		return nil // without /proc nothing is exposed
 	}
 	if err != nil || start == end {
 		return err
@@ -70,13 +69,13 @@ func wipe() error {
 	}
 	shown, err := os.ReadFile("/proc/self/environ")
 	if err == nil && len(bytes.Trim(shown, "\x00")) > 0 {
-		err = errors.New("it is still there")
+		err = errors.New("it was not overwritten")
 	}
 	return err
 }
 
-// environmentBlock returns where the environment lies, as /proc/self/stat says
-// in its fields 50 and 51; the second one is in brackets and may hold anything.
+// environmentBlock returns the addresses of the environment: fields 50 and 51 of
+// /proc/self/stat. Field 2, in parentheses, may contain any bytes.
 func environmentBlock() (start, end int64, err error) {
 	text, err := os.ReadFile("/proc/self/stat")
 	if err != nil {
@@ -84,19 +83,18 @@ func environmentBlock() (start, end int64, err error) {
 	}
 	fields := bytes.Fields(text[bytes.LastIndexByte(text, ')')+1:])
 	if len(fields) < 51-2 {
-		return 0, 0, fmt.Errorf("/proc/self/stat has %d fields only", len(fields)+2)
+		return 0, 0, fmt.Errorf("/proc/self/stat has only %d fields", len(fields)+2)
 	}
 	if start, err = strconv.ParseInt(string(fields[50-3]), 10, 64); err == nil {
 		end, err = strconv.ParseInt(string(fields[51-3]), 10, 64)
 	}
 	if err == nil && (end < start || end-start > 64<<20) {
-		err = fmt.Errorf("/proc/self/stat has the environment between %d and %d", start, end)
+		err = fmt.Errorf("invalid environment in /proc/self/stat: %d to %d", start, end)
 	}
 	return start, end, err
 }
 
-// forLibraries tells the variables that libraries read by themselves, and those
-// that stand in for flags.
+// forLibraries reports whether libraries read the variable, or it sets a flag.
 func forLibraries(name string) bool {
 	if strings.HasPrefix(name, "MILLHAND_") {
 		return !secretName(name)
@@ -110,8 +108,8 @@ func forLibraries(name string) bool {
 // Getenv returns a variable, "" if it was not set.
 func (e Environment) Getenv(name string) string { return e[name] }
 
-// Secrets returns the values of variables whose names say that they are secret,
-// if they look it: a short or plain one is in too many texts by chance.
+// Secrets returns the values of variables with secret names, if they look like
+// secrets: short or simple values occur in too many texts by chance.
 func (e Environment) Secrets() []string {
 	var values []string
 	for name, value := range e {
@@ -122,7 +120,7 @@ func (e Environment) Secrets() []string {
 	return values
 }
 
-// secretName tells variables that hold keys by their names.
+// secretName reports whether the name of a variable marks it as secret.
 func secretName(name string) bool {
 	parts := strings.FieldsFunc(strings.ToUpper(name), func(r rune) bool { return r == '_' || r == '-' || r == '.' })
 	if n := len(parts); n > 0 && slices.Contains([]string{"FILE", "PATH", "DIR", "URL", "NAME"}, parts[n-1]) {
@@ -138,7 +136,7 @@ func secretName(name string) bool {
 	return false
 }
 
-// looksSecret tells a key from a word, a path or a number.
+// looksSecret reports whether a value looks like a key, not a word, path or number.
 func looksSecret(value string) bool {
 	value = strings.TrimSpace(value)
 	return len(value) >= 16 && strings.ContainsAny(value, "0123456789") && strings.ContainsFunc(value, func(r rune) bool { return r > '9' }) &&

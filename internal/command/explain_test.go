@@ -34,9 +34,8 @@ profiles:
 tasks: [{id: one, prompt: Look.}]
 `
 
-// TestExplanations holds what policy explain says to a golden file, of which
-// each case begins with "$ PROFILE | TOOL | SUBJECT". It was read by eye: read
-// the difference when it changes.
+// TestExplanations compares the output of policy explain with a golden file. Each
+// case starts with "$ PROFILE | TOOL | SUBJECT". Review the diff when it changes.
 func TestExplanations(t *testing.T) {
 	work, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {

@@ -38,12 +38,12 @@ func mergeCommand(w World) *cli.Command {
 func (o *mergeOptions) parse(args []string) error {
 	o.dirs = args
 	if len(args) == 0 || o.reportDir == "" {
-		return errors.New("report merge requires --report-dir and the report directories of shards: millhand report merge --report-dir all shard-1 shard-2")
+		return errors.New("report merge requires --report-dir and the report directories of shards, for example: millhand report merge --report-dir all shard-1 shard-2")
 	}
 	return nil
 }
 
-// mergeReports writes everything that the whole run would have written.
+// mergeReports writes all files that the complete run would have written.
 func mergeReports(w World, o mergeOptions) error {
 	parts, err := findParts(o.dirs, o.reportDir)
 	if err != nil {
@@ -54,13 +54,13 @@ func mergeReports(w World, o mergeOptions) error {
 		return failure{event.ExitUsage, err}
 	}
 	defer out.Close()
-	whole, name, err := out.Files().CreateTemp(".events.jsonl.*")
+	events, name, err := out.Files().CreateTemp(".events.jsonl.*")
 	if err != nil {
-		return fail(event.ExitUsage, "write into the report directory: %w", err)
+		return fail(event.ExitUsage, "create a file in the report directory: %w", err)
 	}
-	defer out.Files().Remove(name) //nolint:errcheck // renamed, if all went well
-	defer whole.Close()
-	merged, err := mergeInto(whole, parts, o.failOn)
+	defer out.Files().Remove(name) //nolint:errcheck // renamed on success
+	defer events.Close()
+	merged, err := mergeInto(events, parts, o.failOn)
 	var refused *report.RefusedError
 	switch {
 	case errors.As(err, &refused):
@@ -69,30 +69,30 @@ func mergeReports(w World, o mergeOptions) error {
 		return failure{event.ExitInternal, err}
 	}
 	if err := out.TakeMerged(name, merged); err != nil {
-		return fail(event.ExitInternal, "write the merged reports in %s: %w", out.Path(), err)
+		return fail(event.ExitInternal, "write the merged reports to %s: %w", out.Path(), err)
 	}
 	report.Text(w.Out, merged.Report) //nolint:errcheck // the reports are written
 	fmt.Fprintf(w.Out, "\nreports: %s\n", out.Path())
 	return exitWith(merged.Exit)
 }
 
-// findParts names the runs that are to be merged.
+// findParts returns the shards to merge.
 func findParts(dirs []string, out string) ([]report.Part, error) {
 	var parts []report.Part
 	for _, dir := range dirs {
 		events := filepath.Join(dir, "events.jsonl")
 		if _, err := os.Stat(events); err != nil {
-			return nil, fail(event.ExitUsage, "%s is not the report directory of a run: %w", dir, err)
+			return nil, fail(event.ExitUsage, "%s is not a report directory: %w", dir, err)
 		}
 		if same(dir, out) {
-			return nil, fail(event.ExitUsage, "%s is to be merged, so that the reports can't be written there: give another --report-dir", dir)
+			return nil, fail(event.ExitUsage, "%s is an input of the merge, so the reports can't be written there: choose another --report-dir", dir)
 		}
 		parts = append(parts, report.Part{Name: dir, Open: func() (io.ReadCloser, error) { return os.Open(events) }})
 	}
 	return parts, nil
 }
 
-// same reports whether two names are of one folder.
+// same reports whether two paths are the same directory.
 func same(a, b string) bool {
 	inA, errA := os.Stat(a)
 	inB, errB := os.Stat(b)

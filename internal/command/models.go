@@ -16,7 +16,7 @@ import (
 )
 
 type modelsOptions struct {
-	providers []string // none: all
+	providers []string // empty for all
 	json      bool
 }
 
@@ -44,7 +44,7 @@ func listModels(w World, o modelsOptions) error {
 		return failure{event.ExitUsage, err}
 	}
 	for _, of := range unknown {
-		fmt.Fprintf(w.Err, "no prices of %s's models are built in: give them under prices: in the manifest\n", of)
+		fmt.Fprintf(w.Err, "no built-in prices for %s: add them under prices: in the manifest\n", of)
 	}
 	if o.json {
 		return writeJSON(w.Out, doc)
@@ -71,7 +71,7 @@ func modelsTable(out io.Writer, doc models.Catalog) error {
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(out, "\n%s; prices in USD for a million tokens, of %s\n", view.Plural(len(doc.Models), "model"), doc.Date)
+	_, err := fmt.Fprintf(out, "\n%s; prices in USD per million tokens, as of %s\n", view.Plural(len(doc.Models), "model"), doc.Date)
 	return err
 }
 

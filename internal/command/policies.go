@@ -24,26 +24,26 @@ import (
 // systemPolicy is the policy of a machine: it is always read if it exists.
 const systemPolicy = "/etc/millhand/policy.yaml"
 
-// policyOptions are what a command line says of policies, and the paths that
-// policies bound.
+// policyOptions are the options of a command line that concern policies, and its
+// paths, which policies restrict.
 type policyOptions struct {
-	policies   []string // files, beside the machine's policy
+	policies   []string // files, in addition to the system policy
 	untrusted  bool
 	maxProfile string // "" for none
 	paths      []flagPath
 }
 
-// flagPath is a path that a flag gives; "" if it is not given.
+// flagPath is the path of a flag; "" if the flag is not set.
 type flagPath struct{ flag, path string }
 
-// policyFlag is the flag of all commands that a policy binds.
+// policyFlag is the --policy flag of all commands that policies apply to.
 func (o *policyOptions) policyFlag(category string) cli.Flag {
-	return &cli.GenericFlag{Name: "policy", Category: category, Value: (*values)(&o.policies), EnvVars: noVariable(), Usage: "Obey the policy in `FILE`, beside " + systemPolicy + " (repeatable)"}
+	return &cli.GenericFlag{Name: "policy", Category: category, Value: (*values)(&o.policies), EnvVars: noVariable(), Usage: "Enforce the policy in `FILE`, in addition to " + systemPolicy + " (repeatable)"}
 }
 
-// readPolicies returns the policies that bind a command line: the machine's, those
-// that it names, and with --untrusted the built-in one. A policy that can't be
-// read is an error: what it would have refused is unknown.
+// readPolicies returns the policies that apply to a command line: the system policy,
+// those that it names, and with --untrusted the built-in one. An unreadable policy
+// is an error.
 func readPolicies(ctx context.Context, w World, po policyOptions, o tasks.Options) (policy.Set, error) {
 	files := po.policies
 	if own := w.Getenv("MILLHAND_POLICY"); own != "" { // a flag adds to it
@@ -72,35 +72,34 @@ func readPolicies(ctx context.Context, w World, po policyOptions, o tasks.Option
 	if name := po.maxProfile; name != "" {
 		p, err := tasks.LoadProfile(ctx, name, "", o)
 		if err != nil {
-			return nil, fail(event.ExitUsage, "--max-profile %s: %w; with --untrusted it is a preset or a file", name, err)
+			return nil, fail(event.ExitUsage, "--max-profile %s: %w; with --untrusted it must be a preset or a file", name, err)
 		}
 		most = &p
 	}
 	return append(set, policy.ForStrangers(most)), nil
 }
 
-// hasSystemPolicy reports whether the machine has a policy, or something in its
-// place that can't be looked at.
+// hasSystemPolicy reports whether the system policy exists, or can't be checked.
 func hasSystemPolicy() bool {
 	_, err := os.Lstat(systemPolicy)
 	return !errors.Is(err, fs.ErrNotExist)
 }
 
-// checkPolicy reports the machine's policy to the doctor.
+// checkPolicy checks the system policy for the doctor.
 func checkPolicy(ctx context.Context, w World) check {
-	c := check{Name: "policy", Status: checkOK, Found: "this machine has none (" + systemPolicy + ")"}
+	c := check{Name: "policy", Status: checkOK, Found: systemPolicy + " does not exist: no restrictions"}
 	if !hasSystemPolicy() {
 		return c
 	}
-	c.Found = systemPolicy + " binds every run"
+	c.Found = systemPolicy + " applies to every run"
 	if _, err := tasks.LoadPolicy(ctx, systemPolicy, tasks.Options{Dir: "/", Getenv: w.Getenv}); err != nil {
-		c.Status, c.Found, c.Fix, c.exit = checkMissing, err.Error(), "correct the file: nothing is run as long as it can't be read", event.ExitFailed
+		c.Status, c.Found, c.Fix, c.exit = checkMissing, err.Error(), "fix the file: all runs are refused until it is valid", event.ExitFailed
 	}
 	return c
 }
 
-// checkActors refuses a run that somebody started whom a policy does not name. A
-// run that was started again has two such people.
+// checkActors refuses a run if a policy does not list everyone who started it. A
+// re-run workflow has two actors.
 func checkActors(w World, set policy.Set) error {
 	if !set.States(policy.Actors) {
 		return nil
@@ -126,21 +125,20 @@ func checkActors(w World, set policy.Set) error {
 	return nil
 }
 
-// checkFlagPaths refuses the paths of a command line that are outside of what a
-// policy allows.
+// checkFlagPaths refuses paths of flags that a policy does not allow.
 func checkFlagPaths(set policy.Set, dir string, paths []flagPath) error {
 	for _, p := range paths {
 		if p.path == "" {
 			continue
 		}
 		if by, refused := tasks.RefusedPath(set, dir, p.path); refused {
-			return fail(event.ExitUsage, "%s: the path %q not allowed by %s; nothing was run", p.flag, p.path, by.By())
+			return fail(event.ExitUsage, "%s: path %q not allowed by %s; nothing was run", p.flag, p.path, by.By())
 		}
 	}
 	return nil
 }
 
-// sandboxMode returns the mode that a policy leaves of the one that is asked for.
+// sandboxMode returns the sandbox mode, given the requested one and the policies.
 func sandboxMode(mode string, set policy.Set) (string, error) {
 	at := set.RequiresSandbox()
 	switch {
@@ -152,21 +150,21 @@ func sandboxMode(mode string, set policy.Set) (string, error) {
 	return "", fail(event.ExitUsage, "--sandbox %s not allowed by sandbox (%s): it requires level A; nothing was run", mode, at)
 }
 
-// stateDir is where things are kept between runs that can't be re-created.
+// stateDir is the directory of data between runs that can't be re-created.
 func stateDir(w World) (string, error) {
 	for _, dir := range []struct{ env, below string }{{"XDG_STATE_HOME", "millhand"}, {"HOME", ".local/state/millhand"}} {
 		if at := w.Getenv(dir.env); filepath.IsAbs(at) {
 			return filepath.Join(at, dir.below), nil
 		}
 	}
-	return "", fail(event.ExitUsage, "budget.day needs a directory to keep what runs cost: set HOME or XDG_STATE_HOME; nothing was run")
+	return "", fail(event.ExitUsage, "budget.day requires a directory for the cost of runs: set HOME or XDG_STATE_HOME; nothing was run")
 }
 
-// days are a run's accounts, one for each policy that bounds what a day costs.
+// days are the accounts of a run, one for each policy with a daily budget.
 type days []*spend.Account
 
-// openDays reserves money of the day for a run, and lowers its budget to what is
-// left.
+// openDays reserves money of the daily budgets for a run, and lowers the run's
+// budget to the remaining amount.
 func openDays(ctx context.Context, w World, plan *tasks.Plan, run string) (days, error) {
 	var all days
 	for _, p := range plan.Policies {
@@ -184,7 +182,7 @@ func openDays(ctx context.Context, w World, plan *tasks.Plan, run string) (days,
 			if spent := (*spend.Spent)(nil); errors.As(err, &spent) {
 				exit = event.ExitBudget
 			}
-			all.close() //nolint:errcheck // the run does not begin
+			all.close() //nolint:errcheck // the run does not start
 			return nil, fail(exit, "budget.day (%s): %w; nothing was run", p.Day.Source, err)
 		}
 		all, plan.Budget.CostUSD = append(all, a), granted
@@ -192,7 +190,7 @@ func openDays(ctx context.Context, w World, plan *tasks.Plan, run string) (days,
 	return all, nil
 }
 
-// set records what the run has spent.
+// set records the cost of the run so far.
 func (d days) set(usd money.USD) {
 	for _, a := range d {
 		a.Set(usd)

@@ -16,7 +16,7 @@ import (
 	"github.com/millhand/millhand/tools"
 )
 
-// judge decides calls that are told by their subject, with the current
+// judge decides on calls, each given by its tool and subject, with the current
 // directory as the workspace.
 type judge struct {
 	env tools.Env
@@ -31,14 +31,14 @@ func newJudge(w World) (j *judge, done func(), err error) {
 	return &judge{tools.Env{Workspace: space, ChildEnv: proc.ChildEnv(w.Getenv, nil)}}, func() { space.Close() }, nil
 }
 
-// all decides every need of a call under a profile.
+// all decides on every permission that a call requires under a profile.
 func (j *judge) all(p permission.Profile, tool, subject string) ([]permission.Decision, error) {
 	env := j.env
 	env.Profile = p
 	return tools.Decide(&env, tool, subject)
 }
 
-// decide returns a function that decides calls as a whole under a profile.
+// decide returns a function that makes one decision for each call under a profile.
 func (j *judge) decide(p permission.Profile) func(tool, subject string) permission.Decision {
 	return func(tool, subject string) permission.Decision {
 		decisions, err := j.all(p, tool, subject)
@@ -49,8 +49,8 @@ func (j *judge) decide(p permission.Profile) func(tool, subject string) permissi
 	}
 }
 
-// overall is the decision on a call: the first denial, or else the last one that
-// a rule made.
+// overall returns the decision on a call: the first denial, or the last decision by
+// a rule.
 func overall(decisions []permission.Decision) permission.Decision {
 	last := permission.Decision{Effect: permission.Allow, Rule: "nothing to decide", Words: true, Source: "built in"}
 	for _, d := range decisions {
@@ -75,7 +75,7 @@ func policyCommand(w World) *cli.Command {
 		Name: "policy", Usage: "Explain and test permission rules",
 		Subcommands: []*cli.Command{
 			{
-				Name: "explain", Usage: "Print what a profile decides on a tool call, and by which rule", ArgsUsage: "TOOL SUBJECT",
+				Name: "explain", Usage: "Print the decision on a tool call, and the rule that makes it", ArgsUsage: "TOOL SUBJECT",
 				UsageText: "millhand policy explain --profile build bash 'git push'",
 				Flags:     explained.flags(""),
 				Action:    act(explained.parse, func(ctx context.Context) error { return explain(ctx, w, *explained) }),
@@ -103,7 +103,7 @@ func testPolicy(ctx context.Context, w World, o planOptions) error {
 	for _, p := range plan.Profiles {
 		n += len(p.Examples)
 	}
-	fmt.Fprintf(w.Out, "%s hold\n", view.Plural(n, "example"))
+	fmt.Fprintf(w.Out, "%s passed\n", view.Plural(n, "example"))
 	return nil
 }
 

@@ -14,8 +14,7 @@ import (
 	"github.com/millhand/millhand/tasks"
 )
 
-// preflight looks at the repositories of a plan, and says on the log how
-// fetching goes.
+// preflight checks the repositories of a plan, and logs the progress of fetching.
 func preflight(ctx context.Context, w World, plan *tasks.Plan, quiet, untrusted bool) (*runner.Ready, error) {
 	look := look(w, untrusted)
 	if !quiet {
@@ -41,8 +40,8 @@ func preflight(ctx context.Context, w World, plan *tasks.Plan, quiet, untrusted 
 	return ready, nil
 }
 
-// look is what a preflight needs of the process's surroundings. In an untrusted
-// run, the manifest does not decide which server gets a token.
+// look returns the options of a preflight. In an untrusted run, the manifest does not
+// decide which server gets a token.
 func look(w World, untrusted bool) runner.Look {
 	return runner.Look{
 		Git: gitEnv(w), Mirrors: filepath.Join(cacheDir(w), "mirrors"),
@@ -53,8 +52,8 @@ func look(w World, untrusted bool) runner.Look {
 	}
 }
 
-// cacheDir is where things are kept between runs that could be got again. It
-// is below the current directory where the process has no home, as under cron.
+// cacheDir is the directory of data between runs that can be re-created. It is below
+// the current directory if the process has no home, for example under cron.
 func cacheDir(w World) string {
 	for _, dir := range []struct{ env, below string }{
 		{"MILLHAND_CACHE_DIR", ""}, {"XDG_CACHE_HOME", "millhand"}, {"HOME", ".cache/millhand"},

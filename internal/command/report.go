@@ -48,7 +48,7 @@ func reportCommand(w World) *cli.Command {
 
 func (o *reportOptions) parse(args []string) error {
 	if len(args) != 1 {
-		return errors.New("a report requires one run: its id, or its report directory")
+		return errors.New("missing RUN argument: the id or the report directory of a run")
 	}
 	o.run = args[0]
 	return nil
@@ -70,11 +70,11 @@ func printReport(w World, o reportOptions, write func(io.Writer, *report.Report)
 	return nil
 }
 
-// findEvents opens the events of a run that is named by its directory or, for
-// one below the current directory, by its id.
+// findEvents opens the events of a run. It is named by its directory, or by its id
+// if it is below the current directory.
 func findEvents(run string) (*os.File, error) {
 	if st, err := os.Stat(run); err == nil && !st.IsDir() {
-		run = filepath.Dir(run) // a file of the report directory
+		run = filepath.Dir(run) // of a file in the report directory
 	}
 	for _, dir := range []string{run, filepath.Join(".millhand", "runs", run)} {
 		f, err := os.Open(filepath.Join(dir, "events.jsonl"))
@@ -82,5 +82,5 @@ func findEvents(run string) (*os.File, error) {
 			return f, err
 		}
 	}
-	return nil, fmt.Errorf("there is no run %s: neither a folder with an events.jsonl nor an id below .millhand/runs", run)
+	return nil, fmt.Errorf("run %s not found: it must be a directory with events.jsonl, or an id in .millhand/runs", run)
 }

@@ -11,19 +11,19 @@ import (
 	"github.com/millhand/millhand/internal/reportdir"
 )
 
-// What a run needs at least: files that can be open, and bytes that are free for
-// temporary files. Large repositories and many jobs need more.
+// The minimum number of open files, and of free bytes for temporary files. Large
+// repositories and many jobs need more.
 const (
-	leastFiles = 32
-	leastTemp  = 1 << 20
+	minFiles = 32
+	minTemp  = 1 << 20
 )
 
-// checkResources finds what this machine lacks that each run needs, before
-// anything is spent, and before a sandbox is found missing for it.
+// checkResources checks resources that every run needs. It is called before money is
+// spent, and before the sandbox is probed, which needs them too.
 func checkResources(w World) error {
 	var files unix.Rlimit
-	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &files); err == nil && files.Cur < leastFiles {
-		return fail(event.ExitUsage, "only %d files can be open (ulimit -n), and a run needs %d: raise the limit; nothing was run", files.Cur, leastFiles)
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &files); err == nil && files.Cur < minFiles {
+		return fail(event.ExitUsage, "open file limit too low: %d, required %d; raise it (ulimit -n); nothing was run", files.Cur, minFiles)
 	}
 	if err := checkTemp(w.Getenv("TMPDIR")); err != nil {
 		return fail(event.ExitUsage, "%w; nothing was run", err)
@@ -31,8 +31,7 @@ func checkResources(w World) error {
 	return nil
 }
 
-// checkTemp reports what is wrong with the directory for temporary files, given
-// the value of TMPDIR.
+// checkTemp checks the directory for temporary files, given the value of TMPDIR.
 func checkTemp(value string) error {
 	dir, name := value, "TMPDIR="+value
 	if dir == "" {
@@ -41,19 +40,19 @@ func checkTemp(value string) error {
 	}
 	const fix = "set TMPDIR to a directory that you can write to"
 	if !filepath.IsAbs(dir) {
-		return fmt.Errorf("%s: the path is not absolute: %s, by its absolute path", name, fix)
+		return fmt.Errorf("%s: not an absolute path: %s", name, fix)
 	}
 	var st unix.Statfs_t
 	err := unix.Statfs(dir, &st)
 	free := uint64(st.Bavail) * uint64(st.Bsize) //nolint:gosec,unconvert // neither is negative; the types differ between systems
 	switch {
-	case err == nil && st.Blocks > 0 && free < leastTemp:
-		return fmt.Errorf("%s: %d KiB are free on its disk: make room there, or %s", name, free>>10, fix)
+	case err == nil && st.Blocks > 0 && free < minTemp:
+		return fmt.Errorf("%s: only %d KiB free on its disk: free space there, or %s", name, free>>10, fix)
 	case err == nil:
 		err = tryWrite(dir)
 	}
 	if reportdir.IsFull(err) {
-		return fmt.Errorf("%s: its disk is full: make room there, or %s", name, fix)
+		return fmt.Errorf("%s: its disk is full: free space there, or %s", name, fix)
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w: %s", name, reportdir.Reason(err), fix)

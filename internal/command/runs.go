@@ -22,12 +22,12 @@ import (
 )
 
 type listRunsOptions struct {
-	dir  string // "": the default one
+	dir  string // "" for the default
 	json bool
 }
 
 type pruneRunsOptions struct {
-	dir       string // "": the default one
+	dir       string // "" for the default
 	keep      int
 	olderThan time.Duration
 	dryRun    bool
@@ -35,7 +35,7 @@ type pruneRunsOptions struct {
 
 func runsCommand(w World) *cli.Command {
 	dir := func(to *string) cli.Flag {
-		return &cli.StringFlag{Name: "dir", Destination: to, DefaultText: ".millhand/runs", Usage: "Use the runs in `DIR`, or those of the report directory DIR"}
+		return &cli.StringFlag{Name: "dir", Destination: to, DefaultText: ".millhand/runs", Usage: "Use the runs in `DIR`: a directory of runs, or a report directory with its earlier runs"}
 	}
 	list, prune := &listRunsOptions{}, &pruneRunsOptions{}
 	return &cli.Command{
@@ -51,7 +51,7 @@ func runsCommand(w World) *cli.Command {
 				UsageText: "millhand runs prune --keep 20\nmillhand runs prune --keep 0 --older-than 720h --dry-run",
 				Flags: []cli.Flag{
 					dir(&prune.dir),
-					// MILLHAND_KEEP is for "run --keep", and removed runs can't be restored.
+					// Not set by MILLHAND_KEEP, which is for "run --keep": removed runs can't be restored.
 					&cli.IntFlag{Name: "keep", Destination: &prune.keep, Value: -1, EnvVars: noVariable(), Usage: "Keep the newest `N` runs (required)"},
 					&cli.DurationFlag{Name: "older-than", Destination: &prune.olderThan, DefaultText: "any age", Usage: "Remove only runs that started more than `DURATION` ago, for example 720h"},
 					&cli.BoolFlag{Name: "dry-run", Destination: &prune.dryRun, Usage: "Print what would be removed, and remove nothing"},
@@ -86,7 +86,7 @@ func listRuns(w World, o listRunsOptions) error {
 		}{dir, runs})
 	}
 	if len(runs) == 0 {
-		fmt.Fprintf(w.Err, "millhand: there are no runs in %s\n", printable.Text(dir))
+		fmt.Fprintf(w.Err, "millhand: no runs found in %s\n", printable.Text(dir))
 		return nil
 	}
 	t := tabwriter.NewWriter(w.Out, 0, 0, 2, ' ', 0)
@@ -99,14 +99,14 @@ func listRuns(w World, o listRunsOptions) error {
 	}
 	for _, r := range runs {
 		if r.Damage != "" {
-			fmt.Fprintf(w.Err, "millhand: %s is damaged: %s\n", printable.Line(r.Dir, printable.Width), printable.Line(r.Damage, printable.Width))
+			fmt.Fprintf(w.Err, "millhand: %s is corrupt: %s\n", printable.Line(r.Dir, printable.Width), printable.Line(r.Damage, printable.Width))
 		}
 	}
 	return nil
 }
 
-// findRuns lists the runs of a directory, "" being the default one, which may be
-// missing.
+// findRuns lists the runs of a directory; "" is the default directory, which may
+// not exist.
 func findRuns(w World, dir string) (at string, runs []rundir.Saved, err error) {
 	if dir == "" {
 		dir = filepath.Join(".millhand", "runs")
@@ -116,12 +116,12 @@ func findRuns(w World, dir string) (at string, runs []rundir.Saved, err error) {
 	}
 	runs, err = rundir.List(dir, w.Now())
 	if err != nil {
-		return "", nil, fail(event.ExitUsage, "look for runs: %w", err)
+		return "", nil, fail(event.ExitUsage, "list runs: %w", err)
 	}
 	return dir, runs, nil
 }
 
-// columns are a run's line of the table.
+// columns returns the cells of a run in the table.
 func columns(r rundir.Saved) []string {
 	elapsed, exit, passed, cost := "-", "-", "-", "-"
 	if r.ElapsedMS != nil {
@@ -166,7 +166,7 @@ func pruneRuns(w World, o pruneRunsOptions) error {
 	return nil
 }
 
-// pruning removes runs, and keeps count.
+// pruning removes runs and counts them.
 type pruning struct {
 	world   World
 	dry     bool
@@ -175,7 +175,7 @@ type pruning struct {
 	errs    error
 }
 
-// prune removes one run, unless one has begun in its folder by now.
+// prune removes one run, unless a new one has started in its directory.
 func (p *pruning) prune(r rundir.Saved) {
 	size := rundir.DiskUse(r.Dir)
 	verb := "would remove"
@@ -183,10 +183,10 @@ func (p *pruning) prune(r rundir.Saved) {
 		verb = "removed"
 		err := rundir.Remove(r.Dir, p.world.Now())
 		if errors.Is(err, rundir.ErrInUse) || errors.Is(err, fs.ErrNotExist) {
-			return // another has begun there, or was quicker
+			return // a new run started there, or another process removed it
 		}
 		if err != nil {
-			p.errs = errors.Join(p.errs, fmt.Errorf("%s stays: %w", r.Dir, err))
+			p.errs = errors.Join(p.errs, fmt.Errorf("remove %s: %w", r.Dir, err))
 			return
 		}
 	}
@@ -195,7 +195,7 @@ func (p *pruning) prune(r rundir.Saved) {
 	fmt.Fprintf(p.world.Out, "%s %s (%s, %s)\n", verb, printable.Line(r.Dir, printable.Width), printable.Line(string(r.Outcome), 20), byteSize(size))
 }
 
-// byteSize writes a size for people.
+// byteSize formats a number of bytes for people.
 func byteSize(n int64) string {
 	const unit = 1024
 	if n < unit {

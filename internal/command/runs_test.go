@@ -20,11 +20,11 @@ import (
 	"github.com/millhand/millhand/report"
 )
 
-// noon is when the tests look.
+// noon is the current time in the tests.
 func noon() time.Time { return time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC) }
 
-// saveRun writes what a run of two jobs leaves: its first events, and all of
-// them with a report if it ended. It returns the run's folder.
+// saveRun writes the files of a run of two jobs: its first events, or all events and a
+// report if it ended. It returns the run's directory.
 func saveRun(t *testing.T, dir, id string, started time.Time, ended bool) string {
 	t.Helper()
 	var events bytes.Buffer
@@ -69,7 +69,7 @@ func runs(t *testing.T, args ...string) (exit int, stdout, stderr string) {
 	return exit, out.String(), errs.String()
 }
 
-func TestAListTellsOfEveryRunWhateverItLeft(t *testing.T) {
+func TestListOfCompleteAndCorruptRuns(t *testing.T) {
 	dir := t.TempDir()
 	at := func(hour int) time.Time { return time.Date(2026, 3, 2, hour, 0, 0, 0, time.UTC) }
 	saveRun(t, filepath.Join(dir, "one"), "one", at(1), true)
@@ -111,7 +111,7 @@ one    2026-03-02T01:00:01Z  1m30s    failed      1     1/2   $0.7500  012345678
 	if diff := cmp.Diff(fields(want), fields(out)); diff != "" || exit != 0 {
 		t.Errorf("exit %d\n%s", exit, diff)
 	}
-	if want := "five is damaged: read the first event: invalid character"; !strings.Contains(errs, want) || strings.Contains(errs, "\x1b") {
+	if want := "five is corrupt: read the first event: invalid character"; !strings.Contains(errs, want) || strings.Contains(errs, "\x1b") {
 		t.Errorf("standard error %q does not say %q", errs, want)
 	}
 
@@ -129,7 +129,7 @@ one    2026-03-02T01:00:01Z  1m30s    failed      1     1/2   $0.7500  012345678
 	}
 }
 
-// fields takes the columns' widths out of a table.
+// fields removes the padding of columns from a table.
 func fields(table string) [][]string {
 	var lines [][]string
 	for line := range strings.Lines(table) {
@@ -138,7 +138,7 @@ func fields(table string) [][]string {
 	return lines
 }
 
-// exists reports whether a run is there.
+// exists reports whether a run exists.
 func exists(dir string) bool {
 	_, err := os.Lstat(filepath.Join(dir, "events.jsonl"))
 	return err == nil
@@ -151,10 +151,10 @@ func link(t *testing.T, to, at string) {
 	}
 }
 
-func TestTheDefaultFolderMayBeMissing(t *testing.T) {
+func TestDefaultDirectoryMayBeMissing(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, tt := range []struct{ args, out, errs string }{
-		{"list", "", "millhand: there are no runs in .millhand/runs\n"},
+		{"list", "", "millhand: no runs found in .millhand/runs\n"},
 		{"list --json", "{\n  \"dir\": \".millhand/runs\",\n  \"runs\": []\n}\n", ""},
 		{"prune --keep 3", "removed 0 runs, freed 0 B; 0 left\n", ""},
 	} {
@@ -171,9 +171,8 @@ func TestTheDefaultFolderMayBeMissing(t *testing.T) {
 	}
 }
 
-// What "run --keep" reads from the environment must not decide how much is
-// removed.
-func TestHowManyRunsStayIsSaidOnTheCommandLine(t *testing.T) {
+// MILLHAND_KEEP, which sets "run --keep", must not set "runs prune --keep".
+func TestKeepIsNotReadFromTheEnvironment(t *testing.T) {
 	t.Setenv("MILLHAND_KEEP", "1")
 	if exit, _, errs := runs(t, "prune", "--dir", t.TempDir()); exit != 2 || !strings.Contains(errs, "requires --keep") {
 		t.Errorf("exit %d, %q", exit, errs)
@@ -222,7 +221,7 @@ func TestPrune(t *testing.T) {
 				t.Errorf("said %q", out)
 			}
 			if got := names(t, elsewhere); !slices.Equal(got, []string{"events.jsonl", "report.json"}) {
-				t.Errorf("a link was followed: %v is left", got)
+				t.Errorf("a symlink was followed: %v is left", got)
 			}
 		})
 	}
@@ -241,7 +240,7 @@ func names(t *testing.T, dir string) []string {
 	return list
 }
 
-func TestPruneSaysWhatItRemovedAndFreed(t *testing.T) {
+func TestPruneReportsRemovedRunsAndFreedSpace(t *testing.T) {
 	dir := t.TempDir()
 	old := saveRun(t, filepath.Join(dir, "old"), "old", noon().AddDate(0, 0, -2), true)
 	writeTestFile(t, filepath.Join(old, "outputs", "big"), strings.Repeat("x", 3<<20))
@@ -260,7 +259,7 @@ func TestPruneSaysWhatItRemovedAndFreed(t *testing.T) {
 	}
 }
 
-func TestARunThatIsGoingOnIsNeverRemoved(t *testing.T) {
+func TestActiveRunIsNotRemoved(t *testing.T) {
 	dir := t.TempDir()
 	going := saveRun(t, filepath.Join(dir, "going"), "going", noon().AddDate(0, 0, -9), false)
 	lock, err := rundir.TakeLock(going, "going", noon())
@@ -270,7 +269,7 @@ func TestARunThatIsGoingOnIsNeverRemoved(t *testing.T) {
 	if exit, out, errs := runs(t, "prune", "--keep", "0", "--dir", dir); exit != 0 || !exists(going) {
 		t.Errorf("exit %d, %s%s", exit, out, errs)
 	}
-	// One that began since the list was made.
+	// A run that started after the list was read.
 	p := pruning{world: World{Out: io.Discard, Now: noon}}
 	p.prune(rundir.Saved{Dir: going, Outcome: rundir.Unfinished})
 	if p.errs != nil || p.removed != 0 || !exists(going) {
@@ -282,9 +281,8 @@ func TestARunThatIsGoingOnIsNeverRemoved(t *testing.T) {
 	}
 }
 
-// Of a report directory that is used again and again the latest run is what
-// the directory is for.
-func TestAReportDirectoryKeepsItsRun(t *testing.T) {
+// The latest run of a reused report directory is never removed.
+func TestReportDirectoryKeepsItsLatestRun(t *testing.T) {
 	dir := saveRun(t, t.TempDir(), "latest", noon(), true)
 	for i, name := range []string{"first", "second", "third"} {
 		saveRun(t, filepath.Join(dir, "earlier", "before-"+name), name, noon().AddDate(0, 0, i-9), true)
@@ -314,7 +312,7 @@ func TestAReportDirectoryKeepsItsRun(t *testing.T) {
 	}
 }
 
-func TestEarlierRunsBehindALinkAreNotOurs(t *testing.T) {
+func TestSymlinkToEarlierRunsIsNotFollowed(t *testing.T) {
 	dir := saveRun(t, t.TempDir(), "latest", noon(), true)
 	elsewhere := t.TempDir()
 	saveRun(t, filepath.Join(elsewhere, "run"), "run", noon(), true)

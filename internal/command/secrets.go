@@ -11,9 +11,9 @@ import (
 	"github.com/millhand/millhand/tasks"
 )
 
-// secrets are the keys and tokens that this process holds: nothing that is
-// written, shown or given to a model may have them in it. The plan may be nil;
-// more are those that were found elsewhere.
+// secrets returns a redactor of the keys and tokens of this process: they must not
+// appear in files, in the log or in requests. The plan may be nil; more has secrets
+// found elsewhere.
 func secrets(w World, plan *tasks.Plan, more []string) *redact.Redactor {
 	variables := []string{
 		"MILLHAND_GIT_TOKEN", "MILLHAND_SSH_PASSPHRASE", "GITHUB_TOKEN", "GH_TOKEN", "GITLAB_TOKEN", "CI_JOB_TOKEN", "GITEA_TOKEN",
@@ -44,8 +44,8 @@ func secrets(w World, plan *tasks.Plan, more []string) *redact.Redactor {
 	return redact.New(values)
 }
 
-// withoutScheme is the credentials of a header's value: "Bearer" before them is
-// no secret.
+// withoutScheme returns the credentials in a header's value, without a scheme such
+// as Bearer, which is not secret.
 func withoutScheme(value string) string {
 	if scheme, rest, ok := strings.Cut(strings.TrimSpace(value), " "); ok && slices.Contains([]string{"bearer", "basic", "token"}, strings.ToLower(scheme)) {
 		return rest
@@ -53,7 +53,7 @@ func withoutScheme(value string) string {
 	return value
 }
 
-// cleaned takes secrets out of a text that may be JSON, and stays so.
+// cleaned redacts a text. JSON stays valid.
 func cleaned(r *redact.Redactor, text string) string {
 	if strings.HasPrefix(text, "{") && json.Valid([]byte(text)) {
 		return string(r.JSON([]byte(text)))
@@ -61,20 +61,19 @@ func cleaned(r *redact.Redactor, text string) string {
 	return r.Text(text)
 }
 
-// withoutSecrets passes events on with the secrets taken out of all their
-// texts.
+// withoutSecrets returns a function that redacts events before it emits them.
 func withoutSecrets(r *redact.Redactor, emit func(event.Event)) func(event.Event) {
 	return func(e event.Event) {
 		text, err := json.Marshal(e)
 		if err != nil {
-			emit(e) // it says nothing that could be written either
+			emit(e) // it can't be written either
 			return
 		}
 		var clean event.Event
 		if found := r.JSON(text); &found[0] == &text[0] {
 			emit(e)
 		} else if err := json.Unmarshal(found, &clean); err != nil {
-			emit(event.Event{Type: event.WarningGiven, Job: e.Job, Warning: &event.Warning{Message: "an event of type " + string(e.Type) + " held a secret in a place where it can't be taken out, and is left out"}})
+			emit(event.Event{Type: event.WarningGiven, Job: e.Job, Warning: &event.Warning{Message: "dropped an event of type " + string(e.Type) + ": a secret in it can't be redacted"}})
 		} else {
 			emit(clean)
 		}

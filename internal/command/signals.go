@@ -19,7 +19,7 @@ import (
 // so do terminals behind a wrapper that forwards signals.
 const SameSignal = 2 * time.Second
 
-// lastSignal is the distinct signal that ends the process at once.
+// lastSignal is the distinct signal that exits the process immediately.
 const lastSignal = 4
 
 // signals counts the distinct signals that the process has received.
@@ -29,9 +29,9 @@ type signals struct {
 	last   time.Time // when the last distinct signal was received
 }
 
-// received returns how many distinct signals were received, this one included;
-// 0 for one that counts as the same as the one before. The window begins at the
-// last distinct signal, so that a steady stream of signals is not one forever.
+// received returns the number of distinct signals so far, including this one; 0 if
+// it counts as the same as the previous one. The window starts at the last distinct
+// signal, so that a steady stream of signals does not count as one.
 func (s *signals) received(now time.Time) int {
 	if s.count > 0 && now.Sub(s.last) < s.window {
 		return 0
@@ -43,15 +43,14 @@ func (s *signals) received(now time.Time) int {
 
 // Signals returns a context that the first SIGINT, SIGTERM or SIGHUP cancels
 // with a [runner.Interrupt] as its cause. The second distinct signal kills
-// commands that are still within their grace period (see [proc.WithHurry]); what
-// was done is recorded all the same. Only the fourth ends the process at once.
-// Signals within the window of a distinct one count as the same; see
-// [SameSignal]. SIGPIPE is caught and ignored: a closed log must not end the
-// work.
+// commands that are still within their grace period (see [proc.WithHurry]); the
+// work is still recorded. The fourth exits the process immediately. Signals within
+// the window of a distinct one count as the same; see [SameSignal]. SIGPIPE is
+// caught and ignored: a closed log must not stop the run.
 func Signals(parent context.Context, window time.Duration) (ctx context.Context, stop func()) {
 	sigs := make(chan os.Signal, 2)
 	signal.Notify(sigs, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
-	// Caught, not ignored: children would inherit an ignored signal.
+	// Caught, not ignored: children inherit ignored signals.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	ctx, end := obey(parent, sigs, &signals{window: window}, os.Exit)
 	return ctx, func() {
@@ -60,7 +59,7 @@ func Signals(parent context.Context, window time.Duration) (ctx context.Context,
 	}
 }
 
-// obey does what [Signals] says with signals from a channel.
+// obey implements [Signals] with signals from a channel.
 func obey(parent context.Context, sigs <-chan os.Signal, s *signals, exit func(int)) (ctx context.Context, end func()) {
 	hurry := make(chan struct{})
 	ctx, cancel := context.WithCancelCause(proc.WithHurry(parent, hurry))

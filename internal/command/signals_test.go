@@ -39,7 +39,7 @@ func TestSignalsWithinTheWindowCountAsOne(t *testing.T) {
 
 // The clock is synctest's: the goroutine that obeys reads the time of a signal
 // before the next one is sent.
-func TestTheFourthDistinctSignalEndsTheProcess(t *testing.T) {
+func TestFourthDistinctSignalExits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sigs, exits := make(chan os.Signal), make(chan int, 1)
 		ctx, end := obey(t.Context(), sigs, &signals{window: SameSignal}, func(code int) { exits <- code })

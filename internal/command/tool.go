@@ -49,7 +49,7 @@ type decisionDocument struct {
 	Source string `json:"source"`
 }
 
-// attachmentDocument is a file that a model would be given beside the output.
+// attachmentDocument is a file that a model would receive with the output.
 type attachmentDocument struct {
 	Name  string `json:"name"`
 	Media string `json:"media"`
@@ -70,7 +70,7 @@ func toolCommand(w World) *cli.Command {
 		UsageText:   `echo '{"filePath": "go.mod"}' | millhand tool read --dir .`,
 		Flags: append(o.flags("full"),
 			&cli.StringFlag{Name: "dir", Destination: &o.dir, Usage: "Run the call in the workspace `DIR` (required)"},
-			&cli.StringFlag{Name: "model", Destination: &o.model, Usage: "Offer the tools that `MODEL` would get"},
+			&cli.StringFlag{Name: "model", Destination: &o.model, Usage: "Offer the tools that `MODEL` is offered"},
 			jsonFlag(&o.json, "Print one JSON document (always the case)"),
 			sandboxFlag(&o.sandbox, ""),
 		),
@@ -80,7 +80,7 @@ func toolCommand(w World) *cli.Command {
 
 func (o *toolOptions) parse(args []string) error {
 	if len(args) != 1 || o.dir == "" {
-		return errors.New("tool requires a NAME and --dir, such as: echo '{\"filePath\":\"go.mod\"}' | millhand tool read --dir DIR")
+		return errors.New("tool requires a NAME and --dir, for example: echo '{\"filePath\":\"go.mod\"}' | millhand tool read --dir DIR")
 	}
 	if o.name = args[0]; o.name == "lsp" {
 		return fmt.Errorf("the tool %s is not supported yet", o.name)
@@ -107,15 +107,15 @@ func runTool(ctx context.Context, w World, o toolOptions) error {
 		return failure{event.ExitUsage, err}
 	}
 	defer space.Close()
-	known, putBack, err := hideHeaders(ctx, w, space.Dir())
+	known, restore, err := hideHeaders(ctx, w, space.Dir())
 	if err != nil {
 		return failure{event.ExitPolicy, err}
 	}
-	defer putBack()
+	defer restore()
 	env := settings.env
-	if outputs, err := toolOutputs(os.TempDir()); err == nil { // without it outputs are truncated and not kept
+	if outputs, err := toolOutputs(os.TempDir()); err == nil { // without it outputs are truncated and not saved
 		defer outputs.Close()
-		tools.PruneOutputs(outputs, w.Now().Add(-rundir.OutputsKept)) //nolint:errcheck // what can't be removed is retried by the next call
+		tools.PruneOutputs(outputs, w.Now().Add(-rundir.OutputsKept)) //nolint:errcheck // the next call retries
 		env.Outputs = outputs.Sub(outputsOf(space.Dir()))
 	}
 	env.Workspace, env.Profile, env.Ignore, env.Todos = space, profile, ignoreRules(space.Dir(), w), &tools.Todos{}
@@ -144,7 +144,7 @@ func runTool(ctx context.Context, w World, o toolOptions) error {
 	return printCall(w, &env, out)
 }
 
-// printCall prints the result of a call, and exits as it ended.
+// printCall prints the result of a call, and returns its exit code.
 func printCall(w World, env *tools.Env, out tools.Outcome) error {
 	for _, a := range out.Attachments {
 		list, _ := out.Metadata["attachments"].([]attachmentDocument)
@@ -173,12 +173,12 @@ func printCall(w World, env *tools.Env, out tools.Outcome) error {
 	}
 }
 
-// hideHeaders takes the credentials out of the configuration of a folder's
-// repository, as in a run, and returns them.
-func hideHeaders(ctx context.Context, w World, dir string) (secrets []string, putBack func(), err error) {
+// hideHeaders removes the credentials from the configuration of a directory's
+// repository, as a run does, and returns them.
+func hideHeaders(ctx context.Context, w World, dir string) (secrets []string, restore func(), err error) {
 	repo, err := gitops.Open(dir, gitEnv(w))
 	if err != nil {
-		return nil, func() {}, nil //nolint:nilerr // there is none that could have any
+		return nil, func() {}, nil //nolint:nilerr // without a repository there are none
 	}
 	if secrets, err = credentials.Secrets(repo.Git); err != nil {
 		return nil, nil, err
@@ -191,14 +191,14 @@ func hideHeaders(ctx context.Context, w World, dir string) (secrets []string, pu
 	}, err
 }
 
-// toolOutputs opens the directory of outputs that single calls keep: the same
-// for every call, so that a later one can read them. Its name is known to every
-// user of the machine, so one that somebody else has made, or could write to, is
-// not used, but a new one whose name nobody knows. The caller closes it.
+// toolOutputs opens the directory for saved outputs of single calls. It is the same
+// for every call, so that later calls can read them. Its name is predictable, so a
+// directory that another user created or can write to is not used, but a new one with
+// a random name. The caller closes it.
 func toolOutputs(tmp string) (*reportdir.Dir, error) {
 	name := fmt.Sprintf("millhand-outputs-%d", os.Geteuid())
 	if err := os.Mkdir(filepath.Join(tmp, name), 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
-		return nil, fmt.Errorf("make a directory for outputs: %w", err)
+		return nil, fmt.Errorf("create a directory for outputs: %w", err)
 	}
 	dir, err := reportdir.Enter(tmp, name)
 	if err == nil && dir.Own() {
@@ -209,26 +209,25 @@ func toolOutputs(tmp string) (*reportdir.Dir, error) {
 	}
 	fresh, err := os.MkdirTemp(tmp, "millhand-outputs-")
 	if err != nil {
-		return nil, fmt.Errorf("make a directory for outputs: %w", err)
+		return nil, fmt.Errorf("create a directory for outputs: %w", err)
 	}
 	return reportdir.Open(fresh)
 }
 
-// outputsOf names the directory of a workspace's kept outputs.
+// outputsOf returns the name of the directory for a workspace's saved outputs.
 func outputsOf(dir string) string {
 	sum := sha256.Sum256([]byte(dir))
 	return hex.EncodeToString(sum[:8])
 }
 
-// runs reports whether a tool may start commands.
+// runs reports whether a tool can run commands.
 func (s *toolSettings) runs(name string) bool {
 	name = strings.ToLower(strings.TrimSpace(name))
 	return name == "bash" || name == "batch" || slices.ContainsFunc(s.custom, func(t tools.Tool) bool { return strings.ToLower(t.Spec().Name) == name })
 }
 
-// confineTool gives a single call the sandbox that a session's commands have.
-// What no command may do and the level can't prevent ends the call. done removes
-// the sandbox.
+// confineTool gives a single call the sandbox of a session's commands. A violation
+// that the level can't prevent ends the call. done removes the sandbox.
 func confineTool(ctx context.Context, w World, o toolOptions, env *tools.Env, settings *toolSettings, end func(error)) (done func(), err error) {
 	if err := checkResources(w); err != nil {
 		return nil, err
@@ -250,7 +249,7 @@ func confineTool(ctx context.Context, w World, o toolOptions, env *tools.Env, se
 	}
 	base, err := os.MkdirTemp("", "millhand-tool-")
 	if err != nil {
-		return nil, fail(event.ExitInternal, "make a private folder: %w", err)
+		return nil, fail(event.ExitInternal, "create a private directory: %w", err)
 	}
 	g := runner.Ground{
 		Level: level, Workspace: env.Workspace.Dir(), Home: filepath.Join(base, "home"), Tmp: filepath.Join(base, "tmp"), InPlace: true,
@@ -282,12 +281,12 @@ func confineTool(ctx context.Context, w World, o toolOptions, env *tools.Env, se
 	}
 	env.Confine, env.Beside, env.ChildEnv = box.Confine(), box.Beside(), box.Env
 	return func() {
-		box.Close() //nolint:errcheck // the call is over
+		box.Close() //nolint:errcheck // the call has ended
 		os.RemoveAll(base)
 	}, nil
 }
 
-// ignoreRules are those of the repository that a directory belongs to, if any.
+// ignoreRules returns the rules of the directory's repository, if any.
 func ignoreRules(dir string, w World) *ignore.Matcher {
 	repo, err := gitops.Open(dir, gitEnv(w))
 	if err != nil {
@@ -304,7 +303,7 @@ func ignoreRules(dir string, w World) *ignore.Matcher {
 	return rules
 }
 
-// gitEnv is what git's behaviour takes from the process's environment.
+// gitEnv returns the properties of the process that affect git.
 func gitEnv(w World) gitdir.Env {
 	program, err := proc.Look("git", []string{"PATH=" + w.Getenv("PATH")})
 	if err != nil {
@@ -325,7 +324,7 @@ func toolsCommand(w World) *cli.Command {
 		Name: "tools", Usage: "List the tools that a model is offered",
 		UsageText: "millhand tools --profile readonly\nmillhand tools --model openai/gpt-5-mini --json",
 		Flags: append(o.flags("full"),
-			&cli.StringFlag{Name: "model", Destination: &o.model, Usage: "List the tools that `MODEL` would get"},
+			&cli.StringFlag{Name: "model", Destination: &o.model, Usage: "List the tools that `MODEL` is offered"},
 			jsonFlag(&o.json, "Print one JSON document, with the JSON Schemas of the tools"),
 		),
 		Action: act(o.parse, func(ctx context.Context) error { return listTools(ctx, w, *o) }),
@@ -353,7 +352,7 @@ func listTools(ctx context.Context, w World, o toolsOptions) error {
 	}
 	env := settings.env
 	env.Profile = profile
-	if space, err := workspace.Open("."); err == nil { // where there is none, there are no skills
+	if space, err := workspace.Open("."); err == nil { // otherwise there are no skills
 		defer space.Close()
 		env.Skills, env.SkillProblems = tools.FindSkills(space, settings.skills)
 	}

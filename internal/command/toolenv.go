@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/millhand/millhand/internal/event"
@@ -14,13 +13,13 @@ import (
 	"github.com/millhand/millhand/tools"
 )
 
-// customTools makes the tools that manifests define.
+// customTools returns the tools that manifests define.
 func customTools(plan *tasks.Plan) ([]tools.Tool, error) {
 	var list []tools.Tool
 	for _, t := range plan.Tools {
 		schema, err := json.Marshal(t.Schema)
 		if err != nil {
-			return nil, fail(event.ExitUsage, "the schema of the tool %s: %w", t.Name, err)
+			return nil, fail(event.ExitUsage, "encode the schema of the tool %s: %w", t.Name, err)
 		}
 		tool, err := tools.NewCustom(tools.Custom{
 			Name: t.Name, Description: t.Description, Command: t.Command, Schema: schema, Timeout: t.Time, ReadOnly: t.ReadOnly,
@@ -33,17 +32,17 @@ func customTools(plan *tasks.Plan) ([]tools.Tool, error) {
 	return list, nil
 }
 
-// toolSettings is what tools have from outside of a session: a model's name, and
-// what a manifest says of searching, skills, agents and tools of its own.
+// toolSettings is the configuration of tools outside of a session: a model's name, and
+// the search, skills, agents and custom tools of a manifest.
 type toolSettings struct {
 	env    tools.Env
 	custom []tools.Tool
-	skills []string    // folders of skills beside the workspace's own
+	skills []string    // directories of skills, in addition to the workspace's
 	plan   *tasks.Plan // of the manifest; nil for none
 }
 
-// readToolSettings returns the settings for a model and a manifest. Without a
-// model every tool is there.
+// readToolSettings returns the settings for a model and a manifest. Without a model
+// every tool is offered.
 func readToolSettings(ctx context.Context, w World, model string, o profileOptions) (*toolSettings, error) {
 	s := &toolSettings{env: tools.Env{Model: model, Now: w.Now, Spawn: noSpawn}}
 	known := models.Facts(s.env.Model)
@@ -73,7 +72,7 @@ func (s *toolSettings) fromManifest(ctx context.Context, w World, o profileOptio
 	plan, err := tasks.Load(ctx, []string{o.manifest}, opts)
 	var problems tasks.Problems
 	if errors.As(err, &problems) {
-		return nil, fail(event.ExitUsage, "%s has %s, the first: %s", o.manifest, view.Plural(len(problems), "problem"), problems[0])
+		return nil, fail(event.ExitUsage, "%s has %s; the first is: %s", o.manifest, view.Plural(len(problems), "problem"), problems[0])
 	}
 	if err != nil {
 		return nil, failure{event.ExitUsage, err}
@@ -89,8 +88,7 @@ func (s *toolSettings) fromManifest(ctx context.Context, w World, o profileOptio
 	return plan, err
 }
 
-// noSpawn answers the task tool where there is no session for an agent to
-// belong to.
+// noSpawn is the spawn function of the task tool outside of a session.
 func noSpawn(context.Context, tools.SpawnRequest) (tools.SpawnResult, error) {
-	return tools.SpawnResult{}, fmt.Errorf("a single call has no session that an agent could belong to: run a manifest")
+	return tools.SpawnResult{}, errors.New("subagents are not supported in a single call: run a manifest")
 }

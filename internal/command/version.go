@@ -8,7 +8,7 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-// version is what the module system and the version control say of this build.
+// version returns the module version of this build, or its revision.
 func version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

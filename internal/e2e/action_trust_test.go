@@ -55,10 +55,10 @@ func TestTheActionDistrustsManifestsOfStrangers(t *testing.T) {
 		"a dispatch that is not trusted": {"true", "workflow_dispatch", event("ann", ""), "", "-"},
 		"a comment of somebody with write access":   {"", "issue_comment", event("ann", `, "issue": {"number": 5}`), "token-of-the-workflow", ""},
 		"a comment of somebody without":             {"", "issue_comment", event("bob", `, "issue": {"number": 5}`), "token-of-the-workflow", "bob caused the event issue_comment: no write access"},
-		"a comment of somebody unknown":             {"", "issue_comment", event("eve", `, "issue": {"number": 5}`), "token-of-the-workflow", "GitHub says 404"},
+		"a comment of somebody unknown":             {"", "issue_comment", event("eve", `, "issue": {"number": 5}`), "token-of-the-workflow", "GitHub responded 404"},
 		"a comment, and nobody to ask":              {"", "issue_comment", event("ann", `, "issue": {"number": 5}`), "", "GITHUB_TOKEN"},
 		"a comment on a pull request":               {"", "issue_comment", event("ann", `, "issue": {"number": 6, "pull_request": {}}`), "token-of-the-workflow", ""},
-		"a comment on a pull request of a fork":     {"", "issue_comment", event("ann", `, "issue": {"number": 7, "pull_request": {}}`), "token-of-the-workflow", "pull request 7: it comes from a fork"},
+		"a comment on a pull request of a fork":     {"", "issue_comment", event("ann", `, "issue": {"number": 7, "pull_request": {}}`), "token-of-the-workflow", "pull request 7: from a fork"},
 		"an event whose payload nobody understands": {"", "issue_comment", "{", "token-of-the-workflow", "can't be read"},
 	} {
 		t.Run(name, func(t *testing.T) {
