@@ -10,28 +10,28 @@ import (
 	"github.com/millhand/millhand/internal/prices"
 )
 
-// The JSON form of `millhand models`: what users' scripts read.
+// The JSON form of `millhand models`. Scripts of users depend on it.
 type (
 	// Catalog lists the models whose prices are built in.
 	Catalog struct {
-		Date   string  `json:"date"` // when the prices were written down, as 2026-07
+		Date   string  `json:"date"` // of the prices, for example 2026-07
 		Models []Model `json:"models"`
 	}
-	// Model is what is known of a model.
+	// Model describes a model.
 	Model struct {
-		ID        string `json:"id"` // as a manifest has it: provider/model
+		ID        string `json:"id"` // as in a manifest: provider/model
 		Provider  string `json:"provider"`
-		Window    *int   `json:"window"`     // tokens of a request and its answer; null if unknown
+		Window    *int   `json:"window"`     // tokens of a request and its response; null if unknown
 		MaxOutput *int   `json:"max_output"` // tokens; null if unknown
 		Prices    Price  `json:"prices"`
-		// Tiers hold instead, for the whole of a request whose input is longer.
+		// Tiers replace Prices for requests with a longer input.
 		Tiers  []Tier   `json:"tiers"`
-		Images bool     `json:"images"`  // whether it sees images
-		PDFs   bool     `json:"pdfs"`    // and PDF files
+		Images bool     `json:"images"`  // whether it supports images
+		PDFs   bool     `json:"pdfs"`    // whether it supports PDF files
 		KeyEnv []string `json:"key_env"` // variables that may hold the key
-		KeySet *string  `json:"key_set"` // the one of these that is set; null for none
+		KeySet *string  `json:"key_set"` // the one of them that is set; null for none
 	}
-	// Price is in USD for a million tokens.
+	// Price is in USD per million tokens.
 	Price struct {
 		Input      money.USD `json:"input"`
 		Output     money.USD `json:"output"`
@@ -40,29 +40,29 @@ type (
 	}
 	// Tier is the price of requests with a longer input.
 	Tier struct {
-		From int64 `json:"from"` // tokens of input above which it holds
+		From int64 `json:"from"` // tokens of input above which it applies
 		Price
 	}
 )
 
-// NewCatalog lists the models of some providers, of all for none, and the providers
-// whose prices are not built in. getenv is asked which keys are set.
+// NewCatalog lists the models of the given providers (of all if none are given), and
+// the providers without built-in prices. getenv reports which keys are set.
 func NewCatalog(providers []string, getenv func(string) string) (doc Catalog, unknown []string, err error) {
-	wanted := slices.Clone(providers)
-	for i, name := range wanted {
+	names := slices.Clone(providers)
+	for i, name := range names {
 		kind, ok := provider.Lookup(name)
 		if !ok {
-			return Catalog{}, nil, fmt.Errorf("there is no provider %q; there are: %s", name, strings.Join(provider.Names(), ", "))
+			return Catalog{}, nil, fmt.Errorf("unknown provider %q: use one of %s", name, strings.Join(provider.Names(), ", "))
 		}
-		wanted[i] = kind.Name // gemini is another name of one
+		names[i] = kind.Name // resolves aliases such as gemini
 	}
 	doc = Catalog{Date: prices.Date, Models: []Model{}}
 	for _, id := range prices.Names() {
-		if of, _, _ := strings.Cut(id, "/"); len(wanted) == 0 || slices.Contains(wanted, of) {
+		if of, _, _ := strings.Cut(id, "/"); len(names) == 0 || slices.Contains(names, of) {
 			doc.Models = append(doc.Models, modelOf(id, of, getenv))
 		}
 	}
-	for _, of := range wanted {
+	for _, of := range names {
 		if !slices.ContainsFunc(doc.Models, func(m Model) bool { return m.Provider == of }) {
 			unknown = append(unknown, of)
 		}

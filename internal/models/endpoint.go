@@ -8,20 +8,20 @@ import (
 	"github.com/millhand/millhand/internal/policy"
 )
 
-// checkEndpoint refuses the address of a provider that the environment gives.
+// checkEndpoint checks an address of a provider from the environment.
 func checkEndpoint(set policy.Set, variable, address string) error {
 	if address == "" {
 		return nil
 	}
 	host := endpointHost(address)
 	if by, refused := set.Own().Refuses(policy.Hosts, host); refused {
-		return fmt.Errorf("%s: the host %q not allowed by %s", variable, host, by.By())
+		return fmt.Errorf("%s: host %q not allowed by %s", variable, host, by.By())
 	}
 	return nil
 }
 
-// endpointHost returns the host of an address, with its port if it has one; "" if it
-// has none.
+// endpointHost returns the host of an address, with its port if present; "" if the
+// address is invalid.
 func endpointHost(address string) string {
 	if !strings.Contains(address, "://") { // as OLLAMA_HOST may be
 		address = "http://" + address

@@ -1,6 +1,6 @@
-// Package models opens the models that the jobs of a plan call: the provider's
-// wire, and around it what limits, prices, retries, falls back and records. It
-// also knows what they cost at most. It sends no request by itself.
+// Package models opens the models that the jobs of a plan call: the provider's wire
+// with wrappers for rate limits, prices, retries, fallback and recording. It also
+// computes their maximum cost. It sends no requests itself.
 package models
 
 import (
@@ -38,23 +38,23 @@ type Set struct {
 
 	mu       sync.Mutex
 	scripts  map[string]*script.Script
-	wires    map[string]wired // one for each model, so that its connections are shared
+	wires    map[string]wired // one for each model, which shares its connections
 	limiters map[account]*model.Limiter
 	replays  map[string]*replay.Recording
-	recorder *model.Recorder // nil: nothing is recorded
+	recorder *model.Recorder // nil for no recording
 }
 
-// account is whom a provider knows requests by: all models of one share a limiter.
+// account identifies an account of a provider. Its models share a limiter.
 type account struct{ baseURL, key string }
 
-// wired is an open wire, and whose requests go over it.
+// wired is an open wire with its account.
 type wired struct {
 	model   model.Model
 	account account
 }
 
-// New returns the models of a plan. Keys and base URLs come from getenv; requests
-// go through proxy if it is not nil. Nothing is opened yet.
+// New returns the models of a plan. Keys and base URLs come from getenv. Requests use
+// proxy, unless it is nil. New opens nothing.
 func New(plan *tasks.Plan, getenv func(string) string, now func() time.Time, proxy func(*http.Request) (*url.URL, error)) *Set {
 	return &Set{
 		plan: plan, getenv: getenv, now: now, proxy: proxy, canon: model.NewCanon(nil, nil),
@@ -62,33 +62,33 @@ func New(plan *tasks.Plan, getenv func(string) string, now func() time.Time, pro
 	}
 }
 
-// MayRecord refuses a recording that has one of the plan's jobs already: with two
-// runs of a job in it, it could not be played back. Other jobs are added to it.
+// MayRecord returns an error if a recording already has one of the plan's jobs: a
+// recording with two runs of a job can't be replayed. Other jobs can be added to it.
 func (m *Set) MayRecord(path string) error {
 	if path == "" {
 		return nil
 	}
 	have, err := replay.Open(path, m.canon)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil // of the folder, OpenRecorder tells
+		return nil // OpenRecorder checks the directory
 	}
 	if err != nil {
 		return err
 	}
 	for _, j := range m.plan.Jobs {
 		if slices.Contains(have.Jobs(), j.ID) {
-			return fmt.Errorf("the recording %s has job %s already, and could not be played back with two runs of it: remove it, or name another file", path, j.ID)
+			return fmt.Errorf("recording %s already has job %s, and can't be replayed with two runs of it: remove it, or choose another file", path, j.ID)
 		}
 	}
 	return nil
 }
 
-// Begin sets which texts differ from run to run, so that recordings compare
-// without them, and records every exchange in a file, if one is named, with
-// secrets removed by redact. The caller calls end when the run has ended.
+// Begin sets the texts that differ between runs, which recordings ignore. It starts
+// recording requests and responses in a file, unless record is "", redacted by
+// redact. The caller calls end when the run has ended.
 func (m *Set) Begin(places []model.Place, redact func(text string) string, record string) (end func() error, err error) {
 	m.canon = model.NewCanon(places, redact)
-	clear(m.replays) // they were read to see whether they can be
+	clear(m.replays) // Check read them
 	if record == "" {
 		return func() error { return nil }, nil
 	}
@@ -98,8 +98,8 @@ func (m *Set) Begin(places []model.Place, redact func(text string) string, recor
 	return m.recorder.Close, nil
 }
 
-// named lists the models that a plan may call, each once, with whether money is
-// limited where it is called.
+// named lists the models that a plan may call, each once, and whether a cost limit
+// applies to it.
 func (m *Set) named() []callable {
 	var list []callable
 	seen := map[string]int{}
@@ -130,7 +130,7 @@ func (m *Set) named() []callable {
 	return list
 }
 
-// recorded reports whether a model is a recording, which has its costs in it.
+// recorded reports whether a model is a recording, which contains its costs.
 func recorded(id string) bool { return strings.HasPrefix(id, "replay:") }
 
 // callable is a model that a plan may call.
@@ -139,9 +139,8 @@ type callable struct {
 	capped   bool
 }
 
-// Check finds what would stop a job from reaching its model, before anything
-// runs: a missing key, a script that can't be read, a money cap that could not
-// be kept because the model's price is unknown.
+// Check reports, before anything runs, why jobs can't use their models: a missing
+// key, an unreadable script, or a cost limit for a model with an unknown price.
 func (m *Set) Check() error {
 	if err := m.Unpriced(); err != nil {
 		return err
@@ -155,32 +154,32 @@ func (m *Set) Check() error {
 	return errors.Join(errs...)
 }
 
-// Unpriced is the error of caps on money that could not be kept.
+// Unpriced returns an error if a cost limit applies to a model with an unknown price.
 func (m *Set) Unpriced() error {
 	var errs []error
 	for _, c := range m.named() {
 		if _, ok := m.price(c.id, c.name); !ok && c.capped && !m.plan.AllowUnknownPrice && !recorded(c.id) {
-			errs = append(errs, fmt.Errorf("the price of %s is unknown, so the limit on cost can't be kept: give it under prices:, or set allow_unknown_price: true", c.name))
+			errs = append(errs, fmt.Errorf("the price of %s is unknown, so the cost limit can't be enforced: add it under prices:, or set allow_unknown_price: true", c.name))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// Warnings names the models whose cost can't be told.
+// Warnings lists models with an unknown price.
 func (m *Set) Warnings() []string {
 	var list []string
 	for _, c := range m.named() {
 		if _, ok := m.price(c.id, c.name); !ok && !recorded(c.id) {
-			list = append(list, fmt.Sprintf("the price of %s is unknown: its cost is reported as unknown (null)", c.name))
+			list = append(list, fmt.Sprintf("the price of %s is unknown: its cost is reported as null", c.name))
 		}
 	}
 	return list
 }
 
-// Open makes the model of a job; see [runner.Options]. Around each wire are, from
-// the inside, what spreads the requests of all who share the provider's key, the
-// price, and retrying; around all of them the fallback and the recorder.
-// Scripts and recordings are played as they are.
+// Open opens the model of a job; see [runner.Options]. The wrappers of each wire are,
+// from the inside, the rate limiter of the account, the price, and retrying; then
+// the fallback and the recorder. Scripts and recordings have no retries and no
+// limiter.
 func (m *Set) Open(j tasks.Job, child string, retry func(event.Retry)) (runner.Conversation, error) {
 	name := j.ID
 	if child != "" {
@@ -203,17 +202,17 @@ func (m *Set) Open(j tasks.Job, child string, retry func(event.Retry)) (runner.C
 			retry(event.Retry{From: from, To: to, Error: err.Error()})
 		})
 	}
-	main.Price = m.dearest(append([]tasks.Model{{ID: main.As, Name: main.As}}, j.Fallback...))
+	main.Price = m.maxPrice(append([]tasks.Model{{ID: main.As, Name: main.As}}, j.Fallback...))
 	if m.recorder != nil {
 		main.Model = model.Recording(main.Model, m.recorder, name, main.As)
 	}
 	return main, nil
 }
 
-// dearest returns what a request to a chain of models costs at most: the price of
-// the dearest. It is nil if any is unknown, and for scripts, whose usage is
-// written down.
-func (m *Set) dearest(chain []tasks.Model) func(money.Usage) money.USD {
+// maxPrice returns the maximum cost of a request to a list of models: that of the most
+// expensive one. It is nil if a price is unknown, and for scripts, which define their
+// usage.
+func (m *Set) maxPrice(chain []tasks.Model) func(money.Usage) money.USD {
 	var all []money.Price
 	for _, of := range chain {
 		p, ok := m.price(of.ID, of.Name)
@@ -251,8 +250,8 @@ func (m *Set) wrapped(of tasks.Model, child, name string, retry func(event.Retry
 	return c, nil
 }
 
-// limiter returns what spreads the requests of the account of a model that is
-// open; nil for models that are no provider's.
+// limiter returns the rate limiter of an open model's account; nil for scripts and
+// recordings.
 func (m *Set) limiter(id string) *model.Limiter {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -266,8 +265,8 @@ func (m *Set) limiter(id string) *model.Limiter {
 	return m.limiters[w.account]
 }
 
-// open opens a model's wire, or what stands in for it. name is whose exchanges
-// a recording is asked for.
+// open opens a model's wire, script or recording. name identifies the session in a
+// recording.
 func (m *Set) open(id, written, child, name string) (runner.Conversation, error) {
 	if kind, file, _ := strings.Cut(id, ":"); kind == "script" {
 		return m.openScript(file, child)
@@ -318,7 +317,7 @@ func (m *Set) openWire(id, written string) (wired, error) {
 		if conf.APIKey = m.first([]string{own.KeyEnv}); conf.APIKey == "" {
 			return wired{}, &KeyError{written, []string{own.KeyEnv}}
 		}
-	case defined && own.BaseURL != "": // somebody else's server: the provider's own key is not for it
+	case defined && own.BaseURL != "": // another server must not receive the provider's key
 	default:
 		if conf.APIKey = m.first(kind.KeyEnv); conf.APIKey == "" && !kind.Keyless {
 			return wired{}, &KeyError{written, kind.KeyEnv}
@@ -331,17 +330,17 @@ func (m *Set) openWire(id, written string) (wired, error) {
 	return wired{opened, account{cmp.Or(conf.BaseURL, kind.BaseURL), conf.APIKey}}, nil
 }
 
-// KeyError is the error of a model whose provider needs a key that is not set.
+// KeyError is the error of a model whose provider requires a key that is not set.
 type KeyError struct {
-	Model     string   // as the manifest names it
-	Variables []string // the environment variables that may hold the key
+	Model     string   // as in the manifest
+	Variables []string // environment variables that can hold the key
 }
 
 func (e *KeyError) Error() string {
-	return fmt.Sprintf("%s needs a key: set %s", e.Model, strings.Join(e.Variables, " or "))
+	return fmt.Sprintf("%s requires an API key: set %s", e.Model, strings.Join(e.Variables, " or "))
 }
 
-// first is the value of the first variable that is set.
+// first returns the value of the first variable that is set.
 func (m *Set) first(variables []string) string {
 	for _, name := range variables {
 		if v := strings.TrimSpace(m.getenv(name)); v != "" {
@@ -351,7 +350,7 @@ func (m *Set) first(variables []string) string {
 	return ""
 }
 
-// openReplay plays back what was recorded for a job, or one of its children.
+// openReplay opens the recording of a job, or of one of its children.
 func (m *Set) openReplay(path, name string) (runner.Conversation, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -367,8 +366,8 @@ func (m *Set) openReplay(path, name string) (runner.Conversation, error) {
 	return runner.Conversation{Model: player, Finish: player.Finish, As: cmp.Or(player.Model(), "replay:"+path)}, nil
 }
 
-// openScript starts a scripted model from its beginning, for a child session
-// the turns of its agent; the file is read once.
+// openScript starts a scripted model from its first turn; for a child session, with
+// the turns of its agent. The file is read once.
 func (m *Set) openScript(path, child string) (runner.Conversation, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -390,19 +389,19 @@ func (m *Set) openScript(path, child string) (runner.Conversation, error) {
 	return runner.Conversation{Model: player, Finish: player.Finish, As: "script:" + path}, nil
 }
 
-// Facts returns what the table of prices knows of a model.
+// Facts returns the properties of a model in the price table.
 func Facts(name string) runner.Facts {
 	p, _ := prices.Of(name)
 	return runner.Facts{Images: p.Images, PDFs: p.PDFs, Context: p.Context, MaxOutput: p.MaxOutput}
 }
 
-// KnownPrice is the table's price of a model.
+// KnownPrice returns the price of a model in the price table.
 func KnownPrice(name string) (money.Price, bool) {
 	m, ok := prices.Of(name)
 	return m.Price, ok
 }
 
-// price is what a model costs: the manifest's word, else the table's.
+// price returns the price of a model in the manifest, or else in the price table.
 func (m *Set) price(id, written string) (money.Price, bool) {
 	if p, ok := m.plan.Prices[written]; ok {
 		return p, true

@@ -5,10 +5,9 @@ import (
 	"github.com/millhand/millhand/tasks"
 )
 
-// MostOf is the most that a job can cost, in USD: nil if no limit on money holds
-// for it, or its models' prices are unknown so that none can be kept. Limits on
-// turns and tokens bound no cost that one could name: a job's children and its
-// failed requests come on top.
+// MostOf returns the maximum cost of a job, in USD: nil if it has no cost limit, or
+// if a price is unknown, so that the limit can't be enforced. Limits on turns and
+// tokens give no bound, because they don't include subagents and failed requests.
 func (m *Set) MostOf(j tasks.Job) *money.USD {
 	chain := append([]tasks.Model{{ID: j.Model, Name: j.ModelName}}, j.Fallback...)
 	for _, a := range m.plan.Agents {
@@ -24,7 +23,7 @@ func (m *Set) MostOf(j tasks.Job) *money.USD {
 	return lesser(some(j.Limits.CostUSD), some(m.plan.Budget.CostUSD))
 }
 
-// MostOfAll is the most that the run can cost, of the jobs that runs reports.
+// MostOfAll returns the maximum cost of a run, of the jobs for which runs is true.
 func (m *Set) MostOfAll(runs func(tasks.Job) bool) *money.USD {
 	sum, budget := new(money.USD), some(m.plan.Budget.CostUSD)
 	for _, j := range m.plan.Jobs {
@@ -32,7 +31,7 @@ func (m *Set) MostOfAll(runs func(tasks.Job) bool) *money.USD {
 			continue
 		}
 		most := m.MostOf(j)
-		if most == nil && budget != nil { // which can't be kept
+		if most == nil && budget != nil { // the budget can't be enforced
 			return nil
 		}
 		sum = money.Sum(sum, most)
@@ -40,7 +39,7 @@ func (m *Set) MostOfAll(runs func(tasks.Job) bool) *money.USD {
 	return lesser(sum, budget)
 }
 
-// lesser is the lower of two bounds, of which nil is none.
+// lesser returns the lower of two limits; nil is no limit.
 func lesser(a, b *money.USD) *money.USD {
 	if a == nil || b != nil && *b < *a {
 		return b
@@ -48,7 +47,7 @@ func lesser(a, b *money.USD) *money.USD {
 	return a
 }
 
-// some is nil for the zero value, which means no limit, or unknown.
+// some returns nil for the zero value, which means no limit, or unknown.
 func some[T comparable](v T) *T {
 	if v == *new(T) {
 		return nil
