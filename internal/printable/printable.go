@@ -8,19 +8,18 @@ import (
 	"unicode"
 )
 
-// commandForms are the workflow commands that a GitHub runner obeys: "::" at the
-// beginning of a line, white space aside, and "##[" anywhere, with or without
-// characters in them that do not show.
+// commandForms matches workflow commands of a GitHub runner: "::" at the start of a
+// line, after white space, and "##[" anywhere, possibly with invisible characters
+// between.
 var commandForms = regexp.MustCompile(`(?m)^([\s\p{Z}\p{C}\p{M}]*:[\p{C}\p{M}]*):|#[\p{C}\p{M}]*#[\p{C}\p{M}]*\[`)
 
-// Width is how much of a message one line of a log or a table shows, in
+// Width is the maximum length of a message in one line of a log or a table, in
 // characters.
 const Width = 160
 
-// Text makes text safe for a terminal and a CI's log: control characters
-// and those that reorder text become visible, and workflow commands are broken,
-// so that nothing a model or a repository wrote can move the cursor or speak to
-// the CI.
+// Text makes text safe for a terminal and a CI's log: it makes control characters and
+// characters that reorder text visible, and breaks workflow commands. Text of a model
+// or a repository can't move the cursor or issue workflow commands.
 func Text(s string) string {
 	s = commandForms.ReplaceAllStringFunc(s, func(found string) string {
 		last := len(found) - 1
@@ -37,7 +36,7 @@ func Text(s string) string {
 	}, strings.ToValidUTF8(s, "\uFFFD"))
 }
 
-// Line is printable text without line ends, shortened to n characters.
+// Line is like Text, but without line breaks and truncated to n characters.
 func Line(s string, n int) string {
 	s = strings.Join(strings.Fields(Text(s)), " ")
 	if r := []rune(s); len(r) > n {

@@ -14,8 +14,8 @@ import (
 	"github.com/millhand/millhand/internal/printable"
 )
 
-// console is the log for people: one line for each thing that happened, with
-// the job, the time and, once it is known, the turn and the cost so far.
+// console is the log for people: one line per event, with the job, the time and, if
+// known, the turn and the cost so far.
 type console struct {
 	out     io.Writer
 	level   zerolog.Level
@@ -25,21 +25,21 @@ type console struct {
 	many    bool
 }
 
-// progress is where one job stands: its sessions by their turns, which each
-// counts for itself, and the cost of all.
+// progress is the progress of one job: the current turn of each session, and the cost
+// of all sessions.
 type progress struct {
 	turns  map[string]int
-	main   string            // the job's own session, for what is of none
+	main   string            // the job's own session, for events without a session
 	agents map[string]string // of subagents' sessions
 	usd    money.USD
-	any    bool // any cost is known
+	any    bool // whether any cost is known
 }
 
 func newConsole(out io.Writer, level zerolog.Level, colour bool) *console {
 	return &console{out: out, level: level, colour: colour, jobs: map[string]*progress{}}
 }
 
-// Emit writes at most one line. That nobody reads it any more is no fault of
+// Emit writes at most one line. It ignores write errors: a closed log must not stop
 // the run.
 func (c *console) Emit(e event.Event) error {
 	if c.started.IsZero() {
@@ -57,7 +57,7 @@ func (c *console) Emit(e event.Event) error {
 	return nil
 }
 
-// follow keeps count of a job's turns and cost.
+// follow tracks a job's turns and cost.
 func (c *console) follow(e event.Event) {
 	if e.Job == "" {
 		return
@@ -81,7 +81,7 @@ func (c *console) follow(e event.Event) {
 	}
 }
 
-// where says which job a line is about, and how far it is.
+// where returns the prefix of a line: the job and its progress.
 func (c *console) where(e event.Event) string {
 	if e.Job == "" {
 		return ""
@@ -106,7 +106,7 @@ func (c *console) where(e event.Event) string {
 	return b.String()
 }
 
-// paint colours what a reader looks for.
+// paint colours important lines.
 func (c *console) paint(e event.Event, text string) string {
 	if !c.colour {
 		return text

@@ -12,8 +12,8 @@ import (
 	"github.com/millhand/millhand/internal/printable"
 )
 
-// gitHubLog is the log of a GitHub Actions step: each job's lines in a group
-// of their own, written when the job is over. Annotations are the action's.
+// gitHubLog is the log of a GitHub Actions step: a group for each job, written when
+// the job ends. The action writes annotations.
 type gitHubLog struct {
 	out    io.Writer
 	level  zerolog.Level
@@ -24,8 +24,8 @@ func newGitHubLog(out io.Writer, level zerolog.Level) *gitHubLog {
 	return &gitHubLog{out: out, level: level, groups: map[string]*strings.Builder{}}
 }
 
-// Emit adds a line to its job's group. Every line begins with words of ours,
-// so none can be read as a command to the runner.
+// Emit adds a line to its job's group. Every line starts with text of millhand, so
+// that none is a workflow command.
 func (g *gitHubLog) Emit(e event.Event) error {
 	l := line(e)
 	if e.Job == "" {

@@ -13,11 +13,11 @@ import (
 	"github.com/millhand/millhand/internal/printable"
 )
 
-// obeyed finds what a GitHub runner would take for a command in a line. It
-// compares by the rules of a language, for which what does not show is nothing.
+// obeyed matches workflow commands of a GitHub runner in a line. The runner compares
+// by the rules of a language, which ignores invisible characters.
 var obeyed = regexp.MustCompile(`^::|##\[`)
 
-// speaks reports whether a line speaks to a runner or a terminal.
+// speaks reports whether a line has workflow commands or control characters.
 func speaks(line string) bool {
 	bare := strings.Map(func(r rune) rune {
 		if unicode.In(r, unicode.C, unicode.M) {
@@ -31,8 +31,8 @@ func speaks(line string) bool {
 	return hidden || obeyed.MatchString(strings.TrimLeftFunc(bare, func(r rune) bool { return unicode.IsSpace(r) || unicode.In(r, unicode.Z) }))
 }
 
-// FuzzLog has a text stand wherever a model, a tool or a repository can put one,
-// and holds that no line of any log speaks to the CI.
+// FuzzLog puts a text in every field that a model, a tool or a repository controls, and
+// checks that no line of any log has workflow commands or control characters.
 func FuzzLog(f *testing.F) {
 	for _, seed := range []string{
 		hostile, "::stop-commands::x", "\u200d::error::x", ":\u200d:add-mask::x", "#\u0301#[group]", "\ufeff##[x]", "a\r\n::x::y", "\x1b]52;c;eA==\a", "\u061c\u202e\U000e0041", "\xff::\xfe##[",

@@ -7,7 +7,7 @@ import (
 	"github.com/millhand/millhand/internal/money"
 )
 
-// Dollars writes a cost in USD for people, nil being an unknown one.
+// Dollars formats a cost in USD for people; nil is unknown.
 func Dollars(usd *money.USD) string {
 	switch {
 	case usd == nil:
@@ -16,13 +16,13 @@ func Dollars(usd *money.USD) string {
 		return "$0"
 	case *usd < money.Dollar/10_000:
 		return fmt.Sprintf("$%.6f", usd.Dollars())
-	case *usd < money.Dollar: // as the table of the report has it
+	case *usd < money.Dollar: // as in the table of the report
 		return fmt.Sprintf("$%.4f", usd.Dollars())
 	}
 	return fmt.Sprintf("$%.2f", usd.Dollars())
 }
 
-// Duration writes a time in milliseconds for people.
+// Duration formats a number of milliseconds for people.
 func Duration(ms int64) string {
 	d := time.Duration(ms) * time.Millisecond
 	if d < time.Minute {
@@ -31,7 +31,7 @@ func Duration(ms int64) string {
 	return d.Round(time.Second).String()
 }
 
-// Plural writes a number of things: "1 job", "2 jobs".
+// Plural formats a number with a noun: "1 job", "2 jobs".
 func Plural(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun

@@ -1,5 +1,5 @@
-// Package view shows a run's events while they happen: to a person, as lines of
-// JSON, or to the log of a GitHub workflow. It decides nothing about a run.
+// Package view writes the log of a run from its events: for people, as lines of JSON,
+// or for a GitHub workflow.
 package view
 
 import (
@@ -19,15 +19,15 @@ import (
 type Options struct {
 	Format string // auto, console, json or github
 	Level  string // debug, info, warn or error
-	Quiet  bool   // errors only, whatever the level
+	Quiet  bool   // only errors, regardless of Level
 }
 
-// New returns the sink that writes the log of a run. getenv reports whether
-// this is a step of a GitHub workflow, and what the terminal can do.
+// New returns the sink that writes the log of a run. Format auto and colours depend on
+// variables, which getenv returns.
 func New(out io.Writer, o Options, getenv func(string) string) (event.Sink, error) {
 	level, err := zerolog.ParseLevel(o.Level)
 	if err != nil || !slices.Contains([]string{"debug", "info", "warn", "error"}, o.Level) {
-		return nil, fmt.Errorf("there is no log level %q: use debug, info, warn or error", o.Level)
+		return nil, fmt.Errorf("invalid log level %q: use debug, info, warn or error", o.Level)
 	}
 	if o.Quiet {
 		level = max(level, zerolog.ErrorLevel)
@@ -47,10 +47,10 @@ func New(out io.Writer, o Options, getenv func(string) string) (event.Sink, erro
 	case "json":
 		return newJSONLog(out, level), nil
 	}
-	return nil, fmt.Errorf("there is no log format %q: use auto, console, json or github", o.Format)
+	return nil, fmt.Errorf("invalid log format %q: use auto, console, json or github", o.Format)
 }
 
-// colours reports whether the log goes to a person's terminal that wants them.
+// colours reports whether the log is a terminal that supports colours.
 func colours(out io.Writer, getenv func(string) string) bool {
 	f, ok := out.(*os.File)
 	return ok && isatty.IsTerminal(f.Fd()) && getenv("NO_COLOR") == "" && getenv("TERM") != "dumb"
@@ -67,19 +67,19 @@ func newJSONLog(out io.Writer, level zerolog.Level) event.Sink {
 	})
 }
 
-// logLine is an event in words; an empty text means that it is not worth a line.
+// logLine is the text of an event with its level; without a text it is not logged.
 type logLine struct {
 	level zerolog.Level
 	text  string
 }
 
-// line puts an event into one line of words, without the job's name.
+// line formats an event as one line, without the job's name.
 func line(e event.Event) logLine {
 	switch e.Type {
 	case event.RunStarted:
 		return logLine{zerolog.InfoLevel, fmt.Sprintf("run %s: %s", e.Run.ID, Plural(len(e.Run.Jobs), "job"))}
 	case event.JobStarted:
-		return logLine{zerolog.InfoLevel, "works in " + e.JobStart.Workspace}
+		return logLine{zerolog.InfoLevel, "workspace " + e.JobStart.Workspace}
 	case event.PhaseEnded:
 		return logLine{zerolog.DebugLevel, fmt.Sprintf("phase %s took %s", e.Phase.Name, Duration(e.Phase.ElapsedMS))}
 	case event.AttemptStarted:
@@ -87,18 +87,18 @@ func line(e event.Event) logLine {
 			return logLine{zerolog.InfoLevel, fmt.Sprintf("attempt %d", e.Attempt.Number)}
 		}
 	case event.TextSaid:
-		return logLine{zerolog.InfoLevel, "says: " + e.Text.Text}
+		return logLine{zerolog.InfoLevel, "model: " + e.Text.Text}
 	case event.RetryMade:
 		if e.Retry.To != "" {
-			return logLine{zerolog.WarnLevel, fmt.Sprintf("%s is down, and %s answers from now on: %s", e.Retry.From, e.Retry.To, e.Retry.Error)}
+			return logLine{zerolog.WarnLevel, fmt.Sprintf("%s failed, falling back to %s: %s", e.Retry.From, e.Retry.To, e.Retry.Error)}
 		}
-		return logLine{zerolog.WarnLevel, fmt.Sprintf("the model request failed and is made again in %s: %s", Duration(e.Retry.WaitMS), e.Retry.Error)}
+		return logLine{zerolog.WarnLevel, fmt.Sprintf("model request failed, retrying in %s: %s", Duration(e.Retry.WaitMS), e.Retry.Error)}
 	case event.CallChanged:
 		return callLine(e.Call)
 	case event.PruneMade:
-		return logLine{zerolog.InfoLevel, fmt.Sprintf("made room: the answers of %s are taken out or shortened (about %d tokens, were %d)", Plural(e.Prune.Answers, "call"), e.Prune.After, e.Prune.Before)}
+		return logLine{zerolog.InfoLevel, fmt.Sprintf("pruned %s (from about %d to %d tokens)", Plural(e.Prune.Answers, "tool result"), e.Prune.Before, e.Prune.After)}
 	case event.CompactionMade:
-		return logLine{zerolog.InfoLevel, fmt.Sprintf("made room: a summary stands for %s of the conversation (about %d tokens, were %d)", Plural(e.Compaction.Messages, "message"), e.Compaction.After, e.Compaction.Before)}
+		return logLine{zerolog.InfoLevel, fmt.Sprintf("compacted %s into a summary (from about %d to %d tokens)", Plural(e.Compaction.Messages, "message"), e.Compaction.Before, e.Compaction.After)}
 	case event.VerifyEnded:
 		return verifyLine(e.Verify)
 	case event.CommitMade:
@@ -109,7 +109,7 @@ func line(e event.Event) logLine {
 		return endLine(e.JobEnd)
 	case event.RunEnded:
 		return logLine{zerolog.InfoLevel, fmt.Sprintf("run %s in %s", e.RunEnd.Outcome, Duration(e.RunEnd.ElapsedMS))}
-	default: // not worth a line
+	default: // not logged
 	}
 	return logLine{}
 }
@@ -131,11 +131,11 @@ func verifyLine(v *event.Verify) logLine {
 	if v.Passed {
 		return logLine{zerolog.InfoLevel, fmt.Sprintf("verify %s passed (%s)", v.Name, Duration(v.ElapsedMS))}
 	}
-	how := fmt.Sprintf("exit code %d", v.ExitCode)
+	result := fmt.Sprintf("exit code %d", v.ExitCode)
 	if v.ExitCode < 0 {
-		how = "it was ended or could not be started"
+		result = "killed or not started"
 	}
-	return logLine{zerolog.WarnLevel, fmt.Sprintf("verify %s failed, %s (%s)", v.Name, how, Duration(v.ElapsedMS))}
+	return logLine{zerolog.WarnLevel, fmt.Sprintf("verify %s failed, %s (%s)", v.Name, result, Duration(v.ElapsedMS))}
 }
 
 func endLine(j *event.JobEnd) logLine {

@@ -15,7 +15,7 @@ import (
 	"github.com/millhand/millhand/internal/printable"
 )
 
-// hostile is what a model might say to a CI's log or a terminal.
+// hostile is text of a model that attacks a CI's log or a terminal.
 const hostile = "ok\n::set-env name=PATH::/evil\r::add-mask::x\n##[error]no\x1b[2J\x1b]52;c;eA==\x07 \u202egnp"
 
 // sample is a short run with a hostile model.
@@ -49,12 +49,12 @@ func show(t *testing.T, sink event.Sink) {
 	}
 }
 
-func TestTheConsoleTellsAPersonWhatHappens(t *testing.T) {
+func TestConsole(t *testing.T) {
 	var out strings.Builder
 	show(t, newConsole(&out, zerolog.InfoLevel, false))
 	want := `0s run r1: 2 jobs
-300ms [a] works in /w
-900ms [a] turn 1 says: ok : :set-env name=PATH::/evil�::add-mask::x ## [error]no�[2J�]52;c;eA==� �gnp
+300ms [a] workspace /w
+900ms [a] turn 1 model: ok : :set-env name=PATH::/evil�::add-mask::x ## [error]no�[2J�]52;c;eA==� �gnp
 1.2s [a] turn 1 bash ::warning::x (1.2s)
 1.5s [a] turn 1 write denied: edit "x"
 2.1s [a] turn 1 $0.0123 verify tests failed, exit code 1 (0.9s)
@@ -71,8 +71,8 @@ func TestTheConsoleTellsAPersonWhatHappens(t *testing.T) {
 	}
 }
 
-// Each session counts its turns for itself, so a line says whose turn it is.
-func TestTheConsoleTellsSubagentsApart(t *testing.T) {
+// Each session counts its own turns, so a line names the session's agent.
+func TestConsoleNamesSubagents(t *testing.T) {
 	var out strings.Builder
 	c := newConsole(&out, zerolog.InfoLevel, false)
 	for _, e := range []event.Event{
@@ -89,13 +89,13 @@ func TestTheConsoleTellsSubagentsApart(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	want := "0s explore turn 1 says: Nothing found.\n0s turn 3 task look (0.0s)\n0s turn 3 verify tests passed (0.0s)\n"
+	want := "0s explore turn 1 model: Nothing found.\n0s turn 3 task look (0.0s)\n0s turn 3 verify tests passed (0.0s)\n"
 	if diff := cmp.Diff(want, out.String()); diff != "" {
 		t.Error(diff)
 	}
 }
 
-func TestTheGitHubLogGroupsJobsAndObeysNoModel(t *testing.T) {
+func TestGitHubLogGroupsJobsWithoutInjectedCommands(t *testing.T) {
 	var out strings.Builder
 	show(t, newGitHubLog(&out, zerolog.InfoLevel))
 	var commands []string
@@ -113,7 +113,7 @@ func TestTheGitHubLogGroupsJobsAndObeysNoModel(t *testing.T) {
 	}
 }
 
-func TestTheJSONLogIsALineOfJSONForEachThing(t *testing.T) {
+func TestJSONLog(t *testing.T) {
 	var out strings.Builder
 	show(t, newJSONLog(&out, zerolog.WarnLevel))
 	var levels []string
@@ -130,7 +130,7 @@ func TestTheJSONLogIsALineOfJSONForEachThing(t *testing.T) {
 	}
 }
 
-func TestNoTextIsACommandToARunner(t *testing.T) {
+func TestTextBreaksWorkflowCommands(t *testing.T) {
 	for text, want := range map[string]string{
 		"::error::x":             ": :error::x",
 		"a\n  ::error::x":        "a\n  : :error::x",
