@@ -246,7 +246,7 @@ func TestNightlyRunsOfCronNeverOverlap(t *testing.T) {
 	}
 
 	exit, output := job.start(t)()
-	inUse := regexp.MustCompile(`report directory ` + reports + ` is in use by run [0-9]{8}-[0-9]{6}-[0-9a-f]{8} \(pid [0-9]+ on .+ since .+Z\): wait for it, or give another --report-dir`)
+	inUse := regexp.MustCompile(`report directory ` + reports + ` is in use by run [0-9]{8}-[0-9]{6}-[0-9a-f]{8} \(pid [0-9]+ on .+ since .+Z\): wait for it, or choose another --report-dir`)
 	if exit != 2 || !inUse.MatchString(output) {
 		t.Errorf("the second run: exit %d, and cron mails\n%s", exit, output)
 	}

@@ -11,23 +11,22 @@ import (
 	"github.com/millhand/millhand/internal/reportdir"
 )
 
-// EventLog writes the events of a run to a file and forces them to the disk where
-// a crash must not lose them: at the end of each job and of the run.
+// EventLog writes the events of a run to a file and syncs it at commits and at the end
+// of each job and of the run.
 //
-// Once it can't be written, as on a full disk, the lines wait in memory, and the
-// file never holds part of one: the reports are made of the same events, and the
-// file is completed at the end, if it can be.
+// After a write error, for example on a full disk, it buffers lines in memory, and
+// completes the file at the end if possible. The file never has an incomplete line.
 type EventLog struct {
-	room func(error) bool // makes room after a fault; reports whether it has
+	room func(error) bool // frees disk space after an error; reports whether it did
 
-	mu    sync.Mutex // the runner asks for the fault while events are written
+	mu    sync.Mutex // Err is called while events are written
 	file  *os.File
 	size  int64  // of complete lines
-	rest  []byte // lines that wait
-	fault error  // the first
+	rest  []byte // buffered lines
+	fault error  // first error
 }
 
-// Emit never fails: a full disk must not keep events from the other sinks.
+// Emit always returns nil: other sinks must get events even if the disk is full.
 func (l *EventLog) Emit(e event.Event) error {
 	var line bytes.Buffer
 	err := event.JSONL(&line).Emit(e)
@@ -66,7 +65,7 @@ func (l *EventLog) write(lines []byte) error {
 	}
 }
 
-// complete writes the lines that wait.
+// complete writes the buffered lines.
 func (l *EventLog) complete() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -80,7 +79,7 @@ func (l *EventLog) complete() error {
 	return l.file.Sync()
 }
 
-// Err returns the first fault, nil if there was none.
+// Err returns the first error, nil if there was none.
 func (l *EventLog) Err() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -13,11 +13,10 @@ import (
 	"github.com/millhand/millhand/internal/sandbox"
 )
 
-// exposed returns the tree that the reports can't stay in while its jobs run,
-// the outermost of several; "" for no tree. Outside of a .millhand they
-// would count as changes of a job. In one, commands could get at them at level
-// B, and at level A unless it is in the tree's root, where a mount hides it: a
-// mount stays where it is, while a directory that holds one can be renamed.
+// exposed returns the outermost tree that the reports can't be in while jobs run; ""
+// for none. Outside of a .millhand they would be part of a job's changes. In a
+// .millhand, commands could access them at level B, and at level A unless it is in the
+// tree's root, where a mount hides it: a directory that contains a mount can be renamed.
 func (d *Dir) exposed(level sandbox.Level, trees []string) string {
 	outermost := ""
 	for _, tree := range trees {
@@ -38,14 +37,14 @@ func (d *Dir) exposed(level sandbox.Level, trees []string) string {
 	return outermost
 }
 
-// relative returns the path of a file below a directory, and whether it lies
-// there, by their paths without symlinks.
+// relative returns the path of a file relative to a directory, without symlinks, and
+// whether the file is below the directory.
 func relative(dir, file string) (string, bool) {
 	rel, err := filepath.Rel(Resolve(dir), Resolve(file))
 	return rel, err == nil && filepath.IsLocal(rel)
 }
 
-// Resolve returns a path without symlinks, as far as it exists.
+// Resolve resolves the symlinks of a path, as far as it exists.
 func Resolve(path string) string {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		return real
@@ -59,7 +58,7 @@ func Resolve(path string) string {
 // awayName is the directory of reports in a run's private directory.
 const awayName = "report"
 
-// goAway makes the run write into its private directory.
+// goAway makes the run write to its private directory.
 func (d *Dir) goAway() error {
 	live := filepath.Join(d.work, awayName)
 	if err := os.Mkdir(live, 0o755); err != nil {
@@ -74,8 +73,8 @@ func (d *Dir) goAway() error {
 	return nil
 }
 
-// land moves the reports to where they belong, once no command is left that
-// could change it. If that fails they stay outside, and path says where.
+// land moves the reports to their final directory after the last command has ended. If
+// that fails, path is where they are.
 func (d *Dir) land() error {
 	if d.tree == "" {
 		return nil
@@ -89,7 +88,7 @@ func (d *Dir) land() error {
 		return nil
 	}
 	kept, keepErr := keepReports(d.work)
-	err = fmt.Errorf("move the reports to %s: %w; what was not moved is in %s", d.path, errors.Join(err, keepErr), kept)
+	err = fmt.Errorf("move the reports to %s: %w; the remaining files are in %s", d.path, errors.Join(err, keepErr), kept)
 	d.path = kept
 	if keepErr != nil {
 		d.Leave(kept)
@@ -97,7 +96,7 @@ func (d *Dir) land() error {
 	return err
 }
 
-// moveAll moves everything that the run has written.
+// moveAll moves all files of the run.
 func (d *Dir) moveAll(to *reportdir.Dir) error {
 	entries, err := fs.ReadDir(d.dir.FS(), ".")
 	if err != nil {
@@ -110,8 +109,8 @@ func (d *Dir) moveAll(to *reportdir.Dir) error {
 	return d.dir.MoveTo(to, names)
 }
 
-// keepReports takes the reports out of a run's private directory, before that is
-// removed, and returns where they are then.
+// keepReports moves the reports out of a run's private directory, before that is
+// removed, and returns their new path.
 func keepReports(work string) (string, error) {
 	from := filepath.Join(work, awayName)
 	to := filepath.Join(filepath.Dir(work), strings.Replace(filepath.Base(work), "millhand-", "millhand-report-", 1))

@@ -16,18 +16,18 @@ import (
 	"github.com/millhand/millhand/internal/printable"
 )
 
-// lockFile is the file of a report directory that is locked for as long as a
-// run writes there. The kernel lets go of it however the run ends. The file
-// stays: removing it would let two runs lock two files of one name.
+// lockFile is the file of a report directory that a run locks while it writes there.
+// The kernel releases the lock however the run ends. The file is not removed: then two
+// runs could lock two files of the same name.
 const lockFile = "run.lock"
 
 // ErrInUse is wrapped by the error of a lock that another process holds.
 var ErrInUse = errors.New("in use")
 
-// Lock is the right to write into a report directory, until it is closed.
+// Lock is the lock of a report directory, until it is closed.
 type Lock struct{ file *os.File }
 
-// holder is what the locked file says of who has the lock.
+// holder is the content of the lock file: the process that holds the lock.
 type holder struct {
 	Holder string    `json:"holder"`
 	PID    int       `json:"pid"`
@@ -35,18 +35,17 @@ type holder struct {
 	Since  time.Time `json:"since"`
 }
 
-// TakeLock takes the lock of a report directory for a run, at once or not at
-// all. Children do not inherit it. The error wraps [ErrInUse] if another process
-// has it. A file system without locks is an error, too: nobody would notice an
-// overlap.
+// TakeLock locks a report directory for a run, without waiting. Child processes do not
+// inherit the lock. The error wraps [ErrInUse] if another process holds it. A file
+// system without locks is an error too, because runs could overlap unnoticed.
 func TakeLock(dir, runID string, since time.Time) (*Lock, error) {
 	return takeLock(dir, holder{Holder: holderOf(runID), Since: since})
 }
 
-// holderOf is a run as the holder of a lock.
+// holderOf names a run as the holder of a lock.
 func holderOf(runID string) string { return "run " + runID }
 
-// takeLock is TakeLock for any holder, whose process it fills in.
+// takeLock is TakeLock for any holder. It sets the holder's process.
 func takeLock(dir string, by holder) (*Lock, error) {
 	for {
 		f, err := openRegular(filepath.Join(dir, lockFile), os.O_RDWR|os.O_CREATE)
@@ -68,25 +67,25 @@ func takeLock(dir string, by holder) (*Lock, error) {
 		case current:
 			return &Lock{f}, nil
 		}
-		f.Close() // pruned between opening and locking: what is there now counts
+		f.Close() // removed between opening and locking: retry
 	}
 }
 
-// Close gives the lock back. An empty file says that nobody has it.
+// Close releases the lock. An empty file means that nobody holds it.
 func (l *Lock) Close() {
-	l.file.Truncate(0) //nolint:errcheck // who reads it has found it locked by another
+	l.file.Truncate(0) //nolint:errcheck // only read while locked
 	l.file.Close()
 }
 
-// inUse reports whether a process has the lock of a directory, and which, and
-// keeps nobody from taking it.
+// inUse reports whether a process holds the lock of a directory, and which one. It does
+// not prevent others from taking the lock.
 func inUse(dir string) (bool, holder, error) {
 	f, err := openRegular(filepath.Join(dir, lockFile), os.O_RDONLY)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return false, holder{}, nil
 	case err != nil:
-		return false, holder{}, fmt.Errorf("see whether a run is going on: %w", err)
+		return false, holder{}, fmt.Errorf("check for an active run: %w", err)
 	}
 	defer f.Close()
 	switch err = filelock.Try(f, filelock.Shared); {
@@ -95,11 +94,11 @@ func inUse(dir string) (bool, holder, error) {
 	case errors.Is(err, filelock.ErrHeld):
 		return true, readHolder(f), nil
 	}
-	return false, holder{}, fmt.Errorf("see whether a run is going on in %s: %w", dir, err)
+	return false, holder{}, fmt.Errorf("check for an active run in %s: %w", dir, err)
 }
 
-// claim locks a file unless a run has. Who only looks shares the lock for a
-// moment: where it can be shared no run has it, and the next try may succeed.
+// claim locks a file unless a run holds the lock. inUse holds a shared lock for a
+// moment: if the lock can be shared, no run holds it, and claim retries.
 func claim(f *os.File) error {
 	for {
 		err := filelock.Try(f, filelock.Exclusive)
@@ -112,7 +111,7 @@ func claim(f *os.File) error {
 	}
 }
 
-// stillThere reports whether an open file is the one that its path leads to.
+// stillThere reports whether the path of an open file still leads to it.
 func stillThere(f *os.File) (bool, error) {
 	opened, err := f.Stat()
 	if err != nil {
@@ -125,7 +124,7 @@ func stillThere(f *os.File) (bool, error) {
 	return err == nil && os.SameFile(opened, named), err
 }
 
-// sign writes into the locked file who has it.
+// sign writes the holder to the locked file.
 func sign(f *os.File, by holder) error {
 	host, err := os.Hostname()
 	if err != nil {
@@ -143,21 +142,21 @@ func sign(f *os.File, by holder) error {
 	return err
 }
 
-// lockError says why a lock could not be had, and what to do about it.
+// lockError explains why a lock could not be taken, and how to fix it.
 func lockError(dir string, f *os.File, err error) error {
 	switch {
 	case errors.Is(err, filelock.ErrHeld):
-		return fmt.Errorf("report directory %s is %w by %s: wait for it, or give another --report-dir", dir, ErrInUse, readHolder(f).words())
+		return fmt.Errorf("report directory %s is %w by %s: wait for it, or choose another --report-dir", dir, ErrInUse, readHolder(f).describe())
 	case errors.Is(err, unix.ENOLCK), errors.Is(err, unix.ENOSYS), errors.Is(err, unix.EOPNOTSUPP), errors.Is(err, unix.EINVAL):
-		return fmt.Errorf("the file system of the report directory %s has no locks that work, so two runs could overlap there: give a --report-dir on another one: %w", dir, err)
+		return fmt.Errorf("the file system of report directory %s does not support locks, so runs could overlap: choose a --report-dir on another file system: %w", dir, err)
 	}
 	return fmt.Errorf("lock the report directory %s: %w", dir, err)
 }
 
-// readHolder reads what a locked file says; nothing, if it has not been signed.
+// readHolder reads the holder from a locked file; the zero value if it is not written yet.
 func readHolder(in io.ReaderAt) holder {
 	text := make([]byte, 4<<10)
-	n, _ := in.ReadAt(text, 0) // what can't be read says nothing
+	n, _ := in.ReadAt(text, 0) // unreadable means unknown
 	var h holder
 	if json.Unmarshal(text[:n], &h) != nil {
 		return holder{}
@@ -165,16 +164,16 @@ func readHolder(in io.ReaderAt) holder {
 	return h
 }
 
-// words names the holder to others.
-func (h holder) words() string {
+// describe describes the holder for error messages.
+func (h holder) describe() string {
 	if h.Holder == "" {
-		return "another process, which has just begun or ended"
+		return "another process that is starting or ending"
 	}
 	return fmt.Sprintf("%s (pid %d on %s since %s)", printable.Line(h.Holder, printable.Width), h.PID, printable.Line(h.Host, printable.Width), h.Since.UTC().Format(time.RFC3339))
 }
 
-// openRegular opens a regular file, and nothing that leads elsewhere or waits
-// for somebody: an agent may have made it.
+// openRegular opens a regular file. An agent may have created the path, so symlinks and
+// FIFOs are errors.
 func openRegular(path string, flags int) (*os.File, error) {
 	f, err := os.OpenFile(path, flags|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0o644)
 	if err != nil {
@@ -182,7 +181,7 @@ func openRegular(path string, flags int) (*os.File, error) {
 	}
 	info, err := f.Stat()
 	if err == nil && !info.Mode().IsRegular() {
-		err = fmt.Errorf("%s is no regular file", path)
+		err = fmt.Errorf("%s is not a regular file", path)
 	}
 	if err != nil {
 		f.Close()

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func TestTheSecondToLockADirectoryLearnsWhoHasIt(t *testing.T) {
+func TestLockErrorNamesTheHolder(t *testing.T) {
 	dir := t.TempDir()
 	lock, err := TakeLock(dir, "one", noon())
 	if err != nil {
@@ -23,7 +23,7 @@ func TestTheSecondToLockADirectoryLearnsWhoHasIt(t *testing.T) {
 	if !errors.Is(err, ErrInUse) {
 		t.Fatalf("got %v, want in use", err)
 	}
-	for _, want := range []string{"report directory " + dir + " is in use by run one (pid ", " since 2026-03-02T12:00:00Z): wait for it, or give another --report-dir"} {
+	for _, want := range []string{"report directory " + dir + " is in use by run one (pid ", " since 2026-03-02T12:00:00Z): wait for it, or choose another --report-dir"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%q does not say %q", err, want)
 		}
@@ -41,22 +41,21 @@ func TestTheSecondToLockADirectoryLearnsWhoHasIt(t *testing.T) {
 	}
 	again.Close()
 	if info, err := os.Stat(filepath.Join(dir, lockFile)); err != nil || info.Size() != 0 {
-		t.Errorf("the file of a lock that nobody has: %v, %v; want it there, and empty", info, err)
+		t.Errorf("the file of a released lock: %v, %v; want an empty file", info, err)
 	}
 }
 
-func TestADirectoryWithoutALockIsNotInUse(t *testing.T) {
+func TestDirectoryWithoutLockIsNotInUse(t *testing.T) {
 	dir := t.TempDir()
 	if held, _, err := inUse(dir); err != nil || held {
 		t.Errorf("inUse: %v, %v", held, err)
 	}
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) > 0 {
-		t.Errorf("looking left %v behind (%v)", entries, err)
+		t.Errorf("inUse created %v (%v)", entries, err)
 	}
 }
 
-// A command that the run started, and that outlives it, must not keep others
-// out.
+// A command that outlives its run must not hold the lock.
 func TestChildrenDoNotInheritALock(t *testing.T) {
 	dir := t.TempDir()
 	lock, err := TakeLock(dir, "one", noon())
@@ -81,9 +80,8 @@ func TestChildrenDoNotInheritALock(t *testing.T) {
 	}
 }
 
-// Those who only look must never make a run that begins believe that another
-// is going on.
-func TestLookingKeepsNobodyOut(t *testing.T) {
+// inUse must not make a concurrent TakeLock fail.
+func TestInUseDoesNotBlockTakeLock(t *testing.T) {
 	dir := t.TempDir()
 	var done atomic.Bool
 	var looking sync.WaitGroup
@@ -109,7 +107,7 @@ func TestLookingKeepsNobodyOut(t *testing.T) {
 	looking.Wait()
 }
 
-func TestOfManyOneHasTheLock(t *testing.T) {
+func TestOneOfManyGetsTheLock(t *testing.T) {
 	dir := t.TempDir()
 	var inside atomic.Int32
 	var all sync.WaitGroup
@@ -125,7 +123,7 @@ func TestOfManyOneHasTheLock(t *testing.T) {
 					return
 				}
 				if n := inside.Add(1); n != 1 {
-					t.Errorf("%d have the lock", n)
+					t.Errorf("%d hold the lock", n)
 				}
 				inside.Add(-1)
 				lock.Close()
@@ -135,9 +133,8 @@ func TestOfManyOneHasTheLock(t *testing.T) {
 	all.Wait()
 }
 
-// A file that was opened before a directory was removed and made anew guards
-// nothing.
-func TestALockOfAFileThatIsGoneIsNone(t *testing.T) {
+// A lock of a file that was removed is not valid.
+func TestLockOfARemovedFileIsRetried(t *testing.T) {
 	path := filepath.Join(t.TempDir(), lockFile)
 	f, err := openRegular(path, os.O_RDWR|os.O_CREATE)
 	if err != nil {
@@ -161,7 +158,7 @@ func TestALockOfAFileThatIsGoneIsNone(t *testing.T) {
 	check(false)
 }
 
-func TestWhatIsNoPlainFileIsNotLocked(t *testing.T) {
+func TestOnlyRegularFilesAreLocked(t *testing.T) {
 	for name, plant := range map[string]func(path string) error{
 		"a symbolic link": func(path string) error { return os.Symlink(filepath.Join(filepath.Dir(path), "elsewhere"), path) },
 		"a folder":        func(path string) error { return os.Mkdir(path, 0o700) },
@@ -177,7 +174,7 @@ func TestWhatIsNoPlainFileIsNotLocked(t *testing.T) {
 				t.Error("locked")
 			}
 			if _, err := os.Lstat(filepath.Join(dir, "elsewhere")); err == nil {
-				t.Error("the link was followed")
+				t.Error("the symlink was followed")
 			}
 		})
 	}
@@ -186,16 +183,16 @@ func TestWhatIsNoPlainFileIsNotLocked(t *testing.T) {
 	}
 }
 
-func TestFileSystemsWithoutLocksAreRefusedByName(t *testing.T) {
+func TestFileSystemWithoutLocks(t *testing.T) {
 	for _, errno := range []unix.Errno{unix.ENOLCK, unix.ENOSYS, unix.EOPNOTSUPP, unix.EINVAL} {
-		if err := lockError("/mnt/share", nil, errno); !errors.Is(err, errno) || !strings.Contains(err.Error(), "has no locks") {
+		if err := lockError("/mnt/share", nil, errno); !errors.Is(err, errno) || !strings.Contains(err.Error(), "does not support locks") {
 			t.Errorf("%v: %v", errno, err)
 		}
 	}
 }
 
-func TestTheHolderInWords(t *testing.T) {
-	const unknown = "another process, which has just begun or ended"
+func TestDescribeHolder(t *testing.T) {
+	const unknown = "another process that is starting or ending"
 	for text, want := range map[string]string{
 		`{"holder":"run x","pid":7,"host":"ci","since":"2026-01-02T04:04:05+01:00"}` + "\n": "run x (pid 7 on ci since 2026-01-02T03:04:05Z)",
 		`{"holder":"run \u001b[2J\nx"}`: "run \ufffd[2J x (pid 0 on  since 0001-01-01T00:00:00Z)",
@@ -205,7 +202,7 @@ func TestTheHolderInWords(t *testing.T) {
 		`{"holder":7}`:                  unknown,
 		strings.Repeat(`{"holder":"x"} `, 10_000): unknown,
 	} {
-		if got := readHolder(strings.NewReader(text)).words(); got != want {
+		if got := readHolder(strings.NewReader(text)).describe(); got != want {
 			t.Errorf("%.40q: got %q, want %q", text, got, want)
 		}
 	}

@@ -13,10 +13,10 @@ import (
 	"github.com/millhand/millhand/report"
 )
 
-// TakeMerged makes the directory that of the merged run: its stream, its
-// reports, and what else counts of each job.
+// TakeMerged writes a merged run to the directory: its events, its reports, and the
+// patch, session and outputs of each job.
 func (d *Dir) TakeMerged(events string, merged *report.Merged) error {
-	d.made = false // there is something to keep from here on
+	d.made = false // not removed by Close
 	if err := setAside(d.dir, merged.Report.Run.ID); err != nil {
 		return err
 	}
@@ -32,8 +32,8 @@ func (d *Dir) TakeMerged(events string, merged *report.Merged) error {
 	return errors.Join(append(errs, d.writeReports(merged.Report))...)
 }
 
-// copyAll copies a file or a directory of files, if there is one. Symlinks are
-// left out: nothing that a run wrote is one.
+// copyAll copies a file or directory, if it exists. It ignores symlinks, which runs don't
+// create.
 func copyAll(from string, to *reportdir.Dir, name string) error {
 	err := filepath.WalkDir(from, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || !entry.Type().IsRegular() {
@@ -53,7 +53,7 @@ func copyFile(from string, to *reportdir.Dir, name string) error {
 		return err
 	}
 	defer in.Close()
-	return to.WriteWhole(name, func(out io.Writer) error {
+	return to.WriteAtomic(name, func(out io.Writer) error {
 		_, err := io.Copy(out, in)
 		return err
 	})

@@ -17,41 +17,39 @@ import (
 	"github.com/millhand/millhand/tools"
 )
 
-// Files returns the directory that the run writes into while it runs.
+// Files returns the directory that the run writes to.
 func (d *Dir) Files() *reportdir.Dir { return d.dir }
 
-// Path returns the absolute path of the reports: where they will be once Finish
-// has returned.
+// Path returns the absolute path of the reports, which is final after Finish.
 func (d *Dir) Path() string { return d.path }
 
 // Work returns the run's private directory, for worktrees.
 func (d *Dir) Work() string { return d.work }
 
-// Log returns the sink that writes events.jsonl. There is one for a run.
+// Log returns the sink that writes events.jsonl. It is called once.
 func (d *Dir) Log() *EventLog { return &EventLog{file: d.events, room: d.makeRoom} }
 
-// Finish writes the reports, completes the events and moves both to where they
-// belong. A fault that the run did not know of when it ended ends it once more,
-// so that the reports that can be written, what is printed and the exit code
-// agree.
+// Finish writes the reports, completes the events and moves both to their final
+// directory. For an error after the end of the run it emits another end of the run,
+// so that reports, output and exit code agree.
 func (d *Dir) Finish(emit func(event.Event), log *EventLog, fold *report.Fold, broken func() error) error {
-	d.dir.Remove("outputs") //nolint:errcheck // one with outputs stays
+	d.dir.Remove("outputs") //nolint:errcheck // removed only if empty
 	d.reserve.Close()
 	write := func() error { return errors.Join(d.writeReports(fold.Report()), log.complete()) }
 	err := write()
 	if d.gaveUp {
-		emit(warningOf("outputs of calls were removed: the disk of the report directory was full"))
+		emit(warningOf("saved outputs of calls were removed: the disk of the report directory was full"))
 		err = write()
 	}
 	if err != nil {
-		err = fmt.Errorf("the reports in %s are not complete: %w", d.path, err)
+		err = fmt.Errorf("incomplete reports in %s: %w", d.path, err)
 	}
 	fault := err
 	if fault == nil {
 		fault = d.lost()
 	}
 	if cause := broken(); fault == nil && cause != nil {
-		fault = fmt.Errorf("not everything could be recorded while it happened: %w", cause)
+		fault = fmt.Errorf("record events: %w", cause)
 	}
 	if endedBy(emit, fold, fault) {
 		write() //nolint:errcheck // the first error is the one to report
@@ -65,18 +63,17 @@ func (d *Dir) Finish(emit func(event.Event), log *EventLog, fold *report.Fold, b
 	return fault
 }
 
-// lost is the error of a report directory that was removed during the run: what was
-// written before went with it.
+// lost returns an error if the report directory was removed during the run.
 func (d *Dir) lost() error {
 	opened, err := d.events.Stat()
 	named, gone := fs.Stat(d.dir.FS(), "events.jsonl")
 	if err == nil && gone == nil && os.SameFile(opened, named) {
 		return nil
 	}
-	return fmt.Errorf("%s was removed during the run: the events, patches and conversations written before are lost", d.path)
+	return fmt.Errorf("%s was removed during the run: earlier events, patches and conversations are lost", d.path)
 }
 
-// endedBy ends a run that a fault has ended, and says so, unless it is known.
+// endedBy emits the end of a run for an error, unless the run already failed with its exit code.
 func endedBy(emit func(event.Event), fold *report.Fold, fault error) bool {
 	was := fold.Report().Run
 	exit := event.Worst([]event.Exit{was.ExitCode, event.ExitInternal})
@@ -92,8 +89,8 @@ func warningOf(text string) event.Event {
 	return event.Event{Type: event.WarningGiven, Warning: &event.Warning{Message: text}}
 }
 
-// makeRoom gives up the kept outputs when the disk is full, and reports whether
-// there were any: nothing else of a run can be spared.
+// makeRoom removes saved outputs if the disk is full, and reports whether that freed
+// space.
 func (d *Dir) makeRoom(err error) bool {
 	if !reportdir.IsFull(err) {
 		return false
@@ -113,8 +110,8 @@ func formats() map[string]func(io.Writer, *report.Report) error {
 	}
 }
 
-// writeReports writes every format atomically, the smallest first: on a full
-// disk some reports are better than none.
+// writeReports writes every format atomically, the smallest first, so that as many
+// reports as possible fit on a full disk.
 func (d *Dir) writeReports(rep *report.Report) error {
 	type file struct {
 		name string
@@ -125,7 +122,7 @@ func (d *Dir) writeReports(rep *report.Report) error {
 	for name, write := range formats() {
 		var text bytes.Buffer
 		if err := write(&text, rep); err != nil {
-			errs = append(errs, fmt.Errorf("make %s: %w", name, err))
+			errs = append(errs, fmt.Errorf("format %s: %w", name, err))
 			continue
 		}
 		files = append(files, file{name, text.Bytes()})
@@ -137,7 +134,7 @@ func (d *Dir) writeReports(rep *report.Report) error {
 		err := writeText(d.dir, f.name, f.text)
 		if reportdir.IsFull(err) {
 			d.makeRoom(err)
-			d.dir.Remove(f.name) //nolint:errcheck // of this run, and says less than what replaces it
+			d.dir.Remove(f.name) //nolint:errcheck // an older version from this run
 			err = writeText(d.dir, f.name, f.text)
 		}
 		if err != nil {
@@ -148,7 +145,7 @@ func (d *Dir) writeReports(rep *report.Report) error {
 }
 
 func writeText(dir *reportdir.Dir, name string, text []byte) error {
-	return dir.WriteWhole(name, func(out io.Writer) error {
+	return dir.WriteAtomic(name, func(out io.Writer) error {
 		_, err := out.Write(text)
 		return err
 	})

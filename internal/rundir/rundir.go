@@ -1,7 +1,6 @@
-// Package rundir owns the report directory of a run: who may write there, what
-// becomes of an earlier run's files, the events and reports that are written,
-// and the runs that are saved there. Package reportdir, below it, is one open
-// directory and knows nothing of runs. No job is run here.
+// Package rundir owns the report directory of a run: its lock, the files of earlier
+// runs, writing events and reports, and listing and removing saved runs. Package
+// reportdir is the open directory itself and knows nothing about runs.
 package rundir
 
 import (
@@ -20,44 +19,44 @@ import (
 	"github.com/millhand/millhand/internal/sandbox"
 )
 
-// Dir is a run's report directory, held by a lock.
+// Dir is a run's report directory, locked by the run.
 //
-// Where it lies in a tree that jobs work on in place, and commands could change
-// it, the reports are written into the run's private directory and moved to
-// their place when no command is left.
+// If it is in a tree that jobs change in place, where commands could change it, the
+// reports are written to the run's private directory and moved after the last
+// command has ended.
 type Dir struct {
-	path string // absolute: where the reports belong
+	path string // absolute path of the reports
 	now  func() time.Time
 	lock *Lock
-	made bool           // by this run
-	dir  *reportdir.Dir // what is written into
-	tree string         // that the reports are moved into at the end, without symlinks; "" if they are in place
-	rel  string         // where in the tree, as it was when the run began
+	made bool           // created by this run
+	dir  *reportdir.Dir // where files are written
+	tree string         // tree that the reports are moved into at the end, without symlinks; "" if they are not moved
+	rel  string         // path in the tree, as of the start of the run
 
-	events  *os.File  // once the run has begun
-	reserve io.Closer // room on the disk for reports
-	gaveUp  bool      // kept outputs, for room
+	events  *os.File  // set by Begin
+	reserve io.Closer // reserved disk space for reports
+	gaveUp  bool      // saved outputs were removed to free space
 
 	mu      sync.Mutex
-	left    []string // worktrees with work that is kept nowhere else
+	left    []string // worktrees with changes that are not saved elsewhere
 	work    string   // private directory for worktrees
 	working *Lock
 }
 
-// Claim keeps every other run out of a report directory that the caller names.
-// The default one (an empty path), which is this run's alone, is not made before
-// the run begins. The caller closes what is returned.
+// Claim locks the report directory at path, and creates it if necessary. The default
+// directory (an empty path) is unique to the run and created by Begin. The caller
+// closes the result.
 func Claim(path, id string, now func() time.Time) (*Dir, error) {
 	if path == "" {
 		abs, err := filepath.Abs(filepath.Join(".millhand", "runs", id))
 		if err != nil {
-			return nil, fmt.Errorf("make a report directory: %w", err)
+			return nil, fmt.Errorf("create the report directory: %w", err)
 		}
 		return &Dir{path: abs, now: now}, nil
 	}
 	abs, err := filepath.Abs(path)
 	if err != nil {
-		return nil, fmt.Errorf("make the report directory %s: %w", path, err)
+		return nil, fmt.Errorf("create the report directory %s: %w", path, err)
 	}
 	d := &Dir{path: abs, now: now}
 	if _, err := os.Stat(d.path); errors.Is(err, fs.ErrNotExist) {
@@ -65,7 +64,7 @@ func Claim(path, id string, now func() time.Time) (*Dir, error) {
 	}
 	base, below := splitOwn(d.path)
 	if err := os.MkdirAll(base, 0o755); err != nil {
-		return nil, fmt.Errorf("make the report directory: %w; nothing was run", err)
+		return nil, fmt.Errorf("create the report directory: %w; nothing was run", err)
 	}
 	if d.dir, err = reportdir.Make(base, below, false); err != nil {
 		return nil, fmt.Errorf("%w; nothing was run", err)
@@ -74,9 +73,9 @@ func Claim(path, id string, now func() time.Time) (*Dir, error) {
 	return d, err
 }
 
-// splitOwn splits a report directory at the first .millhand in its path, below
-// which a repository or an agent may have put a symlink. Without one, all of it is
-// as the caller says.
+// splitOwn splits a report directory before the first .millhand in its path, below
+// which a repository or an agent may have created symlinks. Without a .millhand, base
+// is the entire path.
 func splitOwn(dir string) (base, below string) {
 	const own = "/.millhand/"
 	at := strings.Index(filepath.ToSlash(dir)+"/", own)
@@ -86,18 +85,17 @@ func splitOwn(dir string) (base, below string) {
 	return dir[:at+1], dir[at+1:]
 }
 
-// claimDefault makes the default report directory. Its parents are in a tree
-// that agents of earlier runs may have worked on: a symlink among them may lead
-// anywhere, and is not followed.
+// claimDefault creates the default report directory. Agents of earlier runs may have
+// changed its parents, so no symlinks are followed.
 func (d *Dir) claimDefault(id string) (err error) {
 	own := filepath.Dir(filepath.Dir(d.path))
 	if d.dir, err = reportdir.Make(filepath.Dir(own), filepath.Join(".millhand", "runs", id), false); err != nil {
-		return fmt.Errorf("%w: give --report-dir; nothing was run", err)
+		return fmt.Errorf("%w: set --report-dir; nothing was run", err)
 	}
 	d.made = true
 	if above, err := reportdir.Enter(filepath.Dir(own), ".millhand"); err == nil {
 		defer above.Close()
-		if f, err := above.Create(".gitignore"); err == nil { // so that git ignores the runs; without it they only show
+		if f, err := above.Create(".gitignore"); err == nil { // git ignores the runs; optional
 			f.WriteString("*\n") //nolint:errcheck // see above
 			f.Close()
 		}
@@ -106,8 +104,8 @@ func (d *Dir) claimDefault(id string) (err error) {
 	return err
 }
 
-// Begin makes what the run writes into. What an earlier run left in the
-// directory is moved aside, not lost. Jobs work on the trees in place.
+// Begin creates the directories and files of a run. Files of an earlier run are moved
+// aside. trees are those that jobs change in place.
 func (d *Dir) Begin(id string, level sandbox.Level, trees []string, jobs int) error {
 	if d.lock == nil {
 		if err := d.claimDefault(id); err != nil {
@@ -118,15 +116,15 @@ func (d *Dir) Begin(id string, level sandbox.Level, trees []string, jobs int) er
 		return err
 	}
 	if err := d.makeWork(id); err != nil {
-		return fmt.Errorf("make a directory for worktrees: %w; nothing was run", err)
+		return fmt.Errorf("create a directory for worktrees: %w; nothing was run", err)
 	}
 	if d.tree = d.exposed(level, trees); d.tree != "" {
 		d.rel, _ = relative(d.tree, d.path)
 		if _, inside := relative(d.tree, d.work); inside {
-			return fmt.Errorf("TMPDIR (%s) lies in %s, which jobs work on in place: set TMPDIR to a directory outside of it; nothing was run", filepath.Dir(d.work), d.tree)
+			return fmt.Errorf("TMPDIR (%s) is in %s, which jobs change in place: set TMPDIR to a directory outside of it; nothing was run", filepath.Dir(d.work), d.tree)
 		}
 		if err := d.goAway(); err != nil {
-			return fmt.Errorf("make a directory for the reports: %w; nothing was run", err)
+			return fmt.Errorf("create a directory for the reports: %w; nothing was run", err)
 		}
 	}
 	var err error
@@ -134,28 +132,26 @@ func (d *Dir) Begin(id string, level sandbox.Level, trees []string, jobs int) er
 		return fmt.Errorf("%w; nothing was run", err)
 	}
 	if d.events, err = d.dir.Create("events.jsonl"); err != nil {
-		return fmt.Errorf("write into the report directory: %w; nothing was run", err)
+		return fmt.Errorf("create events.jsonl: %w; nothing was run", err)
 	}
 	d.prune()
 	return nil
 }
 
-// What is set aside on the report directory's disk for the reports, in bytes: by
-// run and by job, never more than half of what is free. With less than the least
-// no run begins.
+// Disk space reserved for reports, in bytes: per run and per job, at most half of the
+// free space. A run requires minSpace.
 const (
-	leastRoom   = 64 << 10
-	reserveRun  = 256 << 10
-	reserveJob  = 64 << 10
-	mostReserve = 16 << 20
+	minSpace   = 64 << 10
+	reserveRun = 256 << 10
+	reserveJob = 64 << 10
+	maxReserve = 16 << 20
 )
 
-// reserve sets room aside, so that a disk that fills up while jobs run has some
-// for the reports.
+// reserve reserves disk space for the reports, in case jobs fill the disk.
 func reserve(dir *reportdir.Dir, jobs int) (io.Closer, error) {
-	free, want := dir.Free(), int64(min(reserveRun+jobs*reserveJob, mostReserve))
-	if free >= 0 && free < leastRoom {
-		return nil, fmt.Errorf("%s: only %d KiB are left on the disk of the report directory: make room, or give another --report-dir", dir.Path(), free>>10)
+	free, want := dir.Free(), int64(min(reserveRun+jobs*reserveJob, maxReserve))
+	if free >= 0 && free < minSpace {
+		return nil, fmt.Errorf("%s: only %d KiB free on the disk of the report directory: free space, or choose another --report-dir", dir.Path(), free>>10)
 	}
 	if free >= 0 {
 		want = min(want, free/2)
@@ -163,9 +159,9 @@ func reserve(dir *reportdir.Dir, jobs int) (io.Closer, error) {
 	return dir.Reserve(want)
 }
 
-// makeWork makes the run's private directory.
+// makeWork creates the run's private directory.
 func (d *Dir) makeWork(id string) error {
-	// Of the same length in every run, lest outputs that name it differ in size.
+	// The length is the same in every run, so that outputs with the path have the same size.
 	work := filepath.Join(os.TempDir(), "millhand-"+id[strings.LastIndexByte(id, '-')+1:])
 	err := os.Mkdir(work, 0o700)
 	if err == nil {
@@ -180,8 +176,8 @@ func (d *Dir) makeWork(id string) error {
 	return err
 }
 
-// KeptWork is where worktrees stay that are kept: in the report directory, if
-// that doesn't move.
+// KeptWork returns the directory of worktrees with --keep: in the report directory,
+// unless that is moved at the end.
 func (d *Dir) KeptWork() (string, error) {
 	if d.tree == "" {
 		return filepath.Join(d.path, "work"), d.dir.Mkdir("work")
@@ -189,9 +185,8 @@ func (d *Dir) KeptWork() (string, error) {
 	return os.MkdirTemp(filepath.Dir(d.work), "millhand-kept-")
 }
 
-// Private lists the directories of reports, without symlinks: those of this run,
-// and those of others by the working directory and the trees that are worked on
-// in place.
+// Private lists the report directories, without symlinks: those of this run, and the
+// default directories in the working directory and in trees that are changed in place.
 func (d *Dir) Private(trees []string) []string {
 	dirs := []string{Resolve(d.path), Resolve(d.dir.Path())}
 	for _, dir := range append([]string{"."}, trees...) {
@@ -203,15 +198,15 @@ func (d *Dir) Private(trees []string) []string {
 	return slices.Compact(dirs)
 }
 
-// Leave keeps a worktree when the run ends.
+// Leave marks a worktree that is not removed when the run ends.
 func (d *Dir) Leave(tree string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.left = append(d.left, tree)
 }
 
-// removeWork removes the run's private directory, or everything in it but the
-// worktrees that are left. Without its lock no later run sweeps it.
+// removeWork removes the run's private directory, or everything in it except the
+// worktrees marked by Leave. Without the lock no later run sweeps these.
 func (d *Dir) removeWork() {
 	if d.work == "" {
 		return
@@ -228,37 +223,36 @@ func (d *Dir) removeWork() {
 	}
 }
 
-// written lists what a run writes into its report directory.
+// written lists the files and directories that a run writes to its report directory.
 func written() []string {
 	return []string{"events.jsonl", "report.json", "junit.xml", "summary.md", "failed.txt", "sessions", "patches", "outputs", "repos"}
 }
 
-// setAside moves what an earlier run wrote into a directory of its own. Without
-// a run's events, what has the name of something that a run writes is somebody
-// else's, and is neither moved nor written over.
+// setAside moves the files of an earlier run to a directory below earlier/. Without
+// events.jsonl, existing files were not created by millhand, and it returns an error.
 func setAside(dir *reportdir.Dir, id string) error {
-	there := slices.DeleteFunc(written(), func(name string) bool { return !dir.Exists(name) })
+	existing := slices.DeleteFunc(written(), func(name string) bool { return !dir.Exists(name) })
 	switch {
-	case len(there) == 0:
+	case len(existing) == 0:
 		return nil
-	case !slices.Contains(there, "events.jsonl"):
-		return fmt.Errorf("the report directory %s holds %s, which no run of millhand wrote: give another --report-dir; nothing was run", dir.Path(), strings.Join(there, ", "))
+	case !slices.Contains(existing, "events.jsonl"):
+		return fmt.Errorf("report directory %s already contains %s, not created by millhand: choose another --report-dir; nothing was run", dir.Path(), strings.Join(existing, ", "))
 	}
 	aside := "earlier/before-" + id
 	err := dir.Mkdir(aside)
-	for _, name := range there {
+	for _, name := range existing {
 		if err == nil {
 			err = dir.Rename(name, aside+"/"+name)
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("keep the earlier run in %s: %w", dir.Path(), err)
+		return fmt.Errorf("move the earlier run in %s: %w", dir.Path(), err)
 	}
 	return nil
 }
 
-// Close releases the directory, and removes the private one and, if nothing was
-// run, what Claim has made.
+// Close releases the directory and removes the private one. If nothing was run, it
+// also removes the report directory that Claim created.
 func (d *Dir) Close() {
 	if d.events != nil {
 		d.events.Close()

@@ -19,36 +19,35 @@ import (
 	"github.com/millhand/millhand/report"
 )
 
-// What a list says of a run that has no outcome.
+// Outcomes of saved runs that did not end.
 const (
-	Running    event.Outcome = "running"    // it is going on
-	Unfinished event.Outcome = "unfinished" // it was killed
-	Damaged    event.Outcome = "damaged"    // what it left can't be read
+	Running    event.Outcome = "running"    // in progress
+	Unfinished event.Outcome = "unfinished" // killed
+	Damaged    event.Outcome = "damaged"    // its files can't be read
 )
 
-// Saved is what a list tells of a run. Only the ends of its events and the
-// beginning of its report are read for it.
+// Saved describes a saved run. It is read from the first and last event, and the start
+// of the report.
 type Saved struct {
-	ID        string        `json:"id"` // the folder's name if the run's own can't be read
+	ID        string        `json:"id"` // name of the directory if the id can't be read
 	Dir       string        `json:"dir"`
-	StartedAt time.Time     `json:"started_at"` // of a damaged run: when it last wrote
+	StartedAt time.Time     `json:"started_at"` // of a damaged run: time of its last write
 	ElapsedMS *int64        `json:"elapsed_ms"`
 	Outcome   event.Outcome `json:"outcome"`
 	ExitCode  *event.Exit   `json:"exit_code"`
 	Jobs      int           `json:"jobs"`
 	Passed    *int          `json:"passed"`   // nil without a report
-	CostUSD   *money.USD    `json:"cost_usd"` // nil without a report, or if it is unknown
+	CostUSD   *money.USD    `json:"cost_usd"` // nil without a report, or if unknown
 	PlanHash  string        `json:"plan_hash"`
 	Manifest  []string      `json:"manifest"`
-	Damage    string        `json:"damage,omitempty"` // what can't be read, and why
+	Damage    string        `json:"damage,omitempty"` // read error of a damaged run
 
-	current bool // it is that of a report directory that is used again and again
-	held    bool // a process has the lock of its folder
+	current bool // the latest run of a reused report directory
+	held    bool // a process holds the lock of its directory
 }
 
-// List describes the runs in a folder, the newest first. A folder that is
-// a report directory itself gives its own run and the earlier ones, which were
-// set aside in it.
+// List returns the runs in a directory, newest first. For a report directory these are
+// its own run and the earlier runs in it.
 func List(dir string, now time.Time) ([]Saved, error) {
 	runs := []Saved{}
 	parent := dir
@@ -61,7 +60,7 @@ func List(dir string, now time.Time) ([]Saved, error) {
 		parent = filepath.Join(dir, "earlier")
 	}
 	var entries []os.DirEntry
-	if parent == dir || isFolder(parent) {
+	if parent == dir || isDir(parent) {
 		var err error
 		if entries, err = os.ReadDir(parent); err != nil {
 			return nil, err
@@ -78,28 +77,28 @@ func List(dir string, now time.Time) ([]Saved, error) {
 	return runs, nil
 }
 
-// Removable reports whether a run may be removed: it is not that of a report
-// directory that is used again, and no process holds its lock.
+// Removable reports whether a run may be removed: it is not the latest run of a reused
+// report directory, and no process holds its lock.
 func (r Saved) Removable() bool { return !r.current && !r.held }
 
-// isReportDir reports whether a folder is that of one run after the other.
+// isReportDir reports whether a directory is a report directory.
 func isReportDir(dir string) bool {
-	return isRun(dir) || isFolder(filepath.Join(dir, "earlier"))
+	return isRun(dir) || isDir(filepath.Join(dir, "earlier"))
 }
 
-// isFolder reports whether a path is a folder, and no link to one.
-func isFolder(path string) bool {
+// isDir reports whether a path is a directory, not a symlink to one.
+func isDir(path string) bool {
 	info, err := os.Lstat(path)
 	return err == nil && info.IsDir()
 }
 
-// isRun reports whether a folder holds what a run wrote.
+// isRun reports whether a directory has the files of a run.
 func isRun(dir string) bool {
 	info, err := os.Lstat(filepath.Join(dir, "events.jsonl"))
 	return err == nil && info.Mode().IsRegular()
 }
 
-// describeRun tells of the run in a folder what can be told.
+// describeRun describes the run in a directory as far as its files can be read.
 func describeRun(dir string, now time.Time) Saved {
 	r := Saved{ID: filepath.Base(dir), Dir: dir, Outcome: Unfinished, Manifest: []string{}}
 	held, by, err := inUse(dir)
@@ -108,7 +107,7 @@ func describeRun(dir string, now time.Time) Saved {
 	}
 	r.held = held
 	switch {
-	case held && by.Holder == holderOf(r.ID): // another one may be about to begin here
+	case held && by.Holder == holderOf(r.ID): // otherwise another run is starting here
 		r.Outcome, r.ExitCode, r.ElapsedMS = Running, nil, new(max(0, now.Sub(r.StartedAt).Milliseconds()))
 	case err != nil:
 		r.Outcome, r.Damage = Damaged, err.Error()
@@ -118,7 +117,7 @@ func describeRun(dir string, now time.Time) Saved {
 	return r
 }
 
-// readEvents takes what the events' ends tell.
+// readEvents reads the first and last event.
 func (r *Saved) readEvents() error {
 	f, err := openRegular(filepath.Join(r.Dir, "events.jsonl"), os.O_RDONLY)
 	if err != nil {
@@ -146,7 +145,7 @@ func (r *Saved) readEvents() error {
 	return nil
 }
 
-// readTotals takes the sums from the report, if there is one of this run.
+// readTotals reads the totals from the report, if it is of this run.
 func (r *Saved) readTotals() {
 	f, err := openRegular(filepath.Join(r.Dir, "report.json"), os.O_RDONLY)
 	if err != nil {
@@ -158,8 +157,7 @@ func (r *Saved) readTotals() {
 	}
 }
 
-// reportTotals reads a report as far as its run's sums, which come before the
-// jobs.
+// reportTotals reads a report up to the totals of its run, which come before the jobs.
 func reportTotals(in io.Reader, id string) (report.Totals, bool) {
 	dec := json.NewDecoder(io.LimitReader(in, 1<<20))
 	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
@@ -187,24 +185,24 @@ func reportTotals(in io.Reader, id string) (report.Totals, bool) {
 	return report.Totals{}, false
 }
 
-// How much is read at most of a stream's ends, in bytes: run.started grows
-// with the plan, run.ended does not.
+// The maximum length of the first and last event, in bytes: run.started grows with the
+// plan, run.ended does not.
 const (
-	firstMost = 64 << 20
-	lastMost  = 64 << 10
+	maxFirst = 64 << 20
+	maxLast  = 64 << 10
 )
 
-// streamEnds is what the first and the last event of a run tell. The run is
-// nil for a stream without a whole line, end for one that does not end with
-// run.ended; last is zero if the last event is a long one.
+// streamEnds has data of the first and the last event of a run. run is nil without a
+// complete line, end if the last event is not run.ended; last is zero if the last event
+// is too long.
 type streamEnds struct {
 	run           *event.Run
 	end           *event.RunEnd
 	started, last time.Time
 }
 
-// readEnds reads the ends of a stored stream. A torn last line, as a kill
-// leaves it, is no damage.
+// readEnds reads the first and last event of a stored stream. It ignores an incomplete
+// last line, which a kill can leave.
 func readEnds(in io.ReaderAt, size int64) (streamEnds, error) {
 	var ends streamEnds
 	text, err := firstLine(in, size)
@@ -219,7 +217,7 @@ func readEnds(in io.ReaderAt, size int64) (streamEnds, error) {
 		return ends, errors.New("the first event is not run.started")
 	}
 	ends.run, ends.started = first.Run, first.Time
-	if text, err = lastLine(in, size, lastMost); err != nil || text == nil {
+	if text, err = lastLine(in, size, maxLast); err != nil || text == nil {
 		return ends, err
 	}
 	if err := json.Unmarshal(text, &last); err != nil {
@@ -236,27 +234,27 @@ func readEnds(in io.ReaderAt, size int64) (streamEnds, error) {
 // newline.
 func firstLine(in io.ReaderAt, size int64) ([]byte, error) {
 	var line []byte
-	for off, part := int64(0), make([]byte, 32<<10); off < min(size, firstMost); {
+	for off, part := int64(0), make([]byte, 32<<10); off < min(size, maxFirst); {
 		n, err := in.ReadAt(part, off)
 		if err != nil && !errors.Is(err, io.EOF) {
 			return nil, fmt.Errorf("read the first event: %w", err)
 		}
 		if n == 0 {
-			return nil, nil // it has become shorter
+			return nil, nil // the file was truncated
 		}
 		if i := slices.Index(part[:n], '\n'); i >= 0 {
 			return append(line, part[:i]...), nil
 		}
 		line, off = append(line, part[:n]...), off+int64(n)
 	}
-	if size > firstMost {
+	if size > maxFirst {
 		return nil, errors.New("read the first event: line too long")
 	}
 	return nil, nil
 }
 
-// lastLine returns the last whole line without its newline; nil if none ends
-// and begins in the last most bytes.
+// lastLine returns the last complete line without its newline; nil if the last most
+// bytes contain no complete line.
 func lastLine(in io.ReaderAt, size, most int64) ([]byte, error) {
 	from := max(0, size-most)
 	part := make([]byte, size-from)
@@ -265,16 +263,16 @@ func lastLine(in io.ReaderAt, size, most int64) ([]byte, error) {
 		return nil, fmt.Errorf("read the last event: %w", err)
 	}
 	lines := strings.Split(string(part[:n]), "\n")
-	// What follows the last newline is torn, and what comes before the first
-	// one may be, unless the file begins there.
+	// The text after the last newline is incomplete, and so may be the text before
+	// the first one, unless the file starts there.
 	if len(lines) < 2 || len(lines) == 2 && from > 0 {
 		return nil, nil
 	}
 	return []byte(lines[len(lines)-2]), nil
 }
 
-// Remove removes a run's folder. The events go last: what an interruption
-// leaves is still a run, and the next prune takes it.
+// Remove removes the directory of a run, its events last: if it is interrupted, the
+// directory is still a run that can be removed.
 func Remove(dir string, now time.Time) error {
 	lock, err := takeLock(dir, holder{Holder: "millhand runs prune", Since: now})
 	if err != nil {
@@ -295,8 +293,8 @@ func Remove(dir string, now time.Time) error {
 	return os.RemoveAll(dir)
 }
 
-// removeTree removes a file or a folder even if folders in it are
-// write-protected, as those of module caches are. It follows no link.
+// removeTree removes a file or a directory, even if it contains read-only directories
+// as in module caches. It does not follow symlinks.
 func removeTree(path string) error {
 	if os.RemoveAll(path) == nil {
 		return nil
@@ -310,13 +308,13 @@ func removeTree(path string) error {
 	return cmp.Or(os.RemoveAll(path), err)
 }
 
-// DiskUse is what a folder takes of the disk, in bytes, as far as it can be
-// seen. It follows no link.
+// DiskUse returns the disk usage of the readable files in a directory, in bytes. It does
+// not follow symlinks.
 func DiskUse(dir string) int64 {
 	var sum int64
-	filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error { //nolint:errcheck // what can't be seen is not counted
+	filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error { //nolint:errcheck // unreadable files are not counted
 		if err != nil {
-			return nil //nolint:nilerr // the rest is counted
+			return nil //nolint:nilerr // see above
 		}
 		if info, err := d.Info(); err == nil {
 			if st, ok := info.Sys().(*syscall.Stat_t); ok {

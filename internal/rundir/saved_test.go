@@ -17,11 +17,11 @@ import (
 	"github.com/millhand/millhand/report"
 )
 
-// noon is when the tests look.
+// noon is the current time in the tests.
 func noon() time.Time { return time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC) }
 
-// saveRun writes what a run of two jobs leaves: its first events, and all of
-// them with a report if it ended. It returns the run's folder.
+// saveRun writes the files of a run of two jobs: its first events, or all events and a
+// report if it ended. It returns the run's directory.
 func saveRun(t *testing.T, dir, id string, started time.Time, ended bool) string {
 	t.Helper()
 	var events bytes.Buffer
@@ -56,9 +56,8 @@ func writeTestFile(t *testing.T, path, text string) {
 	}
 }
 
-// While the next run looks at its repositories, the one before it is not what
-// is going on.
-func TestTheRunBeforeTheOneThatBeginsHasEnded(t *testing.T) {
+// While the next run checks its repositories, the previous run is not active.
+func TestPreviousRunIsNotActiveWhileTheNextStarts(t *testing.T) {
 	dir := saveRun(t, t.TempDir(), "before", noon(), true)
 	lock, err := TakeLock(dir, "next", noon())
 	if err != nil {
@@ -74,14 +73,14 @@ func TestLastLine(t *testing.T) {
 	tests := []struct {
 		text string
 		most int64
-		want any // nil: none
+		want any // nil for no line
 	}{
 		{"", 9, nil},
 		{"torn", 9, nil},
 		{"one\n", 9, "one"},
 		{"one\ntwo\ntorn", 99, "two"},
-		{"one\ntwo\n", 5, "two"}, // its beginning is seen
-		{"one\ntwo\n", 4, nil},   // it may go on before
+		{"one\ntwo\n", 5, "two"}, // the newline before it is read
+		{"one\ntwo\n", 4, nil},   // it may start earlier
 		{"one\ntwo\n", 1, nil},
 		{"\n\n", 9, ""},
 	}
@@ -93,7 +92,7 @@ func TestLastLine(t *testing.T) {
 	}
 }
 
-func TestALongPlanIsRead(t *testing.T) {
+func TestLongPlan(t *testing.T) {
 	jobs := make([]event.PlannedJob, 5_000)
 	for i := range jobs {
 		jobs[i] = event.PlannedJob{ID: fmt.Sprintf("job-%d", i)}
@@ -101,7 +100,7 @@ func TestALongPlanIsRead(t *testing.T) {
 	var text bytes.Buffer
 	s := event.NewStream(noon, event.JSONL(&text))
 	s.Emit(event.Event{Type: event.RunStarted, Run: &event.Run{ID: "long", Jobs: jobs}})
-	s.Emit(event.Event{Type: event.TextSaid, Text: &event.Text{Text: strings.Repeat("x", lastMost)}})
+	s.Emit(event.Event{Type: event.TextSaid, Text: &event.Text{Text: strings.Repeat("x", maxLast)}})
 	ends, err := readEnds(bytes.NewReader(text.Bytes()), int64(text.Len()))
 	if err != nil || len(ends.run.Jobs) != len(jobs) || ends.end != nil || !ends.last.IsZero() {
 		t.Errorf("%+v, %v", ends, err)
@@ -130,7 +129,7 @@ func TestTotalsOfAReport(t *testing.T) {
 	}
 }
 
-// FuzzStreamEnds holds what the ends tell to what reading the whole tells.
+// FuzzStreamEnds compares readEnds with reading the complete stream.
 func FuzzStreamEnds(f *testing.F) {
 	const first = `{"seq":1,"time":"2026-01-02T03:04:05Z","type":"run.started","run":{"id":"x","jobs":[{"id":"a"}]}}` + "\n"
 	const last = `{"seq":9,"time":"2026-01-02T03:04:09Z","type":"run.ended","run_end":{"outcome":"passed","exit_code":0,"elapsed_ms":4}}` + "\n"
@@ -145,7 +144,7 @@ func FuzzStreamEnds(f *testing.F) {
 		ends, err := readEnds(bytes.NewReader(text), size)
 		var events []event.Event
 		if event.Read(bytes.NewReader(text), func(e event.Event) error { events = append(events, e); return nil }) != nil {
-			return // damaged somewhere; the ends may be whole
+			return // corrupt, possibly only between the ends
 		}
 		switch {
 		case len(events) == 0:
@@ -158,7 +157,7 @@ func FuzzStreamEnds(f *testing.F) {
 			}
 		case err != nil || !cmp.Equal(ends.run, events[0].Run):
 			t.Fatalf("first: %+v, %v; want %+v", ends.run, err, events[0].Run)
-		case size < lastMost:
+		case size < maxLast:
 			final := events[len(events)-1]
 			if ended := final.Type == event.RunEnded && final.RunEnd != nil; ended != (ends.end != nil) || !ends.last.Equal(final.Time) {
 				t.Fatalf("last: %+v; want %+v", ends, final)
@@ -167,8 +166,7 @@ func FuzzStreamEnds(f *testing.F) {
 	})
 }
 
-// FuzzReportTotals holds the reader of a report's sums to never failing
-// otherwise than by saying so.
+// FuzzReportTotals checks that reportTotals agrees with a decoder, and doesn't panic.
 func FuzzReportTotals(f *testing.F) {
 	f.Add([]byte(`{"schema_version":1,"run":{"id":"x","totals":{"jobs":2,"passed":1,"cost_usd":null}},"jobs":[]}`))
 	f.Add([]byte(`{"run":{"id":"x"`))
@@ -180,7 +178,7 @@ func FuzzReportTotals(f *testing.F) {
 				Totals report.Totals `json:"totals"`
 			} `json:"run"`
 		}
-		// A whole report with one run: both readers must agree.
+		// A complete report with one run: both readers must agree.
 		if json.Unmarshal(text, &doc) == nil && bytes.Count(bytes.ToLower(text), []byte("run")) == 1 && bytes.Contains(text, []byte(`"run"`)) && doc.Run.ID == "x" && !bytes.ContainsRune(text, '\\') {
 			if !ok || !cmp.Equal(got, doc.Run.Totals) {
 				t.Fatalf("got %+v, %v; want %+v", got, ok, doc.Run.Totals)

@@ -9,10 +9,10 @@ import (
 	"github.com/millhand/millhand/tools"
 )
 
-// OutputsKept is how long outputs that were too long for a model are kept.
+// OutputsKept is the retention time of tool outputs that were too long for a model.
 const OutputsKept = 7 * 24 * time.Hour
 
-// prune removes old outputs of earlier runs, here and in the working directory.
+// prune removes old outputs of earlier runs, in this and in the working directory.
 func (d *Dir) prune() {
 	for base, pattern := range map[string]string{".": filepath.Join(".millhand", "runs", "*", "outputs"), d.path: filepath.Join("earlier", "*", "outputs")} {
 		found, _ := filepath.Glob(filepath.Join(base, pattern))
@@ -21,7 +21,7 @@ func (d *Dir) prune() {
 			if err != nil {
 				continue
 			}
-			// What can't be removed is retried by the next run.
+			// The next run retries what can't be removed.
 			if dir, err := reportdir.Enter(base, rel); err == nil {
 				tools.PruneOutputs(dir, d.now().Add(-OutputsKept)) //nolint:errcheck // see above
 				dir.Close()
@@ -30,13 +30,12 @@ func (d *Dir) prune() {
 	}
 }
 
-// settled is how old a private directory is before it counts as left behind: one
-// that was just made may not be locked yet.
+// settled is the minimum age of a private directory that is swept: a new one may not
+// be locked yet.
 const settled = time.Hour
 
-// sweep removes the private directories that killed runs have left, but not the
-// reports in them, which get a name of their own beside. What can't be removed is
-// somebody else's, or is retried by the next run.
+// sweep removes private directories of killed runs; see rescue for the reports in them.
+// A directory that can't be removed belongs to another user, or the next run retries.
 func sweep(dir string, now time.Time) {
 	found, _ := filepath.Glob(filepath.Join(dir, "millhand-*"))
 	for _, left := range found {
@@ -50,10 +49,10 @@ func sweep(dir string, now time.Time) {
 	}
 }
 
-// rescue takes the reports out of the private directory of a killed run.
+// rescue moves the reports out of the private directory of a killed run.
 func rescue(work string) error {
 	if _, err := os.Lstat(filepath.Join(work, awayName)); err != nil {
-		return nil //nolint:nilerr // nothing to keep
+		return nil //nolint:nilerr // no reports
 	}
 	_, err := keepReports(work)
 	return err

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-func TestFoldersOfKilledRunsAreSweptAndNoOthers(t *testing.T) {
+func TestSweepRemovesOnlyDirectoriesOfKilledRuns(t *testing.T) {
 	tmp := t.TempDir()
 	now := time.Now()
 	make := func(name string, age time.Duration) string {
@@ -34,7 +34,7 @@ func TestFoldersOfKilledRunsAreSweptAndNoOthers(t *testing.T) {
 	if err := os.Chtimes(filepath.Join(running, lockFile), now, now.Add(-2*time.Hour)); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.MkdirAll(filepath.Join(left, awayName, "patches"), 0o755); err != nil { // whose reports were not moved yet
+	if err := os.MkdirAll(filepath.Join(left, awayName, "patches"), 0o755); err != nil { // its reports were not moved yet
 		t.Fatal(err)
 	}
 	kept := filepath.Join(tmp, "millhand-report-1", "patches")
@@ -45,7 +45,7 @@ func TestFoldersOfKilledRunsAreSweptAndNoOthers(t *testing.T) {
 	sweep(tmp, now)
 	for dir, want := range map[string]bool{left: false, fresh: true, running: true, other: true, kept: true} {
 		if _, err := os.Stat(dir); (err == nil) != want {
-			t.Errorf("%s: is it there: %v, want %v", filepath.Base(dir), err == nil, want)
+			t.Errorf("%s: exists: %v, want %v", filepath.Base(dir), err == nil, want)
 		}
 	}
 }
