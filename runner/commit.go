@@ -126,7 +126,7 @@ func (l *landing) keepPatch(ctx context.Context, leaks []leak) error {
 	patch = l.withoutLeaks(patch, leaks)
 	name := path.Join("patches", l.job.spec.ID+".patch")
 	write := func() error {
-		return l.job.opts.Dir.WriteWhole(name, func(out io.Writer) error {
+		return l.job.opts.Dir.WriteAtomic(name, func(out io.Writer) error {
 			_, err := out.Write(patch)
 			return err
 		})

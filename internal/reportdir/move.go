@@ -11,10 +11,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// MoveTo moves the named files and directories into another directory, where
-// they replace whatever has their name. Each is renamed or, across devices,
-// copied, forced to the disk and only then removed here: whenever it ends, a
-// file is complete in one of the two directories.
+// MoveTo moves the named files and directories into another directory, where they
+// replace existing files. Each is renamed or, across devices, copied, synced and then
+// removed: at any time a file is complete in one of the two directories.
 func (d *Dir) MoveTo(to *Dir, names []string) error {
 	var errs []error
 	for _, name := range names {
@@ -22,7 +21,7 @@ func (d *Dir) MoveTo(to *Dir, names []string) error {
 			continue
 		}
 		if err := d.move(to, name); err != nil {
-			errs = append(errs, fmt.Errorf("move %s into %s: %w", name, to.Path(), err))
+			errs = append(errs, fmt.Errorf("move %s to %s: %w", name, to.Path(), err))
 		}
 	}
 	return errors.Join(errs...)
@@ -37,13 +36,13 @@ func (d *Dir) move(to *Dir, name string) error {
 		return err
 	}
 	if err := d.copyTo(to, name); err != nil {
-		to.RemoveAll(name) //nolint:errcheck // an incomplete copy; the original is still there
+		to.RemoveAll(name) //nolint:errcheck // an incomplete copy; the original still exists
 		return err
 	}
 	return d.RemoveAll(name)
 }
 
-// renameTo renames a direct entry from one directory into another.
+// renameTo moves a direct entry from one directory into another.
 func (d *Dir) renameTo(to *Dir, name string) error {
 	from, err := d.root().Open(d.prefix)
 	if err != nil {
@@ -58,7 +57,7 @@ func (d *Dir) renameTo(to *Dir, name string) error {
 	return unix.Renameat(int(from.Fd()), name, int(into.Fd()), name)
 }
 
-// copyTo copies a file, or a directory of files, with modes and symlinks.
+// copyTo copies a file or directory, with modes and symlinks.
 func (d *Dir) copyTo(to *Dir, name string) error {
 	from := path.Join(d.prefix, name)
 	return fs.WalkDir(d.root().FS(), from, func(at string, e fs.DirEntry, err error) error {
@@ -82,7 +81,7 @@ func (d *Dir) copyTo(to *Dir, name string) error {
 		case e.Type().IsRegular():
 			return d.copyFile(to, at, dst, info.Mode().Perm())
 		}
-		return nil // nothing else is ever written
+		return nil // other files are never written
 	})
 }
 

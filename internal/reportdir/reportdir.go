@@ -1,9 +1,9 @@
-// Package reportdir owns the directory that a run writes its reports into.
+// Package reportdir owns the directory that a run writes its reports to.
 //
-// The directory is opened once, and everything is written relative to what was
-// opened: a command of an agent that renames the directory, or replaces it or
-// something in it by a symlink, does not lead millhand, which no sandbox
-// confines, to write elsewhere.
+// The directory is opened once, and all files are created relative to its file
+// descriptor. If a command of an agent renames the directory, or replaces it or
+// something in it by a symlink, millhand, which is not sandboxed, does not write
+// elsewhere.
 package reportdir
 
 import (
@@ -25,33 +25,32 @@ import (
 // use. Names are relative, with slashes.
 type Dir struct {
 	top    *top
-	prefix string // what names are relative to, below top; "." for top itself
+	prefix string // directory below top that names are relative to; "." for top itself
 }
 
-// top is what was opened.
+// top is the open directory.
 type top struct {
-	at   string // absolute path that it was opened by
-	base string // where to start to re-create it; below, no symlink is followed
+	at   string // absolute path when it was opened
+	base string // parent to re-create it from; symlinks below base are not followed
 
 	mu   sync.Mutex
 	root *os.Root
 }
 
-// newDir makes a directory of what was opened by a path.
+// newDir returns the Dir of a root that was opened at a path.
 func newDir(root *os.Root, at string) *Dir {
 	return &Dir{&top{at: at, base: filepath.Dir(at), root: root}, "."}
 }
 
-// root is what was opened.
+// root returns the open directory.
 func (d *Dir) root() *os.Root {
 	d.top.mu.Lock()
 	defer d.top.mu.Unlock()
 	return d.top.root
 }
 
-// again reports whether what failed is to be retried, because the directory was
-// removed, as a user may do during a run, and is re-created. One that was only
-// renamed still takes files.
+// again reports whether a failed operation is retried, because the directory was removed
+// during the run and again has re-created it. A renamed directory still works.
 func (d *Dir) again(err error) bool {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return false
@@ -63,14 +62,14 @@ func (d *Dir) again(err error) bool {
 	if err != nil {
 		return false
 	}
-	made, err := Make(d.top.base, rel, false)
+	created, err := Make(d.top.base, rel, false)
 	if err != nil {
 		return false
 	}
 	d.top.mu.Lock()
 	defer d.top.mu.Unlock()
 	d.top.root.Close()
-	d.top.root = made.top.root
+	d.top.root = created.top.root
 	return true
 }
 
@@ -78,18 +77,18 @@ func (d *Dir) again(err error) bool {
 func Open(dir string) (*Dir, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
-		return nil, fmt.Errorf("open the directory %s: %w", dir, err)
+		return nil, fmt.Errorf("open directory %s: %w", dir, err)
 	}
 	root, err := os.OpenRoot(abs)
 	if err != nil {
-		return nil, fmt.Errorf("open the directory: %w", err)
+		return nil, fmt.Errorf("open directory: %w", err)
 	}
 	return newDir(root, abs), nil
 }
 
-// Make creates a directory below another, with its parents, and opens it,
-// following no symlink below base. With replace, whatever is in the way and is
-// not a directory is removed first; otherwise it is an error.
+// Make creates a directory below another, with its parents, and opens it. It follows no
+// symlinks below base. With replace, files in its path that are not directories are
+// removed first; otherwise they are an error.
 func Make(base, rel string, replace bool) (*Dir, error) {
 	d, err := Open(base)
 	if err != nil {
@@ -103,7 +102,7 @@ func Make(base, rel string, replace bool) (*Dir, error) {
 		next, err := d.enter(name, replace)
 		d.Close()
 		if err != nil {
-			return nil, fmt.Errorf("make the directory %s: %w", filepath.Join(base, rel), err)
+			return nil, fmt.Errorf("create directory %s: %w", filepath.Join(base, rel), err)
 		}
 		next.top.base = d.top.base
 		d = next
@@ -111,7 +110,7 @@ func Make(base, rel string, replace bool) (*Dir, error) {
 	return d, nil
 }
 
-// enter makes and opens a directory in this one.
+// enter creates and opens a directory in this one.
 func (d *Dir) enter(name string, replace bool) (*Dir, error) {
 	info, err := d.root().Lstat(name)
 	if err == nil && !info.IsDir() {
@@ -128,8 +127,8 @@ func (d *Dir) enter(name string, replace bool) (*Dir, error) {
 	return d.open(name)
 }
 
-// Enter opens an existing directory below another, following no symlink below
-// base. The caller closes it.
+// Enter opens an existing directory below another. It follows no symlinks below base.
+// The caller closes it.
 func Enter(base, rel string) (*Dir, error) {
 	d, err := Open(base)
 	if err != nil {
@@ -139,7 +138,7 @@ func Enter(base, rel string) (*Dir, error) {
 		next, err := d.open(name)
 		d.Close()
 		if err != nil {
-			return nil, fmt.Errorf("open the directory %s: %w", filepath.Join(base, rel), err)
+			return nil, fmt.Errorf("open directory %s: %w", filepath.Join(base, rel), err)
 		}
 		d = next
 	}
@@ -167,22 +166,21 @@ func (d *Dir) open(name string) (*Dir, error) {
 	return newDir(root, filepath.Join(d.top.at, name)), nil
 }
 
-// Sub returns a directory below this one. It is created with the first file in
-// it, and closed with this one.
+// Sub returns a directory below this one. It is created with its first file, and closed
+// with this one.
 func (d *Dir) Sub(name string) *Dir {
 	return &Dir{d.top, path.Join(d.prefix, name)}
 }
 
-// Path returns the absolute path that the directory had when it was opened: for
-// people, models, and what can only be given a path.
+// Path returns the absolute path that the directory had when it was opened, for messages
+// and for programs that need a path.
 func (d *Dir) Path() string { return filepath.Join(d.top.at, filepath.FromSlash(d.prefix)) }
 
-// Close releases the directory and those below it. It loses nothing: files are
-// closed by who opened them.
+// Close closes the directory and those below it. Open files stay open.
 func (d *Dir) Close() { d.root().Close() }
 
-// Own reports whether the directory belongs to this process's user and nobody
-// else can write to it.
+// Own reports whether the directory belongs to the user of this process, and no other
+// user can write to it.
 func (d *Dir) Own() bool {
 	info, err := d.root().Stat(d.prefix)
 	if err != nil {
@@ -192,14 +190,13 @@ func (d *Dir) Own() bool {
 	return ok && int(st.Uid) == os.Geteuid() && info.Mode().Perm()&0o022 == 0
 }
 
-// Exists reports whether there is something of this name, a dangling symlink
-// included.
+// Exists reports whether the name exists; a dangling symlink does.
 func (d *Dir) Exists(name string) bool {
 	_, err := d.root().Lstat(path.Join(d.prefix, name))
 	return err == nil
 }
 
-// Mkdir makes a directory, with its parents.
+// Mkdir creates a directory, with its parents.
 func (d *Dir) Mkdir(name string) error {
 	name = path.Join(d.prefix, name)
 	err := d.mkdir(name)
@@ -209,13 +206,13 @@ func (d *Dir) Mkdir(name string) error {
 	return err
 }
 
-// Create makes a new file to append to, with the directories above it. That
-// there is one is an error.
+// Create creates a new file to append to, with its parent directories. It is an error if
+// the file exists.
 func (d *Dir) Create(name string) (*os.File, error) {
 	return d.file(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL|os.O_APPEND, 0o644)
 }
 
-// Append opens a file to append to, and creates it if it is missing.
+// Append opens a file to append to, and creates it if necessary.
 func (d *Dir) Append(name string) (*os.File, error) {
 	return d.file(name, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
 }
@@ -235,11 +232,11 @@ func (d *Dir) file(name string, flags int, mode fs.FileMode) (*os.File, error) {
 	return f, err
 }
 
-// mkdir makes a directory by its name below top.
+// mkdir creates a directory by its name below top.
 func (d *Dir) mkdir(name string) error { return d.root().MkdirAll(name, 0o755) }
 
-// CreateTemp makes a new file whose name is the pattern with a number for its
-// last asterisk, as [os.CreateTemp] does, and returns its name, too.
+// CreateTemp creates a new file named by the pattern, with its asterisk replaced by a
+// random number, like [os.CreateTemp]. It returns the file and its name.
 func (d *Dir) CreateTemp(pattern string) (*os.File, string, error) {
 	before, after, _ := strings.Cut(pattern, "*")
 	for try := 0; ; try++ {
@@ -251,9 +248,9 @@ func (d *Dir) CreateTemp(pattern string) (*os.File, string, error) {
 	}
 }
 
-// WriteWhole writes a file so that it appears complete: a temporary file, forced
-// to the disk, renamed.
-func (d *Dir) WriteWhole(name string, write func(io.Writer) error) error {
+// WriteAtomic writes a file atomically: it writes and syncs a temporary file and renames
+// it.
+func (d *Dir) WriteAtomic(name string, write func(io.Writer) error) error {
 	dir, base := path.Split(name)
 	f, temp, err := d.CreateTemp(dir + "." + base + ".*")
 	if err != nil {
@@ -278,7 +275,7 @@ func (d *Dir) WriteWhole(name string, write func(io.Writer) error) error {
 	return err
 }
 
-// Rename renames within the directory.
+// Rename renames a file within the directory.
 func (d *Dir) Rename(from, to string) error {
 	return d.root().Rename(path.Join(d.prefix, from), path.Join(d.prefix, to))
 }
@@ -286,14 +283,14 @@ func (d *Dir) Rename(from, to string) error {
 // Remove removes a file or an empty directory.
 func (d *Dir) Remove(name string) error { return d.root().Remove(path.Join(d.prefix, name)) }
 
-// RemoveAll removes a file, or a directory with everything in it.
+// RemoveAll removes a file, or a directory with its contents.
 func (d *Dir) RemoveAll(name string) error { return d.root().RemoveAll(path.Join(d.prefix, name)) }
 
-// FS returns the directory's files.
+// FS returns the file system of the directory.
 func (d *Dir) FS() fs.FS {
 	sub, err := fs.Sub(d.root().FS(), d.prefix)
 	if err != nil {
-		panic(err) // the prefix is a valid path: Sub has cleaned it
+		panic(err) // the prefix is a valid path, cleaned by Sub
 	}
 	return sub
 }

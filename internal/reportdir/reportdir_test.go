@@ -20,7 +20,7 @@ func open(t *testing.T, dir string) *Dir {
 
 func put(t *testing.T, d *Dir, name, text string) {
 	t.Helper()
-	err := d.WriteWhole(name, func(out io.Writer) error {
+	err := d.WriteAtomic(name, func(out io.Writer) error {
 		_, err := io.WriteString(out, text)
 		return err
 	})
@@ -36,7 +36,7 @@ func holds(t *testing.T, file, want string) {
 	}
 }
 
-func TestNothingIsWrittenElsewhere(t *testing.T) {
+func TestWritesStayInTheDirectory(t *testing.T) {
 	base := t.TempDir()
 	at, victim := filepath.Join(base, "at"), filepath.Join(base, "victim")
 	for _, dir := range []string{at, victim} {
@@ -49,7 +49,7 @@ func TestNothingIsWrittenElsewhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, _, err := d.Sub("outputs").CreateTemp("bash-*.txt"); err == nil {
-		t.Error("an output is written through a symlink")
+		t.Error("an output was written through a symlink")
 	}
 	moved := filepath.Join(base, "moved")
 	if err := errors.Join(os.Rename(at, moved), os.Symlink(victim, at)); err != nil {
@@ -58,17 +58,17 @@ func TestNothingIsWrittenElsewhere(t *testing.T) {
 	put(t, d, "report.json", "{}")
 	holds(t, filepath.Join(moved, "report.json"), "{}")
 	if left, err := os.ReadDir(victim); err != nil || len(left) > 0 {
-		t.Errorf("the victim holds %v, %v", left, err)
+		t.Errorf("the victim contains %v, %v", left, err)
 	}
 }
 
-func TestSymlinksAreNotFollowedToADirectory(t *testing.T) {
+func TestSymlinksToDirectoriesAreNotFollowed(t *testing.T) {
 	base := t.TempDir()
 	if err := errors.Join(os.MkdirAll(filepath.Join(base, "real/runs"), 0o755), os.Symlink("real", filepath.Join(base, "own"))); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := Make(base, "own/runs", false); err == nil {
-		t.Error("made through a symlink")
+		t.Error("created through a symlink")
 	}
 	if _, err := Enter(base, "own/runs"); err == nil {
 		t.Error("entered through a symlink")
@@ -83,7 +83,7 @@ func TestSymlinksAreNotFollowedToADirectory(t *testing.T) {
 	}
 }
 
-func TestADirectoryThatWasRemovedIsRecreated(t *testing.T) {
+func TestRemovedDirectoryIsRecreated(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "runs", "1")
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		t.Fatal(err)
@@ -102,11 +102,11 @@ func TestADirectoryThatWasRemovedIsRecreated(t *testing.T) {
 	}
 }
 
-func TestAFailedWriteLeavesWhatWasThere(t *testing.T) {
+func TestFailedWriteKeepsTheOldFile(t *testing.T) {
 	dir := t.TempDir()
 	d := open(t, dir)
 	put(t, d, "deep/file", "old")
-	if err := d.WriteWhole("deep/file", func(out io.Writer) error {
+	if err := d.WriteAtomic("deep/file", func(out io.Writer) error {
 		io.WriteString(out, "new")
 		return io.ErrShortWrite
 	}); !errors.Is(err, io.ErrShortWrite) {
@@ -119,7 +119,7 @@ func TestAFailedWriteLeavesWhatWasThere(t *testing.T) {
 }
 
 // The other device is memory; without it only renaming is tried.
-func TestMoveToReplacesWhatIsThere(t *testing.T) {
+func TestMoveToReplacesExistingFiles(t *testing.T) {
 	for name, parent := range map[string]string{"renamed": t.TempDir(), "copied": "/dev/shm"} {
 		t.Run(name, func(t *testing.T) {
 			from, err := os.MkdirTemp(parent, "millhand-test-") //nolint:usetesting // on that device
@@ -139,13 +139,13 @@ func TestMoveToReplacesWhatIsThere(t *testing.T) {
 			holds(t, filepath.Join(b.Path(), "outputs/try/bash-1.txt"), "output")
 			holds(t, filepath.Join(b.Path(), "other"), "stays")
 			if left, err := os.ReadDir(from); err != nil || len(left) > 0 {
-				t.Errorf("left behind: %v, %v", left, err)
+				t.Errorf("not moved: %v, %v", left, err)
 			}
 		})
 	}
 }
 
-func TestADirectoryOfOthersIsNotOwn(t *testing.T) {
+func TestOwn(t *testing.T) {
 	dir := t.TempDir()
 	d := open(t, dir)
 	for mode, want := range map[os.FileMode]bool{0o700: true, 0o755: true, 0o775: false, 0o777: false} {
@@ -161,7 +161,7 @@ func TestADirectoryOfOthersIsNotOwn(t *testing.T) {
 			t.Fatal(err)
 		}
 		if d.Own() {
-			t.Error("another user's is own")
+			t.Error("another user's directory is own")
 		}
 	}
 }

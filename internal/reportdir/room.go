@@ -9,8 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Free returns how many bytes are free on the directory's disk, -1 if the file
-// system does not say.
+// Free returns the number of free bytes on the directory's disk, -1 if unknown.
 func (d *Dir) Free() int64 {
 	at, err := d.root().Open(".")
 	if err != nil {
@@ -24,12 +23,12 @@ func (d *Dir) Free() int64 {
 	return int64(st.Bavail) * int64(st.Bsize) //nolint:gosec,unconvert // no disk is so large; Bsize has 32 bits on macOS
 }
 
-// Reserve takes bytes on the directory's disk that only this process has, and
-// that are free again when it closes what is returned, or ends.
+// Reserve reserves bytes on the directory's disk until the result is closed or the
+// process exits.
 func (d *Dir) Reserve(bytes int64) (io.Closer, error) {
 	f, name, err := d.CreateTemp(".reserve.*")
 	if err != nil {
-		return nil, fmt.Errorf("reserve room for reports: %w", err)
+		return nil, fmt.Errorf("reserve disk space for reports: %w", err)
 	}
 	err = d.Remove(name)
 	if err == nil {
@@ -37,12 +36,12 @@ func (d *Dir) Reserve(bytes int64) (io.Closer, error) {
 	}
 	if err != nil {
 		f.Close()
-		return nil, fmt.Errorf("reserve room for reports: %w", err)
+		return nil, fmt.Errorf("reserve disk space for reports: %w", err)
 	}
 	return f, nil
 }
 
-// allocate gives a file its blocks, where the file system can't by writing it.
+// allocate allocates the blocks of a file, by writing if fallocate is not supported.
 func allocate(f *os.File, bytes int64) error {
 	err := fallocate(f, bytes)
 	if !errors.Is(err, errors.ErrUnsupported) {
@@ -63,7 +62,7 @@ func IsFull(err error) bool {
 	return errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT)
 }
 
-// Reason strips the path from an error of the file system.
+// Reason returns the error of the file system without the path.
 func Reason(err error) error {
 	var p *os.PathError
 	if errors.As(err, &p) {
