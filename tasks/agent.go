@@ -3,7 +3,6 @@ package tasks
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 )
 
@@ -39,6 +38,12 @@ func BuiltInAgents() []Agent {
 	}
 }
 
+var (
+	agentsForm    = mapOf("NAME", typeOf((*agent).keys), readAgents)
+	agentModeForm = enum("primary", "subagent", "all")
+	oneModelForm  = form[text]{Type{Name: "string"}, readOneModel}
+)
+
 // readAgents reads the agents of a manifest.
 func readAgents(v value) ([]*agent, bool) {
 	var all []*agent
@@ -56,14 +61,7 @@ func readAgents(v value) ([]*agent, bool) {
 // readAgent reads one agent.
 func readAgent(v value) *agent {
 	a := &agent{value: v, Agent: Agent{Name: v.key.Value}}
-	fields{
-		"description": into(&a.Description, value.str),
-		"prompt":      into(&a.prompt, readPlainPrompt),
-		"mode":        into(&a.mode, word("primary", "subagent", "all")),
-		"model":       func(v value) { a.model = optional(readOneModel(v)) },
-		"profile":     func(v value) { a.profile = optional(v.filled()) },
-		"turns":       into(&a.Turns, number(math.MaxInt)),
-	}.sampled(&a.Sampling).read(v)
+	a.keys().read(v)
 	return a
 }
 

@@ -142,34 +142,31 @@ func (s *source) headRoot(head string) *value {
 	return &root
 }
 
+// agentHead is the head of an agent's file.
+type agentHead struct {
+	*agent
+	off         bool
+	switches    []writtenRule
+	permissions []writtenRule
+}
+
+func (h *agentHead) readPermission(v value) {
+	denyAsks(v)
+	h.permissions = h.body.rulesOf(v)
+}
+
+var (
+	agentFilesForm = form[[]*agent]{Type{Name: "string"}, readAgentFiles}
+	switchesForm   = mapOf("TOOL", boolForm.Type, readToolSwitches)
+)
+
 // readAgentOfFile reads the head of an agent's file; text is what stands behind it.
 func readAgentOfFile(v value, words string) (*agent, bool) {
-	a := &agent{value: v, Agent: Agent{Name: v.key.Value}}
+	h := &agentHead{agent: &agent{value: v, Agent: Agent{Name: v.key.Value}}}
+	a := h.agent
 	a.body = &profileBody{value: v, title: agentTitle(a.Name)}
-	var off bool
-	var switches, permissions []writtenRule
-	keys := fields{
-		"description":     into(&a.Description, value.str),
-		"mode":            into(&a.mode, word("primary", "subagent", "all")),
-		"model":           func(v value) { a.model = optional(readOneModel(v)) },
-		"temperature":     into(&a.Sampling.Temperature, readTemperature),
-		"reasoningEffort": into(&a.Sampling.Effort, word("minimal", "low", "medium", "high")),
-		"steps":           into(&a.Turns, number(1<<30)),
-		"maxSteps":        into(&a.Turns, number(1<<30)),
-		"disable":         into(&off, value.boolean),
-		"tools":           func(v value) { switches = readToolSwitches(v) },
-		"permission": func(v value) {
-			denyAsks(v)
-			permissions = a.body.readRules(v)
-		},
-	}
-	for _, key := range []string{"name", "color", "hidden", "variant", "top_p", "options", "textVerbosity", "reasoningSummary", "thinking"} {
-		keys[key] = func(v value) {
-			v.src.found.note(fmt.Sprintf("%s: %s has no effect here", v.source(), v.name))
-		}
-	}
-	keys.read(v)
-	a.body.rules = slices.Concat(switches, permissions) // OpenCode's order
+	h.keys().read(v)
+	a.body.rules = slices.Concat(h.switches, h.permissions) // OpenCode's order
 	if len(a.body.rules) > maxEntries {
 		v.keyProblem(fmt.Sprintf("the agent has more than %d rules", maxEntries), "use wildcards")
 		return nil, false
@@ -179,18 +176,18 @@ func readAgentOfFile(v value, words string) (*agent, bool) {
 		t.name = "the text"
 		a.prompt = template{text: t, parts: []part{{text: words}}}
 	}
-	if off {
+	if h.off {
 		return nil, true
 	}
 	return a, true
 }
 
 // readToolSwitches reads which tools are on and off, and makes rules of it.
-func readToolSwitches(v value) []writtenRule {
+func readToolSwitches(v value) ([]writtenRule, bool) {
 	var all []writtenRule
 	entries, _ := v.entries()
 	for _, e := range entries {
-		on, ok := e.boolean()
+		on, ok := readBool(e)
 		if !ok {
 			continue
 		}
@@ -204,7 +201,7 @@ func readToolSwitches(v value) []writtenRule {
 		}
 		all = append(all, writtenRule{r, "*"})
 	}
-	return all
+	return all, true
 }
 
 // denyAsks puts deny in the place of ask: in files that were written for

@@ -33,7 +33,7 @@ func BenchmarkLoad(b *testing.B) {
 		"needs":                     head + "vars: {on: yes}\nrepos: [{file: few.txt}]\ntasks:\n  - {id: b, prompt: x, needs: [a], matrix: {k: [1, 2]}}\n  - id: a\n    prompt: ${{ matrix.k }} " + prompt + "\n    matrix: {k: [" + strings.Join(values, ", ") + "]}\n" + rest,
 	} {
 		files["m.yaml"] = manifest
-		dir := folder(b, files)
+		dir := dirWith(b, files)
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			var plan *Plan

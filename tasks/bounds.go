@@ -39,13 +39,15 @@ func (v value) refused(key policy.Key, what string, names ...string) bool {
 	return refused
 }
 
-// bounded makes a reader refuse a list of commands that a policy refuses.
-func bounded(key policy.Key, read func(value)) func(value) {
-	return func(v value) {
+// bounded makes a field refuse commands that a policy refuses.
+func bounded(key policy.Key, f field) field {
+	read := f.read
+	f.read = func(v value) {
 		if v.empty() || !v.refused(key, string(key)+" commands", string(key)) {
 			read(v)
 		}
 	}
+	return f
 }
 
 func (v value) refuse(what string, by policy.Rule) {

@@ -19,6 +19,7 @@ type builder struct {
 	manifests []*manifest
 	complete  bool                   // no manifest is missing because its file is broken
 	byID      map[string]*task       // the tasks by id
+	defaults  manifest               // of keys that no manifest sets
 	override  map[*manifest]*profile // the command line's profile, as each manifest understands it
 	rendered  int                    // bytes of texts with variables so far
 
@@ -114,7 +115,7 @@ func (b *builder) checkManifests() {
 	for _, m := range b.manifests {
 		m.profiles.all()
 		if b.options.Overrides.Profile != "" {
-			b.override[m] = optional(b.profile(b.options.Overrides.Profile, "--profile", m.profiles))
+			b.override[m] = pointer(b.profile(b.options.Overrides.Profile, "--profile", m.profiles))
 		}
 		if b.options.Overrides.Model == "" {
 			b.chainAt(m.models)
@@ -172,6 +173,8 @@ func (b *builder) equip(p *Plan) {
 		p.Batch = p.Batch || m.batch
 		p.Output = OutputLimits{Lines: lower(p.Output.Lines, m.output.Lines), Bytes: lower(p.Output.Bytes, m.output.Bytes)}
 	}
+	d := withDefaults((*OutputLimits).keys)
+	p.Output = OutputLimits{Lines: cmp.Or(p.Output.Lines, d.Lines), Bytes: cmp.Or(p.Output.Bytes, d.Bytes)}
 }
 
 // assemble makes the plan of the selected jobs.
@@ -198,8 +201,8 @@ func (b *builder) assemble(paths []string, drafts []*draft) *Plan {
 		maps.Copy(p.Prices, policy.Prices)
 	}
 	o := b.options.Overrides
-	p.Parallel = cmp.Or(o.Parallel, p.Parallel, DefaultParallel)
-	p.Clones = cmp.Or(p.Clones, DefaultClones)
+	p.Parallel = cmp.Or(o.Parallel, p.Parallel, b.defaults.parallel)
+	p.Clones = cmp.Or(p.Clones, b.defaults.clones)
 	p.Budget = Budget{CostUSD: lower(p.Budget.CostUSD, o.MaxCost), Time: lower(p.Budget.Time, o.MaxTime)}
 	p.Policies = b.options.Policies
 	if most := p.Policies.RunCap(); most.USD > 0 && lower(p.Budget.CostUSD, most.USD) != p.Budget.CostUSD {

@@ -44,6 +44,8 @@ type condition struct {
 	start   int // offset of the expression in the text
 }
 
+var conditionForm = form[*condition]{Type{Name: "string"}, readCondition}
+
 // readCondition reads an if: an expression, perhaps with ${{ }} around it.
 func readCondition(v value) (*condition, bool) {
 	t, ok := v.scalar()
@@ -90,7 +92,7 @@ func (c *condition) checkNames(vars map[string]string, m matrix) {
 	for _, k := range slices.Sorted(maps.Keys(vars)) {
 		known = append(known, "vars."+k)
 	}
-	for _, k := range m.keys() {
+	for _, k := range m.names() {
 		known = append(known, "matrix."+k)
 	}
 	c.expr.variables(func(e expression) {

@@ -1,19 +1,13 @@
 package tasks
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"gopkg.in/yaml.v3"
-
-	"github.com/millhand/millhand/internal/money"
 )
 
 // value is one value of a file. Its methods read it as what it should be and
@@ -46,6 +40,15 @@ func (v value) problem(what, fix string) {
 // keyProblem records a mistake in the key that the value belongs to.
 func (v value) keyProblem(what, fix string) {
 	v.src.report(v.key.Line, v.key.Column, what, fix)
+}
+
+// lacks records that a key of the mapping is missing.
+func (v value) lacks(key, fix string) {
+	report := v.problem
+	if v.key != nil {
+		report = v.keyProblem
+	}
+	report(fmt.Sprintf("missing key %q in %s", key, v.name), fix)
 }
 
 // wrong records that the value is of another type than wanted.
@@ -147,89 +150,6 @@ func (v value) boolean() (bool, bool) {
 	return strings.EqualFold(v.node.Value, "true"), true
 }
 
-// number returns a reader of whole numbers from 1 to most; math.MaxInt is no
-// bound.
-func number(most int) func(value) (int, bool) { return between(1, most) }
-
-// between returns a reader of whole numbers from least to most.
-func between(least, most int) func(value) (int, bool) {
-	wanted := fmt.Sprintf("a whole number of at least %d", least)
-	if most < math.MaxInt {
-		wanted = fmt.Sprintf("a whole number from %d to %d", least, most)
-	}
-	return func(v value) (int, bool) {
-		n, err := strconv.Atoi(strings.ReplaceAll(v.node.Value, "_", ""))
-		if !v.isScalar() || v.node.ShortTag() != "!!int" || err != nil || n < least || n > most {
-			v.wrong(wanted, "write for example 4")
-			return 0, false
-		}
-		return n, true
-	}
-}
-
-// readTokens reads a number of tokens.
-func readTokens(v value) (int64, bool) {
-	n, ok := number(math.MaxInt)(v)
-	return int64(n), ok
-}
-
-// readMoney reads an amount in USD that is not negative.
-func readMoney(v value) (money.USD, bool) { return readAmount(v, money.Parse) }
-
-func readAmount(v value, parse func(string) (money.USD, error)) (money.USD, bool) {
-	tag := v.node.ShortTag()
-	usd, err := parse(strings.ReplaceAll(v.node.Value, "_", ""))
-	if !v.isScalar() || tag != "!!int" && tag != "!!float" || err != nil || usd < 0 {
-		v.wrong("an amount in USD", "write for example 1.50")
-		return 0, false
-	}
-	return usd, true
-}
-
-// readCostLimit reads the amount of a limit. Zero is refused: it could be meant as
-// "nothing may be spent" and as "no limit", and only one of them is cheap.
-func readCostLimit(v value) (money.USD, bool) {
-	usd, ok := readAmount(v, money.ParseLimit)
-	if ok && usd == 0 {
-		v.problem(v.name+" must be more than 0", "leave it out for no limit")
-		return 0, false
-	}
-	return usd, ok
-}
-
-// readDuration reads a time such as 20m or 1h30m, more than zero.
-func readDuration(v value) (time.Duration, bool) {
-	d, err := time.ParseDuration(v.node.Value)
-	switch {
-	case !v.isScalar() || err != nil:
-		v.wrong("a duration", "write it with its unit, such as 90s, 20m or 1h30m")
-	case d <= 0:
-		v.problem(v.name+" must be more than 0", "write for example 20m")
-	default:
-		return d, true
-	}
-	return 0, false
-}
-
-// readSize reads a number of bytes such as 500MB or 8GiB, at least a million.
-func readSize(v value) (int64, bool) {
-	const least, most = 1e6, 1e15
-	text := v.node.Value
-	number := strings.TrimRight(text, "kKMGTiB")
-	units := map[string]float64{"kB": 1e3, "KB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}
-	unit, ok := units[text[len(number):]]
-	n, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
-	switch {
-	case !v.isScalar() || !ok || err != nil:
-		v.wrong("a size", "write it with its unit, such as 500MB, 8GB or 2GiB")
-	case !(n*unit >= least && n*unit <= most):
-		v.problem(v.name+" must be from 1MB to 1000TB", "write for example 8GB")
-	default:
-		return int64(n * unit), true
-	}
-	return 0, false
-}
-
 // list returns a reader of lists. Entries that cannot be read are left out.
 func list[T any](read func(value) (T, bool)) func(value) ([]T, bool) {
 	return func(v value) ([]T, bool) {
@@ -249,17 +169,6 @@ func list[T any](read func(value) (T, bool)) func(value) ([]T, bool) {
 			}
 		}
 		return all, true
-	}
-}
-
-// upTo makes a reader of lists refuse long ones, as every job has a copy.
-func upTo[T any](most int, read func(value) ([]T, bool)) func(value) ([]T, bool) {
-	return func(v value) ([]T, bool) {
-		if len(v.node.Content) > most {
-			v.problem(fmt.Sprintf("%s has more than %d entries", v.name, most), "make it shorter")
-			return nil, false
-		}
-		return read(v)
 	}
 }
 
@@ -339,90 +248,4 @@ func (v value) mergeEntries() []value {
 	}
 	lists, _ := list(value.entries)(v)
 	return slices.Concat(lists...)
-}
-
-// fields are the keys that a mapping may have, each with the reader of its
-// value.
-type fields map[string]func(value)
-
-// read reads a mapping with these keys and returns those that are there. A key
-// without a value is as if it were not there.
-func (f fields) read(v value) map[string]value {
-	present := map[string]value{}
-	entries, _ := v.entries()
-	for _, e := range entries {
-		read, known := f[e.key.Value]
-		switch {
-		case !known:
-			e.keyProblem("unknown key "+quote(e.key.Value), v.src.found.suggest(e.key.Value, slices.Sorted(maps.Keys(f)), "known here: "))
-		case !e.null():
-			present[e.key.Value] = e
-			read(e)
-		}
-	}
-	return present
-}
-
-// into makes a reader store what it read.
-func into[T any](dst *T, read func(value) (T, bool)) func(value) {
-	return func(v value) {
-		if got, ok := read(v); ok {
-			*dst = got
-		}
-	}
-}
-
-// word returns a reader of one of several words, none of which holds without
-// the key.
-func word(words ...string) func(value) (string, bool) {
-	return func(v value) (string, bool) {
-		t, ok := v.filled()
-		if ok && !slices.Contains(words, t.s) {
-			v.problem(fmt.Sprintf("%s must be one of %s, not %s", v.name, strings.Join(words, ", "), quote(t.s)), cmp.Or(suggestion(t.s, words), "write one of them"))
-			ok = false
-		}
-		return t.s, ok
-	}
-}
-
-// laterKey is the reader of a key that this release knows and does not carry
-// out: silence would let somebody rely on it.
-func laterKey(v value) {
-	if !v.empty() {
-		v.keyProblem(v.name+" is not supported yet", "leave it out")
-	}
-}
-
-// only returns a reader that accepts one word, the one of several that this
-// release carries out.
-func only(word string, later ...string) func(value) {
-	read := oneOf([]string{word}, later...)
-	return func(v value) { read(v) }
-}
-
-// oneOf returns a reader of one of several words, the first of which is what
-// holds without the key. The later ones are known, and not carried out by this
-// release.
-func oneOf[T ~string](words []T, later ...string) func(value) (T, bool) {
-	known := make([]string, len(words))
-	for i, w := range words {
-		known[i] = string(w)
-	}
-	fix := "write " + strings.Join(known, ", ") + ", or leave it out"
-	return func(v value) (T, bool) {
-		t, ok := v.text()
-		switch {
-		case !ok:
-		case t.s == "":
-			return words[0], true
-		case slices.Contains(known, t.s):
-			return T(t.s), true
-		case slices.Contains(later, t.s):
-			v.problem(fmt.Sprintf("%s: %s is not supported yet", strings.Trim(v.name, `"`), t.s), fix)
-		default:
-			v.problem(fmt.Sprintf("%s must be one of %s, not %s", v.name, strings.Join(slices.Concat(known, later), ", "), quote(t.s)),
-				cmp.Or(suggestion(t.s, known), fix))
-		}
-		return "", false
-	}
 }

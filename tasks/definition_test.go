@@ -27,10 +27,10 @@ func TestMistakesInWhatAManifestDefines(t *testing.T) {
 			`m.yaml:2:3: "a b" is not a name; use letters, digits, ., _ and -`,
 			`m.yaml:3:7: unknown key "promt"; did you mean "prompt"?`,
 			`m.yaml:3:23: "mode" must be one of primary, subagent, all, not "sub"; write one of them`,
-			`m.yaml:3:35: "turns" must be a whole number of at least 1, not the number 0; write for example 4`,
+			`m.yaml:3:35: "turns" must be an integer of at least 1, not the number 0; write for example 4`,
 			`m.yaml:3:51: "temperature" must be a number from 0 to 2, not the number 2.5; write for example 0.2`,
 			`m.yaml:3:64: "effort" must be one of minimal, low, medium, high, not "max"; write one of them`,
-			`m.yaml:3:81: "max_output" must be a whole number of at least 1, not the text "none"; write for example 4`,
+			`m.yaml:3:81: "max_output" must be an integer of at least 1, not the text "none"; write for example 4`,
 			`m.yaml:4:15: "prompt" is empty; fill it in, or leave it out`,
 			`m.yaml:4:32: "description" must be text, not the number 5; put it in quotes`,
 			`m.yaml:4:44: unknown profile "edti"; did you mean "edit"?`,
@@ -73,8 +73,8 @@ func TestMistakesInWhatAManifestDefines(t *testing.T) {
 			`m.yaml:5:42: "key_env" is not the name of an environment variable; write the name alone, such as EXAMPLE_API_KEY, and never the key`,
 			`m.yaml:5:57: "headers" must be a mapping, not a list; write KEY: VALUE`,
 			`m.yaml:5:73: "a" must be text, a number or a boolean, not a list; write one value`,
-			`m.yaml:6:3: the provider "d" lacks kind; write {kind: openai, base_url: https://HOST/v1}`,
-			`m.yaml:6:3: the provider "d" lacks base_url; write {kind: openai, base_url: https://HOST/v1}`,
+			`m.yaml:6:3: missing key "kind" in "d"; write {kind: openai, base_url: https://HOST/v1}`,
+			`m.yaml:6:3: missing key "base_url" in "d"; write {kind: openai, base_url: https://HOST/v1}`,
 			`m.yaml:7:31: "base_url" must not hold credentials; take them out, and name the variable that holds the key with key_env:`,
 			`m.yaml:8:31: "base_url" is not an http or https URL; write for example https://HOST/v1`,
 			`m.yaml:9:31: "base_url" must end with its path; write parameters under query:`,
@@ -113,10 +113,10 @@ search: {backend: exa, key_env: SEARCH_TOKEN}
 			`m.yaml:1:53: "Other_Api_Key" is a provider's key, or named like one, and no command may see those; leave it out: millhand itself reads the keys that it needs`,
 		}},
 		{"a search without its backend", "search: {url: 'https://h'}\n" + oneTask, []string{
-			`m.yaml:1:9: the search has no backend; write backend: exa or backend: json`,
+			`m.yaml:1:1: missing key "backend" in "search"; add backend: exa or backend: json`,
 		}},
 		{"a search without its url", "search: {backend: json}\n" + oneTask, []string{
-			`m.yaml:1:9: the backend json has no url; write url: https://HOST/search`,
+			`m.yaml:1:1: missing key "url" in "search"; add url: https://HOST/search`,
 		}},
 		{"a search of others", "search: {backend: google, url: localhost, key_env: 5}\n" + oneTask, []string{
 			`m.yaml:1:19: "backend" must be one of exa, json, not "google"; write one of them`,
@@ -141,14 +141,14 @@ search: {backend: exa, key_env: SEARCH_TOKEN}
 			`m.yaml:2:3: "9x" is not the name of a tool; use up to 64 letters, digits, _ and -, beginning with a letter`,
 			`m.yaml:3:3: the name "bash" is taken; choose another`,
 			`m.yaml:4:3: the name "Write" is taken; choose another`,
-			`m.yaml:5:3: the tool "c" has no description; write {description: WHAT IT IS FOR, command: COMMAND}`,
-			`m.yaml:5:3: the tool "c" has no command; write {description: WHAT IT IS FOR, command: COMMAND}`,
+			`m.yaml:5:3: missing key "description" in "c"; add description: TEXT`,
+			`m.yaml:5:3: missing key "command" in "c"; add command: COMMAND`,
 			`m.yaml:6:3: the name "C" differs from another tool's in case alone; choose another`,
 			`m.yaml:7:32: "command" is empty; write a program and its arguments`,
 			`m.yaml:7:42: "time" must be a duration, not the number 5; write it with its unit, such as 90s, 20m or 1h30m`,
 			`m.yaml:7:56: "read_only" must be true or false, not the text "on"; write true`,
 			`m.yaml:8:32: the program "./nope" does not exist; check its path; it is relative to the manifest`,
-			`m.yaml:10:32: the program "./s.yaml" is not executable; make it so with chmod +x, or name its interpreter first`,
+			`m.yaml:10:32: the program "./s.yaml" is not executable; run chmod +x, or name its interpreter first`,
 			`m.yaml:11:32: "command" holds a variable, and a tool's command has none; what differs between calls comes as JSON on standard input`,
 			`m.yaml:12:36: entry 2 of "command" must be text, a number or a boolean, not a list; write one value`,
 			`m.yaml:13:54: the schema is not that of an object; write type: object`,
@@ -193,12 +193,12 @@ max_output: -1
 			`m.yaml:1:16: "s.yaml" is not a folder; name the folder that holds the skills' folders`,
 			`m.yaml:1:24: entry 3 of "skills" must be text, not the number 5; put it in quotes`,
 			`m.yaml:2:8: "batch" must be true or false, not the text "on"; write true`,
-			`m.yaml:3:22: "lines" must be a whole number from 1 to 1000000, not the number 0; write for example 4`,
-			`m.yaml:3:32: "bytes" must be a whole number from 1 to 10485760, not the number 99999999; write for example 4`,
+			`m.yaml:3:22: "lines" must be an integer from 1 to 1000000, not the number 0; write for example 4`,
+			`m.yaml:3:32: "bytes" must be an integer from 1 to 10485760, not the number 99999999; write for example 4`,
 			`m.yaml:3:42: unknown key "foo"; known here: bytes, lines`,
 			`m.yaml:4:9: "effort" must be text, not the number 5; put it in quotes`,
 			`m.yaml:5:14: "temperature" must be a number from 0 to 2, not the text "warm"; write for example 0.2`,
-			`m.yaml:6:13: "max_output" must be a whole number of at least 1, not the number -1; write for example 4`,
+			`m.yaml:6:13: "max_output" must be an integer of at least 1, not the number -1; write for example 4`,
 		}},
 	})
 }
@@ -217,7 +217,7 @@ search: {backend: exa, key_env: K}
 	task := func(id string) string {
 		return head + "profiles: {p: {extends: edit}}\ntasks: [{id: " + id + ", prompt: p}]\n"
 	}
-	dir := folder(t, map[string]string{
+	dir := dirWith(t, map[string]string{
 		"a.yaml": shared + task("a"), "b.yaml": shared + task("b"), "c.yaml": other + task("c"),
 		"d.yaml": "agents: {a: {prompt: x, profile: p}}\nprofiles: {p: {extends: review}}\n" + head + "tasks: [{id: d, prompt: p}]\n",
 		"e.yaml": head + "tasks: [{id: e, prompt: p, agent: a, model: h/m}]\nbatch: true\ntool_output: {lines: 5}\n",
@@ -365,7 +365,7 @@ func TestRulesMayNameTheToolsOfTheManifest(t *testing.T) {
 	if diff := cmp.Diff(want, lines(t, err)); diff != "" {
 		t.Errorf("problems (-want +got):\n%s", diff)
 	}
-	dir := folder(t, map[string]string{"m.yaml": oneTask + tools, "p.yaml": "permission: {lint: allow}\nenv: [A_API_KEY]\n"})
+	dir := dirWith(t, map[string]string{"m.yaml": oneTask + tools, "p.yaml": "permission: {lint: allow}\nenv: [A_API_KEY]\n"})
 	_, err = LoadProfile(t.Context(), "p.yaml", "m.yaml", options(dir))
 	want = []string{`p.yaml:2:7: "A_API_KEY" is a provider's key, or named like one, and no command may see those; leave it out: millhand itself reads the keys that it needs`}
 	if diff := cmp.Diff(want, lines(t, err)); diff != "" {
@@ -407,7 +407,7 @@ tasks: [{id: a, prompt: p, output: {schema: {required: [b]}}}]
 `
 	hash := func(manifest, home string) string {
 		t.Helper()
-		dir := folder(t, map[string]string{"m.yaml": manifest, "s.yaml": "", "k/": "", "k2/": "", "run": "", "sub/run": ""})
+		dir := dirWith(t, map[string]string{"m.yaml": manifest, "s.yaml": "", "k/": "", "k2/": "", "run": "", "sub/run": ""})
 		for _, program := range []string{"run", "sub/run"} {
 			if err := os.Chmod(filepath.Join(dir, program), 0o755); err != nil {
 				t.Fatal(err)

@@ -7,35 +7,41 @@ import (
 	"github.com/millhand/millhand/internal/policy"
 )
 
-// readSearch reads the service that the web's search tools ask; none if nothing is
-// said.
+var (
+	searchForm    = form[[]definition[Search]]{typeOf((*Search).keys), readSearch}
+	searchURLForm = form[string]{Type{Name: "string"}, readSearchURL}
+)
+
+// readSearch reads the service that the web search tools query; none if no key
+// is set.
 func readSearch(v value) ([]definition[Search], bool) {
 	var s Search
-	got := fields{
-		"backend": into(&s.Backend, word("exa", "json")),
-		"url": func(v value) {
-			if u, ok := readAddress(v); ok {
-				s.URL = v.node.Value
-				v.refused(policy.Hosts, "the host "+quote(u.Host), withPort(u.Scheme, u.Host))
-			}
-		},
-		"key_env": into(&s.KeyEnv, readVariable),
-	}.read(v)
+	got := s.keys().read(v)
 	if len(got) == 0 {
 		return nil, false
 	}
 	v.refused(policy.Endpoints, "a search service", v.name)
-	if _, said := got["backend"]; !said {
-		v.problem("the search has no backend", "write backend: exa or backend: json")
+	if _, ok := got["backend"]; !ok {
+		v.lacks("backend", "add backend: exa or backend: json")
 	}
-	if _, said := got["url"]; !said && s.Backend == "json" {
-		v.problem("the backend json has no url", "write url: https://HOST/search")
+	if _, ok := got["url"]; !ok && s.Backend == "json" {
+		v.lacks("url", "add url: https://HOST/search")
 	}
 	return []definition[Search]{{value: v, title: "search", digest: digest(s), is: s}}, true
 }
 
+func readSearchURL(v value) (string, bool) {
+	u, ok := readAddress(v)
+	if ok {
+		v.refused(policy.Hosts, "the host "+quote(u.Host), withPort(u.Scheme, u.Host))
+	}
+	return v.node.Value, ok
+}
+
 // skillFolder is a folder of skills as it is written, and where it is.
 type skillFolder struct{ written, path string }
+
+var skillsForm = form[skillFolder]{Type{Name: "string"}, readSkillFolder}
 
 // readSkillFolder reads one folder of skills.
 func readSkillFolder(v value) (skillFolder, bool) {
@@ -65,10 +71,3 @@ const (
 	maxOutputLines = 1_000_000
 	maxOutputBytes = 10 << 20
 )
-
-// readOutputLimits reads how much of a tool's output a model gets.
-func readOutputLimits(v value) (OutputLimits, bool) {
-	var o OutputLimits
-	fields{"lines": into(&o.Lines, number(maxOutputLines)), "bytes": into(&o.Bytes, number(maxOutputBytes))}.read(v)
-	return o, true
-}

@@ -26,6 +26,8 @@ const (
 	maxEntries  = 2000 // rules, hosts and names of one profile
 )
 
+var profilesForm = mapOf("NAME", typeOf((*profileBody).keys), readProfiles)
+
 // readProfiles reads the profiles of a manifest.
 func readProfiles(v value) (*profiles, bool) {
 	ps := newProfiles()

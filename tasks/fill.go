@@ -134,7 +134,7 @@ func (b *builder) limitsOf(t *task, a Agent) Limits {
 // manifest's.
 func (b *builder) profileOf(t *task) profile {
 	m := t.manifest
-	written, _ := m.profiles.find(DefaultProfile)
+	written, _ := m.profiles.find(b.defaults.profile.s)
 	switch {
 	case t.profile != nil:
 		written = m.profileAt(*t.profile)

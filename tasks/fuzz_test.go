@@ -34,7 +34,7 @@ func FuzzLoad(f *testing.F) {
 	} {
 		f.Add([]byte(s))
 	}
-	dir := folder(f, map[string]string{"docs/agents.md": "Be brief.", "model.yaml": "x", "recorded.jsonl": "x", "skills/": "", "bin/echo.sh": "x", "services/api/": "", "legacy/api/": "", "shop/": "", "services/api/.git/": "", "list.txt": "copy:shop\nhttps://h/c.git # d\n", "repos.txt": "shop\n"})
+	dir := dirWith(f, map[string]string{"docs/agents.md": "Be brief.", "model.yaml": "x", "recorded.jsonl": "x", "skills/": "", "bin/echo.sh": "x", "services/api/": "", "legacy/api/": "", "shop/": "", "services/api/.git/": "", "list.txt": "copy:shop\nhttps://h/c.git # d\n", "repos.txt": "shop\n"})
 	if err := os.Chmod(filepath.Join(dir, "bin", "echo.sh"), 0o755); err != nil {
 		f.Fatal(err)
 	}

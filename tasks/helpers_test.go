@@ -11,8 +11,8 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// folder makes a folder with these files; a name that ends in "/" is a folder.
-func folder(tb testing.TB, files map[string]string) string {
+// dirWith makes a directory with these files; a name that ends in "/" is a directory.
+func dirWith(tb testing.TB, files map[string]string) string {
 	tb.Helper()
 	dir := filepath.Join(tb.TempDir(), "shop")
 	if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -49,7 +49,7 @@ func loadText(tb testing.TB, manifest string, files map[string]string, o Overrid
 	tb.Helper()
 	all := map[string]string{"m.yaml": manifest}
 	maps.Copy(all, files)
-	dir := folder(tb, all)
+	dir := dirWith(tb, all)
 	opts := options(dir)
 	opts.Overrides = o
 	p, err := Load(tb.Context(), []string{"m.yaml"}, opts)

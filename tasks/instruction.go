@@ -10,6 +10,8 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 )
 
+var instructionForm = form[[]Instruction]{Type{Name: "string"}, readInstruction}
+
 // readInstruction reads a file of instructions, or all that a pattern matches, in
 // the order of their names. An @ before the path, as prompts have it, means the
 // same.

@@ -35,7 +35,7 @@ func Load(ctx context.Context, paths []string, o Options) (*Plan, error) {
 	if len(paths) == 0 {
 		l.found.add(Problem{File: "millhand", What: "no manifest is named", Fix: "name at least one file"})
 	}
-	b := &builder{loader: l, manifests: manifests, complete: len(manifests) == len(paths)}
+	b := &builder{defaults: withDefaults((*manifest).keys), loader: l, manifests: manifests, complete: len(manifests) == len(paths)}
 	plan, err := b.plan(ctx, paths)
 	if err != nil {
 		return nil, err

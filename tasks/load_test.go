@@ -16,7 +16,7 @@ import (
 const oneTask = head + "tasks: [{id: a, prompt: p}]\n"
 
 func TestSeveralManifestsMakeOnePlan(t *testing.T) {
-	dir := folder(t, map[string]string{
+	dir := dirWith(t, map[string]string{
 		"a.yaml":     oneTask + "name: both\njobs: 4\nbudget: {cost: 5, time: 1h}\nallow_dirty: true\nallow_unknown_price: true\nprices: {openai/m: {input: 1, output: 2}}\n",
 		"sub/b.yaml": strings.ReplaceAll(oneTask, "id: a", "id: b, needs: [a], repos: [{path: .}]") + "jobs: 2\nbudget: {cost: 9, time: 2m}\nallow_dirty: true\nprices: {openai/m: {input: 1, output: 2}}\n",
 	})
@@ -43,7 +43,7 @@ func TestSeveralManifestsMakeOnePlan(t *testing.T) {
 }
 
 func TestProblemsOfSeveralManifestsComeTogether(t *testing.T) {
-	dir := folder(t, map[string]string{
+	dir := dirWith(t, map[string]string{
 		"a.yaml": oneTask + "prices: {openai/m: {input: 1, output: 2}}",
 		"b.yaml": oneTask + "prices: {openai/m: {input: 1, output: 3}}",
 		"c.yaml": "version: 1\nmodel: [\n",
@@ -71,7 +71,7 @@ func TestNoManifestIsAProblem(t *testing.T) {
 }
 
 func TestAManifestOfStandardInputIsRelativeToTheCurrentFolder(t *testing.T) {
-	dir := folder(t, map[string]string{"notes.md": "Be brief.", "lib/": ""})
+	dir := dirWith(t, map[string]string{"notes.md": "Be brief.", "lib/": ""})
 	o := options(dir)
 	o.Stdin = func() ([]byte, error) {
 		return []byte(oneTask + "instructions: [notes.md]\nrepos: [{path: lib}]"), nil
@@ -106,7 +106,7 @@ instructions: [n.md]
 		t.Helper()
 		all := map[string]string{name: manifest}
 		maps.Copy(all, files)
-		dir := folder(t, all)
+		dir := dirWith(t, all)
 		opts := options(dir)
 		opts.Overrides = o
 		opts.Getenv = func(string) string { return home }
@@ -150,7 +150,7 @@ instructions: [n.md]
 }
 
 func TestScriptsAreFoundFromTheirManifest(t *testing.T) {
-	dir := folder(t, map[string]string{"sub/m.yaml": strings.Replace(oneTask, "openai/m", "script:s.yaml", 1), "sub/s.yaml": "x"})
+	dir := dirWith(t, map[string]string{"sub/m.yaml": strings.Replace(oneTask, "openai/m", "script:s.yaml", 1), "sub/s.yaml": "x"})
 	p, err := Load(t.Context(), []string{"sub/m.yaml"}, options(dir))
 	if err != nil {
 		t.Fatal(err)

@@ -14,7 +14,7 @@ import (
 )
 
 func TestAManifestMayBeAPipe(t *testing.T) {
-	dir := folder(t, nil)
+	dir := dirWith(t, nil)
 	pipe := filepath.Join(dir, "pipe")
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
 		t.Fatal(err)

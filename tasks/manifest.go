@@ -2,30 +2,16 @@ package tasks
 
 import (
 	"cmp"
-	"fmt"
-	"math"
 	"path/filepath"
-	"slices"
-	"time"
 
 	"github.com/millhand/millhand/internal/money"
 )
 
-// What holds where a manifest says nothing. Nothing runs for ever by default;
-// money and tokens have no limit unless one is written.
-const (
-	DefaultProfile    = "readonly"
-	DefaultParallel   = 1
-	DefaultClones     = 4
-	DefaultVerifyTime = 10 * time.Minute
-)
+// DefaultLimits returns the limits of a job whose manifest sets none. Cost,
+// tokens and memory have no default.
+func DefaultLimits() Limits { return withDefaults((*Limits).keys) }
 
-// DefaultLimits returns what ends a job whose manifest does not say so.
-func DefaultLimits() Limits {
-	return Limits{Turns: 100, Time: time.Hour, Denials: 50, Failures: 50, Disk: 8e9, Processes: 4096}
-}
-
-// maxParallel is how many jobs may run side by side.
+// maxParallel is the maximum number of jobs that run concurrently.
 const maxParallel = 256
 
 // manifest is one file as it is written, with what can be said about it
@@ -38,19 +24,20 @@ type manifest struct {
 	profile           *text
 	limits            Limits
 	budget            Budget
-	parallel          int // 0: not said
-	clones            int // likewise
+	parallel          int // 0: not set
+	clones            int // 0: not set
 	vars              map[string]string
 	profiles          *profiles
 	repos             []repo
 	tasks             []*task
 	allowDirty        bool
 	allowUnknownPrice bool
-	unknown           value // where that is said
+	unknown           value // of allow_unknown_price
 	instructions      []Instruction
 	instructed        string // a digest of the instructions
 	prices            []price
-	agents            []*agent
+	agents            []*agent // those of agentFiles too
+	agentFiles        []*agent
 	providers         []definition[provider]
 	search            []definition[Search] // at most one
 	tools             []definition[CustomTool]
@@ -59,92 +46,45 @@ type manifest struct {
 	output            OutputLimits
 }
 
-// price is what a manifest says that a model costs.
+// price is the price of a model in a manifest.
 type price struct {
 	value
 	money.Price
 	model string
 }
 
-// readManifest reads a whole manifest.
+// readManifest reads a manifest. References between its parts, other manifests
+// and the command line are checked later.
 func readManifest(v value) *manifest {
 	m := &manifest{value: v, profiles: newProfiles()}
-	var entries []value
-	var files [][]*agent
-	var instructions [][]Instruction
-	got := fields{
-		"version":             readVersion,
-		"name":                into(&m.name, value.str),
-		"model":               func(v value) { m.models = readChain(v) },
-		"profile":             func(v value) { m.profile = optional(v.filled()) },
-		"limits":              into(&m.limits, readLimits),
-		"budget":              into(&m.budget, readBudget),
-		"jobs":                into(&m.parallel, number(maxParallel)),
-		"clones":              into(&m.clones, number(maxParallel)),
-		"vars":                into(&m.vars, readVars),
-		"profiles":            into(&m.profiles, readProfiles),
-		"repos":               into(&m.repos, readRepos),
-		"tasks":               into(&entries, upTo(maxJobs, list(value.itself))),
-		"allow_dirty":         into(&m.allowDirty, value.boolean),
-		"allow_unknown_price": func(v value) { m.unknown = v; into(&m.allowUnknownPrice, value.boolean)(v) },
-		"instructions":        into(&instructions, upTo(maxCommands, list(readInstruction))),
-		"prices":              into(&m.prices, readPrices),
-		"agents":              into(&m.agents, readAgents),
-		"agents_from":         into(&files, upTo(maxDefined, list(readAgentFiles))),
-		"providers":           into(&m.providers, readProviders),
-		"search":              into(&m.search, readSearch),
-		"tools":               into(&m.tools, readTools),
-		"skills":              into(&m.skills, upTo(maxDefined, list(readSkillFolder))),
-		"batch":               into(&m.batch, value.boolean),
-		"tool_output":         into(&m.output, readOutputLimits),
-		"mcp":                 laterKey, "lsp": laterKey, "hooks": laterKey, "notify": laterKey,
-	}.sampled(&m.sampling).read(v)
-	if _, ok := got["version"]; !ok && v.isMapping() {
-		v.problem("there is no version", "write version: 1 first")
-	}
-	m.agents = append(m.agents, slices.Concat(files...)...)
-	m.instructions = v.onlyOnce(slices.Concat(instructions...))
+	m.keys().read(v)
+	m.agents = append(m.agents, m.agentFiles...)
+	m.instructions = v.onlyOnce(m.instructions)
 	m.instructed = digest(m.instructions)
-	for _, e := range entries {
-		m.tasks = append(m.tasks, readTask(e, m))
+	for _, t := range m.tasks {
+		t.manifest = m
 	}
 	return m
 }
 
-// itself leaves a value to be read later.
-func (v value) itself() (value, bool) { return v, true }
+var versionForm = form[int]{Type{Name: "integer", Min: 1, Max: 1}, readVersion}
 
-// readVersion accepts the one version that there is.
-func readVersion(v value) {
-	if v.isScalar() && v.node.ShortTag() == "!!int" && v.node.Value != "1" {
-		v.problem("version "+v.node.Value+" is not known", "write version: 1")
-		return
-	}
-	if v.node.Value != "1" || v.node.ShortTag() != "!!int" {
+// readVersion accepts the only version of the format.
+func readVersion(v value) (int, bool) {
+	isInt := v.isScalar() && v.node.ShortTag() == "!!int"
+	switch {
+	case isInt && v.node.Value == "1":
+		return 1, true
+	case isInt:
+		v.problem("version "+v.node.Value+" is not supported", "write version: 1")
+	default:
 		v.wrong("the number 1", "write version: 1")
 	}
+	return 0, false
 }
 
-// leastProcesses is what one command takes, with what confines it.
+// leastProcesses is what one command in the sandbox needs.
 const leastProcesses = 16
-
-// readLimits reads what ends a job. Zero values are what the manifest does not say.
-func readLimits(v value) (Limits, bool) {
-	var l Limits
-	fields{
-		"turns":    into(&l.Turns, number(math.MaxInt)),
-		"cost":     into(&l.CostUSD, readCostLimit),
-		"time":     into(&l.Time, readDuration),
-		"tokens":   into(&l.Tokens, readTokens),
-		"denials":  into(&l.Denials, number(math.MaxInt)),
-		"failures": into(&l.Failures, number(math.MaxInt)),
-
-		"disk":      into(&l.Disk, readSize),
-		"memory":    into(&l.Memory, readSize),
-		"processes": into(&l.Processes, between(leastProcesses, math.MaxInt32)),
-	}.read(v)
-	return l, true
-}
 
 // over returns l with the gaps filled from base.
 func (l Limits) over(base Limits) Limits {
@@ -162,12 +102,7 @@ func (l Limits) over(base Limits) Limits {
 	}
 }
 
-// readBudget reads what ends a run.
-func readBudget(v value) (Budget, bool) {
-	var b Budget
-	fields{"cost": into(&b.CostUSD, readCostLimit), "time": into(&b.Time, readDuration)}.read(v)
-	return b, true
-}
+var varsForm = mapOf("NAME", stringForm.Type, readVars)
 
 // readVars reads variables. They may be numbers and booleans too, and are texts
 // spelt as in the file.
@@ -182,29 +117,21 @@ func readVars(v value) (map[string]string, bool) {
 	return vars, ok
 }
 
-// readPrices reads prices of models. Cached tokens without a price of their own are
-// charged as input.
+var pricesForm = mapOf("MODEL", typeOf((*price).keys), readPrices)
+
+// readPrices reads prices of models. Cached tokens without a price cost as much
+// as input.
 func readPrices(v value) ([]price, bool) {
 	var all []price
 	entries, ok := v.entries()
 	for _, e := range entries {
 		p := price{value: e, model: e.key.Value}
-		got := fields{
-			"input":       into(&p.Input, readMoney),
-			"output":      into(&p.Output, readMoney),
-			"cache_read":  into(&p.CacheRead, readMoney),
-			"cache_write": into(&p.CacheWrite, readMoney),
-		}.read(e)
+		got := p.keys().read(e)
 		if _, ok := got["cache_read"]; !ok {
 			p.CacheRead = p.Input
 		}
 		if _, ok := got["cache_write"]; !ok {
 			p.CacheWrite = p.Input
-		}
-		for _, key := range []string{"input", "output"} {
-			if _, ok := got[key]; !ok && e.isMapping() {
-				e.keyProblem(fmt.Sprintf("the price of %s lacks %s", quote(p.model), key), "write {input: 0.25, output: 2.00}, in USD per million tokens")
-			}
 		}
 		all = append(all, p)
 	}

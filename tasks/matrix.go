@@ -47,20 +47,30 @@ func (v value) named() bool {
 	return true
 }
 
+var (
+	matrixForm = form[matrix]{matrixType(), readMatrix}
+	cellsForm  = form[cells]{Type{Name: "map", Names: "NAME", Elem: &stringForm.Type}, readCells}
+)
+
+// matrixType is a map of lists with keys of its own.
+func matrixType() Type {
+	t := Type{Name: "map", Names: "NAME", Elem: new(listOf(stringForm).Type)}
+	t.keys = typeOf((*matrix).keys).keys
+	return t
+}
+
 // readMatrix reads a task's matrix.
 func readMatrix(v value) (matrix, bool) {
 	m := matrix{value: v}
+	own := m.keys()
 	entries, ok := v.entries()
 	for _, e := range entries {
-		switch e.key.Value {
-		case "include":
-			into(&m.include, upTo(maxCells, list(readCells)))(e)
-		case "exclude":
-			into(&m.exclude, upTo(maxCells, list(readCells)))(e)
-		default:
-			if values, ok := readAxisValues(e); ok && e.named() {
-				m.axes = append(m.axes, axis{e.key.Value, values})
-			}
+		if i := own.index(e.key.Value); i >= 0 {
+			own[i].read(e)
+			continue
+		}
+		if values, ok := readAxisValues(e); ok && e.named() {
+			m.axes = append(m.axes, axis{e.key.Value, values})
 		}
 	}
 	if len(entries) > maxKeys {
@@ -177,8 +187,8 @@ func (m matrix) combinations() []map[string]string {
 	return all
 }
 
-// keys returns the keys that any of the combinations has, in order.
-func (m matrix) keys() []string {
+// names returns the keys that any of the combinations has, in order.
+func (m matrix) names() []string {
 	all := map[string]bool{}
 	for _, a := range m.axes {
 		all[a.key] = true

@@ -34,8 +34,13 @@ type Mention struct {
 // maxMentions bounds what one prompt names.
 const maxMentions = 100
 
-// commandForm is what OpenCode's commands run before a prompt is sent.
-var commandForm = regexp.MustCompile("!`[^`\n]+`")
+// inlineCommand is what OpenCode's commands run before a prompt is sent.
+var inlineCommand = regexp.MustCompile("!`[^`\n]+`")
+
+var (
+	taskPromptForm  = form[template]{Type{Name: "string"}, readTaskPrompt}
+	agentPromptForm = form[template]{Type{Name: "string"}, readPlainPrompt}
+)
 
 // readTaskPrompt reads a task's prompt. A variable in a command is refused: the
 // shell would run what its value holds.
@@ -44,7 +49,7 @@ func readTaskPrompt(v value) (template, bool) {
 	if !ok {
 		return template{}, false
 	}
-	for _, at := range commandForm.FindAllStringIndex(t.s, -1) {
+	for _, at := range inlineCommand.FindAllStringIndex(t.s, -1) {
 		if !strings.Contains(strings.ReplaceAll(t.s[at[0]:at[1]], "$"+opening, ""), opening) {
 			continue
 		}
@@ -59,7 +64,7 @@ func readTaskPrompt(v value) (template, bool) {
 // which nothing can be fetched.
 func readPlainPrompt(v value) (template, bool) {
 	t, ok := v.filled()
-	if ok && commandForm.MatchString(t.s) {
+	if ok && inlineCommand.MatchString(t.s) {
 		v.problem("a command (!`...`) is run in the prompts of tasks alone", "write it there, or under setup: and let the agent read what it wrote")
 		ok = false
 	}

@@ -38,16 +38,18 @@ type modelChain struct {
 	wrong bool // there is one, and its problem is recorded
 }
 
+var modelsForm = form[modelChain]{Type{Name: "string"}.listOr(), readChain}
+
 // readChain reads one model, or a list of them.
-func readChain(v value) modelChain {
+func readChain(v value) (modelChain, bool) {
 	if !v.isList() {
 		t, ok := v.filled()
 		if !ok {
-			return modelChain{wrong: true}
+			return modelChain{wrong: true}, true
 		}
-		return modelChain{names: []text{t}}
+		return modelChain{names: []text{t}}, true
 	}
-	names, ok := upTo(maxModels, list(value.filled))(v)
+	names, ok := upTo(maxModels, listOf(textForm)).read(v)
 	if ok && len(v.node.Content) == 0 {
 		v.problem(v.name+" names no model", "write at least one, or leave it out")
 	}
@@ -56,7 +58,7 @@ func readChain(v value) modelChain {
 			n.problem(fmt.Sprintf("the model %s stands twice in %s", quote(n.s), v.name), "keep one of them")
 		}
 	}
-	return modelChain{names, len(names) == 0}
+	return modelChain{names, len(names) == 0}, true
 }
 
 // model resolves the name of a model. The path of a model that is a file is

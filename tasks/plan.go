@@ -263,6 +263,5 @@ type CustomTool struct {
 	ReadOnly    bool
 }
 
-// OutputLimits bound what a tool call gives back to the model. Zero values mean
-// the defaults.
+// OutputLimits limit the output of a tool call that a model gets.
 type OutputLimits struct{ Lines, Bytes int }

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -53,29 +54,7 @@ func (p *policyFile) read(v value) {
 			e.keyProblem(e.name+" has no value", "give it one, or remove the key")
 		}
 	}
-	got := fields{
-		"version":       readVersion,
-		"max_profile":   p.maxProfile,
-		"models":        p.names(policy.Models, value.str),
-		"providers":     p.names(policy.Providers, value.str),
-		"hosts":         p.names(policy.Hosts, readBoundHost),
-		"env":           p.names(policy.Env, func(v value) (string, bool) { t, ok := readEnvName(v); return t.s, ok }),
-		"paths":         p.names(policy.Paths, readDirectory),
-		"repos":         p.names(policy.Repos, value.str),
-		"publish":       p.names(policy.Publish, word("none", "patch", "branch", "push", "pr")),
-		"actors":        p.names(policy.Actors, value.str),
-		"sandbox":       func(v value) { readRequires(v, &p.Sandbox) },
-		"protect":       p.protect,
-		"budget":        p.budget,
-		"prices":        p.prices,
-		"setup":         p.words(policy.Setup, map[string][]string{"allow": {"*"}, "deny": nil}, nil),
-		"cache":         p.words(policy.Cache, map[string][]string{"auto": {"*"}, "none": nil}, nil),
-		"extensions":    p.words(policy.Extensions, map[string][]string{"allow": {"*"}, "deny": nil}, value.str),
-		"setup_network": p.words(policy.SetupNetwork, map[string][]string{"allow": {"*"}, "deny": nil, "registries": registries()}, readBoundHost),
-	}.read(v)
-	if _, ok := got["version"]; !ok && v.isMapping() {
-		v.problem("there is no version", "write version: 1 first")
-	}
+	p.keys().read(v)
 }
 
 // registries are the groups of hosts that packages come from.
@@ -85,10 +64,11 @@ func (p *policyFile) rule(key policy.Key, at value, allow []string) {
 	p.Rules = append(p.Rules, policy.Rule{Key: key, Allow: allow, Source: at.ruleSource()})
 }
 
-// names returns a reader of a list of what a key allows.
-func (p *policyFile) names(key policy.Key, read func(value) (string, bool)) func(value) {
-	return func(v value) {
-		allow, ok := list(read)(v)
+// names is a list of what a key allows.
+func (p *policyFile) names(key policy.Key, f form[string]) field {
+	names := listOf(f)
+	return field{Type: names.Type, read: func(v value) {
+		allow, ok := names.read(v)
 		if !ok {
 			return
 		}
@@ -96,27 +76,30 @@ func (p *policyFile) names(key policy.Key, read func(value) (string, bool)) func
 			allow = append(allow, string(PublishNone))
 		}
 		p.rule(key, v, allow)
-	}
+	}}
 }
 
-// words returns a reader of a key that is one of several words, or else a list
-// if read isn't nil. A word that allows everything makes no rule.
-func (p *policyFile) words(key policy.Key, words map[string][]string, read func(value) (string, bool)) func(value) {
-	return func(v value) {
-		if read != nil && v.isList() {
-			p.names(key, read)(v)
+// words is one of several words, or a list of names if those aren't nil. A word
+// that allows everything makes no rule.
+func (p *policyFile) words(key policy.Key, words map[string][]string, names *form[string]) field {
+	one := enum(slices.Sorted(maps.Keys(words))...)
+	f := field{Type: one.Type}
+	var many field
+	if names != nil {
+		many = p.names(key, *names)
+		f.Or = &many.Type
+	}
+	f.read = func(v value) {
+		if names != nil && v.isList() {
+			many.read(v)
 			return
 		}
-		known := make([]string, 0, len(words))
-		for w := range words {
-			known = append(known, w)
-		}
-		slices.Sort(known)
-		w, ok := word(known...)(v)
+		w, ok := one.read(v)
 		if allow := words[w]; ok && !slices.Contains(allow, "*") {
 			p.rule(key, v, allow)
 		}
 	}
+	return f
 }
 
 // maxProfile reads a preset, or a file that holds a profile's body.
@@ -140,7 +123,7 @@ func (p *policyFile) maxProfile(v value) {
 
 // protect reads the globs of paths that nothing may change.
 func (p *policyFile) protect(v value) {
-	globs, _ := list(readGlob)(v)
+	globs, _ := listOf(globForm).read(v)
 	for _, g := range globs {
 		g = strings.Trim(strings.TrimPrefix(g, "./"), "/")
 		p.Globs = append(p.Globs, g, g+"/**")
@@ -151,10 +134,10 @@ func (p *policyFile) protect(v value) {
 	}
 }
 
-// budget reads what a run, and all runs of a day, may cost. A price that isn't
+// readBudget reads what a run, and all runs of a day, may cost. A price that isn't
 // known would make either meaningless.
-func (p *policyFile) budget(v value) {
-	got := fields{"run": into(&p.Run.USD, readCostLimit), "day": into(&p.Day.USD, readCostLimit)}.read(v)
+func (p *policyFile) readBudget(v value) {
+	got := p.budgetKeys().read(v)
 	if len(got) == 0 && v.isMapping() {
 		v.keyProblem("budget bounds nothing", "write {run: 5, day: 50}, in USD")
 	}
@@ -162,8 +145,8 @@ func (p *policyFile) budget(v value) {
 	p.rule(policy.Budget, v, nil)
 }
 
-// prices reads prices that the operator vouches for.
-func (p *policyFile) prices(v value) {
+// readPrices reads prices that the operator vouches for.
+func (p *policyFile) readPrices(v value) {
 	all, _ := readPrices(v)
 	p.Prices = map[string]money.Price{}
 	for _, price := range all {
@@ -171,12 +154,18 @@ func (p *policyFile) prices(v value) {
 	}
 }
 
-// readRequires reads that level A is required.
-func readRequires(v value, at *string) {
-	if _, ok := word("require")(v); ok {
-		*at = v.ruleSource()
+// requireSandbox reads that sandbox level A is required.
+func (p *policyFile) requireSandbox(v value) {
+	if _, ok := enum("require").read(v); ok {
+		p.Sandbox = v.ruleSource()
 	}
 }
+
+var (
+	boundHostForm = form[string]{Type{Name: "string"}, readBoundHost}
+	directoryForm = form[string]{Type{Name: "string"}, readDirectory}
+	envNameForm   = form[string]{Type{Name: "string"}, func(v value) (string, bool) { t, ok := readEnvName(v); return t.s, ok }}
+)
 
 // readBoundHost reads a host, or "*" for every host.
 func readBoundHost(v value) (string, bool) {

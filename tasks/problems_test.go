@@ -87,13 +87,13 @@ model: openai/m
 tasks: [{id: a, prompt: p}]`, []string{
 			`m.yaml:1:7: "name" must be text, not the number 5; put it in quotes`,
 			`m.yaml:2:9: "budget" must be a mapping, not the number 7; write KEY: VALUE`,
-			`m.yaml:3:17: "turns" must be a whole number of at least 1, not the text "many"; write for example 4`,
+			`m.yaml:3:17: "turns" must be an integer of at least 1, not the text "many"; write for example 4`,
 			`m.yaml:3:29: "cost" must be an amount in USD, not the number -1; write for example 1.50`,
 			`m.yaml:3:39: "time" must be a duration, not the number 20; write it with its unit, such as 90s, 20m or 1h30m`,
-			`m.yaml:3:51: "tokens" must be a whole number of at least 1, not the number 1.5; write for example 4`,
-			`m.yaml:3:65: "denials" must be a whole number of at least 1, not the number 0; write for example 4`,
-			`m.yaml:3:78: "failures" must be a whole number of at least 1, not the number 0x10; write for example 4`,
-			`m.yaml:4:7: "jobs" must be a whole number from 1 to 256, not the number 300; write for example 4`,
+			`m.yaml:3:51: "tokens" must be an integer of at least 1, not the number 1.5; write for example 4`,
+			`m.yaml:3:65: "denials" must be an integer of at least 1, not the number 0; write for example 4`,
+			`m.yaml:3:78: "failures" must be an integer of at least 1, not the number 0x10; write for example 4`,
+			`m.yaml:4:7: "jobs" must be an integer from 1 to 256, not the number 300; write for example 4`,
 			`m.yaml:5:14: "allow_dirty" must be true or false, not the text "yes"; write true`,
 			`m.yaml:6:22: "allow_unknown_price" must be true or false, not the number 1; write true`,
 			`m.yaml:7:15: "instructions" must be a list, not the text "a.md"; put it in brackets: [a.md]`,
@@ -109,7 +109,7 @@ tasks:
 			`m.yaml:3:29: "memory" must be a size, not the text "5 apples"; write it with its unit, such as 500MB, 8GB or 2GiB`,
 			`m.yaml:5:39: "disk" must be from 1MB to 1000TB; write for example 8GB`,
 			`m.yaml:5:52: "memory" must be from 1MB to 1000TB; write for example 8GB`,
-			`m.yaml:5:70: "processes" must be a whole number from 16 to 2147483647, not the number 2; write for example 4`,
+			`m.yaml:5:70: "processes" must be an integer from 16 to 2147483647, not the number 2; write for example 16`,
 			`m.yaml:6:39: "disk" must be from 1MB to 1000TB; write for example 8GB`,
 			`m.yaml:6:55: "memory" must be a size, not a list; write it with its unit, such as 500MB, 8GB or 2GiB`,
 		}},
@@ -125,12 +125,12 @@ tasks: [{id: a, prompt: p}]`, []string{
 		}},
 		{"no version", `model: openai/m
 tasks: [{id: a, prompt: p}]`, []string{
-			`m.yaml:1:1: there is no version; write version: 1 first`,
+			`m.yaml:1:1: missing key "version" in the file; add version: 1`,
 		}},
 		{"a version of the future", `version: 2
 model: openai/m
 tasks: [{id: a, prompt: p}]`, []string{
-			`m.yaml:1:10: version 2 is not known; write version: 1`,
+			`m.yaml:1:10: version 2 is not supported; write version: 1`,
 		}},
 		{"a version in quotes", `version: "1"
 model: openai/m
@@ -168,10 +168,10 @@ tasks:
 			`m.yaml:6:8: the task id "a..b" cannot be part of a branch's name; it must not hold ".." or end with "."`,
 			`m.yaml:7:8: the task id "a.lock" cannot be part of a branch's name; no part of it may begin with "." or end with ".lock"`,
 			`m.yaml:8:8: the task id "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx..." is longer than 64 characters; use up to 64 letters, digits, ., _ and -, beginning with a letter or digit`,
-			`m.yaml:9:3: a task has no id; give it one, such as id: fix-tests`,
+			`m.yaml:9:3: missing key "id" in entry 6 of "tasks"; add id: fix-tests`,
 			`m.yaml:10:8: "id" must be text, not the number 5; put it in quotes`,
 			`m.yaml:11:19: "prompt" is empty; fill it in, or leave it out`,
-			`m.yaml:12:3: a task has no prompt; say what to do with prompt:`,
+			`m.yaml:12:3: missing key "prompt" in entry 9 of "tasks"; add prompt: TEXT`,
 			`m.yaml:13:3: entry 10 of "tasks" must be a mapping, not the text "g"; write KEY: VALUE`,
 		}},
 		{"needs in a circle", `version: 1
@@ -228,8 +228,8 @@ tasks: [{id: a, prompt: p}]`, []string{
 			`m.yaml:13:13: "a b" is not the name of a build cache; write for example go`,
 			`m.yaml:14:11: "A=B" is not the name of an environment variable; write the name alone, such as CI`,
 			`m.yaml:15:10: "git" must be write or none, not the text "yes"; write one of them`,
-			`m.yaml:16:16: an example names one tool and its subject; write {allow: TOOL, subject: "..."} or {deny: TOOL, subject: "..."}`,
-			`m.yaml:16:31: an example names one tool and its subject; write {allow: TOOL, subject: "..."} or {deny: TOOL, subject: "..."}`,
+			`m.yaml:16:16: an example needs one tool and its subject; write {allow: TOOL, subject: "..."} or {deny: TOOL, subject: "..."}`,
+			`m.yaml:16:31: an example needs one tool and its subject; write {allow: TOOL, subject: "..."} or {deny: TOOL, subject: "..."}`,
 		}},
 		{"profiles", `profiles:
   a: {network: ["https://x.y", ok.com]}
@@ -383,7 +383,7 @@ model: openai/m
 `, []string{
 			`m.yaml:4:21: "message" must be text, not the number 5; put it in quotes`,
 			`m.yaml:4:32: "a b" is not a valid name of a branch; it must not hold ' '`,
-			`m.yaml:4:47: an author has a name and an email; write {name: ..., email: ...}`,
+			`m.yaml:4:39: missing key "email" in "author"; add email: ADDRESS`,
 			`m.yaml:4:67: "protect" must be a list, not the text "x"; put it in brackets: [x]`,
 			`m.yaml:4:70: unknown key "foo"; known here: author, branch, if_exists, message, protect, sign, wip`,
 		}},
@@ -403,7 +403,7 @@ model: openai/m
 version: 1
 model: openai/m
 `, []string{
-			`m.yaml:4:20: an author's name and email hold no <, > or line breaks; take them out`,
+			`m.yaml:4:20: an author's name and email must not contain <, > or line breaks; remove them`,
 		}},
 		{"branches of several jobs", `version: 1
 model: openai/m
@@ -431,7 +431,7 @@ version: 1
 model: openai/m
 `, []string{
 			`m.yaml:6:5: the verify name "a" is used twice, first in line 5; rename one of them`,
-			`m.yaml:7:5: entry 3 of "verify" has no command; write {name: tests, run: COMMAND}`,
+			`m.yaml:7:5: missing key "run" in entry 3 of "verify"; add run: COMMAND`,
 			`m.yaml:8:5: entry 4 of "verify" must be a mapping, not the text "go test"; write KEY: VALUE`,
 			`m.yaml:9:20: "run" is empty; write a command, or leave it out`,
 			`m.yaml:9:30: "time" must be a duration, not the number 5; write it with its unit, such as 90s, 20m or 1h30m`,
@@ -465,7 +465,7 @@ model: openai/m
 version: 1
 model: openai/m
 `, []string{
-			`m.yaml:4:13: "attempts" must be a whole number of at least 1, not the number 0; write for example 4`,
+			`m.yaml:4:13: "attempts" must be an integer of at least 1, not the number 0; write for example 4`,
 			`m.yaml:5:20: "require_changes" must be true or false, not the text "on"; write true`,
 		}},
 		{"variables", `tasks:
@@ -560,7 +560,7 @@ tasks: [{id: a, prompt: p}]`, []string{
 version: 1
 model: openai/m
 tasks: [{id: a, prompt: p}]`, []string{
-			`m.yaml:2:3: the price of "openai/m" lacks output; write {input: 0.25, output: 2.00}, in USD per million tokens`,
+			`m.yaml:2:3: missing key "output" in "openai/m"; add output: 2.00`,
 			`m.yaml:3:3: unknown provider "opnai"; did you mean "openai"?`,
 			`m.yaml:3:31: "output" must be an amount in USD, not the number -2; write for example 1.50`,
 			`m.yaml:4:50: "cache_read" must be an amount in USD, not the text "x"; write for example 1.50`,

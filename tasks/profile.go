@@ -44,15 +44,7 @@ type profile struct {
 // readProfileBody reads a profile's body.
 func readProfileBody(v value, title string) *profileBody {
 	p := &profileBody{value: v, title: title}
-	fields{
-		"extends":    func(v value) { p.extends = optional(v.filled()) },
-		"permission": func(v value) { p.rules = append(p.rules, p.readRules(v)...) },
-		"git":        func(v value) { p.rules = append(p.rules, readGitRule(v)...) },
-		"network":    into(&p.network, readNetwork),
-		"cache":      into(&p.cache, list(readCacheName)),
-		"env":        into(&p.env, list(readEnvName)),
-		"examples":   into(&p.examples, list(readExample)),
-	}.read(v)
+	p.keys().read(v)
 	if len(p.rules)+len(p.cache)+len(p.env)+len(p.examples) > maxEntries {
 		v.problem(fmt.Sprintf("the profile has more than %d entries", maxEntries), "use wildcards")
 		p.rules, p.cache, p.env, p.examples = nil, nil, nil, nil
@@ -60,18 +52,15 @@ func readProfileBody(v value, title string) *profileBody {
 	return p
 }
 
-// optional makes a pointer of what was read, nil if that failed.
-func optional[T any](v T, ok bool) *T {
-	if !ok {
-		return nil
-	}
-	return &v
-}
+// readRules reads the key permission.
+func (p *profileBody) readRules(v value) { p.rules = append(p.rules, p.rulesOf(v)...) }
 
-// rules reads a permission key: one effect for everything, or a mapping from
+func (p *profileBody) readGit(v value) { p.rules = append(p.rules, readGitRule(v)...) }
+
+// rulesOf reads a permission key: one effect for everything, or a mapping from
 // permissions to an effect or to patterns with an effect each. The order of
 // the file is the order of the rules.
-func (p *profileBody) readRules(v value) []writtenRule {
+func (p *profileBody) rulesOf(v value) []writtenRule {
 	switch {
 	case v.node.Value != "":
 		return v.rule("*", "*")
@@ -247,6 +236,14 @@ func sameLetters(a, b string) bool {
 	return slices.Equal(x, y)
 }
 
+var (
+	networkForm = form[*permission.Network]{Type{Name: "enum", Values: []string{"deny", "allow"}, Or: new(listOf(stringForm).Type)}, readNetwork}
+	networkHost = form[string]{Type{Name: "string"}, readHost}
+	cacheForm   = form[string]{Type{Name: "string"}, readCacheName}
+	envForm     = form[text]{Type{Name: "string"}, readEnvName}
+	exampleForm = form[permission.Example]{typeOf((*example).keys), readExample}
+)
+
 // readNetwork reads which addresses may be reached.
 func readNetwork(v value) (*permission.Network, bool) {
 	switch v.node.Value {
@@ -258,7 +255,7 @@ func readNetwork(v value) (*permission.Network, bool) {
 		}
 		return &permission.Network{Allow: true}, true
 	case "":
-		hosts, ok := list(readHost)(v)
+		hosts, ok := listOf(networkHost).read(v)
 		return &permission.Network{Hosts: hosts}, ok
 	}
 	v.wrong("deny, allow or a list of hosts", "write one of them")
@@ -290,11 +287,11 @@ func readCacheName(v value) (string, bool) {
 	return t.s, ok
 }
 
-var envForm = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+var envName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 func readEnvName(v value) (text, bool) {
 	t, ok := v.filled()
-	if ok && !envForm.MatchString(t.s) {
+	if ok && !envName.MatchString(t.s) {
 		v.problem(quote(t.s)+" is not the name of an environment variable", "write the name alone, such as CI")
 		return text{}, false
 	}
@@ -304,26 +301,25 @@ func readEnvName(v value) (text, bool) {
 	return t, ok
 }
 
+// example is one expected decision while it is read.
+type example struct{ allowed, denied, subject string }
+
 // readExample reads one expected decision.
 func readExample(v value) (permission.Example, bool) {
-	var allowed, denied, subject string
-	got := fields{
-		"allow":   into(&allowed, value.str),
-		"deny":    into(&denied, value.str),
-		"subject": into(&subject, value.str),
-	}.read(v)
+	var x example
+	got := x.keys().read(v)
 	_, allows := got["allow"]
 	_, denies := got["deny"]
 	_, about := got["subject"]
 	if allows == denies || !about {
-		v.problem("an example names one tool and its subject", `write {allow: TOOL, subject: "..."} or {deny: TOOL, subject: "..."}`)
+		v.problem("an example needs one tool and its subject", `write {allow: TOOL, subject: "..."} or {deny: TOOL, subject: "..."}`)
 		return permission.Example{}, false
 	}
-	e := permission.Example{Tool: allowed + denied, Subject: subject, Source: fmt.Sprintf("%s:%d:%d", v.src.name, v.use.Line, v.use.Column)}
+	e := permission.Example{Tool: x.allowed + x.denied, Subject: x.subject, Source: fmt.Sprintf("%s:%d:%d", v.src.name, v.use.Line, v.use.Column)}
 	if allows {
 		e.Effect = permission.Allow
 	}
-	return e, e.Tool != "" && subject != ""
+	return e, e.Tool != "" && e.Subject != ""
 }
 
 // on returns the profile made of a base and the body.

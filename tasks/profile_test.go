@@ -34,7 +34,7 @@ func TestProfilesOfACommandLine(t *testing.T) {
 		}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			dir := folder(t, map[string]string{"m.yaml": manifest, "ci.yaml": body, "strict.yml": "permission: deny", "sub/strict": "permission: deny"})
+			dir := dirWith(t, map[string]string{"m.yaml": manifest, "ci.yaml": body, "strict.yml": "permission: deny", "sub/strict": "permission: deny"})
 			p, err := LoadProfile(t.Context(), tt.profile, tt.manifest, options(dir))
 			if err != nil {
 				t.Fatal(err)
@@ -71,7 +71,7 @@ func TestMistakesInProfilesOfACommandLine(t *testing.T) {
 		{"a circle", "a", "circle.yaml", []string{`circle.yaml:4:16: profiles extend each other in a circle: a -> b -> a; let one of them extend a preset`}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			dir := folder(t, map[string]string{
+			dir := dirWith(t, map[string]string{
 				"m.yaml": "version: 1\nprofiles: {mine: {extends: edit}}\n", "broken.yaml": "version: 1\nprofiles:\n  mine: {extends: 5}\n", "empty.yaml": "", "sub/": "",
 				"ask.yaml": "permission: {edit: ask}", "circle.yaml": "version: 1\nprofiles:\n  a: {extends: b}\n  b: {extends: a}\n",
 			})
@@ -84,7 +84,7 @@ func TestMistakesInProfilesOfACommandLine(t *testing.T) {
 }
 
 func TestWithoutAHomeItsSignIsAMistake(t *testing.T) {
-	o := options(folder(t, map[string]string{"p.yaml": "permission:\n  read: {\"~/x\": deny}\n"}))
+	o := options(dirWith(t, map[string]string{"p.yaml": "permission:\n  read: {\"~/x\": deny}\n"}))
 	o.Getenv = nil
 	_, err := LoadProfile(t.Context(), "p.yaml", "", o)
 	want := []string{`p.yaml:2:10: ~ stands for the home folder, and HOME is not set; write the folder`}

@@ -26,6 +26,14 @@ type provider struct {
 	query   []template
 }
 
+var (
+	providersForm  = mapOf("NAME", typeOf((*provider).keys), readProviders)
+	baseURLForm    = form[string]{Type{Name: "string"}, readBaseURL}
+	keyEnvForm     = form[string]{Type{Name: "string"}, readVariable}
+	headersForm    = mapOf("NAME", stringForm.Type, readHeaders)
+	parametersForm = mapOf("NAME", stringForm.Type, readParameters)
+)
+
 // readProviders reads the endpoints that a manifest adds or changes.
 func readProviders(v value) ([]definition[provider], bool) {
 	var all []definition[provider]
@@ -63,16 +71,10 @@ func readProvider(v value, name string) provider {
 		return p
 	}
 	v.refused(policy.Providers, "the provider "+quote(name), name)
-	got := fields{
-		"kind":     into(&p.Kind, word(providerKinds...)),
-		"base_url": into(&p.BaseURL, readBaseURL),
-		"key_env":  into(&p.KeyEnv, readVariable),
-		"headers":  into(&p.headers, readHeaders),
-		"query":    into(&p.query, readParameters),
-	}.read(v)
+	got := p.keys().read(v)
 	for _, key := range []string{"kind", "base_url"} {
 		if _, ok := got[key]; !ok && v.isMapping() && !slices.Contains(supportedProviders, name) {
-			v.keyProblem(fmt.Sprintf("the provider %s lacks %s", quote(name), key), "write {kind: openai, base_url: https://HOST/v1}")
+			v.lacks(key, "write {kind: openai, base_url: https://HOST/v1}")
 		}
 	}
 	for _, secret := range append(p.secretHeaders(), p.secretQuery()...) {
@@ -161,7 +163,7 @@ func readBaseURL(v value) (string, bool) {
 // readVariable reads the name of an environment variable.
 func readVariable(v value) (string, bool) {
 	t, ok := v.filled()
-	if ok && !envForm.MatchString(t.s) {
+	if ok && !envName.MatchString(t.s) {
 		v.problem(v.name+" is not the name of an environment variable", "write the name alone, such as EXAMPLE_API_KEY, and never the key")
 		return "", false
 	}

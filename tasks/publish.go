@@ -20,17 +20,14 @@ func publishModes() []PublishMode {
 
 const laterPublish = "pr"
 
+var publishForm = form[publish]{typeOf((*publish).keys), readPublish}
+
 // readPublish reads how a task's work is published.
 func readPublish(v value) (publish, bool) {
-	p := publish{mode: PublishNone}
-	fields{
-		"mode": func(v value) {
-			p.value = v
-			into(&p.mode, oneOf(publishModes(), laterPublish))(v)
-			v.refused(policy.Publish, "publish: "+string(p.mode), string(p.mode))
-		},
-		"base": laterKey, "title": laterKey, "body": laterKey, "draft": laterKey, "labels": laterKey, "reviewers": laterKey,
-	}.read(v)
+	p := withDefaults((*publish).keys)
+	if _, ok := p.keys().read(v)["mode"]; ok {
+		p.refused(policy.Publish, "publish: "+string(p.mode), string(p.mode))
+	}
 	return p, true
 }
 

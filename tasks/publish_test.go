@@ -87,13 +87,13 @@ tasks:
 }
 
 func TestOfSeveralManifestsTheLargestNumberOfClonesHolds(t *testing.T) {
-	dir := folder(t, map[string]string{
+	dir := dirWith(t, map[string]string{
 		"a.yaml": oneTask, "b.yaml": head + "clones: 2\ntasks: [{id: b, prompt: p}]", "c.yaml": head + "clones: 7\ntasks: [{id: c, prompt: p}]",
 	})
 	for _, tt := range []struct {
 		paths []string
 		want  int
-	}{{[]string{"a.yaml"}, DefaultClones}, {[]string{"a.yaml", "b.yaml"}, 2}, {[]string{"b.yaml", "c.yaml"}, 7}} {
+	}{{[]string{"a.yaml"}, 4}, {[]string{"a.yaml", "b.yaml"}, 2}, {[]string{"b.yaml", "c.yaml"}, 7}} {
 		p, err := Load(t.Context(), tt.paths, options(dir))
 		if err != nil || p.Clones != tt.want {
 			t.Errorf("%v: %d clones, %v", tt.paths, p.Clones, err)

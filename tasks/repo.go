@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"math"
 	"os"
 	"path"
 	"path/filepath"
@@ -24,11 +23,12 @@ type repo struct {
 	top     string // id of the repository that it is a directory of; id if it is all of it
 }
 
+var reposForm = form[[]repo]{Type{Name: "list", Elem: new(typeOf((*repoEntry).keys))}, readRepos}
+
 // readRepos reads the repositories of a manifest or a task. There is a problem if
 // one stands there twice: its jobs would have the same names.
 func readRepos(v value) ([]repo, bool) {
-	entries, ok := upTo(maxJobs, list(readRepoEntry))(v)
-	all := slices.Concat(entries...)
+	all, ok := upTo(maxJobs, flat(form[[]repo]{read: readRepoEntry})).read(v)
 	if len(all) > maxJobs {
 		v.problem(fmt.Sprintf("%s names more than %d repositories", v.name, maxJobs), "split it")
 		return nil, false
@@ -67,14 +67,7 @@ type repoEntry struct {
 // readRepoEntry reads one entry of repos.
 func readRepoEntry(v value) ([]repo, bool) {
 	e := repoEntry{value: v}
-	target := into(&e.target, value.filled)
-	got := fields{
-		"path": target, "copy": target, "url": target, "file": target, "glob": target,
-		"ref":     into(&e.ref, readRevision),
-		"depth":   into(&e.depth, between(0, math.MaxInt32)),
-		"include": into(&e.include, upTo(maxCells, list(readGlob))),
-		"exclude": into(&e.exclude, upTo(maxCells, list(readGlob))),
-	}.read(v)
+	got := e.keys().read(v)
 	ways := slices.DeleteFunc([]string{"path", "copy", "url", "file", "glob"}, func(key string) bool {
 		_, ok := got[key]
 		return !ok
@@ -185,6 +178,8 @@ func topOf(dir string) string {
 	}
 	return dir
 }
+
+var revisionForm = form[string]{Type{Name: "string"}, readRevision}
 
 // readRevision reads the name of a revision; one of digits alone is a name too.
 func readRevision(v value) (string, bool) {

@@ -28,7 +28,7 @@ func loadIn(t *testing.T, repos string, files map[string]string) (p *Plan, dir s
 	t.Helper()
 	all := map[string]string{"m.yaml": oneTask + "repos: " + repos + "\n"}
 	maps.Copy(all, files)
-	dir = folder(t, all)
+	dir = dirWith(t, all)
 	p, err = Load(t.Context(), []string{"m.yaml"}, options(dir))
 	return p, dir, err
 }
@@ -113,7 +113,7 @@ model: openai/m
 			`m.yaml:12:25: "include" has no meaning for path; leave it out; it goes with file and glob`,
 			`m.yaml:13:15: "depth" has no meaning for copy; leave it out; it goes with url and file`,
 			`m.yaml:14:26: "exclude" has no meaning for url; leave it out; it goes with file and glob`,
-			`m.yaml:15:33: "depth" must be a whole number from 0 to 2147483647, not the number -1; write for example 4`,
+			`m.yaml:15:33: "depth" must be an integer from 0 to 2147483647, not the number -1; write for example 4`,
 			`m.yaml:16:12: "[x" is not a pattern for folders; close its brackets, and write no / in them`,
 			`m.yaml:17:12: "{d,e/f}" is not a pattern for folders; close its brackets, and write no / in them`,
 			`m.yaml:18:12: no folder that "d*" matches holds a git repository; check the pattern; it is relative to the manifest`,
@@ -151,7 +151,7 @@ func TestBranchesOfDirectoriesNameThem(t *testing.T) {
 }
 
 func TestLinksInACircleAreHarmlessToPatterns(t *testing.T) {
-	dir := folder(t, map[string]string{"m.yaml": oneTask + "repos: [{glob: '**'}, {glob: 'loop/*/*/one'}]", "w/one/.git/": ""})
+	dir := dirWith(t, map[string]string{"m.yaml": oneTask + "repos: [{glob: '**'}, {glob: 'loop/*/*/one'}]", "w/one/.git/": ""})
 	for link, to := range map[string]string{"loop": ".", "w/up": "..", "w/self": "self", "w/zwei": "one"} {
 		if err := os.Symlink(to, filepath.Join(dir, link)); err != nil {
 			t.Skip(err)
@@ -193,7 +193,7 @@ func TestMistakesInAListHaveTheirLine(t *testing.T) {
 		"one", "./one", "nope", "m.yaml", "copy:", "copy:one ref=main", "ref=main", "one ref=-x", "one ref=", `"one`, `"one"x`, `"one" x`,
 		"https://ann:secret@h/x", "https://token@h/x", "a:b", "git@:x", "ext::sh -c x", "a\x01b", strings.Repeat("x", 9000), "  -", "ftp://h/x", "\xff",
 	}, "\n")
-	dir := folder(t, map[string]string{"sub/m.yaml": oneTask + "repos: [{path: one}, {file: list.txt}]", "sub/list.txt": list, "sub/one/": ""})
+	dir := dirWith(t, map[string]string{"sub/m.yaml": oneTask + "repos: [{path: one}, {file: list.txt}]", "sub/list.txt": list, "sub/one/": ""})
 	_, err := Load(t.Context(), []string{"sub/m.yaml"}, options(dir))
 	want := []string{
 		`sub/list.txt:1:1: the repository "one" stands here twice, first at sub/m.yaml:4; keep one of them`,
@@ -251,7 +251,7 @@ func TestListsThatAreRefused(t *testing.T) {
 }
 
 func TestAListMayBeStandardInput(t *testing.T) {
-	dir := folder(t, map[string]string{"m.yaml": oneTask + "repos: [{file: '-'}]", "two.yaml": strings.Replace(oneTask, "id: a", "id: b, repos: [{file: '-'}]", 1), "one/": ""})
+	dir := dirWith(t, map[string]string{"m.yaml": oneTask + "repos: [{file: '-'}]", "two.yaml": strings.Replace(oneTask, "id: a", "id: b, repos: [{file: '-'}]", 1), "one/": ""})
 	load := func(content string, err error, paths ...string) (*Plan, []string) {
 		o := options(dir)
 		o.Stdin = func() ([]byte, error) { return []byte(content), err }

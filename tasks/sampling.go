@@ -2,7 +2,6 @@ package tasks
 
 import (
 	"cmp"
-	"math"
 	"strconv"
 	"strings"
 )
@@ -16,13 +15,10 @@ func (s Sampling) Over(base Sampling) Sampling {
 	}
 }
 
-// sampled adds the keys of a sampling to those of a mapping.
-func (f fields) sampled(s *Sampling) fields {
-	f["effort"] = into(&s.Effort, word("minimal", "low", "medium", "high"))
-	f["temperature"] = into(&s.Temperature, readTemperature)
-	f["max_output"] = into(&s.MaxOutput, number(math.MaxInt))
-	return f
-}
+var (
+	effortForm      = enum("minimal", "low", "medium", "high")
+	temperatureForm = form[*float64]{Type{Name: "number"}, readTemperature}
+)
 
 const maxTemperature = 2
 

@@ -15,6 +15,16 @@ import (
 
 const maxSchema = 64 << 10 // bytes of a schema as JSON
 
+var (
+	schemaForm      = form[map[string]any]{Type{Name: "JSON Schema"}, readSchema}
+	emptySchemaForm = form[map[string]any]{schemaForm.Type, func(v value) (map[string]any, bool) {
+		if v.empty() {
+			return nil, false
+		}
+		return readSchema(v)
+	}}
+)
+
 // readSchema reads a JSON Schema of an object.
 func readSchema(v value) (map[string]any, bool) {
 	if !v.isMapping() {

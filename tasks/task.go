@@ -2,11 +2,8 @@ package tasks
 
 import (
 	"fmt"
-	"math"
 	"regexp"
 	"strings"
-
-	"github.com/millhand/millhand/internal/policy"
 )
 
 // task is one entry of a manifest's tasks.
@@ -53,7 +50,7 @@ type commit struct {
 	protect  []string
 	ifExists IfExists
 	wip      bool
-	exists   value // what if_exists says
+	exists   value // of if_exists
 }
 
 const maxCommands = 100 // in setup or verify
@@ -61,40 +58,17 @@ const maxCommands = 100 // in setup or verify
 // idForm is what ids of tasks and names of profiles look like.
 var idForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
 
-// readTask reads one task.
-func readTask(v value, m *manifest) *task {
-	t := &task{value: v, manifest: m, attempts: 1, commit: commit{ifExists: FailIfExists}, publish: publish{mode: PublishNone}}
-	got := fields{
-		"id":              into(&t.id, readTaskID),
-		"prompt":          into(&t.prompt, readTaskPrompt),
-		"agent":           func(v value) { t.agent = optional(v.filled()) },
-		"model":           func(v value) { t.models = readChain(v) },
-		"profile":         func(v value) { t.profile = optional(v.filled()) },
-		"limits":          into(&t.limits, readLimits),
-		"repos":           into(&t.repos, readRepos),
-		"vars":            into(&t.vars, readVars),
-		"matrix":          into(&t.matrix, readMatrix),
-		"needs":           into(&t.needs, list(value.filled)),
-		"if":              into(&t.condition, readCondition),
-		"setup":           bounded(policy.Setup, into(&t.setup, upTo(maxCommands, list(readCommand)))),
-		"verify":          bounded(policy.Verify, into(&t.verify, upTo(maxCommands, list(readCheck)))),
-		"attempts":        into(&t.attempts, number(math.MaxInt)),
-		"require_changes": into(&t.requireChanges, value.boolean),
-		"output":          into(&t.schema, readOutput),
-		"commit":          into(&t.commit, readCommit),
-		"publish":         into(&t.publish, readPublish),
-	}.sampled(&t.sampling).read(v)
-	if v.isMapping() {
-		if _, ok := got["id"]; !ok {
-			v.problem("a task has no id", "give it one, such as id: fix-tests")
-		}
-		if _, ok := got["prompt"]; !ok {
-			v.problem("a task has no prompt", "say what to do with prompt:")
-		}
-	}
+var taskForm = form[*task]{typeOf((*task).keys), readTask}
+
+func readTask(v value) (*task, bool) {
+	t := withDefaults((*task).keys)
+	t.value, t.commit, t.publish = v, withDefaults((*commit).keys), withDefaults((*publish).keys)
+	t.keys().read(v)
 	uniqueChecks(t.verify)
-	return t
+	return &t, true
 }
+
+var taskIDForm = form[text]{Type{Name: "string"}, readTaskID}
 
 // readTaskID reads an id that is safe as the name of a file and of a branch.
 func readTaskID(v value) (text, bool) {
@@ -115,26 +89,22 @@ func readTaskID(v value) (text, bool) {
 	return text{}, false
 }
 
-// readOutput reads what the final answer must be like.
-func readOutput(v value) (map[string]any, bool) {
-	var schema map[string]any
-	fields{"schema": into(&schema, readSchema)}.read(v)
-	return schema, schema != nil
-}
+// output is how a task's final message must be.
+type output struct{ schema map[string]any }
 
-// readCheck reads one verify command. Without a name it is called after its
-// command.
+var outputForm = form[map[string]any]{typeOf((*output).keys), func(v value) (map[string]any, bool) {
+	var o output
+	o.keys().read(v)
+	return o.schema, o.schema != nil
+}}
+
+var checkForm = form[check]{typeOf((*check).keys), readCheck}
+
+// readCheck reads one verify command.
 func readCheck(v value) (check, bool) {
-	c := check{value: v, Verify: Verify{Time: DefaultVerifyTime}}
-	got := fields{
-		"name": into(&c.Name, value.str),
-		"run":  into(&c.run, readCommand),
-		"time": into(&c.Time, readDuration),
-	}.read(v)
-	if _, ok := got["run"]; !ok {
-		if v.isMapping() {
-			v.problem(v.name+" has no command", "write {name: tests, run: COMMAND}")
-		}
+	c := withDefaults((*check).keys)
+	c.value = v
+	if _, ok := c.keys().read(v)["run"]; !ok {
 		return check{}, false
 	}
 	if c.Name == "" {
@@ -156,26 +126,18 @@ func uniqueChecks(checks []check) {
 	}
 }
 
+var commitForm = form[commit]{Type{Name: "boolean", Or: new(typeOf((*commit).keys))}, readCommit}
+
 // readCommit reads how changes are committed; false means not at all.
 func readCommit(v value) (commit, bool) {
-	c := commit{value: v, ifExists: FailIfExists}
+	c := withDefaults((*commit).keys)
+	c.value = v
 	if v.isBoolean() {
-		on, _ := v.boolean()
+		on, _ := readBool(v)
 		c.off = !on
 		return c, true
 	}
-	fields{
-		"message": func(v value) { c.message = readOptionalTemplate(v) },
-		"branch":  func(v value) { c.branch = readOptionalTemplate(v) },
-		"author":  into(&c.author, readAuthor),
-		"sign":    only("none", "ssh", "openpgp"),
-		"if_exists": func(v value) {
-			c.exists = v
-			into(&c.ifExists, oneOf([]IfExists{FailIfExists, ReplaceIfExists, SkipIfExists, AppendIfExists}))(v)
-		},
-		"protect": into(&c.protect, list(value.str)),
-		"wip":     into(&c.wip, value.boolean),
-	}.read(v)
+	c.keys().read(v)
 	return c, true
 }
 
@@ -187,23 +149,24 @@ func (c commit) at(t *task) value {
 	return c.value
 }
 
-// readOptionalTemplate reads a template; an empty text is as if it were not there.
-func readOptionalTemplate(v value) *template {
-	if v.empty() {
-		return nil
-	}
-	return optional(v.template())
+// emptyForm is a form whose value may also be empty, which is nil.
+func emptyForm[T any](f form[T]) form[*T] {
+	return form[*T]{f.Type, func(v value) (*T, bool) {
+		if v.empty() {
+			return nil, true
+		}
+		return optional(f).read(v)
+	}}
 }
 
-// readAuthor reads who a commit is by.
+var authorForm = form[Person]{typeOf((*Person).keys), readAuthor}
+
+// readAuthor reads the author of a commit.
 func readAuthor(v value) (Person, bool) {
 	var p Person
-	got := fields{"name": into(&p.Name, value.str), "email": into(&p.Email, value.str)}.read(v)
-	if len(got) < 2 && v.isMapping() {
-		v.problem("an author has a name and an email", "write {name: ..., email: ...}")
-	}
+	p.keys().read(v)
 	if strings.ContainsAny(p.Name+p.Email, "<>\r\n") {
-		v.problem("an author's name and email hold no <, > or line breaks", "take them out")
+		v.problem("an author's name and email must not contain <, > or line breaks", "remove them")
 	}
 	return p, p.Name != "" && p.Email != ""
 }

@@ -43,9 +43,9 @@ const opening = "${{"
 
 var variableForm = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*(\.[A-Za-z_][A-Za-z0-9_-]*)+$`)
 
-// template reads a text with variables. A mistake in the form of one is
+// readTemplate reads a text with variables. A mistake in the form of one is
 // recorded, and the others are read all the same.
-func (v value) template() (template, bool) {
+func readTemplate(v value) (template, bool) {
 	t, ok := v.filled()
 	if !ok {
 		return template{}, false

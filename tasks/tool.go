@@ -6,15 +6,10 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/policy"
 )
-
-// DefaultToolTime is the deadline of a custom tool's call where the manifest
-// says nothing.
-const DefaultToolTime = 2 * time.Minute
 
 // toolForm is what every provider takes as the name of a tool.
 var toolForm = regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9_-]{0,63}$`)
@@ -41,59 +36,56 @@ func readTools(v value) ([]definition[CustomTool], bool) {
 	return all, ok
 }
 
-// readTool reads one custom tool.
-func readTool(v value) definition[CustomTool] {
-	t := CustomTool{Name: v.key.Value, Time: DefaultToolTime}
-	t.Schema = map[string]any{"type": "object", "properties": map[string]any{}, "additionalProperties": false}
-	var written []string
-	got := fields{
-		"description": into(&t.Description, value.str),
-		"command":     func(v value) { t.Command, written = readProgram(v) },
-		"parameters": func(v value) {
-			if !v.empty() {
-				into(&t.Schema, readSchema)(v)
-			}
-		},
-		"time":      into(&t.Time, readDuration),
-		"read_only": into(&t.ReadOnly, value.boolean),
-	}.read(v)
-	for _, key := range []string{"description", "command"} {
-		if _, ok := got[key]; !ok && v.isMapping() {
-			v.keyProblem(fmt.Sprintf("the tool %s has no %s", quote(t.Name), key), "write {description: WHAT IT IS FOR, command: COMMAND}")
-		}
-	}
-	says := digest(t.Description, written, t.Schema, t.Time, t.ReadOnly)
-	return definition[CustomTool]{value: v, title: "tool " + quote(t.Name), digest: says, is: t}
+// customTool is a custom tool while it is read.
+type customTool struct {
+	CustomTool
+	program program
 }
 
-// readProgram reads a line for bash, or a program and its arguments, and returns it
-// as it is run and as it is written. A program with a path is relative to the
-// manifest; one without is looked for in PATH.
-func readProgram(v value) (args, written []string) {
+// program is a command line as it is run, and as it is written.
+type program struct{ args, written []string }
+
+// readTool reads one custom tool.
+func readTool(v value) definition[CustomTool] {
+	t := withDefaults((*customTool).keys)
+	t.Name = v.key.Value
+	t.Schema = map[string]any{"type": "object", "properties": map[string]any{}, "additionalProperties": false}
+	t.keys().read(v)
+	t.Command = t.program.args
+	says := digest(t.Description, t.program.written, t.Schema, t.Time, t.ReadOnly)
+	return definition[CustomTool]{value: v, title: "tool " + quote(t.Name), digest: says, is: t.CustomTool}
+}
+
+var (
+	toolsForm   = mapOf("NAME", typeOf((*customTool).keys), readTools)
+	programForm = form[program]{stringForm.listOr(), readProgram}
+)
+
+// readProgram reads a shell command, or a program and its arguments. A program
+// with a path is relative to the manifest; one without is looked up in PATH.
+func readProgram(v value) (program, bool) {
 	if !v.isList() {
 		line, ok := readPlain(v)
-		if !ok {
-			return nil, nil
-		}
-		return []string{"bash", "-c", line}, []string{line}
+		return program{[]string{"bash", "-c", line}, []string{line}}, ok
 	}
-	written, _ = upTo(maxCommands, list(readPlain))(v)
+	words, _ := upTo(maxCommands, listOf(form[string]{read: readPlain})).read(v)
 	if len(v.node.Content) == 0 {
 		v.problem(v.name+" is empty", "write a program and its arguments")
 	}
-	if len(written) == 0 || len(written) != len(v.node.Content) || !strings.Contains(written[0], "/") {
-		return written, slices.Concat([]string{""}, written)
+	written := slices.Concat([]string{""}, words)
+	if len(words) == 0 || len(words) != len(v.node.Content) || !strings.Contains(words[0], "/") {
+		return program{words, written}, true
 	}
-	path := resolvePath(v.src.dir, written[0])
-	if v.outside(path, written[0]) {
-		return nil, nil
+	path := resolvePath(v.src.dir, words[0])
+	if v.outside(path, words[0]) {
+		return program{}, false
 	}
 	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
-		v.problem(fmt.Sprintf("the program %s %s", quote(written[0]), missing(err)), "check its path; it is relative to the manifest")
+		v.problem(fmt.Sprintf("the program %s %s", quote(words[0]), missing(err)), "check its path; it is relative to the manifest")
 	} else if info.Mode().Perm()&0o111 == 0 {
-		v.problem(fmt.Sprintf("the program %s is not executable", quote(written[0])), "make it so with chmod +x, or name its interpreter first")
+		v.problem(fmt.Sprintf("the program %s is not executable", quote(words[0])), "run chmod +x, or name its interpreter first")
 	}
-	return slices.Concat([]string{path}, written[1:]), slices.Concat([]string{""}, written)
+	return program{slices.Concat([]string{path}, words[1:]), written}, true
 }
 
 // readPlain reads a part of a command that is the same in every job.

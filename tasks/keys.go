@@ -1,0 +1,309 @@
+package tasks
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/millhand/millhand/internal/policy"
+)
+
+// The keys of a manifest, one line each: name, type and destination, default,
+// meaning. Decoding, the suggestions for unknown keys and [Keys] use these
+// tables. Forms with checks of their own are defined beside their readers.
+
+func (m *manifest) keys() keys {
+	return append(keys{
+		{"version", required("version: 1", checked(versionForm)), "", "Version of the manifest format"},
+		{"name", into(&m.name, stringForm), "", "Name of the run in reports (the first manifest's file name if absent)"},
+		{"model", into(&m.models, modelsForm), "", "Model as PROVIDER/MODEL, script:FILE or replay:FILE, or a list of up to 10 whose later entries are fallbacks"},
+		{"profile", into(&m.profile, optional(textForm)), "readonly", "Profile of all tasks: a preset (readonly, review, edit, build, full) or a name under profiles"},
+		{"limits", into(&m.limits, mapping((*Limits).keys)), "", "Limits of each job"},
+		{"budget", into(&m.budget, mapping((*Budget).keys)), "", "Limits of the run"},
+		{"jobs", into(&m.parallel, between(1, maxParallel)), "1", "Number of jobs that run concurrently"},
+		{"clones", into(&m.clones, between(1, maxParallel)), "4", "Number of repositories that are fetched concurrently"},
+		{"vars", into(&m.vars, varsForm), "", "Variables for ${{ vars.NAME }}"},
+		{"profiles", into(&m.profiles, profilesForm), "", "Permission profiles by name"},
+		{"repos", into(&m.repos, reposForm), "", "Repositories that tasks run on (the current repository if absent)"},
+		{"tasks", into(&m.tasks, upTo(maxJobs, listOf(taskForm))), "", "Tasks to run, at least one"},
+		{"allow_dirty", into(&m.allowDirty, boolForm), "false", "Accept uncommitted changes in repositories that are changed in place"},
+		{"allow_unknown_price", noting(&m.unknown, into(&m.allowUnknownPrice, boolForm)), "false", "Accept models without a known price under a cost limit"},
+		{"instructions", into(&m.instructions, upTo(maxCommands, flat(instructionForm))), "", "Files or globs whose text every session gets as instructions, relative to the manifest"},
+		{"prices", into(&m.prices, pricesForm), "", "Prices of models by PROVIDER/MODEL, in USD per million tokens"},
+		{"agents", into(&m.agents, agentsForm), "", "Agents by name: new ones, or changes of build, plan, explore and general"},
+		{"agents_from", into(&m.agentFiles, upTo(maxDefined, flat(agentFilesForm))), "", "Markdown files with agents in OpenCode's format, directories of them, or an .opencode directory"},
+		{"providers", into(&m.providers, providersForm), "", "Model endpoints by name: new ones, or changes of known providers"},
+		{"search", into(&m.search, searchForm), "", "Service that the tools websearch and codesearch query"},
+		{"tools", into(&m.tools, toolsForm), "", "Custom tools by name"},
+		{"skills", into(&m.skills, upTo(maxDefined, listOf(skillsForm))), "", "Directories with skills, relative to the manifest"},
+		{"batch", into(&m.batch, boolForm), "false", "Offer the batch tool to models"},
+		{"tool_output", into(&m.output, mapping((*OutputLimits).keys)), "", "Limits of the output of a tool call that a model gets"},
+		{"mcp", notSupported(), "", "MCP servers"},
+		{"lsp", notSupported(), "", "Language servers"},
+		{"hooks", notSupported(), "", "Commands that run on events"},
+		{"notify", notSupported(), "", "Notifications"},
+	}, m.sampling.keys()...)
+}
+
+func (l *Limits) keys() keys {
+	return keys{
+		{"turns", into(&l.Turns, atLeast(1)), "100", "Model requests of a job"},
+		{"cost", into(&l.CostUSD, costForm), "", "Cost of a job in USD"},
+		{"time", into(&l.Time, durationForm), "1h", "Duration of a job"},
+		{"tokens", into(&l.Tokens, tokensForm), "", "Input and output tokens of a job"},
+		{"denials", into(&l.Denials, atLeast(1)), "50", "Denied tool calls of a job"},
+		{"failures", into(&l.Failures, atLeast(1)), "50", "Failed tool calls of a job"},
+		{"disk", into(&l.Disk, bytesForm), "8GB", "Growth of the workspace and the private directories of a job"},
+		{"memory", into(&l.Memory, bytesForm), "", "Memory of the commands of a job"},
+		{"processes", into(&l.Processes, between(leastProcesses, math.MaxInt32)), "4096", "Processes and threads of the commands of a job"},
+	}
+}
+
+func (b *Budget) keys() keys {
+	return keys{
+		{"cost", into(&b.CostUSD, costForm), "", "Cost of the run in USD"},
+		{"time", into(&b.Time, durationForm), "", "Duration of the run"},
+	}
+}
+
+func (s *Sampling) keys() keys {
+	return keys{
+		{"effort", into(&s.Effort, effortForm), "", "Reasoning effort (the provider's default if absent)"},
+		{"temperature", into(&s.Temperature, temperatureForm), "", "Sampling temperature from 0 to 2 (the provider's default if absent)"},
+		{"max_output", into(&s.MaxOutput, atLeast(1)), "", "Output tokens of a response (the provider's default if absent)"},
+	}
+}
+
+func (o *OutputLimits) keys() keys {
+	return keys{
+		{"lines", into(&o.Lines, between(1, maxOutputLines)), "2000", "Lines; longer output is truncated and saved to a file"},
+		{"bytes", into(&o.Bytes, between(1, maxOutputBytes)), "51200", "Bytes; longer output is truncated and saved to a file"},
+	}
+}
+
+func (t *task) keys() keys {
+	return append(keys{
+		{"id", required("id: fix-tests", into(&t.id, taskIDForm)), "", "Unique name of the task, part of job ids and branch names"},
+		{"prompt", required("prompt: TEXT", into(&t.prompt, taskPromptForm)), "", "Prompt; may contain ${{ VARIABLE }}, @FILE and !`COMMAND`"},
+		{"agent", into(&t.agent, optional(textForm)), DefaultAgent, "Agent that runs the task: build, plan, explore, general or a name under agents"},
+		{"model", into(&t.models, modelsForm), "", "Model or fallback list (the agent's or the manifest's if absent)"},
+		{"profile", into(&t.profile, optional(textForm)), "", "Profile (the manifest's if absent)"},
+		{"limits", into(&t.limits, mapping((*Limits).keys)), "", "Limits of each job of the task; keys that are absent are taken from the manifest"},
+		{"repos", into(&t.repos, reposForm), "", "Repositories (the manifest's if absent)"},
+		{"vars", into(&t.vars, varsForm), "", "Variables for ${{ vars.NAME }}, added to those of the manifest"},
+		{"matrix", into(&t.matrix, matrixForm), "", "Lists of values by name; the task runs once for each combination"},
+		{"needs", into(&t.needs, listOf(textForm)), "", "Ids of tasks whose jobs must pass first"},
+		{"if", into(&t.condition, conditionForm), "", "Expression; the job is skipped if it is false"},
+		{"setup", bounded(policy.Setup, into(&t.setup, upTo(maxCommands, listOf(commandForm)))), "", "Shell commands that run before the agent"},
+		{"verify", bounded(policy.Verify, into(&t.verify, upTo(maxCommands, listOf(checkForm)))), "", "Commands that must succeed after the agent reports completion"},
+		{"attempts", into(&t.attempts, atLeast(1)), "1", "Number of times that the agent may work until verify succeeds"},
+		{"require_changes", into(&t.requireChanges, boolForm), "false", "Fail the job if it changes nothing"},
+		{"output", into(&t.schema, outputForm), "", "Form of the final message"},
+		{"commit", into(&t.commit, commitForm), "", "How changes are committed; false leaves them in place without a commit"},
+		{"publish", into(&t.publish, publishForm), "", "Where the work goes after the commit"},
+	}, t.sampling.keys()...)
+}
+
+func (c *check) keys() keys {
+	return keys{
+		{"name", into(&c.Name, stringForm), "", "Name in reports (the first line of run if absent)"},
+		{"run", required("run: COMMAND", into(&c.run, commandForm)), "", "Shell command; exit code 0 passes"},
+		{"time", into(&c.Time, durationForm), "10m", "Timeout of the command"},
+	}
+}
+
+func (o *output) keys() keys {
+	return keys{{"schema", into(&o.schema, schemaForm), "", "JSON Schema of an object that the final message must match"}}
+}
+
+func (c *commit) keys() keys {
+	return keys{
+		{"message", into(&c.message, emptyForm(templateForm)), "", "Commit message (made from the task if absent)"},
+		{"branch", into(&c.branch, emptyForm(templateForm)), "", "Branch (millhand/TASK and the matrix values if absent); @current commits in place on the branch that is checked out"},
+		{"author", into(&c.author, authorForm), "", "Author of the commit (that of git's configuration if absent)"},
+		{"sign", checked(oneOf([]string{"none"}, "ssh", "openpgp")), "none", "Signature of the commit"},
+		{"if_exists", noting(&c.exists, into(&c.ifExists, oneOf([]IfExists{FailIfExists, ReplaceIfExists, SkipIfExists, AppendIfExists}))), "fail", "What to do if the branch exists"},
+		{"protect", into(&c.protect, listOf(stringForm)), "", "Globs of paths that are never committed"},
+		{"wip", into(&c.wip, boolForm), "false", "Also commit the work of a job that exceeded a limit"},
+	}
+}
+
+func (p *Person) keys() keys {
+	return keys{
+		{"name", required("name: NAME", into(&p.Name, stringForm)), "", "Name of the author"},
+		{"email", required("email: ADDRESS", into(&p.Email, stringForm)), "", "Email address of the author"},
+	}
+}
+
+func (p *publish) keys() keys {
+	return keys{
+		{"mode", noting(&p.value, into(&p.mode, oneOf(publishModes(), laterPublish))), "none", "none: as commit says; patch: only the patch; branch: the branch in the repository; push: pushed to the remote"},
+		{"base", notSupported(), "", "Base branch of the pull request"},
+		{"title", notSupported(), "", "Title of the pull request"},
+		{"body", notSupported(), "", "Description of the pull request"},
+		{"draft", notSupported(), "", "Whether the pull request is a draft"},
+		{"labels", notSupported(), "", "Labels of the pull request"},
+		{"reviewers", notSupported(), "", "Reviewers of the pull request"},
+	}
+}
+
+func (e *repoEntry) keys() keys {
+	return keys{
+		{"path", into(&e.target, textForm), "", "Directory of an existing repository, or a directory in one"},
+		{"copy", into(&e.target, textForm), "", "Directory that is copied to a private repository"},
+		{"url", into(&e.target, textForm), "", "URL of a remote repository: https, ssh, git@HOST:PATH or file"},
+		{"file", into(&e.target, textForm), "", "File with one repository per line; - is standard input"},
+		{"glob", into(&e.target, textForm), "", "Glob of directories with repositories"},
+		{"ref", into(&e.ref, revisionForm), "", "Branch, tag or commit to start from (HEAD if absent)"},
+		{"depth", into(&e.depth, between(0, math.MaxInt32)), "0", "Commits of history to fetch from a url; 0 is all"},
+		{"include", into(&e.include, upTo(maxCells, listOf(globForm))), "", "Globs that select repositories of file or glob"},
+		{"exclude", into(&e.exclude, upTo(maxCells, listOf(globForm))), "", "Globs that leave out repositories of file or glob"},
+	}
+}
+
+func (m *matrix) keys() keys {
+	return keys{
+		{"include", into(&m.include, upTo(maxCells, listOf(cellsForm))), "", "Combinations to add, or values to add to the combinations that they match"},
+		{"exclude", into(&m.exclude, upTo(maxCells, listOf(cellsForm))), "", "Combinations to leave out"},
+	}
+}
+
+func (p *price) keys() keys {
+	return keys{
+		{"input", required("input: 0.25", into(&p.Input, priceForm)), "", "Price of input tokens"},
+		{"output", required("output: 2.00", into(&p.Output, priceForm)), "", "Price of output tokens"},
+		{"cache_read", into(&p.CacheRead, priceForm), "", "Price of cached input tokens (input's if absent)"},
+		{"cache_write", into(&p.CacheWrite, priceForm), "", "Price of input tokens that are written to the cache (input's if absent)"},
+	}
+}
+
+func (p *profileBody) keys() keys {
+	return keys{
+		{"extends", into(&p.extends, optional(textForm)), "", "Preset or profile whose rules come first (one that denies everything if absent)"},
+		{"permission", field{Type: rulesType(), read: p.readRules}, "", "allow or deny, or rules by permission and pattern; the last match decides"},
+		{"git", field{Type: Type{Name: "enum", Values: []string{"none", "write"}}, read: p.readGit}, "", "Whether files in .git may be written (as in the extended profile if absent)"},
+		{"network", into(&p.network, networkForm), "", "deny, allow (public addresses), or a list of hosts and host groups (as in the extended profile if absent)"},
+		{"cache", into(&p.cache, listOf(cacheForm)), "", "Build caches that commands may use, such as go or npm"},
+		{"env", into(&p.env, listOf(envForm)), "", "Environment variables that commands get"},
+		{"examples", into(&p.examples, listOf(exampleForm)), "", "Expected decisions; millhand validate checks them"},
+	}
+}
+
+func (e *example) keys() keys {
+	return keys{
+		{"allow", into(&e.allowed, stringForm), "", "Tool whose call must be allowed"},
+		{"deny", into(&e.denied, stringForm), "", "Tool whose call must be denied"},
+		{"subject", into(&e.subject, stringForm), "", "What the tool is called with: a path, a command line or a URL"},
+	}
+}
+
+func (a *agent) keys() keys {
+	return append(keys{
+		{"description", into(&a.Description, stringForm), "", "When to use the agent; models that may start it read this"},
+		{"prompt", into(&a.prompt, agentPromptForm), "", "System prompt in place of the built-in one"},
+		{"mode", into(&a.mode, agentModeForm), "", "primary: for tasks only; subagent or all: models may start it"},
+		{"model", into(&a.model, optional(oneModelForm)), "", "Model (the task's if absent)"},
+		{"profile", into(&a.profile, optional(textForm)), "", "Profile that limits the task's profile"},
+		{"turns", into(&a.Turns, atLeast(1)), "", "Model requests of the agent (the task's limit if absent)"},
+	}, a.Sampling.keys()...)
+}
+
+func (p *provider) keys() keys {
+	return keys{
+		{"kind", into(&p.Kind, enum(providerKinds...)), "", "Protocol: openai (Chat Completions), responses, anthropic, or a known provider (required for a new provider)"},
+		{"base_url", into(&p.BaseURL, baseURLForm), "", "URL before the paths of the protocol (required for a new provider)"},
+		{"key_env", into(&p.KeyEnv, keyEnvForm), "", "Environment variable with the API key"},
+		{"headers", into(&p.headers, headersForm), "", "HTTP headers of each request; may contain ${{ env.NAME }}"},
+		{"query", into(&p.query, parametersForm), "", "Query parameters of each request; may contain ${{ env.NAME }}"},
+	}
+}
+
+func (s *Search) keys() keys {
+	return keys{
+		{"backend", into(&s.Backend, enum("exa", "json")), "", "Protocol of the service"},
+		{"url", into(&s.URL, searchURLForm), "", "URL of the service (required for json)"},
+		{"key_env", into(&s.KeyEnv, keyEnvForm), "", "Environment variable with the API key"},
+	}
+}
+
+func (t *customTool) keys() keys {
+	return keys{
+		{"description", required("description: TEXT", into(&t.Description, stringForm)), "", "What the tool does; models read this"},
+		{"command", required("command: COMMAND", into(&t.program, programForm)), "", "Shell command, or a program and its arguments as a list; gets the arguments of the call as JSON on standard input"},
+		{"parameters", into(&t.Schema, emptySchemaForm), "", "JSON Schema of the arguments (none if absent)"},
+		{"time", into(&t.Time, durationForm), "2m", "Timeout of a call"},
+		{"read_only", into(&t.ReadOnly, boolForm), "false", "Whether calls change nothing and may run concurrently"},
+	}
+}
+
+// keys of an agent's Markdown file are OpenCode's.
+func (h *agentHead) keys() keys {
+	ks := keys{
+		{"description", into(&h.Description, stringForm), "", "When to use the agent"},
+		{"mode", into(&h.mode, agentModeForm), "", "primary, subagent or all"},
+		{"model", into(&h.model, optional(oneModelForm)), "", "Model (the task's if absent)"},
+		{"temperature", into(&h.Sampling.Temperature, temperatureForm), "", "Sampling temperature"},
+		{"reasoningEffort", into(&h.Sampling.Effort, effortForm), "", "Reasoning effort"},
+		{"steps", into(&h.Turns, between(1, 1<<30)), "", "Model requests of the agent"},
+		{"maxSteps", into(&h.Turns, between(1, 1<<30)), "", "Model requests of the agent"},
+		{"disable", into(&h.off, boolForm), "false", "Leave the agent out"},
+		{"tools", into(&h.switches, switchesForm), "", "Tools that are on or off"},
+		{"permission", field{Type: rulesType(), read: h.readPermission}, "", "Rules by permission and pattern"},
+	}
+	for _, name := range []string{"name", "color", "hidden", "variant", "top_p", "options", "textVerbosity", "reasoningSummary", "thinking"} {
+		ks = append(ks, key{name, field{read: ignored}, "", "Accepted and ignored"})
+	}
+	return ks
+}
+
+// ignored is the reader of a key that has no effect.
+func ignored(v value) {
+	v.src.found.note(fmt.Sprintf("%s: %s has no effect here", v.source(), v.name))
+}
+
+func (p *policyFile) keys() keys {
+	everything := []string{"*"}
+	return keys{
+		{"version", required("version: 1", checked(versionForm)), "", "Version of the policy format"},
+		{"max_profile", field{Type: stringForm.Type, read: p.maxProfile}, "", "Preset or profile file that limits all profiles"},
+		{"models", p.names(policy.Models, stringForm), "", "Models that may be used, as globs"},
+		{"providers", p.names(policy.Providers, stringForm), "", "Providers that may be used"},
+		{"hosts", p.names(policy.Hosts, boundHostForm), "", "Hosts that may be reached; * is all"},
+		{"env", p.names(policy.Env, envNameForm), "", "Environment variables that may be used"},
+		{"paths", p.names(policy.Paths, directoryForm), "", "Directories that manifests may name"},
+		{"repos", p.names(policy.Repos, stringForm), "", "Repositories that may be used, as globs"},
+		{"publish", p.names(policy.Publish, enum("none", "patch", "branch", "push", "pr")), "", "Publish modes that may be used beside none"},
+		{"actors", p.names(policy.Actors, stringForm), "", "People who may start runs by events"},
+		{"sandbox", field{Type: Type{Name: "enum", Values: []string{"require"}}, read: p.requireSandbox}, "", "require: refuse to run below sandbox level A"},
+		{"protect", field{Type: listOf(globForm).Type, read: p.protect}, "", "Globs of paths that may not be changed"},
+		{"budget", field{Type: typeOf((*policyFile).budgetKeys), read: p.readBudget}, "", "Cost limits that no manifest can raise"},
+		{"prices", field{Type: pricesForm.Type, read: p.readPrices}, "", "Prices of models, which replace all others"},
+		{"setup", p.words(policy.Setup, map[string][]string{"allow": everything, "deny": nil}, nil), "", "Whether tasks may have setup commands"},
+		{"cache", p.words(policy.Cache, map[string][]string{"auto": everything, "none": nil}, nil), "", "Whether profiles may use build caches"},
+		{"extensions", p.words(policy.Extensions, map[string][]string{"allow": everything, "deny": nil}, &stringForm), "", "Custom tools that may be used: allow, deny or a list of names"},
+		{"setup_network", p.words(policy.SetupNetwork, map[string][]string{"allow": everything, "deny": nil, "registries": registries()}, &boundHostForm), "", "Hosts that setup may reach: allow, deny, registries or a list"},
+	}
+}
+
+func (p *policyFile) budgetKeys() keys {
+	return keys{
+		{"run", into(&p.Run.USD, costForm), "", "Cost of a run in USD"},
+		{"day", into(&p.Day.USD, costForm), "", "Cost of all runs of a day in USD"},
+	}
+}
+
+// rulesType is the type of permission.
+func rulesType() Type {
+	effect := Type{Name: "enum", Values: []string{"allow", "deny"}}
+	patterns := effect
+	patterns.Or = &Type{Name: "map", Names: "PATTERN", Elem: &effect}
+	rules := effect
+	rules.Or = &Type{Name: "map", Names: "PERMISSION", Elem: &patterns}
+	return rules
+}
+
+// listOr adds a list of a type as an alternative to it.
+func (t Type) listOr() Type {
+	one := t
+	t.Or = &Type{Name: "list", Elem: &one}
+	return t
+}
