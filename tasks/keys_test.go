@@ -1,0 +1,365 @@
+package tasks
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"gopkg.in/yaml.v3"
+)
+
+// mapNode is a mapping of a test's document.
+type mapNode = map[string]any
+
+// keyFiles are the files that the samples name.
+var keyFiles = map[string]string{
+	"o.md": "hi", "skills/": "", "agents/x.md": "---\ndescription: d\n---\nText", "repos.txt": "one\n", "one/": "", "two/.git/": "",
+}
+
+// samples are values of keys that the type alone does not give: valid, and not
+// the default. Keys that need others beside them have those too.
+var samples = map[string]mapNode{
+	"version":                 {"version": 1},
+	"model":                   {"model": "openai/n"},
+	"profile":                 {"profile": "edit"},
+	"instructions":            {"instructions": []any{"o.md"}},
+	"agents_from":             {"agents_from": []any{"agents"}},
+	"skills":                  {"skills": []any{"skills"}},
+	"repos":                   {"repos": []any{mapNode{"path": "one"}}},
+	"repos[].path":            {"path": "one"},
+	"repos[].copy":            {"copy": "one"},
+	"repos[].url":             {"url": "https://h.example/a"},
+	"repos[].file":            {"file": "repos.txt"},
+	"repos[].glob":            {"glob": "t*"},
+	"repos[].ref":             {"path": "one", "ref": "main"},
+	"repos[].depth":           {"url": "https://h.example/a", "depth": 2},
+	"repos[].include":         {"file": "repos.txt", "include": []any{"one"}},
+	"repos[].exclude":         {"glob": "t*", "exclude": []any{"one"}},
+	"profiles.NAME.extends":   {"extends": "build"},
+	"profiles.NAME.examples":  {"examples": []any{mapNode{"deny": "bash", "subject": "x"}}},
+	"tasks[].repos":           {"repos": []any{mapNode{"path": "one"}}},
+	"tasks[].matrix.exclude":  {"k": []any{"v", "w"}, "exclude": []any{mapNode{"k": "v"}}},
+	"tasks[].commit.sign":     {"sign": "none"},
+	"profiles":                {"profiles": mapNode{"mine": mapNode{"extends": "edit"}}, "profile": "mine"},
+	"tasks[].model":           {"model": "openai/n"},
+	"tasks[].profile":         {"profile": "edit"},
+	"tasks[].agent":           {"agent": "plan"},
+	"tasks[].needs":           {"needs": []any{"other"}},
+	"tasks[].if":              {"if": "repo.has('x')"},
+	"tasks[].verify":          {"verify": []any{mapNode{"run": "true"}}},
+	"tasks[].matrix":          {"matrix": mapNode{"k": []any{"v"}}},
+	"agents.NAME.profile":     {"profile": "edit"},
+	"agents.NAME.model":       {"model": "openai/n"},
+	"providers":               {"providers": mapNode{"mine": mapNode{"kind": "openai", "base_url": "https://h.example/v1"}}},
+	"providers.NAME.base_url": {"kind": "openai", "base_url": "https://g.example/v1"},
+	"providers.NAME.kind":     {"base_url": "https://h.example/v1", "kind": "responses"},
+	"search":                  {"search": mapNode{"backend": "exa"}},
+	"search.url":              {"backend": "json", "url": "https://h.example/s"},
+	"search.key_env":          {"backend": "exa", "key_env": "SEARCH_KEY"},
+	"prices":                  {"prices": mapNode{"openai/m": mapNode{"input": 1, "output": 2}}},
+	"tasks[].output":          {"output": mapNode{"schema": mapNode{"type": "object"}}},
+	"tasks[].commit":          {"commit": false},
+	"tasks[].publish":         {"publish": mapNode{"mode": "patch"}},
+	"tasks[].commit.branch":   {"branch": "b"},
+}
+
+// policySamples are the same for a policy.
+var policySamples = map[string]mapNode{
+	"version":     {"version": 1},
+	"max_profile": {"max_profile": "edit"},
+	"paths":       {"paths": []any{"one"}},
+	"budget":      {"budget": mapNode{"run": 1}},
+	"prices":      samples["prices"],
+}
+
+// beside are the keys that every mapping at a path needs, beyond required ones.
+var beside = map[string]mapNode{
+	"repos[]": {"path": "one"}, "tasks[].repos[]": {"path": "one"},
+	"profiles.NAME":            {"extends": "edit"},
+	"profiles.NAME.examples[]": {"allow": "read", "subject": "x"},
+	"providers.NAME":           {"kind": "openai", "base_url": "https://h.example/v1"},
+	"search":                   {"backend": "exa"},
+	"agents.NAME":              {"description": "d"},
+}
+
+// exclusive are keys that rule out what beside has.
+var exclusive = map[string]string{"repos[]": "path", "profiles.NAME.examples[]": "allow", "tasks[].repos[]": "path"}
+
+// document is a manifest or a policy under construction.
+type document struct {
+	dir  string
+	root mapNode
+	keys []Key
+}
+
+func newManifest(dir string) document {
+	task := mapNode{"id": "a", "prompt": "p"}
+	other := mapNode{"id": "other", "prompt": "p"}
+	return document{dir, mapNode{"version": 1, "model": "openai/m", "tasks": []any{task, other}}, Keys()}
+}
+
+func newPolicy(dir string) document { return document{dir, mapNode{"version": 1}, PolicyKeys()} }
+
+// at returns the mapping at the path of a key's parent, and makes what is missing.
+func (d document) at(path string) mapNode {
+	m := d.root
+	done := ""
+	for step := range strings.SplitSeq(path, ".") {
+		if step == "" {
+			continue
+		}
+		done = strings.TrimPrefix(done+"."+step, ".")
+		name, isList := strings.CutSuffix(step, "[]")
+		if placeholder := regexp.MustCompile("^[A-Z]+$"); placeholder.MatchString(name) {
+			name = map[string]string{"MODEL": "openai/m"}[name]
+			if name == "" {
+				name = "mine"
+			}
+		}
+		next, _ := m[name].(mapNode)
+		if l, ok := m[name].([]any); ok {
+			next = l[0].(mapNode)
+		}
+		if next == nil {
+			next = maps.Clone(beside[done])
+			if next == nil {
+				next = mapNode{}
+			}
+			for _, k := range d.keys {
+				if k.Required && parent(k) == done {
+					next[last(k)] = exampleOf(k.Type, "")
+				}
+			}
+			m[name] = next
+			if isList {
+				m[name] = []any{next}
+			}
+		}
+		m = next
+	}
+	return m
+}
+
+// parent returns where a key's mapping is, and last its name in it.
+func parent(k Key) string {
+	i := strings.LastIndexByte(k.Path, '.')
+	return k.Path[:max(i, 0)]
+}
+
+func last(k Key) string { return k.Path[strings.LastIndexByte(k.Path, '.')+1:] }
+
+// set adds a key with a value.
+func (d document) set(k Key, value any) {
+	m := d.at(parent(k))
+	m[last(k)] = value
+}
+
+// sampled adds a key with a valid value that is not its default.
+func (d document) sampled(k Key, samples map[string]mapNode) {
+	m := d.at(parent(k))
+	excludes := []string{"copy", "url", "file", "glob", "depth", "include", "exclude", "deny"}
+	if name := exclusive[parent(k)]; name != "" && slices.Contains(excludes, last(k)) {
+		delete(m, name)
+	}
+	name := k.Path
+	if below, ok := strings.CutPrefix(name, "tasks[].repos[]"); ok {
+		name = "repos[]" + below
+	}
+	if all := samples[name]; all != nil {
+		maps.Copy(m, all)
+		return
+	}
+	m[last(k)] = exampleOf(k.Type, k.Default)
+}
+
+// exampleOf is a valid value of a type that differs from another one.
+func exampleOf(t Type, not string) any {
+	switch t.Name {
+	case "string":
+		return "x"
+	case "integer":
+		n := max(t.Min, 1)
+		if strconv.Itoa(n) == not {
+			n++
+		}
+		return n
+	case "number":
+		return 0.5
+	case "boolean":
+		return not != "true"
+	case "duration":
+		return "7m"
+	case "bytes":
+		return "3GB"
+	case "USD":
+		return 1.5
+	case "enum", "rules":
+		return t.Values[slices.IndexFunc(t.Values, func(v string) bool { return v != not })]
+	case "list":
+		return []any{exampleOf(*t.Elem, "")}
+	case "map":
+		return mapNode{"mine": exampleOf(*t.Elem, "")}
+	case "mapping":
+		m := mapNode{}
+		if t.keys == nil {
+			return m
+		}
+		for _, k := range t.keys() {
+			if k.required != "" {
+				m[k.name] = exampleOf(k.Type, "")
+			}
+		}
+		return m
+	case "JSON Schema":
+		return mapNode{"type": "object"}
+	}
+	panic("no sample of " + t.Name)
+}
+
+// load loads the document as a manifest, or as a policy, whose plan is nil.
+func (d document) load(t *testing.T, policy bool) (*Plan, error) {
+	t.Helper()
+	data, err := yaml.Marshal(d.root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(d.dir, "m.yaml"), data, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	o := options(d.dir)
+	if policy {
+		_, err := LoadPolicy(t.Context(), "m.yaml", o)
+		return nil, err
+	}
+	return Load(t.Context(), []string{"m.yaml"}, o)
+}
+
+// both runs a test for the keys of manifests and of policies.
+func both(t *testing.T, test func(t *testing.T, d document, k Key, policy bool)) {
+	t.Helper()
+	dir := dirWith(t, keyFiles)
+	for _, k := range Keys() {
+		t.Run("manifest/"+k.Path, func(t *testing.T) { test(t, newManifest(dir), k, false) })
+	}
+	for _, k := range PolicyKeys() {
+		t.Run("policy/"+k.Path, func(t *testing.T) { test(t, newPolicy(dir), k, true) })
+	}
+}
+
+func TestEveryKeyOfTheTablesDecodes(t *testing.T) {
+	both(t, func(t *testing.T, d document, k Key, policy bool) {
+		d.sampled(k, map[bool]map[string]mapNode{false: samples, true: policySamples}[policy])
+		if k.NotSupported {
+			d.set(k, mapNode{"x": 1})
+			if _, err := d.load(t, policy); err == nil || !strings.Contains(err.Error(), "is not supported yet; leave it out") {
+				t.Errorf("error %v", err)
+			}
+			return
+		}
+		if _, err := d.load(t, policy); err != nil {
+			t.Errorf("%v\n%v", d.root, err)
+		}
+	})
+}
+
+func TestEveryKeyThatDecodesIsInTheTables(t *testing.T) {
+	both(t, func(t *testing.T, d document, k Key, policy bool) {
+		d.at(parent(k))["qqqqqqqqqqqqqqqqqqqqqqqq"] = 1
+		_, err := d.load(t, policy)
+		if k.NotSupported || strings.HasPrefix(k.Path, "tasks[].matrix.") { // its other keys are names of values
+			return
+		}
+		var names []string
+		for _, other := range d.keys {
+			if parent(other) == parent(k) {
+				names = append(names, last(other))
+			}
+		}
+		slices.Sort(names)
+		list := strings.Join(names[:min(len(names), 30)], ", ")
+		if want := `unknown key "qqqqqqqqqqqqqqqqqqqqqqqq"; known here: ` + list; err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %s", err, want)
+		}
+	})
+}
+
+// TestDefaultsAreThoseApplied compares the plan of a manifest without a key with
+// those of the default, which is the same, and of another value, which differs.
+func TestDefaultsAreThoseApplied(t *testing.T) {
+	n, dir := 0, dirWith(t, keyFiles)
+	for _, k := range Keys() {
+		if k.Default == "" || strings.HasSuffix(k.Path, ".sign") { // one value is supported
+			continue
+		}
+		n++
+		t.Run(k.Path, func(t *testing.T) {
+			plan := func(value func(document)) *Plan {
+				d := newManifest(dir)
+				d.sampled(k, samples)
+				delete(d.at(parent(k)), last(k))
+				value(d)
+				p, err := d.load(t, false)
+				if err != nil {
+					t.Fatalf("%v\n%v", d.root, err)
+				}
+				return p
+			}
+			ignore := cmpopts.IgnoreUnexported(Condition{})
+			absent := plan(func(document) {})
+			same := plan(func(d document) {
+				var value any
+				if err := yaml.Unmarshal([]byte(k.Default), &value); err != nil {
+					t.Fatal(err)
+				}
+				d.set(k, value)
+			})
+			if diff := cmp.Diff(absent, same, ignore); diff != "" || absent.Hash != same.Hash {
+				t.Errorf("absent and %s differ (-absent +default):\n%s", k.Default, diff)
+			}
+			if other := plan(func(d document) { d.sampled(k, samples) }); cmp.Equal(absent, other, ignore) {
+				t.Errorf("another value than %s changes nothing", k.Default)
+			}
+		})
+	}
+	if n < 20 {
+		t.Errorf("%d defaults", n)
+	}
+}
+
+// docForm is a phrase on one line that starts like a sentence and has no period,
+// or a value with its meaning.
+var docForm = regexp.MustCompile(`^([A-Z@]|[a-z*]+: |allow |deny, |primary)[^\n]*[^.\n]$`)
+
+func TestEveryKeyHasATypeAndADocLine(t *testing.T) {
+	for _, k := range slices.Concat(Keys(), PolicyKeys()) {
+		if !docForm.MatchString(k.Doc) {
+			t.Errorf("%s: doc line %q", k.Path, k.Doc)
+		}
+		if k.Type.Name == "" || k.Type.Name == "enum" && len(k.Type.Values) == 0 {
+			t.Errorf("%s: type %v", k.Path, k.Type)
+		}
+		if k.Default != "" && k.Type.Name == "enum" && !slices.Contains(k.Type.Values, k.Default) {
+			t.Errorf("%s: default %s of %v", k.Path, k.Default, k.Type.Values)
+		}
+	}
+	paths := map[string]bool{}
+	for _, k := range Keys() {
+		if paths[k.Path] {
+			t.Errorf("%s is there twice", k.Path)
+		}
+		paths[k.Path] = true
+	}
+	for _, want := range []string{"limits.turns", "tasks[].limits.turns", "tasks[].verify[].run", "profiles.NAME.examples[].subject", "prices.MODEL.input", "tasks[].commit.author.email"} {
+		if !paths[want] {
+			t.Errorf("no key %s among %v", want, fmt.Sprint(slices.Sorted(maps.Keys(paths))))
+		}
+	}
+}
