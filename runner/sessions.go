@@ -133,16 +133,8 @@ func (w *work) openSession(ctx context.Context, s sessionSpec) (*open, error) {
 		ID: s.id, Job: w.job.spec.ID, Agent: s.task.Agent, Parent: s.parent,
 		Model: o.talk.Model, ModelName: s.task.ModelName, System: w.system(s),
 		Tools: offer, Env: env,
-		Limits: session.Limits{Turns: s.task.Limits.Turns, Tokens: s.task.Limits.Tokens, Denials: s.task.Limits.Denials, Failures: s.task.Limits.Failures},
-		Purse: session.Purse{
-			Reserve: func(ctx context.Context, n session.Need) (session.Grant, *session.End) {
-				if end := w.allow(n.Last); end != nil {
-					return session.Grant{}, end
-				}
-				return purse.reserve(ctx, n)
-			},
-			Release: purse.release,
-		},
+		Limits:    session.Limits{Turns: s.task.Limits.Turns, Tokens: s.task.Limits.Tokens, Denials: s.task.Limits.Denials, Failures: s.task.Limits.Failures},
+		JobLimits: w.limits, Purse: session.Purse{Reserve: purse.reserve, Release: purse.release},
 		Sampling: session.Sampling(s.task.Sampling),
 		Window:   window, MostOutput: output,
 		WrapUp: !strings.HasPrefix(s.speaks, "script:"), Schema: s.schema(),
@@ -158,10 +150,10 @@ func (w *work) openSession(ctx context.Context, s sessionSpec) (*open, error) {
 	return o, nil
 }
 
-// allow holds all sessions of the job together to its limits, but for their
-// last words. Money is the purse's concern.
-func (w *work) allow(last bool) *session.End {
-	if end := limited(w.sessions.totals(), w.job.spec.Limits, last); end != nil {
+// limits returns the end of all sessions of the job once they have together
+// exceeded its limits, nil before that. Money is limited by the budget instead.
+func (w *work) limits(summary bool) *session.End {
+	if end := limited(w.sessions.totals(), w.job.spec.Limits, summary); end != nil {
 		return end
 	}
 	if w.site.sandbox.overFor(maxOver) {

@@ -34,6 +34,10 @@ type Config struct {
 	Tools     *tools.Registry
 	Env       *tools.Env
 	Limits    Limits
+	// JobLimits returns why the job may make no more requests, nil if it may. It
+	// is called before each request; summary marks the final summary, which limits
+	// on turns and tokens don't apply to. It may be nil.
+	JobLimits func(summary bool) *End
 	Purse     Purse
 	Sampling  Sampling
 	// Window is how many tokens a request and its answer have together at most,

@@ -208,6 +208,15 @@ func TestLimitsAreCheckedBeforeEachModelCall(t *testing.T) {
 		{"tokens", forever, func(c *Config) { c.Limits.Tokens = 200 }, Limited, 2},
 		{"denials", denied, func(c *Config) { c.Limits.Denials = 2 }, Refused, 2},
 		{"failures in a row", failing, func(c *Config) { c.Limits.Failures = 4 }, Limited, 4},
+		{"the job's limits", forever, func(c *Config) {
+			requests := 0
+			c.JobLimits = func(bool) *End {
+				if requests++; requests > 2 {
+					return &End{Kind: Limited, Reason: "job limit exceeded"}
+				}
+				return nil
+			}
+		}, Limited, 2},
 		{"money", forever, func(c *Config) {
 			left := money.Dollar
 			c.Model = model.Priced(c.Model, func(money.Usage) (money.USD, bool) { return cost, true })

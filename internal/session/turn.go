@@ -72,9 +72,8 @@ func (s *Session) request() (model.Request, Need) {
 // ask makes one model call: paid for, told, and counted. The caller calls over
 // when everything that belongs to the turn is done, unless there is an End.
 func (s *Session) ask(ctx context.Context, req model.Request, need Need) (resp model.Response, over func(), end *End) {
-	grant, end := s.cfg.Purse.reserve(ctx, need)
+	grant, end := s.reserve(ctx, need)
 	if end != nil {
-		end.summable = ctx.Err() == nil && (end.Kind == OverCost || end.Kind == Limited)
 		return resp, nil, end
 	}
 	var cost *money.USD // unknown, even if the model panics
@@ -115,6 +114,20 @@ func (s *Session) ask(ctx context.Context, req model.Request, need Need) (resp m
 		s.emit(event.Event{Type: event.TextSaid, Text: &event.Text{Turn: n, Text: resp.Text, Reasoning: resp.Reasoning}})
 	}
 	return resp, func() { s.emit(event.Event{Type: event.TurnEnded, Turn: ended}) }, nil
+}
+
+// reserve checks the limits of the job and reserves what a request can cost.
+func (s *Session) reserve(ctx context.Context, need Need) (grant Grant, end *End) {
+	if s.cfg.JobLimits != nil {
+		end = s.cfg.JobLimits(need.Last)
+	}
+	if end == nil {
+		grant, end = s.cfg.Purse.reserve(ctx, need)
+	}
+	if end != nil {
+		end.summable = ctx.Err() == nil && (end.Kind == OverCost || end.Kind == Limited)
+	}
+	return grant, end
 }
 
 // account adds a response to the totals and to its turn's event, with what was
