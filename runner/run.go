@@ -102,7 +102,7 @@ func (i Interrupt) Error() string { return "interrupted by " + i.Signal }
 type run struct {
 	opts    Options
 	plan    *tasks.Plan
-	ledger  *ledger
+	budget  *Budget
 	copies  *copies
 	headers *headers
 	trees   keyedLocks // by root of a tree that is worked on in place
@@ -139,7 +139,7 @@ func Run(ctx context.Context, plan *tasks.Plan, o Options) event.Exit {
 
 func newRun(plan *tasks.Plan, o Options) *run {
 	return &run{
-		opts: o, plan: plan, ledger: newLedger(plan.Budget.CostUSD, o.Spent), copies: newCopies(o), headers: newHeaders(),
+		opts: o, plan: plan, budget: NewBudget("run budget", plan.Budget.CostUSD, o.Spent), copies: newCopies(o), headers: newHeaders(),
 		refused: map[string]string{},
 	}
 }
@@ -326,8 +326,8 @@ func (r *run) skip(ctx context.Context, j tasks.Job, unwanted *stop) *stop {
 	case r.opts.Ready.starts[j.ID].earlier.Hash != "":
 		return nil // a push costs nothing and asks no provider
 	}
-	if spent := r.ledger.spent(j.Model); spent != nil {
-		return &stop{code: event.CodeBudget, detail: spent.Reason}
+	if err := r.budget.CanStart(j.Model); err != nil {
+		return &stop{code: event.CodeBudget, detail: err.Error()}
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -127,14 +127,14 @@ func (w *work) openSession(ctx context.Context, s sessionSpec) (*open, error) {
 	if o.transcript, err = w.job.opts.openTranscript(s.file); err != nil {
 		return nil, err
 	}
-	broken, purse := false, w.job.run.ledger.purse(&w.money, s.task.Model, o.talk.Price)
+	broken := false
 	window, output := w.job.opts.window(s)
 	o.Session = session.New(session.Config{
 		ID: s.id, Job: w.job.spec.ID, Agent: s.task.Agent, Parent: s.parent,
 		Model: o.talk.Model, ModelName: s.task.ModelName, System: w.system(s),
 		Tools: offer, Env: env,
 		Limits:    session.Limits{Turns: s.task.Limits.Turns, Tokens: s.task.Limits.Tokens, Denials: s.task.Limits.Denials, Failures: s.task.Limits.Failures},
-		JobLimits: w.limits, Purse: session.Purse{Reserve: purse.reserve, Release: purse.release},
+		JobLimits: w.limits, Purse: w.budget.Session(s.task.Model, o.talk.Price).purse(),
 		Sampling: session.Sampling(s.task.Sampling),
 		Window:   window, MostOutput: output,
 		WrapUp: !strings.HasPrefix(s.speaks, "script:"), Schema: s.schema(),

@@ -19,7 +19,7 @@ type work struct {
 	job      *job
 	site     *site
 	tree     *tools.Tree
-	money    account
+	budget   *Budget // of the job
 	sessions sessions
 	result   result
 }
@@ -36,7 +36,7 @@ type result struct {
 func noResult() *result { return &result{totals: session.Totals{CostUSD: new(money.USD)}} }
 
 func newWork(j *job, s *site) *work {
-	return &work{job: j, site: s, tree: &tools.Tree{}, money: account{what: "the job's limit", cap: j.spec.Limits.CostUSD}}
+	return &work{job: j, site: s, tree: &tools.Tree{}, budget: j.run.budget.Child("job budget", j.spec.Limits.CostUSD)}
 }
 
 // work is the session phase. The result is never nil.

@@ -1,0 +1,363 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/bits"
+	"strings"
+	"sync"
+
+	"github.com/millhand/millhand/internal/money"
+	"github.com/millhand/millhand/internal/session"
+)
+
+const (
+	// useful is how many tokens an answer should at least have room for: a file
+	// to write, or a few calls. A call waits for that much while others are in
+	// flight, which mostly cost less than was set aside for them.
+	useful = 4096
+	// least is how many tokens are worth a call when nothing else is to be had.
+	least = 256
+	// guess is taken for the longest answer of a model of which that is unknown,
+	// where money is short: no provider refuses so small a limit.
+	guess = 8192
+)
+
+// Budget limits what requests cost. Budgets form a tree: the budget of a run has
+// those of its jobs as children, and these those of their sessions. Before a
+// request, the most that it can cost is reserved in the session's budget and in
+// all budgets above it; afterwards its cost is charged instead. So no budget is
+// exceeded, however many requests are in flight, unless a provider charges for
+// more than was requested. All methods are safe for concurrent use, but a
+// session's budget has one request at a time.
+type Budget struct {
+	*tree
+	parent   *Budget
+	name     string    // for errors
+	limit    money.USD // 0: none
+	spent    money.USD
+	reserved money.USD // for requests in flight and for summaries
+	requests int       // in flight
+
+	// Of a session only:
+	model   string
+	price   func(money.Usage) money.USD // nil if unknown: then costs are only counted
+	summary money.USD                   // the part of reserved that is for the session's summary
+	started bool                        // the session has made a request
+}
+
+// tree is what the budgets of a tree share.
+type tree struct {
+	mu    sync.Mutex
+	freed chan struct{} // closed and replaced whenever reserved money is released
+	// first is the least that the first request of a session can cost, by model.
+	first  map[string]money.USD
+	notify func(usd money.USD)
+}
+
+// NewBudget returns the root of a tree of budgets; a limit of 0 is none. Errors
+// call it by name. notify, unless it is nil, is called with what was spent and is
+// reserved, after each change and never concurrently.
+func NewBudget(name string, limit money.USD, notify func(usd money.USD)) *Budget {
+	return &Budget{tree: &tree{freed: make(chan struct{}), first: map[string]money.USD{}, notify: notify}, name: name, limit: limit}
+}
+
+// Child returns a budget below b with its own limit, 0 for none.
+func (b *Budget) Child(name string, limit money.USD) *Budget {
+	return &Budget{tree: b.tree, parent: b, name: name, limit: limit}
+}
+
+// Session returns a budget below b for the requests of one session. price returns
+// the most that a request of that usage costs; it is nil if that is unknown.
+func (b *Budget) Session(model string, price func(money.Usage) money.USD) *Budget {
+	return &Budget{tree: b.tree, parent: b, model: model, price: price}
+}
+
+// Exceeded is the error of a budget that can't pay for a request.
+type Exceeded struct {
+	Budget           string    // its name
+	Shared           bool      // it is the root of its tree
+	Limit, Remaining money.USD // without what is reserved for other requests
+}
+
+func (e *Exceeded) Error() string {
+	return fmt.Sprintf("%s exceeded: $%s of $%s remaining, not enough for another request", e.Budget, cents(e.Remaining), cents(e.Limit))
+}
+
+// cents returns an amount with at least two decimals.
+func cents(usd money.USD) string {
+	text := usd.String()
+	whole, fraction, _ := strings.Cut(text, ".")
+	if len(fraction) < 2 {
+		text = whole + "." + (fraction + "00")[:2]
+	}
+	return text
+}
+
+func (b *Budget) exceeded() error {
+	return &Exceeded{Budget: b.name, Shared: b.parent == nil, Limit: b.limit, Remaining: max(b.limit.Sub(b.spent), 0)}
+}
+
+// available is what is neither spent nor reserved.
+func (b *Budget) available() money.USD {
+	if b.limit == 0 {
+		return money.Max
+	}
+	return b.limit.Sub(b.spent).Sub(b.reserved)
+}
+
+// reserve adds usd, which may be negative, to what is reserved in b and above it.
+// The lock is held.
+func (b *Budget) reserve(usd money.USD) {
+	for ; b != nil; b = b.parent {
+		b.reserved = b.reserved.Add(usd)
+	}
+}
+
+// changed reports the sums of the root. The lock is held.
+func (b *Budget) changed() {
+	for b.parent != nil {
+		b = b.parent
+	}
+	if b.notify != nil {
+		b.notify(b.spent.Add(b.reserved))
+	}
+}
+
+// free wakes the requests that wait for money. The lock is held.
+func (t *tree) free() {
+	close(t.freed)
+	t.freed = make(chan struct{})
+}
+
+// CanStart returns an [*Exceeded] if b can't pay for what the first request of a
+// session with that model has cost at least, as far as that is known. Money that
+// is reserved counts as available.
+func (b *Budget) CanStart(model string) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if left := b.limit.Sub(b.spent); b.limit > 0 && (left <= 0 || left < b.first[model]) {
+		return b.exceeded()
+	}
+	return nil
+}
+
+// Reserve reserves the most that a request of a session can cost, and with it
+// what the session's summary will cost if no other request follows. Both are
+// given in tokens of input and output: a request with an output of 0 has an
+// unknown limit, a zero summary needs no money. While other requests have
+// reserved what is missing, it waits for them. The error is an [*Exceeded], or
+// the cause of the context.
+func (b *Budget) Reserve(ctx context.Context, request, summary money.Usage) (*Reservation, error) {
+	for {
+		r, wait, err := b.try(request, summary)
+		if wait == nil {
+			return r, err
+		}
+		select {
+		case <-wait:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+// try is Reserve without waiting: if it has to wait for wait, that is not nil.
+func (b *Budget) try(request, summary money.Usage) (r *Reservation, wait <-chan struct{}, err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	poorest := b
+	for p := b.parent; p != nil; p = p.parent {
+		if p.available() < poorest.available() {
+			poorest = p
+		}
+	}
+	available := poorest.available().Add(b.summary)
+	switch {
+	case b.price == nil && available <= 0:
+		return nil, nil, poorest.exceeded()
+	case b.price == nil || poorest.limit == 0:
+		return b.reservation(0, 0), nil, nil
+	}
+	b.start(request.Input)
+	after := money.USD(0)
+	if summary != (money.Usage{}) {
+		after = b.most(summary.Input, int(summary.Output))
+	}
+	wanted := int(request.Output)
+	if wanted == 0 {
+		wanted = guess
+	}
+	output := min(wanted, b.affords((available/2).Sub(after), request.Input)) // half for the other jobs
+	if enough := min(wanted, useful); output < enough {
+		output = min(enough, b.affords(available.Sub(after), request.Input))
+		switch {
+		case output < enough && poorest.requests > 0:
+			return nil, b.freed, nil
+		case output < min(wanted, least):
+			return nil, nil, poorest.exceeded()
+		}
+	}
+	b.reserve(after.Sub(b.summary))
+	b.summary = after
+	r = b.reservation(output, b.most(request.Input, output))
+	if int64(output) == request.Output {
+		r.Output = 0
+	}
+	return r, nil, nil
+}
+
+// start records what the first request of a session can cost at least. The lock
+// is held.
+func (b *Budget) start(input int64) {
+	if b.started {
+		return
+	}
+	b.started = true
+	usd := b.most(input, least)
+	if known, ok := b.first[b.model]; !ok || usd < known {
+		b.first[b.model] = usd
+	}
+}
+
+// most is the most that a request can cost. Writing to a provider's cache may
+// cost more than plain input.
+func (b *Budget) most(input int64, output int) money.USD {
+	plain := money.Usage{Input: input, Output: int64(output)}
+	written := plain
+	written.CacheWrite = input
+	return max(b.price(plain), b.price(written))
+}
+
+// affords is how many tokens of output usd pays for beside the input. The price
+// of a token grows with their number, if it changes.
+func (b *Budget) affords(usd money.USD, input int64) int {
+	const many = 1 << 20
+	none := b.most(input, 0)
+	each := b.most(input, many).Sub(none)
+	switch {
+	case usd < none:
+		return 0
+	case each <= 0:
+		return math.MaxInt
+	}
+	high, low := bits.Mul64(uint64(usd.Sub(none)), many)
+	n := uint64(math.MaxInt32)
+	if high < uint64(each) {
+		low, _ = bits.Div64(high, low, uint64(each))
+		n = min(n, low)
+	}
+	for n > 0 && b.most(input, int(n)) > usd { // costs are rounded up
+		n--
+	}
+	return int(n)
+}
+
+// Release releases what is reserved for the summary of a session.
+func (b *Budget) Release() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.reserve(-b.summary)
+	b.summary = 0
+	b.changed()
+	b.free()
+}
+
+// Reservation is money for one request: as much as one attempt at it can cost.
+type Reservation struct {
+	// Output is the output limit of the request that is paid for, in tokens; 0 if
+	// it is as high as requested.
+	Output int
+
+	budget *Budget
+	amount money.USD
+	cost   money.USD // of attempts that failed
+}
+
+// reservation reserves usd for a request. The lock is held.
+func (b *Budget) reservation(output int, usd money.USD) *Reservation {
+	b.reserve(usd)
+	for p := b; p != nil; p = p.parent {
+		p.requests++
+	}
+	b.changed()
+	return &Reservation{Output: output, budget: b, amount: usd}
+}
+
+// Settle charges the cost of a request, instead of what is reserved for it; an
+// unknown cost (nil) is charged as the latter.
+func (r *Reservation) Settle(cost *money.USD) {
+	usd := r.known(cost)
+	b := r.budget
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	r.charge(usd)
+	b.reserve(-r.amount)
+	for p := b; p != nil; p = p.parent {
+		p.requests--
+	}
+	b.changed()
+	b.free()
+}
+
+// Retry charges what the failed attempts at a request have cost so far. The error
+// is an [*Exceeded] if there is no money for another one.
+func (r *Reservation) Retry(cost *money.USD) error {
+	usd := r.known(cost)
+	b := r.budget
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	r.charge(usd)
+	b.changed()
+	for p := b; p != nil; p = p.parent {
+		if left := p.available(); left < 0 || left == 0 && r.amount == 0 {
+			return p.exceeded()
+		}
+	}
+	return nil
+}
+
+func (r *Reservation) known(cost *money.USD) money.USD {
+	if cost == nil {
+		return r.cost.Add(r.amount)
+	}
+	return *cost
+}
+
+// charge sets what the request has cost so far. The lock is held.
+func (r *Reservation) charge(usd money.USD) {
+	for p := r.budget; p != nil; p = p.parent {
+		p.spent = p.spent.Add(usd.Sub(r.cost))
+	}
+	r.cost = usd
+}
+
+// purse lets a session reserve money in its budget.
+func (b *Budget) purse() session.Purse {
+	return session.Purse{Release: b.Release, Reserve: func(ctx context.Context, n session.Need) (session.Grant, *session.End) {
+		var summary money.Usage
+		if n.Words > 0 {
+			summary = money.Usage{Input: n.Words, Output: session.WordsOutput}
+		}
+		r, err := b.Reserve(ctx, money.Usage{Input: n.Input, Output: int64(n.Output)}, summary)
+		if err != nil {
+			return session.Grant{}, endOf(ctx, err)
+		}
+		return session.Grant{Output: r.Output, Settle: r.Settle, Again: func(usd *money.USD) *session.End {
+			if err := r.Retry(usd); err != nil {
+				return endOf(ctx, err)
+			}
+			return nil
+		}}, nil
+	}}
+}
+
+// endOf is the end of a session whose budget is exceeded, or whose context ended.
+func endOf(ctx context.Context, err error) *session.End {
+	if e := (*Exceeded)(nil); errors.As(err, &e) {
+		return &session.End{Kind: session.OverCost, Shared: e.Shared, Reason: e.Error()}
+	}
+	return session.Ended(ctx)
+}

@@ -1,0 +1,227 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+
+	"github.com/millhand/millhand/internal/money"
+)
+
+// perToken prices input and output, and writing to a cache at a quarter more.
+func perToken(in, out float64) func(money.Usage) money.USD {
+	input := money.USD(in * 1e15)
+	return money.Price{Input: input, Output: money.USD(out * 1e15), CacheRead: input, CacheWrite: input * 5 / 4}.Cost
+}
+
+func dollars(f float64) money.USD {
+	usd, _ := money.FromFloat(f)
+	return usd
+}
+
+// exceeded reports whether a budget can't pay for a request.
+func exceeded(err error) bool {
+	var e *Exceeded
+	return errors.As(err, &e)
+}
+
+// A trace is eight jobs, each with two sessions, that spend as much and as fast as
+// they can. Whatever they use, up to what was requested, no budget is exceeded,
+// except by what providers report above that.
+func TestNoBudgetIsExceeded(t *testing.T) {
+	for seed := range uint64(1000) {
+		rng := rand.New(rand.NewPCG(seed, 1))
+		run := NewBudget("run budget", dollars(0.01+rng.Float64()), nil)
+		price := perToken(rng.Float64()/1e5, rng.Float64()/1e4)
+		jobs := make([]*Budget, 8)
+		excess := make([]money.USD, 16)
+		var group sync.WaitGroup
+		for i := range 16 {
+			if i < 8 {
+				jobs[i] = run.Child("job budget", dollars(rng.Float64()*0.3)+1) // 0 would be none
+			}
+			s, rng := jobs[i%8].Session("m", price), rand.New(rand.NewPCG(seed, uint64(i)+2))
+			group.Go(func() { excess[i] = spend(t.Context(), s, rng, seed%4 == 0) })
+		}
+		group.Wait()
+		var total, above money.USD
+		for i, b := range jobs {
+			over := excess[i] + excess[i+8]
+			if b.spent > b.limit+over || b.requests != 0 || b.reserved != 0 {
+				t.Fatalf("seed %d: job %d: %s with an excess of %s", seed, i, state(b), over)
+			}
+			total, above = total+b.spent, above+over
+		}
+		if run.spent > run.limit+above || run.spent != total || run.requests != 0 || run.reserved != 0 {
+			t.Fatalf("seed %d: the run: %s with an excess of %s; the jobs spent %s", seed, state(run), above, total)
+		}
+	}
+}
+
+func state(b *Budget) string {
+	return fmt.Sprintf("$%s of $%s spent, $%s reserved by %d requests", b.spent, b.limit, b.reserved, b.requests)
+}
+
+// spend makes requests until the budget of a session is exceeded, and returns what
+// was charged above what was requested.
+func spend(ctx context.Context, b *Budget, rng *rand.Rand, greedy bool) (excess money.USD) {
+	defer b.Release()
+	for range 1000 {
+		request := money.Usage{Input: rng.Int64N(20_000), Output: rng.Int64N(30_000)}
+		r, err := b.Reserve(ctx, request, money.Usage{Input: rng.Int64N(2000), Output: 2048})
+		if err != nil {
+			return excess
+		}
+		if r.Output > 0 {
+			request.Output = int64(r.Output)
+		}
+		lost := money.USD(0)
+		for rng.IntN(5) == 0 { // attempts that fail
+			lost += money.USD(rng.Int64N(int64(b.most(request.Input, int(request.Output))) + 1))
+			if err = r.Retry(&lost); err != nil {
+				break
+			}
+		}
+		if err != nil {
+			r.Settle(&lost)
+			return excess
+		}
+		used := money.Usage{Input: rng.Int64N(request.Input + 1), Output: rng.Int64N(request.Output + 1)}
+		used.CacheWrite = rng.Int64N(used.Input + 1)
+		if greedy && rng.IntN(10) == 0 {
+			used = money.Usage{Input: request.Input, Output: request.Output * 2}
+		}
+		cost := b.price(used)
+		excess += max(cost-b.most(request.Input, int(request.Output)), 0)
+		cost += lost
+		if rng.IntN(20) == 0 {
+			r.Settle(nil)
+		} else {
+			r.Settle(&cost)
+		}
+	}
+	return excess
+}
+
+func TestOutputIsShortenedBeforeARequestIsRefused(t *testing.T) {
+	price := perToken(1e-6, 1e-5)
+	tests := []struct {
+		name             string
+		limit            float64
+		request, summary money.Usage
+		output           int // of the reservation; -1: refused
+	}{
+		{"no limit", 0, money.Usage{Input: 1000, Output: 8000}, money.Usage{}, 0},
+		{"plenty", 10, money.Usage{Input: 1000, Output: 8000}, money.Usage{}, 0},
+		{"half of what remains", 0.1, money.Usage{Output: 8000}, money.Usage{}, 5000},
+		{"enough to be useful", 0.05, money.Usage{Output: 8000}, money.Usage{}, useful},
+		{"less than useful", 0.01, money.Usage{Output: 8000}, money.Usage{}, 1000},
+		{"too little output", 0.001, money.Usage{Output: 8000}, money.Usage{}, -1},
+		{"too little for the input", 0.1, money.Usage{Input: 100_000, Output: 8000}, money.Usage{}, -1},
+		{"money for the summary is reserved", 0.05, money.Usage{Output: 8000}, money.Usage{Input: 20_000, Output: 2048}, 452},
+		{"an unknown output limit", 10, money.Usage{Input: 1000}, money.Usage{}, guess},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			b := NewBudget("run budget", dollars(tt.limit), nil).Child("job budget", 0).Session("m", price)
+			r, err := b.Reserve(t.Context(), tt.request, tt.summary)
+			output := -1
+			if err == nil {
+				output = r.Output
+			}
+			if output != tt.output {
+				t.Errorf("%d tokens, %v; want %d", output, err, tt.output)
+			}
+		})
+	}
+}
+
+func TestASummaryIsPaidForByWhatWasReserved(t *testing.T) {
+	run := NewBudget("run budget", dollars(0.06), nil)
+	b, other := run.Session("m", perToken(1e-6, 1e-5)), run.Session("m", perToken(1e-6, 1e-5))
+	request, summary := money.Usage{Output: 1000}, money.Usage{Input: 1000, Output: 2048}
+	r, err := b.Reserve(t.Context(), request, summary)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Settle(new(dollars(0.01)))
+	for { // another session uses up everything else
+		r, err := other.Reserve(t.Context(), request, money.Usage{})
+		if err != nil {
+			break
+		}
+		r.Settle(nil)
+	}
+	if _, err := b.Reserve(t.Context(), request, summary); !exceeded(err) {
+		t.Fatalf("more than the summary was paid for: %v", err)
+	}
+	if r, err = b.Reserve(t.Context(), summary, money.Usage{}); err != nil {
+		t.Fatal(err)
+	}
+	r.Settle(nil)
+	if run.spent > run.limit {
+		t.Error(state(run))
+	}
+}
+
+func TestARequestWaitsForReservationsOfOthers(t *testing.T) {
+	run := NewBudget("run budget", dollars(0.05), nil)
+	price := perToken(0, 1e-5)
+	first, second := run.Session("m", price), run.Session("m", price)
+	request := money.Usage{Output: 4000}
+	r, err := first.Reserve(t.Context(), request, money.Usage{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, wait, err := second.try(request, money.Usage{})
+	if wait == nil || err != nil {
+		t.Fatalf("it did not wait: %v", err)
+	}
+	r.Settle(new(dollars(0.001)))
+	<-wait
+	if r, err := second.Reserve(t.Context(), request, money.Usage{}); err != nil || r.Output != 0 {
+		t.Errorf("%+v, %v", r, err)
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cause := errors.New("interrupted")
+	cancel(cause)
+	if _, err := first.Reserve(ctx, request, money.Usage{}); !errors.Is(err, cause) {
+		t.Errorf("waiting ended with %v", err)
+	}
+}
+
+func TestUnknownPricesAreCounted(t *testing.T) {
+	b := NewBudget("run budget", money.Dollar, nil).Child("job budget", money.Dollar/2).Session("m", nil)
+	for range 2 {
+		r, err := b.Reserve(t.Context(), money.Usage{Input: 1e9}, money.Usage{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Settle(new(dollars(0.3)))
+	}
+	if _, err := b.Reserve(t.Context(), money.Usage{}, money.Usage{}); !exceeded(err) {
+		t.Errorf("%+v", err)
+	}
+}
+
+// A failed attempt is charged at once, and another one is only made if there is
+// money for it beside that.
+func TestFailedAttemptsAreCharged(t *testing.T) {
+	run := NewBudget("run budget", dollars(0.05), nil)
+	r, err := run.Session("m", perToken(0, 1e-5)).Reserve(t.Context(), money.Usage{Output: 2000}, money.Usage{}) // reserves 0.02
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, lost := range []money.USD{dollars(0.02), dollars(0.03), dollars(0.031)} {
+		if err := r.Retry(&lost); exceeded(err) != (i == 2) || run.spent != lost {
+			t.Fatalf("lost %s: %v, %s", lost, err, state(run))
+		}
+	}
+	r.Settle(new(dollars(0.031)))
+	if run.spent != dollars(0.031) || run.reserved != 0 || run.requests != 0 {
+		t.Error(state(run))
+	}
+}
