@@ -102,7 +102,7 @@ func (i Interrupt) Error() string { return "interrupted by " + i.Signal }
 type run struct {
 	opts    Options
 	plan    *tasks.Plan
-	budget  *Budget
+	budget  *money.Budget
 	copies  *copies
 	headers *headers
 	trees   keyedLocks // by root of a tree that is worked on in place
@@ -139,7 +139,7 @@ func Run(ctx context.Context, plan *tasks.Plan, o Options) event.Exit {
 
 func newRun(plan *tasks.Plan, o Options) *run {
 	return &run{
-		opts: o, plan: plan, budget: NewBudget("run budget", plan.Budget.CostUSD, o.Spent), copies: newCopies(o), headers: newHeaders(),
+		opts: o, plan: plan, budget: money.NewBudget("run budget", plan.Budget.CostUSD, o.Spent), copies: newCopies(o), headers: newHeaders(),
 		refused: map[string]string{},
 	}
 }

@@ -134,7 +134,7 @@ func (w *work) openSession(ctx context.Context, s sessionSpec) (*open, error) {
 		Model: o.talk.Model, ModelName: s.task.ModelName, System: w.system(s),
 		Tools: offer, Env: env,
 		Limits:    session.Limits{Turns: s.task.Limits.Turns, Tokens: s.task.Limits.Tokens, Denials: s.task.Limits.Denials, Failures: s.task.Limits.Failures},
-		JobLimits: w.limits, Purse: w.budget.Session(s.task.Model, o.talk.Price).purse(),
+		JobLimits: w.limits, Budget: w.budget.Session(s.task.Model, o.talk.Price),
 		Sampling: session.Sampling(s.task.Sampling),
 		Window:   window, MostOutput: output,
 		WrapUp: !strings.HasPrefix(s.speaks, "script:"), Schema: s.schema(),

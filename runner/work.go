@@ -19,7 +19,7 @@ type work struct {
 	job      *job
 	site     *site
 	tree     *tools.Tree
-	budget   *Budget // of the job
+	budget   *money.Budget // of the job
 	sessions sessions
 	result   result
 }

@@ -66,7 +66,7 @@ func rooms() map[string]room {
 		"internal/model/replay":    {"internal/model", "one wire, of recordings"},
 		"internal/model/script":    {"internal/model internal/money", "one wire, of files"},
 		"internal/model/wiretest":  {"internal/model internal/model/script internal/money", "a server for tests"},
-		"internal/money":           {"", "amounts and arithmetic, below everything that costs something"},
+		"internal/money":           {"", "amounts, arithmetic and budgets, below everything that costs something"},
 		"internal/permission":      {"", "a decision follows from profile and request alone"},
 		"internal/policy":          {"internal/permission internal/reach internal/money", "what an operator allows; package tasks reads its files, as they are YAML"},
 		"internal/models":          {"tasks runner internal/event internal/policy internal/prices internal/model internal/model/provider internal/model/replay internal/model/script internal/money", "it opens the models of a plan for the runner, and runs nothing"},

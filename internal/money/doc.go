@@ -1,6 +1,7 @@
 // Package money has the one form of money in millhand: [USD], an integer number
 // of nano-dollars, with the token counts ([Usage]), the prices ([Price]) and the
-// charges ([Charge]) that it is computed from.
+// charges ([Charge]) that it is computed from, and the limits on it: a [Budget]
+// pays for requests, each by a [Reservation].
 //
 // Sums are exact, so they don't depend on the order of their terms. Rounding
 // happens in three places, each to the side that can't exceed a budget: the cost

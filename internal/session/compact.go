@@ -8,6 +8,7 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/model"
+	"github.com/millhand/millhand/internal/money"
 )
 
 //go:embed summary.md
@@ -86,11 +87,11 @@ func (s *Session) summary(ctx context.Context, messages []model.Message, room in
 	if most := s.cfg.MostOutput; most > 0 {
 		req.MaxOutput = min(req.MaxOutput, most)
 	}
-	need := Need{Input: tokens(len(req.System)) + tokensOf(req.Messages), Output: req.MaxOutput}
+	n := need{request: money.Usage{Input: tokens(len(req.System)) + tokensOf(req.Messages), Output: int64(req.MaxOutput)}}
 	if s.cfg.WrapUp {
-		need.Words = s.words()
+		n.summary = s.words()
 	}
-	resp, over, end := s.ask(ctx, req, need)
+	resp, over, end := s.ask(ctx, req, n)
 	if end != nil {
 		return "", end
 	}

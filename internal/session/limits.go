@@ -2,10 +2,12 @@ package session
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/model"
+	"github.com/millhand/millhand/internal/money"
 )
 
 // mayGoOn checks every limit before a model call is paid for.
@@ -48,6 +50,9 @@ func requestFailed(ctx context.Context, err error) *End {
 	if ctx.Err() != nil {
 		return Ended(ctx)
 	}
+	if exceeded := (*money.Exceeded)(nil); errors.As(err, &exceeded) {
+		return &End{Kind: OverCost, Reason: exceeded.Error(), Shared: exceeded.Shared, summable: true}
+	}
 	switch class := model.ClassOf(err); class {
 	case model.ClassScript:
 		return &End{Kind: GaveUp, Reason: err.Error()}
@@ -62,8 +67,8 @@ func requestFailed(ctx context.Context, err error) *End {
 const leastRoom = 1024
 
 const (
-	// WordsOutput is how many tokens the last words of a session have at most.
-	WordsOutput = 2048 // reasoning models think before they speak
+	// wordsOutput is how many tokens the last words of a session have at most.
+	wordsOutput = 2048 // reasoning models think before they speak
 	// wordsShown is how much of the conversation, in bytes, the model sees again
 	// for its last words: little enough to be paid for at any time.
 	wordsShown = 32 << 10
@@ -72,9 +77,9 @@ const (
 	wordsPrompt = "The agent had to stop: %s. Below is its conversation, shortened. Say what it was to do, what is done, what is left to do, and what to know before going on.\n\n%s"
 )
 
-// words is how much input the last words need, in tokens.
-func (s *Session) words() int64 {
-	return min(tokens(wordsShown), tokensOf(s.messages)) + 300
+// words is how many tokens the last words need.
+func (s *Session) words() money.Usage {
+	return money.Usage{Input: min(tokens(wordsShown), tokensOf(s.messages)) + 300, Output: wordsOutput}
 }
 
 // lastWords asks the model to sum up when a limit has ended the session, by a
@@ -82,10 +87,10 @@ func (s *Session) words() int64 {
 // conversation is. The end stays what it is, whether or not that works.
 func (s *Session) lastWords(ctx context.Context, end End) End {
 	req := model.Request{
-		System: wordsSystem, CacheKey: s.cfg.ID, MaxOutput: WordsOutput,
+		System: wordsSystem, CacheKey: s.cfg.ID, MaxOutput: wordsOutput,
 		Messages: []model.Message{{Role: model.User, Text: fmt.Sprintf(wordsPrompt, end.Reason, render(s.messages, wordsShown))}},
 	}
-	resp, over, failed := s.ask(ctx, req, Need{Input: s.words(), Output: WordsOutput, Last: true})
+	resp, over, failed := s.ask(ctx, req, need{request: s.words(), last: true})
 	if failed != nil {
 		return end
 	}

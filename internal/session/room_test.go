@@ -191,20 +191,20 @@ func TestAConversationThatTheProviderRefusesIsCompactedOnce(t *testing.T) {
 
 // A compaction is a model call: it counts, it is paid for, and limits come first.
 func TestACompactionIsPaidFor(t *testing.T) {
-	var asked []Need
+	var charged money.USD                               // a nano-dollar for each request
 	talk := "text: " + strings.Repeat("I go on. ", 300) // which is not taken out
 	turns := strings.ReplaceAll(reading(30), "usage: {input: 100, output: 10}", talk)
 	s := setUp(t, "readonly", turns+"  - text: Done.\n", func(c *Config) {
 		c.Window, c.Limits.Turns = 30_000, 200
 		player := c.Model
 		c.Model = summing{player, "summed up"}
-		c.Purse.Reserve = func(_ context.Context, n Need) (Grant, *End) {
-			asked = append(asked, n)
-			if n.Input > int64(c.Window) {
-				t.Errorf("%d tokens for a window of %d", n.Input, c.Window)
+		run := money.NewBudget("run budget", money.Dollar, func(usd money.USD) { charged = usd })
+		c.Budget = run.Session("m", func(most money.Usage) money.USD {
+			if most.Input > int64(c.Window) {
+				t.Errorf("%d tokens for a window of %d", most.Input, c.Window)
 			}
-			return Grant{Settle: func(*money.USD) {}}, nil
-		}
+			return 1
+		})
 	})
 	if err := os.WriteFile(filepath.Join(s.dir, "big"), []byte(strings.Repeat("a line of which there are many in this file\n", 800)), 0o644); err != nil {
 		t.Fatal(err)
@@ -218,8 +218,8 @@ func TestACompactionIsPaidFor(t *testing.T) {
 			compactions++
 		}
 	}
-	if total := s.Totals(); compactions == 0 || total.Turns != 31+compactions || len(asked) != total.Turns || total.Usage.Input != int64(7*compactions) {
-		t.Errorf("%d compactions, %d requests paid for, %+v", compactions, len(asked), total)
+	if total := s.Totals(); compactions == 0 || total.Turns != 31+compactions || charged != money.USD(total.Turns) || total.Usage.Input != int64(7*compactions) {
+		t.Errorf("%d compactions, %d requests paid for, %+v", compactions, charged, total)
 	}
 }
 

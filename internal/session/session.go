@@ -13,7 +13,7 @@ import (
 )
 
 // Limits end a session. Zero values mean: no limit. Time is a deadline of the
-// context's and money the [Purse]'s, so neither is here. The turn in which a
+// context's and money has its budget, so neither is here. The turn in which a
 // model sums up at a limit comes on top of turns and tokens.
 type Limits struct {
 	Turns    int
@@ -38,7 +38,7 @@ type Config struct {
 	// is called before each request; summary marks the final summary, which limits
 	// on turns and tokens don't apply to. It may be nil.
 	JobLimits func(summary bool) *End
-	Purse     Purse
+	Budget    *money.Budget // of this session; nil for none
 	Sampling  Sampling
 	// Window is how many tokens a request and its answer have together at most,
 	// MostOutput how many the answer has; 0 if unknown.
@@ -116,6 +116,9 @@ type Session struct {
 // New makes a session; nothing happens before Run.
 func New(cfg Config) *Session {
 	s := &Session{cfg: cfg, totals: Totals{CostUSD: new(money.USD)}}
+	if s.cfg.Budget == nil {
+		s.cfg.Budget = money.NewBudget("", 0, nil)
+	}
 	env := *cfg.Env
 	env.Nested = s.nested
 	s.cfg.Env = &env
@@ -141,7 +144,7 @@ func (s *Session) Run(ctx context.Context, prompt string) End {
 	s.start()
 	s.answer, s.repeats = answers{}, repeats{}
 	s.say(prompt)
-	defer s.cfg.Purse.release()
+	defer s.cfg.Budget.Release()
 	for {
 		end := s.mayGoOn(ctx)
 		if end == nil {

@@ -218,14 +218,8 @@ func TestLimitsAreCheckedBeforeEachModelCall(t *testing.T) {
 			}
 		}, Limited, 2},
 		{"money", forever, func(c *Config) {
-			left := money.Dollar
 			c.Model = model.Priced(c.Model, func(money.Usage) (money.USD, bool) { return cost, true })
-			c.Purse.Reserve = func(context.Context, Need) (Grant, *End) {
-				if left <= 0 {
-					return Grant{}, &End{Kind: OverCost, Reason: "spent"}
-				}
-				return Grant{Settle: func(usd *money.USD) { left -= *usd }}, nil
-			}
+			c.Budget = money.NewBudget("job budget", money.Dollar, nil)
 		}, OverCost, 2},
 	}
 	for _, tt := range tests {

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/model"
 	"github.com/millhand/millhand/internal/money"
@@ -39,21 +37,16 @@ const twoTurns = `
 func TestWhatIsLostCounts(t *testing.T) {
 	usd := money.Dollar / 4
 	lost := money.Charge{Requests: 2, Usage: money.Usage{Input: 100, Output: 7}, CostUSD: &usd, Estimated: true}
-	var settled []money.USD
+	var charged money.USD
 	s := setUp(t, "readonly", twoTurns, func(c *Config) {
 		c.Model = model.Priced(fragile{c.Model, lost}, func(u money.Usage) (money.USD, bool) { return money.USD(u.Input) * money.Dollar, true })
-		c.Purse.Reserve = func(context.Context, Need) (Grant, *End) {
-			return Grant{Settle: func(usd *money.USD) { settled = append(settled, *usd) }}, nil
-		}
+		c.Budget = money.NewBudget("job budget", 0, func(usd money.USD) { charged = usd })
 	})
 	if end := s.Run(t.Context(), "look"); end.Kind != Done {
 		t.Fatalf("%+v", end)
 	}
-	if diff := cmp.Diff([]money.USD{10_250_000_000, 20_250_000_000}, settled); diff != "" {
-		t.Errorf("settled (-want +got):\n%s", diff)
-	}
-	if got := s.Totals(); got.Usage != (money.Usage{Input: 230, Output: 24}) || *got.CostUSD != 30_500_000_000 {
-		t.Errorf("totals: %+v, %s", got.Usage, *got.CostUSD)
+	if got := s.Totals(); got.Usage != (money.Usage{Input: 230, Output: 24}) || *got.CostUSD != 30_500_000_000 || charged != *got.CostUSD {
+		t.Errorf("totals: %+v, %s, charged %s", got.Usage, *got.CostUSD, charged)
 	}
 	for _, e := range s.events {
 		if e.Type != event.TurnEnded {
@@ -71,22 +64,14 @@ func TestWhatIsLostCounts(t *testing.T) {
 
 func TestNoAttemptIsMadeThatIsNotPaidFor(t *testing.T) {
 	usd := money.Dollar / 4
-	var asked, settled money.USD
+	var charged money.USD
 	s := setUp(t, "readonly", twoTurns, func(c *Config) {
 		c.Model = fragile{c.Model, money.Charge{Requests: 1, Usage: money.Usage{Input: 3}, CostUSD: &usd}}
-		c.Purse.Reserve = func(context.Context, Need) (Grant, *End) {
-			return Grant{
-				Settle: func(usd *money.USD) { settled = *usd },
-				Again: func(usd *money.USD) *End {
-					asked = *usd
-					return &End{Kind: OverCost, Reason: "the money is gone"}
-				},
-			}, nil
-		}
+		c.Budget = money.NewBudget("run budget", usd, func(usd money.USD) { charged = usd })
 	})
 	end := s.Run(t.Context(), "look")
-	if end.Kind != OverCost || end.Reason != "the money is gone" || asked != usd || settled != usd {
-		t.Errorf("%+v, asked for %s, settled %s", end, asked, settled)
+	if end.Kind != OverCost || !end.Shared || end.Reason != "run budget exceeded: $0.00 of $0.25 remaining, not enough for another request" || charged != usd {
+		t.Errorf("%+v, charged %s", end, charged)
 	}
 	if got := s.Totals(); got.Usage.Input != 3 || *got.CostUSD != usd {
 		t.Errorf("totals: %+v", got)

@@ -1,9 +1,9 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"strings"
 
 	"github.com/millhand/millhand/internal/event"
@@ -17,8 +17,8 @@ func (s *Session) turn(ctx context.Context) *End {
 	if called, end := s.makeRoom(ctx); called || end != nil {
 		return end // that was a turn of its own: limits come first again
 	}
-	req, need := s.request()
-	resp, over, end := s.ask(ctx, req, need)
+	req, n := s.request()
+	resp, over, end := s.ask(ctx, req, n)
 	if end != nil {
 		return s.refused(ctx, end)
 	}
@@ -47,87 +47,81 @@ func (s *Session) turn(ctx context.Context) *End {
 	return end
 }
 
+// need is the most that a request can use up.
+type need struct {
+	request money.Usage // an output of 0 is unknown
+	summary money.Usage // of the last words, for which money is reserved until the next request
+	last    bool        // these are the last words
+}
+
 // request is the next one of the conversation, and what it can use up. What it
 // begins with is that of the request before, so that providers find it in their
 // caches.
-func (s *Session) request() (model.Request, Need) {
+func (s *Session) request() (model.Request, need) {
 	c := s.cfg
 	req := model.Request{
 		System: c.System, Messages: s.messages, Tools: s.specs, Output: c.Schema, CacheKey: c.ID,
 		Effort: c.Sampling.Effort, Temperature: c.Sampling.Temperature, MaxOutput: c.Sampling.MaxOutput,
 	}
-	need := Need{Input: s.estimate(), Output: c.Sampling.MaxOutput}
-	if need.Output == 0 {
-		need.Output = c.MostOutput
+	input, output := s.estimate(), cmp.Or(c.Sampling.MaxOutput, c.MostOutput)
+	if room := max(c.Window-int(input), leastRoom); c.Window > 0 && output > room {
+		output, req.MaxOutput = room, room
 	}
-	if room := max(c.Window-int(need.Input), leastRoom); c.Window > 0 && need.Output > room {
-		need.Output, req.MaxOutput = room, room
-	}
+	n := need{request: money.Usage{Input: input, Output: int64(output)}}
 	if c.WrapUp && s.Totals().Turns > 0 {
-		need.Words = s.words()
+		n.summary = s.words()
 	}
-	return req, need
+	return req, n
 }
 
 // ask makes one model call: paid for, told, and counted. The caller calls over
 // when everything that belongs to the turn is done, unless there is an End.
-func (s *Session) ask(ctx context.Context, req model.Request, need Need) (resp model.Response, over func(), end *End) {
-	grant, end := s.reserve(ctx, need)
+func (s *Session) ask(ctx context.Context, req model.Request, n need) (resp model.Response, over func(), end *End) {
+	reservation, end := s.reserve(ctx, n)
 	if end != nil {
 		return resp, nil, end
 	}
 	var cost *money.USD // unknown, even if the model panics
-	defer func() { grant.Settle(cost) }()
-	if grant.Output > 0 {
-		req.MaxOutput = grant.Output
+	defer func() { reservation.Settle(cost) }()
+	if reservation.Output > 0 {
+		req.MaxOutput = reservation.Output
 	}
-	var broke *End
-	req.Again = func(lost *money.Charge) error {
-		if broke = grant.again(lost.CostUSD); broke != nil {
-			broke.summable = true
-			return errors.New(broke.Reason)
-		}
-		return nil
-	}
+	req.Again = func(lost *money.Charge) error { return reservation.Retry(lost.CostUSD) }
 	s.mu.Lock()
 	s.totals.Turns++
-	n := s.totals.Turns
+	turn := s.totals.Turns
 	s.mu.Unlock()
-	s.emit(event.Event{Type: event.TurnStarted, Turn: &event.Turn{Number: n}})
+	s.emit(event.Event{Type: event.TurnStarted, Turn: &event.Turn{Number: turn}})
 	began := s.cfg.Now()
 	resp, err := s.cfg.Model.Stream(ctx, req, s.delta)
-	ended := &event.Turn{Number: n, ElapsedMS: s.cfg.Now().Sub(began).Milliseconds()}
+	ended := &event.Turn{Number: turn, ElapsedMS: s.cfg.Now().Sub(began).Milliseconds()}
 	if err != nil {
 		resp.Usage, resp.CostUSD, ended.Error = &money.Usage{}, new(money.USD), err.Error()
 	}
 	cost = s.account(resp, ended)
-	switch {
-	case err == nil:
-	case broke != nil && ctx.Err() == nil:
-		s.emit(event.Event{Type: event.TurnEnded, Turn: ended})
-		return resp, nil, broke
-	default:
+	if err != nil {
 		s.emit(event.Event{Type: event.TurnEnded, Turn: ended})
 		return resp, nil, requestFailed(ctx, err)
 	}
 	if resp.Text != "" || resp.Reasoning != "" {
-		s.emit(event.Event{Type: event.TextSaid, Text: &event.Text{Turn: n, Text: resp.Text, Reasoning: resp.Reasoning}})
+		s.emit(event.Event{Type: event.TextSaid, Text: &event.Text{Turn: turn, Text: resp.Text, Reasoning: resp.Reasoning}})
 	}
 	return resp, func() { s.emit(event.Event{Type: event.TurnEnded, Turn: ended}) }, nil
 }
 
 // reserve checks the limits of the job and reserves what a request can cost.
-func (s *Session) reserve(ctx context.Context, need Need) (grant Grant, end *End) {
+func (s *Session) reserve(ctx context.Context, n need) (*money.Reservation, *End) {
 	if s.cfg.JobLimits != nil {
-		end = s.cfg.JobLimits(need.Last)
+		if end := s.cfg.JobLimits(n.last); end != nil {
+			end.summable = ctx.Err() == nil && end.Kind == Limited
+			return nil, end
+		}
 	}
-	if end == nil {
-		grant, end = s.cfg.Purse.reserve(ctx, need)
+	reservation, err := s.cfg.Budget.Reserve(ctx, n.request, n.summary)
+	if err != nil {
+		return nil, requestFailed(ctx, err)
 	}
-	if end != nil {
-		end.summable = ctx.Err() == nil && (end.Kind == OverCost || end.Kind == Limited)
-	}
-	return grant, end
+	return reservation, nil
 }
 
 // account adds a response to the totals and to its turn's event, with what was

@@ -1,64 +1,11 @@
 package session
 
 import (
-	"context"
 	"encoding/json"
 	"strings"
 
 	"github.com/millhand/millhand/internal/model"
-	"github.com/millhand/millhand/internal/money"
 )
-
-// Need is the most that one model call can use up.
-type Need struct {
-	Input  int64 // tokens
-	Output int   // tokens that the answer has at most; 0 if nobody knows
-	// Words are tokens of input that the session's last words will need if it
-	// has to stop after this call, with [WordsOutput] of output. They are to be
-	// kept until the next call; 0 if there is nothing to say yet.
-	Words int64
-	Last  bool // these are the last words
-}
-
-// Grant is the leave to make a model call.
-type Grant struct {
-	Output int // tokens that are paid for; 0 for as many as were needed
-	// Settle is told once what the call has cost: nil if nobody knows.
-	Settle func(usd *money.USD)
-	// Again is asked before a call that failed is made once more, and told what
-	// its failed attempts have cost so far: nil if nobody knows. An End says that
-	// too little is left for another one. It may be nil.
-	Again func(usd *money.USD) *End
-}
-
-func (g Grant) again(usd *money.USD) *End {
-	if g.Again == nil {
-		return nil
-	}
-	return g.Again(usd)
-}
-
-// Purse pays for model calls. Its fields may be nil: then nothing is counted.
-type Purse struct {
-	// Reserve sets aside what a call may cost. It may wait for other calls, and
-	// its End says why there is no leave. A Grant has to be settled.
-	Reserve func(context.Context, Need) (Grant, *End)
-	// Release gives back what is kept for last words.
-	Release func()
-}
-
-func (p Purse) reserve(ctx context.Context, n Need) (Grant, *End) {
-	if p.Reserve == nil {
-		return Grant{Settle: func(*money.USD) {}}, nil
-	}
-	return p.Reserve(ctx, n)
-}
-
-func (p Purse) release() {
-	if p.Release != nil {
-		p.Release()
-	}
-}
 
 // Sampling is how a model is asked to answer; zero values leave it to the
 // provider.

@@ -1,26 +1,23 @@
-package runner
+package money
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"math/bits"
 	"strings"
 	"sync"
-
-	"github.com/millhand/millhand/internal/money"
-	"github.com/millhand/millhand/internal/session"
 )
 
 const (
-	// useful is how many tokens an answer should at least have room for: a file
-	// to write, or a few calls. A call waits for that much while others are in
-	// flight, which mostly cost less than was set aside for them.
+	// useful is how many tokens of output a request should at least have: enough
+	// to write a file, or for a few calls. A request waits for that much while
+	// others are in flight, which mostly cost less than was reserved for them.
 	useful = 4096
-	// least is how many tokens are worth a call when nothing else is to be had.
+	// least is how many tokens of output are worth a request when there is nothing
+	// to wait for.
 	least = 256
-	// guess is taken for the longest answer of a model of which that is unknown,
+	// guess is used as the output limit of a model whose own limit is unknown,
 	// where money is short: no provider refuses so small a limit.
 	guess = 8192
 )
@@ -35,17 +32,17 @@ const (
 type Budget struct {
 	*tree
 	parent   *Budget
-	name     string    // for errors
-	limit    money.USD // 0: none
-	spent    money.USD
-	reserved money.USD // for requests in flight and for summaries
-	requests int       // in flight
+	name     string // for errors
+	limit    USD    // 0: none
+	spent    USD
+	reserved USD // for requests in flight and for summaries
+	requests int // in flight
 
 	// Of a session only:
 	model   string
-	price   func(money.Usage) money.USD // nil if unknown: then costs are only counted
-	summary money.USD                   // the part of reserved that is for the session's summary
-	started bool                        // the session has made a request
+	price   func(Usage) USD // nil if unknown: then costs are only counted
+	summary USD             // the part of reserved that is for the session's summary
+	started bool            // the session has made a request
 }
 
 // tree is what the budgets of a tree share.
@@ -53,33 +50,33 @@ type tree struct {
 	mu    sync.Mutex
 	freed chan struct{} // closed and replaced whenever reserved money is released
 	// first is the least that the first request of a session can cost, by model.
-	first  map[string]money.USD
-	notify func(usd money.USD)
+	first  map[string]USD
+	notify func(usd USD)
 }
 
 // NewBudget returns the root of a tree of budgets; a limit of 0 is none. Errors
 // call it by name. notify, unless it is nil, is called with what was spent and is
 // reserved, after each change and never concurrently.
-func NewBudget(name string, limit money.USD, notify func(usd money.USD)) *Budget {
-	return &Budget{tree: &tree{freed: make(chan struct{}), first: map[string]money.USD{}, notify: notify}, name: name, limit: limit}
+func NewBudget(name string, limit USD, notify func(usd USD)) *Budget {
+	return &Budget{tree: &tree{freed: make(chan struct{}), first: map[string]USD{}, notify: notify}, name: name, limit: limit}
 }
 
 // Child returns a budget below b with its own limit, 0 for none.
-func (b *Budget) Child(name string, limit money.USD) *Budget {
+func (b *Budget) Child(name string, limit USD) *Budget {
 	return &Budget{tree: b.tree, parent: b, name: name, limit: limit}
 }
 
 // Session returns a budget below b for the requests of one session. price returns
 // the most that a request of that usage costs; it is nil if that is unknown.
-func (b *Budget) Session(model string, price func(money.Usage) money.USD) *Budget {
+func (b *Budget) Session(model string, price func(Usage) USD) *Budget {
 	return &Budget{tree: b.tree, parent: b, model: model, price: price}
 }
 
 // Exceeded is the error of a budget that can't pay for a request.
 type Exceeded struct {
-	Budget           string    // its name
-	Shared           bool      // it is the root of its tree
-	Limit, Remaining money.USD // without what is reserved for other requests
+	Budget           string // its name
+	Shared           bool   // it is the root of its tree
+	Limit, Remaining USD    // without what is reserved for other requests
 }
 
 func (e *Exceeded) Error() string {
@@ -87,7 +84,7 @@ func (e *Exceeded) Error() string {
 }
 
 // cents returns an amount with at least two decimals.
-func cents(usd money.USD) string {
+func cents(usd USD) string {
 	text := usd.String()
 	whole, fraction, _ := strings.Cut(text, ".")
 	if len(fraction) < 2 {
@@ -101,16 +98,16 @@ func (b *Budget) exceeded() error {
 }
 
 // available is what is neither spent nor reserved.
-func (b *Budget) available() money.USD {
+func (b *Budget) available() USD {
 	if b.limit == 0 {
-		return money.Max
+		return Max
 	}
 	return b.limit.Sub(b.spent).Sub(b.reserved)
 }
 
 // reserve adds usd, which may be negative, to what is reserved in b and above it.
 // The lock is held.
-func (b *Budget) reserve(usd money.USD) {
+func (b *Budget) reserve(usd USD) {
 	for ; b != nil; b = b.parent {
 		b.reserved = b.reserved.Add(usd)
 	}
@@ -150,7 +147,7 @@ func (b *Budget) CanStart(model string) error {
 // unknown limit, a zero summary needs no money. While other requests have
 // reserved what is missing, it waits for them. The error is an [*Exceeded], or
 // the cause of the context.
-func (b *Budget) Reserve(ctx context.Context, request, summary money.Usage) (*Reservation, error) {
+func (b *Budget) Reserve(ctx context.Context, request, summary Usage) (*Reservation, error) {
 	for {
 		r, wait, err := b.try(request, summary)
 		if wait == nil {
@@ -165,7 +162,7 @@ func (b *Budget) Reserve(ctx context.Context, request, summary money.Usage) (*Re
 }
 
 // try is Reserve without waiting: if it has to wait for wait, that is not nil.
-func (b *Budget) try(request, summary money.Usage) (r *Reservation, wait <-chan struct{}, err error) {
+func (b *Budget) try(request, summary Usage) (r *Reservation, wait <-chan struct{}, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	poorest := b
@@ -182,8 +179,8 @@ func (b *Budget) try(request, summary money.Usage) (r *Reservation, wait <-chan 
 		return b.reservation(0, 0), nil, nil
 	}
 	b.start(request.Input)
-	after := money.USD(0)
-	if summary != (money.Usage{}) {
+	after := USD(0)
+	if summary != (Usage{}) {
 		after = b.most(summary.Input, int(summary.Output))
 	}
 	wanted := int(request.Output)
@@ -224,8 +221,8 @@ func (b *Budget) start(input int64) {
 
 // most is the most that a request can cost. Writing to a provider's cache may
 // cost more than plain input.
-func (b *Budget) most(input int64, output int) money.USD {
-	plain := money.Usage{Input: input, Output: int64(output)}
+func (b *Budget) most(input int64, output int) USD {
+	plain := Usage{Input: input, Output: int64(output)}
 	written := plain
 	written.CacheWrite = input
 	return max(b.price(plain), b.price(written))
@@ -233,7 +230,7 @@ func (b *Budget) most(input int64, output int) money.USD {
 
 // affords is how many tokens of output usd pays for beside the input. The price
 // of a token grows with their number, if it changes.
-func (b *Budget) affords(usd money.USD, input int64) int {
+func (b *Budget) affords(usd USD, input int64) int {
 	const many = 1 << 20
 	none := b.most(input, 0)
 	each := b.most(input, many).Sub(none)
@@ -272,12 +269,12 @@ type Reservation struct {
 	Output int
 
 	budget *Budget
-	amount money.USD
-	cost   money.USD // of attempts that failed
+	amount USD
+	cost   USD // of attempts that failed
 }
 
 // reservation reserves usd for a request. The lock is held.
-func (b *Budget) reservation(output int, usd money.USD) *Reservation {
+func (b *Budget) reservation(output int, usd USD) *Reservation {
 	b.reserve(usd)
 	for p := b; p != nil; p = p.parent {
 		p.requests++
@@ -288,7 +285,7 @@ func (b *Budget) reservation(output int, usd money.USD) *Reservation {
 
 // Settle charges the cost of a request, instead of what is reserved for it; an
 // unknown cost (nil) is charged as the latter.
-func (r *Reservation) Settle(cost *money.USD) {
+func (r *Reservation) Settle(cost *USD) {
 	usd := r.known(cost)
 	b := r.budget
 	b.mu.Lock()
@@ -304,7 +301,7 @@ func (r *Reservation) Settle(cost *money.USD) {
 
 // Retry charges what the failed attempts at a request have cost so far. The error
 // is an [*Exceeded] if there is no money for another one.
-func (r *Reservation) Retry(cost *money.USD) error {
+func (r *Reservation) Retry(cost *USD) error {
 	usd := r.known(cost)
 	b := r.budget
 	b.mu.Lock()
@@ -319,7 +316,7 @@ func (r *Reservation) Retry(cost *money.USD) error {
 	return nil
 }
 
-func (r *Reservation) known(cost *money.USD) money.USD {
+func (r *Reservation) known(cost *USD) USD {
 	if cost == nil {
 		return r.cost.Add(r.amount)
 	}
@@ -327,37 +324,9 @@ func (r *Reservation) known(cost *money.USD) money.USD {
 }
 
 // charge sets what the request has cost so far. The lock is held.
-func (r *Reservation) charge(usd money.USD) {
+func (r *Reservation) charge(usd USD) {
 	for p := r.budget; p != nil; p = p.parent {
 		p.spent = p.spent.Add(usd.Sub(r.cost))
 	}
 	r.cost = usd
-}
-
-// purse lets a session reserve money in its budget.
-func (b *Budget) purse() session.Purse {
-	return session.Purse{Release: b.Release, Reserve: func(ctx context.Context, n session.Need) (session.Grant, *session.End) {
-		var summary money.Usage
-		if n.Words > 0 {
-			summary = money.Usage{Input: n.Words, Output: session.WordsOutput}
-		}
-		r, err := b.Reserve(ctx, money.Usage{Input: n.Input, Output: int64(n.Output)}, summary)
-		if err != nil {
-			return session.Grant{}, endOf(ctx, err)
-		}
-		return session.Grant{Output: r.Output, Settle: r.Settle, Again: func(usd *money.USD) *session.End {
-			if err := r.Retry(usd); err != nil {
-				return endOf(ctx, err)
-			}
-			return nil
-		}}, nil
-	}}
-}
-
-// endOf is the end of a session whose budget is exceeded, or whose context ended.
-func endOf(ctx context.Context, err error) *session.End {
-	if e := (*Exceeded)(nil); errors.As(err, &e) {
-		return &session.End{Kind: session.OverCost, Shared: e.Shared, Reason: e.Error()}
-	}
-	return session.Ended(ctx)
 }

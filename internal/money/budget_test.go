@@ -1,4 +1,4 @@
-package runner
+package money
 
 import (
 	"context"
@@ -7,18 +7,16 @@ import (
 	"math/rand/v2"
 	"sync"
 	"testing"
-
-	"github.com/millhand/millhand/internal/money"
 )
 
 // perToken prices input and output, and writing to a cache at a quarter more.
-func perToken(in, out float64) func(money.Usage) money.USD {
-	input := money.USD(in * 1e15)
-	return money.Price{Input: input, Output: money.USD(out * 1e15), CacheRead: input, CacheWrite: input * 5 / 4}.Cost
+func perToken(in, out float64) func(Usage) USD {
+	input := USD(in * 1e15)
+	return Price{Input: input, Output: USD(out * 1e15), CacheRead: input, CacheWrite: input * 5 / 4}.Cost
 }
 
-func dollars(f float64) money.USD {
-	usd, _ := money.FromFloat(f)
+func dollars(f float64) USD {
+	usd, _ := FromFloat(f)
 	return usd
 }
 
@@ -37,7 +35,7 @@ func TestNoBudgetIsExceeded(t *testing.T) {
 		run := NewBudget("run budget", dollars(0.01+rng.Float64()), nil)
 		price := perToken(rng.Float64()/1e5, rng.Float64()/1e4)
 		jobs := make([]*Budget, 8)
-		excess := make([]money.USD, 16)
+		excess := make([]USD, 16)
 		var group sync.WaitGroup
 		for i := range 16 {
 			if i < 8 {
@@ -47,7 +45,7 @@ func TestNoBudgetIsExceeded(t *testing.T) {
 			group.Go(func() { excess[i] = spend(t.Context(), s, rng, seed%4 == 0) })
 		}
 		group.Wait()
-		var total, above money.USD
+		var total, above USD
 		for i, b := range jobs {
 			over := excess[i] + excess[i+8]
 			if b.spent > b.limit+over || b.requests != 0 || b.reserved != 0 {
@@ -67,20 +65,20 @@ func state(b *Budget) string {
 
 // spend makes requests until the budget of a session is exceeded, and returns what
 // was charged above what was requested.
-func spend(ctx context.Context, b *Budget, rng *rand.Rand, greedy bool) (excess money.USD) {
+func spend(ctx context.Context, b *Budget, rng *rand.Rand, greedy bool) (excess USD) {
 	defer b.Release()
 	for range 1000 {
-		request := money.Usage{Input: rng.Int64N(20_000), Output: rng.Int64N(30_000)}
-		r, err := b.Reserve(ctx, request, money.Usage{Input: rng.Int64N(2000), Output: 2048})
+		request := Usage{Input: rng.Int64N(20_000), Output: rng.Int64N(30_000)}
+		r, err := b.Reserve(ctx, request, Usage{Input: rng.Int64N(2000), Output: 2048})
 		if err != nil {
 			return excess
 		}
 		if r.Output > 0 {
 			request.Output = int64(r.Output)
 		}
-		lost := money.USD(0)
+		lost := USD(0)
 		for rng.IntN(5) == 0 { // attempts that fail
-			lost += money.USD(rng.Int64N(int64(b.most(request.Input, int(request.Output))) + 1))
+			lost += USD(rng.Int64N(int64(b.most(request.Input, int(request.Output))) + 1))
 			if err = r.Retry(&lost); err != nil {
 				break
 			}
@@ -89,10 +87,10 @@ func spend(ctx context.Context, b *Budget, rng *rand.Rand, greedy bool) (excess 
 			r.Settle(&lost)
 			return excess
 		}
-		used := money.Usage{Input: rng.Int64N(request.Input + 1), Output: rng.Int64N(request.Output + 1)}
+		used := Usage{Input: rng.Int64N(request.Input + 1), Output: rng.Int64N(request.Output + 1)}
 		used.CacheWrite = rng.Int64N(used.Input + 1)
 		if greedy && rng.IntN(10) == 0 {
-			used = money.Usage{Input: request.Input, Output: request.Output * 2}
+			used = Usage{Input: request.Input, Output: request.Output * 2}
 		}
 		cost := b.price(used)
 		excess += max(cost-b.most(request.Input, int(request.Output)), 0)
@@ -111,18 +109,18 @@ func TestOutputIsShortenedBeforeARequestIsRefused(t *testing.T) {
 	tests := []struct {
 		name             string
 		limit            float64
-		request, summary money.Usage
+		request, summary Usage
 		output           int // of the reservation; -1: refused
 	}{
-		{"no limit", 0, money.Usage{Input: 1000, Output: 8000}, money.Usage{}, 0},
-		{"plenty", 10, money.Usage{Input: 1000, Output: 8000}, money.Usage{}, 0},
-		{"half of what remains", 0.1, money.Usage{Output: 8000}, money.Usage{}, 5000},
-		{"enough to be useful", 0.05, money.Usage{Output: 8000}, money.Usage{}, useful},
-		{"less than useful", 0.01, money.Usage{Output: 8000}, money.Usage{}, 1000},
-		{"too little output", 0.001, money.Usage{Output: 8000}, money.Usage{}, -1},
-		{"too little for the input", 0.1, money.Usage{Input: 100_000, Output: 8000}, money.Usage{}, -1},
-		{"money for the summary is reserved", 0.05, money.Usage{Output: 8000}, money.Usage{Input: 20_000, Output: 2048}, 452},
-		{"an unknown output limit", 10, money.Usage{Input: 1000}, money.Usage{}, guess},
+		{"no limit", 0, Usage{Input: 1000, Output: 8000}, Usage{}, 0},
+		{"plenty", 10, Usage{Input: 1000, Output: 8000}, Usage{}, 0},
+		{"half of what remains", 0.1, Usage{Output: 8000}, Usage{}, 5000},
+		{"enough to be useful", 0.05, Usage{Output: 8000}, Usage{}, useful},
+		{"less than useful", 0.01, Usage{Output: 8000}, Usage{}, 1000},
+		{"too little output", 0.001, Usage{Output: 8000}, Usage{}, -1},
+		{"too little for the input", 0.1, Usage{Input: 100_000, Output: 8000}, Usage{}, -1},
+		{"money for the summary is reserved", 0.05, Usage{Output: 8000}, Usage{Input: 20_000, Output: 2048}, 452},
+		{"an unknown output limit", 10, Usage{Input: 1000}, Usage{}, guess},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -142,14 +140,14 @@ func TestOutputIsShortenedBeforeARequestIsRefused(t *testing.T) {
 func TestASummaryIsPaidForByWhatWasReserved(t *testing.T) {
 	run := NewBudget("run budget", dollars(0.06), nil)
 	b, other := run.Session("m", perToken(1e-6, 1e-5)), run.Session("m", perToken(1e-6, 1e-5))
-	request, summary := money.Usage{Output: 1000}, money.Usage{Input: 1000, Output: 2048}
+	request, summary := Usage{Output: 1000}, Usage{Input: 1000, Output: 2048}
 	r, err := b.Reserve(t.Context(), request, summary)
 	if err != nil {
 		t.Fatal(err)
 	}
 	r.Settle(new(dollars(0.01)))
 	for { // another session uses up everything else
-		r, err := other.Reserve(t.Context(), request, money.Usage{})
+		r, err := other.Reserve(t.Context(), request, Usage{})
 		if err != nil {
 			break
 		}
@@ -158,7 +156,7 @@ func TestASummaryIsPaidForByWhatWasReserved(t *testing.T) {
 	if _, err := b.Reserve(t.Context(), request, summary); !exceeded(err) {
 		t.Fatalf("more than the summary was paid for: %v", err)
 	}
-	if r, err = b.Reserve(t.Context(), summary, money.Usage{}); err != nil {
+	if r, err = b.Reserve(t.Context(), summary, Usage{}); err != nil {
 		t.Fatal(err)
 	}
 	r.Settle(nil)
@@ -171,39 +169,44 @@ func TestARequestWaitsForReservationsOfOthers(t *testing.T) {
 	run := NewBudget("run budget", dollars(0.05), nil)
 	price := perToken(0, 1e-5)
 	first, second := run.Session("m", price), run.Session("m", price)
-	request := money.Usage{Output: 4000}
-	r, err := first.Reserve(t.Context(), request, money.Usage{})
+	request := Usage{Output: 4000}
+	r, err := first.Reserve(t.Context(), request, Usage{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, wait, err := second.try(request, money.Usage{})
+	_, wait, err := second.try(request, Usage{})
 	if wait == nil || err != nil {
 		t.Fatalf("it did not wait: %v", err)
 	}
 	r.Settle(new(dollars(0.001)))
 	<-wait
-	if r, err := second.Reserve(t.Context(), request, money.Usage{}); err != nil || r.Output != 0 {
+	if r, err := second.Reserve(t.Context(), request, Usage{}); err != nil || r.Output != 0 {
 		t.Errorf("%+v, %v", r, err)
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cause := errors.New("interrupted")
 	cancel(cause)
-	if _, err := first.Reserve(ctx, request, money.Usage{}); !errors.Is(err, cause) {
+	if _, err := first.Reserve(ctx, request, Usage{}); !errors.Is(err, cause) {
 		t.Errorf("waiting ended with %v", err)
 	}
 }
 
 func TestUnknownPricesAreCounted(t *testing.T) {
-	b := NewBudget("run budget", money.Dollar, nil).Child("job budget", money.Dollar/2).Session("m", nil)
+	b := NewBudget("run budget", Dollar, nil).Child("job budget", Dollar/2).Session("m", nil)
 	for range 2 {
-		r, err := b.Reserve(t.Context(), money.Usage{Input: 1e9}, money.Usage{})
+		r, err := b.Reserve(t.Context(), Usage{Input: 1e9}, Usage{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		r.Settle(new(dollars(0.3)))
 	}
-	if _, err := b.Reserve(t.Context(), money.Usage{}, money.Usage{}); !exceeded(err) {
+	_, err := b.Reserve(t.Context(), Usage{}, Usage{})
+	want := &Exceeded{Budget: "job budget", Limit: Dollar / 2}
+	if got := (*Exceeded)(nil); !errors.As(err, &got) || *got != *want {
 		t.Errorf("%+v", err)
+	}
+	if want := "job budget exceeded: $0.00 of $0.50 remaining, not enough for another request"; err.Error() != want {
+		t.Errorf("%q, want %q", err, want)
 	}
 }
 
@@ -211,11 +214,11 @@ func TestUnknownPricesAreCounted(t *testing.T) {
 // money for it beside that.
 func TestFailedAttemptsAreCharged(t *testing.T) {
 	run := NewBudget("run budget", dollars(0.05), nil)
-	r, err := run.Session("m", perToken(0, 1e-5)).Reserve(t.Context(), money.Usage{Output: 2000}, money.Usage{}) // reserves 0.02
+	r, err := run.Session("m", perToken(0, 1e-5)).Reserve(t.Context(), Usage{Output: 2000}, Usage{}) // reserves 0.02
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, lost := range []money.USD{dollars(0.02), dollars(0.03), dollars(0.031)} {
+	for i, lost := range []USD{dollars(0.02), dollars(0.03), dollars(0.031)} {
 		if err := r.Retry(&lost); exceeded(err) != (i == 2) || run.spent != lost {
 			t.Fatalf("lost %s: %v, %s", lost, err, state(run))
 		}
@@ -223,5 +226,26 @@ func TestFailedAttemptsAreCharged(t *testing.T) {
 	r.Settle(new(dollars(0.031)))
 	if run.spent != dollars(0.031) || run.reserved != 0 || run.requests != 0 {
 		t.Error(state(run))
+	}
+}
+
+func TestASessionStartsOnlyIfItsFirstRequestIsPaidFor(t *testing.T) {
+	run := NewBudget("run budget", dollars(0.045), nil)
+	if err := run.CanStart("m"); err != nil {
+		t.Errorf("nothing is known of the model yet: %v", err)
+	}
+	b := run.Session("m", perToken(1e-6, 0))
+	for _, input := range []int64{20_000, 1000} { // the first request can cost $0.025
+		r, err := b.Reserve(t.Context(), Usage{Input: input, Output: 1000}, Usage{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := run.CanStart("m"); err != nil {
+			t.Errorf("money that is only reserved: %v", err)
+		}
+		r.Settle(new(b.price(Usage{Input: input})))
+	}
+	if err := run.CanStart("m"); !exceeded(err) || run.CanStart("another") != nil {
+		t.Errorf("%v with %s", err, state(run))
 	}
 }
