@@ -129,6 +129,15 @@ var fixtures = []fixture{
 		job: func(s *gittest.Sandbox) { s.Write("a.swp", "no\n", "b.x", "yes\n") },
 	},
 	{
+		name: "the user's excludes and line endings by a conditional include", lossy: true,
+		base: func(s *gittest.Sandbox) { s.Write("a", "a\n") },
+		prep: func(s *gittest.Sandbox) {
+			s.At(s.Home).Write(".gitconfig", "[includeIf \"gitdir:"+s.Root+"/\"]\n\tpath = acme.cfg\n",
+				"acme.cfg", "[core]\n\texcludesFile = ~/acme.ignore\n\tautocrlf = input\n", "acme.ignore", "*.secret\n")
+		},
+		job: func(s *gittest.Sandbox) { s.Write("my.secret", "no\n", "b", "b\r\n") },
+	},
+	{
 		name: "a detached HEAD",
 		base: func(s *gittest.Sandbox) { s.Write("a", "a\n") },
 		prep: func(s *gittest.Sandbox) { s.Run("checkout", "-q", "--detach") },

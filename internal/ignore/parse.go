@@ -66,6 +66,14 @@ func Glob(pattern string) (Patterns, bool) {
 	return Patterns{&r}, ok
 }
 
+// Match reports whether a pattern with wildcards matches all of a path, as git's
+// wildmatch does: a slash is matched by a slash or by ** alone. A malformed pattern
+// matches nothing.
+func Match(pattern, path string) bool {
+	r, ok := parseGlob("/" + strings.TrimPrefix(pattern, "/"))
+	return ok && r.matches(strings.TrimPrefix(path, "/"), "")
+}
+
 func parseGlob(pattern string) (r rule, ok bool) {
 	pattern, r.dirOnly = strings.CutSuffix(pattern, "/")
 	r.anchored = strings.Contains(pattern, "/")

@@ -112,6 +112,16 @@ func (c ConfigFile) Values(section, subsection, key string) []string {
 	return values
 }
 
+// subsections returns the names in a section of any file.
+func (files ConfigFiles) subsections(section string) []string {
+	var names []string
+	for _, f := range files {
+		names = append(names, f.Subsections(section)...)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
 // Values returns the values of a key of a subsection, in the order of the files. An
 // empty value takes back those before it.
 func (files ConfigFiles) Values(section, subsection, key string) []string {
@@ -183,19 +193,9 @@ type Settings struct {
 	logRefs        bool // whether new reflogs are made
 }
 
-// loadSettings reads the machine's, the user's and the repository's
-// configuration; what comes later wins. It returns the files, too, in this order.
-func loadSettings(env Env, local ConfigFile) (Settings, ConfigFiles, error) {
-	var files ConfigFiles
-	for _, name := range configNames(env) {
-		f, err := ReadConfigFile(name)
-		if err != nil {
-			return Settings{}, nil, err
-		}
-		files = append(files, f)
-	}
-	files = append(files, local)
-
+// settings evaluates configuration files, of which the last is the repository's.
+func (files ConfigFiles) settings(env Env) Settings {
+	local := files[len(files)-1]
 	get := func(key string) (string, bool) {
 		for _, f := range slices.Backward(files) {
 			if v, ok := f.get("core", key); ok {
@@ -228,7 +228,7 @@ func loadSettings(env Env, local ConfigFile) (Settings, ConfigFiles, error) {
 	} else if ok && isTrue(v) {
 		s.AutoCRLF = "true"
 	}
-	return s, files, nil
+	return s
 }
 
 // configNames returns the configuration files outside of the repository, the

@@ -67,11 +67,11 @@ func OpenAt(dir string, env Env) (*Dir, error) {
 	if err != nil {
 		return nil, err
 	}
-	return place{gitDir: own, commonDir: common}.open(env)
+	return location{gitDir: own, commonDir: common}.open(env)
 }
 
 // open reads the configuration of a git directory and opens its objects.
-func (at place) open(env Env) (*Dir, error) {
+func (at location) open(env Env) (*Dir, error) {
 	local, err := ReadConfigFile(filepath.Join(at.commonDir, "config"))
 	if err != nil {
 		return nil, err
@@ -83,9 +83,10 @@ func (at place) open(env Env) (*Dir, error) {
 		return nil, &UnsupportedError{Reason: "the repository is bare (core.bare), it has no work tree"}
 	}
 	d := &Dir{Root: at.root, Own: at.gitDir, Common: at.commonDir, Env: env}
-	if d.Settings, d.Config, err = loadSettings(env, local); err != nil {
+	if d.Config, err = at.readConfig(env); err != nil {
 		return nil, err
 	}
+	d.Settings = d.Config.settings(env)
 	if d.Objects, err = openObjects(at.commonDir); err != nil {
 		return nil, err
 	}

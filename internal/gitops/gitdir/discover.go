@@ -8,35 +8,35 @@ import (
 	"strings"
 )
 
-// place is where a repository is: its work tree, the directory of that work tree's
+// location is where a repository is: its work tree, the directory of that work tree's
 // HEAD and index, and the directory of objects and branches. All are absolute and
 // have their links resolved.
-type place struct{ root, gitDir, commonDir string }
+type location struct{ root, gitDir, commonDir string }
 
-func (p place) linked() bool { return p.gitDir != p.commonDir }
+func (p location) linked() bool { return p.gitDir != p.commonDir }
 
 // discover walks upwards from a directory until it finds a work tree.
-func discover(dir string) (place, error) {
+func discover(dir string) (location, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
-		return place{}, err
+		return location{}, err
 	}
 	if dir, err = filepath.EvalSymlinks(dir); err != nil {
-		return place{}, err
+		return location{}, err
 	}
 	for at := dir; ; at = filepath.Dir(at) {
 		gitDir, err := Of(at)
 		if err != nil {
-			return place{}, err
+			return location{}, err
 		}
 		if gitDir != "" {
 			return locate(at, gitDir)
 		}
 		if isGitDir(at) {
-			return place{}, &UnsupportedError{Reason: at + " is a bare repository or a .git directory, not a work tree"}
+			return location{}, &UnsupportedError{Reason: at + " is a bare repository or a .git directory, not a work tree"}
 		}
 		if filepath.Dir(at) == at {
-			return place{}, ErrNotRepository
+			return location{}, ErrNotRepository
 		}
 	}
 }
@@ -67,16 +67,16 @@ func Of(root string) (string, error) {
 	return target, nil
 }
 
-func locate(root, gitDir string) (place, error) {
+func locate(root, gitDir string) (location, error) {
 	gitDir, err := filepath.EvalSymlinks(gitDir)
 	if err != nil {
-		return place{}, err
+		return location{}, err
 	}
 	common, err := commonDirOf(gitDir)
 	if err != nil {
-		return place{}, err
+		return location{}, err
 	}
-	return place{root: root, gitDir: gitDir, commonDir: common}, nil
+	return location{root: root, gitDir: gitDir, commonDir: common}, nil
 }
 
 // commonDirOf returns the directory of objects and branches that a git directory
