@@ -38,6 +38,15 @@ while not os.path.exists("tried"):
 	}
 }
 
+// forksMany is Python that starts more processes than allowed. They end when the
+// first one does, which closes the pipe.
+const forksMany = `r,w=os.pipe()
+try:
+  for i in range(400):
+    if os.fork()==0: os.close(w); os.read(r,1); os._exit(0)
+  print("gotcha")
+except BlockingIOError: print("no more")`
+
 // exhausting are attacks that outlive their time or use up what others need.
 // What a command has left alive holds a lock.
 func exhausting() []attack {
@@ -69,23 +78,18 @@ time.sleep(0.1)`), needs: onX86, effect: alive},
 		{name: "a child that starts children when time is up", ended: true, line: `sh -c 'flock 9; touch ready; while :; do setsid sleep 0.1 & wait; done' 9>held; :`, effect: alive},
 		{name: "a child that is stopped when time is up", ended: true, line: `sh -c 'flock 9; touch ready; kill -STOP $$' 9>held; :`, effect: alive},
 		{name: "a child that waits for input when time is up", ended: true, line: `mkfifo p; (flock 9; touch ready; cat p) 9>held; :`, effect: alive},
-		{name: "more processes than allowed", limits: few, line: py(`n=0
-try:
-  while n<400:
-    if os.fork()==0: time.sleep(4); os._exit(0)
-    n+=1
-  time.sleep(2)
-  print("gotcha")
-except BlockingIOError: pass`)},
+		{name: "more processes than allowed", limits: few, line: py(forksMany)},
 		{name: "more threads than allowed", limits: few, line: py(`import threading
 try:
-  for i in range(400): threading.Thread(target=lambda: time.sleep(4),daemon=True).start()
-  time.sleep(2)
-  print("gotcha")
+  for i in range(400): threading.Thread(target=threading.Event().wait,daemon=True).start()
+  print("gotcha",flush=True); os._exit(0)
 except RuntimeError: pass`)},
 		{name: "a higher limit for processes", limits: few, line: py(`import resource
-try: resource.setrlimit(resource.RLIMIT_NPROC,(900,900)); print("gotcha")
-except ValueError: pass`)},
+hard=resource.getrlimit(resource.RLIMIT_NPROC)[1]
+for limit in (hard,-1):
+  try: resource.setrlimit(resource.RLIMIT_NPROC,(limit,limit))
+  except ValueError: pass
+` + forksMany)},
 		{name: "a larger heap than allowed", limits: Limits{DataBytes: 1 << 30}, line: py(`C.sbrk.restype=L; won(C.sbrk(L(1<<31)))`)},
 		{name: "more mapped memory than allowed", limits: Limits{DataBytes: 1 << 30}, line: py(`import mmap; mmap.mmap(-1,1<<31,mmap.MAP_PRIVATE|mmap.MAP_ANONYMOUS); print("gotcha")`)},
 		{name: "a higher limit for memory", limits: Limits{DataBytes: 1 << 30}, line: py(`import resource

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"net/netip"
 	"os"
-	"strconv"
 	"strings"
 	"syscall"
 
@@ -48,9 +47,6 @@ func New(spec Spec, level Level) (*Sandbox, error) {
 		}
 		if spec.Network.Serve != nil && spec.Network.Addr.Addr() != netip.AddrFrom4([4]byte{127, 0, 0, 1}) {
 			return nil, fmt.Errorf("confine network access without namespaces: the proxy listens on %s, and has to on 127.0.0.1", spec.Network.Addr)
-		}
-		if b.uid != 0 {
-			b.Limits.Pids = userPids(b)
 		}
 	}
 	s := &Sandbox{bounds: b, level: level, keepGroups: groupsAreKept()}
@@ -136,30 +132,4 @@ func identity(file string) ([]syscall.SysProcIDMap, error) {
 		ids = append(ids, syscall.SysProcIDMap{ContainerID: inside, HostID: inside, Size: count})
 	}
 	return ids, nil
-}
-
-// userPids returns a limit for the number of the user's processes and threads
-// that leaves as many free as the spec says: without a user namespace, the
-// kernel counts them all.
-func userPids(b *bounds) int {
-	if b.Limits.Pids == 0 {
-		return 0
-	}
-	n := b.Limits.Pids
-	entries, err := os.ReadDir("/proc")
-	if err != nil {
-		return n
-	}
-	for _, e := range entries {
-		if _, err := strconv.Atoi(e.Name()); err != nil {
-			continue
-		}
-		if uid, _, err := owner("/proc/" + e.Name()); err != nil || uid != b.uid {
-			continue
-		}
-		if threads, err := os.ReadDir("/proc/" + e.Name() + "/task"); err == nil {
-			n += len(threads)
-		}
-	}
-	return n
 }

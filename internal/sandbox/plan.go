@@ -21,7 +21,7 @@ func makePlan(b *bounds, level Level, landlock int, grouped bool) *child.Plan {
 	plan := &child.Plan{
 		UID: -1, GID: -1, Landlock: landlock, Grace: cmp.Or(b.Grace, DefaultGrace), Sockets: child.AnySocket,
 		Limits: child.Limits{
-			Pids: b.Limits.Pids, Gate: b.Limits.Pids > 0 && b.uid == 0 && !grouped,
+			Pids: b.Limits.Pids, Keeper: keeper(b, level, grouped),
 			DataBytes: b.Limits.DataBytes, FileBytes: b.Limits.FileBytes,
 		},
 	}
@@ -43,6 +43,18 @@ func makePlan(b *bounds, level Level, landlock int, grouped bool) *child.Plan {
 	}
 	plan.Rules = partialRules(b)
 	return plan
+}
+
+// keeper returns what enforces the limit for processes. Without a user namespace,
+// RLIMIT_NPROC counts what the user runs elsewhere, other jobs included.
+func keeper(b *bounds, level Level, grouped bool) child.Keeper {
+	switch {
+	case grouped:
+		return child.Group
+	case b.uid == 0, level != Full:
+		return child.Gate
+	}
+	return child.Namespace
 }
 
 // mounts makes a file system of what is granted, in an order that has parents

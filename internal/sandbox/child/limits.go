@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strconv"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -39,7 +41,60 @@ func goFirst() {
 	os.WriteFile("/proc/self/oom_score_adj", []byte("900"), 0) //nolint:errcheck // where there is no such file, memory runs out in some other way
 }
 
-// limitForks makes the limit for processes hold for what begin starts, and not
+// startTries bounds how often the start of a command is tried while fork fails with
+// EAGAIN, startPause is the time between two tries. Other processes of the user may
+// have ended by then.
+const (
+	startTries = 10
+	startPause = 100 * time.Millisecond
+)
+
+// startLimited calls start, which starts the command, under the limit for processes.
+// gated is whether the gate enforces the limit. The error is start's; an EAGAIN that
+// persists names the limit.
+func startLimited(plan *Plan, gated bool, start func() (int, error)) begun {
+	for try := 1; ; try++ {
+		n := processLimit(plan, gated)
+		pid, err := limitForks(n, start)
+		switch {
+		case !errors.Is(err, unix.EAGAIN):
+			return begun{pid: pid, limit: n, err: err}
+		case try == startTries && plan.Limits.Pids > 0:
+			return begun{err: fmt.Errorf("%w: limits.processes (%d) exceeded, or a limit of the user or the container", err, plan.Limits.Pids)}
+		case try == startTries:
+			return begun{err: err}
+		}
+		time.Sleep(startPause)
+	}
+}
+
+// processLimit returns the command's RLIMIT_NPROC, 0 to leave it unchanged. Where
+// the gate is not available, the limit is in addition to the current processes of the
+// user.
+func processLimit(plan *Plan, gated bool) int {
+	switch l := plan.Limits; {
+	case l.Pids == 0, l.Keeper == Group, gated:
+		return 0
+	case l.Keeper == Namespace:
+		return l.Pids
+	}
+	count := make(chan int)
+	go func() { count <- running(os.Geteuid()) }() // the calling thread is confined, and may not see them
+	return plan.Limits.Pids + <-count
+}
+
+// running counts the processes and threads of a user.
+func running(uid int) (n int) {
+	for pid, p := range processes() {
+		var st unix.Stat_t
+		if err := unix.Stat("/proc/"+strconv.Itoa(pid), &st); err == nil && int(st.Uid) == uid {
+			n += max(1, p.threads)
+		}
+	}
+	return n
+}
+
+// limitForks makes RLIMIT_NPROC hold for what start starts, and not
 // for the supervisor, which must be able to start threads when the command has
 // used up the limit. What start starts begins with the limit, and could raise it
 // again until sealForks, which follows at once: long before it has read a line

@@ -91,8 +91,18 @@ const (
 
 // Limits bounds what a command uses; 0 is no limit.
 type Limits struct {
-	Pids      int   // processes and threads; without namespaces, all of the user's
-	Gate      bool  // count processes and threads when one is to start, since nothing else bounds root's
+	Pids      int // processes and threads of the command
+	Keeper    Keeper
 	DataBytes int64 // private memory of each process
 	FileBytes int64 // size of each file written
 }
+
+// Keeper is the mechanism that enforces Limits.Pids.
+type Keeper string
+
+// The keepers of Limits.Pids.
+const (
+	Group     Keeper = "group"     // the control group that the parent starts children in
+	Namespace Keeper = "namespace" // RLIMIT_NPROC, in a user namespace where nothing else runs; it does not bind root
+	Gate      Keeper = "gate"      // the child, which counts when a process or a thread is to start
+)

@@ -19,8 +19,9 @@ import (
 
 // begun is how the start of the command went.
 type begun struct {
-	pid int // 0 if there is no command
-	err error
+	pid   int // 0 for no command
+	limit int // the command's RLIMIT_NPROC, still to be sealed; 0 for none
+	err   error
 }
 
 // supervise starts the command, waits for its end, ends what is left, and
@@ -42,7 +43,7 @@ func supervise(plan *Plan, dir string, args []string) int {
 		say(SaysExit, "0 0")
 		return 0
 	}
-	if err := sealForks(plan.Limits.Pids, b.pid); err != nil {
+	if err := sealForks(b.limit, b.pid); err != nil {
 		unix.Kill(-b.pid, unix.SIGKILL) //nolint:errcheck // that it has ended is fine
 		wait(b.pid)
 		return refuse(err)
@@ -66,12 +67,12 @@ func begin(plan *Plan, dir string, args []string) begun {
 	if err != nil {
 		return begun{err: err}
 	}
-	listener, err := confineThread(plan, first)
+	left, err := confineThread(plan, first)
 	if err != nil {
 		return begun{err: err}
 	}
-	if listener >= 0 {
-		go answer(listener, plan, newGate(plan))
+	if left.listener >= 0 {
+		go answer(left.listener, plan, newGate(plan))
 	}
 	if len(args) == 0 {
 		return begun{}
@@ -80,16 +81,16 @@ func begin(plan *Plan, dir string, args []string) begun {
 	if err != nil {
 		return begun{err: err}
 	}
-	pid, err := limitForks(plan.Limits.Pids, func() (int, error) {
+	b := startLimited(plan, left.first != 0, func() (int, error) {
 		return syscall.ForkExec(program, args, &syscall.ProcAttr{
 			Dir: dir, Env: syscall.Environ(), Files: []uintptr{0, 1, 2},
-			Sys: &syscall.SysProcAttr{Setpgid: true, Cloneflags: uintptr(first) << 32},
+			Sys: &syscall.SysProcAttr{Setpgid: true, Cloneflags: uintptr(left.first) << 32},
 		})
 	})
-	if err != nil {
-		return begun{err: fmt.Errorf("start %s in %s: %w", program, dir, err)}
+	if b.err != nil {
+		b.err = fmt.Errorf("start %s in %s: %w", program, dir, b.err)
 	}
-	return begun{pid: pid}
+	return b
 }
 
 // look finds a program on the PATH as it is inside.

@@ -3,10 +3,13 @@
 package child
 
 import (
+	"errors"
 	"maps"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 func TestAStatFileIsReadWhateverTheProcessIsCalled(t *testing.T) {
@@ -72,6 +75,28 @@ func TestTheGateCountsWhenItMust(t *testing.T) {
 			t.Errorf("%d passed above the limit; told %d times", n, told)
 		}
 	})
+}
+
+// The start of a command is retried while fork fails with EAGAIN, up to a bound.
+func TestAStartIsRetried(t *testing.T) {
+	for fails, want := range map[int]int{0: 1, 1: 2, startTries - 1: startTries, startTries: startTries} {
+		synctest.Test(t, func(t *testing.T) {
+			tries := 0
+			b := startLimited(&Plan{Limits: Limits{Pids: 60, Keeper: Gate}}, true, func() (int, error) {
+				if tries++; tries <= fails {
+					return 0, unix.EAGAIN
+				}
+				return 7, nil
+			})
+			if failed := fails == startTries; tries != want || (b.pid == 7) == failed || errors.Is(b.err, unix.EAGAIN) != failed {
+				t.Errorf("%d failures: %d tries, %+v", fails, tries, b)
+			}
+		})
+	}
+	b := startLimited(&Plan{}, false, func() (int, error) { return 0, unix.EPERM })
+	if !errors.Is(b.err, unix.EPERM) {
+		t.Errorf("got %v", b.err)
+	}
 }
 
 // Every jump of the filters stays inside of them, and every path ends.
