@@ -8,9 +8,9 @@ import (
 	"unicode/utf8"
 )
 
-// hidden tells whether a character does not show, or changes how others show:
-// control characters but tab and newline, direction marks and the like. The
-// two joiners are left, because scripts and emoji need them.
+// hidden reports whether a character is invisible or changes how others are displayed:
+// control characters except tab and newline, direction marks and similar. It excludes
+// the two joiners, which scripts and emoji need.
 func hidden(r rune) bool {
 	switch r {
 	case '\t', '\n', '\u200c', '\u200d':
@@ -19,12 +19,12 @@ func hidden(r rune) bool {
 	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp)
 }
 
-// visible shows what is hidden in a text: control characters by their
-// pictures, others by their number. Line ends become plain newlines.
+// visible makes hidden characters visible: control characters as control pictures,
+// others as their code point. Line endings become newlines.
 func visible(s string) string {
 	s = strings.ReplaceAll(s, "\r\n", "\n")
 	var b strings.Builder
-	for _, r := range s { // gives U+FFFD for what is no UTF-8
+	for _, r := range s { // invalid UTF-8 becomes U+FFFD
 		switch {
 		case !hidden(r):
 			b.WriteRune(r)
@@ -39,7 +39,7 @@ func visible(s string) string {
 	return b.String()
 }
 
-// plain makes a text one line for a terminal, without hidden characters.
+// plain formats a text as one line for a terminal, without hidden characters.
 func plain(s string) string {
 	s = strings.Map(func(r rune) rune {
 		switch {
@@ -55,15 +55,14 @@ func plain(s string) string {
 
 var command = regexp.MustCompile(`(?m)^([\s\p{Z}]*)::`)
 
-// disarm breaks what a GitHub runner takes for a command when it stands in a
-// log: "::" at the start of a line, and "##[" anywhere.
+// disarm breaks the workflow commands of a GitHub runner in a log: "::" at the start of a
+// line, and "##[" anywhere.
 func disarm(s string) string {
 	return strings.ReplaceAll(command.ReplaceAllString(s, "${1}: :"), "##[", "## [")
 }
 
-// markup is every character by which Markdown, as GitHub reads it, would do
-// more than show a text. The zero-width spaces break what it finds without
-// any markup: mentions, references to issues, addresses.
+// markup escapes every special character of GitHub's Markdown. The zero-width spaces
+// break autolinks: mentions, references to issues, URLs.
 var markup = strings.NewReplacer(
 	"&", "&amp;", "<", "&lt;", ">", "&gt;", `\`, "&#92;", "`", "&#96;",
 	"*", "&#42;", "_", "&#95;", "~", "&#126;", "|", "&#124;", "$", "&#36;",
@@ -74,14 +73,14 @@ var markup = strings.NewReplacer(
 
 var webAddress = regexp.MustCompile(`(?i)\bwww\.`)
 
-// inline makes any text one line of Markdown that shows it and does nothing else.
+// inline escapes any text as one line of Markdown.
 func inline(s string) string {
 	s = markup.Replace(visible(s))
 	return webAddress.ReplaceAllStringFunc(s, func(www string) string { return www[:3] + "&#8203;." })
 }
 
-// code is a short text in a code span. Where a span would need care, HTML with
-// the text escaped takes its place.
+// code formats a short text as a code span, or as escaped HTML if it has special
+// characters.
 func code(s string) string {
 	s = visible(strings.TrimSpace(s))
 	switch {
@@ -93,8 +92,8 @@ func code(s string) string {
 	return "`" + s + "`"
 }
 
-// fence puts a text in a code block whose fence is longer than any run of
-// backticks in it.
+// fence formats a text as a code block whose fence is longer than any run of backticks
+// in it.
 func fence(s string) string {
 	s = disarm(strings.TrimRight(visible(s), "\n"))
 	longest, run := 0, 0
@@ -110,13 +109,13 @@ func fence(s string) string {
 	return ticks + "text\n" + s + "\n" + ticks + "\n"
 }
 
-// encoded replaces what is no UTF-8, as writing the text to JSON and reading
-// it again would: what is cut off must not depend on where a text came from.
+// encoded replaces invalid UTF-8 like a round trip through JSON, so that truncation does
+// not depend on the origin of a text.
 func encoded(s string) string {
 	return strings.Map(func(r rune) rune { return r }, s)
 }
 
-// head cuts a text to limit bytes and says how much was left out.
+// head truncates a text to limit bytes, with a notice.
 func head(s string, limit int) string {
 	s = encoded(s)
 	if len(s) <= limit {
@@ -129,7 +128,7 @@ func head(s string, limit int) string {
 	return fmt.Sprintf("%s… (%d more bytes in report.json)", s[:cut], len(s)-cut)
 }
 
-// tail is as head but keeps the end.
+// tail is like head, but keeps the end.
 func tail(s string, limit int) string {
 	s = encoded(s)
 	if len(s) <= limit {

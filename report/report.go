@@ -11,8 +11,8 @@ import (
 // SchemaVersion is the version of report.json that this package writes.
 const SchemaVersion = 1
 
-// Report is what a run did, folded from its events; its JSON form is
-// report.json. Slices and maps are never nil.
+// Report is the report of a run, made from its events; its JSON form is report.json.
+// Slices and maps are never nil.
 type Report struct {
 	SchemaVersion int       `json:"schema_version"`
 	Run           Run       `json:"run"`
@@ -20,7 +20,7 @@ type Report struct {
 	Warnings      []Warning `json:"warnings"`
 }
 
-// Run is the run as a whole.
+// Run describes the run.
 type Run struct {
 	ID         string             `json:"id"`
 	StartedAt  Time               `json:"started_at"`
@@ -28,16 +28,16 @@ type Run struct {
 	ElapsedMS  int64              `json:"elapsed_ms"`
 	Manifest   []string           `json:"manifest"`
 	PlanHash   string             `json:"plan_hash"`
-	Shard      *event.Shard       `json:"shard"` // nil for the whole plan
+	Shard      *event.Shard       `json:"shard"` // nil for the entire plan
 	Version    string             `json:"version"`
-	Policies   []event.PolicyFile `json:"policies"` // that bound the plan
+	Policies   []event.PolicyFile `json:"policies"` // that applied to the plan
 	Outcome    event.Outcome      `json:"outcome"`
 	ExitCode   event.Exit         `json:"exit_code"`
 	Totals     Totals             `json:"totals"`
 }
 
-// Totals are sums over the jobs. Passed, Failed and Skipped add up to Jobs:
-// whatever neither passed nor was skipped has failed.
+// Totals are sums over the jobs. Passed, Failed and Skipped add up to Jobs: every job
+// that neither passed nor was skipped counts as failed.
 type Totals struct {
 	Jobs        int           `json:"jobs"`
 	Passed      int           `json:"passed"`
@@ -47,69 +47,69 @@ type Totals struct {
 	ToolCalls   int           `json:"tool_calls"`
 	DeniedCalls int           `json:"denied_calls"`
 	DeniedTurns int           `json:"denied_turns"`    // turns in which a call was denied
-	DeniedCost  *money.USD    `json:"denied_cost_usd"` // what the denied calls took of their turns' cost; nil when unknown
+	DeniedCost  *money.USD    `json:"denied_cost_usd"` // cost share of denied calls; nil if unknown
 	Usage       money.Usage   `json:"usage"`
-	CostUSD     *money.USD    `json:"cost_usd"` // nil when any job's cost is unknown
+	CostUSD     *money.USD    `json:"cost_usd"` // nil if any job's cost is unknown
 	Changes     int           `json:"changes"`  // changed paths
-	Retries     int           `json:"retries"`  // requests to models that were made again
-	Lost        *money.Charge `json:"lost"`     // the part of usage and cost that gave no answer; nil for nothing
+	Retries     int           `json:"retries"`  // retried requests to models
+	Lost        *money.Charge `json:"lost"`     // usage and cost of requests without a response, included above; nil for none
 }
 
-// Job is one job of the plan, whether or not it began.
+// Job is one job of the plan, started or not.
 type Job struct {
 	ID           string            `json:"id"`
 	Task         string            `json:"task"`
 	Repo         string            `json:"repo"`
 	Matrix       map[string]string `json:"matrix"`
 	Outcome      event.Outcome     `json:"outcome"`
-	Reason       string            `json:"reason"`      // empty for a job that passed, unless it only pushed what an earlier run had committed
-	ReasonCode   event.Code        `json:"reason_code"` // the reason in one word; empty where there is none for it
+	Reason       string            `json:"reason"`      // empty for a job that passed, unless it only pushed the commit of an earlier run
+	ReasonCode   event.Code        `json:"reason_code"` // the reason as a code; may be empty
 	Attempts     int               `json:"attempts"`
-	Reruns       int               `json:"reruns"` // earlier runs of the job that a merge found and that this one replaces
-	Turns        int               `json:"turns"`  // with usage and cost, the sum over all runs of the job; the rest is of the last
+	Reruns       int               `json:"reruns"` // number of earlier runs of the job that this one replaces, after a merge
+	Turns        int               `json:"turns"`  // like usage and cost, the sum over all runs of the job; other fields are of the last run
 	ElapsedMS    int64             `json:"elapsed_ms"`
 	Model        string            `json:"model"`
 	Profile      string            `json:"profile"`
-	Sandbox      event.Sandbox     `json:"sandbox"` // level is empty for a job that never began
+	Sandbox      event.Sandbox     `json:"sandbox"` // level is empty for a job that never started
 	Usage        money.Usage       `json:"usage"`
-	CostUSD      *money.USD        `json:"cost_usd"` // nil when unknown, 0 without a model call
+	CostUSD      *money.USD        `json:"cost_usd"` // nil if unknown, 0 without a model call
 	FinalMessage string            `json:"final_message"`
 	Output       json.RawMessage   `json:"output"` // nil without an output schema
 	Verify       []event.Verify    `json:"verify"` // in the order of the runs, all attempts
 	Changes      []event.Change    `json:"changes"`
 	Commit       *event.Commit     `json:"commit"`
 	Published    *Published        `json:"published"`
-	PullRequest  *struct{}         `json:"pull_request"` // always nil: no event tells of one yet
+	PullRequest  *struct{}         `json:"pull_request"` // always nil: not supported yet
 	Calls        []Call            `json:"calls"`
-	Denied       []Denial          `json:"denied"` // the calls that were denied, once more
+	Denied       []Denial          `json:"denied"` // the denied calls, which are also in Calls
 	DeniedTurns  int               `json:"denied_turns"`
 	DeniedCost   *money.USD        `json:"denied_cost_usd"`
 	Sessions     []Session         `json:"sessions"`
-	Retries      int               `json:"retries"`   // requests that were made again
-	Lost         *money.Charge     `json:"lost"`      // the part of usage and cost that gave no answer; nil for nothing
-	Fallbacks    []Fallback        `json:"fallbacks"` // changes of the model
+	Retries      int               `json:"retries"`   // retried requests
+	Lost         *money.Charge     `json:"lost"`      // usage and cost of requests without a response; nil for none
+	Fallbacks    []Fallback        `json:"fallbacks"` // to other models
 
-	location string // the repository as a line of a repository list; for failed.txt alone
+	location string // the repository as a line of a repository list, for failed.txt
 }
 
-// Published is where a job's commit was pushed.
+// Published is a pushed commit.
 type Published struct {
 	Remote   string `json:"remote"` // URL, without credentials
 	Branch   string `json:"branch"`
 	Hash     string `json:"hash"`
-	Replaced string `json:"replaced"` // the commit that the branch had before; empty for a new branch
+	Replaced string `json:"replaced"` // previous commit of the branch; empty for a new branch
 }
 
-// Call is one tool call, in its last state. The session, the turn and the id
-// together name it: providers use an id again in a later turn.
+// Call is the final state of one tool call. It is identified by session, turn and id:
+// providers may reuse an id in a later turn.
 type Call struct {
 	ID           string           `json:"id"`
 	Session      string           `json:"session"`
 	Turn         int              `json:"turn"`
 	Tool         string           `json:"tool"`
-	Input        json.RawMessage  `json:"input"` // nil when the model gave none
+	Input        json.RawMessage  `json:"input"` // nil without arguments
 	Status       event.CallStatus `json:"status"`
-	Decision     *event.Decision  `json:"decision"` // nil when it never came to be decided
+	Decision     *event.Decision  `json:"decision"` // nil if no decision was made
 	Title        string           `json:"title"`
 	OutputBytes  int64            `json:"output_bytes"`
 	Truncated    bool             `json:"truncated"`
@@ -117,7 +117,7 @@ type Call struct {
 	Error        string           `json:"error"`
 	StartedAt    Time             `json:"started_at"`
 	ElapsedMS    int64            `json:"elapsed_ms"`
-	CostShareUSD *money.USD       `json:"cost_share_usd"` // the turn's cost over its calls; nil when unknown
+	CostShareUSD *money.USD       `json:"cost_share_usd"` // the turn's cost divided by its calls; nil if unknown
 }
 
 // Denial is a denied call with the rule that denied it.
@@ -128,8 +128,8 @@ type Denial struct {
 	Tool    string          `json:"tool"`
 	Input   json.RawMessage `json:"input"`
 	Rule    string          `json:"rule"`
-	Source  string          `json:"source"` // where the rule stands
-	Error   string          `json:"error"`  // what the model was told
+	Source  string          `json:"source"` // location of the rule
+	Error   string          `json:"error"`  // message to the model
 }
 
 // Session is one conversation of a job.
@@ -140,47 +140,47 @@ type Session struct {
 	Model       string      `json:"model"`
 	Turns       int         `json:"turns"`
 	Usage       money.Usage `json:"usage"`
-	CostUSD     *money.USD  `json:"cost_usd"`    // nil when unknown
-	Prunes      int         `json:"prunes"`      // how often answers of old calls were taken out of the conversation
-	Compactions int         `json:"compactions"` // how often a summary took the place of its older part
-	End         string      `json:"end"`         // empty when the session never came to its end
+	CostUSD     *money.USD  `json:"cost_usd"`    // nil if unknown
+	Prunes      int         `json:"prunes"`      // number of times that results of old calls were pruned
+	Compactions int         `json:"compactions"` // number of times that a summary replaced older messages
+	End         string      `json:"end"`         // empty if the session did not end
 	Reason      string      `json:"reason"`
 
 	TurnCosts []TurnCost `json:"turn_costs"`
 }
 
-// TurnCost is what one turn used up, its failed requests included.
+// TurnCost is the usage and cost of one turn, including failed requests.
 type TurnCost struct {
 	Turn    int           `json:"turn"`
-	Model   string        `json:"model"` // who answered
+	Model   string        `json:"model"` // that responded
 	Usage   money.Usage   `json:"usage"`
-	CostUSD *money.USD    `json:"cost_usd"` // nil when unknown
+	CostUSD *money.USD    `json:"cost_usd"` // nil if unknown
 	Retries int           `json:"retries"`
-	Lost    *money.Charge `json:"lost"`  // the part of it that gave no answer; nil for nothing
-	Error   string        `json:"error"` // why the turn has no answer
+	Lost    *money.Charge `json:"lost"`  // usage and cost of requests without a response; nil for none
+	Error   string        `json:"error"` // why the turn has no response
 }
 
-// Fallback is a change of the model, because a provider was down.
+// Fallback is a fallback to another model, because a provider was down.
 type Fallback struct {
 	Session string `json:"session"`
-	Turn    int    `json:"turn"` // the first that the new model was asked for
+	Turn    int    `json:"turn"` // the first turn with the new model
 	From    string `json:"from"`
 	To      string `json:"to"`
-	Error   string `json:"error"` // what the one before failed with
+	Error   string `json:"error"` // of the previous model
 }
 
-// Warning is something that the user should know and that is no outcome.
+// Warning is a message for the user that does not affect the outcome.
 type Warning struct {
-	Job     *string `json:"job"` // nil when it is about the run
+	Job     *string `json:"job"` // nil if it concerns the run
 	Message string  `json:"message"`
 }
 
-// Time is a moment. Its JSON form is RFC 3339 in UTC with milliseconds; the
-// zero value stands for an unknown time and is null there.
+// Time is a time whose JSON form is RFC 3339 in UTC with milliseconds. The zero value
+// is unknown, and null in JSON.
 type Time struct{ time.Time }
 
-// stamp makes a Time of what an event holds. A year that RFC 3339 can't write
-// is no time that anything happened at.
+// stamp converts the time of an event. A year that RFC 3339 does not support becomes
+// the zero value.
 func stamp(t time.Time) Time {
 	t = t.UTC()
 	if t.IsZero() || t.Year() < 1 || t.Year() > 9999 {
