@@ -9,16 +9,15 @@ import (
 	"github.com/millhand/millhand/internal/event"
 )
 
-// Failed writes failed.txt: the repositories of the jobs that are worth running
-// again, each once, in the order of the plan, as a list that a manifest can
-// name under repos. A repository without a location, or with one that does not
-// fit on a line, is left out.
+// Failed writes failed.txt: the repositories of the jobs to run again, each once, in the
+// order of the plan, as a list for repos in a manifest. It omits repositories whose
+// location is unknown or has line breaks.
 func Failed(w io.Writer, r *Report) error {
 	lines := []string{"# The repositories of jobs that did not pass: a list for `repos: [{file: ...}]`."}
 	listed := map[string]bool{}
 	for i := range r.Jobs {
 		j := &r.Jobs[i]
-		if !j.worthAgain() || listed[j.location] || j.location == "" || strings.ContainsAny(j.location, "\r\n") {
+		if !j.retryable() || listed[j.location] || j.location == "" || strings.ContainsAny(j.location, "\r\n") {
 			continue
 		}
 		listed[j.location] = true
@@ -30,9 +29,9 @@ func Failed(w io.Writer, r *Report) error {
 	return nil
 }
 
-// worthAgain tells whether a job has not done what it was to do. One that was
-// skipped by decision, of its condition or because its branch is there, has.
-func (j *Job) worthAgain() bool {
+// retryable reports whether the job should run again: not if it passed, or was skipped
+// because of its condition or an existing branch.
+func (j *Job) retryable() bool {
 	switch j.Outcome {
 	case event.Passed:
 		return false

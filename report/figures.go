@@ -10,8 +10,8 @@ import (
 	"github.com/millhand/millhand/internal/money"
 )
 
-// dollars writes a cost with the digits that matter: cents from a dollar on,
-// four decimals down to a tenth of a cent, below that two digits.
+// dollars formats a cost with two decimals from $1 on, four decimals down to $0.001, and
+// two significant digits below.
 func dollars(usd *money.USD) string {
 	if usd == nil {
 		return "unknown"
@@ -29,7 +29,7 @@ func dollars(usd *money.USD) string {
 	}
 }
 
-// duration writes milliseconds as people say them: 350ms, 4.2s, 1m23s, 2h05m.
+// duration formats milliseconds for people: 350ms, 4.2s, 1m23s, 2h05m.
 func duration(ms int64) string {
 	switch {
 	case ms < 1000:
@@ -43,7 +43,7 @@ func duration(ms int64) string {
 	}
 }
 
-// count writes a number with its noun: 1 job, 2 jobs.
+// count formats a number with a noun: 1 job, 2 jobs.
 func count(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
@@ -51,27 +51,27 @@ func count(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// sentence is the run's totals in one line.
+// sentence formats the run's totals as one line.
 func (r *Report) sentence() string {
 	t := r.Run.Totals
 	return fmt.Sprintf("%s: %d passed, %d failed, %d skipped; %s; %s (%s); %s; cost %s; time %s",
 		count(t.Jobs, "job"), t.Passed, t.Failed, t.Skipped, count(t.Turns, "turn"),
-		count(t.ToolCalls, "tool call"), deniedWords(t.DeniedCalls, t.DeniedTurns, t.DeniedCost), count(t.Changes, "changed path"),
+		count(t.ToolCalls, "tool call"), deniedText(t.DeniedCalls, t.DeniedTurns, t.DeniedCost), count(t.Changes, "changed path"),
 		dollars(t.CostUSD), duration(r.Run.ElapsedMS))
 }
 
-// deniedWords says how many calls were denied and what they took.
-func deniedWords(calls, turns int, cost *money.USD) string {
+// deniedText formats the number and cost of denied calls.
+func deniedText(calls, turns int, cost *money.USD) string {
 	if calls == 0 {
 		return "0 denied"
 	}
 	return fmt.Sprintf("%d denied, in %s, cost %s", calls, count(turns, "turn"), dollars(cost))
 }
 
-// short is a commit's hash as people write it.
+// short abbreviates a commit hash.
 func short(hash string) string { return hash[:min(len(hash), 7)] }
 
-// confinement says in words what a sandbox confines.
+// confinement describes the level of a sandbox and what it confines.
 func confinement(s event.Sandbox) string {
 	var parts []string
 	for _, part := range []struct {
@@ -88,11 +88,11 @@ func confinement(s event.Sandbox) string {
 	return s.Level + " (" + strings.Join(parts, ", ") + ")"
 }
 
-// began tells whether a job came so far that its sandbox was known.
+// began reports whether the job started.
 func (j *Job) began() bool { return j.Sandbox.Level != "" }
 
-// verifies gives, for each verify command in the order of its first run,
-// its runs; the last one decides.
+// verifies groups the runs of verify commands by command, in the order of their first
+// runs; the last run of each is its result.
 func (j *Job) verifies() [][]event.Verify {
 	var all [][]event.Verify
 	index := map[string]int{}
@@ -108,16 +108,16 @@ func (j *Job) verifies() [][]event.Verify {
 	return all
 }
 
-// exit says how a verify command ended.
+// exit describes how a verify command ended.
 func exit(v event.Verify) string {
 	if v.ExitCode < 0 {
-		return "killed or never started"
+		return "killed or not started"
 	}
 	return fmt.Sprintf("exit code %d", v.ExitCode)
 }
 
-// by names what denied the call: a rule and where it stands or, where no rule
-// did, the source alone.
+// by formats the rule that denied the call and its location; only the source if there is
+// no rule.
 func (d *Denial) by(quote func(string) string) string {
 	if d.Rule == "" {
 		return quote(d.Source)

@@ -8,7 +8,7 @@ import (
 	"github.com/millhand/millhand/internal/money"
 )
 
-func TestMoneyShowsTheDigitsThatMatter(t *testing.T) {
+func TestDollars(t *testing.T) {
 	for want, usd := range map[string]money.USD{
 		"$0.00": 0, "$1234.50": 1_234_500_000_000, "$12.35": 12_345_001_000, "$1.00": money.Dollar, "$0.2500": 250_000_000, "$0.0123": 12_300_000, "$0.0010": 1_000_000,
 		"$0.00042": 420_000, "$0.000012": 12_300, "$0.00000010": 100, "$0.0000000010": 1, "$-0.5000": -500_000_000,
@@ -22,7 +22,7 @@ func TestMoneyShowsTheDigitsThatMatter(t *testing.T) {
 	}
 }
 
-func TestDurationsReadAsPeopleSayThem(t *testing.T) {
+func TestDuration(t *testing.T) {
 	for ms, want := range map[int64]string{
 		0: "0ms", 999: "999ms", 1000: "1.0s", 4250: "4.2s", 59_999: "59.9s", 60_000: "1m00s", 83_000: "1m23s", 3_599_999: "59m59s", 7_500_000: "2h05m",
 	} {
@@ -32,7 +32,7 @@ func TestDurationsReadAsPeopleSayThem(t *testing.T) {
 	}
 }
 
-func TestCutTextsKeepWholeCharacters(t *testing.T) {
+func TestTruncationKeepsCharacters(t *testing.T) {
 	if got, want := head("aéé", 4), "aé… (2 more bytes in report.json)"; got != want {
 		t.Errorf("head: %s, want %s", got, want)
 	}
@@ -44,7 +44,7 @@ func TestCutTextsKeepWholeCharacters(t *testing.T) {
 	}
 }
 
-func TestAFenceIsLongerThanWhatItHolds(t *testing.T) {
+func TestFenceIsLongerThanBackticksInTheText(t *testing.T) {
 	for text, want := range map[string]string{
 		"":            "```text\n\n```\n",
 		"a\n\n":       "```text\na\n```\n",

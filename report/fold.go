@@ -13,12 +13,12 @@ import (
 	"github.com/millhand/millhand/internal/money"
 )
 
-// Fold gathers a run's events. Its zero value is ready, it is an
-// [event.Sink], and it is safe for concurrent use.
+// Fold collects the events of a run. It is an [event.Sink] and safe for concurrent use.
+// Its zero value is ready to use.
 type Fold struct {
 	mu          sync.Mutex
 	run         *event.Run
-	starts      int // how often the run started: more than once if it was resumed
+	starts      int // number of run.started events: several if the run was resumed
 	end         *event.RunEnd
 	first, last time.Time // of the stored events
 	jobs        []*job    // in the order of the plan
@@ -26,8 +26,8 @@ type Fold struct {
 	warnings    []Warning
 }
 
-// Load folds a stored stream, such as events.jsonl. Its error is that of
-// [event.Read]; a stream that was torn by a kill is none.
+// Load folds a stored stream, such as events.jsonl. Its errors are those of
+// [event.Read]; a stream that was truncated by a kill is not an error.
 func Load(r io.Reader) (*Report, error) {
 	var f Fold
 	if err := event.Read(r, f.Emit); err != nil {
@@ -36,10 +36,10 @@ func Load(r io.Reader) (*Report, error) {
 	return f.Report(), nil
 }
 
-// Emit takes the next event. It never fails; what it does not know it ignores.
+// Emit adds an event. It ignores unknown events and always returns nil.
 func (f *Fold) Emit(e event.Event) error {
 	if e.Type == event.DeltaCame {
-		return nil // not stored, so a fold must give the same without them
+		return nil // deltas are not stored, so they must not affect the report
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -64,16 +64,16 @@ func (f *Fold) Emit(e event.Event) error {
 	return nil
 }
 
-// startRun adds the plan's jobs. A resumed run says run.started once more in
-// the same stream and may name the same jobs again.
+// startRun adds the plan's jobs. A resumed run has another run.started event in the
+// same stream, possibly with the same jobs.
 func (f *Fold) startRun(run *event.Run) {
 	if run == nil {
 		return
 	}
-	kept := *run
-	kept.Manifest, kept.Policies = slices.Clone(run.Manifest), slices.Clone(run.Policies)
-	kept.Jobs, kept.Elsewhere, kept.Shard = nil, nil, clone(run.Shard)
-	f.run, f.end = &kept, nil
+	started := *run
+	started.Manifest, started.Policies = slices.Clone(run.Manifest), slices.Clone(run.Policies)
+	started.Jobs, started.Elsewhere, started.Shard = nil, nil, clone(run.Shard)
+	f.run, f.end = &started, nil
 	f.starts++
 	for _, planned := range run.Jobs {
 		planned.Matrix = maps.Clone(planned.Matrix)
@@ -81,7 +81,7 @@ func (f *Fold) startRun(run *event.Run) {
 	}
 }
 
-// job returns the fold of the job with that id and adds it when it is new.
+// job returns the job with an id, and adds it if it is new.
 func (f *Fold) job(id string) *job {
 	if j, ok := f.byID[id]; ok {
 		return j
@@ -95,9 +95,8 @@ func (f *Fold) job(id string) *job {
 	return j
 }
 
-// Report gives the state so far; it can be asked at any time and shares
-// nothing with the fold that a later event would change. A run that has not
-// ended is reported as if it had been killed now.
+// Report returns the report of the events so far. It can be called at any time; later
+// events don't change the result. A run that has not ended is reported as killed.
 func (f *Fold) Report() *Report {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -113,14 +112,14 @@ func (f *Fold) Report() *Report {
 			r.warn(j.id, "the job is not in the plan")
 		}
 	}
-	f.tellGaps(r)
+	f.warnOfGaps(r)
 	conform(r)
-	r.tellSpending()
+	r.warnOfCosts()
 	r.Run.Totals = totals(r)
 	return r
 }
 
-// runReport is the run without its totals.
+// runReport returns the run without its totals.
 func (f *Fold) runReport() Run {
 	run := Run{
 		StartedAt:  stamp(f.first),
@@ -143,13 +142,13 @@ func (f *Fold) runReport() Run {
 	return run
 }
 
-// tellGaps warns of what the stream does not say about the run itself.
-func (f *Fold) tellGaps(r *Report) {
+// warnOfGaps warns of a missing start or end of the run.
+func (f *Fold) warnOfGaps(r *Report) {
 	if f.run == nil {
-		r.warn("", "the events do not say how the run started: its plan is unknown")
+		r.warn("", "run.started is missing from the events: the plan is unknown")
 	}
 	if f.end == nil {
-		r.warn("", "the events do not say how the run ended: it was killed, or still goes on")
+		r.warn("", "run.ended is missing from the events: the run was killed or is still running")
 	}
 }
 
@@ -181,7 +180,7 @@ func totals(r *Report) Totals {
 		}
 	}
 	if len(unknown) > 0 {
-		r.warn("", "the cost of the run is unknown, because that of these jobs is: "+strings.Join(unknown, ", "))
+		r.warn("", "the cost of the run is unknown, because the cost of these jobs is unknown: "+strings.Join(unknown, ", "))
 	}
 	return t
 }
@@ -198,8 +197,8 @@ func warning(job, message string) Warning {
 	return Warning{Job: &job, Message: message}
 }
 
-// conform replaces every word that the schema does not list, as a newer
-// release may have written it, by the one that promises least, and says so.
+// conform replaces enum values that the schema does not list, which a newer release may
+// have written, with the most cautious known value, and adds a warning.
 func conform(r *Report) {
 	r.Run.Outcome = known(r, "", "outcome", r.Run.Outcome, event.Error, outcomes...)
 	for i := range r.Jobs {
@@ -224,9 +223,9 @@ var outcomes = []event.Outcome{
 	event.Error, event.Provider, event.Publish, event.Skipped, event.Cancelled,
 }
 
-// known returns got if it is one of the words, and else what is taken instead.
-func known[T ~string](r *Report, job, what string, got, instead T, words ...T) T {
-	if slices.Contains(words, got) {
+// known returns got if it is one of the known values, and otherwise the replacement.
+func known[T ~string](r *Report, job, what string, got, instead T, values ...T) T {
+	if slices.Contains(values, got) {
 		return got
 	}
 	r.warn(job, fmt.Sprintf("unknown %s %q, reported as %q", what, got, instead))

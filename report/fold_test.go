@@ -65,7 +65,7 @@ func runEnded(outcome event.Outcome, exit event.Exit) event.Event {
 	return event.Event{Type: event.RunEnded, RunEnd: &event.RunEnd{Outcome: outcome, ExitCode: exit, ElapsedMS: 7}}
 }
 
-func TestHowAJobEndsThatDidNotSaySo(t *testing.T) {
+func TestJobWithoutJobEnded(t *testing.T) {
 	type ending struct {
 		Outcome event.Outcome
 		Reason  string
@@ -77,31 +77,31 @@ func TestHowAJobEndsThatDidNotSaySo(t *testing.T) {
 	}{
 		"never began": {
 			[]event.Event{planned("a"), runEnded(event.Passed, 0)},
-			ending{event.Skipped, "the job never began", 0},
+			ending{event.Skipped, "the job did not start", 0},
 		},
 		"never began in a killed run": {
 			[]event.Event{planned("a")},
-			ending{event.Skipped, "the job never began", 0},
+			ending{event.Skipped, "the job did not start", 0},
 		},
 		"never began, but was warned about": {
 			[]event.Event{planned("a"), {Type: event.WarningGiven, Job: "a", Warning: &event.Warning{Message: "w"}}},
-			ending{event.Skipped, "the job never began", 0},
+			ending{event.Skipped, "the job did not start", 0},
 		},
 		"never began in a cancelled run": {
 			[]event.Event{planned("a"), runEnded(event.Cancelled, event.ExitInterrupt)},
-			ending{event.Cancelled, "the run was cancelled before the job began", 0},
+			ending{event.Cancelled, "the run was cancelled before the job started", 0},
 		},
 		"began in a run that ended": {
 			[]event.Event{planned("a"), started("a"), runEnded(event.Error, event.ExitInternal)},
-			ending{event.Cancelled, "the run ended before the job did", 1000},
+			ending{event.Cancelled, "the run ended before the job completed", 1000},
 		},
 		"began, by a phase alone": {
 			[]event.Event{planned("a"), {Type: event.PhaseEnded, Job: "a", Phase: &event.Phase{Name: "prepare"}}},
-			ending{event.Cancelled, "the run ended before the job did", 0},
+			ending{event.Cancelled, "the run ended before the job completed", 0},
 		},
 		"began once more after a resume": {
 			[]event.Event{planned("a"), started("a"), jobEnded("a", event.JobEnd{Outcome: event.Cancelled, Reason: "SIGINT"}), runEnded(event.Cancelled, event.ExitInterrupt), planned("a"), started("a")},
-			ending{event.Cancelled, "the run ended before the job did", 4000},
+			ending{event.Cancelled, "the run ended before the job completed", 4000},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -113,7 +113,7 @@ func TestHowAJobEndsThatDidNotSaySo(t *testing.T) {
 	}
 }
 
-func TestARunThatDidNotSayHowItEndedIsAnError(t *testing.T) {
+func TestRunWithoutRunEndedIsAnError(t *testing.T) {
 	r := fold(t, planned("a"), started("a"), jobEnded("a", event.JobEnd{Outcome: event.Passed}))
 	if r.Run.Outcome != event.Error || r.Run.ExitCode != event.ExitInternal {
 		t.Errorf("outcome %s, exit code %d", r.Run.Outcome, r.Run.ExitCode)
@@ -126,7 +126,7 @@ func TestARunThatDidNotSayHowItEndedIsAnError(t *testing.T) {
 	}
 }
 
-func TestAnUnknownCostIsNeverZero(t *testing.T) {
+func TestUnknownCostIsNull(t *testing.T) {
 	for name, c := range map[string]struct {
 		events []event.Event
 		want   *money.USD
@@ -155,19 +155,19 @@ func TestAnUnknownCostIsNeverZero(t *testing.T) {
 	}
 }
 
-func TestTheWarningOfAnUnknownTotalNamesTheJobs(t *testing.T) {
+func TestWarningOfUnknownTotalNamesJobs(t *testing.T) {
 	r := fold(t, planned("a", "b", "c"),
 		jobEnded("a", event.JobEnd{Outcome: event.Passed, Turns: 1}),
 		jobEnded("b", event.JobEnd{Outcome: event.Passed, Turns: 1, CostUSD: costs(1.0)}),
 		jobEnded("c", event.JobEnd{Outcome: event.Passed, Turns: 2}),
 		runEnded(event.Passed, 0))
-	want := []report.Warning{{Message: "the cost of the run is unknown, because that of these jobs is: a, c"}}
+	want := []report.Warning{{Message: "the cost of the run is unknown, because the cost of these jobs is unknown: a, c"}}
 	if diff := cmp.Diff(want, r.Warnings); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 
-func TestCallsAreToldApartBySessionTurnAndID(t *testing.T) {
+func TestCallsAreIdentifiedBySessionTurnAndID(t *testing.T) {
 	r := fold(t, planned("a"), started("a"),
 		called("s", 1, "x", event.CallPending), called("s", 1, "y", event.CallPending),
 		called("s", 1, "x", event.CallRunning), called("s", 1, "x", event.CallCompleted),
@@ -203,7 +203,7 @@ func TestCallsAreToldApartBySessionTurnAndID(t *testing.T) {
 	}
 }
 
-func TestWhatDeniedCallsTook(t *testing.T) {
+func TestCostOfDeniedCalls(t *testing.T) {
 	r := fold(t, planned("a", "b"),
 		called("s", 1, "x", event.CallDenied), called("s", 1, "y", event.CallDenied), called("s", 1, "z", event.CallCompleted), turnEnded("s", 1, costs(0.3)),
 		called("s", 2, "x", event.CallCompleted), turnEnded("s", 2, costs(0.5)),
@@ -236,7 +236,7 @@ func TestTotalsAddUp(t *testing.T) {
 	}
 }
 
-func TestJobsStandInTheOrderOfThePlan(t *testing.T) {
+func TestJobsAreInTheOrderOfThePlan(t *testing.T) {
 	r := fold(t, planned("c", "a", "b"), started("b"), started("stray"), started("a"))
 	var ids []string
 	for _, j := range r.Jobs {
@@ -250,7 +250,7 @@ func TestJobsStandInTheOrderOfThePlan(t *testing.T) {
 	}
 }
 
-func TestWordsOfANewerReleaseStillFitTheSchema(t *testing.T) {
+func TestUnknownEnumValuesAreReplaced(t *testing.T) {
 	odd := called("s", 1, "x", "paused")
 	odd.Call.Decision = &event.Decision{Effect: "ask"}
 	r := fold(t, planned("a"),
@@ -277,7 +277,7 @@ func TestWordsOfANewerReleaseStillFitTheSchema(t *testing.T) {
 	}
 }
 
-func TestAModelsJSONNeverBreaksTheReport(t *testing.T) {
+func TestInvalidJSONOfAModel(t *testing.T) {
 	deep := strings.Repeat(`[`, 5000) + strings.Repeat(`]`, 5000)
 	for name, c := range map[string]struct{ input, want string }{
 		"none":             {``, `null`},
@@ -321,7 +321,7 @@ func TestTimesAreUTCWithMilliseconds(t *testing.T) {
 	}
 }
 
-func TestWhatABulkRunTellsOfAJob(t *testing.T) {
+func TestFieldsOfABulkRun(t *testing.T) {
 	published := event.Event{Type: event.WorkPublished, Job: "a", Published: &event.Published{Remote: "https://git.example.com/shop", Branch: "b", Hash: "h", Replaced: "g"}}
 	start := planned("a", "b")
 	start.Run.Shard = &event.Shard{Index: 2, Total: 3}
@@ -345,7 +345,7 @@ func TestWhatABulkRunTellsOfAJob(t *testing.T) {
 
 // A resumed run ends a job that went on once more; a merged stream has the
 // ends of the job's earlier runs before those of the last.
-func TestAJobThatEndsTwice(t *testing.T) {
+func TestJobThatEndsTwice(t *testing.T) {
 	first := jobEnded("a", event.JobEnd{Outcome: event.Failed, Turns: 2, Usage: money.Usage{Input: 5}, CostUSD: costs(0.5)})
 	last := jobEnded("a", event.JobEnd{Outcome: event.Passed, Turns: 3, Usage: money.Usage{Input: 7}, CostUSD: costs(0.25)})
 	type result struct{ Reruns, Turns, Input int }
@@ -368,7 +368,7 @@ func TestAJobThatEndsTwice(t *testing.T) {
 	}
 }
 
-func TestASessionCountsWhatMadeRoom(t *testing.T) {
+func TestSessionCountsPrunesAndCompactions(t *testing.T) {
 	made := func(kind event.Type, session string) event.Event {
 		return event.Event{Type: kind, Job: "a", Session: session, Prune: &event.Prune{}, Compaction: &event.Compaction{}}
 	}

@@ -118,7 +118,7 @@ func validXML(t *testing.T, text string) {
 	}
 }
 
-func TestStoredStreamsGiveTheGoldenReports(t *testing.T) {
+func TestGoldenReports(t *testing.T) {
 	schema := compileSchema(t)
 	for name, stream := range streams(t) {
 		t.Run(name, func(t *testing.T) {
@@ -182,7 +182,7 @@ func TestEveryStateOfARunCanBeReported(t *testing.T) {
 	}
 }
 
-func TestAWriterThatFailsIsTold(t *testing.T) {
+func TestWriteErrors(t *testing.T) {
 	full := errors.New("disk full")
 	r := load(t, streams(t)["passed"])
 	for ending, write := range writers() {

@@ -13,7 +13,7 @@ import (
 	"github.com/millhand/millhand/internal/money"
 )
 
-// Bounds of the overview by repository and task.
+// Limits of the overview by repository and task.
 const (
 	maxColumns = 6         // tasks that have a column each
 	maxRows    = 100       // repositories
@@ -21,7 +21,7 @@ const (
 	maxNamed   = 5         // tasks named in a line of a list
 )
 
-// grid is what became of the jobs by repository and task.
+// grid has the outcomes of jobs by repository and task.
 type grid struct {
 	tasks   []string // in the order of the plan
 	rows    []*gridRow
@@ -31,12 +31,12 @@ type grid struct {
 
 type gridRow struct {
 	repo   string
-	cells  []cell   // as columns
+	cells  []cell   // by task, like columns
 	failed []string // tasks of which a job failed
 	all    cell
 }
 
-// cell sums jobs up.
+// cell has the totals of jobs.
 type cell struct {
 	passed, failed, skipped int
 	outcome                 event.Outcome // of the last job
@@ -110,7 +110,7 @@ func (c *cell) add(j *Job) {
 
 func (c *cell) jobs() int { return c.passed + c.failed + c.skipped }
 
-// rank is lower for what is more worth looking at.
+// rank orders rows: failures first.
 func (c *cell) rank() int {
 	switch {
 	case c.failed > 0:
@@ -122,8 +122,8 @@ func (c *cell) rank() int {
 	}
 }
 
-// words say how the jobs ended: one by its outcome, several by their numbers.
-func (c *cell) words() string {
+// describe formats the outcome of one job, or the numbers of several.
+func (c *cell) describe() string {
 	if c.jobs() == 1 {
 		return string(c.outcome)
 	}
@@ -139,19 +139,19 @@ func (c *cell) words() string {
 	return strings.Join(words, ", ")
 }
 
-// text is the cell in a terminal.
+// text formats the cell for a terminal.
 func (c *cell) text() string {
 	switch c.jobs() {
 	case 0:
 		return "-"
 	case c.skipped:
-		return c.words()
+		return c.describe()
 	default:
-		return c.words() + " " + dollars(c.cost)
+		return c.describe() + " " + dollars(c.cost)
 	}
 }
 
-// markdown is the cell with a mark.
+// markdown formats the cell with an emoji.
 func (c *cell) markdown() string {
 	switch {
 	case c.jobs() == 0:
@@ -167,7 +167,7 @@ func (c *cell) markdown() string {
 	}
 }
 
-// rest says what became of the repositories that are left out.
+// rest describes the omitted repositories.
 func rest(rows []*gridRow) string {
 	others := 0
 	for _, row := range rows {
@@ -178,7 +178,7 @@ func rest(rows []*gridRow) string {
 	if others == 0 {
 		return fmt.Sprintf("… and %d more that passed", len(rows))
 	}
-	return fmt.Sprintf("… and %d more, %d of them with jobs that did not pass", len(rows), others)
+	return fmt.Sprintf("… and %d more, %d with jobs that did not pass", len(rows), others)
 }
 
 // addGrid adds the overview to the summary: a table or, with too many tasks

@@ -43,7 +43,7 @@ func overview(tb testing.TB, r *report.Report) string {
 	return before
 }
 
-func TestTheOverviewByRepositoryAndTask(t *testing.T) {
+func TestOverviewInMarkdown(t *testing.T) {
 	skipped := event.JobEnd{Outcome: event.Skipped}
 	eight := []planEnd{{"web", "t0", ended(event.Passed, 1)}}
 	for i := range 8 {
@@ -84,7 +84,7 @@ func TestTheOverviewByRepositoryAndTask(t *testing.T) {
 	}
 }
 
-func TestTheOverviewInATerminal(t *testing.T) {
+func TestOverviewInATerminal(t *testing.T) {
 	var jobs []planEnd
 	for i := range 8 {
 		jobs = append(jobs, planEnd{"shop", fmt.Sprint("t", i), ended(event.Limit, 0.5)})
@@ -113,7 +113,7 @@ func TestTheOverviewInATerminal(t *testing.T) {
 	}
 }
 
-func TestTheOverviewOfManyRepositoriesIsBounded(t *testing.T) {
+func TestOverviewIsBounded(t *testing.T) {
 	for name, c := range map[string]struct {
 		failed, passed int
 		name           string
@@ -121,8 +121,8 @@ func TestTheOverviewOfManyRepositoriesIsBounded(t *testing.T) {
 		want           string
 	}{
 		"few failures":  {3, 997, "repo", 100, "… and 900 more that passed"},
-		"many failures": {150, 850, "repo", 100, "… and 900 more, 50 of them with jobs that did not pass"},
-		"hostile names": {1000, 0, strings.Repeat("<@|", 200), 0, "of them with jobs that did not pass"},
+		"many failures": {150, 850, "repo", 100, "… and 900 more, 50 with jobs that did not pass"},
+		"hostile names": {1000, 0, strings.Repeat("<@|", 200), 0, "with jobs that did not pass"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var jobs []planEnd
@@ -151,7 +151,7 @@ func TestTheOverviewOfManyRepositoriesIsBounded(t *testing.T) {
 	}
 }
 
-func TestTheListOfFailedRepositories(t *testing.T) {
+func TestFailed(t *testing.T) {
 	const title = "# The repositories of jobs that did not pass: a list for `repos: [{file: ...}]`.\n"
 	skipped := func(code event.Code) event.JobEnd { return event.JobEnd{Outcome: event.Skipped, Code: code} }
 	for name, c := range map[string]struct {

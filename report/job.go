@@ -10,33 +10,33 @@ import (
 	"github.com/millhand/millhand/internal/money"
 )
 
-// job gathers the events of one job.
+// job collects the events of one job.
 type job struct {
 	id       string
-	planned  *event.PlannedJob // nil for a job that the plan does not name
+	planned  *event.PlannedJob // nil for a job that is not in the plan
 	begun    bool
 	begunAt  time.Time
-	inRun    int // which start of the run its last event came after
+	inRun    int // number of run.started events before its last event
 	start    *event.JobStart
 	end      *event.JobEnd
 	endedAt  time.Time
-	endedIn  int       // inRun at its end
-	earlier  []earlier // runs of the job before this one, as a merged stream has them
+	endedIn  int       // inRun when it ended
+	earlier  []earlier // replaced runs of the job, in a merged stream
 	attempts int
 	verify   []event.Verify
 	changes  []event.Change
 	commit   *event.Commit
 	pushed   *Published
 	sessions []*session // in the order of their first event
-	calls    []*call    // likewise
+	calls    []*call    // in the order of their first event
 	open     map[callKey]*call
 	changed  []Fallback
 }
 
-// earlier is the end of a run of a job that a later run of it replaced.
+// earlier is the end of a run of a job that a later run replaced.
 type earlier struct {
 	at  time.Time
-	end event.JobEnd // without its texts
+	end event.JobEnd // without texts
 }
 
 type session struct {
@@ -49,18 +49,18 @@ type session struct {
 
 type turn struct {
 	number  int
-	usage   money.Usage // zero when the provider did not report it
-	cost    *money.USD  // nil when unknown, as it is until the turn ends
+	usage   money.Usage // zero if the provider did not report it
+	cost    *money.USD  // nil if unknown, and until the turn ends
 	calls   int
 	retries int
 	end     event.Turn // zero until it ends
 }
 
-// call is a call's last state, with its session.
+// call is the last state of a call, with its session.
 type call struct {
 	session *session
 	turn    *turn
-	place   int // among the calls of the turn, from 0
+	index   int // in the calls of the turn, from 0
 	event.Call
 }
 
@@ -70,8 +70,8 @@ type callKey struct {
 	id      string
 }
 
-// taker is how a job takes that type of event; nil for types that say nothing
-// of a job that a report holds.
+// taker returns the function that adds an event of a type to a job; nil for types that
+// a report does not use.
 func taker(t event.Type) func(*job, event.Event) {
 	switch t {
 	case event.JobStarted:
@@ -99,13 +99,13 @@ func taker(t event.Type) func(*job, event.Event) {
 	case event.WorkPublished:
 		return (*job).takePublished
 	case event.PhaseEnded:
-		return func(*job, event.Event) {} // that the job began is all it tells
+		return func(*job, event.Event) {} // it only marks the job as started
 	default:
 		return nil
 	}
 }
 
-// see notes that the job has begun, by its first event.
+// see marks the job as started by its first event.
 func (j *job) see(t time.Time, starts int) *job {
 	j.inRun = starts
 	if !j.begun {
@@ -130,9 +130,9 @@ func (j *job) takeEnd(e event.Event) {
 	}
 }
 
-// reopen takes back that the job ended. If the run was resumed since then, the
-// job just goes on. Within one start of a run no job ends twice, except in a
-// merged stream, where the ends of replaced runs come before the last run.
+// reopen reverts the end of the job. If the run was resumed since then, the job
+// continues. Otherwise a job ends twice only in a merged stream, where the ends of
+// replaced runs come before the last run.
 func (j *job) reopen() {
 	if j.end == nil {
 		return
@@ -143,13 +143,13 @@ func (j *job) reopen() {
 	j.end = nil
 }
 
-// brief is the end of a job without what its patch and the model's words were.
+// brief returns the end of a job without its patch and the model's texts.
 func brief(end event.JobEnd) event.JobEnd {
 	end.FinalMessage, end.Output, end.Patch = "", nil, ""
 	return end
 }
 
-// settled is an end with a cost of 0 if no model was called.
+// settled returns the end with a cost of 0 if no model was called.
 func settled(end event.JobEnd, spent spend) event.JobEnd {
 	if end.CostUSD == nil && end.Turns == 0 && spent.turns == 0 {
 		end.CostUSD = new(money.USD)
@@ -187,7 +187,7 @@ func (j *job) takeTurn(e event.Event) {
 	t.usage = *e.Turn.Usage
 }
 
-// takeRoom counts what made room in a conversation.
+// takeRoom counts prunes and compactions.
 func (j *job) takeRoom(e event.Event) {
 	if e.Type == event.PruneMade {
 		j.session(e.Session).prunes++
@@ -196,8 +196,8 @@ func (j *job) takeRoom(e event.Event) {
 	}
 }
 
-// takeCall keeps the last state of a call: the final one holds all that the
-// earlier ones say. After it the same id names another call.
+// takeCall records the last state of a call: the final state includes the earlier ones.
+// After it the same id is another call.
 func (j *job) takeCall(e event.Event) {
 	if e.Call == nil {
 		return
@@ -217,7 +217,7 @@ func (j *job) takeCall(e event.Event) {
 func (j *job) addCall(key callKey) *call {
 	s := j.session(key.session)
 	c := &call{session: s, turn: s.turn(key.turn)}
-	c.place = c.turn.calls
+	c.index = c.turn.calls
 	c.turn.calls++
 	j.calls = append(j.calls, c)
 	if j.open == nil {
@@ -244,8 +244,8 @@ func (j *job) takePublished(e event.Event) {
 	}
 }
 
-// session returns the session with that id and adds it when it is new. Jobs
-// have few: a search from the end is quick.
+// session returns the session with an id, and adds it if it is new. Jobs have few
+// sessions, so it searches them from the end.
 func (j *job) session(id string) *session {
 	for _, s := range slices.Backward(j.sessions) {
 		if s.id == id {
@@ -257,7 +257,7 @@ func (j *job) session(id string) *session {
 	return s
 }
 
-// turn is as session; the turn asked for is nearly always the last.
+// turn returns the turn with a number, and adds it if it is new.
 func (s *session) turn(number int) *turn {
 	for _, t := range slices.Backward(s.turns) {
 		if t.number == number {
@@ -265,14 +265,14 @@ func (s *session) turn(number int) *turn {
 		}
 	}
 	t := &turn{number: number}
-	if number == 0 { // what a prompt fetched: no model was called
+	if number == 0 { // calls of the prompt: no model was called
 		t.cost = new(money.USD)
 	}
 	s.turns = append(s.turns, t)
 	return t
 }
 
-// report is the job as it stands; last is the time of the run's last event.
+// report returns the job's report; last is the time of the run's last event.
 func (j *job) report(cancelled bool, last time.Time) Job {
 	end := j.ending(cancelled, last)
 	out := Job{
@@ -316,7 +316,7 @@ func (j *job) report(cancelled bool, last time.Time) Job {
 	return out
 }
 
-// ending is what job.ended said or, without one, what there is to say.
+// ending returns the payload of job.ended, or an end derived from other events.
 func (j *job) ending(cancelled bool, last time.Time) event.JobEnd {
 	spent := j.spent()
 	switch {
@@ -325,7 +325,7 @@ func (j *job) ending(cancelled bool, last time.Time) event.JobEnd {
 	case j.begun:
 		return event.JobEnd{
 			Outcome:   event.Cancelled,
-			Reason:    "the run ended before the job did",
+			Reason:    "the run ended before the job completed",
 			Attempts:  j.attempts,
 			Turns:     spent.turns,
 			ElapsedMS: max(0, last.Sub(j.begunAt).Milliseconds()),
@@ -333,13 +333,13 @@ func (j *job) ending(cancelled bool, last time.Time) event.JobEnd {
 			CostUSD:   spent.cost,
 		}
 	case cancelled:
-		return event.JobEnd{Outcome: event.Cancelled, Reason: "the run was cancelled before the job began", CostUSD: new(money.USD)}
+		return event.JobEnd{Outcome: event.Cancelled, Reason: "the run was cancelled before the job started", CostUSD: new(money.USD)}
 	default:
-		return event.JobEnd{Outcome: event.Skipped, Reason: "the job never began", Code: event.CodeNotRun, CostUSD: new(money.USD)}
+		return event.JobEnd{Outcome: event.Skipped, Reason: "the job did not start", Code: event.CodeNotRun, CostUSD: new(money.USD)}
 	}
 }
 
-// reportSessions fills in what was said and done in the job's sessions.
+// reportSessions adds the job's sessions with their calls.
 func (j *job) reportSessions(out *Job) {
 	for _, s := range j.sessions {
 		out.Sessions = append(out.Sessions, s.report())
@@ -358,15 +358,15 @@ func (j *job) reportSessions(out *Job) {
 	out.DeniedTurns, out.DeniedCost = j.denials()
 }
 
-// denials sums up what denied calls took: the turns that asked for one, and of
-// the cost of these the calls' shares.
+// denials returns the number of turns with denied calls, and the cost shares of these
+// calls.
 func (j *job) denials() (turns int, cost *money.USD) {
 	cost = new(money.USD)
 	seen := map[*turn]bool{}
 	for _, c := range j.calls {
 		if c.Status == event.CallDenied {
 			seen[c.turn] = true
-			cost = money.Sum(cost, c.turn.share(c.place))
+			cost = money.Sum(cost, c.turn.share(c.index))
 		}
 	}
 	return len(seen), cost
@@ -388,7 +388,7 @@ func (s *session) report() Session {
 		TurnCosts:   make([]TurnCost, 0, len(s.turns)),
 	}
 	for _, t := range s.turns {
-		if t.number == 0 { // what a prompt fetched: no model was called
+		if t.number == 0 { // calls of the prompt: no model was called
 			continue
 		}
 		out.TurnCosts = append(out.TurnCosts, t.report(s.info.Model))
@@ -415,7 +415,7 @@ func (c *call) report() Call {
 		Error:        c.Error,
 		StartedAt:    stamp(c.StartedAt),
 		ElapsedMS:    c.ElapsedMS,
-		CostShareUSD: c.turn.share(c.place),
+		CostShareUSD: c.turn.share(c.index),
 	}
 	if c.Status == event.CallPending || c.Status == event.CallRunning {
 		out.Status, out.Error = event.CallError, "interrupted"
@@ -438,13 +438,13 @@ func clone[T any](p *T) *T {
 	return new(*p)
 }
 
-// maxNesting is how deeply a model's JSON may nest and still stand in a report
-// as it is: readers in other languages give up at a few hundred levels.
+// maxNesting is the maximum nesting of a model's JSON in a report: parsers in other
+// languages fail at a few hundred levels.
 const maxNesting = 100
 
-// value copies a model's JSON. One that nests too deeply, or is not valid,
-// becomes a JSON string holding it. The form is the one that a stored stream
-// has, so that a fold of live events gives the same.
+// value copies a model's JSON. If it is nested too deeply, or not valid, the result is a
+// JSON string that contains it. The form is that of a stored stream, so that live events
+// result in the same report.
 func value(raw json.RawMessage) json.RawMessage {
 	if len(raw) == 0 {
 		return nil
@@ -462,12 +462,12 @@ func value(raw json.RawMessage) json.RawMessage {
 func quoted(raw []byte) json.RawMessage {
 	text, err := json.Marshal(string(raw))
 	if err != nil {
-		return nil // never: every string has a JSON form
+		return nil // unreachable: every string can be encoded
 	}
 	return text
 }
 
-// nesting is how deeply objects and arrays of a valid JSON text nest.
+// nesting returns the depth of objects and arrays in a valid JSON text.
 func nesting(raw []byte) int {
 	depth, deepest, quoted := 0, 0, false
 	for i := 0; i < len(raw); i++ {

@@ -9,21 +9,20 @@ import (
 	"github.com/millhand/millhand/internal/event"
 )
 
-// joined is the merged stream while it is written. Part follows part, in the
-// order in which they started, and each has its events as it had them. After
-// the first error nothing more is written.
+// joined writes the merged stream: the parts in the order of their starts, each with its
+// events in order. After the first error it writes nothing.
 type joined struct {
 	*merge
 	lines event.Sink
 	fold  Fold
 	seq   int64
-	told  map[string]bool // warnings
+	seen  map[string]bool // warnings
 	err   error
 }
 
-// write writes the merged stream and gives what it comes to.
+// write writes the merged stream and returns the merged report.
 func (m *merge) write(w io.Writer, failOn event.FailOn) (*Merged, error) {
-	out := &joined{merge: m, lines: event.JSONL(w), told: map[string]bool{}}
+	out := &joined{merge: m, lines: event.JSONL(w), seen: map[string]bool{}}
 	start, end := m.span()
 	out.emit(start, event.Event{Type: event.RunStarted, Run: m.run(start)})
 	for _, text := range m.warnings {
@@ -44,8 +43,8 @@ func (m *merge) write(w io.Writer, failOn event.FailOn) (*Merged, error) {
 	return &Merged{Report: out.fold.Report(), Exit: exit, Source: m.sources()}, nil
 }
 
-// emit writes an event with the next number. A time stays in its zone: not
-// every time that can be read can be written in another.
+// emit writes an event with the next number. Times keep their zone: converting some
+// valid times to another zone makes them invalid.
 func (out *joined) emit(at time.Time, e event.Event) {
 	if out.err != nil {
 		return
@@ -57,10 +56,10 @@ func (out *joined) emit(at time.Time, e event.Event) {
 	}
 }
 
-var errEnough = errors.New("the events that were there at the first reading are read")
+var errEnough = errors.New("all events of the first pass are read")
 
-// copyPart copies those events of a part that count. More may have come since
-// the part was read first; fewer can't be.
+// copyPart copies the relevant events of a part. It ignores events that were added since
+// the first pass; missing events are an error.
 func (out *joined) copyPart(p *part) {
 	n := int64(0)
 	err := p.each(func(e event.Event) error {
@@ -69,7 +68,7 @@ func (out *joined) copyPart(p *part) {
 		}
 		n++
 		if out.counts(p, e, n) {
-			out.tellEarlier(out.find(e))
+			out.emitEarlier(out.find(e))
 			out.emit(e.Time, e)
 		}
 		return out.err
@@ -79,12 +78,11 @@ func (out *joined) copyPart(p *part) {
 	case err != nil && !errors.Is(err, errEnough):
 		out.err = fmt.Errorf("copy the events of %s: %w", p.Name, err)
 	case n < p.events:
-		out.err = fmt.Errorf("copy the events of %s: there were %d, and now there are %d", p.Name, p.events, n)
+		out.err = fmt.Errorf("copy the events of %s: there were %d, now there are %d", p.Name, p.events, n)
 	}
 }
 
-// find returns the runs of the job that an event is about, nil if it is about
-// none that can be merged.
+// find returns the runs of an event's job; nil for an event without a job.
 func (out *joined) find(e event.Event) *rivals {
 	if e.Job == "" {
 		return nil
@@ -92,8 +90,7 @@ func (out *joined) find(e event.Event) *rivals {
 	return out.byID[e.Job]
 }
 
-// counts tells whether the part's event of that number stays in the merged
-// stream.
+// counts reports whether the part's event with a number belongs to the merged stream.
 func (out *joined) counts(p *part, e event.Event, number int64) bool {
 	r := out.find(e)
 	switch {
@@ -108,36 +105,36 @@ func (out *joined) counts(p *part, e event.Event, number int64) bool {
 	}
 }
 
-// isNews tells whether a warning about the run is a new one: every part has
-// those about the plan.
+// isNews reports whether a warning about the run is new: every part repeats those about
+// the plan.
 func (out *joined) isNews(e event.Event) bool {
 	if e.Warning == nil {
 		return false
 	}
 	key := e.Job + "\x00" + e.Warning.Message
-	known := out.told[key]
-	out.told[key] = true
+	known := out.seen[key]
+	out.seen[key] = true
 	return !known
 }
 
-// tellEarlier puts the ends of the runs that do not count before the one that
-// does: [Fold] adds up what they have spent.
-func (out *joined) tellEarlier(r *rivals) {
-	if r == nil || r.told {
+// emitEarlier emits the ends of replaced runs before the run that counts: [Fold] adds
+// their usage and cost.
+func (out *joined) emitEarlier(r *rivals) {
+	if r == nil || r.emitted {
 		return
 	}
-	r.told = true
+	r.emitted = true
 	for _, e := range r.earlier {
 		out.emit(e.at, event.Event{Type: event.JobEnded, Job: r.id, JobEnd: &e.end})
 	}
 }
 
-// endJobs writes the ends that no stream has: of the jobs that the part left
-// open or, if it is nil, of those that no part has.
+// endJobs emits missing ends: of jobs that did not end in the part or, if it is nil, of
+// jobs that no part has.
 func (out *joined) endJobs(p *part, at time.Time) {
 	for _, r := range out.jobs {
 		if r.source == p && (p == nil || r.job.end == nil) {
-			out.tellEarlier(r)
+			out.emitEarlier(r)
 			out.emit(at, event.Event{Type: event.JobEnded, Job: r.id, JobEnd: &r.end})
 		}
 	}

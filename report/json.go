@@ -15,24 +15,23 @@ var schema string
 // Schema returns the JSON Schema (draft 2020-12) of report.json.
 func Schema() []byte { return []byte(schema) }
 
-// openDepth is how many levels of report.json are spread over lines: those
-// down to the elements of a job's lists, so that each call, change and verify
-// is one line, and a model's JSON can't make the file large by its nesting.
+// openDepth is the number of levels of report.json that are indented: down to the
+// elements of a job's lists. Each call, change and verify is one line, and a model's
+// nested JSON can't enlarge the file by indentation.
 const openDepth = 4
 
-// jobDepth is how deeply a job stands in report.json.
+// jobDepth is the nesting depth of a job in report.json.
 const jobDepth = 2
 
-// JSON writes report.json: indented, in the order of the schema, with a
-// newline at its end. Characters that do not show, or turn the text around
-// them, stand as \u escapes, and nothing in it is a command to a CI runner that
-// finds it in a log. It holds the text of one job at a time.
+// JSON writes report.json: indented, in the order of the schema, with a newline at the
+// end. Invisible characters and those that reorder text are \u escapes, and it contains
+// no workflow commands, in case it is printed to a CI log. It buffers one job at a time.
 func JSON(w io.Writer, r *Report) error {
 	frame := *r
 	frame.Jobs = []Job{}
 	p := printer{w: w}
 	p.print(frame, 0)
-	before, after, _ := bytes.Cut(bytes.Clone(p.text), []byte(`"jobs": []`)) // in a string its quotes would be escaped
+	before, after, _ := bytes.Cut(bytes.Clone(p.text), []byte(`"jobs": []`)) // its quotes would be escaped in a string
 	p.write(before, []byte(`"jobs": [`))
 	for i := range r.Jobs {
 		p.print(&r.Jobs[i], jobDepth)
@@ -45,7 +44,7 @@ func JSON(w io.Writer, r *Report) error {
 	return p.err
 }
 
-// separator is what comes before an element of the list of jobs.
+// separator returns the text before an element of the list of jobs.
 func separator(i int) string {
 	if i == 0 {
 		return "\n    "
@@ -53,15 +52,15 @@ func separator(i int) string {
 	return ",\n    "
 }
 
-// printer writes JSON piece by piece and keeps the first error.
+// printer writes JSON in chunks and records the first error.
 type printer struct {
 	w       io.Writer
 	compact bytes.Buffer
-	text    []byte // what was printed last; not yet written
+	text    []byte // last printed value, not written yet
 	err     error
 }
 
-// print lays a value out that stands so deep in the document.
+// print formats a value at a depth of the document.
 func (p *printer) print(value any, depth int) {
 	p.compact.Reset()
 	enc := json.NewEncoder(&p.compact)
@@ -70,7 +69,7 @@ func (p *printer) print(value any, depth int) {
 		p.err = fmt.Errorf("encode report: %w", err)
 	}
 	p.text = layout(p.text[:0], bytes.TrimSpace(p.compact.Bytes()), depth, openDepth)
-	if command := []byte("##["); bytes.Contains(p.text, command) { // only strings hold it
+	if command := []byte("##["); bytes.Contains(p.text, command) { // occurs only in strings
 		p.text = bytes.ReplaceAll(p.text, command, []byte(`#\u0023[`))
 	}
 }
@@ -86,9 +85,8 @@ func (p *printer) write(pieces ...[]byte) {
 	}
 }
 
-// layout appends to out a compact JSON text that stands so deep in a document:
-// the document's first levels spread over lines, deeper ones on one line, and
-// every string in its one form.
+// layout appends a compact JSON text at a depth of a document to out: the first levels
+// are indented, deeper ones on one line, and strings normalized.
 func layout(out, compact []byte, depth, levels int) []byte {
 	newline := func() {
 		out = append(out, '\n')
@@ -133,7 +131,7 @@ func layout(out, compact []byte, depth, levels int) []byte {
 	return out
 }
 
-// stringLen is the length of the JSON string that text begins with.
+// stringLen returns the length of the JSON string at the start of text.
 func stringLen(text []byte) int {
 	for i := 1; i < len(text); i++ {
 		switch text[i] {
@@ -146,16 +144,16 @@ func stringLen(text []byte) int {
 	return len(text)
 }
 
-// appendString writes a JSON string anew, so that one text has one form
-// whichever escapes it came with, and none that readers refuse: lone
-// surrogates and invalid UTF-8 become U+FFFD.
+// appendString normalizes a JSON string: the same text has the same form, regardless of
+// its escapes. Lone surrogates and invalid UTF-8, which some parsers reject, become
+// U+FFFD.
 func appendString(out, token []byte) []byte {
 	if !bytes.ContainsFunc(token, func(r rune) bool { return r == '\\' || r < ' ' || r > '~' }) {
-		return append(out, token...) // has but one form
+		return append(out, token...) // has only one form
 	}
 	var s string
 	if err := json.Unmarshal(token, &s); err != nil {
-		return append(out, token...) // never: the token was encoded a moment ago
+		return append(out, token...) // unreachable: the token was just encoded
 	}
 	out = append(out, '"')
 	for _, r := range s {
@@ -178,7 +176,7 @@ func appendString(out, token []byte) []byte {
 	return append(out, '"')
 }
 
-// oneLine is a model's JSON as people read it.
+// oneLine formats a model's JSON for people.
 func oneLine(raw json.RawMessage) string {
 	var compact bytes.Buffer
 	if err := json.Compact(&compact, raw); err != nil {

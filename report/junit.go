@@ -11,19 +11,19 @@ import (
 	"github.com/millhand/millhand/internal/event"
 )
 
-// maxJUnitText bounds each text in junit.xml, in bytes: consumers refuse, or
-// choke on, what report.json can hold.
+// maxJUnitText limits each text in junit.xml, in bytes: consumers fail on texts as long
+// as those in report.json.
 const maxJUnitText = 64 << 10
 
-// JUnit writes junit.xml: a testsuite for each repo; in it, for each job, a
-// testcase for the job, one for each verify command and one for policy. Names
-// are the same in every run of a plan.
+// JUnit writes junit.xml: a testsuite for each repo with, for each job, a testcase for
+// the job, one for each verify command and one for policy. Names are the same in every
+// run of a plan.
 func JUnit(w io.Writer, r *Report) error {
 	text, err := xml.MarshalIndent(junit(r), "", "  ")
 	if err != nil {
 		return fmt.Errorf("encode JUnit report: %w", err)
 	}
-	text = bytes.ReplaceAll(text, []byte("##["), []byte("#&#35;[")) // no command to a CI runner
+	text = bytes.ReplaceAll(text, []byte("##["), []byte("#&#35;[")) // not a workflow command
 	if _, err := fmt.Fprintf(w, "%s%s\n", xml.Header, text); err != nil {
 		return fmt.Errorf("write JUnit report: %w", err)
 	}
@@ -78,11 +78,11 @@ type problem struct {
 	Text    xmlText `xml:",chardata"`
 }
 
-// xmlText is any text; what XML can't hold, and what does not show, is written
-// as U+FFFD.
+// xmlText is any text; invisible characters, and those that XML does not allow, are
+// written as U+FFFD.
 type xmlText string
 
-// MarshalText never fails.
+// MarshalText always succeeds.
 func (t xmlText) MarshalText() ([]byte, error) {
 	return []byte(strings.Map(func(r rune) rune {
 		if hidden(r) && r != '\r' || r == 0xfffe || r == 0xffff {
@@ -92,10 +92,10 @@ func (t xmlText) MarshalText() ([]byte, error) {
 	}, string(t))), nil
 }
 
-// seconds are milliseconds, written as seconds with three decimals.
+// seconds is a number of milliseconds, written as seconds with three decimals.
 type seconds int64
 
-// MarshalText never fails.
+// MarshalText always succeeds.
 func (s seconds) MarshalText() ([]byte, error) {
 	s = max(0, s)
 	return fmt.Appendf(nil, "%d.%03d", s/1000, s%1000), nil
@@ -112,7 +112,7 @@ func junit(r *Report) *testsuites {
 			byRepo[j.Repo] = suite
 			all.Suites = append(all.Suites, suite)
 		}
-		suite.Time += seconds(max(0, j.ElapsedMS)) // holds the verify commands' time
+		suite.Time += seconds(max(0, j.ElapsedMS)) // includes the time of verify commands
 		suite.add(jobCase(j))
 		for _, runs := range j.verifies() {
 			suite.add(verifyCase(j, runs))
@@ -128,7 +128,7 @@ func junit(r *Report) *testsuites {
 	return all
 }
 
-// add keeps the counts right.
+// add adds a test case and updates the counts.
 func (s *testsuite) add(c testcase) {
 	s.Cases = append(s.Cases, c)
 	s.Tests++
@@ -183,8 +183,8 @@ func jobProperties(j *Job) *properties {
 	}}
 }
 
-// verifyCase tells the last run of a verify command as its result, and the
-// failed ones before it as output.
+// verifyCase reports the last run of a verify command as its result, and earlier
+// failed runs as output.
 func verifyCase(j *Job, runs []event.Verify) testcase {
 	last := runs[len(runs)-1]
 	c := testcase{
@@ -209,7 +209,7 @@ func verifyCase(j *Job, runs []event.Verify) testcase {
 	return c
 }
 
-// policyCase fails when the denials ended the job; else it lists them.
+// policyCase fails if denials ended the job; otherwise it lists them.
 func policyCase(j *Job) testcase {
 	c := testcase{Classname: xmlText(j.Task), Name: xmlText(j.ID + " policy")}
 	var list strings.Builder
@@ -221,12 +221,12 @@ func policyCase(j *Job) testcase {
 	case j.Outcome == event.Policy:
 		c.Failure = &problem{Message: firstLine(j.Reason), Type: xmlText(j.Outcome), Text: xmlText(head(j.Reason, maxJUnitText))}
 	case !j.began():
-		c.Skipped = &problem{Message: "the job did not begin", Type: xmlText(j.Outcome)}
+		c.Skipped = &problem{Message: "the job did not start", Type: xmlText(j.Outcome)}
 	}
 	return c
 }
 
-// firstLine is what fits in a list of failures.
+// firstLine shortens a text for a list of failures.
 func firstLine(s string) xmlText {
 	line, _, _ := strings.Cut(strings.TrimSpace(s), "\n")
 	return xmlText(head(strings.TrimSpace(line), 500))

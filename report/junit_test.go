@@ -74,7 +74,7 @@ func (c xcase) result() string {
 	return "passed"
 }
 
-func TestJUnitCountsAreThoseOfItsElements(t *testing.T) {
+func TestJUnitCounts(t *testing.T) {
 	for name, stream := range streams(t) {
 		got := parseJUnit(t, render(t, report.JUnit, load(t, stream)))
 		var all tally
@@ -130,7 +130,7 @@ func TestAnOutcomeIsAFailureAnErrorOrASkip(t *testing.T) {
 	}
 }
 
-func TestAJobThatNeverBeganHasNoPassedCase(t *testing.T) {
+func TestJobThatDidNotStartHasNoPassedCase(t *testing.T) {
 	r := fold(t, planned("a", "b"), jobEnded("a", event.JobEnd{Outcome: event.Policy, Reason: "no sandbox"}))
 	got := map[string]string{}
 	for _, c := range parseJUnit(t, render(t, report.JUnit, r)).Suites[0].Cases {
@@ -142,7 +142,7 @@ func TestAJobThatNeverBeganHasNoPassedCase(t *testing.T) {
 	}
 }
 
-func TestTheLastAttemptOfAVerifyDecides(t *testing.T) {
+func TestLastAttemptOfVerifyDecides(t *testing.T) {
 	verify := func(name string, attempt int, passed bool, tail string) event.Event {
 		return event.Event{Type: event.VerifyEnded, Job: "a", Verify: &event.Verify{Name: name, Attempt: attempt, Passed: passed, ExitCode: 9, ElapsedMS: 1234, Tail: tail}}
 	}
@@ -160,7 +160,7 @@ func TestTheLastAttemptOfAVerifyDecides(t *testing.T) {
 	}
 }
 
-func TestJUnitPropertiesTellWhatAJobTook(t *testing.T) {
+func TestJUnitProperties(t *testing.T) {
 	got := map[string]string{}
 	for _, p := range parseJUnit(t, render(t, report.JUnit, load(t, streams(t)["passed"]))).Suites[0].Cases[0].Props {
 		got[p.Name] = p.Value
@@ -178,7 +178,7 @@ func TestJUnitPropertiesTellWhatAJobTook(t *testing.T) {
 	}
 }
 
-func TestJUnitNamesHoldNothingOfTheRun(t *testing.T) {
+func TestJUnitNamesAreStable(t *testing.T) {
 	stream := string(streams(t)["repos"])
 	again := strings.ReplaceAll(strings.ReplaceAll(stream, "20260304-093000-7f3a", "20270101-000000-beef"), "2026-03-04T09", "2027-01-01T00")
 	if again == stream {
@@ -190,7 +190,7 @@ func TestJUnitNamesHoldNothingOfTheRun(t *testing.T) {
 	}
 }
 
-func TestLongTextsAreCutInJUnit(t *testing.T) {
+func TestLongTextsAreTruncatedInJUnit(t *testing.T) {
 	long := strings.Repeat("é", 1<<20)
 	denied := called("s", 1, "x", event.CallDenied)
 	denied.Call.Error = long
@@ -222,7 +222,7 @@ func scrawl(random *rand.Rand) string {
 	return b.String()
 }
 
-func TestJUnitIsValidWhateverTheModelWrote(t *testing.T) {
+func TestJUnitIsValidForAnyText(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	events := []event.Event{planned("a"), started("a")}
 	n := 20_000

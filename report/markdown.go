@@ -9,8 +9,8 @@ import (
 	"github.com/millhand/millhand/internal/event"
 )
 
-// Bounds of the summary, in bytes and in entries. GitHub refuses a step
-// summary above 1 MiB as a whole, so what fits comes before that.
+// Limits of the summary, in bytes and in entries. GitHub rejects step summaries above
+// 1 MiB.
 const (
 	maxSummary  = 900 << 10
 	maxTable    = maxSummary / 2
@@ -18,15 +18,14 @@ const (
 	maxMessage  = 8 << 10
 	maxReason   = 4 << 10
 	maxDetail   = 500 // of an input, a rule or an error in a list
-	maxDenied   = 20  // denied calls told of a job
+	maxDenied   = 20  // denied calls listed per job
 	maxWarnings = 100
 )
 
-// Markdown writes summary.md, made for a GitHub step summary and at most
-// 900 KiB long. Nothing that a model wrote becomes markup, a link, an image or
-// a mention.
+// Markdown writes summary.md for a GitHub step summary, at most 900 KiB long. Text of a
+// model never becomes markup, a link, an image or a mention.
 func Markdown(w io.Writer, r *Report) error {
-	p := page{limit: maxSummary - 200} // room for the notice
+	p := page{limit: maxSummary - 200} // space for the notice
 	p.add(fmt.Sprintf("## millhand: %s\n\nRun %s: %s.\n\n", inline(string(r.Run.Outcome)), codeDetail(r.Run.ID), r.sentence()))
 	p.addGrid(newGrid(r.Jobs))
 	p.addTable(r.Jobs)
@@ -39,7 +38,7 @@ func Markdown(w io.Writer, r *Report) error {
 	}
 	p.addSkipped(r.Jobs)
 	if p.full {
-		p.b.WriteString("**This summary was cut at 900 KiB; report.json has everything.**\n")
+		p.b.WriteString("**This summary was truncated at 900 KiB; report.json is complete.**\n")
 	}
 	if _, err := io.WriteString(w, p.b.String()); err != nil {
 		return fmt.Errorf("write summary: %w", err)
@@ -47,7 +46,7 @@ func Markdown(w io.Writer, r *Report) error {
 	return nil
 }
 
-// page takes whole pieces, each of them valid Markdown, until one does not fit.
+// page collects blocks, each of them valid Markdown, until one does not fit.
 type page struct {
 	b     strings.Builder
 	limit int
@@ -91,7 +90,7 @@ func tableRow(j *Job) string {
 		codeDetail(j.ID), codeDetail(j.Repo), j.Turns, dollars(j.CostUSD), duration(j.ElapsedMS), commit)
 }
 
-// sandboxes says how the jobs that began were confined.
+// sandboxes formats the sandbox levels of started jobs.
 func sandboxes(jobs []Job) string {
 	var levels []string
 	jobsAt := map[string]int{}
@@ -131,7 +130,7 @@ func (p *page) addWarnings(warnings []Warning) {
 	p.add("\n")
 }
 
-// addJob tells what went wrong in a job, or was denied to it.
+// addJob adds the failures and denied calls of a job.
 func (p *page) addJob(j *Job) {
 	p.add(fmt.Sprintf("### %s: %s\n\n", codeDetail(j.ID), inline(string(j.Outcome))))
 	if j.Reason != "" {
@@ -149,7 +148,7 @@ func (p *page) addJob(j *Job) {
 }
 
 func (p *page) addVerify(v event.Verify) {
-	output := "It printed nothing.\n"
+	output := "No output.\n"
 	if v.Tail != "" {
 		output = fence(tail(v.Tail, maxTail))
 	}
@@ -161,7 +160,7 @@ func (p *page) addDenied(j *Job) {
 	if len(denied) == 0 {
 		return
 	}
-	p.add(fmt.Sprintf("Denied calls (%s):\n\n", deniedWords(len(denied), j.DeniedTurns, j.DeniedCost)))
+	p.add(fmt.Sprintf("Denied calls (%s):\n\n", deniedText(len(denied), j.DeniedTurns, j.DeniedCost)))
 	for _, d := range denied[:min(len(denied), maxDenied)] {
 		p.add(fmt.Sprintf("- turn %d: %s %s, by %s: %s\n", d.Turn, codeDetail(d.Tool),
 			codeDetail(oneLine(d.Input)), d.by(codeDetail), inline(head(d.Error, maxDetail))))
@@ -172,7 +171,7 @@ func (p *page) addDenied(j *Job) {
 	p.add("\n")
 }
 
-// addSkipped says why jobs were not run.
+// addSkipped lists skipped jobs with the reasons.
 func (p *page) addSkipped(jobs []Job) {
 	titled := false
 	for i := range jobs {
@@ -191,5 +190,5 @@ func (p *page) addSkipped(jobs []Job) {
 	}
 }
 
-// codeDetail is a short text in a code span.
+// codeDetail formats a short text as a code span.
 func codeDetail(s string) string { return code(head(s, maxDetail)) }

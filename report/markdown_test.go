@@ -72,7 +72,7 @@ func inert(tb testing.TB, summary string) {
 	}
 }
 
-func TestNothingInASummaryActs(t *testing.T) {
+func TestSummaryHasNoActiveMarkup(t *testing.T) {
 	for _, text := range texts() {
 		input, err := json.Marshal(text)
 		if err != nil {
@@ -97,7 +97,7 @@ func FuzzMarkdownText(f *testing.F) {
 
 // GitHub's own renderer, where it is installed, must find in a summary of
 // random texts just the elements that a summary of plain words has.
-func TestGitHubsRendererFindsOurMarkupAlone(t *testing.T) {
+func TestGitHubRenderer(t *testing.T) {
 	renderer, err := exec.LookPath("cmark-gfm")
 	if err != nil {
 		t.Skip("cmark-gfm is not installed")
@@ -164,7 +164,7 @@ func scrawledRun(tb testing.TB, tasks int, text func() string) *report.Report {
 	return fold(tb, append([]event.Event{run}, events...)...)
 }
 
-func TestALargeSummaryIsCutWithANotice(t *testing.T) {
+func TestLargeSummaryIsTruncatedWithANotice(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long, and run without -short")
 	}
@@ -197,7 +197,7 @@ func TestALargeSummaryIsCutWithANotice(t *testing.T) {
 	}
 }
 
-func TestASummaryOfManyJobsTellsItsTotalsAndFailures(t *testing.T) {
+func TestSummaryOfManyJobs(t *testing.T) {
 	ids := make([]string, 10_000)
 	for i := range ids {
 		ids[i] = fmt.Sprintf("a-job-with-quite-a-long-name-%05d", i)
@@ -205,7 +205,7 @@ func TestASummaryOfManyJobsTellsItsTotalsAndFailures(t *testing.T) {
 	last := ids[len(ids)-1]
 	summary := render(t, report.Markdown, fold(t, planned(ids...), started(last),
 		jobEnded(last, event.JobEnd{Outcome: event.Failed, Reason: "the one failure"}), runEnded(event.Failed, event.ExitFailed)))
-	for _, want := range []string{"10000 jobs: 0 passed, 1 failed, 9999 skipped", "more in report.json", "the one failure", "cut at 900 KiB"} {
+	for _, want := range []string{"10000 jobs: 0 passed, 1 failed, 9999 skipped", "more in report.json", "the one failure", "truncated at 900 KiB"} {
 		if !strings.Contains(summary, want) {
 			t.Errorf("the summary does not say %q", want)
 		}

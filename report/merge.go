@@ -14,28 +14,28 @@ import (
 	"github.com/millhand/millhand/internal/event"
 )
 
-// Part is a saved run that is to be merged with others of the same plan: a
-// shard of it, or all of it.
+// Part is a saved run to merge with others of the same plan: one shard, or a run of the
+// entire plan.
 type Part struct {
 	Name string                        // for messages and [Merged.Source]: its report directory
 	Open func() (io.ReadCloser, error) // opens its stored stream; called twice, while no other part is open
 }
 
-// Merged is what several saved runs come to as one.
+// Merged is the result of a merge.
 type Merged struct {
 	Report *Report
 	Exit   event.Exit
-	// Source names, by job id, the part whose run of the job counts: the job's
-	// patch, sessions and outputs are that part's. A job that no part ran or
-	// skipped is not in it.
+	// Source has, by job id, the name of the part whose run of the job counts and
+	// which has the job's patch, sessions and outputs. Jobs that are in no part are
+	// not in it.
 	Source map[string]string
 }
 
-// RefusedError says that parts can't be one run.
+// RefusedError reports that parts can't be merged.
 type RefusedError struct {
-	Names  []string // the parts that are at fault
+	Names  []string // of the parts
 	Reason string
-	Err    error // what reading a part failed with, or nil
+	Err    error // of reading a part, or nil
 }
 
 func (e *RefusedError) Error() string {
@@ -48,32 +48,28 @@ func (e *RefusedError) Error() string {
 
 func (e *RefusedError) Unwrap() error { return e.Err }
 
-// Merge makes one run of saved ones. It writes the stream of that run to w, one
-// Write call an event, and returns what it folds to. The order of the parts
-// does not matter. What can't be one run is a [*RefusedError], and then nothing
-// was written: parts of different plans or of differently many shards, and
-// streams that are damaged or do not say what they are.
+// Merge merges saved runs. It writes the merged stream to w, one Write call per event,
+// and returns its report. The order of the parts does not matter. Parts of different
+// plans or with different numbers of shards, and invalid streams, are a
+// [*RefusedError]; then nothing was written.
 //
-//   - The jobs are those of the plan, in its order, as far as the parts tell of
-//     them. One that belongs to a shard that is missing is skipped, with the
-//     code not_run, and the exit code is at least 1.
-//   - Of several runs of a job the last counts, by when its part started, then
-//     by the part's run id. But one that never began does not take the place of
-//     one that came to an end.
-//   - Turns, usage and cost of a job are the sums over all its runs; reruns says
-//     how many there were before. Everything else is of the run that counts.
-//   - A job that its part did not see end has ended as in a report of that part.
-//   - A part that is given twice, as the same run id shows, counts once: the
-//     longer of both, with a warning.
-//   - The exit code is that of a run in which the jobs ended as those that
-//     count, under failOn. A signal counts as long as a job that it cancelled
-//     does.
+//   - The jobs are those of the plan that the parts list, in its order. A job of a
+//     missing shard is skipped with the code not_run, and the exit code is at least 1.
+//   - If a job has several runs, the last one counts, by the start of its part, then
+//     by the part's run id. But a run that did not start does not replace one that
+//     ended.
+//   - Turns, usage and cost of a job are the sums over all its runs; reruns is the
+//     number of replaced runs. Everything else is of the run that counts.
+//   - A job that did not end in its part ends as in the report of that part.
+//   - If two parts have the same run id, the longer one counts, with a warning.
+//   - The exit code is that of a run with the counted ends of jobs and failOn. A signal
+//     counts if a job that it cancelled does.
 //   - The run starts with the earliest part and ends with the latest. Its id is
 //     the time of its start and the first 8 hexadecimal digits of the SHA-256 of
-//     the parts' ids, sorted, one a line. It has no shard.
+//     the parts' ids, sorted, one per line. It has no shard.
 //
-// Merge reads every part twice, an event at a time. What it keeps is the plan,
-// the turns' costs, and the report.
+// Merge reads every part twice, one event at a time. It holds the plan, the costs of
+// turns, and the report in memory.
 func Merge(w io.Writer, parts []Part, failOn event.FailOn) (*Merged, error) {
 	m, err := readParts(parts)
 	if err != nil {
@@ -88,9 +84,9 @@ func Merge(w io.Writer, parts []Part, failOn event.FailOn) (*Merged, error) {
 	return m.write(w, failOn)
 }
 
-// merge is what a merge knows of its parts after it has read them once.
+// merge has data of the parts from the first pass.
 type merge struct {
-	parts     []*part // as they started
+	parts     []*part // in the order of their starts
 	elsewhere map[string]event.PlannedJob
 	warnings  []string
 
@@ -100,7 +96,7 @@ type merge struct {
 
 func readParts(parts []Part) (*merge, error) {
 	if len(parts) == 0 {
-		return nil, &RefusedError{Names: []string{"nothing"}, Reason: "there are no runs"}
+		return nil, &RefusedError{Names: []string{"nothing"}, Reason: "no runs given"}
 	}
 	m := &merge{elsewhere: map[string]event.PlannedJob{}, byID: map[string]*rivals{}}
 	parts = slices.SortedFunc(slices.Values(parts), func(a, b Part) int { return strings.Compare(a.Name, b.Name) })
@@ -119,17 +115,17 @@ func readParts(parts []Part) (*merge, error) {
 	return m, nil
 }
 
-// admit takes a part among the others unless it contradicts them.
+// admit adds a part unless it conflicts with the others.
 func (m *merge) admit(p *part) error {
 	for i, q := range m.parts {
 		names := []string{q.Name, p.Name}
 		switch a, b := q.run(), p.run(); {
 		case a.PlanHash != b.PlanHash:
-			return &RefusedError{Names: names, Reason: fmt.Sprintf("they are runs of different plans (%s and %s)", a.PlanHash, b.PlanHash)}
+			return &RefusedError{Names: names, Reason: fmt.Sprintf("runs of different plans (%s and %s)", a.PlanHash, b.PlanHash)}
 		case a.Shard != nil && b.Shard != nil && a.Shard.Total != b.Shard.Total:
-			return &RefusedError{Names: names, Reason: fmt.Sprintf("one is a shard of %d, the other of %d", a.Shard.Total, b.Shard.Total)}
+			return &RefusedError{Names: names, Reason: fmt.Sprintf("different numbers of shards (%d and %d)", a.Shard.Total, b.Shard.Total)}
 		case a.ID == b.ID && p.shard() == q.shard() && p.fold.first.Equal(q.fold.first):
-			m.warnings = append(m.warnings, fmt.Sprintf("%s and %s are the same run %s, which counts once", q.Name, p.Name, a.ID))
+			m.warnings = append(m.warnings, fmt.Sprintf("%s and %s are the same run %s, which is counted once", q.Name, p.Name, a.ID))
 			if p.events > q.events {
 				m.parts[i] = p
 			}
@@ -140,7 +136,7 @@ func (m *merge) admit(p *part) error {
 	return nil
 }
 
-// rivals returns the runs of a job.
+// rivals returns the runs of a job, and adds it if it is new.
 func (m *merge) rivals(id string) *rivals {
 	r, ok := m.byID[id]
 	if !ok {
@@ -150,8 +146,8 @@ func (m *merge) rivals(id string) *rivals {
 	return r
 }
 
-// order puts the jobs in the order of the plan: by their place in it, and where
-// that is unknown as the parts have them, shard by shard.
+// order sorts the jobs by their index in the plan, and those without an index in the
+// order of the parts, shard by shard.
 func (m *merge) order() {
 	for id, planned := range m.elsewhere {
 		r := m.rivals(id)
@@ -177,10 +173,10 @@ func (m *merge) order() {
 	}) {
 		list(r.id)
 	}
-	slices.SortStableFunc(m.jobs, func(a, b *rivals) int { return cmp.Compare(a.place(), b.place()) })
+	slices.SortStableFunc(m.jobs, func(a, b *rivals) int { return cmp.Compare(a.index(), b.index()) })
 }
 
-// run is the merged run, as its stream begins with it.
+// run returns the payload of the merged run.started event.
 func (m *merge) run(start time.Time) *event.Run {
 	out := &event.Run{ID: m.id(start), PlanHash: m.parts[0].run().PlanHash, Manifest: []string{}, Jobs: []event.PlannedJob{}}
 	var versions []string
@@ -200,7 +196,7 @@ func (m *merge) run(start time.Time) *event.Run {
 	return out
 }
 
-// missing returns those of the values that a list does not have.
+// missing returns the values that are not in a list.
 func missing[T comparable](list []T, values ...T) []T {
 	return slices.DeleteFunc(slices.Clone(values), func(v T) bool { return slices.Contains(list, v) })
 }
@@ -215,7 +211,7 @@ func (m *merge) id(start time.Time) string {
 	return start.UTC().Format("20060102-150405-") + hex.EncodeToString(sum[:4])
 }
 
-// sources names the parts whose runs of the jobs count.
+// sources returns the names of the parts whose runs of the jobs count.
 func (m *merge) sources() map[string]string {
 	names := map[string]string{}
 	for _, r := range m.jobs {
@@ -226,7 +222,7 @@ func (m *merge) sources() map[string]string {
 	return names
 }
 
-// span is when the first part started and the last one ended.
+// span returns the start of the first part and the end of the last one.
 func (m *merge) span() (start, end time.Time) {
 	start, end = m.parts[0].fold.first, m.parts[0].fold.last
 	for _, p := range m.parts {
@@ -237,7 +233,7 @@ func (m *merge) span() (start, end time.Time) {
 	return start, end
 }
 
-// exit is the code with which one run of all jobs had exited.
+// exit returns the exit code of the merged run.
 func (m *merge) exit(failOn event.FailOn) (worst, exit event.Exit) {
 	var codes []event.Exit
 	passed, absent := false, false
@@ -248,7 +244,7 @@ func (m *merge) exit(failOn event.FailOn) (worst, exit event.Exit) {
 	}
 	worst, exit = event.Worst(codes), failOn.Exit(codes, passed)
 	if absent && exit == event.ExitOK {
-		exit = event.ExitFailed // whatever a run may pass over: it was not told of
+		exit = event.ExitFailed // regardless of failOn: these jobs did not run
 	}
 	return worst, exit
 }

@@ -126,7 +126,7 @@ func mergesWell(t *testing.T, schema *jsonschema.Schema, first, second []byte) {
 	if diff := cmp.Diff(jobsOf(t, merged.Report), jobsOf(t, again.Report)); diff != "" || again.Exit != merged.Exit {
 		t.Errorf("merged once more: exit code %d, was %d (-want +got):\n%s", again.Exit, merged.Exit, diff)
 	}
-	once := "first and second are the same run " + load(t, first).Run.ID + ", which counts once"
+	once := "first and second are the same run " + load(t, first).Run.ID + ", which is counted once"
 	if !slices.ContainsFunc(merged.Report.Warnings, func(w report.Warning) bool { return w.Message == once }) {
 		nothingIsLost(t, merged.Report, load(t, first), load(t, second))
 	}

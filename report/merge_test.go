@@ -181,7 +181,7 @@ func timeless(r *report.Report, runs ...string) *report.Report {
 	return r
 }
 
-func TestMergedShardsAreTheWholeRunButForTimesAndIDs(t *testing.T) {
+func TestMergedShardsEqualTheCompleteRun(t *testing.T) {
 	whole := timeless(load(t, bulkRun(t, "w", 0, 0, 0)), "w")
 	for total := 1; total <= 9; total++ { // the ninth shard has no job
 		var runs []saved
@@ -216,7 +216,7 @@ func byPlan(r *report.Report) func(a, b report.Warning) int {
 	return func(a, b report.Warning) int { return place(a) - place(b) }
 }
 
-func TestTheMergedRunIsNamedAfterItsParts(t *testing.T) {
+func TestMergedRunID(t *testing.T) {
 	merged, _ := merge(t, saved{"a", bulkRun(t, "s1", 3, 1, 2)}, saved{"b", bulkRun(t, "s2", 1, 2, 2)})
 	run := merged.Report.Run
 	// printf 's1\ns2' | sha256sum
@@ -246,7 +246,7 @@ func TestTheMergedRunIsNamedAfterItsParts(t *testing.T) {
 
 // The reports of this stream are golden too, as of every one in testdata. Its
 // second shard was run twice and its third is missing.
-func TestTheMergedStreamIsTheGoldenOne(t *testing.T) {
+func TestMergedStreamIsGolden(t *testing.T) {
 	_, stream := merge(t, saved{"a", bulkRun(t, "s1", 1, 1, 3)}, saved{"b", bulkRun(t, "s2", 3, 2, 3)}, saved{"c", bulkRun(t, "s2-again", 5, 2, 3)})
 	golden(t, "testdata/merged.jsonl", string(stream))
 }
@@ -331,7 +331,7 @@ func TestWhichRunOfAJobCounts(t *testing.T) {
 		},
 		"a killed one": {
 			[]saved{done(t, "x", 1, event.Passed, 0, 0.25), killed("y", 2)},
-			result{"y", event.Cancelled, "the run ended before the job did", 1, 2, costs(0.75), event.ExitInternal},
+			result{"y", event.Cancelled, "the run ended before the job completed", 1, 2, costs(0.75), event.ExitInternal},
 		},
 		"after a killed one": {
 			[]saved{killed("x", 1), done(t, "y", 2, event.Passed, 0, 0.25)},
@@ -343,7 +343,7 @@ func TestWhichRunOfAJobCounts(t *testing.T) {
 		},
 		"killed before the job began": {
 			[]saved{one(t, "x", 1)},
-			result{"x", event.Skipped, "the job never began", 0, 0, costs(0.0), event.ExitInternal},
+			result{"x", event.Skipped, "the job did not start", 0, 0, costs(0.0), event.ExitInternal},
 		},
 		"three runs": {
 			[]saved{done(t, "x", 1, event.Failed, 1, 0.25), done(t, "y", 2, event.Failed, 1, 0.25), done(t, "z", 3, event.Passed, 0, 0.25)},
@@ -392,7 +392,7 @@ func TestWhichRunOfAJobCounts(t *testing.T) {
 	}
 }
 
-func TestTheDetailsAreThoseOfTheRunThatCounts(t *testing.T) {
+func TestDetailsAreOfTheCountedRun(t *testing.T) {
 	merged, _ := merge(t, done(t, "x", 1, event.Failed, 1, 0.5), done(t, "y", 2, event.Passed, 0, 0.25))
 	j := merged.Report.Jobs[0]
 	if len(j.Changes) != 1 || j.Changes[0].Path != "y" || len(j.Sessions) != 1 || j.Sessions[0].ID != "y/a" {
@@ -430,17 +430,17 @@ func TestJobsOfAMissingShardAreNotRun(t *testing.T) {
 	}
 }
 
-func TestAShardThatWasGivenWithoutAJobIsNotCalledMissing(t *testing.T) {
+func TestReasonOfAJobMissingFromItsShard(t *testing.T) {
 	planned := func(id string, shard int) event.PlannedJob { return event.PlannedJob{ID: id, Shard: shard} }
 	first := store(t, 1, event.Event{Type: event.RunStarted, Run: &event.Run{ID: "1", Shard: &event.Shard{Index: 1, Total: 2}, Elsewhere: []event.PlannedJob{planned("a", 2), planned("b", 2)}}}, runEnded(event.Passed, 0))
 	second := store(t, 1, event.Event{Type: event.RunStarted, Run: &event.Run{ID: "2", Shard: &event.Shard{Index: 2, Total: 2}, Jobs: []event.PlannedJob{planned("b", 2)}}}, jobEnded("b", event.JobEnd{Outcome: event.Passed}), runEnded(event.Passed, 0))
 	merged, _ := merge(t, saved{"1", first}, saved{"2", second})
-	if j := merged.Report.Jobs[1]; j.ID != "a" || j.Reason != "not run: shard 2/2 was merged without it" || merged.Exit != event.ExitFailed {
+	if j := merged.Report.Jobs[1]; j.ID != "a" || j.Reason != "not run: missing from shard 2/2" || merged.Exit != event.ExitFailed {
 		t.Errorf("%s: %s, exit code %d", j.ID, j.Reason, merged.Exit)
 	}
 }
 
-func TestTheSameRunGivenTwiceCountsOnce(t *testing.T) {
+func TestSameRunTwiceIsCountedOnce(t *testing.T) {
 	whole := done(t, "x", 1, event.Passed, 0, 0.5)
 	torn := saved{"copy", whole.stream[:bytes.LastIndexByte(bytes.TrimSpace(whole.stream), '\n')-5]}
 	merged, _ := merge(t, torn, whole)
@@ -448,13 +448,13 @@ func TestTheSameRunGivenTwiceCountsOnce(t *testing.T) {
 	if merged.Source["a"] != "x" || j.Outcome != event.Passed || j.Reruns != 0 || *j.CostUSD != money.Dollar/2 {
 		t.Errorf("from %s: %s after %d, %v", merged.Source["a"], j.Outcome, j.Reruns, *j.CostUSD)
 	}
-	want := []report.Warning{{Message: "copy and x are the same run x, which counts once"}}
+	want := []report.Warning{{Message: "copy and x are the same run x, which is counted once"}}
 	if diff := cmp.Diff(want, merged.Report.Warnings); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 
-func TestWhatCanNotBeOneRunIsRefused(t *testing.T) {
+func TestMergeRefusesConflictingParts(t *testing.T) {
 	run := func(name string, change func(*event.Run)) saved {
 		r := &event.Run{ID: name, PlanHash: "h", Shard: &event.Shard{Index: 1, Total: 3}}
 		change(r)
@@ -465,15 +465,15 @@ func TestWhatCanNotBeOneRunIsRefused(t *testing.T) {
 		runs []saved
 		want string
 	}{
-		"nothing":              {nil, "merge nothing: there are no runs"},
-		"another plan":         {[]saved{good, run("other", func(r *event.Run) { r.PlanHash = "i" })}, "merge good and other: they are runs of different plans (h and i)"},
-		"another total":        {[]saved{run("other", func(r *event.Run) { r.Shard.Total = 4 }), good}, "merge good and other: one is a shard of 3, the other of 4"},
-		"no events":            {[]saved{good, {"other", nil}}, "merge other: it has no events"},
-		"a torn first event":   {[]saved{{"other", good.stream[:20]}}, "merge other: it has no events"},
-		"damage":               {[]saved{{"other", append([]byte("{\n"), good.stream...)}}, "merge other: its events can't be read: read event stream, line 1: unexpected end of JSON input"},
-		"fields of other type": {[]saved{{"other", []byte(`{"seq":1,"type":"run.started","run":7}` + "\n")}}, "merge other: its events can't be read: read event stream, line 1: json: cannot unmarshal"},
-		"no start":             {[]saved{{"other", store(t, 1, started("a"))}}, "merge other: its events do not begin with the start of a run"},
-		"no id":                {[]saved{run("other", func(r *event.Run) { r.ID = "" })}, "merge other: its events do not say which run it is"},
+		"nothing":              {nil, "merge nothing: no runs given"},
+		"another plan":         {[]saved{good, run("other", func(r *event.Run) { r.PlanHash = "i" })}, "merge good and other: runs of different plans (h and i)"},
+		"another total":        {[]saved{run("other", func(r *event.Run) { r.Shard.Total = 4 }), good}, "merge good and other: different numbers of shards (3 and 4)"},
+		"no events":            {[]saved{good, {"other", nil}}, "merge other: no events"},
+		"a torn first event":   {[]saved{{"other", good.stream[:20]}}, "merge other: no events"},
+		"damage":               {[]saved{{"other", append([]byte("{\n"), good.stream...)}}, "merge other: invalid events: read event stream, line 1: unexpected end of JSON input"},
+		"fields of other type": {[]saved{{"other", []byte(`{"seq":1,"type":"run.started","run":7}` + "\n")}}, "merge other: invalid events: read event stream, line 1: json: cannot unmarshal"},
+		"no start":             {[]saved{{"other", store(t, 1, started("a"))}}, "merge other: the first event is not run.started"},
+		"no id":                {[]saved{run("other", func(r *event.Run) { r.ID = "" })}, "merge other: run.started has no run id"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var b bytes.Buffer
@@ -486,7 +486,7 @@ func TestWhatCanNotBeOneRunIsRefused(t *testing.T) {
 	}
 }
 
-func TestAMergeTellsWhatItCanNotReadOrWrite(t *testing.T) {
+func TestMergeReadAndWriteErrors(t *testing.T) {
 	full := errors.New("disk full")
 	x := done(t, "x", 1, event.Passed, 0, 0.5)
 	var refused *report.RefusedError
@@ -504,7 +504,7 @@ func TestAMergeTellsWhatItCanNotReadOrWrite(t *testing.T) {
 		"the same":                       {x.stream, ""},
 		"more, as of a run that goes on": {append(slices.Clone(x.stream), x.stream...), ""},
 		"less":                           {x.stream[:len(x.stream)/2], "copy the events of x: there were 6"},
-		"nothing":                        {nil, "copy the events of x: there were 6, and now there are 0"},
+		"nothing":                        {nil, "copy the events of x: there were 6, now there are 0"},
 	} {
 		opened := 0
 		changing := report.Part{Name: "x", Open: func() (io.ReadCloser, error) {
@@ -520,7 +520,7 @@ func TestAMergeTellsWhatItCanNotReadOrWrite(t *testing.T) {
 	}
 }
 
-func TestJobsWithoutAPlaceStandAsTheirShardsHaveThem(t *testing.T) {
+func TestJobsWithoutIndexKeepTheOrderOfShards(t *testing.T) {
 	run := func(id string, index int, jobs ...string) saved {
 		r := &event.Run{ID: id, Shard: &event.Shard{Index: index, Total: 3}}
 		for _, j := range jobs {

@@ -11,17 +11,17 @@ import (
 	"github.com/millhand/millhand/internal/money"
 )
 
-// part is a [Part] that was read once.
+// part is a [Part] after the first pass.
 type part struct {
 	Part
-	fold   Fold             // of all but what tools and models wrote
-	events int64            // how many the stream has
-	ends   map[string]int64 // the job.ended event that was the last of its job, counted from 1
+	fold   Fold             // without texts of tools and models
+	events int64            // number of events in the stream
+	ends   map[string]int64 // number of the last job.ended event of each job, from 1
 }
 
 func (p *part) run() *event.Run { return p.fold.run }
 
-// shard is zero for a run of the whole plan.
+// shard returns the zero value for a run of the entire plan.
 func (p *part) shard() event.Shard {
 	if s := p.run().Shard; s != nil {
 		return *s
@@ -29,8 +29,8 @@ func (p *part) shard() event.Shard {
 	return event.Shard{}
 }
 
-// readPart reads a part for the first time and adds the jobs that it knows of
-// in other shards to elsewhere.
+// readPart reads a part for the first pass, and adds the jobs of other shards that it
+// lists to elsewhere.
 func readPart(given Part, elsewhere map[string]event.PlannedJob) (*part, error) {
 	p := &part{Part: given, ends: map[string]int64{}}
 	err := p.each(func(e event.Event) error {
@@ -53,16 +53,16 @@ func readPart(given Part, elsewhere map[string]event.PlannedJob) (*part, error) 
 	case errors.Is(err, errNoStart):
 		return nil, &RefusedError{Names: []string{p.Name}, Reason: errNoStart.Error()}
 	case err != nil:
-		return nil, &RefusedError{Names: []string{p.Name}, Reason: "its events can't be read", Err: err}
+		return nil, &RefusedError{Names: []string{p.Name}, Reason: "invalid events", Err: err}
 	case p.events == 0:
-		return nil, &RefusedError{Names: []string{p.Name}, Reason: "it has no events"}
+		return nil, &RefusedError{Names: []string{p.Name}, Reason: "no events"}
 	case p.run().ID == "":
-		return nil, &RefusedError{Names: []string{p.Name}, Reason: "its events do not say which run it is"}
+		return nil, &RefusedError{Names: []string{p.Name}, Reason: "run.started has no run id"}
 	}
 	return p, nil
 }
 
-var errNoStart = errors.New("its events do not begin with the start of a run")
+var errNoStart = errors.New("the first event is not run.started")
 
 // each calls fn for every event of the part's stream.
 func (p *part) each(fn func(event.Event) error) error {
@@ -74,12 +74,12 @@ func (p *part) each(fn func(event.Event) error) error {
 	return event.Read(stream, fn)
 }
 
-// outline is an event without what makes it large, which folds to the same
-// ends of jobs, turns and costs.
+// outline removes the large fields of an event that don't affect ends of jobs, turns and
+// costs.
 func outline(e event.Event) event.Event {
 	e.Verify, e.Changes, e.Commit, e.Published, e.Warning = nil, nil, nil, nil, nil
 	switch {
-	case e.Type == event.CallChanged && e.Call != nil: // tells of its turn
+	case e.Type == event.CallChanged && e.Call != nil: // only its turn matters
 		e.Type, e.Turn = event.TurnStarted, &event.Turn{Number: e.Call.Turn}
 	case e.SessionInfo != nil:
 		e.SessionInfo = &event.Session{}
@@ -91,8 +91,8 @@ func outline(e event.Event) event.Event {
 	return e
 }
 
-// ending is how a job of the part ended, with the exit code that it stands for
-// if it did not say.
+// ending returns the end of a job in the part, with the part's exit code if the job did
+// not end.
 func (p *part) ending(j *job) event.JobEnd {
 	cancelled := p.fold.end != nil && p.fold.end.Outcome == event.Cancelled
 	end := j.ending(cancelled, p.fold.last)
@@ -101,12 +101,12 @@ func (p *part) ending(j *job) event.JobEnd {
 	case p.fold.end != nil:
 		end.ExitCode = p.fold.end.ExitCode
 	default:
-		end.ExitCode = event.ExitInternal // as that of a run that was killed
+		end.ExitCode = event.ExitInternal // as for a killed run
 	}
 	return end
 }
 
-// interrupt is the exit code of the signal that ended the part, or ExitOK.
+// interrupt returns the exit code of the signal that ended the part, or ExitOK.
 func (p *part) interrupt() event.Exit {
 	signals := []event.Exit{event.ExitInterrupt, event.ExitTerminate}
 	if p.fold.end != nil && slices.Contains(signals, p.fold.end.ExitCode) {
@@ -115,18 +115,18 @@ func (p *part) interrupt() event.Exit {
 	return event.ExitOK
 }
 
-// rivals are the runs of one job in several parts, of which one counts.
+// rivals are the runs of one job in several parts, one of which counts.
 type rivals struct {
 	id      string
 	planned *event.PlannedJob // nil if no part's plan has the job
 	source  *part             // the part whose run counts; nil if no part has the job
 	job     *job              // the run of the job that counts
-	end     event.JobEnd      // and how it ended
-	earlier []earlier         // the others
-	told    bool              // whether they are in the merged stream
+	end     event.JobEnd      // of the run of the job that counts
+	earlier []earlier         // replaced runs
+	emitted bool              // whether earlier is in the merged stream
 }
 
-// add takes a further run of the job; parts come as they started.
+// add adds a run of the job; parts are added in the order of their starts.
 func (r *rivals) add(p *part, j *job) {
 	end := p.ending(j)
 	r.earlier = append(r.earlier, j.earlier...)
@@ -141,10 +141,10 @@ func (r *rivals) add(p *part, j *job) {
 	r.source, r.job, r.end, r.planned = p, j, end, cmp.Or(j.planned, r.planned)
 }
 
-// replaced is the run that counted until now.
+// replaced returns the end of the run that counted so far.
 func (r *rivals) replaced() earlier {
 	end, at := r.end, r.job.endedAt
-	if end.CostUSD == nil && end.Turns == 0 { // else the cost would be taken for 0
+	if end.CostUSD == nil && end.Turns == 0 { // otherwise the cost would count as 0
 		end.Turns = r.job.spent().turns
 	}
 	if r.job.end == nil {
@@ -153,13 +153,13 @@ func (r *rivals) replaced() earlier {
 	return earlier{at, end}
 }
 
-// neverBegan tells whether a job was passed over: nothing was done or spent.
+// neverBegan reports whether a job was skipped: nothing was done or spent.
 func neverBegan(j *job, end event.JobEnd) bool {
 	free := end.Turns == 0 && end.Usage == money.Usage{} && end.CostUSD != nil && *end.CostUSD == 0
 	return free && j.start == nil && (end.Outcome == event.Skipped || end.Outcome == event.Cancelled)
 }
 
-// exits are the codes that the job gives to the whole run.
+// exits returns the exit codes that the job contributes to the run.
 func (r *rivals) exits() []event.Exit {
 	codes := []event.Exit{r.end.ExitCode}
 	if r.source != nil && r.end.Outcome == event.Cancelled {
@@ -168,8 +168,8 @@ func (r *rivals) exits() []event.Exit {
 	return codes
 }
 
-// place is where the job stands in the plan; after all others if unknown.
-func (r *rivals) place() int {
+// index is the job's index in the plan; after all others if unknown.
+func (r *rivals) index() int {
 	if r.planned == nil || r.planned.Place == 0 {
 		return math.MaxInt
 	}
@@ -183,15 +183,15 @@ func (r *rivals) shard() int {
 	return r.planned.Shard
 }
 
-// absent is the end of a job that no part has: parts are those there are.
+// absent returns the end of a job that is in none of the parts.
 func (r *rivals) absent(parts []*part) event.JobEnd {
-	why := "the shard that has it is missing"
+	why := "its shard is missing"
 	for _, p := range parts {
 		s := p.shard()
 		switch {
 		case s.Total == 0 || r.shard() == 0:
 		case s.Index == r.shard():
-			return notRun(fmt.Sprintf("shard %d/%d was merged without it", s.Index, s.Total))
+			return notRun(fmt.Sprintf("missing from shard %d/%d", s.Index, s.Total))
 		default:
 			why = fmt.Sprintf("shard %d/%d is missing", r.shard(), s.Total)
 		}

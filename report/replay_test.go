@@ -74,7 +74,7 @@ func texts() []string {
 	}
 }
 
-func TestAReplayedRunGivesTheSameReports(t *testing.T) {
+func TestReplayedRunHasTheSameReports(t *testing.T) {
 	for i, text := range append(texts(), strings.Repeat("\xff", 100<<10)) {
 		if testing.Short() && i%4 != 3 {
 			continue
@@ -89,7 +89,7 @@ func TestAReplayedRunGivesTheSameReports(t *testing.T) {
 	}
 }
 
-func TestAFoldKeepsNothingOfAnEvent(t *testing.T) {
+func TestFoldDoesNotRetainEvents(t *testing.T) {
 	var f report.Fold
 	events := lived("as it was", json.RawMessage(`"as it was"`), costs(0.1))
 	for _, e := range events {

@@ -13,7 +13,7 @@ import (
 	"github.com/millhand/millhand/report"
 )
 
-func TestTheSchemaTypesRequiresAndDescribesEveryField(t *testing.T) {
+func TestSchemaDescribesEveryField(t *testing.T) {
 	var schema map[string]any
 	if err := json.Unmarshal(report.Schema(), &schema); err != nil {
 		t.Fatal(err)
@@ -58,7 +58,7 @@ func checkField(t *testing.T, name string, def map[string]any) {
 }
 
 // Only values whose shape is not millhand's to know are open.
-func TestTheSchemaRefusesWhatAReportDoesNotHold(t *testing.T) {
+func TestSchemaRejectsInvalidReports(t *testing.T) {
 	schema := compileSchema(t)
 	text := render(t, report.JSON, load(t, streams(t)["passed"]))
 	for name, c := range map[string]struct {
@@ -96,7 +96,7 @@ func TestTheSchemaRefusesWhatAReportDoesNotHold(t *testing.T) {
 	}
 }
 
-func TestAReportReadBackIsWrittenTheSame(t *testing.T) {
+func TestReportRoundTrip(t *testing.T) {
 	for name, stream := range streams(t) {
 		want := render(t, report.JSON, load(t, stream))
 		var r report.Report

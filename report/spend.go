@@ -7,8 +7,7 @@ import (
 	"github.com/millhand/millhand/internal/money"
 )
 
-// takeRetry counts a request that was made again, or notes that another model
-// answers from now on.
+// takeRetry counts a retried request, or records a fallback to another model.
 func (j *job) takeRetry(e event.Event) {
 	r := e.Retry
 	switch {
@@ -20,7 +19,7 @@ func (j *job) takeRetry(e event.Event) {
 	}
 }
 
-// report is what the turn used up, in a session with the given model.
+// report returns the usage and cost of the turn, in a session with the given model.
 func (t *turn) report(model string) TurnCost {
 	return TurnCost{
 		Turn: t.number, Model: cmp.Or(t.end.Model, model), Usage: t.usage, CostUSD: t.cost, Retries: t.retries,
@@ -28,20 +27,20 @@ func (t *turn) report(model string) TurnCost {
 	}
 }
 
-// tellSpending warns of what makes a cost less certain or other than expected.
-func (r *Report) tellSpending() {
+// warnOfCosts warns of fallbacks and estimated costs.
+func (r *Report) warnOfCosts() {
 	for _, j := range r.Jobs {
 		for _, f := range j.Fallbacks {
-			r.warn(j.ID, f.From+" was down, and "+f.To+" answered from then on: "+f.Error)
+			r.warn(j.ID, f.From+" failed, fell back to "+f.To+": "+f.Error)
 		}
 		if j.Lost != nil && j.Lost.Estimated {
-			r.warn(j.ID, "the usage and cost are estimated in part: the answers of "+count(j.Lost.Requests, "request")+" broke off before the provider told what they took")
+			r.warn(j.ID, "usage and cost are partly estimated: "+count(j.Lost.Requests, "response")+" broke off before the provider reported usage")
 		}
 	}
 }
 
-// spend is what turns used up. Cost is nil when that of any turn is unknown;
-// a model call that never ended has cost nobody knows what.
+// spend is the usage and cost of turns. cost is nil if the cost of any turn is unknown;
+// that of a model call that never ended is.
 type spend struct {
 	turns int
 	usage money.Usage
@@ -69,8 +68,8 @@ func (s *session) spent() spend {
 	return sum
 }
 
-// share is the share that the turn's call with the given index, from 0, has of its
-// cost: all have the same, and together they have all of it.
+// share returns the cost share of the turn's call with an index, from 0: an equal share
+// for each call, with the sum equal to the cost of the turn.
 func (t *turn) share(call int) *money.USD {
 	if t.cost == nil {
 		return nil

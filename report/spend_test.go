@@ -29,7 +29,7 @@ import (
 //	  20 output                          20*5                      =  100   -> 0.001270
 //
 // Together 0.001870.
-func TestACostWorkedOutByHand(t *testing.T) {
+func TestCostComputedByHand(t *testing.T) {
 	usd := func(model string, u money.Usage) money.USD {
 		p, ok := prices.Of(model)
 		if !ok {

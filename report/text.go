@@ -10,10 +10,10 @@ import (
 	"github.com/millhand/millhand/internal/event"
 )
 
-// Text writes the report for a terminal: a table of the jobs, one by repository
-// and task if there are several repositories, the totals, then why jobs did not
-// pass, and the warnings. Control characters are left out,
-// and no line begins with what a model wrote.
+// Text writes the report for a terminal: a table of the jobs, a table by repository and
+// task if there are several repositories, the totals, the reasons of jobs that did not
+// pass, and the warnings. It removes control characters, and no line starts with text
+// of a model.
 func Text(w io.Writer, r *Report) error {
 	var b bytes.Buffer
 	if err := writeTable(&b, r.Jobs); err != nil {
