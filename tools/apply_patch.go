@@ -160,17 +160,17 @@ func (j patching) write(w patch.Write, modes map[string]fs.FileMode) (undo func(
 	if w.Delete {
 		return restore, remove(space, p)
 	}
-	made := newFolders(space, p)
+	made := missingDirs(space, p)
 	undo = func() error {
 		err := remove(space, p)
-		removeFolders(space, made)
+		removeDirs(space, made)
 		return err
 	}
 	if w.Existed {
 		undo = restore
 	}
 	if err := space.WriteFile(p, w.Content); err != nil {
-		removeFolders(space, made)
+		removeDirs(space, made)
 		return nil, err
 	}
 	if w.From != "" {
@@ -328,9 +328,9 @@ func reason(err error) error {
 	return err
 }
 
-// newFolders lists the folders above a path that are not there, the innermost
+// missingDirs lists the directories above a path that are not there, the innermost
 // first.
-func newFolders(space *workspace.Workspace, p workspace.Path) []string {
+func missingDirs(space *workspace.Workspace, p workspace.Path) []string {
 	var missing []string
 	for dir := path.Dir(p.Rel); !p.Outside && dir != "."; dir = path.Dir(dir) {
 		if _, err := space.Root().Lstat(dir); !isMissing(err) {
@@ -341,8 +341,8 @@ func newFolders(space *workspace.Workspace, p workspace.Path) []string {
 	return missing
 }
 
-// removeFolders removes folders as far as they are empty.
-func removeFolders(space *workspace.Workspace, dirs []string) {
+// removeDirs removes directories as far as they are empty.
+func removeDirs(space *workspace.Workspace, dirs []string) {
 	for _, dir := range dirs {
 		space.Root().Remove(dir) //nolint:errcheck // one that is not empty stays
 	}

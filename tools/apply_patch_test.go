@@ -66,8 +66,8 @@ func TestApplyPatchDoesAllOrNothing(t *testing.T) {
 	}{
 		{"a hunk that is nowhere", []string{"*** Update File: a.txt", "@@", "-one", "+1", "*** Update File: b.txt", "@@", "-nowhere", "+x"}, "b.txt"},
 		{"a file that is not there", []string{"*** Delete File: a.txt", "*** Delete File: missing.txt"}, "missing.txt: there is no such file"},
-		{"a folder", []string{"*** Add File: new.txt", "+x", "*** Delete File: sub"}, "sub is a directory"},
-		{"a file as a folder", []string{"*** Update File: a.txt", "@@", "-one", "+1", "*** Add File: b.txt/x", "+x"}, "not a directory"},
+		{"a directory", []string{"*** Add File: new.txt", "+x", "*** Delete File: sub"}, "sub is a directory"},
+		{"a file as a directory", []string{"*** Update File: a.txt", "@@", "-one", "+1", "*** Add File: b.txt/x", "+x"}, "not a directory"},
 		{"the same file by two names", []string{"*** Update File: twin.txt", "@@", "-t", "+1", "*** Delete File: same.txt"}, "twin.txt and same.txt are the same file"},
 		{"a link to be deleted", []string{"*** Update File: a.txt", "@@", "-one", "+1", "*** Delete File: same.txt"}, "same.txt is a symlink"},
 		{"a link to be moved", []string{"*** Update File: same.txt", "*** Move to: c.txt", "@@", "-t", "+1"}, "same.txt is a symlink"},
@@ -127,7 +127,7 @@ func TestApplyPatchPutsBackWhatItWrote(t *testing.T) {
 		t.Errorf("mode %v, %v", st.Mode(), err)
 	}
 	if _, err := os.Stat(filepath.Join(s.dir, "new")); !errors.Is(err, os.ErrNotExist) {
-		t.Error("a folder was left behind")
+		t.Error("a directory was left behind")
 	}
 }
 
@@ -247,15 +247,15 @@ func TestApplyPatchCountsTheLinesOfLargeFiles(t *testing.T) {
 	}
 }
 
-// A folder that became a link is none that the patch has made, and would remove
+// A directory that became a link is none that the patch has made, and would remove
 // again.
-func TestApplyPatchTakesNoLinkForAFolderThatItMade(t *testing.T) {
+func TestApplyPatchDoesNotFollowASymlinkInPlaceOfADirectoryItCreated(t *testing.T) {
 	s := setUp(t, "build", nil)
 	s.link(s.outside, "l")
-	if got := newFolders(s.env.Workspace, workspace.Path{Rel: "l/new/file"}); len(got) != 0 {
+	if got := missingDirs(s.env.Workspace, workspace.Path{Rel: "l/new/file"}); len(got) != 0 {
 		t.Errorf("it made %v", got)
 	}
-	if got := newFolders(s.env.Workspace, workspace.Path{Rel: "a/b/file"}); !cmp.Equal(got, []string{"a/b", "a"}) {
+	if got := missingDirs(s.env.Workspace, workspace.Path{Rel: "a/b/file"}); !cmp.Equal(got, []string{"a/b", "a"}) {
 		t.Errorf("it made %v", got)
 	}
 }

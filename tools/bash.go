@@ -142,19 +142,19 @@ func accessNeeds(env *Env, dir workspace.Path, a shell.Access) []permission.Requ
 	case err != nil:
 		return []permission.Request{{Permission: "bash", Subjects: []string{a.Path}, Unknown: fmt.Sprintf("path can't be resolved (%v)", err)}}
 	case a.Write:
-		return asFolder(needsOf(env, "edit", p, toWrite))
+		return withDirNames(needsOf(env, "edit", p, toWrite))
 	case p.Outside && env.keeps(p):
 		return nil
 	case p.Outside && !env.ofSkill(p):
 		return []permission.Request{external(permission.ExternalRead, p)}
 	}
-	return asFolder(needsOf(env, "read", p, toRead))
+	return withDirNames(needsOf(env, "read", p, toRead))
 }
 
-// asFolder adds the names with a slash behind them: what a command names may be a
-// folder, or stand for what a wildcard finds in it, so that a rule for what is in
-// the folder has to speak.
-func asFolder(needs []permission.Request) []permission.Request {
+// withDirNames adds the names with a slash behind them: what a command names
+// may be a directory, or stand for what a wildcard finds in it, so that a rule
+// for what is in the directory has to speak.
+func withDirNames(needs []permission.Request) []permission.Request {
 	for i, n := range needs {
 		if n.Permission == "edit" || n.Permission == "read" {
 			for _, name := range n.Subjects {
@@ -165,8 +165,8 @@ func asFolder(needs []permission.Request) []permission.Request {
 	return needs
 }
 
-// expandHome puts the home folder in the place of a "~" at the beginning; false
-// if it isn't known which folder the shell would.
+// expandHome puts the home directory in the place of a "~" at the beginning; false
+// if it isn't known which directory the shell would.
 func expandHome(env *Env, name string) (string, bool) {
 	rest, ok := strings.CutPrefix(name, "~")
 	if !ok {
@@ -176,7 +176,7 @@ func expandHome(env *Env, name string) (string, bool) {
 	return home + rest, home != "" && (rest == "" || rest[0] == '/')
 }
 
-// homeNeeds lists what using a file of an unknown home folder needs: another
+// homeNeeds lists what using a file of an unknown home directory needs: another
 // user's, or the own one where HOME is not set. It lies outside.
 func homeNeeds(a shell.Access) []permission.Request {
 	name := a.Path

@@ -37,8 +37,8 @@ func TestBashTellsWhatACommandDid(t *testing.T) {
 		{"an empty standard input", args{"command": "cat; read x || echo none"}, "none\n", 0},
 		{"no terminal", args{"command": "test -t 0 || test -t 1 || echo none"}, "none\n", 0},
 		{"where it ran", args{"command": "pwd"}, s.dir + "\n", 0},
-		{"another folder", args{"command": "cat b.txt; pwd", "workdir": "sub"}, "two\n" + s.dir + "/sub\n", 0},
-		{"an absolute folder", args{"command": "cat b.txt", "workdir": s.dir + "/sub"}, "two\n", 0},
+		{"another directory", args{"command": "cat b.txt; pwd", "workdir": "sub"}, "two\n" + s.dir + "/sub\n", 0},
+		{"an absolute directory", args{"command": "cat b.txt", "workdir": s.dir + "/sub"}, "two\n", 0},
 		{"bytes that are no text", args{"command": `printf 'a\377\376b\303'`}, "a\uFFFDb\uFFFD", 0},
 		{"bash, not sh", args{"command": "[[ ab == a* ]] && x=(1 2) && echo ${x[1]}"}, "2\n", 0},
 		{"more than one line", args{"command": "cat <<'E'\n$x\nE\necho end"}, "$x\nend\n", 0},
@@ -332,9 +332,10 @@ func TestBashOutputIsValidTextWhereverItIsCut(t *testing.T) {
 	}
 }
 
-// A rule for what is in a folder speaks of a command that names the folder, or a
-// wildcard in it; a file that is only known at run time may be in it.
-func TestRulesForAFolderCoverTheFolder(t *testing.T) {
+// A rule for what is in a directory speaks of a command that names the
+// directory, or a wildcard in it; a file that is only known at run time may be
+// in it.
+func TestRulesForADirectoryCoverIt(t *testing.T) {
 	s := setUp(t, "build", map[string]string{"safe/x": "", "guarded/x": "", "hidden/x": ""})
 	s.env.Profile.Rules = append(s.env.Profile.Rules,
 		permission.Rule{Permission: "edit", Pattern: "guarded/**", Source: "m.yaml:1"},

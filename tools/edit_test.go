@@ -119,7 +119,7 @@ func TestTheDiffApplies(t *testing.T) {
 		{"CRLF", "f.txt", "one\r\ntwo\r\nthree\r\n", args{"oldString": "two\n", "newString": "2\n2\n"}},
 		{"indented lines alone", "f.go", "\t\tif x {\n\t\t\ty()\n\t\t}\n", args{"oldString": "y()", "newString": "z()"}},
 		{"all of it", "f.txt", "one\n", args{"oldString": "one\n", "newString": ""}},
-		{"in a folder", "sub/deep/f.txt", "one\n", args{"oldString": "one", "newString": "1"}},
+		{"in a directory", "sub/deep/f.txt", "one\n", args{"oldString": "one", "newString": "1"}},
 		{"lines that look like a diff", "f.txt", "--- a\n+++ b\n@@ -1 +1 @@\n", args{"oldString": "+++ b", "newString": "--- c"}},
 	}
 	for _, program := range [][]string{{"patch", "--strip=1", "--binary", "--quiet"}, {"git", "apply"}} {

@@ -58,11 +58,11 @@ func prepareGlob(env *Env, in globInput) (Pending, error) {
 	}}, nil
 }
 
-// patternBelow makes a pattern that begins with the absolute path of the folder
-// to search, or of one in it, one that is relative to that folder. One that
+// patternBelow makes a pattern that begins with the absolute path of the directory
+// to search, or of one in it, one that is relative to that directory. One that
 // leads up is refused: nothing could match. outside reports that the pattern
 // may be meant for another place: a slash before it else only binds it to the
-// folder.
+// directory.
 func patternBelow(env *Env, base workspace.Path, pattern string) (below string, outside bool, err error) {
 	if slices.Contains(strings.Split(strings.TrimPrefix(pattern, "!"), "/"), "..") {
 		return "", false, fmt.Errorf("invalid pattern %s: \"..\" never matches; set path to the directory to search and use a pattern relative to it", brief(pattern))

@@ -84,7 +84,7 @@ func TestGlobSaysWhyItCanNot(t *testing.T) {
 	}
 	s.want(s.call("glob", args{"pattern": "["}), Failed, "glob [: invalid glob")
 	s.want(s.call("glob", args{"pattern": "*", "path": "nope"}), Failed, "file not found: nope; use glob or list to find it")
-	s.want(s.call("glob", args{"pattern": "*", "path": "main.go"}), Failed, "main.go: a file, not a folder")
+	s.want(s.call("glob", args{"pattern": "*", "path": "main.go"}), Failed, "main.go: a file, not a directory")
 	s.want(s.call("glob", args{"pattern": "*", "path": ".."}), Denied, "external_directory")
 	s.want(s.call("glob", args{"pattern": "*", "path": "away"}), Denied, "external_directory")
 	s.want(s.call("glob", args{"pattern": "*", "path": "/etc"}), Denied, "external_directory")
@@ -127,7 +127,7 @@ func TestSearchesTellWhatTheyCouldNotLookInto(t *testing.T) {
 	s.want(s.call("grep", args{"pattern": "needle"}), Completed, "a.txt:\n  Line 1: needle\n", "files above 64 MiB")
 }
 
-// Folders that a rule opens: their files are told under the names by which
+// Directories that a rule opens: their files are told under the names by which
 // they can be read, and the read rules hold there too.
 func TestSearchesOutside(t *testing.T) {
 	s := setUp(t, "readonly", nil)

@@ -19,8 +19,8 @@ func TestList(t *testing.T) {
 		want string
 	}{
 		{"the workspace", args{}, "./\n  .hidden/\n    h.go\n  sub/\n    deep/\n      x_test.go\n    vendor/\n      v.go\n    cart.go\n  .env.example\n  .gitignore\n  README.md\n  bin.dat\n  main.go\n"},
-		{"a folder", args{"path": "sub"}, "sub/\n  deep/\n    x_test.go\n  cart.go\n"},
-		{"a folder by its absolute name", args{"path": s.dir + "/sub/deep"}, "sub/deep/\n  x_test.go\n"},
+		{"a directory", args{"path": "sub"}, "sub/\n  deep/\n    x_test.go\n  cart.go\n"},
+		{"a directory by its absolute name", args{"path": s.dir + "/sub/deep"}, "sub/deep/\n  x_test.go\n"},
 		{"less", args{"path": ".", "ignore": []string{"*.go", ".*", "*.md"}}, "./\n  bin.dat\n"},
 		{"what the read rules deny", args{"path": "secret"}, "secret/\n"},
 	}
@@ -37,7 +37,7 @@ func TestList(t *testing.T) {
 
 func TestListSaysWhyItCanNot(t *testing.T) {
 	s := project(t)
-	s.want(s.call("list", args{"path": "main.go"}), Failed, "main.go: a file, not a folder")
+	s.want(s.call("list", args{"path": "main.go"}), Failed, "main.go: a file, not a directory")
 	s.want(s.call("list", args{"path": "nope"}), Failed, "file not found: nope; use glob or list to find it")
 	s.want(s.call("list", args{"ignore": []string{"["}}), Failed, "invalid glob")
 	s.want(s.call("list", args{"path": "/"}), Denied, `external_directory "/"`)
@@ -67,9 +67,9 @@ func TestSearchesDoNotTellWhatIsThere(t *testing.T) {
 		}
 	}
 	if out := s.call("grep", args{"pattern": "s3", "path": "docs"}); out.Status != Completed || !strings.Contains(out.Output, "a.md") || strings.Contains(out.Output, "b.txt") {
-		t.Errorf("a folder of which something may be seen: %+v", out)
+		t.Errorf("a directory of which something may be seen: %+v", out)
 	}
 	if out := s.call("list", args{"path": "free/nope"}); out.Status != Failed {
-		t.Errorf("a folder that isn't there and may be seen: %+v", out)
+		t.Errorf("a directory that isn't there and may be seen: %+v", out)
 	}
 }

@@ -58,12 +58,12 @@ func searchNeeds(env *Env, tool, pattern string, p workspace.Path) []permission.
 }
 
 // lookNeeds refuses to look for a file that the read rules deny, in the same words
-// whether or not there is one. In a folder only what they allow is found.
+// whether or not there is one. In a directory only what they allow is found.
 func lookNeeds(env *Env, p workspace.Path) []permission.Request {
 	if info, err := env.Workspace.Stat(p); err == nil && info.IsDir() {
 		return nil
 	}
-	return asFolder([]permission.Request{permission.Need("read", names(p)...)})
+	return withDirNames([]permission.Request{permission.Need("read", names(p)...)})
 }
 
 // placeNeeds lists what a file tool needs to use the place of a path, whatever
@@ -101,7 +101,7 @@ func names(p workspace.Path) []string {
 }
 
 // external is the need for a place outside the workspace. OpenCode's rules
-// name the folder with "/*" behind it.
+// name the directory with "/*" behind it.
 func external(perm string, p workspace.Path) permission.Request {
 	return permission.Need(perm, p.Abs, p.Abs+"/*", path.Dir(p.Abs)+"/*")
 }

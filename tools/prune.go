@@ -14,14 +14,14 @@ import (
 // directories below it, and that were last written before a time; then the
 // directories that this leaves empty. Files of other names stay.
 func PruneOutputs(dir *reportdir.Dir, before time.Time) error {
-	var folders []string
+	var dirs []string
 	var failures []error
 	err := fs.WalkDir(dir.FS(), ".", func(name string, e fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
 		case e.IsDir():
-			folders = append(folders, name)
+			dirs = append(dirs, name)
 			return nil
 		case !isKept(e):
 			return nil
@@ -35,8 +35,8 @@ func PruneOutputs(dir *reportdir.Dir, before time.Time) error {
 		}
 		return nil
 	})
-	for i := len(folders) - 1; i > 0; i-- {
-		dir.Remove(folders[i]) //nolint:errcheck // one that is not empty stays
+	for i := len(dirs) - 1; i > 0; i-- {
+		dir.Remove(dirs[i]) //nolint:errcheck // one that is not empty stays
 	}
 	if err := errors.Join(append(failures, err)...); err != nil {
 		return fmt.Errorf("prune outputs in %s: %w", dir.Path(), err)

@@ -41,7 +41,7 @@ func TestPruneOutputsRemovesWhatIsOld(t *testing.T) {
 	}
 	for _, dir := range []string{"kept/empty", "kept/job/deep"} {
 		if _, err := os.Stat(filepath.Join(s.dir, dir)); err == nil {
-			t.Errorf("the empty folder %s is left", dir)
+			t.Errorf("the empty directory %s is left", dir)
 		}
 	}
 }

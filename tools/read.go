@@ -70,7 +70,7 @@ func doRead(ctx context.Context, env *Env, p workspace.Path, lines span) (Result
 	case err != nil:
 		return Result{}, fmt.Errorf("read %s: %w", p.Rel, err)
 	case st.IsDir():
-		return readFolder(env, p, lines)
+		return readDirectory(env, p, lines)
 	}
 	f, err := env.Workspace.OpenFile(p)
 	if err != nil {
@@ -96,7 +96,7 @@ func doRead(ctx context.Context, env *Env, p workspace.Path, lines span) (Result
 }
 
 // isMissing reports whether an error means that there is no such file, a path
-// through something that is no folder included.
+// through something that is no directory included.
 func isMissing(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }
@@ -204,8 +204,8 @@ func (p *page) result(at workspace.Path, offset int) (Result, error) {
 	return Result{Output: out, Bounded: true, Cut: p.more, Metadata: map[string]any{"lines": p.lines, "truncated": p.more}}, nil
 }
 
-// readFolder lists a folder's entries, folders with a slash.
-func readFolder(env *Env, p workspace.Path, in span) (Result, error) {
+// readDirectory lists a directory's entries, directories with a slash.
+func readDirectory(env *Env, p workspace.Path, in span) (Result, error) {
 	entries, err := env.Workspace.ReadDir(p)
 	if err != nil {
 		return Result{}, err
@@ -235,7 +235,7 @@ func readFolder(env *Env, p workspace.Path, in span) (Result, error) {
 	return Result{Output: out, Metadata: map[string]any{"entries": len(shown), "truncated": more}}, nil
 }
 
-// isDir reports whether a path leads to a folder inside the workspace.
+// isDir reports whether a path leads to a directory inside the workspace.
 func (env *Env) isDir(name string) bool {
 	p, err := env.Workspace.Resolve(name)
 	if err != nil || p.Outside {

@@ -201,7 +201,7 @@ func TestReadTakesRegularFilesOnly(t *testing.T) {
 	}
 }
 
-func TestReadListsAFolder(t *testing.T) {
+func TestReadListsADirectory(t *testing.T) {
 	s := setUp(t, "readonly", map[string]string{"b.txt": "", "A.txt": "", "sub/x": "", ".hidden": "", "empty/": ""})
 	s.link("sub", "linked")
 	s.link("b.txt", "alias")

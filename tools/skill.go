@@ -64,7 +64,7 @@ func prepareSkill(env *Env, in skillInput) (Pending, error) {
 	}}, nil
 }
 
-// noSkill says that there is no skill of a name or, if there is a folder of that
+// noSkill says that there is no skill of a name or, if there is a directory of that
 // name, why it is none.
 func (env *Env) noSkill(name string) error {
 	for _, problem := range env.SkillProblems {
@@ -107,7 +107,7 @@ func loadSkill(s Skill) (Result, error) {
 	return Result{Title: "Loaded skill: " + s.Name, Output: out.String(), Metadata: map[string]any{"name": s.Name, "dir": s.Dir}}, nil
 }
 
-// sampleFiles lists some files of a skill's folder, besides its SKILL.md.
+// sampleFiles lists some files of a skill's directory, besides its SKILL.md.
 func sampleFiles(root *os.Root) []string {
 	var files []string
 	seen := 0

@@ -23,12 +23,12 @@ const (
 	maxSkillListed = 400       // bytes of a description that the tool's own repeats
 	maxSkills      = 100
 	maxSkillDepth  = 6
-	maxSkillWalk   = 5000 // files and folders looked at in one place
-	maxSkillSample = 10   // files of a skill's folder that its answer lists
+	maxSkillWalk   = 5000 // files and directories looked at in one place
+	maxSkillSample = 10   // files of a skill's directory that its answer lists
 )
 
-// Skill is a folder with a SKILL.md: instructions that a model loads when it
-// needs them. They are text; nothing in the folder is run by loading it.
+// Skill is a directory with a SKILL.md: instructions that a model loads when it
+// needs them. They are text; nothing in the directory is run by loading it.
 type Skill struct {
 	Name        string
 	Description string
@@ -53,14 +53,14 @@ type skillHead struct {
 	Description string `yaml:"description"`
 }
 
-// skillPlaces are the folders of a workspace in which skills are looked for, a
+// skillPlaces are the directories of a workspace in which skills are looked for, a
 // later one's skill replacing an earlier one's of the same name.
 func skillPlaces() []string {
 	return []string{".claude/skills", ".agents/skills", ".opencode/skill", ".opencode/skills"}
 }
 
-// FindSkills looks for skills in a workspace's usual folders and then in dirs,
-// absolute folders. It returns them by name, and what was wrong with those that
+// FindSkills looks for skills in a workspace's usual directories and then in dirs,
+// absolute directories. It returns them by name, and what was wrong with those that
 // can't be used, for [Env].SkillProblems.
 func FindSkills(space *workspace.Workspace, dirs []string) ([]Skill, []error) {
 	found := map[string]Skill{}

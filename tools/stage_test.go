@@ -24,7 +24,7 @@ import (
 // args are a call's arguments.
 type args map[string]any
 
-// stage is a workspace under a profile, with a folder beside it that nothing
+// stage is a workspace under a profile, with a directory beside it that nothing
 // may touch.
 type stage struct {
 	*testing.T
@@ -36,7 +36,7 @@ type stage struct {
 }
 
 // setUp makes a stage of files, given with their paths relative to the
-// workspace; a path that ends in a slash makes a folder.
+// workspace; a path that ends in a slash makes a directory.
 func setUp(t *testing.T, preset string, files map[string]string) *stage {
 	t.Helper()
 	base, err := filepath.EvalSymlinks(t.TempDir())
@@ -94,7 +94,7 @@ func (s *stage) equip(change func(*Env), more ...Tool) {
 	}
 }
 
-// put makes a file or folder of the workspace.
+// put makes a file or directory of the workspace.
 func (s *stage) put(name, text string) {
 	s.Helper()
 	path := filepath.Join(s.dir, name)
@@ -237,7 +237,7 @@ func (s *stage) unchanged(before map[string]string) {
 	}
 }
 
-// names lists the workspace's files, folders left out.
+// names lists the workspace's files, directories left out.
 func (s *stage) names() []string {
 	var names []string
 	for path, what := range s.tree() {

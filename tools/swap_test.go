@@ -17,7 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// swapped is a stage on which a folder and a link to outside are exchanged all
+// swapped is a stage on which a directory and a link to outside are exchanged all
 // the time, and a file and a link to one outside.
 type swapped struct {
 	*stage
@@ -148,8 +148,8 @@ func (s *swapped) beside() map[string]string {
 	return tree
 }
 
-// No file tool gets out by a folder that becomes a link between two looks at it.
-func TestNothingGetsOutWhileFoldersAndLinksAreExchanged(t *testing.T) {
+// No file tool gets out by a directory that becomes a link between two looks at it.
+func TestNothingEscapesWhileDirectoriesAndSymlinksAreSwapped(t *testing.T) {
 	swaps := int64(8000)
 	switch {
 	case os.Getenv("MILLHAND_NIGHTLY") != "":

@@ -100,7 +100,7 @@ func (env *Env) sizeLimit() int {
 	return defaultBytes
 }
 
-// keep writes a whole output into the session's folder for outputs.
+// keep writes a whole output into the session's directory for outputs.
 func keep(env *Env, text string) (string, error) {
 	if env.Outputs == nil {
 		return "", nil

@@ -15,7 +15,7 @@ func TestWrite(t *testing.T) {
 		name, path, content, want string
 	}{
 		{"a new file", "new.txt", "one\ntwo\n", "Created new.txt: 2 lines, 8 bytes."},
-		{"a new file in new folders", "a/b/c.txt", "one", "Created a/b/c.txt: 1 lines, 3 bytes."},
+		{"a new file in new directories", "a/b/c.txt", "one", "Created a/b/c.txt: 1 lines, 3 bytes."},
 		{"over an old one", "old.txt", "new\n", "Replaced old.txt: 1 lines, 4 bytes."},
 		{"what is there already", "old.txt", "old\n", "old.txt already has this content; nothing changed."},
 		{"nothing", "old.txt", "", "Replaced old.txt: 0 lines, 0 bytes."},
@@ -95,7 +95,7 @@ func TestWriteSaysWhyItCanNot(t *testing.T) {
 	s.unchanged(before)
 }
 
-func TestAFolderThatTakesNoFilesIsTold(t *testing.T) {
+func TestAnUnwritableDirectoryIsReported(t *testing.T) {
 	if os.Geteuid() == 0 {
 		t.Skip("root may write anywhere")
 	}

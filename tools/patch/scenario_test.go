@@ -61,10 +61,10 @@ func readFrom(files map[string]string) Read {
 		name = path.Clean(name)
 		for other := range files {
 			if strings.HasPrefix(other, name+"/") {
-				return nil, false, fmt.Errorf("%s is a folder", name)
+				return nil, false, fmt.Errorf("%s is a directory", name)
 			}
 			if strings.HasPrefix(name, other+"/") {
-				return nil, false, fmt.Errorf("%s is no folder", other)
+				return nil, false, fmt.Errorf("%s is no directory", other)
 			}
 		}
 		text, ok := files[name]
@@ -119,7 +119,8 @@ func content(tb testing.TB, dir, name string) (string, bool) {
 	return string(data), err == nil
 }
 
-// tree returns the files beneath a folder, by path; none if there is no folder.
+// tree returns the files beneath a directory, by path; none if there is no
+// directory.
 func tree(tb testing.TB, root string) map[string]string {
 	tb.Helper()
 	files := map[string]string{}

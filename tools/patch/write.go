@@ -45,7 +45,7 @@ func Summary(writes []Write) []string {
 
 // writes compares what the files were with what they will be.
 func (a *applier) writes() ([]Write, error) {
-	if err := a.folders(); err != nil {
+	if err := a.parentDirs(); err != nil {
 		return nil, err
 	}
 	var puts, deletes []Write
@@ -85,14 +85,14 @@ func (a *applier) moved() map[string]string {
 	return to
 }
 
-// folders refuses paths that would have to be a file and a folder at once.
-func (a *applier) folders() error {
+// directories refuses paths that would have to be a file and a directory at once.
+func (a *applier) parentDirs() error {
 	for _, s := range a.order {
 		dir := key(s.path)
 		for i := strings.LastIndexByte(dir, '/'); s.exists && i > 0; i = strings.LastIndexByte(dir, '/') {
 			dir = dir[:i]
 			if above, ok := a.files[dir]; ok && above.exists {
-				return fmt.Errorf("the patch makes %s a file, and needs it as a folder for %s", above.path, s.path)
+				return fmt.Errorf("the patch makes %s a file, and needs it as a directory for %s", above.path, s.path)
 			}
 		}
 	}

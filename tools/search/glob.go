@@ -13,7 +13,7 @@ type GlobResult struct {
 	Skipped   Skipped
 }
 
-// Glob finds the files below a folder whose paths match a pattern, and returns
+// Glob finds the files below a directory whose paths match a pattern, and returns
 // the newest of them; a limit of 0 stands for 1,000, which is also the most.
 //
 // A pattern is one of gitignore with braces, as ripgrep's --glob takes them.
@@ -21,7 +21,7 @@ type GlobResult struct {
 // relative to the base; "/" or "./" at its start only anchors it there, "/" at
 // its end means all below, and "!" before it all files that do not match.
 //
-// It fails if the pattern is malformed, the base is not a folder that can be
+// It fails if the pattern is malformed, the base is not a directory that can be
 // opened, or the context is done.
 func Glob(ctx context.Context, scope Scope, pattern string, limit int) (GlobResult, error) {
 	return glob(ctx, scope, pattern, clampLimit(limit))
@@ -34,7 +34,7 @@ func glob(ctx context.Context, scope Scope, pattern string, limit int) (GlobResu
 	}
 	found := first[File]{limit: limit, order: newestFirst, weight: func(File) int { return 1 }}
 	w := walk{scope: scope, wants: want.wants}
-	w.visit = func(_ context.Context, f *folder, name string) {
+	w.visit = func(_ context.Context, f *directory, name string) {
 		info, err := statAt(f.root, f.dir, name)
 		if err != nil {
 			w.note(err)
@@ -42,7 +42,7 @@ func glob(ctx context.Context, scope Scope, pattern string, limit int) (GlobResu
 		}
 		found.add(File{Path: f.path + name, ModTime: info.mod, Size: info.size})
 	}
-	top, err := w.openFolder()
+	top, err := w.openDir()
 	if err != nil {
 		return GlobResult{}, err
 	}

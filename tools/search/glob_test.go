@@ -111,10 +111,10 @@ func TestIgnoreFilesCount(t *testing.T) {
 	}{
 		{"from the root", "", nil, []string{".gitignore", "b.txt", "d/.gitignore", "d/e/.gitignore", "d/e/c.txt", "d/e/d", "d/e/out", "d/keep.log", "d/only", "extra/no", "link/.gitignore/x"}},
 		{"with rules from outside, which are weaker", "", rules, []string{".gitignore", "b.txt", "d/.gitignore", "d/e/.gitignore", "d/e/c.txt", "d/e/d", "d/e/out", "d/keep.log", "d/only", "link/.gitignore/x"}},
-		{"from a folder, with the rules above it", "d/e", nil, []string{"d/e/.gitignore", "d/e/c.txt", "d/e/d", "d/e/out"}},
-		{"from a folder that is itself ignored", "out", nil, []string{"out/x"}},
-		{"from a folder that ignores all", "out2", nil, nil},
-		{"from a folder that rules from outside ignore", "extra", rules, []string{"extra/no"}},
+		{"from a directory, with the rules above it", "d/e", nil, []string{"d/e/.gitignore", "d/e/c.txt", "d/e/d", "d/e/out"}},
+		{"from a directory that is itself ignored", "out", nil, []string{"out/x"}},
+		{"from a directory that ignores all", "out2", nil, nil},
+		{"from a directory that rules from outside ignore", "extra", rules, []string{"extra/no"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if d := cmp.Diff(c.want, globPaths(t, Scope{Root: root, Base: c.base, Ignore: c.rules}, "*")); d != "" {

@@ -42,7 +42,7 @@ type GrepResult struct {
 	Skipped   Skipped
 }
 
-// Grep finds the lines of the files below a folder, or of one file, that match
+// Grep finds the lines of the files below a directory, or of one file, that match
 // a regular expression. A file named as the base is searched whatever the
 // ignore rules and Include say.
 //
@@ -72,7 +72,7 @@ func grep(ctx context.Context, scope Scope, q Query) (GrepResult, error) {
 	}
 	s := newSearcher(m, q)
 	w := walk{scope: scope, wants: include.wants}
-	w.visit = func(ctx context.Context, f *folder, name string) { s.visit(ctx, &w, f, name) }
+	w.visit = func(ctx context.Context, f *directory, name string) { s.visit(ctx, &w, f, name) }
 	if err := s.run(ctx, &w); err != nil {
 		return GrepResult{}, err
 	}
@@ -109,7 +109,7 @@ func newSearcher(m *matcher, q Query) *searcher {
 	return s
 }
 
-// run searches the base, a folder or a file.
+// run searches the base, a directory or a file.
 func (s *searcher) run(ctx context.Context, w *walk) error {
 	top, file, err := w.open()
 	if err != nil {
@@ -131,7 +131,7 @@ func (s *searcher) run(ctx context.Context, w *walk) error {
 }
 
 // visit searches one file.
-func (s *searcher) visit(ctx context.Context, w *walk, f *folder, name string) {
+func (s *searcher) visit(ctx context.Context, w *walk, f *directory, name string) {
 	file, info, err := f.open(name)
 	if err != nil {
 		w.note(err)

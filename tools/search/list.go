@@ -10,8 +10,8 @@ import (
 	"github.com/millhand/millhand/internal/ignore"
 )
 
-// unlisted are the folders that List leaves out, in gitignore's format: what
-// programs make, not what people write. Names that people also give to folders
+// unlisted are the directories that List leaves out, in gitignore's format: what
+// programs make, not what people write. Names that people also give to directories
 // of their own are left out only where a program would make them.
 const unlisted = `node_modules/
 __pycache__/
@@ -39,16 +39,16 @@ venv/
 
 // ListQuery is what List leaves out.
 type ListQuery struct {
-	Ignore []string // globs, as for Glob, of files and folders
+	Ignore []string // globs, as for Glob, of files and directories
 	Limit  int      // how many files to draw at most; 0 stands for 1,000, which is also the most
 }
 
-// ListResult is the tree of a folder.
+// ListResult is the tree of a directory.
 type ListResult struct {
-	// Text has a line for each folder (with a slash at its end) and file below
+	// Text has a line for each directory (with a slash at its end) and file below
 	// the base, indented by two spaces for each level from the base, which has
-	// no line, on. Folders come before files. Where the limit leaves files
-	// out, the folders of the base say how many.
+	// no line, on. Directories come before files. Where the limit leaves files
+	// out, the directories of the base say how many.
 	Text      string
 	Files     int  // in Text
 	Total     int  // those beyond the limit included
@@ -56,10 +56,10 @@ type ListResult struct {
 	Skipped   Skipped
 }
 
-// List draws the files below a folder as a tree. If there are more than the
+// List draws the files below a directory as a tree. If there are more than the
 // limit, those nearest to the base are drawn.
 //
-// It fails if a glob is malformed, the base is not a folder that can be opened,
+// It fails if a glob is malformed, the base is not a directory that can be opened,
 // or the context is done.
 func List(ctx context.Context, scope Scope, q ListQuery) (ListResult, error) {
 	leftOut, err := parseLeftOut(q.Ignore)
@@ -68,8 +68,8 @@ func List(ctx context.Context, scope Scope, q ListQuery) (ListResult, error) {
 	}
 	l := listing{first: first[string]{limit: clampLimit(q.Limit), order: byDepth, weight: func(string) int { return 1 }}, below: map[string]int{}}
 	w := walk{scope: scope, wants: func(rel string, isDir bool) bool { return !leftOut(rel, isDir) }}
-	w.visit = func(_ context.Context, f *folder, name string) { l.add(strings.TrimPrefix(f.path+name, w.base)) }
-	top, err := w.openFolder()
+	w.visit = func(_ context.Context, f *directory, name string) { l.add(strings.TrimPrefix(f.path+name, w.base)) }
+	top, err := w.openDir()
 	if err != nil {
 		return ListResult{}, err
 	}
@@ -103,7 +103,7 @@ func parseLeftOut(globs []string) (func(rel string, isDir bool) bool, error) {
 	}, nil
 }
 
-// byDepth orders paths by how many folders they are in, then by their letters.
+// byDepth orders paths by how many directories they are in, then by their letters.
 func byDepth(a, b string) int {
 	return cmp.Or(strings.Count(a, "/")-strings.Count(b, "/"), strings.Compare(a, b))
 }
@@ -112,7 +112,7 @@ func byDepth(a, b string) int {
 type listing struct {
 	first[string]
 	mu    sync.Mutex
-	below map[string]int // how many files each folder of the base holds
+	below map[string]int // how many files each directory of the base holds
 }
 
 // add counts a file, given relative to the base.

@@ -23,11 +23,11 @@ func TestListDrawsATree(t *testing.T) {
 			"  Zeta/", "    f", "  docs/", "    a.md", "    b.txt", "  src/", "    a/", "      deep/", "        y.go", "    b/", "      w.go", "      x.go",
 			"    bin/", "      kept.go", "    dist/", "      kept.go", "    z.go", "  .env", "  .gitignore", "  a.go", "  b.go", "  bin",
 		}},
-		{"a folder", "src/b", nil, []string{"  w.go", "  x.go"}},
-		{"a folder that is left out elsewhere", "dist", nil, []string{"  x.js"}},
-		{"without names and folders", "", []string{"*.go", "docs/", "Zeta/**"}, []string{"  .env", "  .gitignore", "  bin"}},
+		{"a directory", "src/b", nil, []string{"  w.go", "  x.go"}},
+		{"a directory that is left out elsewhere", "dist", nil, []string{"  x.js"}},
+		{"without names and directories", "", []string{"*.go", "docs/", "Zeta/**"}, []string{"  .env", "  .gitignore", "  bin"}},
 		{"without paths relative to the base", "src", []string{"b", "/a/**/*.go", "{bin,dist}"}, []string{"  z.go"}},
-		{"an empty folder", "empty", nil, nil},
+		{"an empty directory", "empty", nil, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r, err := List(t.Context(), Scope{Root: root, Base: c.base}, ListQuery{Ignore: c.ignore})

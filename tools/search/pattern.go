@@ -59,7 +59,7 @@ type filter struct {
 	negated bool
 }
 
-// parseFilter reads a glob for files: a folder stands for all below it.
+// parseFilter reads a glob for files: a directory stands for all below it.
 func parseFilter(glob string) (filter, error) {
 	body, negated := strings.CutPrefix(glob, "!")
 	if strings.HasSuffix(body, "/") && strings.Trim(body, "./") != "" {

@@ -8,7 +8,7 @@ import (
 )
 
 // pool runs tasks, which may add others, on several goroutines. The newest
-// task goes first, so that a tree is walked in depth and few folders are open
+// task goes first, so that a tree is walked in depth and few directories are open
 // at a time. The zero value is ready.
 type pool struct {
 	mu     sync.Mutex

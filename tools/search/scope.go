@@ -16,9 +16,9 @@ const maxResults = 1000
 
 // Scope is where and under which rules a search looks.
 type Scope struct {
-	// Root is the folder that the search can't leave. Paths are relative to it.
+	// Root is the directory that the search can't leave. Paths are relative to it.
 	Root *os.Root
-	// Base is the folder below Root to search, slash separated; "" and "." are
+	// Base is the directory below Root to search, slash separated; "" and "." are
 	// Root itself. Grep also takes a file. No part of it may be a link.
 	Base string
 	// Ignore holds the rules that stand above every .gitignore from Root down;
@@ -46,7 +46,7 @@ func newestFirst(a, b File) int {
 
 // Skipped counts what a search would have looked into but could not.
 type Skipped struct {
-	Unreadable int // folders and files
+	Unreadable int // directories and files
 	TooLarge   int // files above the limit for searching
 	TooSlow    int // files that were searched only in part, as it took too long
 }
@@ -55,7 +55,7 @@ type Skipped struct {
 func (s Skipped) String() string {
 	var parts []string
 	if s.Unreadable > 0 {
-		parts = append(parts, fmt.Sprintf("files or folders that could not be read: %d", s.Unreadable))
+		parts = append(parts, fmt.Sprintf("files or directories that could not be read: %d", s.Unreadable))
 	}
 	if s.TooLarge > 0 {
 		parts = append(parts, fmt.Sprintf("files above %d MiB, not searched: %d", maxFile>>20, s.TooLarge))
@@ -67,7 +67,7 @@ func (s Skipped) String() string {
 }
 
 // private reports whether a path relative to the root is git's or millhand's
-// own. The folders above it are known not to be.
+// own. The directories above it are known not to be.
 func private(p, name string) bool {
 	return strings.EqualFold(name, ".git") || p == ".millhand"
 }
@@ -80,8 +80,8 @@ func clampLimit(limit int) int {
 	return min(limit, maxResults)
 }
 
-// errSpecial is for what is neither a folder nor a regular file.
-var errSpecial = errors.New("neither a folder nor a regular file")
+// errSpecial is for what is neither a directory nor a regular file.
+var errSpecial = errors.New("neither a directory nor a regular file")
 
 // cause strips the operation and the path that os puts before an error.
 func cause(err error) error {

@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// tree is a folder of which some files are drawn.
+// tree is a directory of which some files are drawn.
 type tree struct {
-	folders map[string]*tree
+	dirs    map[string]*tree
 	files   []string
-	missing int // files below that are not drawn, counted in folders of the base only
+	missing int // files below that are not drawn, counted in dirs of the base only
 }
 
 // draw draws files, given relative to the base.
@@ -24,8 +24,8 @@ func (l *listing) draw(files []string) string {
 		}
 	}
 	for _, dir := range slices.Sorted(maps.Keys(l.below)) {
-		if n := l.below[dir]; n > 0 && (root.folders[dir] != nil || len(root.folders) < l.limit) {
-			root.folder(dir).missing = n
+		if n := l.below[dir]; n > 0 && (root.dirs[dir] != nil || len(root.dirs) < l.limit) {
+			root.dir(dir).missing = n
 		}
 	}
 	var b strings.Builder
@@ -36,27 +36,27 @@ func (l *listing) draw(files []string) string {
 // put adds a file, given relative to t.
 func (t *tree) put(rel string) {
 	for dir, rest, ok := strings.Cut(rel, "/"); ok; dir, rest, ok = strings.Cut(rel, "/") {
-		t, rel = t.folder(dir), rest
+		t, rel = t.dir(dir), rest
 	}
 	t.files = append(t.files, rel)
 }
 
-// folder returns the folder of a name in t, a new one if need be.
-func (t *tree) folder(name string) *tree {
-	if t.folders == nil {
-		t.folders = map[string]*tree{}
+// directory returns the directory of a name in t, a new one if need be.
+func (t *tree) dir(name string) *tree {
+	if t.dirs == nil {
+		t.dirs = map[string]*tree{}
 	}
-	sub := t.folders[name]
+	sub := t.dirs[name]
 	if sub == nil {
 		sub = &tree{}
-		t.folders[name] = sub
+		t.dirs[name] = sub
 	}
 	return sub
 }
 
 func (t *tree) draw(b *strings.Builder, indent string) {
-	for _, name := range slices.Sorted(maps.Keys(t.folders)) {
-		sub := t.folders[name]
+	for _, name := range slices.Sorted(maps.Keys(t.dirs)) {
+		sub := t.dirs[name]
 		fmt.Fprintf(b, "%s%s/", indent, name)
 		if sub.missing > 0 {
 			fmt.Fprintf(b, " (%d more)", sub.missing)

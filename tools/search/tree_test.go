@@ -13,8 +13,8 @@ import (
 // aTime is the modification time of test files that have no other.
 var aTime = time.Date(2024, 5, 1, 12, 0, 0, 0, time.UTC)
 
-// openTree makes files and returns the folder they are in. A name with a slash
-// at its end is a folder.
+// openTree makes files and returns the directory they are in. A name with a slash
+// at its end is a directory.
 func openTree(tb testing.TB, files map[string]string) *os.Root {
 	tb.Helper()
 	dir := tb.TempDir()

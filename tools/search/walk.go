@@ -12,32 +12,32 @@ import (
 )
 
 const (
-	// maxDepth is how many folders deep a walk goes below its base. Only a
+	// maxDepth is how many directories deep a walk goes below its base. Only a
 	// tree made to exhaust the open files is deeper.
 	maxDepth = 500
-	// batch is how many files of one folder make a task.
+	// batch is how many files of one directory make a task.
 	batch = 64
 )
 
-// walk goes through all files below a folder.
+// walk goes through all files below a directory.
 type walk struct {
 	scope Scope
-	// wants reports whether to enter a folder or to visit a file. The path is
+	// wants reports whether to enter a directory or to visit a file. The path is
 	// relative to the base.
 	wants func(rel string, isDir bool) bool
 	// visit is called for every file that is wanted, not ignored and visible,
 	// by several goroutines.
-	visit func(ctx context.Context, f *folder, name string)
+	visit func(ctx context.Context, f *directory, name string)
 
 	pool                 pool
-	base                 string // path of the folder where the walk starts, as folder.path
+	base                 string // path of the directory where the walk starts, as directory.path
 	unreadable, tooLarge atomic.Int64
 	tooSlow              atomic.Int64
 }
 
 // open goes from the root down to the base, reading the .gitignore files on
-// the way. If the base is a file, it returns the folder and the file's name.
-func (w *walk) open() (f *folder, file string, err error) {
+// the way. If the base is a file, it returns the directory and the file's name.
+func (w *walk) open() (f *directory, file string, err error) {
 	base := path.Clean(w.scope.Base)
 	if !fs.ValidPath(base) {
 		return nil, "", fmt.Errorf("search %s: not a path below the root", w.scope.Base)
@@ -46,7 +46,7 @@ func (w *walk) open() (f *folder, file string, err error) {
 	if err != nil {
 		return nil, "", fmt.Errorf("search %s: %w", base, cause(err))
 	}
-	f = newFolder(root, "", w.scope.Ignore)
+	f = newDirectory(root, "", w.scope.Ignore)
 	if base == "." {
 		return f, "", nil
 	}
@@ -54,7 +54,7 @@ func (w *walk) open() (f *folder, file string, err error) {
 	for i, name := range parts {
 		next, err := w.step(f, name)
 		if err == nil && next == nil && i < len(parts)-1 {
-			err = errors.New("a file, not a folder")
+			err = errors.New("a file, not a directory")
 		}
 		if err != nil {
 			f.release()
@@ -69,19 +69,19 @@ func (w *walk) open() (f *folder, file string, err error) {
 	return f, "", nil
 }
 
-// openFolder is open for a base that has to be a folder.
-func (w *walk) openFolder() (*folder, error) {
+// openDir is open for a base that has to be a directory.
+func (w *walk) openDir() (*directory, error) {
 	f, file, err := w.open()
 	if err == nil && file != "" {
 		f.release()
-		err = fmt.Errorf("search %s: a file, not a folder", w.scope.Base)
+		err = fmt.Errorf("search %s: a file, not a directory", w.scope.Base)
 	}
 	return f, err
 }
 
-// step goes from a folder to the one below it on the way to a base. It returns
+// step goes from a directory to the one below it on the way to a base. It returns
 // nil for a file.
-func (w *walk) step(f *folder, name string) (*folder, error) {
+func (w *walk) step(f *directory, name string) (*directory, error) {
 	if private(f.path+name, name) {
 		return nil, errors.New("git's and millhand's own files are not searched")
 	}
@@ -104,16 +104,16 @@ func (w *walk) step(f *folder, name string) (*folder, error) {
 	return next, nil
 }
 
-// run walks from a folder and releases it. The error is the context's.
-func (w *walk) run(ctx context.Context, top *folder) error {
+// run walks from a directory and releases it. The error is the context's.
+func (w *walk) run(ctx context.Context, top *directory) error {
 	w.base = top.path
 	w.pool.add(func() { w.scan(ctx, top, 0) })
 	w.pool.run()
 	return ctx.Err()
 }
 
-// scan reads a folder, which it releases, and adds tasks for what is in it.
-func (w *walk) scan(ctx context.Context, f *folder, depth int) {
+// scan reads a directory, which it releases, and adds tasks for what is in it.
+func (w *walk) scan(ctx context.Context, f *directory, depth int) {
 	defer f.release()
 	if ctx.Err() != nil {
 		return
@@ -149,8 +149,8 @@ func holds(entries []entry, name string) bool {
 	return slices.ContainsFunc(entries, func(e entry) bool { return e.name == name })
 }
 
-// chooses reports whether a folder is entered or a file visited.
-func (w *walk) chooses(f *folder, name string, isDir, isFile bool) bool {
+// chooses reports whether a directory is entered or a file visited.
+func (w *walk) chooses(f *directory, name string, isDir, isFile bool) bool {
 	if !isDir && !isFile {
 		return false
 	}
@@ -161,8 +161,8 @@ func (w *walk) chooses(f *folder, name string, isDir, isFile bool) bool {
 	return isDir || w.scope.Visible == nil || w.scope.Visible(p)
 }
 
-// enter opens a folder in parent, which it releases, and scans it.
-func (w *walk) enter(ctx context.Context, parent *folder, name string, depth int) {
+// enter opens a directory in parent, which it releases, and scans it.
+func (w *walk) enter(ctx context.Context, parent *directory, name string, depth int) {
 	f, err := parent.child(name)
 	parent.release()
 	if err != nil {
@@ -172,7 +172,7 @@ func (w *walk) enter(ctx context.Context, parent *folder, name string, depth int
 	w.scan(ctx, f, depth)
 }
 
-func (w *walk) visitAll(ctx context.Context, f *folder, names []string) {
+func (w *walk) visitAll(ctx context.Context, f *directory, names []string) {
 	defer f.release()
 	for _, name := range names {
 		if ctx.Err() != nil {
@@ -182,7 +182,7 @@ func (w *walk) visitAll(ctx context.Context, f *folder, names []string) {
 	}
 }
 
-// note counts an error of one file or folder. What is gone or has become
+// note counts an error of one file or directory. What is gone or has become
 // something else since it was listed is no error.
 func (w *walk) note(err error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, errSpecial) {

@@ -56,7 +56,7 @@ func TestSpecialFilesAreLeftAlone(t *testing.T) {
 	}
 }
 
-// What a pipe that comes into a file's or folder's place after it was listed
+// What a pipe that comes into a file's or directory's place after it was listed
 // would meet.
 func TestPipesDoNotBlockOpening(t *testing.T) {
 	root := openTree(t, nil)
@@ -67,10 +67,10 @@ func TestPipesDoNotBlockOpening(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := newFolder(own, "", nil)
+	f := newDirectory(own, "", nil)
 	defer f.release()
 	if _, err := f.child("pipe"); err == nil {
-		t.Error("a pipe was opened as a folder")
+		t.Error("a pipe was opened as a directory")
 	}
 	if _, _, err := f.open("pipe"); !errors.Is(err, errSpecial) {
 		t.Errorf("open: error %v", err)
@@ -100,8 +100,8 @@ func TestUnreadablePlacesAreCounted(t *testing.T) {
 	if d := cmp.Diff([]string{"a:1:x", "e/f:1:x"}, asLines(r)); d != "" {
 		t.Errorf("grep (-want +got):\n%s", d)
 	}
-	// the folder, the file, and the ignore file as such and as a file to search
-	if r.Skipped.Unreadable != 4 || r.Skipped.String() != "files or folders that could not be read: 4" {
+	// the directory, the file, and the ignore file as such and as a file to search
+	if r.Skipped.Unreadable != 4 || r.Skipped.String() != "files or directories that could not be read: 4" {
 		t.Errorf("skipped %q", r.Skipped)
 	}
 	if _, err := Glob(t.Context(), Scope{Root: root, Base: "closed"}, "*", 0); !errors.Is(err, fs.ErrPermission) {
@@ -109,7 +109,7 @@ func TestUnreadablePlacesAreCounted(t *testing.T) {
 	}
 }
 
-func TestFoldersTooDeepAreCounted(t *testing.T) {
+func TestDirectoriesTooDeepAreCounted(t *testing.T) {
 	root := openTree(t, map[string]string{"top": "x"})
 	dir, err := root.OpenRoot(".")
 	if err != nil {
@@ -163,17 +163,17 @@ func TestBasesThatCanNotBeSearched(t *testing.T) {
 		{"/etc", "not a path below the root"},
 		{"nothing", "search nothing: no such file or directory"},
 		{"a/nothing/x", "search a/nothing: no such file or directory"},
-		{"a/f/x", "search a/f: a file, not a folder"},
+		{"a/f/x", "search a/f: a file, not a directory"},
 	} {
 		_, err := Grep(t.Context(), Scope{Root: root, Base: c.base}, Query{Pattern: "x"})
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("base %s: error %v, want %s", c.base, err, c.want)
 		}
 	}
-	if _, err := Glob(t.Context(), Scope{Root: root, Base: "a/f"}, "*", 0); err == nil || !strings.Contains(err.Error(), "a file, not a folder") {
+	if _, err := Glob(t.Context(), Scope{Root: root, Base: "a/f"}, "*", 0); err == nil || !strings.Contains(err.Error(), "a file, not a directory") {
 		t.Errorf("glob in a file: error %v", err)
 	}
-	if _, err := List(t.Context(), Scope{Root: root, Base: "a/f"}, ListQuery{}); err == nil || !strings.Contains(err.Error(), "a file, not a folder") {
+	if _, err := List(t.Context(), Scope{Root: root, Base: "a/f"}, ListQuery{}); err == nil || !strings.Contains(err.Error(), "a file, not a directory") {
 		t.Errorf("list of a file: error %v", err)
 	}
 }

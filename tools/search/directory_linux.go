@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// On Linux a folder is listed, and its files are opened and read, by system
+// On Linux a directory is listed, and its files are opened and read, by system
 // calls of our own. os.Root is as safe, but looks each name of a listing up
 // again, and offers each file to the poller: half of what a search costs.
 
@@ -35,7 +35,7 @@ func readEntries(root *os.Root, dir *os.File) ([]entry, error) {
 		for rest := buf[:n]; len(rest) >= direntName; {
 			size := int(binary.NativeEndian.Uint16(rest[direntSize:]))
 			if size < direntName || size > len(rest) {
-				return list, errors.New("the system's list of a folder is damaged")
+				return list, errors.New("the system's list of a directory is damaged")
 			}
 			name, _, _ := bytes.Cut(rest[direntName:size], []byte{0})
 			if e, ok := newEntry(root, string(name), rest[direntType]); ok {
@@ -46,7 +46,7 @@ func readEntries(root *os.Root, dir *os.File) ([]entry, error) {
 	}
 }
 
-// newEntry makes an entry; false for those of the folder itself and what is
+// newEntry makes an entry; false for those of the directory itself and what is
 // gone again.
 func newEntry(root *os.Root, name string, kind byte) (entry, bool) {
 	if name == "." || name == ".." || name == "" {

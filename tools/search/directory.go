@@ -19,13 +19,13 @@ import (
 // above any real one, and keeps a file of that name from being the whole work.
 const maxRules = 1 << 20
 
-// folder is an open folder. Its files are opened by name alone, which costs
+// directory is an open directory. Its files are opened by name alone, which costs
 // one system call whatever the depth.
-type folder struct {
+type directory struct {
 	root  *os.Root
 	path  string // relative to Scope.Root, with a slash at its end; "" is the root
 	rules *ignore.Matcher
-	dir   *os.File     // the folder itself, once it was listed: files are opened from it
+	dir   *os.File     // the directory itself, once it was listed: files are opened from it
 	users atomic.Int32 // who still needs root and dir open; the last one closes them
 }
 
@@ -41,24 +41,24 @@ type fileInfo struct {
 	mod  time.Time
 }
 
-// newFolder returns a folder with one user.
-func newFolder(root *os.Root, path string, rules *ignore.Matcher) *folder {
-	f := &folder{root: root, path: path, rules: rules}
+// newDirectory returns a directory with one user.
+func newDirectory(root *os.Root, path string, rules *ignore.Matcher) *directory {
+	f := &directory{root: root, path: path, rules: rules}
 	f.users.Store(1)
 	return f
 }
 
-// child opens a folder in f. The "." keeps a pipe that has come into the
-// folder's place since it was listed from blocking the open.
-func (f *folder) child(name string) (*folder, error) {
+// child opens a directory in f. The "." keeps a pipe that has come into the
+// directory's place since it was listed from blocking the open.
+func (f *directory) child(name string) (*directory, error) {
 	root, err := f.root.OpenRoot(name + "/.")
 	if err != nil {
 		return nil, err
 	}
-	return newFolder(root, f.path+name+"/", f.rules), nil
+	return newDirectory(root, f.path+name+"/", f.rules), nil
 }
 
-func (f *folder) release() {
+func (f *directory) release() {
 	if f.users.Add(-1) > 0 {
 		return
 	}
@@ -68,9 +68,9 @@ func (f *folder) release() {
 	f.root.Close()
 }
 
-// entries lists the folder in no order. With an error come those entries that
+// entries lists the directory in no order. With an error come those entries that
 // were read before it.
-func (f *folder) entries() (list []entry, err error) {
+func (f *directory) entries() (list []entry, err error) {
 	if f.dir, err = f.root.Open("."); err != nil {
 		f.dir = nil
 		return nil, err
@@ -79,7 +79,7 @@ func (f *folder) entries() (list []entry, err error) {
 }
 
 // open opens a regular file in f. It does not wait for the other end of a pipe.
-func (f *folder) open(name string) (io.ReadCloser, fileInfo, error) {
+func (f *directory) open(name string) (io.ReadCloser, fileInfo, error) {
 	if f.dir != nil {
 		return openAt(f.root, f.dir, name)
 	}
@@ -103,9 +103,9 @@ func openInRoot(root *os.Root, name string) (io.ReadCloser, fileInfo, error) {
 	return file, fileInfo{info.Size(), info.ModTime()}, nil
 }
 
-// readRules adds the folder's .gitignore, if it has one, to its rules. As by
+// readRules adds the directory's .gitignore, if it has one, to its rules. As by
 // git, a link of that name does not count.
-func (f *folder) readRules() error {
+func (f *directory) readRules() error {
 	data, err := f.readIgnoreFile()
 	if err != nil {
 		err = fmt.Errorf("read %s.gitignore: %w", f.path, cause(err))
@@ -114,7 +114,7 @@ func (f *folder) readRules() error {
 	return err
 }
 
-func (f *folder) readIgnoreFile() ([]byte, error) {
+func (f *directory) readIgnoreFile() ([]byte, error) {
 	const name = ".gitignore"
 	info, err := f.root.Lstat(name)
 	switch {
