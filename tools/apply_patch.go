@@ -33,7 +33,7 @@ func applyPatchTool() Tool {
 type patching struct {
 	env    *Env
 	patch  patch.Patch
-	places map[string]workspace.Path // by the path as the patch has it
+	paths map[string]workspace.Path // by the path as the patch has it
 }
 
 func prepareApplyPatch(env *Env, in applyPatchInput) (Pending, error) {
@@ -41,17 +41,17 @@ func prepareApplyPatch(env *Env, in applyPatchInput) (Pending, error) {
 	if err != nil {
 		return Pending{}, fmt.Errorf("invalid patch: %w", err)
 	}
-	job := patching{env: env, patch: p, places: map[string]workspace.Path{}}
+	job := patching{env: env, patch: p, paths: map[string]workspace.Path{}}
 	var needs []permission.Request
 	for _, name := range p.Paths() {
-		place, more, err := needFile(env, "edit", name, toWrite)
+		target, more, err := needFile(env, "edit", name, toWrite)
 		if err == nil {
-			err = fileName(name, place)
+			err = fileName(name, target)
 		}
 		if err != nil {
 			return Pending{}, err
 		}
-		job.places[name] = place
+		job.paths[name] = target
 		needs = append(needs, more...)
 	}
 	return Pending{Title: strings.Join(p.Paths(), ", "), Needs: needs, Do: func(context.Context) (Result, error) {
@@ -80,14 +80,14 @@ func (j patching) run() (Result, error) {
 func (j patching) check() error {
 	names := map[string]string{}
 	for _, name := range j.patch.Paths() {
-		abs := j.places[name].Abs
+		abs := j.paths[name].Abs
 		if other, ok := names[abs]; ok && path.Clean(other) != path.Clean(name) {
 			return fmt.Errorf("%s and %s are the same file; use one path for it", other, name)
 		}
 		names[abs] = name
 	}
 	for _, f := range j.patch.Files {
-		if (f.Op == patch.Delete || f.MoveTo != "") && j.isLink(f.Path) {
+		if (f.Op == patch.Delete || f.MoveTo != "") && j.isSymlink(f.Path) {
 			return fmt.Errorf("%s is a symlink, which a patch can't delete or move", f.Path)
 		}
 	}
@@ -95,15 +95,15 @@ func (j patching) check() error {
 }
 
 // isLink reports whether a path's last part is a symbolic link.
-func (j patching) isLink(name string) bool {
+func (j patching) isSymlink(name string) bool {
 	dir, base := path.Split(path.Clean(name))
 	above, err := j.env.Workspace.Resolve(dir)
-	return err == nil && path.Join(above.Abs, base) != j.places[name].Abs
+	return err == nil && path.Join(above.Abs, base) != j.paths[name].Abs
 }
 
 // read gives the content of a file of the patch.
 func (j patching) read(name string) ([]byte, bool, error) {
-	p := j.places[name]
+	p := j.paths[name]
 	st, err := j.env.Workspace.Stat(p)
 	switch {
 	case errors.Is(err, syscall.ENOTDIR):
@@ -124,7 +124,7 @@ func (j patching) read(name string) ([]byte, bool, error) {
 // perform writes everything, or puts back what it has written.
 func (j patching) perform(writes []patch.Write) error {
 	var undo []func() error
-	modes := map[string]fs.FileMode{} // as they are before anything is written: files may change places
+	modes := map[string]fs.FileMode{} // as they are before anything is written: files may change paths
 	for _, w := range writes {
 		modes[w.Path] = j.mode(w.Path)
 		if w.From != "" {
@@ -150,7 +150,7 @@ func (j patching) perform(writes []patch.Write) error {
 // write does one thing, and returns how to undo it. modes are those of the
 // files as they were.
 func (j patching) write(w patch.Write, modes map[string]fs.FileMode) (undo func() error, err error) {
-	space, p := j.env.Workspace, j.places[w.Path]
+	space, p := j.env.Workspace, j.paths[w.Path]
 	restore := func() error {
 		if err := space.WriteFile(p, w.Before); err != nil {
 			return err
@@ -184,7 +184,7 @@ func (j patching) write(w patch.Write, modes map[string]fs.FileMode) (undo func(
 
 // mode is a file's mode, 0 if there is none.
 func (j patching) mode(name string) fs.FileMode {
-	p, ok := j.places[name]
+	p, ok := j.paths[name]
 	if !ok {
 		return 0
 	}

@@ -96,7 +96,7 @@ func TestApplyPatchPutsBackWhatItWrote(t *testing.T) {
 	if err := os.Chmod(filepath.Join(s.dir, "b.txt"), 0o751); err != nil {
 		t.Fatal(err)
 	}
-	j := patching{env: s.env, places: map[string]workspace.Path{}}
+	j := patching{env: s.env, paths: map[string]workspace.Path{}}
 	writes := []patch.Write{
 		{Path: "new/deep/n.txt", Content: []byte("new\n")},
 		{Path: "a.txt", Content: []byte("1\n"), Existed: true, Before: []byte("one\n")},
@@ -109,7 +109,7 @@ func TestApplyPatchPutsBackWhatItWrote(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		j.places[w.Path] = p
+		j.paths[w.Path] = p
 	}
 	names := s.names()
 	if err := j.perform(writes); err == nil || !strings.Contains(err.Error(), "c.txt/impossible") {
@@ -213,9 +213,9 @@ func TestApplyPatchPutsBackTheModesOfFilesThatMoved(t *testing.T) {
 	if got := map[string]os.FileMode{"a": s.mode("a"), "b": s.mode("b"), "c": s.mode("c")}; got["a"] != 0o600 || got["b"] != 0o755 {
 		t.Errorf("the modes did not move: %v", got)
 	}
-	j := patching{env: s.env, places: map[string]workspace.Path{}}
+	j := patching{env: s.env, paths: map[string]workspace.Path{}}
 	for _, name := range []string{"a", "b", "c/impossible"} {
-		j.places[name], _ = s.env.Workspace.Resolve(name)
+		j.paths[name], _ = s.env.Workspace.Resolve(name)
 	}
 	err := j.perform([]patch.Write{{Path: "b", Content: []byte("b\n"), From: "a", Existed: true, Before: []byte("a\n")}, {Path: "c/impossible", Content: []byte("x")}})
 	if err == nil || s.mode("b") != 0o755 || s.content("b") != "a\n" {

@@ -36,7 +36,7 @@ func mediaOf(name string, head []byte) string {
 const pdf = "application/pdf"
 
 // takes reports whether the session's model takes attachments of a type.
-func (env *Env) takes(media string) bool {
+func (env *Env) supports(media string) bool {
 	if media == pdf {
 		return env.PDFs
 	}
@@ -65,7 +65,7 @@ func (env *Env) attachable(name, media string, size int64) error {
 		kind = "a PDF file"
 	}
 	switch {
-	case !env.takes(media):
+	case !env.supports(media):
 		return fmt.Errorf("%s is %s (%s, %d bytes), which this model does not support; rely on its name and the surrounding text", name, kind, media, size)
 	case size > maxAttachment:
 		return fmt.Errorf("%s is too large: %s of %d bytes, maximum %d MiB", name, kind, size, maxAttachment>>20)

@@ -15,22 +15,22 @@ import (
 	"github.com/millhand/millhand/internal/textcut"
 )
 
-// maxSearchAnswer is how much of a search service's answer is read, in bytes.
-const maxSearchAnswer = 4 << 20
+// maxSearchResponse is the maximum size of a search response, in bytes.
+const maxSearchResponse = 4 << 20
 
-// SearchConfig names the service behind websearch and codesearch. The zero
-// value means that there is none, and no such tools.
+// SearchConfig configures the backend of websearch and codesearch. With the
+// zero value these tools do not exist.
 type SearchConfig struct {
-	// Backend is the service's protocol: "exa", JSON-RPC as Exa's server
-	// speaks it, or "json", a POST of {"kind": "web" or "code", "query",
-	// "limit"} that is answered with {"results": [{"title", "url", "text"}]}.
+	// Backend is the protocol: "exa", the JSON-RPC of Exa's server, or "json",
+	// a POST of {"kind": "web" or "code", "query", "limit"} with the response
+	// {"results": [{"title", "url", "text"}]}.
 	Backend string
 	URL     string
 	Key     string // sent as x-api-key (exa) or as a bearer token (json); may be ""
 }
 
-// query is what is searched for: a webQuery or a codeQuery.
-type query interface{ words() string }
+// query is a webQuery or a codeQuery.
+type query interface{ text() string }
 
 type webQuery struct {
 	Text       string
@@ -45,15 +45,15 @@ type codeQuery struct {
 	Tokens int
 }
 
-func (q webQuery) words() string  { return q.Text }
-func (q codeQuery) words() string { return q.Text }
+func (q webQuery) text() string  { return q.Text }
+func (q codeQuery) text() string { return q.Text }
 
-// searcher is a search service.
+// searcher is a search backend.
 type searcher interface {
 	search(context.Context, query) (string, error)
 }
 
-// Check says what is wrong with the configuration.
+// Check returns an error if the configuration is invalid.
 func (c SearchConfig) Check() error {
 	if c.Backend == "" && c.URL == "" {
 		return nil
@@ -67,7 +67,7 @@ func (c SearchConfig) Check() error {
 	return nil
 }
 
-// backend returns the service that is configured.
+// backend returns the configured backend.
 func (c SearchConfig) backend() (searcher, error) {
 	if err := c.Check(); err != nil {
 		return nil, err
@@ -81,11 +81,11 @@ func (c SearchConfig) backend() (searcher, error) {
 	return nil, errors.New("no search backend is configured; use your own knowledge and the files in the workspace")
 }
 
-// exa speaks JSON-RPC, as servers of the Model Context Protocol do.
+// exa speaks JSON-RPC like servers of the Model Context Protocol.
 type exa struct{ config SearchConfig }
 
 func (e exa) search(ctx context.Context, q query) (string, error) {
-	name, arguments := "get_code_context_exa", map[string]any{"query": q.words()}
+	name, arguments := "get_code_context_exa", map[string]any{"query": q.text()}
 	switch q := q.(type) {
 	case webQuery:
 		name = "web_search_exa"
@@ -102,8 +102,8 @@ func (e exa) search(ctx context.Context, q query) (string, error) {
 	return readExa(answer)
 }
 
-// rpcAnswer is the answer to a tools/call.
-type rpcAnswer struct {
+// rpcResponse is the response to a tools/call.
+type rpcResponse struct {
 	Result *struct {
 		Content []struct {
 			Text string `json:"text"`
@@ -115,26 +115,26 @@ type rpcAnswer struct {
 	} `json:"error"`
 }
 
-// readExa reads the text of an answer, which comes as JSON or as a stream of
-// events that holds it: the first that is an answer counts.
+// readExa reads the text of a response: JSON, or an event stream, of which the
+// first event that is a response counts.
 func readExa(data []byte) (string, error) {
 	lines := bufio.NewScanner(bytes.NewReader(data))
-	lines.Buffer(nil, maxSearchAnswer+1)
+	lines.Buffer(nil, maxSearchResponse+1)
 	for lines.Scan() {
 		line, ok := strings.CutPrefix(lines.Text(), "data:")
-		var a rpcAnswer
+		var a rpcResponse
 		if ok && json.Unmarshal([]byte(strings.TrimSpace(line)), &a) == nil && (a.Result != nil || a.Error != nil) {
 			return a.text()
 		}
 	}
-	var a rpcAnswer
+	var a rpcResponse
 	if err := json.Unmarshal(data, &a); err != nil || a.Result == nil && a.Error == nil {
 		return "", errors.New("the search backend returned an invalid response; retry, or continue without the search")
 	}
 	return a.text()
 }
 
-func (a rpcAnswer) text() (string, error) {
+func (a rpcResponse) text() (string, error) {
 	if a.Error != nil {
 		return "", fmt.Errorf("search backend returned an error: %s", orElse(a.Error.Message, "no error message"))
 	}
@@ -151,11 +151,11 @@ func (a rpcAnswer) text() (string, error) {
 	return text, nil
 }
 
-// jsonService is a service of the simplest kind.
+// jsonService is the "json" backend.
 type jsonService struct{ config SearchConfig }
 
 func (j jsonService) search(ctx context.Context, q query) (string, error) {
-	ask := map[string]any{"kind": "code", "query": q.words()}
+	ask := map[string]any{"kind": "code", "query": q.text()}
 	if web, ok := q.(webQuery); ok {
 		ask["kind"], ask["limit"] = "web", web.Results
 	}
@@ -170,7 +170,7 @@ func (j jsonService) search(ctx context.Context, q query) (string, error) {
 	return readResults(answer)
 }
 
-// readResults reads a list of results into a text.
+// readResults formats a list of results as text.
 func readResults(data []byte) (string, error) {
 	var answer struct {
 		Results []struct {
@@ -193,8 +193,8 @@ func readResults(data []byte) (string, error) {
 	return strings.Join(texts, "\n\n"), nil
 }
 
-// post sends JSON and returns what is answered. It follows no redirect, so that
-// the key goes nowhere else, and uses no proxy.
+// post sends JSON and returns the response body. It follows no redirects, which
+// would send the key elsewhere, and uses no proxy.
 func post(ctx context.Context, address string, headers map[string]string, body any) ([]byte, error) {
 	data, err := json.Marshal(body)
 	if err != nil {
@@ -226,12 +226,12 @@ func post(ctx context.Context, address string, headers map[string]string, body a
 	if resp.StatusCode != http.StatusOK {
 		return nil, fmt.Errorf("search backend returned HTTP status %s; retry later, or continue without the search", resp.Status)
 	}
-	answer, err := io.ReadAll(io.LimitReader(resp.Body, maxSearchAnswer+1))
+	answer, err := io.ReadAll(io.LimitReader(resp.Body, maxSearchResponse+1))
 	if err != nil {
 		return nil, fmt.Errorf("read the search backend's response: %w", err)
 	}
-	if len(answer) > maxSearchAnswer {
-		return nil, fmt.Errorf("search backend response exceeds %d MiB; request fewer results", maxSearchAnswer>>20)
+	if len(answer) > maxSearchResponse {
+		return nil, fmt.Errorf("search backend response exceeds %d MiB; request fewer results", maxSearchResponse>>20)
 	}
 	return answer, nil
 }

@@ -18,7 +18,7 @@ import (
 //go:embed bash.md
 var bashDescription string
 
-// defaultBashTime is a command's timeout unless the model asks for another.
+// defaultBashTime is the default timeout of a command.
 const defaultBashTime = 2 * time.Minute
 
 type bashInput struct {
@@ -55,8 +55,9 @@ func prepareBash(env *Env, in bashInput) (Pending, error) {
 	}}, nil
 }
 
-// bashNeeds lists what a command line needs: each command that it can run,
-// each file that it names, and what can't be known of it.
+// bashNeeds lists the permissions that a command line needs: for each command
+// that it can run, each file that it names, and each part that can't be
+// analyzed.
 func bashNeeds(env *Env, dir workspace.Path, line string) []permission.Request {
 	analysis, err := shell.Analyze(line)
 	if err != nil {
@@ -65,7 +66,7 @@ func bashNeeds(env *Env, dir workspace.Path, line string) []permission.Request {
 	var needs []permission.Request
 	switch {
 	case env.private(dir.Abs):
-		needs = append(needs, placeNeeds(env, dir)...)
+		needs = append(needs, pathNeeds(env, dir)...)
 	case dir.Outside:
 		needs = append(needs, external(permission.ExternalDirectory, dir))
 	}
@@ -87,10 +88,10 @@ func bashNeeds(env *Env, dir workspace.Path, line string) []permission.Request {
 	return needs
 }
 
-// unknownNeeds lists what something needs that only is known when it runs. A file
-// that is written may be any that the rules for edit deny, too.
+// unknownNeeds lists the permissions for a part that is known only at run time.
+// If it writes a file, that may be one that the edit rules deny, too.
 func unknownNeeds(u shell.Unknown) []permission.Request {
-	why := unknownWords(u.Reason)
+	why := unknownReason(u.Reason)
 	needs := []permission.Request{{Permission: "bash", Subjects: []string{u.Text}, Unknown: why}}
 	if u.Write {
 		needs = append(needs, permission.Request{Permission: "edit", Subjects: []string{u.Text}, Unknown: why})
@@ -98,8 +99,8 @@ func unknownNeeds(u shell.Unknown) []permission.Request {
 	return needs
 }
 
-// unknownWords says why something can't be known.
-func unknownWords(r shell.Reason) string {
+// unknownReason says why a part can't be analyzed.
+func unknownReason(r shell.Reason) string {
 	switch r {
 	case shell.ReasonPath:
 		return "the file path is known only at run time"
@@ -127,7 +128,7 @@ func unknownWords(r shell.Reason) string {
 	return string(r)
 }
 
-// accessNeeds lists what a command's use of a file needs.
+// accessNeeds lists the permissions for a command's access to a file.
 func accessNeeds(env *Env, dir workspace.Path, a shell.Access) []permission.Request {
 	from, known := expandHome(env, a.Dir)
 	name, ok := expandHome(env, a.Path)
@@ -135,7 +136,7 @@ func accessNeeds(env *Env, dir workspace.Path, a shell.Access) []permission.Requ
 		return homeNeeds(a)
 	}
 	if !path.IsAbs(from) {
-		from = dir.Abs + "/" + from // not joined: that would shorten "link/.." by its letters
+		from = dir.Abs + "/" + from // not path.Join, which would resolve "symlink/.." lexically
 	}
 	p, err := env.Workspace.ResolveFrom(from, name)
 	switch {
@@ -143,7 +144,7 @@ func accessNeeds(env *Env, dir workspace.Path, a shell.Access) []permission.Requ
 		return []permission.Request{{Permission: "bash", Subjects: []string{a.Path}, Unknown: fmt.Sprintf("path can't be resolved (%v)", err)}}
 	case a.Write:
 		return withDirNames(needsOf(env, "edit", p, toWrite))
-	case p.Outside && env.keeps(p):
+	case p.Outside && env.isSavedOutput(p):
 		return nil
 	case p.Outside && !env.ofSkill(p):
 		return []permission.Request{external(permission.ExternalRead, p)}
@@ -151,9 +152,9 @@ func accessNeeds(env *Env, dir workspace.Path, a shell.Access) []permission.Requ
 	return withDirNames(needsOf(env, "read", p, toRead))
 }
 
-// withDirNames adds the names with a slash behind them: what a command names
-// may be a directory, or stand for what a wildcard finds in it, so that a rule
-// for what is in the directory has to speak.
+// withDirNames adds each name with a slash appended. What a command names may
+// be a directory, or match files in it by a wildcard, so rules for the
+// directory's content must apply.
 func withDirNames(needs []permission.Request) []permission.Request {
 	for i, n := range needs {
 		if n.Permission == "edit" || n.Permission == "read" {
@@ -165,8 +166,8 @@ func withDirNames(needs []permission.Request) []permission.Request {
 	return needs
 }
 
-// expandHome puts the home directory in the place of a "~" at the beginning; false
-// if it isn't known which directory the shell would.
+// expandHome replaces a leading "~" with the home directory. It returns false
+// if the shell's home directory is unknown.
 func expandHome(env *Env, name string) (string, bool) {
 	rest, ok := strings.CutPrefix(name, "~")
 	if !ok {
@@ -176,8 +177,8 @@ func expandHome(env *Env, name string) (string, bool) {
 	return home + rest, home != "" && (rest == "" || rest[0] == '/')
 }
 
-// homeNeeds lists what using a file of an unknown home directory needs: another
-// user's, or the own one where HOME is not set. It lies outside.
+// homeNeeds lists the permissions for a file in an unknown home directory:
+// another user's, or the user's own if HOME is not set. It counts as outside.
 func homeNeeds(a shell.Access) []permission.Request {
 	name := a.Path
 	if !strings.HasPrefix(name, "~") {
@@ -189,11 +190,11 @@ func homeNeeds(a shell.Access) []permission.Request {
 	return []permission.Request{permission.Need(permission.ExternalRead, name)}
 }
 
-// maxBashTime is the longest timeout that a model can ask for.
+// maxBashTime is the longest timeout that a model can set.
 const maxBashTime = 24 * time.Hour
 
-// bashTimeout is how long a command may run: what the model asked for, within
-// the manifest's bound.
+// bashTimeout returns the timeout of a command: the model's, within the
+// manifest's limit.
 func bashTimeout(env *Env, ms int) time.Duration {
 	t := defaultBashTime
 	if ms > 0 {

@@ -110,7 +110,7 @@ func (r *Registry) batchResult(env *Env, calls []batchCall, outcomes []Outcome) 
 	var out strings.Builder
 	fmt.Fprintf(&out, "%d of %d calls were successful.\n", completed, len(outcomes))
 	for i, text := range texts {
-		shown := cutAnswer(text, rows, room, r.tail(outcomes[i].Tool), outcomes[i])
+		shown := cutResult(text, rows, room, r.tail(outcomes[i].Tool), outcomes[i])
 		fmt.Fprintf(&out, "\n<call number=\"%d\" tool=%q status=%q>\n%s\n</call>\n", i+1, names[i], outcomes[i].Status, shown)
 		res.Cut = res.Cut || shown != text
 	}
@@ -129,7 +129,7 @@ func (r *Registry) tail(name string) bool {
 // cutAnswer cuts a call's text to so many lines and bytes, and says so. Of what
 // a command printed the end stays, which says how it ended; an error, which
 // stands before that, stays too.
-func cutAnswer(text string, rows, room int, tail bool, o Outcome) string {
+func cutResult(text string, rows, room int, tail bool, o Outcome) string {
 	if !tail || o.Output == "" {
 		if kept := cutBytes(cutLines(text, rows, false), room, false); len(kept) < len(text) {
 			return kept + "\n(result truncated: make this call separately)"

@@ -24,20 +24,20 @@ type Cache struct {
 // remembered answers a call from the cache, or carries it out and keeps its
 // answer. A call that changes things makes all answers old, once before it
 // acts and once after: others may run beside it.
-func (env *Env) remembered(spec Spec, input string, d permission.Decision, carryOut func() Outcome) Outcome {
+func (env *Env) cached(spec Spec, input string, d permission.Decision, run func() Outcome) Outcome {
 	if env.Tree != nil && !spec.ReadOnly && !spec.Internal {
 		env.Tree.touch()
 		defer env.Tree.touch()
 	}
 	if env.Tree == nil || env.Cache == nil || !spec.Cached {
-		return carryOut()
+		return run()
 	}
 	now, key := env.Tree.count(), spec.Name+" "+canonicalInput(input)
 	if out, ok := env.Cache.get(key, now); ok {
 		out.Decision, out.Cached = &d, true
 		return out
 	}
-	out := carryOut()
+	out := run()
 	if out.Status == Completed && len(out.Attachments) == 0 && env.Tree.count() == now {
 		env.Cache.put(key, now, out)
 	}

@@ -11,30 +11,31 @@ import (
 	"github.com/millhand/millhand/internal/redact"
 )
 
-// maxSpill is how much of a command's output is kept on disk, in bytes.
+// maxSpill is how much of a command's output is saved to disk, in bytes.
 const maxSpill = 64 << 20
 
-// errSpill is why a file lacks what came later.
+// errSpill is the error of a saved output that is incomplete because of
+// maxSpill.
 var errSpill = errors.New("output too large to save completely")
 
-// capture takes a command's output in bounded memory: it keeps the end, and
-// all of it in a file once that is more than the model is given.
+// capture collects a command's output in bounded memory: it holds the tail, and
+// saves all of the output to a file once it exceeds what the model gets.
 type capture struct {
 	env   *Env
-	name  string // of the tool, with which the file's begins
+	name  string // tool name, the prefix of the file name
 	tail  *proc.Tail
 	spill *os.File
-	path  string         // of spill, below the directory of outputs
-	clean *redact.Writer // on spill
-	first []byte         // what came before the file was made
-	err   error          // why the file is incomplete, if it is
+	path  string         // of spill, relative to the output directory
+	clean *redact.Writer // redacts what is written to spill
+	first []byte         // output from before spill was created
+	err   error          // why the file is incomplete; nil if it is complete
 }
 
 func newCapture(env *Env, name string) *capture {
 	return &capture{env: env, name: name, tail: proc.NewTail(env.sizeLimit() + 1)}
 }
 
-// Write takes everything and never fails: a full disk must not end a command.
+// Write never fails: a full disk must not kill a command.
 func (c *capture) Write(p []byte) (int, error) {
 	c.tail.Write(p) //nolint:errcheck // never fails
 	if c.spill == nil && c.err == nil {
@@ -53,7 +54,7 @@ func (c *capture) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// open makes the file and puts into it what has come so far.
+// open creates the file and writes the output so far.
 func (c *capture) open() {
 	if c.env.Outputs == nil {
 		c.err, c.first = os.ErrNotExist, nil
@@ -68,7 +69,7 @@ func (c *capture) open() {
 
 func (c *capture) total() int64 { return c.tail.Total() }
 
-// text returns what the model is given.
+// text returns the output as the model gets it.
 func (c *capture) text() bounded {
 	kept := strings.ToValidUTF8(string(c.tail.Bytes()), "\uFFFD")
 	shown := cutBytes(cutLines(kept, c.env.lineLimit(), true), c.env.sizeLimit(), true)
@@ -82,14 +83,14 @@ func (c *capture) text() bounded {
 	}
 	if c.spill != nil {
 		b.path = filepath.Join(c.env.Outputs.Path(), c.path)
-		where = keptNote(c.kept(), b.path, shown)
+		where = savedNote(c.saved(), b.path, shown)
 	}
 	b.text = fmt.Sprintf("(output truncated: only the tail of %d bytes is shown; %s)\n\n%s", c.total(), where, shown)
 	return b
 }
 
-// kept says how much of the output the file holds.
-func (c *capture) kept() string {
+// saved describes how much of the output the file has.
+func (c *capture) saved() string {
 	switch {
 	case c.err == nil:
 		return fullOutput
@@ -99,16 +100,16 @@ func (c *capture) kept() string {
 	return fmt.Sprintf("an incomplete copy of the output (%v)", c.err)
 }
 
-// close closes the file, and removes it if the model was given everything.
+// close closes the file, and removes it if the model got the full output.
 func (c *capture) close() {
 	if c.spill == nil {
 		return
 	}
 	if c.clean != nil {
-		c.clean.Flush() //nolint:errcheck // the model was told what it could be told
+		c.clean.Flush() //nolint:errcheck // the result was already built
 	}
 	c.spill.Close()
 	if c.total() <= int64(c.env.sizeLimit()) && !c.text().cut {
-		c.env.Outputs.Remove(c.path) //nolint:errcheck // an output too many is no fault
+		c.env.Outputs.Remove(c.path) //nolint:errcheck // an extra file is harmless
 	}
 }

@@ -14,10 +14,10 @@ import (
 	"github.com/millhand/millhand/internal/permission"
 )
 
-// Status is how a call ended.
+// Status is the final status of a call.
 type Status string
 
-// The three ends of a call.
+// The statuses of calls.
 const (
 	Completed Status = "completed"
 	Failed    Status = "error"
@@ -31,24 +31,24 @@ type Call struct {
 	Input string
 }
 
-// Outcome is what became of a call. Text is for the model, always, and so are
-// the Attachments; Output and Error are the same in parts, for the record.
+// Outcome is the outcome of a call. Text and Attachments are for the model; the
+// other fields are for the record.
 type Outcome struct {
-	Tool      string // the tool that ran, or would have: the name may have been repaired
+	Tool      string // name of the tool, in its own case
 	Status    Status
-	Decision  *permission.Decision // nil if the call never came to be decided
+	Decision  *permission.Decision // nil if the call failed before the decision
 	Title     string
 	Output    string
-	Error     string // never empty unless Completed
+	Error     string // empty only if Completed
 	Metadata  map[string]any
-	Bytes     int64 // size of the whole output
+	Bytes     int64 // size of the full output
 	Truncated bool
-	Cached    bool // the answer is that of the same call before
-	// Attachments are what the model is given beside the text.
+	Cached    bool // the result is that of an earlier identical call
+	// Attachments are sent to the model in addition to the text.
 	Attachments []Attachment
 }
 
-// Text returns what the model is told.
+// Text returns the result as the model reads it.
 func (o Outcome) Text() string {
 	if o.Status == Completed {
 		return o.Output
@@ -59,15 +59,15 @@ func (o Outcome) Text() string {
 	return "Error: " + o.Error + "\n\n" + o.Output
 }
 
-// Dispatch carries out one call from its lookup to its bounded answer. running
-// is called once, if the call is allowed, before it acts; it may be nil.
+// Dispatch runs one call, from the lookup of its tool to the truncated result.
+// running is called once before an allowed call runs; it may be nil.
 func (r *Registry) Dispatch(ctx context.Context, env *Env, call Call, running func(title string)) Outcome {
-	out := r.carryOut(ctx, env, call, running)
+	out := r.run(ctx, env, call, running)
 	out.Title, out.Output, out.Error = env.Redact.Held(out.Title), env.Redact.Held(out.Output), env.Redact.Held(out.Error)
 	return out
 }
 
-func (r *Registry) carryOut(ctx context.Context, env *Env, call Call, running func(title string)) Outcome {
+func (r *Registry) run(ctx context.Context, env *Env, call Call, running func(title string)) Outcome {
 	tool, ok := r.lookup(call.Name)
 	if !ok {
 		return r.unknown(env, call)
@@ -89,7 +89,7 @@ func (r *Registry) carryOut(ctx context.Context, env *Env, call Call, running fu
 	if running != nil {
 		running(out.Title)
 	}
-	return env.remembered(tool.Spec(), call.Input, d, func() Outcome {
+	return env.cached(tool.Spec(), call.Input, d, func() Outcome {
 		res, err := perform(context.WithValue(ctx, callKey{}, call.ID), tool.Spec(), pending)
 		if err != nil {
 			out = fail(out, err)
@@ -100,10 +100,10 @@ func (r *Registry) carryOut(ctx context.Context, env *Env, call Call, running fu
 	})
 }
 
-// callKey is the context's key of the id of the call that runs.
+// callKey is the context key of the running call's id.
 type callKey struct{}
 
-// callID returns the id of the call that a tool is carrying out.
+// callID returns the id of the running call.
 func callID(ctx context.Context) string {
 	id, _ := ctx.Value(callKey{}).(string)
 	return id
@@ -111,13 +111,13 @@ func callID(ctx context.Context) string {
 
 // prepare lets a tool read its arguments.
 func prepare(tool Tool, env *Env, call Call) (p Pending, err error) {
-	defer caught(tool.Spec(), &err)
+	defer recoverPanic(tool.Spec(), &err)
 	return tool.Prepare(env, json.RawMessage(call.Input))
 }
 
 // perform runs a call under its deadline.
 func perform(ctx context.Context, spec Spec, p Pending) (res Result, err error) {
-	defer caught(spec, &err)
+	defer recoverPanic(spec, &err)
 	if spec.Deadline > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, spec.Deadline, errDeadline{spec.Deadline})
@@ -130,31 +130,30 @@ func perform(ctx context.Context, spec Spec, p Pending) (res Result, err error) 
 	return res, err
 }
 
-// caught, deferred, makes an error of a panic: it is the tool's fault and costs
-// this call alone.
-func caught(spec Spec, err *error) {
+// recoverPanic, deferred, turns a panic of a tool into an error of the call.
+func recoverPanic(spec Spec, err *error) {
 	if r := recover(); r != nil {
 		*err = errPanic{spec.Name, fmt.Sprint(r), string(debug.Stack())}
 	}
 }
 
-// errPanic is what a tool panicked with; the stack is for the record.
+// errPanic is the error of a tool that panicked; the stack is for the record.
 type errPanic struct{ tool, value, stack string }
 
-// Error tells the model.
+// Error is written for the model.
 func (e errPanic) Error() string {
 	return fmt.Sprintf("tool %s failed: internal error in millhand (%s); this is a bug, try another tool", e.tool, e.value)
 }
 
-// errDeadline is the cause when a tool's own deadline passed.
+// errDeadline is the error of a call that exceeded its tool's deadline.
 type errDeadline struct{ after time.Duration }
 
-// Error tells the model.
+// Error is written for the model.
 func (e errDeadline) Error() string {
 	return fmt.Sprintf("tool call timed out after %s; narrow the request", e.after)
 }
 
-// finish takes over a tool's result, bounded.
+// finish copies a tool's result, truncated, into the outcome.
 func finish(env *Env, out Outcome, res Result) Outcome {
 	if res.Title != "" {
 		out.Title = brief(res.Title)
@@ -174,7 +173,7 @@ func finish(env *Env, out Outcome, res Result) Outcome {
 }
 
 func fail(out Outcome, err error) Outcome {
-	out.Status, out.Error = Failed, legible(err.Error())
+	out.Status, out.Error = Failed, errorText(err.Error())
 	if errors.Is(err, context.Canceled) {
 		out.Error = "tool call interrupted"
 	}
@@ -191,12 +190,12 @@ func fail(out Outcome, err error) Outcome {
 }
 
 func deny(out Outcome, d permission.Decision) Outcome {
-	out.Status, out.Error, out.Decision = Denied, legible(d.Denial()), &d
+	out.Status, out.Error, out.Decision = Denied, errorText(d.Denial()), &d
 	return out
 }
 
-// unknown answers a call of a tool that does not exist, or that the profile
-// would deny if it did.
+// unknown handles a call of a tool that does not exist in this session; if the
+// profile denies it, the call is denied.
 func (r *Registry) unknown(env *Env, call Call) Outcome {
 	out := Outcome{Tool: "invalid", Metadata: map[string]any{}, Title: "invalid tool"}
 	if name := strings.ToLower(strings.TrimSpace(call.Name)); slices.Contains(permission.Tools(), name) && env.Profile.Hides(permission.ForTool(name)) {
@@ -206,15 +205,14 @@ func (r *Registry) unknown(env *Env, call Call) Outcome {
 	if permission.AsksPerson(call.Name) {
 		return fail(out, fmt.Errorf("tool %q is not available: this is a non-interactive run and nobody can answer; decide yourself and state your assumptions in the final answer", call.Name))
 	}
-	if why := notHere(call.Name); why != "" {
+	if why := unavailableReason(call.Name); why != "" {
 		return fail(out, fmt.Errorf("tool %q is not available: %s", call.Name, why))
 	}
 	return fail(out, fmt.Errorf("tool %q not found; available tools: %s", brief(call.Name), strings.Join(r.Offered(env.Profile), ", ")))
 }
 
-// notHere says why a session may lack a tool that millhand has and that models
-// know.
-func notHere(name string) string {
+// unavailableReason says why a session lacks one of millhand's tools.
+func unavailableReason(name string) string {
 	switch strings.ToLower(strings.TrimSpace(name)) {
 	case "websearch", "codesearch":
 		return "no search backend is configured; use your own knowledge and the files in the workspace"

@@ -66,7 +66,7 @@ func doEdit(env *Env, p workspace.Path, in editInput) (Result, error) {
 	st, err := env.Workspace.Stat(p)
 	switch {
 	case isMissing(err):
-		return Result{}, missing(env, p)
+		return Result{}, notFound(env, p)
 	case err == nil && st.IsDir():
 		return Result{}, fmt.Errorf("%s is a directory; specify a file in it", p.Rel)
 	case err == nil && env.Workspace.Changed(p):

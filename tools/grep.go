@@ -66,7 +66,7 @@ func shownLine(m search.Match) string {
 // namedNeeds lists what searching a file needs that was named outright: in a
 // directory one that may not be read is left out, but this one was asked for.
 func namedNeeds(env *Env, p workspace.Path) []permission.Request {
-	if st, err := env.Workspace.Stat(p); err != nil || st.IsDir() || env.keeps(p) {
+	if st, err := env.Workspace.Stat(p); err != nil || st.IsDir() || env.isSavedOutput(p) {
 		return nil
 	}
 	return []permission.Request{permission.Need("read", names(p)...)}

@@ -63,7 +63,7 @@ func searchBase(env *Env, name string) (workspace.Path, error) {
 // the read rules deny is not found.
 func searchScope(env *Env, p workspace.Path) (scope search.Scope, done func(), err error) {
 	if _, err := env.Workspace.Stat(p); isMissing(err) {
-		return scope, nil, missing(env, p)
+		return scope, nil, notFound(env, p)
 	}
 	if !p.Outside {
 		visible := func(rel string) bool { return env.readable(rel, path.Join(env.Workspace.Dir(), rel)) }
@@ -73,7 +73,7 @@ func searchScope(env *Env, p workspace.Path) (scope search.Scope, done func(), e
 	if err != nil {
 		return scope, nil, err
 	}
-	kept := env.keeps(p)
+	kept := env.isSavedOutput(p)
 	visible := func(rel string) bool { return kept || env.readable(path.Join(root.Name(), rel)) }
 	return search.Scope{Root: root, Base: base, Visible: visible}, func() { root.Close() }, nil
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/millhand/millhand/internal/workspace"
 )
 
-// use is what a call does with a file.
+// use is the access of a call to a file.
 type use int
 
 const (
@@ -18,9 +18,9 @@ const (
 	toWrite
 )
 
-// needFile resolves a path that a model gave and lists what using it needs: an
-// external_directory rule outside the workspace, a git rule for writing git's
-// files, and the permission itself, by the path's relative and absolute name.
+// needFile resolves a path from a model and lists the permissions for using it:
+// external_directory outside the workspace, git for writing git's files, and
+// perm itself, for the relative and the absolute path.
 func needFile(env *Env, perm, name string, u use) (workspace.Path, []permission.Request, error) {
 	if strings.TrimSpace(name) == "" {
 		return workspace.Path{}, nil, fmt.Errorf("path is empty; specify an absolute path or one relative to the workspace")
@@ -32,33 +32,34 @@ func needFile(env *Env, perm, name string, u use) (workspace.Path, []permission.
 	return p, needsOf(env, perm, p, u), nil
 }
 
-// needsOf lists what using a resolved path needs.
+// needsOf lists the permissions for using a resolved path.
 func needsOf(env *Env, perm string, p workspace.Path, u use) []permission.Request {
-	if u == toRead && env.keeps(p) {
-		return nil // millhand itself put it there for the model to read
+	if u == toRead && env.isSavedOutput(p) {
+		return nil // saved by millhand for the model to read
 	}
 	if u == toRead && env.ofSkill(p) {
 		return []permission.Request{permission.Need(perm, names(p)...)}
 	}
-	needs := placeNeeds(env, p)
+	needs := pathNeeds(env, p)
 	if u == toWrite && p.Git() {
 		needs = append(needs, permission.Need(permission.Git, p.Rel))
 	}
 	return append(needs, permission.Need(perm, names(p)...))
 }
 
-// searchNeeds lists what a search from a resolved path needs; its files are
-// decided one by one, see [searchScope].
+// searchNeeds lists the permissions for searching below a resolved path; the
+// files are decided one by one, see [searchScope].
 func searchNeeds(env *Env, tool, pattern string, p workspace.Path) []permission.Request {
 	needs := []permission.Request{permission.Need(tool, pattern)}
-	if env.keeps(p) || env.ofSkill(p) {
+	if env.isSavedOutput(p) || env.ofSkill(p) {
 		return needs
 	}
-	return append(append(needs, placeNeeds(env, p)...), lookNeeds(env, p)...)
+	return append(append(needs, pathNeeds(env, p)...), lookNeeds(env, p)...)
 }
 
-// lookNeeds refuses to look for a file that the read rules deny, in the same words
-// whether or not there is one. In a directory only what they allow is found.
+// lookNeeds denies searching a file that the read rules deny, with the same
+// text whether or not it exists. Below a directory, only files that they allow
+// are found.
 func lookNeeds(env *Env, p workspace.Path) []permission.Request {
 	if info, err := env.Workspace.Stat(p); err == nil && info.IsDir() {
 		return nil
@@ -66,10 +67,10 @@ func lookNeeds(env *Env, p workspace.Path) []permission.Request {
 	return withDirNames([]permission.Request{permission.Need("read", names(p)...)})
 }
 
-// placeNeeds lists what a file tool needs to use the place of a path, whatever
-// it does there. The tools run in millhand's own process, so that in /proc they
-// would find its environment, which holds keys: no rule opens that.
-func placeNeeds(env *Env, p workspace.Path) []permission.Request {
+// pathNeeds lists the permissions that a file tool needs for the location of a
+// path, for any access. The tools run in millhand's own process, so /proc would
+// show them its environment with the API keys: no rule allows that.
+func pathNeeds(env *Env, p workspace.Path) []permission.Request {
 	if env.private(p.Abs) {
 		return []permission.Request{{Permission: permission.ExternalDirectory, Subjects: []string{p.Abs}, Forbidden: "run reports are written by millhand only and are not accessible to agents"}}
 	}
@@ -82,8 +83,8 @@ func placeNeeds(env *Env, p workspace.Path) []permission.Request {
 	return nil
 }
 
-// everywhere reports whether a path is one of the devices that belong to every
-// process: they are never outside, though no file tool can use one.
+// everywhere reports whether a path is a standard device or descriptor of every
+// process. These never count as outside, though no file tool can use them.
 func everywhere(p workspace.Path) bool {
 	switch p.Abs {
 	case "/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/fd":
@@ -92,7 +93,8 @@ func everywhere(p workspace.Path) bool {
 	return strings.HasPrefix(p.Abs, "/dev/fd/")
 }
 
-// names are a path's names for rules to match, that for people first.
+// names returns the forms of a path that rules match; the first is the one
+// shown to people.
 func names(p workspace.Path) []string {
 	if p.Outside {
 		return []string{p.Abs}
@@ -100,14 +102,14 @@ func names(p workspace.Path) []string {
 	return []string{p.Rel, p.Abs}
 }
 
-// external is the need for a place outside the workspace. OpenCode's rules
-// name the directory with "/*" behind it.
+// external is the permission for a path outside the workspace. OpenCode's rules
+// name a directory with "/*" appended.
 func external(perm string, p workspace.Path) permission.Request {
 	return permission.Need(perm, p.Abs, p.Abs+"/*", path.Dir(p.Abs)+"/*")
 }
 
-// keeps reports whether the path is an output that was kept for the model.
-func (env *Env) keeps(p workspace.Path) bool {
+// keeps reports whether the path is an output saved for the model.
+func (env *Env) isSavedOutput(p workspace.Path) bool {
 	if env.Outputs == nil {
 		return false
 	}
@@ -121,8 +123,8 @@ func (env *Env) private(abs string) bool {
 	return slices.ContainsFunc(env.Private, func(dir string) bool { return abs == dir || strings.HasPrefix(abs, dir+"/") })
 }
 
-// readable reports whether the read rules allow a file of these names: only
-// then may a search show it.
+// readable reports whether the read rules allow a file with these names; only
+// then may a search return it.
 func (env *Env) readable(names ...string) bool {
 	return !slices.ContainsFunc(names, env.private) && env.Profile.Allows("read", names...)
 }

@@ -100,7 +100,7 @@ func (o *offering) properties(out, s map[string]any, refs []string) {
 	required = slices.DeleteFunc(slices.Clone(required), func(name any) bool {
 		sub, _ := props[fmt.Sprint(name)].(map[string]any)
 		_, given := sub["default"]
-		return given || takesNull(sub)
+		return given || acceptsNull(sub)
 	})
 	if len(required) > 0 {
 		out["required"] = required
@@ -185,7 +185,7 @@ func plainType(kind any) string {
 }
 
 // takesNull reports whether a schema says that a value may be null.
-func takesNull(s map[string]any) bool {
+func acceptsNull(s map[string]any) bool {
 	kinds, _ := s["type"].([]any)
 	return slices.Contains(kinds, any("null")) || slices.ContainsFunc(variants(s), func(v any) bool {
 		sub, _ := v.(map[string]any)
@@ -229,7 +229,7 @@ func completeObject(obj, schema map[string]any) {
 			obj[name] = complete(value, sub)
 		case has:
 			obj[name] = given
-		case slices.Contains(required, any(name)) && takesNull(sub):
+		case slices.Contains(required, any(name)) && acceptsNull(sub):
 			obj[name] = nil
 		}
 	}

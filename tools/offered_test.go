@@ -11,7 +11,7 @@ func TestASchemaIsOfferedInAFormThatEveryProviderTakes(t *testing.T) {
 	tests := []struct{ name, schema, want string }{
 		{"what is plain stays", `{"type": "string", "description": "d", "enum": ["a"]}`, `{"type": "string", "description": "d", "enum": ["a"]}`},
 		{"what is special goes", `{"type": "string", "format": "uri", "pattern": "^x", "$comment": "c", "title": "t", "minLength": 1}`, `{"type": "string", "minLength": 1}`},
-		{"a default is described", `{"type": "integer", "default": 3, "description": "how many"}`, `{"type": "integer", "description": "how many (3 if not given)"}`},
+		{"a default is described", `{"type": "integer", "default": 3, "description": "how many"}`, `{"type": "integer", "description": "how many (default 3)"}`},
 		{"a constant", `{"const": "a"}`, `{"type": "string", "enum": ["a"]}`},
 		{"a union with null", `{"type": ["string", "null"]}`, `{"type": "string"}`},
 		{"a union of types", `{"type": ["string", "integer"]}`, `{}`},
@@ -22,7 +22,7 @@ func TestASchemaIsOfferedInAFormThatEveryProviderTakes(t *testing.T) {
 		{"patterns of properties", `{"type": "object", "patternProperties": {"^x": {"type": "string"}}, "additionalProperties": false}`, `{"type": "object"}`},
 		{
 			"an object", `{"type": "object", "properties": {"a": {"type": ["string", "null"]}, "b": {"type": "integer", "default": 1}, "c": {}}, "required": ["a", "b", "c"], "additionalProperties": false}`,
-			`{"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "integer", "description": "(1 if not given)"}, "c": {}}, "required": ["c"], "additionalProperties": false}`,
+			`{"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "integer", "description": "(default 1)"}, "c": {}}, "required": ["c"], "additionalProperties": false}`,
 		},
 		{"a reference", `{"$ref": "#/$defs/name", "description": "d"}`, `{"type": "string", "description": "d"}`},
 		{"an enumeration with null", `{"enum": ["a", null]}`, `{"type": "string", "enum": ["a"]}`},

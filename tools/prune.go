@@ -23,7 +23,7 @@ func PruneOutputs(dir *reportdir.Dir, before time.Time) error {
 		case e.IsDir():
 			dirs = append(dirs, name)
 			return nil
-		case !isKept(e):
+		case !isSavedFile(e):
 			return nil
 		}
 		info, err := e.Info()
@@ -45,10 +45,10 @@ func PruneOutputs(dir *reportdir.Dir, before time.Time) error {
 }
 
 // isKept reports whether a file's name is one that [keep] or a capture gives.
-func isKept(e fs.DirEntry) bool {
-	return e.Type().IsRegular() && keptForm.MatchString(e.Name())
+func isSavedFile(e fs.DirEntry) bool {
+	return e.Type().IsRegular() && savedOutputName.MatchString(e.Name())
 }
 
 // keptForm is the name of a kept output: "output" or a tool's name, and a
 // number.
-var keptForm = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]{0,63}-[0-9]+\.txt$`)
+var savedOutputName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]{0,63}-[0-9]+\.txt$`)

@@ -66,7 +66,7 @@ func doRead(ctx context.Context, env *Env, p workspace.Path, lines span) (Result
 	st, err := env.Workspace.Stat(p)
 	switch {
 	case isMissing(err):
-		return Result{}, missing(env, p)
+		return Result{}, notFound(env, p)
 	case err != nil:
 		return Result{}, fmt.Errorf("read %s: %w", p.Rel, err)
 	case st.IsDir():

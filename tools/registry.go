@@ -10,14 +10,14 @@ import (
 // Registry is a set of tools, in the order in which models see them.
 type Registry struct {
 	tools []Tool
-	// spare tools are not offered, because the model is said to do better with
-	// others, and work all the same if it calls them.
+	// spare tools are not offered, because the model works better with others,
+	// but work if the model calls them.
 	spare []Tool
 }
 
-// For returns the tools of a session: those that its Env is equipped for, in
-// the form that its model knows, and more behind them, such as custom ones. An
-// error means that two tools have one name.
+// For returns the tools of a session: those that env supports, in the variant
+// that suits its model, followed by more, such as custom tools. It fails if two
+// tools have the same name.
 func For(env *Env, more ...Tool) (*Registry, error) {
 	r := &Registry{}
 	add := func(there bool, t ...Tool) {
@@ -51,22 +51,22 @@ func For(env *Env, more ...Tool) (*Registry, error) {
 	return r, nil
 }
 
-// patches reports whether the session's model is of those that are trained to
-// change files by patches. The rule is OpenCode's.
+// patches reports whether the session's model is trained to edit files with
+// apply_patch. The rule is OpenCode's.
 func (env *Env) patches() bool {
 	id := strings.ToLower(env.Model)
 	return strings.Contains(id, "gpt-") && !strings.Contains(id, "oss") && !strings.Contains(id, "gpt-4")
 }
 
-// SideBySide reports whether calls of this name may run beside others of their
-// turn.
-func (r *Registry) SideBySide(name string) bool {
+// Parallel reports whether calls of the tool may run in parallel with others of
+// their turn.
+func (r *Registry) Parallel(name string) bool {
 	t, ok := r.lookup(name)
-	return ok && (t.Spec().ReadOnly || t.Spec().SideBySide)
+	return ok && (t.Spec().ReadOnly || t.Spec().Parallel)
 }
 
-// Offer returns the tools to show a model under a profile: those that it could
-// call with some arguments.
+// Offer returns the tools to offer to a model under a profile: those that the
+// profile does not deny for all arguments.
 func (r *Registry) Offer(p permission.Profile) []Spec {
 	var specs []Spec
 	for _, t := range r.tools {
@@ -86,13 +86,13 @@ func (r *Registry) Offered(p permission.Profile) []string {
 	return names
 }
 
-// ReadOnly reports whether a call of this name changes nothing.
+// ReadOnly reports whether calls of the tool have no side effects.
 func (r *Registry) ReadOnly(name string) bool {
 	t, ok := r.lookup(name)
 	return ok && t.Spec().ReadOnly
 }
 
-// lookup finds a tool by its name, whatever its case.
+// lookup finds a tool by name, ignoring case.
 func (r *Registry) lookup(name string) (Tool, bool) {
 	for _, tools := range [][]Tool{r.tools, r.spare} {
 		for _, t := range tools {

@@ -174,7 +174,7 @@ func TestWhatMayRunBesideOthers(t *testing.T) {
 		if tools.ReadOnly(name) {
 			readOnly = append(readOnly, name)
 		}
-		if tools.SideBySide(name) {
+		if tools.Parallel(name) {
 			beside = append(beside, name)
 		}
 	}

@@ -19,8 +19,8 @@ import (
 	"github.com/millhand/millhand/internal/schema"
 )
 
-// maxInput and maxDepth bound the arguments of one call: what no honest call
-// needs, a broken or hostile model must not make us parse.
+// maxInput and maxDepth limit the arguments of one call, so that a broken or
+// hostile model can't make millhand parse huge input.
 const (
 	maxInput = 1 << 20 // bytes
 	maxDepth = 64
@@ -31,12 +31,12 @@ type definition[In any] struct {
 	spec    Spec
 	schema  *schema.Schema
 	prepare func(*Env, In) (Pending, error)
-	err     error // why In can't be a schema: a fault of the tool's author, shown by the registry's test
+	err     error // why In has no schema: a programming error, caught by the registry's test
 }
 
-// Define makes a tool whose arguments are the struct In: its fields' json tags
-// name them (omitempty makes one optional), its jsonschema tags describe them.
-// The spec's Schema is filled in.
+// Define returns a tool whose arguments are the fields of the struct In: their
+// json tags are the names (omitempty means optional), their jsonschema tags the
+// descriptions. It sets the spec's Schema.
 func Define[In any](spec Spec, prepare func(*Env, In) (Pending, error)) Tool {
 	d := &definition[In]{spec: spec, prepare: prepare}
 	if d.spec.Schema, d.err = inferSchema[In](); d.err == nil {
@@ -67,7 +67,7 @@ func (d *definition[In]) Prepare(env *Env, input json.RawMessage) (Pending, erro
 	}
 	var in In
 	if err := json.Unmarshal(plain, &in); err != nil {
-		if te := (*json.UnmarshalTypeError)(nil); errors.As(err, &te) { // whole, or the schema would not have let it through
+		if te := (*json.UnmarshalTypeError)(nil); errors.As(err, &te) { // an integer out of range; the schema rejects anything else
 			return Pending{}, fmt.Errorf("invalid arguments: %s: %s is out of range", te.Field, te.Value)
 		}
 		return Pending{}, fmt.Errorf("decode arguments: %w", err)
@@ -75,12 +75,12 @@ func (d *definition[In]) Prepare(env *Env, input json.RawMessage) (Pending, erro
 	return d.prepare(env, in)
 }
 
-// arguments are those of another tool, whatever they may be.
+// arguments are the arguments of another tool: any JSON object.
 type arguments struct{ json.RawMessage }
 
-// inferSchema makes a schema of a struct type, in plain JSON and without what
-// strict providers refuse: unions with null, which optional slices and
-// pointers get, and an object that does not list its properties.
+// inferSchema returns the schema of a struct type, without constructs that
+// strict providers reject: unions with null, which optional slices and pointers
+// get, and objects without properties.
 func inferSchema[In any]() (map[string]any, error) {
 	inferred, err := jsonschema.For[In](&jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
 		reflect.TypeFor[arguments]():    {Type: "object", Properties: map[string]*jsonschema.Schema{}, AdditionalProperties: &jsonschema.Schema{}},
@@ -131,8 +131,8 @@ func withoutNull(v any) {
 	}
 }
 
-// parseInput reads arguments into plain JSON values, numbers as json.Number.
-// No arguments at all count as an empty object.
+// parseInput decodes arguments into plain JSON values, numbers as json.Number.
+// Empty input counts as an empty object.
 func parseInput(input json.RawMessage) (any, error) {
 	input = bytes.TrimSpace(input)
 	if len(input) == 0 || bytes.Equal(input, []byte("null")) {
@@ -186,9 +186,9 @@ func tooDeep(input []byte) bool {
 	return false
 }
 
-// coerce mends what models often get wrong in a harmless way: numbers and
-// booleans written as strings, whole numbers written as 3.0, null for an
-// argument that may be absent.
+// coerce fixes common harmless mistakes of models: numbers and booleans written
+// as strings, integers written as 3.0, null or an empty enum value for an
+// optional argument.
 func coerce(v any, schema map[string]any) any {
 	switch want := schema["type"]; v := v.(type) {
 	case map[string]any:
@@ -244,7 +244,7 @@ func coerceString(s string, want any) any {
 	return s
 }
 
-// wholeNumber writes 3.0 and 3e0 as 3, and leaves other numbers alone.
+// wholeNumber rewrites 3.0 and 3e0 as 3, and returns other numbers unchanged.
 func wholeNumber(n json.Number) json.Number {
 	if _, err := n.Int64(); err == nil {
 		return n
@@ -255,8 +255,8 @@ func wholeNumber(n json.Number) json.Number {
 	return n
 }
 
-// argumentError says of every wrong argument which it is, what was expected
-// and what came.
+// argumentError lists all invalid arguments, with the expected and the received
+// value.
 func argumentError(err error) error {
 	var faults schema.Faults
 	if !errors.As(err, &faults) {
@@ -270,8 +270,7 @@ func argumentError(err error) error {
 	return fmt.Errorf("invalid arguments: %s", strings.Join(slices.Compact(lines), "; "))
 }
 
-// describe puts one fault in words: which argument, what was expected, what
-// came.
+// describe describes one invalid argument.
 func describe(f schema.Fault) string {
 	at := ""
 	if len(f.At) > 0 {

@@ -191,7 +191,7 @@ func FuzzArguments(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, input string) {
 		got, err := decode(input)
-		if err != nil && (err.Error() == "" || !utf8.ValidString(legible(err.Error()))) {
+		if err != nil && (err.Error() == "" || !utf8.ValidString(errorText(err.Error()))) {
 			t.Errorf("an error of no words: %q", err)
 		}
 		if err == nil && !utf8.ValidString(got.Name) {

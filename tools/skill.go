@@ -58,7 +58,7 @@ func prepareSkill(env *Env, in skillInput) (Pending, error) {
 	return Pending{Title: in.Name, Needs: needs, Do: func(context.Context) (Result, error) {
 		i := slices.IndexFunc(env.Skills, func(s Skill) bool { return s.Name == in.Name })
 		if i < 0 {
-			return Result{}, env.noSkill(in.Name)
+			return Result{}, env.skillNotFound(in.Name)
 		}
 		return loadSkill(env.Skills[i])
 	}}, nil
@@ -66,7 +66,7 @@ func prepareSkill(env *Env, in skillInput) (Pending, error) {
 
 // noSkill says that there is no skill of a name or, if there is a directory of that
 // name, why it is none.
-func (env *Env) noSkill(name string) error {
+func (env *Env) skillNotFound(name string) error {
 	for _, problem := range env.SkillProblems {
 		if broken := (*SkillError)(nil); errors.As(problem, &broken) && path.Base(path.Dir(broken.File)) == name {
 			return fmt.Errorf("skill %q can't be loaded: %s: %w", brief(name), broken.File, broken.Err)

@@ -19,7 +19,7 @@ import (
 const (
 	maxSkill       = 256 << 10 // bytes of a SKILL.md
 	maxSkillName   = 64        // bytes
-	maxSkillWords  = 1024      // bytes of a description
+	maxDescription  = 1024      // bytes of a description
 	maxSkillListed = 400       // bytes of a description that the tool's own repeats
 	maxSkills      = 100
 	maxSkillDepth  = 6
@@ -55,7 +55,7 @@ type skillHead struct {
 
 // skillPlaces are the directories of a workspace in which skills are looked for, a
 // later one's skill replacing an earlier one's of the same name.
-func skillPlaces() []string {
+func skillDirs() []string {
 	return []string{".claude/skills", ".agents/skills", ".opencode/skill", ".opencode/skills"}
 }
 
@@ -65,7 +65,7 @@ func skillPlaces() []string {
 func FindSkills(space *workspace.Workspace, dirs []string) ([]Skill, []error) {
 	found := map[string]Skill{}
 	var problems []error
-	for _, place := range skillPlaces() {
+	for _, place := range skillDirs() {
 		problems = append(problems, skillsBelow(space.Root(), place, found)...)
 	}
 	for _, dir := range dirs {
@@ -133,8 +133,8 @@ func readSkill(root *os.Root, name string) (Skill, error) {
 		return Skill{}, fmt.Errorf("invalid name %q: must be at most %d letters, digits, hyphens, dots and underscores", brief(head.Name), maxSkillName)
 	case head.Description == "":
 		return Skill{}, errors.New("frontmatter has no description, so a model can't know when to load the skill")
-	case len(head.Description) > maxSkillWords:
-		return Skill{}, fmt.Errorf("description too long: %d bytes, maximum %d", len(head.Description), maxSkillWords)
+	case len(head.Description) > maxDescription:
+		return Skill{}, fmt.Errorf("description too long: %d bytes, maximum %d", len(head.Description), maxDescription)
 	}
 	return Skill{Name: head.Name, Description: head.Description, Dir: path.Join(root.Name(), path.Dir(name))}, nil
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/millhand/millhand/internal/workspace"
 )
 
-// missing says that a file is not there, and which might have been meant.
-func missing(env *Env, p workspace.Path) error {
+// notFound returns the error for a missing file, with suggestions.
+func notFound(env *Env, p workspace.Path) error {
 	near := suggestions(env, p)
 	if len(near) == 0 {
 		return fmt.Errorf("file not found: %s; use glob or list to find it", p.Rel)
@@ -22,9 +22,9 @@ func missing(env *Env, p workspace.Path) error {
 	return fmt.Errorf("file not found: %s; did you mean %s?", p.Rel, strings.Join(near, ", "))
 }
 
-// suggestions returns up to three names beside a missing file that resemble
-// its own, the most alike first: one contains the other, or a few letters
-// differ. What the model may not read is not among them.
+// suggestions returns up to three files in the directory of a missing file with
+// similar names, the most similar first: one name contains the other, or a few
+// letters differ. Files that the model may not read are not suggested.
 func suggestions(env *Env, p workspace.Path) []string {
 	dir := workspace.Path{Abs: filepath.Dir(p.Abs), Rel: path.Dir(p.Rel), Outside: p.Outside}
 	entries, err := env.Workspace.ReadDir(dir)
@@ -51,9 +51,9 @@ func suggestions(env *Env, p workspace.Path) []string {
 	return names
 }
 
-// resemblance is the number of letters in which two names differ, and whether
-// that makes them alike. Names of more letters than the table is worth are only
-// looked for in each other.
+// resemblance returns the edit distance of two names and whether they are
+// similar. Names of more than 100 letters are only searched in each other,
+// without a distance.
 func resemblance(want, have string) (int, bool) {
 	within := strings.Contains(have, want) || strings.Contains(want, have)
 	if len(want) > 100 || len(have) > 100 {

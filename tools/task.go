@@ -54,7 +54,7 @@ func taskTool(env *Env) Tool {
 	for _, a := range env.agents() {
 		fmt.Fprintf(&text, "\n- %s: %s", a.Name, textcut.OneLine(a.Description))
 	}
-	return Define(Spec{Name: "task", Description: text.String() + "\n", SideBySide: true, Internal: true}, prepareTask)
+	return Define(Spec{Name: "task", Description: text.String() + "\n", Parallel: true, Internal: true}, prepareTask)
 }
 
 // agents lists the agents that the profile allows.
@@ -102,7 +102,7 @@ func runTask(ctx context.Context, env *Env, in taskInput) (Result, error) {
 		meta["cost_usd"] = *res.CostUSD
 	}
 	if res.Failed != "" {
-		out := taskBlock(res.TaskID, "error", "task_error", res.Failed+lastWords(res.Text))
+		out := taskBlock(res.TaskID, "error", "task_error", res.Failed+lastMessage(res.Text))
 		meta["state"] = "error"
 		return Result{Output: out, Metadata: meta}, fmt.Errorf("subagent did not finish (task_id: %s): %s", res.TaskID, res.Failed)
 	}
@@ -115,7 +115,7 @@ func taskBlock(id, state, element, text string) string {
 	return fmt.Sprintf("<task id=%q state=%q>\n<%s>\n%s\n</%s>\n</task>", id, state, element, text, element)
 }
 
-func lastWords(text string) string {
+func lastMessage(text string) string {
 	if text == "" {
 		return ""
 	}

@@ -13,57 +13,57 @@ import (
 	"github.com/millhand/millhand/internal/workspace"
 )
 
-// Spec is what is known of a tool before it is called.
+// Spec describes a tool.
 type Spec struct {
 	Name        string
 	Description string
-	Schema      map[string]any // JSON Schema of its arguments
-	ReadOnly    bool           // changes nothing: such calls of one turn may run side by side
-	SideBySide  bool           // may run beside others of its turn although it changes things
-	Internal    bool           // what it does stays in the session, or is done by calls of its own
-	Tail        bool           // what it says last counts most: where its answer is cut, the beginning goes
-	Cached      bool           // answers the same until something is written or run
-	Deadline    time.Duration  // after which a call is ended; 0 if the tool sets its own
+	Schema      map[string]any // JSON Schema of the arguments
+	ReadOnly    bool           // has no side effects: such calls of one turn may run in parallel
+	Parallel    bool           // may run in parallel with others of its turn although it has side effects
+	Internal    bool           // affects only the session's state, or acts through nested calls
+	Tail        bool           // truncate the output to its tail, not its head
+	Cached      bool           // the result stays the same until a file is written or a command run
+	Deadline    time.Duration  // timeout of a call; 0 if the tool sets its own
 }
 
-// Tool is one thing that a model can do.
+// Tool is a tool that a model can call.
 type Tool interface {
 	Spec() Spec
 	// Prepare reads the arguments, which are valid by the Spec's schema, and
-	// says what the call needs; it changes nothing. A refusal is a failed call
-	// and its text is for the model.
+	// lists the permissions that the call needs. It has no side effects. An
+	// error means a failed call; its text is for the model.
 	Prepare(env *Env, input json.RawMessage) (Pending, error)
 }
 
-// Pending is a call that was understood but not yet allowed.
+// Pending is a prepared call that is not yet allowed.
 type Pending struct {
-	Title string               // a few words for people: a path, a command
+	Title string               // short text for people: a path, a command
 	Needs []permission.Request // all of them must be allowed
 	Do    func(context.Context) (Result, error)
 }
 
-// Result is what a tool answers. An error beside it means that the tool
-// failed; its text is the answer then.
+// Result is the result of a call. If there is an error, too, the call failed,
+// and the model gets the error's text.
 type Result struct {
-	Title    string // replaces the Pending's when set
+	Title    string // replaces the Pending's if set
 	Output   string
 	Metadata map[string]any
-	// Attachments are given to the model beside the Output.
+	// Attachments are sent to the model in addition to Output.
 	Attachments []Attachment
-	Tail        bool  // too long an output keeps its end, not its beginning
-	Bounded     bool  // the tool has cut its output itself and said so: it is not cut again
-	Cut         bool  // with Bounded: something was left out
-	Bytes       int64 // size of the whole output if Output is not all of it
+	Tail        bool  // truncate Output to its tail, not its head
+	Bounded     bool  // the tool truncated Output itself; it is not truncated again
+	Cut         bool  // with Bounded: something was omitted
+	Bytes       int64 // size of the full output if Output is truncated
 }
 
-// Attachment is a file that a model sees as it is.
+// Attachment is a file sent to the model unchanged.
 type Attachment struct {
 	Name string
 	MIME string // image/png, application/pdf, ...
 	Data []byte
 }
 
-// Env is what the tools of one session work with.
+// Env is the environment of the tools of one session.
 type Env struct {
 	Workspace *workspace.Workspace
 	Profile   permission.Profile
@@ -71,42 +71,42 @@ type Env struct {
 	Todos     *Todos
 	ChildEnv  []string                        // environment of commands
 	Confine   proc.Confine                    // the sandbox of commands; nil: none
-	Beside    func(ctx context.Context) error // runs beside each command and may end it; nil: nothing does
-	MaxTime   time.Duration                   // upper bound of a command's own timeout; 0: none
-	Outputs   *reportdir.Dir                  // where outputs are kept that are too long to be returned; nil keeps none
-	Private   []string                        // absolute directories that no call uses but to read kept outputs: those of reports
+	Beside    func(ctx context.Context) error // runs concurrently with each command; returning kills the command; may be nil
+	MaxTime   time.Duration                   // upper limit of command timeouts; 0: none
+	Outputs   *reportdir.Dir                  // where truncated outputs are saved in full; nil: nowhere
+	Private   []string                        // absolute report directories, inaccessible to calls except for reading saved outputs
 	Limits    OutputLimits
-	Redact    *redact.Redactor // takes secrets out of what the model and the record get; nil: none are known
+	Redact    *redact.Redactor // redacts secrets in results and records; nil: none are known
 	Now       func() time.Time
 
-	// Model is the id of the model that the tools are for, which some tools
-	// are made for; "" offers the tools for all.
+	// Model is the id of the model, by which its editing tools are chosen; ""
+	// offers all tools.
 	Model  string
-	Images bool // the model takes images as attachments
-	PDFs   bool // and PDF files
+	Images bool // the model supports image attachments
+	PDFs   bool // the model supports PDF attachments
 	Batch  bool // the batch tool is enabled
 	Search SearchConfig
-	Skills []Skill // what [FindSkills] found
-	// SkillProblems are what FindSkills found wrong with others, for a model
-	// that asks for one of them.
+	Skills []Skill // found by [FindSkills]
+	// SkillProblems are the errors of FindSkills, reported to a model that
+	// loads one of the invalid skills.
 	SkillProblems []error
-	Agents        []Agent // whom the task tool can start, with Spawn
-	// Spawn runs a subagent to its end; nil: there is no task tool. It must
-	// be safe for concurrent use.
+	Agents        []Agent // agents that the task tool can start, with Spawn
+	// Spawn runs a subagent to completion; nil: no task tool. It must be safe
+	// for concurrent use.
 	Spawn func(context.Context, SpawnRequest) (SpawnResult, error)
-	// Nested carries out a call that another call asked for, recording it as
-	// one of its own; nil: it is carried out without a record of its own. It
-	// must be safe for concurrent use.
+	// Nested runs a call that another call requested, and records it as a
+	// separate call; nil: it runs without a separate record. It must be safe
+	// for concurrent use.
 	Nested func(context.Context, Call) Outcome
-	// Tree is shared by all sessions on one workspace. nil: no two calls ever
-	// run side by side, and no answer is kept.
+	// Tree is shared by all sessions in one workspace. nil: calls never run in
+	// parallel, and no result is cached.
 	Tree *Tree
-	// Cache keeps this session's answers, with Tree. nil keeps none.
+	// Cache caches this session's results; it needs Tree. nil: no cache.
 	Cache *Cache
 }
 
-// OutputLimits bounds what one call gives back to the model. The zero value
-// means the defaults, 2,000 lines and 50 KiB.
+// OutputLimits limits the output that one call returns to the model. The zero
+// value means the defaults, 2,000 lines and 50 KiB.
 type OutputLimits struct {
 	Lines int
 	Bytes int

@@ -38,9 +38,9 @@ func bound(env *Env, text string, tail bool) bounded {
 	}
 	b := bounded{cut: true}
 	where := "narrow the request"
-	if path, err := keep(env, text); err == nil && path != "" {
+	if path, err := saveOutput(env, text); err == nil && path != "" {
 		b.path = path
-		where = keptNote(fullOutput, path, kept)
+		where = savedNote(fullOutput, path, kept)
 	}
 	dropped := len(text) - len(kept)
 	if tail {
@@ -56,7 +56,7 @@ const fullOutput = "full output"
 
 // keptNote says where an output, or what is kept of it, is and how to see more
 // of it. A line longer than read shows is not to be seen by lines.
-func keptNote(what, path, shown string) string {
+func savedNote(what, path, shown string) string {
 	how := "use read with offset and limit, or grep"
 	if len(shown) > readLineSize && !strings.Contains(strings.TrimSuffix(shown, "\n"), "\n") {
 		how = "it is one very long line, use cut: cut -c 1-2000 " + path
@@ -67,7 +67,7 @@ func keptNote(what, path, shown string) string {
 // legible makes an error's text fit for the model: it may repeat arguments of
 // any length, and names of files that are no text. Its middle can be spared:
 // what was attempted stands first, and why it failed last.
-func legible(s string) string {
+func errorText(s string) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	if jsonSize(s) <= maxMessage {
 		return s
@@ -101,7 +101,7 @@ func (env *Env) sizeLimit() int {
 }
 
 // keep writes a whole output into the session's directory for outputs.
-func keep(env *Env, text string) (string, error) {
+func saveOutput(env *Env, text string) (string, error) {
 	if env.Outputs == nil {
 		return "", nil
 	}

@@ -107,13 +107,13 @@ func TestTheNoticeSaysWhatIsMissingAndWhereItIs(t *testing.T) {
 
 func TestLegible(t *testing.T) {
 	long := "open " + strings.Repeat("x", 100_000) + ": no such file"
-	got := legible(long)
+	got := errorText(long)
 	if !strings.HasPrefix(got, "open xxx") || !strings.HasSuffix(got, "xxx: no such file") || !strings.Contains(got, "x (...) x") || len(got) > maxMessage+10 {
 		t.Errorf("%d bytes: %.50q", len(got), got)
 	}
 	for in, want := range map[string]string{"": "", "short: why": "short: why", "a\xffb": "a\uFFFDb", strings.Repeat("x", maxMessage): strings.Repeat("x", maxMessage)} {
-		if got := legible(in); got != want {
-			t.Errorf("legible(%.20q) = %.20q", in, got)
+		if got := errorText(in); got != want {
+			t.Errorf("errorText(%.20q) = %.20q", in, got)
 		}
 	}
 }

@@ -71,10 +71,10 @@ func prepareCodesearch(env *Env, in codesearchInput) (Pending, error) {
 
 // prepareSearch prepares a search of either kind.
 func prepareSearch(env *Env, tool string, q query) (Pending, error) {
-	if strings.TrimSpace(q.words()) == "" {
+	if strings.TrimSpace(q.text()) == "" {
 		return Pending{}, errors.New("query is empty")
 	}
-	return Pending{Title: q.words(), Needs: []permission.Request{permission.Need(tool, q.words())}, Do: func(ctx context.Context) (Result, error) {
+	return Pending{Title: q.text(), Needs: []permission.Request{permission.Need(tool, q.text())}, Do: func(ctx context.Context) (Result, error) {
 		backend, err := env.Search.backend()
 		if err != nil {
 			return Result{}, err

@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	sideBySide = 8   // read-only calls that run at once
+	maxParallel = 8   // read-only calls that run at once
 	maxCalls   = 128 // calls of one turn that are carried out
 )
 
@@ -26,8 +26,8 @@ func (s *Session) carryOut(ctx context.Context, turn int, calls []model.ToolCall
 	answers := make([]model.Message, len(calls))
 	for first := 0; first < len(calls); {
 		last := first + 1
-		if s.cfg.Tools.SideBySide(calls[first].Name) {
-			for last < len(calls) && last-first < sideBySide && s.cfg.Tools.SideBySide(calls[last].Name) {
+		if s.cfg.Tools.Parallel(calls[first].Name) {
+			for last < len(calls) && last-first < maxParallel && s.cfg.Tools.Parallel(calls[last].Name) {
 				last++
 			}
 		}

@@ -92,7 +92,7 @@ func (a *applier) parentDirs() error {
 		for i := strings.LastIndexByte(dir, '/'); s.exists && i > 0; i = strings.LastIndexByte(dir, '/') {
 			dir = dir[:i]
 			if above, ok := a.files[dir]; ok && above.exists {
-				return fmt.Errorf("the patch makes %s a file, and needs it as a directory for %s", above.path, s.path)
+				return fmt.Errorf("the patch makes %s a file but needs it as a directory for %s", above.path, s.path)
 			}
 		}
 	}
