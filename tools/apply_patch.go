@@ -29,11 +29,11 @@ func applyPatchTool() Tool {
 	return Define(Spec{Name: "apply_patch", Description: applyPatchDescription, Deadline: 2 * time.Minute}, prepareApplyPatch)
 }
 
-// patching is a patch with the places that its paths mean.
+// patching is a patch with its resolved paths.
 type patching struct {
-	env    *Env
-	patch  patch.Patch
-	paths map[string]workspace.Path // by the path as the patch has it
+	env   *Env
+	patch patch.Patch
+	paths map[string]workspace.Path // by the path as written in the patch
 }
 
 func prepareApplyPatch(env *Env, in applyPatchInput) (Pending, error) {
@@ -59,7 +59,7 @@ func prepareApplyPatch(env *Env, in applyPatchInput) (Pending, error) {
 	}}, nil
 }
 
-// run works everything out, and then writes it.
+// run computes all changes, then writes them.
 func (j patching) run() (Result, error) {
 	err := j.check()
 	var writes []patch.Write
@@ -75,8 +75,8 @@ func (j patching) run() (Result, error) {
 	return j.result(writes), nil
 }
 
-// check refuses what can't be told apart: two paths of one file, and a link
-// where the file itself would be deleted or moved.
+// check rejects ambiguous patches: two paths of the same file, and a symlink to
+// delete or move.
 func (j patching) check() error {
 	names := map[string]string{}
 	for _, name := range j.patch.Paths() {
@@ -94,14 +94,14 @@ func (j patching) check() error {
 	return nil
 }
 
-// isLink reports whether a path's last part is a symbolic link.
+// isSymlink reports whether the last element of a path is a symlink.
 func (j patching) isSymlink(name string) bool {
 	dir, base := path.Split(path.Clean(name))
 	above, err := j.env.Workspace.Resolve(dir)
 	return err == nil && path.Join(above.Abs, base) != j.paths[name].Abs
 }
 
-// read gives the content of a file of the patch.
+// read returns the content of a file of the patch.
 func (j patching) read(name string) ([]byte, bool, error) {
 	p := j.paths[name]
 	st, err := j.env.Workspace.Stat(p)
@@ -121,10 +121,10 @@ func (j patching) read(name string) ([]byte, bool, error) {
 	return data, true, err
 }
 
-// perform writes everything, or puts back what it has written.
+// perform writes all changes, or restores what it has written.
 func (j patching) perform(writes []patch.Write) error {
 	var undo []func() error
-	modes := map[string]fs.FileMode{} // as they are before anything is written: files may change paths
+	modes := map[string]fs.FileMode{} // before any write, because files may swap paths
 	for _, w := range writes {
 		modes[w.Path] = j.mode(w.Path)
 		if w.From != "" {
@@ -147,8 +147,8 @@ func (j patching) perform(writes []patch.Write) error {
 	return nil
 }
 
-// write does one thing, and returns how to undo it. modes are those of the
-// files as they were.
+// write performs one write and returns a function that undoes it. modes are the
+// files' original modes.
 func (j patching) write(w patch.Write, modes map[string]fs.FileMode) (undo func() error, err error) {
 	space, p := j.env.Workspace, j.paths[w.Path]
 	restore := func() error {
@@ -182,7 +182,7 @@ func (j patching) write(w patch.Write, modes map[string]fs.FileMode) (undo func(
 	return undo, err
 }
 
-// mode is a file's mode, 0 if there is none.
+// mode returns a file's mode, 0 if it does not exist.
 func (j patching) mode(name string) fs.FileMode {
 	p, ok := j.paths[name]
 	if !ok {
@@ -195,13 +195,13 @@ func (j patching) mode(name string) fs.FileMode {
 	return st.Mode().Perm()
 }
 
-// result tells what was changed.
+// result describes the changes.
 func (j patching) result(writes []patch.Write) Result {
 	var files []map[string]any
 	var diffs strings.Builder
 	for _, w := range writes {
 		if w.Delete && w.To != "" {
-			continue // told by its target
+			continue // reported with its target
 		}
 		before := string(j.before(w, writes))
 		d := diff(w.Path, before, string(w.Content))
@@ -228,7 +228,7 @@ func (j patching) result(writes []patch.Write) Result {
 	return Result{Output: "Success. Updated the following files:\n" + list, Metadata: meta}
 }
 
-// before is what a file held: of one that moved, what it held in its old place.
+// before returns the old content of a file; for a moved file, that of its source.
 func (j patching) before(w patch.Write, writes []patch.Write) []byte {
 	for _, source := range writes {
 		if w.From != "" && source.Path == w.From {
@@ -250,8 +250,8 @@ func kindOfWrite(w patch.Write) string {
 	return "add"
 }
 
-// counts counts the lines that a change adds and removes: by its diff or, where
-// that would be too large, as if lines had no order.
+// counts returns the number of added and removed lines, from the diff or, if
+// there is none because of its size, ignoring the order of lines.
 func counts(before, after, diff string) (added, removed int) {
 	if diff == "" {
 		return countsUnordered(before, after)
@@ -268,7 +268,7 @@ func counts(before, after, diff string) (added, removed int) {
 	return added, removed
 }
 
-// countsUnordered counts the lines that only one of two texts has.
+// countsUnordered counts the lines that are in only one of two texts.
 func countsUnordered(before, after string) (added, removed int) {
 	rest := map[string]int{}
 	for line := range strings.Lines(before) {
@@ -307,7 +307,7 @@ func chmod(space *workspace.Workspace, p workspace.Path, mode fs.FileMode) error
 	return nil
 }
 
-// beneath does something to a file that is there, beneath a root.
+// beneath calls do for an existing file, relative to an open root.
 func beneath(space *workspace.Workspace, p workspace.Path, do func(*os.Root, string) error) error {
 	if !p.Outside {
 		return do(space.Root(), p.Rel)
@@ -320,7 +320,7 @@ func beneath(space *workspace.Workspace, p workspace.Path, do func(*os.Root, str
 	return do(root, name)
 }
 
-// reason is an error without the operation and path that os puts around it.
+// reason returns an error without the operation and path that package os adds.
 func reason(err error) error {
 	if pe := (*fs.PathError)(nil); errors.As(err, &pe) {
 		return pe.Err
@@ -328,7 +328,7 @@ func reason(err error) error {
 	return err
 }
 
-// missingDirs lists the directories above a path that are not there, the innermost
+// missingDirs lists the missing parent directories of a path, the innermost
 // first.
 func missingDirs(space *workspace.Workspace, p workspace.Path) []string {
 	var missing []string
@@ -341,7 +341,7 @@ func missingDirs(space *workspace.Workspace, p workspace.Path) []string {
 	return missing
 }
 
-// removeDirs removes directories as far as they are empty.
+// removeDirs removes directories that are empty.
 func removeDirs(space *workspace.Workspace, dirs []string) {
 	for _, dir := range dirs {
 		space.Root().Remove(dir) //nolint:errcheck // one that is not empty stays

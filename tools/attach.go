@@ -10,12 +10,12 @@ import (
 	"github.com/millhand/millhand/internal/workspace"
 )
 
-// maxAttachment is the largest file, in bytes, that is given to a model as it
-// is: what providers take.
+// maxAttachment is the maximum size of an attachment in bytes: what providers
+// accept.
 const maxAttachment = 5 << 20
 
-// mediaOf returns the type of a file that a model may be able to see, by its
-// first bytes, or "" if it is none: an image or a PDF.
+// mediaOf returns the media type of an image or PDF file, by its first bytes,
+// or "" for other files.
 func mediaOf(name string, head []byte) string {
 	if strings.EqualFold(path.Ext(name), ".svg") {
 		return "" // text
@@ -35,7 +35,8 @@ func mediaOf(name string, head []byte) string {
 
 const pdf = "application/pdf"
 
-// takes reports whether the session's model takes attachments of a type.
+// supports reports whether the session's model supports attachments of a media
+// type.
 func (env *Env) supports(media string) bool {
 	if media == pdf {
 		return env.PDFs
@@ -43,7 +44,7 @@ func (env *Env) supports(media string) bool {
 	return env.Images
 }
 
-// attach answers with a file that the model sees as it is.
+// attach returns a file as an attachment.
 func attach(env *Env, p workspace.Path, in io.Reader, media string, size int64) (Result, error) {
 	if err := env.attachable(p.Rel, media, size); err != nil {
 		return Result{}, err
@@ -52,13 +53,13 @@ func attach(env *Env, p workspace.Path, in io.Reader, media string, size int64) 
 	if err != nil {
 		return Result{}, fmt.Errorf("read %s: %w", p.Rel, err)
 	}
-	if err := env.attachable(p.Rel, media, int64(len(data))); err != nil { // it has grown
+	if err := env.attachable(p.Rel, media, int64(len(data))); err != nil { // the file has grown
 		return Result{}, err
 	}
 	return attached(path.Base(p.Rel), p.Rel, media, data), nil
 }
 
-// attachable says why a file can't be given to the model.
+// attachable returns an error if a file can't be attached.
 func (env *Env) attachable(name, media string, size int64) error {
 	kind := "an image"
 	if media == pdf {
@@ -73,7 +74,7 @@ func (env *Env) attachable(name, media string, size int64) error {
 	return nil
 }
 
-// attached makes the Result of one attachment; where tells the model what it is.
+// attached returns a Result with one attachment; where is its path or URL.
 func attached(name, where, media string, data []byte) Result {
 	kind := "Image"
 	if media == pdf {

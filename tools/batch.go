@@ -15,14 +15,15 @@ import (
 //go:embed batch.md
 var batchDescription string
 
-// maxBatch is how many calls of a batch are carried out; maxBatchAttached how
-// many bytes of attachments they may have in all.
+// maxBatch is the maximum number of calls of a batch; maxBatchAttached is the
+// maximum total size of their attachments in bytes.
 const (
 	maxBatch         = 25
 	maxBatchAttached = 4 * maxAttachment
 )
 
-// What is left of a command's output at the least: how it ended is in there.
+// The minimum size of a command's truncated output, enough to show how it
+// ended.
 const (
 	minTailLines = 3
 	minTailBytes = 160
@@ -37,7 +38,7 @@ type batchCall struct {
 	Parameters arguments `json:"parameters,omitzero" jsonschema:"arguments of the tool"`
 }
 
-// batchTool makes the tool for the calls of a registry.
+// batchTool returns the batch tool for the tools of a registry.
 func batchTool(r *Registry) Tool {
 	return Define(Spec{Name: "batch", Description: batchDescription, Internal: true}, func(env *Env, in batchInput) (Pending, error) {
 		if len(in.Calls) == 0 {
@@ -50,7 +51,7 @@ func batchTool(r *Registry) Tool {
 	})
 }
 
-// runBatch carries out the calls and returns their outcomes in order.
+// runBatch runs the calls and returns their outcomes in order.
 func (r *Registry) runBatch(ctx context.Context, env *Env, calls []batchCall) []Outcome {
 	outcomes := make([]Outcome, len(calls))
 	var group sync.WaitGroup
@@ -72,7 +73,7 @@ func notInBatch(c batchCall, why string) Outcome {
 	return Outcome{Tool: c.Tool, Status: Failed, Error: why, Metadata: map[string]any{}}
 }
 
-// nested carries out one call of a batch, through the gate like any other.
+// nested runs one call of a batch through Dispatch, like any other call.
 func (r *Registry) nested(ctx context.Context, env *Env, i int, c batchCall) Outcome {
 	call := Call{ID: fmt.Sprintf("%s.%d", callID(ctx), i+1), Name: c.Tool, Input: string(c.Parameters.RawMessage)}
 	if env.Nested != nil {
@@ -81,9 +82,8 @@ func (r *Registry) nested(ctx context.Context, env *Env, i int, c batchCall) Out
 	return r.Dispatch(ctx, env, call, nil)
 }
 
-// batchResult puts the answers one below the other. Where they don't fit
-// together the longest are cut, all to the same size, so that none is lost for
-// another's sake.
+// batchResult joins the results. If they exceed the limit together, the longest
+// are truncated to the same size, so that short results stay complete.
 func (r *Registry) batchResult(env *Env, calls []batchCall, outcomes []Outcome) Result {
 	texts := make([]string, len(outcomes))
 	sizes, heights := make([]int, len(outcomes)), make([]int, len(outcomes))
@@ -119,38 +119,37 @@ func (r *Registry) batchResult(env *Env, calls []batchCall, outcomes []Outcome) 
 	return res
 }
 
-// tail reports whether the end of a tool's answer counts more than its
-// beginning.
+// tail reports whether a tool's output is truncated to its tail.
 func (r *Registry) tail(name string) bool {
 	t, ok := r.lookup(name)
 	return ok && t.Spec().Tail
 }
 
-// cutAnswer cuts a call's text to so many lines and bytes, and says so. Of what
-// a command printed the end stays, which says how it ended; an error, which
-// stands before that, stays too.
+// cutResult truncates a call's text to a number of lines and bytes, with a
+// note. A command's output is truncated to its tail, which shows how it ended;
+// an error before it is preserved.
 func cutResult(text string, rows, room int, tail bool, o Outcome) string {
 	if !tail || o.Output == "" {
-		if kept := cutBytes(cutLines(text, rows, false), room, false); len(kept) < len(text) {
-			return kept + "\n(result truncated: make this call separately)"
+		if shown := cutBytes(cutLines(text, rows, false), room, false); len(shown) < len(text) {
+			return shown + "\n(result truncated: make this call separately)"
 		}
 		return text
 	}
 	head := strings.TrimSuffix(text, o.Output)
 	rows, room = max(rows-lineCount(head), minTailLines), max(room-jsonSize(head), minTailBytes)
-	kept := cutBytes(cutLines(o.Output, rows, true), room, true)
-	if len(kept) == len(o.Output) {
+	shown := cutBytes(cutLines(o.Output, rows, true), room, true)
+	if len(shown) == len(o.Output) {
 		return text
 	}
 	where := "make this call separately"
 	if p, ok := o.Metadata["output_path"].(string); ok {
 		where = "more of it is saved to " + p
 	}
-	return fmt.Sprintf("%s(result truncated, only the tail is shown: %s)\n%s", head, where, kept)
+	return fmt.Sprintf("%s(result truncated, only the tail is shown: %s)\n%s", head, where, shown)
 }
 
-// fairShare returns the largest size to which all that is larger must be cut so
-// that everything fits into the room.
+// fairShare returns the largest limit such that the sizes, each capped at it,
+// fit in room together.
 func fairShare(sizes []int, room int) int {
 	sorted := slices.Sorted(slices.Values(sizes))
 	for i, size := range sorted {

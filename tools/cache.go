@@ -9,21 +9,22 @@ import (
 	"github.com/millhand/millhand/internal/permission"
 )
 
-// maxCached is how many answers a session keeps; each is bounded in size.
+// maxCached is the maximum number of results that a session caches; each is
+// limited in size.
 const maxCached = 256
 
-// Cache keeps the answers of calls that would answer the same again. The zero
-// value is an empty one; it is safe for concurrent use. Each session has its
-// own, because the answers depend on its profile.
+// Cache caches results of calls that would return the same again. The zero
+// value is an empty cache. It is safe for concurrent use. Each session has its
+// own, because results depend on its profile.
 type Cache struct {
 	mu      sync.Mutex
 	answers map[string]Outcome
-	at      int64 // count of the tree's changes when the answers were taken
+	at      int64 // the tree's change count when the results were stored
 }
 
-// remembered answers a call from the cache, or carries it out and keeps its
-// answer. A call that changes things makes all answers old, once before it
-// acts and once after: others may run beside it.
+// cached returns a call's result from the cache, or runs the call and caches
+// its result. A call with side effects invalidates all results before it runs
+// and again afterwards, because other calls may run concurrently.
 func (env *Env) cached(spec Spec, input string, d permission.Decision, run func() Outcome) Outcome {
 	if env.Tree != nil && !spec.ReadOnly && !spec.Internal {
 		env.Tree.touch()
@@ -44,8 +45,7 @@ func (env *Env) cached(spec Spec, input string, d permission.Decision, run func(
 	return out
 }
 
-// canonicalInput writes arguments so that their order and white space don't
-// count.
+// canonicalInput normalizes the order and whitespace of arguments.
 func canonicalInput(input string) string {
 	dec := json.NewDecoder(bytes.NewReader([]byte(input)))
 	dec.UseNumber()
@@ -60,7 +60,7 @@ func canonicalInput(input string) string {
 	return string(text)
 }
 
-// get returns an answer that is still true after so many changes.
+// get returns a result that is still valid at a change count.
 func (c *Cache) get(key string, changes int64) (Outcome, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -72,7 +72,7 @@ func (c *Cache) get(key string, changes int64) (Outcome, bool) {
 	return out, true
 }
 
-// put keeps an answer; those from before the last change go.
+// put stores a result and drops those from before the last change.
 func (c *Cache) put(key string, changes int64, out Outcome) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -20,31 +20,30 @@ import (
 	"github.com/millhand/millhand/internal/schema"
 )
 
-// Custom describes a tool that is a command: it is given its arguments as JSON
-// on standard input and answers on standard output. Its permission is its name,
-// with the subject "*".
+// Custom describes a tool that is a command. It reads its arguments as JSON
+// from standard input and writes its result to standard output. Its permission
+// is its name, with the subject "*".
 type Custom struct {
 	Name        string
 	Description string
 	Command     []string        // program and arguments; run in the workspace
-	Schema      json.RawMessage // JSON Schema of the arguments; an object's, or absent for no arguments
+	Schema      json.RawMessage // JSON Schema of the arguments, of type object; empty: no arguments
 	Timeout     time.Duration   // 0: two minutes
-	ReadOnly    bool            // it changes nothing
+	ReadOnly    bool            // has no side effects
 }
 
-// customForm is what a custom tool may be called: what every provider takes.
+// customForm matches valid names of custom tools, which all providers accept.
 var customForm = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]{0,63}$`)
 
 // custom is the Tool of a [Custom].
 type custom struct {
 	Custom
-	spec   Spec           // with the schema in the form that every provider takes
-	full   map[string]any // the schema as it was given
+	spec   Spec           // with the schema in the form that all providers accept
+	full   map[string]any // the original schema
 	schema *schema.Schema
 }
 
-// NewCustom makes a tool of its description. The error says what is wrong with
-// that.
+// NewCustom returns a custom tool, or an error if its description is invalid.
 func NewCustom(c Custom) (Tool, error) {
 	switch {
 	case !customForm.MatchString(c.Name):
@@ -109,7 +108,7 @@ func (t custom) Prepare(env *Env, input json.RawMessage) (Pending, error) {
 	}}, nil
 }
 
-// run starts the command and waits for its answer.
+// run runs the command and returns its result.
 func (t custom) run(ctx context.Context, env *Env, arguments []byte) (Result, error) {
 	timeout := orElse(t.Timeout, defaultBashTime)
 	if env.MaxTime > 0 {
@@ -145,7 +144,8 @@ func (t custom) run(ctx context.Context, env *Env, arguments []byte) (Result, er
 	return result, t.failure(res, timeout, stderr)
 }
 
-// failure says how the command failed, with the end of what it complained of.
+// failure returns an error if the command failed, with the tail of its standard
+// error.
 func (t custom) failure(res proc.Result, timeout time.Duration, stderr string) error {
 	var how string
 	switch {
@@ -158,14 +158,14 @@ func (t custom) failure(res proc.Result, timeout time.Duration, stderr string) e
 	default:
 		return nil
 	}
-	if words := endOf(stderr); words != "" {
-		return fmt.Errorf("tool %s %s: %s", t.Name, how, words)
+	if text := readTail(stderr); text != "" {
+		return fmt.Errorf("tool %s %s: %s", t.Name, how, text)
 	}
 	return errors.New("tool " + t.Name + " " + how)
 }
 
-// endOf returns the last 2 KiB of a file.
-func endOf(name string) string {
+// readTail returns the last 2 KiB of a file.
+func readTail(name string) string {
 	f, err := os.Open(name)
 	if err != nil {
 		return ""
@@ -177,6 +177,6 @@ func endOf(name string) string {
 			return ""
 		}
 	}
-	io.Copy(tail, f) //nolint:errcheck // what can't be read is not told
+	io.Copy(tail, f) //nolint:errcheck // an unreadable file is not reported
 	return strings.TrimSpace(strings.ToValidUTF8(string(tail.Bytes()), "\uFFFD"))
 }

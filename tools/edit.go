@@ -15,8 +15,8 @@ import (
 //go:embed edit.md
 var editDescription string
 
-// maxEdit is the size of a file, in bytes, that edit takes into memory;
-// maxDiff that of a text whose diff goes into the metadata.
+// maxEdit is the maximum size of a file to edit, in bytes; maxDiff that of
+// texts whose diff is recorded.
 const (
 	maxEdit = 32 << 20
 	maxDiff = 256 << 10
@@ -51,7 +51,7 @@ func prepareEdit(env *Env, in editInput) (Pending, error) {
 	}}, nil
 }
 
-// createByEdit makes a new file: what an empty oldString asks for.
+// createByEdit creates a new file, for an empty oldString.
 func createByEdit(env *Env, p workspace.Path, content string) (Result, error) {
 	if _, err := env.Workspace.Stat(p); err == nil {
 		return Result{}, fmt.Errorf("%s already exists, and an empty oldString only creates new files: set oldString to the text to replace, or use write to overwrite the file", p.Rel)
@@ -60,7 +60,7 @@ func createByEdit(env *Env, p workspace.Path, content string) (Result, error) {
 }
 
 func doEdit(env *Env, p workspace.Path, in editInput) (Result, error) {
-	if in.OldString == in.NewString { // said before the file is asked for: the call is wrong whatever it holds
+	if in.OldString == in.NewString { // checked before the file is read: the call is invalid whatever the file contains
 		return Result{}, fmt.Errorf("%w: nothing to change", edit.ErrIdentical)
 	}
 	st, err := env.Workspace.Stat(p)

@@ -58,11 +58,10 @@ func prepareGlob(env *Env, in globInput) (Pending, error) {
 	}}, nil
 }
 
-// patternBelow makes a pattern that begins with the absolute path of the directory
-// to search, or of one in it, one that is relative to that directory. One that
-// leads up is refused: nothing could match. outside reports that the pattern
-// may be meant for another place: a slash before it else only binds it to the
-// directory.
+// patternBelow makes an absolute pattern at or below the directory to search
+// relative to it. A pattern with ".." is an error, because it can't match.
+// outside reports that the pattern may be meant for another directory; a
+// leading slash otherwise only anchors it.
 func patternBelow(env *Env, base workspace.Path, pattern string) (below string, outside bool, err error) {
 	if slices.Contains(strings.Split(strings.TrimPrefix(pattern, "!"), "/"), "..") {
 		return "", false, fmt.Errorf("invalid pattern %s: \"..\" never matches; set path to the directory to search and use a pattern relative to it", brief(pattern))
@@ -73,7 +72,7 @@ func patternBelow(env *Env, base workspace.Path, pattern string) (below string, 
 	fixed := pattern[:strings.LastIndexByte(pattern[:literalEnd(pattern)], '/')+1]
 	dir, err := env.Workspace.Resolve(fixed)
 	if err != nil {
-		return pattern, true, nil //nolint:nilerr // it is no path here, but may be a pattern
+		return pattern, true, nil //nolint:nilerr // not a path, but possibly a pattern
 	}
 	rest := pattern[len(fixed):]
 	if dir.Abs == base.Abs {
@@ -85,8 +84,7 @@ func patternBelow(env *Env, base workspace.Path, pattern string) (below string, 
 	return pattern, true, nil
 }
 
-// literalEnd returns where the first character of a pattern stands that does not
-// mean itself.
+// literalEnd returns the index of the first special character of a pattern.
 func literalEnd(pattern string) int {
 	if i := strings.IndexAny(pattern, `*?[{}\`); i >= 0 {
 		return i
@@ -94,7 +92,7 @@ func literalEnd(pattern string) int {
 	return len(pattern)
 }
 
-// quoteGlob makes a pattern of a path that matches it alone.
+// quoteGlob returns a pattern that matches exactly one path.
 func quoteGlob(name string) string {
 	return strings.NewReplacer("*", `\*`, "?", `\?`, "[", `\[`, "{", `\{`, "}", `\}`, `\`, `\\`).Replace(name)
 }

@@ -51,7 +51,8 @@ func prepareGrep(env *Env, in grepInput) (Pending, error) {
 	}}, nil
 }
 
-// shownLine is the text of a match, with marks where the line is cut.
+// shownLine returns the text of a match, with marks where the line is
+// truncated.
 func shownLine(m search.Match) string {
 	text := m.Text
 	if m.Left > 0 {
@@ -63,8 +64,8 @@ func shownLine(m search.Match) string {
 	return text
 }
 
-// namedNeeds lists what searching a file needs that was named outright: in a
-// directory one that may not be read is left out, but this one was asked for.
+// namedNeeds lists the permissions for searching a single file given as path.
+// An unreadable file in a directory is skipped, but this one is denied.
 func namedNeeds(env *Env, p workspace.Path) []permission.Request {
 	if st, err := env.Workspace.Stat(p); err != nil || st.IsDir() || env.isSavedOutput(p) {
 		return nil

@@ -8,10 +8,10 @@ import (
 	"github.com/millhand/millhand/internal/permission"
 )
 
-// Needs lists what a call of a tool would need, told by its subject alone: a
-// command line for bash, a path for the file tools, the pattern, URL or name
-// for others. It is how rules are explained and tested without a call. A tool
-// that is not known, as those of servers, needs its own name's permission.
+// Needs lists the permissions that a call of a tool would need, given only its
+// subject: a command line for bash, a path for the file tools, a pattern, URL
+// or name for others. It serves to explain and test rules without a call. An
+// unknown tool needs the permission of its own name.
 func Needs(env *Env, tool, subject string) ([]permission.Request, error) {
 	perm := permission.ForTool(tool)
 	switch perm {
@@ -42,8 +42,8 @@ func Needs(env *Env, tool, subject string) ([]permission.Request, error) {
 	return []permission.Request{permission.Need(perm, subject)}, nil
 }
 
-// Decide decides every need of a call, for explaining: one decision for each,
-// the overall one being the first denial.
+// Decide returns the decision on each permission that a call needs. The first
+// denial decides the call.
 func Decide(env *Env, tool, subject string) ([]permission.Decision, error) {
 	needs, err := Needs(env, tool, subject)
 	if err != nil {

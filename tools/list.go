@@ -15,7 +15,7 @@ import (
 //go:embed list.md
 var listDescription string
 
-// searchLimit is how many results list, glob and grep give.
+// searchLimit is the maximum number of results of list, glob and grep.
 const searchLimit = 100
 
 type listInput struct {
@@ -51,7 +51,7 @@ func prepareList(env *Env, in listInput) (Pending, error) {
 	}}, nil
 }
 
-// searchBase resolves the place where a search starts.
+// searchBase resolves the path where a search starts.
 func searchBase(env *Env, name string) (workspace.Path, error) {
 	if name == "" {
 		name = "."
@@ -59,8 +59,8 @@ func searchBase(env *Env, name string) (workspace.Path, error) {
 	return env.Workspace.Resolve(name)
 }
 
-// searchScope opens the place where a search starts; done releases it. What
-// the read rules deny is not found.
+// searchScope opens the path where a search starts; done releases it. Files
+// that the read rules deny are not found.
 func searchScope(env *Env, p workspace.Path) (scope search.Scope, done func(), err error) {
 	if _, err := env.Workspace.Stat(p); isMissing(err) {
 		return scope, nil, notFound(env, p)
@@ -78,8 +78,8 @@ func searchScope(env *Env, p workspace.Path) (scope search.Scope, done func(), e
 	return search.Scope{Root: root, Base: base, Visible: visible}, func() { root.Close() }, nil
 }
 
-// foundName is the name under which the model can read what a search from p
-// found: its root is not always the workspace's.
+// foundName returns the path by which the model can read a file that a search
+// from p found; the root of the search is not always the workspace.
 func foundName(p workspace.Path, scope search.Scope, rel string) string {
 	if p.Outside {
 		return path.Join(scope.Root.Name(), rel)
@@ -87,7 +87,8 @@ func foundName(p workspace.Path, scope search.Scope, rel string) string {
 	return rel
 }
 
-// skippedNote tells what a search left out against its will, if anything.
+// skippedNote returns a note about files that a search could not process, or
+// "".
 func skippedNote(s search.Skipped) string {
 	if text := s.String(); text != "" {
 		return "\n(" + text + ")"

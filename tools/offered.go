@@ -8,13 +8,13 @@ import (
 	"strings"
 )
 
-// maxOffered is how many parts the offered form of a schema may have; what is
-// beyond, as where references multiply, is left open.
+// maxOffered is the maximum number of subschemas in an offered schema; further
+// ones, as when references multiply, accept anything.
 const maxOffered = 5000
 
-// offeredSchema returns a schema in the form that models are given: only what
-// every provider takes. It never forbids what the schema allows, but it may
-// allow more; what a model then sends is compared with the schema itself.
+// offeredSchema returns a schema in the form offered to models, with only the
+// keywords that all providers accept. It never rejects what the schema allows,
+// but may allow more; arguments are validated against the schema itself.
 func offeredSchema(schema map[string]any) map[string]any {
 	o := offering{root: schema, room: maxOffered}
 	out := o.plain(schema, nil)
@@ -25,14 +25,14 @@ func offeredSchema(schema map[string]any) map[string]any {
 	return out
 }
 
-// offering makes the offered form of the parts of a schema.
+// offering converts the subschemas of a schema.
 type offering struct {
 	root map[string]any
-	room int // parts that may still be made
+	room int // remaining number of subschemas
 }
 
-// plain returns the offered form of one schema. refs are the references that led
-// there: one that is among them again is left open.
+// plain returns the offered form of one schema. refs are the references that
+// led to it; a recursive one accepts anything.
 func (o *offering) plain(s map[string]any, refs []string) map[string]any {
 	if o.room--; o.room < 0 {
 		return map[string]any{}
@@ -67,7 +67,7 @@ func (o *offering) plain(s map[string]any, refs []string) map[string]any {
 	return described(out, s)
 }
 
-// enumerate adds the values that a schema names, if they are plain ones.
+// enumerate adds a schema's enum, if its values are scalars.
 func enumerate(out, s map[string]any) {
 	values, _ := s["enum"].([]any)
 	if v, ok := s["const"]; ok {
@@ -83,8 +83,8 @@ func enumerate(out, s map[string]any) {
 	}
 }
 
-// properties adds the offered form of an object's properties. One that may be
-// null may be left out.
+// properties adds the offered form of an object's properties. Nullable ones
+// become optional.
 func (o *offering) properties(out, s map[string]any, refs []string) {
 	props, ok := s["properties"].(map[string]any)
 	if !ok {
@@ -107,8 +107,8 @@ func (o *offering) properties(out, s map[string]any, refs []string) {
 	}
 }
 
-// union returns the form of a choice between schemas: the one that is not null,
-// or the type that all have, or none.
+// union returns the offered form of a union: the only schema that is not null,
+// or the common type, or any type.
 func (o *offering) union(some []any, refs []string) map[string]any {
 	var kept []map[string]any
 	for _, v := range some {
@@ -126,8 +126,8 @@ func (o *offering) union(some []any, refs []string) map[string]any {
 	return out
 }
 
-// resolve returns the schema that a reference within the schema means, nil if
-// there is none.
+// resolve returns the schema that a local reference points to, nil if not
+// found.
 func (o *offering) resolve(ref string) map[string]any {
 	at := o.root
 	rest, ok := strings.CutPrefix(ref, "#")
@@ -142,13 +142,12 @@ func (o *offering) resolve(ref string) map[string]any {
 	return at
 }
 
-// described adds a schema's own description, and its default, which has no
-// place of its own there.
+// described adds a schema's description, which includes its default.
 func described(out, s map[string]any) map[string]any {
 	text, ok := s["description"].(string)
 	if v, given := s["default"]; given {
 		if data, err := json.Marshal(v); err == nil {
-			text, ok = strings.TrimSpace(fmt.Sprintf("%s (%s if not given)", text, data)), true
+			text, ok = strings.TrimSpace(fmt.Sprintf("%s (default %s)", text, data)), true
 		}
 	}
 	if ok {
@@ -158,8 +157,8 @@ func described(out, s map[string]any) map[string]any {
 	return out
 }
 
-// variants returns the schemas of which a value must fit one, nil if there is no
-// such choice. A single schema that must fit besides counts as one.
+// variants returns the alternatives of a union, nil if the schema is none. An
+// allOf with a single schema counts as a union.
 func variants(s map[string]any) []any {
 	for _, key := range []string{"anyOf", "oneOf", "allOf"} {
 		if some, ok := s[key].([]any); ok && s["properties"] == nil && (key != "allOf" || len(some) == 1) {
@@ -169,8 +168,8 @@ func variants(s map[string]any) []any {
 	return nil
 }
 
-// plainType returns the one type, besides null, that a schema's type allows; ""
-// if there are several or none.
+// plainType returns the single type, other than null, that a schema allows; ""
+// for several or none.
 func plainType(kind any) string {
 	if name, ok := kind.(string); ok {
 		return name
@@ -184,7 +183,7 @@ func plainType(kind any) string {
 	return name
 }
 
-// takesNull reports whether a schema says that a value may be null.
+// acceptsNull reports whether a schema allows null.
 func acceptsNull(s map[string]any) bool {
 	kinds, _ := s["type"].([]any)
 	return slices.Contains(kinds, any("null")) || slices.ContainsFunc(variants(s), func(v any) bool {
@@ -201,8 +200,8 @@ func isNested(v any) bool {
 	return false
 }
 
-// complete fills in what a schema gives for properties that are absent: their
-// default, or null where one must be there and may be that.
+// complete sets missing properties to their default, or to null if they are
+// required and nullable.
 func complete(v any, schema map[string]any) any {
 	switch v := v.(type) {
 	case []any:

@@ -10,9 +10,9 @@ import (
 	"github.com/millhand/millhand/internal/reportdir"
 )
 
-// PruneOutputs removes the outputs that calls kept in a directory, or in
-// directories below it, and that were last written before a time; then the
-// directories that this leaves empty. Files of other names stay.
+// PruneOutputs removes saved outputs below a directory that were last written
+// before a time, then the directories left empty. It does not touch other
+// files.
 func PruneOutputs(dir *reportdir.Dir, before time.Time) error {
 	var dirs []string
 	var failures []error
@@ -36,7 +36,7 @@ func PruneOutputs(dir *reportdir.Dir, before time.Time) error {
 		return nil
 	})
 	for i := len(dirs) - 1; i > 0; i-- {
-		dir.Remove(dirs[i]) //nolint:errcheck // one that is not empty stays
+		dir.Remove(dirs[i]) //nolint:errcheck // fails for one that is not empty
 	}
 	if err := errors.Join(append(failures, err)...); err != nil {
 		return fmt.Errorf("prune outputs in %s: %w", dir.Path(), err)
@@ -44,11 +44,11 @@ func PruneOutputs(dir *reportdir.Dir, before time.Time) error {
 	return nil
 }
 
-// isKept reports whether a file's name is one that [keep] or a capture gives.
+// isSavedFile reports whether a file has the name of a saved output.
 func isSavedFile(e fs.DirEntry) bool {
 	return e.Type().IsRegular() && savedOutputName.MatchString(e.Name())
 }
 
-// keptForm is the name of a kept output: "output" or a tool's name, and a
-// number.
+// savedOutputName matches the name of a saved output: "output" or a tool's name,
+// and a number.
 var savedOutputName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]{0,63}-[0-9]+\.txt$`)

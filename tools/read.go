@@ -22,8 +22,8 @@ import (
 var readDescription string
 
 const (
-	readLines    = 2000 // lines given at once, unless asked otherwise
-	readLineSize = 2000 // characters of one line that are shown
+	readLines    = 2000 // default limit
+	readLineSize = 2000 // maximum characters of a line
 )
 
 type readInput struct {
@@ -32,8 +32,8 @@ type readInput struct {
 	Limit    *int   `json:"limit,omitempty" jsonschema:"maximum number of lines to read (default 2000)"`
 }
 
-// span is the lines to read.
-type span struct{ offset, limit int } // the first, from 1, and how many at most
+// span is the range of lines to read.
+type span struct{ offset, limit int } // first line, from 1, and maximum number of lines
 
 func readTool() Tool {
 	return Define(Spec{Name: "read", Description: readDescription, ReadOnly: true, Cached: true, Deadline: time.Minute}, prepareRead)
@@ -95,28 +95,28 @@ func doRead(ctx context.Context, env *Env, p workspace.Path, lines span) (Result
 	return page.result(p, lines.offset)
 }
 
-// isMissing reports whether an error means that there is no such file, a path
-// through something that is no directory included.
+// isMissing reports whether an error means that the file does not exist, or
+// that a parent is not a directory.
 func isMissing(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }
 
-// pageBytes leaves room in the bounded output for what stands around the lines.
+// pageBytes returns the size limit of the lines, without the text around them.
 func pageBytes(env *Env, name string) int {
 	return max(env.sizeLimit()-jsonSize(name)-256, 512)
 }
 
-// page is a run of lines of a file, as a model sees them.
+// page is a range of lines of a file, formatted for a model.
 type page struct {
 	text  strings.Builder
-	lines int  // shown
-	seen  int  // read, the skipped ones included
-	more  bool // the file goes on
-	full  bool // it was the size that ended the page, not the number of lines
+	lines int  // lines in text
+	seen  int  // lines read, including skipped ones
+	more  bool // the file has more lines
+	full  bool // the page ended because of its size, not the number of lines
 }
 
-// readPage reads lines from offset on. It stops reading when the page is full,
-// so the size of a file costs nothing beyond what is shown or skipped.
+// readPage reads lines starting at offset and stops when the page is full, so a
+// large file costs no more than the lines shown or skipped.
 func readPage(ctx context.Context, in *bufio.Reader, offset, limit, size int) (*page, error) {
 	p := &page{}
 	used := 0
@@ -150,8 +150,8 @@ func readPage(ctx context.Context, in *bufio.Reader, offset, limit, size int) (*
 	}
 }
 
-// nextLine returns a line without its end. Of a line too long to be shown only
-// the beginning is kept.
+// nextLine returns a line without its line end. A line that is too long is
+// truncated.
 func nextLine(in *bufio.Reader) ([]byte, error) {
 	var line []byte
 	for {
@@ -171,7 +171,7 @@ func nextLine(in *bufio.Reader) ([]byte, error) {
 	}
 }
 
-// clipLine makes a line valid text of bounded length.
+// clipLine truncates a line and makes it valid UTF-8.
 func clipLine(line []byte) string {
 	s := strings.ToValidUTF8(string(line), "\uFFFD")
 	n := 0
@@ -183,7 +183,7 @@ func clipLine(line []byte) string {
 	return s
 }
 
-// result wraps a page for the model.
+// result formats a page for the model.
 func (p *page) result(at workspace.Path, offset int) (Result, error) {
 	if p.lines == 0 && offset > 1 && !p.more {
 		return Result{}, fmt.Errorf("offset %[3]d is past the end of %[1]s, which has %[2]d lines", at.Rel, p.seen, offset)
@@ -204,7 +204,8 @@ func (p *page) result(at workspace.Path, offset int) (Result, error) {
 	return Result{Output: out, Bounded: true, Cut: p.more, Metadata: map[string]any{"lines": p.lines, "truncated": p.more}}, nil
 }
 
-// readDirectory lists a directory's entries, directories with a slash.
+// readDirectory lists the entries of a directory; names of directories end in a
+// slash.
 func readDirectory(env *Env, p workspace.Path, in span) (Result, error) {
 	entries, err := env.Workspace.ReadDir(p)
 	if err != nil {
@@ -235,7 +236,7 @@ func readDirectory(env *Env, p workspace.Path, in span) (Result, error) {
 	return Result{Output: out, Metadata: map[string]any{"entries": len(shown), "truncated": more}}, nil
 }
 
-// isDir reports whether a path leads to a directory inside the workspace.
+// isDir reports whether a path resolves to a directory inside the workspace.
 func (env *Env) isDir(name string) bool {
 	p, err := env.Workspace.Resolve(name)
 	if err != nil || p.Outside {
@@ -245,8 +246,8 @@ func (env *Env) isDir(name string) bool {
 	return err == nil && st.IsDir()
 }
 
-// binary reports whether a file is no text: by its name's extension, a NUL
-// character, or a large share of control characters.
+// binary reports whether a file is binary, by its extension, a NUL byte, or
+// many control characters.
 func binary(name string, head []byte) bool {
 	switch strings.ToLower(path.Ext(name)) {
 	case ".zip", ".tar", ".gz", ".exe", ".dll", ".so", ".class", ".jar", ".war", ".7z", ".doc", ".docx", ".xls", ".xlsx",

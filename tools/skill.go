@@ -25,8 +25,8 @@ type skillInput struct {
 	Name string `json:"name" jsonschema:"name of the skill to load"`
 }
 
-// skillTool makes the tool; its description names the skills that the profile
-// allows.
+// skillTool returns the skill tool; its description lists the skills that the
+// profile allows.
 func skillTool(env *Env) Tool {
 	var text strings.Builder
 	text.WriteString(strings.TrimSpace(skillDescription))
@@ -44,8 +44,8 @@ func (env *Env) skills() []Skill {
 	return slices.DeleteFunc(slices.Clone(env.Skills), func(s Skill) bool { return !env.Profile.Allows("skill", s.Name) })
 }
 
-// ofSkill reports whether a path outside the workspace belongs to a skill that
-// the profile allows: its files may be read, as far as the read rules go.
+// ofSkill reports whether a path outside the workspace is in the directory of
+// an allowed skill; its files may be read if the read rules allow it.
 func (env *Env) ofSkill(p workspace.Path) bool {
 	return p.Outside && slices.ContainsFunc(env.skills(), func(s Skill) bool {
 		dir, err := env.Workspace.Resolve(s.Dir)
@@ -64,8 +64,8 @@ func prepareSkill(env *Env, in skillInput) (Pending, error) {
 	}}, nil
 }
 
-// noSkill says that there is no skill of a name or, if there is a directory of that
-// name, why it is none.
+// skillNotFound returns the error for an unknown skill or, if its directory
+// exists, for an invalid one.
 func (env *Env) skillNotFound(name string) error {
 	for _, problem := range env.SkillProblems {
 		if broken := (*SkillError)(nil); errors.As(problem, &broken) && path.Base(path.Dir(broken.File)) == name {
@@ -82,7 +82,7 @@ func (env *Env) skillNotFound(name string) error {
 	return fmt.Errorf("skill %q not found; available skills: %s", brief(name), strings.Join(names, ", "))
 }
 
-// loadSkill answers with a skill's text and the names of some of its files.
+// loadSkill returns a skill's text and the names of some of its files.
 func loadSkill(s Skill) (Result, error) {
 	root, err := os.OpenRoot(s.Dir)
 	if err != nil {
@@ -107,11 +107,11 @@ func loadSkill(s Skill) (Result, error) {
 	return Result{Title: "Loaded skill: " + s.Name, Output: out.String(), Metadata: map[string]any{"name": s.Name, "dir": s.Dir}}, nil
 }
 
-// sampleFiles lists some files of a skill's directory, besides its SKILL.md.
+// sampleFiles lists some files of a skill's directory, without SKILL.md.
 func sampleFiles(root *os.Root) []string {
 	var files []string
 	seen := 0
-	fs.WalkDir(root.FS(), ".", func(name string, e fs.DirEntry, err error) error { //nolint:errcheck // its only errors are those that skip
+	fs.WalkDir(root.FS(), ".", func(name string, e fs.DirEntry, err error) error { //nolint:errcheck // the function returns only fs.SkipDir and fs.SkipAll
 		seen++
 		switch {
 		case err != nil || e.IsDir() && e.Name() == ".git":

@@ -15,53 +15,54 @@ import (
 	"github.com/millhand/millhand/internal/workspace"
 )
 
-// The bounds of what is looked for and read of skills.
+// Limits of skills.
 const (
 	maxSkill       = 256 << 10 // bytes of a SKILL.md
 	maxSkillName   = 64        // bytes
-	maxDescription  = 1024      // bytes of a description
-	maxSkillListed = 400       // bytes of a description that the tool's own repeats
+	maxDescription = 1024      // bytes of a description
+	maxSkillListed = 400       // bytes of a description shown in the tool's description
 	maxSkills      = 100
 	maxSkillDepth  = 6
-	maxSkillWalk   = 5000 // files and directories looked at in one place
-	maxSkillSample = 10   // files of a skill's directory that its answer lists
+	maxSkillWalk   = 5000 // files and directories visited in one skills directory
+	maxSkillSample = 10   // files of a skill that its result lists
 )
 
 // Skill is a directory with a SKILL.md: instructions that a model loads when it
-// needs them. They are text; nothing in the directory is run by loading it.
+// needs them. Loading a skill runs nothing.
 type Skill struct {
 	Name        string
 	Description string
 	Dir         string // absolute
 }
 
-// SkillError is why a SKILL.md can't be used.
+// SkillError is the error of an invalid SKILL.md.
 type SkillError struct {
 	File string // the SKILL.md
 	Err  error
 }
 
-// Error names the file.
+// Error implements error.
 func (e *SkillError) Error() string { return fmt.Sprintf("skill %s: %v", e.File, e.Err) }
 
-// Unwrap returns what is wrong.
+// Unwrap returns Err.
 func (e *SkillError) Unwrap() error { return e.Err }
 
-// skillHead is the head of a SKILL.md, as far as it is read.
+// skillHead is the frontmatter of a SKILL.md; other keys are ignored.
 type skillHead struct {
 	Name        string `yaml:"name"`
 	Description string `yaml:"description"`
 }
 
-// skillPlaces are the directories of a workspace in which skills are looked for, a
-// later one's skill replacing an earlier one's of the same name.
+// skillDirs returns the directories of a workspace that are searched for
+// skills. A skill in a later one replaces one with the same name in an earlier
+// one.
 func skillDirs() []string {
 	return []string{".claude/skills", ".agents/skills", ".opencode/skill", ".opencode/skills"}
 }
 
-// FindSkills looks for skills in a workspace's usual directories and then in dirs,
-// absolute directories. It returns them by name, and what was wrong with those that
-// can't be used, for [Env].SkillProblems.
+// FindSkills searches a workspace's usual directories for skills, then dirs,
+// which are absolute. It returns them sorted by name, and the errors of invalid
+// ones, for [Env].SkillProblems.
 func FindSkills(space *workspace.Workspace, dirs []string) ([]Skill, []error) {
 	found := map[string]Skill{}
 	var problems []error
@@ -85,14 +86,14 @@ func FindSkills(space *workspace.Workspace, dirs []string) ([]Skill, []error) {
 	return skills[:min(len(skills), maxSkills)], problems
 }
 
-// skillsBelow adds the skills of one place to found.
+// skillsBelow adds the skills below one directory to found.
 func skillsBelow(root *os.Root, place string, found map[string]Skill) []error {
 	var problems []error
 	seen := 0
-	fs.WalkDir(root.FS(), place, func(name string, e fs.DirEntry, err error) error { //nolint:errcheck // its only errors are those that skip
+	fs.WalkDir(root.FS(), place, func(name string, e fs.DirEntry, err error) error { //nolint:errcheck // the function returns only fs.SkipDir and fs.SkipAll
 		seen++
 		switch {
-		case err != nil: // no such place, or not readable: no skills
+		case err != nil: // missing or unreadable: no skills
 			return fs.SkipDir
 		case seen > maxSkillWalk:
 			return fs.SkipAll
@@ -104,7 +105,7 @@ func skillsBelow(root *os.Root, place string, found map[string]Skill) []error {
 		skill, err := readSkill(root, name)
 		if err != nil {
 			problems = append(problems, &SkillError{File: path.Join(root.Name(), name), Err: err})
-			return nil //nolint:nilerr // it is told with the others
+			return nil //nolint:nilerr // returned with the others
 		}
 		if other, ok := found[skill.Name]; ok {
 			problems = append(problems, fmt.Errorf("duplicate skill %s in %s and %s; the latter is used", skill.Name, other.Dir, skill.Dir))
@@ -115,7 +116,7 @@ func skillsBelow(root *os.Root, place string, found map[string]Skill) []error {
 	return problems
 }
 
-// readSkill reads the head of a SKILL.md.
+// readSkill reads the frontmatter of a SKILL.md.
 func readSkill(root *os.Root, name string) (Skill, error) {
 	text, err := readSkillText(root, name)
 	if err != nil {
@@ -145,7 +146,7 @@ func isSkillName(name string) bool {
 	})
 }
 
-// readSkillText reads a whole SKILL.md: a regular file beneath root.
+// readSkillText reads a SKILL.md, which must be a regular file below root.
 func readSkillText(root *os.Root, name string) (string, error) {
 	if st, err := root.Lstat(name); err != nil || !st.Mode().IsRegular() {
 		return "", workspace.ErrNotRegular

@@ -19,23 +19,23 @@ var taskDescription string
 // Agent is a subagent that the task tool can start.
 type Agent struct {
 	Name        string
-	Description string // for the model that chooses one
+	Description string // for the model that chooses an agent
 }
 
 // SpawnRequest asks for a child session.
 type SpawnRequest struct {
-	Call        string // id of the call that asks
+	Call        string // id of the requesting call
 	Agent       string
-	Description string // a few words
+	Description string // short text for people
 	Prompt      string
-	TaskID      string // of a child session to go on with; "" for a new one
+	TaskID      string // id of a child session to continue; "" for a new one
 }
 
-// SpawnResult is what a child session came to.
+// SpawnResult is the result of a child session.
 type SpawnResult struct {
-	TaskID  string // by which it can be resumed
-	Text    string // its last words
-	Failed  string // why it ended before it was done; "" if it was
+	TaskID  string // id to continue the session with
+	Text    string // its last message
+	Failed  string // why it ended before completion; "" if it completed
 	CostUSD *money.USD
 }
 
@@ -46,8 +46,8 @@ type taskInput struct {
 	TaskID      string `json:"task_id,omitempty" jsonschema:"id of an earlier task to continue instead of starting a new one"`
 }
 
-// taskTool makes the tool; its description names the agents that the profile
-// allows.
+// taskTool returns the task tool; its description lists the agents that the
+// profile allows.
 func taskTool(env *Env) Tool {
 	var text strings.Builder
 	text.WriteString(strings.TrimSpace(taskDescription))
@@ -110,7 +110,7 @@ func runTask(ctx context.Context, env *Env, in taskInput) (Result, error) {
 	return Result{Output: taskBlock(res.TaskID, "completed", "task_result", res.Text), Metadata: meta}, nil
 }
 
-// taskBlock is how a model reads a child session's end.
+// taskBlock formats a child session's result for the model.
 func taskBlock(id, state, element, text string) string {
 	return fmt.Sprintf("<task id=%q state=%q>\n<%s>\n%s\n</%s>\n</task>", id, state, element, text, element)
 }
@@ -122,4 +122,4 @@ func lastMessage(text string) string {
 	return "\n\nLast message: " + text
 }
 
-// oneLine folds a text into one line.
+// oneLine joins the lines of a text.

@@ -2,10 +2,10 @@ package tools
 
 import "sync"
 
-// Tree is what the sessions that work in one workspace share: the turn to
-// change files, so that changes of one file don't lose each other, and a count
-// of changes, by which answers grow old. The zero value is ready; it is safe
-// for concurrent use.
+// Tree is shared by the sessions of one workspace. It serializes changes of
+// files, so that concurrent edits of a file don't lose each other, and counts
+// changes to invalidate cached results. The zero value is ready to use. It is
+// safe for concurrent use.
 type Tree struct {
 	writing sync.Mutex
 
@@ -13,7 +13,7 @@ type Tree struct {
 	changes int64
 }
 
-// change runs something that reads, changes and writes files, alone.
+// change runs a function that reads and writes files, one at a time.
 func (t *Tree) change(do func() (Result, error)) (Result, error) {
 	if t == nil {
 		return do()
@@ -23,14 +23,14 @@ func (t *Tree) change(do func() (Result, error)) (Result, error) {
 	return do()
 }
 
-// touch counts a change.
+// touch increments the number of changes.
 func (t *Tree) touch() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.changes++
 }
 
-// count returns how many changes there have been.
+// count returns the number of changes.
 func (t *Tree) count() int64 {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -9,28 +9,29 @@ import (
 	"github.com/millhand/millhand/internal/textcut"
 )
 
-// The default bounds of what one call gives back to a model.
+// The default limits of one call's output.
 const (
 	defaultLines = 2000
 	defaultBytes = 50 << 10
 )
 
-// What an error's text and a call's title may be, in bytes of JSON.
+// The maximum sizes of an error message and of a call's title, in bytes of
+// JSON.
 const (
 	maxMessage = 4 << 10
 	maxTitle   = 200
 )
 
-// bounded is an output cut to size; path is where the whole of it is kept.
+// bounded is a truncated output; path is the file with the full output.
 type bounded struct {
 	text string
 	cut  bool
 	path string
 }
 
-// bound cuts an output to the session's limits, at line ends where there are
-// any. The size that counts is that of the text as JSON, which is how a model
-// gets it: a file of control characters grows six-fold there.
+// bound truncates an output to the session's limits, at line ends if possible.
+// Sizes are those of the text as JSON, in which a model gets it: control
+// characters take six bytes there.
 func bound(env *Env, text string, tail bool) bounded {
 	kept := cutBytes(cutLines(text, env.lineLimit(), tail), env.sizeLimit(), tail)
 	if len(kept) == len(text) {
@@ -54,8 +55,8 @@ func bound(env *Env, text string, tail bool) bounded {
 // fullOutput describes a complete file in [savedNote].
 const fullOutput = "full output"
 
-// keptNote says where an output, or what is kept of it, is and how to see more
-// of it. A line longer than read shows is not to be seen by lines.
+// savedNote says where an output is saved and how to read more of it. A line
+// longer than read's maximum can't be read by lines.
 func savedNote(what, path, shown string) string {
 	how := "use read with offset and limit, or grep"
 	if len(shown) > readLineSize && !strings.Contains(strings.TrimSuffix(shown, "\n"), "\n") {
@@ -64,9 +65,10 @@ func savedNote(what, path, shown string) string {
 	return fmt.Sprintf("%s saved to %s: %s", what, path, how)
 }
 
-// legible makes an error's text fit for the model: it may repeat arguments of
-// any length, and names of files that are no text. Its middle can be spared:
-// what was attempted stands first, and why it failed last.
+// errorText makes an error message fit for the model: it may quote long
+// arguments and file names that are not valid UTF-8. A long message is
+// shortened in the middle, because the operation comes first and the reason
+// last.
 func errorText(s string) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	if jsonSize(s) <= maxMessage {
@@ -75,7 +77,7 @@ func errorText(s string) string {
 	return cutBytes(s, maxMessage/2, false) + " (...) " + cutBytes(s, maxMessage/2, true)
 }
 
-// brief makes a title of one line that people can take in.
+// brief shortens a text to a title of one line.
 func brief(s string) string {
 	s = textcut.OneLine(strings.ToValidUTF8(s, "\uFFFD"))
 	if kept := cutBytes(s, maxTitle, false); len(kept) < len(s) {
@@ -84,7 +86,7 @@ func brief(s string) string {
 	return s
 }
 
-// lineLimit is the number of lines that a model is given of one output.
+// lineLimit is the maximum number of lines of one output.
 func (env *Env) lineLimit() int {
 	if env.Limits.Lines > 0 {
 		return env.Limits.Lines
@@ -92,7 +94,7 @@ func (env *Env) lineLimit() int {
 	return defaultLines
 }
 
-// sizeLimit is the number of bytes that a model is given of one output.
+// sizeLimit is the maximum size of one output in bytes of JSON.
 func (env *Env) sizeLimit() int {
 	if env.Limits.Bytes > 0 {
 		return env.Limits.Bytes
@@ -100,7 +102,7 @@ func (env *Env) sizeLimit() int {
 	return defaultBytes
 }
 
-// keep writes a whole output into the session's directory for outputs.
+// saveOutput writes a full output to the session's output directory.
 func saveOutput(env *Env, text string) (string, error) {
 	if env.Outputs == nil {
 		return "", nil
@@ -119,7 +121,7 @@ func saveOutput(env *Env, text string) (string, error) {
 	return filepath.Join(env.Outputs.Path(), name), nil
 }
 
-// cutLines keeps the first, or last, n lines.
+// cutLines returns the first, or last, n lines.
 func cutLines(text string, n int, tail bool) string {
 	if strings.Count(text, "\n") < n {
 		return text
@@ -145,8 +147,8 @@ func cutLines(text string, n int, tail bool) string {
 	return text[:at]
 }
 
-// cutBytes keeps as much of the beginning, or end, as fits into size bytes of
-// JSON, whole characters and whole lines if a line end is near.
+// cutBytes returns as much of the head, or tail, as fits in size bytes of JSON.
+// It never splits a character, and cuts at a line end if one is near.
 func cutBytes(text string, size int, tail bool) string {
 	if len(text)*6 <= size || jsonSize(text) <= size {
 		return text
@@ -179,7 +181,7 @@ func cutBytes(text string, size int, tail bool) string {
 	return text[:at]
 }
 
-// jsonSize is the size of a text as a JSON string, without its quotes.
+// jsonSize returns the size of a text as a JSON string, without its quotes.
 func jsonSize(text string) int {
 	n := 0
 	for i := 0; i < len(text); {
@@ -190,8 +192,8 @@ func jsonSize(text string) int {
 	return n
 }
 
-// runeSize is the size of one character in JSON; an invalid byte becomes the
-// replacement character.
+// runeSize returns the size of one character in JSON; an invalid byte counts as
+// the replacement character.
 func runeSize(r rune, width int) int {
 	switch {
 	case r == utf8.RuneError && width == 1:

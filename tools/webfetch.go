@@ -20,7 +20,7 @@ import (
 var webfetchDescription string
 
 const (
-	webfetchTime    = 30 * time.Second // unless the model asks for another
+	webfetchTime    = 30 * time.Second // default timeout
 	maxWebfetchTime = 120 * time.Second
 )
 
@@ -74,7 +74,7 @@ func doWebfetch(ctx context.Context, env *Env, in webfetchInput) (Result, error)
 	return pageResult(ctx, env, page, in.Format)
 }
 
-// reachOf is what a profile's network opens to the web tools.
+// reachOf returns the hosts that a profile's network allows to the web tools.
 func reachOf(p permission.Profile) web.Reach {
 	reach := web.Reach{Public: p.Network.Allow, Hosts: p.Network.Hosts}
 	if p.Ceiling != nil {
@@ -84,8 +84,8 @@ func reachOf(p permission.Profile) web.Reach {
 	return reach
 }
 
-// urlNeeds lists what fetching a URL needs. Rules on URLs never cover what the
-// profile's network does not: no address that is not public, unless the network
+// urlNeeds lists the permissions for fetching a URL. Rules on URLs can't allow
+// what the profile's network does not: no private address, unless the network
 // names its host.
 func urlNeeds(p permission.Profile, perm, address string) []permission.Request {
 	need := permission.Need(perm, address)
@@ -93,7 +93,7 @@ func urlNeeds(p permission.Profile, perm, address string) []permission.Request {
 	return []permission.Request{need}
 }
 
-// acceptFor is what a server is asked for.
+// acceptFor returns the Accept header for a format.
 func acceptFor(format pageFormat) string {
 	switch format {
 	case "html":
@@ -104,7 +104,7 @@ func acceptFor(format pageFormat) string {
 	return "text/markdown,text/x-markdown;q=0.95,text/plain;q=0.8,text/html;q=0.7,*/*;q=0.1"
 }
 
-// fetchError says what the model can do about a fetch that failed.
+// fetchError adds what the model can do about a failed fetch.
 func fetchError(err error) error {
 	var refused *web.Refused
 	var status *web.StatusError
@@ -132,7 +132,7 @@ func statusAdvice(code int) string {
 	return "try another URL"
 }
 
-// pageResult makes what the model reads of a page.
+// pageResult converts a page to a Result.
 func pageResult(ctx context.Context, env *Env, page web.Page, format pageFormat) (Result, error) {
 	media := page.MediaType()
 	if kind := mediaOf(urlPath(page.URL), page.Body); kind != "" {
@@ -166,7 +166,7 @@ func pageResult(ctx context.Context, env *Env, page web.Page, format pageFormat)
 	}, nil
 }
 
-// textual reports whether a type of content is text.
+// textual reports whether a media type is text.
 func textual(media string) bool {
 	kind, sub, _ := strings.Cut(media, "/")
 	if kind == "text" || media == "image/svg+xml" {
@@ -180,7 +180,7 @@ func textual(media string) bool {
 	return false
 }
 
-// urlPath is the path of a URL that was fetched.
+// urlPath returns the path of a URL.
 func urlPath(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {

@@ -61,12 +61,12 @@ func doWrite(env *Env, p workspace.Path, content string) (Result, error) {
 	return Result{Output: fmt.Sprintf("%s %s: %d lines, %d bytes.%s", verb, p.Rel, lineCount(content), len(content), endsNote(before, content)), Metadata: meta}, nil
 }
 
-// byteOrderMark begins some files of text. A model does not see it, so that it
-// stays without the model's doing.
+// byteOrderMark starts some text files. Models don't see it, so it is preserved
+// for them.
 const byteOrderMark = "\uFEFF"
 
-// endsNote tells that a file's line ends are others than before, which a model
-// does not see either.
+// endsNote returns a note if a file's line endings changed, which models don't
+// see either.
 func endsNote(before, after string) string {
 	if crlf := strings.Count(before, "\r\n"); crlf == 0 || 2*crlf < strings.Count(before, "\n") {
 		return ""
@@ -77,14 +77,15 @@ func endsNote(before, after string) string {
 	return " Its line endings changed from CRLF to LF."
 }
 
-// What a path, its final NUL included, and each of its parts may be, in bytes.
+// The maximum sizes of a path, including its final NUL, and of a file name, in
+// bytes.
 const (
 	maxPath = 4096
 	maxName = 255
 )
 
-// fileName refuses the path of a file to write, as it was given and what it
-// means, that can't be one.
+// fileName returns an error if a path, as given or as resolved, can't be that
+// of a file to write.
 func fileName(name string, p workspace.Path) error {
 	if strings.HasSuffix(name, "/") {
 		return fmt.Errorf("path %s ends in a slash: specify a file name", brief(name))
@@ -100,12 +101,13 @@ func fileName(name string, p workspace.Path) error {
 	return nil
 }
 
-// changedOnDisk is the answer when a file is not what the session last saw.
+// changedOnDisk is the error for a file that changed since the session last
+// read or wrote it.
 func changedOnDisk(p workspace.Path) error {
 	return fmt.Errorf("%s was modified on disk since you last read or wrote it; read it again first", p.Rel)
 }
 
-// lineCount counts lines; a last one without a newline counts.
+// lineCount counts lines, including a last one without a newline.
 func lineCount(s string) int {
 	n := strings.Count(s, "\n")
 	if s != "" && !strings.HasSuffix(s, "\n") {
