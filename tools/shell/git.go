@@ -6,6 +6,22 @@ import (
 	"strings"
 )
 
+// subcommand says how a subcommand of git reads its arguments.
+type subcommand struct {
+	options    string // in the notation of options.go
+	first      bool   // options end at the first operand
+	looks      bool   // it changes nothing
+	files      bool   // operands are files
+	file       int    // the one that is, from 1; 0 for all
+	writes     bool   // it writes the files that it names
+	addresses  bool   // operands may be addresses of repositories
+	unknowable bool   // it runs programs that its arguments or settings name
+	changes    string // a file in .git that it changes
+	when       string // only with one of these
+	unless     string // not with one of these
+	operands   int    // only with so many operands
+}
+
 // gitGlobals are git's options before the subcommand.
 const gitGlobals = "-c= -C^ -h -p -P -v --attr-source: --bare --config-env% --exec-path% --git-dir> --glob-pathspecs --help --html-path --icase-pathspecs " +
 	"--info-path --literal-pathspecs --man-path --namespace: --no-lazy-fetch --no-optional-locks --no-pager --no-replace-objects --noglob-pathspecs " +

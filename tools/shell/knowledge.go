@@ -13,11 +13,19 @@ import (
 //go:embed programs.txt
 var programsText string
 
-// knowledge is what is known of programs, by their names.
+// knowledge is what programs.txt holds, by the names of programs and
+// subcommands.
 type knowledge struct {
 	programs map[string]program
 	wrappers map[string]wrapper
 	managers map[string]manager
+	git      map[string]subcommand
+
+	dispatchers       names
+	shells            names
+	variables         names
+	harmlessVariables names
+	harmlessSettings  names
 }
 
 // programTable returns what programs.txt holds. The programs of a line that can't be
@@ -30,7 +38,10 @@ var programTable = sync.OnceValue(func() knowledge {
 // parseKnowledge reads lines of the form that programs.txt describes. The error
 // joins those of all lines.
 func parseKnowledge(text string) (knowledge, error) {
-	k := knowledge{map[string]program{}, map[string]wrapper{}, map[string]manager{}}
+	k := knowledge{
+		map[string]program{}, map[string]wrapper{}, map[string]manager{}, map[string]subcommand{},
+		names{}, names{}, names{}, names{}, names{},
+	}
 	var errs []error
 	for i, line := range strings.Split(text, "\n") {
 		if line = strings.TrimSpace(line); line == "" || line[0] == '#' {
@@ -43,40 +54,61 @@ func parseKnowledge(text string) (knowledge, error) {
 	return k, errors.Join(errs...)
 }
 
-// add takes in one line: a kind with names, and facts.
+// add adds one line: a kind with names, and facts.
 func (k *knowledge) add(fields []string) error {
-	kind, names, _ := strings.Cut(fields[0], " ")
-	var p program
-	var r wrapper
-	var m manager
-	set := map[string]func(string, string) error{"program": p.set, "wrapper": r.set, "manager": m.set}[kind]
-	if set == nil {
+	kind, list, _ := strings.Cut(fields[0], " ")
+	lists := map[string]names{
+		"dispatcher": k.dispatchers, "shell": k.shells, "variable": k.variables,
+		"harmless-variable": k.harmlessVariables, "harmless-setting": k.harmlessSettings,
+	}
+	all, facts := strings.Fields(list), fields[1:]
+	switch kind {
+	case "program":
+		return addTo(k.programs, kind, all, facts, (*program).set)
+	case "wrapper":
+		return addTo(k.wrappers, kind, all, facts, (*wrapper).set)
+	case "manager":
+		return addTo(k.managers, kind, all, facts, (*manager).set)
+	case "git":
+		return addTo(k.git, kind, all, facts, (*subcommand).set)
+	}
+	if lists[kind] == nil {
 		return fmt.Errorf("unknown kind %q", kind)
 	}
-	for _, field := range fields[1:] {
-		key, value, _ := strings.Cut(field, " ")
-		if err := set(key, value); err != nil {
-			return err
-		}
-	}
-	for name := range strings.FieldsSeq(names) {
-		twice := false
-		switch kind {
-		case "program":
-			_, twice = k.programs[name]
-			k.programs[name] = p
-		case "wrapper":
-			_, twice = k.wrappers[name]
-			k.wrappers[name] = r
-		case "manager":
-			_, twice = k.managers[name]
-			k.managers[name] = m
-		}
-		if twice {
-			return fmt.Errorf("duplicate %s %s", kind, name)
-		}
+	for _, name := range all {
+		lists[kind][name] = true
 	}
 	return nil
+}
+
+// addTo adds what facts say of all names.
+func addTo[T any](to map[string]T, kind string, all, facts []string, set func(*T, string, string) error) error {
+	for _, name := range all {
+		if _, twice := to[name]; twice {
+			return fmt.Errorf("duplicate %s %s", kind, name)
+		}
+		var one T
+		for _, fact := range facts {
+			key, value, _ := strings.Cut(fact, " ")
+			if err := set(&one, key, value); err != nil {
+				return err
+			}
+		}
+		to[name] = one
+	}
+	return nil
+}
+
+// names is a list of names, in which * stands for the rest of a name.
+type names map[string]bool
+
+func (n names) has(name string) bool {
+	for i := range len(name) + 1 {
+		if n[name[:i]+"*"] {
+			return true
+		}
+	}
+	return n[name]
 }
 
 func (p *program) set(key, value string) (err error) {
@@ -172,6 +204,38 @@ func (m *manager) set(key, value string) error {
 		return fmt.Errorf("unknown fact %q", key)
 	}
 	return nil
+}
+
+func (s *subcommand) set(key, value string) (err error) {
+	switch key {
+	case "options":
+		s.options = value
+	case "first":
+		s.first = true
+	case "looks":
+		s.looks = true
+	case "files":
+		if s.files = true; value != "" {
+			s.file, err = strconv.Atoi(value)
+		}
+	case "writes":
+		s.writes = true
+	case "addresses":
+		s.addresses = true
+	case "unknowable":
+		s.unknowable = true
+	case "changes":
+		s.changes = value
+	case "when":
+		s.when = value
+	case "unless":
+		s.unless = value
+	case "operands":
+		s.operands, err = strconv.Atoi(value)
+	default:
+		err = fmt.Errorf("unknown fact %q", key)
+	}
+	return err
 }
 
 // specials are the programs whose arguments need code of their own.
