@@ -5,23 +5,22 @@ import (
 	"strings"
 )
 
-// chmod's mode may look like an option: -x, -rw.
-func (w *walker) chmod(c call) {
+// parseChmod reads a mode that may look like an option: -x, -rw.
+func (w *walker) parseChmod(c call, d program) {
 	args := c.args()
 	mode := slices.IndexFunc(args, func(x word) bool {
 		return x.literal() && strings.HasPrefix(x.text, "-") && len(x.text) > 1 && strings.Trim(x.text[1:], "rwxXstugoa,=+-01234567") == "" && x.text != "--"
 	})
-	d := program{use: allWrite, skip: 1, options: "--reference<", instead: "--reference"}
 	if mode >= 0 {
 		d.skip = 0
 	}
 	w.files(c, d, d.parse(args))
 }
 
-// link is ln. What a link leads to counts as read: it can be used by the
-// link's name from then on. It is looked for in the link's directory.
-func (w *walker) link(c call) {
-	p := parseOptions("-S: -t> --backup* --no-dereference --no-target-directory --suffix: --target-directory>", c.args(), false)
+// parseLn counts the target of a link as read: it can be used by the link's
+// name from then on. A relative one is resolved in the link's directory.
+func (w *walker) parseLn(c call, d program) {
+	p := parseOptions(d.options, c.args(), false)
 	symbolic := p.has("-s --symbolic")
 	w.files(c, program{}, p)
 	n := len(p.operands)
@@ -49,8 +48,8 @@ func joined(dir, x word) word {
 	return word{text: dir.text + "/" + x.text, kinds: dir.kinds + string(quoted) + x.kinds, braced: true}
 }
 
-// dd names its files as if=F and of=F.
-func (w *walker) dd(c call) {
+// parseDD reads file names from if=F and of=F.
+func (w *walker) parseDD(c call, d program) {
 	for _, x := range c.args() {
 		name, file, ok := x.cut("=")
 		switch {
@@ -67,10 +66,9 @@ func (w *walker) dd(c call) {
 	}
 }
 
-// patch changes the files that the patch names, or the one it is given.
-func (w *walker) patch(c call) {
-	d := program{use: oneWrite, options: "-B: -D: -d^ -F: -g: -i< -o> -p: -r> -V: -Y: -z: --directory^ --fuzz: --get: --ifdef: --input< --output> " +
-		"--prefix: --quoting-style: --read-only: --reject-file> --reject-format: --strip: --suffix: --basename-prefix: --version-control:"}
+// parsePatch reports the file that is patched, or else the current directory,
+// as the patch names the files.
+func (w *walker) parsePatch(c call, d program) {
 	p := d.parse(c.args())
 	if len(p.operands) == 0 {
 		d.makes, d.names = ".", "--dry-run"
@@ -80,8 +78,8 @@ func (w *walker) patch(c call) {
 	w.files(c, d, p)
 }
 
-// jq's first operand is its program; some options take two values.
-func (w *walker) jq(c call) {
+// parseJq skips the program, the first operand, and options with two values.
+func (w *walker) parseJq(c call, d program) {
 	var args []word
 	for rest := c.args(); len(rest) > 0; rest = rest[1:] {
 		n := 0
@@ -101,27 +99,16 @@ func (w *walker) jq(c call) {
 		}
 		rest = rest[min(n, len(rest)-1):]
 	}
-	d := program{use: allRead, skip: 1, options: "-f< -L< --from-file< --indent: --library-path<", instead: "-f --from-file"}
 	w.files(c, d, d.parse(args))
 }
 
-// openssl's options are words with one dash.
-func (w *walker) openssl(c call) {
-	w.files(c, program{}, parseOptions("-in< -out> -keyout> -inkey< -CA< -CAfile< -CApath< -cert< -key< -certfile< -content< -config% -engine% "+
-		"-provider% -rand< -writerand> -kfile< -sigfile< -signature< -sign< -verify< -passin: -passout: -pass: -subj: -days:", c.args(), false))
+// parseOpenSSL reads options that are words with one dash.
+func (w *walker) parseOpenSSL(c call, d program) {
+	w.files(c, program{}, parseOptions(d.options, c.args(), false))
 }
 
-const curlOptions = "-A: -b: -c> -C: -d: -D> -e: -E< -F: -h: -H: -K% -m: -o> -P: -Q: -r: -t: -T< -u: -U: -w: -x: -X: -y: -Y: -z: " +
-	"--alt-svc> --cacert< --capath< --cert< --config% --connect-timeout: --connect-to: --cookie: --cookie-jar> --create-dirs --data: --data-ascii: " +
-	"--data-binary: --data-raw: --data-urlencode: --dump-header> --egd-file< --etag-compare< --etag-save> --form: --form-escape --form-string: " +
-	"--header: --hsts> --interface: --json: --key< --libcurl> --limit-rate: --max-filesize: --max-redirs: --max-time: --netrc --netrc-file< --netrc-optional " +
-	"--output> --output-dir> --pinnedpubkey: --preproxy: --proxy: --proxy-user: --pubkey< --range: --referer: --remote-name --remote-name-all " +
-	"--remote-header-name --request: --request-target: --resolve: --retry: --retry-all-errors --retry-delay: --retry-max-time: --stderr> --time-cond: " +
-	"--trace> --trace-ascii> --trace-time --unix-socket< --upload-file< --url: --url-query: --user: --user-agent: --variable: --write-out:"
-
-// curl reads files named with an @ in what it sends, and by file: addresses.
-func (w *walker) curl(c call) {
-	d := program{options: curlOptions}
+// parseCurl also reports files named by @FILE in data and by file: URLs.
+func (w *walker) parseCurl(c call, d program) {
 	p := d.parse(c.args())
 	if p.has("-O --remote-name --remote-name-all") && !p.has("--output-dir") {
 		d.makes = "."

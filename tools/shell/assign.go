@@ -41,14 +41,14 @@ func (w *walker) subscript(x syntax.ArithmExpr) {
 
 // set reports a change of a variable that decides what a command runs.
 func (w *walker) set(name string, value word, text string) {
-	if decides(name) && (!startsProgram(name) || !harmless(value)) || injects(name, value) {
+	if w.decides(name) && (!startsProgram(name) || !harmless(value)) || injects(name, value) {
 		w.unknown(ReasonEnvironment, text)
 	}
 }
 
 // variable reports a change of such a variable by anything but an assignment.
 func (w *walker) variable(name string, n syntax.Node) {
-	if decides(name) {
+	if w.decides(name) {
 		w.unknown(ReasonEnvironment, source(w.src, n))
 	}
 }
@@ -93,25 +93,8 @@ func (w *walker) declared(variant string, x word) {
 
 // decides reports whether a variable decides what a later command runs, or
 // how its words are read.
-func decides(name string) bool {
-	switch name {
-	case "PATH", "ENV", "IFS", "PS4", "PS0", "PROMPT_COMMAND", "SHELL", "SHELLOPTS", "BASHOPTS", "POSIXLY_CORRECT",
-		"BASH_ENV", "BASH_ALIASES", "BASH_CMDS", "BASH_LOADABLES_PATH",
-		"CDPATH", "PWD", "OLDPWD", "DIRSTACK", "HOME", "XDG_CONFIG_HOME",
-		"BROWSER", "LESSOPEN", "LESSCLOSE", "GCONV_PATH", "FCEDIT", "VISUAL",
-		"RIPGREP_CONFIG_PATH", "TAR_OPTIONS", "RSYNC_RSH", "RSYNC_CONNECT_PROG", "CVS_RSH", "SSH_ASKPASS", "SUDO_ASKPASS":
-		return true
-	case "GIT_TERMINAL_PROMPT", "GIT_OPTIONAL_LOCKS", "GIT_MERGE_AUTOEDIT",
-		"GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_AUTHOR_DATE",
-		"GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL", "GIT_COMMITTER_DATE":
-		return false
-	}
-	for _, prefix := range []string{"LD_", "DYLD_", "BASH_FUNC_", "GIT_"} {
-		if strings.HasPrefix(name, prefix) {
-			return true
-		}
-	}
-	return startsProgram(name)
+func (w *walker) decides(name string) bool {
+	return !w.harmlessVariables[name] && w.variables.has(name) || startsProgram(name)
 }
 
 // injects reports whether a variable adds options to a program that make it run

@@ -6,13 +6,9 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-const awkOptions = "-d> -D: -e: -E< -f< -F: -i: -l% -o> -p> -v: --assign: --dump-variables> --exec< --field-separator: --file< --include: --load% " +
-	"--pretty-print> --profile> --source: --csv --posix --re-interval --sandbox --traditional"
-
-// awk looks at awk: its files, and what its program does beyond printing.
-func (w *walker) awk(c call) {
-	d := program{use: allRead, skip: 1, options: awkOptions, instead: "-e -E -f --exec --file --source"}
-	p := parseOptions(awkOptions, c.args(), true)
+// parseAwk reports the files of awk and what its program does beyond printing.
+func (w *walker) parseAwk(c call, d program) {
+	p := parseOptions(d.options, c.args(), true)
 	programs := p.operands[:min(1, len(p.operands))]
 	if p.has(d.instead) {
 		programs = nil

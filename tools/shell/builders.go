@@ -6,24 +6,12 @@ import (
 	"strings"
 )
 
-// Make's options, and Go's of all subcommands. Go's have one dash, however long
-// they are.
-const (
-	makeOptions = "-B -C^ -d -e -E? -f< -h -i -I< -j* -k -l* -L -n -o: -O* -p -q -r -R -s -S -t -v -w -W: --always-make --assume-new: --assume-old: --debug* --directory^ " +
-		"--dry-run --eval? --file< --ignore-errors --include-dir< --jobs* --just-print --keep-going --load-average* --makefile< --max-load* --new-file: " +
-		"--no-builtin-rules --no-builtin-variables --no-print-directory --no-silent --old-file: --output-sync* --print-directory --question --quiet --recon " +
-		"--shuffle* --silent --stop --touch --trace --version --warn-undefined-variables --what-if:"
-	goOptions = "-C^ -asmflags: -bench: -benchtime: -blockprofile> -count: -covermode: -coverpkg: -coverprofile> -cpu: -cpuprofile> -exec! -fuzz: -fuzztime: " +
-		"-gcflags: -installsuffix: -ldflags: -list: -memprofile> -mod: -modfile> -mutexprofile> -o> -outputdir> -overlay< -p: -parallel: -pgo: " +
-		"-pkgdir> -run: -shuffle: -skip: -tags: -timeout: -toolexec! -trace> -vet: -vettool! -f: -go: -require: -replace: -buildmode: -compiler: -gccgoflags:"
-)
-
-// make looks at make: what it runs stands in files, but for what the line says
-// of the shell.
-func (w *walker) make(c call) {
+// parseMake reports settings of the shell on make's command line. The commands
+// that it runs are in files.
+func (w *walker) parseMake(c call, d program) {
 	before := w.at
 	defer func() { w.at = before }()
-	p := parseOptions(makeOptions, c.args(), false)
+	p := parseOptions(d.options, c.args(), false)
 	w.managerOptions(p, c, true)
 	for _, x := range p.operands {
 		name, _, ok := x.cut("=")
@@ -37,15 +25,14 @@ func (w *walker) make(c call) {
 	}
 }
 
-// golang looks at the go command: where it writes, and the programs that it is
-// told to run others by.
-func (w *walker) golang(c call) {
+// parseGo reports where the go command writes and which programs it runs.
+func (w *walker) parseGo(c call, d program) {
 	before := w.at
 	defer func() { w.at = before }()
 	w.subcommand(c)
 	args, sub := c.args(), ""
 	for len(args) > 0 {
-		o, rest, ok := goOption(args)
+		o, rest, ok := goOption(d.options, args)
 		if !ok {
 			sub, args = args[0].text, args[1:]
 			break
@@ -54,7 +41,7 @@ func (w *walker) golang(c call) {
 		args = rest
 	}
 	for len(args) > 0 {
-		o, rest, ok := goOption(args)
+		o, rest, ok := goOption(d.options, args)
 		switch {
 		case ok:
 			w.goFlag(o, c)
@@ -84,10 +71,10 @@ func (w *walker) goRuns(words []word, c call) {
 	}
 }
 
-// python looks at Python: the program of -m is known by the name of its module.
-func (w *walker) python(c call) {
+// parsePython finds what Python runs: the program of -m is known by the name of its module.
+func (w *walker) parsePython(c call, d program) {
 	args := c.args()
-	p := parseOptions("-b -B -c: -d -E -h -i -I -m: -O -P -q -s -S -u -v -V -W: -x -X: --check-hash-based-pycs: --help --version", args, true)
+	p := parseOptions(d.options, args, true)
 	i := slices.IndexFunc(p.options, func(o option) bool { return o.name == "-m" && o.given })
 	if j := slices.IndexFunc(p.options, func(o option) bool { return o.name == "-c" }); j >= 0 && j < i {
 		i = -1 // it is the script's
@@ -114,7 +101,7 @@ func (w *walker) goFlag(o option, c call) {
 }
 
 // goOption reads one option of go, false if the first word is none.
-func goOption(args []word) (o option, rest []word, ok bool) {
+func goOption(options string, args []word) (o option, rest []word, ok bool) {
 	x := args[0]
 	if !x.starts("-") || len(x.text) < 2 || x.is("--") || x.is("-args") || x.is("--args") {
 		return o, nil, false
@@ -124,7 +111,7 @@ func goOption(args []word) (o option, rest []word, ok bool) {
 	}
 	head, tail, equals := x.cut("=")
 	o = option{name: head.text, value: tail, given: equals}
-	if name, mark, known := lookup(goOptions, head.text); known && name == head.text {
+	if name, mark, known := lookup(options, head.text); known && name == head.text {
 		o.mark, o.known = mark, true
 	}
 	rest = args[1:]

@@ -173,10 +173,8 @@ func (w *walker) effects(name string, c call) outcome {
 		return w.unwrap(c, wrapper)
 	case manages:
 		w.manage(c, manager)
-	case isShell(name):
+	case w.shells[name]:
 		w.shell(c)
-	case name == "git":
-		w.git(c)
 	case known:
 		w.program(c, program)
 	default:
@@ -190,7 +188,7 @@ func (w *walker) knows(name string) bool {
 	_, wraps := w.wrappers[name]
 	_, manages := w.managers[name]
 	_, known := w.programs[name]
-	return wraps || manages || known || isShell(name) || name == "git" || builtin(name) != nil || hasSubcommands(name)
+	return wraps || manages || known || w.shells[name] || builtin(name) != nil || w.dispatchers[name]
 }
 
 // function walks a function, if there is one, and tells whether there
@@ -257,7 +255,7 @@ func (w *walker) declareFunction(c *syntax.FuncDecl) {
 func (w *walker) record(c call) {
 	words := c.words
 	if words[0].is("git") {
-		words = gitPlain(words)
+		words = gitPlain(w.programs["git"].options, words)
 	}
 	plain := join(words).text
 	key := reportKey{script: w.id, from: c.words[0].from, plain: plain}
@@ -337,20 +335,9 @@ func (w *walker) other(c call) {
 			w.name(x, false, "wildcard")
 		}
 	}
-	if hasSubcommands(path.Base(c.words[0].text)) {
+	if w.dispatchers[path.Base(c.words[0].text)] {
 		w.subcommand(c)
 	}
-}
-
-// hasSubcommands tells the programs whose first argument is a command itself.
-func hasSubcommands(name string) bool {
-	switch name {
-	case "npm", "pnpm", "yarn", "bun", "deno", "pip", "pip3", "uv", "poetry", "pipenv", "bundle", "cargo", "go", "rustup",
-		"docker", "podman", "kubectl", "helm", "terraform", "aws", "az", "gcloud", "gh", "glab", "systemctl", "service",
-		"apt", "apt-get", "yum", "dnf", "apk", "brew", "snap", "dotnet", "conda", "mise", "nix":
-		return true
-	}
-	return false
 }
 
 // subcommand reports a subcommand that isn't known.

@@ -120,7 +120,7 @@ func (w *walker) suspectArithmetic(x syntax.ArithmExpr) {
 		switch n := n.(type) {
 		case *syntax.Lit:
 			w.computes = w.computes || syntax.ValidName(n.Value)
-			if decides(n.Value) {
+			if w.decides(n.Value) {
 				w.unknown(ReasonEnvironment, source(w.src, x))
 			}
 		case *syntax.Word:

@@ -8,17 +8,17 @@ import (
 // program says how a program that works on files names them on its command
 // line.
 type program struct {
-	options    string // in the notation of options.go; options that aren't described are taken as flags
-	use        string // what the operands are, see below
-	skip       int    // operands before those
-	instead    string // options that make up for the skipped operands
-	changes    string // options that make it write what it reads otherwise
-	spares     string // options that make it read what it writes otherwise
-	makes      string // what it writes without being told a name
-	names      string // options with which it doesn't
-	hosts      bool   // operands may be on other machines, host:path
-	unknowable bool   // it has a language of its own that can run programs
-	special    func(*walker, call)
+	options    string                       // in the notation of options.go; options that aren't described are taken as flags
+	use        string                       // what the operands are, see below
+	skip       int                          // operands before those
+	instead    string                       // options that make up for the skipped operands
+	changes    string                       // options that make it write what it reads otherwise
+	spares     string                       // options that make it read what it writes otherwise
+	makes      string                       // what it writes without being told a name
+	names      string                       // options with which it doesn't
+	hosts      bool                         // operands may be on other machines, host:path
+	unknowable bool                         // it has a language of its own that can run programs
+	code       func(*walker, call, program) // a parser of its own
 }
 
 // What operands are.
@@ -54,8 +54,8 @@ func operand(use string, i, n int) (file, write bool) {
 
 // program reports the files of a program that is described.
 func (w *walker) program(c call, d program) {
-	if d.special != nil {
-		d.special(w, c)
+	if d.code != nil {
+		d.code(w, c, d)
 		return
 	}
 	w.files(c, d, d.parse(c.args()))

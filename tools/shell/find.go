@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// findFiles looks at find: where it searches, and what its expression does
+// parseFind reports the files of find: where it searches, and what its expression does
 // with the files that it finds.
-func (w *walker) findFiles(c call) {
+func (w *walker) parseFind(c call, d program) {
 	starts, expression := w.findStarts(c)
 	if c.more {
 		w.unknown(ReasonOption, c.text)
@@ -148,13 +148,8 @@ func (w *walker) onMatches(starts []word, inside bool, f func()) {
 	w.at, w.matches = at, matches
 }
 
-// fdOptions describes fd, which finds files too.
-const fdOptions = "-d: -t: -e: -E: -c: -j: -S: -o: -g -i -s -u -H -I -L -p -a -l -0 -1 -q --max-depth: --min-depth: --exact-depth: --type: --extension: " +
-	"--exclude: --color: --threads: --size: --owner: --changed-within: --changed-before: --format: --max-results: --path-separator: --batch-size: " +
-	"--ignore-file< --base-directory^ --search-path<"
-
-// fd looks at fd: a pattern, directories, and after -x or -X a command.
-func (w *walker) fd(c call) {
+// parseFd reports the directories of fd and the command after -x or -X.
+func (w *walker) parseFd(c call, d program) {
 	args := c.args()
 	run := slices.IndexFunc(args, func(x word) bool {
 		return x.is("-x") || x.is("-X") || x.is("--exec") || x.is("--exec-batch")
@@ -163,7 +158,7 @@ func (w *walker) fd(c call) {
 	if run >= 0 {
 		search = args[:run]
 	}
-	p := parseOptions(fdOptions, search, false)
+	p := parseOptions(d.options, search, false)
 	w.options(p, c)
 	w.enterOptions(p)
 	for _, o := range p.options {

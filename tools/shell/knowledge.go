@@ -136,9 +136,9 @@ func (p *program) set(key, value string) (err error) {
 		p.hosts = true
 	case "unknowable":
 		p.unknowable = true
-	case "special":
-		if p.special = specials()[value]; p.special == nil {
-			err = fmt.Errorf("unknown special %q", value)
+	case "code":
+		if p.code = programParsers()[value]; p.code == nil {
+			err = fmt.Errorf("unknown code %q", value)
 		}
 	default:
 		err = fmt.Errorf("unknown fact %q", key)
@@ -164,9 +164,9 @@ func (r *wrapper) set(key, value string) error {
 		r.inShell = true
 	case "permute":
 		r.permute = true
-	case "find":
-		if r.find = finders()[value]; r.find == nil {
-			return fmt.Errorf("unknown find %q", value)
+	case "code":
+		if r.code = wrapperParsers()[value]; r.code == nil {
+			return fmt.Errorf("unknown code %q", value)
 		}
 	default:
 		return fmt.Errorf("unknown fact %q", key)
@@ -238,19 +238,20 @@ func (s *subcommand) set(key, value string) (err error) {
 	return err
 }
 
-// specials are the programs whose arguments need code of their own.
-func specials() map[string]func(*walker, call) {
-	return map[string]func(*walker, call){
-		"awk": (*walker).awk, "chmod": (*walker).chmod, "curl": (*walker).curl, "dd": (*walker).dd, "fd": (*walker).fd,
-		"findFiles": (*walker).findFiles, "golang": (*walker).golang, "jq": (*walker).jq, "link": (*walker).link, "make": (*walker).make,
-		"openssl": (*walker).openssl, "patch": (*walker).patch, "python": (*walker).python, "sed": (*walker).sed, "tar": (*walker).tar,
+// programParsers are the programs whose arguments need a parser of their own.
+func programParsers() map[string]func(*walker, call, program) {
+	return map[string]func(*walker, call, program){
+		"awk": (*walker).parseAwk, "chmod": (*walker).parseChmod, "curl": (*walker).parseCurl, "dd": (*walker).parseDD, "fd": (*walker).parseFd,
+		"find": (*walker).parseFind, "git": (*walker).parseGit, "go": (*walker).parseGo, "jq": (*walker).parseJq, "ln": (*walker).parseLn,
+		"make": (*walker).parseMake, "openssl": (*walker).parseOpenSSL, "patch": (*walker).parsePatch, "python": (*walker).parsePython,
+		"sed": (*walker).parseSed, "tar": (*walker).parseTar,
 	}
 }
 
-// finders find the commands of wrappers that need code of their own.
-func finders() map[string]func(*walker, call, parsed) {
+// wrapperParsers find the commands of wrappers that need a parser of their own.
+func wrapperParsers() map[string]func(*walker, call, parsed) {
 	return map[string]func(*walker, call, parsed){
-		"env": (*walker).env, "flock": (*walker).flock, "parallel": (*walker).parallel, "ssh": (*walker).ssh, "su": (*walker).su,
-		"sudo": (*walker).sudo, "typescript": (*walker).typescript, "watch": (*walker).watch, "xargs": (*walker).xargs,
+		"env": (*walker).parseEnv, "flock": (*walker).parseFlock, "parallel": (*walker).parseParallel, "ssh": (*walker).parseSSH, "su": (*walker).parseSu,
+		"sudo": (*walker).parseSudo, "typescript": (*walker).parseScript, "watch": (*walker).parseWatch, "xargs": (*walker).parseXargs,
 	}
 }

@@ -24,9 +24,11 @@ func TestMistakesInTheTableOfPrograms(t *testing.T) {
 		"program x | opts -a":            `unknown fact "opts"`,
 		"program x | use all":            `unknown use "all"`,
 		"program x | skip one":           "invalid syntax",
-		"program x | special x":          `unknown special "x"`,
+		"program x | code x":             `unknown code "x"`,
 		"program x | skip 1\nprogram x":  "line 2: duplicate program x",
-		"wrapper x | find x":             `unknown find "x"`,
+		"wrapper x | code x":             `unknown code "x"`,
+		"git x | files one":              "invalid syntax",
+		"shell a b\nprogram a | opts":    `unknown fact "opts"`,
 		"manager x | runs a | runs-x":    `unknown fact "runs-x"`,
 		"manager x | first | scripts-of": `unknown fact "scripts-of"`,
 	} {

@@ -156,7 +156,7 @@ func (b bench) check(t *testing.T, line string, exact bool) (known bool) {
 	for _, words := range ran {
 		plain := strings.Join(words, " ")
 		if !slices.ContainsFunc(a.Commands, func(c Command) bool {
-			script := isShell(c.Program) && strings.Contains(c.Plain, " "+words[0]) // which is looked for in PATH
+			script := programTable().shells[c.Program] && strings.Contains(c.Plain, " "+words[0]) // which is looked for in PATH
 			return c.Program == words[0] && (!exact || c.Plain == plain) || script
 		}) {
 			t.Errorf("%s\nran %q, reported is\n%s", line, words, outline(a, nil))

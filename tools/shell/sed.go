@@ -2,14 +2,9 @@ package shell
 
 import "strings"
 
-// sedOptions describes sed. -i may have a suffix in the same word.
-const sedOptions = "-e: -E -f< -i* -l: -n -r -s -u -z --debug --expression: --file< --follow-symlinks --in-place* --line-length: --null-data --posix " +
-	"--quiet --regexp-extended --sandbox --separate --silent --unbuffered --zero-terminated"
-
-// sed looks at sed: its files, which -i changes, and what its script does
+// parseSed reports the files of sed, which -i changes, and what its script does
 // beyond printing.
-func (w *walker) sed(c call) {
-	d := program{use: allRead, skip: 1, options: sedOptions, instead: "-e -f --expression --file", changes: "-i --in-place"}
+func (w *walker) parseSed(c call, d program) {
 	p := d.parse(c.args())
 	w.files(c, d, p)
 	if p.has("-f --file") {

@@ -2,15 +2,6 @@ package shell
 
 import "strings"
 
-// isShell tells the shells. Their scripts are read as bash.
-func isShell(name string) bool {
-	switch name {
-	case "bash", "sh", "dash", "zsh", "ksh", "ksh93", "mksh", "ash", "rbash", "rzsh", "fish", "tcsh", "csh", "posh", "yash":
-		return true
-	}
-	return false
-}
-
 // shellCall is a shell's arguments taken apart.
 type shellCall struct {
 	command  bool   // -c: the first operand is a script

@@ -2,17 +2,9 @@ package shell
 
 import "strings"
 
-const tarOptions = "--absolute-names --append --catenate --concatenate --create --delete --update " +
-	"-b: -C^ -f: -F% -g> -H: -I! -K: -L: -N: -T% -V: -X< --add-file< --after-date: --atime-preserve* --backup* --blocking-factor: " +
-	"--check-links --checkpoint* --checkpoint-action% --directory^ --exclude: --exclude-from< --exclude-ignore: --exclude-tag: --extract --file: --files-from% " +
-	"--format: --get --group: --hole-detection: --index-file> --info-script% --label: --list --listed-incremental> --mode: --mtime: " +
-	"--new-volume-script% --newer: --newer-mtime: --occurrence* --one-top-level* --overwrite --overwrite-dir --owner: --pax-option: " +
-	"--quoting-style: --record-size: --rmt-command% --rsh-command% --sort: --starting-file: --strip-components: --suffix: --tape-length: " +
-	"--to-command! --to-stdout --transform: --use-compress-program! --volno-file> --warning: --xattrs --xattrs-exclude: --xattrs-include: --xform:"
-
-// tar reads or writes an archive, and the files in it.
-func (w *walker) tar(c call) {
-	p := parseOptions(tarOptions, oldTarOptions(c.args()), false)
+// parseTar reads or writes an archive, and the files in it.
+func (w *walker) parseTar(c call, d program) {
+	p := parseOptions(d.options, oldTarOptions(d.options, c.args()), false)
 	before := w.at
 	defer func() { w.at = before }()
 	w.options(p, c)
@@ -69,7 +61,7 @@ func (w *walker) tarExtracts(p parsed, c call) {
 }
 
 // oldTarOptions rewrites options without a dash: "tar xf a" is "tar -x -f a".
-func oldTarOptions(args []word) []word {
+func oldTarOptions(options string, args []word) []word {
 	if len(args) == 0 || args[0].text == "" || !args[0].literal() || strings.HasPrefix(args[0].text, "-") {
 		return args
 	}
@@ -78,7 +70,7 @@ func oldTarOptions(args []word) []word {
 	for _, l := range letters {
 		o := plainWord("-" + string(l))
 		out = append(out, o)
-		if _, mark, _ := lookup(tarOptions, o.text); takesValue(mark) && len(rest) > 0 {
+		if _, mark, _ := lookup(options, o.text); takesValue(mark) && len(rest) > 0 {
 			out = append(out, rest[0])
 			rest = rest[1:]
 		}

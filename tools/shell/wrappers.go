@@ -19,7 +19,7 @@ type wrapper struct {
 	starts  bool                              // without a command a shell is started
 	inShell bool                              // builtins of this shell are run as such
 	permute bool                              // options may stand after operands
-	find    func(w *walker, c call, p parsed) // finds the command in a way of its own
+	code    func(w *walker, c call, p parsed) // a parser of its own that finds the command
 }
 
 // unwrap looks at the command that a program runs.
@@ -37,8 +37,8 @@ func (w *walker) unwrap(c call, r wrapper) outcome {
 	if p.has(r.idle) {
 		return same(before)
 	}
-	if r.find != nil {
-		r.find(w, c, p)
+	if r.code != nil {
+		r.code(w, c, p)
 		return same(before)
 	}
 	return w.wrapped(c, r, w.operandsBefore(r, p.operands, c))
@@ -115,8 +115,8 @@ func (w *walker) wrapped(c call, r wrapper, words []word) outcome {
 	return same(w.at)
 }
 
-// env runs a command in a changed environment; -S splits a string into words.
-func (w *walker) env(c call, p parsed) {
+// parseEnv finds the command after assignments; -S splits a string into words.
+func (w *walker) parseEnv(c call, p parsed) {
 	words := p.operands
 	if len(words) > 0 && words[0].is("-") {
 		words = words[1:]
@@ -157,8 +157,8 @@ func (w *walker) splitString(x word, c call) []word {
 	return words[min(1, len(words)):]
 }
 
-// sudo runs a command, edits files (-e) or starts a shell (-s, -i).
-func (w *walker) sudo(c call, p parsed) {
+// parseSudo finds the command, the files to edit (-e) or a shell (-s, -i).
+func (w *walker) parseSudo(c call, p parsed) {
 	if p.has("-e --edit") {
 		for _, x := range p.operands {
 			w.name(x, true, "argument of sudo -e")
@@ -168,9 +168,9 @@ func (w *walker) sudo(c call, p parsed) {
 	w.wrapped(c, wrapper{starts: p.has("-s -i --shell --login")}, w.assignmentsBefore(p.operands))
 }
 
-// su is su and runuser: a script with -c, which is read with the options, a
+// parseSu finds the command of su and runuser: a script with -c, which is read with the options, a
 // command with -u, else a shell.
-func (w *walker) su(c call, p parsed) {
+func (w *walker) parseSu(c call, p parsed) {
 	switch {
 	case p.has("-c --command --session-command"):
 	case p.has("-u --user"):
@@ -182,9 +182,9 @@ func (w *walker) su(c call, p parsed) {
 	}
 }
 
-// ssh runs a command on another machine, where a shell reads it. Options may
-// stand after the host too.
-func (w *walker) ssh(c call, p parsed) {
+// parseSSH finds the command that a shell on another machine runs. Options may
+// follow the host too.
+func (w *walker) parseSSH(c call, p parsed) {
 	if len(p.operands) == 0 {
 		return
 	}
@@ -196,8 +196,8 @@ func (w *walker) ssh(c call, p parsed) {
 	w.remote = remote
 }
 
-// flock holds a lock, a file or a descriptor, while a command runs.
-func (w *walker) flock(c call, p parsed) {
+// parseFlock skips the lock, a file or a descriptor.
+func (w *walker) parseFlock(c call, p parsed) {
 	words := p.operands
 	if len(words) == 0 {
 		return
@@ -213,8 +213,8 @@ func (w *walker) flock(c call, p parsed) {
 	w.wrapped(c, wrapper{}, words)
 }
 
-// typescript is script: it writes what a command or shell prints to a file.
-func (w *walker) typescript(c call, p parsed) {
+// parseScript reports the file to which script writes the output of a command.
+func (w *walker) parseScript(c call, p parsed) {
 	if len(p.operands) == 0 {
 		w.access("typescript", true, "output of script")
 	} else {
@@ -228,14 +228,14 @@ func (w *walker) typescript(c call, p parsed) {
 	}
 }
 
-// watch repeats a command, which a shell runs unless -x is given.
-func (w *walker) watch(c call, p parsed) {
+// parseWatch finds the command, which a shell runs unless -x is given.
+func (w *walker) parseWatch(c call, p parsed) {
 	w.wrapped(c, wrapper{shell: !p.has("-x --exec")}, p.operands)
 }
 
-// xargs runs a command with arguments from its input, which take the place of
-// a mark in the command or are added to it.
-func (w *walker) xargs(c call, p parsed) {
+// parseXargs finds the command, to which arguments from standard input are added,
+// or replace a mark in it.
+func (w *walker) parseXargs(c call, p parsed) {
 	mark := ""
 	for _, o := range p.options {
 		switch {
@@ -255,9 +255,8 @@ func (w *walker) xargs(c call, p parsed) {
 	w.wrapped(c, wrapper{}, substitute(p.operands, mark, single))
 }
 
-// parallel runs a command line for each of its arguments, which a shell reads
-// with the arguments put in.
-func (w *walker) parallel(c call, p parsed) {
+// parseParallel finds the command line that a shell reads for each argument.
+func (w *walker) parseParallel(c call, p parsed) {
 	w.unknown(ReasonScript, c.text)
 	words := p.operands
 	if i := slices.IndexFunc(words, func(x word) bool { return strings.HasPrefix(x.text, ":::") }); i >= 0 {
