@@ -138,6 +138,36 @@ var fixtures = []fixture{
 		job: func(s *gittest.Sandbox) { s.Write("my.secret", "no\n", "b", "b\r\n") },
 	},
 	{
+		name: "a replaced directory",
+		base: func(s *gittest.Sandbox) { s.Write("a", "a\n", "d/b", "b\n", "e/c", "c\n") },
+		prep: func(s *gittest.Sandbox) {
+			s.Run("replace", "HEAD:d", s.Run("rev-parse", "HEAD:e"))
+			s.Run("reset", "-q", "--hard")
+		},
+		job: func(s *gittest.Sandbox) { s.Write("new", "n\n", "d/c", "changed\n") },
+	},
+	{
+		name: "a replaced commit, packed",
+		base: func(s *gittest.Sandbox) { s.Write("a", "a\n") },
+		prep: func(s *gittest.Sandbox) {
+			s.Write("b", "b\n")
+			s.Run("add", "b")
+			s.Run("replace", "HEAD", s.Run("commit-tree", "-m", "instead", s.Run("write-tree")))
+			s.Run("reset", "-q", "--hard")
+			s.Run("pack-refs", "--all")
+		},
+		job: func(s *gittest.Sandbox) { s.Write("b", "changed\n", "new", "n\n") },
+	},
+	{
+		name: "replacements that are switched off",
+		base: func(s *gittest.Sandbox) { s.Write("a", "a\n", "d/b", "b\n", "e/c", "c\n") },
+		prep: func(s *gittest.Sandbox) {
+			s.Run("config", "core.useReplaceRefs", "false")
+			s.Run("replace", "HEAD:d", s.Run("rev-parse", "HEAD:e"))
+		},
+		job: func(s *gittest.Sandbox) { s.Write("new", "n\n") },
+	},
+	{
 		name: "a detached HEAD",
 		base: func(s *gittest.Sandbox) { s.Write("a", "a\n") },
 		prep: func(s *gittest.Sandbox) { s.Run("checkout", "-q", "--detach") },
@@ -414,7 +444,7 @@ func TestPatchAppliesOnTheBaseAndGivesTheSameTree(t *testing.T) {
 			must(t, os.MkdirAll(clone.Root, 0o755))
 			clone.Run("init", "-q", "-b", "main")
 			if base != "" {
-				clone.Run("-c", "protocol.file.allow=always", "fetch", "-q", "--update-shallow", s.Root, "HEAD")
+				clone.Run("-c", "protocol.file.allow=always", "fetch", "-q", "--update-shallow", s.Root, "HEAD", "refs/replace/*:refs/replace/*")
 				clone.Run("-c", "core.autocrlf=false", "reset", "-q", "--hard", base)
 			}
 			clone.Run("-c", "core.autocrlf=false", "apply", "--index", "--whitespace=nowarn", name)

@@ -56,7 +56,7 @@ func NewGuard(dir string, names []string) (*Guard, error) {
 func GitControls(gitDir string) []string {
 	var names []string
 	for _, below := range []string{"", "worktrees/*", "modules/*", "modules/*/modules/*"} {
-		for _, n := range []string{"HEAD", "config", "config.worktree", "hooks", "info", "objects/info/alternates", "commondir", "gitdir"} {
+		for _, n := range []string{"HEAD", "config", "config.worktree", "hooks", "info", "objects/info/alternates", "refs/replace", "commondir", "gitdir"} {
 			names = append(names, path.Join(gitDir, below, n))
 		}
 	}

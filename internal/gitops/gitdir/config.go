@@ -193,24 +193,30 @@ type Settings struct {
 	logRefs        bool // whether new reflogs are made
 }
 
+// get returns the last value of a key that is not in a subsection.
+func (files ConfigFiles) get(section, key string) (string, bool) {
+	for _, f := range slices.Backward(files) {
+		if v, ok := f.get(section, key); ok {
+			return v, true
+		}
+	}
+	return "", false
+}
+
+// boolean is [ConfigFile.boolean] over all files.
+func (files ConfigFiles) boolean(section, key string, unset bool) bool {
+	v, ok := files.get(section, key)
+	if !ok {
+		return unset
+	}
+	return isTrue(v)
+}
+
 // settings evaluates configuration files, of which the last is the repository's.
 func (files ConfigFiles) settings(env Env) Settings {
 	local := files[len(files)-1]
-	get := func(key string) (string, bool) {
-		for _, f := range slices.Backward(files) {
-			if v, ok := f.get("core", key); ok {
-				return v, true
-			}
-		}
-		return "", false
-	}
-	boolean := func(key string, unset bool) bool {
-		v, ok := get(key)
-		if !ok {
-			return unset
-		}
-		return isTrue(v)
-	}
+	get := func(key string) (string, bool) { return files.get("core", key) }
+	boolean := func(key string, unset bool) bool { return files.boolean("core", key, unset) }
 	s := Settings{
 		ExcludesFile:   env.userFile(get, "excludesfile", "ignore"),
 		AttributesFile: env.userFile(get, "attributesfile", "attributes"),

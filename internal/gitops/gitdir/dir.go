@@ -87,7 +87,11 @@ func (at location) open(env Env) (*Dir, error) {
 		return nil, err
 	}
 	d.Settings = d.Config.settings(env)
-	if d.Objects, err = openObjects(at.commonDir); err != nil {
+	replaced, err := d.replacements()
+	if err != nil {
+		return nil, err
+	}
+	if d.Objects, err = openObjects(at.commonDir, replaced); err != nil {
 		return nil, err
 	}
 	return d, nil

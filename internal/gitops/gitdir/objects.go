@@ -20,10 +20,17 @@ import (
 )
 
 // Objects reads the objects of a repository and of those that it borrows
-// from.
+// from. Instead of an object that refs/replace names it returns the replacement,
+// under the name of the original.
 type Objects struct {
 	Dir string // the directory "objects"
 
+	*objectStores
+	replaced map[plumbing.Hash]plumbing.Hash
+}
+
+// objectStores are the object directories of a repository.
+type objectStores struct {
 	mu     sync.Mutex // go-git's storage is for one goroutine at a time
 	dirs   []string   // of the stores
 	stores []*filesystem.ObjectStorage
@@ -33,13 +40,13 @@ type Objects struct {
 // cacheSize bounds the memory that each opened repository keeps for objects.
 const cacheSize = 16 * cache.MiByte
 
-func openObjects(commonDir string) (*Objects, error) {
+func openObjects(commonDir string, replaced map[plumbing.Hash]plumbing.Hash) (*Objects, error) {
 	dir := filepath.Join(commonDir, "objects")
 	dirs, err := withAlternates([]string{dir}, 0)
 	if err != nil {
 		return nil, err
 	}
-	s := &Objects{Dir: dir, dirs: dirs}
+	s := &objectStores{dirs: dirs}
 	shared := cache.NewObjectLRU(cacheSize)
 	for _, d := range dirs {
 		if filepath.Base(d) != "objects" {
@@ -49,8 +56,27 @@ func openObjects(commonDir string) (*Objects, error) {
 		s.stores = append(s.stores, filesystem.NewObjectStorageWithOptions(git, shared, filesystem.Options{}))
 	}
 	s.listPacks()
-	return s, nil
+	return &Objects{dir, s, replaced}, nil
 }
+
+// Originals reads the same objects without replacements. Transfers need them: a
+// replacement has not the hash that the other end expects.
+func (s *Objects) Originals() *Objects { return &Objects{s.Dir, s.objectStores, nil} }
+
+// replacement returns the object that git reads instead of one.
+func (s *Objects) replacement(hash plumbing.Hash) plumbing.Hash {
+	for range mostReplaced {
+		to, ok := s.replaced[hash]
+		if !ok {
+			break
+		}
+		hash = to
+	}
+	return hash
+}
+
+// mostReplaced bounds replacements of replacements, as in git.
+const mostReplaced = 5
 
 // withAlternates appends the directories that the directories from the given one on
 // borrow objects from, and so on.
@@ -84,7 +110,7 @@ func (s *Objects) Read(t plumbing.ObjectType, hash plumbing.Hash) (o plumbing.En
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	err = s.look(func() error {
-		o, err = s.find(t, hash)
+		o, err = s.find(t, s.replacement(hash))
 		return err
 	})
 	if err != nil {
@@ -109,7 +135,7 @@ func (s *Objects) Size(hash plumbing.Hash) (n int64, err error) {
 	defer s.mu.Unlock()
 	err = s.look(func() error {
 		for _, store := range s.stores {
-			if n, err = store.EncodedObjectSize(hash); !errors.Is(err, plumbing.ErrObjectNotFound) {
+			if n, err = store.EncodedObjectSize(s.replacement(hash)); !errors.Is(err, plumbing.ErrObjectNotFound) {
 				return err
 			}
 		}

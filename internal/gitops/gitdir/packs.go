@@ -23,7 +23,7 @@ const mostLooks = 20
 
 // look calls a function that reads objects, and again as long as what it misses
 // may be in packs that have been made meanwhile. The caller holds s.mu.
-func (s *Objects) look(read func() error) error {
+func (s *objectStores) look(read func() error) error {
 	for n := 1; ; n++ {
 		err := read()
 		if err == nil || !missing(err) {
@@ -57,7 +57,7 @@ func missing(err error) bool {
 
 // listPacks lists the packs of all stores, and reports whether they are others
 // than before.
-func (s *Objects) listPacks() (changed bool) {
+func (s *objectStores) listPacks() (changed bool) {
 	var now []string
 	for _, dir := range s.dirs {
 		entries, err := os.ReadDir(filepath.Join(dir, "pack"))

@@ -130,8 +130,19 @@ func (d *Dir) PackedRefs() (map[string]plumbing.Hash, error) {
 // Refs returns all references that hold an object's id themselves, by their full names.
 // The files come first: git pack-refs removes one after it has written its line.
 func (d *Dir) Refs() (map[string]plumbing.Hash, error) {
+	loose, err := d.looseRefs("refs")
+	if err != nil {
+		return nil, err
+	}
+	refs, err := d.PackedRefs()
+	maps.Copy(refs, loose)
+	return refs, err
+}
+
+// looseRefs returns the references that are files below a directory.
+func (d *Dir) looseRefs(dir string) (map[string]plumbing.Hash, error) {
 	loose := map[string]plumbing.Hash{}
-	top := filepath.Join(d.Common, "refs")
+	top := filepath.Join(d.Common, dir)
 	err := filepath.WalkDir(top, func(path string, e fs.DirEntry, err error) error {
 		if Absent(err) || err == nil && !e.Type().IsRegular() {
 			return nil
@@ -149,12 +160,42 @@ func (d *Dir) Refs() (map[string]plumbing.Hash, error) {
 		}
 		return IgnoreMissing(err)
 	})
+	return loose, err
+}
+
+// replacePrefix is where git keeps replacements of objects, by the hash of the
+// original.
+const replacePrefix = "refs/replace/"
+
+// replacements returns the objects that git reads instead of others (git-replace);
+// none if core.useReplaceRefs switches them off.
+func (d *Dir) replacements() (map[plumbing.Hash]plumbing.Hash, error) {
+	if !d.Config.boolean("core", "usereplacerefs", true) {
+		return nil, nil
+	}
+	refs, err := d.looseRefs(replacePrefix)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", replacePrefix, err)
+	}
+	packed, err := ReadOptional(filepath.Join(d.Common, "packed-refs"))
 	if err != nil {
 		return nil, err
 	}
-	refs, err := d.PackedRefs()
-	maps.Copy(refs, loose)
-	return refs, err
+	if bytes.Contains(packed, []byte(" "+replacePrefix)) {
+		all, err := d.PackedRefs()
+		if err != nil {
+			return nil, err
+		}
+		maps.Copy(all, refs)
+		refs = all
+	}
+	replaced := map[plumbing.Hash]plumbing.Hash{}
+	for name, to := range refs {
+		if from, ok := strings.CutPrefix(name, replacePrefix); ok && plumbing.IsHash(from) {
+			replaced[plumbing.NewHash(from)] = to
+		}
+	}
+	return replaced, nil
 }
 
 // Shallow returns the commits whose parents are missing.

@@ -16,7 +16,7 @@ import (
 
 // fetch packs what is missing into another object store.
 func (f *localSource) fetch(ctx context.Context, into *gitdir.Objects, w wish) ([]plumbing.Hash, error) {
-	objects, err := between(ctx, f.git.Objects, w.want, w.have)
+	objects, err := between(ctx, f.git.Objects.Originals(), w.want, w.have)
 	if err != nil {
 		return nil, err
 	}
@@ -24,7 +24,7 @@ func (f *localSource) fetch(ctx context.Context, into *gitdir.Objects, w wish) (
 	packed := make(chan struct{})
 	go func() {
 		defer close(packed)
-		_ = in.CloseWithError(writePack(ctx, in, f.git.Objects, objects))
+		_ = in.CloseWithError(writePack(ctx, in, f.git.Objects.Originals(), objects))
 	}()
 	err = storePack(ctx, into.Dir, out)
 	_ = out.Close()
@@ -117,16 +117,16 @@ func fetchCommit(ctx context.Context, git *gitdir.Dir, remote Repo, branch strin
 		}
 	}
 	w := wish{want: []plumbing.Hash{tip}}
-	if w.have, err = haves(git.Objects, refs); err != nil {
+	if w.have, err = haves(git.Objects.Originals(), refs); err != nil {
 		return "", err
 	}
 	if w.shallow, err = git.Shallow(); err != nil {
 		return "", err
 	}
-	if _, err := src.fetch(ctx, git.Objects, w); err != nil {
+	if _, err := src.fetch(ctx, git.Objects.Originals(), w); err != nil {
 		return "", err
 	}
-	if _, err := git.Objects.RootTree(tip); err != nil {
+	if _, err := git.Objects.Originals().RootTree(tip); err != nil {
 		return "", fmt.Errorf("%w: it sent less than it should: %w", ErrUnreachable, err)
 	}
 	return tip.String(), nil

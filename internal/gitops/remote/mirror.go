@@ -128,7 +128,7 @@ func (m *mirroring) sound() bool {
 	}
 	m.state = state
 	refs, err := m.git.PackedRefs()
-	return err == nil && checkTips(m.git.Objects, refs) == nil
+	return err == nil && checkTips(m.git.Objects.Originals(), refs) == nil
 }
 
 func (m *mirroring) open() (err error) {
@@ -179,7 +179,7 @@ func (m *mirroring) update(ctx context.Context, src source, sound bool) error {
 	if err := m.writeShallow(shallow); err != nil {
 		return err
 	}
-	if err := checkTips(m.git.Objects, next); err != nil {
+	if err := checkTips(m.git.Objects.Originals(), next); err != nil {
 		return err
 	}
 	if err := m.writeRefs(next); err != nil {
@@ -236,8 +236,8 @@ func (m *mirroring) fetch(ctx context.Context, src source, next, now map[string]
 		return shallow, nil
 	}
 	w.want = slices.Collect(maps.Keys(missing))
-	if w.have, err = haves(m.git.Objects, now); err != nil {
+	if w.have, err = haves(m.git.Objects.Originals(), now); err != nil {
 		return nil, &damageError{err}
 	}
-	return src.fetch(ctx, m.git.Objects, w)
+	return src.fetch(ctx, m.git.Objects.Originals(), w)
 }

@@ -135,7 +135,7 @@ func replaceFile(name string, data []byte) error {
 func (m *mirroring) writeShallow(commits []plumbing.Hash) error {
 	var lines []string
 	for _, h := range commits {
-		if c, err := m.git.Objects.Commit(h); err == nil && c != nil {
+		if c, err := m.git.Objects.Originals().Commit(h); err == nil && c != nil {
 			lines = append(lines, h.String()+"\n")
 		}
 	}

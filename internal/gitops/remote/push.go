@@ -62,7 +62,7 @@ func push(ctx context.Context, git *gitdir.Dir, o PushOptions) error {
 	if now != cmd.Old {
 		return moved(o.Branch, now)
 	}
-	if err = send(ctx, git.Objects, c, cmd); err == nil || ctx.Err() != nil || errors.Is(err, errNotSent) {
+	if err = send(ctx, git.Objects.Originals(), c, cmd); err == nil || ctx.Err() != nil || errors.Is(err, errNotSent) {
 		return err
 	}
 	c.close()

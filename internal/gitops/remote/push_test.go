@@ -65,6 +65,26 @@ func TestAPushMovesOneBranchUnderALease(t *testing.T) {
 	}
 }
 
+func TestAPushSendsTheOriginalsOfReplacedObjects(t *testing.T) {
+	o := newOrigin(t)
+	remote := o.remotes(t)["file"]()
+	base := o.Run("rev-parse", "HEAD")
+	r, err := gitops.Open(o.Root, o.env())
+	must(t, err)
+	commit := o.jobCommit(r, base, "pushed\n")
+	o.Run("replace", commit, base)
+	o.Run("replace", commit+":a", base+":a")
+	r, err = gitops.Open(o.Root, o.env()) // which reads the replacements
+	must(t, err)
+	if err := Push(t.Context(), r.Git, PushOptions{Remote: remote, Commit: commit, Branch: "bot/x"}); err != nil {
+		t.Fatal(err)
+	}
+	o.bare.Fsck()
+	if got := o.bare.Run("show", "bot/x:a"); got != "pushed" {
+		t.Errorf("the remote has %q", got)
+	}
+}
+
 func TestABranchThatMovesAfterItWasListedIsNotOverwritten(t *testing.T) {
 	o := newOrigin(t)
 	var move func()
