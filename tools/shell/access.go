@@ -154,7 +154,7 @@ func (w *walker) redirects(list []*syntax.Redirect) {
 			w.bodyText(r)
 		}
 		if r.N != nil && strings.HasPrefix(r.N.Value, "{") {
-			w.variable(strings.Trim(r.N.Value, "{}"), r)
+			changeVariable(w, strings.Trim(r.N.Value, "{}"), r)
 		}
 		for _, x := range w.braces(r.Word) {
 			w.redirect(r, x)

@@ -6,7 +6,7 @@ import (
 )
 
 // parseChmod reads a mode that may look like an option: -x, -rw.
-func (w *walker) parseChmod(c call, d program) {
+func parseChmod(w *walker, c call, d program) {
 	args := c.args()
 	mode := slices.IndexFunc(args, func(x word) bool {
 		return x.literal() && strings.HasPrefix(x.text, "-") && len(x.text) > 1 && strings.Trim(x.text[1:], "rwxXstugoa,=+-01234567") == "" && x.text != "--"
@@ -14,15 +14,15 @@ func (w *walker) parseChmod(c call, d program) {
 	if mode >= 0 {
 		d.skip = 0
 	}
-	w.files(c, d, d.parse(args))
+	programFiles(w, c, d, d.parse(args))
 }
 
 // parseLn counts the target of a link as read: it can be used by the link's
 // name from then on. A relative one is resolved in the link's directory.
-func (w *walker) parseLn(c call, d program) {
+func parseLn(w *walker, c call, d program) {
 	p := parseOptions(d.options, c.args(), false)
 	symbolic := p.has("-s --symbolic")
-	w.files(c, program{}, p)
+	programFiles(w, c, program{}, p)
 	n := len(p.operands)
 	into := p.has("-t --target-directory")
 	for i, x := range p.operands {
@@ -49,7 +49,7 @@ func joined(dir, x word) word {
 }
 
 // parseDD reads file names from if=F and of=F.
-func (w *walker) parseDD(c call, d program) {
+func parseDD(w *walker, c call, d program) {
 	for _, x := range c.args() {
 		name, file, ok := x.cut("=")
 		switch {
@@ -68,18 +68,18 @@ func (w *walker) parseDD(c call, d program) {
 
 // parsePatch reports the file that is patched, or else the current directory,
 // as the patch names the files.
-func (w *walker) parsePatch(c call, d program) {
+func parsePatch(w *walker, c call, d program) {
 	p := d.parse(c.args())
 	if len(p.operands) == 0 {
 		d.makes, d.names = ".", "--dry-run"
 	} else {
 		d.use = firstWrite
 	}
-	w.files(c, d, p)
+	programFiles(w, c, d, p)
 }
 
 // parseJq skips the program, the first operand, and options with two values.
-func (w *walker) parseJq(c call, d program) {
+func parseJq(w *walker, c call, d program) {
 	var args []word
 	for rest := c.args(); len(rest) > 0; rest = rest[1:] {
 		n := 0
@@ -99,27 +99,27 @@ func (w *walker) parseJq(c call, d program) {
 		}
 		rest = rest[min(n, len(rest)-1):]
 	}
-	w.files(c, d, d.parse(args))
+	programFiles(w, c, d, d.parse(args))
 }
 
 // parseOpenSSL reads options that are words with one dash.
-func (w *walker) parseOpenSSL(c call, d program) {
-	w.files(c, program{}, parseOptions(d.options, c.args(), false))
+func parseOpenSSL(w *walker, c call, d program) {
+	programFiles(w, c, program{}, parseOptions(d.options, c.args(), false))
 }
 
 // parseCurl also reports files named by @FILE in data and by file: URLs.
-func (w *walker) parseCurl(c call, d program) {
+func parseCurl(w *walker, c call, d program) {
 	p := d.parse(c.args())
 	if p.has("-O --remote-name --remote-name-all") && !p.has("--output-dir") {
 		d.makes = "."
 	}
-	w.files(c, d, p)
+	programFiles(w, c, d, p)
 	addresses := p.operands
 	for _, o := range p.options {
 		switch o.name {
 		case "-d", "--data", "--data-ascii", "--data-binary", "--data-urlencode", "--json", "-F", "--form", "-H", "--header", "-w", "--write-out",
 			"--url-query", "--variable":
-			w.curlData(o)
+			curlData(w, o)
 		case "-b", "--cookie":
 			if !strings.Contains(o.value.text, "=") {
 				w.name(o.value, false, o.name+" of curl")
@@ -137,7 +137,7 @@ func (w *walker) parseCurl(c call, d program) {
 }
 
 // curlData reports the file in @file, name=@file, name@file and name=<file.
-func (w *walker) curlData(o option) {
+func curlData(w *walker, o option) {
 	form := o.name == "-F" || o.name == "--form"
 	_, file, ok := o.value.cut("@")
 	if !ok && form {

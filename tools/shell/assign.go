@@ -7,83 +7,83 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// assignment looks at NAME=VALUE before the words of a command, or as a
+// analyzeAssignment looks at NAME=VALUE before the words of a command, or as a
 // command of its own if there are none.
-func (w *walker) assignment(a *syntax.Assign, args []*syntax.Word) {
+func analyzeAssignment(w *walker, a *syntax.Assign, args []*syntax.Word) {
 	value := w.word(a.Value)
 	local := len(args) > 0 && (args[0].Lit() == "read" || args[0].Lit() == "mapfile" || args[0].Lit() == "readarray")
 	if a.Name != nil && (!local || a.Name.Value != "IFS") {
-		w.set(a.Name.Value, value, source(w.src, a))
+		setVariable(w, a.Name.Value, value, source(w.src, a))
 	}
-	w.assigned(a)
+	assignedValues(w, a)
 }
 
-// assigned walks the parts of an assignment.
-func (w *walker) assigned(a *syntax.Assign) {
-	w.subscript(a.Index)
+// assignedValues walks the parts of an assignment.
+func assignedValues(w *walker, a *syntax.Assign) {
+	subscript(w, a.Index)
 	w.dataWord(a.Value)
 	if a.Array == nil {
 		return
 	}
 	for _, e := range a.Array.Elems {
-		w.subscript(e.Index)
+		subscript(w, e.Index)
 		w.dataWord(e.Value)
 	}
 }
 
 // subscript walks the index of an assignment, where single quotes are quotes.
-func (w *walker) subscript(x syntax.ArithmExpr) {
+func subscript(w *walker, x syntax.ArithmExpr) {
 	if x != nil {
 		w.suspectArithmetic(x)
 		w.substitutions(x)
 	}
 }
 
-// set reports a change of a variable that decides what a command runs.
-func (w *walker) set(name string, value word, text string) {
+// setVariable reports a change of a variable that decides what a command runs.
+func setVariable(w *walker, name string, value word, text string) {
 	if w.decides(name) && (!startsProgram(name) || !harmless(value)) || injects(name, value) {
 		w.unknown(ReasonEnvironment, text)
 	}
 }
 
-// variable reports a change of such a variable by anything but an assignment.
-func (w *walker) variable(name string, n syntax.Node) {
+// changeVariable reports a change of such a variable by anything but an assignment.
+func changeVariable(w *walker, name string, n syntax.Node) {
 	if w.decides(name) {
 		w.unknown(ReasonEnvironment, source(w.src, n))
 	}
 }
 
-// variableWord does the same for a name among a builtin's words.
-func (w *walker) variableWord(x word) {
+// changeNamed does the same for a name among a builtin's words.
+func changeNamed(w *walker, x word) {
 	name, value, _ := x.cut("=")
 	switch {
 	case !name.literal():
 		w.unknown(ReasonEnvironment, x.text)
 	default:
 		base, _, _ := strings.Cut(strings.TrimSuffix(name.text, "+"), "[")
-		w.set(base, value, x.text)
+		setVariable(w, base, value, x.text)
 	}
 	w.data(x)
 }
 
-// declaration walks declare, local, export, readonly and typeset.
-func (w *walker) declaration(d *syntax.DeclClause) {
+// analyzeDeclaration walks declare, local, export, readonly and typeset.
+func analyzeDeclaration(w *walker, d *syntax.DeclClause) {
 	for _, a := range d.Args {
 		switch {
 		case a.Name == nil: // an option, or a name made at run time
-			w.declared(d.Variant.Value, w.word(a.Value))
+			declareWord(w, d.Variant.Value, w.word(a.Value))
 		case !a.Naked:
-			w.set(a.Name.Value, w.word(a.Value), source(w.src, a))
+			setVariable(w, a.Name.Value, w.word(a.Value), source(w.src, a))
 		}
-		w.assigned(a)
+		assignedValues(w, a)
 	}
 }
 
-// declared looks at a word of such a command that isn't plainly NAME=VALUE. A
+// declareWord looks at a word of such a command that isn't plainly NAME=VALUE. A
 // reference (-n) gives a variable a second name.
-func (w *walker) declared(variant string, x word) {
+func declareWord(w *walker, variant string, x word) {
 	if !strings.HasPrefix(x.text, "-") && !strings.HasPrefix(x.text, "+") || !x.literal() {
-		w.variableWord(x)
+		changeNamed(w, x)
 		return
 	}
 	if strings.HasPrefix(x.text, "-") && strings.Contains(x.text, "n") && variant != "export" {

@@ -7,7 +7,7 @@ import (
 )
 
 // parseAwk reports the files of awk and what its program does beyond printing.
-func (w *walker) parseAwk(c call, d program) {
+func parseAwk(w *walker, c call, d program) {
 	p := parseOptions(d.options, c.args(), true)
 	programs := p.operands[:min(1, len(p.operands))]
 	if p.has(d.instead) {
@@ -29,9 +29,9 @@ func (w *walker) parseAwk(c call, d program) {
 	}
 	p.operands = awkFiles(p.operands, !p.has(d.instead))
 	d.skip = 0
-	w.files(c, d, p)
+	programFiles(w, c, d, p)
 	for _, x := range programs {
-		w.awkProgram(x, c)
+		awkProgram(w, x, c)
 	}
 	if len(programs) == 0 && c.more {
 		w.unknown(ReasonScript, c.text)
@@ -54,7 +54,7 @@ func awkFiles(operands []word, program bool) []word {
 
 // awkProgram looks at a program's text. It isn't parsed: whatever looks like a
 // pipe, a call of system or an output file counts.
-func (w *walker) awkProgram(x word, c call) {
+func awkProgram(w *walker, x word, c call) {
 	if !x.literal() {
 		w.unknown(ReasonScript, c.text)
 	}

@@ -8,11 +8,11 @@ import (
 
 // parseMake reports settings of the shell on make's command line. The commands
 // that it runs are in files.
-func (w *walker) parseMake(c call, d program) {
+func parseMake(w *walker, c call, d program) {
 	before := w.at
 	defer func() { w.at = before }()
 	p := parseOptions(d.options, c.args(), false)
-	w.managerOptions(p, c, true)
+	managerOptions(w, p, c, true)
 	for _, x := range p.operands {
 		name, _, ok := x.cut("=")
 		switch name.text = strings.TrimRight(name.text, ":?+!"); {
@@ -26,10 +26,10 @@ func (w *walker) parseMake(c call, d program) {
 }
 
 // parseGo reports where the go command writes and which programs it runs.
-func (w *walker) parseGo(c call, d program) {
+func parseGo(w *walker, c call, d program) {
 	before := w.at
 	defer func() { w.at = before }()
-	w.subcommand(c)
+	checkSubcommand(w, c)
 	args, sub := c.args(), ""
 	for len(args) > 0 {
 		o, rest, ok := goOption(d.options, args)
@@ -37,20 +37,20 @@ func (w *walker) parseGo(c call, d program) {
 			sub, args = args[0].text, args[1:]
 			break
 		}
-		w.goFlag(o, c)
+		goFlag(w, o, c)
 		args = rest
 	}
 	for len(args) > 0 {
 		o, rest, ok := goOption(d.options, args)
 		switch {
 		case ok:
-			w.goFlag(o, c)
+			goFlag(w, o, c)
 			if sub == "env" && o.name == "-w" || o.name == "-ldflags" && strings.Contains(o.value.text, "-extld") {
 				w.unknown(ReasonSetting, c.text)
 			}
 			args = rest
 		case sub == "run" || sub == "tool": // the rest is for the program
-			w.goRuns(args, c)
+			goRuns(w, args, c)
 			return
 		case args[0].is("-args"):
 			return
@@ -62,17 +62,17 @@ func (w *walker) parseGo(c call, d program) {
 
 // goRuns looks at the program of go run and go tool: that of another module is
 // known by the last part of its path.
-func (w *walker) goRuns(words []word, c call) {
+func goRuns(w *walker, words []word, c call) {
 	first, _, _ := words[0].cut("@")
 	if name := path.Base(first.text); first.fixed() && !strings.HasPrefix(first.text, ".") && !strings.HasSuffix(name, ".go") {
 		w.inside++
-		w.wrapped(c, wrapper{}, slices.Concat([]word{renamed(words[0], name)}, words[1:]))
+		runWrapped(w, c, wrapper{}, slices.Concat([]word{renamed(words[0], name)}, words[1:]))
 		w.inside--
 	}
 }
 
 // parsePython finds what Python runs: the program of -m is known by the name of its module.
-func (w *walker) parsePython(c call, d program) {
+func parsePython(w *walker, c call, d program) {
 	args := c.args()
 	p := parseOptions(d.options, args, true)
 	i := slices.IndexFunc(p.options, func(o option) bool { return o.name == "-m" && o.given })
@@ -86,18 +86,18 @@ func (w *walker) parsePython(c call, d program) {
 			return x.to >= p.options[i].value.to && strings.HasSuffix(x.text, p.options[i].value.text)
 		})+1:]
 		w.inside++
-		w.wrapped(c, wrapper{}, slices.Concat([]word{renamed(p.options[i].value, module.text)}, rest))
+		runWrapped(w, c, wrapper{}, slices.Concat([]word{renamed(p.options[i].value, module.text)}, rest))
 		w.inside--
 	case i >= 0:
 		w.unknown(ReasonCommand, c.text)
 	default:
-		w.other(c)
+		runUnknown(w, c)
 	}
 }
 
 // goFlag reports an option of go.
-func (w *walker) goFlag(o option, c call) {
-	w.managerOptions(parsed{options: []option{o}}, c, false)
+func goFlag(w *walker, o option, c call) {
+	managerOptions(w, parsed{options: []option{o}}, c, false)
 }
 
 // goOption reads one option of go, false if the first word is none.

@@ -11,39 +11,39 @@ import (
 func builtin(name string) func(*walker, call) outcome {
 	switch name {
 	case "cd", "pushd":
-		return (*walker).changeDir
+		return changeDir
 	case "popd":
-		return (*walker).popDir
+		return popDir
 	case "eval":
-		return (*walker).eval
+		return evalWords
 	case "source", ".":
-		return (*walker).source
+		return sourceFile
 	case "trap":
-		return (*walker).trapped
+		return setTrap
 	case "exit":
-		return (*walker).exit
+		return exitShell
 	case "return", "break", "continue":
-		return (*walker).jump
+		return leaveBlock
 	case "alias":
-		return (*walker).alias
+		return defineAlias
 	case "set", "shopt":
-		return (*walker).shellOptions
+		return shellOptions
 	case "export", "declare", "typeset", "local", "readonly":
-		return (*walker).declareWords
+		return declareWords
 	case "read", "mapfile", "readarray", "getopts", "unset", "wait", "printf":
-		return (*walker).assigning
+		return assignNames
 	case "let", "test", "[":
-		return (*walker).evaluating
+		return evaluateWords
 	case "enable", "hash", "complete", "compgen", "compopt", "bind", "fc":
-		return (*walker).opaqueBuiltin
+		return opaqueBuiltin
 	case "history":
-		return (*walker).history
+		return historyFiles
 	}
 	return nil
 }
 
 // changeDir is cd and pushd.
-func (w *walker) changeDir(c call) outcome {
+func changeDir(w *walker, c call) outcome {
 	before, name := w.at, c.words[0].text
 	p := parseOptions("-L -P -e -@ -n", c.args(), true)
 	if len(p.operands) == 0 {
@@ -66,10 +66,10 @@ func (w *walker) changeDir(c call) outcome {
 }
 
 // popDir goes back to a directory where the shell has been.
-func (w *walker) popDir(call) outcome { return outcome{ok: w.all, bad: w.at} }
+func popDir(w *walker, _ call) outcome { return outcome{ok: w.all, bad: w.at} }
 
-// eval carries its words out as a script.
-func (w *walker) eval(c call) outcome {
+// evalWords carries its words out as a script.
+func evalWords(w *walker, c call) outcome {
 	args := c.args()
 	if len(args) > 0 && args[0].is("--") {
 		args = args[1:]
@@ -86,8 +86,8 @@ func (w *walker) inShell(x word, c call) outcome {
 	return out
 }
 
-// source runs a file in the shell itself.
-func (w *walker) source(c call) outcome {
+// sourceFile runs a file in the shell itself.
+func sourceFile(w *walker, c call) outcome {
 	w.unknown(ReasonFile, c.text)
 	w.defined = map[string]bool{}
 	args := c.args()
@@ -100,10 +100,10 @@ func (w *walker) source(c call) outcome {
 	return same(places{anywhere: true})
 }
 
-// trapped looks at a trap's command now, and keeps it for the end, when the
+// setTrap looks at a trap's command now, and keeps it for the end, when the
 // shell may be in another directory. If the command itself changes that, the
 // shell can be anywhere from now on.
-func (w *walker) trapped(c call) outcome {
+func setTrap(w *walker, c call) outcome {
 	p := parseOptions("-l -p -P", c.args(), true)
 	if p.has("-l -p -P") || len(p.operands) < 2 {
 		return same(w.at)
@@ -125,16 +125,16 @@ func (w *walker) trapped(c call) outcome {
 	return same(places{anywhere: true})
 }
 
-// exit ends the shell, unless it has more than one argument.
-func (w *walker) exit(c call) outcome {
+// exitShell ends the shell, unless it has more than one argument.
+func exitShell(w *walker, c call) outcome {
 	if len(c.words) > 2 || len(c.words) == 2 && strings.ContainsAny(c.words[1].kinds, "*bg") && !c.words[1].fixed() {
 		return same(w.at)
 	}
 	return outcome{}
 }
 
-// jump leaves a function or loop.
-func (w *walker) jump(c call) outcome {
+// leaveBlock leaves a function or loop.
+func leaveBlock(w *walker, c call) outcome {
 	w.jumps = w.jumps.or(w.at)
 	if c.words[0].text == "return" && w.returns {
 		return outcome{}
@@ -142,7 +142,7 @@ func (w *walker) jump(c call) outcome {
 	return same(w.at)
 }
 
-func (w *walker) alias(c call) outcome {
+func defineAlias(w *walker, c call) outcome {
 	for _, x := range c.args() {
 		if x.literal() && !strings.Contains(x.text, "=") {
 			continue // shows an alias
@@ -157,7 +157,7 @@ func (w *walker) alias(c call) outcome {
 
 // shellOptions is set and shopt: some options change where cd leads or in
 // which shell a pipe's last command runs.
-func (w *walker) shellOptions(c call) outcome {
+func shellOptions(w *walker, c call) outcome {
 	for _, x := range c.args() {
 		w.data(x)
 		switch {
@@ -174,18 +174,18 @@ func (w *walker) shellOptions(c call) outcome {
 
 // declareWords is export and the like when a quoted or wrapped name hides it
 // from the parser.
-func (w *walker) declareWords(c call) outcome {
+func declareWords(w *walker, c call) outcome {
 	for _, x := range c.args() {
 		if x.literal() && !strings.HasPrefix(x.text, "-") && !strings.Contains(x.text, "=") {
 			continue
 		}
-		w.declared(c.words[0].text, x)
+		declareWord(w, c.words[0].text, x)
 	}
 	return same(w.at)
 }
 
-// assigning looks at the variables that a builtin sets.
-func (w *walker) assigning(c call) outcome {
+// assignNames looks at the variables that a builtin sets.
+func assignNames(w *walker, c call) outcome {
 	name := c.words[0].text
 	p := parseOptions(assigningOptions(name), c.args(), true)
 	names := p.operands
@@ -209,9 +209,9 @@ func (w *walker) assigning(c call) outcome {
 		}
 	}
 	for _, x := range names {
-		w.variableWord(x)
+		changeNamed(w, x)
 	}
-	w.options(parsed{options: p.options}, c)
+	optionEffects(w, parsed{options: p.options}, c)
 	return same(w.at)
 }
 
@@ -230,13 +230,13 @@ func assigningOptions(name string) string {
 	return "-f -v -n"
 }
 
-// evaluating looks at operands that may be taken as numbers or variables.
-func (w *walker) evaluating(c call) outcome {
+// evaluateWords looks at operands that may be taken as numbers or variables.
+func evaluateWords(w *walker, c call) outcome {
 	for _, x := range c.args() {
 		w.data(x)
 		w.computes = w.computes || c.words[0].text == "let" || x.is("-v") || x.is("-R")
 		if c.words[0].text == "let" {
-			w.variableWord(x)
+			changeNamed(w, x)
 		}
 	}
 	return same(w.at)
@@ -244,7 +244,7 @@ func (w *walker) evaluating(c call) outcome {
 
 // opaqueBuiltin reports builtins that change what names mean or run text, when
 // they are given anything to do so.
-func (w *walker) opaqueBuiltin(c call) outcome {
+func opaqueBuiltin(w *walker, c call) outcome {
 	for _, x := range c.args() {
 		if !x.is("-r") && (c.words[0].text != "hash" || !x.literal() || strings.HasPrefix(x.text, "-")) {
 			w.unknown(ReasonSetting, c.text)
@@ -253,9 +253,9 @@ func (w *walker) opaqueBuiltin(c call) outcome {
 	return same(w.at)
 }
 
-// history can read and write files.
-func (w *walker) history(c call) outcome {
+// historyFiles can read and write files.
+func historyFiles(w *walker, c call) outcome {
 	p := parseOptions("-c -d: -a> -n< -r< -w> -p -s", c.args(), true)
-	w.options(p, c)
+	optionEffects(w, p, c)
 	return same(w.at)
 }

@@ -55,7 +55,7 @@ func (w *walker) simple(s *syntax.Stmt, c *syntax.CallExpr) outcome {
 	}
 	w.base = base
 	for _, a := range c.Assigns {
-		w.assignment(a, c.Args)
+		analyzeAssignment(w, a, c.Args)
 	}
 	for _, x := range c.Args {
 		if t := w.word(x); isBait(t) {
@@ -170,15 +170,15 @@ func (w *walker) effects(name string, c call) outcome {
 	program, known := w.programs[name]
 	switch {
 	case wraps:
-		return w.unwrap(c, wrapper)
+		return unwrap(w, c, wrapper)
 	case manages:
-		w.manage(c, manager)
+		manage(w, c, manager)
 	case w.shells[name]:
-		w.shell(c)
+		runShell(w, c)
 	case known:
-		w.program(c, program)
+		runProgram(w, c, program)
 	default:
-		w.other(c)
+		runUnknown(w, c)
 	}
 	return same(w.at)
 }
@@ -328,20 +328,20 @@ func renamed(x word, text string) word {
 	return y
 }
 
-// other looks at a program of which nothing is known.
-func (w *walker) other(c call) {
+// runUnknown looks at a program of which nothing is known.
+func runUnknown(w *walker, c call) {
 	for _, x := range c.args() {
 		if i := x.wildcard(); i >= 0 && strings.Contains(x.text[:i], "/") {
 			w.name(x, false, "wildcard")
 		}
 	}
 	if w.dispatchers[path.Base(c.words[0].text)] {
-		w.subcommand(c)
+		checkSubcommand(w, c)
 	}
 }
 
-// subcommand reports a subcommand that isn't known.
-func (w *walker) subcommand(c call) {
+// checkSubcommand reports a subcommand that isn't known.
+func checkSubcommand(w *walker, c call) {
 	for _, x := range c.args() {
 		if !x.literal() {
 			w.unknown(ReasonCommand, c.text)

@@ -58,7 +58,7 @@ func (w *walker) parameter(p *syntax.ParamExp) {
 			}
 		case syntax.AssignUnset, syntax.AssignUnsetOrNull:
 			if p.Param != nil {
-				w.variable(p.Param.Value, p)
+				changeVariable(w, p.Param.Value, p)
 			}
 		default: // the others only choose or change the value
 		}

@@ -52,13 +52,13 @@ func operand(use string, i, n int) (file, write bool) {
 	return false, false
 }
 
-// program reports the files of a program that is described.
-func (w *walker) program(c call, d program) {
+// runProgram reports the files of a program that is described.
+func runProgram(w *walker, c call, d program) {
 	if d.code != nil {
 		d.code(w, c, d)
 		return
 	}
-	w.files(c, d, d.parse(c.args()))
+	programFiles(w, c, d, d.parse(c.args()))
 }
 
 // parse takes the program's arguments apart. The options with a meaning of
@@ -67,12 +67,12 @@ func (d program) parse(args []word) parsed {
 	return parseOptions(strings.Join([]string{d.options, d.changes, d.spares, d.names, d.instead}, " "), args, false)
 }
 
-// files reports what a program does with its options and operands.
-func (w *walker) files(c call, d program, p parsed) {
+// programFiles reports what a program does with its options and operands.
+func programFiles(w *walker, c call, d program, p parsed) {
 	before := w.at
 	defer func() { w.at = before }()
-	w.options(p, c)
-	w.enterOptions(p)
+	optionEffects(w, p, c)
+	enterOptions(w, p)
 	if d.unknowable {
 		w.unknown(ReasonScript, c.text)
 	}
@@ -82,7 +82,7 @@ func (w *walker) files(c call, d program, p parsed) {
 			w.unknown(ReasonOption, c.text)
 		}
 	}
-	if w.operands(c, d, p) && slices.ContainsFunc(c.args(), addsPaths) {
+	if programOperands(w, c, d, p) && slices.ContainsFunc(c.args(), addsPaths) {
 		w.unknownPath(c.text, d.writes(p))
 	}
 	if d.makes != "" && !p.has(d.names) {
@@ -101,9 +101,9 @@ func addsPaths(x word) bool {
 	return !known && x.splits()
 }
 
-// operands reports the operands of a program, and whether all that are files
+// programOperands reports the operands of a program, and whether all that are files
 // are known.
-func (w *walker) operands(c call, d program, p parsed) bool {
+func programOperands(w *walker, c call, d program, p parsed) bool {
 	operands, use := p.operands, d.use
 	if d.skip > 0 && !p.has(d.instead) {
 		operands = operands[min(d.skip, len(operands)):]

@@ -7,8 +7,8 @@ import (
 
 // parseFind reports the files of find: where it searches, and what its expression does
 // with the files that it finds.
-func (w *walker) parseFind(c call, d program) {
-	starts, expression := w.findStarts(c)
+func parseFind(w *walker, c call, d program) {
+	starts, expression := findStarts(w, c)
 	if c.more {
 		w.unknown(ReasonOption, c.text)
 	}
@@ -24,15 +24,15 @@ func (w *walker) parseFind(c call, d program) {
 				w.name(s, true, "-delete of find")
 			}
 		case "-exec", "-execdir", "-ok", "-okdir":
-			i += w.findExec(c, starts, expression[i:])
+			i += findExec(w, c, starts, expression[i:])
 		default:
-			i += w.findTest(c, expression[i:])
+			i += findTest(w, c, expression[i:])
 		}
 	}
 }
 
 // findStarts separates where find searches from its expression.
-func (w *walker) findStarts(c call) (starts, expression []word) {
+func findStarts(w *walker, c call) (starts, expression []word) {
 	args := c.args()
 	for len(args) > 0 && (args[0].is("-H") || args[0].is("-L") || args[0].is("-P") || args[0].is("-D") || args[0].starts("-O")) {
 		if args[0].is("-D") && len(args) > 1 {
@@ -61,7 +61,7 @@ func (w *walker) findStarts(c call) (starts, expression []word) {
 
 // findTest looks at one part of the expression that runs nothing, and returns
 // how many values it takes.
-func (w *walker) findTest(c call, words []word) int {
+func findTest(w *walker, c call, words []word) int {
 	name := words[0].text
 	n, use := findValues(name)
 	if len(words) <= n {
@@ -109,7 +109,7 @@ func findValues(name string) (n int, use byte) {
 
 // findExec looks at the command that find runs, and returns the number of its
 // words. {} in it is a file below one of the starting points.
-func (w *walker) findExec(c call, starts, words []word) int {
+func findExec(w *walker, c call, starts, words []word) int {
 	name := words[0].text
 	words = words[1:]
 	end := slices.IndexFunc(words, func(x word) bool { return x.is(";") })
@@ -122,7 +122,7 @@ func (w *walker) findExec(c call, starts, words []word) int {
 	if slices.ContainsFunc(words[:end], func(x word) bool { return !x.literal() }) {
 		w.unknown(ReasonOption, c.text) // it may be what ends the command
 	}
-	w.onMatches(starts, strings.HasSuffix(name, "dir"), func() {
+	onMatches(w, starts, strings.HasSuffix(name, "dir"), func() {
 		inner := w.inner(c, substitute(words[:end], "{}", match))
 		inner.input = nil
 		w.invoke(inner)
@@ -132,14 +132,14 @@ func (w *walker) findExec(c call, starts, words []word) int {
 
 // onMatches walks a command that is run for the files below some directories:
 // where the search starts, or in those directories themselves.
-func (w *walker) onMatches(starts []word, inside bool, f func()) {
+func onMatches(w *walker, starts []word, inside bool, f func()) {
 	at, matches := w.at, w.matches
 	w.matches = starts
 	if inside {
 		var reached places
 		for _, s := range starts {
 			w.at = at
-			w.enter(s)
+			enterDir(w, s)
 			reached = reached.or(w.at)
 		}
 		w.at, w.matches = reached, []word{plainWord(".")}
@@ -149,7 +149,7 @@ func (w *walker) onMatches(starts []word, inside bool, f func()) {
 }
 
 // parseFd reports the directories of fd and the command after -x or -X.
-func (w *walker) parseFd(c call, d program) {
+func parseFd(w *walker, c call, d program) {
 	args := c.args()
 	run := slices.IndexFunc(args, func(x word) bool {
 		return x.is("-x") || x.is("-X") || x.is("--exec") || x.is("--exec-batch")
@@ -159,8 +159,8 @@ func (w *walker) parseFd(c call, d program) {
 		search = args[:run]
 	}
 	p := parseOptions(d.options, search, false)
-	w.options(p, c)
-	w.enterOptions(p)
+	optionEffects(w, p, c)
+	enterOptions(w, p)
 	for _, o := range p.options {
 		if !o.known && (strings.HasPrefix(o.name, "-x") || strings.HasPrefix(o.name, "-X") || strings.HasPrefix(o.name, "--e")) {
 			w.unknown(ReasonOption, c.text)
@@ -180,7 +180,7 @@ func (w *walker) parseFd(c call, d program) {
 	if end := slices.IndexFunc(words, func(x word) bool { return x.is(";") }); end >= 0 {
 		words = words[:end]
 	}
-	w.onMatches(starts, false, func() {
+	onMatches(w, starts, false, func() {
 		inner := w.inner(c, substitute(words, "{}", match))
 		inner.input = nil
 		inner.more = !slices.ContainsFunc(words, func(x word) bool { return strings.Contains(x.text, "{") })

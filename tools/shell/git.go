@@ -34,12 +34,12 @@ func gitPlain(options string, words []word) []word {
 
 // parseGit analyzes git, whose options can run programs and write files in many
 // ways.
-func (w *walker) parseGit(c call, d program) {
+func parseGit(w *walker, c call, d program) {
 	before := w.at
 	defer func() { w.at = before }()
 	p := parseOptions(d.options, c.args(), true)
 	for _, o := range p.options {
-		w.gitGlobal(o, c, p)
+		gitGlobal(w, o, c, p)
 	}
 	if len(p.operands) == 0 {
 		if c.more {
@@ -53,7 +53,7 @@ func (w *walker) parseGit(c call, d program) {
 		w.unknown(ReasonCommand, c.text)
 	default:
 		if s, ok := w.git[sub.text]; ok {
-			w.gitCommand(sub.text, s, p.operands[1:], c)
+			gitCommand(w, sub.text, s, p.operands[1:], c)
 			return
 		}
 		w.unknown(ReasonAlias, c.text)
@@ -61,16 +61,16 @@ func (w *walker) parseGit(c call, d program) {
 }
 
 // gitGlobal looks at one option before the subcommand.
-func (w *walker) gitGlobal(o option, c call, p parsed) {
+func gitGlobal(w *walker, o option, c call, p parsed) {
 	writes := len(p.operands) > 0 && !w.git[p.operands[0].text].looks
 	switch {
 	case !o.known:
 		w.unknown(ReasonOption, c.text)
 	case o.name == "-c":
-		w.gitSetting(o.value, c)
+		gitSetting(w, o.value, c)
 	case o.name == "-C":
 		w.name(o.value, writes, "-C of git")
-		w.enter(o.value)
+		enterDir(w, o.value)
 	case o.name == "--git-dir" || o.name == "--work-tree":
 		w.name(o.value, writes, o.name+" of git")
 	case o.mark == markHides && o.given:
@@ -79,7 +79,7 @@ func (w *walker) gitGlobal(o option, c call, p parsed) {
 }
 
 // gitSetting looks at KEY=VALUE as -c has it.
-func (w *walker) gitSetting(x word, c call) {
+func gitSetting(w *walker, x word, c call) {
 	key, value, _ := x.cut("=")
 	if !key.literal() || !w.harmlessSettings.has(strings.ToLower(key.text)) && (!startsGitProgram(key.text) || !harmless(value)) {
 		w.unknown(ReasonSetting, c.text)
@@ -96,29 +96,29 @@ func startsGitProgram(key string) bool {
 }
 
 // gitCommand analyzes a subcommand with its arguments.
-func (w *walker) gitCommand(name string, sub subcommand, args []word, c call) {
+func gitCommand(w *walker, name string, sub subcommand, args []word, c call) {
 	if sub.unknowable {
 		w.unknown(ReasonScript, c.text)
 	}
 	p := parseOptions(sub.options, args, sub.first)
 	named := c
 	named.words = []word{plainWord("git " + name)}
-	w.options(p, named)
+	optionEffects(w, p, named)
 	switch name {
 	case "bisect":
-		w.gitRuns("run", p.operands, c, false)
+		gitRuns(w, "run", p.operands, c, false)
 	case "submodule":
-		w.gitRuns("foreach", p.operands, c, true)
+		gitRuns(w, "foreach", p.operands, c, true)
 	case "config":
-		w.gitConfig(p, c)
+		gitConfig(w, p, c)
 		return
 	case "checkout":
-		w.gitCheckout(p, args)
+		gitCheckout(w, p, args)
 	}
 	if sub.addresses {
-		w.gitAddresses(p, c)
+		gitAddresses(w, p, c)
 	}
-	w.gitOperands(name, sub, p, args, c)
+	gitOperands(w, name, sub, p, args, c)
 	if sub.changesGit(p) {
 		w.access(sub.changes, true, "argument of git "+name)
 	}
@@ -126,7 +126,7 @@ func (w *walker) gitCommand(name string, sub subcommand, args []word, c call) {
 
 // gitCheckout reports what git checkout writes besides what stands behind "--":
 // files may stand behind the branch without it, and in its place.
-func (w *walker) gitCheckout(p parsed, args []word) {
+func gitCheckout(w *walker, p parsed, args []word) {
 	files := p.operands
 	switch {
 	case slices.ContainsFunc(args, func(x word) bool { return x.is("--") }) || p.has("-b -B --orphan --detach -t --track") || len(files) == 0:
@@ -164,7 +164,7 @@ func (s subcommand) changesGit(p parsed) bool {
 // gitOperands reports the operands that are certainly files: those after "--"
 // and those that look like a path outside. A subcommand that changes files
 // writes them.
-func (w *walker) gitOperands(name string, sub subcommand, p parsed, args []word, c call) {
+func gitOperands(w *walker, name string, sub subcommand, p parsed, args []word, c call) {
 	why, write := "argument of git "+name, sub.writes
 	certain := len(p.operands)
 	if i := slices.IndexFunc(args, func(x word) bool { return x.is("--") }); i >= 0 {
@@ -198,7 +198,7 @@ func looksLikePath(x word) bool {
 func (s subcommand) namesFile(i int) bool { return s.files && (s.file == 0 || s.file == i+1) }
 
 // gitRuns looks at "git bisect run" and "git submodule foreach".
-func (w *walker) gitRuns(verb string, operands []word, c call, shell bool) {
+func gitRuns(w *walker, verb string, operands []word, c call, shell bool) {
 	i := slices.IndexFunc(operands, func(x word) bool { return x.is(verb) })
 	if i < 0 {
 		if slices.ContainsFunc(operands, func(x word) bool { return !x.literal() }) {
@@ -207,11 +207,11 @@ func (w *walker) gitRuns(verb string, operands []word, c call, shell bool) {
 		return
 	}
 	p := parseOptions("-q --quiet --recursive", operands[i+1:], true)
-	w.wrapped(c, wrapper{shell: shell && len(p.operands) == 1}, p.operands)
+	runWrapped(w, c, wrapper{shell: shell && len(p.operands) == 1}, p.operands)
 }
 
 // gitConfig reports a setting that is changed, unless it is harmless.
-func (w *walker) gitConfig(p parsed, c call) {
+func gitConfig(w *walker, p parsed, c call) {
 	operands := p.operands
 	if p.has("--global") && len(operands) > 1 {
 		w.access("~/.gitconfig", true, "--global of git config")
@@ -236,7 +236,7 @@ func (w *walker) gitConfig(p parsed, c call) {
 		w.unknown(ReasonSetting, c.text)
 		return
 	}
-	w.gitSetting(joinSetting(operands[0], operands[1]), c)
+	gitSetting(w, joinSetting(operands[0], operands[1]), c)
 }
 
 // joinSetting returns KEY=VALUE.
@@ -246,10 +246,10 @@ func joinSetting(key, value word) word {
 
 // gitAddresses reports addresses that are commands, ext::CMD, and the settings
 // of a clone.
-func (w *walker) gitAddresses(p parsed, c call) {
+func gitAddresses(w *walker, p parsed, c call) {
 	for _, o := range p.options {
 		if o.name == "-c" || o.name == "--config" {
-			w.gitSetting(o.value, c)
+			gitSetting(w, o.value, c)
 		}
 	}
 	for _, x := range p.operands {

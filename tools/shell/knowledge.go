@@ -241,17 +241,17 @@ func (s *subcommand) set(key, value string) (err error) {
 // programParsers are the programs whose arguments need a parser of their own.
 func programParsers() map[string]func(*walker, call, program) {
 	return map[string]func(*walker, call, program){
-		"awk": (*walker).parseAwk, "chmod": (*walker).parseChmod, "curl": (*walker).parseCurl, "dd": (*walker).parseDD, "fd": (*walker).parseFd,
-		"find": (*walker).parseFind, "git": (*walker).parseGit, "go": (*walker).parseGo, "jq": (*walker).parseJq, "ln": (*walker).parseLn,
-		"make": (*walker).parseMake, "openssl": (*walker).parseOpenSSL, "patch": (*walker).parsePatch, "python": (*walker).parsePython,
-		"sed": (*walker).parseSed, "tar": (*walker).parseTar,
+		"awk": parseAwk, "chmod": parseChmod, "curl": parseCurl, "dd": parseDD, "fd": parseFd,
+		"find": parseFind, "git": parseGit, "go": parseGo, "jq": parseJq, "ln": parseLn,
+		"make": parseMake, "openssl": parseOpenSSL, "patch": parsePatch, "python": parsePython,
+		"sed": parseSed, "tar": parseTar,
 	}
 }
 
 // wrapperParsers find the commands of wrappers that need a parser of their own.
 func wrapperParsers() map[string]func(*walker, call, parsed) {
 	return map[string]func(*walker, call, parsed){
-		"env": (*walker).parseEnv, "flock": (*walker).parseFlock, "parallel": (*walker).parseParallel, "ssh": (*walker).parseSSH, "su": (*walker).parseSu,
-		"sudo": (*walker).parseSudo, "typescript": (*walker).parseScript, "watch": (*walker).parseWatch, "xargs": (*walker).parseXargs,
+		"env": parseEnv, "flock": parseFlock, "parallel": parseParallel, "ssh": parseSSH, "su": parseSu,
+		"sudo": parseSudo, "typescript": parseScript, "watch": parseWatch, "xargs": parseXargs,
 	}
 }

@@ -18,7 +18,7 @@ type manager struct {
 }
 
 // manage looks at a program of that kind.
-func (w *walker) manage(c call, m manager) {
+func manage(w *walker, c call, m manager) {
 	before := w.at
 	w.inside++
 	defer func() {
@@ -26,10 +26,10 @@ func (w *walker) manage(c call, m manager) {
 		w.inside--
 	}()
 	p := parseOptions(m.options, c.args(), true)
-	w.managerOptions(p, c, true)
+	managerOptions(w, p, c, true)
 	words := p.operands
 	if _, ok := m.runs[""]; ok {
-		w.runs(c, words)
+		runManaged(w, c, words)
 		return
 	}
 	if len(words) == 0 {
@@ -52,32 +52,32 @@ func (w *walker) manage(c call, m manager) {
 	r, runs := m.runs[name]
 	switch {
 	case runs:
-		w.managed(c, m, r, rest)
+		managed(w, c, m, r, rest)
 	case hasWord(m.scripts, name):
 		q := parseOptions(m.options, rest, true)
-		w.managerOptions(q, c, true)
-		w.runs(c, q.operands)
+		managerOptions(w, q, c, true)
+		runManaged(w, c, q.operands)
 	case m.own != "" && !hasWord(m.own, name):
-		w.runs(c, words)
+		runManaged(w, c, words)
 	default:
-		w.managerOptions(parseOptions(m.options, rest, m.first), c, false)
+		managerOptions(w, parseOptions(m.options, rest, m.first), c, false)
 	}
 }
 
 // managed looks at the command behind a subcommand that runs it.
-func (w *walker) managed(c call, m manager, r wrapper, words []word) {
+func managed(w *walker, c call, m manager, r wrapper, words []word) {
 	p := parseOptions(r.options+" "+m.options, words, !r.permute)
-	w.managerOptions(p, c, true)
-	words = w.operandsBefore(r, p.operands, c)
+	managerOptions(w, p, c, true)
+	words = operandsBefore(w, r, p.operands, c)
 	if i := slices.IndexFunc(words, func(x word) bool { return x.is("--") }); m.behind && i >= 0 {
 		words = words[i+1:]
 	}
-	w.runs(c, words)
+	runManaged(w, c, words)
 }
 
-// runs looks at the words of a command that a package manager runs, which may
+// runManaged looks at the words of a command that a package manager runs, which may
 // name a package and its version in place of a program.
-func (w *walker) runs(c call, words []word) {
+func runManaged(w *walker, c call, words []word) {
 	if len(words) == 0 {
 		if c.more {
 			w.unknown(ReasonCommand, c.text)
@@ -88,12 +88,12 @@ func (w *walker) runs(c call, words []word) {
 	if i := strings.LastIndexByte(first.text, '@'); i > 0 && first.literal() {
 		words = slices.Concat([]word{renamed(first, first.text[:i])}, words[1:])
 	}
-	w.wrapped(c, wrapper{}, words)
+	runWrapped(w, c, wrapper{}, words)
 }
 
 // managerOptions reports options, and changes to the directories that they name.
 // Where a command stands behind them, one that isn't known makes it unknown.
-func (w *walker) managerOptions(p parsed, c call, runs bool) {
+func managerOptions(w *walker, p parsed, c call, runs bool) {
 	for _, o := range p.options {
 		if !o.known && runs {
 			w.unknown(ReasonOption, c.text)
@@ -101,16 +101,16 @@ func (w *walker) managerOptions(p parsed, c call, runs bool) {
 	}
 	for _, o := range p.options {
 		if o.mark == markEnters && o.given {
-			w.beyond(o.value, o.name+" of "+c.words[0].text)
+			beyond(w, o.value, o.name+" of "+c.words[0].text)
 		}
 	}
-	w.options(p, c)
-	w.enterOptions(p)
+	optionEffects(w, p, c)
+	enterOptions(w, p)
 }
 
 // beyond reports a folder in which a program works: one outside is written; one
 // inside is judged as going there would be, which needs no more than reading it.
-func (w *walker) beyond(x word, why string) {
+func beyond(w *walker, x word, why string) {
 	if _, known := home(x); known && (isRooted(x.text) || strings.HasPrefix(path.Clean(x.text), "..")) {
 		w.name(x, true, why)
 	}

@@ -157,8 +157,8 @@ func takesValue(mark byte) bool {
 	return mark != 0 && strings.IndexByte(":<>^!%#=", mark) >= 0
 }
 
-// options reports what a command's options do.
-func (w *walker) options(p parsed, c call) {
+// optionEffects reports what a command's options do.
+func optionEffects(w *walker, p parsed, c call) {
 	if p.unsure {
 		w.unknown(ReasonOption, c.text)
 	}
@@ -180,7 +180,7 @@ func (w *walker) options(p parsed, c call) {
 		case o.mark == markRuns:
 			w.text(o.value, c)
 		case o.mark == markAssigns:
-			w.variableWord(o.value)
+			changeNamed(w, o.value)
 		}
 	}
 }

@@ -4,9 +4,9 @@ import "strings"
 
 // parseSed reports the files of sed, which -i changes, and what its script does
 // beyond printing.
-func (w *walker) parseSed(c call, d program) {
+func parseSed(w *walker, c call, d program) {
 	p := d.parse(c.args())
-	w.files(c, d, p)
+	programFiles(w, c, d, p)
 	if p.has("-f --file") {
 		w.unknown(ReasonScript, c.text)
 	}
@@ -25,7 +25,7 @@ func (w *walker) parseSed(c call, d program) {
 	if len(scripts) == 0 && c.more {
 		w.unknown(ReasonScript, c.text)
 	}
-	w.sedEffects(strings.Join(scripts, "\n"), c)
+	sedEffects(w, strings.Join(scripts, "\n"), c)
 }
 
 // sedScripts returns the pieces of the script, each of which is lines of it.
@@ -44,7 +44,7 @@ func sedScripts(p parsed) []word {
 
 // sedEffects reports the files that a script names and the commands that it
 // can run. A script that isn't understood can do anything.
-func (w *walker) sedEffects(text string, c call) {
+func sedEffects(w *walker, text string, c call) {
 	s := sedScript{text: text}
 	for s.at < len(s.text) && !s.bad {
 		s.command()

@@ -80,15 +80,15 @@ func (s *shellCall) long(x word, args []word) []word {
 	return args
 }
 
-// shell looks at what a shell is given to run.
-func (w *walker) shell(c call) {
+// runShell looks at what a shell is given to run.
+func runShell(w *walker, c call) {
 	s := parseShell(c.args())
 	for _, x := range s.startup {
 		w.unknown(ReasonFile, c.text)
 		w.name(x, false, "startup file of "+c.words[0].text)
 	}
 	for _, x := range s.settings {
-		w.shellOptions(call{words: []word{plainWord("shopt"), x}, text: c.text})
+		shellOptions(w, call{words: []word{plainWord("shopt"), x}, text: c.text})
 	}
 	switch {
 	case s.idle:
@@ -98,9 +98,9 @@ func (w *walker) shell(c call) {
 	case s.command:
 		w.unknown(ReasonScript, c.text)
 	case s.stdin || len(s.operands) == 0:
-		w.shellInput(c)
+		shellInput(w, c)
 	default:
-		w.shellFile(s.operands[0], c)
+		shellFile(w, s.operands[0], c)
 		if first := s.operands[0]; first.fixed() && !strings.Contains(first.text, "/") { // it is looked for in PATH, too
 			w.inside++
 			w.record(call{words: s.operands, text: w.textOf(s.operands), more: c.more})
@@ -111,7 +111,7 @@ func (w *walker) shell(c call) {
 
 // shellInput looks at a shell that reads its commands from its input: they are
 // known only from a here-document.
-func (w *walker) shellInput(c call) {
+func shellInput(w *walker, c call) {
 	if c.input == nil || !c.input.literal() || c.more {
 		w.unknown(ReasonInput, c.text)
 	}
@@ -121,7 +121,7 @@ func (w *walker) shellInput(c call) {
 }
 
 // shellFile looks at a shell that runs a file.
-func (w *walker) shellFile(x word, c call) {
+func shellFile(w *walker, x word, c call) {
 	known, literal := home(x)
 	switch {
 	case x.kinds != "" && strings.Trim(x.kinds, string(channel)) == "",

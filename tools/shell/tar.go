@@ -3,25 +3,25 @@ package shell
 import "strings"
 
 // parseTar reads or writes an archive, and the files in it.
-func (w *walker) parseTar(c call, d program) {
+func parseTar(w *walker, c call, d program) {
 	p := parseOptions(d.options, oldTarOptions(d.options, c.args()), false)
 	before := w.at
 	defer func() { w.at = before }()
-	w.options(p, c)
+	optionEffects(w, p, c)
 	extracts := p.has("-x --extract --get")
 	creates := p.has("-c -r -u -A --create --append --update --catenate --concatenate --delete")
 	for _, o := range p.options {
 		switch {
 		case o.name == "-f" || o.name == "--file":
-			w.tarArchive(o.value, creates, c)
+			tarArchive(w, o.value, creates, c)
 		case o.name == "--one-top-level" && o.given:
 			w.name(o.value, true, "--one-top-level of tar")
 		}
 	}
-	w.enterOptions(p)
+	enterOptions(w, p)
 	switch {
 	case extracts:
-		w.tarExtracts(p, c)
+		tarExtracts(w, p, c)
 	case creates:
 		after := w.at
 		for _, x := range p.operands { // -C counts for what follows it only
@@ -38,7 +38,7 @@ func (w *walker) parseTar(c call, d program) {
 
 // tarArchive reports the archive; one on another machine is reached by a
 // program.
-func (w *walker) tarArchive(x word, write bool, c call) {
+func tarArchive(w *walker, x word, write bool, c call) {
 	switch {
 	case x.is("-"):
 	case isRemote(x):
@@ -50,7 +50,7 @@ func (w *walker) tarArchive(x word, write bool, c call) {
 
 // tarExtracts reports where an archive is unpacked. Its names can lead
 // anywhere with -P.
-func (w *walker) tarExtracts(p parsed, c call) {
+func tarExtracts(w *walker, p parsed, c call) {
 	if p.has("-O --to-stdout --to-command") {
 		return
 	}

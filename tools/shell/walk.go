@@ -310,14 +310,14 @@ func (w *walker) compound(cmd syntax.Command) outcome {
 	case *syntax.CoprocClause:
 		w.coprocess(c)
 	case *syntax.DeclClause:
-		w.declaration(c)
+		analyzeDeclaration(w, c)
 	case *syntax.TestClause:
 		w.test(c.X)
 	case *syntax.ArithmCmd:
 		w.arithmetic(c.X)
 	case *syntax.LetClause:
 		for _, x := range c.Exprs {
-			w.subscript(x)
+			subscript(w, x)
 		}
 	default:
 		w.fail("a construct of the line is not known (%T)", cmd)
@@ -367,7 +367,7 @@ func (w *walker) iteration(c *syntax.ForClause) outcome {
 	switch l := c.Loop.(type) {
 	case *syntax.WordIter:
 		w.spend(len(l.Items))
-		w.variable(l.Name.Value, l)
+		changeVariable(w, l.Name.Value, l)
 		for _, x := range l.Items {
 			w.dataWord(x)
 		}
@@ -421,7 +421,7 @@ func (w *walker) cases(c *syntax.CaseClause) outcome {
 func (w *walker) coprocess(c *syntax.CoprocClause) {
 	if c.Name != nil {
 		w.substitutions(c.Name)
-		w.variable(c.Name.Lit(), c.Name)
+		changeVariable(w, c.Name.Lit(), c.Name)
 	}
 	w.isolated(func() { w.stmt(c.Stmt) })
 }

@@ -23,7 +23,7 @@ type wrapper struct {
 }
 
 // unwrap looks at the command that a program runs.
-func (w *walker) unwrap(c call, r wrapper) outcome {
+func unwrap(w *walker, c call, r wrapper) outcome {
 	p := parseOptions(r.options, c.args(), !r.permute)
 	for _, o := range p.options {
 		if !o.known && strings.Trim(o.name, "-0123456789") != "" {
@@ -32,8 +32,8 @@ func (w *walker) unwrap(c call, r wrapper) outcome {
 	}
 	before := w.at
 	defer func() { w.at = before }()
-	w.options(p, c)
-	w.enterOptions(p)
+	optionEffects(w, p, c)
+	enterOptions(w, p)
 	if p.has(r.idle) {
 		return same(before)
 	}
@@ -41,20 +41,20 @@ func (w *walker) unwrap(c call, r wrapper) outcome {
 		r.code(w, c, p)
 		return same(before)
 	}
-	return w.wrapped(c, r, w.operandsBefore(r, p.operands, c))
+	return runWrapped(w, c, r, operandsBefore(w, r, p.operands, c))
 }
 
 // enterOptions changes to the directories that options name.
-func (w *walker) enterOptions(p parsed) {
+func enterOptions(w *walker, p parsed) {
 	for _, o := range p.options {
 		if o.mark == markEnters && o.given {
-			w.enter(o.value)
+			enterDir(w, o.value)
 		}
 	}
 }
 
-// enter changes the directory for what follows.
-func (w *walker) enter(x word) {
+// enterDir changes the directory for what follows.
+func enterDir(w *walker, x word) {
 	x, known := home(x)
 	if !known || x.wildcard() >= 0 {
 		w.at = places{anywhere: true}
@@ -64,7 +64,7 @@ func (w *walker) enter(x word) {
 }
 
 // operandsBefore skips the operands and assignments before a command.
-func (w *walker) operandsBefore(r wrapper, words []word, c call) []word {
+func operandsBefore(w *walker, r wrapper, words []word, c call) []word {
 	for _, use := range r.before {
 		if len(words) == 0 {
 			return nil
@@ -75,28 +75,28 @@ func (w *walker) operandsBefore(r wrapper, words []word, c call) []word {
 		words = words[1:]
 	}
 	if r.assigns {
-		return w.assignmentsBefore(words)
+		return assignmentsBefore(w, words)
 	}
 	return words
 }
 
 // assignmentsBefore skips the assignments before a command.
-func (w *walker) assignmentsBefore(words []word) []word {
+func assignmentsBefore(w *walker, words []word) []word {
 	for len(words) > 0 {
 		if _, _, ok := words[0].cut("="); !ok {
 			break
 		}
-		w.variableWord(words[0])
+		changeNamed(w, words[0])
 		words = words[1:]
 	}
 	return words
 }
 
-// wrapped looks at the words of the command that c runs.
-func (w *walker) wrapped(c call, r wrapper, words []word) outcome {
+// runWrapped looks at the words of the command that c runs.
+func runWrapped(w *walker, c call, r wrapper, words []word) outcome {
 	switch {
 	case len(words) == 0 && r.starts:
-		w.shellInput(c)
+		shellInput(w, c)
 	case len(words) == 0:
 		if c.more {
 			w.unknown(ReasonCommand, c.text)
@@ -116,24 +116,24 @@ func (w *walker) wrapped(c call, r wrapper, words []word) outcome {
 }
 
 // parseEnv finds the command after assignments; -S splits a string into words.
-func (w *walker) parseEnv(c call, p parsed) {
+func parseEnv(w *walker, c call, p parsed) {
 	words := p.operands
 	if len(words) > 0 && words[0].is("-") {
 		words = words[1:]
 	}
 	for _, o := range p.options {
 		if (o.name == "-S" || o.name == "--split-string") && o.given {
-			c.words = slices.Concat(c.words[:1], w.splitString(o.value, c), words)
-			w.unwrap(c, w.wrappers["env"]) // they may begin with options
+			c.words = slices.Concat(c.words[:1], splitString(w, o.value, c), words)
+			unwrap(w, c, w.wrappers["env"]) // they may begin with options
 			return
 		}
 	}
-	w.wrapped(c, wrapper{}, w.assignmentsBefore(words))
+	runWrapped(w, c, wrapper{}, assignmentsBefore(w, words))
 }
 
 // splitString returns the words of env -S. Where its rules aren't those of the
 // shell, the words aren't known.
-func (w *walker) splitString(x word, c call) []word {
+func splitString(w *walker, x word, c call) []word {
 	if !x.literal() || strings.ContainsAny(x.text, ";|&<>()$`\\#*?[]{}~!\n") {
 		w.text(x, c)
 		w.unknown(ReasonScript, c.text)
@@ -158,46 +158,46 @@ func (w *walker) splitString(x word, c call) []word {
 }
 
 // parseSudo finds the command, the files to edit (-e) or a shell (-s, -i).
-func (w *walker) parseSudo(c call, p parsed) {
+func parseSudo(w *walker, c call, p parsed) {
 	if p.has("-e --edit") {
 		for _, x := range p.operands {
 			w.name(x, true, "argument of sudo -e")
 		}
 		return
 	}
-	w.wrapped(c, wrapper{starts: p.has("-s -i --shell --login")}, w.assignmentsBefore(p.operands))
+	runWrapped(w, c, wrapper{starts: p.has("-s -i --shell --login")}, assignmentsBefore(w, p.operands))
 }
 
 // parseSu finds the command of su and runuser: a script with -c, which is read with the options, a
 // command with -u, else a shell.
-func (w *walker) parseSu(c call, p parsed) {
+func parseSu(w *walker, c call, p parsed) {
 	switch {
 	case p.has("-c --command --session-command"):
 	case p.has("-u --user"):
-		w.wrapped(c, wrapper{}, parseOptions(w.wrappers["su"].options, c.args(), true).operands)
+		runWrapped(w, c, wrapper{}, parseOptions(w.wrappers["su"].options, c.args(), true).operands)
 	case len(p.operands) > 1 && !(len(p.operands) == 2 && p.operands[0].is("-")):
 		w.unknown(ReasonScript, c.text)
 	default:
-		w.shellInput(c)
+		shellInput(w, c)
 	}
 }
 
 // parseSSH finds the command that a shell on another machine runs. Options may
 // follow the host too.
-func (w *walker) parseSSH(c call, p parsed) {
+func parseSSH(w *walker, c call, p parsed) {
 	if len(p.operands) == 0 {
 		return
 	}
 	p = parseOptions(w.wrappers["ssh"].options, p.operands[1:], true)
-	w.options(p, c)
+	optionEffects(w, p, c)
 	remote := w.remote
 	w.remote = true
-	w.wrapped(c, wrapper{shell: true, starts: true}, p.operands)
+	runWrapped(w, c, wrapper{shell: true, starts: true}, p.operands)
 	w.remote = remote
 }
 
 // parseFlock skips the lock, a file or a descriptor.
-func (w *walker) parseFlock(c call, p parsed) {
+func parseFlock(w *walker, c call, p parsed) {
 	words := p.operands
 	if len(words) == 0 {
 		return
@@ -210,11 +210,11 @@ func (w *walker) parseFlock(c call, p parsed) {
 		w.text(words[1], c)
 		return
 	}
-	w.wrapped(c, wrapper{}, words)
+	runWrapped(w, c, wrapper{}, words)
 }
 
 // parseScript reports the file to which script writes the output of a command.
-func (w *walker) parseScript(c call, p parsed) {
+func parseScript(w *walker, c call, p parsed) {
 	if len(p.operands) == 0 {
 		w.access("typescript", true, "output of script")
 	} else {
@@ -222,20 +222,20 @@ func (w *walker) parseScript(c call, p parsed) {
 	}
 	switch {
 	case len(p.operands) > 1:
-		w.wrapped(c, wrapper{}, p.operands[1:])
+		runWrapped(w, c, wrapper{}, p.operands[1:])
 	case !p.has("-c --command"):
-		w.shellInput(c)
+		shellInput(w, c)
 	}
 }
 
 // parseWatch finds the command, which a shell runs unless -x is given.
-func (w *walker) parseWatch(c call, p parsed) {
-	w.wrapped(c, wrapper{shell: !p.has("-x --exec")}, p.operands)
+func parseWatch(w *walker, c call, p parsed) {
+	runWrapped(w, c, wrapper{shell: !p.has("-x --exec")}, p.operands)
 }
 
 // parseXargs finds the command, to which arguments from standard input are added,
 // or replace a mark in it.
-func (w *walker) parseXargs(c call, p parsed) {
+func parseXargs(w *walker, c call, p parsed) {
 	mark := ""
 	for _, o := range p.options {
 		switch {
@@ -252,11 +252,11 @@ func (w *walker) parseXargs(c call, p parsed) {
 	if len(p.operands) == 0 {
 		p.operands = []word{plainWord("echo")}
 	}
-	w.wrapped(c, wrapper{}, substitute(p.operands, mark, single))
+	runWrapped(w, c, wrapper{}, substitute(p.operands, mark, single))
 }
 
 // parseParallel finds the command line that a shell reads for each argument.
-func (w *walker) parseParallel(c call, p parsed) {
+func parseParallel(w *walker, c call, p parsed) {
 	w.unknown(ReasonScript, c.text)
 	words := p.operands
 	if i := slices.IndexFunc(words, func(x word) bool { return strings.HasPrefix(x.text, ":::") }); i >= 0 {
