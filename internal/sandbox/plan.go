@@ -45,16 +45,19 @@ func makePlan(b *bounds, level Level, landlock int, grouped bool) *child.Plan {
 	return plan
 }
 
-// keeper returns what enforces the limit for processes. Without a user namespace,
-// RLIMIT_NPROC counts what the user runs elsewhere, other jobs included.
+// keeper returns what enforces the limit for processes. The gate is for root alone,
+// whom RLIMIT_NPROC does not bind: a signal can interrupt a fork that waits for it,
+// and few programs retry one that fails with EINTR.
 func keeper(b *bounds, level Level, grouped bool) child.Keeper {
 	switch {
 	case grouped:
 		return child.Group
-	case b.uid == 0, level != Full:
+	case b.uid == 0:
 		return child.Gate
+	case level == Full:
+		return child.Namespace
 	}
-	return child.Namespace
+	return child.User
 }
 
 // mounts makes a file system of what is granted, in an order that has parents

@@ -12,20 +12,20 @@ import (
 // not have; what the thread starts inherits that. The other threads keep it, and
 // are out of the command's reach: Landlock, the filter, the capabilities that
 // they have more, and that the process isn't dumpable, each forbid to look into
-// them or to trace them. For first and what
-// it returns see filterSyscalls.
-func confineThread(plan *Plan, first uint32) (supervised, error) {
+// them or to trace them. For first and the file
+// that it returns see filterSyscalls.
+func confineThread(plan *Plan, first uint32) (listener int, err error) {
 	dropBounding()
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
-		return supervised{}, fmt.Errorf("give up new privileges: %w", err)
+		return -1, fmt.Errorf("give up new privileges: %w", err)
 	}
 	if plan.Landlock > 0 {
 		if err := landlock(plan); err != nil {
-			return supervised{}, err
+			return -1, err
 		}
 	}
 	if err := dropCapabilities(); err != nil {
-		return supervised{}, err
+		return -1, err
 	}
 	return filterSyscalls(plan.Sockets, first)
 }

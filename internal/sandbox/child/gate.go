@@ -12,10 +12,9 @@ import (
 )
 
 // gate decides which of a command's system calls that start a process or a thread
-// may continue. It is used where no control group can be created and RLIMIT_NPROC does
-// not work: RLIMIT_NPROC does not bind root, and without a user namespace it counts
-// all processes of the user. The kernel blocks each such call until the gate has
-// decided, so that no fork bomb is too fast for it.
+// may go on. It is for root, whom RLIMIT_NPROC doesn't bind, where no control
+// group can be created. The kernel lets each such call wait for the answer, so
+// that no fork bomb is too fast for it.
 type gate struct {
 	limit int              // processes and threads that there may be
 	left  int              // how many may start before the next count
@@ -24,9 +23,16 @@ type gate struct {
 	full  func()           // called at the first refusal
 }
 
-// newGate makes the gate of a plan. There must be no command yet.
+// gated reports whether a plan has a gate.
+func gated(plan *Plan) bool { return plan.Limits.Keeper == Gate && plan.Limits.Pids > 0 }
+
+// newGate makes the gate of a plan, nil if it has none. There must be no command
+// yet.
 func newGate(plan *Plan) *gate {
 	limit := plan.Limits.Pids
+	if !gated(plan) {
+		return nil
+	}
 	return &gate{
 		limit: limit, left: limit,
 		count: func() int { return tasks(plan.Namespaces) },
@@ -76,13 +82,13 @@ func (g *gate) mayCount() bool {
 }
 
 // secret returns a number by which the filter knows the fork that starts the
-// command: 0 if the plan has no gate, or the gate can't count. That fork must not wait
-// for the gate: it keeps its processor in the eyes of Go's scheduler, which then may
-// not run the goroutine that responds. The number is in the half of clone's flags that the
+// command: 0 if the plan has no gate. That fork must not wait for an answer: it
+// keeps its processor in the eyes of Go's scheduler, which then may not run the
+// goroutine that answers. The number is in the half of clone's flags that the
 // kernel ignores. Guessing it requires about two billion forks, each of which the gate
 // answers.
 func secret(plan *Plan) (uint32, error) {
-	if l := plan.Limits; l.Pids == 0 || l.Keeper != Gate || !canCount() && bound() {
+	if !gated(plan) {
 		return 0, nil
 	}
 	random := make([]byte, 4)
@@ -90,16 +96,6 @@ func secret(plan *Plan) (uint32, error) {
 		return 0, fmt.Errorf("limit processes: %w", err)
 	}
 	return max(1, binary.NativeEndian.Uint32(random)), nil // every other fork has a 0 there
-}
-
-// bound reports whether RLIMIT_NPROC binds the command, and so can replace the gate.
-func bound() bool { return os.Geteuid() != 0 }
-
-// canCount reports whether this process sees all others. A command could hide from
-// it if /proc is mounted with hidepid.
-func canCount() bool {
-	_, err := os.ReadFile("/proc/1/stat")
-	return err == nil
 }
 
 // tasks counts the processes and threads that descend from this process. In a PID

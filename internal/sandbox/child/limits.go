@@ -50,11 +50,10 @@ const (
 )
 
 // startLimited calls start, which starts the command, under the limit for processes.
-// gated is whether the gate enforces the limit. The error is start's; an EAGAIN that
-// persists names the limit.
-func startLimited(plan *Plan, gated bool, start func() (int, error)) begun {
+// The error is start's; an EAGAIN that persists names the limit.
+func startLimited(plan *Plan, start func() (int, error)) begun {
 	for try := 1; ; try++ {
-		n := processLimit(plan, gated)
+		n := processLimit(plan)
 		pid, err := limitForks(n, start)
 		switch {
 		case !errors.Is(err, unix.EAGAIN):
@@ -68,12 +67,10 @@ func startLimited(plan *Plan, gated bool, start func() (int, error)) begun {
 	}
 }
 
-// processLimit returns the command's RLIMIT_NPROC, 0 to leave it unchanged. Where
-// the gate is not available, the limit is in addition to the current processes of the
-// user.
-func processLimit(plan *Plan, gated bool) int {
+// processLimit returns the command's RLIMIT_NPROC, 0 to leave it unchanged.
+func processLimit(plan *Plan) int {
 	switch l := plan.Limits; {
-	case l.Pids == 0, l.Keeper == Group, gated:
+	case l.Pids == 0, l.Keeper == Group, l.Keeper == Gate:
 		return 0
 	case l.Keeper == Namespace:
 		return l.Pids

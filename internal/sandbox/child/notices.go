@@ -31,7 +31,8 @@ type reply struct {
 }
 
 // answer answers the system calls that the filter leaves to this process, until
-// nobody is left to ask.
+// nobody is left to ask. forks is nil if those that start processes aren't among
+// them.
 func answer(listener int, plan *Plan, forks *gate) {
 	for {
 		var n notice

@@ -104,5 +104,6 @@ type Keeper string
 const (
 	Group     Keeper = "group"     // the control group that the parent starts children in
 	Namespace Keeper = "namespace" // RLIMIT_NPROC, in a user namespace where nothing else runs; it does not bind root
+	User      Keeper = "user"      // RLIMIT_NPROC, in addition to the processes that the user has when a command starts
 	Gate      Keeper = "gate"      // the child, which counts when a process or a thread is to start
 )

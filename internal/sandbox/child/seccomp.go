@@ -66,43 +66,28 @@ const (
 	argsOffset = 16
 )
 
-// supervised describes the system calls of a thread that the supervisor decides on.
-type supervised struct {
-	listener int    // the file that they are read from; -1 for none
-	first    uint32 // see secret; 0 if forks are not among them
-}
-
-// filterSyscalls confines the thread to the system calls that the filter allows.
-// The supervisor decides on some: forks are among them unless first is 0. If the
-// kernel refuses supervision of forks and RLIMIT_NPROC can replace it, it does without.
-func filterSyscalls(sockets Sockets, first uint32) (supervised, error) {
-	if sockets == ProxyOnly || first != 0 {
-		listener, err := superviseSyscalls(filter(sockets, first))
-		if err == nil || sockets == ProxyOnly || !bound() {
-			return supervised{listener, first}, err
-		}
-	}
-	if _, errno := setFilter(filter(sockets, 0), 0); errno != 0 {
-		return supervised{}, fmt.Errorf("filter system calls: %w", errno)
-	}
-	return supervised{listener: -1}, nil
-}
-
-func setFilter(program []unix.SockFilter, flags uintptr) (int, unix.Errno) {
+// filterSyscalls confines the thread to the system calls that the filter lets
+// through. If that leaves some to be answered, it returns a file to do so; else -1.
+// Forks are among them unless first is 0; see secret.
+func filterSyscalls(sockets Sockets, first uint32) (listener int, err error) {
+	program := filter(sockets, first)
 	f := unix.SockFprog{Len: uint16(len(program)), Filter: &program[0]}
-	r, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, flags, uintptr(unsafe.Pointer(&f)))
-	runtime.KeepAlive(program)
-	return int(r), errno
-}
-
-// superviseSyscalls sets a filter and returns the file that the supervised system
-// calls are read from.
-func superviseSyscalls(program []unix.SockFilter) (listener int, err error) {
+	set := func(flags uintptr) (int, unix.Errno) {
+		r, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, flags, uintptr(unsafe.Pointer(&f)))
+		runtime.KeepAlive(program)
+		return int(r), errno
+	}
+	if sockets != ProxyOnly && first == 0 {
+		if _, errno := set(0); errno != 0 {
+			return -1, fmt.Errorf("filter system calls: %w", errno)
+		}
+		return -1, nil
+	}
 	// The second flag keeps signals from interrupting a call that is being answered:
 	// programs don't expect that of a fork. Linux has it from 5.19.
-	listener, errno := setFilter(program, unix.SECCOMP_FILTER_FLAG_NEW_LISTENER|unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV)
+	listener, errno := set(unix.SECCOMP_FILTER_FLAG_NEW_LISTENER | unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV)
 	if errno == unix.EINVAL {
-		listener, errno = setFilter(program, unix.SECCOMP_FILTER_FLAG_NEW_LISTENER)
+		listener, errno = set(unix.SECCOMP_FILTER_FLAG_NEW_LISTENER)
 	}
 	switch errno {
 	case 0:

@@ -67,12 +67,12 @@ func begin(plan *Plan, dir string, args []string) begun {
 	if err != nil {
 		return begun{err: err}
 	}
-	left, err := confineThread(plan, first)
+	listener, err := confineThread(plan, first)
 	if err != nil {
 		return begun{err: err}
 	}
-	if left.listener >= 0 {
-		go answer(left.listener, plan, newGate(plan))
+	if listener >= 0 {
+		go answer(listener, plan, newGate(plan))
 	}
 	if len(args) == 0 {
 		return begun{}
@@ -81,10 +81,10 @@ func begin(plan *Plan, dir string, args []string) begun {
 	if err != nil {
 		return begun{err: err}
 	}
-	b := startLimited(plan, left.first != 0, func() (int, error) {
+	b := startLimited(plan, func() (int, error) {
 		return syscall.ForkExec(program, args, &syscall.ProcAttr{
 			Dir: dir, Env: syscall.Environ(), Files: []uintptr{0, 1, 2},
-			Sys: &syscall.SysProcAttr{Setpgid: true, Cloneflags: uintptr(left.first) << 32},
+			Sys: &syscall.SysProcAttr{Setpgid: true, Cloneflags: uintptr(first) << 32},
 		})
 	})
 	if b.err != nil {

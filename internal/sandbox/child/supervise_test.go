@@ -82,7 +82,7 @@ func TestAStartIsRetried(t *testing.T) {
 	for fails, want := range map[int]int{0: 1, 1: 2, startTries - 1: startTries, startTries: startTries} {
 		synctest.Test(t, func(t *testing.T) {
 			tries := 0
-			b := startLimited(&Plan{Limits: Limits{Pids: 60, Keeper: Gate}}, true, func() (int, error) {
+			b := startLimited(&Plan{Limits: Limits{Pids: 60, Keeper: Gate}}, func() (int, error) {
 				if tries++; tries <= fails {
 					return 0, unix.EAGAIN
 				}
@@ -93,7 +93,7 @@ func TestAStartIsRetried(t *testing.T) {
 			}
 		})
 	}
-	b := startLimited(&Plan{}, false, func() (int, error) { return 0, unix.EPERM })
+	b := startLimited(&Plan{}, func() (int, error) { return 0, unix.EPERM })
 	if !errors.Is(b.err, unix.EPERM) {
 		t.Errorf("got %v", b.err)
 	}
