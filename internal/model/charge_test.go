@@ -74,34 +74,57 @@ func impatient() RetryPolicy {
 
 func TestRetriesAndFallbacksAddUpWhatTheyLose(t *testing.T) {
 	down := Fail(ClassUnavailable, errors.New("broke off"))
-	first := func() Model {
-		return &attempts{with: []Response{{Lost: lostOf(1, 0.1)}, {}, {Lost: lostOf(2, 0.2)}, {}, {}}, errs: []error{down, down, down, down, down}}
+	first := &attempts{with: []Response{{Lost: lostOf(1, 0.1)}, {}, {Lost: lostOf(2, 0.2)}, {}, {}}, errs: []error{down, down, down, down, down}}
+	second := &attempts{with: []Response{{Lost: lostOf(4, 0.4)}, {Text: "yes", CostUSD: costs(1)}}, errs: []error{down, nil}}
+	chain := Fallback([]Named{{"a", Retrying(charging(first), impatient(), nil)}, {"b", Retrying(charging(second), impatient(), nil)}}, nil)
+	var charged money.USD
+	b := money.NewBudget("run budget", 0, func(usd money.USD) { charged = usd })
+	r, err := b.Reserve(t.Context(), money.Usage{}, money.Usage{})
+	if err != nil {
+		t.Fatal(err)
 	}
-	second := func() Model {
-		return &attempts{with: []Response{{Lost: lostOf(4, 0.4)}, {Text: "yes"}}, errs: []error{down, nil}}
-	}
-	var asked []money.USD
-	req := Request{Again: func(lost *money.Charge) error {
-		asked = append(asked, *lost.CostUSD)
-		return nil
-	}}
-	chain := Fallback([]Named{{"a", Retrying(first(), impatient(), nil)}, {"b", Retrying(second(), impatient(), nil)}}, nil)
-	got, err := chain.Stream(t.Context(), req, nil)
-	want := Response{Text: "yes", Model: "b", Lost: &money.Charge{Requests: 3, Usage: money.Usage{Input: 7}, CostUSD: costs(0.7)}}
-	if diff := cmp.Diff(want, got); err != nil || diff != "" {
-		t.Errorf("%v (-want +got):\n%s", err, diff)
-	}
-	if diff := cmp.Diff([]money.USD{100_000_000, 100_000_000, 300_000_000, 300_000_000, 300_000_000, 700_000_000}, asked); diff != "" { // before each attempt, all that is lost so far
-		t.Errorf("asked (-want +got):\n%s", diff)
+	got, err := chain.Stream(t.Context(), Request{Reservation: r}, nil)
+	want := Response{Text: "yes", Model: "b", CostUSD: costs(1), Lost: &money.Charge{Requests: 3, Usage: money.Usage{Input: 7}, CostUSD: costs(0.7)}}
+	if diff := cmp.Diff(want, got); err != nil || diff != "" || charged != *costs(1.7) {
+		t.Errorf("%v, charged %s (-want +got):\n%s", err, charged, diff)
 	}
 }
 
+// charging makes a model charge what it says that its attempts cost.
+func charging(m Model) Model {
+	return Priced(m, func(money.Usage) (money.USD, bool) { return 0, false })
+}
+
+// Wherever an attempt fails, another one follows only if it is paid for beside
+// what all of them have cost: the first model, its retries, and the second one.
 func TestNoAttemptIsMadeWithoutMoney(t *testing.T) {
-	broke := errors.New("the budget is spent")
-	m := &attempts{with: []Response{{Lost: lostOf(1, 0.1)}, {Text: "too late"}}, errs: []error{Fail(ClassUnavailable, errors.New("broke off")), nil}}
-	got, err := Retrying(m, impatient(), nil).Stream(t.Context(), Request{Again: func(*money.Charge) error { return broke }}, nil)
-	if !errors.Is(err, broke) || m.made != 1 || got.Lost == nil {
-		t.Errorf("%d attempts, %v, %+v", m.made, err, got)
+	down := Fail(ClassUnavailable, errors.New("broke off"))
+	for _, tt := range []struct {
+		limit         float64 // an attempt can cost 0.5
+		first, second int     // attempts
+		charged       float64
+		exceeded      bool
+	}{
+		{limit: 0.5, first: 1, charged: 0.1, exceeded: true},
+		{limit: 0.6, first: 3, charged: 0.3, exceeded: true},
+		{limit: 0.8, first: 5, second: 1, charged: 0.7, exceeded: true},
+		{limit: 1.2, first: 5, second: 2, charged: 1.2},
+	} {
+		a := &attempts{with: []Response{{Lost: lostOf(1, 0.1)}, {}, {Lost: lostOf(2, 0.2)}, {}, {}}, errs: []error{down, down, down, down, down}}
+		b := &attempts{with: []Response{{Lost: lostOf(4, 0.4)}, {Text: "yes", CostUSD: costs(0.5)}}, errs: []error{down, nil}}
+		var sum money.USD
+		budget := money.NewBudget("run budget", *costs(tt.limit), func(usd money.USD) { sum = usd })
+		r, err := budget.Session("m", func(money.Usage) money.USD { return *costs(0.5) }).Reserve(t.Context(), money.Usage{Output: 1}, money.Usage{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		chain := Fallback([]Named{{"a", Retrying(charging(a), impatient(), nil)}, {"b", Retrying(charging(b), impatient(), nil)}}, nil)
+		_, err = chain.Stream(t.Context(), Request{Reservation: r}, nil)
+		r.Release()
+		var exceeded *money.Exceeded
+		if errors.As(err, &exceeded) != tt.exceeded || (err != nil) != tt.exceeded || a.made != tt.first || b.made != tt.second || sum != *costs(tt.charged) {
+			t.Errorf("limit %g: %v after %d and %d attempts, charged %s", tt.limit, err, a.made, b.made, sum)
+		}
 	}
 }
 

@@ -50,29 +50,21 @@ func (f *fallback) Stream(ctx context.Context, req Request, emit func(Delta)) (R
 	var lost *money.Charge
 	for at := f.at(); at < len(f.models); at = f.leave(at, err) {
 		var resp Response
-		resp, err = f.models[at].Stream(ctx, req.after(lost), emit)
+		resp, err = f.models[at].Stream(ctx, req, emit)
 		lost = lost.Plus(resp.Lost)
 		resp.Lost = lost
 		if err == nil || ctx.Err() != nil || !isDown(err) {
 			resp.Model = f.models[at].Name
 			return resp, err
 		}
-		if broke := req.again(lost); broke != nil {
-			return Response{Lost: lost}, fmt.Errorf("%w, after: %v", broke, err) //nolint:errorlint // the failure is told, the lack of money decides
+		if exceeded := req.Reservation.Retry(); exceeded != nil {
+			return Response{Lost: lost}, fmt.Errorf("%w, after: %v", exceeded, err) //nolint:errorlint // the failure is told, the lack of money decides
 		}
 	}
 	if len(f.models) > 1 {
 		err = fmt.Errorf("no model of %s is left: %w", f.names(), err)
 	}
 	return Response{Lost: lost}, err
-}
-
-// after is the request for the next model, when those before have used up lost.
-func (r Request) after(lost *money.Charge) Request {
-	if again := r.Again; again != nil && lost != nil {
-		r.Again = func(more *money.Charge) error { return again(lost.Plus(more)) }
-	}
-	return r
 }
 
 // isDown reports whether a failure, after all retries, is the provider's state

@@ -78,18 +78,23 @@ type Request struct {
 	CacheKey    string   // the same for all requests of a session: keeps them on one prompt cache; may be empty
 	// Output is the JSON Schema that the answer is to meet, nil for a free one.
 	Output map[string]any
-	// Again is asked before the request is made again and told what its failed
-	// attempts have used up so far. An error says that there is no money for
-	// another one, and ends the request. It may be nil.
-	Again func(lost *money.Charge) error
+	// Reservation pays for the request. Whoever knows what an attempt cost charges
+	// it (see [Request.Charge]), whoever makes another one asks first. It is nil if
+	// nothing is limited.
+	Reservation *money.Reservation
 }
 
-// again asks whether the request may be made once more.
-func (r Request) again(lost *money.Charge) error {
-	if r.Again == nil || lost == nil {
-		return nil
+// Charge charges an attempt at the request, which returned resp and err, to its
+// reservation. [Priced] does that for the models that it wraps.
+func (r Request) Charge(resp Response, err error) {
+	cost := resp.CostUSD
+	if err != nil {
+		cost = new(money.USD)
 	}
-	return r.Again(lost)
+	if resp.Lost != nil {
+		cost = money.Sum(cost, resp.Lost.CostUSD)
+	}
+	r.Reservation.Charge(cost)
 }
 
 // DeltaKind says what a piece of a streaming answer belongs to.

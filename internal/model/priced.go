@@ -9,7 +9,7 @@ import (
 // Priced returns m with the cost of each response filled in: what the provider
 // itself said, else what price makes of the usage. price returns false if it
 // does not know. It belongs directly around a wire, because prices are those of
-// single requests.
+// single requests. It also charges what each request costs to its reservation.
 //
 // A request that fails when its answer has begun has a cost, too. Where the
 // provider did not say how many tokens it took, they are estimated and marked
@@ -23,9 +23,10 @@ type priced struct {
 	price func(money.Usage) (money.USD, bool)
 }
 
-func (p priced) Stream(ctx context.Context, req Request, emit func(Delta)) (Response, error) {
+func (p priced) Stream(ctx context.Context, req Request, emit func(Delta)) (resp Response, err error) {
+	defer func() { req.Charge(resp, err) }() // of unknown cost if the wire panics
 	came := 0
-	resp, err := p.next.Stream(ctx, req, func(d Delta) {
+	resp, err = p.next.Stream(ctx, req, func(d Delta) {
 		came += len(d.Text)
 		if emit != nil {
 			emit(d)

@@ -84,8 +84,8 @@ func (r retrying) Stream(ctx context.Context, req Request, emit func(Delta)) (Re
 		if !again {
 			return Response{Lost: lost}, spent.describe(r.policy.explain(err))
 		}
-		if broke := req.again(lost); broke != nil {
-			return Response{Lost: lost}, fmt.Errorf("%w, after: %v", broke, err) //nolint:errorlint // the failure is told, the lack of money decides
+		if exceeded := req.Reservation.Retry(); exceeded != nil {
+			return Response{Lost: lost}, fmt.Errorf("%w, after: %v", exceeded, err) //nolint:errorlint // the failure is told, the lack of money decides
 		}
 		if ctx.Err() == nil { // else there is no retry to tell of
 			r.notify(spent.made, wait, err)

@@ -25,7 +25,7 @@ const (
 // Budget limits what requests cost. Budgets form a tree: the budget of a run has
 // those of its jobs as children, and these those of their sessions. Before a
 // request, the most that it can cost is reserved in the session's budget and in
-// all budgets above it; afterwards its cost is charged instead. So no budget is
+// all budgets above it; what its attempts cost is charged instead. So no budget is
 // exceeded, however many requests are in flight, unless a provider charges for
 // more than was requested. All methods are safe for concurrent use, but a
 // session's budget has one request at a time.
@@ -263,14 +263,17 @@ func (b *Budget) Release() {
 }
 
 // Reservation is money for one request: as much as one attempt at it can cost.
+// All methods of a nil Reservation do nothing.
 type Reservation struct {
 	// Output is the output limit of the request that is paid for, in tokens; 0 if
 	// it is as high as requested.
 	Output int
 
-	budget *Budget
-	amount USD
-	cost   USD // of attempts that failed
+	budget   *Budget
+	amount   USD // of one attempt
+	reserved USD // what is left of that
+	attempts int // that were charged
+	charged  USD // for all of them
 }
 
 // reservation reserves usd for a request. The lock is held.
@@ -280,53 +283,79 @@ func (b *Budget) reservation(output int, usd USD) *Reservation {
 		p.requests++
 	}
 	b.changed()
-	return &Reservation{Output: output, budget: b, amount: usd}
+	return &Reservation{Output: output, budget: b, amount: usd, reserved: usd}
 }
 
-// Settle charges the cost of a request, instead of what is reserved for it; an
-// unknown cost (nil) is charged as the latter.
-func (r *Reservation) Settle(cost *USD) {
-	usd := r.known(cost)
-	b := r.budget
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	r.charge(usd)
-	b.reserve(-r.amount)
-	for p := b; p != nil; p = p.parent {
-		p.requests--
+// Charge charges the cost of an attempt, which is taken from what is reserved. An
+// unknown cost (nil) is as much as an attempt can cost.
+func (r *Reservation) Charge(cost *USD) {
+	if r == nil {
+		return
 	}
-	b.changed()
-	b.free()
+	r.budget.mu.Lock()
+	defer r.budget.mu.Unlock()
+	r.charge(cost)
+	r.budget.changed()
 }
 
-// Retry charges what the failed attempts at a request have cost so far. The error
-// is an [*Exceeded] if there is no money for another one.
-func (r *Reservation) Retry(cost *USD) error {
-	usd := r.known(cost)
-	b := r.budget
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	r.charge(usd)
-	b.changed()
-	for p := b; p != nil; p = p.parent {
-		if left := p.available(); left < 0 || left == 0 && r.amount == 0 {
+// charge is Charge with the lock held.
+func (r *Reservation) charge(cost *USD) {
+	usd := r.amount
+	if cost != nil {
+		usd = *cost
+	}
+	r.attempts++
+	r.charged = r.charged.Add(usd)
+	for p := r.budget; p != nil; p = p.parent {
+		p.spent = p.spent.Add(usd)
+	}
+	r.reserve(max(r.reserved.Sub(usd), 0))
+}
+
+// Retry reserves money for another attempt in place of what was charged. The error
+// is an [*Exceeded] if there is not enough. An attempt that cost nothing can always
+// be repeated.
+func (r *Reservation) Retry() error {
+	if r == nil {
+		return nil
+	}
+	r.budget.mu.Lock()
+	defer r.budget.mu.Unlock()
+	if r.charged == 0 {
+		return nil
+	}
+	missing := r.amount.Sub(r.reserved)
+	for p := r.budget; p != nil; p = p.parent {
+		if left := p.available().Sub(missing); left < 0 || left == 0 && r.amount == 0 {
 			return p.exceeded()
 		}
 	}
+	r.reserve(r.amount)
+	r.budget.changed()
 	return nil
 }
 
-func (r *Reservation) known(cost *USD) USD {
-	if cost == nil {
-		return r.cost.Add(r.amount)
+// Release ends the request and releases what is reserved for it. If no attempt was
+// charged, the cost is unknown.
+func (r *Reservation) Release() {
+	if r == nil {
+		return
 	}
-	return *cost
+	r.budget.mu.Lock()
+	defer r.budget.mu.Unlock()
+	if r.attempts == 0 {
+		r.charge(nil)
+	}
+	r.reserve(0)
+	for p := r.budget; p != nil; p = p.parent {
+		p.requests--
+	}
+	r.budget.changed()
+	r.budget.free()
 }
 
-// charge sets what the request has cost so far. The lock is held.
-func (r *Reservation) charge(usd USD) {
-	for p := r.budget; p != nil; p = p.parent {
-		p.spent = p.spent.Add(usd.Sub(r.cost))
-	}
-	r.cost = usd
+// reserve sets what is reserved for the request. The lock is held.
+func (r *Reservation) reserve(usd USD) {
+	r.budget.reserve(usd.Sub(r.reserved))
+	r.reserved = usd
 }

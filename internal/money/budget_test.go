@@ -20,6 +20,12 @@ func dollars(f float64) USD {
 	return usd
 }
 
+// settle ends a request after one attempt.
+func settle(r *Reservation, cost *USD) {
+	r.Charge(cost)
+	r.Release()
+}
+
 // exceeded reports whether a budget can't pay for a request.
 func exceeded(err error) bool {
 	var e *Exceeded
@@ -76,16 +82,12 @@ func spend(ctx context.Context, b *Budget, rng *rand.Rand, greedy bool) (excess 
 		if r.Output > 0 {
 			request.Output = int64(r.Output)
 		}
-		lost := USD(0)
 		for rng.IntN(5) == 0 { // attempts that fail
-			lost += USD(rng.Int64N(int64(b.most(request.Input, int(request.Output))) + 1))
-			if err = r.Retry(&lost); err != nil {
-				break
+			r.Charge(new(USD(rng.Int64N(int64(b.most(request.Input, int(request.Output))) + 1))))
+			if r.Retry() != nil {
+				r.Release()
+				return excess
 			}
-		}
-		if err != nil {
-			r.Settle(&lost)
-			return excess
 		}
 		used := Usage{Input: rng.Int64N(request.Input + 1), Output: rng.Int64N(request.Output + 1)}
 		used.CacheWrite = rng.Int64N(used.Input + 1)
@@ -94,11 +96,10 @@ func spend(ctx context.Context, b *Budget, rng *rand.Rand, greedy bool) (excess 
 		}
 		cost := b.price(used)
 		excess += max(cost-b.most(request.Input, int(request.Output)), 0)
-		cost += lost
 		if rng.IntN(20) == 0 {
-			r.Settle(nil)
+			settle(r, nil)
 		} else {
-			r.Settle(&cost)
+			settle(r, &cost)
 		}
 	}
 	return excess
@@ -145,13 +146,13 @@ func TestASummaryIsPaidForByWhatWasReserved(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.Settle(new(dollars(0.01)))
+	settle(r, new(dollars(0.01)))
 	for { // another session uses up everything else
 		r, err := other.Reserve(t.Context(), request, Usage{})
 		if err != nil {
 			break
 		}
-		r.Settle(nil)
+		settle(r, nil)
 	}
 	if _, err := b.Reserve(t.Context(), request, summary); !exceeded(err) {
 		t.Fatalf("more than the summary was paid for: %v", err)
@@ -159,7 +160,7 @@ func TestASummaryIsPaidForByWhatWasReserved(t *testing.T) {
 	if r, err = b.Reserve(t.Context(), summary, Usage{}); err != nil {
 		t.Fatal(err)
 	}
-	r.Settle(nil)
+	settle(r, nil)
 	if run.spent > run.limit {
 		t.Error(state(run))
 	}
@@ -178,7 +179,7 @@ func TestARequestWaitsForReservationsOfOthers(t *testing.T) {
 	if wait == nil || err != nil {
 		t.Fatalf("it did not wait: %v", err)
 	}
-	r.Settle(new(dollars(0.001)))
+	settle(r, new(dollars(0.001)))
 	<-wait
 	if r, err := second.Reserve(t.Context(), request, Usage{}); err != nil || r.Output != 0 {
 		t.Errorf("%+v, %v", r, err)
@@ -198,7 +199,7 @@ func TestUnknownPricesAreCounted(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r.Settle(new(dollars(0.3)))
+		settle(r, new(dollars(0.3)))
 	}
 	_, err := b.Reserve(t.Context(), Usage{}, Usage{})
 	want := &Exceeded{Budget: "job budget", Limit: Dollar / 2}
@@ -218,14 +219,97 @@ func TestFailedAttemptsAreCharged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, lost := range []USD{dollars(0.02), dollars(0.03), dollars(0.031)} {
-		if err := r.Retry(&lost); exceeded(err) != (i == 2) || run.spent != lost {
+	for i, lost := range []USD{dollars(0.02), dollars(0.01), dollars(0.001)} {
+		before := run.spent
+		r.Charge(&lost)
+		if run.spent != before+lost || run.reserved != dollars(0.02)-lost {
+			t.Fatalf("lost %s: %s", lost, state(run))
+		}
+		if err := r.Retry(); exceeded(err) != (i == 2) || err == nil && run.reserved != dollars(0.02) {
 			t.Fatalf("lost %s: %v, %s", lost, err, state(run))
 		}
 	}
-	r.Settle(new(dollars(0.031)))
+	r.Release()
 	if run.spent != dollars(0.031) || run.reserved != 0 || run.requests != 0 {
 		t.Error(state(run))
+	}
+}
+
+func TestAnAttemptOfUnknownCostIsChargedInFull(t *testing.T) {
+	run := NewBudget("run budget", dollars(0.05), nil)
+	r, err := run.Session("m", perToken(0, 1e-5)).Reserve(t.Context(), Usage{Output: 1000}, Usage{}) // reserves 0.01
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Charge(nil)
+	if err := r.Retry(); err != nil || run.spent != dollars(0.01) || run.reserved != dollars(0.01) {
+		t.Errorf("%v, %s", err, state(run))
+	}
+	unused, err := run.Session("m", perToken(0, 1e-5)).Reserve(t.Context(), Usage{Output: 1000}, Usage{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	unused.Release()             // by a model that did not charge it
+	r.Charge(new(dollars(0.06))) // more than was requested
+	if err := r.Retry(); !exceeded(err) || run.spent != dollars(0.08) || run.reserved != 0 {
+		t.Errorf("%v, %s", err, state(run))
+	}
+	r.Release()
+}
+
+// With prices unknown nothing is reserved, and with the money spent nothing that
+// costs something is repeated.
+func TestAttemptsOfUnknownPriceAreRepeatedWhileMoneyRemains(t *testing.T) {
+	run := NewBudget("run budget", dollars(0.05), nil)
+	r, err := run.Session("m", nil).Reserve(t.Context(), Usage{Output: 1000}, Usage{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		other, lost float64 // of another session, and of the attempt
+		refused     bool
+	}{{0, 0.01, false}, {0.04, 0, true}} {
+		other, err := run.Session("m", nil).Reserve(t.Context(), Usage{}, Usage{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		settle(other, new(dollars(tt.other)))
+		r.Charge(new(dollars(tt.lost)))
+		if err := r.Retry(); exceeded(err) != tt.refused {
+			t.Errorf("%+v: %v, %s", tt, err, state(run))
+		}
+	}
+	free, err := NewBudget("run budget", 0, nil).Session("m", nil).Reserve(t.Context(), Usage{}, Usage{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	free.Charge(new(Dollar))
+	if err := free.Retry(); err != nil {
+		t.Errorf("without a limit: %v", err)
+	}
+}
+
+func TestAnAttemptThatCostNothingIsRepeated(t *testing.T) {
+	run := NewBudget("run budget", dollars(0.05), nil)
+	b := run.Session("m", perToken(0, 1e-5))
+	r, err := b.Reserve(t.Context(), Usage{Output: 1000}, Usage{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := run.Session("m", nil).Reserve(t.Context(), Usage{}, Usage{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	settle(other, new(dollars(0.06))) // nothing is left
+	r.Charge(new(USD(0)))
+	if err := r.Retry(); err != nil {
+		t.Error(err)
+	}
+	var none *Reservation
+	none.Charge(nil)
+	none.Release()
+	if none.Retry() != nil {
+		t.Error("nothing was reserved, and another attempt is refused")
 	}
 }
 
@@ -243,7 +327,7 @@ func TestASessionStartsOnlyIfItsFirstRequestIsPaidFor(t *testing.T) {
 		if err := run.CanStart("m"); err != nil {
 			t.Errorf("money that is only reserved: %v", err)
 		}
-		r.Settle(new(b.price(Usage{Input: input})))
+		settle(r, new(b.price(Usage{Input: input})))
 	}
 	if err := run.CanStart("m"); !exceeded(err) || run.CanStart("another") != nil {
 		t.Errorf("%v with %s", err, state(run))

@@ -10,18 +10,16 @@ import (
 	"github.com/millhand/millhand/internal/money"
 )
 
-// fragile is a model that loses something before each answer, and asks before
-// it tries again.
+// fragile is a model of which each first attempt fails.
 type fragile struct {
 	next model.Model
 	lost money.Charge
 }
 
 func (f fragile) Stream(ctx context.Context, req model.Request, emit func(model.Delta)) (model.Response, error) {
-	if req.Again != nil {
-		if err := req.Again(&f.lost); err != nil {
-			return model.Response{Lost: &f.lost}, err
-		}
+	req.Reservation.Charge(f.lost.CostUSD)
+	if err := req.Reservation.Retry(); err != nil {
+		return model.Response{Lost: &f.lost}, err
 	}
 	resp, err := f.next.Stream(ctx, req, emit)
 	resp.Lost = &f.lost
@@ -39,7 +37,8 @@ func TestWhatIsLostCounts(t *testing.T) {
 	lost := money.Charge{Requests: 2, Usage: money.Usage{Input: 100, Output: 7}, CostUSD: &usd, Estimated: true}
 	var charged money.USD
 	s := setUp(t, "readonly", twoTurns, func(c *Config) {
-		c.Model = model.Priced(fragile{c.Model, lost}, func(u money.Usage) (money.USD, bool) { return money.USD(u.Input) * money.Dollar, true })
+		priced := model.Priced(c.Model, func(u money.Usage) (money.USD, bool) { return money.USD(u.Input) * money.Dollar, true })
+		c.Model = fragile{priced, lost}
 		c.Budget = money.NewBudget("job budget", 0, func(usd money.USD) { charged = usd })
 	})
 	if end := s.Run(t.Context(), "look"); end.Kind != Done {
@@ -52,7 +51,7 @@ func TestWhatIsLostCounts(t *testing.T) {
 		if e.Type != event.TurnEnded {
 			continue
 		}
-		if l := e.Turn.Lost; l == nil || l.Requests != 1 || l.Usage.Input != 100 || !l.Estimated || *l.CostUSD != usd {
+		if l := e.Turn.Lost; l == nil || l.Requests != 2 || l.Usage.Input != 100 || !l.Estimated || *l.CostUSD != usd {
 			t.Errorf("turn %d: lost %+v", e.Turn.Number, l)
 		}
 	}

@@ -81,12 +81,10 @@ func (s *Session) ask(ctx context.Context, req model.Request, n need) (resp mode
 	if end != nil {
 		return resp, nil, end
 	}
-	var cost *money.USD // unknown, even if the model panics
-	defer func() { reservation.Settle(cost) }()
-	if reservation.Output > 0 {
+	defer reservation.Release()
+	if req.Reservation = reservation; reservation.Output > 0 {
 		req.MaxOutput = reservation.Output
 	}
-	req.Again = func(lost *money.Charge) error { return reservation.Retry(lost.CostUSD) }
 	s.mu.Lock()
 	s.totals.Turns++
 	turn := s.totals.Turns
@@ -98,7 +96,7 @@ func (s *Session) ask(ctx context.Context, req model.Request, n need) (resp mode
 	if err != nil {
 		resp.Usage, resp.CostUSD, ended.Error = &money.Usage{}, new(money.USD), err.Error()
 	}
-	cost = s.account(resp, ended)
+	s.account(resp, ended)
 	if err != nil {
 		s.emit(event.Event{Type: event.TurnEnded, Turn: ended})
 		return resp, nil, requestFailed(ctx, err)
@@ -125,9 +123,8 @@ func (s *Session) reserve(ctx context.Context, n need) (*money.Reservation, *End
 }
 
 // account adds a response to the totals and to its turn's event, with what was
-// lost on the way to it. It returns what all of that has cost, nil if that is
-// unknown.
-func (s *Session) account(resp model.Response, ended *event.Turn) *money.USD {
+// lost on the way to it.
+func (s *Session) account(resp model.Response, ended *event.Turn) {
 	used, cost := resp.Usage, resp.CostUSD
 	if l := resp.Lost; l != nil {
 		ended.Lost = l
@@ -147,7 +144,6 @@ func (s *Session) account(resp model.Response, ended *event.Turn) *money.USD {
 		s.totals.Usage = s.totals.Usage.Add(*used)
 	}
 	s.totals.CostUSD = money.Sum(s.totals.CostUSD, cost)
-	return cost
 }
 
 // join adds a response to the conversation. One that holds nothing stays out:

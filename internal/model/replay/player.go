@@ -25,7 +25,8 @@ func (r *Recording) Player(job string) *Player {
 // as it was, but does not ask to wait. The pieces that emit is given are whole
 // parts of the answer. A request that is not in the recording fails with
 // [model.ClassScript] and what differs.
-func (p *Player) Stream(ctx context.Context, req model.Request, emit func(model.Delta)) (model.Response, error) {
+func (p *Player) Stream(ctx context.Context, req model.Request, emit func(model.Delta)) (resp model.Response, err error) {
+	defer func() { req.Charge(resp, err) }()
 	if ctx.Err() != nil {
 		return model.Response{}, context.Cause(ctx)
 	}
@@ -38,7 +39,7 @@ func (p *Player) Stream(ctx context.Context, req model.Request, emit func(model.
 	if e.Error != nil {
 		return model.Response{Lost: e.Lost}, p.failure(e)
 	}
-	resp := p.recording.canon.Response(*e.Response)
+	resp = p.recording.canon.Response(*e.Response)
 	resp.Lost = e.Lost
 	if emit != nil {
 		tell(resp, emit)
