@@ -2,7 +2,6 @@ package shell
 
 import (
 	"fmt"
-	"slices"
 )
 
 // The bounds of an analysis. A line beyond any of them is an error, so that it
@@ -101,18 +100,8 @@ func Analyze(line string) (a Analysis, err error) {
 	}()
 	w := newWalker()
 	w.line(line)
-	if w.err != nil {
-		return Analysis{}, w.err
+	if w.result.err != nil {
+		return Analysis{}, w.result.err
 	}
-	return w.analysis(), nil
-}
-
-// analysis returns what was found, the commands in the order of the source.
-func (w *walker) analysis() Analysis {
-	slices.SortStableFunc(w.found, func(a, b found) int { return a.at - b.at })
-	a := Analysis{Accesses: w.accesses, Unknown: w.unknowns}
-	for _, f := range w.found {
-		a.Commands = append(a.Commands, f.Command)
-	}
-	return a
+	return w.result.analysis(), nil
 }

@@ -58,11 +58,11 @@ func parseDD(w *walker, c call, d program) {
 		case ok && name.is("of"):
 			w.name(file, true, "of= of dd")
 		case x.expansion() == 0:
-			w.unknownPath(x.text, true)
+			w.result.unknownPath(x.text, true)
 		}
 	}
 	if c.more {
-		w.unknownPath(c.text, true)
+		w.result.unknownPath(c.text, true)
 	}
 }
 

@@ -10,10 +10,10 @@ import (
 // analyzeAssignment looks at NAME=VALUE before the words of a command, or as a
 // command of its own if there are none.
 func analyzeAssignment(w *walker, a *syntax.Assign, args []*syntax.Word) {
-	value := w.word(a.Value)
+	value := w.frame.word(a.Value)
 	local := len(args) > 0 && (args[0].Lit() == "read" || args[0].Lit() == "mapfile" || args[0].Lit() == "readarray")
 	if a.Name != nil && (!local || a.Name.Value != "IFS") {
-		setVariable(w, a.Name.Value, value, source(w.src, a))
+		setVariable(w, a.Name.Value, value, source(w.frame.src, a))
 	}
 	assignedValues(w, a)
 }
@@ -41,15 +41,15 @@ func subscript(w *walker, x syntax.ArithmExpr) {
 
 // setVariable reports a change of a variable that decides what a command runs.
 func setVariable(w *walker, name string, value word, text string) {
-	if w.decides(name) && (!startsProgram(name) || !harmless(value)) || injects(name, value) {
-		w.unknown(ReasonEnvironment, text)
+	if w.know.decides(name) && (!startsProgram(name) || !harmless(value)) || injects(name, value) {
+		w.result.unknown(ReasonEnvironment, text)
 	}
 }
 
 // changeVariable reports a change of such a variable by anything but an assignment.
 func changeVariable(w *walker, name string, n syntax.Node) {
-	if w.decides(name) {
-		w.unknown(ReasonEnvironment, source(w.src, n))
+	if w.know.decides(name) {
+		w.result.unknown(ReasonEnvironment, source(w.frame.src, n))
 	}
 }
 
@@ -58,7 +58,7 @@ func changeNamed(w *walker, x word) {
 	name, value, _ := x.cut("=")
 	switch {
 	case !name.literal():
-		w.unknown(ReasonEnvironment, x.text)
+		w.result.unknown(ReasonEnvironment, x.text)
 	default:
 		base, _, _ := strings.Cut(strings.TrimSuffix(name.text, "+"), "[")
 		setVariable(w, base, value, x.text)
@@ -71,9 +71,9 @@ func analyzeDeclaration(w *walker, d *syntax.DeclClause) {
 	for _, a := range d.Args {
 		switch {
 		case a.Name == nil: // an option, or a name made at run time
-			declareWord(w, d.Variant.Value, w.word(a.Value))
+			declareWord(w, d.Variant.Value, w.frame.word(a.Value))
 		case !a.Naked:
-			setVariable(w, a.Name.Value, w.word(a.Value), source(w.src, a))
+			setVariable(w, a.Name.Value, w.frame.word(a.Value), source(w.frame.src, a))
 		}
 		assignedValues(w, a)
 	}
@@ -87,14 +87,14 @@ func declareWord(w *walker, variant string, x word) {
 		return
 	}
 	if strings.HasPrefix(x.text, "-") && strings.Contains(x.text, "n") && variant != "export" {
-		w.unknown(ReasonEnvironment, x.text)
+		w.result.unknown(ReasonEnvironment, x.text)
 	}
 }
 
 // decides reports whether a variable decides what a later command runs, or
 // how its words are read.
-func (w *walker) decides(name string) bool {
-	return !w.harmlessVariables[name] && w.variables.has(name) || startsProgram(name)
+func (k knowledge) decides(name string) bool {
+	return !k.harmlessVariables[name] && k.variables.has(name) || startsProgram(name)
 }
 
 // injects reports whether a variable adds options to a program that make it run

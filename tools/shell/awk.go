@@ -18,13 +18,13 @@ func parseAwk(w *walker, c call, d program) {
 		case "-e", "--source":
 			programs = append(programs, o.value)
 		case "-f", "--file", "-E", "--exec":
-			w.unknown(ReasonScript, c.text)
+			w.result.unknown(ReasonScript, c.text)
 		case "-i", "--include":
 			if o.value.is("inplace") {
 				d.use = allWrite
 				continue
 			}
-			w.unknown(ReasonScript, c.text)
+			w.result.unknown(ReasonScript, c.text)
 		}
 	}
 	p.operands = awkFiles(p.operands, !p.has(d.instead))
@@ -34,7 +34,7 @@ func parseAwk(w *walker, c call, d program) {
 		awkProgram(w, x, c)
 	}
 	if len(programs) == 0 && c.more {
-		w.unknown(ReasonScript, c.text)
+		w.result.unknown(ReasonScript, c.text)
 	}
 }
 
@@ -56,15 +56,15 @@ func awkFiles(operands []word, program bool) []word {
 // pipe, a call of system or an output file counts.
 func awkProgram(w *walker, x word, c call) {
 	if !x.literal() {
-		w.unknown(ReasonScript, c.text)
+		w.result.unknown(ReasonScript, c.text)
 	}
 	s := awkScanner{text: x.text}
 	s.scan()
 	if s.runs {
-		w.unknown(ReasonScript, c.text)
+		w.result.unknown(ReasonScript, c.text)
 	}
 	if s.hidden {
-		w.unknownPath(c.text, true)
+		w.result.unknownPath(c.text, true)
 	}
 	for _, f := range s.files {
 		w.name(plainWord(f.name), f.write, "program of awk")

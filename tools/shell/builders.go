@@ -17,11 +17,11 @@ func parseMake(w *walker, c call, d program) {
 		name, _, ok := x.cut("=")
 		switch name.text = strings.TrimRight(name.text, ":?+!"); {
 		case ok && (name.text == "SHELL" || name.text == ".SHELLFLAGS" || name.text == "MAKEFLAGS" || name.text == "GNUMAKEFLAGS"), !x.literal():
-			w.unknown(ReasonSetting, c.text)
+			w.result.unknown(ReasonSetting, c.text)
 		}
 	}
 	if c.more {
-		w.unknown(ReasonOption, c.text)
+		w.result.unknown(ReasonOption, c.text)
 	}
 }
 
@@ -46,7 +46,7 @@ func parseGo(w *walker, c call, d program) {
 		case ok:
 			goFlag(w, o, c)
 			if sub == "env" && o.name == "-w" || o.name == "-ldflags" && strings.Contains(o.value.text, "-extld") {
-				w.unknown(ReasonSetting, c.text)
+				w.result.unknown(ReasonSetting, c.text)
 			}
 			args = rest
 		case sub == "run" || sub == "tool": // the rest is for the program
@@ -65,9 +65,9 @@ func parseGo(w *walker, c call, d program) {
 func goRuns(w *walker, words []word, c call) {
 	first, _, _ := words[0].cut("@")
 	if name := path.Base(first.text); first.fixed() && !strings.HasPrefix(first.text, ".") && !strings.HasSuffix(name, ".go") {
-		w.inside++
+		w.frame.inside++
 		runWrapped(w, c, wrapper{}, slices.Concat([]word{renamed(words[0], name)}, words[1:]))
-		w.inside--
+		w.frame.inside--
 	}
 }
 
@@ -85,11 +85,11 @@ func parsePython(w *walker, c call, d program) {
 		rest := args[slices.IndexFunc(args, func(x word) bool {
 			return x.to >= p.options[i].value.to && strings.HasSuffix(x.text, p.options[i].value.text)
 		})+1:]
-		w.inside++
+		w.frame.inside++
 		runWrapped(w, c, wrapper{}, slices.Concat([]word{renamed(p.options[i].value, module.text)}, rest))
-		w.inside--
+		w.frame.inside--
 	case i >= 0:
-		w.unknown(ReasonCommand, c.text)
+		w.result.unknown(ReasonCommand, c.text)
 	default:
 		runUnknown(w, c)
 	}

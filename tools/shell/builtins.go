@@ -74,22 +74,22 @@ func evalWords(w *walker, c call) outcome {
 	if len(args) > 0 && args[0].is("--") {
 		args = args[1:]
 	}
-	return w.inShell(join(args), c)
+	return runInShell(w, join(args), c)
 }
 
-// inShell walks text that this shell itself carries out.
-func (w *walker) inShell(x word, c call) outcome {
+// runInShell walks text that this shell itself carries out.
+func runInShell(w *walker, x word, c call) outcome {
 	out := w.textIn(x, c, true)
 	if !x.literal() {
-		w.defined = map[string]bool{}
+		w.funcs.defined = map[string]bool{}
 	}
 	return out
 }
 
 // sourceFile runs a file in the shell itself.
 func sourceFile(w *walker, c call) outcome {
-	w.unknown(ReasonFile, c.text)
-	w.defined = map[string]bool{}
+	w.result.unknown(ReasonFile, c.text)
+	w.funcs.defined = map[string]bool{}
 	args := c.args()
 	if len(args) > 0 && args[0].is("--") {
 		args = args[1:]
@@ -116,7 +116,7 @@ func setTrap(w *walker, c call) outcome {
 	w.isolated(func() { out = w.textIn(x, c, true) })
 	known := slices.ContainsFunc(w.traps, func(t trap) bool { return t.text == x.text })
 	if s := w.scripts[x.text]; !known && s != nil && s.err == nil {
-		w.traps = append(w.traps, trap{x.text, w.base})
+		w.traps = append(w.traps, trap{x.text, w.frame.base})
 	}
 	atEnd := !slices.ContainsFunc(p.operands[1:], func(s word) bool { return !s.is("EXIT") && !s.is("0") })
 	if atEnd || w.at.or(out.either()).equal(w.at) {
@@ -136,7 +136,7 @@ func exitShell(w *walker, c call) outcome {
 // leaveBlock leaves a function or loop.
 func leaveBlock(w *walker, c call) outcome {
 	w.jumps = w.jumps.or(w.at)
-	if c.words[0].text == "return" && w.returns {
+	if c.words[0].text == "return" && w.funcs.returns {
 		return outcome{}
 	}
 	return same(w.at)
@@ -147,7 +147,7 @@ func defineAlias(w *walker, c call) outcome {
 		if x.literal() && !strings.Contains(x.text, "=") {
 			continue // shows an alias
 		}
-		w.unknown(ReasonAlias, c.text)
+		w.result.unknown(ReasonAlias, c.text)
 		if _, text, ok := x.cut("="); ok {
 			w.text(text, c)
 		}
@@ -162,11 +162,11 @@ func shellOptions(w *walker, c call) outcome {
 		w.data(x)
 		switch {
 		case x.is("lastpipe") || x.is("cdable_vars") || x.is("expand_aliases") || x.is("physical") || x.is("posix"):
-			w.unknown(ReasonSetting, c.text)
+			w.result.unknown(ReasonSetting, c.text)
 		case c.words[0].text == "set" && x.starts("-") && strings.Contains(x.text, "P") && !strings.HasPrefix(x.text, "--"):
-			w.unknown(ReasonSetting, c.text)
+			w.result.unknown(ReasonSetting, c.text)
 		case c.words[0].text == "shopt" && !x.literal():
-			w.unknown(ReasonSetting, c.text)
+			w.result.unknown(ReasonSetting, c.text)
 		}
 	}
 	return same(w.at)
@@ -193,10 +193,10 @@ func assignNames(w *walker, c call) outcome {
 	case name == "unset" && !p.has("-v"):
 		for _, x := range names {
 			if x.literal() {
-				delete(w.defined, x.text)
+				delete(w.funcs.defined, x.text)
 				continue
 			}
-			w.defined = map[string]bool{}
+			w.funcs.defined = map[string]bool{}
 		}
 	case name == "printf" || name == "wait":
 		names = nil
@@ -247,7 +247,7 @@ func evaluateWords(w *walker, c call) outcome {
 func opaqueBuiltin(w *walker, c call) outcome {
 	for _, x := range c.args() {
 		if !x.is("-r") && (c.words[0].text != "hash" || !x.literal() || strings.HasPrefix(x.text, "-")) {
-			w.unknown(ReasonSetting, c.text)
+			w.result.unknown(ReasonSetting, c.text)
 		}
 	}
 	return same(w.at)

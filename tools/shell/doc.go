@@ -1,21 +1,28 @@
-// Package shell reads a bash command line without running it and says what it
-// would do, as far as that can be known: which commands it can run, which
+// Package shell reads a bash command line without running it and reports what
+// it would do, as far as that can be known: which commands it can run, which
 // files it names in a way that reads or writes them, and what stays unknown
-// until it runs. Permission decisions are made from the answer, by others.
+// until it runs. Permission decisions are made from the report, by others.
 //
 // The analysis errs on one side. A command that might run is reported, also
-// when it stands in a branch, a function that is never called, a trap or the
-// text given to another shell; a name that could mean two directories is
+// when it is in a branch, a function that is never called, a trap or the text
+// of another shell's script; a name that could mean two directories is
 // reported for both; and whatever can't be followed (a command word from a
 // variable, text evaluated at run time, an option that makes a program start
-// another) is reported as unknown rather than left out. What is only data, the
-// words of echo, a comment, a here-document for cat, is not reported.
+// another) is reported as unknown rather than left out. Data is not reported:
+// the arguments of echo, a comment, a here-document for cat.
 //
-// It is advice that gives clear denials, not a wall: a program does what it
-// likes once it runs, an interpreter's script above all. The sandbox is the
-// wall.
+// The analysis gives clear denials. It is not a security boundary: a program can
+// do anything once it runs, an interpreter's script above all. The sandbox is the
+// boundary.
 //
-// The package touches no files, resolves no links, decides nothing and keeps
-// no state. How programs read their command lines is data, the table programs.txt:
-// to add a program, add a line.
+// The package touches no files, resolves no symlinks, decides nothing and keeps
+// no state.
+//
+// The walker follows the syntax tree (walk.go) as a shell would: simple commands
+// (calls.go), functions (functions.go), expansions (words.go, expansions.go),
+// assignments (assign.go), redirections (redirections.go) and builtins
+// (builtins.go). What it finds goes to findings.go, names of files by way of
+// access.go. How programs read their command lines is data, the table
+// programs.txt, which dispatch.go consults: to add a program, add a line. A
+// program whose arguments need a parser of their own has a function parseNAME.
 package shell

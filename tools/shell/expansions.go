@@ -10,7 +10,7 @@ import (
 // do: assign a variable, or evaluate text.
 func (w *walker) substitutions(n syntax.Node) {
 	syntax.Walk(n, func(n syntax.Node) bool {
-		if w.err != nil {
+		if w.result.err != nil {
 			return false
 		}
 		switch n := n.(type) {
@@ -36,8 +36,8 @@ func (w *walker) substitutions(n syntax.Node) {
 // itself, so that a cd in it lasts.
 func (w *walker) substitution(n *syntax.CmdSubst) {
 	if n.Backquotes {
-		w.backquotes++
-		defer func() { w.backquotes-- }()
+		w.frame.backquotes++
+		defer func() { w.frame.backquotes-- }()
 	}
 	if n.TempFile || n.ReplyVar {
 		before := w.at
@@ -54,7 +54,7 @@ func (w *walker) parameter(p *syntax.ParamExp) {
 		switch p.Exp.Op {
 		case syntax.OtherParamOps:
 			if p.Exp.Word == nil || p.Exp.Word.Lit() == "P" {
-				w.unknown(ReasonScript, source(w.src, p))
+				w.result.unknown(ReasonScript, source(w.frame.src, p))
 			}
 		case syntax.AssignUnset, syntax.AssignUnsetOrNull:
 			if p.Param != nil {
@@ -76,7 +76,7 @@ func (w *walker) parameter(p *syntax.ParamExp) {
 func (w *walker) quotedParameters(parts []syntax.WordPart) {
 	for _, p := range parts {
 		if e, ok := p.(*syntax.ParamExp); ok && singleQuotes(e) {
-			w.unknown(ReasonScript, source(w.src, e))
+			w.result.unknown(ReasonScript, source(w.frame.src, e))
 		}
 	}
 }
@@ -104,7 +104,7 @@ func (w *walker) arithmetic(x syntax.ArithmExpr) {
 	}
 	w.suspectArithmetic(x)
 	if singleQuotes(x) {
-		w.unknown(ReasonArithmetic, source(w.src, x))
+		w.result.unknown(ReasonArithmetic, source(w.frame.src, x))
 	}
 	w.substitutions(x)
 }
@@ -120,13 +120,13 @@ func (w *walker) suspectArithmetic(x syntax.ArithmExpr) {
 		switch n := n.(type) {
 		case *syntax.Lit:
 			w.computes = w.computes || syntax.ValidName(n.Value)
-			if w.decides(n.Value) {
-				w.unknown(ReasonEnvironment, source(w.src, x))
+			if w.know.decides(n.Value) {
+				w.result.unknown(ReasonEnvironment, source(w.frame.src, x))
 			}
 		case *syntax.Word:
-			t := w.word(n)
+			t := w.frame.word(n)
 			if holdsCommand(t) {
-				w.unknown(ReasonArithmetic, t.text)
+				w.result.unknown(ReasonArithmetic, t.text)
 			}
 		}
 	}
@@ -147,7 +147,7 @@ func holdsCommand(x word) bool {
 // ($(x)) once it is the value of an array.
 func (w *walker) data(x word) {
 	if isBait(x) {
-		w.unknown(ReasonArithmetic, x.text)
+		w.result.unknown(ReasonArithmetic, x.text)
 	}
 }
 
@@ -169,7 +169,7 @@ func (w *walker) dataWord(x *syntax.Word) {
 	if x == nil {
 		return
 	}
-	t := w.word(x)
+	t := w.frame.word(x)
 	w.data(t)
 	if i := t.wildcard(); i >= 0 && strings.Contains(t.text[:i], "/") {
 		w.name(t, false, "wildcard")
@@ -181,9 +181,9 @@ func (w *walker) dataWord(x *syntax.Word) {
 func (w *walker) test(x syntax.TestExpr) {
 	switch x := x.(type) {
 	case *syntax.Word:
-		t := w.word(x)
+		t := w.frame.word(x)
 		if t.starts("#") && t.kinds[0] == bare {
-			w.fail("a comment begins in [[ ]]") // the parser sees none there
+			w.result.fail("a comment begins in [[ ]]") // the parser sees none there
 		}
 		w.data(t)
 		w.substitutions(x)

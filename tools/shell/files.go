@@ -74,16 +74,16 @@ func programFiles(w *walker, c call, d program, p parsed) {
 	optionEffects(w, p, c)
 	enterOptions(w, p)
 	if d.unknowable {
-		w.unknown(ReasonScript, c.text)
+		w.result.unknown(ReasonScript, c.text)
 	}
 	if c.more {
-		w.unknownPath(c.text, d.writes(p))
+		w.result.unknownPath(c.text, d.writes(p))
 		if strings.ContainsAny(d.options, runMarks) {
-			w.unknown(ReasonOption, c.text)
+			w.result.unknown(ReasonOption, c.text)
 		}
 	}
 	if programOperands(w, c, d, p) && slices.ContainsFunc(c.args(), addsPaths) {
-		w.unknownPath(c.text, d.writes(p))
+		w.result.unknownPath(c.text, d.writes(p))
 	}
 	if d.makes != "" && !p.has(d.names) {
 		w.access(d.makes, true, "output of "+c.words[0].text)

@@ -10,12 +10,12 @@ import (
 func parseFind(w *walker, c call, d program) {
 	starts, expression := findStarts(w, c)
 	if c.more {
-		w.unknown(ReasonOption, c.text)
+		w.result.unknown(ReasonOption, c.text)
 	}
 	for i := 0; i < len(expression); i++ {
 		x := expression[i]
 		if !x.literal() {
-			w.unknown(ReasonOption, c.text)
+			w.result.unknown(ReasonOption, c.text)
 			continue
 		}
 		switch x.text {
@@ -49,7 +49,7 @@ func findStarts(w *walker, c call) (starts, expression []word) {
 	starts = args[:end]
 	for _, s := range starts {
 		if _, known := home(s); !known && s.expansion() == 0 {
-			w.unknown(ReasonOption, c.text)
+			w.result.unknown(ReasonOption, c.text)
 		}
 		w.name(s, false, "argument of find")
 	}
@@ -69,7 +69,7 @@ func findTest(w *walker, c call, words []word) int {
 	}
 	for _, v := range words[1 : n+1] {
 		if v.splits() {
-			w.unknown(ReasonOption, c.text) // it may bring more of an expression
+			w.result.unknown(ReasonOption, c.text) // it may bring more of an expression
 		}
 	}
 	switch why := name + " of find"; use {
@@ -79,7 +79,7 @@ func findTest(w *walker, c call, words []word) int {
 		w.name(words[1], true, why)
 	case markHides:
 		w.name(words[1], false, why)
-		w.unknownPath(words[1].text, false)
+		w.result.unknownPath(words[1].text, false)
 	}
 	return n
 }
@@ -120,7 +120,7 @@ func findExec(w *walker, c call, starts, words []word) int {
 		end = len(words)
 	}
 	if slices.ContainsFunc(words[:end], func(x word) bool { return !x.literal() }) {
-		w.unknown(ReasonOption, c.text) // it may be what ends the command
+		w.result.unknown(ReasonOption, c.text) // it may be what ends the command
 	}
 	onMatches(w, starts, strings.HasSuffix(name, "dir"), func() {
 		inner := w.inner(c, substitute(words[:end], "{}", match))
@@ -163,7 +163,7 @@ func parseFd(w *walker, c call, d program) {
 	enterOptions(w, p)
 	for _, o := range p.options {
 		if !o.known && (strings.HasPrefix(o.name, "-x") || strings.HasPrefix(o.name, "-X") || strings.HasPrefix(o.name, "--e")) {
-			w.unknown(ReasonOption, c.text)
+			w.result.unknown(ReasonOption, c.text)
 		}
 	}
 	starts := p.operands[min(1, len(p.operands)):]

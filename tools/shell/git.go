@@ -43,29 +43,29 @@ func parseGit(w *walker, c call, d program) {
 	}
 	if len(p.operands) == 0 {
 		if c.more {
-			w.unknown(ReasonCommand, c.text)
+			w.result.unknown(ReasonCommand, c.text)
 		}
 		return
 	}
 	sub := p.operands[0]
 	switch {
 	case !sub.fixed():
-		w.unknown(ReasonCommand, c.text)
+		w.result.unknown(ReasonCommand, c.text)
 	default:
-		if s, ok := w.git[sub.text]; ok {
+		if s, ok := w.know.git[sub.text]; ok {
 			gitCommand(w, sub.text, s, p.operands[1:], c)
 			return
 		}
-		w.unknown(ReasonAlias, c.text)
+		w.result.unknown(ReasonAlias, c.text)
 	}
 }
 
 // gitGlobal looks at one option before the subcommand.
 func gitGlobal(w *walker, o option, c call, p parsed) {
-	writes := len(p.operands) > 0 && !w.git[p.operands[0].text].looks
+	writes := len(p.operands) > 0 && !w.know.git[p.operands[0].text].looks
 	switch {
 	case !o.known:
-		w.unknown(ReasonOption, c.text)
+		w.result.unknown(ReasonOption, c.text)
 	case o.name == "-c":
 		gitSetting(w, o.value, c)
 	case o.name == "-C":
@@ -74,15 +74,15 @@ func gitGlobal(w *walker, o option, c call, p parsed) {
 	case o.name == "--git-dir" || o.name == "--work-tree":
 		w.name(o.value, writes, o.name+" of git")
 	case o.mark == markHides && o.given:
-		w.unknown(ReasonSetting, c.text)
+		w.result.unknown(ReasonSetting, c.text)
 	}
 }
 
 // gitSetting looks at KEY=VALUE as -c has it.
 func gitSetting(w *walker, x word, c call) {
 	key, value, _ := x.cut("=")
-	if !key.literal() || !w.harmlessSettings.has(strings.ToLower(key.text)) && (!startsGitProgram(key.text) || !harmless(value)) {
-		w.unknown(ReasonSetting, c.text)
+	if !key.literal() || !w.know.harmlessSettings.has(strings.ToLower(key.text)) && (!startsGitProgram(key.text) || !harmless(value)) {
+		w.result.unknown(ReasonSetting, c.text)
 	}
 	command, ok := strings.CutPrefix(value.text, "!")
 	if ok && strings.HasPrefix(strings.ToLower(key.text), "alias.") {
@@ -98,7 +98,7 @@ func startsGitProgram(key string) bool {
 // gitCommand analyzes a subcommand with its arguments.
 func gitCommand(w *walker, name string, sub subcommand, args []word, c call) {
 	if sub.unknowable {
-		w.unknown(ReasonScript, c.text)
+		w.result.unknown(ReasonScript, c.text)
 	}
 	p := parseOptions(sub.options, args, sub.first)
 	named := c
@@ -179,7 +179,7 @@ func gitOperands(w *walker, name string, sub subcommand, p parsed, args []word, 
 	case name == "apply" || name == "am" || len(p.operands) == 0 && (name == "clean" || name == "init") || name == "clone" && len(p.operands) == 1:
 		w.access(".", true, "output of git "+name)
 	case c.more && sub.namesFile(len(p.operands)):
-		w.unknownPath(c.text, write)
+		w.result.unknownPath(c.text, write)
 	}
 }
 
@@ -202,7 +202,7 @@ func gitRuns(w *walker, verb string, operands []word, c call, shell bool) {
 	i := slices.IndexFunc(operands, func(x word) bool { return x.is(verb) })
 	if i < 0 {
 		if slices.ContainsFunc(operands, func(x word) bool { return !x.literal() }) {
-			w.unknown(ReasonCommand, c.text)
+			w.result.unknown(ReasonCommand, c.text)
 		}
 		return
 	}
@@ -233,7 +233,7 @@ func gitConfig(w *walker, p parsed, c call) {
 		return
 	}
 	if operands = operands[:min(2, len(operands))]; len(operands) < 2 {
-		w.unknown(ReasonSetting, c.text)
+		w.result.unknown(ReasonSetting, c.text)
 		return
 	}
 	gitSetting(w, joinSetting(operands[0], operands[1]), c)
@@ -257,7 +257,7 @@ func gitAddresses(w *walker, p parsed, c call) {
 		if !ok || strings.Contains(strings.SplitN(x.text, "::", 2)[0], "/") {
 			continue
 		}
-		w.unknown(ReasonOption, c.text)
+		w.result.unknown(ReasonOption, c.text)
 		if strings.HasPrefix(x.text, "ext::") {
 			w.text(command, c)
 		}

@@ -20,10 +20,10 @@ type manager struct {
 // manage looks at a program of that kind.
 func manage(w *walker, c call, m manager) {
 	before := w.at
-	w.inside++
+	w.frame.inside++
 	defer func() {
 		w.at = before
-		w.inside--
+		w.frame.inside--
 	}()
 	p := parseOptions(m.options, c.args(), true)
 	managerOptions(w, p, c, true)
@@ -34,13 +34,13 @@ func manage(w *walker, c call, m manager) {
 	}
 	if len(words) == 0 {
 		if c.more {
-			w.unknown(ReasonCommand, c.text)
+			w.result.unknown(ReasonCommand, c.text)
 		}
 		return
 	}
 	sub := words[0]
 	if !sub.fixed() {
-		w.unknown(ReasonCommand, c.text)
+		w.result.unknown(ReasonCommand, c.text)
 		return
 	}
 	name, rest := sub.text, words[1:]
@@ -80,7 +80,7 @@ func managed(w *walker, c call, m manager, r wrapper, words []word) {
 func runManaged(w *walker, c call, words []word) {
 	if len(words) == 0 {
 		if c.more {
-			w.unknown(ReasonCommand, c.text)
+			w.result.unknown(ReasonCommand, c.text)
 		}
 		return
 	}
@@ -96,7 +96,7 @@ func runManaged(w *walker, c call, words []word) {
 func managerOptions(w *walker, p parsed, c call, runs bool) {
 	for _, o := range p.options {
 		if !o.known && runs {
-			w.unknown(ReasonOption, c.text)
+			w.result.unknown(ReasonOption, c.text)
 		}
 	}
 	for _, o := range p.options {

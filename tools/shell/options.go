@@ -160,23 +160,23 @@ func takesValue(mark byte) bool {
 // optionEffects reports what a command's options do.
 func optionEffects(w *walker, p parsed, c call) {
 	if p.unsure {
-		w.unknown(ReasonOption, c.text)
+		w.result.unknown(ReasonOption, c.text)
 	}
 	for _, o := range p.options {
 		why := o.name + " of " + c.words[0].text
 		switch {
 		case o.mark == markOpaque:
-			w.unknown(ReasonOption, c.text)
+			w.result.unknown(ReasonOption, c.text)
 		case !o.given || o.mark != markHides && o.mark != markRuns && o.value.is("-"):
 		case o.mark == markReads || o.mark == markEnters || o.mark == markLists:
 			w.name(o.value, false, why)
 			if o.mark == markLists {
-				w.unknownPath(c.text, false)
+				w.result.unknownPath(c.text, false)
 			}
 		case o.mark == markWrites:
 			w.name(o.value, true, why)
 		case o.mark == markHides:
-			w.unknown(ReasonOption, c.text)
+			w.result.unknown(ReasonOption, c.text)
 		case o.mark == markRuns:
 			w.text(o.value, c)
 		case o.mark == markAssigns:
@@ -195,7 +195,7 @@ func (w *walker) textIn(x word, c call, sameShell bool) outcome {
 	if x.literal() {
 		return w.script(x.text, sameShell)
 	}
-	w.unknown(ReasonScript, c.text)
+	w.result.unknown(ReasonScript, c.text)
 	if _, err := parse(x.text); err == nil {
 		w.script(x.text, sameShell)
 	}

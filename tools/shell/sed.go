@@ -8,22 +8,22 @@ func parseSed(w *walker, c call, d program) {
 	p := d.parse(c.args())
 	programFiles(w, c, d, p)
 	if p.has("-f --file") {
-		w.unknown(ReasonScript, c.text)
+		w.result.unknown(ReasonScript, c.text)
 	}
 	for _, o := range p.options {
 		if (o.name == "-i" || o.name == "--in-place") && strings.Contains(o.value.text, "/") {
-			w.unknownPath(o.value.text, true) // where the backup goes
+			w.result.unknownPath(o.value.text, true) // where the backup goes
 		}
 	}
 	var scripts []string
 	for _, x := range sedScripts(p) {
 		if !x.literal() {
-			w.unknown(ReasonScript, c.text)
+			w.result.unknown(ReasonScript, c.text)
 		}
 		scripts = append(scripts, x.text)
 	}
 	if len(scripts) == 0 && c.more {
-		w.unknown(ReasonScript, c.text)
+		w.result.unknown(ReasonScript, c.text)
 	}
 	sedEffects(w, strings.Join(scripts, "\n"), c)
 }
@@ -55,7 +55,7 @@ func sedEffects(w *walker, text string, c call) {
 		}
 	}
 	if s.bad || s.runs {
-		w.unknown(ReasonScript, c.text)
+		w.result.unknown(ReasonScript, c.text)
 	}
 	for _, command := range s.commands {
 		w.text(plainWord(command), c)

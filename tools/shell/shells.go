@@ -84,7 +84,7 @@ func (s *shellCall) long(x word, args []word) []word {
 func runShell(w *walker, c call) {
 	s := parseShell(c.args())
 	for _, x := range s.startup {
-		w.unknown(ReasonFile, c.text)
+		w.result.unknown(ReasonFile, c.text)
 		w.name(x, false, "startup file of "+c.words[0].text)
 	}
 	for _, x := range s.settings {
@@ -96,15 +96,15 @@ func runShell(w *walker, c call) {
 		w.text(s.operands[0], c)
 	case s.command && !c.more:
 	case s.command:
-		w.unknown(ReasonScript, c.text)
+		w.result.unknown(ReasonScript, c.text)
 	case s.stdin || len(s.operands) == 0:
 		shellInput(w, c)
 	default:
 		shellFile(w, s.operands[0], c)
 		if first := s.operands[0]; first.fixed() && !strings.Contains(first.text, "/") { // it is looked for in PATH, too
-			w.inside++
-			w.record(call{words: s.operands, text: w.textOf(s.operands), more: c.more})
-			w.inside--
+			w.frame.inside++
+			w.record(call{words: s.operands, text: w.frame.textOf(s.operands), more: c.more})
+			w.frame.inside--
 		}
 	}
 }
@@ -113,7 +113,7 @@ func runShell(w *walker, c call) {
 // known only from a here-document.
 func shellInput(w *walker, c call) {
 	if c.input == nil || !c.input.literal() || c.more {
-		w.unknown(ReasonInput, c.text)
+		w.result.unknown(ReasonInput, c.text)
 	}
 	if c.input != nil {
 		w.text(*c.input, c)
@@ -126,14 +126,14 @@ func shellFile(w *walker, x word, c call) {
 	switch {
 	case x.kinds != "" && strings.Trim(x.kinds, string(channel)) == "",
 		strings.HasPrefix(x.text, "/dev/") || strings.HasPrefix(x.text, "/proc/"):
-		w.unknown(ReasonInput, c.text)
+		w.result.unknown(ReasonInput, c.text)
 	case !literal || x.wildcard() >= 0:
-		w.unknown(ReasonScript, c.text)
-	case w.knows(x.text):
-		w.unknown(ReasonFile, c.text) // a shell looks for its script in PATH too
+		w.result.unknown(ReasonScript, c.text)
+	case w.know.has(x.text):
+		w.result.unknown(ReasonFile, c.text) // a shell looks for its script in PATH too
 		fallthrough
 	default:
-		w.run = append(w.run, execution{path: spelled(known), at: w.at, text: c.text})
+		w.result.run = append(w.result.run, execution{path: spelled(known), at: w.at, text: c.text})
 	}
 	w.name(x, false, "script of "+c.words[0].text)
 }

@@ -32,7 +32,7 @@ func parseTar(w *walker, c call, d program) {
 		}
 	}
 	if c.more {
-		w.unknown(ReasonOption, c.text)
+		w.result.unknown(ReasonOption, c.text)
 	}
 }
 
@@ -42,7 +42,7 @@ func tarArchive(w *walker, x word, write bool, c call) {
 	switch {
 	case x.is("-"):
 	case isRemote(x):
-		w.unknown(ReasonNetwork, c.text)
+		w.result.unknown(ReasonNetwork, c.text)
 	default:
 		w.name(x, write, "-f of tar")
 	}
@@ -55,7 +55,7 @@ func tarExtracts(w *walker, p parsed, c call) {
 		return
 	}
 	if p.has("-P --absolute-names") {
-		w.unknownPath(c.text, true)
+		w.result.unknownPath(c.text, true)
 	}
 	w.access(".", true, "output of tar")
 }

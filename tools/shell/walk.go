@@ -1,47 +1,26 @@
 package shell
 
 import (
-	"fmt"
 	"maps"
 
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// walker carries an analysis through a line and the scripts in it.
+// walker walks the syntax tree of a line, and of the scripts in it, as a shell
+// would run them.
 type walker struct {
-	found    []found
-	accesses []Access
-	unknowns []Unknown
-	err      error // the first reason to give up
-
-	knowledge
-	scripts  map[string]*script // parsed once, so that visiting again finds the same nodes
-	reported map[reportKey]bool
-	accessed map[Access]bool
-	unsure   map[Unknown]bool
-	written  map[string]bool // files whose content the line changes
-	run      []execution     // files that the line runs
-
-	// The script being walked.
-	src        string
-	id         int  // of the script
-	nested     int  // scripts around it
-	base       int  // where the outermost script holds it
-	remote     bool // it runs on another machine: its paths mean nothing here
-	inside     int  // package managers that run this, one another
-	backquotes int  // around this point: the parser's positions are shifted there
-	steps      int
-	depth      int
+	know    knowledge
+	result  findings
+	frame   frame
+	funcs   functions
+	scripts map[string]*script // parsed once, so that visiting again finds the same nodes
+	steps   int
+	depth   int
 
 	// The state of the shell at the point reached.
 	at      places
 	jumps   places // where it was when it left the loop or function early
 	all     places // where any shell of the line has been
-	bodies  []body
-	defined map[string]bool // functions that certainly exist here
-	calls   []*syntax.Stmt  // function bodies being walked
-	returns bool            // a return leaves one of them
-	called  map[*syntax.Stmt]bool
 	traps   []trap
 	matches []word // what find's {} stands for
 
@@ -51,29 +30,10 @@ type walker struct {
 	computes bool
 }
 
-// found is a command and where in the line it stands.
-type found struct {
-	Command
-	at int
-}
-
-type reportKey struct {
-	script, from int
-	plain        string
-}
-
 type script struct {
 	id   int
 	file *syntax.File
 	err  error
-}
-
-// body is a function's body and the script in which it stands.
-type body struct {
-	name string
-	stmt *syntax.Stmt
-	src  string
-	id   int
 }
 
 type trap struct {
@@ -92,33 +52,8 @@ func (o outcome) or(q outcome) outcome { return outcome{o.ok.or(q.ok), o.bad.or(
 
 func newWalker() *walker {
 	return &walker{
-		knowledge: programTable(),
-		scripts:   map[string]*script{}, reported: map[reportKey]bool{}, accessed: map[Access]bool{},
-		unsure: map[Unknown]bool{}, written: map[string]bool{},
-		defined: map[string]bool{}, called: map[*syntax.Stmt]bool{},
-	}
-}
-
-// fail gives the analysis up.
-func (w *walker) fail(format string, args ...any) {
-	if w.err == nil {
-		w.err = fmt.Errorf(format, args...)
-	}
-}
-
-func (w *walker) unknown(reason Reason, text string) {
-	w.unsureOf(Unknown{Text: text, Reason: reason})
-}
-
-// unknownPath reports a file of which the line does not tell which one it is.
-func (w *walker) unknownPath(text string, write bool) {
-	w.unsureOf(Unknown{Text: text, Reason: ReasonPath, Write: write})
-}
-
-func (w *walker) unsureOf(u Unknown) {
-	if !w.unsure[u] {
-		w.unsure[u] = true
-		w.unknowns = append(w.unknowns, u)
+		know: programTable(), result: newFindings(), scripts: map[string]*script{},
+		funcs: functions{defined: map[string]bool{}, called: map[*syntax.Stmt]bool{}},
 	}
 }
 
@@ -128,29 +63,29 @@ func (w *walker) line(text string) {
 	w.at, w.all = start(), start()
 	s := w.load(text)
 	if s.err != nil {
-		w.fail("%w", s.err)
+		w.result.fail("%w", s.err)
 		return
 	}
-	w.src, w.id = text, s.id
+	w.frame.src, w.frame.id = text, s.id
 	w.stmts(s.file.Stmts)
-	for i := 0; i < len(w.traps) && w.err == nil; i++ {
-		w.at, w.base = w.all, w.traps[i].base
+	for i := 0; i < len(w.traps) && w.result.err == nil; i++ {
+		w.at, w.frame.base = w.all, w.traps[i].base
 		w.script(w.traps[i].text, true)
 	}
-	w.base = 0
+	w.frame.base = 0
 	w.uncalled()
-	w.ranOwnFiles()
+	w.result.ranOwnFiles()
 	if w.computes && w.bait != "" {
-		w.unknown(ReasonArithmetic, w.bait)
+		w.result.unknown(ReasonArithmetic, w.bait)
 	}
 }
 
 // spend counts work, and reports whether there is still some allowed.
 func (w *walker) spend(n int) bool {
 	if w.steps += n; w.steps > maxSteps {
-		w.fail("the line is too complex")
+		w.result.fail("the line is too complex")
 	}
-	return w.err == nil
+	return w.result.err == nil
 }
 
 // load parses a script and makes its functions known.
@@ -166,7 +101,7 @@ func (w *walker) load(text string) *script {
 	}
 	for n := range syntax.Preorder(s.file) {
 		if f, ok := n.(*syntax.FuncDecl); ok && f.Name != nil {
-			w.bodies = append(w.bodies, body{f.Name.Value, f.Body, text, s.id})
+			w.funcs.bodies = append(w.funcs.bodies, body{f.Name.Value, f.Body, text, s.id})
 		}
 	}
 	return s
@@ -176,15 +111,15 @@ func (w *walker) load(text string) *script {
 // shell of its own.
 func (w *walker) script(text string, sameShell bool) outcome {
 	before := w.at
-	if w.nested++; w.nested > maxScripts {
-		w.fail("scripts are nested more than %d deep", maxScripts)
+	if w.frame.nested++; w.frame.nested > maxScripts {
+		w.result.fail("scripts are nested more than %d deep", maxScripts)
 	}
-	defer func() { w.nested-- }()
+	defer func() { w.frame.nested-- }()
 	s := w.load(text)
 	if s.err != nil {
-		w.fail("%w", s.err)
+		w.result.fail("%w", s.err)
 	}
-	if w.err != nil {
+	if w.result.err != nil {
 		return same(before)
 	}
 	var out outcome
@@ -195,7 +130,7 @@ func (w *walker) script(text string, sameShell bool) outcome {
 		}
 		out = same(before)
 		w.isolated(func() {
-			w.defined, w.returns = map[string]bool{}, false
+			w.funcs.defined, w.funcs.returns = map[string]bool{}, false
 			w.stmts(s.file.Stmts)
 		})
 	})
@@ -204,40 +139,40 @@ func (w *walker) script(text string, sameShell bool) outcome {
 
 // within walks another script's nodes.
 func (w *walker) within(src string, id int, f func()) {
-	oldSrc, oldID, backquotes := w.src, w.id, w.backquotes
-	w.src, w.id, w.backquotes = src, id, 0
+	oldSrc, oldID, backquotes := w.frame.src, w.frame.id, w.frame.backquotes
+	w.frame.src, w.frame.id, w.frame.backquotes = src, id, 0
 	f()
-	w.src, w.id, w.backquotes = oldSrc, oldID, backquotes
+	w.frame.src, w.frame.id, w.frame.backquotes = oldSrc, oldID, backquotes
 }
 
 // isolated walks what runs in a process of its own: where that goes and what
 // it defines stays there.
 func (w *walker) isolated(f func()) {
-	at, jumps, defined, returns := w.at, w.jumps, w.defined, w.returns
-	w.defined = maps.Clone(defined)
+	at, jumps, defined, returns := w.at, w.jumps, w.funcs.defined, w.funcs.returns
+	w.funcs.defined = maps.Clone(defined)
 	f()
-	w.at, w.jumps, w.defined, w.returns = at, jumps, defined, returns
+	w.at, w.jumps, w.funcs.defined, w.funcs.returns = at, jumps, defined, returns
 }
 
 // branch walks what may or may not run: what it defines isn't certain
 // afterwards, nor is what it may have removed.
 func (w *walker) branch(from places, f func() outcome) outcome {
-	before := maps.Clone(w.defined)
+	before := maps.Clone(w.funcs.defined)
 	w.at = from
 	out := f()
 	for name := range before {
-		if !w.defined[name] {
+		if !w.funcs.defined[name] {
 			delete(before, name)
 		}
 	}
-	w.defined = before
+	w.funcs.defined = before
 	return out
 }
 
 func (w *walker) stmts(list []*syntax.Stmt) outcome {
 	out := outcome{ok: w.at}
 	for _, s := range list {
-		if w.err != nil {
+		if w.result.err != nil {
 			break
 		}
 		out = w.stmt(s)
@@ -257,7 +192,7 @@ func (w *walker) stmt(s *syntax.Stmt) outcome {
 	w.depth++
 	defer func() { w.depth-- }()
 	if !w.spend(1) || w.depth > maxDepth {
-		w.fail("the line is too complex")
+		w.result.fail("the line is too complex")
 		return same(before)
 	}
 	if s.Background {
@@ -320,7 +255,7 @@ func (w *walker) compound(cmd syntax.Command) outcome {
 			subscript(w, x)
 		}
 	default:
-		w.fail("a construct of the line is not known (%T)", cmd)
+		w.result.fail("a construct of the line is not known (%T)", cmd)
 	}
 	return same(before)
 }
@@ -386,7 +321,7 @@ func (w *walker) iteration(c *syntax.ForClause) outcome {
 func (w *walker) loop(round func() places) outcome {
 	jumps := w.jumps
 	in := w.at
-	for n := 0; w.err == nil; n++ {
+	for n := 0; w.result.err == nil; n++ {
 		w.jumps = places{}
 		w.move(in)
 		reached := in.or(round()).or(w.jumps)

@@ -133,7 +133,7 @@ func (w *walker) words(list []*syntax.Word) []word {
 	for _, x := range list {
 		out = append(out, w.braces(x)...)
 		if len(out) > maxWords {
-			w.fail("a command has more than %d words", maxWords)
+			w.result.fail("a command has more than %d words", maxWords)
 			return nil
 		}
 	}
@@ -145,16 +145,16 @@ func (w *walker) braces(x *syntax.Word) []word {
 	c := &syntax.Word{Parts: append([]syntax.WordPart(nil), x.Parts...)}
 	isBraces := func(p syntax.WordPart) bool { _, ok := p.(*syntax.BraceExp); return ok }
 	if !syntax.SplitBraces(c) || !slices.ContainsFunc(c.Parts, isBraces) {
-		return []word{w.word(x)}
+		return []word{w.frame.word(x)}
 	}
 	from, to := int(x.Pos().Offset()), int(x.End().Offset())
 	var out []word
 	for e, err := range expand.BracesSeq(nil, c) {
 		if err != nil || len(out) > maxWords {
-			w.fail("a brace expansion gives more than %d words", maxWords)
+			w.result.fail("a brace expansion gives more than %d words", maxWords)
 			return nil
 		}
-		r := resolver{src: w.src, shifted: w.backquotes > 0}
+		r := resolver{src: w.frame.src, shifted: w.frame.backquotes > 0}
 		r.parts(e.Parts, "")
 		if r.text.Len() == 0 && !r.quotes {
 			continue // bash drops empty words such as those of {,}
@@ -162,16 +162,6 @@ func (w *walker) braces(x *syntax.Word) []word {
 		out = append(out, word{text: r.text.String(), kinds: r.kinds.String(), from: from, to: to, braced: true})
 	}
 	return out
-}
-
-// word resolves the quotes of one word.
-func (w *walker) word(x *syntax.Word) word {
-	r := resolver{src: w.src, shifted: w.backquotes > 0}
-	if x == nil || len(x.Parts) == 0 {
-		return word{}
-	}
-	r.parts(x.Parts, "")
-	return word{text: r.text.String(), kinds: r.kinds.String(), from: int(x.Pos().Offset()), to: int(x.End().Offset())}
 }
 
 // resolver collects the bytes of a word.

@@ -27,7 +27,7 @@ func unwrap(w *walker, c call, r wrapper) outcome {
 	p := parseOptions(r.options, c.args(), !r.permute)
 	for _, o := range p.options {
 		if !o.known && strings.Trim(o.name, "-0123456789") != "" {
-			w.unknown(ReasonOption, c.text)
+			w.result.unknown(ReasonOption, c.text)
 		}
 	}
 	before := w.at
@@ -99,7 +99,7 @@ func runWrapped(w *walker, c call, r wrapper, words []word) outcome {
 		shellInput(w, c)
 	case len(words) == 0:
 		if c.more {
-			w.unknown(ReasonCommand, c.text)
+			w.result.unknown(ReasonCommand, c.text)
 		}
 	case r.each:
 		for _, x := range words {
@@ -124,7 +124,7 @@ func parseEnv(w *walker, c call, p parsed) {
 	for _, o := range p.options {
 		if (o.name == "-S" || o.name == "--split-string") && o.given {
 			c.words = slices.Concat(c.words[:1], splitString(w, o.value, c), words)
-			unwrap(w, c, w.wrappers["env"]) // they may begin with options
+			unwrap(w, c, w.know.wrappers["env"]) // they may begin with options
 			return
 		}
 	}
@@ -136,13 +136,13 @@ func parseEnv(w *walker, c call, p parsed) {
 func splitString(w *walker, x word, c call) []word {
 	if !x.literal() || strings.ContainsAny(x.text, ";|&<>()$`\\#*?[]{}~!\n") {
 		w.text(x, c)
-		w.unknown(ReasonScript, c.text)
+		w.result.unknown(ReasonScript, c.text)
 		return nil
 	}
 	text := "env " + x.text
 	s := w.load(text)
 	if s.err != nil {
-		w.unknown(ReasonScript, c.text)
+		w.result.unknown(ReasonScript, c.text)
 		return nil
 	}
 	var words []word
@@ -174,9 +174,9 @@ func parseSu(w *walker, c call, p parsed) {
 	switch {
 	case p.has("-c --command --session-command"):
 	case p.has("-u --user"):
-		runWrapped(w, c, wrapper{}, parseOptions(w.wrappers["su"].options, c.args(), true).operands)
+		runWrapped(w, c, wrapper{}, parseOptions(w.know.wrappers["su"].options, c.args(), true).operands)
 	case len(p.operands) > 1 && !(len(p.operands) == 2 && p.operands[0].is("-")):
-		w.unknown(ReasonScript, c.text)
+		w.result.unknown(ReasonScript, c.text)
 	default:
 		shellInput(w, c)
 	}
@@ -188,12 +188,12 @@ func parseSSH(w *walker, c call, p parsed) {
 	if len(p.operands) == 0 {
 		return
 	}
-	p = parseOptions(w.wrappers["ssh"].options, p.operands[1:], true)
+	p = parseOptions(w.know.wrappers["ssh"].options, p.operands[1:], true)
 	optionEffects(w, p, c)
-	remote := w.remote
-	w.remote = true
+	remote := w.frame.remote
+	w.frame.remote = true
 	runWrapped(w, c, wrapper{shell: true, starts: true}, p.operands)
-	w.remote = remote
+	w.frame.remote = remote
 }
 
 // parseFlock skips the lock, a file or a descriptor.
@@ -245,7 +245,7 @@ func parseXargs(w *walker, c call, p parsed) {
 			mark = "{}"
 		}
 		if mark != "" && o.given && !o.value.literal() {
-			w.unknown(ReasonCommand, c.text)
+			w.result.unknown(ReasonCommand, c.text)
 		}
 	}
 	c.more, c.input = mark == "", nil
@@ -257,7 +257,7 @@ func parseXargs(w *walker, c call, p parsed) {
 
 // parseParallel finds the command line that a shell reads for each argument.
 func parseParallel(w *walker, c call, p parsed) {
-	w.unknown(ReasonScript, c.text)
+	w.result.unknown(ReasonScript, c.text)
 	words := p.operands
 	if i := slices.IndexFunc(words, func(x word) bool { return strings.HasPrefix(x.text, ":::") }); i >= 0 {
 		words = words[:i]

@@ -1,0 +1,69 @@
+package shell
+
+import (
+	"path"
+	"strings"
+)
+
+// effects looks at what a program does with its arguments.
+func (w *walker) effects(name string, c call) outcome {
+	if c.shell {
+		if do := builtin(name); do != nil {
+			return do(w, c)
+		}
+	}
+	w.execute(c)
+	name = path.Base(name) // of a program that isn't in a system folder: what it seems to be
+	wrapper, wraps := w.know.wrappers[name]
+	manager, manages := w.know.managers[name]
+	program, known := w.know.programs[name]
+	switch {
+	case wraps:
+		return unwrap(w, c, wrapper)
+	case manages:
+		manage(w, c, manager)
+	case w.know.shells[name]:
+		runShell(w, c)
+	case known:
+		runProgram(w, c, program)
+	default:
+		runUnknown(w, c)
+	}
+	return same(w.at)
+}
+
+// has reports whether the analysis has something to say about a program.
+func (k knowledge) has(name string) bool {
+	_, wraps := k.wrappers[name]
+	_, manages := k.managers[name]
+	_, known := k.programs[name]
+	return wraps || manages || known || k.shells[name] || builtin(name) != nil || k.dispatchers[name]
+}
+
+// runUnknown looks at a program of which nothing is known.
+func runUnknown(w *walker, c call) {
+	for _, x := range c.args() {
+		if i := x.wildcard(); i >= 0 && strings.Contains(x.text[:i], "/") {
+			w.name(x, false, "wildcard")
+		}
+	}
+	if w.know.dispatchers[path.Base(c.words[0].text)] {
+		checkSubcommand(w, c)
+	}
+}
+
+// checkSubcommand reports a subcommand that isn't known.
+func checkSubcommand(w *walker, c call) {
+	for _, x := range c.args() {
+		if !x.literal() {
+			w.result.unknown(ReasonCommand, c.text)
+			return
+		}
+		if !strings.HasPrefix(x.text, "-") {
+			return
+		}
+	}
+	if c.more {
+		w.result.unknown(ReasonCommand, c.text)
+	}
+}

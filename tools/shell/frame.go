@@ -1,0 +1,58 @@
+package shell
+
+import (
+	"slices"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// frame is the script that is being walked, and how it runs.
+type frame struct {
+	src        string
+	id         int  // of the script
+	nested     int  // scripts around it
+	base       int  // where the outermost script holds it
+	remote     bool // it runs on another machine: its paths mean nothing here
+	inside     int  // package managers that run this, nested
+	backquotes int  // around this point: the parser's positions are shifted there
+}
+
+// textOf returns the source of words that stand side by side.
+func (f frame) textOf(words []word) string {
+	if len(words) == 0 {
+		return ""
+	}
+	if f.backquotes == 0 && !slices.ContainsFunc(words, func(x word) bool { return x.braced }) {
+		return slice(f.src, words[0].from, words[len(words)-1].to)
+	}
+	return join(words).text
+}
+
+// document returns a here-document's body. Nothing is special in it if any
+// part of the delimiter is quoted.
+func (f frame) document(r *syntax.Redirect) word {
+	if r.Hdoc == nil {
+		return word{}
+	}
+	res := resolver{src: f.src, shifted: f.backquotes > 0}
+	if isQuoted(r) {
+		for _, p := range r.Hdoc.Parts {
+			if lit, ok := p.(*syntax.Lit); ok {
+				res.add(lit.Value, quoted)
+			}
+		}
+	} else {
+		res.parts(r.Hdoc.Parts, inDocument)
+	}
+	return word{text: res.text.String(), kinds: res.kinds.String()}
+}
+
+// word resolves the quotes of one word.
+func (f frame) word(x *syntax.Word) word {
+	r := resolver{src: f.src, shifted: f.backquotes > 0}
+	if x == nil || len(x.Parts) == 0 {
+		return word{}
+	}
+	r.parts(x.Parts, "")
+	return word{text: r.text.String(), kinds: r.kinds.String(), from: int(x.Pos().Offset()), to: int(x.End().Offset())}
+}
