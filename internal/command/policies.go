@@ -14,10 +14,10 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/money"
+	"github.com/millhand/millhand/internal/money/daily"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/policy"
 	"github.com/millhand/millhand/internal/sandbox"
-	"github.com/millhand/millhand/internal/spend"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -160,8 +160,8 @@ func stateDir(w World) (string, error) {
 	return "", fail(event.ExitUsage, "budget.day requires a directory for the cost of runs: set HOME or XDG_STATE_HOME; nothing was run")
 }
 
-// days are the accounts of a run, one for each policy with a daily budget.
-type days []*spend.Account
+// days are the reservations of a run, one for each policy with a daily budget.
+type days []*daily.Reservation
 
 // openDays reserves money of the daily budgets for a run, and lowers the run's
 // budget to the remaining amount.
@@ -176,31 +176,31 @@ func openDays(ctx context.Context, w World, plan *tasks.Plan, run string) (days,
 			return nil, errors.Join(err, all.close())
 		}
 		dir = filepath.Join(dir, "spend", outputsOf(p.Path))
-		a, granted, err := spend.Open(ctx, dir, w.Now(), run, p.Day.USD, plan.Budget.CostUSD)
+		r, err := daily.Reserve(ctx, dir, w.Now(), run, p.Day.USD, plan.Budget.CostUSD)
 		if err != nil {
 			exit := event.ExitUsage
-			if spent := (*spend.Spent)(nil); errors.As(err, &spent) {
+			if exceeded := (*daily.Exceeded)(nil); errors.As(err, &exceeded) {
 				exit = event.ExitBudget
 			}
 			all.close() //nolint:errcheck // the run does not start
 			return nil, fail(exit, "budget.day (%s): %w; nothing was run", p.Day.Source, err)
 		}
-		all, plan.Budget.CostUSD = append(all, a), granted
+		all, plan.Budget.CostUSD = append(all, r), r.Limit
 	}
 	return all, nil
 }
 
 // set records the cost of the run so far.
 func (d days) set(usd money.USD) {
-	for _, a := range d {
-		a.Set(usd)
+	for _, r := range d {
+		r.Record(usd)
 	}
 }
 
 func (d days) close() error {
 	var errs []error
-	for _, a := range d {
-		errs = append(errs, a.Close())
+	for _, r := range d {
+		errs = append(errs, r.Close())
 	}
 	return errors.Join(errs...)
 }
