@@ -65,7 +65,7 @@ func TestApplyPatchDoesAllOrNothing(t *testing.T) {
 		want  string
 	}{
 		{"a hunk that is nowhere", []string{"*** Update File: a.txt", "@@", "-one", "+1", "*** Update File: b.txt", "@@", "-nowhere", "+x"}, "b.txt"},
-		{"a file that is not there", []string{"*** Delete File: a.txt", "*** Delete File: missing.txt"}, "missing.txt: there is no such file"},
+		{"a file that is not there", []string{"*** Delete File: a.txt", "*** Delete File: missing.txt"}, "missing.txt: file not found"},
 		{"a directory", []string{"*** Add File: new.txt", "+x", "*** Delete File: sub"}, "sub is a directory"},
 		{"a file as a directory", []string{"*** Update File: a.txt", "@@", "-one", "+1", "*** Add File: b.txt/x", "+x"}, "not a directory"},
 		{"the same file by two names", []string{"*** Update File: twin.txt", "@@", "-t", "+1", "*** Delete File: same.txt"}, "twin.txt and same.txt are the same file"},
@@ -185,7 +185,7 @@ func TestApplyPatchNoticesWhatOthersWrote(t *testing.T) {
 func TestApplyPatchTellsWhatAMoveReplaces(t *testing.T) {
 	s := setUp(t, "edit", map[string]string{"a.txt": "one\n", "b.txt": "two\nthree\n"})
 	out := s.call("apply_patch", patchOf("*** Update File: a.txt", "*** Move to: b.txt"))
-	s.want(out, Completed, "R a.txt -> b.txt (replaced the b.txt that was there)")
+	s.want(out, Completed, "R a.txt -> b.txt (replaced the existing b.txt)")
 	want := []map[string]any{{"path": "b.txt", "from": "a.txt", "type": "move", "additions": 0, "deletions": 2, "replaced": true}}
 	if diff := cmp.Diff(any(want), out.Metadata["files"]); diff != "" {
 		t.Error(diff)

@@ -84,7 +84,7 @@ func TestGlobSaysWhyItCanNot(t *testing.T) {
 	}
 	s.want(s.call("glob", args{"pattern": "["}), Failed, "glob [: invalid glob")
 	s.want(s.call("glob", args{"pattern": "*", "path": "nope"}), Failed, "file not found: nope; use glob or list to find it")
-	s.want(s.call("glob", args{"pattern": "*", "path": "main.go"}), Failed, "main.go: a file, not a directory")
+	s.want(s.call("glob", args{"pattern": "*", "path": "main.go"}), Failed, "main.go: not a directory")
 	s.want(s.call("glob", args{"pattern": "*", "path": ".."}), Denied, "external_directory")
 	s.want(s.call("glob", args{"pattern": "*", "path": "away"}), Denied, "external_directory")
 	s.want(s.call("glob", args{"pattern": "*", "path": "/etc"}), Denied, "external_directory")
@@ -124,7 +124,7 @@ func TestSearchesTellWhatTheyCouldNotLookInto(t *testing.T) {
 	if err := f.Truncate(65 << 20); err != nil { // a hole: it costs no disk
 		t.Fatal(err)
 	}
-	s.want(s.call("grep", args{"pattern": "needle"}), Completed, "a.txt:\n  Line 1: needle\n", "files above 64 MiB")
+	s.want(s.call("grep", args{"pattern": "needle"}), Completed, "a.txt:\n  Line 1: needle\n", "files larger than 64 MiB skipped")
 }
 
 // Directories that a rule opens: their files are told under the names by which

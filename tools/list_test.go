@@ -37,7 +37,7 @@ func TestList(t *testing.T) {
 
 func TestListSaysWhyItCanNot(t *testing.T) {
 	s := project(t)
-	s.want(s.call("list", args{"path": "main.go"}), Failed, "main.go: a file, not a directory")
+	s.want(s.call("list", args{"path": "main.go"}), Failed, "main.go: not a directory")
 	s.want(s.call("list", args{"path": "nope"}), Failed, "file not found: nope; use glob or list to find it")
 	s.want(s.call("list", args{"ignore": []string{"["}}), Failed, "invalid glob")
 	s.want(s.call("list", args{"path": "/"}), Denied, `external_directory "/"`)

@@ -11,9 +11,9 @@ import (
 var (
 	ErrIdentical = errors.New("oldString and newString are the same")
 	ErrEmpty     = errors.New("oldString is empty")
-	ErrNotFound  = errors.New("oldString is not in the file")
-	ErrAmbiguous = errors.New("oldString is in the file more than once")
-	ErrOversized = errors.New("oldString is much smaller than what it would replace")
+	ErrNotFound  = errors.New("oldString not found in file")
+	ErrAmbiguous = errors.New("oldString matches multiple locations in the file")
+	ErrOversized = errors.New("oldString is much smaller than the text it would replace")
 )
 
 // Result is a text after a replacement.
@@ -58,7 +58,7 @@ func matchers() []matcher {
 // place that is much larger than old is refused.
 func Replace(text, old, new string, all bool) (Result, error) {
 	if old == "" {
-		return Result{}, fmt.Errorf("%w: give the text to replace, or use write to make a new file", ErrEmpty)
+		return Result{}, fmt.Errorf("%w: set it to the text to replace, or use write to create a file", ErrEmpty)
 	}
 	s := newSource(text)
 	if s.mark != "" {
@@ -66,7 +66,7 @@ func Replace(text, old, new string, all bool) (Result, error) {
 	}
 	old = toLF(old)
 	if old == toLF(new) {
-		return Result{}, fmt.Errorf("%w: there is nothing to change", ErrIdentical)
+		return Result{}, fmt.Errorf("%w: nothing to change", ErrIdentical)
 	}
 	spans, name, err := locate(s.text, old, all)
 	if err != nil {
@@ -77,7 +77,7 @@ func Replace(text, old, new string, all bool) (Result, error) {
 	}
 	changed := s.splice(spans, new)
 	if changed == text {
-		return Result{}, fmt.Errorf("%w as what the file has: there is nothing to change", ErrIdentical)
+		return Result{}, fmt.Errorf("%w: the file already has this content, nothing to change", ErrIdentical)
 	}
 	return Result{Text: changed, Count: len(spans), Matcher: name, Line: strings.Count(s.text[:spans[0].start], "\n") + 1}, nil
 }
@@ -105,9 +105,9 @@ func locate(text, old string, all bool) ([]span, string, error) {
 		}
 	}
 	if times > 1 {
-		return nil, "", fmt.Errorf("%w (%d times): give more of the lines around it so that it is unique, or set replaceAll", ErrAmbiguous, times)
+		return nil, "", fmt.Errorf("%w (%d matches): include more surrounding lines to make it unique, or set replaceAll", ErrAmbiguous, times)
 	}
-	return nil, "", fmt.Errorf("%w: read the file again and copy the text exactly, with its white space and without line numbers", ErrNotFound)
+	return nil, "", fmt.Errorf("%w: read the file again and copy the text exactly, including whitespace and without line numbers", ErrNotFound)
 }
 
 // oversized refuses places that are much larger than the piece searched: text
@@ -119,7 +119,7 @@ func oversized(text string, spans []span, old string) error {
 		found := text[s.start:s.end]
 		lines := strings.Count(found, "\n") + 1
 		if lines >= max(n+3, 2*n) || n > 1 && len(strings.TrimSpace(found)) > max(size+500, 4*size) {
-			return fmt.Errorf("%w (%d lines and %d bytes at line %d, for %d lines and %d bytes): give the whole text to replace",
+			return fmt.Errorf("%w (matched %d lines and %d bytes at line %d, oldString has %d lines and %d bytes): set oldString to the complete text to replace",
 				ErrOversized, lines, len(found), strings.Count(text[:s.start], "\n")+1, n, len(old))
 		}
 	}

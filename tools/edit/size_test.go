@@ -16,7 +16,7 @@ func TestReplaceInALongLine(t *testing.T) {
 	if err != nil || got.Count != 50_000 || got.Text != strings.ReplaceAll(text, "needle", "pin\n") {
 		t.Errorf("%d replacements, %v", got.Count, err)
 	}
-	if _, err := Replace(text, "needle", "pin", false); !errors.Is(err, ErrAmbiguous) || !strings.Contains(err.Error(), "(50000 times)") {
+	if _, err := Replace(text, "needle", "pin", false); !errors.Is(err, ErrAmbiguous) || !strings.Contains(err.Error(), "(50000 matches)") {
 		t.Error(err)
 	}
 	if got, err = Replace(strings.ReplaceAll(text, "xn", "x  n"), "x needle", "pin", true); err != nil || got.Count != 50_000 {

@@ -59,7 +59,7 @@ func (a *applier) file(name string) (*state, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &state{path: name, before: content, existed: ok, now: content, exists: ok, gone: errors.New("there is no such file")}
+	s := &state{path: name, before: content, existed: ok, now: content, exists: ok, gone: errors.New("file not found")}
 	if ok {
 		s.origin = key(name)
 	}
@@ -80,7 +80,7 @@ func (a *applier) section(f File) error {
 	case !s.exists:
 		return s.gone
 	case f.Op == Delete:
-		s.remove(errors.New("an earlier section of the patch deletes the file"))
+		s.remove(errors.New("file was deleted by an earlier section of the patch"))
 		return nil
 	}
 	return a.update(s, f)
@@ -104,7 +104,7 @@ func (a *applier) update(s *state, f File) error {
 		return fmt.Errorf("move to %s: %w", f.MoveTo, err)
 	}
 	target.put(content, s.origin)
-	s.remove(fmt.Errorf("an earlier section of the patch moves the file to %s", f.MoveTo))
+	s.remove(fmt.Errorf("file was moved to %s by an earlier section of the patch", f.MoveTo))
 	return nil
 }
 

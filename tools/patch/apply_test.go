@@ -34,7 +34,7 @@ func TestApplySaysWhatWasThere(t *testing.T) {
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Errorf("%v (-want +got)\n%s", err, diff)
 	}
-	if diff := cmp.Diff([]string{"A n", "M ./u", "R m -> t (replaced the t that was there)", "D d"}, Summary(got)); diff != "" {
+	if diff := cmp.Diff([]string{"A n", "M ./u", "R m -> t (replaced the existing t)", "D d"}, Summary(got)); diff != "" {
 		t.Error(diff)
 	}
 }

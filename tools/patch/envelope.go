@@ -19,11 +19,11 @@ func envelope(text string) ([]string, int, error) {
 		begin++
 	}
 	if begin == len(lines) {
-		return nil, 0, errors.New("the patch has no line *** Begin Patch")
+		return nil, 0, errors.New("missing *** Begin Patch line")
 	}
 	end := ending(lines, begin)
 	if end < 0 {
-		return nil, 0, errors.New("the patch has no line *** End Patch: it may have been cut off")
+		return nil, 0, errors.New("missing *** End Patch line; the patch may have been truncated")
 	}
 	for i := end + 1; i < len(lines); i++ {
 		if isMark(lines[i]) {
@@ -35,7 +35,7 @@ func envelope(text string) ([]string, int, error) {
 }
 
 func outside(lines []string, i int) error {
-	return fmt.Errorf("line %d of the patch: %s stands outside of *** Begin Patch and *** End Patch: give one patch with all sections", i+1, quote(strings.TrimSpace(lines[i])))
+	return fmt.Errorf("line %d of the patch: %s is outside of *** Begin Patch and *** End Patch; put all sections in one patch", i+1, quote(strings.TrimSpace(lines[i])))
 }
 
 // isMark reports whether a line would mean something inside of a patch.

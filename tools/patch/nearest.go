@@ -18,7 +18,7 @@ func (p *placer) misplaced(block []string) error {
 	x := newIndex(p.doc, fold)
 	start, votes := nearest(x, block, p.cursor)
 	if votes == 0 {
-		return fmt.Errorf("none of its lines is in the file; %s: read the file again", p.like(block))
+		return fmt.Errorf("none of its lines found in file; %s; read the file again", p.like(block))
 	}
 	for j, line := range block {
 		i := start + j
@@ -26,26 +26,26 @@ func (p *placer) misplaced(block []string) error {
 			continue
 		}
 		if i >= len(x.lines) {
-			return fmt.Errorf("its lines are not in the file; the nearest begin at line %d, and the file ends with line %d, %s, where the hunk goes on with %s",
+			return fmt.Errorf("lines not found in file; the closest match starts at line %d, but the file ends with line %d, %s, and the hunk continues with %s",
 				max(start, 0)+1, len(x.lines), p.quote(len(x.lines)-1), quote(line))
 		}
-		return fmt.Errorf("its lines are not in the file; the nearest begin at line %d, and line %d is %s where the hunk has %s",
+		return fmt.Errorf("lines not found in file; the closest match starts at line %d, but line %d is %s and the hunk has %s",
 			max(start, 0)+1, i+1, p.quote(i), quote(line))
 	}
 	if start < 0 {
-		return fmt.Errorf("its lines are not in the file; the nearest begin at line 1, %s, and the hunk begins above with %s", p.quote(0), quote(block[0]))
+		return fmt.Errorf("lines not found in file; the closest match starts at line 1, %s, but the hunk starts before it with %s", p.quote(0), quote(block[0]))
 	}
 	return p.disordered(start)
 }
 
 // disordered is the error of a hunk that belongs above the one before it.
 func (p *placer) disordered(i int) error {
-	return fmt.Errorf("its place is at line %d, %s, which is not below the hunk before it: give hunks in the order of the file, each line once", i+1, p.quote(i))
+	return fmt.Errorf("it matches at line %d, %s, before the end of the previous hunk; order hunks as in the file and use each line once", i+1, p.quote(i))
 }
 
 // noContext is the error of a context that is no line of the file.
 func (p *placer) noContext(c string) error {
-	return fmt.Errorf("no line of the file is %s, which stands behind @@; %s: give a whole line of the file, or leave it out", quote(c), p.like([]string{c}))
+	return fmt.Errorf("context %s after @@ not found in file; %s; use a complete line of the file, or omit it", quote(c), p.like([]string{c}))
 }
 
 // like names the line of the file that is most like the first line of a block
@@ -54,12 +54,12 @@ func (p *placer) like(block []string) string {
 	for _, line := range block {
 		if line = fold(line); line != "" {
 			if i := p.mostLike(line); i >= 0 {
-				return fmt.Sprintf("the nearest is line %d, %s", i+1, p.quote(i))
+				return fmt.Sprintf("the closest is line %d, %s", i+1, p.quote(i))
 			}
 			break
 		}
 	}
-	return "no line of the file is near"
+	return "no line of the file is similar"
 }
 
 // mostLike returns the line that has most in common with a text at its

@@ -40,7 +40,7 @@ func Parse(text string) (Patch, error) {
 		}
 	}
 	if len(p.patch.Files) == 0 {
-		return Patch{}, errors.New("the patch is empty: put sections such as \"*** Update File: path\" between *** Begin Patch and *** End Patch")
+		return Patch{}, errors.New("patch is empty; put sections such as \"*** Update File: path\" between *** Begin Patch and *** End Patch")
 	}
 	return p.patch, nil
 }
@@ -100,9 +100,9 @@ func nothing(*File) error { return nil }
 // stray is the error of a line that no section begins with.
 func (p *parser) stray(line string) error {
 	if n := len(p.patch.Files); n > 0 && p.patch.Files[n-1].Op == Delete {
-		return p.errorf("%s can't follow %s, which takes no lines", quote(line), deleteMark)
+		return p.errorf("unexpected %s after %s, which has no content lines", quote(line), deleteMark)
 	}
-	return p.errorf("%s begins no section: there are %q, %q and %q", quote(line), addMark+" path", updateMark+" path", deleteMark+" path")
+	return p.errorf("%s does not start a section; expected %q, %q or %q", quote(line), addMark+" path", updateMark+" path", deleteMark+" path")
 }
 
 // path returns the path that follows a mark.
@@ -110,9 +110,9 @@ func (p *parser) path(mark, rest string) (string, error) {
 	name := strings.TrimSpace(rest)
 	switch {
 	case name == "":
-		return "", p.errorf("%q names no file", mark)
+		return "", p.errorf("%q has no file path", mark)
 	case len(name) > maxPath:
-		return "", p.errorf("a path of %d bytes", len(name))
+		return "", p.errorf("path too long: %d bytes", len(name))
 	}
 	return name, nil
 }
@@ -139,7 +139,7 @@ func (p *parser) content(f *File) error {
 		case strings.TrimSpace(line) == "":
 			empty++
 		default:
-			return p.errorf("%s in %s %s: put + before every line of a new file", quote(line), addMark, f.Path)
+			return p.errorf("%s in %s %s: prefix every line of a new file with +", quote(line), addMark, f.Path)
 		}
 	}
 	f.Content = b.String()

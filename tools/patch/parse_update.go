@@ -26,7 +26,7 @@ func (p *parser) update(f *File) error {
 		f.Hunks = append(f.Hunks, h)
 	}
 	if len(f.Hunks) == 0 && f.MoveTo == "" {
-		return fmt.Errorf("line %d of the patch: %s %s has no hunk: give lines that begin with a space, - or +", f.Line, updateMark, f.Path)
+		return fmt.Errorf("line %d of the patch: %s %s has no hunk; add lines that start with a space, - or +", f.Line, updateMark, f.Path)
 	}
 	return nil
 }
@@ -81,13 +81,13 @@ func (p *parser) ends() bool {
 func (p *parser) hunk(first bool) (Hunk, error) {
 	h := Hunk{Line: p.number()}
 	if !p.heads(&h) && !first {
-		return h, p.errorf("%s: begin another hunk with @@", quote(p.lines[p.at]))
+		return h, p.errorf("%s: start another hunk with @@", quote(p.lines[p.at]))
 	}
 	if err := p.body(&h); err != nil {
 		return h, err
 	}
 	if strings.Join(h.Lines, "") == "" {
-		return h, p.errorf("the hunk that begins at line %d has no lines", h.Line)
+		return h, p.errorf("the hunk that starts at line %d has no lines", h.Line)
 	}
 	return h, nil
 }
@@ -129,7 +129,7 @@ func (p *parser) body(h *Hunk) error {
 		case strings.TrimSpace(line) == "":
 			h.Lines = append(h.Lines, "")
 		default:
-			return p.errorf("%s: every line of a hunk begins with a space (it stays), - (it goes) or + (it comes)", quote(line))
+			return p.errorf("%s: every line of a hunk must start with a space (context), - (removed) or + (added)", quote(line))
 		}
 	}
 	return nil

@@ -8,7 +8,7 @@ const maxWork = 1 << 27
 
 // errWork is the error of a patch made to be slow, or of one that takes far too
 // many places of a far too large file.
-var errWork = errors.New("the patch is too much work to place: split it, or write the file anew")
+var errWork = errors.New("patch is too expensive to match; split it, or rewrite the file with an Add File section")
 
 // work counts down what may still be done.
 type work struct{ left int }

@@ -31,7 +31,7 @@ func Summary(writes []Write) []string {
 		case w.Delete:
 			lines = append(lines, "D "+w.Path)
 		case w.Lost:
-			lines = append(lines, "R "+w.From+" -> "+w.Path+" (replaced the "+w.Path+" that was there)")
+			lines = append(lines, "R "+w.From+" -> "+w.Path+" (replaced the existing "+w.Path+")")
 		case w.From != "":
 			lines = append(lines, "R "+w.From+" -> "+w.Path)
 		case w.Existed:

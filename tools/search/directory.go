@@ -136,7 +136,7 @@ func (f *directory) readIgnoreFile() ([]byte, error) {
 	}
 	if len(data) > maxRules { // not the part of a line
 		data = data[:bytes.LastIndexByte(data, '\n')+1]
-		err = fmt.Errorf("only the first %d bytes count", len(data))
+		err = fmt.Errorf("only the first %d bytes are used", len(data))
 	}
 	return data, err
 }

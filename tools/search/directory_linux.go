@@ -35,7 +35,7 @@ func readEntries(root *os.Root, dir *os.File) ([]entry, error) {
 		for rest := buf[:n]; len(rest) >= direntName; {
 			size := int(binary.NativeEndian.Uint16(rest[direntSize:]))
 			if size < direntName || size > len(rest) {
-				return list, errors.New("the system's list of a directory is damaged")
+				return list, errors.New("invalid directory entry from the kernel")
 			}
 			name, _, _ := bytes.Cut(rest[direntName:size], []byte{0})
 			if e, ok := newEntry(root, string(name), rest[direntType]); ok {

@@ -162,7 +162,7 @@ func (s *searcher) visit(ctx context.Context, w *walk, f *directory, name string
 }
 
 // errSlow is for a file that was searched only in part.
-var errSlow = errors.New("it takes too long")
+var errSlow = errors.New("timed out")
 
 // scan searches one file within its time. Most files are too small for that to
 // be worth a timer.

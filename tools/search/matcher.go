@@ -34,7 +34,7 @@ func newMatcher(pattern string) (*matcher, error) {
 		return nil, explain(pattern, err)
 	}
 	if breaksLine(tree) {
-		return nil, fmt.Errorf(`invalid regular expression %q: the search goes line by line, so that \n never matches`, pattern)
+		return nil, fmt.Errorf(`invalid regular expression %q: \n never matches, because each line is searched separately`, pattern)
 	}
 	re, err := regexp.Compile(pattern)
 	if err != nil {
@@ -63,7 +63,7 @@ func explain(pattern string, err error) error {
 	}
 	hint := ""
 	if strings.HasPrefix(se.Expr, "(?") {
-		hint = "; the syntax is RE2's, which has no lookahead and no lookbehind"
+		hint = "; RE2 syntax does not support lookahead and lookbehind"
 	}
 	return fmt.Errorf("invalid regular expression %q: %s%s%s", pattern, se.Code, where, hint)
 }

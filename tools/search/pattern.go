@@ -14,7 +14,7 @@ const (
 	maxNesting      = 20        // braces in braces
 )
 
-var errTooMany = fmt.Errorf("the braces stand for too many patterns (more than %d, or too long ones)", maxAlternatives)
+var errTooMany = fmt.Errorf("braces expand to too many patterns (more than %d) or too long ones", maxAlternatives)
 
 // pattern is a glob that paths are compared with.
 type pattern struct {
@@ -41,14 +41,14 @@ func parsePattern(glob string) (pattern, error) {
 	for _, a := range alternatives {
 		rule, ok := ignore.Glob(anchor + strings.TrimPrefix(a, "/"))
 		if !ok && strings.Trim(a, "/") != "" {
-			return pattern{}, fmt.Errorf("invalid glob %q: nothing can match %q", glob, a)
+			return pattern{}, fmt.Errorf("invalid glob %q: %q can't match anything", glob, a)
 		}
 		if ok {
 			rules = append(rules, rule)
 		}
 	}
 	if len(rules) == 0 {
-		return pattern{}, fmt.Errorf("invalid glob %q: it is empty", glob)
+		return pattern{}, fmt.Errorf("invalid glob %q: empty pattern", glob)
 	}
 	return pattern{ignore.New(rules...)}, nil
 }
@@ -117,7 +117,7 @@ func (b *braces) sequence(depth int) ([]string, error) {
 func (b *braces) group(depth int) ([]string, error) {
 	start := b.pos
 	if depth > maxNesting {
-		return nil, errors.New("too many braces in braces")
+		return nil, errors.New("braces nested too deeply")
 	}
 	var out []string
 	for b.pos < len(b.text) && b.text[b.pos] != '}' || b.pos == start {
@@ -131,7 +131,7 @@ func (b *braces) group(depth int) ([]string, error) {
 		}
 	}
 	if b.pos == len(b.text) {
-		return nil, fmt.Errorf("the { at byte %d has no }", start+1)
+		return nil, fmt.Errorf("unclosed { at byte %d", start+1)
 	}
 	b.pos++
 	return out, nil
@@ -142,14 +142,14 @@ func (b *braces) plain(inside bool) (string, error) {
 	rest, n := b.text[b.pos:], 0
 	switch rest[0] {
 	case '}':
-		return "", fmt.Errorf("the } at byte %d has no {", b.pos+1)
+		return "", fmt.Errorf("unmatched } at byte %d", b.pos+1)
 	case '\\':
 		if n = 2; len(rest) < n {
-			return "", errors.New(`nothing follows the \ at the end`)
+			return "", errors.New(`trailing \`)
 		}
 	case '[':
 		if n = classLength(rest); n < 0 {
-			return "", fmt.Errorf("the [ at byte %d has no ]", b.pos+1)
+			return "", fmt.Errorf("unclosed [ at byte %d", b.pos+1)
 		}
 	default:
 		special := `{}[\`

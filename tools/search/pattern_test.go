@@ -76,23 +76,23 @@ func TestGlobs(t *testing.T) {
 
 func TestMalformedGlobsSayWhatIsWrong(t *testing.T) {
 	for _, c := range []struct{ name, glob, want string }{
-		{"empty", "", "it is empty"},
-		{"only a slash", "/", "it is empty"},
-		{"only a dot and a slash", "./", "it is empty"},
-		{"only an exclamation mark", "!", "it is empty"},
-		{"nothing in braces", "{}", "it is empty"},
-		{"class without an end", "src/[ab", "the [ at byte 5 has no ]"},
-		{"class without an end after !", "[!]", "the [ at byte 1 has no ]"},
-		{"braces without an end", "*.{ts,tsx", "the { at byte 3 has no }"},
-		{"inner braces without an end", "{a,{b}", "the { at byte 1 has no }"},
-		{"end of braces without a start", "a}b", "the } at byte 2 has no {"},
-		{"escape of nothing", `a\`, `nothing follows the \`},
-		{"escape of the slash at the end", `{a\/,b/c}`, `nothing can match`},
-		{"unknown class", "[[:nope:]]", "nothing can match"},
+		{"empty", "", "empty pattern"},
+		{"only a slash", "/", "empty pattern"},
+		{"only a dot and a slash", "./", "empty pattern"},
+		{"only an exclamation mark", "!", "empty pattern"},
+		{"nothing in braces", "{}", "empty pattern"},
+		{"class without an end", "src/[ab", "unclosed [ at byte 5"},
+		{"class without an end after !", "[!]", "unclosed [ at byte 1"},
+		{"braces without an end", "*.{ts,tsx", "unclosed { at byte 3"},
+		{"inner braces without an end", "{a,{b}", "unclosed { at byte 1"},
+		{"end of braces without a start", "a}b", "unmatched } at byte 2"},
+		{"escape of nothing", `a\`, `trailing \`},
+		{"escape of the slash at the end", `{a\/,b/c}`, `can't match anything`},
+		{"unknown class", "[[:nope:]]", "can't match anything"},
 		{"too many alternatives", strings.Repeat("{a,b}", 10), "too many patterns"},
 		{"too many alternatives in one group", "{" + strings.Repeat("{a,b,c,d,e,f,g,h}{a,b,c,d,e,f,g,h},", 20) + "}", "too many patterns"},
 		{"too long alternatives", "{" + strings.Repeat("a,", 500) + "}" + strings.Repeat("b", 1000), "too many patterns"},
-		{"too deep braces", strings.Repeat("{", 100) + strings.Repeat("}", 100), "too many braces in braces"},
+		{"too deep braces", strings.Repeat("{", 100) + strings.Repeat("}", 100), "braces nested too deeply"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := parseFilter(c.glob)

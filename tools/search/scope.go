@@ -55,13 +55,13 @@ type Skipped struct {
 func (s Skipped) String() string {
 	var parts []string
 	if s.Unreadable > 0 {
-		parts = append(parts, fmt.Sprintf("files or directories that could not be read: %d", s.Unreadable))
+		parts = append(parts, fmt.Sprintf("unreadable files or directories skipped: %d", s.Unreadable))
 	}
 	if s.TooLarge > 0 {
-		parts = append(parts, fmt.Sprintf("files above %d MiB, not searched: %d", maxFile>>20, s.TooLarge))
+		parts = append(parts, fmt.Sprintf("files larger than %d MiB skipped: %d", maxFile>>20, s.TooLarge))
 	}
 	if s.TooSlow > 0 {
-		parts = append(parts, fmt.Sprintf("files searched only in part, as the expression took longer than %s in each: %d", fileTime, s.TooSlow))
+		parts = append(parts, fmt.Sprintf("files searched only partly because matching timed out after %s: %d", fileTime, s.TooSlow))
 	}
 	return strings.Join(parts, "; ")
 }
@@ -81,7 +81,7 @@ func clampLimit(limit int) int {
 }
 
 // errSpecial is for what is neither a directory nor a regular file.
-var errSpecial = errors.New("neither a directory nor a regular file")
+var errSpecial = errors.New("not a directory or regular file")
 
 // cause strips the operation and the path that os puts before an error.
 func cause(err error) error {

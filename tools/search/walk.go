@@ -40,7 +40,7 @@ type walk struct {
 func (w *walk) open() (f *directory, file string, err error) {
 	base := path.Clean(w.scope.Base)
 	if !fs.ValidPath(base) {
-		return nil, "", fmt.Errorf("search %s: not a path below the root", w.scope.Base)
+		return nil, "", fmt.Errorf("search %s: path is not below the root", w.scope.Base)
 	}
 	root, err := w.scope.Root.OpenRoot(".")
 	if err != nil {
@@ -54,7 +54,7 @@ func (w *walk) open() (f *directory, file string, err error) {
 	for i, name := range parts {
 		next, err := w.step(f, name)
 		if err == nil && next == nil && i < len(parts)-1 {
-			err = errors.New("a file, not a directory")
+			err = errors.New("not a directory")
 		}
 		if err != nil {
 			f.release()
@@ -74,7 +74,7 @@ func (w *walk) openDir() (*directory, error) {
 	f, file, err := w.open()
 	if err == nil && file != "" {
 		f.release()
-		err = fmt.Errorf("search %s: a file, not a directory", w.scope.Base)
+		err = fmt.Errorf("search %s: not a directory", w.scope.Base)
 	}
 	return f, err
 }
@@ -83,7 +83,7 @@ func (w *walk) openDir() (*directory, error) {
 // nil for a file.
 func (w *walk) step(f *directory, name string) (*directory, error) {
 	if private(f.path+name, name) {
-		return nil, errors.New("git's and millhand's own files are not searched")
+		return nil, errors.New("files of git and millhand are not searched")
 	}
 	info, err := f.root.Lstat(name)
 	switch {
@@ -92,7 +92,7 @@ func (w *walk) step(f *directory, name string) (*directory, error) {
 	case info.Mode().IsRegular():
 		return nil, nil
 	case info.Mode()&fs.ModeSymlink != 0:
-		return nil, errors.New("links are not followed")
+		return nil, errors.New("symlinks are not followed")
 	case !info.IsDir():
 		return nil, errSpecial
 	}
