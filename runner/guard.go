@@ -61,7 +61,7 @@ func tampering(changed []string, err error) error {
 	d := permission.Decision{
 		Request: permission.Need(permission.Git, changed...),
 		Rule:    "git's own files are written only if the profile says \"git: write\"",
-		Words:   true,
+		NoRule:   true,
 		Source:  "built in",
 		Why:     fmt.Sprintf("a command wrote into them (%s), and they were put back", someOf(changed)),
 	}

@@ -26,7 +26,7 @@ func TestBatchAnswersWithWhatEachCallAnswered(t *testing.T) {
 		batched("write", args{"filePath": "c.txt", "content": "three\n"}), batched("batch", batchOf()), batched("nope", nil), batched("grep", args{}), batched("bash", args{"command": "ls"}),
 	))
 	s.want(out, Completed, "3 of 8 calls were successful.\n", "<call number=\"1\" tool=\"read\" status=\"completed\">\n<path>a.txt</path>", "1: one", "1: two",
-		"<call number=\"3\" tool=\"read\" status=\"denied\">\nError: denied: read \".env\"", "<call number=\"4\" tool=\"write\" status=\"completed\">\nCreated c.txt",
+		"<call number=\"3\" tool=\"read\" status=\"denied\">\nError: permission denied: read \".env\"", "<call number=\"4\" tool=\"write\" status=\"completed\">\nCreated c.txt",
 		"a batch can't contain another batch", `tool "nope" not found; available tools: `, "missing required argument pattern", `denied: bash "*"`)
 	if s.content("c.txt") != "three\n" {
 		t.Error("nothing was written")

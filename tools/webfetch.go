@@ -111,7 +111,7 @@ func fetchError(err error) error {
 	switch {
 	case errors.As(err, &refused):
 		need := permission.Need("webfetch", refused.URL)
-		return &permission.Error{Decision: permission.Decision{Request: need, Rule: refused.Reason, Words: true, Source: "built in"}}
+		return &permission.Error{Decision: permission.Decision{Request: need, Rule: refused.Reason, NoRule: true, Source: "built in"}}
 	case errors.As(err, &status):
 		return fmt.Errorf("%w: %s", err, statusAdvice(status.Code))
 	case errors.Is(err, web.ErrTooLarge):

@@ -43,7 +43,7 @@ func (j *judge) decide(p permission.Profile) func(tool, subject string) permissi
 	return func(tool, subject string) permission.Decision {
 		decisions, err := j.all(p, tool, subject)
 		if err != nil {
-			return permission.Decision{Request: permission.Need(tool, subject), Rule: err.Error(), Words: true, Source: "built in"}
+			return permission.Decision{Request: permission.Need(tool, subject), Rule: err.Error(), NoRule: true, Source: "built in"}
 		}
 		return overall(decisions)
 	}
@@ -52,12 +52,12 @@ func (j *judge) decide(p permission.Profile) func(tool, subject string) permissi
 // overall returns the decision on a call: the first denial, or the last decision by
 // a rule.
 func overall(decisions []permission.Decision) permission.Decision {
-	last := permission.Decision{Effect: permission.Allow, Rule: "nothing to decide", Words: true, Source: "built in"}
+	last := permission.Decision{Effect: permission.Allow, Rule: "nothing to decide", NoRule: true, Source: "built in"}
 	for _, d := range decisions {
 		switch {
 		case !d.Allowed():
 			return d
-		case !d.Words || last.Words:
+		case !d.NoRule || last.NoRule:
 			last = d
 		}
 	}
@@ -134,12 +134,12 @@ func explain(ctx context.Context, w World, o explainOptions) error {
 	}
 	d := overall(decisions)
 	by := d.By()
-	if d.Words {
-		by = d.Because("")
+	if d.NoRule {
+		by = d.Because()
 	}
 	fmt.Fprintf(w.Out, "%s\n%s\n", d.Effect, printable.Text(by))
 	for _, each := range decisions {
-		fmt.Fprintf(w.Out, "  %-5s  %s\n", each.Effect, printable.Text(each.Because("")))
+		fmt.Fprintf(w.Out, "  %-5s  %s\n", each.Effect, printable.Text(each.Because()))
 	}
 	if d.Nearest != "" {
 		fmt.Fprintf(w.Out, "allowed instead: %s\n", printable.Text(d.Nearest))

@@ -31,7 +31,7 @@ func TestACeilingDeniesWhatTheProfileAllows(t *testing.T) {
 		if d.Allowed() != c.allowed || p.Allows(c.permission, c.subject) != c.allowed {
 			t.Errorf("%s %s: got %v by %s (%s)", c.permission, c.subject, d.Effect, d.Rule, d.Source)
 		}
-		if !c.allowed && !strings.Contains(d.Source, "goes before profile ") {
+		if !c.allowed && !strings.Contains(d.Source, "limits profile ") {
 			t.Errorf("%s %s: the source %q does not say that the ceiling decided", c.permission, c.subject, d.Source)
 		}
 	}

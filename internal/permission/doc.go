@@ -1,14 +1,14 @@
 // Package permission decides whether a tool call is allowed. It is pure: no
-// state, no input or output, no clock; a decision follows from the profile and
-// the request alone, and deny is the zero value of everything.
+// state, no I/O, no clock. A decision depends only on the profile and the
+// request, and deny is the zero value of every type.
 //
 // The rules have OpenCode's format and meaning: a profile holds one ordered
 // list, each rule names a permission (edit, bash, ...) and a pattern, both may
-// hold wildcards, and the last rule that matches decides. They differ in three
-// points, because nobody is there to be asked: there is no "ask"; no matching
-// rule means deny; and a rule for the permission "*" never reaches outside the
-// workspace or into .git.
+// contain wildcards, and the last matching rule decides. They differ in three
+// points, because nobody can be asked in a batch run: "ask" does not exist; no
+// matching rule means deny; and a rule for the permission "*" never covers
+// paths outside the workspace or in .git.
 //
-// Finding out what a call needs (which files a command line touches, where a
-// link leads) is the tools' part; see the packages tools and tools/shell.
+// The packages tools and tools/shell determine what a call needs: which files a
+// command line accesses, where a symlink points.
 package permission

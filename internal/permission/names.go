@@ -15,7 +15,8 @@ func Tools() []string {
 }
 
 // AsksPerson reports whether a name is that of a tool with which interactive
-// agents ask somebody: models know them, and nobody is there to answer.
+// agents ask the user. Models know these tools, but nobody can answer in a
+// batch run.
 func AsksPerson(name string) bool {
 	switch strings.ToLower(name) {
 	case "question", "plan_exit", "plan_enter", "ask", "ask_user", "askuserquestion", "exitplanmode":
@@ -24,8 +25,8 @@ func AsksPerson(name string) bool {
 	return false
 }
 
-// Reserved reports whether a name, whatever its case, means something else than
-// a tool that a manifest or a server brings.
+// Reserved reports whether a name, ignoring case, can't be the name of a custom
+// tool or a tool of an MCP server.
 func Reserved(name string) bool {
 	switch name = strings.ToLower(name); name {
 	case "invalid", doomLoop, Git, ExternalDirectory, ExternalRead:
@@ -34,19 +35,19 @@ func Reserved(name string) bool {
 	return slices.Contains(Tools(), name) || AsksPerson(name)
 }
 
-// doomLoop is OpenCode's permission for repeating a call, which nobody can be
-// asked for; profiles may speak of it.
+// doomLoop is OpenCode's permission for repeating a call. It has no effect, but
+// profiles may contain it.
 const doomLoop = "doom_loop"
 
-// Known returns the names that rules are usually about. Others are those of
-// tools that manifests and servers bring.
+// Known returns the built-in permissions. Others are the names of custom tools
+// and of MCP servers' tools.
 func Known() []string {
 	names := slices.DeleteFunc(Tools(), func(tool string) bool { return ForTool(tool) != tool })
 	return append(names, "question", doomLoop, ExternalDirectory, ExternalRead, Git)
 }
 
-// ForTool returns the permission whose rules judge a tool: "edit" for all the
-// tools that write files, the tool's own name otherwise.
+// ForTool returns the permission that a tool needs: "edit" for all tools that
+// write files, the tool's own name otherwise.
 func ForTool(tool string) string {
 	switch tool {
 	case "write", "edit", "apply_patch":

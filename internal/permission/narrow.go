@@ -1,8 +1,8 @@
 package permission
 
-// Narrowed returns the profile with rules that can only take away from it: what
-// they deny is denied, and what they allow, or do not speak of, stays as it is.
-// Hosts, caches and variables stay.
+// Narrowed returns the profile with additional rules that can only deny: what
+// they deny is denied, and what they allow or don't match is unchanged. Hosts,
+// caches and variables are unchanged.
 func (p Profile) Narrowed(name string, rules []Rule) Profile {
 	all := Profile{Name: name, Network: p.Network, Cache: p.Cache, Env: p.Env}
 	for _, permission := range []string{"*", ExternalDirectory, ExternalRead, Git} {
@@ -12,9 +12,9 @@ func (p Profile) Narrowed(name string, rules []Rule) Profile {
 	return p.Under(all.Clone())
 }
 
-// Within returns the profile below a network: it reaches what both its own
-// network and this one allow. Its rules, caches and variables stay. name is what
-// denials give as the source.
+// Within returns the profile limited by a network: it may reach what both its
+// own network and this one allow. Rules, caches and variables are unchanged.
+// Denials name the source name.
 func (p Profile) Within(name string, n Network) Profile {
 	p = p.Narrowed(name, nil)
 	p.Ceiling.Network = n

@@ -7,29 +7,29 @@ import (
 	"strings"
 )
 
-// maxNearest is how many forms a denial names.
+// maxNearest is the maximum number of patterns that a denial suggests.
 const maxNearest = 3
 
-// nearest says what comes nearest to a denied request and is allowed, for who
-// looks for another way; "" if nothing does.
+// nearest describes what is allowed and closest to a denied request; "" if
+// nothing is.
 func (p Profile) nearest(req Request) string {
 	switch {
 	case req.Permission == Git:
-		return "everything else in the workspace, whose changes are recorded without git add or commit"
+		return "any other path in the workspace; changes are recorded without git add or commit"
 	case req.Unknown != "":
-		return "a line that names every command and file in full"
+		return "a command line that names every command and file literally"
 	case req.Forbidden != "":
 		return ""
 	}
 	forms := p.forms(req)
 	if req.Permission == ExternalDirectory || req.Permission == ExternalRead {
-		forms = append([]string{"what is inside of the workspace"}, forms...)
+		forms = append([]string{"paths inside the workspace"}, forms...)
 	}
 	return strings.Join(forms, ", ")
 }
 
-// forms are the patterns of the rules, nearest first, that allow something of the
-// request's permission.
+// forms returns the patterns of the rules that allow something for the
+// request's permission, closest first.
 func (p Profile) forms(req Request) []string {
 	type form struct {
 		pattern string
@@ -47,10 +47,10 @@ func (p Profile) forms(req Request) []string {
 	var out []string
 	for _, f := range all[:min(maxNearest, len(all))] {
 		switch {
-		case Rule{Pattern: f.pattern}.everything():
-			out = append(out, "anything else that no rule denies")
+		case Rule{Pattern: f.pattern}.matchesAll():
+			out = append(out, "anything that no rule denies")
 		case slices.ContainsFunc(req.Subjects, func(s string) bool { return Match(f.pattern, s) }):
-			out = append(out, fmt.Sprintf("%q but for what a rule denies", f.pattern))
+			out = append(out, fmt.Sprintf("%q except what a rule denies", f.pattern))
 		default:
 			out = append(out, fmt.Sprintf("%q", f.pattern))
 		}
@@ -61,13 +61,14 @@ func (p Profile) forms(req Request) []string {
 	return out
 }
 
-// sampleOf is something that a pattern matches, and hardly another one does.
+// sampleOf returns a string that a pattern matches and other patterns are
+// unlikely to match.
 func sampleOf(pattern string) string {
 	return strings.NewReplacer("*", "example", "?", "x").Replace(pattern)
 }
 
-// likeness is how many words and directories a pattern and a subject begin with
-// alike.
+// likeness returns the number of leading words and path elements that a pattern
+// and a subject have in common.
 func likeness(pattern, subject string) int {
 	n, alike := 0, 0
 	for n < len(pattern) && n < len(subject) && pattern[n] == subject[n] {

@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// Effect is what a rule or a decision says.
+// Effect is the effect of a rule or a decision: allow or deny.
 type Effect int
 
-// The effects. Deny is the zero value on purpose.
+// The effects. Deny is the zero value so that a missing decision denies.
 const (
 	Deny Effect = iota
 	Allow
@@ -23,59 +23,59 @@ func (e Effect) String() string {
 	return "deny"
 }
 
-// The permissions that are about places rather than tools. A rule for "*" does
-// not match them: each has to be named.
+// The permissions for locations rather than tools. A rule for "*" does not
+// match them; they must be named.
 const (
-	ExternalDirectory = "external_directory" // using a directory outside the workspace; subject the path there
-	ExternalRead      = "external_read"      // the same for a command that only reads there
-	Git               = "git"                // writing git's own files; subject the path
+	ExternalDirectory = "external_directory" // access to a path outside the workspace, which is the subject
+	ExternalRead      = "external_read"      // read-only access of a command to such a path
+	Git               = "git"                // writing git's own files; the subject is the path
 )
 
-// Rule allows or denies what both its permission and its pattern match.
+// Rule allows or denies requests that both its permission and its pattern
+// match.
 type Rule struct {
 	Permission string
 	Pattern    string
 	Effect     Effect
-	Source     string // where it stands: file:line, or "preset NAME"
+	Source     string // where it is defined: FILE:LINE, or "preset NAME"
 }
 
-// String returns the rule as a manifest has it.
+// String returns the rule as written in a manifest.
 func (r Rule) String() string {
 	return fmt.Sprintf("%s: {%q: %s}", r.Permission, r.Pattern, r.Effect)
 }
 
-// Request is one thing that a tool call needs. Subjects are names of the same
-// thing (a file's path relative to the workspace and its absolute path; a
-// command as written and with its quotes resolved): a rule matches the request
-// if it matches any of them. The first is the one shown to people.
+// Request is one permission that a tool call needs. Subjects are alternative
+// names of the same object: a file's path relative to the workspace and its
+// absolute path, or a command as written and with quotes resolved. A rule
+// matches the request if it matches any of them. The first is shown to people.
 type Request struct {
 	Permission string
 	Subjects   []string
-	// For says what in the call needs it, where that isn't plain.
+	// For says what in the call needs the permission, if that is not obvious.
 	For string
-	// Open is the subject with a NUL in place of each part that is only known when
-	// it happens; "" if all is known. A rule that denies decides if it may match,
-	// one that allows only if it matches whatever stands there.
+	// Open is the subject with a NUL for each part known only at run time; ""
+	// if all of it is known. A deny rule applies if it may match, an allow rule
+	// only if it matches for any value of these parts.
 	Open string
-	// Unknown says why the request can't be told apart from others of its
-	// permission before it happens (a command in a variable), "" if it can.
-	// Such a request is allowed only where no rule of the permission denies
-	// anything.
+	// Unknown says why the subject is known only at run time (a command in a
+	// variable); "" if it is known. Such a request is allowed only if no rule
+	// of the permission denies anything.
 	Unknown string
-	// Forbidden says why no rule can allow the request, "" if one can.
+	// Forbidden says why no rule can allow the request; "" if one can.
 	Forbidden string
-	// Inner says that another request of the call speaks for this one: a command
-	// that a package manager runs. It is denied by a rule that means it, and not
-	// by one that denies everything, nor for want of a rule.
+	// Inner marks a request that another request of the call covers, such as a
+	// command that a package manager runs. A specific deny rule denies it, but
+	// neither a rule that denies everything nor the lack of a rule.
 	Inner bool
 }
 
-// Need makes a request.
+// Need returns a Request.
 func Need(permission string, subjects ...string) Request {
 	return Request{Permission: permission, Subjects: subjects}
 }
 
-// Subject returns the name that people are shown.
+// Subject returns the name shown to people.
 func (r Request) Subject() string {
 	if len(r.Subjects) == 0 {
 		return ""
@@ -83,21 +83,22 @@ func (r Request) Subject() string {
 	return r.Subjects[0]
 }
 
-// Decision is the answer to a request, or to several.
+// Decision is the decision on one or several requests.
 type Decision struct {
 	Effect  Effect
-	Request Request // what was decided; of several, the one that decided
-	Rule    string  // the rule that decided
-	Words   bool    // none did, and Rule says what decided in words
-	Source  string  // where that rule stands
-	Why     string  // how it came to decide, where that isn't plain
-	Nearest string  // of a denial: what is allowed instead, in words
+	Request Request // the request; of several, the deciding one
+	Rule    string  // the deciding rule
+	NoRule  bool    // no rule decided, and Rule is an explanation
+	Source  string  // where the rule is defined
+	Why     string  // why the rule applies, if that is not obvious
+	Nearest string  // of a denial: what is allowed instead
 }
 
 // Allowed reports whether the effect is Allow.
 func (d Decision) Allowed() bool { return d.Effect == Allow }
 
-// By says what decided, where that stands, and why it did if that isn't plain.
+// By returns the deciding rule, where it is defined, and why it applies if that
+// is not obvious.
 func (d Decision) By() string {
 	text := fmt.Sprintf("%s (%s)", d.Rule, d.Source)
 	if d.Why != "" {
@@ -106,7 +107,7 @@ func (d Decision) By() string {
 	return text
 }
 
-// About says what was decided on.
+// About describes the request.
 func (d Decision) About() string {
 	text := fmt.Sprintf("%s %q", d.Request.Permission, d.Request.Subject())
 	if d.Request.For != "" {
@@ -115,40 +116,39 @@ func (d Decision) About() string {
 	return text
 }
 
-// Because says of what was decided on a verdict, and what decided.
-func (d Decision) Because(verdict string) string {
-	link := ", by "
-	if d.Words {
-		link = ": "
+// Because returns the request and what decided it.
+func (d Decision) Because() string {
+	if d.NoRule {
+		return d.About() + ": " + d.By()
 	}
-	return strings.TrimSpace(d.About()+" "+verdict) + link + d.By()
+	return d.About() + ", by rule " + d.By()
 }
 
-// Denial says for the model and the report why a request was denied, and what
-// would not be.
+// Denial returns the message of a denial, for the model and the report: the
+// reason, and what is allowed instead.
 func (d Decision) Denial() string {
-	text := "denied: " + d.Because("is not permitted")
+	text := "permission denied: " + d.Because()
 	if d.Nearest != "" {
 		text += "; allowed instead: " + d.Nearest
 	}
 	return text
 }
 
-// Error is the error of what met something on its way that is not permitted, as
-// the target of a redirect, and stopped there.
+// Error is the error of an operation that needed a denied permission while it
+// ran, such as a redirect to a denied URL.
 type Error struct{ Decision Decision }
 
-// Error tells the model.
+// Error is written for the model.
 func (e *Error) Error() string { return e.Decision.Denial() }
 
-// Network says which addresses a profile's children and web tools may reach.
-// The zero value denies all.
+// Network says which hosts a profile's commands and web tools may reach. The
+// zero value denies all.
 type Network struct {
-	Allow bool     // every public address
-	Hosts []string // these hosts and groups, whatever Allow says
+	Allow bool     // all public addresses
+	Hosts []string // hosts and groups allowed in addition
 }
 
-// Example is a decision that a profile's author expects, checked by validate.
+// Example is a decision that a profile's author expects; validate checks it.
 type Example struct {
 	Effect  Effect
 	Tool    string
@@ -156,30 +156,31 @@ type Example struct {
 	Source  string
 }
 
-// Profile is a named, ordered list of rules and what its sandbox allows. The
-// zero value denies everything.
+// Profile is a named, ordered list of rules with the settings of its sandbox.
+// The zero value denies everything.
 type Profile struct {
 	Name     string
 	Rules    []Rule
-	Network  Network  // which its Ceiling's may narrow
-	Cache    []string // build caches, by name, that the sandbox may use
-	Env      []string // variables passed to children
+	Network  Network  // limited by the Ceiling's
+	Cache    []string // names of build caches that the sandbox may use
+	Env      []string // environment variables passed to commands
 	Examples []Example
 
-	// Ceiling is a profile that must allow a request, too; nil for none. See
-	// [Profile.Under].
+	// Ceiling is the maximum profile, which must also allow a request; nil for
+	// none. See [Profile.Under].
 	Ceiling *Profile
 }
 
-// Under returns the profile below a ceiling: what both allow, and what both name
-// of caches and variables. Network stays what the profile itself says: a host may
-// be reached if the Network of the profile and that of each Ceiling allow it.
+// Under returns the profile limited by a maximum profile: it allows what both
+// allow, with the caches and variables that both name. Network is unchanged; a
+// host may be reached if the Network of the profile and of each Ceiling allow
+// it.
 func (p Profile) Under(ceiling Profile) Profile {
 	both := func(a, b []string) []string {
 		return slices.DeleteFunc(slices.Clone(a), func(s string) bool { return !slices.Contains(b, s) })
 	}
 	p = p.Clone()
-	if p.Ceiling != nil { // what held before holds still
+	if p.Ceiling != nil { // earlier limits still apply
 		ceiling = ceiling.Under(*p.Ceiling)
 	}
 	p.Ceiling = &ceiling
@@ -187,7 +188,7 @@ func (p Profile) Under(ceiling Profile) Profile {
 	return p
 }
 
-// Clone returns a copy that shares nothing with p.
+// Clone returns a deep copy.
 func (p Profile) Clone() Profile {
 	p.Rules = slices.Clone(p.Rules)
 	p.Network.Hosts = slices.Clone(p.Network.Hosts)
@@ -197,14 +198,14 @@ func (p Profile) Clone() Profile {
 	return p
 }
 
-// Decide returns what the last rule that matches says, and deny if none does.
-// What the ceiling denies is denied by its rule.
+// Decide returns the effect of the last matching rule, and deny if none
+// matches. A denial by the maximum profile names its rule.
 func (p Profile) Decide(req Request) Decision {
 	d := p.decide(req)
 	if p.Ceiling != nil && d.Allowed() {
 		if most := p.Ceiling.Decide(req); !most.Allowed() {
 			d = most
-			d.Source += ", which goes before profile " + p.Name
+			d.Source += ", which limits profile " + p.Name
 		}
 	}
 	if !d.Allowed() {
@@ -216,65 +217,65 @@ func (p Profile) Decide(req Request) Decision {
 func (p Profile) decide(req Request) Decision {
 	switch {
 	case req.Forbidden != "":
-		return Decision{Request: req, Rule: req.Forbidden, Words: true, Source: "built in"}
+		return Decision{Request: req, Rule: req.Forbidden, NoRule: true, Source: "built in"}
 	case req.Unknown != "":
 		return p.decideUnknown(req)
 	}
-	r := p.lastOf(req)
+	r := p.lastMatch(req)
 	if req.Inner && r == nil {
-		return Decision{Effect: Allow, Request: req, Rule: "no rule denies it by name, and what runs it is decided for itself", Words: true, Source: "built in"}
+		return Decision{Effect: Allow, Request: req, Rule: "no rule denies it, and the command that runs it is decided separately", NoRule: true, Source: "built in"}
 	}
 	if r != nil {
 		d := Decision{Effect: r.Effect, Request: req, Rule: r.String(), Source: r.Source}
 		if req.Open != "" && r.Effect == Deny && !r.matches(req.Subjects) {
-			d.Why = "a part of it is only known when it runs, with which the rule may match"
+			d.Why = "a part of it is known only at run time and may match this rule"
 		}
 		return d
 	}
-	return Decision{Request: req, Rule: unallowed(req.Permission), Words: true, Source: "profile " + p.Name}
+	return Decision{Request: req, Rule: unallowed(req.Permission), NoRule: true, Source: "profile " + p.Name}
 }
 
-// unallowed says that no rule allows something.
+// unallowed returns the reason of a denial without a matching rule.
 func unallowed(permission string) string {
 	switch permission {
 	case ExternalDirectory:
-		return "outside of the workspace, where no rule for external_directory allows it"
+		return "path is outside the workspace and no external_directory rule allows it"
 	case ExternalRead:
-		return "outside of the workspace, where no rule for external_directory or external_read allows it"
+		return "path is outside the workspace and no external_directory or external_read rule allows it"
 	case Git:
-		return "git's own files are written only if the profile says \"git: write\""
+		return "writing git's own files requires \"git: write\" in the profile"
 	}
 	return "no rule allows it"
 }
 
-// Allows reports whether Decide would allow a request, without saying why: for
-// asking about every file of a tree.
+// Allows reports whether Decide would allow a request. It is cheap enough to
+// call for every file of a tree.
 func (p Profile) Allows(permission string, subjects ...string) bool {
-	r := p.lastOf(Request{Permission: permission, Subjects: subjects})
+	r := p.lastMatch(Request{Permission: permission, Subjects: subjects})
 	return r != nil && r.Effect == Allow && (p.Ceiling == nil || p.Ceiling.Allows(permission, subjects...))
 }
 
-// lastOf returns the last rule that speaks of a request, nil if none does. Of an
-// inner one those that deny everything don't.
-func (p Profile) lastOf(req Request) *Rule {
+// lastMatch returns the last rule that matches a request, nil if none does. For
+// an inner one, rules that deny everything don't count.
+func (p Profile) lastMatch(req Request) *Rule {
 	for i := range slices.Backward(p.Rules) {
 		r := &p.Rules[i]
-		if r.covers(req.Permission) && r.speaksOf(req) && !(req.Inner && r.Effect == Deny && r.everything()) {
+		if r.covers(req.Permission) && r.applies(req) && !(req.Inner && r.Effect == Deny && r.matchesAll()) {
 			return r
 		}
 	}
 	return nil
 }
 
-// speaksOf reports whether the rule's pattern matches a request.
-func (r *Rule) speaksOf(req Request) bool {
+// applies reports whether the rule's pattern matches a request.
+func (r *Rule) applies(req Request) bool {
 	switch {
 	case req.Open == "":
 		return r.matches(req.Subjects)
 	case r.Effect == Deny:
 		return r.matches(req.Subjects) || mayMatch(r.Pattern, req.Open)
 	}
-	// A pattern may name a variable as the line has it.
+	// A pattern may contain a variable as written in the command line.
 	return mustMatch(r.Pattern, req.Open) || strings.ContainsAny(r.Pattern, "$`") && r.matches(req.Subjects)
 }
 
@@ -287,15 +288,15 @@ func (r *Rule) matches(subjects []string) bool {
 	return false
 }
 
-// decideUnknown judges what can't be known: the most suspicious reading of it
-// is what the first rule denies.
+// decideUnknown decides a request with an unknown subject, which is assumed to
+// be what the first deny rule denies.
 func (p Profile) decideUnknown(req Request) Decision {
-	all := Decision{Request: req, Rule: "no rule allows everything", Words: true, Source: "profile " + p.Name, Why: req.Unknown}
+	all := Decision{Request: req, Rule: "no rule allows everything", NoRule: true, Source: "profile " + p.Name, Why: req.Unknown}
 	for _, r := range p.Rules {
 		switch {
 		case !r.covers(req.Permission):
 		case r.Effect == Deny:
-			return Decision{Request: req, Rule: r.String(), Source: r.Source, Why: req.Unknown + ", and where a rule denies anything all has to be known"}
+			return Decision{Request: req, Rule: r.String(), Source: r.Source, Why: req.Unknown + ", so it may match this rule"}
 		case r.Pattern == "*":
 			all = Decision{Effect: Allow, Request: req, Rule: r.String(), Source: r.Source}
 		}
@@ -303,10 +304,10 @@ func (p Profile) decideUnknown(req Request) Decision {
 	return all
 }
 
-// DecideAll returns the first denial, or else the last decision. No request at
-// all is allowed: the call needs nothing.
+// DecideAll returns the first denial, or else the last decision. An empty list
+// is allowed: the call needs no permission.
 func (p Profile) DecideAll(reqs []Request) Decision {
-	d := Decision{Effect: Allow, Rule: "nothing to decide", Words: true, Source: "built in"}
+	d := Decision{Effect: Allow, Rule: "nothing to decide", NoRule: true, Source: "built in"}
 	for _, req := range reqs {
 		if d = p.Decide(req); !d.Allowed() {
 			return d
@@ -316,8 +317,8 @@ func (p Profile) DecideAll(reqs []Request) Decision {
 }
 
 // Hides reports whether a tool with this permission can never be called, so
-// that it need not be offered: its last rule is a plain deny of "*", or it has
-// no rule at all.
+// that it need not be offered: the last rule for it denies "*", or it has no
+// rule.
 func (p Profile) Hides(permission string) bool {
 	if p.Ceiling != nil && p.Ceiling.Hides(permission) {
 		return true
@@ -330,10 +331,10 @@ func (p Profile) Hides(permission string) bool {
 	return true
 }
 
-// everything reports whether the rule's pattern matches any subject.
-func (r Rule) everything() bool { return r.Pattern != "" && strings.Trim(r.Pattern, "*") == "" }
+// matchesAll reports whether the rule's pattern matches any subject.
+func (r Rule) matchesAll() bool { return r.Pattern != "" && strings.Trim(r.Pattern, "*") == "" }
 
-// covers reports whether the rule speaks about a permission.
+// covers reports whether the rule is for a permission.
 func (r Rule) covers(permission string) bool {
 	switch permission {
 	case ExternalRead:

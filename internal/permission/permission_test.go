@@ -256,7 +256,7 @@ func TestPresets(t *testing.T) {
 
 func TestADenialNamesTheRuleAndItsPlace(t *testing.T) {
 	p := Profile{Rules: []Rule{{"bash", "git push *", Deny, "m.yaml:7"}}}
-	want := `denied: bash "git push -f" is not permitted, by bash: {"git push *": deny} (m.yaml:7)`
+	want := `permission denied: bash "git push -f", by rule bash: {"git push *": deny} (m.yaml:7)`
 	if got := p.Decide(Need("bash", "git push -f")).Denial(); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}

@@ -6,7 +6,7 @@ import "slices"
 // the widest.
 func Presets() []string { return []string{"readonly", "review", "edit", "build", "full"} }
 
-// Preset returns a built-in profile; false if there is none of that name.
+// Preset returns a built-in profile; false if not found.
 func Preset(name string) (Profile, bool) {
 	var p Profile
 	switch name {
@@ -43,8 +43,8 @@ func deny(permission, pattern string) Rule {
 	return Rule{Permission: permission, Pattern: pattern, Effect: Deny}
 }
 
-// readonlyRules are what every preset starts from: looking around, but not
-// into files that hold secrets by convention.
+// readonlyRules are the first rules of every preset: reading and searching,
+// except files that contain secrets by convention.
 func readonlyRules() []Rule {
 	return []Rule{
 		allow("read", "*"), deny("read", "*.env"), deny("read", "*.env.*"), allow("read", "*.env.example"),
@@ -53,8 +53,8 @@ func readonlyRules() []Rule {
 	}
 }
 
-// systemDirectories are where a machine's programs and their settings live, which
-// commands may name as arguments without being able to write there.
+// systemDirectories contain a machine's programs and their configuration.
+// Commands may name them as arguments; the sandbox keeps them read-only.
 func systemDirectories() []Rule {
 	var rules []Rule
 	for _, dir := range []string{"/usr", "/bin", "/sbin", "/lib*", "/etc", "/opt"} {
@@ -63,10 +63,9 @@ func systemDirectories() []Rule {
 	return rules
 }
 
-// reviewCommands lets a reviewer run commands that only look. What these
-// commands can write, or run in their turn, by an option (sort -o, find -exec,
-// sed's w) is found by the analysis of the line and decided by itself, so it
-// needs no rule here.
+// reviewCommands lets a reviewer run read-only commands. What they can write or
+// run through an option (sort -o, find -exec, sed's w) is found by the analysis
+// of the command line and decided separately, so it needs no rule here.
 func reviewCommands() []Rule {
 	var rules []Rule
 	for _, c := range []string{

@@ -5,11 +5,11 @@ import (
 	"unicode/utf8"
 )
 
-// Match reports whether pattern matches the whole of subject. In a pattern "*"
-// stands for any run of characters, "/" and newlines included, and "?" for any
-// one character; nothing else is special, and case counts. A pattern that ends
-// in " *" also matches without that tail, so that "git *" covers a bare "git".
-// Backslashes count as slashes on both sides.
+// Match reports whether pattern matches all of subject. In a pattern, "*"
+// matches any sequence of characters, including "/" and newlines, and "?"
+// matches any single character; nothing else is special. Matching is
+// case-sensitive. A pattern that ends in " *" also matches without that suffix,
+// so that "git *" covers "git". Backslashes in both count as slashes.
 func Match(pattern, subject string) bool {
 	pattern = strings.ReplaceAll(pattern, `\`, "/")
 	subject = strings.ReplaceAll(subject, `\`, "/")
@@ -19,10 +19,10 @@ func Match(pattern, subject string) bool {
 	return glob(pattern, subject)
 }
 
-// glob matches in O(len(pattern) * len(subject)) at worst: after a mismatch it
-// goes back to the last "*" only, which is enough as an earlier one can match
-// nothing that the last could not. It allocates nothing: searches ask about
-// every file of a tree.
+// glob runs in O(len(pattern) * len(subject)): after a mismatch it backtracks
+// only to the last "*", because an earlier one can match nothing that the last
+// could not. It does not allocate, because searches call it for every file of a
+// tree.
 func glob(pattern, subject string) bool {
 	star, mark := -1, 0
 	i, j := 0, 0
@@ -50,14 +50,14 @@ func glob(pattern, subject string) bool {
 	return i == len(pattern)
 }
 
-// runeLen is the number of bytes of the first character.
+// runeLen returns the number of bytes of the first character.
 func runeLen(s string) int {
 	_, n := utf8.DecodeRuneInString(s)
 	return n
 }
 
-// mayMatch reports whether a pattern matches a subject with anything in the place
-// of its NULs.
+// mayMatch reports whether a pattern matches a subject for some value of its
+// NULs.
 func mayMatch(pattern, open string) bool {
 	pattern, open = strings.ReplaceAll(pattern, `\`, "/"), strings.ReplaceAll(open, `\`, "/")
 	if head, ok := strings.CutSuffix(pattern, " *"); ok && mayGlob(head, open) {
@@ -66,8 +66,8 @@ func mayMatch(pattern, open string) bool {
 	return mayGlob(pattern, open)
 }
 
-// mayGlob goes through the pattern with the set of places in the subject that it
-// can have reached.
+// mayGlob processes the pattern with the set of reachable positions in the
+// subject.
 func mayGlob(pattern, open string) bool {
 	at := make([]bool, len(open)+1)
 	at[0] = true
@@ -80,7 +80,7 @@ func mayGlob(pattern, open string) bool {
 			case c == '*':
 				next[j] = true
 			case j == len(open):
-			case open[j] == 0: // it holds the character, and perhaps more
+			case open[j] == 0: // it matches the character, and possibly more
 				next[j] = true
 			case c == '?' || c == open[j]:
 				next[j+1] = true
@@ -92,16 +92,16 @@ func mayGlob(pattern, open string) bool {
 	return at[len(open)]
 }
 
-// spread adds the places that are reached without a character of the pattern:
-// behind a NUL, and, within a star, everything that follows.
+// spread adds the positions reachable without consuming the pattern: after a
+// NUL, and, within a star, all following ones.
 func spread(at []bool, open string, star bool) {
 	for j := range len(open) {
 		at[j+1] = at[j+1] || at[j] && (star || open[j] == 0 || open[j] >= utf8.RuneSelf)
 	}
 }
 
-// mustMatch reports whether a pattern matches a subject whatever stands in the
-// place of its NULs: nothing, a little, or much, which only a star can take.
+// mustMatch reports whether a pattern matches a subject for every value of its
+// NULs; only a star can match any value.
 func mustMatch(pattern, open string) bool {
 	for _, hole := range []string{"", "\x00", "\x00\x00"} {
 		if !Match(pattern, strings.ReplaceAll(open, "\x00", hole)) {

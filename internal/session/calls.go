@@ -13,7 +13,7 @@ import (
 
 const (
 	maxParallel = 8   // read-only calls that run at once
-	maxCalls   = 128 // calls of one turn that are carried out
+	maxCalls    = 128 // calls of one turn that are carried out
 )
 
 // carryOut answers every call of a turn exactly once, in their order. Runs of

@@ -76,7 +76,7 @@ func (c *court) try(t *testing.T, profile permission.Profile, line string) (allo
 		if d := profile.Decide(req); !d.Allowed() {
 			t.Errorf("%s\nran %q, which is denied by %s; the line is allowed:", line, words, d.By())
 			for _, d := range decisions {
-				t.Log(d.Because("is allowed"))
+				t.Log(d.Because())
 			}
 		}
 	}
