@@ -31,7 +31,7 @@ func (w *walker) access(p string, write bool, why string) {
 	}
 }
 
-// isDevice tells the devices that belong to every process.
+// isDevice reports whether a path is a device that every process may use.
 func isDevice(p string) bool {
 	if strings.Contains(p, "..") || !strings.HasPrefix(p, "/") {
 		return false
@@ -91,15 +91,15 @@ func leavesUpwards(pattern string) bool {
 			return true
 		}
 	}
-	for part := range strings.SplitSeq(rest, "/") {
-		if part == ".." || strings.HasPrefix(part, ".") && strings.ContainsAny(part, "*?[") {
+	for element := range strings.SplitSeq(rest, "/") {
+		if element == ".." || strings.HasPrefix(element, ".") && strings.ContainsAny(element, "*?[") {
 			return true
 		}
 	}
 	return false
 }
 
-// matched reports the directories that find searches, in place of {}.
+// matched reports the directories that find searches, for {}.
 func (w *walker) matched(x word, write bool, why string) {
 	if strings.Contains(x.text, "..") {
 		w.result.unknownPath(x.text, write)
@@ -109,7 +109,7 @@ func (w *walker) matched(x word, write bool, why string) {
 	}
 }
 
-// spelled returns a known name so that a "~" that is none can't be mistaken.
+// spelled returns a known name in which a quoted "~" can't be mistaken for home.
 func spelled(x word) string {
 	if strings.HasPrefix(x.text, "~") && x.kinds[0] != bare {
 		return "./" + x.text
@@ -117,8 +117,8 @@ func spelled(x word) string {
 	return x.text
 }
 
-// home rewrites a word that begins with a variable for a directory that is
-// known ($HOME, $PWD), and tells whether the word is literal then.
+// home rewrites a word that starts with a variable for a known directory ($HOME,
+// $PWD), and reports whether the word is literal then.
 func home(x word) (word, bool) {
 	for _, v := range []struct{ variable, path string }{
 		{"$HOME", "~"}, {"${HOME}", "~"}, {"$PWD", "."}, {"${PWD}", "."}, {"$(pwd)", "."}, {"`pwd`", "."},
@@ -151,8 +151,8 @@ func (w *walker) execute(c call) {
 	w.result.run = append(w.result.run, execution{path: spelled(name), at: w.at, text: c.text})
 }
 
-// keepsContent tells accesses that change a file's name in no way that makes
-// it another program.
+// keepsContent reports whether an access leaves the content under a name as it
+// is.
 func keepsContent(why string) bool {
 	switch strings.TrimPrefix(why, "argument of ") {
 	case "chmod", "chown", "chgrp", "touch", "mkdir", "rm", "rmdir", "unlink":

@@ -23,47 +23,47 @@ type Analysis struct {
 	Unknown  []Unknown // what can't be known before running
 }
 
-// Command is a simple command. The builtin cd is none, nor is the call of a
-// function that the line itself defines: their effects are reported instead.
+// Command is a simple command. The builtin cd and calls of functions that the
+// line defines are not reported as commands: their effects are.
 type Command struct {
 	// Text is the source as written, with the command's redirections but
 	// without the bodies of here-documents.
 	Text string
 	// Plain is the command with its quotes resolved and its words joined by
-	// single spaces. Assignments before it, redirections, the system folder
+	// single spaces. Assignments before it, redirections, the system directory
 	// of a program (/usr/bin/) and git's options before the subcommand are
 	// left out. What is only known at run time stands as in the source.
 	Plain string
-	// Open is Plain with a NUL in place of each part that is only known when it
-	// runs, words that data adds included; "" if all is known.
+	// Open is Plain with a NUL instead of each substring that is only known when
+	// it runs, words that data adds included; "" if all is known.
 	Open string
 	// Program is the first word of Plain.
 	Program string
-	// Inner says that a package manager or the like runs the command, which is
-	// reported, too, and often the one that is spoken of: "npx eslint". It may
-	// also be no command but a script of the project of that name.
+	// Inner is set if a package manager or the like runs the command. The outer
+	// command ("npx eslint") is reported too. An inner command may also be a
+	// script of the project with that name.
 	Inner bool
 }
 
 // Access is a file or directory that the line names.
 type Access struct {
 	// Path is the name as the shell would pass it on, quotes resolved. It is
-	// absolute, relative to Dir, or begins with "~" ("~/x" and $HOME/x are
+	// absolute, relative to Dir, or starts with "~" ("~/x" and $HOME/x are
 	// both "~/x"; "~name/x" is the home of a user). A name with wildcards is
 	// represented by the directory in which the first one is looked for.
 	Path string
 	// Dir is where the line has changed to when it uses the name: "" is where
-	// it starts, otherwise relative to that, absolute, or beginning with "~".
-	// Neither Dir nor Path may be cleaned before links are resolved, as ".."
-	// after a link is the parent of what the link leads to.
+	// it starts, otherwise relative to that, absolute, or starting with "~".
+	// Neither Dir nor Path may be cleaned before symlinks are resolved, as ".."
+	// after a symlink is the parent of its target.
 	Dir string
-	// Write says that the file may be made, changed or removed.
+	// Write is set if the file may be created, changed or removed.
 	Write bool
-	// Why says what names it: "redirection", "argument of rm", "-o of sort".
+	// Why is what names it: "redirection", "argument of rm", "-o of sort".
 	Why string
 }
 
-// Reason says in which way something is unknown.
+// Reason is why something is unknown.
 type Reason string
 
 // The reasons. ReasonPath alone is about which file is meant, ReasonNetwork
@@ -71,7 +71,7 @@ type Reason string
 const (
 	ReasonPath        Reason = "path"                                      // the name of a file or directory
 	ReasonCommand     Reason = "command word"                              // the program, or a subcommand that decides what it does
-	ReasonScript      Reason = "script"                                    // text that a shell or a program with an own language would carry out
+	ReasonScript      Reason = "script"                                    // text that a shell or a program with its own language would run
 	ReasonInput       Reason = "shell fed from data"                       // a shell that reads its commands from a pipe or a file
 	ReasonFile        Reason = "runs a file"                               // commands in a file that is read, or written, by the line itself
 	ReasonOption      Reason = "option that runs a program"                // or one that the analysis doesn't know, of a program that runs another
@@ -86,7 +86,7 @@ const (
 type Unknown struct {
 	Text   string // the source of it
 	Reason Reason
-	Write  bool // with ReasonPath: the file may be made, changed or removed
+	Write  bool // with ReasonPath: the file may be created, changed or removed
 }
 
 // Analyze parses a command line and reports what it can do. An error means

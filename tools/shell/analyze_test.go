@@ -46,7 +46,7 @@ func TestTextIsTheSourceOfACommandWithItsRedirections(t *testing.T) {
 	}
 }
 
-func TestWhySaysWhatNamesTheFile(t *testing.T) {
+func TestWhyIsWhatNamesTheFile(t *testing.T) {
 	tests := map[string]string{
 		"a > x":                  "redirection",
 		"rm x":                   "argument of rm",

@@ -17,8 +17,9 @@ func parseChmod(w *walker, c call, d program) {
 	programFiles(w, c, d, d.parse(args))
 }
 
-// parseLn counts the target of a link as read: it can be used by the link's
-// name from then on. A relative one is resolved in the link's directory.
+// parseLn counts the target of a symlink or hard link as read: it can be used by
+// the new name from then on. A relative target is resolved in the directory of
+// the new name.
 func parseLn(w *walker, c call, d program) {
 	p := parseOptions(d.options, c.args(), false)
 	symbolic := p.has("-s --symbolic")

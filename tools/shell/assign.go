@@ -7,7 +7,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// analyzeAssignment looks at NAME=VALUE before the words of a command, or as a
+// analyzeAssignment analyzes NAME=VALUE before the words of a command, or as a
 // command of its own if there are none.
 func analyzeAssignment(w *walker, a *syntax.Assign, args []*syntax.Word) {
 	value := w.frame.word(a.Value)
@@ -79,7 +79,7 @@ func analyzeDeclaration(w *walker, d *syntax.DeclClause) {
 	}
 }
 
-// declareWord looks at a word of such a command that isn't plainly NAME=VALUE. A
+// declareWord analyzes a word of such a command that isn't plainly NAME=VALUE. A
 // reference (-n) gives a variable a second name.
 func declareWord(w *walker, variant string, x word) {
 	if !strings.HasPrefix(x.text, "-") && !strings.HasPrefix(x.text, "+") || !x.literal() {
@@ -114,13 +114,13 @@ func injects(name string, value word) bool {
 	return words != nil && (!value.literal() || slices.ContainsFunc(words, func(s string) bool { return strings.Contains(value.text, s) }))
 }
 
-// startsProgram tells the variables whose value is a command.
+// startsProgram reports whether the value of a variable is a command.
 func startsProgram(name string) bool {
 	return strings.HasSuffix(name, "PAGER") || strings.HasSuffix(name, "EDITOR") || name == "VISUAL"
 }
 
-// harmless tells the commands that such a variable may name: they do nothing
-// but pass their input on.
+// harmless reports whether a command that such a variable names only copies its
+// input.
 func harmless(command word) bool {
 	if !command.literal() {
 		return false

@@ -52,7 +52,7 @@ func awkFiles(operands []word, program bool) []word {
 	return files
 }
 
-// awkProgram looks at a program's text. It isn't parsed: whatever looks like a
+// awkProgram analyzes a program's text. It isn't parsed: whatever looks like a
 // pipe, a call of system or an output file counts.
 func awkProgram(w *walker, x word, c call) {
 	if !x.literal() {
@@ -220,7 +220,7 @@ func (s *awkScanner) str() string {
 	return out
 }
 
-// slash tells a regular expression from a division by the token before. Where
+// slash distinguishes a regular expression from a division by the token before. Where
 // it could be both, and quotes would be read in another way, anything can be
 // hidden in it.
 func (s *awkScanner) slash() {
@@ -240,7 +240,7 @@ func (s *awkScanner) slash() {
 	s.last = "/"
 }
 
-// isAwkKeyword tells the words after which an expression begins.
+// isAwkKeyword reports whether an expression starts after a word.
 func isAwkKeyword(name string) bool {
 	switch name {
 	case "print", "printf", "return", "case", "in", "else", "do", "exit", "division":

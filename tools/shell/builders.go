@@ -60,8 +60,8 @@ func parseGo(w *walker, c call, d program) {
 	}
 }
 
-// goRuns looks at the program of go run and go tool: that of another module is
-// known by the last part of its path.
+// goRuns analyzes the program of go run and go tool: that of another module is
+// known by the last element of its path.
 func goRuns(w *walker, words []word, c call) {
 	first, _, _ := words[0].cut("@")
 	if name := path.Base(first.text); first.fixed() && !strings.HasPrefix(first.text, ".") && !strings.HasSuffix(name, ".go") {
@@ -100,7 +100,7 @@ func goFlag(w *walker, o option, c call) {
 	managerOptions(w, parsed{options: []option{o}}, c, false)
 }
 
-// goOption reads one option of go, false if the first word is none.
+// goOption reads one option of go, false if the first word is not an option.
 func goOption(options string, args []word) (o option, rest []word, ok bool) {
 	x := args[0]
 	if !x.starts("-") || len(x.text) < 2 || x.is("--") || x.is("-args") || x.is("--args") {
@@ -115,7 +115,7 @@ func goOption(options string, args []word) (o option, rest []word, ok bool) {
 		o.mark, o.known = mark, true
 	}
 	rest = args[1:]
-	if !equals && takesValue(o.mark) && len(rest) > 0 {
+	if !equals && hasValue(o.mark) && len(rest) > 0 {
 		o.value, o.given, rest = rest[0], true, rest[1:]
 	}
 	return o, rest, true

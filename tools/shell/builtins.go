@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// builtin returns what a builtin of the shell does beyond printing, nil if
-// that is nothing or there is no such builtin. A builtin that also exists as a
+// builtin returns what a builtin of the shell does beyond printing, or nil. A builtin that also exists as a
 // program, such as printf, is found here only when the shell runs it.
 func builtin(name string) func(*walker, call) outcome {
 	switch name {
@@ -65,10 +64,10 @@ func changeDir(w *walker, c call) outcome {
 	return outcome{ok: before.enter(spelled(target)), bad: before}
 }
 
-// popDir goes back to a directory where the shell has been.
+// popDir returns to a directory where the shell has been.
 func popDir(w *walker, _ call) outcome { return outcome{ok: w.all, bad: w.at} }
 
-// evalWords carries its words out as a script.
+// evalWords runs the arguments of eval as a script.
 func evalWords(w *walker, c call) outcome {
 	args := c.args()
 	if len(args) > 0 && args[0].is("--") {
@@ -77,7 +76,7 @@ func evalWords(w *walker, c call) outcome {
 	return runInShell(w, join(args), c)
 }
 
-// runInShell walks text that this shell itself carries out.
+// runInShell walks text that this shell itself runs.
 func runInShell(w *walker, x word, c call) outcome {
 	out := w.textIn(x, c, true)
 	if !x.literal() {
@@ -100,7 +99,7 @@ func sourceFile(w *walker, c call) outcome {
 	return same(places{anywhere: true})
 }
 
-// setTrap looks at a trap's command now, and keeps it for the end, when the
+// setTrap analyzes a trap's command now, and keeps it for the end, when the
 // shell may be in another directory. If the command itself changes that, the
 // shell can be anywhere from now on.
 func setTrap(w *walker, c call) outcome {
@@ -184,7 +183,7 @@ func declareWords(w *walker, c call) outcome {
 	return same(w.at)
 }
 
-// assignNames looks at the variables that a builtin sets.
+// assignNames analyzes the variables that a builtin sets.
 func assignNames(w *walker, c call) outcome {
 	name := c.words[0].text
 	p := parseOptions(assigningOptions(name), c.args(), true)
@@ -230,7 +229,7 @@ func assigningOptions(name string) string {
 	return "-f -v -n"
 }
 
-// evaluateWords looks at operands that may be taken as numbers or variables.
+// evaluateWords analyzes operands that may be taken as numbers or variables.
 func evaluateWords(w *walker, c call) outcome {
 	for _, x := range c.args() {
 		w.data(x)

@@ -66,7 +66,7 @@ func commandText(src string, s *syntax.Stmt, c *syntax.CallExpr) string {
 	return slice(src, int(from), int(to))
 }
 
-// invoke looks at a command and everything that it runs in its turn.
+// invoke analyzes a command and everything that it runs in its turn.
 func (w *walker) invoke(c call) outcome {
 	if len(c.words) == 0 || !w.spend(len(c.words)) {
 		return same(w.at)
@@ -98,8 +98,8 @@ func (w *walker) invoke(c call) outcome {
 	return out.or(w.effects(name, c))
 }
 
-// unreported tells the commands that aren't reported: cd, and an exec that
-// only redirects.
+// unreported reports whether a command isn't reported: cd, and an exec that only
+// redirects.
 func (c call) unreported(name string) bool {
 	return c.shell && (name == "cd" || name == "exec" && len(c.words) == 1)
 }
@@ -118,19 +118,19 @@ func (w *walker) record(c call) {
 	w.result.reported[key] = true
 	w.result.found = append(w.result.found, found{Command{Text: c.text, Plain: plain, Open: open(words, c.more), Program: words[0].text, Inner: w.frame.inside > 0}, w.frame.base})
 	if len(w.result.found) > maxCommands {
-		w.result.fail("the line has more than %d commands", maxCommands)
+		w.result.fail("command line has more than %d commands", maxCommands)
 	}
 }
 
 // open returns words joined by spaces with a NUL for what isn't known of them.
-// What may become no word at all takes the space before it along. Wildcards count
-// as known: what they find has to be there.
+// A word that may expand to nothing includes the space before it. Wildcards count
+// as known: the files that they match exist.
 func open(words []word, more bool) string {
 	var b strings.Builder
 	holes := more
 	for i, x := range words {
-		whole := x.text != "" && strings.Trim(x.kinds, "*") == ""
-		if i > 0 && !whole {
+		known := x.text != "" && strings.Trim(x.kinds, "*") == ""
+		if i > 0 && !known {
 			b.WriteByte(' ')
 		}
 		for j := range len(x.text) {
@@ -153,8 +153,8 @@ func open(words []word, more bool) string {
 	return b.String()
 }
 
-// localName returns the words of a command with the program's system folder
-// removed. Git's own programs are made subcommands of git.
+// localName returns the words of a command without the program's system
+// directory. Git's own programs become subcommands of git.
 func localName(words []word) []word {
 	first := words[0]
 	if !strings.Contains(first.text, "/") {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// effects looks at what a program does with its arguments.
+// effects analyzes what a command does with its arguments.
 func (w *walker) effects(name string, c call) outcome {
 	if c.shell {
 		if do := builtin(name); do != nil {
@@ -13,7 +13,7 @@ func (w *walker) effects(name string, c call) outcome {
 		}
 	}
 	w.execute(c)
-	name = path.Base(name) // of a program that isn't in a system folder: what it seems to be
+	name = path.Base(name) // of a program outside of the system directories: what it seems to be
 	wrapper, wraps := w.know.wrappers[name]
 	manager, manages := w.know.managers[name]
 	program, known := w.know.programs[name]
@@ -32,7 +32,7 @@ func (w *walker) effects(name string, c call) outcome {
 	return same(w.at)
 }
 
-// has reports whether the analysis has something to say about a program.
+// has reports whether a program has a meaning for the analysis.
 func (k knowledge) has(name string) bool {
 	_, wraps := k.wrappers[name]
 	_, manages := k.managers[name]
@@ -40,7 +40,7 @@ func (k knowledge) has(name string) bool {
 	return wraps || manages || known || k.shells[name] || builtin(name) != nil || k.dispatchers[name]
 }
 
-// runUnknown looks at a program of which nothing is known.
+// runUnknown analyzes a program that is not in the table.
 func runUnknown(w *walker, c call) {
 	for _, x := range c.args() {
 		if i := x.wildcard(); i >= 0 && strings.Contains(x.text[:i], "/") {
@@ -52,7 +52,7 @@ func runUnknown(w *walker, c call) {
 	}
 }
 
-// checkSubcommand reports a subcommand that isn't known.
+// checkSubcommand reports a subcommand that is only known at run time.
 func checkSubcommand(w *walker, c call) {
 	for _, x := range c.args() {
 		if !x.literal() {

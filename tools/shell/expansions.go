@@ -47,7 +47,7 @@ func (w *walker) substitution(n *syntax.CmdSubst) {
 	w.isolated(func() { w.stmts(n.Stmts) })
 }
 
-// parameter looks at ${...}: ${x@P} evaluates the value, ${x:=y} assigns, and
+// parameter analyzes ${...}: ${x@P} evaluates the value, ${x:=y} assigns, and
 // a subscript or an offset is arithmetic.
 func (w *walker) parameter(p *syntax.ParamExp) {
 	if p.Exp != nil {
@@ -70,7 +70,7 @@ func (w *walker) parameter(p *syntax.ParamExp) {
 	}
 }
 
-// quotedParameters looks at ${...} between double quotes and in
+// quotedParameters analyzes ${...} between double quotes and in
 // here-documents. Bash gives single quotes in it no meaning, the parser does, so
 // that it isn't known what is in them and where they end.
 func (w *walker) quotedParameters(parts []syntax.WordPart) {
@@ -109,7 +109,7 @@ func (w *walker) arithmetic(x syntax.ArithmExpr) {
 	w.substitutions(x)
 }
 
-// suspectArithmetic looks at what the evaluation of an expression can do
+// suspectArithmetic analyzes what the evaluation of an expression can do
 // beside its plain substitutions: assign a variable that matters, or run what
 // stands in quotes.
 func (w *walker) suspectArithmetic(x syntax.ArithmExpr) {
@@ -142,7 +142,7 @@ func holdsCommand(x word) bool {
 	return false
 }
 
-// data looks at text that becomes a variable's value or a builtin's operand:
+// data analyzes text that becomes a variable's value or a builtin's operand:
 // a[$(x)] runs x once it is used as a number or as the name of a variable, and
 // ($(x)) once it is the value of an array.
 func (w *walker) data(x word) {
@@ -183,7 +183,7 @@ func (w *walker) test(x syntax.TestExpr) {
 	case *syntax.Word:
 		t := w.frame.word(x)
 		if t.starts("#") && t.kinds[0] == bare {
-			w.result.fail("a comment begins in [[ ]]") // the parser sees none there
+			w.result.fail("comment in [[ ]]") // the parser sees none there
 		}
 		w.data(t)
 		w.substitutions(x)

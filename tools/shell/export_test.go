@@ -18,7 +18,7 @@ func (b Bench) Ran(t *testing.T, line string) [][]string {
 	return ran
 }
 
-// Line returns a generated line, broken in some place if that can't make it leave
+// Line returns a generated line, broken somewhere if that can't make it leave
 // the bench.
 func Line(seed uint64) string { return newGenerator(seed).broken() }
 

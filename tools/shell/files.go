@@ -5,17 +5,17 @@ import (
 	"strings"
 )
 
-// program says how a program that works on files names them on its command
+// program describes how a program that works on files names them on its command
 // line.
 type program struct {
-	options    string                       // in the notation of options.go; options that aren't described are taken as flags
+	options    string                       // in the notation of options.go; options that aren't described are flags
 	use        string                       // what the operands are, see below
 	skip       int                          // operands before those
-	instead    string                       // options that make up for the skipped operands
-	changes    string                       // options that make it write what it reads otherwise
-	spares     string                       // options that make it read what it writes otherwise
-	makes      string                       // what it writes without being told a name
-	names      string                       // options with which it doesn't
+	instead    string                       // options that replace the skipped operands
+	changes    string                       // options with which it writes what it otherwise reads
+	spares     string                       // options with which it reads what it otherwise writes
+	makes      string                       // what it writes without a name for it
+	names      string                       // options that name it
 	hosts      bool                         // operands may be on other machines, host:path
 	unknowable bool                         // it has a language of its own that can run programs
 	code       func(*walker, call, program) // a parser of its own
@@ -33,7 +33,7 @@ const (
 	onlyWrite  = "write the first"
 )
 
-// operand tells whether operand i of n is a file, and whether it is written.
+// operand reports whether operand i of n is a file, and whether it is written.
 func operand(use string, i, n int) (file, write bool) {
 	switch use {
 	case allRead:
@@ -61,8 +61,8 @@ func runProgram(w *walker, c call, d program) {
 	programFiles(w, c, d, d.parse(c.args()))
 }
 
-// parse takes the program's arguments apart. The options with a meaning of
-// their own count as described, so that they are known when shortened.
+// parse parses the program's arguments. Options of other facts count as
+// described, so that they are known when abbreviated.
 func (d program) parse(args []word) parsed {
 	return parseOptions(strings.Join([]string{d.options, d.changes, d.spares, d.names, d.instead}, " "), args, false)
 }
@@ -95,7 +95,7 @@ func (d program) writes(p parsed) bool {
 	return p.has(d.changes) || strings.Contains(d.use, "write") && !p.has(d.spares)
 }
 
-// addsPaths tells words that may become several: among them may be files.
+// addsPaths reports whether a word may expand to several, which may be files.
 func addsPaths(x word) bool {
 	_, known := home(x)
 	return !known && x.splits()
@@ -126,7 +126,7 @@ func programOperands(w *walker, c call, d program, p parsed) bool {
 	return all
 }
 
-// isRemote tells host:path and URLs from files.
+// isRemote reports whether a word is host:path or a URL, not a file.
 func isRemote(x word) bool {
 	colon := strings.IndexByte(x.text, ':')
 	slash := strings.IndexByte(x.text, '/')

@@ -59,8 +59,8 @@ func findStarts(w *walker, c call) (starts, expression []word) {
 	return starts, args[end:]
 }
 
-// findTest looks at one part of the expression that runs nothing, and returns
-// how many values it takes.
+// findTest analyzes one test or action that runs nothing, and returns how many
+// values it has.
 func findTest(w *walker, c call, words []word) int {
 	name := words[0].text
 	n, use := findValues(name)
@@ -84,7 +84,7 @@ func findTest(w *walker, c call, words []word) int {
 	return n
 }
 
-// findValues returns how many values a part of the expression takes, and what
+// findValues returns how many values a test or action has, and what
 // the first one is.
 func findValues(name string) (n int, use byte) {
 	switch name {
@@ -107,7 +107,7 @@ func findValues(name string) (n int, use byte) {
 	return 0, markFlag
 }
 
-// findExec looks at the command that find runs, and returns the number of its
+// findExec analyzes the command that find runs, and returns the number of its
 // words. {} in it is a file below one of the starting points.
 func findExec(w *walker, c call, starts, words []word) int {
 	name := words[0].text

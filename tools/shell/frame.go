@@ -10,14 +10,14 @@ import (
 type frame struct {
 	src        string
 	id         int  // of the script
-	nested     int  // scripts around it
+	nested     int  // number of scripts around it
 	base       int  // where the outermost script holds it
 	remote     bool // it runs on another machine: its paths mean nothing here
 	inside     int  // package managers that run this, nested
 	backquotes int  // around this point: the parser's positions are shifted there
 }
 
-// textOf returns the source of words that stand side by side.
+// textOf returns the source of adjacent words.
 func (f frame) textOf(words []word) string {
 	if len(words) == 0 {
 		return ""
@@ -28,8 +28,8 @@ func (f frame) textOf(words []word) string {
 	return join(words).text
 }
 
-// document returns a here-document's body. Nothing is special in it if any
-// part of the delimiter is quoted.
+// document returns a here-document's body. Nothing is special in it if
+// the delimiter is quoted anywhere.
 func (f frame) document(r *syntax.Redirect) word {
 	if r.Hdoc == nil {
 		return word{}

@@ -24,8 +24,8 @@ type body struct {
 	id   int
 }
 
-// function walks a function, if there is one, and tells whether there
-// certainly is.
+// function walks a function of this name, if any, and reports whether it
+// certainly exists.
 func (w *walker) function(name string) (out outcome, certain bool) {
 	before, jumps := w.at, w.jumps
 	w.jumps = places{}
@@ -78,7 +78,7 @@ func (w *walker) uncalled() {
 
 func (w *walker) declareFunction(c *syntax.FuncDecl) {
 	if c.Name == nil {
-		w.result.fail("a function has no name")
+		w.result.fail("function without a name")
 		return
 	}
 	w.funcs.defined[c.Name.Value] = true

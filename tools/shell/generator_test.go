@@ -232,7 +232,7 @@ func (g *generator) find() string {
 }
 
 // broken returns a line with some characters added or taken away, in which the
-// parser may see something else than bash does. A line with a path stays whole:
+// parser may see something else than bash does. A line with a path stays as it is:
 // broken, it could name a file elsewhere.
 func (g *generator) broken() string {
 	line := g.line()

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// subcommand says how a subcommand of git reads its arguments.
+// subcommand describes how a subcommand of git reads its arguments.
 type subcommand struct {
 	options    string // in the notation of options.go
 	first      bool   // options end at the first operand
@@ -60,7 +60,7 @@ func parseGit(w *walker, c call, d program) {
 	}
 }
 
-// gitGlobal looks at one option before the subcommand.
+// gitGlobal analyzes one option before the subcommand.
 func gitGlobal(w *walker, o option, c call, p parsed) {
 	writes := len(p.operands) > 0 && !w.know.git[p.operands[0].text].looks
 	switch {
@@ -78,7 +78,7 @@ func gitGlobal(w *walker, o option, c call, p parsed) {
 	}
 }
 
-// gitSetting looks at KEY=VALUE as -c has it.
+// gitSetting analyzes KEY=VALUE as -c has it.
 func gitSetting(w *walker, x word, c call) {
 	key, value, _ := x.cut("=")
 	if !key.literal() || !w.know.harmlessSettings.has(strings.ToLower(key.text)) && (!startsGitProgram(key.text) || !harmless(value)) {
@@ -124,8 +124,8 @@ func gitCommand(w *walker, name string, sub subcommand, args []word, c call) {
 	}
 }
 
-// gitCheckout reports what git checkout writes besides what stands behind "--":
-// files may stand behind the branch without it, and in its place.
+// gitCheckout reports what git checkout writes without "--": files after the
+// branch, or instead of it.
 func gitCheckout(w *walker, p parsed, args []word) {
 	files := p.operands
 	switch {
@@ -141,7 +141,7 @@ func gitCheckout(w *walker, p parsed, args []word) {
 	}
 }
 
-// looksLikeFile tells names that are rather a file's than a branch's.
+// looksLikeFile reports whether a name is more likely a file's than a branch's.
 func looksLikeFile(name string) bool {
 	ext := path.Ext(name)
 	return strings.HasPrefix(name, ".") || len(ext) > 1 && len(ext) < 6 && strings.Trim(ext[1:], "abcdefghijklmnopqrstuvwxyz") == ""
@@ -183,7 +183,7 @@ func gitOperands(w *walker, name string, sub subcommand, p parsed, args []word, 
 	}
 }
 
-// looksLikePath tells operands that can be nothing but a path.
+// looksLikePath reports whether an operand can only be a path.
 func looksLikePath(x word) bool {
 	for _, prefix := range []string{"/", "~", "./", "../", "$HOME", "${HOME}", "$PWD"} {
 		if strings.HasPrefix(x.text, prefix) {
@@ -197,7 +197,7 @@ func looksLikePath(x word) bool {
 // before it.
 func (s subcommand) namesFile(i int) bool { return s.files && (s.file == 0 || s.file == i+1) }
 
-// gitRuns looks at "git bisect run" and "git submodule foreach".
+// gitRuns analyzes "git bisect run" and "git submodule foreach".
 func gitRuns(w *walker, verb string, operands []word, c call, shell bool) {
 	i := slices.IndexFunc(operands, func(x word) bool { return x.is(verb) })
 	if i < 0 {
@@ -229,7 +229,7 @@ func gitConfig(w *walker, p parsed, c call) {
 	if !p.has("--global --system -f --file") {
 		w.access(".git/config", true, "argument of git config")
 	}
-	if changes && len(operands) < 2 { // takes something away
+	if changes && len(operands) < 2 { // only removes
 		return
 	}
 	if operands = operands[:min(2, len(operands))]; len(operands) < 2 {

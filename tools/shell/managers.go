@@ -9,15 +9,15 @@ import (
 // manager describes a program whose subcommands run other programs: package
 // managers, tools that choose a version of a language, build tools.
 type manager struct {
-	options string             // before and, unless first is set, behind the subcommand
+	options string             // before and, unless first is set, after the subcommand
 	first   bool               // options end at the subcommand
 	runs    map[string]wrapper // subcommands that run a command; their options join those above
 	scripts string             // subcommands that run a script of the project or else a command
 	own     string             // its other subcommands; of what isn't one of them it makes a script or command
-	behind  bool               // the command stands behind "--"
+	behind  bool               // the command follows "--"
 }
 
-// manage looks at a program of that kind.
+// manage analyzes a program of that kind.
 func manage(w *walker, c call, m manager) {
 	before := w.at
 	w.frame.inside++
@@ -64,7 +64,7 @@ func manage(w *walker, c call, m manager) {
 	}
 }
 
-// managed looks at the command behind a subcommand that runs it.
+// managed analyzes the command behind a subcommand that runs it.
 func managed(w *walker, c call, m manager, r wrapper, words []word) {
 	p := parseOptions(r.options+" "+m.options, words, !r.permute)
 	managerOptions(w, p, c, true)
@@ -75,8 +75,8 @@ func managed(w *walker, c call, m manager, r wrapper, words []word) {
 	runManaged(w, c, words)
 }
 
-// runManaged looks at the words of a command that a package manager runs, which may
-// name a package and its version in place of a program.
+// runManaged analyzes the words of a command that a package manager runs, which may
+// name a package and its version instead of a program.
 func runManaged(w *walker, c call, words []word) {
 	if len(words) == 0 {
 		if c.more {
@@ -108,8 +108,8 @@ func managerOptions(w *walker, p parsed, c call, runs bool) {
 	enterOptions(w, p)
 }
 
-// beyond reports a folder in which a program works: one outside is written; one
-// inside is judged as going there would be, which needs no more than reading it.
+// beyond reports a directory in which a program works: one outside is written; one
+// inside counts as cd does, which only reads it.
 func beyond(w *walker, x word, why string) {
 	if _, known := home(x); known && (isRooted(x.text) || strings.HasPrefix(path.Clean(x.text), "..")) {
 		w.name(x, true, why)

@@ -3,7 +3,7 @@ package shell
 import "strings"
 
 // How a program reads its options is written as one string, for instance
-// "-n -k: -o> --output>": each option with a mark that says what its value is.
+// "-n -k: -o> --output>": each option with a mark for the kind of its value.
 const (
 	markFlag     = ' ' // no mark: it has no value
 	markValue    = ':' // a value that is neither a file nor a command
@@ -11,7 +11,7 @@ const (
 	markReads    = '<' // a file that is read
 	markWrites   = '>' // a file that is written
 	markEnters   = '^' // a directory that the program changes to
-	markRuns     = '!' // a command, carried out by a shell
+	markRuns     = '!' // a command line for a shell
 	markOpaque   = '?' // a flag after which it can't be told what runs
 	markHides    = '%' // a value that decides what runs, in a way that isn't followed
 	markLists    = '#' // a file that names the files to be used
@@ -29,7 +29,7 @@ type option struct {
 	known bool // the program's description has it
 }
 
-// parsed is a command's arguments taken apart.
+// parsed is a command's arguments after parsing.
 type parsed struct {
 	options  []option
 	operands []word
@@ -68,10 +68,10 @@ func lookup(spec, name string) (full string, mark byte, ok bool) {
 	return full, mark, ok
 }
 
-// parseOptions takes a command's arguments apart as getopt does: options and
+// parseOptions parses a command's arguments as getopt does: options and
 // operands in any order, "--" ends the options, short ones may be joined. With
-// first, the first operand ends the options too. A word that only begins with
-// an expansion counts as an operand.
+// first, the first operand ends the options too. A word that starts with an
+// expansion counts as an operand.
 func parseOptions(spec string, args []word, first bool) parsed {
 	p := parsed{strict: first || strings.ContainsAny(spec, runMarks)}
 	for len(args) > 0 {
@@ -97,7 +97,7 @@ func parseOptions(spec string, args []word, first bool) parsed {
 // doubt notes that the options aren't known, if that matters.
 func (p *parsed) doubt(unsure bool) { p.unsure = p.unsure || unsure && p.strict }
 
-// mayBeOption tells words that may turn out to be any option.
+// mayBeOption reports whether a word may expand to any option.
 func mayBeOption(x word) bool {
 	_, known := home(x)
 	e := x.expansion()
@@ -119,7 +119,7 @@ func (p *parsed) option(spec string, x word, args []word) []word {
 			name = "-" + x.text[i:i+1]
 		}
 		o := option{name: name, mark: mark, known: known}
-		if !takesValue(mark) && mark != markOptional {
+		if !hasValue(mark) && mark != markOptional {
 			p.options = append(p.options, o)
 			continue
 		}
@@ -136,7 +136,7 @@ func (p *parsed) option(spec string, x word, args []word) []word {
 	return args
 }
 
-// long reads an option that is a whole word.
+// long reads a long option.
 func (p *parsed) long(spec string, x word, args []word) []word {
 	head, tail, equals := x.cut("=")
 	name, mark, known := lookup(spec, head.text)
@@ -144,7 +144,7 @@ func (p *parsed) long(spec string, x word, args []word) []word {
 		name = head.text
 	}
 	o := option{name: name, mark: mark, known: known && head.literal(), value: tail, given: equals}
-	if !equals && takesValue(mark) && len(args) > 0 {
+	if !equals && hasValue(mark) && len(args) > 0 {
 		o.value, o.given, args = args[0], true, args[1:]
 	}
 	p.doubt(o.value.splits() || !head.literal())
@@ -152,8 +152,8 @@ func (p *parsed) long(spec string, x word, args []word) []word {
 	return args
 }
 
-// takesValue tells the marks of options whose value may be the next word.
-func takesValue(mark byte) bool {
+// hasValue reports whether the value of an option with a mark may be the next word.
+func hasValue(mark byte) bool {
 	return mark != 0 && strings.IndexByte(":<>^!%#=", mark) >= 0
 }
 
@@ -185,8 +185,8 @@ func optionEffects(w *walker, p parsed, c call) {
 	}
 }
 
-// text walks text that a shell of its own would carry out. If it isn't known
-// as a whole, what can be read of it is reported all the same.
+// text walks text that a new shell would run. If it isn't known completely, what
+// can be read of it is reported all the same.
 func (w *walker) text(x word, c call) {
 	w.textIn(x, c, false)
 }

@@ -47,10 +47,10 @@ func newBench(tb testing.TB, stubs []string) bench {
 		}
 	}
 	// Some runs of a stub fail, in no simple rhythm, so that loops end and both
-	// sides of a condition are reached.
+	// branches of a condition are reached.
 	script := "#!" + bash + `
 exec 9>> "${BENCH_LOG:?}"
-printf '%s\0' "${0##*/}" "$@" $'\036' >&9 # in one piece, as others may write too
+printf '%s\0' "${0##*/}" "$@" $'\036' >&9 # in one write, as others may write too
 mapfile -d '' -t l < "$BENCH_LOG"
 n=0
 for x in "${l[@]}"; do [[ $x == $'\036' ]] && n=$((n + 1)); done
@@ -156,7 +156,7 @@ func (b bench) check(t *testing.T, line string, exact bool) (known bool) {
 	for _, words := range ran {
 		plain := strings.Join(words, " ")
 		if !slices.ContainsFunc(a.Commands, func(c Command) bool {
-			script := programTable().shells[c.Program] && strings.Contains(c.Plain, " "+words[0]) // which is looked for in PATH
+			script := programTable().shells[c.Program] && strings.Contains(c.Plain, " "+words[0]) // which is looked up in PATH
 			return c.Program == words[0] && (!exact || c.Plain == plain) || script
 		}) {
 			t.Errorf("%s\nran %q, reported is\n%s", line, words, outline(a, nil))
@@ -235,7 +235,7 @@ func TestWhatBashRunsOfTheTableIsReported(t *testing.T) {
 	}
 }
 
-// leavesBench tells lines that would find programs other than the stubs.
+// leavesBench reports whether a line would find programs other than the stubs.
 func leavesBench(a Analysis) bool {
 	return slices.ContainsFunc(a.Commands, func(c Command) bool {
 		return strings.HasPrefix(c.Plain, "env -") || strings.HasPrefix(c.Plain, "command -p") || strings.HasPrefix(c.Plain, "bash -l") || c.Program == "exec" || strings.Contains(c.Plain, "PATH")

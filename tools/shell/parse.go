@@ -19,7 +19,7 @@ func parse(src string) (*syntax.File, error) {
 		return nil, fmt.Errorf("not valid bash: %w", err)
 	}
 	if misreadsComment(src, file) {
-		return nil, errors.New("it can't be told where a comment begins or ends")
+		return nil, errors.New("ambiguous start or end of a comment")
 	}
 	syntax.Walk(file, func(n syntax.Node) bool {
 		if err == nil {
@@ -31,16 +31,16 @@ func parse(src string) (*syntax.File, error) {
 }
 
 // bounds checks a script before parsing. The parser recurses, skips NUL bytes,
-// takes a carriage return for a blank, and a "$" at a line's end for a dollar.
+// reads a carriage return as a blank, and a "$" at a line's end as a dollar.
 func bounds(src string) error {
 	if len(src) > maxLine {
-		return fmt.Errorf("script of %d bytes is longer than %d", len(src), maxLine)
+		return fmt.Errorf("script of %d bytes exceeds %d bytes", len(src), maxLine)
 	}
 	if strings.ContainsAny(src, "\x00\r") {
-		return errors.New("script holds a NUL byte or a carriage return")
+		return errors.New("script contains a NUL byte or a carriage return")
 	}
 	if strings.Contains(src, "$\\\n") {
-		return errors.New("an expansion is broken into two lines")
+		return errors.New("expansion is split across two lines")
 	}
 	depth := 0
 	for _, c := range []byte(src) {
@@ -51,16 +51,16 @@ func bounds(src string) error {
 			depth = max(depth-1, 0)
 		}
 		if depth > maxNesting {
-			return errors.New("brackets are nested too deeply")
+			return fmt.Errorf("brackets are nested more than %d deep", maxNesting)
 		}
 	}
 	return nil
 }
 
-// misreadsComment reports whether the parser has taken a "#" in another way
-// than bash: it may begin a comment after a quoted word, 'x'#, where bash has
-// none, and it takes what follows a comment that ends in a backslash for the
-// rest of the command before.
+// misreadsComment reports whether the parser has read a "#" differently from
+// bash: it may start a comment after a quoted word, 'x'#, where bash doesn't, and
+// it reads what follows a comment that ends in a backslash as the rest of the
+// command before.
 func misreadsComment(src string, file *syntax.File) bool {
 	if !strings.Contains(src, "#") {
 		return false
@@ -93,8 +93,8 @@ func hasBackquotes(file *syntax.File) bool {
 	return false
 }
 
-// marksOfHash returns for each byte of the source whether a "#" there is part
-// of a word or an expansion.
+// marksOfHash returns for each byte of the source whether a "#" is inside
+// a word or an expansion.
 func marksOfHash(src string, file *syntax.File) []bool {
 	known := make([]bool, len(src))
 	mark := func(n syntax.Node, to bool) {
@@ -118,17 +118,17 @@ func marksOfHash(src string, file *syntax.File) []bool {
 func repair(src string, n syntax.Node) error {
 	switch n := n.(type) {
 	case *syntax.FuncDecl:
-		if n.Body.Negated || !isCompound(n.Body.Cmd) { // the parser takes "| x" and "&& y" after it for a part of it
-			return errors.New("a function's body is no compound command, or an operator follows it")
+		if n.Body.Negated || !isCompound(n.Body.Cmd) { // the parser reads "| x" and "&& y" after it as its body
+			return errors.New("function body must be a compound command that no operator follows")
 		}
 	case *syntax.CoprocClause:
 		call, simple := n.Stmt.Cmd.(*syntax.CallExpr)
 		if n.Name != nil && !isCompound(n.Stmt.Cmd) || simple && len(call.Args) > 0 && strings.Contains(call.Args[0].Lit(), "=") {
-			return errors.New("coproc is followed by neither a simple nor a compound command")
+			return errors.New("coproc must be followed by a simple or compound command")
 		}
 	case *syntax.LetClause:
 		if holdsOperators(n) {
-			return errors.New("an operator of the shell stands in the words of let")
+			return errors.New("shell operator in the arguments of let")
 		}
 	case *syntax.TimeClause:
 		return endTimeOptions(n)
@@ -139,7 +139,7 @@ func repair(src string, n syntax.Node) error {
 }
 
 // holdsOperators reports whether there are operators in the expressions of let
-// that the shell takes for its own, such as "let x>y", unlike the parser.
+// that the shell reads as its own, such as "let x>y", unlike the parser.
 func holdsOperators(l *syntax.LetClause) bool {
 	for _, x := range l.Exprs {
 		for n := range syntax.Preorder(x) {
@@ -156,7 +156,7 @@ func holdsOperators(l *syntax.LetClause) bool {
 	return false
 }
 
-// isCompound tells the commands that can be a function's body.
+// isCompound reports whether a command can be a function's body.
 func isCompound(c syntax.Command) bool {
 	switch c.(type) {
 	case *syntax.Block, *syntax.Subshell, *syntax.IfClause, *syntax.WhileClause, *syntax.ForClause, *syntax.CaseClause,
@@ -166,8 +166,8 @@ func isCompound(c syntax.Command) bool {
 	return false
 }
 
-// endTimeOptions removes "--" after "time", which the parser takes for a
-// command, so that it misses the meaning of what follows.
+// endTimeOptions removes "--" after "time", which the parser reads as a
+// command, so that it misparses the words after it.
 func endTimeOptions(t *syntax.TimeClause) error {
 	if t.Stmt == nil {
 		return nil
@@ -186,7 +186,7 @@ func endTimeOptions(t *syntax.TimeClause) error {
 	}
 	call.Args = call.Args[1:]
 	if name := call.Args[0].Lit(); syntax.IsKeyword(name) || name == "time" || strings.Contains(name, "=") || strings.HasPrefix(name, "-") {
-		return errors.New("time is followed by \"--\" and no simple command")
+		return errors.New("time -- must be followed by a simple command")
 	}
 	return nil
 }
@@ -201,15 +201,15 @@ func plainDocument(src string, r *syntax.Redirect) error {
 	const plain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.,:+-=@%^!"
 	text, _ := delimiter(r.Word)
 	if text == "" || strings.Trim(text, plain) != "" {
-		return errors.New("a here-document has an unusual delimiter")
+		return errors.New("here-document delimiter not supported")
 	}
 	if r.Op == syntax.DashHdoc && !isQuoted(r) && strings.Contains(src, "\\\n") {
-		return errors.New("a here-document with tabs has lines that end in a backslash")
+		return errors.New("backslash at the end of a line in a here-document with <<-")
 	}
 	return nil
 }
 
-// isQuoted reports whether any part of a here-document's delimiter is quoted,
+// isQuoted reports whether a here-document's delimiter is quoted anywhere,
 // so that nothing is special in its body.
 func isQuoted(r *syntax.Redirect) bool {
 	_, quoted := delimiter(r.Word)

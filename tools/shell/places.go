@@ -10,7 +10,7 @@ import (
 const maxPlaces = 8
 
 // places is the set of directories in which a shell can be at some point of
-// its script. The zero value says that the point is never reached.
+// its script. The zero value: the point is unreachable.
 type places struct {
 	dirs     []string // as Access.Dir has them, sorted
 	anywhere bool     // it can't be known

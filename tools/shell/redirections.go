@@ -22,7 +22,7 @@ func (w *walker) redirects(list []*syntax.Redirect) {
 	}
 }
 
-// bodyText looks at the body of a here-document. Bash joins its lines at
+// bodyText analyzes the body of a here-document. Bash joins its lines at
 // backslashes before it looks for commands in it, even within their quotes.
 func (w *walker) bodyText(r *syntax.Redirect) {
 	w.quotedParameters(r.Hdoc.Parts)

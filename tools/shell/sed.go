@@ -12,7 +12,7 @@ func parseSed(w *walker, c call, d program) {
 	}
 	for _, o := range p.options {
 		if (o.name == "-i" || o.name == "--in-place") && strings.Contains(o.value.text, "/") {
-			w.result.unknownPath(o.value.text, true) // where the backup goes
+			w.result.unknownPath(o.value.text, true) // the path of the backup
 		}
 	}
 	var scripts []string
@@ -28,7 +28,7 @@ func parseSed(w *walker, c call, d program) {
 	sedEffects(w, strings.Join(scripts, "\n"), c)
 }
 
-// sedScripts returns the pieces of the script, each of which is lines of it.
+// sedScripts returns the sections of the script, each of which is lines of it.
 func sedScripts(p parsed) []word {
 	var scripts []word
 	for _, o := range p.options {
@@ -62,7 +62,7 @@ func sedEffects(w *walker, text string, c call) {
 	}
 }
 
-// sedScript reads a script of GNU sed, of which POSIX sed's are a part.
+// sedScript reads a script of GNU sed, a superset of POSIX sed's.
 type sedScript struct {
 	text string
 	at   int
@@ -186,7 +186,7 @@ func (s *sedScript) delimited(n int) {
 }
 
 // label reads a label. Some versions let it go on over a ";", so that what
-// follows counts as commands here even if it is none.
+// follows counts as commands here even if it is not.
 func (s *sedScript) label() {
 	s.skip(" \t")
 	for s.at < len(s.text) && strings.IndexByte(" \t\n;}", s.peek()) < 0 {

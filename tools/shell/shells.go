@@ -2,11 +2,11 @@ package shell
 
 import "strings"
 
-// shellCall is a shell's arguments taken apart.
+// shellCall is a shell's arguments after parsing.
 type shellCall struct {
 	command  bool   // -c: the first operand is a script
 	stdin    bool   // -s: the script is on its standard input
-	idle     bool   // it only tells about itself
+	idle     bool   // it only prints its help or version
 	startup  []word // files given as its startup files
 	settings []word // options set by name
 	operands []word
@@ -35,8 +35,8 @@ func parseShell(args []word) shellCall {
 	return s
 }
 
-// isLongOption tells the long options of bash, which takes them with one dash
-// too.
+// isLongOption reports whether a name is a long option of bash, which accepts
+// them with one dash too.
 func isLongOption(name string) bool {
 	switch name {
 	case "debug", "debugger", "dump-po-strings", "dump-strings", "help", "init-file", "login", "noediting", "noprofile", "norc", "posix",
@@ -80,7 +80,7 @@ func (s *shellCall) long(x word, args []word) []word {
 	return args
 }
 
-// runShell looks at what a shell is given to run.
+// runShell analyzes what a shell runs.
 func runShell(w *walker, c call) {
 	s := parseShell(c.args())
 	for _, x := range s.startup {
@@ -101,7 +101,7 @@ func runShell(w *walker, c call) {
 		shellInput(w, c)
 	default:
 		shellFile(w, s.operands[0], c)
-		if first := s.operands[0]; first.fixed() && !strings.Contains(first.text, "/") { // it is looked for in PATH, too
+		if first := s.operands[0]; first.fixed() && !strings.Contains(first.text, "/") { // it is looked up in PATH, too
 			w.frame.inside++
 			w.record(call{words: s.operands, text: w.frame.textOf(s.operands), more: c.more})
 			w.frame.inside--
@@ -109,7 +109,7 @@ func runShell(w *walker, c call) {
 	}
 }
 
-// shellInput looks at a shell that reads its commands from its input: they are
+// shellInput analyzes a shell that reads its commands from standard input: they are
 // known only from a here-document.
 func shellInput(w *walker, c call) {
 	if c.input == nil || !c.input.literal() || c.more {
@@ -120,7 +120,7 @@ func shellInput(w *walker, c call) {
 	}
 }
 
-// shellFile looks at a shell that runs a file.
+// shellFile analyzes a shell that runs a file.
 func shellFile(w *walker, x word, c call) {
 	known, literal := home(x)
 	switch {
@@ -130,7 +130,7 @@ func shellFile(w *walker, x word, c call) {
 	case !literal || x.wildcard() >= 0:
 		w.result.unknown(ReasonScript, c.text)
 	case w.know.has(x.text):
-		w.result.unknown(ReasonFile, c.text) // a shell looks for its script in PATH too
+		w.result.unknown(ReasonFile, c.text) // a shell looks up its script in PATH too
 		fallthrough
 	default:
 		w.result.run = append(w.result.run, execution{path: spelled(known), at: w.at, text: c.text})

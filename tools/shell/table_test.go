@@ -10,10 +10,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-var update = flag.Bool("update", false, "write the table's expectations anew")
+var update = flag.Bool("update", false, "update the table's expectations")
 
 // tableCase is a line with the outline that is expected of it. In the files a
-// case begins with "$ " and the line, whose further lines begin with "> ".
+// case starts with "$ " and the line, whose further lines start with "> ".
 type tableCase struct {
 	line, want string
 }

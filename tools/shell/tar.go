@@ -36,7 +36,7 @@ func parseTar(w *walker, c call, d program) {
 	}
 }
 
-// tarArchive reports the archive; one on another machine is reached by a
+// tarArchive reports the archive; for one on another machine tar runs a
 // program.
 func tarArchive(w *walker, x word, write bool, c call) {
 	switch {
@@ -70,7 +70,7 @@ func oldTarOptions(options string, args []word) []word {
 	for _, l := range letters {
 		o := plainWord("-" + string(l))
 		out = append(out, o)
-		if _, mark, _ := lookup(options, o.text); takesValue(mark) && len(rest) > 0 {
+		if _, mark, _ := lookup(options, o.text); hasValue(mark) && len(rest) > 0 {
 			out = append(out, rest[0])
 			rest = rest[1:]
 		}

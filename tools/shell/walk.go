@@ -57,8 +57,8 @@ func newWalker() *walker {
 	}
 }
 
-// line walks the whole line, and then what is run later or perhaps never:
-// traps, and functions that nothing calls.
+// line walks the line, and then what is run later or perhaps never: traps, and
+// functions that nothing calls.
 func (w *walker) line(text string) {
 	w.at, w.all = start(), start()
 	s := w.load(text)
@@ -83,7 +83,7 @@ func (w *walker) line(text string) {
 // spend counts work, and reports whether there is still some allowed.
 func (w *walker) spend(n int) bool {
 	if w.steps += n; w.steps > maxSteps {
-		w.result.fail("the line is too complex")
+		w.result.fail("command line too complex")
 	}
 	return w.result.err == nil
 }
@@ -192,7 +192,7 @@ func (w *walker) stmt(s *syntax.Stmt) outcome {
 	w.depth++
 	defer func() { w.depth-- }()
 	if !w.spend(1) || w.depth > maxDepth {
-		w.result.fail("the line is too complex")
+		w.result.fail("command line too complex")
 		return same(before)
 	}
 	if s.Background {
@@ -255,7 +255,7 @@ func (w *walker) compound(cmd syntax.Command) outcome {
 			subscript(w, x)
 		}
 	default:
-		w.result.fail("a construct of the line is not known (%T)", cmd)
+		w.result.fail("syntax not supported (%T)", cmd)
 	}
 	return same(before)
 }

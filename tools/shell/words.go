@@ -26,7 +26,7 @@ type word struct {
 	kinds  string // for each byte of text where it comes from
 	from   int    // where the word begins in the script
 	to     int    // and ends
-	braced bool   // made by a brace expansion, so that from and to are those of the whole
+	braced bool   // made by a brace expansion, so that from and to are those of all
 }
 
 // literal reports whether the text is known: no expansion is in it.
@@ -41,12 +41,12 @@ func (x word) splits() bool { return strings.IndexByte(x.kinds, split) >= 0 }
 // is reports whether the word is certainly s.
 func (x word) is(s string) bool { return x.text == s && x.literal() }
 
-// starts reports whether the word certainly begins with s.
+// starts reports whether the word certainly starts with s.
 func (x word) starts(s string) bool {
 	return strings.HasPrefix(x.text, s) && !strings.ContainsAny(x.kinds[:len(s)], "?*pf")
 }
 
-// wildcard returns where the first wildcard stands, -1 if there is none.
+// wildcard returns the index of the first wildcard, or -1.
 func (x word) wildcard() int {
 	for i := range len(x.text) {
 		switch {
@@ -62,7 +62,7 @@ func (x word) wildcard() int {
 	return -1
 }
 
-// expansion returns where the first expansion begins, -1 if there is none.
+// expansion returns the index of the first expansion, or -1.
 func (x word) expansion() int { return strings.IndexAny(x.kinds, "?*pf") }
 
 // after returns the word without its first n bytes.
@@ -133,7 +133,7 @@ func (w *walker) words(list []*syntax.Word) []word {
 	for _, x := range list {
 		out = append(out, w.braces(x)...)
 		if len(out) > maxWords {
-			w.result.fail("a command has more than %d words", maxWords)
+			w.result.fail("command has more than %d words", maxWords)
 			return nil
 		}
 	}
@@ -151,7 +151,7 @@ func (w *walker) braces(x *syntax.Word) []word {
 	var out []word
 	for e, err := range expand.BracesSeq(nil, c) {
 		if err != nil || len(out) > maxWords {
-			w.result.fail("a brace expansion gives more than %d words", maxWords)
+			w.result.fail("brace expansion results in more than %d words", maxWords)
 			return nil
 		}
 		r := resolver{src: w.frame.src, shifted: w.frame.backquotes > 0}
@@ -229,7 +229,7 @@ func singleQuoted(q *syntax.SglQuoted) string {
 	return q.Value
 }
 
-// expansionKind tells whether an expansion's value stays one word.
+// expansionKind returns whether an expansion's value stays one word.
 func expansionKind(p syntax.WordPart, inQuotes bool) byte {
 	if !inQuotes {
 		return split

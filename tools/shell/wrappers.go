@@ -7,22 +7,22 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// wrapper says how a program that runs another finds it on its command line.
+// wrapper describes how a program that runs another finds it on its command line.
 // An option that isn't described makes the command unknown.
 type wrapper struct {
 	options string                            // in the notation of options.go
-	before  string                            // operands before the command: "-" none of a file, "<" a file that is read, ">" one that is written
-	idle    string                            // options with which nothing is run
-	assigns bool                              // assignments may stand before the command
+	before  string                            // operands before the command: "-" not a file, "<" a file that is read, ">" one that is written
+	idle    string                            // options with which it runs nothing
+	assigns bool                              // assignments may precede the command
 	shell   bool                              // the command's words are joined and given to a shell
 	each    bool                              // every operand is a script
 	starts  bool                              // without a command a shell is started
 	inShell bool                              // builtins of this shell are run as such
-	permute bool                              // options may stand after operands
+	permute bool                              // options may follow operands
 	code    func(w *walker, c call, p parsed) // a parser of its own that finds the command
 }
 
-// unwrap looks at the command that a program runs.
+// unwrap analyzes the command that a program runs.
 func unwrap(w *walker, c call, r wrapper) outcome {
 	p := parseOptions(r.options, c.args(), !r.permute)
 	for _, o := range p.options {
@@ -92,7 +92,7 @@ func assignmentsBefore(w *walker, words []word) []word {
 	return words
 }
 
-// runWrapped looks at the words of the command that c runs.
+// runWrapped analyzes the words of the command that c runs.
 func runWrapped(w *walker, c call, r wrapper, words []word) outcome {
 	switch {
 	case len(words) == 0 && r.starts:
@@ -152,7 +152,7 @@ func splitString(w *walker, x word, c call) []word {
 		}
 	}
 	for i := range words {
-		words[i].braced = true // they don't stand in the line as they are
+		words[i].braced = true // they aren't in the line as they are
 	}
 	return words[min(1, len(words)):]
 }
