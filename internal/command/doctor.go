@@ -230,12 +230,28 @@ func programs(ctx context.Context, w World) []check {
 		}
 		version, err := programVersion(ctx, w, path)
 		c := check{Name: p.name, Status: checkOK, Found: path + ", " + version}
-		if err != nil {
+		switch {
+		case err != nil:
 			c.Status, c.Found, c.Fix = checkWarning, fmt.Sprintf("%s --version: %v", path, err), "reinstall "+p.name
+		case p.name == "git" && oldGit(version):
+			c.Status, c.Fix = checkWarning, fmt.Sprintf("install git 2.%d or later: older versions are not tested, and some ignore settings that restrict them", leastGit)
 		}
 		list = append(list, c)
 	}
 	return list
+}
+
+// leastGit is the minor version of git 2 that Debian 11 has, the oldest that is
+// supported by its distribution.
+const leastGit = 30
+
+// oldGit reports whether git prints a version before 2.leastGit.
+func oldGit(version string) bool {
+	var major, minor int
+	if n, err := fmt.Sscanf(version, "git version %d.%d", &major, &minor); n < 2 || err != nil {
+		return false
+	}
+	return major < 2 || major == 2 && minor < leastGit
 }
 
 // versionTimeout limits the time of a program to print its version.

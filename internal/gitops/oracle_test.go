@@ -138,15 +138,6 @@ var fixtures = []fixture{
 		job: func(s *gittest.Sandbox) { s.Write("my.secret", "no\n", "b", "b\r\n") },
 	},
 	{
-		name: "a replaced directory",
-		base: func(s *gittest.Sandbox) { s.Write("a", "a\n", "d/b", "b\n", "e/c", "c\n") },
-		prep: func(s *gittest.Sandbox) {
-			s.Run("replace", "HEAD:d", s.Run("rev-parse", "HEAD:e"))
-			s.Run("reset", "-q", "--hard")
-		},
-		job: func(s *gittest.Sandbox) { s.Write("new", "n\n", "d/c", "changed\n") },
-	},
-	{
 		name: "a replaced commit, packed",
 		base: func(s *gittest.Sandbox) { s.Write("a", "a\n") },
 		prep: func(s *gittest.Sandbox) {

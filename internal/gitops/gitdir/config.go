@@ -143,6 +143,11 @@ func checkFormat(c ConfigFile) error {
 	if version != "" && version != "0" && version != "1" {
 		return &UnsupportedError{Reason: "repository format version " + version + " is not supported"}
 	}
+	for _, name := range c.Subsections("remote") {
+		if values := c.Values("remote", name, "promisor"); len(values) > 0 && isTrue(values[len(values)-1]) {
+			return &UnsupportedError{Reason: "partial clones are not supported: objects may be missing (remote." + name + ".promisor is set)"}
+		}
+	}
 	for _, s := range c.raw.Sections {
 		if !s.IsName("extensions") {
 			continue
