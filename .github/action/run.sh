@@ -1,21 +1,21 @@
 #!/usr/bin/env bash
-# The last step of action.yml: hides the key, gets millhand, becomes it. What
-# inputs mean is millhand's part (internal/action); here they are words.
+# The last step of action.yml: masks the key, installs millhand and executes it.
+# millhand interprets the inputs (internal/action).
 #
-# With a version (the input, or else the tag that the action is used at) the
-# binary is that of the release, as goreleaser names it, from
+# With a version (the input, or else the tag of the action) the binary is that of
+# the release, as named by goreleaser, from
 #   SERVER/REPOSITORY/releases/download/vVERSION/millhand_VERSION_OS_ARCH.tar.gz
-# and it must have the SHA-256 sum that checksums.txt of the release says. That
-# finds a broken download, not a forged release. Without one, millhand is built
-# from the source that this file is a part of.
+# and its SHA-256 sum must be the one in checksums.txt of the release. That
+# detects a corrupt download, not a forged release. Without a version, millhand
+# is built from the source of this action.
 set -euo pipefail
 
-# The key leaves the environment before anything else is started. millhand gets
-# it on standard input, so that no process has it where others can read it.
+# Remove the key from the environment before starting other programs. millhand gets
+# it on standard input, so that it is not in the environment of any process.
 key=${INPUT_API_KEY:-}
 unset INPUT_API_KEY
 
-# escape makes a text the data of a workflow command.
+# escape escapes a text as the data of a workflow command.
 escape() {
 	local text=${1//'%'/%25}
 	text=${text//$'\r'/%0D}
@@ -33,8 +33,8 @@ give_up() {
 	exit 2
 }
 
-# attended runs a program so that a signal to this script ends it, too. A shell
-# that only waits for a program passes no signal on.
+# attended runs a program and forwards signals of this script to it, which a shell
+# that waits for a foreground program does not.
 attended() {
 	local code=0
 	"$@" &
@@ -54,7 +54,7 @@ child=
 trap 'ended 130' INT
 trap 'ended 143' TERM
 
-# platform prints this machine's system and processor, as releases name them.
+# platform prints the system and architecture of this machine, as in names of releases.
 platform() {
 	local system machine
 	case ${RUNNER_OS:-$(uname -s)} in
@@ -76,52 +76,51 @@ sum() {
 
 fetch() {
 	attended curl --fail --silent --show-error --location --proto-redir '=https' \
-		--retry 3 --connect-timeout 30 --max-time 600 --output "$2" "$1" || give_up "millhand $version could not be fetched: $1"
+		--retry 3 --connect-timeout 30 --max-time 600 --output "$2" "$1" || give_up "download of millhand $version failed: $1"
 }
 
-# download puts the released binary into a folder.
+# download installs the released binary in a directory.
 download() {
 	local dir=$1 number=${version#v} here archive releases want
-	here=$(platform) || give_up "there is no released millhand for this machine: leave the input version out, and it is built"
+	here=$(platform) || give_up "no release of millhand for this platform: omit the input version to build it"
 	archive=millhand_${number}_$here.tar.gz
 	releases=${GITHUB_SERVER_URL:-https://github.com}/${ACTION_REPOSITORY:-millhand/millhand}/releases/download/v$number
 	fetch "$releases/checksums.txt" "$dir/checksums.txt"
 	fetch "$releases/$archive" "$dir/$archive"
 	want=$(awk -v name="$archive" '$2 == name || $2 == "*" name { print $1; exit }' "$dir/checksums.txt")
-	[[ $want =~ ^[0-9a-f]{64}$ ]] || give_up "checksums.txt of millhand $version does not name $archive"
-	[ "$(sum "$dir/$archive")" = "$want" ] || give_up "$archive does not have the checksum that the release says: it is not used"
-	tar -xzf "$dir/$archive" -C "$dir" millhand || give_up "$archive holds no millhand"
+	[[ $want =~ ^[0-9a-f]{64}$ ]] || give_up "$archive not found in checksums.txt of millhand $version"
+	[ "$(sum "$dir/$archive")" = "$want" ] || give_up "checksum mismatch of $archive"
+	tar -xzf "$dir/$archive" -C "$dir" millhand || give_up "millhand not found in $archive"
 }
 
-# build puts a binary of this source into a folder.
+# build builds this source and installs the binary in a directory.
 build() {
-	command -v go >/dev/null || give_up "there is no Go to build millhand with: set one up before, or give the input version"
+	command -v go >/dev/null || give_up "Go not found: set up Go before this step, or set the input version"
 	cd "$(dirname "${BASH_SOURCE[0]}")/../.."
-	attended env CGO_ENABLED=0 GOWORK=off GOFLAGS= GOTOOLCHAIN=auto go build -trimpath -o "$1/millhand" . || give_up "millhand could not be built"
+	attended env CGO_ENABLED=0 GOWORK=off GOFLAGS= GOTOOLCHAIN=auto go build -trimpath -o "$1/millhand" . || give_up "build of millhand failed"
 	cd "$OLDPWD"
 }
 
-# allow_namespaces lets the millhand in a folder confine commands at level A where
-# AppArmor keeps namespaces from programs without a profile, as on the hosted
-# runners of Ubuntu 24.04: it loads one that allows them to this program, and
-# changes nothing else. Where it may not or can't, and wherever the reason is
-# another, commands are confined at level B, or refused, by millhand itself: this
-# never ends the step. The profile is named by its path, so that the next job of
-# a runner replaces it.
+# allow_namespaces enables level A for the millhand in a directory if AppArmor denies
+# namespaces to programs without a profile, as on the hosted runners of Ubuntu 24.04:
+# it loads a profile that allows them for this program. If that fails, or the reason is
+# another, millhand confines commands at level B, or refuses them: this function never
+# fails the step. The profile is named by its path, so that the next job of a runner
+# replaces it.
 allow_namespaces() {
 	local dir profile
 	dir=$(cd "$1" && pwd -P) || return 0
 	case ${INPUT_SANDBOX:-} in
 	off | external) return 0 ;;
 	esac
-	[[ $dir =~ ^[A-Za-z0-9/._-]+$ ]] || return 0 # other characters mean something in a profile
+	[[ $dir =~ ^[A-Za-z0-9/._-]+$ ]] || return 0 # other characters are special in a profile
 	attended "$dir/millhand" doctor --sandbox require >/dev/null 2>&1 && return 0
 	profile=$dir/millhand.apparmor
 	printf 'abi <abi/4.0>,\n%s/millhand-*/millhand flags=(unconfined) {\n  userns,\n}\n' "$(dirname "$dir")" >"$profile" || return 0
 	if attended sudo -n apparmor_parser --replace "$profile" >/dev/null 2>&1 && attended "$dir/millhand" doctor --sandbox require >/dev/null 2>&1; then
-		echo "millhand: AppArmor allows it namespaces now; commands are confined at level A"
+		echo "millhand: AppArmor profile loaded; commands are confined at level A"
 	else
-		echo "millhand: commands can't be confined at level A here; for the reason run: millhand doctor"
+		echo "millhand: level A is not available; run 'millhand doctor' for the reason"
 	fi
 }
 
@@ -136,7 +135,7 @@ if [ -z "$version" ]; then
 elif [[ $version =~ $form ]]; then
 	download "$dir"
 else
-	give_up "the input version is no version: write it as 1.2.3"
+	give_up "invalid input version: use the form 1.2.3"
 fi
 allow_namespaces "$dir"
 

@@ -8,21 +8,21 @@ import (
 	"github.com/millhand/millhand/report"
 )
 
-// Bounds of what annotations tell: GitHub shows ten errors of a step.
+// Limits of annotations. GitHub shows ten errors of a step.
 const (
 	maxAnnotations = 10
 	maxTailLines   = 20
 	maxTailBytes   = 4 << 10
 )
 
-// Whereabouts are the folders that paths are relative to, all absolute.
+// Whereabouts has the directories that paths are relative to. They are absolute.
 type Whereabouts struct {
-	Repository string // the checked out repository, "" if unknown
+	Repository string // root of the checkout, "" if unknown
 	Dir        string // the working directory
 }
 
-// Place returns where a file is for GitHub, which knows those of the repository
-// alone.
+// Place returns the location of a file relative to the repository; the zero value for
+// files outside of it, which GitHub can't annotate.
 func (w Whereabouts) Place(file string, line int) Place {
 	if w.Repository == "" || file == "" {
 		return Place{}
@@ -37,8 +37,8 @@ func (w Whereabouts) Place(file string, line int) Place {
 	return Place{filepath.ToSlash(rel), line}
 }
 
-// Failures returns an annotation for each verify command that a job's work did
-// not pass in the end. They point to the manifest, if there is but one.
+// Failures returns an annotation for each verify command whose last run failed. They
+// point to the manifest, if there is only one.
 func Failures(rep *report.Report, w Whereabouts) []Annotation {
 	var place Place
 	if len(rep.Run.Manifest) == 1 {
@@ -53,20 +53,20 @@ func Failures(rep *report.Report, w Whereabouts) []Annotation {
 			if len(all) == maxAnnotations {
 				return all
 			}
-			how := fmt.Sprintf("exit code %d", v.ExitCode)
+			result := fmt.Sprintf("exit code %d", v.ExitCode)
 			if v.ExitCode < 0 {
-				how = "it was ended or could not be started"
+				result = "killed or not started"
 			}
 			all = append(all, Annotation{
 				Level: "error", Title: fmt.Sprintf("%s: verify %s failed", j.ID, v.Name), Place: place,
-				Message: strings.TrimSpace(how + "\n" + ending(v.Tail)),
+				Message: strings.TrimSpace(result + "\n" + ending(v.Tail)),
 			})
 		}
 	}
 	return all
 }
 
-// ending is the last lines of an output.
+// ending returns the last lines of an output.
 func ending(s string) string {
 	s = strings.TrimRight(s, "\r\n")
 	if len(s) > maxTailBytes {

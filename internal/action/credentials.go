@@ -6,15 +6,14 @@ import (
 	"unicode"
 )
 
-// KeyVariable returns the environment variable in which the provider of a
-// model looks for its key. Without a model, or with one that needs no key, it
-// is OpenAI's.
+// KeyVariable returns the environment variable with the key of a model's provider.
+// Without a model, or if it needs no key, it is OpenAI's.
 func KeyVariable(model string) string { return provider(model) + "_API_KEY" }
 
-// BaseURLVariable returns the environment variable of a provider's endpoint.
+// BaseURLVariable returns the environment variable with the provider's base URL.
 func BaseURLVariable(model string) string { return provider(model) + "_BASE_URL" }
 
-// provider is what the environment variables of a model's provider begin with.
+// provider returns the prefix of the environment variables of a model's provider.
 func provider(model string) string {
 	name, _, ok := strings.Cut(model, "/")
 	switch {
@@ -33,12 +32,12 @@ func provider(model string) string {
 	}, name)
 }
 
-// Key checks the key of a provider, as it came in. White space around it is
-// how secrets are often stored by mistake. The error does not hold it.
+// Key checks a provider's key and trims white space, which secrets often contain by
+// mistake. The error does not contain the key.
 func Key(text string) (string, error) {
 	key := strings.TrimSpace(text)
 	if strings.ContainsFunc(key, func(r rune) bool { return unicode.IsControl(r) || r == unicode.ReplacementChar }) {
-		return "", errors.New("input api-key: a key is one line of text, and this is not; see what the secret holds")
+		return "", errors.New("input api-key: must be one line of text; check the value of the secret")
 	}
 	return key, nil
 }

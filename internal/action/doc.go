@@ -1,11 +1,10 @@
-// Package action is what the GitHub action knows of GitHub: how inputs come in
-// by the environment, which command line they come to, what of a report goes
-// out as outputs, step summary and annotations, and how all of it is written so
-// that no text of a model, a tool or a repository can pose as a word of
-// millhand's to the runner.
+// Package action implements the GitHub action's interface to GitHub: inputs from the
+// environment, the command line that they result in, and outputs, step summary and
+// annotations of a report. It escapes all of them, so that text of a model, a tool or
+// a repository can't issue workflow commands.
 //
 // The forms are those of the runner (github.com/actions/runner: ActionCommand.cs
 // for the log, FileCommandManager.cs for the files).
 //
-// The package runs nothing, knows no environment and no clock, and holds no key.
+// The package runs nothing, and does not read the environment, the clock or keys.
 package action

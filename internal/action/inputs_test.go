@@ -21,7 +21,7 @@ func inputs(pairs ...string) func(string) string {
 	return func(name string) string { return env[name] }
 }
 
-func TestInputsComeToACommandLine(t *testing.T) {
+func TestArguments(t *testing.T) {
 	tests := []struct {
 		name  string
 		pairs []string
@@ -61,24 +61,24 @@ func TestInputsComeToACommandLine(t *testing.T) {
 	}
 }
 
-func TestBadInputsAreRefusedByName(t *testing.T) {
+func TestInvalidInputs(t *testing.T) {
 	tests := []struct {
 		name  string
 		pairs []string
 		want  []string
 	}{
-		{"nothing to do", nil, []string{"manifest, prompt and prompt-file"}},
-		{"two sources", []string{"MANIFEST", "m", "PROMPT", "p"}, []string{"manifest and prompt are given"}},
+		{"missing input", nil, []string{"manifest, prompt and prompt-file"}},
+		{"two sources", []string{"MANIFEST", "m", "PROMPT", "p"}, []string{"conflicting inputs manifest and prompt"}},
 		{"args are words", []string{"MANIFEST", "m", "ARGS", "--keep --quiet"}, []string{"input args", "JSON array of strings"}},
 		{"args are an object", []string{"MANIFEST", "m", "ARGS", `{"keep": true}`}, []string{"input args", "JSON array of strings"}},
 		{"args hold a number", []string{"MANIFEST", "m", "ARGS", `["--jobs", 3]`}, []string{"input args", "JSON array of strings"}},
 		{"args hold null", []string{"MANIFEST", "m", "ARGS", `["--keep", null]`}, []string{"item 2 is null"}},
 		{"args go on", []string{"MANIFEST", "m", "ARGS", `["--keep"] ["--quiet"]`}, []string{"input args"}},
-		{"args begin with a manifest", []string{"MANIFEST", "m", "ARGS", `["other.yaml"]`}, []string{"no flag"}},
-		{"args end the flags", []string{"MANIFEST", "m", "ARGS", `["--keep", "--", "x"]`}, []string{`"--" can't stand there`}},
+		{"args begin with a manifest", []string{"MANIFEST", "m", "ARGS", `["other.yaml"]`}, []string{"is not a flag"}},
+		{"args end the flags", []string{"MANIFEST", "m", "ARGS", `["--keep", "--", "x"]`}, []string{`"--" is not allowed`}},
 		{"args move the reports", []string{"MANIFEST", "m", "ARGS", `["--report-dir=x"]`}, []string{"input report-dir"}},
 		{"a summary that is neither", []string{"MANIFEST", "m", "SUMMARY", "maybe"}, []string{"input summary"}},
-		{"all of it at once", []string{"ARGS", "x", "SUMMARY", "x"}, []string{"nothing to do", "input args", "input summary"}},
+		{"all of it at once", []string{"ARGS", "x", "SUMMARY", "x"}, []string{"missing input", "input args", "input summary"}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -95,7 +95,7 @@ func TestBadInputsAreRefusedByName(t *testing.T) {
 	}
 }
 
-func TestManifestsAreFound(t *testing.T) {
+func TestManifests(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, file := range []string{"a.yaml", "b.yaml", "deep/er/c.yaml", "with blank.yaml", "odd[1].yaml", "-"} {
 		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
@@ -121,7 +121,7 @@ func TestManifestsAreFound(t *testing.T) {
 		{input: "-", want: []string{"./-"}},
 		{input: "$(touch x).yaml", want: []string{"$(touch", "x).yaml"}},
 		{input: "missing/*.yaml", fails: `no file matches "missing/*.yaml"`},
-		{input: "{a.yaml", fails: "is no pattern"},
+		{input: "{a.yaml", fails: "invalid pattern"},
 	}
 	for _, test := range tests {
 		t.Run(test.input, func(t *testing.T) {
@@ -169,7 +169,7 @@ func hostilePrompts() []string {
 	}
 }
 
-func TestAPromptReachesTheModelAsItIs(t *testing.T) {
+func TestPromptIsUnchanged(t *testing.T) {
 	for _, prompt := range hostilePrompts() {
 		if got := loaded(t, action.Inputs{Prompt: prompt}); got != prompt {
 			t.Errorf("%q became %q", prompt, got)
@@ -184,7 +184,7 @@ func TestAPromptReachesTheModelAsItIs(t *testing.T) {
 	}
 }
 
-func TestAPromptFileHasToBeAText(t *testing.T) {
+func TestInvalidPromptFiles(t *testing.T) {
 	dir := t.TempDir()
 	for name, content := range map[string]string{"empty": " \n", "binary": "\xff\xfe", "larger than 1 MiB": strings.Repeat("x", 1<<20+1)} {
 		file := filepath.Join(dir, name)
@@ -215,7 +215,7 @@ func FuzzPrompt(f *testing.F) {
 	})
 }
 
-func TestAKeyGoesToItsProvider(t *testing.T) {
+func TestKeyVariable(t *testing.T) {
 	for model, want := range map[string]string{
 		"": "OPENAI_API_KEY", "openai/gpt-5": "OPENAI_API_KEY", "anthropic/claude": "ANTHROPIC_API_KEY", "google/gemini": "GEMINI_API_KEY",
 		"azure/x": "AZURE_OPENAI_API_KEY", "openrouter/a/b": "OPENROUTER_API_KEY", "script:dir/model.yaml": "OPENAI_API_KEY", "my-house/x": "MY_HOUSE_API_KEY",
@@ -229,7 +229,7 @@ func TestAKeyGoesToItsProvider(t *testing.T) {
 	}
 }
 
-func TestAKeyIsOneLine(t *testing.T) {
+func TestKeyIsOneLine(t *testing.T) {
 	if key, err := action.Key(" sk-%25$(x)\"' \n"); err != nil || key != "sk-%25$(x)\"'" {
 		t.Errorf("%q, %v", key, err)
 	}

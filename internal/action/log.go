@@ -10,15 +10,14 @@ import (
 	"unicode"
 )
 
-// Place is what an annotation points to: a file relative to the repository's
-// root and a line from 1. The zero value points nowhere.
+// Place is the location of an annotation: a file relative to the repository's root and
+// a line from 1. The zero value is no location.
 type Place struct {
 	File string
 	Line int
 }
 
-// Annotation is a word to the people who look at a workflow's run. Level is
-// error or warning.
+// Annotation is a message in the overview of a workflow run. Level is error or warning.
 type Annotation struct {
 	Level   string
 	Title   string
@@ -26,7 +25,7 @@ type Annotation struct {
 	Message string
 }
 
-// Command returns the annotation as a line of the log that the runner obeys.
+// Command returns the annotation as a workflow command, one line of the log.
 func (a Annotation) Command() string {
 	properties := []string{"title=" + property(a.Title)}
 	if a.Place.File != "" {
@@ -38,7 +37,7 @@ func (a Annotation) Command() string {
 	return fmt.Sprintf("::%s %s::%s\n", a.Level, strings.Join(properties, ","), data(a.Message))
 }
 
-// data escapes the text of a command.
+// data escapes the message of a command.
 func data(s string) string {
 	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(harmless(s))
 }
@@ -48,8 +47,8 @@ func property(s string) string {
 	return strings.NewReplacer(":", "%3A", ",", "%2C").Replace(data(s))
 }
 
-// harmless breaks the older form of a command, which the runner obeys wherever
-// it stands in a line, and keeps what a message shows to what can be seen.
+// harmless breaks the older form of commands, which the runner executes anywhere in a
+// line, and replaces invisible characters.
 func harmless(s string) string {
 	s = strings.Map(func(r rune) rune {
 		switch {
@@ -63,23 +62,22 @@ func harmless(s string) string {
 	return older.ReplaceAllString(s, "#${1}#${2} [")
 }
 
-// Log passes text on to the log of a step, line by line, so that no line in it
-// is a command to the runner but those that the log may hold: a runner obeys
-// "::" at the start of a line, white space aside, and "##[" anywhere. It is
-// safe for concurrent use.
+// Log writes text to the log of a step, line by line, and breaks workflow commands
+// except allowed ones: a runner executes "::" at the start of a line, after white
+// space, and "##[" anywhere. It is safe for concurrent use.
 type Log struct {
 	mu      sync.Mutex
 	out     io.Writer
 	allowed []string
-	line    []byte // that is not ended yet
+	line    []byte // incomplete line
 }
 
-// NewLog makes a log on out. A line that begins with one of allowed may be a
-// command.
+// NewLog returns a log that writes to out. Lines that start with one of allowed may be
+// commands.
 func NewLog(out io.Writer, allowed ...string) *Log { return &Log{out: out, allowed: allowed} }
 
-// maxLine is how much of a line is kept until it ends. What is longer is passed
-// on as several lines, so that its rest is checked like any other.
+// maxLine is the maximum number of buffered bytes of a line. A longer line is split into
+// several, which are all checked.
 const maxLine = 64 << 10
 
 // Write implements [io.Writer].
@@ -87,7 +85,7 @@ func (l *Log) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for rest := p; len(rest) > 0; {
-		i := bytes.IndexAny(rest, "\r\n") // either ends a line for the runner
+		i := bytes.IndexAny(rest, "\r\n") // the runner accepts both as line ends
 		if i < 0 {
 			i = len(rest) - 1
 		}
@@ -103,7 +101,7 @@ func (l *Log) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Annotate writes an annotation. Like the rest of the log, nobody may read it.
+// Annotate writes an annotation. It ignores write errors, like Write.
 func (l *Log) Annotate(a Annotation) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -111,7 +109,7 @@ func (l *Log) Annotate(a Annotation) {
 	fmt.Fprint(l.out, a.Command())
 }
 
-// Close passes on a last line without an end.
+// Close writes a last line without a newline.
 func (l *Log) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -131,15 +129,14 @@ func (l *Log) flush() error {
 	return err
 }
 
-// The two forms of a command. Characters that do not show stand in them,
-// because the runner compares texts by the rules of a language, which pass over
-// such characters.
+// The two forms of workflow commands. They may contain invisible characters, because the
+// runner compares text by the rules of a language, which ignores them.
 var (
 	newer = regexp.MustCompile(`^([\p{Z}\p{C}\p{M}]*):([\p{C}\p{M}]*):`)
 	older = regexp.MustCompile(`#([\p{C}\p{M}]*)#([\p{C}\p{M}]*)\[`)
 )
 
-// disarm breaks what the runner would obey in one line.
+// disarm breaks the commands in one line.
 func disarm(line []byte, allowed []string) []byte {
 	line = older.ReplaceAll(line, []byte("#${1}#${2} ["))
 	for _, start := range allowed {

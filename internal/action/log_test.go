@@ -9,7 +9,7 @@ import (
 	"github.com/millhand/millhand/internal/action"
 )
 
-func TestAnAnnotationIsOneCommandWhateverItSays(t *testing.T) {
+func TestAnnotationIsOneCommand(t *testing.T) {
 	tests := []struct {
 		name string
 		a    action.Annotation
@@ -65,7 +65,7 @@ func FuzzAnnotation(f *testing.F) {
 	})
 }
 
-func TestTheLogObeysNobodyButItself(t *testing.T) {
+func TestLogBreaksCommands(t *testing.T) {
 	tests := []struct{ name, in, want string }{
 		{"plain text", "a\nb\n", "a\nb\n"},
 		{"a command", "::set-output name=a::b\n", ": :set-output name=a::b\n"},
@@ -105,7 +105,7 @@ func write(t *testing.T, log *action.Log, text string, piece int) {
 	}
 }
 
-func TestALineWithoutAnEndIsNotKeptForEver(t *testing.T) {
+func TestLongLinesAreSplit(t *testing.T) {
 	var out strings.Builder
 	log := action.NewLog(&out)
 	write(t, log, strings.Repeat("x", 100<<10)+"::debug::x", 1000)
@@ -117,7 +117,7 @@ func TestALineWithoutAnEndIsNotKeptForEver(t *testing.T) {
 	}
 }
 
-func TestAnAnnotationEndsTheLineThatIsUnderWay(t *testing.T) {
+func TestAnnotationEndsAnIncompleteLine(t *testing.T) {
 	var out strings.Builder
 	log := action.NewLog(&out)
 	if _, err := log.Write([]byte("half a line")); err != nil {

@@ -15,9 +15,8 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 )
 
-// Manifests returns the manifests that the inputs come to, for a process in the
-// working directory. A prompt becomes a manifest of its own in the folder temp,
-// which has to exist.
+// Manifests returns the manifests of the inputs, for a process in the working directory.
+// It writes a prompt as a manifest to the directory temp, which has to exist.
 func (in Inputs) Manifests(temp string) ([]string, error) {
 	if in.Manifest != "" {
 		return find(in.Manifest)
@@ -31,17 +30,17 @@ func (in Inputs) Manifests(temp string) ([]string, error) {
 	}
 	f, err := os.CreateTemp(temp, "prompt-*.yaml")
 	if err != nil {
-		return nil, fmt.Errorf("keep the prompt: %w", err)
+		return nil, fmt.Errorf("write the prompt: %w", err)
 	}
 	_, err = f.Write(promptManifest(text))
 	if err := errors.Join(err, f.Close()); err != nil {
-		return nil, fmt.Errorf("keep the prompt: %w", err)
+		return nil, fmt.Errorf("write the prompt: %w", err)
 	}
 	return []string{f.Name()}, nil
 }
 
-// find resolves the input manifest: a line that names a file is that file,
-// blanks and all; any other is a list of paths and patterns.
+// find resolves the input manifest: a line is the path of an existing file, possibly with
+// spaces, or a list of paths and patterns.
 func find(list string) ([]string, error) {
 	var words []string
 	for line := range strings.Lines(list) {
@@ -67,8 +66,8 @@ func find(list string) ([]string, error) {
 	return files, nil
 }
 
-// match resolves one path or pattern, in which ** stands for any folders. What
-// is no pattern is left to the one who opens it.
+// match resolves one path or pattern, in which ** matches any directories. Paths are
+// returned unchanged.
 func match(word string) ([]string, error) {
 	if _, err := os.Lstat(word); err == nil || !strings.ContainsAny(word, "*?[{") {
 		return []string{named(word)}, nil
@@ -76,7 +75,7 @@ func match(word string) ([]string, error) {
 	found, err := doublestar.FilepathGlob(word, doublestar.WithFilesOnly())
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("input manifest: %q is no pattern: %w", short(word), err)
+		return nil, fmt.Errorf("input manifest: invalid pattern %q: %w", short(word), err)
 	case len(found) == 0:
 		return nil, fmt.Errorf("input manifest: no file matches %q", short(word))
 	}
@@ -87,7 +86,7 @@ func match(word string) ([]string, error) {
 	return found, nil
 }
 
-// named keeps a path from meaning standard input.
+// named returns a path that does not mean standard input.
 func named(file string) string {
 	if file == "-" {
 		return "." + string(filepath.Separator) + file
@@ -95,7 +94,7 @@ func named(file string) string {
 	return file
 }
 
-// maxPrompt bounds the file of a prompt, in bytes.
+// maxPrompt is the maximum size of a prompt file, in bytes.
 const maxPrompt = 1 << 20
 
 func readPrompt(file string) (string, error) {
@@ -118,11 +117,10 @@ func readPrompt(file string) (string, error) {
 	return string(data), nil
 }
 
-// promptManifest writes a manifest of one task on the current repository. The
-// prompt comes to the model as it is: it is the value of a variable, in which
-// nothing is a variable or a command again. JSON is YAML, and in a JSON string
-// nothing ends the string but its quote; what YAML refuses to see raw (controls
-// above ASCII, byte order marks) is escaped, as JSON allows.
+// promptManifest returns a manifest of one task on the current repository. The model
+// gets the prompt unchanged: it is the value of a variable, which is not expanded
+// again. The manifest is JSON, which is valid YAML; characters that YAML does not allow
+// (controls above ASCII, byte order marks) are escaped.
 func promptManifest(text string) []byte {
 	doc := map[string]any{
 		"version": 1,
@@ -132,7 +130,7 @@ func promptManifest(text string) []byte {
 	}
 	data, err := json.MarshalIndent(doc, "", "  ")
 	if err != nil {
-		return nil // never: texts and numbers have a JSON form
+		return nil // unreachable: strings and numbers can be encoded
 	}
 	var out []byte
 	for _, r := range string(data) {

@@ -12,15 +12,15 @@ import (
 	"github.com/millhand/millhand/report"
 )
 
-// MaxValue bounds the value of one output, in bytes. A job's outputs may be
-// 1 MiB together, counted in UTF-16.
+// MaxValue is the maximum size of an output, in bytes. The limit for all outputs of a
+// job is 1 MiB in UTF-16.
 const MaxValue = 64 << 10
 
 // Output is one output of the action.
 type Output struct{ Name, Value string }
 
-// Outcome returns how a run ended: as its report says, if it came to one that
-// tells, and else as its exit code does.
+// Outcome returns the outcome of a run: that of its report if it is known, otherwise that
+// of its exit code.
 func Outcome(exit event.Exit, rep *report.Report) event.Outcome {
 	if rep == nil || exit != event.ExitOK && rep.Run.Outcome == event.Passed {
 		return exit.OutcomeOf()
@@ -28,7 +28,7 @@ func Outcome(exit event.Exit, rep *report.Report) event.Outcome {
 	return rep.Run.Outcome
 }
 
-// conclusion is an outcome in GitHub's words.
+// conclusion converts an outcome to a conclusion of GitHub.
 func conclusion(o event.Outcome) string {
 	switch o {
 	case event.Passed, event.Skipped:
@@ -40,9 +40,8 @@ func conclusion(o event.Outcome) string {
 	}
 }
 
-// Outputs returns the outputs of a run that ended with this exit code and wrote
-// its reports into dir; rep is nil for a run that ended before it had any. The
-// warnings tell what was too large for an output.
+// Outputs returns the outputs of a run with this exit code and its reports in dir; rep is
+// nil if the run ended before it had a report. The warnings list truncated outputs.
 func Outputs(exit event.Exit, dir string, rep *report.Report) (all []Output, warnings []string) {
 	add := func(name, value string) { all = append(all, Output{name, value}) }
 	outcome := Outcome(exit, rep)
@@ -62,7 +61,7 @@ func Outputs(exit event.Exit, dir string, rep *report.Report) (all []Output, war
 	return append(append(all, results...), counts(rep.Run.Totals)...), warnings
 }
 
-// results are the outputs that hold what was made.
+// results returns the outputs with results: message, structured output, commits.
 func results(rep *report.Report) (all []Output, warnings []string) {
 	var message, output string
 	if len(rep.Jobs) == 1 {
@@ -71,7 +70,7 @@ func results(rep *report.Report) (all []Output, warnings []string) {
 	}
 	if len(output) > MaxValue {
 		output = ""
-		warnings = append(warnings, "the output structured-output is left empty: it is larger than 64 KiB; report.json has it")
+		warnings = append(warnings, "the output structured-output is empty, because it is larger than 64 KiB; report.json contains it")
 	}
 	var branches, commits []string
 	for _, j := range rep.Jobs {
@@ -79,9 +78,9 @@ func results(rep *report.Report) (all []Output, warnings []string) {
 			branches, commits = append(branches, j.Commit.Branch), append(commits, j.Commit.Hash)
 		}
 	}
-	room := min(fitting(branches), fitting(commits)) // the nth branch is at the nth commit
+	room := min(fitting(branches), fitting(commits)) // the nth branch has the nth commit
 	if room < len(branches) {
-		warnings = append(warnings, fmt.Sprintf("the outputs branches and commits have the first %d of %d; report.json has all", room, len(branches)))
+		warnings = append(warnings, fmt.Sprintf("the outputs branches and commits contain the first %d of %d; report.json contains all", room, len(branches)))
 	}
 	all = []Output{
 		{"final-message", message},
@@ -92,7 +91,7 @@ func results(rep *report.Report) (all []Output, warnings []string) {
 	return all, warnings
 }
 
-// counts are the outputs that are numbers.
+// counts returns the numeric outputs.
 func counts(t report.Totals) []Output {
 	cost := ""
 	if t.CostUSD != nil {
@@ -118,24 +117,24 @@ func counts(t report.Totals) []Output {
 	return all
 }
 
-// cut shortens a text to limit bytes, between two characters, and says so.
+// cut truncates a text to limit bytes at a character boundary, with a notice.
 func cut(s string, limit int) string {
 	if len(s) <= limit {
 		return s
 	}
-	const notice = "\n(cut here; the whole text is in report.json)"
+	const notice = "\n(truncated; the full text is in report.json)"
 	return textcut.Head(s, limit-len(notice), notice)
 }
 
 func compact(raw json.RawMessage) string {
 	var b bytes.Buffer
 	if err := json.Compact(&b, raw); err != nil {
-		return "" // there is none: a report holds no other
+		return "" // not in a report
 	}
 	return b.String()
 }
 
-// fitting is how many of the texts fit into an output as a JSON array.
+// fitting returns the number of texts that fit in an output as a JSON array.
 func fitting(list []string) int {
 	size := len("[]")
 	for i, s := range list {
@@ -149,14 +148,13 @@ func fitting(list []string) int {
 func array(list []string) string {
 	text, err := json.Marshal(append([]string{}, list...))
 	if err != nil {
-		return "[]" // never: texts have a JSON form
+		return "[]" // unreachable: strings can be encoded
 	}
 	return string(text)
 }
 
-// Format writes outputs as the runner reads them from the file GITHUB_OUTPUT.
-// Each value ends with a line of its own delimiter, which random makes and
-// which the value does not hold.
+// Format formats outputs for the file GITHUB_OUTPUT. Each value ends with a line that has
+// a delimiter from random, which the value does not contain.
 func Format(outputs []Output, random func() string) []byte {
 	var b bytes.Buffer
 	for _, o := range outputs {

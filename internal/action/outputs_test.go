@@ -29,7 +29,7 @@ func job(outcome event.Outcome, message string) report.Job {
 	return report.Job{Outcome: outcome, FinalMessage: message, Commit: &event.Commit{Hash: "c0ffee", Branch: "millhand/a"}}
 }
 
-func TestOutputsTellTheRun(t *testing.T) {
+func TestOutputs(t *testing.T) {
 	cost := money.Dollar / 4
 	rep := &report.Report{
 		Run: report.Run{ID: "r1", Outcome: event.Failed, ExitCode: 1, Totals: report.Totals{
@@ -55,7 +55,7 @@ func TestOutputsTellTheRun(t *testing.T) {
 	}
 }
 
-func TestOutputsOfASingleJobHoldItsWords(t *testing.T) {
+func TestOutputsOfASingleJob(t *testing.T) {
 	rep := &report.Report{Run: report.Run{Outcome: event.Passed}, Jobs: []report.Job{job(event.Passed, "Done.")}}
 	rep.Jobs[0].Output = json.RawMessage("{\n \"a\": 1}")
 	got := values(t, event.ExitOK, rep)
@@ -81,7 +81,7 @@ func TestOutputsWithoutAReport(t *testing.T) {
 	}
 }
 
-func TestTheConclusionIsTheRunsNotTheSteps(t *testing.T) {
+func TestConclusionIsOfTheRun(t *testing.T) {
 	tests := []struct {
 		exit event.Exit
 		run  event.Outcome
@@ -101,12 +101,12 @@ func TestTheConclusionIsTheRunsNotTheSteps(t *testing.T) {
 	}
 }
 
-func TestOutputsAreBounded(t *testing.T) {
+func TestOutputsAreLimited(t *testing.T) {
 	rep := &report.Report{Jobs: []report.Job{job(event.Passed, strings.Repeat("ä", 200_000))}}
 	rep.Jobs[0].Output = json.RawMessage(`"` + strings.Repeat("x", 100_000) + `"`)
 	_, warnings := action.Outputs(0, "/r", rep)
 	got := values(t, 0, rep)
-	if m := got["final-message"]; len(m) > action.MaxValue || !strings.HasSuffix(m, "ä\n(cut here; the whole text is in report.json)") {
+	if m := got["final-message"]; len(m) > action.MaxValue || !strings.HasSuffix(m, "ä\n(truncated; the full text is in report.json)") {
 		t.Errorf("final-message of %d bytes ends in %q", len(m), m[len(m)-60:])
 	}
 	if got["structured-output"] != "" || len(warnings) != 1 {
@@ -114,7 +114,7 @@ func TestOutputsAreBounded(t *testing.T) {
 	}
 }
 
-func TestTheListsOfBranchesAndCommitsAreCutAlike(t *testing.T) {
+func TestBranchesAndCommitsHaveTheSameLength(t *testing.T) {
 	rep := &report.Report{}
 	for range 3000 {
 		rep.Jobs = append(rep.Jobs, job(event.Passed, ""))
@@ -136,7 +136,7 @@ func TestTheListsOfBranchesAndCommitsAreCutAlike(t *testing.T) {
 	}
 }
 
-func TestADelimiterThatStandsInTheValueIsNotUsed(t *testing.T) {
+func TestDelimiterIsNotInTheValue(t *testing.T) {
 	text := string(action.Format([]action.Output{{Name: "a", Value: "x\nmillhand-1\nexit-code=0"}}, counting()))
 	names, values, err := readOutputs(text)
 	if err != nil || !slices.Equal(names, []string{"a"}) || values["a"] != "x\nmillhand-1\nexit-code=0" {
@@ -158,13 +158,13 @@ func FuzzFormat(f *testing.F) {
 	})
 }
 
-func TestASummaryIsCutAtALine(t *testing.T) {
+func TestSummaryIsTruncatedAtALine(t *testing.T) {
 	page := []byte(strings.Repeat("0123456789\n", 100))
 	if got := action.Summary(page, len(page)); len(got) != len(page) {
 		t.Errorf("%d bytes of a page that fits", len(got))
 	}
 	got := string(action.Summary(page, 500))
-	if len(got) > 500 || len(got) < 480 || !strings.HasPrefix(got, "0123456789\n") || !strings.Contains(got, "9\n\n\n**This summary was cut here") {
+	if len(got) > 500 || len(got) < 480 || !strings.HasPrefix(got, "0123456789\n") || !strings.Contains(got, "9\n\n\n**This summary was truncated here") {
 		t.Errorf("%d bytes: %q", len(got), got)
 	}
 	for _, room := range []int{-5, 0, 20} {
@@ -174,7 +174,7 @@ func TestASummaryIsCutAtALine(t *testing.T) {
 	}
 }
 
-func TestAVerifyCommandThatFailedIsAnnotated(t *testing.T) {
+func TestFailedVerifyIsAnnotated(t *testing.T) {
 	here := action.Whereabouts{Repository: "/repo", Dir: "/repo/sub"}
 	rep := &report.Report{Run: report.Run{Manifest: []string{"m.yaml"}}, Jobs: []report.Job{{ID: "a", Attempts: 2, Verify: []event.Verify{
 		{Name: "tests", Attempt: 1, ExitCode: 1, Tail: "first"},
@@ -188,7 +188,7 @@ func TestAVerifyCommandThatFailedIsAnnotated(t *testing.T) {
 			Level: "error", Title: "a: verify tests failed", Place: action.Place{File: "sub/m.yaml"},
 			Message: "exit code 1\n" + strings.Repeat("line\n", 19) + "::set-output name=x::y",
 		},
-		{Level: "error", Title: "a: verify slow failed", Place: action.Place{File: "sub/m.yaml"}, Message: "it was ended or could not be started"},
+		{Level: "error", Title: "a: verify slow failed", Place: action.Place{File: "sub/m.yaml"}, Message: "killed or not started"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -201,7 +201,7 @@ func TestAVerifyCommandThatFailedIsAnnotated(t *testing.T) {
 	}
 }
 
-func TestOnlyFilesOfTheRepositoryHaveAPlace(t *testing.T) {
+func TestPlace(t *testing.T) {
 	for _, test := range []struct{ repository, file, want string }{
 		{"/repo", "m.yaml", "sub/m.yaml"},
 		{"/repo", "../m.yaml", "m.yaml"},

@@ -85,7 +85,7 @@ func readOutputs(text string) (names []string, values map[string]string, err err
 	}
 }
 
-func TestTheOracleFindsCommands(t *testing.T) {
+func TestOracleFindsCommands(t *testing.T) {
 	for _, log := range []string{"::error::x", " \t::set-output name=a::b", "ok\r::add-mask::x", "text ##[error]x", "\u200d::warning::x", "\u2003::debug::x", "#\u200d#[debug]x"} {
 		if len(obeyed("before\n"+log+"\nafter")) != 1 {
 			t.Errorf("%q is not found", log)

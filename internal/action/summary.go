@@ -2,14 +2,13 @@ package action
 
 import "bytes"
 
-// MaxSummary is how long a step's summary may be, in bytes: GitHub refuses a
-// longer one as a whole.
+// MaxSummary is the maximum size of a step summary, in bytes: GitHub rejects longer ones.
 const MaxSummary = 1 << 20
 
-// Summary fits a page into the room that is left in a step's summary: it is cut
-// after a line, and says so.
+// Summary truncates a page to the remaining space of a step summary, after a line and
+// with a notice.
 func Summary(page []byte, room int) []byte {
-	const notice = "\n\n**This summary was cut here; report.json has everything.**\n"
+	const notice = "\n\n**This summary was truncated here; report.json is complete.**\n"
 	if len(page) <= room {
 		return page
 	}

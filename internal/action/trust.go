@@ -6,20 +6,19 @@ import (
 	"slices"
 )
 
-// Trust is what the event of a workflow says of the people behind it.
+// Trust describes whether the event of a workflow is trusted.
 type Trust struct {
-	// Untrusted says why manifests are not to be trusted; "" if nothing in the
-	// event speaks against them.
+	// Untrusted is the reason not to trust manifests; "" for no reason.
 	Untrusted string
-	// Actor is whose write access decides; "" if nobody's does.
+	// Actor is the user whose write access decides; "" if none is needed.
 	Actor string
 	// PullRequest is the number of a pull request that must not come from a fork;
 	// 0 for none.
 	PullRequest int
 }
 
-// payload is what the events that GitHub knows say of people and forks. Events
-// lack what doesn't belong to them.
+// payload has the fields of GitHub's events about users and forks. Each event has only
+// some of them.
 type payload struct {
 	Sender     struct{ Login string }
 	Repository struct {
@@ -41,14 +40,14 @@ type fullName struct {
 	FullName string `json:"full_name"`
 }
 
-// TrustOf reads an event by its name and payload (GITHUB_EVENT_NAME and the file
-// GITHUB_EVENT_PATH). Events that only people with write access cause speak for
-// themselves; of others the content comes from a fork, or the write access of who
-// caused them has to be asked for. What can't be told is not trusted.
+// TrustOf evaluates an event by its name and payload (GITHUB_EVENT_NAME and the file
+// GITHUB_EVENT_PATH). Events that require write access are trusted; those of forks are
+// not; for others the write access of the actor has to be checked. Unknown events are
+// not trusted.
 func TrustOf(name string, text []byte) Trust {
 	var p payload
 	if err := json.Unmarshal(text, &p); err != nil {
-		return Trust{Untrusted: fmt.Sprintf("the payload of the event %s can't be read: %v", name, err)}
+		return Trust{Untrusted: fmt.Sprintf("read the payload of the event %s: %v", name, err)}
 	}
 	if byWriters(name) {
 		return Trust{}

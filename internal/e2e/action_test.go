@@ -158,7 +158,7 @@ func TestTheActionSaysWhatIsWrongWithItsInputs(t *testing.T) {
 				"      - {allow: bash, subject: ls}\ntasks: [{id: a, prompt: x}]\n"},
 			want: []string{"error title=millhand%3A m.yaml,file=sub/m.yaml,line=8"}, says: "example",
 		},
-		{name: "no source", want: []string{"error title=millhand"}, says: "give one of the inputs"},
+		{name: "no source", want: []string{"error title=millhand"}, says: "missing input"},
 		{name: "args that are no JSON", with: map[string]string{"prompt": "x", "args": "--keep; touch pwned"}, want: []string{"error title=millhand"}, says: "JSON array"},
 		{name: "a flag that does not exist", with: map[string]string{"prompt": "x", "args": `["--kep"]`}, want: []string{"error title=millhand"}, says: "did you mean --keep"},
 		{name: "a number that is none", with: map[string]string{"prompt": "x", "max-cost": "$(touch pwned)"}, want: []string{"error title=millhand"}, says: "max-cost"},
@@ -353,13 +353,13 @@ func TestTheActionRunsNoReleaseThatItCannotTrust(t *testing.T) {
 		{name: "another content", release: func(f map[string][]byte) { f[archive] = append(f[archive], 'x') }, says: "checksum"},
 		{name: "a sum of another file", release: func(f map[string][]byte) {
 			f["checksums.txt"] = bytes.ReplaceAll(f["checksums.txt"], []byte(archive), []byte("x"+archive))
-		}, says: "does not name"},
-		{name: "a sum that is none", release: func(f map[string][]byte) { f["checksums.txt"] = []byte("  " + archive + "\n") }, says: "does not name"},
-		{name: "no sums", release: func(f map[string][]byte) { delete(f, "checksums.txt") }, says: "could not be fetched"},
-		{name: "no archive", release: func(f map[string][]byte) { delete(f, archive) }, says: "could not be fetched"},
-		{name: "a version that is not there", version: "v9.9.9", says: "could not be fetched"},
-		{name: "a version that is no version", version: "1.2.3\n::error::$(touch pwned)/../..", says: "no version"},
-		{name: "a tag that has no release", version: "-", ref: "v9.9.9", says: "could not be fetched"},
+		}, says: "not found in checksums.txt"},
+		{name: "a sum that is none", release: func(f map[string][]byte) { f["checksums.txt"] = []byte("  " + archive + "\n") }, says: "not found in checksums.txt"},
+		{name: "no sums", release: func(f map[string][]byte) { delete(f, "checksums.txt") }, says: "download of millhand"},
+		{name: "no archive", release: func(f map[string][]byte) { delete(f, archive) }, says: "download of millhand"},
+		{name: "a version that is not there", version: "v9.9.9", says: "download of millhand"},
+		{name: "a version that is no version", version: "1.2.3\n::error::$(touch pwned)/../..", says: "invalid input version"},
+		{name: "a tag that has no release", version: "-", ref: "v9.9.9", says: "download of millhand"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
