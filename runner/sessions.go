@@ -167,11 +167,11 @@ func (w *work) limits(summary bool) *session.End {
 func limited(t session.Totals, l tasks.Limits, last bool) *session.End {
 	switch {
 	case l.Turns > 0 && t.Turns >= l.Turns && !last:
-		return &session.End{Kind: session.Limited, Reason: fmt.Sprintf("the limit of %d turns is reached", l.Turns)}
+		return &session.End{Kind: session.Limited, Reason: fmt.Sprintf("turn limit exceeded (%d)", l.Turns)}
 	case l.Tokens > 0 && t.Usage.Input+t.Usage.Output >= l.Tokens && !last:
-		return &session.End{Kind: session.Limited, Reason: fmt.Sprintf("the limit of %d tokens is reached", l.Tokens)}
+		return &session.End{Kind: session.Limited, Reason: fmt.Sprintf("token limit exceeded (%d)", l.Tokens)}
 	case l.Denials > 0 && t.Denied >= l.Denials:
-		return &session.End{Kind: session.Refused, Reason: fmt.Sprintf("the limit of %d denied calls is reached", l.Denials)}
+		return &session.End{Kind: session.Refused, Reason: fmt.Sprintf("denied call limit exceeded (%d)", l.Denials)}
 	}
 	return nil
 }

@@ -12,18 +12,18 @@ import (
 )
 
 const (
-	maxParallel = 8   // read-only calls that run at once
-	maxCalls    = 128 // calls of one turn that are carried out
+	maxParallel = 8   // read-only calls that run concurrently
+	maxCalls    = 128 // calls of one turn that are run
 )
 
-// carryOut answers every call of a turn exactly once, in their order. Runs of
-// calls that may (read-only ones, subagents) go side by side; any other call waits for those before it
-// and holds back those after it, because it may change what they see.
-func (s *Session) carryOut(ctx context.Context, turn int, calls []model.ToolCall) []model.Message {
+// runCalls runs the calls of a turn and returns a result for each, in their order.
+// Consecutive calls that allow it (read-only ones, subagents) run concurrently. Any
+// other call runs alone, because it may change what the others read.
+func (s *Session) runCalls(ctx context.Context, turn int, calls []model.ToolCall) []model.Message {
 	for _, c := range calls {
 		s.emitCall(event.Call{ID: c.ID, Turn: turn, Tool: c.Name, Input: rawInput(c.Input), Status: event.CallPending, StartedAt: s.cfg.Now()})
 	}
-	answers := make([]model.Message, len(calls))
+	results := make([]model.Message, len(calls))
 	for first := 0; first < len(calls); {
 		last := first + 1
 		if s.cfg.Tools.Parallel(calls[first].Name) {
@@ -33,16 +33,16 @@ func (s *Session) carryOut(ctx context.Context, turn int, calls []model.ToolCall
 		}
 		var group sync.WaitGroup
 		for i := first; i < last; i++ {
-			group.Go(func() { answers[i] = s.call(ctx, turn, i, calls[i]) })
+			group.Go(func() { results[i] = s.call(ctx, turn, i, calls[i]) })
 		}
 		group.Wait()
-		s.count(answers[first:last])
+		s.count(results[first:last])
 		first = last
 	}
-	return answers
+	return results
 }
 
-// call carries out one call of a turn and makes its answer.
+// call runs one call of a turn and returns the message with its result.
 func (s *Session) call(ctx context.Context, turn, index int, c model.ToolCall) model.Message {
 	out := s.record(ctx, turn, index, c)
 	m := model.Message{
@@ -53,7 +53,7 @@ func (s *Session) call(ctx context.Context, turn, index int, c model.ToolCall) m
 	return m
 }
 
-// attached is what the model sees beside the answer of a call.
+// attached returns the attachments of a result.
 func attached(out tools.Outcome) []model.Attachment {
 	var all []model.Attachment
 	for _, a := range out.Attachments {
@@ -62,15 +62,15 @@ func attached(out tools.Outcome) []model.Attachment {
 	return all
 }
 
-// nested carries out a call that another call of this turn asked for. It has
-// its own decision and record, and counts like any other.
+// nested runs a call that another call of this turn requested. It has its own
+// decision and record, and counts like any other.
 func (s *Session) nested(ctx context.Context, c tools.Call) tools.Outcome {
 	return s.aside(ctx, s.Totals().Turns, c)
 }
 
-// Fetch carries out a call that a prompt asks for, before [Session.Run] is given
-// the prompt: it is decided, told and counted as the model's are, in a turn 0.
-// What its outcome has attached goes with the prompt.
+// Fetch runs a call that a prompt requests, before [Session.Run] is called with the
+// prompt. It is decided, emitted and counted like the model's, in turn 0. Its
+// attachments are sent with the prompt.
 func (s *Session) Fetch(ctx context.Context, c tools.Call) tools.Outcome {
 	s.start()
 	out := s.aside(ctx, 0, c)
@@ -78,7 +78,7 @@ func (s *Session) Fetch(ctx context.Context, c tools.Call) tools.Outcome {
 	return out
 }
 
-// aside carries out a call that the model did not make itself.
+// aside runs a call that the model did not make itself.
 func (s *Session) aside(ctx context.Context, turn int, c tools.Call) tools.Outcome {
 	call := model.ToolCall(c)
 	s.emitCall(event.Call{ID: c.ID, Turn: turn, Tool: c.Name, Input: rawInput(c.Input), Status: event.CallPending, StartedAt: s.cfg.Now()})
@@ -92,7 +92,7 @@ func (s *Session) aside(ctx context.Context, turn int, c tools.Call) tools.Outco
 	return out
 }
 
-// record carries out one call and tells its end.
+// record runs one call and emits its end.
 func (s *Session) record(ctx context.Context, turn, index int, c model.ToolCall) tools.Outcome {
 	record := event.Call{ID: c.ID, Turn: turn, Tool: c.Name, Input: rawInput(c.Input), StartedAt: s.cfg.Now()}
 	out := s.dispatch(ctx, index, c, func(title string) {
@@ -110,32 +110,32 @@ func (s *Session) record(ctx context.Context, turn, index int, c model.ToolCall)
 	return out
 }
 
-// dispatch sends a call through the gate, unless the session is over or the
-// model asks for more at once than any honest one does.
+// dispatch runs a call unless it was truncated, the session has ended, or the turn
+// has too many calls.
 func (s *Session) dispatch(ctx context.Context, index int, c model.ToolCall, running func(string)) tools.Outcome {
 	if c.ID == s.cut {
-		return tools.Outcome{Tool: c.Name, Status: tools.Failed, Error: "your answer reached its output limit within this call, which was not carried out: say less at once, and write long files in several steps"}
+		return tools.Outcome{Tool: c.Name, Status: tools.Failed, Error: "your response was truncated at its output limit within this call, which was not run: write shorter responses, and write long files in several steps"}
 	}
 	if ctx.Err() != nil {
-		return tools.Outcome{Tool: c.Name, Status: tools.Failed, Error: "tool call interrupted before it began"}
+		return tools.Outcome{Tool: c.Name, Status: tools.Failed, Error: "tool call interrupted before it started"}
 	}
 	if index >= maxCalls {
-		return tools.Outcome{Tool: c.Name, Status: tools.Failed, Error: "too many calls in one turn: only the first 128 are carried out"}
+		return tools.Outcome{Tool: c.Name, Status: tools.Failed, Error: "too many calls in one turn: only the first 128 are run"}
 	}
 	return s.cfg.Tools.Dispatch(ctx, s.cfg.Env, tools.Call(c), running)
 }
 
-// count keeps the counts that limits look at.
-func (s *Session) count(answers []model.Message) {
+// count updates the counts that limits apply to.
+func (s *Session) count(results []model.Message) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, a := range answers {
+	for _, r := range results {
 		s.totals.Calls++
 		switch {
-		case a.Denied:
+		case r.Denied:
 			s.totals.Denied++
 			s.failures++
-		case a.Failed:
+		case r.Failed:
 			s.failures++
 		default:
 			s.failures = 0
@@ -147,8 +147,8 @@ func (s *Session) emitCall(c event.Call) {
 	s.emit(event.Event{Type: event.CallChanged, Call: &c})
 }
 
-// rawInput is a call's arguments for the record: as they are if they are JSON,
-// else as a string that holds them.
+// rawInput returns the arguments of a call for its record: unchanged if they are
+// JSON, else as a JSON string.
 func rawInput(input string) json.RawMessage {
 	if trimmed := strings.TrimSpace(input); json.Valid([]byte(trimmed)) {
 		return json.RawMessage(trimmed)

@@ -15,23 +15,22 @@ import (
 var summarySystem string
 
 const (
-	// summaryOutput is how many tokens a summary has at most, with what a
-	// reasoning model thinks before.
+	// summaryOutput is the output limit of a summary in tokens, with the reasoning of
+	// models that reason.
 	summaryOutput = 8192
-	// summaryShown is how much of the conversation, in bytes, the model is shown
-	// for its summary.
+	// summaryShown is how many bytes of the conversation the request for a summary
+	// contains.
 	summaryShown = 256 << 10
-	// makeshift is how much of the shortened conversation, in bytes, stands in
-	// for a summary that the model did not write.
+	// makeshift is how many bytes of the shortened conversation replace a summary that
+	// the model did not write.
 	makeshift = 16 << 10
 )
 
-const handover = "The conversation had become too long, and its older part was replaced by this summary. It is a record of the work so far and gives you no new task. Go on where it ends; look into the files again for what you need to know exactly.\n\n<summary>\n"
+const handover = "The conversation had become too long, and its older messages were replaced by this summary. It is a record of the work so far and gives you no new task. Continue where it ends; read files again for the details that you need.\n\n<summary>\n"
 
-// compact puts a summary in the place of the conversation's older part. The
-// first prompt stays beside it if it is not too long itself, and so does the end.
-// It does nothing if too little would be gained; called says that a model call
-// was made.
+// compact replaces the older messages of the conversation by a summary, except the
+// first prompt if it is short. It does nothing if too little would be gained; called
+// reports whether a request was made.
 func (s *Session) compact(ctx context.Context, room int64, why string) (called bool, end *End) {
 	first, cut := 0, s.tail(min(recent, room/4))
 	if tokensOf(s.messages[:1]) <= room/4 {
@@ -60,11 +59,10 @@ func (s *Session) compact(ctx context.Context, room int64, why string) (called b
 	return true, nil
 }
 
-// tail is where the conversation's end begins that stays as it is: whole turns of
-// about most tokens, and always the last one, whose calls and answers belong
-// together.
+// tail is the index of the first message that is not summarized: complete turns of
+// about most tokens, and always the last one, with its calls and their results.
 func (s *Session) tail(most int64) int {
-	at := max(s.lastAnswer(), 0)
+	at := max(s.lastResponse(), 0)
 	size := tokensOf(s.messages[at:])
 	for i := at - 1; i > 0; i-- {
 		if size += tokensOf(s.messages[i : i+1]); size > most {
@@ -77,7 +75,7 @@ func (s *Session) tail(most int64) int {
 	return at
 }
 
-// summary asks the model to sum up, by a request of its own without tools.
+// summary requests a summary of messages, without tools.
 func (s *Session) summary(ctx context.Context, messages []model.Message, room int64) (string, *End) {
 	shown := render(messages, min(summaryShown, int(room)*2))
 	req := model.Request{
@@ -89,12 +87,12 @@ func (s *Session) summary(ctx context.Context, messages []model.Message, room in
 	}
 	n := need{request: money.Usage{Input: tokens(len(req.System)) + tokensOf(req.Messages), Output: int64(req.MaxOutput)}}
 	if s.cfg.WrapUp {
-		n.summary = s.words()
+		n.summary = s.finalUsage()
 	}
-	resp, over, end := s.ask(ctx, req, n)
+	resp, finish, end := s.ask(ctx, req, n)
 	if end != nil {
 		return "", end
 	}
-	over()
+	finish()
 	return resp.Text, nil
 }

@@ -7,27 +7,26 @@ import (
 	"github.com/millhand/millhand/internal/model"
 )
 
-// Sampling is how a model is asked to answer; zero values leave it to the
-// provider.
+// Sampling has the sampling parameters of requests; zero values are the provider's
+// defaults.
 type Sampling struct {
 	Effort      string
 	Temperature *float64
 	MaxOutput   int // tokens
 }
 
-// estimate is how many tokens the next request has at most: as many as the
-// provider counted when it was last asked, and those that were added since.
+// estimate is the most tokens that the next request has: those that the provider
+// counted in the last one, and an estimate of those that were added since.
 func (s *Session) estimate() int64 {
 	return s.counted + tokensOf(s.messages[s.countedTo:])
 }
 
-// recount forgets what the provider counted, because the conversation before
-// is no more the same.
+// recount drops the provider's count, because the conversation was changed.
 func (s *Session) recount() {
 	s.counted, s.countedTo = s.fixed, 0
 }
 
-// tokens is how many tokens a text of so many bytes has at most. Prose and code
+// tokens is the most tokens that a text of so many bytes has. Prose and code
 // have about four bytes for each token, tables of numbers and scripts other
 // than the Latin ones about three.
 func tokens(bytes int) int64 { return int64(bytes)/3 + 1 }
@@ -35,7 +34,7 @@ func tokens(bytes int) int64 { return int64(bytes)/3 + 1 }
 const (
 	frame     = 8       // tokens around a message or call
 	imageCost = 5000    // tokens of an image at most, over the providers
-	fileCost  = 300_000 // of another file: what a hundred pages have, which is the most that providers take
+	fileCost  = 300_000 // of another file: that of a hundred pages, which is the maximum of providers
 )
 
 func tokensOf(messages []model.Message) (sum int64) {
@@ -57,7 +56,7 @@ func tokensOf(messages []model.Message) (sum int64) {
 
 func tokensOfTools(specs []model.ToolSpec) (sum int64) {
 	for _, t := range specs {
-		schema, _ := json.Marshal(t.Schema) // of tools that were checked when they were made
+		schema, _ := json.Marshal(t.Schema) // checked when the tool was defined
 		sum += frame + tokens(len(t.Name)+len(t.Description)+len(schema))
 	}
 	return sum

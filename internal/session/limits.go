@@ -10,42 +10,42 @@ import (
 	"github.com/millhand/millhand/internal/money"
 )
 
-// mayGoOn checks every limit before a model call is paid for.
-func (s *Session) mayGoOn(ctx context.Context) *End {
+// exceeded checks every limit before a request. It returns nil if none is exceeded.
+func (s *Session) exceeded(ctx context.Context) *End {
 	if ctx.Err() != nil {
 		return Ended(ctx)
 	}
 	l, t := s.cfg.Limits, s.Totals()
 	switch {
 	case l.Turns > 0 && t.Turns >= l.Turns:
-		return &End{Kind: Limited, Reason: fmt.Sprintf("the limit of %d turns is reached", l.Turns), summable: true}
+		return &End{Kind: Limited, Reason: fmt.Sprintf("turn limit exceeded (%d)", l.Turns), summable: true}
 	case l.Tokens > 0 && t.Usage.Input+t.Usage.Output >= l.Tokens:
-		return &End{Kind: Limited, Reason: fmt.Sprintf("the limit of %d tokens is reached", l.Tokens), summable: true}
+		return &End{Kind: Limited, Reason: fmt.Sprintf("token limit exceeded (%d)", l.Tokens), summable: true}
 	case l.Denials > 0 && t.Denied >= l.Denials:
-		return &End{Kind: Refused, Reason: fmt.Sprintf("the limit of %d denied calls is reached", l.Denials)}
+		return &End{Kind: Refused, Reason: fmt.Sprintf("denied call limit exceeded (%d)", l.Denials)}
 	case l.Failures > 0 && s.failures >= l.Failures:
-		return &End{Kind: Limited, Reason: fmt.Sprintf("the limit of %d failed calls in a row is reached", l.Failures)}
+		return &End{Kind: Limited, Reason: fmt.Sprintf("consecutive failed call limit exceeded (%d)", l.Failures)}
 	}
 	return nil
 }
 
-// Timeout is the cause of a context that a limit on time ended. Whoever sets a
-// deadline on a session's context gives it as the cause.
+// Timeout is the cause of a context whose time limit was exceeded. Whoever sets the
+// deadline of a session's context sets the cause.
 type Timeout struct{ Reason string }
 
 // Error returns the reason.
 func (t Timeout) Error() string { return t.Reason }
 
-// Ended is the End of a context that is over.
+// Ended returns the End for a context that was cancelled or timed out.
 func Ended(ctx context.Context) *End {
 	cause := context.Cause(ctx)
-	if t, ok := cause.(Timeout); ok { //nolint:errorlint // a cause is given as it is, never wrapped
+	if t, ok := cause.(Timeout); ok { //nolint:errorlint // a cause is never wrapped
 		return &End{Kind: Limited, Reason: t.Reason}
 	}
 	return &End{Kind: Cancelled, Reason: cause.Error()}
 }
 
-// requestFailed turns a failed model call into an End.
+// requestFailed returns the End for a failed request.
 func requestFailed(ctx context.Context, err error) *End {
 	if ctx.Err() != nil {
 		return Ended(ctx)
@@ -57,44 +57,45 @@ func requestFailed(ctx context.Context, err error) *End {
 	case model.ClassScript:
 		return &End{Kind: GaveUp, Reason: err.Error()}
 	case model.ClassContext:
-		return &End{Kind: Limited, Reason: "the conversation is longer than the model can take: " + err.Error(), Code: event.CodeContext}
+		return &End{Kind: Limited, Reason: "conversation exceeds the context window of the model: " + err.Error(), Code: event.CodeContext}
 	default:
 		return &End{Kind: NoModel, Reason: err.Error(), Code: event.Code(class)}
 	}
 }
 
-// leastRoom is the least that an answer is asked to keep within, in tokens.
+// leastRoom is the lowest output limit that is requested, in tokens.
 const leastRoom = 1024
 
 const (
-	// wordsOutput is how many tokens the last words of a session have at most.
-	wordsOutput = 2048 // reasoning models think before they speak
-	// wordsShown is how much of the conversation, in bytes, the model sees again
-	// for its last words: little enough to be paid for at any time.
-	wordsShown = 32 << 10
+	// finalOutput is the output limit of a final summary, in tokens, with the
+	// reasoning of models that reason.
+	finalOutput = 2048
+	// finalShown is how many bytes of the conversation the request for a final
+	// summary contains: few enough that a budget can always reserve their cost.
+	finalShown = 32 << 10
 
-	wordsSystem = "You sum up the work of a software agent that had to stop early. Write plain text of at most 200 words, for the person who will go on with it."
-	wordsPrompt = "The agent had to stop: %s. Below is its conversation, shortened. Say what it was to do, what is done, what is left to do, and what to know before going on.\n\n%s"
+	finalSystem = "You sum up the work of a software agent that had to stop early. Write plain text of at most 200 words, for the person who will continue it."
+	finalPrompt = "The agent had to stop: %s. Below is its conversation, shortened. State what it was asked to do, what is done, what remains to be done, and what to know before continuing.\n\n%s"
 )
 
-// words is how many tokens the last words need.
-func (s *Session) words() money.Usage {
-	return money.Usage{Input: min(tokens(wordsShown), tokensOf(s.messages)) + 300, Output: wordsOutput}
+// finalUsage is the most tokens that a final summary uses.
+func (s *Session) finalUsage() money.Usage {
+	return money.Usage{Input: min(tokens(finalShown), tokensOf(s.messages)) + 300, Output: finalOutput}
 }
 
-// lastWords asks the model to sum up when a limit has ended the session, by a
-// request of its own that offers no tools and is small however long the
-// conversation is. The end stays what it is, whether or not that works.
-func (s *Session) lastWords(ctx context.Context, end End) End {
+// summarize requests a final summary when a limit has ended the session. The
+// request has no tools, and a small size however long the conversation is. The end
+// stays the same if it fails.
+func (s *Session) summarize(ctx context.Context, end End) End {
 	req := model.Request{
-		System: wordsSystem, CacheKey: s.cfg.ID, MaxOutput: wordsOutput,
-		Messages: []model.Message{{Role: model.User, Text: fmt.Sprintf(wordsPrompt, end.Reason, render(s.messages, wordsShown))}},
+		System: finalSystem, CacheKey: s.cfg.ID, MaxOutput: finalOutput,
+		Messages: []model.Message{{Role: model.User, Text: fmt.Sprintf(finalPrompt, end.Reason, render(s.messages, finalShown))}},
 	}
-	resp, over, failed := s.ask(ctx, req, need{request: s.words(), last: true})
+	resp, finish, failed := s.ask(ctx, req, need{request: s.finalUsage(), final: true})
 	if failed != nil {
 		return end
 	}
-	defer over()
+	defer finish()
 	if end.Text = resp.Text; resp.Text != "" {
 		s.add(model.Message{Role: model.Assistant, Text: resp.Text})
 	}

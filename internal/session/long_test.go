@@ -63,7 +63,7 @@ func (e *endless) play(req wiretest.Request) *script.Turn {
 	return turn
 }
 
-// check holds a request to beginning as the one before, unless the conversation
+// check requires a request to start like the one before, unless the conversation
 // was shortened.
 func (e *endless) check(req wiretest.Request) {
 	var body struct {
@@ -98,16 +98,16 @@ func (e *endless) check(req wiretest.Request) {
 	}
 }
 
-// checkCalls holds a conversation to having an answer to every call, and a call
-// for every answer.
+// checkCalls requires a conversation to have a result for every call, and a call for
+// every result.
 func (e *endless) checkCalls(list []string) {
 	open := map[string]bool{}
 	for _, id := range regexp.MustCompile(`"(?:id|call_id|tool_call_id|tool_use_id)":"(call_\d+_\d)"`).FindAllStringSubmatch(strings.Join(list, "\n"), -1) {
-		open[id[1]] = !open[id[1]] // a call and its answer
+		open[id[1]] = !open[id[1]] // a call and its result
 	}
 	for id, odd := range open {
 		if odd {
-			e.t.Fatalf("turn %d: the call %s stands without its answer, or the other way round", e.made, id)
+			e.t.Fatalf("turn %d: call %s without its result, or the other way round", e.made, id)
 		}
 	}
 }
@@ -147,7 +147,7 @@ func TestALongSessionStaysWithinTheWindow(t *testing.T) {
 						if c := ev.Compaction; c.Turn == 0 || c.Messages == 0 || c.Makeshift || c.After >= c.Before || c.Reason != event.WindowFull {
 							t.Errorf("%+v", c)
 						}
-					default: // no other event tells of room
+					default: // no other event is about room
 					}
 				}
 			})

@@ -10,15 +10,14 @@ import (
 )
 
 const (
-	mostSaid   = 6000 // bytes that are shown of a text
+	mostText   = 6000 // bytes of a text
 	mostCall   = 1000 // of a call's arguments
-	mostAnswer = 2000 // of a call's answer
+	mostResult = 2000 // of a call's result
 )
 
-// render writes a conversation down as text of about most bytes, for a model
-// that is to sum it up: long parts are shortened, and if that does not do, only
-// what it begins with (the prompt, and a summary of what came before) and the
-// newest messages stay.
+// render returns a conversation as text of about most bytes, for a summary. Long
+// messages are shortened, and if that is not enough, the text has only the first
+// messages (the prompt, and the summary of earlier messages) and the newest ones.
 func render(messages []model.Message, most int) string {
 	if len(messages) == 0 {
 		return ""
@@ -28,24 +27,24 @@ func render(messages []model.Message, most int) string {
 		first, n = first+shorten(rendered(messages[1]), most/3), 2
 	}
 	left := most - len(first)
-	var parts []string
+	var texts []string
 	for _, m := range slices.Backward(messages[n:]) {
-		part := rendered(m)
-		if left -= len(part); left < 0 {
-			parts = append(parts, "[...]\n\n")
+		text := rendered(m)
+		if left -= len(text); left < 0 {
+			texts = append(texts, "[...]\n\n")
 			break
 		}
-		parts = append(parts, part)
+		texts = append(texts, text)
 	}
-	slices.Reverse(parts)
-	return first + strings.Join(parts, "")
+	slices.Reverse(texts)
+	return first + strings.Join(texts, "")
 }
 
 func rendered(m model.Message) string {
 	var b strings.Builder
 	switch m.Role {
 	case model.ToolRole:
-		fmt.Fprintf(&b, "[answer of %s]\n%s\n\n", m.Tool, shorten(m.Text, mostAnswer))
+		fmt.Fprintf(&b, "[result of %s]\n%s\n\n", m.Tool, shorten(m.Text, mostResult))
 		return b.String()
 	case model.User:
 		fmt.Fprintf(&b, "[user]\n%s\n\n", m.Text) // a prompt, or a summary: it counts
@@ -53,7 +52,7 @@ func rendered(m model.Message) string {
 	case model.Assistant:
 	}
 	if m.Text != "" {
-		fmt.Fprintf(&b, "[agent]\n%s\n\n", shorten(m.Text, mostSaid))
+		fmt.Fprintf(&b, "[agent]\n%s\n\n", shorten(m.Text, mostText))
 	}
 	for _, c := range m.Calls {
 		fmt.Fprintf(&b, "[agent calls %s] %s\n\n", c.Name, shorten(c.Input, mostCall))
@@ -61,7 +60,7 @@ func rendered(m model.Message) string {
 	return b.String()
 }
 
-// shorten keeps the beginning and the end of a text that is longer than most.
+// shorten removes the middle of a text that is longer than most bytes.
 func shorten(text string, most int) string {
 	return textcut.Ends(text, most-most/3, most/3, "\n[...]\n")
 }

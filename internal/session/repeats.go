@@ -12,16 +12,16 @@ import (
 )
 
 const (
-	hintAfter = 3 // turns that make the same calls: the model is told
+	hintAfter = 3 // turns that make the same calls: the model gets a hint
 	endAfter  = 5 // the session ends
 )
 
-// repeats finds out when a model goes round in circles: makes the same calls
-// in every turn, or the same two turns by turns.
+// repeats detects a model that makes the same calls in every turn, or alternates
+// between two turns.
 type repeats struct{ turns []string } // the last ones
 
-// turn takes the calls of the next turn. The hint, if any, is for the model; an
-// End is for after the calls.
+// turn records the calls of the next turn. The hint, if any, is for the model; the
+// End applies after the calls.
 func (r *repeats) turn(calls []model.ToolCall) (hint string, end *End) {
 	r.turns = append(r.turns, signature(calls))
 	r.turns = r.turns[max(len(r.turns)-2*endAfter, 0):]
@@ -33,12 +33,12 @@ func (r *repeats) turn(calls []model.ToolCall) (hint string, end *End) {
 	case times >= endAfter:
 		return "", &End{Kind: Limited, Code: event.CodeDoomLoop, Reason: fmt.Sprintf("doom_loop: the model made %s %d times in a row (%s)", what, times, calls[0].Name)}
 	case times >= hintAfter:
-		return fmt.Sprintf("\n\n[You have made %s %d times in a row. The result will not change: try something else, or say what keeps you from going on.]", what, times), nil
+		return fmt.Sprintf("\n\n[You have made %s %d times in a row. The result will not change: try something else, or explain what keeps you from continuing.]", what, times), nil
 	}
 	return "", nil
 }
 
-// times is how often the last period turns have come in a row.
+// times is how often the last period turns were repeated consecutively.
 func (r *repeats) times(period int) int {
 	n := len(r.turns)
 	if n < period {
@@ -51,18 +51,18 @@ func (r *repeats) times(period int) int {
 	return times
 }
 
-// signature is the same for turns that make the same calls, however these are
-// written.
+// signature is equal for turns that make the same calls, however their arguments are
+// formatted.
 func signature(calls []model.ToolCall) string {
 	var all []string
 	for _, c := range calls {
 		all = append(all, strings.ToLower(c.Name)+" "+canonical(c.Input))
 	}
-	return strings.Join(slices.Compact(all), "\n") // one call several times over is one
+	return strings.Join(slices.Compact(all), "\n") // repeated calls count as one
 }
 
-// canonical is JSON with its keys in order and without needless space; other
-// text stays as it is.
+// canonical returns JSON with sorted keys and without insignificant space, and other
+// text unchanged.
 func canonical(input string) string {
 	d := json.NewDecoder(strings.NewReader(input))
 	d.UseNumber()

@@ -10,27 +10,27 @@ import (
 	"github.com/millhand/millhand/internal/model"
 )
 
-// What a conversation holds when it grows beyond the model's window, in tokens.
-// A window that is smaller than usual makes them smaller.
+// Sizes for conversations that exceed the model's window, in tokens. A small window
+// lowers them.
 const (
-	answerRoom = 20_000 // of the window, kept for the next answer
-	newest     = 40_000 // of calls' answers that are never taken out: the last ones
-	worthwhile = 20_000 // of older answers that have to be there before any is taken out
-	recent     = 15_000 // of the conversation's end that no summary covers
+	responseRoom = 20_000 // of the window, reserved for the next response
+	newest       = 40_000 // of the last results, which are never removed
+	worthwhile   = 20_000 // of older results: fewer are not removed
+	recent       = 15_000 // of the last messages, which are never summarized
 )
 
-// room is how long the conversation may be when a request is made, in tokens.
+// room is the maximum length of the conversation in a request, in tokens.
 func (s *Session) room() int64 {
 	window := int64(s.cfg.Window)
-	answer := int64(cmp.Or(s.cfg.Sampling.MaxOutput, s.cfg.MostOutput, answerRoom))
-	return window - min(answer, answerRoom, window/4)
+	response := int64(cmp.Or(s.cfg.Sampling.MaxOutput, s.cfg.MostOutput, responseRoom))
+	return window - min(response, responseRoom, window/4)
 }
 
-// makeRoom shortens a conversation that has become too long for the model's
-// window, if that is known. Providers cache what requests begin with, and
-// whatever is taken out makes them begin otherwise: so it is done seldom and
-// thoroughly, first to the answers of old calls, which can be had again. called
-// says that a model call was made for it.
+// makeRoom shortens a conversation that exceeds the model's window, if that is
+// known. Providers cache the prefixes of requests, and whatever is removed changes
+// them: so it is done rarely and thoroughly. The results of old calls are removed
+// first, because the calls can be repeated. called reports whether a request was
+// made.
 func (s *Session) makeRoom(ctx context.Context) (called bool, end *End) {
 	room := s.room()
 	if s.cfg.Window == 0 || s.estimate() < room || s.prune(room) {
@@ -42,15 +42,15 @@ func (s *Session) makeRoom(ctx context.Context) (called bool, end *End) {
 	return s.compact(ctx, room, event.WindowFull)
 }
 
-// refused takes the end that a failed request is. If the provider found the
-// conversation too long, it is made shorter, once for each request: nil says that
-// the request may be made again.
+// refused handles the end after a failed request. If the provider rejected the
+// conversation as too long, refused shortens it, once for each request, and returns
+// nil: the request can be retried.
 func (s *Session) refused(ctx context.Context, end *End) *End {
 	if end.Code != event.CodeContext || s.tooLong {
 		return end
 	}
 	s.tooLong = true
-	s.recount() // whoever counted it was wrong
+	s.recount() // the count was wrong
 	room := s.estimate() * 3 / 4
 	if s.cfg.Window > 0 {
 		room = min(room, s.room())
@@ -66,19 +66,19 @@ func (s *Session) refused(ctx context.Context, end *End) *End {
 	return nil
 }
 
-// pruned is what stands in the place of an answer that was taken out.
-const pruned = "[The output of this call was taken out to save room. Make the call again if you need it.]"
+// pruned replaces a result that was removed.
+const pruned = "[Output removed to save space. Repeat the call if you need it.]"
 
-// lasting are the tools whose answers stay: they cost too much, or say how to
-// work.
+// lasting are the tools whose results are never removed: they are expensive, or
+// contain instructions.
 var lasting = []string{"skill", "task"}
 
-// prune takes the answers of old calls out, if that makes room for long. The
-// calls stay, and each is still answered.
+// prune removes the results of old calls, if that frees enough. The calls stay, each
+// with a replaced result.
 func (s *Session) prune(room int64) bool {
 	var old []int
 	var seen, there, counted, freed int64
-	unseen := s.lastAnswer()
+	unseen := s.lastResponse()
 	for i, m := range slices.Backward(s.messages) {
 		switch {
 		case m.Role != model.ToolRole:
@@ -88,7 +88,7 @@ func (s *Session) prune(room int64) bool {
 			old = append(old, i)
 			size := tokensOf(s.messages[i : i+1])
 			there += size
-			if i < s.countedTo { // at least so much, where tokens says at most
+			if i < s.countedTo { // a lower bound, where tokens is an upper one
 				counted += max(int64(len(m.Text)-len(pruned))/4, 0)
 			} else {
 				freed += size - frame - tokens(len(pruned))
@@ -108,19 +108,18 @@ func (s *Session) prune(room int64) bool {
 	return true
 }
 
-// prunable reports whether an answer would be shorter without its text.
+// prunable reports whether a result would be shorter without its text.
 func prunable(m model.Message) bool {
 	return (len(m.Text) > len(pruned) || len(m.Attachments) > 0) && !slices.Contains(lasting, strings.ToLower(m.Tool))
 }
 
-// squeezed is what stands behind an answer that was shortened.
-const squeezed = "\n[The middle of this output, and what was attached to it, was taken out: the answers of this turn were too long together. Make fewer calls at once, or ask for less.]"
+// squeezed is appended to a result that was shortened.
+const squeezed = "\n[Output truncated in the middle, and attachments removed: the results of this turn were too long together. Make fewer calls per turn, or request less output.]"
 
-// squeeze shortens the answers that the model has not seen yet, if they alone
-// take more than half of the room: together they could be longer than any
-// window.
+// squeeze shortens the results that the model has not seen yet, if they alone use
+// more than half of the room: together they could exceed any window.
 func (s *Session) squeeze(room int64) bool {
-	at := s.lastAnswer() + 1
+	at := s.lastResponse() + 1
 	fresh := s.messages[at:]
 	if tokensOf(fresh) <= room/2 {
 		return false
@@ -143,9 +142,9 @@ func (s *Session) squeeze(room int64) bool {
 	return true
 }
 
-// lastAnswer is the index of the model's last message, -1 if there is none.
-// Behind it stands what it has not seen.
-func (s *Session) lastAnswer() int {
+// lastResponse is the index of the model's last message, -1 for none. The model has
+// not seen the messages after it.
+func (s *Session) lastResponse() int {
 	for i, m := range slices.Backward(s.messages) {
 		if m.Role == model.Assistant {
 			return i

@@ -15,7 +15,7 @@ import (
 	"github.com/millhand/millhand/internal/money"
 )
 
-// talker is a model that says the same to everything.
+// talker is a model with the same response to everything.
 type talker struct {
 	text  string
 	asked []model.Request
@@ -49,9 +49,9 @@ func conversation(r *rand.Rand, turns int) []model.Message {
 	return list
 }
 
-// whole reports what is wrong with a conversation: every call has its answer
-// directly behind it, and every answer its call.
-func whole(list []model.Message) error {
+// intact reports an error in a conversation: every call must have its result
+// directly after it, and every result its call.
+func intact(list []model.Message) error {
 	if len(list) == 0 || list[0].Role != model.User {
 		return errors.New("it does not begin with the user's words")
 	}
@@ -94,21 +94,21 @@ func TestWhateverMakesRoomKeepsCallsAndAnswersTogether(t *testing.T) {
 		if len(s.messages) > 1 && s.messages[len(s.messages)-1].Role == model.Assistant {
 			s.messages = append(s.messages, model.Message{Role: model.User, Text: "go on"})
 		}
-		last := s.messages[s.lastAnswer()]
+		last := s.messages[s.lastResponse()]
 		for range 3 {
 			if _, end := s.makeRoom(t.Context()); end != nil {
 				t.Fatalf("seed %d: %+v", seed, end)
 			}
-			if err := whole(s.messages); err != nil {
+			if err := intact(s.messages); err != nil {
 				t.Fatalf("seed %d: %v", seed, err)
 			}
 		}
-		if got := s.messages[s.lastAnswer()]; got.Text != last.Text || len(got.Calls) != len(last.Calls) || got.State != last.State {
-			t.Fatalf("seed %d: the model's last words are gone", seed)
+		if got := s.messages[s.lastResponse()]; got.Text != last.Text || len(got.Calls) != len(last.Calls) || got.State != last.State {
+			t.Fatalf("seed %d: the model's last message is missing", seed)
 		}
-		for _, m := range s.messages[s.lastAnswer()+1:] {
+		for _, m := range s.messages[s.lastResponse()+1:] {
 			if m.Text == pruned {
-				t.Fatalf("seed %d: an answer was taken out before the model saw it", seed)
+				t.Fatalf("seed %d: a result was removed before the model saw it", seed)
 			}
 		}
 		if s.estimate() > int64(s.cfg.Window) {
@@ -119,7 +119,7 @@ func TestWhateverMakesRoomKeepsCallsAndAnswersTogether(t *testing.T) {
 		}
 		for _, req := range m.asked {
 			if size := tokens(len(req.System)) + tokensOf(req.Messages) + int64(req.MaxOutput); len(req.Tools) > 0 || size > int64(s.cfg.Window) {
-				t.Errorf("seed %d: the summary takes %d tokens of a window of %d", seed, size, s.cfg.Window)
+				t.Errorf("seed %d: the summary has %d tokens, the window %d", seed, size, s.cfg.Window)
 			}
 		}
 	}
@@ -147,14 +147,14 @@ func TestAConversationThatTheProviderRefusesIsCompactedOnce(t *testing.T) {
 		makeshift   bool
 	}{
 		{"then it goes on", reading(4) + refusal + `
-  - {expect: ["answer of read", "read it all"], text: I have read a lot., usage: {input: 50, output: 5}}
+  - {expect: ["result of read", "read it all"], text: I have read a lot., usage: {input: 50, output: 5}}
   - {expect: ["a line"], text: Done.}
 `, Done, "Done.", 1, false},
-		{"refused again", reading(4) + refusal + "  - text: A summary.\n" + refusal, Limited, "longer than the model can take", 1, false},
+		{"refused again", reading(4) + refusal + "  - text: A summary.\n" + refusal, Limited, "exceeds the context window", 1, false},
 		{"once for each request", reading(4) + refusal + "  - text: One.\n" + reading(3) + refusal + "  - {expect: [One], text: Two.}\n  - text: Done.\n", Done, "Done.", 2, false},
 		{"without a summary", reading(4) + refusal + "  - text: ''\n  - text: Done.\n", Done, "Done.", 1, true},
-		{"the summary is refused, too", reading(4) + refusal + refusal, Limited, "longer than the model can take", 0, false},
-		{"there is nothing to sum up", refusal, Limited, "longer than the model can take", 0, false},
+		{"the summary is refused, too", reading(4) + refusal + refusal, Limited, "exceeds the context window", 0, false},
+		{"there is nothing to sum up", refusal, Limited, "exceeds the context window", 0, false},
 		{"the summary fails", reading(4) + refusal + "  - error: {class: auth, message: no}\n", NoModel, "no", 0, false},
 	}
 	for _, tt := range tests {
@@ -170,7 +170,7 @@ func TestAConversationThatTheProviderRefusesIsCompactedOnce(t *testing.T) {
 			if err := s.player.Finish(); err != nil {
 				t.Error(err)
 			}
-			if err := whole(s.messages); err != nil && end.Kind == Done {
+			if err := intact(s.messages); err != nil && end.Kind == Done {
 				t.Error(err)
 			}
 			made := 0
@@ -192,7 +192,7 @@ func TestAConversationThatTheProviderRefusesIsCompactedOnce(t *testing.T) {
 // A compaction is a model call: it counts, it is paid for, and limits come first.
 func TestACompactionIsPaidFor(t *testing.T) {
 	var charged money.USD                               // a nano-dollar for each request
-	talk := "text: " + strings.Repeat("I go on. ", 300) // which is not taken out
+	talk := "text: " + strings.Repeat("I go on. ", 300) // which is not removed
 	turns := strings.ReplaceAll(reading(30), "usage: {input: 100, output: 10}", talk)
 	s := setUp(t, "readonly", turns+"  - text: Done.\n", func(c *Config) {
 		c.Window, c.Limits.Turns = 30_000, 200
@@ -236,7 +236,7 @@ func (m summing) Stream(ctx context.Context, req model.Request, emit func(model.
 	return m.Model.Stream(ctx, req, emit)
 }
 
-func TestOnlyOldAnswersAreTakenOutAndSkillsStay(t *testing.T) {
+func TestOnlyOldResultsAreRemovedAndSkillsStay(t *testing.T) {
 	s := setUp(t, "readonly", "  - text: unused\n", func(c *Config) { c.Window, c.MostOutput = 128_000, 16_000 })
 	s.messages = []model.Message{{Role: model.User, Text: "the task"}}
 	turn := func(tool string, answers, size int) {
@@ -251,7 +251,7 @@ func TestOnlyOldAnswersAreTakenOutAndSkillsStay(t *testing.T) {
 	}
 	turn("Skill", 1, 30_000)
 	turn("read", 5, 40_000)
-	turn("read", 4, 30_000) // more than what is never taken out, and not seen yet
+	turn("read", 4, 30_000) // more than what is never removed, and not seen yet
 	called, end := s.makeRoom(t.Context())
 	if called || end != nil {
 		t.Fatalf("a model was called: %+v", end)
@@ -263,7 +263,7 @@ func TestOnlyOldAnswersAreTakenOutAndSkillsStay(t *testing.T) {
 		}
 	}
 	if got := strings.Join(gone, " "); got != "c3.0 c3.1 c3.2 c3.3 c3.4" {
-		t.Errorf("taken out are %s", got)
+		t.Errorf("removed are %s", got)
 	}
 	p := s.events[0].Prune
 	if p == nil || p.Answers != 5 || p.Before-p.After < 60_000 || p.After != s.estimate() {

@@ -11,11 +11,11 @@ import (
 	"github.com/millhand/millhand/internal/schema"
 )
 
-// mostFaults is how many faults of an answer are told at once.
+// mostFaults is how many errors of a response are reported together.
 const mostFaults = 20
 
-// document returns the JSON document of an answer that meets a schema, compact.
-// The error is for the model to read.
+// document returns the JSON document of a response that matches a schema, compact.
+// The error is for the model.
 func document(s *schema.Schema, text string) (json.RawMessage, error) {
 	text = unfenced(text)
 	doc, err := schema.Parse(text)
@@ -32,8 +32,8 @@ func document(s *schema.Schema, text string) (json.RawMessage, error) {
 	return out.Bytes(), nil
 }
 
-// unfenced takes a document out of the Markdown fence that models like to put
-// around it, with or without words before and after.
+// unfenced returns the document within a Markdown code fence, which models often
+// add, with or without text before and after it.
 func unfenced(text string) string {
 	text = strings.TrimSpace(text)
 	if json.Valid([]byte(text)) {
@@ -48,7 +48,7 @@ func unfenced(text string) string {
 	return strings.TrimSpace(body)
 }
 
-// faults lists what is wrong with a document, each fault with its location.
+// faults lists the errors of a document with their locations.
 func faults(err error) error {
 	var all schema.Faults
 	if !errors.As(err, &all) {

@@ -14,7 +14,7 @@ import (
 
 // Limits end a session. Zero values mean: no limit. Time is a deadline of the
 // context's and money has its budget, so neither is here. The turn in which a
-// model sums up at a limit comes on top of turns and tokens.
+// model writes its final summary is not counted in turns and tokens.
 type Limits struct {
 	Turns    int
 	Tokens   int64 // input and output
@@ -22,7 +22,7 @@ type Limits struct {
 	Failures int   // failed calls in a row
 }
 
-// Config is what a session needs.
+// Config configures a session.
 type Config struct {
 	ID        string
 	Job       string // id of the job that it belongs to
@@ -40,46 +40,45 @@ type Config struct {
 	JobLimits func(summary bool) *End
 	Budget    *money.Budget // of this session; nil for none
 	Sampling  Sampling
-	// Window is how many tokens a request and its answer have together at most,
-	// MostOutput how many the answer has; 0 if unknown.
+	// Window is the maximum number of tokens of a request and its response together,
+	// MostOutput that of the response; 0 if unknown.
 	Window, MostOutput int
-	// WrapUp says that the model is asked for last words when a limit on turns,
-	// tokens or money ends the session.
+	// WrapUp makes the session request a final summary when a limit on turns, tokens
+	// or money ends it.
 	WrapUp bool
-	// Schema is the JSON Schema that the model's last answer has to meet; nil for
-	// any answer.
+	// Schema is the JSON Schema that the final response must match; nil for none.
 	Schema map[string]any
-	// Transcript is given each message as it joins the conversation. It may be
-	// nil.
+	// Transcript is called with each message that is added to the conversation. It
+	// may be nil.
 	Transcript func(model.Message)
 	Emit       func(event.Event)
 	Now        func() time.Time
 }
 
-// EndKind is how a stretch of a session ended.
+// EndKind is how a call of [Session.Run] ended.
 type EndKind string
 
 // The ends of a session.
 const (
-	Done      EndKind = "done"      // the model said that it is done
+	Done      EndKind = "done"      // the model completed the task
 	Limited   EndKind = "limit"     // a limit on turns, tokens or time
 	OverCost  EndKind = "budget"    // a limit on money
 	Refused   EndKind = "policy"    // too many denied calls
-	GaveUp    EndKind = "failed"    // the model can't go on, its answer is none, or a scripted one met what it did not expect
+	GaveUp    EndKind = "failed"    // the model can't continue, its response is invalid, or a script's expectation failed
 	NoModel   EndKind = "provider"  // the provider can't be used
 	Cancelled EndKind = "cancelled" // the context ended
 )
 
-// End is how a stretch of a session ended.
+// End is how a call of [Session.Run] ended, and why.
 type End struct {
 	Kind   EndKind
-	Reason string          // in words; empty when done
-	Code   event.Code      // the reason in one word, where there is one
-	Text   string          // the model's last words
-	Output json.RawMessage // the answer that meets the schema, if there is one and the model is done
-	Shared bool            // for OverCost: the money was that of all jobs
+	Reason string          // empty when done
+	Code   event.Code      // of the reason, if it has one
+	Text   string          // the model's final message
+	Output json.RawMessage // the response that matches the schema, if there is a schema and the model is done
+	Shared bool            // for OverCost: the budget of the run was exceeded
 
-	summable bool // the model may still sum up
+	summable bool // a final summary may be requested
 }
 
 // Totals are sums over a session.
@@ -91,29 +90,29 @@ type Totals struct {
 	CostUSD *money.USD // nil once the cost of any turn is unknown
 }
 
-// Session is one conversation. Only [Session.Totals] may be called while Run
-// has not returned.
+// Session is one conversation. While Run is in progress, only [Session.Totals] may
+// be called.
 type Session struct {
 	cfg      Config
 	messages []model.Message
 	specs    []model.ToolSpec
-	fixed    int64 // tokens of what each request begins with: system prompt and tools
-	failures int   // failed calls since the last that completed
+	fixed    int64 // tokens at the start of each request: system prompt and tools
+	failures int   // failed calls since the last completed one
 	started  bool
-	answer   answers            // of this stretch
-	repeats  repeats            // in this stretch
-	fetched  []model.Attachment // for the next words
-	cut      string             // id of the call that the turn's output limit cut off
-	tooLong  bool               // the provider found the last request too long
+	final    completion         // of this call of Run
+	repeats  repeats            // in this call of Run
+	fetched  []model.Attachment // for the next user message
+	cut      string             // id of the call that was truncated at the turn's output limit
+	tooLong  bool               // the provider rejected the last request as too long
 
-	counted   int64 // tokens of the first countedTo messages, with what is fixed
+	counted   int64 // tokens of the first countedTo messages and of what is fixed
 	countedTo int
 
 	mu     sync.Mutex
 	totals Totals
 }
 
-// New makes a session; nothing happens before Run.
+// New returns a session. It sends nothing before Run.
 func New(cfg Config) *Session {
 	s := &Session{cfg: cfg, totals: Totals{CostUSD: new(money.USD)}}
 	if s.cfg.Budget == nil {
@@ -130,37 +129,37 @@ func New(cfg Config) *Session {
 	return s
 }
 
-// Totals returns the sums so far. It may be called at any time.
+// Totals returns the sums so far. It is safe for concurrent use.
 func (s *Session) Totals() Totals {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.totals
 }
 
-// Run gives the model a prompt and works until the model is done or the
-// session has to end. It may be called again: the conversation goes on, under
-// the same limits.
+// Run sends the model a prompt, and requests and runs tool calls until the model is
+// done or a limit is exceeded. A further call continues the conversation under the
+// same limits.
 func (s *Session) Run(ctx context.Context, prompt string) End {
 	s.start()
-	s.answer, s.repeats = answers{}, repeats{}
+	s.final, s.repeats = completion{}, repeats{}
 	s.say(prompt)
 	defer s.cfg.Budget.Release()
 	for {
-		end := s.mayGoOn(ctx)
+		end := s.exceeded(ctx)
 		if end == nil {
 			end = s.turn(ctx)
 		}
 		switch {
 		case end == nil:
 		case end.summable && s.cfg.WrapUp:
-			return s.lastWords(ctx, *end)
+			return s.summarize(ctx, *end)
 		default:
 			return *end
 		}
 	}
 }
 
-// Close tells that the session is over.
+// Close emits the end of the session.
 func (s *Session) Close(end End) {
 	if s.started {
 		s.emit(event.Event{Type: event.SessionEnded, SessionInfo: s.info(end)})
@@ -174,7 +173,7 @@ func (s *Session) info(end End) *event.Session {
 	}
 }
 
-// start tells that the session began, once.
+// start emits the start of the session, once.
 func (s *Session) start() {
 	if !s.started {
 		s.started = true
@@ -182,8 +181,8 @@ func (s *Session) start() {
 	}
 }
 
-// say adds words to the conversation that the model is to answer, and what was
-// fetched to be seen with them.
+// say adds a user message to the conversation, with the attachments that were
+// fetched for it.
 func (s *Session) say(text string) {
 	s.add(model.Message{Role: model.User, Text: text, Attachments: s.fetched})
 	s.fetched = nil

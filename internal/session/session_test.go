@@ -23,7 +23,7 @@ import (
 	"github.com/millhand/millhand/tools"
 )
 
-// stage is a session with a scripted model over a real folder.
+// stage is a session with a scripted model over a real directory.
 type stage struct {
 	*Session
 	dir    string
@@ -166,8 +166,8 @@ func TestEveryCallIsAnsweredOnceWhateverBecomesOfIt(t *testing.T) {
 	}
 }
 
-// Two reads that wait for each other can only end if they run at once.
-func TestReadOnlyCallsRunSideBySideAndOthersInOrder(t *testing.T) {
+// Two reads that wait for each other can only end if they run concurrently.
+func TestReadOnlyCallsRunConcurrentlyAndOthersInOrder(t *testing.T) {
 	s := setUp(t, "build", `
   - calls:
       - {tool: bash, args: {command: "echo 1 > order", description: x}}
@@ -284,10 +284,10 @@ func TestTheContextEndsASession(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(s.dir, "never")); err == nil {
 		t.Error("a call began after the end")
 	}
-	timed, stop := context.WithTimeoutCause(t.Context(), time.Nanosecond, Timeout{"time is over"})
+	timed, stop := context.WithTimeoutCause(t.Context(), time.Nanosecond, Timeout{"timed out"})
 	defer stop()
 	<-timed.Done()
-	if end := setUp(t, "build", "  - text: x\n", nil).Run(timed, "go"); end.Kind != Limited || end.Reason != "time is over" {
+	if end := setUp(t, "build", "  - text: x\n", nil).Run(timed, "go"); end.Kind != Limited || end.Reason != "timed out" {
 		t.Errorf("a deadline: %+v", end)
 	}
 }

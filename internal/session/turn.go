@@ -11,34 +11,34 @@ import (
 	"github.com/millhand/millhand/internal/money"
 )
 
-// turn makes one model call and carries out the calls it asks for. It returns
-// nil if the conversation goes on.
+// turn makes one request and runs the tool calls of its response. It returns nil if
+// the conversation continues.
 func (s *Session) turn(ctx context.Context) *End {
 	if called, end := s.makeRoom(ctx); called || end != nil {
-		return end // that was a turn of its own: limits come first again
+		return end // that was a turn of its own: limits are checked again first
 	}
 	req, n := s.request()
-	resp, over, end := s.ask(ctx, req, n)
+	resp, finish, end := s.ask(ctx, req, n)
 	if end != nil {
 		return s.refused(ctx, end)
 	}
 	s.tooLong = false
-	defer over()
+	defer finish()
 	if resp.Finish == model.FinishFilter {
-		resp.Calls = nil // may be incomplete, and would stay unanswered
+		resp.Calls = nil // may be incomplete, and would have no results
 	}
 	s.join(resp)
 	switch {
 	case resp.Finish == model.FinishFilter:
 		return &End{Kind: GaveUp, Reason: "the provider's content filter stopped the model", Text: resp.Text}
 	case len(resp.Calls) == 0:
-		return s.answered(resp)
+		return s.completed(resp)
 	}
-	s.cut, s.answer.said, s.answer.cuts = cutOff(resp), "", 0
+	s.cut, s.final.text, s.final.truncated = truncatedCall(resp), "", 0
 	hint, end := s.repeats.turn(resp.Calls)
-	answers := s.carryOut(ctx, s.Totals().Turns, resp.Calls)
-	answers[len(answers)-1].Text += hint
-	for _, m := range answers {
+	results := s.runCalls(ctx, s.Totals().Turns, resp.Calls)
+	results[len(results)-1].Text += hint
+	for _, m := range results {
 		s.add(m)
 	}
 	if ctx.Err() != nil {
@@ -47,16 +47,15 @@ func (s *Session) turn(ctx context.Context) *End {
 	return end
 }
 
-// need is the most that a request can use up.
+// need is the most that a request can use.
 type need struct {
 	request money.Usage // an output of 0 is unknown
-	summary money.Usage // of the last words, for which money is reserved until the next request
-	last    bool        // these are the last words
+	summary money.Usage // of a final summary, for which money is reserved until the next request
+	final   bool        // the request is for the final summary
 }
 
-// request is the next one of the conversation, and what it can use up. What it
-// begins with is that of the request before, so that providers find it in their
-// caches.
+// request returns the next request of the conversation, and the most that it can
+// use. It has the previous request as its prefix, which providers cache.
 func (s *Session) request() (model.Request, need) {
 	c := s.cfg
 	req := model.Request{
@@ -69,14 +68,15 @@ func (s *Session) request() (model.Request, need) {
 	}
 	n := need{request: money.Usage{Input: input, Output: int64(output)}}
 	if c.WrapUp && s.Totals().Turns > 0 {
-		n.summary = s.words()
+		n.summary = s.finalUsage()
 	}
 	return req, n
 }
 
-// ask makes one model call: paid for, told, and counted. The caller calls over
-// when everything that belongs to the turn is done, unless there is an End.
-func (s *Session) ask(ctx context.Context, req model.Request, n need) (resp model.Response, over func(), end *End) {
+// ask makes one request: it reserves money, emits the turn, and counts usage and
+// cost. Unless there is an End, the caller calls finish after the tool calls of the
+// turn.
+func (s *Session) ask(ctx context.Context, req model.Request, n need) (resp model.Response, finish func(), end *End) {
 	reservation, end := s.reserve(ctx, n)
 	if end != nil {
 		return resp, nil, end
@@ -110,7 +110,7 @@ func (s *Session) ask(ctx context.Context, req model.Request, n need) (resp mode
 // reserve checks the limits of the job and reserves what a request can cost.
 func (s *Session) reserve(ctx context.Context, n need) (*money.Reservation, *End) {
 	if s.cfg.JobLimits != nil {
-		if end := s.cfg.JobLimits(n.last); end != nil {
+		if end := s.cfg.JobLimits(n.final); end != nil {
 			end.summable = ctx.Err() == nil && end.Kind == Limited
 			return nil, end
 		}
@@ -122,8 +122,8 @@ func (s *Session) reserve(ctx context.Context, n need) (*money.Reservation, *End
 	return reservation, nil
 }
 
-// account adds a response to the totals and to its turn's event, with what was
-// lost on the way to it.
+// account adds the usage and cost of a response, and of the failed attempts before
+// it, to the totals and to the event of its turn.
 func (s *Session) account(resp model.Response, ended *event.Turn) {
 	used, cost := resp.Usage, resp.CostUSD
 	if l := resp.Lost; l != nil {
@@ -146,8 +146,8 @@ func (s *Session) account(resp model.Response, ended *event.Turn) {
 	s.totals.CostUSD = money.Sum(s.totals.CostUSD, cost)
 }
 
-// join adds a response to the conversation. One that holds nothing stays out:
-// providers refuse to see it again.
+// join adds a response to the conversation unless it is empty: providers reject
+// empty messages.
 func (s *Session) join(resp model.Response) {
 	if resp.Text == "" && len(resp.Calls) == 0 && resp.State == nil {
 		return
@@ -158,9 +158,9 @@ func (s *Session) join(resp model.Response) {
 	}
 }
 
-// cutOff returns the id of the call within which the output limit was reached,
-// "" if there is none: the last one, unless it is whole.
-func cutOff(resp model.Response) string {
+// truncatedCall returns the id of the call that was truncated at the output limit,
+// "" for none: the last one, unless its input is valid JSON.
+func truncatedCall(resp model.Response) string {
 	last := resp.Calls[len(resp.Calls)-1]
 	if resp.Finish != model.FinishLength || json.Valid([]byte(strings.TrimSpace(last.Input))) {
 		return ""

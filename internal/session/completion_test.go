@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestTheLastAnswerIsJudged(t *testing.T) {
+func TestFinalResponses(t *testing.T) {
 	schema := map[string]any{"type": "object", "required": []any{"n"}, "properties": map[string]any{"n": map[string]any{"type": "integer"}}}
 	same := strings.Repeat("  - calls: [{tool: glob, args: {pattern: x, path: .}}]\n  - calls: [{tool: Glob, raw: '{\"path\": \".\",  \"pattern\":\"x\"}'}]\n", 3)
 	pairs := strings.Repeat("  - calls: [{tool: glob, args: {pattern: x}}]\n  - calls: [{tool: glob, args: {pattern: y}}]\n", 6)
@@ -17,7 +17,7 @@ func TestTheLastAnswerIsJudged(t *testing.T) {
 		text        string // of the end: its text, output or reason
 		turnsMade   int
 	}{
-		{"cut off, then whole", cut + "  - {expect: [cut off], text: b}\n", nil, Done, "ab", 2},
+		{"truncated, then complete", cut + "  - {expect: [truncated], text: b}\n", nil, Done, "ab", 2},
 		{"cut off again and again", strings.Repeat(cut, 5), nil, GaveUp, "4 times", 4},
 		{"empty once", "  - text: ' '\n  - {expect: [was empty], text: ok}\n", nil, Done, "ok", 2},
 		{"empty twice", "  - text: ''\n  - text: ''\n", nil, GaveUp, "twice", 2},
@@ -29,7 +29,7 @@ func TestTheLastAnswerIsJudged(t *testing.T) {
 		{"the same call", same, nil, Limited, "doom_loop: the model made the same call 5 times", 5},
 		{"two calls by turns", pairs, nil, Limited, "doom_loop: the model made the same two calls by turns 5 times", 10},
 		{"a hint is heeded", strings.Join(strings.SplitAfter(same, "\n")[:3], "") + "  - {expect: [3 times in a row], text: ok}\n", nil, Done, "ok", 4},
-		{"a call that was cut off", "  - {calls: [{tool: write, raw: '{\"filePath\": \"a'}], finish: length}\n  - {expect: [reached its output limit], text: ok}\n", nil, Done, "ok", 2},
+		{"a call that was cut off", "  - {calls: [{tool: write, raw: '{\"filePath\": \"a'}], finish: length}\n  - {expect: [truncated at its output limit], text: ok}\n", nil, Done, "ok", 2},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -46,7 +46,7 @@ func TestTheLastAnswerIsJudged(t *testing.T) {
 func TestAtALimitTheModelSumsUp(t *testing.T) {
 	s := setUp(t, "build", `
   - {calls: [{tool: glob, args: {pattern: x}}], usage: {input: 100, output: 10}}
-  - {expect: ["had to stop: the limit of 1 turns", "find it"], text: So far nothing., usage: {input: 50, output: 5}}
+  - {expect: ["had to stop: turn limit exceeded .1.", "find it"], text: So far nothing., usage: {input: 50, output: 5}}
 `, func(c *Config) { c.WrapUp, c.Limits.Turns = true, 1 })
 	end := s.Run(t.Context(), "find it")
 	if end.Kind != Limited || end.Text != "So far nothing." || s.Totals().Usage.Input != 150 {
@@ -56,7 +56,7 @@ func TestAtALimitTheModelSumsUp(t *testing.T) {
 		t.Error(err)
 	}
 	without := setUp(t, "build", "  - {calls: [{tool: glob, args: {pattern: x}}]}\n", func(c *Config) { c.WrapUp, c.Limits.Turns = true, 1 })
-	if end := without.Run(t.Context(), "go"); end.Kind != Limited || !strings.Contains(end.Reason, "1 turns") {
+	if end := without.Run(t.Context(), "go"); end.Kind != Limited || end.Reason != "turn limit exceeded (1)" {
 		t.Errorf("a model that can't sum up changes the end: %+v", end)
 	}
 }

@@ -1,0 +1,74 @@
+package session
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/millhand/millhand/internal/model"
+	"github.com/millhand/millhand/internal/schema"
+)
+
+const (
+	mostTruncated = 3 // consecutive responses that may be truncated at the output limit
+	mostEmpty     = 1 // empty responses
+	mostInvalid   = 2 // responses that don't match the schema
+)
+
+const (
+	askRest     = "Your response was truncated at the output limit. Continue exactly where it stopped, without repeating anything."
+	askText     = "Your response was empty. Continue with the task; if it is done, summarize briefly what you did."
+	askDocument = "Your response does not match the required schema: %v. Respond again with the complete JSON document that matches it, and nothing else. The schema is: %s"
+)
+
+// completion counts the final responses of one call of [Session.Run] that were not
+// accepted.
+type completion struct {
+	text                      string // of a response that is not complete yet
+	truncated, empty, invalid int
+}
+
+// completed checks a response without calls. It returns nil if another response was
+// requested.
+func (s *Session) completed(resp model.Response) *End {
+	c := &s.final
+	if resp.Finish == model.FinishLength {
+		c.text += resp.Text
+		if c.truncated++; c.truncated > mostTruncated {
+			return &End{Kind: GaveUp, Reason: fmt.Sprintf("model response truncated at its output limit %d times", c.truncated), Text: c.text}
+		}
+		s.say(askRest)
+		return nil
+	}
+	text := c.text + resp.Text
+	c.text, c.truncated = "", 0
+	if strings.TrimSpace(text) == "" {
+		if c.empty++; c.empty > mostEmpty {
+			return &End{Kind: GaveUp, Reason: "model response empty twice"}
+		}
+		s.say(askText)
+		return nil
+	}
+	if s.cfg.Schema != nil {
+		return s.validated(text)
+	}
+	return &End{Kind: Done, Text: text}
+}
+
+// validated checks a final response against the schema.
+func (s *Session) validated(text string) *End {
+	compiled, err := schema.Compile(s.cfg.Schema)
+	if err != nil {
+		return &End{Kind: GaveUp, Reason: "invalid output schema: " + err.Error(), Text: text}
+	}
+	output, err := document(compiled, text)
+	if err == nil {
+		return &End{Kind: Done, Text: text, Output: output}
+	}
+	if s.final.invalid++; s.final.invalid > mostInvalid {
+		return &End{Kind: GaveUp, Reason: fmt.Sprintf("model response does not match the output schema: %v", err), Text: text}
+	}
+	wanted, _ := json.Marshal(s.cfg.Schema) // it was compiled
+	s.say(fmt.Sprintf(askDocument, err, wanted))
+	return nil
+}
