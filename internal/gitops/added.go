@@ -69,7 +69,7 @@ func (r *Repo) eachVersion(ctx context.Context, cs *ChangeSet, fn func(*workTree
 			err = fn(tree, c.Path, v)
 		}
 		if err != nil {
-			return fmt.Errorf("look at the change of %s: %w", c.Path, err)
+			return fmt.Errorf("read change of %s: %w", c.Path, err)
 		}
 	}
 	return nil

@@ -72,7 +72,7 @@ func (e edit) kind() Kind {
 func (r *Repo) Changes(ctx context.Context, from *Snapshot, protect []string) (*ChangeSet, error) {
 	cs, err := r.changes(ctx, from, protect)
 	if err != nil {
-		return nil, fmt.Errorf("measure the changes in %s: %w", r.Git.Root, err)
+		return nil, fmt.Errorf("collect changes in %s: %w", r.Git.Root, err)
 	}
 	return cs, nil
 }
@@ -179,7 +179,7 @@ func matchesAny(globs []string, path string) bool {
 func (cs *ChangeSet) refuse(tree *workTree, nested []string) error {
 	for _, path := range nested {
 		if !cs.from.nested[path] {
-			cs.Refused = append(cs.Refused, Refusal{path, "it is another git repository"})
+			cs.Refused = append(cs.Refused, Refusal{path, "nested git repository"})
 		}
 	}
 	for path, e := range cs.edits {
@@ -205,7 +205,7 @@ func (cs *ChangeSet) refuse(tree *workTree, nested []string) error {
 const largestFile = 100 << 20
 
 // tooLarge is why a file of more than largestFile is refused.
-var tooLarge = fmt.Sprintf("it is larger than %d MiB", largestFile>>20)
+var tooLarge = fmt.Sprintf("file exceeds %d MiB", largestFile>>20)
 
 // refusal returns why a changed path can't be stored, "" if it can. A file that
 // is known to be small is not looked at for its size.
@@ -219,12 +219,12 @@ func (t *workTree) refusal(path string, e edit, small bool) (string, error) {
 	case e.after.mode == 0:
 		return "", nil
 	case e.after.hash.IsZero():
-		return "the file can't be read", nil
+		return "file can't be read", nil
 	case e.after.mode == filemode.Submodule:
 		return "a submodule was added", nil
 	case e.after.mode == filemode.Symlink:
 		if path[strings.LastIndexByte(path, '/')+1:] == ".gitmodules" {
-			return "git does not accept a symbolic link of this name", nil
+			return "git does not accept a symlink with this name", nil
 		}
 		return "", nil
 	}
@@ -233,10 +233,10 @@ func (t *workTree) refusal(path string, e edit, small bool) (string, error) {
 		return "", err
 	}
 	if filter := a["filter"]; filter != "" && filter != "false" {
-		return "its attributes ask for the filter " + filter + ", and filters are not run", nil
+		return "its attributes require the filter " + filter + ", which is not supported", nil
 	}
 	if encoding := a["working-tree-encoding"]; encoding != "" && !strings.EqualFold(encoding, "utf-8") {
-		return "its attributes ask for the encoding " + encoding, nil
+		return "its attributes require the encoding " + encoding, nil
 	}
 	return "", nil
 }
@@ -315,7 +315,7 @@ func (t *workTree) measured(path string, e edit) (*content, error) {
 	}
 	hash, err := c.hash()
 	if err == nil && hash != e.after.hash {
-		err = fmt.Errorf("%s was changed after the job's changes were measured: %w", path, gitdir.ErrConflict)
+		err = fmt.Errorf("%s was modified after the job's changes were collected: %w", path, gitdir.ErrConflict)
 	}
 	if err != nil {
 		c.close()
@@ -355,7 +355,7 @@ func (t *workTree) largerThan(path string, n int64) (bool, error) {
 		return false, nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("look at %s: %w", path, err)
+		return false, fmt.Errorf("inspect %s: %w", path, err)
 	}
 	return info.Mode().IsRegular() && info.Size() > n, nil
 }

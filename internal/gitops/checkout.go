@@ -55,7 +55,7 @@ func (s *Snapshot) sorted() ([]placed, error) {
 	for path, at := range s.files {
 		for name := range strings.SplitSeq(path, "/") {
 			if name == "" || name == "." || name == ".." || reserved(name) {
-				return nil, &gitdir.UnsupportedError{Reason: "the commit holds a path that git refuses", Paths: []string{path}}
+				return nil, &gitdir.UnsupportedError{Reason: "the commit contains a path that git rejects", Paths: []string{path}}
 			}
 		}
 		files = append(files, placed{path, at})

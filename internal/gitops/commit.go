@@ -114,7 +114,7 @@ func (c *committing) check() error {
 	}
 	for _, hash := range []string{o.Parent, o.Replaces} {
 		if hash != "" && !plumbing.IsHash(hash) {
-			return fmt.Errorf("%q is not the hash of a commit", hash)
+			return fmt.Errorf("%q is not a commit hash", hash)
 		}
 	}
 	if o.Branch != "" {
@@ -146,7 +146,7 @@ func (s *Signature) clean(role string) error {
 	}
 	s.Name, s.Email = clean(s.Name), clean(s.Email)
 	if s.Name == "" || s.Email == "" {
-		return fmt.Errorf("the %s has no name or no e-mail address", role)
+		return fmt.Errorf("%s has no name or email address", role)
 	}
 	return nil
 }
@@ -195,7 +195,7 @@ func (c *committing) aim() (target, error) {
 	}
 	t.inPlace = t.branch == onBranch
 	if op := git.Unfinished(); op != "" && t.inPlace {
-		return t, &gitdir.UnsupportedError{Reason: "a " + op + " is under way in " + git.Root}
+		return t, &gitdir.UnsupportedError{Reason: "a " + op + " in progress in " + git.Root}
 	}
 	return t, nil
 }
@@ -256,7 +256,7 @@ func (c *committing) storeFiles(ctx context.Context, w *objectWriter) ([]gitdir.
 func (cs *ChangeSet) storeFile(tree *workTree, w *objectWriter, path string) (gitdir.IndexEntry, error) {
 	e, ok := cs.edits[path]
 	if !ok {
-		return gitdir.IndexEntry{}, fmt.Errorf("%s is not one of the changes that were measured", path)
+		return gitdir.IndexEntry{}, fmt.Errorf("%s is not one of the collected changes", path)
 	}
 	f := gitdir.IndexEntry{Path: path, Mode: e.after.mode, Hash: e.after.hash}
 	if e.after.mode == 0 {

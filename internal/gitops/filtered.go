@@ -27,7 +27,7 @@ var errEnough = errors.New("enough")
 func (r *Repo) FilteredPaths(ctx context.Context, commit, below string, protect []string, limit int) ([]string, error) {
 	paths, err := r.filteredPaths(ctx, commit, below, protect, limit)
 	if err != nil {
-		return nil, fmt.Errorf("look for filtered paths in commit %s: %w", commit, err)
+		return nil, fmt.Errorf("find filtered paths in commit %s: %w", commit, err)
 	}
 	return paths, nil
 }
@@ -94,7 +94,7 @@ func (w *attributeWalk) readWide(r *Repo) error {
 
 func (w *attributeWalk) walk(tree plumbing.Hash, dir string, depth int, each func(string, object.TreeEntry) error) error {
 	if depth > gitdir.MaxDepth {
-		return fmt.Errorf("directories are more than %d deep", gitdir.MaxDepth)
+		return fmt.Errorf("directories nested more than %d levels deep", gitdir.MaxDepth)
 	}
 	if err := w.ctx.Err(); err != nil {
 		return err

@@ -90,7 +90,7 @@ func (r *Repo) HasDir(commit, name string) (bool, error) {
 func (r *Repo) modeAt(commit, name string) (filemode.FileMode, error) {
 	entry, err := r.entryAt(commit, name)
 	if err != nil {
-		return 0, fmt.Errorf("look for %s in commit %s: %w", name, commit, err)
+		return 0, fmt.Errorf("find %s in commit %s: %w", name, commit, err)
 	}
 	return entry.Mode, nil
 }
@@ -102,7 +102,7 @@ func (r *Repo) entryAt(commit, name string) (object.TreeEntry, error) {
 		return entry, err
 	}
 	if path.Clean(name) != name || name[0] == '/' || strings.HasPrefix(name, "../") || name == ".." {
-		return object.TreeEntry{}, errors.New("it is not a clean relative path")
+		return object.TreeEntry{}, errors.New("not a clean relative path")
 	}
 	for part := range strings.SplitSeq(name, "/") {
 		if entry.Mode != filemode.Dir || entry.Hash == gitdir.EmptyTree {

@@ -31,7 +31,7 @@ func (r *Repo) Patch(ctx context.Context, cs *ChangeSet) ([]byte, error) {
 			return nil, err
 		}
 		if out.Len() > largestPatch {
-			return nil, fmt.Errorf("the patch would be larger than %d MiB", largestPatch>>20)
+			return nil, fmt.Errorf("patch exceeds %d MiB", largestPatch>>20)
 		}
 		if err := cs.writeChange(&out, tree, c.Path); err != nil {
 			return nil, fmt.Errorf("write patch of %s: %w", c.Path, err)

@@ -33,7 +33,7 @@ func (c *committing) publish(ctx context.Context, t target, m gitdir.Movement, f
 	c.repo.Git.LogMovement(ref.Name, t.inPlace, m)
 	if idx != nil {
 		if err := idx.Commit(); err != nil {
-			return fmt.Errorf("%s is made, but write index: %w", m.New, err)
+			return fmt.Errorf("created commit %s, but write index: %w", m.New, err)
 		}
 	}
 	if t.own {

@@ -56,7 +56,7 @@ func (r *Repo) Below(dir string) (string, error) {
 	}
 	below, err := filepath.Rel(r.Git.Root, real)
 	if err != nil || !filepath.IsLocal(below) {
-		return "", fmt.Errorf("%s is not in the work tree %s", dir, r.Git.Root)
+		return "", fmt.Errorf("%s is not in the working tree %s", dir, r.Git.Root)
 	}
 	if below == "." {
 		return "", nil

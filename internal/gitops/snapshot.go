@@ -133,7 +133,7 @@ func (r *Repo) SnapshotOf(commit string) (*Snapshot, error) {
 
 func (s *Snapshot) addTree(objects *gitdir.Objects, hash plumbing.Hash, dir string, depth int) error {
 	if depth > gitdir.MaxDepth {
-		return fmt.Errorf("directories are more than %d deep", gitdir.MaxDepth)
+		return fmt.Errorf("directories nested more than %d levels deep", gitdir.MaxDepth)
 	}
 	entries, err := objects.Tree(hash)
 	if err != nil {

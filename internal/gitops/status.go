@@ -13,7 +13,7 @@ import (
 func (r *Repo) Dirty(ctx context.Context) ([]string, error) {
 	paths, err := r.dirty(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("look for changes in %s: %w", r.Git.Root, err)
+		return nil, fmt.Errorf("find changes in %s: %w", r.Git.Root, err)
 	}
 	return paths, nil
 }

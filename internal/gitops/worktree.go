@@ -27,7 +27,7 @@ import (
 func (r *Repo) AddWorktree(ctx context.Context, dir, commit string) (*Repo, error) {
 	wt, err := r.worktrees.add(ctx, dir, commit)
 	if err != nil {
-		return nil, fmt.Errorf("make worktree %s of %s: %w", dir, r.Git.Common, err)
+		return nil, fmt.Errorf("create worktree %s of %s: %w", dir, r.Git.Common, err)
 	}
 	return wt, nil
 }
@@ -42,7 +42,7 @@ type worktrees struct {
 
 func (w *worktrees) add(ctx context.Context, dir, commit string) (*Repo, error) {
 	if !plumbing.IsHash(commit) {
-		return nil, fmt.Errorf("%q is not the hash of a commit", commit)
+		return nil, fmt.Errorf("%q is not a commit hash", commit)
 	}
 	dir, err := emptyDirectory(dir)
 	if err != nil {
@@ -182,7 +182,7 @@ func newDirectory(name string) (string, error) {
 			return one, err
 		}
 	}
-	return "", fmt.Errorf("%s is taken, with any number at its end", name)
+	return "", fmt.Errorf("%s and all its numbered variants are in use", name)
 }
 
 // RemoveWorktree removes a linked worktree's directory, whatever is in it, and

@@ -39,7 +39,7 @@ func (r *Repo) openWorkTree(private bool) (*workTree, error) {
 	}
 	dir, err := os.OpenRoot(r.Git.Root)
 	if err != nil {
-		return nil, fmt.Errorf("open work tree: %w", err)
+		return nil, fmt.Errorf("open working tree: %w", err)
 	}
 	t := &workTree{repo: r, dir: dir, perDir: map[string]*gitdir.AttributeFile{}}
 	if !private {
@@ -137,7 +137,7 @@ func (t *workTree) conversionOf(path string) (conversion, error) {
 }
 
 // errReplaced says that a file is no longer of the kind that it was a moment ago.
-var errReplaced = errors.New("it was changed while it was read")
+var errReplaced = errors.New("modified while it was read")
 
 // open opens a plain file without waiting and without leaving the work tree.
 func (t *workTree) open(path string) (*os.File, error) {

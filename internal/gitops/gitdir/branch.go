@@ -25,11 +25,11 @@ func badBranch(name string) string {
 	case name == "HEAD" || name == "@":
 		return "is reserved"
 	case name[0] == '-':
-		return "begins with a hyphen"
+		return "starts with a hyphen"
 	case strings.HasSuffix(name, "."):
 		return "ends with a dot"
 	case strings.Contains(name, ".."):
-		return "contains two dots in a row"
+		return "contains consecutive dots"
 	case strings.Contains(name, "@{"):
 		return `contains "@{"`
 	}
@@ -49,13 +49,13 @@ func badBranch(name string) string {
 func badComponent(part string) string {
 	switch {
 	case part == "":
-		return "has a slash at its begin or end, or two in a row"
+		return "starts or ends with a slash, or contains consecutive slashes"
 	case part[0] == '.':
-		return "has a component that begins with a dot"
+		return "has a component that starts with a dot"
 	case strings.HasSuffix(part, ".lock"):
 		return "has a component that ends with .lock"
 	case len(part) > longestComponent:
-		return fmt.Sprintf("has a component of more than %d bytes", longestComponent)
+		return fmt.Sprintf("has a component longer than %d bytes", longestComponent)
 	}
 	return ""
 }

@@ -169,12 +169,12 @@ func checkExtension(key, value string) error {
 		if strings.EqualFold(value, "sha1") {
 			return nil
 		}
-		return &UnsupportedError{Reason: "the object format " + value + " is not supported, only sha1 is"}
+		return &UnsupportedError{Reason: "object format " + value + " not supported, only sha1"}
 	case "refstorage":
 		if strings.EqualFold(value, "files") {
 			return nil
 		}
-		return &UnsupportedError{Reason: "the reference storage " + value + " is not supported, only files is"}
+		return &UnsupportedError{Reason: "reference storage " + value + " not supported, only files"}
 	case "worktreeconfig":
 		if !isTrue(value) {
 			return nil
@@ -183,7 +183,7 @@ func checkExtension(key, value string) error {
 	case "partialclone":
 		return &UnsupportedError{Reason: "partial clones are not supported: objects may be missing"}
 	}
-	return &UnsupportedError{Reason: "the repository extension " + key + " is not supported"}
+	return &UnsupportedError{Reason: "repository extension " + key + " is not supported"}
 }
 
 // Settings is what this package uses of git's configuration.

@@ -80,7 +80,7 @@ func (at location) open(env Env) (*Dir, error) {
 		return nil, err
 	}
 	if at.root != "" && !at.linked() && local.boolean("core", "bare", false) {
-		return nil, &UnsupportedError{Reason: "the repository is bare (core.bare), it has no work tree"}
+		return nil, &UnsupportedError{Reason: "repository is bare (core.bare) and has no working tree"}
 	}
 	d := &Dir{Root: at.root, Own: at.gitDir, Common: at.commonDir, Env: env}
 	if d.Config, err = at.readConfig(env); err != nil {

@@ -33,7 +33,7 @@ func discover(dir string) (location, error) {
 			return locate(at, gitDir)
 		}
 		if isGitDir(at) {
-			return location{}, &UnsupportedError{Reason: at + " is a bare repository or a .git directory, not a work tree"}
+			return location{}, &UnsupportedError{Reason: at + " is a bare repository or a .git directory, not a working tree"}
 		}
 		if filepath.Dir(at) == at {
 			return location{}, ErrNotRepository
@@ -122,7 +122,7 @@ func ReadPointer(name, prefix string) (string, error) {
 	target, ok := strings.CutPrefix(string(data), prefix)
 	target = strings.TrimLeft(strings.TrimRight(target, "\r\n"), " ")
 	if !ok || target == "" {
-		return "", fmt.Errorf("%s does not name a git directory: %w", name, ErrNotRepository)
+		return "", fmt.Errorf("%s does not point to a git directory: %w", name, ErrNotRepository)
 	}
 	if !filepath.IsAbs(target) {
 		target = filepath.Join(filepath.Dir(name), target)

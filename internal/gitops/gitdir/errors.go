@@ -8,8 +8,8 @@ import (
 // Errors that callers branch on. They are wrapped with what was attempted.
 var (
 	ErrNotRepository = errors.New("not a git repository")
-	ErrBranchExists  = errors.New("branch exists already")
-	ErrConflict      = errors.New("someone else changed or holds the repository")
+	ErrBranchExists  = errors.New("branch already exists")
+	ErrConflict      = errors.New("repository is locked by another process or was modified concurrently")
 )
 
 // UnsupportedError says why a repository or a change can't be handled without
@@ -37,4 +37,4 @@ func (e *UnsupportedError) Error() string {
 }
 
 // ErrBare is the error of whatever requires a work tree, in a bare repository.
-var ErrBare = &UnsupportedError{Reason: "the repository is bare, it has no work tree"}
+var ErrBare = &UnsupportedError{Reason: "repository is bare and has no working tree"}

@@ -10,7 +10,7 @@ import (
 )
 
 // errNotFile is the cause when something else has the name of a file.
-var errNotFile = errors.New("it is not a file")
+var errNotFile = errors.New("not a regular file")
 
 // openFile opens a file, and nothing else: a pipe of that name, as a hostile
 // repository may have, would be waited for without end.

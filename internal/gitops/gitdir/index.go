@@ -52,7 +52,7 @@ const (
 )
 
 // ErrDamagedIndex is the error of an index that has not the form or checksum of one.
-var ErrDamagedIndex = errors.New("the index file is damaged")
+var ErrDamagedIndex = errors.New("index file is corrupt")
 
 // Stage returns 0, or which side of a merge conflict the entry is (1 to 3).
 func (e *IndexEntry) Stage() uint16     { return e.flags & flagStage >> 12 }
@@ -227,7 +227,7 @@ func checkExtensions(data []byte) error {
 		case name == "sdir":
 			return &UnsupportedError{Reason: "sparse indexes are not supported (index.sparse)"}
 		case name[0] < 'A' || name[0] > 'Z':
-			return &UnsupportedError{Reason: fmt.Sprintf("the index extension %q is not supported", name)}
+			return &UnsupportedError{Reason: fmt.Sprintf("index extension %q is not supported", name)}
 		}
 		data = data[8+size:]
 	}

@@ -50,7 +50,7 @@ func openObjects(commonDir string, replaced map[plumbing.Hash]plumbing.Hash) (*O
 	shared := cache.NewObjectLRU(cacheSize)
 	for _, d := range dirs {
 		if filepath.Base(d) != "objects" {
-			return nil, &UnsupportedError{Reason: "objects are borrowed from " + d + ", which is not a directory named objects"}
+			return nil, &UnsupportedError{Reason: "objects/info/alternates names " + d + ", which is not a directory named objects"}
 		}
 		git := dotgit.New(indexedPacks{osfs.New(filepath.Dir(d))})
 		s.stores = append(s.stores, filesystem.NewObjectStorageWithOptions(git, shared, filesystem.Options{}))
@@ -227,7 +227,7 @@ func (s *Objects) Target(hash plumbing.Hash) (end plumbing.Hash, kind plumbing.O
 		tags = append(tags, hash)
 		hash = t.Target
 	}
-	return hash, plumbing.InvalidObject, nil, fmt.Errorf("more than %d tags of tags", mostTags)
+	return hash, plumbing.InvalidObject, nil, fmt.Errorf("more than %d nested tags", mostTags)
 }
 
 // withPrefix returns the objects whose hashes begin with some bytes.
@@ -244,7 +244,7 @@ func (s *Objects) withPrefix(prefix []byte) ([]plumbing.Hash, error) {
 			return err
 		})
 		if err != nil {
-			return nil, fmt.Errorf("look for objects: %w", err)
+			return nil, fmt.Errorf("find objects: %w", err)
 		}
 	}
 	return slices.Collect(maps.Keys(seen)), nil

@@ -62,12 +62,12 @@ func (d *Dir) ReadHead() (target string, hash plumbing.Hash, err error) {
 	if target, ok := strings.CutPrefix(line, "ref:"); ok {
 		target = strings.TrimSpace(target)
 		if !strings.HasPrefix(target, BranchPrefix) || ValidBranch(strings.TrimPrefix(target, BranchPrefix)) != nil {
-			return "", plumbing.ZeroHash, fmt.Errorf("HEAD names %q, which is not a branch", target)
+			return "", plumbing.ZeroHash, fmt.Errorf("HEAD points to %q, which is not a branch", target)
 		}
 		return target, plumbing.ZeroHash, nil
 	}
 	if !plumbing.IsHash(line) {
-		return "", plumbing.ZeroHash, fmt.Errorf("HEAD holds %q, neither a branch nor a commit", line)
+		return "", plumbing.ZeroHash, fmt.Errorf("HEAD contains %q, which is neither a branch nor a commit", line)
 	}
 	return "", plumbing.NewHash(line), nil
 }
@@ -96,7 +96,7 @@ func (d *Dir) readRef(name string) (plumbing.Hash, bool, error) {
 	if err == nil {
 		line := strings.TrimSpace(string(data))
 		if !plumbing.IsHash(line) {
-			return plumbing.ZeroHash, false, fmt.Errorf("%s holds %q, not a commit", name, line)
+			return plumbing.ZeroHash, false, fmt.Errorf("%s contains %q, not a commit", name, line)
 		}
 		return plumbing.NewHash(line), true, nil
 	}
@@ -221,7 +221,7 @@ func (d *Dir) checkRoom(name string) error {
 		return err
 	}
 	taken := func(other string) error {
-		return fmt.Errorf("%s leaves no room for %s: %w", other, name, ErrBranchExists)
+		return fmt.Errorf("branch name conflict: %s exists, so %s can't be created: %w", other, name, ErrBranchExists)
 	}
 	for other := range packed {
 		if strings.HasPrefix(other, name+"/") || strings.HasPrefix(name, other+"/") {
@@ -272,7 +272,7 @@ func (e Expectation) check(name string, now plumbing.Hash, exists bool) error {
 	case exists:
 		return fmt.Errorf("%s is at %s, not at %s: %w", name, now, e.Hash, ErrConflict)
 	}
-	return fmt.Errorf("%s is gone, it was at %s: %w", name, e.Hash, ErrConflict)
+	return fmt.Errorf("%s was deleted, it was at %s: %w", name, e.Hash, ErrConflict)
 }
 
 // RefUpdate is a reference that is locked and was found to be as expected.

@@ -38,7 +38,7 @@ func (d *Dir) resolve(rev string) (plumbing.Hash, error) {
 		return plumbing.NewHash(rev), nil
 	}
 	if reason := badBranch(rev); reason != "" {
-		return plumbing.ZeroHash, fmt.Errorf("it %s; only branches, tags, hashes and HEAD are understood", reason)
+		return plumbing.ZeroHash, fmt.Errorf("it %s; only branches, tags, hashes and HEAD are supported", reason)
 	}
 	for _, name := range d.candidates(rev) {
 		if hash, ok, err := d.readRef(name); err != nil || ok {
@@ -70,11 +70,11 @@ func (d *Dir) originHead() (plumbing.Hash, error) {
 	}
 	target, ok := strings.CutPrefix(strings.TrimSpace(string(data)), "ref: "+OriginPrefix)
 	if !ok || badBranch(target) != "" {
-		return plumbing.ZeroHash, errors.New("the remote has no default branch")
+		return plumbing.ZeroHash, errors.New("remote has no default branch")
 	}
 	hash, ok, err := d.readRef(OriginPrefix + target)
 	if err == nil && !ok {
-		err = fmt.Errorf("the remote's default branch %s is gone", target)
+		err = fmt.Errorf("the remote's default branch %s was not found", target)
 	}
 	return hash, err
 }
@@ -85,7 +85,7 @@ func (d *Dir) headHash() (plumbing.Hash, error) {
 		return plumbing.ZeroHash, err
 	}
 	if head.Unborn {
-		return plumbing.ZeroHash, fmt.Errorf("branch %s has no commit yet", head.Branch)
+		return plumbing.ZeroHash, fmt.Errorf("branch %s has no commits yet", head.Branch)
 	}
 	return plumbing.NewHash(head.Hash), nil
 }
@@ -95,7 +95,7 @@ const shortestHash = 4
 
 // abbreviated looks for the one commit whose hash begins with some digits.
 func (d *Dir) abbreviated(digits string) (plumbing.Hash, error) {
-	unknown := fmt.Errorf("there is no such branch, tag or commit")
+	unknown := fmt.Errorf("branch, tag or commit not found")
 	digits = strings.ToLower(digits)
 	prefix, err := hex.DecodeString(digits[:len(digits)&^1])
 	if err != nil || len(digits) < shortestHash {
@@ -120,7 +120,7 @@ func (d *Dir) abbreviated(digits string) (plumbing.Hash, error) {
 	case 1:
 		return found[0], nil
 	}
-	return plumbing.ZeroHash, fmt.Errorf("%d commits begin with it", len(found))
+	return plumbing.ZeroHash, fmt.Errorf("ambiguous: %d commits start with it", len(found))
 }
 
 // peel follows tags to their commit.

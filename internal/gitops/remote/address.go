@@ -31,7 +31,7 @@ func (a Address) String() string {
 }
 
 // errNotURL says nothing of the URL itself, which may hold a password.
-var errNotURL = errors.New("it is neither a URL (https, http, ssh, file), nor host:path, nor an absolute path")
+var errNotURL = errors.New("must be a URL (https, http, ssh, file), host:path or an absolute path")
 
 // ParseAddress reads what git accepts as the place of a repository.
 func ParseAddress(raw string) (Address, error) {
@@ -54,7 +54,7 @@ func ParseAddress(raw string) (Address, error) {
 	switch a.Scheme = u.Scheme; a.Scheme {
 	case "https", "http":
 		if u.RawQuery != "" || u.Fragment != "" {
-			return Address{}, errors.New("the URL has a query or a fragment")
+			return Address{}, errors.New("URL has a query or fragment")
 		}
 		a.Path = strings.TrimRight(u.EscapedPath(), "/")
 		return a, nil
@@ -71,7 +71,7 @@ func ParseAddress(raw string) (Address, error) {
 		}
 		return a, nil
 	}
-	return Address{}, &gitdir.UnsupportedError{Reason: "the scheme of the URL is not supported, only https, http, ssh and file are"}
+	return Address{}, &gitdir.UnsupportedError{Reason: "URL scheme not supported; use https, http, ssh or file"}
 }
 
 // parseShort reads the form [user@]host:path. The host may be in brackets, which

@@ -50,7 +50,7 @@ func (c *conversation) hear() error {
 	var begin excerpt
 	err = c.refs.Decode(io.TeeReader(greeting, &begin))
 	if bytes.Contains(begin.text, []byte("object-format=sha256")) {
-		return &gitdir.UnsupportedError{Reason: "the object format sha256 is not supported, only sha1 is"}
+		return &gitdir.UnsupportedError{Reason: "object format sha256 not supported, only sha1"}
 	}
 	if errors.Is(err, packp.ErrEmptyAdvRefs) {
 		return nil // a repository without commits
@@ -103,7 +103,7 @@ func (c *conversation) fetch(ctx context.Context, into *gitdir.Objects, w wish) 
 	}
 	res := packp.NewUploadPackResponse(req)
 	if err := res.Decode(io.NopCloser(answer)); err != nil {
-		return nil, c.explain(fmt.Errorf("read the answer: %w", err))
+		return nil, c.explain(fmt.Errorf("read response: %w", err))
 	}
 	if err := storePack(ctx, into.Dir, c.demultiplexed(res, nil)); err != nil {
 		var local *storeError
@@ -125,7 +125,7 @@ func (c *conversation) request(w wish) (*packp.UploadPackRequest, error) {
 	c.askSideband(req.Capabilities)
 	if w.depth > 0 || len(w.shallow) > 0 {
 		if !c.able.Supports(capability.Shallow) {
-			return nil, &gitdir.UnsupportedError{Reason: "the remote does not serve a part of the history (depth)"}
+			return nil, &gitdir.UnsupportedError{Reason: "remote does not support shallow fetches (depth)"}
 		}
 		c.ask(req.Capabilities, capability.Shallow)
 	}

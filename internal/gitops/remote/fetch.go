@@ -105,7 +105,7 @@ func fetchCommit(ctx context.Context, git *gitdir.Dir, remote Repo, branch strin
 		return "", fmt.Errorf("%w: branch %s", ErrNotFound, branch)
 	}
 	if len(offer.shallow) > 0 {
-		return "", &gitdir.UnsupportedError{Reason: "the remote has a part of the history only"}
+		return "", &gitdir.UnsupportedError{Reason: "remote repository is shallow"}
 	}
 	refs, err := git.Refs()
 	if err != nil {
@@ -127,7 +127,7 @@ func fetchCommit(ctx context.Context, git *gitdir.Dir, remote Repo, branch strin
 		return "", err
 	}
 	if _, err := git.Objects.Originals().RootTree(tip); err != nil {
-		return "", fmt.Errorf("%w: it sent less than it should: %w", ErrUnreachable, err)
+		return "", fmt.Errorf("%w: incomplete pack: %w", ErrUnreachable, err)
 	}
 	return tip.String(), nil
 }

@@ -147,5 +147,5 @@ func saying(text string) error {
 			}
 		}
 	}
-	return fmt.Errorf("%w: it says %q", kind, oneLine(text))
+	return fmt.Errorf("%w: remote: %q", kind, oneLine(text))
 }

@@ -49,7 +49,7 @@ func newHTTPLink(ctx context.Context, at Address, remote Repo, service string) (
 		l.header = auth.Header
 	}
 	if l.hasCredentials() && at.Scheme == "http" && !at.loopback() {
-		return nil, fmt.Errorf("%w: they are not sent over http, only over https", ErrAuth)
+		return nil, fmt.Errorf("%w: credentials are sent over https only, not over http", ErrAuth)
 	}
 	transport := &http.Transport{Proxy: remote.Proxy, ForceAttemptHTTP2: true, DisableKeepAlives: true}
 	if at.loopback() {
@@ -69,11 +69,11 @@ func (l *httpLink) redirect(next *http.Request, via []*http.Request) error {
 	case len(via) > 5:
 		return errors.New("too many redirects")
 	case next.Method != http.MethodGet:
-		return errors.New("it redirects a request that holds data")
+		return errors.New("redirect of a POST request")
 	case upgrade:
 		next.Header.Del("Authorization")
 	case first.Scheme != next.URL.Scheme || first.Host != next.URL.Host:
-		return fmt.Errorf("it redirects to another server (%s), use that one's URL", next.URL.Host)
+		return fmt.Errorf("redirect to another server (%s); use its URL instead", next.URL.Host)
 	}
 	return nil
 }
@@ -164,7 +164,7 @@ func (l *httpLink) accepted(res *http.Response, kind string) (io.Reader, error) 
 		return nil, l.refused(res)
 	}
 	if got := res.Header.Get("Content-Type"); got != "application/x-"+l.service+"-"+kind {
-		return nil, fmt.Errorf("%w: what answers is not git's smart protocol (its answer is of type %q)", ErrNotFound, oneLine(got))
+		return nil, fmt.Errorf("%w: server does not speak git's smart HTTP protocol (content type %q)", ErrNotFound, oneLine(got))
 	}
 	return res.Body, nil
 }
@@ -186,7 +186,7 @@ func (l *httpLink) refused(res *http.Response) error {
 	}
 	err := fmt.Errorf("%w: status %d", kind, res.StatusCode)
 	if text := body.String(); text != "" {
-		err = fmt.Errorf("%w, it says %q", err, text)
+		err = fmt.Errorf("%w, server: %q", err, text)
 	}
 	if errors.Is(kind, ErrAuth) && l.withheld != "" {
 		err = fmt.Errorf("%w; %s", err, l.withheld)

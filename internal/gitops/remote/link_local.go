@@ -14,7 +14,7 @@ import (
 // and user does not count; hooks and settings of the repository itself do.
 func startLocal(ctx context.Context, at Address, service string, env gitdir.Env) (link, error) {
 	if env.GitProgram == "" {
-		return nil, &gitdir.UnsupportedError{Reason: "pushing to a directory takes the git program"}
+		return nil, &gitdir.UnsupportedError{Reason: "pushing to a local directory requires the git program"}
 	}
 	cmd := gitdir.Command(ctx, env.GitProgram, strings.TrimPrefix(service, "git-"), at.Path)
 	cmd.Dir = "/"

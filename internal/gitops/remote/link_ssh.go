@@ -88,13 +88,13 @@ func sshError(err error, host string) error {
 	var revoked *knownhosts.RevokedError
 	switch {
 	case errors.As(err, &key) && len(key.Want) > 0:
-		return fmt.Errorf("%w: the key of host %s is not the one in the known hosts file; "+
-			"somebody may be listening in. If the host has a new key, put that in the file's place of the old one", ErrAuth, host)
+		return fmt.Errorf("%w: host key of %s does not match the known_hosts file; "+
+			"possible man-in-the-middle attack. If the key was rotated, update the known_hosts file", ErrAuth, host)
 	case errors.As(err, &key):
-		return fmt.Errorf("%w: host %s is not in the known hosts file; "+
-			"add its key (ssh-keyscan shows it) after checking it against what its owner says", ErrAuth, host)
+		return fmt.Errorf("%w: host %s is not in the known_hosts file; "+
+			"add its key (see ssh-keyscan) after verifying its fingerprint", ErrAuth, host)
 	case errors.As(err, &revoked):
-		return fmt.Errorf("%w: the key of host %s is marked as revoked", ErrAuth, host)
+		return fmt.Errorf("%w: host key of %s is revoked", ErrAuth, host)
 	case strings.Contains(err.Error(), "unable to authenticate"), strings.Contains(err.Error(), "no supported methods remain"):
 		return fmt.Errorf("%w: %w", ErrAuth, err)
 	}
@@ -120,7 +120,7 @@ func sshConfig(ctx context.Context, at Address, auth Auth, host string) (*ssh.Cl
 		return config, nil, nil
 	}
 	if auth.SSHAgent == "" {
-		return nil, nil, fmt.Errorf("%w: there is neither an ssh agent nor an ssh key", ErrAuth)
+		return nil, nil, fmt.Errorf("%w: no ssh agent and no ssh key available", ErrAuth)
 	}
 	conn, err := (&net.Dialer{}).DialContext(ctx, "unix", auth.SSHAgent)
 	if err != nil {
@@ -145,14 +145,14 @@ func readKey(auth Auth) (ssh.Signer, error) {
 // it. Only the kinds of keys that the file has are asked for, as a host has several.
 func trust(config *ssh.ClientConfig, file, host string) error {
 	if file == "" {
-		return fmt.Errorf("%w: no known hosts file is given, so host %s can't be checked", ErrAuth, host)
+		return fmt.Errorf("%w: no known_hosts file configured, so the key of host %s can't be verified", ErrAuth, host)
 	}
 	check, err := knownhosts.New(file)
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%w: the known hosts file %s does not exist, so host %s can't be checked", ErrAuth, file, host)
+		return fmt.Errorf("%w: known_hosts file %s not found, so the key of host %s can't be verified", ErrAuth, file, host)
 	}
 	if err != nil {
-		return fmt.Errorf("%w: read known hosts: %w", ErrAuth, err)
+		return fmt.Errorf("%w: read known_hosts file: %w", ErrAuth, err)
 	}
 	config.HostKeyCallback = check
 	var known *knownhosts.KeyError

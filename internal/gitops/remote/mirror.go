@@ -68,7 +68,7 @@ func mirror(ctx context.Context, dir string, remote Repo, o MirrorOptions, env g
 	defer src.close()
 	m := &mirroring{dir: dir, env: env, offer: src.offering(), depth: o.Depth}
 	if !m.offer.hasBranch() {
-		return nil, &gitdir.UnsupportedError{Reason: "the remote has no branch with a commit"}
+		return nil, &gitdir.UnsupportedError{Reason: "remote has no branch with a commit"}
 	}
 	if err = m.update(ctx, src, m.sound()); err == nil || !isDamage(err) || ctx.Err() != nil {
 		return m.git, err
@@ -105,7 +105,7 @@ type mirroring struct {
 // damageError says that a mirror lacks what it should have.
 type damageError struct{ err error }
 
-func (e *damageError) Error() string { return "the mirror is damaged: " + e.err.Error() }
+func (e *damageError) Error() string { return "mirror is corrupt: " + e.err.Error() }
 
 func (e *damageError) Unwrap() error { return e.err }
 

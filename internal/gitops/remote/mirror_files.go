@@ -58,7 +58,7 @@ func layMirror(dir string) (string, error) {
 		return "", err
 	}
 	if _, err := os.Lstat(filepath.Join(dir, mirrorMark)); len(entries) > 0 && err != nil {
-		return "", fmt.Errorf("%s is not a mirror that was made here, and not empty", dir)
+		return "", fmt.Errorf("%s is not empty and not a mirror created by millhand", dir)
 	}
 	if len(entries) == 0 {
 		if err := replaceFile(filepath.Join(dir, mirrorMark), nil); err != nil {
@@ -237,7 +237,7 @@ func (s mirrorState) checkPacks(dir string) error {
 	}
 	for name, size := range s.packs {
 		if now[name] != size {
-			return &damageError{fmt.Errorf("pack %s has %d bytes, not %d", name, now[name], size)}
+			return &damageError{fmt.Errorf("pack %s has %d bytes, want %d", name, now[name], size)}
 		}
 	}
 	return nil

@@ -68,14 +68,14 @@ func spool(f *os.File, pack io.Reader) (sum []byte, objects uint32, err error) {
 	case err != nil:
 		return nil, 0, &storeError{err}
 	case size < packHeader+sha1.Size:
-		return nil, 0, fmt.Errorf("the pack has %d bytes: %w", size, io.ErrUnexpectedEOF)
+		return nil, 0, fmt.Errorf("pack has %d bytes: %w", size, io.ErrUnexpectedEOF)
 	}
 	sum, stored, err := checksums(f, size)
 	if err != nil {
 		return nil, 0, &storeError{err}
 	}
 	if !bytes.Equal(sum, stored) {
-		return nil, 0, errors.New("the pack does not have the checksum that it names")
+		return nil, 0, errors.New("pack checksum mismatch")
 	}
 	var head [packHeader]byte
 	if _, err := f.ReadAt(head[:], 0); err != nil {
@@ -83,7 +83,7 @@ func spool(f *os.File, pack io.Reader) (sum []byte, objects uint32, err error) {
 	}
 	objects = binary.BigEndian.Uint32(head[8:])
 	if int64(objects) > size/smallestObject { // room for as many as it says is made at once
-		return nil, 0, fmt.Errorf("a pack of %d bytes can't hold %d objects", size, objects)
+		return nil, 0, fmt.Errorf("invalid pack: %d bytes can't contain %d objects", size, objects)
 	}
 	return sum, objects, nil
 }
@@ -127,7 +127,7 @@ func indexPack(ctx context.Context, f *os.File) (*idxfile.MemoryIndex, error) {
 		return nil, err
 	}
 	if _, err := parser.Parse(); err != nil {
-		return nil, fmt.Errorf("read the pack: %w", err)
+		return nil, fmt.Errorf("read pack: %w", err)
 	}
 	return entries.Index()
 }

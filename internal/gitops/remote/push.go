@@ -75,10 +75,10 @@ func (o PushOptions) command() (*packp.Command, error) {
 		return nil, err
 	}
 	if !plumbing.IsHash(o.Commit) || plumbing.NewHash(o.Commit).IsZero() {
-		return nil, fmt.Errorf("%q is not the hash of a commit", o.Commit)
+		return nil, fmt.Errorf("%q is not a commit hash", o.Commit)
 	}
 	if o.Expect != "" && !plumbing.IsHash(o.Expect) {
-		return nil, fmt.Errorf("%q is not the hash of a commit", o.Expect)
+		return nil, fmt.Errorf("%q is not a commit hash", o.Expect)
 	}
 	return &packp.Command{
 		Name: plumbing.NewBranchReferenceName(o.Branch),
@@ -90,13 +90,13 @@ func (o PushOptions) command() (*packp.Command, error) {
 // moved says that a branch is not where it is expected to be.
 func moved(branch string, now plumbing.Hash) error {
 	if now.IsZero() {
-		return fmt.Errorf("%w: %s is not there", ErrLease, branch)
+		return fmt.Errorf("%w: %s not found", ErrLease, branch)
 	}
 	return fmt.Errorf("%w: %s is at %s", ErrLease, branch, now)
 }
 
 // errNotSent says that nothing was sent yet when a push failed.
-var errNotSent = errors.New("nothing was sent")
+var errNotSent = errors.New("nothing sent")
 
 // send sends the command and the objects, and reads what became of them.
 func send(ctx context.Context, store *gitdir.Objects, c *conversation, cmd *packp.Command) error {
@@ -115,7 +115,7 @@ func send(ctx context.Context, store *gitdir.Objects, c *conversation, cmd *pack
 	c.ask(req.Capabilities, capability.ReportStatus, capability.Quiet, capability.Agent)
 	c.askSideband(req.Capabilities)
 	if !req.Capabilities.Supports(capability.ReportStatus) {
-		return fmt.Errorf("%w: %w", errNotSent, &gitdir.UnsupportedError{Reason: "the remote does not report what becomes of a push"})
+		return fmt.Errorf("%w: %w", errNotSent, &gitdir.UnsupportedError{Reason: "remote does not support report-status"})
 	}
 	var head bytes.Buffer
 	if err := req.Encode(&head); err != nil {
@@ -136,9 +136,9 @@ func (c *conversation) verdict(answer io.Reader) error {
 	report := packp.NewReportStatus()
 	if err := report.Decode(main); err != nil {
 		if text := said.String(); text != "" {
-			err = fmt.Errorf("%w (it says %q)", err, text)
+			err = fmt.Errorf("%w (remote: %q)", err, text)
 		}
-		return c.explain(fmt.Errorf("read the report: %w", err))
+		return c.explain(fmt.Errorf("read push status: %w", err))
 	}
 	_, _ = io.Copy(io.Discard, main) // the branch has been moved, or not
 	_, _ = io.Copy(io.Discard, answer)
@@ -150,10 +150,10 @@ func (c *conversation) verdict(answer io.Reader) error {
 		if text == "" {
 			return fmt.Errorf("%w: %s", ErrRejected, oneLine(err.Error()))
 		}
-		return fmt.Errorf("%w: %s; it says %q", ErrRejected, oneLine(err.Error()), text)
+		return fmt.Errorf("%w: %s; remote: %q", ErrRejected, oneLine(err.Error()), text)
 	}
 	if len(report.CommandStatuses) != 1 {
-		return fmt.Errorf("%w: the report has %d lines for one branch", ErrUnreachable, len(report.CommandStatuses))
+		return fmt.Errorf("%w: push status has %d lines for one branch", ErrUnreachable, len(report.CommandStatuses))
 	}
 	return nil
 }

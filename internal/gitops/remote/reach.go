@@ -185,7 +185,7 @@ func (c *collection) addCommit(v *visit) error {
 
 func (c *collection) addTree(tree plumbing.Hash, before []plumbing.Hash, depth int) error {
 	if depth > gitdir.MaxDepth {
-		return fmt.Errorf("directories are more than %d deep", gitdir.MaxDepth)
+		return fmt.Errorf("directories nested more than %d levels deep", gitdir.MaxDepth)
 	}
 	if c.seen[tree] || slices.Contains(before, tree) {
 		return nil

@@ -23,7 +23,7 @@ func (r Repo) String() string {
 	a, err := ParseAddress(r.URL)
 	switch {
 	case err != nil:
-		return "an address that can't be read"
+		return "invalid address"
 	case a.Password == "" && (a.user == "" || a.Scheme == "ssh"):
 		return r.URL
 	}
@@ -58,10 +58,10 @@ type Auth struct {
 
 // Errors of what is done with a remote. An UnsupportedError is possible too.
 var (
-	ErrAuth        = errors.New("the remote refuses the credentials, or wants some")
-	ErrNotFound    = errors.New("there is no such repository or branch there, or the credentials do not show it")
-	ErrUnreachable = errors.New("the remote can't be reached, or breaks off")
-	ErrLease       = errors.New("the branch is not where it is expected to be")
-	ErrRejected    = errors.New("the remote rejects the push")
-	ErrNoRemote    = errors.New("there is no such remote")
+	ErrAuth        = errors.New("authentication failed")
+	ErrNotFound    = errors.New("repository or branch not found, or no permission to read it")
+	ErrUnreachable = errors.New("remote unreachable or connection lost")
+	ErrLease       = errors.New("remote branch has moved (stale lease)")
+	ErrRejected    = errors.New("push rejected by the remote")
+	ErrNoRemote    = errors.New("remote not found")
 )

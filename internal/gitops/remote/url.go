@@ -23,7 +23,7 @@ func PushURL(git *gitdir.Dir, name string) (string, error) {
 	case len(urls) == 0:
 		return "", fmt.Errorf("remote %s of %s: %w", name, git.Common, ErrNoRemote)
 	case len(urls) > 1:
-		return "", fmt.Errorf("remote %s of %s: %w", name, git.Common, &gitdir.UnsupportedError{Reason: "it has several URLs to push to"})
+		return "", fmt.Errorf("remote %s of %s: %w", name, git.Common, &gitdir.UnsupportedError{Reason: "it has multiple push URLs"})
 	}
 	url := urls[0]
 	if rewritten, ok := instead(git.Config, url, "pushinsteadof"); ok && !explicit {
