@@ -135,7 +135,7 @@ func TestReadSaysWhyItCanNot(t *testing.T) {
 		{args{"filePath": "cart.go/x"}, "file not found: cart.go/x; use glob or list to find it"},
 		{args{"filePath": ""}, "path is empty; specify an absolute path or one relative to the workspace"},
 		{args{"filePath": " \n"}, "path is empty; specify an absolute path or one relative to the workspace"},
-		{args{"filePath": "a\x00b"}, `path "a\x00b" holds a NUL character`},
+		{args{"filePath": "a\x00b"}, `path "a\x00b" contains a NUL character`},
 		{args{"filePath": strings.Repeat("x", 300)}, "file name too long"},
 		{args{"filePath": "logs/a.txt", "offset": 3}, "offset 3 is past the end of logs/a.txt, which has 2 lines"},
 		{args{"filePath": "logs/a.txt", "offset": 1 << 62}, "is past the end of"},

@@ -61,7 +61,7 @@ func TestSkillsAreFoundWhereOthersLookForThem(t *testing.T) {
 	claude := "skill $B/work/.claude/skills/"
 	want = []string{
 		"find skills: open $B/missing: no such file or directory",
-		claude + "headless/SKILL.md: it does not begin with a head between two lines of ---",
+		claude + "headless/SKILL.md: file does not start with frontmatter between two lines of ---",
 		claude + "large/SKILL.md: file exceeds 256 KiB",
 		claude + "linked/SKILL.md: not a regular file",
 		claude + "long/SKILL.md: description too long: 1025 bytes, maximum 1024",

@@ -138,7 +138,7 @@ func TestWebfetchSaysWhyItCanNot(t *testing.T) {
 		{args{"url": at + "/zip"}, at + "/zip is not text but application/zip (4 bytes) and can't be shown"},
 		{args{"url": at + "/bytes"}, "is not text but application/octet-stream (3 bytes)"},
 		{args{"url": at + "/lying"}, "and can't be shown"},
-		{args{"url": at + "/big"}, "the answer is larger than 5 MiB; fetch a smaller page"},
+		{args{"url": at + "/big"}, "response exceeds 5 MiB; fetch a smaller page"},
 		{args{"url": at + "/slow", "timeout": 0.05}, "request timed out after 50ms; set a larger timeout"},
 		{args{"url": at + "/404"}, "404 Not Found: page not found; check the URL"},
 		{args{"url": at + "/403"}, "403 Forbidden: the page requires authorization; try another source"},
@@ -166,7 +166,7 @@ func TestWebfetchIsDecidedByRulesAndTheNetwork(t *testing.T) {
 		}
 	}
 	s.want(s.call("webfetch", args{"url": at + "/secret"}), Denied, `webfetch: {"`+at+`/secret*": deny} (m.yaml:4)`)
-	s.want(s.call("webfetch", args{"url": "http://10.0.0.1/"}), Denied, "10.0.0.1 is not a public address, and the profile's network does not name it (built in)")
+	s.want(s.call("webfetch", args{"url": "http://10.0.0.1/"}), Denied, "10.0.0.1 is not a public address and not listed in the profile's network (built in)")
 	for _, preset := range []string{"readonly", "review", "edit", "build"} {
 		s := setUp(t, preset, nil)
 		s.want(s.call("webfetch", args{"url": at}), Denied)

@@ -86,8 +86,8 @@ func TestWriteSaysWhyItCanNot(t *testing.T) {
 		"pipe":                                   "write pipe: not a regular file",
 		"a.txt/b":                                "write a.txt/b: not a directory",
 		"a.txt/b/c":                              "not a directory",
-		"a\x00b":                                 `path "a\x00b" holds a NUL character`,
-		"loop":                                   "too many links",
+		"a\x00b":                                 `path "a\x00b" contains a NUL character`,
+		"loop":                                   "too many levels of symbolic links",
 		strings.Repeat("n", 256):                 "file name too long",
 	} {
 		s.want(s.call("write", args{"filePath": path, "content": "x"}), Failed, want)

@@ -9,20 +9,21 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// The bounds of a head.
+// Limits of frontmatter.
 const (
 	MaxHead  = 64 << 10 // bytes
 	maxDepth = 16
 )
 
-// ErrNone is the error for a file without a head.
-var ErrNone = errors.New("it does not begin with a head between two lines of ---")
+// ErrNone is the error for a file without frontmatter.
+var ErrNone = errors.New("file does not start with frontmatter between two lines of ---")
 
 const fence = "---"
 
-// Parse reads a file's head, in which a colon in a plain value is forgiven, into the struct that head points to, by its yaml
-// tags, and returns the text behind it. The error is [ErrNone] if there is no
-// head, and else names the line of the file that is wrong.
+// Parse decodes a file's frontmatter into the struct that head points to, by
+// its yaml tags, and returns the text after it. A colon in a plain value is
+// accepted. The error is [ErrNone] without frontmatter; other errors name the
+// line of the file.
 func Parse(text string, head any) (body string, err error) {
 	yamlText, body, err := split(text)
 	if err != nil {
@@ -35,12 +36,12 @@ func Parse(text string, head any) (body string, err error) {
 			return "", inFile(err)
 		}
 	}
-	if len(doc.Content) == 0 { // an empty head
+	if len(doc.Content) == 0 { // empty frontmatter
 		return body, nil
 	}
 	root := doc.Content[0]
 	if root.Kind != yaml.MappingNode {
-		return "", fmt.Errorf("line %d: the head is not a list of keys with values", root.Line+1)
+		return "", fmt.Errorf("line %d: frontmatter is not a mapping", root.Line+1)
 	}
 	if err := plain(root, 1); err != nil {
 		return "", err
@@ -51,10 +52,10 @@ func Parse(text string, head any) (body string, err error) {
 	return body, nil
 }
 
-// Head returns a file's head, whose lines are those of the file from its second
-// on, and the text behind it. As with [Parse], a colon in a plain value is
-// forgiven: it is put in quotes. The error is [ErrNone] if there is no head.
-// Whether the head makes sense is left to the caller.
+// Head returns a file's frontmatter, which starts at the second line of the
+// file, and the text after it. As in [Parse], a plain value with a colon is
+// quoted. The error is [ErrNone] without frontmatter. It does not validate the
+// YAML.
 func Head(text string) (head, body string, err error) {
 	head, body, err = split(text)
 	if err != nil {
@@ -66,7 +67,7 @@ func Head(text string) (head, body string, err error) {
 	return head, body, nil
 }
 
-// split finds the head and what comes behind it.
+// split splits a file into frontmatter and text.
 func split(text string) (head, body string, err error) {
 	text = strings.TrimPrefix(text, "\uFEFF")
 	first, rest, _ := strings.Cut(text, "\n")
@@ -77,7 +78,7 @@ func split(text string) (head, body string, err error) {
 		line, _, more := strings.Cut(rest[at:], "\n")
 		if strings.TrimRight(line, " \t\r") == fence {
 			if !utf8.ValidString(rest[:at]) {
-				return "", "", errors.New("the head is not valid UTF-8")
+				return "", "", errors.New("frontmatter is not valid UTF-8")
 			}
 			if more {
 				body = rest[at+len(line)+1:]
@@ -85,16 +86,15 @@ func split(text string) (head, body string, err error) {
 			return rest[:at], body, nil
 		}
 		if at += len(line) + 1; at > MaxHead {
-			return "", "", fmt.Errorf("the head is longer than %d KiB", MaxHead>>10)
+			return "", "", fmt.Errorf("frontmatter exceeds %d KiB", MaxHead>>10)
 		}
 	}
-	return "", "", errors.New("line 1: the head has no end: a line of --- is missing")
+	return "", "", errors.New("line 1: frontmatter has no closing --- line")
 }
 
-// quoted puts values in quotes that hold a colon, as people
-// write them who take a head for lines of keys and values: "description: Use
-// when: always". Only lines that are not indented and whose values begin as plain
-// ones are touched.
+// quoted quotes plain values that contain a colon, such as in "description: Use
+// when: always". It changes only unindented lines whose values start as plain
+// scalars.
 func quoted(head string) string {
 	var out strings.Builder
 	for line := range strings.Lines(head) {
@@ -116,16 +116,16 @@ func isKey(s string) bool {
 	})
 }
 
-// plain refuses what makes YAML mean more than its letters.
+// plain rejects YAML features beyond plain mappings, sequences and scalars.
 func plain(n *yaml.Node, depth int) error {
-	line := n.Line + 1 // that of the first fence is not counted by the parser
+	line := n.Line + 1 // the parser does not count the first --- line
 	switch {
 	case depth > maxDepth:
-		return fmt.Errorf("line %d: the head is nested deeper than %d levels", line, maxDepth)
+		return fmt.Errorf("line %d: frontmatter nested more than %d levels deep", line, maxDepth)
 	case n.Kind == yaml.AliasNode || n.Anchor != "":
-		return fmt.Errorf("line %d: anchors and aliases are not taken", line)
+		return fmt.Errorf("line %d: anchors and aliases are not supported", line)
 	case n.Style&yaml.TaggedStyle != 0:
-		return fmt.Errorf("line %d: tags such as %s are not taken", line, n.Tag)
+		return fmt.Errorf("line %d: tags such as %s are not supported", line, n.Tag)
 	}
 	seen := map[string]bool{}
 	for i, c := range n.Content {
@@ -134,7 +134,7 @@ func plain(n *yaml.Node, depth int) error {
 				return fmt.Errorf("line %d: a key must be a plain word", c.Line+1)
 			}
 			if seen[c.Value] {
-				return fmt.Errorf("line %d: the key %s stands twice", c.Line+1, c.Value)
+				return fmt.Errorf("line %d: duplicate key %s", c.Line+1, c.Value)
 			}
 			seen[c.Value] = true
 		}
@@ -145,17 +145,18 @@ func plain(n *yaml.Node, depth int) error {
 	return nil
 }
 
-// inFile puts an error of the parser in terms of the file, in one line.
+// inFile converts an error of the parser to one line with the file's line
+// number.
 func inFile(err error) error {
 	text := strings.TrimPrefix(err.Error(), "yaml: ")
 	if te := (*yaml.TypeError)(nil); errors.As(err, &te) && len(te.Errors) > 0 {
 		text = te.Errors[0]
 	}
-	const hint = "a value that holds a colon must stand in quotes"
+	const hint = "a value that contains a colon must be quoted"
 	var line int
 	if n, _ := fmt.Sscanf(text, "line %d:", &line); n == 1 { // none if it is the first
 		_, what, _ := strings.Cut(text, ": ")
 		return fmt.Errorf("line %d: %s (%s)", line+1, what, hint)
 	}
-	return fmt.Errorf("the head is no YAML: %s (%s)", text, hint)
+	return fmt.Errorf("frontmatter is not valid YAML: %s (%s)", text, hint)
 }

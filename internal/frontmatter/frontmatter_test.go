@@ -45,21 +45,21 @@ func TestParse(t *testing.T) {
 func TestParseSaysWhatIsWrong(t *testing.T) {
 	bomb := "---\na: &a [x,x]\nb: &b [*a,*a]\n---\n"
 	tests := []struct{ name, text, want string }{
-		{"no end", "---\nname: a\n", "line 1: the head has no end: a line of --- is missing"},
-		{"a list", "---\n- a\n---\n", "line 2: the head is not a list of keys with values"},
-		{"a word", "---\na\n---\n", "line 2: the head is not a list of keys with values"},
-		{"a colon in a deeper value", "---\nx:\n  y: use: this\n---\n", "line 3: mapping values are not allowed in this context (a value that holds a colon"},
-		{"a colon and a broken line", "---\nx: 1\nname: use: this\n [\n---\n", "line 3: mapping values are not allowed in this context (a value that holds a colon"},
+		{"no end", "---\nname: a\n", "line 1: frontmatter has no closing --- line"},
+		{"a list", "---\n- a\n---\n", "line 2: frontmatter is not a mapping"},
+		{"a word", "---\na\n---\n", "line 2: frontmatter is not a mapping"},
+		{"a colon in a deeper value", "---\nx:\n  y: use: this\n---\n", "line 3: mapping values are not allowed in this context (a value that contains a colon"},
+		{"a colon and a broken line", "---\nx: 1\nname: use: this\n [\n---\n", "line 3: mapping values are not allowed in this context (a value that contains a colon"},
 		{"a list for a text", "---\nx: 1\nname: [a]\n---\n", "line 3: cannot unmarshal !!seq into string"},
-		{"a key twice", "---\nname: a\nname: b\n---\n", "line 3: the key name stands twice"},
-		{"a key twice, deeper", "---\nx: {a: 1, a: 2}\n---\n", "line 2: the key a stands twice"},
-		{"aliases", bomb, "line 2: anchors and aliases are not taken"},
+		{"a key twice", "---\nname: a\nname: b\n---\n", "line 3: duplicate key name"},
+		{"a key twice, deeper", "---\nx: {a: 1, a: 2}\n---\n", "line 2: duplicate key a"},
+		{"aliases", bomb, "line 2: anchors and aliases are not supported"},
 		{"a merge key", "---\nx: {<<: {a: 1}}\n---\n", "line 2: a key must be a plain word"},
 		{"a key that is a list", "---\n? [a]\n: b\n---\n", "line 2: a key must be a plain word"},
-		{"a tag", "---\nname: !!binary aGk=\n---\n", "line 2: tags such as !!binary are not taken"},
-		{"too deep", "---\nx: " + strings.Repeat("[", 40) + strings.Repeat("]", 40) + "\n---\n", "nested deeper than 16 levels"},
-		{"too long", "---\nname: " + strings.Repeat("x", MaxHead) + "\n---\n", "the head is longer than 64 KiB"},
-		{"bytes that are no text", "---\nname: \xff\n---\n", "the head is not valid UTF-8"},
+		{"a tag", "---\nname: !!binary aGk=\n---\n", "line 2: tags such as !!binary are not supported"},
+		{"too deep", "---\nx: " + strings.Repeat("[", 40) + strings.Repeat("]", 40) + "\n---\n", "nested more than 16 levels deep"},
+		{"too long", "---\nname: " + strings.Repeat("x", MaxHead) + "\n---\n", "frontmatter exceeds 64 KiB"},
+		{"bytes that are no text", "---\nname: \xff\n---\n", "frontmatter is not valid UTF-8"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

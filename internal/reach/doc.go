@@ -1,10 +1,9 @@
-// Package reach says whom a profile's network allows to be reached: which
-// addresses are public, which hosts a list names, and what hosts the groups of
-// package managers are. The web tools and the way out of sandboxes both ask it,
-// so that what holds for one holds for the other.
+// Package reach decides which hosts a profile's network allows: which addresses
+// are public, which hosts a list names, and which hosts belong to the groups of
+// package managers. The web tools and the sandbox proxy both use it, so that
+// the same rules apply to both.
 //
-// It is asked twice for each connection: for the name, before that is looked up,
-// and for the address that is about to be dialled, so that no name can lead to
-// somewhere else than its rule is for. It looks up and connects to nothing
-// itself.
+// It is called twice for each connection: for the name before it is resolved,
+// and for the address to dial, so that a name can't resolve to an address that
+// its rule does not cover. It does not resolve names or connect itself.
 package reach

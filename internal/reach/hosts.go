@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// groups are the hosts that an ecosystem's package manager talks to, under the
-// names that a profile uses.
+// groups returns the hosts of package managers, by the group name used in
+// profiles.
 func groups() map[string][]string {
 	return map[string][]string{
 		"go":     {"proxy.golang.org", "sum.golang.org", "index.golang.org", "storage.googleapis.com", "go.dev", "pkg.go.dev", "golang.org", "dl.google.com"},
@@ -27,7 +27,7 @@ func groups() map[string][]string {
 	}
 }
 
-// Groups returns the names of the groups of hosts that there are, sorted.
+// Groups returns the sorted names of the host groups.
 func Groups() []string { return slices.Sorted(maps.Keys(groups())) }
 
 // Hosts says which hosts may be reached. The zero value allows none.
@@ -36,9 +36,9 @@ type Hosts struct {
 	rules  []rule
 }
 
-// rule is one host, or what is below one.
+// rule is one host, or all hosts below a domain.
 type rule struct {
-	name string     // a whole name, or the end of one with its dot
+	name string     // a full name, or a suffix with its leading dot
 	ip   netip.Addr // valid if the rule is an address
 	port int        // 0: any
 	// named is true if the host itself was written down: only then may it be
@@ -46,10 +46,10 @@ type rule struct {
 	named bool
 }
 
-// Parse reads a list of names, addresses, names that begin with "*." and stand
-// for everything below, each with or without a port, and of groups. With public,
-// every public host is allowed, too. What can't be read is told in the error, and
-// left out of the hosts.
+// Parse parses a list of names, addresses and wildcards such as
+// "*.example.com", each with an optional port, and of groups. With public, all
+// public hosts are allowed, too. Invalid entries are reported in the error and
+// omitted from the hosts.
 func Parse(entries []string, public bool) (Hosts, error) {
 	h := Hosts{public: public}
 	var problems []error
@@ -82,14 +82,14 @@ func parse(entry string) (rule, error) {
 	if ok {
 		n, err := strconv.ParseUint(port, 10, 16)
 		if err != nil || n == 0 {
-			return r, fmt.Errorf("read host %q: %q is not a port", entry, port)
+			return r, fmt.Errorf("invalid host %q: invalid port %q", entry, port)
 		}
 		r.port = int(n)
 	}
 	below, wild := strings.CutPrefix(name, "*.")
 	name, valid := Canonical(below)
 	if _, numeric := literal(name); !valid || numeric || !isName(name) {
-		return r, fmt.Errorf("read host %q: not a name, an address in its usual form, or a group; the groups are %v", entry, Groups())
+		return r, fmt.Errorf("invalid host %q: must be a name, an address in canonical form, or a group; groups are %v", entry, Groups())
 	}
 	r.name = name
 	if wild {
@@ -107,15 +107,15 @@ func isName(host string) bool {
 	return true
 }
 
-// Allowed says why a host may not be reached, nil if it may. It is asked twice:
-// without an address before the name is looked up, since a question to a name
-// server is a message, too; and for the address that is about to be dialled. The
-// host is as [Canonical] writes it.
+// Allowed returns an error if a host may not be reached. It is called twice:
+// without an address before the name is resolved, because a DNS query could
+// leak data, too; and for the address to dial. The host must be in the form of
+// [Canonical].
 func (h Hosts) Allowed(host string, port int, ip netip.Addr) error {
 	written, numeric := literal(host)
 	if numeric && !ip.IsValid() {
 		if ip = written; !ip.IsValid() {
-			return fmt.Errorf("%s is neither a name nor an address", host)
+			return fmt.Errorf("%s is not a host name or address", host)
 		}
 	}
 	public := !ip.IsValid() || Public(ip)
@@ -132,17 +132,17 @@ func (h Hosts) Allowed(host string, port int, ip netip.Addr) error {
 	case h.public && anybodys:
 		return nil
 	case !public && numeric:
-		return fmt.Errorf("%s is not a public address, and the profile's network does not name it", host)
+		return fmt.Errorf("%s is not a public address and not listed in the profile's network", host)
 	case !public:
-		return fmt.Errorf("%s is at %s, which is not a public address, and the profile's network does not name it", host, ip)
+		return fmt.Errorf("%s resolves to %s, which is not a public address, and is not listed in the profile's network", host, ip)
 	case !numeric && !publicName(host):
-		return fmt.Errorf("%s is not the name of a public host, and the profile's network does not name it", host)
+		return fmt.Errorf("%s is not a public host name and not listed in the profile's network", host)
 	}
 	return fmt.Errorf("the profile's network does not allow %s, port %d", host, port)
 }
 
-// covers reports whether a rule is for a host. An address is only known in its
-// usual form: no program that means well writes another.
+// covers reports whether a rule matches a host. An address matches only in
+// canonical form.
 func (r rule) covers(host string) bool {
 	if r.ip.IsValid() {
 		a, err := netip.ParseAddr(host)
@@ -151,10 +151,9 @@ func (r rule) covers(host string) bool {
 	return host == r.name || strings.HasPrefix(r.name, ".") && strings.HasSuffix(host, r.name)
 }
 
-// mayBe reports whether a host that was written down may be at an address that
-// isn't public. Loopback and link-local addresses and those of a cloud's
-// metadata, where machines keep what is theirs alone, must be written down as
-// such.
+// mayBe reports whether a listed host may resolve to a non-public address.
+// Loopback, link-local and cloud metadata addresses must be listed as
+// addresses.
 func (r rule) mayBe(host string, ip netip.Addr) bool {
 	ip = ip.Unmap()
 	if r.ip.IsValid() {

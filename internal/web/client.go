@@ -17,43 +17,43 @@ import (
 	"github.com/millhand/millhand/internal/reach"
 )
 
-// The bounds of one fetch.
+// Limits of one fetch.
 const (
-	MaxBody      = 5 << 20 // bytes of an answer, decompressed
+	MaxBody      = 5 << 20 // bytes of a response body, decompressed
 	MaxRedirects = 5
 	dialTime     = 10 * time.Second
 	maxHeader    = 256 << 10
 )
 
-// agent is how millhand names itself to servers.
+// agent is the User-Agent header.
 const agent = "Mozilla/5.0 (compatible; millhand; +https://github.com/millhand/millhand)"
 
-// ErrTooLarge is the cause when an answer is larger than [MaxBody].
-var ErrTooLarge = fmt.Errorf("the answer is larger than %d MiB", MaxBody>>20)
+// ErrTooLarge is the error for a response larger than [MaxBody].
+var ErrTooLarge = fmt.Errorf("response exceeds %d MiB", MaxBody>>20)
 
-// Refused is the error when a request was not made because of where it leads:
-// to an address that the Reach does not cover, or by a redirect that the caller
-// did not want.
+// Refused is the error for a request that was not sent because the Reach does
+// not allow its address, or the caller rejected a redirect.
 type Refused struct {
 	URL    string
 	Reason string
 }
 
-// Error says what was refused and why.
-func (e *Refused) Error() string { return fmt.Sprintf("%s is not fetched: %s", e.URL, e.Reason) }
+// Error implements error.
+func (e *Refused) Error() string { return fmt.Sprintf("fetch of %s refused: %s", e.URL, e.Reason) }
 
-// StatusError is the error when a server answered with another status than
-// success.
+// StatusError is the error for a response with a status other than success.
 type StatusError struct {
 	URL    string
 	Code   int
-	Status string // code and words
+	Status string // code and text
 }
 
-// Error says what the server answered.
-func (e *StatusError) Error() string { return fmt.Sprintf("%s answered %s", e.URL, e.Status) }
+// Error implements error.
+func (e *StatusError) Error() string {
+	return fmt.Sprintf("%s returned HTTP status %s", e.URL, e.Status)
+}
 
-// Client fetches pages. Its zero value reaches nothing.
+// Client fetches pages. The zero value can reach nothing.
 type Client struct {
 	Reach    Reach
 	Resolver *net.Resolver // nil: the system's
@@ -62,17 +62,16 @@ type Client struct {
 	Redirect func(target string) error
 }
 
-// Page is what a server answered.
+// Page is a fetched page.
 type Page struct {
-	URL         string // where it was in the end, after redirects
-	ContentType string // as the server said, "" if it said nothing
+	URL         string // final URL, after redirects
+	ContentType string // from the response header; may be ""
 	Body        []byte // decompressed
 }
 
-// Get fetches a URL, following redirects, until ctx ends. accept is what the
-// caller prefers, as the header of that name. The error is a [*Refused], a
-// [*StatusError] or [ErrTooLarge] where it is one of these, and says in words
-// what else went wrong.
+// Get fetches a URL, following redirects, until ctx is done. accept is the
+// Accept header. The error may wrap a [*Refused], a [*StatusError] or
+// [ErrTooLarge].
 func (c Client) Get(ctx context.Context, address, accept string) (Page, error) {
 	u, err := parse(address)
 	if err != nil {
@@ -98,7 +97,7 @@ func (c Client) Get(ctx context.Context, address, accept string) (Page, error) {
 	return receive(ctx, resp)
 }
 
-// receive reads an answer.
+// receive reads a response.
 func receive(ctx context.Context, resp *http.Response) (Page, error) {
 	at := resp.Request.URL.String()
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
@@ -121,10 +120,10 @@ func receive(ctx context.Context, resp *http.Response) (Page, error) {
 func (c Client) redirect(req *http.Request, via []*http.Request) error {
 	target := req.URL.String()
 	if len(via) > MaxRedirects {
-		return fmt.Errorf("more than %d redirects, the last to %s", MaxRedirects, target)
+		return fmt.Errorf("more than %d redirects, last to %s", MaxRedirects, target)
 	}
 	if len(target) > maxURL {
-		return &Refused{target[:maxURL], "the target of a redirect is too long"}
+		return &Refused{target[:maxURL], "redirect URL too long"}
 	}
 	if reason := c.Reach.refusal(req.URL); reason != "" {
 		return &Refused{target, reason}
@@ -136,7 +135,7 @@ func (c Client) redirect(req *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// dial connects, after a look at the address that the host's name led to.
+// dial connects after checking the address that the host name resolved to.
 func (c Client) dial(ctx context.Context, network, hostport string) (net.Conn, error) {
 	host, port, err := net.SplitHostPort(hostport)
 	if err != nil {
@@ -162,7 +161,7 @@ func (c Client) dial(ctx context.Context, network, hostport string) (net.Conn, e
 	return d.DialContext(ctx, network, hostport)
 }
 
-// failed puts a failed request in words.
+// failed returns the error for a failed request.
 func failed(ctx context.Context, address string, err error) error {
 	if refused := (*Refused)(nil); errors.As(err, &refused) {
 		return refused
@@ -172,9 +171,9 @@ func failed(ctx context.Context, address string, err error) error {
 	}
 	if dns := (*net.DNSError)(nil); errors.As(err, &dns) {
 		if dns.IsNotFound {
-			return fmt.Errorf("fetch %s: there is no host %s", address, dns.Name)
+			return fmt.Errorf("fetch %s: host not found: %s", address, dns.Name)
 		}
-		return fmt.Errorf("fetch %s: the host %s can't be looked up", address, dns.Name)
+		return fmt.Errorf("fetch %s: can't resolve host %s", address, dns.Name)
 	}
 	if ue := (*url.Error)(nil); errors.As(err, &ue) {
 		err = ue.Err
@@ -182,8 +181,8 @@ func failed(ctx context.Context, address string, err error) error {
 	return fmt.Errorf("fetch %s: %w", address, err)
 }
 
-// MediaType is what kind of thing the page is, as the server says or, where it
-// says nothing, as the first bytes show.
+// MediaType returns the page's media type, from the server or, if missing, from
+// the first bytes.
 func (p Page) MediaType() string {
 	if kind, _, err := mime.ParseMediaType(p.ContentType); err == nil {
 		return kind

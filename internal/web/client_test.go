@@ -248,7 +248,7 @@ func TestAnswersAreBounded(t *testing.T) {
 		}
 	}
 	var status *StatusError
-	if _, err := get(t, c, at+"/404"); !errors.As(err, &status) || status.Code != http.StatusNotFound || err.Error() != at+"/404 answered 404 Not Found" {
+	if _, err := get(t, c, at+"/404"); !errors.As(err, &status) || status.Code != http.StatusNotFound || err.Error() != at+"/404 returned HTTP status 404 Not Found" {
 		t.Errorf("got %v", err)
 	}
 }

@@ -1,15 +1,13 @@
-// Package web fetches pages from the network without being led to where nobody
-// should go.
+// Package web fetches pages from the network with protection against
+// server-side request forgery.
 //
 // What may be reached is a [Reach]: every public address, some hosts, or
-// nothing. It is asked twice: about the letters of a URL, before anything
-// happens ([Reach.Refusal]), and about the address that is really being dialled,
-// for the first request and after every redirect ([Client.Get]); a name that
-// leads to another address the second time therefore leads nowhere. An address
-// that is not public is reached only if its host is named.
+// nothing. It is checked twice: for the URL, before any request
+// ([Reach.Refusal]), and for the address being dialed, for the first request
+// and after every redirect ([Client.Get]), which defeats DNS rebinding. A
+// non-public address is reachable only if its host is named.
 //
-// The package also makes text of what it fetched: it knows character sets
-// ([Page.Text]) and turns HTML into Markdown or plain text. It sends no
-// cookies, no credentials and no Referer, uses no proxy, and runs nothing that a
-// page holds.
+// The package also converts pages to text: it decodes character sets
+// ([Page.Text]) and converts HTML to Markdown or plain text. It sends no
+// cookies, credentials or Referer, uses no proxy, and runs no scripts.
 package web

@@ -23,9 +23,9 @@ const (
 	maxCells = 200_000
 )
 
-// Markdown makes Markdown of an HTML document; links become absolute by base,
-// the document's own URL. What can't be converted, as a document nested deeper
-// than the parser goes, becomes plain text.
+// Markdown converts an HTML document to Markdown. base is the document's URL,
+// against which hyperlinks are resolved. A document that can't be converted,
+// such as one nested too deeply, becomes plain text.
 func Markdown(document, base string) string {
 	text, err := convert(document, base)
 	if err != nil || strings.TrimSpace(text) == "" {
@@ -34,7 +34,7 @@ func Markdown(document, base string) string {
 	return text
 }
 
-// convert makes Markdown; a panic of the converter is an error.
+// convert converts HTML to Markdown; a panic of the converter becomes an error.
 func convert(document, address string) (text string, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -46,7 +46,7 @@ func convert(document, address string) (text string, err error) {
 		return "", fmt.Errorf("parse HTML: %w", err)
 	}
 	if work(root, 1) > maxWork {
-		return "", errors.New("convert HTML: it is nested too much")
+		return "", errors.New("convert HTML: nested too deeply")
 	}
 	plugins := []converter.Plugin{base.NewBasePlugin(), commonmark.NewCommonmarkPlugin(commonmark.WithHorizontalRule("---"))}
 	if cells(root) <= maxCells {
@@ -56,8 +56,8 @@ func convert(document, address string) (text string, err error) {
 	return string(out), err
 }
 
-// work estimates what converting a node takes: its bytes, times the elements
-// around it whose content is handled again. The parser bounds the recursion.
+// work estimates the cost of converting a node: its bytes, times the enclosing
+// elements whose content is processed again. The parser limits the recursion.
 func work(n *html.Node, around int) int {
 	switch n.DataAtom {
 	case atom.Ul, atom.Ol, atom.Li, atom.Blockquote, atom.Table, atom.Td, atom.Th, atom.A, atom.Strong, atom.B, atom.Em, atom.I:
@@ -71,8 +71,8 @@ func work(n *html.Node, around int) int {
 	return sum
 }
 
-// cells estimates the cells of the largest table, from above: all rows, as wide
-// as the widest, as often as a cell spans rows.
+// cells returns an upper bound of the cells of the largest table: all rows, as
+// wide as the widest, times the largest rowspan.
 func cells(root *html.Node) int {
 	most := 0
 	for n := range root.Descendants() {
@@ -97,7 +97,7 @@ func cells(root *html.Node) int {
 	return most
 }
 
-// spans is how many rows or columns a cell spans.
+// spans returns how many rows or columns a cell spans.
 func spans(cell *html.Node, attribute string) int {
 	for _, a := range cell.Attr {
 		if n, err := strconv.Atoi(strings.TrimSpace(a.Val)); a.Key == attribute && err == nil {

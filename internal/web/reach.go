@@ -9,21 +9,21 @@ import (
 	"github.com/millhand/millhand/internal/reach"
 )
 
-// maxURL is the longest URL that is fetched, in bytes: what is longer carries
-// something away rather than naming a page.
+// maxURL is the maximum length of a URL in bytes; a longer one is more likely
+// to exfiltrate data than to name a page.
 const maxURL = 2 << 10
 
-// Reach says what may be reached. The zero value reaches nothing.
+// Reach says which hosts may be reached. The zero value allows none.
 type Reach struct {
-	Public bool // every public address
-	// Hosts may be reached whatever Public says; see [reach.Parse].
+	Public bool // all public addresses
+	// Hosts may be reached in addition; see [reach.Parse].
 	Hosts []string
-	// Within must let it, too; nil for nothing else that does.
+	// Within must allow a host, too; nil for no further limit.
 	Within *Reach
 }
 
-// Refusal says why a URL may not be fetched, as far as its letters tell, and
-// "" if it may. Where its name leads is looked at when it is dialled.
+// Refusal returns why a URL may not be fetched, judged by its text, or "". The
+// address of its host is checked when it is dialed.
 func (r Reach) Refusal(address string) string {
 	u, err := parse(address)
 	if err != nil {
@@ -32,14 +32,14 @@ func (r Reach) Refusal(address string) string {
 	return r.refusal(u)
 }
 
-// parse reads a URL that could be fetched.
+// parse parses a URL and checks its form.
 func parse(text string) (*url.URL, error) {
 	if len(text) > maxURL {
-		return nil, fmt.Errorf("a URL of %d bytes is never fetched: at most %d are taken", len(text), maxURL)
+		return nil, fmt.Errorf("URL too long: %d bytes, maximum %d", len(text), maxURL)
 	}
 	u, err := url.Parse(text)
 	if err != nil {
-		return nil, fmt.Errorf("what is no URL is never fetched (%w)", err)
+		return nil, fmt.Errorf("invalid URL (%w)", err)
 	}
 	return u, nil
 }
@@ -48,11 +48,11 @@ func (r Reach) refusal(u *url.URL) string {
 	host, ok := reach.Canonical(u.Hostname())
 	switch {
 	case u.Scheme != "http" && u.Scheme != "https":
-		return "only http and https URLs are fetched"
+		return "only http and https URLs are supported"
 	case u.User != nil:
-		return "a URL with a user or password in it is never fetched"
+		return "URLs with a user name or password are not supported"
 	case !ok:
-		return "the URL names no host"
+		return "URL has no host"
 	}
 	if err := r.allowed(host, portOf(u), netip.Addr{}); err != nil {
 		return err.Error()
@@ -60,9 +60,9 @@ func (r Reach) refusal(u *url.URL) string {
 	return ""
 }
 
-// allowed says why a host may not be reached, nil if it may; see
-// [reach.Hosts.Allowed]. What can't be read reaches nothing: manifests are held to
-// what can before anything runs.
+// allowed returns an error if a host may not be reached; see
+// [reach.Hosts.Allowed]. Invalid entries allow nothing; manifests with such
+// entries are rejected before a run.
 func (r Reach) allowed(host string, port int, at netip.Addr) error {
 	hosts, _ := reach.Parse(r.Hosts, r.Public)
 	if err := hosts.Allowed(host, port, at); err != nil || r.Within == nil {
@@ -71,7 +71,7 @@ func (r Reach) allowed(host string, port int, at netip.Addr) error {
 	return r.Within.allowed(host, port, at)
 }
 
-// portOf is the port that a URL leads to.
+// portOf returns the port of a URL.
 func portOf(u *url.URL) int {
 	if p, err := strconv.Atoi(u.Port()); err == nil {
 		return p

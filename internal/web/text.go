@@ -10,11 +10,11 @@ import (
 	"golang.org/x/net/html/charset"
 )
 
-// Text returns the page as valid UTF-8, from whatever character set its mark,
-// its content type or its own head name.
+// Text returns the page as UTF-8, decoded from the character set of its byte
+// order mark, content type or HTML head.
 func (p Page) Text() string {
 	enc, _, certain := charset.DetermineEncoding(p.Body, p.ContentType)
-	if !certain && utf8.Valid(p.Body) { // the guess looks at the beginning only
+	if !certain && utf8.Valid(p.Body) { // detection reads only the start
 		return string(p.Body)
 	}
 	text, err := enc.NewDecoder().Bytes(p.Body)
@@ -24,16 +24,16 @@ func (p Page) Text() string {
 	return strings.ToValidUTF8(string(bytes.TrimPrefix(text, []byte("\uFEFF"))), "\uFFFD")
 }
 
-// PlainText returns the text of an HTML document, a line for each block. It
-// reads the tags one after the other, so that no nesting is too deep.
+// PlainText returns the text of an HTML document, one line per block. It scans
+// tags sequentially, so nesting depth does not matter.
 func PlainText(document string) string {
 	z := html.NewTokenizer(strings.NewReader(document))
 	var out writer
-	skipped := atom.Atom(0) // the element whose content is left out
+	skipped := atom.Atom(0) // the element whose content is skipped
 	depth := 0
 	for {
 		kind := z.Next()
-		if kind == html.ErrorToken { // the end: nothing else can fail here
+		if kind == html.ErrorToken { // end of input: nothing else can fail here
 			return strings.TrimSpace(out.String())
 		}
 		if kind == html.TextToken && skipped == 0 {
@@ -58,7 +58,7 @@ func PlainText(document string) string {
 	}
 }
 
-// unread reports whether an element's content is not text for readers.
+// unread reports whether an element's content is not visible text.
 func unread(tag atom.Atom) bool {
 	switch tag {
 	case atom.Script, atom.Style, atom.Noscript, atom.Iframe, atom.Object, atom.Template, atom.Svg, atom.Title:
@@ -68,12 +68,12 @@ func unread(tag atom.Atom) bool {
 	}
 }
 
-// writer collects text, white space folded except in <pre>.
+// writer collects text and collapses whitespace except in <pre>.
 type writer struct {
 	strings.Builder
 	pre   int
-	space bool // white space came since the last letter
-	lines int  // line ends that the output ends in
+	space bool // whitespace since the last character
+	lines int  // number of newlines at the end of the output
 }
 
 func (w *writer) text(s string) {
@@ -106,7 +106,7 @@ func (w *writer) put(s string) {
 	w.space = false
 }
 
-// tag makes line ends where an element stands for them.
+// tag writes the line breaks of an element.
 func (w *writer) tag(tag atom.Atom, end bool) {
 	switch tag {
 	case atom.Pre:
@@ -126,7 +126,7 @@ func (w *writer) tag(tag atom.Atom, end bool) {
 	}
 }
 
-// breakTo ends the line, leaving n line ends in all, at most two.
+// breakTo ends the line with n newlines in total, at most two.
 func (w *writer) breakTo(n int) {
 	w.space = false
 	for w.Len() > 0 && w.lines < min(n, 2) {

@@ -1,9 +1,8 @@
-// Package workspace owns every path that a file tool touches. It resolves a
-// path as the kernel would, says whether it lies in the workspace, and opens,
-// reads and replaces files beneath an os.Root, so that no "..", link or race
-// leads out. It remembers what a session has read and written, to notice when
-// a file changed in between.
+// Package workspace handles every path that a file tool accesses. It resolves a
+// path as the kernel would, reports whether it is inside the workspace, and
+// opens, reads and replaces files relative to an os.Root, so that no "..",
+// symlink or race escapes. It records which file versions a session has read
+// and written, to detect changes by others.
 //
-// It decides nothing: whether a path may be used is the permission rules'
-// matter, asked before.
+// It makes no permission decisions; callers check the rules before.
 package workspace

@@ -9,18 +9,19 @@ import (
 	"strings"
 )
 
-// maxLinks is how many symbolic links a path may lead through, as on Linux.
-const maxLinks = 40
+// maxSymlinks is the maximum number of symlinks in a path's resolution, as on
+// Linux.
+const maxSymlinks = 40
 
-// Path is a resolved path: no link, "." or ".." is left in it.
+// Path is a resolved path, without symlinks, "." and "..".
 type Path struct {
 	Abs     string // absolute
-	Rel     string // relative to the workspace, slash separated, "." for itself; absolute when Outside
+	Rel     string // slash-separated, relative to the workspace ("." for itself); absolute if Outside
 	Outside bool
 }
 
-// Git reports whether the path is git's own: the .git of the workspace or of a
-// directory in it, or what is below, in any letter case.
+// Git reports whether the path is a .git in the workspace, in any letter case,
+// or below one.
 func (p Path) Git() bool {
 	for part := range strings.SplitSeq(p.Rel, "/") {
 		if strings.EqualFold(part, ".git") {
@@ -30,14 +31,14 @@ func (p Path) Git() bool {
 	return false
 }
 
-// Resolve resolves a path that a model gave: relative ones against the
-// workspace, links as the kernel would, also for what does not exist yet.
+// Resolve resolves a path from a model: relative to the workspace, with
+// symlinks as the kernel would, also if it does not exist yet.
 func (w *Workspace) Resolve(path string) (Path, error) { return w.ResolveFrom(w.dir, path) }
 
 // ResolveFrom is Resolve for a path relative to the absolute directory dir.
 func (w *Workspace) ResolveFrom(dir, path string) (Path, error) {
 	if strings.ContainsRune(path, 0) {
-		return Path{}, fmt.Errorf("path %q holds a NUL character", path)
+		return Path{}, fmt.Errorf("path %q contains a NUL character", path)
 	}
 	if !filepath.IsAbs(path) {
 		path = dir + "/" + path
@@ -49,7 +50,7 @@ func (w *Workspace) ResolveFrom(dir, path string) (Path, error) {
 	return w.locate(abs), nil
 }
 
-// locate says where an absolute path without links lies.
+// locate returns the Path of an absolute path without symlinks.
 func (w *Workspace) locate(abs string) Path {
 	if abs == w.dir {
 		return Path{Abs: abs, Rel: "."}
@@ -60,8 +61,8 @@ func (w *Workspace) locate(abs string) Path {
 	return Path{Abs: abs, Rel: abs, Outside: true}
 }
 
-// realPath follows every link of an absolute path. From the first component
-// that does not exist on, the rest is taken by its letters.
+// realPath resolves every symlink of an absolute path. From the first component
+// that does not exist, the rest is resolved lexically.
 func realPath(path string) (string, error) {
 	todo := strings.Split(path, "/")
 	done, links := "/", 0
@@ -78,13 +79,13 @@ func realPath(path string) (string, error) {
 		next := filepath.Join(done, part)
 		target, err := os.Readlink(next)
 		if err != nil {
-			// Not a link, not there, or not readable: the letters must do. A
-			// later open meets the same obstacle and says so.
+			// Not a symlink, missing, or unreadable: resolve lexically. A later
+			// open fails with the same error.
 			done = next
 			continue
 		}
-		if links++; links > maxLinks {
-			return "", fmt.Errorf("resolve %s: %w", path, errors.New("too many links"))
+		if links++; links > maxSymlinks {
+			return "", fmt.Errorf("resolve %s: %w", path, errors.New("too many levels of symbolic links"))
 		}
 		if filepath.IsAbs(target) {
 			done = "/"
@@ -94,7 +95,7 @@ func realPath(path string) (string, error) {
 	return done, nil
 }
 
-// Exists reports whether there is anything at the path.
+// Exists reports whether the path exists.
 func (w *Workspace) Exists(p Path) bool {
 	_, err := w.Stat(p)
 	return err == nil || !errors.Is(err, fs.ErrNotExist)

@@ -13,24 +13,24 @@ import (
 	"time"
 )
 
-// ErrNotRegular is the cause when something else than a regular file (a
-// directory, device, pipe or socket) stands where a file was asked for.
+// ErrNotRegular is the error for a path that is not a regular file but a
+// directory, device, pipe or socket.
 var ErrNotRegular = errors.New("not a regular file")
 
-// ErrTooLarge is the cause when a file is larger than the caller can take.
+// ErrTooLarge is the error for a file larger than the caller's limit.
 var ErrTooLarge = errors.New("file too large")
 
 // Workspace is a directory that a session may use. It is safe for concurrent use.
 type Workspace struct {
-	dir  string // absolute, without links
+	dir  string // absolute, without symlinks
 	root *os.Root
-	all  *os.Root // "/": for paths outside that the rules allow by name
+	all  *os.Root // "/", for allowed paths outside the workspace
 
 	mu     sync.Mutex
-	stamps map[string]stamp // by absolute path: the file as this session knows it
+	stamps map[string]stamp // by absolute path: the version last read or written by this session
 }
 
-// stamp tells versions of a file apart.
+// stamp identifies a version of a file.
 type stamp struct {
 	size int64
 	mod  time.Time
@@ -52,24 +52,24 @@ func Open(dir string) (*Workspace, error) {
 	all, err := os.OpenRoot("/")
 	if err != nil {
 		root.Close()
-		return nil, fmt.Errorf("open the file system: %w", err)
+		return nil, fmt.Errorf("open file system root: %w", err)
 	}
 	return &Workspace{dir: abs, root: root, all: all, stamps: map[string]stamp{}}, nil
 }
 
-// Close releases the workspace; the directory stays.
+// Close releases the workspace without removing the directory.
 func (w *Workspace) Close() error { return errors.Join(w.root.Close(), w.all.Close()) }
 
-// Dir returns the workspace's absolute path, without links.
+// Dir returns the workspace's absolute path, without symlinks.
 func (w *Workspace) Dir() string { return w.dir }
 
 // Root returns the root of the workspace, for searching in it. The caller must
 // not close it.
 func (w *Workspace) Root() *os.Root { return w.root }
 
-// OpenOutside opens a root for searching outside the workspace, at a path that
-// the rules allow: the directory itself, or the one that holds the file. base is
-// where the path is beneath it. The caller closes the root.
+// OpenOutside opens a root for searching at an allowed path outside the
+// workspace: the directory itself, or the parent of a file. base is the path
+// relative to the root. The caller closes the root.
 func (w *Workspace) OpenOutside(p Path) (root *os.Root, base string, err error) {
 	dir, base := p.Abs, "."
 	if st, err := w.Stat(p); err == nil && !st.IsDir() {
@@ -81,7 +81,7 @@ func (w *Workspace) OpenOutside(p Path) (root *os.Root, base string, err error) 
 	return root, base, nil
 }
 
-// at returns the root to use for a path, and the path's name beneath it.
+// at returns the root for a path, and the path relative to it.
 func (w *Workspace) at(p Path) (*os.Root, string) {
 	if p.Outside {
 		return w.all, "." + p.Abs
@@ -89,14 +89,14 @@ func (w *Workspace) at(p Path) (*os.Root, string) {
 	return w.root, p.Rel
 }
 
-// Stat describes what is at the path.
+// Stat returns the file information of the path.
 func (w *Workspace) Stat(p Path) (fs.FileInfo, error) {
 	root, name := w.at(p)
 	return root.Stat(name)
 }
 
-// ReadFile returns a regular file's content, of at most limit bytes
-// (ErrTooLarge otherwise), and remembers its version.
+// ReadFile returns the content of a regular file and records its version. It
+// fails with ErrTooLarge above limit bytes.
 func (w *Workspace) ReadFile(p Path, limit int64) ([]byte, error) {
 	f, st, err := w.open(p)
 	if err != nil {
@@ -117,8 +117,8 @@ func (w *Workspace) ReadFile(p Path, limit int64) ([]byte, error) {
 	return data, nil
 }
 
-// OpenFile opens a regular file for reading and remembers its version. The
-// caller closes it.
+// OpenFile opens a regular file for reading and records its version. The caller
+// closes it.
 func (w *Workspace) OpenFile(p Path) (*os.File, error) {
 	f, st, err := w.open(p)
 	if err != nil {
@@ -128,7 +128,8 @@ func (w *Workspace) OpenFile(p Path) (*os.File, error) {
 	return f, nil
 }
 
-// open opens a regular file. O_NONBLOCK keeps a pipe from blocking the open.
+// open opens a regular file. O_NONBLOCK prevents the open from blocking on a
+// pipe.
 func (w *Workspace) open(p Path) (*os.File, fs.FileInfo, error) {
 	root, name := w.at(p)
 	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
@@ -156,9 +157,9 @@ func (w *Workspace) ReadDir(p Path) ([]fs.DirEntry, error) {
 	return entries, nil
 }
 
-// WriteFile replaces or creates a file, with the directories above it. The new
-// content appears all at once (a temporary file in the same directory is renamed
-// over the old one), and an existing file's mode is kept.
+// WriteFile creates or replaces a file and creates its parent directories. It
+// replaces atomically, by renaming a temporary file in the same directory, and
+// preserves the mode of an existing file.
 func (w *Workspace) WriteFile(p Path, data []byte) error {
 	root, name := w.at(p)
 	mode := fs.FileMode(0o644)
@@ -167,7 +168,7 @@ func (w *Workspace) WriteFile(p Path, data []byte) error {
 		return fmt.Errorf("write %s: %w", p.Rel, ErrNotRegular)
 	case err == nil:
 		mode = st.Mode().Perm()
-		if err := syscall.Access(p.Abs, 2); err != nil { // W_OK: a rename needs no right to the file itself
+		if err := syscall.Access(p.Abs, 2); err != nil { // W_OK: a rename needs no write permission on the file itself
 			return fmt.Errorf("write %s: %w", p.Rel, err)
 		}
 	case !errors.Is(err, fs.ErrNotExist):
@@ -175,7 +176,7 @@ func (w *Workspace) WriteFile(p Path, data []byte) error {
 	}
 	if dir := path.Dir(name); dir != "." {
 		if err := root.MkdirAll(dir, 0o755); err != nil {
-			return fmt.Errorf("make directory %s: %w", dir, cause(err))
+			return fmt.Errorf("create directory %s: %w", dir, cause(err))
 		}
 	}
 	if err := replace(root, name, data, mode); err != nil {
@@ -187,7 +188,7 @@ func (w *Workspace) WriteFile(p Path, data []byte) error {
 	return nil
 }
 
-// replace writes a temporary file beside name and renames it over name.
+// replace writes a temporary file and renames it to name.
 func replace(root *os.Root, name string, data []byte, mode fs.FileMode) (err error) {
 	tmp, f, err := createTemp(root, name)
 	if err != nil {
@@ -195,7 +196,7 @@ func replace(root *os.Root, name string, data []byte, mode fs.FileMode) (err err
 	}
 	defer func() {
 		if err != nil {
-			root.Remove(tmp) //nolint:errcheck // best effort: the first error is the one to tell
+			root.Remove(tmp) //nolint:errcheck // best effort: the first error is returned
 		}
 	}()
 	_, err = f.Write(data)
@@ -211,7 +212,7 @@ func replace(root *os.Root, name string, data []byte, mode fs.FileMode) (err err
 	return root.Rename(tmp, name)
 }
 
-// createTemp makes a new file beside name.
+// createTemp creates a temporary file in the directory of name.
 func createTemp(root *os.Root, name string) (string, *os.File, error) {
 	dir, base := path.Split(name)
 	if len(base) > 200 { // leave room for the affixes below the limit of 255 bytes
@@ -226,8 +227,8 @@ func createTemp(root *os.Root, name string) (string, *os.File, error) {
 	}
 }
 
-// Changed reports whether a file is another than when this session last read
-// or wrote it. A file that it never saw has not changed.
+// Changed reports whether a file changed since this session last read or wrote
+// it. A file that it never accessed counts as unchanged.
 func (w *Workspace) Changed(p Path) bool {
 	w.mu.Lock()
 	known, ok := w.stamps[p.Abs]
@@ -247,8 +248,8 @@ func (w *Workspace) remember(p Path, st fs.FileInfo) {
 
 func stampOf(st fs.FileInfo) stamp { return stamp{st.Size(), st.ModTime()} }
 
-// cause strips the operation and path that os puts around an error: this
-// package says both itself, in the model's terms.
+// cause strips the operation and path that package os adds to an error; this
+// package adds its own, with the path as the model knows it.
 func cause(err error) error {
 	var pe *fs.PathError
 	if errors.As(err, &pe) {
