@@ -11,18 +11,18 @@ import (
 	"github.com/millhand/millhand/internal/money"
 )
 
-// attempts gives one answer or failure after the other, and says a text before
+// attempts returns one response or failure after the other, and emits a text before
 // each.
 type attempts struct {
-	says string
+	text string
 	with []Response
 	errs []error
 	made int
 }
 
 func (a *attempts) Stream(_ context.Context, _ Request, emit func(Delta)) (Response, error) {
-	if emit != nil && a.says != "" {
-		emit(Delta{Kind: TextDelta, Text: a.says})
+	if emit != nil && a.text != "" {
+		emit(Delta{Kind: TextDelta, Text: a.text})
 	}
 	a.made++
 	return a.with[a.made-1], a.errs[a.made-1]
@@ -38,7 +38,7 @@ func TestWhatFailedAttemptsCost(t *testing.T) {
 	req := Request{System: "0123456789abcdef"} // 4 tokens
 	tests := []struct {
 		name string
-		says string
+		text string
 		told *money.Charge
 		want *money.Charge
 	}{
@@ -50,7 +50,7 @@ func TestWhatFailedAttemptsCost(t *testing.T) {
 		{"nothing was told", "12345", &money.Charge{Estimated: true}, &money.Charge{Requests: 1, Usage: money.Usage{Input: 4, Output: 2}, CostUSD: costs(0.000008), Estimated: true}},
 	}
 	for _, test := range tests {
-		m := Priced(&attempts{says: test.says, with: []Response{{Lost: test.told}}, errs: []error{down}}, perMillion)
+		m := Priced(&attempts{text: test.text, with: []Response{{Lost: test.told}}, errs: []error{down}}, perMillion)
 		got, err := m.Stream(t.Context(), req, nil)
 		if diff := cmp.Diff(test.want, got.Lost); diff != "" || !errors.Is(err, down) || got.CostUSD != nil {
 			t.Errorf("%s: %v, cost %v (-want +got):\n%s", test.name, err, got.CostUSD, diff)
@@ -90,7 +90,7 @@ func TestRetriesAndFallbacksAddUpWhatTheyLose(t *testing.T) {
 	}
 }
 
-// charging makes a model charge what it says that its attempts cost.
+// charging makes a model charge the costs that it reports.
 func charging(m Model) Model {
 	return Priced(m, func(money.Usage) (money.USD, bool) { return 0, false })
 }

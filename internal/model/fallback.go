@@ -10,26 +10,26 @@ import (
 	"github.com/millhand/millhand/internal/money"
 )
 
-// Named is a model with the name by which it is told of.
+// Named is a model with its name in events and errors.
 type Named struct {
 	Name string
 	Model
 }
 
-// Fallback returns a model that answers with the first of models until its
-// provider is down ([ClassUnavailable], [ClassRate]), then with the next one, and
-// stays with that: it is made for one session. Other failures stand, because the
-// next model would only hide what is wrong: a key that is refused, a request that
-// no provider would take. When the last one is down too, its failure stands.
+// Fallback returns a model that uses the first of models until its provider is down
+// ([ClassUnavailable], [ClassRate]), then the next one, and stays with that: it is
+// made for one session. Other failures are returned, because the next model would
+// only hide them: a rejected key, an invalid request. When the last model is down
+// too, its failure is returned.
 //
-// The models should be [Retrying] ones: what may pass soon is no reason to
-// change the model.
+// The models should be [Retrying] ones: a temporary failure is no reason to change
+// the model.
 //
-// down, if not nil, is told of every change and the failure that led to it. It
-// must not ask the model.
+// down, if not nil, is called with every change and the failure that caused it. It
+// must not call the model.
 //
-// The next model answers from the beginning. The pieces of a broken-off answer
-// have gone to emit already, as with [Retrying].
+// The next model starts a new response. The chunks of a failed one were passed to
+// emit already, as with [Retrying].
 func Fallback(models []Named, down func(from, to string, err error)) Model {
 	if down == nil {
 		down = func(string, string, error) {}
@@ -46,7 +46,7 @@ type fallback struct {
 }
 
 func (f *fallback) Stream(ctx context.Context, req Request, emit func(Delta)) (Response, error) {
-	err := error(Fail(ClassUnknown, errors.New("there is no model to ask")))
+	err := error(Fail(ClassUnknown, errors.New("no model configured")))
 	var lost *money.Charge
 	for at := f.at(); at < len(f.models); at = f.leave(at, err) {
 		var resp Response
@@ -58,17 +58,17 @@ func (f *fallback) Stream(ctx context.Context, req Request, emit func(Delta)) (R
 			return resp, err
 		}
 		if exceeded := req.Reservation.Retry(); exceeded != nil {
-			return Response{Lost: lost}, fmt.Errorf("%w, after: %v", exceeded, err) //nolint:errorlint // the failure is told, the lack of money decides
+			return Response{Lost: lost}, fmt.Errorf("%w, after: %v", exceeded, err) //nolint:errorlint // callers branch on the budget, not on the failure
 		}
 	}
 	if len(f.models) > 1 {
-		err = fmt.Errorf("no model of %s is left: %w", f.names(), err)
+		err = fmt.Errorf("all models failed (%s): %w", f.names(), err)
 	}
 	return Response{Lost: lost}, err
 }
 
-// isDown reports whether a failure, after all retries, is the provider's state
-// rather than anything that was sent.
+// isDown reports whether a failure, after all retries, is due to the provider and
+// not to the request.
 func isDown(err error) bool {
 	class := ClassOf(err)
 	return class == ClassUnavailable || class == ClassRate
@@ -80,9 +80,9 @@ func (f *fallback) at() int {
 	return f.current
 }
 
-// leave makes the model behind at the current one, unless a request at the same
-// time has done so already, and returns where to go on. The last model is not
-// left: one that comes back is better than none.
+// leave makes the model after at the current one, unless a concurrent request has
+// done so already, and returns the index to continue with. The last model stays the
+// current one: it may recover.
 func (f *fallback) leave(at int, err error) int {
 	f.mu.Lock()
 	defer f.mu.Unlock()

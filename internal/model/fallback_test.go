@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// named gives its name as its answer, or the failures that it is given first.
+// named responds with its name, after the given failures.
 type named struct {
 	name string
 
@@ -41,21 +41,21 @@ func TestFallback(t *testing.T) {
 	tests := []struct {
 		name  string
 		errs  [][]error // of the models a, b, c
-		want  string    // answer by answer; a failure is its class
+		want  string    // responses in order; a failure is its class
 		moves string
 		asked []int // how often each model was asked
 	}{
 		{"the first answers", [][]error{nil, nil, nil}, "a a a", "", []int{3, 0, 0}},
 		{"the first is down", [][]error{{down}, nil, nil}, "b b b", "a>b", []int{1, 3, 0}},
-		{"the first takes no more requests", [][]error{{busy}, nil, nil}, "b b b", "a>b", []int{1, 3, 0}},
+		{"the first rejects requests", [][]error{{busy}, nil, nil}, "b b b", "a>b", []int{1, 3, 0}},
 		{"the first goes down later", [][]error{{nil, down}, nil, nil}, "a b b", "a>b", []int{2, 2, 0}},
 		{"one after the other", [][]error{{nil, down}, {nil, down}, nil}, "a b c", "a>b b>c", []int{2, 2, 1}},
-		{"two at once", [][]error{{down}, {busy}, nil}, "c c c", "a>b b>c", []int{1, 1, 3}},
+		{"two in one request", [][]error{{down}, {busy}, nil}, "c c c", "a>b b>c", []int{1, 1, 3}},
 		{"all are down", [][]error{always, always, {busy, nil, down}}, "rate c unavailable", "a>b b>c", []int{1, 1, 3}},
-		{"a refused key stands", [][]error{{auth}, nil, nil}, "auth a a", "", []int{3, 0, 0}},
-		{"a conversation that is too long stands", [][]error{{long}, nil, nil}, "context a a", "", []int{3, 0, 0}},
-		{"a garbled answer stands", [][]error{{garbled}, nil, nil}, "protocol a a", "", []int{3, 0, 0}},
-		{"an error of another kind stands", [][]error{{errors.New("else")}, nil, nil}, " a a", "", []int{3, 0, 0}},
+		{"a rejected key is returned", [][]error{{auth}, nil, nil}, "auth a a", "", []int{3, 0, 0}},
+		{"a conversation that is too long is returned", [][]error{{long}, nil, nil}, "context a a", "", []int{3, 0, 0}},
+		{"an invalid response is returned", [][]error{{garbled}, nil, nil}, "protocol a a", "", []int{3, 0, 0}},
+		{"an error of another kind is returned", [][]error{{errors.New("else")}, nil, nil}, " a a", "", []int{3, 0, 0}},
 		{"one model alone", [][]error{{down}}, "unavailable a a", "", []int{3}},
 		{"none at all", nil, "model model model", "", nil},
 	}
@@ -113,7 +113,7 @@ func TestACallerWhoGaveUpIsNoReasonToFallBack(t *testing.T) {
 	}
 }
 
-func TestAChangeIsToldOnceToRequestsAtTheSameTime(t *testing.T) {
+func TestConcurrentRequestsNotifyOnceOfAChange(t *testing.T) {
 	const n = 8
 	var meet sync.WaitGroup
 	meet.Add(n)
@@ -130,7 +130,7 @@ func TestAChangeIsToldOnceToRequestsAtTheSameTime(t *testing.T) {
 	}
 	all.Wait()
 	if told != 1 {
-		t.Errorf("told %d times", told)
+		t.Errorf("notified %d times", told)
 	}
 }
 
@@ -145,7 +145,7 @@ func (a together) Stream(context.Context, Request, func(Delta)) (Response, error
 
 // The order in which the parts are put together is the wiring's; this holds what
 // they owe to each other.
-func TestAKeyThatIsBlockedForHoursLeadsToTheNextModelAtOnce(t *testing.T) {
+func TestAKeyThatIsBlockedForHoursLeadsToTheNextModelImmediately(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		blocked := &provider{most: 1, window: 24 * time.Hour, asks: 24 * time.Hour}
 		shared := NewLimiter(limits())

@@ -9,29 +9,29 @@ import (
 	"time"
 )
 
-// LimitPolicy bounds how a [Limiter] holds requests back.
+// LimitPolicy configures how a [Limiter] delays requests.
 type LimitPolicy struct {
 	Requests float64       // per minute: the lowest rate
 	Doubling time.Duration // in which a rate doubles after a refusal
-	Probing  time.Duration // in which it doubles once it is what the provider was seen to accept
-	Widest   time.Duration // longest gap after one request, and longest pause that no provider asked for
-	Patience time.Duration // longest pause that a provider may ask for; beyond it requests fail at once
-	Total    time.Duration // longest time that one request is held back
-	Faults   int           // so many in a row, over all requests, for Outage, and the provider is down
-	Outage   time.Duration // what retries are to bridge
-	Probe    time.Duration // how often a provider that is down is asked whether it is back
+	Probing  time.Duration // in which it doubles above what the provider was observed to accept
+	Widest   time.Duration // longest gap after one request, and longest pause that no provider requested
+	Patience time.Duration // longest pause that a provider may request; beyond it requests fail immediately
+	Total    time.Duration // longest delay of one request
+	Faults   int           // so many consecutive ones, of all requests, for Outage, and the provider is down
+	Outage   time.Duration // which retries can bridge
+	Probe    time.Duration // how often a provider that is down gets a request
 
-	// Now tells the time.
+	// Now returns the current time.
 	Now func() time.Time
 	// Sleep waits for d, or returns the context's cause when that ends first.
 	Sleep func(ctx context.Context, d time.Duration) error
 }
 
 // DefaultLimitPolicy is the policy for a real provider: rates that double every
-// second up to what the provider was seen to accept, and every half minute above
-// that, a pause of at most two minutes, as [DefaultRetryPolicy] grants it, no
-// request held back for longer than ten minutes, and four requests a minute to a
-// provider that failed ten in a row, for a minute or more.
+// second up to what the provider was observed to accept, and every half minute above
+// that, a pause of at most two minutes, as in [DefaultRetryPolicy], no request
+// delayed for longer than ten minutes, and four requests per minute to a provider
+// that failed ten consecutive ones, for a minute or more.
 func DefaultLimitPolicy(now func() time.Time) LimitPolicy {
 	return LimitPolicy{
 		Requests: 120,
@@ -48,28 +48,27 @@ func DefaultLimitPolicy(now func() time.Time) LimitPolicy {
 	}
 }
 
-// Limiter spreads the requests of everybody who shares a provider's key, within
-// limits that nobody has told it. It is safe for concurrent use.
+// Limiter delays the requests of all users of a provider's key, to stay within
+// limits that it has to discover. It is safe for concurrent use.
 //
-// While the provider accepts everything, nothing is held back. A single refusal
-// because there are too many requests delays that request alone, for as long as
-// the provider asks (Retry-After): so does each after which others are accepted.
-// When the next is refused as well, all requests pause for that time. What follows
-// starts at the rate that was refused, and doubles within seconds. A refusal after
-// that shows what the provider accepts: what it accepted in between. Above that
-// rate the growth is slow, so that a real limit refuses few requests. Requests that
-// were in flight at a refusal show nothing new. A minute without a refusal forgets
-// the rate. Where tokens were too many, fewer requests are fewer tokens, too.
+// While the provider accepts everything, nothing is delayed. A single rejection for
+// too many requests delays that request alone, for as long as the provider requests
+// (Retry-After), and so does each one after which others are accepted. When the next
+// request is rejected as well, all requests pause for that time. Afterwards the rate
+// starts at the rejected one, and doubles within seconds. A further rejection shows
+// what the provider accepts: what it accepted in between. Above that rate the growth
+// is slow, so that a real limit rejects few requests. Requests that were in flight
+// at a rejection show nothing new. After a minute without a rejection the rate is
+// forgotten. If the limit is one of tokens, fewer requests are fewer tokens, too.
 //
-// A key that the provider refuses, or whose money is gone, is not sent again:
-// every other request fails at once with what the first one was told.
+// A key that the provider rejects, or whose quota is exceeded, is not sent again:
+// every other request fails immediately with the error of the first one.
 //
-// A provider that fails many requests in a row is down for all: but for one now
-// and then, requests fail at once, so that many jobs don't each wait for it.
+// A provider that fails many consecutive requests is down for all: except for one
+// now and then, requests fail immediately, so that not every job waits for it.
 //
-// Requests are sent in the order in which they came: each has a position in the
-// sequence of all requests, and waits until the rate has reached it. There is no
-// queue to keep and nobody to wake.
+// Requests are sent in order: each has a position in the sequence of all requests,
+// and waits until the rate has reached it. This needs no queue and no wake-ups.
 type Limiter struct {
 	policy LimitPolicy
 
@@ -78,28 +77,28 @@ type Limiter struct {
 	recent  []time.Time // when the requests of the last minute were sent
 	cut     time.Time   // the last decrease
 	streak  int         // decreases with nothing accepted in between, after the first
-	denied  time.Time   // the last refusal
+	denied  time.Time   // the last rejection
 	answers int         // since then
 	paused  time.Time   // nothing is sent before
-	refused error       // why the key is of no use any more, or nil
+	refused error       // why the key can't be used any more, or nil
 	faults  int         // in a row
 	since   time.Time   // the first of them
-	probe   time.Time   // when a provider that is down is asked next
+	probe   time.Time   // when a provider that is down gets the next request
 }
 
-// NewLimiter makes a Limiter for one key of one provider.
+// NewLimiter returns a Limiter for one key of one provider.
 func NewLimiter(p LimitPolicy) *Limiter {
 	return &Limiter{policy: p, rate: rate{least: p.Requests}}
 }
 
-// Limited returns m with its requests held back by l, which others share. It
-// belongs beneath [Retrying], so that every attempt counts.
+// Limited returns m with its requests delayed by l, which others share. It belongs
+// inside [Retrying], so that every attempt counts.
 //
-// A request that would be held back for longer than the policy allows fails with
-// [ClassRate] and the time that was missing as its RetryAfter.
+// A request that would be delayed for longer than the policy allows fails with
+// [ClassRate] and the remaining delay as its RetryAfter.
 //
-// notify, if not nil, is called before a request is held back, again if a pause
-// comes in between.
+// notify, if not nil, is called before a request is delayed, and again if a pause
+// starts meanwhile.
 func Limited(m Model, l *Limiter, notify func(wait time.Duration)) Model {
 	if notify == nil {
 		notify = func(time.Duration) {}
@@ -126,10 +125,10 @@ func (m limited) Stream(ctx context.Context, req Request, emit func(Delta)) (Res
 	return resp, nil
 }
 
-// enter waits for a request's turn and returns when it began.
+// enter waits until a request may be sent and returns that time.
 func (l *Limiter) enter(ctx context.Context, notify func(time.Duration)) (time.Time, error) {
 	came := l.policy.Now()
-	at, err := l.book(came)
+	at, err := l.position(came)
 	if err != nil {
 		return time.Time{}, err
 	}
@@ -150,24 +149,24 @@ func (l *Limiter) enter(ctx context.Context, notify func(time.Duration)) (time.T
 	}
 }
 
-// book gives a request its position in the sequence, unless it would have to wait
-// there for too long.
-func (l *Limiter) book(now time.Time) (at float64, err error) {
+// position assigns a request its position in the sequence, unless it would have to
+// wait there for too long.
+func (l *Limiter) position(now time.Time) (at float64, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err := l.open(now); err != nil {
 		return 0, err
 	}
 	l.advance(now)
-	at = l.rate.booked
+	at = l.rate.assigned
 	if err := l.patient(l.left(at, now), now, now); err != nil {
 		return at, err
 	}
-	l.rate.book(l.policy)
+	l.rate.assign(l.policy)
 	return at, nil
 }
 
-// advance lets the rate accept what the time since the last call allows.
+// advance updates the rate for the time since the last call.
 func (l *Limiter) advance(now time.Time) {
 	if now.Sub(latest(l.cut, l.paused)) > memory {
 		l.rate.forget()
@@ -180,8 +179,8 @@ func (l *Limiter) left(at float64, now time.Time) time.Duration {
 	return latest(now, l.paused).Sub(now) + l.rate.reach(at, l.policy)
 }
 
-// open fails where no request can succeed: with a key that is refused, or while
-// the provider is down.
+// open fails if no request can succeed: with a rejected key, or while the provider
+// is down.
 func (l *Limiter) open(now time.Time) error {
 	left := l.probe.Sub(now)
 	switch {
@@ -189,14 +188,14 @@ func (l *Limiter) open(now time.Time) error {
 		return l.refused
 	case l.policy.Faults == 0 || l.faults < l.policy.Faults || now.Sub(l.since) < l.policy.Outage:
 		return nil
-	case left > 0: // a wait beyond all patience: to try again would keep a job waiting for nothing
+	case left > 0: // beyond Patience: a retry would only delay the job
 		return &Error{Class: ClassUnavailable, RetryAfter: l.policy.Patience + left, Err: fmt.Errorf("the provider failed the last %d requests of this run, for %v", l.faults, now.Sub(l.since).Round(time.Second))}
 	}
 	l.probe = now.Add(l.policy.Probe)
 	return nil
 }
 
-// wait is the time that is left before a position, or why it is too long.
+// wait is the remaining time before a position, or the error that it is too long.
 func (l *Limiter) wait(at float64, came, now time.Time) (time.Duration, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -208,7 +207,7 @@ func (l *Limiter) wait(at float64, came, now time.Time) (time.Duration, error) {
 	return left, l.patient(left, came, now)
 }
 
-// patient fails when the policy does not grant a wait to a request of came.
+// patient fails if the policy does not allow a wait for a request that came then.
 func (l *Limiter) patient(wait time.Duration, came, now time.Time) error {
 	if wait > 0 && (l.paused.Sub(now) > l.policy.Patience || now.Add(wait).Sub(came) > l.policy.Total) {
 		return tooLong(wait)
@@ -217,10 +216,10 @@ func (l *Limiter) patient(wait time.Duration, came, now time.Time) error {
 }
 
 func tooLong(wait time.Duration) error {
-	return &Error{Class: ClassRate, RetryAfter: wait, Err: fmt.Errorf("the provider takes no more requests of this key for now: the next one could be sent in %v", wait.Round(time.Second))}
+	return &Error{Class: ClassRate, RetryAfter: wait, Err: fmt.Errorf("rate limited by the provider; retry after %v", wait.Round(time.Second))}
 }
 
-// depart notes that a request is sent.
+// depart records that a request is sent.
 func (l *Limiter) depart(now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -231,7 +230,7 @@ func (l *Limiter) depart(now time.Time) {
 	l.recent = append(l.recent[old:], now)
 }
 
-// answered notes that the provider accepted a request.
+// answered records that the provider accepted a request.
 func (l *Limiter) answered() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -239,9 +238,8 @@ func (l *Limiter) answered() {
 	l.answers++
 }
 
-// failed slows down when a provider was asked for too much, and stops when it
-// accepts nothing of this key. It returns err, which for a refusal asks for the
-// pause of all requests.
+// failed lowers the rate if the provider was overloaded, and stops if it rejects the
+// key. It returns err; a rejection gets the pause of all requests as its RetryAfter.
 func (l *Limiter) failed(began time.Time, err error) error {
 	var e *Error
 	if !errors.As(err, &e) {
@@ -250,7 +248,7 @@ func (l *Limiter) failed(began time.Time, err error) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if useless(e) && l.refused == nil {
-		l.refused = fmt.Errorf("not asked again, after an earlier request of the run was refused: %w", err)
+		l.refused = fmt.Errorf("not sent because the provider rejected an earlier request of the run: %w", err)
 	}
 	now := l.policy.Now()
 	if e.Class == ClassUnavailable {
@@ -277,28 +275,28 @@ func (l *Limiter) failed(began time.Time, err error) error {
 	return &refusal
 }
 
-// useless reports whether a failure is that of the key, whatever is asked: other
-// refusals may be those of one model.
+// useless reports whether a failure is due to the key, whatever the request: other
+// rejections may be due to one model.
 func useless(e *Error) bool {
 	return e.Status == http.StatusUnauthorized || e.Class == ClassQuota
 }
 
-// overloaded reports whether a provider says that it is asked too often: 429,
-// 529, or any other passing failure with a wish to be left alone.
+// overloaded reports whether a provider rejects requests for their number: 429, 529,
+// or any other temporary failure with a Retry-After.
 func overloaded(e *Error) bool {
 	const siteOverloaded = 529
 	return e.Class == ClassRate || e.Status == http.StatusTooManyRequests || e.Status == siteOverloaded || e.Retryable() && e.RetryAfter > 0
 }
 
-// alone reports whether a refusal says nothing of other requests: no limit has
-// been seen, and it is the first for a while, or many were answered since the one
-// before. Then only the refused request waits.
+// alone reports whether a rejection does not apply to other requests: no limit was
+// observed, and it is the first for a while, or many requests were accepted since
+// the last one. Then only the rejected request waits.
 func (l *Limiter) alone(now time.Time, asked time.Duration) bool {
 	return asked <= l.policy.Patience && l.rate.limit == 0 && (now.Sub(l.denied) > memory || l.answers >= plenty)
 }
 
-// pauseFor is how long to pause after a refusal: as long as the provider asked,
-// and longer after each refusal in a row if it asked for little or nothing.
+// pauseFor is how long to pause after a rejection: as long as the provider requests,
+// and longer after each consecutive rejection if it requests little or nothing.
 func (l *Limiter) pauseFor(asked time.Duration) time.Duration {
 	longest := longestPause
 	if asked >= 0 {
@@ -307,14 +305,14 @@ func (l *Limiter) pauseFor(asked time.Duration) time.Duration {
 	return max(asked, min(shortestPause<<l.streak, longest))
 }
 
-// pause holds everything back until a time.
+// pause delays all requests until a time.
 func (l *Limiter) pause(until time.Time) {
 	l.paused = latest(l.paused, until)
 	l.rate.at = l.paused
 }
 
-// lower cuts the rate after the refusal of a request that was sent at began, by
-// what was accepted in the time really observed.
+// lower lowers the rate after the rejection of a request that was sent at began, by
+// what was accepted in the observed time.
 func (l *Limiter) lower(began, now time.Time) {
 	n, since := l.accepted(began)
 	if n >= plenty {
@@ -327,9 +325,9 @@ func (l *Limiter) lower(began, now time.Time) {
 	l.recent, l.cut = nil, now
 }
 
-// accepted counts the requests since the last cut that were sent before the
-// refused one: those after it are undecided. Without a cut, all but the refused
-// one count.
+// accepted counts the requests since the last decrease that were sent before the
+// rejected one: those after it are undecided. Without a decrease, all except the
+// rejected one count.
 func (l *Limiter) accepted(began time.Time) (n float64, since time.Time) {
 	known, since := l.rate.limit > 0, l.cut
 	if !known && len(l.recent) > 0 {

@@ -16,13 +16,13 @@ import (
 	"github.com/millhand/millhand/internal/money"
 )
 
-// provider takes a number of requests in a window of time, and notes when each
+// provider accepts a number of requests in a window of time, and notes when each
 // came.
 type provider struct {
 	most   int           // in every window; 0 for any number
 	window time.Duration // from the first request
 	asks   time.Duration // Retry-After of a refusal
-	takes  time.Duration // for an answer
+	delay  time.Duration // of a response
 
 	mu      sync.Mutex
 	began   time.Time
@@ -33,7 +33,7 @@ type provider struct {
 
 func (p *provider) Stream(_ context.Context, req Request, _ func(Delta)) (Response, error) {
 	if p.take(req.CacheKey) {
-		time.Sleep(p.takes)
+		time.Sleep(p.delay)
 		return Response{Text: "yes", Usage: &money.Usage{Input: 100, Output: 100}}, nil
 	}
 	return Response{}, &Error{Class: ClassRate, Status: 429, RetryAfter: p.asks, Err: errors.New("too many")}
@@ -110,7 +110,7 @@ func TestOneRetryAfterHoldsForAll(t *testing.T) {
 			t.Fatal(err)
 		}
 		if d := time.Since(began); d < 30*time.Second || d > 41*time.Second || p.refused != 1 {
-			t.Errorf("sent after %v with %d refusals, want it once the pause is over", d, p.refused)
+			t.Errorf("sent after %v with %d refusals, want it after the pause", d, p.refused)
 		}
 	})
 }
@@ -188,7 +188,7 @@ func TestRequestsAreSentInTheOrderInWhichTheyCame(t *testing.T) {
 
 func TestEightJobsShareAHarshLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := &provider{most: 10, window: time.Minute, asks: 20 * time.Second, takes: time.Second}
+		p := &provider{most: 10, window: time.Minute, asks: 20 * time.Second, delay: time.Second}
 		l := NewLimiter(limits())
 		var all sync.WaitGroup
 		began := time.Now()
@@ -245,7 +245,7 @@ func TestRatesDouble(t *testing.T) {
 	p := LimitPolicy{Doubling: time.Second, Probing: 30 * time.Second, Widest: time.Minute}
 	start := time.Unix(1e9, 0)
 	for _, knee := range []float64{0, 240} {
-		r := rate{least: 30, limit: 60, knee: knee, booked: 1e9, at: start}
+		r := rate{least: 30, limit: 60, knee: knee, assigned: 1e9, at: start}
 		for n := float64(0); n < 50; n += 0.5 {
 			ahead := r.reach(n, p)
 			later := r
@@ -266,15 +266,15 @@ func TestOnlyRefusalsSlowDown(t *testing.T) {
 		err   error
 		slows bool
 	}{
-		"too many requests":           {failing(ClassRate, -1), true},
-		"an overloaded site":          {&Error{Class: ClassUnavailable, Status: 529, RetryAfter: -1}, true},
-		"a fault with a wait":         {failing(ClassUnavailable, time.Second), true},
-		"a fault":                     {failing(ClassUnavailable, -1), false},
-		"an invalid request":          {failing(ClassRequest, 5), false},
-		"a caller who gave up":        {context.Canceled, false},
-		"a wrapped refusal":           {fmt.Errorf("ask: %w", failing(ClassRate, -1)), true},
-		"a wrapped invalid request":   {fmt.Errorf("ask: %w", failing(ClassRequest, -1)), false},
-		"an answer without its parts": {failing(ClassProtocol, -1), false},
+		"too many requests":         {failing(ClassRate, -1), true},
+		"an overloaded site":        {&Error{Class: ClassUnavailable, Status: 529, RetryAfter: -1}, true},
+		"a fault with a wait":       {failing(ClassUnavailable, time.Second), true},
+		"a fault":                   {failing(ClassUnavailable, -1), false},
+		"an invalid request":        {failing(ClassRequest, 5), false},
+		"a caller who gave up":      {context.Canceled, false},
+		"a wrapped refusal":         {fmt.Errorf("ask: %w", failing(ClassRate, -1)), true},
+		"a wrapped invalid request": {fmt.Errorf("ask: %w", failing(ClassRequest, -1)), false},
+		"an incomplete response":    {failing(ClassProtocol, -1), false},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			l := refusing(limits())
@@ -331,7 +331,7 @@ func TestWaitingForALimitIsBounded(t *testing.T) {
 				}
 				l := holding(6, policy)
 				for range test.busy {
-					if _, err := l.book(time.Now()); err != nil {
+					if _, err := l.position(time.Now()); err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -345,7 +345,7 @@ func TestWaitingForALimitIsBounded(t *testing.T) {
 					t.Errorf("got %v", err)
 				}
 				if d := time.Since(began); d != 0 {
-					t.Errorf("failed after %v, want it at once", d)
+					t.Errorf("failed after %v, want it immediately", d)
 				}
 			})
 		})
@@ -360,7 +360,7 @@ func TestAPauseThatComesWhileWaiting(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			l := holding(6, limits())
 			began := time.Now()
-			if _, err := l.book(began); err != nil {
+			if _, err := l.position(began); err != nil {
 				t.Fatal(err)
 			}
 			var waits []time.Duration
@@ -387,7 +387,7 @@ func TestAPauseThatComesWhileWaiting(t *testing.T) {
 
 func TestACancelledWaitForALimitEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		reason := errors.New("the run is over")
+		reason := errors.New("run cancelled")
 		ctx, cancel := context.WithCancelCause(t.Context())
 		l := refusing(limits())
 		l.failed(time.Now(), failing(ClassRate, time.Minute))
@@ -424,7 +424,7 @@ func TestAKeyThatIsRefusedIsNotSentAgain(t *testing.T) {
 				}
 			}
 			if asked.made != test.asked || time.Since(began) != 0 {
-				t.Errorf("%s: asked %d times in %v, want %d at once", name, asked.made, time.Since(began), test.asked)
+				t.Errorf("%s: asked %d times in %v, want %d immediately", name, asked.made, time.Since(began), test.asked)
 			}
 		})
 	}

@@ -10,10 +10,10 @@ import (
 	"github.com/millhand/millhand/internal/money"
 )
 
-// Role says who speaks a message.
+// Role is the author of a message.
 type Role string
 
-// The roles of a conversation. The system prompt is part of the request.
+// The roles of a conversation. The system prompt is in the request.
 const (
 	User      Role = "user"
 	Assistant Role = "assistant"
@@ -24,17 +24,16 @@ const (
 type Message struct {
 	Role      Role       `json:"role"`
 	Text      string     `json:"text,omitempty"`
-	Reasoning string     `json:"reasoning,omitempty"` // Assistant only; kept for the transcript
+	Reasoning string     `json:"reasoning,omitempty"` // Assistant only; for the transcript
 	Calls     []ToolCall `json:"calls,omitempty"`     // Assistant only
 	CallID    string     `json:"call_id,omitempty"`   // ToolRole only: the call that this answers
 	Tool      string     `json:"tool,omitempty"`      // ToolRole only: the name that the model used
 	Failed    bool       `json:"failed,omitempty"`    // ToolRole only: the call was an error or denied
 	Denied    bool       `json:"denied,omitempty"`    // ToolRole only: the call was denied
 
-	Attachments []Attachment `json:"attachments,omitempty"` // User and ToolRole: what goes with the text, for models that take it
-	// State, of Assistant, is what the wire that made the message wants to see
-	// again as it was: encrypted reasoning, signatures of thinking. Other wires
-	// leave it alone.
+	Attachments []Attachment `json:"attachments,omitempty"` // User and ToolRole: files beside the text, for models that support them
+	// State, of Assistant, must be sent back unchanged by the wire that received the
+	// message: encrypted reasoning, signatures of thinking. Other wires ignore it.
 	State *State `json:"state,omitempty"`
 }
 
@@ -45,21 +44,21 @@ type Attachment struct {
 	Data []byte `json:"data"`
 }
 
-// State is a wire's own part of a message, which only that wire can read.
+// State is data of a message that only its wire can read.
 type State struct {
 	Wire string          `json:"wire"`
 	Data json.RawMessage `json:"data"`
 }
 
-// ToolCall is a model's wish to call a tool. Input is the text of the
-// arguments exactly as the model wrote it, which may be no JSON at all.
+// ToolCall is a model's request to call a tool. Input is the text of the arguments
+// exactly as the model wrote it, which may be invalid JSON.
 type ToolCall struct {
 	ID    string `json:"id"`
 	Name  string `json:"name"`
 	Input string `json:"input"`
 }
 
-// ToolSpec is a tool as it is offered to a model. Schema is the JSON Schema of
+// ToolSpec is the definition of a tool for a model. Schema is the JSON Schema of
 // its arguments.
 type ToolSpec struct {
 	Name        string         `json:"name"`
@@ -76,11 +75,11 @@ type Request struct {
 	Temperature *float64 // nil leaves it to the provider
 	Effort      string   // of reasoning: minimal, low, medium, high; "" leaves it to the provider
 	CacheKey    string   // the same for all requests of a session: keeps them on one prompt cache; may be empty
-	// Output is the JSON Schema that the answer is to meet, nil for a free one.
+	// Output is the JSON Schema that the response must match; nil for none.
 	Output map[string]any
-	// Reservation pays for the request. Whoever knows what an attempt cost charges
-	// it (see [Request.Charge]), whoever makes another one asks first. It is nil if
-	// nothing is limited.
+	// Reservation is the money that is reserved for the request; nil if its cost is
+	// not limited. The cost of each attempt is charged to it (see [Request.Charge]),
+	// and whoever retries asks it first.
 	Reservation *money.Reservation
 }
 
@@ -97,7 +96,7 @@ func (r Request) Charge(resp Response, err error) {
 	r.Reservation.Charge(cost)
 }
 
-// DeltaKind says what a piece of a streaming answer belongs to.
+// DeltaKind is the kind of a chunk of a streamed response.
 type DeltaKind string
 
 // The kinds of deltas.
@@ -107,8 +106,8 @@ const (
 	InputDelta     DeltaKind = "tool_input"
 )
 
-// Delta is a piece of an answer while it streams in. Call is the tool call's
-// id, for InputDelta.
+// Delta is a chunk of a streamed response. Call is the id of the tool call, for
+// InputDelta.
 type Delta struct {
 	Kind DeltaKind
 	Call string
@@ -127,27 +126,26 @@ const (
 	FinishUnknown Finish = "unknown"
 )
 
-// Response is a whole answer. The calls stand in the order in which the model
-// made them and have ids that are unique within the response.
+// Response is a complete response. Calls are in the model's order and have ids that
+// are unique within the response.
 type Response struct {
 	Text      string
 	Reasoning string
 	Calls     []ToolCall
 	Finish    Finish
-	State     *State       // for the message of this answer; nil if the wire needs none
+	State     *State       // for the message of this response; nil if the wire needs none
 	Usage     *money.Usage // nil when the provider did not report it
-	CostUSD   *money.USD   // nil when the price or the usage is unknown; set by [Priced] unless the provider said it
-	Model     string       `json:",omitempty"` // the name of who answered; "" for the one that was asked, see [Fallback]
-	// Lost is what attempts that failed have used up beside Usage, nil for
-	// nothing. It alone is set in a response that comes with an error.
+	CostUSD   *money.USD   // nil when the price or the usage is unknown; set by [Priced] unless the provider reported it
+	Model     string       `json:",omitempty"` // the name of the model that responded; "" without a [Fallback]
+	// Lost is what failed attempts used, in addition to Usage; nil for nothing. Of a
+	// response that is returned with an error, only Lost is set.
 	Lost *money.Charge `json:",omitempty"`
 }
 
-// Model completes conversations. Stream calls emit for every piece of the
-// answer, in order and from the calling goroutine, and returns when the answer
-// is whole; emit may be nil. A failure is an [*Error], or the context's own
-// error when the caller gave up. A Model is safe for concurrent use unless its
-// documentation says otherwise.
+// Model completes conversations. Stream calls emit for every chunk of the response,
+// in order and from the calling goroutine, and returns when the response is complete;
+// emit may be nil. Errors are an [*Error], or the cause of the context. A Model is
+// safe for concurrent use unless its documentation states otherwise.
 type Model interface {
 	Stream(ctx context.Context, req Request, emit func(Delta)) (Response, error)
 }
@@ -157,27 +155,27 @@ type ErrorClass string
 
 // The classes of failure.
 const (
-	ClassAuth        ErrorClass = "auth"        // the key is missing or refused: fatal
+	ClassAuth        ErrorClass = "auth"        // the key is missing or was rejected: fatal
 	ClassUnknown     ErrorClass = "model"       // no such model: fatal
-	ClassRequest     ErrorClass = "request"     // the provider refuses what was sent: fatal
-	ClassQuota       ErrorClass = "quota"       // the account has no money left: fatal
-	ClassContext     ErrorClass = "context"     // the conversation is too long for the model
-	ClassRate        ErrorClass = "rate"        // too many requests: try again
-	ClassUnavailable ErrorClass = "unavailable" // server or network fault: try again
-	ClassProtocol    ErrorClass = "protocol"    // an answer that can't be understood: try again
-	ClassScript      ErrorClass = "script"      // a scripted model met what it did not expect: fatal
+	ClassRequest     ErrorClass = "request"     // the provider rejected the request: fatal
+	ClassQuota       ErrorClass = "quota"       // the quota of the account is exceeded: fatal
+	ClassContext     ErrorClass = "context"     // the conversation exceeds the model's context window
+	ClassRate        ErrorClass = "rate"        // too many requests: retry
+	ClassUnavailable ErrorClass = "unavailable" // server or network error: retry
+	ClassProtocol    ErrorClass = "protocol"    // an invalid response: retry
+	ClassScript      ErrorClass = "script"      // an expectation of a scripted model failed: fatal
 )
 
-// Error is a failed request, classified so that nobody has to look into
-// strings. Status is the HTTP status, 0 if there was none.
+// Error is a failed request, with a class so that no caller parses messages. Status
+// is the HTTP status, 0 for none.
 type Error struct {
 	Class      ErrorClass
 	Status     int
-	RetryAfter time.Duration // what the provider asked for; negative when it said nothing
+	RetryAfter time.Duration // what the provider requested; negative if it did not
 	Err        error
 }
 
-// Error says what happened and what kind of failure it is.
+// Error returns the message with the class of the error.
 func (e *Error) Error() string {
 	if e.Status != 0 {
 		return fmt.Sprintf("model request failed (%s, HTTP %d): %v", e.Class, e.Status, e.Err)
@@ -188,7 +186,7 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Retryable reports whether the same request may well succeed later.
+// Retryable reports whether the same request may succeed later.
 func (e *Error) Retryable() bool {
 	switch e.Class {
 	case ClassRate, ClassUnavailable, ClassProtocol:
@@ -198,12 +196,12 @@ func (e *Error) Retryable() bool {
 	}
 }
 
-// Fail makes an Error of the given class without a status or a wish to wait.
+// Fail returns an Error of the given class, without a status or a requested wait.
 func Fail(class ErrorClass, err error) *Error {
 	return &Error{Class: class, RetryAfter: -1, Err: err}
 }
 
-// ClassOf returns the class of a failed request, or "" if err is none.
+// ClassOf returns the class of a failed request, or "" for other errors.
 func ClassOf(err error) ErrorClass {
 	var e *Error
 	if errors.As(err, &e) {

@@ -6,14 +6,12 @@ import (
 	"github.com/millhand/millhand/internal/money"
 )
 
-// Priced returns m with the cost of each response filled in: what the provider
-// itself said, else what price makes of the usage. price returns false if it
-// does not know. It belongs directly around a wire, because prices are those of
-// single requests. It also charges what each request costs to its reservation.
+// Priced returns m with the cost of each response set: what the provider reported,
+// else what price returns for the usage; price returns false if that is unknown. It
+// belongs directly around a wire, because prices are those of single requests. It also charges what each request costs to its reservation.
 //
-// A request that fails when its answer has begun has a cost, too. Where the
-// provider did not say how many tokens it took, they are estimated and marked
-// as that.
+// A request that fails after its response started has a cost, too. Tokens that the
+// provider did not report are estimated, and marked as such.
 func Priced(m Model, price func(money.Usage) (usd money.USD, ok bool)) Model {
 	return priced{m, price}
 }
@@ -25,15 +23,15 @@ type priced struct {
 
 func (p priced) Stream(ctx context.Context, req Request, emit func(Delta)) (resp Response, err error) {
 	defer func() { req.Charge(resp, err) }() // of unknown cost if the wire panics
-	came := 0
+	received := 0
 	resp, err = p.next.Stream(ctx, req, func(d Delta) {
-		came += len(d.Text)
+		received += len(d.Text)
 		if emit != nil {
 			emit(d)
 		}
 	})
 	if resp.Lost != nil {
-		resp.Lost = estimated(*resp.Lost, req, came)
+		resp.Lost = estimated(*resp.Lost, req, received)
 		resp.Lost.CostUSD = p.cost(resp.Lost.CostUSD, &resp.Lost.Usage)
 	}
 	if err == nil {
@@ -42,10 +40,10 @@ func (p priced) Stream(ctx context.Context, req Request, emit func(Delta)) (resp
 	return resp, err
 }
 
-// cost is what was said, else what the price makes of the usage.
-func (p priced) cost(said *money.USD, used *money.Usage) *money.USD {
-	if said != nil || used == nil {
-		return said
+// cost is the reported cost, else what the price makes of the usage.
+func (p priced) cost(reported *money.USD, used *money.Usage) *money.USD {
+	if reported != nil || used == nil {
+		return reported
 	}
 	if usd, ok := p.price(*used); ok {
 		return &usd
@@ -53,10 +51,10 @@ func (p priced) cost(said *money.USD, used *money.Usage) *money.USD {
 	return nil
 }
 
-// estimated returns what a failed attempt has used up, of which the provider has
-// reported c. What it did not report is estimated by the request, and by how many
-// bytes of the response came.
-func estimated(c money.Charge, req Request, came int) *money.Charge {
+// estimated returns what a failed attempt used, of which the provider reported c.
+// The rest is estimated from the request, and from the number of bytes that were
+// received.
+func estimated(c money.Charge, req Request, received int) *money.Charge {
 	c.Requests = 1
 	if !c.Estimated {
 		return &c
@@ -64,12 +62,12 @@ func estimated(c money.Charge, req Request, came int) *money.Charge {
 	if c.Usage.Input == 0 {
 		c.Usage.Input = int64(guessTokens(req))
 	}
-	c.Usage.Output = max(c.Usage.Output, int64(came+3)/4)
+	c.Usage.Output = max(c.Usage.Output, int64(received+3)/4)
 	return &c
 }
 
-// guessTokens says about how many tokens a request takes: one for four bytes.
-// The answer tells the true number.
+// guessTokens estimates the tokens of a request: one for four bytes. The response
+// has the true number.
 func guessTokens(req Request) float64 {
 	n := len(req.System)
 	for _, m := range req.Messages {

@@ -10,7 +10,7 @@ import (
 	"github.com/millhand/millhand/internal/money"
 )
 
-// fixed gives the same answer every time.
+// fixed returns the same response every time.
 type fixed struct {
 	resp Response
 	err  error

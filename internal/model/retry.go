@@ -10,26 +10,26 @@ import (
 	"github.com/millhand/millhand/internal/money"
 )
 
-// RetryPolicy bounds how a failed request is tried again. Every field counts as
-// it stands: a zero policy never retries.
+// RetryPolicy limits the retries of a failed request. No field has a default: a zero
+// policy never retries.
 type RetryPolicy struct {
 	Retries  int           // most attempts after the first
-	Refusals time.Duration // so long in all a request is retried that the provider has no room for, beyond Retries
-	Garbled  int           // most of these that may follow a [ClassProtocol] failure
-	First    time.Duration // ceiling of the first wait; it doubles with every retry
-	Longest  time.Duration // ceiling of that growth
-	Patience time.Duration // longest wait that a provider may ask for; beyond it the failure stands
-	Total    time.Duration // most time spent on waiting, all waits of one request together
+	Refusals time.Duration // total wait of retries beyond Retries after an overloaded provider's rejection
+	Garbled  int           // most retries after a [ClassProtocol] failure
+	First    time.Duration // maximum of the first wait; it doubles with every retry
+	Longest  time.Duration // maximum of that growth
+	Patience time.Duration // longest wait that a provider may request; beyond it the request fails
+	Total    time.Duration // longest total wait of one request
 
 	// Sleep waits for d, or returns the context's cause when that ends first.
 	Sleep func(ctx context.Context, d time.Duration) error
-	// Rand returns a number in [0, 1) that spreads the waits of parallel jobs.
+	// Rand returns a number in [0, 1), so that parallel jobs wait differently.
 	Rand func() float64
 }
 
 // DefaultRetryPolicy is the policy for a real provider: four retries, waits of
-// up to half a second that grow to 30 seconds, and five minutes of waiting in
-// all when the provider asks for more.
+// up to half a second that grow to 30 seconds, and a total wait of five minutes when
+// the provider requests longer ones.
 func DefaultRetryPolicy() RetryPolicy {
 	return RetryPolicy{
 		Retries:  4,
@@ -44,19 +44,18 @@ func DefaultRetryPolicy() RetryPolicy {
 	}
 }
 
-// Retrying returns m with requests tried again after failures that may pass
-// (see [Error.Retryable]). The wait is exponential backoff with full jitter (a
-// random share of a ceiling that doubles, so that parallel jobs do not return
-// together). Where the provider asked for a wait, it is that and a quarter more
-// at most. Waiting ends with the context. The last failure is returned when the
-// policy is used up.
+// Retrying returns m with retries after temporary failures (see [Error.Retryable]).
+// The wait is exponential backoff with full jitter (a random fraction of a maximum
+// that doubles, so that parallel jobs don't retry together). If the provider
+// requested a wait, it is that and at most a quarter more. Waiting ends with the
+// context. The last failure is returned when the policy allows no other retry.
 //
-// notify, if not nil, is called before every wait with the number of attempts
-// made so far and the failure of the last one.
+// notify, if not nil, is called before every wait with the number of attempts so far
+// and the error of the last one.
 //
-// The pieces of a failed attempt have gone to emit already and can't be taken
-// back: emit is for showing an answer live, and only the returned Response is
-// the answer. What they used up is in its Lost.
+// The chunks of a failed attempt were passed to emit already: emit is for live
+// output, and only the returned Response counts. What failed attempts used is in its
+// Lost.
 func Retrying(m Model, p RetryPolicy, notify func(attempt int, wait time.Duration, err error)) Model {
 	if notify == nil {
 		notify = func(int, time.Duration, error) {}
@@ -85,25 +84,25 @@ func (r retrying) Stream(ctx context.Context, req Request, emit func(Delta)) (Re
 			return Response{Lost: lost}, spent.describe(r.policy.explain(err))
 		}
 		if exceeded := req.Reservation.Retry(); exceeded != nil {
-			return Response{Lost: lost}, fmt.Errorf("%w, after: %v", exceeded, err) //nolint:errorlint // the failure is told, the lack of money decides
+			return Response{Lost: lost}, fmt.Errorf("%w, after: %v", exceeded, err) //nolint:errorlint // callers branch on the budget, not on the failure
 		}
-		if ctx.Err() == nil { // else there is no retry to tell of
+		if ctx.Err() == nil { // else no retry follows
 			r.notify(spent.made, wait, err)
 		}
 		if cause := r.policy.Sleep(ctx, wait); cause != nil {
-			return Response{Lost: lost}, fmt.Errorf("%w, while waiting after: %v", cause, err) //nolint:errorlint // the failure is told, the cause decides
+			return Response{Lost: lost}, fmt.Errorf("%w, while waiting to retry after: %v", cause, err) //nolint:errorlint // callers branch on the cause, not on the failure
 		}
 	}
 }
 
-// retries is what one request has used up of its policy.
+// retries counts the retries of one request for its policy.
 type retries struct {
 	made    int // failed attempts that were followed by another
 	garbled int
 	waited  time.Duration
 }
 
-// describe says how often a request was tried, if more than once.
+// describe adds the number of attempts to an error, if there were several.
 func (s retries) describe(err error) error {
 	if s.made == 0 {
 		return err
@@ -111,18 +110,17 @@ func (s retries) describe(err error) error {
 	return fmt.Errorf("%d attempts: %w", s.made+1, err)
 }
 
-// explain says that the provider asked for a longer wait than the policy allows,
-// if it did.
+// explain adds to an error that the provider requested a longer wait than the policy
+// allows, if it did.
 func (p RetryPolicy) explain(err error) error {
 	var failed *Error
 	if !errors.As(err, &failed) || !failed.Retryable() || failed.RetryAfter <= p.Patience {
 		return err
 	}
-	return fmt.Errorf("%w; the provider asks to retry after %v, and the longest wait allowed is %v", err, failed.RetryAfter.Round(time.Second), p.Patience)
+	return fmt.Errorf("%w; the provider requested a retry after %v, and the longest wait is %v", err, failed.RetryAfter.Round(time.Second), p.Patience)
 }
 
-// again says whether to try once more after err and how long to wait first. It
-// books both.
+// again reports whether to retry after err, and after which wait. It counts both.
 func (p RetryPolicy) again(spent *retries, err error) (time.Duration, bool) {
 	var failed *Error
 	if !errors.As(err, &failed) || !failed.Retryable() {
@@ -148,8 +146,8 @@ func (p RetryPolicy) again(spent *retries, err error) (time.Duration, bool) {
 	return wait, true
 }
 
-// backoff is a random share of the ceiling for the retry with the given number,
-// from 0.
+// backoff is a random fraction of the maximum wait before the retry with the given
+// number, from 0.
 func (p RetryPolicy) backoff(retry int) time.Duration {
 	ceiling := p.First
 	for range retry {

@@ -143,7 +143,7 @@ func TestWaitsAreSpread(t *testing.T) {
 }
 
 func TestACancelledWaitEndsARequest(t *testing.T) {
-	reason := errors.New("the run is over")
+	reason := errors.New("run cancelled")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	policy := DefaultRetryPolicy() // with its real sleep
 	policy.First, policy.Longest = time.Hour, time.Hour
@@ -186,7 +186,7 @@ func TestACallerWhoGaveUpIsToldOfNoRetry(t *testing.T) {
 func TestAFailureSaysWhatTheProviderAskedFor(t *testing.T) {
 	var waits []time.Duration
 	_, err := Retrying(&answers{errs: repeat(1, failing(ClassRate, time.Hour))}, patient(&waits), nil).Stream(t.Context(), Request{}, func(Delta) {})
-	const want = "no luck; the provider asks to retry after 1h0m0s, and the longest wait allowed is 2m0s"
+	const want = "no luck; the provider requested a retry after 1h0m0s, and the longest wait is 2m0s"
 	if err == nil || !strings.HasSuffix(err.Error(), want) || ClassOf(err) != ClassRate {
 		t.Errorf("got %v, want ... %s", err, want)
 	}
