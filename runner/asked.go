@@ -35,7 +35,7 @@ func (w *work) asked(ctx context.Context, main *open) (string, *stop) {
 		seen[whole] = true
 		f, end := w.fetch(ctx, main, fmt.Sprintf("prompt_%d", n+1), m)
 		if end != nil {
-			end.detail = fmt.Sprintf("the prompt's %s: %s", textcut.OneLine(whole), end.detail)
+			end.detail = fmt.Sprintf("%s in the prompt: %s", textcut.OneLine(whole), end.detail)
 			return "", end
 		}
 		if f.inPlace {
@@ -64,16 +64,16 @@ func (w *work) fetch(ctx context.Context, main *open, id string, m tasks.Mention
 	}
 	if input := w.named(m); input != nil {
 		out, end := w.call(ctx, main, id, "read", input)
-		return fetched{fmt.Sprintf("The prompt's @%s, as the tool read shows it:\n%s", textcut.OneLine(shown(m)), out), false}, end
+		return fetched{fmt.Sprintf("Contents of @%s from the prompt, as returned by the read tool:\n%s", textcut.OneLine(shown(m)), out), false}, end
 	}
 	if slices.ContainsFunc(agents(w.job.plan), func(a tools.Agent) bool { return a.Name == m.Name }) {
 		if d := main.spec.task.Profile.Decide(permission.Need("task", m.Name)); !d.Allowed() {
 			return fetched{}, denied(d.Denial())
 		}
-		return fetched{fmt.Sprintf("By @%s the prompt means the agent of this name: give it its part with the tool task, subagent_type %q.", m.Name, m.Name), false}, nil
+		return fetched{fmt.Sprintf("@%s in the prompt is an agent: delegate its part of the work with the task tool, subagent_type %q.", m.Name, m.Name), false}, nil
 	}
 	if looksLikeFile(m.Name) {
-		w.job.warn(fmt.Sprintf("the prompt's @%s is no file of the workspace: it was sent as it is written", textcut.OneLine(m.Name)))
+		w.job.warn(fmt.Sprintf("@%s in the prompt: file not found in the workspace; left unchanged", textcut.OneLine(m.Name)))
 	}
 	return fetched{}, nil
 }

@@ -30,15 +30,15 @@ func (s *start) take(j tasks.Job, b branchAt) error {
 	case tasks.SkipIfExists:
 		s.skip = &stop{
 			code:   event.CodeBranchExists,
-			detail: fmt.Sprintf("branch %s exists already %s", j.Commit.Branch, b.where),
+			detail: fmt.Sprintf("branch %s already exists %s", j.Commit.Branch, b.where),
 		}
 		return nil
 	case tasks.ReplaceIfExists, tasks.AppendIfExists:
 	default:
-		return refuse(event.CodeBranchExists, "branch %s exists already %s: delete it, set commit.branch to another name, or say with commit.if_exists what to do", j.Commit.Branch, b.where)
+		return refuse(event.CodeBranchExists, "branch %s already exists %s: delete it, choose another commit.branch, or set commit.if_exists", j.Commit.Branch, b.where)
 	}
 	if err := ours(s.origin, b.tip); err != nil {
-		return refuse(event.CodeBranchForeign, "branch %s %s can't be touched: %w", j.Commit.Branch, b.where, err)
+		return refuse(event.CodeBranchForeign, "branch %s %s can't be changed: %w", j.Commit.Branch, b.where, err)
 	}
 	if b.remote {
 		s.lease = b.tip
@@ -66,7 +66,7 @@ func ours(repo *gitops.Repo, commit string) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("its last commit, %.10s, is not one of millhand's (it has no %s line)", commit, strings.TrimSuffix(taskTrailer, " "))
+	return fmt.Errorf("its last commit %.10s was not made by millhand (no %s trailer)", commit, strings.TrimSuffix(taskTrailer, " "))
 }
 
 // fetchedTip is the commit of a remote's branch as a mirror has it, "" for no
@@ -100,7 +100,7 @@ func (p *preflight) onRemote(ctx context.Context, j tasks.Job, o *origin, s star
 	}
 	b := branchAt{tip: branches[j.Commit.Branch], where: "on " + s.remote.String(), remote: true}
 	if b.tip != "" && (j.Commit.IfExists == tasks.ReplaceIfExists || j.Commit.IfExists == tasks.AppendIfExists) {
-		ctx, cancel := context.WithTimeoutCause(ctx, fetchTime, fmt.Errorf("it took more than %s", fetchTime))
+		ctx, cancel := context.WithTimeoutCause(ctx, fetchTime, fmt.Errorf("timed out after %s", fetchTime))
 		defer cancel()
 		if b.tip, err = remote.Fetch(ctx, o.repo.Git, s.remote, j.Commit.Branch); err != nil {
 			s.skip, err = cannotAsk(err)

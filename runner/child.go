@@ -31,7 +31,7 @@ func (w *work) spawner(parent string) func(context.Context, tools.SpawnRequest) 
 			return tools.SpawnResult{}, err
 		}
 		if !child.running.TryLock() {
-			return tools.SpawnResult{}, fmt.Errorf("the task %s is still running: wait for its answer", r.TaskID)
+			return tools.SpawnResult{}, fmt.Errorf("task %s is still running: wait for its result", r.TaskID)
 		}
 		defer child.running.Unlock()
 		before := child.Totals().CostUSD
@@ -65,11 +65,11 @@ func (w *work) child(ctx context.Context, parent string, r tools.SpawnRequest) (
 			continue
 		}
 		if o.spec.task.Agent != r.Agent {
-			return nil, fmt.Errorf("the task %s is of the agent %s: name that one, or leave task_id out", r.TaskID, o.spec.task.Agent)
+			return nil, fmt.Errorf("task %s belongs to agent %s: use that agent, or omit task_id", r.TaskID, o.spec.task.Agent)
 		}
 		return o, nil
 	}
-	return nil, fmt.Errorf("there is no task %s in this session: leave task_id out to begin a new one", r.TaskID)
+	return nil, fmt.Errorf("task %s not found in this session: omit task_id to start a new one", r.TaskID)
 }
 
 // newChild makes a session for an agent: with its own limits below those of the

@@ -47,7 +47,7 @@ func (l *landing) findChanges(ctx context.Context) *stop {
 	}
 	l.job.emit(event.Event{Type: event.ChangesFound, Changes: changes})
 	if len(cs.Protected) > 0 {
-		l.job.warn(fmt.Sprintf("changes of protected paths are left out of the commit: %s", someOf(cs.Protected)))
+		l.job.warn(fmt.Sprintf("changes of protected paths are excluded from the commit: %s", someOf(cs.Protected)))
 	}
 	for _, refused := range cs.Refused {
 		l.job.warn(fmt.Sprintf("%s can't be committed: %s", refused.Path, refused.Reason))
@@ -68,9 +68,9 @@ func (l *landing) findChanges(ctx context.Context) *stop {
 	}
 	if err := l.keepPatch(ctx, leaks); err != nil {
 		if l.job.spec.Commit == nil || l.job.spec.Publish == tasks.PublishPatch {
-			return gitFailed(ctx, "keep the job's patch", err)
+			return gitFailed(ctx, "save the patch of the job", err)
 		}
-		l.job.warn(fmt.Sprintf("keep the job's patch: %v; the work is committed without it", err))
+		l.job.warn(fmt.Sprintf("save the patch of the job: %v; the changes are committed without it", err))
 	}
 	return l.leaked(leaks)
 }
@@ -96,7 +96,7 @@ func (l *landing) warnOfElsewhere(ctx context.Context) error {
 		}
 	}
 	if len(elsewhere) > 0 {
-		l.job.warn(fmt.Sprintf("changes outside of the workspace %s are left out: %s", l.site.below, someOf(elsewhere)))
+		l.job.warn(fmt.Sprintf("changes outside of the workspace %s are excluded: %s", l.site.below, someOf(elsewhere)))
 	}
 	return nil
 }
@@ -114,7 +114,7 @@ func (l *landing) warnOfMixed(cs *gitops.ChangeSet) {
 		}
 	}
 	if len(mixed) > 0 {
-		l.job.warn(fmt.Sprintf("uncommitted changes that were there before are committed along with the job's in %s", someOf(mixed)))
+		l.job.warn(fmt.Sprintf("previously uncommitted changes are committed together with those of the job in %s", someOf(mixed)))
 	}
 }
 
@@ -135,7 +135,7 @@ func (l *landing) keepPatch(ctx context.Context, leaks []leak) error {
 	if isFull(err) {
 		// Kept outputs can be spared, work that is paid for can't.
 		if gone := tools.PruneOutputs(l.job.opts.Dir.Sub("outputs"), l.job.opts.Now().Add(time.Hour)); gone == nil {
-			l.job.warn("outputs of calls were removed: the disk of the report directory was full")
+			l.job.warn("saved outputs of calls were removed: the disk of the report directory was full")
 			err = write()
 		}
 	}
@@ -186,7 +186,7 @@ func (l *landing) commitWIP(ctx context.Context, end *stop) {
 		return
 	}
 	if err := l.record(ctx, l.job.message(l.site.base, end.outcome())); err != nil {
-		l.job.warn(fmt.Sprintf("commit the work in progress: %v; it is kept as a patch", err))
+		l.job.warn(fmt.Sprintf("commit work in progress: %v; it is saved as a patch", err))
 	}
 }
 

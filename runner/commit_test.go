@@ -79,7 +79,7 @@ func TestAJobWithoutChanges(t *testing.T) {
 	if end := l.findChanges(t.Context()); end == nil || end.code != event.CodeFailed || !strings.HasSuffix(end.detail, "are of protected paths: go.lock") {
 		t.Errorf("%+v", end)
 	}
-	if !strings.Contains(s.warnings(), "changes of protected paths are left out of the commit: go.lock") {
+	if !strings.Contains(s.warnings(), "changes of protected paths are excluded from the commit: go.lock") {
 		t.Errorf("warnings: %s", s.warnings())
 	}
 }
@@ -234,7 +234,7 @@ func TestWorkInProgressThatCantBeCommittedIsAWarning(t *testing.T) {
 		t.Fatalf("%+v", *end)
 	}
 	git(t, s.repo, "branch", "millhand/a")
-	if l.commitWIP(t.Context(), &stop{code: event.CodeLimit}); !strings.Contains(s.warnings(), "commit the work in progress: ") || l.made.Hash != "" {
+	if l.commitWIP(t.Context(), &stop{code: event.CodeLimit}); !strings.Contains(s.warnings(), "commit work in progress: ") || l.made.Hash != "" {
 		t.Errorf("%+v; warnings: %s", l.made, s.warnings())
 	}
 }
@@ -251,7 +251,7 @@ func TestASecretInTheChangeEndsTheJob(t *testing.T) {
 		t.Errorf("the patch is %s", patch)
 	}
 	l.job.spec.Commit = nil
-	if end := l.findChanges(t.Context()); end != nil || !strings.Contains(s.warnings(), "config:2 (") || !strings.Contains(s.warnings(), "left out of the patch") {
+	if end := l.findChanges(t.Context()); end != nil || !strings.Contains(s.warnings(), "config:2 (") || !strings.Contains(s.warnings(), "redacted in the patch") {
 		t.Errorf("without a commit: %+v; warnings: %s", end, s.warnings())
 	}
 }
@@ -300,7 +300,7 @@ func TestLeaksInAFileOfTheUsersAreThoseOfTheCommit(t *testing.T) {
 	if end == nil || end.code != event.CodeSecret || !strings.Contains(end.detail, "mixed:1 (") || strings.Contains(end.detail, "untouched") {
 		t.Errorf("a file of both: %+v", end)
 	}
-	if !strings.Contains(s.warnings(), "uncommitted changes that were there before are committed along with the job's in mixed") {
+	if !strings.Contains(s.warnings(), "previously uncommitted changes are committed together with those of the job in mixed") {
 		t.Errorf("warnings: %s", s.warnings())
 	}
 }
@@ -316,7 +316,7 @@ func TestChangesBesideTheWorkspaceAreAWarning(t *testing.T) {
 	spec := s.job("a")
 	spec.Repo.Dir = filepath.Join(s.repo, "web")
 	l := s.landed(&tasks.Plan{}, spec, map[string]string{"y": "y\n", "../aside": "z\n"})
-	if end := l.findChanges(t.Context()); end != nil || !strings.Contains(s.warnings(), "changes outside of the workspace web are left out: aside") {
+	if end := l.findChanges(t.Context()); end != nil || !strings.Contains(s.warnings(), "changes outside of the workspace web are excluded: aside") {
 		t.Errorf("%+v; warnings: %s", end, s.warnings())
 	}
 	if len(l.changes.Changes) != 1 || l.changes.Changes[0].Path != "web/y" {
@@ -335,7 +335,7 @@ func TestAPatchThatCantBeWritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	l := s.landed(&tasks.Plan{}, s.job("a"), map[string]string{"a": "x\n"})
-	if end := l.findChanges(t.Context()); end != nil || !strings.Contains(s.warnings(), "the work is committed without it") || !l.lost() {
+	if end := l.findChanges(t.Context()); end != nil || !strings.Contains(s.warnings(), "the changes are committed without it") || !l.lost() {
 		t.Errorf("%+v; warnings: %s", end, s.warnings())
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
@@ -344,7 +344,7 @@ func TestAPatchThatCantBeWritten(t *testing.T) {
 		t.Errorf("nothing else keeps the work, and: %+v", end)
 	}
 	l.job.spec.Publish = tasks.PublishPatch
-	if end := l.findChanges(t.Context()); end == nil || end.code != event.CodeCommit || !strings.HasPrefix(end.detail, "keep the job's patch: ") {
+	if end := l.findChanges(t.Context()); end == nil || end.code != event.CodeCommit || !strings.HasPrefix(end.detail, "save the patch of the job: ") {
 		t.Errorf("the patch is the result, and: %+v", end)
 	}
 }

@@ -90,7 +90,7 @@ func OpenConfinement(ctx context.Context, g Ground) (c *Confinement, err error) 
 	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(fmt.Errorf("make the sandbox: %w", err), c.Close())
+			err = errors.Join(fmt.Errorf("create the sandbox: %w", err), c.Close())
 		}
 	}()
 	spec, err := c.spec(g)
@@ -194,7 +194,7 @@ func (c *Confinement) spec(g Ground) (sandbox.Spec, error) {
 		}
 		for _, dir := range cache.Dirs {
 			if err := os.MkdirAll(dir, 0o755); err != nil {
-				return spec, fmt.Errorf("make the cache %s: %w", name, err)
+				return spec, fmt.Errorf("create the cache %s: %w", name, err)
 			}
 		}
 		spec.Writable = append(spec.Writable, cache.Dirs...)

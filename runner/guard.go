@@ -61,12 +61,12 @@ func tampering(changed []string, err error) error {
 	d := permission.Decision{
 		Request: permission.Need(permission.Git, changed...),
 		Rule:    "git's own files are written only if the profile says \"git: write\"",
-		NoRule:   true,
+		NoRule:  true,
 		Source:  "built in",
-		Why:     fmt.Sprintf("a command wrote into them (%s), and they were put back", someOf(changed)),
+		Why:     fmt.Sprintf("a command changed them (%s); they were restored", someOf(changed)),
 	}
 	if err != nil {
-		d.Why = fmt.Sprintf("a command wrote into them (%s), and they can't be held to what they were: %v", someOf(changed), err)
+		d.Why = fmt.Sprintf("a command changed them (%s), and they can't be restored: %v", someOf(changed), err)
 	}
 	return &permission.Error{Decision: d}
 }

@@ -125,7 +125,7 @@ func TestWorkThatIsKeptNowhereIsLeft(t *testing.T) {
 	if text, err := os.ReadFile(filepath.Join(tree, "a")); string(text) != "x" || end.Outcome != event.Failed || end.Patch != "" {
 		t.Errorf("%+v; the file is %q, %v", end, text, err)
 	}
-	if diff := cmp.Diff([]string{tree}, left); diff != "" || !strings.Contains(s.warnings(), "it is left in "+tree) {
+	if diff := cmp.Diff([]string{tree}, left); diff != "" || !strings.Contains(s.warnings(), "they are in "+tree) {
 		t.Errorf("warnings: %s (-want +got):\n%s", s.warnings(), diff)
 	}
 }

@@ -91,14 +91,14 @@ func (l *landing) leaked(leaks []leak) *stop {
 	for _, k := range leaks {
 		where = append(where, k.String())
 	}
-	text := "the change holds secrets that were not in the repository: " + someOf(slices.Compact(where))
+	text := "the changes contain secrets that were not in the repository: " + someOf(slices.Compact(where))
 	if l.job.spec.Commit == nil {
-		l.job.warn(text + "; they are left out of the patch")
+		l.job.warn(text + "; they are redacted in the patch")
 		return nil
 	}
 	return &stop{
 		code:   event.CodeSecret,
-		detail: text + "; nothing was committed, and they are left out of the patch",
+		detail: text + "; nothing was committed, and they are redacted in the patch",
 	}
 }
 
@@ -119,7 +119,7 @@ func (l *landing) withoutLeaks(patch []byte, leaks []leak) []byte {
 	}
 	clean := l.job.opts.Redact.Held(text)
 	if clean != text {
-		l.job.warn("a key that millhand holds was in the repository before, in lines that the patch shows: it is left out, so the patch can't be applied")
+		l.job.warn("a key that millhand holds was already in the repository, in lines of the patch: it is redacted, so the patch can't be applied")
 	}
 	return []byte(clean)
 }

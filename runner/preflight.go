@@ -319,7 +319,7 @@ func (p *preflight) fetch(ctx context.Context, o *origin, r tasks.Repo) {
 			return
 		}
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, fetchTime, fmt.Errorf("it took more than %s", fetchTime))
+	ctx, cancel := context.WithTimeoutCause(ctx, fetchTime, fmt.Errorf("timed out after %s", fetchTime))
 	defer cancel()
 	git, err := remote.Mirror(ctx, filepath.Join(p.Mirrors, mirrorName(r)), p.at(r.URL), remote.MirrorOptions{Depth: r.Depth}, p.Git)
 	if o.err = err; err == nil {
@@ -329,7 +329,7 @@ func (p *preflight) fetch(ctx context.Context, o *origin, r tasks.Repo) {
 
 // answers asks a remote whether it is there.
 func (p *preflight) answers(ctx context.Context, r tasks.Repo) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, askTime, fmt.Errorf("it did not answer within %s", askTime))
+	ctx, cancel := context.WithTimeoutCause(ctx, askTime, fmt.Errorf("no response within %s", askTime))
 	defer cancel()
 	_, _, err := remote.Branches(ctx, p.at(r.URL))
 	return err
@@ -360,7 +360,7 @@ func (p *preflight) remoteOf(o *origin) func(context.Context) (remote.Repo, map[
 				err = refuse(event.CodeRemote, "publish: push: %w", err)
 				return
 			}
-			ctx, cancel := context.WithTimeoutCause(ctx, askTime, fmt.Errorf("it took more than %s", askTime))
+			ctx, cancel := context.WithTimeoutCause(ctx, askTime, fmt.Errorf("timed out after %s", askTime))
 			defer cancel()
 			at = p.at(url)
 			if at.Auth.Header, err = credentials.Authorization(o.repo.Git, url); err != nil {
@@ -431,7 +431,7 @@ func (p *preflight) mirrored(ctx context.Context, j tasks.Job, o *origin) (start
 		return s, nil
 	}
 	if above := branchAbove(o.repo, j.Commit.Branch); above != "" {
-		return s, refuse(event.CodeBranchExists, "branch %s leaves no room for %s on %s", above, j.Commit.Branch, s.remote)
+		return s, refuse(event.CodeBranchExists, "branch name conflict: %s exists, so %s can't be created on %s", above, j.Commit.Branch, s.remote)
 	}
 	return s, s.take(j, branchAt{tip: fetchedTip(o.repo, j.Commit.Branch), where: "on " + s.remote.String(), remote: true})
 }
@@ -448,7 +448,7 @@ func (p *preflight) local(ctx context.Context, j tasks.Job, o *origin) (start, e
 		return s, err
 	}
 	if j.Commit != nil && j.Commit.Branch == tasks.CurrentBranch && o.head.Detached {
-		return s, refuse(event.CodeBase, "%s has no branch checked out (its HEAD is detached), so branch %s can't be used: name a branch", o.repo.Root(), tasks.CurrentBranch)
+		return s, refuse(event.CodeBase, "%s has no branch checked out (detached HEAD), so branch %s can't be used: set another branch", o.repo.Root(), tasks.CurrentBranch)
 	}
 	if inPlace(j, o.head) {
 		return p.inPlace(ctx, j, o, s)
@@ -465,7 +465,7 @@ func (p *preflight) local(ctx context.Context, j tasks.Job, o *origin) (start, e
 	// Two worktrees of one repository have their branches in one place.
 	place := o.repo.Git.Common + "\x00" + j.Commit.Branch
 	if other := p.taken[place]; other != "" {
-		return s, refuse(event.CodeBranchExists, "branch %s in %s is that of job %s, too", j.Commit.Branch, o.repo.Git.Common, other)
+		return s, refuse(event.CodeBranchExists, "branch %s in %s is also used by job %s", j.Commit.Branch, o.repo.Git.Common, other)
 	}
 	p.taken[place] = j.ID
 	tip, _, err := o.repo.Git.Branch(j.Commit.Branch)
@@ -506,10 +506,10 @@ func condition(j tasks.Job, has func(string) (bool, error)) (*stop, error) {
 	}
 	holds, err := j.If.Holds(has)
 	if err != nil {
-		return nil, fmt.Errorf("find out whether the condition %s holds: %w", j.If, err)
+		return nil, fmt.Errorf("evaluate the condition %s: %w", j.If, err)
 	}
 	if !holds {
-		return &stop{code: event.CodeCondition, detail: fmt.Sprintf("its condition does not hold: %s", j.If)}, nil
+		return &stop{code: event.CodeCondition, detail: fmt.Sprintf("condition is false: %s", j.If)}, nil
 	}
 	return nil, nil
 }
@@ -527,14 +527,14 @@ func (p *preflight) filters(ctx context.Context, j tasks.Job, o *origin, base st
 	if !known {
 		var err error
 		if paths, err = o.repo.FilteredPaths(ctx, base, o.below, protect, some); err != nil {
-			return fmt.Errorf("look for paths under filters: %w", err)
+			return fmt.Errorf("find paths with filters: %w", err)
 		}
 		o.filtered[k] = paths
 	}
 	if len(paths) == 0 {
 		return nil
 	}
-	return refuse(event.CodeFilter, "paths are under a clean filter or LFS, which is not run: %s; put them under commit.protect (they are never committed then), or leave the repository out", someOf(paths))
+	return refuse(event.CodeFilter, "clean filters and LFS are not supported: %s; add these paths to commit.protect, so that they are never committed, or exclude the repository", someOf(paths))
 }
 
 // inPlace looks at a tree that the job works in itself.
@@ -568,7 +568,7 @@ func (p *preflight) inStep(ctx context.Context, o *origin, s start) (start, erro
 		return s, err
 	}
 	if tip := branches[o.head.Branch]; tip != "" && tip != o.head.Hash {
-		return s, refuse(event.CodeBranchForeign, "branch %s on %s is not at the commit that is checked out: push or pull first", o.head.Branch, s.remote)
+		return s, refuse(event.CodeBranchForeign, "branch %s on %s is not at the checked-out commit: push or pull first", o.head.Branch, s.remote)
 	}
 	return s, nil
 }
@@ -577,7 +577,7 @@ func (p *preflight) inStep(ctx context.Context, o *origin, s start) (start, erro
 // user's, unless the manifest allows it.
 func (p *preflight) free(j tasks.Job, o *origin) error {
 	if j.Repo.Ref != "" && !o.head.Unborn {
-		return refuse(event.CodeBase, "%s is worked on in place, so ref %s can't be used: leave it out, or commit to a branch of its own", o.repo.Root(), j.Repo.Ref)
+		return refuse(event.CodeBase, "%s is changed in place, so ref %s can't be used: remove ref, or commit to a separate branch", o.repo.Root(), j.Repo.Ref)
 	}
 	if what := o.repo.Git.Unfinished(); what != "" {
 		return refuse(event.CodeDirty, "%s is in the middle of a %s: finish or abort it first", o.repo.Root(), what)
@@ -590,7 +590,7 @@ func (p *preflight) free(j tasks.Job, o *origin) error {
 		return err
 	}
 	if len(dirty) > 0 {
-		return refuse(event.CodeDirty, "%s would be worked on in place but has uncommitted changes (%s): commit or stash them, or set allow_dirty: true", filepath.Join(o.repo.Root(), o.below), someOf(dirty))
+		return refuse(event.CodeDirty, "%s would be changed in place but has uncommitted changes (%s): commit or stash them, or set allow_dirty: true", filepath.Join(o.repo.Root(), o.below), someOf(dirty))
 	}
 	return nil
 }

@@ -70,7 +70,7 @@ func TestPreflightRefusesWithACodeForEveryJob(t *testing.T) {
 		t.Errorf("the refusals (-want +got):\n%s\n%v", diff, err)
 	}
 	var r *Refusal
-	if !errors.As(err, &r) || !strings.Contains(err.Error(), "job taken: branch millhand/taken exists already in ") {
+	if !errors.As(err, &r) || !strings.Contains(err.Error(), "job taken: branch millhand/taken already exists in ") {
 		t.Errorf("the error does not say what is wrong: %v", err)
 	}
 }

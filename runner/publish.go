@@ -48,13 +48,13 @@ func (l *landing) publish(ctx context.Context) *stop {
 		if errors.Is(err, remote.ErrLease) || errors.Is(err, remote.ErrRejected) {
 			code = event.CodeLease
 		}
-		kept := "kept as a patch"
+		kept := "saved as a patch"
 		if l.job.start.earlier.Hash != "" {
 			kept = "on the branch"
 		}
 		return &stop{
 			code:   code,
-			detail: fmt.Sprintf("push branch %s: %v; the work is %s", p.Branch, err, kept),
+			detail: fmt.Sprintf("push branch %s: %v; the changes are %s", p.Branch, err, kept),
 		}
 	}
 	l.published(p)
@@ -88,7 +88,7 @@ func (p *pusher) lookAfterPush(ctx context.Context) bool {
 	if p.arrived(ctx) {
 		return true
 	}
-	p.warn(fmt.Sprintf("a push of %.10s to branch %s of %s was under way when the run ended; it may still arrive there", p.Commit, p.Branch, p.Remote))
+	p.warn(fmt.Sprintf("a push of %.10s to branch %s of %s was in progress when the run ended; it may still succeed", p.Commit, p.Branch, p.Remote))
 	return false
 }
 
@@ -107,7 +107,7 @@ func (p *pusher) push(ctx context.Context) error {
 		if errors.Is(err, remote.ErrLease) || try == pushTries {
 			return err
 		}
-		p.warn(fmt.Sprintf("push branch %s: %v; it is tried again", p.Branch, err))
+		p.warn(fmt.Sprintf("push branch %s: %v; retrying", p.Branch, err))
 		select {
 		case <-time.After(time.Duration(try) * p.wait):
 		case <-ctx.Done():
@@ -120,7 +120,7 @@ func (p *pusher) push(ctx context.Context) error {
 // be missing there, or must be where the job began. A job before may have
 // pushed it, so that this can't be known earlier.
 func (p *pusher) leaseInPlace(ctx context.Context, base string) (string, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, askTime, fmt.Errorf("it took more than %s", askTime))
+	ctx, cancel := context.WithTimeoutCause(ctx, askTime, fmt.Errorf("timed out after %s", askTime))
 	defer cancel()
 	branches, _, err := remote.Branches(ctx, p.Remote)
 	if err != nil {
@@ -128,13 +128,13 @@ func (p *pusher) leaseInPlace(ctx context.Context, base string) (string, error) 
 	}
 	tip := branches[p.Branch]
 	if tip != "" && tip != base {
-		return "", fmt.Errorf("%w: it is at %.10s on the remote, and the job began at %.10s", remote.ErrLease, tip, base)
+		return "", fmt.Errorf("%w: it is at %.10s on the remote, and the job started at %.10s", remote.ErrLease, tip, base)
 	}
 	return tip, nil
 }
 
 func (p *pusher) once(ctx context.Context) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, pushTime, fmt.Errorf("it took more than %s", pushTime))
+	ctx, cancel := context.WithTimeoutCause(ctx, pushTime, fmt.Errorf("timed out after %s", pushTime))
 	defer cancel()
 	return remote.Push(ctx, p.from.Git, p.PushOptions)
 }

@@ -134,7 +134,7 @@ func TestTheResultOfAnInterruptedPush(t *testing.T) {
 	s := setUp(t)
 	url := s.remote()
 	p, warnings := s.ready(url, "work")
-	if p.lookAfterPush(t.Context()) || len(*warnings) != 1 || !strings.Contains((*warnings)[0], "may still arrive there") {
+	if p.lookAfterPush(t.Context()) || len(*warnings) != 1 || !strings.Contains((*warnings)[0], "may still succeed") {
 		t.Errorf("before: warnings %q", *warnings)
 	}
 	git(t, s.repo, "push", "-q", "origin", p.Commit+":refs/heads/work")
@@ -195,16 +195,16 @@ func TestPublishPushesWhatWasCommitted(t *testing.T) {
 	}
 	l.made.Hash = git(t, s.repo, "commit-tree", "-m", "other", "HEAD^{tree}")
 	end := l.publish(t.Context())
-	if end == nil || end.code != event.CodeLease || !strings.Contains(end.detail, "push branch millhand/a: ") || !strings.HasSuffix(end.detail, "the work is kept as a patch") {
+	if end == nil || end.code != event.CodeLease || !strings.Contains(end.detail, "push branch millhand/a: ") || !strings.HasSuffix(end.detail, "the changes are saved as a patch") {
 		t.Errorf("a branch that is there: %+v", end)
 	}
 	j.start.earlier.Hash = hash
-	if end = l.publish(t.Context()); end == nil || !strings.HasSuffix(end.detail, "the work is on the branch") {
+	if end = l.publish(t.Context()); end == nil || !strings.HasSuffix(end.detail, "the changes are on the branch") {
 		t.Errorf("of an earlier run: %+v", end)
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(Interrupt{"SIGTERM", event.ExitTerminate})
-	if end = l.publish(ctx); end == nil || end.code != event.CodeTerminated || !strings.Contains(s.warnings(), "was under way when the run ended") {
+	if end = l.publish(ctx); end == nil || end.code != event.CodeTerminated || !strings.Contains(s.warnings(), "was in progress when the run ended") {
 		t.Errorf("after a signal: %+v; warnings: %s", end, s.warnings())
 	}
 }

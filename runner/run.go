@@ -147,7 +147,7 @@ func newRun(plan *tasks.Plan, o Options) *run {
 // Deadline is the cause to give to a context that the time of the plan's budget
 // ends: that of the preflight and the run together.
 func Deadline(plan *tasks.Plan) error {
-	return runDeadline{session.Timeout{Reason: fmt.Sprintf("the run's time of %s is over", plan.Budget.Time)}}
+	return runDeadline{session.Timeout{Reason: fmt.Sprintf("run timed out after %s", plan.Budget.Time)}}
 }
 
 // UsesBash reports whether any session of the plan may run commands.
@@ -276,11 +276,11 @@ func (r *run) unwanted(j tasks.Job, ends map[string]event.JobEnd, failures int) 
 	}
 	for _, id := range j.Needs {
 		if o := ends[id].Outcome; o != event.Passed {
-			return &stop{code: event.CodeNeed, detail: fmt.Sprintf("it needs job %s, which did not pass (%s)", id, o)}
+			return &stop{code: event.CodeNeed, detail: fmt.Sprintf("needs job %s, which did not pass (%s)", id, o)}
 		}
 	}
 	if r.opts.MaxFailures > 0 && failures >= r.opts.MaxFailures {
-		return &stop{code: event.CodeMaxFailures, detail: fmt.Sprintf("%d job(s) had failed before", failures)}
+		return &stop{code: event.CodeMaxFailures, detail: fmt.Sprintf("maximum number of failed jobs reached (%d)", failures)}
 	}
 	return nil
 }
@@ -291,7 +291,7 @@ func (r *run) guard(ctx context.Context, j tasks.Job, skip *stop) (end event.Job
 	began := r.opts.Now()
 	defer func() {
 		if p := recover(); p != nil {
-			end = event.CodePanic.End(fmt.Sprintf("internal fault: %v; please report it with this stack:\n%s", p, debug.Stack()))
+			end = event.CodePanic.End(fmt.Sprintf("internal error: %v; please report it with this stack:\n%s", p, debug.Stack()))
 			end.CostUSD = new(money.USD)
 		}
 		end.ElapsedMS = r.opts.Now().Sub(began).Milliseconds()
@@ -332,7 +332,7 @@ func (r *run) skip(ctx context.Context, j tasks.Job, unwanted *stop) *stop {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if why := cmp.Or(r.refused[provider(j.Model)], r.refused[j.Model]); why != "" {
-		return &stop{code: event.CodeProvider, detail: "the provider can't be used: " + why}
+		return &stop{code: event.CodeProvider, detail: "provider not usable: " + why}
 	}
 	return nil
 }
@@ -343,7 +343,7 @@ func (r *run) broken() error {
 		return nil
 	}
 	if err := r.opts.Broken(); err != nil {
-		return fmt.Errorf("what happens can't be recorded any more: %w", err)
+		return fmt.Errorf("events can't be recorded: %w", err)
 	}
 	return nil
 }

@@ -211,7 +211,7 @@ func TestAJobWaitsForThoseItNeeds(t *testing.T) {
 	if diff := cmp.Diff(want, s.ends()); diff != "" || exit != event.ExitFailed {
 		t.Errorf("exit %d\n%s", exit, diff)
 	}
-	if got := s.reason("after-bad"); got != "it needs job bad, which did not pass (failed)" {
+	if got := s.reason("after-bad"); got != "needs job bad, which did not pass (failed)" {
 		t.Errorf("the reason is %q", got)
 	}
 	over := map[string]bool{}

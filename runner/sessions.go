@@ -141,7 +141,7 @@ func (w *work) openSession(ctx context.Context, s sessionSpec) (*open, error) {
 		Transcript: func(m model.Message) {
 			if err := writeMessage(o.transcript, m, w.job.opts.Redact); err != nil && !broken {
 				broken = true
-				w.job.warn(fmt.Sprintf("the transcript is incomplete: %v", err))
+				w.job.warn(fmt.Sprintf("transcript incomplete: %v", err))
 			}
 		},
 		Emit: w.job.opts.Emit, Now: w.job.opts.Now,
@@ -157,7 +157,7 @@ func (w *work) limits(summary bool) *session.End {
 		return end
 	}
 	if w.site.sandbox.overFor(maxOver) {
-		return &session.End{Kind: session.Limited, Reason: fmt.Sprintf("%d commands in a row have left more on the disk than the job's limit (limits.disk)", maxOver)}
+		return &session.End{Kind: session.Limited, Reason: fmt.Sprintf("disk limit exceeded by %d commands in a row (limits.disk)", maxOver)}
 	}
 	return nil
 }

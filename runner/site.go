@@ -73,9 +73,9 @@ func (j *job) confine(ctx context.Context, s *site) *stop {
 // withoutRoom adds to an error which disk is full, and what to do.
 func (j *job) withoutRoom(err error) error {
 	if j.opts.Keep {
-		return fmt.Errorf("the disk of the kept worktrees is full (%s): make room there: %w", j.opts.Work, err)
+		return fmt.Errorf("the disk of the kept worktrees is full (%s): free space there: %w", j.opts.Work, err)
 	}
-	return fmt.Errorf("the disk of TMPDIR is full (%s): make room there, or set TMPDIR to a directory on another disk: %w", j.opts.Work, err)
+	return fmt.Errorf("the disk of TMPDIR is full (%s): free space there, or set TMPDIR to a directory on another disk: %w", j.opts.Work, err)
 }
 
 // openSite opens the work tree and the workspace in it. If it fails, or panics,
@@ -190,7 +190,7 @@ func (j *job) leave(ctx context.Context, s *site, unkept bool) {
 		if j.opts.Left != nil {
 			j.opts.Left(s.tree.Root())
 		}
-		j.warn("the work of the job could be kept neither as a patch nor as a commit: it is left in " + s.tree.Root())
+		j.warn("the changes of the job could be saved neither as a patch nor as a commit: they are in " + s.tree.Root())
 	case s.linked() && !j.opts.Keep:
 		errs = append(errs, s.origin.RemoveWorktree(ctx, s.tree.Root()))
 	}

@@ -270,7 +270,7 @@ func TestWhatBecomesOfAWorktree(t *testing.T) {
 			if there := err == nil; there != c.there {
 				t.Errorf("it is there: %t", there)
 			}
-			if warned := strings.Contains(s.warnings(), "it is left in "+p.tree.Root()); warned != c.warned || (len(left) == 1) != c.warned {
+			if warned := strings.Contains(s.warnings(), "they are in "+p.tree.Root()); warned != c.warned || (len(left) == 1) != c.warned {
 				t.Errorf("left %q; warnings: %s", left, s.warnings())
 			}
 		})

@@ -36,7 +36,7 @@ const maxNotes = 256 << 10
 func (w *work) repositoryNotes(s sessionSpec) []prompt.Text {
 	tree, err := workspace.Open(w.site.tree.Root())
 	if err != nil {
-		w.job.warn(fmt.Sprintf("the repository's notes are not used: %v", err))
+		w.job.warn(fmt.Sprintf("instructions of the repository are ignored: %v", err))
 		return nil
 	}
 	defer tree.Close()
@@ -70,7 +70,7 @@ func (w *work) note(tree *workspace.Workspace, name, shown string, s sessionSpec
 	text, err := tree.ReadFile(p, maxNotes)
 	if err != nil {
 		if !errors.Is(err, fs.ErrNotExist) {
-			w.job.warn(fmt.Sprintf("the repository's %s is not used: %v", name, err))
+			w.job.warn(fmt.Sprintf("%s of the repository is ignored: %v", name, err))
 		}
 		return "", false
 	}
@@ -110,7 +110,7 @@ func (s *site) directoryState() string {
 // dirtState speaks of what the user left uncommitted.
 func (s *site) dirtState() string {
 	if n := len(s.dirty); n > 0 {
-		return fmt.Sprintf("; %d paths had changes before you began", n)
+		return fmt.Sprintf("; %d paths had uncommitted changes before you started", n)
 	}
 	return ""
 }

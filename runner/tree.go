@@ -25,7 +25,7 @@ func writable(j tasks.Job, repo *gitops.Repo, head gitdir.Head) error {
 	}
 	for _, dir := range dirs {
 		if err := unix.Access(dir, unix.W_OK); err != nil {
-			return refuse(event.CodeRepository, "%s can't be written: %w", dir, err)
+			return refuse(event.CodeRepository, "%s is not writable: %w", dir, err)
 		}
 	}
 	return nil

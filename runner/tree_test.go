@@ -105,7 +105,7 @@ func TestABranchThatIsThere(t *testing.T) {
 		}
 	}
 	st := start{origin: repo}
-	if err := st.take(tasks.Job{Commit: &tasks.Commit{Branch: "x", IfExists: tasks.SkipIfExists}}, branchAt{tip: theirs, where: "here"}); err != nil || *st.skip != (stop{event.CodeBranchExists, "branch x exists already here"}) {
+	if err := st.take(tasks.Job{Commit: &tasks.Commit{Branch: "x", IfExists: tasks.SkipIfExists}}, branchAt{tip: theirs, where: "here"}); err != nil || *st.skip != (stop{event.CodeBranchExists, "branch x already exists here"}) {
 		t.Errorf("skip: %v, %+v", err, st.skip)
 	}
 }

@@ -92,14 +92,14 @@ func (j *job) command(ctx context.Context, s *site, box *Confinement, line strin
 		v.ExitCode, v.Tail = -1, strings.TrimPrefix(v.Tail+"\n"+err.Error(), "\n")
 	case res.TimedOut:
 		v.ExitCode = -1
-		v.Tail += fmt.Sprintf("\n(ended after its time of %s)", limit)
+		v.Tail += fmt.Sprintf("\n(command timed out after %s)", limit)
 	}
 	return v, nil
 }
 
 func exitWords(v event.Verify) string {
 	if v.ExitCode < 0 {
-		return "it was ended"
+		return "killed"
 	}
 	return fmt.Sprintf("exit code %d", v.ExitCode)
 }
@@ -107,7 +107,7 @@ func exitWords(v event.Verify) string {
 // feedback is the prompt of an attempt after a failed verify.
 func feedback(failed []event.Verify) string {
 	var b strings.Builder
-	b.WriteString("The task's checks were run on your work and did not pass. Find out why, mend it, and finish again.\n")
+	b.WriteString("The verify commands of the task failed on your changes. Find the cause, fix it, and finish again.\n")
 	for _, v := range failed {
 		fmt.Fprintf(&b, "\n<check name=%q result=%q>\n%s\n</check>\n", v.Name, exitWords(v), strings.TrimRight(v.Tail, "\n"))
 	}

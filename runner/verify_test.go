@@ -28,9 +28,9 @@ func TestCommandsOfTheManifestsAuthor(t *testing.T) {
 		"echo out; echo err >&2; exit 3":       {ExitCode: 3, Tail: "out\nerr\n"},
 		"echo held-by-millhand-1234":           {Passed: true, Tail: redact.Mark + "\n"},
 		`printf '\377'`:                        {Passed: true, Tail: "\uFFFD"},
-		"trap 'exit 0' TERM; sleep 100 & wait": {ExitCode: -1, Tail: "\n(ended after its time of 100ms)"},
+		"trap 'exit 0' TERM; sleep 100 & wait": {ExitCode: -1, Tail: "\n(command timed out after 100ms)"},
 		"kill -9 $$":                           {ExitCode: -1},
-		"echo begun; exec sleep 100":           {ExitCode: -1, Tail: "begun\n\n(ended after its time of 100ms)"},
+		"echo begun; exec sleep 100":           {ExitCode: -1, Tail: "begun\n\n(command timed out after 100ms)"},
 		"head -c 20000 /dev/zero | tr '\\0' x": {Passed: true, Tail: strings.Repeat("x", tailBytes)},
 	} {
 		limit := time.Minute
@@ -103,7 +103,7 @@ func TestTheTimeOfAJobBeginsWhenItIsPrepared(t *testing.T) {
 
 func TestTheFeedbackOfAFailedVerify(t *testing.T) {
 	got := feedback([]event.Verify{{Name: "test", ExitCode: 1, Tail: "FAIL\n"}, {Name: "lint", ExitCode: -1}})
-	for _, want := range []string{"<check name=\"test\" result=\"exit code 1\">\nFAIL\n</check>\n", "<check name=\"lint\" result=\"it was ended\">\n\n</check>\n"} {
+	for _, want := range []string{"<check name=\"test\" result=\"exit code 1\">\nFAIL\n</check>\n", "<check name=\"lint\" result=\"killed\">\n\n</check>\n"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("it lacks %q:\n%s", want, got)
 		}
@@ -125,7 +125,7 @@ func TestTamperingGoesBeforeAnyOtherEnd(t *testing.T) {
 	if got.code != event.CodeDenied || ended != 2 || !strings.Contains(first.Error(), ".git/config, .git/hooks") {
 		t.Errorf("%+v; ended %d times: %v", got, ended, first)
 	}
-	if denied := first.(*permission.Error); got.detail != denied.Decision.By() || !strings.Contains(denied.Decision.Why, "were put back") { //nolint:errorlint // it is one
+	if denied := first.(*permission.Error); got.detail != denied.Decision.By() || !strings.Contains(denied.Decision.Why, "were restored") { //nolint:errorlint // it is one
 		t.Errorf("the reason is %q", got.detail)
 	}
 	if err := tampering(nil, fmt.Errorf("no room")); !strings.Contains(err.Error(), "no room") {
@@ -213,11 +213,11 @@ func TestWhatTheWorkspaceIsToGit(t *testing.T) {
 	writeFile(t, filepath.Join(s.repo, "mine"), "x\n")
 	j := s.begin(&tasks.Plan{AllowDirty: true}, spec)
 	w := newWork(j, s.prepared(j))
-	if got := w.gitState(); got != "branch main; 1 paths had changes before you began" {
+	if got := w.gitState(); got != "branch main; 1 paths had uncommitted changes before you started" {
 		t.Errorf("%q", got)
 	}
 	git(t, s.repo, "checkout", "-q", "--detach")
-	if got := w.gitState(); got != "no branch is checked out; 1 paths had changes before you began" {
+	if got := w.gitState(); got != "no branch is checked out; 1 paths had uncommitted changes before you started" {
 		t.Errorf("%q", got)
 	}
 	git(t, s.repo, "checkout", "-q", "--orphan", "new")

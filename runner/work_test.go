@@ -59,7 +59,7 @@ func TestAFailedVerifyGoesBackIntoTheSession(t *testing.T) {
 		t.Errorf("told (-want +got):\n%s", diff)
 	}
 	attempts := s.of(event.AttemptStarted)
-	if len(attempts) != 2 || attempts[0].Attempt.Prompt != "Go." || !strings.HasPrefix(attempts[1].Attempt.Prompt, "The task's checks were run") {
+	if len(attempts) != 2 || attempts[0].Attempt.Prompt != "Go." || !strings.HasPrefix(attempts[1].Attempt.Prompt, "The verify commands of the task failed") {
 		t.Errorf("attempts %+v", attempts)
 	}
 }
@@ -181,10 +181,10 @@ func TestThePromptGetsWhatItNames(t *testing.T) {
 			t.Errorf("the model is not shown %q:\n%s", want, asked)
 		}
 	}
-	if strings.Contains(asked, "three") || strings.Count(asked, "as the tool read shows it") != 1 {
+	if strings.Contains(asked, "three") || strings.Count(asked, "as returned by the read tool") != 1 {
 		t.Errorf("the model is shown lines that were not asked for, or a file twice:\n%s", asked)
 	}
-	if w := s.warnings(); !strings.Contains(w, "@team/x.go is no file") || strings.Contains(w, "nobody") {
+	if w := s.warnings(); !strings.Contains(w, "@team/x.go in the prompt: file not found") || strings.Contains(w, "nobody") {
 		t.Errorf("warnings: %s", w)
 	}
 }
@@ -203,9 +203,9 @@ func TestWhatThePromptNamesHasToBeHad(t *testing.T) {
 		code    event.Code
 		detail  string
 	}{
-		"a denied command": {tasks.Mention{Command: "rm -r x"}, "readonly", event.CodeDenied, "the prompt's !`rm -r x`: "},
-		"a missing file":   {tasks.Mention{Name: "./gone", Explicit: true}, "build", event.CodeFailed, "the prompt's @./gone: "},
-		"a denied agent":   {tasks.Mention{Name: "helper"}, "", event.CodeDenied, "the prompt's @helper: "},
+		"a denied command": {tasks.Mention{Command: "rm -r x"}, "readonly", event.CodeDenied, "!`rm -r x` in the prompt: "},
+		"a missing file":   {tasks.Mention{Name: "./gone", Explicit: true}, "build", event.CodeFailed, "@./gone in the prompt: "},
+		"a denied agent":   {tasks.Mention{Name: "helper"}, "", event.CodeDenied, "@helper in the prompt: "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := setUp(t)
@@ -314,7 +314,7 @@ func TestAChildHasItsAgentsProfileAndLimits(t *testing.T) {
 		t.Errorf("it goes on: %+v, %v", got, err)
 	}
 	for want, r := range map[string]tools.SpawnRequest{
-		"is of the agent look": {Agent: "other", TaskID: "task-1"}, "there is no task task-9": {Agent: "look", TaskID: "task-9"},
+		"belongs to agent look": {Agent: "other", TaskID: "task-1"}, "task task-9 not found": {Agent: "look", TaskID: "task-9"},
 	} {
 		if _, err := spawn(t.Context(), r); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: %v", r, err)
