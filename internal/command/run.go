@@ -152,7 +152,7 @@ func run(ctx context.Context, w World, o runOptions) error {
 		return failure{event.ExitUsage, err}
 	}
 	known := secrets(w, plan, ready.Secrets())
-	end, err := c.models.Begin([]model.Place{{Name: "work", Value: out.Work()}, {Name: "reports", Value: out.Files().Path()}, {Name: "run", Value: id}}, func(text string) string { return cleaned(known, text) }, o.record)
+	end, err := c.models.Begin([]model.Placeholder{{Name: "work", Value: out.Work()}, {Name: "reports", Value: out.Files().Path()}, {Name: "run", Value: id}}, func(text string) string { return cleaned(known, text) }, o.record)
 	if err != nil {
 		return err
 	}

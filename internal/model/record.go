@@ -24,36 +24,36 @@ import (
 // had other names for the token counts.
 const RecordingVersion = 2
 
-// ExchangeLimit is the most that one exchange may take in a recording, in bytes.
+// ExchangeLimit is the maximum size of one exchange in a recording, in bytes.
 const ExchangeLimit = 128 << 20
 
-// Exchange is one line of a recording: what a model was asked, and what came of
-// it. Exactly one of Response and Error is set.
+// Exchange is one line of a recording: a request and its response or error. Exactly
+// one of these is set.
 type Exchange struct {
 	Version  int           `json:"v"`
-	Job      string        `json:"job"`             // who asked: a job, or one of its child sessions
-	Model    string        `json:"model,omitempty"` // whose tools the request offers, as provider/model
+	Job      string        `json:"job"`             // of the request: a job, or one of its child sessions
+	Model    string        `json:"model,omitempty"` // that the request's tools are for, as provider/model
 	Request  Asked         `json:"request"`
-	Response *Answer       `json:"response,omitempty"`
+	Response *Recorded     `json:"response,omitempty"`
 	Error    *Failure      `json:"error,omitempty"`
-	Lost     *money.Charge `json:"lost,omitempty"` // what failed attempts of it used up
+	Lost     *money.Charge `json:"lost,omitempty"` // what its failed attempts used
 }
 
-// Asked is a request in a recording. Hash stands for the request as a whole (see
-// [Canon]); the rest says where two requests differ.
+// Asked is a request in a recording. Hash identifies the request (see [Canon]); the
+// other fields show where two requests differ.
 type Asked struct {
 	Hash     string   `json:"hash"`
-	Options  string   `json:"options"` // what is asked for beside the conversation
+	Options  string   `json:"options"` // digest of the parameters beside the conversation
 	Tools    []string `json:"tools"`   // "name digest", sorted
 	System   string   `json:"system"`  // digest of the system prompt
 	Prompt   string   `json:"prompt,omitempty"`
-	Messages int      `json:"messages"` // how many there are
+	Messages int      `json:"messages"` // their number
 	Earlier  string   `json:"earlier"`  // digest of those up to the model's last one
-	News     string   `json:"news"`     // those after it, in a form to read, cut
+	News     string   `json:"news"`     // those after it, readable, truncated
 }
 
-// Answer is a response in a recording.
-type Answer struct {
+// Recorded is a response in a recording.
+type Recorded struct {
 	Text      string       `json:"text,omitempty"`
 	Reasoning string       `json:"reasoning,omitempty"`
 	Calls     []ToolCall   `json:"calls,omitempty"`
@@ -61,59 +61,58 @@ type Answer struct {
 	State     *State       `json:"state,omitempty"`
 	Usage     *money.Usage `json:"usage,omitempty"`
 	CostUSD   *money.USD   `json:"cost_usd,omitempty"`
-	Model     string       `json:"model,omitempty"` // who answered, of several
+	Model     string       `json:"model,omitempty"` // that responded, of several
 }
 
-// Failure is a failure in a recording. Class is "" for a request that its own
-// caller gave up.
+// Failure is a failure in a recording. Class is "" for a request that its caller
+// cancelled.
 type Failure struct {
 	Class   ErrorClass `json:"class,omitempty"`
 	Status  int        `json:"status,omitempty"`
 	Message string     `json:"message"`
 }
 
-// Place is a name for something that is another thing in every run: a folder,
-// the run's id.
-type Place struct {
+// Placeholder is a name for a value that differs in every run: a directory, the
+// run's id.
+type Placeholder struct {
 	Name  string // as workspace
-	Value string // as /home/ada/shop; "" is no place
+	Value string // as /home/ada/shop; "" for none
 }
 
-// Canon brings texts into a form that is the same in every run of the same
-// work, so that a request can be found again in a recording.
+// Canon converts texts to a canonical form that is the same in every run of the same
+// work, so that a request can be found in a recording.
 //
 // The hash of a request covers the system prompt, the messages with their calls
-// and attachments (by digest), the tools in the order of their names, and what
-// is asked for beside these. It leaves out the cache key, the state that
-// belongs to a wire, and the most of output, which depends on the money that
-// other jobs have left. In all texts, places have their names, and dates, times of
-// day, durations, UUIDs, names of git objects and the first folder beneath /tmp
-// are all alike: they differ between two runs that do the same.
+// and attachments (by digest), the tools in the order of their names, and the
+// other parameters. It omits the cache key, the state of a wire, and the output
+// limit, which depends on the money that other jobs have left. In all texts, values
+// are replaced by their placeholders, and dates, times of day, durations, UUIDs,
+// names of git objects and the first directory below /tmp by fixed words: they
+// differ between two runs that do the same.
 //
-// Texts that are kept have places by name and no secrets, but the times of the
-// recorded run. Names of places are resolved when they are played back. A Canon
-// is safe for concurrent use if its redaction is.
+// Recorded texts have placeholders and no secrets, but the times of the recorded
+// run. Placeholders are resolved when a recording is played back. A Canon is safe for
+// concurrent use if its redaction is.
 type Canon struct {
 	hidden *strings.Replacer
 	shown  *strings.Replacer
 	redact func(string) string
 
-	// A conversation is looked at anew with each of its requests, so what its
-	// texts count as is kept.
+	// Each request of a conversation contains its earlier texts, so their canonical
+	// forms are cached.
 	mu    sync.Mutex
 	known map[string]string
 	size  int // of known, in bytes
 }
 
-// NewCanon makes a Canon for a run that has the given places. redact takes
-// secrets out of a text; it must leave alone what it made. nil is for none.
-// Recording and playing back must be given the same redact, and places of the
-// same names.
-func NewCanon(places []Place, redact func(string) string) *Canon {
-	places = slices.DeleteFunc(slices.Clone(places), func(p Place) bool { return p.Value == "" })
-	slices.SortStableFunc(places, func(a, b Place) int { return cmp.Compare(len(b.Value), len(a.Value)) }) // the inner folder first
+// NewCanon returns a Canon for a run with the given placeholders. redact removes the
+// secrets of a text, and must be idempotent; it may be nil. Recording and playing
+// back need the same redact, and placeholders of the same names.
+func NewCanon(values []Placeholder, redact func(string) string) *Canon {
+	values = slices.DeleteFunc(slices.Clone(values), func(p Placeholder) bool { return p.Value == "" })
+	slices.SortStableFunc(values, func(a, b Placeholder) int { return cmp.Compare(len(b.Value), len(a.Value)) }) // the inner directory first
 	var hide, show []string
-	for _, p := range places {
+	for _, p := range values {
 		mark := "{{millhand:" + p.Name + "}}"
 		hide, show = append(hide, p.Value, mark), append(show, mark, p.Value)
 	}
@@ -123,10 +122,10 @@ func NewCanon(places []Place, redact func(string) string) *Canon {
 	return &Canon{hidden: strings.NewReplacer(hide...), shown: strings.NewReplacer(show...), redact: redact, known: map[string]string{}}
 }
 
-// keep is s as it may stand in a recording.
-func (c *Canon) keep(s string) string { return c.hidden.Replace(c.redact(s)) }
+// record returns s as it may be recorded.
+func (c *Canon) record(s string) string { return c.hidden.Replace(c.redact(s)) }
 
-// passing are the parts of a text that differ between runs that do the same.
+// passing are the texts that differ between runs that do the same.
 var passing = []struct {
 	pattern *regexp.Regexp
 	name    string
@@ -141,7 +140,7 @@ var passing = []struct {
 
 var object = regexp.MustCompile(`\b[0-9a-f]{7,64}\b`)
 
-// compare is s as it counts for a hash.
+// compare returns the canonical form of s, for a hash.
 func (c *Canon) compare(s string) string {
 	c.mu.Lock()
 	same, ok := c.known[s]
@@ -149,7 +148,7 @@ func (c *Canon) compare(s string) string {
 	if ok {
 		return same
 	}
-	same = alike(c.keep(s))
+	same = alike(c.record(s))
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	const most = 64 << 20
@@ -161,7 +160,7 @@ func (c *Canon) compare(s string) string {
 	return same
 }
 
-// alike is s without what differs between runs that do the same.
+// alike replaces in s what differs between runs that do the same.
 func alike(s string) string {
 	for _, p := range passing {
 		s = p.pattern.ReplaceAllString(s, p.name)
@@ -174,7 +173,7 @@ func alike(s string) string {
 	})
 }
 
-// Asked describes a request. Prompt is left empty.
+// Asked describes a request. It does not set Prompt.
 func (c *Canon) Asked(req Request) Asked {
 	messages := make([]Message, len(req.Messages))
 	for i, m := range req.Messages {
@@ -200,7 +199,7 @@ func (c *Canon) Asked(req Request) Asked {
 	return a
 }
 
-// Prompt is a request's system prompt as it counts for the hash, cut.
+// Prompt is the canonical form of a request's system prompt, truncated.
 func (c *Canon) Prompt(req Request) string { return cut(c.compare(req.System)) }
 
 func (c *Canon) tools(specs []ToolSpec) []string {
@@ -213,7 +212,7 @@ func (c *Canon) tools(specs []ToolSpec) []string {
 	return list
 }
 
-// message is m as it counts for a hash.
+// message returns the canonical form of m, for a hash.
 func (c *Canon) message(m Message) Message {
 	m.State = nil
 	m.Text, m.Reasoning = c.compare(m.Text), c.compare(m.Reasoning)
@@ -229,20 +228,20 @@ func (c *Canon) message(m Message) Message {
 	return m
 }
 
-// digest is the SHA-256 of v's JSON, in which maps are sorted.
+// digest is the SHA-256 of v as JSON, in which maps are sorted.
 func digest(v any) string {
 	data, err := json.Marshal(v)
-	if err != nil { // a schema that is none: no wire could send it
+	if err != nil { // an invalid schema: no wire could send it
 		data = []byte(err.Error())
 	}
 	sum := sha256.Sum256(data)
 	return hex.EncodeToString(sum[:])
 }
 
-// excerptLimit is the most of a text that is kept of a request, in bytes.
+// excerptLimit is the maximum of a request's text that is recorded, in bytes.
 const excerptLimit = 16 << 10
 
-// cut leaves out the middle of a long text. Its length and digest stand for it.
+// cut removes the middle of a long text, and adds its length and digest instead.
 func cut(s string) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	if len(s) <= excerptLimit {
@@ -251,7 +250,7 @@ func cut(s string) string {
 	return textcut.Ends(s, excerptLimit/2, excerptLimit/2, "\n("+strconv.Itoa(len(s))+" bytes, "+digest(s)[:16]+")\n")
 }
 
-// transcribe writes messages for a reader, and for a diff.
+// transcribe formats messages for readers and diffs.
 func transcribe(messages []Message) string {
 	var b strings.Builder
 	for _, m := range messages {
@@ -267,13 +266,13 @@ func transcribe(messages []Message) string {
 	return cut(b.String())
 }
 
-// answer is a response as it may stand in a recording.
-func (c *Canon) answer(r Response) *Answer {
-	a := &Answer{
-		Text: c.keep(r.Text), Reasoning: c.keep(r.Reasoning), Calls: c.each(r.Calls, c.keep),
+// recorded returns a response as it may be recorded.
+func (c *Canon) recorded(r Response) *Recorded {
+	a := &Recorded{
+		Text: c.record(r.Text), Reasoning: c.record(r.Reasoning), Calls: c.each(r.Calls, c.record),
 		Finish: r.Finish, Usage: r.Usage, CostUSD: r.CostUSD, Model: r.Model,
 	}
-	if r.State != nil { // which is not to be read, but may hold what was said in plain
+	if r.State != nil { // opaque, but it may contain plain text
 		if data := []byte(c.redact(string(r.State.Data))); json.Valid(data) {
 			a.State = &State{Wire: r.State.Wire, Data: data}
 		}
@@ -281,8 +280,8 @@ func (c *Canon) answer(r Response) *Answer {
 	return a
 }
 
-// Response is a recorded answer as this run would have been given it.
-func (c *Canon) Response(a Answer) Response {
+// Response returns a recorded response with the values of this run.
+func (c *Canon) Response(a Recorded) Response {
 	r := Response{
 		Text: c.shown.Replace(a.Text), Reasoning: c.shown.Replace(a.Reasoning), Calls: c.each(a.Calls, c.shown.Replace),
 		Finish: a.Finish, Model: a.Model,
@@ -310,12 +309,12 @@ func (c *Canon) each(calls []ToolCall, change func(string) string) []ToolCall {
 }
 
 func (c *Canon) failure(err error) *Failure {
-	u := &Failure{Message: cut(c.keep(err.Error()))}
+	u := &Failure{Message: cut(c.record(err.Error()))}
 	var failed *Error
 	if errors.As(err, &failed) {
 		u.Class, u.Status = failed.Class, failed.Status
-		if failed.Err != nil { // the class and the status stand for themselves
-			u.Message = cut(c.keep(strings.Replace(err.Error(), failed.Error(), failed.Err.Error(), 1)))
+		if failed.Err != nil { // the class and the status have fields of their own
+			u.Message = cut(c.record(strings.Replace(err.Error(), failed.Error(), failed.Err.Error(), 1)))
 		}
 	}
 	return u
@@ -331,9 +330,9 @@ type Recorder struct {
 	err     error           // the first failure; nothing is written after it
 }
 
-// OpenRecorder makes a Recorder that appends to the file at path, which is
-// created, for its owner alone, where there is none. A file that ends within a
-// line, as a killed run leaves it, is refused.
+// OpenRecorder returns a Recorder that appends to the file at path, and creates it
+// for its owner alone if it does not exist. A file with an incomplete last line, as a
+// killed run leaves it, is an error.
 func OpenRecorder(path string, c *Canon) (*Recorder, error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o600)
 	if err != nil {
@@ -356,13 +355,13 @@ func checkEnd(f *os.File) error {
 		return err
 	}
 	if last[0] != '\n' {
-		return errors.New("it ends within an exchange: the run that wrote it was killed; remove its last line, or take another file")
+		return errors.New("incomplete last line: the run that wrote it was killed; remove the line, or use another file")
 	}
 	return nil
 }
 
-// Close closes the file. It returns the first failure of writing: what came
-// after that is not in the recording. The exchanges themselves went on.
+// Close closes the file. It returns the first write error: later exchanges are not in
+// the recording.
 func (r *Recorder) Close() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -396,7 +395,7 @@ func (r *Recorder) write(e Exchange) error {
 		return err
 	}
 	if len(line) >= ExchangeLimit {
-		return fmt.Errorf("it takes %d bytes, which are too many", len(line))
+		return fmt.Errorf("exchange too large: %d bytes (maximum %d)", len(line), ExchangeLimit)
 	}
 	if _, err := r.file.Write(append(line, '\n')); err != nil {
 		return err
@@ -404,14 +403,14 @@ func (r *Recorder) write(e Exchange) error {
 	return r.file.Sync()
 }
 
-// Recording returns m, which is asked by the given id, with every exchange
-// written to rec under the name of who asks: a job, or a child session of it. It belongs around what retries, prices
-// and falls back, so that an exchange is what the session asked and what it was
-// given in the end.
+// Recording returns m, the model with the given id, with every exchange written to
+// rec under the name of a job, or of a child session. It belongs around retries,
+// prices and fallbacks, so that an exchange is a request of the session and the final
+// response to it.
 //
-// An exchange that can't be written does not fail: [Recorder.Close] tells.
-// The pieces in which an answer came are not kept, because a secret that is cut
-// in two by a piece's border could not be taken out.
+// An exchange that can't be written does not fail: [Recorder.Close] reports that. The
+// chunks of a response are not recorded, because a secret that spans two of them
+// could not be removed.
 func Recording(m Model, rec *Recorder, job, id string) Model {
 	return recording{m, rec, job, id}
 }
@@ -424,13 +423,13 @@ type recording struct {
 }
 
 func (r recording) Stream(ctx context.Context, req Request, emit func(Delta)) (Response, error) {
-	asked := r.rec.canon.Asked(req) // before anyone could change what it holds
+	asked := r.rec.canon.Asked(req) // before it could be changed
 	resp, err := r.next.Stream(ctx, req, emit)
-	e := Exchange{Version: RecordingVersion, Job: r.job, Model: r.rec.canon.keep(r.id), Request: asked, Lost: resp.Lost}
+	e := Exchange{Version: RecordingVersion, Job: r.job, Model: r.rec.canon.record(r.id), Request: asked, Lost: resp.Lost}
 	if err != nil {
 		e.Error = r.rec.canon.failure(err)
 	} else {
-		e.Response = r.rec.canon.answer(resp)
+		e.Response = r.rec.canon.recorded(resp)
 	}
 	r.rec.add(e, req)
 	return resp, err

@@ -17,8 +17,8 @@ import (
 	"github.com/millhand/millhand/internal/money"
 )
 
-func canon(places ...Place) *Canon {
-	return NewCanon(places, func(s string) string { return strings.ReplaceAll(s, "hunter2", "[secret]") })
+func canon(values ...Placeholder) *Canon {
+	return NewCanon(values, func(s string) string { return strings.ReplaceAll(s, "hunter2", "[secret]") })
 }
 
 // sample is a conversation that has something of everything.
@@ -40,7 +40,7 @@ func sample() Request {
 }
 
 func TestWhatCountsForARequestsHash(t *testing.T) {
-	home := canon(Place{"workspace", "/work/shop"})
+	home := canon(Placeholder{"workspace", "/work/shop"})
 	want := home.Asked(sample())
 	tests := []struct {
 		name   string
@@ -53,12 +53,12 @@ func TestWhatCountsForARequestsHash(t *testing.T) {
 		{"another workspace", func(r *Request) {
 			r.System = strings.ReplaceAll(r.System, "/work/shop", "/ci/build/7")
 			r.Messages[1].Calls[0].Input = `{"path":"/ci/build/7/a.go"}`
-		}, canon(Place{"workspace", "/ci/build/7"}), true},
+		}, canon(Placeholder{"workspace", "/ci/build/7"}), true},
 		{"another day", func(r *Request) { r.System = strings.Replace(r.System, "2026-07-01", "2027-01-31", 1) }, home, true},
 		{"another duration", func(r *Request) { r.Messages[2].Text = "ok shop 1.3s" }, home, true},
 		{"the cache key", func(r *Request) { r.CacheKey = "session 9" }, home, true},
 		{"a wire's state", func(r *Request) { r.Messages[1].State = &State{"x", json.RawMessage(`{}`)} }, home, true},
-		{"a workspace that is none", func(*Request) {}, canon(), false},
+		{"no workspace", func(*Request) {}, canon(), false},
 		{"the system prompt", func(r *Request) { r.System += "!" }, home, false},
 		{"a result", func(r *Request) { r.Messages[2].Text = "FAIL shop 0.012s" }, home, false},
 		{"that a call failed", func(r *Request) { r.Messages[2].Failed = true }, home, false},
@@ -72,7 +72,7 @@ func TestWhatCountsForARequestsHash(t *testing.T) {
 		{"the temperature", func(r *Request) { r.Temperature = nil }, home, false},
 		{"the effort", func(r *Request) { r.Effort = "high" }, home, false},
 		{"the most of output", func(r *Request) { r.MaxOutput++ }, home, true},
-		{"the form of the answer", func(r *Request) { r.Output = map[string]any{"type": "object"} }, home, false},
+		{"the output schema", func(r *Request) { r.Output = map[string]any{"type": "object"} }, home, false},
 	}
 	for _, test := range tests {
 		req := sample()
@@ -103,7 +103,7 @@ func TestWhatIsAlikeInTwoRuns(t *testing.T) {
 		{"bytes \xff\xfe", "bytes \xff\xfe"},
 		{"", ""},
 	}
-	c := canon(Place{"workspace", "/work/shop"}, Place{"none", ""}, Place{"sub", "/work/shop/sub"})
+	c := canon(Placeholder{"workspace", "/work/shop"}, Placeholder{"none", ""}, Placeholder{"sub", "/work/shop/sub"})
 	for _, test := range tests {
 		got := c.compare(test.text)
 		if got != test.want {
@@ -148,17 +148,19 @@ func exchanges(t *testing.T, path string) []Exchange {
 	return list
 }
 
-// says is a model that answers with the same.
-type says struct {
+// fixedResponse is a model that always returns the same.
+type fixedResponse struct {
 	resp Response
 	err  error
 }
 
-func (s says) Stream(context.Context, Request, func(Delta)) (Response, error) { return s.resp, s.err }
+func (s fixedResponse) Stream(context.Context, Request, func(Delta)) (Response, error) {
+	return s.resp, s.err
+}
 
 func open(t *testing.T, path string) *Recorder {
 	t.Helper()
-	rec, err := OpenRecorder(path, canon(Place{"workspace", "/work/shop"}))
+	rec, err := OpenRecorder(path, canon(Placeholder{"workspace", "/work/shop"}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,29 +174,29 @@ func TestRecording(t *testing.T) {
 		Finish: FinishTools, Usage: &money.Usage{Input: 5, Output: 3}, State: &State{"x", json.RawMessage(`{"said":"hunter2"}`)},
 	}
 	resp.CostUSD = &usd
-	whole := &Answer{
+	recorded := &Recorded{
 		Text: "[secret] in {{millhand:workspace}}", Reasoning: "[secret]!",
 		Calls:  []ToolCall{{ID: "c1", Name: "read", Input: `{"path":"{{millhand:workspace}}/[secret]"}`}},
 		Finish: FinishTools, Usage: &money.Usage{Input: 5, Output: 3}, State: &State{"x", json.RawMessage(`{"said":"[secret]"}`)}, CostUSD: &usd,
 	}
 	failed := &Error{Class: ClassRate, Status: 429, RetryAfter: 5, Err: errors.New("no hunter2")}
 	tests := []struct {
-		name   string
-		says   says
-		answer *Answer
-		err    *Failure
+		name  string
+		model fixedResponse
+		want  *Recorded
+		err   *Failure
 	}{
-		{"an answer", says{resp: resp}, whole, nil},
-		{"a failure", says{err: failed}, nil, &Failure{ClassRate, 429, "no [secret]"}},
-		{"a failure after retries", says{err: fmt.Errorf("5 attempts: %w", failed)}, nil, &Failure{ClassRate, 429, "5 attempts: no [secret]"}},
-		{"a failure that says nothing", says{err: &Error{Class: ClassAuth}}, nil, &Failure{ClassAuth, 0, "model request failed (auth): <nil>"}},
-		{"a caller who gave up", says{err: context.Canceled}, nil, &Failure{"", 0, "context canceled"}},
+		{"a response", fixedResponse{resp: resp}, recorded, nil},
+		{"a failure", fixedResponse{err: failed}, nil, &Failure{ClassRate, 429, "no [secret]"}},
+		{"a failure after retries", fixedResponse{err: fmt.Errorf("5 attempts: %w", failed)}, nil, &Failure{ClassRate, 429, "5 attempts: no [secret]"}},
+		{"a failure without a message", fixedResponse{err: &Error{Class: ClassAuth}}, nil, &Failure{ClassAuth, 0, "model request failed (auth): <nil>"}},
+		{"a cancelled request", fixedResponse{err: context.Canceled}, nil, &Failure{"", 0, "context canceled"}},
 	}
 	for _, test := range tests {
 		path := filepath.Join(t.TempDir(), "run.jsonl")
 		rec := open(t, path)
-		got, err := Recording(test.says, rec, "fix", "openai/x").Stream(t.Context(), sample(), nil)
-		if !errors.Is(err, test.says.err) || cmp.Diff(test.says.resp, got) != "" {
+		got, err := Recording(test.model, rec, "fix", "openai/x").Stream(t.Context(), sample(), nil)
+		if !errors.Is(err, test.model.err) || cmp.Diff(test.model.resp, got) != "" {
 			t.Errorf("%s: recording changed what came to %+v and %v", test.name, got, err)
 		}
 		if err := rec.Close(); err != nil {
@@ -202,11 +204,11 @@ func TestRecording(t *testing.T) {
 		}
 		asked := rec.canon.Asked(sample())
 		asked.Prompt = "You work in {{millhand:workspace}} since <time>."
-		if diff := cmp.Diff([]Exchange{{Version: RecordingVersion, Job: "fix", Model: "openai/x", Request: asked, Response: test.answer, Error: test.err}}, exchanges(t, path)); diff != "" {
+		if diff := cmp.Diff([]Exchange{{Version: RecordingVersion, Job: "fix", Model: "openai/x", Request: asked, Response: test.want, Error: test.err}}, exchanges(t, path)); diff != "" {
 			t.Errorf("%s: (-want +got):\n%s", test.name, diff)
 		}
 		if data, _ := os.ReadFile(path); bytes.Contains(data, []byte("hunter2")) || bytes.Contains(data, []byte("/work/shop")) {
-			t.Errorf("%s: a secret or a place is in it: %s", test.name, data)
+			t.Errorf("%s: a secret or a value is in it: %s", test.name, data)
 		}
 		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
 			t.Errorf("%s: %v, %v", test.name, info.Mode(), err)
@@ -221,7 +223,7 @@ func TestJobsRecordAtTheSameTime(t *testing.T) {
 	const jobs, turns = 8, 10
 	for i := range jobs {
 		all.Go(func() {
-			m := Recording(says{resp: Response{Text: strings.Repeat("x", 10_000)}}, rec, fmt.Sprint(i), "openai/x")
+			m := Recording(fixedResponse{resp: Response{Text: strings.Repeat("x", 10_000)}}, rec, fmt.Sprint(i), "openai/x")
 			for range turns {
 				if _, err := m.Stream(t.Context(), sample(), nil); err != nil {
 					t.Error(err)
@@ -234,7 +236,7 @@ func TestJobsRecordAtTheSameTime(t *testing.T) {
 		t.Fatal(err)
 	}
 	rec = open(t, path) // and goes on
-	if _, err := Recording(says{}, rec, "more", "openai/x").Stream(t.Context(), sample(), nil); err != nil {
+	if _, err := Recording(fixedResponse{}, rec, "more", "openai/x").Stream(t.Context(), sample(), nil); err != nil {
 		t.Fatal(err)
 	}
 	if err := rec.Close(); err != nil {
@@ -265,11 +267,11 @@ func TestAFileThatCannotBeAppendedTo(t *testing.T) {
 	}
 }
 
-func TestAnExchangeThatCannotBeWrittenIsToldAtTheEnd(t *testing.T) {
+func TestAWriteErrorIsReportedAtTheEnd(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "run.jsonl")
 	rec := open(t, path)
 	rec.file.Close()
-	m := Recording(says{resp: Response{Text: "yes"}}, rec, "fix", "openai/x")
+	m := Recording(fixedResponse{resp: Response{Text: "yes"}}, rec, "fix", "openai/x")
 	for range 2 {
 		if resp, err := m.Stream(t.Context(), sample(), nil); err != nil || resp.Text != "yes" {
 			t.Errorf("got %+v and %v", resp, err)

@@ -86,8 +86,8 @@ func (m *Set) MayRecord(path string) error {
 // Begin sets the texts that differ between runs, which recordings ignore. It starts
 // recording requests and responses in a file, unless record is "", redacted by
 // redact. The caller calls end when the run has ended.
-func (m *Set) Begin(places []model.Place, redact func(text string) string, record string) (end func() error, err error) {
-	m.canon = model.NewCanon(places, redact)
+func (m *Set) Begin(values []model.Placeholder, redact func(text string) string, record string) (end func() error, err error) {
+	m.canon = model.NewCanon(values, redact)
 	clear(m.replays) // Check read them
 	if record == "" {
 		return func() error { return nil }, nil

@@ -15,7 +15,7 @@ const (
 	jobsLimit = 20      // names that an error lists
 )
 
-// miss says how a request differs from what was recorded.
+// miss describes how a request differs from what was recorded.
 func (r *Recording) miss(job string, asked model.Asked) string {
 	if len(r.jobs[job]) == 0 {
 		return fmt.Sprintf("the recording %s has nothing of %s; it has: %s", r.name, job, list(r.Jobs()))
@@ -65,7 +65,7 @@ func (r *Recording) compare(b *strings.Builder, was, is model.Asked) {
 		fmt.Fprintf(b, "\nthe tools:\n%s", diff(lines(was.Tools), lines(is.Tools)))
 	}
 	if was.Options != is.Options {
-		b.WriteString("\nwhat is asked for: effort, temperature, or the form of the answer")
+		b.WriteString("\nthe parameters: effort, temperature, or output schema")
 	}
 	if was.Messages != is.Messages {
 		fmt.Fprintf(b, "\nthe messages are %d, and were %d", is.Messages, was.Messages)
@@ -82,7 +82,7 @@ func diff(was, is string) string {
 	return short(udiff.Unified("recorded", "asked", was, is))
 }
 
-// short is the beginning of a text.
+// short truncates a text.
 func short(s string) string {
 	if len(s) <= diffLimit {
 		return s

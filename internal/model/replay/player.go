@@ -20,11 +20,11 @@ func (r *Recording) Player(job string) *Player {
 	return &Player{r, job}
 }
 
-// Stream implements [model.Model] with the first exchange of the job that is not
-// played yet and has the same request. A failure that was recorded is returned
-// as it was, but does not ask to wait. The pieces that emit is given are whole
-// parts of the answer. A request that is not in the recording fails with
-// [model.ClassScript] and what differs.
+// Stream implements [model.Model] with the first exchange of the job that was not
+// played yet and has the same request. A recorded failure is returned unchanged, but
+// without a Retry-After. emit is called once for the text, the reasoning and each
+// call. A request that is not in the recording fails with [model.ClassScript] and the
+// difference.
 func (p *Player) Stream(ctx context.Context, req model.Request, emit func(model.Delta)) (resp model.Response, err error) {
 	defer func() { req.Charge(resp, err) }()
 	if ctx.Err() != nil {
@@ -73,7 +73,7 @@ func (r *Recording) take(job, hash string) *exchange {
 
 func (p *Player) failure(e *exchange) error {
 	if e.Error.Class == "" {
-		return model.Fail(model.ClassScript, fmt.Errorf("%s:%d: the recorded run gave this request up before it had an answer: %s", p.recording.name, e.line, e.Error.Message))
+		return model.Fail(model.ClassScript, fmt.Errorf("%s:%d: the recorded run cancelled this request: %s", p.recording.name, e.line, e.Error.Message))
 	}
 	return &model.Error{Class: e.Error.Class, Status: e.Error.Status, RetryAfter: -1, Err: errors.New(e.Error.Message)}
 }

@@ -21,8 +21,8 @@ const (
 	exchangeLimit = 1 << 20 // exchanges of a recording
 )
 
-// Recording is what a run's models were asked and what they said. It is safe for
-// concurrent use; its players share what is left of it.
+// Recording has the requests of a run and the responses of its models. It is safe for
+// concurrent use; its players share the exchanges.
 type Recording struct {
 	name    string
 	canon   *model.Canon
@@ -40,8 +40,7 @@ type exchange struct {
 }
 
 // Open reads the recording at path for a run that has the given canon, which
-// must have the places and the redaction of the recorded run under this run's
-// values.
+// must have the placeholders and the redaction of the recorded run.
 func Open(path string, c *model.Canon) (*Recording, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -51,14 +50,14 @@ func Open(path string, c *model.Canon) (*Recording, error) {
 	return Read(f, path, c)
 }
 
-// Read is Open of what is open already; name stands for it in errors. A last
-// line without an end is what a killed run was about to write, and is left out.
+// Read is Open for a reader; errors call it by name. An incomplete last line, as a
+// killed run leaves it, is ignored.
 func Read(in io.Reader, name string, c *model.Canon) (*Recording, error) {
 	r := &Recording{name: name, canon: c, prompts: map[string]string{}, jobs: map[string][]*exchange{}}
 	limited := &io.LimitedReader{R: in, N: sizeLimit + 1}
 	lines := bufio.NewScanner(limited)
 	lines.Buffer(nil, model.ExchangeLimit)
-	lines.Split(wholeLines)
+	lines.Split(completeLines)
 	n := 0
 	for lines.Scan() {
 		if n++; n > exchangeLimit {
@@ -79,8 +78,8 @@ func Read(in io.Reader, name string, c *model.Canon) (*Recording, error) {
 	return r, nil
 }
 
-// wholeLines is a [bufio.SplitFunc] of lines that have an end.
-func wholeLines(data []byte, _ bool) (advance int, token []byte, err error) {
+// completeLines is a [bufio.SplitFunc] of lines that end with a newline.
+func completeLines(data []byte, _ bool) (advance int, token []byte, err error) {
 	if end := bytes.IndexByte(data, '\n'); end >= 0 {
 		return end + 1, data[:end], nil
 	}
@@ -96,7 +95,7 @@ func decode(line []byte) (model.Exchange, error) {
 		return e, fmt.Errorf("version %d is not supported, only %d: record the run again", e.Version, model.RecordingVersion)
 	}
 	if sum, err := hex.DecodeString(e.Request.Hash); err != nil || len(sum) != 32 {
-		return e, fmt.Errorf("the request's hash %.80q is none", e.Request.Hash)
+		return e, fmt.Errorf("invalid request hash %.80q", e.Request.Hash)
 	}
 	if (e.Response == nil) == (e.Error == nil) {
 		return e, errors.New("an exchange has either a response or an error")

@@ -16,14 +16,14 @@ import (
 	"github.com/millhand/millhand/internal/money"
 )
 
-// taped is a model that gives one answer after the other.
+// taped is a model that returns one response after the other.
 type taped struct {
-	says []any // model.Response or error
-	made int
+	results []any // model.Response or error
+	made    int
 }
 
 func (s *taped) Stream(context.Context, model.Request, func(model.Delta)) (model.Response, error) {
-	said := s.says[s.made]
+	said := s.results[s.made]
 	s.made++
 	if err, ok := said.(error); ok {
 		return model.Response{}, err
@@ -32,10 +32,10 @@ func (s *taped) Stream(context.Context, model.Request, func(model.Delta)) (model
 }
 
 func canon(workspace string) *model.Canon {
-	return model.NewCanon([]model.Place{{Name: "workspace", Value: workspace}}, func(s string) string { return strings.ReplaceAll(s, "hunter2", "[secret]") })
+	return model.NewCanon([]model.Placeholder{{Name: "workspace", Value: workspace}}, func(s string) string { return strings.ReplaceAll(s, "hunter2", "[secret]") })
 }
 
-// converse holds a conversation of some turns with a model, in a folder that
+// converse holds a conversation of some turns with a model, in a directory that
 // tool results and calls tell of, and writes down what came of it.
 func converse(ctx context.Context, m model.Model, workspace, took string, turns int) ([]model.Response, error) {
 	req := model.Request{System: "You work in " + workspace, Messages: []model.Message{{Role: model.User, Text: "Go."}}}
@@ -72,8 +72,8 @@ func record(t *testing.T, jobs map[string][]any) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for job, says := range jobs {
-		_, _ = converse(t.Context(), model.Recording(&taped{says: says}, rec, job, "openai/x"), "/work/shop", "0.5s", len(says)) // failures are recorded too
+	for job, results := range jobs {
+		_, _ = converse(t.Context(), model.Recording(&taped{results: results}, rec, job, "openai/x"), "/work/shop", "0.5s", len(results)) // failures are recorded too
 	}
 	if err := rec.Close(); err != nil {
 		t.Fatal(err)
@@ -90,7 +90,7 @@ func open(t *testing.T, path, workspace string) *Recording {
 	return r
 }
 
-func TestARecordedConversationPlaysInAnotherFolder(t *testing.T) {
+func TestARecordedConversationPlaysInAnotherDirectory(t *testing.T) {
 	path := record(t, map[string][]any{"fix": answers()})
 	for range 2 { // and twice gives the same
 		p := open(t, path, "/ci/7").Player("fix")
@@ -122,7 +122,7 @@ func TestTheSameRequestIsPlayedInOrder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := model.Recording(&taped{says: []any{model.Response{Text: "1"}, model.Fail(model.ClassRate, errors.New("busy")), model.Response{Text: "3"}}}, rec, "fix", "openai/x")
+	m := model.Recording(&taped{results: []any{model.Response{Text: "1"}, model.Fail(model.ClassRate, errors.New("busy")), model.Response{Text: "3"}}}, rec, "fix", "openai/x")
 	for range 3 {
 		_, _ = m.Stream(t.Context(), model.Request{}, nil)
 	}
@@ -150,7 +150,7 @@ func TestFailuresArePlayedAsTheyWere(t *testing.T) {
 	}{
 		{"of a provider", &model.Error{Class: model.ClassRate, Status: 429, RetryAfter: 7, Err: errors.New("busy")}, model.ClassRate, 429, "busy"},
 		{"after retries", fmt.Errorf("5 attempts: %w", model.Fail(model.ClassUnavailable, errors.New("gone"))), model.ClassUnavailable, 0, "5 attempts: gone"},
-		{"of the caller", context.Canceled, model.ClassScript, 0, "run.jsonl:1: the recorded run gave this request up before it had an answer: context canceled"},
+		{"of the caller", context.Canceled, model.ClassScript, 0, "run.jsonl:1: the recorded run cancelled this request: context canceled"},
 	}
 	for _, test := range tests {
 		p := open(t, record(t, map[string][]any{"fix": {test.err}}), "/work/shop").Player("fix")
@@ -179,14 +179,14 @@ func TestAMissShowsWhatDiffers(t *testing.T) {
 		{"a history that was not", "fix", func(r *model.Request) {
 			r.Messages = append(r.Messages, model.Message{Role: model.Assistant, Text: "x"}, model.Message{Role: model.User, Text: "And?"}, model.Message{Role: model.User, Text: "Well?"})
 		}, []string{"the messages are 4, and were ", "up to the model's last one", "+And?"}},
-		{"another job", "mend", func(*model.Request) {}, []string{"nothing of mend", "it has: fix"}},
+		{"another job", "repair", func(*model.Request) {}, []string{"nothing of repair", "it has: fix"}},
 		{"a secret", "fix", func(r *model.Request) { r.Messages[0].Text = "hunter2" }, []string{"+[secret]"}},
 	}
 	for _, test := range tests {
 		req := first
 		req.Messages = append([]model.Message(nil), first.Messages...)
 		test.change(&req)
-		_, err := open(t, path, "/work/shop").Player(test.job).Stream(t.Context(), req, func(model.Delta) { t.Errorf("%s: told an answer", test.name) })
+		_, err := open(t, path, "/work/shop").Player(test.job).Stream(t.Context(), req, func(model.Delta) { t.Errorf("%s: emitted a response", test.name) })
 		if model.ClassOf(err) != model.ClassScript {
 			t.Errorf("%s: got %v", test.name, err)
 			continue
@@ -209,7 +209,7 @@ func TestRequestsBeyondTheRecording(t *testing.T) {
 	}
 }
 
-func TestFinishTellsWhatWasNotUsed(t *testing.T) {
+func TestFinishReportsUnusedExchanges(t *testing.T) {
 	r := open(t, record(t, map[string][]any{"fix": answers()}), "/work/shop")
 	p := r.Player("fix")
 	if _, err := converse(t.Context(), p, "/work/shop", "", 1); err != nil {
@@ -218,12 +218,12 @@ func TestFinishTellsWhatWasNotUsed(t *testing.T) {
 	if err := p.Finish(); model.ClassOf(err) != model.ClassScript || !strings.Contains(err.Error(), "run.jsonl:2: this exchange of fix was not used (unused in all: 2)") {
 		t.Errorf("got %v", err)
 	}
-	if err := r.Player("mend").Finish(); err != nil {
+	if err := r.Player("repair").Finish(); err != nil {
 		t.Errorf("a job that has nothing: %v", err)
 	}
 }
 
-func TestAnAnswerIsToldInParts(t *testing.T) {
+func TestAResponseIsEmittedInChunks(t *testing.T) {
 	p := open(t, record(t, map[string][]any{"fix": answers()}), "/work/shop").Player("fix")
 	var got []model.Delta
 	req := model.Request{System: "You work in /work/shop", Messages: []model.Message{{Role: model.User, Text: "Go."}}}
@@ -257,7 +257,7 @@ func TestJobsPlayAtTheSameTime(t *testing.T) {
 	all.Wait()
 }
 
-func TestACallerWhoGaveUpGetsNoAnswer(t *testing.T) {
+func TestACancelledRequestGetsNoResponse(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	reason := errors.New("over")
 	cancel(reason)
@@ -283,9 +283,9 @@ func TestRead(t *testing.T) {
 		{"no object", "[]\n", "run.jsonl:1: decode an exchange"},
 		{"another version", strings.Replace(line, `"v":2`, `"v":1`, 1) + "\n", "run.jsonl:1: version 1 is not supported"},
 		{"no version", "{}\n", "version 0 is not"},
-		{"a hash that is none", strings.Replace(line, "0a", "0x", 1) + "\n", "hash"},
+		{"an invalid hash", strings.Replace(line, "0a", "0x", 1) + "\n", "hash"},
 		{"a short hash", strings.Replace(line, "0a", "", 1) + "\n", "hash"},
-		{"neither answer nor failure", strings.Replace(line, `"response"`, `"reply"`, 1) + "\n", "either a response or an error"},
+		{"neither response nor error", strings.Replace(line, `"response"`, `"reply"`, 1) + "\n", "either a response or an error"},
 		{"both", strings.Replace(line, `"response"`, `"error":{"message":"x"},"response"`, 1) + "\n", "either a response or an error"},
 	}
 	for _, test := range tests {
@@ -318,7 +318,7 @@ func (e endless) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func TestAFileThatIsNotThere(t *testing.T) {
+func TestAMissingFile(t *testing.T) {
 	if _, err := Open(filepath.Join(t.TempDir(), "none"), canon("")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("got %v", err)
 	}
@@ -337,7 +337,7 @@ func FuzzRead(f *testing.F) {
 		p := r.Player(job)
 		before := len(r.left(job))
 		if _, err := p.Stream(t.Context(), model.Request{System: said, Messages: []model.Message{{Role: model.User, Text: said}}}, nil); err == nil && len(r.left(job)) != before-1 {
-			t.Error("an answer from nowhere")
+			t.Error("a response that was not recorded")
 		}
 		if err := p.Finish(); (err == nil) != (len(r.left(job)) == 0) {
 			t.Errorf("%d exchanges are left: %v", len(r.left(job)), err)
