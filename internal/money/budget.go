@@ -41,7 +41,7 @@ type Budget struct {
 	// Of a session only:
 	model   string
 	price   func(Usage) USD // nil if unknown: then costs are only counted
-	summary USD             // the part of reserved that is for the session's summary
+	summary USD             // in reserved, for the session's summary
 	started bool            // the session has made a request
 }
 
@@ -54,8 +54,8 @@ type tree struct {
 	notify func(usd USD)
 }
 
-// NewBudget returns the root of a tree of budgets; a limit of 0 is none. Errors
-// call it by name. notify, unless it is nil, is called with what was spent and is
+// NewBudget returns the root of a tree of budgets; 0 means no limit. Errors call it by
+// name. notify, unless it is nil, is called with what was spent and is
 // reserved, after each change and never concurrently.
 func NewBudget(name string, limit USD, notify func(usd USD)) *Budget {
 	return &Budget{tree: &tree{freed: make(chan struct{}), first: map[string]USD{}, notify: notify}, name: name, limit: limit}
@@ -86,9 +86,9 @@ func (e *Exceeded) Error() string {
 // cents returns an amount with at least two decimals.
 func cents(usd USD) string {
 	text := usd.String()
-	whole, fraction, _ := strings.Cut(text, ".")
+	integer, fraction, _ := strings.Cut(text, ".")
 	if len(fraction) < 2 {
-		text = whole + "." + (fraction + "00")[:2]
+		text = integer + "." + (fraction + "00")[:2]
 	}
 	return text
 }
@@ -312,7 +312,7 @@ func (r *Reservation) charge(cost *USD) {
 	r.reserve(max(r.reserved.Sub(usd), 0))
 }
 
-// Retry reserves money for another attempt in place of what was charged. The error
+// Retry reserves money for another attempt instead of what was charged. The error
 // is an [*Exceeded] if there is not enough. An attempt that cost nothing can always
 // be repeated.
 func (r *Reservation) Retry() error {

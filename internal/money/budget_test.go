@@ -211,7 +211,7 @@ func TestUnknownPricesAreCounted(t *testing.T) {
 	}
 }
 
-// A failed attempt is charged at once, and another one is only made if there is
+// A failed attempt is charged immediately, and another one is only made if there is
 // money for it beside that.
 func TestFailedAttemptsAreCharged(t *testing.T) {
 	run := NewBudget("run budget", dollars(0.05), nil)

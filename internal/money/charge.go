@@ -9,7 +9,7 @@ type Charge struct {
 	Estimated bool  `json:"estimated"` // the provider did not report all token counts
 }
 
-// Plus returns the sum of two charges; nil is none. The sum with an unknown cost
+// Plus returns the sum of two charges; nil means no charge. The sum with an unknown cost
 // is unknown.
 func (c *Charge) Plus(d *Charge) *Charge {
 	switch {

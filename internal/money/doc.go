@@ -4,7 +4,7 @@
 // pays for requests, each by a [Reservation].
 //
 // Sums are exact, so they don't depend on the order of their terms. Rounding
-// happens in three places, each to the side that can't exceed a budget: the cost
+// happens in three places, each in the direction that can't exceed a budget: the cost
 // of a request and an amount that a provider reports are rounded up to a
 // nano-dollar, a limit is rounded down. An amount outside of the range of USD
 // becomes the nearest one in it and never wraps around, so that a budget that

@@ -28,7 +28,7 @@ func (u Usage) Add(v Usage) Usage {
 type Price struct {
 	Input      USD    `json:"input"`
 	Output     USD    `json:"output"`
-	CacheRead  USD    `json:"cache_read"`      // charged instead of Input for that part of the input
+	CacheRead  USD    `json:"cache_read"`      // charged instead of Input for these tokens
 	CacheWrite USD    `json:"cache_write"`     // likewise
 	Tiers      []Tier `json:"tiers,omitempty"` // by rising From
 }

@@ -23,7 +23,7 @@ func TestCost(t *testing.T) {
 		{"nothing", price, Usage{}, 0},
 		{"a free model", Price{}, million, 0},
 		{"a million tokens each", price, million, 6 * Dollar},
-		{"reasoning is part of the output", price, Usage{Output: 1e6, Reasoning: 1e6}, 5 * Dollar},
+		{"reasoning counts as output", price, Usage{Output: 1e6, Reasoning: 1e6}, 5 * Dollar},
 		{"cached", price, Usage{Input: 3000, CacheRead: 1000, CacheWrite: 1000, Output: 100}, 2_850_000},
 		{"more cached than sent", price, Usage{Input: 100, CacheRead: 1000}, 100_000},
 		{"counts below 0", price, Usage{Input: -5, Output: -5, CacheRead: -5, CacheWrite: -5}, 0},

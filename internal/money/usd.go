@@ -140,12 +140,12 @@ func parse(text string, up bool) (USD, error) {
 		}
 		mantissa, exponent = unsigned[:at], max(min(exponent, math.MaxInt32), math.MinInt32)
 	}
-	whole, fraction, _ := strings.Cut(mantissa, ".")
-	digits := whole + fraction
+	integer, fraction, _ := strings.Cut(mantissa, ".")
+	digits := integer + fraction
 	if digits == "" || strings.Trim(digits, "0123456789") != "" {
 		return 0, fmt.Errorf("invalid amount of dollars %q", text)
 	}
-	nanos, rest := cut(digits, len(whole)+exponent+decimals)
+	nanos, rest := cut(digits, len(integer)+exponent+decimals)
 	n, err := strconv.ParseInt(nanos, 10, 64)
 	usd := USD(n) // Max if that is out of range
 	if up && strings.Trim(rest[:min(len(rest), noise)], "0") != "" {
@@ -160,8 +160,8 @@ func parse(text string, up bool) (USD, error) {
 	return usd, nil
 }
 
-// cut splits the digits of a number after the given one. It adds no more zeros
-// than it takes for the first part to be out of range, or the second to be noise.
+// cut splits the digits of a number after the given one. It adds only as many zeros
+// as put the first substring out of range, or make the second one noise.
 func cut(digits string, at int) (before, after string) {
 	const enough = 20 // of zeros, for every USD that is not 0
 	switch {

@@ -78,8 +78,8 @@ func parseRow(row []string) (Model, error) {
 		Price:   money.Price{Input: rates[0], Output: rates[1], CacheRead: rates[2], CacheWrite: rates[3]},
 		Context: int(sizes[0]), MaxOutput: int(sizes[1]),
 	}
-	for takes := range strings.FieldsSeq(row[8]) {
-		p.Images, p.PDFs = p.Images || takes == "image", p.PDFs || takes == "pdf"
+	for kind := range strings.FieldsSeq(row[8]) {
+		p.Images, p.PDFs = p.Images || kind == "image", p.PDFs || kind == "pdf"
 	}
 	if row[3] == "" {
 		p.CacheRead = p.Input
@@ -109,7 +109,7 @@ func parseRow(row []string) (Model, error) {
 // amounts reads amounts of USD; an empty field is 0.
 func amounts(fields []string) ([]money.USD, error) { return each(fields, money.Parse) }
 
-// numbers reads whole numbers; an empty field is 0.
+// numbers reads integers; an empty field is 0.
 func numbers(fields []string) ([]int64, error) {
 	return each(fields, func(s string) (int64, error) { return strconv.ParseInt(s, 10, 64) })
 }

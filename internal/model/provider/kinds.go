@@ -9,7 +9,7 @@ import (
 // Kind is a provider, or a server of one's own that speaks like one.
 type Kind struct {
 	Name    string
-	BaseURL string   // "" if there is none that fits everybody
+	BaseURL string   // "" without a common default
 	KeyEnv  []string // variables that hold the key; the first that is set counts
 	BaseEnv []string // variables that hold another base URL; the first that is set counts
 	Keyless bool     // works without a key
@@ -155,7 +155,7 @@ var table = []Kind{
 		},
 	},
 	{
-		// No variable of its own: a key for OpenAI is none of a stranger's business.
+		// No variable of its own: other servers must not get the key for OpenAI.
 		Name: "openai-compatible", Keyless: true, dialect: compatible,
 	},
 }

@@ -38,25 +38,25 @@ type refinement struct {
 
 // refinements are applied in order, each that fits.
 var refinements = []refinement{
-	// OpenAI refuses an effort where there is no reasoning.
+	// OpenAI rejects an effort for models without reasoning.
 	{"openai", regexp.MustCompile(`^(gpt-[34]|chatgpt)`), func(d *openai.Dialect) { d.Effort = openai.EffortNone }},
 	{"google", regexp.MustCompile(`^(models/)?(gemini-[12]\.[0-4]|gemma)`), func(d *openai.Dialect) { d.Effort = openai.EffortNone }},
 	{"openrouter", regexp.MustCompile(`^anthropic/`), func(d *openai.Dialect) { d.CacheMarks = true }},
 	{"openrouter", regexp.MustCompile(`^google/`), func(d *openai.Dialect) { d.Schema = geminiSchema }},
 	{"openrouter", regexp.MustCompile(`^mistralai/`), func(d *openai.Dialect) { d.ShortIDs, d.Bridge, d.Alternate = true, true, true }},
-	// Of Mistral's, these take an effort, and the two words none and high for it.
+	// Of Mistral's models, these accept an effort, with the values none and high.
 	{"mistral", regexp.MustCompile(`^mistral-(small-(latest|26|4)|medium-(latest|3-5))`), func(d *openai.Dialect) { d.Effort = openai.EffortNoneHigh }},
 	{"together", regexp.MustCompile(`gpt-oss`), func(d *openai.Dialect) { d.Effort = openai.EffortLow }},
 	{"cerebras", regexp.MustCompile(`gpt-oss`), func(d *openai.Dialect) { d.Effort = openai.EffortLow }},
 	{"groq", regexp.MustCompile(`gpt-oss`), func(d *openai.Dialect) { d.Effort = openai.EffortLow }},
 	{"groq", regexp.MustCompile(`llama-4`), func(d *openai.Dialect) { d.Images = true }},
-	// Of xAI's models only these take an effort, though most reason.
+	// Of xAI's models, only these accept an effort, though most reason.
 	{"xai", regexp.MustCompile(`^grok-3-mini`), func(d *openai.Dialect) { d.Effort = openai.EffortLowHigh }},
 	{"xai", regexp.MustCompile(`^grok-4\.[3-9]|multi-agent`), func(d *openai.Dialect) { d.Effort = openai.EffortLow }},
 }
 
-// dialectOf is the dialect of a kind for a model. None of OpenAI's models that
-// reason takes a temperature, wherever it runs.
+// dialectOf is the dialect of a kind for a model. OpenAI's models with reasoning
+// accept no temperature, whoever serves them.
 func dialectOf(kind string, d openai.Dialect, model string) openai.Dialect {
 	for _, r := range refinements {
 		if r.kind == kind && r.models.MatchString(model) {

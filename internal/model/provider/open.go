@@ -14,36 +14,36 @@ import (
 	"github.com/millhand/millhand/internal/model/wire"
 )
 
-// Config says which model to open, and where.
+// Config selects a model and its server.
 type Config struct {
 	Kind      string
 	BaseURL   string // "" is the kind's
 	APIKey    string
 	Model     string // the provider's id of the model
-	MaxOutput int    // tokens that the model can put out at most, where the wire must name a limit; 0 is a guess by its name
+	MaxOutput int    // the model's maximum output tokens, for wires that require a limit; 0 is a guess by its name
 	Header    map[string]string
 	Query     map[string]string
 
-	HeaderTimeout time.Duration // until an answer begins; 0 is wire.DefaultHeaderTimeout
-	IdleTimeout   time.Duration // without any byte of an answer; 0 is wire.DefaultIdleTimeout
+	HeaderTimeout time.Duration // until a response starts; 0 is wire.DefaultHeaderTimeout
+	IdleTimeout   time.Duration // without any byte of a response; 0 is wire.DefaultIdleTimeout
 	QuietTimeout  time.Duration // without content, only keep-alives; 0 is wire.DefaultQuietTimeout
-	TotalTimeout  time.Duration // of a whole answer; 0 is wire.DefaultTotalTimeout
+	TotalTimeout  time.Duration // of a complete response; 0 is wire.DefaultTotalTimeout
 
 	Proxy      func(*http.Request) (*url.URL, error) // of the client that is created if HTTPClient is nil; may be nil
 	HTTPClient *http.Client                          // nil creates one for this model
 	Now        func() time.Time                      // for a Retry-After that is a date
 }
 
-// Open returns the model. An error is the user's to mend: a kind that is
-// unknown, or that has no base URL of its own and was given none.
+// Open returns the model. Its errors are for the user to fix: an unknown kind, or one
+// without a default base URL when none is given.
 func Open(c Config) (model.Model, error) {
 	kind, ok := Lookup(c.Kind)
 	if !ok {
-		return nil, fmt.Errorf("the provider kind %q is unknown (there are: %s)", c.Kind, strings.Join(Names(), ", "))
+		return nil, fmt.Errorf("unknown provider kind %q (known kinds: %s)", c.Kind, strings.Join(Names(), ", "))
 	}
 	base := kind.base(cmp.Or(c.BaseURL, kind.BaseURL))
 	if base == "" {
-		return nil, fmt.Errorf("the provider kind %s needs a base URL", kind.Name)
+		return nil, fmt.Errorf("provider kind %s requires a base URL", kind.Name)
 	}
 	o := wire.Options{
 		BaseURL: base, APIKey: c.APIKey, Model: c.Model, Header: c.Header, Query: c.Query,

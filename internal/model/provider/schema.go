@@ -7,24 +7,24 @@ import (
 	"strings"
 )
 
-// geminiKeywords are the keywords of a schema that Gemini knows. It refuses a
-// request for any other.
+// geminiKeywords are the keywords of a schema that Gemini supports. It rejects
+// requests with any other.
 var geminiKeywords = []string{
 	"type", "format", "title", "description", "nullable", "enum", "items", "properties", "required", "anyOf",
 	"minItems", "maxItems", "minProperties", "maxProperties", "minLength", "maxLength", "pattern", "minimum", "maximum",
 }
 
-// geminiFormats are the formats that it takes.
+// geminiFormats are the formats that it supports.
 var geminiFormats = []string{"enum", "date-time", "int32", "int64", "float", "double"}
 
-// References are followed so deep and so often: what refers to itself has no end.
+// Limits for references, which may be recursive.
 const (
 	deepest      = 3
 	mostFollowed = 1000
 )
 
-// geminiSchema returns what Gemini takes of a schema, which does not change.
-// What can be said otherwise is; what can't is left out, and the arguments are
+// geminiSchema returns a copy of a schema for Gemini. Unsupported keywords are
+// expressed by supported ones if possible, and omitted otherwise: the arguments are
 // checked here anyway.
 func geminiSchema(schema map[string]any) map[string]any {
 	return (&gemini{root: schema}).of(schema, 0)
@@ -58,8 +58,7 @@ func (g *gemini) of(schema map[string]any, depth int) map[string]any {
 	return out
 }
 
-// find returns the part of the schema that a reference leads to, an empty one
-// if it leads nowhere.
+// find resolves a reference to a subschema, an empty one if there is no target.
 func (g *gemini) find(ref string) map[string]any {
 	at := g.root
 	if ref == "#" {
@@ -71,7 +70,7 @@ func (g *gemini) find(ref string) map[string]any {
 	return at
 }
 
-// otherwise says with known keywords what can be.
+// otherwise expresses keywords by supported ones where possible.
 func otherwise(schema map[string]any) map[string]any {
 	out := map[string]any{}
 	for name, value := range schema {
@@ -85,10 +84,10 @@ func otherwise(schema map[string]any) map[string]any {
 		case "exclusiveMaximum":
 			out["maximum"] = value
 		case "allOf":
-			parts, _ := value.([]any)
-			for _, part := range parts {
-				p, _ := part.(map[string]any)
-				maps.Copy(out, otherwise(p))
+			all, _ := value.([]any)
+			for _, one := range all {
+				s, _ := one.(map[string]any)
+				maps.Copy(out, otherwise(s))
 			}
 		}
 	}
@@ -116,8 +115,8 @@ func oneType(out map[string]any) {
 	}
 }
 
-// list returns the elements of a list of either kind that a schema may hold,
-// nil if v is none.
+// list returns the elements of a list in either representation, nil if v is not a
+// list.
 func list(v any) []any {
 	switch v := v.(type) {
 	case []any:
@@ -149,8 +148,8 @@ func textual(out map[string]any) {
 	out["enum"], out["type"] = texts, "string"
 }
 
-// children maps what a schema holds, and takes out what does not belong to its
-// type.
+// children converts the subschemas of a schema, and removes keywords that don't apply
+// to its type.
 func (g *gemini) children(out map[string]any, depth int) {
 	if choices := list(out["anyOf"]); choices != nil {
 		g.choose(out, choices, depth)
@@ -193,8 +192,8 @@ func guess(schema map[string]any) string {
 	return "string"
 }
 
-// choose maps alternatives, beside which nothing else may stand. Null is none:
-// it makes the others nullable.
+// choose converts alternatives, which exclude all other keywords. Null is not an
+// alternative: it makes the others nullable.
 func (g *gemini) choose(out map[string]any, choices []any, depth int) {
 	var mapped []any
 	nullable := false

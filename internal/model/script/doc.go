@@ -1,6 +1,6 @@
-// Package script is a model that plays written turns. A script holds the
-// model's side of a conversation and nothing else: the tools, the permissions
-// and the workspace are real, so that a run can be tried offline and repeated.
+// Package script is a model that plays written turns. A script has the messages of
+// the model and nothing else: the tools, the permissions and the workspace are real,
+// so that a run can be tried offline and repeated.
 //
 // A script is one YAML document:
 //
@@ -10,7 +10,7 @@
 //	    reasoning: The total is wrong.
 //	    calls:
 //	      - {tool: grep, args: {pattern: "func Total"}}
-//	      - {tool: read, raw: '{"filePath": "ca'}   # the arguments as they stand, here cut off
+//	      - {tool: read, raw: '{"filePath": "ca'}   # the exact text of the arguments, here truncated
 //	    usage: {input: 1200, output: 80, reasoning: 20, cache_read: 1000, cache_write: 0}
 //	  - expect: ["cart\\.go:12", "FAIL"]
 //	    delay: 200ms
@@ -25,13 +25,13 @@
 // under expect does not match what came since the last turn: the messages after
 // the model's last, which are the first prompt or the results of its calls. An
 // error turn fails its request as a provider would; the next request gets the
-// next turn. Whoever plays a script calls [Player.Finish] at the end, to hear of
-// turns that were not used.
+// next turn. The caller calls [Player.Finish] at the end, which reports unused
+// turns.
 //
 // In an error, class is one of those of the model package, and status an HTTP
 // status; one of them is enough, the other follows. Calls get the ids
 // call_<turn>_<n>, counted from 1. A turn without calls finishes with stop, one
-// with calls with tool_calls, unless finish says otherwise. A turn without usage
+// with calls with tool_calls, unless finish is set. A turn without usage
 // reports zeros.
 //
 // The package knows nothing of HTTP; wiretest serves the same scripts on a real

@@ -12,8 +12,7 @@ import (
 	"github.com/millhand/millhand/internal/money"
 )
 
-// Script is what a model says in a run, and in the children of its sessions. It
-// does not change once it is parsed.
+// Script has the turns of a model in a run, and in child sessions. It is immutable.
 type Script struct {
 	name   string
 	turns  []Turn
@@ -38,7 +37,7 @@ func (s *Script) Agents() []string {
 	return slices.Sorted(maps.Keys(s.agents))
 }
 
-// Turn is one answer of a scripted model.
+// Turn is one response of a scripted model.
 type Turn struct {
 	Number int    // from 1
 	Source string // file:line
@@ -49,11 +48,11 @@ type Turn struct {
 	Finish    model.Finish
 	Usage     *money.Usage // nil if the script states none
 	Expect    []*regexp.Regexp
-	Delay     time.Duration // waited before the answer
-	Error     *model.Error  // the failure that is the answer, or nil
+	Delay     time.Duration // before the response
+	Error     *model.Error  // returned instead of a response, or nil
 }
 
-// Response is the answer to a request, for a turn without an Error.
+// Response is the response of a turn without an Error.
 func (t *Turn) Response() model.Response {
 	resp := model.Response{
 		Text:      t.Text,
@@ -94,7 +93,7 @@ func news(messages []model.Message) string {
 	return strings.Join(came, "\n")
 }
 
-// excerpt shortens s to its beginning and its end, where results tell most.
+// excerpt shortens s to its start and its end, which are most informative.
 func excerpt(s string) string {
 	const head, tail = 400, 800
 	if s == "" {

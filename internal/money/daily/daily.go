@@ -18,7 +18,7 @@ import (
 	"github.com/millhand/millhand/internal/money"
 )
 
-// Reservation is the part of a day's budget that is reserved for one run. Its file
+// Reservation is the money of a day's budget that is reserved for one run. Its file
 // is locked while the run is in progress; the kernel releases the lock however the
 // run ends.
 type Reservation struct {
