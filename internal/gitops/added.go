@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// Addition is text that a change adds to a file, in one piece.
+// Addition is a contiguous text that a change adds to a file.
 type Addition struct {
 	Path string
-	Line int // of its beginning, from 1; 0 for the whole of a file that is not compared by lines
+	Line int // first line, from 1; 0 for the content of a file that is not compared by lines
 	Text string
 }
 
@@ -45,8 +45,7 @@ func (r *Repo) Added(ctx context.Context, cs *ChangeSet, fn func(Addition) error
 	})
 }
 
-// HadText calls fn with what the changed files held before, as far as that can
-// be had.
+// HadText calls fn with the old content of the changed files, where available.
 func (r *Repo) HadText(ctx context.Context, cs *ChangeSet, fn func(text string)) error {
 	return r.eachVersion(ctx, cs, func(_ *workTree, _ string, v versions) error {
 		fn(string(v.before))
@@ -75,7 +74,7 @@ func (r *Repo) eachVersion(ctx context.Context, cs *ChangeSet, fn func(*workTree
 	return nil
 }
 
-// Without returns the changes but for those of some paths.
+// Without returns the changes except those of some paths.
 func (cs *ChangeSet) Without(paths []string) *ChangeSet {
 	out := *cs
 	out.Changes = slices.DeleteFunc(slices.Clone(cs.Changes), func(c Change) bool { return slices.Contains(paths, c.Path) })

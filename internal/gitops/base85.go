@@ -10,11 +10,11 @@ import (
 // alphabet85 has the digits of git's base 85, those of RFC 1924.
 const alphabet85 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;<=>?@^_`{|}~"
 
-// lineBytes is how many bytes a line of a binary patch holds at most.
+// lineBytes is the maximum number of bytes in a line of a binary patch.
 const lineBytes = 52
 
-// writeLiteral writes a content as one part of a binary patch: its size, and
-// its deflated bytes in base 85.
+// writeLiteral writes content as a literal of a binary patch: its size, and its
+// deflated bytes in base 85.
 func writeLiteral(out *bytes.Buffer, data []byte) error {
 	var packed bytes.Buffer
 	z := zlib.NewWriter(&packed)
@@ -34,8 +34,8 @@ func writeLiteral(out *bytes.Buffer, data []byte) error {
 	return nil
 }
 
-// writeLine85 writes up to 52 bytes after a letter that says how many they are. Four bytes
-// become five digits; the last ones are filled up with zeros.
+// writeLine85 writes up to 52 bytes after a letter for their number. Four bytes
+// become five digits; the last ones are padded with zeros.
 func writeLine85(out *bytes.Buffer, data []byte) {
 	if n := len(data); n <= 26 {
 		out.WriteByte(byte('A' + n - 1))

@@ -18,7 +18,8 @@ import (
 // Kind is what happened to a path.
 type Kind string
 
-// The kinds of changes. A file that became a link, or the reverse, is Modified.
+// The kinds of changes. A file that became a symlink, or the reverse, is
+// Modified.
 const (
 	Added    Kind = "added"
 	Modified Kind = "modified"
@@ -27,33 +28,32 @@ const (
 
 // Change is one path that differs. Line counts are 0 for binary files.
 type Change struct {
-	Path    string // slash separated, relative to the root; any bytes but NUL
+	Path    string // slash-separated, relative to the root; any bytes except NUL
 	Kind    Kind
 	Added   int // lines
 	Removed int // lines
 	Binary  bool
 }
 
-// Refusal is a path that git would store in a way which this package does not
-// know.
+// Refusal is a path that can't be committed, with the reason.
 type Refusal struct{ Path, Reason string }
 
-// ChangeSet is what differs between a snapshot and the work tree at one moment.
+// ChangeSet is the difference between a snapshot and the working tree.
 type ChangeSet struct {
 	Changes   []Change  // sorted by path
-	Protected []string  // changed paths that are left out because of a protect glob, sorted
-	Refused   []Refusal // Commit refuses a set that has any; some have no content that could be in Changes
+	Protected []string  // changed paths excluded by a protect glob, sorted
+	Refused   []Refusal // paths that make Commit fail; some are not in Changes
 
 	edits   map[string]edit // by the paths of Changes
 	from    *Snapshot
-	kept    map[plumbing.Hash][]byte // new contents, as far as they were kept; see keeper
-	private bool                     // measured by the directory's own rules alone
+	kept    map[plumbing.Hash][]byte // new contents held in memory; see keeper
+	private bool                     // only the directory's own rules apply
 }
 
-// edit is a path's content before and after; a mode of zero means: nothing.
+// edit is a path's content before and after; mode zero means absent.
 type edit struct {
 	before, after state
-	stored        plumbing.Hash // what decided about the line endings of after
+	stored        plumbing.Hash // decides the line endings of after
 }
 
 func (e edit) kind() Kind {
@@ -66,9 +66,9 @@ func (e edit) kind() Kind {
 	return Modified
 }
 
-// Changes returns what differs now from a snapshot. Paths that match a protect
-// glob (doublestar's, with "**"), or are in a directory that matches one, are left
-// out and listed as protected.
+// Changes returns the differences from a snapshot. Paths that match a protect
+// glob (doublestar syntax, with "**"), or are in a directory that matches one,
+// are excluded and listed as protected.
 func (r *Repo) Changes(ctx context.Context, from *Snapshot, protect []string) (*ChangeSet, error) {
 	cs, err := r.changes(ctx, from, protect)
 	if err != nil {
@@ -94,7 +94,7 @@ func (r *Repo) changes(ctx context.Context, from *Snapshot, protect []string) (*
 	defer tree.close()
 	idx, err := r.Git.Index()
 	if err != nil {
-		idx = &gitdir.Index{} // it only saves time, and an agent may have spoilt it
+		idx = &gitdir.Index{} // only an optimization, and an agent may have corrupted it
 	}
 	w := newWalk(tree, idx, from.files)
 	w.below = from.below
@@ -111,7 +111,7 @@ func (r *Repo) changes(ctx context.Context, from *Snapshot, protect []string) (*
 	return cs, cs.describe(ctx, tree)
 }
 
-// edits compares what a walk found with a snapshot.
+// edits compares the result of a walk with a snapshot.
 func (w *walk) edits(from *Snapshot) map[string]edit {
 	edits := map[string]edit{}
 	now := make(map[string]state, len(w.files))
@@ -134,10 +134,11 @@ func (w *walk) edits(from *Snapshot) map[string]edit {
 	return edits
 }
 
-// protect takes the protected paths out of the edits. A path whose change would
-// take a protected one away with it, such as a file where its directory was, goes too.
+// protect removes the protected paths from the edits. A path whose change would
+// delete a protected one, such as a file in place of its directory, is removed,
+// too.
 func (cs *ChangeSet) protect(globs []string) {
-	kept := map[string]bool{} // directories of protected paths that stay
+	kept := map[string]bool{} // directories of protected paths
 	for path, e := range cs.edits {
 		if !matchesAny(globs, path) {
 			continue
@@ -175,7 +176,7 @@ func matchesAny(globs []string, path string) bool {
 	return false
 }
 
-// refuse notes what git would store in another way than this package can.
+// refuse records the changes that can't be committed.
 func (cs *ChangeSet) refuse(tree *workTree, nested []string) error {
 	for _, path := range nested {
 		if !cs.from.nested[path] {
@@ -193,22 +194,22 @@ func (cs *ChangeSet) refuse(tree *workTree, nested []string) error {
 		}
 		cs.Refused = append(cs.Refused, Refusal{path, reason})
 		if e.after.mode != 0 && (reason == tooLarge || e.after.hash.IsZero() || e.after.mode == filemode.Submodule) {
-			delete(cs.edits, path) // there is no content to show
+			delete(cs.edits, path) // no content to show
 		}
 	}
 	slices.SortFunc(cs.Refused, func(a, b Refusal) int { return strings.Compare(a.Path, b.Path) })
 	return nil
 }
 
-// largestFile is how large a file may be that is new or was changed, in bytes:
-// forges take none that is larger, and a patch has it whole.
+// largestFile is the maximum size of an added or changed file in bytes: forges
+// reject larger ones, and a patch contains the complete file.
 const largestFile = 100 << 20
 
-// tooLarge is why a file of more than largestFile is refused.
+// tooLarge is the reason of a Refusal for a file larger than largestFile.
 var tooLarge = fmt.Sprintf("file exceeds %d MiB", largestFile>>20)
 
-// refusal returns why a changed path can't be stored, "" if it can. A file that
-// is known to be small is not looked at for its size.
+// refusal returns why a changed path can't be committed, or "". The size of a
+// file known to be small is not checked.
 func (t *workTree) refusal(path string, e edit, small bool) (string, error) {
 	if isFile := e.after.mode == filemode.Regular || e.after.mode == filemode.Executable; isFile && !small {
 		if large, err := t.largerThan(path, largestFile); err != nil || large {
@@ -262,20 +263,20 @@ func (cs *ChangeSet) describe(ctx context.Context, tree *workTree) error {
 }
 
 // versions are the contents of a path before and after a change. They are
-// missing where a file is too large to be compared by lines, or where nothing
-// holds the old one any more.
+// missing if a file is too large to be compared by lines, or if the old content
+// is no longer available.
 type versions struct {
 	before, after   []byte
 	known           bool // both are complete
 	beforeAvailable bool
-	opaque          bool // attributes say that it is not to be shown
+	opaque          bool // excluded from diffs by attributes
 }
 
-// largestDiff is up to which size a file is compared by lines.
+// largestDiff is the maximum size of a file to compare by lines.
 const largestDiff = 16 << 20
 
-// versions returns the contents of a changed path. The new one is what was
-// measured: if it was not kept, the file must still have it.
+// versions returns the contents of a changed path. If the new content is not in
+// memory, it is read again and must be unchanged.
 func (cs *ChangeSet) versions(tree *workTree, path string) (versions, error) {
 	e := cs.edits[path]
 	a, err := tree.attributes(path)
@@ -306,8 +307,8 @@ func (cs *ChangeSet) versions(tree *workTree, path string) (versions, error) {
 	return v, nil
 }
 
-// measured returns a changed path's new content, to be closed, and fails if it
-// is another one than when the change was measured.
+// measured returns a changed path's new content, to be closed. It fails if the
+// file changed since the change was collected.
 func (t *workTree) measured(path string, e edit) (*content, error) {
 	c, err := t.content(path, e.after.mode, e.stored)
 	if err != nil {
@@ -324,8 +325,8 @@ func (t *workTree) measured(path string, e edit) (*content, error) {
 	return c, nil
 }
 
-// content returns what a snapshot holds at a path; false if it is too large or
-// was never stored anywhere.
+// content returns a snapshot's content at a path; false if it is too large or
+// not available.
 func (s *Snapshot) content(objects *gitdir.Objects, at state) ([]byte, bool, error) {
 	if at.mode == 0 {
 		return nil, true, nil
@@ -347,8 +348,8 @@ func (s *Snapshot) content(objects *gitdir.Objects, at state) ([]byte, bool, err
 	return data, err == nil, err
 }
 
-// largerThan reports whether a file of the work tree has more bytes than a
-// number. One that is gone has none.
+// largerThan reports whether a file of the working tree is larger than a number
+// of bytes. A missing file is not.
 func (t *workTree) largerThan(path string, n int64) (bool, error) {
 	info, err := t.dir.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {

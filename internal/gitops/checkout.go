@@ -15,8 +15,8 @@ import (
 	"github.com/millhand/millhand/internal/gitops/gitdir"
 )
 
-// checkout writes the files of a tree into an empty directory and returns the index
-// that goes with them.
+// checkout writes the files of a tree to an empty directory and returns the
+// matching index.
 func checkout(ctx context.Context, git *gitdir.Dir, dir string, tree plumbing.Hash) (*gitdir.Index, error) {
 	s := &Snapshot{files: map[string]state{}}
 	if err := s.addTree(git.Objects, tree, "", 0); err != nil {
@@ -49,7 +49,8 @@ func checkout(ctx context.Context, git *gitdir.Dir, dir string, tree plumbing.Ha
 	return gitdir.NewIndex(entries), err
 }
 
-// sorted returns the files by path. It refuses names that would lead elsewhere.
+// sorted returns the files by path. It rejects names that would escape the
+// directory.
 func (s *Snapshot) sorted() ([]placed, error) {
 	files := make([]placed, 0, len(s.files))
 	for path, at := range s.files {

@@ -15,24 +15,25 @@ import (
 	"github.com/millhand/millhand/internal/textcut"
 )
 
-// ErrNothingToCommit is the error of a commit whose tree would be that of its parent.
+// ErrNothingToCommit is the error for a commit whose tree would equal its
+// parent's.
 var ErrNothingToCommit = errors.New("nothing to commit")
 
-// Signature is who made a commit and when.
+// Signature is the author or committer of a commit, with the time.
 type Signature struct {
 	Name, Email string
-	When        time.Time // its zone is kept
+	When        time.Time // with its time zone
 }
 
-// String returns the signature as git writes it.
+// String returns the signature in git's format.
 func (s Signature) String() string {
 	return fmt.Sprintf("%s <%s> %d %s", s.Name, s.Email, s.When.Unix(), s.When.Format("-0700"))
 }
 
-// CommitOptions says what to commit to and how.
+// CommitOptions are the options of a commit.
 type CommitOptions struct {
-	Parent    string // commit that the change is measured from; "" makes a root commit
-	Branch    string // created or moved; "" for whatever HEAD points to, in place
+	Parent    string // base commit of the change; "" creates a root commit
+	Branch    string // branch to create or move; "" for the target of HEAD
 	Message   string // complete
 	Author    Signature
 	Committer Signature
@@ -46,7 +47,7 @@ type CommitOptions struct {
 	Force        bool
 }
 
-// CommitResult is a commit that was made.
+// CommitResult is a created commit.
 type CommitResult struct {
 	Hash   string
 	Tree   string
@@ -74,7 +75,7 @@ func (r *Repo) Commit(ctx context.Context, cs *ChangeSet, o CommitOptions) (Comm
 	return result, nil
 }
 
-// committing is one commit while it is made.
+// committing is the state of one Commit call.
 type committing struct {
 	repo *Repo
 	cs   *ChangeSet
@@ -126,14 +127,14 @@ func (c *committing) check() error {
 	return errors.Join(o.Author.clean("author"), o.Committer.clean("committer"))
 }
 
-// cleanMessage gives a message what git demands: valid text without NUL, and a newline
-// at its end.
+// cleanMessage makes a message valid for git: UTF-8 without NUL, with a final
+// newline.
 func cleanMessage(message string) string {
 	message = strings.ReplaceAll(strings.ToValidUTF8(message, "\uFFFD"), "\x00", "")
 	return strings.TrimRight(message, "\n") + "\n"
 }
 
-// clean removes what can't stand in a signature.
+// clean removes characters that are invalid in a signature.
 func (s *Signature) clean(role string) error {
 	clean := func(text string) string {
 		text = strings.Map(func(c rune) rune {
@@ -151,7 +152,7 @@ func (s *Signature) clean(role string) error {
 	return nil
 }
 
-// expectation returns what the reference must hold.
+// expectation returns the expected value of the reference.
 func (o CommitOptions) expectation() gitdir.Expectation {
 	named := o.Branch != ""
 	want := gitdir.Expectation{Absent: o.Replaces == "" && (named || o.Parent == ""), Taken: gitdir.ErrConflict}
@@ -168,22 +169,22 @@ func (o CommitOptions) expectation() gitdir.Expectation {
 	return want
 }
 
-// target is what a commit moves.
+// target is the reference that a commit moves.
 type target struct {
 	branch  string // with refs/heads/; "" for a detached HEAD
 	want    gitdir.Expectation
-	inPlace bool // the work tree is on it, so its index is brought up to date
-	own     bool // the work tree is a linked one, made for this commit
+	inPlace bool // checked out in the working tree, so its index is updated
+	own     bool // the working tree is a linked worktree, created for this commit
 }
 
-// aim finds out what to move.
+// aim determines the reference to move.
 func (c *committing) aim() (target, error) {
 	o, git := c.o, c.repo.Git
 	t := target{want: o.expectation()}
 	onBranch, _, err := git.ReadHead()
 	if o.Branch != "" {
 		t.branch = gitdir.BranchPrefix + o.Branch
-		if t.own = git.Linked() && onBranch == ""; t.own { // also if HEAD is damaged
+		if t.own = git.Linked() && onBranch == ""; t.own { // also if HEAD is corrupt
 			return t, nil
 		}
 	}
@@ -200,8 +201,8 @@ func (c *committing) aim() (target, error) {
 	return t, nil
 }
 
-// store writes all objects of the commit and makes them durable. It returns the changed paths as the
-// index will hold them; a mode of zero means: not at all.
+// store writes all objects of the commit durably. It returns the changed paths
+// for the index; mode zero means removed.
 func (c *committing) store(ctx context.Context) (commit, tree plumbing.Hash, files []gitdir.IndexEntry, err error) {
 	objects := c.repo.Git.Objects
 	w := newObjectWriter(objects)

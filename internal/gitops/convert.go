@@ -8,7 +8,7 @@ import (
 	"github.com/millhand/millhand/internal/gitops/gitdir"
 )
 
-// lineEndings is what happens to a file's line endings on its way into git. The
+// lineEndings is the conversion of a file's line endings when it is stored. The
 // rules are those of gitattributes(5), under "text", and of git's convert.c.
 type lineEndings int
 
@@ -18,7 +18,7 @@ const (
 	guessEndings             // the same if it looks like text and was not stored with CR LF before
 )
 
-// endings decides by a path's attributes and by core.autocrlf.
+// endings returns the conversion by a path's attributes and core.autocrlf.
 func endings(a gitdir.Attributes, autoCRLF string) lineEndings {
 	action, decided := endingsOf(a["text"])
 	if !decided {
@@ -48,11 +48,11 @@ func endingsOf(value string) (action lineEndings, decided bool) {
 	return keepEndings, false
 }
 
-// identKeyword is what the ident attribute fills in on checkout and takes out
-// again.
+// identKeyword matches the keyword that the ident attribute expands on checkout
+// and git removes on commit.
 var identKeyword = regexp.MustCompile(`\$Id:[^$\n]*\$`)
 
-// conversion is all that is done to a file's content before it is stored.
+// conversion is the conversion of a file's content before it is stored.
 type conversion struct {
 	endings lineEndings
 	ident   bool
@@ -60,8 +60,8 @@ type conversion struct {
 
 func (c conversion) none() bool { return c.endings == keepEndings && !c.ident }
 
-// apply returns what git stores. The content stored before decides in one case;
-// prior is asked for it and may return nil.
+// apply returns the content that git stores. In one case it depends on the
+// content stored before, which prior returns; it may return nil.
 func (c conversion) apply(data []byte, prior func() ([]byte, error)) ([]byte, error) {
 	data, err := c.convertEndings(data, prior)
 	if err == nil && c.ident {
@@ -89,8 +89,8 @@ func (c conversion) convertEndings(data []byte, prior func() ([]byte, error)) ([
 	return bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n")), nil
 }
 
-// looksBinary is git's guess for line endings, which is not the one that its
-// diffs use: a NUL or a lone CR is binary, and so are more than one unprintable
+// looksBinary is git's heuristic for line endings, which differs from that for
+// diffs: a NUL or a lone CR means binary, and so does more than one unprintable
 // byte in 128.
 func looksBinary(data []byte) bool {
 	var printable, other int

@@ -47,7 +47,8 @@ func copyDirectory(ctx context.Context, src, dst string, env gitdir.Env) (*Repo,
 	return r, r.commitAll(ctx)
 }
 
-// copyFiles copies what is in a directory. The destination may be inside of it.
+// copyFiles copies the content of a directory. The destination may be inside
+// it.
 func copyFiles(ctx context.Context, src, dst string) error {
 	from, err := os.OpenRoot(src)
 	if err != nil {
@@ -88,8 +89,8 @@ func skip(d fs.DirEntry) error {
 	return nil
 }
 
-// copyOne copies a directory without what is in it, a link or a file. Pipes, sockets
-// and devices are passed over.
+// copyOne copies a directory without its content, a symlink or a file. Pipes,
+// sockets and devices are skipped.
 func copyOne(from, to *os.Root, name string, info fs.FileInfo) error {
 	switch info.Mode().Type() {
 	case fs.ModeDir:
@@ -122,8 +123,8 @@ func copyFile(from, to *os.Root, name string, mode fs.FileMode) (err error) {
 	return err
 }
 
-// privateConfig is the configuration of a private repository. The user's line ending settings
-// are switched off in it: the directory's own files are kept as they are.
+// privateConfig is the configuration of a private repository. It disables the
+// user's line ending settings, so that files are stored unchanged.
 const privateConfig = `[core]
 	repositoryformatversion = 0
 	filemode = true
@@ -133,7 +134,7 @@ const privateConfig = `[core]
 	attributesfile =
 `
 
-// initialise makes an empty repository with an unborn branch main.
+// initialise creates an empty repository with an unborn branch main.
 func initialise(dir string) error {
 	git := filepath.Join(dir, ".git")
 	for _, d := range []string{"objects/info", "objects/pack", "refs/heads", "refs/tags"} {
@@ -147,7 +148,7 @@ func initialise(dir string) error {
 	return os.WriteFile(filepath.Join(git, "HEAD"), []byte("ref: refs/heads/main\n"), 0o666)
 }
 
-// commitAll makes the one commit of a private repository.
+// commitAll creates the only commit of a private repository.
 func (r *Repo) commitAll(ctx context.Context) error {
 	now, err := r.snapshot(ctx, nil, true)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/millhand/millhand/internal/gitops/gitdir"
 )
 
-// errEnough ends a walk that has found what it is to find.
+// errEnough ends a walk that has found enough.
 var errEnough = errors.New("enough")
 
 // FilteredPaths returns the paths of a commit's files whose attributes name a filter (Git
@@ -76,10 +76,10 @@ type attributeWalk struct {
 	wide    gitdir.AttributeStack // of machine and user
 	info    *gitdir.AttributeFile
 	perDir  map[string]*gitdir.AttributeFile
-	filters bool // some line speaks of a filter
+	filters bool // some line names a filter
 }
 
-// readWide reads the attributes that hold beside those of the commit.
+// readWide reads the attributes of the machine, the user and the repository.
 func (w *attributeWalk) readWide(r *Repo) error {
 	wide := &workTree{repo: r}
 	if err := wide.readAttributeFiles(); err != nil {
@@ -120,7 +120,7 @@ func (w *attributeWalk) walk(tree plumbing.Hash, dir string, depth int, each fun
 	return nil
 }
 
-// note reads a file of attributes.
+// note reads an attributes file.
 func (w *attributeWalk) note(path string, e object.TreeEntry) error {
 	const name = ".gitattributes"
 	if !isPlain(e.Mode) || path != name && !strings.HasSuffix(path, "/"+name) {

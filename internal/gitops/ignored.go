@@ -11,10 +11,9 @@ import (
 	"github.com/millhand/millhand/internal/ignore"
 )
 
-// IgnoreRules returns the rules that hold for the whole work tree: those of
-// core.ExcludesFile (or its default place), and over them those of
-// .git/info/exclude. The .gitignore files are added on the way down, with
-// Descend.
+// IgnoreRules returns the rules for the entire working tree: those of
+// core.excludesFile (or its default location), overridden by those of
+// .git/info/exclude. The .gitignore files are added with Descend.
 func (r *Repo) IgnoreRules() (*ignore.Matcher, error) {
 	var files []ignore.Patterns
 	for _, name := range []string{r.Git.Settings.ExcludesFile, filepath.Join(r.Git.Common, "info", "exclude")} {

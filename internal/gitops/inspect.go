@@ -26,8 +26,8 @@ func (r *Repo) Message(commit string) (string, error) {
 	return c.Message, nil
 }
 
-// FirstParents returns the hashes of a commit, its first parent, the first parent
-// of that, and so on: at most so many, and as far as they are here.
+// FirstParents returns the hashes of a commit and of its first-parent ancestors
+// that are available, at most so many.
 func (r *Repo) FirstParents(commit string, most int) ([]string, error) {
 	var line []string
 	for next := plumbing.NewHash(commit); len(line) < most; {
@@ -72,8 +72,9 @@ func (r *Repo) Touched(from, to string, globs []string) ([]string, error) {
 	return cs.Protected, nil
 }
 
-// Has reports whether a commit's tree has a file, link, submodule or directory at a
-// path: slash separated, clean, and relative to the root, which is "" or ".".
+// Has reports whether a commit's tree has a file, symlink, submodule or
+// directory at a path, which is slash-separated, clean, and relative to the
+// root ("" or ".").
 func (r *Repo) Has(commit, name string) (bool, error) {
 	mode, err := r.modeAt(commit, name)
 	return mode != 0, err

@@ -8,14 +8,14 @@ import (
 	"github.com/aymanbagabas/go-udiff/lcs"
 )
 
-// firstBytes is how much of a file git looks at to tell whether it is binary.
+// firstBytes is how much of a file git checks to detect binary content.
 const firstBytes = 8000
 
 func isBinary(data []byte) bool {
 	return bytes.IndexByte(data[:min(len(data), firstBytes)], 0) >= 0
 }
 
-// binary reports whether a change is not shown line by line.
+// binary reports whether a change is not shown by lines.
 func (v versions) binary() bool {
 	return v.opaque || !v.known || isBinary(v.before) || isBinary(v.after)
 }
@@ -32,19 +32,19 @@ func (v versions) count() (added, removed int, binary bool) {
 	return added, removed, false
 }
 
-// splitLines cuts a text into lines, each with its newline if it has one.
+// splitLines splits a text into lines, each with its newline if it has one.
 func splitLines(data []byte) []string {
 	return slices.Collect(strings.Lines(string(data)))
 }
 
-// mostLines is up to how many lines two files are compared; beyond, all of the
-// old one is replaced by the new one.
+// mostLines is the maximum number of lines of two files to compare; above it,
+// the diff replaces all lines.
 const mostLines = 1 << 20
 
-// diffLines returns what to replace in the lines of a to get b. Lines that occur
-// once in both serve as anchors, as in Bram Cohen's patience diff; between them a search
-// of bounded depth goes on. So the cost stays near linear for any input, and the
-// result is the shortest one for most.
+// diffLines returns the replacements that turn the lines of a into b. Lines
+// that occur once in both are anchors, as in Bram Cohen's patience diff;
+// between them it searches to a limited depth. So the cost is nearly linear for
+// any input, and the result is minimal for most.
 func diffLines(a, b []string) []lcs.Diff {
 	begin := 0
 	for begin < min(len(a), len(b)) && a[begin] == b[begin] {
@@ -67,7 +67,7 @@ func diffLines(a, b []string) []lcs.Diff {
 	return appendDiffs(diffs, a, b, atA, endA, atB, endB)
 }
 
-// appendDiffs compares two parts that stand between anchors.
+// appendDiffs compares two ranges between anchors.
 func appendDiffs(diffs []lcs.Diff, a, b []string, fromA, toA, fromB, toB int) []lcs.Diff {
 	if fromA == toA && fromB == toB {
 		return diffs
@@ -84,7 +84,7 @@ func appendDiffs(diffs []lcs.Diff, a, b []string, fromA, toA, fromB, toB int) []
 	return diffs
 }
 
-// pair is a line's place in two files.
+// pair is a line's index in two files.
 type pair struct{ a, b int }
 
 // anchors returns the longest sequence, ascending in both files, of lines that

@@ -4,12 +4,12 @@ import (
 	"strings"
 )
 
-// ownDirectory is where runs keep their reports. It is no part of any change.
+// ownDirectory is the directory of run reports. It is excluded from changes.
 const ownDirectory = ".millhand"
 
-// reserved reports whether git refuses a name in a tree, on some system at least:
-// .git in any case, with the endings and characters that Windows and macOS pass
-// over, and its short name on Windows.
+// reserved reports whether git rejects a name in a tree on some system: .git in
+// any case, with suffixes and characters that Windows and macOS ignore, and its
+// short name on Windows.
 func reserved(name string) bool {
 	if len(name) < len(".git") {
 		return false
@@ -20,7 +20,7 @@ func reserved(name string) bool {
 	return strings.EqualFold(name, ".git") || strings.EqualFold(name, "git~1")
 }
 
-// dropIgnorable removes what HFS+ ignores in file names.
+// dropIgnorable removes the characters that HFS+ ignores in file names.
 func dropIgnorable(c rune) rune {
 	switch {
 	case c >= 0x200c && c <= 0x200f, c >= 0x202a && c <= 0x202e, c >= 0x206a && c <= 0x206f, c == 0xfeff:
@@ -29,7 +29,7 @@ func dropIgnorable(c rune) rune {
 	return c
 }
 
-// outside reports whether a path is never part of a change.
+// outside reports whether a path is always excluded from changes.
 func outside(path string) bool {
 	for name := range strings.SplitSeq(path, "/") {
 		if name == ownDirectory || reserved(name) {

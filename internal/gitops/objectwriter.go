@@ -16,22 +16,22 @@ import (
 	"github.com/millhand/millhand/internal/gitops/gitdir"
 )
 
-// mostTries bounds how often a directory that git gc removes is made.
+// mostTries is how often a directory removed by git gc is created again.
 const mostTries = 20
 
-// objectWriter adds loose objects. They are durable once finish has returned.
+// objectWriter writes loose objects. They are durable after finish.
 type objectWriter struct {
 	dir string // the directory "objects"
 
 	mu   sync.Mutex
-	dirs map[string]bool // directories with new names in them
+	dirs map[string]bool // directories with new entries
 }
 
 func newObjectWriter(store *gitdir.Objects) *objectWriter {
 	return &objectWriter{dir: store.Dir, dirs: map[string]bool{}}
 }
 
-// write adds an object of a known size.
+// write writes an object of a known size.
 func (w *objectWriter) write(t plumbing.ObjectType, size int64, content io.Reader) (plumbing.Hash, error) {
 	hash, err := w.writeTemp(t, size, content)
 	if err != nil {
@@ -59,7 +59,7 @@ func (w *objectWriter) writeTemp(t plumbing.ObjectType, size int64, content io.R
 	return hash, nil
 }
 
-// fillObject writes an object file, makes it durable and closes it.
+// fillObject writes, syncs and closes an object file.
 func fillObject(f *os.File, t plumbing.ObjectType, size int64, content io.Reader) (hash plumbing.Hash, err error) {
 	defer func() { err = errors.Join(err, f.Close()) }()
 	w := objfile.NewWriter(f)
@@ -79,8 +79,8 @@ func fillObject(f *os.File, t plumbing.ObjectType, size int64, content io.Reader
 	return w.Hash(), f.Sync()
 }
 
-// place gives a finished object file its name. One of the same name is replaced,
-// as it may be old, and git gc removes old objects that no reference reaches yet.
+// place renames a finished object file to its name. It replaces an existing
+// file, because git gc removes old objects that are not referenced yet.
 func (w *objectWriter) place(temp string, hash plumbing.Hash) error {
 	id := hash.String()
 	dir := filepath.Join(w.dir, id[:2])
@@ -102,7 +102,7 @@ func (w *objectWriter) place(temp string, hash plumbing.Hash) error {
 	return nil
 }
 
-// finish makes the names of all written objects durable.
+// finish syncs the directories of all written objects.
 func (w *objectWriter) finish(ctx context.Context) error {
 	dirs := []string{w.dir}
 	for d := range w.dirs {

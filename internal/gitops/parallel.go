@@ -7,11 +7,12 @@ import (
 	"sync/atomic"
 )
 
-// mostWorkers bounds the goroutines of one operation: several jobs run at once.
+// mostWorkers is the maximum number of goroutines of one operation; several
+// jobs run concurrently.
 const mostWorkers = 4
 
-// inParallel calls do for each item on a few goroutines and waits for them. After the first
-// error, or when the context ends, no further item is begun.
+// inParallel calls do for each item on a few goroutines and waits for them.
+// After the first error, or when the context is done, it starts no more items.
 func inParallel[T any](ctx context.Context, items []T, do func(T) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -13,12 +13,12 @@ import (
 	"github.com/millhand/millhand/internal/gitops/gitdir"
 )
 
-// largestPatch is how much of a patch is made, in bytes: it is held in memory.
+// largestPatch is the maximum size of a patch in bytes; it is built in memory.
 const largestPatch = 512 << 20
 
-// Patch writes the changes as a unified diff in git's extended format, which git
-// apply accepts on what the changes are measured from. Binary files, and those too
-// large to be compared, are written whole.
+// Patch writes the changes as a unified diff in git's extended format, which
+// git apply accepts on the base of the changes. Binary files, and those too
+// large to be compared, are written as complete literals.
 func (r *Repo) Patch(ctx context.Context, cs *ChangeSet) ([]byte, error) {
 	tree, err := r.openWorkTree(false)
 	if err != nil {
@@ -49,7 +49,7 @@ func (cs *ChangeSet) writeChange(out *bytes.Buffer, tree *workTree, path string)
 	if e.kind() != Modified || kindOf(e.before.mode) == kindOf(e.after.mode) {
 		return writeDiff(out, tree, path, e, v)
 	}
-	// Git shows a file that became a link as one that went and one that came.
+	// Git shows a file that became a symlink as a deletion and an addition.
 	gone, come := v, v
 	gone.after, come.before = nil, nil
 	gone.known, come.known, come.beforeAvailable = v.beforeAvailable, v.known || v.after != nil, true
@@ -59,8 +59,8 @@ func (cs *ChangeSet) writeChange(out *bytes.Buffer, tree *workTree, path string)
 	return writeDiff(out, tree, path, edit{after: e.after, stored: e.stored}, come)
 }
 
-// kindOf tells files, links and submodules apart, but not executable files from
-// others.
+// kindOf distinguishes files, symlinks and submodules, but not executable files
+// from others.
 func kindOf(m filemode.FileMode) filemode.FileMode { return m &^ 0o777 }
 
 // writeDiff writes the section of one path.
@@ -103,7 +103,7 @@ func writeNames(out *bytes.Buffer, path string, e edit) {
 		}
 		name := gitdir.QuotePath(prefix + path)
 		if strings.Contains(name, " ") {
-			name += "\t" // so that readers do not take the rest for a date
+			name += "\t" // so that parsers do not read the rest as a date
 		}
 		return name
 	}
@@ -142,8 +142,8 @@ func writeHunk(out *bytes.Buffer, a, b []string, diffs []lcs.Diff) {
 	writeLines(out, ' ', a[at:at+after])
 }
 
-// lineRange writes a range of lines, given from 0. An empty one stands after its
-// line, so the number of that is written.
+// lineRange formats a range of lines, given from 0. An empty one is written
+// with the number of the line before it.
 func lineRange(from, to int) string {
 	switch to - from {
 	case 0:
@@ -164,8 +164,8 @@ func writeLines(out *bytes.Buffer, sign byte, lines []string) {
 	}
 }
 
-// writeBinary writes the new content, and the old one where it is at hand, so
-// that the patch can be taken back.
+// writeBinary writes the new content, and the old one if available, so that the
+// patch can be reversed.
 func writeBinary(out *bytes.Buffer, tree *workTree, path string, e edit, v versions) error {
 	after := v.after
 	if e.after.mode != 0 && after == nil {
@@ -184,7 +184,7 @@ func writeBinary(out *bytes.Buffer, tree *workTree, path string, e edit, v versi
 	return writeLiteral(out, v.before)
 }
 
-// whole returns a changed path's new content, however large.
+// whole returns a changed path's new content, of any size.
 func (t *workTree) whole(path string, e edit) ([]byte, error) {
 	c, err := t.measured(path, e)
 	if err != nil {

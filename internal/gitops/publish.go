@@ -10,8 +10,8 @@ import (
 	"github.com/millhand/millhand/internal/gitops/gitdir"
 )
 
-// publish moves the reference and brings the index up to date. In place, all locks are
-// taken before anything is changed: the index before the reference, as git does.
+// publish moves the reference and updates the index. In place, it acquires all
+// locks before any change: the index before the reference, as git does.
 func (c *committing) publish(ctx context.Context, t target, m gitdir.Movement, files []gitdir.IndexEntry) error {
 	var idx *gitdir.LockFile
 	if t.inPlace {
@@ -42,7 +42,7 @@ func (c *committing) publish(ctx context.Context, t target, m gitdir.Movement, f
 	return nil
 }
 
-// lockRef locks what the commit moves and compares it with what is expected.
+// lockRef locks the reference to move and checks its expected value.
 func (c *committing) lockRef(ctx context.Context, t target) (*gitdir.RefUpdate, error) {
 	if t.branch == "" {
 		return c.repo.Git.LockHead(ctx, t.want.Hash)
@@ -54,7 +54,7 @@ func (c *committing) lockRef(ctx context.Context, t target) (*gitdir.RefUpdate, 
 // What the agent left there may be in the way: then the worktree stays as it is.
 func (c *committing) follow(ctx context.Context, commit plumbing.Hash, files []gitdir.IndexEntry) {
 	git := *c.repo.Git
-	git.Env.LockWait = time.Nanosecond // whoever held a lock here is gone
+	git.Env.LockWait = time.Nanosecond // the holder of any lock here has exited
 	idx, err := git.LockIndex(ctx, files)
 	if err != nil {
 		return

@@ -7,11 +7,11 @@ import (
 	"github.com/millhand/millhand/internal/gitops/gitdir"
 )
 
-// Repo is a git repository with its work tree, or a mirror, which has none: what needs
-// a work tree then fails with an *UnsupportedError.
-// Its methods may be called from several goroutines.
+// Repo is a git repository with its working tree, or a mirror without one;
+// operations that need a working tree then fail with an *UnsupportedError. It
+// is safe for concurrent use.
 type Repo struct {
-	Git *gitdir.Dir // not to be changed
+	Git *gitdir.Dir // read-only
 
 	worktrees worktrees
 }
@@ -43,12 +43,12 @@ func New(git *gitdir.Dir) *Repo {
 	return &Repo{Git: git, worktrees: worktrees{git: git, added: map[string]string{}}}
 }
 
-// Root returns the work tree's directory, absolute and with links resolved; "" for a
-// mirror.
+// Root returns the working tree's directory, absolute and without symlinks; ""
+// for a mirror.
 func (r *Repo) Root() string { return r.Git.Root }
 
-// Below returns where a directory is in the work tree: slash separated and relative
-// to the root, which is "". It fails if the directory is not in the work tree.
+// Below returns the path of a directory relative to the root of the working
+// tree (""), slash-separated. It fails if the directory is outside.
 func (r *Repo) Below(dir string) (string, error) {
 	real, err := filepath.EvalSymlinks(dir)
 	if err != nil {

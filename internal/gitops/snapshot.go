@@ -13,18 +13,18 @@ import (
 	"github.com/millhand/millhand/internal/ignore"
 )
 
-// Snapshot is the content of a work tree or of a commit, by path. It does not
-// change.
+// Snapshot is the content of a working tree or of a commit, by path. It is
+// immutable.
 type Snapshot struct {
 	files  map[string]state
-	nested map[string]bool          // other repositories inside of the work tree
-	kept   map[plumbing.Hash][]byte // contents that no object holds, as far as they were kept
-	below  string                   // the directory that it is limited to; "" for the root
+	nested map[string]bool          // nested repositories
+	kept   map[plumbing.Hash][]byte // contents that are not stored as objects, if in memory
+	below  string                   // the directory it is limited to; "" for the root
 }
 
-// Below returns the part of the snapshot in a directory, slash separated and
-// relative to the root, which is "". Changes since it are those below the
-// directory, whatever happens elsewhere.
+// Below returns the snapshot limited to a directory, slash-separated and
+// relative to the root (""). Changes since it are limited to the directory,
+// too.
 func (s *Snapshot) Below(dir string) *Snapshot {
 	if dir == "" {
 		return s
@@ -41,19 +41,19 @@ func (s *Snapshot) Below(dir string) *Snapshot {
 // isBelow reports whether a path is in a directory, which is "" for the root.
 func isBelow(path, dir string) bool { return dir == "" || strings.HasPrefix(path, dir+"/") }
 
-// Files returns how many files, links and submodules the snapshot has.
+// Files returns the number of files, symlinks and submodules.
 func (s *Snapshot) Files() int { return len(s.files) }
 
-// Contents that are only in the work tree are kept in memory within these bounds:
-// those of a snapshot so that later changes can be shown line by line, those of
-// changes so that files are not read again for each use.
+// Limits for contents held in memory that are only in the working tree: those
+// of a snapshot so that later changes can be shown by lines, those of changes
+// so that files are not read again for each use.
 const (
 	largestKept = 1 << 20
 	mostKept    = 64 << 20
 )
 
-// Snapshot returns the state of the work tree now: tracked files and untracked
-// ones that are not ignored, whatever the index says of them.
+// Snapshot returns the current state of the working tree: tracked files and
+// untracked files that are not ignored, whatever the index says about them.
 func (r *Repo) Snapshot(ctx context.Context) (*Snapshot, error) {
 	rules, err := r.IgnoreRules()
 	if err != nil {
@@ -90,7 +90,7 @@ func (r *Repo) snapshot(ctx context.Context, rules *ignore.Matcher, private bool
 	return s, nil
 }
 
-// keeper returns a function that adds contents to a map until there are too many.
+// keeper returns a function that adds contents to a map up to a limit.
 func keeper(kept map[plumbing.Hash][]byte) func(plumbing.Hash, []byte) {
 	var mu sync.Mutex
 	left := mostKept
@@ -104,7 +104,7 @@ func keeper(kept map[plumbing.Hash][]byte) func(plumbing.Hash, []byte) {
 	}
 }
 
-// absentByWish returns the entries whose files git leaves out of the work tree.
+// absentByWish returns the entries whose files git does not check out.
 func (w *walk) absentByWish(present map[string]state) map[string]*gitdir.IndexEntry {
 	absent := map[string]*gitdir.IndexEntry{}
 	for path, e := range w.entries {

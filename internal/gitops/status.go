@@ -6,10 +6,10 @@ import (
 	"slices"
 )
 
-// Dirty returns the paths that differ from HEAD in the index or in the work tree,
-// and untracked files that are not ignored, sorted. Untracked repositories end
-// with a slash. Files that the user marked as assume-unchanged or skip-worktree
-// count as unchanged, and what is under .millhand does not count.
+// Dirty returns the sorted paths that differ from HEAD in the index or in the
+// working tree, and untracked files that are not ignored. Untracked
+// repositories end with a slash. Files marked as assume-unchanged or
+// skip-worktree count as unchanged, and files below .millhand are ignored.
 func (r *Repo) Dirty(ctx context.Context) ([]string, error) {
 	paths, err := r.dirty(ctx)
 	if err != nil {
@@ -48,7 +48,7 @@ func (r *Repo) dirty(ctx context.Context) ([]string, error) {
 	return w.differences(base), nil
 }
 
-// differences compares HEAD with the index and the index with the work tree.
+// differences compares HEAD with the index and the index with the working tree.
 func (w *walk) differences(head *Snapshot) []string {
 	differs := map[string]bool{}
 	for path, e := range w.entries {
