@@ -10,13 +10,13 @@ import (
 	"github.com/millhand/millhand/internal/gitops/gitdir"
 )
 
-// Address is a remote's URL, taken apart.
+// Address is a parsed remote URL.
 type Address struct {
 	Scheme   string // https, http, ssh or file
 	user     string
 	Password string
 	Host     string // with the port, if one is given
-	Path     string // decoded, but for http and https; of ssh relative or absolute
+	Path     string // decoded, except for http and https; for ssh relative or absolute
 }
 
 // String returns the address without user and password.
@@ -30,10 +30,10 @@ func (a Address) String() string {
 	return a.Host + ":" + a.Path
 }
 
-// errNotURL says nothing of the URL itself, which may hold a password.
+// errNotURL does not quote the URL, which may contain a password.
 var errNotURL = errors.New("must be a URL (https, http, ssh, file), host:path or an absolute path")
 
-// ParseAddress reads what git accepts as the place of a repository.
+// ParseAddress parses what git accepts as the address of a repository.
 func ParseAddress(raw string) (Address, error) {
 	switch scheme, rest, ok := strings.Cut(raw, "://"); {
 	case strings.ContainsAny(raw, "\x00\r\n"):
@@ -61,10 +61,10 @@ func ParseAddress(raw string) (Address, error) {
 	case "ssh", "git+ssh", "ssh+git":
 		a.Scheme = "ssh"
 		if _, rest, _ := strings.Cut(raw, "://"); strings.ContainsAny(rest, "?#") {
-			a.Path = decoded(rest[max(0, strings.IndexByte(rest, '/')):]) // nothing but a path is meant
+			a.Path = decoded(rest[max(0, strings.IndexByte(rest, '/')):]) // only a path
 		}
 		if strings.HasPrefix(a.Path, "/~") {
-			a.Path = a.Path[1:] // the login's own directory, or that of another user
+			a.Path = a.Path[1:] // relative to a home directory
 		}
 		if a.Path == "" {
 			return Address{}, errNotURL
@@ -109,7 +109,7 @@ func parseFile(rest string) (Address, error) {
 	return Address{Scheme: "file", Path: filepath.Clean(rest)}, nil
 }
 
-// decoded resolves a path's escapes.
+// decoded decodes a path's escapes.
 func decoded(path string) string {
 	if plain, err := url.PathUnescape(path); err == nil {
 		return plain

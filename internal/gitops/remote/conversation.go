@@ -18,21 +18,21 @@ import (
 	"github.com/millhand/millhand/internal/gitops/gitdir"
 )
 
-// conversation is a link whose service has told what it has.
+// conversation is a transport whose advertisement was read.
 type conversation struct {
-	link link
-	refs *packp.AdvRefs
-	able *capability.List
+	transport transport
+	refs      *packp.AdvRefs
+	able      *capability.List
 }
 
-// converse opens a service and hears what it has.
+// converse opens a service and reads its advertisement.
 func converse(ctx context.Context, at Address, remote Repo, service string, env gitdir.Env) (*conversation, error) {
-	l, err := openLink(ctx, at, remote, service, env)
+	l, err := openTransport(ctx, at, remote, service, env)
 	if err != nil {
 		return nil, err
 	}
-	c := &conversation{link: l, refs: packp.NewAdvRefs()}
-	if err := c.hear(); err != nil {
+	c := &conversation{transport: l, refs: packp.NewAdvRefs()}
+	if err := c.readAdvertisement(); err != nil {
 		l.close()
 		return nil, c.explain(err)
 	}
@@ -40,14 +40,14 @@ func converse(ctx context.Context, at Address, remote Repo, service string, env 
 	return c, nil
 }
 
-// hear reads the advertisement. One of another object format can't be decoded,
-// but it says so in its first line.
-func (c *conversation) hear() error {
-	greeting, err := c.link.greeting()
+// readAdvertisement reads the advertisement. One of another object format can't
+// be decoded, but names the format in its first line.
+func (c *conversation) readAdvertisement() error {
+	greeting, err := c.transport.greeting()
 	if err != nil {
 		return err
 	}
-	var begin excerpt
+	var begin limitedBuffer
 	err = c.refs.Decode(io.TeeReader(greeting, &begin))
 	if bytes.Contains(begin.text, []byte("object-format=sha256")) {
 		return &gitdir.UnsupportedError{Reason: "object format sha256 not supported, only sha1"}
@@ -58,11 +58,12 @@ func (c *conversation) hear() error {
 	return err
 }
 
-// explain makes an error of the transfer one of ours, by what the other side said.
+// explain converts a transfer error to one of this package's, using the
+// remote's messages.
 func (c *conversation) explain(err error) error {
 	var said *pktline.ErrorLine
 	if errors.As(err, &said) {
-		return saying(said.Text)
+		return remoteError(said.Text)
 	}
 	var unsupported *gitdir.UnsupportedError
 	for _, known := range []error{ErrAuth, ErrNotFound, ErrUnreachable, ErrRejected, ErrLease} {
@@ -70,24 +71,24 @@ func (c *conversation) explain(err error) error {
 			return err
 		}
 	}
-	c.link.close() // so that all has been said
-	if text := c.link.words(); text != "" {
-		return saying(text)
+	c.transport.close() // so that all messages are read
+	if text := c.transport.messages(); text != "" {
+		return remoteError(text)
 	}
 	return fmt.Errorf("%w: %w", ErrUnreachable, err)
 }
 
-func (c *conversation) close() { c.link.close() }
+func (c *conversation) close() { c.transport.close() }
 
-func (c *conversation) offering() offering { return newOffering(c.refs) }
+func (c *conversation) advertised() advertised { return newAdvertised(c.refs) }
 
-// unlimited is the depth that stands for all commits in the protocol.
+// unlimited is the depth that means all commits in the protocol.
 const unlimited = math.MaxInt32
 
-// fetch asks for what is wanted and stores the pack that comes. There is one
-// round: what we have is told at once and not negotiated, for the many short
-// histories of a run's branches.
-func (c *conversation) fetch(ctx context.Context, into *gitdir.Objects, w wish) ([]plumbing.Hash, error) {
+// fetch requests objects and stores the received pack. It sends all haves in
+// one round without negotiation, which suits the many short histories of a
+// run's branches.
+func (c *conversation) fetch(ctx context.Context, into *gitdir.Objects, w request) ([]plumbing.Hash, error) {
 	req, err := c.request(w)
 	if err != nil {
 		return nil, err
@@ -97,7 +98,7 @@ func (c *conversation) fetch(ctx context.Context, into *gitdir.Objects, w wish) 
 		pktline.NewEncoder(&out).EncodeString("done\n")); err != nil {
 		return nil, err
 	}
-	answer, err := c.link.exchange(&out, int64(out.Len()))
+	answer, err := c.transport.exchange(&out, int64(out.Len()))
 	if err != nil {
 		return nil, c.explain(err)
 	}
@@ -118,7 +119,7 @@ func (c *conversation) fetch(ctx context.Context, into *gitdir.Objects, w wish) 
 }
 
 // request makes a request of a wish.
-func (c *conversation) request(w wish) (*packp.UploadPackRequest, error) {
+func (c *conversation) request(w request) (*packp.UploadPackRequest, error) {
 	req := packp.NewUploadPackRequest()
 	req.Wants, req.Haves, req.Shallows = w.want, w.have, w.shallow
 	c.ask(req.Capabilities, capability.OFSDelta, capability.NoProgress, capability.Agent)
@@ -133,13 +134,13 @@ func (c *conversation) request(w wish) (*packp.UploadPackRequest, error) {
 	return req, nil
 }
 
-// ask adds capabilities to a request, as far as the service has them.
+// ask adds the capabilities that the service supports to a request.
 func (c *conversation) ask(list *capability.List, wanted ...capability.Capability) {
 	for _, w := range wanted {
 		switch {
 		case !c.able.Supports(w):
 		case w == capability.Agent:
-			_ = list.Set(w, "millhand") // fails for malformed values only
+			_ = list.Set(w, "millhand") // fails only for malformed values
 		default:
 			_ = list.Set(w)
 		}
@@ -154,8 +155,8 @@ func (c *conversation) askSideband(list *capability.List) {
 	}
 }
 
-// demultiplexed returns the main band of an answer. What comes on the others is written to
-// progress, or makes an error.
+// demultiplexed returns the data band of a response. The progress band is
+// written to progress, the error band becomes an error.
 func (c *conversation) demultiplexed(answer io.Reader, progress io.Writer) io.Reader {
 	kind := sideband.Sideband64k
 	switch {

@@ -20,7 +20,7 @@ type canned struct{ greets, answers []byte }
 
 func (c canned) greeting() (io.Reader, error)                 { return bytes.NewReader(c.greets), nil }
 func (c canned) exchange(io.Reader, int64) (io.Reader, error) { return bytes.NewReader(c.answers), nil }
-func (c canned) words() string                                { return "" }
+func (c canned) messages() string                             { return "" }
 func (c canned) close()                                       {}
 
 func FuzzConversation(f *testing.F) {
@@ -30,15 +30,15 @@ func FuzzConversation(f *testing.F) {
 	f.Add([]byte("0000"), []byte("000eunpack ok\n0019ok refs/heads/main\n0000"))
 	f.Add([]byte("0015ERR access denied\n"), []byte("0009\x02hi\n\n0000"))
 	f.Fuzz(func(t *testing.T, greets, answers []byte) {
-		c := &conversation{link: canned{greets, answers}, refs: packp.NewAdvRefs()}
-		if err := c.hear(); err != nil {
+		c := &conversation{transport: canned{greets, answers}, refs: packp.NewAdvRefs()}
+		if err := c.readAdvertisement(); err != nil {
 			if c.explain(err) == nil {
 				t.Error("an error was lost")
 			}
 			return
 		}
 		c.able = c.refs.Capabilities
-		has := c.offering()
+		has := c.advertised()
 		for name := range has.refs {
 			if gitdir.ValidBranch(strings.TrimPrefix(strings.TrimPrefix(name, gitdir.BranchPrefix), gitdir.TagPrefix)) != nil {
 				t.Errorf("%q is accepted", name)
@@ -48,8 +48,8 @@ func FuzzConversation(f *testing.F) {
 			t.Errorf("HEAD is at %s", has.at)
 		}
 		into := &gitdir.Objects{Dir: filepath.Join(t.TempDir(), "objects")}
-		_, _ = c.fetch(t.Context(), into, wish{want: []plumbing.Hash{plumbing.NewHash(o1)}})
-		_ = c.verdict(bytes.NewReader(answers))
+		_, _ = c.fetch(t.Context(), into, request{want: []plumbing.Hash{plumbing.NewHash(o1)}})
+		_ = c.readStatus(bytes.NewReader(answers))
 	})
 }
 

@@ -1,15 +1,14 @@
-// Package remote mirrors, fetches from and pushes to repositories elsewhere, into
-// and from git directories.
+// Package remote mirrors, fetches from and pushes to remote repositories.
 //
-// Remotes are reached by https, http, ssh and file in this process, by version 0
-// of git's protocol, so credentials stay in it. The git program runs only to
+// Remotes are reached by https, http, ssh and file in this process, by version
+// 0 of git's protocol, so credentials stay in it. The git program runs only to
 // fetch from or push to a directory on this machine (git upload-pack and git
 // receive-pack, as for any client; without configuration of machine and user).
-// A fetch sends once what is here and does not negotiate. A push moves one branch,
-// from the commit that the caller expects it to be at, which the server checks when
-// it moves it. What was received is seen, and counted on, only once it is complete
-// and its checksum was found right; objects that a mirror has are not hashed again
-// later.
+// A fetch sends once what is here and does not negotiate. A push moves one
+// branch, from the commit that the caller expects it to be at, which the server
+// checks when it moves it. What was received is seen, and counted on, only once
+// it is complete and its checksum was found right; objects that a mirror has
+// are not hashed again later.
 //
 // The package does not push tags or delete branches, and does not read ssh's
 // configuration.

@@ -15,7 +15,7 @@ import (
 )
 
 // fetch packs what is missing into another object store.
-func (f *localSource) fetch(ctx context.Context, into *gitdir.Objects, w wish) ([]plumbing.Hash, error) {
+func (f *localSource) fetch(ctx context.Context, into *gitdir.Objects, w request) ([]plumbing.Hash, error) {
 	objects, err := between(ctx, f.git.Objects.Originals(), w.want, w.have)
 	if err != nil {
 		return nil, err
@@ -32,15 +32,15 @@ func (f *localSource) fetch(ctx context.Context, into *gitdir.Objects, w wish) (
 	return slices.Concat(w.shallow, f.has.shallow), err
 }
 
-// mostHaves bounds how many commits the other side is told that we have, and
-// mostAncestors how many of them are no tips of anything.
+// mostHaves is the maximum number of commits sent as haves, and mostAncestors
+// that of those which are not tips of references.
 const (
 	mostHaves     = 2048
 	mostAncestors = 256
 )
 
-// haves returns commits of a repository, which are complete with all that they are
-// made of: the tips of references, and some that lead to them.
+// haves returns commits of a repository that are complete with all their
+// objects: the tips of references, and some of their ancestors.
 func haves(objects *gitdir.Objects, refs map[string]plumbing.Hash) ([]plumbing.Hash, error) {
 	h := &history{objects: objects, seen: map[plumbing.Hash]*visit{}}
 	for _, name := range slices.SortedFunc(maps.Keys(refs), branchesFirst) {
@@ -49,9 +49,9 @@ func haves(objects *gitdir.Objects, refs map[string]plumbing.Hash) ([]plumbing.H
 		}
 		end, kind, _, err := objects.Target(refs[name])
 		if err != nil || kind != plumbing.CommitObject {
-			continue // a reference to nothing is no help
+			continue // skip a reference to a missing object
 		}
-		if err := h.come(end, true); err != nil {
+		if err := h.enter(end, true); err != nil {
 			return nil, err
 		}
 	}
@@ -61,7 +61,7 @@ func haves(objects *gitdir.Objects, refs map[string]plumbing.Hash) ([]plumbing.H
 		}
 		v := heap.Pop(&h.queue).(*visit) // it holds nothing else
 		for _, parent := range v.commit.ParentHashes {
-			if err := h.come(parent, true); err != nil {
+			if err := h.enter(parent, true); err != nil {
 				return nil, err
 			}
 		}
@@ -81,11 +81,10 @@ func branchesFirst(a, b string) int {
 	return -1
 }
 
-// Fetch brings the commit of a remote's branch into a repository, with
-// all that it is made of. No reference is made or moved, so git's upkeep may
-// remove the objects after its time for unreachable ones (two weeks). The error matches
-// ErrAuth, ErrNotFound (also if there is no such branch), ErrUnreachable, the
-// context's, or is an *UnsupportedError.
+// Fetch fetches the commit of a remote's branch into a repository, with all its
+// objects. It creates and moves no references, so git gc may remove the objects
+// after two weeks. The error matches ErrAuth, ErrNotFound (also for a missing
+// branch), ErrUnreachable, the context's, or is an *UnsupportedError.
 func Fetch(ctx context.Context, git *gitdir.Dir, remote Repo, branch string) (hash string, err error) {
 	if hash, err = fetchCommit(ctx, git, remote, branch); err != nil {
 		return "", remote.fail(ctx, "fetch branch "+branch+" from", err)
@@ -99,7 +98,7 @@ func fetchCommit(ctx context.Context, git *gitdir.Dir, remote Repo, branch strin
 		return "", err
 	}
 	defer src.close()
-	offer := src.offering()
+	offer := src.advertised()
 	tip, ok := offer.refs[gitdir.BranchPrefix+branch]
 	if !ok {
 		return "", fmt.Errorf("%w: branch %s", ErrNotFound, branch)
@@ -113,10 +112,10 @@ func fetchCommit(ctx context.Context, git *gitdir.Dir, remote Repo, branch strin
 	}
 	for _, at := range refs {
 		if at == tip {
-			return tip.String(), nil // what a reference names is complete
+			return tip.String(), nil // the target of a reference is complete
 		}
 	}
-	w := wish{want: []plumbing.Hash{tip}}
+	w := request{want: []plumbing.Hash{tip}}
 	if w.have, err = haves(git.Objects.Originals(), refs); err != nil {
 		return "", err
 	}

@@ -9,14 +9,14 @@ import (
 	"github.com/millhand/millhand/internal/gitops/gitdir"
 )
 
-// localSource is a source that is read by this package itself. Its whole history comes,
-// whatever depth is asked for.
+// localSource is a source read directly from disk. It always has its full
+// history, whatever depth is requested.
 type localSource struct {
 	git *gitdir.Dir
-	has offering
+	has advertised
 }
 
-// openDirectory opens a repository on this machine, bare or not.
+// openDirectory opens a local repository, bare or not.
 func openDirectory(dir string) (*localSource, error) {
 	git, err := gitdir.OpenAt(dir, gitdir.Env{})
 	if gitdir.Absent(err) || errors.Is(err, gitdir.ErrNotRepository) {
@@ -34,7 +34,7 @@ func (f *localSource) list() error {
 	if err != nil {
 		return err
 	}
-	f.has = offering{refs: map[string]plumbing.Hash{}}
+	f.has = advertised{refs: map[string]plumbing.Hash{}}
 	for name, hash := range refs {
 		f.has.add(name, hash)
 	}
@@ -46,6 +46,6 @@ func (f *localSource) list() error {
 	return err
 }
 
-func (f *localSource) offering() offering { return f.has }
+func (f *localSource) advertised() advertised { return f.has }
 
 func (f *localSource) close() {}

@@ -15,11 +15,11 @@ import (
 	"github.com/millhand/millhand/internal/gitops/gitdir"
 )
 
-// MirrorOptions says what a mirror holds.
+// MirrorOptions are the options of a mirror.
 type MirrorOptions struct {
-	// Depth is how many commits of each branch and tag are fetched; 0 means all. A
-	// mirror that has all keeps all. Directories that are read without the git program give
-	// all, too.
+	// Depth is the number of commits of each branch and tag to fetch; 0 means
+	// all. A complete mirror stays complete. Directories read without the git
+	// program are always fetched completely.
 	Depth int
 }
 
@@ -66,24 +66,24 @@ func mirror(ctx context.Context, dir string, remote Repo, o MirrorOptions, env g
 		return nil, err
 	}
 	defer src.close()
-	m := &mirroring{dir: dir, env: env, offer: src.offering(), depth: o.Depth}
+	m := &mirroring{dir: dir, env: env, offer: src.advertised(), depth: o.Depth}
 	if !m.offer.hasBranch() {
 		return nil, &gitdir.UnsupportedError{Reason: "remote has no branch with a commit"}
 	}
 	if err = m.update(ctx, src, m.sound()); err == nil || !isDamage(err) || ctx.Err() != nil {
 		return m.git, err
 	}
-	src.close() // it has had its one request
+	src.close() // its only request was sent
 	again, err := openSource(ctx, remote, env)
 	if err != nil {
 		return nil, err
 	}
 	defer again.close()
-	m.offer = again.offering()
+	m.offer = again.advertised()
 	return m.git, m.update(ctx, again, false)
 }
 
-func (l offering) hasBranch() bool {
+func (l advertised) hasBranch() bool {
 	for name := range l.refs {
 		if strings.HasPrefix(name, gitdir.BranchPrefix) {
 			return true
@@ -92,17 +92,17 @@ func (l offering) hasBranch() bool {
 	return false
 }
 
-// mirroring is one bringing up to date.
+// mirroring is one update of a mirror.
 type mirroring struct {
 	dir   string
 	env   gitdir.Env
-	offer offering
+	offer advertised
 	depth int
 	git   *gitdir.Dir
 	state mirrorState
 }
 
-// damageError says that a mirror lacks what it should have.
+// damageError is the error of a corrupt mirror.
 type damageError struct{ err error }
 
 func (e *damageError) Error() string { return "mirror is corrupt: " + e.err.Error() }
@@ -114,7 +114,8 @@ func isDamage(err error) bool {
 	return errors.As(err, &damage)
 }
 
-// sound opens the mirror and reports whether it has what it had when it was left.
+// sound opens the mirror and reports whether it is complete since the last
+// update.
 func (m *mirroring) sound() bool {
 	state, err := readMirrorState(m.dir)
 	if err == nil {
@@ -138,7 +139,8 @@ func (m *mirroring) open() (err error) {
 	return err
 }
 
-// checkTips fails unless the commits of the remote's branches are here, with their trees.
+// checkTips fails unless the commits of the remote's branches and their trees
+// are present.
 func checkTips(objects *gitdir.Objects, refs map[string]plumbing.Hash) error {
 	for name, hash := range refs {
 		if !strings.HasPrefix(name, gitdir.OriginPrefix) {
@@ -155,8 +157,8 @@ func checkTips(objects *gitdir.Objects, refs map[string]plumbing.Hash) error {
 	return nil
 }
 
-// update fetches what is missing and moves the references. If the mirror is not sound,
-// everything is fetched.
+// update fetches missing objects and updates the references. If the mirror is
+// corrupt, it fetches everything.
 func (m *mirroring) update(ctx context.Context, src source, sound bool) error {
 	if !sound {
 		if err := clearDamage(m.dir); err != nil {
@@ -188,7 +190,8 @@ func (m *mirroring) update(ctx context.Context, src source, sound bool) error {
 	return m.writeState(len(shallow) > 0)
 }
 
-// next returns the references that the mirror is to have, as far as they are not files.
+// next returns the references that the mirror will have, except those in loose
+// files.
 func (m *mirroring) next(now map[string]plumbing.Hash) map[string]plumbing.Hash {
 	next := map[string]plumbing.Hash{}
 	for name, hash := range now {
@@ -205,14 +208,15 @@ func (m *mirroring) next(now map[string]plumbing.Hash) map[string]plumbing.Hash 
 	return next
 }
 
-// fetch fetches what the references to come name, and returns what the shallow commits are then.
+// fetch fetches the targets of the new references, and returns the new shallow
+// commits.
 func (m *mirroring) fetch(ctx context.Context, src source, next, now map[string]plumbing.Hash) ([]plumbing.Hash, error) {
 	shallow, err := m.git.Shallow()
 	if err != nil {
 		return nil, &damageError{err}
 	}
 	cut := slices.ContainsFunc(shallow, func(h plumbing.Hash) bool { return !slices.Contains(m.offer.shallow, h) })
-	w := wish{shallow: shallow}
+	w := request{shallow: shallow}
 	deepen := false
 	switch {
 	case m.depth > 0 && (cut || len(now) == 0):

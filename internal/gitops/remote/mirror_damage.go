@@ -15,9 +15,9 @@ import (
 	"github.com/millhand/millhand/internal/gitops/gitdir"
 )
 
-// clearDamage removes what can't be trusted in a mirror: the remote's references,
-// packs and objects whose content is not what their names say. The branches,
-// objects and worktrees of jobs stay.
+// clearDamage removes untrusted parts of a mirror: the remote's references, and
+// packs and objects with wrong checksums. The branches, objects and worktrees
+// of jobs are preserved.
 func clearDamage(dir string) error {
 	for _, name := range []string{"packed-refs", "shallow"} {
 		if err := gitdir.IgnoreMissing(os.Remove(filepath.Join(dir, name))); err != nil {
@@ -45,8 +45,7 @@ func clearDamage(dir string) error {
 	return nil
 }
 
-// clearPacks removes packs that do not have their checksum. Their indexes are
-// made again where they fit nothing.
+// clearPacks removes packs with a wrong checksum, and rebuilds invalid indexes.
 func clearPacks(dir string) error {
 	packs, err := filepath.Glob(filepath.Join(dir, "*.pack"))
 	if err != nil {
@@ -72,10 +71,10 @@ func clearPacks(dir string) error {
 	return err
 }
 
-// packIsWhole reports whether a pack has the checksum at its end.
+// packIsWhole reports whether a pack matches its trailing checksum.
 func packIsWhole(name string) bool { return endsWithChecksum(name, packHeader) }
 
-// indexIsWhole reports whether an index has the checksum at its end.
+// indexIsWhole reports whether an index matches its trailing checksum.
 func indexIsWhole(name string) bool { return endsWithChecksum(name, 2*len(plumbing.ZeroHash)) }
 
 func endsWithChecksum(name string, least int) bool {
@@ -92,7 +91,7 @@ func endsWithChecksum(name string, least int) bool {
 	return err == nil && bytes.Equal(sum, stored)
 }
 
-// clearLoose removes objects that do not have the content that their names say.
+// clearLoose removes loose objects whose content does not match their ids.
 func clearLoose(dir, prefix string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -110,7 +109,8 @@ func clearLoose(dir, prefix string) error {
 	return nil
 }
 
-// looseHash returns the id that an object file's content makes; zero if it can't be read.
+// looseHash returns the id of an object file's content; zero if it can't be
+// read.
 func looseHash(name string) plumbing.Hash {
 	f, err := os.Open(name)
 	if err != nil {

@@ -16,12 +16,12 @@ import (
 	"github.com/millhand/millhand/internal/gitops/gitdir"
 )
 
-// mirrorMark is the file by which a mirror is told from a repository of somebody
-// else. It says how deep the mirror is and which packs it was left with.
+// mirrorMark is the file that identifies a mirror created by millhand. It
+// records the depth of the mirror and its packs.
 const mirrorMark = "millhand-mirror"
 
-// mirrorConfig is the configuration of a mirror. Git's upkeep stays away, which
-// would remove objects that jobs have just made.
+// mirrorConfig is the configuration of a mirror. It disables git's maintenance,
+// which would remove objects that jobs have just created.
 const mirrorConfig = `[core]
 	repositoryformatversion = 0
 	filemode = true
@@ -34,8 +34,9 @@ const mirrorConfig = `[core]
 	auto = false
 `
 
-// mirrorNames is all that a mirror holds, and whether it is a directory. Anything else is
-// removed: hooks, info (attributes, grafts), commondir, config.worktree, left locks.
+// mirrorNames lists the entries of a mirror, and whether each is a directory.
+// Anything else is removed: hooks, info (attributes, grafts), commondir,
+// config.worktree, stale locks.
 func mirrorNames() map[string]bool {
 	return map[string]bool{
 		"HEAD": false, "config": false, "packed-refs": false, "shallow": false, mirrorMark: false,
@@ -43,8 +44,8 @@ func mirrorNames() map[string]bool {
 	}
 }
 
-// layMirror makes the directory of a mirror unless it is there, puts its own files
-// as they should be, and returns its path without links.
+// layMirror creates the directory of a mirror if missing, restores its own
+// files, and returns its path without symlinks.
 func layMirror(dir string) (string, error) {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return "", err
@@ -85,7 +86,7 @@ func removeForeign(dir string, entries []fs.DirEntry) error {
 			return err
 		}
 	}
-	shared, _ := filepath.Glob(filepath.Join(objects, "pack", "multi-pack-index*")) // the pattern is good
+	shared, _ := filepath.Glob(filepath.Join(objects, "pack", "multi-pack-index*")) // the pattern is valid
 	for _, name := range append(shared, filepath.Join(objects, "info")) {
 		if err := gitdir.RemoveAll(name); err != nil {
 			return err
@@ -109,7 +110,8 @@ func layFiles(dir string) error {
 	return replaceFile(filepath.Join(dir, "HEAD"), []byte("ref: refs/heads/main\n"))
 }
 
-// replaceFile gives a file a content at once and durably, unless it has it.
+// replaceFile replaces a file's content atomically and durably, unless it is
+// the same.
 func replaceFile(name string, data []byte) error {
 	if now, err := os.ReadFile(name); err == nil && bytes.Equal(now, data) {
 		return nil
@@ -131,7 +133,7 @@ func replaceFile(name string, data []byte) error {
 	return gitdir.SyncDir(filepath.Dir(name))
 }
 
-// writeShallow notes the commits whose parents are missing, as far as they are here.
+// writeShallow writes the list of present commits whose parents are missing.
 func (m *mirroring) writeShallow(commits []plumbing.Hash) error {
 	var lines []string
 	for _, h := range commits {
@@ -147,8 +149,8 @@ func (m *mirroring) writeShallow(commits []plumbing.Hash) error {
 	return replaceFile(name, []byte(strings.Join(slices.Compact(lines), "")))
 }
 
-// writeRefs puts all references of the remote at once in their places, and removes
-// what else says something about them.
+// writeRefs replaces all references of the remote atomically, and removes
+// outdated ones.
 func (m *mirroring) writeRefs(refs map[string]plumbing.Hash) error {
 	var packed bytes.Buffer
 	for _, name := range slices.Sorted(maps.Keys(refs)) {
@@ -177,7 +179,7 @@ func (m *mirroring) writeRefs(refs map[string]plumbing.Hash) error {
 	return replaceFile(filepath.Join(m.dir, "HEAD"), []byte("ref: "+own+"\n"))
 }
 
-// removeLoose removes the files of references that are not the jobs' branches.
+// removeLoose removes loose references other than the jobs' branches.
 func (m *mirroring) removeLoose() error {
 	keep := filepath.Join(m.dir, "refs", "remotes", "origin")
 	for _, dir := range []string{"refs", "refs/remotes", "refs/remotes/origin"} {
@@ -204,7 +206,7 @@ func (m *mirroring) removeLoose() error {
 	return nil
 }
 
-// mirrorState is how a mirror was left.
+// mirrorState is the state of a mirror after the last update.
 type mirrorState struct {
 	depth int
 	packs map[string]int64 // sizes by name
@@ -229,7 +231,7 @@ func readMirrorState(dir string) (mirrorState, error) {
 	return s, nil
 }
 
-// checkPacks fails if a pack is gone or of another size.
+// checkPacks fails if a pack is missing or has another size.
 func (s mirrorState) checkPacks(dir string) error {
 	now, err := packSizes(dir)
 	if err != nil {

@@ -8,19 +8,19 @@ import (
 	"github.com/millhand/millhand/internal/gitops/gitdir"
 )
 
-// staleAge is after which time something unfinished is taken to be left behind by a run that
-// was killed.
+// staleAge is the age after which an unfinished file is assumed to be left by a
+// killed run.
 const staleAge = 24 * time.Hour
 
-// removeStale removes what killed runs have left: packs that were not received
-// to their end, and what is known of worktrees whose directories are gone. It only saves
-// room, so failures are passed over.
+// removeStale removes leftovers of killed runs: incomplete packs, and
+// registrations of worktrees whose directories are missing. It only saves
+// space, so errors are ignored.
 func removeStale(dir string, env gitdir.Env) {
 	if env.Now == nil {
 		return
 	}
-	unfinished, _ := filepath.Glob(filepath.Join(dir, "objects", "pack", "tmp_*")) // the pattern is good
-	worktrees, _ := filepath.Glob(filepath.Join(dir, "worktrees", "*"))            // the pattern is good
+	unfinished, _ := filepath.Glob(filepath.Join(dir, "objects", "pack", "tmp_*")) // the pattern is valid
+	worktrees, _ := filepath.Glob(filepath.Join(dir, "worktrees", "*"))            // the pattern is valid
 	for _, name := range worktrees {
 		pointer, err := gitdir.ReadPointer(filepath.Join(name, "gitdir"), "")
 		if err != nil {

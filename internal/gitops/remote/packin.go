@@ -17,7 +17,7 @@ import (
 	"github.com/millhand/millhand/internal/gitops/gitdir"
 )
 
-// storeError is a failure on our side while something was received.
+// storeError is a local failure while receiving objects.
 type storeError struct{ err error }
 
 func (e *storeError) Error() string { return "store objects: " + e.err.Error() }
@@ -36,7 +36,7 @@ func storePack(ctx context.Context, objectDir string, pack io.Reader) error {
 	if err != nil {
 		return &storeError{err}
 	}
-	defer os.Remove(f.Name()) // gone by then if all went well
+	defer os.Remove(f.Name()) // already renamed on success
 	defer f.Close()
 	sum, objects, err := spool(f, pack)
 	if err != nil || objects == 0 {
@@ -52,13 +52,13 @@ func storePack(ctx context.Context, objectDir string, pack io.Reader) error {
 	return nil
 }
 
-// packHeader is the size of a pack's begin, with its count of objects.
+// packHeader is the size of a pack's header, with its number of objects.
 const packHeader = 12
 
-// smallestObject is less than any object takes in a pack.
+// smallestObject is a lower bound of the size of an object in a pack.
 const smallestObject = 8
 
-// spool writes a pack to a file, and checks it against the checksum at its end.
+// spool writes a pack to a file and verifies its trailing checksum.
 func spool(f *os.File, pack io.Reader) (sum []byte, objects uint32, err error) {
 	from := &readError{r: pack}
 	size, err := io.Copy(f, from)
@@ -82,7 +82,7 @@ func spool(f *os.File, pack io.Reader) (sum []byte, objects uint32, err error) {
 		return nil, 0, &storeError{err}
 	}
 	objects = binary.BigEndian.Uint32(head[8:])
-	if int64(objects) > size/smallestObject { // room for as many as it says is made at once
+	if int64(objects) > size/smallestObject { // memory for this many is allocated at once
 		return nil, 0, fmt.Errorf("invalid pack: %d bytes can't contain %d objects", size, objects)
 	}
 	return sum, objects, nil
@@ -102,7 +102,7 @@ func checksums(f io.ReaderAt, size int64) (sum, stored []byte, err error) {
 	return hash.Sum(nil), stored, nil
 }
 
-// readError remembers what went wrong with reading, to tell it from writing.
+// readError records read errors, to distinguish them from write errors.
 type readError struct {
 	r   io.Reader
 	err error
@@ -145,8 +145,8 @@ func (s *stoppable) Read(p []byte) (int, error) {
 	return s.File.Read(p)
 }
 
-// putPack gives a pack and its index their names; the index last, for without one a pack
-// is not seen.
+// putPack renames a pack and its index to their names; the index last, because
+// a pack without one is ignored.
 func putPack(dir string, pack *os.File, idx *idxfile.MemoryIndex, name string) error {
 	f, err := os.CreateTemp(dir, "tmp_idx_")
 	if err != nil {

@@ -16,8 +16,8 @@ import (
 	"github.com/millhand/millhand/internal/gitops/gitdir"
 )
 
-// writePack writes objects as a pack (gitformat-pack(5)), each one whole: what a
-// job changes is small, and looking for deltas costs more than it saves.
+// writePack writes objects as a pack (gitformat-pack(5)) without deltas: a
+// job's changes are small, and computing deltas costs more than it saves.
 func writePack(ctx context.Context, to io.Writer, store *gitdir.Objects, objects []plumbing.Hash) error {
 	sum := sha1.New()
 	buffered := bufio.NewWriterSize(to, 64<<10)

@@ -16,7 +16,7 @@ import (
 	"github.com/millhand/millhand/internal/gitops/gitdir"
 )
 
-// PushOptions says what to push and where to.
+// PushOptions are the options of a push.
 type PushOptions struct {
 	Remote Repo
 	Commit string // hash to push
@@ -66,10 +66,10 @@ func push(ctx context.Context, git *gitdir.Dir, o PushOptions) error {
 		return err
 	}
 	c.close()
-	return aftermath(ctx, git.Env, at, o, err)
+	return checkAfterPush(ctx, git.Env, at, o, err)
 }
 
-// command makes the one command of a push.
+// command returns the only command of a push.
 func (o PushOptions) command() (*packp.Command, error) {
 	if err := gitdir.ValidBranch(o.Branch); err != nil {
 		return nil, err
@@ -87,7 +87,7 @@ func (o PushOptions) command() (*packp.Command, error) {
 	}, nil
 }
 
-// moved says that a branch is not where it is expected to be.
+// moved returns the error for a branch that is not at the expected commit.
 func moved(branch string, now plumbing.Hash) error {
 	if now.IsZero() {
 		return fmt.Errorf("%w: %s not found", ErrLease, branch)
@@ -95,10 +95,10 @@ func moved(branch string, now plumbing.Hash) error {
 	return fmt.Errorf("%w: %s is at %s", ErrLease, branch, now)
 }
 
-// errNotSent says that nothing was sent yet when a push failed.
+// errNotSent marks a push that failed before anything was sent.
 var errNotSent = errors.New("nothing sent")
 
-// send sends the command and the objects, and reads what became of them.
+// send sends the command and the objects, and reads the status.
 func send(ctx context.Context, store *gitdir.Objects, c *conversation, cmd *packp.Command) error {
 	have := append(slices.Collect(maps.Values(c.refs.References)), c.refs.Shallows...)
 	objects, err := between(ctx, store, []plumbing.Hash{cmd.New}, have)
@@ -121,17 +121,17 @@ func send(ctx context.Context, store *gitdir.Objects, c *conversation, cmd *pack
 	if err := req.Encode(&head); err != nil {
 		return fmt.Errorf("%w: %w", errNotSent, err)
 	}
-	answer, err := c.link.exchange(io.MultiReader(&head, pack), int64(head.Len())+size)
+	answer, err := c.transport.exchange(io.MultiReader(&head, pack), int64(head.Len())+size)
 	if err != nil {
 		return c.explain(err)
 	}
-	return c.verdict(answer)
+	return c.readStatus(answer)
 }
 
-// verdict reads the report on a push, and what follows it: the remote may be at
-// work until then.
-func (c *conversation) verdict(answer io.Reader) error {
-	var said excerpt
+// readStatus reads the status of a push, and the rest of the response, because
+// the remote may still be working.
+func (c *conversation) readStatus(answer io.Reader) error {
+	var said limitedBuffer
 	main := c.demultiplexed(answer, &said)
 	report := packp.NewReportStatus()
 	if err := report.Decode(main); err != nil {
@@ -140,12 +140,12 @@ func (c *conversation) verdict(answer io.Reader) error {
 		}
 		return c.explain(fmt.Errorf("read push status: %w", err))
 	}
-	_, _ = io.Copy(io.Discard, main) // the branch has been moved, or not
+	_, _ = io.Copy(io.Discard, main) // the branch may have been moved
 	_, _ = io.Copy(io.Discard, answer)
 	if err := report.Error(); err != nil {
 		text := said.String()
 		if text == "" {
-			text = c.link.words()
+			text = c.transport.messages()
 		}
 		if text == "" {
 			return fmt.Errorf("%w: %s", ErrRejected, oneLine(err.Error()))
@@ -158,9 +158,9 @@ func (c *conversation) verdict(answer io.Reader) error {
 	return nil
 }
 
-// aftermath finds out where the branch is after a push that failed, or whose end is not
-// known.
-func aftermath(ctx context.Context, env gitdir.Env, at Address, o PushOptions, failure error) error {
+// checkAfterPush checks the branch after a push that failed or whose result is
+// unknown.
+func checkAfterPush(ctx context.Context, env gitdir.Env, at Address, o PushOptions, failure error) error {
 	c, err := converse(ctx, at, o.Remote, receivePack, env)
 	if err != nil {
 		return failure

@@ -14,8 +14,8 @@ import (
 	"github.com/millhand/millhand/internal/gitops/gitdir"
 )
 
-// history walks commits, the youngest first, and parts those that are wanted from
-// those that the other side has.
+// history walks commits, newest first, and separates wanted commits from those
+// that the other side has.
 type history struct {
 	objects *gitdir.Objects
 	seen    map[plumbing.Hash]*visit
@@ -23,7 +23,7 @@ type history struct {
 	wanted  int // visits in the queue that are of wanted commits
 }
 
-// visit is a commit that the walk has come to.
+// visit is a commit reached by the walk.
 type visit struct {
 	hash   plumbing.Hash
 	commit *object.Commit
@@ -47,9 +47,8 @@ func (q *byAge) Pop() any {
 	return v
 }
 
-// come takes a commit into the walk, or tells one that is in it that the other
-// side has it.
-func (h *history) come(hash plumbing.Hash, theirs bool) error {
+// enter adds a commit to the walk, or marks it as present on the other side.
+func (h *history) enter(hash plumbing.Hash, theirs bool) error {
 	v := h.seen[hash]
 	switch {
 	case v == nil:
@@ -76,7 +75,7 @@ func (h *history) come(hash plumbing.Hash, theirs bool) error {
 	return nil
 }
 
-// run walks until no wanted commit is left to look at.
+// run walks until no wanted commit is left.
 func (h *history) run(ctx context.Context) error {
 	for h.wanted > 0 {
 		if err := ctx.Err(); err != nil {
@@ -88,7 +87,7 @@ func (h *history) run(ctx context.Context) error {
 			h.wanted--
 		}
 		for _, parent := range v.commit.ParentHashes {
-			if err := h.come(parent, v.theirs); err != nil {
+			if err := h.enter(parent, v.theirs); err != nil {
 				return err
 			}
 		}
@@ -96,8 +95,9 @@ func (h *history) run(ctx context.Context) error {
 	return nil
 }
 
-// between returns the objects that one side needs to get the wanted ones if it has
-// others, of which not all need be here. Now and then one is among them that it has.
+// between returns the objects missing on a side that wants some commits and has
+// others, which may be missing here. The result may include objects that it
+// has.
 func between(ctx context.Context, store *gitdir.Objects, want, have []plumbing.Hash) ([]plumbing.Hash, error) {
 	c := &collection{objects: store, seen: map[plumbing.Hash]bool{}}
 	h := &history{objects: store, seen: map[plumbing.Hash]*visit{}}
@@ -107,7 +107,7 @@ func between(ctx context.Context, store *gitdir.Objects, want, have []plumbing.H
 			continue
 		}
 		if err == nil && kind == plumbing.CommitObject {
-			err = h.come(end, true)
+			err = h.enter(end, true)
 		}
 		if err != nil {
 			return nil, err
@@ -148,7 +148,7 @@ func (c *collection) add(hashes ...plumbing.Hash) {
 	}
 }
 
-// addWanted adds what a reference names, a commit by way of the walk.
+// addWanted adds the target of a reference; commits are added by the walk.
 func (c *collection) addWanted(h *history, hash plumbing.Hash) error {
 	end, kind, tags, err := c.objects.Target(hash)
 	if err != nil {
@@ -157,7 +157,7 @@ func (c *collection) addWanted(h *history, hash plumbing.Hash) error {
 	c.add(tags...)
 	switch kind {
 	case plumbing.CommitObject:
-		return h.come(end, false)
+		return h.enter(end, false)
 	case plumbing.TreeObject:
 		return c.addTree(end, nil, 0)
 	default:
@@ -166,8 +166,8 @@ func (c *collection) addWanted(h *history, hash plumbing.Hash) error {
 	}
 }
 
-// addCommit adds a commit and what its tree has beyond those of its parents: the
-// other side has them or gets them.
+// addCommit adds a commit and the objects of its tree that are not in its
+// parents' trees, which the other side has or gets.
 func (c *collection) addCommit(v *visit) error {
 	c.add(v.hash)
 	var before []plumbing.Hash
@@ -221,7 +221,7 @@ func (c *collection) addTree(tree plumbing.Hash, before []plumbing.Hash, depth i
 	return nil
 }
 
-// entries returns what several trees hold, by name.
+// entries returns the entries of several trees, by name.
 func (c *collection) entries(trees []plumbing.Hash) (map[string][]object.TreeEntry, error) {
 	all := map[string][]object.TreeEntry{}
 	for _, t := range trees {

@@ -6,7 +6,7 @@ import (
 	"net/url"
 )
 
-// Repo is a repository elsewhere and how to get at it.
+// Repo is a remote repository and how to access it.
 type Repo struct {
 	// URL is of the scheme https, http, ssh or file, or is host:path with or without
 	// a user before it (ssh), or an absolute path. Without a user, ssh logs in as git.
@@ -17,8 +17,8 @@ type Repo struct {
 	Proxy func(*http.Request) (*url.URL, error)
 }
 
-// String returns the address as people may see it: without a password, or a
-// user that may be a token.
+// String returns the address without the password and without a user name that
+// may be a token.
 func (r Repo) String() string {
 	a, err := ParseAddress(r.URL)
 	switch {
@@ -30,8 +30,8 @@ func (r Repo) String() string {
 	return a.String()
 }
 
-// Auth holds what a remote may ask for. The zero value has nothing to offer.
-// None of it is shown in errors, handed to another process or written down,
+// Auth contains the credentials for a remote. The zero value has none. They are
+// never included in errors, passed to other processes or written to disk,
 // except Withheld.
 type Auth struct {
 	// Token is for https, and for http on loopback: it is refused for http elsewhere.
@@ -43,11 +43,11 @@ type Auth struct {
 	// Header is sent as the header Authorization where there is neither a token
 	// nor a password, under the same conditions.
 	Header string
-	// Withheld says, in the error of a server that wants credentials, why it gets
-	// none and what to do; "" for nothing to say.
+	// Withheld explains why no credentials are sent and what to do; it is added
+	// to authentication errors. May be "".
 	Withheld string
 
-	SSHKey        string // path of a private key; it goes before the agent
+	SSHKey        string // path of a private key; it takes precedence over the agent
 	SSHPassphrase string // of the private key
 	SSHAgent      string // path of the agent's socket
 
@@ -56,7 +56,7 @@ type Auth struct {
 	KnownHosts string
 }
 
-// Errors of what is done with a remote. An UnsupportedError is possible too.
+// Errors of remote operations. An UnsupportedError is possible, too.
 var (
 	ErrAuth        = errors.New("authentication failed")
 	ErrNotFound    = errors.New("repository or branch not found, or no permission to read it")

@@ -37,8 +37,8 @@ func PushURL(git *gitdir.Dir, name string) (string, error) {
 	return url, nil
 }
 
-// instead rewrites a URL by the longest of the prefixes that a key of the
-// subsections of "url" names.
+// instead rewrites a URL by the longest matching prefix of a key in the "url"
+// subsections.
 func instead(configs gitdir.ConfigFiles, url, key string) (string, bool) {
 	longest, base := "", ""
 	for _, f := range configs {

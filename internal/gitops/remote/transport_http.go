@@ -14,31 +14,30 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/format/pktline"
 )
 
-// tokenUser is the user name that goes with a token unless the caller knows
-// better: GitHub and Gitea take any, and this is the one that GitHub documents.
+// tokenUser is the default user name for a token: GitHub and Gitea accept any,
+// and GitHub documents this one.
 const tokenUser = "x-access-token"
 
-// httpLink speaks to a service by two requests. As with git, credentials are sent
-// only after the server has answered 401: a server that serves everybody, or
-// poses as one that does, never sees them.
-type httpLink struct {
-	ctx      context.Context //nolint:containedctx // a link belongs to one operation
+// httpTransport uses a service in two requests. Like git, it sends credentials
+// only after a 401 response, so a public server never gets them.
+type httpTransport struct {
+	ctx      context.Context //nolint:containedctx // a transport belongs to one operation
 	client   *http.Client
 	service  string
-	server   string // scheme and host that credentials may go to
+	server   string // scheme and host that credentials may be sent to
 	base     string // without user and password
 	user     string
 	secret   string
 	header   string // instead of user and secret
-	withheld string // why there are no credentials
-	asked    bool   // the server has answered 401
+	withheld string // why no credentials are available
+	asked    bool   // the server responded with 401
 	bodies   []io.Closer
 }
 
-func newHTTPLink(ctx context.Context, at Address, remote Repo, service string) (*httpLink, error) {
+func newHTTPLink(ctx context.Context, at Address, remote Repo, service string) (*httpTransport, error) {
 	auth := remote.Auth
 	server := at.Scheme + "://" + at.Host
-	l := &httpLink{
+	l := &httpTransport{
 		ctx: ctx, service: service, server: server, base: server + at.Path, user: at.user, secret: at.Password,
 		withheld: auth.Withheld,
 	}
@@ -51,18 +50,18 @@ func newHTTPLink(ctx context.Context, at Address, remote Repo, service string) (
 	if l.hasCredentials() && at.Scheme == "http" && !at.loopback() {
 		return nil, fmt.Errorf("%w: credentials are sent over https only, not over http", ErrAuth)
 	}
-	transport := &http.Transport{Proxy: remote.Proxy, ForceAttemptHTTP2: true, DisableKeepAlives: true}
+	base := &http.Transport{Proxy: remote.Proxy, ForceAttemptHTTP2: true, DisableKeepAlives: true}
 	if at.loopback() {
-		transport.Proxy = nil
+		base.Proxy = nil
 	}
-	l.client = &http.Client{Transport: transport, CheckRedirect: l.redirect}
+	l.client = &http.Client{Transport: base, CheckRedirect: l.redirect}
 	return l, nil
 }
 
-// redirect follows a server to another path of its own only: nobody else is to
-// see the credentials or to answer in its stead. Where http is redirected to
-// https, on loopback, they are not sent on.
-func (l *httpLink) redirect(next *http.Request, via []*http.Request) error {
+// redirect follows redirects only within the same server, so that no other
+// server gets the credentials or can impersonate it. After a redirect from http
+// to https, on loopback, they are not sent.
+func (l *httpTransport) redirect(next *http.Request, via []*http.Request) error {
 	first := via[0].URL
 	upgrade := first.Scheme == "http" && next.URL.Scheme == "https" && first.Hostname() == next.URL.Hostname()
 	switch {
@@ -78,7 +77,7 @@ func (l *httpLink) redirect(next *http.Request, via []*http.Request) error {
 	return nil
 }
 
-func (l *httpLink) greeting() (io.Reader, error) {
+func (l *httpTransport) greeting() (io.Reader, error) {
 	path := "/info/refs?service=" + l.service
 	res, err := l.send(http.MethodGet, path, nil, 0) //nolint:bodyclose // close does it
 	if err == nil && l.authorize(res) {
@@ -97,16 +96,16 @@ func (l *httpLink) greeting() (io.Reader, error) {
 	return body, nil
 }
 
-// exchange probes with an empty request first, as git does, if there are
-// credentials that the server has not asked for: one that asks for them now
-// would have taken in the request for nothing, which can't be sent twice.
-func (l *httpLink) exchange(request io.Reader, size int64) (io.Reader, error) {
+// exchange first probes with an empty request, as git does, if it has
+// credentials that the server has not requested yet: the actual request can't
+// be sent twice.
+func (l *httpTransport) exchange(request io.Reader, size int64) (io.Reader, error) {
 	if l.hasCredentials() && !l.asked {
 		res, err := l.send(http.MethodPost, "/"+l.service, bytes.NewReader(pktline.FlushPkt), int64(len(pktline.FlushPkt))) //nolint:bodyclose // close does it
 		if err != nil {
 			return nil, err
 		}
-		l.authorize(res) // any other status: the request itself finds out
+		l.authorize(res) // other statuses are handled by the actual request
 	}
 	res, err := l.send(http.MethodPost, "/"+l.service, request, size) //nolint:bodyclose // close does it
 	if err != nil {
@@ -115,11 +114,11 @@ func (l *httpLink) exchange(request io.Reader, size int64) (io.Reader, error) {
 	return l.accepted(res, "result")
 }
 
-func (l *httpLink) hasCredentials() bool { return l.secret+l.header != "" }
+func (l *httpTransport) hasCredentials() bool { return l.secret+l.header != "" }
 
-// authorize reports whether the server asks for credentials that were not sent
+// authorize reports whether the server requests credentials that were not sent
 // yet. All further requests carry them.
-func (l *httpLink) authorize(res *http.Response) bool {
+func (l *httpTransport) authorize(res *http.Response) bool {
 	if res.StatusCode != http.StatusUnauthorized || !l.hasCredentials() || l.asked {
 		return false
 	}
@@ -128,7 +127,7 @@ func (l *httpLink) authorize(res *http.Response) bool {
 }
 
 // send sends a request for a path below the base.
-func (l *httpLink) send(method, path string, body io.Reader, size int64) (*http.Response, error) {
+func (l *httpTransport) send(method, path string, body io.Reader, size int64) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(l.ctx, method, l.base+path, body)
 	if err != nil {
 		return nil, errNotURL
@@ -138,7 +137,7 @@ func (l *httpLink) send(method, path string, body io.Reader, size int64) (*http.
 		req.Header.Set("Content-Type", "application/x-"+l.service+"-request")
 		req.Header.Set("Accept", "application/x-"+l.service+"-result")
 	}
-	req.Header.Set("User-Agent", "git/2.0 (millhand)") // some servers show git's answers to git only
+	req.Header.Set("User-Agent", "git/2.0 (millhand)") // some servers respond to git's user agent only
 	switch {
 	case !l.asked || req.URL.Scheme+"://"+req.URL.Host != l.server:
 	case l.secret != "":
@@ -158,8 +157,8 @@ func (l *httpLink) send(method, path string, body io.Reader, size int64) (*http.
 	return res, nil
 }
 
-// accepted returns the body of a response of the expected kind.
-func (l *httpLink) accepted(res *http.Response, kind string) (io.Reader, error) {
+// accepted returns the body of a response with the expected content type.
+func (l *httpTransport) accepted(res *http.Response, kind string) (io.Reader, error) {
 	if res.StatusCode != http.StatusOK {
 		return nil, l.refused(res)
 	}
@@ -169,8 +168,8 @@ func (l *httpLink) accepted(res *http.Response, kind string) (io.Reader, error) 
 	return res.Body, nil
 }
 
-// refused makes an error of a status.
-func (l *httpLink) refused(res *http.Response) error {
+// refused converts an HTTP status to an error.
+func (l *httpTransport) refused(res *http.Response) error {
 	kind := ErrUnreachable
 	switch code := res.StatusCode; {
 	case code == http.StatusUnauthorized || code == http.StatusForbidden:
@@ -180,9 +179,9 @@ func (l *httpLink) refused(res *http.Response) error {
 	case code == http.StatusRequestEntityTooLarge && l.service == receivePack:
 		kind = ErrRejected
 	}
-	var body excerpt
+	var body limitedBuffer
 	if strings.HasPrefix(res.Header.Get("Content-Type"), "text/plain") {
-		_, _ = io.Copy(&body, io.LimitReader(res.Body, mostWords)) // the status is what counts
+		_, _ = io.Copy(&body, io.LimitReader(res.Body, maxMessages)) // best effort: the status is sufficient
 	}
 	err := fmt.Errorf("%w: status %d", kind, res.StatusCode)
 	if text := body.String(); text != "" {
@@ -194,9 +193,9 @@ func (l *httpLink) refused(res *http.Response) error {
 	return err
 }
 
-func (l *httpLink) words() string { return "" }
+func (l *httpTransport) messages() string { return "" }
 
-func (l *httpLink) close() {
+func (l *httpTransport) close() {
 	for _, b := range l.bodies {
 		_ = b.Close()
 	}

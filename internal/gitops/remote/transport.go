@@ -21,21 +21,22 @@ const (
 	receivePack = "git-receive-pack"
 )
 
-// link carries one conversation with a service of git's transfer protocol,
-// version 0 (gitprotocol-pack(5), gitprotocol-http(5)). The context that it was
-// opened with ends it.
-type link interface {
-	// greeting returns what the service begins with.
+// transport is a connection to a service of git's transfer protocol, version 0
+// (gitprotocol-pack(5), gitprotocol-http(5)). It ends with the context that it
+// was opened with.
+type transport interface {
+	// greeting returns the service's advertisement.
 	greeting() (io.Reader, error)
-	// exchange sends the one request, of a known size, and returns the answer.
+	// exchange sends the only request, of a known size, and returns the
+	// response.
 	exchange(request io.Reader, size int64) (io.Reader, error)
-	// words returns what the other side said beside the protocol.
-	words() string
+	// messages returns the remote's messages outside the protocol.
+	messages() string
 	close()
 }
 
-// openLink connects to a service.
-func openLink(ctx context.Context, at Address, remote Repo, service string, env gitdir.Env) (link, error) {
+// openTransport connects to a service.
+func openTransport(ctx context.Context, at Address, remote Repo, service string, env gitdir.Env) (transport, error) {
 	switch at.Scheme {
 	case "http", "https":
 		return newHTTPLink(ctx, at, remote, service)
@@ -45,34 +46,34 @@ func openLink(ctx context.Context, at Address, remote Repo, service string, env 
 	return startLocal(ctx, at, service, env)
 }
 
-// pipes is a link over the three streams of a command, here or elsewhere.
+// pipes is a transport over the standard streams of a local or remote command.
 type pipes struct {
 	in    io.WriteCloser
 	out   io.Reader
-	said  *excerpt // of the third stream
+	said  *limitedBuffer // from standard error
 	asked bool
 	kill  func()
-	ended chan struct{} // closed once the command is over and has said all
+	ended chan struct{} // closed after the command has exited and its output was read
 	once  sync.Once
 }
 
 func (p *pipes) greeting() (io.Reader, error) { return p.out, nil }
 
-// exchange returns the answer even if the service did not want all of the
-// request: it then says why.
+// exchange returns the response even if the service did not read all of the
+// request, because it then contains the error.
 func (p *pipes) exchange(request io.Reader, _ int64) (io.Reader, error) {
 	p.asked = true
 	_, err := io.Copy(p.in, request)
 	return io.MultiReader(p.out, failing{errors.Join(err, p.in.Close())}), nil
 }
 
-func (p *pipes) words() string { return p.said.String() }
+func (p *pipes) messages() string { return p.said.String() }
 
 // close ends the command and waits for it.
 func (p *pipes) close() {
 	p.once.Do(func() {
 		if !p.asked {
-			_, _ = p.in.Write(pktline.FlushPkt) // which says goodbye
+			_, _ = p.in.Write(pktline.FlushPkt) // a flush packet ends the conversation
 			_ = p.in.Close()
 		}
 		if c, ok := p.out.(io.Closer); ok {
@@ -87,7 +88,7 @@ func (p *pipes) close() {
 	})
 }
 
-// failing is a reader without content that ends with an error, if there is one.
+// failing is an empty reader that returns an error, or io.EOF if it is nil.
 type failing struct{ err error }
 
 func (f failing) Read([]byte) (int, error) {
@@ -97,24 +98,24 @@ func (f failing) Read([]byte) (int, error) {
 	return 0, f.err
 }
 
-// mostWords bounds what is kept of what the other side says.
-const mostWords = 4 << 10
+// maxMessages is the maximum size of the remote's messages.
+const maxMessages = 4 << 10
 
-// excerpt keeps the begin of what is written to it.
-type excerpt struct {
+// limitedBuffer stores the start of what is written to it.
+type limitedBuffer struct {
 	mu   sync.Mutex
 	text []byte
 }
 
-func (e *excerpt) Write(p []byte) (int, error) {
+func (e *limitedBuffer) Write(p []byte) (int, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.text = append(e.text, p[:min(len(p), mostWords-len(e.text))]...)
+	e.text = append(e.text, p[:min(len(p), maxMessages-len(e.text))]...)
 	return len(p), nil
 }
 
 // String returns the text on one line, without control characters.
-func (e *excerpt) String() string {
+func (e *limitedBuffer) String() string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return oneLine(string(e.text))
@@ -130,18 +131,18 @@ func oneLine(text string) string {
 	return textcut.OneLine(text)
 }
 
-// saying makes an error of what the other side said, of the kind that the words
-// tell of.
-func saying(text string) error {
+// saying converts a message of the remote to an error, whose kind it derives
+// from known phrases.
+func remoteError(text string) error {
 	kind, lower := ErrUnreachable, strings.ToLower(text)
 	for _, k := range []struct {
-		kind  error
-		words []string
+		kind    error
+		phrases []string
 	}{
 		{ErrNotFound, []string{"not found", "does not exist", "does not appear to be a git repository", "no such", "could not be found", "not a git repository"}},
 		{ErrAuth, []string{"denied", "permission", "authenticat", "authoriz", "dubious ownership", "not allowed"}},
 	} {
-		for _, w := range k.words {
+		for _, w := range k.phrases {
 			if strings.Contains(lower, w) {
 				kind = k.kind
 			}

@@ -14,32 +14,32 @@ import (
 	"github.com/millhand/millhand/internal/gitops/gitdir"
 )
 
-// offering is what a remote has to offer.
-type offering struct {
+// advertised is the content of a remote's advertisement.
+type advertised struct {
 	refs    map[string]plumbing.Hash // branches and tags by their full names
 	head    string                   // full name of the default branch; "" if missing
-	at      plumbing.Hash            // what HEAD is at; zero if nothing
-	shallow []plumbing.Hash          // commits whose parents the remote lacks
+	at      plumbing.Hash            // target of HEAD; zero if missing
+	shallow []plumbing.Hash          // shallow commits of the remote
 }
 
 // source is a remote to fetch from.
 type source interface {
-	offering() offering
-	// fetch brings objects, and returns what the shallow commits are then.
-	fetch(ctx context.Context, into *gitdir.Objects, w wish) (shallow []plumbing.Hash, err error)
+	advertised() advertised
+	// fetch fetches objects, and returns the new shallow commits.
+	fetch(ctx context.Context, into *gitdir.Objects, w request) (shallow []plumbing.Hash, err error)
 	close()
 }
 
-// wish is what to fetch.
-type wish struct {
+// request describes what to fetch.
+type request struct {
 	want    []plumbing.Hash
 	have    []plumbing.Hash
 	shallow []plumbing.Hash // commits whose parents are missing here
-	depth   int             // 0 leaves the shallow commits as they are
+	depth   int             // 0 keeps the shallow commits
 }
 
-// openSource opens a remote for reading. A directory is read by this package itself where
-// there is no git program.
+// openSource opens a remote for reading. Without the git program, a directory
+// is read directly.
 func openSource(ctx context.Context, remote Repo, env gitdir.Env) (source, error) {
 	at, err := ParseAddress(remote.URL)
 	if err != nil {
@@ -51,7 +51,7 @@ func openSource(ctx context.Context, remote Repo, env gitdir.Env) (source, error
 	return converse(ctx, at, remote, uploadPack, env)
 }
 
-// fail says what was attempted on which remote. No secret is in it.
+// fail adds the operation and the remote to an error, without secrets.
 func (m Repo) fail(ctx context.Context, what string, err error) error {
 	place := "the remote"
 	at, parseErr := ParseAddress(m.URL)
@@ -71,7 +71,7 @@ func (m Repo) fail(ctx context.Context, what string, err error) error {
 	return fmt.Errorf("%s %s: %w", what, place, err)
 }
 
-// scrubbed is an error of the same kind whose text has lost its secrets.
+// scrubbed is an error of the same kind with the secrets removed from its text.
 type scrubbed struct {
 	err  error
 	text string
@@ -92,7 +92,7 @@ func Branches(ctx context.Context, remote Repo) (branches map[string]string, hea
 		return nil, "", remote.fail(ctx, "list", err)
 	}
 	defer src.close()
-	l := src.offering()
+	l := src.advertised()
 	branches = map[string]string{}
 	for name, hash := range l.refs {
 		if branch, ok := strings.CutPrefix(name, gitdir.BranchPrefix); ok {
@@ -102,9 +102,9 @@ func Branches(ctx context.Context, remote Repo) (branches map[string]string, hea
 	return branches, strings.TrimPrefix(l.head, gitdir.BranchPrefix), nil
 }
 
-// newOffering reads an advertisement. Names that git would refuse are left out.
-func newOffering(ar *packp.AdvRefs) offering {
-	l := offering{refs: map[string]plumbing.Hash{}, shallow: ar.Shallows}
+// newAdvertised reads an advertisement. Names that git would refuse are left out.
+func newAdvertised(ar *packp.AdvRefs) advertised {
+	l := advertised{refs: map[string]plumbing.Hash{}, shallow: ar.Shallows}
 	for name, hash := range ar.References {
 		l.add(name, hash)
 	}
@@ -115,7 +115,7 @@ func newOffering(ar *packp.AdvRefs) offering {
 	return l
 }
 
-func (l *offering) add(name string, hash plumbing.Hash) {
+func (l *advertised) add(name string, hash plumbing.Hash) {
 	for _, prefix := range []string{gitdir.BranchPrefix, gitdir.TagPrefix} {
 		if short, ok := strings.CutPrefix(name, prefix); ok && gitdir.ValidBranch(short) == nil {
 			l.refs[name] = hash
@@ -123,9 +123,9 @@ func (l *offering) add(name string, hash plumbing.Hash) {
 	}
 }
 
-// findHead finds the default branch: the one that the remote names, else (servers
-// older than git 1.8.4.3) one that is where HEAD is.
-func (l *offering) findHead(symbolic []string) {
+// findHead finds the default branch: the one that the remote names, else
+// (servers older than git 1.8.4.3) one with the commit of HEAD.
+func (l *advertised) findHead(symbolic []string) {
 	for _, s := range symbolic {
 		if target, ok := strings.CutPrefix(s, "HEAD:"); ok {
 			l.nameHead(target)
@@ -152,7 +152,7 @@ func (l *offering) findHead(symbolic []string) {
 	}
 }
 
-func (l *offering) nameHead(target string) {
+func (l *advertised) nameHead(target string) {
 	if _, ok := l.refs[target]; ok && strings.HasPrefix(target, gitdir.BranchPrefix) {
 		l.head, l.at = target, l.refs[target]
 	}

@@ -15,12 +15,11 @@ import (
 	"golang.org/x/crypto/ssh/knownhosts"
 )
 
-// sshUser logs in where the URL names nobody; hosts of git repositories have one
-// login for all.
+// sshUser is the default user; git hosts have one login for all.
 const sshUser = "git"
 
 // dialSSH starts a service by ssh.
-func dialSSH(ctx context.Context, at Address, auth Auth, service string) (link, error) {
+func dialSSH(ctx context.Context, at Address, auth Auth, service string) (transport, error) {
 	host := at.hostPort("22")
 	config, agentConn, err := sshConfig(ctx, at, auth, host)
 	if err != nil {
@@ -32,9 +31,9 @@ func dialSSH(ctx context.Context, at Address, auth Auth, service string) (link, 
 		return nil, fmt.Errorf("%w: %w", ErrUnreachable, err)
 	}
 	stop := context.AfterFunc(ctx, func() {
-		closeAll(conn, agentConn) // which ends whatever waits for them
+		closeAll(conn, agentConn) // which unblocks all readers
 	})
-	p := &pipes{said: &excerpt{}, ended: make(chan struct{}), kill: func() {
+	p := &pipes{said: &limitedBuffer{}, ended: make(chan struct{}), kill: func() {
 		stop()
 		closeAll(conn, agentConn)
 	}}
@@ -45,7 +44,7 @@ func dialSSH(ctx context.Context, at Address, auth Auth, service string) (link, 
 	}
 	go func() {
 		defer close(p.ended)
-		_ = session.Wait() // what went wrong shows in what it said
+		_ = session.Wait() // the error is in its messages
 	}()
 	return p, nil
 }
@@ -81,8 +80,8 @@ func (p *pipes) start(conn net.Conn, host string, config *ssh.ClientConfig, comm
 	return session, nil
 }
 
-// sshError tells a host that is not trusted and a login that fails from a
-// connection that breaks.
+// sshError distinguishes an untrusted host, a failed login and a lost
+// connection.
 func sshError(err error, host string) error {
 	var key *knownhosts.KeyError
 	var revoked *knownhosts.RevokedError
@@ -101,8 +100,8 @@ func sshError(err error, host string) error {
 	return fmt.Errorf("%w: %w", ErrUnreachable, err)
 }
 
-// sshConfig says who logs in, with which keys, and which keys the host may have.
-// The connection is to the agent, nil if missing.
+// sshConfig returns the user, its keys, and the accepted host keys. The
+// connection is to the agent; nil without one.
 func sshConfig(ctx context.Context, at Address, auth Auth, host string) (*ssh.ClientConfig, net.Conn, error) {
 	config := &ssh.ClientConfig{User: at.user}
 	if config.User == "" {
@@ -141,8 +140,8 @@ func readKey(auth Auth) (ssh.Signer, error) {
 	return ssh.ParsePrivateKeyWithPassphrase(data, []byte(auth.SSHPassphrase))
 }
 
-// trust lets the host prove itself by the keys that the known hosts file has of
-// it. Only the kinds of keys that the file has are asked for, as a host has several.
+// trust verifies the host with its keys in the known_hosts file. It requests
+// only the key types in the file, because a host has several.
 func trust(config *ssh.ClientConfig, file, host string) error {
 	if file == "" {
 		return fmt.Errorf("%w: no known_hosts file configured, so the key of host %s can't be verified", ErrAuth, host)
@@ -166,7 +165,7 @@ func trust(config *ssh.ClientConfig, file, host string) error {
 	return nil
 }
 
-// signatures returns the algorithms by which a kind of key can sign.
+// signatures returns the signature algorithms of a key type.
 func signatures(kind string) []string {
 	if kind == ssh.KeyAlgoRSA {
 		return []string{ssh.KeyAlgoRSASHA512, ssh.KeyAlgoRSASHA256}
@@ -174,14 +173,14 @@ func signatures(kind string) []string {
 	return []string{kind}
 }
 
-// noKey is a key that no host has, to be told which ones it has.
+// noKey is a key that matches no host, used to list a host's known keys.
 type noKey struct{}
 
 func (noKey) Type() string                        { return "none" }
 func (noKey) Marshal() []byte                     { return nil }
 func (noKey) Verify([]byte, *ssh.Signature) error { return errors.ErrUnsupported }
 
-// quoteForShell makes one word of a text for a shell on the other side.
+// quoteForShell quotes a text as one word for the remote shell.
 func quoteForShell(text string) string {
 	return "'" + strings.NewReplacer("'", `'\''`, "!", `'\!'`).Replace(text) + "'"
 }
