@@ -16,7 +16,7 @@ import (
 // is shown to do that with tools that guard nothing, first.
 type fileAttack struct {
 	name  string
-	setup string // for bash, in the workspace; OUT is a folder beside it
+	setup string // for bash, in the workspace; OUT is a directory beside it
 	tool  string
 	in    args // $OUT in a text is replaced
 }
@@ -37,17 +37,17 @@ func readAttacks() []fileAttack {
 		read("a path that climbs from a file", "", "a.txt/../../work-beside/secret"),
 		read("a path that climbs from what is not there", "", "no/such/../../../work-beside/secret"),
 		read("a link to a file", `ln -s "$OUT/secret" l`, "l"),
-		read("a link to a folder", `ln -s "$OUT" l`, "l/secret"),
+		read("a link to a directory", `ln -s "$OUT" l`, "l/secret"),
 		read("a link to a link", `ln -s "$OUT" l; ln -s l/secret m`, "m"),
 		read("a path that climbs from where a link leads", `mkdir -p "$OUT/x/y"; ln -s "$OUT/x/y" l`, "l/../../secret"),
 		read("a link that climbs", `mkdir -p d/e; ln -s ../../../work-beside d/e/l`, "d/e/l/secret"),
 		read("the root of a process", "", "/proc/self/root$OUT/secret"),
-		read("the folder of a process", "", "/proc/thread-self/root$OUT/secret"),
+		read("the directory of a process", "", "/proc/thread-self/root$OUT/secret"),
 		read("a link to the root of a process", `ln -s /proc/self/root l`, "l$OUT/secret"),
-		read("a folder outside", "", "$OUT"),
+		read("a directory outside", "", "$OUT"),
 		read("a file that a rule denies", `echo s3cret >.env`, ".env"),
 		read("a link to a file that a rule denies", `echo s3cret >.env; ln -s .env notes.md`, "notes.md"),
-		read("a file that a rule denies by way of its folder", `echo s3cret >sub/.env.local; ln -s sub in`, "in/../in/.env.local"),
+		read("a file that a rule denies by way of its directory", `echo s3cret >sub/.env.local; ln -s sub in`, "in/../in/.env.local"),
 		read("a picture outside", `printf '\211PNG\r\n\032\n s3cret' >"$OUT/p.png"; ln -s "$OUT/p.png" p.png`, "p.png"),
 	}
 }
@@ -57,22 +57,22 @@ func searchAttacks() []fileAttack {
 		return fileAttack{name, setup, "grep", args{"pattern": "s3cre[t]"}.with(in)}
 	}
 	return []fileAttack{
-		grep("grep in a folder outside", "", args{"path": "$OUT"}),
-		grep("grep in a folder by climbing", "", args{"path": "../work-beside"}),
+		grep("grep in a directory outside", "", args{"path": "$OUT"}),
+		grep("grep in a directory by climbing", "", args{"path": "../work-beside"}),
 		grep("grep in a file outside", "", args{"path": "../work-beside/secret"}),
-		grep("grep in a link to a folder", `ln -s "$OUT" l`, args{"path": "l"}),
-		grep("grep that meets a link to a folder", `ln -s "$OUT" l`, args{}),
+		grep("grep in a link to a directory", `ln -s "$OUT" l`, args{"path": "l"}),
+		grep("grep that meets a link to a directory", `ln -s "$OUT" l`, args{}),
 		grep("grep that meets a link to a file", `ln -s "$OUT/secret" l.txt`, args{"include": "*.txt"}),
 		grep("grep that meets a file that a rule denies", `echo s3cret >.env`, args{}),
 		grep("grep that meets a link to a file that a rule denies", `echo s3cret >.env; ln -s .env notes.md`, args{}),
 		grep("grep in git's own files", `mkdir -p .git; echo 'extraheader = s3cret' >.git/config`, args{"path": "."}),
-		grep("grep in a folder of processes", `ln -s /proc/self/root"$OUT" l`, args{"path": "l"}),
-		{"glob in a folder outside", "", "glob", args{"pattern": "*", "path": "$OUT"}},
+		grep("grep in a directory of processes", `ln -s /proc/self/root"$OUT" l`, args{"path": "l"}),
+		{"glob in a directory outside", "", "glob", args{"pattern": "*", "path": "$OUT"}},
 		{"glob by a pattern that climbs", "", "glob", args{"pattern": "../work-beside/*"}},
 		{"glob by an absolute pattern", "", "glob", args{"pattern": "$OUT/*"}},
 		{"glob through a link", `ln -s "$OUT" l`, "glob", args{"pattern": "l/*"}},
 		{"glob in a link", `ln -s "$OUT" l`, "glob", args{"pattern": "*", "path": "l"}},
-		{"list a folder outside", "", "list", args{"path": "$OUT"}},
+		{"list a directory outside", "", "list", args{"path": "$OUT"}},
 		{"list by climbing", "", "list", args{"path": "sub/../../work-beside"}},
 		{"list a link", `ln -s "$OUT" l`, "list", args{"path": "l"}},
 		{"list what a link in the tree leads to", `ln -s "$OUT" l`, "list", args{"path": "."}},
@@ -89,21 +89,21 @@ func targets(existing bool) []struct{ name, setup, path string } {
 		{"an absolute path", "", "$OUT/secret", true},
 		{"a path that climbs from a file", "", "a.txt/../../work-beside/secret", true},
 		{"a link to a file", `ln -s "$OUT/secret" l`, "l", true},
-		{"a link to a folder", `ln -s "$OUT" l`, "l/secret", true},
+		{"a link to a directory", `ln -s "$OUT" l`, "l/secret", true},
 		{"a link to a link", `ln -s "$OUT" l; ln -s l/secret m`, "m", true},
 		{"a second name of a file outside", `ln "$OUT/secret" l`, "l", true},
 		{"the root of a process", "", "/proc/self/root$OUT/secret", true},
 		{"git's settings", "", ".git/config", true},
 		{"git's settings through a link", `ln -s .git g`, "g/config", true},
-		{"the settings of a repository in a folder", `mkdir -p sub/.git; echo s3cret >sub/.git/config`, "sub/.git/config", true},
+		{"the settings of a repository in a directory", `mkdir -p sub/.git; echo s3cret >sub/.git/config`, "sub/.git/config", true},
 		{"the pointer of a linked work tree", `mkdir tree; echo s3cret >tree/.git`, "tree/.git", true},
 		{"a file that a rule denies", "", "keep/locked", true},
 		{"a file that a rule denies through a link", `ln -s keep in`, "in/locked", true},
 		{"a file that a rule denies by climbing", "", "sub/../keep/locked", true},
 		{"a new file outside", "", "../work-beside/new", false},
-		{"new folders outside", "", "../new/deep/file", false},
+		{"new directories outside", "", "../new/deep/file", false},
 		{"a dangling link", `ln -s "$OUT/new" l`, "l", false},
-		{"a dangling link to a folder", `ln -s ../work-beside/new l; mkdir "$OUT/new"`, "l/file", false},
+		{"a dangling link to a directory", `ln -s ../work-beside/new l; mkdir "$OUT/new"`, "l/file", false},
 		{"a new hook of git", "", ".git/hooks/pre-commit", false},
 		{"settings of git that are not there yet", "", ".git/config.worktree", false},
 		{"a new file where a rule denies", "", "keep/new/deep", false},

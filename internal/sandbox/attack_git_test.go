@@ -33,7 +33,7 @@ func onGit() []attack {
 	}
 	return []attack{
 		c("a monitor of files", `core.fsmonitor `+evil, `git status`),
-		c("a folder of hooks", `core.hooksPath "$WS/h"; mkdir h; printf '#!/bin/sh\ntouch "$OUT/pwned"\n' >h/pre-commit; chmod 755 h/pre-commit`, commit),
+		c("a directory of hooks", `core.hooksPath "$WS/h"; mkdir h; printf '#!/bin/sh\ntouch "$OUT/pwned"\n' >h/pre-commit; chmod 755 h/pre-commit`, commit),
 		a("a hook before commits", hook("pre-commit"), trusted(commit)),
 		a("a hook after checkouts", hook("post-checkout"), trusted(`git checkout -q -b x`)),
 		a("a hook of every change of a ref", hook("reference-transaction"), trusted(`git update-ref refs/x HEAD`)),
@@ -68,11 +68,11 @@ func onGit() []attack {
 		open(a("a message that is a link", `ln -sf "$OUT/victim" .git/COMMIT_EDITMSG`, `git commit -q --allow-empty -m gotcha; grep -q gotcha "$OUT/victim"`)),
 		open(a("a log that is a link", `rm -f .git/logs/HEAD; ln -s "$OUT/victim" .git/logs/HEAD`, `git commit -q --allow-empty -m gotcha; grep -q gotcha "$OUT/victim"`)),
 		open(a("an index that is a link", `rm -f .git/index; ln -s "$OUT/f" .git/index`, `git add file; test -e "$OUT/f"`)),
-		a("a folder of objects that is a link", `mkdir d && mv .git/objects d/o && ln -s "$OUT/dir" .git/objects && cp -r d/o/. "$OUT/dir/" 2>/dev/null; :`, `echo gotcha | git hash-object -w --stdin >/dev/null; test -e "$OUT/dir/$(echo gotcha | git hash-object --stdin | sed 's|^..|&/|')"`),
+		a("a directory of objects that is a link", `mkdir d && mv .git/objects d/o && ln -s "$OUT/dir" .git/objects && cp -r d/o/. "$OUT/dir/" 2>/dev/null; :`, `echo gotcha | git hash-object -w --stdin >/dev/null; test -e "$OUT/dir/$(echo gotcha | git hash-object --stdin | sed 's|^..|&/|')"`),
 		open(a("a file that is not looked at", `git update-index --assume-unchanged file`, `echo evil >>file; test -z "$(git status --short file)"`)),
-		a("a folder replaced", `mv .git x && mkdir .git && cp -r x/. .git/ && git config core.fsmonitor `+evil, trusted(`git status`)),
-		a("a folder removed", `rm -rf .git`, `! test -e .git/config`),
-		a("a pointer to another folder", `mv .git x && git -C x config core.bare false && git --git-dir=x config core.fsmonitor `+evil+` && echo 'gitdir: x' >.git`, trusted(`git status`)),
+		a("a directory replaced", `mv .git x && mkdir .git && cp -r x/. .git/ && git config core.fsmonitor `+evil, trusted(`git status`)),
+		a("a directory removed", `rm -rf .git`, `! test -e .git/config`),
+		a("a pointer to another directory", `mv .git x && git -C x config core.bare false && git --git-dir=x config core.fsmonitor `+evil+` && echo 'gitdir: x' >.git`, trusted(`git status`)),
 		open(a("settings of a module", `mkdir -p .git/modules && git init -q --template= --separate-git-dir=.git/modules/m m && git -C m -c user.name=a -c user.email=b commit -q --allow-empty -m m && git -C m config core.fsmonitor `+evil, trusted(`git -c advice.addEmbeddedRepo=false add m; git status`))),
 	}
 }
@@ -83,7 +83,7 @@ func onLinkedGit() []attack {
 		{name: "the repository's settings", line: `git config core.fsmonitor ` + evil, effect: trusted(`git status`)},
 		{name: "the repository's hooks", line: `h="$(git rev-parse --git-common-dir)/hooks/pre-commit"; printf '#!/bin/sh\ntouch "$OUT/pwned"\n' >"$h"; chmod 755 "$h"`, effect: trusted(`git commit -q --allow-empty -m x`)},
 		{name: "the work tree's settings", line: `git config extensions.worktreeConfig true; git config --worktree core.fsmonitor ` + evil, effect: trusted(`git status`)},
-		{name: "which folder is common", line: `d="$(git rev-parse --git-dir)"; mkdir x && cp -r "$(git rev-parse --git-common-dir)/." x/ && git --git-dir=x config core.fsmonitor ` + evil + ` && echo "$WS/x" >"$d/commondir"`, effect: trusted(`git status`)},
+		{name: "which directory is common", line: `d="$(git rev-parse --git-dir)"; mkdir x && cp -r "$(git rev-parse --git-common-dir)/." x/ && git --git-dir=x config core.fsmonitor ` + evil + ` && echo "$WS/x" >"$d/commondir"`, effect: trusted(`git status`)},
 		{name: "where the work tree is", line: `echo "$WS/x/.git" >"$(git rev-parse --git-dir)/gitdir"`, effect: `grep -q /x/.git "$OUT/main/.git/worktrees/work/gitdir"`},
 		{name: "which branch is checked out", line: `git symbolic-ref HEAD refs/heads/evil`, effect: `grep -q evil "$OUT/main/.git/worktrees/work/HEAD"`},
 		{name: "another branch's commit", line: `git branch -f x "$(git commit-tree -m evil 'HEAD^{tree}')"`, effect: `git log -1 --format=%s x 2>/dev/null | grep -q evil`},
@@ -93,8 +93,8 @@ func onLinkedGit() []attack {
 		{name: "another work tree", line: `git worktree add -q --detach x`, effect: `git worktree list | grep -q /x`},
 		{name: "a lock in the way", line: `touch "$(git rev-parse --git-dir)/index.lock"`, effect: `test -e "$OUT/main/.git/worktrees/work/index.lock"`},
 		{name: "the user's settings", line: `git config --global core.fsmonitor ` + evil, effect: trusted(`git status`)},
-		{name: "the pointer, to another folder", line: `cp -r "$(git rev-parse --git-common-dir)" x && git --git-dir=x config core.bare false && git --git-dir=x config core.fsmonitor ` + evil + ` && echo 'gitdir: x' >.git`, effect: trusted(`git status`), held: undone},
-		{name: "the pointer, replaced by a folder", line: `cp -r "$(git rev-parse --git-common-dir)" x && rm .git && mv x .git && git config core.fsmonitor ` + evil, effect: trusted(`git status`), held: undone},
+		{name: "the pointer, to another directory", line: `cp -r "$(git rev-parse --git-common-dir)" x && git --git-dir=x config core.bare false && git --git-dir=x config core.fsmonitor ` + evil + ` && echo 'gitdir: x' >.git`, effect: trusted(`git status`), held: undone},
+		{name: "the pointer, replaced by a directory", line: `cp -r "$(git rev-parse --git-common-dir)" x && rm .git && mv x .git && git config core.fsmonitor ` + evil, effect: trusted(`git status`), held: undone},
 		{name: "the pointer, replaced by a link", line: `cp -r "$(git rev-parse --git-common-dir)" x && git --git-dir=x config core.fsmonitor ` + evil + ` && ln -sf x .git`, effect: trusted(`git status`), held: undone},
 		{name: "the pointer, removed below another repository", line: `rm .git && (cd .. && git init -q . && git config core.fsmonitor ` + evil + `)`, effect: trusted(`git status`) + ` || ! test -e .git`, held: undone},
 	}
@@ -124,6 +124,6 @@ func hostile() []attack {
 		{name: "a test", shipped: `printf 'import os,unittest\nclass T(unittest.TestCase):\n  def test_x(self): open(os.environ["OUT"]+"/pwned","w")\n' >test_x.py`, line: `python3 -m unittest -q`, effect: pwned},
 		{name: "a generator", needs: `command -v go`, shipped: `printf 'package x\n\n//go:generate touch $OUT/pwned\n' >x.go; printf 'module x\n\ngo 1.20\n' >go.mod`, line: `GOTOOLCHAIN=local GOFLAGS=-mod=mod go generate ./...`, effect: pwned},
 		{name: "a link in the way of what is built", shipped: `ln -s "$OUT/f" out.txt; printf 'out.txt:\n\techo x >$@\n' >Makefile`, needs: `command -v make`, line: `make -B out.txt`, effect: `test -e "$OUT/f"`},
-		{name: "a folder of logs that is a link", shipped: `ln -s "$OUT" logs`, line: `mkdir -p logs && echo x >logs/f`, effect: `test -e "$OUT/f"`},
+		{name: "a directory of logs that is a link", shipped: `ln -s "$OUT" logs`, line: `mkdir -p logs && echo x >logs/f`, effect: `test -e "$OUT/f"`},
 	}
 }

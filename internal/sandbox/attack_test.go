@@ -82,7 +82,7 @@ type surroundings struct {
 	place
 	env     []string
 	protect []string      // what is to be readable only
-	control []string      // the same, as a Guard is told of it
+	control []string      // the same, in the form passed to a Guard
 	hits    *atomic.Int64 // datagrams that reached a server outside
 	over    chan struct{} // takes one for each that says so
 }
@@ -114,7 +114,7 @@ func newTemplate(t *testing.T, linked bool) template {
 	return template{p, linked}
 }
 
-// readonly is a folder that may be read.
+// readonly is a directory that may be read.
 func readonly(p place) string { return filepath.Join(p.dir, "readonly") }
 
 // pointers are the files of a linked work tree that say where it is.
@@ -336,7 +336,7 @@ func TestAttacksFail(t *testing.T) {
 	}
 	settings := sysctls(t, "")
 	templates := map[bool]template{false: newTemplate(t, false), true: newTemplate(t, true)}
-	t.Run("all", func(t *testing.T) { // the templates outlive those that run side by side
+	t.Run("all", func(t *testing.T) { // the templates outlive the parallel subtests
 		for _, group := range threats() {
 			for _, a := range group.attacks {
 				t.Run(group.name+": "+a.name, func(t *testing.T) {

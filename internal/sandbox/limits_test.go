@@ -118,7 +118,7 @@ func TestCommandsAreTheFirstToGo(t *testing.T) {
 }
 
 // A command that forks without end leaves nothing. It may starve its
-// supervisor of threads, which is told as such.
+// supervisor of threads, which is reported as such.
 func TestAForkBombEnds(t *testing.T) {
 	for _, level := range confining() {
 		t.Run(string(level), func(t *testing.T) {

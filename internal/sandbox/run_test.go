@@ -117,7 +117,7 @@ func unguarded(t *testing.T, dir, line string, env ...string) string {
 	return string(out)
 }
 
-func TestHowACommandEndedIsTold(t *testing.T) {
+func TestTheEndOfACommandIsReported(t *testing.T) {
 	for _, level := range confining() {
 		t.Run(string(level), func(t *testing.T) {
 			s := inside(t, newPlace(t).spec(), level)

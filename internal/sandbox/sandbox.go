@@ -30,10 +30,10 @@ type State struct {
 	Warning      string // what the user should know; "" if nothing
 }
 
-// Choose says which level a mode comes to on a machine that Probe has looked
-// at. With a shell in play, it fails with ErrAbsent rather than choose None,
-// unless the user says Off; without, the runner starts nothing that the model
-// wrote, and None will do.
+// Choose returns the level that a mode results in on a machine that Probe has
+// looked at. With a shell in play, it fails with ErrAbsent rather than choose
+// None, unless the user says Off; without, the runner starts nothing that the
+// model wrote, and None will do.
 func Choose(m Mode, shell bool, f Found) (Level, error) {
 	switch m {
 	case Off:

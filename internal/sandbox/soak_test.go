@@ -123,7 +123,7 @@ func zombies(t *testing.T) []string {
 }
 
 // When time is up, or a job is given up, nothing of it is alive by the time that
-// is told, however the processes are related to each other.
+// is reported, however the processes are related to each other.
 func TestTheDeadlineKillsTheTree(t *testing.T) {
 	const tree = `trap '' TERM INT HUP
 for i in 1 2 3; do

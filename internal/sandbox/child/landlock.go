@@ -22,7 +22,7 @@ const (
 )
 
 // handled returns the rights that a version of the interface knows: everything
-// it knows is forbidden but for the rules.
+// it knows is forbidden except by the rules.
 func handled(version int, sockets Sockets) unix.LandlockRulesetAttr {
 	fs := uint64(unix.LANDLOCK_ACCESS_FS_REFER) - 1 // version 1: everything below
 	if version >= 2 {

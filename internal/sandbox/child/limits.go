@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// limit sets the resource limits of the process and all its descendants, but
+// limit sets the resource limits of the process and all its descendants, except
 // for the number of processes; see limitForks.
 func limit(plan *Plan) error {
 	limits := []struct {

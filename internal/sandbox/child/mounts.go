@@ -153,7 +153,7 @@ func fresh(kind string, options map[string]string, attrs int) (int, error) {
 }
 
 // place attaches an open mount at its path in the new root, making the point
-// where it is attached if there is none.
+// where it is attached if missing.
 func place(m Mount, fd int) error {
 	if m.Optional && fd < 0 {
 		return nil

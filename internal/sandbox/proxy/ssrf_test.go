@@ -11,7 +11,7 @@ import (
 	"github.com/millhand/millhand/internal/reach"
 )
 
-// With the rules that a profile's network comes to, nothing leads to where
+// With the rules of a profile's network, nothing leads to where
 // machines keep what is theirs, by whatever name or spelling.
 func TestNothingPrivateIsReachedThroughTheProxy(t *testing.T) {
 	var hits atomic.Int64
