@@ -250,8 +250,8 @@ func kindOfWrite(w patch.Write) string {
 	return "add"
 }
 
-// counts returns the number of added and removed lines, from the diff or, if
-// there is none because of its size, ignoring the order of lines.
+// counts returns the number of added and removed lines, from the diff or,
+// without a diff because of its size, ignoring the order of lines.
 func counts(before, after, diff string) (added, removed int) {
 	if diff == "" {
 		return countsUnordered(before, after)

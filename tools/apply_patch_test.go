@@ -247,8 +247,8 @@ func TestApplyPatchCountsTheLinesOfLargeFiles(t *testing.T) {
 	}
 }
 
-// A directory that became a link is none that the patch has made, and would remove
-// again.
+// A directory that became a symlink was not created by the patch, which would
+// remove again.
 func TestApplyPatchDoesNotFollowASymlinkInPlaceOfADirectoryItCreated(t *testing.T) {
 	s := setUp(t, "build", nil)
 	s.link(s.outside, "l")

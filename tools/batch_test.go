@@ -99,9 +99,9 @@ func TestTheSessionRecordsEachCallOfABatch(t *testing.T) {
 	}
 }
 
-// Side by side each edit reads the file, changes it and writes it back: without
-// turns all but the last would be lost.
-func TestEditsOfOneFileSideBySideLoseNothing(t *testing.T) {
+// Without a lock, each concurrent edit reads the file, changes it and writes it
+// back: without turns all but the last would be lost.
+func TestConcurrentEditsOfOneFileLoseNothing(t *testing.T) {
 	var text strings.Builder
 	var calls []args
 	for i := range maxBatch {

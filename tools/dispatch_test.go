@@ -15,7 +15,7 @@ import (
 	"github.com/millhand/millhand/internal/permission"
 )
 
-func TestATakenNameIsMendedAndAnUnknownOneIsAnsweredWithTheTools(t *testing.T) {
+func TestToolNamesIgnoreCaseAndUnknownOnesListTheTools(t *testing.T) {
 	s := setUp(t, "readonly", map[string]string{"a.txt": "one\n"})
 	for _, name := range []string{"read", "Read", "READ", " read\n"} {
 		out := s.call(name, args{"filePath": "a.txt"})
@@ -160,7 +160,7 @@ func TestAPanicCostsTheCallAlone(t *testing.T) {
 	}
 }
 
-func TestWhatEndsACallIsTold(t *testing.T) {
+func TestTheReasonACallEndedIsReported(t *testing.T) {
 	waits := acts(func(ctx context.Context) (Result, error) {
 		<-ctx.Done()
 		return Result{Output: "so far"}, errors.New("pipe closed")
@@ -205,7 +205,7 @@ func TestErrorsAndTitlesAreBoundedText(t *testing.T) {
 	}
 }
 
-func TestRunningIsToldOnceBeforeTheCallActs(t *testing.T) {
+func TestRunningIsCalledOnceBeforeTheCallRuns(t *testing.T) {
 	s := setUp(t, "edit", nil)
 	var told []string
 	running := func(title string) {

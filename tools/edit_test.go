@@ -62,17 +62,17 @@ func TestEditWithoutOldStringMakesAFile(t *testing.T) {
 }
 
 func TestEditSaysWhyItCanNot(t *testing.T) {
-	const mend = ": read the file again and copy the text exactly, including whitespace and without line numbers"
+	const fix = ": read the file again and copy the text exactly, including whitespace and without line numbers"
 	s := setUp(t, "edit", map[string]string{"a.txt": "one\ntwo\none\n", "cart.go": "x", "sub/x": "", "empty": ""})
 	before := s.tree()
 	tests := []struct {
 		in   args
 		want string
 	}{
-		{args{"oldString": "three", "newString": "x"}, "edit a.txt: oldString not found in file" + mend},
-		{args{"oldString": "One", "newString": "x"}, "edit a.txt: oldString not found in file" + mend},
-		{args{"oldString": "1: one", "newString": "x"}, "edit a.txt: oldString not found in file" + mend},
-		{args{"oldString": "three", "newString": "x", "replaceAll": true}, "edit a.txt: oldString not found in file" + mend},
+		{args{"oldString": "three", "newString": "x"}, "edit a.txt: oldString not found in file" + fix},
+		{args{"oldString": "One", "newString": "x"}, "edit a.txt: oldString not found in file" + fix},
+		{args{"oldString": "1: one", "newString": "x"}, "edit a.txt: oldString not found in file" + fix},
+		{args{"oldString": "three", "newString": "x", "replaceAll": true}, "edit a.txt: oldString not found in file" + fix},
 		{args{"oldString": "one", "newString": "x"}, "edit a.txt: oldString matches multiple locations in the file (2 matches): include more surrounding lines to make it unique, or set replaceAll"},
 		{args{"oldString": "one", "newString": "one"}, "oldString and newString are the same: nothing to change"},
 		{args{"oldString": "", "newString": ""}, "oldString and newString are the same: nothing to change"},

@@ -157,7 +157,7 @@ func described(out, s map[string]any) map[string]any {
 	return out
 }
 
-// variants returns the alternatives of a union, nil if the schema is none. An
+// variants returns the alternatives of a union, nil for other schemas. An
 // allOf with a single schema counts as a union.
 func variants(s map[string]any) []any {
 	for _, key := range []string{"anyOf", "oneOf", "allOf"} {

@@ -182,7 +182,7 @@ func TestWhatMayRunBesideOthers(t *testing.T) {
 		t.Errorf("read-only are %s", got)
 	}
 	if got, want := strings.Join(beside, " "), "read list glob grep task webfetch todoread websearch codesearch skill GREP"; got != want {
-		t.Errorf("side by side run %s", got)
+		t.Errorf("parallel: %s", got)
 	}
 }
 

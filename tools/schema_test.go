@@ -195,7 +195,7 @@ func FuzzArguments(f *testing.F) {
 			t.Errorf("an error of no words: %q", err)
 		}
 		if err == nil && !utf8.ValidString(got.Name) {
-			t.Errorf("a text that is none: %q", got.Name)
+			t.Errorf("invalid text: %q", got.Name)
 		}
 	})
 }

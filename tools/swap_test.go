@@ -98,8 +98,8 @@ func keepCalling(tool string, calls []args, enough func() bool, call func(string
 	}
 }
 
-// run exchanges and calls side by side, until there were as many swaps, and
-// some calls of each tool, or something leaked and it is to stop at that.
+// run swaps files and makes calls concurrently, until there were as many swaps,
+// and some calls of each tool, or something leaked and it is to stop at that.
 func (s *swapped) run(swaps int64, call func(string, string) string, stopAtLeak bool) (leaks []string) {
 	s.Helper()
 	var mu sync.Mutex

@@ -21,7 +21,7 @@ var todoReadDescription string
 // TodoStatus is the state of a [Todo].
 type TodoStatus string
 
-// TodoPriority is the priority of a [Todo]; "" is none.
+// TodoPriority is the priority of a [Todo], or "".
 type TodoPriority string
 
 // Todo is one entry of a session's todo list.

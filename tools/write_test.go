@@ -131,7 +131,7 @@ func TestWhatOthersChangedIsNotOverwritten(t *testing.T) {
 	s.want(s.call("write", args{"filePath": "a.txt", "content": "again\n"}), Completed, "Created a.txt")
 }
 
-func TestWriteKeepsAMarkAndTellsOfLineEnds(t *testing.T) {
+func TestWriteKeepsAByteOrderMarkAndReportsChangedLineEndings(t *testing.T) {
 	s := setUp(t, "edit", map[string]string{"bom.txt": "\uFEFFone\r\ntwo\r\n", "lf.txt": "one\n"})
 	s.want(s.call("write", args{"filePath": "bom.txt", "content": "a\nb\n"}), Completed, "Replaced bom.txt: 2 lines, 7 bytes. Its line endings changed from CRLF to LF.")
 	if got := s.content("bom.txt"); got != "\uFEFFa\nb\n" {

@@ -162,7 +162,7 @@ func treeOf(s *gittest.Sandbox, entries string) string {
 	return strings.TrimSpace(string(out))
 }
 
-func TestWorktreesOfTheSameNameStandSideBySide(t *testing.T) {
+func TestWorktreesOfTheSameNameCoexist(t *testing.T) {
 	bothWays(t, func(t *testing.T, s *gittest.Sandbox, env gitdir.Env) {
 		t.Helper()
 		s.Write("a", "a\n")

@@ -33,7 +33,7 @@ func parseClass(p string) (*set, int, bool) {
 	if negated {
 		i++
 	}
-	var from byte // the byte before, from which a "-" may start a range; 0 if there is none
+	var from byte // the byte before, from which a "-" may start a range; 0 for none
 	for first := true; ; first = false {
 		if i >= len(p) {
 			return nil, 0, false
@@ -103,9 +103,9 @@ func (s *set) addNamed(p string) (n int, last byte, ok bool) {
 	return 2 + end + 1, 0, true
 }
 
-// named returns the members of a POSIX class, nil if there is none of that
-// name. All classes are within ASCII, and the vertical tab and the form feed
-// are not white space, as in git.
+// named returns the members of a POSIX class, nil if not found. All classes are
+// within ASCII, and the vertical tab and the form feed are not white space, as
+// in git.
 func named(class string) func(byte) bool {
 	switch class {
 	case "alnum":

@@ -131,7 +131,7 @@ type matching struct {
 	wild
 	text           string
 	i, at          int
-	star, fold     int // -1 if there is none
+	star, fold     int // -1 for none
 	starAt, foldAt int
 }
 

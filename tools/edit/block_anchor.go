@@ -10,10 +10,10 @@ const minSimilarity = 0.65
 const rounding = 1e-9
 
 // blockAnchor finds the block whose first and last lines are those of the piece
-// but for white space around them, and whose lines between are most like those
-// of the piece, at least by minSimilarity. The piece has three lines or more; the
-// block may have a quarter of that more or less, or one. Where several are most
-// like it, all are found.
+// except for whitespace around them, and whose lines between are most like
+// those of the piece, at least by minSimilarity. The piece has three lines or
+// more; the block may have a quarter of that more or less, or one. Where
+// several are most like it, all are found.
 func blockAnchor(text, old string) []span {
 	t, o := newLines(text), newLines(old)
 	n := o.count()

@@ -1,9 +1,9 @@
 package edit
 
 // contextAware finds blocks with as many lines as the piece, three or more,
-// whose first and last lines are those of the piece but for white space around
-// them, and of whose lines between at least half are. Pairs of blank lines don't
-// count.
+// whose first and last lines are those of the piece except for whitespace
+// around them, and of whose lines between at least half are. Pairs of blank
+// lines don't count.
 func contextAware(text, old string) []span {
 	t, o := newLines(text), newLines(old)
 	n := o.count()

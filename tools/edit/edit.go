@@ -25,8 +25,8 @@ type Result struct {
 }
 
 // matcher finds the places of a piece in a text. Both have LF line ends. The
-// piece is not blank; but for the matchers that compare characters, a newline at
-// its end was taken off.
+// piece is not blank; except for the matchers that compare characters, a
+// newline at its end was taken off.
 type matcher struct {
 	name  string
 	find  func(text, old string) []span
@@ -51,8 +51,9 @@ func matchers() []matcher {
 }
 
 // Replace replaces old by new in text: its only occurrence, or with all every
-// one. new is taken literally, but for its line ends, which become those of the
-// piece that it replaces; a byte-order mark at the beginning of text stays.
+// one. new is inserted literally, except for its line endings, which become
+// those of the piece that it replaces; a byte-order mark at the beginning of
+// text stays.
 //
 // The first matcher decides that finds exactly one place (with all, any). A
 // place that is much larger than old is refused.

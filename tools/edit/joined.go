@@ -3,7 +3,7 @@ package edit
 import "strings"
 
 // maxWork bounds what a matcher that can be slow does, in comparisons of two
-// characters or numbers: a second of them or so. One that comes to its bound
+// characters or numbers: a second of them or so. One that reaches its limit
 // finds nothing, for it could not know whether a place is the only one.
 const maxWork = 1 << 25
 

@@ -38,8 +38,9 @@ func (l lines) spans(from []int, n int) []span {
 	return out
 }
 
-// numbers holds lines of a text and of a piece as numbers, which are equal where
-// the lines are but for white space around them. Blocks are compared by these.
+// numbers holds lines of a text and of a piece as numbers, which are equal
+// where the lines are except for whitespace around them. Blocks are compared by
+// these.
 type numbers struct {
 	text  []int32
 	piece []int32 // a line that the text doesn't have is -1

@@ -9,7 +9,7 @@ import (
 )
 
 // TestMatchers asks every matcher by itself. want are the pieces that it finds,
-// with / between them; "" is none.
+// with / between them; "" is no match.
 func TestMatchers(t *testing.T) {
 	find := map[string]func(text, old string) []span{}
 	for _, m := range matchers() {
@@ -37,7 +37,7 @@ func TestMatchers(t *testing.T) {
 		{"line-trimmed", "not a line less", "a\nb", "a\n\nb", ""},
 		{"line-trimmed", "not beyond the end", "x\na", "a\nb", ""},
 		{"line-trimmed", "Unicode white space", "\u2003a\u00a0\n\u3000b\u2028", "a\nb", "\u2003a\u00a0\n\u3000b\u2028"},
-		{"line-trimmed", "not a zero-width space, which is none", "\u200ba", "a", ""},
+		{"line-trimmed", "a zero-width space is not whitespace", "\u200ba", "a", ""},
 
 		{"block-anchor", "a line between that is like it", "s\nvalue = 1\ne", "s\nvalue = 2\ne", "s\nvalue = 1\ne"},
 		{"block-anchor", "white space around anchors", " s\nvalue = 1\n\te", "s\nvalue = 2\ne", " s\nvalue = 1\n\te"},
@@ -74,7 +74,7 @@ func TestMatchers(t *testing.T) {
 		{"whitespace-normalised", "line breaks elsewhere", "a\nb c\n", "a b\nc", "a\nb c"},
 		{"whitespace-normalised", "a line for two", "x\na b\n", "a\nb", "a b"},
 		{"whitespace-normalised", "a line for two, and two lines", "a b\nx\na \nb\n", "a\nb", "a b/a \nb"},
-		{"whitespace-normalised", "not where there is none", "ab", "a b", ""},
+		{"whitespace-normalised", "no whitespace to match", "ab", "a b", ""},
 		{"whitespace-normalised", "not where there should be none", "a b", "ab", ""},
 		{"whitespace-normalised", "not two lines for one", "a\nb", "a b", ""},
 

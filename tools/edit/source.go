@@ -80,8 +80,8 @@ func (s source) lineEnds() *lineEnds {
 	return &lineEnds{source: s, first: s.lineEnd(strings.IndexByte(s.text, '\n')), next: -1}
 }
 
-// lineEnd returns what the LF at an offset of the text was; nothing if there is
-// none.
+// lineEnd returns the original line ending of the LF at an offset of the text;
+// "" if not found.
 func (s source) lineEnd(at int) string {
 	if at < 0 {
 		return ""

@@ -13,7 +13,7 @@ type Read func(path string) (content []byte, ok bool, err error)
 // ErrNothing is the error of a patch that leaves every file as it is.
 var ErrNothing = errors.New("the patch changes nothing")
 
-// Apply returns what is to be done so that the patch is applied, at most one
+// Apply returns the writes that apply the patch, at most one
 // thing for each file and deletions last. It reads each file once and writes
 // none.
 //

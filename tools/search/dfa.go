@@ -108,8 +108,8 @@ func (d *dfa) step(ctx context.Context, s *state, c rune) *state {
 	return d.state(' ')
 }
 
-// state returns the state of the instructions collected, a new one if there is
-// none yet, and nil if that would be one too many.
+// state returns the state of the instructions collected, a new one if not found
+// yet, and nil if that would be one too many.
 func (d *dfa) state(prev rune) *state {
 	slices.Sort(d.pcs) // the order of instructions decides where a match ends, not whether there is one
 	d.pcs = slices.Compact(d.pcs)

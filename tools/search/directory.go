@@ -29,13 +29,13 @@ type directory struct {
 	users atomic.Int32 // who still needs root and dir open; the last one closes them
 }
 
-// entry is what a listing tells of one name.
+// entry is one entry of a directory listing.
 type entry struct {
 	name         string
 	dir, regular bool
 }
 
-// fileInfo is what is told of an open file.
+// fileInfo describes an open file.
 type fileInfo struct {
 	size int64
 	mod  time.Time

@@ -86,7 +86,7 @@ func openAt(_ *os.Root, dir *os.File, name string) (io.ReadCloser, fileInfo, err
 	return rawFile(fd), fileInfo{st.Size, time.Unix(st.Mtim.Unix())}, nil
 }
 
-// statAt tells of a regular file in dir, as openAt.
+// statAt describes a regular file in dir, as openAt.
 func statAt(_ *os.Root, dir *os.File, name string) (fileInfo, error) {
 	var st unix.Stat_t
 	_, err := ignoringEINTR(func() (int, error) {

@@ -23,7 +23,7 @@ func openAt(root *os.Root, _ *os.File, name string) (io.ReadCloser, fileInfo, er
 	return openInRoot(root, name)
 }
 
-// statAt tells of a regular file in dir, which is root.
+// statAt describes a regular file in dir, which is root.
 func statAt(root *os.Root, _ *os.File, name string) (fileInfo, error) {
 	info, err := root.Lstat(name)
 	if err == nil && !info.Mode().IsRegular() {

@@ -84,7 +84,7 @@ var grepCases = []struct {
 	{"any case beyond ASCII", ".", Query{Pattern: "(?i)^(token|kk|été été|translate translate|straße strasse)$"}, "kelvin:1 kelvin:2 kelvin:3 kelvin:4 kelvin:5"},
 	{"binary files", ".", Query{Pattern: "total", Include: "bin*"}, ""},
 	{"bytes that are not UTF-8", ".", Query{Pattern: "caf.!|^.total"}, "latin1:2 latin1:3 mark8:2"},
-	{"a dot is a character, or a byte that is none", ".", Query{Pattern: "a.b$"}, "dots:1 dots:2 dots:4"},
+	{"a dot is a character or an invalid byte", ".", Query{Pattern: "a.b$"}, "dots:1 dots:2 dots:4"},
 	{"two dots", ".", Query{Pattern: "^a.{2}b$"}, "dots:5"},
 	{"not a letter", ".", Query{Pattern: "^a[^é]b"}, "dots:2 dots:4 words:1"},
 	{"CRLF", ".", Query{Pattern: "^total$", Include: "crlf"}, "crlf:1"},

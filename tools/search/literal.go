@@ -106,7 +106,7 @@ func foldedLiteral(rs []rune, plain bool) needs {
 }
 
 // foldsInASCII reports whether a rune and all its other forms are ASCII, with
-// plain but for oddLetters.
+// plain except oddLetters.
 func foldsInASCII(r rune, plain bool) bool {
 	for f := unicode.SimpleFold(r); f != r; f = unicode.SimpleFold(f) {
 		if f >= utf8.RuneSelf && !plain {

@@ -165,7 +165,7 @@ func (m *matcher) scan(text []byte, b *buffer) lineScan {
 }
 
 // next returns where the next line that matches begins and ends, its end of
-// line excluded. It returns false when there is none, or the context is done.
+// line excluded. It returns false when no line is left, or the context is done.
 func (s *lineScan) next(ctx context.Context) (start, end int, ok bool) {
 	for s.pos < len(s.text) && ctx.Err() == nil {
 		start = s.candidate()

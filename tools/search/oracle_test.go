@@ -144,7 +144,7 @@ func rgLines(t *testing.T, dir string, kept map[string]bool, pattern, include st
 	return lines
 }
 
-// rg runs ripgrep in a directory, and skips the test where there is none.
+// rg runs ripgrep in a directory, and skips the test if it is not installed.
 func rg(tb testing.TB, dir string, args ...string) []byte {
 	tb.Helper()
 	needRipgrep(tb)

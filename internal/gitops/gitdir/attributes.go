@@ -81,7 +81,7 @@ func cutPattern(line string) (pattern, rest string) {
 }
 
 // ignoreLine writes a pattern as a line of an ignore file: the rules are the same,
-// but for what such a file reads differently at a line's begin and end.
+// except for what such a file reads differently at the start and end of a line.
 func ignoreLine(pattern string) []byte {
 	if strings.HasPrefix(pattern, "#") {
 		pattern = `\` + pattern

@@ -7,7 +7,7 @@ import (
 )
 
 // replace gives the index new entries for some paths; a mode of zero removes one. All others stay as they
-// are, staged content included, but for those that can't stand beside the new ones:
+// are, staged content included, except those that conflict with the new ones:
 // files where a directory is now, and what was in a directory that is a file now.
 func (idx *Index) replace(files []IndexEntry) {
 	changed := make(map[string]bool, len(files)) // whether there is a new entry

@@ -347,7 +347,8 @@ func TestAMirrorIsSharedByGoroutinesAndProcesses(t *testing.T) {
 	}
 }
 
-// useMirror opens a mirror, and makes and removes some worktrees of it side by side.
+// useMirror opens a mirror, and creates and removes some of its worktrees
+// concurrently.
 func useMirror(t *testing.T, dir, url, git string) {
 	t.Helper()
 	mirror, err := Mirror(t.Context(), dir, Repo{URL: url}, MirrorOptions{}, gitdir.Env{GitProgram: git})
