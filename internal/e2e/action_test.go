@@ -159,10 +159,10 @@ func TestTheActionSaysWhatIsWrongWithItsInputs(t *testing.T) {
 			want: []string{"error title=millhand%3A m.yaml,file=sub/m.yaml,line=8"}, says: "example",
 		},
 		{name: "no source", want: []string{"error title=millhand"}, says: "missing input"},
-		{name: "args that are no JSON", with: map[string]string{"prompt": "x", "args": "--keep; touch pwned"}, want: []string{"error title=millhand"}, says: "JSON array"},
+		{name: "args that are not JSON", with: map[string]string{"prompt": "x", "args": "--keep; touch pwned"}, want: []string{"error title=millhand"}, says: "JSON array"},
 		{name: "a flag that does not exist", with: map[string]string{"prompt": "x", "args": `["--kep"]`}, want: []string{"error title=millhand"}, says: "did you mean --keep"},
-		{name: "a number that is none", with: map[string]string{"prompt": "x", "max-cost": "$(touch pwned)"}, want: []string{"error title=millhand"}, says: "max-cost"},
-		{name: "a folder that is not there", with: map[string]string{"prompt": "x", "working-directory": "no\n::error::x"}, want: []string{"error title=millhand"}, says: "no such file"},
+		{name: "an invalid number", with: map[string]string{"prompt": "x", "max-cost": "$(touch pwned)"}, want: []string{"error title=millhand"}, says: "max-cost"},
+		{name: "a missing directory", with: map[string]string{"prompt": "x", "working-directory": "no\n::error::x"}, want: []string{"error title=millhand"}, says: "no such file"},
 		{name: "a model without a provider", with: map[string]string{"prompt": "x", "model": "gpt\n##[error]x"}, want: []string{"error title=millhand%3A --model"}, says: "provider"},
 		{name: "a key of two lines", with: map[string]string{"prompt": "x", "model": "openai/x", "api-key": "a\nb"}, want: []string{"add-mask", "error title=millhand"}, says: "one line"},
 	}
@@ -354,7 +354,7 @@ func TestTheActionRunsNoReleaseThatItCannotTrust(t *testing.T) {
 		{name: "a sum of another file", release: func(f map[string][]byte) {
 			f["checksums.txt"] = bytes.ReplaceAll(f["checksums.txt"], []byte(archive), []byte("x"+archive))
 		}, says: "not found in checksums.txt"},
-		{name: "a sum that is none", release: func(f map[string][]byte) { f["checksums.txt"] = []byte("  " + archive + "\n") }, says: "not found in checksums.txt"},
+		{name: "an invalid sum", release: func(f map[string][]byte) { f["checksums.txt"] = []byte("  " + archive + "\n") }, says: "not found in checksums.txt"},
 		{name: "no sums", release: func(f map[string][]byte) { delete(f, "checksums.txt") }, says: "download of millhand"},
 		{name: "no archive", release: func(f map[string][]byte) { delete(f, archive) }, says: "download of millhand"},
 		{name: "a version that is not there", version: "v9.9.9", says: "download of millhand"},

@@ -132,7 +132,7 @@ func field(doc map[string]any, name string) string {
 	return fmt.Sprint(v)
 }
 
-// sameRuns compares two runs' report.json and junit.xml but for times, the ids
+// sameRuns compares two runs' report.json and junit.xml except for times, the ids
 // of runs, and what contains these (commits, their messages, paths of outputs).
 func sameRuns(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {

@@ -43,7 +43,7 @@ func serveScript(t *testing.T, turns string, fault func(int) wiretest.Fault) str
 	return listening.URL + "/v1"
 }
 
-// copyExample copies an example's folder, with texts in its files replaced.
+// copyExample copies an example's directory, with texts in its files replaced.
 func copyExample(t *testing.T, name, to string, oldnew ...string) {
 	t.Helper()
 	if err := os.CopyFS(to, os.DirFS(filepath.Join(root(t), "examples", name))); err != nil {
@@ -88,7 +88,7 @@ func git(t *testing.T, dir string, args ...string) string {
 	return string(out)
 }
 
-// millhandDir is the folder that has this test's binary under the name
+// millhandDir is the directory that has this test's binary under the name
 // millhand.
 func millhandDir(t *testing.T) string {
 	t.Helper()
@@ -166,7 +166,7 @@ func (j cronJob) start(t *testing.T) (wait func() (exit int, output string)) {
 	}
 }
 
-// nightly is what the model does in the cron example: it mends a document.
+// nightly is what the model does in the cron example: it fixes a document.
 const nightly = `
 version: 1
 turns:
@@ -180,7 +180,7 @@ turns:
     usage: {input: 1100, output: 20}
 `
 
-// installCron sets the cron example up in a folder, as its README says.
+// installCron sets the cron example up in a directory, as its README says.
 func installCron(t *testing.T, fault func(int) wiretest.Fault) (dir string, job cronJob) {
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), "srv")
@@ -425,7 +425,7 @@ func TestThePipelineOfGitLabKeepsWhatFailed(t *testing.T) {
 	}
 }
 
-// gitLab runs the lines of a job in a folder, as a runner's shell would.
+// gitLab runs the lines of a job in a directory, as a runner's shell would.
 func gitLab(t *testing.T, dir string, p gitLabPipeline, job gitLabJob, env ...string) (exit int, output string) {
 	t.Helper()
 	lines := append([]string{"set -eo pipefail"}, append(slices.Clone(p.Default.BeforeScript), job.Script...)...)

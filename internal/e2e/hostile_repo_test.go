@@ -72,8 +72,8 @@ model: script:turns.yaml
 profile: build
 repos: [{path: repo}]
 tasks:
-  - {id: aside, prompt: Mend the shop., setup: ["true"], verify: [{name: looks, run: "git status; git diff; git log -p -1; true"}], publish: {mode: PUBLISH}}
-  - {id: here, prompt: Mend the shop., commit: false, needs: [aside], publish: {mode: none}}
+  - {id: aside, prompt: Fix the shop., setup: ["true"], verify: [{name: looks, run: "git status; git diff; git log -p -1; true"}], publish: {mode: PUBLISH}}
+  - {id: here, prompt: Fix the shop., commit: false, needs: [aside], publish: {mode: none}}
 `
 
 const trappedTurns = `version: 1
@@ -165,7 +165,7 @@ func TestHostileRepositories(t *testing.T) {
 				t.Errorf("the key is in %s", found)
 			}
 			if data, err := os.ReadFile(filepath.Join(dir, "elsewhere", "main.txt")); err == nil && string(data) != "mine\n" {
-				t.Errorf("another folder was changed: %q", data)
+				t.Errorf("another directory was changed: %q", data)
 			}
 			if code == 0 {
 				if data, err := os.ReadFile(filepath.Join(dir, "repo", "main.txt")); err != nil || string(data) != "two\n" {

@@ -40,32 +40,32 @@ func TestMain(m *testing.M) {
 //
 //	wire FILE [FAULT [FIRST-LAST]]  serve a script on every wire, from now on; the fault, by its
 //	                    name in package wiretest, happens to the requests of these numbers, or to all
-//	spelled SHARE/OF FAULT...       hold a run with each fault to the report in plain
-//	refused SHARE/OF FAULT:CODE...  hold it to ending at once, with this reason
+//	spelled SHARE/OF FAULT...       check that a run with each fault has the same report as without
+//	refused SHARE/OF FAULT:CODE...  check that it ends immediately, with this reason
 //	retried SHARE/OF FAULT:N...     hold it, the fault being of request N, to passing after a retry;
 //	                    all three try one share of the faults, and all nightly
-//	asked N             hold the wire to having been asked so often
+//	asked N             check the number of requests to the wire
 //	sent N PATH         print what is at a dotted path of the N-th request to the wire
 //	endless N WINDOW    serve a model that reads for N turns, as an OpenAI endpoint
 //	lines FILE N        write a file of so many lines
 //	endpoint FILE       serve a script on all three wires, and keep what is asked in requests/N.json
-//	smaller FILE N      hold a file to less than N bytes
+//	smaller FILE N      check that a file has less than N bytes
 //	provider NAME FILE [FAULT]   serve a script at $NAME_URL, on all three wires
 //	hole NAME           at $NAME_URL, accept connections and never answer
-//	charged DIR NAME... hold a run's usage to what servers have charged for
-//	same-bytes A B      hold two runs' reports to the same bytes, but for times and what comes of them
-//	costs DIR MIN MAX   hold a run's cost to a range
-//	repo DIR            make a folder a git repository, all of it committed
+//	charged DIR NAME... compare a run's usage with what servers have charged
+//	same-bytes A B      compare two runs' reports, except times and what depends on them
+//	costs DIR MIN MAX   check that a run's cost is in a range
+//	repo DIR            make a directory a git repository and commit its files
 //	exits CODE CMD...   run a command that must exit with this code
 //	hold-stdin CMD...   run a command whose standard input is never closed
 //	waitfor FILE RE     wait until a file matches an expression
-//	gone FILE           hold the process whose id is in a file to being gone
-//	no-strays           hold every process with this script's MILLHAND_STRAY to being gone
-//	glob PATTERN        hold a pattern to matching a file
-//	cp-dir, replace     copy a folder, replace a text in a file
-//	same-reports A B    hold two runs to the same report, but for times and ids
-//	same-trees A B REF  hold two repositories to the same tree
-//	same-runs A B       hold two runs' reports to the same bytes, but for times and run ids
+//	gone FILE           check that the process whose id is in a file has ended
+//	no-strays           check that no process has this script's MILLHAND_STRAY
+//	glob PATTERN        check that a pattern matches a file
+//	cp-dir, replace     copy a directory, replace a text in a file
+//	same-reports A B    compare two runs' reports, except times and ids
+//	same-trees A B REF  compare the trees of two repositories
+//	same-runs A B       compare two runs' reports byte by byte, except times and run ids
 //	jobs DIR FIELD...   print fields of each job of a report, dotted for nested ones
 //	calls DIR FIELD...  print fields of each call of a report
 //	address FILE F...   put the address in FILE in place of the example server's
@@ -73,7 +73,7 @@ func TestMain(m *testing.M) {
 //	forget NAME...      delete millhand's branches in NAME.git
 //	modules MODULE...   make bare repositories of published Go modules
 //	pushed DIR TASK...  hold the repositories of repos.txt to what a run's tasks pushed
-//	git-http DIR TOKEN  serve the repositories of a folder over HTTP to who has the token
+//	git-http DIR TOKEN  serve the repositories of a directory over HTTP to clients with the token
 func TestScripts(t *testing.T) {
 	params := scriptParams(t)
 	if testing.Short() {
@@ -100,7 +100,7 @@ func scriptParams(t *testing.T) testscript.Params {
 			if cond == "nightly" {
 				return isNightly(), nil
 			}
-			if cond == "mounts" { // whether a script may make a folder read-only to root, too
+			if cond == "mounts" { // whether a script may make a directory read-only to root, too
 				return exec.Command("unshare", "-m", "true").Run() == nil, nil
 			}
 			if cond == "userns" { // whether a script may make user namespaces, and forbid more of them in there
@@ -167,7 +167,7 @@ func read(t *testing.T, file string) string {
 	return string(data)
 }
 
-// repo makes a folder a repository with one commit, on branch main.
+// repo makes a directory a repository with one commit, on branch main.
 func repo(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: repo DIR")
@@ -180,7 +180,7 @@ func repo(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// exits runs a command and holds it to an exit code.
+// exits runs a command and checks its exit code.
 func exits(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: exits CODE CMD...")
@@ -197,7 +197,7 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// copyDir copies a folder: cp of testscript's own takes files only.
+// copyDir copies a directory: cp of testscript's own takes files only.
 func copyDir(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: cp-dir FROM TO")
@@ -233,7 +233,7 @@ func sameTrees(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// sameReports compares two runs' report.json but for what must differ: times,
+// sameReports compares two runs' report.json except for values that differ: times,
 // ids, hashes, the model's name, and what the commands print of times.
 func sameReports(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
@@ -269,10 +269,10 @@ func withoutWhatDiffers(v any) any {
 	return v
 }
 
-// patience bounds every wait of a script: what takes so long does not happen.
+// patience limits every wait of a script.
 const patience = time.Minute
 
-// waitFor waits until a file matches an expression.
+// waitFor waits until a file matches a regular expression.
 func waitFor(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: waitfor FILE REGEXP")
@@ -351,7 +351,7 @@ func holdStdin(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// glob holds a pattern to matching a file.
+// glob checks that a pattern matches a file.
 func glob(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) != 1 {
 		ts.Fatalf("usage: glob PATTERN")

@@ -202,7 +202,7 @@ var passing = []struct {
 	{regexp.MustCompile(`\b[0-9a-f]{40}\b|\b[0-9a-f]{10}\b|` + "`[0-9a-f]{7}`"), "COMMIT"},
 }
 
-// sameBytes holds the reports of two runs to the same bytes, but for what passes.
+// sameBytes compares the reports of two runs, except for times.
 func sameBytes(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: same-bytes DIR DIR")

@@ -26,7 +26,7 @@ func TestScriptsAgainAsAnOrdinaryUser(t *testing.T) {
 	if err != nil {
 		t.Skip(err)
 	}
-	dir, err := os.MkdirTemp("", "u") //nolint:usetesting // a test's own folder is closed to other users
+	dir, err := os.MkdirTemp("", "u") //nolint:usetesting // a test's own directory is closed to other users
 	if err != nil {
 		t.Fatal(err)
 	}

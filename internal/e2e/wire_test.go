@@ -126,7 +126,7 @@ func sent(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 // within returns the member of an object, or the element of a list by its
-// number, -1 for the last one; nil if there is none.
+// number, -1 for the last one; nil if it is missing.
 func within(v any, name string) any {
 	switch v := v.(type) {
 	case map[string]any:

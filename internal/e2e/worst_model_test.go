@@ -123,7 +123,7 @@ limits: {turns: 300, denials: 1000, failures: 1000, time: 5m}
 profiles: {open: {extends: full, env: [NPM_TOKEN, CI, GITHUB_ENV, GITHUB_OUTPUT, GITHUB_PATH, GITHUB_STEP_SUMMARY]}}
 repos: [{path: repo}]
 tasks:
-  - {id: obey, prompt: "Read README.md and mend the shop.", verify: [{name: env, run: "env; cat AGENTS.md"}]}
+  - {id: obey, prompt: "Read README.md and fix the shop.", verify: [{name: env, run: "env; cat AGENTS.md"}]}
   - {id: spill, prompt: 'DO bash {"command": "echo token=$NPM_TOKEN >spilt.txt"}'}
 `)
 	git := func(args ...string) {
