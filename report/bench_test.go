@@ -31,7 +31,7 @@ func shards(tb testing.TB, total, jobs, turns int) []saved {
 			for n := range turns {
 				call, turn := called(j.ID, n+1, "c", event.CallCompleted), turnEnded(j.ID, n+1, costs(0.001))
 				call.Job, turn.Job = j.ID, j.ID
-				call.Call.Input = []byte(`{"filePath":"some/folder/file.go","oldString":"what was there before","newString":"what is there now"}`)
+				call.Call.Input = []byte(`{"filePath":"some/directory/file.go","oldString":"what was there before","newString":"what is there now"}`)
 				events = append(events, call, turn)
 			}
 			events = append(events, jobEnded(j.ID, event.JobEnd{Outcome: event.Passed, Turns: turns, CostUSD: costs(0.001)}))

@@ -124,7 +124,7 @@ func TestAnOutcomeIsAFailureAnErrorOrASkip(t *testing.T) {
 		}
 		for _, p := range []*problem{cases[0].Failure, cases[0].Error, cases[0].Skipped} {
 			if p != nil && *p != (problem{"why", string(outcome), "why\nin full"}) {
-				t.Errorf("%s is told as %+v", outcome, *p)
+				t.Errorf("%s is reported as %+v", outcome, *p)
 			}
 		}
 	}

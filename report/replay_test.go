@@ -13,7 +13,7 @@ import (
 	"github.com/millhand/millhand/report"
 )
 
-// sameWhenReplayed holds the promise that a report can be made again at any
+// sameWhenReplayed checks that a report can be re-created at any
 // time: what live events fold to, their stored stream folds to as well.
 func sameWhenReplayed(tb testing.TB, events []event.Event) *report.Report {
 	tb.Helper()

@@ -101,7 +101,7 @@ func denied(why string) *stop {
 }
 
 // named is the input of the call that reads what a mention names; nil if there
-// is no such file or folder. One that can only be meant as a file is read
+// is no such file or directory. One that can only be meant as a file is read
 // whether or not it is there.
 func (w *work) named(m tasks.Mention) map[string]any {
 	if m.Ranged != "" && w.exists(m.Ranged) {
@@ -124,7 +124,7 @@ func (w *work) named(m tasks.Mention) map[string]any {
 	return input
 }
 
-// exists reports whether there is a file or a folder.
+// exists reports whether there is a file or a directory.
 func (w *work) exists(name string) bool {
 	p, err := w.site.space.Resolve(name)
 	if err != nil {
@@ -142,7 +142,7 @@ func shown(m tasks.Mention) string {
 	return m.Name
 }
 
-// fileForm is a name in a folder that ends in the way of files.
+// fileForm is a name in a directory that ends in the way of files.
 var fileForm = regexp.MustCompile(`/[^/@]*\.[A-Za-z][A-Za-z0-9]{0,7}$`)
 
 // looksLikeFile tells what was probably meant as a file from package scopes,

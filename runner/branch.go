@@ -79,7 +79,7 @@ func fetchedTip(mirror *gitops.Repo, branch string) string {
 	return tip
 }
 
-// branchAbove names a branch of the remote that has the place of a folder in the
+// branchAbove names a branch of the remote that has the place of a directory in the
 // name of another: git has no room for both.
 func branchAbove(mirror *gitops.Repo, branch string) string {
 	for i, c := range branch {
@@ -120,13 +120,13 @@ func cannotAsk(err error) (*stop, error) {
 	return notFetched("ask the remote for its branches", err), nil
 }
 
-// mirrorName names the folder of a url repository's mirror.
+// mirrorName names the directory of a url repository's mirror.
 func mirrorName(r tasks.Repo) string {
 	_, path, found := strings.Cut(r.URL, "://")
 	if !found {
 		path = r.URL
 	}
-	name := folderName(strings.TrimSuffix(path, ".git"))
+	name := dirName(strings.TrimSuffix(path, ".git"))
 	const most = 80
 	if len(name) > most {
 		name = name[len(name)-most:]

@@ -42,7 +42,7 @@ type Ground struct {
 	Tell      func(event.Network)
 	Tampered  func(error) // is told when a command has written into git's own files, which were put back
 
-	within *Confinement // of the same folders: it counts what is written, and its guard guards; nil for none
+	within *Confinement // of the same directories: it counts what is written, and its guard guards; nil for none
 }
 
 // Confinement is a sandbox for commands.
@@ -51,7 +51,7 @@ type Confinement struct {
 
 	box    *sandbox.Sandbox
 	guard  *guard          // of what the level can't keep commands from writing; nil if it can
-	growth *sandbox.Growth // nil: the folders may grow without end
+	growth *sandbox.Growth // nil: the directories may grow without end
 	within *Confinement    // whose growth this is, and perhaps whose guard; nil for its own
 	listen net.Listener    // of the proxy, at level B
 	served chan struct{}
@@ -216,7 +216,7 @@ func limits(l tasks.Limits) sandbox.Limits {
 	return sandbox.Limits{Pids: l.Processes, MemoryBytes: l.Memory, DataBytes: l.Memory, FileBytes: l.Disk}
 }
 
-// growing lists the folders that count when the disk is looked at: those that
+// growing lists the directories that count when the disk is looked at: those that
 // are the job's alone, and none that lies in another.
 func (g Ground) growing() []string {
 	dirs := []string{g.Workspace}
@@ -232,8 +232,8 @@ func (g Ground) growing() []string {
 	return dirs
 }
 
-// granted lists the folders outside of the workspace that a profile's rules
-// allow commands to use, or only to read. A rule grants a folder if it names
+// granted lists the directories outside of the workspace that a profile's rules
+// allow commands to use, or only to read. A rule grants a directory if it names
 // one, perhaps with everything below it.
 func granted(p permission.Profile) (writable, readable []string) {
 	for _, r := range p.Rules {

@@ -35,7 +35,7 @@ func TestTheWayOutIsWhatAProfileAndItsCeilingsAllow(t *testing.T) {
 	for _, tt := range tests {
 		allowed, err := wayOut(tt.own.Under(tt.most))
 		if err != nil || (allowed == nil) != tt.none {
-			t.Errorf("%s: there is none: %v, %v", tt.name, allowed == nil, err)
+			t.Errorf("%s: missing: %v, %v", tt.name, allowed == nil, err)
 			continue
 		}
 		if allowed != nil && (allowed(tt.host, 443, tt.at) == nil) != tt.allowed {

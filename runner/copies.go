@@ -14,14 +14,14 @@ import (
 	"github.com/millhand/millhand/tasks"
 )
 
-// copies are the private repositories that a run makes from folders, one for
-// each folder, kept under the run's directory.
+// copies are the private repositories that a run makes from directories, one for
+// each directory, kept under the run's directory.
 type copies struct {
 	dir string
 	env gitdir.Env
 
 	mu    sync.Mutex
-	made  map[string]func() (*gitops.Repo, error) // by the folder that was copied
+	made  map[string]func() (*gitops.Repo, error) // by the directory that was copied
 	names map[string]bool                         // taken below dir
 }
 
@@ -32,7 +32,7 @@ func newCopies(o Options) *copies {
 	}
 }
 
-// open returns the repository made from a job's folder, making it the first
+// open returns the repository made from a job's directory, making it the first
 // time. Others that want the same one wait.
 func (c *copies) open(ctx context.Context, r tasks.Repo) (*gitops.Repo, error) {
 	c.mu.Lock()
@@ -46,9 +46,9 @@ func (c *copies) open(ctx context.Context, r tasks.Repo) (*gitops.Repo, error) {
 	return once()
 }
 
-// name returns a free folder name made of a repository's.
+// name returns a free directory name made of a repository's.
 func (c *copies) name(repo string) string {
-	base := folderName(repo)
+	base := dirName(repo)
 	name := base
 	for n := 2; name == "" || c.names[name]; n++ {
 		name = fmt.Sprintf("%s-%d", base, n)
@@ -57,8 +57,8 @@ func (c *copies) name(repo string) string {
 	return name
 }
 
-// folderName makes a plain folder name of a repository's name or address.
-func folderName(repo string) string {
+// dirName makes a plain directory name of a repository's name or address.
+func dirName(repo string) string {
 	return strings.Trim(strings.Map(func(r rune) rune {
 		if strings.ContainsRune("-._", r) || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {
 			return r

@@ -10,11 +10,11 @@ import (
 	"github.com/millhand/millhand/internal/sandbox"
 )
 
-// guard looks after git's own files in a folder that commands may write, where
+// guard looks after git's own files in a directory that commands may write, where
 // the level can't keep them from it: they are compared after each command, and
 // put back.
 type guard struct {
-	mu    sync.Mutex // commands may run side by side
+	mu    sync.Mutex // commands may run in parallel
 	files *sandbox.Guard
 	tell  func(error)
 }

@@ -19,7 +19,7 @@ import (
 // the preflight has read them.
 type headers struct {
 	mu     sync.Mutex
-	hidden map[string]func() error // by the folder that holds the configuration, taken out once
+	hidden map[string]func() error // by the directory with the configuration
 	back   map[string]func(context.Context) error
 }
 
@@ -64,7 +64,7 @@ func (r *run) restoreHeaders(ctx context.Context) {
 	}
 }
 
-// filesOfCI is the folder in which a CI system keeps what one step leaves to
+// filesOfCI is the directory in which a CI system keeps what one step leaves to
 // another, keys of the checkout among it: it may lie where commands can read.
 func filesOfCI(g Ground) []string {
 	dir := g.Getenv("RUNNER_TEMP")

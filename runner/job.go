@@ -7,8 +7,8 @@ import (
 	"github.com/millhand/millhand/tasks"
 )
 
-// job is one job while it is carried out: what it is to do. What it has done
-// are values that its phases hand on.
+// job is a running job: its specification and state. Its phases pass their results on
+// as values.
 type job struct {
 	run    *run
 	opts   *Options // of the run

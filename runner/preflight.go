@@ -34,7 +34,7 @@ type Look struct {
 	// Local leaves everything alone that is not on this machine: jobs on url
 	// repositories are not looked at, and no remote is asked for its branches.
 	Local bool
-	// Fetching is told of each url repository before it is fetched, and Fetched
+	// Fetching is called for each url repository before it is fetched, and Fetched
 	// afterwards; nil for nobody. Calls do not overlap.
 	Fetching func(name string)
 	Fetched  func(name string, err error)
@@ -168,7 +168,7 @@ type preflight struct {
 	Look
 	plan    *tasks.Plan
 	origins map[string]*origin // by identity of the repository
-	taken   map[string]string  // by folder of the branches and branch: the job whose it is
+	taken   map[string]string  // by directory of the branches and branch: the job whose it is
 	auth    func(url string) remote.Auth
 	telling sync.Mutex
 }
@@ -399,7 +399,7 @@ func unsupported(err error) error {
 	return err
 }
 
-// copied looks at a folder of which the run makes a repository.
+// copied looks at a directory of which the run makes a repository.
 func (p *preflight) copied(j tasks.Job) (start, error) {
 	skip, err := condition(j, func(path string) (bool, error) {
 		_, err := os.Lstat(filepath.Join(j.Repo.Dir, filepath.FromSlash(path)))

@@ -14,7 +14,7 @@ import (
 	"github.com/millhand/millhand/tasks"
 )
 
-// git runs git in a folder.
+// git runs git in a directory.
 func git(t *testing.T, dir string, args ...string) string {
 	t.Helper()
 	cmd := exec.Command("git", append([]string{"-c", "user.name=t", "-c", "user.email=t@example.com"}, args...)...)

@@ -43,7 +43,7 @@ type Options struct {
 	// business in them, even where they lie in a workspace. Of a .millhand that
 	// one lies in, commands see nothing.
 	Private []string
-	Work    string // a private folder for worktrees and temporary files: exists, absolute, removed by the caller
+	Work    string // a private directory for worktrees and temporary files: exists, absolute, removed by the caller
 	Keep    bool   // leave the worktrees
 	Git     gitdir.Env
 	Ready   *Ready        // what the plan's preflight found
@@ -74,7 +74,7 @@ type Options struct {
 	Spent func(usd money.USD)
 	// OpenModel makes the model of a job, or of a session that the job's own has
 	// started: child names its agent then, and the job's model is the child's.
-	// retry is told of each request that is made again, and of each change of the
+	// retry is called for each retried request, and for each change of the
 	// model; the turn is not its concern.
 	OpenModel func(j tasks.Job, child string, retry func(event.Retry)) (Conversation, error)
 	Custom    []tools.Tool // of the manifests

@@ -317,7 +317,7 @@ func TestRequireChangesWithoutAny(t *testing.T) {
 
 func TestSubjectOfAPrompt(t *testing.T) {
 	for prompt, want := range map[string]string{
-		"Mend it.\nNow.":                     "Mend it",
+		"Fix it.\nNow.":                      "Fix it",
 		"  \n Upgrade   lodash\tto 5 ":       "Upgrade lodash to 5",
 		strings.Repeat("word ", 30):          "word word word word word word word word word word word word...",
 		"Rename the function QuoteMeta é of": "Rename the function QuoteMeta é of",

@@ -20,7 +20,7 @@ import (
 // floors.
 const sideBySide = 8
 
-// together measures jobs side by side in one process against as many floors,
+// together measures parallel jobs in one process against as many floors,
 // each a process of its own, that play at the same time.
 func (b *bench) together(ctx context.Context, runs int) ([]row, error) {
 	const turns = 20
@@ -28,7 +28,7 @@ func (b *bench) together(ctx context.Context, runs int) ([]row, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := script.Parse(text, "the script of jobs side by side")
+	s, err := script.Parse(text, "the script of parallel jobs")
 	if err != nil {
 		return nil, err
 	}
@@ -234,7 +234,7 @@ func (b *bench) plans(ctx context.Context, runs int) ([]row, error) {
 	}
 	file := filepath.Join(b.dir, "plan.yaml")
 	text := fmt.Sprintf("version: 1\nmodel: openai/gpt-5-mini\nprofile: build\nrepos: [{file: repos.txt}]\ntasks: [{id: care, prompt: %q, matrix: {part: [%s]}, verify: [{name: tests, run: go test ./...}]}]\n",
-		"Mend ${{ matrix.part }} of ${{ repo.name }}.", strings.TrimSuffix(numbers.String(), ", "))
+		"Fix ${{ matrix.part }} of ${{ repo.name }}.", strings.TrimSuffix(numbers.String(), ", "))
 	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 		return nil, err
 	}

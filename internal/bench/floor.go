@@ -38,7 +38,7 @@ type (
 	}
 )
 
-// instruction is all that a model is told, by either side.
+// instruction is the prompt for both millhand and the floor.
 const instruction = "Count up the revisions of the files that you find worth it."
 
 // playFloor carries out in dir what the model at url asks for, until it asks

@@ -49,7 +49,7 @@ func measureAll(ctx context.Context, runs int, commands, refusals, searches bool
 	}
 	dir, err := os.MkdirTemp("", "millhand-bench-")
 	if err != nil {
-		return fmt.Errorf("make a folder to work in: %w", err)
+		return fmt.Errorf("create a working directory: %w", err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	b, err := openBench(ctx, dir, "", 2000)

@@ -141,7 +141,7 @@ func (e *endpoint) measure(cmd *exec.Cmd) (usage, error) {
 }
 
 // awaitEnd waits until a process is over without taking note of it, so that
-// /proc still tells of it.
+// /proc still has it.
 func awaitEnd(pid int) error {
 	for {
 		err := unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil)

@@ -12,13 +12,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// names are what generated files, folders and functions are called.
+// names are what generated files, directories and functions are called.
 var names = [...]string{
 	"order", "invoice", "customer", "parcel", "ledger", "ticket", "tariff", "voucher", "depot", "route",
 	"driver", "pallet", "return", "refund", "quota", "season", "branch", "carrier", "label", "stock",
 }
 
-// generate writes a repository of n source files of 1 to 8 KB, in folders of
+// generate writes a repository of n source files of 1 to 8 KB, in directories of
 // ten, with one commit. The same n gives the same files. It returns their
 // paths.
 func (b *bench) generate(ctx context.Context, root string, n int) ([]string, error) {

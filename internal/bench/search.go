@@ -136,7 +136,7 @@ func (b *bench) plainRipgrep(ctx context.Context, s sought, scope search.Scope, 
 	return sum / repeats, nil
 }
 
-// searchTree writes the files to search, in folders of ten.
+// searchTree writes the files to search, in directories of ten.
 func (b *bench) searchTree() (*os.Root, error) {
 	dir := filepath.Join(b.dir, "searched")
 	random := rand.New(rand.NewPCG(2, searched))

@@ -56,7 +56,7 @@ func openBench(ctx context.Context, dir, program string, files int) (*bench, err
 			return nil, err
 		}
 	}
-	if b.worktree, err = worktreeFolder(dir); err != nil {
+	if b.worktree, err = worktreeDir(dir); err != nil {
 		return nil, err
 	}
 	if b.endpoint, err = listen(ctx); err != nil {
@@ -69,11 +69,11 @@ func openBench(ctx context.Context, dir, program string, files int) (*bench, err
 	return b, err
 }
 
-// worktreeFolder makes the folder for worktrees, in memory if there is such a
+// worktreeDir makes the directory for worktrees, in memory if there is such a
 // place: every run removes its worktree, and for half a minute after that ext4
 // is many times slower to make the next one, which says nothing about either
 // run.
-func worktreeFolder(dir string) (string, error) {
+func worktreeDir(dir string) (string, error) {
 	if tmp, err := os.MkdirTemp("/dev/shm", "millhand-bench-"); err == nil {
 		return tmp, nil
 	}

@@ -93,7 +93,7 @@ func TestListOfCompleteAndCorruptRuns(t *testing.T) {
 	// None of these is a run.
 	writeTestFile(t, filepath.Join(dir, "notes", "report.json"), "{}")
 	writeTestFile(t, filepath.Join(dir, "file"), "")
-	writeTestFile(t, filepath.Join(dir, "folder", "events.jsonl", "x"), "")
+	writeTestFile(t, filepath.Join(dir, "directory", "events.jsonl", "x"), "")
 	link(t, filepath.Join(dir, "one"), filepath.Join(dir, "link"))
 	writeTestFile(t, filepath.Join(dir, "linked", "x"), "")
 	link(t, filepath.Join(dir, "one", "events.jsonl"), filepath.Join(dir, "linked", "events.jsonl"))

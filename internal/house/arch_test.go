@@ -209,12 +209,12 @@ func TestTheTopLevelShowsTheProduct(t *testing.T) {
 	}
 	for _, e := range entries {
 		if e.IsDir() && !strings.HasPrefix(e.Name(), ".") && !slices.Contains(allowed, e.Name()) {
-			t.Errorf("folder %s at the top level: everything but the product's nouns goes under internal/", e.Name())
+			t.Errorf("directory %s at the top level: everything but the product's nouns goes under internal/", e.Name())
 		}
 	}
 }
 
-// sources parses the non-test Go files of the module, by folder.
+// sources parses the non-test Go files of the module, by directory.
 func sources(t *testing.T) map[string]map[string]*ast.File {
 	t.Helper()
 	all := map[string]map[string]*ast.File{}

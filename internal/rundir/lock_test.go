@@ -161,7 +161,7 @@ func TestLockOfARemovedFileIsRetried(t *testing.T) {
 func TestOnlyRegularFilesAreLocked(t *testing.T) {
 	for name, plant := range map[string]func(path string) error{
 		"a symbolic link": func(path string) error { return os.Symlink(filepath.Join(filepath.Dir(path), "elsewhere"), path) },
-		"a folder":        func(path string) error { return os.Mkdir(path, 0o700) },
+		"a directory":     func(path string) error { return os.Mkdir(path, 0o700) },
 		"a named pipe":    func(path string) error { return unix.Mkfifo(path, 0o600) },
 	} {
 		t.Run(name, func(t *testing.T) {
