@@ -1,9 +1,9 @@
-// Package policy holds what an operator allows manifests, flags and the
-// environment to ask for, whoever wrote them: the rules of policy files, and
-// those of the built-in policy for manifests from people that one doesn't trust.
+// Package policy implements the limits that an operator sets for manifests,
+// flags and the environment: the rules of policy files, and of the built-in
+// policy for untrusted manifests.
 //
-// It decides and nothing else. Package tasks reads policy files and asks about
-// everything that a manifest names, so that a refusal has a file and a line.
+// It only decides. Package tasks reads policy files and checks everything that
+// a manifest names, so that a refusal has a file and a line.
 package policy
 
 import (
@@ -19,30 +19,30 @@ import (
 	"github.com/millhand/millhand/internal/reach"
 )
 
-// Key is the key of a policy file that bounds one kind of thing.
+// Key is a key of a policy file, which limits one kind of setting.
 type Key string
 
-// The keys that list what is allowed. Endpoints, Verify and InPlace are
-// those of the built-in policy alone.
+// The keys that list what is allowed. Endpoints, Verify and InPlace exist only
+// in the built-in policy.
 const (
-	Models       Key = "models"        // names of models, by wildcards
+	Models       Key = "models"        // names of models, with wildcards
 	Providers    Key = "providers"     // names of providers
-	Hosts        Key = "hosts"         // as a profile's network has them
+	Hosts        Key = "hosts"         // in the format of a profile's network
 	Env          Key = "env"           // names of environment variables
 	Paths        Key = "paths"         // directories, absolute and without symlinks
-	Repos        Key = "repos"         // HOST/PATH or absolute paths of repositories, by wildcards
-	Publish      Key = "publish"       // modes; none is always allowed
+	Repos        Key = "repos"         // HOST/PATH or absolute paths of repositories, with wildcards
+	Publish      Key = "publish"       // modes; "none" is always allowed
 	Actors       Key = "actors"        // who may start runs
 	Extensions   Key = "extensions"    // names of custom tools
 	Setup        Key = "setup"         // setup commands
 	Cache        Key = "cache"         // names of build caches
-	SetupNetwork Key = "setup_network" // hosts that setup commands may reach, as in Hosts
+	SetupNetwork Key = "setup_network" // hosts that setup commands may reach, in the format of Hosts
 
-	Budget Key = "budget" // running without a known price, or below it
+	Budget Key = "budget" // running without a known price, or with a lower one
 
 	Endpoints Key = "endpoints" // definitions of providers and of the search
 	Verify    Key = "verify"    // verify commands
-	InPlace   Key = "in_place"  // work in the operator's own tree
+	InPlace   Key = "in_place"  // work in the operator's own working tree
 )
 
 // Rule is what one key allows.
@@ -50,40 +50,40 @@ type Rule struct {
 	Key    Key
 	Allow  []string
 	Source string // FILE:LINE, or [Untrusted]
-	Fix    string // what to do about a refusal, where that is special
+	Fix    string // how to fix a refusal, if specific
 }
 
-// By names the rule for a refusal: its key and where it is.
+// By returns the rule's key and position, for a refusal.
 func (r Rule) By() string { return string(r.Key) + " (" + r.Source + ")" }
 
-// Cap is a bound on money. The zero value bounds nothing.
+// Cap is a maximum cost. The zero value means no limit.
 type Cap struct {
 	USD    money.USD
 	Source string
 }
 
-// Untrusted is what the built-in policy is called.
+// Untrusted is the name of the built-in policy.
 const Untrusted = "--untrusted"
 
 // Policy is one policy file, or the built-in policy.
 type Policy struct {
-	Name       string // the file as it was given, or [Untrusted]
+	Name       string // the file as specified, or [Untrusted]
 	Path       string // absolute; "" for the built-in policy
-	SHA256     string // of the file, in hexadecimal; "" for the built-in policy
+	SHA256     string // hash of the file, in hexadecimal; "" for the built-in policy
 	Rules      []Rule
-	MaxProfile *permission.Profile    // a ceiling of every profile; nil for none
-	Protect    []permission.Rule      // denials of edits that no profile lifts
-	Globs      []string               // the paths of Protect, for commits
-	Sandbox    string                 // where it requires level A; "" if it doesn't
-	Run, Day   Cap                    // what one run, and all runs of a day, may cost
-	Prices     map[string]money.Price // of models, before any other
+	MaxProfile *permission.Profile    // maximum profile; nil for none
+	Protect    []permission.Rule      // denials of edits that no profile overrides
+	Globs      []string               // the globs of Protect, for commits
+	Sandbox    string                 // position of the rule that requires level A; "" for none
+	Run, Day   Cap                    // maximum cost of one run, and of all runs of a day
+	Prices     map[string]money.Price // of models, overriding all others
 }
 
-// Set is all policies that hold together: of several, the strictest does.
+// Set is the list of all policies in effect; the strictest decides.
 type Set []Policy
 
-// Own returns the policies that bind what the operator says (the command line,
-// the environment): all but the built-in one.
+// Own returns the policies that apply to the operator's own settings (command
+// line, environment): all except the built-in one.
 func (s Set) Own() Set {
 	return slices.DeleteFunc(slices.Clone(s), func(p Policy) bool { return p.Name == Untrusted })
 }
@@ -91,8 +91,8 @@ func (s Set) Own() Set {
 // IsUntrusted reports whether the built-in policy is in the set.
 func (s Set) IsUntrusted() bool { return len(s.Own()) < len(s) }
 
-// InRepository lets the built-in policy allow the paths below the top directory of
-// the repository that holds a manifest; none if there is no repository.
+// InRepository makes the built-in policy allow the paths in the repository that
+// contains a manifest; without a repository, none.
 func (s Set) InRepository(top string) Set {
 	s = slices.Clone(s)
 	for i, p := range s {
@@ -101,7 +101,7 @@ func (s Set) InRepository(top string) Set {
 			if top != "" {
 				r.Allow = []string{top}
 			} else {
-				r.Fix = "the manifest is in no git repository, so that no path is its own: put it into one, or run it without --untrusted if you trust its author"
+				r.Fix = "the manifest is not in a git repository, so it may not use any path: put it in one, or run without --untrusted if you trust its author"
 			}
 			s[i].Rules = append(slices.Clip(p.Rules), r)
 		}
@@ -109,7 +109,7 @@ func (s Set) InRepository(top string) Set {
 	return s
 }
 
-// Refuses returns the first rule for a key that allows a thing by none of its
+// Refuses returns the first rule for a key that allows none of an object's
 // names; ok is false if every policy allows it.
 func (s Set) Refuses(key Key, names ...string) (by Rule, ok bool) {
 	for _, p := range s {
@@ -144,15 +144,15 @@ func (r Rule) matches(allowed, name string) bool {
 		return err == nil && filepath.IsLocal(below)
 	case Hosts, SetupNetwork:
 		return allowed == name || hostAllowed(allowed, name)
-	case Actors: // logins of forges have no case
+	case Actors: // forge logins are case-insensitive
 		return strings.EqualFold(allowed, name)
 	default:
 		return allowed == name || allowed == "*"
 	}
 }
 
-// hostAllowed reports whether an entry of a list of hosts covers a host: on its
-// port, or on every port if it has none. A wildcard is covered by the same or a
+// hostAllowed reports whether an entry of a host list covers a host: on its
+// port, or on all ports if it has none. A wildcard is covered by the same or a
 // wider one.
 func hostAllowed(allowed, name string) bool {
 	if allowed == "*" {
@@ -170,7 +170,7 @@ func hostAllowed(allowed, name string) bool {
 	return ok && hosts.Allowed(host, port, netip.Addr{}) == nil
 }
 
-// splitPort takes the port off a host; 0 stands for every port.
+// splitPort splits a host and its port; 0 means all ports.
 func splitPort(name string) (host string, port int) {
 	host, text, err := net.SplitHostPort(name)
 	if err != nil {
@@ -183,8 +183,8 @@ func splitPort(name string) (host string, port int) {
 	return host, port
 }
 
-// Under puts a profile below every ceiling of the set: the profiles that it
-// names as the most, its hosts, and its denials of edits.
+// Under limits a profile by the set: its maximum profiles, its hosts, and its
+// denials of edits.
 func (s Set) Under(p permission.Profile) permission.Profile {
 	for _, policy := range s {
 		if policy.MaxProfile != nil {
@@ -202,7 +202,7 @@ func (s Set) Under(p permission.Profile) permission.Profile {
 	return p
 }
 
-// network is what a list of hosts allows; "*" stands for all public ones.
+// network returns what a list of hosts allows; "*" means all public hosts.
 func network(hosts []string) permission.Network {
 	return permission.Network{
 		Allow: slices.Contains(hosts, "*"),
@@ -210,8 +210,8 @@ func network(hosts []string) permission.Network {
 	}
 }
 
-// ForSetup puts the profile of setup commands below what the set lets them
-// reach; ok is false if that changes nothing.
+// ForSetup limits the profile of setup commands to the hosts that the set
+// allows them; ok is false if that changes nothing.
 func (s Set) ForSetup(p permission.Profile) (setup permission.Profile, ok bool) {
 	for _, policy := range s {
 		for _, r := range policy.Rules {
@@ -223,7 +223,7 @@ func (s Set) ForSetup(p permission.Profile) (setup permission.Profile, ok bool) 
 	return p, ok
 }
 
-// Protected returns the globs of paths that nothing may change.
+// Protected returns the globs of protected paths.
 func (s Set) Protected() []string {
 	var globs []string
 	for _, p := range s {
@@ -232,8 +232,8 @@ func (s Set) Protected() []string {
 	return globs
 }
 
-// RunCap returns the smallest amount that the set lets one run cost: that of a
-// day is one, too.
+// RunCap returns the lowest maximum cost of one run, including the caps per
+// day.
 func (s Set) RunCap() Cap {
 	var least Cap
 	for _, p := range s {
@@ -246,7 +246,7 @@ func (s Set) RunCap() Cap {
 	return least
 }
 
-// Price returns what the first policy that knows a model says that it costs.
+// Price returns the price of a model from the first policy that lists it.
 func (s Set) Price(model string) (money.Price, bool) {
 	for _, p := range s {
 		if price, ok := p.Prices[model]; ok {
@@ -256,7 +256,8 @@ func (s Set) Price(model string) (money.Price, bool) {
 	return money.Price{}, false
 }
 
-// RequiresSandbox returns where the set requires level A; "" if it doesn't.
+// RequiresSandbox returns the position of the rule that requires level A; ""
+// for none.
 func (s Set) RequiresSandbox() string {
 	for _, p := range s {
 		if p.Sandbox != "" {

@@ -64,7 +64,7 @@ func TestRefuses(t *testing.T) {
 	}
 }
 
-func TestTheStrictestPolicyHolds(t *testing.T) {
+func TestTheStrictestPolicyDecides(t *testing.T) {
 	both := append(set(Models, "openai/*", "anthropic/*"), set(Models, "openai/*")...)
 	if _, refused := both.Refuses(Models, "anthropic/x"); !refused {
 		t.Error("the wider policy decides")
@@ -75,7 +75,7 @@ func TestTheStrictestPolicyHolds(t *testing.T) {
 	}
 }
 
-func TestTheBuiltInPolicyBindsManifestsAlone(t *testing.T) {
+func TestTheBuiltInPolicyAppliesToManifestsOnly(t *testing.T) {
 	all := append(set(Models, "openai/*"), ForStrangers(nil))
 	if !all.IsUntrusted() || all.Own().IsUntrusted() || len(all.Own()) != 1 {
 		t.Errorf("own policies: %+v", all.Own())

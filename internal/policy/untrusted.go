@@ -2,11 +2,11 @@ package policy
 
 import "github.com/millhand/millhand/internal/permission"
 
-// ForStrangers returns the built-in policy for manifests from people that one
-// doesn't trust: no more than the ceiling, which is preset readonly if it is nil,
-// and nothing of this machine or of other hosts. It binds manifests; what the
-// operator says stays as it is. The directories that a manifest may name are those
-// of its own git repository, which package tasks adds.
+// ForStrangers returns the built-in policy for untrusted manifests: at most the
+// given profile, preset readonly if it is nil, and no access to this machine or
+// other hosts. It applies to manifests, not to the operator's settings. A
+// manifest may name only directories in its own git repository, which package
+// tasks adds.
 func ForStrangers(ceiling *permission.Profile) Policy {
 	if ceiling == nil {
 		readonly, _ := permission.Preset("readonly")
@@ -21,15 +21,15 @@ func ForStrangers(ceiling *permission.Profile) Policy {
 		p.Rules = append(p.Rules, Rule{Key: key, Source: Untrusted})
 	}
 	if !ceiling.Hides("bash") {
-		// What a command has changed in place, another job would be led astray by.
+		// Changes made in place by one job could mislead another.
 		p.Rules = append(p.Rules, Rule{Key: InPlace, Source: Untrusted})
 	}
 	p.Rules = append(p.Rules, Rule{Key: Publish, Allow: []string{"none", "patch", "branch"}, Source: Untrusted})
 	return p
 }
 
-// anyCommand reports whether a profile allows every command: one that allows a few
-// would be exceeded by what a manifest has run before and after the agent.
+// anyCommand reports whether a profile allows every command; otherwise a
+// manifest could exceed it with commands that run before and after the agent.
 func anyCommand(p *permission.Profile) bool {
 	return p.Decide(permission.Request{Permission: "bash", Unknown: "any command"}).Allowed()
 }

@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 )
 
-// JSON returns a JSON text without secrets: each string of it is looked at as
-// what it stands for, and what is not in a string stays byte for byte.
+// JSON redacts a JSON text. It decodes each string to search it, and leaves
+// everything outside strings unchanged.
 func (r *Redactor) JSON(text []byte) []byte {
 	if r == nil {
 		return text
@@ -32,7 +32,7 @@ func (r *Redactor) JSON(text []byte) []byte {
 	return out.Bytes()
 }
 
-// stringEnd returns where the string that begins at a quote ends.
+// stringEnd returns the end of the string that starts at a quote.
 func stringEnd(text []byte, at int) int {
 	for i := at + 1; i < len(text); i++ {
 		switch text[i] {

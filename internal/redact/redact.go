@@ -10,19 +10,19 @@ import (
 	"strings"
 )
 
-// Mark stands where a secret was.
+// Mark replaces a secret.
 const Mark = "[redacted]"
 
 const (
-	shortest = 8   // bytes of a secret: shorter ones stand in too many texts by chance
-	window   = 12  // bytes in a row of a secret by which it is found
-	variety  = 4   // different bytes that a window has at least
+	shortest = 8   // minimum length of a secret in bytes: shorter ones occur by chance
+	window   = 12  // bytes of a window
+	variety  = 4   // minimum number of different bytes in a window
 	sentence = 128 // bytes up to which a secret with white space is one, not several
 	piece    = 16  // bytes of each of several
 )
 
-// Redactor takes secrets out of texts. nil takes out none. It is safe for
-// concurrent use.
+// Redactor removes secrets from texts. A nil Redactor removes none. It is safe
+// for concurrent use.
 type Redactor struct {
 	whole   []string // forms that have no windows of their own
 	windows map[string]struct{}
@@ -31,8 +31,8 @@ type Redactor struct {
 	starts  bitmap // the first 3 bytes of each token
 }
 
-// New makes a Redactor of the secrets that are held; those under 8 bytes are
-// left out.
+// New returns a Redactor for known secrets; those shorter than 8 bytes are
+// ignored.
 func New(secrets []string) *Redactor {
 	r := &Redactor{windows: map[string]struct{}{}, tokens: tokens()}
 	for _, t := range r.tokens {
@@ -48,7 +48,7 @@ func New(secrets []string) *Redactor {
 	return r
 }
 
-// hold notes how a secret is found.
+// hold adds a secret.
 func (r *Redactor) hold(s string) {
 	if len(s) > sentence && strings.ContainsAny(s, " \t\r\n") {
 		r.whole = append(r.whole, encodings(s)...)
@@ -66,8 +66,8 @@ func (r *Redactor) hold(s string) {
 	}
 }
 
-// look notes the windows of a form; false if one of them says too little, so
-// that the form must be found as a whole, too.
+// look adds the windows of a form; false if a window has too few different
+// bytes, so that the form must be searched in full, too.
 func (r *Redactor) look(form string) bool {
 	all := true
 	for i := 0; i+window <= len(form); i++ {
@@ -82,7 +82,7 @@ func (r *Redactor) look(form string) bool {
 	return all
 }
 
-// different counts the different bytes of a text.
+// different returns the number of different bytes in a text.
 func different(s string) int {
 	var seen [256]bool
 	n := 0
@@ -95,8 +95,8 @@ func different(s string) int {
 	return n
 }
 
-// encodings lists the forms of a secret: as it is, backwards, in hexadecimal,
-// in a URL, in JSON, and in base64 wherever it begins in a longer text.
+// encodings returns the forms of a secret: plain, reversed, hexadecimal,
+// URL-encoded, JSON, and base64 at each possible alignment in a longer text.
 func encodings(s string) []string {
 	digits := hex.EncodeToString([]byte(s))
 	backwards := []byte(s)
@@ -116,9 +116,9 @@ func encodings(s string) []string {
 	return slices.Compact(forms)
 }
 
-// inner is what of a text's base64 follows from the secret alone when it begins
-// at a byte that is shift above a multiple of 3: the digits at either end hold
-// bits of its neighbours, too.
+// inner returns the base64 digits that depend only on the secret when it starts
+// at an offset of shift modulo 3: the digits at both ends contain bits of
+// neighboring bytes.
 func inner(enc *base64.Encoding, s string, shift int) string {
 	text := enc.EncodeToString([]byte(strings.Repeat("\x00", shift) + s))
 	first := []int{0, 2, 3}[shift]
@@ -129,31 +129,30 @@ func inner(enc *base64.Encoding, s string, shift int) string {
 	return text[first:last]
 }
 
-// Finding is where a secret stands in a text. It never holds the secret itself.
+// Finding is the location of a secret in a text. It never contains the secret.
 type Finding struct {
 	Start, End int    // bytes
 	Kind       string // what it is, in words
 }
 
-// held is the kind of secrets that New was given.
+// held is the kind of the secrets passed to New.
 const held = "a key or token that millhand holds"
 
-// Find returns what secrets stand in a text, in order and without overlaps.
+// Find returns the secrets in a text, in order and without overlaps.
 func (r *Redactor) Find(text string) []Finding { return r.find(text, true) }
 
-// In reports whether a text holds a secret.
+// In reports whether a text contains a secret.
 func (r *Redactor) In(text string) bool { return len(r.Find(text)) > 0 }
 
-// Text returns a text without secrets, for whatever is written or shown.
+// Text redacts a text for output.
 func (r *Redactor) Text(text string) string { return without(text, r.find(text, true)) }
 
-// Held returns a text without the secrets that New was given. What only has the
-// form of a key stays: it is for readers that may write the text back, who
-// would put the mark in the place of a key of their own.
+// Held redacts only the secrets passed to New. It is for readers that may write
+// the text back and would replace a key of their own with the mark.
 func (r *Redactor) Held(text string) string { return without(text, r.find(text, false)) }
 
-// without puts marks where the findings are. Line ends stay, so that what counts
-// lines still does.
+// without replaces the findings with marks. It preserves newlines, so that line
+// numbers stay correct.
 func without(text string, found []Finding) string {
 	if len(found) == 0 {
 		return text
@@ -170,7 +169,7 @@ func without(text string, found []Finding) string {
 	return b.String()
 }
 
-// find looks at every byte once, with the seven before it.
+// find checks every byte once, with the seven before it.
 func (r *Redactor) find(text string, guess bool) []Finding {
 	if r == nil {
 		return nil
@@ -207,7 +206,7 @@ func (r *Redactor) find(text string, guess bool) []Finding {
 	return merged(append(found, r.wholes(text)...))
 }
 
-// wholes finds the forms that have no windows.
+// wholes finds the forms without windows.
 func (r *Redactor) wholes(text string) []Finding {
 	var found []Finding
 	for _, form := range r.whole {
@@ -223,7 +222,7 @@ func (r *Redactor) wholes(text string) []Finding {
 	return found
 }
 
-// merged sorts findings and joins those that overlap.
+// merged sorts findings and merges overlapping ones.
 func merged(found []Finding) []Finding {
 	if len(found) < 2 {
 		return found
@@ -244,7 +243,7 @@ func merged(found []Finding) []Finding {
 	return out
 }
 
-// bitmap is a set of numbers that says "perhaps" of others, too, seldom.
+// bitmap is a set of numbers with rare false positives.
 type bitmap [1 << (bitmapBits - 6)]uint64
 
 const bitmapBits = 16
@@ -261,7 +260,7 @@ func (b *bitmap) has(x uint64) bool {
 
 func mixed(x uint64) uint64 { return x * 0x9E3779B97F4A7C15 >> (64 - bitmapBits) }
 
-// packed makes a number of the last 8 bytes of a text.
+// packed returns the last 8 bytes of a text as a number.
 func packed(s string) uint64 {
 	var x uint64
 	for i := range len(s) {

@@ -43,7 +43,7 @@ func TestASecretIsFoundInEveryForm(t *testing.T) {
 	}
 }
 
-func TestOtherTextsStayAsTheyAre(t *testing.T) {
+func TestHarmlessTextsAreUnchanged(t *testing.T) {
 	r := redact.New([]string{secret})
 	for _, text := range []string{"", "short", "sk-Ab", fmt.Sprintf("%x", "other"), strings.Repeat("A", 100)} {
 		if got := r.Text(text); got != text || r.In(text) {
@@ -89,7 +89,7 @@ func TestIncident2026KeyWithoutItsFirstSevenCharacters(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoPartOfASecretByChanceStays(t *testing.T) {
+func TestShortMatchesWithASecretAreKept(t *testing.T) {
 	r := redact.New([]string{"------------secret-0123456789", "aaaaaaaaaaaaaaaaaaaaaaaa", strings.Repeat("word and ", 30) + "Zx81-kfj3-Lq0v-99ab"})
 	for _, text := range []string{"--------------------", "aaaaaaaaaaaaa", "a word and word and word"} {
 		if r.In(text) {
@@ -116,7 +116,7 @@ func tokens() []string {
 	}
 }
 
-func TestFormsOfKeysAreFound(t *testing.T) {
+func TestKnownKeyFormatsAreFound(t *testing.T) {
 	r := redact.New(nil)
 	for _, token := range tokens() {
 		for _, around := range []string{"%s", "x=%s;", "before %s after", `{"a":"\n%s"}`, "(%s)\n"} {
@@ -136,7 +136,7 @@ func TestFormsOfKeysAreFound(t *testing.T) {
 	}
 }
 
-func TestExamplesOfKeysAndOtherWordsStay(t *testing.T) {
+func TestPlaceholderKeysAreKept(t *testing.T) {
 	r := redact.New(nil)
 	for _, text := range []string{
 		"AKIAIOSFODNN7EXAMPLE", "ghp_xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx", "sk-xxxx", "sk-learn-something-about-nothing-at-all-today", "task-0123456789abcdefghijklmnopqrstuv",
@@ -192,7 +192,7 @@ func FuzzJSON(f *testing.F) {
 }
 
 // A Writer finds what comes in pieces.
-func TestAWriterFindsWhatComesInPieces(t *testing.T) {
+func TestAWriterFindsSecretsSplitAcrossWrites(t *testing.T) {
 	r := redact.New([]string{secret})
 	rnd := rand.New(rand.NewPCG(1, 2))
 	var in strings.Builder

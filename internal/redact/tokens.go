@@ -2,17 +2,17 @@ package redact
 
 import "strings"
 
-// tokenStart is how many bytes of its prefix a token is noticed by.
+// tokenStart is the number of prefix bytes used to detect a token.
 const tokenStart = 3
 
-// token is a form of keys that a service gives out.
+// token is the format of a service's keys.
 type token struct {
 	kind   string
 	prefix string
 	size   func(rest string) int // of what follows the prefix, 0 if it is no token
 }
 
-// tokens lists the forms.
+// tokens returns the known formats.
 func tokens() []token {
 	list := []token{
 		{"a GitHub token", "github_pat_", run(words, 40)},
@@ -48,8 +48,8 @@ func tokens() []token {
 	return list
 }
 
-// tokenAt returns the size of the token that begins at a place, and what it is;
-// 0 if none does.
+// tokenAt returns the size and the kind of the token at a position; 0 if there
+// is no token.
 func (r *Redactor) tokenAt(text string, at int) (size int, kind string) {
 	if at > 0 && letters(text[at-1]) && !escaped(text[:at]) {
 		return 0, "" // the end of another word
@@ -100,7 +100,7 @@ func length(s string, of func(byte) bool) int {
 	return n
 }
 
-// plausible tells a key from what stands for one in an example.
+// plausible distinguishes a key from a placeholder in an example.
 func plausible(s string) bool {
 	return strings.ContainsAny(s, "0123456789") && different(s) >= 7 && !strings.Contains(strings.ToUpper(s), "EXAMPLE")
 }

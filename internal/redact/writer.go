@@ -5,22 +5,23 @@ import (
 	"unsafe"
 )
 
-// How much a Writer keeps back to see what belongs together: at most so much
-// before it looks, and so much of that for the next time.
+// The buffer of a Writer: its maximum size before it is searched, and the tail
+// that is held back for the next search.
 const (
 	atOnce   = 64 << 10
 	keptBack = 8 << 10
 )
 
-// Writer passes a text on without secrets, also those that come in pieces, if
-// they are not longer than 8 KiB.
+// Writer redacts a stream, including secrets split across writes, up to 8 KiB
+// long.
 type Writer struct {
 	r   *Redactor
 	out io.Writer
 	buf []byte
 }
 
-// Writer makes a Writer on out. The caller flushes it at the end.
+// Writer returns a Writer that writes to out. The caller must call Flush at the
+// end.
 func (r *Redactor) Writer(out io.Writer) *Writer { return &Writer{r: r, out: out} }
 
 // Write implements [io.Writer].
@@ -54,7 +55,7 @@ func (w *Writer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Flush passes on what was kept back.
+// Flush writes the buffered rest.
 func (w *Writer) Flush() error {
 	_, err := io.WriteString(w.out, w.r.Text(string(w.buf)))
 	w.buf = w.buf[:0]
