@@ -18,7 +18,7 @@ func patchOf(lines ...string) args {
 	return args{"patchText": "*** Begin Patch\n" + strings.Join(lines, "\n") + "\n*** End Patch"}
 }
 
-func TestApplyPatchDoesAllOfAPatch(t *testing.T) {
+func TestApplyPatchAppliesAllSections(t *testing.T) {
 	s := setUp(t, "edit", map[string]string{"a.txt": "one\ntwo\nthree\n", "gone.txt": "x\n", "old/run.sh": "echo 1\n", "crlf.txt": "a\r\nb\r\n"})
 	if err := os.Chmod(filepath.Join(s.dir, "old/run.sh"), 0o755); err != nil {
 		t.Fatal(err)
@@ -57,7 +57,7 @@ func TestApplyPatchDoesAllOfAPatch(t *testing.T) {
 	s.want(s.call("edit", args{"filePath": "a.txt", "oldString": "TWO", "newString": "2"}), Completed) // what it wrote it has seen
 }
 
-func TestApplyPatchDoesAllOrNothing(t *testing.T) {
+func TestApplyPatchIsAtomic(t *testing.T) {
 	files := map[string]string{"a.txt": "one\n", "b.txt": "two\n", "sub/x": "", "twin.txt": "t\n"}
 	tests := []struct {
 		name  string
@@ -91,7 +91,7 @@ func TestApplyPatchDoesAllOrNothing(t *testing.T) {
 }
 
 // The disk fails in the middle: what was written is put back.
-func TestApplyPatchPutsBackWhatItWrote(t *testing.T) {
+func TestApplyPatchRollsBack(t *testing.T) {
 	s := setUp(t, "edit", map[string]string{"a.txt": "one\n", "b.txt": "two\n", "c.txt": "three\n"})
 	if err := os.Chmod(filepath.Join(s.dir, "b.txt"), 0o751); err != nil {
 		t.Fatal(err)
@@ -173,7 +173,7 @@ func TestApplyPatchOutsideUnderARule(t *testing.T) {
 	}
 }
 
-func TestApplyPatchNoticesWhatOthersWrote(t *testing.T) {
+func TestApplyPatchDetectsWritesByOthers(t *testing.T) {
 	s := setUp(t, "edit", map[string]string{"a.txt": "one\n", "b.txt": "two\n"})
 	s.want(s.call("read", args{"filePath": "a.txt"}), Completed)
 	s.put("a.txt", "somebody else's\n")
@@ -182,7 +182,7 @@ func TestApplyPatchNoticesWhatOthersWrote(t *testing.T) {
 	}
 }
 
-func TestApplyPatchTellsWhatAMoveReplaces(t *testing.T) {
+func TestApplyPatchReportsReplacedTargets(t *testing.T) {
 	s := setUp(t, "edit", map[string]string{"a.txt": "one\n", "b.txt": "two\nthree\n"})
 	out := s.call("apply_patch", patchOf("*** Update File: a.txt", "*** Move to: b.txt"))
 	s.want(out, Completed, "R a.txt -> b.txt (replaced the existing b.txt)")
@@ -201,7 +201,7 @@ func TestApplyPatchTellsWhatAMoveReplaces(t *testing.T) {
 	}
 }
 
-func TestApplyPatchPutsBackTheModesOfFilesThatMoved(t *testing.T) {
+func TestApplyPatchRestoresModesOfMovedFiles(t *testing.T) {
 	s := setUp(t, "edit", map[string]string{"a": "a\n", "b": "b\n", "c": "c\n"})
 	modes := map[string]os.FileMode{"a": 0o755, "b": 0o600, "c": 0o644}
 	for name, mode := range modes {

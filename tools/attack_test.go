@@ -244,7 +244,7 @@ func TestFileAttacksFail(t *testing.T) {
 	}
 }
 
-func TestTheListOfFileAttacksIsTrue(t *testing.T) {
+func TestTheListOfFileAttacksIsComplete(t *testing.T) {
 	for group, attacks := range fileThreats() {
 		var names []string
 		for _, a := range attacks {

@@ -19,7 +19,7 @@ import (
 	"github.com/millhand/millhand/internal/proc"
 )
 
-func TestBashTellsWhatACommandDid(t *testing.T) {
+func TestBashResults(t *testing.T) {
 	s := setUp(t, "build", map[string]string{"a.txt": "one\n", "sub/b.txt": "two\n"})
 	tests := []struct {
 		name string
@@ -60,7 +60,7 @@ func TestBashTellsWhatACommandDid(t *testing.T) {
 	}
 }
 
-func TestBashSaysWhyItCanNot(t *testing.T) {
+func TestBashErrors(t *testing.T) {
 	s := setUp(t, "build", map[string]string{"a.txt": "one\n"})
 	before := s.tree()
 	tests := []struct {
@@ -90,7 +90,7 @@ func TestBashSaysWhyItCanNot(t *testing.T) {
 
 // A pipe tells when the last process that holds it has ended, without looking
 // at the clock.
-func TestBashEndsWhatItStarted(t *testing.T) {
+func TestBashKillsBackgroundProcesses(t *testing.T) {
 	tests := []struct {
 		name string
 		in   args
@@ -151,7 +151,7 @@ func TestBashTimeouts(t *testing.T) {
 	}
 }
 
-func TestTheEndOfTheSessionEndsACommand(t *testing.T) {
+func TestCancelingTheSessionKillsACommand(t *testing.T) {
 	s := setUp(t, "build", nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	out := s.tools.Dispatch(ctx, s.env, Call{Name: "bash", Input: `{"command": "sleep 1000"}`}, func(string) { cancel() })
@@ -163,7 +163,7 @@ func TestTheEndOfTheSessionEndsACommand(t *testing.T) {
 	}
 }
 
-func TestBashSeesNothingOfTheEnvironmentButTheAllowList(t *testing.T) {
+func TestBashGetsOnlyAllowedVariables(t *testing.T) {
 	for _, name := range []string{"OPENAI_API_KEY", "GITHUB_TOKEN", "GITHUB_ENV", "SSH_AUTH_SOCK", "HARMLESS", "BASH_ENV", "LD_PRELOAD_NOT"} {
 		t.Setenv(name, "c4nary")
 	}
@@ -183,7 +183,7 @@ func TestBashSeesNothingOfTheEnvironmentButTheAllowList(t *testing.T) {
 	}
 }
 
-func TestBashGivesTheEndOfALongOutputAndKeepsTheWhole(t *testing.T) {
+func TestBashTruncatesLongOutputAndSavesIt(t *testing.T) {
 	s := setUp(t, "build", nil)
 	s.put("seq", "")
 	out := s.call("bash", args{"command": "seq 1 100000"})
@@ -202,7 +202,7 @@ func TestBashGivesTheEndOfALongOutputAndKeepsTheWhole(t *testing.T) {
 	s.unchanged(before)
 }
 
-func TestKeptOutputsAreReadableBehindALink(t *testing.T) {
+func TestSavedOutputsAreReadableThroughASymlink(t *testing.T) {
 	s := setUp(t, "build", nil)
 	if err := os.Mkdir(filepath.Join(s.base, "real"), 0o755); err != nil {
 		t.Fatal(err)
@@ -218,7 +218,7 @@ func TestKeptOutputsAreReadableBehindALink(t *testing.T) {
 	s.want(s.call("read", args{"filePath": kept, "limit": 1}), Completed, "1: 1\n")
 }
 
-func TestAFloodOfOutputTakesLittleMemory(t *testing.T) {
+func TestHugeOutputUsesLittleMemory(t *testing.T) {
 	s := setUp(t, "build", nil)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -321,7 +321,7 @@ func TestWithoutAHomeItsFilesAreOutside(t *testing.T) {
 	s.want(s.call("bash", args{"command": "echo x > ~/x; cat ~/x"}), Completed, "x\n")
 }
 
-func TestBashOutputIsValidTextWhereverItIsCut(t *testing.T) {
+func TestTruncatedBashOutputIsValidUTF8(t *testing.T) {
 	s := setUp(t, "build", nil)
 	for _, unit := range []string{"é", "日本", "🙂x", `\377`, `\001"`, `\302`} {
 		out := s.call("bash", args{"command": "for i in {1..20000}; do printf '" + unit + "'; done"})

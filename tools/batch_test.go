@@ -18,7 +18,7 @@ func batched(tool string, in args) args { return args{"tool": tool, "parameters"
 
 func withBatch(env *Env) { env.Batch = true }
 
-func TestBatchAnswersWithWhatEachCallAnswered(t *testing.T) {
+func TestBatchReturnsTheResultOfEachCall(t *testing.T) {
 	s := setUp(t, "edit", map[string]string{"a.txt": "one\n", "b.txt": "two\n", ".env": "K=1\n"})
 	s.equip(withBatch)
 	out := s.call("batch", batchOf(
@@ -37,7 +37,7 @@ func TestBatchAnswersWithWhatEachCallAnswered(t *testing.T) {
 	}
 }
 
-func TestABatchIsBounded(t *testing.T) {
+func TestBatchLimits(t *testing.T) {
 	s := setUp(t, "readonly", map[string]string{"small.txt": "small\n", "large.txt": strings.Repeat(strings.Repeat("x", 99)+"\n", 400), "long.txt": strings.Repeat("x\n", 1900)})
 	s.equip(withBatch)
 	s.want(s.call("batch", batchOf()), Failed, "tool_calls is empty; specify at least one call")
@@ -121,7 +121,7 @@ func TestConcurrentEditsOfOneFileLoseNothing(t *testing.T) {
 	}
 }
 
-func TestABatchKeepsTheEndOfWhatACommandPrinted(t *testing.T) {
+func TestABatchKeepsTheTailOfCommandOutput(t *testing.T) {
 	s := setUp(t, "build", nil)
 	s.withCustom(Custom{Command: script("seq 1 3000; echo LAST; echo why >&2; exit 3")})
 	s.env.Batch = true

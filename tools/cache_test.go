@@ -9,7 +9,7 @@ import (
 
 func withCache(env *Env) { env.Tree, env.Cache, env.Batch = &Tree{}, &Cache{}, true }
 
-func TestAnswersAreKeptUntilSomethingIsWrittenOrRun(t *testing.T) {
+func TestResultsAreCachedUntilAChange(t *testing.T) {
 	changes := map[string]args{
 		"write":       {"filePath": "b.txt", "content": "x"},
 		"edit":        {"filePath": "a.txt", "oldString": "one", "newString": "two"},
@@ -48,7 +48,7 @@ func TestAnswersAreKeptUntilSomethingIsWrittenOrRun(t *testing.T) {
 	}
 }
 
-func TestTheAnswerAfterAChangeIsTheNewOne(t *testing.T) {
+func TestResultsAfterAChangeAreNew(t *testing.T) {
 	s := setUp(t, "build", map[string]string{"a.txt": "one\n"})
 	s.equip(withCache)
 	s.want(s.call("read", args{"filePath": "a.txt"}), Completed, "1: one")
@@ -60,7 +60,7 @@ func TestTheAnswerAfterAChangeIsTheNewOne(t *testing.T) {
 	s.want(s.call("read", args{"filePath": "a.txt"}), Completed, "1: somebody else's")
 }
 
-func TestACachedAnswerIsDecidedAgain(t *testing.T) {
+func TestACachedResultIsDecidedAgain(t *testing.T) {
 	s := setUp(t, "readonly", map[string]string{"a.txt": "one\n"})
 	s.equip(withCache)
 	first := s.call("read", args{"filePath": "a.txt"})
@@ -76,7 +76,7 @@ func TestACachedAnswerIsDecidedAgain(t *testing.T) {
 	s.want(s.call("read", args{"filePath": "a.txt"}), Denied)
 }
 
-func TestFailuresAreNotKept(t *testing.T) {
+func TestFailuresAreNotCached(t *testing.T) {
 	s := setUp(t, "readonly", nil)
 	s.equip(withCache)
 	s.want(s.call("read", args{"filePath": "a.txt"}), Failed)
@@ -85,7 +85,7 @@ func TestFailuresAreNotKept(t *testing.T) {
 }
 
 // Two sessions on one workspace: what one writes the other sees.
-func TestAWriteOfAnotherSessionCounts(t *testing.T) {
+func TestAWriteOfAnotherSessionInvalidatesTheCache(t *testing.T) {
 	s := setUp(t, "edit", map[string]string{"a.txt": "one\n"})
 	s.equip(withCache)
 	other := *s.env
@@ -107,7 +107,7 @@ func TestPagesAreFetchedOnce(t *testing.T) {
 	s.want(s.call("webfetch", args{"url": at}), Completed, "page 3")
 }
 
-func TestTheCacheIsBounded(t *testing.T) {
+func TestCacheLimit(t *testing.T) {
 	var c Cache
 	for i := range 10 * maxCached {
 		c.put(fmt.Sprint(i), 0, Outcome{})

@@ -32,7 +32,7 @@ func captured(t *testing.T, env *Env, pieces ...string) (bounded, []string) {
 	return b, kept
 }
 
-func TestCaptureKeepsAFileOnlyOfWhatIsCut(t *testing.T) {
+func TestCaptureSavesOnlyTruncatedOutput(t *testing.T) {
 	limit := defaultBytes
 	small := OutputLimits{Lines: 3, Bytes: 100}
 	tests := []struct {
@@ -81,7 +81,7 @@ func TestCaptureKeepsAFileOnlyOfWhatIsCut(t *testing.T) {
 	}
 }
 
-func TestCaptureAnswersWithoutAFile(t *testing.T) {
+func TestCaptureWithoutAFile(t *testing.T) {
 	flood := strings.Repeat("line\n", 100_000)
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "outputs"), nil, 0o644); err != nil {
@@ -96,7 +96,7 @@ func TestCaptureAnswersWithoutAFile(t *testing.T) {
 	}
 }
 
-func TestOnlySoMuchIsKeptOnDisk(t *testing.T) {
+func TestSavedOutputIsLimited(t *testing.T) {
 	env := &Env{Outputs: outputsIn(t, t.TempDir())}
 	c := newCapture(env, "bash")
 	block := bytes.Repeat([]byte("0123456789abcde\n"), 1<<16)

@@ -25,7 +25,7 @@ func (s *stage) withCustom(c Custom) {
 
 func script(text string) []string { return []string{"bash", "-c", text} }
 
-func TestACustomToolIsGivenJSONAndAnswersWithItsOutput(t *testing.T) {
+func TestACustomToolReadsJSONAndReturnsItsOutput(t *testing.T) {
 	s := setUp(t, "readonly", map[string]string{"a.txt": "one\n"})
 	s.withCustom(Custom{
 		Command: script(`cat; echo; cat a.txt; pwd; echo noise >&2; test -t 0 || echo none; echo "$1"`),
@@ -46,7 +46,7 @@ func TestACustomToolIsGivenJSONAndAnswersWithItsOutput(t *testing.T) {
 	}
 }
 
-func TestACustomToolSaysHowItFailed(t *testing.T) {
+func TestCustomToolErrors(t *testing.T) {
 	tests := []struct {
 		name string
 		tool Custom
@@ -101,7 +101,7 @@ func TestACustomToolIsDeniedUnlessARuleNamesIt(t *testing.T) {
 	s.unchanged(before)
 }
 
-func TestALongAnswerOfACustomToolIsKept(t *testing.T) {
+func TestLongOutputOfACustomToolIsSaved(t *testing.T) {
 	s := setUp(t, "readonly", nil)
 	s.withCustom(Custom{Command: script("seq 1 100000")})
 	out := s.call("deploy", args{})

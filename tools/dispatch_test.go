@@ -33,7 +33,7 @@ func TestToolNamesIgnoreCaseAndUnknownOnesListTheTools(t *testing.T) {
 	}
 }
 
-func TestNobodyIsThereToBeAsked(t *testing.T) {
+func TestToolsThatAskTheUserAreNotAvailable(t *testing.T) {
 	s := setUp(t, "full", nil)
 	for _, name := range []string{"question", "plan_exit", "plan_enter", "Question", "ask_user", "ExitPlanMode"} {
 		s.want(s.call(name, args{}), Failed, fmt.Sprintf("tool %q is not available: this is a non-interactive run", name), "state your assumptions in the final answer")
@@ -108,7 +108,7 @@ func TestGitsFilesAreWrittenOnlyUnderARuleForGit(t *testing.T) {
 	s.want(s.call("write", args{"filePath": ".git/config", "content": "x"}), Denied, `edit: {".git/*": deny} (m.yaml:4)`)
 }
 
-func TestOutsideIsOpenedOnlyByARuleThatNamesIt(t *testing.T) {
+func TestPathsOutsideNeedAnExplicitRule(t *testing.T) {
 	s := setUp(t, "edit", nil)
 	s.allow("*", "*")
 	s.want(s.call("write", args{"filePath": s.outside + "/new", "content": "x"}), Denied, `denied: external_directory "`+s.outside+`/new"`)
@@ -145,7 +145,7 @@ func acts(do func(context.Context) (Result, error)) spare {
 	return spare{prepare: func() (Pending, error) { return Pending{Do: do}, nil }}
 }
 
-func TestAPanicCostsTheCallAlone(t *testing.T) {
+func TestAPanicFailsOnlyTheCall(t *testing.T) {
 	for name, tool := range map[string]spare{
 		"preparing": {prepare: func() (Pending, error) { panic("oops") }},
 		"acting":    acts(func(context.Context) (Result, error) { panic("oops") }),
@@ -187,7 +187,7 @@ func TestTheReasonACallEndedIsReported(t *testing.T) {
 	}
 }
 
-func TestErrorsAndTitlesAreBoundedText(t *testing.T) {
+func TestErrorsAndTitlesAreTruncated(t *testing.T) {
 	long := strings.Repeat("long\x01\xff ", 100_000)
 	tools := map[string]spare{
 		"error": acts(func(context.Context) (Result, error) { return Result{}, errors.New(long) }),

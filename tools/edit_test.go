@@ -53,7 +53,7 @@ func TestEdit(t *testing.T) {
 	}
 }
 
-func TestEditWithoutOldStringMakesAFile(t *testing.T) {
+func TestEditWithoutOldStringCreatesAFile(t *testing.T) {
 	s := setUp(t, "edit", map[string]string{"a.txt": "one\n"})
 	s.want(s.call("edit", args{"filePath": "sub/new.txt", "oldString": "", "newString": "x\n"}), Completed, "Created sub/new.txt: 1 lines, 2 bytes.")
 	if got := s.content("sub/new.txt"); got != "x\n" {
@@ -61,7 +61,7 @@ func TestEditWithoutOldStringMakesAFile(t *testing.T) {
 	}
 }
 
-func TestEditSaysWhyItCanNot(t *testing.T) {
+func TestEditErrors(t *testing.T) {
 	const fix = ": read the file again and copy the text exactly, including whitespace and without line numbers"
 	s := setUp(t, "edit", map[string]string{"a.txt": "one\ntwo\none\n", "cart.go": "x", "sub/x": "", "empty": ""})
 	before := s.tree()
@@ -92,7 +92,7 @@ func TestEditSaysWhyItCanNot(t *testing.T) {
 	s.unchanged(before)
 }
 
-func TestEditDoesNotTakeHugeFiles(t *testing.T) {
+func TestEditRejectsHugeFiles(t *testing.T) {
 	s := setUp(t, "edit", nil)
 	f, err := os.Create(filepath.Join(s.dir, "huge"))
 	if err != nil {

@@ -76,7 +76,7 @@ func TestGlob(t *testing.T) {
 	}
 }
 
-func TestGlobSaysWhyItCanNot(t *testing.T) {
+func TestGlobErrors(t *testing.T) {
 	s := project(t)
 	s.want(s.call("glob", args{"pattern": ""}), Failed, "pattern is empty; specify a glob such as **/*.go")
 	for _, pattern := range []string{"../*", "sub/../*.go", "!../x", s.dir + "/../*"} {
@@ -92,7 +92,7 @@ func TestGlobSaysWhyItCanNot(t *testing.T) {
 	s.want(s.call("glob", args{"pattern": "*secret*"}), Denied, `glob: {"*secret*": deny} (m.yaml:4)`)
 }
 
-func TestSearchesAreCutWithANotice(t *testing.T) {
+func TestTruncatedSearchesSaySo(t *testing.T) {
 	s := setUp(t, "readonly", nil)
 	for i := range 130 {
 		s.put(fmt.Sprintf("f%03d.txt", i), "needle\n")
@@ -114,7 +114,7 @@ func TestSearchesAreCutWithANotice(t *testing.T) {
 	}
 }
 
-func TestSearchesTellWhatTheyCouldNotLookInto(t *testing.T) {
+func TestSearchesReportSkippedFiles(t *testing.T) {
 	s := setUp(t, "readonly", map[string]string{"a.txt": "needle\n"})
 	f, err := os.Create(filepath.Join(s.dir, "huge.txt"))
 	if err != nil {
@@ -157,7 +157,7 @@ func TestSearchesOutside(t *testing.T) {
 	s.want(s.call("grep", args{"pattern": "s3cret", "path": s.outside + "/.env"}), Denied, "denied: read ")
 }
 
-func TestIgnoreRulesFromElsewhereCount(t *testing.T) {
+func TestExternalIgnoreRulesApply(t *testing.T) {
 	s := setUp(t, "readonly", map[string]string{"a.txt": "needle\n", "b.tmp": "needle\n"})
 	s.env.Ignore = ignore.New(ignore.Parse([]byte("*.tmp\n")))
 	for tool, want := range map[string]string{"glob": "a.txt\n", "grep": "Found 1 matches\n\na.txt:\n  Line 1: needle\n", "list": "./\n  a.txt\n"} {

@@ -43,7 +43,7 @@ func TestGrep(t *testing.T) {
 	}
 }
 
-func TestGrepSaysWhyItCanNot(t *testing.T) {
+func TestGrepErrors(t *testing.T) {
 	s := project(t)
 	s.want(s.call("grep", args{"pattern": ""}), Failed, "pattern is empty; specify a regular expression")
 	s.want(s.call("grep", args{"pattern": "("}), Failed, "grep (: invalid regular expression")
@@ -59,7 +59,7 @@ func TestGrepSaysWhyItCanNot(t *testing.T) {
 	s.want(s.call("grep", args{"pattern": "password"}), Denied, `grep: {"pass*": deny} (m.yaml:4)`)
 }
 
-func TestAGrepOfMuchTextIsBounded(t *testing.T) {
+func TestGrepOutputIsTruncated(t *testing.T) {
 	s := setUp(t, "readonly", map[string]string{"a.txt": strings.Repeat("needle "+strings.Repeat("\x01", 3000)+"\n", 100)})
 	out := s.call("grep", args{"pattern": "needle"})
 	s.want(out, Completed, "Found 100 matches\n", "full output saved to "+s.env.Outputs.Path())

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestNeedsOfACallToldByItsSubject(t *testing.T) {
+func TestNeedsBySubject(t *testing.T) {
 	s := setUp(t, "build", map[string]string{"a.txt": "", "sub/x": ""})
 	s.link(s.outside, "out")
 	home := s.base + "/home"
@@ -76,7 +76,7 @@ func TestNeedsOfACallToldByItsSubject(t *testing.T) {
 	}
 }
 
-func TestNeedsOfWhatIsNoPath(t *testing.T) {
+func TestNeedsOfInvalidPaths(t *testing.T) {
 	s := setUp(t, "build", nil)
 	s.link("loop", "loop")
 	for _, tool := range []string{"read", "write", "external_directory"} {

@@ -35,7 +35,7 @@ func TestList(t *testing.T) {
 	}
 }
 
-func TestListSaysWhyItCanNot(t *testing.T) {
+func TestListErrors(t *testing.T) {
 	s := project(t)
 	s.want(s.call("list", args{"path": "main.go"}), Failed, "main.go: not a directory")
 	s.want(s.call("list", args{"path": "nope"}), Failed, "file not found: nope; use glob or list to find it")
@@ -49,7 +49,7 @@ func TestListSaysWhyItCanNot(t *testing.T) {
 
 // What the read rules deny is not told of by the search tools, not even whether it
 // exists.
-func TestSearchesDoNotTellWhatIsThere(t *testing.T) {
+func TestSearchesDoNotRevealHiddenFiles(t *testing.T) {
 	s := setUp(t, "full", map[string]string{"secret/k": "s3\n", "free/.env": "K=1\n", "docs/a.md": "s3\n", "docs/b.txt": "s3\n", "free/x": "s3\n"})
 	s.env.Profile.Rules = append(s.env.Profile.Rules, permission.Rule{Permission: "read", Pattern: "secret/**", Source: "m.yaml:1"},
 		permission.Rule{Permission: "read", Pattern: "docs/**", Source: "m.yaml:2"}, permission.Rule{Permission: "read", Pattern: "docs/*.md", Effect: permission.Allow, Source: "m.yaml:3"})

@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestASchemaIsOfferedInAFormThatEveryProviderTakes(t *testing.T) {
+func TestOfferedSchema(t *testing.T) {
 	tests := []struct{ name, schema, want string }{
 		{"what is plain stays", `{"type": "string", "description": "d", "enum": ["a"]}`, `{"type": "string", "description": "d", "enum": ["a"]}`},
 		{"what is special goes", `{"type": "string", "format": "uri", "pattern": "^x", "$comment": "c", "title": "t", "minLength": 1}`, `{"type": "string", "minLength": 1}`},
@@ -51,7 +51,7 @@ func TestASchemaIsOfferedInAFormThatEveryProviderTakes(t *testing.T) {
 	}
 }
 
-func TestASchemaThatRefersToItselfIsOffered(t *testing.T) {
+func TestOfferedRecursiveSchema(t *testing.T) {
 	for _, text := range []string{`{"properties": {"x": {"$ref": "#"}}}`, `{"properties": {"x": {"$ref": "#/properties/x"}}}`, `{"properties": {"x": {"$ref": "#/nowhere/at/all"}}}`, `{"properties": {"a": {"$ref": "#"}, "b": {"$ref": "#"}, "c": {"$ref": "#"}}}`} {
 		schema, err := objectSchema(json.RawMessage(text))
 		if err != nil {
@@ -63,7 +63,7 @@ func TestASchemaThatRefersToItselfIsOffered(t *testing.T) {
 	}
 }
 
-func TestACustomToolIsGivenItsDefaults(t *testing.T) {
+func TestACustomToolGetsDefaults(t *testing.T) {
 	s := setUp(t, "readonly", nil)
 	s.withCustom(Custom{Command: script("cat"), Schema: json.RawMessage(`{
 		"properties": {

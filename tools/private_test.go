@@ -7,7 +7,7 @@ import (
 
 // Where a report directory lies in the workspace, no tool gets at it, whatever the
 // rules allow, except to read kept outputs.
-func TestReportsInTheWorkspaceAreClosed(t *testing.T) {
+func TestReportsInTheWorkspaceAreInaccessible(t *testing.T) {
 	s := setUp(t, "full", map[string]string{"sub/.millhand/runs/1/report.json": "needle\n", "file": "needle\n"})
 	dir := filepath.Join(s.dir, "sub/.millhand/runs")
 	s.equip(func(env *Env) {

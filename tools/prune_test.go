@@ -11,7 +11,7 @@ import (
 	"github.com/millhand/millhand/internal/reportdir"
 )
 
-func TestPruneOutputsRemovesWhatIsOld(t *testing.T) {
+func TestPruneOutputsRemovesOldFiles(t *testing.T) {
 	s := setUp(t, "build", map[string]string{"secret": ""})
 	now := time.Date(2026, 5, 1, 0, 0, 0, 0, time.UTC)
 	old := []string{"output-1.txt", "job/bash-2.txt", "job/deep/output-3.txt", "job/deep/my-tool-33.txt", "job/notes.txt", "job/output-4.log", "empty/bash-5.txt"}

@@ -77,7 +77,7 @@ func numbered(from, to int) string {
 	return b.String()
 }
 
-func TestReadGoesOnWhereItStopped(t *testing.T) {
+func TestReadContinuesAtTheOffset(t *testing.T) {
 	tests := map[string]string{
 		"many lines":         lines(4321),
 		"much text":          strings.Repeat(strings.Repeat("x", 500)+"\n", 500),
@@ -117,7 +117,7 @@ func TestReadGoesOnWhereItStopped(t *testing.T) {
 	}
 }
 
-func TestReadSaysWhyItCanNot(t *testing.T) {
+func TestReadErrors(t *testing.T) {
 	s := setUp(t, "readonly", map[string]string{
 		"cart.go": "x", "cart_test.go": "x", ".env": "x", "sub/": "", "nul": "text\x00text", "control": strings.Repeat("a\x01\x02", 100), "prog.SO": "text", "logs/a.txt": "one\ntwo\n",
 	})
@@ -153,7 +153,7 @@ func TestReadSaysWhyItCanNot(t *testing.T) {
 	}
 }
 
-func TestReadAttachesWhatTheModelCanSee(t *testing.T) {
+func TestReadAttachesSupportedMedia(t *testing.T) {
 	s := setUp(t, "readonly", map[string]string{
 		"logo.png": pixel, "logo": pixel, "pic.gif": "GIF89a...", "pic.webp": "RIFF\x00\x00\x00\x00WEBPVP8 ", "doc.pdf": "%PDF-1.7\n", "pic.svg": "<svg/>\n",
 		"fake.png": "just text\n", "huge.png": pixel + strings.Repeat("x", 6<<20),
@@ -175,7 +175,7 @@ func TestReadAttachesWhatTheModelCanSee(t *testing.T) {
 }
 
 // None of these may block: there is no other end to any.
-func TestReadTakesRegularFilesOnly(t *testing.T) {
+func TestReadRejectsSpecialFiles(t *testing.T) {
 	s := setUp(t, "readonly", nil)
 	if err := syscall.Mkfifo(filepath.Join(s.dir, "pipe"), 0o644); err != nil {
 		t.Fatal(err)
@@ -246,7 +246,7 @@ func TestReadUnderThePresets(t *testing.T) {
 	}
 }
 
-func TestTheProcessesOfTheMachineAreNeverRead(t *testing.T) {
+func TestProcIsNeverRead(t *testing.T) {
 	s := setUp(t, "full", nil)
 	s.allow("external_directory", "*")
 	s.want(s.call("read", args{"filePath": "/etc/passwd"}), Completed)
@@ -260,7 +260,7 @@ func TestTheProcessesOfTheMachineAreNeverRead(t *testing.T) {
 
 // A denial must not tell what is there: before the rules have decided, nothing
 // outside is asked for.
-func TestADenialDoesNotTellWhatExists(t *testing.T) {
+func TestADenialDoesNotRevealWhetherAFileExists(t *testing.T) {
 	s := setUp(t, "readonly", nil)
 	for _, tool := range []string{"read", "list", "glob", "grep"} {
 		answer := func(name string) string {
@@ -285,7 +285,7 @@ func (a args) only(tool string) args {
 	return b
 }
 
-func TestReadIsBoundedWhateverTheLimits(t *testing.T) {
+func TestReadIsLimited(t *testing.T) {
 	s := setUp(t, "readonly", map[string]string{"f.txt": strings.Repeat("text \x01\n", 5000)})
 	for _, size := range []int{1000, 5000, 20_000} {
 		s.env.Limits.Bytes = size

@@ -79,7 +79,7 @@ func TestTheOffer(t *testing.T) {
 	}
 }
 
-func TestOnlyWhatCouldBeAllowedIsOffered(t *testing.T) {
+func TestHiddenToolsAreNotOffered(t *testing.T) {
 	const look, notes = "read list glob grep", "todowrite todoread skill"
 	tests := []struct {
 		preset string
@@ -106,7 +106,7 @@ func TestOnlyWhatCouldBeAllowedIsOffered(t *testing.T) {
 	}
 }
 
-func TestTheOfferFollowsTheModelAndTheEquipment(t *testing.T) {
+func TestTheOfferDependsOnModelAndEnv(t *testing.T) {
 	const all = "bash read list glob grep edit write apply_patch task webfetch todowrite todoread websearch codesearch skill batch"
 	without := func(names ...string) string {
 		return strings.Join(slices.DeleteFunc(strings.Fields(all), func(n string) bool { return slices.Contains(names, n) }), " ")
@@ -145,7 +145,7 @@ func TestTheOfferFollowsTheModelAndTheEquipment(t *testing.T) {
 	}
 }
 
-func TestNoToolTakesAnothersName(t *testing.T) {
+func TestToolNamesAreUnique(t *testing.T) {
 	for _, name := range []string{"bash", "BASH", "task", "websearch", "git", "external_directory", "question", "invalid"} {
 		tool, err := NewCustom(Custom{Name: name, Description: "x", Command: []string{"true"}})
 		if err != nil {
@@ -164,7 +164,7 @@ func TestNoToolTakesAnothersName(t *testing.T) {
 	}
 }
 
-func TestWhatMayRunBesideOthers(t *testing.T) {
+func TestParallelTools(t *testing.T) {
 	tools, err := For(equipped(""))
 	if err != nil {
 		t.Fatal(err)
@@ -188,7 +188,7 @@ func TestWhatMayRunBesideOthers(t *testing.T) {
 
 // What is a tool's name is said in one place, which no tool may miss: else a
 // manifest could bring another of the same name.
-func TestEveryToolsNameIsReserved(t *testing.T) {
+func TestToolNamesAreReserved(t *testing.T) {
 	for _, model := range []string{"", "openai/gpt-5"} {
 		r, err := For(equipped(model))
 		if err != nil {

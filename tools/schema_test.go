@@ -35,7 +35,7 @@ func decode(input string) (sample, error) {
 	return got, err
 }
 
-func TestArgumentsThatFit(t *testing.T) {
+func TestValidArguments(t *testing.T) {
 	deep := `{"name": "` + strings.Repeat(`[{\"`, 200) + `"}`
 	tests := []struct {
 		name, input string
@@ -70,7 +70,7 @@ func TestArgumentsThatFit(t *testing.T) {
 	}
 }
 
-func TestArgumentsThatDoNotFit(t *testing.T) {
+func TestInvalidArguments(t *testing.T) {
 	const fit = "invalid arguments: "
 	tests := []struct{ name, input, want string }{
 		{"nothing", ``, fit + "missing required argument name"},
@@ -116,7 +116,7 @@ func TestArgumentsThatDoNotFit(t *testing.T) {
 	}
 }
 
-func TestNothingOfACallWithBadArgumentsIsDecidedOrDone(t *testing.T) {
+func TestCallsWithInvalidArgumentsDoNothing(t *testing.T) {
 	s := setUp(t, "build", nil)
 	before := s.tree()
 	for _, spec := range s.tools.Offer(s.env.Profile) {
@@ -163,7 +163,7 @@ func plainSchema(at string, schema map[string]any) []string {
 	return faults
 }
 
-func TestSchemasHoldOnlyWhatEveryProviderTakes(t *testing.T) {
+func TestSchemasUseOnlyPortableKeywords(t *testing.T) {
 	all, err := For(equipped(""))
 	if err != nil {
 		t.Fatal(err)
@@ -176,7 +176,7 @@ func TestSchemasHoldOnlyWhatEveryProviderTakes(t *testing.T) {
 	}
 }
 
-func TestAToolThatIsNotWellDefinedSaysSo(t *testing.T) {
+func TestInvalidToolDefinition(t *testing.T) {
 	tool := Define(Spec{Name: "odd"}, func(*Env, struct{ C chan int }) (Pending, error) { return Pending{}, nil })
 	if _, err := tool.Prepare(nil, nil); err == nil || !strings.Contains(err.Error(), "tool odd has an invalid definition") {
 		t.Errorf("got %v", err)

@@ -25,7 +25,7 @@ func (s *stage) withSkills(dirs ...string) []string {
 	return sorted(texts)
 }
 
-func TestSkillsAreFoundWhereOthersLookForThem(t *testing.T) {
+func TestFindSkills(t *testing.T) {
 	s := setUp(t, "readonly", map[string]string{
 		".opencode/skill/a/SKILL.md":            skillFile("a", "first", "A"),
 		".opencode/skills/b/SKILL.md":           skillFile("b", "second", "B"),
@@ -111,7 +111,7 @@ func TestSkillIsLoadedAsText(t *testing.T) {
 	s.want(s.call("skill", args{"name": "deploy"}), Failed, "load skill deploy: ")
 }
 
-func TestASkillThatIsDeniedIsNotShown(t *testing.T) {
+func TestADeniedSkillIsHidden(t *testing.T) {
 	s := setUp(t, "readonly", map[string]string{
 		".claude/skills/a/SKILL.md": skillFile("internal-a", "secret thing", "A"), ".claude/skills/b/SKILL.md": skillFile("b", "open thing", "B"),
 	})
@@ -126,12 +126,12 @@ func TestASkillThatIsDeniedIsNotShown(t *testing.T) {
 	s.want(s.call("skill", args{"name": "b"}), Completed)
 }
 
-func TestWithoutSkillsTheToolSaysSo(t *testing.T) {
+func TestSkillToolWithoutSkills(t *testing.T) {
 	s := setUp(t, "readonly", nil)
 	s.want(s.call("skill", args{"name": "x"}), Failed, `skill "x" not found; no skills are available`)
 }
 
-func TestTheFilesOfASkillMayBeReadWhereverItIs(t *testing.T) {
+func TestSkillFilesAreReadable(t *testing.T) {
 	s := setUp(t, "build", map[string]string{
 		"../shared/e/SKILL.md": skillFile("e", "fifth", "E"), "../shared/e/ref/x.txt": "the reference\n", "../shared/e/.env": "K=1\n", "../shared/other.txt": "other\n",
 	})
@@ -154,7 +154,7 @@ func TestTheFilesOfASkillMayBeReadWhereverItIs(t *testing.T) {
 	s.unchanged(before)
 }
 
-func TestABrokenSkillSaysWhyWhenItIsAskedFor(t *testing.T) {
+func TestLoadingAnInvalidSkillReportsItsError(t *testing.T) {
 	s := setUp(t, "readonly", map[string]string{
 		".claude/skills/silent/SKILL.md": "---\nname: silent\n---\n",
 		".claude/skills/plain/SKILL.md":  skillFile("plain", "Use when: things", "the body"),

@@ -171,7 +171,7 @@ func TestNothingEscapesWhileDirectoriesAndSymlinksAreSwapped(t *testing.T) {
 }
 
 // The same exchange does get tools out that look first, and open then.
-func TestTheExchangeGetsOutWhoLooksFirst(t *testing.T) {
+func TestTheSwapEscapesACheckThenOpen(t *testing.T) {
 	s := swapping(t)
 	end := time.Now().Add(time.Minute)
 	leaks := s.run(1<<40, func(tool, input string) string {

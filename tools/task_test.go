@@ -11,7 +11,7 @@ import (
 	"github.com/millhand/millhand/internal/money"
 )
 
-func TestTaskStartsAnAgentAndAnswersWithItsReport(t *testing.T) {
+func TestTaskReturnsTheReportOfASubagent(t *testing.T) {
 	cost := money.Dollar / 4
 	tests := []struct {
 		name   string
@@ -59,7 +59,7 @@ func TestTaskStartsAnAgentAndAnswersWithItsReport(t *testing.T) {
 	}
 }
 
-func TestTaskStartsOnlyAgentsThatAreThereAndAllowed(t *testing.T) {
+func TestTaskStartsOnlyAllowedAgents(t *testing.T) {
 	s := setUp(t, "readonly", nil)
 	s.deny("task", "general")
 	s.equip(func(env *Env) {

@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestTheListIsReplacedAsAWhole(t *testing.T) {
+func TestTodoWriteReplacesTheList(t *testing.T) {
 	s := setUp(t, "readonly", nil)
 	if out := s.call("todoread", args{}); out.Output != "[]" || out.Title != "0 open todos" {
 		t.Errorf("at first: %+v", out)
@@ -38,7 +38,7 @@ func TestTheListIsReplacedAsAWhole(t *testing.T) {
 	}
 }
 
-func TestABadListLeavesTheOldOne(t *testing.T) {
+func TestAnInvalidTodoListIsRejected(t *testing.T) {
 	s := setUp(t, "readonly", nil)
 	s.want(s.call("todowrite", args{"todos": []args{{"content": "stay", "status": "pending"}}}), Completed)
 	for _, tt := range []struct {
@@ -62,7 +62,7 @@ func TestABadListLeavesTheOldOne(t *testing.T) {
 	}
 }
 
-func TestTheListMayBeReadWhileItIsWritten(t *testing.T) {
+func TestTodosAreSafeForConcurrentUse(t *testing.T) {
 	var todos Todos
 	var group sync.WaitGroup
 	for range 8 {

@@ -79,7 +79,7 @@ func TestBound(t *testing.T) {
 	}
 }
 
-func TestTheNoticeSaysWhatIsMissingAndWhereItIs(t *testing.T) {
+func TestTruncationNotice(t *testing.T) {
 	env := &Env{Outputs: outputsIn(t, t.TempDir()), Limits: OutputLimits{Bytes: 4}}
 	b := bound(env, "0123456789", false)
 	if want := "0123\n\n(output truncated: the last 6 bytes are omitted; full output saved to " + b.path + ": use read with offset and limit, or grep)"; b.text != want {
@@ -105,7 +105,7 @@ func TestTheNoticeSaysWhatIsMissingAndWhereItIs(t *testing.T) {
 	}
 }
 
-func TestLegible(t *testing.T) {
+func TestErrorText(t *testing.T) {
 	long := "open " + strings.Repeat("x", 100_000) + ": no such file"
 	got := errorText(long)
 	if !strings.HasPrefix(got, "open xxx") || !strings.HasSuffix(got, "xxx: no such file") || !strings.Contains(got, "x (...) x") || len(got) > maxMessage+10 {

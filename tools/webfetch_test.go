@@ -82,7 +82,7 @@ func TestWebfetchShowsAPage(t *testing.T) {
 	}
 }
 
-func TestWebfetchAttachesWhatTheModelCanSee(t *testing.T) {
+func TestWebfetchAttachesSupportedMedia(t *testing.T) {
 	for name, tt := range map[string]struct{ contentType, body, media, kind string }{
 		"an image":                     {"image/png", pixel, "image/png", "an image"},
 		"an image of another name":     {"application/octet-stream", pixel, "image/png", "an image"},
@@ -106,7 +106,7 @@ func TestWebfetchAttachesWhatTheModelCanSee(t *testing.T) {
 	}
 }
 
-func TestWebfetchSaysWhyItCanNot(t *testing.T) {
+func TestWebfetchErrors(t *testing.T) {
 	s, at := site(t, func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/zip":
@@ -212,7 +212,7 @@ func TestWebfetchDecidesEveryRedirect(t *testing.T) {
 	}
 }
 
-func TestALongPageIsKept(t *testing.T) {
+func TestALongPageIsSaved(t *testing.T) {
 	s, at := site(t, serves("text/plain", lines(5000)))
 	out := s.call("webfetch", args{"url": at})
 	kept, _ := out.Metadata["output_path"].(string)

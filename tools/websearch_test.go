@@ -37,7 +37,7 @@ func service(t *testing.T, backend string, status int, answer string) (*stage, *
 	return s, got
 }
 
-func TestExaIsAskedInItsTerms(t *testing.T) {
+func TestExaRequest(t *testing.T) {
 	const answer = "event: message\ndata: {\"jsonrpc\": \"2.0\", \"method\": \"ping\"}\n\ndata: {\"result\": {\"content\": [{\"type\": \"text\", \"text\": \"found it\"}]}}\n\n"
 	s, got := service(t, "exa", 200, answer)
 	s.want(s.call("websearch", args{"query": "go 1.26"}), Completed, "found it")
@@ -61,7 +61,7 @@ func TestExaIsAskedInItsTerms(t *testing.T) {
 	}
 }
 
-func TestTheJSONServiceIsAskedInItsTerms(t *testing.T) {
+func TestJSONBackendRequest(t *testing.T) {
 	s, got := service(t, "json", 200, `{"results": [{"title": "A\nB", "url": "https://a", "text": "first"}, {"title": "C"}]}`)
 	out := s.call("websearch", args{"query": "q"})
 	s.want(out, Completed)
@@ -80,7 +80,7 @@ func TestTheJSONServiceIsAskedInItsTerms(t *testing.T) {
 	}
 }
 
-func TestWhatASearchServiceAnswers(t *testing.T) {
+func TestSearchResponses(t *testing.T) {
 	tests := []struct {
 		name, backend string
 		code          int
@@ -111,7 +111,7 @@ func TestWhatASearchServiceAnswers(t *testing.T) {
 	}
 }
 
-func TestSearchesSayWhatIsWrongWithThem(t *testing.T) {
+func TestSearchErrors(t *testing.T) {
 	s, _ := service(t, "json", 200, `{}`)
 	for want, in := range map[string]args{
 		"query is empty": {"query": " "},

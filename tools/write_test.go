@@ -68,7 +68,7 @@ func TestWriteKeepsTheMode(t *testing.T) {
 	}
 }
 
-func TestWriteSaysWhyItCanNot(t *testing.T) {
+func TestWriteErrors(t *testing.T) {
 	s := setUp(t, "edit", map[string]string{"a.txt": "one\n", "sub/x": ""})
 	if err := syscall.Mkfifo(filepath.Join(s.dir, "pipe"), 0o644); err != nil {
 		t.Fatal(err)
@@ -109,7 +109,7 @@ func TestAnUnwritableDirectoryIsReported(t *testing.T) {
 	s.want(s.call("edit", args{"filePath": "locked/a.txt", "oldString": "one", "newString": "two"}), Failed, "write locked/a.txt: permission denied")
 }
 
-func TestWhatOthersChangedIsNotOverwritten(t *testing.T) {
+func TestChangesByOthersAreNotOverwritten(t *testing.T) {
 	const says = "a.txt was modified on disk since you last read or wrote it; read it again first"
 	s := setUp(t, "edit", map[string]string{"a.txt": "one\n", "unseen.txt": "one\n"})
 	edit := args{"filePath": "a.txt", "oldString": "one", "newString": "two"}

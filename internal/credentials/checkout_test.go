@@ -18,7 +18,7 @@ const token = "ghs_0123456789abcdefghijABCDEFGHIJ012345"
 // actions/checkout writes base64 of "x-access-token:" and the token.
 const basic = "AUTHORIZATION: basic eC1hY2Nlc3MtdG9rZW46Z2hzXzAxMjM0NTY3ODlhYmNkZWZnaGlqQUJDREVGR0hJSjAxMjM0NQ=="
 
-func TestHeadersAreTakenOutOfAConfigurationAndNothingElse(t *testing.T) {
+func TestHideRemovesOnlyHeaders(t *testing.T) {
 	tests := []struct{ name, in, want string }{
 		{"as actions/checkout writes it", "[core]\n\tbare = false\n[http \"https://github.com/\"]\n\textraheader = " + basic + "\n[x]\n\ty = z\n", "[core]\n\tbare = false\n[http \"https://github.com/\"]\n[x]\n\ty = z\n"},
 		{"for every URL, in capitals", "[HTTP]\n ExtraHeader=" + basic + "\n proxy = p\n", "[HTTP]\n proxy = p\n"},
@@ -70,7 +70,7 @@ func FuzzWithoutHeaders(f *testing.F) {
 	})
 }
 
-func TestHeadersGoWithTheirURLsOnly(t *testing.T) {
+func TestHeadersMatchOnlyTheirURLs(t *testing.T) {
 	for _, test := range []struct {
 		of, to string
 		want   bool
@@ -91,7 +91,7 @@ func TestHeadersGoWithTheirURLsOnly(t *testing.T) {
 
 // Submodules have the credentials in configurations of their own, and files
 // keep their modes.
-func TestHeadersOfSubmodulesAreHiddenAndPutBack(t *testing.T) {
+func TestHeadersOfSubmodulesAreHiddenAndRestored(t *testing.T) {
 	dir := gittest.NewSandbox(t).Root
 	config := filepath.Join(dir, ".git", "config")
 	sub := filepath.Join(dir, ".git", "modules", "a", "b", "config")

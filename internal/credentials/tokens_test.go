@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestATokenGoesToTheServersThatItIsFor(t *testing.T) {
+func TestATokenIsSentOnlyToItsServers(t *testing.T) {
 	const a, b = "https://git.example.com/x.git", "https://other.example.com/y.git"
 	mine := func(kv ...string) map[string]string {
 		env := map[string]string{TokenVariable: "mine"}
@@ -75,7 +75,7 @@ func TestATokenGoesToTheServersThatItIsFor(t *testing.T) {
 	}
 }
 
-func TestATokenWhoseServersAreNotKnownRefusesTheRun(t *testing.T) {
+func TestATokenWithUnknownServersIsAnError(t *testing.T) {
 	for _, c := range []struct{ hosts, want string }{
 		{"", "set MILLHAND_GIT_HOSTS=a.example.com,b.example.com:3000"},
 		{"https://a.example.com", `invalid host "https://a.example.com"`},

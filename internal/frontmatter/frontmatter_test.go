@@ -42,7 +42,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-func TestParseSaysWhatIsWrong(t *testing.T) {
+func TestParseErrors(t *testing.T) {
 	bomb := "---\na: &a [x,x]\nb: &b [*a,*a]\n---\n"
 	tests := []struct{ name, text, want string }{
 		{"no end", "---\nname: a\n", "line 1: frontmatter has no closing --- line"},

@@ -64,9 +64,9 @@ func TestACeilingNeverWidens(t *testing.T) {
 	}
 }
 
-// TestUnderIsWhatBothAllow holds random profiles, below random ceilings, to
+// TestUnderAllowsWhatBothAllow holds random profiles, below random ceilings, to
 // exactly what both allow.
-func TestUnderIsWhatBothAllow(t *testing.T) {
+func TestUnderAllowsWhatBothAllow(t *testing.T) {
 	allowed, requests := 0, 0
 	for seed := range uint64(300) {
 		r := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // a repeatable sequence is wanted

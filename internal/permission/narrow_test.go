@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestNarrowingTakesAwayAndNothingElse(t *testing.T) {
+func TestNarrowedOnlyDenies(t *testing.T) {
 	build, _ := Preset("build")
 	build.Network.Hosts, build.Cache, build.Env = []string{"go"}, []string{"go"}, []string{"CI"}
 	build.Rules = append(build.Rules, Rule{Permission: ExternalDirectory, Pattern: "/srv/*", Effect: Allow})

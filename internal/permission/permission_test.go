@@ -46,7 +46,7 @@ func TestMatch(t *testing.T) {
 	}
 }
 
-func TestMatchOfWhatIsPartlyUnknown(t *testing.T) {
+func TestMatchOfPartlyUnknownSubjects(t *testing.T) {
 	tests := []struct {
 		pattern, open string
 		may, must     bool
@@ -262,7 +262,7 @@ func TestADenialNamesTheRuleAndItsPlace(t *testing.T) {
 	}
 }
 
-func TestACloneSharesNothing(t *testing.T) {
+func TestCloneIsDeep(t *testing.T) {
 	p, _ := Preset("build")
 	c := p.Clone()
 	c.Rules[0].Effect = Deny

@@ -22,7 +22,7 @@ func bash(t *testing.T, ctx context.Context, line string, timeout time.Duration)
 	return res, out.String(), err
 }
 
-func TestRunTellsHowACommandEnded(t *testing.T) {
+func TestRunReportsHowACommandEnded(t *testing.T) {
 	tests := []struct {
 		line   string
 		want   Result
@@ -53,7 +53,7 @@ func TestAnEmptyEnvironmentStaysEmpty(t *testing.T) {
 	}
 }
 
-func TestTheTimeoutEndsTheWholeGroup(t *testing.T) {
+func TestTheTimeoutKillsTheProcessGroup(t *testing.T) {
 	for name, line := range map[string]string{
 		"a plain one":           "echo started; sleep 1000",
 		"one that ignores TERM": "trap '' TERM; echo started; sleep 1000 & wait; sleep 1000",
@@ -67,7 +67,7 @@ func TestTheTimeoutEndsTheWholeGroup(t *testing.T) {
 	}
 }
 
-func TestNothingOfTheGroupOutlivesTheCommand(t *testing.T) {
+func TestNoProcessOfTheGroupOutlivesTheCommand(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "pid")
 	// The background process holds the output open; the command must not wait
 	// for it, and must not leave it.
@@ -98,7 +98,7 @@ func alive(pid string) bool {
 	return !strings.HasPrefix(after, "Z")
 }
 
-func TestTheContextEndsACommand(t *testing.T) {
+func TestCancelingTheContextKillsACommand(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	why := errors.New("enough")
 	var res Result
@@ -130,7 +130,7 @@ func (o *onFirst) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func TestAProgramThatIsNotThere(t *testing.T) {
+func TestProgramNotFound(t *testing.T) {
 	_, err := Run(t.Context(), Command{Args: []string{"no-such-program"}, Env: []string{"PATH=/usr/bin"}, Output: &bytes.Buffer{}})
 	if err == nil || !strings.Contains(err.Error(), "no-such-program") {
 		t.Errorf("got %v", err)

@@ -92,7 +92,7 @@ func TestHosts(t *testing.T) {
 	}
 }
 
-func TestHostsThatMakeNoSense(t *testing.T) {
+func TestInvalidHosts(t *testing.T) {
 	for _, entry := range []string{"", "a b", "http://x", "x/y", "*", "*.", "a.*.b", "x:", "x:0", "x:99999", "a..b", "user@x", "127.1", "0x7f.0.0.1", "fe80::1%eth0", "[fe80::1%eth0]:80", "1.2.3.4:0", "999.1.1.1"} {
 		if _, err := Parse([]string{entry}, false); err == nil {
 			t.Errorf("%q is accepted", entry)

@@ -205,7 +205,7 @@ func TestFetchAttacksFail(t *testing.T) {
 	}
 }
 
-func TestTheListOfFetchAttacksIsTrue(t *testing.T) {
+func TestTheListOfFetchAttacksIsComplete(t *testing.T) {
 	var names []string
 	for _, a := range fetchAttacks() {
 		names = append(names, a.name)

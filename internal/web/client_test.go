@@ -140,7 +140,7 @@ func TestANameThatLeadsToAPrivateAddressIsNotDialled(t *testing.T) {
 }
 
 // The first look-up leads to where the name may lead, the second elsewhere.
-func TestANameThatChangesItsMindIsLookedAtAgain(t *testing.T) {
+func TestDNSRebindingIsDetected(t *testing.T) {
 	var hits atomic.Int64
 	at, host := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		hits.Add(1)
@@ -205,7 +205,7 @@ func TestRedirectsAreDecidedOneByOne(t *testing.T) {
 	}
 }
 
-func TestAnswersAreBounded(t *testing.T) {
+func TestResponsesAreLimited(t *testing.T) {
 	big := bytes.Repeat([]byte("0123456789abcdef"), 1<<20) // 16 MiB
 	var packed bytes.Buffer
 	zip := gzip.NewWriter(&packed)
@@ -253,7 +253,7 @@ func TestAnswersAreBounded(t *testing.T) {
 	}
 }
 
-func TestAServerThatNeverEndsIsLeft(t *testing.T) {
+func TestAnEndlessResponseIsAborted(t *testing.T) {
 	at, host := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/body" {
 			w.(http.Flusher).Flush()
@@ -271,7 +271,7 @@ func TestAServerThatNeverEndsIsLeft(t *testing.T) {
 	}
 }
 
-func TestAFailureSaysWhatFailed(t *testing.T) {
+func TestFetchErrors(t *testing.T) {
 	refuses, host := serve(t, nil)
 	c := Client{Reach: Reach{Hosts: []string{host, "no-such-host.example"}}, Resolver: resolver(t, "::")}
 	if _, err := get(t, c, "http://no-such-host.example/"); err == nil || !strings.Contains(err.Error(), "no-such-host.example") {

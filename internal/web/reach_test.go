@@ -8,7 +8,7 @@ import (
 )
 
 // Every way to write an address that is not public.
-func TestNoSpellingOfAPrivateAddressIsFetched(t *testing.T) {
+func TestNoFormOfAPrivateAddressIsFetched(t *testing.T) {
 	hosts := []string{
 		"127.0.0.1", "127.1", "127.0.1", "127.255.255.254", "2130706433", "0x7f000001", "0x7f.1", "0x7f.0.0.1", "0177.0.0.1", "0177.1",
 		"017700000001", "127.0.0.1.", "0", "0.0.0.0", "0x0", "00", "0.0.0.1", "10.0.0.1", "10.1", "0xa.1", "012.1.2.3", "167772161",
@@ -35,7 +35,7 @@ func TestNoSpellingOfAPrivateAddressIsFetched(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoPageIsNeverFetched(t *testing.T) {
+func TestInvalidURLsAreNotFetched(t *testing.T) {
 	for _, address := range []string{
 		"", "example.com", "//example.com/x", "/etc/passwd", "file:///etc/passwd", "FILE:///etc/passwd", "ftp://example.com/", "gopher://example.com/",
 		"data:text/plain,x", "javascript:alert(1)", "ws://example.com", "http:example.com", "http:///x", "http://", "http://:80/", "http://.", "http://user@example.com/", "http://a:b@example.com/",
@@ -47,7 +47,7 @@ func TestWhatIsNoPageIsNeverFetched(t *testing.T) {
 	}
 }
 
-func TestWhatTheReachCovers(t *testing.T) {
+func TestReach(t *testing.T) {
 	tests := []struct {
 		reach Reach
 		url   string

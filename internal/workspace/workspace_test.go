@@ -117,7 +117,7 @@ func resolve(t *testing.T, w *Workspace, path string) Path {
 	return p
 }
 
-func TestWriteFileReplacesAtOnceAndKeepsTheMode(t *testing.T) {
+func TestWriteFileIsAtomicAndKeepsTheMode(t *testing.T) {
 	w, _ := open(t)
 	script := filepath.Join(w.Dir(), "run.sh")
 	write(t, script, "old")
@@ -177,7 +177,7 @@ func TestOnlyRegularFilesAreReadOrWritten(t *testing.T) {
 
 // A directory that becomes a link out between the resolution and the use must not
 // lead out.
-func TestALinkThatAppearsLaterDoesNotLeadOut(t *testing.T) {
+func TestASymlinkCreatedLaterDoesNotEscape(t *testing.T) {
 	w, out := open(t)
 	p := resolve(t, w, "sub/secret")
 	if err := os.Remove(filepath.Join(w.Dir(), "sub")); err != nil {
@@ -206,7 +206,7 @@ func TestOutsidePathsWorkOnceTheyAreAllowed(t *testing.T) {
 	}
 }
 
-func TestChangedNoticesWhatOthersWrote(t *testing.T) {
+func TestChangedDetectsWritesByOthers(t *testing.T) {
 	w, _ := open(t)
 	p := resolve(t, w, "a.txt")
 	if w.Changed(p) {
