@@ -1,13 +1,13 @@
 #!/bin/sh
-# One nightly run, as cron or systemd starts it: without a terminal, with hardly
-# any environment. Usage: run.sh [LOG]. All that it needs is in its own directory;
+# One nightly run, started by cron or systemd: without a terminal, with a minimal
+# environment. Usage: run.sh [LOG]. All its files are in its own directory;
 # see README.md.
 set -eu
 cd "$(dirname "$0")"
 umask 077
 
-# systemd keeps the log itself and reads the key from key.env. For cron there
-# are two files: LOG, and the one before it, moved aside beyond 1 MiB.
+# systemd stores the log and reads the key from key.env. With cron there are two log
+# files: LOG, and the previous one, renamed when it exceeds 1 MiB.
 if [ $# -gt 0 ]; then
   [ ! -f "$1" ] || find "$1" -size +2047 -exec mv "$1" "$1.1" \;
   exec >>"$1" 2>&1
@@ -18,11 +18,10 @@ if [ -z "${OPENAI_API_KEY:-}" ]; then
   set +a
 fi
 
-# The report directory is the same every night. So a run that is still going on
-# when the next one should begin keeps it out (exit code 2), and what earlier
-# runs left is in reports/earlier.
+# The report directory is the same every night. A run that is still active blocks the
+# next one (exit code 2), and the reports of earlier runs are in reports/earlier.
 mkdir -p reports
 millhand runs prune --dir reports --keep 30 || echo "run.sh: old runs could not be removed" >&2
 
-# By exec, so that a signal reaches millhand and its exit code is the job's.
+# With exec, signals reach millhand and its exit code is the job's.
 exec millhand run millhand.yaml --report-dir reports --var "night=$(date -u +%Y%m%d-%H%M%S)"
