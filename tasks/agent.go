@@ -125,8 +125,8 @@ func (b *builder) defined(a *agent, m *manifest) definition[Agent] {
 	if out.Model != nil {
 		model = out.Model.Name
 	}
-	says := digest(out.Name, out.Description, a.prompt.s, model, out.Sampling, most, out.Turns)
-	return definition[Agent]{value: a.value, title: agentTitle(out.Name), digest: says, is: out}
+	content := digest(out.Name, out.Description, a.prompt.s, model, out.Sampling, most, out.Turns)
+	return definition[Agent]{value: a.value, title: agentTitle(out.Name), digest: content, is: out}
 }
 
 // description returns by what a model chooses the agent, "" if none may. New

@@ -19,7 +19,7 @@ import (
 const maxAgentFile = 256 << 10
 
 // readAgentFiles reads one entry of agents_from: a Markdown file with a head, as
-// OpenCode has its agents, a folder of such files, or a folder .opencode. They
+// OpenCode has its agents, a directory of such files, or a directory .opencode. They
 // are read because the caller names them, and only then: a repository's own are
 // nobody's word.
 func readAgentFiles(v value) ([]*agent, bool) {
@@ -50,23 +50,23 @@ func readAgentFiles(v value) ([]*agent, bool) {
 	return all, ok
 }
 
-// agentsIn lists the files of a folder of agents, as the entry spells it.
-func (v value) agentsIn(folder string) ([]string, bool) {
+// agentsIn lists the files of a directory of agents, as the entry spells it.
+func (v value) agentsIn(directory string) ([]string, bool) {
 	var files []string
-	places := []string{folder}
-	if filepath.Base(resolvePath(v.src.dir, folder)) == ".opencode" {
-		places = []string{filepath.Join(folder, "agent"), filepath.Join(folder, "agents")}
+	places := []string{directory}
+	if filepath.Base(resolvePath(v.src.dir, directory)) == ".opencode" {
+		places = []string{filepath.Join(directory, "agent"), filepath.Join(directory, "agents")}
 	}
 	for _, place := range places {
 		entries, err := os.ReadDir(resolvePath(v.src.dir, place))
 		if err != nil && (len(places) == 1 || !errors.Is(err, os.ErrNotExist)) {
-			v.problem(fmt.Sprintf("the folder %s %s", quote(place), missing(err)), "check its path; it is relative to the manifest")
+			v.problem(fmt.Sprintf("the directory %s %s", quote(place), missing(err)), "check its path; it is relative to the manifest")
 			return nil, false
 		}
 		for _, e := range entries {
 			switch file := filepath.Join(place, e.Name()); {
 			case e.IsDir():
-				v.src.found.note(fmt.Sprintf("%s: agents are not looked for in the folder %s below; name it under agents_from", v.source(), file))
+				v.src.found.note(fmt.Sprintf("%s: agents are not looked for in the directory %s below; name it under agents_from", v.source(), file))
 			case filepath.Ext(e.Name()) == ".md":
 				files = append(files, file)
 			}
@@ -74,9 +74,9 @@ func (v value) agentsIn(folder string) ([]string, bool) {
 	}
 	switch {
 	case len(files) == 0:
-		v.problem(quote(folder)+" holds no agents", "name a folder of .md files, a file, or a folder .opencode with agent/*.md")
+		v.problem(quote(directory)+" holds no agents", "name a directory of .md files, a file, or a directory .opencode with agent/*.md")
 	case len(files) > maxDefined:
-		v.problem(fmt.Sprintf("%s holds more than %d agents", quote(folder), maxDefined), "name the files that are needed")
+		v.problem(fmt.Sprintf("%s holds more than %d agents", quote(directory), maxDefined), "name the files that are needed")
 	default:
 		return files, true
 	}
@@ -174,7 +174,7 @@ func readAgentOfFile(v value, words string) (*agent, bool) {
 	if words != "" {
 		t := text{v, words}
 		t.name = "the text"
-		a.prompt = template{text: t, parts: []part{{text: words}}}
+		a.prompt = template{text: t, segments: []segment{{text: words}}}
 	}
 	if h.off {
 		return nil, true
@@ -221,13 +221,13 @@ func denyAsks(v value) {
 
 // narrow puts the rules on an agent, and returns what identifies them.
 func (p *profileBody) narrow(a *Agent) string {
-	says := make([][3]string, len(p.rules))
+	content := make([][3]string, len(p.rules))
 	for i, r := range p.rules {
 		a.Narrow = append(a.Narrow, r.Rule)
-		says[i] = [3]string{r.Permission, r.written, r.Effect.String()}
+		content[i] = [3]string{r.Permission, r.written, r.Effect.String()}
 	}
-	if len(says) == 0 {
+	if len(content) == 0 {
 		return ""
 	}
-	return digest(says)
+	return digest(content)
 }

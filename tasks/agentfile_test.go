@@ -10,7 +10,7 @@ import (
 func TestAgentsOfFiles(t *testing.T) {
 	files := map[string]string{
 		".opencode/agent/reviewer.md": `---
-description: Reviews: says what is wrong.
+description: Reviews: reports what is wrong.
 mode: subagent
 model: openai/gpt-5
 temperature: 0.1
@@ -48,7 +48,7 @@ Review ${{ it }} and run !` + "`nothing`" + `.
 		t.Errorf("there are %d agents: %+v", len(agents), p.Agents)
 	}
 	r := agents["reviewer"]
-	if r.Description != "Reviews: says what is wrong." || r.Model == nil || r.Model.ID != "openai/gpt-5" || *r.Sampling.Temperature != 0.1 || r.Sampling.Effort != "low" || r.Turns != 12 ||
+	if r.Description != "Reviews: reports what is wrong." || r.Model == nil || r.Model.ID != "openai/gpt-5" || *r.Sampling.Temperature != 0.1 || r.Sampling.Effort != "low" || r.Turns != 12 ||
 		r.Prompt != "Review ${{ it }} and run !`nothing`." {
 		t.Errorf("%+v", r)
 	}
@@ -70,7 +70,7 @@ Review ${{ it }} and run !` + "`nothing`" + `.
 		t.Errorf("%+v", a)
 	}
 	if diff := cmp.Diff([]string{
-		"m.yaml:1: agents are not looked for in the folder .opencode/agent/nested below; name it under agents_from",
+		"m.yaml:1: agents are not looked for in the directory .opencode/agent/nested below; name it under agents_from",
 		".opencode/agent/reviewer.md:8: \"color\" has no effect here",
 		".opencode/agent/reviewer.md:14: \"ask\" counts as deny, as nobody is there to answer",
 	}, p.Notes); diff != "" {
@@ -118,7 +118,7 @@ func TestMistakesInAgentFiles(t *testing.T) {
 		`a/yaml.md:2:1: a tab is used to indent; use spaces`,
 		`b/same.md:1:1: the agent "same" differs from the one at m.yaml:1; let both say the same, or rename one of them`,
 		`c/huge.md:1:1: the file is larger than 256 KiB; an agent's prompt is sent with every request: shorten it`,
-		`m.yaml:2:32: "d" holds no agents; name a folder of .md files, a file, or a folder .opencode with agent/*.md`,
+		`m.yaml:2:32: "d" holds no agents; name a directory of .md files, a file, or a directory .opencode with agent/*.md`,
 		`m.yaml:2:35: "gone" does not exist; check its path; it is relative to the manifest`,
 		`m.yaml:2:41: entry 6 of "agents_from" must be text, not a list; write one text`,
 	}, lines(t, err)); diff != "" {

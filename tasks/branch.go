@@ -54,7 +54,7 @@ type claim struct {
 
 // checkBranches records jobs that would run and commit to the same branch of one
 // repository, and branches that git cannot have beside each other, as one is a
-// folder of the other.
+// directory of the other.
 func checkBranches(drafts []*draft) {
 	byRepo := map[string][]claim{}
 	for _, d := range drafts {

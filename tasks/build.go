@@ -29,7 +29,7 @@ type builder struct {
 	agents        []definition[Agent]
 	search        []definition[Search] // at most one
 	tools         []definition[CustomTool]
-	skills        []skillFolder
+	skills        []skillDir
 }
 
 // draft is a job while it is made.

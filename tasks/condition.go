@@ -16,7 +16,7 @@ type Condition struct {
 }
 
 // Holds evaluates the condition. has reports whether the repository has a file
-// or folder of this path at the commit that the job starts from; paths are
+// or directory of this path at the commit that the job starts from; paths are
 // slash-separated, relative and clean. has is asked no more than the answer
 // takes; its error is returned as it is.
 func (c *Condition) Holds(has func(path string) (bool, error)) (bool, error) {
@@ -77,7 +77,7 @@ func readCondition(v value) (*condition, bool) {
 
 // problemAt records a mistake at an offset of the expression.
 func (c *condition) problemAt(at int, what, fix string) {
-	p := c.placeOf(c.start + at)
+	p := c.positionOf(c.start + at)
 	c.src.report(p.line, p.column, what, fix)
 }
 

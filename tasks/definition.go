@@ -7,7 +7,7 @@ import "fmt"
 type definition[T any] struct {
 	value
 	title  string // how messages speak of it, and what tells it from others
-	digest string // of what it says, the same on every machine
+	digest string // of what it content, the same on every machine
 	is     T
 }
 

@@ -189,8 +189,8 @@ effort: 5
 temperature: warm
 max_output: -1
 ` + oneTask, []string{
-			`m.yaml:1:10: the folder "nope" does not exist; check its path; it is relative to the manifest`,
-			`m.yaml:1:16: "s.yaml" is not a folder; name the folder that holds the skills' folders`,
+			`m.yaml:1:10: the directory "nope" does not exist; check its path; it is relative to the manifest`,
+			`m.yaml:1:16: "s.yaml" is not a directory; name the directory that holds the skills' directories`,
 			`m.yaml:1:24: entry 3 of "skills" must be text, not the number 5; put it in quotes`,
 			`m.yaml:2:8: "batch" must be true or false, not the text "on"; write true`,
 			`m.yaml:3:22: "lines" must be an integer from 1 to 1000000, not the number 0; write for example 4`,

@@ -4,7 +4,7 @@
 // nothing.
 //
 // What a manifest defines for the whole plan (agents, providers, the search,
-// custom tools, folders of skills) holds for the jobs of all manifests that are
+// custom tools, directories of skills) holds for the jobs of all manifests that are
 // loaded together; two that define one name differently are a problem. Which
 // keys and addresses the environment gives a provider, and how the agents that
 // are built in speak, is left to others.

@@ -38,31 +38,31 @@ func readSearchURL(v value) (string, bool) {
 	return v.node.Value, ok
 }
 
-// skillFolder is a folder of skills as it is written, and where it is.
-type skillFolder struct{ written, path string }
+// skillDir is a directory of skills as it is written, and where it is.
+type skillDir struct{ written, path string }
 
-var skillsForm = form[skillFolder]{Type{Name: "string"}, readSkillFolder}
+var skillsForm = form[skillDir]{Type{Name: "string"}, readSkillDir}
 
-// readSkillFolder reads one folder of skills.
-func readSkillFolder(v value) (skillFolder, bool) {
+// readSkillDir reads one directory of skills.
+func readSkillDir(v value) (skillDir, bool) {
 	t, ok := v.filled()
 	if !ok {
-		return skillFolder{}, false
+		return skillDir{}, false
 	}
 	path := resolvePath(v.src.dir, t.s)
 	if v.outside(path, t.s) {
-		return skillFolder{}, false
+		return skillDir{}, false
 	}
 	info, err := os.Stat(path)
 	switch {
 	case err != nil:
-		v.problem(fmt.Sprintf("the folder %s %s", quote(t.s), missing(err)), "check its path; it is relative to the manifest")
+		v.problem(fmt.Sprintf("the directory %s %s", quote(t.s), missing(err)), "check its path; it is relative to the manifest")
 	case !info.IsDir():
-		v.problem(quote(t.s)+" is not a folder", "name the folder that holds the skills' folders")
+		v.problem(quote(t.s)+" is not a directory", "name the directory that holds the skills' directories")
 	default:
-		return skillFolder{t.s, path}, true
+		return skillDir{t.s, path}, true
 	}
-	return skillFolder{}, false
+	return skillDir{}, false
 }
 
 // The most that tool_output may ask for: beyond that, a window of a model is

@@ -93,7 +93,7 @@ func (b *builder) fillIn(t template, s scope) (string, []span) {
 		return "", nil
 	}
 	out, values, ok := t.fillIn(s)
-	if len(t.parts) > 1 {
+	if len(t.segments) > 1 {
 		b.rendered += len(out)
 	}
 	switch {

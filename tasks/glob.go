@@ -11,7 +11,7 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 )
 
-// maxLooked bounds how many files and folders one glob looks at.
+// maxLooked bounds how many files and directories one glob looks at.
 const maxLooked = 100_000
 
 // globbed returns the repositories among the directories that a pattern matches,
@@ -22,7 +22,7 @@ func (e repoEntry) globbed() ([]repo, bool) {
 	pattern := filepath.ToSlash(e.target.s)
 	elements := strings.Split(strings.Trim(pattern, "/"), "/")
 	if slices.ContainsFunc(elements, func(s string) bool { return !doublestar.ValidatePattern(s) }) {
-		e.target.problem(quote(e.target.s)+" is not a pattern for folders", "close its brackets, and write no / in them")
+		e.target.problem(quote(e.target.s)+" is not a pattern for directories", "close its brackets, and write no / in them")
 		return nil, false
 	}
 	if e.target.outside(patternBase(resolvePath(e.src.dir, pattern)), pattern) {
@@ -32,10 +32,10 @@ func (e repoEntry) globbed() ([]repo, bool) {
 	if strings.HasPrefix(pattern, "/") {
 		start = "/"
 	}
-	w := &folderWalk{dir: e.src.dir, seen: map[step]bool{}}
+	w := &dirWalk{dir: e.src.dir, seen: map[step]bool{}}
 	w.match(start, slices.CompactFunc(elements, func(a, b string) bool { return a == "**" && b == "**" }))
 	if w.looked > maxLooked {
-		e.target.problem(fmt.Sprintf("the pattern %s leads to more than %d files and folders", quote(e.target.s), maxLooked), "begin it with a folder, or use fewer **")
+		e.target.problem(fmt.Sprintf("the pattern %s leads to more than %d files and directories", quote(e.target.s), maxLooked), "begin it with a directory, or use fewer **")
 		return nil, false
 	}
 	if len(w.found) == 0 && !slices.Contains(elements, "**") {
@@ -44,7 +44,7 @@ func (e repoEntry) globbed() ([]repo, bool) {
 	return e.pickFound(w.found)
 }
 
-// pickFound makes repositories of the folders that were found.
+// pickFound makes repositories of the directories that were found.
 func (e repoEntry) pickFound(found []string) ([]repo, bool) {
 	slices.Sort(found)
 	var all []repo
@@ -61,16 +61,16 @@ func (e repoEntry) pickFound(found []string) ([]repo, bool) {
 	}
 	switch {
 	case len(found) == 0:
-		e.target.problem(fmt.Sprintf("no folder that %s matches holds a git repository", quote(e.target.s)), "check the pattern; it is relative to the manifest")
+		e.target.problem(fmt.Sprintf("no directory that %s matches holds a git repository", quote(e.target.s)), "check the pattern; it is relative to the manifest")
 	case len(all) == 0:
-		e.target.problem(fmt.Sprintf("include and exclude leave no repository of %s", quote(e.target.s)), "compare their patterns with the folders")
+		e.target.problem(fmt.Sprintf("include and exclude leave no repository of %s", quote(e.target.s)), "compare their patterns with the directories")
 	}
 	return all, len(all) > 0
 }
 
-// folderWalk looks for repositories. As in a shell, * and ** match no name that
+// dirWalk looks for repositories. As in a shell, * and ** match no name that
 // begins with a dot, and ** does not follow symbolic links.
-type folderWalk struct {
+type dirWalk struct {
 	dir    string // where relative paths start
 	looked int
 	seen   map[step]bool
@@ -78,15 +78,15 @@ type folderWalk struct {
 	inside []string // directories in a repository, likewise
 }
 
-// step is a folder with the number of the pattern's elements that are left to
+// step is a directory with the number of the pattern's elements that are left to
 // match below it.
 type step struct {
 	path string
 	left int
 }
 
-// match goes on from a folder with what is left of the pattern.
-func (w *folderWalk) match(path string, elements []string) {
+// match goes on from a directory with what is left of the pattern.
+func (w *dirWalk) match(path string, elements []string) {
 	at := step{path, len(elements)}
 	w.looked++
 	if w.seen[at] || w.looked > maxLooked {
@@ -98,7 +98,7 @@ func (w *folderWalk) match(path string, elements []string) {
 		switch dir := resolvePath(w.dir, path); {
 		case holdsRepository(dir):
 			w.found = append(w.found, path)
-		case isFolder(dir) && insideRepository(dir):
+		case isDir(dir) && insideRepository(dir):
 			w.inside = append(w.inside, path)
 		}
 		return
@@ -131,9 +131,9 @@ func joined(path, name string) string {
 	return path + "/" + name
 }
 
-// each calls do for the folders, and the links to folders, in a folder. One
+// each calls do for the directories, and the links to directories, in a directory. One
 // that cannot be read has none.
-func (w *folderWalk) each(path string, do func(name string, link bool)) {
+func (w *dirWalk) each(path string, do func(name string, link bool)) {
 	dir := resolvePath(w.dir, cmp.Or(path, "."))
 	entries, _ := os.ReadDir(dir)
 	for _, entry := range entries {
@@ -142,13 +142,13 @@ func (w *folderWalk) each(path string, do func(name string, link bool)) {
 			return
 		}
 		link := entry.Type()&os.ModeSymlink != 0
-		if entry.IsDir() || link && isFolder(filepath.Join(dir, entry.Name())) {
+		if entry.IsDir() || link && isDir(filepath.Join(dir, entry.Name())) {
 			do(entry.Name(), link)
 		}
 	}
 }
 
-func isFolder(path string) bool {
+func isDir(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.IsDir()
 }
@@ -163,8 +163,8 @@ func insideRepository(dir string) bool {
 	return topOf(real) != ""
 }
 
-// holdsRepository reports whether a folder is the top of a work tree: it has a
-// folder .git, or the file in its place.
+// holdsRepository reports whether a directory is the top of a work tree: it has a
+// directory .git, or the file in its place.
 func holdsRepository(dir string) bool {
 	info, err := os.Stat(filepath.Join(dir, ".git"))
 	return err == nil && (info.IsDir() || info.Mode().IsRegular())

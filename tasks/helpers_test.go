@@ -37,7 +37,7 @@ func dirWith(tb testing.TB, files map[string]string) string {
 	return dir
 }
 
-// options are those of a user in a folder whose home is /home/ann.
+// options are those of a user in a directory whose home is /home/ann.
 func options(dir string) Options {
 	return Options{Dir: dir, Getenv: func(name string) string {
 		return map[string]string{"HOME": "/home/ann", "BUILD": "17"}[name]

@@ -82,7 +82,7 @@ func parseLine(line string) (Repo, bool, *fault) {
 }
 
 func copyRef() *fault {
-	return &fault{what: "a copied folder has no ref", fix: "leave it out, or name the folder without copy:"}
+	return &fault{what: "a copied directory has no ref", fix: "leave it out, or name the directory without copy:"}
 }
 
 // cutTarget takes a line apart: what names the repository, and the revision.

@@ -70,7 +70,7 @@ func TestNoManifestIsAProblem(t *testing.T) {
 	}
 }
 
-func TestAManifestOfStandardInputIsRelativeToTheCurrentFolder(t *testing.T) {
+func TestAManifestOfStandardInputIsRelativeToTheCurrentDir(t *testing.T) {
 	dir := dirWith(t, map[string]string{"notes.md": "Be brief.", "lib/": ""})
 	o := options(dir)
 	o.Stdin = func() ([]byte, error) {

@@ -41,7 +41,7 @@ type manifest struct {
 	providers         []definition[provider]
 	search            []definition[Search] // at most one
 	tools             []definition[CustomTool]
-	skills            []skillFolder
+	skills            []skillDir
 	batch             bool
 	output            OutputLimits
 }

@@ -13,7 +13,7 @@ import (
 )
 
 // Mention is something that a prompt names for the runner to fetch before the
-// model sees the prompt: a command (!`git log`), or a file, folder or agent
+// model sees the prompt: a command (!`git log`), or a file, directory or agent
 // (@docs/style.md#L10-20).
 //
 // Only what the manifest's author wrote is one. A value that was filled in can
@@ -53,7 +53,7 @@ func readTaskPrompt(v value) (template, bool) {
 		if !strings.Contains(strings.ReplaceAll(t.s[at[0]:at[1]], "$"+opening, ""), opening) {
 			continue
 		}
-		p := t.placeOf(at[0])
+		p := t.positionOf(at[0])
 		v.src.report(p.line, p.column, "a variable in a command of a prompt: the shell would run what its value holds", "leave it out of !`...`, or write the command under setup: with quotes around the variable")
 		return template{}, false
 	}
@@ -81,7 +81,7 @@ type span struct{ start, end int }
 // allow.
 func (b *builder) checkMentions(t *task, j *Job) {
 	if len(j.Mentions) > maxMentions {
-		t.prompt.problem(fmt.Sprintf("the prompt names more than %d files and commands", maxMentions), "name folders, or let the agent look")
+		t.prompt.problem(fmt.Sprintf("the prompt names more than %d files and commands", maxMentions), "name directories, or let the agent look")
 		j.Mentions = nil
 	}
 	for _, m := range j.Mentions {

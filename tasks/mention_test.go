@@ -113,7 +113,7 @@ func TestMistakesInWhatPromptsName(t *testing.T) {
 			"m.yaml:6:19: the prompt's \"@a.go#L0\" names no lines of a file; lines count from 1, and the last is not before the first: @main.go#L10-20",
 		}},
 		{"more than anybody needs", head + "tasks:\n- id: a\n  prompt: " + "x " + many + "\n", []string{
-			"m.yaml:5:11: the prompt names more than 100 files and commands; name folders, or let the agent look",
+			"m.yaml:5:11: the prompt names more than 100 files and commands; name directories, or let the agent look",
 		}},
 	})
 }

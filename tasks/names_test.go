@@ -111,14 +111,14 @@ func TestRepositoriesHaveTheShortestNamesThatTellThemApart(t *testing.T) {
 	}{
 		{"the last part", []repo{at(RepoPath, "../services/api/", "/w/services/api"), at(RepoPath, "./web", "/w/m/web")}, []string{"api", "web"}},
 		{"more parts", []repo{at(RepoPath, "../services/api", "/w/services/api"), at(RepoPath, "../legacy/api", "/w/legacy/api")}, []string{"services/api", "legacy/api"}},
-		{"the folder's own name", []repo{at(RepoPath, ".", "/w/shop"), at(RepoPath, "../..", "/w")}, []string{"shop", "w"}},
+		{"the directory's own name", []repo{at(RepoPath, ".", "/w/shop"), at(RepoPath, "../..", "/w")}, []string{"shop", "w"}},
 		{"no parts left", []repo{at(RepoPath, "a/api", "/w/m/a/api"), at(RepoPath, "../a/api", "/w/a/api")}, []string{"a/api-fcfee94c", "a/api-95c10e39"}},
-		{"a folder and its copy", []repo{at(RepoPath, "shop", "/w/shop"), at(RepoCopy, "shop", "/w/shop")}, []string{"shop-3237f685", "shop-76b4fd9a"}},
+		{"a directory and its copy", []repo{at(RepoPath, "shop", "/w/shop"), at(RepoCopy, "shop", "/w/shop")}, []string{"shop-3237f685", "shop-76b4fd9a"}},
 		{"names that differ in case", []repo{at(RepoPath, "a/X", "/w/a/X"), at(RepoPath, "b/x", "/w/b/x")}, []string{"a/X", "b/x"}},
 		{"urls", []repo{from("https://h.example/acme/api.git"), from("git@h.example:acme/web"), from("ssh://git@h.example:2222/acme/lib/")}, []string{"api", "web", "lib"}},
 		{"urls of several hosts", []repo{from("https://one.example/acme/api"), from("git@two.example:acme/api.git"), from("https://one.example/other/api")}, []string{"one.example/acme/api", "two.example/acme/api", "other/api"}},
 		{"urls of one host", []repo{from("https://h/a/api"), from("http://h/a/api")}, []string{"h/a/api-7e0bae6a", "h/a/api-d6f5bd63"}},
-		{"a url and a folder", []repo{from("https://h/acme/api"), at(RepoPath, "acme/api", "/w/acme/api")}, []string{"h/acme/api", "acme/api"}},
+		{"a url and a directory", []repo{from("https://h/acme/api"), at(RepoPath, "acme/api", "/w/acme/api")}, []string{"h/acme/api", "acme/api"}},
 		{"no name at all", []repo{at(RepoPath, ".", "/")}, []string{"root"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

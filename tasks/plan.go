@@ -30,7 +30,7 @@ type Plan struct {
 	Providers map[string]Provider // of the manifests, by the name before the slash of a model
 	Search    Search
 	Tools     []CustomTool
-	Skills    []string // folders of skills beside the workspace's own, absolute
+	Skills    []string // directories of skills beside the workspace's own, absolute
 	Batch     bool     // whether models get the batch tool
 	Output    OutputLimits
 
@@ -85,7 +85,7 @@ type RepoKind string
 // The kinds of repositories.
 const (
 	RepoPath RepoKind = "path" // an existing repository, worked on in a linked worktree
-	RepoCopy RepoKind = "copy" // a private repository made from a folder
+	RepoCopy RepoKind = "copy" // a private repository made from a directory
 	RepoURL  RepoKind = "url"  // a repository on a server, worked on in a worktree of a local mirror
 )
 
@@ -115,7 +115,7 @@ type Limits struct {
 	Tokens    int64
 	Denials   int
 	Failures  int
-	Disk      int64 // bytes by which the workspace and the private folders may grow
+	Disk      int64 // bytes by which the workspace and the private directories may grow
 	Memory    int64 // bytes of its commands
 	Processes int   // of its commands, threads included
 }

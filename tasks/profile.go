@@ -144,7 +144,7 @@ func readGitRule(v value) []writtenRule {
 	return []writtenRule{{r, "*"}}
 }
 
-// expandHome puts the home folder in the place of "~" or "$HOME" at the
+// expandHome puts the home directory in the place of "~" or "$HOME" at the
 // pattern's begin.
 func (v value) expandHome(pattern string) (string, bool) {
 	if pattern == "" {
@@ -157,7 +157,7 @@ func (v value) expandHome(pattern string) (string, bool) {
 			continue
 		}
 		if v.src.home == "" {
-			v.keyProblem(fmt.Sprintf("%s stands for the home folder, and HOME is not set", sign), "write the folder")
+			v.keyProblem(fmt.Sprintf("%s stands for the home directory, and HOME is not set", sign), "write the directory")
 			return "", false
 		}
 		return strings.TrimSuffix(v.src.home, "/") + rest, true
@@ -342,7 +342,7 @@ func (p *profileBody) on(base profile) *profile {
 	return out
 }
 
-// digest identifies what a profile says, without where it says so.
+// digest identifies what a profile content, without where it says so.
 func (p *profileBody) digest(base, out *profile) string {
 	rules := make([][3]string, len(p.rules))
 	for i, r := range p.rules {

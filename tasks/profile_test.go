@@ -61,7 +61,7 @@ func TestMistakesInProfilesOfACommandLine(t *testing.T) {
 		{"no such manifest", "edit", "no.yaml", []string{`no.yaml: the path does not exist; check its path`}},
 		{"a manifest with a mistake", "mine", "broken.yaml", []string{`broken.yaml:3:19: "extends" must be text, not the number 5; put it in quotes`}},
 		{"no such file", "no.yml", "", []string{`no.yml: the path does not exist; check its path`}},
-		{"a folder", "./sub", "", []string{`./sub: the path is not a file; check its path`}},
+		{"a directory", "./sub", "", []string{`./sub: the path is not a file; check its path`}},
 		{"an empty file", "empty.yaml", "", []string{`empty.yaml:1:1: the file is empty; name another file`}},
 		{"a manifest in the place of a profile", "m.yaml", "", []string{
 			`m.yaml:1:1: unknown key "version"; known here: cache, env, examples, extends, git, network, permission`,
@@ -87,7 +87,7 @@ func TestWithoutAHomeItsSignIsAMistake(t *testing.T) {
 	o := options(dirWith(t, map[string]string{"p.yaml": "permission:\n  read: {\"~/x\": deny}\n"}))
 	o.Getenv = nil
 	_, err := LoadProfile(t.Context(), "p.yaml", "", o)
-	want := []string{`p.yaml:2:10: ~ stands for the home folder, and HOME is not set; write the folder`}
+	want := []string{`p.yaml:2:10: ~ stands for the home directory, and HOME is not set; write the directory`}
 	if diff := cmp.Diff(want, lines(t, err)); diff != "" {
 		t.Errorf("problems (-want +got):\n%s", diff)
 	}

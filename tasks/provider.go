@@ -47,8 +47,8 @@ func readProviders(v value) ([]definition[provider], bool) {
 			e.keyProblem(quote(name)+" is not a name", "use letters, digits, ., _ and -")
 		default:
 			p := readProvider(e, name)
-			says := digest(p.Provider, spelled(p.headers), spelled(p.query))
-			all = append(all, definition[provider]{value: e, title: "provider " + quote(name), digest: says, is: p})
+			content := digest(p.Provider, spelled(p.headers), spelled(p.query))
+			all = append(all, definition[provider]{value: e, title: "provider " + quote(name), digest: content, is: p})
 		}
 	}
 	return all, ok
@@ -100,7 +100,7 @@ func secretly(all []template) []template {
 
 // literal reports whether a template has no variables.
 func (t template) literal() bool {
-	return !slices.ContainsFunc(t.parts, func(p part) bool { return p.variable != "" })
+	return !slices.ContainsFunc(t.segments, func(p segment) bool { return p.variable != "" })
 }
 
 // exposed reports whether a key would be sent without encryption beyond this
@@ -249,7 +249,7 @@ func (b *builder) filledIn(all []template) map[string]string {
 // fromEnv fills in a text that is the same for all jobs: it knows no variables
 // but those of the environment.
 func (b *builder) fromEnv(t template) string {
-	for _, p := range t.parts {
+	for _, p := range t.segments {
 		if p.variable != "" && !strings.HasPrefix(p.variable, "env.") {
 			t.unknown(p, fmt.Sprintf("the variable %s is not known here", quote(p.variable)), "write ${{ env.NAME }}: this text is the same for all jobs")
 			return ""

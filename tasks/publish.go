@@ -74,7 +74,7 @@ func (d *draft) unpublishable() (what, fix string) {
 	case d.job.Commit == nil:
 		return fmt.Sprintf("publish: %s needs a commit, and the task has commit: false", mode), "let it commit, or write mode: none"
 	case mode == PublishPush && d.job.Repo.Kind == RepoCopy:
-		return "publish: push needs a repository to push to, and a copied folder has none", "write mode: none, patch or branch, or use path or url"
+		return "publish: push needs a repository to push to, and a copied directory has none", "write mode: none, patch or branch, or use path or url"
 	}
 	return "", ""
 }
@@ -90,7 +90,7 @@ func (d *draft) checkTree() {
 	switch {
 	case d.job.Repo.Kind != RepoURL:
 	case d.job.Commit == nil:
-		c.problem("a url repository has no folder in which changes could stay, as commit: false asks for", "leave it out; publish: {mode: patch} keeps the patch alone")
+		c.problem("a url repository has no directory in which changes could stay, as commit: false asks for", "leave it out; publish: {mode: patch} keeps the patch alone")
 	case current:
 		c.branch.problem(fmt.Sprintf("a url repository has no branch checked out, as %s asks for", CurrentBranch), "name a branch")
 	}

@@ -52,14 +52,14 @@ func TestWorkThatCannotBePublishedIsRefused(t *testing.T) {
 			`m.yaml:5:53: publish: branch needs a commit, and the task has commit: false; let it commit, or write mode: none`,
 		}},
 		{"a copy", head + "repos: [{copy: d}]\ntasks: [{id: a, prompt: p, publish: {mode: push}}]", []string{
-			`m.yaml:4:44: publish: push needs a repository to push to, and a copied folder has none; write mode: none, patch or branch, or use path or url`,
+			`m.yaml:4:44: publish: push needs a repository to push to, and a copied directory has none; write mode: none, patch or branch, or use path or url`,
 		}},
 		{"in place where there is no place", head + `repos: [{url: "https://h/a"}, {url: "https://h/b"}]
 tasks:
 - {id: a, prompt: p, commit: false}
 - {id: b, prompt: p, commit: {branch: "@current"}}
 - {id: c, prompt: p, commit: {branch: "@${{ matrix.k }}"}, matrix: {k: [current]}}`, []string{
-			`m.yaml:5:30: a url repository has no folder in which changes could stay, as commit: false asks for; leave it out; publish: {mode: patch} keeps the patch alone`,
+			`m.yaml:5:30: a url repository has no directory in which changes could stay, as commit: false asks for; leave it out; publish: {mode: patch} keeps the patch alone`,
 			`m.yaml:6:39: a url repository has no branch checked out, as @current asks for; name a branch`,
 			`m.yaml:7:39: a url repository has no branch checked out, as @current asks for; name a branch`,
 		}},
@@ -78,7 +78,7 @@ tasks:
 	})
 	_, err := loadText(t, head+"repos: [{copy: d}]\ntasks: [{id: a, prompt: p}, {id: b, prompt: p, repos: [{path: d}], commit: false}]", besideManifest, Overrides{Publish: PublishPush})
 	want := []string{
-		"--publish: task a: publish: push needs a repository to push to, and a copied folder has none; write mode: none, patch or branch, or use path or url",
+		"--publish: task a: publish: push needs a repository to push to, and a copied directory has none; write mode: none, patch or branch, or use path or url",
 		"--publish: task b: publish: push needs a commit, and the task has commit: false; let it commit, or write mode: none",
 	}
 	if diff := cmp.Diff(want, lines(t, err)); diff != "" {

@@ -94,7 +94,7 @@ func fitting(way string, got map[string]value) bool {
 		case !present || slices.Contains(meant[key], way):
 			continue
 		case way == "copy" && key == "ref":
-			v.keyProblem("a copied folder has no ref", "leave it out, or use path")
+			v.keyProblem("a copied directory has no ref", "leave it out, or use path")
 		default:
 			v.keyProblem(fmt.Sprintf("%s has no meaning for %s", v.name, way), "leave it out; it goes with "+strings.Join(meant[key], " and "))
 		}
@@ -124,8 +124,8 @@ func (e repoEntry) find(way string) ([]repo, bool) {
 	return []repo{one}, ok
 }
 
-// one completes a repository whose folder, if it has one, is still as written.
-// It reports whether the entry takes it, and records at a place if its folder
+// one completes a repository whose directory, if it has one, is still as written.
+// It reports whether the entry takes it, and records at a place if its directory
 // is not there.
 func (e repoEntry) one(r Repo, at value) (made repo, picked, ok bool) {
 	if r.Kind == RepoURL {
@@ -145,16 +145,16 @@ func (e repoEntry) one(r Repo, at value) (made repo, picked, ok bool) {
 	info, err := os.Stat(abs)
 	switch {
 	case err != nil:
-		at.problem(fmt.Sprintf("the folder %s %s", quote(r.Dir), missing(err)), "check its path; it is relative to the manifest")
+		at.problem(fmt.Sprintf("the directory %s %s", quote(r.Dir), missing(err)), "check its path; it is relative to the manifest")
 	case !info.IsDir():
-		at.problem(fmt.Sprintf("%s is not a folder", quote(r.Dir)), "name the folder of a repository")
+		at.problem(fmt.Sprintf("%s is not a directory", quote(r.Dir)), "name the directory of a repository")
 	default:
 		return made, true, true
 	}
 	return made, true, false
 }
 
-// newRepo returns the repository in a folder.
+// newRepo returns the repository in a directory.
 func newRepo(kind RepoKind, written, abs string) repo {
 	real, err := filepath.EvalSymlinks(abs)
 	if err != nil {
@@ -225,7 +225,7 @@ func (e repoEntry) picks(r repo) bool {
 }
 
 // words are the parts of a repository's path or URL that can name it, as
-// written; of a path of dots alone, the folder's own name.
+// written; of a path of dots alone, the directory's own name.
 func (r repo) words() []string {
 	from := r.written
 	if r.Kind == RepoURL {

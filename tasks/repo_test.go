@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// places returns where a plan's jobs work, as lines of a list, with the folder
+// places returns where a plan's jobs work, as lines of a list, with the directory
 // of the manifest as $DIR.
 func places(p *Plan, dir string) []string {
 	var all []string
@@ -23,7 +23,7 @@ func places(p *Plan, dir string) []string {
 }
 
 // loadIn loads the manifest m.yaml, with one task on the repositories, from a
-// folder with some files.
+// directory with some files.
 func loadIn(t *testing.T, repos string, files map[string]string) (p *Plan, dir string, err error) {
 	t.Helper()
 	all := map[string]string{"m.yaml": oneTask + "repos: " + repos + "\n"}
@@ -37,7 +37,7 @@ func TestRepositoriesAreFoundInEveryWay(t *testing.T) {
 	files := map[string]string{
 		"one/.git/": "", "two/.git": "gitdir: ../one/.git/worktrees/two", "plain/": "", "deep/a/b/three/.git/": "", "deep/a/four/.git/": "", ".hidden/five/.git/": "",
 		"sp ace/#x/": "", "mono/.git/hooks/": "", "mono/services/api/": "", "mono/services/web/": "", "mono/libs/own/.git/": "", "mono/libs/common/": "",
-		"list.txt": "\ufeff# all\r\n\r\none\r\n  ./two   ref=v1.0   # the second\r\ncopy: plain # a folder\n\"sp ace/#x\" ref=a#b\nsp ace\n" +
+		"list.txt": "\ufeff# all\r\n\r\none\r\n  ./two   ref=v1.0   # the second\r\ncopy: plain # a directory\n\"sp ace/#x\" ref=a#b\nsp ace\n" +
 			"https://H.example/Acme/Api.git/ ref=next\ngit@h.example:acme/web.git\n",
 	}
 	for _, tt := range []struct {
@@ -51,11 +51,11 @@ func TestRepositoriesAreFoundInEveryWay(t *testing.T) {
 		}},
 		{"a part of a list", `[{file: list.txt, include: ["acme/*", "Acme/*", t*, one], exclude: [two]}]`, []string{"$DIR/one", "https://H.example/Acme/Api.git/ ref=next", "git@h.example:acme/web.git"}},
 		{"a ref for all that have none", `[{file: list.txt, ref: dev, exclude: ["sp*", "sp*/**", plain, web]}]`, []string{"$DIR/one ref=dev", "$DIR/two ref=v1.0", "https://H.example/Acme/Api.git/ ref=next"}},
-		{"a pattern for folders", `[{glob: "*"}]`, []string{"$DIR/mono", "$DIR/one", "$DIR/two"}},
-		{"a pattern with a folder above", `[{glob: "../shop/t*", ref: main}]`, []string{"$DIR/two ref=main"}},
+		{"a pattern for directories", `[{glob: "*"}]`, []string{"$DIR/mono", "$DIR/one", "$DIR/two"}},
+		{"a pattern with a directory above", `[{glob: "../shop/t*", ref: main}]`, []string{"$DIR/two ref=main"}},
 		{"a pattern of any depth", `[{glob: "**/**"}]`, []string{"$DIR/deep/a/b/three", "$DIR/deep/a/four", "$DIR/mono", "$DIR/mono/libs/own", "$DIR/one", "$DIR/two"}},
 		{"a pattern with names to choose from", `[{glob: "deep/{a,b}/f[n-p]??"}]`, []string{"$DIR/deep/a/four"}},
-		{"a pattern for hidden folders", `[{glob: ".*/*"}]`, []string{"$DIR/.hidden/five"}},
+		{"a pattern for hidden directories", `[{glob: ".*/*"}]`, []string{"$DIR/.hidden/five"}},
 		{"a pattern without any sign", `[{glob: ./one/}]`, []string{"$DIR/one"}},
 		{"a pattern for directories of a repository", `[{glob: "mono/s*/*", exclude: [web]}]`, []string{"$DIR/mono/services/api"}},
 		{"a pattern for a repository among directories of one", `[{glob: "mono/libs/*"}]`, []string{"$DIR/mono/libs/own"}},
@@ -103,23 +103,23 @@ version: 1
 model: openai/m
 `, []string{
 			`m.yaml:5:5: entry 1 of "repos" must be a mapping, not the text "."; write KEY: VALUE`,
-			`m.yaml:6:12: the folder "nope" does not exist; check its path; it is relative to the manifest`,
-			`m.yaml:7:12: "m.yaml" is not a folder; name the folder of a repository`,
+			`m.yaml:6:12: the directory "nope" does not exist; check its path; it is relative to the manifest`,
+			`m.yaml:7:12: "m.yaml" is not a directory; name the directory of a repository`,
 			`m.yaml:8:11: "x" is not the URL of a repository; write https://HOST/PATH, ssh://HOST/PATH or git@HOST:PATH`,
 			`m.yaml:9:12: the list "x" does not exist; check its path; it is relative to the manifest`,
-			`m.yaml:10:12: no folder that "x" matches holds a git repository; check the pattern; it is relative to the manifest`,
+			`m.yaml:10:12: no directory that "x" matches holds a git repository; check the pattern; it is relative to the manifest`,
 			`m.yaml:11:5: a repository is named in exactly one way; write one of {path: DIR}, {copy: DIR}, {url: URL}, {file: LIST} or {glob: PATTERN}`,
 			`m.yaml:12:15: "depth" has no meaning for path; leave it out; it goes with url and file`,
 			`m.yaml:12:25: "include" has no meaning for path; leave it out; it goes with file and glob`,
 			`m.yaml:13:15: "depth" has no meaning for copy; leave it out; it goes with url and file`,
 			`m.yaml:14:26: "exclude" has no meaning for url; leave it out; it goes with file and glob`,
 			`m.yaml:15:33: "depth" must be an integer from 0 to 2147483647, not the number -1; write for example 4`,
-			`m.yaml:16:12: "[x" is not a pattern for folders; close its brackets, and write no / in them`,
-			`m.yaml:17:12: "{d,e/f}" is not a pattern for folders; close its brackets, and write no / in them`,
-			`m.yaml:18:12: no folder that "d*" matches holds a git repository; check the pattern; it is relative to the manifest`,
+			`m.yaml:16:12: "[x" is not a pattern for directories; close its brackets, and write no / in them`,
+			`m.yaml:17:12: "{d,e/f}" is not a pattern for directories; close its brackets, and write no / in them`,
+			`m.yaml:18:12: no directory that "d*" matches holds a git repository; check the pattern; it is relative to the manifest`,
 			`m.yaml:18:28: "[x" is not a pattern for paths; close its brackets`,
 			`m.yaml:19:5: a repository is named in exactly one way; write one of {path: DIR}, {copy: DIR}, {url: URL}, {file: LIST} or {glob: PATTERN}`,
-			`m.yaml:20:15: a copied folder has no ref; leave it out, or use path`,
+			`m.yaml:20:15: a copied directory has no ref; leave it out, or use path`,
 			`m.yaml:21:20: "-x" is not a revision; name a branch, a tag or a commit`,
 			`m.yaml:22:5: the repository "." stands here twice, first in line 21; keep one of them`,
 			`m.yaml:23:5: the repository "." stands here twice, first in line 21; keep one of them`,
@@ -172,8 +172,8 @@ func TestPatternsWithManyStarsEnd(t *testing.T) {
 		files int
 		want  string
 	}{
-		{"few folders", 0, "m.yaml:4:16: no folder that " + quote(pattern) + " matches holds a git repository; check the pattern; it is relative to the manifest"},
-		{"many files", 3000, "m.yaml:4:16: the pattern " + quote(pattern) + " leads to more than 100000 files and folders; begin it with a folder, or use fewer **"},
+		{"few directories", 0, "m.yaml:4:16: no directory that " + quote(pattern) + " matches holds a git repository; check the pattern; it is relative to the manifest"},
+		{"many files", 3000, "m.yaml:4:16: the pattern " + quote(pattern) + " leads to more than 100000 files and directories; begin it with a directory, or use fewer **"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			files := map[string]string{deepest: ""}
@@ -198,10 +198,10 @@ func TestMistakesInAListHaveTheirLine(t *testing.T) {
 	want := []string{
 		`sub/list.txt:1:1: the repository "one" stands here twice, first at sub/m.yaml:4; keep one of them`,
 		`sub/list.txt:2:1: the repository "one" stands here twice, first at sub/m.yaml:4; keep one of them`,
-		`sub/list.txt:3:1: the folder "nope" does not exist; check its path; it is relative to the manifest`,
-		`sub/list.txt:4:1: "m.yaml" is not a folder; name the folder of a repository`,
+		`sub/list.txt:3:1: the directory "nope" does not exist; check its path; it is relative to the manifest`,
+		`sub/list.txt:4:1: "m.yaml" is not a directory; name the directory of a repository`,
 		`sub/list.txt:5:1: the line names no repository; write a path, copy:PATH or a URL`,
-		`sub/list.txt:6:1: a copied folder has no ref; leave it out, or name the folder without copy:`,
+		`sub/list.txt:6:1: a copied directory has no ref; leave it out, or name the directory without copy:`,
 		`sub/list.txt:7:1: the line names no repository; write a path, copy:PATH or a URL`,
 		`sub/list.txt:8:1: "-x" is not a revision; name a branch, a tag or a commit after ref=`,
 		`sub/list.txt:9:1: "" is not a revision; name a branch, a tag or a commit after ref=`,
@@ -215,7 +215,7 @@ func TestMistakesInAListHaveTheirLine(t *testing.T) {
 		`sub/list.txt:17:1: the URL holds white space or a control character; write it with %20 and its like`,
 		`sub/list.txt:18:1: the line holds a control character, or is not UTF-8; write the path in double quotes, with \x and two digits for it`,
 		`sub/list.txt:19:1: the line is longer than 8192 bytes; write one repository a line`,
-		`sub/list.txt:20:3: the folder "-" does not exist; check its path; it is relative to the manifest`,
+		`sub/list.txt:20:3: the directory "-" does not exist; check its path; it is relative to the manifest`,
 		`sub/list.txt:21:1: the scheme "ftp" is not supported; use https, http, ssh or file`,
 		`sub/list.txt:22:1: the line holds a control character, or is not UTF-8; write the path in double quotes, with \x and two digits for it`,
 	}
@@ -230,15 +230,15 @@ func TestListsThatAreRefused(t *testing.T) {
 		{"nothing in it", "[{file: empty.txt}]", `m.yaml:4:16: the list "empty.txt" names no repository; write one a line: a path, copy:PATH or a URL`},
 		{"comments alone", "[{file: comments.txt}]", `m.yaml:4:16: the list "comments.txt" names no repository; write one a line: a path, copy:PATH or a URL`},
 		{"nothing left", "[{file: one.txt, exclude: [o*]}]", `m.yaml:4:16: include and exclude leave no repository of "one.txt"; compare their patterns with the list`},
-		{"nothing left of a pattern", "[{glob: o*, include: [x]}]", `m.yaml:4:16: include and exclude leave no repository of "o*"; compare their patterns with the folders`},
-		{"nothing found", "[{glob: d}]", `m.yaml:4:16: no folder that "d" matches holds a git repository; check the pattern; it is relative to the manifest`},
+		{"nothing left of a pattern", "[{glob: o*, include: [x]}]", `m.yaml:4:16: include and exclude leave no repository of "o*"; compare their patterns with the directories`},
+		{"nothing found", "[{glob: d}]", `m.yaml:4:16: no directory that "d" matches holds a git repository; check the pattern; it is relative to the manifest`},
 		{"no such file", "[{file: none.txt}]", `m.yaml:4:16: the list "none.txt" does not exist; check its path; it is relative to the manifest`},
-		{"a folder", "[{file: d}]", `m.yaml:4:16: the list "d" is not a file; check its path; it is relative to the manifest`},
-		{"a ref for a copy", "[{file: copies.txt, ref: main}]", `copies.txt:1:1: a copied folder has no ref; leave it out, or name the folder without copy:`},
+		{"a directory", "[{file: d}]", `m.yaml:4:16: the list "d" is not a file; check its path; it is relative to the manifest`},
+		{"a ref for a copy", "[{file: copies.txt, ref: main}]", `copies.txt:1:1: a copied directory has no ref; leave it out, or name the directory without copy:`},
 		{"too many lines", "[{file: long.txt}]", `m.yaml:4:16: the list "long.txt" has more than 100000 lines, or all lists more than 1000000; split it`},
 		{"too large", "[{file: big.txt}]", `m.yaml:4:16: the list "big.txt" is larger than 10 MiB; split it`},
 		{"twice", "[{file: one.txt}, {file: one.txt}]", `one.txt:1:1: the repository "one" stands here twice, first at one.txt:1; keep one of them`},
-		{"a folder and what a pattern finds", "[{path: ./one}, {glob: '*'}]", `m.yaml:4:24: the repository "one" stands here twice, first in line 4; keep one of them`},
+		{"a directory and what a pattern finds", "[{path: ./one}, {glob: '*'}]", `m.yaml:4:24: the repository "one" stands here twice, first in line 4; keep one of them`},
 		{"standard input that is closed", "[{file: '-'}]", `m.yaml:4:16: standard input cannot be read: file already closed; write the list to a file`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -269,7 +269,7 @@ func TestAListMayBeStandardInput(t *testing.T) {
 		want    string
 	}{
 		{"nothing in it", "", nil, []string{"m.yaml"}, `m.yaml:4:16: the list "-" names no repository; write one a line: a path, copy:PATH or a URL`},
-		{"a mistake in it", "one\ntwo\n", nil, []string{"m.yaml"}, `-:2:1: the folder "two" does not exist; check its path; it is relative to the manifest`},
+		{"a mistake in it", "one\ntwo\n", nil, []string{"m.yaml"}, `-:2:1: the directory "two" does not exist; check its path; it is relative to the manifest`},
 		{"broken", "", errors.New("broken pipe"), []string{"m.yaml"}, `m.yaml:4:16: standard input cannot be read: broken pipe; write the list to a file`},
 		{"a manifest and a list", strings.Replace(oneTask, "id: a", "id: c", 1), nil, []string{"m.yaml", "-"}, `m.yaml:4:16: standard input can be read once, and is a manifest; write the list to a file`},
 		{"two lists", "one", nil, []string{"m.yaml", "two.yaml"}, `two.yaml:3:32: standard input can be read once, and is the list at m.yaml:4; write the list to a file`},

@@ -25,11 +25,11 @@ import (
 // blanks or worse. $${{ stands for ${{ itself.
 type template struct {
 	text
-	parts []part
+	segments []segment
 }
 
-// part is some text, or a variable and its place.
-type part struct {
+// segment is some text, or a variable and its place.
+type segment struct {
 	text     string
 	variable string // "" for text
 	line     int
@@ -73,7 +73,7 @@ func parseTemplate(t text) template {
 	for _, at := range t.openings() {
 		before, after, _ := strings.Cut(rest, opening)
 		if literal, ok := strings.CutSuffix(before, "$"); ok {
-			tpl.parts = append(tpl.parts, part{text: literal + opening})
+			tpl.segments = append(tpl.segments, segment{text: literal + opening})
 			rest = after
 			continue
 		}
@@ -83,10 +83,10 @@ func parseTemplate(t text) template {
 			rest = after
 			continue
 		}
-		tpl.parts = append(tpl.parts, part{text: before}, part{variable: name, line: at.line, column: at.column})
+		tpl.segments = append(tpl.segments, segment{text: before}, segment{variable: name, line: at.line, column: at.column})
 		rest = after
 	}
-	tpl.parts = append(tpl.parts, part{text: rest})
+	tpl.segments = append(tpl.segments, segment{text: rest})
 	return tpl
 }
 
@@ -121,12 +121,12 @@ func (t template) render(s scope) (string, bool) {
 
 // fillIn is render that says where the values are.
 func (t template) fillIn(s scope) (out string, values []span, ok bool) {
-	if len(t.parts) == 1 {
-		return t.parts[0].text, nil, true
+	if len(t.segments) == 1 {
+		return t.segments[0].text, nil, true
 	}
 	var b strings.Builder
 	valid := true
-	for _, p := range t.parts {
+	for _, p := range t.segments {
 		filled := p.text
 		if p.variable != "" {
 			v, ok := t.lookup(p, s)
@@ -148,7 +148,7 @@ func (t template) fillIn(s scope) (out string, values []span, ok bool) {
 }
 
 // lookup returns what a variable stands for, or records that it is unknown.
-func (t template) lookup(p part, s scope) (string, bool) {
+func (t template) lookup(p segment, s scope) (string, bool) {
 	group, name, _ := strings.Cut(p.variable, ".")
 	switch {
 	case group == "vars":
@@ -183,7 +183,7 @@ func (t template) lookup(p part, s scope) (string, bool) {
 }
 
 // pick looks a name up in a group of variables.
-func (t template) pick(p part, group map[string]string, name, listing, none string) (string, bool) {
+func (t template) pick(p segment, group map[string]string, name, listing, none string) (string, bool) {
 	if v, ok := group[name]; ok {
 		return v, true
 	}
@@ -200,4 +200,4 @@ func (t template) pick(p part, group map[string]string, name, listing, none stri
 	return "", false
 }
 
-func (t template) unknown(p part, what, fix string) { t.src.report(p.line, p.column, what, fix) }
+func (t template) unknown(p segment, what, fix string) { t.src.report(p.line, p.column, what, fix) }

@@ -52,8 +52,8 @@ func readTool(v value) definition[CustomTool] {
 	t.Schema = map[string]any{"type": "object", "properties": map[string]any{}, "additionalProperties": false}
 	t.keys().read(v)
 	t.Command = t.program.args
-	says := digest(t.Description, t.program.written, t.Schema, t.Time, t.ReadOnly)
-	return definition[CustomTool]{value: v, title: "tool " + quote(t.Name), digest: says, is: t.CustomTool}
+	content := digest(t.Description, t.program.written, t.Schema, t.Time, t.ReadOnly)
+	return definition[CustomTool]{value: v, title: "tool " + quote(t.Name), digest: content, is: t.CustomTool}
 }
 
 var (

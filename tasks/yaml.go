@@ -36,7 +36,7 @@ type source struct {
 
 	policies policy.Set // that bind what the file says
 
-	openings []place // of variables, in order
+	openings []position // of variables, in order
 }
 
 // report adds a problem at a line and column.

@@ -10,18 +10,18 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// place is a line and a column, both from 1.
-type place struct{ line, column int }
+// position is a line and a column, both from 1.
+type position struct{ line, column int }
 
 // before orders places, for a search.
-func (p place) before(q place) int {
+func (p position) before(q position) int {
 	return cmp.Or(cmp.Compare(p.line, q.line), cmp.Compare(p.column, q.column))
 }
 
 // openings returns where the lines of a file hold the begin of a variable, in
 // order.
-func openings(lines []string) []place {
-	var all []place
+func openings(lines []string) []position {
+	var all []position
 	for i, rest := range lines {
 		column := 1
 		for {
@@ -30,7 +30,7 @@ func openings(lines []string) []place {
 				break
 			}
 			column += utf8.RuneCountInString(before)
-			all = append(all, place{i + 1, column})
+			all = append(all, position{i + 1, column})
 			column += len(opening)
 			rest = after
 		}
@@ -43,17 +43,17 @@ func openings(lines []string) []place {
 // order: the nth in the text is the nth in the file, counted from the text's
 // begin. Where the file spells it otherwise (an escape in double quotes), it is
 // the begin of the text.
-func (t text) openings() []place {
+func (t text) openings() []position {
 	n := strings.Count(t.s, opening)
 	if n == 0 {
 		return nil
 	}
-	start := place{t.node.Line, t.node.Column}
+	start := position{t.node.Line, t.node.Column}
 	from := start
 	if t.node.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0 {
-		from = place{start.line + 1, 1}
+		from = position{start.line + 1, 1}
 	}
-	i, _ := slices.BinarySearchFunc(t.src.openings, from, place.before)
+	i, _ := slices.BinarySearchFunc(t.src.openings, from, position.before)
 	all := slices.Clone(t.src.openings[i:min(i+n, len(t.src.openings))])
 	for len(all) < n {
 		all = append(all, start)
@@ -61,16 +61,16 @@ func (t text) openings() []place {
 	return all
 }
 
-// placeOf returns where the character at an offset of the text stands in the
+// positionOf returns where the character at an offset of the text stands in the
 // file. Quotes, folding and indentation change white space and quotes alone, so
 // that the other characters can be counted off; where the file spells one
 // otherwise (an escape in double quotes), it is the begin of the text.
-func (t text) placeOf(offset int) place {
-	start := place{t.node.Line, t.node.Column}
-	c := cursor{lines: t.src.lines, place: start}
+func (t text) positionOf(offset int) position {
+	start := position{t.node.Line, t.node.Column}
+	c := cursor{lines: t.src.lines, position: start}
 	switch {
 	case t.node.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0:
-		c.place = place{start.line + 1, 1}
+		c.position = position{start.line + 1, 1}
 	case t.node.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) != 0:
 		c.column++
 	}
@@ -81,19 +81,19 @@ func (t text) placeOf(offset int) place {
 		case !c.find(r):
 			return start
 		case i >= offset:
-			return c.place
+			return c.position
 		}
 		if c.column++; r == '\'' && t.node.Style&yaml.SingleQuotedStyle != 0 {
 			c.column++ // it is doubled
 		}
 	}
-	return c.place
+	return c.position
 }
 
 // cursor is a place in a file.
 type cursor struct {
 	lines []string
-	place
+	position
 	row   int    // the line that runes are of
 	runes []rune // of the line
 }
