@@ -149,8 +149,8 @@ func (a *agent) description(builtIn string, isNew bool) string {
 	return is
 }
 
-// agentModel resolves an agent's model. The command line's takes its place, as
-// it takes that of all others.
+// agentModel resolves an agent's model. The command line's replaces it, as
+// it replaces that of all others.
 func (b *builder) agentModel(name text) *Model {
 	if b.options.Overrides.Model != "" {
 		return nil

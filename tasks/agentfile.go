@@ -19,7 +19,7 @@ import (
 const maxAgentFile = 256 << 10
 
 // readAgentFiles reads one entry of agents_from: a Markdown file with a head, as
-// OpenCode has its agents, a directory of such files, or a directory .opencode. They
+// OpenCode defines agents, a directory of such files, or a directory .opencode. They
 // are read because the caller names them, and only then: a repository's own are
 // nobody's word.
 func readAgentFiles(v value) ([]*agent, bool) {
@@ -160,7 +160,7 @@ var (
 	switchesForm   = mapOf("TOOL", boolForm.Type, readToolSwitches)
 )
 
-// readAgentOfFile reads the head of an agent's file; text is what stands behind it.
+// readAgentOfFile reads the head of an agent's file; words is the text after it.
 func readAgentOfFile(v value, words string) (*agent, bool) {
 	h := &agentHead{agent: &agent{value: v, Agent: Agent{Name: v.key.Value}}}
 	a := h.agent
@@ -204,8 +204,8 @@ func readToolSwitches(v value) ([]writtenRule, bool) {
 	return all, true
 }
 
-// denyAsks puts deny in the place of ask: in files that were written for
-// somebody to be asked, that is what no answer comes to.
+// denyAsks replaces ask by deny: in files that were written for interactive use,
+// that is the result without a user.
 func denyAsks(v value) {
 	switch {
 	case v.node.Value == "ask":

@@ -17,7 +17,7 @@ import (
 	"github.com/millhand/millhand/internal/policy"
 )
 
-// refusal says that a policy refuses something, and what to do about it.
+// refusal describes what a policy refuses, and the fix.
 func refusal(what string, by policy.Rule) (string, string) {
 	fix := "remove it, or change the policy"
 	switch {
@@ -29,7 +29,7 @@ func refusal(what string, by policy.Rule) (string, string) {
 	return what + " not allowed by " + by.By(), fix
 }
 
-// refused reports whether a policy refuses what a value says, and records it at
+// refused reports whether a policy refuses the content of a value, and records it at
 // the value's key or else at the value.
 func (v value) refused(key policy.Key, what string, names ...string) bool {
 	by, refused := v.src.policies.Refuses(key, names...)
@@ -77,7 +77,7 @@ func RefusedPath(policies policy.Set, dir, path string) (policy.Rule, bool) {
 
 // refusedPath reports whether policies refuse a path. The built-in one refuses
 // more than what is outside of the repository: git's own directory, which may
-// hold credentials, millhand's, which has earlier runs, and what its ceiling keeps
+// hold credentials, millhand's, which has earlier runs, and what its maximum profile keeps
 // the read tool from.
 func refusedPath(policies policy.Set, path string) (policy.Rule, bool) {
 	real, err := realPath(path)
@@ -152,8 +152,8 @@ func (r repo) refused(policies policy.Set) (by policy.Rule, what string) {
 	return policy.Rule{}, ""
 }
 
-// shifted reports whether a part of a repository would be read under other paths
-// than those that the ceiling of the built-in policy denies.
+// shifted reports whether a directory of a repository would be read under other paths
+// than those that the maximum profile of the built-in policy denies.
 func shifted(policies policy.Set, dir string) (policy.Rule, bool) {
 	for _, p := range policies {
 		for _, r := range p.Rules {
@@ -171,7 +171,7 @@ func shifted(policies policy.Set, dir string) (policy.Rule, bool) {
 }
 
 // refusedURL is refused for a repository on a server, or on this machine by a URL:
-// there, git would follow what the repository itself says, so that the built-in
+// there, git would follow the repository's own configuration, so that the built-in
 // policy allows none.
 func (r repo) refusedURL(policies policy.Set) (by policy.Rule, what string) {
 	scheme, rest, _ := strings.Cut(strings.TrimPrefix(r.id, "url:"), "://")
@@ -251,7 +251,7 @@ func (v value) checkOutside(name, pattern string, effect permission.Effect) {
 }
 
 // checkPrice records a price that a policy with a budget refuses: one that is
-// lower than is known, or that nobody else knows, would bound less than it says.
+// lower than is known, or unknown otherwise, would weaken the bound.
 func (b *builder) checkPrice(p price) {
 	known, ok := b.options.Policies.Price(p.model)
 	if !ok && b.options.Known != nil {

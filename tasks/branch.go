@@ -12,7 +12,7 @@ import (
 // branchPrefix begins the names of branches that a manifest does not name.
 const branchPrefix = "millhand/"
 
-// branchFault says which rule of git (git-check-ref-format) the name of a
+// branchFault returns which rule of git (git-check-ref-format) the name of a
 // branch breaks, or "" if it is valid.
 func branchFault(name string) string {
 	switch {
@@ -94,7 +94,7 @@ func (c claim) check(taken map[string]*draft) {
 	}
 }
 
-// slug is the readable part of a job's id or branch: the task, then what tells
+// slug is the readable prefix of a job's id or branch: the task, then what distinguishes
 // its jobs apart.
 type slug struct {
 	task  string
@@ -108,7 +108,7 @@ const maxSlug = 100
 
 var unsafe = regexp.MustCompile(`[^A-Za-z0-9._]+`)
 
-// sanitised turns a value into a part of a file's or a branch's name.
+// sanitised makes a value safe in the name of a file or a branch.
 func sanitised(s string) string {
 	s = unsafe.ReplaceAllString(s, "-")
 	for strings.Contains(s, "..") {

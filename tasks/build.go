@@ -13,7 +13,7 @@ import (
 )
 
 // builder makes a plan of manifests. Each of its steps goes on after a
-// problem, so that all of them are found at once.
+// problem, so that one run finds all of them.
 type builder struct {
 	*loader
 	manifests []*manifest
@@ -41,7 +41,7 @@ type draft struct {
 	digest [3]string // of what all jobs of the task share
 }
 
-// plan carries out the steps. It returns nil after a problem.
+// plan runs the steps. It returns nil after a problem.
 func (b *builder) plan(ctx context.Context, paths []string) (*Plan, error) {
 	b.index()
 	b.checkNeeds()
@@ -138,7 +138,7 @@ func (b *builder) checkManifests() {
 	}
 }
 
-// define resolves what the manifests define for the whole plan.
+// define resolves what the manifests define for all jobs.
 func (b *builder) define() {
 	b.defineProviders()
 	b.defineAgents()
@@ -219,7 +219,7 @@ func (b *builder) assemble(paths []string, drafts []*draft) *Plan {
 	return p
 }
 
-// lower returns the smaller of two limits, of which 0 is none.
+// lower returns the smaller of two limits; 0 is no limit.
 func lower[T int | money.USD | time.Duration](a, b T) T {
 	if a == 0 || b != 0 && b < a {
 		return b

@@ -17,8 +17,8 @@ type Condition struct {
 
 // Holds evaluates the condition. has reports whether the repository has a file
 // or directory of this path at the commit that the job starts from; paths are
-// slash-separated, relative and clean. has is asked no more than the answer
-// takes; its error is returned as it is.
+// slash-separated, relative and clean. has is only called if the result
+// depends on it; its error is returned as it is.
 func (c *Condition) Holds(has func(path string) (bool, error)) (bool, error) {
 	v, err := c.rest.evaluate(has)
 	return isTrue(v), err
@@ -131,7 +131,7 @@ func (c *condition) decide(s scope) (skip string, rest *Condition) {
 	return "", nil
 }
 
-// value returns what a variable of a condition stands for; "" if there is no
+// value returns the value of a variable of a condition; "" if there is none
 // such variable here.
 func (s scope) value(name string) string {
 	group, key, _ := strings.Cut(name, ".")

@@ -83,12 +83,12 @@ func (v value) isScalar() bool  { return v.node.Kind == yaml.ScalarNode }
 func (v value) isBoolean() bool { return v.isScalar() && v.node.ShortTag() == "!!bool" }
 func (v value) null() bool      { return v.isScalar() && v.node.ShortTag() == "!!null" }
 
-// empty reports whether the value says nothing: null, "", {} or [].
+// empty reports whether the value is null, "", {} or [].
 func (v value) empty() bool {
 	return v.null() || v.node.Value == "" && len(v.node.Content) == 0
 }
 
-// text is a string of a file, with its place.
+// text is a string of a file, with its position.
 type text struct {
 	value
 	s string
@@ -118,7 +118,7 @@ func (v value) filled() (text, bool) {
 	return t, ok
 }
 
-// str is filled without the place.
+// str is filled without the position.
 func (v value) str() (string, bool) {
 	t, ok := v.filled()
 	return t.s, ok
@@ -221,7 +221,7 @@ func (v *value) keyed() bool {
 	return true
 }
 
-// merged puts the entries of merged mappings in the place of the merge keys.
+// merged replaces merge keys by the entries of their mappings.
 func merged(all []value, own map[string]value) []value {
 	taken := maps.Clone(own)
 	var out []value

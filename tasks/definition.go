@@ -2,7 +2,7 @@ package tasks
 
 import "fmt"
 
-// definition is something that a manifest defines for the whole plan, as a key
+// definition is something that a manifest defines for all jobs, as a key
 // with its value. The same may stand in several manifests.
 type definition[T any] struct {
 	value

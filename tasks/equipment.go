@@ -38,7 +38,7 @@ func readSearchURL(v value) (string, bool) {
 	return v.node.Value, ok
 }
 
-// skillDir is a directory of skills as it is written, and where it is.
+// skillDir is a directory of skills as it is written, and its absolute path.
 type skillDir struct{ written, path string }
 
 var skillsForm = form[skillDir]{Type{Name: "string"}, readSkillDir}

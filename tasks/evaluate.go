@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// isTrue says what a text means where a truth is wanted: the empty text and
+// isTrue converts a string to a boolean: the empty string and
 // "false" are false, everything else is true.
 func isTrue(s string) bool { return s != "" && s != "false" }
 

@@ -43,7 +43,7 @@ func (t *task) mention() value {
 	return t.value
 }
 
-// reposOf returns where a task works: what it says, or its manifest, or else
+// reposOf returns where a task works: its repos, or those of its manifest, or else
 // the repository that the current directory is in.
 func (b *builder) reposOf(t *task) []repo {
 	switch {

@@ -69,8 +69,8 @@ func (ps *profiles) body(name string) *profileBody {
 	return ps.bodies[i]
 }
 
-// find returns a profile by name, with what it extends; false if there is none
-// or a problem with it, which is recorded.
+// find returns a profile by name, with what it extends; false if it is unknown
+// or has a problem, which is recorded.
 func (ps *profiles) find(name string) (profile, bool) {
 	if p, seen := ps.ready(name); seen {
 		return deref(p)
@@ -164,8 +164,8 @@ func presetProfile(name string) (profile, bool) {
 // LoadProfile returns the profile that a command line names: a preset; a
 // profile of the manifest, if one is given; or a YAML file that holds a
 // profile's body (extends, permission, git, network, cache, env, examples),
-// which is then called after the file. The error is a [Problems], or says why
-// standard input could not be read.
+// which is then called after the file. The error is a [Problems], or that of
+// standard input.
 func LoadProfile(ctx context.Context, nameOrFile, manifest string, o Options) (permission.Profile, error) {
 	l := newLoader(o)
 	l.inputs.ignored = true // only profiles are wanted, and standard input may be another's
@@ -260,7 +260,7 @@ func verdict(e permission.Effect) string {
 	return "denied"
 }
 
-// sourceProblem takes a place (file:line:col) apart; a file's name may hold
+// sourceProblem parses a position (file:line:col); a file's name may contain
 // colons too.
 func sourceProblem(source string) Problem {
 	file, column := cutNumber(source)

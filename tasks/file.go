@@ -76,8 +76,8 @@ func isFile(path string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// missing says what is wrong with a file, in the words of a message; a nil
-// error means that there is something else of that name.
+// missing describes what is wrong with a file. A nil
+// error means that something else has its name.
 func missing(err error) string {
 	switch {
 	case err == nil || errors.Is(err, errNoFile):

@@ -87,7 +87,7 @@ func (b *builder) render(t template, s scope) string {
 	return out
 }
 
-// fillIn is render that says where the values are.
+// fillIn is render that also returns where the values are.
 func (b *builder) fillIn(t template, s scope) (string, []span) {
 	if t.src == nil || b.rendered > maxRenderedPlan {
 		return "", nil

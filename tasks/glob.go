@@ -11,7 +11,7 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 )
 
-// maxLooked bounds how many files and directories one glob looks at.
+// maxLooked limits how many files and directories one glob visits.
 const maxLooked = 100_000
 
 // globbed returns the repositories among the directories that a pattern matches,
@@ -69,7 +69,7 @@ func (e repoEntry) pickFound(found []string) ([]repo, bool) {
 }
 
 // dirWalk looks for repositories. As in a shell, * and ** match no name that
-// begins with a dot, and ** does not follow symbolic links.
+// starts with a dot, and ** does not follow symlinks.
 type dirWalk struct {
 	dir    string // where relative paths start
 	looked int
@@ -164,7 +164,7 @@ func insideRepository(dir string) bool {
 }
 
 // holdsRepository reports whether a directory is the top of a work tree: it has a
-// directory .git, or the file in its place.
+// directory .git, or a file of that name.
 func holdsRepository(dir string) bool {
 	info, err := os.Stat(filepath.Join(dir, ".git"))
 	return err == nil && (info.IsDir() || info.Mode().IsRegular())

@@ -1,10 +1,10 @@
 package tasks
 
 // hash identifies what a plan does. It leaves out what differs between machines
-// without changing that: absolute directories, where rules stand, the names of the
+// without changing that: absolute directories, positions of rules, the names of the
 // manifests, and the ids of jobs, which may hold the name of the current
-// directory. It also leaves out how many jobs run side by side and how much the
-// run may take: a run that its budget ended is continued with a larger one.
+// directory. It also leaves out how many jobs run concurrently and the run's
+// budget: a run that exceeded its budget is resumed with a larger one.
 func (b *builder) hash(p *Plan, drafts []*draft) string {
 	jobs := make([]string, len(drafts))
 	for i, d := range drafts {

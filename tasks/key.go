@@ -36,7 +36,7 @@ func Keys() []Key { return new(manifest).keys().below("") }
 // PolicyKeys returns the keys of a policy file, like [Keys].
 func PolicyKeys() []Key { return new(policyFile).keys().below("") }
 
-// keys is the table of a mapping: the one place where its keys are defined.
+// keys is the table of a mapping, which alone defines its keys.
 type keys []key
 
 // key is one line of a table.

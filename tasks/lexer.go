@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// tokenKind says what a token is.
+// tokenKind is the kind of a token.
 type tokenKind int
 
 const (
@@ -22,7 +22,7 @@ type token struct {
 	at   int    // offset in the condition
 }
 
-// lexer takes a condition apart into tokens. After a fault there are no more.
+// lexer splits a condition into tokens. After a fault there are no more.
 type lexer struct {
 	s     string
 	pos   int

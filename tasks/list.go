@@ -85,7 +85,7 @@ func copyRef() *fault {
 	return &fault{what: "a copied directory has no ref", fix: "leave it out, or name the directory without copy:"}
 }
 
-// cutTarget takes a line apart: what names the repository, and the revision.
+// cutTarget splits a line into the name of the repository and the revision.
 func (r *Repo) cutTarget(s string) (target string, quoted bool, f *fault) {
 	rest := ""
 	if quoted = strings.HasPrefix(s, `"`); quoted {

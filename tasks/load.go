@@ -11,11 +11,11 @@ import (
 
 // Load reads manifests and returns the plan that they and the command line
 // make together. Its error is a [Problems] with every mistake in all of the
-// files, or else says why standard input could not be read or that ctx ended.
+// files, or else that of reading standard input or of ctx.
 // What it returns beside an error is nil.
 //
-// With several manifests the strictest wins: the smallest number of jobs side
-// by side and the smallest budget that any of them states, and allow_dirty and
+// With several manifests the strictest wins: the smallest number of concurrent
+// jobs and the smallest budget that any of them states, and allow_dirty and
 // allow_unknown_price only if all of them do. Of clones the largest number holds.
 func Load(ctx context.Context, paths []string, o Options) (*Plan, error) {
 	l := newLoader(o)
@@ -69,7 +69,7 @@ func (l *loader) source(name, dir string) *source {
 }
 
 // manifest reads one manifest, as it was named on the command line; nil
-// without an error after a problem with the file as a whole.
+// without an error after a problem with the file itself.
 func (l *loader) manifest(ctx context.Context, path string) (*manifest, error) {
 	abs, dir := path, l.options.Dir
 	if path != "-" {

@@ -10,7 +10,7 @@ import (
 // matrix spells one task out into several, as GitHub Actions does: every
 // combination of its keys' values, without those that an entry of exclude
 // matches. An entry of include adds its other values to each combination that
-// it agrees with; if there is none, it is one more combination.
+// it agrees with; without one, it is one more combination.
 type matrix struct {
 	value
 	axes    []axis

@@ -17,7 +17,7 @@ import (
 // (@docs/style.md#L10-20).
 //
 // Only what the manifest's author wrote is one. A value that was filled in can
-// be a part of a path, and is otherwise text: no sign in it begins a mention,
+// be a segment of a path, and is otherwise text: no sign in it starts a mention,
 // ends one, or reaches a shell.
 type Mention struct {
 	Start, End int    // bytes of the prompt, all of the mention
@@ -27,7 +27,7 @@ type Mention struct {
 	// With them, Ranged is the name as it was written.
 	First, Last int
 	Ranged      string
-	// Explicit says that the name can only be meant as a file.
+	// Explicit is set if the name can only be a file.
 	Explicit bool
 }
 
@@ -74,7 +74,7 @@ func readPlainPrompt(v value) (template, bool) {
 	return parseTemplate(t), true
 }
 
-// span is a piece of a text, in bytes.
+// span is a range of a text, in bytes.
 type span struct{ start, end int }
 
 // checkMentions records what a job's prompt names and its profile can never
@@ -139,7 +139,7 @@ func (s scanner) filled(start, end int) bool {
 	return i < len(s.values) && s.values[i].start < end
 }
 
-// command reads one whose "!" is at a place.
+// command reads one whose "!" is at an index.
 func (s scanner) command(at int) (Mention, bool) {
 	rest, ok := strings.CutPrefix(s.text[at:], "!`")
 	n := strings.IndexAny(rest, "`\n")
@@ -150,7 +150,7 @@ func (s scanner) command(at int) (Mention, bool) {
 	return Mention{Start: at, End: end, Command: rest[:n]}, !s.filled(at, end)
 }
 
-// name reads one whose "@" is at a place. It goes on to white space or another
+// name reads one whose "@" is at an index. It goes on to white space or another
 // sign that ends paths in texts; of what is filled in, all belongs to it.
 func (s scanner) name(at int) (Mention, bool) {
 	if before, _ := utf8.DecodeLastRuneInString(s.text[:at]); at > 0 && joins(before) {
@@ -197,7 +197,7 @@ func closes(name string) bool {
 // rangeForm is #L10, #L10-20, #L10-L20, or OpenCode's #10-20 and #10-.
 var rangeForm = regexp.MustCompile(`^(.+)#(L?)([0-9]{1,9})(?:(-)(?:L?([0-9]{1,9}))?)?$`)
 
-// takeRange takes a range of lines off the name.
+// takeRange cuts a range of lines from the name.
 func (m *Mention) takeRange() {
 	part := rangeForm.FindStringSubmatch(m.Name)
 	if part == nil {

@@ -112,7 +112,7 @@ func (b *builder) provider(name string) (what, fix string) {
 	return "unknown provider " + quote(prefix), b.found.suggest(prefix, known, "known providers: ")
 }
 
-// prefixOf returns the provider that a model's name begins with.
+// prefixOf returns the provider that a model's name starts with.
 func prefixOf(name string) string {
 	prefix, _, _ := strings.Cut(name, "/")
 	return prefix

@@ -26,7 +26,7 @@ func (b *builder) checkNeeds() {
 	}
 }
 
-// progress says how far the search for circles is with a task.
+// progress is the state of a task in the search for circles.
 type progress int
 
 const (
@@ -68,7 +68,7 @@ type work struct {
 
 // connect gives each selected draft the ids of those that it needs: the drafts
 // of a needed task on the same repository, or all of them if the task does not
-// work there. What was not selected is not waited for; the notes tell.
+// work there. Jobs that are not selected are not waited for; the notes name them.
 func (b *builder) connect(drafts, selected []*draft) (notes []string) {
 	ids := map[work][]string{}
 	for _, d := range drafts {

@@ -9,8 +9,7 @@ import (
 )
 
 // Plan is one or more manifests with every default applied, every name
-// resolved and every combination spelt out: what a run carries out, and
-// nothing else.
+// resolved and every combination expanded: exactly what a run does.
 type Plan struct {
 	Name      string   // the first manifest's name, or its file's base name
 	Manifests []string // paths as they were given
@@ -75,11 +74,11 @@ type Job struct {
 	If   *Condition
 }
 
-// Shard is one part of a plan that several machines carry out together. Jobs
-// that need one another are always in the same part.
+// Shard is one of the shards into which several machines divide a plan. Jobs
+// that need one another are always in the same shard.
 type Shard struct{ Index, Total int } // Index counts from 1
 
-// RepoKind says how a repository is reached.
+// RepoKind is how a repository is accessed.
 type RepoKind string
 
 // The kinds of repositories.
@@ -120,32 +119,32 @@ type Limits struct {
 	Processes int   // of its commands, threads included
 }
 
-// Budget ends the whole run. Zero values mean: no limit.
+// Budget limits the run. Zero values mean: no limit.
 type Budget struct {
 	CostUSD money.USD
 	Time    time.Duration
 }
 
-// Verify is a command that must succeed after the agent says that it is done.
+// Verify is a command that must succeed after the agent reports completion.
 type Verify struct {
 	Name string
 	Run  string        // a bash command line
 	Time time.Duration // deadline, always set
 }
 
-// CurrentBranch as a commit's branch means: the branch that is checked out, in
-// place.
+// CurrentBranch as a commit's branch is the branch that is checked out; the
+// repository is changed in place.
 const CurrentBranch = "@current"
 
-// Commit says how a job's changes are committed.
+// Commit is how a job's changes are committed.
 type Commit struct {
 	Message string   // without trailers; "" for one made from the task
 	Branch  string   // or CurrentBranch
 	Author  Person   // zero for the default
 	Protect []string // globs of paths that are never committed
-	// IfExists says what happens when the branch is there already.
+	// IfExists is what happens if the branch exists.
 	IfExists IfExists
-	// WIP says that the work of a job that a limit or a budget ended is committed,
+	// WIP is set if the work of a job that exceeded a limit or budget is committed,
 	// too, marked as work in progress.
 	WIP bool
 }
@@ -210,15 +209,14 @@ type Model struct {
 	Name string // as it was written
 }
 
-// Sampling is how a model is to answer. Zero values leave it to the provider.
+// Sampling are parameters of model requests. Zero values leave them to the provider.
 type Sampling struct {
 	Effort      string // of reasoning: minimal, low, medium or high
 	Temperature *float64
 	MaxOutput   int // tokens of one answer
 }
 
-// Agent is who carries out a task, or a part of it that the task tool gives
-// away. The agents build, plan, explore and general are always there.
+// Agent is who runs a task, or a subtask of the task tool. The agents build, plan, explore and general are always there.
 type Agent struct {
 	Name        string
 	Description string // for a model that may start it; "" if none may
@@ -230,8 +228,7 @@ type Agent struct {
 	// Narrow are rules that can only take away from the task's profile.
 	Narrow []permission.Rule
 	Turns  int // 0 for the task's limit
-	// NoTodo says that it keeps no list of what is to do: the tools todowrite and
-	// todoread are not for it.
+	// NoTodo hides the tools todowrite and todoread from it.
 	NoTodo bool
 }
 
@@ -244,8 +241,8 @@ type Provider struct {
 	Query   map[string]string
 }
 
-// Search is a service for the tools websearch and codesearch. The zero value is
-// none.
+// Search is a service for the tools websearch and codesearch. The zero value
+// means no service.
 type Search struct {
 	Backend string // exa or json
 	URL     string
@@ -253,7 +250,7 @@ type Search struct {
 }
 
 // CustomTool is a command that models may call as a tool: its arguments come as
-// JSON on standard input, its standard output is the answer.
+// JSON on standard input, its standard output is the result.
 type CustomTool struct {
 	Name        string
 	Description string

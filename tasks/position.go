@@ -61,7 +61,7 @@ func (t text) openings() []position {
 	return all
 }
 
-// positionOf returns where the character at an offset of the text stands in the
+// positionOf returns where the character at an offset of the text is in the
 // file. Quotes, folding and indentation change white space and quotes alone, so
 // that the other characters can be counted off; where the file spells one
 // otherwise (an escape in double quotes), it is the begin of the text.
@@ -90,7 +90,7 @@ func (t text) positionOf(offset int) position {
 	return c.position
 }
 
-// cursor is a place in a file.
+// cursor is a position in a file.
 type cursor struct {
 	lines []string
 	position

@@ -19,7 +19,7 @@ type Problem struct {
 	Fix    string // how to mend it; may be empty
 }
 
-// String returns the problem as file:line:col: what; how to mend it.
+// String returns the problem as file:line:col: what; how to fix it.
 func (p Problem) String() string {
 	var b strings.Builder
 	b.WriteString(p.File)
@@ -96,8 +96,8 @@ func (c *collector) err() error {
 	return ps
 }
 
-// maxCandidates bounds the search for a similar name, which takes time in
-// proportion to it for each unknown name.
+// maxCandidates limits the search for a similar name, whose time is proportional
+// to it for each unknown name.
 const maxCandidates = 1000
 
 // suggest answers an unknown name: with the most similar known one, or with

@@ -34,8 +34,8 @@ type writtenRule struct {
 	written string
 }
 
-// profile is a profile with what it extends, and a digest of what it says that
-// is the same on every machine.
+// profile is a profile with what it extends, and a digest of its content that is
+// the same on every machine.
 type profile struct {
 	permission.Profile
 	digest string
@@ -128,8 +128,8 @@ func readEffect(v value) (permission.Effect, bool) {
 	return permission.Deny, false
 }
 
-// readGitRule reads whether git's own files may be written. Saying no is a rule
-// too: it takes away what an extended profile allows.
+// readGitRule reads whether git's own files may be written. none is a rule too:
+// it denies what an extended profile allows.
 func readGitRule(v value) []writtenRule {
 	r := permission.Rule{Permission: permission.Git, Pattern: "*", Source: v.ruleSource()}
 	switch {
@@ -144,8 +144,8 @@ func readGitRule(v value) []writtenRule {
 	return []writtenRule{{r, "*"}}
 }
 
-// expandHome puts the home directory in the place of "~" or "$HOME" at the
-// pattern's begin.
+// expandHome replaces "~" or "$HOME" at the start of a pattern by the home
+// directory.
 func (v value) expandHome(pattern string) (string, bool) {
 	if pattern == "" {
 		v.keyProblem("an empty pattern matches nothing", `write "*" for everything`)
@@ -166,7 +166,7 @@ func (v value) expandHome(pattern string) (string, bool) {
 }
 
 // judged reports whether a rule of this name can ever be looked for. One whose
-// name looks like a mistake in typing is kept for later, as it may be that of a
+// name looks like a typing mistake is checked later, as it may be that of a
 // tool that the manifest defines further down.
 func (p *profileBody) judged(e value) bool {
 	name := e.key.Value
@@ -183,8 +183,8 @@ func (p *profileBody) judged(e value) bool {
 	return true
 }
 
-// similarPermission returns a known name that another one was meant to be, "" if
-// there is none.
+// similarPermission returns the known name that a name is probably a typing
+// mistake of, or "".
 func similarPermission(name string) string {
 	known := permission.Known()
 	if i := slices.IndexFunc(known, func(k string) bool { return sameLetters(name, k) }); i >= 0 {
@@ -199,7 +199,7 @@ type vocabulary struct {
 	keys  []string // variables that hold keys
 }
 
-// add takes over what a manifest defines.
+// add adds what a manifest defines.
 func (names *vocabulary) add(m *manifest) {
 	for _, d := range m.tools {
 		names.tools = append(names.tools, d.is.Name)
@@ -342,7 +342,7 @@ func (p *profileBody) on(base profile) *profile {
 	return out
 }
 
-// digest identifies what a profile content, without where it says so.
+// digest identifies the content of a profile, without its position.
 func (p *profileBody) digest(base, out *profile) string {
 	rules := make([][3]string, len(p.rules))
 	for i, r := range p.rules {

@@ -208,8 +208,8 @@ func readParameters(v value) ([]template, bool) {
 	return all, ok
 }
 
-// spelled returns templates by their keys as they are written, which says
-// nothing of the environment.
+// spelled returns templates by their keys as they are written, without values of
+// the environment.
 func spelled(all []template) map[string]string {
 	out := map[string]string{}
 	for _, t := range all {

@@ -66,7 +66,7 @@ func (b *builder) checkMode() {
 	}
 }
 
-// unpublishable says why a job's work cannot be published as it is to be, if so.
+// unpublishable returns why a job's work cannot be published by its mode, or "".
 func (d *draft) unpublishable() (what, fix string) {
 	mode := d.job.Publish
 	switch {
@@ -79,8 +79,8 @@ func (d *draft) unpublishable() (what, fix string) {
 	return "", ""
 }
 
-// checkTree records jobs that are to work in place where there is no such
-// place, or that say what to do about a branch that is always there.
+// checkTree records jobs that are to change a remote repository in place, or that
+// have if_exists for a branch that always exists.
 func (d *draft) checkTree() {
 	c := d.task.commit
 	current := d.job.Commit != nil && d.job.Commit.Branch == CurrentBranch

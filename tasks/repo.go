@@ -46,7 +46,7 @@ func readRepos(v value) ([]repo, bool) {
 	return all, ok
 }
 
-// seenFrom says where another value stands.
+// seenFrom describes the position of another value.
 func (v value) seenFrom(other value) string {
 	if v.src == other.src {
 		return fmt.Sprintf("in line %d", other.use.Line)
@@ -125,8 +125,8 @@ func (e repoEntry) find(way string) ([]repo, bool) {
 }
 
 // one completes a repository whose directory, if it has one, is still as written.
-// It reports whether the entry takes it, and records at a place if its directory
-// is not there.
+// It reports whether the entry includes it, and records at a value if its
+// directory does not exist.
 func (e repoEntry) one(r Repo, at value) (made repo, picked, ok bool) {
 	if r.Kind == RepoURL {
 		made = repo{value: e.value, Repo: r, written: r.URL, id: "url:" + normalURL(r.URL)}
@@ -207,7 +207,7 @@ func readGlob(v value) (string, bool) {
 	return t.s, ok
 }
 
-// picks reports whether an entry takes a repository that it found: one that a
+// picks reports whether an entry includes a repository that it found: one that a
 // pattern of include matches, if there is any, and none of exclude.
 func (e repoEntry) picks(r repo) bool {
 	if len(e.include)+len(e.exclude) == 0 {
@@ -241,9 +241,9 @@ func (r repo) words() []string {
 	return words
 }
 
-// nameRepos returns the name of each repository by its identity: the last part
-// of its path or URL, or as many parts as tell it from the others. Where no
-// part does, a digest of the path is added.
+// nameRepos returns the name of each repository by its identity: the last element
+// of its path or URL, or as many elements as make it unique. Where all elements
+// are the same, a digest of the path is added.
 func nameRepos(repos []repo) map[string]string {
 	names := make(map[string]string, len(repos))
 	words := make([][]string, len(repos))

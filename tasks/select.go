@@ -70,7 +70,7 @@ func sample(drafts []*draft, n int) []*draft {
 // maxNotes bounds what is said of one selection.
 const maxNotes = 50
 
-// noteMissing says of each job which of those that it needs were not selected.
+// noteMissing notes for each job which of those that it needs were not selected.
 func noteMissing(selected []*draft, missing func(*draft) []string) []string {
 	var notes []string
 	more := 0

@@ -10,8 +10,8 @@ import (
 
 var shardForm = regexp.MustCompile(`^([0-9]{1,9})/([0-9]{1,9})$`)
 
-// ParseShard reads a shard as a command line names it: I/N, the Ith of N parts,
-// counted from 1.
+// ParseShard reads a shard as a command line names it: I/N, the Ith of N, counted
+// from 1.
 func ParseShard(s string) (Shard, error) {
 	m := shardForm.FindStringSubmatch(s)
 	if m == nil {
@@ -26,14 +26,14 @@ func ParseShard(s string) (Shard, error) {
 	return shard, nil
 }
 
-// valid reports whether a plan can have this part; the zero Shard is none.
+// valid reports whether a plan can have this shard; the zero Shard is not valid.
 func (s Shard) valid() bool { return s.Index >= 1 && s.Index <= s.Total }
 
-// ShardOf returns the part of each of a plan's jobs, those elsewhere included,
-// when total machines carry it out: numbers from 1 by the ids of jobs. Jobs
-// that need one another, directly or not, are in the same part, which follows
-// from the smallest of their ids alone: it is the same on every machine, and in
-// a plan of other jobs too.
+// ShardOf returns the shard of each of a plan's jobs, those elsewhere included, if
+// total machines run it: numbers from 1 by the ids of jobs. Jobs that need one
+// another, directly or not, are in the same shard, which depends only on the
+// smallest of their ids: it is the same on every machine, and in a plan of other
+// jobs too.
 func ShardOf(plan *Plan, total int) map[string]int {
 	ids := make([]string, 0, len(plan.Jobs)+len(plan.Elsewhere))
 	groups := groups{}
@@ -76,7 +76,7 @@ func (g groups) join(a, b string) {
 	}
 }
 
-// takeShard leaves the jobs of one part to the plan.
+// takeShard reduces the plan to the jobs of one shard.
 func (p *Plan) takeShard(s Shard) {
 	if s == (Shard{}) {
 		return

@@ -128,7 +128,7 @@ func uniqueChecks(checks []check) {
 
 var commitForm = form[commit]{Type{Name: "boolean", Or: new(typeOf((*commit).keys))}, readCommit}
 
-// readCommit reads how changes are committed; false means not at all.
+// readCommit reads how changes are committed; false means that they are not.
 func readCommit(v value) (commit, bool) {
 	c := withDefaults((*commit).keys)
 	c.value = v

@@ -28,7 +28,7 @@ type template struct {
 	segments []segment
 }
 
-// segment is some text, or a variable and its place.
+// segment is some text, or a variable and its position.
 type segment struct {
 	text     string
 	variable string // "" for text
@@ -90,7 +90,7 @@ func parseTemplate(t text) template {
 	return tpl
 }
 
-// cutVariable takes the name of a variable and its closing braces off a text.
+// cutVariable cuts the name of a variable and its closing braces from a text.
 func cutVariable(s string) (name, after string, err error) {
 	inside, after, closed := strings.Cut(s, "}}")
 	if !closed || strings.ContainsAny(inside, "\r\n") || strings.Contains(inside, opening) {
@@ -112,14 +112,13 @@ type scope struct {
 	getenv func(string) string
 }
 
-// render fills in a template. Each variable that is not known is recorded at
-// its place.
+// render fills in a template. Each unknown variable is recorded at its position.
 func (t template) render(s scope) (string, bool) {
 	out, _, ok := t.fillIn(s)
 	return out, ok
 }
 
-// fillIn is render that says where the values are.
+// fillIn is render that also returns where the values are.
 func (t template) fillIn(s scope) (out string, values []span, ok bool) {
 	if len(t.segments) == 1 {
 		return t.segments[0].text, nil, true

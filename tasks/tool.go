@@ -11,7 +11,7 @@ import (
 	"github.com/millhand/millhand/internal/policy"
 )
 
-// toolForm is what every provider takes as the name of a tool.
+// toolForm is what every provider accepts as the name of a tool.
 var toolForm = regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9_-]{0,63}$`)
 
 // readTools reads the custom tools of a manifest.
@@ -88,7 +88,7 @@ func readProgram(v value) (program, bool) {
 	return program{slices.Concat([]string{path}, words[1:]), written}, true
 }
 
-// readPlain reads a part of a command that is the same in every job.
+// readPlain reads a word of a command that is the same in every job.
 func readPlain(v value) (string, bool) {
 	t, ok := v.scalar()
 	switch {

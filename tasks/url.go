@@ -12,7 +12,7 @@ import (
 	"unicode/utf8"
 )
 
-// fault is what is wrong with a text, and how to mend it. What is said of a
+// fault is what is wrong with a text, and how to fix it. The message about a
 // URL never quotes more of it than its scheme or host: the rest may hold a
 // secret.
 type fault struct {

@@ -48,7 +48,7 @@ func (s *source) report(line, column int, what, fix string) {
 var lineBreak = regexp.MustCompile(`\r\n|[\n\r\x{85}\x{2028}\x{2029}]`)
 
 // parse returns the mapping that a file holds. It records what is wrong with
-// the file as a whole, and then returns false.
+// the file itself, and then returns false.
 func (s *source) parse(data []byte) (value, bool) {
 	if !s.readable(data) {
 		return value{}, false
@@ -127,9 +127,9 @@ func decodeNext(dec *yaml.Decoder) (doc *yaml.Node, err error) {
 	return doc, nil
 }
 
-// lineReader hands out one line at a time and counts them: the parser says for
-// many mistakes where the surrounding value began rather than where it stopped,
-// and it has read hardly further than that.
+// lineReader returns one line at a time and counts them: the parser reports many
+// mistakes at the start of the surrounding value, not where it stopped, and it has
+// hardly read further than that.
 type lineReader struct {
 	rest  []byte
 	lines int
@@ -207,8 +207,7 @@ func (s *source) tab(line int) (at, column int) {
 	return 0, 0
 }
 
-// plainWords says what a message of the parser means to somebody who writes a
-// manifest.
+// plainWords translates a message of the parser for authors of manifests.
 func plainWords(message string) (what, fix string) {
 	for _, t := range []struct{ says, what, fix string }{
 		{"did not find expected ',' or ", "a bracket is not closed, or a comma is missing", "look at the last [ or { before this place"},
@@ -237,7 +236,7 @@ type measure struct {
 }
 
 // node measures one value. Inside what an alias stands for, the outermost such
-// alias is the place to speak of. It returns false after a problem.
+// alias is the position of problems. It returns false after a problem.
 func (m *measure) node(n, alias *yaml.Node, depth int) bool {
 	m.nodes++
 	m.bytes += len(n.Value)
