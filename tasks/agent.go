@@ -33,7 +33,7 @@ func BuiltInAgents() []Agent {
 		},
 		{
 			Name: "general", NoTodo: true,
-			Description: "Carries out a piece of work of several steps by itself. Several of them can work side by side on parts that do not touch each other.",
+			Description: "Runs a task of several steps on its own. Several can run in parallel on work that does not overlap.",
 		},
 	}
 }
@@ -68,7 +68,7 @@ func readAgent(v value) *agent {
 // readOneModel reads the name of a model that has no fallbacks.
 func readOneModel(v value) (text, bool) {
 	if v.isList() {
-		v.problem("an agent has one model, and no list", "name one; a task or the manifest may have a list")
+		v.problem("an agent must have one model, not a list", "name one; a task or the manifest may have a list")
 		return text{}, false
 	}
 	return v.filled()
@@ -143,7 +143,7 @@ func (a *agent) description(builtIn string, isNew bool) string {
 		}
 	default:
 		if is == "" {
-			a.keyProblem(fmt.Sprintf("the %s has no description, by which a model could choose it", agentTitle(a.Name)), "write description:, or mode: primary")
+			a.keyProblem(fmt.Sprintf("%s: missing description, which models need to choose it", agentTitle(a.Name)), "add description: TEXT, or mode: primary")
 		}
 	}
 	return is

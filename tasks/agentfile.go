@@ -60,13 +60,13 @@ func (v value) agentsIn(directory string) ([]string, bool) {
 	for _, place := range places {
 		entries, err := os.ReadDir(resolvePath(v.src.dir, place))
 		if err != nil && (len(places) == 1 || !errors.Is(err, os.ErrNotExist)) {
-			v.problem(fmt.Sprintf("the directory %s %s", quote(place), missing(err)), "check its path; it is relative to the manifest")
+			v.problem(fmt.Sprintf("directory %s %s", quote(place), missing(err)), "check its path; it is relative to the manifest")
 			return nil, false
 		}
 		for _, e := range entries {
 			switch file := filepath.Join(place, e.Name()); {
 			case e.IsDir():
-				v.src.found.note(fmt.Sprintf("%s: agents are not looked for in the directory %s below; name it under agents_from", v.source(), file))
+				v.src.found.note(fmt.Sprintf("%s: agents in the subdirectory %s are ignored; add it to agents_from", v.source(), file))
 			case filepath.Ext(e.Name()) == ".md":
 				files = append(files, file)
 			}
@@ -74,9 +74,9 @@ func (v value) agentsIn(directory string) ([]string, bool) {
 	}
 	switch {
 	case len(files) == 0:
-		v.problem(quote(directory)+" holds no agents", "name a directory of .md files, a file, or a directory .opencode with agent/*.md")
+		v.problem("no agents found in "+quote(directory), "name a directory of .md files, a file, or an .opencode directory with agent/*.md")
 	case len(files) > maxDefined:
-		v.problem(fmt.Sprintf("%s holds more than %d agents", quote(directory), maxDefined), "name the files that are needed")
+		v.problem(fmt.Sprintf("%s contains more than %d agents", quote(directory), maxDefined), "name the files that are needed")
 	default:
 		return files, true
 	}
@@ -109,12 +109,12 @@ func (v value) agentFile(file string) (*agent, bool) {
 	}
 	name := strings.TrimSuffix(filepath.Base(file), ".md")
 	if !idForm.MatchString(name) {
-		src.report(1, 1, quote(name)+" is not a name for an agent", "call the file after the agent, with letters, digits, ., _ and -")
+		src.report(1, 1, "invalid agent name "+quote(name), "name the file after the agent, with letters, digits, ., _ and -")
 		return nil, false
 	}
 	head, body, err := frontmatter.Head(string(data))
 	if err != nil {
-		src.report(1, 1, err.Error(), "begin it with a line of ---, keys such as description:, and another line of ---")
+		src.report(1, 1, err.Error(), "start it with a line of ---, keys such as description:, and another line of ---")
 		return nil, false
 	}
 	root := src.headRoot(head)
@@ -136,7 +136,7 @@ func (s *source) headRoot(head string) *value {
 		return nil
 	}
 	if !root.isMapping() {
-		s.report(2, 1, "the head is not a list of keys with values", "write KEY: VALUE")
+		s.report(2, 1, "frontmatter must be a mapping", "write KEY: VALUE")
 		return nil
 	}
 	return &root
@@ -210,7 +210,7 @@ func denyAsks(v value) {
 	switch {
 	case v.node.Value == "ask":
 		v.node.Value = "deny"
-		v.src.found.note(fmt.Sprintf("%s: \"ask\" counts as deny, as nobody is there to answer", v.source()))
+		v.src.found.note(fmt.Sprintf("%s: \"ask\" is treated as deny, because nobody can be asked", v.source()))
 	case v.isMapping():
 		entries, _ := v.entries()
 		for _, e := range entries {

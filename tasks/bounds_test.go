@@ -31,13 +31,13 @@ func TestManifestsThatGrowWithoutBoundAreRefused(t *testing.T) {
 		{"combinations", head + "tasks: [{id: a, prompt: p, matrix: {a: &l " + long + ", b: *l, c: *l, d: *l, e: *l, f: *l, g: *l, h: *l, i: *l, j: *l, k: *l, l: *l, m: *l, n: *l, o: *l, p: *l, q: *l, r: *l, s: *l, t: *l, u: *l}}]", "m.yaml:3:36: the plan has more than 50000 jobs; split it"},
 		{"jobs of several tasks", head + "tasks:\n" + numbered(6, "- {id: a%d, prompt: p, matrix: {a: &l"+" "+long+", b: *l, c: *l, d: *l}}\n"), "m.yaml:9:31: the plan has more than 50000 jobs; split it"},
 		{"tasks", head + "tasks: [" + strings.Repeat("x,", 50_001) + "]", `m.yaml:3:8: "tasks" has more than 50000 entries; make it shorter`},
-		{"keys of a matrix", head + "tasks: [{id: a, prompt: p, matrix: {" + numbered(51, "k%d: [1],") + "}}]", "m.yaml:3:36: the matrix has more than 50 keys; make several tasks of it"},
-		{"keys of an include", head + "tasks: [{id: a, prompt: p, matrix: {include: [{" + numbered(51, "k%d: 1,") + "}]}}]", `m.yaml:3:47: entry 1 of "include" has more than 50 keys; make several tasks of it`},
+		{"keys of a matrix", head + "tasks: [{id: a, prompt: p, matrix: {" + numbered(51, "k%d: [1],") + "}}]", "m.yaml:3:36: the matrix has more than 50 keys; split the task"},
+		{"keys of an include", head + "tasks: [{id: a, prompt: p, matrix: {include: [{" + numbered(51, "k%d: 1,") + "}]}}]", `m.yaml:3:47: entry 1 of "include" has more than 50 keys; split the task`},
 		{"excludes", head + "tasks: [{id: a, prompt: p, matrix: {a: [1], exclude: [" + strings.Repeat("{a: 1},", 1001) + "]}}]", `m.yaml:3:54: "exclude" has more than 1000 entries; make it shorter`},
 		{"setup", head + "tasks: [{id: a, prompt: p, setup: [" + strings.Repeat("x,", 101) + "]}]", `m.yaml:3:35: "setup" has more than 100 entries; make it shorter`},
-		{"profiles", oneTask + "profiles: {" + numbered(101, "p%d: {permission: deny},") + "}", "m.yaml:4:11: there are more than 100 profiles; spread them over several manifests"},
+		{"profiles", oneTask + "profiles: {" + numbered(101, "p%d: {permission: deny},") + "}", "m.yaml:4:11: more than 100 profiles; spread them over several manifests"},
 		{"rules", oneTask + "profiles: {p: {permission: {read: {" + numbered(2001, "p%d: deny,") + "}}}}", "m.yaml:4:15: the profile has more than 2000 entries; use wildcards"},
-		{"needs", head + "tasks:\n- {id: a, prompt: p, matrix: {a: &l " + long + ", b: *l, c: *l}}\n" + numbered(1001, "- {id: b%d, prompt: p, needs: [a]}\n"), "m.yaml:1005:3: the needs make more than 1000000 links between jobs; split the plan"},
+		{"needs", head + "tasks:\n- {id: a, prompt: p, matrix: {a: &l " + long + ", b: *l, c: *l}}\n" + numbered(1001, "- {id: b%d, prompt: p, needs: [a]}\n"), "m.yaml:1005:3: needs result in more than 1000000 dependencies between jobs; split the plan"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			_, err := loadText(t, tt.manifest, nil, Overrides{})
@@ -61,7 +61,7 @@ func TestTheLargestPlanIsMade(t *testing.T) {
 func TestAThousandProblemsAreEnough(t *testing.T) {
 	_, err := loadText(t, numbered(5000, "key%d: 1\n"), nil, Overrides{})
 	got := lines(t, err)
-	if len(got) != maxProblems+1 || got[maxProblems] != "m.yaml: there are more than 1000 problems; mend these first" {
+	if len(got) != maxProblems+1 || got[maxProblems] != "m.yaml: more than 1000 problems; fix these first" {
 		t.Errorf("%d problems, the last %s", len(got), got[len(got)-1])
 	}
 }

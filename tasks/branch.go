@@ -19,28 +19,28 @@ func branchFault(name string) string {
 	case name == "":
 		return "it is empty"
 	case name == "@" || name == "HEAD":
-		return "git has another use for this name"
+		return "git reserves this name"
 	case len(name) > 200:
-		return "it is longer than 200 bytes"
+		return "it exceeds 200 bytes"
 	case strings.HasPrefix(name, "-"):
-		return `it must not begin with "-"`
+		return `it must not start with "-"`
 	case strings.HasPrefix(name, "refs/"):
-		return `it is a branch's name alone, without "refs/heads/"`
+		return `it must not start with "refs/"`
 	case strings.HasPrefix(name, "/") || strings.HasSuffix(name, "/") || strings.Contains(name, "//"):
-		return `it must not begin or end with "/", or hold "//"`
+		return `it must not start or end with "/", or contain "//"`
 	case strings.Contains(name, "..") || strings.HasSuffix(name, "."):
-		return `it must not hold ".." or end with "."`
+		return `it must not contain ".." or end with "."`
 	case strings.Contains(name, "@{"):
-		return `it must not hold "@{"`
+		return `it must not contain "@{"`
 	}
 	for _, r := range name {
 		if r <= ' ' || r == 0x7f || strings.ContainsRune(`~^:?*[\`, r) {
-			return fmt.Sprintf("it must not hold %q", r)
+			return fmt.Sprintf("it must not contain %q", r)
 		}
 	}
 	for part := range strings.SplitSeq(name, "/") {
 		if strings.HasPrefix(part, ".") || strings.HasSuffix(part, ".lock") {
-			return `no part of it may begin with "." or end with ".lock"`
+			return `no element of it may start with "." or end with ".lock"`
 		}
 	}
 	return ""

@@ -97,14 +97,14 @@ func (b *builder) index() {
 			t.named = true
 			lower[strings.ToLower(t.id.s)] = t
 		case first.id.s == t.id.s:
-			t.id.problem(fmt.Sprintf("the task id %s is used twice, first at %s", quote(t.id.s), first.id.source()), "rename one of the tasks")
+			t.id.problem(fmt.Sprintf("duplicate task id %s, first at %s", quote(t.id.s), first.id.source()), "rename one of the tasks")
 		default:
-			t.id.problem(fmt.Sprintf("the task id %s differs from %s (%s) in case alone", quote(t.id.s), quote(first.id.s), first.id.source()), "rename one of the tasks")
+			t.id.problem(fmt.Sprintf("task id %s differs from %s (%s) only in case", quote(t.id.s), quote(first.id.s), first.id.source()), "rename one of the tasks")
 		}
 		b.byID[t.id.s] = t
 	}
 	if len(b.all()) == 0 && len(b.found.list) == 0 {
-		b.manifests[0].problem("there are no tasks", "write at least one under tasks:, with an id and a prompt")
+		b.manifests[0].problem("missing tasks", "add at least one under tasks:, with an id and a prompt")
 	}
 }
 

@@ -150,8 +150,8 @@ func TestConditionsThatAreRefused(t *testing.T) {
 		{"nothing between braces", `${{ }}`, []string{`9:9: "if" is empty; write a condition, or leave it out`}},
 		{"a list", `[a]`, []string{`9:9: "if" must be text, a number or a boolean, not a list; write one value`}},
 		{"braces that stay open", `${{ vars.on`, []string{`9:9: the ${{ is not closed by }}; write ${{ CONDITION }}, or the condition alone`}},
-		{"braces around a part", `vars.on && ${{ vars.on }}`, []string{`9:20: unexpected "$"; write one ${{ }} around the whole condition`}},
-		{"braces twice", `${{ vars.on }} && ${{ vars.on }}`, []string{`9:21: unexpected "}"; write one ${{ }} around the whole condition`}},
+		{"braces around a part", `vars.on && ${{ vars.on }}`, []string{`9:20: unexpected "$"; write one ${{ }} around the entire condition`}},
+		{"braces twice", `${{ vars.on }} && ${{ vars.on }}`, []string{`9:21: unexpected "}"; write one ${{ }} around the entire condition`}},
 		{"names", `vars.onn && matrix.oss == env.ANY && repo.nam && foo.bar`, []string{
 			`9:9: unknown variable "vars.onn"; did you mean "vars.on"?`,
 			`9:21: unknown variable "matrix.oss"; did you mean "matrix.os"?`,
@@ -163,8 +163,8 @@ func TestConditionsThatAreRefused(t *testing.T) {
 		{"a function", `startswith(vars.on, 'y')`, []string{`9:9: unknown function "startswith"; did you mean "startsWith"?`}},
 		{"a function of others", `hashFiles('x')`, []string{`9:9: unknown function "hashFiles"; functions: contains, endsWith, matches, repo.has, startsWith`}},
 		{"a function that is not called", `contains == 'x'`, []string{`9:9: contains is a function; write for example contains(repo.name, 'api')`}},
-		{"arguments", `vars.on && contains(vars.on)`, []string{`9:20: contains takes 2, not 1; write for example contains(repo.name, 'api')`}},
-		{"no arguments", `repo.has()`, []string{`9:9: repo.has takes 1, not 0; write for example repo.has('package.json')`}},
+		{"arguments", `vars.on && contains(vars.on)`, []string{`9:20: contains: expected 2 arguments, got 1; write for example contains(repo.name, 'api')`}},
+		{"no arguments", `repo.has()`, []string{`9:9: repo.has: expected 1 arguments, got 0; write for example repo.has('package.json')`}},
 		{"a regular expression", `matches(vars.on, '(')`, []string{`9:26: this is not a regular expression: missing closing ): "("; write one of RE2's`}},
 		{"a regular expression of a variable", `matches(vars.on, vars.off)`, []string{`9:26: the regular expression has to stand here, in quotes; write for example matches(repo.name, '^api-')`}},
 		{"a path outside", `repo.has('../x')`, []string{`9:18: "../x" is not a path inside the repository; write it from the repository's top, such as 'web/package.json'`}},
@@ -189,7 +189,7 @@ func TestConditionsThatAreRefused(t *testing.T) {
 		{"literally", "|\n      ${{ vars.on\n        && vars.onn }}", []string{`11:12: unknown variable "vars.onn"; did you mean "vars.on"?`}},
 		{"nested", strings.Repeat("(", 40) + "1" + strings.Repeat(")", 40), []string{`9:41: the condition is nested more than 32 deep; make it flatter`}},
 		{"denied again and again", `"` + strings.Repeat("!", 40) + `1"`, []string{`9:42: the condition is nested more than 32 deep; make it flatter`}},
-		{"long", `'` + strings.Repeat("1 && ", 1000) + `1'`, []string{`9:10: the condition is longer than 4096 bytes; shorten it`}},
+		{"long", `'` + strings.Repeat("1 && ", 1000) + `1'`, []string{`9:10: the condition exceeds 4096 bytes; shorten it`}},
 		{"a tag", `!vars.on`, []string{`9:9: the tag "!vars.on" is not supported; leave it out, or put a text that begins with ! in quotes`}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -198,7 +198,7 @@ func (v value) entries() ([]value, bool) {
 			all = append(all, e)
 		case e.keyed():
 			if first, twice := own[e.key.Value]; twice {
-				e.keyProblem(fmt.Sprintf("the key %s stands here twice, first in line %d", quote(e.key.Value), first.key.Line), "keep one of them")
+				e.keyProblem(fmt.Sprintf("duplicate key %s, first defined on line %d", quote(e.key.Value), first.key.Line), "keep one of them")
 				continue
 			}
 			own[e.key.Value] = e

@@ -24,7 +24,7 @@ func gather[T any](manifests []*manifest, of func(*manifest) []definition[T]) []
 				first[d.title] = d
 				all = append(all, d)
 			case before.digest != d.digest:
-				d.keyProblem(fmt.Sprintf("the %s differs from the one at %s", d.title, before.ruleSource()), "let both say the same, or rename one of them")
+				d.keyProblem(fmt.Sprintf("the %s differs from the one at %s", d.title, before.ruleSource()), "make them equal, or rename one of them")
 			}
 		}
 	}

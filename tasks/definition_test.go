@@ -34,12 +34,12 @@ func TestMistakesInWhatAManifestDefines(t *testing.T) {
 			`m.yaml:4:15: "prompt" is empty; fill it in, or leave it out`,
 			`m.yaml:4:32: "description" must be text, not the number 5; put it in quotes`,
 			`m.yaml:4:44: unknown profile "edti"; did you mean "edit"?`,
-			`m.yaml:4:57: an agent has one model, and no list; name one; a task or the manifest may have a list`,
+			`m.yaml:4:57: an agent must have one model, not a list; name one; a task or the manifest may have a list`,
 			`m.yaml:5:14: unknown provider "opnai"; did you mean "openai"?`,
 			`m.yaml:5:32: the variable "vars.x" is not known here; write ${{ env.NAME }}: this text is the same for all jobs`,
-			`m.yaml:6:3: the agent "f" has no description, by which a model could choose it; write description:, or mode: primary`,
-			`m.yaml:7:3: the agent "plan" has no description, by which a model could choose it; write description:, or mode: primary`,
-			"m.yaml:8:15: a command (!`...`) is run in the prompts of tasks alone; write it there, or under setup: and let the agent read what it wrote",
+			`m.yaml:6:3: agent "f": missing description, which models need to choose it; add description: TEXT, or mode: primary`,
+			`m.yaml:7:3: agent "plan": missing description, which models need to choose it; add description: TEXT, or mode: primary`,
+			"m.yaml:8:15: !`...` commands are only supported in prompts of tasks; write it there, or under setup: and let the agent read what it wrote",
 			`m.yaml:9:6: "h" must be a mapping, not the text "x"; write KEY: VALUE`,
 		}},
 		{"the agent of a task", `agents: {careful: {prompt: x}}
@@ -66,8 +66,8 @@ func TestMistakesInWhatAManifestDefines(t *testing.T) {
   openai: {headers: {"a b": c, X-Task: "${{ task.id }}", X-Nope: "${{ env.NOPE }}"}, query: {x: "a\nb"}}
 ` + oneTask, []string{
 			`m.yaml:2:3: "a/b" is not a name; use letters, digits, ., _ and -`,
-			`m.yaml:3:3: the models of "script" are files, and have no endpoint; choose another name`,
-			`m.yaml:4:3: the models of "replay" are files, and have no endpoint; choose another name`,
+			`m.yaml:3:3: the provider name "script" is reserved for model files; choose another name`,
+			`m.yaml:4:3: the provider name "replay" is reserved for model files; choose another name`,
 			`m.yaml:5:13: "kind" must be one of openai, responses, anthropic, google, openrouter, mistral, groq, deepseek, xai, ollama, azure, lmstudio, vllm, together, fireworks, cerebras, not "opnai"; did you mean "openai"?`,
 			`m.yaml:5:30: "base_url" is not an http or https URL; write for example https://HOST/v1`,
 			`m.yaml:5:42: "key_env" is not the name of an environment variable; write the name alone, such as EXAMPLE_API_KEY, and never the key`,
@@ -75,15 +75,15 @@ func TestMistakesInWhatAManifestDefines(t *testing.T) {
 			`m.yaml:5:73: "a" must be text, a number or a boolean, not a list; write one value`,
 			`m.yaml:6:3: missing key "kind" in "d"; write {kind: openai, base_url: https://HOST/v1}`,
 			`m.yaml:6:3: missing key "base_url" in "d"; write {kind: openai, base_url: https://HOST/v1}`,
-			`m.yaml:7:31: "base_url" must not hold credentials; take them out, and name the variable that holds the key with key_env:`,
+			`m.yaml:7:31: "base_url" must not contain credentials; remove them, and name the variable with the key in key_env:`,
 			`m.yaml:8:31: "base_url" is not an http or https URL; write for example https://HOST/v1`,
-			`m.yaml:9:31: "base_url" must end with its path; write parameters under query:`,
-			`m.yaml:10:31: "base_url" must end with its path; write parameters under query:`,
+			`m.yaml:9:31: "base_url" must not contain a query or fragment; write parameters under query:`,
+			`m.yaml:10:31: "base_url" must not contain a query or fragment; write parameters under query:`,
 			`m.yaml:11:31: "base_url" is not an http or https URL; write for example https://HOST/v1`,
-			`m.yaml:12:22: "a b" is not the name of a header; write for example X-Team`,
+			`m.yaml:12:22: invalid header name "a b"; write for example X-Team`,
 			`m.yaml:12:41: the variable "task.id" is not known here; write ${{ env.NAME }}: this text is the same for all jobs`,
 			`m.yaml:12:67: the environment variable NOPE is not set; set it, or use vars: for a value of the manifest`,
-			`m.yaml:12:97: "x" holds a line break with its variables filled in; write one line`,
+			`m.yaml:12:97: "x" contains a line break after its variables are filled in; write one line`,
 		}},
 		{"keys in plain sight", `providers:
   a: {kind: openai, base_url: "https://h/v1", headers: {Authorization: Bearer abc, X-Team: x}, query: {api-key: abc}}
@@ -97,20 +97,20 @@ func TestMistakesInWhatAManifestDefines(t *testing.T) {
   i: {kind: openai, base_url: "http://litellm:4000/v1", key_env: I_KEY}
   j: {kind: openai, base_url: "https://h/v1", headers: {content-type: text/plain, Host: other}}
 ` + oneTask, []string{
-			`m.yaml:2:57: "Authorization" holds a key in plain text; write ${{ env.NAME }}, or name the variable of the key with key_env:`,
-			`m.yaml:2:104: "api-key" holds a key in plain text; write ${{ env.NAME }}, or name the variable of the key with key_env:`,
-			`m.yaml:4:3: the key for "c" would go over the network unencrypted; write base_url: https://...`,
-			`m.yaml:5:3: the key for "d" would go over the network unencrypted; write base_url: https://...`,
-			`m.yaml:11:57: the header "content-type" is millhand's own; leave it out`,
-			`m.yaml:11:83: the header "Host" is millhand's own; leave it out`,
+			`m.yaml:2:57: "Authorization" contains a key in plain text; write ${{ env.NAME }}, or name the variable of the key with key_env:`,
+			`m.yaml:2:104: "api-key" contains a key in plain text; write ${{ env.NAME }}, or name the variable of the key with key_env:`,
+			`m.yaml:4:3: the key of provider "c" would be sent unencrypted; write base_url: https://...`,
+			`m.yaml:5:3: the key of provider "d" would be sent unencrypted; write base_url: https://...`,
+			`m.yaml:11:57: header "content-type" is set by millhand; remove it`,
+			`m.yaml:11:83: header "Host" is set by millhand; remove it`,
 		}},
 		{"keys that commands must not see", `profiles: {p: {env: [CI, HOUSE_TOKEN, SEARCH_TOKEN, Other_Api_Key]}}
 providers: {house: {kind: openai, base_url: "https://h/v1", key_env: HOUSE_TOKEN}}
 search: {backend: exa, key_env: SEARCH_TOKEN}
 ` + oneTask, []string{
-			`m.yaml:1:26: "HOUSE_TOKEN" is a provider's key, or named like one, and no command may see those; leave it out: millhand itself reads the keys that it needs`,
-			`m.yaml:1:39: "SEARCH_TOKEN" is a provider's key, or named like one, and no command may see those; leave it out: millhand itself reads the keys that it needs`,
-			`m.yaml:1:53: "Other_Api_Key" is a provider's key, or named like one, and no command may see those; leave it out: millhand itself reads the keys that it needs`,
+			`m.yaml:1:26: "HOUSE_TOKEN" is an API key or named like one, which commands must not see; remove it: millhand reads API keys itself`,
+			`m.yaml:1:39: "SEARCH_TOKEN" is an API key or named like one, which commands must not see; remove it: millhand reads API keys itself`,
+			`m.yaml:1:53: "Other_Api_Key" is an API key or named like one, which commands must not see; remove it: millhand reads API keys itself`,
 		}},
 		{"a search without its backend", "search: {url: 'https://h'}\n" + oneTask, []string{
 			`m.yaml:1:1: missing key "backend" in "search"; add backend: exa or backend: json`,
@@ -147,8 +147,8 @@ search: {backend: exa, key_env: SEARCH_TOKEN}
 			`m.yaml:7:32: "command" is empty; write a program and its arguments`,
 			`m.yaml:7:42: "time" must be a duration, not the number 5; write it with its unit, such as 90s, 20m or 1h30m`,
 			`m.yaml:7:56: "read_only" must be true or false, not the text "on"; write true`,
-			`m.yaml:8:32: the program "./nope" does not exist; check its path; it is relative to the manifest`,
-			`m.yaml:10:32: the program "./s.yaml" is not executable; run chmod +x, or name its interpreter first`,
+			`m.yaml:8:32: program "./nope" not found; check its path; it is relative to the manifest`,
+			`m.yaml:10:32: program "./s.yaml" is not executable; run chmod +x, or name its interpreter first`,
 			`m.yaml:11:32: "command" holds a variable, and a tool's command has none; what differs between calls comes as JSON on standard input`,
 			`m.yaml:12:36: entry 2 of "command" must be text, a number or a boolean, not a list; write one value`,
 			`m.yaml:13:54: the schema is not that of an object; write type: object`,
@@ -179,7 +179,7 @@ search: {backend: exa, key_env: SEARCH_TOKEN}
 			`m.yaml:11:54: this is not valid JSON Schema: got number, want string; compare it with json-schema.org`,
 			`m.yaml:12:39: this is not valid JSON Schema: failing loading 'https://h/mine': nothing is read from elsewhere; compare it with json-schema.org`,
 			`m.yaml:13:56: this is not valid JSON Schema: got number, want boolean or object; compare it with json-schema.org`,
-			`m.yaml:13:59: the key "a" stands here twice, first in line 13; keep one of them`,
+			`m.yaml:13:59: duplicate key "a", first defined on line 13; keep one of them`,
 			`m.yaml:14:30: "output" must be a mapping, not a list; write KEY: VALUE`,
 		}},
 		{"the rest", `skills: [nope, s.yaml, 5]
@@ -189,8 +189,8 @@ effort: 5
 temperature: warm
 max_output: -1
 ` + oneTask, []string{
-			`m.yaml:1:10: the directory "nope" does not exist; check its path; it is relative to the manifest`,
-			`m.yaml:1:16: "s.yaml" is not a directory; name the directory that holds the skills' directories`,
+			`m.yaml:1:10: directory "nope" not found; check its path; it is relative to the manifest`,
+			`m.yaml:1:16: "s.yaml" is not a directory; name the directory that contains the skills' directories`,
 			`m.yaml:1:24: entry 3 of "skills" must be text, not the number 5; put it in quotes`,
 			`m.yaml:2:8: "batch" must be true or false, not the text "on"; write true`,
 			`m.yaml:3:22: "lines" must be an integer from 1 to 1000000, not the number 0; write for example 4`,
@@ -224,10 +224,10 @@ search: {backend: exa, key_env: K}
 	})
 	_, err := Load(t.Context(), []string{"a.yaml", "c.yaml", "d.yaml"}, options(dir))
 	want := []string{
-		`c.yaml:2:13: the provider "h" differs from the one at a.yaml:2; let both say the same, or rename one of them`,
-		`c.yaml:3:9: the tool "t" differs from the one at a.yaml:3; let both say the same, or rename one of them`,
-		`c.yaml:4:1: the search differs from the one at a.yaml:4; let both say the same, or rename one of them`,
-		`d.yaml:1:10: the agent "a" differs from the one at a.yaml:1; let both say the same, or rename one of them`,
+		`c.yaml:2:13: the provider "h" differs from the one at a.yaml:2; make them equal, or rename one of them`,
+		`c.yaml:3:9: the tool "t" differs from the one at a.yaml:3; make them equal, or rename one of them`,
+		`c.yaml:4:1: the search differs from the one at a.yaml:4; make them equal, or rename one of them`,
+		`d.yaml:1:10: the agent "a" differs from the one at a.yaml:1; make them equal, or rename one of them`,
 	}
 	if diff := cmp.Diff(want, lines(t, err)); diff != "" {
 		t.Errorf("problems (-want +got):\n%s", diff)
@@ -367,7 +367,7 @@ func TestRulesMayNameTheToolsOfTheManifest(t *testing.T) {
 	}
 	dir := dirWith(t, map[string]string{"m.yaml": oneTask + tools, "p.yaml": "permission: {lint: allow}\nenv: [A_API_KEY]\n"})
 	_, err = LoadProfile(t.Context(), "p.yaml", "m.yaml", options(dir))
-	want = []string{`p.yaml:2:7: "A_API_KEY" is a provider's key, or named like one, and no command may see those; leave it out: millhand itself reads the keys that it needs`}
+	want = []string{`p.yaml:2:7: "A_API_KEY" is an API key or named like one, which commands must not see; remove it: millhand reads API keys itself`}
 	if diff := cmp.Diff(want, lines(t, err)); diff != "" {
 		t.Errorf("problems (-want +got):\n%s", diff)
 	}

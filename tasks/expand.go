@@ -21,7 +21,7 @@ func (b *builder) expand() []*draft {
 		}
 		cells := t.matrix.combinations()
 		if len(cells) == 0 {
-			t.mention().problem("exclude leaves no combination of the matrix", "leave one, or leave the task out")
+			t.mention().problem("exclude removes every combination of the matrix", "keep one, or remove the task")
 		}
 		for i := range repos {
 			for _, c := range cells {

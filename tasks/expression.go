@@ -69,7 +69,7 @@ type parser struct {
 // parseExpression reads a condition without ${{ }} around it.
 func parseExpression(s string) (expression, *fault) {
 	if len(s) > maxCondition {
-		return expression{}, &fault{what: fmt.Sprintf("the condition is longer than %d bytes", maxCondition), fix: "shorten it"}
+		return expression{}, &fault{what: fmt.Sprintf("the condition exceeds %d bytes", maxCondition), fix: "shorten it"}
 	}
 	p := &parser{lexer: lexer{s: s}}
 	p.advance()
@@ -185,7 +185,7 @@ func (p *parser) call(name token) expression {
 		}
 		p.fail(name.at, "unknown function "+quote(name.text), fix)
 	case len(e.args) != want:
-		p.fail(name.at, fmt.Sprintf("%s takes %d, not %d", name.text, want, len(e.args)), "write for example "+exampleCall(e.op))
+		p.fail(name.at, fmt.Sprintf("%s: expected %d arguments, got %d", name.text, want, len(e.args)), "write for example "+exampleCall(e.op))
 	default:
 		p.literals(&e)
 	}

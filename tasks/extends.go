@@ -46,7 +46,7 @@ func readProfiles(v value) (*profiles, bool) {
 		}
 	}
 	if len(entries) > maxProfiles {
-		v.problem(fmt.Sprintf("there are more than %d profiles", maxProfiles), "spread them over several manifests")
+		v.problem(fmt.Sprintf("more than %d profiles", maxProfiles), "spread them over several manifests")
 		return newProfiles(), false
 	}
 	return ps, ok
@@ -118,7 +118,7 @@ func (ps *profiles) base(b *profileBody, chain []string) *profile {
 	}
 	name := b.extends.s
 	if i := slices.Index(chain, name); i >= 0 {
-		b.extends.problem("profiles extend each other in a circle: "+strings.Join(append(chain[i:], name), " -> "), "let one of them extend a preset")
+		b.extends.problem("circular extends: "+strings.Join(append(chain[i:], name), " -> "), "let one of them extend a preset")
 		return nil
 	}
 	if p, seen := ps.ready(name); seen {

@@ -83,7 +83,7 @@ func missing(err error) string {
 	case err == nil || errors.Is(err, errNoFile):
 		return "is not a file"
 	case errors.Is(err, os.ErrNotExist):
-		return "does not exist"
+		return "not found"
 	case errors.Is(err, os.ErrPermission):
 		return "cannot be read: permission denied"
 	default:

@@ -22,7 +22,7 @@ func (e repoEntry) globbed() ([]repo, bool) {
 	pattern := filepath.ToSlash(e.target.s)
 	elements := strings.Split(strings.Trim(pattern, "/"), "/")
 	if slices.ContainsFunc(elements, func(s string) bool { return !doublestar.ValidatePattern(s) }) {
-		e.target.problem(quote(e.target.s)+" is not a pattern for directories", "close its brackets, and write no / in them")
+		e.target.problem("invalid pattern "+quote(e.target.s), "close its brackets, and write no / in them")
 		return nil, false
 	}
 	if e.target.outside(patternBase(resolvePath(e.src.dir, pattern)), pattern) {
@@ -35,7 +35,7 @@ func (e repoEntry) globbed() ([]repo, bool) {
 	w := &dirWalk{dir: e.src.dir, seen: map[step]bool{}}
 	w.match(start, slices.CompactFunc(elements, func(a, b string) bool { return a == "**" && b == "**" }))
 	if w.looked > maxLooked {
-		e.target.problem(fmt.Sprintf("the pattern %s leads to more than %d files and directories", quote(e.target.s), maxLooked), "begin it with a directory, or use fewer **")
+		e.target.problem(fmt.Sprintf("pattern %s matches more than %d files and directories", quote(e.target.s), maxLooked), "start it with a directory, or use fewer **")
 		return nil, false
 	}
 	if len(w.found) == 0 && !slices.Contains(elements, "**") {
@@ -61,9 +61,9 @@ func (e repoEntry) pickFound(found []string) ([]repo, bool) {
 	}
 	switch {
 	case len(found) == 0:
-		e.target.problem(fmt.Sprintf("no directory that %s matches holds a git repository", quote(e.target.s)), "check the pattern; it is relative to the manifest")
+		e.target.problem(fmt.Sprintf("no git repository matches %s", quote(e.target.s)), "check the pattern; it is relative to the manifest")
 	case len(all) == 0:
-		e.target.problem(fmt.Sprintf("include and exclude leave no repository of %s", quote(e.target.s)), "compare their patterns with the directories")
+		e.target.problem(fmt.Sprintf("no repository of %s is left after include and exclude", quote(e.target.s)), "compare their patterns with the directories")
 	}
 	return all, len(all) > 0
 }

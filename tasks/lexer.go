@@ -99,7 +99,7 @@ func (l *lexer) stray(rest string) token {
 	fix := "put a text in quotes"
 	switch rest[0] {
 	case '$', '{', '}':
-		fix = "write one ${{ }} around the whole condition"
+		fix = "write one ${{ }} around the entire condition"
 	case '=':
 		fix = "write == to compare"
 	case '&', '|':

@@ -62,9 +62,9 @@ func parseLine(line string) (Repo, bool, *fault) {
 	case s == "" && r.Kind == RepoPath || strings.HasPrefix(s, "#") && r.Kind == RepoPath:
 		return Repo{}, false, nil
 	case len(line) > maxLineBytes:
-		return Repo{}, false, &fault{what: fmt.Sprintf("the line is longer than %d bytes", maxLineBytes), fix: "write one repository a line"}
+		return Repo{}, false, &fault{what: fmt.Sprintf("the line exceeds %d bytes", maxLineBytes), fix: "write one repository a line"}
 	case !utf8.ValidString(s) || strings.ContainsFunc(s, func(r rune) bool { return r != '\t' && unicode.IsControl(r) }):
-		return Repo{}, false, &fault{what: "the line holds a control character, or is not UTF-8", fix: `write the path in double quotes, with \x and two digits for it`}
+		return Repo{}, false, &fault{what: "the line contains a control character or invalid UTF-8", fix: `write the path in double quotes, with \x and two digits for it`}
 	}
 	target, quoted, fault := r.cutTarget(s)
 	switch {
@@ -82,7 +82,7 @@ func parseLine(line string) (Repo, bool, *fault) {
 }
 
 func copyRef() *fault {
-	return &fault{what: "a copied directory has no ref", fix: "leave it out, or name the directory without copy:"}
+	return &fault{what: "ref is not supported with copy", fix: "remove it, or name the directory without copy:"}
 }
 
 // cutTarget splits a line into the name of the repository and the revision.
@@ -95,7 +95,7 @@ func (r *Repo) cutTarget(s string) (target string, quoted bool, f *fault) {
 		}
 		rest = s[len(q):]
 		if err != nil || rest != "" && !strings.ContainsAny(rest[:1], blanks) {
-			return "", true, &fault{what: "the quotes do not hold a path", fix: `write "PATH", with \" for a quote and \\ for a backslash in it`}
+			return "", true, &fault{what: "invalid quoted path", fix: `write "PATH", with \" for a quote and \\ for a backslash in it`}
 		}
 		rest = strings.Trim(beforeComment(rest), blanks)
 	} else {
@@ -107,11 +107,11 @@ func (r *Repo) cutTarget(s string) (target string, quoted bool, f *fault) {
 	ref, isRef := strings.CutPrefix(rest, "ref=")
 	switch {
 	case target == "":
-		return "", quoted, &fault{what: "the line names no repository", fix: "write a path, copy:PATH or a URL"}
+		return "", quoted, &fault{what: "missing repository", fix: "write a path, copy:PATH or a URL"}
 	case rest != "" && !isRef:
-		return "", quoted, &fault{what: quote(rest) + " after the path is not understood", fix: "write ref=REF, or # before a comment"}
+		return "", quoted, &fault{what: "unexpected " + quote(rest) + " after the path", fix: "write ref=REF, or # before a comment"}
 	case isRef && !isRevision(ref):
-		return "", quoted, &fault{what: quote(ref) + " is not a revision", fix: "name a branch, a tag or a commit after ref="}
+		return "", quoted, &fault{what: "invalid revision " + quote(ref), fix: "name a branch, a tag or a commit after ref="}
 	}
 	r.Ref = ref
 	return target, quoted, nil
@@ -190,7 +190,7 @@ func (e repoEntry) listed() ([]repo, bool) {
 	lines := bytes.Split(bytes.TrimPrefix(data, []byte("\ufeff")), []byte("\n"))
 	e.src.inputs.lines += len(lines)
 	if len(lines) > maxLines || e.src.inputs.lines > maxAllLines {
-		e.target.problem(fmt.Sprintf("the list %s has more than %d lines, or all lists more than %d", quote(e.target.s), maxLines, maxAllLines), "split it")
+		e.target.problem(fmt.Sprintf("list %s exceeds %d lines, or all lists exceed %d lines", quote(e.target.s), maxLines, maxAllLines), "split it")
 		return nil, false
 	}
 	for n, line := range lines {
@@ -199,9 +199,9 @@ func (e repoEntry) listed() ([]repo, bool) {
 	switch {
 	case l.wrong:
 	case l.named == 0:
-		e.target.problem(fmt.Sprintf("the list %s names no repository", quote(e.target.s)), "write one a line: a path, copy:PATH or a URL")
+		e.target.problem(fmt.Sprintf("no repository in list %s", quote(e.target.s)), "write one a line: a path, copy:PATH or a URL")
 	case len(l.all) == 0:
-		e.target.problem(fmt.Sprintf("include and exclude leave no repository of %s", quote(e.target.s)), "compare their patterns with the list")
+		e.target.problem(fmt.Sprintf("no repository of %s is left after include and exclude", quote(e.target.s)), "compare their patterns with the list")
 	}
 	return l.all, true
 }
@@ -249,7 +249,7 @@ func (e repoEntry) listData() ([]byte, bool) {
 	case name != "-":
 		data, err = readRegular(resolvePath(e.src.dir, name), maxList)
 	case in.taken != "":
-		e.target.problem("standard input can be read once, and is "+in.taken, "write the list to a file")
+		e.target.problem("standard input is already read as "+in.taken, "write the list to a file")
 		return nil, false
 	case in.stdin == nil:
 		err = os.ErrClosed
@@ -259,11 +259,11 @@ func (e repoEntry) listData() ([]byte, bool) {
 	}
 	switch {
 	case err == nil && len(data) > maxList || errors.Is(err, errTooLarge):
-		e.target.problem(fmt.Sprintf("the list %s is larger than 10 MiB", quote(name)), "split it")
+		e.target.problem(fmt.Sprintf("list %s exceeds 10 MiB", quote(name)), "split it")
 	case err != nil && name == "-":
-		e.target.problem("standard input cannot be read: "+reason(err), "write the list to a file")
+		e.target.problem("cannot read standard input: "+reason(err), "write the list to a file")
 	case err != nil:
-		e.target.problem(fmt.Sprintf("the list %s %s", quote(name), missing(err)), "check its path; it is relative to the manifest")
+		e.target.problem(fmt.Sprintf("list %s %s", quote(name), missing(err)), "check its path; it is relative to the manifest")
 	default:
 		return data, true
 	}

@@ -53,10 +53,10 @@ func TestProblemsOfSeveralManifestsComeTogether(t *testing.T) {
 	want := []string{
 		`.: the path is not a file; check its path`,
 		`./a.yaml: the manifest is named twice; name it once`,
-		`a.yaml:3:14: the task id "a" is used twice, first at b.yaml:3; rename one of the tasks`,
+		`a.yaml:3:14: duplicate task id "a", first at b.yaml:3; rename one of the tasks`,
 		`a.yaml:4:10: the price of "openai/m" differs from the one at b.yaml:4; state it once`,
 		`c.yaml:2:1: this line does not fit the lines above it; check its indentation, and that quotes and brackets before it are closed`,
-		`nope.yaml: the path does not exist; check its path`,
+		`nope.yaml: the path not found; check its path`,
 	}
 	if diff := cmp.Diff(want, lines(t, err)); diff != "" {
 		t.Errorf("problems (-want +got):\n%s", diff)

@@ -41,7 +41,7 @@ var nameForm = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*$`)
 // named reports whether the key is a name that a template can refer to.
 func (v value) named() bool {
 	if !nameForm.MatchString(v.key.Value) {
-		v.keyProblem(v.name+" is not a name", "use letters, digits, _ and -, and begin with a letter")
+		v.keyProblem("invalid name "+v.name, "use letters, digits, _ and -, starting with a letter")
 		return false
 	}
 	return true
@@ -74,7 +74,7 @@ func readMatrix(v value) (matrix, bool) {
 		}
 	}
 	if len(entries) > maxKeys {
-		v.problem(fmt.Sprintf("the matrix has more than %d keys", maxKeys), "make several tasks of it")
+		v.problem(fmt.Sprintf("the matrix has more than %d keys", maxKeys), "split the task")
 		return matrix{}, false
 	}
 	m.checkExclude()
@@ -95,7 +95,7 @@ func readAxisValues(v value) ([]string, bool) {
 	var values []string
 	for _, t := range texts {
 		if seen[t.s] {
-			t.problem(fmt.Sprintf("the value %s stands twice in %s", quote(t.s), v.name), "keep one of them")
+			t.problem(fmt.Sprintf("duplicate value %s in %s", quote(t.s), v.name), "keep one of them")
 			continue
 		}
 		seen[t.s] = true
@@ -118,7 +118,7 @@ func readCells(v value) (cells, bool) {
 	case ok && len(entries) == 0:
 		v.problem(v.name+" is empty", "leave it out")
 	case len(entries) > maxKeys:
-		v.problem(fmt.Sprintf("%s has more than %d keys", v.name, maxKeys), "make several tasks of it")
+		v.problem(fmt.Sprintf("%s has more than %d keys", v.name, maxKeys), "split the task")
 		return cells{}, false
 	}
 	return c, ok && len(c.of) > 0
@@ -136,9 +136,9 @@ func (m matrix) checkExclude() {
 			i := slices.Index(keys, t.key.Value)
 			switch {
 			case i < 0:
-				t.keyProblem(fmt.Sprintf("exclude names %s, which is no key of the matrix", t.name), t.src.found.suggest(t.key.Value, keys, "its keys: "))
+				t.keyProblem(fmt.Sprintf("exclude: unknown matrix key %s", t.name), t.src.found.suggest(t.key.Value, keys, "its keys: "))
 			case !slices.Contains(m.axes[i].values, t.s):
-				t.problem(fmt.Sprintf("exclude names %s, which is no value of %s", quote(t.s), t.name), t.src.found.suggest(t.s, m.axes[i].values, "its values: "))
+				t.problem(fmt.Sprintf("exclude: unknown value %s of %s", quote(t.s), t.name), t.src.found.suggest(t.s, m.axes[i].values, "its values: "))
 			}
 		}
 	}

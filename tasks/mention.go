@@ -54,7 +54,7 @@ func readTaskPrompt(v value) (template, bool) {
 			continue
 		}
 		p := t.positionOf(at[0])
-		v.src.report(p.line, p.column, "a variable in a command of a prompt: the shell would run what its value holds", "leave it out of !`...`, or write the command under setup: with quotes around the variable")
+		v.src.report(p.line, p.column, "variable in a !`...` command of a prompt: the shell would run its value", "remove it, or write the command under setup: with quotes around the variable")
 		return template{}, false
 	}
 	return parseTemplate(t), true
@@ -65,7 +65,7 @@ func readTaskPrompt(v value) (template, bool) {
 func readPlainPrompt(v value) (template, bool) {
 	t, ok := v.filled()
 	if ok && inlineCommand.MatchString(t.s) {
-		v.problem("a command (!`...`) is run in the prompts of tasks alone", "write it there, or under setup: and let the agent read what it wrote")
+		v.problem("!`...` commands are only supported in prompts of tasks", "write it there, or under setup: and let the agent read what it wrote")
 		ok = false
 	}
 	if !ok {

@@ -103,7 +103,7 @@ func TestMistakesInWhatPromptsName(t *testing.T) {
 	many := strings.Repeat("@a ", maxMentions+1)
 	checkMistakes(t, []mistake{
 		{"a variable in a command", head + "profile: build\nvars: {x: 1}\ntasks:\n- id: a\n  prompt: Look !`ls` at !`git log ${{ vars.x }}`.\n- {id: b, prompt: '!`echo $${{ x`'}\n", []string{
-			"m.yaml:7:25: a variable in a command of a prompt: the shell would run what its value holds; leave it out of !`...`, or write the command under setup: with quotes around the variable",
+			"m.yaml:7:25: variable in a !`...` command of a prompt: the shell would run its value; remove it, or write the command under setup: with quotes around the variable",
 		}},
 		{"a command that no profile allows", head + "tasks:\n- id: a\n  prompt: Look at !`git log`.\n", []string{
 			"m.yaml:5:11: the prompt runs a command (!`...`), and the profile \"readonly\" allows none: no rule allows it (profile readonly); choose a profile with bash, such as review, or leave the command out",

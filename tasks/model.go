@@ -51,11 +51,11 @@ func readChain(v value) (modelChain, bool) {
 	}
 	names, ok := upTo(maxModels, listOf(textForm)).read(v)
 	if ok && len(v.node.Content) == 0 {
-		v.problem(v.name+" names no model", "write at least one, or leave it out")
+		v.problem(v.name+" is empty", "add at least one model, or remove it")
 	}
 	for i, n := range names {
 		if slices.ContainsFunc(names[:i], func(before text) bool { return before.s == n.s }) {
-			n.problem(fmt.Sprintf("the model %s stands twice in %s", quote(n.s), v.name), "keep one of them")
+			n.problem(fmt.Sprintf("duplicate model %s in %s", quote(n.s), v.name), "keep one of them")
 		}
 	}
 	return modelChain{names, len(names) == 0}, true
@@ -72,7 +72,7 @@ func (b *builder) model(name, dir string) (m Model, what, fix string) {
 		return fileModel(kind, file, dir)
 	}
 	if _, id, _ := strings.Cut(name, "/"); strings.TrimSpace(id) == "" || strings.ContainsAny(id, " \t\r\n") {
-		return Model{}, fmt.Sprintf("%s names no model", quote(name)), modelForm
+		return Model{}, "missing model name in " + quote(name), modelForm
 	}
 	return Model{ID: name, Name: name}, "", ""
 }
@@ -80,11 +80,11 @@ func (b *builder) model(name, dir string) (m Model, what, fix string) {
 // fileModel resolves the name of a model that is a file.
 func fileModel(kind, file, dir string) (m Model, what, fix string) {
 	if file == "" {
-		return Model{}, kind + ": names no file", fmt.Sprintf("write %s:FILE", kind)
+		return Model{}, "missing file after " + kind + ":", fmt.Sprintf("write %s:FILE", kind)
 	}
 	path := resolvePath(dir, file)
 	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
-		return Model{}, fmt.Sprintf("the %s %s %s", fileKind(kind), quote(file), missing(err)), "check its path"
+		return Model{}, fmt.Sprintf("%s %s %s", fileKind(kind), quote(file), missing(err)), "check its path"
 	}
 	return Model{ID: kind + ":" + path, Name: kind + ":" + file}, "", ""
 }
@@ -95,7 +95,7 @@ const modelForm = "write PROVIDER/MODEL, such as openai/gpt-5-mini, or script:FI
 func (b *builder) provider(name string) (what, fix string) {
 	i := strings.IndexAny(name, "/:")
 	if i <= 0 {
-		return fmt.Sprintf("the model %s lacks its provider", quote(name)), modelForm
+		return fmt.Sprintf("missing provider in model %s", quote(name)), modelForm
 	}
 	prefix := name[:i]
 	known := slices.Concat(supportedProviders, b.providerNames)
@@ -103,7 +103,7 @@ func (b *builder) provider(name string) (what, fix string) {
 	case slices.Contains(known, prefix) && (name[i] == ':') == (fileKind(prefix) != ""):
 		return "", ""
 	case slices.Contains(known, prefix):
-		return fmt.Sprintf("the model %s is not written as models of %s are", quote(name), prefix), modelForm
+		return fmt.Sprintf("invalid model %s of provider %s", quote(name), prefix), modelForm
 	case slices.Contains(laterProviders, prefix):
 		return fmt.Sprintf("the provider %s is not supported yet", quote(prefix)), "use another, or define it under providers: if it has a compatible endpoint"
 	case !b.complete: // the manifest that is missing may define it
@@ -154,7 +154,7 @@ func (b *builder) modelsOf(t *task, a Agent) []Model {
 	case len(t.manifest.models.names) > 0:
 		return b.chainAt(t.manifest.models)
 	case !t.models.wrong && !t.manifest.models.wrong:
-		t.problem(fmt.Sprintf("the task %s has no model", quote(t.id.s)), "write model: openai/gpt-5-mini at the top of the manifest, or use --model")
+		t.problem(fmt.Sprintf("missing model of task %s", quote(t.id.s)), "add model: openai/gpt-5-mini at the top of the manifest, or use --model")
 	}
 	return nil
 }

@@ -52,7 +52,7 @@ func (b *builder) circles(t *task, chain []*task, state map[*task]progress) {
 			for _, c := range append(slices.Clone(chain[slices.Index(chain, next):]), next) {
 				ids = append(ids, c.id.s)
 			}
-			n.problem("the needs go in a circle: "+strings.Join(ids, " -> "), "take one of them out")
+			n.problem("circular needs: "+strings.Join(ids, " -> "), "remove one of them")
 		default:
 			b.circles(next, chain, state)
 		}
@@ -89,7 +89,7 @@ func (b *builder) connect(drafts, selected []*draft) (notes []string) {
 		}
 		d.job.Needs = needs[at]
 		if links += len(d.job.Needs); links > maxLinks {
-			d.task.problem(fmt.Sprintf("the needs make more than %d links between jobs", maxLinks), "split the plan")
+			d.task.problem(fmt.Sprintf("needs result in more than %d dependencies between jobs", maxLinks), "split the plan")
 			return nil
 		}
 	}

@@ -42,7 +42,7 @@ func (b *builder) checkOverrides() {
 		{"--shard", o.Shard != (Shard{}) && !o.Shard.valid(), "write I/N with I from 1 to N, such as 1/4"},
 	} {
 		if n.wrong {
-			b.flagProblem(n.flag, "the number is out of range", n.fix)
+			b.flagProblem(n.flag, "value out of range", n.fix)
 		}
 	}
 	b.checkMode()
@@ -66,7 +66,7 @@ func (b *builder) checkVars() {
 	known := slices.Sorted(maps.Keys(declared))
 	for _, k := range slices.Sorted(maps.Keys(b.options.Overrides.Vars)) {
 		if !declared[k] && b.complete {
-			b.flagProblem("--var", fmt.Sprintf("no manifest declares the variable %s", quote(k)), b.found.suggest(k, known, "known variables: "))
+			b.flagProblem("--var", fmt.Sprintf("unknown variable %s", quote(k)), b.found.suggest(k, known, "known variables: "))
 		}
 	}
 }

@@ -107,27 +107,27 @@ func TestMistakesOnTheCommandLine(t *testing.T) {
 		want []string
 	}{
 		{"model", Overrides{Model: "opneai/x"}, []string{`--model: unknown provider "opneai"; did you mean "openai"?`}},
-		{"script", Overrides{Model: "script:no.yaml"}, []string{`--model: the script "no.yaml" does not exist; check its path`}},
+		{"script", Overrides{Model: "script:no.yaml"}, []string{`--model: script "no.yaml" not found; check its path`}},
 		{"profile", Overrides{Profile: "mien"}, []string{`--profile: unknown profile "mien"; did you mean "mine"?`}},
-		{"profile's file", Overrides{Profile: "./no.yaml"}, []string{`./no.yaml: the path does not exist; check its path`}},
+		{"profile's file", Overrides{Profile: "./no.yaml"}, []string{`./no.yaml: the path not found; check its path`}},
 		{"task or job", Overrides{Only: []string{"secnd", "first-3", "second"}}, []string{
-			`--only: there is no task or job "secnd"; did you mean "second"?`,
-			`--only: there is no task or job "first-3"; did you mean "first-1"?`,
+			`--only: unknown task or job "secnd"; did you mean "second"?`,
+			`--only: unknown task or job "first-3"; did you mean "first-1"?`,
 		}},
 		{"variable", Overrides{Vars: map[string]string{"reviewer": "a", "X1": "b"}}, []string{
-			`--var: no manifest declares the variable "X1"; did you mean "x"?`,
-			`--var: no manifest declares the variable "reviewer"; known variables: x, y`,
+			`--var: unknown variable "X1"; did you mean "x"?`,
+			`--var: unknown variable "reviewer"; known variables: x, y`,
 		}},
 		{"publishing", Overrides{Publish: "pull"}, []string{`--publish: unknown mode "pull"; write none, patch, branch or push`}},
 		{"publishing that a later release has", Overrides{Publish: "pr"}, []string{`--publish: pr is not supported yet; write none, patch, branch or push`}},
 		{"numbers", Overrides{Parallel: 257, MaxTurns: -1, MaxCost: -1, MaxTime: -1, Limit: -1, Sample: -1, Shard: Shard{3, 2}}, []string{
-			`--jobs: the number is out of range; write a number from 1 to 256`,
-			`--limit: the number is out of range; write a number of at least 1`,
-			`--max-cost: the number is out of range; write an amount in USD, such as 5.00`,
-			`--max-time: the number is out of range; write a duration, such as 20m`,
-			`--max-turns: the number is out of range; write a number of at least 1`,
-			`--sample: the number is out of range; write a number of at least 1`,
-			`--shard: the number is out of range; write I/N with I from 1 to N, such as 1/4`,
+			`--jobs: value out of range; write a number from 1 to 256`,
+			`--limit: value out of range; write a number of at least 1`,
+			`--max-cost: value out of range; write an amount in USD, such as 5.00`,
+			`--max-time: value out of range; write a duration, such as 20m`,
+			`--max-turns: value out of range; write a number of at least 1`,
+			`--sample: value out of range; write a number of at least 1`,
+			`--shard: value out of range; write I/N with I from 1 to N, such as 1/4`,
 		}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

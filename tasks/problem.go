@@ -91,7 +91,7 @@ func (c *collector) err() error {
 		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 	})
 	if c.full {
-		ps = append(ps, Problem{File: ps[len(ps)-1].File, What: fmt.Sprintf("there are more than %d problems", maxProblems), Fix: "mend these first"})
+		ps = append(ps, Problem{File: ps[len(ps)-1].File, What: fmt.Sprintf("more than %d problems", maxProblems), Fix: "fix these first"})
 	}
 	return ps
 }
@@ -110,7 +110,7 @@ func (c *collector) suggest(name string, known []string, otherwise string) strin
 		return fix
 	}
 	if len(known) == 0 {
-		return "there are none here"
+		return "none are defined"
 	}
 	const shown = 30
 	list := strings.Join(known[:min(len(known), shown)], ", ")

@@ -72,7 +72,7 @@ profiles:
 tasks: [{id: a, prompt: x}]
 `, []string{
 			`m.yaml:5:18: unknown permission "bsah"; did you mean "bash"?`,
-			`m.yaml:6:15: "OPENAI_API_KEY" is a provider's key, or named like one, and no command may see those; leave it out: millhand itself reads the keys that it needs`,
+			`m.yaml:6:15: "OPENAI_API_KEY" is an API key or named like one, which commands must not see; remove it: millhand reads API keys itself`,
 		}},
 		{"values of other types", `name: 5
 budget: 7
@@ -142,13 +142,13 @@ name: b
 version: 1
 model: openai/m
 tasks: [{id: a, prompt: p}]`, []string{
-			`m.yaml:2:1: the key "name" stands here twice, first in line 1; keep one of them`,
+			`m.yaml:2:1: duplicate key "name", first defined on line 1; keep one of them`,
 		}},
 		{"ids that stand twice", `version: 1
 model: openai/m
 tasks: [{id: a, prompt: p}, {id: a, prompt: q}, {id: A, prompt: r}]`, []string{
-			`m.yaml:3:34: the task id "a" is used twice, first at m.yaml:3; rename one of the tasks`,
-			`m.yaml:3:54: the task id "A" differs from "a" (m.yaml:3) in case alone; rename one of the tasks`,
+			`m.yaml:3:34: duplicate task id "a", first at m.yaml:3; rename one of the tasks`,
+			`m.yaml:3:54: task id "A" differs from "a" (m.yaml:3) only in case; rename one of the tasks`,
 		}},
 		{"ids and prompts", `version: 1
 model: openai/m
@@ -163,11 +163,11 @@ tasks:
 - {id: e, prompt: "  "}
 - {id: f}
 - g`, []string{
-			`m.yaml:4:8: the task id "a b" is not a plain name; use up to 64 letters, digits, ., _ and -, beginning with a letter or digit`,
-			`m.yaml:5:8: the task id ".a" is not a plain name; use up to 64 letters, digits, ., _ and -, beginning with a letter or digit`,
-			`m.yaml:6:8: the task id "a..b" cannot be part of a branch's name; it must not hold ".." or end with "."`,
-			`m.yaml:7:8: the task id "a.lock" cannot be part of a branch's name; no part of it may begin with "." or end with ".lock"`,
-			`m.yaml:8:8: the task id "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx..." is longer than 64 characters; use up to 64 letters, digits, ., _ and -, beginning with a letter or digit`,
+			`m.yaml:4:8: invalid task id "a b"; use up to 64 letters, digits, ., _ and -, starting with a letter or digit`,
+			`m.yaml:5:8: invalid task id ".a"; use up to 64 letters, digits, ., _ and -, starting with a letter or digit`,
+			`m.yaml:6:8: task id "a..b" is not valid in a branch name; it must not contain ".." or end with "."`,
+			`m.yaml:7:8: task id "a.lock" is not valid in a branch name; no element of it may start with "." or end with ".lock"`,
+			`m.yaml:8:8: task id "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx..." exceeds 64 characters; use up to 64 letters, digits, ., _ and -, starting with a letter or digit`,
 			`m.yaml:9:3: missing key "id" in entry 6 of "tasks"; add id: fix-tests`,
 			`m.yaml:10:8: "id" must be text, not the number 5; put it in quotes`,
 			`m.yaml:11:19: "prompt" is empty; fill it in, or leave it out`,
@@ -181,8 +181,8 @@ tasks:
 - {id: b, prompt: p, needs: [c]}
 - {id: c, prompt: p, needs: [a]}
 - {id: d, prompt: p, needs: [d, e, bb]}`, []string{
-			`m.yaml:6:30: the needs go in a circle: a -> b -> c -> a; take one of them out`,
-			`m.yaml:7:30: the needs go in a circle: d -> d; take one of them out`,
+			`m.yaml:6:30: circular needs: a -> b -> c -> a; remove one of them`,
+			`m.yaml:7:30: circular needs: d -> d; remove one of them`,
 			`m.yaml:7:33: unknown task "e"; known tasks: a, b, c, d`,
 			`m.yaml:7:36: unknown task "bb"; did you mean "b"?`,
 		}},
@@ -194,8 +194,8 @@ tasks:
 version: 1
 model: openai/m
 tasks: [{id: a, prompt: p}]`, []string{
-			`m.yaml:4:23: "ask" is not possible, as nobody is there to answer; write allow or deny`,
-			`m.yaml:5:13: "ask" is not possible, as nobody is there to answer; write allow or deny`,
+			`m.yaml:4:23: "ask" is not supported, because nobody can be asked; write allow or deny`,
+			`m.yaml:5:13: "ask" is not supported, because nobody can be asked; write allow or deny`,
 		}},
 		{"rules", `profiles:
   mine:
@@ -217,7 +217,7 @@ version: 1
 model: openai/m
 tasks: [{id: a, prompt: p}]`, []string{
 			`m.yaml:4:7: unknown permission "bsh"; did you mean "bash"?`,
-			`m.yaml:5:7: the tool "write" is judged by the rules for "edit"; write them under "edit"`,
+			`m.yaml:5:7: the tool "write" has no rules of its own; write them under "edit"`,
 			`m.yaml:6:19: "x" must be allow or deny, not the text "maybe"; write one of them`,
 			`m.yaml:6:26: an empty pattern matches nothing; write "*" for everything`,
 			`m.yaml:6:42: "y" must be allow or deny, not nothing; write one of them`,
@@ -225,8 +225,8 @@ tasks: [{id: a, prompt: p}]`, []string{
 			`m.yaml:8:12: "git" must be write or none, not the text "allow"; write one of them`,
 			`m.yaml:11:13: "batch" must be allow or deny, not nothing; write one of them`,
 			`m.yaml:12:14: "network" must be deny, allow or a list of hosts, not the text "maybe"; write one of them`,
-			`m.yaml:13:13: "a b" is not the name of a build cache; write for example go`,
-			`m.yaml:14:11: "A=B" is not the name of an environment variable; write the name alone, such as CI`,
+			`m.yaml:13:13: invalid cache name "a b"; write for example go`,
+			`m.yaml:14:11: invalid environment variable name "A=B"; write the name alone, such as CI`,
 			`m.yaml:15:10: "git" must be write or none, not the text "yes"; write one of them`,
 			`m.yaml:16:16: an example needs one tool and its subject; write {allow: TOOL, subject: "..."} or {deny: TOOL, subject: "..."}`,
 			`m.yaml:16:31: an example needs one tool and its subject; write {allow: TOOL, subject: "..."} or {deny: TOOL, subject: "..."}`,
@@ -241,7 +241,7 @@ tasks: [{id: a, prompt: p}]`, []string{
 version: 1
 model: openai/m
 tasks: [{id: a, prompt: p}]`, []string{
-			`m.yaml:2:17: "https://x.y" is not a host; write its name alone, such as proxy.golang.org`,
+			`m.yaml:2:17: invalid host "https://x.y"; write its name alone, such as proxy.golang.org`,
 			`m.yaml:3:19: "permission" must be allow or deny, not the text "maybe"; write one of them`,
 			`m.yaml:4:19: "permission" must be allow, deny or a mapping from permissions to them, not a list; write for example {edit: allow}`,
 			`m.yaml:5:5: the profile "d" is empty; give it at least permission: or extends:`,
@@ -258,7 +258,7 @@ profile: buidl
 version: 1
 model: openai/m
 tasks: [{id: a, prompt: p}]`, []string{
-			`m.yaml:4:16: profiles extend each other in a circle: a -> b -> c -> a; let one of them extend a preset`,
+			`m.yaml:4:16: circular extends: a -> b -> c -> a; let one of them extend a preset`,
 			`m.yaml:5:16: unknown profile "edti"; did you mean "edit"?`,
 			`m.yaml:7:10: unknown profile "buidl"; did you mean "build"?`,
 		}},
@@ -290,37 +290,37 @@ tasks:
 - {id: n, prompt: p, model: []}
 - {id: o, prompt: p, model: "replay:"}
 - {id: p, prompt: p, model: replay/x}`, []string{
-			`m.yaml:2:8: the model "gpt-5" lacks its provider; write PROVIDER/MODEL, such as openai/gpt-5-mini, or script:FILE`,
+			`m.yaml:2:8: missing provider in model "gpt-5"; write PROVIDER/MODEL, such as openai/gpt-5-mini, or script:FILE`,
 			`m.yaml:5:29: unknown provider "opnai"; did you mean "openai"?`,
 			`m.yaml:6:29: the provider "bedrock" is not supported yet; use another, or define it under providers: if it has a compatible endpoint`,
 			`m.yaml:7:40: unknown provider "opnai"; did you mean "openai"?`,
-			`m.yaml:7:49: the model "openai/a" stands twice in "model"; keep one of them`,
+			`m.yaml:7:49: duplicate model "openai/a" in "model"; keep one of them`,
 			`m.yaml:7:59: entry 4 of "model" must be text, not the number 5; put it in quotes`,
-			`m.yaml:8:29: "openai/" names no model; write PROVIDER/MODEL, such as openai/gpt-5-mini, or script:FILE`,
-			`m.yaml:9:29: the script "nope.yaml" does not exist; check its path`,
-			`m.yaml:10:29: script: names no file; write script:FILE`,
-			`m.yaml:11:29: the script "d" is not a file; check its path`,
-			`m.yaml:13:29: the recording "nope.rec" does not exist; check its path`,
-			`m.yaml:14:29: the model "openai:x" is not written as models of openai are; write PROVIDER/MODEL, such as openai/gpt-5-mini, or script:FILE`,
-			`m.yaml:15:29: the model "script/x" is not written as models of script are; write PROVIDER/MODEL, such as openai/gpt-5-mini, or script:FILE`,
+			`m.yaml:8:29: missing model name in "openai/"; write PROVIDER/MODEL, such as openai/gpt-5-mini, or script:FILE`,
+			`m.yaml:9:29: script "nope.yaml" not found; check its path`,
+			`m.yaml:10:29: missing file after script:; write script:FILE`,
+			`m.yaml:11:29: script "d" is not a file; check its path`,
+			`m.yaml:13:29: recording "nope.rec" not found; check its path`,
+			`m.yaml:14:29: invalid model "openai:x" of provider openai; write PROVIDER/MODEL, such as openai/gpt-5-mini, or script:FILE`,
+			`m.yaml:15:29: invalid model "script/x" of provider script; write PROVIDER/MODEL, such as openai/gpt-5-mini, or script:FILE`,
 			`m.yaml:16:29: unknown provider "scrpt"; did you mean "script"?`,
-			`m.yaml:17:29: "model" names no model; write at least one, or leave it out`,
-			`m.yaml:18:29: replay: names no file; write replay:FILE`,
-			`m.yaml:19:29: the model "replay/x" is not written as models of replay are; write PROVIDER/MODEL, such as openai/gpt-5-mini, or script:FILE`,
+			`m.yaml:17:29: "model" is empty; add at least one model, or remove it`,
+			`m.yaml:18:29: missing file after replay:; write replay:FILE`,
+			`m.yaml:19:29: invalid model "replay/x" of provider replay; write PROVIDER/MODEL, such as openai/gpt-5-mini, or script:FILE`,
 		}},
 		{"no model", `version: 1
 tasks: [{id: a, prompt: p}, {id: b, prompt: p, model: 5}]`, []string{
-			`m.yaml:2:9: the task "a" has no model; write model: openai/gpt-5-mini at the top of the manifest, or use --model`,
+			`m.yaml:2:9: missing model of task "a"; add model: openai/gpt-5-mini at the top of the manifest, or use --model`,
 			`m.yaml:2:55: "model" must be text, not the number 5; put it in quotes`,
 		}},
 		{"no tasks", `version: 1
 model: openai/m`, []string{
-			`m.yaml:1:1: there are no tasks; write at least one under tasks:, with an id and a prompt`,
+			`m.yaml:1:1: missing tasks; add at least one under tasks:, with an id and a prompt`,
 		}},
 		{"an empty list of tasks", `version: 1
 model: openai/m
 tasks: []`, []string{
-			`m.yaml:1:1: there are no tasks; write at least one under tasks:, with an id and a prompt`,
+			`m.yaml:1:1: missing tasks; add at least one under tasks:, with an id and a prompt`,
 		}},
 		{"keys of a task that a later release will have", `tasks:
 - id: a
@@ -382,7 +382,7 @@ version: 1
 model: openai/m
 `, []string{
 			`m.yaml:4:21: "message" must be text, not the number 5; put it in quotes`,
-			`m.yaml:4:32: "a b" is not a valid name of a branch; it must not hold ' '`,
+			`m.yaml:4:32: "a b" is not a valid name of a branch; it must not contain ' '`,
 			`m.yaml:4:39: missing key "email" in "author"; add email: ADDRESS`,
 			`m.yaml:4:67: "protect" must be a list, not the text "x"; put it in brackets: [x]`,
 			`m.yaml:4:70: unknown key "foo"; known here: author, branch, if_exists, message, protect, sign, wip`,
@@ -430,7 +430,7 @@ tasks:
 version: 1
 model: openai/m
 `, []string{
-			`m.yaml:6:5: the verify name "a" is used twice, first in line 5; rename one of them`,
+			`m.yaml:6:5: duplicate verify name "a", first on line 5; rename one of them`,
 			`m.yaml:7:5: missing key "run" in entry 3 of "verify"; add run: COMMAND`,
 			`m.yaml:8:5: entry 4 of "verify" must be a mapping, not the text "go test"; write KEY: VALUE`,
 			`m.yaml:9:20: "run" is empty; write a command, or leave it out`,
@@ -496,7 +496,7 @@ model: openai/m
 			`m.yaml:13:7: the environment variable NOPE is not set; set it, or use vars: for a value of the manifest`,
 			`m.yaml:13:34: unknown variable "repo.nme"; did you mean "repo.name"?`,
 			`m.yaml:14:7: unknown variable "secrets.X"; write vars.NAME, matrix.KEY, repo.name, repo.ref, env.NAME or task.id, or $${{ for the text ${{ itself`,
-			`m.yaml:15:7: a ${{ is not closed by }} on its line; write ${{ vars.NAME }}, or $${{ for the text ${{ itself`,
+			`m.yaml:15:7: ${{ without }} on the same line; write ${{ vars.NAME }}, or $${{ for the text ${{ itself`,
 			`m.yaml:16:7: "" is not a variable; write ${{ vars.NAME }}, or $${{ for the text ${{ itself`,
 			`m.yaml:17:7: "a b" is not a variable; write ${{ vars.NAME }}, or $${{ for the text ${{ itself`,
 			`m.yaml:17:18: unknown variable "vars.x.y"; known variables: vars.name`,
@@ -515,15 +515,15 @@ model: openai/m
 version: 1
 model: openai/m
 `, []string{
-			`m.yaml:5:5: "a b" is not a name; use letters, digits, _ and -, and begin with a letter`,
-			`m.yaml:6:12: the value "1" stands twice in "k"; keep one of them`,
+			`m.yaml:5:5: invalid name "a b"; use letters, digits, _ and -, starting with a letter`,
+			`m.yaml:6:12: duplicate value "1" in "k"; keep one of them`,
 			`m.yaml:6:15: entry 3 of "k" must be text, a number or a boolean, not a mapping; write one value`,
 			`m.yaml:7:8: "l" has no values; write at least one, or leave the key out`,
 			`m.yaml:8:8: "m" must be a list, not the number 5; put it in brackets: [5]`,
 			`m.yaml:9:23: entry 2 of "include" is empty; leave it out`,
 			`m.yaml:9:27: entry 3 of "include" must be a mapping, not the text "x"; write KEY: VALUE`,
-			`m.yaml:10:19: exclude names "2", which is no value of "k"; its values: 1`,
-			`m.yaml:10:24: exclude names "z", which is no key of the matrix; its keys: k`,
+			`m.yaml:10:19: exclude: unknown value "2" of "k"; its values: 1`,
+			`m.yaml:10:24: exclude: unknown matrix key "z"; its keys: k`,
 		}},
 		{"a matrix that excludes all", `tasks:
 - id: a
@@ -532,7 +532,7 @@ model: openai/m
 version: 1
 model: openai/m
 `, []string{
-			`m.yaml:4:11: exclude leaves no combination of the matrix; leave one, or leave the task out`,
+			`m.yaml:4:11: exclude removes every combination of the matrix; keep one, or remove the task`,
 		}},
 		{"a matrix that is too big", `tasks:
 - id: a
@@ -547,7 +547,7 @@ model: openai/m
 version: 1
 model: openai/m
 tasks: [{id: a, prompt: p}]`, []string{
-			`m.yaml:1:16: "nope.md" does not exist; check its path; it is relative to the manifest`,
+			`m.yaml:1:16: "nope.md" not found; check its path; it is relative to the manifest`,
 			`m.yaml:1:25: "big.md" cannot be read: larger than 1 MiB; check its path; it is relative to the manifest`,
 			`m.yaml:1:33: "bin.md" is not UTF-8 text; save it as UTF-8`,
 			`m.yaml:1:41: "d" is not a file; check its path; it is relative to the manifest`,

@@ -121,7 +121,7 @@ func readEffect(v value) (permission.Effect, bool) {
 	case "deny":
 		return permission.Deny, true
 	case "ask":
-		v.problem(`"ask" is not possible, as nobody is there to answer`, "write allow or deny")
+		v.problem(`"ask" is not supported, because nobody can be asked`, "write allow or deny")
 	default:
 		v.wrong("allow or deny", "write one of them")
 	}
@@ -157,7 +157,7 @@ func (v value) expandHome(pattern string) (string, bool) {
 			continue
 		}
 		if v.src.home == "" {
-			v.keyProblem(fmt.Sprintf("%s stands for the home directory, and HOME is not set", sign), "write the directory")
+			v.keyProblem(fmt.Sprintf("%s is the home directory, but HOME is not set", sign), "write the path of the directory")
 			return "", false
 		}
 		return strings.TrimSuffix(v.src.home, "/") + rest, true
@@ -174,7 +174,7 @@ func (p *profileBody) judged(e value) bool {
 		return true
 	}
 	if judged := permission.ForTool(name); judged != name {
-		e.keyProblem(fmt.Sprintf("the tool %s is judged by the rules for %q", quote(name), judged), fmt.Sprintf("write them under %q", judged))
+		e.keyProblem(fmt.Sprintf("the tool %s has no rules of its own", quote(name)), fmt.Sprintf("write them under %q", judged))
 		return false
 	}
 	if similarPermission(name) != "" {
@@ -222,7 +222,7 @@ func (p *profileBody) check(names vocabulary) {
 	}
 	for _, t := range p.env {
 		if strings.HasSuffix(strings.ToUpper(t.s), "_API_KEY") || slices.Contains(names.keys, t.s) {
-			t.problem(quote(t.s)+" is a provider's key, or named like one, and no command may see those", "leave it out: millhand itself reads the keys that it needs")
+			t.problem(quote(t.s)+" is an API key or named like one, which commands must not see", "remove it: millhand reads API keys itself")
 		}
 	}
 }
@@ -268,7 +268,7 @@ func readHost(v value) (string, bool) {
 		return "", false
 	}
 	if _, err := reach.Parse([]string{t.s}, false); err != nil {
-		v.problem(quote(t.s)+" is not a host", "write its name alone, such as proxy.golang.org")
+		v.problem("invalid host "+quote(t.s), "write its name alone, such as proxy.golang.org")
 		return "", false
 	}
 	v.refused(policy.Hosts, "the host "+quote(t.s), t.s)
@@ -278,7 +278,7 @@ func readHost(v value) (string, bool) {
 func readCacheName(v value) (string, bool) {
 	t, ok := v.filled()
 	if ok && !nameForm.MatchString(t.s) {
-		v.problem(quote(t.s)+" is not the name of a build cache", "write for example go")
+		v.problem("invalid cache name "+quote(t.s), "write for example go")
 		return "", false
 	}
 	if ok {
@@ -292,7 +292,7 @@ var envName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 func readEnvName(v value) (text, bool) {
 	t, ok := v.filled()
 	if ok && !envName.MatchString(t.s) {
-		v.problem(quote(t.s)+" is not the name of an environment variable", "write the name alone, such as CI")
+		v.problem("invalid environment variable name "+quote(t.s), "write the name alone, such as CI")
 		return text{}, false
 	}
 	if ok {

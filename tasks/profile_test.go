@@ -58,17 +58,17 @@ func TestMistakesInProfilesOfACommandLine(t *testing.T) {
 	}{
 		{"unknown", "biuld", "", []string{`--profile: unknown profile "biuld"; did you mean "build"?`}},
 		{"of a manifest that is not named", "mine", "", []string{`--profile: unknown profile "mine"; known profiles: readonly, review, edit, build, full`}},
-		{"no such manifest", "edit", "no.yaml", []string{`no.yaml: the path does not exist; check its path`}},
+		{"no such manifest", "edit", "no.yaml", []string{`no.yaml: the path not found; check its path`}},
 		{"a manifest with a mistake", "mine", "broken.yaml", []string{`broken.yaml:3:19: "extends" must be text, not the number 5; put it in quotes`}},
-		{"no such file", "no.yml", "", []string{`no.yml: the path does not exist; check its path`}},
+		{"no such file", "no.yml", "", []string{`no.yml: the path not found; check its path`}},
 		{"a directory", "./sub", "", []string{`./sub: the path is not a file; check its path`}},
 		{"an empty file", "empty.yaml", "", []string{`empty.yaml:1:1: the file is empty; name another file`}},
 		{"a manifest in the place of a profile", "m.yaml", "", []string{
 			`m.yaml:1:1: unknown key "version"; known here: cache, env, examples, extends, git, network, permission`,
 			`m.yaml:2:1: unknown key "profiles"; known here: cache, env, examples, extends, git, network, permission`,
 		}},
-		{"ask", "ask.yaml", "", []string{`ask.yaml:1:20: "ask" is not possible, as nobody is there to answer; write allow or deny`}},
-		{"a circle", "a", "circle.yaml", []string{`circle.yaml:4:16: profiles extend each other in a circle: a -> b -> a; let one of them extend a preset`}},
+		{"ask", "ask.yaml", "", []string{`ask.yaml:1:20: "ask" is not supported, because nobody can be asked; write allow or deny`}},
+		{"a circle", "a", "circle.yaml", []string{`circle.yaml:4:16: circular extends: a -> b -> a; let one of them extend a preset`}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			dir := dirWith(t, map[string]string{
@@ -87,7 +87,7 @@ func TestWithoutAHomeItsSignIsAMistake(t *testing.T) {
 	o := options(dirWith(t, map[string]string{"p.yaml": "permission:\n  read: {\"~/x\": deny}\n"}))
 	o.Getenv = nil
 	_, err := LoadProfile(t.Context(), "p.yaml", "", o)
-	want := []string{`p.yaml:2:10: ~ stands for the home directory, and HOME is not set; write the directory`}
+	want := []string{`p.yaml:2:10: ~ is the home directory, but HOME is not set; write the path of the directory`}
 	if diff := cmp.Diff(want, lines(t, err)); diff != "" {
 		t.Errorf("problems (-want +got):\n%s", diff)
 	}

@@ -42,7 +42,7 @@ func readProviders(v value) ([]definition[provider], bool) {
 		name := e.key.Value
 		switch {
 		case fileKind(name) != "":
-			e.keyProblem(fmt.Sprintf("the models of %s are files, and have no endpoint", quote(name)), "choose another name")
+			e.keyProblem(fmt.Sprintf("the provider name %s is reserved for model files", quote(name)), "choose another name")
 		case !idForm.MatchString(name):
 			e.keyProblem(quote(name)+" is not a name", "use letters, digits, ., _ and -")
 		default:
@@ -79,11 +79,11 @@ func readProvider(v value, name string) provider {
 	}
 	for _, secret := range append(p.secretHeaders(), p.secretQuery()...) {
 		if secret.literal() {
-			secret.keyProblem(quote(secret.key.Value)+" holds a key in plain text", "write ${{ env.NAME }}, or name the variable of the key with key_env:")
+			secret.keyProblem(quote(secret.key.Value)+" contains a key in plain text", "write ${{ env.NAME }}, or name the variable of the key with key_env:")
 		}
 	}
 	if p.exposed() {
-		v.keyProblem(fmt.Sprintf("the key for %s would go over the network unencrypted", quote(name)), "write base_url: https://...")
+		v.keyProblem(fmt.Sprintf("the key of provider %s would be sent unencrypted", quote(name)), "write base_url: https://...")
 	}
 	return p
 }
@@ -133,7 +133,7 @@ func readAddress(v value) (*url.URL, bool) {
 	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || strings.ContainsAny(t.s, " \t\r\n{}"):
 		v.problem(v.name+" is not an http or https URL", "write for example https://HOST/v1")
 	case u.User != nil:
-		v.problem(v.name+" must not hold credentials", "take them out, and name the variable that holds the key with key_env:")
+		v.problem(v.name+" must not contain credentials", "remove them, and name the variable with the key in key_env:")
 	default:
 		return u, true
 	}
@@ -154,7 +154,7 @@ func readBaseURL(v value) (string, bool) {
 		}
 	}
 	if ok && (u.RawQuery != "" || u.ForceQuery || strings.Contains(v.node.Value, "#")) {
-		v.problem(v.name+" must end with its path", "write parameters under query:")
+		v.problem(v.name+" must not contain a query or fragment", "write parameters under query:")
 		ok = false
 	}
 	return v.node.Value, ok
@@ -184,9 +184,9 @@ func readHeaders(v value) ([]template, bool) {
 	for _, t := range all {
 		switch name := t.key.Value; {
 		case !headerForm.MatchString(name):
-			t.keyProblem(quote(name)+" is not the name of a header", "write for example X-Team")
+			t.keyProblem("invalid header name "+quote(name), "write for example X-Team")
 		case slices.Contains(ownHeaders, http.CanonicalHeaderKey(name)):
-			t.keyProblem("the header "+quote(name)+" is millhand's own", "leave it out")
+			t.keyProblem("header "+quote(name)+" is set by millhand", "remove it")
 		}
 	}
 	return all, ok
@@ -239,7 +239,7 @@ func (b *builder) filledIn(all []template) map[string]string {
 	for _, t := range all {
 		s := b.fromEnv(t)
 		if strings.ContainsAny(s, "\r\n\x00") {
-			t.problem(t.name+" holds a line break with its variables filled in", "write one line")
+			t.problem(t.name+" contains a line break after its variables are filled in", "write one line")
 		}
 		out[t.key.Value] = s
 	}

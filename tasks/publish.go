@@ -72,9 +72,9 @@ func (d *draft) unpublishable() (what, fix string) {
 	switch {
 	case mode != PublishBranch && mode != PublishPush:
 	case d.job.Commit == nil:
-		return fmt.Sprintf("publish: %s needs a commit, and the task has commit: false", mode), "let it commit, or write mode: none"
+		return fmt.Sprintf("publish: %s requires a commit, but the task has commit: false", mode), "remove commit: false, or write mode: none"
 	case mode == PublishPush && d.job.Repo.Kind == RepoCopy:
-		return "publish: push needs a repository to push to, and a copied directory has none", "write mode: none, patch or branch, or use path or url"
+		return "publish: push is not supported for copy repositories", "write mode: none, patch or branch, or use path or url"
 	}
 	return "", ""
 }
@@ -85,13 +85,13 @@ func (d *draft) checkTree() {
 	c := d.task.commit
 	current := d.job.Commit != nil && d.job.Commit.Branch == CurrentBranch
 	if current && c.ifExists != FailIfExists {
-		c.exists.problem(fmt.Sprintf("if_exists: %s has no meaning for the branch %s", c.ifExists, CurrentBranch), "leave it out, or name a branch")
+		c.exists.problem(fmt.Sprintf("if_exists: %s is not supported with branch %s", c.ifExists, CurrentBranch), "remove it, or name a branch")
 	}
 	switch {
 	case d.job.Repo.Kind != RepoURL:
 	case d.job.Commit == nil:
-		c.problem("a url repository has no directory in which changes could stay, as commit: false asks for", "leave it out; publish: {mode: patch} keeps the patch alone")
+		c.problem("commit: false is not supported for url repositories", "remove it; publish: {mode: patch} keeps the patch alone")
 	case current:
-		c.branch.problem(fmt.Sprintf("a url repository has no branch checked out, as %s asks for", CurrentBranch), "name a branch")
+		c.branch.problem(fmt.Sprintf("branch %s is not supported for url repositories", CurrentBranch), "name a branch")
 	}
 }

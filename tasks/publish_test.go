@@ -48,29 +48,29 @@ func TestWorkThatCannotBePublishedIsRefused(t *testing.T) {
 		{"without a commit", head + `tasks:
 - {id: a, prompt: p, publish: {mode: push}, commit: false}
 - {id: b, prompt: p, commit: false, publish: {mode: branch}}`, []string{
-			`m.yaml:4:38: publish: push needs a commit, and the task has commit: false; let it commit, or write mode: none`,
-			`m.yaml:5:53: publish: branch needs a commit, and the task has commit: false; let it commit, or write mode: none`,
+			`m.yaml:4:38: publish: push requires a commit, but the task has commit: false; remove commit: false, or write mode: none`,
+			`m.yaml:5:53: publish: branch requires a commit, but the task has commit: false; remove commit: false, or write mode: none`,
 		}},
 		{"a copy", head + "repos: [{copy: d}]\ntasks: [{id: a, prompt: p, publish: {mode: push}}]", []string{
-			`m.yaml:4:44: publish: push needs a repository to push to, and a copied directory has none; write mode: none, patch or branch, or use path or url`,
+			`m.yaml:4:44: publish: push is not supported for copy repositories; write mode: none, patch or branch, or use path or url`,
 		}},
 		{"in place where there is no place", head + `repos: [{url: "https://h/a"}, {url: "https://h/b"}]
 tasks:
 - {id: a, prompt: p, commit: false}
 - {id: b, prompt: p, commit: {branch: "@current"}}
 - {id: c, prompt: p, commit: {branch: "@${{ matrix.k }}"}, matrix: {k: [current]}}`, []string{
-			`m.yaml:5:30: a url repository has no directory in which changes could stay, as commit: false asks for; leave it out; publish: {mode: patch} keeps the patch alone`,
-			`m.yaml:6:39: a url repository has no branch checked out, as @current asks for; name a branch`,
-			`m.yaml:7:39: a url repository has no branch checked out, as @current asks for; name a branch`,
+			`m.yaml:5:30: commit: false is not supported for url repositories; remove it; publish: {mode: patch} keeps the patch alone`,
+			`m.yaml:6:39: branch @current is not supported for url repositories; name a branch`,
+			`m.yaml:7:39: branch @current is not supported for url repositories; name a branch`,
 		}},
 		{"branches that are always there", head + `tasks:
 - {id: a, prompt: p, commit: {branch: "@current", if_exists: append}}
 - {id: b, prompt: p, commit: {if_exists: replace, branch: "@current"}}
 - {id: c, prompt: p, commit: {if_exists: skip, branch: "@current"}}
 - {id: d, prompt: p, commit: {if_exists: fail, branch: "@current"}}`, []string{
-			`m.yaml:4:62: if_exists: append has no meaning for the branch @current; leave it out, or name a branch`,
-			`m.yaml:5:42: if_exists: replace has no meaning for the branch @current; leave it out, or name a branch`,
-			`m.yaml:6:42: if_exists: skip has no meaning for the branch @current; leave it out, or name a branch`,
+			`m.yaml:4:62: if_exists: append is not supported with branch @current; remove it, or name a branch`,
+			`m.yaml:5:42: if_exists: replace is not supported with branch @current; remove it, or name a branch`,
+			`m.yaml:6:42: if_exists: skip is not supported with branch @current; remove it, or name a branch`,
 		}},
 		{"no mapping", head + "tasks: [{id: a, prompt: p, publish: push}]", []string{
 			`m.yaml:3:37: "publish" must be a mapping, not the text "push"; write KEY: VALUE`,
@@ -78,8 +78,8 @@ tasks:
 	})
 	_, err := loadText(t, head+"repos: [{copy: d}]\ntasks: [{id: a, prompt: p}, {id: b, prompt: p, repos: [{path: d}], commit: false}]", besideManifest, Overrides{Publish: PublishPush})
 	want := []string{
-		"--publish: task a: publish: push needs a repository to push to, and a copied directory has none; write mode: none, patch or branch, or use path or url",
-		"--publish: task b: publish: push needs a commit, and the task has commit: false; let it commit, or write mode: none",
+		"--publish: task a: publish: push is not supported for copy repositories; write mode: none, patch or branch, or use path or url",
+		"--publish: task b: publish: push requires a commit, but the task has commit: false; remove commit: false, or write mode: none",
 	}
 	if diff := cmp.Diff(want, lines(t, err)); diff != "" {
 		t.Errorf("by the flag (-want +got):\n%s", diff)

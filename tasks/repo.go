@@ -30,14 +30,14 @@ var reposForm = form[[]repo]{Type{Name: "list", Elem: new(typeOf((*repoEntry).ke
 func readRepos(v value) ([]repo, bool) {
 	all, ok := upTo(maxJobs, flat(form[[]repo]{read: readRepoEntry})).read(v)
 	if len(all) > maxJobs {
-		v.problem(fmt.Sprintf("%s names more than %d repositories", v.name, maxJobs), "split it")
+		v.problem(fmt.Sprintf("%s has more than %d repositories", v.name, maxJobs), "split it")
 		return nil, false
 	}
 	first := make(map[string]*repo, len(all))
 	for i := range all {
 		r := &all[i]
 		if before := first[r.id]; before != nil {
-			r.problem(fmt.Sprintf("the repository %s stands here twice, first %s", quote(r.written), r.seenFrom(before.value)), "keep one of them")
+			r.problem(fmt.Sprintf("duplicate repository %s, first %s", quote(r.written), r.seenFrom(before.value)), "keep one of them")
 			ok = false
 			continue
 		}
@@ -49,7 +49,7 @@ func readRepos(v value) ([]repo, bool) {
 // seenFrom describes the position of another value.
 func (v value) seenFrom(other value) string {
 	if v.src == other.src {
-		return fmt.Sprintf("in line %d", other.use.Line)
+		return fmt.Sprintf("on line %d", other.use.Line)
 	}
 	return "at " + other.source()
 }
@@ -75,7 +75,7 @@ func readRepoEntry(v value) ([]repo, bool) {
 	switch {
 	case !v.isMapping(): // its problem is recorded
 	case len(ways) != 1:
-		v.problem("a repository is named in exactly one way", "write one of {path: DIR}, {copy: DIR}, {url: URL}, {file: LIST} or {glob: PATTERN}")
+		v.problem("a repository must have exactly one of path, copy, url, file and glob", "write one of {path: DIR}, {copy: DIR}, {url: URL}, {file: LIST} or {glob: PATTERN}")
 	case !fitting(ways[0], got) || e.target.src == nil: // likewise
 	default:
 		return e.find(ways[0])
@@ -94,9 +94,9 @@ func fitting(way string, got map[string]value) bool {
 		case !present || slices.Contains(meant[key], way):
 			continue
 		case way == "copy" && key == "ref":
-			v.keyProblem("a copied directory has no ref", "leave it out, or use path")
+			v.keyProblem("ref is not supported with copy", "remove it, or use path")
 		default:
-			v.keyProblem(fmt.Sprintf("%s has no meaning for %s", v.name, way), "leave it out; it goes with "+strings.Join(meant[key], " and "))
+			v.keyProblem(fmt.Sprintf("%s is not supported with %s", v.name, way), "remove it; it is for "+strings.Join(meant[key], " and "))
 		}
 		ok = false
 	}
@@ -145,7 +145,7 @@ func (e repoEntry) one(r Repo, at value) (made repo, picked, ok bool) {
 	info, err := os.Stat(abs)
 	switch {
 	case err != nil:
-		at.problem(fmt.Sprintf("the directory %s %s", quote(r.Dir), missing(err)), "check its path; it is relative to the manifest")
+		at.problem(fmt.Sprintf("directory %s %s", quote(r.Dir), missing(err)), "check its path; it is relative to the manifest")
 	case !info.IsDir():
 		at.problem(fmt.Sprintf("%s is not a directory", quote(r.Dir)), "name the directory of a repository")
 	default:
@@ -185,7 +185,7 @@ var revisionForm = form[string]{Type{Name: "string"}, readRevision}
 func readRevision(v value) (string, bool) {
 	t, ok := v.scalar()
 	if ok && !isRevision(t.s) {
-		v.problem(quote(t.s)+" is not a revision", "name a branch, a tag or a commit")
+		v.problem("invalid revision "+quote(t.s), "name a branch, a tag or a commit")
 		return "", false
 	}
 	return t.s, ok

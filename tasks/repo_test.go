@@ -103,26 +103,26 @@ version: 1
 model: openai/m
 `, []string{
 			`m.yaml:5:5: entry 1 of "repos" must be a mapping, not the text "."; write KEY: VALUE`,
-			`m.yaml:6:12: the directory "nope" does not exist; check its path; it is relative to the manifest`,
+			`m.yaml:6:12: directory "nope" not found; check its path; it is relative to the manifest`,
 			`m.yaml:7:12: "m.yaml" is not a directory; name the directory of a repository`,
 			`m.yaml:8:11: "x" is not the URL of a repository; write https://HOST/PATH, ssh://HOST/PATH or git@HOST:PATH`,
-			`m.yaml:9:12: the list "x" does not exist; check its path; it is relative to the manifest`,
-			`m.yaml:10:12: no directory that "x" matches holds a git repository; check the pattern; it is relative to the manifest`,
-			`m.yaml:11:5: a repository is named in exactly one way; write one of {path: DIR}, {copy: DIR}, {url: URL}, {file: LIST} or {glob: PATTERN}`,
-			`m.yaml:12:15: "depth" has no meaning for path; leave it out; it goes with url and file`,
-			`m.yaml:12:25: "include" has no meaning for path; leave it out; it goes with file and glob`,
-			`m.yaml:13:15: "depth" has no meaning for copy; leave it out; it goes with url and file`,
-			`m.yaml:14:26: "exclude" has no meaning for url; leave it out; it goes with file and glob`,
+			`m.yaml:9:12: list "x" not found; check its path; it is relative to the manifest`,
+			`m.yaml:10:12: no git repository matches "x"; check the pattern; it is relative to the manifest`,
+			`m.yaml:11:5: a repository must have exactly one of path, copy, url, file and glob; write one of {path: DIR}, {copy: DIR}, {url: URL}, {file: LIST} or {glob: PATTERN}`,
+			`m.yaml:12:15: "depth" is not supported with path; remove it; it is for url and file`,
+			`m.yaml:12:25: "include" is not supported with path; remove it; it is for file and glob`,
+			`m.yaml:13:15: "depth" is not supported with copy; remove it; it is for url and file`,
+			`m.yaml:14:26: "exclude" is not supported with url; remove it; it is for file and glob`,
 			`m.yaml:15:33: "depth" must be an integer from 0 to 2147483647, not the number -1; write for example 4`,
-			`m.yaml:16:12: "[x" is not a pattern for directories; close its brackets, and write no / in them`,
-			`m.yaml:17:12: "{d,e/f}" is not a pattern for directories; close its brackets, and write no / in them`,
-			`m.yaml:18:12: no directory that "d*" matches holds a git repository; check the pattern; it is relative to the manifest`,
+			`m.yaml:16:12: invalid pattern "[x"; close its brackets, and write no / in them`,
+			`m.yaml:17:12: invalid pattern "{d,e/f}"; close its brackets, and write no / in them`,
+			`m.yaml:18:12: no git repository matches "d*"; check the pattern; it is relative to the manifest`,
 			`m.yaml:18:28: "[x" is not a pattern for paths; close its brackets`,
-			`m.yaml:19:5: a repository is named in exactly one way; write one of {path: DIR}, {copy: DIR}, {url: URL}, {file: LIST} or {glob: PATTERN}`,
-			`m.yaml:20:15: a copied directory has no ref; leave it out, or use path`,
-			`m.yaml:21:20: "-x" is not a revision; name a branch, a tag or a commit`,
-			`m.yaml:22:5: the repository "." stands here twice, first in line 21; keep one of them`,
-			`m.yaml:23:5: the repository "." stands here twice, first in line 21; keep one of them`,
+			`m.yaml:19:5: a repository must have exactly one of path, copy, url, file and glob; write one of {path: DIR}, {copy: DIR}, {url: URL}, {file: LIST} or {glob: PATTERN}`,
+			`m.yaml:20:15: ref is not supported with copy; remove it, or use path`,
+			`m.yaml:21:20: invalid revision "-x"; name a branch, a tag or a commit`,
+			`m.yaml:22:5: duplicate repository ".", first on line 21; keep one of them`,
+			`m.yaml:23:5: duplicate repository ".", first on line 21; keep one of them`,
 			`m.yaml:24:12: "path" must be text, not the number 5; put it in quotes`,
 		}},
 	})
@@ -158,7 +158,7 @@ func TestLinksInACircleAreHarmlessToPatterns(t *testing.T) {
 		}
 	}
 	_, err := Load(t.Context(), []string{"m.yaml"}, options(dir))
-	want := []string{`m.yaml:4:23: the repository "loop/loop/w/one" stands here twice, first in line 4; keep one of them`}
+	want := []string{`m.yaml:4:23: duplicate repository "loop/loop/w/one", first on line 4; keep one of them`}
 	if diff := cmp.Diff(want, lines(t, err)); diff != "" {
 		t.Errorf("problems (-want +got):\n%s", diff)
 	}
@@ -172,8 +172,8 @@ func TestPatternsWithManyStarsEnd(t *testing.T) {
 		files int
 		want  string
 	}{
-		{"few directories", 0, "m.yaml:4:16: no directory that " + quote(pattern) + " matches holds a git repository; check the pattern; it is relative to the manifest"},
-		{"many files", 3000, "m.yaml:4:16: the pattern " + quote(pattern) + " leads to more than 100000 files and directories; begin it with a directory, or use fewer **"},
+		{"few directories", 0, "m.yaml:4:16: no git repository matches " + quote(pattern) + "; check the pattern; it is relative to the manifest"},
+		{"many files", 3000, "m.yaml:4:16: pattern " + quote(pattern) + " matches more than 100000 files and directories; start it with a directory, or use fewer **"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			files := map[string]string{deepest: ""}
@@ -196,28 +196,28 @@ func TestMistakesInAListHaveTheirLine(t *testing.T) {
 	dir := dirWith(t, map[string]string{"sub/m.yaml": oneTask + "repos: [{path: one}, {file: list.txt}]", "sub/list.txt": list, "sub/one/": ""})
 	_, err := Load(t.Context(), []string{"sub/m.yaml"}, options(dir))
 	want := []string{
-		`sub/list.txt:1:1: the repository "one" stands here twice, first at sub/m.yaml:4; keep one of them`,
-		`sub/list.txt:2:1: the repository "one" stands here twice, first at sub/m.yaml:4; keep one of them`,
-		`sub/list.txt:3:1: the directory "nope" does not exist; check its path; it is relative to the manifest`,
+		`sub/list.txt:1:1: duplicate repository "one", first at sub/m.yaml:4; keep one of them`,
+		`sub/list.txt:2:1: duplicate repository "one", first at sub/m.yaml:4; keep one of them`,
+		`sub/list.txt:3:1: directory "nope" not found; check its path; it is relative to the manifest`,
 		`sub/list.txt:4:1: "m.yaml" is not a directory; name the directory of a repository`,
-		`sub/list.txt:5:1: the line names no repository; write a path, copy:PATH or a URL`,
-		`sub/list.txt:6:1: a copied directory has no ref; leave it out, or name the directory without copy:`,
-		`sub/list.txt:7:1: the line names no repository; write a path, copy:PATH or a URL`,
-		`sub/list.txt:8:1: "-x" is not a revision; name a branch, a tag or a commit after ref=`,
-		`sub/list.txt:9:1: "" is not a revision; name a branch, a tag or a commit after ref=`,
-		`sub/list.txt:10:1: the quotes do not hold a path; write "PATH", with \" for a quote and \\ for a backslash in it`,
-		`sub/list.txt:11:1: the quotes do not hold a path; write "PATH", with \" for a quote and \\ for a backslash in it`,
-		`sub/list.txt:12:1: "x" after the path is not understood; write ref=REF, or # before a comment`,
+		`sub/list.txt:5:1: missing repository; write a path, copy:PATH or a URL`,
+		`sub/list.txt:6:1: ref is not supported with copy; remove it, or name the directory without copy:`,
+		`sub/list.txt:7:1: missing repository; write a path, copy:PATH or a URL`,
+		`sub/list.txt:8:1: invalid revision "-x"; name a branch, a tag or a commit after ref=`,
+		`sub/list.txt:9:1: invalid revision ""; name a branch, a tag or a commit after ref=`,
+		`sub/list.txt:10:1: invalid quoted path; write "PATH", with \" for a quote and \\ for a backslash in it`,
+		`sub/list.txt:11:1: invalid quoted path; write "PATH", with \" for a quote and \\ for a backslash in it`,
+		`sub/list.txt:12:1: unexpected "x" after the path; write ref=REF, or # before a comment`,
 		`sub/list.txt:13:1: the URL holds credentials, which reports would show; take them out, and give a token by the environment`,
 		`sub/list.txt:14:1: the URL holds credentials, which reports would show; take them out, and give a token by the environment`,
 		`sub/list.txt:15:1: "a:b" is not the URL of a repository; write https://HOST/PATH, ssh://HOST/PATH or git@HOST:PATH`,
 		`sub/list.txt:16:1: the URL names no valid host; write https://HOST/PATH, ssh://HOST/PATH or git@HOST:PATH`,
 		`sub/list.txt:17:1: the URL holds white space or a control character; write it with %20 and its like`,
-		`sub/list.txt:18:1: the line holds a control character, or is not UTF-8; write the path in double quotes, with \x and two digits for it`,
-		`sub/list.txt:19:1: the line is longer than 8192 bytes; write one repository a line`,
-		`sub/list.txt:20:3: the directory "-" does not exist; check its path; it is relative to the manifest`,
+		`sub/list.txt:18:1: the line contains a control character or invalid UTF-8; write the path in double quotes, with \x and two digits for it`,
+		`sub/list.txt:19:1: the line exceeds 8192 bytes; write one repository a line`,
+		`sub/list.txt:20:3: directory "-" not found; check its path; it is relative to the manifest`,
 		`sub/list.txt:21:1: the scheme "ftp" is not supported; use https, http, ssh or file`,
-		`sub/list.txt:22:1: the line holds a control character, or is not UTF-8; write the path in double quotes, with \x and two digits for it`,
+		`sub/list.txt:22:1: the line contains a control character or invalid UTF-8; write the path in double quotes, with \x and two digits for it`,
 	}
 	if diff := cmp.Diff(want, lines(t, err)); diff != "" {
 		t.Errorf("problems (-want +got):\n%s", diff)
@@ -227,19 +227,19 @@ func TestMistakesInAListHaveTheirLine(t *testing.T) {
 func TestListsThatAreRefused(t *testing.T) {
 	files := map[string]string{"empty.txt": "", "comments.txt": "# x\n\n", "one.txt": "one\n", "one/.git/": "", "copies.txt": "copy:one", "long.txt": strings.Repeat("\n", maxLines), "big.txt": strings.Repeat("#", maxList+1), "d/": ""}
 	for _, tt := range []struct{ name, repos, want string }{
-		{"nothing in it", "[{file: empty.txt}]", `m.yaml:4:16: the list "empty.txt" names no repository; write one a line: a path, copy:PATH or a URL`},
-		{"comments alone", "[{file: comments.txt}]", `m.yaml:4:16: the list "comments.txt" names no repository; write one a line: a path, copy:PATH or a URL`},
-		{"nothing left", "[{file: one.txt, exclude: [o*]}]", `m.yaml:4:16: include and exclude leave no repository of "one.txt"; compare their patterns with the list`},
-		{"nothing left of a pattern", "[{glob: o*, include: [x]}]", `m.yaml:4:16: include and exclude leave no repository of "o*"; compare their patterns with the directories`},
-		{"nothing found", "[{glob: d}]", `m.yaml:4:16: no directory that "d" matches holds a git repository; check the pattern; it is relative to the manifest`},
-		{"no such file", "[{file: none.txt}]", `m.yaml:4:16: the list "none.txt" does not exist; check its path; it is relative to the manifest`},
-		{"a directory", "[{file: d}]", `m.yaml:4:16: the list "d" is not a file; check its path; it is relative to the manifest`},
-		{"a ref for a copy", "[{file: copies.txt, ref: main}]", `copies.txt:1:1: a copied directory has no ref; leave it out, or name the directory without copy:`},
-		{"too many lines", "[{file: long.txt}]", `m.yaml:4:16: the list "long.txt" has more than 100000 lines, or all lists more than 1000000; split it`},
-		{"too large", "[{file: big.txt}]", `m.yaml:4:16: the list "big.txt" is larger than 10 MiB; split it`},
-		{"twice", "[{file: one.txt}, {file: one.txt}]", `one.txt:1:1: the repository "one" stands here twice, first at one.txt:1; keep one of them`},
-		{"a directory and what a pattern finds", "[{path: ./one}, {glob: '*'}]", `m.yaml:4:24: the repository "one" stands here twice, first in line 4; keep one of them`},
-		{"standard input that is closed", "[{file: '-'}]", `m.yaml:4:16: standard input cannot be read: file already closed; write the list to a file`},
+		{"nothing in it", "[{file: empty.txt}]", `m.yaml:4:16: no repository in list "empty.txt"; write one a line: a path, copy:PATH or a URL`},
+		{"comments alone", "[{file: comments.txt}]", `m.yaml:4:16: no repository in list "comments.txt"; write one a line: a path, copy:PATH or a URL`},
+		{"nothing left", "[{file: one.txt, exclude: [o*]}]", `m.yaml:4:16: no repository of "one.txt" is left after include and exclude; compare their patterns with the list`},
+		{"nothing left of a pattern", "[{glob: o*, include: [x]}]", `m.yaml:4:16: no repository of "o*" is left after include and exclude; compare their patterns with the directories`},
+		{"nothing found", "[{glob: d}]", `m.yaml:4:16: no git repository matches "d"; check the pattern; it is relative to the manifest`},
+		{"no such file", "[{file: none.txt}]", `m.yaml:4:16: list "none.txt" not found; check its path; it is relative to the manifest`},
+		{"a directory", "[{file: d}]", `m.yaml:4:16: list "d" is not a file; check its path; it is relative to the manifest`},
+		{"a ref for a copy", "[{file: copies.txt, ref: main}]", `copies.txt:1:1: ref is not supported with copy; remove it, or name the directory without copy:`},
+		{"too many lines", "[{file: long.txt}]", `m.yaml:4:16: list "long.txt" exceeds 100000 lines, or all lists exceed 1000000 lines; split it`},
+		{"too large", "[{file: big.txt}]", `m.yaml:4:16: list "big.txt" exceeds 10 MiB; split it`},
+		{"twice", "[{file: one.txt}, {file: one.txt}]", `one.txt:1:1: duplicate repository "one", first at one.txt:1; keep one of them`},
+		{"a directory and what a pattern finds", "[{path: ./one}, {glob: '*'}]", `m.yaml:4:24: duplicate repository "one", first on line 4; keep one of them`},
+		{"standard input that is closed", "[{file: '-'}]", `m.yaml:4:16: cannot read standard input: file already closed; write the list to a file`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			_, _, err := loadIn(t, tt.repos, files)
@@ -268,11 +268,11 @@ func TestAListMayBeStandardInput(t *testing.T) {
 		paths   []string
 		want    string
 	}{
-		{"nothing in it", "", nil, []string{"m.yaml"}, `m.yaml:4:16: the list "-" names no repository; write one a line: a path, copy:PATH or a URL`},
-		{"a mistake in it", "one\ntwo\n", nil, []string{"m.yaml"}, `-:2:1: the directory "two" does not exist; check its path; it is relative to the manifest`},
-		{"broken", "", errors.New("broken pipe"), []string{"m.yaml"}, `m.yaml:4:16: standard input cannot be read: broken pipe; write the list to a file`},
-		{"a manifest and a list", strings.Replace(oneTask, "id: a", "id: c", 1), nil, []string{"m.yaml", "-"}, `m.yaml:4:16: standard input can be read once, and is a manifest; write the list to a file`},
-		{"two lists", "one", nil, []string{"m.yaml", "two.yaml"}, `two.yaml:3:32: standard input can be read once, and is the list at m.yaml:4; write the list to a file`},
+		{"nothing in it", "", nil, []string{"m.yaml"}, `m.yaml:4:16: no repository in list "-"; write one a line: a path, copy:PATH or a URL`},
+		{"a mistake in it", "one\ntwo\n", nil, []string{"m.yaml"}, `-:2:1: directory "two" not found; check its path; it is relative to the manifest`},
+		{"broken", "", errors.New("broken pipe"), []string{"m.yaml"}, `m.yaml:4:16: cannot read standard input: broken pipe; write the list to a file`},
+		{"a manifest and a list", strings.Replace(oneTask, "id: a", "id: c", 1), nil, []string{"m.yaml", "-"}, `m.yaml:4:16: standard input is already read as a manifest; write the list to a file`},
+		{"two lists", "one", nil, []string{"m.yaml", "two.yaml"}, `two.yaml:3:32: standard input is already read as the list at m.yaml:4; write the list to a file`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if _, got := load(tt.content, tt.err, tt.paths...); !cmp.Equal([]string{tt.want}, got) {
@@ -341,12 +341,12 @@ func TestURLs(t *testing.T) {
 		{"ext::sh -c touch% /tmp/x", "", "the URL holds white space or a control character"},
 		{"ext::sh", "", "the URL names a program of git's (HELPER::ADDRESS)"},
 		{"http::https://h/a", "", "the URL names a program of git's (HELPER::ADDRESS)"},
-		{"--upload-pack=x", "", `the URL begins with "-"`},
+		{"--upload-pack=x", "", `the URL starts with "-"`},
 		{"ssh://-oProxyCommand=x/a", "", "the URL names no valid host"},
 		{"ssh://-x@h/a", "", "the URL's user is not a plain name"},
-		{"-x@h:a", "", `the URL begins with "-"`},
+		{"-x@h:a", "", `the URL starts with "-"`},
 		{"git@-h:a", "", "the URL names no valid host"},
-		{"git@h:-a", "", `the URL's path begins with "-"`},
+		{"git@h:-a", "", `the URL's path starts with "-"`},
 		{"git@h:", "", "the URL names no repository"},
 		{"git@h:.git", "", "the URL names no repository"},
 		{"git@h:a/../b", "", `the URL's path holds "." or ".."`},

@@ -43,7 +43,7 @@ func (b *builder) named(drafts []*draft, only []string) []*draft {
 	for _, id := range only {
 		wanted[id] = true
 		if !exists[id] && b.complete && len(drafts) > 0 {
-			b.flagProblem("--only", "there is no task or job "+quote(id), b.found.suggest(id, known, "there are: "))
+			b.flagProblem("--only", "unknown task or job "+quote(id), b.found.suggest(id, known, "known: "))
 		}
 	}
 	return slices.DeleteFunc(slices.Clone(drafts), func(d *draft) bool { return !wanted[d.task.id.s] && !wanted[d.job.ID] })

@@ -15,13 +15,13 @@ var shardForm = regexp.MustCompile(`^([0-9]{1,9})/([0-9]{1,9})$`)
 func ParseShard(s string) (Shard, error) {
 	m := shardForm.FindStringSubmatch(s)
 	if m == nil {
-		return Shard{}, fmt.Errorf("%s is not a shard: write I/N, such as 1/4", quote(s))
+		return Shard{}, fmt.Errorf("invalid shard %s: write I/N, such as 1/4", quote(s))
 	}
 	index, _ := strconv.Atoi(m[1]) // at most 9 digits
 	total, _ := strconv.Atoi(m[2])
 	shard := Shard{Index: index, Total: total}
 	if !shard.valid() {
-		return Shard{}, fmt.Errorf("there is no shard %s: write I/N with I from 1 to N", s)
+		return Shard{}, fmt.Errorf("invalid shard %s: write I/N with I from 1 to N", s)
 	}
 	return shard, nil
 }

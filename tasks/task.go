@@ -73,16 +73,16 @@ var taskIDForm = form[text]{Type{Name: "string"}, readTaskID}
 // readTaskID reads an id that is safe as the name of a file and of a branch.
 func readTaskID(v value) (text, bool) {
 	const most = 64
-	const fix = "use up to 64 letters, digits, ., _ and -, beginning with a letter or digit"
+	const fix = "use up to 64 letters, digits, ., _ and -, starting with a letter or digit"
 	t, ok := v.filled()
 	switch {
 	case !ok:
 	case len(t.s) > most:
-		v.problem(fmt.Sprintf("the task id %s is longer than %d characters", quote(t.s), most), fix)
+		v.problem(fmt.Sprintf("task id %s exceeds %d characters", quote(t.s), most), fix)
 	case !idForm.MatchString(t.s):
-		v.problem(fmt.Sprintf("the task id %s is not a plain name", quote(t.s)), fix)
+		v.problem(fmt.Sprintf("invalid task id %s", quote(t.s)), fix)
 	case branchFault(branchPrefix+t.s) != "":
-		v.problem(fmt.Sprintf("the task id %s cannot be part of a branch's name", quote(t.s)), branchFault(branchPrefix+t.s))
+		v.problem(fmt.Sprintf("task id %s is not valid in a branch name", quote(t.s)), branchFault(branchPrefix+t.s))
 	default:
 		return t, true
 	}
@@ -119,7 +119,7 @@ func uniqueChecks(checks []check) {
 	first := map[string]check{}
 	for _, c := range checks {
 		if before, twice := first[c.Name]; twice {
-			c.problem(fmt.Sprintf("the verify name %s is used twice, first in line %d", quote(c.Name), before.use.Line), "rename one of them")
+			c.problem(fmt.Sprintf("duplicate verify name %s, first on line %d", quote(c.Name), before.use.Line), "rename one of them")
 			continue
 		}
 		first[c.Name] = c

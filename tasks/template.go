@@ -94,7 +94,7 @@ func parseTemplate(t text) template {
 func cutVariable(s string) (name, after string, err error) {
 	inside, after, closed := strings.Cut(s, "}}")
 	if !closed || strings.ContainsAny(inside, "\r\n") || strings.Contains(inside, opening) {
-		return "", s, errors.New("a ${{ is not closed by }} on its line")
+		return "", s, errors.New("${{ without }} on the same line")
 	}
 	name = strings.TrimSpace(inside)
 	if !variableForm.MatchString(name) {

@@ -81,9 +81,9 @@ func readProgram(v value) (program, bool) {
 		return program{}, false
 	}
 	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
-		v.problem(fmt.Sprintf("the program %s %s", quote(words[0]), missing(err)), "check its path; it is relative to the manifest")
+		v.problem(fmt.Sprintf("program %s %s", quote(words[0]), missing(err)), "check its path; it is relative to the manifest")
 	} else if info.Mode().Perm()&0o111 == 0 {
-		v.problem(fmt.Sprintf("the program %s is not executable", quote(words[0])), "run chmod +x, or name its interpreter first")
+		v.problem(fmt.Sprintf("program %s is not executable", quote(words[0])), "run chmod +x, or name its interpreter first")
 	}
 	return program{slices.Concat([]string{path}, words[1:]), written}, true
 }

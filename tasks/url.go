@@ -46,7 +46,7 @@ func parseURL(s string) (string, *fault) {
 	case !utf8.ValidString(s) || strings.ContainsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }):
 		return "", &fault{what: "the URL holds white space or a control character", fix: "write it with %20 and its like"}
 	case strings.HasPrefix(s, "-"):
-		return "", &fault{what: `the URL begins with "-"`, fix: "write https://HOST/PATH"}
+		return "", &fault{what: `the URL starts with "-"`, fix: "write https://HOST/PATH"}
 	case helperForm.MatchString(s):
 		return "", &fault{what: "the URL names a program of git's (HELPER::ADDRESS)", fix: "write https://HOST/PATH"}
 	case !hasScheme:
@@ -103,7 +103,7 @@ func scpFault(s string) *fault {
 	case !validHost(strings.Trim(m[2], "[]")):
 		return &fault{what: "the URL names no valid host", fix: form}
 	case strings.HasPrefix(m[3], "-"):
-		return &fault{what: `the URL's path begins with "-"`, fix: form}
+		return &fault{what: `the URL's path starts with "-"`, fix: form}
 	}
 	return pathFault(m[3], form)
 }

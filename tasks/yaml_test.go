@@ -181,7 +181,7 @@ tasks: [null, {id: a, prompt: p, needs: [null], vars: {x: null}}]`, []string{
 version: 1
 model: openai/m
 tasks: [{id: a, prompt: p}]`, []string{
-			`m.yaml:1:8: "a b" is not a name; use letters, digits, _ and -, and begin with a letter`,
+			`m.yaml:1:8: invalid name "a b"; use letters, digits, _ and -, starting with a letter`,
 			`m.yaml:1:21: "x" must be text, a number or a boolean, not a list; write one value`,
 		}},
 		{"bytes that are no text", "version: 1\n# \u00e9\nname: a\xffb\n", []string{
