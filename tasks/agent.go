@@ -50,7 +50,7 @@ func readAgents(v value) ([]*agent, bool) {
 	entries, ok := v.definitions()
 	for _, e := range entries {
 		if !idForm.MatchString(e.key.Value) {
-			e.keyProblem(quote(e.key.Value)+" is not a name", "use letters, digits, ., _ and -")
+			e.keyProblem("invalid agent name "+quote(e.key.Value), "use letters, digits, ., _ and -")
 			continue
 		}
 		all = append(all, readAgent(e))

@@ -33,7 +33,7 @@ func readAgentFiles(v value) ([]*agent, bool) {
 	}
 	info, err := os.Stat(path)
 	if err != nil {
-		v.problem(fmt.Sprintf("%s %s", quote(t.s), missing(err)), "check its path; it is relative to the manifest")
+		v.problem(fmt.Sprintf("%s: %s", quote(t.s), missing(err)), "check its path; it is relative to the manifest")
 		return nil, false
 	}
 	if !info.IsDir() {
@@ -53,18 +53,18 @@ func readAgentFiles(v value) ([]*agent, bool) {
 // agentsIn lists the files of a directory of agents, as the entry spells it.
 func (v value) agentsIn(directory string) ([]string, bool) {
 	var files []string
-	places := []string{directory}
+	dirs := []string{directory}
 	if filepath.Base(resolvePath(v.src.dir, directory)) == ".opencode" {
-		places = []string{filepath.Join(directory, "agent"), filepath.Join(directory, "agents")}
+		dirs = []string{filepath.Join(directory, "agent"), filepath.Join(directory, "agents")}
 	}
-	for _, place := range places {
-		entries, err := os.ReadDir(resolvePath(v.src.dir, place))
-		if err != nil && (len(places) == 1 || !errors.Is(err, os.ErrNotExist)) {
-			v.problem(fmt.Sprintf("directory %s %s", quote(place), missing(err)), "check its path; it is relative to the manifest")
+	for _, dir := range dirs {
+		entries, err := os.ReadDir(resolvePath(v.src.dir, dir))
+		if err != nil && (len(dirs) == 1 || !errors.Is(err, os.ErrNotExist)) {
+			v.problem(fmt.Sprintf("directory %s: %s", quote(dir), missing(err)), "check its path; it is relative to the manifest")
 			return nil, false
 		}
 		for _, e := range entries {
-			switch file := filepath.Join(place, e.Name()); {
+			switch file := filepath.Join(dir, e.Name()); {
 			case e.IsDir():
 				v.src.found.note(fmt.Sprintf("%s: agents in the subdirectory %s are ignored; add it to agents_from", v.source(), file))
 			case filepath.Ext(e.Name()) == ".md":
@@ -98,7 +98,7 @@ func (v value) agentFile(file string) (*agent, bool) {
 	}
 	switch {
 	case errors.Is(err, errTooLarge):
-		src.report(1, 1, fmt.Sprintf("the file is larger than %d KiB", maxAgentFile>>10), "an agent's prompt is sent with every request: shorten it")
+		src.report(1, 1, fmt.Sprintf("the file exceeds %d KiB", maxAgentFile>>10), "an agent's prompt is sent with every request: shorten it")
 		return nil, false
 	case err != nil:
 		src.unreadable(err)

@@ -107,20 +107,20 @@ func TestMistakesInAgentFiles(t *testing.T) {
 	if diff := cmp.Diff([]string{
 		`a/a b.md:1:1: invalid agent name "a b"; name the file after the agent, with letters, digits, ., _ and -`,
 		`a/keys.md:3:1: unknown key "permision"; did you mean "permission"?`,
-		`a/keys.md:4:15: "bash" must be true or false, not the text "maybe"; write true or false`,
+		`a/keys.md:4:15: "bash" must be true or false, not the string "maybe"; write true or false`,
 		`a/keys.md:5:7: "mode" must be one of primary, subagent, all, not "sub"; write one of them`,
 		`a/keys.md:7:3: unknown permission "edti"; did you mean "edit"?`,
-		`a/keys.md:8:15: "*" must be allow or deny, not the text "perhaps"; write one of them`,
+		`a/keys.md:8:15: "*" must be allow or deny, not the string "perhaps"; write one of them`,
 		`a/keys.md:9:1: unknown key "prompt"; known here: color, description, disable, hidden, maxSteps, mode, model, name, options, permission, reasoningEffort, reasoningSummary, steps, temperature, textVerbosity, thinking, tools, top_p, variant`,
 		`a/list.md:2:1: frontmatter must be a mapping; write KEY: VALUE`,
 		`a/no-head.md:1:1: file does not start with frontmatter between two lines of ---; start it with a line of ---, keys such as description:, and another line of ---`,
 		`a/sub.md:1:1: agent "sub": missing description, which models need to choose it; add description: TEXT, or mode: primary`,
 		`a/yaml.md:2:1: a tab is used to indent; use spaces`,
 		`b/same.md:1:1: the agent "same" differs from the one at m.yaml:1; make them equal, or rename one of them`,
-		`c/huge.md:1:1: the file is larger than 256 KiB; an agent's prompt is sent with every request: shorten it`,
+		`c/huge.md:1:1: the file exceeds 256 KiB; an agent's prompt is sent with every request: shorten it`,
 		`m.yaml:2:32: no agents found in "d"; name a directory of .md files, a file, or an .opencode directory with agent/*.md`,
-		`m.yaml:2:35: "gone" not found; check its path; it is relative to the manifest`,
-		`m.yaml:2:41: entry 6 of "agents_from" must be text, not a list; write one text`,
+		`m.yaml:2:35: "gone": not found; check its path; it is relative to the manifest`,
+		`m.yaml:2:41: entry 6 of "agents_from" must be a string, not a list; write one string`,
 	}, lines(t, err)); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}

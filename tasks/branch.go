@@ -38,8 +38,8 @@ func branchFault(name string) string {
 			return fmt.Sprintf("it must not contain %q", r)
 		}
 	}
-	for part := range strings.SplitSeq(name, "/") {
-		if strings.HasPrefix(part, ".") || strings.HasSuffix(part, ".lock") {
+	for element := range strings.SplitSeq(name, "/") {
+		if strings.HasPrefix(element, ".") || strings.HasSuffix(element, ".lock") {
 			return `no element of it may start with "." or end with ".lock"`
 		}
 	}

@@ -148,7 +148,7 @@ func TestConditionsThatAreRefused(t *testing.T) {
 	}{
 		{"nothing", `"  "`, []string{`9:10: "if" is empty; write a condition, or leave it out`}},
 		{"nothing between braces", `${{ }}`, []string{`9:9: "if" is empty; write a condition, or leave it out`}},
-		{"a list", `[a]`, []string{`9:9: "if" must be text, a number or a boolean, not a list; write one value`}},
+		{"a list", `[a]`, []string{`9:9: "if" must be a string, number or boolean, not a list; write one value`}},
 		{"braces that stay open", `${{ vars.on`, []string{`9:9: the ${{ is not closed by }}; write ${{ CONDITION }}, or the condition alone`}},
 		{"braces around a part", `vars.on && ${{ vars.on }}`, []string{`9:20: unexpected "$"; write one ${{ }} around the entire condition`}},
 		{"braces twice", `${{ vars.on }} && ${{ vars.on }}`, []string{`9:21: unexpected "}"; write one ${{ }} around the entire condition`}},
@@ -180,7 +180,7 @@ func TestConditionsThatAreRefused(t *testing.T) {
 		{"one equals sign", `vars.on = 'yes'`, []string{`9:17: unexpected "="; write == to compare`}},
 		{"one ampersand", `vars.on & vars.off`, []string{`9:17: unexpected "&"; write && or ||`}},
 		{"a number that goes on", `vars.on == 1x`, []string{`9:20: "1x" is neither a number nor a name; put a text in quotes`}},
-		{"a quote", `vars.on == 'yes`, []string{`9:20: a quote is opened and never closed; close it; a quote within is doubled`}},
+		{"a quote", `vars.on == 'yes`, []string{`9:20: unclosed quote; close it; a quote within is doubled`}},
 		{"in single quotes", `'vars.on == ''it'' && vars.onn'`, []string{`9:31: unknown variable "vars.onn"; did you mean "vars.on"?`}},
 		{"in double quotes", `"vars.on == \"é\" && vars.onn"`, []string{`9:30: unknown variable "vars.onn"; did you mean "vars.on"?`}},
 		{"in double quotes with other escapes", `"vars.on == \x27y\x27 && vars.onn"`, []string{`9:9: unknown variable "vars.onn"; did you mean "vars.on"?`}},
@@ -190,7 +190,7 @@ func TestConditionsThatAreRefused(t *testing.T) {
 		{"nested", strings.Repeat("(", 40) + "1" + strings.Repeat(")", 40), []string{`9:41: the condition is nested more than 32 deep; make it flatter`}},
 		{"denied again and again", `"` + strings.Repeat("!", 40) + `1"`, []string{`9:42: the condition is nested more than 32 deep; make it flatter`}},
 		{"long", `'` + strings.Repeat("1 && ", 1000) + `1'`, []string{`9:10: the condition exceeds 4096 bytes; shorten it`}},
-		{"a tag", `!vars.on`, []string{`9:9: the tag "!vars.on" is not supported; leave it out, or put a text that begins with ! in quotes`}},
+		{"a tag", `!vars.on`, []string{`9:9: the tag "!vars.on" is not supported; remove it, or put a string that starts with ! in quotes`}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			_, err := conditional(t, tt.condition, Overrides{})

@@ -67,13 +67,13 @@ func (v value) describe() string {
 	}
 	switch v.node.ShortTag() {
 	case "!!null":
-		return "nothing"
+		return "null"
 	case "!!bool":
 		return "the boolean " + v.node.Value
 	case "!!int", "!!float":
 		return "the number " + strings.Trim(quote(v.node.Value), `"`)
 	}
-	return "the text " + quote(v.node.Value)
+	return "the string " + quote(v.node.Value)
 }
 
 // isMapping and its like look at the value and record nothing.
@@ -98,11 +98,11 @@ type text struct {
 // something else in YAML do not, as quotes make clear what is meant.
 func (v value) text() (text, bool) {
 	if !v.isScalar() || slices.Contains([]string{"!!null", "!!bool", "!!int", "!!float"}, v.node.ShortTag()) {
-		fix := "write one text"
+		fix := "write one string"
 		if v.isScalar() && !v.null() {
 			fix = "put it in quotes"
 		}
-		v.wrong("text", fix)
+		v.wrong("a string", fix)
 		return text{}, false
 	}
 	return text{v, v.node.Value}, true
@@ -112,7 +112,7 @@ func (v value) text() (text, bool) {
 func (v value) filled() (text, bool) {
 	t, ok := v.text()
 	if ok && strings.TrimSpace(t.s) == "" {
-		v.problem(v.name+" is empty", "fill it in, or leave it out")
+		v.problem(v.name+" is empty", "give it a value, or remove it")
 		return text{}, false
 	}
 	return t, ok
@@ -128,7 +128,7 @@ func (v value) str() (string, bool) {
 // what they look like in a variable or a command.
 func (v value) scalar() (text, bool) {
 	if !v.isScalar() || v.null() {
-		v.wrong("text, a number or a boolean", "write one value")
+		v.wrong("a string, number or boolean", "write one value")
 		return text{}, false
 	}
 	return text{v, v.node.Value}, true

@@ -6,8 +6,8 @@ import "fmt"
 // with its value. The same may stand in several manifests.
 type definition[T any] struct {
 	value
-	title  string // how messages speak of it, and what tells it from others
-	digest string // of what it content, the same on every machine
+	title  string // its name in messages, unique among others
+	digest string // of its content, the same on every machine
 	is     T
 }
 

@@ -24,15 +24,15 @@ func TestMistakesInWhatAManifestDefines(t *testing.T) {
   g: {prompt: "Look at !` + "`git log`" + `."}
   h: x
 ` + oneTask, []string{
-			`m.yaml:2:3: "a b" is not a name; use letters, digits, ., _ and -`,
+			`m.yaml:2:3: invalid agent name "a b"; use letters, digits, ., _ and -`,
 			`m.yaml:3:7: unknown key "promt"; did you mean "prompt"?`,
 			`m.yaml:3:23: "mode" must be one of primary, subagent, all, not "sub"; write one of them`,
 			`m.yaml:3:35: "turns" must be an integer of at least 1, not the number 0; write for example 4`,
 			`m.yaml:3:51: "temperature" must be a number from 0 to 2, not the number 2.5; write for example 0.2`,
 			`m.yaml:3:64: "effort" must be one of minimal, low, medium, high, not "max"; write one of them`,
-			`m.yaml:3:81: "max_output" must be an integer of at least 1, not the text "none"; write for example 4`,
-			`m.yaml:4:15: "prompt" is empty; fill it in, or leave it out`,
-			`m.yaml:4:32: "description" must be text, not the number 5; put it in quotes`,
+			`m.yaml:3:81: "max_output" must be an integer of at least 1, not the string "none"; write for example 4`,
+			`m.yaml:4:15: "prompt" is empty; give it a value, or remove it`,
+			`m.yaml:4:32: "description" must be a string, not the number 5; put it in quotes`,
 			`m.yaml:4:44: unknown profile "edti"; did you mean "edit"?`,
 			`m.yaml:4:57: an agent must have one model, not a list; name one; a task or the manifest may have a list`,
 			`m.yaml:5:14: unknown provider "opnai"; did you mean "openai"?`,
@@ -40,7 +40,7 @@ func TestMistakesInWhatAManifestDefines(t *testing.T) {
 			`m.yaml:6:3: agent "f": missing description, which models need to choose it; add description: TEXT, or mode: primary`,
 			`m.yaml:7:3: agent "plan": missing description, which models need to choose it; add description: TEXT, or mode: primary`,
 			"m.yaml:8:15: !`...` commands are only supported in prompts of tasks; write it there, or under setup: and let the agent read what it wrote",
-			`m.yaml:9:6: "h" must be a mapping, not the text "x"; write KEY: VALUE`,
+			`m.yaml:9:6: "h" must be a mapping, not the string "x"; write KEY: VALUE`,
 		}},
 		{"the agent of a task", `agents: {careful: {prompt: x}}
 ` + head + `tasks:
@@ -50,7 +50,7 @@ func TestMistakesInWhatAManifestDefines(t *testing.T) {
 `, []string{
 			`m.yaml:5:29: unknown agent "carful"; did you mean "careful"?`,
 			`m.yaml:6:29: unknown agent "someone-else"; known agents: build, plan, explore, general, careful`,
-			`m.yaml:7:29: "agent" must be text, not a list; write one text`,
+			`m.yaml:7:29: "agent" must be a string, not a list; write one string`,
 		}},
 		{"providers", `providers:
   "a/b": {kind: openai, base_url: "https://h"}
@@ -70,9 +70,9 @@ func TestMistakesInWhatAManifestDefines(t *testing.T) {
 			`m.yaml:4:3: the provider name "replay" is reserved for model files; choose another name`,
 			`m.yaml:5:13: "kind" must be one of openai, responses, anthropic, google, openrouter, mistral, groq, deepseek, xai, ollama, azure, lmstudio, vllm, together, fireworks, cerebras, not "opnai"; did you mean "openai"?`,
 			`m.yaml:5:30: "base_url" is not an http or https URL; write for example https://HOST/v1`,
-			`m.yaml:5:42: "key_env" is not the name of an environment variable; write the name alone, such as EXAMPLE_API_KEY, and never the key`,
+			`m.yaml:5:42: "key_env" must be the name of an environment variable; write the name alone, such as EXAMPLE_API_KEY, and never the key`,
 			`m.yaml:5:57: "headers" must be a mapping, not a list; write KEY: VALUE`,
-			`m.yaml:5:73: "a" must be text, a number or a boolean, not a list; write one value`,
+			`m.yaml:5:73: "a" must be a string, number or boolean, not a list; write one value`,
 			`m.yaml:6:3: missing key "kind" in "d"; write {kind: openai, base_url: https://HOST/v1}`,
 			`m.yaml:6:3: missing key "base_url" in "d"; write {kind: openai, base_url: https://HOST/v1}`,
 			`m.yaml:7:31: "base_url" must not contain credentials; remove them, and name the variable with the key in key_env:`,
@@ -121,7 +121,7 @@ search: {backend: exa, key_env: SEARCH_TOKEN}
 		{"a search of others", "search: {backend: google, url: localhost, key_env: 5}\n" + oneTask, []string{
 			`m.yaml:1:19: "backend" must be one of exa, json, not "google"; write one of them`,
 			`m.yaml:1:32: "url" is not an http or https URL; write for example https://HOST/v1`,
-			`m.yaml:1:52: "key_env" must be text, not the number 5; put it in quotes`,
+			`m.yaml:1:52: "key_env" must be a string, not the number 5; put it in quotes`,
 		}},
 		{"tools", `tools:
   9x: {description: a, command: b}
@@ -138,20 +138,20 @@ search: {backend: exa, key_env: SEARCH_TOKEN}
   j: {description: a, command: b, parameters: {type: array}}
   k: {description: a, command: b, parameters: [a]}
 ` + oneTask, []string{
-			`m.yaml:2:3: "9x" is not the name of a tool; use up to 64 letters, digits, _ and -, beginning with a letter`,
-			`m.yaml:3:3: the name "bash" is taken; choose another`,
-			`m.yaml:4:3: the name "Write" is taken; choose another`,
+			`m.yaml:2:3: invalid tool name "9x"; use up to 64 letters, digits, _ and -, starting with a letter`,
+			`m.yaml:3:3: the tool name "bash" is reserved; choose another`,
+			`m.yaml:4:3: the tool name "Write" is reserved; choose another`,
 			`m.yaml:5:3: missing key "description" in "c"; add description: TEXT`,
 			`m.yaml:5:3: missing key "command" in "c"; add command: COMMAND`,
-			`m.yaml:6:3: the name "C" differs from another tool's in case alone; choose another`,
+			`m.yaml:6:3: the tool name "C" differs from another only in case; choose another`,
 			`m.yaml:7:32: "command" is empty; write a program and its arguments`,
 			`m.yaml:7:42: "time" must be a duration, not the number 5; write it with its unit, such as 90s, 20m or 1h30m`,
-			`m.yaml:7:56: "read_only" must be true or false, not the text "on"; write true`,
-			`m.yaml:8:32: program "./nope" not found; check its path; it is relative to the manifest`,
+			`m.yaml:7:56: "read_only" must be true or false, not the string "on"; write true`,
+			`m.yaml:8:32: program "./nope": not found; check its path; it is relative to the manifest`,
 			`m.yaml:10:32: program "./s.yaml" is not executable; run chmod +x, or name its interpreter first`,
-			`m.yaml:11:32: "command" holds a variable, and a tool's command has none; what differs between calls comes as JSON on standard input`,
-			`m.yaml:12:36: entry 2 of "command" must be text, a number or a boolean, not a list; write one value`,
-			`m.yaml:13:54: the schema is not that of an object; write type: object`,
+			`m.yaml:11:32: "command" of a tool must not contain variables; read the arguments of the call as JSON from standard input`,
+			`m.yaml:12:36: entry 2 of "command" must be a string, number or boolean, not a list; write one value`,
+			`m.yaml:13:54: the schema must be that of an object; write type: object`,
 			`m.yaml:14:47: "parameters" must be a JSON Schema, not a list; write for example {type: object, properties: {summary: {type: string}}}`,
 		}},
 		{"schemas", head + `tasks:
@@ -167,18 +167,18 @@ search: {backend: exa, key_env: SEARCH_TOKEN}
 - {id: j, prompt: p, output: {schema: {properties: {a: 1, a: {}}}}}
 - {id: k, prompt: p, output: [a]}
 `, []string{
-			`m.yaml:4:39: "schema" must be a JSON Schema, not the text "x"; write for example {type: object, properties: {summary: {type: string}}}`,
+			`m.yaml:4:39: "schema" must be a JSON Schema, not the string "x"; write for example {type: object, properties: {summary: {type: string}}}`,
 			`m.yaml:4:42: unknown key "foo"; known here: schema`,
-			`m.yaml:5:46: the schema is not that of an object; write type: object`,
-			`m.yaml:6:72: this is not valid JSON Schema: value must be one of 'array', 'boolean', 'integer', 'null', 'number', 'object', 'string'; compare it with json-schema.org`,
-			`m.yaml:7:70: this is not valid JSON Schema: '(' is not valid regex: error parsing regexp: missing closing ): ` + "`(`" + `; compare it with json-schema.org`,
-			`m.yaml:8:63: "$ref" leads out of the schema; write what it stands for under "$defs", and "#/$defs/NAME" here`,
-			`m.yaml:8:95: "$ref" leads out of the schema; write what it stands for under "$defs", and "#/$defs/NAME" here`,
-			`m.yaml:9:39: this is not valid JSON Schema: json-pointer in '#/$defs/x' not found; compare it with json-schema.org`,
+			`m.yaml:5:46: the schema must be that of an object; write type: object`,
+			`m.yaml:6:72: invalid JSON Schema: value must be one of 'array', 'boolean', 'integer', 'null', 'number', 'object', 'string'; compare it with json-schema.org`,
+			`m.yaml:7:70: invalid JSON Schema: '(' is not valid regex: error parsing regexp: missing closing ): ` + "`(`" + `; compare it with json-schema.org`,
+			`m.yaml:8:63: "$ref" refers to a schema outside of this one; write what it stands for under "$defs", and "#/$defs/NAME" here`,
+			`m.yaml:8:95: "$ref" refers to a schema outside of this one; write what it stands for under "$defs", and "#/$defs/NAME" here`,
+			`m.yaml:9:39: invalid JSON Schema: json-pointer in '#/$defs/x' not found; compare it with json-schema.org`,
 			`m.yaml:10:68: "maxProperties" must be a number that JSON has, not the number .nan; write another, or put it in quotes`,
-			`m.yaml:11:54: this is not valid JSON Schema: got number, want string; compare it with json-schema.org`,
-			`m.yaml:12:39: this is not valid JSON Schema: failing loading 'https://h/mine': nothing is read from elsewhere; compare it with json-schema.org`,
-			`m.yaml:13:56: this is not valid JSON Schema: got number, want boolean or object; compare it with json-schema.org`,
+			`m.yaml:11:54: invalid JSON Schema: got number, want string; compare it with json-schema.org`,
+			`m.yaml:12:39: invalid JSON Schema: failing loading 'https://h/mine': nothing is read from elsewhere; compare it with json-schema.org`,
+			`m.yaml:13:56: invalid JSON Schema: got number, want boolean or object; compare it with json-schema.org`,
 			`m.yaml:13:59: duplicate key "a", first defined on line 13; keep one of them`,
 			`m.yaml:14:30: "output" must be a mapping, not a list; write KEY: VALUE`,
 		}},
@@ -189,15 +189,15 @@ effort: 5
 temperature: warm
 max_output: -1
 ` + oneTask, []string{
-			`m.yaml:1:10: directory "nope" not found; check its path; it is relative to the manifest`,
+			`m.yaml:1:10: directory "nope": not found; check its path; it is relative to the manifest`,
 			`m.yaml:1:16: "s.yaml" is not a directory; name the directory that contains the skills' directories`,
-			`m.yaml:1:24: entry 3 of "skills" must be text, not the number 5; put it in quotes`,
-			`m.yaml:2:8: "batch" must be true or false, not the text "on"; write true`,
+			`m.yaml:1:24: entry 3 of "skills" must be a string, not the number 5; put it in quotes`,
+			`m.yaml:2:8: "batch" must be true or false, not the string "on"; write true`,
 			`m.yaml:3:22: "lines" must be an integer from 1 to 1000000, not the number 0; write for example 4`,
 			`m.yaml:3:32: "bytes" must be an integer from 1 to 10485760, not the number 99999999; write for example 4`,
 			`m.yaml:3:42: unknown key "foo"; known here: bytes, lines`,
-			`m.yaml:4:9: "effort" must be text, not the number 5; put it in quotes`,
-			`m.yaml:5:14: "temperature" must be a number from 0 to 2, not the text "warm"; write for example 0.2`,
+			`m.yaml:4:9: "effort" must be a string, not the number 5; put it in quotes`,
+			`m.yaml:5:14: "temperature" must be a number from 0 to 2, not the string "warm"; write for example 0.2`,
 			`m.yaml:6:13: "max_output" must be an integer of at least 1, not the number -1; write for example 4`,
 		}},
 	})

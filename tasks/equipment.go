@@ -56,7 +56,7 @@ func readSkillDir(v value) (skillDir, bool) {
 	info, err := os.Stat(path)
 	switch {
 	case err != nil:
-		v.problem(fmt.Sprintf("directory %s %s", quote(t.s), missing(err)), "check its path; it is relative to the manifest")
+		v.problem(fmt.Sprintf("directory %s: %s", quote(t.s), missing(err)), "check its path; it is relative to the manifest")
 	case !info.IsDir():
 		v.problem(quote(t.s)+" is not a directory", "name the directory that contains the skills' directories")
 	default:

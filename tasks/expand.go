@@ -87,7 +87,7 @@ func (b *builder) name(drafts []*draft) {
 	for i, d := range drafts {
 		d.job.Repo.Name = names[d.repo.id]
 		ids[i], branches[i] = d.slug(""), d.slug("")
-		if d.repo.top != d.repo.id { // other directories of the repository have their branches in the same place
+		if d.repo.top != d.repo.id { // other directories of the repository share its branches
 			branches[i] = d.slug(d.job.Repo.Name)
 		}
 		if len(reposOf[d.task]) > 1 {
@@ -103,7 +103,7 @@ func (b *builder) name(drafts []*draft) {
 		}
 		key := strings.ToLower(d.job.ID)
 		if other := taken[key]; other != nil {
-			d.task.mention().problem(fmt.Sprintf("two jobs would be called %s, of the tasks %s and %s", d.job.ID, other.task.id.s, d.task.id.s), "rename one of the tasks, or change the matrix")
+			d.task.mention().problem(fmt.Sprintf("two jobs have the id %s, of tasks %s and %s", d.job.ID, other.task.id.s, d.task.id.s), "rename one of the tasks, or change the matrix")
 		}
 		taken[key] = cmp.Or(taken[key], d)
 	}

@@ -36,11 +36,11 @@ func readProfiles(v value) (*profiles, bool) {
 		name := e.key.Value
 		switch {
 		case slices.Contains(permission.Presets(), name):
-			e.keyProblem(fmt.Sprintf("%s is the name of a preset", quote(name)), "choose another, and extend the preset")
+			e.keyProblem("profile name "+quote(name)+" is a preset's", "choose another name, and extend the preset")
 		case !idForm.MatchString(name):
 			e.keyProblem(quote(name)+" is not a name", "use letters, digits, ., _ and -")
 		case e.null():
-			e.problem(fmt.Sprintf("the profile %s is empty", quote(name)), "give it at least permission: or extends:")
+			e.problem(fmt.Sprintf("profile %s is empty", quote(name)), "add at least permission: or extends:")
 		default:
 			ps.bodies = append(ps.bodies, readProfileBody(e, name))
 		}

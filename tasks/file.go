@@ -12,14 +12,14 @@ import (
 // unreadable records that the file could not be read.
 func (s *source) unreadable(err error) {
 	if errors.Is(err, errTooLarge) {
-		s.found.add(Problem{File: s.name, What: "the file is larger than 1 MiB", Fix: "split it into several"})
+		s.found.add(Problem{File: s.name, What: "the file exceeds 1 MiB", Fix: "split it into several"})
 		return
 	}
-	s.found.add(Problem{File: s.name, What: "the path " + missing(err), Fix: "check its path"})
+	s.found.add(Problem{File: s.name, What: missing(err), Fix: "check its path"})
 }
 
 var (
-	errTooLarge = errors.New("larger than 1 MiB") // or, for a list, than its own bound
+	errTooLarge = errors.New("exceeds 1 MiB") // or, for a list, than its own bound
 	errNoFile   = errors.New("not a file")
 )
 
@@ -81,13 +81,13 @@ func isFile(path string) bool {
 func missing(err error) string {
 	switch {
 	case err == nil || errors.Is(err, errNoFile):
-		return "is not a file"
+		return "not a file"
 	case errors.Is(err, os.ErrNotExist):
 		return "not found"
 	case errors.Is(err, os.ErrPermission):
-		return "cannot be read: permission denied"
+		return "permission denied"
 	default:
-		return "cannot be read: " + reason(err)
+		return reason(err)
 	}
 }
 

@@ -98,9 +98,9 @@ func (b *builder) fillIn(t template, s scope) (string, []span) {
 	}
 	switch {
 	case b.rendered > maxRenderedPlan:
-		t.problem("the texts of the plan are larger than 128 MiB with their variables filled in", "split the plan")
+		t.problem("the texts of the plan exceed 128 MiB after their variables are filled in", "split the plan")
 	case ok && strings.TrimSpace(out) == "":
-		t.problem(t.name+" is empty with its variables filled in", "give the variables values")
+		t.problem(t.name+" is empty after its variables are filled in", "give the variables values")
 	}
 	return out, values
 }
@@ -169,7 +169,7 @@ func (b *builder) commitOf(d *draft, s scope) *Commit {
 	branch, ok := from.branch.render(s)
 	if ok && branch != CurrentBranch {
 		if fault := branchFault(branch); fault != "" {
-			from.branch.problem(quote(branch)+" is not a valid name of a branch", fault)
+			from.branch.problem("invalid branch name "+quote(branch), fault)
 			ok = false
 		}
 	}

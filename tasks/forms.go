@@ -88,7 +88,7 @@ func readAmount(v value, parse func(string) (money.USD, error)) (money.USD, bool
 func readCostLimit(v value) (money.USD, bool) {
 	usd, ok := readAmount(v, money.ParseLimit)
 	if ok && usd == 0 {
-		v.problem(v.name+" must be more than 0", "leave it out for no limit")
+		v.problem(v.name+" must be more than 0", "remove it for no limit")
 		return 0, false
 	}
 	return usd, ok
@@ -208,7 +208,7 @@ func oneOf[T ~string](words []T, later ...string) form[T] {
 	for i, w := range words {
 		known[i] = string(w)
 	}
-	fix := "write " + strings.Join(known, ", ") + ", or leave it out"
+	fix := "write " + strings.Join(known, ", ") + ", or remove it"
 	return form[T]{Type{Name: "enum", Values: known, NotSupported: later}, func(v value) (T, bool) {
 		t, ok := v.text()
 		switch {

@@ -107,8 +107,8 @@ func (w *dirWalk) match(path string, elements []string) {
 	switch {
 	case first == "**":
 		w.match(path, rest)
-		w.each(path, func(name string, link bool) {
-			if !link && !strings.HasPrefix(name, ".") {
+		w.each(path, func(name string, symlink bool) {
+			if !symlink && !strings.HasPrefix(name, ".") {
 				w.match(joined(path, name), elements)
 			}
 		})
@@ -133,7 +133,7 @@ func joined(path, name string) string {
 
 // each calls do for the directories, and the links to directories, in a directory. One
 // that cannot be read has none.
-func (w *dirWalk) each(path string, do func(name string, link bool)) {
+func (w *dirWalk) each(path string, do func(name string, symlink bool)) {
 	dir := resolvePath(w.dir, cmp.Or(path, "."))
 	entries, _ := os.ReadDir(dir)
 	for _, entry := range entries {
@@ -141,9 +141,9 @@ func (w *dirWalk) each(path string, do func(name string, link bool)) {
 		if w.looked > maxLooked {
 			return
 		}
-		link := entry.Type()&os.ModeSymlink != 0
-		if entry.IsDir() || link && isDir(filepath.Join(dir, entry.Name())) {
-			do(entry.Name(), link)
+		symlink := entry.Type()&os.ModeSymlink != 0
+		if entry.IsDir() || symlink && isDir(filepath.Join(dir, entry.Name())) {
+			do(entry.Name(), symlink)
 		}
 	}
 }

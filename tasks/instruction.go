@@ -34,10 +34,10 @@ func readInstruction(v value) ([]Instruction, bool) {
 	found, err := doublestar.FilepathGlob(resolvePath(v.src.dir, path), doublestar.WithFilesOnly(), doublestar.WithNoFollow())
 	switch {
 	case err != nil:
-		v.problem(quote(t.s)+" is not a pattern for files", "close its brackets")
+		v.problem("invalid glob "+quote(t.s), "close its brackets")
 		return nil, false
 	case len(found) == 0:
-		v.problem(fmt.Sprintf("no file matches %s", quote(t.s)), "check the pattern; it is relative to the manifest")
+		v.problem("no file matches "+quote(t.s), "check the glob; it is relative to the manifest")
 		return nil, false
 	case len(found) > maxCommands:
 		v.problem(fmt.Sprintf("%s matches more than %d files", quote(t.s), maxCommands), "name the files that every session needs")
@@ -67,7 +67,7 @@ func readInstructionFile(v value, path string) (Instruction, bool) {
 	data, err := readRegular(resolvePath(v.src.dir, path), maxFile)
 	switch {
 	case err != nil:
-		v.problem(fmt.Sprintf("%s %s", quote(path), missing(err)), "check its path; it is relative to the manifest")
+		v.problem(fmt.Sprintf("%s: %s", quote(path), missing(err)), "check its path; it is relative to the manifest")
 	case !utf8.Valid(data):
 		v.problem(fmt.Sprintf("%s is not UTF-8 text", quote(path)), "save it as UTF-8")
 	default:
@@ -92,7 +92,7 @@ func (v value) onlyOnce(all []Instruction) []Instruction {
 		once = append(once, i)
 	}
 	if size > maxInstructions {
-		v.problem(fmt.Sprintf("the instructions are larger than %d MiB", maxInstructions>>20), "every request carries them: shorten them")
+		v.problem(fmt.Sprintf("the instructions exceed %d MiB", maxInstructions>>20), "every request carries them: shorten them")
 	}
 	return once
 }

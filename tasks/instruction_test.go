@@ -20,10 +20,10 @@ func TestInstructionsAreFilesAndPatterns(t *testing.T) {
 	}
 	_, err = loadText(t, `instructions: ["docs/*.rst", "docs/[.md", gone.md, "@gone.md"]`+"\n"+oneTask, files, Overrides{})
 	if diff := cmp.Diff([]string{
-		`m.yaml:1:16: no file matches "docs/*.rst"; check the pattern; it is relative to the manifest`,
-		`m.yaml:1:30: "docs/[.md" is not a pattern for files; close its brackets`,
-		`m.yaml:1:43: "gone.md" not found; check its path; it is relative to the manifest`,
-		`m.yaml:1:52: "gone.md" not found; check its path; it is relative to the manifest`,
+		`m.yaml:1:16: no file matches "docs/*.rst"; check the glob; it is relative to the manifest`,
+		`m.yaml:1:30: invalid glob "docs/[.md"; close its brackets`,
+		`m.yaml:1:43: "gone.md": not found; check its path; it is relative to the manifest`,
+		`m.yaml:1:52: "gone.md": not found; check its path; it is relative to the manifest`,
 	}, lines(t, err)); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}

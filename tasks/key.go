@@ -94,7 +94,7 @@ func noting(dst *value, f field) field {
 func notSupported() field {
 	return field{Type: Type{Name: "mapping"}, notSupported: true, read: func(v value) {
 		if !v.empty() {
-			v.keyProblem(v.name+" is not supported yet", "leave it out")
+			v.keyProblem(v.name+" is not supported yet", "remove it")
 		}
 	}}
 }

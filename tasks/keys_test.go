@@ -259,7 +259,7 @@ func TestEveryKeyOfTheTablesDecodes(t *testing.T) {
 		d.sampled(k, map[bool]map[string]mapNode{false: samples, true: policySamples}[policy])
 		if k.NotSupported {
 			d.set(k, mapNode{"x": 1})
-			if _, err := d.load(t, policy); err == nil || !strings.Contains(err.Error(), "is not supported yet; leave it out") {
+			if _, err := d.load(t, policy); err == nil || !strings.Contains(err.Error(), "is not supported yet; remove it") {
 				t.Errorf("error %v", err)
 			}
 			return

@@ -79,10 +79,10 @@ func (l *lexer) quoted(mark string) token {
 	t := token{kind: aText, at: l.pos}
 	rest := l.s[l.pos+1:]
 	for {
-		part, after, closed := strings.Cut(rest, mark)
-		t.text += part
+		inside, after, closed := strings.Cut(rest, mark)
+		t.text += inside
 		if !closed {
-			l.fail(t.at, "a quote is opened and never closed", "close it; a quote within is doubled")
+			l.fail(t.at, "unclosed quote", "close it; a quote within is doubled")
 			return token{at: len(l.s)}
 		}
 		if rest = after; !strings.HasPrefix(rest, mark) {

@@ -184,7 +184,7 @@ func (e repoEntry) listed() ([]repo, bool) {
 	}
 	l := &listing{repoEntry: e}
 	l.src = &source{name: e.listName(), dir: e.src.dir, found: e.src.found, inputs: e.src.inputs, policies: e.src.policies}
-	if e.target.s == "-" { // what is on standard input, the operator says
+	if e.target.s == "-" { // standard input is the operator's
 		l.src.policies = l.src.policies.Own()
 	}
 	lines := bytes.Split(bytes.TrimPrefix(data, []byte("\ufeff")), []byte("\n"))
@@ -263,7 +263,7 @@ func (e repoEntry) listData() ([]byte, bool) {
 	case err != nil && name == "-":
 		e.target.problem("cannot read standard input: "+reason(err), "write the list to a file")
 	case err != nil:
-		e.target.problem(fmt.Sprintf("list %s %s", quote(name), missing(err)), "check its path; it is relative to the manifest")
+		e.target.problem(fmt.Sprintf("list %s: %s", quote(name), missing(err)), "check its path; it is relative to the manifest")
 	default:
 		return data, true
 	}

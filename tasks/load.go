@@ -75,7 +75,7 @@ func (l *loader) manifest(ctx context.Context, path string) (*manifest, error) {
 	if path != "-" {
 		abs = resolvePath(l.options.Dir, path)
 	}
-	if isFile(abs) { // a pipe has no directory worth speaking of
+	if isFile(abs) { // a pipe has no useful directory
 		dir = filepath.Dir(abs)
 	}
 	src := l.source(path, dir)

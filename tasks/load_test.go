@@ -51,12 +51,12 @@ func TestProblemsOfSeveralManifestsComeTogether(t *testing.T) {
 	})
 	_, err := Load(t.Context(), []string{"d.yaml", "c.yaml", "b.yaml", "a.yaml", "nope.yaml", "./a.yaml", "."}, options(dir))
 	want := []string{
-		`.: the path is not a file; check its path`,
+		`.: not a file; check its path`,
 		`./a.yaml: the manifest is named twice; name it once`,
 		`a.yaml:3:14: duplicate task id "a", first at b.yaml:3; rename one of the tasks`,
 		`a.yaml:4:10: the price of "openai/m" differs from the one at b.yaml:4; state it once`,
 		`c.yaml:2:1: this line does not fit the lines above it; check its indentation, and that quotes and brackets before it are closed`,
-		`nope.yaml: the path not found; check its path`,
+		`nope.yaml: not found; check its path`,
 	}
 	if diff := cmp.Diff(want, lines(t, err)); diff != "" {
 		t.Errorf("problems (-want +got):\n%s", diff)

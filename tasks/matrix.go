@@ -88,7 +88,7 @@ func readAxisValues(v value) ([]string, bool) {
 		return nil, false
 	}
 	if len(texts) == 0 {
-		v.problem(v.name+" has no values", "write at least one, or leave the key out")
+		v.problem(v.name+" has no values", "add at least one, or remove the key")
 		return nil, false
 	}
 	seen := map[string]bool{}
@@ -116,7 +116,7 @@ func readCells(v value) (cells, bool) {
 	}
 	switch {
 	case ok && len(entries) == 0:
-		v.problem(v.name+" is empty", "leave it out")
+		v.problem(v.name+" is empty", "remove it")
 	case len(entries) > maxKeys:
 		v.problem(fmt.Sprintf("%s has more than %d keys", v.name, maxKeys), "split the task")
 		return cells{}, false

@@ -199,20 +199,20 @@ var rangeForm = regexp.MustCompile(`^(.+)#(L?)([0-9]{1,9})(?:(-)(?:L?([0-9]{1,9}
 
 // takeRange cuts a range of lines from the name.
 func (m *Mention) takeRange() {
-	part := rangeForm.FindStringSubmatch(m.Name)
-	if part == nil {
+	match := rangeForm.FindStringSubmatch(m.Name)
+	if match == nil {
 		return
 	}
-	first, _ := strconv.Atoi(part[3]) // digits, and few
-	last, _ := strconv.Atoi(part[5])
+	first, _ := strconv.Atoi(match[3]) // digits, and few
+	last, _ := strconv.Atoi(match[5])
 	switch {
-	case part[4] == "":
+	case match[4] == "":
 		last = first
-	case part[5] == "":
+	case match[5] == "":
 		last = 0
 	}
-	if explicit := part[2] != ""; explicit || first > 0 && (last == 0 || last >= first) {
-		m.Ranged, m.Name, m.First, m.Last, m.Explicit = m.Name, part[1], first, last, explicit
+	if explicit := match[2] != ""; explicit || first > 0 && (last == 0 || last >= first) {
+		m.Ranged, m.Name, m.First, m.Last, m.Explicit = m.Name, match[1], first, last, explicit
 	}
 }
 

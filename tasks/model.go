@@ -84,7 +84,7 @@ func fileModel(kind, file, dir string) (m Model, what, fix string) {
 	}
 	path := resolvePath(dir, file)
 	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
-		return Model{}, fmt.Sprintf("%s %s %s", fileKind(kind), quote(file), missing(err)), "check its path"
+		return Model{}, fmt.Sprintf("%s %s: %s", fileKind(kind), quote(file), missing(err)), "check its path"
 	}
 	return Model{ID: kind + ":" + path, Name: kind + ":" + file}, "", ""
 }

@@ -107,9 +107,9 @@ func TestMistakesOnTheCommandLine(t *testing.T) {
 		want []string
 	}{
 		{"model", Overrides{Model: "opneai/x"}, []string{`--model: unknown provider "opneai"; did you mean "openai"?`}},
-		{"script", Overrides{Model: "script:no.yaml"}, []string{`--model: script "no.yaml" not found; check its path`}},
+		{"script", Overrides{Model: "script:no.yaml"}, []string{`--model: script "no.yaml": not found; check its path`}},
 		{"profile", Overrides{Profile: "mien"}, []string{`--profile: unknown profile "mien"; did you mean "mine"?`}},
-		{"profile's file", Overrides{Profile: "./no.yaml"}, []string{`./no.yaml: the path not found; check its path`}},
+		{"profile's file", Overrides{Profile: "./no.yaml"}, []string{`./no.yaml: not found; check its path`}},
 		{"task or job", Overrides{Only: []string{"secnd", "first-3", "second"}}, []string{
 			`--only: unknown task or job "secnd"; did you mean "second"?`,
 			`--only: unknown task or job "first-3"; did you mean "first-1"?`,

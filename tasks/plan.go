@@ -16,9 +16,9 @@ type Plan struct {
 	Hash      string   // identifies the plan's content; the same manifests give the same hash on every machine
 	Jobs      []Job    // the selected ones, in the order of the manifests
 	Elsewhere []Job    // with a shard: the jobs of the plan's other shards
-	Shard     Shard    // the part of the plan that Jobs is; zero for all of it
-	Parallel  int      // jobs side by side, at least 1
-	Clones    int      // repositories fetched side by side, at least 1
+	Shard     Shard    // the shard of the plan that Jobs is; zero for all of it
+	Parallel  int      // concurrent jobs, at least 1
+	Clones    int      // repositories fetched concurrently, at least 1
 	Budget    Budget
 
 	AllowDirty        bool
@@ -40,8 +40,8 @@ type Plan struct {
 
 // Job is one task on one repository with one combination of its matrix.
 type Job struct {
-	ID     string // unique in the plan and the same in every run of it: safe as a file name and as a part of a branch name
-	Place  int    // in the whole plan, from 1, whatever part of it is selected by a shard
+	ID     string // unique in the plan and the same in every run of it: safe in file names and branch names
+	Place  int    // in the plan with all shards, from 1
 	Task   string
 	Repo   Repo
 	Matrix map[string]string // empty, never nil
@@ -54,7 +54,7 @@ type Job struct {
 	ModelName    string  // as it was written, for reports: the same on every machine
 	Fallback     []Model // in their order, for when the provider of the one before is down
 	Sampling     Sampling
-	Schema       map[string]any // JSON Schema of the final answer; nil for a free one
+	Schema       map[string]any // JSON Schema of the final message; nil for any
 	Profile      permission.Profile
 	Limits       Limits
 
@@ -114,7 +114,7 @@ type Limits struct {
 	Tokens    int64
 	Denials   int
 	Failures  int
-	Disk      int64 // bytes by which the workspace and the private directories may grow
+	Disk      int64 // bytes by which the workspace and private directories may grow
 	Memory    int64 // bytes of its commands
 	Processes int   // of its commands, threads included
 }
@@ -155,7 +155,7 @@ type IfExists string
 // What to do about an existing branch. Replace and Append touch only a branch
 // whose last commit is millhand's.
 const (
-	FailIfExists    IfExists = "fail"    // refuse the run before anything is spent
+	FailIfExists    IfExists = "fail"    // refuse the run before it costs anything
 	ReplaceIfExists IfExists = "replace" // start from the base, and let the branch point to the new commit
 	SkipIfExists    IfExists = "skip"    // leave the job out
 	AppendIfExists  IfExists = "append"  // start from the branch, and add a commit to it
@@ -166,7 +166,7 @@ type PublishMode string
 
 // The ways to publish.
 const (
-	PublishNone   PublishMode = "none"   // as commit says: the branch stays in the repository that the job ran on
+	PublishNone   PublishMode = "none"   // only commit: the branch stays in the repository that the job ran on
 	PublishPatch  PublishMode = "patch"  // nothing is committed anywhere: the patch is the result
 	PublishBranch PublishMode = "branch" // the branch in the repository that the job ran on, for url repositories in the mirror
 	PublishPush   PublishMode = "push"   // the branch is pushed to the url, or to the path repository's remote "origin"
@@ -184,7 +184,7 @@ type Overrides struct {
 	Vars     map[string]string
 	Parallel int
 	MaxTurns int
-	MaxCost  money.USD     // of the run: lowers, never raises, what the manifest says
+	MaxCost  money.USD     // of the run: lowers, never raises, the manifest's
 	MaxTime  time.Duration // of the run, likewise
 
 	Limit   int         // at most so many jobs, the plan's first ones; 0 for all
@@ -213,7 +213,7 @@ type Model struct {
 type Sampling struct {
 	Effort      string // of reasoning: minimal, low, medium or high
 	Temperature *float64
-	MaxOutput   int // tokens of one answer
+	MaxOutput   int // tokens of one response
 }
 
 // Agent is who runs a task, or a subtask of the task tool. The agents build, plan, explore and general are always there.

@@ -187,7 +187,7 @@ func readDirectory(v value) (string, bool) {
 	}
 	real, err := realPath(resolvePath(v.src.dir, t.s))
 	if err != nil {
-		v.problem(fmt.Sprintf("directory %s %s", quote(t.s), missing(err)), "check its path; it is relative to the policy file")
+		v.problem(fmt.Sprintf("directory %s: %s", quote(t.s), missing(err)), "check its path; it is relative to the policy file")
 		return "", false
 	}
 	return real, true

@@ -13,10 +13,10 @@ import (
 // Problem is one mistake in a manifest, in a profile or on the command line.
 type Problem struct {
 	File   string // as it was given; for a mistake on the command line, the flag
-	Line   int    // from 1; 0 when the mistake has no place in a file
+	Line   int    // from 1; 0 if the mistake is not in a file
 	Column int    // from 1, in characters
 	What   string
-	Fix    string // how to mend it; may be empty
+	Fix    string // how to fix it; may be empty
 }
 
 // String returns the problem as file:line:col: what; how to fix it.

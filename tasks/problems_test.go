@@ -85,18 +85,18 @@ vars: [a]
 version: 1
 model: openai/m
 tasks: [{id: a, prompt: p}]`, []string{
-			`m.yaml:1:7: "name" must be text, not the number 5; put it in quotes`,
+			`m.yaml:1:7: "name" must be a string, not the number 5; put it in quotes`,
 			`m.yaml:2:9: "budget" must be a mapping, not the number 7; write KEY: VALUE`,
-			`m.yaml:3:17: "turns" must be an integer of at least 1, not the text "many"; write for example 4`,
+			`m.yaml:3:17: "turns" must be an integer of at least 1, not the string "many"; write for example 4`,
 			`m.yaml:3:29: "cost" must be an amount in USD, not the number -1; write for example 1.50`,
 			`m.yaml:3:39: "time" must be a duration, not the number 20; write it with its unit, such as 90s, 20m or 1h30m`,
 			`m.yaml:3:51: "tokens" must be an integer of at least 1, not the number 1.5; write for example 4`,
 			`m.yaml:3:65: "denials" must be an integer of at least 1, not the number 0; write for example 4`,
 			`m.yaml:3:78: "failures" must be an integer of at least 1, not the number 0x10; write for example 4`,
 			`m.yaml:4:7: "jobs" must be an integer from 1 to 256, not the number 300; write for example 4`,
-			`m.yaml:5:14: "allow_dirty" must be true or false, not the text "yes"; write true`,
+			`m.yaml:5:14: "allow_dirty" must be true or false, not the string "yes"; write true`,
 			`m.yaml:6:22: "allow_unknown_price" must be true or false, not the number 1; write true`,
-			`m.yaml:7:15: "instructions" must be a list, not the text "a.md"; put it in brackets: [a.md]`,
+			`m.yaml:7:15: "instructions" must be a list, not the string "a.md"; put it in brackets: [a.md]`,
 			`m.yaml:8:7: "vars" must be a mapping, not a list; write KEY: VALUE`,
 		}},
 		{"sizes", `version: 1
@@ -106,7 +106,7 @@ tasks:
   - {id: a, prompt: p, limits: {disk: 1kB, memory: infGB, processes: 2}}
   - {id: b, prompt: p, limits: {disk: 5000TB, memory: [1GB]}}`, []string{
 			`m.yaml:3:16: "disk" must be a size, not the number 100; write it with its unit, such as 500MB, 8GB or 2GiB`,
-			`m.yaml:3:29: "memory" must be a size, not the text "5 apples"; write it with its unit, such as 500MB, 8GB or 2GiB`,
+			`m.yaml:3:29: "memory" must be a size, not the string "5 apples"; write it with its unit, such as 500MB, 8GB or 2GiB`,
 			`m.yaml:5:39: "disk" must be from 1MB to 1000TB; write for example 8GB`,
 			`m.yaml:5:52: "memory" must be from 1MB to 1000TB; write for example 8GB`,
 			`m.yaml:5:70: "processes" must be an integer from 16 to 2147483647, not the number 2; write for example 16`,
@@ -118,7 +118,7 @@ limits: {cost: .nan, time: -1s}
 version: 1
 model: openai/m
 tasks: [{id: a, prompt: p}]`, []string{
-			`m.yaml:1:16: "cost" must be more than 0; leave it out for no limit`,
+			`m.yaml:1:16: "cost" must be more than 0; remove it for no limit`,
 			`m.yaml:1:25: "time" must be more than 0; write for example 20m`,
 			`m.yaml:2:16: "cost" must be an amount in USD, not the number .nan; write for example 1.50`,
 			`m.yaml:2:28: "time" must be more than 0; write for example 20m`,
@@ -135,7 +135,7 @@ tasks: [{id: a, prompt: p}]`, []string{
 		{"a version in quotes", `version: "1"
 model: openai/m
 tasks: [{id: a, prompt: p}]`, []string{
-			`m.yaml:1:10: "version" must be the number 1, not the text "1"; write version: 1`,
+			`m.yaml:1:10: "version" must be the number 1, not the string "1"; write version: 1`,
 		}},
 		{"a key that stands twice", `name: a
 name: b
@@ -169,10 +169,10 @@ tasks:
 			`m.yaml:7:8: task id "a.lock" is not valid in a branch name; no element of it may start with "." or end with ".lock"`,
 			`m.yaml:8:8: task id "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx..." exceeds 64 characters; use up to 64 letters, digits, ., _ and -, starting with a letter or digit`,
 			`m.yaml:9:3: missing key "id" in entry 6 of "tasks"; add id: fix-tests`,
-			`m.yaml:10:8: "id" must be text, not the number 5; put it in quotes`,
-			`m.yaml:11:19: "prompt" is empty; fill it in, or leave it out`,
+			`m.yaml:10:8: "id" must be a string, not the number 5; put it in quotes`,
+			`m.yaml:11:19: "prompt" is empty; give it a value, or remove it`,
 			`m.yaml:12:3: missing key "prompt" in entry 9 of "tasks"; add prompt: TEXT`,
-			`m.yaml:13:3: entry 10 of "tasks" must be a mapping, not the text "g"; write KEY: VALUE`,
+			`m.yaml:13:3: entry 10 of "tasks" must be a mapping, not the string "g"; write KEY: VALUE`,
 		}},
 		{"needs in a circle", `version: 1
 model: openai/m
@@ -218,16 +218,16 @@ model: openai/m
 tasks: [{id: a, prompt: p}]`, []string{
 			`m.yaml:4:7: unknown permission "bsh"; did you mean "bash"?`,
 			`m.yaml:5:7: the tool "write" has no rules of its own; write them under "edit"`,
-			`m.yaml:6:19: "x" must be allow or deny, not the text "maybe"; write one of them`,
+			`m.yaml:6:19: "x" must be allow or deny, not the string "maybe"; write one of them`,
 			`m.yaml:6:26: an empty pattern matches nothing; write "*" for everything`,
-			`m.yaml:6:42: "y" must be allow or deny, not nothing; write one of them`,
+			`m.yaml:6:42: "y" must be allow or deny, not null; write one of them`,
 			`m.yaml:7:13: "edit" must be allow, deny or a mapping from patterns to them, not a list; write for example {"*": allow}`,
-			`m.yaml:8:12: "git" must be write or none, not the text "allow"; write one of them`,
-			`m.yaml:11:13: "batch" must be allow or deny, not nothing; write one of them`,
-			`m.yaml:12:14: "network" must be deny, allow or a list of hosts, not the text "maybe"; write one of them`,
+			`m.yaml:8:12: "git" must be write or none, not the string "allow"; write one of them`,
+			`m.yaml:11:13: "batch" must be allow or deny, not null; write one of them`,
+			`m.yaml:12:14: "network" must be deny, allow or a list of hosts, not the string "maybe"; write one of them`,
 			`m.yaml:13:13: invalid cache name "a b"; write for example go`,
 			`m.yaml:14:11: invalid environment variable name "A=B"; write the name alone, such as CI`,
-			`m.yaml:15:10: "git" must be write or none, not the text "yes"; write one of them`,
+			`m.yaml:15:10: "git" must be write or none, not the string "yes"; write one of them`,
 			`m.yaml:16:16: an example needs one tool and its subject; write {allow: TOOL, subject: "..."} or {deny: TOOL, subject: "..."}`,
 			`m.yaml:16:31: an example needs one tool and its subject; write {allow: TOOL, subject: "..."} or {deny: TOOL, subject: "..."}`,
 		}},
@@ -242,10 +242,10 @@ version: 1
 model: openai/m
 tasks: [{id: a, prompt: p}]`, []string{
 			`m.yaml:2:17: invalid host "https://x.y"; write its name alone, such as proxy.golang.org`,
-			`m.yaml:3:19: "permission" must be allow or deny, not the text "maybe"; write one of them`,
+			`m.yaml:3:19: "permission" must be allow or deny, not the string "maybe"; write one of them`,
 			`m.yaml:4:19: "permission" must be allow, deny or a mapping from permissions to them, not a list; write for example {edit: allow}`,
-			`m.yaml:5:5: the profile "d" is empty; give it at least permission: or extends:`,
-			`m.yaml:6:3: "edit" is the name of a preset; choose another, and extend the preset`,
+			`m.yaml:5:5: profile "d" is empty; add at least permission: or extends:`,
+			`m.yaml:6:3: profile name "edit" is a preset's; choose another name, and extend the preset`,
 			`m.yaml:7:3: "e f" is not a name; use letters, digits, ., _ and -`,
 		}},
 		{"profiles that extend each other", `profiles:
@@ -295,12 +295,12 @@ tasks:
 			`m.yaml:6:29: the provider "bedrock" is not supported yet; use another, or define it under providers: if it has a compatible endpoint`,
 			`m.yaml:7:40: unknown provider "opnai"; did you mean "openai"?`,
 			`m.yaml:7:49: duplicate model "openai/a" in "model"; keep one of them`,
-			`m.yaml:7:59: entry 4 of "model" must be text, not the number 5; put it in quotes`,
+			`m.yaml:7:59: entry 4 of "model" must be a string, not the number 5; put it in quotes`,
 			`m.yaml:8:29: missing model name in "openai/"; write PROVIDER/MODEL, such as openai/gpt-5-mini, or script:FILE`,
-			`m.yaml:9:29: script "nope.yaml" not found; check its path`,
+			`m.yaml:9:29: script "nope.yaml": not found; check its path`,
 			`m.yaml:10:29: missing file after script:; write script:FILE`,
-			`m.yaml:11:29: script "d" is not a file; check its path`,
-			`m.yaml:13:29: recording "nope.rec" not found; check its path`,
+			`m.yaml:11:29: script "d": not a file; check its path`,
+			`m.yaml:13:29: recording "nope.rec": not found; check its path`,
 			`m.yaml:14:29: invalid model "openai:x" of provider openai; write PROVIDER/MODEL, such as openai/gpt-5-mini, or script:FILE`,
 			`m.yaml:15:29: invalid model "script/x" of provider script; write PROVIDER/MODEL, such as openai/gpt-5-mini, or script:FILE`,
 			`m.yaml:16:29: unknown provider "scrpt"; did you mean "script"?`,
@@ -311,7 +311,7 @@ tasks:
 		{"no model", `version: 1
 tasks: [{id: a, prompt: p}, {id: b, prompt: p, model: 5}]`, []string{
 			`m.yaml:2:9: missing model of task "a"; add model: openai/gpt-5-mini at the top of the manifest, or use --model`,
-			`m.yaml:2:55: "model" must be text, not the number 5; put it in quotes`,
+			`m.yaml:2:55: "model" must be a string, not the number 5; put it in quotes`,
 		}},
 		{"no tasks", `version: 1
 model: openai/m`, []string{
@@ -330,11 +330,11 @@ tasks: []`, []string{
 version: 1
 model: openai/m
 `, []string{
-			`m.yaml:4:19: mode: pr is not supported yet; write none, patch, branch, push, or leave it out`,
-			`m.yaml:4:23: "title" is not supported yet; leave it out`,
-			`m.yaml:4:33: "labels" is not supported yet; leave it out`,
+			`m.yaml:4:19: mode: pr is not supported yet; write none, patch, branch, push, or remove it`,
+			`m.yaml:4:23: "title" is not supported yet; remove it`,
+			`m.yaml:4:33: "labels" is not supported yet; remove it`,
 			`m.yaml:4:54: unknown key "foo"; known here: base, body, draft, labels, mode, reviewers, title`,
-			`m.yaml:5:18: sign: ssh is not supported yet; write none, or leave it out`,
+			`m.yaml:5:18: sign: ssh is not supported yet; write none, or remove it`,
 		}},
 		{"keys of a manifest that a later release will have", `mcp: {a: 1}
 lsp: {a: 1}
@@ -343,10 +343,10 @@ notify: {a: 1}
 version: 1
 model: openai/m
 tasks: [{id: a, prompt: p}]`, []string{
-			`m.yaml:1:1: "mcp" is not supported yet; leave it out`,
-			`m.yaml:2:1: "lsp" is not supported yet; leave it out`,
-			`m.yaml:3:1: "hooks" is not supported yet; leave it out`,
-			`m.yaml:4:1: "notify" is not supported yet; leave it out`,
+			`m.yaml:1:1: "mcp" is not supported yet; remove it`,
+			`m.yaml:2:1: "lsp" is not supported yet; remove it`,
+			`m.yaml:3:1: "hooks" is not supported yet; remove it`,
+			`m.yaml:4:1: "notify" is not supported yet; remove it`,
 		}},
 		{"keys with empty values", `agents: {}
 providers:
@@ -369,9 +369,9 @@ tasks: [{id: a, prompt: p}]`, []string{}},
 version: 1
 model: openai/m
 `, []string{
-			`m.yaml:4:19: "mode" must be one of none, patch, branch, push, pr, not "prr"; write none, patch, branch, push, or leave it out`,
-			`m.yaml:5:18: "sign" must be one of none, ssh, openpgp, not "gpg"; write none, or leave it out`,
-			`m.yaml:5:34: "if_exists" must be one of fail, replace, skip, append, not "x"; write fail, replace, skip, append, or leave it out`,
+			`m.yaml:4:19: "mode" must be one of none, patch, branch, push, pr, not "prr"; write none, patch, branch, push, or remove it`,
+			`m.yaml:5:18: "sign" must be one of none, ssh, openpgp, not "gpg"; write none, or remove it`,
+			`m.yaml:5:34: "if_exists" must be one of fail, replace, skip, append, not "x"; write fail, replace, skip, append, or remove it`,
 			`m.yaml:6:10: unknown agent "biuld"; did you mean "build"?`,
 		}},
 		{"a commit", `tasks:
@@ -381,10 +381,10 @@ model: openai/m
 version: 1
 model: openai/m
 `, []string{
-			`m.yaml:4:21: "message" must be text, not the number 5; put it in quotes`,
-			`m.yaml:4:32: "a b" is not a valid name of a branch; it must not contain ' '`,
+			`m.yaml:4:21: "message" must be a string, not the number 5; put it in quotes`,
+			`m.yaml:4:32: invalid branch name "a b"; it must not contain ' '`,
 			`m.yaml:4:39: missing key "email" in "author"; add email: ADDRESS`,
-			`m.yaml:4:67: "protect" must be a list, not the text "x"; put it in brackets: [x]`,
+			`m.yaml:4:67: "protect" must be a list, not the string "x"; put it in brackets: [x]`,
 			`m.yaml:4:70: unknown key "foo"; known here: author, branch, if_exists, message, protect, sign, wip`,
 		}},
 		{"a commit that is no mapping", `tasks:
@@ -394,7 +394,7 @@ model: openai/m
 version: 1
 model: openai/m
 `, []string{
-			`m.yaml:4:11: "commit" must be a mapping, not the text "maybe"; write KEY: VALUE`,
+			`m.yaml:4:11: "commit" must be a mapping, not the string "maybe"; write KEY: VALUE`,
 		}},
 		{"an author", `tasks:
 - id: a
@@ -432,10 +432,10 @@ model: openai/m
 `, []string{
 			`m.yaml:6:5: duplicate verify name "a", first on line 5; rename one of them`,
 			`m.yaml:7:5: missing key "run" in entry 3 of "verify"; add run: COMMAND`,
-			`m.yaml:8:5: entry 4 of "verify" must be a mapping, not the text "go test"; write KEY: VALUE`,
-			`m.yaml:9:20: "run" is empty; write a command, or leave it out`,
+			`m.yaml:8:5: entry 4 of "verify" must be a mapping, not the string "go test"; write KEY: VALUE`,
+			`m.yaml:9:20: "run" is empty; write a command, or remove it`,
 			`m.yaml:9:30: "time" must be a duration, not the number 5; write it with its unit, such as 90s, 20m or 1h30m`,
-			`m.yaml:11:11: "run" must be text, a number or a boolean, not a list; write one value`,
+			`m.yaml:11:11: "run" must be a string, number or boolean, not a list; write one value`,
 		}},
 		{"setup commands that are no list", `tasks:
 - id: a
@@ -444,7 +444,7 @@ model: openai/m
 version: 1
 model: openai/m
 `, []string{
-			`m.yaml:4:10: "setup" must be a list, not the text "npm ci"; put it in brackets: [npm ci]`,
+			`m.yaml:4:10: "setup" must be a list, not the string "npm ci"; put it in brackets: [npm ci]`,
 		}},
 		{"setup commands", `tasks:
 - id: a
@@ -453,9 +453,9 @@ model: openai/m
 version: 1
 model: openai/m
 `, []string{
-			`m.yaml:4:20: entry 3 of "setup" is empty; write a command, or leave it out`,
-			`m.yaml:4:24: entry 4 of "setup" must be text, a number or a boolean, not nothing; write one value`,
-			`m.yaml:4:30: entry 5 of "setup" must be text, a number or a boolean, not a mapping; write one value`,
+			`m.yaml:4:20: entry 3 of "setup" is empty; write a command, or remove it`,
+			`m.yaml:4:24: entry 4 of "setup" must be a string, number or boolean, not null; write one value`,
+			`m.yaml:4:30: entry 5 of "setup" must be a string, number or boolean, not a mapping; write one value`,
 		}},
 		{"attempts", `tasks:
 - id: a
@@ -466,7 +466,7 @@ version: 1
 model: openai/m
 `, []string{
 			`m.yaml:4:13: "attempts" must be an integer of at least 1, not the number 0; write for example 4`,
-			`m.yaml:5:20: "require_changes" must be true or false, not the text "on"; write true`,
+			`m.yaml:5:20: "require_changes" must be true or false, not the string "on"; write true`,
 		}},
 		{"variables", `tasks:
 - id: a
@@ -497,8 +497,8 @@ model: openai/m
 			`m.yaml:13:34: unknown variable "repo.nme"; did you mean "repo.name"?`,
 			`m.yaml:14:7: unknown variable "secrets.X"; write vars.NAME, matrix.KEY, repo.name, repo.ref, env.NAME or task.id, or $${{ for the text ${{ itself`,
 			`m.yaml:15:7: ${{ without }} on the same line; write ${{ vars.NAME }}, or $${{ for the text ${{ itself`,
-			`m.yaml:16:7: "" is not a variable; write ${{ vars.NAME }}, or $${{ for the text ${{ itself`,
-			`m.yaml:17:7: "a b" is not a variable; write ${{ vars.NAME }}, or $${{ for the text ${{ itself`,
+			`m.yaml:16:7: invalid variable ""; write ${{ vars.NAME }}, or $${{ for the text ${{ itself`,
+			`m.yaml:17:7: invalid variable "a b"; write ${{ vars.NAME }}, or $${{ for the text ${{ itself`,
 			`m.yaml:17:18: unknown variable "vars.x.y"; known variables: vars.name`,
 			`m.yaml:19:17: unknown variable "foo.bar"; write vars.NAME, matrix.KEY, repo.name, repo.ref, env.NAME or task.id, or $${{ for the text ${{ itself`,
 		}},
@@ -517,11 +517,11 @@ model: openai/m
 `, []string{
 			`m.yaml:5:5: invalid name "a b"; use letters, digits, _ and -, starting with a letter`,
 			`m.yaml:6:12: duplicate value "1" in "k"; keep one of them`,
-			`m.yaml:6:15: entry 3 of "k" must be text, a number or a boolean, not a mapping; write one value`,
-			`m.yaml:7:8: "l" has no values; write at least one, or leave the key out`,
+			`m.yaml:6:15: entry 3 of "k" must be a string, number or boolean, not a mapping; write one value`,
+			`m.yaml:7:8: "l" has no values; add at least one, or remove the key`,
 			`m.yaml:8:8: "m" must be a list, not the number 5; put it in brackets: [5]`,
-			`m.yaml:9:23: entry 2 of "include" is empty; leave it out`,
-			`m.yaml:9:27: entry 3 of "include" must be a mapping, not the text "x"; write KEY: VALUE`,
+			`m.yaml:9:23: entry 2 of "include" is empty; remove it`,
+			`m.yaml:9:27: entry 3 of "include" must be a mapping, not the string "x"; write KEY: VALUE`,
 			`m.yaml:10:19: exclude: unknown value "2" of "k"; its values: 1`,
 			`m.yaml:10:24: exclude: unknown matrix key "z"; its keys: k`,
 		}},
@@ -547,11 +547,11 @@ model: openai/m
 version: 1
 model: openai/m
 tasks: [{id: a, prompt: p}]`, []string{
-			`m.yaml:1:16: "nope.md" not found; check its path; it is relative to the manifest`,
-			`m.yaml:1:25: "big.md" cannot be read: larger than 1 MiB; check its path; it is relative to the manifest`,
+			`m.yaml:1:16: "nope.md": not found; check its path; it is relative to the manifest`,
+			`m.yaml:1:25: "big.md": exceeds 1 MiB; check its path; it is relative to the manifest`,
 			`m.yaml:1:33: "bin.md" is not UTF-8 text; save it as UTF-8`,
-			`m.yaml:1:41: "d" is not a file; check its path; it is relative to the manifest`,
-			`m.yaml:1:50: entry 6 of "instructions" must be text, not the number 5; put it in quotes`,
+			`m.yaml:1:41: "d": not a file; check its path; it is relative to the manifest`,
+			`m.yaml:1:50: entry 6 of "instructions" must be a string, not the number 5; put it in quotes`,
 		}},
 		{"prices", `prices:
   openai/m: {input: 1}
@@ -563,7 +563,7 @@ tasks: [{id: a, prompt: p}]`, []string{
 			`m.yaml:2:3: missing key "output" in "openai/m"; add output: 2.00`,
 			`m.yaml:3:3: unknown provider "opnai"; did you mean "openai"?`,
 			`m.yaml:3:31: "output" must be an amount in USD, not the number -2; write for example 1.50`,
-			`m.yaml:4:50: "cache_read" must be an amount in USD, not the text "x"; write for example 1.50`,
+			`m.yaml:4:50: "cache_read" must be an amount in USD, not the string "x"; write for example 1.50`,
 		}},
 	})
 }

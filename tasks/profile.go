@@ -23,7 +23,7 @@ type profileBody struct {
 	network  *permission.Network
 	cache    []string
 	env      []text
-	unusual  []value // rules whose permission looks like a known one, and is none
+	unusual  []value // rules whose permission is unknown and similar to a known one
 	examples []permission.Example
 }
 

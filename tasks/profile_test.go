@@ -58,10 +58,10 @@ func TestMistakesInProfilesOfACommandLine(t *testing.T) {
 	}{
 		{"unknown", "biuld", "", []string{`--profile: unknown profile "biuld"; did you mean "build"?`}},
 		{"of a manifest that is not named", "mine", "", []string{`--profile: unknown profile "mine"; known profiles: readonly, review, edit, build, full`}},
-		{"no such manifest", "edit", "no.yaml", []string{`no.yaml: the path not found; check its path`}},
-		{"a manifest with a mistake", "mine", "broken.yaml", []string{`broken.yaml:3:19: "extends" must be text, not the number 5; put it in quotes`}},
-		{"no such file", "no.yml", "", []string{`no.yml: the path not found; check its path`}},
-		{"a directory", "./sub", "", []string{`./sub: the path is not a file; check its path`}},
+		{"no such manifest", "edit", "no.yaml", []string{`no.yaml: not found; check its path`}},
+		{"a manifest with a mistake", "mine", "broken.yaml", []string{`broken.yaml:3:19: "extends" must be a string, not the number 5; put it in quotes`}},
+		{"no such file", "no.yml", "", []string{`no.yml: not found; check its path`}},
+		{"a directory", "./sub", "", []string{`./sub: not a file; check its path`}},
 		{"an empty file", "empty.yaml", "", []string{`empty.yaml:1:1: the file is empty; name another file`}},
 		{"a manifest in the place of a profile", "m.yaml", "", []string{
 			`m.yaml:1:1: unknown key "version"; known here: cache, env, examples, extends, git, network, permission`,

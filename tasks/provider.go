@@ -100,7 +100,7 @@ func secretly(all []template) []template {
 
 // literal reports whether a template has no variables.
 func (t template) literal() bool {
-	return !slices.ContainsFunc(t.segments, func(p segment) bool { return p.variable != "" })
+	return !slices.ContainsFunc(t.segments, func(s segment) bool { return s.variable != "" })
 }
 
 // exposed reports whether a key would be sent without encryption beyond this
@@ -164,7 +164,7 @@ func readBaseURL(v value) (string, bool) {
 func readVariable(v value) (string, bool) {
 	t, ok := v.filled()
 	if ok && !envName.MatchString(t.s) {
-		v.problem(v.name+" is not the name of an environment variable", "write the name alone, such as EXAMPLE_API_KEY, and never the key")
+		v.problem(v.name+" must be the name of an environment variable", "write the name alone, such as EXAMPLE_API_KEY, and never the key")
 		return "", false
 	}
 	if ok {

@@ -73,7 +73,7 @@ tasks:
 			`m.yaml:6:42: if_exists: skip is not supported with branch @current; remove it, or name a branch`,
 		}},
 		{"no mapping", head + "tasks: [{id: a, prompt: p, publish: push}]", []string{
-			`m.yaml:3:37: "publish" must be a mapping, not the text "push"; write KEY: VALUE`,
+			`m.yaml:3:37: "publish" must be a mapping, not the string "push"; write KEY: VALUE`,
 		}},
 	})
 	_, err := loadText(t, head+"repos: [{copy: d}]\ntasks: [{id: a, prompt: p}, {id: b, prompt: p, repos: [{path: d}], commit: false}]", besideManifest, Overrides{Publish: PublishPush})

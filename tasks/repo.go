@@ -57,7 +57,7 @@ func (v value) seenFrom(other value) string {
 // repoEntry is one entry of repos: one repository, or where to find several.
 type repoEntry struct {
 	value
-	target  text // what path, copy, url, file or glob says
+	target  text // the value of path, copy, url, file or glob
 	ref     string
 	depth   int
 	include []string
@@ -145,7 +145,7 @@ func (e repoEntry) one(r Repo, at value) (made repo, picked, ok bool) {
 	info, err := os.Stat(abs)
 	switch {
 	case err != nil:
-		at.problem(fmt.Sprintf("directory %s %s", quote(r.Dir), missing(err)), "check its path; it is relative to the manifest")
+		at.problem(fmt.Sprintf("directory %s: %s", quote(r.Dir), missing(err)), "check its path; it is relative to the manifest")
 	case !info.IsDir():
 		at.problem(fmt.Sprintf("%s is not a directory", quote(r.Dir)), "name the directory of a repository")
 	default:
@@ -201,7 +201,7 @@ func isRevision(s string) bool {
 func readGlob(v value) (string, bool) {
 	t, ok := v.filled()
 	if ok && !doublestar.ValidatePattern(t.s) {
-		v.problem(quote(t.s)+" is not a pattern for paths", "close its brackets")
+		v.problem("invalid glob "+quote(t.s), "close its brackets")
 		return "", false
 	}
 	return t.s, ok

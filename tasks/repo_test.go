@@ -102,11 +102,11 @@ func TestMistakesInRepositories(t *testing.T) {
 version: 1
 model: openai/m
 `, []string{
-			`m.yaml:5:5: entry 1 of "repos" must be a mapping, not the text "."; write KEY: VALUE`,
-			`m.yaml:6:12: directory "nope" not found; check its path; it is relative to the manifest`,
+			`m.yaml:5:5: entry 1 of "repos" must be a mapping, not the string "."; write KEY: VALUE`,
+			`m.yaml:6:12: directory "nope": not found; check its path; it is relative to the manifest`,
 			`m.yaml:7:12: "m.yaml" is not a directory; name the directory of a repository`,
 			`m.yaml:8:11: "x" is not the URL of a repository; write https://HOST/PATH, ssh://HOST/PATH or git@HOST:PATH`,
-			`m.yaml:9:12: list "x" not found; check its path; it is relative to the manifest`,
+			`m.yaml:9:12: list "x": not found; check its path; it is relative to the manifest`,
 			`m.yaml:10:12: no git repository matches "x"; check the pattern; it is relative to the manifest`,
 			`m.yaml:11:5: a repository must have exactly one of path, copy, url, file and glob; write one of {path: DIR}, {copy: DIR}, {url: URL}, {file: LIST} or {glob: PATTERN}`,
 			`m.yaml:12:15: "depth" is not supported with path; remove it; it is for url and file`,
@@ -117,13 +117,13 @@ model: openai/m
 			`m.yaml:16:12: invalid pattern "[x"; close its brackets, and write no / in them`,
 			`m.yaml:17:12: invalid pattern "{d,e/f}"; close its brackets, and write no / in them`,
 			`m.yaml:18:12: no git repository matches "d*"; check the pattern; it is relative to the manifest`,
-			`m.yaml:18:28: "[x" is not a pattern for paths; close its brackets`,
+			`m.yaml:18:28: invalid glob "[x"; close its brackets`,
 			`m.yaml:19:5: a repository must have exactly one of path, copy, url, file and glob; write one of {path: DIR}, {copy: DIR}, {url: URL}, {file: LIST} or {glob: PATTERN}`,
 			`m.yaml:20:15: ref is not supported with copy; remove it, or use path`,
 			`m.yaml:21:20: invalid revision "-x"; name a branch, a tag or a commit`,
 			`m.yaml:22:5: duplicate repository ".", first on line 21; keep one of them`,
 			`m.yaml:23:5: duplicate repository ".", first on line 21; keep one of them`,
-			`m.yaml:24:12: "path" must be text, not the number 5; put it in quotes`,
+			`m.yaml:24:12: "path" must be a string, not the number 5; put it in quotes`,
 		}},
 	})
 }
@@ -198,7 +198,7 @@ func TestMistakesInAListHaveTheirLine(t *testing.T) {
 	want := []string{
 		`sub/list.txt:1:1: duplicate repository "one", first at sub/m.yaml:4; keep one of them`,
 		`sub/list.txt:2:1: duplicate repository "one", first at sub/m.yaml:4; keep one of them`,
-		`sub/list.txt:3:1: directory "nope" not found; check its path; it is relative to the manifest`,
+		`sub/list.txt:3:1: directory "nope": not found; check its path; it is relative to the manifest`,
 		`sub/list.txt:4:1: "m.yaml" is not a directory; name the directory of a repository`,
 		`sub/list.txt:5:1: missing repository; write a path, copy:PATH or a URL`,
 		`sub/list.txt:6:1: ref is not supported with copy; remove it, or name the directory without copy:`,
@@ -215,7 +215,7 @@ func TestMistakesInAListHaveTheirLine(t *testing.T) {
 		`sub/list.txt:17:1: the URL holds white space or a control character; write it with %20 and its like`,
 		`sub/list.txt:18:1: the line contains a control character or invalid UTF-8; write the path in double quotes, with \x and two digits for it`,
 		`sub/list.txt:19:1: the line exceeds 8192 bytes; write one repository a line`,
-		`sub/list.txt:20:3: directory "-" not found; check its path; it is relative to the manifest`,
+		`sub/list.txt:20:3: directory "-": not found; check its path; it is relative to the manifest`,
 		`sub/list.txt:21:1: the scheme "ftp" is not supported; use https, http, ssh or file`,
 		`sub/list.txt:22:1: the line contains a control character or invalid UTF-8; write the path in double quotes, with \x and two digits for it`,
 	}
@@ -232,8 +232,8 @@ func TestListsThatAreRefused(t *testing.T) {
 		{"nothing left", "[{file: one.txt, exclude: [o*]}]", `m.yaml:4:16: no repository of "one.txt" is left after include and exclude; compare their patterns with the list`},
 		{"nothing left of a pattern", "[{glob: o*, include: [x]}]", `m.yaml:4:16: no repository of "o*" is left after include and exclude; compare their patterns with the directories`},
 		{"nothing found", "[{glob: d}]", `m.yaml:4:16: no git repository matches "d"; check the pattern; it is relative to the manifest`},
-		{"no such file", "[{file: none.txt}]", `m.yaml:4:16: list "none.txt" not found; check its path; it is relative to the manifest`},
-		{"a directory", "[{file: d}]", `m.yaml:4:16: list "d" is not a file; check its path; it is relative to the manifest`},
+		{"no such file", "[{file: none.txt}]", `m.yaml:4:16: list "none.txt": not found; check its path; it is relative to the manifest`},
+		{"a directory", "[{file: d}]", `m.yaml:4:16: list "d": not a file; check its path; it is relative to the manifest`},
 		{"a ref for a copy", "[{file: copies.txt, ref: main}]", `copies.txt:1:1: ref is not supported with copy; remove it, or name the directory without copy:`},
 		{"too many lines", "[{file: long.txt}]", `m.yaml:4:16: list "long.txt" exceeds 100000 lines, or all lists exceed 1000000 lines; split it`},
 		{"too large", "[{file: big.txt}]", `m.yaml:4:16: list "big.txt" exceeds 10 MiB; split it`},
@@ -269,7 +269,7 @@ func TestAListMayBeStandardInput(t *testing.T) {
 		want    string
 	}{
 		{"nothing in it", "", nil, []string{"m.yaml"}, `m.yaml:4:16: no repository in list "-"; write one a line: a path, copy:PATH or a URL`},
-		{"a mistake in it", "one\ntwo\n", nil, []string{"m.yaml"}, `-:2:1: directory "two" not found; check its path; it is relative to the manifest`},
+		{"a mistake in it", "one\ntwo\n", nil, []string{"m.yaml"}, `-:2:1: directory "two": not found; check its path; it is relative to the manifest`},
 		{"broken", "", errors.New("broken pipe"), []string{"m.yaml"}, `m.yaml:4:16: cannot read standard input: broken pipe; write the list to a file`},
 		{"a manifest and a list", strings.Replace(oneTask, "id: a", "id: c", 1), nil, []string{"m.yaml", "-"}, `m.yaml:4:16: standard input is already read as a manifest; write the list to a file`},
 		{"two lists", "one", nil, []string{"m.yaml", "two.yaml"}, `two.yaml:3:32: standard input is already read as the list at m.yaml:4; write the list to a file`},

@@ -37,12 +37,12 @@ func readSchema(v value) (map[string]any, bool) {
 	}
 	schema, _ := doc.(map[string]any)
 	if kind, said := schema["type"]; said && kind != "object" {
-		v.at([]string{"type"}).problem("the schema is not that of an object", "write type: object")
+		v.at([]string{"type"}).problem("the schema must be that of an object", "write type: object")
 		return nil, false
 	}
 	schema["type"] = "object"
 	if data, err := json.Marshal(schema); err != nil || len(data) > maxSchema {
-		v.problem("the schema is larger than 64 KiB", "make it smaller")
+		v.problem("the schema exceeds 64 KiB", "make it smaller")
 		return nil, false
 	}
 	return schema, v.compiles(schema)
@@ -58,7 +58,7 @@ func (v value) json() (any, bool) {
 		for _, e := range entries {
 			x, ok := e.json()
 			if e.leadsOutside() {
-				e.problem(fmt.Sprintf("%s leads out of the schema", e.name), `write what it stands for under "$defs", and "#/$defs/NAME" here`)
+				e.problem(fmt.Sprintf("%s refers to a schema outside of this one", e.name), `write what it stands for under "$defs", and "#/$defs/NAME" here`)
 				ok = false
 			}
 			m[e.key.Value] = x
@@ -106,13 +106,13 @@ func (v value) compiles(doc map[string]any) bool {
 	if err == nil {
 		return true
 	}
-	what, place := err.Error(), v
+	what, at := err.Error(), v
 	var faults schema.Faults
 	if errors.As(err, &faults) {
 		deepest := slices.MaxFunc(faults, func(a, b schema.Fault) int { return len(a.At) - len(b.At) })
-		what, place = deepest.String(), v.at(deepest.At)
+		what, at = deepest.String(), v.at(deepest.At)
 	}
-	place.problem("this is not valid JSON Schema: "+plainMessage(what), "compare it with json-schema.org")
+	at.problem("invalid JSON Schema: "+plainMessage(what), "compare it with json-schema.org")
 	return false
 }
 

@@ -27,7 +27,7 @@ type task struct {
 	verify         []check
 	attempts       int
 	requireChanges bool
-	schema         map[string]any // of the answer; nil: any
+	schema         map[string]any // of the final message; nil: any
 	condition      *condition     // nil: none
 	commit         commit
 	publish        publish

@@ -58,7 +58,7 @@ func readTemplate(v value) (template, bool) {
 func readCommand(v value) (template, bool) {
 	t, ok := v.scalar()
 	if ok && strings.TrimSpace(t.s) == "" {
-		v.problem(v.name+" is empty", "write a command, or leave it out")
+		v.problem(v.name+" is empty", "write a command, or remove it")
 		ok = false
 	}
 	if !ok {
@@ -98,7 +98,7 @@ func cutVariable(s string) (name, after string, err error) {
 	}
 	name = strings.TrimSpace(inside)
 	if !variableForm.MatchString(name) {
-		return "", after, fmt.Errorf("%s is not a variable", quote(name))
+		return "", after, fmt.Errorf("invalid variable %s", quote(name))
 	}
 	return name, after, nil
 }
@@ -135,7 +135,7 @@ func (t template) fillIn(s scope) (out string, values []span, ok bool) {
 			filled = v
 		}
 		if b.Len()+len(filled) > maxRendered {
-			t.problem("the text is larger than 1 MiB with its variables filled in", "shorten it or its variables")
+			t.problem("the text exceeds 1 MiB after its variables are filled in", "shorten it or its variables")
 			return "", nil, false
 		}
 		if p.variable != "" {

@@ -69,9 +69,9 @@ func TestTextsThatGrowWithoutBoundAreRefused(t *testing.T) {
 		manifest string
 		want     string
 	}{
-		{"one text", "vars: {x: " + value + "}\n" + head + "tasks: [{id: a, prompt: '" + strings.Repeat("${{ vars.x }}", 11) + "'}]", "m.yaml:4:25: the text is larger than 1 MiB with its variables filled in; shorten it or its variables"},
-		{"all texts", "vars: {x: " + value + "}\n" + head + "tasks: [{id: a, prompt: '${{ vars.x }}', matrix: {a: &l [0,1,2,3,4,5,6,7,8,9], b: *l, c: *l, d: [0,1,2]}}]", "m.yaml:4:25: the texts of the plan are larger than 128 MiB with their variables filled in; split the plan"},
-		{"texts of aliases", "vars: {x: &x " + value + "}\n" + head + "instructions: [" + strings.Repeat("*x,", 200) + "]\ntasks: [{id: a, prompt: p}]", "m.yaml:4:514: the file spells out to more than 16 MiB of text; use fewer aliases"},
+		{"one text", "vars: {x: " + value + "}\n" + head + "tasks: [{id: a, prompt: '" + strings.Repeat("${{ vars.x }}", 11) + "'}]", "m.yaml:4:25: the text exceeds 1 MiB after its variables are filled in; shorten it or its variables"},
+		{"all texts", "vars: {x: " + value + "}\n" + head + "tasks: [{id: a, prompt: '${{ vars.x }}', matrix: {a: &l [0,1,2,3,4,5,6,7,8,9], b: *l, c: *l, d: [0,1,2]}}]", "m.yaml:4:25: the texts of the plan exceed 128 MiB after their variables are filled in; split the plan"},
+		{"texts of aliases", "vars: {x: &x " + value + "}\n" + head + "instructions: [" + strings.Repeat("*x,", 200) + "]\ntasks: [{id: a, prompt: p}]", "m.yaml:4:514: the file expands to more than 16 MiB of text; use fewer aliases"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			_, err := loadText(t, tt.manifest, nil, Overrides{})

@@ -23,11 +23,11 @@ func readTools(v value) ([]definition[CustomTool], bool) {
 		same := func(d definition[CustomTool]) bool { return strings.EqualFold(d.is.Name, name) }
 		switch {
 		case !toolForm.MatchString(name):
-			e.keyProblem(quote(name)+" is not the name of a tool", "use up to 64 letters, digits, _ and -, beginning with a letter")
+			e.keyProblem("invalid tool name "+quote(name), "use up to 64 letters, digits, _ and -, starting with a letter")
 		case permission.Reserved(name):
-			e.keyProblem(fmt.Sprintf("the name %s is taken", quote(name)), "choose another")
+			e.keyProblem(fmt.Sprintf("the tool name %s is reserved", quote(name)), "choose another")
 		case slices.ContainsFunc(all, same):
-			e.keyProblem(fmt.Sprintf("the name %s differs from another tool's in case alone", quote(name)), "choose another")
+			e.keyProblem(fmt.Sprintf("the tool name %s differs from another only in case", quote(name)), "choose another")
 		case e.refused(policy.Extensions, "the tool "+quote(name), name):
 		default:
 			all = append(all, readTool(e))
@@ -81,7 +81,7 @@ func readProgram(v value) (program, bool) {
 		return program{}, false
 	}
 	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
-		v.problem(fmt.Sprintf("program %s %s", quote(words[0]), missing(err)), "check its path; it is relative to the manifest")
+		v.problem(fmt.Sprintf("program %s: %s", quote(words[0]), missing(err)), "check its path; it is relative to the manifest")
 	} else if info.Mode().Perm()&0o111 == 0 {
 		v.problem(fmt.Sprintf("program %s is not executable", quote(words[0])), "run chmod +x, or name its interpreter first")
 	}
@@ -94,10 +94,10 @@ func readPlain(v value) (string, bool) {
 	switch {
 	case !ok:
 	case strings.Contains(t.s, opening):
-		v.problem(v.name+" holds a variable, and a tool's command has none", "what differs between calls comes as JSON on standard input")
+		v.problem(v.name+" of a tool must not contain variables", "read the arguments of the call as JSON from standard input")
 		return "", false
 	case strings.ContainsRune(t.s, 0):
-		v.problem(v.name+" holds a zero byte", "take it out")
+		v.problem(v.name+" contains a NUL byte", "remove it")
 		return "", false
 	}
 	return t.s, ok

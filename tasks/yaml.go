@@ -34,7 +34,7 @@ type source struct {
 	found  *collector
 	inputs *inputs
 
-	policies policy.Set // that bind what the file says
+	policies policy.Set // that bind the file
 
 	openings []position // of variables, in order
 }
@@ -68,7 +68,7 @@ func (s *source) parse(data []byte) (value, bool) {
 	}
 	switch second, err := decodeNext(dec); {
 	case err == nil:
-		s.report(second.Line, second.Column, "the file holds several YAML documents", "give each document a file of its own")
+		s.report(second.Line, second.Column, "the file contains several YAML documents", "use one file for each document")
 		return value{}, false
 	case !errors.Is(err, io.EOF):
 		s.syntax(err, in.lines)
@@ -143,10 +143,10 @@ func (r *lineReader) Read(p []byte) (int, error) {
 	if n == 0 {
 		n = len(r.rest)
 	}
-	whole := n <= len(p)
+	complete := n <= len(p)
 	n = copy(p, r.rest[:n])
 	r.rest = r.rest[n:]
-	if whole {
+	if complete {
 		r.lines++
 	}
 	return n, nil
@@ -209,21 +209,21 @@ func (s *source) tab(line int) (at, column int) {
 
 // plainWords translates a message of the parser for authors of manifests.
 func plainWords(message string) (what, fix string) {
-	for _, t := range []struct{ says, what, fix string }{
-		{"did not find expected ',' or ", "a bracket is not closed, or a comma is missing", "look at the last [ or { before this place"},
+	for _, t := range []struct{ contains, what, fix string }{
+		{"did not find expected ',' or ", "a bracket is not closed, or a comma is missing", "check the last [ or { before this line"},
 		{"did not find expected", "this line does not fit the lines above it", "check its indentation, and that quotes and brackets before it are closed"},
 		{"could not find expected ':'", "a key without its colon", `write KEY: VALUE, with a space after the colon`},
-		{"mapping values are not allowed", "a second colon where a text was expected, or a wrong indentation", "put a text that holds a colon in quotes"},
-		{"cannot start any token", "a text cannot begin with this character", "put the text in quotes"},
-		{"unexpected end of stream", "a quote is opened and never closed", "close it"},
+		{"mapping values are not allowed", "unexpected colon, or wrong indentation", "put a string that contains a colon in quotes"},
+		{"cannot start any token", "a string cannot start with this character", "put the string in quotes"},
+		{"unexpected end of stream", "unclosed quote", "close it"},
 		{"unknown anchor", strings.Replace(message, "unknown anchor", "an alias to the unknown anchor", 1), "define the anchor with & before its use"},
-		{"control characters", "the file holds a control character", "take it out"},
+		{"control characters", "the file contains a control character", "remove it"},
 	} {
-		if strings.Contains(message, t.says) {
+		if strings.Contains(message, t.contains) {
 			return strings.TrimSuffix(t.what, " referenced"), t.fix
 		}
 	}
-	return "the file is not valid YAML: " + message, "compare this place with the examples of the manual"
+	return "the file is not valid YAML: " + message, "compare it with the examples in the manual"
 }
 
 // measure walks through a file as its aliases spell it out, and stops where
@@ -245,11 +245,11 @@ func (m *measure) node(n, alias *yaml.Node, depth int) bool {
 	case depth > maxDepth:
 		return m.fail(at, fmt.Sprintf("values are nested more than %d deep", maxDepth), "make it flatter")
 	case m.nodes > maxNodes:
-		return m.fail(at, fmt.Sprintf("the file spells out to more than %d values", maxNodes), "use fewer aliases, or split the file")
+		return m.fail(at, fmt.Sprintf("the file expands to more than %d values", maxNodes), "use fewer aliases, or split the file")
 	case m.bytes > maxText:
-		return m.fail(at, "the file spells out to more than 16 MiB of text", "use fewer aliases")
+		return m.fail(at, "the file expands to more than 16 MiB of text", "use fewer aliases")
 	case !usualTag(n):
-		return m.fail(at, fmt.Sprintf("the tag %s is not supported", quote(n.Tag)), "leave it out, or put a text that begins with ! in quotes")
+		return m.fail(at, fmt.Sprintf("the tag %s is not supported", quote(n.Tag)), "remove it, or put a string that starts with ! in quotes")
 	case n.Kind == yaml.AliasNode:
 		return m.node(n.Alias, at, depth+1)
 	}

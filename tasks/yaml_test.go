@@ -17,20 +17,20 @@ model: openai/m
 tasks: [{id: a, prompt: p}]
 ---
 version: 1`, []string{
-			`m.yaml:4:1: the file holds several YAML documents; give each document a file of its own`,
+			`m.yaml:4:1: the file contains several YAML documents; use one file for each document`,
 		}},
 		{"a second document without anything in it", `version: 1
 model: openai/m
 tasks: [{id: a, prompt: p}]
 ---
 `, []string{
-			`m.yaml:4:1: the file holds several YAML documents; give each document a file of its own`,
+			`m.yaml:4:1: the file contains several YAML documents; use one file for each document`,
 		}},
 		{"a list", `- a`, []string{
 			`m.yaml:1:1: the file must be a mapping, not a list; write KEY: VALUE`,
 		}},
 		{"a text", `hello`, []string{
-			`m.yaml:1:1: the file must be a mapping, not the text "hello"; write KEY: VALUE`,
+			`m.yaml:1:1: the file must be a mapping, not the string "hello"; write KEY: VALUE`,
 		}},
 		{"a tab", "version: 1\ntasks:\n\t- id: x", []string{
 			`m.yaml:3:1: a tab is used to indent; use spaces`,
@@ -50,25 +50,25 @@ jobs: 1`, []string{
 name: [1,2
 jobs: 3
 `, []string{
-			`m.yaml:3:1: a bracket is not closed, or a comma is missing; look at the last [ or { before this place`,
+			`m.yaml:3:1: a bracket is not closed, or a comma is missing; check the last [ or { before this line`,
 		}},
 		{"an open quote", `version: 1
 name: "x
 jobs: 3
 `, []string{
-			`m.yaml:2:1: a quote is opened and never closed; close it`,
+			`m.yaml:2:1: unclosed quote; close it`,
 		}},
 		{"two colons", `version: 1
 name: a: b
 jobs: 3
 `, []string{
-			`m.yaml:2:1: a second colon where a text was expected, or a wrong indentation; put a text that holds a colon in quotes`,
+			`m.yaml:2:1: unexpected colon, or wrong indentation; put a string that contains a colon in quotes`,
 		}},
 		{"a character that begins no text", `version: 1
 name: @b
 jobs: 3
 `, []string{
-			`m.yaml:2:1: a text cannot begin with this character; put the text in quotes`,
+			`m.yaml:2:1: a string cannot start with this character; put the string in quotes`,
 		}},
 		{"no colon", `version: 1
 name
@@ -95,24 +95,24 @@ name: "a" b
 			`m.yaml:4:4: this line does not fit the lines above it; check its indentation, and that quotes and brackets before it are closed`,
 		}},
 		{"a control character", "a: \x01", []string{
-			`m.yaml:1:1: the file holds a control character; take it out`,
+			`m.yaml:1:1: the file contains a control character; remove it`,
 		}},
 		{"another version of YAML", `%YAML 2.0
 ---
 a: 1`, []string{
-			`m.yaml:3:1: the file is not valid YAML: found incompatible YAML document; compare this place with the examples of the manual`,
+			`m.yaml:3:1: the file is not valid YAML: found incompatible YAML document; compare it with the examples in the manual`,
 		}},
 		{"a tag", `name: !!python/object:os.system x
 version: 1
 model: openai/m
 tasks: [{id: a, prompt: p}]`, []string{
-			`m.yaml:1:7: the tag "!!python/object:os.system" is not supported; leave it out, or put a text that begins with ! in quotes`,
+			`m.yaml:1:7: the tag "!!python/object:os.system" is not supported; remove it, or put a string that starts with ! in quotes`,
 		}},
 		{"a binary", `name: !!binary aGk=
 version: 1
 model: openai/m
 tasks: [{id: a, prompt: p}]`, []string{
-			`m.yaml:1:7: the tag "!!binary" is not supported; leave it out, or put a text that begins with ! in quotes`,
+			`m.yaml:1:7: the tag "!!binary" is not supported; remove it, or put a string that starts with ! in quotes`,
 		}},
 		{"a number tagged as a text", `name: !!str 5
 version: 1
@@ -139,7 +139,7 @@ tasks: [{id: a, prompt: p}]`, []string{
 version: 1
 model: openai/m
 tasks: [{id: a, prompt: p}]`, []string{
-			`m.yaml:6:31: the file spells out to more than 100000 values; use fewer aliases, or split the file`,
+			`m.yaml:6:31: the file expands to more than 100000 values; use fewer aliases, or split the file`,
 		}},
 		{"merge keys of other types", `limits: {<<: 5, turns: 3}
 budget: {<<: [{cost: 1}, 7]}
@@ -168,30 +168,30 @@ limits: *x
 version: 1
 model: openai/m
 tasks: [{id: a, prompt: p}]`, []string{
-			`m.yaml:2:9: "limits" must be a mapping, not the text "hello"; write KEY: VALUE`,
+			`m.yaml:2:9: "limits" must be a mapping, not the string "hello"; write KEY: VALUE`,
 		}},
 		{"entries of nothing", `version: 1
 model: openai/m
 tasks: [null, {id: a, prompt: p, needs: [null], vars: {x: null}}]`, []string{
-			`m.yaml:3:9: entry 1 of "tasks" must be a mapping, not nothing; write KEY: VALUE`,
-			`m.yaml:3:42: entry 1 of "needs" must be text, not nothing; write one text`,
-			`m.yaml:3:59: "x" must be text, a number or a boolean, not nothing; write one value`,
+			`m.yaml:3:9: entry 1 of "tasks" must be a mapping, not null; write KEY: VALUE`,
+			`m.yaml:3:42: entry 1 of "needs" must be a string, not null; write one string`,
+			`m.yaml:3:59: "x" must be a string, number or boolean, not null; write one value`,
 		}},
 		{"names of variables", `vars: {"a b": 1, x: [1]}
 version: 1
 model: openai/m
 tasks: [{id: a, prompt: p}]`, []string{
 			`m.yaml:1:8: invalid name "a b"; use letters, digits, _ and -, starting with a letter`,
-			`m.yaml:1:21: "x" must be text, a number or a boolean, not a list; write one value`,
+			`m.yaml:1:21: "x" must be a string, number or boolean, not a list; write one value`,
 		}},
 		{"bytes that are no text", "version: 1\n# \u00e9\nname: a\xffb\n", []string{
 			`m.yaml:3:1: the file is not UTF-8 text; save it as UTF-8`,
 		}},
 		{"a mark at the begin", "\ufeffversion: 1\nname: 5\ntasks: [{id: a, prompt: p, model: openai/m}]", []string{
-			`m.yaml:2:7: "name" must be text, not the number 5; put it in quotes`,
+			`m.yaml:2:7: "name" must be a string, not the number 5; put it in quotes`,
 		}},
 		{"lines of Windows", "version: 1\r\nname: 5\r\ntasks: [{id: a, prompt: '${{ vars.x }}', model: openai/m}]\r\n", []string{
-			`m.yaml:2:7: "name" must be text, not the number 5; put it in quotes`,
+			`m.yaml:2:7: "name" must be a string, not the number 5; put it in quotes`,
 			`m.yaml:3:26: unknown variable "vars.x"; declare it with vars:`,
 		}},
 		{"a mistake after the document", "version: 1\n---\n[", []string{
