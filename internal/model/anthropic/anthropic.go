@@ -23,7 +23,7 @@ type Dialect struct {
 	MaxOutput   int      // tokens, asked for where a request sets no limit: the API wants one; 0 is 4096
 	Thinking    Thinking // how thinking is turned on
 	Temperature bool     // whether one may be set
-	Output      bool     // an answer can be made to meet a schema without a tool
+	Output      bool     // a response can be made to meet a schema without a tool
 }
 
 // Thinking is how a model is told how much to think.
@@ -87,7 +87,7 @@ func (c *client) Stream(ctx context.Context, req model.Request, emit func(model.
 	if err != nil {
 		return model.Response{}, model.Fail(model.ClassRequest, fmt.Errorf("make the request: %w", err))
 	}
-	return c.line.Complete(ctx, body, c.post, c.newAnswer(req, emit), cmp.Or(req.MaxOutput, c.dialect.MaxOutput))
+	return c.line.Complete(ctx, body, c.post, c.newDecoder(req, emit), cmp.Or(req.MaxOutput, c.dialect.MaxOutput))
 }
 
 // post is a [wire.Post].

@@ -40,8 +40,8 @@ func called(index int, id, name, input string) string {
 	return event(fmt.Sprintf(`{"type":"content_block_start","index":%d,"content_block":{"type":"tool_use","id":%q,"name":%q,"input":%s}}`, index, id, name, input))
 }
 
-// answering makes a model that gets body for an answer, and what tapes it.
-func answering(d Dialect, body string) (model.Model, *wiretest.Canned) {
+// responding makes a model that gets body for a response, and what tapes it.
+func responding(d Dialect, body string) (model.Model, *wiretest.Canned) {
 	tape := &wiretest.Canned{Kind: wiretest.EventStream, Body: func() io.Reader { return strings.NewReader(body) }}
 	return New(wire.Options{BaseURL: "http://model.test", Model: "m", HTTPClient: &http.Client{Transport: tape}}, d), tape
 }
@@ -49,7 +49,7 @@ func answering(d Dialect, body string) (model.Model, *wiretest.Canned) {
 // sent returns the body of what goes over the wire for req.
 func sent(t *testing.T, d Dialect, req model.Request) string {
 	t.Helper()
-	m, tape := answering(d, begins+ends)
+	m, tape := responding(d, begins+ends)
 	if _, err := m.Stream(t.Context(), req, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +64,7 @@ func TestWhatTheAPIWouldRefuseIsSaidOtherwise(t *testing.T) {
 		want     string
 	}{
 		{"an empty text", []model.Message{{Role: model.User}}, `{"content":[{"text":"(nothing)","cache_control":{"type":"ephemeral"},"type":"text"}],"role":"user"}`},
-		{"an empty answer", []model.Message{user, empty}, `{"content":[{"text":"(nothing)","type":"text"}],"role":"assistant"}`},
+		{"an empty response", []model.Message{user, empty}, `{"content":[{"text":"(nothing)","type":"text"}],"role":"assistant"}`},
 		{"an empty result", []model.Message{{Role: model.ToolRole, CallID: "a"}}, `{"content":[{"tool_use_id":"a","cache_control":{"type":"ephemeral"},"type":"tool_result"}],"role":"user"}`},
 		{"an id of other letters", []model.Message{{Role: model.ToolRole, CallID: "a.b", Text: "x"}}, `"tool_use_id":"call_2e7336dc8eba87ef472df568"`},
 		{"a file that is none of those it knows", []model.Message{{Role: model.User, Text: "see", Attachments: []model.Attachment{{Name: "a.tif", MIME: "image/tiff", Data: []byte("x")}}}}, `"text":"see\n\n[a.tif (image/tiff) was left out`},
@@ -86,7 +86,7 @@ func TestThinkingIsBoundByWhatTheAPIAccepts(t *testing.T) {
 	thought := &model.State{Wire: "messages/m", Data: json.RawMessage(`[{"type":"thinking","text":"hm","signature":"s"},{"type":"tool_use"}]`)}
 	foreign := &model.State{Wire: "responses/gpt", Data: json.RawMessage(`[]`)}
 	user, result := model.Message{Role: model.User, Text: "hi"}, model.Message{Role: model.ToolRole, CallID: "a", Text: "r"}
-	answer := func(s *model.State) model.Message {
+	response := func(s *model.State) model.Message {
 		return model.Message{Role: model.Assistant, Calls: call, State: s}
 	}
 	first := []model.Message{user}
@@ -103,11 +103,11 @@ func TestThinkingIsBoundByWhatTheAPIAccepts(t *testing.T) {
 		{"less than the least", "low", 2047, first, ""},
 		{"next to nothing", "high", 1, first, ""},
 		{"no effort", "", 9000, first, ""},
-		{"a turn that began with it", "low", 9000, []model.Message{user, answer(thought), result}, `"budget_tokens":4000`},
-		{"and goes on without", "low", 9000, []model.Message{user, answer(thought), result, answer(nil), result}, `"budget_tokens":4000`},
-		{"a turn that began without it", "low", 9000, []model.Message{user, answer(nil), result}, ""},
-		{"a turn that another model began", "low", 9000, []model.Message{user, answer(foreign), result, answer(thought), result}, ""},
-		{"the turn after it", "low", 9000, []model.Message{user, answer(foreign), result, user}, `"budget_tokens":4000`},
+		{"a turn that began with it", "low", 9000, []model.Message{user, response(thought), result}, `"budget_tokens":4000`},
+		{"and goes on without", "low", 9000, []model.Message{user, response(thought), result, response(nil), result}, `"budget_tokens":4000`},
+		{"a turn that began without it", "low", 9000, []model.Message{user, response(nil), result}, ""},
+		{"a turn that another model began", "low", 9000, []model.Message{user, response(foreign), result, response(thought), result}, ""},
+		{"the turn after it", "low", 9000, []model.Message{user, response(foreign), result, user}, `"budget_tokens":4000`},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -134,7 +134,7 @@ func TestThereAreFourMarksAtMost(t *testing.T) {
 }
 
 func TestARequestIsTheSameButForItsMarksWhenItGrows(t *testing.T) {
-	m, tape := answering(Dialect{}, begins+ends)
+	m, tape := responding(Dialect{}, begins+ends)
 	unmarked := func(req model.Request) string {
 		if _, err := m.Stream(t.Context(), req, nil); err != nil {
 			t.Fatal(err)
@@ -175,30 +175,30 @@ func TestAnOutputOfASchema(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			got := sent(t, test.d, model.Request{Output: test.schema})
-			if byTool := strings.Contains(got, wire.AnswerTool); byTool != test.byTool || byTool == strings.Contains(got, "output_config") {
+			if byTool := strings.Contains(got, wire.OutputTool); byTool != test.byTool || byTool == strings.Contains(got, "output_config") {
 				t.Errorf("by tool: %v: %s", byTool, got)
 			}
 		})
 	}
 }
 
-func TestTheStateOfAnAnswerByTool(t *testing.T) {
+func TestTheStateOfAnOutputByTool(t *testing.T) {
 	const sign = "sealed"
-	answer := called(1, "a", wire.AnswerTool, `{"ok":true}`)
+	response := called(1, "a", wire.OutputTool, `{"ok":true}`)
 	tests := []struct {
 		name string
 		body string
 		want model.Response
 	}{
-		{"is not kept: the text is another", thought("hm", sign) + answer, model.Response{Text: `{"ok":true}`, Reasoning: "hm", Finish: model.FinishStop}},
-		{"leaves the tool out beside other calls", thought("hm", sign) + answer + called(2, "b", "bash", `{"x":1}`), model.Response{
+		{"is not kept: the text is another", thought("hm", sign) + response, model.Response{Text: `{"ok":true}`, Reasoning: "hm", Finish: model.FinishStop}},
+		{"leaves the tool out beside other calls", thought("hm", sign) + response + called(2, "b", "bash", `{"x":1}`), model.Response{
 			Reasoning: "hm", Finish: model.FinishTools, Calls: []model.ToolCall{{ID: "b", Name: "bash", Input: `{"x":1}`}},
 			State: &model.State{Wire: "messages/m", Data: json.RawMessage(`[{"type":"thinking","text":"hm","signature":"sealed"},{"type":"tool_use"}]`)},
 		}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			m, _ := answering(Dialect{}, begins+test.body+ends)
+			m, _ := responding(Dialect{}, begins+test.body+ends)
 			test.want.Usage = &money.Usage{Input: 10, Output: 2}
 			got, err := m.Stream(t.Context(), model.Request{Output: map[string]any{"type": "object"}}, nil)
 			if diff := cmp.Diff(test.want, got); err != nil || diff != "" {
@@ -231,7 +231,7 @@ func TestThinkingOfAnotherModelStaysHere(t *testing.T) {
 	}
 }
 
-func TestStreamsThatAreNoAnswer(t *testing.T) {
+func TestInvalidStreams(t *testing.T) {
 	tests := []struct {
 		name, body string
 		class      model.ErrorClass
@@ -246,7 +246,7 @@ func TestStreamsThatAreNoAnswer(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			m, _ := answering(Dialect{}, test.body)
+			m, _ := responding(Dialect{}, test.body)
 			_, err := m.Stream(t.Context(), model.Request{}, nil)
 			if model.ClassOf(err) != test.class || !strings.Contains(err.Error(), test.says) {
 				t.Errorf("got %v, want class %s and %q", err, test.class, test.says)
@@ -255,15 +255,15 @@ func TestStreamsThatAreNoAnswer(t *testing.T) {
 	}
 }
 
-func TestAnAnswerThatDidNotStream(t *testing.T) {
-	m, tape := answering(Dialect{}, `{"type":"message","content":[{"type":"text","text":"so"},{"type":"tool_use","id":"a","name":"bash","input":{"x":1}}],"stop_reason":"tool_use","usage":{"input_tokens":3,"output_tokens":4,"cache_read_input_tokens":5}}`)
+func TestAResponseThatDidNotStream(t *testing.T) {
+	m, tape := responding(Dialect{}, `{"type":"message","content":[{"type":"text","text":"so"},{"type":"tool_use","id":"a","name":"bash","input":{"x":1}}],"stop_reason":"tool_use","usage":{"input_tokens":3,"output_tokens":4,"cache_read_input_tokens":5}}`)
 	tape.Kind = "application/json"
 	got, err := m.Stream(t.Context(), model.Request{}, nil)
 	want := model.Response{Text: "so", Calls: []model.ToolCall{{ID: "a", Name: "bash", Input: `{"x":1}`}}, Finish: model.FinishTools, Usage: &money.Usage{Input: 8, Output: 4, CacheRead: 5}}
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Errorf("error %v (-want +got):\n%s", err, diff)
 	}
-	m, tape = answering(Dialect{}, `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`)
+	m, tape = responding(Dialect{}, `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`)
 	tape.Kind = "application/json"
 	if _, err := m.Stream(t.Context(), model.Request{}, nil); model.ClassOf(err) != model.ClassUnavailable {
 		t.Errorf("got %v, want an overloaded provider", err)
@@ -303,7 +303,7 @@ func TestTheKeyStaysOutOfErrors(t *testing.T) {
 	}
 }
 
-// FuzzStream serves any body: there is an answer that holds together or a
+// FuzzStream serves any body: there is a response that holds together or a
 // classified error, and it is the same however the bytes arrive.
 func FuzzStream(f *testing.F) {
 	files, err := filepath.Glob("testdata/*.sse")
@@ -318,7 +318,7 @@ func FuzzStream(f *testing.F) {
 		f.Add(data)
 	}
 	f.Add([]byte(begins + thought("hm", "s") + called(1, "a", "bash", `{"x":1}`) + called(1, "a", "bash", "3") + ends))
-	m, tape := answering(Dialect{}, "")
+	m, tape := responding(Dialect{}, "")
 	f.Fuzz(func(t *testing.T, body []byte) {
 		tape.Body = func() io.Reader { return bytes.NewReader(body) }
 		shown := map[string]string{}
@@ -335,7 +335,7 @@ func FuzzStream(f *testing.F) {
 			return
 		}
 		if !utf8.ValidString(resp.Text + resp.Reasoning) {
-			t.Errorf("the answer is no UTF-8: %q, %q", resp.Text, resp.Reasoning)
+			t.Errorf("the response is not UTF-8: %q, %q", resp.Text, resp.Reasoning)
 		}
 		if shown["text"] != resp.Text || shown["reasoning"] != resp.Reasoning {
 			t.Error("the deltas differ from the response")

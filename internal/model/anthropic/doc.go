@@ -1,6 +1,6 @@
 // Package anthropic is the wire to Anthropic's Messages API. It is the only
 // importer of anthropic-sdk-go, which encodes what a request is made of, carries
-// it, and decodes the events of the answer.
+// it, and decodes the events of the response.
 //
 // Four marks tell the provider what to keep in its prompt cache: behind the
 // tools, the system prompt, and the last two turns of the user's side. What a

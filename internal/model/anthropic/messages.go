@@ -15,7 +15,7 @@ import (
 	"github.com/millhand/millhand/internal/model/wire"
 )
 
-// group is everything between two answers: the results of one turn must stand
+// group is everything between two responses: the results of one turn must stand
 // in one message.
 func group(list []model.Message) int {
 	if list[0].Role == model.Assistant {
@@ -36,7 +36,7 @@ func (c *client) encode(dst []byte, all []model.Message, from, to int) ([]byte, 
 // message maps a group of messages to the wire.
 func (c *client) message(group []model.Message) sdk.MessageParam {
 	if group[0].Role == model.Assistant {
-		return sdk.NewAssistantMessage(c.answerBlocks(group[0])...)
+		return sdk.NewAssistantMessage(c.assistantBlocks(group[0])...)
 	}
 	var results, rest []sdk.ContentBlockParamUnion
 	for _, m := range group {
@@ -115,9 +115,9 @@ func attached(m model.Message) (text string, files []sdk.ToolResultBlockParamCon
 	return text, files
 }
 
-// answerBlocks are the blocks of an answer: as they came if they are known,
+// assistantBlocks are the blocks of a response: as they came if they are known,
 // else made of what the message says.
-func (c *client) answerBlocks(m model.Message) []sdk.ContentBlockParamUnion {
+func (c *client) assistantBlocks(m model.Message) []sdk.ContentBlockParamUnion {
 	if blocks := c.remembered(m); blocks != nil {
 		return blocks
 	}
@@ -131,7 +131,7 @@ func (c *client) answerBlocks(m model.Message) []sdk.ContentBlockParamUnion {
 	return blocks
 }
 
-// block is a block of an answer as it is kept in a message's state: thinking,
+// block is a block of a response as it is kept in a message's state: thinking,
 // with what signs it, text, or a reference to one of the message's calls.
 type block struct {
 	Type      string `json:"type"`

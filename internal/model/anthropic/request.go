@@ -48,7 +48,7 @@ func (c *client) params(req model.Request) sdk.MessageNewParams {
 	if req.Temperature != nil && c.dialect.Temperature && param.IsOmitted(p.Thinking) {
 		p.Temperature = param.NewOpt(*req.Temperature)
 	}
-	if req.Output != nil && !c.answersByTool(req) {
+	if req.Output != nil && !c.outputByTool(req) {
 		p.OutputConfig.Format = sdk.JSONOutputFormatParam{Schema: req.Output}
 	}
 	return p
@@ -95,8 +95,8 @@ func (c *client) mayThink(all []model.Message) bool {
 	return len(blocks) > 0 && (blocks[0].OfThinking != nil || blocks[0].OfRedactedThinking != nil)
 }
 
-// answersByTool reports whether the answer to req is to be the input of a tool.
-func (c *client) answersByTool(req model.Request) bool {
+// outputByTool reports whether the response to req is to be the input of a tool.
+func (c *client) outputByTool(req model.Request) bool {
 	return req.Output != nil && (!c.dialect.Output || !closed(req.Output))
 }
 
@@ -140,8 +140,8 @@ func (c *client) tools(req model.Request) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c.answersByTool(req) {
-		last, err := encodeTools([]model.ToolSpec{wire.AnswerSpec(req.Output)})
+	if c.outputByTool(req) {
+		last, err := encodeTools([]model.ToolSpec{wire.OutputSpec(req.Output)})
 		if err != nil {
 			return nil, err
 		}

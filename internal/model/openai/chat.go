@@ -13,7 +13,7 @@ import (
 )
 
 // Chat returns the model behind a server of Chat Completions, whose requests
-// and answers are in dialect d.
+// and responses are in dialect d.
 func Chat(o Options, d Dialect) model.Model {
 	c := &chat{client: newClient(o, d.KeyHeader), model: o.Model, dialect: d, state: "chat/" + o.Model}
 	c.histories.Group, c.histories.Encode = c.group, c.encode
@@ -43,7 +43,7 @@ func (c *chat) Stream(ctx context.Context, req model.Request, emit func(model.De
 	if c.dialect.CacheKey == CacheKeyHeader && req.CacheKey != "" {
 		header = "X-Grok-Conv-Id"
 	}
-	return c.line.Complete(ctx, body, c.post("chat/completions", header, wire.CacheKey(req.CacheKey)), c.newAnswer(req, emit), req.MaxOutput)
+	return c.line.Complete(ctx, body, c.post("chat/completions", header, wire.CacheKey(req.CacheKey)), c.newDecoder(req, emit), req.MaxOutput)
 }
 
 // body encodes a request. The messages come first, as the SDK would have it.
@@ -88,7 +88,7 @@ func (c *chat) params(req model.Request) sdk.ChatCompletionNewParams {
 	if d.Usage == UsageByStreamOptions {
 		p.StreamOptions = sdk.ChatCompletionStreamOptionsParam{IncludeUsage: param.NewOpt(true)}
 	}
-	if req.Output != nil && !c.answersByTool(req) {
+	if req.Output != nil && !c.outputByTool(req) {
 		p.ResponseFormat = responseFormat(req.Output)
 	}
 	extra := map[string]any{}
@@ -142,13 +142,13 @@ func (e Effort) word(effort string) string {
 func responseFormat(schema map[string]any) sdk.ChatCompletionNewParamsResponseFormatUnion {
 	return sdk.ChatCompletionNewParamsResponseFormatUnion{
 		OfJSONSchema: &shared.ResponseFormatJSONSchemaParam{
-			JSONSchema: shared.ResponseFormatJSONSchemaJSONSchemaParam{Name: wire.AnswerTool, Schema: schema},
+			JSONSchema: shared.ResponseFormatJSONSchemaJSONSchemaParam{Name: wire.OutputTool, Schema: schema},
 		},
 	}
 }
 
-// answersByTool reports whether the answer to req is to be the input of a tool.
-func (c *chat) answersByTool(req model.Request) bool {
+// outputByTool reports whether the response to req is to be the input of a tool.
+func (c *chat) outputByTool(req model.Request) bool {
 	if req.Output == nil {
 		return false
 	}
@@ -158,10 +158,10 @@ func (c *chat) answersByTool(req model.Request) bool {
 // tools are those that a request offers.
 func (c *chat) tools(req model.Request) ([]byte, error) {
 	list, err := c.offers.Of(req.Tools)
-	if err != nil || !c.answersByTool(req) {
+	if err != nil || !c.outputByTool(req) {
 		return list, err
 	}
-	last, err := c.encodeTools([]model.ToolSpec{wire.AnswerSpec(req.Output)})
+	last, err := c.encodeTools([]model.ToolSpec{wire.OutputSpec(req.Output)})
 	if err != nil {
 		return nil, err
 	}

@@ -16,21 +16,21 @@ import (
 	"github.com/millhand/millhand/internal/money"
 )
 
-func TestAnAnswerByTool(t *testing.T) {
+func TestAnOutputByTool(t *testing.T) {
 	schema := map[string]any{"type": "object"}
-	body := toolDelta(`{"index":0,"id":"a","function":{"name":"`+wire.AnswerTool+`","arguments":"{\"ok\":true}"}}`) + ends
+	body := toolDelta(`{"index":0,"id":"a","function":{"name":"`+wire.OutputTool+`","arguments":"{\"ok\":true}"}}`) + ends
 	for _, output := range []map[string]any{nil, schema} {
 		tape := &wiretest.Canned{Kind: eventStream, Body: func() io.Reader { return strings.NewReader(body) }}
 		m := Chat(Options{BaseURL: "http://model.test", HTTPClient: &http.Client{Transport: tape}}, Dialect{})
 		got, err := m.Stream(t.Context(), model.Request{Output: output}, nil)
 		want := said(`{"ok":true}`)
 		if output == nil { // then it is a call like any
-			want = said("", calling(model.ToolCall{ID: "a", Name: wire.AnswerTool, Input: `{"ok":true}`}))
+			want = said("", calling(model.ToolCall{ID: "a", Name: wire.OutputTool, Input: `{"ok":true}`}))
 		}
 		if diff := cmp.Diff(want, got); err != nil || diff != "" {
 			t.Errorf("schema %v: error %v (-want +got):\n%s", output, err, diff)
 		}
-		if offered := bytes.Contains(tape.Sent, []byte(wire.AnswerTool)); offered != (output != nil) {
+		if offered := bytes.Contains(tape.Sent, []byte(wire.OutputTool)); offered != (output != nil) {
 			t.Errorf("schema %v: the tool is offered: %v", output, offered)
 		}
 	}
@@ -62,10 +62,10 @@ func TestTheCostThatAProviderReportsWins(t *testing.T) {
 	}
 }
 
-func TestAWholeAnswerHasItsDeadline(t *testing.T) {
+func TestACompleteResponseHasADeadline(t *testing.T) {
 	drip := wiretest.Fault{Piece: 1, Drip: 5 * time.Millisecond}
 	m, _ := served(t, wiretest.First(1, drip), Options{TotalTimeout: 100 * time.Millisecond})
-	if _, err := m.Stream(t.Context(), model.Request{}, nil); model.ClassOf(err) != model.ClassUnavailable || !strings.Contains(err.Error(), "not whole within 100ms") {
+	if _, err := m.Stream(t.Context(), model.Request{}, nil); model.ClassOf(err) != model.ClassUnavailable || !strings.Contains(err.Error(), "timed out after 100ms") {
 		t.Errorf("got %v, want that the time is up", err)
 	}
 }

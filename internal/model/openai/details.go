@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// mostDetails bounds the pieces of reasoning that are kept of an answer.
+// mostDetails bounds the pieces of reasoning that are kept of a response.
 const mostDetails = 4096
 
 // details puts OpenRouter's reasoning_details together: entries of the same
@@ -23,7 +23,7 @@ func (d *details) add(raw string) {
 	d.size += len(raw)
 	var came []map[string]any
 	if json.Unmarshal([]byte(raw), &came) != nil {
-		return // reasoning that can't be given back is no reason to lose an answer
+		return // reasoning that can't be given back is no reason to lose a response
 	}
 	for _, entry := range came {
 		if n := len(d.list); n > 0 && continued(d.list[n-1], entry) {

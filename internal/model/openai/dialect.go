@@ -60,12 +60,12 @@ const (
 	CacheKeyHeader          // the header X-Grok-Conv-Id, of xAI
 )
 
-// Output is how an answer is made to meet a schema.
+// Output is how a response is made to meet a schema.
 type Output int
 
 // The ways to a structured output.
 const (
-	OutputByTool Output = iota // by a tool whose input is the answer
+	OutputByTool Output = iota // by a tool whose input is the response
 	OutputAlone                // by response_format, but by a tool where there are other tools
 	OutputOwn                  // by response_format
 )

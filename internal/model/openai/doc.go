@@ -1,10 +1,10 @@
 // Package openai is the wire to OpenAI: to its Responses API, and to its Chat
 // Completions and the many servers that speak these. It is the only importer of
 // openai-go, which encodes what a request is made of, carries it, and decodes
-// the events of the answer.
+// the events of the response.
 //
-// What an answer means is decided here, because servers differ and a lenient
-// reader loses data without a word: an answer is whole only when the provider
+// What a response means is decided here, because servers differ and a lenient
+// reader loses data without a word: a response is whole only when the provider
 // said so, an error inside a stream of status 200 is an error, and tool calls
 // are put together by package wire, as are deadlines and the classes of
 // failures. How servers of Chat Completions differ is a [Dialect]; which of them

@@ -14,7 +14,7 @@ import (
 	"github.com/millhand/millhand/internal/model"
 )
 
-// refused sends one request to a server that answers with status, header and
+// refused sends one request to a server that responds with status, header and
 // body, and returns the error.
 func refused(t *testing.T, status int, header map[string]string, body string, change ...func(*Options)) *model.Error {
 	t.Helper()

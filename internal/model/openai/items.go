@@ -115,7 +115,7 @@ func contentOf(m model.Message) responses.ResponseInputMessageContentListParam {
 	return list
 }
 
-// result answers a call, with its attachments inside.
+// result returns the output of a call, with its attachments inside.
 func result(m model.Message) responses.ResponseInputItemUnionParam {
 	content := contentOf(m)
 	text := content[0].OfInputText.Text

@@ -13,7 +13,7 @@ import (
 	"github.com/millhand/millhand/internal/money"
 )
 
-// output grows with the events of the Responses API. It is a [wire.Answer].
+// output grows with the events of the Responses API. It is a [wire.Decoder].
 type output struct {
 	responder *responder
 	faults    wire.Faults
@@ -37,11 +37,11 @@ type item struct {
 	call  bool
 }
 
-func (r *responder) newAnswer(req model.Request, emit func(model.Delta)) *output {
+func (r *responder) newDecoder(req model.Request, emit func(model.Delta)) *output {
 	return &output{responder: r, faults: r.line.Faults, emit: emit, calls: wire.NewCalls(req, emit)}
 }
 
-// Progress implements [wire.Answer].
+// Progress implements [wire.Decoder].
 func (o *output) Progress() wire.Progress {
 	switch {
 	case o.finish != "":
@@ -52,12 +52,12 @@ func (o *output) Progress() wire.Progress {
 	return wire.Waiting
 }
 
-// Size implements [wire.Answer]. Items repeat the content, with more around it.
+// Size implements [wire.Decoder]. Items repeat the content, with more around it.
 func (o *output) Size() int {
 	return max(o.text.Len()+o.reasoning.Len()+o.calls.Size(), o.raw/3)
 }
 
-// Event implements [wire.Answer].
+// Event implements [wire.Decoder].
 func (o *output) Event(kind string, data []byte) error {
 	if bytes.HasPrefix(data, []byte("[DONE]")) {
 		return nil
@@ -74,12 +74,12 @@ func (o *output) Event(kind string, data []byte) error {
 	}
 	o.events++
 	if len(o.items) > mostItems {
-		return o.faults.Garbled("more than %d items in one answer", mostItems)
+		return o.faults.Garbled("more than %d items in one response", mostItems)
 	}
 	return o.take(e, data)
 }
 
-// mostItems bounds the work that an answer can cause; no honest one comes near.
+// mostItems bounds the work that a response can cause; no regular one comes near.
 const mostItems = 2 * wire.MostCalls
 
 func (o *output) take(e responses.ResponseStreamEventUnion, data []byte) error {
@@ -117,7 +117,7 @@ func (o *output) take(e responses.ResponseStreamEventUnion, data []byte) error {
 	return nil
 }
 
-// Whole implements [wire.Answer].
+// Whole implements [wire.Decoder].
 func (o *output) Whole(data []byte) error {
 	var whole responses.Response
 	if err := wire.Decode(data, &whole); err != nil {
@@ -127,7 +127,7 @@ func (o *output) Whole(data []byte) error {
 		return o.faults.Midstream(data)
 	}
 	if whole.Status == "" {
-		return nil // no answer; there is nothing to conclude
+		return nil // no response; there is nothing to conclude
 	}
 	o.events++
 	return o.conclude(whole, data)
@@ -173,7 +173,7 @@ func (o *output) think(index int64, s string) {
 func (o *output) call(p wire.Piece) error {
 	p.Chunk = o.events
 	if !o.calls.Add(p) {
-		return o.faults.Garbled("more than %d tool calls in one answer", wire.MostCalls)
+		return o.faults.Garbled("more than %d tool calls in one response", wire.MostCalls)
 	}
 	return nil
 }
@@ -232,12 +232,12 @@ func (o *output) conclude(whole responses.Response, data []byte) error {
 	if whole.Status == responses.ResponseStatusFailed || says(whole.JSON.Error.Raw()) {
 		said := whole.JSON.Error.Raw()
 		if !says(said) {
-			said = `"the answer failed"`
+			said = `"the response failed"`
 		}
 		return o.faults.Midstream([]byte(`{"error":` + said + `}`))
 	}
 	if !whole.JSON.Status.Valid() && !whole.JSON.Output.Valid() {
-		return o.faults.Garbled("the answer ended without its end: %s", wire.Quote(data))
+		return o.faults.Garbled("response ended without an end event: %s", wire.Quote(data))
 	}
 	if len(o.items) == 0 {
 		for i, it := range whole.Output {
@@ -278,7 +278,7 @@ func usageOfResponse(u responses.ResponseUsage) *money.Usage {
 	return &got
 }
 
-// Conclude implements [wire.Answer].
+// Conclude implements [wire.Decoder].
 func (o *output) Conclude() (model.Response, error) {
 	resp, err := wire.Ending{Text: o.text.String(), Reasoning: o.reasoning.String(), Calls: o.calls, Finish: o.finish, Refused: o.refused}.Response()
 	if err != nil {
@@ -288,7 +288,7 @@ func (o *output) Conclude() (model.Response, error) {
 	return resp, nil
 }
 
-// Spent implements [wire.Answer].
+// Spent implements [wire.Decoder].
 func (o *output) Spent() money.Charge { return wire.Told(o.usage, nil, true) }
 
 // state is the items as they came, if there is reasoning among them that can go

@@ -56,7 +56,7 @@ func (r *responder) once(ctx context.Context, req model.Request, emit func(model
 	if err != nil {
 		return model.Response{}, model.Fail(model.ClassRequest, fmt.Errorf("make the request: %w", err))
 	}
-	return r.line.Complete(ctx, body, r.post("responses", "", ""), r.newAnswer(req, emit), req.MaxOutput)
+	return r.line.Complete(ctx, body, r.post("responses", "", ""), r.newDecoder(req, emit), req.MaxOutput)
 }
 
 var aboutSummaries = regexp.MustCompile(`(?i)reasoning[._ ]summar`)
@@ -103,7 +103,7 @@ func (r *responder) params(req model.Request, silent bool) responses.ResponseNew
 	}
 	p.Reasoning.Effort = shared.ReasoningEffort(r.effort.word(req.Effort))
 	if req.Output != nil {
-		p.Text.Format.OfJSONSchema = &responses.ResponseFormatTextJSONSchemaConfigParam{Name: wire.AnswerTool, Schema: req.Output}
+		p.Text.Format.OfJSONSchema = &responses.ResponseFormatTextJSONSchemaConfigParam{Name: wire.OutputTool, Schema: req.Output}
 	}
 	return p
 }

@@ -20,7 +20,7 @@ import (
 	"github.com/millhand/millhand/internal/model/wiretest"
 )
 
-// completed is the end of an answer that holds it whole.
+// completed is the end of a response that holds it whole.
 const completed = `{"type":"response.completed","response":{"status":"completed","output":[{"type":"message","content":[{"type":"output_text","text":"ok"}]}]}}`
 
 // TestSummariesAreLeftOutWhereTheyAreRefused plays OpenAI to an organisation
@@ -88,7 +88,7 @@ func TestReasoningOfAnotherModelStaysHere(t *testing.T) {
 	}
 }
 
-// FuzzResponses serves any body: there is an answer that holds together or a
+// FuzzResponses serves any body: there is a response that holds together or a
 // classified error, and it is the same however the bytes arrive.
 func FuzzResponses(f *testing.F) {
 	files, err := filepath.Glob("testdata/responses-*.sse")
@@ -115,16 +115,16 @@ func FuzzResponses(f *testing.F) {
 		if diff := cmp.Diff(resp, again); diff != "" || fmt.Sprint(err) != fmt.Sprint(errAgain) {
 			t.Errorf("byte by byte it is different: %v, %v (-whole +bytes):\n%s", err, errAgain, diff)
 		}
-		checkAnswer(t, resp, err)
+		checkResponse(t, resp, err)
 		if err == nil {
 			checkDeltas(t, deltas, resp)
 		}
 	})
 }
 
-// checkAnswer fails unless there is a classified error or an answer whose calls
+// checkResponse fails unless there is a classified error or a response whose calls
 // have names and ids of their own.
-func checkAnswer(t *testing.T, resp model.Response, err error) {
+func checkResponse(t *testing.T, resp model.Response, err error) {
 	t.Helper()
 	if err != nil {
 		if model.ClassOf(err) == "" {
@@ -133,7 +133,7 @@ func checkAnswer(t *testing.T, resp model.Response, err error) {
 		return
 	}
 	if !utf8.ValidString(resp.Text + resp.Reasoning) {
-		t.Errorf("the answer is no UTF-8: %q, %q", resp.Text, resp.Reasoning)
+		t.Errorf("the response is not UTF-8: %q, %q", resp.Text, resp.Reasoning)
 	}
 	ids := map[string]bool{}
 	for _, c := range resp.Calls {

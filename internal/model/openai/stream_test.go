@@ -19,8 +19,8 @@ import (
 
 const eventStream = "text/event-stream"
 
-// answerTo sends one request to a server that answers with the body.
-func answerTo(tb testing.TB, kind string, body func() io.Reader) (model.Response, []model.Delta, error) {
+// responseTo sends one request to a server that responds with the body.
+func responseTo(tb testing.TB, kind string, body func() io.Reader) (model.Response, []model.Delta, error) {
 	tb.Helper()
 	m := New(Options{BaseURL: "http://model.test/v1", HTTPClient: &http.Client{Transport: &wiretest.Canned{Kind: kind, Body: body}}})
 	var deltas []model.Delta
@@ -111,7 +111,7 @@ func TestStreamsThatAreTolerated(t *testing.T) {
 		{"finish reason empty at first", event(`{"choices":[{"delta":{"content":"hello"},"finish_reason":""}]}`) + stop + counts + done, said("hello")},
 		{"finish reason length", hello + strings.Replace(stop, "stop", "length", 1) + counts + done, said("hello", finishing(model.FinishLength))},
 		{"finish reason content_filter", hello + strings.Replace(stop, "stop", "content_filter", 1) + counts + done, said("hello", finishing(model.FinishFilter))},
-		{"an empty answer", stop + counts + done, said("")},
+		{"an empty response", stop + counts + done, said("")},
 		{"another choice is not ours", event(`{"choices":[{"index":1,"delta":{"content":"no"},"finish_reason":"length"}]}`) + fine, said("hello")},
 		{"a message in place of deltas", event(`{"object":"chat.completion","choices":[{"index":0,"message":{"role":"assistant","content":"hello"},"finish_reason":"stop"}],"usage":{"prompt_tokens":10,"completion_tokens":2}}`), said("hello")},
 		{"content as a list of parts", event(`{"choices":[{"delta":{"content":[{"type":"thinking","thinking":[{"type":"text","text":"hm"}]},{"type":"text","text":"hello"}]}}]}`) + stop + counts + done, said("hello", func(r *model.Response) { r.Reasoning = "hm" })},
@@ -133,7 +133,7 @@ func TestStreamsThatAreTolerated(t *testing.T) {
 	for _, test := range tests {
 		for way, body := range chunkings(test.body) {
 			t.Run(test.name+", "+way, func(t *testing.T) {
-				got, deltas, err := answerTo(t, eventStream, body)
+				got, deltas, err := responseTo(t, eventStream, body)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -168,7 +168,7 @@ func checkDeltas(t *testing.T, deltas []model.Delta, resp model.Response) {
 	}
 }
 
-func TestStreamsThatAreNoAnswer(t *testing.T) {
+func TestInvalidStreams(t *testing.T) {
 	cutOff := errors.New("connection reset by peer")
 	tests := []struct {
 		name  string
@@ -178,36 +178,36 @@ func TestStreamsThatAreNoAnswer(t *testing.T) {
 		class model.ErrorClass
 		says  []string
 	}{
-		{"a clean end without a finish reason", eventStream, hello, nil, model.ClassProtocol, []string{"ended before the model had finished"}},
+		{"a clean end without a finish reason", eventStream, hello, nil, model.ClassProtocol, []string{"ended before the model finished"}},
 		{"a clean end with usage but no finish reason", eventStream, hello + counts, nil, model.ClassProtocol, []string{"ended before"}},
 		{"nothing at all", eventStream, "", nil, model.ClassProtocol, []string{"with nothing in it"}},
 		{"[DONE] alone", eventStream, done, nil, model.ClassProtocol, []string{"empty"}},
-		{"a raw cut", eventStream, hello, io.ErrUnexpectedEOF, model.ClassUnavailable, []string{"broke off", "unexpected EOF"}},
+		{"a raw cut", eventStream, hello, io.ErrUnexpectedEOF, model.ClassUnavailable, []string{"interrupted", "unexpected EOF"}},
 		{"a reset", eventStream, hello, cutOff, model.ClassUnavailable, []string{"connection reset"}},
-		{"JSON cut off", eventStream, hello + event(`{"choices":[{"del`) + stop, nil, model.ClassProtocol, []string{"no JSON", `{"choices":[{"del`}},
-		{"JSON that is no object", eventStream, event(`[1]`) + fine, nil, model.ClassProtocol, []string{"no JSON object"}},
+		{"JSON cut off", eventStream, hello + event(`{"choices":[{"del`) + stop, nil, model.ClassProtocol, []string{"not a JSON object", `{"choices":[{"del`}},
+		{"JSON that is no object", eventStream, event(`[1]`) + fine, nil, model.ClassProtocol, []string{"not a JSON object"}},
 		{"choices that are no list", eventStream, event(`{"choices":{"delta":{"content":"x"}}}`) + fine, nil, model.ClassProtocol, []string{"choices"}},
 		{"choices with something odd", eventStream, event(`{"choices":[3,{"delta":{"content":"x"}}]}`) + fine, nil, model.ClassProtocol, []string{"choices"}},
 		{"content that can't be read", eventStream, event(`{"choices":[{"delta":{"content":{"a":1}}}]}`) + fine, nil, model.ClassProtocol, []string{"content"}},
 		{"tool calls that are no list", eventStream, event(`{"choices":[{"delta":{"tool_calls":{"id":"a"}}}]}`) + fine, nil, model.ClassProtocol, []string{"tool calls"}},
 		{"a call without a name", eventStream, toolDelta(`{"index":0,"id":"a","function":{"arguments":"{}"}}`) + ends, nil, model.ClassProtocol, []string{"without a name"}},
 		{"tool_calls without calls", eventStream, hello + ends, nil, model.ClassProtocol, []string{"none came"}},
-		{"finish reason error", eventStream, hello + strings.Replace(stop, "stop", "error", 1) + done, nil, model.ClassProtocol, []string{"ended the answer with an error"}},
+		{"finish reason error", eventStream, hello + strings.Replace(stop, "stop", "error", 1) + done, nil, model.ClassProtocol, []string{"ended the response with an error"}},
 		{"a line beyond every bound", eventStream, "data: " + strings.Repeat("x", 33<<20), nil, model.ClassProtocol, []string{"too long"}},
-		{"an answer beyond every bound", eventStream, strings.Repeat(": "+strings.Repeat("x", 8<<10)+"\n", (64<<20>>13)+1), nil, model.ClassProtocol, []string{"longer than 64 MiB"}},
+		{"a response beyond every bound", eventStream, strings.Repeat(": "+strings.Repeat("x", 8<<10)+"\n", (64<<20>>13)+1), nil, model.ClassProtocol, []string{"more than 64 MiB"}},
 
 		{"a page in place of a stream", "text/html; charset=utf-8", "<html>\n<b>Sign in</b>\x1b[31m</html>", nil, model.ClassProtocol, []string{"text/html", "<b>Sign in</b>"}},
 		{"a word", "text/plain", "ok", nil, model.ClassProtocol, []string{"text/plain", "ok"}},
 		{"no body", "application/json", "", nil, model.ClassProtocol, []string{"application/json"}},
 		{"a JSON list", "application/json", "[]", nil, model.ClassProtocol, []string{"application/json", "[]"}},
 		{"some JSON", "application/json", `{"status":"ok"}`, nil, model.ClassProtocol, []string{`{"status":"ok"}`}},
-		{"JSON cut off in place of a stream", "application/json", `{"choices":[{"message":{"content":"he`, nil, model.ClassProtocol, []string{"no JSON"}},
-		{"JSON with a raw cut", "application/json", `{"choices":[{"mess`, io.ErrUnexpectedEOF, model.ClassUnavailable, []string{"broke off"}},
-		{"a raw cut before anything is known", "text/plain", " \n", io.ErrUnexpectedEOF, model.ClassUnavailable, []string{"broke off"}},
+		{"JSON cut off in place of a stream", "application/json", `{"choices":[{"message":{"content":"he`, nil, model.ClassProtocol, []string{"not a JSON object"}},
+		{"JSON with a raw cut", "application/json", `{"choices":[{"mess`, io.ErrUnexpectedEOF, model.ClassUnavailable, []string{"interrupted"}},
+		{"a raw cut before anything is known", "text/plain", " \n", io.ErrUnexpectedEOF, model.ClassUnavailable, []string{"interrupted"}},
 		{"a page labelled as a stream", eventStream, "<html>Sign in</html>", nil, model.ClassProtocol, []string{"<html>Sign in</html>"}},
 		{"JSON labelled as a stream", eventStream, `{"choices":[]}`, nil, model.ClassProtocol, []string{`{"choices":[]}`}},
 
-		{"an error of the server", eventStream, hello + event(`{"error":{"message":"The server had an error","type":"server_error"}}`), nil, model.ClassUnavailable, []string{"broke off", "The server had an error"}},
+		{"an error of the server", eventStream, hello + event(`{"error":{"message":"The server had an error","type":"server_error"}}`), nil, model.ClassUnavailable, []string{"provider error in the response", "The server had an error"}},
 		{"an error as a word", eventStream, hello + event(`{"error":"overloaded"}`), nil, model.ClassUnavailable, []string{"overloaded"}},
 		{"an error event without the wrapper", eventStream, hello + "event: error\ndata: {\"message\":\"slow down\",\"type\":\"rate_limit_error\"}\n\n", nil, model.ClassRate, []string{"slow down"}},
 		{"a status inside an error", eventStream, hello + event(`{"error":{"code":429,"message":"Provider returned error","metadata":{"raw":"upstream is busy"}},"choices":[{"delta":{"content":""},"finish_reason":"error"}]}`), nil, model.ClassRate, []string{"Provider returned error: upstream is busy"}},
@@ -221,7 +221,7 @@ func TestStreamsThatAreNoAnswer(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			resp, _, err := answerTo(t, test.kind, func() io.Reader {
+			resp, _, err := responseTo(t, test.kind, func() io.Reader {
 				body := io.Reader(strings.NewReader(test.body))
 				if test.ends != nil {
 					body = io.MultiReader(body, iotest.ErrReader(test.ends))
@@ -250,11 +250,11 @@ func TestStreamsThatAreNoAnswer(t *testing.T) {
 	}
 }
 
-func TestAnswersThatDoNotStreamAreTaken(t *testing.T) {
+func TestResponsesThatDoNotStreamAreAccepted(t *testing.T) {
 	whole := `{"id":"x","object":"chat.completion","choices":[{"index":0,"message":{"role":"assistant","content":"hello"},"finish_reason":"stop"}],"usage":{"prompt_tokens":10,"completion_tokens":2}}`
 	for _, kind := range []string{"application/json", "application/json; charset=utf-8", "text/plain", ""} {
 		for way, body := range chunkings(" \n" + whole) {
-			got, _, err := answerTo(t, kind, body)
+			got, _, err := responseTo(t, kind, body)
 			if diff := cmp.Diff(said("hello"), got); err != nil || diff != "" {
 				t.Errorf("%q, %s: error %v (-want +got):\n%s", kind, way, err, diff)
 			}
@@ -265,7 +265,7 @@ func TestAnswersThatDoNotStreamAreTaken(t *testing.T) {
 func TestStreamsOfAnotherLabelAreTaken(t *testing.T) {
 	for _, kind := range []string{"application/json", "text/plain", "application/octet-stream", ""} {
 		for _, body := range []string{fine, ": ping\n\n" + fine, "\nevent: x\n" + fine, "id: 1\n" + fine, "\uFEFF" + fine} {
-			got, _, err := answerTo(t, kind, func() io.Reader { return strings.NewReader(body) })
+			got, _, err := responseTo(t, kind, func() io.Reader { return strings.NewReader(body) })
 			if diff := cmp.Diff(said("hello"), got); err != nil || diff != "" {
 				t.Errorf("%q, %.20q: error %v (-want +got):\n%s", kind, body, err, diff)
 			}
@@ -306,7 +306,7 @@ func TestUsage(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			body := hello + stop + event(`{"choices":[],"usage":`+test.usage+`}`) + done
-			got, _, err := answerTo(t, eventStream, func() io.Reader { return strings.NewReader(body) })
+			got, _, err := responseTo(t, eventStream, func() io.Reader { return strings.NewReader(body) })
 			want := said("hello", func(r *model.Response) { r.Usage, r.CostUSD = test.want, test.cost })
 			if diff := cmp.Diff(want, got); err != nil || diff != "" {
 				t.Errorf("error %v (-want +got):\n%s", err, diff)
@@ -315,7 +315,7 @@ func TestUsage(t *testing.T) {
 	}
 }
 
-// FuzzStream serves any body as any kind: there is an answer that holds
+// FuzzStream serves any body as any kind: there is a response that holds
 // together or a classified error, and it is the same however the bytes arrive.
 func FuzzStream(f *testing.F) {
 	for _, seed := range []string{
@@ -330,12 +330,12 @@ func FuzzStream(f *testing.F) {
 		if labelled {
 			kind = eventStream
 		}
-		resp, deltas, err := answerTo(t, kind, func() io.Reader { return bytes.NewReader(body) })
-		again, _, errAgain := answerTo(t, kind, func() io.Reader { return iotest.OneByteReader(bytes.NewReader(body)) })
+		resp, deltas, err := responseTo(t, kind, func() io.Reader { return bytes.NewReader(body) })
+		again, _, errAgain := responseTo(t, kind, func() io.Reader { return iotest.OneByteReader(bytes.NewReader(body)) })
 		if diff := cmp.Diff(resp, again); diff != "" || fmt.Sprint(err) != fmt.Sprint(errAgain) {
 			t.Errorf("byte by byte it is different: %v, %v (-whole +bytes):\n%s", err, errAgain, diff)
 		}
-		checkAnswer(t, resp, err)
+		checkResponse(t, resp, err)
 		if err == nil {
 			checkDeltas(t, deltas, resp)
 		}

@@ -61,7 +61,7 @@ func turn(tb testing.TB) model.Response {
 	return turns[0].Response()
 }
 
-func TestTheSameAnswerInPiecesOfAnySize(t *testing.T) {
+func TestTheSameResponseInChunksOfAnySize(t *testing.T) {
 	for _, size := range []int{0, 1, 2, 3, 7, 64, 1000} {
 		m, _ := served(t, always(wiretest.Fault{Piece: size}), Options{})
 		got, err := m.Stream(t.Context(), model.Request{}, nil)
@@ -120,10 +120,10 @@ func TestFaultsOfTheWire(t *testing.T) {
 		class model.ErrorClass
 		says  string
 	}{
-		{"no headers", wiretest.Fault{Silent: true}, Options{HeaderTimeout: soon}, model.ClassUnavailable, "no answer began within 100ms"},
-		{"a stall", wiretest.Fault{Stall: 300}, Options{IdleTimeout: soon}, model.ClassUnavailable, "the answer stood still for 100ms"},
-		{"a cut in the first event", wiretest.Fault{Cut: 10}, Options{}, model.ClassUnavailable, "broke off"},
-		{"a cut between events", wiretest.Fault{Cut: 400}, Options{}, model.ClassUnavailable, "broke off"},
+		{"no headers", wiretest.Fault{Silent: true}, Options{HeaderTimeout: soon}, model.ClassUnavailable, "no response within 100ms"},
+		{"a stall", wiretest.Fault{Stall: 300}, Options{IdleTimeout: soon}, model.ClassUnavailable, "response stalled: no data for 100ms"},
+		{"a cut in the first event", wiretest.Fault{Cut: 10}, Options{}, model.ClassUnavailable, "interrupted"},
+		{"a cut between events", wiretest.Fault{Cut: 400}, Options{}, model.ClassUnavailable, "interrupted"},
 		{"an early end", wiretest.Fault{Rewrite: func(b []byte) []byte { return b[:400] }}, Options{}, model.ClassProtocol, ""},
 		{"a page", wiretest.Fault{Status: 200, Header: map[string]string{"Content-Type": "text/html"}, Body: "<html>hello"}, Options{}, model.ClassProtocol, "<html>hello"},
 		{"a busy server", wiretest.Fault{Status: 503}, Options{}, model.ClassUnavailable, "Service Unavailable"},
@@ -161,7 +161,7 @@ func TestFaultsThatPassAreRetried(t *testing.T) {
 	m = model.Retrying(m, policy, func(_ int, _ time.Duration, err error) { classes = append(classes, model.ClassOf(err)) })
 	got, err := m.Stream(t.Context(), model.Request{}, nil)
 	wanted := turn(t)
-	wanted.Lost = &money.Charge{Estimated: true} // of the answer that was cut
+	wanted.Lost = &money.Charge{Estimated: true} // of the response that was cut
 	if diff := cmp.Diff(wanted, got); err != nil || diff != "" {
 		t.Errorf("error %v (-want +got):\n%s", err, diff)
 	}

@@ -41,13 +41,13 @@ type call struct {
 // piece and the call hold decides whether it does.
 type Calls struct {
 	all     []*call
-	used    map[string]bool // ids of this answer
+	used    map[string]bool // ids of this response
 	earlier map[string]bool // ids of the conversation before it
 	emit    func(model.Delta)
 	size    int
 }
 
-// NewCalls begins the calls of an answer to req.
+// NewCalls begins the calls of a response to req.
 func NewCalls(req model.Request, emit func(model.Delta)) *Calls {
 	earlier := map[string]bool{}
 	for _, m := range req.Messages {
@@ -58,7 +58,7 @@ func NewCalls(req model.Request, emit func(model.Delta)) *Calls {
 	return &Calls{used: map[string]bool{}, earlier: earlier, emit: emit}
 }
 
-// MostCalls bounds the work that an answer can cause; no honest one comes near.
+// MostCalls bounds the work that a response can cause; no regular one comes near.
 const MostCalls = 1024
 
 // Size is how many bytes came in pieces so far.
@@ -173,7 +173,7 @@ func (cs *Calls) identify(c *call, id string) {
 	cs.used[id] = true
 }
 
-// fresh makes an id that nobody has, in this answer or before it.
+// fresh makes an id that nobody has, in this response or before it.
 func (cs *Calls) fresh() string {
 	for n := 1; ; n++ {
 		id := "call_" + strconv.Itoa(n)

@@ -130,7 +130,7 @@ func TestCallsArePutTogether(t *testing.T) {
 			[]model.ToolCall{{ID: "r1", Name: "bash", Input: `{"x":1}`}},
 		},
 		{
-			"a made id avoids those of the conversation and of the answer",
+			"a made id avoids those of the conversation and of the response",
 			[]string{"call_1", "call_3"},
 			[][]Piece{at(0, "call_2", "bash", `{}`), at(1, "", "read", `{}`)},
 			[]model.ToolCall{{ID: "call_2", Name: "bash", Input: `{}`}, {ID: "call_4", Name: "read", Input: `{}`}},

@@ -6,7 +6,7 @@ import (
 )
 
 // Decode unmarshals what a provider sent. NaN and Infinity, which Python writes
-// where it has no number, are read as null: in the usage of a good answer they
+// where it has no number, are read as null: in the usage of a good response they
 // must not fail it.
 func Decode(data []byte, to any) error {
 	err := json.Unmarshal(data, to)

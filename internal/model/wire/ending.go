@@ -18,28 +18,28 @@ func FinishOf(words map[string]model.Finish, word string) model.Finish {
 	return model.FinishUnknown
 }
 
-// Ending is what is known of an answer when nothing more comes.
+// Ending is what is known of a response at its end.
 type Ending struct {
 	Text, Reasoning string
 	Calls           *Calls
 	Finish          model.Finish // "" if the provider never said why the model stopped
-	Refused         bool         // the model refused to answer
-	Announced       bool         // it said that the answer was at its end all the same
+	Refused         bool         // the model refused
+	Announced       bool         // it reported the end of the response nevertheless
 }
 
-// Response makes the answer out of its parts, without usage, cost and state. An
+// Response returns the response, without usage, cost and state. An
 // error says why it is none.
 func (e Ending) Response() (model.Response, error) {
 	made, named := e.Calls.Finish()
 	switch {
 	case e.Finish == "" && !e.Announced:
-		return model.Response{}, errors.New("the answer ended before the model had finished")
+		return model.Response{}, errors.New("response ended before the model finished")
 	case !named:
 		return model.Response{}, errors.New("the model called a tool without a name")
 	case e.Finish == model.FinishTools && len(made) == 0:
 		return model.Response{}, errors.New("the model stopped for tool calls, but none came")
 	case e.Finish == "" && len(made) == 0 && e.Text == "":
-		return model.Response{}, errors.New("the answer is empty")
+		return model.Response{}, errors.New("empty response")
 	case e.Finish == "":
 		e.Finish = model.FinishUnknown
 	}

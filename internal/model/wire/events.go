@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 )
 
-// form is how an answer is sent.
+// form is how a response is sent.
 type form int
 
 const (

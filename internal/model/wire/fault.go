@@ -68,20 +68,20 @@ func (f Faults) transport(doing string, err error) error {
 	return model.Fail(model.ClassUnavailable, fmt.Errorf("%s: %s", doing, f.clean(err.Error())))
 }
 
-// Garbled is an answer that can't be understood.
+// Garbled is the error of an invalid response.
 func (f Faults) Garbled(format string, args ...any) error {
 	return model.Fail(model.ClassProtocol, errors.New(f.clean(fmt.Sprintf(format, args...))))
 }
 
-// Unreadable is a piece of an answer that is no JSON object.
+// Unreadable is the error of a chunk that is not a JSON object.
 func (f Faults) Unreadable(err error, data []byte) error {
-	return f.Garbled("a piece of the answer is no JSON object (%v): %s", err, Quote(data))
+	return f.Garbled("response chunk is not a JSON object (%v): %s", err, Quote(data))
 }
 
 // Quote is the beginning of what came, for an error to tell.
 func Quote(data []byte) string { return textcut.Head(string(data), headLength, "...") }
 
-// status is an answer of another status than success.
+// status is the error of a response with an error status.
 func (f Faults) status(resp *http.Response, body []byte) error {
 	said := parseComplaint(body)
 	text := said.text()
@@ -106,7 +106,7 @@ func (f Faults) status(resp *http.Response, body []byte) error {
 func (f Faults) Midstream(data []byte) error {
 	said := parseComplaint(data)
 	text := cmp.Or(said.text(), textcut.Head(string(data), headLength, "..."))
-	return model.Fail(classify(0, said), errors.New("the provider broke off: "+f.clean(text)))
+	return model.Fail(classify(0, said), errors.New("provider error in the response: "+f.clean(text)))
 }
 
 // complaint is what a provider says of a failure, in whichever form.

@@ -15,7 +15,7 @@ import (
 	"github.com/millhand/millhand/internal/model"
 )
 
-// inGroups makes histories that group what stands between two answers and
+// inGroups makes histories that group what stands between two responses and
 // encode a group as the list of its texts. encoded counts the messages.
 func inGroups() (h *Histories, encoded *int) {
 	encoded = new(int)

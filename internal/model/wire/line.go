@@ -45,8 +45,8 @@ func NewLine(o Options, base string) *Line {
 		Base:   base,
 		Client: client,
 		Faults: Faults{secrets: secrets(o), now: o.Now},
-		header: limit{cmp.Or(o.HeaderTimeout, DefaultHeaderTimeout), false, "no answer began within"},
-		idle:   limit{cmp.Or(o.IdleTimeout, DefaultIdleTimeout), true, "the answer stood still for"},
+		header: limit{cmp.Or(o.HeaderTimeout, DefaultHeaderTimeout), false, "no response within"},
+		idle:   limit{cmp.Or(o.IdleTimeout, DefaultIdleTimeout), true, "response stalled: no data for"},
 		quiet:  cmp.Or(o.QuietTimeout, DefaultQuietTimeout),
 		total:  cmp.Or(o.TotalTimeout, DefaultTotalTimeout),
 		refuse: checkBase(base),
@@ -63,17 +63,17 @@ func checkBase(base string) error {
 	return nil
 }
 
-// Answer grows with what a provider sends. Its errors are made by [Faults].
-type Answer interface {
-	// Event takes an event of a stream. The data is the answer's to keep.
+// Decoder grows with what a provider sends. Its errors are made by [Faults].
+type Decoder interface {
+	// Event decodes an event of a stream. It may keep data.
 	Event(kind string, data []byte) error
-	// Whole takes an answer that did not stream.
+	// Whole decodes a response that was not streamed.
 	Whole(data []byte) error
-	// Progress says how much of the answer is there.
+	// Progress reports how much of the response was received.
 	Progress() Progress
 	// Size is the number of bytes of content so far. Keep-alives have none.
 	Size() int
-	// Conclude returns the answer, or an unclassified error that says why it is
+	// Conclude returns the response, or an unclassified error that says why it is
 	// none.
 	Conclude() (model.Response, error)
 	// Spent is what the provider told of usage and cost so far. It is marked as
@@ -81,10 +81,10 @@ type Answer interface {
 	Spent() money.Charge
 }
 
-// Progress is how much of an answer is there.
+// Progress is how much of a response was received.
 type Progress int
 
-// The stages of an answer.
+// The stages of a response.
 const (
 	Waiting  Progress = iota // nothing came
 	Going                    // the model goes on
@@ -97,14 +97,14 @@ const (
 type Carrier = func(r *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error)
 
 // Post sends a request by an SDK, which must let carry have it, and returns the
-// answer unread.
+// response unread.
 type Post func(ctx context.Context, carry Carrier) (*http.Response, error)
 
-// Complete posts the body and reads the answer to a request for so many tokens of
-// output, 0 if it sets no limit. An answer of a multiple of that is cut off, since
+// Complete posts the body and reads the response to a request for so many tokens of
+// output, 0 if it sets no limit. A response of a multiple of that is cut off, since
 // it would have no end, and fails. Failures are classified, except that of the
 // caller's context; what was reported of their usage is in Lost.
-func (l *Line) Complete(ctx context.Context, body Body, post Post, a Answer, output int) (model.Response, error) {
+func (l *Line) Complete(ctx context.Context, body Body, post Post, a Decoder, output int) (model.Response, error) {
 	if l.refuse != nil {
 		return model.Response{}, l.refuse
 	}
@@ -117,9 +117,9 @@ func (l *Line) Complete(ctx context.Context, body Body, post Post, a Answer, out
 	return resp, nil
 }
 
-// lost is what was told of an answer that broke off; nil for one that never
+// lost is what was reported of an interrupted response; nil for one that never
 // began, which is not charged.
-func lost(a Answer) *money.Charge {
+func lost(a Decoder) *money.Charge {
 	told := a.Spent()
 	if a.Progress() == Waiting && told.Usage == (money.Usage{}) && told.CostUSD == nil {
 		return nil
@@ -139,12 +139,12 @@ func (l *Line) complete(ctx context.Context, guard *watchdog, body Body, post Po
 		}
 		return model.Response{}, model.Fail(model.ClassRequest, fmt.Errorf("make the request: %s", l.Faults.clean(err.Error())))
 	}
-	answered := &tap{ReadCloser: raw.Body, progress: guard.progress}
-	defer answered.Close()
-	return l.read(guard, raw.Header.Get("Content-Type"), answered, a)
+	received := &tap{ReadCloser: raw.Body, progress: guard.progress}
+	defer received.Close()
+	return l.read(guard, raw.Header.Get("Content-Type"), received, a)
 }
 
-// exchange carries the request and judges the head of the answer before the
+// exchange carries the request and judges the head of the response before the
 // SDK does, which would read an error's body without bound and lose what is not
 // in its provider's form.
 func (l *Line) exchange(guard *watchdog, r *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
@@ -164,7 +164,7 @@ func (l *Line) exchange(guard *watchdog, r *http.Request, next func(*http.Reques
 	return nil, l.Faults.status(resp, body.Bytes())
 }
 
-// read takes the answer in, in whichever form the server chose.
+// read reads the response, in either form.
 func (l *Line) read(guard *watchdog, kind string, t *tap, a bounded) (model.Response, error) {
 	body := bufio.NewReader(t)
 	if bom, err := body.Peek(3); err == nil && string(bom) == "\uFEFF" {
@@ -179,7 +179,7 @@ func (l *Line) read(guard *watchdog, kind string, t *tap, a bounded) (model.Resp
 	default:
 		guard.expect(grace(usageGrace))
 		_, _ = io.CopyN(io.Discard, body, headLength) // as much as there is, to quote it
-		err = l.Faults.Garbled("the answer is no event stream but %q: %s", kind, t.head)
+		err = l.Faults.Garbled("response is not an event stream but %q: %s", kind, t.head)
 	}
 	if err != nil {
 		return model.Response{}, err
@@ -194,7 +194,7 @@ func (l *Line) read(guard *watchdog, kind string, t *tap, a bounded) (model.Resp
 	return model.Response{}, l.Faults.Garbled("%v", err)
 }
 
-// readStream reads events until the answer is whole. What follows then is
+// readStream reads events until the response is complete. What follows then is
 // waited for only a moment, since servers have been seen to keep the connection
 // open.
 func (l *Line) readStream(guard *watchdog, body *bufio.Reader, a bounded) error {
@@ -230,8 +230,8 @@ func (l *Line) readStream(guard *watchdog, body *bufio.Reader, a bounded) error 
 	return nil
 }
 
-// unlessFinished drops a failure that can't spoil the answer any more.
-func unlessFinished(a Answer, err error) error {
+// unlessFinished ignores an error after the response is complete.
+func unlessFinished(a Decoder, err error) error {
 	if a.Progress() >= Finished {
 		return nil
 	}
@@ -259,7 +259,7 @@ func (l *Line) readWhole(body io.Reader, a bounded) error {
 	case err != nil:
 		return l.broken(err)
 	case len(data) > a.longest():
-		return l.Faults.Garbled("the answer is too long: more than %d bytes", a.longest())
+		return l.Faults.Garbled("response too long: more than %d bytes", a.longest())
 	}
 	if err := a.Whole(valid(bytes.TrimSpace(data))); err != nil {
 		return err
@@ -267,9 +267,9 @@ func (l *Line) readWhole(body io.Reader, a bounded) error {
 	return a.endless(l.Faults)
 }
 
-// bounded is an answer of which no more than so many bytes of content are read.
+// bounded is a response of which no more than so many bytes of content are read.
 type bounded struct {
-	Answer
+	Decoder
 	most int
 }
 
@@ -277,18 +277,18 @@ type bounded struct {
 // JSON and what is around it.
 func (b bounded) longest() int { return 2*b.most + slackLimit }
 
-// endless fails an answer that is longer than any honest one.
+// endless is the error of a response that is longer than any regular one.
 func (b bounded) endless(f Faults) error {
 	if b.Size() <= b.most {
 		return nil
 	}
-	return f.Garbled("the answer is too long: more than %d bytes, for a request of at most %d output tokens", b.most, b.most/tokenLimit)
+	return f.Garbled("response too long: more than %d bytes, for a request of at most %d output tokens", b.most, b.most/tokenLimit)
 }
 
-// broken is an answer that stopped coming.
+// broken is the error of an interrupted response.
 func (l *Line) broken(err error) error {
 	if errors.Is(err, errTooLong) || errors.As(err, new(longLineError)) {
-		return l.Faults.Garbled("read the answer: %v", err)
+		return l.Faults.Garbled("read response: %v", err)
 	}
-	return l.Faults.transport("the answer broke off", err)
+	return l.Faults.transport("response interrupted", err)
 }

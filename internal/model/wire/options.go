@@ -12,7 +12,7 @@ const (
 	DefaultHeaderTimeout = 60 * time.Second
 	DefaultIdleTimeout   = 120 * time.Second
 	DefaultQuietTimeout  = 10 * time.Minute
-	DefaultTotalTimeout  = time.Hour // the longest honest answers take half of it
+	DefaultTotalTimeout  = time.Hour // the longest regular responses need half of it
 )
 
 // Options say where a model is and how long to wait for it.
@@ -23,10 +23,10 @@ type Options struct {
 	Header  map[string]string // added to every request
 	Query   map[string]string // added to the URL of every request
 
-	HeaderTimeout time.Duration // until the answer begins; 0 is DefaultHeaderTimeout
-	IdleTimeout   time.Duration // without any byte of an answer; 0 is DefaultIdleTimeout
+	HeaderTimeout time.Duration // until the response starts; 0 is DefaultHeaderTimeout
+	IdleTimeout   time.Duration // without any byte of a response; 0 is DefaultIdleTimeout
 	QuietTimeout  time.Duration // without content, only keep-alives; 0 is DefaultQuietTimeout
-	TotalTimeout  time.Duration // of a whole answer, however it trickles; 0 is DefaultTotalTimeout
+	TotalTimeout  time.Duration // of a complete response, however slow; 0 is DefaultTotalTimeout
 
 	Proxy      func(*http.Request) (*url.URL, error) // of the client that is created if HTTPClient is nil; may be nil
 	HTTPClient *http.Client                          // nil creates one for this model, which follows no redirects
@@ -34,19 +34,19 @@ type Options struct {
 }
 
 const (
-	usageGrace  = 2 * time.Second        // wait for the usage after the finish reason, where it was missing before
-	usageFirst  = 10 * time.Second       // the same, until it is missing for the first time
-	drainGrace  = 100 * time.Millisecond // wait for the end of a whole answer, to keep the connection
-	answerLimit = 64 << 20               // bytes of one answer as it is sent
-	guessTokens = 128 << 10              // output tokens of an answer whose request sets no limit
-	leastTokens = 4 << 10                // output tokens that every answer may have, for servers that do not count reasoning
-	tokenLimit  = 16                     // bytes of one token, on average over an answer; prose has 4
-	slackLimit  = 4 << 20                // bytes of one event beside its content, as a request that is repeated
-	faultLimit  = 64 << 10               // bytes of an error's body
-	dialTimeout = 30 * time.Second       // TCP and TLS, each
-	pingAfter   = 30 * time.Second       // silence on an HTTP/2 connection before it is probed
-	idleConns   = 64                     // connections kept for a host: about one for a job
-	keepConn    = 90 * time.Second       // how long an unused connection is kept
+	usageGrace    = 2 * time.Second        // wait for the usage after the finish reason, where it was missing before
+	usageFirst    = 10 * time.Second       // the same, until it is missing for the first time
+	drainGrace    = 100 * time.Millisecond // wait for the end of a complete response, to reuse the connection
+	responseLimit = 64 << 20               // bytes of one response as sent
+	guessTokens   = 128 << 10              // output tokens of a response whose request sets no limit
+	leastTokens   = 4 << 10                // output tokens that every response may have, for servers that do not count reasoning
+	tokenLimit    = 16                     // bytes of one token, on average over a response; prose has 4
+	slackLimit    = 4 << 20                // bytes of one event beside its content, as a request that is repeated
+	faultLimit    = 64 << 10               // bytes of an error's body
+	dialTimeout   = 30 * time.Second       // TCP and TLS, each
+	pingAfter     = 30 * time.Second       // silence on an HTTP/2 connection before it is probed
+	idleConns     = 64                     // connections kept for a host: about one for a job
+	keepConn      = 90 * time.Second       // how long an unused connection is kept
 )
 
 func newHTTPClient(proxy func(*http.Request) (*url.URL, error)) *http.Client {

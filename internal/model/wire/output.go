@@ -8,30 +8,30 @@ import (
 	"github.com/millhand/millhand/internal/model"
 )
 
-// AnswerTool is the name of the tool by which a model gives an answer that is
+// OutputTool is the name of the tool by which a model gives a response that is
 // to meet a schema, where its provider has no mode for that.
-const AnswerTool = "structured_output"
+const OutputTool = "structured_output"
 
-// AnswerSpec offers the tool for an answer of the given schema.
-func AnswerSpec(schema map[string]any) model.ToolSpec {
+// OutputSpec offers the tool for a response of the given schema.
+func OutputSpec(schema map[string]any) model.ToolSpec {
 	return model.ToolSpec{
-		Name:        AnswerTool,
+		Name:        OutputTool,
 		Description: "Gives your final answer. Call it once, alone, when everything else is done; nothing but its arguments is read.",
 		Schema:      schema,
 	}
 }
 
-// TakeAnswer makes the input of a call of the answering tool the text of r and
+// TakeOutput makes the input of a call of the output tool the text of r and
 // drops the call. Beside other calls it came too early and is only dropped. It
 // reports whether the text is another one now.
-func TakeAnswer(r *model.Response) bool {
-	answers := func(c model.ToolCall) bool { return c.Name == AnswerTool }
-	at := slices.IndexFunc(r.Calls, answers)
+func TakeOutput(r *model.Response) bool {
+	isOutput := func(c model.ToolCall) bool { return c.Name == OutputTool }
+	at := slices.IndexFunc(r.Calls, isOutput)
 	if at < 0 {
 		return false
 	}
 	input := r.Calls[at].Input
-	r.Calls = slices.DeleteFunc(r.Calls, answers)
+	r.Calls = slices.DeleteFunc(r.Calls, isOutput)
 	if len(r.Calls) > 0 {
 		return false
 	}

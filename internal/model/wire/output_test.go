@@ -8,21 +8,21 @@ import (
 	"github.com/millhand/millhand/internal/model"
 )
 
-func TestTheInputOfTheAnsweringToolIsTheAnswer(t *testing.T) {
-	answer := model.ToolCall{ID: "a", Name: AnswerTool, Input: `{"ok":true}`}
+func TestTheInputOfTheOutputToolIsTheResponse(t *testing.T) {
+	response := model.ToolCall{ID: "a", Name: OutputTool, Input: `{"ok":true}`}
 	other := model.ToolCall{ID: "b", Name: "bash", Input: "{}"}
 	tests := []struct {
 		name      string
 		got, want model.Response
 	}{
-		{"alone", model.Response{Text: "here", Calls: []model.ToolCall{answer}, Finish: model.FinishTools}, model.Response{Text: `{"ok":true}`, Finish: model.FinishStop}},
-		{"cut off", model.Response{Calls: []model.ToolCall{answer}, Finish: model.FinishLength}, model.Response{Text: `{"ok":true}`, Finish: model.FinishLength}},
-		{"beside others it came too early", model.Response{Text: "x", Calls: []model.ToolCall{answer, other}, Finish: model.FinishTools}, model.Response{Text: "x", Calls: []model.ToolCall{other}, Finish: model.FinishTools}},
+		{"alone", model.Response{Text: "here", Calls: []model.ToolCall{response}, Finish: model.FinishTools}, model.Response{Text: `{"ok":true}`, Finish: model.FinishStop}},
+		{"cut off", model.Response{Calls: []model.ToolCall{response}, Finish: model.FinishLength}, model.Response{Text: `{"ok":true}`, Finish: model.FinishLength}},
+		{"beside others it came too early", model.Response{Text: "x", Calls: []model.ToolCall{response, other}, Finish: model.FinishTools}, model.Response{Text: "x", Calls: []model.ToolCall{other}, Finish: model.FinishTools}},
 		{"not called", model.Response{Text: "x", Calls: []model.ToolCall{other}, Finish: model.FinishTools}, model.Response{Text: "x", Calls: []model.ToolCall{other}, Finish: model.FinishTools}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			TakeAnswer(&test.got)
+			TakeOutput(&test.got)
 			if diff := cmp.Diff(test.want, test.got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}

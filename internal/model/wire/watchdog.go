@@ -31,7 +31,7 @@ type watchdog struct {
 	cancel context.CancelCauseFunc
 	timer  *time.Timer
 	end    *time.Timer // bounds the whole
-	quiet  *time.Timer // bounds what has no content; nil before the answer begins
+	quiet  *time.Timer // limits the time without content; nil before the response starts
 	silent time.Duration
 	limit  atomic.Pointer[limit]
 }
@@ -41,7 +41,7 @@ func watch(parent context.Context, first limit, total time.Duration) (context.Co
 	ctx, cancel := context.WithCancelCause(parent)
 	w := &watchdog{cancel: cancel}
 	w.end = time.AfterFunc(total, func() {
-		cancel(model.Fail(model.ClassUnavailable, fmt.Errorf("the answer was not whole within %v", total)))
+		cancel(model.Fail(model.ClassUnavailable, fmt.Errorf("response timed out after %v", total)))
 	})
 	w.limit.Store(&first)
 	w.timer = time.AfterFunc(first.after, w.bite)
@@ -103,7 +103,7 @@ func reason(parent, ctx context.Context, err error) error {
 	return err
 }
 
-// headLength is how much of an answer an error may quote.
+// headLength is how much of a response an error may quote.
 const headLength = 300
 
 // tap reports the flow of a body, bounds it, and keeps its beginning.
@@ -114,7 +114,7 @@ type tap struct {
 	head     []byte
 }
 
-var errTooLong = fmt.Errorf("the answer is longer than %d MiB", answerLimit>>20)
+var errTooLong = fmt.Errorf("response too long: more than %d MiB", responseLimit>>20)
 
 func (t *tap) Read(p []byte) (int, error) {
 	n, err := t.ReadCloser.Read(p)
@@ -122,7 +122,7 @@ func (t *tap) Read(p []byte) (int, error) {
 		t.progress()
 		t.head = append(t.head, p[:min(n, headLength-len(t.head))]...)
 	}
-	if t.read += int64(n); t.read > answerLimit {
+	if t.read += int64(n); t.read > responseLimit {
 		return n, errTooLong
 	}
 	return n, err

@@ -14,15 +14,15 @@ import (
 	"github.com/millhand/millhand/internal/money"
 )
 
-// answer grows with the events of a stream. It is a [wire.Answer].
-type answer struct {
+// decoder grows with the events of a stream. It is a [wire.Decoder].
+type decoder struct {
 	client    *client
 	faults    wire.Faults
 	emit      func(model.Delta)
 	text      strings.Builder
 	reasoning strings.Builder
 	calls     *wire.Calls
-	byTool    bool // a tool's input is the answer
+	byTool    bool // a tool's input is the response
 	events    int
 	blocks    []*growing
 	hidden    int // bytes of signatures and encrypted thinking
@@ -41,15 +41,15 @@ type growing struct {
 	told      bool   // pieces of its input came
 }
 
-// mostBlocks bounds the work that an answer can cause; no honest one comes near.
+// mostBlocks bounds the work that a response can cause; no regular one comes near.
 const mostBlocks = 2 * wire.MostCalls
 
-func (c *client) newAnswer(req model.Request, emit func(model.Delta)) *answer {
-	return &answer{client: c, faults: c.line.Faults, emit: emit, calls: wire.NewCalls(req, emit), byTool: c.answersByTool(req)}
+func (c *client) newDecoder(req model.Request, emit func(model.Delta)) *decoder {
+	return &decoder{client: c, faults: c.line.Faults, emit: emit, calls: wire.NewCalls(req, emit), byTool: c.outputByTool(req)}
 }
 
-// Progress implements [wire.Answer].
-func (a *answer) Progress() wire.Progress {
+// Progress implements [wire.Decoder].
+func (a *decoder) Progress() wire.Progress {
 	switch {
 	case a.done:
 		return wire.Done
@@ -61,13 +61,13 @@ func (a *answer) Progress() wire.Progress {
 	return wire.Waiting
 }
 
-// Size implements [wire.Answer].
-func (a *answer) Size() int {
+// Size implements [wire.Decoder].
+func (a *decoder) Size() int {
 	return a.text.Len() + a.reasoning.Len() + a.calls.Size() + a.hidden
 }
 
-// Event implements [wire.Answer].
-func (a *answer) Event(kind string, data []byte) error {
+// Event implements [wire.Decoder].
+func (a *decoder) Event(kind string, data []byte) error {
 	if bytes.HasPrefix(data, []byte("[DONE]")) { // of servers that only look like Anthropic's
 		a.done = a.stop != ""
 		return nil
@@ -93,7 +93,7 @@ func object(data []byte, to any) error {
 	return wire.Decode(data, to)
 }
 
-func (a *answer) take(e sdk.MessageStreamEventUnion, data []byte) error {
+func (a *decoder) take(e sdk.MessageStreamEventUnion, data []byte) error {
 	index := int64(-1)
 	if e.JSON.Index.Valid() && e.Index >= 0 {
 		index = e.Index
@@ -121,9 +121,9 @@ func (a *answer) take(e sdk.MessageStreamEventUnion, data []byte) error {
 }
 
 // begin takes the head of a block, which may hold all of it.
-func (a *answer) begin(index int64, b sdk.ContentBlockStartEventContentBlockUnion) error {
+func (a *decoder) begin(index int64, b sdk.ContentBlockStartEventContentBlockUnion) error {
 	if len(a.blocks) >= mostBlocks {
-		return a.faults.Garbled("more than %d blocks in one answer", mostBlocks)
+		return a.faults.Garbled("more than %d blocks in one response", mostBlocks)
 	}
 	g := &growing{index: index, kind: b.Type}
 	g.signature.WriteString(b.Signature)
@@ -152,7 +152,7 @@ func (a *answer) begin(index int64, b sdk.ContentBlockStartEventContentBlockUnio
 
 // at is the block of an index, or the last one if there is none; nil if no
 // block began.
-func (a *answer) at(index int64) *growing {
+func (a *decoder) at(index int64) *growing {
 	for _, g := range slices.Backward(a.blocks) {
 		if index < 0 || g.index == index {
 			return g
@@ -162,7 +162,7 @@ func (a *answer) at(index int64) *growing {
 }
 
 // grow takes a piece of a block. A text whose head was lost is a text still.
-func (a *answer) grow(index int64, d sdk.MessageStreamEventUnionDelta, data []byte) error {
+func (a *decoder) grow(index int64, d sdk.MessageStreamEventUnionDelta, data []byte) error {
 	g := a.at(index)
 	if g == nil {
 		kind := map[string]string{"text_delta": "text", "thinking_delta": "thinking"}[d.Type]
@@ -190,7 +190,7 @@ func (a *answer) grow(index int64, d sdk.MessageStreamEventUnionDelta, data []by
 	return nil
 }
 
-func (a *answer) put(g *growing, kind model.DeltaKind, to *strings.Builder, s string) {
+func (a *decoder) put(g *growing, kind model.DeltaKind, to *strings.Builder, s string) {
 	if s == "" {
 		return
 	}
@@ -199,16 +199,16 @@ func (a *answer) put(g *growing, kind model.DeltaKind, to *strings.Builder, s st
 	a.emit(model.Delta{Kind: kind, Text: s})
 }
 
-func (a *answer) call(p wire.Piece) error {
+func (a *decoder) call(p wire.Piece) error {
 	p.Chunk = len(a.blocks)
 	if !a.calls.Add(p) {
-		return a.faults.Garbled("more than %d tool calls in one answer", wire.MostCalls)
+		return a.faults.Garbled("more than %d tool calls in one response", wire.MostCalls)
 	}
 	return nil
 }
 
-// Whole implements [wire.Answer].
-func (a *answer) Whole(data []byte) error {
+// Whole implements [wire.Decoder].
+func (a *decoder) Whole(data []byte) error {
 	var whole struct {
 		Type       string
 		Error      json.RawMessage
@@ -245,8 +245,8 @@ var stops = map[string]model.Finish{
 	"refusal":                       model.FinishFilter,
 }
 
-// Conclude implements [wire.Answer].
-func (a *answer) Conclude() (model.Response, error) {
+// Conclude implements [wire.Decoder].
+func (a *decoder) Conclude() (model.Response, error) {
 	for _, g := range a.blocks {
 		if g.input != "" && !g.told {
 			if err := a.call(wire.Piece{Index: g.index, Input: g.input}); err != nil {
@@ -262,19 +262,19 @@ func (a *answer) Conclude() (model.Response, error) {
 		return model.Response{}, err
 	}
 	resp.Usage, resp.State = a.usage.normal(), a.state(resp.Calls)
-	if a.byTool && wire.TakeAnswer(&resp) {
+	if a.byTool && wire.TakeOutput(&resp) {
 		resp.State = nil // the text is another than that of the blocks
 	}
 	return resp, nil
 }
 
-// Spent implements [wire.Answer].
-func (a *answer) Spent() money.Charge { return wire.Told(a.usage.soFar(), nil, a.usage.final) }
+// Spent implements [wire.Decoder].
+func (a *decoder) Spent() money.Charge { return wire.Told(a.usage.soFar(), nil, a.usage.final) }
 
 // state is the blocks in their order, if there is signed thinking among them,
 // else nil: then the message says it all. Calls that stay with the caller are
-// told by their number; the one that is the answer is not among them.
-func (a *answer) state(made []model.ToolCall) *model.State {
+// told by their number; the one that is the response is not among them.
+func (a *decoder) state(made []model.ToolCall) *model.State {
 	var kept []block
 	signed := false
 	call, dropped := 0, 0
@@ -296,7 +296,7 @@ func (a *answer) state(made []model.ToolCall) *model.State {
 			if call >= len(made) {
 				return nil
 			}
-			if a.byTool && made[call].Name == wire.AnswerTool {
+			if a.byTool && made[call].Name == wire.OutputTool {
 				call++
 				dropped++
 				continue
@@ -318,7 +318,7 @@ func (a *answer) state(made []model.ToolCall) *model.State {
 	return &model.State{Wire: a.client.state, Data: data}
 }
 
-// counts are tokens as the API reports them: the head of an answer tells what
+// counts are tokens as the API reports them: the head of a response tells what
 // went in and a first count of what came out, its end the last one. Without
 // that nothing is known.
 type counts struct {

@@ -15,15 +15,15 @@ import (
 	"github.com/millhand/millhand/internal/money"
 )
 
-// answer grows with the chunks of a stream. It is a [wire.Answer].
-type answer struct {
+// decoder grows with the chunks of a stream. It is a [wire.Decoder].
+type decoder struct {
 	chat      *chat
 	faults    wire.Faults
 	emit      func(model.Delta)
 	text      strings.Builder
 	reasoning strings.Builder
 	calls     *wire.Calls
-	byTool    bool // a tool's input is the answer
+	byTool    bool // a tool's input is the response
 	details   details
 	signed    []signature
 	signs     int // bytes of these
@@ -44,13 +44,13 @@ type signature struct {
 	extra json.RawMessage
 }
 
-// newAnswer begins the answer to req.
-func (c *chat) newAnswer(req model.Request, emit func(model.Delta)) *answer {
-	return &answer{chat: c, faults: c.line.Faults, emit: emit, calls: wire.NewCalls(req, emit), byTool: c.answersByTool(req)}
+// newDecoder begins the response to req.
+func (c *chat) newDecoder(req model.Request, emit func(model.Delta)) *decoder {
+	return &decoder{chat: c, faults: c.line.Faults, emit: emit, calls: wire.NewCalls(req, emit), byTool: c.outputByTool(req)}
 }
 
-// Progress implements [wire.Answer].
-func (a *answer) Progress() wire.Progress {
+// Progress implements [wire.Decoder].
+func (a *decoder) Progress() wire.Progress {
 	switch {
 	case a.done:
 		return wire.Done
@@ -64,13 +64,13 @@ func (a *answer) Progress() wire.Progress {
 	return wire.Waiting
 }
 
-// Size implements [wire.Answer].
-func (a *answer) Size() int {
+// Size implements [wire.Decoder].
+func (a *decoder) Size() int {
 	return max(a.text.Len()+a.reasoning.Len()+a.calls.Size(), a.details.size, a.signs)
 }
 
-// Event implements [wire.Answer].
-func (a *answer) Event(kind string, data []byte) error {
+// Event implements [wire.Decoder].
+func (a *decoder) Event(kind string, data []byte) error {
 	switch {
 	case bytes.HasPrefix(data, []byte("[DONE]")):
 		a.done = true
@@ -81,9 +81,9 @@ func (a *answer) Event(kind string, data []byte) error {
 	return a.Whole(data)
 }
 
-// Whole implements [wire.Answer]. An answer that did not stream has the form of
+// Whole implements [wire.Decoder]. A response that did not stream has the form of
 // one chunk whose choice holds a message in place of a delta.
-func (a *answer) Whole(data []byte) error {
+func (a *decoder) Whole(data []byte) error {
 	var chunk sdk.ChatCompletionChunk
 	if err := wire.Decode(data, &chunk); err != nil {
 		return a.faults.Unreadable(err, data)
@@ -92,7 +92,7 @@ func (a *answer) Whole(data []byte) error {
 		return a.faults.Midstream(data)
 	}
 	if lost(chunk.JSON.Choices) {
-		return a.faults.Garbled("a piece of the answer has no proper choices: %s", wire.Quote(data))
+		return a.faults.Garbled("response chunk has no valid choices: %s", wire.Quote(data))
 	}
 	for _, choice := range chunk.Choices {
 		if fault := choice.JSON.ExtraFields["error"].Raw(); says(fault) {
@@ -107,7 +107,7 @@ func (a *answer) Whole(data []byte) error {
 }
 
 // add takes a choice of a chunk. Only one was asked for.
-func (a *answer) add(choice sdk.ChatCompletionChunkChoice) error {
+func (a *decoder) add(choice sdk.ChatCompletionChunkChoice) error {
 	if choice.Index != 0 {
 		return nil
 	}
@@ -127,7 +127,7 @@ func (a *answer) add(choice sdk.ChatCompletionChunkChoice) error {
 	for _, tc := range delta.ToolCalls {
 		p := a.pieceOf(tc)
 		if !a.calls.Add(p) {
-			return fmt.Errorf("more than %d tool calls in one answer", wire.MostCalls)
+			return fmt.Errorf("more than %d tool calls in one response", wire.MostCalls)
 		}
 	}
 	if choice.FinishReason != "" {
@@ -136,7 +136,7 @@ func (a *answer) add(choice sdk.ChatCompletionChunkChoice) error {
 	return nil
 }
 
-func (a *answer) addText(delta sdk.ChatCompletionChunkChoiceDelta) error {
+func (a *decoder) addText(delta sdk.ChatCompletionChunkChoiceDelta) error {
 	content, reasoning := delta.Content, wire.Text([]byte(delta.JSON.ExtraFields["reasoning_content"].Raw()))
 	if reasoning == "" {
 		reasoning = wire.Text([]byte(delta.JSON.ExtraFields["reasoning"].Raw()))
@@ -157,7 +157,7 @@ func (a *answer) addText(delta sdk.ChatCompletionChunkChoiceDelta) error {
 	return nil
 }
 
-func (a *answer) put(kind model.DeltaKind, to *strings.Builder, s string) {
+func (a *decoder) put(kind model.DeltaKind, to *strings.Builder, s string) {
 	if s == "" {
 		return
 	}
@@ -183,7 +183,7 @@ func parts(raw string) (content, reasoning string, err error) {
 	return content, reasoning, nil
 }
 
-func (a *answer) pieceOf(tc sdk.ChatCompletionChunkChoiceDeltaToolCall) wire.Piece {
+func (a *decoder) pieceOf(tc sdk.ChatCompletionChunkChoiceDeltaToolCall) wire.Piece {
 	p := wire.Piece{Index: -1, ID: tc.ID, Name: tc.Function.Name, Input: tc.Function.Arguments, Chunk: a.chunks}
 	if tc.JSON.Index.Valid() && tc.Index >= 0 {
 		p.Index = tc.Index
@@ -196,7 +196,7 @@ func (a *answer) pieceOf(tc sdk.ChatCompletionChunkChoiceDeltaToolCall) wire.Pie
 }
 
 // count takes the usage of a chunk, if it has any. Groq has put it under x_groq.
-func (a *answer) count(chunk sdk.ChatCompletionChunk) {
+func (a *decoder) count(chunk sdk.ChatCompletionChunk) {
 	u := chunk.Usage
 	if aside := chunk.JSON.ExtraFields["x_groq"].Raw(); aside != "" && !u.JSON.PromptTokens.Valid() {
 		var of struct{ Usage sdk.CompletionUsage }
@@ -223,10 +223,10 @@ var finishes = map[string]model.Finish{
 	"content_filter": model.FinishFilter,
 }
 
-// Conclude implements [wire.Answer].
-func (a *answer) Conclude() (model.Response, error) {
+// Conclude implements [wire.Decoder].
+func (a *decoder) Conclude() (model.Response, error) {
 	if a.finish == "error" {
-		return model.Response{}, errors.New("the provider ended the answer with an error")
+		return model.Response{}, errors.New("the provider ended the response with an error")
 	}
 	resp, err := wire.Ending{
 		Text: a.text.String(), Reasoning: a.reasoning.String(), Calls: a.calls,
@@ -237,16 +237,16 @@ func (a *answer) Conclude() (model.Response, error) {
 	}
 	resp.Usage, resp.CostUSD, resp.State = a.usage, a.costUSD, a.state(resp.Calls)
 	if a.byTool {
-		wire.TakeAnswer(&resp)
+		wire.TakeOutput(&resp)
 	}
 	return resp, nil
 }
 
-// Spent implements [wire.Answer].
-func (a *answer) Spent() money.Charge { return wire.Told(a.usage, a.costUSD, a.counted) }
+// Spent implements [wire.Decoder].
+func (a *decoder) Spent() money.Charge { return wire.Told(a.usage, a.costUSD, a.counted) }
 
 // state is what the server wants to see again, nil for nothing.
-func (a *answer) state(made []model.ToolCall) *model.State {
+func (a *decoder) state(made []model.ToolCall) *model.State {
 	s := chatState{Details: a.details.encoded()}
 	if a.chat.dialect.Reasoning == ReasoningSignatures {
 		for _, c := range made {
