@@ -16,11 +16,9 @@ import (
 	"github.com/millhand/millhand/tools"
 )
 
-// asked is the task's prompt as the model gets it: the output of its commands in
-// their places, the files that it names behind it. Each is a call of the
-// session, under its profile. What the prompt names has to be had: if a call is
-// denied or fails, the job ends here, before the model is paid for a task that
-// lacks a part.
+// asked returns the task's prompt for the model: with the output of its commands inline,
+// and its files appended. Each is a call of the session under its profile. If a call is
+// denied or fails, the job ends before the first model call.
 func (w *work) asked(ctx context.Context, main *open) (string, *stop) {
 	var text, behind strings.Builder
 	at, seen := 0, map[string]bool{}
@@ -50,13 +48,13 @@ func (w *work) asked(ctx context.Context, main *open) (string, *stop) {
 	return text.String() + w.job.spec.Prompt[at:] + behind.String(), nil
 }
 
-// fetched is what a mention came to.
+// fetched is the result of a mention.
 type fetched struct {
-	text    string // "" if the mention is nothing but words
-	inPlace bool   // the text takes the mention's place
+	text    string // "" if the mention is ordinary text
+	inPlace bool   // the text replaces the mention
 }
 
-// fetch gets what a mention names. A file goes before an agent of its name.
+// fetch resolves a mention. Files take precedence over agents of the same name.
 func (w *work) fetch(ctx context.Context, main *open, id string, m tasks.Mention) (fetched, *stop) {
 	if m.Command != "" {
 		out, end := w.call(ctx, main, id, "bash", map[string]any{"command": m.Command})
@@ -78,7 +76,7 @@ func (w *work) fetch(ctx context.Context, main *open, id string, m tasks.Mention
 	return fetched{}, nil
 }
 
-// call carries out a call of the prompt's.
+// call runs a call of the prompt.
 func (w *work) call(ctx context.Context, main *open, id, tool string, input map[string]any) (string, *stop) {
 	args, err := json.Marshal(input)
 	if err != nil {
@@ -100,9 +98,8 @@ func denied(why string) *stop {
 	return &stop{code: event.CodeDenied, detail: why}
 }
 
-// named is the input of the call that reads what a mention names; nil if there
-// is no such file or directory. One that can only be meant as a file is read
-// whether or not it is there.
+// named returns the input of the call that reads a mentioned file or directory; nil if it
+// does not exist. An explicit file is read even if it does not exist.
 func (w *work) named(m tasks.Mention) map[string]any {
 	if m.Ranged != "" && w.exists(m.Ranged) {
 		return map[string]any{"filePath": m.Ranged}
@@ -124,7 +121,7 @@ func (w *work) named(m tasks.Mention) map[string]any {
 	return input
 }
 
-// exists reports whether there is a file or a directory.
+// exists reports whether a file or a directory exists.
 func (w *work) exists(name string) bool {
 	p, err := w.site.space.Resolve(name)
 	if err != nil {
@@ -134,7 +131,7 @@ func (w *work) exists(name string) bool {
 	return err == nil
 }
 
-// shown is a mention's name as it was written.
+// shown returns a mention as written.
 func shown(m tasks.Mention) string {
 	if m.Ranged != "" {
 		return m.Ranged
@@ -142,18 +139,18 @@ func shown(m tasks.Mention) string {
 	return m.Name
 }
 
-// fileForm is a name in a directory that ends in the way of files.
+// fileForm matches a name with a directory and a file extension.
 var fileForm = regexp.MustCompile(`/[^/@]*\.[A-Za-z][A-Za-z0-9]{0,7}$`)
 
-// looksLikeFile tells what was probably meant as a file from package scopes,
-// people and the like.
+// looksLikeFile reports whether a mention is probably a file, not a package scope, a person
+// or similar.
 func looksLikeFile(name string) bool { return fileForm.MatchString(name) }
 
-// shortOutput is how long a command's output may be to stand in a sentence.
+// shortOutput is the maximum length of a command's output that is inserted inline.
 const shortOutput = 200
 
-// output writes what a command in a prompt said: a short line as it is, and
-// anything else in a frame that it can't close.
+// output formats the output of a command in a prompt: a short line unchanged, other
+// output in a block that it can't close.
 func output(command, said string) string {
 	said = strings.TrimRight(said, "\r\n")
 	if len(said) <= shortOutput && !strings.ContainsAny(said, "\r\n") {
@@ -165,7 +162,7 @@ func output(command, said string) string {
 
 var outputFrame = regexp.MustCompile(`(?i)<(\s*/\s*output)`)
 
-// endedBy is the end of a session whose job was stopped before it began.
+// endedBy returns the end of a session whose job was stopped before it started.
 func endedBy(s *stop) session.End {
 	end := session.End{Kind: session.GaveUp, Reason: s.detail}
 	switch s.outcome() {

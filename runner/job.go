@@ -15,25 +15,25 @@ type job struct {
 	plan   *tasks.Plan
 	spec   tasks.Job
 	start  start                   // what preflight found
-	end    context.CancelCauseFunc // ends the job, for a reason that stopped knows
+	end    context.CancelCauseFunc // ends the job; see stopped for the causes
 	breach breach                  // of git's own files, by a command
 }
 
-// phase is one step of a job. A nil stop means: on to the next one.
+// phase is one step of a job. If run returns nil, the next phase runs.
 type phase struct {
 	name string
 	run  func(context.Context) *stop
-	ends bool // on its own only: a signal or a limit does not interrupt it
+	ends bool // not interrupted by signals or limits
 }
 
-// progress is what a job's phases have made so far. It outlives a panic.
+// progress has the results of a job's phases. It survives a panic.
 type progress struct {
 	site    *site    // nil before prepare
-	result  *result  // what the sessions came to
-	landing *landing // nil before there is something to land
+	result  *result  // of the session phase
+	landing *landing // nil before the changes phase
 }
 
-// phases lists what is done for a job, in order, until one stops it.
+// phases lists the phases of a job. They run in order until one returns a stop.
 func (j *job) phases(p *progress) []phase {
 	if j.start.earlier.Hash != "" {
 		return []phase{{name: "publish", run: func(ctx context.Context) *stop { return j.landEarlier().publish(ctx) }}}
@@ -51,7 +51,7 @@ func (j *job) phases(p *progress) []phase {
 			return end
 		}},
 		{name: "disk", run: func(ctx context.Context) *stop { return p.site.inBounds(ctx) }},
-		{name: "changes", ends: true, run: func(ctx context.Context) *stop { // else it would be repeated to keep the work
+		{name: "changes", ends: true, run: func(ctx context.Context) *stop { // otherwise it would be repeated to save the changes
 			p.landing = &landing{job: j, site: p.site}
 			return p.landing.findChanges(ctx)
 		}},
@@ -60,10 +60,10 @@ func (j *job) phases(p *progress) []phase {
 	}
 }
 
-// carryOut takes the job through its phases and cleans up after it.
+// carryOut runs the phases of the job and cleans up.
 func (j *job) carryOut(ctx context.Context) event.JobEnd {
-	// What must be done whatever happened (keeping a patch, removing the
-	// worktree) is done under a context that a signal does not end.
+	// Saving a patch and removing the worktree use a context that is not cancelled by
+	// signals.
 	after := context.WithoutCancel(ctx)
 	p := &progress{result: noResult()}
 	defer func() {
@@ -89,7 +89,7 @@ func (j *job) carryOut(ctx context.Context) event.JobEnd {
 		}
 	}
 	if end != nil && p.site != nil && !p.landing.measured() {
-		// The work of a job that did not pass is not committed, nor is it lost.
+		// The changes of a job that did not pass are not committed, but saved.
 		p.landing = &landing{job: j, site: p.site}
 		if bad := p.landing.findChanges(after); bad == nil {
 			p.landing.commitWIP(after, end)
@@ -100,8 +100,8 @@ func (j *job) carryOut(ctx context.Context) event.JobEnd {
 	return j.sumUp(end, p)
 }
 
-// unkept reports whether the job's worktree holds work that is kept neither as a
-// patch nor as a commit.
+// unkept reports whether the job's worktree has changes that are saved neither as a patch
+// nor as a commit.
 func (p *progress) unkept() bool {
 	return p.site.touched && (p.landing == nil || p.landing.lost())
 }
@@ -113,7 +113,7 @@ func reasonOf(s *stop) string {
 	return s.detail
 }
 
-// sumUp makes the job's last event.
+// sumUp returns the payload of the job's last event.
 func (j *job) sumUp(end *stop, p *progress) event.JobEnd {
 	sum := event.JobEnd{Outcome: event.Passed}
 	switch {

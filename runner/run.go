@@ -21,81 +21,77 @@ import (
 	"github.com/millhand/millhand/tools"
 )
 
-// Conversation is a model for one session. Finish is called when the session
-// is over and says what is wrong with how it went, as a scripted model with
-// turns left does. Price is what a request costs at most, in USD; nil if that
-// is unknown, and costs can only be counted.
+// Conversation is a model for one session. Finish is called after the session, and
+// returns an error if it did not go as expected, for example for a script with unused
+// turns. Price returns the maximum cost of a request; nil if it is unknown.
 type Conversation struct {
 	Model  model.Model
 	Finish func() error
 	Price  func(money.Usage) money.USD
-	// As is the id of the model by which tools are chosen and facts are known: a
-	// recording's is that of the model that was recorded.
+	// As is the model id that determines tools and facts: for a recording, that of
+	// the recorded model.
 	As string
 }
 
-// Options are what a run needs beside its plan.
+// Options has everything that a run needs in addition to its plan.
 type Options struct {
 	RunID   string
 	Version string
-	Dir     *reportdir.Dir // what the run's files are written into
-	// Private are absolute directories of reports: commands and tools have no
-	// business in them, even where they lie in a workspace. Of a .millhand that
-	// one lies in, commands see nothing.
+	Dir     *reportdir.Dir // for the run's files
+	// Private are absolute report directories, which commands and tools can't access,
+	// even in a workspace. A .millhand that contains one is hidden from commands.
 	Private []string
-	Work    string // a private directory for worktrees and temporary files: exists, absolute, removed by the caller
-	Keep    bool   // leave the worktrees
+	Work    string // private directory for worktrees and temporary files: exists, absolute, removed by the caller
+	Keep    bool   // do not remove worktrees
 	Git     gitdir.Env
-	Ready   *Ready        // what the plan's preflight found
+	Ready   *Ready        // result of the plan's preflight
 	Level   sandbox.Level // of all commands
-	Sandbox sandbox.State // in words
-	Caches  string        // where build caches are kept that are not the user's own; absolute
+	Sandbox sandbox.State // description of Level
+	Caches  string        // directory of build caches other than the user's; absolute
 	Getenv  func(string) string
-	Redact  *redact.Redactor // takes secrets out of all that is written, and out of tools' answers; nil for none
+	Redact  *redact.Redactor // for files, events and tool results; nil for none
 	Now     func() time.Time
 	Emit    func(event.Event)
-	// Broken returns why events can't be recorded any more, nil if they are. Jobs
-	// that run then finish, for they are paid for; no others start. It may be
-	// nil.
+	// Broken returns an error if events can't be recorded. Then running jobs finish,
+	// because they are paid for, and no others start. It may be nil.
 	Broken func() error
-	// Left is called with each worktree that holds work which is kept nowhere
-	// else: the caller must not remove it. It may be called concurrently; nil
-	// for a caller that removes none.
+	// Left is called with each worktree whose changes are not saved elsewhere: the
+	// caller must not remove it. It may be called concurrently. It may be nil.
 	Left func(tree string)
-	// Warnings are told at the beginning of the run.
+	// Warnings are emitted at the start of the run.
 	Warnings []string
-	// MaxFailures is how many jobs may fail before no more are begun; 0 for any
-	// number. Jobs that run then are carried to their end: they are paid for.
+	// MaxFailures is the number of failed jobs after which no more are started; 0 for
+	// no limit. Running jobs finish, because they are paid for.
 	MaxFailures int
 	FailOn      event.FailOn
-	// Spent is called with what the run has cost so far and what its calls in
-	// flight can cost at most, in USD, before each call and after it; never two
-	// calls at a time. It may be nil.
+	// Spent is called before and after each model call with the cost of the run,
+	// including the maximum cost of requests in flight. It is not called concurrently.
+	// It may be nil.
 	Spent func(usd money.USD)
-	// OpenModel makes the model of a job, or of a session that the job's own has
-	// started: child names its agent then, and the job's model is the child's.
+	// OpenModel opens the model of a job, or of a child session: then child is the
+	// name of its agent, and the job's model is the child's.
 	// retry is called for each retried request, and for each change of the
 	// model; the turn is not its concern.
 	OpenModel func(j tasks.Job, child string, retry func(event.Retry)) (Conversation, error)
 	Custom    []tools.Tool // of the manifests
-	// Facts tells what is known of a model; nil for nothing.
+	// Facts returns the properties of a model. It may be nil.
 	Facts func(model string) Facts
 }
 
-// Facts are what is known of a model beside its price.
+// Facts are properties of a model other than its price.
 type Facts struct {
-	Images, PDFs bool // it sees such files
-	Context      int  // tokens that a request and its answer have together at most; 0 if unknown
-	MaxOutput    int  // tokens of the longest answer; 0 if unknown
+	Images, PDFs bool // supported attachments
+	Context      int  // context window: maximum tokens of a request and its response; 0 if unknown
+	MaxOutput    int  // maximum tokens of a response; 0 if unknown
 }
 
-// Interrupt is the cause of a run's context that a signal ended.
+// Interrupt is the cause of a run's context that was cancelled by a signal.
 type Interrupt struct {
-	Signal string // its name, as SIGINT
+	Signal string // its name, for example SIGINT
 	Exit   event.Exit
 }
 
-// Error says which signal it was.
+// Error names the signal.
 func (i Interrupt) Error() string { return "interrupted by " + i.Signal }
 
 // run is one execution of a plan.
@@ -105,14 +101,14 @@ type run struct {
 	budget  *money.Budget
 	copies  *copies
 	headers *headers
-	trees   keyedLocks // by root of a tree that is worked on in place
+	trees   keyedLocks // by root of a tree that is changed in place
 
 	mu      sync.Mutex
-	refused map[string]string // by provider or model: why it can't be used any more
+	refused map[string]string // by provider or model: why it can't be used
 }
 
-// Run carries out the plan and returns the exit code that its jobs come to.
-// The events begin with run.started and end with run.ended.
+// Run runs the plan and returns the exit code. The events start with run.started and end
+// with run.ended.
 func Run(ctx context.Context, plan *tasks.Plan, o Options) event.Exit {
 	r := newRun(plan, o)
 	began := r.opts.Now()
@@ -144,8 +140,8 @@ func newRun(plan *tasks.Plan, o Options) *run {
 	}
 }
 
-// Deadline is the cause to give to a context that the time of the plan's budget
-// ends: that of the preflight and the run together.
+// Deadline returns the cause for a context that ends after the time in the plan's
+// budget, which includes preflight and run.
 func Deadline(plan *tasks.Plan) error {
 	return runDeadline{session.Timeout{Reason: fmt.Sprintf("run timed out after %s", plan.Budget.Time)}}
 }
@@ -155,8 +151,8 @@ func UsesBash(plan *tasks.Plan) bool {
 	return slices.ContainsFunc(plan.Jobs, func(j tasks.Job) bool { return !j.Profile.Hides("bash") })
 }
 
-// runsCommands reports whether the plan has commands to confine, of agents or of
-// its own.
+// runsCommands reports whether the plan has commands to confine, of agents or in the
+// manifest.
 func runsCommands(plan *tasks.Plan) bool {
 	return UsesBash(plan) || len(plan.Tools) > 0 ||
 		slices.ContainsFunc(plan.Jobs, func(j tasks.Job) bool { return len(j.Setup)+len(j.Verify) > 0 })
@@ -195,14 +191,14 @@ func plannedJob(j tasks.Job, shard int) event.PlannedJob {
 	}
 }
 
-// finished is a job that is over, by its place in the plan.
+// finished is the end of a job, with its index in the plan.
 type finished struct {
 	place int
 	end   event.JobEnd
 }
 
-// jobs runs every job, as many at once as the plan allows, in the plan's order
-// as far as what they need is over.
+// jobs runs every job, up to the plan's number in parallel, in the plan's order after
+// the jobs that they need.
 func (r *run) jobs(ctx context.Context) (exits []event.Exit, passed int) {
 	jobs := r.plan.Jobs
 	ends := make(map[string]event.JobEnd, len(jobs))
@@ -211,7 +207,7 @@ func (r *run) jobs(ctx context.Context) (exits []event.Exit, passed int) {
 	for i := range jobs {
 		waiting[i] = i
 	}
-	busy := map[string]bool{} // trees that a job works on in place
+	busy := map[string]bool{} // trees that a job is changing in place
 	failures := 0
 	for running := 0; running > 0 || len(waiting) > 0; {
 		for running < max(r.plan.Parallel, 1) {
@@ -242,25 +238,25 @@ func (r *run) jobs(ctx context.Context) (exits []event.Exit, passed int) {
 			passed++
 		}
 	}
-	if i, ok := context.Cause(ctx).(Interrupt); ok { //nolint:errorlint // a cause is given as it is, never wrapped
+	if i, ok := context.Cause(ctx).(Interrupt); ok { //nolint:errorlint // causes are not wrapped
 		exits = append(exits, i.Exit)
 	}
 	return exits, passed
 }
 
-// ownTree names the tree that a job works on in place, "" if it has one of its
-// own. Jobs on one tree run in the plan's order.
+// ownTree returns the tree that a job changes in place, "" if it has a separate worktree.
+// Jobs on one tree run in the plan's order.
 func (r *run) ownTree(j tasks.Job) string {
 	if j.Repo.Kind != tasks.RepoPath || j.Commit != nil && j.Commit.Branch != tasks.CurrentBranch {
 		return ""
 	}
 	if origin := r.opts.Ready.starts[j.ID].origin; origin != nil {
-		return origin.Root() // of which several repositories of the plan may be directories
+		return origin.Root() // shared by repositories of the plan that are its directories
 	}
 	return j.Repo.Dir
 }
 
-// ready reports whether everything that a job needs is over.
+// ready reports whether all jobs in needs have ended.
 func ready(j tasks.Job, ends map[string]event.JobEnd) bool {
 	return !slices.ContainsFunc(j.Needs, func(id string) bool {
 		_, over := ends[id]
@@ -268,8 +264,7 @@ func ready(j tasks.Job, ends map[string]event.JobEnd) bool {
 	})
 }
 
-// unwanted says why a job is not begun after what became of those before, nil
-// if it is.
+// unwanted returns why a job is skipped because of earlier jobs, nil if it is not.
 func (r *run) unwanted(j tasks.Job, ends map[string]event.JobEnd, failures int) *stop {
 	if skip := r.opts.Ready.starts[j.ID].skip; skip != nil {
 		return skip
@@ -285,8 +280,8 @@ func (r *run) unwanted(j tasks.Job, ends map[string]event.JobEnd, failures int) 
 	return nil
 }
 
-// guard runs one job, or leaves it out, so that nothing of it, not even a
-// panic, reaches the others.
+// guard runs or skips one job, and isolates the other jobs from its failures, including
+// panics.
 func (r *run) guard(ctx context.Context, j tasks.Job, skip *stop) (end event.JobEnd) {
 	began := r.opts.Now()
 	defer func() {
@@ -305,12 +300,12 @@ func (r *run) guard(ctx context.Context, j tasks.Job, skip *stop) (end event.Job
 	return r.job(j).carryOut(ctx)
 }
 
-// job makes a job of a plan's.
+// job returns the job for a specification of the plan.
 func (r *run) job(spec tasks.Job) *job {
 	return &job{run: r, opts: &r.opts, plan: r.plan, spec: spec, start: r.opts.Ready.starts[spec.ID]}
 }
 
-// skip says why a job is not even begun, nil if it is.
+// skip returns why a job is not started, nil if it is.
 func (r *run) skip(ctx context.Context, j tasks.Job, unwanted *stop) *stop {
 	switch {
 	case ctx.Err() != nil:
@@ -324,7 +319,7 @@ func (r *run) skip(ctx context.Context, j tasks.Job, unwanted *stop) *stop {
 	case unwanted != nil:
 		return unwanted
 	case r.opts.Ready.starts[j.ID].earlier.Hash != "":
-		return nil // a push costs nothing and asks no provider
+		return nil // only a push, which costs nothing
 	}
 	if err := r.budget.CanStart(j.Model); err != nil {
 		return &stop{code: event.CodeBudget, detail: err.Error()}
@@ -337,7 +332,7 @@ func (r *run) skip(ctx context.Context, j tasks.Job, unwanted *stop) *stop {
 	return nil
 }
 
-// broken says why nothing more can be recorded.
+// broken returns an error if events can't be recorded.
 func (r *run) broken() error {
 	if r.opts.Broken == nil {
 		return nil
@@ -348,9 +343,9 @@ func (r *run) broken() error {
 	return nil
 }
 
-// refuse remembers that a provider refused our credentials, or does not have a
-// model: every further request would meet the same. Of a job that falls back it
-// is not known which of its models that was.
+// refuse records that a provider rejected the credentials, or does not have a model:
+// further requests would fail the same way. For a job with fallbacks, the model that
+// failed is unknown.
 func (r *run) refuse(j tasks.Job, end *stop) {
 	if len(j.Fallback) > 0 {
 		return

@@ -18,17 +18,17 @@ import (
 	"github.com/millhand/millhand/tools"
 )
 
-// sessionSpec is what makes one session of a job different from another.
+// sessionSpec specifies one session of a job.
 type sessionSpec struct {
 	task   tasks.Job   // with the session's own agent, model, profile and limits
-	speaks string      // id of the model that tools and words are made for
+	speaks string      // id of the model that determines tools and prompts
 	agent  tasks.Agent // zero for the task's own
 	id     string      // of the session
-	file   string      // of its transcript, without its ending
+	file   string      // name of its transcript, without extension
 	parent string      // id of the session that started it; "" for the task's own
 }
 
-// child names the agent of a session that another one started, "" otherwise.
+// child returns the agent of a child session, "" for the job's own session.
 func (s sessionSpec) child() string {
 	if s.parent == "" {
 		return ""
@@ -36,7 +36,7 @@ func (s sessionSpec) child() string {
 	return s.task.Agent
 }
 
-// schema is that of the session's last answer: children say what they like.
+// schema returns the schema of the final response; nil for child sessions.
 func (s sessionSpec) schema() map[string]any {
 	if s.parent != "" {
 		return nil
@@ -44,27 +44,27 @@ func (s sessionSpec) schema() map[string]any {
 	return s.task.Schema
 }
 
-// open is a session that is not closed yet.
+// open is an open session.
 type open struct {
 	*session.Session
 	spec       sessionSpec
 	talk       Conversation
 	transcript *os.File
-	running    sync.Mutex // held while the session runs; of children, which may be resumed
+	running    sync.Mutex // held while the session runs; children may be resumed
 	last       session.End
 }
 
-// close tells the session's end and lets go of its transcript.
+// close emits the session's end and closes its transcript.
 func (o *open) close(end session.End) {
 	o.Close(end)
 	o.transcript.Close()
 }
 
-// sessions are those of one job, the task's own first.
+// sessions are the sessions of one job, the job's own first.
 type sessions struct {
 	mu      sync.Mutex
 	all     []*open
-	started int // children, so far
+	started int // number of children
 }
 
 func (s *sessions) add(o *open) {
@@ -79,13 +79,13 @@ func (s *sessions) list() []*open {
 	return append([]*open(nil), s.all...)
 }
 
-// children returns the sessions that others have started.
+// children returns the child sessions.
 func (s *sessions) children() []*open {
 	all := s.list()
 	return all[min(1, len(all)):]
 }
 
-// totals sums up over all sessions. It may be called while they run.
+// totals returns the totals of all sessions. It may be called while they run.
 func (s *sessions) totals() session.Totals {
 	sum := session.Totals{CostUSD: new(money.USD)}
 	for _, o := range s.list() {
@@ -97,10 +97,10 @@ func (s *sessions) totals() session.Totals {
 	return sum
 }
 
-// errModel is a model that can't be opened.
+// errModel is wrapped by the error of a model that can't be opened.
 type errModel struct{ error }
 
-// sessionFailed is the end of a job whose session can't begin.
+// sessionFailed returns the stop of a job whose session can't start.
 func sessionFailed(err error) *stop {
 	if m := (errModel{}); errors.As(err, &m) {
 		return &stop{code: event.CodeNoModel, detail: err.Error()}
@@ -108,7 +108,7 @@ func sessionFailed(err error) *stop {
 	return &stop{code: event.CodeInternal, detail: err.Error()}
 }
 
-// openSession makes a session of the job.
+// openSession opens a session of the job.
 func (w *work) openSession(ctx context.Context, s sessionSpec) (*open, error) {
 	o := &open{spec: s}
 	var err error
@@ -176,7 +176,7 @@ func limited(t session.Totals, l tasks.Limits, last bool) *session.End {
 	return nil
 }
 
-// toolEnv equips the tools of a session.
+// toolEnv returns the environment for the tools of a session.
 func (w *work) toolEnv(ctx context.Context, s sessionSpec) (*tools.Env, error) {
 	rules, err := w.site.tree.IgnoreRulesBelow(w.site.below)
 	if err != nil {
@@ -201,13 +201,13 @@ func (w *work) toolEnv(ctx context.Context, s sessionSpec) (*tools.Env, error) {
 	}
 	known := w.job.opts.facts(s.speaks)
 	env.Images, env.PDFs = known.Images, known.PDFs
-	if s.parent == "" { // children start none of their own
+	if s.parent == "" { // children can't start sessions
 		env.Agents, env.Spawn = agents(w.job.plan), w.spawner(s.id)
 	}
 	return env, nil
 }
 
-// facts is what is known of a model.
+// facts returns the properties of a model.
 func (o *Options) facts(model string) Facts {
 	if o.Facts == nil {
 		return Facts{}
@@ -215,8 +215,8 @@ func (o *Options) facts(model string) Facts {
 	return o.Facts(model)
 }
 
-// window is how many tokens a request and its answer, and an answer alone, have
-// at most, whichever model of a job's list answers; 0 if nobody knows.
+// window returns the context window and the maximum output in tokens, the minimum of all
+// models in the job's list; 0 if unknown.
 func (o *Options) window(of sessionSpec) (all, answer int) {
 	least := func(a, b int) int {
 		if a == 0 || b > 0 && b < a {
@@ -232,7 +232,7 @@ func (o *Options) window(of sessionSpec) (all, answer int) {
 	return f.Context, f.MaxOutput
 }
 
-// secret is the value of a variable that a manifest names; "" for none.
+// secret returns the value of a variable in a manifest; "" for none.
 func (o *Options) secret(variable string) string {
 	if variable == "" {
 		return ""

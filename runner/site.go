@@ -16,28 +16,28 @@ import (
 	"github.com/millhand/millhand/tasks"
 )
 
-// site is where a job works: what prepare makes and the later phases need.
+// site is the workspace of a job, created by prepare for the later phases.
 type site struct {
 	origin  *gitops.Repo // the repository that the job belongs to
 	tree    *gitops.Repo // the work tree: a linked worktree, or origin itself
 	below   string       // the workspace in the tree, slash separated; "" for the root
 	inPlace bool
-	unlock  func() // of the tree, when it is worked on in place
+	unlock  func() // unlocks a tree that is changed in place
 	base    string // commit that the job starts from; "" in a repository without one
 	before  *gitops.Snapshot
-	dirty   []string // paths that had changes of the user's at the start, in place
+	dirty   []string // paths with uncommitted changes of the user at the start, in place
 	space   *workspace.Workspace
 
 	sandbox  *Confinement // of the task's own commands
 	mu       sync.Mutex
-	narrower map[string]*Confinement // of those who may do less, by name
+	narrower map[string]*Confinement // of agents with more restricted profiles, by name
 
-	prepared time.Time // when the job's time began to run; see inTime
-	touched  bool      // an attempt has begun here: there may be work to keep
+	prepared time.Time // start of the job's time limit; see inTime
+	touched  bool      // an attempt has started: there may be changes to save
 }
 
-// prepare gives the job its site. If it fails once the site is open, it returns
-// both: the caller closes the site.
+// prepare creates the site of the job. If it fails after opening the site, it returns
+// both, and the caller closes the site.
 func (j *job) prepare(ctx context.Context) (*site, *stop) {
 	s, err := j.openSite(ctx)
 	if err != nil {
@@ -52,8 +52,7 @@ func (j *job) prepare(ctx context.Context) (*site, *stop) {
 	return s, nil
 }
 
-// confine gives the job's commands their sandbox, with which the site is
-// prepared.
+// confine creates the sandbox for the job's commands, which completes the site.
 func (j *job) confine(ctx context.Context, s *site) *stop {
 	g, err := j.ground(s, j.spec.Profile)
 	if err != nil {
@@ -70,7 +69,7 @@ func (j *job) confine(ctx context.Context, s *site) *stop {
 	return nil
 }
 
-// withoutRoom adds to an error which disk is full, and what to do.
+// withoutRoom adds the full disk and a fix to an error.
 func (j *job) withoutRoom(err error) error {
 	if j.opts.Keep {
 		return fmt.Errorf("the disk of the kept worktrees is full (%s): free space there: %w", j.opts.Work, err)
@@ -78,8 +77,8 @@ func (j *job) withoutRoom(err error) error {
 	return fmt.Errorf("the disk of TMPDIR is full (%s): free space there, or set TMPDIR to a directory on another disk: %w", j.opts.Work, err)
 }
 
-// openSite opens the work tree and the workspace in it. If it fails, or panics,
-// it releases what it took.
+// openSite opens the working tree and the workspace in it. If it fails or panics, it
+// releases them.
 func (j *job) openSite(ctx context.Context) (*site, error) {
 	s := &site{base: j.start.base, origin: j.start.origin, below: j.start.below, unlock: func() {}}
 	opened := false
@@ -122,9 +121,9 @@ func (j *job) openTree(ctx context.Context, s *site) (err error) {
 	return s.addTree(ctx, j.spec, filepath.Join(j.opts.Work, "trees", j.spec.ID))
 }
 
-// takeTree makes the repository's own tree, which is locked, the workspace.
+// takeTree uses the repository's own tree, which is locked, as the workspace.
 func (s *site) takeTree(ctx context.Context, allowDirty bool) error {
-	head, err := s.origin.Git.Head() // again: the job before may have committed
+	head, err := s.origin.Git.Head() // read again: an earlier job may have committed
 	if err != nil {
 		return err
 	}
@@ -141,7 +140,7 @@ func (s *site) takeTree(ctx context.Context, allowDirty bool) error {
 	return err
 }
 
-// addTree makes a linked worktree in dir the workspace.
+// addTree creates a linked worktree in dir and uses it as the workspace.
 func (s *site) addTree(ctx context.Context, spec tasks.Job, dir string) (err error) {
 	if s.base == "" { // of a copy
 		if s.base, err = s.origin.Git.Resolve(baseOf(spec)); err != nil {
@@ -157,10 +156,10 @@ func (s *site) addTree(ctx context.Context, spec tasks.Job, dir string) (err err
 	return err
 }
 
-// linked reports whether the site is a worktree of its own.
+// linked reports whether the site is a linked worktree.
 func (s *site) linked() bool { return s.tree != nil && s.tree != s.origin }
 
-// branch is where the job's commit goes; "" if nothing is committed.
+// branch returns the branch of the job's commit; "" if nothing is committed.
 func (j *job) branch(s *site) string {
 	if j.spec.Commit == nil || j.spec.Publish == tasks.PublishPatch {
 		return ""
@@ -173,8 +172,8 @@ func (j *job) branch(s *site) string {
 	return j.spec.Commit.Branch
 }
 
-// leave releases what prepare took. A worktree that can't be removed is worth a
-// warning, no more; one that holds unkept work is left.
+// leave releases the resources of prepare. It only warns if a worktree can't be removed,
+// and does not remove one with unsaved changes.
 func (j *job) leave(ctx context.Context, s *site, unkept bool) {
 	defer s.unlock()
 	errs := []error{s.closeSandboxes()}
@@ -194,7 +193,7 @@ func (j *job) leave(ctx context.Context, s *site, unkept bool) {
 	case s.linked() && !j.opts.Keep:
 		errs = append(errs, s.origin.RemoveWorktree(ctx, s.tree.Root()))
 	}
-	j.outputs().Remove(".") //nolint:errcheck // one with outputs stays
+	j.outputs().Remove(".") //nolint:errcheck // removed only if empty
 	if err := errors.Join(errs...); err != nil {
 		j.warn(fmt.Sprintf("clean up after the job: %v", err))
 	}

@@ -24,15 +24,15 @@ type work struct {
 	result   result
 }
 
-// result is what a job's sessions came to.
+// result is the result of a job's sessions.
 type result struct {
 	attempts int
 	final    string          // the model's final message
-	output   json.RawMessage // the last answer, if it was to meet a schema
+	output   json.RawMessage // the final response, if there is an output schema
 	totals   session.Totals
 }
 
-// noResult is that of a job without a session.
+// noResult is the result of a job without a session.
 func noResult() *result { return &result{totals: session.Totals{CostUSD: new(money.USD)}} }
 
 func newWork(j *job, s *site) *work {
@@ -49,8 +49,8 @@ func (j *job) work(ctx context.Context, s *site) (*result, *stop) {
 	return &w.result, end
 }
 
-// attempts makes attempts at the task, each followed by its verify commands,
-// whose output goes back into the same conversation while attempts are left.
+// attempts runs attempts, each followed by the verify commands, whose output goes back
+// to the same conversation while attempts are left.
 func (w *work) attempts(ctx context.Context) (end *stop) {
 	main, err := w.openSession(ctx, w.ownSpec())
 	if err != nil {
@@ -94,8 +94,8 @@ func (w *work) attempts(ctx context.Context) (end *stop) {
 	}
 }
 
-// inTime returns a context that ends when the job's time is up. Setup and session
-// share that time: it begins when the job is prepared.
+// inTime returns a context that ends at the job's time limit, which starts when the job
+// is prepared and includes setup and session.
 func (j *job) inTime(ctx context.Context, s *site) (context.Context, context.CancelFunc) {
 	if j.spec.Limits.Time == 0 {
 		return context.WithCancel(ctx)
@@ -104,8 +104,7 @@ func (j *job) inTime(ctx context.Context, s *site) (context.Context, context.Can
 	return context.WithDeadlineCause(ctx, s.prepared.Add(j.spec.Limits.Time), timeout)
 }
 
-// asWritten asks scripted models, the children's too, whether the conversation
-// went as it was meant to.
+// asWritten checks that the sessions used all turns of scripted models.
 func (w *work) asWritten(main *open) *stop {
 	for _, s := range append([]*open{main}, w.sessions.children()...) {
 		if s.talk.Finish == nil {
