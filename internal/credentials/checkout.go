@@ -17,16 +17,17 @@ import (
 
 // A checkout by a CI system may leave credentials in the repository's
 // configuration, as http.URL.extraheader: versions 4 and 5 of actions/checkout
-// do, and version 6 in a file that the configuration includes. Whoever can read
-// the configuration has them, and an agent can.
+// do, and version 6 in a file that the configuration includes. Agents could
+// read them there.
 
 // header is one such setting.
 type header struct {
-	url   string // what requests it goes with; "" for all
-	value string // name and value, as "AUTHORIZATION: basic ..."
+	url   string // URL prefix that it applies to; "" for all
+	value string // name and value, for example "AUTHORIZATION: basic ..."
 }
 
-// authorization is the value of the header if it is of that name.
+// authorization returns the value of an Authorization header, "" for other
+// headers.
 func (h header) authorization() string {
 	name, value, _ := strings.Cut(h.value, ":")
 	if !strings.EqualFold(strings.TrimSpace(name), "authorization") {
@@ -35,7 +36,7 @@ func (h header) authorization() string {
 	return strings.TrimSpace(value)
 }
 
-// goesWith reports whether git would send the header with a request for a URL.
+// goesWith reports whether git would send the header with a request to a URL.
 func (h header) goesWith(url string) bool {
 	if h.url == "" {
 		return true
@@ -49,8 +50,8 @@ func (h header) goesWith(url string) bool {
 	return ok && (rest == "" || rest[0] == '/')
 }
 
-// Authorization returns what the repository's configuration sends to a URL as
-// the header of that name, "" for nothing. The most special setting wins.
+// Authorization returns the Authorization header that the repository's
+// configuration sends to a URL, or "". The most specific setting wins.
 func Authorization(git *gitdir.Dir, url string) (string, error) {
 	all, err := headers(git)
 	if err != nil {
@@ -65,8 +66,8 @@ func Authorization(git *gitdir.Dir, url string) (string, error) {
 	return found, nil
 }
 
-// Secrets returns the credentials that the repository's configuration holds:
-// those of its headers and of its remotes' URLs.
+// Secrets returns the credentials in the repository's configuration: those of
+// its headers and of its remotes' URLs.
 func Secrets(git *gitdir.Dir) ([]string, error) {
 	all, err := headers(git)
 	if err != nil {
@@ -99,7 +100,8 @@ func Secrets(git *gitdir.Dir) ([]string, error) {
 	return secrets, nil
 }
 
-// passwordOf returns the password of basic credentials, and anything else unchanged.
+// passwordOf returns the password of basic credentials, and other values
+// unchanged.
 func passwordOf(credentials string) string {
 	if text, err := base64.StdEncoding.DecodeString(credentials); err == nil {
 		if _, password, ok := strings.Cut(string(text), ":"); ok {
@@ -109,8 +111,8 @@ func passwordOf(credentials string) string {
 	return credentials
 }
 
-// headers reads those of the repository, of its submodules, and of the files
-// that actions/checkout lets the configuration include.
+// headers reads the headers of the repository, of its submodules, and of the
+// files that actions/checkout includes in the configuration.
 func headers(git *gitdir.Dir) ([]header, error) {
 	files, err := headerFiles(git)
 	if err != nil {
@@ -155,13 +157,13 @@ func headerFiles(git *gitdir.Dir) ([]string, error) {
 		return nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("look for git configuration: %w", err)
+		return nil, fmt.Errorf("find git configuration: %w", err)
 	}
 	return files, nil
 }
 
-// checkoutFile is how version 6 of actions/checkout begins the names of its
-// files. Any other file that a configuration includes does not matter here.
+// checkoutFile is the file name prefix of version 6 of actions/checkout. Other
+// included files are ignored.
 const checkoutFile = "git-credentials-"
 
 func includedFiles(git *gitdir.Dir) []string {
@@ -182,9 +184,9 @@ func includedFiles(git *gitdir.Dir) []string {
 	return files
 }
 
-// Hide takes the headers out of the configuration files of the
-// repository and its submodules. What putBack does not bring back, because the
-// process was killed, is lost: it is kept in memory alone.
+// Hide removes the headers from the configuration files of the repository and
+// its submodules. putBack restores them. They are held only in memory, so they
+// are lost if the process is killed.
 func Hide(ctx context.Context, git *gitdir.Dir) (putBack func(context.Context) error, err error) {
 	var undo []func(context.Context) error
 	putBack = func(ctx context.Context) error {
@@ -192,7 +194,7 @@ func Hide(ctx context.Context, git *gitdir.Dir) (putBack func(context.Context) e
 		for _, u := range undo {
 			errs = append(errs, u(ctx))
 		}
-		undo = nil // a second time would have them twice
+		undo = nil // a second call would duplicate them
 		return errors.Join(errs...)
 	}
 	files, err := headerFiles(git)
@@ -202,7 +204,7 @@ func Hide(ctx context.Context, git *gitdir.Dir) (putBack func(context.Context) e
 	for _, name := range files {
 		before, after, err := rewrite(ctx, git.Env, name, withoutHeaders)
 		if err != nil {
-			return putBack, errors.Join(fmt.Errorf("take the credentials out of %s: %w", name, err), putBack(ctx))
+			return putBack, errors.Join(fmt.Errorf("remove credentials from %s: %w", name, err), putBack(ctx))
 		}
 		if bytes.Equal(before, after) {
 			continue
@@ -210,7 +212,7 @@ func Hide(ctx context.Context, git *gitdir.Dir) (putBack func(context.Context) e
 		undo = append(undo, func(ctx context.Context) error {
 			_, _, err := rewrite(ctx, git.Env, name, func(now []byte) ([]byte, error) { return withHeaders(now, before, after) })
 			if err != nil {
-				return fmt.Errorf("put the credentials back into %s: %w", name, err)
+				return fmt.Errorf("restore credentials in %s: %w", name, err)
 			}
 			return nil
 		})
@@ -218,7 +220,7 @@ func Hide(ctx context.Context, git *gitdir.Dir) (putBack func(context.Context) e
 	return putBack, nil
 }
 
-// rewrite changes a configuration file under its lock, if there is a change.
+// rewrite modifies a configuration file under its lock, if its content changes.
 func rewrite(ctx context.Context, env gitdir.Env, name string, change func([]byte) ([]byte, error)) (before, after []byte, err error) {
 	if before, err = gitdir.ReadFile(name); err == nil {
 		after, err = change(before)
@@ -238,7 +240,7 @@ func rewrite(ctx context.Context, env gitdir.Env, name string, change func([]byt
 		return nil, nil, err
 	}
 	defer l.Release()
-	if before, err = gitdir.ReadFile(name); err == nil { // again: nobody else changes it now
+	if before, err = gitdir.ReadFile(name); err == nil { // read again under the lock
 		after, err = change(before)
 	}
 	if err == nil {
@@ -253,8 +255,8 @@ func rewrite(ctx context.Context, env gitdir.Env, name string, change func([]byt
 	return before, after, l.Commit()
 }
 
-// withHeaders is a configuration with the headers that it had before. If
-// somebody has changed it since, they are added at its end.
+// withHeaders returns a configuration with its headers restored. If it changed
+// in the meantime, they are appended.
 func withHeaders(now, before, after []byte) ([]byte, error) {
 	if bytes.Equal(now, after) {
 		return before, nil
@@ -274,8 +276,8 @@ func withHeaders(now, before, after []byte) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// withoutHeaders is a configuration without the headers; all else stays byte for
-// byte. It fails if it can't tell where one stands.
+// withoutHeaders returns a configuration without the headers and otherwise
+// unchanged. It fails if it can't locate one.
 func withoutHeaders(data []byte) ([]byte, error) {
 	f, err := gitdir.ParseConfig(data)
 	if err != nil || len(headersOf(f)) == 0 {
@@ -296,7 +298,7 @@ func withoutHeaders(data []byte) ([]byte, error) {
 		}
 	}
 	if f, err = gitdir.ParseConfig(out.Bytes()); err == nil && len(headersOf(f)) > 0 {
-		err = errors.New("it is written in a way that can't be taken apart")
+		err = errors.New("unsupported syntax")
 	}
 	return out.Bytes(), err
 }
@@ -306,7 +308,7 @@ func isHeader(setting []byte) bool {
 	return strings.EqualFold(string(bytes.TrimSpace(name)), "extraheader")
 }
 
-// logicalLine returns a line with those that continue it.
+// logicalLine returns a line with its continuation lines.
 func logicalLine(data []byte) []byte {
 	comment := bytes.IndexAny(bytes.TrimLeft(data, " \t"), "#;") == 0
 	for at := 0; ; {

@@ -1,5 +1,5 @@
-// Package credentials decides which credentials git remotes get. It reads tokens
-// and keys from the environment that it is given, and knows which servers they are
-// for. It finds the credentials that a CI's checkout leaves in the git configuration
-// of a repository, and hides them from agents while these work. It sends none.
+// Package credentials selects the credentials for git remotes. It reads tokens
+// and keys from a given environment and determines which servers they are for.
+// It finds the credentials that a CI checkout leaves in a repository's git
+// configuration, and hides them while agents work. It does not send any.
 package credentials

@@ -14,14 +14,14 @@ import (
 const (
 	// TokenVariable holds the token for git remotes over https.
 	TokenVariable = "MILLHAND_GIT_TOKEN"
-	// gitHosts holds the servers that the token is for: hosts, each with its port
-	// unless that is the default one, separated by commas.
+	// gitHosts lists the servers that the token is for: comma-separated hosts,
+	// each with its port unless it is the default.
 	gitHosts = "MILLHAND_GIT_HOSTS"
 )
 
-// ForRemotes returns what each remote of a run gets as credentials, given the URLs
-// of all of them. It fails if it can't be known which servers a token is for:
-// one that is sent to the wrong server is lost.
+// ForRemotes returns the credentials of each remote of a run, given the URLs of
+// all of them. It fails if the servers of a token are unknown, because a token
+// sent to the wrong server is leaked.
 func ForRemotes(getenv func(string) string, untrusted bool, urls []string) (func(url string) remote.Auth, error) {
 	var hosts []string
 	token := strings.TrimSpace(getenv(TokenVariable))
@@ -55,7 +55,7 @@ func ForRemotes(getenv func(string) string, untrusted bool, urls []string) (func
 	}, nil
 }
 
-// sshAuth is what every remote over ssh may ask for.
+// sshAuth returns the credentials for all remotes over ssh.
 func sshAuth(getenv func(string) string) remote.Auth {
 	a := remote.Auth{
 		SSHAgent: getenv("SSH_AUTH_SOCK"), SSHKey: getenv("MILLHAND_SSH_KEY"), SSHPassphrase: getenv("MILLHAND_SSH_PASSPHRASE"),
@@ -68,8 +68,8 @@ func sshAuth(getenv func(string) string) remote.Auth {
 }
 
 // tokenHosts returns the servers that MILLHAND_GIT_TOKEN is for: those of
-// MILLHAND_GIT_HOSTS; without that the CI's own server; outside of a CI the one
-// server that all URLs name, unless somebody wrote them who is not trusted.
+// MILLHAND_GIT_HOSTS, else the CI's own server, else, outside CI, the single
+// server of all URLs, unless the manifest is untrusted.
 func tokenHosts(getenv func(string) string, untrusted bool, urls []string) ([]string, error) {
 	if list := strings.TrimSpace(getenv(gitHosts)); list != "" {
 		return parseHosts(list)
@@ -88,13 +88,13 @@ func tokenHosts(getenv func(string) string, untrusted bool, urls []string) ([]st
 	}
 	if len(hosts) > 1 {
 		slices.Sort(hosts)
-		return nil, fmt.Errorf("%s is set and the repositories are on %d servers: set %s=%s (leave out those that it is not for)",
+		return nil, fmt.Errorf("%s is set and the repositories are on %d servers: set %s=%s (without those that it is not for)",
 			TokenVariable, len(hosts), gitHosts, strings.Join(hosts, ","))
 	}
 	return hosts, nil
 }
 
-// TokenServers says which servers MILLHAND_GIT_TOKEN is for, as far as that is
+// TokenServers describes which servers MILLHAND_GIT_TOKEN is for, as far as
 // known before a run.
 func TokenServers(getenv func(string) string) string {
 	hosts, err := tokenHosts(getenv, false, nil)
@@ -113,7 +113,7 @@ func parseHosts(list string) ([]string, error) {
 		entry = strings.TrimSpace(entry)
 		u, err := url.Parse("//" + entry)
 		if err != nil || u.Host != entry || u.Hostname() == "" || strings.Contains(entry, "*") {
-			return nil, fmt.Errorf("%s: invalid host %q: give hosts, separated by commas, each with its port unless that is the default one, for example %s=git.example.com,localhost:3000",
+			return nil, fmt.Errorf("%s: invalid host %q: must be comma-separated hosts, with non-default ports, for example %s=git.example.com,localhost:3000",
 				gitHosts, entry, gitHosts)
 		}
 		hosts = append(hosts, strings.ToLower(entry))
@@ -121,8 +121,8 @@ func parseHosts(list string) ([]string, error) {
 	return hosts, nil
 }
 
-// ciServer returns the host of the server whose CI this process runs in, "" for
-// no CI or an unknown server.
+// ciServer returns the host of the forge whose CI runs this process, "" outside
+// CI or for an unknown forge.
 func ciServer(getenv func(string) string) string {
 	for _, ci := range []struct{ variable, server, host string }{
 		{"GITHUB_ACTIONS", "GITHUB_SERVER_URL", ""},
@@ -150,8 +150,8 @@ func httpServer(raw string) (*url.URL, bool) {
 	return &url.URL{Scheme: u.Scheme, Host: u.Host}, true
 }
 
-// hostOf returns the host of a server, in lower case, with its port unless that
-// is the default one of its scheme.
+// hostOf returns the host of a server in lower case, with its port unless it is
+// the default of its scheme.
 func hostOf(server *url.URL) string {
 	host := strings.ToLower(server.Host)
 	return strings.TrimSuffix(host, ":"+defaultPort(server))
@@ -164,8 +164,8 @@ func defaultPort(server *url.URL) string {
 	return "443"
 }
 
-// serves reports whether a host, as in MILLHAND_GIT_HOSTS, is that of a server.
-// Without a port it stands for the default port of the server's scheme.
+// serves reports whether a host, in the format of MILLHAND_GIT_HOSTS, is that
+// of a server. Without a port it means the default port of the server's scheme.
 func serves(host string, server *url.URL) bool {
 	named := &url.URL{Host: host}
 	usual := defaultPort(server)
@@ -173,13 +173,12 @@ func serves(host string, server *url.URL) bool {
 		cmp.Or(named.Port(), usual) == cmp.Or(server.Port(), usual)
 }
 
-// forgeToken is a variable that may hold a token, and the user that goes with it; ""
-// for the usual one.
+// forgeToken is an environment variable for a token, and its user name; "" for
+// the default.
 type forgeToken struct{ variable, user string }
 
-// forgeTokens lists the variables that hold a token of a server's own; the first
-// that is set wins. A CI says which server is its forge; only without that is it
-// the public one.
+// forgeTokens lists the variables for tokens of specific forges; the first one
+// set wins. A CI names its forge; otherwise it is the public one.
 func forgeTokens(getenv func(string) string, server *url.URL) []forgeToken {
 	var list []forgeToken
 	for _, f := range []struct {

@@ -5,19 +5,19 @@ import (
 	"strings"
 )
 
-// Matcher holds the rules that apply in one directory: those of its own ignore
-// file and of all above it. It never changes, so any number of goroutines may
-// use it. A nil Matcher ignores nothing.
+// Matcher contains the rules that apply in one directory: those of its own
+// ignore file and of all above it. It is immutable and safe for concurrent use.
+// A nil Matcher ignores nothing.
 type Matcher struct {
-	above *Matcher // asked when no rule here matches
-	base  string   // directory that the rules are relative to, with a slash at its end; "" is the root
+	above *Matcher // consulted if no rule here matches
+	base  string   // directory that the rules are relative to, with a trailing slash; "" is the root
 	rules Patterns
-	below string // instead of rules: what paths have to begin with to be asked above
+	below string // instead of rules: prefix for paths passed to the parent
 }
 
-// New returns the rules that hold for the whole tree, such as those of
-// core.excludesFile and .git/info/exclude. Later files win over earlier ones,
-// and every .gitignore wins over all of them.
+// New returns the rules for the entire tree, such as those of core.excludesFile
+// and .git/info/exclude. Later files override earlier ones, and every
+// .gitignore overrides all of them.
 func New(files ...Patterns) *Matcher {
 	var m *Matcher
 	for _, f := range files {
@@ -26,9 +26,9 @@ func New(files ...Patterns) *Matcher {
 	return m
 }
 
-// Descend returns the rules that apply in a directory whose .gitignore holds the
-// given bytes. The directory is slash separated and relative to the root, which is
-// "" or ".". Without such a file (nil) the rules stay as they are.
+// Descend returns the rules that apply in a directory whose .gitignore has the
+// given content. The directory is slash-separated and relative to the root (""
+// or "."). Without such a file (nil) the rules are unchanged.
 func (m *Matcher) Descend(dir string, gitignore []byte) *Matcher {
 	if dir == "." {
 		dir = ""
@@ -58,10 +58,9 @@ func (m *Matcher) Within(dir string) *Matcher {
 }
 
 // Ignored reports whether a path is excluded. The path is slash separated and
-// relative to the root. A link to a directory is not a directory. Nothing is
-// said about the directories above the path: if one of them is ignored then so is
-// all below it, and the walk must not have come this far. The root itself is
-// never ignored.
+// relative to the root. A symlink to a directory is not a directory. It does
+// not check the parent directories: if one of them is ignored, so is everything
+// below it, and the walk must not enter it. The root itself is never ignored.
 func (m *Matcher) Ignored(path string, isDir bool) bool {
 	if path == "" || path == "." {
 		return false

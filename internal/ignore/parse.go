@@ -5,10 +5,11 @@ import (
 	"strings"
 )
 
-// Patterns are the rules of one ignore file, in its order.
+// Patterns are the rules of one ignore file, in order.
 type Patterns []*rule
 
-// rule is one line of an ignore file. The form tells which fields count.
+// rule is one line of an ignore file. The form determines which fields are
+// used.
 type rule struct {
 	form     form
 	negated  bool // the line began with "!"
@@ -19,8 +20,8 @@ type rule struct {
 	wild     wild   // of form general: what comes after prefix
 }
 
-// form is how a rule is matched. Most lines of real files need no wildcard
-// matching at all, and each rule is asked about every file of a tree.
+// form is how a rule is matched. It avoids wildcard matching for most lines of
+// real files, because each rule is checked for every file of a tree.
 type form uint8
 
 const (
@@ -49,7 +50,7 @@ func parseLine(line string) (rule, bool) {
 	}
 	line = strings.TrimSuffix(line, "\n")
 	line = strings.TrimSuffix(line, "\r")
-	line, _, _ = strings.Cut(line, "\x00") // git sees the end of the string there
+	line, _, _ = strings.Cut(line, "\x00") // git treats it as the end of the string
 	line = trimSpaces(line)
 
 	line, negated := strings.CutPrefix(line, "!")

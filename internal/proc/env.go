@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Look finds a program on the PATH of an environment. A name with a slash is
-// taken as it is.
+// Look finds a program in the PATH of an environment. A name with a slash is
+// returned unchanged.
 func Look(name string, env []string) (string, error) {
 	if strings.Contains(name, "/") {
 		return name, nil
@@ -34,15 +34,15 @@ func Value(env []string, name string) string {
 	return ""
 }
 
-// CIFiles lists the variables that name files by which a step speaks to its CI
-// system. No child gets to know them, whoever names them.
+// CIFiles lists the variables that name the files by which a step talks to its
+// CI system. They are never passed to commands.
 func CIFiles() []string {
 	return []string{"GITHUB_OUTPUT", "GITHUB_ENV", "GITHUB_PATH", "GITHUB_STATE", "GITHUB_STEP_SUMMARY"}
 }
 
-// ChildEnv makes the environment of a child from an allow-list: the names that
-// every program may need, and those in extra. Nothing else of the parent's
-// environment is in it, so a key can't be unless it is named.
+// ChildEnv returns the environment of a command from an allow-list: common
+// variables, and those in extra. It contains nothing else of the parent's
+// environment, so an API key only if it is named.
 func ChildEnv(getenv func(string) string, extra []string) []string {
 	var env []string
 	for _, name := range append([]string{"PATH", "HOME", "TMPDIR", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "USER", "LOGNAME"}, extra...) {

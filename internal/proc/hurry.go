@@ -2,13 +2,12 @@ package proc
 
 import "context"
 
-// hurryKey is the key of the channel that WithHurry puts into a context.
+// hurryKey is the context key of WithHurry's channel.
 type hurryKey struct{}
 
-// WithHurry returns a context under which nothing waits any longer once the
-// channel is closed: a process group that was sent SIGTERM is killed at once.
-// The context itself need not end: the cause of an end can't change afterwards,
-// but how long it may take can.
+// WithHurry returns a context with a channel. After it is closed, a process
+// group that was sent SIGTERM is killed immediately. It is separate from the
+// context's cancellation, whose cause can't change afterwards.
 func WithHurry(ctx context.Context, hurry <-chan struct{}) context.Context {
 	return context.WithValue(ctx, hurryKey{}, hurry)
 }

@@ -12,8 +12,7 @@ import (
 	"time"
 )
 
-// Grace is how long a process group may take to end after SIGTERM before it is
-// killed.
+// Grace is the time between SIGTERM and SIGKILL for a process group.
 const Grace = 2 * time.Second
 
 // drain is how long output is still read after the last process of the group
@@ -22,50 +21,50 @@ const drain = 250 * time.Millisecond
 
 // Command is a program to run.
 type Command struct {
-	Args    []string // the program, found on the PATH of Env, and its arguments
+	Args    []string // program, looked up in the PATH of Env, and arguments
 	Dir     string
-	Env     []string      // the whole environment, as NAME=value
-	Timeout time.Duration // 0: no deadline but the context's
+	Env     []string      // complete environment, as NAME=value
+	Timeout time.Duration // 0: only the context's deadline
 	Grace   time.Duration // between SIGTERM and SIGKILL; 0 is [Grace]
-	Output  io.Writer     // takes stdout and stderr, in the order of arrival; called by one goroutine
-	Confine Confine       // nil: the command runs as it is
-	// Beside is called when the command was started, and waited for: its context
-	// ends with the command. An error ends the command at once, and is Run's.
-	// nil: nothing.
+	Output  io.Writer     // receives stdout and stderr in order of arrival; called by one goroutine
+	Confine Confine       // nil: no sandbox
+	// Beside runs concurrently with the command; its context ends with the
+	// command, and Run waits for it. Its error kills the command and is
+	// returned by Run. May be nil.
 	Beside func(ctx context.Context) error
 }
 
-// Confine makes a command ready to be started in a sandbox.
+// Confine prepares a command to start in a sandbox.
 type Confine func(args, env []string, dir string) (*Confined, error)
 
-// Confined is a command that is ready to be started in a sandbox, by another
-// program that stands in for it.
+// Confined is a command prepared to start in a sandbox through a helper
+// program.
 type Confined struct {
 	Path      string
 	Args, Env []string
 	Dir       string
-	Attr      *syscall.SysProcAttr // makes a process group of it
+	Attr      *syscall.SysProcAttr // creates its process group
 	Files     []*os.File           // become the files 3 and up
 
-	Started func() error                                     // is called once it was started
-	Kill    func()                                           // makes it end, with all that it has started
-	Ended   func() (code int, sig syscall.Signal, err error) // is called once it was waited for: how the command ended
-	Abandon func()                                           // is called instead of Started if starting it fails
+	Started func() error                                     // called after the start
+	Kill    func()                                           // kills it and all its descendants
+	Ended   func() (code int, sig syscall.Signal, err error) // called after Wait; returns how the command ended
+	Abandon func()                                           // called instead of Started if the start fails
 }
 
-// Result is how a command ended.
+// Result describes how a command ended.
 type Result struct {
-	ExitCode int            // -1 if a signal ended it
-	Signal   syscall.Signal // 0 if none did
-	TimedOut bool           // the Timeout passed; the group was killed
+	ExitCode int            // -1 if killed by a signal
+	Signal   syscall.Signal // 0 for none
+	TimedOut bool           // the timeout expired and the group was killed
 }
 
-// Run runs a command to its end. A command that fails is a Result; an error
-// means that it could not be started, or that ctx ended it.
+// Run runs a command and waits for it. A failing command is a Result; an error
+// means that it could not be started, or that ctx was canceled.
 func Run(ctx context.Context, c Command) (Result, error) {
 	r, w, err := os.Pipe()
 	if err != nil {
-		return Result{}, fmt.Errorf("make a pipe for %s: %w", c.Args[0], err)
+		return Result{}, fmt.Errorf("create pipe for %s: %w", c.Args[0], err)
 	}
 	defer r.Close()
 	cmd, inside, err := start(c, w)
@@ -90,8 +89,8 @@ func Run(ctx context.Context, c Command) (Result, error) {
 
 	beside := c.besides(ctx)
 	timedOut := c.await(ctx, cmd.Process.Pid, exited, beside.failed, inside.Kill)
-	// The leader has ended but isn't reaped yet, so its group's id can't have
-	// been given to anybody else.
+	// The leader has exited but is not reaped yet, so its group id can't be
+	// reused.
 	signal(cmd.Process.Pid, syscall.SIGKILL)
 	waitErr := cmd.Wait()
 	besideErr := beside.end()
@@ -110,7 +109,7 @@ func Run(ctx context.Context, c Command) (Result, error) {
 			res.ExitCode, res.Signal = code, sig
 		case ctx.Err() == nil && !timedOut && besideErr == nil:
 			return res, fmt.Errorf("run %s: %w", c.Args[0], err)
-		default: // it was killed before it could say more
+		default: // killed before it could report more
 			res.ExitCode, res.Signal = -1, syscall.SIGKILL
 		}
 	}
@@ -129,11 +128,11 @@ func Run(ctx context.Context, c Command) (Result, error) {
 	return res, nil
 }
 
-// maxRest is as much as a pipe holds at most, in bytes, if root has not changed it.
+// maxRest is the default maximum capacity of a pipe in bytes.
 const maxRest = 1 << 20
 
-// rest copies what a pipe holds already, and waits for no more: on a busy machine
-// the deadline can pass before the output of the command was looked at.
+// rest copies the data in a pipe without waiting for more: on a busy machine
+// the deadline can expire before the output was read.
 func rest(w io.Writer, r *os.File) {
 	conn, err := r.SyscallConn()
 	if err != nil || r.SetReadDeadline(time.Time{}) != nil {
@@ -143,7 +142,7 @@ func rest(w io.Writer, r *os.File) {
 	for range maxRest / len(buf) {
 		n := 0
 		err := conn.Read(func(fd uintptr) bool {
-			n, _ = syscall.Read(int(fd), buf) // nothing is there, or all is read
+			n, _ = syscall.Read(int(fd), buf) // empty, or end of file
 			return true
 		})
 		if err != nil || n <= 0 {
@@ -155,7 +154,7 @@ func rest(w io.Writer, r *os.File) {
 	}
 }
 
-// besides is what runs beside a command.
+// besides is the function that runs concurrently with a command.
 type besides struct {
 	failed chan struct{} // closed when it has failed
 	end    func() error  // ends it, and returns its error
@@ -233,9 +232,9 @@ func startConfined(c Command, out *os.File) (*exec.Cmd, *Confined, error) {
 	return cmd, inside, nil
 }
 
-// await returns when the leader has exited, having ended the group if ctx or
-// the timeout ran out before, or killed it if what runs beside it has failed; it
-// reports whether it was the timeout.
+// await returns when the leader has exited. It terminates the group if ctx is
+// done or the timeout expires, and kills it if Beside fails. It reports whether
+// the timeout expired.
 func (c Command) await(ctx context.Context, pid int, exited, failed <-chan struct{}, kill func()) (timedOut bool) {
 	var deadline <-chan time.Time
 	if c.Timeout > 0 {
@@ -274,9 +273,9 @@ func exitsWithin(ctx context.Context, grace time.Duration, exited <-chan struct{
 	return false
 }
 
-// end kills a command, and returns when its leader has exited. What confines
-// the command knows all that it has started; killed itself, it could not end
-// that any more.
+// end kills a command, and returns when its leader has exited. The sandbox
+// helper knows all descendants; if it were killed itself, it could not kill
+// them.
 func end(pid int, exited <-chan struct{}, kill func()) {
 	kill()
 	last := time.NewTimer(drain)
@@ -289,7 +288,7 @@ func end(pid int, exited <-chan struct{}, kill func()) {
 	}
 }
 
-// signal signals a whole process group; that nothing of it is left is fine.
+// signal sends a signal to a process group, which may have no processes left.
 func signal(pgid int, sig syscall.Signal) {
-	syscall.Kill(-pgid, sig) //nolint:errcheck // ESRCH means that the aim is reached
+	syscall.Kill(-pgid, sig) //nolint:errcheck // ESRCH means that no process is left
 }

@@ -2,17 +2,17 @@ package proc
 
 import "bytes"
 
-// Tail keeps the end of what is written to it, in bounded memory.
+// Tail stores the end of what is written to it, in bounded memory.
 type Tail struct {
 	max   int
 	buf   []byte
 	total int64
 }
 
-// NewTail makes a Tail that keeps at least the last limit bytes.
+// NewTail returns a Tail that stores at least the last limit bytes.
 func NewTail(limit int) *Tail { return &Tail{max: limit} }
 
-// Write takes everything and never fails.
+// Write never fails.
 func (t *Tail) Write(p []byte) (int, error) {
 	t.total += int64(len(p))
 	if len(p) >= t.max {
