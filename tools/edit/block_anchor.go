@@ -2,11 +2,11 @@ package edit
 
 import "strings"
 
-// minSimilarity is how much the lines between the anchors must have in common
-// with those of the piece, on average; as in OpenCode.
+// minSimilarity is the minimum average similarity of the lines between the
+// anchors; as in OpenCode.
 const minSimilarity = 0.65
 
-// rounding is what two similarities may differ by and be the same.
+// rounding is the maximum difference of similarities that count as equal.
 const rounding = 1e-9
 
 // blockAnchor finds the block whose first and last lines are those of the piece
@@ -54,11 +54,11 @@ func blockAnchor(text, old string) []span {
 	return spans
 }
 
-// meter measures how alike lines are, until its work is used up.
+// meter computes the similarity of lines, up to a limit of work.
 type meter struct{ left int }
 
-// similarity returns how alike on average the lines between the anchors are,
-// from 0 to 1, or 0 if that is less than least. Pairs of blank lines don't count.
+// similarity returns the average similarity of the lines between the anchors,
+// from 0 to 1, or 0 if it is less than least. Pairs of blank lines don't count.
 func (m *meter) similarity(t lines, i, height int, o lines, ids numbers, least float64) float64 {
 	n := min(height, o.count()) - 2
 	sum, pairs := 0.0, n

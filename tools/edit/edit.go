@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// The ways in which a replacement can be impossible. Errors returned by
-// [Replace] match one of them and say in words what to do.
+// The reasons why a replacement fails. Errors returned by [Replace] match one
+// of them and say what to do.
 var (
 	ErrIdentical = errors.New("oldString and newString are the same")
 	ErrEmpty     = errors.New("oldString is empty")
@@ -16,26 +16,25 @@ var (
 	ErrOversized = errors.New("oldString is much smaller than the text it would replace")
 )
 
-// Result is a text after a replacement.
+// Result is the result of a replacement.
 type Result struct {
 	Text    string
-	Count   int    // replacements made
-	Matcher string // name of the matcher that found the piece
-	Line    int    // where the first replacement begins, from 1
+	Count   int    // number of replacements
+	Matcher string // name of the matcher that matched
+	Line    int    // line of the first replacement, from 1
 }
 
-// matcher finds the places of a piece in a text. Both have LF line ends. The
-// piece is not blank; except for the matchers that compare characters, a
+// matcher finds the locations of a piece in a text. Both have LF line endings.
+// The piece is not blank; except for the matchers that compare characters, a
 // newline at its end was taken off.
 type matcher struct {
 	name  string
 	find  func(text, old string) []span
-	exact bool // it compares characters: the newline at the end of old counts
-	loose bool // it takes what is only similar, and so never several different pieces
+	exact bool // compares characters: a trailing newline of old is significant
+	loose bool // accepts similar text, so never several different matches
 }
 
-// matchers lists the ways to find a piece, the strictest first, in the order
-// that OpenCode has.
+// matchers lists the matchers, the strictest first, in OpenCode's order.
 func matchers() []matcher {
 	return []matcher{
 		{name: "exact", find: exact, exact: true},
@@ -83,15 +82,15 @@ func Replace(text, old, new string, all bool) (Result, error) {
 	return Result{Text: changed, Count: len(spans), Matcher: name, Line: strings.Count(s.text[:spans[0].start], "\n") + 1}, nil
 }
 
-// locate returns the places to replace, in order and apart from each other, and
-// the name of the matcher that found them.
+// locate returns the spans to replace, in order and without overlaps, and the
+// name of the matcher that found them.
 func locate(text, old string, all bool) ([]span, string, error) {
 	times := 0
 	for _, m := range matchers() {
 		piece := old
 		if !m.exact {
 			piece = strings.TrimSuffix(old, "\n")
-			if blank(piece) { // nothing but its characters tells where it belongs
+			if blank(piece) { // only its exact characters can locate it
 				continue
 			}
 		}
@@ -111,8 +110,9 @@ func locate(text, old string, all bool) ([]span, string, error) {
 	return nil, "", fmt.Errorf("%w: read the file again and copy the text exactly, including whitespace and without line numbers", ErrNotFound)
 }
 
-// oversized refuses places that are much larger than the piece searched: text
-// would go that the author of the piece has not seen. The bounds are OpenCode's.
+// oversized rejects matches that are much larger than the piece, because
+// replacing them would delete text that its author has not seen. The limits are
+// OpenCode's.
 func oversized(text string, spans []span, old string) error {
 	n := strings.Count(old, "\n") + 1
 	size := len(strings.TrimSpace(old))
@@ -127,9 +127,8 @@ func oversized(text string, spans []span, old string) error {
 	return nil
 }
 
-// withNewline adds the newline behind a place to it if the piece searched ended
-// in one, and what replaces it does or is nothing: matchers of lines leave it
-// out.
+// withNewline extends spans by the following newline if the piece ended in one
+// and the replacement does, too, or is empty; line matchers exclude it.
 func withNewline(text string, spans []span, old, new string) []span {
 	if !strings.HasSuffix(old, "\n") || new != "" && !strings.HasSuffix(new, "\n") {
 		return spans

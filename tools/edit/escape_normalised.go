@@ -19,8 +19,8 @@ func escapeNormalised(text, old string) []span {
 	return besides(occurrences(text, want), t.spans(joined(parts, want+"\n", n), n))
 }
 
-// unescape resolves the escapes of characters, and of a newline. Other
-// backslashes stay.
+// unescape resolves escaped characters and newlines. Other backslashes are
+// kept.
 func unescape(s string) string {
 	if !strings.Contains(s, `\`) {
 		return s

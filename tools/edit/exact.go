@@ -1,4 +1,4 @@
 package edit
 
-// exact finds the piece as it is.
+// exact finds exact occurrences of the piece.
 func exact(text, old string) []span { return occurrences(text, old) }

@@ -2,9 +2,9 @@ package edit
 
 import "strings"
 
-// maxWork bounds what a matcher that can be slow does, in comparisons of two
-// characters or numbers: a second of them or so. One that reaches its limit
-// finds nothing, for it could not know whether a place is the only one.
+// maxWork is the maximum work of a slow matcher, in comparisons of two
+// characters or numbers: about a second. A matcher that reaches it finds
+// nothing, because it can't know whether a match is unique.
 const maxWork = 1 << 25
 
 // joined returns the lines i for which the parts i to i+n-1, one behind the

@@ -1,11 +1,11 @@
 package edit
 
-// maxCells bounds the table of one distance. Lines for which it would be larger
-// are compared at their beginnings and ends only.
+// maxCells is the maximum table size of one distance. Longer lines are compared
+// only at their starts and ends.
 const maxCells = 1 << 20
 
-// alike returns how alike two lines are, which are not both empty: 1 minus their
-// distance over the length of the longer, in characters.
+// alike returns the similarity of two lines that are not both empty: 1 minus
+// their distance over the length of the longer, in characters.
 func (m *meter) alike(a, b string) float64 {
 	m.left -= (len(a) + len(b)) / 4
 	if m.left < 0 {

@@ -2,7 +2,7 @@ package edit
 
 import "strings"
 
-// lines is a text taken apart: what is between its newlines.
+// lines is a text split at its newlines.
 type lines struct {
 	text   string
 	starts []int // of each line, and one behind the end of the text and a newline
@@ -19,14 +19,15 @@ func newLines(text string) lines {
 	return l
 }
 
-// count is the number of lines. Behind a last newline there is one more, which
-// is empty.
+// count returns the number of lines, including an empty one after a final
+// newline.
 func (l lines) count() int { return len(l.starts) - 1 }
 
 // at returns line i without its newline.
 func (l lines) at(i int) string { return l.text[l.starts[i] : l.starts[i+1]-1] }
 
-// span returns the place of n lines from line i on, without the last newline.
+// span returns the span of n lines starting at line i, without the last
+// newline.
 func (l lines) span(i, n int) span { return span{l.starts[i], l.starts[i+n] - 1} }
 
 // spans returns the places of n lines from each of some lines on.
@@ -43,7 +44,7 @@ func (l lines) spans(from []int, n int) []span {
 // these.
 type numbers struct {
 	text  []int32
-	piece []int32 // a line that the text doesn't have is -1
+	piece []int32 // -1 for a line that is not in the text
 	blank int32   // the number of blank lines
 }
 
@@ -69,9 +70,9 @@ func number(text, piece lines) numbers {
 	return n
 }
 
-// windows returns the lines at which the piece stands, also where it overlaps
-// with itself. It is the search of Knuth, Morris and Pratt ("Fast pattern
-// matching in strings", 1977), linear whatever repeats.
+// windows returns the lines where the piece matches, including overlapping
+// matches. It is the search of Knuth, Morris and Pratt ("Fast pattern matching
+// in strings", 1977), linear whatever repeats.
 func (n numbers) windows() []int {
 	var found []int
 	border := make([]int, len(n.piece)) // of each beginning: its longest shorter beginning that it ends with

@@ -2,8 +2,8 @@ package edit
 
 import "strings"
 
-// multiOccurrence finds the piece as it is, and unlike exact also where it
-// overlaps with itself: the last matcher, it tells how often the piece is there.
+// multiOccurrence finds exact occurrences, including overlapping ones. As the
+// last matcher, it counts the matches for the error.
 func multiOccurrence(text, old string) []span {
 	var spans []span
 	left := maxWork

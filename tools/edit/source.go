@@ -8,12 +8,12 @@ import (
 // bom is the byte-order mark of UTF-8.
 const bom = "\uFEFF"
 
-// source is a text to change, made plain for the matchers, and what is needed to
-// get back.
+// source is a text to edit, normalized for the matchers, with what is needed to
+// restore it.
 type source struct {
 	mark    string // a byte-order mark, or ""
-	text    string // the rest, with LF line ends
-	returns []int  // where in text the LFs are that were CRLF
+	text    string // the rest, with LF line endings
+	returns []int  // offsets in text of the LFs that were CRLF
 }
 
 func newSource(text string) source {
@@ -33,8 +33,8 @@ func newSource(text string) source {
 	return s
 }
 
-// splice returns the original text with new in the places of the plain one,
-// which are in order and apart from each other.
+// splice returns the original text with new in place of the spans of the
+// normalized one, which are in order and don't overlap.
 func (s source) splice(spans []span, new string) string {
 	var out strings.Builder
 	out.Grow(len(s.mark) + len(s.text) + len(s.returns) + len(new))
@@ -58,7 +58,7 @@ func (s source) splice(spans []span, new string) string {
 	return out.String()
 }
 
-// write writes a stretch of the text as it was.
+// write writes a range of the original text.
 func (s source) write(out *strings.Builder, start, end int) {
 	first := sort.SearchInts(s.returns, start)
 	for _, r := range s.returns[first:sort.SearchInts(s.returns, end)] {
@@ -69,7 +69,7 @@ func (s source) write(out *strings.Builder, start, end int) {
 	out.WriteString(s.text[start:end])
 }
 
-// lineEnds tells how lines end, going through a text from its beginning.
+// lineEnds returns the line endings of a text sequentially.
 type lineEnds struct {
 	source
 	first string // the end of the text's first line

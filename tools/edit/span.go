@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// span is a place in a text, in bytes.
+// span is a byte range of a text.
 type span struct{ start, end int }
 
 // places counts the places that a matcher found. A single one is also counted
@@ -22,13 +22,13 @@ func places(text string, spans []span) int {
 	return max(len(spans), len(multiOccurrence(text, text[spans[0].start:spans[0].end])))
 }
 
-// alike reports whether all places have the same text.
+// alike reports whether all spans have the same text.
 func alike(text string, spans []span) bool {
 	first := text[spans[0].start:spans[0].end]
 	return !slices.ContainsFunc(spans, func(s span) bool { return text[s.start:s.end] != first })
 }
 
-// apart returns the places from the first on that don't overlap.
+// apart returns the spans that don't overlap an earlier one.
 func apart(spans []span) []span {
 	var out []span
 	for _, s := range spans {
@@ -39,8 +39,8 @@ func apart(spans []span) []span {
 	return out
 }
 
-// besides returns places together with those others that overlap none of them,
-// in order. Both are in order.
+// besides merges spans with the others that don't overlap any of them. Both
+// lists and the result are ordered.
 func besides(spans, others []span) []span {
 	out := slices.Clone(spans)
 	i := 0
@@ -56,8 +56,8 @@ func besides(spans, others []span) []span {
 	return out
 }
 
-// occurrences returns where a piece, which is not empty, stands in a text, each
-// behind the end of the one before.
+// occurrences returns the non-overlapping occurrences of a non-empty piece in a
+// text.
 func occurrences(text, piece string) []span {
 	var spans []span
 	for at := 0; ; {

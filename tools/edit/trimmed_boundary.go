@@ -2,7 +2,7 @@ package edit
 
 import "strings"
 
-// trimmedBoundary finds the piece without the white space around it, if it has
+// trimmedBoundary finds the piece without its surrounding whitespace, if it has
 // any.
 func trimmedBoundary(text, old string) []span {
 	want := strings.TrimSpace(old)

@@ -30,7 +30,8 @@ func whitespaceNormalised(text, old string) []span {
 	return besides(spans, t.spans(joined(words(plain), " "+want, n), n))
 }
 
-// normal returns a text with single spaces for white space, and none around it.
+// normal returns a text with whitespace collapsed to single spaces, and
+// trimmed.
 func normal(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 // words returns lines so that joined they have a space between them, and none

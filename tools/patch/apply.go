@@ -10,7 +10,7 @@ import (
 // file or may not be read, and a path below a file, is an error.
 type Read func(path string) (content []byte, ok bool, err error)
 
-// ErrNothing is the error of a patch that leaves every file as it is.
+// ErrNothing is the error of a patch that changes no file.
 var ErrNothing = errors.New("the patch changes nothing")
 
 // Apply returns the writes that apply the patch, at most one
@@ -35,11 +35,11 @@ func Apply(p Patch, read Read) ([]Write, error) {
 type applier struct {
 	read  Read
 	files map[string]*state
-	order []*state // as first named
+	order []*state // path as first named
 	work  *work
 }
 
-// state is a file before the patch and after the sections so far.
+// state is a file before the patch and after the sections applied so far.
 type state struct {
 	path    string
 	before  []byte
@@ -47,7 +47,7 @@ type state struct {
 	now     []byte
 	exists  bool
 	origin  string // key of the file that this was before the patch, or ""
-	gone    error  // why there is no file any more
+	gone    error  // why the file no longer exists
 }
 
 // file returns the state of the file at a path, reading it the first time.

@@ -14,7 +14,7 @@ type spot struct {
 	lines []string // the hunk's, as in [Hunk]
 }
 
-// change returns a file's content with the hunks applied to it.
+// change returns a file's content with the hunks applied.
 func change(content string, hunks []Hunk, w *work) (string, error) {
 	if err := w.spend(len(content)/4 + 4*strings.Count(content, "\n") + 1); err != nil {
 		return "", err

@@ -1,6 +1,6 @@
-// Package patch reads and applies patches in the apply_patch format: the form,
-// with lines such as "*** Update File: " and "@@ ", in which some models are
-// trained to write changes of several files.
+// Package patch parses and applies patches in the apply_patch format, with
+// lines such as "*** Update File: " and "@@ ", which some models are trained to
+// write.
 //
 // [Parse] reads a patch, [Patch.Paths] names every file that it touches, and
 // [Apply] works out what all of them would hold afterwards. Nothing is written
@@ -11,8 +11,8 @@
 // passes, exactly first, then without white space at their ends, and last with
 // typographic signs taken for plain ones; and what they find stays as the file
 // has it. A file's lines that are not removed keep every byte, line ends
-// included. Where a hunk can't be placed, the error names the file, the hunk and
-// the nearest lines.
+// included. Where a hunk can't be placed, the error names the file, the hunk
+// and the nearest lines.
 //
 // The package touches no files, and it does not judge paths: absolute ones and
 // ones with ".." are for the caller to refuse.

@@ -38,7 +38,7 @@ func outside(lines []string, i int) error {
 	return fmt.Errorf("line %d of the patch: %s is outside of *** Begin Patch and *** End Patch; put all sections in one patch", i+1, quote(strings.TrimSpace(lines[i])))
 }
 
-// isMark reports whether a line would mean something inside of a patch.
+// isMark reports whether a line has a meaning inside a patch.
 func isMark(line string) bool {
 	line = strings.TrimSpace(line)
 	return strings.HasPrefix(line, "*** ") || strings.HasPrefix(line, hunkMark)

@@ -17,8 +17,7 @@ func passes() []func(string) string {
 	}
 }
 
-// fold trims a line and takes typographic signs for the plain ones that a
-// keyboard has.
+// fold trims a line and replaces typographic characters by ASCII ones.
 func fold(s string) string {
 	return strings.TrimSpace(plain.Replace(s))
 }

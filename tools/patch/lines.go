@@ -5,7 +5,7 @@ import "strings"
 // bom is the byte-order mark of UTF-8.
 const bom = "\uFEFF"
 
-// document is a file taken apart into lines.
+// document is a file split into lines.
 type document struct {
 	mark  string   // a byte-order mark, or ""
 	lines []string // with their ends
@@ -25,12 +25,12 @@ func newDocument(content string) document {
 	return d
 }
 
-// text returns line i without its end.
+// text returns line i without its line ending.
 func (d document) text(i int) string {
 	return strings.TrimSuffix(d.lines[i], d.end(i))
 }
 
-// end returns what ends line i: LF, CRLF, or nothing.
+// end returns the line ending of line i: LF, CRLF, or "".
 func (d document) end(i int) string {
 	switch line := d.lines[i]; {
 	case strings.HasSuffix(line, "\r\n"):

@@ -5,15 +5,15 @@ import (
 	"strings"
 )
 
-// maxVotes bounds the search for the nearest lines, and maxShown the
-// characters shown of one.
+// maxVotes limits the search for similar lines, and maxShown the characters
+// quoted of one.
 const (
 	maxVotes = 1 << 20
 	maxShown = 120
 )
 
-// misplaced is the error of a hunk whose lines are not in the file below the
-// cursor.
+// misplaced returns the error for a hunk whose lines are not in the file after
+// the cursor.
 func (p *placer) misplaced(block []string) error {
 	x := newIndex(p.doc, fold)
 	start, votes := nearest(x, block, p.cursor)
@@ -38,18 +38,18 @@ func (p *placer) misplaced(block []string) error {
 	return p.disordered(start)
 }
 
-// disordered is the error of a hunk that belongs above the one before it.
+// disordered returns the error for a hunk that matches before the previous one.
 func (p *placer) disordered(i int) error {
 	return fmt.Errorf("it matches at line %d, %s, before the end of the previous hunk; order hunks as in the file and use each line once", i+1, p.quote(i))
 }
 
-// noContext is the error of a context that is no line of the file.
+// noContext returns the error for a context that is not in the file.
 func (p *placer) noContext(c string) error {
 	return fmt.Errorf("context %s after @@ not found in file; %s; use a complete line of the file, or omit it", quote(c), p.like([]string{c}))
 }
 
-// like names the line of the file that is most like the first line of a block
-// that has letters.
+// like describes the line of the file most similar to the first non-blank line
+// of a block.
 func (p *placer) like(block []string) string {
 	for _, line := range block {
 		if line = fold(line); line != "" {
@@ -130,7 +130,7 @@ func nearest(x *index, block []string, start int) (int, int) {
 
 func (p *placer) quote(i int) string { return quote(p.doc.text(i)) }
 
-// quote shows a line, the beginning of it if it is long.
+// quote quotes a line, truncated if it is long.
 func quote(s string) string {
 	n := 0
 	for i := range s {

@@ -18,7 +18,7 @@ const (
 	hunkMark   = "@@"
 )
 
-// maxPath is the length of a path, in bytes, that no system goes beyond.
+// maxPath is the maximum length of a path in bytes on any system.
 const maxPath = 4096
 
 // Parse reads a patch. Around it may stand what models put there: a byte-order
@@ -45,7 +45,7 @@ func Parse(text string) (Patch, error) {
 	return p.patch, nil
 }
 
-// parser reads the lines between the first and the last mark.
+// parser parses the lines between the first and the last mark.
 type parser struct {
 	lines []string
 	first int // number of lines[0] in the text, from 1
@@ -97,7 +97,7 @@ func (p *parser) section() error {
 // nothing reads the body of a section that has none.
 func nothing(*File) error { return nil }
 
-// stray is the error of a line that no section begins with.
+// stray returns the error for a line that does not start a section.
 func (p *parser) stray(line string) error {
 	if n := len(p.patch.Files); n > 0 && p.patch.Files[n-1].Op == Delete {
 		return p.errorf("unexpected %s after %s, which has no content lines", quote(line), deleteMark)
@@ -105,7 +105,7 @@ func (p *parser) stray(line string) error {
 	return p.errorf("%s does not start a section; expected %q, %q or %q", quote(line), addMark+" path", updateMark+" path", deleteMark+" path")
 }
 
-// path returns the path that follows a mark.
+// path returns the path after a mark.
 func (p *parser) path(mark, rest string) (string, error) {
 	name := strings.TrimSpace(rest)
 	switch {

@@ -6,11 +6,12 @@ import (
 	"strings"
 )
 
-// noNewline is what diff programs write below a last line without a newline.
+// noNewline is the line that diff programs write after a last line without a
+// newline.
 const noNewline = `\ No newline at end of file`
 
-// ranges is what diff programs write behind "@@": the line numbers, which are
-// no context.
+// ranges matches the line numbers that diff programs write after "@@", which
+// are not context.
 var ranges = regexp.MustCompile(`^-\d+(,\d+)? \+\d+(,\d+)? @@ ?`)
 
 // update reads a section that moves a file or changes it by hunks.
@@ -112,7 +113,7 @@ func (p *parser) heads(h *Hunk) bool {
 	return found
 }
 
-// body reads the lines of a hunk, up to what follows it.
+// body parses the lines of a hunk.
 func (p *parser) body(h *Hunk) error {
 	for ; p.at < len(p.lines) && !p.ends(); p.at++ {
 		line := p.lines[p.at]

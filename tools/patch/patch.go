@@ -2,10 +2,10 @@ package patch
 
 import "path"
 
-// Op says what a section of a patch does to its file.
+// Op is the operation of a section of a patch.
 type Op string
 
-// The sections there are.
+// The operations.
 const (
 	Add    Op = "add"    // write a whole file, whether or not there is one
 	Update Op = "update" // change a file by hunks, move it, or both

@@ -5,11 +5,11 @@ import (
 	"fmt"
 )
 
-// GlobResult is what Glob found.
+// GlobResult is the result of Glob.
 type GlobResult struct {
 	Files     []File // newest first, those of the same time by path
-	Total     int    // how many there are, those beyond the limit included
-	Truncated bool   // there are more than Files
+	Total     int    // number of files, including those beyond the limit
+	Truncated bool   // the limit was exceeded
 	Skipped   Skipped
 }
 

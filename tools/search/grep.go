@@ -12,33 +12,33 @@ import (
 	"unicode/utf8"
 )
 
-// Query is what Grep looks for.
+// Query is the input of Grep.
 type Query struct {
 	Pattern string // regular expression in RE2's syntax, compared with one line at a time
 	Include string // glob of the files to search, as for Glob; "" means all
-	Limit   int    // how many matches to return at most; 0 stands for 1,000, which is also the most
+	Limit   int    // maximum number of matches; 0 means 1,000, which is also the maximum
 
 	fileTime time.Duration // set by tests; 0 stands for the constant
 }
 
-// fileTime is how long one file may be searched.
+// fileTime is the time limit for one file.
 const fileTime = 10 * time.Second
 
 // Match is a line that matches.
 type Match struct {
 	Path string // relative to Scope.Root
-	Line int    // counted from 1
+	Line int    // from 1
 	Text string // the line without its end, valid UTF-8; of a line above 2,000 characters, so many round the match
 	Left int    // bytes of the line before Text
-	More bool   // the line goes on after Text
+	More bool   // the line continues after Text
 }
 
-// GrepResult is what Grep found.
+// GrepResult is the result of Grep.
 type GrepResult struct {
 	Matches   []Match // newest file first, those of the same time by path; within a file by line
-	Total     int     // how many there are, those beyond the limit included
+	Total     int     // number of matches, including those beyond the limit
 	Files     int     // files with at least one match, those beyond the limit included
-	Truncated bool    // there are more than Matches
+	Truncated bool    // the limit was exceeded
 	Skipped   Skipped
 }
 
@@ -79,8 +79,7 @@ func grep(ctx context.Context, scope Scope, q Query) (GrepResult, error) {
 	return s.result(w.skipped()), nil
 }
 
-// searcher searches files and gathers what it finds. Its buffers go from file
-// to file.
+// searcher searches files and collects matches. It reuses its buffers.
 type searcher struct {
 	matcher  *matcher
 	limit    int
@@ -161,11 +160,10 @@ func (s *searcher) visit(ctx context.Context, w *walk, f *directory, name string
 	s.mu.Unlock()
 }
 
-// errSlow is for a file that was searched only in part.
+// errSlow is the error for a file that was searched only partly.
 var errSlow = errors.New("timed out")
 
-// scan searches one file within its time. Most files are too small for that to
-// be worth a timer.
+// scan searches one file within the time limit. Small files need no timer.
 func (s *searcher) scan(ctx context.Context, scan *fileScan, file io.Reader, size int64) error {
 	if size > 0 && size*int64(s.matcher.size) < patience {
 		return scan.run(ctx, file, size)
@@ -195,7 +193,7 @@ const (
 	lead    = 200
 )
 
-// match makes a match from a line that has one.
+// match returns the Match of a matching line.
 func (m *matcher) match(ctx context.Context, path string, number int, line []byte) Match {
 	left := 0
 	if len(line) > maxText {

@@ -37,10 +37,10 @@ venv/
 /env/
 `
 
-// ListQuery is what List leaves out.
+// ListQuery is the input of List.
 type ListQuery struct {
 	Ignore []string // globs, as for Glob, of files and directories
-	Limit  int      // how many files to draw at most; 0 stands for 1,000, which is also the most
+	Limit  int      // maximum number of files; 0 means 1,000, which is also the maximum
 }
 
 // ListResult is the tree of a directory.
@@ -51,8 +51,8 @@ type ListResult struct {
 	// out, the directories of the base say how many.
 	Text      string
 	Files     int  // in Text
-	Total     int  // those beyond the limit included
-	Truncated bool // there are more than Files
+	Total     int  // including those beyond the limit
+	Truncated bool // the limit was exceeded
 	Skipped   Skipped
 }
 
@@ -82,8 +82,8 @@ func List(ctx context.Context, scope Scope, q ListQuery) (ListResult, error) {
 	return r, nil
 }
 
-// parseLeftOut returns what reports whether a path relative to the base is
-// left out.
+// parseLeftOut returns a function that reports whether a path relative to the
+// base is skipped.
 func parseLeftOut(globs []string) (func(rel string, isDir bool) bool, error) {
 	patterns := []pattern{{ignore.New(ignore.Parse([]byte(unlisted)))}}
 	for _, glob := range globs {

@@ -11,15 +11,16 @@ import (
 	"github.com/millhand/millhand/internal/ignore"
 )
 
-// maxResults is the most that any call returns, whatever its limit.
+// maxResults is the maximum number of results of any call.
 const maxResults = 1000
 
-// Scope is where and under which rules a search looks.
+// Scope is the directory and the rules of a search.
 type Scope struct {
-	// Root is the directory that the search can't leave. Paths are relative to it.
+	// Root is the directory that the search can't escape. Paths are relative to
+	// it.
 	Root *os.Root
 	// Base is the directory below Root to search, slash separated; "" and "." are
-	// Root itself. Grep also takes a file. No part of it may be a link.
+	// Root itself. Grep also accepts a file. No path element may be a symlink.
 	Base string
 	// Ignore holds the rules that stand above every .gitignore from Root down;
 	// nil if there are none.
@@ -44,14 +45,14 @@ func newestFirst(a, b File) int {
 	return strings.Compare(a.Path, b.Path)
 }
 
-// Skipped counts what a search would have looked into but could not.
+// Skipped counts the files and directories that a search could not process.
 type Skipped struct {
 	Unreadable int // directories and files
 	TooLarge   int // files above the limit for searching
-	TooSlow    int // files that were searched only in part, as it took too long
+	TooSlow    int // files searched only partly because matching timed out
 }
 
-// String says what was skipped in words for the model; "" if nothing was.
+// String describes for the model what was skipped; "" if nothing was.
 func (s Skipped) String() string {
 	var parts []string
 	if s.Unreadable > 0 {
@@ -72,7 +73,7 @@ func private(p, name string) bool {
 	return strings.EqualFold(name, ".git") || p == ".millhand"
 }
 
-// clampLimit gives the limit that a caller's means: 0 is the most there is.
+// clampLimit returns the effective limit; 0 means the maximum.
 func clampLimit(limit int) int {
 	if limit <= 0 {
 		return maxResults

@@ -12,14 +12,14 @@ import (
 )
 
 const (
-	// maxDepth is how many directories deep a walk goes below its base. Only a
-	// tree made to exhaust the open files is deeper.
+	// maxDepth is the maximum depth of a walk below its base. Only a tree made
+	// to exhaust open files is deeper.
 	maxDepth = 500
-	// batch is how many files of one directory make a task.
+	// batch is the number of files of one directory per task.
 	batch = 64
 )
 
-// walk goes through all files below a directory.
+// walk visits all files below a directory.
 type walk struct {
 	scope Scope
 	// wants reports whether to enter a directory or to visit a file. The path is
@@ -69,7 +69,7 @@ func (w *walk) open() (f *directory, file string, err error) {
 	return f, "", nil
 }
 
-// openDir is open for a base that has to be a directory.
+// openDir is open for a base that must be a directory.
 func (w *walk) openDir() (*directory, error) {
 	f, file, err := w.open()
 	if err == nil && file != "" {
@@ -182,8 +182,8 @@ func (w *walk) visitAll(ctx context.Context, f *directory, names []string) {
 	}
 }
 
-// note counts an error of one file or directory. What is gone or has become
-// something else since it was listed is no error.
+// note counts an error of one file or directory. A file that was removed or
+// replaced since it was listed is not an error.
 func (w *walk) note(err error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, errSpecial) {
 		w.unreadable.Add(1)
