@@ -372,6 +372,9 @@ func tryAttack(t *testing.T, tp template, a attack, needs string) {
 		spec := at.spec()
 		spec.Limits = a.limits
 		box := inside(t, spec, level)
+		if spec.Limits.Pids > 0 && !limitsForks(box) {
+			continue
+		}
 		g, err := NewGuard(at.workspace, at.control)
 		if err != nil {
 			t.Fatal(err)

@@ -101,7 +101,7 @@ func controlGroups() Feature {
 	f.What, f.Fix = groupsMissing(err)
 	f.What += ": processes and memory of commands are bounded by limits of each process instead"
 	if os.Geteuid() == 0 {
-		f.What += "; root's processes, which RLIMIT_NPROC does not bind, are counted"
+		f.What += "; the number of root's processes is bounded at level A and since Linux 6.14 only"
 	}
 	return f
 }

@@ -35,6 +35,7 @@ func honestWork() []honest {
 		{name: "signals among processes", line: `trap 'echo got' USR1; (kill -USR1 $$); wait; setsid sleep 100 & p=$!; kill $p; wait $p; echo $?`, want: "got\n143"},
 		{name: "a timeout", line: `timeout 0.1 sleep 100; echo $?`, want: "124"},
 		{name: "many processes", line: `seq 60 | xargs -P8 -n1 sh -c 'echo $0' | wc -l`, want: "60"},
+		{name: "many pipelines", line: `sh -c 'for i in $(seq 300); do echo a | cat >/dev/null || exit; done; echo ok'`, want: "ok"}, // signals interrupt system calls
 		{name: "processes of its own", line: `ps -o comm= -p $$ && test -r /proc/self/status && nproc >/dev/null && echo ok`, want: "bash\nok", needs: `command -v ps`},
 		{name: "an archive", line: `echo x >f; tar -czf a.tgz f && rm f && tar -xzf a.tgz && cat f`, want: "x"},
 		{name: "Python", line: `python3 -c 'import subprocess,tempfile,json; print(subprocess.check_output(["echo","x"],text=True).strip(), json.dumps({}))'`, want: "x {}"},

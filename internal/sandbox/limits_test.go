@@ -9,8 +9,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-
-	"github.com/millhand/millhand/internal/sandbox/child"
 )
 
 func TestLimits(t *testing.T) {
@@ -32,6 +30,7 @@ try:
   while n<1000:
     if os.fork()==0: time.sleep(1000)
     n+=1
+  time.sleep(5)
 except BlockingIOError: print("some" if n>=30 else n)'`, "some\n", Limits{Pids: 60}},
 	}
 	for _, level := range confining() {
@@ -39,7 +38,11 @@ except BlockingIOError: print("some" if n>=30 else n)'`, "some\n", Limits{Pids: 
 			for _, tt := range tests {
 				spec := newPlace(t).spec()
 				spec.Limits = tt.limits
-				got := bash(t, inside(t, spec, level), tt.line)
+				s := inside(t, spec, level)
+				if tt.limits.Pids > 0 && !limitsForks(s) {
+					continue
+				}
+				got := bash(t, s, tt.line)
 				if got.err != nil || !strings.HasSuffix(got.output, tt.want) {
 					t.Errorf("%s: got %q, %+v, %v; want %q", tt.name, got.output, got.ending, got.err, tt.want)
 				}
@@ -48,8 +51,25 @@ except BlockingIOError: print("some" if n>=30 else n)'`, "some\n", Limits{Pids: 
 	}
 }
 
-// The limit for processes and threads holds, whatever enforces it. The supervisor
-// prints a message where it does, and may let a few more start.
+// limitsForks reports whether anything enforces the limit for processes: RLIMIT_NPROC
+// does not bind root.
+func limitsForks(s *Sandbox) bool {
+	return os.Geteuid() != 0 || s.group != nil || s.level == Full && ownPIDMax(kernel())
+}
+
+func TestTheKernelsWithAPIDMaxForEachNamespace(t *testing.T) {
+	for release, want := range map[string]bool{
+		"6.14.0": true, "6.18.44-fc-v669": true, "7.0.1": true, "6.14-rc1": true,
+		"6.13.12": false, "6.1.0-56-cloud-amd64": false, "5.15.0": false, "6": false, "unknown": false, "": false,
+	} {
+		if got := ownPIDMax(release); got != want {
+			t.Errorf("%q: %v", release, got)
+		}
+	}
+}
+
+// The limit for processes and threads holds, whatever enforces it. The number of PIDs
+// is less exact: the lowest 300 come on top.
 func TestProcessesAndThreadsAreLimited(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long, and run without -short")
@@ -71,6 +91,7 @@ def start():
 for i in range(1000):
   try: start()
   except (BlockingIOError, RuntimeError): break
+else: time.sleep(5)
 time.sleep(0.2)
 tasks = 0
 for p in os.listdir("/proc"):
@@ -84,14 +105,18 @@ print("tasks:", tasks)`
 				spec := p.spec()
 				spec.Limits.Pids = 60
 				s := inside(t, spec, level)
+				if !limitsForks(s) {
+					t.Skip("only a control group limits root's processes here")
+				}
+				most := 120
+				if os.Geteuid() == 0 && s.group == nil {
+					most += 300
+				}
 				got := bash(t, s, "python3 -c 'import os,time,threading"+start+count+"'", "MARK="+p.dir)
 				_, after, _ := strings.Cut(got.output, "tasks: ")
 				tasks, err := strconv.Atoi(strings.TrimSpace(after))
-				if err != nil || tasks < 30 || tasks > 120 || got.err != nil {
+				if err != nil || tasks < 30 || tasks > most || got.err != nil {
 					t.Errorf("got %q, %+v, %v", got.output, got.ending, got.err)
-				}
-				if told := strings.Contains(got.output, "limits.processes (60) exceeded"); told != (keeper(s.bounds, level, s.group != nil) == child.Gate) {
-					t.Errorf("told that the limit was exceeded: %v, in %q", told, got.output)
 				}
 				if left := marked(t, "MARK="+p.dir); len(left) != 0 {
 					t.Errorf("alive: %v", left)
@@ -126,6 +151,9 @@ func TestAForkBombEnds(t *testing.T) {
 			spec := p.spec()
 			spec.Limits.Pids = 100
 			s := inside(t, spec, level)
+			if !limitsForks(s) {
+				t.Skip("only a control group limits root's processes here")
+			}
 			marker := "MILLHAND_MARK=" + p.dir
 			got := bash(t, s, `bomb() { bomb | bomb & }; bomb 2>/dev/null; while ((SECONDS < 2)); do :; done`, marker)
 			if left := marked(t, marker); len(left) != 0 || got.err != nil && !errors.Is(got.err, ErrLost) {

@@ -4,6 +4,7 @@ package sandbox
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -21,7 +22,7 @@ func makePlan(b *bounds, level Level, landlock int, grouped bool) *child.Plan {
 	plan := &child.Plan{
 		UID: -1, GID: -1, Landlock: landlock, Grace: cmp.Or(b.Grace, DefaultGrace), Sockets: child.AnySocket,
 		Limits: child.Limits{
-			Pids: b.Limits.Pids, Keeper: keeper(b, level, grouped),
+			Pids: b.Limits.Pids, Keeper: keeper(level, grouped), PIDMax: b.uid == 0 && level == Full && !grouped && ownPIDMax(kernel()),
 			DataBytes: b.Limits.DataBytes, FileBytes: b.Limits.FileBytes,
 		},
 	}
@@ -45,19 +46,25 @@ func makePlan(b *bounds, level Level, landlock int, grouped bool) *child.Plan {
 	return plan
 }
 
-// keeper returns what enforces the limit for processes. The gate is for root alone,
-// whom RLIMIT_NPROC does not bind: a signal can interrupt a fork that waits for it,
-// and few programs retry one that fails with EINTR.
-func keeper(b *bounds, level Level, grouped bool) child.Keeper {
+// keeper returns what enforces the limit for processes.
+func keeper(level Level, grouped bool) child.Keeper {
 	switch {
 	case grouped:
 		return child.Group
-	case b.uid == 0:
-		return child.Gate
 	case level == Full:
 		return child.Namespace
 	}
 	return child.User
+}
+
+// ownPIDMax reports whether in a release of Linux each PID namespace has a kernel.pid_max of its own: since
+// Linux 6.14. Before, the file in a namespace is that of the machine.
+func ownPIDMax(release string) bool {
+	var major, minor int
+	if _, err := fmt.Sscanf(release, "%d.%d", &major, &minor); err != nil {
+		return false
+	}
+	return major > 6 || major == 6 && minor >= 14
 }
 
 // mounts makes a file system of what is granted, in an order that has parents

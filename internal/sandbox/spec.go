@@ -35,7 +35,7 @@ const DefaultGrace = 1750 * time.Millisecond
 
 // Limits bounds what commands use; 0 is no limit.
 type Limits struct {
-	Pids        int   // processes and threads: of all commands together in a control group, else of each (Full, and all of root's), or of the user in addition to those at its start (Partial)
+	Pids        int   // processes and threads: of all commands together in a control group, else of each (Full) or in addition to those of the user (Partial); not of root at Partial, or before Linux 6.14
 	MemoryBytes int64 // memory of all commands together, where control groups can be made
 	DataBytes   int64 // private memory of each process
 	FileBytes   int64 // size of each file written

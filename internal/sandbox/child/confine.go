@@ -12,9 +12,8 @@ import (
 // not have; what the thread starts inherits that. The other threads keep it, and
 // are out of the command's reach: Landlock, the filter, the capabilities that
 // they have more, and that the process isn't dumpable, each forbid to look into
-// them or to trace them. For first and the file
-// that it returns see filterSyscalls.
-func confineThread(plan *Plan, first uint32) (listener int, err error) {
+// them or to trace them. For the file that it returns see filterSyscalls.
+func confineThread(plan *Plan) (listener int, err error) {
 	dropBounding()
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return -1, fmt.Errorf("give up new privileges: %w", err)
@@ -27,7 +26,7 @@ func confineThread(plan *Plan, first uint32) (listener int, err error) {
 	if err := dropCapabilities(); err != nil {
 		return -1, err
 	}
-	return filterSyscalls(plan.Sockets, first)
+	return filterSyscalls(plan.Sockets)
 }
 
 // dropBounding keeps executables from bringing capabilities back. Whoever may

@@ -64,6 +64,9 @@ func enterNamespaces(plan *Plan) error {
 	if err := loopbackUp(); err != nil {
 		return err
 	}
+	if err := limitPIDs(plan.Limits); err != nil {
+		return err
+	}
 	if err := seal(plan.Mounts); err != nil {
 		return err
 	}

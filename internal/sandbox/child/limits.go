@@ -70,7 +70,7 @@ func startLimited(plan *Plan, start func() (int, error)) begun {
 // processLimit returns the command's RLIMIT_NPROC, 0 to leave it unchanged.
 func processLimit(plan *Plan) int {
 	switch l := plan.Limits; {
-	case l.Pids == 0, l.Keeper == Group, l.Keeper == Gate:
+	case l.Pids == 0, l.Keeper == Group:
 		return 0
 	case l.Keeper == Namespace:
 		return l.Pids
@@ -89,6 +89,39 @@ func running(uid int) (n int) {
 		}
 	}
 	return n
+}
+
+// reservedPIDs is how many PIDs the kernel skips when it starts again from the lowest,
+// and the least that pid_max can be (see proc_sys_kernel(5)).
+const reservedPIDs = 300
+
+// limitPIDs limits the PIDs of the namespace that this process is the init of. Since
+// Linux 6.14 each PID namespace has a pid_max of its own. Before, this would change that
+// of the machine: the plan must not ask for it.
+func limitPIDs(l Limits) error {
+	if l.Pids == 0 || !l.PIDMax {
+		return nil
+	}
+	if err := writePIDMax(l.Pids + reservedPIDs); err != nil {
+		return fmt.Errorf("limit processes to %d: %w", l.Pids, err)
+	}
+	return nil
+}
+
+// writePIDMax writes by a mount of proc that is attached nowhere: the one that commands
+// see is read-only.
+func writePIDMax(n int) error {
+	proc, err := fresh("proc", nil, unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NODEV|unix.MOUNT_ATTR_NOEXEC)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(proc) //nolint:errcheck // only a handle
+	fd, err := unix.Openat(proc, "sys/kernel/pid_max", unix.O_WRONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return fmt.Errorf("open kernel.pid_max: %w", err)
+	}
+	_, err = unix.Write(fd, strconv.AppendInt(nil, int64(n), 10))
+	return errors.Join(err, unix.Close(fd))
 }
 
 // limitForks makes RLIMIT_NPROC hold for what start starts, and not

@@ -30,10 +30,9 @@ type reply struct {
 	flags uint32
 }
 
-// answer answers the system calls that the filter leaves to this process, until
-// nobody is left to ask. forks is nil if those that start processes aren't among
-// them.
-func answer(listener int, plan *Plan, forks *gate) {
+// answer responds to the calls of connect, which the filter leaves to this process,
+// until no process is left that could make one.
+func answer(listener int, port uint16) {
 	for {
 		var n notice
 		if err := ioctl(listener, unix.SECCOMP_IOCTL_NOTIF_RECV, unsafe.Pointer(&n)); err != nil {
@@ -42,15 +41,7 @@ func answer(listener int, plan *Plan, forks *gate) {
 			}
 			return
 		}
-		r := reply{id: n.id}
-		switch {
-		case n.call.nr == unix.SYS_CONNECT:
-			r.errno = -int32(connectOne(listener, &n, plan.ConnectPort))
-		case forks.pass():
-			r.flags = unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE
-		default:
-			r.errno = -int32(unix.EAGAIN)
-		}
+		r := reply{id: n.id, errno: -int32(connectOne(listener, &n, port))}
 		ioctl(listener, unix.SECCOMP_IOCTL_NOTIF_SEND, unsafe.Pointer(&r)) //nolint:errcheck // whoever asked may be gone
 	}
 }

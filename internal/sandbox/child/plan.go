@@ -93,17 +93,18 @@ const (
 type Limits struct {
 	Pids      int // processes and threads of the command
 	Keeper    Keeper
+	PIDMax    bool  // limit the PIDs of the namespace, too: RLIMIT_NPROC does not bind root
 	DataBytes int64 // private memory of each process
 	FileBytes int64 // size of each file written
 }
 
-// Keeper is the mechanism that enforces Limits.Pids.
+// Keeper is the mechanism that enforces Limits.Pids. RLIMIT_NPROC does not bind the
+// machine's root.
 type Keeper string
 
 // The keepers of Limits.Pids.
 const (
 	Group     Keeper = "group"     // the control group that the parent starts children in
-	Namespace Keeper = "namespace" // RLIMIT_NPROC, in a user namespace where nothing else runs; it does not bind root
+	Namespace Keeper = "namespace" // RLIMIT_NPROC, in a user namespace where nothing else runs
 	User      Keeper = "user"      // RLIMIT_NPROC, in addition to the processes that the user has when a command starts
-	Gate      Keeper = "gate"      // the child, which counts when a process or a thread is to start
 )

@@ -68,23 +68,22 @@ const (
 
 // filterSyscalls confines the thread to the system calls that the filter lets
 // through. If that leaves some to be answered, it returns a file to do so; else -1.
-// Forks are among them unless first is 0; see secret.
-func filterSyscalls(sockets Sockets, first uint32) (listener int, err error) {
-	program := filter(sockets, first)
+func filterSyscalls(sockets Sockets) (listener int, err error) {
+	program := filter(sockets)
 	f := unix.SockFprog{Len: uint16(len(program)), Filter: &program[0]}
 	set := func(flags uintptr) (int, unix.Errno) {
 		r, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, flags, uintptr(unsafe.Pointer(&f)))
 		runtime.KeepAlive(program)
 		return int(r), errno
 	}
-	if sockets != ProxyOnly && first == 0 {
+	if sockets != ProxyOnly {
 		if _, errno := set(0); errno != 0 {
 			return -1, fmt.Errorf("filter system calls: %w", errno)
 		}
 		return -1, nil
 	}
-	// The second flag keeps signals from interrupting a call that is being answered:
-	// programs don't expect that of a fork. Linux has it from 5.19.
+	// The second flag keeps signals from interrupting a call that is being answered.
+	// Linux has it from 5.19.
 	listener, errno := set(unix.SECCOMP_FILTER_FLAG_NEW_LISTENER | unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV)
 	if errno == unix.EINVAL {
 		listener, errno = set(unix.SECCOMP_FILTER_FLAG_NEW_LISTENER)
@@ -93,14 +92,14 @@ func filterSyscalls(sockets Sockets, first uint32) (listener int, err error) {
 	case 0:
 		return listener, nil
 	case unix.EBUSY:
-		return -1, fmt.Errorf("supervise system calls: the container's manager does so already (%w): give millhand a control group of its own for limits.processes, and no host list at level B", errno)
+		return -1, fmt.Errorf("supervise system calls: the container's manager does so already (%w): use level A, or no host list", errno)
 	}
 	return -1, fmt.Errorf("supervise system calls: %w", errno)
 }
 
 // filter makes the program of a filter: the architecture first, then what has
 // no name, then call by call; whatever isn't mentioned is allowed.
-func filter(sockets Sockets, first uint32) []unix.SockFilter {
+func filter(sockets Sockets) []unix.SockFilter {
 	p := []unix.SockFilter{
 		load(archOffset),
 		jump(unix.BPF_JEQ, auditArch, 1, 0), end(unknown),
@@ -116,15 +115,7 @@ func filter(sockets Sockets, first uint32) []unix.SockFilter {
 	for _, r := range modeRules() {
 		p = append(p, r...)
 	}
-	starts := uint32(allowed)
-	if first != 0 {
-		starts = unix.SECCOMP_RET_USER_NOTIF
-	}
-	p = append(p, on(unix.SYS_CLONE, loadArg(0), jump(unix.BPF_JSET, newNamespaces, 0, 1), end(refused),
-		load(argsOffset+4), jump(unix.BPF_JEQ, first, 0, 1), end(allowed), end(starts))...)
-	for _, nr := range forksHere() {
-		p = append(p, on(nr, end(starts))...)
-	}
+	p = append(p, on(unix.SYS_CLONE, refuseBits(0, newNamespaces)...)...)
 	p = append(p, on(unix.SYS_IOCTL, refuseValues(1, unix.TIOCSTI, unix.TIOCLINUX)...)...)
 	p = append(p, on(unix.SYS_OPENAT, refuseBitsIf(2, makesFile, 3, setIDBits)...)...)
 	p = append(p, on(unix.SYS_PRLIMIT64, loadArg(0), jump(unix.BPF_JEQ, 0, 1, 0), end(refused), end(allowed))...) // of others: a limit can kill

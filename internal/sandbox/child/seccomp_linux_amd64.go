@@ -21,6 +21,3 @@ func modeRulesHere() [][]unix.SockFilter {
 		on(unix.SYS_OPEN, refuseBitsIf(1, makesFile, 2, setIDBits)...),
 	}
 }
-
-// forksHere are the calls beside clone that start processes.
-func forksHere() []uint32 { return []uint32{unix.SYS_FORK, unix.SYS_VFORK} }

@@ -12,6 +12,3 @@ func forbiddenHere() []uint32 { return nil }
 
 // modeRulesHere are modeRules for calls that only this architecture has.
 func modeRulesHere() [][]unix.SockFilter { return nil }
-
-// forksHere are the calls beside clone that start processes.
-func forksHere() []uint32 { return nil }

@@ -63,16 +63,12 @@ func supervise(plan *Plan, dir string, args []string) int {
 
 // begin confines the calling thread and starts the command from it.
 func begin(plan *Plan, dir string, args []string) begun {
-	first, err := secret(plan)
-	if err != nil {
-		return begun{err: err}
-	}
-	listener, err := confineThread(plan, first)
+	listener, err := confineThread(plan)
 	if err != nil {
 		return begun{err: err}
 	}
 	if listener >= 0 {
-		go answer(listener, plan, newGate(plan))
+		go answer(listener, plan.ConnectPort)
 	}
 	if len(args) == 0 {
 		return begun{}
@@ -84,7 +80,7 @@ func begin(plan *Plan, dir string, args []string) begun {
 	b := startLimited(plan, func() (int, error) {
 		return syscall.ForkExec(program, args, &syscall.ProcAttr{
 			Dir: dir, Env: syscall.Environ(), Files: []uintptr{0, 1, 2},
-			Sys: &syscall.SysProcAttr{Setpgid: true, Cloneflags: uintptr(first) << 32},
+			Sys: &syscall.SysProcAttr{Setpgid: true},
 		})
 	})
 	if b.err != nil {
@@ -141,25 +137,37 @@ func wait(pid int) syscall.WaitStatus {
 // sweep kills every descendant, however it tried to get away: orphans become
 // children of this process.
 func sweep() {
-	options := syscall.WNOHANG
 	for {
-		if _, err := syscall.Wait4(-1, nil, options, nil); errors.Is(err, syscall.ECHILD) {
-			return
+		options := 0
+		if !killDescendants(os.Getpid()) {
+			options = syscall.WNOHANG // there may be none
 		}
-		options = syscall.WNOHANG
-		if killDescendants(os.Getpid()) {
-			options = 0
+		for { // all that have ended, before the processes are listed again
+			pid, err := syscall.Wait4(-1, nil, options, nil)
+			if errors.Is(err, syscall.ECHILD) {
+				return
+			}
+			if pid == 0 {
+				time.Sleep(time.Millisecond) // what was killed needs a moment
+				break
+			}
+			options = syscall.WNOHANG
 		}
 	}
 }
 
-// killDescendants kills all descendants that it finds, and reports whether any
-// was a child of the process itself.
+// killDescendants kills all descendants, and reports whether any was a child of the
+// process itself. It kills each when it finds it, in the order of PIDs, which the
+// kernel assigns in ascending order: it catches up with a fork bomb.
 func killDescendants(self int) (child bool) {
-	for pid, p := range descendants(processes(), self) {
-		unix.Kill(pid, unix.SIGKILL) //nolint:errcheck // that it has ended is fine
-		child = child || p.parent == self
-	}
+	mine := map[int]bool{self: true}
+	eachProcess(func(pid int, p process) {
+		if mine[p.parent] {
+			unix.Kill(pid, unix.SIGKILL) //nolint:errcheck // that it has ended is fine
+			mine[pid] = true
+			child = child || p.parent == self
+		}
+	})
 	return child
 }
 
@@ -183,23 +191,34 @@ func descendants(all map[int]process, of int) map[int]process {
 
 // processes returns every process that there is, by its PID.
 func processes() map[int]process {
-	entries, err := os.ReadDir("/proc")
-	if err != nil {
-		return nil
-	}
 	all := map[int]process{}
-	for _, e := range entries {
-		pid, err := strconv.Atoi(e.Name())
-		if err != nil {
-			continue
-		}
-		stat, err := os.ReadFile("/proc/" + e.Name() + "/stat")
-		if err != nil {
-			continue
-		}
-		all[pid] = parseStat(string(stat))
-	}
+	eachProcess(func(pid int, p process) { all[pid] = p })
 	return all
+}
+
+// eachProcess calls a function with every process that there is, in ascending order of
+// PIDs, those included that start meanwhile and have higher ones.
+func eachProcess(call func(pid int, p process)) {
+	dir, err := os.Open("/proc")
+	if err != nil {
+		return
+	}
+	defer dir.Close()
+	for {
+		names, err := dir.Readdirnames(64) // few at a time: the kernel lists PIDs in order
+		for _, name := range names {
+			pid, err := strconv.Atoi(name)
+			if err != nil {
+				continue
+			}
+			if stat, err := os.ReadFile("/proc/" + name + "/stat"); err == nil {
+				call(pid, parseStat(string(stat)))
+			}
+		}
+		if err != nil {
+			return
+		}
+	}
 }
 
 // parseStat reads a process's stat file (see proc(5)), in which the name, that the

@@ -7,7 +7,6 @@ import (
 	"maps"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -38,51 +37,12 @@ func TestDescendants(t *testing.T) {
 	}
 }
 
-// The gate lets as many pass as there is room for, and counts no more often than
-// it must.
-func TestTheGateCountsWhenItMust(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		there, counts, told := 0, 0, 0
-		g := &gate{limit: 10, left: 10, full: func() { told++ }, count: func() int {
-			counts++
-			return there
-		}}
-		passes := func(tries int) (n int) {
-			for range tries {
-				if g.pass() {
-					n++
-				}
-			}
-			return n
-		}
-		if n := passes(10); n != 10 || counts != 0 {
-			t.Errorf("%d of the first 10 passed, after %d counts", n, counts)
-		}
-		there = 10
-		if n := passes(100); n != 0 || counts != 1 || told != 1 {
-			t.Errorf("%d passed without room, after %d counts; told %d times", n, counts, told)
-		}
-		there = 4
-		if n := passes(1); n != 0 || counts != 1 {
-			t.Errorf("%d passed, after %d counts, before it was time to count again", n, counts)
-		}
-		time.Sleep(10 * pausePerTask)
-		if n := passes(6); n != 6 || counts != 2 {
-			t.Errorf("%d of 6 passed, after %d counts", n, counts)
-		}
-		there = 12 // what was let through before a count and started after it
-		if n := passes(3); n != 0 || told != 1 {
-			t.Errorf("%d passed above the limit; told %d times", n, told)
-		}
-	})
-}
-
 // The start of a command is retried while fork fails with EAGAIN, up to a bound.
 func TestAStartIsRetried(t *testing.T) {
 	for fails, want := range map[int]int{0: 1, 1: 2, startTries - 1: startTries, startTries: startTries} {
 		synctest.Test(t, func(t *testing.T) {
 			tries := 0
-			b := startLimited(&Plan{Limits: Limits{Pids: 60, Keeper: Gate}}, func() (int, error) {
+			b := startLimited(&Plan{Limits: Limits{Pids: 60, Keeper: Group}}, func() (int, error) {
 				if tries++; tries <= fails {
 					return 0, unix.EAGAIN
 				}
@@ -102,7 +62,7 @@ func TestAStartIsRetried(t *testing.T) {
 // Every jump of the filters stays inside of them, and every path ends.
 func TestFiltersAreWhole(t *testing.T) {
 	for _, s := range []Sockets{AnySocket, UnixPairs, ProxyOnly, ""} {
-		p := filter(s, uint32(len(s))%2)
+		p := filter(s)
 		if len(p) > 4096 {
 			t.Errorf("%s: %d instructions", s, len(p))
 		}
