@@ -173,7 +173,7 @@ func TestAnErrorOfAnotherKindIsNotRetried(t *testing.T) {
 	}
 }
 
-func TestACallerWhoGaveUpIsToldOfNoRetry(t *testing.T) {
+func TestACancelledRequestNotifiesOfNoRetry(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	m := &answers{errs: repeat(2, failing(ClassUnavailable, -1))}

@@ -26,7 +26,7 @@ type Dialect struct {
 	Output      bool     // a response can be made to meet a schema without a tool
 }
 
-// Thinking is how a model is told how much to think.
+// Thinking is how the thinking budget is sent to a model.
 type Thinking int
 
 // The forms of thinking.

@@ -150,7 +150,7 @@ func (a *decoder) begin(index int64, b sdk.ContentBlockStartEventContentBlockUni
 	return nil
 }
 
-// at is the block of an index, or the last one if there is none; nil if no
+// at is the block of an index, or the last one without an index; nil if no
 // block began.
 func (a *decoder) at(index int64) *growing {
 	for _, g := range slices.Backward(a.blocks) {
@@ -355,7 +355,7 @@ func (u *counts) add(s sdk.MessageDeltaUsage) {
 	}
 }
 
-// normal is the usage as it is told everywhere: the API's input does not
+// normal is the usage in the neutral form: the API's input does not
 // include what was cached. It is nil if nothing that makes sense was reported.
 func (u *counts) normal() *money.Usage {
 	if !u.final {
@@ -364,7 +364,7 @@ func (u *counts) normal() *money.Usage {
 	return u.soFar()
 }
 
-// soFar is the usage as far as it is told.
+// soFar is the usage as far as it was reported.
 func (u *counts) soFar() *money.Usage {
 	got := money.Usage{
 		Input: u.input, Output: u.output, Reasoning: u.thought,

@@ -2,10 +2,9 @@
 // importer of anthropic-sdk-go, which encodes what a request is made of, carries
 // it, and decodes the events of the response.
 //
-// Four marks tell the provider what to keep in its prompt cache: behind the
-// tools, the system prompt, and the last two turns of the user's side. What a
-// model thought goes back with its signatures, in the message's state. Usage is
-// told as everywhere in millhand: input includes what was cached.
+// Four marks define what the provider caches: after the tools, the system prompt,
+// and the last two user turns. Thinking is sent back with its signatures, from the
+// message's state. Usage is in the neutral form: input includes cached tokens.
 //
 // Deadlines, the classes of failures and the assembly of calls are package
 // wire's. A conversation is encoded once, see [wire.Histories]: neither the

@@ -68,7 +68,7 @@ func mark(blocks []sdk.ContentBlockParamUnion) {
 	}
 }
 
-// spoken is a text that is none of those that the API refuses.
+// spoken returns a text that the API accepts.
 func spoken(text string) string {
 	if strings.TrimSpace(text) == "" {
 		return "(nothing)"

@@ -83,7 +83,7 @@ func TestTheQueryGoesWithARequestAndStaysOutOfErrors(t *testing.T) {
 
 // grown is a conversation as an agent has it, of n turns.
 func grown(n int) model.Request {
-	req := model.Request{System: strings.Repeat("be good ", 500), Messages: []model.Message{{Role: model.User, Text: "mend it"}}}
+	req := model.Request{System: strings.Repeat("be good ", 500), Messages: []model.Message{{Role: model.User, Text: "fix it"}}}
 	for range 15 {
 		req.Tools = append(req.Tools, model.ToolSpec{Name: "tool", Description: strings.Repeat("it does ", 100), Schema: map[string]any{"type": "object", "properties": map[string]any{"a": map[string]any{"type": "string"}}}})
 	}

@@ -36,7 +36,7 @@ const (
 	UsageWithCost                     // usage: {include: true}, as OpenRouter has it
 )
 
-// Effort is how a server is told how much to reason.
+// Effort is how the reasoning effort is sent to a server.
 type Effort int
 
 // The forms of effort.

@@ -106,7 +106,7 @@ func TestAnErrorTellsTheRequestsName(t *testing.T) {
 	}
 }
 
-func TestARedirectIsToldAndNotFollowed(t *testing.T) {
+func TestARedirectIsReportedAndNotFollowed(t *testing.T) {
 	got := refused(t, 307, map[string]string{"Location": "https://elsewhere.test/v2/chat/completions?key=secret"}, "")
 	if got.Class != model.ClassRequest || !strings.Contains(got.Error(), "https://elsewhere.test/v2/chat/completions") || strings.Contains(got.Error(), "secret") {
 		t.Errorf("got %v, want a refusal that names the place", got)
@@ -188,10 +188,10 @@ func TestFaultsOfTheConnectionAreUnavailable(t *testing.T) {
 	defer torn.Close()
 
 	tests := map[string]string{
-		"a closed port":              "http://" + closed,
-		"TLS where there is none":    strings.Replace(plain.URL, "http:", "https:", 1),
-		"a certificate of strangers": secure.URL,
-		"torn before the headers":    torn.URL,
+		"a closed port":               "http://" + closed,
+		"TLS to a server without TLS": strings.Replace(plain.URL, "http:", "https:", 1),
+		"a certificate of strangers":  secure.URL,
+		"torn before the headers":     torn.URL,
 	}
 	for name, url := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -203,7 +203,7 @@ func TestFaultsOfTheConnectionAreUnavailable(t *testing.T) {
 	}
 }
 
-func TestABaseURLThatIsNoneIsRefused(t *testing.T) {
+func TestAnInvalidBaseURLIsRejected(t *testing.T) {
 	for _, base := range []string{"localhost:8080/v1", "ftp://model.test", "model.test/v1", "http://", ":", "http://a b/"} {
 		_, err := New(Options{BaseURL: base}).Stream(t.Context(), model.Request{}, nil)
 		if model.ClassOf(err) != model.ClassRequest || !strings.Contains(err.Error(), "base URL") {

@@ -148,9 +148,9 @@ func (c *chat) stateOf(m model.Message) chatState {
 	return s
 }
 
-// assistant gives the calls back as the model wrote them, be it no JSON: what
-// it is told of its fault would make no sense otherwise. Arguments that it left
-// out are an empty object, without which some servers refuse the request.
+// assistant returns the calls as the model wrote them, even invalid JSON: otherwise
+// the error in the result would not match. Missing arguments become an empty object,
+// without which some servers reject the request.
 func (c *chat) assistant(m model.Message) sdk.ChatCompletionMessageParamUnion {
 	var p sdk.ChatCompletionAssistantMessageParam
 	if m.Text != "" || len(m.Calls) == 0 {

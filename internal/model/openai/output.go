@@ -133,7 +133,7 @@ func (o *output) Whole(data []byte) error {
 	return o.conclude(whole, data)
 }
 
-// at is the item of an index, or the last one if there is none.
+// at is the item of an index, or the last one without an index.
 func (o *output) at(index int64) *item {
 	if index < 0 && len(o.items) > 0 {
 		return &o.items[len(o.items)-1]

@@ -10,9 +10,9 @@ import (
 	"github.com/millhand/millhand/internal/money"
 )
 
-// usageOf reads what a chunk reports of tokens and cost, nil for what it does
-// not. No request takes zero tokens of input: a report of nothing but zeros is
-// none, lest a cost of 0 be made of it.
+// usageOf returns the usage and cost that a chunk reports, nil for what it does not.
+// No request has zero tokens of input: a report of only zeros counts as missing, so
+// that it does not become a cost of 0.
 //
 // OpenAI's prompt_tokens include cached ones and its completion_tokens include
 // reasoning. Servers that count otherwise are found out by their total.

@@ -15,8 +15,8 @@ import (
 	"github.com/millhand/millhand/internal/money"
 )
 
-// What a wire tells of the usage of an answer that it could not give.
-func TestWhatAWireTellsOfABrokenAnswer(t *testing.T) {
+// What a wire reports of the usage of a failed response.
+func TestTheUsageOfAFailedResponse(t *testing.T) {
 	event := func(data string) string { return "data: " + data + "\n\n" }
 	const (
 		chatText     = `{"choices":[{"index":0,"delta":{"content":"hel"}}]}`
@@ -44,7 +44,7 @@ func TestWhatAWireTellsOfABrokenAnswer(t *testing.T) {
 		},
 		{"messages: nothing came", "anthropic", "", nil},
 		// The API's input does not include what was cached.
-		{"messages: the head tells the input", "anthropic", event(message) + event(messageStart), &money.Charge{Usage: money.Usage{Input: 100, Output: 1, CacheRead: 60, CacheWrite: 10}, Estimated: true}},
+		{"messages: the head has the input", "anthropic", event(message) + event(messageStart), &money.Charge{Usage: money.Usage{Input: 100, Output: 1, CacheRead: 60, CacheWrite: 10}, Estimated: true}},
 		{
 			"messages: calls that did not come", "anthropic",
 			event(message) + event(`{"type":"message_delta","delta":{"stop_reason":"tool_use"},"usage":{"output_tokens":40}}`) + event(`{"type":"message_stop"}`),

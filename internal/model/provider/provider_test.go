@@ -306,8 +306,8 @@ func TestEveryKindIsWhole(t *testing.T) {
 func TestWhatCanNotBeOpened(t *testing.T) {
 	for want, c := range map[string]Config{
 		`unknown provider kind "nobody" (known kinds: openai, `: {Kind: "nobody"},
-		"azure requires a base URL":                   {Kind: "azure"},
-		"openai-compatible requires a base URL":       {Kind: "openai-compatible"},
+		"azure requires a base URL":                             {Kind: "azure"},
+		"openai-compatible requires a base URL":                 {Kind: "openai-compatible"},
 	} {
 		if _, err := Open(c); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: got %v, want %s", c, err, want)

@@ -192,7 +192,7 @@ func TestScriptsThatAreWrong(t *testing.T) {
 		{"an unknown finish", one("{text: x, finish: done}"), []string{`finish "done" is not known; it can be: stop, tool_calls, length`}},
 		{"an error without a kind", one("error: {message: x}"), []string{"an error needs a class or a status"}},
 		{"an error of an unknown class", one("error: {class: bad}"), []string{`class "bad" is not known; it can be: auth, model, request`}},
-		{"an error of a status that is none", one("error: {status: 200}"), []string{"between 400 and 599"}},
+		{"an invalid error status", one("error: {status: 200}"), []string{"between 400 and 599"}},
 		{"an agent without turns", one("text: x") + "agents: {plan: {}}", []string{`s.yaml:4:10: agent "plan" has no turns`}},
 		{"an agent with another key", one("text: x") + "agents: {plan: {turn: []}}", []string{`unknown key "turn" in an agent`}},
 		{"an alias that explodes", bomb.String(), []string{"grows beyond"}},

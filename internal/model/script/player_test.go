@@ -108,7 +108,7 @@ func TestExpectations(t *testing.T) {
 		messages []model.Message
 		met      bool
 	}{
-		{"in the prompt", `["cart"]`, []model.Message{message(user, "mend the cart")}, true},
+		{"in the prompt", `["cart"]`, []model.Message{message(user, "fix the cart")}, true},
 		{"in a result", `["FAIL"]`, []model.Message{message(user, "x"), message(assistant, ""), message(tool, "ok"), message(tool, "--- FAIL")}, true},
 		{"each in another result", `["^a", "b$"]`, []model.Message{message(assistant, ""), message(tool, "a1"), message(tool, "1b")}, true},
 		{"in a prompt after results", `["go on"]`, []model.Message{message(assistant, ""), message(tool, "x"), message(user, "go on")}, true},

@@ -10,7 +10,7 @@ import (
 	"github.com/millhand/millhand/internal/model"
 )
 
-// Piece is what one event of a stream tells of a tool call.
+// Piece is the data of one stream event about a tool call.
 type Piece struct {
 	Index int64 // which call it belongs to; -1 when missing
 	ID    string
@@ -151,7 +151,7 @@ func (cs *Calls) begin(p Piece) *call {
 func (c *call) take(p Piece) {
 	c.chunk = p.Chunk
 	c.input.WriteString(p.Input)
-	if c.name != p.Name { // else it is told again
+	if c.name != p.Name { // else it is repeated
 		c.name += p.Name
 	}
 }

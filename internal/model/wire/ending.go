@@ -27,8 +27,8 @@ type Ending struct {
 	Announced       bool         // it reported the end of the response nevertheless
 }
 
-// Response returns the response, without usage, cost and state. An
-// error says why it is none.
+// Response returns the response without usage, cost and state. It fails if the
+// response is incomplete or invalid.
 func (e Ending) Response() (model.Response, error) {
 	made, named := e.Calls.Finish()
 	switch {

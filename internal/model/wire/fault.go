@@ -23,7 +23,7 @@ type Faults struct {
 	now     func() time.Time
 }
 
-// messageLength bounds what an error tells of the provider's words, in bytes.
+// messageLength limits how much of a provider's message an error has, in bytes.
 const messageLength = 2000
 
 // secrets replaces the key and the values of added headers and of the query,
@@ -179,7 +179,7 @@ var decisive = map[string]model.ErrorClass{
 	"request_too_large":          model.ClassContext,
 }
 
-// telling are the codes and kinds that stand for a status where there is none.
+// telling are the codes and kinds that replace a missing status.
 var telling = map[string]model.ErrorClass{
 	"authentication_error":  model.ClassAuth,
 	"permission_error":      model.ClassAuth,

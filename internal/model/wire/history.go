@@ -13,10 +13,10 @@ const (
 	mostHistory   = 32 << 20 // bytes, all histories together
 )
 
-// Histories encodes conversations, each message once: what a request has in
-// common with the one before it in the same conversation is not looked at again
-// but for a comparison, which takes next to nothing for strings that are the
-// same in memory. What is kept is bounded; what does not fit is encoded anew.
+// Histories encodes conversations, each message once: the prefix that a request
+// shares with the previous one of its conversation is only compared, which is cheap
+// for strings that are the same in memory. The cache has a size limit; what exceeds
+// it is encoded again.
 //
 // It must not be copied. It is safe for concurrent use.
 type Histories struct {

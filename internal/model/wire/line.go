@@ -33,8 +33,8 @@ type Line struct {
 	uncounted atomic.Bool // usage was waited for in vain
 }
 
-// NewLine returns the line that o describes, to the base URL if o has none. A
-// base URL that is none fails every request.
+// NewLine returns the line that o describes, to the base URL if o has none. With
+// an invalid base URL every request fails.
 func NewLine(o Options, base string) *Line {
 	base = strings.TrimRight(cmp.Or(o.BaseURL, base), "/")
 	client := o.HTTPClient
@@ -73,10 +73,10 @@ type Decoder interface {
 	Progress() Progress
 	// Size is the number of bytes of content so far. Keep-alives have none.
 	Size() int
-	// Conclude returns the response, or an unclassified error that says why it is
-	// none.
+	// Conclude returns the response, or an unclassified error if it is incomplete or
+	// invalid.
 	Conclude() (model.Response, error)
-	// Spent is what the provider told of usage and cost so far. It is marked as
+	// Spent is what the provider reported of usage and cost so far. It is marked as
 	// estimated unless that is the last word.
 	Spent() money.Charge
 }

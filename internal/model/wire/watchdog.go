@@ -63,7 +63,7 @@ func (w *watchdog) expect(l limit) {
 	w.timer.Reset(l.after)
 }
 
-// progress is told of every read that brought something.
+// progress is called after every read that returned data.
 func (w *watchdog) progress() {
 	if l := w.limit.Load(); l.renews {
 		w.timer.Reset(l.after)

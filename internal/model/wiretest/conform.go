@@ -22,7 +22,7 @@ import (
 type Open func(baseURL string, deadline time.Duration) model.Model
 
 // Conform runs what every adapter must pass: a script means the same on its
-// wire as when it is played without one, and each named fault comes to exactly
+// wire as when it is played without one, and each named fault results in exactly
 // its class, in time, however the bytes arrive.
 func Conform(t *testing.T, w Wire, open Open) {
 	t.Helper()
@@ -88,7 +88,7 @@ type outcome struct {
 // failures.
 func converse(t *testing.T, m model.Model, n int) []outcome {
 	t.Helper()
-	req := model.Request{System: "be good", Messages: []model.Message{{Role: model.User, Text: "mend the cart"}}}
+	req := model.Request{System: "be good", Messages: []model.Message{{Role: model.User, Text: "fix the cart"}}}
 	var outcomes []outcome
 	for range n {
 		o := outcome{Deltas: map[string]string{}}
@@ -169,7 +169,7 @@ func conformUnexpected(t *testing.T, open Open) {
 	}
 }
 
-// conformContext makes sure that a caller who gives up is told their own reason.
+// conformContext checks that a cancelled request returns the cause of its context.
 func conformContext(t *testing.T, open Open) {
 	t.Helper()
 	reason := errors.New("the run is over")

@@ -4,7 +4,7 @@
 //
 // The server keeps no conversations: the number of assistant messages in a
 // request says which turn is due, so that any number of jobs can play one script
-// side by side, each from its start. Only error turns are counted, by the bytes
+// concurrently, each from its start. Only error turns are counted, by the bytes
 // of the request that they fail: two jobs that send the very same share them. A
 // request for a model that bears the name of an agent of the script gets that
 // agent's turns.

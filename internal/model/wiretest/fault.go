@@ -22,7 +22,7 @@ type Fault struct {
 	Piece   int                 // sends so many bytes at once; 0 sends all
 	Drip    time.Duration       // waits between two pieces
 	Cut     int                 // tears the connection after so many bytes, if not 0
-	Behind  bool                // tears the connection behind the last piece of the last call, before the end is told
+	Behind  bool                // tears the connection behind the last piece of the last call, before the end event
 	Stall   int                 // sends no more after so many bytes, if not 0, and keeps the connection
 	Hold    bool                // keeps the connection open at the end
 }

@@ -40,7 +40,7 @@ func (c *Canned) RoundTrip(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// Recorded is what a recording comes to.
+// Recorded is the result of a recording.
 type Recorded struct {
 	Response *model.Response  `json:"response,omitempty"`
 	Class    model.ErrorClass `json:"class,omitempty"`
@@ -78,12 +78,12 @@ func Recordings(t *testing.T, pattern, history string, update bool, open func(*h
 			for at := 0; at < len(data); at += sampling() {
 				tape.Body = func() io.Reader { return io.MultiReader(bytes.NewReader(data[:at]), bytes.NewReader(data[at:])) }
 				if diff := cmp.Diff(want, outcomeOf(t, m)); diff != "" {
-					t.Fatalf("split at byte %d it comes to something else (-whole +split):\n%s", at, diff)
+					t.Fatalf("split at byte %d the result differs (-whole +split):\n%s", at, diff)
 				}
 			}
 			tape.Body = func() io.Reader { return iotest.OneByteReader(bytes.NewReader(data)) }
 			if diff := cmp.Diff(want, outcomeOf(t, m)); diff != "" {
-				t.Errorf("byte by byte it comes to something else (-whole +bytes):\n%s", diff)
+				t.Errorf("byte by byte the result differs (-whole +bytes):\n%s", diff)
 			}
 		})
 	}
@@ -106,7 +106,7 @@ func asked() model.Request {
 	return model.Request{Messages: []model.Message{{Role: model.User, Text: "go"}}}
 }
 
-// outcomeOf returns what the answer of m comes to.
+// outcomeOf returns the result of the response of m.
 func outcomeOf(t *testing.T, m model.Model) Recorded {
 	t.Helper()
 	resp, err := m.Stream(t.Context(), asked(), nil)

@@ -242,7 +242,7 @@ func TestFaultsHaveNames(t *testing.T) {
 	names := map[string]bool{}
 	for _, c := range Cases() {
 		if c.Name == "" || names[c.Name] {
-			t.Errorf("the name %q is none, or stands twice", c.Name)
+			t.Errorf("invalid or duplicate name %q", c.Name)
 		}
 		names[c.Name] = true
 		if again, ok := CaseOf(c.Name); !ok || again.Name != c.Name || again.Class != c.Class {

@@ -57,7 +57,7 @@ type (
 	}
 )
 
-// stream returns the bytes of the answer to req. The usage is told if the
+// stream returns the bytes of the answer to req. The usage is reported if the
 // request asks for it and the turn states it.
 func stream(req Request, turn *script.Turn, piece int) []byte {
 	switch req.Wire {
