@@ -8,8 +8,8 @@ import (
 	"github.com/millhand/millhand/internal/ignore"
 )
 
-// Attributes says what gitattributes files give one path. An attribute that is
-// set is "true", one that is unset is "false", one that is unspecified is missing.
+// Attributes are the gitattributes of one path. A set attribute is "true", an
+// unset one "false", an unspecified one is missing.
 type Attributes map[string]string
 
 // AttributeFile is one gitattributes file.
@@ -18,17 +18,16 @@ type AttributeFile struct {
 	macros map[string][]attribute
 }
 
-// attributeLine is a pattern and what it gives.
+// attributeLine is a pattern and its attributes.
 type attributeLine struct {
 	pattern *ignore.Matcher
 	gives   []attribute
 }
 
-// attribute is one word of a line; an empty value takes back what weaker lines
-// have said.
+// attribute is one word of a line; an empty value resets weaker lines.
 type attribute struct{ name, value string }
 
-// longestAttributeLine is git's limit: longer lines are passed over.
+// longestAttributeLine is git's limit; longer lines are ignored.
 const longestAttributeLine = 2048
 
 // ParseAttributes reads a gitattributes file of a directory, which is "" for the
@@ -66,7 +65,8 @@ func (f *AttributeFile) add(line, dir string, macros bool) {
 	f.lines = append(f.lines, attributeLine{pattern: m, gives: gives})
 }
 
-// cutPattern takes the pattern off a line; it may be quoted like a path in a patch.
+// cutPattern splits the pattern off a line; it may be quoted like a path in a
+// patch.
 func cutPattern(line string) (pattern, rest string) {
 	if line[0] == '"' {
 		if p, n := unquotePath(line); n > 0 {
@@ -124,7 +124,7 @@ func (s AttributeStack) Of(p string) Attributes {
 	return found
 }
 
-// mostMacros bounds how deep macros may name macros.
+// mostMacros is the maximum nesting of macros.
 const mostMacros = 8
 
 func (a Attributes) apply(gives []attribute, macros map[string][]attribute, depth int) {
@@ -159,7 +159,7 @@ func JoinPath(dir, name string) string {
 	return dir + "/" + name
 }
 
-// Empty reports whether the file says nothing.
+// Empty reports whether the file has no lines.
 func (f *AttributeFile) Empty() bool { return len(f.lines)+len(f.macros) == 0 }
 
 // Names reports whether a line gives an attribute, or a macro does.

@@ -5,12 +5,13 @@ import (
 	"strings"
 )
 
-// longestComponent leaves room for ".lock" in a file name of 255 bytes.
+// longestComponent is the maximum that leaves space for ".lock" in a file name
+// of 255 bytes.
 const longestComponent = 250
 
-// ValidBranch returns an error that says what is wrong with a branch name. The
-// rules are those of git check-ref-format --branch, and a limit on the length of
-// each component, which has to fit into a file name.
+// ValidBranch returns an error for an invalid branch name. The rules are those
+// of git check-ref-format --branch, and a length limit of each component, which
+// must fit in a file name.
 func ValidBranch(name string) error {
 	if reason := badBranch(name); reason != "" {
 		return fmt.Errorf("branch name %q %s", name, reason)

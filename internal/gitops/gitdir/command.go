@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// Grace is how long a command has to end by itself after it was told to.
+// Grace is how long a command may take to exit after SIGTERM.
 const Grace = 2 * time.Second
 
 // Command is a run of the git program in a process group of its own, which is killed
-// when the context ends. Its environment has nothing of ours.
+// when the context ends. It does not inherit the environment.
 func Command(ctx context.Context, program string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Env = gitEnvironment()
@@ -21,7 +21,7 @@ func Command(ctx context.Context, program string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// gitEnvironment is all that git gets of an environment: none of ours, and no
+// gitEnvironment is git's complete environment: nothing inherited, and no
 // configuration of machine and user.
 func gitEnvironment() []string {
 	return []string{

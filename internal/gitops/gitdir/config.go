@@ -73,7 +73,7 @@ func isTrue(value string) bool {
 	return err == nil && n != 0
 }
 
-// Has reports whether there is such a section.
+// Has reports whether a section exists.
 func (c ConfigFile) Has(section string) bool {
 	return slices.ContainsFunc(c.raw.Sections, func(s *config.Section) bool { return s.IsName(section) })
 }
@@ -136,8 +136,8 @@ func (files ConfigFiles) Values(section, subsection, key string) []string {
 	return values
 }
 
-// checkFormat refuses repositories that say of themselves that a program must
-// know more than this package does.
+// checkFormat rejects repositories with a format version or extension that this
+// package does not support.
 func checkFormat(c ConfigFile) error {
 	version, _ := c.get("core", "repositoryformatversion")
 	if version != "" && version != "0" && version != "1" {
@@ -186,7 +186,7 @@ func checkExtension(key, value string) error {
 	return &UnsupportedError{Reason: "repository extension " + key + " is not supported"}
 }
 
-// Settings is what this package uses of git's configuration.
+// Settings are the settings that this package uses of git's configuration.
 type Settings struct {
 	ExcludesFile   string // "" for none
 	AttributesFile string // "" for none
@@ -195,7 +195,7 @@ type Settings struct {
 	FileMode       bool
 	Symlinks       bool
 	TrustCtime     bool
-	logRefs        bool // whether new reflogs are made
+	logRefs        bool // whether new reflogs are created
 }
 
 // get returns the last value of a key that is not in a subsection.

@@ -8,15 +8,15 @@ import (
 	"time"
 )
 
-// Env is what git's behaviour takes from the environment.
+// Env is the environment that affects git.
 type Env struct {
 	Home          string        // for ~/.gitconfig and "~/" in paths; "" reads neither
 	XDGConfigHome string        // "" means Home/.config
 	SystemConfig  string        // the machine's configuration file, often /etc/gitconfig; "" for none
-	GitProgram    string        // the git program; "" does without
-	LockWait      time.Duration // how long to wait for a lock that somebody else holds; 0 means 10 s
+	GitProgram    string        // the git program; "" for none
+	LockWait      time.Duration // how long to wait for a lock of another process; 0 means 10 s
 
-	// Now tells how old a lock is that is in the way; nil leaves that out.
+	// Now is used to report the age of a blocking lock; may be nil.
 	Now func() time.Time
 }
 
@@ -103,9 +103,9 @@ func (d *Dir) Linked() bool { return d.Own != d.Common }
 // Bare reports whether there is no work tree.
 func (d *Dir) Bare() bool { return d.Root == "" }
 
-// Unfinished returns what git operation is under way in this work tree: "merge",
-// "rebase", "cherry-pick", "revert", "bisect", or "" for none. Commit refuses to
-// work in place during one.
+// Unfinished returns the git operation in progress in this working tree:
+// "merge", "rebase", "cherry-pick", "revert", "bisect", or "" for none. Commit
+// in place fails during one.
 func (d *Dir) Unfinished() string {
 	for _, op := range []struct{ file, name string }{
 		{"MERGE_HEAD", "merge"},

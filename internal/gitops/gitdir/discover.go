@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// location is where a repository is: its work tree, the directory of that work tree's
-// HEAD and index, and the directory of objects and branches. All are absolute and
-// have their links resolved.
+// location is the location of a repository: its working tree, the directory of
+// that tree's HEAD and index, and the directory of objects and branches. All
+// are absolute, without symlinks.
 type location struct{ root, gitDir, commonDir string }
 
 func (p location) linked() bool { return p.gitDir != p.commonDir }
 
-// discover walks upwards from a directory until it finds a work tree.
+// discover searches a directory and its parents for a working tree.
 func discover(dir string) (location, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -92,7 +92,8 @@ func commonDirOf(gitDir string) (string, error) {
 	return filepath.EvalSymlinks(common)
 }
 
-// isGitDir tells a git directory by the three things that git itself looks for.
+// isGitDir reports whether a directory is a git directory, by the three entries
+// that git checks.
 func isGitDir(dir string) bool {
 	if _, err := os.Lstat(filepath.Join(dir, "HEAD")); err != nil {
 		return false

@@ -5,18 +5,18 @@ import (
 	"strings"
 )
 
-// Errors that callers branch on. They are wrapped with what was attempted.
+// Errors that callers check for. They are wrapped with the operation.
 var (
 	ErrNotRepository = errors.New("not a git repository")
 	ErrBranchExists  = errors.New("branch already exists")
 	ErrConflict      = errors.New("repository is locked by another process or was modified concurrently")
 )
 
-// UnsupportedError says why a repository or a change can't be handled without
-// getting wrong what git would do.
+// UnsupportedError is the error for a repository or a change that can't be
+// handled the way git would.
 type UnsupportedError struct {
 	Reason string
-	Paths  []string // slash separated, relative to the root; nil if all of the repository is meant
+	Paths  []string // slash-separated, relative to the root; nil for the entire repository
 }
 
 // Error returns the reason and the first few paths.
@@ -36,5 +36,6 @@ func (e *UnsupportedError) Error() string {
 	return e.Reason + ": " + strings.Join(shown, ", ")
 }
 
-// ErrBare is the error of whatever requires a work tree, in a bare repository.
+// ErrBare is the error of an operation that requires a working tree, in a bare
+// repository.
 var ErrBare = &UnsupportedError{Reason: "repository is bare and has no working tree"}

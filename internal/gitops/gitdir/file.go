@@ -9,11 +9,11 @@ import (
 	"syscall"
 )
 
-// errNotFile is the cause when something else has the name of a file.
+// errNotFile is the error for a path that is not a regular file.
 var errNotFile = errors.New("not a regular file")
 
-// openFile opens a file, and nothing else: a pipe of that name, as a hostile
-// repository may have, would be waited for without end.
+// openFile opens a regular file only: opening a pipe, which a hostile
+// repository may contain, would block forever.
 func openFile(name string) (*os.File, error) {
 	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -29,8 +29,8 @@ func openFile(name string) (*os.File, error) {
 	return f, nil
 }
 
-// ReadFile reads a regular file, and nothing else that has its name. The null device stands for an
-// empty one, as many a configuration has it.
+// ReadFile reads a regular file. The null device counts as an empty file,
+// because configurations use it.
 func ReadFile(name string) ([]byte, error) {
 	if name == os.DevNull {
 		return nil, nil
@@ -57,7 +57,8 @@ func RemoveAll(dir string) error {
 	return errors.Join(os.RemoveAll(dir), IgnoreMissing(err))
 }
 
-// IgnoreMissing returns the error unless it says that a file does not exist.
+// IgnoreMissing returns nil for an error about a missing file, and other errors
+// unchanged.
 func IgnoreMissing(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -65,12 +66,13 @@ func IgnoreMissing(err error) error {
 	return err
 }
 
-// Absent reports that a path does not exist, also because a part of it is a file.
+// Absent reports whether an error means that a path does not exist, also
+// because a parent is a file.
 func Absent(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }
 
-// ReadOptional reads a file of git's; nil if it does not exist.
+// ReadOptional reads a file; nil if it does not exist.
 func ReadOptional(name string) ([]byte, error) {
 	if name == "" {
 		return nil, nil
@@ -82,7 +84,7 @@ func ReadOptional(name string) ([]byte, error) {
 	return data, nil
 }
 
-// SyncDir makes the names in a directory durable, where the system can do so.
+// SyncDir syncs a directory, where supported.
 func SyncDir(name string) error {
 	d, err := os.Open(name)
 	if err != nil {

@@ -61,14 +61,14 @@ func (e *IndexEntry) assumeValid() bool { return e.flags&flagAssumeValid != 0 }
 // SkipWorktree reports whether the file is absent from the work tree on purpose.
 func (e *IndexEntry) SkipWorktree() bool { return e.extended&extendedSkipWorktree != 0 }
 
-// NewIndex returns an index of entries, in any order, that no file holds yet.
+// NewIndex returns a new index with entries, in any order.
 func NewIndex(entries []IndexEntry) *Index {
 	slices.SortFunc(entries, compareEntries)
 	return &Index{version: 2, Entries: entries}
 }
 
-// readIndexFile reads an index with the times that tell how far its entries can
-// be trusted.
+// readIndexFile reads an index with the file times needed to detect racy
+// entries.
 func readIndexFile(f *os.File) (*Index, error) {
 	data, err := io.ReadAll(f)
 	if err != nil {
@@ -131,7 +131,7 @@ func (idx *Index) parseEntries(data []byte, count uint32) ([]byte, error) {
 	return data, nil
 }
 
-// parse reads one entry and returns how many bytes it took.
+// parse parses one entry and returns its length.
 func (e *IndexEntry) parse(data []byte, version uint32, previous string) (int, error) {
 	if len(data) < entryFixed+2 {
 		return 0, ErrDamagedIndex
@@ -167,8 +167,8 @@ func (e *IndexEntry) parse(data []byte, version uint32, previous string) (int, e
 	return size, nil
 }
 
-// parseCompressedName reads a name that says how many bytes to take off the
-// end of the one before and what to put there.
+// parseCompressedName parses a prefix-compressed name: the number of bytes to
+// remove from the end of the previous name, and a suffix.
 func (e *IndexEntry) parseCompressedName(data []byte, at int, previous string) (int, error) {
 	cut, n := parseOffset(data[at:])
 	if n == 0 || cut > uint64(len(previous)) {
@@ -296,7 +296,7 @@ func commonPrefix(a, b string) int {
 	return n
 }
 
-// compareEntries is the order of an index.
+// compareEntries compares entries in index order.
 func compareEntries(a, b IndexEntry) int {
 	if c := strings.Compare(a.Path, b.Path); c != 0 {
 		return c
@@ -314,8 +314,8 @@ func (idx *Index) racy(s *Stat) bool {
 	return s.dev != idx.dev || s.mtimeNsec >= idx.nsec
 }
 
-// Current reports whether the entry's file is unchanged as far as its times,
-// size and place show. It never says so wrongly.
+// Current reports whether the entry's file is unchanged, judged by its times,
+// size and inode. It has no false positives.
 func (idx *Index) Current(e *IndexEntry, now *Stat, trustCtime bool) bool {
 	if e.Stage() != 0 || !e.Stat.same(now, trustCtime) || idx.racy(&e.Stat) {
 		return false
@@ -327,5 +327,5 @@ func (idx *Index) Current(e *IndexEntry, now *Stat, trustCtime bool) bool {
 // emptyBlob is the id of a file without content.
 var emptyBlob = plumbing.ComputeHash(plumbing.BlobObject, nil)
 
-// Settled reports that the user told git not to look at the file.
+// Settled reports whether the user told git not to check the file.
 func (e *IndexEntry) Settled() bool { return e.assumeValid() || e.SkipWorktree() }

@@ -10,16 +10,16 @@ import (
 	"time"
 )
 
-// LockFile is git's lock on a file: a file of the same name with ".lock" at its end,
-// which is created exclusively, filled, and renamed over the file. A lock of somebody
-// else is waited for and never removed.
+// LockFile is git's lock on a file: a file of the same name with ".lock"
+// appended, which is created exclusively, written, and renamed over the file. A
+// lock of another process is waited for and never removed.
 type LockFile struct {
 	target string
 	file   *os.File
 }
 
-// Lock takes the lock of a file, whose directory exists. It fails with ErrConflict
-// when somebody else holds it for longer than env.LockWait.
+// Lock acquires the lock of a file, whose directory must exist. It fails with
+// ErrConflict if another process holds it for longer than env.LockWait.
 func Lock(ctx context.Context, target string, env Env) (*LockFile, error) {
 	patience, cancel := context.WithTimeout(ctx, cmp.Or(env.LockWait, 10*time.Second))
 	defer cancel()
@@ -43,8 +43,7 @@ func Lock(ctx context.Context, target string, env Env) (*LockFile, error) {
 	}
 }
 
-// age says since when a lock file exists: one left behind by a program that was
-// killed is old.
+// age describes the age of a lock file; one left by a killed program is old.
 func age(name string, env Env) string {
 	info, err := os.Lstat(name)
 	if err != nil || env.Now == nil {
@@ -53,7 +52,7 @@ func age(name string, env Env) string {
 	return fmt.Sprintf(" for %s", env.Now().Sub(info.ModTime()).Round(time.Second))
 }
 
-// Write fills the lock file and makes its content durable.
+// Write writes and syncs the lock file.
 func (l *LockFile) Write(data []byte) error {
 	if _, err := l.file.Write(data); err != nil {
 		return err
@@ -61,10 +60,10 @@ func (l *LockFile) Write(data []byte) error {
 	return l.file.Sync()
 }
 
-// Chmod gives the file that is to come a mode.
+// Chmod sets the mode of the new file.
 func (l *LockFile) Chmod(mode os.FileMode) error { return l.file.Chmod(mode) }
 
-// Commit puts the lock file in the place of the file that it locked.
+// Commit renames the lock file to the locked file.
 func (l *LockFile) Commit() error {
 	if err := l.file.Close(); err != nil {
 		return errors.Join(err, os.Remove(l.file.Name()))
@@ -76,8 +75,8 @@ func (l *LockFile) Commit() error {
 	return SyncDir(filepath.Dir(l.target))
 }
 
-// Release gives the lock up unless it was committed. It is meant for defer, so
-// failures are not reported: the worst is a lock file that remains.
+// Release releases the lock unless it was committed. It is meant for defer, so
+// errors are not reported; at worst a lock file remains.
 func (l *LockFile) Release() {
 	if l == nil || l.file == nil {
 		return

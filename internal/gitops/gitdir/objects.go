@@ -31,13 +31,13 @@ type Objects struct {
 
 // objectStores are the object directories of a repository.
 type objectStores struct {
-	mu     sync.Mutex // go-git's storage is for one goroutine at a time
+	mu     sync.Mutex // go-git's storage is not safe for concurrent use
 	dirs   []string   // of the stores
 	stores []*filesystem.ObjectStorage
 	packs  []string // when they were listed last
 }
 
-// cacheSize bounds the memory that each opened repository keeps for objects.
+// cacheSize is the maximum size of the object cache of each open repository.
 const cacheSize = 16 * cache.MiByte
 
 func openObjects(commonDir string, replaced map[plumbing.Hash]plumbing.Hash) (*Objects, error) {
@@ -75,7 +75,7 @@ func (s *Objects) replacement(hash plumbing.Hash) plumbing.Hash {
 	return hash
 }
 
-// mostReplaced bounds replacements of replacements, as in git.
+// mostReplaced is the maximum chain of replacements, as in git.
 const mostReplaced = 5
 
 // withAlternates appends the directories that the directories from the given one on
@@ -129,7 +129,7 @@ func (s *Objects) find(t plumbing.ObjectType, hash plumbing.Hash) (plumbing.Enco
 	return nil, plumbing.ErrObjectNotFound
 }
 
-// Size returns how many bytes an object has.
+// Size returns the size of an object in bytes.
 func (s *Objects) Size(hash plumbing.Hash) (n int64, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -207,10 +207,10 @@ func (s *Objects) Commit(hash plumbing.Hash) (*object.Commit, error) {
 	return c, nil
 }
 
-// mostTags bounds how many tags of tags are followed.
+// mostTags is the maximum number of nested tags to follow.
 const mostTags = 16
 
-// Target follows tags to what they name.
+// Target follows tags to their target.
 func (s *Objects) Target(hash plumbing.Hash) (end plumbing.Hash, kind plumbing.ObjectType, tags []plumbing.Hash, err error) {
 	for range mostTags {
 		o, err := s.Read(plumbing.AnyObject, hash)
@@ -250,8 +250,8 @@ func (s *Objects) withPrefix(prefix []byte) ([]plumbing.Hash, error) {
 	return slices.Collect(maps.Keys(seen)), nil
 }
 
-// MaxDepth bounds the directories of a tree, as file systems do.
+// MaxDepth is the maximum depth of a tree.
 const MaxDepth = 2048
 
-// EmptyTree is the id of a directory without entries, which git does not keep.
+// EmptyTree is the id of the empty tree, which git does not store.
 var EmptyTree = plumbing.ComputeHash(plumbing.TreeObject, nil)

@@ -21,7 +21,7 @@ const (
 	OriginPrefix = "refs/remotes/origin/"
 )
 
-// Head is what a work tree has checked out.
+// Head is the checked out branch or commit of a working tree.
 type Head struct {
 	Hash     string // of the commit; "" if Unborn
 	Branch   string // without refs/heads/; "" if Detached
@@ -29,7 +29,7 @@ type Head struct {
 	Unborn   bool // the branch has no commit yet
 }
 
-// Head returns what is checked out now.
+// Head returns the current branch or commit.
 func (d *Dir) Head() (Head, error) {
 	if d.Bare() {
 		return Head{}, fmt.Errorf("read HEAD: %w", ErrBare)
@@ -255,11 +255,11 @@ func (d *Dir) checkBelow(name string, taken func(string) error) error {
 	})
 }
 
-// Expectation is what a reference must hold for an update to go ahead.
+// Expectation is the expected value of a reference to update.
 type Expectation struct {
 	Absent   bool          // the reference may be missing
-	Anywhere bool          // or hold anything
-	Hash     plumbing.Hash // or hold this; zero for nothing
+	Anywhere bool          // or have any value
+	Hash     plumbing.Hash // or have this value; zero for none
 	Taken    error         // what it is if the reference must be missing but exists
 }
 
@@ -275,7 +275,7 @@ func (e Expectation) check(name string, now plumbing.Hash, exists bool) error {
 	return fmt.Errorf("%s was deleted, it was at %s: %w", name, e.Hash, ErrConflict)
 }
 
-// RefUpdate is a reference that is locked and was found to be as expected.
+// RefUpdate is a locked reference with the expected value.
 type RefUpdate struct {
 	Name string
 	Old  plumbing.Hash // zero if it did not exist
@@ -354,7 +354,7 @@ func (d *Dir) LockHead(ctx context.Context, want plumbing.Hash) (*RefUpdate, err
 	return &RefUpdate{Name: "HEAD", Old: now, lock: l}, nil
 }
 
-// Set writes the new commit and gives the lock up.
+// Set writes the new commit and releases the lock.
 func (u *RefUpdate) Set(hash plumbing.Hash) error {
 	if err := u.lock.Write([]byte(hash.String() + "\n")); err != nil {
 		return fmt.Errorf("write %s: %w", u.Name, err)
@@ -366,15 +366,15 @@ func (u *RefUpdate) Set(hash plumbing.Hash) error {
 	return nil
 }
 
-// Release gives the lock up unless Set did; nil has none.
+// Release releases the lock unless Set did. It may be called on nil.
 func (u *RefUpdate) Release() {
 	if u != nil {
 		u.lock.Release()
 	}
 }
 
-// removeEmptyDirs removes a directory that holds nothing but directories, which is what
-// deleted branches leave behind.
+// removeEmptyDirs removes a directory that contains only empty directories, as
+// deleted branches leave.
 func removeEmptyDirs(dir string) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

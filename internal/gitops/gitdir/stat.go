@@ -5,11 +5,11 @@ import (
 	"syscall"
 )
 
-// OpenFlags keep the opening of a file from blocking if it was replaced by a pipe.
+// OpenFlags prevent an open from blocking if the file was replaced by a pipe.
 const OpenFlags = syscall.O_RDONLY | syscall.O_NONBLOCK
 
-// Stat is what an index keeps of lstat, cut to 32 bits as there. Fields that
-// the system does not have are zero.
+// Stat contains the lstat fields of an index entry, truncated to 32 bits.
+// Fields that the system lacks are zero.
 type Stat struct {
 	ctimeSec, ctimeNsec uint32
 	mtimeSec, mtimeNsec uint32
@@ -41,7 +41,7 @@ func (s *Stat) same(now *Stat, trustCtime bool) bool {
 	return s.ino == now.ino && s.uid == now.uid && s.gid == now.gid
 }
 
-// StatOf returns what an index keeps of a file.
+// StatOf returns the Stat of a file.
 func StatOf(info fs.FileInfo) Stat {
 	st, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {
