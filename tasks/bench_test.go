@@ -24,7 +24,7 @@ func BenchmarkLoad(b *testing.B) {
 		values = append(values, fmt.Sprint("v", i))
 	}
 	files["few.txt"], files["many.txt"] = few.String(), many.String()
-	prompt := strings.Repeat("Mend what is broken, and keep the style of the code around it. ", 30)
+	prompt := strings.Repeat("Fix what is broken, and keep the style of the code around it. ", 30)
 	rest := "    verify: [{run: go test ./...}, {run: go vet ./...}]\n    if: vars.on == 'yes' && repo.has('go.mod')\n" +
 		"    agent: careful\n    model: [openai/a, openai/b]\n    effort: low\n    output: {schema: {properties: {files: {type: array, items: {type: string}}}}}\nagents: {careful: {prompt: Check everything twice., profile: edit}}\n"
 	for name, manifest := range map[string]string{
@@ -47,7 +47,7 @@ func BenchmarkLoad(b *testing.B) {
 			var memory runtime.MemStats
 			runtime.GC()
 			runtime.ReadMemStats(&memory)
-			b.ReportMetric(float64(memory.HeapAlloc>>10)/1024, "MiB-kept")
+			b.ReportMetric(float64(memory.HeapAlloc>>10)/1024, "MiB-heap")
 			runtime.KeepAlive(plan)
 		})
 	}

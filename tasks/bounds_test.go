@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// numbered repeats a text n times with the number in the place of each %d.
+// numbered repeats a text n times with the number for each %d.
 func numbered(n int, format string) string {
 	var b strings.Builder
 	for i := range n {

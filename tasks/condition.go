@@ -131,7 +131,7 @@ func (c *condition) decide(s scope) (skip string, rest *Condition) {
 	return "", nil
 }
 
-// value returns the value of a variable of a condition; "" if there is none
+// value returns the value of a variable of a condition; "" if it is unknown
 // such variable here.
 func (s scope) value(name string) string {
 	group, key, _ := strings.Cut(name, ".")

@@ -85,7 +85,7 @@ func TestConditionsAreDecidedAsFarAsTheyCanBe(t *testing.T) {
 	}
 }
 
-func TestASkippedJobSaysWhy(t *testing.T) {
+func TestASkippedJobHasAReason(t *testing.T) {
 	p, err := conditional(t, "${{ vars.on   ==\n      'no' }}", Overrides{})
 	if err != nil {
 		t.Fatal(err)
@@ -98,7 +98,7 @@ func TestASkippedJobSaysWhy(t *testing.T) {
 	}
 }
 
-func TestAConditionAsksTheRepositoryForNoMoreThanItTakes(t *testing.T) {
+func TestAConditionAsksTheRepositoryOnlyWhatItNeeds(t *testing.T) {
 	broken := errors.New("broken")
 	for _, tt := range []struct {
 		condition string
@@ -150,7 +150,7 @@ func TestConditionsThatAreRefused(t *testing.T) {
 		{"nothing between braces", `${{ }}`, []string{`9:9: "if" is empty; write a condition, or leave it out`}},
 		{"a list", `[a]`, []string{`9:9: "if" must be a string, number or boolean, not a list; write one value`}},
 		{"braces that stay open", `${{ vars.on`, []string{`9:9: the ${{ is not closed by }}; write ${{ CONDITION }}, or the condition alone`}},
-		{"braces around a part", `vars.on && ${{ vars.on }}`, []string{`9:20: unexpected "$"; write one ${{ }} around the entire condition`}},
+		{"braces around an operand", `vars.on && ${{ vars.on }}`, []string{`9:20: unexpected "$"; write one ${{ }} around the entire condition`}},
 		{"braces twice", `${{ vars.on }} && ${{ vars.on }}`, []string{`9:21: unexpected "}"; write one ${{ }} around the entire condition`}},
 		{"names", `vars.onn && matrix.oss == env.ANY && repo.nam && foo.bar`, []string{
 			`9:9: unknown variable "vars.onn"; did you mean "vars.on"?`,

@@ -244,7 +244,7 @@ search: {backend: exa, key_env: K}
 	}
 }
 
-func TestAModelComesFromTheNearestPlace(t *testing.T) {
+func TestTheNearestModelApplies(t *testing.T) {
 	manifest := `version: 1
 model: [openai/m, "script:s.yaml"]
 agents: {own: {model: openai/agent}, none: {prompt: x}}
@@ -286,7 +286,7 @@ tasks:
 	}
 }
 
-func TestSamplingAndTurnsComeFromTheNearestPlace(t *testing.T) {
+func TestTheNearestSamplingAndTurnsApply(t *testing.T) {
 	p := mustLoad(t, head+`effort: low
 temperature: 1
 max_output: 100
@@ -310,7 +310,7 @@ tasks:
 		}
 	}
 	if p = mustLoad(t, head+"agents: {b: {turns: 500}}\ntasks: [{id: a, prompt: p, agent: b}]", Overrides{}); p.Jobs[0].Limits.Turns != 500 {
-		t.Errorf("%d turns, want those of the agent in the place of the default", p.Jobs[0].Limits.Turns)
+		t.Errorf("%d turns, want those of the agent, not the default", p.Jobs[0].Limits.Turns)
 	}
 }
 
@@ -431,12 +431,12 @@ tasks: [{id: a, prompt: p, output: {schema: {required: [b]}}}]
 		"./run": "./sub/run", "[./run, x]": "./run x", "[a]": "[c]", "[k]": "[k, k2]", "lines: 5": "bytes: 5", "required: [b]": "required: [c]", "skills:": "batch: true\nskills:",
 	} {
 		if hash(replaceOnce(t, manifest, old, change), "/home/ann") == want {
-			t.Errorf("the hash is the same with %q in the place of %q", change, old)
+			t.Errorf("the hash is the same with %q instead of %q", change, old)
 		}
 	}
 }
 
-func TestJobsShareWhatTheirTaskSays(t *testing.T) {
+func TestJobsShareTheSettingsOfTheirTask(t *testing.T) {
 	p := mustLoad(t, head+"tasks: [{id: a, prompt: p, model: [openai/a, openai/b], temperature: 1, matrix: {k: [1, 2]}, output: {schema: {type: object}}}]", Overrides{})
 	a, b := p.Jobs[0], p.Jobs[1]
 	if &a.Fallback[0] != &b.Fallback[0] || a.Sampling.Temperature != b.Sampling.Temperature {

@@ -90,7 +90,7 @@ func literal(src *source, s string) text {
 func replaceOnce(tb testing.TB, s, old, change string) string {
 	tb.Helper()
 	if !strings.Contains(s, old) {
-		tb.Fatalf("there is no %q", old)
+		tb.Fatalf("missing %q", old)
 	}
 	return strings.Replace(s, old, change, 1)
 }

@@ -82,7 +82,7 @@ func (o *OutputLimits) keys() keys {
 
 func (t *task) keys() keys {
 	return append(keys{
-		{"id", required("id: fix-tests", into(&t.id, taskIDForm)), "", "Unique name of the task, part of job ids and branch names"},
+		{"id", required("id: fix-tests", into(&t.id, taskIDForm)), "", "Unique name of the task, used in job ids and branch names"},
 		{"prompt", required("prompt: TEXT", into(&t.prompt, taskPromptForm)), "", "Prompt; may contain ${{ VARIABLE }}, @FILE and !`COMMAND`"},
 		{"agent", into(&t.agent, optional(textForm)), DefaultAgent, "Agent that runs the task: build, plan, explore, general or a name under agents"},
 		{"model", into(&t.models, modelsForm), "", "Model or fallback list (the agent's or the manifest's if absent)"},
@@ -136,7 +136,7 @@ func (p *Person) keys() keys {
 
 func (p *publish) keys() keys {
 	return keys{
-		{"mode", noting(&p.value, into(&p.mode, oneOf(publishModes(), laterPublish))), "none", "none: as commit says; patch: only the patch; branch: the branch in the repository; push: pushed to the remote"},
+		{"mode", noting(&p.value, into(&p.mode, oneOf(publishModes(), laterPublish))), "none", "none: only commit; patch: only the patch; branch: the branch in the repository; push: pushed to the remote"},
 		{"base", notSupported(), "", "Base branch of the pull request"},
 		{"title", notSupported(), "", "Title of the pull request"},
 		{"body", notSupported(), "", "Description of the pull request"},
@@ -199,7 +199,7 @@ func (e *example) keys() keys {
 func (a *agent) keys() keys {
 	return append(keys{
 		{"description", into(&a.Description, stringForm), "", "When to use the agent; models that may start it read this"},
-		{"prompt", into(&a.prompt, agentPromptForm), "", "System prompt in place of the built-in one"},
+		{"prompt", into(&a.prompt, agentPromptForm), "", "System prompt that replaces the built-in one"},
 		{"mode", into(&a.mode, agentModeForm), "", "primary: for tasks only; subagent or all: models may start it"},
 		{"model", into(&a.model, optional(oneModelForm)), "", "Model (the task's if absent)"},
 		{"profile", into(&a.profile, optional(textForm)), "", "Profile that limits the task's profile"},

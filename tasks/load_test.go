@@ -29,7 +29,7 @@ func TestSeveralManifestsMakeOnePlan(t *testing.T) {
 		t.Errorf("jobs (-want +got):\n%s", diff)
 	}
 	if p.Name != "both" || p.Parallel != 2 || !p.AllowDirty || p.AllowUnknownPrice {
-		t.Errorf("name %q, %d jobs side by side, allow_dirty %v, allow_unknown_price %v", p.Name, p.Parallel, p.AllowDirty, p.AllowUnknownPrice)
+		t.Errorf("name %q, %d concurrent jobs, allow_dirty %v, allow_unknown_price %v", p.Name, p.Parallel, p.AllowDirty, p.AllowUnknownPrice)
 	}
 	if diff := cmp.Diff(Budget{CostUSD: 5 * money.Dollar, Time: 2 * time.Minute}, p.Budget); diff != "" {
 		t.Errorf("budget (-want +got):\n%s", diff)
@@ -144,7 +144,7 @@ instructions: [n.md]
 		{"id: b,", "id: b, publish: {mode: patch},"},
 	} {
 		if got := hash(t, strings.Replace(manifest, change[0], change[1], 1), "/home/ann", "m.yaml", Overrides{}); got == want {
-			t.Errorf("the hash is the same with %q in the place of %q", change[1], change[0])
+			t.Errorf("the hash is the same with %q instead of %q", change[1], change[0])
 		}
 	}
 }
@@ -197,7 +197,7 @@ tasks:
 		want map[string][]string
 	}{
 		{"all", nil, map[string][]string{"a-one": nil, "a-two": nil, "b-one": {"a-one"}, "b-two": {"a-two"}, "c": {"b-one", "b-two"}}},
-		{"a part", []string{"b", "c", "a-one"}, map[string][]string{"a-one": nil, "b-one": {"a-one"}, "b-two": nil, "c": {"b-one", "b-two"}}},
+		{"some", []string{"b", "c", "a-one"}, map[string][]string{"a-one": nil, "b-one": {"a-one"}, "b-two": nil, "c": {"b-one", "b-two"}}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			p, err := loadText(t, manifest, files, Overrides{Only: tt.only})

@@ -20,7 +20,7 @@ func TestMatricesSpellOutAsInGitHubActions(t *testing.T) {
 			{"b": "1", "a": "x"}, {"b": "1", "a": "y"}, {"b": "2", "a": "x"}, {"b": "2", "a": "y"},
 		}},
 		{"exclude", `{a: [1, 2], b: [x, y], exclude: [{a: 1, b: x}, {b: y, a: 2}]}`, []map[string]string{{"a": "1", "b": "y"}, {"a": "2", "b": "x"}}},
-		{"exclude by a part", `{a: [1, 2], b: [x, y], exclude: [{a: 1}, {b: y}]}`, []map[string]string{{"a": "2", "b": "x"}}},
+		{"exclude by one key", `{a: [1, 2], b: [x, y], exclude: [{a: 1}, {b: y}]}`, []map[string]string{{"a": "2", "b": "x"}}},
 		{"include overrides what include added, and no value of a key", `{a: [1], include: [{b: x}, {a: 1, b: y}, {a: 2, b: z}]}`, []map[string]string{{"a": "1", "b": "y"}, {"a": "2", "b": "z"}}},
 		{"include alone", `{include: [{a: 1}, {b: 2}]}`, []map[string]string{{"a": "1"}, {"b": "2"}}},
 		{

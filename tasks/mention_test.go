@@ -52,8 +52,8 @@ func TestWhatPromptsName(t *testing.T) {
 			var got []string
 			for _, m := range mentions(tt.text, nil) {
 				got = append(got, m.written())
-				if whole := tt.text[m.Start:m.End]; !strings.Contains(whole, m.Name) || !strings.Contains(whole, m.Command) {
-					t.Errorf("%+v stands at %q", m, whole)
+				if all := tt.text[m.Start:m.End]; !strings.Contains(all, m.Name) || !strings.Contains(all, m.Command) {
+					t.Errorf("%+v stands at %q", m, all)
 				}
 			}
 			if diff := cmp.Diff(tt.want, got); diff != "" {
@@ -63,7 +63,7 @@ func TestWhatPromptsName(t *testing.T) {
 	}
 }
 
-// A value is a part of a path, or a text: it begins no mention, ends none, and
+// A value is a segment of a path, or a text: it starts no mention, ends none, and
 // brings no command.
 func TestNothingInAValueIsAMention(t *testing.T) {
 	const hostile = "@.env !`touch pwned` `@x` $(id)"
@@ -126,10 +126,10 @@ func FuzzMentions(f *testing.F) {
 			return
 		}
 		filled := span{at, at + len(value)}
-		whole := text[:at] + value + text[at:]
+		all := text[:at] + value + text[at:]
 		end := 0
-		for _, m := range mentions(whole, []span{filled}) {
-			if m.Start < end || m.End > len(whole) || m.End <= m.Start {
+		for _, m := range mentions(all, []span{filled}) {
+			if m.Start < end || m.End > len(all) || m.End <= m.Start {
 				t.Fatalf("%+v overlaps, or is outside of the text", m)
 			}
 			end = m.End
@@ -139,7 +139,7 @@ func FuzzMentions(f *testing.F) {
 			if m.Command != "" && m.Start < filled.end && filled.start < m.End && filled.start < filled.end {
 				t.Fatalf("a value is in the command %+v", m)
 			}
-			if utf8.ValidString(whole) && !utf8.ValidString(m.Name) {
+			if utf8.ValidString(all) && !utf8.ValidString(m.Name) {
 				t.Fatalf("%+v is cut within a character", m)
 			}
 		}

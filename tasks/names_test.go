@@ -109,10 +109,10 @@ func TestRepositoriesHaveTheShortestNamesThatTellThemApart(t *testing.T) {
 		repos []repo
 		want  []string
 	}{
-		{"the last part", []repo{at(RepoPath, "../services/api/", "/w/services/api"), at(RepoPath, "./web", "/w/m/web")}, []string{"api", "web"}},
-		{"more parts", []repo{at(RepoPath, "../services/api", "/w/services/api"), at(RepoPath, "../legacy/api", "/w/legacy/api")}, []string{"services/api", "legacy/api"}},
+		{"the last element", []repo{at(RepoPath, "../services/api/", "/w/services/api"), at(RepoPath, "./web", "/w/m/web")}, []string{"api", "web"}},
+		{"more elements", []repo{at(RepoPath, "../services/api", "/w/services/api"), at(RepoPath, "../legacy/api", "/w/legacy/api")}, []string{"services/api", "legacy/api"}},
 		{"the directory's own name", []repo{at(RepoPath, ".", "/w/shop"), at(RepoPath, "../..", "/w")}, []string{"shop", "w"}},
-		{"no parts left", []repo{at(RepoPath, "a/api", "/w/m/a/api"), at(RepoPath, "../a/api", "/w/a/api")}, []string{"a/api-fcfee94c", "a/api-95c10e39"}},
+		{"no elements left", []repo{at(RepoPath, "a/api", "/w/m/a/api"), at(RepoPath, "../a/api", "/w/a/api")}, []string{"a/api-fcfee94c", "a/api-95c10e39"}},
 		{"a directory and its copy", []repo{at(RepoPath, "shop", "/w/shop"), at(RepoCopy, "shop", "/w/shop")}, []string{"shop-3237f685", "shop-76b4fd9a"}},
 		{"names that differ in case", []repo{at(RepoPath, "a/X", "/w/a/X"), at(RepoPath, "b/x", "/w/b/x")}, []string{"a/X", "b/x"}},
 		{"urls", []repo{from("https://h.example/acme/api.git"), from("git@h.example:acme/web"), from("ssh://git@h.example:2222/acme/lib/")}, []string{"api", "web", "lib"}},
@@ -140,10 +140,10 @@ var branchNames = []string{
 	"HEAD", "heads/HEAD", "a b", "a\tb", "a~1", "a^", "a:b", "a?b", "a*", "a[b", `a\b`, "é", "a\x7f", "", "{", "millhand/fix", "a\nb", "a;b", "$(a)",
 }
 
-func TestBranchesAreValidExactlyWhenGitSaysSo(t *testing.T) {
+func TestGitAgreesOnValidBranches(t *testing.T) {
 	git, err := exec.LookPath("git")
 	if err != nil {
-		t.Skip("there is no git to compare with")
+		t.Skip("git not found")
 	}
 	for _, name := range branchNames {
 		if name == "@" { // for git check-ref-format this is the current branch
@@ -151,7 +151,7 @@ func TestBranchesAreValidExactlyWhenGitSaysSo(t *testing.T) {
 		}
 		want := exec.CommandContext(t.Context(), git, "check-ref-format", "--branch", name).Run() == nil
 		if got := branchFault(name) == ""; got != want {
-			t.Errorf("%q: valid %v, and git says %v", name, got, want)
+			t.Errorf("%q: valid %v, git: %v", name, got, want)
 		}
 	}
 }

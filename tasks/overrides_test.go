@@ -60,7 +60,7 @@ func TestTheCommandLineStandsAboveTheManifest(t *testing.T) {
 		{"fewer of everything", Overrides{Parallel: 1, MaxTurns: 4, MaxCost: 1 * money.Dollar, MaxTime: time.Minute}, unchanged(func(r *result) {
 			r.Parallel, r.Turns, r.Budget = 1, []int{4, 4, 4}, Budget{CostUSD: money.Dollar, Time: time.Minute}
 		})},
-		{"more of everything raises the jobs side by side alone", Overrides{Parallel: 9, MaxTurns: 99, MaxCost: 9 * money.Dollar, MaxTime: 9 * time.Hour}, unchanged(func(r *result) {
+		{"more of everything raises only the concurrent jobs", Overrides{Parallel: 9, MaxTurns: 99, MaxCost: 9 * money.Dollar, MaxTime: 9 * time.Hour}, unchanged(func(r *result) {
 			r.Parallel = 9
 		})},
 	} {

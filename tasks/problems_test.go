@@ -34,7 +34,7 @@ func checkMistakes(t *testing.T, table []mistake) {
 			}
 			for _, line := range got {
 				if !complete.MatchString(line) {
-					t.Errorf("%q is not file:line:col: what; how to mend it", line)
+					t.Errorf("%q is not file:line:col: what; how to fix it", line)
 				}
 			}
 			if diff := cmp.Diff(tt.want, got); diff != "" {
@@ -44,7 +44,7 @@ func checkMistakes(t *testing.T, table []mistake) {
 	}
 }
 
-func TestEveryProblemHasItsPlaceAndItsRemedy(t *testing.T) {
+func TestEveryProblemHasAPositionAndAFix(t *testing.T) {
 	checkMistakes(t, []mistake{
 		{"an unknown key at the top", `promt: x
 version: 1

@@ -63,7 +63,7 @@ func TestMistakesInProfilesOfACommandLine(t *testing.T) {
 		{"no such file", "no.yml", "", []string{`no.yml: not found; check its path`}},
 		{"a directory", "./sub", "", []string{`./sub: not a file; check its path`}},
 		{"an empty file", "empty.yaml", "", []string{`empty.yaml:1:1: the file is empty; name another file`}},
-		{"a manifest in the place of a profile", "m.yaml", "", []string{
+		{"a manifest instead of a profile", "m.yaml", "", []string{
 			`m.yaml:1:1: unknown key "version"; known here: cache, env, examples, extends, git, network, permission`,
 			`m.yaml:2:1: unknown key "profiles"; known here: cache, env, examples, extends, git, network, permission`,
 		}},
@@ -93,7 +93,7 @@ func TestWithoutAHomeItsSignIsAMistake(t *testing.T) {
 	}
 }
 
-func TestAProfileDecidesAsItsFileSays(t *testing.T) {
+func TestAProfileAppliesTheRulesOfItsFile(t *testing.T) {
 	p := mustLoad(t, oneTask+`
 profile: outer
 profiles:

@@ -6,7 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestWorkIsPublishedAsTheTaskOrTheFlagSays(t *testing.T) {
+func TestTheTaskOrTheFlagSetsThePublishMode(t *testing.T) {
 	manifest := head + `repos: [{path: d}, {url: "https://h/api"}]
 tasks:
 - {id: a, prompt: p}
@@ -21,7 +21,7 @@ tasks:
 	}{
 		{"the manifest", Overrides{}, []PublishMode{"none", "none", "push", "push", "patch", "push"}},
 		{"a flag", Overrides{Publish: PublishPatch}, []PublishMode{"patch", "patch", "patch", "patch", "patch", "patch"}},
-		{"a flag that takes away", Overrides{Publish: PublishNone}, []PublishMode{"none", "none", "none", "none", "none", "none"}},
+		{"a flag that lowers the mode", Overrides{Publish: PublishNone}, []PublishMode{"none", "none", "none", "none", "none", "none"}},
 		{"a flag for the selected jobs", Overrides{Publish: PublishPush, Only: []string{"a", "b"}}, []PublishMode{"push", "push", "push", "push"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -54,7 +54,7 @@ func TestWorkThatCannotBePublishedIsRefused(t *testing.T) {
 		{"a copy", head + "repos: [{copy: d}]\ntasks: [{id: a, prompt: p, publish: {mode: push}}]", []string{
 			`m.yaml:4:44: publish: push is not supported for copy repositories; write mode: none, patch or branch, or use path or url`,
 		}},
-		{"in place where there is no place", head + `repos: [{url: "https://h/a"}, {url: "https://h/b"}]
+		{"in place in a remote repository", head + `repos: [{url: "https://h/a"}, {url: "https://h/b"}]
 tasks:
 - {id: a, prompt: p, commit: false}
 - {id: b, prompt: p, commit: {branch: "@current"}}

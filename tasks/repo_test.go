@@ -49,7 +49,7 @@ func TestRepositoriesAreFoundInEveryWay(t *testing.T) {
 		{"a list", `[{file: list.txt}]`, []string{
 			"$DIR/one", "$DIR/two ref=v1.0", "copy:$DIR/plain", `"$DIR/sp ace/#x" ref=a#b`, `"$DIR/sp ace"`, "https://H.example/Acme/Api.git/ ref=next", "git@h.example:acme/web.git",
 		}},
-		{"a part of a list", `[{file: list.txt, include: ["acme/*", "Acme/*", t*, one], exclude: [two]}]`, []string{"$DIR/one", "https://H.example/Acme/Api.git/ ref=next", "git@h.example:acme/web.git"}},
+		{"some of a list", `[{file: list.txt, include: ["acme/*", "Acme/*", t*, one], exclude: [two]}]`, []string{"$DIR/one", "https://H.example/Acme/Api.git/ ref=next", "git@h.example:acme/web.git"}},
 		{"a ref for all that have none", `[{file: list.txt, ref: dev, exclude: ["sp*", "sp*/**", plain, web]}]`, []string{"$DIR/one ref=dev", "$DIR/two ref=v1.0", "https://H.example/Acme/Api.git/ ref=next"}},
 		{"a pattern for directories", `[{glob: "*"}]`, []string{"$DIR/mono", "$DIR/one", "$DIR/two"}},
 		{"a pattern with a directory above", `[{glob: "../shop/t*", ref: main}]`, []string{"$DIR/two ref=main"}},
@@ -59,7 +59,7 @@ func TestRepositoriesAreFoundInEveryWay(t *testing.T) {
 		{"a pattern without any sign", `[{glob: ./one/}]`, []string{"$DIR/one"}},
 		{"a pattern for directories of a repository", `[{glob: "mono/s*/*", exclude: [web]}]`, []string{"$DIR/mono/services/api"}},
 		{"a pattern for a repository among directories of one", `[{glob: "mono/libs/*"}]`, []string{"$DIR/mono/libs/own"}},
-		{"a part of a pattern", `[{glob: "**", include: ["t*"], exclude: ["b/*"]}]`, []string{"$DIR/two"}},
+		{"some of a pattern", `[{glob: "**", include: ["t*"], exclude: ["b/*"]}]`, []string{"$DIR/two"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			p, dir, err := loadIn(t, tt.repos, files)
@@ -128,7 +128,7 @@ model: openai/m
 	})
 }
 
-// Directories of one repository keep their branches in one place.
+// Directories of one repository share their branches.
 func TestBranchesOfDirectoriesNameThem(t *testing.T) {
 	files := map[string]string{"mono/.git/": "", "mono/services/api/": "", "mono/services/web/": "", "other/.git/": ""}
 	p, _, err := loadIn(t, `[{path: mono/services/api}, {path: ./mono/services/web}, {path: other}, {path: mono}]`, files)
@@ -152,8 +152,8 @@ func TestBranchesOfDirectoriesNameThem(t *testing.T) {
 
 func TestLinksInACircleAreHarmlessToPatterns(t *testing.T) {
 	dir := dirWith(t, map[string]string{"m.yaml": oneTask + "repos: [{glob: '**'}, {glob: 'loop/*/*/one'}]", "w/one/.git/": ""})
-	for link, to := range map[string]string{"loop": ".", "w/up": "..", "w/self": "self", "w/zwei": "one"} {
-		if err := os.Symlink(to, filepath.Join(dir, link)); err != nil {
+	for symlink, to := range map[string]string{"loop": ".", "w/up": "..", "w/self": "self", "w/zwei": "one"} {
+		if err := os.Symlink(to, filepath.Join(dir, symlink)); err != nil {
 			t.Skip(err)
 		}
 	}

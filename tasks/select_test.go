@@ -17,7 +17,7 @@ const chain = head + `tasks:
   - {id: c, prompt: p, matrix: {x: [0, 1, 2, 3], y: [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]}}
 `
 
-func TestAPartOfAPlanIsSelected(t *testing.T) {
+func TestSelection(t *testing.T) {
 	manifest := head + "tasks: [{id: a, prompt: p, matrix: {k: [1, 2, 3, 4, 5, 6]}}, {id: b, prompt: p}]"
 	for _, tt := range []struct {
 		name string
@@ -40,7 +40,7 @@ func TestAPartOfAPlanIsSelected(t *testing.T) {
 			}
 			for i, j := range p.Jobs {
 				if j.Place != i+1 {
-					t.Errorf("%s has place %d", j.ID, j.Place)
+					t.Errorf("%s is number %d", j.ID, j.Place)
 				}
 			}
 		})
@@ -73,16 +73,16 @@ func TestNotesTellWhatWasLeftOutOfNeeds(t *testing.T) {
 	}
 }
 
-func TestShardsMakeTheWholePlan(t *testing.T) {
-	whole := mustLoad(t, chain, Overrides{Sample: 110})
+func TestShardsAddUpToThePlan(t *testing.T) {
+	plan := mustLoad(t, chain, Overrides{Sample: 110})
 	const total = 7
-	of := ShardOf(whole, total)
+	of := ShardOf(plan, total)
 	var ids []string
 	sizes := map[int]int{}
 	for i := range total {
 		p := mustLoad(t, chain, Overrides{Sample: 110, Shard: Shard{i + 1, total}})
-		if p.Hash != whole.Hash || p.Shard != (Shard{i + 1, total}) || len(p.Jobs)+len(p.Elsewhere) != len(whole.Jobs) {
-			t.Errorf("shard %d: hash %.8s, want %.8s; %+v with %d and %d jobs", i+1, p.Hash, whole.Hash, p.Shard, len(p.Jobs), len(p.Elsewhere))
+		if p.Hash != plan.Hash || p.Shard != (Shard{i + 1, total}) || len(p.Jobs)+len(p.Elsewhere) != len(plan.Jobs) {
+			t.Errorf("shard %d: hash %.8s, want %.8s; %+v with %d and %d jobs", i+1, p.Hash, plan.Hash, p.Shard, len(p.Jobs), len(p.Elsewhere))
 		}
 		if !maps.Equal(ShardOf(p, total), of) {
 			t.Errorf("shard %d sees other shards", i+1)
@@ -93,7 +93,7 @@ func TestShardsMakeTheWholePlan(t *testing.T) {
 			ids = append(ids, fmt.Sprint(j.Place, " ", j.ID))
 			sizes[of[j.ID]]++
 			if of[j.ID] != i+1 {
-				t.Errorf("%s is in shard %d, and ShardOf says %d", j.ID, i+1, of[j.ID])
+				t.Errorf("%s is in shard %d, and ShardOf returns %d", j.ID, i+1, of[j.ID])
 			}
 		}
 		for _, j := range p.Jobs {
@@ -103,7 +103,7 @@ func TestShardsMakeTheWholePlan(t *testing.T) {
 		}
 	}
 	var want []string
-	for _, j := range whole.Jobs {
+	for _, j := range plan.Jobs {
 		want = append(want, fmt.Sprint(j.Place, " ", j.ID))
 	}
 	slices.Sort(ids)

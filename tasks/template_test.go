@@ -34,7 +34,7 @@ tasks:
 	}
 }
 
-func TestVariablesHaveTheirPlaceInEveryKindOfText(t *testing.T) {
+func TestVariablesHaveAPositionInEveryKindOfText(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		prompt string
@@ -52,8 +52,8 @@ func TestVariablesHaveTheirPlaceInEveryKindOfText(t *testing.T) {
 			_, err := loadText(t, head+"tasks:\n  - id: a\n    prompt: "+tt.prompt+"\n", nil, Overrides{})
 			var got []string
 			for _, l := range lines(t, err) {
-				place, _, _ := strings.Cut(strings.TrimPrefix(l, "m.yaml:"), ": ")
-				got = append(got, place)
+				position, _, _ := strings.Cut(strings.TrimPrefix(l, "m.yaml:"), ": ")
+				got = append(got, position)
 			}
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("places (-want +got):\n%s", diff)

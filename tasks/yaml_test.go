@@ -35,7 +35,7 @@ tasks: [{id: a, prompt: p}]
 		{"a tab", "version: 1\ntasks:\n\t- id: x", []string{
 			`m.yaml:3:1: a tab is used to indent; use spaces`,
 		}},
-		{"a tab in the wrong place", "version: 1\nname: x\n\tfoo: x", []string{
+		{"a tab in the indentation", "version: 1\nname: x\n\tfoo: x", []string{
 			`m.yaml:3:1: a tab is used to indent; use spaces`,
 		}},
 		{"a wrong indentation", `# c
