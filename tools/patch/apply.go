@@ -6,8 +6,8 @@ import (
 )
 
 // Read gives the content of the file at a path, which is one that the patch
-// names. ok is false where there is none, but one can be made; what is no regular
-// file or may not be read, and a path below a file, is an error.
+// names. ok is false if it does not exist but can be created. A path that is
+// not a regular file, is unreadable or is below a file is an error.
 type Read func(path string) (content []byte, ok bool, err error)
 
 // ErrNothing is the error of a patch that changes no file.

@@ -60,8 +60,8 @@ func (p *placer) insert(h Hunk, r reading, above int) (spot, error) {
 	return spot{p.cursor, r.lines}, nil
 }
 
-// contexts returns the line that the last context stands in, or -1 if there is
-// none. A context is looked for below the hunk before, and then above: several
+// contexts returns the line that the last context stands in, or -1 if not
+// found. A context is looked for below the hunk before, and then above: several
 // hunks of one function name the same line.
 func (p *placer) contexts(list []string) (int, error) {
 	above := -1

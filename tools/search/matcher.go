@@ -195,8 +195,7 @@ func (s *lineScan) lineMatches(ctx context.Context, line []byte) bool {
 	return s.matches(ctx, line)
 }
 
-// candidate returns the start of the next line that may match, -1 if there is
-// none.
+// candidate returns the start of the next line that may match, -1 if not found.
 func (s *lineScan) candidate() int {
 	if len(s.at) == 0 {
 		return s.pos
