@@ -22,7 +22,7 @@ import (
 	"github.com/millhand/millhand/tools"
 )
 
-// landing brings what a job did out of its site: as a patch, a commit, a push.
+// landing saves the changes of a site: as a patch, a commit and a push.
 type landing struct {
 	job     *job
 	site    *site
@@ -31,7 +31,7 @@ type landing struct {
 	made    gitops.CommitResult
 }
 
-// findChanges measures what the job changed and keeps it as a patch.
+// findChanges determines the changes of the job and saves them as a patch.
 func (l *landing) findChanges(ctx context.Context) *stop {
 	cs, err := l.site.tree.Changes(ctx, l.site.before, protected(l.job.spec, l.site.below))
 	if err == nil {
@@ -75,8 +75,8 @@ func (l *landing) findChanges(ctx context.Context) *stop {
 	return l.leaked(leaks)
 }
 
-// warnOfElsewhere reports changes of a job's own worktree beyond its workspace,
-// which only commands without a sandbox can make: they are lost with it.
+// warnOfElsewhere warns of changes in a job's worktree outside of the workspace, which
+// only commands without a sandbox can make: they are lost.
 func (l *landing) warnOfElsewhere(ctx context.Context) error {
 	if l.site.below == "" || l.site.inPlace || l.job.opts.Level == sandbox.Full || l.job.opts.Level == sandbox.Partial {
 		return nil
@@ -101,8 +101,8 @@ func (l *landing) warnOfElsewhere(ctx context.Context) error {
 	return nil
 }
 
-// warnOfMixed tells which files hold changes of the user's beside the job's: a
-// file is committed whole.
+// warnOfMixed warns of files with changes of both the user and the job: the commit
+// contains both.
 func (l *landing) warnOfMixed(cs *gitops.ChangeSet) {
 	if l.job.spec.Commit == nil {
 		return
@@ -133,7 +133,7 @@ func (l *landing) keepPatch(ctx context.Context, leaks []leak) error {
 	}
 	err = write()
 	if isFull(err) {
-		// Kept outputs can be spared, work that is paid for can't.
+		// Saved outputs are less important than changes that are paid for.
 		if gone := tools.PruneOutputs(l.job.opts.Dir.Sub("outputs"), l.job.opts.Now().Add(time.Hour)); gone == nil {
 			l.job.warn("saved outputs of calls were removed: the disk of the report directory was full")
 			err = write()
@@ -152,19 +152,19 @@ func isFull(err error) bool { return errors.Is(err, syscall.ENOSPC) || errors.Is
 // measured reports whether the changes are known.
 func (l *landing) measured() bool { return l != nil && l.changes != nil }
 
-// lost reports whether there is work that is kept neither as a patch nor as a
+// lost reports whether there are changes that are saved neither as a patch nor as a
 // commit.
 func (l *landing) lost() bool {
 	return l.patch == "" && l.made.Hash == "" && (l.changes == nil || len(l.changes.Changes) > 0)
 }
 
-// commit commits exactly what the job changed.
+// commit commits exactly the changes of the job.
 func (l *landing) commit(ctx context.Context) *stop {
 	if l.job.spec.Commit == nil || l.job.spec.Publish == tasks.PublishPatch || len(l.changes.Changes)+len(l.changes.Refused) == 0 {
-		return nil // with nothing but refused paths, the commit says why it fails
+		return nil // if all paths are refused, the commit returns the reason
 	}
 	if l.patch == "" {
-		ctx = context.WithoutCancel(ctx) // nothing else keeps the work
+		ctx = context.WithoutCancel(ctx) // the changes are not saved elsewhere
 	}
 	if err := l.record(ctx, l.job.message(l.site.base, "")); err != nil {
 		what := "commit"
@@ -176,9 +176,9 @@ func (l *landing) commit(ctx context.Context) *stop {
 	return nil
 }
 
-// commitWIP commits the work of a job that a limit or a budget has ended, if its
-// task wants that: what a later run can begin from. It is not pushed, and a
-// failure only leaves the patch.
+// commitWIP commits the partial work of a job that was ended by a limit or a budget, if
+// its task has commit.wip, so that a later run can continue. The commit is not pushed,
+// and a failure is only a warning.
 func (l *landing) commitWIP(ctx context.Context, end *stop) {
 	ended := end.outcome() == event.Limit || end.outcome() == event.Budget
 	if l.job.spec.Commit == nil || !l.job.spec.Commit.WIP || !ended || !l.site.touched || l.job.spec.Publish == tasks.PublishPatch || straightOn(l.job.spec) ||
@@ -190,11 +190,11 @@ func (l *landing) commitWIP(ctx context.Context, end *stop) {
 	}
 }
 
-// record makes the commit of the job's changes, with the given message.
+// record commits the job's changes with a message.
 func (l *landing) record(ctx context.Context, message string) error {
 	branch := l.job.spec.Commit.Branch
 	if l.site.inPlace || straightOn(l.job.spec) {
-		branch = "" // whatever is checked out
+		branch = "" // the checked-out branch
 	}
 	now := l.job.opts.Now()
 	author := gitops.Signature{Name: "millhand", Email: "millhand@localhost", When: now}
@@ -218,13 +218,13 @@ func (l *landing) record(ctx context.Context, message string) error {
 	return nil
 }
 
-// straightOn reports whether the commit is only made to be pushed from a mirror,
-// whose own branches, leftovers of earlier runs, are in nobody's way then.
+// straightOn reports whether the commit is only pushed from a mirror. Existing branches
+// of the mirror, from earlier runs, don't matter then.
 func straightOn(spec tasks.Job) bool {
 	return spec.Repo.Kind == tasks.RepoURL && spec.Publish == tasks.PublishPush
 }
 
-// gitFailed is the stop of a job whose work is good but could not be recorded.
+// gitFailed returns the stop of a job whose changes could not be saved.
 func gitFailed(ctx context.Context, what string, err error) *stop {
 	if ctx.Err() != nil {
 		return stopped(ctx)
@@ -232,11 +232,11 @@ func gitFailed(ctx context.Context, what string, err error) *stop {
 	return &stop{code: event.CodeCommit, detail: fmt.Sprintf("%s: %v", what, err)}
 }
 
-// wipTrailer says of a commit that its job did not come to its end, and why.
+// wipTrailer marks the commit of a job that did not finish, with its outcome.
 const wipTrailer = "Millhand-Outcome: "
 
-// message is the commit's message with its trailers. A job that did not come to
-// its end has an outcome.
+// message returns the commit message with its trailers. outcome is set for a job that did
+// not finish.
 func (j *job) message(base string, unfinished event.Outcome) string {
 	text := strings.TrimSpace(j.spec.Commit.Message)
 	if text == "" {
@@ -250,11 +250,10 @@ func (j *job) message(base string, unfinished event.Outcome) string {
 	return fmt.Sprintf("%s\n\nMillhand-Run: %s\nMillhand-Job: %s\n%s%s\n%s", text, j.opts.RunID, j.spec.ID, taskTrailer, taskHash(j.spec, base), trailer)
 }
 
-// maxSubject is how long the first line of a commit made from a prompt may be,
-// in characters.
+// maxSubject is the maximum length of a subject made from a prompt, in characters.
 const maxSubject = 60
 
-// subject is the first line of a prompt, shortened.
+// subject returns the first line of a prompt, truncated.
 func subject(prompt string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(prompt), "\n")
 	line = textcut.OneLine(line)

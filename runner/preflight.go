@@ -21,7 +21,7 @@ import (
 	"github.com/millhand/millhand/tasks"
 )
 
-// Look is what a preflight needs to know of the world.
+// Look has the options of a preflight.
 type Look struct {
 	Git     gitdir.Env
 	Mirrors string // directory of the mirrors of url repositories; created if missing
@@ -31,8 +31,8 @@ type Look struct {
 	Auth func(urls []string) (func(url string) remote.Auth, error)
 	// Proxy returns the proxy of a request to a remote; nil: no proxy.
 	Proxy func(*http.Request) (*url.URL, error)
-	// Local leaves everything alone that is not on this machine: jobs on url
-	// repositories are not looked at, and no remote is asked for its branches.
+	// Local restricts the preflight to this machine: it does not check jobs on url
+	// repositories, and contacts no remote.
 	Local bool
 	// Fetching is called for each url repository before it is fetched, and Fetched
 	// afterwards; nil for nobody. Calls do not overlap.
@@ -40,7 +40,7 @@ type Look struct {
 	Fetched  func(name string, err error)
 }
 
-// Ready is what a preflight found out about the jobs of a plan.
+// Ready is the result of a preflight for the jobs of a plan.
 type Ready struct {
 	starts  map[string]start // by job id
 	secrets []string
@@ -65,8 +65,8 @@ func (r *Ready) Trees(plan *tasks.Plan) []string {
 	return dirs
 }
 
-// Skip returns how a job ends without being begun. Its reason is empty if the
-// job is begun.
+// Skip returns the end of a job that is not started. Its reason is empty if the job is
+// started.
 func (r *Ready) Skip(job string) event.JobEnd {
 	s := r.starts[job].skip
 	if s == nil {
@@ -75,21 +75,21 @@ func (r *Ready) Skip(job string) event.JobEnd {
 	return s.code.End(s.detail)
 }
 
-// start is where a job begins.
+// start is the state that a job starts from.
 type start struct {
-	origin *gitops.Repo // nil for a copy, which is made when its first job begins
+	origin *gitops.Repo // nil for a copy, which is created when its first job starts
 	below  string       // the workspace in the work tree, slash separated; "" for the root
 	base   string       // commit; "" in place and for a copy, where it is found when the job begins
 	tip    string       // commit that the job's branch is at before, in origin; "" for none
 	remote remote.Repo
 	lease  string // commit that the remote's branch is at before; "" for none
-	skip   *stop  // why the job is not begun; nil if it is
+	skip   *stop  // why the job is not started; nil if it is
 
 	earlier event.Commit // of an earlier run, which is only to be pushed; the zero value for none
 }
 
-// Refusal is why a job must not run as its manifest has it. One refused job
-// refuses the whole run, before anything is spent.
+// Refusal is the reason why a job can't run with its manifest. One refused job refuses
+// the entire run, before money is spent.
 type Refusal struct {
 	Job  string
 	Code event.Code
@@ -118,25 +118,23 @@ func Refusals(err error) []*Refusal {
 	return all
 }
 
-// refuse makes a refusal whose job is filled in later.
+// refuse returns a refusal whose job is set later.
 func refuse(code event.Code, format string, args ...any) error {
 	return &Refusal{Code: code, Err: fmt.Errorf(format, args...)}
 }
 
-// How long a preflight waits for a remote.
+// The timeouts of a preflight for remotes.
 const (
 	fetchTime = 15 * time.Minute
 	askTime   = time.Minute
 )
 
-// Preflight looks at the repository of every selected job before anything runs
-// or is spent: it fetches what is elsewhere, resolves what each job starts
-// from, and finds what the job would come to grief over later. The error joins
-// a [Refusal] for each job that is refused, or is that of look.Auth, or says
-// that ctx is over.
+// Preflight checks the repository of every selected job before anything runs or money is
+// spent: it fetches remote repositories, resolves the commit that each job starts from,
+// and detects reasons why the job would fail later. The error joins a [Refusal] for each
+// refused job, or is the error of look.Auth or of ctx.
 //
-// A repository that can't be fetched is no refusal: its jobs fail, and the
-// others run.
+// If a repository can't be fetched, only its jobs fail; it is not a refusal.
 func Preflight(ctx context.Context, plan *tasks.Plan, look Look) (*Ready, error) {
 	p := &preflight{Look: look, plan: plan, origins: map[string]*origin{}, taken: map[string]string{}}
 	p.open(ctx)
@@ -163,7 +161,7 @@ func Preflight(ctx context.Context, plan *tasks.Plan, look Look) (*Ready, error)
 	return ready, errors.Join(refused...)
 }
 
-// preflight is one look at a plan.
+// preflight is one preflight of a plan.
 type preflight struct {
 	Look
 	plan    *tasks.Plan
@@ -173,8 +171,7 @@ type preflight struct {
 	telling sync.Mutex
 }
 
-// origin is a repository that jobs of the plan run on, and what has been found
-// out about it so far.
+// origin is a repository of the plan's jobs, with the results of its checks so far.
 type origin struct {
 	repo *gitops.Repo
 	err  error
@@ -327,7 +324,7 @@ func (p *preflight) fetch(ctx context.Context, o *origin, r tasks.Repo) {
 	}
 }
 
-// answers asks a remote whether it is there.
+// answers checks whether a remote responds.
 func (p *preflight) answers(ctx context.Context, r tasks.Repo) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, askTime, fmt.Errorf("no response within %s", askTime))
 	defer cancel()
@@ -372,7 +369,7 @@ func (p *preflight) remoteOf(o *origin) func(context.Context) (remote.Repo, map[
 	}
 }
 
-// job finds out where a job begins.
+// job determines the state that a job starts from.
 func (p *preflight) job(ctx context.Context, j tasks.Job) (start, error) {
 	o := p.origins[key(j.Repo)]
 	switch {
@@ -380,7 +377,7 @@ func (p *preflight) job(ctx context.Context, j tasks.Job) (start, error) {
 		return start{skip: &stop{code: event.CodeCondition, detail: j.Skip}}, nil
 	case j.Repo.Kind == tasks.RepoCopy:
 		return p.copied(j)
-	case o == nil: // not looked at
+	case o == nil: // not checked
 		return start{}, nil
 	case j.Repo.Kind == tasks.RepoURL:
 		return p.mirrored(ctx, j, o)
@@ -390,7 +387,7 @@ func (p *preflight) job(ctx context.Context, j tasks.Job) (start, error) {
 	return p.local(ctx, j, o)
 }
 
-// unsupported refuses what gitops can't handle with its own code.
+// unsupported refuses features that gitops does not support.
 func unsupported(err error) error {
 	var u *gitdir.UnsupportedError
 	if errors.As(err, &u) {
@@ -399,7 +396,7 @@ func unsupported(err error) error {
 	return err
 }
 
-// copied looks at a directory of which the run makes a repository.
+// copied checks a directory of which the run creates a repository.
 func (p *preflight) copied(j tasks.Job) (start, error) {
 	skip, err := condition(j, func(path string) (bool, error) {
 		_, err := os.Lstat(filepath.Join(j.Repo.Dir, filepath.FromSlash(path)))
@@ -411,7 +408,7 @@ func (p *preflight) copied(j tasks.Job) (start, error) {
 	return start{skip: skip}, err
 }
 
-// mirrored looks at a repository elsewhere.
+// mirrored checks a remote repository.
 func (p *preflight) mirrored(ctx context.Context, j tasks.Job, o *origin) (start, error) {
 	var u *gitdir.UnsupportedError
 	switch {
@@ -436,12 +433,12 @@ func (p *preflight) mirrored(ctx context.Context, j tasks.Job, o *origin) (start
 	return s, s.take(j, branchAt{tip: fetchedTip(o.repo, j.Commit.Branch), where: "on " + s.remote.String(), remote: true})
 }
 
-// notFetched is the end of a job whose repository can't be got at.
+// notFetched returns the stop of a job whose repository can't be fetched.
 func notFetched(what string, err error) *stop {
 	return &stop{code: event.CodeClone, detail: fmt.Sprintf("%s: %v", what, err)}
 }
 
-// local looks at a repository on this machine.
+// local checks a repository on this machine.
 func (p *preflight) local(ctx context.Context, j tasks.Job, o *origin) (start, error) {
 	s := start{origin: o.repo, below: o.below}
 	if err := writable(j, o.repo, o.head); err != nil {
@@ -462,7 +459,7 @@ func (p *preflight) local(ctx context.Context, j tasks.Job, o *origin) (start, e
 	if done, err := p.decides(ctx, j, o, &s); done || err != nil || j.Publish == tasks.PublishPatch {
 		return s, err
 	}
-	// Two worktrees of one repository have their branches in one place.
+	// Two worktrees of one repository share their branches.
 	place := o.repo.Git.Common + "\x00" + j.Commit.Branch
 	if other := p.taken[place]; other != "" {
 		return s, refuse(event.CodeBranchExists, "branch %s in %s is also used by job %s", j.Commit.Branch, o.repo.Git.Common, other)
@@ -481,7 +478,7 @@ func (p *preflight) local(ctx context.Context, j tasks.Job, o *origin) (start, e
 	return p.onRemote(ctx, j, o, s)
 }
 
-// resolve finds the commit that the job starts from.
+// resolve resolves the commit that the job starts from.
 func (s *start) resolve(j tasks.Job) (err error) {
 	if s.base, err = s.origin.Git.Resolve(baseOf(j)); err != nil {
 		return &Refusal{Code: event.CodeBase, Err: err}
@@ -489,8 +486,8 @@ func (s *start) resolve(j tasks.Job) (err error) {
 	return nil
 }
 
-// decides finds out whether the job is left out, and refuses what it could not
-// commit rightly.
+// decides determines whether the job is skipped, and refuses repositories whose files it
+// could not commit correctly.
 func (p *preflight) decides(ctx context.Context, j tasks.Job, o *origin, s *start) (done bool, err error) {
 	s.skip, err = condition(j, func(name string) (bool, error) { return o.repo.Has(s.base, path.Join(s.below, name)) })
 	if err != nil || s.skip != nil {
@@ -499,7 +496,7 @@ func (p *preflight) decides(ctx context.Context, j tasks.Job, o *origin, s *star
 	return false, p.filters(ctx, j, o, s.base)
 }
 
-// condition evaluates what a job's if asks of the repository.
+// condition evaluates the parts of a job's if that depend on the repository.
 func condition(j tasks.Job, has func(string) (bool, error)) (*stop, error) {
 	if j.If == nil {
 		return nil, nil
@@ -537,7 +534,7 @@ func (p *preflight) filters(ctx context.Context, j tasks.Job, o *origin, base st
 	return refuse(event.CodeFilter, "clean filters and LFS are not supported: %s; add these paths to commit.protect, so that they are never committed, or exclude the repository", someOf(paths))
 }
 
-// inPlace looks at a tree that the job works in itself.
+// inPlace checks a tree that the job changes in place.
 func (p *preflight) inPlace(ctx context.Context, j tasks.Job, o *origin, s start) (start, error) {
 	if err := p.free(j, o); err != nil {
 		return s, err
@@ -558,8 +555,8 @@ func (p *preflight) inPlace(ctx context.Context, j tasks.Job, o *origin, s start
 	return p.inStep(ctx, o, s)
 }
 
-// inStep finds out whether the remote's branch is at the commit that is
-// checked out, so that a commit on it is all that a push would bring there.
+// inStep checks that the remote's branch is at the checked-out commit, so that a push
+// adds only the job's commit.
 func (p *preflight) inStep(ctx context.Context, o *origin, s start) (start, error) {
 	var branches map[string]string
 	var err error
@@ -573,8 +570,7 @@ func (p *preflight) inStep(ctx context.Context, o *origin, s start) (start, erro
 	return s, nil
 }
 
-// free refuses a tree in which a job's changes could not be told from the
-// user's, unless the manifest allows it.
+// free refuses a tree with uncommitted changes of the user, unless the manifest allows it.
 func (p *preflight) free(j tasks.Job, o *origin) error {
 	if j.Repo.Ref != "" && !o.head.Unborn {
 		return refuse(event.CodeBase, "%s is changed in place, so ref %s can't be used: remove ref, or commit to a separate branch", o.repo.Root(), j.Repo.Ref)

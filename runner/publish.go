@@ -12,16 +12,15 @@ import (
 	"github.com/millhand/millhand/tasks"
 )
 
-// How a push is made: each try has its time, and one that failed on the way is
-// made again after a while.
+// The timeout of each push attempt, and the number and delay of retries.
 const (
 	pushTime  = 5 * time.Minute
 	pushTries = 3
 	pushWait  = 2 * time.Second
 )
 
-// publish pushes the job's commit, if its task says so. The commit and the
-// patch stay whatever becomes of it.
+// publish pushes the job's commit, if its task has publish.mode push. A failure does not
+// remove the commit and the patch.
 func (l *landing) publish(ctx context.Context) *stop {
 	if l.job.spec.Publish != tasks.PublishPush || l.made.Hash == "" {
 		return nil
@@ -73,15 +72,14 @@ type pusher struct {
 	remote.PushOptions
 	from *gitops.Repo
 	warn func(text string)
-	wait time.Duration // after the first try that failed; longer after each
+	wait time.Duration // after the first failed attempt; increases with each
 }
 
 // lookTime bounds the query for the result of an interrupted push: a stop must
 // not take longer than the 7.5 s after which CI systems send the next signal.
 const lookTime = 2 * time.Second
 
-// lookAfterPush finds out whether a push that was under way when the run had to
-// end went through.
+// lookAfterPush checks whether a push that was in progress when the run ended succeeded.
 func (p *pusher) lookAfterPush(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, lookTime)
 	defer cancel()
@@ -92,8 +90,8 @@ func (p *pusher) lookAfterPush(ctx context.Context) bool {
 	return false
 }
 
-// push tries until the push went through, was refused, or has failed too
-// often. A try whose answer was lost may have gone through all the same.
+// push retries until the push succeeds, is rejected, or has failed too often. An attempt
+// whose response was lost may have succeeded.
 func (p *pusher) push(ctx context.Context) error {
 	for try := 1; ; try++ {
 		err := p.once(ctx)
@@ -116,9 +114,9 @@ func (p *pusher) push(ctx context.Context) error {
 	}
 }
 
-// leaseInPlace finds what a checked out branch is at on the remote now: it may
-// be missing there, or must be where the job began. A job before may have
-// pushed it, so that this can't be known earlier.
+// leaseInPlace returns the current commit of a checked-out branch on the remote: the
+// branch must be missing there, or at the commit that the job started from. It is not
+// checked earlier, because an earlier job may have pushed it.
 func (p *pusher) leaseInPlace(ctx context.Context, base string) (string, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, askTime, fmt.Errorf("timed out after %s", askTime))
 	defer cancel()
