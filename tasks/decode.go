@@ -134,22 +134,6 @@ func (v value) scalar() (text, bool) {
 	return text{v, v.node.Value}, true
 }
 
-// boolean reads true or false; YAML 1.1's yes and no are no booleans.
-func (v value) boolean() (bool, bool) {
-	if !v.isBoolean() {
-		fix := "write true or false"
-		switch strings.ToLower(v.node.Value) {
-		case "yes", "on", "y", "1":
-			fix = "write true"
-		case "no", "off", "n", "0":
-			fix = "write false"
-		}
-		v.wrong("true or false", fix)
-		return false, false
-	}
-	return strings.EqualFold(v.node.Value, "true"), true
-}
-
 // list returns a reader of lists. Entries that cannot be read are left out.
 func list[T any](read func(value) (T, bool)) func(value) ([]T, bool) {
 	return func(v value) ([]T, bool) {

@@ -27,8 +27,8 @@ var (
 	globForm     = form[string]{Type{Name: "string"}, readGlob}
 )
 
-// atLeast is the form of an integer without an upper bound.
-func atLeast(least int) form[int] { return between(least, math.MaxInt) }
+// positive is the form of an integer from 1.
+func positive() form[int] { return between(1, math.MaxInt) }
 
 // between is the form of an integer. math.MaxInt is no bound.
 func between(least, most int) form[int] {
@@ -66,7 +66,7 @@ func readBool(v value) (bool, bool) {
 
 // readTokens reads a number of tokens.
 func readTokens(v value) (int64, bool) {
-	n, ok := atLeast(1).read(v)
+	n, ok := positive().read(v)
 	return int64(n), ok
 }
 

@@ -46,12 +46,12 @@ func (m *manifest) keys() keys {
 
 func (l *Limits) keys() keys {
 	return keys{
-		{"turns", into(&l.Turns, atLeast(1)), "100", "Model requests of a job"},
+		{"turns", into(&l.Turns, positive()), "100", "Model requests of a job"},
 		{"cost", into(&l.CostUSD, costForm), "", "Cost of a job in USD"},
 		{"time", into(&l.Time, durationForm), "1h", "Duration of a job"},
 		{"tokens", into(&l.Tokens, tokensForm), "", "Input and output tokens of a job"},
-		{"denials", into(&l.Denials, atLeast(1)), "50", "Denied tool calls of a job"},
-		{"failures", into(&l.Failures, atLeast(1)), "50", "Failed tool calls of a job"},
+		{"denials", into(&l.Denials, positive()), "50", "Denied tool calls of a job"},
+		{"failures", into(&l.Failures, positive()), "50", "Failed tool calls of a job"},
 		{"disk", into(&l.Disk, bytesForm), "8GB", "Growth of the workspace and the private directories of a job"},
 		{"memory", into(&l.Memory, bytesForm), "", "Memory of the commands of a job"},
 		{"processes", into(&l.Processes, between(leastProcesses, math.MaxInt32)), "4096", "Processes and threads of the commands of a job"},
@@ -69,7 +69,7 @@ func (s *Sampling) keys() keys {
 	return keys{
 		{"effort", into(&s.Effort, effortForm), "", "Reasoning effort (the provider's default if absent)"},
 		{"temperature", into(&s.Temperature, temperatureForm), "", "Sampling temperature from 0 to 2 (the provider's default if absent)"},
-		{"max_output", into(&s.MaxOutput, atLeast(1)), "", "Output tokens of a response (the provider's default if absent)"},
+		{"max_output", into(&s.MaxOutput, positive()), "", "Output tokens of a response (the provider's default if absent)"},
 	}
 }
 
@@ -95,7 +95,7 @@ func (t *task) keys() keys {
 		{"if", into(&t.condition, conditionForm), "", "Expression; the job is skipped if it is false"},
 		{"setup", bounded(policy.Setup, into(&t.setup, upTo(maxCommands, listOf(commandForm)))), "", "Shell commands that run before the agent"},
 		{"verify", bounded(policy.Verify, into(&t.verify, upTo(maxCommands, listOf(checkForm)))), "", "Commands that must succeed after the agent reports completion"},
-		{"attempts", into(&t.attempts, atLeast(1)), "1", "Number of times that the agent may work until verify succeeds"},
+		{"attempts", into(&t.attempts, positive()), "1", "Number of times that the agent may work until verify succeeds"},
 		{"require_changes", into(&t.requireChanges, boolForm), "false", "Fail the job if it changes nothing"},
 		{"output", into(&t.schema, outputForm), "", "Form of the final message"},
 		{"commit", into(&t.commit, commitForm), "", "How changes are committed; false leaves them in place without a commit"},
@@ -203,7 +203,7 @@ func (a *agent) keys() keys {
 		{"mode", into(&a.mode, agentModeForm), "", "primary: for tasks only; subagent or all: models may start it"},
 		{"model", into(&a.model, optional(oneModelForm)), "", "Model (the task's if absent)"},
 		{"profile", into(&a.profile, optional(textForm)), "", "Profile that limits the task's profile"},
-		{"turns", into(&a.Turns, atLeast(1)), "", "Model requests of the agent (the task's limit if absent)"},
+		{"turns", into(&a.Turns, positive()), "", "Model requests of the agent (the task's limit if absent)"},
 	}, a.Sampling.keys()...)
 }
 

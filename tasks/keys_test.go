@@ -256,6 +256,7 @@ func both(t *testing.T, test func(t *testing.T, d document, k Key, policy bool))
 
 func TestEveryKeyOfTheTablesDecodes(t *testing.T) {
 	both(t, func(t *testing.T, d document, k Key, policy bool) {
+		t.Helper()
 		d.sampled(k, map[bool]map[string]mapNode{false: samples, true: policySamples}[policy])
 		if k.NotSupported {
 			d.set(k, mapNode{"x": 1})
@@ -272,6 +273,7 @@ func TestEveryKeyOfTheTablesDecodes(t *testing.T) {
 
 func TestEveryKeyThatDecodesIsInTheTables(t *testing.T) {
 	both(t, func(t *testing.T, d document, k Key, policy bool) {
+		t.Helper()
 		d.at(parent(k))["qqqqqqqqqqqqqqqqqqqqqqqq"] = 1
 		_, err := d.load(t, policy)
 		if k.NotSupported || strings.HasPrefix(k.Path, "tasks[].matrix.") { // its other keys are names of values

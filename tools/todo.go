@@ -60,7 +60,6 @@ func todoWriteTool() Tool {
 }
 
 func prepareTodoWrite(env *Env, in todoWriteInput) (Pending, error) {
-
 	return Pending{Needs: needTodo("todowrite"), Title: todoTitle(in.Todos), Do: func(context.Context) (Result, error) {
 		env.Todos.set(in.Todos)
 		return todoResult(in.Todos)

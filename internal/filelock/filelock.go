@@ -19,6 +19,7 @@ var ErrHeld = errors.New("lock is held")
 // Mode is how a lock is held.
 type Mode int
 
+// The modes.
 const (
 	Exclusive Mode = iota // by one open file
 	Shared                // by any number of open files, none of them exclusively

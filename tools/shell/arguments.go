@@ -50,7 +50,7 @@ func joined(dir, x word) word {
 }
 
 // parseDD reads file names from if=F and of=F.
-func parseDD(w *walker, c call, d program) {
+func parseDD(w *walker, c call, _ program) {
 	for _, x := range c.args() {
 		name, file, ok := x.cut("=")
 		switch {

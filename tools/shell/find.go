@@ -7,7 +7,7 @@ import (
 
 // parseFind reports the files of find: where it searches, and what its expression does
 // with the files that it finds.
-func parseFind(w *walker, c call, d program) {
+func parseFind(w *walker, c call, _ program) {
 	starts, expression := findStarts(w, c)
 	if c.more {
 		w.result.unknown(ReasonOption, c.text)

@@ -39,8 +39,15 @@ var programTable = sync.OnceValue(func() knowledge {
 // joins those of all lines.
 func parseKnowledge(text string) (knowledge, error) {
 	k := knowledge{
-		map[string]program{}, map[string]wrapper{}, map[string]manager{}, map[string]subcommand{},
-		names{}, names{}, names{}, names{}, names{},
+		map[string]program{},
+		map[string]wrapper{},
+		map[string]manager{},
+		map[string]subcommand{},
+		names{},
+		names{},
+		names{},
+		names{},
+		names{},
 	}
 	var errs []error
 	for i, line := range strings.Split(text, "\n") {
