@@ -99,8 +99,8 @@ func runDoctor(ctx context.Context, w World, o doctorOptions) error {
 // examine runs all checks. It runs git and bash to get their versions, and uses
 // no network.
 func examine(ctx context.Context, w World, mode sandbox.Mode) (*examination, error) {
-	if !slices.Contains(sandbox.Modes(), mode) {
-		return nil, fail(event.ExitUsage, "invalid sandbox mode %q: use one of %v", mode, sandbox.Modes())
+	if err := mode.Check(); err != nil {
+		return nil, failure{event.ExitUsage, err}
 	}
 	tmp := w.Getenv("TMPDIR")
 	if tmp == "" {

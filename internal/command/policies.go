@@ -119,7 +119,7 @@ func checkActors(w World, set policy.Set) error {
 	}
 	for _, name := range actors {
 		if by, refused := set.Refuses(policy.Actors, name); refused {
-			return fail(event.ExitUsage, "%q may not start runs: not allowed by %s; nothing was run", name, by.By())
+			return fail(event.ExitUsage, "user %q is not permitted to start runs: denied by %s", name, by.By())
 		}
 	}
 	return nil

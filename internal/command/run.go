@@ -198,8 +198,8 @@ func execute(ctx context.Context, w World, out *rundir.Dir, plan *tasks.Plan, o 
 // the mode does not allow that level.
 func chooseLevel(ctx context.Context, mode string, shell bool) (sandbox.Level, sandbox.State, error) {
 	m := sandbox.Mode(mode)
-	if !slices.Contains(sandbox.Modes(), m) {
-		return sandbox.None, sandbox.State{}, fail(event.ExitUsage, "invalid sandbox mode %q: use one of %v", mode, sandbox.Modes())
+	if err := m.Check(); err != nil {
+		return sandbox.None, sandbox.State{}, failure{event.ExitUsage, err}
 	}
 	var found sandbox.Found
 	if m == sandbox.Auto || m == sandbox.Require {

@@ -337,7 +337,7 @@ type KeyError struct {
 }
 
 func (e *KeyError) Error() string {
-	return fmt.Sprintf("%s requires an API key: set %s", e.Model, strings.Join(e.Variables, " or "))
+	return fmt.Sprintf("missing API key for %s: set the environment variable %s", e.Model, strings.Join(e.Variables, " or "))
 }
 
 // first returns the value of the first variable that is set.

@@ -3,37 +3,49 @@ package sandbox
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
-// Mode is what the user asks for with --sandbox.
+// Mode is the value of --sandbox.
 type Mode string
 
 // The modes.
 const (
-	Auto     Mode = "auto"     // the best that the machine can do
-	Require  Mode = "require"  // full confinement, or nothing runs
+	Auto     Mode = "auto"     // the best level that the machine supports
+	Require  Mode = "require"  // level Full; an error if it is not supported
 	External Mode = "external" // a container around millhand is the boundary
 	Off      Mode = "off"      // none
 )
 
-// Modes returns every mode.
-func Modes() []Mode { return []Mode{Auto, Require, External, Off} }
+// modes returns every mode.
+func modes() []Mode { return []Mode{Auto, Require, External, Off} }
 
-// ErrAbsent is the cause when a required sandbox can't be had.
-var ErrAbsent = errors.New("there is no such sandbox here")
+// Check returns an error that lists the modes if m is invalid.
+func (m Mode) Check() error {
+	if slices.Contains(modes(), m) {
+		return nil
+	}
+	var names []string
+	for _, mode := range modes() {
+		names = append(names, string(mode))
+	}
+	return fmt.Errorf("invalid sandbox mode %q: use one of %s", m, strings.Join(names, ", "))
+}
+
+// ErrAbsent is the cause if a required sandbox is not supported by the machine.
+var ErrAbsent = errors.New("sandbox not supported on this machine")
 
 // State is what confines the children of a job.
 type State struct {
 	Level        string // A, B, external or none
-	FS, Net, PID bool   // what of it is confined
-	Warning      string // what the user should know; "" if nothing
+	FS, Net, PID bool   // whether files, network and processes are confined
+	Warning      string // for the user; "" if none
 }
 
-// Choose returns the level that a mode results in on a machine that Probe has
-// looked at. With a shell in play, it fails with ErrAbsent rather than choose
-// None, unless the user says Off; without, the runner starts nothing that the
-// model wrote, and None will do.
+// Choose returns the level of a mode on a machine, given the result of Probe. If
+// commands can run, it returns ErrAbsent instead of None, except for Off; otherwise
+// the runner starts no program that the model chose, and None is sufficient.
 func Choose(m Mode, shell bool, f Found) (Level, error) {
 	switch m {
 	case Off:
@@ -51,10 +63,10 @@ func Choose(m Mode, shell bool, f Found) (Level, error) {
 		}
 		return f.Best, nil
 	}
-	return None, fmt.Errorf("there is no sandbox mode %q; the modes are %v", m, Modes())
+	return None, m.Check()
 }
 
-// absent says what is missing, and what else can be done.
+// absent returns an error with what is missing, and alternatives.
 func absent(m Mode, f Found) error {
 	var missing strings.Builder
 	for _, why := range f.Missing {
