@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Found is what a machine was found able to do.
+// Found is the result of Probe.
 type Found struct {
 	Best     Level // Full, Partial or None
 	Landlock int   // the version of the kernel's interface, 0 for none
@@ -18,11 +18,11 @@ type Found struct {
 // Missing is something that keeps a machine from a level.
 type Missing struct {
 	Level Level
-	What  string // what was tried, and what the kernel answered
-	Fix   string // what to do about it; "" if nothing is known
+	What  string // what was tried, and the kernel's error
+	Fix   string // how to enable it; "" if unknown
 }
 
-// String is the whole in one line.
+// String returns level, error and fix in one line.
 func (m Missing) String() string {
 	text := fmt.Sprintf("no %s sandbox: %s", m.Level, m.What)
 	if m.Fix != "" {
@@ -31,8 +31,8 @@ func (m Missing) String() string {
 	return text
 }
 
-// State is the state of a level on this machine. At less than Full, the start of
-// its warning says why the machine has no more.
+// State returns the state of a level on this machine. Below Full, the start of its
+// warning contains why the machine does not support more.
 func (f Found) State(l Level) State {
 	s := l.State()
 	var why []string
@@ -45,12 +45,12 @@ func (f Found) State(l Level) State {
 	return s
 }
 
-// Feature is something of the kernel that sandboxes are made with.
+// Feature is a kernel feature that the sandbox uses.
 type Feature struct {
 	Name  string
-	Works bool   // as the user that millhand runs as
-	What  string // what was found
-	Fix   string // what to do about it if it doesn't work; "" if nothing is known
+	Works bool   // for the user that runs millhand
+	What  string // details
+	Fix   string // how to enable it; "" if it works or if unknown
 }
 
 // kernel returns the release of the running kernel.
