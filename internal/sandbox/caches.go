@@ -6,17 +6,18 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strings"
 )
 
-// Cache is what a build tool keeps between builds: directories, and the variables
-// that tell the tool where they are.
+// Cache is the cache of a build tool: its directories, and the environment variables
+// that contain their paths.
 type Cache struct {
-	Dirs []string // to be granted as Spec.Writable, once they exist
+	Dirs []string // to be added to Spec.Writable; they must exist then
 	Env  []string // NAME=value
 }
 
-// cacheDirs tells, by the names that a profile uses, which variables lead to a
-// tool's caches, and where those are by default, below the home directory.
+// cacheDirs maps the names of caches in profiles to the environment variables of the
+// tool and their defaults, relative to the home directory.
 func cacheDirs() map[string]map[string]string {
 	return map[string]map[string]string{
 		"go":     {"GOMODCACHE": "go/pkg/mod", "GOCACHE": ".cache/go-build"},
@@ -31,17 +32,17 @@ func cacheDirs() map[string]map[string]string {
 	}
 }
 
-// CacheNames returns the names of the caches that there are, sorted.
+// CacheNames returns the names of the supported caches, sorted.
 func CacheNames() []string { return slices.Sorted(maps.Keys(cacheDirs())) }
 
-// FindCache returns a cache by its name, as the variables of the user's own
-// environment place it, or below the user's home. Cargo's and Gradle's homes
-// hold credentials and programs that run outside, too, so theirs are directories
-// apart, below the directory own.
+// FindCache returns a cache by its name. Its directories are those of the variables in
+// the user's environment, by default below the user's home. The homes of Cargo and
+// Gradle contain credentials and programs that also run outside of the sandbox, so
+// these get separate directories below the directory own.
 func FindCache(name, home, own string, getenv func(string) string) (Cache, error) {
 	dirs, ok := cacheDirs()[name]
 	if !ok {
-		return Cache{}, fmt.Errorf("there is no cache %q; there are %v", name, CacheNames())
+		return Cache{}, fmt.Errorf("invalid cache %q: use one of %s", name, strings.Join(CacheNames(), ", "))
 	}
 	var c Cache
 	for _, variable := range slices.Sorted(maps.Keys(dirs)) {

@@ -14,19 +14,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// group is a control group (version 2) that all commands of a job are in. It
-// bounds what they use together, root's too, and kills what is left of them.
+// group is a control group (version 2) with all commands of a job. It limits their
+// total usage, including root's, and kills remaining processes.
 type group struct {
 	dir  string
 	open *os.File
 }
 
-// hierarchy says where the control groups are, and which one this process is in.
+// hierarchy is the mount of the control groups, and the group of this process.
 type hierarchy struct{ mount, root, own string }
 
-// newGroup makes a group beside this process's own, where that can be: the
-// parent must be writable, and hand the controllers that the limits take to its
-// children. nil means that it can't, or that there is nothing to limit.
+// newGroup creates a sibling of this process's own group, if possible: the parent must
+// be writable, and delegate the controllers of the limits to its children. It returns
+// nil if that is not possible, or if there is nothing to limit.
 func newGroup(l Limits) (*group, error) {
 	limits := groupLimits(l)
 	h, ok := findHierarchy()
@@ -41,7 +41,7 @@ func newGroup(l Limits) (*group, error) {
 	return nil, nil //nolint:nilnil // see above
 }
 
-// groupLimits is what a group's files are to say.
+// groupLimits returns the contents of the group's files.
 func groupLimits(l Limits) map[string]string {
 	limits := map[string]string{}
 	if l.Pids > 0 {
@@ -53,9 +53,9 @@ func groupLimits(l Limits) map[string]string {
 	return limits
 }
 
-// parents are the groups that one could be made in: that which this process's
-// own is in, and if its own is all that is to be seen, that one. The kernel lets
-// it hand controllers down if it is the root of them all.
+// parents returns the possible parents of a new group: the parent of this process's
+// own, or its own if that is the root of the mount. The kernel permits a group with
+// processes to delegate controllers only if it is the root of the hierarchy.
 func (h hierarchy) parents() []string {
 	own := filepath.Join(h.mount, strings.TrimPrefix(h.own, h.root))
 	if parent := filepath.Dir(own); within(parent, h.mount) {
@@ -64,15 +64,15 @@ func (h hierarchy) parents() []string {
 	return []string{own}
 }
 
-// canEnter reports whether processes can be started in a group, by the newer of
-// the system calls for starting them, which some containers' filters don't know.
-// The call is made with nothing to do, and fails in any case.
+// canEnter reports whether processes can be started in a group. This requires clone3,
+// which the seccomp filters of some containers reject. The call has invalid arguments,
+// so that it always fails.
 func canEnter() bool {
 	_, _, errno := unix.Syscall(unix.SYS_CLONE3, 0, 0, 0)
 	return errno != unix.ENOSYS && errno != unix.EPERM
 }
 
-// offers reports whether a group hands the controllers of some limits down.
+// offers reports whether a group delegates the controllers of the limits.
 func offers(parent string, limits map[string]string) bool {
 	text, err := os.ReadFile(filepath.Join(parent, "cgroup.subtree_control"))
 	if err != nil || unix.Access(parent, unix.W_OK) != nil {
@@ -93,13 +93,13 @@ func makeGroup(parent string, limits map[string]string) (*group, error) {
 		return nil, nil //nolint:nilnil // as if it were not writable
 	}
 	if err != nil {
-		return nil, fmt.Errorf("make a control group: %w", err)
+		return nil, fmt.Errorf("create a control group: %w", err)
 	}
 	g := &group{dir: dir}
 	for file, value := range limits {
 		err := os.WriteFile(filepath.Join(dir, file), []byte(value), 0)
-		if err != nil && file != "memory.swap.max" { // a kernel may be without swap
-			return nil, errors.Join(fmt.Errorf("limit a control group: %w", err), g.close())
+		if err != nil && file != "memory.swap.max" { // missing if the kernel has no swap
+			return nil, errors.Join(fmt.Errorf("set %s of a control group: %w", file, err), g.close())
 		}
 	}
 	if g.open, err = os.Open(dir); err != nil {
@@ -108,7 +108,7 @@ func makeGroup(parent string, limits map[string]string) (*group, error) {
 	return g, nil
 }
 
-// close kills whatever is in the group, and removes it.
+// close kills the processes in the group, and removes it.
 func (g *group) close() error {
 	if g.open != nil {
 		g.open.Close()
@@ -116,13 +116,13 @@ func (g *group) close() error {
 	if err := os.WriteFile(filepath.Join(g.dir, "cgroup.kill"), []byte("1"), 0); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("kill a control group: %w", err)
 	}
-	if err := unix.Rmdir(g.dir); err != nil && !errors.Is(err, unix.EBUSY) { // busy: the killed aren't gone yet, and an empty group harms nobody
+	if err := unix.Rmdir(g.dir); err != nil && !errors.Is(err, unix.EBUSY) { // busy: killed processes have not exited yet; an empty group is harmless
 		return fmt.Errorf("remove control group %s: %w", g.dir, err)
 	}
 	return nil
 }
 
-// findHierarchy finds the control groups of version 2, if there are any.
+// findHierarchy finds the control groups of version 2, if mounted.
 func findHierarchy() (hierarchy, bool) {
 	mounts, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil {
@@ -135,8 +135,8 @@ func findHierarchy() (hierarchy, bool) {
 	return parseHierarchy(string(mounts), string(groups))
 }
 
-// parseHierarchy reads mountinfo and cgroup as proc(5) and cgroups(7) describe
-// them.
+// parseHierarchy parses /proc/self/mountinfo and /proc/self/cgroup; see proc(5) and
+// cgroups(7).
 func parseHierarchy(mountinfo, cgroup string) (h hierarchy, ok bool) {
 	for line := range strings.Lines(mountinfo) {
 		before, after, _ := strings.Cut(line, " - ")

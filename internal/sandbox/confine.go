@@ -9,7 +9,7 @@ import (
 	"github.com/millhand/millhand/internal/proc"
 )
 
-// Confine is what package proc starts commands with.
+// Confine prepares a command for package proc.
 func (s *Sandbox) Confine(args, env []string, dir string) (*proc.Confined, error) {
 	l, err := s.Launch(args, env, dir)
 	if err != nil {

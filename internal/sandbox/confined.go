@@ -16,25 +16,24 @@ import (
 	"github.com/millhand/millhand/internal/sandbox/child"
 )
 
-// Sandbox confines the commands of one job. It may be used by several
-// goroutines at once.
+// Sandbox confines the commands of one job. It is safe for concurrent use.
 type Sandbox struct {
 	bounds *bounds
 	level  Level
 	plan   *os.File // child.Plan as JSON, in memory; shared by all children
 	ids    []syscall.SysProcIDMap
 	gids   []syscall.SysProcIDMap
-	group  *group // nil where none can be made
+	group  *group // nil if none can be created
 
-	keepGroups bool // since this user namespace, a rootless container's, forbids to drop them
+	keepGroups bool // supplementary groups can't be dropped in this user namespace (rootless container)
 }
 
-// New prepares to confine commands at a level, Full or Partial, that the
-// machine is known to have. It resolves the spec's paths once: a link that is
-// put in their place later makes launching fail. The caller closes it.
+// New creates a sandbox of a level, Full or Partial, that the machine supports. It
+// resolves the paths of the spec once: replacing one by a symlink later makes Launch
+// fail. The caller closes the sandbox.
 func New(spec Spec, level Level) (*Sandbox, error) {
 	if level != Full && level != Partial {
-		return nil, fmt.Errorf("make a sandbox of level %q: %w", level, ErrAbsent)
+		return nil, fmt.Errorf("create a sandbox of level %q: %w", level, ErrAbsent)
 	}
 	b, err := resolve(spec)
 	if err != nil {
@@ -43,10 +42,10 @@ func New(spec Spec, level Level) (*Sandbox, error) {
 	version := LandlockVersion()
 	if level == Partial {
 		if version == 0 {
-			return nil, fmt.Errorf("make a sandbox without namespaces: %w: the kernel has no Landlock", ErrAbsent)
+			return nil, fmt.Errorf("create a sandbox without namespaces: %w: the kernel has no Landlock", ErrAbsent)
 		}
 		if spec.Network.Serve != nil && spec.Network.Addr.Addr() != netip.AddrFrom4([4]byte{127, 0, 0, 1}) {
-			return nil, fmt.Errorf("confine network access without namespaces: the proxy listens on %s, and has to on 127.0.0.1", spec.Network.Addr)
+			return nil, fmt.Errorf("confine network access without namespaces: the proxy listens on %s instead of 127.0.0.1", spec.Network.Addr)
 		}
 	}
 	s := &Sandbox{bounds: b, level: level, keepGroups: groupsAreKept()}
@@ -67,14 +66,14 @@ func New(spec Spec, level Level) (*Sandbox, error) {
 	return s, nil
 }
 
-// groupsAreKept reports whether root may not drop groups here; see
+// groupsAreKept reports whether root can't drop supplementary groups; see setgroups in
 // user_namespaces(7).
 func groupsAreKept() bool {
 	text, err := os.ReadFile("/proc/self/setgroups")
 	return err == nil && strings.TrimSpace(string(text)) == "deny"
 }
 
-// Close gives up what the sandbox holds, when all its launches have ended.
+// Close releases the sandbox. All its launches must have ended.
 func (s *Sandbox) Close() error { return errors.Join(s.plan.Close(), s.closeGroup()) }
 
 func (s *Sandbox) closeGroup() error {
@@ -84,8 +83,8 @@ func (s *Sandbox) closeGroup() error {
 	return s.group.close()
 }
 
-// LandlockVersion returns the version of the kernel's Landlock interface, 0 if
-// it has none or has it switched off.
+// LandlockVersion returns the version of the kernel's Landlock interface; 0 if it is not
+// supported or disabled.
 func LandlockVersion() int {
 	v, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
 	if errno != 0 {
@@ -94,8 +93,7 @@ func LandlockVersion() int {
 	return int(v)
 }
 
-// planFile writes a plan to a file that has no name, and that nobody can change
-// any more.
+// planFile writes a plan to a sealed memfd, which can't be changed.
 func planFile(plan *child.Plan) (*os.File, error) {
 	text, err := json.Marshal(plan)
 	if err != nil {
@@ -103,7 +101,7 @@ func planFile(plan *child.Plan) (*os.File, error) {
 	}
 	fd, err := unix.MemfdCreate("millhand-plan", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
 	if err != nil {
-		return nil, fmt.Errorf("make a file for the sandbox's plan: %w", err)
+		return nil, fmt.Errorf("create a file for the sandbox's plan: %w", err)
 	}
 	f := os.NewFile(uintptr(fd), "plan")
 	_, err = f.Write(text)
@@ -116,12 +114,12 @@ func planFile(plan *child.Plan) (*os.File, error) {
 	return f, nil
 }
 
-// identity reads which ids exist here and maps each of them to itself, so that
-// owners look inside as they do outside.
+// identity returns a mapping of each ID of this user namespace to itself, so that
+// owners are the same inside and outside.
 func identity(file string) ([]syscall.SysProcIDMap, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
-		return nil, fmt.Errorf("find out which users exist: %w", err)
+		return nil, fmt.Errorf("read the IDs of this user namespace: %w", err)
 	}
 	var ids []syscall.SysProcIDMap
 	for line := range strings.Lines(string(text)) {

@@ -13,11 +13,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ErrGrown is the cause when directories have grown more than they may.
+// ErrGrown is the cause if directories have grown beyond their limit.
 var ErrGrown = errors.New("too much was written to the disk")
 
-// Growth watches how much directories grow, all together, while commands run. It is
-// no quota: what grows faster than it looks gets further than the limit.
+// Growth monitors the total growth of directories while commands run. It is not a
+// quota: directories can exceed the limit between two measurements.
 type Growth struct {
 	dirs  []string
 	limit int64
@@ -25,23 +25,23 @@ type Growth struct {
 
 	measured chan struct{} // closed when before and free are known
 	cancel   context.CancelFunc
-	before   int64 // bytes used at the beginning
-	free     int64 // bytes that were free on the directories' disks, all together
+	before   int64 // bytes used at the start
+	free     int64 // total bytes free on the directories' file systems at the start
 	err      error
 
 	mu   sync.Mutex
-	over int // looks in a row that found the directories beyond the limit
+	over int // consecutive measurements above the limit
 }
 
-// Pauses between two looks: at least the first, and so many times what looking
-// took, so that it costs a small part of one processor.
+// Pauses between two measurements: at least growthPause, and growthRest times the
+// duration of the measurement, to limit its share of CPU time.
 const (
 	growthPause = 250 * time.Millisecond
 	growthRest  = 20
 )
 
-// WatchGrowth begins to measure directories, none of which lies in another, which
-// may grow by limit bytes from now on. The caller closes it.
+// WatchGrowth starts measuring directories, which may grow by limit bytes in total from
+// now on. None may contain another. The caller closes it.
 func WatchGrowth(dirs []string, limit int64, now func() time.Time) *Growth {
 	ctx, cancel := context.WithCancel(context.Background())
 	g := &Growth{dirs: dirs, limit: limit, now: now, measured: make(chan struct{}), cancel: cancel}
@@ -53,7 +53,7 @@ func WatchGrowth(dirs []string, limit int64, now func() time.Time) *Growth {
 	return g
 }
 
-// Close ends the first measurement, should it still go on.
+// Close cancels the first measurement if it is still running.
 func (g *Growth) Close() {
 	if g != nil {
 		g.cancel()
@@ -61,9 +61,9 @@ func (g *Growth) Close() {
 	}
 }
 
-// Beside watches for as long as a command runs, which is until ctx ends. It
-// fails with ErrGrown when the directories are larger than they may be; a command
-// that begins when they are must not let them grow at all, and may clear up.
+// Beside monitors the directories while a command runs, until ctx ends. It returns
+// ErrGrown if they exceed the limit. If they exceeded it before the command, the command
+// can clean up, but must not let them grow.
 func (g *Growth) Beside(ctx context.Context) error {
 	select {
 	case <-g.measured:
@@ -101,9 +101,9 @@ func (g *Growth) Beside(ctx context.Context) error {
 	}
 }
 
-// atEnd looks once more after a command's end, if there can be anything to see:
-// the disks have lost as much as the directories may grow, or the directories were too
-// large before.
+// atEnd measures again after a command has ended, if the limit can be exceeded: the
+// free space of the file systems has decreased by the limit, or the directories were
+// too large before.
 func (g *Growth) atEnd(ctx context.Context) error {
 	if g.Over() == 0 && g.free-g.freeBytes() < g.limit {
 		return nil
@@ -111,8 +111,7 @@ func (g *Growth) atEnd(ctx context.Context) error {
 	return g.Check(ctx)
 }
 
-// Check looks now, and fails with ErrGrown if the directories are larger than they
-// may be.
+// Check measures now, and returns ErrGrown if the directories exceed the limit.
 func (g *Growth) Check(ctx context.Context) error {
 	if g == nil {
 		return nil
@@ -134,8 +133,8 @@ func (g *Growth) Check(ctx context.Context) error {
 	return nil
 }
 
-// Over returns how many commands, one after the other, have ended or were ended
-// with the directories larger than they may be.
+// Over returns the number of consecutive commands that ended with the directories above
+// the limit.
 func (g *Growth) Over() int {
 	if g == nil {
 		return 0
@@ -149,20 +148,19 @@ func (g *Growth) exceeded(grown int64) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.over++
-	return fmt.Errorf("%w: the workspace and the directory for temporary files have grown by %s, and may by %s; remove what is not needed", ErrGrown, megabytes(grown), megabytes(g.limit))
+	return fmt.Errorf("%w: the workspace and the directory for temporary files have grown by %s (limit %s); remove files that are not needed", ErrGrown, megabytes(grown), megabytes(g.limit))
 }
 
 func megabytes(n int64) string { return fmt.Sprintf("%.1f MB", float64(n)/1e6) }
 
-// grown returns by how many bytes the directories have grown.
+// grown returns the growth of the directories in bytes.
 func (g *Growth) grown(ctx context.Context) (int64, error) {
 	used, err := g.used(ctx)
 	return used - g.before, err
 }
 
-// used returns how many bytes the files below the directories take up on the disk,
-// holes not counted. What vanishes or can't be read while it looks counts as
-// nothing; it fails when ctx ends.
+// used returns the disk usage of the directories in bytes, without holes. Files that
+// vanish or can't be read are not counted. It fails if ctx ends.
 func (g *Growth) used(ctx context.Context) (int64, error) {
 	var total int64
 	for _, dir := range g.dirs {
@@ -187,8 +185,8 @@ func (g *Growth) used(ctx context.Context) (int64, error) {
 	return total, nil
 }
 
-// freeBytes returns what is free on the disks that the directories are on, each
-// counted once; 0 if that can't be told.
+// freeBytes returns the total free space of the directories' file systems, each counted
+// once; 0 if unknown.
 func (g *Growth) freeBytes() int64 {
 	var free int64
 	seen := map[unix.Fsid]bool{}

@@ -31,7 +31,7 @@ func TestGrowthEndsWhatRunsBeside(t *testing.T) {
 	fill(t, filepath.Join(p.workspace, "small"), 1<<19)
 	fill(t, filepath.Join(p.tmp, "small"), 1<<19)
 	fill(t, filepath.Join(p.tmp, "more"), 1<<16)
-	if err := <-watched; !errors.Is(err, ErrGrown) || !strings.Contains(err.Error(), "and may by 1.0 MB") {
+	if err := <-watched; !errors.Is(err, ErrGrown) || !strings.Contains(err.Error(), "(limit 1.0 MB)") {
 		t.Errorf("got %v", err)
 	}
 	if g.Over() != 1 {

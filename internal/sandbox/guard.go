@@ -15,33 +15,33 @@ import (
 	"syscall"
 )
 
-// guardMax is the largest file that a Guard keeps the content of; of a larger
-// one it keeps the size and a digest.
+// guardMax is the maximum size in bytes of a file whose content a Guard saves; of larger
+// files it saves the size and a digest.
 const guardMax = 1 << 20
 
-// Guard watches over files that commands at level Partial are able to change,
-// and must not: those that Unprotected names, git's control files above all. It
-// keeps what they were, says what has changed, and puts it back. It works below
-// one directory, which commands can't replace, and follows no link out of it.
+// Guard detects and reverts changes of files that commands at level Partial can write
+// but must not change, such as git's control files. It saves their state, returns which
+// have changed, and restores them. It works below one directory, which commands can't
+// replace, and follows no symlink out of it.
 type Guard struct {
 	root  *os.Root
 	names []string
 	kept  map[string]keptFile
 }
 
-// keptFile is what a name stands for; the zero value is nothing.
+// keptFile is the saved state of a name; the zero value is a missing file.
 type keptFile struct {
 	mode  fs.FileMode
-	text  string // a link's, or a file's that isn't too large
-	large string // size and digest of one that is
+	text  string // the target of a symlink, or the content of a file up to guardMax
+	large string // size and digest of a larger file
 }
 
-// NewGuard keeps what the names below a directory, and everything in them, are
-// now. A name that doesn't exist is kept as such. The caller closes it.
+// NewGuard saves the state of the names below a directory, recursively. A missing name
+// is saved as missing. The caller closes the guard.
 func NewGuard(dir string, names []string) (*Guard, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return nil, fmt.Errorf("watch over files in %s: %w", dir, err)
+		return nil, fmt.Errorf("guard files in %s: %w", dir, err)
 	}
 	g := &Guard{root: root, names: names}
 	if g.kept, err = g.look(); err != nil {
@@ -50,9 +50,9 @@ func NewGuard(dir string, names []string) (*Guard, error) {
 	return g, nil
 }
 
-// GitControls returns the names of what decides how git behaves, in a git
-// directory: what no command needs to change that only looks. A name may hold
-// wildcards, as for the directories of submodules and linked worktrees.
+// GitControls returns the names of the files in a git directory that determine git's
+// behavior and that read-only git commands don't change. Names may contain wildcards,
+// for the directories of submodules and linked worktrees.
 func GitControls(gitDir string) []string {
 	var names []string
 	for _, below := range []string{"", "worktrees/*", "modules/*", "modules/*/modules/*"} {
@@ -63,10 +63,10 @@ func GitControls(gitDir string) []string {
 	return names
 }
 
-// Close gives up the directory.
+// Close closes the directory.
 func (g *Guard) Close() error { return g.root.Close() }
 
-// Changed returns the names of what isn't what it was, sorted.
+// Changed returns the names of changed, new and missing files, sorted.
 func (g *Guard) Changed() ([]string, error) {
 	now, err := g.look()
 	if err != nil {
@@ -91,32 +91,32 @@ func differing(kept, now map[string]keptFile) []string {
 	return out
 }
 
-// Restore puts back what has changed, and fails if it can't: what a file that
-// is too large was, is not known any more.
+// Restore reverts all changes. It fails if that is not possible: the content of large
+// files was not saved.
 func (g *Guard) Restore() error {
 	now, err := g.look()
 	if err != nil {
 		return err
 	}
-	for _, name := range differing(g.kept, now) { // what is new goes first, and a directory before what is in it
+	for _, name := range differing(g.kept, now) { // remove new files first, directories before their content
 		if err := g.clear(name, g.kept[name]); err != nil {
 			return err
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(g.kept)) {
 		if err := g.put(name, g.kept[name]); err != nil {
-			return fmt.Errorf("put %s back: %w", name, err)
+			return fmt.Errorf("restore %s: %w", name, err)
 		}
 	}
 	left, err := g.Changed()
 	if err == nil && len(left) > 0 {
-		err = fmt.Errorf("put files back: %v differ still", left)
+		err = fmt.Errorf("restore files: still different: %s", strings.Join(left, ", "))
 	}
 	return err
 }
 
-// clear makes room for what a name was. A directory that is one still keeps what is
-// in it: most of that nobody has a copy of.
+// clear removes a name so that it can be restored. A directory that still is one keeps
+// its content, most of which was not saved.
 func (g *Guard) clear(name string, was keptFile) error {
 	info, err := g.root.Lstat(name)
 	if err == nil && info.IsDir() {
@@ -134,7 +134,7 @@ func (g *Guard) clear(name string, was keptFile) error {
 	return nil
 }
 
-// put makes a name what it was, if it is gone.
+// put restores a name if it is missing.
 func (g *Guard) put(name string, was keptFile) error {
 	if _, err := g.root.Lstat(name); err == nil || was.mode == 0 && was.text == "" {
 		return nil
@@ -150,11 +150,10 @@ func (g *Guard) put(name string, was keptFile) error {
 	return nil
 }
 
-// look finds out what everything is now, what leads to it included: a directory
-// that is replaced by a link leads elsewhere, and so does a pointer file.
-// Everything is read anew each time: times can be set, and where a file system
-// is held in memory, they don't even change with what is written by way of a
-// mapping.
+// look returns the current state of all names, including their parents: a directory can
+// be replaced by a symlink or a pointer file. It reads all contents each time, because
+// modification times can be set, and do not change with writes through a mapping on
+// in-memory file systems.
 func (g *Guard) look() (map[string]keptFile, error) {
 	found := map[string]keptFile{}
 	for _, pattern := range g.names {
@@ -171,8 +170,8 @@ func (g *Guard) look() (map[string]keptFile, error) {
 	return found, nil
 }
 
-// match returns the names that a pattern stands for now; the pattern itself if
-// it holds no wildcard, whether or not there is such a file.
+// match returns the names that a pattern matches now. A pattern without a wildcard
+// matches itself, even if the file does not exist.
 func (g *Guard) match(pattern string) ([]string, error) {
 	if !strings.Contains(pattern, "*") {
 		return []string{pattern}, nil
@@ -184,7 +183,7 @@ func (g *Guard) match(pattern string) ([]string, error) {
 	return names, nil
 }
 
-// lookTowards looks at a name and at what leads to it.
+// lookTowards adds the state of a name and of its parents.
 func (g *Guard) lookTowards(name string, found map[string]keptFile) error {
 	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
 		if _, seen := found[dir]; seen {
@@ -192,7 +191,7 @@ func (g *Guard) lookTowards(name string, found map[string]keptFile) error {
 		}
 		info, err := g.root.Lstat(dir)
 		switch {
-		case err != nil: // what leads there says why
+		case err != nil: // one of its parents has changed
 		case info.IsDir():
 			found[dir] = keptFile{mode: info.Mode()}
 		default:
@@ -206,9 +205,9 @@ func (g *Guard) lookTowards(name string, found map[string]keptFile) error {
 
 func (g *Guard) lookAt(name string, found map[string]keptFile) error {
 	info, err := g.root.Lstat(name)
-	if err != nil { // it isn't there, or something that leads to it isn't what it was
+	if err != nil { // missing, or a parent has changed
 		found[name] = keptFile{}
-		return nil //nolint:nilerr // that is the answer
+		return nil //nolint:nilerr // recorded as missing
 	}
 	k := keptFile{mode: info.Mode()}
 	switch {
@@ -219,7 +218,7 @@ func (g *Guard) lookAt(name string, found map[string]keptFile) error {
 	case info.Mode().IsRegular():
 		k.text, k.large, err = g.read(name, info.Size())
 	}
-	if err != nil { // it was made unreadable, or was taken away in this moment
+	if err != nil { // unreadable, or removed since Lstat
 		k.large = "unreadable"
 	}
 	found[name] = k
@@ -232,7 +231,7 @@ func (g *Guard) lookInto(name string, k keptFile, found map[string]keptFile) err
 	if err != nil { // as with a file
 		k.large = "unreadable"
 		found[name] = k
-		return nil //nolint:nilerr // it differs from what was kept
+		return nil //nolint:nilerr // recorded as different
 	}
 	for _, e := range entries {
 		if err := g.lookAt(path.Join(name, e.Name()), found); err != nil {
@@ -242,10 +241,10 @@ func (g *Guard) lookInto(name string, k keptFile, found map[string]keptFile) err
 	return nil
 }
 
-// read returns a file's content or, of one that is too large to keep, its size
-// and digest.
+// read returns the content of a file, or the size and digest of a file larger than
+// guardMax.
 func (g *Guard) read(name string, size int64) (text, large string, err error) {
-	f, err := g.root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe that took the file's place must not block
+	f, err := g.root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe that replaced the file must not block
 	if err != nil {
 		return "", "", err
 	}
@@ -256,7 +255,7 @@ func (g *Guard) read(name string, size int64) (text, large string, err error) {
 		return b.String(), "", err
 	}
 	if was := g.kept[name]; g.kept != nil && !strings.HasPrefix(was.large, fmt.Sprint(size, " ")) {
-		return "", fmt.Sprint(size, " not looked at"), nil // it differs already, and may be endless
+		return "", fmt.Sprint(size, " not looked at"), nil // the size differs already, and the file may be endless
 	}
 	sum := sha256.New()
 	if _, err := io.Copy(sum, io.LimitReader(f, size)); err != nil {

@@ -11,15 +11,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Harden protects the calling process, which holds keys, from others of the
-// same user: nobody may trace it, read its memory or its environment, or dump
-// its core.
+// Harden protects the calling process, which holds keys, from other processes of the
+// same user: they can't trace it, or read its memory or environment. It also disables
+// core dumps.
 func Harden() error {
 	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
-		return fmt.Errorf("forbid others to look into the process: %w", err)
+		return fmt.Errorf("make the process undumpable: %w", err)
 	}
 	if err := unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{}); err != nil {
-		return fmt.Errorf("forbid core dumps: %w", err)
+		return fmt.Errorf("disable core dumps: %w", err)
 	}
 	return nil
 }
@@ -33,11 +33,10 @@ func Adopt() error {
 	return nil
 }
 
-// Sweep kills and reaps what commands at level Partial left behind when their
-// supervisor was killed (see ErrLost), and returns how many processes that
-// were. It finds them among the children of the calling process, whose orphans
-// they became: unlike everything that this process started itself, they have
-// more filters of system calls than it has, and filters can't be shaken off.
+// Sweep kills and reaps processes that commands at level Partial left when their
+// supervisor was killed (see ErrLost), and returns their number. As orphans they became
+// children of the calling process. Unlike its other children they have more seccomp
+// filters than it has, which a process can't remove.
 func Sweep() (int, error) {
 	own, err := filters("self")
 	if err != nil {
@@ -84,7 +83,7 @@ func strayChildren(own int) ([]int, error) {
 	return strays, nil
 }
 
-// filters returns how many filters of system calls a process has.
+// filters returns the number of seccomp filters of a process.
 func filters(pid string) (int, error) {
 	status, err := os.ReadFile("/proc/" + pid + "/status")
 	if err != nil {
