@@ -18,47 +18,46 @@ import (
 	"github.com/millhand/millhand/internal/sandbox/child"
 )
 
-// ErrLost is the cause when the supervisor of a command was killed before it
-// could say how the command ended. What it left behind is for Sweep.
+// ErrLost is the cause if the supervisor of a command was killed before it reported how
+// the command ended. Sweep kills the remaining processes.
 var ErrLost = errors.New("the sandbox's supervisor was killed")
 
-// ErrRefused is the cause when a command was not started because it could not
-// be confined, or does not exist inside.
+// ErrRefused is the cause if a command was not started because it could not be confined,
+// or does not exist inside of the sandbox.
 var ErrRefused = errors.New("the sandbox did not start the command")
 
-// Launch is one command, ready to be started in a sandbox by whoever starts
-// processes. The order is: start Path with the rest; call Started; wait for the
-// process; call Ended. If starting fails, call Abandon instead.
+// Launch is a command that is ready to be started in a sandbox. The caller starts Path
+// with the other fields; calls Started; waits for the process; calls Ended. If starting
+// fails, it calls Abandon instead.
 type Launch struct {
 	Path  string               // the program to execute
-	Args  []string             // with argument zero
-	Env   []string             // the whole environment
-	Dir   string               // where the supervisor starts; the command starts where it was told
-	Attr  *syscall.SysProcAttr // a session of its own, so a process group, too
-	Files []*os.File           // become the files 3 and up
+	Args  []string             // including argument 0
+	Env   []string             // the complete environment
+	Dir   string               // working directory of the supervisor, not of the command
+	Attr  *syscall.SysProcAttr // includes a new session, and so a new process group
+	Files []*os.File           // inherited as file descriptors 3 and up
 
 	parent  *os.File
 	conn    *net.UnixConn
 	serve   func(net.Listener) error
-	heard   chan struct{} // closed when the supervisor will say no more
+	heard   chan struct{} // closed after the supervisor's last message
 	said    string
-	refused error // why nothing was started; nil if the command was
+	refused error // why the command was not started; nil if it was
 }
 
-// Ending is how a command ended.
+// Ending is the exit status of a command.
 type Ending struct {
-	ExitCode int            // -1 if a signal ended it
-	Signal   syscall.Signal // 0 if none did
+	ExitCode int            // -1 if it was killed by a signal
+	Signal   syscall.Signal // 0 if it was not
 }
 
-// Launch prepares a command: a program, found on the PATH of env as it is
-// inside, and its arguments. HOME, TMPDIR and the variables for the proxy are
-// set by the sandbox; those that name files for a CI system to read are taken
-// off.
+// Launch prepares a command: a program, looked up inside of the sandbox in the PATH of
+// env, and its arguments. The sandbox sets HOME, TMPDIR and the variables for the proxy,
+// and removes the variables that name a CI system's command files.
 func (s *Sandbox) Launch(args, env []string, dir string) (*Launch, error) {
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
-		return nil, fmt.Errorf("make a socket to the sandbox: %w", err)
+		return nil, fmt.Errorf("create a socket to the sandbox: %w", err)
 	}
 	return &Launch{
 		Path:   "/proc/self/exe",
@@ -73,7 +72,7 @@ func (s *Sandbox) Launch(args, env []string, dir string) (*Launch, error) {
 	}, nil
 }
 
-// environment adapts the environment of a command.
+// environment returns the environment of a command; see Launch.
 func (s *Sandbox) environment(env []string) []string {
 	set := []string{"HOME=" + s.bounds.Home, "TMPDIR=" + s.bounds.TmpDir}
 	if s.bounds.Network.Serve != nil {
@@ -95,10 +94,10 @@ func (s *Sandbox) environment(env []string) []string {
 	return append(out, set...)
 }
 
-// attributes says how the supervisor's process is made. It gets the
-// capabilities that it needs in its own user namespace, and none elsewhere.
+// attributes returns the attributes of the supervisor's process. It gets the capabilities
+// that it needs in its own user namespace, and none outside of it.
 func (s *Sandbox) attributes() *syscall.SysProcAttr {
-	attr := &syscall.SysProcAttr{Setsid: true} // no terminal: what is put into one's input comes from the user
+	attr := &syscall.SysProcAttr{Setsid: true} // no terminal: the command could inject input with TIOCSTI
 	if os.Geteuid() == 0 {
 		attr.Credential = &syscall.Credential{Uid: uint32(s.bounds.uid), Gid: uint32(s.bounds.gid), NoSetGroups: s.keepGroups}
 	}
@@ -115,11 +114,11 @@ func (s *Sandbox) attributes() *syscall.SysProcAttr {
 	return attr
 }
 
-// Started tells that the process was started. From now on Kill ends it.
+// Started must be called after the process was started. From then on Kill kills it.
 func (l *Launch) Started() error {
 	l.Files[1].Close()
 	conn, err := net.FileConn(l.parent)
-	l.parent.Close() // if this fails, the supervisor sees the end of the socket, and ends
+	l.parent.Close() // if FileConn fails, the supervisor reads EOF and exits
 	if err != nil {
 		close(l.heard)
 		return fmt.Errorf("listen to the sandbox: %w", err)
@@ -129,22 +128,22 @@ func (l *Launch) Started() error {
 	return nil
 }
 
-// Kill makes the supervisor kill the command, and everything that it started,
-// at once. It does not wait.
+// Kill makes the supervisor immediately kill the command and all processes that it
+// started. It does not wait.
 func (l *Launch) Kill() {
 	if l.conn != nil {
-		l.conn.CloseWrite() //nolint:errcheck // fails only if it has ended
+		l.conn.CloseWrite() //nolint:errcheck // fails only if the supervisor has exited
 	}
 }
 
-// Abandon gives up what the launch of a process that was never started holds.
+// Abandon releases the launch of a process that was not started.
 func (l *Launch) Abandon() {
 	l.Files[1].Close()
 	l.parent.Close()
 }
 
-// Ended gives up what the launch holds, after the process was waited for, and
-// returns how the command ended. It fails with ErrRefused and with ErrLost.
+// Ended releases the launch after the process was waited for, and returns the exit
+// status of the command. Its errors are ErrRefused and ErrLost.
 func (l *Launch) Ended() (Ending, error) {
 	<-l.heard
 	switch {
@@ -155,7 +154,7 @@ func (l *Launch) Ended() (Ending, error) {
 	}
 	var code, sig int
 	if _, err := fmt.Sscan(l.said, &code, &sig); err != nil {
-		return Ending{}, fmt.Errorf("understand the sandbox's supervisor: %w", err)
+		return Ending{}, fmt.Errorf("parse the message of the sandbox's supervisor: %w", err)
 	}
 	if sig != 0 {
 		return Ending{ExitCode: -1, Signal: syscall.Signal(sig)}, nil
@@ -163,11 +162,11 @@ func (l *Launch) Ended() (Ending, error) {
 	return Ending{ExitCode: code}, nil
 }
 
-// listen takes what the supervisor says until it is gone, and serves the proxy
-// on the socket that it hands over.
+// listen reads the supervisor's messages until it exits, and serves the proxy on the
+// socket that it passes.
 func (l *Launch) listen() {
 	defer close(l.heard)
-	defer l.conn.Close() //nolint:errcheck // there is nothing to lose
+	defer l.conn.Close() //nolint:errcheck // all messages were read
 	buf, oob := make([]byte, 4096), make([]byte, unix.CmsgSpace(4))
 	for {
 		n, oobn, _, _, err := l.conn.ReadMsgUnix(buf, oob)
@@ -191,17 +190,17 @@ func (l *Launch) listen() {
 				l.serve(ln) //nolint:errcheck // it ends because the listener is closed
 			}()
 			defer func() {
-				ln.Close() //nolint:errcheck // that it is closed is all that matters
+				ln.Close() //nolint:errcheck // only stops Serve
 				<-served
 			}()
 		}
 	}
 }
 
-// refusal is the error of a supervisor, which was in another process.
+// refusal is an error that the supervisor, another process, reported.
 type refusal struct {
 	text  string
-	errno syscall.Errno // 0 if the kernel had no part in it
+	errno syscall.Errno // 0 if it was not a system call's error
 }
 
 // parseRefusal reads the message of child.SaysRefused.
@@ -224,11 +223,11 @@ func (r refusal) Unwrap() error {
 	return r.errno
 }
 
-// received makes a listener of a socket that was passed along with a message.
+// received returns a listener on the socket that was passed with a message.
 func received(oob []byte) (net.Listener, error) {
 	messages, err := unix.ParseSocketControlMessage(oob)
 	if err != nil {
-		return nil, fmt.Errorf("take the sandbox's socket: %w", err)
+		return nil, fmt.Errorf("receive the sandbox's socket: %w", err)
 	}
 	for _, m := range messages {
 		fds, err := unix.ParseUnixRights(&m)
@@ -239,9 +238,9 @@ func received(oob []byte) (net.Listener, error) {
 		defer f.Close()
 		ln, err := net.FileListener(f)
 		if err != nil {
-			return nil, fmt.Errorf("take the sandbox's socket: %w", err)
+			return nil, fmt.Errorf("receive the sandbox's socket: %w", err)
 		}
 		return ln, nil
 	}
-	return nil, errors.New("take the sandbox's socket: none was passed along")
+	return nil, errors.New("receive the sandbox's socket: missing in the message")
 }

@@ -1,7 +1,7 @@
 package sandbox
 
-// ProxyEnv returns the variables that lead the usual programs to a proxy at an
-// address, HOST:PORT. Each program reads some of them.
+// ProxyEnv returns the environment variables for a proxy at an address, HOST:PORT.
+// Common programs read some of them.
 func ProxyEnv(addr string) []string {
 	url := "http://" + addr
 	const local = "localhost,127.0.0.1,::1"

@@ -13,11 +13,11 @@ import (
 	"github.com/millhand/millhand/internal/sandbox/child"
 )
 
-// tmpBytes is how much fits into a directory for temporary files in memory.
+// tmpBytes is the size of an in-memory directory for temporary files.
 const tmpBytes = 1 << 30
 
-// makePlan translates bounds into what a child does at a level. grouped says that
-// a control group bounds its processes.
+// makePlan translates bounds into the plan of a child at a level. grouped means that a
+// control group limits its processes.
 func makePlan(b *bounds, level Level, landlock int, grouped bool) *child.Plan {
 	plan := &child.Plan{
 		UID: -1, GID: -1, Landlock: landlock, Grace: cmp.Or(b.Grace, DefaultGrace), Sockets: child.AnySocket,
@@ -46,7 +46,7 @@ func makePlan(b *bounds, level Level, landlock int, grouped bool) *child.Plan {
 	return plan
 }
 
-// keeper returns what enforces the limit for processes.
+// keeper returns what enforces the limit on processes.
 func keeper(level Level, grouped bool) child.Keeper {
 	switch {
 	case grouped:
@@ -57,8 +57,8 @@ func keeper(level Level, grouped bool) child.Keeper {
 	return child.User
 }
 
-// ownPIDMax reports whether in a release of Linux each PID namespace has a kernel.pid_max of its own: since
-// Linux 6.14. Before, the file in a namespace is that of the machine.
+// ownPIDMax reports whether each PID namespace has its own kernel.pid_max in a release of
+// Linux: since 6.14. Before, it is the machine's.
 func ownPIDMax(release string) bool {
 	var major, minor int
 	if _, err := fmt.Sscanf(release, "%d.%d", &major, &minor); err != nil {
@@ -67,8 +67,8 @@ func ownPIDMax(release string) bool {
 	return major > 6 || major == 6 && minor >= 14
 }
 
-// mounts makes a file system of what is granted, in an order that has parents
-// before children. The later of two for one path wins.
+// mounts returns the mounts of the granted paths, parents before children. If a path is
+// added twice, the later mount wins.
 func mounts(b *bounds) []child.Mount {
 	at := map[string]child.Mount{}
 	put := func(ms ...child.Mount) {
@@ -104,9 +104,9 @@ func mounts(b *bounds) []child.Mount {
 	return list
 }
 
-// protects reports whether a path is mounted read-only to keep commands from
-// writing there, so that it must be, even if somebody has removed it: it lies in
-// what is writable, and isn't hidden.
+// protects reports whether a read-only mount of a path protects it from writes: the path
+// is in a writable directory, and not hidden. Such a mount is required even if the path
+// was removed.
 func (b *bounds) protects(p string) bool {
 	in := func(dirs []string) bool {
 		return slices.ContainsFunc(dirs, func(dir string) bool { return within(p, dir) })
@@ -114,7 +114,7 @@ func (b *bounds) protects(p string) bool {
 	return in(b.writable()) && !in(b.Hidden)
 }
 
-// nearest returns which mount a path lies in, -1 if in none.
+// nearest returns the index of the mount that contains a path; -1 if none does.
 func nearest(mounts []child.Mount, path string) int {
 	found := -1
 	for i, m := range mounts {
@@ -125,8 +125,8 @@ func nearest(mounts []child.Mount, path string) int {
 	return found
 }
 
-// useful leaves out what is shown already, in the same way, by the directory it is
-// in.
+// useful removes mounts that the mount of a parent directory already provides in the
+// same way.
 func useful(sorted []child.Mount) []child.Mount {
 	var out []child.Mount
 	for _, m := range sorted {
@@ -140,7 +140,7 @@ func useful(sorted []child.Mount) []child.Mount {
 	return out
 }
 
-// systemMount shows a directory of the system, or the link that it is.
+// systemMount returns the mount of a system directory, or the symlink that it is.
 func systemMount(dir string) []child.Mount {
 	info, err := os.Lstat(dir)
 	if err != nil {
@@ -156,7 +156,7 @@ func systemMount(dir string) []child.Mount {
 	return []child.Mount{{Kind: child.Link, Path: dir, Source: text}}
 }
 
-// deviceMounts makes /dev and /proc.
+// deviceMounts returns the mounts of /dev and /proc.
 func deviceMounts() []child.Mount {
 	ms := []child.Mount{
 		{Kind: child.Proc, Path: "/proc"},
@@ -177,9 +177,9 @@ func deviceMounts() []child.Mount {
 	return ms
 }
 
-// tmpMounts shows the private directory for temporary files as /tmp, too, for
-// programs that don't ask; if something granted lies below that, it is an empty
-// directory in memory, lest the private one fills with points for mounts.
+// tmpMounts also mounts the private directory for temporary files at /tmp, for programs
+// that ignore TMPDIR. If a granted path is below /tmp, an empty in-memory directory is
+// mounted instead, so that no mount points are created in the private directory.
 func tmpMounts(b *bounds) []child.Mount {
 	var ms []child.Mount
 	for _, tmp := range []string{"/tmp", "/var/tmp"} {
@@ -192,8 +192,8 @@ func tmpMounts(b *bounds) []child.Mount {
 	return ms
 }
 
-// hiding covers a directory with an empty one, and a file with one that can't be
-// opened.
+// hiding returns a mount that covers a directory with an empty one, or a file with one
+// that can't be opened.
 func hiding(p string) []child.Mount {
 	info, err := os.Lstat(p)
 	switch {
@@ -206,7 +206,7 @@ func hiding(p string) []child.Mount {
 	}
 }
 
-// fullRules repeats, for Landlock, what the mounts say already.
+// fullRules returns the same restrictions as the mounts for Landlock.
 func fullRules(mounts []child.Mount) []child.Rule {
 	rules := []child.Rule{{Path: "/", Access: child.Read}}
 	for _, m := range mounts {
@@ -220,7 +220,8 @@ func fullRules(mounts []child.Mount) []child.Rule {
 	return rules
 }
 
-// partialRules lists what is granted for Landlock, which is all there is.
+// partialRules returns the granted paths for Landlock, which at level Partial is the only
+// restriction.
 func partialRules(b *bounds) []child.Rule {
 	var rules []child.Rule
 	hidden := slices.Clone(b.Hidden)
@@ -238,6 +239,6 @@ func partialRules(b *bounds) []child.Rule {
 		add(child.Read, without(dir, hidden)...)
 	}
 	add(child.Full, b.writable()...)
-	add(child.Node, devices()...) // no terminals: those of the user are among them
+	add(child.Node, devices()...) // no terminals: they include the user's
 	return rules
 }

@@ -14,21 +14,21 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Probe finds out what the machine can do, by confining a process of this
-// program at each level; that takes some 20 ms. Temporary files in dir are removed
-// again. The result holds for the process's life.
+// Probe determines which levels the machine supports, by confining a process of this
+// program at each level, which takes about 20 ms. It creates temporary files in dir and
+// removes them. The result is valid for the life of the process.
 //
-// A failure that a busy machine can cause is retried: nobody is to get less
-// confinement because of a moment's load. If ctx ends, that is what is missing.
+// Failures that load can cause are retried, so that load does not reduce the
+// confinement. If ctx ends, its cause is the error of the missing level.
 func Probe(ctx context.Context, dir string) Found {
 	p := prober{deadlines: []time.Duration{5 * time.Second, 10 * time.Second, 20 * time.Second}, pause: 100 * time.Millisecond, machine: machine()}
 	return p.probe(ctx, func(ctx context.Context, level Level) error { return try(ctx, dir, level) })
 }
 
-// prober tries levels as often as it has deadlines.
+// prober tries a level once for each deadline.
 type prober struct {
-	deadlines []time.Duration // of each try
-	pause     time.Duration   // after the first failed try; it doubles
+	deadlines []time.Duration // of each attempt
+	pause     time.Duration   // after the first failed attempt; it doubles
 	machine   facts
 }
 
@@ -45,8 +45,8 @@ func (p prober) probe(ctx context.Context, try func(context.Context, Level) erro
 	return f
 }
 
-// repeat tries one level until it works, the machine refuses it, or no try is
-// left.
+// repeat tries a level until it works, the machine refuses it, or all attempts have
+// failed.
 func (p prober) repeat(ctx context.Context, level Level, try func(context.Context, Level) error) error {
 	var err error
 	for i, deadline := range p.deadlines {
@@ -63,18 +63,17 @@ func (p prober) repeat(ctx context.Context, level Level, try func(context.Contex
 	return fmt.Errorf("%w (tried %d times)", err, len(p.deadlines))
 }
 
-// settled reports whether an error is the machine's refusal, which it would
-// repeat, and not the lack of something that a busy machine is short of.
+// settled reports whether an error is permanent, and not a temporary lack of resources.
 func (p prober) settled(err error) bool {
 	for _, refusal := range []error{ErrAbsent, unix.EPERM, unix.EACCES, unix.ENOSYS, unix.EINVAL, unix.EOPNOTSUPP, unix.ENODEV, unix.EROFS} {
 		if errors.Is(err, refusal) {
 			return true
 		}
 	}
-	return p.machine.maxUser == "0" && errors.Is(err, unix.ENOSPC) // no user namespace at all
+	return p.machine.maxUser == "0" && errors.Is(err, unix.ENOSPC) // user namespaces are disabled
 }
 
-// sleep reports whether the time passed before ctx ended.
+// sleep returns false if ctx ended first.
 func sleep(ctx context.Context, d time.Duration) bool {
 	select {
 	case <-time.After(d):
@@ -84,27 +83,27 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// try confines a process that does nothing else.
+// try starts a confined process without a command.
 func try(ctx context.Context, dir string, level Level) (err error) {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
 	base, err := os.MkdirTemp(dir, "millhand-probe-")
 	if err != nil {
-		return fmt.Errorf("make a directory for trying out the sandbox: %w", err)
+		return fmt.Errorf("create a directory for probing the sandbox: %w", err)
 	}
 	defer os.RemoveAll(base)
 	spec := Spec{Workspace: filepath.Join(base, "work"), Home: filepath.Join(base, "home"), TmpDir: filepath.Join(base, "tmp")}
 	for _, d := range []string{spec.Workspace, spec.Home, spec.TmpDir} {
 		if err := os.Mkdir(d, 0o700); err != nil {
-			return fmt.Errorf("make a directory for trying out the sandbox: %w", err)
+			return fmt.Errorf("create a directory for probing the sandbox: %w", err)
 		}
 	}
 	s, err := New(spec, level)
 	if err != nil {
 		return err
 	}
-	defer s.Close() //nolint:errcheck // nothing was left in it
+	defer s.Close() //nolint:errcheck // its process has ended
 	l, err := s.Launch(nil, nil, "/")
 	if err != nil {
 		return err
@@ -112,21 +111,21 @@ func try(ctx context.Context, dir string, level Level) (err error) {
 	return runEmpty(ctx, l)
 }
 
-// runEmpty starts and waits for a launch that has no command. Its process is
-// killed when ctx ends.
+// runEmpty starts a launch without a command and waits for it. Its process is killed if
+// ctx ends.
 func runEmpty(ctx context.Context, l *Launch) error {
 	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
 	if err != nil {
 		l.Abandon()
-		return fmt.Errorf("try out the sandbox: %w", err)
+		return fmt.Errorf("probe the sandbox: %w", err)
 	}
 	defer null.Close()
 	p, err := os.StartProcess(l.Path, l.Args, &os.ProcAttr{Dir: l.Dir, Env: l.Env, Files: append([]*os.File{null, null, null}, l.Files...), Sys: l.Attr})
 	if err != nil {
 		l.Abandon()
-		return fmt.Errorf("start a process in namespaces of its own: %w", err)
+		return fmt.Errorf("start a process in new namespaces: %w", err)
 	}
-	spare := context.AfterFunc(ctx, func() { p.Kill() }) //nolint:errcheck // it may have ended already
+	spare := context.AfterFunc(ctx, func() { p.Kill() }) //nolint:errcheck // it may have exited already
 	defer spare()
 	started := l.Started()
 	_, err = p.Wait()
@@ -137,7 +136,7 @@ func runEmpty(ctx context.Context, l *Launch) error {
 	return errors.Join(started, err, ended)
 }
 
-// facts are what the kernel and its guards were told to forbid.
+// facts are kernel settings that restrict sandboxes.
 type facts struct {
 	root         bool
 	apparmor     string // kernel.apparmor_restrict_unprivileged_userns
@@ -165,14 +164,14 @@ func machine() facts {
 	return f
 }
 
-// fixFor says what to do about a level that failed.
+// fixFor returns how to enable a level that failed; "" if unknown.
 func fixFor(level Level, err error, f facts) string {
 	if f.major > 0 && f.major < 5 || f.major == 5 && f.minor < 13 {
-		return "the kernel is too old: 5.13 is needed"
+		return "the kernel is too old: Linux 5.13 or later is required"
 	}
 	if level == Partial {
 		if f.landlock == 0 {
-			return "the kernel has no Landlock or has it switched off: add landlock to lsm= on its command line; in a container, allow its system calls; where neither can be, let a container be the boundary with --sandbox external"
+			return "the kernel does not support Landlock or has it disabled: add landlock to lsm= on its command line; in a container, allow its system calls; otherwise run millhand in a container with --sandbox external"
 		}
 		return ""
 	}
@@ -180,7 +179,7 @@ func fixFor(level Level, err error, f facts) string {
 	case f.maxUser == "0":
 		return "allow user namespaces: sysctl -w user.max_user_namespaces=15000"
 	case !f.root && f.clone == "0":
-		return "allow user namespaces to users: sysctl -w kernel.unprivileged_userns_clone=1"
+		return "allow unprivileged user namespaces: sysctl -w kernel.unprivileged_userns_clone=1"
 	case !f.root && f.apparmor == "1":
 		return "AppArmor forbids user namespaces to programs without a profile: install one for millhand with the rule \"userns,\" (see docs/sandbox.md; the GitHub action does), or sysctl -w kernel.apparmor_restrict_unprivileged_userns=0"
 	case strings.Contains(err.Error(), "a fresh proc"):

@@ -12,15 +12,15 @@ import (
 	"github.com/millhand/millhand/internal/proc"
 )
 
-// Sandbox can't be had on this system: New always fails.
+// Sandbox is not supported on this system: New always fails.
 type Sandbox struct{}
 
-// New fails with ErrAbsent.
+// New returns ErrAbsent.
 func New(Spec, Level) (*Sandbox, error) {
 	return nil, fmt.Errorf("create a sandbox on %s: %w", runtime.GOOS, ErrAbsent)
 }
 
-// Confine fails with ErrAbsent.
+// Confine returns ErrAbsent.
 func (*Sandbox) Confine(_, _ []string, _ string) (*proc.Confined, error) { return nil, ErrAbsent }
 
 // Close does nothing.

@@ -15,56 +15,55 @@ import (
 	"github.com/millhand/millhand/internal/sandbox/child"
 )
 
-// Spec says what the commands of a job may do. Paths are absolute. What isn't
-// granted, isn't there at level [Full], and can't be opened at [Partial].
+// Spec is what the commands of a job can access. Paths are absolute. Other paths do not
+// exist at level [Full], and can't be opened at [Partial].
 type Spec struct {
 	Workspace string   // writable; when millhand is root, commands run as its owner
-	Writable  []string // more that is writable, caches for example
-	ReadOnly  []string // readable, and not writable even inside of what is writable
-	Hidden    []string // neither, even inside of what is granted
+	Writable  []string // other writable paths, such as caches
+	ReadOnly  []string // readable, but not writable even inside of a writable directory
+	Hidden    []string // not accessible, even inside of a granted directory
 	Home      string   // the private home, writable; HOME of every command
-	TmpDir    string   // the private directory for temporary files; TMPDIR of every command, and /tmp where that can be
+	TmpDir    string   // the private directory for temporary files; TMPDIR of every command, and /tmp if possible
 	Network   Network
 	Limits    Limits
 	Grace     time.Duration // between SIGTERM and SIGKILL; 0 is DefaultGrace
 }
 
-// DefaultGrace is a little less than package proc allows a group, so that the
-// supervisor inside is first and can clear up.
+// DefaultGrace is slightly shorter than that of package proc, so that the supervisor
+// kills first and can clean up.
 const DefaultGrace = 1750 * time.Millisecond
 
-// Limits bounds what commands use; 0 is no limit.
+// Limits are limits on the resources of commands; 0 is unlimited.
 type Limits struct {
-	Pids        int   // processes and threads: of all commands together in a control group, else of each (Full) or in addition to those of the user (Partial); not of root at Partial, or before Linux 6.14
-	MemoryBytes int64 // memory of all commands together, where control groups can be made
+	Pids        int   // processes and threads: of all commands together in a control group, otherwise of each (Full) or including those of the user (Partial); not of root at Partial, or before Linux 6.14
+	MemoryBytes int64 // memory of all commands together, if control groups can be created
 	DataBytes   int64 // private memory of each process
 	FileBytes   int64 // size of each file written
 }
 
-// Network is whom commands reach besides themselves: nobody, or a proxy.
+// Network is the network access of commands: none, or a proxy.
 type Network struct {
-	// Serve serves a proxy on a listener until that is closed, and returns when
-	// everything it started has ended; nil is no network. At level Full it is
-	// called for each command.
+	// Serve serves a proxy on a listener until that is closed, and returns when all
+	// its connections have ended; nil is no network. At level Full it is called for
+	// each command.
 	Serve func(net.Listener) error
-	// Addr is where the same proxy listens on 127.0.0.1 of the machine: level
-	// Partial has no other way to it, and needs it.
+	// Addr is the address of the same proxy on 127.0.0.1 of the machine. Level Partial
+	// requires it.
 	Addr netip.AddrPort
 }
 
-// ProxyPort is where the proxy is found from inside, on loopback, at level Full.
+// ProxyPort is the port of the proxy on loopback inside of a sandbox of level Full.
 const ProxyPort = 3128
 
 // bounds is Spec with paths resolved and checked.
 type bounds struct {
 	Spec
-	uid, gid int // whom commands run as
+	uid, gid int // of commands
 	links    []child.Mount
 }
 
-// resolve follows the links in the paths of a spec and finds out whom its
-// commands run as. What is readable only may be missing, or closed to this user;
-// the rest must exist.
+// resolve resolves the symlinks in the paths of a spec, and the user of its commands.
+// Read-only paths may be missing or inaccessible; other paths must exist.
 func resolve(spec Spec) (*bounds, error) {
 	b := &bounds{Spec: spec, uid: os.Geteuid(), gid: os.Getegid()}
 	for _, p := range []*string{&b.Workspace, &b.Home, &b.TmpDir} {
@@ -87,8 +86,7 @@ func resolve(spec Spec) (*bounds, error) {
 	return b, b.become()
 }
 
-// real resolves paths, and remembers those that were links, so that they can be
-// found under both names.
+// real resolves paths, and records those that were symlinks, so that both names work.
 func (b *bounds) real(paths []string, required bool) ([]string, error) {
 	var out []string
 	for _, p := range paths {
@@ -112,14 +110,14 @@ func (b *bounds) real(paths []string, required bool) ([]string, error) {
 	return out, nil
 }
 
-// unusable reports whether a path can't be used by this user for what it is, and
-// so not by commands: a directory of somebody else's on PATH, for example.
+// unusable reports whether this user, and so a command, can't access a path: for example
+// a directory of another user on PATH.
 func unusable(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.ENOTDIR)
 }
 
-// become makes root's commands run as the owner of the workspace, so that they
-// can write to it without root's capabilities; the private directories are given to
+// become makes root's commands run as the owner of the workspace, so that they can write
+// to it without root's capabilities. It changes the owner of the private directories to
 // that user.
 func (b *bounds) become() error {
 	if b.uid != 0 {
@@ -127,25 +125,25 @@ func (b *bounds) become() error {
 	}
 	var err error
 	if b.uid, b.gid, err = owner(b.Workspace); err != nil {
-		return fmt.Errorf("find the owner of the workspace: %w", err)
+		return fmt.Errorf("get the owner of the workspace: %w", err)
 	}
 	if b.uid == 0 {
 		b.gid = 0
 	}
 	for _, dir := range []string{b.Home, b.TmpDir} {
 		if err := os.Chown(dir, b.uid, b.gid); err != nil {
-			return fmt.Errorf("give %s to the owner of the workspace: %w", dir, err)
+			return fmt.Errorf("change the owner of %s to that of the workspace: %w", dir, err)
 		}
 	}
 	return nil
 }
 
-// writable returns every directory that commands may write to.
+// writable returns all directories that commands may write to.
 func (b *bounds) writable() []string {
 	return append([]string{b.Workspace, b.Home, b.TmpDir}, b.Writable...)
 }
 
-// within reports whether a path is a directory or something in it. Both are clean.
+// within reports whether a path is a directory or below it. Both paths are clean.
 func within(path, dir string) bool {
 	return path == dir || dir == "/" || len(path) > len(dir) && path[len(dir)] == '/' && path[:len(dir)] == dir
 }

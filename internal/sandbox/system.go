@@ -8,21 +8,21 @@ import (
 	"syscall"
 )
 
-// systemDirs are the directories that programs are made of.
+// systemDirs returns the system directories that programs require.
 func systemDirs() []string {
 	return []string{"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/nix/store", "/sys"}
 }
 
-// devices are the nodes of /dev that programs rely on, and that lead nowhere.
+// devices returns the nodes of /dev that programs require, and that are harmless.
 func devices() []string {
 	return []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"}
 }
 
-// secrets are what only root may read in /etc. It has to be kept from commands
-// that root runs, who own it, capabilities or not.
+// secrets returns the paths in /etc that only root may read. Commands that root runs own
+// them and could read them without capabilities.
 func secrets() []string {
 	var out []string
-	filepath.WalkDir("/etc", func(path string, d fs.DirEntry, err error) error { //nolint:errcheck // what can't be looked at can't be read either
+	filepath.WalkDir("/etc", func(path string, d fs.DirEntry, err error) error { //nolint:errcheck // unreadable directories need no protection
 		if err != nil || d.Type()&fs.ModeSymlink != 0 {
 			return nil //nolint:nilerr // see above
 		}
@@ -46,8 +46,8 @@ func secrets() []string {
 	return out
 }
 
-// without returns paths that together are a directory without some of what is in
-// it: for Landlock, which knows no exceptions.
+// without returns the paths of a directory except some paths in it, for Landlock, which
+// has no exceptions.
 func without(dir string, hidden []string) []string {
 	inside := func(p string) (exactly, below bool) {
 		for _, h := range hidden {
@@ -69,17 +69,16 @@ func without(dir string, hidden []string) []string {
 	}
 	var out []string
 	for _, e := range entries {
-		if e.Type()&fs.ModeSymlink == 0 { // what it leads to has its own rules
+		if e.Type()&fs.ModeSymlink == 0 { // its target has its own rules
 			out = append(out, without(filepath.Join(dir, e.Name()), hidden)...)
 		}
 	}
 	return out
 }
 
-// Toolchains returns the directories, outside of the system's, that the programs on
-// a PATH need to run: those of PATH itself, and where the usual managers of
-// versions keep theirs below the real home. They hold programs, not
-// credentials.
+// Toolchains returns the directories that programs in a PATH require, except system
+// directories: those of PATH itself, and those of common version managers below the real
+// home. They contain programs, not credentials.
 func Toolchains(home, path string) []string {
 	var out []string
 	for _, dir := range filepath.SplitList(path) {
@@ -99,7 +98,7 @@ func Toolchains(home, path string) []string {
 	return out
 }
 
-// owner returns who owns a file.
+// owner returns the owner of a file.
 func owner(name string) (uid, gid int, err error) {
 	info, err := os.Stat(name)
 	if err != nil {
@@ -107,7 +106,7 @@ func owner(name string) (uid, gid int, err error) {
 	}
 	st, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {
-		return 0, 0, &fs.PathError{Op: "find the owner of", Path: name, Err: syscall.ENOTSUP}
+		return 0, 0, &fs.PathError{Op: "get the owner of", Path: name, Err: syscall.ENOTSUP}
 	}
 	return int(st.Uid), int(st.Gid), nil
 }
