@@ -8,15 +8,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// confineThread takes everything from the calling thread that the command must
-// not have; what the thread starts inherits that. The other threads keep it, and
-// are out of the command's reach: Landlock, the filter, the capabilities that
-// they have more, and that the process isn't dumpable, each forbid to look into
-// them or to trace them. For the file that it returns see filterSyscalls.
+// confineThread restricts the calling thread; the processes that it starts inherit the
+// restrictions. The other threads are not restricted, and the command can't access them:
+// Landlock, the filter, their additional capabilities, and that the process is not
+// dumpable each prevent reading or tracing them. For the returned file descriptor see
+// filterSyscalls.
 func confineThread(plan *Plan) (listener int, err error) {
 	dropBounding()
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
-		return -1, fmt.Errorf("give up new privileges: %w", err)
+		return -1, fmt.Errorf("set no_new_privs: %w", err)
 	}
 	if plan.Landlock > 0 {
 		if err := landlock(plan); err != nil {
@@ -29,21 +29,21 @@ func confineThread(plan *Plan) (listener int, err error) {
 	return filterSyscalls(plan.Sockets)
 }
 
-// dropBounding keeps executables from bringing capabilities back. Whoever may
-// not do it has none that could come back.
+// dropBounding prevents executables from regaining capabilities. It fails only for
+// processes without capabilities to regain.
 func dropBounding() {
 	for c := range uintptr(64) {
 		unix.Prctl(unix.PR_CAPBSET_DROP, c, 0, 0, 0) //nolint:errcheck // see above
 	}
-	unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) //nolint:errcheck // gone with the permitted ones anyway
+	unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) //nolint:errcheck // dropped with the permitted ones anyway
 }
 
-// dropCapabilities gives up every capability.
+// dropCapabilities drops all capabilities.
 func dropCapabilities() error {
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var none [2]unix.CapUserData
 	if err := unix.Capset(&header, &none[0]); err != nil {
-		return fmt.Errorf("give up capabilities: %w", err)
+		return fmt.Errorf("drop capabilities: %w", err)
 	}
 	return nil
 }

@@ -14,12 +14,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// connectOne answers one call of connect, with 0 for success: it connects a socket
-// on behalf of the command, which can't do it itself, and to the proxy alone. It
-// copies the address before it judges it, and connects a duplicate of the
-// command's socket to the address that it judged, so that nothing can change in
-// between. (A filter doesn't see addresses, and Landlock's rules know ports only:
-// with those, any host could be reached that listens on the proxy's port.)
+// connectOne handles one call of connect, and returns 0 for success. It connects a
+// socket on behalf of the command, only to the proxy. It copies the address before
+// checking it, and connects a duplicate of the command's socket to the checked address,
+// so that neither can change in between. (A filter can't read addresses, and Landlock's
+// rules have only ports: they would permit all hosts that listen on the proxy's port.)
 func connectOne(listener int, n *notice, port uint16) unix.Errno {
 	addr := make([]byte, unix.SizeofSockaddrInet4)
 	local := []unix.Iovec{{Base: &addr[0], Len: uint64(len(addr))}}
@@ -38,8 +37,8 @@ func connectOne(listener int, n *notice, port uint16) unix.Errno {
 		return unix.EBADF
 	}
 	defer unix.Close(fd) //nolint:errcheck // only a duplicate
-	// While the call waits, the thread's number can't be another's, so what was
-	// read and duplicated is the caller's if it still waits.
+	// The thread's ID can't be reused while the call waits, so the copies are the
+	// caller's if it is still waiting.
 	if ioctl(listener, unix.SECCOMP_IOCTL_NOTIF_ID_VALID, unsafe.Pointer(&n.id)) != nil {
 		return unix.EINTR
 	}
@@ -51,12 +50,13 @@ func connectOne(listener int, n *notice, port uint16) unix.Errno {
 	return errno
 }
 
-// isProxy reports whether a struct sockaddr_in is that of the proxy.
+// isProxy reports whether a struct sockaddr_in is the address of the proxy.
 func isProxy(addr []byte, port uint16) bool {
 	return binary.NativeEndian.Uint16(addr) == unix.AF_INET && binary.BigEndian.Uint16(addr[2:]) == port && [4]byte(addr[4:8]) == [4]byte{127, 0, 0, 1}
 }
 
-// duplicate gets a file of another process, given the number of a thread of it.
+// duplicate duplicates a file descriptor of another process, given the ID of one of its
+// threads.
 func duplicate(tid, fd int) (int, error) {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", tid))
 	if err != nil {

@@ -13,17 +13,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func init() { //nolint:gochecknoinits // see the package's comment: main comes milliseconds too late
+func init() { //nolint:gochecknoinits // see the package's comment: main runs milliseconds later
 	if len(os.Args) > 1 && os.Args[0] == Name {
 		syscall.Exit(enter(os.Args[1], os.Args[2:]))
 	}
 }
 
-// enter is the child's whole life; it returns its exit code.
+// enter runs the child and returns its exit code.
 func enter(dir string, args []string) int {
-	runtime.LockOSThread() // the parent's ids, limits and namespaces are seen from the first thread
+	runtime.LockOSThread() // the parent sees the IDs, limits and namespaces of the first thread
 	if err := unix.CloseRange(PlanFile, ^uint(0), unix.CLOSE_RANGE_CLOEXEC); err != nil {
-		return refuse(fmt.Errorf("keep files from the command: %w", err))
+		return refuse(fmt.Errorf("set close-on-exec: %w", err))
 	}
 	plan, err := readPlan()
 	if err != nil {
@@ -35,7 +35,7 @@ func enter(dir string, args []string) int {
 	return supervise(plan, dir, args)
 }
 
-// prepare does what concerns the process as a whole.
+// prepare sets up the process, before a thread is confined.
 func prepare(plan *Plan) error {
 	goFirst()
 	if plan.Namespaces {
@@ -43,13 +43,13 @@ func prepare(plan *Plan) error {
 			return err
 		}
 	} else if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
-		return fmt.Errorf("adopt strays: %w", err)
+		return fmt.Errorf("adopt orphans: %w", err)
 	}
 	if err := limit(plan); err != nil {
 		return err
 	}
 	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
-		return fmt.Errorf("forbid looking into the supervisor: %w", err)
+		return fmt.Errorf("make the supervisor undumpable: %w", err)
 	}
 	return nil
 }
@@ -76,8 +76,8 @@ func enterNamespaces(plan *Plan) error {
 	return nil
 }
 
-// readPlan reads the plan without moving the file's offset, which all children
-// of a job share.
+// readPlan reads the plan without moving the file's offset, which all children of a job
+// share.
 func readPlan() (*Plan, error) {
 	var st unix.Stat_t
 	if err := unix.Fstat(PlanFile, &st); err != nil {
@@ -94,8 +94,7 @@ func readPlan() (*Plan, error) {
 	return plan, nil
 }
 
-// say sends a message to the parent. That nobody listens any more is noticed
-// elsewhere.
+// say sends a message to the parent. obeyParent detects that the parent is gone.
 func say(kind byte, text string) {
 	unix.Write(ControlFile, append([]byte{kind}, text...)) //nolint:errcheck // see above
 }

@@ -7,9 +7,9 @@ import (
 	"os"
 )
 
-// mapSelf maps a user and a group of the parent's namespace to themselves, as
-// an ordinary user may do for its own. The parent can't do it for the child: it
-// is not dumpable, and until the child executes something, neither is that.
+// mapSelf maps a user and a group of the parent's namespace to themselves, which an
+// unprivileged user may do for its own IDs. The parent can't do it for the child,
+// because neither is dumpable until the child has called exec.
 func mapSelf(uid, gid int) error {
 	if uid < 0 {
 		return nil

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The rights of Landlock over files, as documented in the kernel's
-// userspace-api/landlock.
+// The file access rights of Landlock; see userspace-api/landlock in the kernel's
+// documentation.
 const (
 	readRights   = unix.LANDLOCK_ACCESS_FS_EXECUTE | unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_READ_DIR
 	deviceMaking = unix.LANDLOCK_ACCESS_FS_MAKE_CHAR | unix.LANDLOCK_ACCESS_FS_MAKE_BLOCK
@@ -21,8 +21,8 @@ const (
 		unix.LANDLOCK_ACCESS_FS_TRUNCATE | unix.LANDLOCK_ACCESS_FS_IOCTL_DEV
 )
 
-// handled returns the rights that a version of the interface knows: everything
-// it knows is forbidden except by the rules.
+// handled returns the rights that a version of the interface supports. All of them are
+// denied except by rules.
 func handled(version int, sockets Sockets) unix.LandlockRulesetAttr {
 	fs := uint64(unix.LANDLOCK_ACCESS_FS_REFER) - 1 // version 1: everything below
 	if version >= 2 {
@@ -68,7 +68,7 @@ func landlock(plan *Plan) error {
 	}
 	fd, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&attr)), size, 0)
 	if errno != 0 {
-		return fmt.Errorf("make a Landlock ruleset: %w", errno)
+		return fmt.Errorf("create a Landlock ruleset: %w", errno)
 	}
 	defer unix.Close(int(fd)) //nolint:errcheck // only a handle
 	for _, r := range plan.Rules {
@@ -82,8 +82,8 @@ func landlock(plan *Plan) error {
 	return nil
 }
 
-// allow adds a rule for a path. What does not exist any more is passed over: a
-// rule less is an access less. A link in the path is refused, as by clone.
+// allow adds a rule for a path. Missing paths are ignored, which only reduces access. A
+// symlink in the path is an error, as in clone.
 func allow(ruleset int, r Rule, known uint64) error {
 	at, err := unix.Openat2(unix.AT_FDCWD, r.Path, &unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS})
 	if errors.Is(err, unix.ENOENT) {

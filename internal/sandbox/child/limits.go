@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// limit sets the resource limits of the process and all its descendants, except
-// for the number of processes; see limitForks.
+// limit sets the resource limits of the process and all its descendants, except the
+// number of processes; see limitForks.
 func limit(plan *Plan) error {
 	limits := []struct {
 		name  string
@@ -35,22 +35,22 @@ func limit(plan *Plan) error {
 	return nil
 }
 
-// goFirst makes the kernel end the command, and what it starts, before everything
-// else if memory runs out: the largest of them, which this process isn't.
+// goFirst makes the kernel's OOM killer prefer the command and its descendants. It kills
+// the largest of them, which is not this process.
 func goFirst() {
-	os.WriteFile("/proc/self/oom_score_adj", []byte("900"), 0) //nolint:errcheck // where there is no such file, memory runs out in some other way
+	os.WriteFile("/proc/self/oom_score_adj", []byte("900"), 0) //nolint:errcheck // missing without an OOM killer
 }
 
-// startTries bounds how often the start of a command is tried while fork fails with
-// EAGAIN, startPause is the time between two tries. Other processes of the user may
-// have ended by then.
+// startTries is the number of attempts to start a command while fork fails with EAGAIN,
+// startPause the time between two attempts. Other processes of the user may exit in the
+// meantime.
 const (
 	startTries = 10
 	startPause = 100 * time.Millisecond
 )
 
-// startLimited calls start, which starts the command, under the limit for processes.
-// The error is start's; an EAGAIN that persists names the limit.
+// startLimited calls start, which starts the command, under the limit on processes. The
+// error is start's; a persistent EAGAIN names the limit.
 func startLimited(plan *Plan, start func() (int, error)) begun {
 	for try := 1; ; try++ {
 		n := processLimit(plan)
@@ -76,7 +76,7 @@ func processLimit(plan *Plan) int {
 		return l.Pids
 	}
 	count := make(chan int)
-	go func() { count <- running(os.Geteuid()) }() // the calling thread is confined, and may not see them
+	go func() { count <- running(os.Geteuid()) }() // the calling thread is confined and can't read /proc
 	return plan.Limits.Pids + <-count
 }
 
@@ -91,13 +91,13 @@ func running(uid int) (n int) {
 	return n
 }
 
-// reservedPIDs is how many PIDs the kernel skips when it starts again from the lowest,
-// and the least that pid_max can be (see proc_sys_kernel(5)).
+// reservedPIDs is the number of PIDs that the kernel skips after wrapping around, and the
+// minimum of pid_max (see proc_sys_kernel(5)).
 const reservedPIDs = 300
 
-// limitPIDs limits the PIDs of the namespace that this process is the init of. Since
-// Linux 6.14 each PID namespace has a pid_max of its own. Before, this would change that
-// of the machine: the plan must not ask for it.
+// limitPIDs limits the PIDs of the namespace whose init is this process. Since Linux 6.14
+// each PID namespace has its own pid_max. Before, it would change the machine's, so that
+// the plan must not require it.
 func limitPIDs(l Limits) error {
 	if l.Pids == 0 || !l.PIDMax {
 		return nil
@@ -108,8 +108,7 @@ func limitPIDs(l Limits) error {
 	return nil
 }
 
-// writePIDMax writes by a mount of proc that is attached nowhere: the one that commands
-// see is read-only.
+// writePIDMax writes to a detached mount of proc, because that of commands is read-only.
 func writePIDMax(n int) error {
 	proc, err := fresh("proc", nil, unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NODEV|unix.MOUNT_ATTR_NOEXEC)
 	if err != nil {
@@ -124,11 +123,10 @@ func writePIDMax(n int) error {
 	return errors.Join(err, unix.Close(fd))
 }
 
-// limitForks makes RLIMIT_NPROC hold for what start starts, and not
-// for the supervisor, which must be able to start threads when the command has
-// used up the limit. What start starts begins with the limit, and could raise it
-// again until sealForks, which follows at once: long before it has read a line
-// of what it is to do.
+// limitForks sets RLIMIT_NPROC for the process that start starts, but not for the
+// supervisor, which must be able to create threads when the command has exceeded the
+// limit. The process could raise the limit until sealForks, which is called immediately
+// afterwards, long before the process can execute input.
 func limitForks(n int, start func() (int, error)) (int, error) {
 	if n == 0 {
 		return start()
@@ -143,13 +141,13 @@ func limitForks(n int, start func() (int, error)) (int, error) {
 	}
 	pid, err := start()
 	if e := unix.Setrlimit(unix.RLIMIT_NPROC, &before); e != nil && err == nil {
-		err = fmt.Errorf("free the supervisor of the limit for processes: %w", e)
+		err = fmt.Errorf("restore the supervisor's limit on processes: %w", e)
 	}
 	return pid, err
 }
 
-// sealForks takes from a process that limitForks started the right to raise its
-// limit again. A confined thread can't do it.
+// sealForks sets the hard limit of a process that limitForks started, so that it can't
+// raise its limit. A confined thread can't do this.
 func sealForks(n, pid int) error {
 	if n == 0 {
 		return nil
@@ -165,7 +163,7 @@ func sealForks(n, pid int) error {
 	return nil
 }
 
-// lower sets a limit, unless it is lower already.
+// lower sets a limit unless it is already lower.
 func lower(which int, value uint64) error {
 	var now unix.Rlimit
 	if err := unix.Getrlimit(which, &now); err != nil {

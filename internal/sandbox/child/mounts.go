@@ -12,13 +12,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// base is where the new root is put together before it becomes the root. What
-// was there is out of sight by then, but everything needed was opened before.
+// base is the directory where the new root is assembled. It hides the directory's
+// contents, but all required files were opened before.
 const base = "/proc"
 
-// buildRoot makes a file system of the given mounts, and of nothing else, and
-// makes it the root. Every mount is opened first, so that none can hide the
-// source of another, and attached afterwards.
+// buildRoot creates a root file system that contains only the given mounts, and changes
+// to it. It opens all mounts before attaching any, so that none can hide the source of
+// another.
 func buildRoot(mounts []Mount) error {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return fmt.Errorf("detach the mounts from the machine's: %w", err)
@@ -46,8 +46,8 @@ func buildRoot(mounts []Mount) error {
 	return enterRoot()
 }
 
-// seal makes read-only what had to be writable until everything had its place:
-// the root and the empty directories that hide something.
+// seal makes the root and the empty directories of hidden paths read-only, after all
+// mounts are attached.
 func seal(mounts []Mount) error {
 	attr := &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY}
 	for _, m := range append(mounts, Mount{Kind: Tmpfs, Path: "/"}) {
@@ -61,16 +61,16 @@ func seal(mounts []Mount) error {
 	return nil
 }
 
-// enterRoot makes what was put together the root, and forgets the old one.
+// enterRoot changes to the assembled root, and unmounts the old one.
 func enterRoot() error {
 	if err := unix.Chdir(base); err != nil {
 		return fmt.Errorf("enter the new root: %w", err)
 	}
 	if err := unix.PivotRoot(".", "."); err != nil {
-		return fmt.Errorf("make the new root the root: %w", err)
+		return fmt.Errorf("change to the new root: %w", err)
 	}
 	if err := unix.Unmount(".", unix.MNT_DETACH); err != nil {
-		return fmt.Errorf("forget the old root: %w", err)
+		return fmt.Errorf("unmount the old root: %w", err)
 	}
 	if err := unix.Chdir("/"); err != nil {
 		return fmt.Errorf("enter the new root: %w", err)
@@ -78,7 +78,7 @@ func enterRoot() error {
 	return nil
 }
 
-// open makes a mount that is attached nowhere yet; -1 if it needs none.
+// open creates a detached mount; it returns -1 if the kind needs none.
 func open(m Mount) (int, error) {
 	const safe = unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NODEV
 	switch m.Kind {
@@ -107,13 +107,12 @@ func open(m Mount) (int, error) {
 	case Link:
 		return -1, nil
 	}
-	return -1, fmt.Errorf("there is no mount of kind %q", m.Kind)
+	return -1, fmt.Errorf("invalid mount kind %q", m.Kind)
 }
 
-// clone makes a second mount of a part of the file system, with everything
-// mounted below it. The path is followed without links: it was resolved when
-// the plan was made, and a link in it now is an attempt to have something else
-// shown.
+// clone creates a bind mount of a path, recursively. Symlinks in the path are an error:
+// the path was resolved when the plan was created, so that a symlink in it is an attempt
+// to expose another path.
 func clone(source string, attrs uint64) (int, error) {
 	at, err := unix.Openat2(unix.AT_FDCWD, source, &unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS})
 	if err != nil {
@@ -130,7 +129,7 @@ func clone(source string, attrs uint64) (int, error) {
 	return fd, nil
 }
 
-// fresh makes a mount of a new file system.
+// fresh creates a mount of a new file system.
 func fresh(kind string, options map[string]string, attrs int) (int, error) {
 	fs, err := unix.Fsopen(kind, unix.FSOPEN_CLOEXEC)
 	if err != nil {
@@ -152,8 +151,8 @@ func fresh(kind string, options map[string]string, attrs int) (int, error) {
 	return fd, nil
 }
 
-// place attaches an open mount at its path in the new root, making the point
-// where it is attached if missing.
+// place attaches an open mount at its path in the new root, and creates the mount point
+// if missing.
 func place(m Mount, fd int) error {
 	if m.Optional && fd < 0 {
 		return nil
@@ -171,7 +170,7 @@ func place(m Mount, fd int) error {
 	return attach(fd, at)
 }
 
-// makePoint makes an empty directory or file to attach a mount to.
+// makePoint creates an empty directory or file as a mount point.
 func makePoint(at string, fd int) error {
 	var st unix.Stat_t
 	if err := unix.Fstat(fd, &st); err != nil {

@@ -8,8 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// loopbackUp switches on the loopback interface of a network namespace, which
-// has no other.
+// loopbackUp brings up the loopback interface of a network namespace, its only one.
 func loopbackUp() error {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -27,10 +26,10 @@ func loopbackUp() error {
 	return nil
 }
 
-// handListener listens on a port of the namespace's loopback and hands the
-// socket to the parent. A socket stays in the namespace that it was made in, so
-// what the parent accepts from it comes from the command: nothing has to be
-// forwarded, and no path has to be shown.
+// handListener listens on a port of the namespace's loopback and passes the socket to
+// the parent. A socket belongs to the namespace in which it was created, so that the
+// parent accepts the connections of the command without forwarding and without a path in
+// the sandbox.
 func handListener(port uint16) error {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// notice is struct seccomp_notif: a system call that waits for an answer.
+// notice is struct seccomp_notif: a system call that waits for a response.
 type notice struct {
 	id    uint64
 	pid   uint32 // of the thread
@@ -30,19 +30,19 @@ type reply struct {
 	flags uint32
 }
 
-// answer responds to the calls of connect, which the filter leaves to this process,
-// until no process is left that could make one.
+// answer handles the calls of connect, which the filter delegates to this process, until
+// no process with the filter exists.
 func answer(listener int, port uint16) {
 	for {
 		var n notice
 		if err := ioctl(listener, unix.SECCOMP_IOCTL_NOTIF_RECV, unsafe.Pointer(&n)); err != nil {
-			if errors.Is(err, unix.EINTR) || errors.Is(err, unix.ENOENT) { // whoever asked is gone
+			if errors.Is(err, unix.EINTR) || errors.Is(err, unix.ENOENT) { // the caller is gone
 				continue
 			}
 			return
 		}
 		r := reply{id: n.id, errno: -int32(connectOne(listener, &n, port))}
-		ioctl(listener, unix.SECCOMP_IOCTL_NOTIF_SEND, unsafe.Pointer(&r)) //nolint:errcheck // whoever asked may be gone
+		ioctl(listener, unix.SECCOMP_IOCTL_NOTIF_SEND, unsafe.Pointer(&r)) //nolint:errcheck // the caller may be gone
 	}
 }
 

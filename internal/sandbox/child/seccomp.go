@@ -30,17 +30,16 @@ func forbidden() []uint32 {
 	}, forbiddenHere()...)
 }
 
-// missing are system calls that are answered with ENOSYS, as by a kernel
-// without them, because programs know how to do without: either they can't be
-// judged by a filter, which doesn't see behind pointers, or they are a way
-// around it.
+// missing are system calls that fail with ENOSYS, as on a kernel without them, so that
+// programs use alternatives. A filter can't check them, because it can't dereference
+// pointers, or they circumvent it.
 func missing() []uint32 {
 	return []uint32{unix.SYS_CLONE3, unix.SYS_OPENAT2, unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER}
 }
 
-// shared are system calls by which all processes of a user share memory,
-// messages and counters: without a namespace of its own, a command could reach
-// those of others. Kernels can be built without them, as far as programs know.
+// shared are system calls with which all processes of a user share memory, messages and
+// semaphores: without a separate namespace, a command could access those of others.
+// Programs handle their absence, because kernels can be built without them.
 func shared() []uint32 {
 	return []uint32{
 		unix.SYS_SHMGET, unix.SYS_SHMAT, unix.SYS_SHMCTL, unix.SYS_MSGGET, unix.SYS_MSGSND, unix.SYS_MSGRCV, unix.SYS_MSGCTL,
@@ -66,8 +65,8 @@ const (
 	argsOffset = 16
 )
 
-// filterSyscalls confines the thread to the system calls that the filter lets
-// through. If that leaves some to be answered, it returns a file to do so; else -1.
+// filterSyscalls installs the filter for the thread. If the filter delegates calls to
+// this process, it returns the file descriptor for their notifications; otherwise -1.
 func filterSyscalls(sockets Sockets) (listener int, err error) {
 	program := filter(sockets)
 	f := unix.SockFprog{Len: uint16(len(program)), Filter: &program[0]}
@@ -82,8 +81,8 @@ func filterSyscalls(sockets Sockets) (listener int, err error) {
 		}
 		return -1, nil
 	}
-	// The second flag keeps signals from interrupting a call that is being answered.
-	// Linux has it from 5.19.
+	// The second flag prevents signals from interrupting a call that is being handled.
+	// It requires Linux 5.19.
 	listener, errno := set(unix.SECCOMP_FILTER_FLAG_NEW_LISTENER | unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV)
 	if errno == unix.EINVAL {
 		listener, errno = set(unix.SECCOMP_FILTER_FLAG_NEW_LISTENER)
@@ -92,19 +91,19 @@ func filterSyscalls(sockets Sockets) (listener int, err error) {
 	case 0:
 		return listener, nil
 	case unix.EBUSY:
-		return -1, fmt.Errorf("supervise system calls: the container's manager does so already (%w): use level A, or no host list", errno)
+		return -1, fmt.Errorf("supervise system calls: the container manager already does (%w): use level A, or no host list", errno)
 	}
 	return -1, fmt.Errorf("supervise system calls: %w", errno)
 }
 
-// filter makes the program of a filter: the architecture first, then what has
-// no name, then call by call; whatever isn't mentioned is allowed.
+// filter returns the BPF program: it checks the architecture, then unknown calls, then
+// each listed call. Other calls are allowed.
 func filter(sockets Sockets) []unix.SockFilter {
 	p := []unix.SockFilter{
 		load(archOffset),
 		jump(unix.BPF_JEQ, auditArch, 1, 0), end(unknown),
 		load(callOffset),
-		jump(unix.BPF_JGE, lastCall+1, 0, 1), end(unknown), // the other interface of x86-64 has higher numbers, too
+		jump(unix.BPF_JGE, lastCall+1, 0, 1), end(unknown), // includes the x32 ABI of x86-64
 	}
 	for _, nr := range missing() {
 		p = append(p, on(nr, end(unknown))...)
@@ -128,9 +127,9 @@ func filter(sockets Sockets) []unix.SockFilter {
 	return append(p, end(allowed))
 }
 
-// modeRules keep a command from making set-user-id and set-group-id files: in
-// a workspace that root works on, such a file would be a way to root for every
-// user of the machine.
+// modeRules prevent a command from creating set-user-ID and set-group-ID files: in a
+// workspace of root, such a file would give root's privileges to every user of the
+// machine.
 func modeRules() [][]unix.SockFilter {
 	return append([][]unix.SockFilter{
 		on(unix.SYS_FCHMOD, refuseBits(1, setIDBits)...),
@@ -140,7 +139,7 @@ func modeRules() [][]unix.SockFilter {
 	}, modeRulesHere()...)
 }
 
-// socketRules says which sockets can be made, and what they can be connected to.
+// socketRules restricts which sockets can be created, and connected to what.
 func socketRules(s Sockets) []unix.SockFilter {
 	switch s {
 	case AnySocket:
@@ -158,9 +157,9 @@ func socketRules(s Sockets) []unix.SockFilter {
 	return on(unix.SYS_SOCKET, end(refused))
 }
 
-// onlyTCP allows TCP, and no connection but such as connectFor makes: neither by
-// another protocol over streams, nor by data that is sent before the connection
-// is made, nor from outside.
+// onlyTCP allows TCP sockets, and only connections that connectOne makes: no other stream
+// protocol, no data sent before the connection is established, and no incoming
+// connections.
 func onlyTCP() []unix.SockFilter {
 	sockets := slices.Concat(
 		[]unix.SockFilter{loadArg(0), jump(unix.BPF_JEQ, unix.AF_INET, 2, 0), jump(unix.BPF_JEQ, unix.AF_INET6, 1, 0), end(refused)},
@@ -175,26 +174,26 @@ func onlyTCP() []unix.SockFilter {
 		on(unix.SYS_SENDMMSG, refuseBits(3, unix.MSG_FASTOPEN)...))
 }
 
-// pairRules allows pairs of sockets that can't be used to send to a third one,
-// as sockets for datagrams can.
+// pairRules allows socket pairs except datagram sockets, which could send to a third
+// socket.
 func pairRules() []unix.SockFilter {
 	return on(unix.SYS_SOCKETPAIR, append(passType(unix.SOCK_STREAM, unix.SOCK_SEQPACKET), end(refused))...)
 }
 
-// passType allows a call if its argument 1 is one of the types of sockets.
+// passType allows a call if its argument 1 is one of the socket types.
 func passType(types ...uint32) []unix.SockFilter {
 	const kind = 0xf // the rest are flags
 	return append([]unix.SockFilter{loadArg(1), {Code: unix.BPF_ALU | unix.BPF_AND | unix.BPF_K, K: kind}}, passValues(types...)...)
 }
 
-// on runs body, which must end, for one system call. The number of the call is
-// loaded before, and still is after, since body doesn't return here.
+// on runs body, which must end the program, for one system call. The number of the call
+// is loaded before, and after it, because body doesn't continue here.
 func on(nr uint32, body ...unix.SockFilter) []unix.SockFilter {
 	return append([]unix.SockFilter{jump(unix.BPF_JEQ, nr, 0, uint8(len(body)))}, body...)
 }
 
-// passValues allows a call if what is loaded is any of the values, and goes on
-// if it is not.
+// passValues allows a call if the loaded value is one of the values, and continues
+// otherwise.
 func passValues(values ...uint32) []unix.SockFilter {
 	var p []unix.SockFilter
 	for _, v := range values {
@@ -203,7 +202,7 @@ func passValues(values ...uint32) []unix.SockFilter {
 	return p
 }
 
-// refuseValues refuses a call if an argument is any of the values.
+// refuseValues refuses a call if an argument is one of the values.
 func refuseValues(arg int, values ...uint32) []unix.SockFilter {
 	p := []unix.SockFilter{loadArg(arg)}
 	for _, v := range values {
@@ -217,8 +216,8 @@ func refuseBits(arg int, bits uint32) []unix.SockFilter {
 	return []unix.SockFilter{loadArg(arg), jump(unix.BPF_JSET, bits, 0, 1), end(refused), end(allowed)}
 }
 
-// refuseBitsIf refuses a call if an argument has any of the bits and another
-// one any of others.
+// refuseBitsIf refuses a call if an argument has any of the bits, and another argument
+// any of the other bits.
 func refuseBitsIf(if0 int, others uint32, arg int, bits uint32) []unix.SockFilter {
 	return append([]unix.SockFilter{loadArg(if0), jump(unix.BPF_JSET, others, 1, 0), end(allowed)}, refuseBits(arg, bits)...)
 }

@@ -17,22 +17,22 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// begun is how the start of the command went.
+// begun is the result of starting the command.
 type begun struct {
 	pid   int // 0 for no command
 	limit int // the command's RLIMIT_NPROC, still to be sealed; 0 for none
 	err   error
 }
 
-// supervise starts the command, waits for its end, ends what is left, and
-// returns the exit code. As the first process of a namespace it need not end
-// anything: the kernel does when it is gone.
+// supervise starts the command, waits for it, kills the remaining processes, and returns
+// the exit code. In a PID namespace the kernel kills them when this process, the init,
+// exits.
 func supervise(plan *Plan, dir string, args []string) int {
 	terms := make(chan os.Signal, 1)
 	signal.Notify(terms, syscall.SIGTERM)
 	started := make(chan begun)
 	go func() {
-		runtime.LockOSThread() // for good: this thread is of no use for anything else afterwards
+		runtime.LockOSThread() // never unlocked: the confined thread can't be used for anything else
 		started <- begin(plan, dir, args)
 	}()
 	b := <-started
@@ -44,7 +44,7 @@ func supervise(plan *Plan, dir string, args []string) int {
 		return 0
 	}
 	if err := sealForks(b.limit, b.pid); err != nil {
-		unix.Kill(-b.pid, unix.SIGKILL) //nolint:errcheck // that it has ended is fine
+		unix.Kill(-b.pid, unix.SIGKILL) //nolint:errcheck // may have exited
 		wait(b.pid)
 		return refuse(err)
 	}
@@ -89,7 +89,7 @@ func begin(plan *Plan, dir string, args []string) begun {
 	return b
 }
 
-// look finds a program on the PATH as it is inside.
+// look finds a program in PATH inside of the sandbox.
 func look(name string) (string, error) {
 	if strings.Contains(name, "/") {
 		return name, nil
@@ -101,30 +101,30 @@ func look(name string) (string, error) {
 			return file, nil
 		}
 	}
-	return "", fmt.Errorf("find program %s: not in any directory of PATH %q that the sandbox shows", name, path)
+	return "", fmt.Errorf("find program %s: not found in PATH %q inside of the sandbox", name, path)
 }
 
-// obeyParent ends the command when the parent orders it, or is gone.
+// obeyParent kills the command when the parent requests it or exits.
 func obeyParent(pid int) {
 	for {
 		n, err := unix.Read(ControlFile, make([]byte, 1))
 		if n == 0 || err != nil && !errors.Is(err, unix.EINTR) {
-			unix.Kill(-pid, unix.SIGKILL) //nolint:errcheck // that it has ended is fine
+			unix.Kill(-pid, unix.SIGKILL) //nolint:errcheck // may have exited
 			return
 		}
 	}
 }
 
-// obeySignal passes the first SIGTERM on to the command's group, which has a
-// while to end then.
+// obeySignal forwards the first SIGTERM to the command's process group, and kills the
+// group after the grace period.
 func obeySignal(terms <-chan os.Signal, pid int, grace time.Duration) {
 	<-terms
-	unix.Kill(-pid, unix.SIGTERM) //nolint:errcheck // that it has ended is fine
+	unix.Kill(-pid, unix.SIGTERM) //nolint:errcheck // may have exited
 	time.Sleep(grace)
-	unix.Kill(-pid, unix.SIGKILL) //nolint:errcheck // that it has ended is fine
+	unix.Kill(-pid, unix.SIGKILL) //nolint:errcheck // may have exited
 }
 
-// wait reaps whatever ends until the command itself has.
+// wait reaps processes until the command has exited.
 func wait(pid int) syscall.WaitStatus {
 	for {
 		var status syscall.WaitStatus
@@ -134,21 +134,21 @@ func wait(pid int) syscall.WaitStatus {
 	}
 }
 
-// sweep kills every descendant, however it tried to get away: orphans become
-// children of this process.
+// sweep kills all descendants, including daemons: orphans become children of this
+// process.
 func sweep() {
 	for {
 		options := 0
 		if !killDescendants(os.Getpid()) {
-			options = syscall.WNOHANG // there may be none
+			options = syscall.WNOHANG // there may be no children
 		}
-		for { // all that have ended, before the processes are listed again
+		for { // reap all before listing processes again
 			pid, err := syscall.Wait4(-1, nil, options, nil)
 			if errors.Is(err, syscall.ECHILD) {
 				return
 			}
 			if pid == 0 {
-				time.Sleep(time.Millisecond) // what was killed needs a moment
+				time.Sleep(time.Millisecond) // killed processes need time to exit
 				break
 			}
 			options = syscall.WNOHANG
@@ -163,7 +163,7 @@ func killDescendants(self int) (child bool) {
 	mine := map[int]bool{self: true}
 	eachProcess(func(pid int, p process) {
 		if mine[p.parent] {
-			unix.Kill(pid, unix.SIGKILL) //nolint:errcheck // that it has ended is fine
+			unix.Kill(pid, unix.SIGKILL) //nolint:errcheck // may have exited
 			mine[pid] = true
 			child = child || p.parent == self
 		}
@@ -171,10 +171,10 @@ func killDescendants(self int) (child bool) {
 	return child
 }
 
-// process is what is known of a process.
+// process is an entry of the process table.
 type process struct{ parent, threads int }
 
-// descendants are those of all that descend from the process of.
+// descendants returns the processes that descend from the process of.
 func descendants(all map[int]process, of int) map[int]process {
 	children := map[int][]int{}
 	for pid, p := range all {
@@ -189,15 +189,15 @@ func descendants(all map[int]process, of int) map[int]process {
 	return found
 }
 
-// processes returns every process that there is, by its PID.
+// processes returns all processes by PID.
 func processes() map[int]process {
 	all := map[int]process{}
 	eachProcess(func(pid int, p process) { all[pid] = p })
 	return all
 }
 
-// eachProcess calls a function with every process that there is, in ascending order of
-// PIDs, those included that start meanwhile and have higher ones.
+// eachProcess calls a function with every process, in ascending order of PIDs, including
+// processes with higher PIDs that start in the meantime.
 func eachProcess(call func(pid int, p process)) {
 	dir, err := os.Open("/proc")
 	if err != nil {
@@ -221,8 +221,8 @@ func eachProcess(call func(pid int, p process)) {
 	}
 }
 
-// parseStat reads a process's stat file (see proc(5)), in which the name, that the
-// process chooses, is between parentheses. What is missing is 0.
+// parseStat parses a process's stat file (see proc(5)), in which the name, chosen by the
+// process, is in parentheses. Missing fields are 0.
 func parseStat(stat string) process {
 	const parent, threads = 4 - 3, 20 - 3 // the numbers of the fields, from the first after the name
 	fields := strings.Fields(stat[strings.LastIndex(stat, ")")+1:])

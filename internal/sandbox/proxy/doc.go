@@ -1,9 +1,8 @@
-// Package proxy is the way out of a sandbox that has one: an HTTP proxy that
-// takes CONNECT for any protocol over TLS, and plain HTTP. It looks the name up
-// itself, asks whether it and the address that it is about to dial are allowed,
-// dials exactly that address, and reports every attempt.
+// Package proxy is the network access of a sandbox: an HTTP proxy that accepts CONNECT,
+// for any protocol over TLS, and plain HTTP. It resolves the host name, checks whether
+// the name and the address to dial are allowed, dials exactly that address, and records
+// every attempt.
 //
-// It doesn't look into what is encrypted. Whoever may reach a host may send it
-// anything, and a host that stands for many, as those of large networks do, can
-// be asked for another of them.
+// It does not decrypt TLS. A client can send any data to a permitted host, and a host
+// that serves several names, as those of CDNs do, can be asked for another name.
 package proxy

@@ -14,46 +14,44 @@ import (
 	"time"
 )
 
-// Times that the proxy allows, and how much of a request it reads before it
-// decides.
+// Timeouts, and the maximum size of a request's header.
 const (
 	headerTime = 30 * time.Second
 	dialTime   = 30 * time.Second
 	headerMax  = 64 << 10
 )
 
-// Attempt is one connection that somebody inside asked for.
+// Attempt is one connection that a command requested.
 type Attempt struct {
-	Method string     // CONNECT, or that of a plain request
-	Host   string     // as asked for, in lower case; the whole target if it made no sense
-	Port   int        // 0 if the target made no sense
-	Addr   netip.Addr // what was dialled; not valid if nothing was
-	Denied bool       // by Allowed, or since the target made no sense
-	Err    string     // why there was no connection; "" if there was
+	Method string     // CONNECT, or the method of a plain request
+	Host   string     // as requested, in lower case; the complete target if it is invalid
+	Port   int        // 0 if the target is invalid
+	Addr   netip.Addr // the dialled address; not valid if none was dialled
+	Denied bool       // by Allowed, or because the target is invalid
+	Err    string     // why the connection failed; "" if it succeeded
 }
 
 // Server is a proxy. Its fields are set before Serve, which may be called for
 // several listeners.
 type Server struct {
-	// Allowed says why a host may not be reached, nil if it may. It is asked
-	// with an address that isn't valid before the name is looked up, and then
-	// for each address that is about to be dialled.
+	// Allowed returns why a host is not allowed, nil if it is. It is called with an
+	// address that is not valid before the name is resolved, and then for each
+	// address before it is dialled.
 	Allowed func(host string, port int, ip netip.Addr) error
-	// Record takes each attempt when it has been decided; it may be called by
-	// several goroutines at once.
+	// Record is called with each attempt after its decision, possibly concurrently.
 	Record func(Attempt)
-	// Lookup finds the addresses of a name. nil is the machine's resolver.
+	// Lookup resolves a name; nil is the machine's resolver.
 	Lookup func(ctx context.Context, host string) ([]netip.Addr, error)
 }
 
-// Serve serves a listener until it is closed, then ends what it began, and
-// returns when that has ended.
+// Serve serves a listener until it is closed. It then closes all connections, and
+// returns when their goroutines have ended.
 func (s *Server) Serve(ln net.Listener) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	p := &serving{Server: s, ctx: ctx}
 	p.plain = &httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) {
-			r.Out.Host = r.Out.URL.Host // never another than the one that was judged
+			r.Out.Host = r.Out.URL.Host // always the host that was checked
 		},
 		Transport:    &http.Transport{DialContext: p.dialPlain, DisableKeepAlives: true, DisableCompression: true, ResponseHeaderTimeout: 5 * time.Minute},
 		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) { answer(w, err) },
@@ -79,15 +77,15 @@ func ignoreClosed(err error) error {
 // serving is one listener of a Server.
 type serving struct {
 	*Server
-	ctx   context.Context //nolint:containedctx // the life of the listener, which requests outlive when they are hijacked
+	ctx   context.Context //nolint:containedctx // ends with the listener; hijacked connections outlive their request's context
 	plain *httputil.ReverseProxy
 
 	requests sync.WaitGroup
-	leave    sync.Mutex // guards closed, after which no request begins
+	leave    sync.Mutex // guards closed, after which no request starts
 	closed   bool
 }
 
-// begin counts a request, if there is still time for it.
+// begin counts a request, and returns false after the listener was closed.
 func (p *serving) begin() bool {
 	p.leave.Lock()
 	defer p.leave.Unlock()
@@ -97,7 +95,7 @@ func (p *serving) begin() bool {
 	return !p.closed
 }
 
-// ServeHTTP answers one request to the proxy.
+// ServeHTTP handles one request to the proxy.
 func (p *serving) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !p.begin() {
 		return
@@ -110,18 +108,18 @@ func (p *serving) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		p.plain.ServeHTTP(w, r)
 	default:
 		p.Record(Attempt{Method: r.Method, Host: r.RequestURI, Denied: true, Err: "not a request to a proxy"})
-		http.Error(w, "this is a proxy: it takes CONNECT, and plain HTTP with a whole URL", http.StatusBadRequest)
+		http.Error(w, "this is a proxy: it accepts CONNECT, and plain HTTP with an absolute URL", http.StatusBadRequest)
 	}
 }
 
-// connect makes a tunnel.
+// connect establishes a tunnel.
 func (p *serving) connect(w http.ResponseWriter, r *http.Request) {
 	far, err := p.dial(p.ctx, r.Method, r.RequestURI, 0) //nolint:contextcheck // a tunnel outlives its request
 	if err != nil {
 		answer(w, err)
 		return
 	}
-	defer far.Close() //nolint:errcheck // there is nothing to lose
+	defer far.Close() //nolint:errcheck // all data was copied
 	hijacker, ok := w.(http.Hijacker)
 	if !ok {
 		http.Error(w, "no tunnel over this connection", http.StatusHTTPVersionNotSupported)
@@ -131,23 +129,23 @@ func (p *serving) connect(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		return // the connection is gone
 	}
-	defer near.Close() //nolint:errcheck // there is nothing to lose
+	defer near.Close() //nolint:errcheck // all data was copied
 	if _, err := io.WriteString(near, "HTTP/1.1 200 Connection established\r\n\r\n"); err != nil {
 		return
 	}
 	stop := context.AfterFunc(p.ctx, func() { //nolint:contextcheck // see above
-		near.Close() //nolint:errcheck // there is nothing to lose
-		far.Close()  //nolint:errcheck // there is nothing to lose
+		near.Close() //nolint:errcheck // all data was copied
+		far.Close()  //nolint:errcheck // all data was copied
 	})
 	defer stop()
 	join(near, early, far)
 }
 
-// join copies both ways until both have ended. What came early is read first.
+// join copies in both directions until both have ended, starting with buffered data.
 func join(near net.Conn, early io.Reader, far net.Conn) {
 	var up sync.WaitGroup
 	up.Go(func() {
-		io.Copy(far, early) //nolint:errcheck // the end of either side ends the tunnel
+		io.Copy(far, early) //nolint:errcheck // the end of either connection ends the tunnel
 		closeWrite(far)
 	})
 	io.Copy(near, far) //nolint:errcheck // see above
@@ -165,12 +163,12 @@ func (p *serving) dialPlain(ctx context.Context, _, addr string) (net.Conn, erro
 	return p.dial(ctx, "HTTP", addr, 80)
 }
 
-// deniedError is why an attempt was denied.
+// deniedError is the reason that an attempt was denied.
 type deniedError struct{ why error }
 
 func (e deniedError) Error() string { return e.why.Error() }
 
-// answer tells whoever asked why there is no connection.
+// answer responds with the error of a connection.
 func answer(w http.ResponseWriter, err error) {
 	code := http.StatusBadGateway
 	if denied := (deniedError{}); errors.As(err, &denied) {
@@ -196,8 +194,8 @@ func (p *serving) dial(ctx context.Context, method, target string, fallback int)
 	return conn, err
 }
 
-// reach looks a host up and connects to the first of its addresses that is
-// allowed and answers.
+// reach resolves a host and connects to the first of its addresses that is allowed and
+// accepts.
 func (p *serving) reach(ctx context.Context, a *Attempt) (net.Conn, error) {
 	if err := p.Allowed(a.Host, a.Port, netip.Addr{}); err != nil {
 		return nil, deniedError{err}
@@ -222,7 +220,7 @@ func (p *serving) reach(ctx context.Context, a *Attempt) (net.Conn, error) {
 		failures = append(failures, err)
 	}
 	if len(failures) == 0 {
-		return nil, fmt.Errorf("look up %s: it has no address", a.Host)
+		return nil, fmt.Errorf("look up %s: no addresses found", a.Host)
 	}
 	return nil, errors.Join(failures...)
 }

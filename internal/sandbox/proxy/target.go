@@ -8,14 +8,13 @@ import (
 	"strings"
 )
 
-// errTarget is the cause when a target can't be made sense of.
+// errTarget is the cause if a target is invalid.
 var errTarget = errors.New("not a host and port")
 
-// Target takes HOST or HOST:PORT apart as a request names it. The host comes
-// back in lower case and without a dot at its end, or as an address in its
-// canonical form; a port that is missing is fallback, or a fault if that is 0.
-// What could be read in two ways is a fault: names that look like numbers,
-// zones, users, characters that no name has.
+// Target parses HOST or HOST:PORT. It returns the host in lower case without a trailing
+// dot, or as an address in canonical form. A missing port is fallback, or an error if
+// that is 0. Ambiguous targets are errors: names that look like numbers, zones, users,
+// and characters that are invalid in names.
 func Target(text string, fallback int) (host string, port int, err error) {
 	host, port = text, fallback
 	if i := strings.LastIndexByte(text, ':'); i >= 0 && !strings.HasSuffix(text, "]") {
@@ -45,9 +44,9 @@ func Target(text string, fallback int) (host string, port int, err error) {
 	return host, port, nil
 }
 
-// isName reports whether a text is the name of a host, and can't be taken for
-// an address: WHATWG's URL standard reads a name whose last label is a number
-// as an IPv4 address, with octal and hexadecimal parts.
+// isName reports whether a text is a host name that can't be interpreted as an address:
+// the WHATWG URL standard parses a name whose last label is a number as an IPv4 address,
+// with octal and hexadecimal parts.
 func isName(host string) bool {
 	if len(host) > 253 {
 		return false
