@@ -181,7 +181,7 @@ func (l *landing) commit(ctx context.Context) *stop {
 // and a failure is only a warning.
 func (l *landing) commitWIP(ctx context.Context, end *stop) {
 	ended := end.outcome() == event.Limit || end.outcome() == event.Budget
-	if l.job.spec.Commit == nil || !l.job.spec.Commit.WIP || !ended || !l.site.touched || l.job.spec.Publish == tasks.PublishPatch || straightOn(l.job.spec) ||
+	if l.job.spec.Commit == nil || !l.job.spec.Commit.WIP || !ended || !l.site.touched || l.job.spec.Publish == tasks.PublishPatch || pushesFromMirror(l.job.spec) ||
 		l.changes == nil || len(l.changes.Changes) == 0 {
 		return
 	}
@@ -193,7 +193,7 @@ func (l *landing) commitWIP(ctx context.Context, end *stop) {
 // record commits the job's changes with a message.
 func (l *landing) record(ctx context.Context, message string) error {
 	branch := l.job.spec.Commit.Branch
-	if l.site.inPlace || straightOn(l.job.spec) {
+	if l.site.inPlace || pushesFromMirror(l.job.spec) {
 		branch = "" // the checked-out branch
 	}
 	now := l.job.opts.Now()
@@ -210,7 +210,7 @@ func (l *landing) record(ctx context.Context, message string) error {
 	if err != nil {
 		return err
 	}
-	if straightOn(l.job.spec) {
+	if pushesFromMirror(l.job.spec) {
 		done.Branch = l.job.spec.Commit.Branch
 	}
 	l.made = done
@@ -218,9 +218,9 @@ func (l *landing) record(ctx context.Context, message string) error {
 	return nil
 }
 
-// straightOn reports whether the commit is only pushed from a mirror. Existing branches
-// of the mirror, from earlier runs, don't matter then.
-func straightOn(spec tasks.Job) bool {
+// pushesFromMirror reports whether the commit is only pushed from a mirror. Existing
+// branches of the mirror, from earlier runs, are then ignored.
+func pushesFromMirror(spec tasks.Job) bool {
 	return spec.Repo.Kind == tasks.RepoURL && spec.Publish == tasks.PublishPush
 }
 

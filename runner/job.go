@@ -60,8 +60,8 @@ func (j *job) phases(p *progress) []phase {
 	}
 }
 
-// carryOut runs the phases of the job and cleans up.
-func (j *job) carryOut(ctx context.Context) event.JobEnd {
+// execute runs the phases of the job and cleans up.
+func (j *job) execute(ctx context.Context) event.JobEnd {
 	// Saving a patch and removing the worktree use a context that is not cancelled by
 	// signals.
 	after := context.WithoutCancel(ctx)

@@ -52,7 +52,7 @@ func TestThePhasesOfAJob(t *testing.T) {
 			spec := s.job("a")
 			spec.Limits.Turns = 9
 			c.change(&spec)
-			end := s.begin(&tasks.Plan{}, spec).carryOut(t.Context())
+			end := s.begin(&tasks.Plan{}, spec).execute(t.Context())
 			if got := s.phasesOf("a"); got != c.phases || end.Outcome != c.outcome {
 				t.Errorf("%s after %s: %s", end.Outcome, got, end.Reason)
 			}
@@ -93,7 +93,7 @@ func TestTheDocumentsListThePhases(t *testing.T) {
 func TestTheEndOfAJobSumsUp(t *testing.T) {
 	s := setUp(t)
 	s.opts.OpenModel = plays(t, writes)
-	end := s.begin(&tasks.Plan{}, s.job("a")).carryOut(t.Context())
+	end := s.begin(&tasks.Plan{}, s.job("a")).execute(t.Context())
 	end.CostUSD = nil
 	want := event.JobEnd{Outcome: event.Passed, Attempts: 1, Turns: 2, FinalMessage: "ok", Patch: "patches/a.patch"}
 	want.Usage.Input, want.Usage.Output = 20, 2
@@ -120,7 +120,7 @@ func TestWorkThatIsKeptNowhereIsLeft(t *testing.T) {
 	s.opts.Left = func(tree string) { left = append(left, tree) }
 	spec := s.job("a")
 	spec.Verify = []tasks.Verify{{Name: "no", Run: "false", Time: time.Minute}}
-	end := s.begin(&tasks.Plan{}, spec).carryOut(t.Context())
+	end := s.begin(&tasks.Plan{}, spec).execute(t.Context())
 	tree := filepath.Join(s.opts.Work, "trees", "a")
 	if text, err := os.ReadFile(filepath.Join(tree, "a")); string(text) != "x" || end.Outcome != event.Failed || end.Patch != "" {
 		t.Errorf("%+v; the file is %q, %v", end, text, err)

@@ -297,7 +297,7 @@ func (r *run) guard(ctx context.Context, j tasks.Job, skip *stop) (end event.Job
 		end.CostUSD = new(money.USD)
 		return end
 	}
-	return r.job(j).carryOut(ctx)
+	return r.job(j).execute(ctx)
 }
 
 // job returns the job for a specification of the plan.

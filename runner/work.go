@@ -64,7 +64,7 @@ func (w *work) attempts(ctx context.Context) (end *stop) {
 		w.site.touched = true
 		w.job.emit(event.Event{Type: event.AttemptStarted, Session: w.job.sessionID(), Attempt: &event.Attempt{Number: w.result.attempts, Prompt: text}})
 		if w.result.attempts == 1 {
-			if text, end = w.asked(ctx, main); end != nil {
+			if text, end = w.expandMentions(ctx, main); end != nil {
 				last = endedBy(end)
 				return end
 			}
@@ -86,7 +86,7 @@ func (w *work) attempts(ctx context.Context) (end *stop) {
 		case err != nil:
 			return stopped(ctx)
 		case len(failed) == 0:
-			return w.asWritten(main)
+			return w.checkScripts(main)
 		case w.result.attempts >= w.job.spec.Attempts:
 			return &stop{code: event.CodeFailed, detail: fmt.Sprintf("verify %s failed after %d attempt(s)", names(failed), w.result.attempts)}
 		}
@@ -104,8 +104,8 @@ func (j *job) inTime(ctx context.Context, s *site) (context.Context, context.Can
 	return context.WithDeadlineCause(ctx, s.prepared.Add(j.spec.Limits.Time), timeout)
 }
 
-// asWritten checks that the sessions used all turns of scripted models.
-func (w *work) asWritten(main *open) *stop {
+// checkScripts checks that the sessions used all turns of scripted models.
+func (w *work) checkScripts(main *open) *stop {
 	for _, s := range append([]*open{main}, w.sessions.children()...) {
 		if s.talk.Finish == nil {
 			continue

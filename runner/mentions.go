@@ -16,36 +16,36 @@ import (
 	"github.com/millhand/millhand/tools"
 )
 
-// asked returns the task's prompt for the model: with the output of its commands inline,
-// and its files appended. Each is a call of the session under its profile. If a call is
-// denied or fails, the job ends before the first model call.
-func (w *work) asked(ctx context.Context, main *open) (string, *stop) {
-	var text, behind strings.Builder
+// expandMentions returns the task's prompt for the model, with the output of its commands
+// inline and its files appended. Each is a call of the session under its profile. If a
+// call is denied or fails, the job ends before the first model request.
+func (w *work) expandMentions(ctx context.Context, main *open) (string, *stop) {
+	var text, appended strings.Builder
 	at, seen := 0, map[string]bool{}
 	for n, m := range w.job.spec.Mentions {
 		text.WriteString(w.job.spec.Prompt[at:m.Start])
 		at = m.End
-		whole := w.job.spec.Prompt[m.Start:m.End]
-		if m.Command == "" && seen[whole] {
-			text.WriteString(whole)
+		mention := w.job.spec.Prompt[m.Start:m.End]
+		if m.Command == "" && seen[mention] {
+			text.WriteString(mention)
 			continue
 		}
-		seen[whole] = true
+		seen[mention] = true
 		f, end := w.fetch(ctx, main, fmt.Sprintf("prompt_%d", n+1), m)
 		if end != nil {
-			end.detail = fmt.Sprintf("%s in the prompt: %s", textcut.OneLine(whole), end.detail)
+			end.detail = fmt.Sprintf("%s in the prompt: %s", textcut.OneLine(mention), end.detail)
 			return "", end
 		}
 		if f.inPlace {
 			text.WriteString(f.text)
 			continue
 		}
-		text.WriteString(whole)
+		text.WriteString(mention)
 		if f.text != "" {
-			behind.WriteString("\n\n" + f.text)
+			appended.WriteString("\n\n" + f.text)
 		}
 	}
-	return text.String() + w.job.spec.Prompt[at:] + behind.String(), nil
+	return text.String() + w.job.spec.Prompt[at:] + appended.String(), nil
 }
 
 // fetched is the result of a mention.
