@@ -12,16 +12,16 @@ import (
 	"github.com/millhand/millhand/tasks"
 )
 
-// branchAt is a job's branch where it may be already.
+// branchAt is a job's branch in a repository where it may already exist.
 type branchAt struct {
 	tip    string // commit, whose objects are in the job's origin; "" for no such branch
-	where  string // in words
+	where  string // for messages, for example "on URL"
 	remote bool
 }
 
-// take decides what becomes of a branch that exists: the run is refused, the
-// job is left out, or it begins from there or puts its commit there instead,
-// if the branch is ours.
+// take applies commit.if_exists to a branch that exists: the run is refused, the job is
+// skipped, or it appends to the branch or replaces it. The latter two require that
+// millhand made the branch.
 func (s *start) take(j tasks.Job, b branchAt) error {
 	if b.tip == "" {
 		return nil
@@ -51,11 +51,10 @@ func (s *start) take(j tasks.Job, b branchAt) error {
 	return nil
 }
 
-// taskTrailer begins the line of a commit's message that says that millhand
-// made it.
+// taskTrailer is the start of the trailer in the messages of millhand's commits.
 const taskTrailer = "Millhand-Task: "
 
-// ours says why a commit is not one of millhand's, nil if it is.
+// ours returns an error if a commit was not made by millhand.
 func ours(repo *gitops.Repo, commit string) error {
 	message, err := repo.Message(commit)
 	if err != nil {
@@ -69,8 +68,8 @@ func ours(repo *gitops.Repo, commit string) error {
 	return fmt.Errorf("its last commit %.10s was not made by millhand (no %s trailer)", commit, strings.TrimSuffix(taskTrailer, " "))
 }
 
-// fetchedTip is the commit of a remote's branch as a mirror has it, "" for no
-// such branch.
+// fetchedTip returns the commit of a remote's branch in a mirror; "" if it does not
+// exist.
 func fetchedTip(mirror *gitops.Repo, branch string) string {
 	tip, err := mirror.Git.Resolve("refs/remotes/origin/" + branch)
 	if err != nil {
@@ -79,8 +78,8 @@ func fetchedTip(mirror *gitops.Repo, branch string) string {
 	return tip
 }
 
-// branchAbove names a branch of the remote that has the place of a directory in the
-// name of another: git has no room for both.
+// branchAbove returns a branch of the remote whose name is a parent directory of a
+// branch's name, which git does not allow; "" if none exists.
 func branchAbove(mirror *gitops.Repo, branch string) string {
 	for i, c := range branch {
 		if c == '/' && fetchedTip(mirror, branch[:i]) != "" {
@@ -90,7 +89,7 @@ func branchAbove(mirror *gitops.Repo, branch string) string {
 	return ""
 }
 
-// onRemote looks at the branch on the remote that a path repository pushes to.
+// onRemote checks the branch on the remote that a path repository pushes to.
 func (p *preflight) onRemote(ctx context.Context, j tasks.Job, o *origin, s start) (start, error) {
 	var branches map[string]string
 	var err error
@@ -110,17 +109,17 @@ func (p *preflight) onRemote(ctx context.Context, j tasks.Job, o *origin, s star
 	return s, s.take(j, b)
 }
 
-// cannotAsk makes a remote that does not answer the fault of the job that
-// needs it. What is refused stays refused.
+// cannotAsk converts the error of an unreachable remote to a stop of the job that needs
+// it. Refusals stay errors.
 func cannotAsk(err error) (*stop, error) {
 	var r *Refusal
 	if errors.As(err, &r) {
 		return nil, err
 	}
-	return notFetched("ask the remote for its branches", err), nil
+	return notFetched("list the branches of the remote", err), nil
 }
 
-// mirrorName names the directory of a url repository's mirror.
+// mirrorName returns the name of the directory of a url repository's mirror.
 func mirrorName(r tasks.Repo) string {
 	_, path, found := strings.Cut(r.URL, "://")
 	if !found {

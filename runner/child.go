@@ -12,7 +12,7 @@ import (
 	"github.com/millhand/millhand/tools"
 )
 
-// agents lists whom a session of a job may start.
+// agents returns the agents that a session of a job can start.
 func agents(plan *tasks.Plan) []tools.Agent {
 	var list []tools.Agent
 	for _, a := range plan.Agents {
@@ -23,7 +23,7 @@ func agents(plan *tasks.Plan) []tools.Agent {
 	return list
 }
 
-// spawner returns what carries out the task tool's calls of a session.
+// spawner returns the function that runs the task tool's calls of a session.
 func (w *work) spawner(parent string) func(context.Context, tools.SpawnRequest) (tools.SpawnResult, error) {
 	return func(ctx context.Context, r tools.SpawnRequest) (tools.SpawnResult, error) {
 		child, err := w.child(ctx, parent, r)
@@ -44,7 +44,7 @@ func (w *work) spawner(parent string) func(context.Context, tools.SpawnRequest) 
 	}
 }
 
-// since is what was spent between two sums; nil if either is unknown.
+// since returns the cost between two totals; nil if either is unknown.
 func since(before, after *money.USD) *money.USD {
 	if before == nil || after == nil {
 		return nil
@@ -52,10 +52,10 @@ func since(before, after *money.USD) *money.USD {
 	return new(after.Sub(*before))
 }
 
-// taskID is the name by which a model can go on with a child session.
+// taskID returns the ID by which a model can continue a child session.
 func taskID(s sessionSpec) string { return s.file[strings.LastIndexByte(s.file, '.')+1:] }
 
-// child finds the session that a request names, or makes a new one.
+// child returns the session that a request refers to, or a new one.
 func (w *work) child(ctx context.Context, parent string, r tools.SpawnRequest) (*open, error) {
 	if r.TaskID == "" {
 		return w.newChild(ctx, parent, r)
@@ -72,8 +72,8 @@ func (w *work) child(ctx context.Context, parent string, r tools.SpawnRequest) (
 	return nil, fmt.Errorf("task %s not found in this session: omit task_id to start a new one", r.TaskID)
 }
 
-// newChild makes a session for an agent: with its own limits below those of the
-// job, and a profile that is never wider than the job's.
+// newChild opens a session for an agent, with at most the limits and the profile of the
+// job.
 func (w *work) newChild(ctx context.Context, parent string, r tools.SpawnRequest) (*open, error) {
 	s := sessionSpec{task: w.job.spec, parent: parent}
 	s.take(agent(w.job.plan, r.Agent))
@@ -86,14 +86,14 @@ func (w *work) newChild(ctx context.Context, parent string, r tools.SpawnRequest
 	return w.openSession(ctx, s)
 }
 
-// ownSpec is that of the task's own session. Its model is the plan's word.
+// ownSpec returns the spec of the task's main session. Its model is from the plan.
 func (w *work) ownSpec() sessionSpec {
 	s := sessionSpec{task: w.job.spec, id: w.job.sessionID(), file: w.job.spec.ID}
 	s.take(agent(w.job.plan, w.job.spec.Agent))
 	return s
 }
 
-// agent returns what the plan says of an agent.
+// agent returns an agent of the plan.
 func agent(plan *tasks.Plan, name string) tasks.Agent {
 	for _, a := range plan.Agents {
 		if a.Name == name {
@@ -103,8 +103,8 @@ func agent(plan *tasks.Plan, name string) tasks.Agent {
 	return tasks.Agent{Name: name}
 }
 
-// take gives a session its agent: what it has of its own comes below what the
-// task has.
+// take sets the agent of a session. The agent's settings can only reduce those of the
+// task.
 func (s *sessionSpec) take(a tasks.Agent) {
 	s.agent, s.task.Agent = a, a.Name
 	if a.Most != nil {
@@ -124,7 +124,7 @@ func (s *sessionSpec) take(a tasks.Agent) {
 	}
 }
 
-// nextChild numbers the children of the job, from 1.
+// nextChild returns the number of the next child of the job, from 1.
 func (s *sessions) nextChild() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -132,7 +132,7 @@ func (s *sessions) nextChild() int {
 	return s.started
 }
 
-// closeChildren tells the ends of the sessions that the task's own has started.
+// closeChildren reports the ends of the main session's children.
 func (s *sessions) closeChildren() {
 	for _, o := range s.children() {
 		o.close(o.last)

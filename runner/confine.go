@@ -22,44 +22,45 @@ import (
 	"github.com/millhand/millhand/tasks"
 )
 
-// Ground is what the commands of one job, or of one tool call, are confined to.
+// Ground is the input of OpenConfinement: the directories, profile and limits of the
+// commands of one job or tool call.
 type Ground struct {
-	Level     sandbox.Level // anything but A and B confines nothing
+	Level     sandbox.Level // only A and B confine
 	Workspace string
-	Tree      string             // work tree that the workspace is a directory of, readable as a whole; "" for none
-	Home, Tmp string             // private directories, made by Furnish; the parent of each is the caller's
-	Git       []string           // git's own directories and files, beside the workspace's .git
-	InPlace   bool               // the workspace's .git is a directory, not a pointer
-	Hidden    []string           // directories that are hidden even inside of the workspace
-	Readable  []string           // more directories that can be read
-	Tools     []tasks.CustomTool // their programs can be run wherever they are
+	Tree      string             // readable work tree that contains the workspace; "" for none
+	Home, Tmp string             // private directories, created by Furnish; their parents exist
+	Git       []string           // git's own directories and files, except the workspace's .git
+	InPlace   bool               // the workspace's .git is a directory, not a pointer file
+	Hidden    []string           // inaccessible directories, even inside of the workspace
+	Readable  []string           // other readable directories
+	Tools     []tasks.CustomTool // their programs can be executed
 	Profile   permission.Profile
-	Caches    string // where build caches are kept that are not the user's own
+	Caches    string // directory for build caches that are not shared with the user
 	Getenv    func(string) string
 	Env       []string // of the commands, set by Furnish
 	Limits    tasks.Limits
 	Now       func() time.Time
 	Tell      func(event.Network)
-	Tampered  func(error) // is told when a command has written into git's own files, which were put back
+	Tampered  func(error) // called after a command has written into git's own files, which were restored
 
-	within *Confinement // of the same directories: it counts what is written, and its guard guards; nil for none
+	within *Confinement // of the same directories, which has the growth watch and the guard; nil for none
 }
 
 // Confinement is a sandbox for commands.
 type Confinement struct {
-	Env []string // of the commands, with what build caches add
+	Env []string // of the commands, including the variables of build caches
 
 	box    *sandbox.Sandbox
-	guard  *guard          // of what the level can't keep commands from writing; nil if it can
-	growth *sandbox.Growth // nil: the directories may grow without end
-	within *Confinement    // whose growth this is, and perhaps whose guard; nil for its own
+	guard  *guard          // of files that the level can't make read-only; nil for none
+	growth *sandbox.Growth // nil for no limit
+	within *Confinement    // owner of growth, and possibly of guard; nil if this one is
 	listen net.Listener    // of the proxy, at level B
 	served chan struct{}
 }
 
-// Furnish creates the private directories and sets the environment of commands:
-// what the profile passes on, TMPDIR, and HOME where commands are confined or it
-// is missing.
+// Furnish creates the private directories and sets the environment of commands: the
+// variables that the profile allows, TMPDIR, and HOME if commands are confined or HOME
+// is not set.
 func (g *Ground) Furnish() error {
 	for _, dir := range []string{g.Home, g.Tmp} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -73,11 +74,11 @@ func (g *Ground) Furnish() error {
 	return nil
 }
 
-// confines reports whether the level confines anything.
+// confines reports whether the level confines commands.
 func (g *Ground) confines() bool { return g.Level == sandbox.Full || g.Level == sandbox.Partial }
 
-// OpenConfinement makes the sandbox that a profile grants, on ground that is
-// furnished. The caller closes it when its commands have ended.
+// OpenConfinement creates the sandbox for a profile, after Furnish. The caller closes it
+// after its commands have ended.
 func OpenConfinement(ctx context.Context, g Ground) (c *Confinement, err error) {
 	c = &Confinement{Env: g.Env}
 	if c.within = g.within; c.within != nil {
@@ -107,7 +108,8 @@ func OpenConfinement(ctx context.Context, g Ground) (c *Confinement, err error) 
 	return c, err
 }
 
-// Confine is what commands are started with; nil if they are not confined.
+// Confine returns the function that confines a command; nil if commands are not
+// confined.
 func (c *Confinement) Confine() proc.Confine {
 	switch {
 	case c == nil || c.box == nil:
@@ -130,8 +132,8 @@ func (c *Confinement) Confine() proc.Confine {
 	}
 }
 
-// Beside is what runs beside commands: a look at how much they write. It is nil
-// if nothing has to.
+// Beside returns the function that monitors disk usage while a command runs; nil for no
+// limit.
 func (c *Confinement) Beside() func(context.Context) error {
 	if c == nil || c.growth == nil {
 		return nil
@@ -139,11 +141,10 @@ func (c *Confinement) Beside() func(context.Context) error {
 	return c.growth.Beside
 }
 
-// overFor reports whether so many commands in a row have left more on the disk
-// than they may.
+// overFor reports whether at least n consecutive commands ended above the disk limit.
 func (c *Confinement) overFor(n int) bool { return c != nil && c.growth.Over() >= n }
 
-// Close gives up what the sandbox holds.
+// Close releases the sandbox.
 func (c *Confinement) Close() error {
 	if c == nil {
 		return nil
@@ -165,7 +166,7 @@ func (c *Confinement) Close() error {
 	return errors.Join(errs...)
 }
 
-// spec says what commands may see and change of the file system.
+// spec returns which paths commands can read and write.
 func (c *Confinement) spec(g Ground) (sandbox.Spec, error) {
 	spec := sandbox.Spec{Workspace: g.Workspace, Home: g.Home, TmpDir: g.Tmp, Hidden: g.Hidden, Limits: limits(g.Limits)}
 	spec.Hidden = append(slices.Clip(spec.Hidden), filesOfCI(g)...)
@@ -175,7 +176,7 @@ func (c *Confinement) spec(g Ground) (sandbox.Spec, error) {
 		spec.ReadOnly = append(append(spec.ReadOnly, filepath.Join(g.Workspace, ".git")), g.Git...)
 	}
 	home := g.Getenv("HOME")
-	if g.Tree != "" && g.Tree != g.Workspace && !isWithin(home, g.Tree) { // nobody means to grant their home directory because it is a repository
+	if g.Tree != "" && g.Tree != g.Workspace && !isWithin(home, g.Tree) { // a home directory that is a repository is not granted
 		spec.ReadOnly = append(spec.ReadOnly, g.Tree)
 	}
 	spec.ReadOnly = append(spec.ReadOnly, sandbox.Toolchains(home, proc.Value(g.Env, "PATH"))...)
@@ -203,26 +204,26 @@ func (c *Confinement) spec(g Ground) (sandbox.Spec, error) {
 	return spec, nil
 }
 
-// isWithin reports whether a path is a directory or in it.
+// isWithin reports whether a path is a directory or below it.
 func isWithin(path, dir string) bool {
 	rel, err := filepath.Rel(dir, path)
 	return err == nil && filepath.IsLocal(rel)
 }
 
-// limits bound what commands take. Memory is that of all together, and where no
-// control group can be made, of each process; no file may be larger than all
-// files together.
+// limits returns the limits of commands. Memory is limited for all of them together, or
+// for each process if no control group can be created. The maximum size of a file is
+// that of all files.
 func limits(l tasks.Limits) sandbox.Limits {
 	return sandbox.Limits{Pids: l.Processes, MemoryBytes: l.Memory, DataBytes: l.Memory, FileBytes: l.Disk}
 }
 
-// growing lists the directories that count when the disk is looked at: those that
-// are the job's alone, and none that lies in another.
+// growing returns the directories that count for the disk limit: those that only the job
+// uses. None contains another.
 func (g Ground) growing() []string {
 	dirs := []string{g.Workspace}
 	private := []string{g.Tmp, g.Home}
 	if !g.confines() {
-		private = private[:1] // the home is the user's own
+		private = private[:1] // HOME is the user's
 	}
 	for _, dir := range private {
 		if dir != "" && !isWithin(dir, g.Workspace) {
@@ -232,9 +233,9 @@ func (g Ground) growing() []string {
 	return dirs
 }
 
-// granted lists the directories outside of the workspace that a profile's rules
-// allow commands to use, or only to read. A rule grants a directory if it names
-// one, perhaps with everything below it.
+// granted returns the directories outside of the workspace that the rules of a profile
+// allow commands to write or read. A rule grants a directory if its pattern is the
+// directory, optionally followed by wildcards.
 func granted(p permission.Profile) (writable, readable []string) {
 	for _, r := range p.Rules {
 		dir := strings.TrimSuffix(strings.TrimSuffix(r.Pattern, "*"), "*")
@@ -255,7 +256,7 @@ func granted(p permission.Profile) (writable, readable []string) {
 	return writable, readable
 }
 
-// network is the way out: none, or a proxy that knows whom the profile allows.
+// network returns the network access: none, or a proxy to the hosts of the profile.
 func (c *Confinement) network(ctx context.Context, g Ground) (sandbox.Network, error) {
 	allowed, err := wayOut(g.Profile)
 	if err != nil || allowed == nil {
@@ -270,20 +271,20 @@ func (c *Confinement) network(ctx context.Context, g Ground) (sandbox.Network, e
 		return network, fmt.Errorf("listen for the proxy: %w", err)
 	}
 	c.served = make(chan struct{})
-	go func() { //nolint:contextcheck // it ends with its listener
+	go func() { //nolint:contextcheck // ends when the listener is closed
 		defer close(c.served)
-		server.Serve(c.listen) //nolint:errcheck // it ends when the listener is closed
+		server.Serve(c.listen) //nolint:errcheck // always fails when the listener is closed
 	}()
 	network.Addr, err = netip.ParseAddrPort(c.listen.Addr().String())
 	return network, err
 }
 
-// wayOut says of which hosts a profile's network keeps commands away, and its
-// ceiling's; nil if it is of all.
+// wayOut returns a function that checks whether a profile and its maximum profile allow
+// a host; nil if they allow none.
 func wayOut(p permission.Profile) (func(host string, port int, ip netip.Addr) error, error) {
 	n := p.Network
 	if !n.Allow && len(n.Hosts) == 0 {
-		return nil, nil //nolint:nilnil // there is no way out
+		return nil, nil //nolint:nilnil // no network
 	}
 	hosts, err := reach.Parse(n.Hosts, n.Allow)
 	if err != nil {
@@ -312,12 +313,11 @@ func attempt(a proxy.Attempt) event.Network {
 	return n
 }
 
-// maxOver is how many commands, one after the other, a job may end with more on
-// the disk than its limit: the first was ended for it, and the others are there
-// to clear up.
+// maxOver is the number of consecutive commands that can end above the disk limit before
+// the job fails. The first was killed because of the limit; the others can clean up.
 const maxOver = 5
 
-// inBounds ends a job that leaves more on the disk than its limit.
+// inBounds returns the stop of a job that ends above its disk limit.
 func (s *site) inBounds(ctx context.Context) *stop {
 	if s.sandbox == nil || s.sandbox.growth.Over() == 0 {
 		return nil

@@ -14,15 +14,15 @@ import (
 	"github.com/millhand/millhand/tasks"
 )
 
-// copies are the private repositories that a run makes from directories, one for
-// each directory, kept under the run's directory.
+// copies are the private repositories that a run creates from plain directories, one per
+// directory, in the run's directory.
 type copies struct {
 	dir string
 	env gitdir.Env
 
 	mu    sync.Mutex
 	made  map[string]func() (*gitops.Repo, error) // by the directory that was copied
-	names map[string]bool                         // taken below dir
+	names map[string]bool                         // used in dir
 }
 
 func newCopies(o Options) *copies {
@@ -32,8 +32,8 @@ func newCopies(o Options) *copies {
 	}
 }
 
-// open returns the repository made from a job's directory, making it the first
-// time. Others that want the same one wait.
+// open returns the repository for a job's directory. The first call creates it;
+// concurrent calls wait.
 func (c *copies) open(ctx context.Context, r tasks.Repo) (*gitops.Repo, error) {
 	c.mu.Lock()
 	once := c.made[r.Dir]
@@ -46,7 +46,7 @@ func (c *copies) open(ctx context.Context, r tasks.Repo) (*gitops.Repo, error) {
 	return once()
 }
 
-// name returns a free directory name made of a repository's.
+// name returns an unused directory name derived from a repository's name.
 func (c *copies) name(repo string) string {
 	base := dirName(repo)
 	name := base
@@ -57,7 +57,7 @@ func (c *copies) name(repo string) string {
 	return name
 }
 
-// dirName makes a plain directory name of a repository's name or address.
+// dirName returns a plain directory name for a repository's name or URL.
 func dirName(repo string) string {
 	return strings.Trim(strings.Map(func(r rune) rune {
 		if strings.ContainsRune("-._", r) || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {
@@ -67,7 +67,7 @@ func dirName(repo string) string {
 	}, repo), ".-")
 }
 
-// digest is the hexadecimal SHA-256 of a text.
+// digest returns the hexadecimal SHA-256 of a text.
 func digest(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:])

@@ -11,16 +11,15 @@ import (
 	"github.com/millhand/millhand/tasks"
 )
 
-// mostBehind is how many commits a remote's branch may be behind ours to be
-// recognised as such.
+// mostBehind is the maximum number of commits by which a remote's branch is recognised
+// as behind ours.
 const mostBehind = 256
 
-// unpushed finds out whether all that is left to do of a job is to push its
-// branch: an earlier run committed the same work, and was killed before its
-// push, or the push failed. s then says what to push.
+// unpushed reports whether a job only has to push its branch: an earlier run committed
+// the same work, and was killed before its push, or the push failed. It then sets s.
 //
-// Under if_exists: replace the work is done anew, whatever there is. Under fail
-// it must have begun at the commit that the job would begin at now.
+// With if_exists: replace it always returns false. With fail the earlier work must have
+// the same base commit as the job.
 func (p *preflight) unpushed(ctx context.Context, j tasks.Job, o *origin, s *start, tip string) (found bool, err error) {
 	if tip == "" || j.Publish != tasks.PublishPush || j.Commit.IfExists == tasks.ReplaceIfExists {
 		return false, nil
@@ -40,7 +39,7 @@ func (p *preflight) unpushed(ctx context.Context, j tasks.Job, o *origin, s *sta
 	if err != nil || !finishes(message, j, base) {
 		return false, err
 	}
-	// What is protected now may not have been when that run committed.
+	// Paths may have become protected since that run committed.
 	if touched, err := o.repo.Touched(base, tip, j.Commit.Protect); err != nil || len(touched) > 0 {
 		return false, err
 	}
@@ -60,8 +59,8 @@ func (p *preflight) unpushed(ctx context.Context, j tasks.Job, o *origin, s *sta
 	return true, nil
 }
 
-// finishes reports whether a commit with that message is the finished work of a
-// job on a base.
+// finishes reports whether a commit with this message is the finished work of a job on a
+// base.
 func finishes(message string, j tasks.Job, base string) bool {
 	finished := false
 	for line := range strings.Lines(message) {
@@ -73,19 +72,18 @@ func finishes(message string, j tasks.Job, base string) bool {
 	return finished
 }
 
-// Earlier returns the commit of an earlier run that is all that a job pushes;
-// the zero value if the job does its work.
+// Earlier returns the commit of an earlier run that a job only pushes; the zero value if
+// the job runs.
 func (r *Ready) Earlier(job string) event.Commit { return r.starts[job].earlier }
 
-// landEarlier brings the job to the last phase of its landing: an earlier run
-// has done its work.
+// landEarlier returns the landing of a job whose work an earlier run has committed.
 func (j *job) landEarlier() *landing {
 	c := j.start.earlier
 	j.emit(event.Event{Type: event.CommitMade, Commit: &c})
 	return &landing{job: j, site: &site{origin: j.start.origin}, made: gitops.CommitResult{Hash: c.Hash, Branch: c.Branch}}
 }
 
-// pushedEarlier is why a job has passed without doing anything else.
+// pushedEarlier returns the reason of a job that only pushed.
 func pushedEarlier(c event.Commit) string {
 	return fmt.Sprintf("branch %s (%.10s) of an earlier run was pushed", c.Branch, c.Hash)
 }

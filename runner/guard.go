@@ -10,26 +10,25 @@ import (
 	"github.com/millhand/millhand/internal/sandbox"
 )
 
-// guard looks after git's own files in a directory that commands may write, where
-// the level can't keep them from it: they are compared after each command, and
-// put back.
+// guard protects git's own files in a directory that commands can write, if the level
+// can't make them read-only: it compares them after each command and restores them.
 type guard struct {
 	mu    sync.Mutex // commands may run in parallel
 	files *sandbox.Guard
 	tell  func(error)
 }
 
-// newGuard begins to look after what a level leaves open; nil if that is
-// nothing, or the profile lets commands write there.
+// newGuard saves the state of git's files; it returns nil if the level makes them
+// read-only, or if the profile allows commands to write them.
 //
-// One that is there already is shared: what another begins with may have been
-// tampered with.
+// An existing guard is shared: a command may have tampered with the files before a
+// second guard saves them.
 func newGuard(g Ground) (*guard, error) {
 	if g.within != nil && g.within.guard != nil {
 		return g.within.guard, nil
 	}
 	if g.Level != sandbox.Partial || g.Profile.Allows(permission.Git, ".git/config") {
-		return nil, nil //nolint:nilnil // there is nothing to guard
+		return nil, nil //nolint:nilnil // nothing to guard
 	}
 	names := []string{".git"}
 	if g.InPlace {
@@ -42,7 +41,8 @@ func newGuard(g Ground) (*guard, error) {
 	return &guard{files: files, tell: g.Tampered}, nil
 }
 
-// compare is called when a command has ended with all that it started.
+// compare restores changed files. It is called after a command and all its processes
+// have ended.
 func (g *guard) compare() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -56,7 +56,7 @@ func (g *guard) compare() {
 	g.tell(tampering(changed, err))
 }
 
-// tampering is the error of a command that has written into git's own files.
+// tampering returns the error of a command that has written into git's own files.
 func tampering(changed []string, err error) error {
 	d := permission.Decision{
 		Request: permission.Need(permission.Git, changed...),
@@ -66,19 +66,19 @@ func tampering(changed []string, err error) error {
 		Why:     fmt.Sprintf("a command changed them (%s); they were restored", someOf(changed)),
 	}
 	if err != nil {
-		d.Why = fmt.Sprintf("a command changed them (%s), and they can't be restored: %v", someOf(changed), err)
+		d.Why = fmt.Sprintf("a command changed them (%s), and restoring them failed: %v", someOf(changed), err)
 	}
 	return &permission.Error{Decision: d}
 }
 
-// breach is the first tampering of a job. A command may be found out after its
-// job's time is over, or the user has ended it: that must not hide what it did.
+// breach is the first tampering of a job. It can be detected after the job has timed out
+// or was cancelled, which must not hide it.
 type breach struct {
 	mu  sync.Mutex
 	err error
 }
 
-// tampered ends the job.
+// tampered records the tampering and ends the job.
 func (j *job) tampered(err error) {
 	j.breach.mu.Lock()
 	defer j.breach.mu.Unlock()
@@ -88,7 +88,7 @@ func (j *job) tampered(err error) {
 	j.end(err)
 }
 
-// heldTo is the end of a phase; tampering goes before whatever else it was.
+// heldTo returns the end of a phase; tampering takes precedence.
 func (j *job) heldTo(end *stop) *stop {
 	j.breach.mu.Lock()
 	defer j.breach.mu.Unlock()

@@ -14,12 +14,11 @@ import (
 	"github.com/millhand/millhand/internal/gitops"
 )
 
-// headers are the credentials in the configuration of repositories, which are
-// taken out of it while the run's agents are at work. Pushes do not miss them:
-// the preflight has read them.
+// headers are the credentials in the configuration of repositories, which are removed
+// while the run's agents work. Pushes use the values that the preflight has read.
 type headers struct {
 	mu     sync.Mutex
-	hidden map[string]func() error // by the directory with the configuration
+	hidden map[string]func() error // by git's common directory
 	back   map[string]func(context.Context) error
 }
 
@@ -27,7 +26,7 @@ func newHeaders() *headers {
 	return &headers{hidden: map[string]func() error{}, back: map[string]func(context.Context) error{}}
 }
 
-// hide takes those of one repository out, the first time that it is asked.
+// hide removes the credentials of a repository, once.
 func (h *headers) hide(ctx context.Context, r *gitops.Repo) error {
 	dir := r.Git.Common
 	h.mu.Lock()
@@ -46,8 +45,8 @@ func (h *headers) hide(ctx context.Context, r *gitops.Repo) error {
 	return once()
 }
 
-// putBack undoes all of it.
-func (h *headers) putBack(ctx context.Context) error {
+// restore undoes every hide.
+func (h *headers) restore(ctx context.Context) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	var errs []error
@@ -57,15 +56,15 @@ func (h *headers) putBack(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// restoreHeaders puts all credentials back when no agent is at work any more.
+// restoreHeaders restores all credentials after the last agent has ended.
 func (r *run) restoreHeaders(ctx context.Context) {
-	if err := r.headers.putBack(context.WithoutCancel(ctx)); err != nil {
+	if err := r.headers.restore(context.WithoutCancel(ctx)); err != nil {
 		r.opts.Emit(event.Event{Type: event.WarningGiven, Warning: &event.Warning{Message: fmt.Sprint(err)}})
 	}
 }
 
-// filesOfCI is the directory in which a CI system keeps what one step leaves to
-// another, keys of the checkout among it: it may lie where commands can read.
+// filesOfCI returns the directory of a CI system for files of steps, such as the
+// credentials of the checkout. It could be in a directory that commands can read.
 func filesOfCI(g Ground) []string {
 	dir := g.Getenv("RUNNER_TEMP")
 	if !filepath.IsAbs(dir) {

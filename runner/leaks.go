@@ -11,12 +11,12 @@ import (
 	"github.com/millhand/millhand/internal/redact"
 )
 
-// leak is a secret that the job's change would put into the repository.
+// leak is a secret that the job's changes would add to the repository.
 type leak struct {
 	path string
 	line int // 0 if the file has no lines
 	kind string
-	text string // the secret itself: it is not to be told to anybody
+	text string // the secret itself, which must not be printed
 }
 
 func (l leak) String() string {
@@ -26,8 +26,8 @@ func (l leak) String() string {
 	return fmt.Sprintf("%s:%d (%s)", l.path, l.line, l.kind)
 }
 
-// findLeaks looks for secrets in what the job's change adds. What one of the
-// changed files held before is no leak: it is in the repository already.
+// findLeaks returns the secrets in the text that the job's changes add. A secret that
+// was in one of the changed files before is not a leak.
 func (l *landing) findLeaks(ctx context.Context) ([]leak, error) {
 	changes, err := l.committed(ctx)
 	if err != nil {
@@ -56,9 +56,8 @@ func (l *landing) findLeaks(ctx context.Context) ([]leak, error) {
 	return leaks, err
 }
 
-// committed are the job's changes as a commit would have them: a file that the
-// user had changed before is committed whole, and what the user wrote into it is
-// in no commit yet.
+// committed returns the job's changes as a commit would contain them: of files with
+// uncommitted changes of the user, a commit includes these changes.
 func (l *landing) committed(ctx context.Context) (*gitops.ChangeSet, error) {
 	mixed := slices.ContainsFunc(l.changes.Changes, func(c gitops.Change) bool { return slices.Contains(l.site.dirty, c.Path) })
 	if l.job.spec.Commit == nil || !l.site.inPlace || l.site.base != "" && !mixed {
@@ -81,8 +80,8 @@ func (l *landing) committed(ctx context.Context) (*gitops.ChangeSet, error) {
 	return all.Without(others), nil
 }
 
-// leaked ends a job whose change must not become a commit, or a patch that
-// somebody will apply.
+// leaked returns the stop of a job whose changes must not be committed, or nil with a
+// warning if the job makes only a patch.
 func (l *landing) leaked(leaks []leak) *stop {
 	if len(leaks) == 0 {
 		return nil
@@ -102,9 +101,8 @@ func (l *landing) leaked(leaks []leak) *stop {
 	}
 }
 
-// withoutLeaks takes secrets out of a patch: those of the change, so that the
-// rest of it can still be applied, and the keys that millhand holds wherever
-// they stand.
+// withoutLeaks redacts secrets in a patch: leaks in added lines, so that the patch can
+// still be applied, and the keys that millhand holds in all lines.
 func (l *landing) withoutLeaks(patch []byte, leaks []leak) []byte {
 	if len(leaks) == 0 && len(l.job.opts.Redact.Find(string(patch))) == 0 {
 		return patch
@@ -119,15 +117,15 @@ func (l *landing) withoutLeaks(patch []byte, leaks []leak) []byte {
 	}
 	clean := l.job.opts.Redact.Held(text)
 	if clean != text {
-		l.job.warn("a key that millhand holds was already in the repository, in lines of the patch: it is redacted, so the patch can't be applied")
+		l.job.warn("lines of the patch that were already in the repository contain a key that millhand holds: it is redacted, so the patch can't be applied")
 	}
 	return []byte(clean)
 }
 
-// leastLeak is how long a line is, in bytes, that is a part of a secret.
+// leastLeak is the minimum length in bytes of a line of a secret that is redacted.
 const leastLeak = 8
 
-// opaque lists the files whose leaks can't be taken out of a patch.
+// opaque returns the files whose leaks can't be redacted in a patch.
 func opaque(leaks []leak) []string {
 	var paths []string
 	for _, l := range leaks {

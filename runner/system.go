@@ -13,7 +13,7 @@ import (
 	"github.com/millhand/millhand/internal/workspace"
 )
 
-// system writes the system prompt of one of the job's sessions.
+// system returns the system prompt of one of the job's sessions.
 func (w *work) system(s sessionSpec) string {
 	in := prompt.Input{Agent: s.task.Agent, Prompt: s.agent.Prompt, Model: s.speaks, Environment: prompt.Environment{
 		Dir: w.site.space.Dir(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
@@ -26,13 +26,12 @@ func (w *work) system(s sessionSpec) string {
 	return prompt.System(in)
 }
 
-// maxNotes bounds a repository's notes, in bytes.
+// maxNotes is the maximum size of a repository's instructions file in bytes.
 const maxNotes = 256 << 10
 
-// repositoryNotes reads what the repository has to say to agents: the first of
-// the usual files that is in the workspace or in a directory above it, up to the
-// repository's root, with all files of that name on the way, the root's first.
-// Files that the profile denies reading are left out.
+// repositoryNotes returns the repository's instructions for agents: all files named
+// AGENTS.md, or if none exists CLAUDE.md, from the repository's root to the workspace.
+// Files that the profile denies reading are omitted.
 func (w *work) repositoryNotes(s sessionSpec) []prompt.Text {
 	tree, err := workspace.Open(w.site.tree.Root())
 	if err != nil {
@@ -41,9 +40,9 @@ func (w *work) repositoryNotes(s sessionSpec) []prompt.Text {
 	}
 	defer tree.Close()
 	dirs, up := []string{""}, ""
-	for part := range strings.SplitSeq(w.site.below, "/") {
-		if part != "" {
-			dirs, up = append(dirs, path.Join(dirs[len(dirs)-1], part)), up+"../"
+	for name := range strings.SplitSeq(w.site.below, "/") {
+		if name != "" {
+			dirs, up = append(dirs, path.Join(dirs[len(dirs)-1], name)), up+"../"
 		}
 	}
 	for _, name := range []string{"AGENTS.md", "CLAUDE.md"} {
@@ -61,7 +60,7 @@ func (w *work) repositoryNotes(s sessionSpec) []prompt.Text {
 	return nil
 }
 
-// note reads one file of the repository's notes.
+// note reads one instructions file.
 func (w *work) note(tree *workspace.Workspace, name, shown string, s sessionSpec) (string, bool) {
 	p, err := tree.Resolve(name)
 	if err != nil || p.Outside || !s.task.Profile.Allows("read", path.Clean(shown), p.Rel, p.Abs) {
@@ -77,11 +76,11 @@ func (w *work) note(tree *workspace.Workspace, name, shown string, s sessionSpec
 	return strings.ToValidUTF8(string(text), "\uFFFD"), true
 }
 
-// gitState says what the session's files are to git. It names no commit: what
-// is the same in every run of a task keeps prompts cached and recordings whole.
+// gitState describes the workspace's git state to the model. It contains no commit hash,
+// so that the prompts of all runs of a task are identical, for caches and recordings.
 func (w *work) gitState() string {
 	if !w.site.inPlace {
-		state := "a worktree of its own, made from " + baseOf(w.job.spec)
+		state := "a separate worktree, created from " + baseOf(w.job.spec)
 		if branch := w.job.branch(w.site); branch != "" {
 			state += "; the runner commits to branch " + branch
 		}
@@ -94,20 +93,20 @@ func (w *work) gitState() string {
 	case head.Detached:
 		return "no branch is checked out" + w.site.directoryState() + w.site.dirtState()
 	case head.Unborn:
-		return "branch " + head.Branch + ", without a commit yet"
+		return "branch " + head.Branch + ", no commits yet"
 	}
 	return "branch " + head.Branch + w.site.directoryState() + w.site.dirtState()
 }
 
-// directoryState says which part of a repository the workspace is.
+// directoryState describes which directory of a repository the workspace is.
 func (s *site) directoryState() string {
 	if s.below == "" {
 		return ""
 	}
-	return "; the workspace is its directory " + s.below + ", and the rest of it can only be read, by commands"
+	return "; the workspace is its directory " + s.below + "; commands can read other directories of the repository, but not write to them"
 }
 
-// dirtState speaks of what the user left uncommitted.
+// dirtState describes the user's uncommitted changes.
 func (s *site) dirtState() string {
 	if n := len(s.dirty); n > 0 {
 		return fmt.Sprintf("; %d paths had uncommitted changes before you started", n)

@@ -14,7 +14,7 @@ import (
 	"github.com/millhand/millhand/tasks"
 )
 
-// writable finds out whether the job could record its work, or do it at all.
+// writable returns an error if the directories that the job writes are not writable.
 func writable(j tasks.Job, repo *gitops.Repo, head gitdir.Head) error {
 	var dirs []string
 	if j.Commit != nil {
@@ -44,7 +44,7 @@ func baseOf(j tasks.Job) string {
 	return "HEAD"
 }
 
-// someOf names the first few of a list.
+// someOf returns the first three elements of a list, and the number of the others.
 func someOf(list []string) string {
 	if len(list) > 3 {
 		return fmt.Sprintf("%s and %d more", strings.Join(list[:3], ", "), len(list)-3)
@@ -52,8 +52,8 @@ func someOf(list []string) string {
 	return strings.Join(list, ", ")
 }
 
-// dirtyBelow lists the paths with uncommitted changes in a directory of a work
-// tree, which is "" for the root.
+// dirtyBelow returns the paths with uncommitted changes in a directory of a work tree;
+// "" is the root.
 func dirtyBelow(ctx context.Context, repo *gitops.Repo, below string) ([]string, error) {
 	all, err := repo.Dirty(ctx)
 	return slices.DeleteFunc(all, func(path string) bool { return !isBelow(path, below) }), err
@@ -61,8 +61,8 @@ func dirtyBelow(ctx context.Context, repo *gitops.Repo, below string) ([]string,
 
 func isBelow(path, dir string) bool { return dir == "" || strings.HasPrefix(path, dir+"/") }
 
-// protected are the globs of paths that a job never commits: relative to the
-// repository's root, as reports have them, and to the workspace.
+// protected returns the globs of paths that a job never commits: relative to the
+// repository's root, as in reports, and to the workspace.
 func protected(j tasks.Job, below string) []string {
 	if j.Commit == nil {
 		return nil
@@ -76,5 +76,5 @@ func protected(j tasks.Job, below string) []string {
 	return globs
 }
 
-// globMeta makes a path a pattern that matches just that path.
+// globMeta escapes a path for use in a pattern.
 var globMeta = strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`, "{", `\{`)

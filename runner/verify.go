@@ -12,12 +12,12 @@ import (
 )
 
 const (
-	tailBytes = 16 << 10         // of a command's output, in reports and for the model
+	tailBytes = 16 << 10         // maximum size of a command's output, in reports and for the model
 	setupTime = 30 * time.Minute // for one setup command
 )
 
-// setup runs the task's setup commands; the first that fails ends the job
-// before any money is spent.
+// setup runs the task's setup commands. The first failure ends the job before the first
+// model request.
 func (j *job) setup(ctx context.Context, s *site) *stop {
 	ctx, cancel := j.inTime(ctx, s)
 	defer cancel()
@@ -39,7 +39,7 @@ func (j *job) setup(ctx context.Context, s *site) *stop {
 			return end
 		}
 		if !v.Passed {
-			reason := fmt.Sprintf("setup command %q failed (%s)", line, exitWords(v))
+			reason := fmt.Sprintf("setup command %q failed (%s)", line, exitText(v))
 			if v.Tail != "" {
 				reason += ":\n" + v.Tail
 			}
@@ -49,8 +49,8 @@ func (j *job) setup(ctx context.Context, s *site) *stop {
 	return nil
 }
 
-// verifyAll runs every verify command and returns those that failed; an error
-// means that the context ended.
+// verifyAll runs all verify commands and returns those that failed. An error means that
+// the context ended.
 func (w *work) verifyAll(ctx context.Context) (failed []event.Verify, err error) {
 	for _, v := range w.job.spec.Verify {
 		res, err := w.verify(ctx, v)
@@ -74,9 +74,8 @@ func (w *work) verify(ctx context.Context, v tasks.Verify) (event.Verify, error)
 	return res, err
 }
 
-// command runs one command line of the manifest's author in the workspace. An
-// error means that the context ended; a command that can't be started has
-// failed.
+// command runs a command line of the manifest in the workspace. An error means that the
+// context ended; a command that can't be started has failed.
 func (j *job) command(ctx context.Context, s *site, box *Confinement, line string, limit time.Duration) (event.Verify, error) {
 	tail := proc.NewTail(tailBytes)
 	began := j.opts.Now()
@@ -97,19 +96,19 @@ func (j *job) command(ctx context.Context, s *site, box *Confinement, line strin
 	return v, nil
 }
 
-func exitWords(v event.Verify) string {
+func exitText(v event.Verify) string {
 	if v.ExitCode < 0 {
 		return "killed"
 	}
 	return fmt.Sprintf("exit code %d", v.ExitCode)
 }
 
-// feedback is the prompt of an attempt after a failed verify.
+// feedback returns the prompt of the attempt after a failed verify.
 func feedback(failed []event.Verify) string {
 	var b strings.Builder
 	b.WriteString("The verify commands of the task failed on your changes. Find the cause, fix it, and finish again.\n")
 	for _, v := range failed {
-		fmt.Fprintf(&b, "\n<check name=%q result=%q>\n%s\n</check>\n", v.Name, exitWords(v), strings.TrimRight(v.Tail, "\n"))
+		fmt.Fprintf(&b, "\n<check name=%q result=%q>\n%s\n</check>\n", v.Name, exitText(v), strings.TrimRight(v.Tail, "\n"))
 	}
 	return b.String()
 }

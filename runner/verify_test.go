@@ -199,7 +199,7 @@ func TestTheRepositorysNotes(t *testing.T) {
 		t.Errorf("without AGENTS.md: %q", got)
 	}
 	prompt := w.system(sessionSpec{task: spec, speaks: "script:x"})
-	for _, want := range []string{w.site.space.Dir(), "root\n", "a worktree of its own, made from HEAD; the runner commits to branch millhand/a; the workspace is its directory web/app"} {
+	for _, want := range []string{w.site.space.Dir(), "root\n", "a separate worktree, created from HEAD; the runner commits to branch millhand/a; the workspace is its directory web/app"} {
 		if !strings.Contains(prompt, want) {
 			t.Errorf("the system prompt lacks %q", want)
 		}
@@ -221,7 +221,7 @@ func TestWhatTheWorkspaceIsToGit(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 	git(t, s.repo, "checkout", "-q", "--orphan", "new")
-	if got := w.gitState(); got != "branch new, without a commit yet" {
+	if got := w.gitState(); got != "branch new, no commits yet" {
 		t.Errorf("%q", got)
 	}
 }
