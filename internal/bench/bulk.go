@@ -16,12 +16,12 @@ import (
 	"github.com/millhand/millhand/internal/model/wiretest"
 )
 
-// sideBySide is how many jobs one process carries out at once, beside as many
+// parallel is the number of jobs that one process runs in parallel, compared to as many
 // floors.
-const sideBySide = 8
+const parallel = 8
 
-// together measures parallel jobs in one process against as many floors,
-// each a process of its own, that play at the same time.
+// together measures parallel jobs in one process against as many floors, each a separate
+// process, that run in parallel.
 func (b *bench) together(ctx context.Context, runs int) ([]row, error) {
 	const turns = 20
 	text, err := conversation(b.paths, turns, allTools)
@@ -32,7 +32,7 @@ func (b *bench) together(ctx context.Context, runs int) ([]row, error) {
 	if err != nil {
 		return nil, err
 	}
-	what := fmt.Sprintf("%d jobs of %d turns at once, in place", sideBySide, turns)
+	what := fmt.Sprintf("%d jobs of %d turns at once, in place", parallel, turns)
 	wall := row{figure: what + ": wall", unit: "ms", goal: 2, ofRatio: true}
 	peak := row{figure: what + ": peak memory", unit: "MiB", goal: 120}
 	for i := range runs + 1 {
@@ -53,7 +53,7 @@ func (b *bench) together(ctx context.Context, runs int) ([]row, error) {
 	return []row{wall, peak}, nil
 }
 
-// freshOnes makes copies of the generated repository.
+// freshOnes creates copies of the generated repository.
 func (b *bench) freshOnes(ctx context.Context, n int) ([]string, error) {
 	var repos []string
 	for range n {
@@ -65,9 +65,9 @@ func (b *bench) freshOnes(ctx context.Context, n int) ([]string, error) {
 	return repos, nil
 }
 
-// floors has one floor play on each of several repositories, at once.
+// floors runs one floor on each of several repositories, in parallel.
 func (b *bench) floors(ctx context.Context, server *wiretest.Server) (time.Duration, error) {
-	repos, err := b.freshOnes(ctx, sideBySide)
+	repos, err := b.freshOnes(ctx, parallel)
 	if err != nil {
 		return 0, err
 	}
@@ -83,9 +83,9 @@ func (b *bench) floors(ctx context.Context, server *wiretest.Server) (time.Durat
 	return took, errors.Join(append(server.Problems(), errs...)...)
 }
 
-// jobsAtOnce has one process play on as many repositories, at once.
+// jobsAtOnce runs one process on as many repositories, in parallel.
 func (b *bench) jobsAtOnce(ctx context.Context, server *wiretest.Server, turns int) (usage, error) {
-	repos, err := b.freshOnes(ctx, sideBySide)
+	repos, err := b.freshOnes(ctx, parallel)
 	if err != nil {
 		return usage{}, err
 	}
@@ -102,7 +102,7 @@ jobs: %d
 limits: {turns: 10000, cost: 10000, time: 1h, tokens: 1000000000000}
 repos:
 %stasks: [{id: count, prompt: %q, commit: false}]
-`, sideBySide, list.String(), instruction)
+`, parallel, list.String(), instruction)
 	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 		return usage{}, err
 	}
@@ -111,18 +111,18 @@ repos:
 	if err := errors.Join(append(server.Problems(), err)...); err != nil {
 		return took, err
 	}
-	if n, want := server.Served(), sideBySide*(turns+1); server.Fault == nil && n != want {
-		return took, fmt.Errorf("%d requests were made, and %d were to be", n, want)
+	if n, want := server.Served(), parallel*(turns+1); server.Fault == nil && n != want {
+		return took, fmt.Errorf("sent %d requests, want %d", n, want)
 	}
 	return took, nil
 }
 
-// manyJobs is how many jobs of an instant model run on one repository.
+// manyJobs is the number of jobs of an instant model on one repository.
 const manyJobs = 50
 
-// instant measures what a job costs beside its session: many jobs of a model
-// that answers at once, one after the other, against `git worktree add`, the
-// same change, and `git commit`.
+// instant measures the cost of a job without its session: many sequential jobs of a
+// model that responds immediately, against `git worktree add`, the same change, and
+// `git commit`.
 func (b *bench) instant(ctx context.Context, runs int) (row, error) {
 	r := row{figure: fmt.Sprintf("%d jobs of an instant model on 5,000 files, beside git worktree add and git commit: wall a job", manyJobs), unit: "ms", goal: 2, ofRatio: true}
 	original := filepath.Join(b.dir, "five-thousand")
@@ -149,8 +149,8 @@ func (b *bench) instant(ctx context.Context, runs int) (row, error) {
 	return r, nil
 }
 
-// jobsByGit makes a worktree, a change and a commit for each job, and removes
-// the worktree.
+// jobsByGit creates a worktree, a change and a commit for each job, and removes the
+// worktree.
 func (b *bench) jobsByGit(ctx context.Context, original string) (time.Duration, error) {
 	repo, err := b.cloned(ctx, original)
 	if err != nil {
@@ -174,7 +174,7 @@ func (b *bench) jobsByGit(ctx context.Context, original string) (time.Duration, 
 	return time.Since(began), nil
 }
 
-// jobsByMillhand runs as many jobs on a copy of the same repository.
+// jobsByMillhand runs the same number of jobs on a copy of the same repository.
 func (b *bench) jobsByMillhand(ctx context.Context, original string) (time.Duration, error) {
 	repo, err := b.cloned(ctx, original)
 	if err != nil {
@@ -203,12 +203,12 @@ func (b *bench) jobsByMillhand(ctx context.Context, original string) (time.Durat
 		return 0, err
 	}
 	if n := strings.Count(branches, "x"); n != manyJobs {
-		return 0, fmt.Errorf("%d branches were made, and %d were to be", n, manyJobs)
+		return 0, fmt.Errorf("created %d branches, want %d", n, manyJobs)
 	}
 	return took.wall, nil
 }
 
-// cloned copies a repository, with its index refreshed.
+// cloned copies a repository and refreshes its index.
 func (b *bench) cloned(ctx context.Context, original string) (string, error) {
 	b.copies++
 	repo := filepath.Join(b.dir, fmt.Sprintf("copy-%d", b.copies))

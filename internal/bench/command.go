@@ -15,15 +15,15 @@ import (
 	"github.com/millhand/millhand/internal/sandbox"
 )
 
-// commandRounds is how many commands of each kind one run starts.
+// commandRounds is the number of commands of each kind in one run.
 const commandRounds = 40
 
-// commandGoal is what a sandbox may add to a command, in milliseconds.
+// commandGoal is the maximum overhead of a sandbox per command, in milliseconds.
 const commandGoal = 10
 
-// commands measures what one command costs in a sandbox of each level that the
-// machine has, beside the same command without: `bash -c true`, by turns, each
-// started as millhand's bash tool starts it.
+// commands measures the cost of one command in a sandbox of each level that the machine
+// supports, against the same command without: `bash -c true`, alternately, started the
+// same way as by millhand's bash tool.
 func (b *bench) commands(ctx context.Context, runs int) ([]row, error) {
 	kinds, found := []*kind{{name: "plain"}}, sandbox.Probe(ctx, b.dir)
 	for _, level := range []sandbox.Level{sandbox.Full, sandbox.Partial} {
@@ -67,10 +67,10 @@ type kind struct {
 	name    string
 	confine proc.Confine
 	took    series
-	cpu     series // user and system time of what was started
+	cpu     series // user and system time of the children
 }
 
-// kind makes a sandbox as a job has one; done gives it up.
+// kind creates the same sandbox as that of a job; done closes it.
 func (b *bench) kind(level sandbox.Level) (k *kind, done func(), err error) {
 	spec := sandbox.Spec{Limits: sandbox.Limits{Pids: 4096, FileBytes: 8e9}}
 	base := filepath.Join(b.dir, "confined-"+string(level))
@@ -90,7 +90,7 @@ func (b *bench) kind(level sandbox.Level) (k *kind, done func(), err error) {
 	confine := func(args, env []string, dir string) (*proc.Confined, error) {
 		c, err := box.Confine(args, env, dir)
 		if err == nil {
-			c.Path = b.millhand // what stands in for the command is millhand, not this program
+			c.Path = b.millhand // the supervisor is millhand, not this program
 		}
 		return c, err
 	}
@@ -99,8 +99,8 @@ func (b *bench) kind(level sandbox.Level) (k *kind, done func(), err error) {
 	}, nil
 }
 
-// childCPU is the time of all children that were waited for. They are started
-// one at a time, so the difference is one command's.
+// childCPU returns the CPU time of all children that were waited for. They run one at a
+// time, so the difference is that of one command.
 func childCPU() time.Duration {
 	var u unix.Rusage
 	if err := unix.Getrusage(unix.RUSAGE_CHILDREN, &u); err != nil {

@@ -11,8 +11,8 @@ import (
 	"strconv"
 )
 
-// stageAndCommit runs the benchmark of internal/gitops that has git's figures
-// beside its own, in a process of its own for each round.
+// stageAndCommit runs the benchmark of internal/gitops that also measures git, in a
+// separate process for each round.
 func (b *bench) stageAndCommit(ctx context.Context, runs int) (row, error) {
 	r := row{figure: "stage and commit 20 changed files of 5,000, beside git: wall", unit: "ms", goal: 3, ofRatio: true}
 	program := filepath.Join(b.dir, "gitops.test")

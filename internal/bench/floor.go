@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// The wire of Chat Completions, as far as the floor needs it.
+// The subset of the Chat Completions API that the floor uses.
 type (
 	message struct {
 		Role    string     `json:"role"`
@@ -41,8 +41,7 @@ type (
 // instruction is the prompt for both millhand and the floor.
 const instruction = "Count up the revisions of the files that you find worth it."
 
-// playFloor carries out in dir what the model at url asks for, until it asks
-// for no more.
+// playFloor runs the tool calls of the model at url in dir, until it makes no more.
 func playFloor(ctx context.Context, url, dir string) error {
 	messages := []message{{Role: "system", Content: "You are a coding agent."}, {Role: "user", Content: instruction}}
 	for {
@@ -55,7 +54,7 @@ func playFloor(ctx context.Context, url, dir string) error {
 		}
 		messages = append(messages, answer)
 		for _, c := range answer.Calls {
-			text, err := carryOut(ctx, dir, c.Function.Name, c.Function.Arguments)
+			text, err := execute(ctx, dir, c.Function.Name, c.Function.Arguments)
 			if err != nil {
 				return fmt.Errorf("%s %s: %w", c.Function.Name, c.Function.Arguments, err)
 			}
@@ -64,7 +63,7 @@ func playFloor(ctx context.Context, url, dir string) error {
 	}
 }
 
-// ask posts the conversation and reads the answer as it streams in.
+// ask posts the conversation and reads the streamed response.
 func ask(ctx context.Context, url string, messages []message) (message, error) {
 	answer := message{Role: "assistant"}
 	body, err := json.Marshal(map[string]any{"model": "bench", "stream": true, "messages": messages})
@@ -80,12 +79,12 @@ func ask(ctx context.Context, url string, messages []message) (message, error) {
 		return answer, err
 	}
 	defer resp.Body.Close()
-	if after, err := strconv.Atoi(resp.Header.Get("Retry-After")); err == nil { // no longer than that, as an ideal client
+	if after, err := strconv.Atoi(resp.Header.Get("Retry-After")); err == nil { // exactly that long, as an ideal client
 		time.Sleep(time.Duration(after) * time.Second)
 		return ask(ctx, url, messages)
 	}
 	if resp.StatusCode != http.StatusOK {
-		return answer, fmt.Errorf("the server answers %s", resp.Status)
+		return answer, fmt.Errorf("server responded %s", resp.Status)
 	}
 	lines := bufio.NewScanner(resp.Body)
 	for lines.Scan() {
@@ -104,7 +103,7 @@ func ask(ctx context.Context, url string, messages []message) (message, error) {
 	return answer, lines.Err()
 }
 
-// take adds a piece of an answer.
+// take adds a chunk of a response.
 func (m *message) take(piece message) {
 	m.Content += piece.Content
 	for _, c := range piece.Calls {

@@ -17,8 +17,8 @@ import (
 	"strings"
 )
 
-// carryOut does what a call asks for in the most direct way.
-func carryOut(ctx context.Context, dir, tool, arguments string) (string, error) {
+// execute runs a tool call in the most direct way.
+func execute(ctx context.Context, dir, tool, arguments string) (string, error) {
 	var in struct{ FilePath, Pattern, OldString, NewString, Command string }
 	if err := json.Unmarshal([]byte(arguments), &in); err != nil {
 		return "", err
@@ -39,7 +39,7 @@ func carryOut(ctx context.Context, dir, tool, arguments string) (string, error) 
 		out, err := cmd.CombinedOutput()
 		return string(out), err
 	}
-	return "", errors.New("there is no such tool")
+	return "", errors.New("unknown tool")
 }
 
 func replace(name, old, now string) (string, error) {
@@ -48,12 +48,12 @@ func replace(name, old, now string) (string, error) {
 		return "", err
 	}
 	if !bytes.Contains(data, []byte(old)) {
-		return "", errors.New("the text to replace is not there")
+		return "", errors.New("text to replace not found")
 	}
 	return "done", os.WriteFile(name, bytes.Replace(data, []byte(old), []byte(now), 1), 0o644)
 }
 
-// glob knows patterns of the form **/NAME, which is all that is asked for.
+// glob supports only patterns of the form **/NAME.
 func glob(dir, pattern string) (string, error) {
 	var found strings.Builder
 	base := strings.TrimPrefix(pattern, "**/")
@@ -74,7 +74,7 @@ func grepName() string {
 	return "filepath.WalkDir with regexp"
 }
 
-// grep runs rg if there is one, else reads every file.
+// grep runs rg if installed; otherwise it reads every file.
 func grep(ctx context.Context, dir, pattern string) (string, error) {
 	rg, err := exec.LookPath("rg")
 	if err != nil {
@@ -84,7 +84,7 @@ func grep(ctx context.Context, dir, pattern string) (string, error) {
 	cmd.Dir = dir
 	out, err := cmd.Output()
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && exit.ExitCode() == 1 {
-		err = nil // nothing was found
+		err = nil // no matches
 	}
 	return string(out), err
 }
@@ -108,7 +108,7 @@ func readThrough(dir, pattern string) (string, error) {
 	return found.String(), err
 }
 
-// walk calls visit with every file but git's own, relative to dir.
+// walk calls visit with every file except git's own, relative to dir.
 func walk(dir string, visit func(name string) error) error {
 	return filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
 		switch {

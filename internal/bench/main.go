@@ -17,15 +17,15 @@ import (
 	"time"
 )
 
-// patience bounds the whole of a measurement, and so every wait in it.
+// patience is the timeout of all measurements together.
 const patience = time.Hour
 
 func main() {
-	runs := flag.Int("runs", 5, "how often everything is measured, after one run to warm up")
-	commands := flag.Bool("commands", false, "measure nothing but commands in the sandbox")
-	refusals := flag.Bool("refusals", false, "measure nothing but what refusals for too many requests (429) cost")
-	searches := flag.Bool("searches", false, "measure nothing but grep and glob")
-	floor := flag.String("floor", "", "be the floor: play what is served at this `URL` in the current directory")
+	runs := flag.Int("runs", 5, "measure everything `N` times, after one warm-up")
+	commands := flag.Bool("commands", false, "measure only commands in the sandbox")
+	refusals := flag.Bool("refusals", false, "measure only the cost of responses with status 429")
+	searches := flag.Bool("searches", false, "measure only grep and glob")
+	floor := flag.String("floor", "", "run as the floor, with the model at this `URL`, in the current directory")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	ctx, cancel := context.WithTimeout(ctx, patience)
@@ -81,7 +81,7 @@ func measureAll(ctx context.Context, runs int, commands, refusals, searches bool
 	return b.report(ctx, runs, before, append(table, rest...), err)
 }
 
-// report prints the figures, unless they could not be measured.
+// report prints the figures, or returns the error.
 func (b *bench) report(ctx context.Context, runs int, before string, table []row, err error) error {
 	if err != nil {
 		return err
@@ -91,7 +91,7 @@ func (b *bench) report(ctx context.Context, runs int, before string, table []row
 	return nil
 }
 
-// rest measures everything but one conversation in one process.
+// rest measures everything except one conversation in one process.
 func (b *bench) rest(ctx context.Context, runs int) ([]row, error) {
 	version, err := b.startUp(ctx, runs)
 	if err != nil {
@@ -131,8 +131,8 @@ func (b *bench) rest(ctx context.Context, runs int) ([]row, error) {
 	return append(append(append(rows, together...), instant), plans...), err
 }
 
-// checkout measures what git takes to make the linked worktree that millhand
-// works in.
+// checkout measures how long git takes to create the linked worktree that millhand works
+// in.
 func (b *bench) checkout(ctx context.Context, runs int) (row, error) {
 	r := row{figure: "for scale, `git worktree add` of the 2,000 files: wall", unit: "ms"}
 	for i := range runs + 1 {
@@ -150,7 +150,7 @@ func (b *bench) checkout(ctx context.Context, runs int) (row, error) {
 	return r, nil
 }
 
-// startUp measures --version, beside a program that does nothing at all.
+// startUp measures --version against a program that does nothing.
 func (b *bench) startUp(ctx context.Context, runs int) (row, error) {
 	r := row{figure: "`millhand --version`, beside `true`: wall", unit: "ms", goal: 15}
 	for i := range runs + 1 {
@@ -170,8 +170,8 @@ func (b *bench) startUp(ctx context.Context, runs int) (row, error) {
 	return r, nil
 }
 
-// command makes a command with its own process group and surroundings that do
-// not depend on who measures.
+// command returns a command with its own process group and an environment that does not
+// depend on the user's.
 func (b *bench) command(ctx context.Context, dir string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 	cmd.Dir = dir
@@ -195,14 +195,14 @@ func output(cmd *exec.Cmd) (string, error) {
 	return strings.TrimSpace(string(out)), nil
 }
 
-// machine says what the figures were made with.
+// machine describes the machine and the versions of programs.
 func machine(ctx context.Context, b *bench) string {
 	say := func(args ...string) string {
 		text, err := output(b.command(ctx, b.dir, args...))
 		if err != nil {
 			return "no " + args[0]
 		}
-		return text[strings.LastIndexByte(text, '\n')+1:] // df begins with a title
+		return text[strings.LastIndexByte(text, '\n')+1:] // df prints a header first
 	}
 	return fmt.Sprintf("%s; %d cores, Linux %s, %s; files on %s, worktrees on %s; %s; the floor's grep is %s; %s.",
 		say(b.millhand, "--version"), runtime.NumCPU(), say("uname", "-r"), runtime.Version(), say("df", "--output=fstype", b.dir), say("df", "--output=fstype", b.worktree),

@@ -21,7 +21,7 @@ import (
 	"github.com/millhand/millhand/internal/model/wiretest"
 )
 
-// usage is what one process took.
+// usage is the resource usage of one process.
 type usage struct {
 	first   time.Duration // from its start to its first request
 	wall    time.Duration // from its start to its end
@@ -29,11 +29,11 @@ type usage struct {
 	peak    int           // of its resident memory, in bytes, without its children
 	request int           // bytes of the first request's body
 	sent    int           // bytes of all requests' bodies
-	served  time.Duration // in which it waited for the server, which is this program
+	served  time.Duration // time waiting for the server, which is this program
 }
 
-// endpoint serves one script after another, and takes down when the first
-// request came and how long it was.
+// endpoint serves one script after another, and records the time and size of the first
+// request.
 type endpoint struct {
 	url    string
 	server *http.Server
@@ -41,7 +41,7 @@ type endpoint struct {
 
 	mu      sync.Mutex
 	script  *wiretest.Server
-	delay   time.Duration // before each answer
+	delay   time.Duration // before each response
 	first   time.Time
 	request int
 	sent    int
@@ -64,14 +64,14 @@ func (e *endpoint) close() {
 	<-e.done
 }
 
-// slow makes the model take so long for each answer.
+// slow sets the delay before each response of the model.
 func (e *endpoint) slow(delay time.Duration) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.delay = delay
 }
 
-// play makes s what is served, as if nothing had been asked for yet.
+// play serves s from its start.
 func (e *endpoint) play(s *wiretest.Server) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -112,11 +112,11 @@ func (c counted) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// measure runs a command to its end.
+// measure runs a command and waits for it.
 func (e *endpoint) measure(cmd *exec.Cmd) (usage, error) {
-	log, err := os.CreateTemp("", "millhand-bench-log-") // a file, as in a CI: nobody copies it
+	log, err := os.CreateTemp("", "millhand-bench-log-") // a file, as in a CI: no pipe that has to be copied
 	if err != nil {
-		return usage{}, fmt.Errorf("make a log: %w", err)
+		return usage{}, fmt.Errorf("create a log: %w", err)
 	}
 	defer os.Remove(log.Name())
 	defer log.Close()
@@ -140,8 +140,8 @@ func (e *endpoint) measure(cmd *exec.Cmd) (usage, error) {
 	return u, nil
 }
 
-// awaitEnd waits until a process is over without taking note of it, so that
-// /proc still has it.
+// awaitEnd waits until a process has exited without reaping it, so that it remains in
+// /proc.
 func awaitEnd(pid int) error {
 	for {
 		err := unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
@@ -151,9 +151,9 @@ func awaitEnd(pid int) error {
 	}
 }
 
-// childTime is the time of the children that a process has waited for:
-// cutime and cstime of proc_pid_stat(5), in hundredths of a second. They are
-// rounded down, so that what is left for the process itself is never too low.
+// childTime returns the CPU time of the children that a process has waited for: cutime
+// and cstime of proc_pid_stat(5), in hundredths of a second. They are rounded down, so
+// that the remaining time of the process itself is never too low.
 func childTime(pid int) (time.Duration, error) {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -172,10 +172,10 @@ func childTime(pid int) (time.Duration, error) {
 	return sum, nil
 }
 
-// watchPeak looks at a process's peak of memory (VmHWM of proc_pid_status(5))
-// until the returned function is called, which gives the last value. What the
-// kernel tells about a process that is over would count this program's own
-// memory, which the process shared before it was itself.
+// watchPeak polls a process's peak memory (VmHWM of proc_pid_status(5)) until the
+// returned function is called, which returns the last value. The kernel's value for an
+// exited process would include this program's memory, which the process shared before
+// exec.
 func watchPeak(pid int) (stop func() int) {
 	over, peak := make(chan struct{}), make(chan int)
 	go func() {
@@ -194,7 +194,7 @@ func watchPeak(pid int) (stop func() int) {
 	return func() int { close(over); return <-peak }
 }
 
-// highWater is a process's VmHWM in bytes, 0 once it has no memory left.
+// highWater returns a process's VmHWM in bytes; 0 after it has released its memory.
 func highWater(pid int) int {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {

@@ -13,15 +13,15 @@ import (
 	"github.com/millhand/millhand/internal/model/wiretest"
 )
 
-// refusal is which requests are refused with 429 and Retry-After: 1, by their
+// refusal selects the requests that are refused with 429 and Retry-After: 1, by their
 // number, from 0, and the time since the first.
 type refusal struct {
 	name    string
 	refuses func(n int, at time.Duration) bool
 }
 
-// refusals measures jobs whose provider refuses some requests, against as many
-// floors that wait for exactly as long as they are asked to.
+// refusals measures jobs whose provider refuses some requests, against as many floors
+// that wait exactly as long as Retry-After requires.
 func (b *bench) refusals(ctx context.Context, runs int) ([]row, error) {
 	const turns = 13
 	text, err := conversation(b.paths, turns, "r")
@@ -42,7 +42,7 @@ func (b *bench) refusals(ctx context.Context, runs int) ([]row, error) {
 		{"ten 429s in a row", func(n int, _ time.Duration) bool { return n >= 30 && n < 40 }},
 		{"a storm of 429s for 5 s", func(_ int, at time.Duration) bool { return at > 2*time.Second && at < 7*time.Second }},
 	} {
-		wall := row{figure: fmt.Sprintf("%d jobs of %d turns at once, %s (Retry-After: 1), beside clients that wait no longer: wall", sideBySide, turns, r.name), unit: "ms", goal: 1.5, ofRatio: true}
+		wall := row{figure: fmt.Sprintf("%d jobs of %d turns at once, %s (Retry-After: 1), beside clients that wait no longer: wall", parallel, turns, r.name), unit: "ms", goal: 1.5, ofRatio: true}
 		for i := range runs + 1 {
 			floor, err := b.floors(ctx, r.server(s))
 			if err != nil {
@@ -63,7 +63,7 @@ func (b *bench) refusals(ctx context.Context, runs int) ([]row, error) {
 	return rows, nil
 }
 
-// server plays s, and refuses.
+// server serves s, and refuses some requests.
 func (r refusal) server(s *script.Script) *wiretest.Server {
 	var mu sync.Mutex
 	var first time.Time

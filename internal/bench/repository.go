@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// names are what generated files, directories and functions are called.
+// names are the names of generated files, directories and functions.
 var names = [...]string{
 	"order", "invoice", "customer", "parcel", "ledger", "ticket", "tariff", "voucher", "depot", "route",
 	"driver", "pallet", "return", "refund", "quota", "season", "branch", "carrier", "label", "stock",
@@ -67,10 +67,9 @@ func revision(path string, n int) string {
 	return fmt.Sprintf("// Revision counts the changes of %s.\nconst Revision = %d", path, n)
 }
 
-// fresh makes b.repo a new copy of the generated repository: with an index that
-// knows the copies, and nothing left to be written to the disk that a measured
-// process would have to wait for. Copies stay until the end, because some file
-// systems are slow to use the room of removed files again.
+// fresh sets b.repo to a new copy of the generated repository, with a refreshed index
+// and synced to disk, so that measured processes don't wait for writes. Copies are kept
+// until the end, because some file systems reuse the space of removed files slowly.
 func (b *bench) fresh(ctx context.Context) error {
 	b.copies++
 	b.repo = filepath.Join(b.dir, fmt.Sprintf("repo%d", b.copies))

@@ -8,7 +8,7 @@ import (
 	"math/rand/v2"
 )
 
-// The form of internal/model/script, as far as it is written here: JSON is
+// The subset of the format of internal/model/script that is written here; JSON is valid
 // YAML.
 type (
 	turn struct {
@@ -26,9 +26,9 @@ type (
 // is 8 reads, 4 greps, 2 globs, 4 edits and 2 commands.
 const allTools = "gsrrersreb"
 
-// conversation writes a script of so many turns of one call each, by the letters of
-// block, and a last one that says that all is done. Files are read in an order by chance that is
-// always the same, and an edit changes the file read last.
+// conversation returns a script of turns of one call each, according to the letters of
+// block, and a final turn that reports completion. Files are read in a random order that
+// is always the same; an edit changes the file read last.
 func conversation(paths []string, turns int, block string) ([]byte, error) {
 	random := rand.New(rand.NewPCG(2, uint64(turns)))
 	order := random.Perm(len(paths))

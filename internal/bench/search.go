@@ -15,18 +15,17 @@ import (
 	"github.com/millhand/millhand/tools/search"
 )
 
-// searched is how many files of source text are searched. Beside them lie some
-// that are ignored.
+// searched is the number of source files that are searched. The tree also contains
+// ignored files.
 const searched = 20_000
 
-// repeats is how often a search is done for one value: one alone takes so
-// little time that it would tell more of the machine.
+// repeats is the number of searches per value: a single one is too short to measure.
 const repeats = 3
 
-// errNothing is for a search that found nothing, and so compares nothing.
-var errNothing = errors.New("nothing was found")
+// errNothing is the error of a search without matches, which compares nothing.
+var errNothing = errors.New("no matches")
 
-// sought is what is looked for: lines by a pattern, or files by a glob.
+// sought is a search: lines by a pattern, or files by a glob.
 type sought struct {
 	what, pattern, glob string
 	goal                float64 // of the ratio to rg
@@ -44,8 +43,8 @@ func searches() []sought {
 	}
 }
 
-// searching compares grep and glob, in this process and as their tools use
-// them, with rg as a whole process.
+// searching compares grep and glob, in this process and as the tools use them, with an
+// rg process.
 func (b *bench) searching(ctx context.Context, runs int) (rows []row, err error) {
 	root, err := b.searchTree()
 	if err != nil {
@@ -66,7 +65,7 @@ func (b *bench) searching(ctx context.Context, runs int) (rows []row, err error)
 	return rows, nil
 }
 
-// search measures one search, beside rg if there is one.
+// search measures one search, and rg if installed.
 func (b *bench) search(ctx context.Context, runs int, s sought, scope search.Scope, rg string) (row, error) {
 	r := row{figure: s.what + " in 20,000 files, beside rg: wall", unit: "ms", goal: s.goal, ofRatio: true}
 	if rg == "" {
@@ -94,7 +93,7 @@ func (b *bench) search(ctx context.Context, runs int, s sought, scope search.Sco
 	return r, nil
 }
 
-// own is how long a search takes here, in milliseconds.
+// own returns the duration of a search in this process, in milliseconds.
 func own(ctx context.Context, s sought, scope search.Scope) (float64, error) {
 	began := time.Now()
 	for range repeats {
@@ -119,7 +118,7 @@ func own(ctx context.Context, s sought, scope search.Scope) (float64, error) {
 	return millis(time.Since(began)) / repeats, nil
 }
 
-// plainRipgrep is how long rg takes, in milliseconds.
+// plainRipgrep returns the duration of rg, in milliseconds.
 func (b *bench) plainRipgrep(ctx context.Context, s sought, scope search.Scope, rg string) (float64, error) {
 	args := []string{rg, "--no-config", "--no-require-git", "--hidden", "--line-number", "--regexp=" + s.pattern, "./"}
 	if s.glob != "" {

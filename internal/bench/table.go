@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// series is the values of one figure, a round each.
+// series is the values of one figure, one per round.
 type series []float64
 
-// String gives the median, and the least and the greatest value in brackets.
+// String returns the median, and the minimum and maximum in parentheses.
 func (s series) String() string {
 	if len(s) == 0 {
 		return ""
@@ -30,7 +30,7 @@ func (s series) median() float64 {
 	return (sorted[(n-1)/2] + sorted[n/2]) / 2
 }
 
-// number writes about three digits.
+// number formats a value with about three digits.
 func number(v float64) string {
 	switch {
 	case v >= 100:
@@ -49,7 +49,7 @@ type row struct {
 	ofRatio         bool    // the goal is of the ratio to the floor
 }
 
-// ratio compares the two sides of each round.
+// ratio returns the ratio to the floor of each round.
 func (r row) ratio() series {
 	var s series
 	for i := range r.millhand {
@@ -58,7 +58,7 @@ func (r row) ratio() series {
 	return s
 }
 
-// verdict says the goal and whether the median meets it.
+// verdict returns the goal and whether the median meets it.
 func (r row) verdict() (goal, met string) {
 	if r.goal == 0 {
 		return "", ""
@@ -73,10 +73,10 @@ func (r row) verdict() (goal, met string) {
 	return goal, "**no**"
 }
 
-// rows gives a work's figures: what the floor and millhand both do, and what a
-// run takes with a worktree and a commit around it.
+// rows returns the figures of a work: of runs that do the same as the floor, and of runs
+// with a worktree and a commit.
 func (w *work) rows() []row {
-	plain, usual := side{"in place, no commit", w.plain}, side{"worktree and commit", w.usual}
+	plain, usual := variant{"in place, no commit", w.plain}, variant{"worktree and commit", w.usual}
 	peak := map[int]float64{20: 40, 200: 60}[w.turns]
 	var rows []row
 	if w.turns == 20 {
@@ -92,7 +92,7 @@ func (w *work) rows() []row {
 	rows = append(rows, wall,
 		w.row(plain, "wall without the server's part", "ms", 0, func(u usage) float64 { return millis(u.wall - u.served) }),
 		w.row(usual, "wall", "ms", 0, func(u usage) float64 { return millis(u.wall) }))
-	for _, s := range []side{plain, usual} {
+	for _, s := range []variant{plain, usual} {
 		rows = append(rows,
 			w.row(s, "own CPU a turn", "ms", 8, func(u usage) float64 { return millis(u.cpu) / float64(w.turns) }),
 			w.row(s, "peak memory", "MiB", peak, func(u usage) float64 { return float64(u.peak) / (1 << 20) }))
@@ -100,15 +100,14 @@ func (w *work) rows() []row {
 	return append(rows, w.row(plain, "all requests' bodies", "MB", 0, func(u usage) float64 { return float64(u.sent) / 1e6 }))
 }
 
-// side is a way in which millhand plays a work.
-type side struct {
+// variant is a configuration with which millhand runs a work.
+type variant struct {
 	how  string
 	took []usage
 }
 
-// row makes a figure, with the floor's beside it. The goal is 0 where there is
-// none.
-func (w *work) row(s side, what, unit string, goal float64, value func(usage) float64) row {
+// row returns a figure of a variant and of the floor. goal is 0 for none.
+func (w *work) row(s variant, what, unit string, goal float64, value func(usage) float64) row {
 	return row{
 		figure: fmt.Sprintf("%d turns, %s: %s", w.turns, s.how, what), unit: unit, goal: goal,
 		millhand: each(s.took, value), floor: each(w.floor, value),

@@ -15,10 +15,10 @@ import (
 	"github.com/millhand/millhand/internal/model/wiretest"
 )
 
-// bench is what all measurements share.
+// bench is the state that all measurements share.
 type bench struct {
 	dir      string // private
-	worktree string // private: where millhand makes worktrees
+	worktree string // private: where millhand creates worktrees
 	root     string // of the module
 	millhand string // the program, built
 	self     string // this program
@@ -29,8 +29,8 @@ type bench struct {
 	endpoint *endpoint
 }
 
-// openBench generates a repository of so many files, to measure a program of
-// this path on. Without one it builds the program.
+// openBench generates a repository of the given number of files. It measures the program
+// at the given path, or builds it.
 func openBench(ctx context.Context, dir, program string, files int) (*bench, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -69,10 +69,9 @@ func openBench(ctx context.Context, dir, program string, files int) (*bench, err
 	return b, err
 }
 
-// worktreeDir makes the directory for worktrees, in memory if there is such a
-// place: every run removes its worktree, and for half a minute after that ext4
-// is many times slower to make the next one, which says nothing about either
-// run.
+// worktreeDir creates the directory for worktrees, in memory if possible: every run
+// removes its worktree, and for half a minute after that ext4 is many times slower at
+// creating the next one, which would distort the figures.
 func worktreeDir(dir string) (string, error) {
 	if tmp, err := os.MkdirTemp("/dev/shm", "millhand-bench-"); err == nil {
 		return tmp, nil
@@ -80,28 +79,28 @@ func worktreeDir(dir string) (string, error) {
 	return os.MkdirTemp(dir, "tmp-")
 }
 
-// close stops the server and removes what is not in b.dir.
+// close stops the server and removes files outside of b.dir.
 func (b *bench) close() error {
 	b.endpoint.close()
 	return os.RemoveAll(b.worktree)
 }
 
-// work is a conversation of so many turns, and what each round of it took.
+// work is a conversation and the usage of each round.
 type work struct {
 	turns, rounds       int
 	floor, plain, usual []usage
 }
 
-// contestant is one who plays a work.
+// contestant is a program that runs a work.
 type contestant struct {
 	name   string
-	commit string // what the manifest says of the commit; "" for the floor, which has none
+	commit string // the manifest's key commit; "" for the floor, which has no manifest
 	branch string // where the changes land; "" for the work tree
 	took   *[]usage
 }
 
-// contestants lists the floor, millhand in place without a commit, and
-// millhand as usual: in a linked worktree, with a commit.
+// contestants returns the floor, millhand in place without a commit, and millhand with
+// defaults: in a linked worktree, with a commit.
 func (w *work) contestants() []contestant {
 	return []contestant{
 		{"the floor", "", "", &w.floor},
@@ -110,7 +109,7 @@ func (w *work) contestants() []contestant {
 	}
 }
 
-// manifest is what millhand is asked to do.
+// manifest returns the manifest for millhand.
 const manifest = `version: 1
 name: bench
 model: openai/gpt-5-mini
@@ -120,7 +119,7 @@ repos: [{path: %q}]
 tasks: [{id: count, prompt: %q, commit: %s}]
 `
 
-// arguments is the command line of a contestant who plays on b.repo.
+// arguments returns the command line of a contestant that works in b.repo.
 func (b *bench) arguments(c contestant) ([]string, error) {
 	if c.commit == "" {
 		return []string{b.self, "-floor", b.endpoint.url}, nil
@@ -132,8 +131,7 @@ func (b *bench) arguments(c contestant) ([]string, error) {
 	return []string{b.millhand, "run", file, "--report-dir", b.repo + "-report"}, nil
 }
 
-// play has every contestant play the work in turn, once to warm up and then
-// for each round.
+// play runs every contestant in turn, once to warm up and then for each round.
 func (b *bench) play(ctx context.Context, w *work) error {
 	text, err := conversation(b.paths, w.turns, allTools)
 	if err != nil {
@@ -154,7 +152,7 @@ func (b *bench) play(ctx context.Context, w *work) error {
 				want = tree
 			}
 			if tree != want {
-				return fmt.Errorf("%s, %d turns: the tree is %s, and the floor left %s", c.name, w.turns, tree, want)
+				return fmt.Errorf("%s, %d turns: tree %s differs from the floor's %s", c.name, w.turns, tree, want)
 			}
 			if round > 0 {
 				*c.took = append(*c.took, took)
@@ -165,8 +163,7 @@ func (b *bench) play(ctx context.Context, w *work) error {
 	return nil
 }
 
-// once plays a script on a fresh copy of the repository, and returns the tree
-// that comes of it.
+// once runs a script on a fresh copy of the repository, and returns the resulting tree.
 func (b *bench) once(ctx context.Context, c contestant, s *script.Script, turns int) (usage, string, error) {
 	if err := b.fresh(ctx); err != nil {
 		return usage{}, "", err
@@ -182,13 +179,13 @@ func (b *bench) once(ctx context.Context, c contestant, s *script.Script, turns 
 		return took, "", err
 	}
 	if n := server.Served(); n != turns+1 {
-		return took, "", fmt.Errorf("%d requests were made, and there are %d turns with the last", n, turns+1)
+		return took, "", fmt.Errorf("sent %d requests, want %d turns including the final one", n, turns+1)
 	}
 	tree, err := b.tree(ctx, c.branch)
 	return took, tree, err
 }
 
-// tree names what is on a branch, or in the work tree for "".
+// tree returns the hash of the tree of a branch, or of the work tree for "".
 func (b *bench) tree(ctx context.Context, branch string) (string, error) {
 	if branch != "" {
 		return output(b.command(ctx, b.repo, "git", "rev-parse", branch+"^{tree}"))
