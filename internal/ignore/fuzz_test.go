@@ -76,7 +76,7 @@ func asRegexp(steps []step) string {
 func classRegexp(s step) string {
 	var in []byte
 	for b := range 256 {
-		if s.takes(byte(b)) {
+		if s.matches(byte(b)) {
 			in = append(in, byte(b))
 		}
 	}

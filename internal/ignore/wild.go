@@ -2,13 +2,13 @@ package ignore
 
 import "strings"
 
-// wild is a pattern with wildcards, cut into steps.
+// wild is a pattern with wildcards, parsed into steps.
 type wild struct {
 	steps    []step
 	shortest int // length in bytes of the shortest text that can match
 }
 
-// step matches one byte, or any number of them.
+// step matches one byte, or any number of bytes.
 type step struct {
 	kind kind
 	lit  byte // of a literal
@@ -27,8 +27,8 @@ const (
 	all                     // ** at the end: anything
 )
 
-// parseWild cuts a pattern into steps. It returns false if the pattern is
-// malformed, that is if no text at all matches it.
+// parseWild parses a pattern into steps. It returns false if the pattern is malformed;
+// such a pattern matches nothing.
 func parseWild(p string) ([]step, bool) {
 	w := make([]step, 0, len(p))
 	for i := 0; i < len(p); i++ {
@@ -59,8 +59,9 @@ func parseWild(p string) ([]step, bool) {
 	return w, true
 }
 
-// starStep says what a row of stars means, and how many bytes after it belong
-// to it. Two and more are special only where a whole part of the path stands.
+// starStep returns the step for consecutive stars, and the number of bytes after them
+// that belong to it. Two or more are special only if they are a complete component of
+// the path.
 func starStep(stars int, atStart bool, after string) (step, int) {
 	switch {
 	case stars == 1 || !atStart:
@@ -75,7 +76,7 @@ func starStep(stars int, atStart bool, after string) (step, int) {
 	return step{kind: star}, 0
 }
 
-// cutLiteral returns the text that the steps begin with and what follows.
+// cutLiteral returns the literal text at the start of the steps and the remaining steps.
 func cutLiteral(steps []step) (string, []step) {
 	var b strings.Builder
 	for i, s := range steps {
@@ -87,8 +88,8 @@ func cutLiteral(steps []step) (string, []step) {
 	return b.String(), nil
 }
 
-// newWild measures the steps. The length keeps a pattern from being tried on a
-// text that is too short for it, and so its cost within the text's length.
+// newWild computes the length of the shortest match. It avoids matching shorter texts,
+// which bounds the cost by the text's length.
 func newWild(steps []step) wild {
 	w := wild{steps: steps}
 	for _, s := range steps {
@@ -99,14 +100,14 @@ func newWild(steps []step) wild {
 	return w
 }
 
-// match reports whether the whole text matches. It follows the steps through
-// the text and, where it gets stuck, lets the last star take one byte more, or
-// if that would be a slash, the last "**" one directory more.
+// match reports whether the pattern matches the complete text. It applies the steps in
+// order. If one does not match, it extends the match of the last star by one byte or, if
+// that byte is a slash, the match of the last "**" by one directory.
 //
-// Nothing before that star needs another try: a star takes any text within one
-// part of the path, and "**" takes any parts, so the earliest fit of what
-// stands before leaves every later fit of what comes after open. The cost is
-// therefore bounded by the product of the two lengths.
+// Earlier stars need no backtracking: a star matches any text within a component of the
+// path, and "**" any components, so the earliest match of the steps before it permits
+// every later match of the steps after it. The cost is therefore bounded by the product
+// of the two lengths.
 func (w wild) match(text string) bool {
 	if len(text) < w.shortest {
 		return false
@@ -125,8 +126,8 @@ func (w wild) match(text string) bool {
 	}
 }
 
-// matching is how far a match has come: the next step, the offset in the text,
-// and the steps to come back to with the offset that was tried after them.
+// matching is the state of a match: the next step, the offset in the text, and the steps
+// for backtracking with the offset that was tried after them.
 type matching struct {
 	wild
 	text           string
@@ -135,7 +136,7 @@ type matching struct {
 	starAt, foldAt int
 }
 
-// advance takes one step, and returns false if it does not fit the text.
+// advance applies one step, and returns false if it does not match.
 func (m *matching) advance() bool {
 	if m.i == len(m.steps) {
 		return false
@@ -147,9 +148,9 @@ func (m *matching) advance() bool {
 		m.star, m.fold, m.foldAt = -1, m.i, m.at
 	case deeper:
 		m.star, m.fold, m.foldAt = -1, m.i, m.at
-		return false // it fits only after the next slash
+		return false // it matches only after the next slash
 	default:
-		if m.at == len(m.text) || !s.takes(m.text[m.at]) {
+		if m.at == len(m.text) || !s.matches(m.text[m.at]) {
 			return false
 		}
 		if m.text[m.at] == '/' {
@@ -161,8 +162,8 @@ func (m *matching) advance() bool {
 	return true
 }
 
-// retry goes back to the last star that can take more, and returns false if
-// there is none.
+// retry backtracks to the last star that can match more text, and returns false if none
+// can.
 func (m *matching) retry() bool {
 	if m.star >= 0 && m.extendStar() {
 		m.i, m.at = m.star+1, m.starAt
@@ -180,10 +181,10 @@ func (m *matching) retry() bool {
 	return true
 }
 
-// extendStar lets the star take the bytes up to the next one at which the step
-// after it can go on, and returns false if there is none.
+// extendStar extends the match of the star to the next byte at which the following step
+// can continue, and returns false if no byte qualifies.
 func (m *matching) extendStar() bool {
-	next := step{kind: star} // at the end of the pattern the star may stop anywhere
+	next := step{kind: star} // at the end of the pattern the star can stop anywhere
 	if m.star+1 < len(m.steps) {
 		next = m.steps[m.star+1]
 	}
@@ -198,8 +199,8 @@ func (m *matching) extendStar() bool {
 	return false
 }
 
-// takes reports whether a step of one byte accepts this one.
-func (s step) takes(b byte) bool {
+// matches reports whether a single-byte step matches b.
+func (s step) matches(b byte) bool {
 	switch s.kind {
 	case literal:
 		return b == s.lit
