@@ -12,6 +12,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -144,6 +145,23 @@ func TestImportLaw(t *testing.T) {
 	for dir := range law {
 		if !used[dir] {
 			t.Errorf("the import law has a line for %s, which does not exist", dir)
+		}
+	}
+}
+
+// TestTheTableOfPackagesIsComplete compares ARCHITECTURE.md with the import law. A
+// package below another one may be named in the row of that one.
+func TestTheTableOfPackagesIsComplete(t *testing.T) {
+	described := map[string]string{}
+	for _, row := range regexp.MustCompile("(?m)^\\| `([^`]+)` \\|(.*)\\|$").FindAllStringSubmatch(read(t, "ARCHITECTURE.md"), -1) {
+		described[row[1]] = row[2]
+		if info, err := os.Stat(row[1]); err != nil || !info.IsDir() {
+			t.Errorf("ARCHITECTURE.md describes %s, which does not exist", row[1])
+		}
+	}
+	for dir := range rooms() {
+		if _, ok := described[dir]; !ok && dir != "." && !strings.Contains(described[path.Dir(dir)], "`"+path.Base(dir)+"`") {
+			t.Errorf("ARCHITECTURE.md does not describe %s", dir)
 		}
 	}
 }
