@@ -124,7 +124,7 @@ func TestALongSessionStaysWithinTheWindow(t *testing.T) {
 				if name != "responses" {
 					t.Skip("long, and run without -short")
 				}
-				turns = 120
+				turns = 160
 			}
 			e := &endless{t: t, turns: turns}
 			server := wiretest.New(nil)
