@@ -212,13 +212,13 @@ func (p *parser) literals(e *expression) {
 			p.fail(f.at, f.what, f.fix)
 		}
 	case e.op == hasFile && last.asksRepository():
-		p.fail(last.at, "the path itself asks for the repository's content", "write "+exampleCall(e.op))
+		p.fail(last.at, "the path must not depend on the repository's content", "write "+exampleCall(e.op))
 	case e.op == matches && last.op != isText:
-		p.fail(last.at, "the regular expression has to stand here, in quotes", "write for example "+exampleCall(e.op))
+		p.fail(last.at, "expected a quoted regular expression", "write for example "+exampleCall(e.op))
 	case e.op == matches:
 		re, err := regexp.Compile(last.text)
 		if bad := new(syntax.Error); errors.As(err, &bad) {
-			p.fail(last.at, fmt.Sprintf("this is not a regular expression: %s: %s", bad.Code, quote(bad.Expr)), "write one of RE2's")
+			p.fail(last.at, fmt.Sprintf("invalid regular expression: %s: %s", bad.Code, quote(bad.Expr)), "use RE2 syntax")
 		}
 		e.re = re
 	}

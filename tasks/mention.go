@@ -86,7 +86,7 @@ func (b *builder) checkMentions(t *task, j *Job) {
 	}
 	for _, m := range j.Mentions {
 		if m.backward() {
-			t.prompt.problem(fmt.Sprintf("the prompt's %s names no lines of a file", quote("@"+m.Ranged)), "lines count from 1, and the last is not before the first: @main.go#L10-20")
+			t.prompt.problem(fmt.Sprintf("invalid line range in %s", quote("@"+m.Ranged)), "lines count from 1, and the last is not before the first: @main.go#L10-20")
 			continue
 		}
 		if m.Command == "" || !j.Profile.Hides("bash") {

@@ -109,8 +109,8 @@ func TestMistakesInWhatPromptsName(t *testing.T) {
 			"m.yaml:5:11: the prompt runs a command (!`...`), and the profile \"readonly\" allows none: no rule allows it (profile readonly); choose a profile with bash, such as review, or leave the command out",
 		}},
 		{"lines that no file has", head + "tasks:\n- id: a\n  prompt: See @a.go#L9-3, and @a.go#L9-.\n- {id: b, prompt: \"See @a.go#L0.\"}\n", []string{
-			"m.yaml:5:11: the prompt's \"@a.go#L9-3\" names no lines of a file; lines count from 1, and the last is not before the first: @main.go#L10-20",
-			"m.yaml:6:19: the prompt's \"@a.go#L0\" names no lines of a file; lines count from 1, and the last is not before the first: @main.go#L10-20",
+			"m.yaml:5:11: invalid line range in \"@a.go#L9-3\"; lines count from 1, and the last is not before the first: @main.go#L10-20",
+			"m.yaml:6:19: invalid line range in \"@a.go#L0\"; lines count from 1, and the last is not before the first: @main.go#L10-20",
 		}},
 		{"more than anybody needs", head + "tasks:\n- id: a\n  prompt: " + "x " + many + "\n", []string{
 			"m.yaml:5:11: the prompt names more than 100 files and commands; name directories, or let the agent look",

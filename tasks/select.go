@@ -81,13 +81,13 @@ func noteMissing(selected []*draft, missing func(*draft) []string) []string {
 		case len(notes) == maxNotes:
 			more++
 		case len(without) == 1:
-			notes = append(notes, fmt.Sprintf("job %s runs without job %s, which it needs, since that was not selected", d.job.ID, without[0]))
+			notes = append(notes, fmt.Sprintf("job %s runs although job %s, which it needs, is not selected", d.job.ID, without[0]))
 		default:
-			notes = append(notes, fmt.Sprintf("job %s runs without jobs %s, which it needs, since those were not selected", d.job.ID, shortList(without)))
+			notes = append(notes, fmt.Sprintf("job %s runs although jobs %s, which it needs, are not selected", d.job.ID, shortList(without)))
 		}
 	}
 	if more > 0 {
-		notes = append(notes, fmt.Sprintf("%d more jobs run without some that they need", more))
+		notes = append(notes, fmt.Sprintf("%d more jobs run although jobs that they need are not selected", more))
 	}
 	return notes
 }

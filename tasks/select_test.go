@@ -56,10 +56,10 @@ func TestNotesTellWhatWasLeftOutOfNeeds(t *testing.T) {
 	}{
 		{"nothing", nil, nil},
 		{"nothing that is needed", []string{"a", "b"}, nil},
-		{"one", []string{"a", "c"}, []string{"job c runs without job b, which it needs, since that was not selected"}},
-		{"two", []string{"a-1", "a-2", "a-3", "a-4", "a-5", "c"}, []string{"job c runs without jobs a-6 and b, which it needs, since those were not selected"}},
-		{"many", []string{"b", "c", "d"}, []string{"job c runs without jobs a-1, a-2, a-3 and 3 more, which it needs, since those were not selected"}},
-		{"of two jobs", []string{"d"}, []string{"job d runs without job c, which it needs, since that was not selected"}},
+		{"one", []string{"a", "c"}, []string{"job c runs although job b, which it needs, is not selected"}},
+		{"two", []string{"a-1", "a-2", "a-3", "a-4", "a-5", "c"}, []string{"job c runs although jobs a-6 and b, which it needs, are not selected"}},
+		{"many", []string{"b", "c", "d"}, []string{"job c runs although jobs a-1, a-2, a-3 and 3 more, which it needs, are not selected"}},
+		{"of two jobs", []string{"d"}, []string{"job d runs although job c, which it needs, is not selected"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if diff := cmp.Diff(tt.want, mustLoad(t, small, Overrides{Only: tt.only}).Notes); diff != "" {
@@ -68,7 +68,7 @@ func TestNotesTellWhatWasLeftOutOfNeeds(t *testing.T) {
 		})
 	}
 	notes := mustLoad(t, strings.Replace(chain, "x: [0, 1, 2, 3], y", "x: [0, 1, 2, 3, 4, 5], y", 2), Overrides{Only: []string{"b"}}).Notes
-	if len(notes) != maxNotes+1 || notes[maxNotes] != "10 more jobs run without some that they need" {
+	if len(notes) != maxNotes+1 || notes[maxNotes] != "10 more jobs run although jobs that they need are not selected" {
 		t.Errorf("%d notes, the last %q", len(notes), notes[len(notes)-1])
 	}
 }

@@ -75,7 +75,7 @@ func policyCommand(w World) *cli.Command {
 		Name: "policy", Usage: "Explain and test permission rules",
 		Subcommands: []*cli.Command{
 			{
-				Name: "explain", Usage: "Print the decision on a tool call, and the rule that makes it", ArgsUsage: "TOOL SUBJECT",
+				Name: "explain", Usage: "Print whether a tool call is allowed, and by which rule", ArgsUsage: "TOOL SUBJECT",
 				UsageText: "millhand policy explain --profile build bash 'git push'",
 				Flags:     explained.flags(""),
 				Action:    act(explained.parse, func(ctx context.Context) error { return explain(ctx, w, *explained) }),

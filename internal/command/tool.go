@@ -71,7 +71,7 @@ func toolCommand(w World) *cli.Command {
 		Flags: append(o.flags("full"),
 			&cli.StringFlag{Name: "dir", Destination: &o.dir, Usage: "Run the call in the workspace `DIR` (required)"},
 			&cli.StringFlag{Name: "model", Destination: &o.model, Usage: "Offer the tools that `MODEL` is offered"},
-			jsonFlag(&o.json, "Print one JSON document (always the case)"),
+			jsonFlag(&o.json, "Print one JSON document (always on)"),
 			sandboxFlag(&o.sandbox, ""),
 		),
 		Action: act(o.parse, func(ctx context.Context) error { return runTool(ctx, w, *o) }),
@@ -321,7 +321,7 @@ type toolsOptions struct {
 func toolsCommand(w World) *cli.Command {
 	o := &toolsOptions{}
 	return &cli.Command{
-		Name: "tools", Usage: "List the tools that a model is offered",
+		Name: "tools", Usage: "List the tools that are offered to a model",
 		UsageText: "millhand tools --profile readonly\nmillhand tools --model openai/gpt-5-mini --json",
 		Flags: append(o.flags("full"),
 			&cli.StringFlag{Name: "model", Destination: &o.model, Usage: "List the tools that `MODEL` is offered"},

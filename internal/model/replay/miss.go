@@ -18,11 +18,11 @@ const (
 // miss describes how a request differs from what was recorded.
 func (r *Recording) miss(job string, asked model.Asked) string {
 	if len(r.jobs[job]) == 0 {
-		return fmt.Sprintf("the recording %s has nothing of %s; it has: %s", r.name, job, list(r.Jobs()))
+		return fmt.Sprintf("recording %s has no requests of %s; it has those of: %s", r.name, job, list(r.Jobs()))
 	}
 	left := r.left(job)
 	if len(left) == 0 {
-		return fmt.Sprintf("the recording %s has no more of %s: all of its %d exchanges were used, and now came:\n%s",
+		return fmt.Sprintf("recording %s has no more requests of %s: all %d were replayed; unexpected request:\n%s",
 			r.name, job, len(r.jobs[job]), short(asked.News))
 	}
 	near := nearest(left, asked)

@@ -179,7 +179,7 @@ func TestAMissShowsWhatDiffers(t *testing.T) {
 		{"a history that was not", "fix", func(r *model.Request) {
 			r.Messages = append(r.Messages, model.Message{Role: model.Assistant, Text: "x"}, model.Message{Role: model.User, Text: "And?"}, model.Message{Role: model.User, Text: "Well?"})
 		}, []string{"the messages are 4, and were ", "up to the model's last one", "+And?"}},
-		{"another job", "repair", func(*model.Request) {}, []string{"nothing of repair", "it has: fix"}},
+		{"another job", "repair", func(*model.Request) {}, []string{"no requests of repair", "it has those of: fix"}},
 		{"a secret", "fix", func(r *model.Request) { r.Messages[0].Text = "hunter2" }, []string{"+[secret]"}},
 	}
 	for _, test := range tests {
@@ -204,7 +204,7 @@ func TestAMissShowsWhatDiffers(t *testing.T) {
 
 func TestRequestsBeyondTheRecording(t *testing.T) {
 	p := open(t, record(t, map[string][]any{"fix": answers()[2:]}), "/work/shop").Player("fix")
-	if _, err := converse(t.Context(), p, "/work/shop", "", 2); model.ClassOf(err) != model.ClassScript || !strings.Contains(err.Error(), "all of its 1 exchanges were used") {
+	if _, err := converse(t.Context(), p, "/work/shop", "", 2); model.ClassOf(err) != model.ClassScript || !strings.Contains(err.Error(), "all 1 were replayed") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -44,7 +44,7 @@ func document(data []byte) (*yaml.Node, error) {
 		return nil, fmt.Errorf("read the script: %w", err)
 	}
 	if err := dec.Decode(&more); !errors.Is(err, io.EOF) {
-		return nil, errors.New("a script is one YAML document, and here is another after it")
+		return nil, errors.New("the script contains more than one YAML document")
 	}
 	if _, err := expanded(&doc, map[*yaml.Node]int{}); err != nil {
 		return nil, err
@@ -329,7 +329,7 @@ func (p *parser) fields(n *yaml.Node, what string, known map[string]func(*yaml.N
 
 func (p *parser) items(n *yaml.Node, what string, take func(*yaml.Node)) {
 	if n.Kind != yaml.SequenceNode || len(n.Content) == 0 {
-		p.fail(n, "%s must be a list with something in it", what)
+		p.fail(n, "%s must be a non-empty list", what)
 		return
 	}
 	for _, item := range n.Content {

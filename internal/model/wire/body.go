@@ -74,7 +74,7 @@ func LeftOut(a model.Attachment) string {
 	if name == "" {
 		name = "a file"
 	}
-	return "\n\n[" + name + " (" + a.MIME + ") was left out: this model can't be given such a file]"
+	return "\n\n[" + name + " (" + a.MIME + ") omitted: file type not supported by this model]"
 }
 
 // longestCacheKey is what OpenAI takes, which refuses a request for a longer one.
