@@ -67,7 +67,7 @@ func TestWhatTheAPIWouldRefuseIsSaidOtherwise(t *testing.T) {
 		{"an empty response", []model.Message{user, empty}, `{"content":[{"text":"(nothing)","type":"text"}],"role":"assistant"}`},
 		{"an empty result", []model.Message{{Role: model.ToolRole, CallID: "a"}}, `{"content":[{"tool_use_id":"a","cache_control":{"type":"ephemeral"},"type":"tool_result"}],"role":"user"}`},
 		{"an id of other letters", []model.Message{{Role: model.ToolRole, CallID: "a.b", Text: "x"}}, `"tool_use_id":"call_2e7336dc8eba87ef472df568"`},
-		{"an unsupported file", []model.Message{{Role: model.User, Text: "see", Attachments: []model.Attachment{{Name: "a.tif", MIME: "image/tiff", Data: []byte("x")}}}}, `"text":"see\n\n[a.tif (image/tiff) was left out`},
+		{"an unsupported file", []model.Message{{Role: model.User, Text: "see", Attachments: []model.Attachment{{Name: "a.tif", MIME: "image/tiff", Data: []byte("x")}}}}, `"text":"see\n\n[a.tif (image/tiff) omitted`},
 		{"results come before words", []model.Message{user, {Role: model.ToolRole, CallID: "a", Text: "r"}}, `{"content":[{"tool_use_id":"a","content":[{"text":"r","type":"text"}],"type":"tool_result"},{"text":"hi","cache_control"`},
 	}
 	for _, test := range tests {
