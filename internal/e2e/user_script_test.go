@@ -20,11 +20,11 @@ func userScripts() string {
 
 func TestScriptsAgainAsAnOrdinaryUser(t *testing.T) {
 	if os.Geteuid() != 0 || testing.Short() {
-		t.Skip("only root can be somebody else, and it takes its time")
+		t.Skip("only root can run as another user, and these scripts are too long for -short")
 	}
 	setpriv, err := exec.LookPath("setpriv")
 	if err != nil {
-		t.Skip(err)
+		t.Skipf("setpriv is required to run as another user: %v", err)
 	}
 	dir, err := os.MkdirTemp("", "u") //nolint:usetesting // a test's own directory is closed to other users
 	if err != nil {

@@ -78,13 +78,13 @@ time.sleep(0.1)`), needs: onX86, effect: alive},
 		{name: "a child that starts children when time is up", ended: true, line: `sh -c 'flock 9; touch ready; while :; do setsid sleep 0.1 & wait; done' 9>held; :`, effect: alive},
 		{name: "a child that is stopped when time is up", ended: true, line: `sh -c 'flock 9; touch ready; kill -STOP $$' 9>held; :`, effect: alive},
 		{name: "a child that waits for input when time is up", ended: true, line: `mkfifo p; (flock 9; touch ready; cat p) 9>held; :`, effect: alive},
-		{name: "more processes than allowed", limits: few, line: py(forksMany)},
-		{name: "more threads than allowed", limits: few, line: py(`import threading
+		{name: "more processes than allowed", limits: few, held: rootsGap, line: py(forksMany)},
+		{name: "more threads than allowed", limits: few, held: rootsGap, line: py(`import threading
 try:
   for i in range(400): threading.Thread(target=threading.Event().wait,daemon=True).start()
   print("gotcha",flush=True); os._exit(0)
 except RuntimeError: pass`)},
-		{name: "a higher limit for processes", limits: few, line: py(`import resource
+		{name: "a higher limit for processes", limits: few, held: rootsGap, line: py(`import resource
 hard=resource.getrlimit(resource.RLIMIT_NPROC)[1]
 for limit in (hard,-1):
   try: resource.setrlimit(resource.RLIMIT_NPROC,(limit,limit))
