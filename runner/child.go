@@ -7,7 +7,6 @@ import (
 
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/permission"
-	"github.com/millhand/millhand/internal/session"
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tools"
 )
@@ -35,10 +34,10 @@ func (w *work) spawner(parent string) func(context.Context, tools.SpawnRequest) 
 		}
 		defer child.running.Unlock()
 		before := child.Totals().CostUSD
-		child.last = child.Run(ctx, r.Prompt)
-		res := tools.SpawnResult{TaskID: taskID(child.spec), Text: child.last.Text, CostUSD: since(before, child.Totals().CostUSD)}
-		if child.last.Kind != session.Done {
-			res.Failed = child.last.Reason
+		end := child.run(ctx, r.Prompt)
+		res := tools.SpawnResult{TaskID: taskID(child.spec), Text: end.Text, CostUSD: since(before, child.Totals().CostUSD)}
+		if !end.Done() {
+			res.Failed = end.Reason
 		}
 		return res, nil
 	}
@@ -135,6 +134,6 @@ func (s *sessions) nextChild() int {
 // closeChildren reports the ends of the main session's children.
 func (s *sessions) closeChildren() {
 	for _, o := range s.children() {
-		o.close(o.last)
+		o.close()
 	}
 }

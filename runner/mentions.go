@@ -10,7 +10,6 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/permission"
-	"github.com/millhand/millhand/internal/session"
 	"github.com/millhand/millhand/internal/textcut"
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tools"
@@ -161,16 +160,3 @@ func output(command, said string) string {
 }
 
 var outputFrame = regexp.MustCompile(`(?i)<(\s*/\s*output)`)
-
-// endedBy returns the end of a session whose job was stopped before it started.
-func endedBy(s *stop) session.End {
-	end := session.End{Kind: session.GaveUp, Reason: s.detail}
-	switch s.outcome() {
-	case event.Failed:
-	case event.Policy:
-		end.Kind = session.Refused
-	default:
-		end.Kind = session.Cancelled
-	}
-	return end
-}

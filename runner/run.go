@@ -143,7 +143,7 @@ func newRun(plan *tasks.Plan, o Options) *run {
 // Deadline returns the cause for a context that ends after the time in the plan's
 // budget, which includes preflight and run.
 func Deadline(plan *tasks.Plan) error {
-	return runDeadline{session.Timeout{Reason: fmt.Sprintf("run timed out after %s", plan.Budget.Time)}}
+	return session.Timeout{Code: event.CodeRunTime, Reason: fmt.Sprintf("run timed out after %s", plan.Budget.Time)}
 }
 
 // UsesBash reports whether any session of the plan may run commands.

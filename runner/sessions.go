@@ -50,13 +50,19 @@ type open struct {
 	spec       sessionSpec
 	talk       Conversation
 	transcript *os.File
-	running    sync.Mutex // held while the session runs; children may be resumed
-	last       session.End
+	running    sync.Mutex  // held while the session runs; children may be resumed
+	last       session.End // of its last run
+}
+
+// run continues the session with a prompt.
+func (o *open) run(ctx context.Context, prompt string) session.End {
+	o.last = o.Run(ctx, prompt)
+	return o.last
 }
 
 // close emits the session's end and closes its transcript.
-func (o *open) close(end session.End) {
-	o.Close(end)
+func (o *open) close() {
+	o.Close(o.last)
 	o.transcript.Close()
 }
 
@@ -110,7 +116,7 @@ func sessionFailed(err error) *stop {
 
 // openSession opens a session of the job.
 func (w *work) openSession(ctx context.Context, s sessionSpec) (*open, error) {
-	o := &open{spec: s}
+	o := &open{spec: s, last: session.End{Code: event.CodePanic}} // if it does not return
 	var err error
 	if o.talk, err = w.job.opts.OpenModel(s.task, s.child(), func(r event.Retry) { w.retried(o, r) }); err != nil {
 		return nil, errModel{err}
@@ -133,8 +139,7 @@ func (w *work) openSession(ctx context.Context, s sessionSpec) (*open, error) {
 		ID: s.id, Job: w.job.spec.ID, Agent: s.task.Agent, Parent: s.parent,
 		Model: o.talk.Model, ModelName: s.task.ModelName, System: w.system(s),
 		Tools: offer, Env: env,
-		Limits:    session.Limits{Turns: s.task.Limits.Turns, Tokens: s.task.Limits.Tokens, Denials: s.task.Limits.Denials, Failures: s.task.Limits.Failures},
-		JobLimits: w.limits, Budget: w.budget.Session(s.task.Model, o.talk.Price),
+		Limits: sessionLimits(s.task.Limits), JobLimits: w.limits, Budget: w.budget.Session(s.task.Model, o.talk.Price),
 		Sampling: session.Sampling(s.task.Sampling),
 		Window:   window, MostOutput: output,
 		WrapUp: !strings.HasPrefix(s.speaks, "script:"), Schema: s.schema(),
@@ -153,27 +158,19 @@ func (w *work) openSession(ctx context.Context, s sessionSpec) (*open, error) {
 // limits returns the end of all sessions of the job once they have together
 // exceeded its limits, nil before that. Money is limited by the budget instead.
 func (w *work) limits(summary bool) *session.End {
-	if end := limited(w.sessions.totals(), w.job.spec.Limits, summary); end != nil {
+	if end := sessionLimits(w.job.spec.Limits).Exceeded(w.sessions.totals(), summary); end != nil {
 		return end
 	}
 	if w.site.sandbox.overFor(maxOver) {
-		return &session.End{Kind: session.Limited, Reason: fmt.Sprintf("disk limit exceeded by %d commands in a row (limits.disk)", maxOver)}
+		return &session.End{Code: event.CodeLimit, Reason: fmt.Sprintf("disk limit exceeded by %d commands in a row (limits.disk)", maxOver)}
 	}
 	return nil
 }
 
-// limited returns the end of sessions that have used up the limits of their job
-// together; nil if they may go on.
-func limited(t session.Totals, l tasks.Limits, last bool) *session.End {
-	switch {
-	case l.Turns > 0 && t.Turns >= l.Turns && !last:
-		return &session.End{Kind: session.Limited, Reason: fmt.Sprintf("turn limit exceeded (%d)", l.Turns)}
-	case l.Tokens > 0 && t.Usage.Input+t.Usage.Output >= l.Tokens && !last:
-		return &session.End{Kind: session.Limited, Reason: fmt.Sprintf("token limit exceeded (%d)", l.Tokens)}
-	case l.Denials > 0 && t.Denied >= l.Denials:
-		return &session.End{Kind: session.Refused, Reason: fmt.Sprintf("denied call limit exceeded (%d)", l.Denials)}
-	}
-	return nil
+// sessionLimits returns the limits that sessions check. Time and money are limited by
+// their context and their budget.
+func sessionLimits(l tasks.Limits) session.Limits {
+	return session.Limits{Turns: l.Turns, Tokens: l.Tokens, Denials: l.Denials, Failures: l.Failures}
 }
 
 // toolEnv returns the environment for the tools of a session.

@@ -56,8 +56,7 @@ func (w *work) attempts(ctx context.Context) (end *stop) {
 	if err != nil {
 		return sessionFailed(err)
 	}
-	var last session.End
-	defer func() { main.close(last) }()
+	defer main.close()
 	defer w.sessions.closeChildren()
 	for text := w.job.spec.Prompt; ; {
 		w.result.attempts++
@@ -65,17 +64,17 @@ func (w *work) attempts(ctx context.Context) (end *stop) {
 		w.job.emit(event.Event{Type: event.AttemptStarted, Session: w.job.sessionID(), Attempt: &event.Attempt{Number: w.result.attempts, Prompt: text}})
 		if w.result.attempts == 1 {
 			if text, end = w.expandMentions(ctx, main); end != nil {
-				last = endedBy(end)
+				main.last = session.End{Code: end.code, Reason: end.detail}
 				return end
 			}
 		}
-		last = main.Run(ctx, text)
+		last := main.run(ctx, text)
 		if last.Text != "" {
 			w.result.final = last.Text
 		}
 		w.result.output = last.Output
 		if end := stopOf(ctx, last); end != nil {
-			if end.code == event.CodeOverBudget && last.Shared && main.Totals().Turns == 0 {
+			if end.code == event.CodeRunBudget && main.Totals().Turns == 0 {
 				end.code = event.CodeBudget // as if it had not been begun, which is a matter of moments
 			}
 			w.job.run.refuse(w.job.spec, end)
@@ -100,7 +99,7 @@ func (j *job) inTime(ctx context.Context, s *site) (context.Context, context.Can
 	if j.spec.Limits.Time == 0 {
 		return context.WithCancel(ctx)
 	}
-	timeout := session.Timeout{Reason: fmt.Sprintf("job timed out after %s", j.spec.Limits.Time)}
+	timeout := session.Timeout{Code: event.CodeLimit, Reason: fmt.Sprintf("job timed out after %s", j.spec.Limits.Time)}
 	return context.WithDeadlineCause(ctx, s.prepared.Add(j.spec.Limits.Time), timeout)
 }
 

@@ -14,10 +14,8 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/model"
-	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/redact"
-	"github.com/millhand/millhand/internal/session"
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tools"
 )
@@ -217,17 +215,12 @@ func TestWhatThePromptNamesHasToBeHad(t *testing.T) {
 			if end == nil || end.code != c.code || !strings.HasPrefix(end.detail, c.detail) || r.totals.Turns != 0 {
 				t.Errorf("%+v after %d turns", end, r.totals.Turns)
 			}
+			for _, e := range s.of(event.SessionEnded) {
+				if want := string(c.code.Cause().Outcome); e.SessionInfo.End != want || e.SessionInfo.Reason != end.detail {
+					t.Errorf("the session ended with %+v, want %s", e.SessionInfo, want)
+				}
+			}
 		})
-	}
-}
-
-func TestTheEndOfASessionThatDidNotBegin(t *testing.T) {
-	for code, want := range map[event.Code]session.EndKind{
-		event.CodeFailed: session.GaveUp, event.CodeDenied: session.Refused, event.CodeInterrupted: session.Cancelled, event.CodeInternal: session.Cancelled,
-	} {
-		if got := endedBy(&stop{code, "why"}); got.Kind != want || got.Reason != "why" {
-			t.Errorf("%s: %+v", code, got)
-		}
 	}
 }
 
@@ -353,36 +346,25 @@ func TestAnAgentOnlyTakesAway(t *testing.T) {
 }
 
 func TestTheLimitsOfAJobHoldForAllItsSessions(t *testing.T) {
-	one := money.Dollar
-	used := session.Totals{Turns: 3, Denied: 2, CostUSD: &one}
-	used.Usage.Input, used.Usage.Output = 60, 40
-	for name, c := range map[string]struct {
-		limits tasks.Limits
-		last   bool
-		want   session.EndKind
-	}{
-		"none":                     {tasks.Limits{}, false, ""},
-		"turns":                    {tasks.Limits{Turns: 3}, false, session.Limited},
-		"one more turn":            {tasks.Limits{Turns: 4}, false, ""},
-		"the final message":        {tasks.Limits{Turns: 3, Tokens: 100}, true, ""},
-		"tokens":                   {tasks.Limits{Tokens: 100}, false, session.Limited},
-		"tokens left":              {tasks.Limits{Tokens: 101}, false, ""},
-		"denials":                  {tasks.Limits{Denials: 2}, false, session.Refused},
-		"denials, in the last one": {tasks.Limits{Denials: 2}, true, session.Refused},
-		"fewer denials":            {tasks.Limits{Denials: 3}, false, ""},
-	} {
-		end := limited(used, c.limits, c.last)
-		if got := kindOf(end); got != c.want {
-			t.Errorf("%s: %q, want %q", name, got, c.want)
+	s := setUp(t)
+	spec := s.job("a")
+	j := s.begin(&tasks.Plan{}, spec)
+	w := newWork(j, s.prepared(j))
+	j.opts.OpenModel = plays(t, "  - text: one\n")
+	for range 2 {
+		o, err := w.openSession(t.Context(), w.ownSpec())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer o.transcript.Close()
+		o.run(t.Context(), "go")
+	}
+	for most, want := range map[int]bool{2: true, 3: false} {
+		j.spec.Limits.Turns = most
+		if end := w.limits(false); (end != nil) != want {
+			t.Errorf("after 2 turns of 2 sessions, at most %d: %+v", most, end)
 		}
 	}
-}
-
-func kindOf(end *session.End) session.EndKind {
-	if end == nil {
-		return ""
-	}
-	return end.Kind
 }
 
 func TestTheWindowIsThatOfTheSmallestModel(t *testing.T) {

@@ -1,5 +1,7 @@
 package event
 
+import "slices"
+
 // Code is a machine-readable reason why a job did not pass. [Causes] maps each
 // code to the outcome and exit code of the job.
 type Code string
@@ -46,8 +48,10 @@ const (
 	CodeFailed      Code = "failed"
 	CodeDenied      Code = "denied"
 	CodeLimit       Code = "limit"
+	CodeFailedCalls Code = "failed_calls"
 	CodeRunTime     Code = "run_time"
 	CodeOverBudget  Code = "over_budget"
+	CodeRunBudget   Code = "run_budget"
 	CodeNoModel     Code = "no_model"
 	CodeInternal    Code = "internal"
 	CodeInterrupted Code = "interrupted"
@@ -62,20 +66,15 @@ type Cause struct {
 	Doc     string // when it happens, one line
 }
 
-// Unnamed reports whether the report's reason code is empty for this cause,
-// because the outcome identifies it.
-func (c Cause) Unnamed() bool {
-	switch c.Code {
-	case CodeFailed, CodeDenied, CodeLimit, CodeRunTime, CodeOverBudget, CodeNoModel, CodeInternal, CodeInterrupted, CodeTerminated:
-		return true
-	default:
-		return false
-	}
-}
-
 // Causes returns the table of causes. For a code that rejects the run before it
 // starts, Exit is the exit code of the run.
-func Causes() []Cause {
+func Causes() []Cause { return append(named(), unnamed()...) }
+
+// Unnamed reports whether the report's reason code is empty for this cause,
+// because the outcome identifies it.
+func (c Cause) Unnamed() bool { return slices.Contains(unnamed(), c) }
+
+func named() []Cause {
 	return []Cause{
 		{CodeRepository, Error, ExitFailed, "the repository can't be opened or written"},
 		{CodeClone, Error, ExitFailed, "fetching the repository failed"},
@@ -111,12 +110,18 @@ func Causes() []Cause {
 		{CodeRate, Provider, ExitUnavailable, "rate limited, after all retries"},
 		{CodeUnavailable, Provider, ExitUnavailable, "server or network error, after all retries"},
 		{CodeProtocol, Provider, ExitUnavailable, "invalid responses, after all retries"},
+	}
+}
 
+func unnamed() []Cause {
+	return []Cause{
 		{CodeFailed, Failed, ExitFailed, "a verify command failed, the agent gave up, or a required change is missing"},
 		{CodeDenied, Policy, ExitPolicy, "a rule, the limit on denied calls or a missing sandbox stopped the job"},
 		{CodeLimit, Limit, ExitLimit, "a limit of the job on turns, tokens, time or disk was exceeded"},
+		{CodeFailedCalls, Limit, ExitLimit, "the limit of the job on consecutive failed calls was exceeded"},
 		{CodeRunTime, Limit, ExitDeadline, "the run timed out"},
-		{CodeOverBudget, Budget, ExitBudget, "the cost limit of the job or the run was exceeded"},
+		{CodeOverBudget, Budget, ExitBudget, "the cost limit of the job was exceeded"},
+		{CodeRunBudget, Budget, ExitBudget, "the cost limit of the run was exceeded"},
 		{CodeNoModel, Provider, ExitAuth, "the model is not available"},
 		{CodeInternal, Error, ExitInternal, "internal error of millhand, or an error of its machine"},
 		{CodeInterrupted, Cancelled, ExitInterrupt, "SIGINT"},

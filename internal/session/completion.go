@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/model"
 	"github.com/millhand/millhand/internal/schema"
 )
@@ -35,7 +36,7 @@ func (s *Session) completed(resp model.Response) *End {
 	if resp.Finish == model.FinishLength {
 		c.text += resp.Text
 		if c.truncated++; c.truncated > mostTruncated {
-			return &End{Kind: GaveUp, Reason: fmt.Sprintf("model response truncated at its output limit %d times", c.truncated), Text: c.text}
+			return &End{Code: event.CodeFailed, Reason: fmt.Sprintf("model response truncated at its output limit %d times", c.truncated), Text: c.text}
 		}
 		s.say(askRest)
 		return nil
@@ -44,7 +45,7 @@ func (s *Session) completed(resp model.Response) *End {
 	c.text, c.truncated = "", 0
 	if strings.TrimSpace(text) == "" {
 		if c.empty++; c.empty > mostEmpty {
-			return &End{Kind: GaveUp, Reason: "model response empty twice"}
+			return &End{Code: event.CodeFailed, Reason: "model response empty twice"}
 		}
 		s.say(askText)
 		return nil
@@ -52,21 +53,21 @@ func (s *Session) completed(resp model.Response) *End {
 	if s.cfg.Schema != nil {
 		return s.validated(text)
 	}
-	return &End{Kind: Done, Text: text}
+	return &End{Text: text}
 }
 
 // validated checks a final response against the schema.
 func (s *Session) validated(text string) *End {
 	compiled, err := schema.Compile(s.cfg.Schema)
 	if err != nil {
-		return &End{Kind: GaveUp, Reason: "invalid output schema: " + err.Error(), Text: text}
+		return &End{Code: event.CodeFailed, Reason: "invalid output schema: " + err.Error(), Text: text}
 	}
 	output, err := document(compiled, text)
 	if err == nil {
-		return &End{Kind: Done, Text: text, Output: output}
+		return &End{Text: text, Output: output}
 	}
 	if s.final.invalid++; s.final.invalid > mostInvalid {
-		return &End{Kind: GaveUp, Reason: fmt.Sprintf("model response does not match the output schema: %v", err), Text: text}
+		return &End{Code: event.CodeFailed, Reason: fmt.Sprintf("model response does not match the output schema: %v", err), Text: text}
 	}
 	wanted, _ := json.Marshal(s.cfg.Schema) // it was compiled
 	s.say(fmt.Sprintf(askDocument, err, wanted))

@@ -3,6 +3,8 @@ package session
 import (
 	"strings"
 	"testing"
+
+	"github.com/millhand/millhand/internal/event"
 )
 
 func TestFinalResponses(t *testing.T) {
@@ -13,31 +15,31 @@ func TestFinalResponses(t *testing.T) {
 	tests := []struct {
 		name, turns string
 		schema      map[string]any
-		want        EndKind
+		want        event.Code
 		text        string // of the end: its text, output or reason
 		turnsMade   int
 	}{
-		{"truncated, then complete", cut + "  - {expect: [truncated], text: b}\n", nil, Done, "ab", 2},
-		{"cut off again and again", strings.Repeat(cut, 5), nil, GaveUp, "4 times", 4},
-		{"empty once", "  - text: ' '\n  - {expect: [was empty], text: ok}\n", nil, Done, "ok", 2},
-		{"empty twice", "  - text: ''\n  - text: ''\n", nil, GaveUp, "twice", 2},
-		{"a content filter", "  - {text: no, finish: content_filter, calls: [{tool: glob, args: {pattern: x}}]}\n", nil, GaveUp, "content filter", 1},
-		{"a document", "  - text: '{\"n\": 1}'\n", schema, Done, `{"n":1}`, 1},
-		{"a document in a fence", "  - text: \"Here:\\n```json\\n{\\\"n\\\": 2}\\n```\\nDone.\"\n", schema, Done, `{"n":2}`, 1},
-		{"a document at the second try", "  - text: 'n is 1'\n  - {expect: [not one JSON document], text: '{\"n\": 3}'}\n", schema, Done, `{"n":3}`, 2},
-		{"a document that never fits", "  - text: '{}'\n  - {expect: [missing], text: '{\"n\": \"x\"}'}\n  - {expect: [at /n], text: '[]'}\n", schema, GaveUp, "schema", 3},
-		{"the same call", same, nil, Limited, "doom_loop: the model made the same call 5 times", 5},
-		{"two calls by turns", pairs, nil, Limited, "doom_loop: the model made the same two calls by turns 5 times", 10},
-		{"a hint is heeded", strings.Join(strings.SplitAfter(same, "\n")[:3], "") + "  - {expect: [3 times in a row], text: ok}\n", nil, Done, "ok", 4},
-		{"a call that was cut off", "  - {calls: [{tool: write, raw: '{\"filePath\": \"a'}], finish: length}\n  - {expect: [truncated at its output limit], text: ok}\n", nil, Done, "ok", 2},
+		{"truncated, then complete", cut + "  - {expect: [truncated], text: b}\n", nil, "", "ab", 2},
+		{"cut off again and again", strings.Repeat(cut, 5), nil, event.CodeFailed, "4 times", 4},
+		{"empty once", "  - text: ' '\n  - {expect: [was empty], text: ok}\n", nil, "", "ok", 2},
+		{"empty twice", "  - text: ''\n  - text: ''\n", nil, event.CodeFailed, "twice", 2},
+		{"a content filter", "  - {text: no, finish: content_filter, calls: [{tool: glob, args: {pattern: x}}]}\n", nil, event.CodeFailed, "content filter", 1},
+		{"a document", "  - text: '{\"n\": 1}'\n", schema, "", `{"n":1}`, 1},
+		{"a document in a fence", "  - text: \"Here:\\n```json\\n{\\\"n\\\": 2}\\n```\\nDone.\"\n", schema, "", `{"n":2}`, 1},
+		{"a document at the second try", "  - text: 'n is 1'\n  - {expect: [not one JSON document], text: '{\"n\": 3}'}\n", schema, "", `{"n":3}`, 2},
+		{"a document that never fits", "  - text: '{}'\n  - {expect: [missing], text: '{\"n\": \"x\"}'}\n  - {expect: [at /n], text: '[]'}\n", schema, event.CodeFailed, "schema", 3},
+		{"the same call", same, nil, event.CodeDoomLoop, "doom_loop: the model made the same call 5 times", 5},
+		{"two calls by turns", pairs, nil, event.CodeDoomLoop, "doom_loop: the model made the same two calls by turns 5 times", 10},
+		{"a hint is heeded", strings.Join(strings.SplitAfter(same, "\n")[:3], "") + "  - {expect: [3 times in a row], text: ok}\n", nil, "", "ok", 4},
+		{"a call that was cut off", "  - {calls: [{tool: write, raw: '{\"filePath\": \"a'}], finish: length}\n  - {expect: [truncated at its output limit], text: ok}\n", nil, "", "ok", 2},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			s := setUp(t, "build", tt.turns, func(c *Config) { c.Schema = tt.schema })
 			end := s.Run(t.Context(), "go")
 			got := end.Text + "|" + string(end.Output) + "|" + end.Reason
-			if end.Kind != tt.want || !strings.Contains(got, tt.text) || s.Totals().Turns != tt.turnsMade {
-				t.Errorf("after %d turns: %s %q; want %s %q after %d", s.Totals().Turns, end.Kind, got, tt.want, tt.text, tt.turnsMade)
+			if end.Code != tt.want || !strings.Contains(got, tt.text) || s.Totals().Turns != tt.turnsMade {
+				t.Errorf("after %d turns: %s %q; want %s %q after %d", s.Totals().Turns, end.Code, got, tt.want, tt.text, tt.turnsMade)
 			}
 		})
 	}
@@ -49,14 +51,14 @@ func TestAtALimitTheModelSumsUp(t *testing.T) {
   - {expect: ["had to stop: turn limit exceeded .1.", "find it"], text: So far nothing., usage: {input: 50, output: 5}}
 `, func(c *Config) { c.WrapUp, c.Limits.Turns = true, 1 })
 	end := s.Run(t.Context(), "find it")
-	if end.Kind != Limited || end.Text != "So far nothing." || s.Totals().Usage.Input != 150 {
+	if end.Code != event.CodeLimit || end.Text != "So far nothing." || s.Totals().Usage.Input != 150 {
 		t.Errorf("%+v after %+v", end, s.Totals())
 	}
 	if err := s.player.Finish(); err != nil {
 		t.Error(err)
 	}
 	without := setUp(t, "build", "  - {calls: [{tool: glob, args: {pattern: x}}]}\n", func(c *Config) { c.WrapUp, c.Limits.Turns = true, 1 })
-	if end := without.Run(t.Context(), "go"); end.Kind != Limited || end.Reason != "turn limit exceeded (1)" {
+	if end := without.Run(t.Context(), "go"); end.Code != event.CodeLimit || end.Reason != "turn limit exceeded (1)" {
 		t.Errorf("a model that can't sum up changes the end: %+v", end)
 	}
 }

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,23 +16,42 @@ func (s *Session) exceeded(ctx context.Context) *End {
 	if ctx.Err() != nil {
 		return Ended(ctx)
 	}
-	l, t := s.cfg.Limits, s.Totals()
-	switch {
-	case l.Turns > 0 && t.Turns >= l.Turns:
-		return &End{Kind: Limited, Reason: fmt.Sprintf("turn limit exceeded (%d)", l.Turns), summable: true}
-	case l.Tokens > 0 && t.Usage.Input+t.Usage.Output >= l.Tokens:
-		return &End{Kind: Limited, Reason: fmt.Sprintf("token limit exceeded (%d)", l.Tokens), summable: true}
-	case l.Denials > 0 && t.Denied >= l.Denials:
-		return &End{Kind: Refused, Reason: fmt.Sprintf("denied call limit exceeded (%d)", l.Denials)}
-	case l.Failures > 0 && s.failures >= l.Failures:
-		return &End{Kind: Limited, Reason: fmt.Sprintf("consecutive failed call limit exceeded (%d)", l.Failures)}
+	l := s.cfg.Limits
+	if end := l.Exceeded(s.Totals(), false); end != nil {
+		return end
+	}
+	if l.Failures > 0 && s.failures >= l.Failures {
+		return &End{Code: event.CodeFailedCalls, Reason: fmt.Sprintf("consecutive failed call limit exceeded (%d)", l.Failures)}
 	}
 	return nil
 }
 
+// Exceeded returns the End for totals that exceed the limits, nil if another request
+// may be made. summary marks the final summary, which the limits on turns and tokens
+// don't apply to. The totals don't count consecutive failures.
+func (l Limits) Exceeded(t Totals, summary bool) *End {
+	switch {
+	case l.Turns > 0 && t.Turns >= l.Turns && !summary:
+		return &End{Code: event.CodeLimit, Reason: fmt.Sprintf("turn limit exceeded (%d)", l.Turns)}
+	case l.Tokens > 0 && t.Usage.Input+t.Usage.Output >= l.Tokens && !summary:
+		return &End{Code: event.CodeLimit, Reason: fmt.Sprintf("token limit exceeded (%d)", l.Tokens)}
+	case l.Denials > 0 && t.Denied >= l.Denials:
+		return &End{Code: event.CodeDenied, Reason: fmt.Sprintf("denied call limit exceeded (%d)", l.Denials)}
+	}
+	return nil
+}
+
+// summable reports whether a final summary may be requested after an end.
+func summable(code event.Code) bool {
+	return code == event.CodeLimit || code == event.CodeOverBudget || code == event.CodeRunBudget
+}
+
 // Timeout is the cause of a context whose time limit was exceeded. Whoever sets the
 // deadline of a session's context sets the cause.
-type Timeout struct{ Reason string }
+type Timeout struct {
+	Code   event.Code
+	Reason string
+}
 
 // Error returns the reason.
 func (t Timeout) Error() string { return t.Reason }
@@ -40,9 +60,9 @@ func (t Timeout) Error() string { return t.Reason }
 func Ended(ctx context.Context) *End {
 	cause := context.Cause(ctx)
 	if t, ok := cause.(Timeout); ok { //nolint:errorlint // a cause is never wrapped
-		return &End{Kind: Limited, Reason: t.Reason}
+		return &End{Code: t.Code, Reason: t.Reason}
 	}
-	return &End{Kind: Cancelled, Reason: cause.Error()}
+	return &End{Code: event.CodeInterrupted, Reason: cause.Error()}
 }
 
 // requestFailed returns the End for a failed request.
@@ -51,15 +71,19 @@ func requestFailed(ctx context.Context, err error) *End {
 		return Ended(ctx)
 	}
 	if exceeded := (*money.Exceeded)(nil); errors.As(err, &exceeded) {
-		return &End{Kind: OverCost, Reason: exceeded.Error(), Shared: exceeded.Shared, summable: true}
+		code := event.CodeOverBudget
+		if exceeded.Shared {
+			code = event.CodeRunBudget
+		}
+		return &End{Code: code, Reason: exceeded.Error()}
 	}
 	switch class := model.ClassOf(err); class {
 	case model.ClassScript:
-		return &End{Kind: GaveUp, Reason: err.Error()}
+		return &End{Code: event.CodeFailed, Reason: err.Error()}
 	case model.ClassContext:
-		return &End{Kind: Limited, Reason: "conversation exceeds the context window of the model: " + err.Error(), Code: event.CodeContext}
+		return &End{Code: event.CodeContext, Reason: "conversation exceeds the context window of the model: " + err.Error()}
 	default:
-		return &End{Kind: NoModel, Reason: err.Error(), Code: event.Code(class)}
+		return &End{Code: cmp.Or(event.Code(class), event.CodeNoModel), Reason: err.Error()}
 	}
 }
 

@@ -158,7 +158,7 @@ func TestALongSessionStaysWithinTheWindow(t *testing.T) {
 				}
 			}
 			end := st.Run(t.Context(), "Read everything.")
-			if end.Kind != Done || e.made != turns {
+			if !end.Done() || e.made != turns {
 				t.Fatalf("after %d turns: %+v", e.made, end)
 			}
 			for _, m := range st.messages {

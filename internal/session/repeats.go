@@ -31,7 +31,7 @@ func (r *repeats) turn(calls []model.ToolCall) (hint string, end *End) {
 	}
 	switch {
 	case times >= endAfter:
-		return "", &End{Kind: Limited, Code: event.CodeDoomLoop, Reason: fmt.Sprintf("doom_loop: the model made %s %d times in a row (%s)", what, times, calls[0].Name)}
+		return "", &End{Code: event.CodeDoomLoop, Reason: fmt.Sprintf("doom_loop: the model made %s %d times in a row (%s)", what, times, calls[0].Name)}
 	case times >= hintAfter:
 		return fmt.Sprintf("\n\n[You have made %s %d times in a row. The result will not change: try something else, or explain what keeps you from continuing.]", what, times), nil
 	}

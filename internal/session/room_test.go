@@ -141,7 +141,7 @@ func TestAConversationThatTheProviderRefusesIsCompactedOnce(t *testing.T) {
 	const refusal = "  - error: {class: context, message: too long}\n"
 	tests := []struct {
 		name, turns string
-		want        EndKind
+		want        event.Code
 		text        string
 		compactions int
 		makeshift   bool
@@ -149,13 +149,13 @@ func TestAConversationThatTheProviderRefusesIsCompactedOnce(t *testing.T) {
 		{"then it goes on", reading(4) + refusal + `
   - {expect: ["result of read", "read it all"], text: I have read a lot., usage: {input: 50, output: 5}}
   - {expect: ["a line"], text: Done.}
-`, Done, "Done.", 1, false},
-		{"refused again", reading(4) + refusal + "  - text: A summary.\n" + refusal, Limited, "exceeds the context window", 1, false},
-		{"once for each request", reading(4) + refusal + "  - text: One.\n" + reading(3) + refusal + "  - {expect: [One], text: Two.}\n  - text: Done.\n", Done, "Done.", 2, false},
-		{"without a summary", reading(4) + refusal + "  - text: ''\n  - text: Done.\n", Done, "Done.", 1, true},
-		{"the summary is refused, too", reading(4) + refusal + refusal, Limited, "exceeds the context window", 0, false},
-		{"there is nothing to sum up", refusal, Limited, "exceeds the context window", 0, false},
-		{"the summary fails", reading(4) + refusal + "  - error: {class: auth, message: no}\n", NoModel, "no", 0, false},
+`, "", "Done.", 1, false},
+		{"refused again", reading(4) + refusal + "  - text: A summary.\n" + refusal, event.CodeContext, "exceeds the context window", 1, false},
+		{"once for each request", reading(4) + refusal + "  - text: One.\n" + reading(3) + refusal + "  - {expect: [One], text: Two.}\n  - text: Done.\n", "", "Done.", 2, false},
+		{"without a summary", reading(4) + refusal + "  - text: ''\n  - text: Done.\n", "", "Done.", 1, true},
+		{"the summary is refused, too", reading(4) + refusal + refusal, event.CodeContext, "exceeds the context window", 0, false},
+		{"there is nothing to sum up", refusal, event.CodeContext, "exceeds the context window", 0, false},
+		{"the summary fails", reading(4) + refusal + "  - error: {class: auth, message: no}\n", event.CodeAuth, "no", 0, false},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -164,13 +164,13 @@ func TestAConversationThatTheProviderRefusesIsCompactedOnce(t *testing.T) {
 				t.Fatal(err)
 			}
 			end := s.Run(t.Context(), "read it all")
-			if end.Kind != tt.want || !strings.Contains(end.Text+end.Reason, tt.text) {
+			if end.Code != tt.want || !strings.Contains(end.Text+end.Reason, tt.text) {
 				t.Errorf("%+v", end)
 			}
 			if err := s.player.Finish(); err != nil {
 				t.Error(err)
 			}
-			if err := intact(s.messages); err != nil && end.Kind == Done {
+			if err := intact(s.messages); err != nil && end.Done() {
 				t.Error(err)
 			}
 			made := 0
@@ -209,7 +209,7 @@ func TestACompactionIsPaidFor(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(s.dir, "big"), []byte(strings.Repeat("a line of which there are many in this file\n", 800)), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if end := s.Run(t.Context(), "read it all"); end.Kind != Done {
+	if end := s.Run(t.Context(), "read it all"); !end.Done() {
 		t.Fatalf("%+v", end)
 	}
 	compactions := 0

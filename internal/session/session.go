@@ -55,30 +55,23 @@ type Config struct {
 	Now        func() time.Time
 }
 
-// EndKind is how a call of [Session.Run] ended.
-type EndKind string
-
-// The ends of a session.
-const (
-	Done      EndKind = "done"      // the model completed the task
-	Limited   EndKind = "limit"     // a limit on turns, tokens or time
-	OverCost  EndKind = "budget"    // a limit on money
-	Refused   EndKind = "policy"    // too many denied calls
-	GaveUp    EndKind = "failed"    // the model can't continue, its response is invalid, or a script's expectation failed
-	NoModel   EndKind = "provider"  // the provider can't be used
-	Cancelled EndKind = "cancelled" // the context ended
-)
-
 // End is how a call of [Session.Run] ended, and why.
 type End struct {
-	Kind   EndKind
+	Code   event.Code      // of the cause; empty if the model completed the task
 	Reason string          // empty when done
-	Code   event.Code      // of the reason, if it has one
 	Text   string          // the model's final message
 	Output json.RawMessage // the response that matches the schema, if there is a schema and the model is done
-	Shared bool            // for OverCost: the budget of the run was exceeded
+}
 
-	summable bool // a final summary may be requested
+// Done reports whether the model completed the task.
+func (e End) Done() bool { return e.Code == "" }
+
+// outcome returns the end for events.
+func (e End) outcome() string {
+	if e.Done() {
+		return "done"
+	}
+	return string(e.Code.Cause().Outcome)
 }
 
 // Totals are sums over a session.
@@ -151,7 +144,7 @@ func (s *Session) Run(ctx context.Context, prompt string) End {
 		}
 		switch {
 		case end == nil:
-		case end.summable && s.cfg.WrapUp:
+		case s.cfg.WrapUp && ctx.Err() == nil && summable(end.Code):
 			return s.summarize(ctx, *end)
 		default:
 			return *end
@@ -162,22 +155,21 @@ func (s *Session) Run(ctx context.Context, prompt string) End {
 // Close emits the end of the session.
 func (s *Session) Close(end End) {
 	if s.started {
-		s.emit(event.Event{Type: event.SessionEnded, SessionInfo: s.info(end)})
+		info := s.info()
+		info.End, info.Reason, info.FinalText = end.outcome(), end.Reason, end.Text
+		s.emit(event.Event{Type: event.SessionEnded, SessionInfo: info})
 	}
 }
 
-func (s *Session) info(end End) *event.Session {
-	return &event.Session{
-		Agent: s.cfg.Agent, Parent: s.cfg.Parent, Model: s.cfg.ModelName,
-		End: string(end.Kind), Reason: end.Reason, FinalText: end.Text,
-	}
+func (s *Session) info() *event.Session {
+	return &event.Session{Agent: s.cfg.Agent, Parent: s.cfg.Parent, Model: s.cfg.ModelName}
 }
 
 // start emits the start of the session, once.
 func (s *Session) start() {
 	if !s.started {
 		s.started = true
-		s.emit(event.Event{Type: event.SessionStarted, SessionInfo: s.info(End{})})
+		s.emit(event.Event{Type: event.SessionStarted, SessionInfo: s.info()})
 	}
 }
 

@@ -106,7 +106,7 @@ func TestASessionWorksUntilTheModelIsDone(t *testing.T) {
     usage: {input: 30, output: 5}
 `, nil)
 	end := s.Run(t.Context(), "write one")
-	if end.Kind != Done || end.Text != "Done." {
+	if !end.Done() || end.Text != "Done." {
 		t.Fatalf("end: %+v", end)
 	}
 	if err := s.player.Finish(); err != nil {
@@ -138,7 +138,7 @@ func TestEveryCallIsAnsweredOnceWhateverBecomesOfIt(t *testing.T) {
       - {tool: read, args: {file_path: a}}
   - text: ok
 `, func(c *Config) { c.Transcript = func(m model.Message) { sent = append(sent, m) } })
-	if end := s.Run(t.Context(), "go"); end.Kind != Done {
+	if end := s.Run(t.Context(), "go"); !end.Done() {
 		t.Fatalf("end: %+v", end)
 	}
 	want := map[string]event.CallStatus{
@@ -178,7 +178,7 @@ func TestReadOnlyCallsRunConcurrentlyAndOthersInOrder(t *testing.T) {
   - expect: ["(?s)1: 1.*1: 1.*1: 2"]
     text: ok
 `, nil)
-	if end := s.Run(t.Context(), "go"); end.Kind != Done {
+	if end := s.Run(t.Context(), "go"); !end.Done() {
 		t.Fatalf("end: %+v", end)
 	}
 	calls := s.calls()
@@ -201,35 +201,62 @@ func TestLimitsAreCheckedBeforeEachModelCall(t *testing.T) {
 		name   string
 		turns  string
 		change func(*Config)
-		want   EndKind
+		want   event.Code
 		after  int
 	}{
-		{"turns", forever, func(c *Config) { c.Limits.Turns = 3 }, Limited, 3},
-		{"tokens", forever, func(c *Config) { c.Limits.Tokens = 200 }, Limited, 2},
-		{"denials", denied, func(c *Config) { c.Limits.Denials = 2 }, Refused, 2},
-		{"failures in a row", failing, func(c *Config) { c.Limits.Failures = 4 }, Limited, 4},
+		{"turns", forever, func(c *Config) { c.Limits.Turns = 3 }, event.CodeLimit, 3},
+		{"tokens", forever, func(c *Config) { c.Limits.Tokens = 200 }, event.CodeLimit, 2},
+		{"denials", denied, func(c *Config) { c.Limits.Denials = 2 }, event.CodeDenied, 2},
+		{"failures in a row", failing, func(c *Config) { c.Limits.Failures = 4 }, event.CodeFailedCalls, 4},
 		{"the job's limits", forever, func(c *Config) {
 			requests := 0
 			c.JobLimits = func(bool) *End {
 				if requests++; requests > 2 {
-					return &End{Kind: Limited, Reason: "job limit exceeded"}
+					return &End{Code: event.CodeLimit, Reason: "job limit exceeded"}
 				}
 				return nil
 			}
-		}, Limited, 2},
+		}, event.CodeLimit, 2},
 		{"money", forever, func(c *Config) {
 			c.Model = model.Priced(c.Model, func(money.Usage) (money.USD, bool) { return cost, true })
-			c.Budget = money.NewBudget("job budget", money.Dollar, nil)
-		}, OverCost, 2},
+			c.Budget = money.NewBudget("run budget", 0, nil).Child("job budget", money.Dollar)
+		}, event.CodeOverBudget, 2},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			s := setUp(t, "edit", tt.turns, tt.change)
 			end := s.Run(t.Context(), "go")
-			if end.Kind != tt.want || end.Reason == "" || s.Totals().Turns != tt.after {
+			if end.Code != tt.want || end.Reason == "" || s.Totals().Turns != tt.after {
 				t.Errorf("ended after %d turns: %+v; want %s after %d", s.Totals().Turns, end, tt.want, tt.after)
 			}
 		})
+	}
+}
+
+func TestTheLimitsForTotals(t *testing.T) {
+	used := Totals{Turns: 3, Denied: 2, Usage: money.Usage{Input: 60, Output: 40}}
+	for name, c := range map[string]struct {
+		limits  Limits
+		summary bool
+		want    event.Code
+	}{
+		"none":                    {Limits{}, false, ""},
+		"turns":                   {Limits{Turns: 3}, false, event.CodeLimit},
+		"one more turn":           {Limits{Turns: 4}, false, ""},
+		"the final summary":       {Limits{Turns: 3, Tokens: 100}, true, ""},
+		"tokens":                  {Limits{Tokens: 100}, false, event.CodeLimit},
+		"tokens left":             {Limits{Tokens: 101}, false, ""},
+		"denials":                 {Limits{Denials: 2}, false, event.CodeDenied},
+		"denials, in the summary": {Limits{Denials: 2}, true, event.CodeDenied},
+		"fewer denials":           {Limits{Denials: 3}, false, ""},
+	} {
+		var got event.Code
+		if end := c.limits.Exceeded(used, c.summary); end != nil {
+			got = end.Code
+		}
+		if got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
 	}
 }
 
@@ -242,14 +269,14 @@ func TestAnUnknownCostMakesTheTotalUnknown(t *testing.T) {
 }
 
 func TestAFailedRequestIsAnEnd(t *testing.T) {
-	for class, want := range map[string]EndKind{"auth": NoModel, "rate": NoModel, "context": Limited, "unavailable": NoModel} {
+	for _, class := range []string{"auth", "rate", "context", "unavailable"} {
 		s := setUp(t, "readonly", "  - error: {class: "+class+", message: nope}\n", nil)
-		if end := s.Run(t.Context(), "go"); end.Kind != want || string(end.Code) != class || !strings.Contains(end.Reason, "nope") {
+		if end := s.Run(t.Context(), "go"); string(end.Code) != class || !strings.Contains(end.Reason, "nope") {
 			t.Errorf("%s: %+v", class, end)
 		}
 	}
 	s := setUp(t, "readonly", "  - {expect: [never], text: x}\n", nil)
-	if end := s.Run(t.Context(), "go"); end.Kind != GaveUp {
+	if end := s.Run(t.Context(), "go"); end.Code != event.CodeFailed {
 		t.Errorf("an expectation that is not met: %+v", end)
 	}
 }
@@ -272,7 +299,7 @@ func TestTheContextEndsASession(t *testing.T) {
 		}
 	})
 	end := s.Run(ctx, "go")
-	if end.Kind != Cancelled || end.Reason != "enough" {
+	if end.Code != event.CodeInterrupted || end.Reason != "enough" {
 		t.Errorf("end: %+v", end)
 	}
 	if c := s.ended("call_1_1"); c.Status != event.CallError {
@@ -284,10 +311,10 @@ func TestTheContextEndsASession(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(s.dir, "never")); err == nil {
 		t.Error("a call began after the end")
 	}
-	timed, stop := context.WithTimeoutCause(t.Context(), time.Nanosecond, Timeout{"timed out"})
+	timed, stop := context.WithTimeoutCause(t.Context(), time.Nanosecond, Timeout{event.CodeRunTime, "timed out"})
 	defer stop()
 	<-timed.Done()
-	if end := setUp(t, "build", "  - text: x\n", nil).Run(timed, "go"); end.Kind != Limited || end.Reason != "timed out" {
+	if end := setUp(t, "build", "  - text: x\n", nil).Run(timed, "go"); end.Code != event.CodeRunTime || end.Reason != "timed out" {
 		t.Errorf("a deadline: %+v", end)
 	}
 }
@@ -316,7 +343,7 @@ func TestCallsOfABatchHaveARecordEach(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(st.dir, "a"), []byte("hello\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if end := st.Run(t.Context(), "go"); end.Kind != Done {
+	if end := st.Run(t.Context(), "go"); !end.Done() {
 		t.Fatalf("%+v", end)
 	}
 	final := map[string]string{}

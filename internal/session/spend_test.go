@@ -41,7 +41,7 @@ func TestWhatIsLostCounts(t *testing.T) {
 		c.Model = fragile{priced, lost}
 		c.Budget = money.NewBudget("job budget", 0, func(usd money.USD) { charged = usd })
 	})
-	if end := s.Run(t.Context(), "look"); end.Kind != Done {
+	if end := s.Run(t.Context(), "look"); !end.Done() {
 		t.Fatalf("%+v", end)
 	}
 	if got := s.Totals(); got.Usage != (money.Usage{Input: 230, Output: 24}) || *got.CostUSD != 30_500_000_000 || charged != *got.CostUSD {
@@ -69,7 +69,7 @@ func TestNoAttemptIsMadeThatIsNotPaidFor(t *testing.T) {
 		c.Budget = money.NewBudget("run budget", usd, func(usd money.USD) { charged = usd })
 	})
 	end := s.Run(t.Context(), "look")
-	if end.Kind != OverCost || !end.Shared || end.Reason != "run budget exceeded: $0.00 of $0.25 remaining, not enough for another request" || charged != usd {
+	if end.Code != event.CodeRunBudget || end.Reason != "run budget exceeded: $0.00 of $0.25 remaining, not enough for another request" || charged != usd {
 		t.Errorf("%+v, charged %s", end, charged)
 	}
 	if got := s.Totals(); got.Usage.Input != 3 || *got.CostUSD != usd {
@@ -79,7 +79,7 @@ func TestNoAttemptIsMadeThatIsNotPaidFor(t *testing.T) {
 
 func TestAFailureThatCostNothingIsKnownToHave(t *testing.T) {
 	s := setUp(t, "readonly", twoTurns, func(c *Config) { c.Model = broken{} })
-	if end := s.Run(t.Context(), "look"); end.Kind != NoModel {
+	if end := s.Run(t.Context(), "look"); end.Code != event.CodeUnavailable {
 		t.Fatalf("%+v", end)
 	}
 	if got := s.Totals(); got.CostUSD == nil || *got.CostUSD != 0 {

@@ -30,7 +30,7 @@ func (s *Session) turn(ctx context.Context) *End {
 	s.join(resp)
 	switch {
 	case resp.Finish == model.FinishFilter:
-		return &End{Kind: GaveUp, Reason: "the provider's content filter stopped the model", Text: resp.Text}
+		return &End{Code: event.CodeFailed, Reason: "the provider's content filter stopped the model", Text: resp.Text}
 	case len(resp.Calls) == 0:
 		return s.completed(resp)
 	}
@@ -111,7 +111,6 @@ func (s *Session) ask(ctx context.Context, req model.Request, n need) (resp mode
 func (s *Session) reserve(ctx context.Context, n need) (*money.Reservation, *End) {
 	if s.cfg.JobLimits != nil {
 		if end := s.cfg.JobLimits(n.final); end != nil {
-			end.summable = ctx.Err() == nil && end.Kind == Limited
 			return nil, end
 		}
 	}
