@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/gitops"
+	"github.com/millhand/millhand/internal/gitops/gitdir"
 	"github.com/millhand/millhand/internal/gitops/remote"
 	"github.com/millhand/millhand/tasks"
 )
@@ -49,6 +51,21 @@ func (s *start) take(j tasks.Job, b branchAt) error {
 		s.base = b.tip
 	}
 	return nil
+}
+
+// unlocked refuses a job whose commit would fail because of a lock file of git, which
+// most likely a killed process has left.
+func (p *preflight) unlocked(ctx context.Context, o *origin, files ...string) error {
+	err := gitdir.WaitUnlocked(ctx, o.repo.Git.Env, files...)
+	if errors.Is(err, gitdir.ErrConflict) {
+		return refuse(event.CodeRepository, "%w; if no git process is running there, remove the file", err)
+	}
+	return err
+}
+
+// branchFile returns the file of a branch.
+func branchFile(o *origin, name string) string {
+	return filepath.Join(o.repo.Git.Common, filepath.FromSlash(gitdir.BranchPrefix+name))
 }
 
 // taskTrailer is the start of the trailer in the messages of millhand's commits.

@@ -31,6 +31,9 @@ type Look struct {
 	Auth func(urls []string) (func(url string) remote.Auth, error)
 	// Proxy returns the proxy of a request to a remote; nil: no proxy.
 	Proxy func(*http.Request) (*url.URL, error)
+	// Reserve is the directory in which runs reserve their branches, and Run the id of
+	// this one; "" reserves none.
+	Reserve, Run string
 	// Local restricts the preflight to this machine: it does not check jobs on url
 	// repositories, and contacts no remote.
 	Local bool
@@ -42,8 +45,10 @@ type Look struct {
 
 // Ready is the result of a preflight for the jobs of a plan.
 type Ready struct {
-	starts  map[string]start // by job id
-	secrets []string
+	starts   map[string]start // by job id
+	secrets  []string
+	warnings []string
+	reserved *os.File // holds the reservation of branches; nil for none
 }
 
 // Secrets returns the credentials that the configuration of the repositories
@@ -82,6 +87,7 @@ type start struct {
 	base   string       // commit; "" in place and for a copy, where it is found when the job begins
 	tip    string       // commit that the job's branch is at before, in origin; "" for none
 	remote remote.Repo
+	branch string // that the job creates, with the repository or remote where it does; "" for none
 	lease  string // commit that the remote's branch is at before; "" for none
 	skip   *stop  // why the job is not started; nil if it is
 
@@ -157,6 +163,9 @@ func Preflight(ctx context.Context, plan *tasks.Plan, look Look) (*Ready, error)
 			refused = append(refused, &Refusal{Job: j.ID, Code: event.CodeRepository, Err: err})
 		}
 		ready.starts[j.ID] = s
+	}
+	if len(refused) == 0 {
+		refused = p.reserve(ctx, ready)
 	}
 	return ready, errors.Join(refused...)
 }
@@ -430,6 +439,7 @@ func (p *preflight) mirrored(ctx context.Context, j tasks.Job, o *origin) (start
 	if above := branchAbove(o.repo, j.Commit.Branch); above != "" {
 		return s, refuse(event.CodeBranchExists, "branch name conflict: %s exists, so %s can't be created on %s", above, j.Commit.Branch, s.remote)
 	}
+	s.branch = j.Repo.URL + "\x00" + j.Commit.Branch
 	return s, s.take(j, branchAt{tip: fetchedTip(o.repo, j.Commit.Branch), where: "on " + s.remote.String(), remote: true})
 }
 
@@ -464,7 +474,7 @@ func (p *preflight) local(ctx context.Context, j tasks.Job, o *origin) (start, e
 	if other := p.taken[place]; other != "" {
 		return s, refuse(event.CodeBranchExists, "branch %s in %s is also used by job %s", j.Commit.Branch, o.repo.Git.Common, other)
 	}
-	p.taken[place] = j.ID
+	p.taken[place], s.branch = j.ID, place
 	tip, _, err := o.repo.Git.Branch(j.Commit.Branch)
 	if err != nil {
 		return s, &Refusal{Code: event.CodeBranchExists, Err: err}
@@ -472,7 +482,10 @@ func (p *preflight) local(ctx context.Context, j tasks.Job, o *origin) (start, e
 	if found, err := p.unpushed(ctx, j, o, &s, tip); found || err != nil {
 		return s, err
 	}
-	if err := s.take(j, branchAt{tip: tip, where: "in " + o.repo.Root()}); err != nil || s.skip != nil || j.Publish != tasks.PublishPush || p.Local {
+	if err := s.take(j, branchAt{tip: tip, where: "in " + o.repo.Root()}); err != nil || s.skip != nil {
+		return s, err
+	}
+	if err := p.unlocked(ctx, o, branchFile(o, j.Commit.Branch)); err != nil || j.Publish != tasks.PublishPush || p.Local {
 		return s, err
 	}
 	return p.onRemote(ctx, j, o, s)
@@ -532,61 +545,4 @@ func (p *preflight) filters(ctx context.Context, j tasks.Job, o *origin, base st
 		return nil
 	}
 	return refuse(event.CodeFilter, "clean filters and LFS are not supported: %s; add these paths to commit.protect, so that they are never committed, or exclude the repository", someOf(paths))
-}
-
-// inPlace checks a tree that the job changes in place.
-func (p *preflight) inPlace(ctx context.Context, j tasks.Job, o *origin, s start) (start, error) {
-	if err := p.free(j, o); err != nil {
-		return s, err
-	}
-	var err error
-	s.skip, err = condition(j, func(name string) (bool, error) {
-		if o.head.Unborn {
-			return false, nil
-		}
-		return o.repo.Has(o.head.Hash, path.Join(s.below, name))
-	})
-	if err != nil || s.skip != nil {
-		return s, err
-	}
-	if err := p.filters(ctx, j, o, o.head.Hash); err != nil || j.Publish != tasks.PublishPush || p.Local {
-		return s, err
-	}
-	return p.inStep(ctx, o, s)
-}
-
-// inStep checks that the remote's branch is at the checked-out commit, so that a push
-// adds only the job's commit.
-func (p *preflight) inStep(ctx context.Context, o *origin, s start) (start, error) {
-	var branches map[string]string
-	var err error
-	if s.remote, branches, err = o.remote(ctx); err != nil {
-		s.skip, err = cannotAsk(err)
-		return s, err
-	}
-	if tip := branches[o.head.Branch]; tip != "" && tip != o.head.Hash {
-		return s, refuse(event.CodeBranchForeign, "branch %s on %s is not at the checked-out commit: push or pull first", o.head.Branch, s.remote)
-	}
-	return s, nil
-}
-
-// free refuses a tree with uncommitted changes of the user, unless the manifest allows it.
-func (p *preflight) free(j tasks.Job, o *origin) error {
-	if j.Repo.Ref != "" && !o.head.Unborn {
-		return refuse(event.CodeBase, "%s is changed in place, so ref %s can't be used: remove ref, or commit to a separate branch", o.repo.Root(), j.Repo.Ref)
-	}
-	if what := o.repo.Git.Unfinished(); what != "" {
-		return refuse(event.CodeDirty, "%s is in the middle of a %s: finish or abort it first", o.repo.Root(), what)
-	}
-	if p.plan.AllowDirty || o.head.Unborn {
-		return nil
-	}
-	dirty, err := o.dirty()
-	if err != nil {
-		return err
-	}
-	if len(dirty) > 0 {
-		return refuse(event.CodeDirty, "%s would be changed in place but has uncommitted changes (%s): commit or stash them, or set allow_dirty: true", filepath.Join(o.repo.Root(), o.below), someOf(dirty))
-	}
-	return nil
 }

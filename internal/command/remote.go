@@ -14,9 +14,11 @@ import (
 	"github.com/millhand/millhand/tasks"
 )
 
-// preflight checks the repositories of a plan, and logs the progress of fetching.
-func preflight(ctx context.Context, w World, plan *tasks.Plan, quiet, untrusted bool) (*runner.Ready, error) {
+// preflight checks the repositories of a run's plan, reserves the run's branches and logs
+// the progress of fetching.
+func preflight(ctx context.Context, w World, plan *tasks.Plan, run string, quiet, untrusted bool) (*runner.Ready, error) {
 	look := look(w, untrusted)
+	look.Reserve, look.Run = filepath.Join(cacheDir(w), "branches"), run
 	if !quiet {
 		look.Fetching = func(name string) { fmt.Fprintln(w.Err, printable.Text("fetching "+name)) }
 		look.Fetched = func(name string, err error) {

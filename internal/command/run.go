@@ -143,10 +143,11 @@ func run(ctx context.Context, w World, o runOptions) error {
 		ctx, cancel = context.WithTimeoutCause(ctx, plan.Budget.Time, runner.Deadline(plan))
 		defer cancel()
 	}
-	ready, err := preflight(ctx, w, plan, o.log.Quiet, plan.Policies.IsUntrusted())
+	ready, err := preflight(ctx, w, plan, id, o.log.Quiet, plan.Policies.IsUntrusted())
 	if err != nil {
 		return err
 	}
+	defer ready.Close()
 	trees := ready.Trees(plan)
 	if err := out.Begin(id, c.level, trees, len(plan.Jobs)); err != nil {
 		return failure{event.ExitUsage, err}
@@ -165,7 +166,7 @@ func run(ctx context.Context, w World, o runOptions) error {
 		RunID: id, Version: version(), Keep: o.keep, Git: gitEnv(w), Ready: ready, Private: out.Private(trees), Level: c.level, Sandbox: c.sandbox,
 		Caches: cacheDir(w),
 		Getenv: w.Getenv, Redact: known, Now: w.Now, OpenModel: c.models.Open, Facts: models.Facts, Custom: c.custom, MaxFailures: o.maxFailures, FailOn: o.failOn, Spent: day.set,
-	}, sink, slices.Concat(plan.Notes, c.models.Warnings()))
+	}, sink, slices.Concat(plan.Notes, c.models.Warnings(), ready.Warnings()))
 }
 
 // execute runs the plan and writes the reports.

@@ -18,10 +18,13 @@ type LockFile struct {
 	file   *os.File
 }
 
+// defaultLockWait is how long to wait for a lock if Env does not say.
+const defaultLockWait = 10 * time.Second
+
 // Lock acquires the lock of a file, whose directory must exist. It fails with
 // ErrConflict if another process holds it for longer than env.LockWait.
 func Lock(ctx context.Context, target string, env Env) (*LockFile, error) {
-	patience, cancel := context.WithTimeout(ctx, cmp.Or(env.LockWait, 10*time.Second))
+	patience, cancel := context.WithTimeout(ctx, cmp.Or(env.LockWait, defaultLockWait))
 	defer cancel()
 	name := target + ".lock"
 	for pause := 10 * time.Millisecond; ; pause = min(2*pause, time.Second) {
@@ -41,6 +44,33 @@ func Lock(ctx context.Context, target string, env Env) (*LockFile, error) {
 		case <-time.After(pause):
 		}
 	}
+}
+
+// WaitUnlocked waits until no process holds the locks of files, without taking them.
+// It fails with ErrConflict if one is older than env.LockWait: then Lock would fail,
+// too, and a program that was killed has probably left it.
+func WaitUnlocked(ctx context.Context, env Env, targets ...string) error {
+	for _, target := range targets {
+		name := target + ".lock"
+		for {
+			info, err := os.Lstat(name)
+			if Absent(err) {
+				break
+			}
+			if err != nil {
+				return err
+			}
+			if env.Now == nil || env.Now().Sub(info.ModTime()) >= cmp.Or(env.LockWait, defaultLockWait) {
+				return fmt.Errorf("%s exists%s: %w", name, age(name, env), ErrConflict)
+			}
+			select {
+			case <-ctx.Done():
+				return fmt.Errorf("wait for %s: %w", name, ctx.Err())
+			case <-time.After(100 * time.Millisecond):
+			}
+		}
+	}
+	return nil
 }
 
 // age describes the age of a lock file; one left by a killed program is old.

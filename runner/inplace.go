@@ -1,0 +1,72 @@
+package runner
+
+import (
+	"context"
+	"path"
+	"path/filepath"
+
+	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/tasks"
+)
+
+// inPlace checks a tree that the job changes in place.
+func (p *preflight) inPlace(ctx context.Context, j tasks.Job, o *origin, s start) (start, error) {
+	if err := p.free(j, o); err != nil {
+		return s, err
+	}
+	var err error
+	s.skip, err = condition(j, func(name string) (bool, error) {
+		if o.head.Unborn {
+			return false, nil
+		}
+		return o.repo.Has(o.head.Hash, path.Join(s.below, name))
+	})
+	if err != nil || s.skip != nil {
+		return s, err
+	}
+	if j.Commit != nil {
+		if err := p.unlocked(ctx, o, filepath.Join(o.repo.Git.Own, "index"), branchFile(o, o.head.Branch)); err != nil {
+			return s, err
+		}
+	}
+	if err := p.filters(ctx, j, o, o.head.Hash); err != nil || j.Publish != tasks.PublishPush || p.Local {
+		return s, err
+	}
+	return p.inStep(ctx, o, s)
+}
+
+// inStep checks that the remote's branch is at the checked-out commit, so that a push
+// adds only the job's commit.
+func (p *preflight) inStep(ctx context.Context, o *origin, s start) (start, error) {
+	var branches map[string]string
+	var err error
+	if s.remote, branches, err = o.remote(ctx); err != nil {
+		s.skip, err = cannotAsk(err)
+		return s, err
+	}
+	if tip := branches[o.head.Branch]; tip != "" && tip != o.head.Hash {
+		return s, refuse(event.CodeBranchForeign, "branch %s on %s is not at the checked-out commit: push or pull first", o.head.Branch, s.remote)
+	}
+	return s, nil
+}
+
+// free refuses a tree with uncommitted changes of the user, unless the manifest allows it.
+func (p *preflight) free(j tasks.Job, o *origin) error {
+	if j.Repo.Ref != "" && !o.head.Unborn {
+		return refuse(event.CodeBase, "%s is changed in place, so ref %s can't be used: remove ref, or commit to a separate branch", o.repo.Root(), j.Repo.Ref)
+	}
+	if what := o.repo.Git.Unfinished(); what != "" {
+		return refuse(event.CodeDirty, "%s is in the middle of a %s: finish or abort it first", o.repo.Root(), what)
+	}
+	if p.plan.AllowDirty || o.head.Unborn {
+		return nil
+	}
+	dirty, err := o.dirty()
+	if err != nil {
+		return err
+	}
+	if len(dirty) > 0 {
+		return refuse(event.CodeDirty, "%s would be changed in place but has uncommitted changes (%s): commit or stash them, or set allow_dirty: true", filepath.Join(o.repo.Root(), o.below), someOf(dirty))
+	}
+	return nil
+}
