@@ -57,7 +57,15 @@ func (r *Report) sentence() string {
 	return fmt.Sprintf("%s: %d passed, %d failed, %d skipped; %s; %s (%s); %s; cost %s; time %s",
 		count(t.Jobs, "job"), t.Passed, t.Failed, t.Skipped, count(t.Turns, "turn"),
 		count(t.ToolCalls, "tool call"), deniedText(t.DeniedCalls, t.DeniedTurns, t.DeniedCost), count(t.Changes, "changed path"),
-		dollars(t.CostUSD), duration(r.Run.ElapsedMS))
+		t.cost(), duration(r.Run.ElapsedMS))
+}
+
+// cost formats the cost of the run, or a lower bound.
+func (t Totals) cost() string {
+	if t.CostAtLeast != nil && *t.CostAtLeast > 0 {
+		return "at least " + dollars(t.CostAtLeast)
+	}
+	return dollars(t.CostUSD)
 }
 
 // deniedText formats the number and cost of denied calls.

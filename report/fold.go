@@ -156,6 +156,7 @@ func (f *Fold) warnOfGaps(r *Report) {
 func totals(r *Report) Totals {
 	t := Totals{Jobs: len(r.Jobs), CostUSD: new(money.USD), DeniedCost: new(money.USD)}
 	var unknown []string
+	var least money.USD
 	for _, j := range r.Jobs {
 		switch j.Outcome {
 		case event.Passed:
@@ -177,9 +178,13 @@ func totals(r *Report) Totals {
 		t.Lost = t.Lost.Plus(j.Lost)
 		if j.CostUSD == nil {
 			unknown = append(unknown, j.ID)
+			least = least.Add(j.atLeast)
+		} else {
+			least = least.Add(*j.CostUSD)
 		}
 	}
 	if len(unknown) > 0 {
+		t.CostAtLeast = &least
 		r.warn("", "the cost of the run is unknown, because the cost of these jobs is unknown: "+strings.Join(unknown, ", "))
 	}
 	return t

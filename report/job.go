@@ -313,7 +313,26 @@ func (j *job) report(cancelled bool, last time.Time) Job {
 		out.Sandbox = j.start.Sandbox
 	}
 	j.reportSessions(&out)
+	if out.CostUSD == nil {
+		out.atLeast = j.leastCost(end)
+	}
 	return out
+}
+
+// leastCost returns a lower bound of an unknown cost: that of the turns that ended, or
+// of earlier runs of the job.
+func (j *job) leastCost(end event.JobEnd) (least money.USD) {
+	if end.CostUSD != nil {
+		least = *end.CostUSD
+	} else {
+		least = j.spent().least
+	}
+	for _, e := range j.earlier {
+		if e.end.CostUSD != nil {
+			least = least.Add(*e.end.CostUSD)
+		}
+	}
+	return least
 }
 
 // ending returns the payload of job.ended, or an end derived from other events.

@@ -49,10 +49,11 @@ type Totals struct {
 	DeniedTurns int           `json:"denied_turns"`    // turns in which a call was denied
 	DeniedCost  *money.USD    `json:"denied_cost_usd"` // cost share of denied calls; nil if unknown
 	Usage       money.Usage   `json:"usage"`
-	CostUSD     *money.USD    `json:"cost_usd"` // nil if any job's cost is unknown
-	Changes     int           `json:"changes"`  // changed paths
-	Retries     int           `json:"retries"`  // retried requests to models
-	Lost        *money.Charge `json:"lost"`     // usage and cost of requests without a response, included above; nil for none
+	CostUSD     *money.USD    `json:"cost_usd"`          // nil if any job's cost is unknown
+	CostAtLeast *money.USD    `json:"cost_usd_at_least"` // lower bound of an unknown cost; nil if CostUSD is known
+	Changes     int           `json:"changes"`           // changed paths
+	Retries     int           `json:"retries"`           // retried requests to models
+	Lost        *money.Charge `json:"lost"`              // usage and cost of requests without a response, included above; nil for none
 }
 
 // Job is one job of the plan, started or not.
@@ -89,7 +90,8 @@ type Job struct {
 	Lost         *money.Charge     `json:"lost"`      // usage and cost of requests without a response; nil for none
 	Fallbacks    []Fallback        `json:"fallbacks"` // to other models
 
-	location string // the repository as a line of a repository list, for failed.txt
+	atLeast  money.USD // lower bound of an unknown cost
+	location string    // the repository as a line of a repository list, for failed.txt
 }
 
 // Published is a pushed commit.

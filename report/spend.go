@@ -40,20 +40,22 @@ func (r *Report) warnOfCosts() {
 }
 
 // spend is the usage and cost of turns. cost is nil if the cost of any turn is unknown;
-// that of a model call that never ended is.
+// that of a model call that never ended is. least is the sum of the known ones.
 type spend struct {
 	turns int
 	usage money.Usage
 	cost  *money.USD
+	least money.USD
 }
 
 func (j *job) spent() spend {
 	sum := spend{cost: new(money.USD)}
 	for _, s := range j.sessions {
-		part := s.spent()
-		sum.turns += part.turns
-		sum.usage = sum.usage.Add(part.usage)
-		sum.cost = money.Sum(sum.cost, part.cost)
+		one := s.spent()
+		sum.turns += one.turns
+		sum.usage = sum.usage.Add(one.usage)
+		sum.cost = money.Sum(sum.cost, one.cost)
+		sum.least = sum.least.Add(one.least)
 	}
 	return sum
 }
@@ -64,8 +66,20 @@ func (s *session) spent() spend {
 		sum.turns += min(t.number, 1)
 		sum.usage = sum.usage.Add(t.usage)
 		sum.cost = money.Sum(sum.cost, t.cost)
+		sum.least = sum.least.Add(t.least())
 	}
 	return sum
+}
+
+// least returns a lower bound of the cost of the turn.
+func (t *turn) least() money.USD {
+	switch {
+	case t.cost != nil:
+		return *t.cost
+	case t.end.Lost != nil && t.end.Lost.CostUSD != nil:
+		return *t.end.Lost.CostUSD
+	}
+	return 0
 }
 
 // share returns the cost share of the turn's call with an index, from 0: an equal share
