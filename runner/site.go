@@ -176,7 +176,7 @@ func (j *job) branch(s *site) string {
 // and does not remove one with unsaved changes.
 func (j *job) leave(ctx context.Context, s *site, unkept bool) {
 	defer s.unlock()
-	errs := []error{s.closeSandboxes()}
+	errs := []error{s.closeSandboxes(), j.privateDirs().remove()}
 	if j.opts.Level == sandbox.Partial {
 		_, err := sandbox.Sweep() // of a supervisor that the job has killed
 		errs = append(errs, err)

@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -46,17 +47,23 @@ func (j *job) setup(ctx context.Context, s *site) *stop {
 			return &stop{code: event.CodeFailed, detail: reason}
 		}
 	}
+	if len(j.spec.Verify) > 0 {
+		if err := j.privateDirs().save(ctx); err != nil {
+			return j.notVerified(ctx, err)
+		}
+	}
 	return nil
 }
 
-// verifyAll runs all verify commands and returns those that failed. An error means that
-// the context ended.
-func (w *work) verifyAll(ctx context.Context) (failed []event.Verify, err error) {
+// verifyAll runs all verify commands and returns those that failed.
+func (w *work) verifyAll(ctx context.Context) (failed []event.Verify, end *stop) {
 	for _, v := range w.job.spec.Verify {
 		res, err := w.verify(ctx, v)
 		if err != nil {
-			return nil, err
+			return nil, w.job.notVerified(ctx, err)
 		}
+		res.Name, res.Attempt = v.Name, w.result.attempts
+		w.job.emit(event.Event{Type: event.VerifyEnded, Session: w.job.sessionID(), Verify: &res})
 		if !res.Passed {
 			failed = append(failed, res)
 		}
@@ -64,14 +71,25 @@ func (w *work) verifyAll(ctx context.Context) (failed []event.Verify, err error)
 	return failed, nil
 }
 
-func (w *work) verify(ctx context.Context, v tasks.Verify) (event.Verify, error) {
-	res, err := w.job.command(ctx, w.site, w.site.sandbox, v.Run, v.Time)
-	res.Name, res.Attempt = v.Name, w.result.attempts
-	if err == nil || ctx.Err() == nil {
-		w.job.emit(event.Event{Type: event.VerifyEnded, Session: w.job.sessionID(), Verify: &res})
-		return res, nil
+// notVerified returns the stop of a job whose verify commands could not run.
+func (j *job) notVerified(ctx context.Context, err error) *stop {
+	if ctx.Err() != nil {
+		return stopped(ctx)
 	}
-	return res, err
+	if isFull(err) {
+		err = j.withoutRoom(err)
+	}
+	return &stop{code: event.CodeInternal, detail: "prepare verify: " + err.Error()}
+}
+
+// verify runs one verify command, with private directories of its own.
+func (w *work) verify(ctx context.Context, v tasks.Verify) (res event.Verify, err error) {
+	restore, err := w.job.privateDirs().replace(ctx, true)
+	if err != nil {
+		return res, err
+	}
+	defer func() { err = errors.Join(err, restore()) }()
+	return w.job.command(ctx, w.site, w.site.sandbox, v.Run, v.Time)
 }
 
 // command runs a command line of the manifest in the workspace. An error means that the

@@ -80,10 +80,10 @@ func (w *work) attempts(ctx context.Context) (end *stop) {
 			w.job.run.refuse(w.job.spec, end)
 			return end
 		}
-		failed, err := w.verifyAll(ctx)
+		failed, end := w.verifyAll(ctx)
 		switch {
-		case err != nil:
-			return stopped(ctx)
+		case end != nil:
+			return end
 		case len(failed) == 0:
 			return w.checkScripts(main)
 		case w.result.attempts >= w.job.spec.Attempts:
