@@ -4,33 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"testing"
-
-	"github.com/millhand/millhand/internal/money"
 )
-
-func TestDollars(t *testing.T) {
-	for want, usd := range map[string]money.USD{
-		"$0.00": 0, "$1234.50": 1_234_500_000_000, "$12.35": 12_345_001_000, "$1.00": money.Dollar, "$0.2500": 250_000_000, "$0.0123": 12_300_000, "$0.0010": 1_000_000,
-		"$0.00042": 420_000, "$0.000012": 12_300, "$0.00000010": 100, "$0.0000000010": 1, "$-0.5000": -500_000_000,
-	} {
-		if got := dollars(&usd); got != want {
-			t.Errorf("dollars(%v) = %s, want %s", usd, got, want)
-		}
-	}
-	if got := dollars(nil); got != "unknown" {
-		t.Errorf("dollars(nil) = %s", got)
-	}
-}
-
-func TestDuration(t *testing.T) {
-	for ms, want := range map[int64]string{
-		0: "0ms", 999: "999ms", 1000: "1.0s", 4250: "4.2s", 59_999: "59.9s", 60_000: "1m00s", 83_000: "1m23s", 3_599_999: "59m59s", 7_500_000: "2h05m",
-	} {
-		if got := duration(ms); got != want {
-			t.Errorf("duration(%d) = %s, want %s", ms, got, want)
-		}
-	}
-}
 
 func TestTruncationKeepsCharacters(t *testing.T) {
 	if got, want := head("aéé", 4), "aé… (2 more bytes in report.json)"; got != want {

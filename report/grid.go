@@ -147,7 +147,7 @@ func (c *cell) text() string {
 	case c.skipped:
 		return c.describe()
 	default:
-		return c.describe() + " " + dollars(c.cost)
+		return c.describe() + " " + money.Rounded(c.cost)
 	}
 }
 
@@ -161,7 +161,7 @@ func (c *cell) markdown() string {
 	case c.passed == 0:
 		return "➖ " + c.text()
 	case c.jobs() == 1:
-		return "✅ " + dollars(c.cost)
+		return "✅ " + money.Rounded(c.cost)
 	default:
 		return "✅ " + c.text()
 	}
@@ -221,7 +221,7 @@ func (row *gridRow) markdown(name string) string {
 	for i := range row.cells {
 		cells = append(cells, row.cells[i].markdown())
 	}
-	return strings.Join(cells, " | ") + " | " + dollars(row.all.cost) + " |\n"
+	return strings.Join(cells, " | ") + " | " + money.Rounded(row.all.cost) + " |\n"
 }
 
 func (row *gridRow) bullet(name string) string {
@@ -278,5 +278,5 @@ func (row *gridRow) writeText(w io.Writer, name string) {
 	for i := range row.cells {
 		fmt.Fprint(w, "\t", row.cells[i].text())
 	}
-	fmt.Fprintln(w, "\t"+dollars(row.all.cost))
+	fmt.Fprintln(w, "\t"+money.Rounded(row.all.cost))
 }

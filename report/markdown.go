@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/figures"
+	"github.com/millhand/millhand/internal/money"
 )
 
 // Limits of the summary, in bytes and in entries. GitHub rejects step summaries above
@@ -77,7 +79,7 @@ func (p *page) addTable(jobs []Job) {
 	}
 	p.add("\n")
 	if left > 0 {
-		p.add(fmt.Sprintf("%s more in report.json.\n\n", count(left, "job")))
+		p.add(fmt.Sprintf("%s more in report.json.\n\n", figures.Count(left, "job")))
 	}
 }
 
@@ -87,7 +89,7 @@ func tableRow(j *Job) string {
 		commit = code(short(j.Commit.Hash)) + " on " + codeDetail(j.Commit.Branch)
 	}
 	return fmt.Sprintf("| %s | %s | %s | %d | %s | %s | %s |\n", inline(string(j.Outcome)),
-		codeDetail(j.ID), codeDetail(j.Repo), j.Turns, dollars(j.CostUSD), duration(j.ElapsedMS), commit)
+		codeDetail(j.ID), codeDetail(j.Repo), j.Turns, money.Rounded(j.CostUSD), figures.Duration(j.ElapsedMS), commit)
 }
 
 // sandboxes formats the sandbox levels of started jobs.
@@ -107,7 +109,7 @@ func sandboxes(jobs []Job) string {
 		return ""
 	}
 	for i, level := range levels {
-		levels[i] = fmt.Sprintf("%s for %s", inline(level), count(jobsAt[level], "job"))
+		levels[i] = fmt.Sprintf("%s for %s", inline(level), figures.Count(jobsAt[level], "job"))
 	}
 	return "Sandbox: " + strings.Join(levels, "; ") + ".\n\n"
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/figures"
 	"github.com/millhand/millhand/internal/money"
 )
 
@@ -34,7 +35,7 @@ func (r *Report) warnOfCosts() {
 			r.warn(j.ID, f.From+" failed, fell back to "+f.To+": "+f.Error)
 		}
 		if j.Lost != nil && j.Lost.Estimated {
-			r.warn(j.ID, "usage and cost are partly estimated: "+count(j.Lost.Requests, "response")+" broke off before the provider reported usage")
+			r.warn(j.ID, "usage and cost are partly estimated: "+figures.Count(j.Lost.Requests, "response")+" broke off before the provider reported usage")
 		}
 	}
 }

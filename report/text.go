@@ -8,6 +8,8 @@ import (
 	"text/tabwriter"
 
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/figures"
+	"github.com/millhand/millhand/internal/money"
 )
 
 // Text writes the report for a terminal: a table of the jobs, a table by repository and
@@ -39,7 +41,7 @@ func writeTable(w io.Writer, jobs []Job) error {
 			commit = plain(j.Commit.Branch + "@" + short(j.Commit.Hash))
 		}
 		fmt.Fprintf(&rows, "%s\t%s\t%d\t%d\t%s\t%s\t%s\n",
-			j.Outcome, plain(j.ID), j.Turns, len(j.Calls), dollars(j.CostUSD), duration(j.ElapsedMS), commit)
+			j.Outcome, plain(j.ID), j.Turns, len(j.Calls), money.Rounded(j.CostUSD), figures.Duration(j.ElapsedMS), commit)
 	}
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	if _, err := rows.WriteTo(table); err != nil {

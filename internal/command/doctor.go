@@ -19,6 +19,7 @@ import (
 
 	"github.com/millhand/millhand/internal/credentials"
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/figures"
 	"github.com/millhand/millhand/internal/model/provider"
 	"github.com/millhand/millhand/internal/printable"
 	"github.com/millhand/millhand/internal/proc"
@@ -333,7 +334,7 @@ func directory(name, dir, fix string) check {
 		return c
 	}
 	free := uint64(st.Bavail) * uint64(st.Bsize) //nolint:gosec,unconvert // neither is negative; the types differ between systems
-	c.Found = fmt.Sprintf("%s, writable, %s free", dir, formatBytes(free))
+	c.Found = fmt.Sprintf("%s, writable, %s free", dir, figures.Bytes(free))
 	switch {
 	case free < noSpace:
 		c.Status, c.Fix, c.exit = checkMissing, "free space on that disk", event.ExitFailed
@@ -370,14 +371,6 @@ func buildCaches(w World) check {
 		c.Found = "none yet; a profile's cache: creates them (" + strings.Join(names, ", ") + ")"
 	}
 	return c
-}
-
-// formatBytes formats a number of bytes for people.
-func formatBytes(n uint64) string {
-	if n >= 1<<30 {
-		return fmt.Sprintf("%.1f GiB", float64(n)/(1<<30))
-	}
-	return fmt.Sprintf("%d MiB", n>>20)
 }
 
 // print writes the result as text.

@@ -12,10 +12,10 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/figures"
 	"github.com/millhand/millhand/internal/models"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/printable"
-	"github.com/millhand/millhand/internal/view"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -87,7 +87,7 @@ func loadPlan(ctx context.Context, w World, o planOptions) (*tasks.Plan, error) 
 		for _, p := range problems { // they quote the manifest
 			fmt.Fprintln(w.Err, printable.Text(known.Text(p.String())))
 		}
-		return nil, failure{event.ExitUsage, refused{problems, view.Plural(len(problems), "problem") + ": nothing was run"}}
+		return nil, failure{event.ExitUsage, refused{problems, figures.Count(len(problems), "problem") + ": nothing was run"}}
 	case err != nil:
 		return nil, failure{event.ExitUsage, err}
 	}

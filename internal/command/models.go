@@ -11,8 +11,8 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/figures"
 	"github.com/millhand/millhand/internal/models"
-	"github.com/millhand/millhand/internal/view"
 )
 
 type modelsOptions struct {
@@ -71,7 +71,7 @@ func modelsTable(out io.Writer, doc models.Catalog) error {
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(out, "\n%s; prices in USD per million tokens, as of %s\n", view.Plural(len(doc.Models), "model"), doc.Date)
+	_, err := fmt.Fprintf(out, "\n%s; prices in USD per million tokens, as of %s\n", figures.Count(len(doc.Models), "model"), doc.Date)
 	return err
 }
 

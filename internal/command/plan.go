@@ -14,10 +14,10 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/figures"
 	"github.com/millhand/millhand/internal/models"
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/printable"
-	"github.com/millhand/millhand/internal/view"
 	"github.com/millhand/millhand/runner"
 	"github.com/millhand/millhand/tasks"
 )
@@ -84,9 +84,9 @@ func showPlan(ctx context.Context, w World, o showOptions) error {
 	case err != nil || !o.check:
 		return err
 	case refused > 0:
-		return fail(event.ExitUsage, "%s would be refused", view.Plural(refused, "job"))
+		return fail(event.ExitUsage, "%s would be refused", figures.Count(refused, "job"))
 	case failing > 0:
-		return fail(event.ExitFailed, "%s would fail immediately", view.Plural(failing, "job"))
+		return fail(event.ExitFailed, "%s would fail immediately", figures.Count(failing, "job"))
 	}
 	return nil
 }
@@ -181,7 +181,7 @@ func planTable(out io.Writer, plan *tasks.Plan, notes map[string]note, m *models
 	if most := mostOfAll(m, notes); most != nil {
 		cost = "maximum cost " + atMost(most)
 	}
-	_, err := fmt.Fprintf(out, "\n%s%s, %s, %d in parallel, plan %.12s\n", view.Plural(len(plan.Jobs), "job"), left, cost, plan.Parallel, plan.Hash)
+	_, err := fmt.Fprintf(out, "\n%s%s, %s, %d in parallel, plan %.12s\n", figures.Count(len(plan.Jobs), "job"), left, cost, plan.Parallel, plan.Hash)
 	return err
 }
 
@@ -366,7 +366,7 @@ func validate(ctx context.Context, w World, o planOptions) error {
 	if err := errors.Join(testExamples(w, plan), models.New(plan, w.Getenv, w.Now, w.Proxy).Unpriced()); err != nil {
 		return err
 	}
-	fmt.Fprintf(w.Out, "%s: %s, no problems found\n", strings.Join(plan.Manifests, ", "), view.Plural(len(plan.Jobs), "job"))
+	fmt.Fprintf(w.Out, "%s: %s, no problems found\n", strings.Join(plan.Manifests, ", "), figures.Count(len(plan.Jobs), "job"))
 	return nil
 }
 
@@ -387,5 +387,5 @@ func testExamples(w World, plan *tasks.Plan) error {
 	for _, p := range problems {
 		fmt.Fprintln(w.Err, printable.Text(p.String()))
 	}
-	return failure{event.ExitUsage, refused{problems, view.Plural(len(problems), "policy example") + " failed"}}
+	return failure{event.ExitUsage, refused{problems, figures.Count(len(problems), "policy example") + " failed"}}
 }

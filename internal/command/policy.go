@@ -8,10 +8,10 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/figures"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/printable"
 	"github.com/millhand/millhand/internal/proc"
-	"github.com/millhand/millhand/internal/view"
 	"github.com/millhand/millhand/internal/workspace"
 	"github.com/millhand/millhand/tools"
 )
@@ -103,7 +103,7 @@ func testPolicy(ctx context.Context, w World, o planOptions) error {
 	for _, p := range plan.Profiles {
 		n += len(p.Examples)
 	}
-	fmt.Fprintf(w.Out, "%s passed\n", view.Plural(n, "example"))
+	fmt.Fprintf(w.Out, "%s passed\n", figures.Count(n, "example"))
 	return nil
 }
 

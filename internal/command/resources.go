@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/figures"
 	"github.com/millhand/millhand/internal/reportdir"
 )
 
@@ -47,7 +48,7 @@ func checkTemp(value string) error {
 	free := uint64(st.Bavail) * uint64(st.Bsize) //nolint:gosec,unconvert // neither is negative; the types differ between systems
 	switch {
 	case err == nil && st.Blocks > 0 && free < minTemp:
-		return fmt.Errorf("%s: only %d KiB free on its disk: free space there, or %s", name, free>>10, fix)
+		return fmt.Errorf("%s: only %s free on its disk: free space there, or %s", name, figures.Bytes(free), fix)
 	case err == nil:
 		err = tryWrite(dir)
 	}

@@ -16,9 +16,10 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/figures"
+	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/printable"
 	"github.com/millhand/millhand/internal/rundir"
-	"github.com/millhand/millhand/internal/view"
 )
 
 type listRunsOptions struct {
@@ -125,7 +126,7 @@ func findRuns(w World, dir string) (at string, runs []rundir.Saved, err error) {
 func columns(r rundir.Saved) []string {
 	elapsed, exit, passed, cost := "-", "-", "-", "-"
 	if r.ElapsedMS != nil {
-		elapsed = view.Duration(*r.ElapsedMS)
+		elapsed = figures.Duration(*r.ElapsedMS)
 	}
 	if r.ExitCode != nil {
 		exit = strconv.Itoa(int(*r.ExitCode))
@@ -134,7 +135,7 @@ func columns(r rundir.Saved) []string {
 		passed, cost = strconv.Itoa(*r.Passed), "unknown"
 	}
 	if r.CostUSD != nil {
-		cost = view.Dollars(r.CostUSD)
+		cost = money.Rounded(r.CostUSD)
 	}
 	plan := printable.Line(r.PlanHash, printable.Width)
 	return []string{
@@ -159,7 +160,7 @@ func pruneRuns(w World, o pruneRunsOptions) error {
 	if p.dry {
 		removed, freed = "would remove", "would free"
 	}
-	fmt.Fprintf(w.Out, "%s %s, %s %s; %d left\n", removed, view.Plural(p.removed, "run"), freed, byteSize(p.freed), len(runs)-p.removed)
+	fmt.Fprintf(w.Out, "%s %s, %s %s; %d left\n", removed, figures.Count(p.removed, "run"), freed, figures.Bytes(p.freed), len(runs)-p.removed)
 	if p.errs != nil {
 		return failure{event.ExitUsage, p.errs}
 	}
@@ -192,18 +193,5 @@ func (p *pruning) prune(r rundir.Saved) {
 	}
 	p.removed++
 	p.freed += size
-	fmt.Fprintf(p.world.Out, "%s %s (%s, %s)\n", verb, printable.Line(r.Dir, printable.Width), printable.Line(string(r.Outcome), 20), byteSize(size))
-}
-
-// byteSize formats a number of bytes for people.
-func byteSize(n int64) string {
-	const unit = 1024
-	if n < unit {
-		return fmt.Sprintf("%d B", n)
-	}
-	size, prefix := float64(n)/unit, 0
-	for size >= unit && prefix < 3 {
-		size, prefix = size/unit, prefix+1
-	}
-	return fmt.Sprintf("%.1f %ciB", size, "KMGT"[prefix])
+	fmt.Fprintf(p.world.Out, "%s %s (%s, %s)\n", verb, printable.Line(r.Dir, printable.Width), printable.Line(string(r.Outcome), 20), figures.Bytes(size))
 }

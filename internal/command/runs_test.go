@@ -103,7 +103,7 @@ func TestListOfCompleteAndCorruptRuns(t *testing.T) {
 seven  2026-03-02T07:00:00Z  -        unfinished  -     -/0   -      -
 six    2026-03-02T06:00:00Z  -        unfinished  -     -/0   -      -
 five   2026-03-02T05:00:00Z  -        damaged     -     -/0   -      -
-four   2026-03-02T04:00:01Z  7h59m59s  running     -     -/2   -      0123456789ab
+four   2026-03-02T04:00:01Z  7h59m  running     -     -/2   -      0123456789ab
 three  2026-03-02T03:00:01Z  1m30s    failed      1     -/2   -      0123456789ab
 two    2026-03-02T02:00:01Z  1.0s     unfinished  -     -/2   -      0123456789ab
 one    2026-03-02T01:00:01Z  1m30s    failed      1     1/2   $0.7500  0123456789ab
@@ -251,7 +251,7 @@ func TestPruneReportsRemovedRunsAndFreedSpace(t *testing.T) {
 			args = append(args, "--dry-run")
 		}
 		_, out, _ := runs(t, args...)
-		for _, want := range []string{verb + " " + old + " (failed, 3.0 MiB)\n", verb + " 1 run, ", " 3.0 MiB; 1 left\n"} {
+		for _, want := range []string{verb + " " + old + " (failed, 3.2 MB)\n", verb + " 1 run, ", " 3.2 MB; 1 left\n"} {
 			if !strings.Contains(out, want) {
 				t.Errorf("%q lacks %q", out, want)
 			}
@@ -319,13 +319,5 @@ func TestSymlinkToEarlierRunsIsNotFollowed(t *testing.T) {
 	link(t, elsewhere, filepath.Join(dir, "earlier"))
 	if exit, out, errs := runs(t, "prune", "--keep", "0", "--dir", dir); exit != 0 || !exists(filepath.Join(elsewhere, "run")) {
 		t.Errorf("exit %d: %s%s", exit, out, errs)
-	}
-}
-
-func TestByteSize(t *testing.T) {
-	for n, want := range map[int64]string{0: "0 B", 1023: "1023 B", 1024: "1.0 KiB", 1536: "1.5 KiB", 5 << 20: "5.0 MiB", 3 << 30: "3.0 GiB", 1 << 60: "1048576.0 TiB"} {
-		if got := byteSize(n); got != want {
-			t.Errorf("%d: got %s, want %s", n, got, want)
-		}
 	}
 }

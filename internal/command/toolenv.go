@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/figures"
 	"github.com/millhand/millhand/internal/models"
-	"github.com/millhand/millhand/internal/view"
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tools"
 )
@@ -72,7 +72,7 @@ func (s *toolSettings) fromManifest(ctx context.Context, w World, o profileOptio
 	plan, err := tasks.Load(ctx, []string{o.manifest}, opts)
 	var problems tasks.Problems
 	if errors.As(err, &problems) {
-		return nil, fail(event.ExitUsage, "%s has %s; the first is: %s", o.manifest, view.Plural(len(problems), "problem"), problems[0])
+		return nil, fail(event.ExitUsage, "%s has %s; the first is: %s", o.manifest, figures.Count(len(problems), "problem"), problems[0])
 	}
 	if err != nil {
 		return nil, failure{event.ExitUsage, err}

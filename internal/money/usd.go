@@ -77,6 +77,24 @@ func (u USD) String() string {
 	return strings.TrimSuffix(strings.TrimRight(text, "0"), ".")
 }
 
+// Rounded formats a cost for people: with two decimals from $1 on, four decimals down
+// to $0.001, and two significant digits below.
+func Rounded(usd *USD) string {
+	if usd == nil {
+		return "unknown"
+	}
+	amount := usd.Dollars()
+	size := math.Abs(amount)
+	switch {
+	case size == 0 || size >= 1:
+		return fmt.Sprintf("$%.2f", amount)
+	case size >= 0.001:
+		return fmt.Sprintf("$%.4f", amount)
+	default:
+		return "$" + strconv.FormatFloat(amount, 'f', 1-int(math.Floor(math.Log10(size))), 64)
+	}
+}
+
 // MarshalJSON returns a JSON number of dollars, in the form that encoding/json
 // gives to a float64: below a millionth of a dollar with an exponent.
 func (u USD) MarshalJSON() ([]byte, error) {

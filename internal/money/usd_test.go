@@ -183,3 +183,17 @@ func FuzzSumsLoseNothing(f *testing.F) {
 		}
 	})
 }
+
+func TestRounded(t *testing.T) {
+	for want, usd := range map[string]USD{
+		"$0.00": 0, "$1234.50": 1_234_500_000_000, "$12.35": 12_345_001_000, "$1.00": Dollar, "$0.2500": 250_000_000, "$0.0123": 12_300_000, "$0.0010": 1_000_000,
+		"$0.00042": 420_000, "$0.000012": 12_300, "$0.00000010": 100, "$0.0000000010": 1, "$-0.5000": -500_000_000,
+	} {
+		if got := Rounded(&usd); got != want {
+			t.Errorf("Rounded(%v) = %s, want %s", usd, got, want)
+		}
+	}
+	if got := Rounded(nil); got != "unknown" {
+		t.Errorf("Rounded(nil) = %s", got)
+	}
+}

@@ -15,6 +15,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/millhand/millhand/internal/figures"
 	"github.com/millhand/millhand/internal/reportdir"
 	"github.com/millhand/millhand/internal/sandbox"
 )
@@ -151,7 +152,7 @@ const (
 func reserve(dir *reportdir.Dir, jobs int) (io.Closer, error) {
 	free, want := dir.Free(), int64(min(reserveRun+jobs*reserveJob, maxReserve))
 	if free >= 0 && free < minSpace {
-		return nil, fmt.Errorf("%s: only %d KiB free on the disk of the report directory: free space, or choose another --report-dir", dir.Path(), free>>10)
+		return nil, fmt.Errorf("%s: only %s free on the disk of the report directory: free space, or choose another --report-dir", dir.Path(), figures.Bytes(free))
 	}
 	if free >= 0 {
 		want = min(want, free/2)

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/millhand/millhand/internal/figures"
 )
 
 // ErrGrown is the cause if directories have grown beyond their limit.
@@ -148,10 +150,8 @@ func (g *Growth) exceeded(grown int64) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.over++
-	return fmt.Errorf("%w: the workspace and the directory for temporary files have grown by %s (limit %s); remove files that are not needed", ErrGrown, megabytes(grown), megabytes(g.limit))
+	return fmt.Errorf("%w: the workspace and the directory for temporary files have grown by %s (limit %s); remove files that are not needed", ErrGrown, figures.Bytes(grown), figures.Bytes(g.limit))
 }
-
-func megabytes(n int64) string { return fmt.Sprintf("%.1f MB", float64(n)/1e6) }
 
 // grown returns the growth of the directories in bytes.
 func (g *Growth) grown(ctx context.Context) (int64, error) {

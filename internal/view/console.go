@@ -100,7 +100,7 @@ func (c *console) where(e event.Event) string {
 	if turn := p.turns[cmp.Or(e.Session, p.main)]; turn > 0 {
 		fmt.Fprintf(&b, "turn %d ", turn)
 		if p.any {
-			fmt.Fprintf(&b, "%s ", Dollars(&p.usd))
+			fmt.Fprintf(&b, "%s ", money.Rounded(&p.usd))
 		}
 	}
 	return b.String()

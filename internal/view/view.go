@@ -12,6 +12,8 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/figures"
+	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/printable"
 )
 
@@ -77,11 +79,11 @@ type logLine struct {
 func line(e event.Event) logLine {
 	switch e.Type {
 	case event.RunStarted:
-		return logLine{zerolog.InfoLevel, fmt.Sprintf("run %s: %s", e.Run.ID, Plural(len(e.Run.Jobs), "job"))}
+		return logLine{zerolog.InfoLevel, fmt.Sprintf("run %s: %s", e.Run.ID, figures.Count(len(e.Run.Jobs), "job"))}
 	case event.JobStarted:
 		return logLine{zerolog.InfoLevel, "workspace " + e.JobStart.Workspace}
 	case event.PhaseEnded:
-		return logLine{zerolog.DebugLevel, fmt.Sprintf("phase %s took %s", e.Phase.Name, Duration(e.Phase.ElapsedMS))}
+		return logLine{zerolog.DebugLevel, fmt.Sprintf("phase %s took %s", e.Phase.Name, figures.Duration(e.Phase.ElapsedMS))}
 	case event.AttemptStarted:
 		if e.Attempt.Number > 1 {
 			return logLine{zerolog.InfoLevel, fmt.Sprintf("attempt %d", e.Attempt.Number)}
@@ -92,13 +94,13 @@ func line(e event.Event) logLine {
 		if e.Retry.To != "" {
 			return logLine{zerolog.WarnLevel, fmt.Sprintf("%s failed, falling back to %s: %s", e.Retry.From, e.Retry.To, e.Retry.Error)}
 		}
-		return logLine{zerolog.WarnLevel, fmt.Sprintf("model request failed, retrying in %s: %s", Duration(e.Retry.WaitMS), e.Retry.Error)}
+		return logLine{zerolog.WarnLevel, fmt.Sprintf("model request failed, retrying in %s: %s", figures.Duration(e.Retry.WaitMS), e.Retry.Error)}
 	case event.CallChanged:
 		return callLine(e.Call)
 	case event.PruneMade:
-		return logLine{zerolog.InfoLevel, fmt.Sprintf("pruned %s (from about %d to %d tokens)", Plural(e.Prune.Answers, "tool result"), e.Prune.Before, e.Prune.After)}
+		return logLine{zerolog.InfoLevel, fmt.Sprintf("pruned %s (from about %d to %d tokens)", figures.Count(e.Prune.Answers, "tool result"), e.Prune.Before, e.Prune.After)}
 	case event.CompactionMade:
-		return logLine{zerolog.InfoLevel, fmt.Sprintf("compacted %s into a summary (from about %d to %d tokens)", Plural(e.Compaction.Messages, "message"), e.Compaction.Before, e.Compaction.After)}
+		return logLine{zerolog.InfoLevel, fmt.Sprintf("compacted %s into a summary (from about %d to %d tokens)", figures.Count(e.Compaction.Messages, "message"), e.Compaction.Before, e.Compaction.After)}
 	case event.VerifyEnded:
 		return verifyLine(e.Verify)
 	case event.CommitMade:
@@ -108,7 +110,7 @@ func line(e event.Event) logLine {
 	case event.JobEnded:
 		return endLine(e.JobEnd)
 	case event.RunEnded:
-		return logLine{zerolog.InfoLevel, fmt.Sprintf("run %s in %s", e.RunEnd.Outcome, Duration(e.RunEnd.ElapsedMS))}
+		return logLine{zerolog.InfoLevel, fmt.Sprintf("run %s in %s", e.RunEnd.Outcome, figures.Duration(e.RunEnd.ElapsedMS))}
 	default: // not logged
 	}
 	return logLine{}
@@ -117,7 +119,7 @@ func line(e event.Event) logLine {
 func callLine(c *event.Call) logLine {
 	switch c.Status {
 	case event.CallCompleted:
-		return logLine{zerolog.InfoLevel, fmt.Sprintf("%s %s (%s)", c.Tool, c.Title, Duration(c.ElapsedMS))}
+		return logLine{zerolog.InfoLevel, fmt.Sprintf("%s %s (%s)", c.Tool, c.Title, figures.Duration(c.ElapsedMS))}
 	case event.CallError:
 		return logLine{zerolog.InfoLevel, fmt.Sprintf("%s %s failed: %s", c.Tool, c.Title, c.Error)}
 	case event.CallDenied:
@@ -129,17 +131,17 @@ func callLine(c *event.Call) logLine {
 
 func verifyLine(v *event.Verify) logLine {
 	if v.Passed {
-		return logLine{zerolog.InfoLevel, fmt.Sprintf("verify %s passed (%s)", v.Name, Duration(v.ElapsedMS))}
+		return logLine{zerolog.InfoLevel, fmt.Sprintf("verify %s passed (%s)", v.Name, figures.Duration(v.ElapsedMS))}
 	}
 	result := fmt.Sprintf("exit code %d", v.ExitCode)
 	if v.ExitCode < 0 {
 		result = "killed or not started"
 	}
-	return logLine{zerolog.WarnLevel, fmt.Sprintf("verify %s failed, %s (%s)", v.Name, result, Duration(v.ElapsedMS))}
+	return logLine{zerolog.WarnLevel, fmt.Sprintf("verify %s failed, %s (%s)", v.Name, result, figures.Duration(v.ElapsedMS))}
 }
 
 func endLine(j *event.JobEnd) logLine {
-	text := fmt.Sprintf("%s: %s, %s, %s in %s", j.Outcome, Plural(j.Attempts, "attempt"), Plural(j.Turns, "turn"), Dollars(j.CostUSD), Duration(j.ElapsedMS))
+	text := fmt.Sprintf("%s: %s, %s, cost %s in %s", j.Outcome, figures.Count(j.Attempts, "attempt"), figures.Count(j.Turns, "turn"), money.Rounded(j.CostUSD), figures.Duration(j.ElapsedMS))
 	if j.Reason != "" {
 		text += ": " + j.Reason
 	}

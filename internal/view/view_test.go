@@ -57,8 +57,8 @@ func TestConsole(t *testing.T) {
 900ms [a] turn 1 model: ok : :set-env name=PATH::/evil�::add-mask::x ## [error]no�[2J�]52;c;eA==� �gnp
 1.2s [a] turn 1 bash ::warning::x (1.2s)
 1.5s [a] turn 1 write denied: edit "x"
-2.1s [a] turn 1 $0.0123 verify tests failed, exit code 1 (0.9s)
-2.4s [a] failed: 1 attempt, 1 turn, $0.0123 in 2.5s: verify tests failed : :error::x 100%
+2.1s [a] turn 1 $0.0123 verify tests failed, exit code 1 (900ms)
+2.4s [a] failed: 1 attempt, 1 turn, cost $0.0123 in 2.5s: verify tests failed : :error::x 100%
 2.7s run failed in 2.6s
 `
 	if diff := cmp.Diff(want, out.String()); diff != "" {
@@ -89,7 +89,7 @@ func TestConsoleNamesSubagents(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	want := "0s explore turn 1 model: Nothing found.\n0s turn 3 task look (0.0s)\n0s turn 3 verify tests passed (0.0s)\n"
+	want := "0s explore turn 1 model: Nothing found.\n0s turn 3 task look (0ms)\n0s turn 3 verify tests passed (0ms)\n"
 	if diff := cmp.Diff(want, out.String()); diff != "" {
 		t.Error(diff)
 	}
