@@ -66,7 +66,7 @@ func rooms() map[string]room {
 		"internal/model/provider":  {"internal/model internal/model/wire internal/model/openai internal/model/anthropic", "which provider speaks which wire, and how"},
 		"internal/model/replay":    {"internal/model", "one wire, of recordings"},
 		"internal/model/script":    {"internal/model internal/money", "one wire, of files"},
-		"internal/model/wiretest":  {"internal/model internal/model/script internal/money", "a server for tests"},
+		"internal/model/wiretest":  {"internal/model internal/model/script internal/money internal/nightly", "a server for tests"},
 		"internal/money":           {"", "amounts, arithmetic and budgets, below everything that costs something"},
 		"internal/money/daily":     {"internal/filelock internal/money", "the budget of a day is in files that processes share"},
 		"internal/permission":      {"", "a decision follows from profile and request alone"},
@@ -76,6 +76,8 @@ func rooms() map[string]room {
 		"internal/proc":            {"", "processes, without policy"},
 		"internal/prompt":          {"internal/textcut", "text"},
 		"internal/sandbox":         {"internal/figures internal/proc internal/sandbox/child", "confinement, without policy"},
+		"internal/nightly":         {"", "how much of a long test is run, for the tests of other packages"},
+		"internal/faults":          {"", "runs that are disturbed, for tests only"},
 		"internal/corpus":          {"", "a list of attacks for the tests of other packages"},
 		"internal/house/words":     {"", "a scan of texts, for the test of the project's words"},
 		"internal/sandbox/child":   {"", "what runs inside of a sandbox, before everything else"},
@@ -189,7 +191,7 @@ func checkImport(t *testing.T, dir, name string, spec *ast.ImportSpec, r room, l
 func TestSurroundingsAreHandedIn(t *testing.T) {
 	forbidden := wiring()
 	for dir, files := range sources(t) {
-		if dir == "." || dir == "internal/command" || dir == "internal/model/wiretest" || dir == "internal/gitops/gittest" {
+		if dir == "." || dir == "internal/command" || dir == "internal/model/wiretest" || dir == "internal/nightly" || dir == "internal/gitops/gittest" {
 			continue
 		}
 		for name, file := range files {
