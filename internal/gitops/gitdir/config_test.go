@@ -1,0 +1,58 @@
+package gitdir
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/millhand/millhand/internal/gitops/gittest"
+)
+
+// FuzzConfigIsReadAsGitReadsIt compares the values of configuration files with those
+// that git prints. A file that git accepts may be refused, and never misread.
+func FuzzConfigIsReadAsGitReadsIt(f *testing.F) {
+	for _, seed := range []string{
+		"[core]\n\tautocrlf = input ; comment\n\texcludesFile = \"a # b\" c\n",
+		"[core] bare\n[CORE]Bare=no\\\n pe\n",
+		"[remote \"a\\\"b\"]\n\turl = x\\ty\n\turl =\n[remote.C]\n\turl = 1\n",
+		"\xef\xbb\xbf[filter \"lfs\"]\r\n\tclean = git-lfs clean -- %f\r\n\trequired\r\n",
+		"[includeIf \"gitdir:~/x/\"]\n\tpath = y # z\n",
+	} {
+		f.Add(seed)
+	}
+	git := gittest.GitProgram(f)
+	f.Fuzz(func(t *testing.T, text string) {
+		ours, err := ParseConfig([]byte(text))
+		if err != nil {
+			return
+		}
+		file := filepath.Join(t.TempDir(), "config")
+		must(t, os.WriteFile(file, []byte(text), 0o600))
+		cmd := exec.CommandContext(t.Context(), git, "config", "--file", file, "--no-includes", "--null", "--list")
+		cmd.Dir = t.TempDir()
+		out, err := cmd.Output()
+		if err != nil {
+			return // git accepts fewer files, and then nobody can work in the repository
+		}
+		values := map[string][]string{}
+		for entry := range strings.SplitSeq(strings.TrimSuffix(string(out), "\x00"), "\x00") {
+			name, value, _ := strings.Cut(entry, "\n")
+			if name != "" {
+				values[name] = append(values[name], value)
+			}
+		}
+		for name, want := range values {
+			section, rest, _ := strings.Cut(name, ".")
+			subsection, key := "", rest
+			if dot := strings.LastIndexByte(rest, '.'); dot >= 0 {
+				subsection, key = rest[:dot], rest[dot+1:]
+			}
+			if got := ours.Values(section, subsection, key); !slices.Equal(got, want) {
+				t.Errorf("%s is %q, and for git it is %q in\n%s", name, got, want, text)
+			}
+		}
+	})
+}
