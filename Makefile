@@ -1,10 +1,11 @@
 # Every target is one plain command; building and testing need none of them.
 GOLANGCI_LINT = go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.12.0
-FUZZTIME ?= 5m
+FUZZTIME ?=
 PKG ?= ./runner
-SEED ?= 1
+SEED ?=
+FULL ?=
 
-.PHONY: help check check-portable build test race lint golden cross fuzz mutate bench nightly quickstart
+.PHONY: help check check-portable build test race lint golden cross fuzz mutate bench nightly nightly-trust quickstart
 help: ## show the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
 
@@ -36,18 +37,25 @@ golden: ## write the golden files again, and delete those without a test
 cross: ## vet for all platforms
 	.ci/cross
 
-fuzz: ## fuzz every target for FUZZTIME each
-	FUZZTIME=$(FUZZTIME) .ci/fuzz
+fuzz: ## fuzz every target for FUZZTIME (20s) each
+	FUZZTIME=$(or $(FUZZTIME),20s) .ci/fuzz
 
 mutate: ## remove random statements of PKG, one at a time, and count those that its tests miss
-	go run ./internal/house/mutate -seed $(SEED) $(PKG)
+	go run ./internal/house/mutate -seed $(or $(SEED),1) $(PKG)
 
 bench: ## measure millhand against a bare loop and git; see docs/figures.md
 	go run ./internal/bench
 
-nightly: ## what is too long for every change: long tests, all fuzz targets, repeated race tests, the figures
-	MILLHAND_NIGHTLY=1 go test -count=1 -run 'Exchanged|ManyCommands' ./tools ./internal/sandbox
-	MILLHAND_NIGHTLY=1 go test -count=1 -timeout=60m ./internal/e2e ./internal/model/openai ./internal/model/anthropic
+nightly: nightly-trust ## what is too long for every change; SEED=N repeats a night's random cases, FULL=1 tries more
 	CGO_ENABLED=1 go test -race -count=3 -timeout=60m ./...
-	FUZZTIME=$(FUZZTIME) .ci/fuzz
 	go run ./internal/bench
+
+NIGHTLY = MILLHAND_NIGHTLY=1 SEED=$(SEED) FULL=$(FULL) go test -count=1
+# What reads texts of models and repositories is fuzzed for longer.
+FUZZED = tools/shell tools/patch internal/permission internal/model internal/gitops/gitdir tasks
+
+nightly-trust: ## kills, signals, full disks, faults of providers and of git, the sandbox, all fuzz targets
+	$(NIGHTLY) -v -timeout=300m ./internal/faults
+	$(NIGHTLY) -timeout=120m ./internal/gitops ./tools ./internal/sandbox ./internal/e2e ./internal/model/openai ./internal/model/anthropic
+	FUZZTIME=$(or $(FUZZTIME),$(if $(FULL),10m,2m)) .ci/fuzz $(FUZZED)
+	FUZZTIME=$(or $(FUZZTIME),20s) .ci/fuzz

@@ -15,6 +15,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
+
+	"github.com/millhand/millhand/internal/nightly"
 )
 
 // swapped is a stage on which a directory and a link to outside are exchanged all
@@ -150,11 +152,8 @@ func (s *swapped) beside() map[string]string {
 
 // No file tool gets out by a directory that becomes a link between two looks at it.
 func TestNothingEscapesWhileDirectoriesAndSymlinksAreSwapped(t *testing.T) {
-	swaps := int64(8000)
-	switch {
-	case os.Getenv("MILLHAND_NIGHTLY") != "":
-		swaps = 100_000
-	case testing.Short():
+	swaps := int64(nightly.Count(8000, 100_000, 1_000_000))
+	if testing.Short() {
 		swaps = 1000
 	}
 	s := swapping(t)

@@ -22,6 +22,7 @@ import (
 	"github.com/millhand/millhand/internal/action"
 	"github.com/millhand/millhand/internal/model/script"
 	"github.com/millhand/millhand/internal/model/wiretest"
+	"github.com/millhand/millhand/internal/nightly"
 	"github.com/millhand/millhand/report"
 )
 
@@ -399,7 +400,7 @@ func TestTheActionUsesTheReleaseOfItsTagAndElseItsSource(t *testing.T) {
 			}
 			if !released {
 				w.server.Close() // nothing is fetched
-				if !isNightly() {
+				if !nightly.On() {
 					w.env["PATH"] = goThatLinks(t) + ":" + os.Getenv("PATH")
 				}
 			}

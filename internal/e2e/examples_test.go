@@ -166,8 +166,8 @@ func (j cronJob) start(t *testing.T) (wait func() (exit int, output string)) {
 	}
 }
 
-// nightly is what the model does in the cron example: it fixes a document.
-const nightly = `
+// cronModel is what the model does in the cron example: it fixes a document.
+const cronModel = `
 version: 1
 turns:
   - calls: [{tool: read, args: {filePath: README.md}}]
@@ -186,7 +186,7 @@ func installCron(t *testing.T, fault func(int) wiretest.Fault) (dir string, job 
 	dir = filepath.Join(t.TempDir(), "srv")
 	copyExample(t, "cron", dir, "/srv/millhand", dir, "PATH=/usr/local/bin", "PATH="+millhandDir(t)+":/usr/local/bin")
 	makeRepo(t, filepath.Join(dir, "shop"), map[string]string{"README.md": "Try `make chek`.\n", "Makefile": "test:\n\t@grep -q 'make test' README.md\n"})
-	key := fmt.Sprintf("OPENAI_API_KEY=sk-of-the-test\nOPENAI_BASE_URL=%s\n", serveScript(t, nightly, fault))
+	key := fmt.Sprintf("OPENAI_API_KEY=sk-of-the-test\nOPENAI_BASE_URL=%s\n", serveScript(t, cronModel, fault))
 	if err := os.WriteFile(filepath.Join(dir, "key.env"), []byte(key), 0o600); err != nil {
 		t.Fatal(err)
 	}

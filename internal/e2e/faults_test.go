@@ -2,16 +2,14 @@ package e2e
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 
 	"github.com/rogpeppe/go-internal/testscript"
-)
 
-// isNightly reports whether every case of the long lists is tried.
-func isNightly() bool { return os.Getenv("MILLHAND_NIGHTLY") != "" }
+	"github.com/millhand/millhand/internal/nightly"
+)
 
 // eachFault runs a check for the faults that arguments name: "2/5 a b c ..." is the
 // second of five shares of the list, the whole of which is tried nightly. Package
@@ -26,7 +24,7 @@ func eachFault(check func(ts *testscript.TestScript, fault string)) func(*testsc
 			ts.Fatalf("invalid share %s of %d faults", args[0], len(args)-1)
 		}
 		for i, fault := range args[1:] {
-			if isNightly() || i%of == share-1 {
+			if nightly.On() || i%of == share-1 {
 				check(ts, fault)
 			}
 		}

@@ -24,6 +24,7 @@ import (
 
 	"github.com/millhand/millhand/internal/command"
 	"github.com/millhand/millhand/internal/model/wiretest"
+	"github.com/millhand/millhand/internal/nightly"
 	"github.com/millhand/millhand/internal/sandbox"
 )
 
@@ -98,7 +99,7 @@ func scriptParams(t *testing.T) testscript.Params {
 		RequireUniqueNames:  true,
 		Condition: func(cond string) (bool, error) {
 			if cond == "nightly" {
-				return isNightly(), nil
+				return nightly.On(), nil
 			}
 			if cond == "mounts" { // whether a script may make a directory read-only to root, too
 				return exec.Command("unshare", "-m", "true").Run() == nil, nil

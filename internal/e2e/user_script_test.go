@@ -6,13 +6,15 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/millhand/millhand/internal/nightly"
 )
 
 // userScripts are run again as an ordinary user: what they hold must not depend
 // on being root. Some of them are run nightly only.
 func userScripts() string {
 	names := "sandbox|doctor|strays|sandbox_words|tool|processes_limit"
-	if isNightly() {
+	if nightly.On() {
 		names += "|disk_limit|signals|report_place|temporary_files|monorepo"
 	}
 	return "^TestScripts$/^(" + names + ")$"

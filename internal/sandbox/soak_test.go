@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/millhand/millhand/internal/nightly"
 	"github.com/millhand/millhand/internal/proc"
 )
 
@@ -42,10 +43,7 @@ func TestManyCommandsLeaveNothing(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long, and run without -short")
 	}
-	commands := 100
-	if os.Getenv("MILLHAND_NIGHTLY") != "" {
-		commands = 2000
-	}
+	commands := nightly.Count(100, 2000, 20_000)
 	for _, level := range confining() {
 		t.Run(string(level), func(t *testing.T) {
 			p := newPlace(t)

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/millhand/millhand/internal/model"
+	"github.com/millhand/millhand/internal/nightly"
 )
 
 // EventStream is the content type of a stream.
@@ -92,13 +93,10 @@ func Recordings(t *testing.T, pattern, history string, update bool, open func(*h
 // sampling returns how far apart the bytes are at which recordings are split: each
 // split plays the whole recording.
 func sampling() int {
-	switch {
-	case os.Getenv("MILLHAND_NIGHTLY") != "":
-		return 1
-	case testing.Short():
+	if testing.Short() {
 		return 97
 	}
-	return 7 // prime: no form of event is always split in the same positions
+	return nightly.Count(7, 1, 1) // prime: no form of event is always split in the same positions
 }
 
 // asked is the conversation whose answer is recorded.
