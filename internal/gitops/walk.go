@@ -46,6 +46,7 @@ type walk struct {
 	lazy    bool                          // leave untracked files unread
 	largest int64                         // leave larger untracked files unread, in bytes; 0: read all
 	keep    func(plumbing.Hash, []byte)
+	leftOut func(path string, e fs.DirEntry) // called concurrently for each file and directory that is not listed; may be nil
 
 	mu     sync.Mutex
 	files  []found
@@ -94,13 +95,22 @@ func (w *walk) isTracked(path string) bool {
 
 // directory is one directory of a walk.
 type directory struct {
-	path    string // "" for the root
+	path    string      // "" for the root
+	entry   fs.DirEntry // nil for the root
 	rules   *ignore.Matcher
 	ignored bool // only tracked files count in it
 }
 
-// run walks one level of directories after the other and then reads what has to be read.
+// run lists the files and then reads those that the index does not vouch for.
 func (w *walk) run(ctx context.Context, rules *ignore.Matcher) error {
+	if err := w.list(ctx, rules); err != nil {
+		return err
+	}
+	return w.hash(ctx)
+}
+
+// list walks one level of directories after the other.
+func (w *walk) list(ctx context.Context, rules *ignore.Matcher) error {
 	for level := []directory{{rules: rules}}; len(level) > 0; {
 		var next []directory
 		err := inParallel(ctx, level, func(f directory) error {
@@ -116,7 +126,7 @@ func (w *walk) run(ctx context.Context, rules *ignore.Matcher) error {
 		}
 		level = next
 	}
-	return w.hash(ctx)
+	return nil
 }
 
 // visit lists a directory.
@@ -135,6 +145,7 @@ func (w *walk) visit(f directory) ([]directory, []found, error) {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		w.nested = append(w.nested, f.path)
+		w.leaveOut(f.path, f.entry)
 		return nil, nil, nil
 	}
 	if f, err = w.addRules(f, entries); err != nil {
@@ -143,20 +154,22 @@ func (w *walk) visit(f directory) ([]directory, []found, error) {
 	var below []directory
 	var files []found
 	for _, e := range entries {
-		if e.Name() == ownDirectory || reserved(e.Name()) {
-			continue
-		}
 		path := gitdir.JoinPath(f.path, e.Name())
 		if !isBelow(path, w.below) && !(e.IsDir() && isBelow(w.below+"/", path)) {
 			continue
 		}
 		switch {
+		case e.Name() == ownDirectory || reserved(e.Name()):
+			w.leaveOut(path, e)
 		case e.IsDir() && w.isSubmodule(path):
 			files = append(files, w.submodule(path))
+			w.leaveOut(path, e)
 		case e.IsDir():
 			ignored := f.ignored || f.rules.Ignored(path, true)
 			if !ignored || w.parents[path] {
-				below = append(below, directory{path: path, rules: f.rules, ignored: ignored})
+				below = append(below, directory{path: path, entry: e, rules: f.rules, ignored: ignored})
+			} else {
+				w.leaveOut(path, e)
 			}
 		case e.Type() == 0 || e.Type() == fs.ModeSymlink:
 			one, ok, err := w.file(f, path, e)
@@ -165,10 +178,23 @@ func (w *walk) visit(f directory) ([]directory, []found, error) {
 			}
 			if ok {
 				files = append(files, one)
+			} else {
+				w.leaveOut(path, e)
 			}
+		default:
+			w.leaveOut(path, e)
 		}
 	}
 	return below, files, nil
+}
+
+func (w *walk) leaveOut(path string, e fs.DirEntry) {
+	if w.below != "" && isBelow(w.below+"/", path) {
+		path = w.below // in a directory that is left out, or the directory itself
+	}
+	if w.leftOut != nil {
+		w.leftOut(path, e)
+	}
 }
 
 // readDirectory lists a directory in no order.

@@ -1,0 +1,131 @@
+package gitops
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/millhand/millhand/internal/gitops/gitdir"
+)
+
+// Untracked is the state of the files of a working tree that programs can read and that
+// no commit of it contains: ignored files, files in submodules, in nested repositories
+// and in .millhand. It is immutable; nil has no files.
+type Untracked struct {
+	root  string
+	files map[string]stamp
+}
+
+// stamp identifies a version of a file. It includes the time of the last change of the
+// inode, which programs can't set.
+type stamp struct {
+	mode fs.FileMode
+	stat gitdir.Stat
+}
+
+// Untracked returns the current state of the files that Changes since a snapshot leaves
+// out. Directories that can't be read are skipped, and so are the paths in without,
+// slash-separated and relative to the root.
+func (r *Repo) Untracked(ctx context.Context, from *Snapshot, without []string) (*Untracked, error) {
+	u, err := r.untracked(ctx, from, without)
+	if err != nil {
+		return nil, fmt.Errorf("list ignored files in %s: %w", r.Git.Root, err)
+	}
+	return u, nil
+}
+
+func (r *Repo) untracked(ctx context.Context, from *Snapshot, without []string) (*Untracked, error) {
+	rules, err := r.IgnoreRules()
+	if err != nil {
+		return nil, err
+	}
+	tree, err := r.openWorkTree(false)
+	if err != nil {
+		return nil, err
+	}
+	defer tree.close()
+	idx, err := r.Git.Index()
+	if err != nil {
+		idx = &gitdir.Index{} // see changes
+	}
+	w := newWalk(tree, idx, from.files)
+	w.below = from.below
+	u := &Untracked{root: r.Git.Root, files: map[string]stamp{}}
+	var mu sync.Mutex
+	var dirs []string
+	w.leftOut = func(path string, e fs.DirEntry) {
+		mu.Lock()
+		defer mu.Unlock()
+		switch {
+		case path == ".git" || slices.Contains(without, path):
+		case e.IsDir():
+			dirs = append(dirs, path)
+		default:
+			u.add(path, e)
+		}
+	}
+	if err := w.list(ctx, rules); err != nil {
+		return nil, err
+	}
+	err = inParallel(ctx, dirs, func(dir string) error {
+		return filepath.WalkDir(filepath.Join(u.root, filepath.FromSlash(dir)), func(name string, e fs.DirEntry, err error) error {
+			if err != nil {
+				if errors.Is(err, fs.ErrPermission) || gitdir.Absent(err) {
+					return nil
+				}
+				return err
+			}
+			rel, err := filepath.Rel(u.root, name)
+			path := filepath.ToSlash(rel)
+			if err == nil && slices.Contains(without, path) {
+				return skip(e)
+			}
+			if err == nil && !e.IsDir() {
+				mu.Lock()
+				defer mu.Unlock()
+				u.add(path, e)
+			}
+			return errors.Join(err, ctx.Err())
+		})
+	})
+	return u, err
+}
+
+// add records a file, unless it was removed.
+func (u *Untracked) add(path string, e fs.DirEntry) {
+	if info, err := e.Info(); err == nil {
+		u.files[path] = stamp{info.Mode(), gitdir.StatOf(info)}
+	}
+}
+
+// Since returns how the files differ from an earlier state, sorted by path, without
+// lines. A file that was left out before and is in the changes now is not included.
+func (u *Untracked) Since(before *Untracked) []Change {
+	var list []Change
+	if before == nil {
+		before = &Untracked{}
+	}
+	for path, now := range u.files {
+		if was, ok := before.files[path]; !ok {
+			list = append(list, Change{Path: path, Kind: Added})
+		} else if was != now {
+			list = append(list, Change{Path: path, Kind: Modified})
+		}
+	}
+	for path := range before.files {
+		if _, ok := u.files[path]; ok {
+			continue
+		}
+		if _, err := os.Lstat(filepath.Join(u.root, filepath.FromSlash(path))); gitdir.Absent(err) {
+			list = append(list, Change{Path: path, Kind: Deleted})
+		}
+	}
+	slices.SortFunc(list, func(a, b Change) int { return strings.Compare(a.Path, b.Path) })
+	return list
+}
