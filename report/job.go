@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/jsontext"
 	"github.com/millhand/millhand/internal/money"
 )
 
@@ -472,7 +473,7 @@ func value(raw json.RawMessage) json.RawMessage {
 	if err != nil {
 		return quoted(raw)
 	}
-	if nesting(stored) > maxNesting {
+	if jsontext.Depth(stored) > maxNesting {
 		return quoted(stored)
 	}
 	return stored
@@ -484,23 +485,4 @@ func quoted(raw []byte) json.RawMessage {
 		return nil // unreachable: every string can be encoded
 	}
 	return text
-}
-
-// nesting returns the depth of objects and arrays in a valid JSON text.
-func nesting(raw []byte) int {
-	depth, deepest, quoted := 0, 0, false
-	for i := 0; i < len(raw); i++ {
-		switch c := raw[i]; {
-		case quoted && c == '\\':
-			i++
-		case c == '"':
-			quoted = !quoted
-		case !quoted && (c == '{' || c == '['):
-			depth++
-			deepest = max(deepest, depth)
-		case !quoted && (c == '}' || c == ']'):
-			depth--
-		}
-	}
-	return deepest
 }

@@ -1,11 +1,10 @@
 package tools
 
 import (
-	"bytes"
-	"encoding/json"
 	"maps"
 	"sync"
 
+	"github.com/millhand/millhand/internal/jsontext"
 	"github.com/millhand/millhand/internal/permission"
 )
 
@@ -33,7 +32,7 @@ func (env *Env) cached(spec Spec, input string, d permission.Decision, run func(
 	if env.Tree == nil || env.Cache == nil || !spec.Cached {
 		return run()
 	}
-	now, key := env.Tree.count(), spec.Name+" "+canonicalInput(input)
+	now, key := env.Tree.count(), spec.Name+" "+jsontext.Canonical(input)
 	if out, ok := env.Cache.get(key, now); ok {
 		out.Decision, out.Cached = &d, true
 		return out
@@ -43,21 +42,6 @@ func (env *Env) cached(spec Spec, input string, d permission.Decision, run func(
 		env.Cache.put(key, now, out)
 	}
 	return out
-}
-
-// canonicalInput normalizes the order and whitespace of arguments.
-func canonicalInput(input string) string {
-	dec := json.NewDecoder(bytes.NewReader([]byte(input)))
-	dec.UseNumber()
-	var v any
-	if dec.Decode(&v) != nil {
-		return input
-	}
-	text, err := json.Marshal(v)
-	if err != nil {
-		return input
-	}
-	return string(text)
 }
 
 // get returns a result that is still valid at a change count.

@@ -16,6 +16,7 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
+	"github.com/millhand/millhand/internal/jsontext"
 	"github.com/millhand/millhand/internal/schema"
 )
 
@@ -144,7 +145,7 @@ func parseInput(input json.RawMessage) (any, error) {
 	if !utf8.Valid(input) {
 		return nil, errors.New("arguments are not valid UTF-8; resend the call")
 	}
-	if tooDeep(input) {
+	if jsontext.Depth(input) > maxDepth {
 		return nil, fmt.Errorf("arguments are nested too deeply: maximum depth %d", maxDepth)
 	}
 	dec := json.NewDecoder(bytes.NewReader(input))
@@ -160,30 +161,6 @@ func parseInput(input json.RawMessage) (any, error) {
 		return nil, fmt.Errorf("arguments must be a JSON object, not %s", kindOf(v))
 	}
 	return v, nil
-}
-
-// tooDeep reports whether the text nests deeper than maxDepth, without
-// building it.
-func tooDeep(input []byte) bool {
-	depth, inString, escaped := 0, false, false
-	for _, c := range input {
-		switch {
-		case escaped:
-			escaped = false
-		case inString && c == '\\':
-			escaped = true
-		case c == '"':
-			inString = !inString
-		case inString:
-		case c == '{' || c == '[':
-			if depth++; depth > maxDepth {
-				return true
-			}
-		case c == '}' || c == ']':
-			depth--
-		}
-	}
-	return false
 }
 
 // coerce fixes common harmless mistakes of models: numbers and booleans written

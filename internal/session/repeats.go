@@ -1,13 +1,12 @@
 package session
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/jsontext"
 	"github.com/millhand/millhand/internal/model"
 )
 
@@ -56,20 +55,7 @@ func (r *repeats) times(period int) int {
 func signature(calls []model.ToolCall) string {
 	var all []string
 	for _, c := range calls {
-		all = append(all, strings.ToLower(c.Name)+" "+canonical(c.Input))
+		all = append(all, strings.ToLower(c.Name)+" "+jsontext.Canonical(c.Input))
 	}
 	return strings.Join(slices.Compact(all), "\n") // repeated calls count as one
-}
-
-// canonical returns JSON with sorted keys and without insignificant space, and other
-// text unchanged.
-func canonical(input string) string {
-	d := json.NewDecoder(strings.NewReader(input))
-	d.UseNumber()
-	var v any
-	var out bytes.Buffer
-	if d.Decode(&v) != nil || json.NewEncoder(&out).Encode(v) != nil {
-		return input
-	}
-	return out.String()
 }

@@ -1,0 +1,41 @@
+// Package jsontext examines JSON texts of models, which can be invalid or very deep,
+// before or without decoding them into Go types.
+package jsontext
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+)
+
+// Depth returns the nesting depth of objects and arrays, without decoding them.
+func Depth(text []byte) int {
+	depth, deepest, quoted := 0, 0, false
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case !quoted && (c == '{' || c == '['):
+			depth++
+			deepest = max(deepest, depth)
+		case !quoted && (c == '}' || c == ']'):
+			depth--
+		}
+	}
+	return deepest
+}
+
+// Canonical returns a text with sorted keys and without insignificant space, so that
+// equal values have equal texts. An invalid text is returned unchanged.
+func Canonical(text string) string {
+	dec := json.NewDecoder(strings.NewReader(text))
+	dec.UseNumber()
+	var v any
+	var out bytes.Buffer
+	if dec.Decode(&v) != nil || json.NewEncoder(&out).Encode(v) != nil {
+		return text
+	}
+	return strings.TrimSuffix(out.String(), "\n")
+}

@@ -1,0 +1,29 @@
+package jsontext
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestDepth(t *testing.T) {
+	for text, want := range map[string]int{
+		"": 0, "1": 0, `"[[{"`: 0, `{"a": [1, {"b\"[": []}]}`: 4, "[][][]": 1, `["\\", [`: 2, strings.Repeat("[", 1_000_000): 1_000_000,
+	} {
+		if got := Depth([]byte(text)); got != want {
+			t.Errorf("%.40s: got %d, want %d", text, got, want)
+		}
+	}
+}
+
+func TestCanonical(t *testing.T) {
+	for text, want := range map[string]string{
+		` {"b": 1.50, "a": [ 2 ]} `: `{"a":[2],"b":1.50}`, // numbers are not rounded
+		"12345678901234567890":      "12345678901234567890",
+		"{not JSON":                 "{not JSON",
+		"":                          "",
+	} {
+		if got := Canonical(text); got != want {
+			t.Errorf("%s: got %q, want %q", text, got, want)
+		}
+	}
+}
