@@ -10,12 +10,12 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
+	"github.com/millhand/millhand/internal/reportdir"
 	"github.com/millhand/millhand/internal/sandbox"
 	"github.com/millhand/millhand/internal/textcut"
 	"github.com/millhand/millhand/tasks"
@@ -132,7 +132,7 @@ func (l *landing) keepPatch(ctx context.Context, leaks []leak) error {
 		})
 	}
 	err = write()
-	if isFull(err) {
+	if reportdir.IsFull(err) {
 		// Saved outputs are less important than changes that are paid for.
 		if gone := tools.PruneOutputs(l.job.opts.Dir.Sub("outputs"), l.job.opts.Now().Add(time.Hour)); gone == nil {
 			l.job.warn("saved outputs of calls were removed: the disk of the report directory was full")
@@ -144,10 +144,6 @@ func (l *landing) keepPatch(ctx context.Context, leaks []leak) error {
 	}
 	return err
 }
-
-// isFull reports whether an error means that a disk, or a user's share of it, is
-// full.
-func isFull(err error) bool { return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) }
 
 // measured reports whether the changes are known.
 func (l *landing) measured() bool { return l != nil && l.changes != nil }

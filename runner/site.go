@@ -11,6 +11,7 @@ import (
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
+	"github.com/millhand/millhand/internal/reportdir"
 	"github.com/millhand/millhand/internal/sandbox"
 	"github.com/millhand/millhand/internal/workspace"
 	"github.com/millhand/millhand/tasks"
@@ -44,7 +45,7 @@ func (j *job) prepare(ctx context.Context) (*site, *stop) {
 		if ctx.Err() != nil {
 			return nil, stopped(ctx)
 		}
-		if isFull(err) {
+		if reportdir.IsFull(err) {
 			err = j.withoutRoom(err)
 		}
 		return nil, &stop{code: event.CodeRepository, detail: fmt.Sprintf("prepare the workspace: %v", err)}

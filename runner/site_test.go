@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/reportdir"
 	"github.com/millhand/millhand/internal/sandbox"
 	"github.com/millhand/millhand/tasks"
 )
@@ -228,7 +229,7 @@ func TestConfineFailsWhereItsDirectoriesCantBeMade(t *testing.T) {
 
 func TestAFullDiskIsNamed(t *testing.T) {
 	full := &os.PathError{Op: "write", Path: "x", Err: syscall.ENOSPC}
-	if !isFull(full) || !isFull(syscall.EDQUOT) || isFull(os.ErrNotExist) {
+	if !reportdir.IsFull(full) || !reportdir.IsFull(syscall.EDQUOT) || reportdir.IsFull(os.ErrNotExist) {
 		t.Error("a full disk is not recognised")
 	}
 	j := &job{opts: &Options{Work: "/w"}}

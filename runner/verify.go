@@ -9,6 +9,7 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/proc"
+	"github.com/millhand/millhand/internal/reportdir"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -76,7 +77,7 @@ func (j *job) notVerified(ctx context.Context, err error) *stop {
 	if ctx.Err() != nil {
 		return stopped(ctx)
 	}
-	if isFull(err) {
+	if reportdir.IsFull(err) {
 		err = j.withoutRoom(err)
 	}
 	return &stop{code: event.CodeInternal, detail: "prepare verify: " + err.Error()}

@@ -15,6 +15,7 @@ import (
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/policy"
+	"github.com/millhand/millhand/internal/reach"
 )
 
 // refusal describes what a policy refuses, and the fix.
@@ -204,7 +205,7 @@ func withPort(scheme, host string) string {
 	if _, _, err := net.SplitHostPort(host); err == nil {
 		return host
 	}
-	return net.JoinHostPort(strings.Trim(host, "[]"), defaultPort(scheme))
+	return net.JoinHostPort(strings.Trim(host, "[]"), reach.DefaultPort(scheme))
 }
 
 // refusedRepo reports whether a policy refuses a repository, and records it.

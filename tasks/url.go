@@ -10,6 +10,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/millhand/millhand/internal/reach"
 )
 
 // fault is what is wrong with a text, and how to fix it. The message about a
@@ -31,11 +33,6 @@ var (
 	userForm   = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._~+-]*$`)
 	schemeForm = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*$`)
 )
-
-// defaultPorts are those that a URL can leave out.
-func defaultPort(scheme string) string {
-	return map[string]string{"https": "443", "http": "80", "ssh": "22"}[scheme]
-}
 
 // parseURL checks the URL of a repository: https, http, ssh, file, or the form
 // USER@HOST:PATH for ssh. It returns the URL with its scheme in lower case.
@@ -145,6 +142,6 @@ func normalURL(s string) string {
 	} else {
 		user += "@"
 	}
-	host = strings.TrimSuffix(strings.ToLower(host), ":"+defaultPort(scheme))
+	host = strings.TrimSuffix(strings.ToLower(host), ":"+reach.DefaultPort(scheme))
 	return scheme + "://" + user + host + strings.TrimSuffix(strings.TrimSuffix(path.Clean("/"+p), ".git"), "/")
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/millhand/millhand/internal/gitops/remote"
+	"github.com/millhand/millhand/internal/reach"
 )
 
 const (
@@ -154,21 +155,14 @@ func httpServer(raw string) (*url.URL, bool) {
 // the default of its scheme.
 func hostOf(server *url.URL) string {
 	host := strings.ToLower(server.Host)
-	return strings.TrimSuffix(host, ":"+defaultPort(server))
-}
-
-func defaultPort(server *url.URL) string {
-	if server.Scheme == "http" {
-		return "80"
-	}
-	return "443"
+	return strings.TrimSuffix(host, ":"+reach.DefaultPort(server.Scheme))
 }
 
 // serves reports whether a host, in the format of MILLHAND_GIT_HOSTS, is that
 // of a server. Without a port it means the default port of the server's scheme.
 func serves(host string, server *url.URL) bool {
 	named := &url.URL{Host: host}
-	usual := defaultPort(server)
+	usual := reach.DefaultPort(server.Scheme)
 	return strings.EqualFold(named.Hostname(), server.Hostname()) &&
 		cmp.Or(named.Port(), usual) == cmp.Or(server.Port(), usual)
 }

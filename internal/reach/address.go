@@ -173,3 +173,9 @@ func number(s string) (uint64, bool) {
 	}
 	return n, true
 }
+
+// DefaultPort returns the port that a URL with this scheme has if it names none, "" if
+// the scheme is not http, https or ssh.
+func DefaultPort(scheme string) string {
+	return map[string]string{"https": "443", "http": "80", "ssh": "22"}[scheme]
+}
