@@ -76,10 +76,14 @@ func (j *Job) verifies() [][]event.Verify {
 
 // exit describes how a verify command ended.
 func exit(v event.Verify) string {
-	if v.ExitCode < 0 {
-		return "killed or not started"
+	where := ""
+	if v.In == event.InClean {
+		where = " in a clean checkout"
 	}
-	return fmt.Sprintf("exit code %d", v.ExitCode)
+	if v.ExitCode < 0 {
+		return "killed or not started" + where
+	}
+	return fmt.Sprintf("exit code %d%s", v.ExitCode, where)
 }
 
 // by formats the rule that denied the call and its location; only the source if there is

@@ -213,6 +213,12 @@ func conform(r *Report) {
 		for k := range j.Changes {
 			j.Changes[k].Kind = known(r, j.ID, "kind of change", j.Changes[k].Kind, "modified", "added", "modified", "deleted")
 		}
+		for k := range j.Untracked {
+			j.Untracked[k].Kind = known(r, j.ID, "kind of change", j.Untracked[k].Kind, "modified", "added", "modified", "deleted")
+		}
+		for k := range j.Verify {
+			j.Verify[k].In = known(r, j.ID, "kind of verify", j.Verify[k].In, event.InWorkspace, event.InWorkspace, event.InClean)
+		}
 		for k := range j.Calls {
 			c := &j.Calls[k]
 			c.Status = known(r, j.ID, "call status", c.Status, event.CallError, event.CallCompleted, event.CallError, event.CallDenied)

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -144,9 +145,9 @@ func (j *job) reopen() {
 	j.end = nil
 }
 
-// brief returns the end of a job without its patch and the model's texts.
+// brief returns the end of a job without its patch, its files and the model's texts.
 func brief(end event.JobEnd) event.JobEnd {
-	end.FinalMessage, end.Output, end.Patch = "", nil, ""
+	end.FinalMessage, end.Output, end.Patch, end.UntrackedInputs = "", nil, "", nil
 	return end
 }
 
@@ -230,7 +231,9 @@ func (j *job) addCall(key callKey) *call {
 
 func (j *job) takeVerify(e event.Event) {
 	if e.Verify != nil {
-		j.verify = append(j.verify, *e.Verify)
+		v := *e.Verify
+		v.In = cmp.Or(v.In, event.InWorkspace) // earlier releases had no other
+		j.verify = append(j.verify, v)
 	}
 }
 
@@ -292,6 +295,7 @@ func (j *job) report(cancelled bool, last time.Time) Job {
 		Output:       end.Output,
 		Verify:       append([]event.Verify{}, j.verify...),
 		Changes:      append([]event.Change{}, j.changes...),
+		Untracked:    append([]event.Untracked{}, end.UntrackedInputs...),
 		Commit:       clone(j.commit),
 		Published:    clone(j.pushed),
 		Calls:        []Call{},

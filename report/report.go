@@ -78,6 +78,7 @@ type Job struct {
 	Output       json.RawMessage   `json:"output"` // nil without an output schema
 	Verify       []event.Verify    `json:"verify"` // in the order of the runs, all attempts
 	Changes      []event.Change    `json:"changes"`
+	Untracked    []event.Untracked `json:"untracked_inputs"` // files outside of changes that commands created or changed and verify could read
 	Commit       *event.Commit     `json:"commit"`
 	Published    *Published        `json:"published"`
 	PullRequest  *struct{}         `json:"pull_request"` // always nil: not supported yet

@@ -63,7 +63,7 @@ func (w *work) verifyAll(ctx context.Context) (failed []event.Verify, end *stop)
 		if err != nil {
 			return nil, w.job.notVerified(ctx, err)
 		}
-		res.Name, res.Attempt = v.Name, w.result.attempts
+		res.Name, res.Attempt, res.In = v.Name, w.result.attempts, event.InWorkspace
 		w.job.emit(event.Event{Type: event.VerifyEnded, Session: w.job.sessionID(), Verify: &res})
 		if !res.Passed {
 			failed = append(failed, res)

@@ -263,7 +263,23 @@ type Verify struct {
 	Passed    bool   `json:"passed"`
 	ExitCode  int    `json:"exit_code"` // -1 if it was killed or never started
 	ElapsedMS int64  `json:"elapsed_ms"`
-	Tail      string `json:"tail"` // of its output
+	Tail      string `json:"tail"`         // of its output
+	In        string `json:"in,omitempty"` // InWorkspace or InClean
+}
+
+// Where a verify command ran.
+const (
+	InWorkspace = "workspace" // the workspace of the job
+	InClean     = "clean"     // a fresh checkout of the job's commit
+)
+
+// Untracked is a file, or several files of a directory, that no commit of the job
+// contains and that its commands created or changed after setup, where verify could read
+// it.
+type Untracked struct {
+	Path  string `json:"path"`  // relative to the repository's root; that of a directory ends with a slash
+	Kind  string `json:"kind"`  // added, modified, deleted; of a directory "modified" if its files differ
+	Files int    `json:"files"` // 1, or the number of files in the directory
 }
 
 // Change is one path that the job changed, relative to the repository's root.
@@ -321,6 +337,8 @@ type JobEnd struct {
 	FinalMessage string          `json:"final_message"`
 	Output       json.RawMessage `json:"output,omitempty"`
 	Patch        string          `json:"patch,omitempty"` // path of the patch below the report directory
+
+	UntrackedInputs []Untracked `json:"untracked_inputs,omitempty"`
 }
 
 // Network is the payload of network: a connection that a command of the job

@@ -82,14 +82,14 @@ func TestConsoleNamesSubagents(t *testing.T) {
 		{Type: event.TurnStarted, Session: "a.1", Turn: &event.Turn{Number: 1}},
 		{Type: event.TextSaid, Session: "a.1", Text: &event.Text{Turn: 1, Text: "Nothing found."}},
 		{Type: event.CallChanged, Session: "a", Call: &event.Call{Tool: "task", Title: "look", Status: event.CallCompleted}},
-		{Type: event.VerifyEnded, Verify: &event.Verify{Name: "tests", Passed: true}},
+		{Type: event.VerifyEnded, Verify: &event.Verify{Name: "tests", Passed: true, In: event.InClean}},
 	} {
 		e.Job = "a"
 		if err := c.Emit(e); err != nil {
 			t.Fatal(err)
 		}
 	}
-	want := "0s explore turn 1 model: Nothing found.\n0s turn 3 task look (0ms)\n0s turn 3 verify tests passed (0ms)\n"
+	want := "0s explore turn 1 model: Nothing found.\n0s turn 3 task look (0ms)\n0s turn 3 verify tests passed in a clean checkout (0ms)\n"
 	if diff := cmp.Diff(want, out.String()); diff != "" {
 		t.Error(diff)
 	}
