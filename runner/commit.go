@@ -91,7 +91,7 @@ func (l *landing) warnOfElsewhere(ctx context.Context) error {
 	}
 	var elsewhere []string
 	for _, c := range all.Changes {
-		if !isBelow(c.Path, l.site.below) {
+		if !gitops.IsBelow(c.Path, l.site.below) {
 			elsewhere = append(elsewhere, c.Path)
 		}
 	}

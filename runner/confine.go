@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/pathtree"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/proc"
 	"github.com/millhand/millhand/internal/reach"
@@ -176,7 +177,7 @@ func (c *Confinement) spec(g Ground) (sandbox.Spec, error) {
 		spec.ReadOnly = append(append(spec.ReadOnly, filepath.Join(g.Workspace, ".git")), g.Git...)
 	}
 	home := g.Getenv("HOME")
-	if g.Tree != "" && g.Tree != g.Workspace && !isWithin(home, g.Tree) { // a home directory that is a repository is not granted
+	if g.Tree != "" && g.Tree != g.Workspace && !pathtree.Within(home, g.Tree) { // a home directory that is a repository is not granted
 		spec.ReadOnly = append(spec.ReadOnly, g.Tree)
 	}
 	spec.ReadOnly = append(spec.ReadOnly, sandbox.Toolchains(home, proc.Value(g.Env, "PATH"))...)
@@ -204,12 +205,6 @@ func (c *Confinement) spec(g Ground) (sandbox.Spec, error) {
 	return spec, nil
 }
 
-// isWithin reports whether a path is a directory or below it.
-func isWithin(path, dir string) bool {
-	rel, err := filepath.Rel(dir, path)
-	return err == nil && filepath.IsLocal(rel)
-}
-
 // limits returns the limits of commands. Memory is limited for all of them together, or
 // for each process if no control group can be created. The maximum size of a file is
 // that of all files.
@@ -226,7 +221,7 @@ func (g Ground) growing() []string {
 		private = private[:1] // HOME is the user's
 	}
 	for _, dir := range private {
-		if dir != "" && !isWithin(dir, g.Workspace) {
+		if dir != "" && !pathtree.Within(dir, g.Workspace) {
 			dirs = append(dirs, dir)
 		}
 	}

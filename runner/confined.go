@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/pathtree"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/reportdir"
 )
@@ -89,8 +90,7 @@ func (j *job) outputs() *reportdir.Dir { return j.opts.Dir.Sub(path.Join("output
 // elsewhere until the end.
 func (j *job) private(s *site) []string {
 	return slices.DeleteFunc(slices.Clone(j.opts.Private), func(dir string) bool {
-		rel, err := filepath.Rel(dir, s.space.Dir())
-		return err == nil && filepath.IsLocal(rel)
+		return pathtree.Within(s.space.Dir(), dir)
 	})
 }
 

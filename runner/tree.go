@@ -56,10 +56,8 @@ func someOf(list []string) string {
 // "" is the root.
 func dirtyBelow(ctx context.Context, repo *gitops.Repo, below string) ([]string, error) {
 	all, err := repo.Dirty(ctx)
-	return slices.DeleteFunc(all, func(path string) bool { return !isBelow(path, below) }), err
+	return slices.DeleteFunc(all, func(path string) bool { return !gitops.IsBelow(path, below) }), err
 }
-
-func isBelow(path, dir string) bool { return dir == "" || strings.HasPrefix(path, dir+"/") }
 
 // protected returns the globs of paths that a job never commits: relative to the
 // repository's root, as in reports, and to the workspace.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/millhand/millhand/internal/pathtree"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/workspace"
 )
@@ -114,13 +115,13 @@ func (env *Env) isSavedOutput(p workspace.Path) bool {
 		return false
 	}
 	dir, err := env.Workspace.Resolve(env.Outputs.Path()) // it may be behind a symlink, as TMPDIR is on macOS
-	return err == nil && strings.HasPrefix(p.Abs, strings.TrimSuffix(dir.Abs, "/")+"/")
+	return err == nil && pathtree.Within(p.Abs, dir.Abs)
 }
 
 // private reports whether an absolute path is a private directory or lies in
 // one.
 func (env *Env) private(abs string) bool {
-	return slices.ContainsFunc(env.Private, func(dir string) bool { return abs == dir || strings.HasPrefix(abs, dir+"/") })
+	return slices.ContainsFunc(env.Private, func(dir string) bool { return pathtree.Within(abs, dir) })
 }
 
 // readable reports whether the read rules allow a file with these names; only

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/millhand/millhand/internal/frontmatter"
+	"github.com/millhand/millhand/internal/pathtree"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/textcut"
 	"github.com/millhand/millhand/internal/workspace"
@@ -49,7 +50,7 @@ func (env *Env) skills() []Skill {
 func (env *Env) ofSkill(p workspace.Path) bool {
 	return p.Outside && slices.ContainsFunc(env.skills(), func(s Skill) bool {
 		dir, err := env.Workspace.Resolve(s.Dir)
-		return err == nil && (p.Abs == dir.Abs || strings.HasPrefix(p.Abs, strings.TrimSuffix(dir.Abs, "/")+"/"))
+		return err == nil && pathtree.Within(p.Abs, dir.Abs)
 	})
 }
 

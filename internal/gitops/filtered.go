@@ -54,7 +54,7 @@ func (r *Repo) filteredPaths(ctx context.Context, commit, below string, protect 
 		if len(found) >= limit {
 			return errEnough
 		}
-		if isPlain(e.Mode) && isBelow(path, below) && w.filtered(path) && !outside(path) && !matchesAny(protect, path) {
+		if isPlain(e.Mode) && IsBelow(path, below) && w.filtered(path) && !outside(path) && !matchesAny(protect, path) {
 			found = append(found, path)
 		}
 		return nil

@@ -31,15 +31,15 @@ func (s *Snapshot) Below(dir string) *Snapshot {
 	}
 	part := &Snapshot{files: map[string]state{}, nested: s.nested, kept: s.kept, below: dir}
 	for path, at := range s.files {
-		if isBelow(path, dir) {
+		if IsBelow(path, dir) {
 			part.files[path] = at
 		}
 	}
 	return part
 }
 
-// isBelow reports whether a path is in a directory, which is "" for the root.
-func isBelow(path, dir string) bool { return dir == "" || strings.HasPrefix(path, dir+"/") }
+// IsBelow reports whether a path of a tree is in a directory, which is "" for the root.
+func IsBelow(path, dir string) bool { return dir == "" || strings.HasPrefix(path, dir+"/") }
 
 // Files returns the number of files, symlinks and submodules.
 func (s *Snapshot) Files() int { return len(s.files) }

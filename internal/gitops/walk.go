@@ -155,7 +155,7 @@ func (w *walk) visit(f directory) ([]directory, []found, error) {
 	var files []found
 	for _, e := range entries {
 		path := gitdir.JoinPath(f.path, e.Name())
-		if !isBelow(path, w.below) && !(e.IsDir() && isBelow(w.below+"/", path)) {
+		if !IsBelow(path, w.below) && !(e.IsDir() && IsBelow(w.below+"/", path)) {
 			continue
 		}
 		switch {
@@ -189,7 +189,7 @@ func (w *walk) visit(f directory) ([]directory, []found, error) {
 }
 
 func (w *walk) leaveOut(path string, e fs.DirEntry) {
-	if w.below != "" && isBelow(w.below+"/", path) {
+	if w.below != "" && IsBelow(w.below+"/", path) {
 		path = w.below // in a directory that is left out, or the directory itself
 	}
 	if w.leftOut != nil {

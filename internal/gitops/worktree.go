@@ -16,6 +16,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/millhand/millhand/internal/gitops/gitdir"
+	"github.com/millhand/millhand/internal/pathtree"
 )
 
 // AddWorktree makes a linked worktree in a directory that is missing or empty, with a
@@ -205,10 +206,7 @@ func (w *worktrees) remove(dir string) error {
 		dir = filepath.Join(parent, filepath.Base(dir))
 	}
 	for _, needed := range []string{w.git.Root, w.git.Common} {
-		if needed == "" {
-			continue
-		}
-		if rel, err := filepath.Rel(dir, needed); err == nil && filepath.IsLocal(rel) {
+		if pathtree.Within(needed, dir) {
 			return fmt.Errorf("%s is in it", needed)
 		}
 	}

@@ -9,12 +9,12 @@ package policy
 import (
 	"net"
 	"net/netip"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/millhand/millhand/internal/money"
+	"github.com/millhand/millhand/internal/pathtree"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/reach"
 )
@@ -140,8 +140,7 @@ func (r Rule) matches(allowed, name string) bool {
 	case Models, Repos:
 		return permission.Match(allowed, name)
 	case Paths:
-		below, err := filepath.Rel(allowed, name)
-		return err == nil && filepath.IsLocal(below)
+		return pathtree.Within(name, allowed)
 	case Hosts, SetupNetwork:
 		return allowed == name || hostAllowed(allowed, name)
 	case Actors: // forge logins are case-insensitive

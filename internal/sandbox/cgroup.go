@@ -12,6 +12,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/millhand/millhand/internal/pathtree"
 )
 
 // group is a control group (version 2) with all commands of a job. It limits their
@@ -58,7 +60,7 @@ func groupLimits(l Limits) map[string]string {
 // processes to delegate controllers only if it is the root of the hierarchy.
 func (h hierarchy) parents() []string {
 	own := filepath.Join(h.mount, strings.TrimPrefix(h.own, h.root))
-	if parent := filepath.Dir(own); within(parent, h.mount) {
+	if parent := filepath.Dir(own); pathtree.Within(parent, h.mount) {
 		return []string{parent}
 	}
 	return []string{own}

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/millhand/millhand/internal/pathtree"
 	"github.com/millhand/millhand/internal/sandbox/child"
 )
 
@@ -109,7 +110,7 @@ func mounts(b *bounds) []child.Mount {
 // was removed.
 func (b *bounds) protects(p string) bool {
 	in := func(dirs []string) bool {
-		return slices.ContainsFunc(dirs, func(dir string) bool { return within(p, dir) })
+		return slices.ContainsFunc(dirs, func(dir string) bool { return pathtree.Within(p, dir) })
 	}
 	return in(b.writable()) && !in(b.Hidden)
 }
@@ -118,7 +119,7 @@ func (b *bounds) protects(p string) bool {
 func nearest(mounts []child.Mount, path string) int {
 	found := -1
 	for i, m := range mounts {
-		if within(path, m.Path) && (found < 0 || len(m.Path) > len(mounts[found].Path)) {
+		if pathtree.Within(path, m.Path) && (found < 0 || len(m.Path) > len(mounts[found].Path)) {
 			found = i
 		}
 	}
@@ -184,7 +185,7 @@ func tmpMounts(b *bounds) []child.Mount {
 	var ms []child.Mount
 	for _, tmp := range []string{"/tmp", "/var/tmp"} {
 		m := child.Mount{Kind: child.Bind, Path: tmp, Source: b.TmpDir, Write: true}
-		if slices.ContainsFunc(slices.Concat(b.writable(), b.ReadOnly, b.Hidden), func(p string) bool { return within(p, tmp) }) {
+		if slices.ContainsFunc(slices.Concat(b.writable(), b.ReadOnly, b.Hidden), func(p string) bool { return pathtree.Within(p, tmp) }) {
 			m = child.Mount{Kind: child.Tmpfs, Path: tmp, Write: true, Bytes: tmpBytes}
 		}
 		ms = append(ms, m)

@@ -142,8 +142,3 @@ func (b *bounds) become() error {
 func (b *bounds) writable() []string {
 	return append([]string{b.Workspace, b.Home, b.TmpDir}, b.Writable...)
 }
-
-// within reports whether a path is a directory or below it. Both paths are clean.
-func within(path, dir string) bool {
-	return path == dir || dir == "/" || len(path) > len(dir) && path[len(dir)] == '/' && path[:len(dir)] == dir
-}

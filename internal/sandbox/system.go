@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+
+	"github.com/millhand/millhand/internal/pathtree"
 )
 
 // systemDirs returns the system directories that programs require.
@@ -52,7 +54,7 @@ func without(dir string, hidden []string) []string {
 	inside := func(p string) (exactly, below bool) {
 		for _, h := range hidden {
 			exactly = exactly || h == p
-			below = below || h != p && within(h, p)
+			below = below || h != p && pathtree.Within(h, p)
 		}
 		return exactly, below
 	}
@@ -82,7 +84,7 @@ func without(dir string, hidden []string) []string {
 func Toolchains(home, path string) []string {
 	var out []string
 	for _, dir := range filepath.SplitList(path) {
-		if filepath.IsAbs(dir) && filepath.Clean(dir) != filepath.Clean(home) && !within(home, filepath.Clean(dir)) {
+		if filepath.IsAbs(dir) && filepath.Clean(dir) != filepath.Clean(home) && !pathtree.Within(home, filepath.Clean(dir)) {
 			out = append(out, dir)
 		}
 	}
