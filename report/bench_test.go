@@ -15,7 +15,7 @@ func shards(tb testing.TB, total, jobs, turns int) []saved {
 	tb.Helper()
 	plan := make([]event.PlannedJob, jobs)
 	for i := range plan {
-		plan[i] = event.PlannedJob{ID: fmt.Sprint("task-repository-", i), Task: "task", Repo: fmt.Sprint("repository-", i/2), Place: i + 1, Shard: i%total + 1}
+		plan[i] = event.PlannedJob{ID: fmt.Sprint("task-repository-", i), Task: "task", Repo: fmt.Sprint("repository-", i/2), Index: i + 1, Shard: i%total + 1}
 	}
 	var out []saved
 	for index := 1; index <= total; index++ {

@@ -38,7 +38,7 @@ func Load(r io.Reader) (*Report, error) {
 
 // Emit adds an event. It ignores unknown events and always returns nil.
 func (f *Fold) Emit(e event.Event) error {
-	if e.Type == event.DeltaCame {
+	if e.Type == event.ModelDelta {
 		return nil // deltas are not stored, so they must not affect the report
 	}
 	f.mu.Lock()
@@ -52,7 +52,7 @@ func (f *Fold) Emit(e event.Event) error {
 		f.startRun(e.Run)
 	case event.RunEnded:
 		f.end = clone(e.RunEnd)
-	case event.WarningGiven:
+	case event.WarningIssued:
 		if e.Warning != nil {
 			f.warnings = append(f.warnings, warning(e.Job, e.Warning.Message))
 		}

@@ -54,7 +54,7 @@ func turnEnded(session string, number int, cost *money.USD) event.Event {
 }
 
 func called(session string, turn int, id string, status event.CallStatus) event.Event {
-	return event.Event{Type: event.CallChanged, Job: "a", Session: session, Call: &event.Call{ID: id, Turn: turn, Tool: "read", Status: status}}
+	return event.Event{Type: event.CallUpdated, Job: "a", Session: session, Call: &event.Call{ID: id, Turn: turn, Tool: "read", Status: status}}
 }
 
 func jobEnded(job string, end event.JobEnd) event.Event {
@@ -84,7 +84,7 @@ func TestJobWithoutJobEnded(t *testing.T) {
 			ending{event.Skipped, "the job did not start", 0},
 		},
 		"never began, but was warned about": {
-			[]event.Event{planned("a"), {Type: event.WarningGiven, Job: "a", Warning: &event.Warning{Message: "w"}}},
+			[]event.Event{planned("a"), {Type: event.WarningIssued, Job: "a", Warning: &event.Warning{Message: "w"}}},
 			ending{event.Skipped, "the job did not start", 0},
 		},
 		"never began in a cancelled run": {
@@ -322,7 +322,7 @@ func TestTimesAreUTCWithMilliseconds(t *testing.T) {
 }
 
 func TestFieldsOfABulkRun(t *testing.T) {
-	published := event.Event{Type: event.WorkPublished, Job: "a", Published: &event.Published{Remote: "https://git.example.com/shop", Branch: "b", Hash: "h", Replaced: "g"}}
+	published := event.Event{Type: event.CommitPublished, Job: "a", Published: &event.Published{Remote: "https://git.example.com/shop", Branch: "b", Hash: "h", Replaced: "g"}}
 	start := planned("a", "b")
 	start.Run.Shard = &event.Shard{Index: 2, Total: 3}
 	start.Run.Elsewhere = []event.PlannedJob{{ID: "c", Shard: 1}}
@@ -372,7 +372,7 @@ func TestSessionCountsPrunesAndCompactions(t *testing.T) {
 	made := func(kind event.Type, session string) event.Event {
 		return event.Event{Type: kind, Job: "a", Session: session, Prune: &event.Prune{}, Compaction: &event.Compaction{}}
 	}
-	r := fold(t, planned("a"), started("a"), turnEnded("s", 1, nil), made(event.PruneMade, "s"), made(event.PruneMade, "s"), made(event.CompactionMade, "s"), turnEnded("t", 1, nil), made(event.CompactionMade, "t"))
+	r := fold(t, planned("a"), started("a"), turnEnded("s", 1, nil), made(event.Pruned, "s"), made(event.Pruned, "s"), made(event.Compacted, "s"), turnEnded("t", 1, nil), made(event.Compacted, "t"))
 	var got [][2]int
 	for _, s := range r.Jobs[0].Sessions {
 		got = append(got, [2]int{s.Prunes, s.Compactions})

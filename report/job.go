@@ -86,19 +86,19 @@ func taker(t event.Type) func(*job, event.Event) {
 		return (*job).takeSession
 	case event.TurnStarted, event.TurnEnded:
 		return (*job).takeTurn
-	case event.PruneMade, event.CompactionMade:
+	case event.Pruned, event.Compacted:
 		return (*job).takeRoom
-	case event.RetryMade:
+	case event.RequestRetried:
 		return (*job).takeRetry
-	case event.CallChanged:
+	case event.CallUpdated:
 		return (*job).takeCall
 	case event.VerifyEnded:
 		return (*job).takeVerify
 	case event.ChangesFound:
 		return (*job).takeChanges
-	case event.CommitMade:
+	case event.Committed:
 		return (*job).takeCommit
-	case event.WorkPublished:
+	case event.CommitPublished:
 		return (*job).takePublished
 	case event.PhaseEnded:
 		return func(*job, event.Event) {} // it only marks the job as started
@@ -191,7 +191,7 @@ func (j *job) takeTurn(e event.Event) {
 
 // takeRoom counts prunes and compactions.
 func (j *job) takeRoom(e event.Event) {
-	if e.Type == event.PruneMade {
+	if e.Type == event.Pruned {
 		j.session(e.Session).prunes++
 	} else {
 		j.session(e.Session).compactions++

@@ -26,7 +26,7 @@ func (m *merge) write(w io.Writer, failOn event.FailOn) (*Merged, error) {
 	start, end := m.span()
 	out.emit(start, event.Event{Type: event.RunStarted, Run: m.run(start)})
 	for _, text := range m.warnings {
-		out.emit(start, event.Event{Type: event.WarningGiven, Warning: &event.Warning{Message: text}})
+		out.emit(start, event.Event{Type: event.WarningIssued, Warning: &event.Warning{Message: text}})
 	}
 	for _, p := range m.parts {
 		out.copyPart(p)
@@ -94,10 +94,10 @@ func (out *joined) find(e event.Event) *rivals {
 func (out *joined) counts(p *part, e event.Event, number int64) bool {
 	r := out.find(e)
 	switch {
-	case e.Type == event.RunStarted || e.Type == event.RunEnded || e.Type == event.DeltaCame:
+	case e.Type == event.RunStarted || e.Type == event.RunEnded || e.Type == event.ModelDelta:
 		return false
 	case r == nil:
-		return e.Type == event.WarningGiven && out.isNews(e)
+		return e.Type == event.WarningIssued && out.isNews(e)
 	case e.Type == event.JobEnded:
 		return r.source == p && r.job.end != nil && p.ends[e.Job] == number
 	default:

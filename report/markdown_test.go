@@ -151,13 +151,13 @@ func scrawledRun(tb testing.TB, tasks int, text func() string) *report.Report {
 			tb.Fatal(err)
 		}
 		events = append(events, started(id),
-			event.Event{Type: event.CallChanged, Job: id, Session: "s", Call: &event.Call{
+			event.Event{Type: event.CallUpdated, Job: id, Session: "s", Call: &event.Call{
 				ID: "x", Turn: 1, Tool: text(), Input: input, Status: event.CallDenied, Error: text(),
 				Decision: &event.Decision{Effect: "deny", Rule: text(), Source: text()},
 			}},
 			event.Event{Type: event.VerifyEnded, Job: id, Verify: &event.Verify{Name: text(), Attempt: 1, Tail: text()}},
-			event.Event{Type: event.CommitMade, Job: id, Commit: &event.Commit{Hash: "0123456789", Branch: text()}},
-			event.Event{Type: event.WarningGiven, Job: id, Warning: &event.Warning{Message: text()}},
+			event.Event{Type: event.Committed, Job: id, Commit: &event.Commit{Hash: "0123456789", Branch: text()}},
+			event.Event{Type: event.WarningIssued, Job: id, Warning: &event.Warning{Message: text()}},
 			jobEnded(id, event.JobEnd{Outcome: event.Failed, Reason: text(), FinalMessage: text()}))
 	}
 	run := event.Event{Type: event.RunStarted, Run: &event.Run{ID: "r", Jobs: jobs}}

@@ -100,7 +100,7 @@ func bulkPlan() []event.PlannedJob {
 		for _, repo := range []string{"shop", "api", "web", "site"} {
 			jobs = append(jobs, event.PlannedJob{
 				ID: task + "-" + repo, Task: task, Repo: repo, Matrix: map[string]string{"v": "1"}, Model: "script:s.yaml", Profile: "edit",
-				Place: len(jobs) + 1, Location: "/src/" + repo,
+				Index: len(jobs) + 1, Location: "/src/" + repo,
 			})
 		}
 	}
@@ -118,8 +118,8 @@ func live(run string, j event.PlannedJob) []event.Event {
 		about(event.Event{Type: event.JobStarted, JobStart: &event.JobStart{Sandbox: event.Sandbox{Level: "A", FS: true}, Branch: "millhand/" + j.Task}}),
 		about(event.Event{Type: event.SessionStarted, Session: session, SessionInfo: &event.Session{Agent: "build", Model: j.Model}}),
 		about(event.Event{Type: event.TurnStarted, Session: session, Turn: &event.Turn{Number: 1}}),
-		about(event.Event{Type: event.CallChanged, Session: session, Call: &event.Call{ID: "c", Turn: 1, Tool: "edit", Input: []byte(`{"filePath":"a"}`), Status: event.CallCompleted}}),
-		about(event.Event{Type: event.WarningGiven, Warning: &event.Warning{Message: "the job's own"}}),
+		about(event.Event{Type: event.CallUpdated, Session: session, Call: &event.Call{ID: "c", Turn: 1, Tool: "edit", Input: []byte(`{"filePath":"a"}`), Status: event.CallCompleted}}),
+		about(event.Event{Type: event.WarningIssued, Warning: &event.Warning{Message: "the job's own"}}),
 		about(event.Event{Type: event.TurnEnded, Session: session, Turn: &event.Turn{Number: 1, Usage: &money.Usage{Input: 100, Output: 7}, CostUSD: costs(0.25)}}),
 		about(event.Event{Type: event.VerifyEnded, Verify: &event.Verify{Name: "test", Attempt: 1, Passed: true}}),
 		about(event.Event{Type: event.ChangesFound, Changes: []event.Change{{Path: "a", Kind: "modified", Added: 1}}}),
@@ -134,8 +134,8 @@ func live(run string, j event.PlannedJob) []event.Event {
 		return []event.Event{jobEnded(j.ID, event.JobEnd{Outcome: event.Skipped, Reason: "it needs deps-web", Code: event.CodeNeed, CostUSD: costs(0.0)})}
 	default:
 		events = append(events,
-			about(event.Event{Type: event.CommitMade, Commit: &event.Commit{Hash: "0123456789", Branch: "millhand/" + j.Task, Message: "m"}}),
-			about(event.Event{Type: event.WorkPublished, Published: &event.Published{Remote: "https://git.example.com/" + j.Repo, Branch: "millhand/" + j.Task, Hash: "0123456789"}}))
+			about(event.Event{Type: event.Committed, Commit: &event.Commit{Hash: "0123456789", Branch: "millhand/" + j.Task, Message: "m"}}),
+			about(event.Event{Type: event.CommitPublished, Published: &event.Published{Remote: "https://git.example.com/" + j.Repo, Branch: "millhand/" + j.Task, Hash: "0123456789"}}))
 	}
 	return append(events, jobEnded(j.ID, end))
 }
@@ -147,7 +147,7 @@ func bulkRun(tb testing.TB, id string, minute, index, total int) []byte {
 	if total > 0 {
 		run.Shard = &event.Shard{Index: index, Total: total}
 	}
-	events := []event.Event{{Type: event.RunStarted, Run: run}, {Type: event.WarningGiven, Warning: &event.Warning{Message: "no sandbox"}}}
+	events := []event.Event{{Type: event.RunStarted, Run: run}, {Type: event.WarningIssued, Warning: &event.Warning{Message: "no sandbox"}}}
 	var codes []event.Exit
 	for i, j := range bulkPlan() {
 		if total > 0 {

@@ -79,7 +79,7 @@ func (p *part) each(fn func(event.Event) error) error {
 func outline(e event.Event) event.Event {
 	e.Verify, e.Changes, e.Commit, e.Published, e.Warning = nil, nil, nil, nil, nil
 	switch {
-	case e.Type == event.CallChanged && e.Call != nil: // only its turn matters
+	case e.Type == event.CallUpdated && e.Call != nil: // only its turn matters
 		e.Type, e.Turn = event.TurnStarted, &event.Turn{Number: e.Call.Turn}
 	case e.SessionInfo != nil:
 		e.SessionInfo = &event.Session{}
@@ -170,10 +170,10 @@ func (r *rivals) exits() []event.Exit {
 
 // index is the job's index in the plan; after all others if unknown.
 func (r *rivals) index() int {
-	if r.planned == nil || r.planned.Place == 0 {
+	if r.planned == nil || r.planned.Index == 0 {
 		return math.MaxInt
 	}
-	return r.planned.Place
+	return r.planned.Index
 }
 
 func (r *rivals) shard() int {

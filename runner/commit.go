@@ -210,7 +210,7 @@ func (l *landing) record(ctx context.Context, message string) error {
 		done.Branch = l.job.spec.Commit.Branch
 	}
 	l.made = done
-	l.job.emit(event.Event{Type: event.CommitMade, Commit: &event.Commit{Hash: done.Hash, Branch: done.Branch, Message: message}})
+	l.job.emit(event.Event{Type: event.Committed, Commit: &event.Commit{Hash: done.Hash, Branch: done.Branch, Message: message}})
 	return nil
 }
 

@@ -99,7 +99,7 @@ func TestTheCommitIsExactlyTheChange(t *testing.T) {
 	if got := git(t, s.repo, "show", "--format=%P %an <%ae> %cn <%ce>", "--name-only", "millhand/a"); got != l.site.base+" Ann <ann@example.com> millhand <millhand@localhost>\n\na\nb" {
 		t.Errorf("the commit is %s", got)
 	}
-	made := s.of(event.CommitMade)
+	made := s.of(event.Committed)
 	if len(made) != 1 || made[0].Commit.Branch != "millhand/a" || made[0].Commit.Hash != git(t, s.repo, "rev-parse", "millhand/a") {
 		t.Errorf("told %+v", made)
 	}

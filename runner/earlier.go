@@ -79,7 +79,7 @@ func (r *Ready) Earlier(job string) event.Commit { return r.starts[job].earlier 
 // landEarlier returns the landing of a job whose work an earlier run has committed.
 func (j *job) landEarlier() *landing {
 	c := j.start.earlier
-	j.emit(event.Event{Type: event.CommitMade, Commit: &c})
+	j.emit(event.Event{Type: event.Committed, Commit: &c})
 	return &landing{job: j, site: &site{origin: j.start.origin}, made: gitops.CommitResult{Hash: c.Hash, Branch: c.Branch}}
 }
 

@@ -59,7 +59,7 @@ func (h *headers) restore(ctx context.Context) error {
 // restoreHeaders restores all credentials after the last agent has ended.
 func (r *run) restoreHeaders(ctx context.Context) {
 	if err := r.headers.restore(context.WithoutCancel(ctx)); err != nil {
-		r.opts.Emit(event.Event{Type: event.WarningGiven, Warning: &event.Warning{Message: fmt.Sprint(err)}})
+		r.opts.Emit(event.Event{Type: event.WarningIssued, Warning: &event.Warning{Message: fmt.Sprint(err)}})
 	}
 }
 

@@ -132,7 +132,7 @@ func (j *job) sumUp(end *stop, p *progress) event.JobEnd {
 }
 
 func (j *job) warn(text string) {
-	j.emit(event.Event{Type: event.WarningGiven, Warning: &event.Warning{Message: text}})
+	j.emit(event.Event{Type: event.WarningIssued, Warning: &event.Warning{Message: text}})
 }
 
 func (j *job) emit(e event.Event) {

@@ -62,7 +62,7 @@ func (l *landing) publish(ctx context.Context) *stop {
 
 // published reports where the commit was pushed.
 func (l *landing) published(p *pusher) {
-	l.job.emit(event.Event{Type: event.WorkPublished, Published: &event.Published{
+	l.job.emit(event.Event{Type: event.CommitPublished, Published: &event.Published{
 		Remote: p.Remote.String(), Branch: p.Branch, Hash: p.Commit, Replaced: p.Expect,
 	}})
 }

@@ -185,7 +185,7 @@ func TestPublishPushesWhatWasCommitted(t *testing.T) {
 	if end := l.publish(t.Context()); end != nil || at(t, url, "millhand/a") != hash {
 		t.Fatalf("%+v; the branch is at %q", end, at(t, url, "millhand/a"))
 	}
-	told := s.of(event.WorkPublished)
+	told := s.of(event.CommitPublished)
 	want := &event.Published{Remote: url, Branch: "millhand/a", Hash: hash}
 	if len(told) != 1 {
 		t.Fatalf("told %+v", told)
@@ -220,7 +220,7 @@ func TestPublishInPlacePushesOnTopOfTheBase(t *testing.T) {
 	if end := l.publish(t.Context()); end != nil || at(t, url, "main") != l.made.Hash {
 		t.Errorf("%+v; main is at %s", end, at(t, url, "main"))
 	}
-	if told := s.of(event.WorkPublished); len(told) != 1 || told[0].Published.Replaced != p.base {
+	if told := s.of(event.CommitPublished); len(told) != 1 || told[0].Published.Replaced != p.base {
 		t.Errorf("told %+v", told)
 	}
 	if end := l.publish(t.Context()); end == nil || end.code != event.CodeLease {
@@ -250,7 +250,7 @@ func TestWorkOfAnEarlierRunIsPushedAlone(t *testing.T) {
 	if phases := s.of(event.PhaseEnded); len(phases) != 1 || phases[0].Phase.Name != "publish" {
 		t.Errorf("phases %+v", phases)
 	}
-	if made := s.of(event.CommitMade); len(made) != 1 || made[0].Commit.Hash != hash {
+	if made := s.of(event.Committed); len(made) != 1 || made[0].Commit.Hash != hash {
 		t.Errorf("commits %+v", made)
 	}
 	if got := s.reason("a"); !strings.Contains(got, "of an earlier run was pushed") || s.opts.Ready.Earlier("a").Hash != hash {

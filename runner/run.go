@@ -117,12 +117,12 @@ func Run(ctx context.Context, plan *tasks.Plan, o Options) event.Exit {
 		r.opts.Warnings = append(r.opts.Warnings, r.opts.Sandbox.Warning)
 	}
 	for _, text := range r.opts.Warnings {
-		r.opts.Emit(event.Event{Type: event.WarningGiven, Warning: &event.Warning{Message: text}})
+		r.opts.Emit(event.Event{Type: event.WarningIssued, Warning: &event.Warning{Message: text}})
 	}
 	exits, passed := r.jobs(ctx)
 	r.restoreHeaders(ctx)
 	if err := r.broken(); err != nil {
-		r.opts.Emit(event.Event{Type: event.WarningGiven, Warning: &event.Warning{Message: err.Error()}})
+		r.opts.Emit(event.Event{Type: event.WarningIssued, Warning: &event.Warning{Message: err.Error()}})
 		exits = append(exits, event.ExitInternal)
 	}
 	worst := event.Worst(exits)
@@ -187,7 +187,7 @@ func planned(jobs []tasks.Job, shard int) []event.PlannedJob {
 func plannedJob(j tasks.Job, shard int) event.PlannedJob {
 	return event.PlannedJob{
 		ID: j.ID, Task: j.Task, Repo: j.Repo.Name, Matrix: j.Matrix, Model: j.ModelName, Profile: j.Profile.Name,
-		Shard: shard, Location: j.Repo.Location(), Place: j.Place,
+		Shard: shard, Location: j.Repo.Location(), Index: j.Place,
 	}
 }
 

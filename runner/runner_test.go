@@ -123,7 +123,7 @@ func (s *stage) of(kind event.Type) []event.Event {
 // warnings returns the texts of all warnings so far.
 func (s *stage) warnings() string {
 	var all []string
-	for _, e := range s.of(event.WarningGiven) {
+	for _, e := range s.of(event.WarningIssued) {
 		all = append(all, e.Warning.Message)
 	}
 	return strings.Join(all, "\n")
@@ -369,7 +369,7 @@ func TestASignalAfterTheSessionLosesNothing(t *testing.T) {
 		{"before the changes", phaseEnded("disk"), "cancelled 143"},
 		{"within the changes", func(e event.Event) bool { return e.Type == event.ChangesFound }, "cancelled 143"},
 		{"before the commit", phaseEnded("changes"), "cancelled 143"},
-		{"after the commit", func(e event.Event) bool { return e.Type == event.CommitMade }, "passed 0"},
+		{"after the commit", func(e event.Event) bool { return e.Type == event.Committed }, "passed 0"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -249,5 +249,5 @@ func (w *work) retried(o *open, r event.Retry) {
 	if o.Session != nil {
 		r.Turn = o.Totals().Turns
 	}
-	w.job.emit(event.Event{Type: event.RetryMade, Session: o.spec.id, Retry: &r})
+	w.job.emit(event.Event{Type: event.RequestRetried, Session: o.spec.id, Retry: &r})
 }

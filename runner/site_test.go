@@ -305,7 +305,7 @@ func TestTheGroundOfAJobsCommands(t *testing.T) {
 		t.Errorf("closed to the job (-want +got):\n%s", diff)
 	}
 	g.Tell(event.Network{Host: "example.com"})
-	if told := s.of(event.NetworkTried); len(told) != 1 || told[0].Job != "a" || told[0].Network.Host != "example.com" {
+	if told := s.of(event.NetworkRequested); len(told) != 1 || told[0].Job != "a" || told[0].Network.Host != "example.com" {
 		t.Errorf("told %+v", told)
 	}
 }

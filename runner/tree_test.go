@@ -189,7 +189,7 @@ func TestTheStartOfARunNamesItsJobs(t *testing.T) {
 		Elsewhere: []tasks.Job{{ID: "b"}},
 	}, setUp(t).opts)
 	got := r.started()
-	if got.PlanHash != "h" || len(got.Jobs) != 1 || got.Jobs[0].ID != "a" || got.Jobs[0].Shard != 2 || got.Jobs[0].Place != 4 || got.Shard.Total != 3 || len(got.Elsewhere) != 1 {
+	if got.PlanHash != "h" || len(got.Jobs) != 1 || got.Jobs[0].ID != "a" || got.Jobs[0].Shard != 2 || got.Jobs[0].Index != 4 || got.Shard.Total != 3 || len(got.Elsewhere) != 1 {
 		t.Errorf("%+v", got)
 	}
 	for _, c := range []struct {

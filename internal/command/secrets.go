@@ -73,7 +73,7 @@ func withoutSecrets(r *redact.Redactor, emit func(event.Event)) func(event.Event
 		if found := r.JSON(text); &found[0] == &text[0] {
 			emit(e)
 		} else if err := json.Unmarshal(found, &clean); err != nil {
-			emit(event.Event{Type: event.WarningGiven, Job: e.Job, Warning: &event.Warning{Message: "dropped an event of type " + string(e.Type) + ": a secret in it can't be redacted"}})
+			emit(event.Event{Type: event.WarningIssued, Job: e.Job, Warning: &event.Warning{Message: "dropped an event of type " + string(e.Type) + ": a secret in it can't be redacted"}})
 		} else {
 			emit(clean)
 		}

@@ -12,28 +12,28 @@ type Type string
 
 // The event types, as the package documentation describes them.
 const (
-	RunStarted     Type = "run.started"
-	JobStarted     Type = "job.started"
-	PhaseEnded     Type = "phase.ended"
-	SessionStarted Type = "session.started"
-	AttemptStarted Type = "attempt.started"
-	TurnStarted    Type = "turn.started"
-	TextSaid       Type = "text"
-	DeltaCame      Type = "delta"
-	RetryMade      Type = "retry"
-	CallChanged    Type = "call"
-	TurnEnded      Type = "turn.ended"
-	PruneMade      Type = "prune"
-	CompactionMade Type = "compaction"
-	SessionEnded   Type = "session.ended"
-	VerifyEnded    Type = "verify.ended"
-	ChangesFound   Type = "changes"
-	CommitMade     Type = "commit"
-	WorkPublished  Type = "published"
-	JobEnded       Type = "job.ended"
-	NetworkTried   Type = "network"
-	WarningGiven   Type = "warning"
-	RunEnded       Type = "run.ended"
+	RunStarted       Type = "run.started"
+	JobStarted       Type = "job.started"
+	PhaseEnded       Type = "phase.ended"
+	SessionStarted   Type = "session.started"
+	AttemptStarted   Type = "attempt.started"
+	TurnStarted      Type = "turn.started"
+	ModelText        Type = "text"
+	ModelDelta       Type = "delta"
+	RequestRetried   Type = "retry"
+	CallUpdated      Type = "call"
+	TurnEnded        Type = "turn.ended"
+	Pruned           Type = "prune"
+	Compacted        Type = "compaction"
+	SessionEnded     Type = "session.ended"
+	VerifyEnded      Type = "verify.ended"
+	ChangesFound     Type = "changes"
+	Committed        Type = "commit"
+	CommitPublished  Type = "published"
+	JobEnded         Type = "job.ended"
+	NetworkRequested Type = "network"
+	WarningIssued    Type = "warning"
+	RunEnded         Type = "run.ended"
 )
 
 // Event is one line of the stream. Seq and Time are set by the [Stream] that
@@ -106,7 +106,7 @@ type PlannedJob struct {
 	Model   string            `json:"model"`
 	Profile string            `json:"profile"`
 
-	Place    int    `json:"place,omitempty"`    // its index in the entire plan, from 1; 0 if unknown
+	Index    int    `json:"place,omitempty"`    // its index in the entire plan, from 1; 0 if unknown
 	Shard    int    `json:"shard,omitempty"`    // index of the shard with this job, from 1; 0 without shards
 	Location string `json:"location,omitempty"` // the repository as a line of a repository list: a path, "copy:PATH" or a URL, optionally with " ref=REF"
 }
@@ -234,7 +234,7 @@ type Call struct {
 // conversation, or new results whose total is too long were shortened to their
 // start and end. Before and After are estimates of the conversation's tokens.
 type Prune struct {
-	Answers int   `json:"answers"` // number of results that were removed or shortened
+	Results int   `json:"answers"` // number of results that were removed or shortened
 	Before  int64 `json:"before"`
 	After   int64 `json:"after"`
 }
@@ -253,7 +253,7 @@ type Compaction struct {
 	Messages  int    `json:"messages"` // number of messages that the summary replaces
 	Before    int64  `json:"before"`
 	After     int64  `json:"after"`
-	Makeshift bool   `json:"makeshift,omitempty"` // the model returned no summary: the shortened conversation is used instead
+	NoSummary bool   `json:"makeshift,omitempty"` // the model returned no summary: the shortened conversation is used instead
 }
 
 // Verify is the payload of verify.ended.

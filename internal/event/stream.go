@@ -43,7 +43,7 @@ func NewStream(now func() time.Time, sinks ...Sink) *Stream {
 func (s *Stream) Emit(e Event) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if e.Type != DeltaCame {
+	if e.Type != ModelDelta {
 		s.seq++
 		e.Seq = s.seq
 	}
@@ -66,7 +66,7 @@ func (s *Stream) Err() error {
 // each, so that a kill can truncate only the last line.
 func JSONL(w io.Writer) Sink {
 	return SinkFunc(func(e Event) error {
-		if e.Type == DeltaCame {
+		if e.Type == ModelDelta {
 			return nil
 		}
 		line, err := json.Marshal(e)

@@ -44,8 +44,8 @@ func TestStoredStreamRoundTrip(t *testing.T) {
 		return nil
 	}), JSONL(&b))
 	s.Emit(Event{Type: RunStarted, Run: &Run{ID: "r1", Manifest: []string{"m.yaml"}, Jobs: []PlannedJob{{ID: "j1", Matrix: map[string]string{"v": "1"}}}}})
-	s.Emit(Event{Type: DeltaCame, Job: "j1", Delta: &Delta{Kind: "text", Text: "he"}})
-	s.Emit(Event{Type: CallChanged, Job: "j1", Session: "s1", Call: &Call{
+	s.Emit(Event{Type: ModelDelta, Job: "j1", Delta: &Delta{Kind: "text", Text: "he"}})
+	s.Emit(Event{Type: CallUpdated, Job: "j1", Session: "s1", Call: &Call{
 		ID: "c1", Tool: "read", Input: json.RawMessage(`{"filePath":"a\nb"}`), Status: CallDenied,
 		Decision: &Decision{Effect: "deny", Rule: "read: {\"*\": deny}", Source: "m.yaml:3"}, Error: "denied\u2028", StartedAt: time.Unix(1, 5).UTC(),
 	}})
@@ -59,7 +59,7 @@ func TestStoredStreamRoundTrip(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if live[1].Type != DeltaCame || live[1].Seq != 0 {
+	if live[1].Type != ModelDelta || live[1].Seq != 0 {
 		t.Errorf("a delta is sent live as %+v", live[1])
 	}
 	if diff := cmp.Diff(append(live[:1:1], live[2:]...), stored); diff != "" {
@@ -100,7 +100,7 @@ func TestFailedSinkIsNotCalledAgain(t *testing.T) {
 		t.Errorf("before anything: %v", err)
 	}
 	for range 4 {
-		s.Emit(Event{Type: TextSaid})
+		s.Emit(Event{Type: ModelText})
 	}
 	if small.calls != 2 || asked != 1 || large.calls != 4 {
 		t.Errorf("called %d, %d and %d times", small.calls, asked, large.calls)
@@ -121,7 +121,7 @@ func TestConcurrentProducersHaveOneOrder(t *testing.T) {
 	for i := range 8 {
 		group.Go(func() {
 			for range 20 {
-				s.Emit(Event{Type: TextSaid, Job: fmt.Sprint(i)})
+				s.Emit(Event{Type: ModelText, Job: fmt.Sprint(i)})
 			}
 		})
 	}
@@ -220,7 +220,7 @@ func FuzzRead(f *testing.F) {
 		sink := JSONL(&b)
 		var kept []Event
 		for _, e := range events {
-			if e.Type == DeltaCame {
+			if e.Type == ModelDelta {
 				continue
 			}
 			if err := sink.Emit(e); err != nil {

@@ -34,7 +34,7 @@ func (l *EventLog) Emit(e event.Event) error {
 	defer l.mu.Unlock()
 	if err == nil && l.fault == nil {
 		err = l.write(line.Bytes())
-		if err == nil && (e.Type == event.JobEnded || e.Type == event.CommitMade || e.Type == event.RunEnded) {
+		if err == nil && (e.Type == event.JobEnded || e.Type == event.Committed || e.Type == event.RunEnded) {
 			err = l.file.Sync()
 			line.Reset()
 		}

@@ -86,7 +86,7 @@ func endedBy(emit func(event.Event), fold *report.Fold, fault error) bool {
 }
 
 func warningOf(text string) event.Event {
-	return event.Event{Type: event.WarningGiven, Warning: &event.Warning{Message: text}}
+	return event.Event{Type: event.WarningIssued, Warning: &event.Warning{Message: text}}
 }
 
 // makeRoom removes saved outputs if the disk is full, and reports whether that freed

@@ -100,7 +100,7 @@ func TestLongPlan(t *testing.T) {
 	var text bytes.Buffer
 	s := event.NewStream(noon, event.JSONL(&text))
 	s.Emit(event.Event{Type: event.RunStarted, Run: &event.Run{ID: "long", Jobs: jobs}})
-	s.Emit(event.Event{Type: event.TextSaid, Text: &event.Text{Text: strings.Repeat("x", maxLast)}})
+	s.Emit(event.Event{Type: event.ModelText, Text: &event.Text{Text: strings.Repeat("x", maxLast)}})
 	ends, err := readEnds(bytes.NewReader(text.Bytes()), int64(text.Len()))
 	if err != nil || len(ends.run.Jobs) != len(jobs) || ends.end != nil || !ends.last.IsZero() {
 		t.Errorf("%+v, %v", ends, err)

@@ -144,7 +144,7 @@ func (s *Session) count(results []model.Message) {
 }
 
 func (s *Session) emitCall(c event.Call) {
-	s.emit(event.Event{Type: event.CallChanged, Call: &c})
+	s.emit(event.Event{Type: event.CallUpdated, Call: &c})
 }
 
 // rawInput returns the arguments of a call for its record: unchanged if they are

@@ -45,7 +45,7 @@ func (s *Session) compact(ctx context.Context, room int64, why string) (called b
 		return true, end
 	}
 	if strings.TrimSpace(text) == "" {
-		told.Makeshift = true
+		told.NoSummary = true
 		text = render(s.messages[first:cut], min(makeshift, int(room)))
 	}
 	said := model.Message{Role: model.User, Text: handover + strings.TrimSpace(text) + "\n</summary>"}
@@ -55,7 +55,7 @@ func (s *Session) compact(ctx context.Context, room int64, why string) (called b
 		s.cfg.Transcript(said)
 	}
 	told.Turn, told.After = s.Totals().Turns, s.estimate()
-	s.emit(event.Event{Type: event.CompactionMade, Compaction: told})
+	s.emit(event.Event{Type: event.Compacted, Compaction: told})
 	return true, nil
 }
 

@@ -140,11 +140,11 @@ func TestALongSessionStaysWithinTheWindow(t *testing.T) {
 				c.Model, c.Window, c.MostOutput = m, window, 16_000
 				c.Emit = func(ev event.Event) {
 					switch ev.Type {
-					case event.PruneMade:
+					case event.Pruned:
 						e.changed, prunes = true, append(prunes, e.made)
-					case event.CompactionMade:
+					case event.Compacted:
 						e.changed, compactions = true, append(compactions, e.made)
-						if c := ev.Compaction; c.Turn == 0 || c.Messages == 0 || c.Makeshift || c.After >= c.Before || c.Reason != event.WindowFull {
+						if c := ev.Compaction; c.Turn == 0 || c.Messages == 0 || c.NoSummary || c.After >= c.Before || c.Reason != event.WindowFull {
 							t.Errorf("%+v", c)
 						}
 					default: // no other event is about room

@@ -104,7 +104,7 @@ func (s *Session) prune(room int64) bool {
 		s.messages[i].Text, s.messages[i].Attachments = pruned, nil
 	}
 	s.counted -= counted
-	s.emit(event.Event{Type: event.PruneMade, Prune: &event.Prune{Answers: len(old), Before: before, After: s.estimate()}})
+	s.emit(event.Event{Type: event.Pruned, Prune: &event.Prune{Results: len(old), Before: before, After: s.estimate()}})
 	return true
 }
 
@@ -138,7 +138,7 @@ func (s *Session) squeeze(room int64) bool {
 	if shortened == 0 {
 		return false
 	}
-	s.emit(event.Event{Type: event.PruneMade, Prune: &event.Prune{Answers: shortened, Before: before, After: s.estimate()}})
+	s.emit(event.Event{Type: event.Pruned, Prune: &event.Prune{Results: shortened, Before: before, After: s.estimate()}})
 	return true
 }
 

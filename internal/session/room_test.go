@@ -123,7 +123,7 @@ func TestWhateverMakesRoomKeepsCallsAndAnswersTogether(t *testing.T) {
 			}
 		}
 	}
-	if seen[event.PruneMade] < 10 || seen[event.CompactionMade] < 10 {
+	if seen[event.Pruned] < 10 || seen[event.Compacted] < 10 {
 		t.Errorf("the test hardly tests anything: %v", seen)
 	}
 }
@@ -177,7 +177,7 @@ func TestAConversationThatTheProviderRefusesIsCompactedOnce(t *testing.T) {
 			for _, e := range s.events {
 				if c := e.Compaction; c != nil {
 					made++
-					if c.Reason != event.WindowRefused || c.Makeshift != tt.makeshift {
+					if c.Reason != event.WindowRefused || c.NoSummary != tt.makeshift {
 						t.Errorf("%+v", c)
 					}
 				}
@@ -266,7 +266,7 @@ func TestOnlyOldResultsAreRemovedAndSkillsStay(t *testing.T) {
 		t.Errorf("removed are %s", got)
 	}
 	p := s.events[0].Prune
-	if p == nil || p.Answers != 5 || p.Before-p.After < 60_000 || p.After != s.estimate() {
+	if p == nil || p.Results != 5 || p.Before-p.After < 60_000 || p.After != s.estimate() {
 		t.Errorf("told is %+v; estimated are %d", p, s.estimate())
 	}
 }

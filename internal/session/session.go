@@ -188,7 +188,7 @@ func (s *Session) add(m model.Message) {
 }
 
 func (s *Session) delta(d model.Delta) {
-	s.emit(event.Event{Type: event.DeltaCame, Delta: &event.Delta{Kind: string(d.Kind), Call: d.Call, Text: d.Text}})
+	s.emit(event.Event{Type: event.ModelDelta, Delta: &event.Delta{Kind: string(d.Kind), Call: d.Call, Text: d.Text}})
 }
 
 func (s *Session) emit(e event.Event) {

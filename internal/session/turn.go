@@ -102,7 +102,7 @@ func (s *Session) ask(ctx context.Context, req model.Request, n need) (resp mode
 		return resp, nil, requestFailed(ctx, err)
 	}
 	if resp.Text != "" || resp.Reasoning != "" {
-		s.emit(event.Event{Type: event.TextSaid, Text: &event.Text{Turn: turn, Text: resp.Text, Reasoning: resp.Reasoning}})
+		s.emit(event.Event{Type: event.ModelText, Text: &event.Text{Turn: turn, Text: resp.Text, Reasoning: resp.Reasoning}})
 	}
 	return resp, func() { s.emit(event.Event{Type: event.TurnEnded, Turn: ended}) }, nil
 }

@@ -44,15 +44,15 @@ func FuzzLog(f *testing.F) {
 		events := []event.Event{
 			{Type: event.RunStarted, Run: &event.Run{ID: "r", Jobs: []event.PlannedJob{{ID: "a"}, {ID: "b"}}}},
 			{Type: event.JobStarted, Job: "a", JobStart: &event.JobStart{Workspace: text}},
-			{Type: event.TextSaid, Job: "a", Text: &event.Text{Text: text}},
-			{Type: event.RetryMade, Job: "a", Retry: &event.Retry{Error: text}},
-			{Type: event.CallChanged, Job: "a", Call: &event.Call{Tool: text, Title: text, Status: event.CallCompleted}},
-			{Type: event.CallChanged, Job: "a", Call: &event.Call{Tool: text, Error: text, Status: event.CallError}},
-			{Type: event.CallChanged, Job: "a", Call: &event.Call{Tool: text, Error: text, Status: event.CallDenied}},
+			{Type: event.ModelText, Job: "a", Text: &event.Text{Text: text}},
+			{Type: event.RequestRetried, Job: "a", Retry: &event.Retry{Error: text}},
+			{Type: event.CallUpdated, Job: "a", Call: &event.Call{Tool: text, Title: text, Status: event.CallCompleted}},
+			{Type: event.CallUpdated, Job: "a", Call: &event.Call{Tool: text, Error: text, Status: event.CallError}},
+			{Type: event.CallUpdated, Job: "a", Call: &event.Call{Tool: text, Error: text, Status: event.CallDenied}},
 			{Type: event.VerifyEnded, Job: "a", Verify: &event.Verify{Name: text, ExitCode: 1, Tail: text}},
-			{Type: event.CommitMade, Job: "a", Commit: &event.Commit{Hash: text, Branch: text, Message: text}},
-			{Type: event.WarningGiven, Job: "a", Warning: &event.Warning{Message: text}},
-			{Type: event.WarningGiven, Warning: &event.Warning{Message: text}},
+			{Type: event.Committed, Job: "a", Commit: &event.Commit{Hash: text, Branch: text, Message: text}},
+			{Type: event.WarningIssued, Job: "a", Warning: &event.Warning{Message: text}},
+			{Type: event.WarningIssued, Warning: &event.Warning{Message: text}},
 			{Type: event.JobEnded, Job: "a", JobEnd: &event.JobEnd{Outcome: event.Failed, Reason: text, FinalMessage: text}},
 		}
 		var console, github, lines strings.Builder

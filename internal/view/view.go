@@ -88,24 +88,24 @@ func line(e event.Event) logLine {
 		if e.Attempt.Number > 1 {
 			return logLine{zerolog.InfoLevel, fmt.Sprintf("attempt %d", e.Attempt.Number)}
 		}
-	case event.TextSaid:
+	case event.ModelText:
 		return logLine{zerolog.InfoLevel, "model: " + e.Text.Text}
-	case event.RetryMade:
+	case event.RequestRetried:
 		if e.Retry.To != "" {
 			return logLine{zerolog.WarnLevel, fmt.Sprintf("%s failed, falling back to %s: %s", e.Retry.From, e.Retry.To, e.Retry.Error)}
 		}
 		return logLine{zerolog.WarnLevel, fmt.Sprintf("model request failed, retrying in %s: %s", figures.Duration(e.Retry.WaitMS), e.Retry.Error)}
-	case event.CallChanged:
+	case event.CallUpdated:
 		return callLine(e.Call)
-	case event.PruneMade:
-		return logLine{zerolog.InfoLevel, fmt.Sprintf("pruned %s (from about %d to %d tokens)", figures.Count(e.Prune.Answers, "tool result"), e.Prune.Before, e.Prune.After)}
-	case event.CompactionMade:
+	case event.Pruned:
+		return logLine{zerolog.InfoLevel, fmt.Sprintf("pruned %s (from about %d to %d tokens)", figures.Count(e.Prune.Results, "tool result"), e.Prune.Before, e.Prune.After)}
+	case event.Compacted:
 		return logLine{zerolog.InfoLevel, fmt.Sprintf("compacted %s into a summary (from about %d to %d tokens)", figures.Count(e.Compaction.Messages, "message"), e.Compaction.Before, e.Compaction.After)}
 	case event.VerifyEnded:
 		return verifyLine(e.Verify)
-	case event.CommitMade:
+	case event.Committed:
 		return logLine{zerolog.InfoLevel, fmt.Sprintf("committed %.10s on %s", e.Commit.Hash, e.Commit.Branch)}
-	case event.WarningGiven:
+	case event.WarningIssued:
 		return logLine{zerolog.WarnLevel, e.Warning.Message}
 	case event.JobEnded:
 		return endLine(e.JobEnd)

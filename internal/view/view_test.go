@@ -26,9 +26,9 @@ func sample() []event.Event {
 		{Type: event.RunStarted, Run: &event.Run{ID: "r1", Jobs: []event.PlannedJob{{ID: "a"}, {ID: "b"}}}},
 		{Type: event.JobStarted, Job: "a", JobStart: &event.JobStart{Workspace: "/w"}},
 		{Type: event.TurnStarted, Job: "a", Turn: &event.Turn{Number: 1}},
-		{Type: event.TextSaid, Job: "a", Text: &event.Text{Turn: 1, Text: hostile}},
-		{Type: event.CallChanged, Job: "a", Call: &event.Call{Tool: "bash", Title: "::warning::x", Status: event.CallCompleted, ElapsedMS: 1200}},
-		{Type: event.CallChanged, Job: "a", Call: &event.Call{Tool: "write", Status: event.CallDenied, Error: `denied: edit "x"`}},
+		{Type: event.ModelText, Job: "a", Text: &event.Text{Turn: 1, Text: hostile}},
+		{Type: event.CallUpdated, Job: "a", Call: &event.Call{Tool: "bash", Title: "::warning::x", Status: event.CallCompleted, ElapsedMS: 1200}},
+		{Type: event.CallUpdated, Job: "a", Call: &event.Call{Tool: "write", Status: event.CallDenied, Error: `denied: edit "x"`}},
 		{Type: event.TurnEnded, Job: "a", Turn: &event.Turn{Number: 1, CostUSD: &usd}},
 		{Type: event.VerifyEnded, Job: "a", Verify: &event.Verify{Name: "tests", ExitCode: 1, ElapsedMS: 900}},
 		{Type: event.JobEnded, Job: "a", JobEnd: &event.JobEnd{Outcome: event.Failed, Reason: "verify tests failed\n::error::x 100%", Attempts: 1, Turns: 1, CostUSD: &usd, ElapsedMS: 2500}},
@@ -80,8 +80,8 @@ func TestConsoleNamesSubagents(t *testing.T) {
 		{Type: event.TurnStarted, Session: "a", Turn: &event.Turn{Number: 3}},
 		{Type: event.SessionStarted, Session: "a.1", SessionInfo: &event.Session{Agent: "explore", Parent: "a"}},
 		{Type: event.TurnStarted, Session: "a.1", Turn: &event.Turn{Number: 1}},
-		{Type: event.TextSaid, Session: "a.1", Text: &event.Text{Turn: 1, Text: "Nothing found."}},
-		{Type: event.CallChanged, Session: "a", Call: &event.Call{Tool: "task", Title: "look", Status: event.CallCompleted}},
+		{Type: event.ModelText, Session: "a.1", Text: &event.Text{Turn: 1, Text: "Nothing found."}},
+		{Type: event.CallUpdated, Session: "a", Call: &event.Call{Tool: "task", Title: "look", Status: event.CallCompleted}},
 		{Type: event.VerifyEnded, Verify: &event.Verify{Name: "tests", Passed: true, In: event.InClean}},
 	} {
 		e.Job = "a"
