@@ -116,7 +116,7 @@ func (p *preflight) onRemote(ctx context.Context, j tasks.Job, o *origin, s star
 	}
 	b := branchAt{tip: branches[j.Commit.Branch], where: "on " + s.remote.String(), remote: true}
 	if b.tip != "" && (j.Commit.IfExists == tasks.ReplaceIfExists || j.Commit.IfExists == tasks.AppendIfExists) {
-		ctx, cancel := context.WithTimeoutCause(ctx, fetchTime, fmt.Errorf("timed out after %s", fetchTime))
+		ctx, cancel := context.WithTimeoutCause(ctx, fetchTimeout, fmt.Errorf("timed out after %s", fetchTimeout))
 		defer cancel()
 		if b.tip, err = remote.Fetch(ctx, o.repo.Git, s.remote, j.Commit.Branch); err != nil {
 			s.skip, err = cannotAsk(err)

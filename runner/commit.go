@@ -35,7 +35,7 @@ type landing struct {
 func (l *landing) findChanges(ctx context.Context) *stop {
 	cs, err := l.site.tree.Changes(ctx, l.site.before, protected(l.job.spec, l.site.below))
 	if err == nil {
-		err = l.warnOfElsewhere(ctx)
+		err = l.warnOutsideWorkspace(ctx)
 	}
 	if err != nil {
 		return gitFailed(ctx, "find the job's changes", err)
@@ -47,16 +47,16 @@ func (l *landing) findChanges(ctx context.Context) *stop {
 	}
 	l.job.emit(event.Event{Type: event.ChangesFound, Changes: changes})
 	if len(cs.Protected) > 0 {
-		l.job.warn(fmt.Sprintf("changes of protected paths are excluded from the commit: %s", someOf(cs.Protected)))
+		l.job.warn(fmt.Sprintf("changes of protected paths are excluded from the commit: %s", firstThree(cs.Protected)))
 	}
 	for _, refused := range cs.Refused {
 		l.job.warn(fmt.Sprintf("%s can't be committed: %s", refused.Path, refused.Reason))
 	}
-	l.warnOfMixed(cs)
+	l.warnMixedCommit(cs)
 	if len(changes) == 0 {
 		switch {
 		case l.job.spec.RequireChanges && len(cs.Protected) > 0:
-			return &stop{code: event.CodeFailed, detail: "the task requires changes, and all that were made are of protected paths: " + someOf(cs.Protected)}
+			return &stop{code: event.CodeFailed, detail: "the task requires changes, and all that were made are of protected paths: " + firstThree(cs.Protected)}
 		case l.job.spec.RequireChanges:
 			return &stop{code: event.CodeFailed, detail: "the task requires changes and nothing was changed"}
 		}
@@ -77,7 +77,7 @@ func (l *landing) findChanges(ctx context.Context) *stop {
 
 // warnOfElsewhere warns of changes in a job's worktree outside of the workspace, which
 // only commands without a sandbox can make: they are lost.
-func (l *landing) warnOfElsewhere(ctx context.Context) error {
+func (l *landing) warnOutsideWorkspace(ctx context.Context) error {
 	if l.site.below == "" || l.site.inPlace || l.job.opts.Level == sandbox.Full || l.job.opts.Level == sandbox.Partial {
 		return nil
 	}
@@ -96,14 +96,14 @@ func (l *landing) warnOfElsewhere(ctx context.Context) error {
 		}
 	}
 	if len(elsewhere) > 0 {
-		l.job.warn(fmt.Sprintf("changes outside of the workspace %s are excluded: %s", l.site.below, someOf(elsewhere)))
+		l.job.warn(fmt.Sprintf("changes outside of the workspace %s are excluded: %s", l.site.below, firstThree(elsewhere)))
 	}
 	return nil
 }
 
 // warnOfMixed warns of files with changes of both the user and the job: the commit
 // contains both.
-func (l *landing) warnOfMixed(cs *gitops.ChangeSet) {
+func (l *landing) warnMixedCommit(cs *gitops.ChangeSet) {
 	if l.job.spec.Commit == nil {
 		return
 	}
@@ -114,7 +114,7 @@ func (l *landing) warnOfMixed(cs *gitops.ChangeSet) {
 		}
 	}
 	if len(mixed) > 0 {
-		l.job.warn(fmt.Sprintf("previously uncommitted changes are committed together with those of the job in %s", someOf(mixed)))
+		l.job.warn(fmt.Sprintf("previously uncommitted changes are committed together with those of the job in %s", firstThree(mixed)))
 	}
 }
 

@@ -324,7 +324,7 @@ func TestChangesBesideTheWorkspaceAreAWarning(t *testing.T) {
 	}
 	s.events = nil
 	l.job.opts.Level = sandbox.Full // whose commands can't write there
-	if err := l.warnOfElsewhere(t.Context()); err != nil || s.warnings() != "" {
+	if err := l.warnOutsideWorkspace(t.Context()); err != nil || s.warnings() != "" {
 		t.Errorf("%v; warnings: %s", err, s.warnings())
 	}
 }

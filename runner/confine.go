@@ -25,7 +25,7 @@ import (
 
 // Ground is the input of OpenConfinement: the directories, profile and limits of the
 // commands of one job or tool call.
-type Ground struct {
+type CommandEnv struct {
 	Level     sandbox.Level // only A and B confine
 	Workspace string
 	Tree      string             // readable work tree that contains the workspace; "" for none
@@ -62,7 +62,7 @@ type Confinement struct {
 // Furnish creates the private directories and sets the environment of commands: the
 // variables that the profile allows, TMPDIR, and HOME if commands are confined or HOME
 // is not set.
-func (g *Ground) Furnish() error {
+func (g *CommandEnv) Prepare() error {
 	for _, dir := range []string{g.Home, g.Tmp} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return fmt.Errorf("create a private directory: %w", err)
@@ -76,11 +76,11 @@ func (g *Ground) Furnish() error {
 }
 
 // confines reports whether the level confines commands.
-func (g *Ground) confines() bool { return g.Level == sandbox.Full || g.Level == sandbox.Partial }
+func (g *CommandEnv) confines() bool { return g.Level == sandbox.Full || g.Level == sandbox.Partial }
 
 // OpenConfinement creates the sandbox for a profile, after Furnish. The caller closes it
 // after its commands have ended.
-func OpenConfinement(ctx context.Context, g Ground) (c *Confinement, err error) {
+func OpenConfinement(ctx context.Context, g CommandEnv) (c *Confinement, err error) {
 	c = &Confinement{Env: g.Env}
 	if c.within = g.within; c.within != nil {
 		c.growth = c.within.growth
@@ -135,7 +135,7 @@ func (c *Confinement) Confine() proc.Confine {
 
 // Beside returns the function that monitors disk usage while a command runs; nil for no
 // limit.
-func (c *Confinement) Beside() func(context.Context) error {
+func (c *Confinement) Monitor() func(context.Context) error {
 	if c == nil || c.growth == nil {
 		return nil
 	}
@@ -168,9 +168,9 @@ func (c *Confinement) Close() error {
 }
 
 // spec returns which paths commands can read and write.
-func (c *Confinement) spec(g Ground) (sandbox.Spec, error) {
+func (c *Confinement) spec(g CommandEnv) (sandbox.Spec, error) {
 	spec := sandbox.Spec{Workspace: g.Workspace, Home: g.Home, TmpDir: g.Tmp, Hidden: g.Hidden, Limits: limits(g.Limits)}
-	spec.Hidden = append(slices.Clip(spec.Hidden), filesOfCI(g)...)
+	spec.Hidden = append(slices.Clip(spec.Hidden), ciFiles(g)...)
 	if g.Profile.Allows(permission.Git, ".git/config") {
 		spec.Writable = append(spec.Writable, g.Git...)
 	} else {
@@ -214,7 +214,7 @@ func limits(l tasks.Limits) sandbox.Limits {
 
 // growing returns the directories that count for the disk limit: those that only the job
 // uses. None contains another.
-func (g Ground) growing() []string {
+func (g CommandEnv) growing() []string {
 	dirs := []string{g.Workspace}
 	private := []string{g.Tmp, g.Home}
 	if !g.confines() {
@@ -252,8 +252,8 @@ func granted(p permission.Profile) (writable, readable []string) {
 }
 
 // network returns the network access: none, or a proxy to the hosts of the profile.
-func (c *Confinement) network(ctx context.Context, g Ground) (sandbox.Network, error) {
-	allowed, err := wayOut(g.Profile)
+func (c *Confinement) network(ctx context.Context, g CommandEnv) (sandbox.Network, error) {
+	allowed, err := networkFilter(g.Profile)
 	if err != nil || allowed == nil {
 		return sandbox.Network{}, err
 	}
@@ -276,7 +276,7 @@ func (c *Confinement) network(ctx context.Context, g Ground) (sandbox.Network, e
 
 // wayOut returns a function that checks whether a profile and its maximum profile allow
 // a host; nil if they allow none.
-func wayOut(p permission.Profile) (func(host string, port int, ip netip.Addr) error, error) {
+func networkFilter(p permission.Profile) (func(host string, port int, ip netip.Addr) error, error) {
 	n := p.Network
 	if !n.Allow && len(n.Hosts) == 0 {
 		return nil, nil //nolint:nilnil // no network
@@ -288,7 +288,7 @@ func wayOut(p permission.Profile) (func(host string, port int, ip netip.Addr) er
 	if p.Ceiling == nil {
 		return hosts.Allowed, nil
 	}
-	most, err := wayOut(*p.Ceiling)
+	most, err := networkFilter(*p.Ceiling)
 	if most == nil {
 		return nil, err
 	}
@@ -310,10 +310,10 @@ func attempt(a proxy.Attempt) event.Network {
 
 // maxOver is the number of consecutive commands that can end above the disk limit before
 // the job fails. The first was killed because of the limit; the others can clean up.
-const maxOver = 5
+const maxExcess = 5
 
 // inBounds returns the stop of a job that ends above its disk limit.
-func (s *site) inBounds(ctx context.Context) *stop {
+func (s *site) checkDiskLimit(ctx context.Context) *stop {
 	if s.sandbox == nil || s.sandbox.growth.Over() == 0 {
 		return nil
 	}

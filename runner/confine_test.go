@@ -33,7 +33,7 @@ func TestTheWayOutIsWhatAProfileAndItsCeilingsAllow(t *testing.T) {
 		{"a private name in both", network(false, "db.example.com"), network(true, "db.example.com"), "db.example.com", private, true, false},
 	}
 	for _, tt := range tests {
-		allowed, err := wayOut(tt.own.Under(tt.most))
+		allowed, err := networkFilter(tt.own.Under(tt.most))
 		if err != nil || (allowed == nil) != tt.none {
 			t.Errorf("%s: missing: %v, %v", tt.name, allowed == nil, err)
 			continue

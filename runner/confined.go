@@ -60,8 +60,8 @@ func (j *job) setupConfinement(ctx context.Context, s *site) (*Confinement, erro
 
 // ground is what commands under a profile are confined to. Its private
 // directories are the job's: all of its sessions share them.
-func (j *job) ground(s *site, p permission.Profile) (Ground, error) {
-	g := Ground{
+func (j *job) ground(s *site, p permission.Profile) (CommandEnv, error) {
+	g := CommandEnv{
 		Level: j.opts.Level, Workspace: s.space.Dir(), Home: filepath.Join(j.opts.Work, "home", j.spec.ID), Tmp: filepath.Join(j.opts.Work, "tmp", j.spec.ID),
 		Tree: s.tree.Root(), Git: []string{s.tree.Git.Own, s.tree.Git.Common}, InPlace: s.inPlace,
 		Profile: p, Caches: j.opts.Caches, Getenv: j.opts.Getenv, Tools: j.plan.Tools, Limits: j.spec.Limits, Now: j.opts.Now,
@@ -71,13 +71,13 @@ func (j *job) ground(s *site, p permission.Profile) (Ground, error) {
 	tree := cmp.Or(g.Tree, g.Workspace)
 	for _, dir := range j.private(s) {
 		if rel, err := filepath.Rel(tree, dir); err == nil && filepath.IsLocal(rel) {
-			g.Hidden = append(g.Hidden, filepath.Join(tree, upToOwn(rel)))
+			g.Hidden = append(g.Hidden, filepath.Join(tree, millhandPrefix(rel)))
 		}
 	}
 	if err := j.opts.Dir.Mkdir(path.Join("outputs", j.spec.ID)); err == nil { // a full disk ends no job; what is kept can be read by the tools
 		g.Readable = append(g.Readable, j.outputs().Path())
 	}
-	err := g.Furnish()
+	err := g.Prepare()
 	return g, err
 }
 
@@ -96,7 +96,7 @@ func (j *job) private(s *site) []string {
 
 // upToOwn shortens a relative path to the first .millhand in it, which as a
 // whole is millhand's own.
-func upToOwn(rel string) string {
+func millhandPrefix(rel string) string {
 	names := strings.Split(rel, string(filepath.Separator))
 	if at := slices.Index(names, ".millhand"); at >= 0 {
 		names = names[:at+1]

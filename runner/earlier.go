@@ -13,7 +13,7 @@ import (
 
 // mostBehind is the maximum number of commits by which a remote's branch is recognised
 // as behind ours.
-const mostBehind = 256
+const maxBehind = 256
 
 // unpushed reports whether a job only has to push its branch: an earlier run committed
 // the same work, and was killed before its push, or the push failed. It then sets s.
@@ -24,7 +24,7 @@ func (p *preflight) unpushed(ctx context.Context, j tasks.Job, o *origin, s *sta
 	if tip == "" || j.Publish != tasks.PublishPush || j.Commit.IfExists == tasks.ReplaceIfExists {
 		return false, nil
 	}
-	line, err := o.repo.FirstParents(tip, mostBehind)
+	line, err := o.repo.FirstParents(tip, maxBehind)
 	if err != nil {
 		return false, err
 	}
@@ -74,7 +74,7 @@ func finishes(message string, j tasks.Job, base string) bool {
 
 // Earlier returns the commit of an earlier run that a job only pushes; the zero value if
 // the job runs.
-func (r *Ready) Earlier(job string) event.Commit { return r.starts[job].earlier }
+func (r *PreflightResult) Earlier(job string) event.Commit { return r.starts[job].earlier }
 
 // landEarlier returns the landing of a job whose work an earlier run has committed.
 func (j *job) landEarlier() *landing {

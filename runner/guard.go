@@ -23,7 +23,7 @@ type guard struct {
 //
 // An existing guard is shared: a command may have tampered with the files before a
 // second guard saves them.
-func newGuard(g Ground) (*guard, error) {
+func newGuard(g CommandEnv) (*guard, error) {
 	if g.within != nil && g.within.guard != nil {
 		return g.within.guard, nil
 	}
@@ -63,10 +63,10 @@ func tampering(changed []string, err error) error {
 		Rule:    "git's own files are written only if the profile says \"git: write\"",
 		NoRule:  true,
 		Source:  "built in",
-		Why:     fmt.Sprintf("a command changed them (%s); they were restored", someOf(changed)),
+		Why:     fmt.Sprintf("a command changed them (%s); they were restored", firstThree(changed)),
 	}
 	if err != nil {
-		d.Why = fmt.Sprintf("a command changed them (%s), and restoring them failed: %v", someOf(changed), err)
+		d.Why = fmt.Sprintf("a command changed them (%s), and restoring them failed: %v", firstThree(changed), err)
 	}
 	return &permission.Error{Decision: d}
 }
@@ -89,7 +89,7 @@ func (j *job) tampered(err error) {
 }
 
 // heldTo returns the end of a phase; tampering takes precedence.
-func (j *job) heldTo(end *stop) *stop {
+func (j *job) checkGuard(end *stop) *stop {
 	j.breach.mu.Lock()
 	defer j.breach.mu.Unlock()
 	var denied *permission.Error

@@ -65,7 +65,7 @@ func (r *run) restoreHeaders(ctx context.Context) {
 
 // filesOfCI returns the directory of a CI system for files of steps, such as the
 // credentials of the checkout. It could be in a directory that commands can read.
-func filesOfCI(g Ground) []string {
+func ciFiles(g CommandEnv) []string {
 	dir := g.Getenv("RUNNER_TEMP")
 	if !filepath.IsAbs(dir) {
 		return nil

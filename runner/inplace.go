@@ -66,7 +66,7 @@ func (p *preflight) free(j tasks.Job, o *origin) error {
 		return err
 	}
 	if len(dirty) > 0 {
-		return refuse(event.CodeDirty, "%s would be changed in place but has uncommitted changes (%s): commit or stash them, or set allow_dirty: true", filepath.Join(o.repo.Root(), o.below), someOf(dirty))
+		return refuse(event.CodeDirty, "%s would be changed in place but has uncommitted changes (%s): commit or stash them, or set allow_dirty: true", filepath.Join(o.repo.Root(), o.below), firstThree(dirty))
 	}
 	return nil
 }

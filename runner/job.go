@@ -50,7 +50,7 @@ func (j *job) phases(p *progress) []phase {
 			p.result, end = j.work(ctx, p.site)
 			return end
 		}},
-		{name: "disk", run: func(ctx context.Context) *stop { return p.site.inBounds(ctx) }},
+		{name: "disk", run: func(ctx context.Context) *stop { return p.site.checkDiskLimit(ctx) }},
 		{name: "changes", ends: true, run: func(ctx context.Context) *stop { // otherwise it would be repeated to save the changes
 			p.landing = &landing{job: j, site: p.site}
 			return p.landing.findChanges(ctx)
@@ -68,7 +68,7 @@ func (j *job) execute(ctx context.Context) event.JobEnd {
 	p := &progress{result: noResult()}
 	defer func() {
 		if p.site != nil {
-			j.leave(after, p.site, p.unkept())
+			j.releaseSite(after, p.site, p.unsaved())
 		}
 	}()
 	ctx, j.end = context.WithCancelCause(ctx)
@@ -80,7 +80,7 @@ func (j *job) execute(ctx context.Context) event.JobEnd {
 		if phase.ends {
 			within = after
 		}
-		end = j.heldTo(phase.run(within))
+		end = j.checkGuard(phase.run(within))
 		j.emit(event.Event{Type: event.PhaseEnded, Phase: &event.Phase{
 			Name: phase.name, ElapsedMS: j.opts.Now().Sub(began).Milliseconds(), Error: reasonOf(end),
 		}})
@@ -97,12 +97,12 @@ func (j *job) execute(ctx context.Context) event.JobEnd {
 			j.warn(bad.detail)
 		}
 	}
-	return j.sumUp(end, p)
+	return j.jobEnd(end, p)
 }
 
 // unkept reports whether the job's worktree has changes that are saved neither as a patch
 // nor as a commit.
-func (p *progress) unkept() bool {
+func (p *progress) unsaved() bool {
 	return p.site.touched && (p.landing == nil || p.landing.lost())
 }
 
@@ -114,7 +114,7 @@ func reasonOf(s *stop) string {
 }
 
 // sumUp returns the payload of the job's last event.
-func (j *job) sumUp(end *stop, p *progress) event.JobEnd {
+func (j *job) jobEnd(end *stop, p *progress) event.JobEnd {
 	sum := event.JobEnd{Outcome: event.Passed}
 	switch {
 	case end != nil:

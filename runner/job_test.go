@@ -140,7 +140,7 @@ func TestWhenWorkIsUnkept(t *testing.T) {
 		"a patch":      {progress{site: &site{touched: true}, landing: &landing{patch: "x"}}, false},
 		"nothing":      {progress{site: &site{touched: true}, landing: &landing{}}, true},
 	} {
-		if got := c.p.unkept(); got != c.want {
+		if got := c.p.unsaved(); got != c.want {
 			t.Errorf("%s: %t", name, got)
 		}
 	}

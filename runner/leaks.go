@@ -90,7 +90,7 @@ func (l *landing) leaked(leaks []leak) *stop {
 	for _, k := range leaks {
 		where = append(where, k.String())
 	}
-	text := "the changes contain secrets that were not in the repository: " + someOf(slices.Compact(where))
+	text := "the changes contain secrets that were not in the repository: " + firstThree(slices.Compact(where))
 	if l.job.spec.Commit == nil {
 		l.job.warn(text + "; they are redacted in the patch")
 		return nil
@@ -110,7 +110,7 @@ func (l *landing) withoutLeaks(patch []byte, leaks []leak) []byte {
 	text := string(patch)
 	for _, k := range leaks {
 		for line := range strings.Lines(k.text) {
-			if line = strings.TrimRight(line, "\r\n"); len(line) >= leastLeak {
+			if line = strings.TrimRight(line, "\r\n"); len(line) >= minLeak {
 				text = strings.ReplaceAll(text, line, redact.Mark)
 			}
 		}
@@ -123,7 +123,7 @@ func (l *landing) withoutLeaks(patch []byte, leaks []leak) []byte {
 }
 
 // leastLeak is the minimum length in bytes of a line of a secret that is redacted.
-const leastLeak = 8
+const minLeak = 8
 
 // opaque returns the files whose leaks can't be redacted in a patch.
 func opaque(leaks []leak) []string {

@@ -22,7 +22,7 @@ import (
 )
 
 // Look has the options of a preflight.
-type Look struct {
+type PreflightOptions struct {
 	Git     gitdir.Env
 	Mirrors string // directory of the mirrors of url repositories; created if missing
 	// Auth returns what each remote gets as credentials, given the URLs of all
@@ -44,7 +44,7 @@ type Look struct {
 }
 
 // Ready is the result of a preflight for the jobs of a plan.
-type Ready struct {
+type PreflightResult struct {
 	starts   map[string]start // by job id
 	secrets  []string
 	warnings []string
@@ -53,10 +53,10 @@ type Ready struct {
 
 // Secrets returns the credentials that the configuration of the repositories
 // holds.
-func (r *Ready) Secrets() []string { return r.secrets }
+func (r *PreflightResult) Secrets() []string { return r.secrets }
 
 // Trees returns the trees that jobs of the plan work on in place.
-func (r *Ready) Trees(plan *tasks.Plan) []string {
+func (r *PreflightResult) Trees(plan *tasks.Plan) []string {
 	var dirs []string
 	for _, j := range plan.Jobs {
 		origin := r.starts[j.ID].origin
@@ -72,7 +72,7 @@ func (r *Ready) Trees(plan *tasks.Plan) []string {
 
 // Skip returns the end of a job that is not started. Its reason is empty if the job is
 // started.
-func (r *Ready) Skip(job string) event.JobEnd {
+func (r *PreflightResult) Skip(job string) event.JobEnd {
 	s := r.starts[job].skip
 	if s == nil {
 		return event.JobEnd{}
@@ -131,8 +131,8 @@ func refuse(code event.Code, format string, args ...any) error {
 
 // The timeouts of a preflight for remotes.
 const (
-	fetchTime = 15 * time.Minute
-	askTime   = time.Minute
+	fetchTimeout     = 15 * time.Minute
+	referenceTimeout = time.Minute
 )
 
 // Preflight checks the repository of every selected job before anything runs or money is
@@ -141,14 +141,14 @@ const (
 // refused job, or is the error of look.Auth or of ctx.
 //
 // If a repository can't be fetched, only its jobs fail; it is not a refusal.
-func Preflight(ctx context.Context, plan *tasks.Plan, look Look) (*Ready, error) {
-	p := &preflight{Look: look, plan: plan, origins: map[string]*origin{}, taken: map[string]string{}}
+func Preflight(ctx context.Context, plan *tasks.Plan, look PreflightOptions) (*PreflightResult, error) {
+	p := &preflight{PreflightOptions: look, plan: plan, origins: map[string]*origin{}, taken: map[string]string{}}
 	p.open(ctx)
 	if err := p.authorize(); err != nil {
 		return nil, err
 	}
 	p.reach(ctx)
-	ready := &Ready{starts: make(map[string]start, len(plan.Jobs)), secrets: p.secrets()}
+	ready := &PreflightResult{starts: make(map[string]start, len(plan.Jobs)), secrets: p.secrets()}
 	var refused []error
 	for _, j := range plan.Jobs {
 		s, err := p.job(ctx, j)
@@ -172,7 +172,7 @@ func Preflight(ctx context.Context, plan *tasks.Plan, look Look) (*Ready, error)
 
 // preflight is one preflight of a plan.
 type preflight struct {
-	Look
+	PreflightOptions
 	plan    *tasks.Plan
 	origins map[string]*origin // by identity of the repository
 	taken   map[string]string  // by directory of the branches and branch: the job whose it is
@@ -310,12 +310,12 @@ func (p *preflight) secrets() []string {
 // for its branches first, for which it has less time: one that does not answer
 // is to keep the others waiting for no longer.
 func (p *preflight) fetch(ctx context.Context, o *origin, r tasks.Repo) {
-	p.tell(func() {
+	p.serialize(func() {
 		if p.Fetching != nil {
 			p.Fetching(r.Name)
 		}
 	})
-	defer p.tell(func() {
+	defer p.serialize(func() {
 		if p.Fetched != nil {
 			p.Fetched(r.Name, o.err)
 		}
@@ -325,7 +325,7 @@ func (p *preflight) fetch(ctx context.Context, o *origin, r tasks.Repo) {
 			return
 		}
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, fetchTime, fmt.Errorf("timed out after %s", fetchTime))
+	ctx, cancel := context.WithTimeoutCause(ctx, fetchTimeout, fmt.Errorf("timed out after %s", fetchTimeout))
 	defer cancel()
 	git, err := remote.Mirror(ctx, filepath.Join(p.Mirrors, mirrorName(r)), p.at(r.URL), remote.MirrorOptions{Depth: r.Depth}, p.Git)
 	if o.err = err; err == nil {
@@ -335,14 +335,14 @@ func (p *preflight) fetch(ctx context.Context, o *origin, r tasks.Repo) {
 
 // answers checks whether a remote responds.
 func (p *preflight) answers(ctx context.Context, r tasks.Repo) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, askTime, fmt.Errorf("no response within %s", askTime))
+	ctx, cancel := context.WithTimeoutCause(ctx, referenceTimeout, fmt.Errorf("no response within %s", referenceTimeout))
 	defer cancel()
 	_, _, err := remote.Branches(ctx, p.at(r.URL))
 	return err
 }
 
 // tell calls one of the functions that must not overlap.
-func (p *preflight) tell(f func()) {
+func (p *preflight) serialize(f func()) {
 	p.telling.Lock()
 	defer p.telling.Unlock()
 	f()
@@ -366,7 +366,7 @@ func (p *preflight) remoteOf(o *origin) func(context.Context) (remote.Repo, map[
 				err = refuse(event.CodeRemote, "publish: push: %w", err)
 				return
 			}
-			ctx, cancel := context.WithTimeoutCause(ctx, askTime, fmt.Errorf("timed out after %s", askTime))
+			ctx, cancel := context.WithTimeoutCause(ctx, referenceTimeout, fmt.Errorf("timed out after %s", referenceTimeout))
 			defer cancel()
 			at = p.at(url)
 			if at.Auth.Header, err = credentials.Authorization(o.repo.Git, url); err != nil {
@@ -544,5 +544,5 @@ func (p *preflight) filters(ctx context.Context, j tasks.Job, o *origin, base st
 	if len(paths) == 0 {
 		return nil
 	}
-	return refuse(event.CodeFilter, "clean filters and LFS are not supported: %s; add these paths to commit.protect, so that they are never committed, or exclude the repository", someOf(paths))
+	return refuse(event.CodeFilter, "clean filters and LFS are not supported: %s; add these paths to commit.protect, so that they are never committed, or exclude the repository", firstThree(paths))
 }

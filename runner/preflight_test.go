@@ -57,7 +57,7 @@ func TestPreflightRefusesWithACodeForEveryJob(t *testing.T) {
 	plan := &tasks.Plan{Jobs: []tasks.Job{
 		s.job("fine"), s.job("taken"), base, foreign, nowhere, at("lfs", filtered), protected, at("sha256", sha256), at("config", config), at("none", t.TempDir()),
 	}}
-	_, err := Preflight(t.Context(), plan, Look{Git: s.opts.Git})
+	_, err := Preflight(t.Context(), plan, PreflightOptions{Git: s.opts.Git})
 	got := map[string]event.Code{}
 	for _, r := range Refusals(err) {
 		got[r.Job] = r.Code
@@ -91,7 +91,7 @@ func TestAnIfIsDecidedByWhatTheJobStartsFrom(t *testing.T) {
 	for i := range plan.Jobs {
 		plan.Jobs[i].If = condition
 	}
-	ready, err := Preflight(t.Context(), plan, Look{Git: s.opts.Git})
+	ready, err := Preflight(t.Context(), plan, PreflightOptions{Git: s.opts.Git})
 	if err != nil {
 		t.Fatal(err)
 	}

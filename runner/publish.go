@@ -14,9 +14,9 @@ import (
 
 // The timeout of each push attempt, and the number and delay of retries.
 const (
-	pushTime  = 5 * time.Minute
-	pushTries = 3
-	pushWait  = 2 * time.Second
+	pushTimeout = 5 * time.Minute
+	pushTries   = 3
+	pushWait    = 2 * time.Second
 )
 
 // publish pushes the job's commit, if its task has publish.mode push. A failure does not
@@ -38,7 +38,7 @@ func (l *landing) publish(ctx context.Context) *stop {
 	}
 	if err != nil {
 		if ctx.Err() != nil {
-			if p.lookAfterPush(context.WithoutCancel(ctx)) {
+			if p.checkAfterPush(context.WithoutCancel(ctx)) {
 				l.published(p)
 			}
 			return stopped(ctx)
@@ -77,11 +77,11 @@ type pusher struct {
 
 // lookTime bounds the query for the result of an interrupted push: a stop must
 // not take longer than the 7.5 s after which CI systems send the next signal.
-const lookTime = 2 * time.Second
+const lookupTimeout = 2 * time.Second
 
 // lookAfterPush checks whether a push that was in progress when the run ended succeeded.
-func (p *pusher) lookAfterPush(ctx context.Context) bool {
-	ctx, cancel := context.WithTimeout(ctx, lookTime)
+func (p *pusher) checkAfterPush(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
 	defer cancel()
 	if p.arrived(ctx) {
 		return true
@@ -118,7 +118,7 @@ func (p *pusher) push(ctx context.Context) error {
 // branch must be missing there, or at the commit that the job started from. It is not
 // checked earlier, because an earlier job may have pushed it.
 func (p *pusher) leaseInPlace(ctx context.Context, base string) (string, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, askTime, fmt.Errorf("timed out after %s", askTime))
+	ctx, cancel := context.WithTimeoutCause(ctx, referenceTimeout, fmt.Errorf("timed out after %s", referenceTimeout))
 	defer cancel()
 	branches, _, err := remote.Branches(ctx, p.Remote)
 	if err != nil {
@@ -132,14 +132,14 @@ func (p *pusher) leaseInPlace(ctx context.Context, base string) (string, error) 
 }
 
 func (p *pusher) once(ctx context.Context) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, pushTime, fmt.Errorf("timed out after %s", pushTime))
+	ctx, cancel := context.WithTimeoutCause(ctx, pushTimeout, fmt.Errorf("timed out after %s", pushTimeout))
 	defer cancel()
 	return remote.Push(ctx, p.from.Git, p.PushOptions)
 }
 
 // arrived reports whether the remote's branch is at the job's commit.
 func (p *pusher) arrived(ctx context.Context) bool {
-	ctx, cancel := context.WithTimeout(ctx, askTime)
+	ctx, cancel := context.WithTimeout(ctx, referenceTimeout)
 	defer cancel()
 	branches, _, err := remote.Branches(ctx, p.Remote)
 	return err == nil && branches[p.Branch] == p.Commit

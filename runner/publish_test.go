@@ -134,11 +134,11 @@ func TestTheResultOfAnInterruptedPush(t *testing.T) {
 	s := setUp(t)
 	url := s.remote()
 	p, warnings := s.ready(url, "work")
-	if p.lookAfterPush(t.Context()) || len(*warnings) != 1 || !strings.Contains((*warnings)[0], "may still succeed") {
+	if p.checkAfterPush(t.Context()) || len(*warnings) != 1 || !strings.Contains((*warnings)[0], "may still succeed") {
 		t.Errorf("before: warnings %q", *warnings)
 	}
 	git(t, s.repo, "push", "-q", "origin", p.Commit+":refs/heads/work")
-	if !p.lookAfterPush(t.Context()) || len(*warnings) != 1 {
+	if !p.checkAfterPush(t.Context()) || len(*warnings) != 1 {
 		t.Errorf("after: warnings %q", *warnings)
 	}
 }
@@ -239,7 +239,7 @@ func TestWorkOfAnEarlierRunIsPushedAlone(t *testing.T) {
 	s.opts.OpenModel, s.events, spec.Publish = nil, nil, tasks.PublishPush
 	anew := spec
 	anew.Commit = &tasks.Commit{Branch: spec.Commit.Branch, IfExists: tasks.ReplaceIfExists}
-	if ready, refused := s.look(Look{}, &tasks.Plan{}, anew); len(refused) != 0 || ready.Earlier("a").Hash != "" {
+	if ready, refused := s.look(PreflightOptions{}, &tasks.Plan{}, anew); len(refused) != 0 || ready.Earlier("a").Hash != "" {
 		t.Errorf("work that is to be replaced is pushed: %v", refused)
 	}
 	exit := s.run(t.Context(), &tasks.Plan{Jobs: []tasks.Job{spec}})
@@ -253,7 +253,7 @@ func TestWorkOfAnEarlierRunIsPushedAlone(t *testing.T) {
 	if made := s.of(event.Committed); len(made) != 1 || made[0].Commit.Hash != hash {
 		t.Errorf("commits %+v", made)
 	}
-	if got := s.reason("a"); !strings.Contains(got, "of an earlier run was pushed") || s.opts.Ready.Earlier("a").Hash != hash {
+	if got := s.reason("a"); !strings.Contains(got, "of an earlier run was pushed") || s.opts.Preflight.Earlier("a").Hash != hash {
 		t.Errorf("the reason is %q", got)
 	}
 }

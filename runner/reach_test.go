@@ -18,7 +18,7 @@ import (
 )
 
 // look makes a preflight of jobs; its refusals are by job.
-func (s *stage) look(look Look, plan *tasks.Plan, jobs ...tasks.Job) (*Ready, map[string]event.Code) {
+func (s *stage) look(look PreflightOptions, plan *tasks.Plan, jobs ...tasks.Job) (*PreflightResult, map[string]event.Code) {
 	s.t.Helper()
 	plan.Jobs = jobs
 	look.Git = s.opts.Git
@@ -47,9 +47,9 @@ func TestATreeThatIsWorkedOnInPlaceMustBeFree(t *testing.T) {
 	current.Commit.Branch, ref.Repo.Ref = tasks.CurrentBranch, "main"
 	own := s.job("own") // its worktree is its own
 	all := []tasks.Job{inPlace, current, ref, own}
-	check := func(when string, plan *tasks.Plan, want map[string]event.Code) *Ready {
+	check := func(when string, plan *tasks.Plan, want map[string]event.Code) *PreflightResult {
 		t.Helper()
-		ready, got := s.look(Look{}, plan, all...)
+		ready, got := s.look(PreflightOptions{}, plan, all...)
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s: refusals (-want +got):\n%s", when, diff)
 		}
@@ -75,7 +75,7 @@ func TestOneBranchIsThatOfOneJob(t *testing.T) {
 	s := setUp(t)
 	one, two := s.job("one"), s.job("two")
 	two.Commit.Branch = one.Commit.Branch
-	ready, got := s.look(Look{}, &tasks.Plan{}, one, two)
+	ready, got := s.look(PreflightOptions{}, &tasks.Plan{}, one, two)
 	if diff := cmp.Diff(map[string]event.Code{"two": event.CodeBranchExists}, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -91,7 +91,7 @@ func TestADirectoryThatIsNotCommittedHasNoBase(t *testing.T) {
 	if err := os.Mkdir(spec.Repo.Dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if _, got := s.look(Look{}, &tasks.Plan{}, spec); got["a"] != event.CodeBase {
+	if _, got := s.look(PreflightOptions{}, &tasks.Plan{}, spec); got["a"] != event.CodeBase {
 		t.Errorf("%v", got)
 	}
 }
@@ -100,7 +100,7 @@ func TestWhatIsElsewhereIsFetchedAndTold(t *testing.T) {
 	s := setUp(t)
 	url := "file://" + s.repo
 	var told []string
-	l := Look{Fetching: func(name string) { told = append(told, "fetch "+name) }, Fetched: func(name string, err error) {
+	l := PreflightOptions{Fetching: func(name string) { told = append(told, "fetch "+name) }, Fetched: func(name string, err error) {
 		told = append(told, "fetched "+name+map[bool]string{true: ": failed"}[err != nil])
 	}}
 	patch, twice := s.far("patch", url), s.far("twice", url)
@@ -117,7 +117,7 @@ func TestWhatIsElsewhereIsFetchedAndTold(t *testing.T) {
 	}
 	deep := s.far("deep", url)
 	deep.Repo.Depth = 1
-	if ready, got = s.look(Look{Mirrors: t.TempDir()}, &tasks.Plan{Clones: 1}, s.far("a", url), deep); len(got) != 0 || ready.starts["deep"].base != ready.starts["a"].base {
+	if ready, got = s.look(PreflightOptions{Mirrors: t.TempDir()}, &tasks.Plan{Clones: 1}, s.far("a", url), deep); len(got) != 0 || ready.starts["deep"].base != ready.starts["a"].base {
 		t.Errorf("one after the other: %v, %+v", got, ready.starts)
 	}
 	told = nil
@@ -147,7 +147,7 @@ func TestABranchOfARemote(t *testing.T) {
 	replace.Commit.IfExists = tasks.ReplaceIfExists
 	below, base := s.far("below", "file://"+s.repo), s.far("base", "file://"+s.repo)
 	below.Commit.Branch, base.Repo.Ref = "main/sub", "gone"
-	ready, got := s.look(Look{}, &tasks.Plan{}, s.far("taken", "file://"+s.repo), skip, replace, below, base)
+	ready, got := s.look(PreflightOptions{}, &tasks.Plan{}, s.far("taken", "file://"+s.repo), skip, replace, below, base)
 	want := map[string]event.Code{"taken": event.CodeBranchExists, "below": event.CodeBranchExists, "base": event.CodeBase}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("refusals (-want +got):\n%s", diff)
@@ -173,7 +173,7 @@ func TestTheBranchThatAPathRepositoryPushesTo(t *testing.T) {
 	}
 	appends, current := push("append"), push("current")
 	appends.Commit.IfExists, current.Commit.Branch = tasks.AppendIfExists, tasks.CurrentBranch
-	ready, got := s.look(Look{}, &tasks.Plan{}, push("new"), push("taken"), appends, current)
+	ready, got := s.look(PreflightOptions{}, &tasks.Plan{}, push("new"), push("taken"), appends, current)
 	if diff := cmp.Diff(map[string]event.Code{"taken": event.CodeBranchExists}, got); diff != "" {
 		t.Errorf("refusals (-want +got):\n%s", diff)
 	}
@@ -184,14 +184,14 @@ func TestTheBranchThatAPathRepositoryPushesTo(t *testing.T) {
 		t.Errorf("%+v", st)
 	}
 	git(t, s.repo, "commit", "-q", "--allow-empty", "-m", "not pushed")
-	if _, got := s.look(Look{}, &tasks.Plan{}, current); got["current"] != event.CodeBranchForeign {
+	if _, got := s.look(PreflightOptions{}, &tasks.Plan{}, current); got["current"] != event.CodeBranchForeign {
 		t.Errorf("not in step: %v", got)
 	}
-	if _, got := s.look(Look{Local: true}, &tasks.Plan{}, current, push("taken")); len(got) != 0 {
+	if _, got := s.look(PreflightOptions{Local: true}, &tasks.Plan{}, current, push("taken")); len(got) != 0 {
 		t.Errorf("without a look at remotes: %v", got)
 	}
 	git(t, s.repo, "remote", "set-url", "origin", url+"x")
-	ready, got = s.look(Look{}, &tasks.Plan{}, push("new"), current)
+	ready, got = s.look(PreflightOptions{}, &tasks.Plan{}, push("new"), current)
 	if len(got) != 0 || codeOf(ready.starts["new"].skip) != event.CodeClone || codeOf(ready.starts["current"].skip) != event.CodeClone {
 		t.Errorf("no answer: %v, %+v", got, ready.starts)
 	}
@@ -203,7 +203,7 @@ func TestCredentialsGoWhereTheyAreMeantFor(t *testing.T) {
 	push, skipped, plain := s.job("push"), s.far("skipped", "file:///nowhere"), s.job("plain")
 	push.Publish, skipped.Skip = tasks.PublishPush, "not today"
 	var asked []string
-	l := Look{Auth: func(urls []string) (func(string) remote.Auth, error) {
+	l := PreflightOptions{Auth: func(urls []string) (func(string) remote.Auth, error) {
 		asked = slices.Clone(urls)
 		return func(url string) remote.Auth { return remote.Auth{User: "for " + url} }, nil
 	}}
@@ -231,7 +231,7 @@ func TestSecretsOfTheConfigurationAreHeldAndHidden(t *testing.T) {
 	git(t, s.repo, "config", "http.https://example.com/.extraheader", "AUTHORIZATION: basic "+secret)
 	spec := s.job("a")
 	j := s.begin(&tasks.Plan{}, spec)
-	if got := strings.Join(s.opts.Ready.Secrets(), "\n"); got != "key-of-the-checkout" {
+	if got := strings.Join(s.opts.Preflight.Secrets(), "\n"); got != "key-of-the-checkout" {
 		t.Errorf("secrets %q", got)
 	}
 	s.prepared(j)
@@ -258,7 +258,7 @@ func TestAPreflightEndsWithItsContext(t *testing.T) {
 	s := setUp(t)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(Interrupt{"SIGINT", event.ExitInterrupt})
-	_, err := Preflight(ctx, &tasks.Plan{Jobs: []tasks.Job{s.far("a", "file://"+s.repo)}}, Look{Git: s.opts.Git, Mirrors: t.TempDir()})
+	_, err := Preflight(ctx, &tasks.Plan{Jobs: []tasks.Job{s.far("a", "file://"+s.repo)}}, PreflightOptions{Git: s.opts.Git, Mirrors: t.TempDir()})
 	if !errors.Is(err, Interrupt{"SIGINT", event.ExitInterrupt}) {
 		t.Errorf("%v", err)
 	}
@@ -271,8 +271,8 @@ func TestFilesOfCIAreHidden(t *testing.T) {
 		t.Fatal(err)
 	}
 	for temp, want := range map[string][]string{link: {dir}, "relative": nil, "": nil, "/": nil, "/no/such/directory": nil, "/tmp": nil} {
-		g := Ground{Tmp: "/tmp", Getenv: func(name string) string { return map[string]string{"RUNNER_TEMP": temp}[name] }}
-		if diff := cmp.Diff(want, filesOfCI(g)); diff != "" {
+		g := CommandEnv{Tmp: "/tmp", Getenv: func(name string) string { return map[string]string{"RUNNER_TEMP": temp}[name] }}
+		if diff := cmp.Diff(want, ciFiles(g)); diff != "" {
 			t.Errorf("%q (-want +got):\n%s", temp, diff)
 		}
 	}

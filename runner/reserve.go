@@ -105,7 +105,7 @@ func (r *reservations) add(ctx context.Context, run string, digests []string) (*
 // reserve reserves the branches of all jobs that run, and refuses or skips jobs whose
 // branch another run in progress has reserved: only one of them could create it. If
 // branches can't be reserved, it only warns.
-func (p *preflight) reserve(ctx context.Context, ready *Ready) (refused []error) {
+func (p *preflight) reserve(ctx context.Context, ready *PreflightResult) (refused []error) {
 	if p.Reserve == "" {
 		return nil
 	}
@@ -142,7 +142,7 @@ func (p *preflight) reserve(ctx context.Context, ready *Ready) (refused []error)
 }
 
 // Close releases the branches that the preflight reserved.
-func (r *Ready) Close() {
+func (r *PreflightResult) Close() {
 	if r.reserved != nil {
 		os.Remove(r.reserved.Name()) //nolint:errcheck // the next run removes it
 		r.reserved.Close()
@@ -150,9 +150,9 @@ func (r *Ready) Close() {
 }
 
 // warn warns of branches that could not be reserved.
-func (r *Ready) warn(err error) {
+func (r *PreflightResult) warn(err error) {
 	r.warnings = append(r.warnings, fmt.Sprintf("branches are not reserved, so another run can create them first: %v", err))
 }
 
 // Warnings returns what the run should warn of when it starts.
-func (r *Ready) Warnings() []string { return r.warnings }
+func (r *PreflightResult) Warnings() []string { return r.warnings }

@@ -40,18 +40,18 @@ type Options struct {
 	Dir     *reportdir.Dir // for the run's files
 	// Private are absolute report directories, which commands and tools can't access,
 	// even in a workspace. A .millhand that contains one is hidden from commands.
-	Private []string
-	Work    string // private directory for worktrees and temporary files: exists, absolute, removed by the caller
-	Keep    bool   // do not remove worktrees
-	Git     gitdir.Env
-	Ready   *Ready        // result of the plan's preflight
-	Level   sandbox.Level // of all commands
-	Sandbox sandbox.State // description of Level
-	Caches  string        // directory of build caches other than the user's; absolute
-	Getenv  func(string) string
-	Redact  *redact.Redactor // for files, events and tool results; nil for none
-	Now     func() time.Time
-	Emit    func(event.Event)
+	Private   []string
+	Work      string // private directory for worktrees and temporary files: exists, absolute, removed by the caller
+	Keep      bool   // do not remove worktrees
+	Git       gitdir.Env
+	Preflight *PreflightResult // result of the plan's preflight
+	Level     sandbox.Level    // of all commands
+	Sandbox   sandbox.State    // description of Level
+	Caches    string           // directory of build caches other than the user's; absolute
+	Getenv    func(string) string
+	Redact    *redact.Redactor // for files, events and tool results; nil for none
+	Now       func() time.Time
+	Emit      func(event.Event)
 	// Broken returns an error if events can't be recorded. Then running jobs finish,
 	// because they are paid for, and no others start. It may be nil.
 	Broken func() error
@@ -75,11 +75,11 @@ type Options struct {
 	OpenModel func(j tasks.Job, child string, retry func(event.Retry)) (Conversation, error)
 	Custom    []tools.Tool // of the manifests
 	// Facts returns the properties of a model. It may be nil.
-	Facts func(model string) Facts
+	Facts func(model string) ModelFacts
 }
 
 // Facts are properties of a model other than its price.
-type Facts struct {
+type ModelFacts struct {
 	Images, PDFs bool // supported attachments
 	Context      int  // context window: maximum tokens of a request and its response; 0 if unknown
 	MaxOutput    int  // maximum tokens of a response; 0 if unknown
@@ -250,7 +250,7 @@ func (r *run) ownTree(j tasks.Job) string {
 	if j.Repo.Kind != tasks.RepoPath || j.Commit != nil && j.Commit.Branch != tasks.CurrentBranch {
 		return ""
 	}
-	if origin := r.opts.Ready.starts[j.ID].origin; origin != nil {
+	if origin := r.opts.Preflight.starts[j.ID].origin; origin != nil {
 		return origin.Root() // shared by repositories of the plan that are its directories
 	}
 	return j.Repo.Dir
@@ -266,7 +266,7 @@ func ready(j tasks.Job, ends map[string]event.JobEnd) bool {
 
 // unwanted returns why a job is skipped because of earlier jobs, nil if it is not.
 func (r *run) unwanted(j tasks.Job, ends map[string]event.JobEnd, failures int) *stop {
-	if skip := r.opts.Ready.starts[j.ID].skip; skip != nil {
+	if skip := r.opts.Preflight.starts[j.ID].skip; skip != nil {
 		return skip
 	}
 	for _, id := range j.Needs {
@@ -302,7 +302,7 @@ func (r *run) guard(ctx context.Context, j tasks.Job, skip *stop) (end event.Job
 
 // job returns the job for a specification of the plan.
 func (r *run) job(spec tasks.Job) *job {
-	return &job{run: r, opts: &r.opts, plan: r.plan, spec: spec, start: r.opts.Ready.starts[spec.ID]}
+	return &job{run: r, opts: &r.opts, plan: r.plan, spec: spec, start: r.opts.Preflight.starts[spec.ID]}
 }
 
 // skip returns why a job is not started, nil if it is.
@@ -318,7 +318,7 @@ func (r *run) skip(ctx context.Context, j tasks.Job, unwanted *stop) *stop {
 		return &stop{code: event.CodeInternal, detail: r.broken().Error()}
 	case unwanted != nil:
 		return unwanted
-	case r.opts.Ready.starts[j.ID].earlier.Hash != "":
+	case r.opts.Preflight.starts[j.ID].earlier.Hash != "":
 		return nil // only a push, which costs nothing
 	}
 	if err := r.budget.CanStart(j.Model); err != nil {

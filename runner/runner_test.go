@@ -76,11 +76,11 @@ func setUp(t *testing.T) *stage {
 // repositories.
 func (s *stage) run(ctx context.Context, plan *tasks.Plan) event.Exit {
 	s.t.Helper()
-	ready, err := Preflight(ctx, plan, Look{Git: s.opts.Git})
+	ready, err := Preflight(ctx, plan, PreflightOptions{Git: s.opts.Git})
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	s.opts.Ready = ready
+	s.opts.Preflight = ready
 	return Run(ctx, plan, s.opts)
 }
 
@@ -88,11 +88,11 @@ func (s *stage) run(ctx context.Context, plan *tasks.Plan) event.Exit {
 func (s *stage) begin(plan *tasks.Plan, spec tasks.Job) *job {
 	s.t.Helper()
 	plan.Jobs = []tasks.Job{spec}
-	ready, err := Preflight(s.t.Context(), plan, Look{Git: s.opts.Git, Mirrors: filepath.Join(s.opts.Work, "mirrors")})
+	ready, err := Preflight(s.t.Context(), plan, PreflightOptions{Git: s.opts.Git, Mirrors: filepath.Join(s.opts.Work, "mirrors")})
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	s.opts.Ready = ready
+	s.opts.Preflight = ready
 	j := newRun(plan, s.opts).job(spec)
 	j.end = func(error) {}
 	return j
@@ -104,7 +104,7 @@ func (s *stage) prepared(j *job) *site {
 	s.t.Helper()
 	p, end := j.prepare(s.t.Context())
 	if end == nil {
-		s.t.Cleanup(func() { j.leave(context.WithoutCancel(s.t.Context()), p, false) })
+		s.t.Cleanup(func() { j.releaseSite(context.WithoutCancel(s.t.Context()), p, false) })
 		end = j.confine(s.t.Context(), p)
 	}
 	if end != nil {

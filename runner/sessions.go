@@ -161,8 +161,8 @@ func (w *work) limits(summary bool) *session.End {
 	if end := sessionLimits(w.job.spec.Limits).Exceeded(w.sessions.totals(), summary); end != nil {
 		return end
 	}
-	if w.site.sandbox.overFor(maxOver) {
-		return &session.End{Code: event.CodeLimit, Reason: fmt.Sprintf("disk limit exceeded by %d commands in a row (limits.disk)", maxOver)}
+	if w.site.sandbox.overFor(maxExcess) {
+		return &session.End{Code: event.CodeLimit, Reason: fmt.Sprintf("disk limit exceeded by %d commands in a row (limits.disk)", maxExcess)}
 	}
 	return nil
 }
@@ -190,7 +190,7 @@ func (w *work) toolEnv(ctx context.Context, s sessionSpec) (*tools.Env, error) {
 		}
 	}
 	env := &tools.Env{
-		Workspace: w.site.space, Profile: s.task.Profile, Ignore: rules, Todos: &tools.Todos{}, Redact: w.job.opts.Redact, ChildEnv: box.Env, Confine: box.Confine(), Beside: box.Beside(),
+		Workspace: w.site.space, Profile: s.task.Profile, Ignore: rules, Todos: &tools.Todos{}, Redact: w.job.opts.Redact, ChildEnv: box.Env, Confine: box.Confine(), Monitor: box.Monitor(),
 		MaxTime: s.task.Limits.Time, Outputs: w.job.outputs(), Private: w.job.private(w.site), Now: w.job.opts.Now,
 		Limits: tools.OutputLimits(w.job.plan.Output),
 		Model:  s.speaks, Batch: w.job.plan.Batch, Skills: skills, SkillProblems: problems, Tree: w.tree, Cache: &tools.Cache{},
@@ -205,9 +205,9 @@ func (w *work) toolEnv(ctx context.Context, s sessionSpec) (*tools.Env, error) {
 }
 
 // facts returns the properties of a model.
-func (o *Options) facts(model string) Facts {
+func (o *Options) facts(model string) ModelFacts {
 	if o.Facts == nil {
-		return Facts{}
+		return ModelFacts{}
 	}
 	return o.Facts(model)
 }

@@ -85,7 +85,7 @@ func (j *job) openSite(ctx context.Context) (*site, error) {
 	opened := false
 	defer func() {
 		if !opened {
-			j.leave(context.WithoutCancel(ctx), s, false)
+			j.releaseSite(context.WithoutCancel(ctx), s, false)
 		}
 	}()
 	if err := j.openTree(ctx, s); err != nil {
@@ -175,7 +175,7 @@ func (j *job) branch(s *site) string {
 
 // leave releases the resources of prepare. It only warns if a worktree can't be removed,
 // and does not remove one with unsaved changes.
-func (j *job) leave(ctx context.Context, s *site, unkept bool) {
+func (j *job) releaseSite(ctx context.Context, s *site, unkept bool) {
 	defer s.unlock()
 	errs := []error{s.closeSandboxes(), j.privateDirs().remove()}
 	if j.opts.Level == sandbox.Partial {

@@ -82,7 +82,7 @@ func TestPrepareTakesTheTreeItselfForOneJobAtATime(t *testing.T) {
 		t.Error("two jobs work on one tree")
 	case <-time.After(20 * time.Millisecond):
 	}
-	j.leave(t.Context(), p, true)
+	j.releaseSite(t.Context(), p, true)
 	(<-taken)()
 	if text, err := os.ReadFile(filepath.Join(s.repo, "mine")); err != nil || s.warnings() != "" {
 		t.Errorf("the tree that is the user's: %q, %v; warnings: %s", text, err, s.warnings())
@@ -92,7 +92,7 @@ func TestPrepareTakesTheTreeItselfForOneJobAtATime(t *testing.T) {
 	if end != nil || p.dirty != nil {
 		t.Errorf("without allow_dirty: %+v, %v", end, p.dirty)
 	}
-	j.leave(t.Context(), p, false)
+	j.releaseSite(t.Context(), p, false)
 }
 
 func TestInPlaceTheBaseIsWhatTheJobBeforeHasCommitted(t *testing.T) {
@@ -221,7 +221,7 @@ func TestConfineFailsWhereItsDirectoriesCantBeMade(t *testing.T) {
 	if end != nil {
 		t.Fatalf("%+v", *end)
 	}
-	t.Cleanup(func() { j.leave(context.WithoutCancel(t.Context()), p, false) })
+	t.Cleanup(func() { j.releaseSite(context.WithoutCancel(t.Context()), p, false) })
 	if end = j.confine(t.Context(), p); end == nil || end.code != event.CodeInternal || len(s.of(event.JobStarted)) != 0 {
 		t.Errorf("%+v", end)
 	}
@@ -263,7 +263,7 @@ func TestWhatBecomesOfAWorktree(t *testing.T) {
 			if end = j.confine(t.Context(), p); end != nil {
 				t.Fatalf("%+v", *end)
 			}
-			j.leave(t.Context(), p, c.unkept)
+			j.releaseSite(t.Context(), p, c.unkept)
 			if _, err := os.Stat(j.outputs().Path()); !errors.Is(err, os.ErrNotExist) {
 				t.Errorf("a directory without outputs is left: %v", err)
 			}
@@ -357,7 +357,7 @@ func TestUpToOwn(t *testing.T) {
 	for in, want := range map[string]string{
 		"a/b": "a/b", ".millhand/runs/1": ".millhand", "a/.millhand/x": "a/.millhand", "a/x.millhand/y": "a/x.millhand/y",
 	} {
-		if got := upToOwn(in); got != want {
+		if got := millhandPrefix(in); got != want {
 			t.Errorf("%s: %s, want %s", in, got, want)
 		}
 	}

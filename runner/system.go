@@ -49,7 +49,7 @@ func (w *work) repositoryNotes(s sessionSpec) []prompt.Text {
 		var notes []prompt.Text
 		for i, dir := range dirs {
 			shown := up[3*i:] + name // relative to the workspace
-			if text, ok := w.note(tree, path.Join(dir, name), shown, s); ok {
+			if text, ok := w.readInstructions(tree, path.Join(dir, name), shown, s); ok {
 				notes = append(notes, prompt.Text{Name: shown, Text: text})
 			}
 		}
@@ -61,7 +61,7 @@ func (w *work) repositoryNotes(s sessionSpec) []prompt.Text {
 }
 
 // note reads one instructions file.
-func (w *work) note(tree *workspace.Workspace, name, shown string, s sessionSpec) (string, bool) {
+func (w *work) readInstructions(tree *workspace.Workspace, name, shown string, s sessionSpec) (string, bool) {
 	p, err := tree.Resolve(name)
 	if err != nil || p.Outside || !s.task.Profile.Allows("read", path.Clean(shown), p.Rel, p.Abs) {
 		return "", false

@@ -45,7 +45,7 @@ func baseOf(j tasks.Job) string {
 }
 
 // someOf returns the first three elements of a list, and the number of the others.
-func someOf(list []string) string {
+func firstThree(list []string) string {
 	if len(list) > 3 {
 		return fmt.Sprintf("%s and %d more", strings.Join(list[:3], ", "), len(list)-3)
 	}

@@ -67,7 +67,7 @@ func TestDirtyPathsAreThoseOfTheWorkspace(t *testing.T) {
 			t.Errorf("%q: %v (-want +got):\n%s", below, err, diff)
 		}
 	}
-	if got := someOf([]string{"a", "b", "c"}) + " / " + someOf([]string{"a", "b", "c", "d", "e"}); got != "a, b, c / a, b, c and 2 more" {
+	if got := firstThree([]string{"a", "b", "c"}) + " / " + firstThree([]string{"a", "b", "c", "d", "e"}); got != "a, b, c / a, b, c and 2 more" {
 		t.Error(got)
 	}
 }
@@ -134,7 +134,7 @@ func TestNamesOfMirrorsAndCopies(t *testing.T) {
 func TestWhyAJobIsNotBegun(t *testing.T) {
 	s := setUp(t)
 	broken := error(nil)
-	s.opts.Ready, s.opts.MaxFailures, s.opts.Broken = &Ready{starts: map[string]start{"left": {skip: &stop{event.CodeCondition, "no"}}}}, 2, func() error { return broken }
+	s.opts.Preflight, s.opts.MaxFailures, s.opts.Broken = &PreflightResult{starts: map[string]start{"left": {skip: &stop{event.CodeCondition, "no"}}}}, 2, func() error { return broken }
 	r := newRun(&tasks.Plan{}, s.opts)
 	ends := map[string]event.JobEnd{"good": {Outcome: event.Passed}, "bad": {Outcome: event.Failed}}
 	for name, c := range map[string]struct {
@@ -162,7 +162,7 @@ func TestWhyAJobIsNotBegun(t *testing.T) {
 	if got := r.skip(t.Context(), spec, nil); codeOf(got) != event.CodeProvider || !strings.HasSuffix(got.detail, ": bad key") {
 		t.Errorf("a refused provider: %+v", got)
 	}
-	r.opts.Ready.starts["a"] = start{earlier: event.Commit{Hash: "x"}}
+	r.opts.Preflight.starts["a"] = start{earlier: event.Commit{Hash: "x"}}
 	if got := r.skip(t.Context(), spec, nil); got != nil {
 		t.Errorf("a push asks no provider, and: %+v", got)
 	}
@@ -231,12 +231,12 @@ func TestCopiesOfADirectoryAreMadeOnce(t *testing.T) {
 
 func TestTheGroundIsFurnished(t *testing.T) {
 	dir := t.TempDir()
-	g := Ground{Home: filepath.Join(dir, "home"), Tmp: filepath.Join(dir, "tmp"), Getenv: func(name string) string {
+	g := CommandEnv{Home: filepath.Join(dir, "home"), Tmp: filepath.Join(dir, "tmp"), Getenv: func(name string) string {
 		return map[string]string{"HOME": "/home/ann", "PATH": "/bin", "SECRET": "x"}[name]
 	}}
 	for level, home := range map[sandbox.Level]string{sandbox.None: "/home/ann", sandbox.Full: g.Home, sandbox.Partial: g.Home} {
 		g.Level = level
-		if err := g.Furnish(); err != nil {
+		if err := g.Prepare(); err != nil {
 			t.Fatal(err)
 		}
 		env := strings.Join(g.Env, "\n") + "\n"
@@ -254,7 +254,7 @@ func TestTheGroundIsFurnished(t *testing.T) {
 	}
 	g.Tmp = filepath.Join(dir, "file", "x")
 	writeFile(t, filepath.Join(dir, "file"), "")
-	if err := g.Furnish(); err == nil {
+	if err := g.Prepare(); err == nil {
 		t.Error("a private directory that can't be made")
 	}
 }
@@ -288,13 +288,13 @@ func TestADiskLimitEndsTheJob(t *testing.T) {
 	spec.Limits.Disk = 1 << 20
 	spec.Verify = []tasks.Verify{{Name: "fill", Run: "head -c 3000000 /dev/zero > big", Time: time.Minute}}
 	p, _, _ := s.works(&tasks.Plan{}, spec, "  - text: done\n")
-	if end := p.inBounds(t.Context()); end == nil || end.code != event.CodeLimit || !strings.HasPrefix(end.detail, "limits.disk: ") {
+	if end := p.checkDiskLimit(t.Context()); end == nil || end.code != event.CodeLimit || !strings.HasPrefix(end.detail, "limits.disk: ") {
 		t.Errorf("%+v", end)
 	}
-	if (&site{}).inBounds(t.Context()) != nil {
+	if (&site{}).checkDiskLimit(t.Context()) != nil {
 		t.Error("a job without a sandbox has no bounds")
 	}
-	if (&Confinement{}).overFor(1) || (*Confinement)(nil).overFor(1) || (*Confinement)(nil).Close() != nil || (*Confinement)(nil).Beside() != nil || (*Confinement)(nil).Confine() != nil {
+	if (&Confinement{}).overFor(1) || (*Confinement)(nil).overFor(1) || (*Confinement)(nil).Close() != nil || (*Confinement)(nil).Monitor() != nil || (*Confinement)(nil).Confine() != nil {
 		t.Error("no sandbox does something")
 	}
 }

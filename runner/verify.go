@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	tailBytes = 16 << 10         // maximum size of a command's output, in reports and for the model
-	setupTime = 30 * time.Minute // for one setup command
+	tailBytes    = 16 << 10         // maximum size of a command's output, in reports and for the model
+	setupTimeout = 30 * time.Minute // for one setup command
 )
 
 // setup runs the task's setup commands. The first failure ends the job before the first
@@ -34,7 +34,7 @@ func (j *job) setup(ctx context.Context, s *site) *stop {
 		return &stop{code: event.CodeInternal, detail: "confine the setup commands: " + err.Error()}
 	}
 	for _, line := range j.spec.Setup {
-		v, err := j.command(ctx, s, box, line, setupTime)
+		v, err := j.command(ctx, s, box, line, setupTimeout)
 		if err != nil {
 			end := stopped(ctx)
 			end.detail = fmt.Sprintf("setup command %q: %s", line, end.detail)
@@ -98,7 +98,7 @@ func (w *work) verify(ctx context.Context, v tasks.Verify) (res event.Verify, er
 func (j *job) command(ctx context.Context, s *site, box *Confinement, line string, limit time.Duration) (event.Verify, error) {
 	tail := proc.NewTail(tailBytes)
 	began := j.opts.Now()
-	res, err := proc.Run(ctx, proc.Command{Args: []string{"bash", "-c", line}, Dir: s.space.Dir(), Env: box.Env, Timeout: limit, Output: tail, Confine: box.Confine(), Beside: box.Beside()})
+	res, err := proc.Run(ctx, proc.Command{Args: []string{"bash", "-c", line}, Dir: s.space.Dir(), Env: box.Env, Timeout: limit, Output: tail, Confine: box.Confine(), Monitor: box.Monitor()})
 	v := event.Verify{
 		Passed: err == nil && res.ExitCode == 0 && !res.TimedOut, ExitCode: res.ExitCode,
 		ElapsedMS: j.opts.Now().Sub(began).Milliseconds(), Tail: j.opts.Redact.Held(strings.ToValidUTF8(string(tail.Bytes()), "\uFFFD")),

@@ -115,13 +115,13 @@ func TestTamperingGoesBeforeAnyOtherEnd(t *testing.T) {
 	ended := 0
 	j.end = func(error) { ended++ }
 	other := &stop{event.CodeFailed, "other"}
-	if got := j.heldTo(other); got != other || j.heldTo(nil) != nil {
+	if got := j.checkGuard(other); got != other || j.checkGuard(nil) != nil {
 		t.Errorf("%+v without tampering", got)
 	}
 	first := tampering([]string{".git/config", ".git/hooks"}, nil)
 	j.tampered(first)
 	j.tampered(tampering([]string{"later"}, fmt.Errorf("no room")))
-	got := j.heldTo(other)
+	got := j.checkGuard(other)
 	if got.code != event.CodeDenied || ended != 2 || !strings.Contains(first.Error(), ".git/config, .git/hooks") {
 		t.Errorf("%+v; ended %d times: %v", got, ended, first)
 	}
@@ -137,13 +137,13 @@ func TestGitsFilesAreGuardedWhereTheLevelCantProtectThem(t *testing.T) {
 	s := setUp(t)
 	readonly, _ := permission.Preset("readonly")
 	for name, c := range map[string]struct {
-		ground Ground
+		ground CommandEnv
 		want   bool
 	}{
-		"level A":            {Ground{Level: sandbox.Full, Profile: readonly}, false},
-		"no sandbox":         {Ground{Level: sandbox.None, Profile: readonly}, false},
-		"level B":            {Ground{Level: sandbox.Partial, Profile: readonly, InPlace: true}, true},
-		"level B, may write": {Ground{Level: sandbox.Partial, Profile: permission.Profile{Rules: []permission.Rule{{Permission: permission.Git, Pattern: "*", Effect: permission.Allow}}}}, false},
+		"level A":            {CommandEnv{Level: sandbox.Full, Profile: readonly}, false},
+		"no sandbox":         {CommandEnv{Level: sandbox.None, Profile: readonly}, false},
+		"level B":            {CommandEnv{Level: sandbox.Partial, Profile: readonly, InPlace: true}, true},
+		"level B, may write": {CommandEnv{Level: sandbox.Partial, Profile: permission.Profile{Rules: []permission.Rule{{Permission: permission.Git, Pattern: "*", Effect: permission.Allow}}}}, false},
 	} {
 		c.ground.Workspace = s.repo
 		g, err := newGuard(c.ground)

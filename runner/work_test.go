@@ -368,8 +368,8 @@ func TestTheLimitsOfAJobHoldForAllItsSessions(t *testing.T) {
 }
 
 func TestTheWindowIsThatOfTheSmallestModel(t *testing.T) {
-	facts := map[string]Facts{"a": {Context: 100, MaxOutput: 20}, "b": {Context: 80, MaxOutput: 30}, "c": {}}
-	o := &Options{Facts: func(m string) Facts { return facts[m] }}
+	facts := map[string]ModelFacts{"a": {Context: 100, MaxOutput: 20}, "b": {Context: 80, MaxOutput: 30}, "c": {}}
+	o := &Options{Facts: func(m string) ModelFacts { return facts[m] }}
 	for first, c := range map[string]struct {
 		others      []string
 		all, answer int
@@ -382,7 +382,7 @@ func TestTheWindowIsThatOfTheSmallestModel(t *testing.T) {
 			t.Errorf("%s: %d, %d", first, all, answer)
 		}
 	}
-	if (&Options{}).facts("a") != (Facts{}) {
+	if (&Options{}).facts("a") != (ModelFacts{}) {
 		t.Error("something is known without facts")
 	}
 }

@@ -19,7 +19,7 @@ import (
 var bashDescription string
 
 // defaultBashTime is the default timeout of a command.
-const defaultBashTime = 2 * time.Minute
+const defaultBashTimeout = 2 * time.Minute
 
 type bashInput struct {
 	Command     string `json:"command" jsonschema:"bash command to run"`
@@ -191,14 +191,14 @@ func homeNeeds(a shell.Access) []permission.Request {
 }
 
 // maxBashTime is the longest timeout that a model can set.
-const maxBashTime = 24 * time.Hour
+const maxBashTimeout = 24 * time.Hour
 
 // bashTimeout returns the timeout of a command: the model's, within the
 // manifest's limit.
 func bashTimeout(env *Env, ms int) time.Duration {
-	t := defaultBashTime
+	t := defaultBashTimeout
 	if ms > 0 {
-		t = time.Duration(min(int64(ms), maxBashTime.Milliseconds())) * time.Millisecond
+		t = time.Duration(min(int64(ms), maxBashTimeout.Milliseconds())) * time.Millisecond
 	}
 	if env.MaxTime > 0 {
 		t = min(t, env.MaxTime)
@@ -220,7 +220,7 @@ func runBash(ctx context.Context, env *Env, dir workspace.Path, in bashInput) (R
 		Timeout: timeout,
 		Output:  out,
 		Confine: env.Confine,
-		Beside:  env.Beside,
+		Monitor: env.Monitor,
 	})
 	text := out.text()
 	result := Result{

@@ -71,7 +71,7 @@ type Env struct {
 	Todos     *Todos
 	ChildEnv  []string                        // environment of commands
 	Confine   proc.Confine                    // the sandbox of commands; nil: none
-	Beside    func(ctx context.Context) error // runs concurrently with each command; returning kills the command; may be nil
+	Monitor   func(ctx context.Context) error // runs concurrently with each command; returning kills the command; may be nil
 	MaxTime   time.Duration                   // upper limit of command timeouts; 0: none
 	Outputs   *reportdir.Dir                  // where truncated outputs are saved in full; nil: nowhere
 	Private   []string                        // absolute report directories, inaccessible to calls except for reading saved outputs

@@ -20,8 +20,8 @@ import (
 var webfetchDescription string
 
 const (
-	webfetchTime    = 30 * time.Second // default timeout
-	maxWebfetchTime = 120 * time.Second
+	webfetchTimeout    = 30 * time.Second // default timeout
+	maxWebfetchTimeout = 120 * time.Second
 )
 
 // pageFormat is the format of a fetched page: markdown, text or html.
@@ -50,9 +50,9 @@ func prepareWebfetch(env *Env, in webfetchInput) (Pending, error) {
 		return Pending{}, fmt.Errorf("invalid timeout %g: must be a positive number of seconds", in.Timeout)
 	}
 	return Pending{Title: in.URL, Needs: urlNeeds(env.Profile, "webfetch", in.URL), Do: func(ctx context.Context) (Result, error) {
-		limit := webfetchTime
+		limit := webfetchTimeout
 		if in.Timeout > 0 {
-			limit = time.Duration(min(in.Timeout, maxWebfetchTime.Seconds()) * float64(time.Second))
+			limit = time.Duration(min(in.Timeout, maxWebfetchTimeout.Seconds()) * float64(time.Second))
 		}
 		ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("request timed out after %s; set a larger timeout (maximum 120) or try another source", limit))
 		defer cancel()

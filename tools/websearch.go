@@ -18,8 +18,8 @@ var websearchDescription string
 var codesearchDescription string
 
 const (
-	websearchTime  = 25 * time.Second
-	codesearchTime = 30 * time.Second
+	websearchTimeout  = 25 * time.Second
+	codesearchTimeout = 30 * time.Second
 )
 
 // livecrawl says when a search service crawls a page again: fallback or preferred.
@@ -37,7 +37,7 @@ type websearchInput struct {
 }
 
 func websearchTool() Tool {
-	return Define(Spec{Name: "websearch", Description: websearchDescription, ReadOnly: true, Cached: true, Deadline: websearchTime}, prepareWebsearch)
+	return Define(Spec{Name: "websearch", Description: websearchDescription, ReadOnly: true, Cached: true, Deadline: websearchTimeout}, prepareWebsearch)
 }
 
 func prepareWebsearch(env *Env, in websearchInput) (Pending, error) {
@@ -59,7 +59,7 @@ type codesearchInput struct {
 }
 
 func codesearchTool() Tool {
-	return Define(Spec{Name: "codesearch", Description: codesearchDescription, ReadOnly: true, Cached: true, Deadline: codesearchTime}, prepareCodesearch)
+	return Define(Spec{Name: "codesearch", Description: codesearchDescription, ReadOnly: true, Cached: true, Deadline: codesearchTimeout}, prepareCodesearch)
 }
 
 func prepareCodesearch(env *Env, in codesearchInput) (Pending, error) {

@@ -16,7 +16,7 @@ import (
 
 // preflight checks the repositories of a run's plan, reserves the run's branches and logs
 // the progress of fetching.
-func preflight(ctx context.Context, w World, plan *tasks.Plan, run string, quiet, untrusted bool) (*runner.Ready, error) {
+func preflight(ctx context.Context, w World, plan *tasks.Plan, run string, quiet, untrusted bool) (*runner.PreflightResult, error) {
 	look := look(w, untrusted)
 	look.Reserve, look.Run = filepath.Join(cacheDir(w), "branches"), run
 	if !quiet {
@@ -44,8 +44,8 @@ func preflight(ctx context.Context, w World, plan *tasks.Plan, run string, quiet
 
 // look returns the options of a preflight. In an untrusted run, the manifest does not
 // decide which server gets a token.
-func look(w World, untrusted bool) runner.Look {
-	return runner.Look{
+func look(w World, untrusted bool) runner.PreflightOptions {
+	return runner.PreflightOptions{
 		Git: gitEnv(w), Mirrors: filepath.Join(cacheDir(w), "mirrors"),
 		Auth: func(urls []string) (func(url string) remote.Auth, error) {
 			return credentials.ForRemotes(w.Getenv, untrusted, urls)

@@ -251,7 +251,7 @@ func confineTool(ctx context.Context, w World, o toolOptions, env *tools.Env, se
 	if err != nil {
 		return nil, fail(event.ExitInternal, "create a private directory: %w", err)
 	}
-	g := runner.Ground{
+	g := runner.CommandEnv{
 		Level: level, Workspace: env.Workspace.Dir(), Home: filepath.Join(base, "home"), Tmp: filepath.Join(base, "tmp"), InPlace: true,
 		Profile: env.Profile, Caches: cacheDir(w), Getenv: w.Getenv, Limits: tasks.DefaultLimits(), Now: w.Now,
 		Tell: func(event.Network) {}, Tampered: end,
@@ -270,7 +270,7 @@ func confineTool(ctx context.Context, w World, o toolOptions, env *tools.Env, se
 	if env.Outputs != nil && env.Outputs.Mkdir(".") == nil {
 		g.Readable = []string{env.Outputs.Path()}
 	}
-	if err := g.Furnish(); err != nil {
+	if err := g.Prepare(); err != nil {
 		os.RemoveAll(base)
 		return nil, failure{event.ExitInternal, err}
 	}
@@ -279,7 +279,7 @@ func confineTool(ctx context.Context, w World, o toolOptions, env *tools.Env, se
 		os.RemoveAll(base)
 		return nil, failure{event.ExitPolicy, err}
 	}
-	env.Confine, env.Beside, env.ChildEnv = box.Confine(), box.Beside(), box.Env
+	env.Confine, env.Monitor, env.ChildEnv = box.Confine(), box.Monitor(), box.Env
 	return func() {
 		box.Close() //nolint:errcheck // the call has ended
 		os.RemoveAll(base)

@@ -390,9 +390,9 @@ func (m *Set) openScript(path, child string) (runner.Conversation, error) {
 }
 
 // Facts returns the properties of a model in the price table.
-func Facts(name string) runner.Facts {
+func Facts(name string) runner.ModelFacts {
 	p, _ := prices.Of(name)
-	return runner.Facts{Images: p.Images, PDFs: p.PDFs, Context: p.Context, MaxOutput: p.MaxOutput}
+	return runner.ModelFacts{Images: p.Images, PDFs: p.PDFs, Context: p.Context, MaxOutput: p.MaxOutput}
 }
 
 // KnownPrice returns the price of a model in the price table.

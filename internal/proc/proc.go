@@ -31,7 +31,7 @@ type Command struct {
 	// Beside runs concurrently with the command; its context ends with the
 	// command, and Run waits for it. Its error kills the command and is
 	// returned by Run. May be nil.
-	Beside func(ctx context.Context) error
+	Monitor func(ctx context.Context) error
 }
 
 // Confine prepares a command to start in a sandbox.
@@ -87,7 +87,7 @@ func Run(ctx context.Context, c Command) (Result, error) {
 		exitErr = waitExit(cmd.Process.Pid)
 	}()
 
-	beside := c.besides(ctx)
+	beside := c.startMonitor(ctx)
 	timedOut := c.await(ctx, cmd.Process.Pid, exited, beside.failed, inside.Kill)
 	// The leader has exited but is not reaped yet, so its group id can't be
 	// reused.
@@ -155,20 +155,20 @@ func rest(w io.Writer, r *os.File) {
 }
 
 // besides is the function that runs concurrently with a command.
-type besides struct {
+type monitor struct {
 	failed chan struct{} // closed when it has failed
 	end    func() error  // ends it, and returns its error
 }
 
-func (c Command) besides(ctx context.Context) besides {
-	b := besides{failed: make(chan struct{}), end: func() error { return nil }}
-	if c.Beside == nil {
+func (c Command) startMonitor(ctx context.Context) monitor {
+	b := monitor{failed: make(chan struct{}), end: func() error { return nil }}
+	if c.Monitor == nil {
 		return b
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan error, 1)
 	go func() {
-		err := c.Beside(ctx)
+		err := c.Monitor(ctx)
 		if err != nil {
 			close(b.failed)
 		}

@@ -8,12 +8,12 @@ import (
 )
 
 // late is a writer that is so slow at first that the command has long ended.
-type late struct {
+type lateWriter struct {
 	came  bytes.Buffer
 	begun bool
 }
 
-func (l *late) Write(p []byte) (int, error) {
+func (l *lateWriter) Write(p []byte) (int, error) {
 	if !l.begun {
 		l.begun = true
 		time.Sleep(3 * drain)
@@ -24,7 +24,7 @@ func (l *late) Write(p []byte) (int, error) {
 func TestABusyMachineLosesNoOutput(t *testing.T) {
 	for name, stray := range map[string]string{"the pipe is closed": "", "a process that left the group holds it": "setsid sleep 2 & "} {
 		t.Run(name, func(t *testing.T) {
-			var out late
+			var out lateWriter
 			script := stray + "printf first; sleep 0.1; head -c 60000 /dev/zero | tr '\\0' x; printf last"
 			res, err := Run(t.Context(), Command{Args: []string{"bash", "-c", script}, Dir: t.TempDir(), Env: []string{"PATH=/usr/local/bin:/usr/bin:/bin"}, Output: &out})
 			if err != nil || res.ExitCode != 0 {

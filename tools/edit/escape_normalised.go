@@ -16,7 +16,7 @@ func escapeNormalised(text, old string) []span {
 	for i := range parts {
 		parts[i] = unescape(t.at(i) + "\n")
 	}
-	return besides(occurrences(text, want), t.spans(joined(parts, want+"\n", n), n))
+	return addDisjoint(occurrences(text, want), t.spans(joined(parts, want+"\n", n), n))
 }
 
 // unescape resolves escaped characters and newlines. Other backslashes are

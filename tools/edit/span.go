@@ -41,7 +41,7 @@ func apart(spans []span) []span {
 
 // besides merges spans with the others that don't overlap any of them. Both
 // lists and the result are ordered.
-func besides(spans, others []span) []span {
+func addDisjoint(spans, others []span) []span {
 	out := slices.Clone(spans)
 	i := 0
 	for _, o := range others {

@@ -27,7 +27,7 @@ func whitespaceNormalised(text, old string) []span {
 	if n == 1 {
 		return spans
 	}
-	return besides(spans, t.spans(joined(words(plain), " "+want, n), n))
+	return addDisjoint(spans, t.spans(joined(words(plain), " "+want, n), n))
 }
 
 // normal returns a text with whitespace collapsed to single spaces, and

@@ -46,7 +46,7 @@ func FuzzApply(f *testing.F) {
 			return
 		}
 		checkWrites(t, p, writes, text, a+"\n"+b)
-		carryOut(t, files, writes)
+		apply(t, files, writes)
 		if f := p.Files[0]; len(p.Files) == 1 && f.Op == Update && path.Clean(f.Path) == "a" {
 			checkLines(t, f, a, files[path.Clean(cmp.Or(f.MoveTo, "a"))])
 		}

@@ -53,7 +53,7 @@ func (p *placer) noContext(c string) error {
 func (p *placer) like(block []string) string {
 	for _, line := range block {
 		if line = fold(line); line != "" {
-			if i := p.mostLike(line); i >= 0 {
+			if i := p.mostSimilar(line); i >= 0 {
 				return fmt.Sprintf("the closest is line %d, %s", i+1, p.quote(i))
 			}
 			break
@@ -64,7 +64,7 @@ func (p *placer) like(block []string) string {
 
 // mostLike returns the line that has most in common with a text at its
 // beginning and end, or -1 if none has half.
-func (p *placer) mostLike(want string) int {
+func (p *placer) mostSimilar(want string) int {
 	best, most := -1, 0.5
 	for i := range p.doc.lines {
 		have := strings.TrimSpace(p.doc.text(i))

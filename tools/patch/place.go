@@ -90,7 +90,7 @@ func (p *placer) find(block []string, above int, atEnd, only bool) (int, error) 
 	if atEnd {
 		i := len(p.doc.lines) - len(block)
 		if i >= p.cursor && i >= above {
-			if ok, err := p.stands(block, i); ok || err != nil {
+			if ok, err := p.matchesAt(block, i); ok || err != nil {
 				return i, err
 			}
 		}
@@ -100,7 +100,7 @@ func (p *placer) find(block []string, above int, atEnd, only bool) (int, error) 
 	}
 	repeated := above >= p.cursor && above >= 0
 	if repeated && len(block) > 1 {
-		if ok, err := p.stands(block, above); ok || err != nil {
+		if ok, err := p.matchesAt(block, above); ok || err != nil {
 			return above, err
 		}
 	}
@@ -112,7 +112,7 @@ func (p *placer) find(block []string, above int, atEnd, only bool) (int, error) 
 }
 
 // stands reports whether a block stands at line i, in any pass.
-func (p *placer) stands(block []string, i int) (bool, error) {
+func (p *placer) matchesAt(block []string, i int) (bool, error) {
 	for pass := range passes() {
 		x, err := p.index(pass)
 		if err != nil {

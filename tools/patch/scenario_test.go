@@ -33,7 +33,7 @@ func TestScenarios(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			carryOut(t, files, writes)
+			apply(t, files, writes)
 			if diff := cmp.Diff(tree(t, filepath.Join(dir, "expected")), files); diff != "" {
 				t.Errorf("(-want +got)\n%s", diff)
 			}
@@ -77,7 +77,7 @@ func readFrom(files map[string]string) Read {
 
 // carryOut does to files what the writes say, in their order, and fails where a
 // file system would.
-func carryOut(t *testing.T, files map[string]string, writes []Write) {
+func apply(t *testing.T, files map[string]string, writes []Write) {
 	t.Helper()
 	for _, w := range writes {
 		name := path.Clean(w.Path)

@@ -62,7 +62,7 @@ type ListResult struct {
 // It fails if a glob is malformed, the base is not a directory that can be opened,
 // or the context is done.
 func List(ctx context.Context, scope Scope, q ListQuery) (ListResult, error) {
-	leftOut, err := parseLeftOut(q.Ignore)
+	leftOut, err := parseIgnore(q.Ignore)
 	if err != nil {
 		return ListResult{}, err
 	}
@@ -84,7 +84,7 @@ func List(ctx context.Context, scope Scope, q ListQuery) (ListResult, error) {
 
 // parseLeftOut returns a function that reports whether a path relative to the
 // base is skipped.
-func parseLeftOut(globs []string) (func(rel string, isDir bool) bool, error) {
+func parseIgnore(globs []string) (func(rel string, isDir bool) bool, error) {
 	patterns := []pattern{{ignore.New(ignore.Parse([]byte(unlisted)))}}
 	for _, glob := range globs {
 		p, err := parsePattern(glob)

@@ -67,9 +67,9 @@ func needed(re *syntax.Regexp, plain bool) needs {
 		n.enough = n.enough && re.Min == 1
 		return n
 	case syntax.OpConcat:
-		return neededByOne(re.Sub, plain)
+		return requiredByOne(re.Sub, plain)
 	case syntax.OpAlternate:
-		return neededByAll(re.Sub, plain)
+		return requiredByAll(re.Sub, plain)
 	default:
 		return needs{}
 	}
@@ -117,7 +117,7 @@ func foldsInASCII(r rune, plain bool) bool {
 }
 
 // neededByOne returns the most telling needs of parts that all have to match.
-func neededByOne(parts []*syntax.Regexp, plain bool) needs {
+func requiredByOne(parts []*syntax.Regexp, plain bool) needs {
 	var best needs
 	for _, p := range parts {
 		n := needed(p, plain)
@@ -130,7 +130,7 @@ func neededByOne(parts []*syntax.Regexp, plain bool) needs {
 }
 
 // neededByAll returns the needs of parts of which one has to match.
-func neededByAll(parts []*syntax.Regexp, plain bool) needs {
+func requiredByAll(parts []*syntax.Regexp, plain bool) needs {
 	all := needs{enough: true}
 	for _, p := range parts {
 		n := needed(p, plain)

@@ -70,7 +70,7 @@ func parseFilter(glob string) (filter, error) {
 }
 
 // wants is a walk's question, for files.
-func (f filter) wants(rel string, isDir bool) bool { return isDir || f.matches(rel) }
+func (f filter) accepts(rel string, isDir bool) bool { return isDir || f.matches(rel) }
 
 func (f filter) matches(rel string) bool { return f.pattern.matches(rel, false) != f.negated }
 

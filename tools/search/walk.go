@@ -128,7 +128,7 @@ func (w *walk) scan(ctx context.Context, f *directory, depth int) {
 	for _, e := range entries {
 		name := e.name
 		switch {
-		case !w.chooses(f, name, e.dir, e.regular):
+		case !w.selects(f, name, e.dir, e.regular):
 		case e.dir && depth == maxDepth:
 			w.unreadable.Add(1)
 		case e.dir:
@@ -150,7 +150,7 @@ func holds(entries []entry, name string) bool {
 }
 
 // chooses reports whether a directory is entered or a file visited.
-func (w *walk) chooses(f *directory, name string, isDir, isFile bool) bool {
+func (w *walk) selects(f *directory, name string, isDir, isFile bool) bool {
 	if !isDir && !isFile {
 		return false
 	}
