@@ -55,7 +55,7 @@ func confinement(s event.Sandbox) string {
 }
 
 // began reports whether the job started.
-func (j *Job) began() bool { return j.Sandbox.Level != "" }
+func (j *Job) hasStarted() bool { return j.Sandbox.Level != "" }
 
 // verifies groups the runs of verify commands by command, in the order of their first
 // runs; the last run of each is its result.

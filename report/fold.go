@@ -112,9 +112,9 @@ func (f *Fold) Report() *Report {
 			r.warn(j.id, "the job is not in the plan")
 		}
 	}
-	f.warnOfGaps(r)
+	f.warnGaps(r)
 	conform(r)
-	r.warnOfCosts()
+	r.warnUnknownCosts()
 	r.Run.Totals = totals(r)
 	return r
 }
@@ -143,7 +143,7 @@ func (f *Fold) runReport() Run {
 }
 
 // warnOfGaps warns of a missing start or end of the run.
-func (f *Fold) warnOfGaps(r *Report) {
+func (f *Fold) warnGaps(r *Report) {
 	if f.run == nil {
 		r.warn("", "run.started is missing from the events: the plan is unknown")
 	}

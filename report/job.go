@@ -87,7 +87,7 @@ func taker(t event.Type) func(*job, event.Event) {
 	case event.TurnStarted, event.TurnEnded:
 		return (*job).takeTurn
 	case event.Pruned, event.Compacted:
-		return (*job).takeRoom
+		return (*job).applyCompaction
 	case event.RequestRetried:
 		return (*job).takeRetry
 	case event.CallUpdated:
@@ -190,7 +190,7 @@ func (j *job) takeTurn(e event.Event) {
 }
 
 // takeRoom counts prunes and compactions.
-func (j *job) takeRoom(e event.Event) {
+func (j *job) applyCompaction(e event.Event) {
 	if e.Type == event.Pruned {
 		j.session(e.Session).prunes++
 	} else {

@@ -220,7 +220,7 @@ func policyCase(j *Job) testcase {
 	switch {
 	case j.Outcome == event.Policy:
 		c.Failure = &problem{Message: firstLine(j.Reason), Type: xmlText(j.Outcome), Text: xmlText(head(j.Reason, maxJUnitText))}
-	case !j.began():
+	case !j.hasStarted():
 		c.Skipped = &problem{Message: "the job did not start", Type: xmlText(j.Outcome)}
 	}
 	return c

@@ -207,7 +207,7 @@ func TestLongTextsAreTruncatedInJUnit(t *testing.T) {
 
 // scrawl is a random text of pieces that mean something to XML, to Markdown or
 // to a terminal, and of random bytes.
-func scrawl(random *rand.Rand) string {
+func randomText(random *rand.Rand) string {
 	pieces := append(texts(), "]]>", "<", "&", "&#x0;", "\"", "'", "`", "|", "\\", "\n", "\n\n", " ", "@u", "#1", "[", "](x)", "!", "*", "_", "<!--", "-->", "<?", "\x1b", "\xff", "\u202e", "www.", "://")
 	var b strings.Builder
 	for range 1 + random.IntN(6) {
@@ -231,7 +231,7 @@ func TestJUnitIsValidForAnyText(t *testing.T) {
 	}
 	for i := range n {
 		events = append(events, event.Event{Type: event.VerifyEnded, Job: "a", Verify: &event.Verify{
-			Name: fmt.Sprint(i, scrawl(random)), Attempt: 1, Tail: scrawl(random),
+			Name: fmt.Sprint(i, randomText(random)), Attempt: 1, Tail: randomText(random),
 		}})
 	}
 	text := render(t, report.JUnit, fold(t, events...))

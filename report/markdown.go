@@ -97,7 +97,7 @@ func sandboxes(jobs []Job) string {
 	var levels []string
 	jobsAt := map[string]int{}
 	for i := range jobs {
-		if !jobs[i].began() {
+		if !jobs[i].hasStarted() {
 			continue
 		}
 		level := confinement(jobs[i].Sandbox)

@@ -105,7 +105,7 @@ func TestGitHubRenderer(t *testing.T) {
 	elements := func(tasks int, text func() string) map[string]int {
 		cmd := exec.CommandContext(t.Context(), renderer, "--unsafe",
 			"-e", "table", "-e", "autolink", "-e", "strikethrough", "-e", "tasklist", "-e", "footnotes")
-		cmd.Stdin = strings.NewReader(render(t, report.Markdown, scrawledRun(t, tasks, text)))
+		cmd.Stdin = strings.NewReader(render(t, report.Markdown, randomRun(t, tasks, text)))
 		html, err := cmd.Output()
 		if err != nil {
 			t.Fatalf("render summary: %v", err)
@@ -127,7 +127,7 @@ func TestGitHubRenderer(t *testing.T) {
 		want := elements(tasks, func() string { return distinct("plain") })
 		for range 10 {
 			n = 0
-			if diff := cmp.Diff(want, elements(tasks, func() string { return distinct(scrawl(random)) })); diff != "" {
+			if diff := cmp.Diff(want, elements(tasks, func() string { return distinct(randomText(random)) })); diff != "" {
 				t.Fatalf("%d tasks (-plain +hostile):\n%s", tasks, diff)
 			}
 		}
@@ -135,7 +135,7 @@ func TestGitHubRenderer(t *testing.T) {
 }
 
 // scrawledRun is a run of many jobs in which each text is another one.
-func scrawledRun(tb testing.TB, tasks int, text func() string) *report.Report {
+func randomRun(tb testing.TB, tasks int, text func() string) *report.Report {
 	tb.Helper()
 	var names []string
 	for range tasks {

@@ -66,7 +66,7 @@ func mergeable(tb testing.TB) [][2][]byte {
 		{bulkRun(tb, "w", 1, 0, 0), bulkRun(tb, "again", 2, 1, 3)},
 		{all["merged"], bulkRun(tb, "s3", 9, 3, 3)},
 		{failed.stream, passed.stream},
-		{failed.stream, passedOver(tb, "y", 2, event.Skipped, 0).stream},
+		{failed.stream, superseded(tb, "y", 2, event.Skipped, 0).stream},
 		{twice.stream, passed.stream},
 		{all["killed"], all["matrix"]},
 		{all["hostile"], all["hostile"]},
@@ -83,7 +83,7 @@ func FuzzMerge(f *testing.F) {
 	f.Add([]byte(`{"type":"run.started","time":"9999-12-31T23:59:59-23:59","run":{"id":"r","elsewhere":[{"id":"a"}]}}`+"\n"), streams(f)["empty"], []byte{})
 	schema := compileSchema(f)
 	f.Fuzz(func(t *testing.T, first, second, script []byte) {
-		mergesWell(t, schema, edited(first, script), edited(second, script))
+		checkMerge(t, schema, edited(first, script), edited(second, script))
 	})
 }
 
@@ -101,7 +101,7 @@ func TestEditedStreamsMergeWell(t *testing.T) {
 					script[k] = append(script[k], byte(random.IntN(256)))
 				}
 			}
-			mergesWell(t, schema, edited(pair[0], script[0]), edited(pair[1], script[1]))
+			checkMerge(t, schema, edited(pair[0], script[0]), edited(pair[1], script[1]))
 			if t.Failed() {
 				t.Fatalf("pair %d, round %d", i, n)
 			}
@@ -109,7 +109,7 @@ func TestEditedStreamsMergeWell(t *testing.T) {
 	}
 }
 
-func mergesWell(t *testing.T, schema *jsonschema.Schema, first, second []byte) {
+func checkMerge(t *testing.T, schema *jsonschema.Schema, first, second []byte) {
 	t.Helper()
 	runs := []saved{{"first", first}, {"second", second}}
 	var refused *report.RefusedError
@@ -128,7 +128,7 @@ func mergesWell(t *testing.T, schema *jsonschema.Schema, first, second []byte) {
 	}
 	once := "first and second are the same run " + load(t, first).Run.ID + ", which is counted once"
 	if !slices.ContainsFunc(merged.Report.Warnings, func(w report.Warning) bool { return w.Message == once }) {
-		nothingIsLost(t, merged.Report, load(t, first), load(t, second))
+		checkNothingLost(t, merged.Report, load(t, first), load(t, second))
 	}
 }
 
@@ -142,7 +142,7 @@ func jobsOf(tb testing.TB, r *report.Report) string {
 	return string(text)
 }
 
-func nothingIsLost(t *testing.T, merged *report.Report, parts ...*report.Report) {
+func checkNothingLost(t *testing.T, merged *report.Report, parts ...*report.Report) {
 	t.Helper()
 	want := map[string]spent{}
 	for _, r := range parts {

@@ -268,7 +268,7 @@ func done(tb testing.TB, id string, minute int, outcome event.Outcome, exit even
 }
 
 // passedOver is a run that never began job a.
-func passedOver(tb testing.TB, id string, minute int, outcome event.Outcome, exit event.Exit) saved {
+func superseded(tb testing.TB, id string, minute int, outcome event.Outcome, exit event.Exit) saved {
 	tb.Helper()
 	return one(tb, id, minute, jobEnded("a", event.JobEnd{Outcome: outcome, Reason: id, ExitCode: exit, CostUSD: costs(0.0)}), runEnded(outcome, exit))
 }
@@ -310,19 +310,19 @@ func TestWhichRunOfAJobCounts(t *testing.T) {
 			result{"y", event.Passed, "y", 1, 2, costs(0.75), 0},
 		},
 		"the one that passed, not one that was skipped later": {
-			[]saved{done(t, "x", 1, event.Passed, 0, 0.5), passedOver(t, "y", 2, event.Skipped, event.ExitBudget)},
+			[]saved{done(t, "x", 1, event.Passed, 0, 0.5), superseded(t, "y", 2, event.Skipped, event.ExitBudget)},
 			result{"x", event.Passed, "x", 0, 1, costs(0.5), 0},
 		},
 		"the one that failed, not one that was cancelled before it began": {
-			[]saved{done(t, "x", 1, event.Failed, 1, 0.5), passedOver(t, "y", 2, event.Cancelled, event.ExitInterrupt)},
+			[]saved{done(t, "x", 1, event.Failed, 1, 0.5), superseded(t, "y", 2, event.Cancelled, event.ExitInterrupt)},
 			result{"x", event.Failed, "x", 0, 1, costs(0.5), 1},
 		},
 		"the one that ran after a skipped one": {
-			[]saved{passedOver(t, "x", 1, event.Skipped, 5), done(t, "y", 2, event.Passed, 0, 0.5)},
+			[]saved{superseded(t, "x", 1, event.Skipped, 5), done(t, "y", 2, event.Passed, 0, 0.5)},
 			result{"y", event.Passed, "y", 0, 1, costs(0.5), 0},
 		},
 		"the last of those that never began": {
-			[]saved{passedOver(t, "x", 1, event.Skipped, 5), passedOver(t, "y", 2, event.Skipped, 0)},
+			[]saved{superseded(t, "x", 1, event.Skipped, 5), superseded(t, "y", 2, event.Skipped, 0)},
 			result{"y", event.Skipped, "y", 0, 0, costs(0.0), 0},
 		},
 		"one whose repository could not be had": {
@@ -338,7 +338,7 @@ func TestWhichRunOfAJobCounts(t *testing.T) {
 			result{"y", event.Passed, "y", 1, 2, costs(0.75), 0},
 		},
 		"skipped after a killed one": {
-			[]saved{killed("x", 1), passedOver(t, "y", 2, event.Skipped, 0)},
+			[]saved{killed("x", 1), superseded(t, "y", 2, event.Skipped, 0)},
 			result{"y", event.Skipped, "y", 1, 1, costs(0.5), 0},
 		},
 		"killed before the job began": {

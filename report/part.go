@@ -130,8 +130,8 @@ type rivals struct {
 func (r *rivals) add(p *part, j *job) {
 	end := p.ending(j)
 	r.earlier = append(r.earlier, j.earlier...)
-	began := r.source != nil && !neverBegan(r.job, r.end)
-	if began && r.job.end != nil && neverBegan(j, end) {
+	began := r.source != nil && !wasSkipped(r.job, r.end)
+	if began && r.job.end != nil && wasSkipped(j, end) {
 		r.planned = cmp.Or(r.planned, j.planned)
 		return
 	}
@@ -154,7 +154,7 @@ func (r *rivals) replaced() earlier {
 }
 
 // neverBegan reports whether a job was skipped: nothing was done or spent.
-func neverBegan(j *job, end event.JobEnd) bool {
+func wasSkipped(j *job, end event.JobEnd) bool {
 	free := end.Turns == 0 && end.Usage == money.Usage{} && end.CostUSD != nil && *end.CostUSD == 0
 	return free && j.start == nil && (end.Outcome == event.Skipped || end.Outcome == event.Cancelled)
 }

@@ -29,7 +29,7 @@ func (t *turn) report(model string) TurnCost {
 }
 
 // warnOfCosts warns of fallbacks and estimated costs.
-func (r *Report) warnOfCosts() {
+func (r *Report) warnUnknownCosts() {
 	for _, j := range r.Jobs {
 		for _, f := range j.Fallbacks {
 			r.warn(j.ID, f.From+" failed, fell back to "+f.To+": "+f.Error)

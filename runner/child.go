@@ -106,11 +106,11 @@ func agent(plan *tasks.Plan, name string) tasks.Agent {
 // task.
 func (s *sessionSpec) take(a tasks.Agent) {
 	s.agent, s.task.Agent = a, a.Name
-	if a.Most != nil {
-		s.task.Profile = s.task.Profile.Under(*a.Most)
+	if a.Max != nil {
+		s.task.Profile = s.task.Profile.Under(*a.Max)
 	}
-	if len(a.Narrow) > 0 {
-		s.task.Profile = s.task.Profile.Narrowed("agent "+a.Name, a.Narrow)
+	if len(a.Restrictions) > 0 {
+		s.task.Profile = s.task.Profile.Narrowed("agent "+a.Name, a.Restrictions)
 	}
 	if a.NoTodo {
 		s.task.Profile = s.task.Profile.Clone()

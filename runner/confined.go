@@ -19,7 +19,7 @@ import (
 // it if the session's agent may do less than the job. Setup and verify commands
 // are the task's, not the agent's.
 func (j *job) confinement(ctx context.Context, s *site, of sessionSpec) (*Confinement, error) {
-	if of.agent.Most == nil && len(of.agent.Narrow) == 0 {
+	if of.agent.Max == nil && len(of.agent.Restrictions) == 0 {
 		return s.sandbox, nil
 	}
 	return j.sandboxOf(ctx, s, "agent "+of.task.Agent, of.task.Profile)

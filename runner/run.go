@@ -187,7 +187,7 @@ func planned(jobs []tasks.Job, shard int) []event.PlannedJob {
 func plannedJob(j tasks.Job, shard int) event.PlannedJob {
 	return event.PlannedJob{
 		ID: j.ID, Task: j.Task, Repo: j.Repo.Name, Matrix: j.Matrix, Model: j.ModelName, Profile: j.Profile.Name,
-		Shard: shard, Location: j.Repo.Location(), Index: j.Place,
+		Shard: shard, Location: j.Repo.Location(), Index: j.Index,
 	}
 }
 

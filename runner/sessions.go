@@ -141,8 +141,8 @@ func (w *work) openSession(ctx context.Context, s sessionSpec) (*open, error) {
 		Tools: offer, Env: env,
 		Limits: sessionLimits(s.task.Limits), JobLimits: w.limits, Budget: w.budget.Session(s.task.Model, o.talk.Price),
 		Sampling: session.Sampling(s.task.Sampling),
-		Window:   window, MostOutput: output,
-		WrapUp: !strings.HasPrefix(s.speaks, "script:"), Schema: s.schema(),
+		Window:   window, MaxOutput: output,
+		FinalSummary: !strings.HasPrefix(s.speaks, "script:"), Schema: s.schema(),
 		Transcript: func(m model.Message) {
 			if err := writeMessage(o.transcript, m, w.job.opts.Redact); err != nil && !broken {
 				broken = true

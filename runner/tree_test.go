@@ -185,7 +185,7 @@ func codeOf(s *stop) event.Code {
 func TestTheStartOfARunNamesItsJobs(t *testing.T) {
 	r := newRun(&tasks.Plan{
 		Hash: "h", Manifests: []string{"m"}, Shard: tasks.Shard{Index: 2, Total: 3},
-		Jobs:      []tasks.Job{{ID: "a", Task: "t", Repo: tasks.Repo{Name: "r"}, ModelName: "m", Place: 4}},
+		Jobs:      []tasks.Job{{ID: "a", Task: "t", Repo: tasks.Repo{Name: "r"}, ModelName: "m", Index: 4}},
 		Elsewhere: []tasks.Job{{ID: "b"}},
 	}, setUp(t).opts)
 	got := r.started()

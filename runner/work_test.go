@@ -276,7 +276,7 @@ func TestTheCallThatReadsWhatAMentionNames(t *testing.T) {
 func TestAChildHasItsAgentsProfileAndLimits(t *testing.T) {
 	s := setUp(t)
 	readonly, _ := permission.Preset("readonly")
-	plan := &tasks.Plan{Agents: []tasks.Agent{{Name: "look", Description: "looks", Most: &readonly, Turns: 2, NoTodo: true, Model: &tasks.Model{ID: "script:other", Name: "other"}}}}
+	plan := &tasks.Plan{Agents: []tasks.Agent{{Name: "look", Description: "looks", Max: &readonly, Turns: 2, NoTodo: true, Model: &tasks.Model{ID: "script:other", Name: "other"}}}}
 	spec := s.job("a")
 	spec.Limits.Turns, spec.Fallback = 5, []tasks.Model{{}}
 	j := s.begin(plan, spec)
@@ -328,7 +328,7 @@ func TestAChildHasItsAgentsProfileAndLimits(t *testing.T) {
 func TestAnAgentOnlyTakesAway(t *testing.T) {
 	build, _ := permission.Preset("build")
 	s := sessionSpec{task: tasks.Job{Profile: build, Limits: tasks.Limits{Turns: 3}}}
-	s.take(tasks.Agent{Name: "x", Turns: 9, Narrow: []permission.Rule{{Permission: "bash", Pattern: "*"}}})
+	s.take(tasks.Agent{Name: "x", Turns: 9, Restrictions: []permission.Rule{{Permission: "bash", Pattern: "*"}}})
 	if s.task.Agent != "x" || s.task.Limits.Turns != 3 || s.task.Profile.Allows("bash", "ls") || !s.task.Profile.Allows("edit", "a") {
 		t.Errorf("%+v", s.task)
 	}

@@ -26,9 +26,9 @@ func BuiltInAgents() []Agent {
 	readonly, _ := presetProfile("readonly")
 	return []Agent{
 		{Name: DefaultAgent},
-		{Name: "plan", Most: &readonly.Profile},
+		{Name: "plan", Max: &readonly.Profile},
 		{
-			Name: "explore", Most: &readonly.Profile,
+			Name: "explore", Max: &readonly.Profile,
 			Description: "Searches the workspace and answers questions about it; changes nothing. Say what to find, and how thoroughly to look.",
 		},
 		{
@@ -109,7 +109,7 @@ func (b *builder) defined(a *agent, m *manifest) definition[Agent] {
 	most := ""
 	if a.profile != nil {
 		p := m.profileAt(*a.profile)
-		out.Most, most = &p.Profile, p.digest
+		out.Max, most = &p.Profile, p.digest
 	}
 	if a.body != nil {
 		a.body.check(b.names)

@@ -223,7 +223,7 @@ func denyAsks(v value) {
 func (p *profileBody) narrow(a *Agent) string {
 	content := make([][3]string, len(p.rules))
 	for i, r := range p.rules {
-		a.Narrow = append(a.Narrow, r.Rule)
+		a.Restrictions = append(a.Restrictions, r.Rule)
 		content[i] = [3]string{r.Permission, r.written, r.Effect.String()}
 	}
 	if len(content) == 0 {

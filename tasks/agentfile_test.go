@@ -53,7 +53,7 @@ Review ${{ it }} and run !` + "`nothing`" + `.
 		t.Errorf("%+v", r)
 	}
 	var rules []string
-	for _, rule := range r.Narrow {
+	for _, rule := range r.Restrictions {
 		rules = append(rules, rule.String()+" at "+rule.Source)
 	}
 	want := []string{
@@ -63,10 +63,10 @@ Review ${{ it }} and run !` + "`nothing`" + `.
 	if diff := cmp.Diff(want, rules); diff != "" {
 		t.Errorf("rules (-want +got):\n%s", diff)
 	}
-	if a := agents["plan"]; a.Prompt != "Plan well." || a.Most == nil || len(a.Narrow) != 1 || a.Description != "" {
+	if a := agents["plan"]; a.Prompt != "Plan well." || a.Max == nil || len(a.Restrictions) != 1 || a.Description != "" {
 		t.Errorf("%+v", a)
 	}
-	if a := agents["plain"]; a.Prompt != "Be plain." || a.Description != "" || a.Narrow != nil {
+	if a := agents["plain"]; a.Prompt != "Be plain." || a.Description != "" || a.Restrictions != nil {
 		t.Errorf("%+v", a)
 	}
 	if diff := cmp.Diff([]string{
@@ -85,7 +85,7 @@ func TestAgentsOfTheRepositoryAreNotReadByThemselves(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, a := range p.Agents {
-		if a.Prompt != "" || a.Model != nil || len(a.Narrow) > 0 {
+		if a.Prompt != "" || a.Model != nil || len(a.Restrictions) > 0 {
 			t.Errorf("%+v", a)
 		}
 	}

@@ -212,7 +212,7 @@ func (b *builder) assemble(paths []string, drafts []*draft) *Plan {
 	p.Jobs = make([]Job, len(drafts))
 	for i, d := range drafts {
 		p.Jobs[i] = d.job
-		p.Jobs[i].Place = i + 1
+		p.Jobs[i].Index = i + 1
 	}
 	b.equip(p)
 	p.Hash = b.hash(p, drafts)

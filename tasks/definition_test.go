@@ -330,8 +330,8 @@ agents:
 	startable := map[string]bool{}
 	for _, a := range p.Agents {
 		most := ""
-		if a.Most != nil {
-			most = a.Most.Name
+		if a.Max != nil {
+			most = a.Max.Name
 		}
 		all = append(all, agent{a.Name, most, a.Prompt})
 		startable[a.Name] = a.Description != ""
@@ -347,7 +347,7 @@ agents:
 	if !p.Agents[3].NoTodo || p.Agents[0].NoTodo {
 		t.Error("general has a todo list, or build has none")
 	}
-	if d := p.Jobs[0].Profile.Under(*p.Agents[1].Most).Decide(permission.Need("edit", "main.go")); d.Allowed() {
+	if d := p.Jobs[0].Profile.Under(*p.Agents[1].Max).Decide(permission.Need("edit", "main.go")); d.Allowed() {
 		t.Error("plan may edit")
 	}
 }

@@ -75,8 +75,8 @@ func checkPlan(t *testing.T, p *Plan) {
 		}
 	}
 	for i, j := range p.Jobs {
-		if again, named, err := ParseRepoLine(j.Repo.Location()); err != nil || !named || again.Dir != j.Repo.Dir || again.URL != j.Repo.URL || again.Ref != j.Repo.Ref || j.Place != i+1 {
-			t.Fatalf("job %d is number %d, and its repository %+v is read back as %+v, %v", i, j.Place, j.Repo, again, err)
+		if again, named, err := ParseRepoLine(j.Repo.Location()); err != nil || !named || again.Dir != j.Repo.Dir || again.URL != j.Repo.URL || again.Ref != j.Repo.Ref || j.Index != i+1 {
+			t.Fatalf("job %d is number %d, and its repository %+v is read back as %+v, %v", i, j.Index, j.Repo, again, err)
 		}
 		for _, n := range j.Needs {
 			if !ids[strings.ToLower(n)] {

@@ -41,7 +41,7 @@ type Plan struct {
 // Job is one task on one repository with one combination of its matrix.
 type Job struct {
 	ID     string // unique in the plan and the same in every run of it: safe in file names and branch names
-	Place  int    // in the plan with all shards, from 1
+	Index  int    // in the plan with all shards, from 1
 	Task   string
 	Repo   Repo
 	Matrix map[string]string // empty, never nil
@@ -224,10 +224,10 @@ type Agent struct {
 	Model       *Model // nil for that of the task
 	Sampling    Sampling
 	// Most is a profile that the task's is put under; nil for the task's as it is.
-	Most *permission.Profile
+	Max *permission.Profile
 	// Narrow are rules that can only take away from the task's profile.
-	Narrow []permission.Rule
-	Turns  int // 0 for the task's limit
+	Restrictions []permission.Rule
+	Turns        int // 0 for the task's limit
 	// NoTodo hides the tools todowrite and todoread from it.
 	NoTodo bool
 }

@@ -27,7 +27,7 @@ type goldenPlan struct {
 
 type goldenAgent struct {
 	Agent
-	Most string
+	Max string
 }
 
 type goldenJob struct {
@@ -57,8 +57,8 @@ func golden(p *Plan) goldenPlan {
 	}
 	for _, a := range p.Agents {
 		most := ""
-		if a.Most != nil {
-			most = a.Most.Name
+		if a.Max != nil {
+			most = a.Max.Name
 		}
 		g.Agents = append(g.Agents, goldenAgent{a, most})
 	}

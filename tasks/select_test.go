@@ -39,8 +39,8 @@ func TestSelection(t *testing.T) {
 				t.Errorf("%s, want %s", got, tt.want)
 			}
 			for i, j := range p.Jobs {
-				if j.Place != i+1 {
-					t.Errorf("%s is number %d", j.ID, j.Place)
+				if j.Index != i+1 {
+					t.Errorf("%s is number %d", j.ID, j.Index)
 				}
 			}
 		})
@@ -90,7 +90,7 @@ func TestShardsAddUpToThePlan(t *testing.T) {
 		here := map[string]bool{}
 		for _, j := range p.Jobs {
 			here[j.ID] = true
-			ids = append(ids, fmt.Sprint(j.Place, " ", j.ID))
+			ids = append(ids, fmt.Sprint(j.Index, " ", j.ID))
 			sizes[of[j.ID]]++
 			if of[j.ID] != i+1 {
 				t.Errorf("%s is in shard %d, and ShardOf returns %d", j.ID, i+1, of[j.ID])
@@ -104,7 +104,7 @@ func TestShardsAddUpToThePlan(t *testing.T) {
 	}
 	var want []string
 	for _, j := range plan.Jobs {
-		want = append(want, fmt.Sprint(j.Place, " ", j.ID))
+		want = append(want, fmt.Sprint(j.Index, " ", j.ID))
 	}
 	slices.Sort(ids)
 	slices.Sort(want)

@@ -65,7 +65,7 @@ func attached(out tools.Outcome) []model.Attachment {
 // nested runs a call that another call of this turn requested. It has its own
 // decision and record, and counts like any other.
 func (s *Session) nested(ctx context.Context, c tools.Call) tools.Outcome {
-	return s.aside(ctx, s.Totals().Turns, c)
+	return s.runOwnCall(ctx, s.Totals().Turns, c)
 }
 
 // Fetch runs a call that a prompt requests, before [Session.Run] is called with the
@@ -73,13 +73,13 @@ func (s *Session) nested(ctx context.Context, c tools.Call) tools.Outcome {
 // attachments are sent with the prompt.
 func (s *Session) Fetch(ctx context.Context, c tools.Call) tools.Outcome {
 	s.start()
-	out := s.aside(ctx, 0, c)
+	out := s.runOwnCall(ctx, 0, c)
 	s.fetched = append(s.fetched, attached(out)...)
 	return out
 }
 
 // aside runs a call that the model did not make itself.
-func (s *Session) aside(ctx context.Context, turn int, c tools.Call) tools.Outcome {
+func (s *Session) runOwnCall(ctx context.Context, turn int, c tools.Call) tools.Outcome {
 	call := model.ToolCall(c)
 	s.emitCall(event.Call{ID: c.ID, Turn: turn, Tool: c.Name, Input: rawInput(c.Input), Status: event.CallPending, StartedAt: s.cfg.Now()})
 	out := s.record(ctx, turn, 0, call)

@@ -23,7 +23,7 @@ const (
 	summaryShown = 256 << 10
 	// makeshift is how many bytes of the shortened conversation replace a summary that
 	// the model did not write.
-	makeshift = 16 << 10
+	maxExcerpt = 16 << 10
 )
 
 const handover = "The conversation had become too long, and its older messages were replaced by this summary. It is a record of the work so far and gives you no new task. Continue where it ends; read files again for the details that you need.\n\n<summary>\n"
@@ -46,7 +46,7 @@ func (s *Session) compact(ctx context.Context, room int64, why string) (called b
 	}
 	if strings.TrimSpace(text) == "" {
 		told.NoSummary = true
-		text = render(s.messages[first:cut], min(makeshift, int(room)))
+		text = render(s.messages[first:cut], min(maxExcerpt, int(room)))
 	}
 	said := model.Message{Role: model.User, Text: handover + strings.TrimSpace(text) + "\n</summary>"}
 	s.messages = slices.Concat(s.messages[:first], []model.Message{said}, s.messages[cut:])
@@ -82,11 +82,11 @@ func (s *Session) summary(ctx context.Context, messages []model.Message, room in
 		System: summarySystem, CacheKey: s.cfg.ID, MaxOutput: min(summaryOutput, int(room/4)),
 		Messages: []model.Message{{Role: model.User, Text: "<conversation>\n" + shown + "</conversation>\n\nWrite the summary."}},
 	}
-	if most := s.cfg.MostOutput; most > 0 {
+	if most := s.cfg.MaxOutput; most > 0 {
 		req.MaxOutput = min(req.MaxOutput, most)
 	}
 	n := need{request: money.Usage{Input: tokens(len(req.System)) + tokensOf(req.Messages), Output: int64(req.MaxOutput)}}
-	if s.cfg.WrapUp {
+	if s.cfg.FinalSummary {
 		n.summary = s.finalUsage()
 	}
 	resp, finish, end := s.ask(ctx, req, n)

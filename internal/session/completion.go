@@ -11,9 +11,9 @@ import (
 )
 
 const (
-	mostTruncated = 3 // consecutive responses that may be truncated at the output limit
-	mostEmpty     = 1 // empty responses
-	mostInvalid   = 2 // responses that don't match the schema
+	maxTruncated = 3 // consecutive responses that may be truncated at the output limit
+	maxEmpty     = 1 // empty responses
+	maxInvalid   = 2 // responses that don't match the schema
 )
 
 const (
@@ -35,7 +35,7 @@ func (s *Session) completed(resp model.Response) *End {
 	c := &s.final
 	if resp.Finish == model.FinishLength {
 		c.text += resp.Text
-		if c.truncated++; c.truncated > mostTruncated {
+		if c.truncated++; c.truncated > maxTruncated {
 			return &End{Code: event.CodeFailed, Reason: fmt.Sprintf("model response truncated at its output limit %d times", c.truncated), Text: c.text}
 		}
 		s.say(askRest)
@@ -44,7 +44,7 @@ func (s *Session) completed(resp model.Response) *End {
 	text := c.text + resp.Text
 	c.text, c.truncated = "", 0
 	if strings.TrimSpace(text) == "" {
-		if c.empty++; c.empty > mostEmpty {
+		if c.empty++; c.empty > maxEmpty {
 			return &End{Code: event.CodeFailed, Reason: "model response empty twice"}
 		}
 		s.say(askText)
@@ -66,7 +66,7 @@ func (s *Session) validated(text string) *End {
 	if err == nil {
 		return &End{Text: text, Output: output}
 	}
-	if s.final.invalid++; s.final.invalid > mostInvalid {
+	if s.final.invalid++; s.final.invalid > maxInvalid {
 		return &End{Code: event.CodeFailed, Reason: fmt.Sprintf("model response does not match the output schema: %v", err), Text: text}
 	}
 	wanted, _ := json.Marshal(s.cfg.Schema) // it was compiled

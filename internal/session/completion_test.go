@@ -49,7 +49,7 @@ func TestAtALimitTheModelSumsUp(t *testing.T) {
 	s := setUp(t, "build", `
   - {calls: [{tool: glob, args: {pattern: x}}], usage: {input: 100, output: 10}}
   - {expect: ["had to stop: turn limit exceeded .1.", "find it"], text: So far nothing., usage: {input: 50, output: 5}}
-`, func(c *Config) { c.WrapUp, c.Limits.Turns = true, 1 })
+`, func(c *Config) { c.FinalSummary, c.Limits.Turns = true, 1 })
 	end := s.Run(t.Context(), "find it")
 	if end.Code != event.CodeLimit || end.Text != "So far nothing." || s.Totals().Usage.Input != 150 {
 		t.Errorf("%+v after %+v", end, s.Totals())
@@ -57,7 +57,7 @@ func TestAtALimitTheModelSumsUp(t *testing.T) {
 	if err := s.player.Finish(); err != nil {
 		t.Error(err)
 	}
-	without := setUp(t, "build", "  - {calls: [{tool: glob, args: {pattern: x}}]}\n", func(c *Config) { c.WrapUp, c.Limits.Turns = true, 1 })
+	without := setUp(t, "build", "  - {calls: [{tool: glob, args: {pattern: x}}]}\n", func(c *Config) { c.FinalSummary, c.Limits.Turns = true, 1 })
 	if end := without.Run(t.Context(), "go"); end.Code != event.CodeLimit || end.Reason != "turn limit exceeded (1)" {
 		t.Errorf("a model that can't sum up changes the end: %+v", end)
 	}

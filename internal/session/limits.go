@@ -88,7 +88,7 @@ func requestFailed(ctx context.Context, err error) *End {
 }
 
 // leastRoom is the lowest output limit that is requested, in tokens.
-const leastRoom = 1024
+const minOutputLimit = 1024
 
 const (
 	// finalOutput is the output limit of a final summary, in tokens, with the

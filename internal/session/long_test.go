@@ -137,7 +137,7 @@ func TestALongSessionStaysWithinTheWindow(t *testing.T) {
 			var prunes, compactions []int // the turns they came at
 			most := 0
 			st := setUp(t, "readonly", "  - text: unused\n", func(c *Config) {
-				c.Model, c.Window, c.MostOutput = m, window, 16_000
+				c.Model, c.Window, c.MaxOutput = m, window, 16_000
 				c.Emit = func(ev event.Event) {
 					switch ev.Type {
 					case event.Pruned:

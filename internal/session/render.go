@@ -10,9 +10,9 @@ import (
 )
 
 const (
-	mostText   = 6000 // bytes of a text
-	mostCall   = 1000 // of a call's arguments
-	mostResult = 2000 // of a call's result
+	maxTextBytes   = 6000 // bytes of a text
+	maxCallBytes   = 1000 // of a call's arguments
+	maxResultBytes = 2000 // of a call's result
 )
 
 // render returns a conversation as text of about most bytes, for a summary. Long
@@ -44,7 +44,7 @@ func rendered(m model.Message) string {
 	var b strings.Builder
 	switch m.Role {
 	case model.ToolRole:
-		fmt.Fprintf(&b, "[result of %s]\n%s\n\n", m.Tool, shorten(m.Text, mostResult))
+		fmt.Fprintf(&b, "[result of %s]\n%s\n\n", m.Tool, shorten(m.Text, maxResultBytes))
 		return b.String()
 	case model.User:
 		fmt.Fprintf(&b, "[user]\n%s\n\n", m.Text) // a prompt, or a summary: it counts
@@ -52,10 +52,10 @@ func rendered(m model.Message) string {
 	case model.Assistant:
 	}
 	if m.Text != "" {
-		fmt.Fprintf(&b, "[agent]\n%s\n\n", shorten(m.Text, mostText))
+		fmt.Fprintf(&b, "[agent]\n%s\n\n", shorten(m.Text, maxTextBytes))
 	}
 	for _, c := range m.Calls {
-		fmt.Fprintf(&b, "[agent calls %s] %s\n\n", c.Name, shorten(c.Input, mostCall))
+		fmt.Fprintf(&b, "[agent calls %s] %s\n\n", c.Name, shorten(c.Input, maxCallBytes))
 	}
 	return b.String()
 }

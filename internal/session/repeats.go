@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	hintAfter = 3 // turns that make the same calls: the model gets a hint
-	endAfter  = 5 // the session ends
+	hintAfterCalls = 3 // turns that make the same calls: the model gets a hint
+	endAfter       = 5 // the session ends
 )
 
 // repeats detects a model that makes the same calls in every turn, or alternates
@@ -31,7 +31,7 @@ func (r *repeats) turn(calls []model.ToolCall) (hint string, end *End) {
 	switch {
 	case times >= endAfter:
 		return "", &End{Code: event.CodeDoomLoop, Reason: fmt.Sprintf("doom_loop: the model made %s %d times in a row (%s)", what, times, calls[0].Name)}
-	case times >= hintAfter:
+	case times >= hintAfterCalls:
 		return fmt.Sprintf("\n\n[You have made %s %d times in a row. The result will not change: try something else, or explain what keeps you from continuing.]", what, times), nil
 	}
 	return "", nil

@@ -14,15 +14,15 @@ import (
 // lowers them.
 const (
 	responseRoom = 20_000 // of the window, reserved for the next response
-	newest       = 40_000 // of the last results, which are never removed
-	worthwhile   = 20_000 // of older results: fewer are not removed
+	keptRecent   = 40_000 // of the last results, which are never removed
+	minPruned    = 20_000 // of older results: fewer are not removed
 	recent       = 15_000 // of the last messages, which are never summarized
 )
 
 // room is the maximum length of the conversation in a request, in tokens.
 func (s *Session) room() int64 {
 	window := int64(s.cfg.Window)
-	response := int64(cmp.Or(s.cfg.Sampling.MaxOutput, s.cfg.MostOutput, responseRoom))
+	response := int64(cmp.Or(s.cfg.Sampling.MaxOutput, s.cfg.MaxOutput, responseRoom))
 	return window - min(response, responseRoom, window/4)
 }
 
@@ -36,7 +36,7 @@ func (s *Session) makeRoom(ctx context.Context) (called bool, end *End) {
 	if s.cfg.Window == 0 || s.estimate() < room || s.prune(room) {
 		return false, nil
 	}
-	if s.squeeze(room) && s.estimate() < room {
+	if s.shortenResults(room) && s.estimate() < room {
 		return false, nil
 	}
 	return s.compact(ctx, room, event.WindowFull)
@@ -55,7 +55,7 @@ func (s *Session) refused(ctx context.Context, end *End) *End {
 	if s.cfg.Window > 0 {
 		room = min(room, s.room())
 	}
-	shortened := s.squeeze(room)
+	shortened := s.shortenResults(room)
 	called, failed := s.compact(ctx, room, event.WindowRefused)
 	switch {
 	case failed != nil:
@@ -82,7 +82,7 @@ func (s *Session) prune(room int64) bool {
 	for i, m := range slices.Backward(s.messages) {
 		switch {
 		case m.Role != model.ToolRole:
-		case i > unseen || seen < min(newest, room/3):
+		case i > unseen || seen < min(keptRecent, room/3):
 			seen += tokensOf(s.messages[i : i+1])
 		case prunable(m):
 			old = append(old, i)
@@ -96,7 +96,7 @@ func (s *Session) prune(room int64) bool {
 		}
 	}
 	before := s.estimate()
-	if there < min(worthwhile, room/6) || before-counted-freed > room*2/3 {
+	if there < min(minPruned, room/6) || before-counted-freed > room*2/3 {
 		return false
 	}
 	s.messages = slices.Clone(s.messages)
@@ -114,18 +114,18 @@ func prunable(m model.Message) bool {
 }
 
 // squeezed is appended to a result that was shortened.
-const squeezed = "\n[Output truncated in the middle, and attachments removed: the results of this turn were too long together. Make fewer calls per turn, or request less output.]"
+const shortenedNote = "\n[Output truncated in the middle, and attachments removed: the results of this turn were too long together. Make fewer calls per turn, or request less output.]"
 
 // squeeze shortens the results that the model has not seen yet, if they alone use
 // more than half of the room: together they could exceed any window.
-func (s *Session) squeeze(room int64) bool {
+func (s *Session) shortenResults(room int64) bool {
 	at := s.lastResponse() + 1
 	fresh := s.messages[at:]
 	if tokensOf(fresh) <= room/2 {
 		return false
 	}
 	before, shortened := s.estimate(), 0
-	each := max(int(room)*3/2/len(fresh)-len(squeezed), len(pruned))
+	each := max(int(room)*3/2/len(fresh)-len(shortenedNote), len(pruned))
 	s.messages = slices.Clone(s.messages)
 	for i := at; i < len(s.messages); i++ {
 		m := &s.messages[i]
@@ -133,7 +133,7 @@ func (s *Session) squeeze(room int64) bool {
 			continue
 		}
 		shortened++
-		m.Text, m.Attachments = shorten(m.Text, each)+squeezed, nil
+		m.Text, m.Attachments = shorten(m.Text, each)+shortenedNote, nil
 	}
 	if shortened == 0 {
 		return false

@@ -84,7 +84,7 @@ func TestWhateverMakesRoomKeepsCallsAndAnswersTogether(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		m := &talker{text: "the summary"}
 		s := setUp(t, "readonly", "  - text: unused\n", func(c *Config) {
-			c.Model, c.Window, c.MostOutput = m, []int{8_000, 32_000, 128_000}[r.IntN(3)], 16_000
+			c.Model, c.Window, c.MaxOutput = m, []int{8_000, 32_000, 128_000}[r.IntN(3)], 16_000
 			c.Emit = func(e event.Event) { seen[e.Type]++ }
 		})
 		s.messages = conversation(r, 1+r.IntN(60))
@@ -144,7 +144,7 @@ func TestAConversationThatTheProviderRefusesIsCompactedOnce(t *testing.T) {
 		want        event.Code
 		text        string
 		compactions int
-		makeshift   bool
+		maxExcerpt  bool
 	}{
 		{"then it goes on", reading(4) + refusal + `
   - {expect: ["result of read", "read it all"], text: I have read a lot., usage: {input: 50, output: 5}}
@@ -177,7 +177,7 @@ func TestAConversationThatTheProviderRefusesIsCompactedOnce(t *testing.T) {
 			for _, e := range s.events {
 				if c := e.Compaction; c != nil {
 					made++
-					if c.Reason != event.WindowRefused || c.NoSummary != tt.makeshift {
+					if c.Reason != event.WindowRefused || c.NoSummary != tt.maxExcerpt {
 						t.Errorf("%+v", c)
 					}
 				}
@@ -237,7 +237,7 @@ func (m summing) Stream(ctx context.Context, req model.Request, emit func(model.
 }
 
 func TestOnlyOldResultsAreRemovedAndSkillsStay(t *testing.T) {
-	s := setUp(t, "readonly", "  - text: unused\n", func(c *Config) { c.Window, c.MostOutput = 128_000, 16_000 })
+	s := setUp(t, "readonly", "  - text: unused\n", func(c *Config) { c.Window, c.MaxOutput = 128_000, 16_000 })
 	s.messages = []model.Message{{Role: model.User, Text: "the task"}}
 	turn := func(tool string, answers, size int) {
 		said := model.Message{Role: model.Assistant}

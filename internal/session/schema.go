@@ -12,7 +12,7 @@ import (
 )
 
 // mostFaults is how many errors of a response are reported together.
-const mostFaults = 20
+const maxSchemaFaults = 20
 
 // document returns the JSON document of a response that matches a schema, compact.
 // The error is for the model.
@@ -60,5 +60,5 @@ func faults(err error) error {
 	}
 	slices.Sort(lines)
 	lines = slices.Compact(lines)
-	return errors.New(strings.Join(lines[:min(len(lines), mostFaults)], "; "))
+	return errors.New(strings.Join(lines[:min(len(lines), maxSchemaFaults)], "; "))
 }

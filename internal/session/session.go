@@ -42,10 +42,10 @@ type Config struct {
 	Sampling  Sampling
 	// Window is the maximum number of tokens of a request and its response together,
 	// MostOutput that of the response; 0 if unknown.
-	Window, MostOutput int
+	Window, MaxOutput int
 	// WrapUp makes the session request a final summary when a limit on turns, tokens
 	// or money ends it.
-	WrapUp bool
+	FinalSummary bool
 	// Schema is the JSON Schema that the final response must match; nil for none.
 	Schema map[string]any
 	// Transcript is called with each message that is added to the conversation. It
@@ -144,7 +144,7 @@ func (s *Session) Run(ctx context.Context, prompt string) End {
 		}
 		switch {
 		case end == nil:
-		case s.cfg.WrapUp && ctx.Err() == nil && summable(end.Code):
+		case s.cfg.FinalSummary && ctx.Err() == nil && summable(end.Code):
 			return s.summarize(ctx, *end)
 		default:
 			return *end

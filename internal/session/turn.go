@@ -62,12 +62,12 @@ func (s *Session) request() (model.Request, need) {
 		System: c.System, Messages: s.messages, Tools: s.specs, Output: c.Schema, CacheKey: c.ID,
 		Effort: c.Sampling.Effort, Temperature: c.Sampling.Temperature, MaxOutput: c.Sampling.MaxOutput,
 	}
-	input, output := s.estimate(), cmp.Or(c.Sampling.MaxOutput, c.MostOutput)
-	if room := max(c.Window-int(input), leastRoom); c.Window > 0 && output > room {
+	input, output := s.estimate(), cmp.Or(c.Sampling.MaxOutput, c.MaxOutput)
+	if room := max(c.Window-int(input), minOutputLimit); c.Window > 0 && output > room {
 		output, req.MaxOutput = room, room
 	}
 	n := need{request: money.Usage{Input: input, Output: int64(output)}}
-	if c.WrapUp && s.Totals().Turns > 0 {
+	if c.FinalSummary && s.Totals().Turns > 0 {
 		n.summary = s.finalUsage()
 	}
 	return req, n
