@@ -118,12 +118,12 @@ func mostOf(m *models.Set, j tasks.Job, n note) *money.USD {
 	if !n.runs(j) {
 		return new(money.USD)
 	}
-	return m.MostOf(j)
+	return m.MaxCost(j)
 }
 
 // mostOfAll returns the maximum cost of the run, in USD; nil for no limit.
 func mostOfAll(m *models.Set, notes map[string]note) *money.USD {
-	return m.MostOfAll(func(j tasks.Job) bool { return notes[j.ID].runs(j) })
+	return m.MaxRunCost(func(j tasks.Job) bool { return notes[j.ID].runs(j) })
 }
 
 // outlook determines which jobs would not run, and the number of jobs for which the

@@ -300,7 +300,7 @@ func (l *Limiter) alone(now time.Time, asked time.Duration) bool {
 func (l *Limiter) pauseFor(asked time.Duration) time.Duration {
 	longest := longestPause
 	if asked >= 0 {
-		longest = longestAsked
+		longest = maxRetryAfter
 	}
 	return max(asked, min(shortestPause<<l.streak, longest))
 }

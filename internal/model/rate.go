@@ -17,7 +17,7 @@ const plenty = 6
 const (
 	shortestPause = 125 * time.Millisecond
 	longestPause  = 5 * time.Second // if it requests none
-	longestAsked  = time.Second     // if it requests less
+	maxRetryAfter = time.Second     // if it requests less
 )
 
 // rate is how many requests may be sent per minute. It doubles in

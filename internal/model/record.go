@@ -30,18 +30,18 @@ const ExchangeLimit = 128 << 20
 // Exchange is one line of a recording: a request and its response or error. Exactly
 // one of these is set.
 type Exchange struct {
-	Version  int           `json:"v"`
-	Job      string        `json:"job"`             // of the request: a job, or one of its child sessions
-	Model    string        `json:"model,omitempty"` // that the request's tools are for, as provider/model
-	Request  Asked         `json:"request"`
-	Response *Recorded     `json:"response,omitempty"`
-	Error    *Failure      `json:"error,omitempty"`
-	Lost     *money.Charge `json:"lost,omitempty"` // what its failed attempts used
+	Version  int               `json:"v"`
+	Job      string            `json:"job"`             // of the request: a job, or one of its child sessions
+	Model    string            `json:"model,omitempty"` // that the request's tools are for, as provider/model
+	Request  RecordedRequest   `json:"request"`
+	Response *RecordedResponse `json:"response,omitempty"`
+	Error    *Failure          `json:"error,omitempty"`
+	Lost     *money.Charge     `json:"lost,omitempty"` // what its failed attempts used
 }
 
 // Asked is a request in a recording. Hash identifies the request (see [Canon]); the
 // other fields show where two requests differ.
-type Asked struct {
+type RecordedRequest struct {
 	Hash     string   `json:"hash"`
 	Options  string   `json:"options"` // digest of the parameters beside the conversation
 	Tools    []string `json:"tools"`   // "name digest", sorted
@@ -53,7 +53,7 @@ type Asked struct {
 }
 
 // Recorded is a response in a recording.
-type Recorded struct {
+type RecordedResponse struct {
 	Text      string       `json:"text,omitempty"`
 	Reasoning string       `json:"reasoning,omitempty"`
 	Calls     []ToolCall   `json:"calls,omitempty"`
@@ -174,12 +174,12 @@ func alike(s string) string {
 }
 
 // Asked describes a request. It does not set Prompt.
-func (c *Canon) Asked(req Request) Asked {
+func (c *Canon) Request(req Request) RecordedRequest {
 	messages := make([]Message, len(req.Messages))
 	for i, m := range req.Messages {
 		messages[i] = c.message(m)
 	}
-	a := Asked{
+	a := RecordedRequest{
 		Options: digest(struct {
 			Temperature *float64
 			Effort      string
@@ -267,8 +267,8 @@ func transcribe(messages []Message) string {
 }
 
 // recorded returns a response as it may be recorded.
-func (c *Canon) recorded(r Response) *Recorded {
-	a := &Recorded{
+func (c *Canon) recorded(r Response) *RecordedResponse {
+	a := &RecordedResponse{
 		Text: c.record(r.Text), Reasoning: c.record(r.Reasoning), Calls: c.each(r.Calls, c.record),
 		Finish: r.Finish, Usage: r.Usage, CostUSD: r.CostUSD, Model: r.Model,
 	}
@@ -281,7 +281,7 @@ func (c *Canon) recorded(r Response) *Recorded {
 }
 
 // Response returns a recorded response with the values of this run.
-func (c *Canon) Response(a Recorded) Response {
+func (c *Canon) Response(a RecordedResponse) Response {
 	r := Response{
 		Text: c.shown.Replace(a.Text), Reasoning: c.shown.Replace(a.Reasoning), Calls: c.each(a.Calls, c.shown.Replace),
 		Finish: a.Finish, Model: a.Model,
@@ -423,7 +423,7 @@ type recording struct {
 }
 
 func (r recording) Stream(ctx context.Context, req Request, emit func(Delta)) (Response, error) {
-	asked := r.rec.canon.Asked(req) // before it could be changed
+	asked := r.rec.canon.Request(req) // before it could be changed
 	resp, err := r.next.Stream(ctx, req, emit)
 	e := Exchange{Version: RecordingVersion, Job: r.job, Model: r.rec.canon.record(r.id), Request: asked, Lost: resp.Lost}
 	if err != nil {

@@ -41,7 +41,7 @@ func sample() Request {
 
 func TestWhatCountsForARequestsHash(t *testing.T) {
 	home := canon(Placeholder{"workspace", "/work/shop"})
-	want := home.Asked(sample())
+	want := home.Request(sample())
 	tests := []struct {
 		name   string
 		change func(*Request)
@@ -77,7 +77,7 @@ func TestWhatCountsForARequestsHash(t *testing.T) {
 	for _, test := range tests {
 		req := sample()
 		test.change(&req)
-		if got := test.canon.Asked(req); (got.Hash == want.Hash) != test.same {
+		if got := test.canon.Request(req); (got.Hash == want.Hash) != test.same {
 			t.Errorf("%s: the hash is to be the same: %v; the requests:\n%s", test.name, test.same, cmp.Diff(want, got))
 		}
 	}
@@ -174,7 +174,7 @@ func TestRecording(t *testing.T) {
 		Finish: FinishTools, Usage: &money.Usage{Input: 5, Output: 3}, State: &State{"x", json.RawMessage(`{"said":"hunter2"}`)},
 	}
 	resp.CostUSD = &usd
-	recorded := &Recorded{
+	recorded := &RecordedResponse{
 		Text: "[secret] in {{millhand:workspace}}", Reasoning: "[secret]!",
 		Calls:  []ToolCall{{ID: "c1", Name: "read", Input: `{"path":"{{millhand:workspace}}/[secret]"}`}},
 		Finish: FinishTools, Usage: &money.Usage{Input: 5, Output: 3}, State: &State{"x", json.RawMessage(`{"said":"[secret]"}`)}, CostUSD: &usd,
@@ -183,7 +183,7 @@ func TestRecording(t *testing.T) {
 	tests := []struct {
 		name  string
 		model fixedResponse
-		want  *Recorded
+		want  *RecordedResponse
 		err   *Failure
 	}{
 		{"a response", fixedResponse{resp: resp}, recorded, nil},
@@ -202,7 +202,7 @@ func TestRecording(t *testing.T) {
 		if err := rec.Close(); err != nil {
 			t.Fatal(err)
 		}
-		asked := rec.canon.Asked(sample())
+		asked := rec.canon.Request(sample())
 		asked.Prompt = "You work in {{millhand:workspace}} since <time>."
 		if diff := cmp.Diff([]Exchange{{Version: RecordingVersion, Job: "fix", Model: "openai/x", Request: asked, Response: test.want, Error: test.err}}, exchanges(t, path)); diff != "" {
 			t.Errorf("%s: (-want +got):\n%s", test.name, diff)

@@ -143,9 +143,9 @@ func TestMostOf(t *testing.T) {
 		s := newSet(&tasks.Plan{Budget: tasks.Budget{CostUSD: c.budget}, Jobs: c.jobs}, nil)
 		var got []string
 		for _, j := range c.jobs {
-			got = append(got, dollars(s.MostOf(j)))
+			got = append(got, dollars(s.MaxCost(j)))
 		}
-		got = append(got, dollars(s.MostOfAll(func(tasks.Job) bool { return true })))
+		got = append(got, dollars(s.MaxRunCost(func(tasks.Job) bool { return true })))
 		if strings.Join(got, " ") != strings.Join(c.want, " ") {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
@@ -162,7 +162,7 @@ func dollars(usd *money.USD) string {
 func TestMostOfAllLeavesOutJobsThatDoNotRun(t *testing.T) {
 	jobs := []tasks.Job{job("a", "openai/gpt-4.1", 2*money.Dollar), job("b", "openai/gpt-4.1", 5*money.Dollar)}
 	s := newSet(&tasks.Plan{Jobs: jobs}, nil)
-	if got := dollars(s.MostOfAll(func(j tasks.Job) bool { return j.ID == "b" })); got != "5" {
+	if got := dollars(s.MaxRunCost(func(j tasks.Job) bool { return j.ID == "b" })); got != "5" {
 		t.Errorf("%q, want 5", got)
 	}
 }

@@ -8,7 +8,7 @@ import (
 // MostOf returns the maximum cost of a job, in USD: nil if it has no cost limit, or
 // if a price is unknown, so that the limit can't be enforced. Limits on turns and
 // tokens give no bound, because they don't include subagents and failed requests.
-func (m *Set) MostOf(j tasks.Job) *money.USD {
+func (m *Set) MaxCost(j tasks.Job) *money.USD {
 	chain := append([]tasks.Model{{ID: j.Model, Name: j.ModelName}}, j.Fallback...)
 	for _, a := range m.plan.Agents {
 		if a.Model != nil && !j.Profile.Hides("task") {
@@ -20,27 +20,27 @@ func (m *Set) MostOf(j tasks.Job) *money.USD {
 			return nil
 		}
 	}
-	return lesser(some(j.Limits.CostUSD), some(m.plan.Budget.CostUSD))
+	return minUSD(some(j.Limits.CostUSD), some(m.plan.Budget.CostUSD))
 }
 
 // MostOfAll returns the maximum cost of a run, of the jobs for which runs is true.
-func (m *Set) MostOfAll(runs func(tasks.Job) bool) *money.USD {
+func (m *Set) MaxRunCost(runs func(tasks.Job) bool) *money.USD {
 	sum, budget := new(money.USD), some(m.plan.Budget.CostUSD)
 	for _, j := range m.plan.Jobs {
 		if !runs(j) {
 			continue
 		}
-		most := m.MostOf(j)
+		most := m.MaxCost(j)
 		if most == nil && budget != nil { // the budget can't be enforced
 			return nil
 		}
 		sum = money.Sum(sum, most)
 	}
-	return lesser(sum, budget)
+	return minUSD(sum, budget)
 }
 
 // lesser returns the lower of two limits; nil is no limit.
-func lesser(a, b *money.USD) *money.USD {
+func minUSD(a, b *money.USD) *money.USD {
 	if a == nil || b != nil && *b < *a {
 		return b
 	}

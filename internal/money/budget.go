@@ -181,7 +181,7 @@ func (b *Budget) try(request, summary Usage) (r *Reservation, wait <-chan struct
 	b.start(request.Input)
 	after := USD(0)
 	if summary != (Usage{}) {
-		after = b.most(summary.Input, int(summary.Output))
+		after = b.maxCost(summary.Input, int(summary.Output))
 	}
 	wanted := int(request.Output)
 	if wanted == 0 {
@@ -199,7 +199,7 @@ func (b *Budget) try(request, summary Usage) (r *Reservation, wait <-chan struct
 	}
 	b.reserve(after.Sub(b.summary))
 	b.summary = after
-	r = b.reservation(output, b.most(request.Input, output))
+	r = b.reservation(output, b.maxCost(request.Input, output))
 	if int64(output) == request.Output {
 		r.Output = 0
 	}
@@ -213,7 +213,7 @@ func (b *Budget) start(input int64) {
 		return
 	}
 	b.started = true
-	usd := b.most(input, least)
+	usd := b.maxCost(input, least)
 	if known, ok := b.first[b.model]; !ok || usd < known {
 		b.first[b.model] = usd
 	}
@@ -221,7 +221,7 @@ func (b *Budget) start(input int64) {
 
 // most is the most that a request can cost. Writing to a provider's cache may
 // cost more than plain input.
-func (b *Budget) most(input int64, output int) USD {
+func (b *Budget) maxCost(input int64, output int) USD {
 	plain := Usage{Input: input, Output: int64(output)}
 	written := plain
 	written.CacheWrite = input
@@ -232,8 +232,8 @@ func (b *Budget) most(input int64, output int) USD {
 // of a token grows with their number, if it changes.
 func (b *Budget) affords(usd USD, input int64) int {
 	const many = 1 << 20
-	none := b.most(input, 0)
-	each := b.most(input, many).Sub(none)
+	none := b.maxCost(input, 0)
+	each := b.maxCost(input, many).Sub(none)
 	switch {
 	case usd < none:
 		return 0
@@ -246,7 +246,7 @@ func (b *Budget) affords(usd USD, input int64) int {
 		low, _ = bits.Div64(high, low, uint64(each))
 		n = min(n, low)
 	}
-	for n > 0 && b.most(input, int(n)) > usd { // costs are rounded up
+	for n > 0 && b.maxCost(input, int(n)) > usd { // costs are rounded up
 		n--
 	}
 	return int(n)

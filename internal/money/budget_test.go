@@ -83,7 +83,7 @@ func spend(ctx context.Context, b *Budget, rng *rand.Rand, greedy bool) (excess 
 			request.Output = int64(r.Output)
 		}
 		for rng.IntN(5) == 0 { // attempts that fail
-			r.Charge(new(USD(rng.Int64N(int64(b.most(request.Input, int(request.Output))) + 1))))
+			r.Charge(new(USD(rng.Int64N(int64(b.maxCost(request.Input, int(request.Output))) + 1))))
 			if r.Retry() != nil {
 				r.Release()
 				return excess
@@ -95,7 +95,7 @@ func spend(ctx context.Context, b *Budget, rng *rand.Rand, greedy bool) (excess 
 			used = Usage{Input: request.Input, Output: request.Output * 2}
 		}
 		cost := b.price(used)
-		excess += max(cost-b.most(request.Input, int(request.Output)), 0)
+		excess += max(cost-b.maxCost(request.Input, int(request.Output)), 0)
 		if rng.IntN(20) == 0 {
 			settle(r, nil)
 		} else {

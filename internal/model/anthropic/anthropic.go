@@ -42,7 +42,7 @@ const defaultMaxOutput = 4096
 // with /v1 or not.
 func New(o wire.Options, d Dialect) model.Model {
 	o.BaseURL = strings.TrimSuffix(strings.TrimRight(o.BaseURL, "/"), "/v1")
-	line := wire.NewLine(o, DefaultBaseURL)
+	line := wire.NewEndpoint(o, DefaultBaseURL)
 	opts := []option.RequestOption{
 		option.WithBaseURL(line.Base + "/"),
 		option.WithHTTPClient(line.Client),
@@ -69,7 +69,7 @@ func New(o wire.Options, d Dialect) model.Model {
 }
 
 type client struct {
-	line      *wire.Line
+	line      *wire.Endpoint
 	sdk       sdk.Client
 	model     string
 	dialect   Dialect

@@ -42,7 +42,7 @@ type growing struct {
 }
 
 // mostBlocks bounds the work that a response can cause; no regular one comes near.
-const mostBlocks = 2 * wire.MostCalls
+const mostBlocks = 2 * wire.MaxCalls
 
 func (c *client) newDecoder(req model.Request, emit func(model.Delta)) *decoder {
 	return &decoder{client: c, faults: c.line.Faults, emit: emit, calls: wire.NewCalls(req, emit), byTool: c.outputByTool(req)}
@@ -202,7 +202,7 @@ func (a *decoder) put(g *growing, kind model.DeltaKind, to *strings.Builder, s s
 func (a *decoder) call(p wire.Piece) error {
 	p.Chunk = len(a.blocks)
 	if !a.calls.Add(p) {
-		return a.faults.Garbled("more than %d tool calls in one response", wire.MostCalls)
+		return a.faults.Garbled("more than %d tool calls in one response", wire.MaxCalls)
 	}
 	return nil
 }
@@ -254,7 +254,7 @@ func (a *decoder) Conclude() (model.Response, error) {
 			}
 		}
 	}
-	resp, err := wire.Ending{
+	resp, err := wire.StreamEnd{
 		Text: a.text.String(), Reasoning: a.reasoning.String(), Calls: a.calls,
 		Finish: wire.FinishOf(stops, a.stop), Announced: a.done,
 	}.Response()
@@ -262,14 +262,14 @@ func (a *decoder) Conclude() (model.Response, error) {
 		return model.Response{}, err
 	}
 	resp.Usage, resp.State = a.usage.normal(), a.state(resp.Calls)
-	if a.byTool && wire.TakeOutput(&resp) {
+	if a.byTool && wire.UseOutputCall(&resp) {
 		resp.State = nil // the text is another than that of the blocks
 	}
 	return resp, nil
 }
 
 // Spent implements [wire.Decoder].
-func (a *decoder) Spent() money.Charge { return wire.Told(a.usage.soFar(), nil, a.usage.final) }
+func (a *decoder) Spent() money.Charge { return wire.NewCharge(a.usage.soFar(), nil, a.usage.final) }
 
 // state is the blocks in their order, if there is signed thinking among them,
 // else nil: then the message says it all. Calls that stay with the caller are

@@ -109,7 +109,7 @@ func attached(m model.Message) (text string, files []sdk.ToolResultBlockParamCon
 		case data != "" && a.MIME == "application/pdf":
 			files = append(files, sdk.ToolResultBlockParamContentUnion{OfDocument: sdk.NewDocumentBlock(sdk.Base64PDFSourceParam{Data: data}).OfDocument})
 		default:
-			text += wire.LeftOut(a)
+			text += wire.OmittedAttachment(a)
 		}
 	}
 	return text, files

@@ -96,14 +96,14 @@ func (c *chat) params(req model.Request) sdk.ChatCompletionNewParams {
 		extra["usage"] = map[string]any{"include": true}
 	}
 	if req.Effort != "" {
-		d.Effort.tell(&p, req.Effort, extra)
+		d.Effort.write(&p, req.Effort, extra)
 	}
 	p.SetExtraFields(extra)
 	return p
 }
 
 // tell puts an effort into a request in the form e.
-func (e Effort) tell(p *sdk.ChatCompletionNewParams, effort string, extra map[string]any) {
+func (e Effort) write(p *sdk.ChatCompletionNewParams, effort string, extra map[string]any) {
 	switch e {
 	case EffortPlain, EffortLow:
 		p.ReasoningEffort = shared.ReasoningEffort(e.word(effort))

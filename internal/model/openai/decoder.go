@@ -127,7 +127,7 @@ func (a *decoder) add(choice sdk.ChatCompletionChunkChoice) error {
 	for _, tc := range delta.ToolCalls {
 		p := a.pieceOf(tc)
 		if !a.calls.Add(p) {
-			return fmt.Errorf("more than %d tool calls in one response", wire.MostCalls)
+			return fmt.Errorf("more than %d tool calls in one response", wire.MaxCalls)
 		}
 	}
 	if choice.FinishReason != "" {
@@ -228,7 +228,7 @@ func (a *decoder) Conclude() (model.Response, error) {
 	if a.finish == "error" {
 		return model.Response{}, errors.New("the provider ended the response with an error")
 	}
-	resp, err := wire.Ending{
+	resp, err := wire.StreamEnd{
 		Text: a.text.String(), Reasoning: a.reasoning.String(), Calls: a.calls,
 		Finish: wire.FinishOf(finishes, a.finish), Announced: a.done, Refused: a.refused,
 	}.Response()
@@ -237,13 +237,13 @@ func (a *decoder) Conclude() (model.Response, error) {
 	}
 	resp.Usage, resp.CostUSD, resp.State = a.usage, a.costUSD, a.state(resp.Calls)
 	if a.byTool {
-		wire.TakeOutput(&resp)
+		wire.UseOutputCall(&resp)
 	}
 	return resp, nil
 }
 
 // Spent implements [wire.Decoder].
-func (a *decoder) Spent() money.Charge { return wire.Told(a.usage, a.costUSD, a.counted) }
+func (a *decoder) Spent() money.Charge { return wire.NewCharge(a.usage, a.costUSD, a.counted) }
 
 // state is what the server wants to see again, nil for nothing.
 func (a *decoder) state(made []model.ToolCall) *model.State {

@@ -97,7 +97,7 @@ func contentOf(m model.Message) responses.ResponseInputMessageContentListParam {
 		if len(a.Data) > 0 && (strings.HasPrefix(a.MIME, "image/") || a.MIME == "application/pdf") {
 			taken = append(taken, a)
 		} else {
-			text += wire.LeftOut(a)
+			text += wire.OmittedAttachment(a)
 		}
 	}
 	list := responses.ResponseInputMessageContentListParam{responses.ResponseInputContentParamOfInputText(text)}

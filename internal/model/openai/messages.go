@@ -128,7 +128,7 @@ func (c *chat) refused(list []model.Attachment) string {
 	var text strings.Builder
 	for _, a := range list {
 		if !c.takes(a) {
-			text.WriteString(wire.LeftOut(a))
+			text.WriteString(wire.OmittedAttachment(a))
 		}
 	}
 	return text.String()

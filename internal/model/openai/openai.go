@@ -22,14 +22,14 @@ func New(o Options) model.Model { return Chat(o, OpenAI()) }
 
 // client posts to one model by the SDK.
 type client struct {
-	line *wire.Line
+	line *wire.Endpoint
 	sdk  sdk.Client
 }
 
 // newClient makes a client whose requests bear the key as a bearer token, or in
 // the header keyed if that has a name.
 func newClient(o Options, keyed string) client {
-	line := wire.NewLine(o, DefaultBaseURL)
+	line := wire.NewEndpoint(o, DefaultBaseURL)
 	opts := []option.RequestOption{
 		option.WithBaseURL(line.Base),
 		option.WithHTTPClient(line.Client),

@@ -80,7 +80,7 @@ func (o *output) Event(kind string, data []byte) error {
 }
 
 // mostItems bounds the work that a response can cause; no regular one comes near.
-const mostItems = 2 * wire.MostCalls
+const mostItems = 2 * wire.MaxCalls
 
 func (o *output) take(e responses.ResponseStreamEventUnion, data []byte) error {
 	index := int64(-1)
@@ -173,7 +173,7 @@ func (o *output) think(index int64, s string) {
 func (o *output) call(p wire.Piece) error {
 	p.Chunk = o.events
 	if !o.calls.Add(p) {
-		return o.faults.Garbled("more than %d tool calls in one response", wire.MostCalls)
+		return o.faults.Garbled("more than %d tool calls in one response", wire.MaxCalls)
 	}
 	return nil
 }
@@ -280,7 +280,7 @@ func usageOfResponse(u responses.ResponseUsage) *money.Usage {
 
 // Conclude implements [wire.Decoder].
 func (o *output) Conclude() (model.Response, error) {
-	resp, err := wire.Ending{Text: o.text.String(), Reasoning: o.reasoning.String(), Calls: o.calls, Finish: o.finish, Refused: o.refused}.Response()
+	resp, err := wire.StreamEnd{Text: o.text.String(), Reasoning: o.reasoning.String(), Calls: o.calls, Finish: o.finish, Refused: o.refused}.Response()
 	if err != nil {
 		return model.Response{}, err
 	}
@@ -289,7 +289,7 @@ func (o *output) Conclude() (model.Response, error) {
 }
 
 // Spent implements [wire.Decoder].
-func (o *output) Spent() money.Charge { return wire.Told(o.usage, nil, true) }
+func (o *output) Spent() money.Charge { return wire.NewCharge(o.usage, nil, true) }
 
 // state is the items as they came, if there is reasoning among them that can go
 // back, else nil: then the message says it all.

@@ -39,7 +39,7 @@ func usageOf(u sdk.CompletionUsage) (usage *money.Usage, costUSD *money.USD) {
 
 // inclusive adds what a server left out of its input and output counts.
 func inclusive(u money.Usage, total int64) money.Usage {
-	if total < 0 || total > wire.MostTokens {
+	if total < 0 || total > wire.MaxTokens {
 		return u
 	}
 	cached := u.CacheRead + u.CacheWrite

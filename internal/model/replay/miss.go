@@ -16,7 +16,7 @@ const (
 )
 
 // miss describes how a request differs from what was recorded.
-func (r *Recording) miss(job string, asked model.Asked) string {
+func (r *Recording) miss(job string, asked model.RecordedRequest) string {
 	if len(r.jobs[job]) == 0 {
 		return fmt.Sprintf("recording %s has no requests of %s; it has those of: %s", r.name, job, list(r.Jobs()))
 	}
@@ -34,7 +34,7 @@ func (r *Recording) miss(job string, asked model.Asked) string {
 
 // nearest is the exchange that has most in common with a request, the first of
 // equals.
-func nearest(left []*exchange, asked model.Asked) *exchange {
+func nearest(left []*exchange, asked model.RecordedRequest) *exchange {
 	likeness := func(e *exchange) int {
 		n := 0
 		for _, same := range []bool{
@@ -57,7 +57,7 @@ func nearest(left []*exchange, asked model.Asked) *exchange {
 }
 
 // compare writes what differs between two requests.
-func (r *Recording) compare(b *strings.Builder, was, is model.Asked) {
+func (r *Recording) compare(b *strings.Builder, was, is model.RecordedRequest) {
 	if was.System != is.System {
 		fmt.Fprintf(b, "\nthe system prompt:\n%s", diff(r.prompts[was.System], is.Prompt))
 	}

@@ -30,7 +30,7 @@ func (p *Player) Stream(ctx context.Context, req model.Request, emit func(model.
 	if ctx.Err() != nil {
 		return model.Response{}, context.Cause(ctx)
 	}
-	asked := p.recording.canon.Asked(req)
+	asked := p.recording.canon.Request(req)
 	e := p.recording.take(p.job, asked.Hash)
 	if e == nil {
 		asked.Prompt = p.recording.canon.Prompt(req)
@@ -42,7 +42,7 @@ func (p *Player) Stream(ctx context.Context, req model.Request, emit func(model.
 	resp = p.recording.canon.Response(*e.Response)
 	resp.Lost = e.Lost
 	if emit != nil {
-		tell(resp, emit)
+		emitDeltas(resp, emit)
 	}
 	return resp, nil
 }
@@ -78,7 +78,7 @@ func (p *Player) failure(e *exchange) error {
 	return &model.Error{Class: e.Error.Class, Status: e.Error.Status, RetryAfter: -1, Err: errors.New(e.Error.Message)}
 }
 
-func tell(resp model.Response, emit func(model.Delta)) {
+func emitDeltas(resp model.Response, emit func(model.Delta)) {
 	if resp.Reasoning != "" {
 		emit(model.Delta{Kind: model.ReasoningDelta, Text: resp.Reasoning})
 	}

@@ -69,7 +69,7 @@ func AppendElement(dst []byte, v json.Marshaler) ([]byte, error) {
 }
 
 // LeftOut tells a model of an attachment that it does not get to see.
-func LeftOut(a model.Attachment) string {
+func OmittedAttachment(a model.Attachment) string {
 	name := a.Name
 	if name == "" {
 		name = "a file"
@@ -78,12 +78,12 @@ func LeftOut(a model.Attachment) string {
 }
 
 // longestCacheKey is what OpenAI takes, which refuses a request for a longer one.
-const longestCacheKey = 64
+const maxCacheKey = 64
 
 // CacheKey is a session's key for prompt caches as providers take it, the same
 // for the same key.
 func CacheKey(key string) string {
-	if len(key) <= longestCacheKey {
+	if len(key) <= maxCacheKey {
 		return key
 	}
 	sum := sha256.Sum256([]byte(key))

@@ -59,7 +59,7 @@ func NewCalls(req model.Request, emit func(model.Delta)) *Calls {
 }
 
 // MostCalls bounds the work that a response can cause; no regular one comes near.
-const MostCalls = 1024
+const MaxCalls = 1024
 
 // Size is how many bytes came in pieces so far.
 func (cs *Calls) Size() int { return cs.size }
@@ -80,7 +80,7 @@ func (cs *Calls) Add(p Piece) bool {
 	c.take(p)
 	cs.identify(c, p.ID)
 	cs.show(c)
-	return len(cs.all) <= MostCalls
+	return len(cs.all) <= MaxCalls
 }
 
 // find returns the latest call that p may belong to: one of its index and its

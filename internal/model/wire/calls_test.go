@@ -223,14 +223,14 @@ func TestACallWithArgumentsNeedsAName(t *testing.T) {
 
 func TestTooManyCallsAreRefused(t *testing.T) {
 	var chunks [][]Piece
-	for i := range MostCalls + 1 {
+	for i := range MaxCalls + 1 {
 		chunks = append(chunks, at(int64(i), fmt.Sprint("id", i), "bash", "{}"))
 	}
-	if _, _, ok := accumulated(t, nil, chunks[:MostCalls]...); !ok {
-		t.Errorf("%d calls were refused", MostCalls)
+	if _, _, ok := accumulated(t, nil, chunks[:MaxCalls]...); !ok {
+		t.Errorf("%d calls were refused", MaxCalls)
 	}
 	if _, _, ok := accumulated(t, nil, chunks...); ok {
-		t.Errorf("%d calls were accepted", MostCalls+1)
+		t.Errorf("%d calls were accepted", MaxCalls+1)
 	}
 }
 

@@ -19,7 +19,7 @@ func FinishOf(words map[string]model.Finish, word string) model.Finish {
 }
 
 // Ending is what is known of a response at its end.
-type Ending struct {
+type StreamEnd struct {
 	Text, Reasoning string
 	Calls           *Calls
 	Finish          model.Finish // "" if the provider never said why the model stopped
@@ -29,7 +29,7 @@ type Ending struct {
 
 // Response returns the response without usage, cost and state. It fails if the
 // response is incomplete or invalid.
-func (e Ending) Response() (model.Response, error) {
+func (e StreamEnd) Response() (model.Response, error) {
 	made, named := e.Calls.Finish()
 	switch {
 	case e.Finish == "" && !e.Announced:

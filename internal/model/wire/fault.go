@@ -244,7 +244,7 @@ func classOfStatus(status int) model.ErrorClass {
 }
 
 // longAsked stands for every wish to wait that is longer.
-const longAsked = 30 * 24 * time.Hour
+const maxRetryAfter = 30 * 24 * time.Hour
 
 // retryAfter reads how long the provider wants to be left alone (RFC 9110,
 // section 10.2.3, and the retry-after-ms of OpenAI): -1 if it does not say, or
@@ -259,7 +259,7 @@ func retryAfter(h http.Header, now func() time.Time) time.Duration {
 	}
 	if at, err := http.ParseTime(value); err == nil && now != nil {
 		if d := at.Sub(now()); d >= 0 {
-			return min(d, longAsked)
+			return min(d, maxRetryAfter)
 		}
 	}
 	return -1
@@ -270,5 +270,5 @@ func asked(value string, unit time.Duration) (time.Duration, bool) {
 	if err != nil || !(n >= 0) { // NaN too
 		return 0, false
 	}
-	return time.Duration(min(n*float64(unit), float64(longAsked))), true
+	return time.Duration(min(n*float64(unit), float64(maxRetryAfter))), true
 }

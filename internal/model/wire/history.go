@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	mostHistories = 64
-	mostHistory   = 32 << 20 // bytes, all histories together
+	maxHistories = 64
+	maxHistory   = 32 << 20 // bytes, all histories together
 )
 
 // Histories encodes conversations, each message once: the prefix that a request
@@ -122,7 +122,7 @@ func (h *Histories) extend(known *history, messages []model.Message) error {
 func (h *Histories) keep(known *history) {
 	h.kept = append(h.kept, known)
 	h.size += len(known.encoded)
-	for len(h.kept) > mostHistories || h.size > mostHistory {
+	for len(h.kept) > maxHistories || h.size > maxHistory {
 		h.size -= len(h.kept[0].encoded)
 		h.kept = slices.Delete(h.kept, 0, 1)
 	}
@@ -163,7 +163,7 @@ func LastTurns(all []model.Message, group func([]model.Message) int, n int) int 
 	return turns[len(turns)-n]
 }
 
-const mostOffers = 64
+const maxOffers = 64
 
 // Offers encodes lists of tools, each once. A list is known again by its place
 // in memory, so that its tools must not be changed after a request.
@@ -198,7 +198,7 @@ func (o *Offers) Of(tools []model.ToolSpec) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(o.kept) == mostOffers {
+	if len(o.kept) == maxOffers {
 		o.kept = slices.Delete(o.kept, 0, 1)
 	}
 	o.kept = append(o.kept, offer{tools, encoded})

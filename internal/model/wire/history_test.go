@@ -82,7 +82,7 @@ func TestAGroupThatGrowsIsEncodedAnew(t *testing.T) {
 func TestHistoriesGiveWhatAFreshOneGives(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	h, _ := inGroups()
-	conversations := make([][]model.Message, 2*mostHistories)
+	conversations := make([][]model.Message, 2*maxHistories)
 	roles := []model.Role{model.User, model.Assistant, model.ToolRole}
 	given := map[string]string{}
 	for range 5000 {
@@ -107,7 +107,7 @@ func TestHistoriesGiveWhatAFreshOneGives(t *testing.T) {
 			t.Fatalf("what was given out as %s has become %s", then, got)
 		}
 	}
-	if len(h.kept) > mostHistories {
+	if len(h.kept) > maxHistories {
 		t.Errorf("%d histories are kept", len(h.kept))
 	}
 }
@@ -135,7 +135,7 @@ func TestHistoriesServeManyAtOnce(t *testing.T) {
 
 func TestWhatIsKeptOfHistoriesIsBounded(t *testing.T) {
 	h, _ := inGroups()
-	long := strings.Repeat("x", mostHistory/4)
+	long := strings.Repeat("x", maxHistory/4)
 	for i := range 10 {
 		appended(t, h, []model.Message{says(model.User, fmt.Sprint(i, long))})
 	}
@@ -143,7 +143,7 @@ func TestWhatIsKeptOfHistoriesIsBounded(t *testing.T) {
 	for _, known := range h.kept {
 		size += len(known.encoded)
 	}
-	if size != h.size || size > mostHistory {
+	if size != h.size || size > maxHistory {
 		t.Errorf("%d bytes are kept, counted as %d", size, h.size)
 	}
 }
@@ -154,7 +154,7 @@ func TestToolsAreEncodedOnceForAList(t *testing.T) {
 		times++
 		return []byte("," + specs[0].Name), nil
 	}}
-	lists := make([][]model.ToolSpec, 2*mostOffers)
+	lists := make([][]model.ToolSpec, 2*maxOffers)
 	for i := range lists {
 		lists[i] = []model.ToolSpec{{Name: fmt.Sprint(i)}, {Name: "more"}}
 	}
@@ -171,7 +171,7 @@ func TestToolsAreEncodedOnceForAList(t *testing.T) {
 			t.Errorf("got %s, error %v", got, err)
 		}
 	}
-	if len(o.kept) > mostOffers {
+	if len(o.kept) > maxOffers {
 		t.Errorf("%d lists are kept", len(o.kept))
 	}
 	if got, err := o.Of(nil); got != nil || err != nil {

@@ -19,7 +19,7 @@ import (
 )
 
 // Line is the way to one model. It is safe for concurrent use.
-type Line struct {
+type Endpoint struct {
 	Base   string // URL, without a slash at its end
 	Client *http.Client
 	Faults Faults
@@ -35,13 +35,13 @@ type Line struct {
 
 // NewLine returns the line that o describes, to the base URL if o has none. With
 // an invalid base URL every request fails.
-func NewLine(o Options, base string) *Line {
+func NewEndpoint(o Options, base string) *Endpoint {
 	base = strings.TrimRight(cmp.Or(o.BaseURL, base), "/")
 	client := o.HTTPClient
 	if client == nil {
 		client = newHTTPClient(o.Proxy)
 	}
-	return &Line{
+	return &Endpoint{
 		Base:   base,
 		Client: client,
 		Faults: Faults{secrets: secrets(o), now: o.Now},
@@ -104,13 +104,13 @@ type Post func(ctx context.Context, carry Carrier) (*http.Response, error)
 // output, 0 if it sets no limit. A response of a multiple of that is cut off, since
 // it would have no end, and fails. Failures are classified, except that of the
 // caller's context; what was reported of their usage is in Lost.
-func (l *Line) Complete(ctx context.Context, body Body, post Post, a Decoder, output int) (model.Response, error) {
+func (l *Endpoint) Complete(ctx context.Context, body Body, post Post, a Decoder, output int) (model.Response, error) {
 	if l.refuse != nil {
 		return model.Response{}, l.refuse
 	}
 	guarded, guard := watch(ctx, l.header, l.total)
 	defer guard.stop()
-	resp, err := l.complete(guarded, guard, body, post, bounded{a, tokenLimit * max(cmp.Or(output, guessTokens), leastTokens)})
+	resp, err := l.complete(guarded, guard, body, post, bounded{a, tokenLimit * max(cmp.Or(output, guessTokens), minTokens)})
 	if err != nil {
 		return model.Response{Lost: lost(a)}, reason(ctx, guarded, err)
 	}
@@ -127,7 +127,7 @@ func lost(a Decoder) *money.Charge {
 	return &told
 }
 
-func (l *Line) complete(ctx context.Context, guard *watchdog, body Body, post Post, a bounded) (model.Response, error) {
+func (l *Endpoint) complete(ctx context.Context, guard *watchdog, body Body, post Post, a bounded) (model.Response, error) {
 	raw, err := post(ctx, func(r *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) { //nolint:bodyclose // the tap closes it
 		body.load(r)
 		return l.exchange(guard, r, next)
@@ -147,13 +147,13 @@ func (l *Line) complete(ctx context.Context, guard *watchdog, body Body, post Po
 // exchange carries the request and judges the head of the response before the
 // SDK does, which would read an error's body without bound and lose what is not
 // in its provider's form.
-func (l *Line) exchange(guard *watchdog, r *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
+func (l *Endpoint) exchange(guard *watchdog, r *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
 	resp, err := next(r)
 	if err != nil {
 		return nil, l.Faults.transport("reach "+r.URL.Host, err)
 	}
 	guard.expect(l.idle)
-	guard.quietly(l.quiet)
+	guard.limitQuiet(l.quiet)
 	if resp.StatusCode/100 == 2 {
 		return resp, nil
 	}
@@ -165,7 +165,7 @@ func (l *Line) exchange(guard *watchdog, r *http.Request, next func(*http.Reques
 }
 
 // read reads the response, in either form.
-func (l *Line) read(guard *watchdog, kind string, t *tap, a bounded) (model.Response, error) {
+func (l *Endpoint) read(guard *watchdog, kind string, t *tap, a bounded) (model.Response, error) {
 	body := bufio.NewReader(t)
 	if bom, err := body.Peek(3); err == nil && string(bom) == "\uFEFF" {
 		_, _ = body.Discard(3) // it was peeked at
@@ -197,22 +197,22 @@ func (l *Line) read(guard *watchdog, kind string, t *tap, a bounded) (model.Resp
 // readStream reads events until the response is complete. What follows then is
 // waited for only a moment, since servers have been seen to keep the connection
 // open.
-func (l *Line) readStream(guard *watchdog, body *bufio.Reader, a bounded) error {
-	come := newEvents(body, a.longest())
+func (l *Endpoint) readStream(guard *watchdog, body *bufio.Reader, a bounded) error {
+	come := newEvents(body, a.maxLine())
 	var patience time.Duration
 	size := 0
 	for a.Progress() != Done && come.next() {
 		if err := a.Event(come.kind, come.data); err != nil {
-			return unlessFinished(a, err)
+			return ignoreAfterFinish(a, err)
 		}
-		if err := a.endless(l.Faults); err != nil {
-			return unlessFinished(a, err)
+		if err := a.tooLarge(l.Faults); err != nil {
+			return ignoreAfterFinish(a, err)
 		}
 		if now := a.Size(); now != size {
 			size = now
 			guard.content()
 		}
-		if now := l.patience(a.Progress()); now != patience {
+		if now := l.waitLimit(a.Progress()); now != patience {
 			patience = now
 			guard.expect(grace(now))
 		}
@@ -221,7 +221,7 @@ func (l *Line) readStream(guard *watchdog, body *bufio.Reader, a bounded) error 
 		if a.Progress() == Finished {
 			l.uncounted.Store(true)
 		}
-		return unlessFinished(a, l.broken(come.err))
+		return ignoreAfterFinish(a, l.broken(come.err))
 	}
 	if a.Progress() == Done { // a courtesy to the connection, which can be used again at its end only
 		guard.expect(grace(drainGrace))
@@ -231,7 +231,7 @@ func (l *Line) readStream(guard *watchdog, body *bufio.Reader, a bounded) error 
 }
 
 // unlessFinished ignores an error after the response is complete.
-func unlessFinished(a Decoder, err error) error {
+func ignoreAfterFinish(a Decoder, err error) error {
 	if a.Progress() >= Finished {
 		return nil
 	}
@@ -240,7 +240,7 @@ func unlessFinished(a Decoder, err error) error {
 
 // patience is how long to wait for more: 0, which is no bound of its own, while
 // the model goes on.
-func (l *Line) patience(p Progress) time.Duration {
+func (l *Endpoint) waitLimit(p Progress) time.Duration {
 	switch {
 	case p >= Counted:
 		return drainGrace
@@ -253,40 +253,40 @@ func (l *Line) patience(p Progress) time.Duration {
 	}
 }
 
-func (l *Line) readWhole(body io.Reader, a bounded) error {
-	data, err := io.ReadAll(io.LimitReader(body, int64(a.longest())+1))
+func (l *Endpoint) readWhole(body io.Reader, a bounded) error {
+	data, err := io.ReadAll(io.LimitReader(body, int64(a.maxLine())+1))
 	switch {
 	case err != nil:
 		return l.broken(err)
-	case len(data) > a.longest():
-		return l.Faults.Garbled("response too long: more than %d bytes", a.longest())
+	case len(data) > a.maxLine():
+		return l.Faults.Garbled("response too long: more than %d bytes", a.maxLine())
 	}
 	if err := a.Whole(valid(bytes.TrimSpace(data))); err != nil {
 		return err
 	}
-	return a.endless(l.Faults)
+	return a.tooLarge(l.Faults)
 }
 
 // bounded is a response of which no more than so many bytes of content are read.
 type bounded struct {
 	Decoder
-	most int
+	max int
 }
 
 // longest is the most bytes of one event: all of the content, with the escapes of
 // JSON and what is around it.
-func (b bounded) longest() int { return 2*b.most + slackLimit }
+func (b bounded) maxLine() int { return 2*b.max + slackLimit }
 
 // endless is the error of a response that is longer than any regular one.
-func (b bounded) endless(f Faults) error {
-	if b.Size() <= b.most {
+func (b bounded) tooLarge(f Faults) error {
+	if b.Size() <= b.max {
 		return nil
 	}
-	return f.Garbled("response too long: more than %d bytes, for a request of at most %d output tokens", b.most, b.most/tokenLimit)
+	return f.Garbled("response too long: more than %d bytes, for a request of at most %d output tokens", b.max, b.max/tokenLimit)
 }
 
 // broken is the error of an interrupted response.
-func (l *Line) broken(err error) error {
+func (l *Endpoint) broken(err error) error {
 	if errors.Is(err, errTooLong) || errors.As(err, new(longLineError)) {
 		return l.Faults.Garbled("read response: %v", err)
 	}

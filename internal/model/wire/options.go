@@ -39,7 +39,7 @@ const (
 	drainGrace    = 100 * time.Millisecond // wait for the end of a complete response, to reuse the connection
 	responseLimit = 64 << 20               // bytes of one response as sent
 	guessTokens   = 128 << 10              // output tokens of a response whose request sets no limit
-	leastTokens   = 4 << 10                // output tokens that every response may have, for servers that do not count reasoning
+	minTokens     = 4 << 10                // output tokens that every response may have, for servers that do not count reasoning
 	tokenLimit    = 16                     // bytes of one token, on average over a response; prose has 4
 	slackLimit    = 4 << 20                // bytes of one event beside its content, as a request that is repeated
 	faultLimit    = 64 << 10               // bytes of an error's body

@@ -24,7 +24,7 @@ func OutputSpec(schema map[string]any) model.ToolSpec {
 // TakeOutput makes the input of a call of the output tool the text of r and
 // drops the call. Beside other calls it came too early and is only dropped. It
 // reports whether the text is another one now.
-func TakeOutput(r *model.Response) bool {
+func UseOutputCall(r *model.Response) bool {
 	isOutput := func(c model.ToolCall) bool { return c.Name == OutputTool }
 	at := slices.IndexFunc(r.Calls, isOutput)
 	if at < 0 {

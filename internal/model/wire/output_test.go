@@ -22,7 +22,7 @@ func TestTheInputOfTheOutputToolIsTheResponse(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			TakeOutput(&test.got)
+			UseOutputCall(&test.got)
 			if diff := cmp.Diff(test.want, test.got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}

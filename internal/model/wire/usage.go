@@ -5,13 +5,13 @@ import (
 )
 
 // MostTokens is far above any real count and far below an overflow.
-const MostTokens = 1 << 40
+const MaxTokens = 1 << 40
 
 // Plausible reports whether u is what a model can mean. No request takes zero
 // tokens of everything.
 func Plausible(u money.Usage) bool {
 	for _, n := range []int64{u.Input, u.Output, u.Reasoning, u.CacheRead, u.CacheWrite} {
-		if n < 0 || n > MostTokens {
+		if n < 0 || n > MaxTokens {
 			return false
 		}
 	}
@@ -19,7 +19,7 @@ func Plausible(u money.Usage) bool {
 }
 
 // Told makes a [money.Charge] of what was reported, nil for nothing.
-func Told(u *money.Usage, costUSD *money.USD, final bool) money.Charge {
+func NewCharge(u *money.Usage, costUSD *money.USD, final bool) money.Charge {
 	if u == nil {
 		return money.Charge{Estimated: true}
 	}

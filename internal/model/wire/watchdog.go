@@ -44,11 +44,11 @@ func watch(parent context.Context, first limit, total time.Duration) (context.Co
 		cancel(model.Fail(model.ClassUnavailable, fmt.Errorf("response timed out after %v", total)))
 	})
 	w.limit.Store(&first)
-	w.timer = time.AfterFunc(first.after, w.bite)
+	w.timer = time.AfterFunc(first.after, w.expire)
 	return ctx, w
 }
 
-func (w *watchdog) bite() {
+func (w *watchdog) expire() {
 	l := w.limit.Load()
 	if l.what == "" {
 		w.cancel(errGrace)
@@ -71,7 +71,7 @@ func (w *watchdog) progress() {
 }
 
 // quietly bounds the time without content from now on.
-func (w *watchdog) quietly(d time.Duration) {
+func (w *watchdog) limitQuiet(d time.Duration) {
 	w.silent = d
 	w.quiet = time.AfterFunc(d, func() {
 		w.cancel(model.Fail(model.ClassUnavailable, fmt.Errorf("no content within %v, only keep-alives", d)))

@@ -192,7 +192,7 @@ func (r *Request) say(role, text string) {
 func (r Request) Tokens() int64 { return int64(len(r.Body)) / 4 }
 
 // Answers returns how many answers of the model the conversation holds.
-func (r Request) Answers() int {
+func (r Request) Responses() int {
 	n := 0
 	for _, m := range r.Messages {
 		if m.Role == string(model.Assistant) {

@@ -88,10 +88,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	req, err := parse(on, r.Header, body)
 	req.Query = r.URL.RawQuery
 	if err != nil {
-		s.complain(w, on, err)
+		s.addProblem(w, on, err)
 		return
 	}
-	fault := s.admit(req)
+	fault := s.accept(req)
 	if fault.replaces(w, r) {
 		return
 	}
@@ -99,21 +99,21 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		refuse(w, on, http.StatusBadRequest, model.ClassContext, fmt.Sprintf("the model's maximum context length is %d tokens, and these are %d", s.Window, n))
 		return
 	}
-	turn, err := s.due(req)
+	turn, err := s.nextTurn(req)
 	switch {
 	case err != nil:
-		s.complain(w, on, err)
+		s.addProblem(w, on, err)
 	case turn.Error != nil:
 		fail(w, on, turn.Error)
 	default:
-		turn = s.obeyed(req, turn)
-		s.book(turn)
+		turn = s.orderRespected(req, turn)
+		s.recordTurn(turn)
 		fault.send(w, r, stream(req, turn, s.Piece))
 	}
 }
 
 // admit books the request and returns what is to happen to it.
-func (s *Server) admit(req Request) Fault {
+func (s *Server) accept(req Request) Fault {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	n := s.served
@@ -128,7 +128,7 @@ func (s *Server) admit(req Request) Fault {
 }
 
 // due returns the turn that answers req, checked.
-func (s *Server) due(req Request) (*script.Turn, error) {
+func (s *Server) nextTurn(req Request) (*script.Turn, error) {
 	if s.Play != nil {
 		return counted(s.Play(req), req), nil
 	}
@@ -140,7 +140,7 @@ func (s *Server) due(req Request) (*script.Turn, error) {
 	}
 	turn := s.pick(turns, req)
 	if turn == nil {
-		return nil, fmt.Errorf("unexpected request: the script has no turn after %d answers", req.Answers())
+		return nil, fmt.Errorf("unexpected request: the script has no turn after %d answers", req.Responses())
 	}
 	return turn, turn.Check(req.Conversation())
 }
@@ -160,7 +160,7 @@ func counted(t *script.Turn, req Request) *script.Turn {
 // pick passes over as many answers as req holds. Error turns before the next
 // answer come first, each once.
 func (s *Server) pick(turns []script.Turn, req Request) *script.Turn {
-	answers, failures := req.Answers(), 0
+	answers, failures := req.Responses(), 0
 	for i := range turns {
 		turn := &turns[i]
 		switch {
@@ -193,7 +193,7 @@ func (s *Server) fails(req Request, n int) bool {
 
 // obeyed is a turn that keeps to the most of output that a request asks for, as
 // far as the usage says.
-func (s *Server) obeyed(req Request, turn *script.Turn) *script.Turn {
+func (s *Server) orderRespected(req Request, turn *script.Turn) *script.Turn {
 	most := req.most()
 	if !s.Obey || turn.Usage == nil || most == 0 || turn.Usage.Output <= most {
 		return turn
@@ -204,7 +204,7 @@ func (s *Server) obeyed(req Request, turn *script.Turn) *script.Turn {
 	return &kept
 }
 
-func (s *Server) book(turn *script.Turn) {
+func (s *Server) recordTurn(turn *script.Turn) {
 	u := turn.Response().Usage
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -215,7 +215,7 @@ func (s *Server) book(turn *script.Turn) {
 	s.usage.CacheWrite += u.CacheWrite
 }
 
-func (s *Server) complain(w http.ResponseWriter, on Wire, err error) {
+func (s *Server) addProblem(w http.ResponseWriter, on Wire, err error) {
 	s.mu.Lock()
 	s.problems = append(s.problems, err)
 	s.mu.Unlock()

@@ -232,8 +232,8 @@ func TestConversationsOfEachWireAreTheSame(t *testing.T) {
 		Messages:  `{"stream":true,"system":"s","messages":[{"role":"user","content":"go"},{"role":"assistant","content":[{"type":"text","text":"so"},{"type":"tool_use","id":"a"}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":"result"},{"type":"text","text":"on"}]}]}`,
 	} {
 		got, err := parse(w, nil, []byte(body))
-		if diff := cmp.Diff(want, got.Messages); err != nil || diff != "" || got.Answers() != 1 {
-			t.Errorf("%s: error %v, %d answers (-want +got):\n%s", w, err, got.Answers(), diff)
+		if diff := cmp.Diff(want, got.Messages); err != nil || diff != "" || got.Responses() != 1 {
+			t.Errorf("%s: error %v, %d answers (-want +got):\n%s", w, err, got.Responses(), diff)
 		}
 	}
 }
