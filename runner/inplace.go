@@ -55,7 +55,7 @@ func (p *preflight) free(j tasks.Job, o *origin) error {
 	if j.Repo.Ref != "" && !o.head.Unborn {
 		return refuse(event.CodeBase, "%s is changed in place, so ref %s can't be used: remove ref, or commit to a separate branch", o.repo.Root(), j.Repo.Ref)
 	}
-	if what := o.repo.Git.Unfinished(); what != "" {
+	if what := o.repo.Git.OperationInProgress(); what != "" {
 		return refuse(event.CodeDirty, "%s is in the middle of a %s: finish or abort it first", o.repo.Root(), what)
 	}
 	if p.plan.AllowDirty || o.head.Unborn {

@@ -50,7 +50,7 @@ func (l *landing) findLeaks(ctx context.Context) ([]leak, error) {
 	if err != nil || len(leaks) == 0 {
 		return nil, err
 	}
-	err = l.site.tree.HadText(ctx, changes, func(text string) {
+	err = l.site.tree.OldText(ctx, changes, func(text string) {
 		leaks = slices.DeleteFunc(leaks, func(k leak) bool { return strings.Contains(text, k.text) })
 	})
 	return leaks, err

@@ -99,7 +99,7 @@ func (r *Repo) changes(ctx context.Context, from *Snapshot, protect []string) (*
 	w := newWalk(tree, idx, from.files)
 	w.below = from.below
 	kept := map[plumbing.Hash][]byte{}
-	w.keep, w.largest = keeper(kept), largestFile
+	w.keep, w.largest = keeper(kept), maxFileSize
 	if err := w.run(ctx, rules); err != nil {
 		return nil, err
 	}
@@ -122,7 +122,7 @@ func (w *walk) edits(from *Snapshot) map[string]edit {
 			edits[f.path] = edit{before: before, after: f.state, stored: w.stored(f)}
 		}
 	}
-	unwanted := w.absentByWish(now)
+	unwanted := w.sparseEntries(now)
 	for path, before := range from.files {
 		if _, ok := now[path]; ok || outside(path) {
 			continue
@@ -203,16 +203,16 @@ func (cs *ChangeSet) refuse(tree *workTree, nested []string) error {
 
 // largestFile is the maximum size of an added or changed file in bytes: forges
 // reject larger ones, and a patch contains the complete file.
-const largestFile = 100 << 20
+const maxFileSize = 100 << 20
 
 // tooLarge is the reason of a Refusal for a file larger than largestFile.
-var tooLarge = fmt.Sprintf("file exceeds %d MiB", largestFile>>20)
+var tooLarge = fmt.Sprintf("file exceeds %d MiB", maxFileSize>>20)
 
 // refusal returns why a changed path can't be committed, or "". The size of a
 // file known to be small is not checked.
 func (t *workTree) refusal(path string, e edit, small bool) (string, error) {
 	if isFile := e.after.mode == filemode.Regular || e.after.mode == filemode.Executable; isFile && !small {
-		if large, err := t.largerThan(path, largestFile); err != nil || large {
+		if large, err := t.largerThan(path, maxFileSize); err != nil || large {
 			return tooLarge, err
 		}
 	}
@@ -273,7 +273,7 @@ type versions struct {
 }
 
 // largestDiff is the maximum size of a file to compare by lines.
-const largestDiff = 16 << 20
+const maxDiffSize = 16 << 20
 
 // versions returns the contents of a changed path. If the new content is not in
 // memory, it is read again and must be unchanged.
@@ -300,7 +300,7 @@ func (cs *ChangeSet) versions(tree *workTree, path string) (versions, error) {
 		return v, err
 	}
 	defer c.close()
-	if c.size <= largestDiff && c.file == nil {
+	if c.size <= maxDiffSize && c.file == nil {
 		v.after = c.data
 		v.known = v.beforeAvailable
 	}
@@ -338,7 +338,7 @@ func (s *Snapshot) content(objects *gitdir.Objects, at state) ([]byte, bool, err
 		return data, true, nil
 	}
 	size, err := objects.Size(at.hash)
-	if errors.Is(err, plumbing.ErrObjectNotFound) || err == nil && size > largestDiff {
+	if errors.Is(err, plumbing.ErrObjectNotFound) || err == nil && size > maxDiffSize {
 		return nil, false, nil
 	}
 	if err != nil {

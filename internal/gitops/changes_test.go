@@ -87,7 +87,7 @@ func TestWhatGitWouldStoreOtherwiseIsRefused(t *testing.T) {
 		}, "sub"},
 		{"a file that is too large", func(s *gittest.Sandbox) {
 			s.Write("large", "x")
-			must(s.T, os.Truncate(filepath.Join(s.Root, "large"), largestFile+1))
+			must(s.T, os.Truncate(filepath.Join(s.Root, "large"), maxFileSize+1))
 		}, "large"},
 		{"a link named .gitmodules", func(s *gittest.Sandbox) { s.Link("x", ".gitmodules") }, ".gitmodules"},
 	} {
@@ -207,7 +207,7 @@ func TestPatchOfADirtyStartAppliesOnTheDirtyStart(t *testing.T) {
 	s := gittest.NewSandbox(t)
 	s.Write("a", "one\ntwo\n")
 	s.Commit()
-	huge := strings.Repeat("x\n", largestKept)
+	huge := strings.Repeat("x\n", maxKeptSize)
 	s.Write("a", "one\ntwo\nuser\n", "untracked", "u\n", "huge", huge, "gone", binaryText, "to-link", "x")
 	r := opened(s)
 	from, err := r.Snapshot(t.Context())

@@ -86,7 +86,7 @@ func (c *committing) run(ctx context.Context) (CommitResult, error) {
 	if err := c.check(); err != nil {
 		return CommitResult{}, err
 	}
-	t, err := c.aim()
+	t, err := c.target()
 	if err != nil {
 		return CommitResult{}, err
 	}
@@ -94,7 +94,7 @@ func (c *committing) run(ctx context.Context) (CommitResult, error) {
 	if err != nil {
 		return CommitResult{}, err
 	}
-	m := gitdir.Movement{New: commit, By: c.o.Committer.String(), Subject: subject(c.o.Message)}
+	m := gitdir.ReflogEntry{New: commit, By: c.o.Committer.String(), Subject: subject(c.o.Message)}
 	if err := c.publish(ctx, t, m, files); err != nil {
 		return CommitResult{}, err
 	}
@@ -178,7 +178,7 @@ type target struct {
 }
 
 // aim determines the reference to move.
-func (c *committing) aim() (target, error) {
+func (c *committing) target() (target, error) {
 	o, git := c.o, c.repo.Git
 	t := target{want: o.expectation()}
 	onBranch, _, err := git.ReadHead()
@@ -195,7 +195,7 @@ func (c *committing) aim() (target, error) {
 		t.branch = onBranch
 	}
 	t.inPlace = t.branch == onBranch
-	if op := git.Unfinished(); op != "" && t.inPlace {
+	if op := git.OperationInProgress(); op != "" && t.inPlace {
 		return t, &gitdir.UnsupportedError{Reason: "a " + op + " in progress in " + git.Root}
 	}
 	return t, nil

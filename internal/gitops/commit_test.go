@@ -414,7 +414,7 @@ func TestAFileThatChangesAfterItWasMeasuredIsAConflict(t *testing.T) {
 	s := gittest.NewSandbox(t)
 	s.Write("a", "1\n")
 	base := s.Commit()
-	large := strings.Repeat("x", largestKept) + "\n" // too large to be kept in memory
+	large := strings.Repeat("x", maxKeptSize) + "\n" // too large to be kept in memory
 	s.Write("a", "2\n", "large", large)
 	r := opened(s)
 	cs := measure(t, r, base)
@@ -523,7 +523,7 @@ func TestLargeFilesAreNotHeldInMemory(t *testing.T) {
 		t.Skip("long, and run without -short")
 	}
 	s := gittest.NewSandbox(t)
-	large := strings.Repeat("0123456789abcde\n", (largestDiff+wholeSize)/16)
+	large := strings.Repeat("0123456789abcde\n", (maxDiffSize+wholeSize)/16)
 	s.Write("large", large, "shrinks", large)
 	base := s.Commit()
 	s.Write("large", large+"more\n", "new", large[16:], "shrinks", "small\n")

@@ -127,7 +127,7 @@ func (w *attributeWalk) note(path string, e object.TreeEntry) error {
 		return nil
 	}
 	size, err := w.objects.Size(e.Hash)
-	if err != nil || size > largestRuleFile {
+	if err != nil || size > maxRuleFileSize {
 		return err
 	}
 	data, err := w.objects.Blob(e.Hash)

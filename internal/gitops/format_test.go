@@ -181,7 +181,7 @@ func TestDiffsOfScatteredChangesStaySmall(t *testing.T) {
 }
 
 func TestDiffsOfAbsurdlyLongFilesAreOneHunk(t *testing.T) {
-	a := slices.Repeat([]string{"x\n"}, mostLines+10)
+	a := slices.Repeat([]string{"x\n"}, maxLines+10)
 	b := slices.Clone(a)
 	b[3], b[len(b)-3] = "y\n", "y\n"
 	want := []lcs.Diff{{Start: 3, End: len(a) - 2, ReplStart: 3, ReplEnd: len(a) - 2}}

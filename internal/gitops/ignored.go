@@ -42,7 +42,7 @@ func (r *Repo) IgnoreRulesBelow(dir string) (*ignore.Matcher, error) {
 	at := ""
 	for name := range strings.SplitSeq(dir, "/") {
 		file := path.Join(at, ".gitignore")
-		if st, err := root.Lstat(file); err == nil && st.Mode().IsRegular() && st.Size() <= largestRuleFile {
+		if st, err := root.Lstat(file); err == nil && st.Mode().IsRegular() && st.Size() <= maxRuleFileSize {
 			if data, err := root.ReadFile(file); err == nil {
 				rules = rules.Descend(at, data)
 			}

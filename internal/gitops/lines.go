@@ -39,7 +39,7 @@ func splitLines(data []byte) []string {
 
 // mostLines is the maximum number of lines of two files to compare; above it,
 // the diff replaces all lines.
-const mostLines = 1 << 20
+const maxLines = 1 << 20
 
 // diffLines returns the replacements that turn the lines of a into b. Lines
 // that occur once in both are anchors, as in Bram Cohen's patience diff;
@@ -55,7 +55,7 @@ func diffLines(a, b []string) []lcs.Diff {
 		endA--
 		endB--
 	}
-	if endA-begin > mostLines || endB-begin > mostLines {
+	if endA-begin > maxLines || endB-begin > maxLines {
 		return []lcs.Diff{{Start: begin, End: endA, ReplStart: begin, ReplEnd: endB}}
 	}
 	var diffs []lcs.Diff

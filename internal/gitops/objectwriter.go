@@ -17,7 +17,7 @@ import (
 )
 
 // mostTries is how often a directory removed by git gc is created again.
-const mostTries = 20
+const maxTries = 20
 
 // objectWriter writes loose objects. They are durable after finish.
 type objectWriter struct {
@@ -92,7 +92,7 @@ func (w *objectWriter) place(temp string, hash plumbing.Hash) error {
 		if err == nil {
 			break
 		}
-		if n == mostTries || !errors.Is(err, os.ErrNotExist) { // git gc removes empty directories
+		if n == maxTries || !errors.Is(err, os.ErrNotExist) { // git gc removes empty directories
 			return err
 		}
 	}

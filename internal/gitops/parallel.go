@@ -9,7 +9,7 @@ import (
 
 // mostWorkers is the maximum number of goroutines of one operation; several
 // jobs run concurrently.
-const mostWorkers = 4
+const maxWorkers = 4
 
 // inParallel calls do for each item on a few goroutines and waits for them.
 // After the first error, or when the context is done, it starts no more items.
@@ -29,7 +29,7 @@ func inParallel[T any](ctx context.Context, items []T, do func(T) error) error {
 		}
 	}
 	var workers sync.WaitGroup
-	for range min(mostWorkers, runtime.GOMAXPROCS(0), len(items)) {
+	for range min(maxWorkers, runtime.GOMAXPROCS(0), len(items)) {
 		workers.Go(work)
 	}
 	workers.Wait()

@@ -14,7 +14,7 @@ import (
 )
 
 // largestPatch is the maximum size of a patch in bytes; it is built in memory.
-const largestPatch = 512 << 20
+const maxPatchSize = 512 << 20
 
 // Patch writes the changes as a unified diff in git's extended format, which
 // git apply accepts on the base of the changes. Binary files, and those too
@@ -30,8 +30,8 @@ func (r *Repo) Patch(ctx context.Context, cs *ChangeSet) ([]byte, error) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		if out.Len() > largestPatch {
-			return nil, fmt.Errorf("patch exceeds %d MiB", largestPatch>>20)
+		if out.Len() > maxPatchSize {
+			return nil, fmt.Errorf("patch exceeds %d MiB", maxPatchSize>>20)
 		}
 		if err := cs.writeChange(&out, tree, c.Path); err != nil {
 			return nil, fmt.Errorf("write patch of %s: %w", c.Path, err)

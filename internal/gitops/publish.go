@@ -12,7 +12,7 @@ import (
 
 // publish moves the reference and updates the index. In place, it acquires all
 // locks before any change: the index before the reference, as git does.
-func (c *committing) publish(ctx context.Context, t target, m gitdir.Movement, files []gitdir.IndexEntry) error {
+func (c *committing) publish(ctx context.Context, t target, m gitdir.ReflogEntry, files []gitdir.IndexEntry) error {
 	var idx *gitdir.LockFile
 	if t.inPlace {
 		var err error
@@ -30,7 +30,7 @@ func (c *committing) publish(ctx context.Context, t target, m gitdir.Movement, f
 		return err
 	}
 	m.Old = ref.Old
-	c.repo.Git.LogMovement(ref.Name, t.inPlace, m)
+	c.repo.Git.AppendReflog(ref.Name, t.inPlace, m)
 	if idx != nil {
 		if err := idx.Commit(); err != nil {
 			return fmt.Errorf("created commit %s, but write index: %w", m.New, err)

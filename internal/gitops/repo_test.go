@@ -312,14 +312,14 @@ func TestUnfinishedNamesWhatIsUnderWay(t *testing.T) {
 	s.Write("a", "main\n")
 	base := s.Commit()
 	r := opened(s)
-	if op := r.Git.Unfinished(); op != "" {
+	if op := r.Git.OperationInProgress(); op != "" {
 		t.Errorf("got %q before anything began", op)
 	}
 	for want, args := range map[string][]string{
 		"merge": {"merge", "side"}, "rebase": {"rebase", "side"}, "cherry-pick": {"cherry-pick", "side"},
 	} {
 		_ = s.Command(args...).Run() // stops at a conflict
-		if op := r.Git.Unfinished(); op != want {
+		if op := r.Git.OperationInProgress(); op != want {
 			t.Errorf("got %q, want %q", op, want)
 		}
 		s.Write("a", "resolved\n", "b", want)

@@ -48,8 +48,8 @@ func (s *Snapshot) Files() int { return len(s.files) }
 // of a snapshot so that later changes can be shown by lines, those of changes
 // so that files are not read again for each use.
 const (
-	largestKept = 1 << 20
-	mostKept    = 64 << 20
+	maxKeptSize = 1 << 20
+	maxKept     = 64 << 20
 )
 
 // Snapshot returns the current state of the working tree: tracked files and
@@ -81,7 +81,7 @@ func (r *Repo) snapshot(ctx context.Context, rules *ignore.Matcher, private bool
 	for i := range w.files {
 		s.files[w.files[i].path] = w.files[i].state
 	}
-	for path, e := range w.absentByWish(s.files) {
+	for path, e := range w.sparseEntries(s.files) {
 		s.files[path] = state{e.Mode, e.Hash}
 	}
 	for _, path := range w.nested {
@@ -93,11 +93,11 @@ func (r *Repo) snapshot(ctx context.Context, rules *ignore.Matcher, private bool
 // keeper returns a function that adds contents to a map up to a limit.
 func keeper(kept map[plumbing.Hash][]byte) func(plumbing.Hash, []byte) {
 	var mu sync.Mutex
-	left := mostKept
+	left := maxKept
 	return func(hash plumbing.Hash, data []byte) {
 		mu.Lock()
 		defer mu.Unlock()
-		if len(data) <= min(left, largestKept) {
+		if len(data) <= min(left, maxKeptSize) {
 			left -= len(data)
 			kept[hash] = data
 		}
@@ -105,7 +105,7 @@ func keeper(kept map[plumbing.Hash][]byte) func(plumbing.Hash, []byte) {
 }
 
 // absentByWish returns the entries whose files git does not check out.
-func (w *walk) absentByWish(present map[string]state) map[string]*gitdir.IndexEntry {
+func (w *walk) sparseEntries(present map[string]state) map[string]*gitdir.IndexEntry {
 	absent := map[string]*gitdir.IndexEntry{}
 	for path, e := range w.entries {
 		if _, ok := present[path]; !ok && e != nil && e.SkipWorktree() && !outside(path) {

@@ -63,12 +63,12 @@ func (w *walk) differences(head *Snapshot) []string {
 	for i := range w.files {
 		f := &w.files[i]
 		present[f.path] = true
-		if f.entry == nil || !f.entry.Settled() && f.state != (state{f.entry.Mode, f.entry.Hash}) {
+		if f.entry == nil || !f.entry.AssumedUnchanged() && f.state != (state{f.entry.Mode, f.entry.Hash}) {
 			differs[f.path] = true
 		}
 	}
 	for path, e := range w.entries {
-		if !present[path] && (e == nil || !e.Settled()) {
+		if !present[path] && (e == nil || !e.AssumedUnchanged()) {
 			differs[path] = true
 		}
 	}

@@ -169,9 +169,9 @@ func registeredName(dir string) string {
 // directory that it is in is made, too; somebody else may be removing that because it
 // is empty.
 func newDirectory(name string) (string, error) {
-	const mostTries = 100_000
+	const maxTries = 100_000
 	one := name
-	for n := range mostTries {
+	for n := range maxTries {
 		if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
 			return "", err
 		}
@@ -227,7 +227,7 @@ func (w *worktrees) registrations(dir string) []string {
 	found := map[string]bool{}
 	w.mu.Lock()
 	if gitDir, ok := w.added[dir]; ok {
-		found[gitDir] = !ofAnother(gitDir, dir)
+		found[gitDir] = !nameReused(gitDir, dir)
 		delete(w.added, dir)
 	}
 	w.mu.Unlock()
@@ -249,7 +249,7 @@ func (w *worktrees) registrations(dir string) []string {
 
 // ofAnother reports whether a git directory and another worktree name each other: an
 // agent removed the directory, and its name was given away again.
-func ofAnother(gitDir, dir string) bool {
+func nameReused(gitDir, dir string) bool {
 	pointer, err := gitdir.ReadPointer(filepath.Join(gitDir, "gitdir"), "")
 	if err != nil || pointer == filepath.Join(dir, ".git") {
 		return false

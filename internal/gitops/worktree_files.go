@@ -69,7 +69,7 @@ func (t *workTree) readAttributeFiles() error {
 }
 
 // largestRuleFile bounds the ignore and attribute files of a work tree.
-const largestRuleFile = 16 << 20
+const maxRuleFileSize = 16 << 20
 
 // ruleFile reads an ignore or attribute file of the work tree; nil if missing.
 func (t *workTree) ruleFile(name string) ([]byte, error) {
@@ -81,14 +81,14 @@ func (t *workTree) ruleFile(name string) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, largestRuleFile))
+	return io.ReadAll(io.LimitReader(f, maxRuleFileSize))
 }
 
 // isRuleFile reports whether there is a plain file (git does not follow links
 // there) that is not absurdly large. What can't be reached is not there.
 func (t *workTree) isRuleFile(name string) bool {
 	info, err := t.dir.Lstat(name)
-	return err == nil && info.Mode().IsRegular() && info.Size() <= largestRuleFile
+	return err == nil && info.Mode().IsRegular() && info.Size() <= maxRuleFileSize
 }
 
 // attributes returns what gitattributes files say about a path.

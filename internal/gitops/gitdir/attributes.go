@@ -28,7 +28,7 @@ type attributeLine struct {
 type attribute struct{ name, value string }
 
 // longestAttributeLine is git's limit; longer lines are ignored.
-const longestAttributeLine = 2048
+const maxAttributeLine = 2048
 
 // ParseAttributes reads a gitattributes file of a directory, which is "" for the
 // root. As in git, only some files may define macros.
@@ -37,7 +37,7 @@ func ParseAttributes(data []byte, dir string, macros bool) *AttributeFile {
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	for line := range bytes.Lines(data) {
 		text := strings.Trim(string(line), " \t\r\n")
-		if len(line) > longestAttributeLine || text == "" || text[0] == '#' {
+		if len(line) > maxAttributeLine || text == "" || text[0] == '#' {
 			continue
 		}
 		f.add(text, dir, macros)
@@ -125,7 +125,7 @@ func (s AttributeStack) Of(p string) Attributes {
 }
 
 // mostMacros is the maximum nesting of macros.
-const mostMacros = 8
+const maxMacros = 8
 
 func (a Attributes) apply(gives []attribute, macros map[string][]attribute, depth int) {
 	for _, g := range gives {
@@ -134,7 +134,7 @@ func (a Attributes) apply(gives []attribute, macros map[string][]attribute, dept
 			continue
 		}
 		a[g.name] = g.value
-		if more, ok := macros[g.name]; ok && g.value == "true" && depth < mostMacros {
+		if more, ok := macros[g.name]; ok && g.value == "true" && depth < maxMacros {
 			a.apply(more, macros, depth+1)
 		}
 	}

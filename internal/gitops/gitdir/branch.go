@@ -7,7 +7,7 @@ import (
 
 // longestComponent is the maximum that leaves space for ".lock" in a file name
 // of 255 bytes.
-const longestComponent = 250
+const maxComponent = 250
 
 // ValidBranch returns an error for an invalid branch name. The rules are those
 // of git check-ref-format --branch, and a length limit of each component, which
@@ -55,8 +55,8 @@ func badComponent(part string) string {
 		return "has a component that starts with a dot"
 	case strings.HasSuffix(part, ".lock"):
 		return "has a component that ends with .lock"
-	case len(part) > longestComponent:
-		return fmt.Sprintf("has a component longer than %d bytes", longestComponent)
+	case len(part) > maxComponent:
+		return fmt.Sprintf("has a component longer than %d bytes", maxComponent)
 	}
 	return ""
 }

@@ -106,7 +106,7 @@ func (d *Dir) Bare() bool { return d.Root == "" }
 // Unfinished returns the git operation in progress in this working tree:
 // "merge", "rebase", "cherry-pick", "revert", "bisect", or "" for none. Commit
 // in place fails during one.
-func (d *Dir) Unfinished() string {
+func (d *Dir) OperationInProgress() string {
 	for _, op := range []struct{ file, name string }{
 		{"MERGE_HEAD", "merge"},
 		{"rebase-merge", "rebase"},

@@ -328,4 +328,4 @@ func (idx *Index) Current(e *IndexEntry, now *Stat, trustCtime bool) bool {
 var emptyBlob = plumbing.ComputeHash(plumbing.BlobObject, nil)
 
 // Settled reports whether the user told git not to check the file.
-func (e *IndexEntry) Settled() bool { return e.assumeValid() || e.SkipWorktree() }
+func (e *IndexEntry) AssumedUnchanged() bool { return e.assumeValid() || e.SkipWorktree() }

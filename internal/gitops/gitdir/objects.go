@@ -65,7 +65,7 @@ func (s *Objects) Originals() *Objects { return &Objects{s.Dir, s.objectStores, 
 
 // replacement returns the object that git reads instead of one.
 func (s *Objects) replacement(hash plumbing.Hash) plumbing.Hash {
-	for range mostReplaced {
+	for range maxReplaced {
 		to, ok := s.replaced[hash]
 		if !ok {
 			break
@@ -76,7 +76,7 @@ func (s *Objects) replacement(hash plumbing.Hash) plumbing.Hash {
 }
 
 // mostReplaced is the maximum chain of replacements, as in git.
-const mostReplaced = 5
+const maxReplaced = 5
 
 // withAlternates appends the directories that the directories from the given one on
 // borrow objects from, and so on.
@@ -208,11 +208,11 @@ func (s *Objects) Commit(hash plumbing.Hash) (*object.Commit, error) {
 }
 
 // mostTags is the maximum number of nested tags to follow.
-const mostTags = 16
+const maxTags = 16
 
 // Target follows tags to their target.
 func (s *Objects) Target(hash plumbing.Hash) (end plumbing.Hash, kind plumbing.ObjectType, tags []plumbing.Hash, err error) {
-	for range mostTags {
+	for range maxTags {
 		o, err := s.Read(plumbing.AnyObject, hash)
 		if err != nil {
 			return hash, plumbing.InvalidObject, nil, err
@@ -227,7 +227,7 @@ func (s *Objects) Target(hash plumbing.Hash) (end plumbing.Hash, kind plumbing.O
 		tags = append(tags, hash)
 		hash = t.Target
 	}
-	return hash, plumbing.InvalidObject, nil, fmt.Errorf("more than %d nested tags", mostTags)
+	return hash, plumbing.InvalidObject, nil, fmt.Errorf("more than %d nested tags", maxTags)
 }
 
 // withPrefix returns the objects whose hashes begin with some bytes.

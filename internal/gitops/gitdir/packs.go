@@ -19,7 +19,7 @@ import (
 // go-git lists the packs once, so the list is read again on a miss, as git does.
 
 // mostLooks bounds how often an object is looked for while packs come and go.
-const mostLooks = 20
+const maxLookups = 20
 
 // look calls a function that reads objects, and again as long as what it misses
 // may be in packs that have been made meanwhile. The caller holds s.mu.
@@ -35,7 +35,7 @@ func (s *objectStores) look(read func() error) error {
 		for _, store := range s.stores {
 			store.Reindex()
 		}
-		if n == mostLooks {
+		if n == maxLookups {
 			return err
 		}
 		if n > 1 {

@@ -9,13 +9,13 @@ import (
 )
 
 // Movement is one line of a reflog.
-type Movement struct {
+type ReflogEntry struct {
 	Old, New plumbing.Hash
 	By       string // as in a commit
 	Subject  string // first line of the commit's message
 }
 
-func (m Movement) line() string {
+func (m ReflogEntry) line() string {
 	verb := "commit"
 	if m.Old.IsZero() {
 		verb = "commit (initial)"
@@ -26,7 +26,7 @@ func (m Movement) line() string {
 // LogMovement appends to the reflogs of a reference and of HEAD, from which
 // users get back what a branch held before. The commit is already made, so a log
 // that can't be written is passed over.
-func (d *Dir) LogMovement(ref string, ofHead bool, m Movement) {
+func (d *Dir) AppendReflog(ref string, ofHead bool, m ReflogEntry) {
 	if ref != "HEAD" {
 		d.appendLog(filepath.Join(d.Common, "logs", filepath.FromSlash(ref)), m)
 	}
@@ -35,7 +35,7 @@ func (d *Dir) LogMovement(ref string, ofHead bool, m Movement) {
 	}
 }
 
-func (d *Dir) appendLog(name string, m Movement) {
+func (d *Dir) appendLog(name string, m ReflogEntry) {
 	flags := os.O_WRONLY | os.O_APPEND
 	if d.Settings.logRefs {
 		flags |= os.O_CREATE

@@ -306,13 +306,13 @@ func (d *Dir) lockRefFile(ctx context.Context, name string) (*LockFile, error) {
 			if roomErr := d.checkRoom(name); roomErr != nil {
 				return nil, roomErr
 			}
-			if n == mostLooks || !errors.Is(err, fs.ErrNotExist) {
+			if n == maxLookups || !errors.Is(err, fs.ErrNotExist) {
 				return nil, err
 			}
 			continue
 		}
 		l, err := Lock(ctx, file, d.Env)
-		if n == mostLooks || !errors.Is(err, fs.ErrNotExist) {
+		if n == maxLookups || !errors.Is(err, fs.ErrNotExist) {
 			return l, err
 		}
 	}

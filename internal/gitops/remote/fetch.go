@@ -35,8 +35,8 @@ func (f *localSource) fetch(ctx context.Context, into *gitdir.Objects, w request
 // mostHaves is the maximum number of commits sent as haves, and mostAncestors
 // that of those which are not tips of references.
 const (
-	mostHaves     = 2048
-	mostAncestors = 256
+	maxHaves     = 2048
+	maxAncestors = 256
 )
 
 // haves returns commits of a repository that are complete with all their
@@ -44,7 +44,7 @@ const (
 func haves(objects *gitdir.Objects, refs map[string]plumbing.Hash) ([]plumbing.Hash, error) {
 	h := &history{objects: objects, seen: map[plumbing.Hash]*visit{}}
 	for _, name := range slices.SortedFunc(maps.Keys(refs), branchesFirst) {
-		if len(h.seen) >= mostHaves {
+		if len(h.seen) >= maxHaves {
 			break
 		}
 		end, kind, _, err := objects.Target(refs[name])
@@ -55,7 +55,7 @@ func haves(objects *gitdir.Objects, refs map[string]plumbing.Hash) ([]plumbing.H
 			return nil, err
 		}
 	}
-	for range mostAncestors {
+	for range maxAncestors {
 		if h.queue.Len() == 0 {
 			break
 		}

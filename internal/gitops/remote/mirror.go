@@ -57,7 +57,7 @@ func mirror(ctx context.Context, dir string, remote Repo, o MirrorOptions, env g
 		return nil, err
 	}
 	defer release()
-	if dir, err = layMirror(dir); err != nil {
+	if dir, err = createMirror(dir); err != nil {
 		return nil, err
 	}
 	removeStale(dir, env)
@@ -70,7 +70,7 @@ func mirror(ctx context.Context, dir string, remote Repo, o MirrorOptions, env g
 	if !m.offer.hasBranch() {
 		return nil, &gitdir.UnsupportedError{Reason: "remote has no branch with a commit"}
 	}
-	if err = m.update(ctx, src, m.sound()); err == nil || !isDamage(err) || ctx.Err() != nil {
+	if err = m.update(ctx, src, m.intact()); err == nil || !isDamage(err) || ctx.Err() != nil {
 		return m.git, err
 	}
 	src.close() // its only request was sent
@@ -116,7 +116,7 @@ func isDamage(err error) bool {
 
 // sound opens the mirror and reports whether it is complete since the last
 // update.
-func (m *mirroring) sound() bool {
+func (m *mirroring) intact() bool {
 	state, err := readMirrorState(m.dir)
 	if err == nil {
 		err = state.checkPacks(m.dir)

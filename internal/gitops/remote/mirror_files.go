@@ -46,7 +46,7 @@ func mirrorNames() map[string]bool {
 
 // layMirror creates the directory of a mirror if missing, restores its own
 // files, and returns its path without symlinks.
-func layMirror(dir string) (string, error) {
+func createMirror(dir string) (string, error) {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return "", err
 	}
@@ -66,7 +66,7 @@ func layMirror(dir string) (string, error) {
 			return "", err
 		}
 	}
-	return dir, errors.Join(removeForeign(dir, entries), layFiles(dir))
+	return dir, errors.Join(removeForeign(dir, entries), writeFiles(dir))
 }
 
 func removeForeign(dir string, entries []fs.DirEntry) error {
@@ -95,7 +95,7 @@ func removeForeign(dir string, entries []fs.DirEntry) error {
 	return nil
 }
 
-func layFiles(dir string) error {
+func writeFiles(dir string) error {
 	for _, d := range []string{"objects/pack", "refs/heads"} {
 		if err := os.MkdirAll(filepath.Join(dir, filepath.FromSlash(d)), 0o777); err != nil {
 			return err
