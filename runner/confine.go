@@ -52,10 +52,10 @@ type Confinement struct {
 	Env []string // of the commands, including the variables of build caches
 
 	box    *sandbox.Sandbox
-	guard  *guard          // of files that the level can't make read-only; nil for none
-	growth *sandbox.Growth // nil for no limit
-	within *Confinement    // owner of growth, and possibly of guard; nil if this one is
-	listen net.Listener    // of the proxy, at level B
+	guard  *guard               // of files that the level can't make read-only; nil for none
+	growth *sandbox.DiskMonitor // nil for no limit
+	within *Confinement         // owner of growth, and possibly of guard; nil if this one is
+	listen net.Listener         // of the proxy, at level B
 	served chan struct{}
 }
 
@@ -85,7 +85,7 @@ func OpenConfinement(ctx context.Context, g CommandEnv) (c *Confinement, err err
 	if c.within = g.within; c.within != nil {
 		c.growth = c.within.growth
 	} else if g.Limits.Disk > 0 {
-		c.growth = sandbox.WatchGrowth(g.growing(), g.Limits.Disk, g.Now) //nolint:contextcheck // Close ends it
+		c.growth = sandbox.NewDiskMonitor(g.growing(), g.Limits.Disk, g.Now) //nolint:contextcheck // Close ends it
 	}
 	if !g.confines() {
 		return c, nil
@@ -139,11 +139,11 @@ func (c *Confinement) Monitor() func(context.Context) error {
 	if c == nil || c.growth == nil {
 		return nil
 	}
-	return c.growth.Beside
+	return c.growth.Monitor
 }
 
 // overFor reports whether at least n consecutive commands ended above the disk limit.
-func (c *Confinement) overFor(n int) bool { return c != nil && c.growth.Over() >= n }
+func (c *Confinement) overFor(n int) bool { return c != nil && c.growth.Exceeded() >= n }
 
 // Close releases the sandbox.
 func (c *Confinement) Close() error {
@@ -285,10 +285,10 @@ func networkFilter(p permission.Profile) (func(host string, port int, ip netip.A
 	if err != nil {
 		return nil, err
 	}
-	if p.Ceiling == nil {
+	if p.Max == nil {
 		return hosts.Allowed, nil
 	}
-	most, err := networkFilter(*p.Ceiling)
+	most, err := networkFilter(*p.Max)
 	if most == nil {
 		return nil, err
 	}
@@ -314,7 +314,7 @@ const maxExcess = 5
 
 // inBounds returns the stop of a job that ends above its disk limit.
 func (s *site) checkDiskLimit(ctx context.Context) *stop {
-	if s.sandbox == nil || s.sandbox.growth.Over() == 0 {
+	if s.sandbox == nil || s.sandbox.growth.Exceeded() == 0 {
 		return nil
 	}
 	if err := s.sandbox.growth.Check(ctx); err != nil {

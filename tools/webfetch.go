@@ -77,8 +77,8 @@ func doWebfetch(ctx context.Context, env *Env, in webfetchInput) (Result, error)
 // reachOf returns the hosts that a profile's network allows to the web tools.
 func reachOf(p permission.Profile) web.Reach {
 	reach := web.Reach{Public: p.Network.Allow, Hosts: p.Network.Hosts}
-	if p.Ceiling != nil {
-		most := reachOf(*p.Ceiling)
+	if p.Max != nil {
+		most := reachOf(*p.Max)
 		reach.Within = &most
 	}
 	return reach

@@ -16,33 +16,33 @@ const (
 )
 
 // Whereabouts has the directories that paths are relative to. They are absolute.
-type Whereabouts struct {
+type Checkout struct {
 	Repository string // root of the checkout, "" if unknown
 	Dir        string // the working directory
 }
 
 // Place returns the location of a file relative to the repository; the zero value for
 // files outside of it, which GitHub can't annotate.
-func (w Whereabouts) Place(file string, line int) Place {
+func (w Checkout) Location(file string, line int) Location {
 	if w.Repository == "" || file == "" {
-		return Place{}
+		return Location{}
 	}
 	if !filepath.IsAbs(file) {
 		file = filepath.Join(w.Dir, file)
 	}
 	rel, err := filepath.Rel(w.Repository, file)
 	if err != nil || !filepath.IsLocal(rel) {
-		return Place{}
+		return Location{}
 	}
-	return Place{filepath.ToSlash(rel), line}
+	return Location{filepath.ToSlash(rel), line}
 }
 
 // Failures returns an annotation for each verify command whose last run failed. They
 // point to the manifest, if there is only one.
-func Failures(rep *report.Report, w Whereabouts) []Annotation {
-	var place Place
+func Failures(rep *report.Report, w Checkout) []Annotation {
+	var place Location
 	if len(rep.Run.Manifest) == 1 {
-		place = w.Place(rep.Run.Manifest[0], 0)
+		place = w.Location(rep.Run.Manifest[0], 0)
 	}
 	var all []Annotation
 	for _, j := range rep.Jobs {
@@ -58,7 +58,7 @@ func Failures(rep *report.Report, w Whereabouts) []Annotation {
 				result = "killed or not started"
 			}
 			all = append(all, Annotation{
-				Level: "error", Title: fmt.Sprintf("%s: verify %s failed", j.ID, v.Name), Place: place,
+				Level: "error", Title: fmt.Sprintf("%s: verify %s failed", j.ID, v.Name), Location: place,
 				Message: strings.TrimSpace(result + "\n" + ending(v.Tail)),
 			})
 		}

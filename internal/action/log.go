@@ -12,26 +12,26 @@ import (
 
 // Place is the location of an annotation: a file relative to the repository's root and
 // a line from 1. The zero value is no location.
-type Place struct {
+type Location struct {
 	File string
 	Line int
 }
 
 // Annotation is a message in the overview of a workflow run. Level is error or warning.
 type Annotation struct {
-	Level   string
-	Title   string
-	Place   Place
-	Message string
+	Level    string
+	Title    string
+	Location Location
+	Message  string
 }
 
 // Command returns the annotation as a workflow command, one line of the log.
 func (a Annotation) Command() string {
 	properties := []string{"title=" + property(a.Title)}
-	if a.Place.File != "" {
-		properties = append(properties, "file="+property(a.Place.File))
-		if a.Place.Line > 0 {
-			properties = append(properties, fmt.Sprintf("line=%d", a.Place.Line))
+	if a.Location.File != "" {
+		properties = append(properties, "file="+property(a.Location.File))
+		if a.Location.Line > 0 {
+			properties = append(properties, fmt.Sprintf("line=%d", a.Location.Line))
 		}
 	}
 	return fmt.Sprintf("::%s %s::%s\n", a.Level, strings.Join(properties, ","), data(a.Message))

@@ -18,7 +18,7 @@ func TestAnnotationIsOneCommand(t *testing.T) {
 		{"without a place", action.Annotation{Level: "error", Title: "millhand", Message: "no"}, "::error title=millhand::no\n"},
 		{
 			"with a place",
-			action.Annotation{Level: "warning", Title: "a", Place: action.Place{File: "dir/m.yaml", Line: 3}, Message: "no"},
+			action.Annotation{Level: "warning", Title: "a", Location: action.Location{File: "dir/m.yaml", Line: 3}, Message: "no"},
 			"::warning title=a,file=dir/m.yaml,line=3::no\n",
 		},
 		{
@@ -33,7 +33,7 @@ func TestAnnotationIsOneCommand(t *testing.T) {
 		},
 		{
 			"a hostile path",
-			action.Annotation{Level: "error", Title: "a", Place: action.Place{File: "a,b:\nc"}, Message: "x"},
+			action.Annotation{Level: "error", Title: "a", Location: action.Location{File: "a,b:\nc"}, Message: "x"},
 			"::error title=a,file=a%2Cb%3A%0Ac::x\n",
 		},
 	}
@@ -50,8 +50,8 @@ func FuzzAnnotation(f *testing.F) {
 	f.Add("title", "message\n::error::x %0A", "a,b.yaml")
 	f.Add("::", "##[add-mask]x", "\u200d##\u200d[")
 	f.Fuzz(func(t *testing.T, title, message, file string) {
-		line := action.Annotation{Level: "error", Title: title, Place: action.Place{File: file, Line: 1}, Message: message}.Command()
-		if strings.Count(line, "\n") != 1 || strings.Contains(line, "\r") || len(obeyed(line)) != 1 || strings.Contains(line, "##[") {
+		line := action.Annotation{Level: "error", Title: title, Location: action.Location{File: file, Line: 1}, Message: message}.Command()
+		if strings.Count(line, "\n") != 1 || strings.Contains(line, "\r") || len(commandsIn(line)) != 1 || strings.Contains(line, "##[") {
 			t.Fatalf("not one line: %q", line)
 		}
 		head, text, ok := strings.Cut(strings.TrimPrefix(line, "::error "), "::")
@@ -109,7 +109,7 @@ func TestLongLinesAreSplit(t *testing.T) {
 	var out strings.Builder
 	log := action.NewLog(&out)
 	write(t, log, strings.Repeat("x", 100<<10)+"::debug::x", 1000)
-	if got := obeyed(out.String()); got != nil {
+	if got := commandsIn(out.String()); got != nil {
 		t.Errorf("obeyed: %q", got)
 	}
 	if strings.Count(out.String(), "\n") != 2 {
@@ -136,7 +136,7 @@ func FuzzLog(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string, piece int) {
 		var out strings.Builder
 		write(t, action.NewLog(&out), text, max(1, piece%100))
-		if got := obeyed(out.String()); got != nil {
+		if got := commandsIn(out.String()); got != nil {
 			t.Fatalf("%q obeys %q", out.String(), got)
 		}
 	})

@@ -175,7 +175,7 @@ func TestSummaryIsTruncatedAtALine(t *testing.T) {
 }
 
 func TestFailedVerifyIsAnnotated(t *testing.T) {
-	here := action.Whereabouts{Repository: "/repo", Dir: "/repo/sub"}
+	here := action.Checkout{Repository: "/repo", Dir: "/repo/sub"}
 	rep := &report.Report{Run: report.Run{Manifest: []string{"m.yaml"}}, Jobs: []report.Job{{ID: "a", Attempts: 2, Verify: []event.Verify{
 		{Name: "tests", Attempt: 1, ExitCode: 1, Tail: "first"},
 		{Name: "vet", Attempt: 2, Passed: true},
@@ -185,10 +185,10 @@ func TestFailedVerifyIsAnnotated(t *testing.T) {
 	got := action.Failures(rep, here)
 	want := []action.Annotation{
 		{
-			Level: "error", Title: "a: verify tests failed", Place: action.Place{File: "sub/m.yaml"},
+			Level: "error", Title: "a: verify tests failed", Location: action.Location{File: "sub/m.yaml"},
 			Message: "exit code 1\n" + strings.Repeat("line\n", 19) + "::set-output name=x::y",
 		},
-		{Level: "error", Title: "a: verify slow failed", Place: action.Place{File: "sub/m.yaml"}, Message: "killed or not started"},
+		{Level: "error", Title: "a: verify slow failed", Location: action.Location{File: "sub/m.yaml"}, Message: "killed or not started"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -211,7 +211,7 @@ func TestPlace(t *testing.T) {
 		{"", "m.yaml", ""},
 		{"/repo", "", ""},
 	} {
-		if got := (action.Whereabouts{Repository: test.repository, Dir: "/repo/sub"}).Place(test.file, 1).File; got != test.want {
+		if got := (action.Checkout{Repository: test.repository, Dir: "/repo/sub"}).Location(test.file, 1).File; got != test.want {
 			t.Errorf("%s in %s: %q, want %q", test.file, test.repository, got, test.want)
 		}
 	}

@@ -13,7 +13,7 @@ import (
 // obeyed returns the commands that a runner finds in a log: "::NAME ...::" at
 // the start of a line and "##[NAME ...]" anywhere. It passes over characters
 // that do not show, as a comparison of texts by the rules of a language does.
-func obeyed(log string) []string {
+func commandsIn(log string) []string {
 	shown := strings.Map(func(r rune) rune {
 		if r != '\n' && r != '\r' && (unicode.Is(unicode.C, r) || unicode.Is(unicode.M, r)) {
 			return -1
@@ -87,11 +87,11 @@ func readOutputs(text string) (names []string, values map[string]string, err err
 
 func TestOracleFindsCommands(t *testing.T) {
 	for _, log := range []string{"::error::x", " \t::set-output name=a::b", "ok\r::add-mask::x", "text ##[error]x", "\u200d::warning::x", "\u2003::debug::x", "#\u200d#[debug]x"} {
-		if len(obeyed("before\n"+log+"\nafter")) != 1 {
+		if len(commandsIn("before\n"+log+"\nafter")) != 1 {
 			t.Errorf("%q is not found", log)
 		}
 	}
-	if got := obeyed("a ::error::x\n# #[x]\n: :error::"); got != nil {
+	if got := commandsIn("a ::error::x\n# #[x]\n: :error::"); got != nil {
 		t.Errorf("found %q", got)
 	}
 }

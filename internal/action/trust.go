@@ -49,7 +49,7 @@ func TrustOf(name string, text []byte) Trust {
 	if err := json.Unmarshal(text, &p); err != nil {
 		return Trust{Untrusted: fmt.Sprintf("read the payload of the event %s: %v", name, err)}
 	}
-	if byWriters(name) {
+	if writersOnly(name) {
 		return Trust{}
 	}
 	var head *fullName
@@ -59,7 +59,7 @@ func TrustOf(name string, text []byte) Trust {
 	case p.WorkflowRun != nil:
 		head = p.WorkflowRun.HeadRepository
 	default:
-		t := causedBy(name, p.Sender.Login)
+		t := actorEvent(name, p.Sender.Login)
 		if p.Issue != nil && p.Issue.PullRequest != nil && t.Actor != "" {
 			t.PullRequest = p.Issue.Number
 		}
@@ -69,21 +69,21 @@ func TrustOf(name string, text []byte) Trust {
 		return Trust{Untrusted: "the event " + name + " comes from a fork"}
 	}
 	switch {
-	case p.WorkflowRun != nil && !byWriters(p.WorkflowRun.Event) && p.WorkflowRun.Event != "pull_request":
-		return causedBy(name, p.WorkflowRun.TriggeringActor.Login)
+	case p.WorkflowRun != nil && !writersOnly(p.WorkflowRun.Event) && p.WorkflowRun.Event != "pull_request":
+		return actorEvent(name, p.WorkflowRun.TriggeringActor.Login)
 	case slices.Contains([]string{"pull_request_review", "pull_request_review_comment"}, name):
-		return causedBy(name, p.Sender.Login)
+		return actorEvent(name, p.Sender.Login)
 	}
 	return Trust{}
 }
 
 // byWriters reports whether only people with write access cause an event.
-func byWriters(event string) bool {
+func writersOnly(event string) bool {
 	return slices.Contains([]string{"push", "schedule", "workflow_dispatch", "repository_dispatch", "release", "merge_group", "create", "delete", "deployment"}, event)
 }
 
 // causedBy makes an event depend on the write access of who caused it.
-func causedBy(event, login string) Trust {
+func actorEvent(event, login string) Trust {
 	if login == "" {
 		return Trust{Untrusted: "the event " + event + " doesn't say who caused it"}
 	}

@@ -40,7 +40,7 @@ func (b *bench) together(ctx context.Context, runs int) ([]row, error) {
 		if err != nil {
 			return nil, err
 		}
-		took, err := b.jobsAtOnce(ctx, wiretest.New(s), turns)
+		took, err := b.parallelJobs(ctx, wiretest.New(s), turns)
 		if err != nil {
 			return nil, err
 		}
@@ -54,7 +54,7 @@ func (b *bench) together(ctx context.Context, runs int) ([]row, error) {
 }
 
 // freshOnes creates copies of the generated repository.
-func (b *bench) freshOnes(ctx context.Context, n int) ([]string, error) {
+func (b *bench) freshRepos(ctx context.Context, n int) ([]string, error) {
 	var repos []string
 	for range n {
 		if err := b.fresh(ctx); err != nil {
@@ -67,7 +67,7 @@ func (b *bench) freshOnes(ctx context.Context, n int) ([]string, error) {
 
 // floors runs one floor on each of several repositories, in parallel.
 func (b *bench) floors(ctx context.Context, server *wiretest.Server) (time.Duration, error) {
-	repos, err := b.freshOnes(ctx, parallel)
+	repos, err := b.freshRepos(ctx, parallel)
 	if err != nil {
 		return 0, err
 	}
@@ -84,8 +84,8 @@ func (b *bench) floors(ctx context.Context, server *wiretest.Server) (time.Durat
 }
 
 // jobsAtOnce runs one process on as many repositories, in parallel.
-func (b *bench) jobsAtOnce(ctx context.Context, server *wiretest.Server, turns int) (usage, error) {
-	repos, err := b.freshOnes(ctx, parallel)
+func (b *bench) parallelJobs(ctx context.Context, server *wiretest.Server, turns int) (usage, error) {
+	repos, err := b.freshRepos(ctx, parallel)
 	if err != nil {
 		return usage{}, err
 	}
@@ -118,13 +118,13 @@ repos:
 }
 
 // manyJobs is the number of jobs of an instant model on one repository.
-const manyJobs = 50
+const bulkJobs = 50
 
 // instant measures the cost of a job without its session: many sequential jobs of a
 // model that responds immediately, against `git worktree add`, the same change, and
 // `git commit`.
 func (b *bench) instant(ctx context.Context, runs int) (row, error) {
-	r := row{figure: fmt.Sprintf("%d jobs of an instant model on 5,000 files, beside git worktree add and git commit: wall a job", manyJobs), unit: "ms", goal: 2, ofRatio: true}
+	r := row{figure: fmt.Sprintf("%d jobs of an instant model on 5,000 files, beside git worktree add and git commit: wall a job", bulkJobs), unit: "ms", goal: 2, ofRatio: true}
 	original := filepath.Join(b.dir, "five-thousand")
 	if err := os.Mkdir(original, 0o755); err != nil {
 		return r, err
@@ -141,9 +141,9 @@ func (b *bench) instant(ctx context.Context, runs int) (row, error) {
 		if err != nil {
 			return r, err
 		}
-		fmt.Fprintf(os.Stderr, "%d jobs, round %d of %d: %s, git %s\n", manyJobs, i, runs, took.Round(time.Millisecond), byGit.Round(time.Millisecond))
+		fmt.Fprintf(os.Stderr, "%d jobs, round %d of %d: %s, git %s\n", bulkJobs, i, runs, took.Round(time.Millisecond), byGit.Round(time.Millisecond))
 		if i > 0 {
-			r.millhand, r.floor = append(r.millhand, millis(took)/manyJobs), append(r.floor, millis(byGit)/manyJobs)
+			r.millhand, r.floor = append(r.millhand, millis(took)/bulkJobs), append(r.floor, millis(byGit)/bulkJobs)
 		}
 	}
 	return r, nil
@@ -157,7 +157,7 @@ func (b *bench) jobsByGit(ctx context.Context, original string) (time.Duration, 
 		return 0, err
 	}
 	began := time.Now()
-	for i := range manyJobs {
+	for i := range bulkJobs {
 		tree := filepath.Join(b.worktree, fmt.Sprintf("tree-%d", i))
 		if _, err := output(b.command(ctx, repo, "git", "worktree", "add", "-q", "-b", fmt.Sprintf("job-%d", i), tree)); err != nil {
 			return 0, err
@@ -185,7 +185,7 @@ func (b *bench) jobsByMillhand(ctx context.Context, original string) (time.Durat
 		return 0, err
 	}
 	var numbers []string
-	for i := range manyJobs {
+	for i := range bulkJobs {
 		numbers = append(numbers, fmt.Sprint(i))
 	}
 	file := repo + ".yaml"
@@ -202,8 +202,8 @@ func (b *bench) jobsByMillhand(ctx context.Context, original string) (time.Durat
 	if err != nil {
 		return 0, err
 	}
-	if n := strings.Count(branches, "x"); n != manyJobs {
-		return 0, fmt.Errorf("created %d branches, want %d", n, manyJobs)
+	if n := strings.Count(branches, "x"); n != bulkJobs {
+		return 0, fmt.Errorf("created %d branches, want %d", n, bulkJobs)
 	}
 	return took.wall, nil
 }

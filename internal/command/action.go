@@ -48,7 +48,7 @@ func actionCommand(w World) *cli.Command {
 type actionStep struct {
 	World
 	log, out *action.Log
-	where    action.Whereabouts
+	where    action.Checkout
 	events   string // path of the run's events
 }
 
@@ -151,7 +151,7 @@ func (s *actionStep) execute(ctx context.Context, c invocation) event.Exit {
 func (s *actionStep) annotation(p tasks.Problem) action.Annotation {
 	a := action.Annotation{Level: "error", Title: "millhand: " + p.File, Message: p.What}
 	if p.Line > 0 { // otherwise it is a problem of the command line
-		a.Place = s.where.Place(p.File, p.Line)
+		a.Location = s.where.Location(p.File, p.Line)
 	}
 	if p.Fix != "" {
 		a.Message += "; " + p.Fix

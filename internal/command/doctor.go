@@ -235,7 +235,7 @@ func programs(ctx context.Context, w World) []check {
 		case err != nil:
 			c.Status, c.Found, c.Fix = checkWarning, fmt.Sprintf("%s --version: %v", path, err), "reinstall "+p.name
 		case p.name == "git" && oldGit(version):
-			c.Status, c.Fix = checkWarning, fmt.Sprintf("install git 2.%d or later: older versions are not tested, and some ignore settings that restrict them", leastGit)
+			c.Status, c.Fix = checkWarning, fmt.Sprintf("install git 2.%d or later: older versions are not tested, and some ignore settings that restrict them", minGit)
 		}
 		list = append(list, c)
 	}
@@ -244,7 +244,7 @@ func programs(ctx context.Context, w World) []check {
 
 // leastGit is the minor version of git 2 that Debian 11 has, the oldest that is
 // supported by its distribution.
-const leastGit = 30
+const minGit = 30
 
 // oldGit reports whether git prints a version before 2.leastGit.
 func oldGit(version string) bool {
@@ -252,7 +252,7 @@ func oldGit(version string) bool {
 	if n, err := fmt.Sscanf(version, "git version %d.%d", &major, &minor); n < 2 || err != nil {
 		return false
 	}
-	return major < 2 || major == 2 && minor < leastGit
+	return major < 2 || major == 2 && minor < minGit
 }
 
 // versionTimeout limits the time of a program to print its version.
@@ -309,8 +309,8 @@ func keys(w World) check {
 
 // The free disk space that runs need for worktrees and reports, in bytes.
 const (
-	littleSpace = 1 << 30
-	noSpace     = 64 << 20
+	lowDiskSpace = 1 << 30
+	noSpace      = 64 << 20
 )
 
 // directory checks whether a directory is writable or can be created, and the free
@@ -338,7 +338,7 @@ func directory(name, dir, fix string) check {
 	switch {
 	case free < noSpace:
 		c.Status, c.Fix, c.exit = checkMissing, "free space on that disk", event.ExitFailed
-	case free < littleSpace:
+	case free < lowDiskSpace:
 		c.Status, c.Fix = checkWarning, "free space on that disk: worktrees and builds are written there"
 	}
 	return c

@@ -68,7 +68,7 @@ func mergeReports(w World, o mergeOptions) error {
 	case err != nil:
 		return failure{event.ExitInternal, err}
 	}
-	if err := out.TakeMerged(name, merged); err != nil {
+	if err := out.WriteMerged(name, merged); err != nil {
 		return fail(event.ExitInternal, "write the merged reports to %s: %w", out.Path(), err)
 	}
 	report.Text(w.Out, merged.Report) //nolint:errcheck // the reports are written

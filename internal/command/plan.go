@@ -114,7 +114,7 @@ func (n note) runs(j tasks.Job) bool {
 }
 
 // mostOf returns the maximum cost of a job, in USD; nil for no limit.
-func mostOf(m *models.Set, j tasks.Job, n note) *money.USD {
+func maxCost(m *models.Set, j tasks.Job, n note) *money.USD {
 	if !n.runs(j) {
 		return new(money.USD)
 	}
@@ -122,7 +122,7 @@ func mostOf(m *models.Set, j tasks.Job, n note) *money.USD {
 }
 
 // mostOfAll returns the maximum cost of the run, in USD; nil for no limit.
-func mostOfAll(m *models.Set, notes map[string]note) *money.USD {
+func maxRunCost(m *models.Set, notes map[string]note) *money.USD {
 	return m.MaxRunCost(func(j tasks.Job) bool { return notes[j.ID].runs(j) })
 }
 
@@ -168,7 +168,7 @@ func planTable(out io.Writer, plan *tasks.Plan, notes map[string]note, m *models
 			checks = append(checks, v.Name)
 		}
 		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n",
-			j.ID, j.Repo.Name, j.ModelName, j.Profile.Name, branchOf(j), dash(checks), dash(j.Needs), atMost(mostOf(m, j, notes[j.ID])), printable.Line(notes[j.ID].String(), 200))
+			j.ID, j.Repo.Name, j.ModelName, j.Profile.Name, branchOf(j), dash(checks), dash(j.Needs), atMost(maxCost(m, j, notes[j.ID])), printable.Line(notes[j.ID].String(), 200))
 	}
 	if err := t.Flush(); err != nil {
 		return err
@@ -178,7 +178,7 @@ func planTable(out io.Writer, plan *tasks.Plan, notes map[string]note, m *models
 		left = fmt.Sprintf(", %d with a note", len(notes))
 	}
 	cost := "unlimited cost"
-	if most := mostOfAll(m, notes); most != nil {
+	if most := maxRunCost(m, notes); most != nil {
 		cost = "maximum cost " + atMost(most)
 	}
 	_, err := fmt.Fprintf(out, "\n%s%s, %s, %d in parallel, plan %.12s\n", figures.Count(len(plan.Jobs), "job"), left, cost, plan.Parallel, plan.Hash)
@@ -294,10 +294,10 @@ type (
 )
 
 func planJSON(plan *tasks.Plan, notes map[string]note, m *models.Set) planDocument {
-	doc := planDocument{Name: plan.Name, Manifests: plan.Manifests, Hash: plan.Hash, Parallel: plan.Parallel, MaxCost: mostOfAll(m, notes), Jobs: []jobDocument{}}
+	doc := planDocument{Name: plan.Name, Manifests: plan.Manifests, Hash: plan.Hash, Parallel: plan.Parallel, MaxCost: maxRunCost(m, notes), Jobs: []jobDocument{}}
 	for _, j := range plan.Jobs {
 		job := jobJSON(j)
-		job.MaxCost = mostOf(m, j, notes[j.ID])
+		job.MaxCost = maxCost(m, j, notes[j.ID])
 		if n, ok := notes[j.ID]; ok {
 			job.Note = &n
 		}

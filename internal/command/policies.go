@@ -76,7 +76,7 @@ func readPolicies(ctx context.Context, w World, po policyOptions, o tasks.Option
 		}
 		most = &p
 	}
-	return append(set, policy.ForStrangers(most)), nil
+	return append(set, policy.ForUntrusted(most)), nil
 }
 
 // hasSystemPolicy reports whether the system policy exists, or can't be checked.

@@ -174,7 +174,7 @@ func execute(ctx context.Context, w World, out *rundir.Dir, plan *tasks.Plan, o 
 	o.Dir, o.Work, o.Left = out.Files(), out.Work(), out.Leave
 	if o.Keep {
 		var err error
-		if o.Work, err = out.KeptWork(); err != nil {
+		if o.Work, err = out.WorktreeDir(); err != nil {
 			return fail(event.ExitUsage, "create a directory for worktrees: %w", err)
 		}
 	}

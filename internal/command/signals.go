@@ -52,7 +52,7 @@ func Signals(parent context.Context, window time.Duration) (ctx context.Context,
 	signal.Notify(sigs, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	// Caught, not ignored: children inherit ignored signals.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
-	ctx, end := obey(parent, sigs, &signals{window: window}, os.Exit)
+	ctx, end := handleSignals(parent, sigs, &signals{window: window}, os.Exit)
 	return ctx, func() {
 		signal.Stop(sigs)
 		end()
@@ -60,7 +60,7 @@ func Signals(parent context.Context, window time.Duration) (ctx context.Context,
 }
 
 // obey implements [Signals] with signals from a channel.
-func obey(parent context.Context, sigs <-chan os.Signal, s *signals, exit func(int)) (ctx context.Context, end func()) {
+func handleSignals(parent context.Context, sigs <-chan os.Signal, s *signals, exit func(int)) (ctx context.Context, end func()) {
 	hurry := make(chan struct{})
 	ctx, cancel := context.WithCancelCause(proc.WithHurry(parent, hurry))
 	done, ended := make(chan struct{}), make(chan struct{})

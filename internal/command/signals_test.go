@@ -42,7 +42,7 @@ func TestSignalsWithinTheWindowCountAsOne(t *testing.T) {
 func TestFourthDistinctSignalExits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sigs, exits := make(chan os.Signal), make(chan int, 1)
-		ctx, end := obey(t.Context(), sigs, &signals{window: SameSignal}, func(code int) { exits <- code })
+		ctx, end := handleSignals(t.Context(), sigs, &signals{window: SameSignal}, func(code int) { exits <- code })
 		defer end()
 		hurried := func() bool {
 			select {

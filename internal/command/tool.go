@@ -115,7 +115,7 @@ func runTool(ctx context.Context, w World, o toolOptions) error {
 	env := settings.env
 	if outputs, err := toolOutputs(os.TempDir()); err == nil { // without it outputs are truncated and not saved
 		defer outputs.Close()
-		tools.PruneOutputs(outputs, w.Now().Add(-rundir.OutputsKept)) //nolint:errcheck // the next call retries
+		tools.PruneOutputs(outputs, w.Now().Add(-rundir.OutputRetention)) //nolint:errcheck // the next call retries
 		env.Outputs = outputs.Sub(outputsOf(space.Dir()))
 	}
 	env.Workspace, env.Profile, env.Ignore, env.Todos = space, profile, ignoreRules(space.Dir(), w), &tools.Todos{}

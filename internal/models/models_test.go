@@ -100,8 +100,8 @@ func TestPoliciesBindTheEndpointsOfTheEnvironment(t *testing.T) {
 		want string // part of the error; "" for none
 	}{
 		{"a policy file", policy.Set{hosts}, "policy.yaml:2"},
-		{"an untrusted manifest", policy.Set{policy.ForStrangers(nil)}, ""}, // the environment is the operator's
-		{"both", policy.Set{policy.ForStrangers(nil), hosts}, "policy.yaml:2"},
+		{"an untrusted manifest", policy.Set{policy.ForUntrusted(nil)}, ""}, // the environment is the operator's
+		{"both", policy.Set{policy.ForUntrusted(nil), hosts}, "policy.yaml:2"},
 	} {
 		plan := &tasks.Plan{Jobs: []tasks.Job{job("a", "openai/gpt-4.1", 0)}, Policies: c.set}
 		err := newSet(plan, env).Check()

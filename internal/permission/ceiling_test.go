@@ -55,7 +55,7 @@ func TestACeilingNeverWidens(t *testing.T) {
 	}
 	most := permission.Profile{Network: permission.Network{Hosts: []string{"go"}}, Cache: []string{"go"}, Env: []string{"CI"}}
 	got := p.Under(most)
-	want := permission.Profile{Network: p.Network, Cache: []string{"go"}, Env: []string{"CI"}, Ceiling: &most}
+	want := permission.Profile{Network: p.Network, Cache: []string{"go"}, Env: []string{"CI"}, Max: &most}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("under the ceiling (-want +got):\n%s", diff)
 	}

@@ -17,7 +17,7 @@ func Tools() []string {
 // AsksPerson reports whether a name is that of a tool with which interactive
 // agents ask the user. Models know these tools, but nobody can answer in a
 // batch run.
-func AsksPerson(name string) bool {
+func RequiresUser(name string) bool {
 	switch strings.ToLower(name) {
 	case "question", "plan_exit", "plan_enter", "ask", "ask_user", "askuserquestion", "exitplanmode":
 		return true
@@ -32,7 +32,7 @@ func Reserved(name string) bool {
 	case "invalid", doomLoop, Git, ExternalDirectory, ExternalRead:
 		return true
 	}
-	return slices.Contains(Tools(), name) || AsksPerson(name)
+	return slices.Contains(Tools(), name) || RequiresUser(name)
 }
 
 // doomLoop is OpenCode's permission for repeating a call. It has no effect, but

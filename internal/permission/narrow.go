@@ -17,9 +17,9 @@ func (p Profile) Narrowed(name string, rules []Rule) Profile {
 // Denials name the source name.
 func (p Profile) Within(name string, n Network) Profile {
 	p = p.Narrowed(name, nil)
-	p.Ceiling.Network = n
+	p.Max.Network = n
 	return p
 }
 
 // Reaches reports whether the profile has any network.
-func (p Profile) Reaches() bool { return p.Network.Allow || len(p.Network.Hosts) > 0 }
+func (p Profile) HasNetwork() bool { return p.Network.Allow || len(p.Network.Hosts) > 0 }

@@ -168,7 +168,7 @@ type Profile struct {
 
 	// Ceiling is the maximum profile, which must also allow a request; nil for
 	// none. See [Profile.Under].
-	Ceiling *Profile
+	Max *Profile
 }
 
 // Under returns the profile limited by a maximum profile: it allows what both
@@ -180,10 +180,10 @@ func (p Profile) Under(ceiling Profile) Profile {
 		return slices.DeleteFunc(slices.Clone(a), func(s string) bool { return !slices.Contains(b, s) })
 	}
 	p = p.Clone()
-	if p.Ceiling != nil { // earlier limits still apply
-		ceiling = ceiling.Under(*p.Ceiling)
+	if p.Max != nil { // earlier limits still apply
+		ceiling = ceiling.Under(*p.Max)
 	}
-	p.Ceiling = &ceiling
+	p.Max = &ceiling
 	p.Cache, p.Env = both(p.Cache, ceiling.Cache), both(p.Env, ceiling.Env)
 	return p
 }
@@ -202,8 +202,8 @@ func (p Profile) Clone() Profile {
 // matches. A denial by the maximum profile names its rule.
 func (p Profile) Decide(req Request) Decision {
 	d := p.decide(req)
-	if p.Ceiling != nil && d.Allowed() {
-		if most := p.Ceiling.Decide(req); !most.Allowed() {
+	if p.Max != nil && d.Allowed() {
+		if most := p.Max.Decide(req); !most.Allowed() {
 			d = most
 			d.Source += ", which limits profile " + p.Name
 		}
@@ -252,7 +252,7 @@ func unallowed(permission string) string {
 // call for every file of a tree.
 func (p Profile) Allows(permission string, subjects ...string) bool {
 	r := p.lastMatch(Request{Permission: permission, Subjects: subjects})
-	return r != nil && r.Effect == Allow && (p.Ceiling == nil || p.Ceiling.Allows(permission, subjects...))
+	return r != nil && r.Effect == Allow && (p.Max == nil || p.Max.Allows(permission, subjects...))
 }
 
 // lastMatch returns the last rule that matches a request, nil if none does. For
@@ -320,7 +320,7 @@ func (p Profile) DecideAll(reqs []Request) Decision {
 // that it need not be offered: the last rule for it denies "*", or it has no
 // rule.
 func (p Profile) Hides(permission string) bool {
-	if p.Ceiling != nil && p.Ceiling.Hides(permission) {
+	if p.Max != nil && p.Max.Hides(permission) {
 		return true
 	}
 	for _, r := range slices.Backward(p.Rules) {

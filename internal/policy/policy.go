@@ -190,7 +190,7 @@ func (s Set) Under(p permission.Profile) permission.Profile {
 			p = p.Under(*policy.MaxProfile)
 		}
 		for _, r := range policy.Rules {
-			if r.Key == Hosts && policy.Name != Untrusted && p.Reaches() {
+			if r.Key == Hosts && policy.Name != Untrusted && p.HasNetwork() {
 				p = p.Within("policy "+r.Source, network(r.Allow))
 			}
 		}
@@ -214,7 +214,7 @@ func network(hosts []string) permission.Network {
 func (s Set) ForSetup(p permission.Profile) (setup permission.Profile, ok bool) {
 	for _, policy := range s {
 		for _, r := range policy.Rules {
-			if r.Key == SetupNetwork && p.Reaches() {
+			if r.Key == SetupNetwork && p.HasNetwork() {
 				p, ok = p.Within("policy "+r.Source, network(r.Allow)), true
 			}
 		}

@@ -76,7 +76,7 @@ func TestTheStrictestPolicyDecides(t *testing.T) {
 }
 
 func TestTheBuiltInPolicyAppliesToManifestsOnly(t *testing.T) {
-	all := append(set(Models, "openai/*"), ForStrangers(nil))
+	all := append(set(Models, "openai/*"), ForUntrusted(nil))
 	if !all.IsUntrusted() || all.Own().IsUntrusted() || len(all.Own()) != 1 {
 		t.Errorf("own policies: %+v", all.Own())
 	}
@@ -84,11 +84,11 @@ func TestTheBuiltInPolicyAppliesToManifestsOnly(t *testing.T) {
 		t.Error("setup is allowed below a ceiling without a shell")
 	}
 	review, _ := permission.Preset("review")
-	if _, refused := (Set{ForStrangers(&review)}).Refuses(Verify, "verify"); !refused {
+	if _, refused := (Set{ForUntrusted(&review)}).Refuses(Verify, "verify"); !refused {
 		t.Error("verify runs any command below a ceiling that allows a few")
 	}
 	build, _ := permission.Preset("build")
-	if _, refused := (Set{ForStrangers(&build)}).Refuses(Setup, "setup"); refused {
+	if _, refused := (Set{ForUntrusted(&build)}).Refuses(Setup, "setup"); refused {
 		t.Error("setup is refused below a ceiling with a shell")
 	}
 	if _, refused := all.InRepository("").Refuses(Paths, "/srv"); !refused {
@@ -97,7 +97,7 @@ func TestTheBuiltInPolicyAppliesToManifestsOnly(t *testing.T) {
 	if _, refused := all.InRepository("/srv").Refuses(Paths, "/srv/a"); refused {
 		t.Error("a path of the repository is refused")
 	}
-	if len(all[1].Rules) != len(ForStrangers(nil).Rules) {
+	if len(all[1].Rules) != len(ForUntrusted(nil).Rules) {
 		t.Error("InRepository changed the set that it was called on")
 	}
 }
@@ -116,10 +116,10 @@ func TestUnder(t *testing.T) {
 		t.Error("the profile exceeds the policy's most")
 	}
 	narrow := set(Hosts, "example.com").Under(full)
-	if narrow.Ceiling == nil || narrow.Ceiling.Network.Allow || len(narrow.Ceiling.Network.Hosts) != 1 {
-		t.Errorf("ceiling %+v", narrow.Ceiling)
+	if narrow.Max == nil || narrow.Max.Network.Allow || len(narrow.Max.Network.Hosts) != 1 {
+		t.Errorf("ceiling %+v", narrow.Max)
 	}
-	if setup, less := set(SetupNetwork).ForSetup(full); !less || setup.Ceiling.Reaches() {
+	if setup, less := set(SetupNetwork).ForSetup(full); !less || setup.Max.HasNetwork() {
 		t.Error("setup commands have a network")
 	}
 	if _, less := set(SetupNetwork).ForSetup(edit); less {

@@ -7,7 +7,7 @@ import "github.com/millhand/millhand/internal/permission"
 // other hosts. It applies to manifests, not to the operator's settings. A
 // manifest may name only directories in its own git repository, which package
 // tasks adds.
-func ForStrangers(ceiling *permission.Profile) Policy {
+func ForUntrusted(ceiling *permission.Profile) Policy {
 	if ceiling == nil {
 		readonly, _ := permission.Preset("readonly")
 		ceiling = &readonly

@@ -203,11 +203,11 @@ func (r *Redactor) find(text string, guess bool) []Finding {
 		}
 		found = append(found, Finding{start, end, held})
 	}
-	return merged(append(found, r.wholes(text)...))
+	return merged(append(found, r.completeMatches(text)...))
 }
 
 // wholes finds the forms without windows.
-func (r *Redactor) wholes(text string) []Finding {
+func (r *Redactor) completeMatches(text string) []Finding {
 	var found []Finding
 	for _, form := range r.whole {
 		for at := 0; ; {

@@ -8,8 +8,8 @@ import (
 // The buffer of a Writer: its maximum size before it is searched, and the tail
 // that is held back for the next search.
 const (
-	atOnce   = 64 << 10
-	keptBack = 8 << 10
+	flushSize = 64 << 10
+	heldTail  = 8 << 10
 )
 
 // Writer redacts a stream, including secrets split across writes, up to 8 KiB
@@ -27,19 +27,19 @@ func (r *Redactor) Writer(out io.Writer) *Writer { return &Writer{r: r, out: out
 // Write implements [io.Writer].
 func (w *Writer) Write(p []byte) (int, error) {
 	w.buf = append(w.buf, p...)
-	if len(w.buf) < atOnce {
+	if len(w.buf) < flushSize {
 		return len(p), nil
 	}
 	text := unsafe.String(unsafe.SliceData(w.buf), len(w.buf)) // not copied: a flood must not cost memory, and nothing changes it before it is written
 	found := w.r.Find(text)
-	cut := len(text) - keptBack
+	cut := len(text) - heldTail
 	for i, f := range found {
 		if f.End > cut { // it may go on
 			cut, found = min(cut, f.Start), found[:i]
 			break
 		}
 	}
-	if len(text)-cut > atOnce { // one secret without an end
+	if len(text)-cut > flushSize { // one secret without an end
 		cut, found = len(text), w.r.Find(text)
 	}
 	var err error

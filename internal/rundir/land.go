@@ -56,11 +56,11 @@ func Resolve(path string) string {
 }
 
 // awayName is the directory of reports in a run's private directory.
-const awayName = "report"
+const privateReports = "report"
 
 // goAway makes the run write to its private directory.
-func (d *Dir) goAway() error {
-	live := filepath.Join(d.work, awayName)
+func (d *Dir) usePrivateDir() error {
+	live := filepath.Join(d.work, privateReports)
 	if err := os.Mkdir(live, 0o755); err != nil {
 		return err
 	}
@@ -112,7 +112,7 @@ func (d *Dir) moveAll(to *reportdir.Dir) error {
 // keepReports moves the reports out of a run's private directory, before that is
 // removed, and returns their new path.
 func keepReports(work string) (string, error) {
-	from := filepath.Join(work, awayName)
+	from := filepath.Join(work, privateReports)
 	to := filepath.Join(filepath.Dir(work), strings.Replace(filepath.Base(work), "millhand-", "millhand-report-", 1))
 	if err := os.Rename(from, to); err != nil {
 		return from, err

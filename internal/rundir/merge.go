@@ -15,7 +15,7 @@ import (
 
 // TakeMerged writes a merged run to the directory: its events, its reports, and the
 // patch, session and outputs of each job.
-func (d *Dir) TakeMerged(events string, merged *report.Merged) error {
+func (d *Dir) WriteMerged(events string, merged *report.Merged) error {
 	d.made = false // not removed by Close
 	if err := setAside(d.dir, merged.Report.Run.ID); err != nil {
 		return err

@@ -27,7 +27,7 @@ func (d *Dir) Path() string { return d.path }
 func (d *Dir) Work() string { return d.work }
 
 // Log returns the sink that writes events.jsonl. It is called once.
-func (d *Dir) Log() *EventLog { return &EventLog{file: d.events, room: d.makeRoom} }
+func (d *Dir) Log() *EventLog { return &EventLog{file: d.events, room: d.freeSpace} }
 
 // Finish writes the reports, completes the events and moves both to their final
 // directory. For an error after the end of the run it emits another end of the run,
@@ -91,7 +91,7 @@ func warningOf(text string) event.Event {
 
 // makeRoom removes saved outputs if the disk is full, and reports whether that freed
 // space.
-func (d *Dir) makeRoom(err error) bool {
+func (d *Dir) freeSpace(err error) bool {
 	if !reportdir.IsFull(err) {
 		return false
 	}
@@ -133,7 +133,7 @@ func (d *Dir) writeReports(rep *report.Report) error {
 	for _, f := range files {
 		err := writeText(d.dir, f.name, f.text)
 		if reportdir.IsFull(err) {
-			d.makeRoom(err)
+			d.freeSpace(err)
 			d.dir.Remove(f.name) //nolint:errcheck // an older version from this run
 			err = writeText(d.dir, f.name, f.text)
 		}

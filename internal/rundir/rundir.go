@@ -124,7 +124,7 @@ func (d *Dir) Begin(id string, level sandbox.Level, trees []string, jobs int) er
 		if _, inside := relative(d.tree, d.work); inside {
 			return fmt.Errorf("TMPDIR (%s) is in %s, which jobs change in place: set TMPDIR to a directory outside of it; nothing was run", filepath.Dir(d.work), d.tree)
 		}
-		if err := d.goAway(); err != nil {
+		if err := d.usePrivateDir(); err != nil {
 			return fmt.Errorf("create a directory for the reports: %w; nothing was run", err)
 		}
 	}
@@ -179,7 +179,7 @@ func (d *Dir) makeWork(id string) error {
 
 // KeptWork returns the directory of worktrees with --keep: in the report directory,
 // unless that is moved at the end.
-func (d *Dir) KeptWork() (string, error) {
+func (d *Dir) WorktreeDir() (string, error) {
 	if d.tree == "" {
 		return filepath.Join(d.path, "work"), d.dir.Mkdir("work")
 	}

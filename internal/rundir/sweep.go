@@ -10,7 +10,7 @@ import (
 )
 
 // OutputsKept is the retention time of tool outputs that were too long for a model.
-const OutputsKept = 7 * 24 * time.Hour
+const OutputRetention = 7 * 24 * time.Hour
 
 // prune removes old outputs of earlier runs, in this and in the working directory.
 func (d *Dir) prune() {
@@ -23,7 +23,7 @@ func (d *Dir) prune() {
 			}
 			// The next run retries what can't be removed.
 			if dir, err := reportdir.Enter(base, rel); err == nil {
-				tools.PruneOutputs(dir, d.now().Add(-OutputsKept)) //nolint:errcheck // see above
+				tools.PruneOutputs(dir, d.now().Add(-OutputRetention)) //nolint:errcheck // see above
 				dir.Close()
 			}
 		}
@@ -51,7 +51,7 @@ func sweep(dir string, now time.Time) {
 
 // rescue moves the reports out of the private directory of a killed run.
 func rescue(work string) error {
-	if _, err := os.Lstat(filepath.Join(work, awayName)); err != nil {
+	if _, err := os.Lstat(filepath.Join(work, privateReports)); err != nil {
 		return nil //nolint:nilerr // no reports
 	}
 	_, err := keepReports(work)

@@ -34,7 +34,7 @@ func TestSweepRemovesOnlyDirectoriesOfKilledRuns(t *testing.T) {
 	if err := os.Chtimes(filepath.Join(running, lockFile), now, now.Add(-2*time.Hour)); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.MkdirAll(filepath.Join(left, awayName, "patches"), 0o755); err != nil { // its reports were not moved yet
+	if err := os.MkdirAll(filepath.Join(left, privateReports, "patches"), 0o755); err != nil { // its reports were not moved yet
 		t.Fatal(err)
 	}
 	kept := filepath.Join(tmp, "millhand-report-1", "patches")

@@ -16,11 +16,11 @@ import (
 )
 
 // ErrGrown is the cause if directories have grown beyond their limit.
-var ErrGrown = errors.New("too much was written to the disk")
+var ErrDiskLimit = errors.New("too much was written to the disk")
 
 // Growth monitors the total growth of directories while commands run. It is not a
 // quota: directories can exceed the limit between two measurements.
-type Growth struct {
+type DiskMonitor struct {
 	dirs  []string
 	limit int64
 	now   func() time.Time
@@ -38,15 +38,15 @@ type Growth struct {
 // Pauses between two measurements: at least growthPause, and growthRest times the
 // duration of the measurement, to limit its share of CPU time.
 const (
-	growthPause = 250 * time.Millisecond
-	growthRest  = 20
+	diskPause = 250 * time.Millisecond
+	diskRest  = 20
 )
 
 // WatchGrowth starts measuring directories, which may grow by limit bytes in total from
 // now on. None may contain another. The caller closes it.
-func WatchGrowth(dirs []string, limit int64, now func() time.Time) *Growth {
+func NewDiskMonitor(dirs []string, limit int64, now func() time.Time) *DiskMonitor {
 	ctx, cancel := context.WithCancel(context.Background())
-	g := &Growth{dirs: dirs, limit: limit, now: now, measured: make(chan struct{}), cancel: cancel}
+	g := &DiskMonitor{dirs: dirs, limit: limit, now: now, measured: make(chan struct{}), cancel: cancel}
 	go func() {
 		defer close(g.measured)
 		g.before, g.err = g.used(ctx)
@@ -56,7 +56,7 @@ func WatchGrowth(dirs []string, limit int64, now func() time.Time) *Growth {
 }
 
 // Close cancels the first measurement if it is still running.
-func (g *Growth) Close() {
+func (g *DiskMonitor) Close() {
 	if g != nil {
 		g.cancel()
 		<-g.measured
@@ -66,7 +66,7 @@ func (g *Growth) Close() {
 // Beside monitors the directories while a command runs, until ctx ends. It returns
 // ErrGrown if they exceed the limit. If they exceeded it before the command, the command
 // can clean up, but must not let them grow.
-func (g *Growth) Beside(ctx context.Context) error {
+func (g *DiskMonitor) Monitor(ctx context.Context) error {
 	select {
 	case <-g.measured:
 	case <-ctx.Done():
@@ -76,12 +76,12 @@ func (g *Growth) Beside(ctx context.Context) error {
 		return g.err
 	}
 	allowed := g.limit
-	if g.Over() > 0 {
+	if g.Exceeded() > 0 {
 		if used, err := g.used(ctx); err == nil {
 			allowed = max(allowed, used-g.before)
 		}
 	}
-	for pause := growthPause; ; {
+	for pause := diskPause; ; {
 		wait := time.NewTimer(pause)
 		select {
 		case <-ctx.Done():
@@ -99,22 +99,22 @@ func (g *Growth) Beside(ctx context.Context) error {
 		case grown > allowed:
 			return g.exceeded(grown)
 		}
-		pause = max(growthPause, growthRest*g.now().Sub(began))
+		pause = max(diskPause, diskRest*g.now().Sub(began))
 	}
 }
 
 // atEnd measures again after a command has ended, if the limit can be exceeded: the
 // free space of the file systems has decreased by the limit, or the directories were
 // too large before.
-func (g *Growth) atEnd(ctx context.Context) error {
-	if g.Over() == 0 && g.free-g.freeBytes() < g.limit {
+func (g *DiskMonitor) atEnd(ctx context.Context) error {
+	if g.Exceeded() == 0 && g.free-g.freeBytes() < g.limit {
 		return nil
 	}
 	return g.Check(ctx)
 }
 
 // Check measures now, and returns ErrGrown if the directories exceed the limit.
-func (g *Growth) Check(ctx context.Context) error {
+func (g *DiskMonitor) Check(ctx context.Context) error {
 	if g == nil {
 		return nil
 	}
@@ -137,7 +137,7 @@ func (g *Growth) Check(ctx context.Context) error {
 
 // Over returns the number of consecutive commands that ended with the directories above
 // the limit.
-func (g *Growth) Over() int {
+func (g *DiskMonitor) Exceeded() int {
 	if g == nil {
 		return 0
 	}
@@ -146,22 +146,22 @@ func (g *Growth) Over() int {
 	return g.over
 }
 
-func (g *Growth) exceeded(grown int64) error {
+func (g *DiskMonitor) exceeded(grown int64) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.over++
-	return fmt.Errorf("%w: the workspace and the directory for temporary files have grown by %s (limit %s); remove files that are not needed", ErrGrown, figures.Bytes(grown), figures.Bytes(g.limit))
+	return fmt.Errorf("%w: the workspace and the directory for temporary files have grown by %s (limit %s); remove files that are not needed", ErrDiskLimit, figures.Bytes(grown), figures.Bytes(g.limit))
 }
 
 // grown returns the growth of the directories in bytes.
-func (g *Growth) grown(ctx context.Context) (int64, error) {
+func (g *DiskMonitor) grown(ctx context.Context) (int64, error) {
 	used, err := g.used(ctx)
 	return used - g.before, err
 }
 
 // used returns the disk usage of the directories in bytes, without holes. Files that
 // vanish or can't be read are not counted. It fails if ctx ends.
-func (g *Growth) used(ctx context.Context) (int64, error) {
+func (g *DiskMonitor) used(ctx context.Context) (int64, error) {
 	var total int64
 	for _, dir := range g.dirs {
 		err := filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
@@ -187,7 +187,7 @@ func (g *Growth) used(ctx context.Context) (int64, error) {
 
 // freeBytes returns the total free space of the directories' file systems, each counted
 // once; 0 if unknown.
-func (g *Growth) freeBytes() int64 {
+func (g *DiskMonitor) freeBytes() int64 {
 	var free int64
 	seen := map[unix.Fsid]bool{}
 	for _, dir := range g.dirs {

@@ -23,52 +23,52 @@ func fill(t *testing.T, name string, size int) {
 func TestGrowthEndsWhatRunsBeside(t *testing.T) {
 	p := newPlace(t)
 	fill(t, filepath.Join(p.workspace, "before"), 4<<20)
-	g := WatchGrowth([]string{p.workspace, p.tmp}, 1<<20, time.Now)
+	g := NewDiskMonitor([]string{p.workspace, p.tmp}, 1<<20, time.Now)
 	defer g.Close()
 	<-g.measured
 	watched := make(chan error)
-	go func() { watched <- g.Beside(t.Context()) }()
+	go func() { watched <- g.Monitor(t.Context()) }()
 	fill(t, filepath.Join(p.workspace, "small"), 1<<19)
 	fill(t, filepath.Join(p.tmp, "small"), 1<<19)
 	fill(t, filepath.Join(p.tmp, "more"), 1<<16)
-	if err := <-watched; !errors.Is(err, ErrGrown) || !strings.Contains(err.Error(), "(limit 1.0 MB)") {
+	if err := <-watched; !errors.Is(err, ErrDiskLimit) || !strings.Contains(err.Error(), "(limit 1.0 MB)") {
 		t.Errorf("got %v", err)
 	}
-	if g.Over() != 1 {
-		t.Errorf("over %d times", g.Over())
+	if g.Exceeded() != 1 {
+		t.Errorf("over %d times", g.Exceeded())
 	}
 	// What clears up may begin beyond the limit, and count afterwards.
 	ctx, cancel := context.WithCancel(t.Context())
-	go func() { watched <- g.Beside(ctx) }()
-	time.Sleep(2 * growthPause)
+	go func() { watched <- g.Monitor(ctx) }()
+	time.Sleep(2 * diskPause)
 	if err := os.Remove(filepath.Join(p.tmp, "more")); err != nil {
 		t.Fatal(err)
 	}
 	cancel()
-	if err := <-watched; err != nil || g.Over() != 0 {
-		t.Errorf("after clearing up: %v, over %d times", err, g.Over())
+	if err := <-watched; err != nil || g.Exceeded() != 0 {
+		t.Errorf("after clearing up: %v, over %d times", err, g.Exceeded())
 	}
 }
 
 func TestGrowthBeyondTheLimitMustNotGoOn(t *testing.T) {
 	p := newPlace(t)
-	g := WatchGrowth([]string{p.workspace}, 1<<20, time.Now)
+	g := NewDiskMonitor([]string{p.workspace}, 1<<20, time.Now)
 	defer g.Close()
 	<-g.measured
 	fill(t, filepath.Join(p.workspace, "large"), 2<<20)
 	for over := 1; over < 4; over++ {
-		if err := g.Check(t.Context()); !errors.Is(err, ErrGrown) || g.Over() != over {
-			t.Errorf("got %v, over %d times", err, g.Over())
+		if err := g.Check(t.Context()); !errors.Is(err, ErrDiskLimit) || g.Exceeded() != over {
+			t.Errorf("got %v, over %d times", err, g.Exceeded())
 		}
 	}
 	watched := make(chan error)
 	started := make(chan struct{})
-	go func() { close(started); watched <- g.Beside(t.Context()) }()
+	go func() { close(started); watched <- g.Monitor(t.Context()) }()
 	<-started
 	for i := range 1000 { // it looks at once, so that not all of these count as there before
 		select {
 		case err := <-watched:
-			if !errors.Is(err, ErrGrown) {
+			if !errors.Is(err, ErrDiskLimit) {
 				t.Errorf("got %v", err)
 			}
 			return
@@ -83,18 +83,18 @@ func TestGrowthBeyondTheLimitMustNotGoOn(t *testing.T) {
 // much as it may take.
 func TestAShortCommandsGrowthIsNoticed(t *testing.T) {
 	p := newPlace(t)
-	g := WatchGrowth([]string{p.workspace}, 1<<20, time.Now)
+	g := NewDiskMonitor([]string{p.workspace}, 1<<20, time.Now)
 	defer g.Close()
 	<-g.measured
 	g.free += 1 << 20 // as if the disk had lost that; others use it, too
 	ctx, cancel := context.WithCancel(t.Context())
 	fill(t, filepath.Join(p.workspace, "large"), 2<<20)
 	cancel()
-	if err := g.Beside(ctx); !errors.Is(err, ErrGrown) {
+	if err := g.Monitor(ctx); !errors.Is(err, ErrDiskLimit) {
 		t.Errorf("got %v", err)
 	}
-	var none *Growth
-	if none.Over() != 0 || none.Check(ctx) != nil {
+	var none *DiskMonitor
+	if none.Exceeded() != 0 || none.Check(ctx) != nil {
 		t.Error("without a limit")
 	}
 	none.Close()

@@ -26,11 +26,11 @@ const guardMax = 1 << 20
 type Guard struct {
 	root  *os.Root
 	names []string
-	kept  map[string]keptFile
+	kept  map[string]savedFile
 }
 
 // keptFile is the saved state of a name; the zero value is a missing file.
-type keptFile struct {
+type savedFile struct {
 	mode  fs.FileMode
 	text  string // the target of a symlink, or the content of a file up to guardMax
 	large string // size and digest of a larger file
@@ -44,7 +44,7 @@ func NewGuard(dir string, names []string) (*Guard, error) {
 		return nil, fmt.Errorf("guard files in %s: %w", dir, err)
 	}
 	g := &Guard{root: root, names: names}
-	if g.kept, err = g.look(); err != nil {
+	if g.kept, err = g.readAll(); err != nil {
 		return nil, errors.Join(err, root.Close())
 	}
 	return g, nil
@@ -68,14 +68,14 @@ func (g *Guard) Close() error { return g.root.Close() }
 
 // Changed returns the names of changed, new and missing files, sorted.
 func (g *Guard) Changed() ([]string, error) {
-	now, err := g.look()
+	now, err := g.readAll()
 	if err != nil {
 		return nil, err
 	}
 	return differing(g.kept, now), nil
 }
 
-func differing(kept, now map[string]keptFile) []string {
+func differing(kept, now map[string]savedFile) []string {
 	var out []string
 	for name, was := range kept {
 		if now[name] != was {
@@ -94,17 +94,17 @@ func differing(kept, now map[string]keptFile) []string {
 // Restore reverts all changes. It fails if that is not possible: the content of large
 // files was not saved.
 func (g *Guard) Restore() error {
-	now, err := g.look()
+	now, err := g.readAll()
 	if err != nil {
 		return err
 	}
 	for _, name := range differing(g.kept, now) { // remove new files first, directories before their content
-		if err := g.clear(name, g.kept[name]); err != nil {
+		if err := g.removeNew(name, g.kept[name]); err != nil {
 			return err
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(g.kept)) {
-		if err := g.put(name, g.kept[name]); err != nil {
+		if err := g.restoreFile(name, g.kept[name]); err != nil {
 			return fmt.Errorf("restore %s: %w", name, err)
 		}
 	}
@@ -117,7 +117,7 @@ func (g *Guard) Restore() error {
 
 // clear removes a name so that it can be restored. A directory that still is one keeps
 // its content, most of which was not saved.
-func (g *Guard) clear(name string, was keptFile) error {
+func (g *Guard) removeNew(name string, was savedFile) error {
 	info, err := g.root.Lstat(name)
 	if err == nil && info.IsDir() {
 		mode := was.mode.Perm()
@@ -135,7 +135,7 @@ func (g *Guard) clear(name string, was keptFile) error {
 }
 
 // put restores a name if it is missing.
-func (g *Guard) put(name string, was keptFile) error {
+func (g *Guard) restoreFile(name string, was savedFile) error {
 	if _, err := g.root.Lstat(name); err == nil || was.mode == 0 && was.text == "" {
 		return nil
 	}
@@ -154,15 +154,15 @@ func (g *Guard) put(name string, was keptFile) error {
 // be replaced by a symlink or a pointer file. It reads all contents each time, because
 // modification times can be set, and do not change with writes through a mapping on
 // in-memory file systems.
-func (g *Guard) look() (map[string]keptFile, error) {
-	found := map[string]keptFile{}
+func (g *Guard) readAll() (map[string]savedFile, error) {
+	found := map[string]savedFile{}
 	for _, pattern := range g.names {
 		names, err := g.match(pattern)
 		if err != nil {
 			return nil, err
 		}
 		for _, name := range names {
-			if err := g.lookTowards(name, found); err != nil {
+			if err := g.readParents(name, found); err != nil {
 				return nil, fmt.Errorf("look at %s: %w", name, err)
 			}
 		}
@@ -184,7 +184,7 @@ func (g *Guard) match(pattern string) ([]string, error) {
 }
 
 // lookTowards adds the state of a name and of its parents.
-func (g *Guard) lookTowards(name string, found map[string]keptFile) error {
+func (g *Guard) readParents(name string, found map[string]savedFile) error {
 	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
 		if _, seen := found[dir]; seen {
 			break
@@ -193,26 +193,26 @@ func (g *Guard) lookTowards(name string, found map[string]keptFile) error {
 		switch {
 		case err != nil: // one of its parents has changed
 		case info.IsDir():
-			found[dir] = keptFile{mode: info.Mode()}
+			found[dir] = savedFile{mode: info.Mode()}
 		default:
-			if err := g.lookAt(dir, found); err != nil {
+			if err := g.readPath(dir, found); err != nil {
 				return err
 			}
 		}
 	}
-	return g.lookAt(name, found)
+	return g.readPath(name, found)
 }
 
-func (g *Guard) lookAt(name string, found map[string]keptFile) error {
+func (g *Guard) readPath(name string, found map[string]savedFile) error {
 	info, err := g.root.Lstat(name)
 	if err != nil { // missing, or a parent has changed
-		found[name] = keptFile{}
+		found[name] = savedFile{}
 		return nil //nolint:nilerr // recorded as missing
 	}
-	k := keptFile{mode: info.Mode()}
+	k := savedFile{mode: info.Mode()}
 	switch {
 	case info.IsDir():
-		return g.lookInto(name, k, found)
+		return g.readContent(name, k, found)
 	case info.Mode()&fs.ModeSymlink != 0:
 		k.text, err = g.root.Readlink(name)
 	case info.Mode().IsRegular():
@@ -225,7 +225,7 @@ func (g *Guard) lookAt(name string, found map[string]keptFile) error {
 	return nil
 }
 
-func (g *Guard) lookInto(name string, k keptFile, found map[string]keptFile) error {
+func (g *Guard) readContent(name string, k savedFile, found map[string]savedFile) error {
 	found[name] = k
 	entries, err := fs.ReadDir(g.root.FS(), name)
 	if err != nil { // as with a file
@@ -234,7 +234,7 @@ func (g *Guard) lookInto(name string, k keptFile, found map[string]keptFile) err
 		return nil //nolint:nilerr // recorded as different
 	}
 	for _, e := range entries {
-		if err := g.lookAt(path.Join(name, e.Name()), found); err != nil {
+		if err := g.readPath(path.Join(name, e.Name()), found); err != nil {
 			return err
 		}
 	}

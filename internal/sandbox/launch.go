@@ -46,7 +46,7 @@ type Launch struct {
 }
 
 // Ending is the exit status of a command.
-type Ending struct {
+type ExitStatus struct {
 	ExitCode int            // -1 if it was killed by a signal
 	Signal   syscall.Signal // 0 if it was not
 }
@@ -144,22 +144,22 @@ func (l *Launch) Abandon() {
 
 // Ended releases the launch after the process was waited for, and returns the exit
 // status of the command. Its errors are ErrRefused and ErrLost.
-func (l *Launch) Ended() (Ending, error) {
+func (l *Launch) Ended() (ExitStatus, error) {
 	<-l.heard
 	switch {
 	case l.refused != nil:
-		return Ending{}, fmt.Errorf("%w: %w", ErrRefused, l.refused)
+		return ExitStatus{}, fmt.Errorf("%w: %w", ErrRefused, l.refused)
 	case l.said == "":
-		return Ending{}, ErrLost
+		return ExitStatus{}, ErrLost
 	}
 	var code, sig int
 	if _, err := fmt.Sscan(l.said, &code, &sig); err != nil {
-		return Ending{}, fmt.Errorf("parse the message of the sandbox's supervisor: %w", err)
+		return ExitStatus{}, fmt.Errorf("parse the message of the sandbox's supervisor: %w", err)
 	}
 	if sig != 0 {
-		return Ending{ExitCode: -1, Signal: syscall.Signal(sig)}, nil
+		return ExitStatus{ExitCode: -1, Signal: syscall.Signal(sig)}, nil
 	}
-	return Ending{ExitCode: code}, nil
+	return ExitStatus{ExitCode: code}, nil
 }
 
 // listen reads the supervisor's messages until it exits, and serves the proxy on the
@@ -174,11 +174,11 @@ func (l *Launch) listen() {
 			return
 		}
 		switch buf[0] {
-		case child.SaysExit:
+		case child.ReportExit:
 			l.said = string(buf[1:n])
-		case child.SaysRefused:
+		case child.ReportRefused:
 			l.refused = parseRefusal(string(buf[1:n]))
-		case child.SaysListen:
+		case child.ReportListen:
 			ln, err := received(oob[:oobn])
 			if err != nil {
 				l.refused = err

@@ -18,7 +18,7 @@ const searchPath = "PATH=/usr/local/go/bin:/usr/bin:/bin:/usr/sbin"
 
 // outcome is what became of a line of bash.
 type outcome struct {
-	ending Ending
+	ending ExitStatus
 	output string
 	err    error
 }
@@ -43,7 +43,7 @@ func start(t *testing.T, s *Sandbox, out *bytes.Buffer, env []string, dir string
 }
 
 // finish waits for a command.
-func finish(t *testing.T, cmd *exec.Cmd, l *Launch) (Ending, error) {
+func finish(t *testing.T, cmd *exec.Cmd, l *Launch) (ExitStatus, error) {
 	t.Helper()
 	var exit *exec.ExitError
 	if err := cmd.Wait(); err != nil && !errors.As(err, &exit) {
@@ -121,7 +121,7 @@ func TestTheEndOfACommandIsReported(t *testing.T) {
 	for _, level := range confining() {
 		t.Run(string(level), func(t *testing.T) {
 			s := inside(t, newPlace(t).spec(), level)
-			for line, want := range map[string]Ending{
+			for line, want := range map[string]ExitStatus{
 				"true":            {},
 				"exit 7":          {ExitCode: 7},
 				"kill -KILL $$":   {ExitCode: -1, Signal: 9},
@@ -170,7 +170,7 @@ func TestACommandCannotEndItsSupervisor(t *testing.T) {
 		t.Run(string(level), func(t *testing.T) {
 			s := inside(t, newPlace(t).spec(), level)
 			got := bash(t, s, `for s in KILL STOP TERM QUIT HUP INT SEGV ABRT; do kill -$s $PPID; kill -$s -- -$(cut -d' ' -f5 </proc/$PPID/stat); done 2>/dev/null; exit 5`)
-			if got.err != nil || got.ending != (Ending{ExitCode: 5}) {
+			if got.err != nil || got.ending != (ExitStatus{ExitCode: 5}) {
 				t.Errorf("got %+v, %v", got.ending, got.err)
 			}
 		})
@@ -182,11 +182,11 @@ func TestACommandCannotEndItsSupervisor(t *testing.T) {
 func TestSIGTERMIsPassedOn(t *testing.T) {
 	tests := []struct {
 		name, line string
-		want       Ending
+		want       ExitStatus
 	}{
-		{"to one that clears up", `trap 'echo x >cleared; exit 3' TERM; echo ready; while :; do sleep 0.01; done`, Ending{ExitCode: 3}},
-		{"to one that doesn't care", `echo ready; sleep 1000`, Ending{ExitCode: -1, Signal: 15}},
-		{"to one that ignores it", `trap '' TERM; echo ready; while :; do sleep 0.01; done`, Ending{ExitCode: -1, Signal: 9}},
+		{"to one that clears up", `trap 'echo x >cleared; exit 3' TERM; echo ready; while :; do sleep 0.01; done`, ExitStatus{ExitCode: 3}},
+		{"to one that doesn't care", `echo ready; sleep 1000`, ExitStatus{ExitCode: -1, Signal: 15}},
+		{"to one that ignores it", `trap '' TERM; echo ready; while :; do sleep 0.01; done`, ExitStatus{ExitCode: -1, Signal: 9}},
 	}
 	for _, level := range confining() {
 		t.Run(string(level), func(t *testing.T) {

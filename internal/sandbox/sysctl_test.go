@@ -15,7 +15,7 @@ import (
 
 // kernelsOwn are the sysctls that the kernel, or work in other processes, may
 // change at any time, so that a difference says nothing about commands.
-var kernelsOwn = map[string]string{
+var kernelOwned = map[string]string{
 	"fs/dentry-state":               "counts cached directory entries",
 	"fs/file-nr":                    "counts open files",
 	"fs/inode-nr":                   "counts inodes",
@@ -45,7 +45,7 @@ func sysctls(t *testing.T, dir string) map[string]string {
 			return nil //nolint:nilerr // what can't be read can't be compared
 		}
 		name := strings.TrimPrefix(path, root+"/")
-		for own := range kernelsOwn {
+		for own := range kernelOwned {
 			if strings.HasPrefix(name, own) {
 				return nil
 			}

@@ -37,7 +37,7 @@ func enter(dir string, args []string) int {
 
 // prepare sets up the process, before a thread is confined.
 func prepare(plan *Plan) error {
-	goFirst()
+	raiseOOMScore()
 	if plan.Namespaces {
 		if err := enterNamespaces(plan); err != nil {
 			return err
@@ -102,6 +102,6 @@ func say(kind byte, text string) {
 func refuse(err error) int {
 	var errno syscall.Errno
 	errors.As(err, &errno)
-	say(SaysRefused, fmt.Sprintf("%d %s", errno, err))
+	say(ReportRefused, fmt.Sprintf("%d %s", errno, err))
 	return Refused
 }

@@ -42,7 +42,7 @@ func handListener(port uint16) error {
 	if err := unix.Listen(fd, 128); err != nil {
 		return fmt.Errorf("listen for the proxy: %w", err)
 	}
-	if err := unix.Sendmsg(ControlFile, []byte{SaysListen}, unix.UnixRights(fd), nil, 0); err != nil {
+	if err := unix.Sendmsg(ControlFile, []byte{ReportListen}, unix.UnixRights(fd), nil, 0); err != nil {
 		return fmt.Errorf("hand over the proxy's socket: %w", err)
 	}
 	return nil

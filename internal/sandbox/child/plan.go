@@ -18,9 +18,9 @@ const Refused = 125
 
 // The first byte of a message to the parent, and the contents of the message.
 const (
-	SaysExit    = 'x' // the command's exit code and signal, as decimals
-	SaysRefused = 'r' // why the command was not started: the error number as a decimal (0 for none), a space, the text
-	SaysListen  = 'l' // empty; the socket is passed with it
+	ReportExit    = 'x' // the command's exit code and signal, as decimals
+	ReportRefused = 'r' // why the command was not started: the error number as a decimal (0 for none), a space, the text
+	ReportListen  = 'l' // empty; the socket is passed with it
 )
 
 // Plan is the configuration of a child. It contains no secrets, because the confined

@@ -40,7 +40,7 @@ func supervise(plan *Plan, dir string, args []string) int {
 		return refuse(b.err)
 	}
 	if b.pid == 0 {
-		say(SaysExit, "0 0")
+		say(ReportExit, "0 0")
 		return 0
 	}
 	if err := sealForks(b.limit, b.pid); err != nil {
@@ -48,13 +48,13 @@ func supervise(plan *Plan, dir string, args []string) int {
 		wait(b.pid)
 		return refuse(err)
 	}
-	go obeyParent(b.pid)
-	go obeySignal(terms, b.pid, plan.Grace)
+	go followParent(b.pid)
+	go followSignal(terms, b.pid, plan.Grace)
 	status := wait(b.pid)
 	if !plan.Namespaces {
 		sweep()
 	}
-	say(SaysExit, fmt.Sprintf("%d %d", max(status.ExitStatus(), 0), max(status.Signal(), 0)))
+	say(ReportExit, fmt.Sprintf("%d %d", max(status.ExitStatus(), 0), max(status.Signal(), 0)))
 	if status.Signaled() {
 		return 128 + int(status.Signal())
 	}
@@ -105,7 +105,7 @@ func look(name string) (string, error) {
 }
 
 // obeyParent kills the command when the parent requests it or exits.
-func obeyParent(pid int) {
+func followParent(pid int) {
 	for {
 		n, err := unix.Read(ControlFile, make([]byte, 1))
 		if n == 0 || err != nil && !errors.Is(err, unix.EINTR) {
@@ -117,7 +117,7 @@ func obeyParent(pid int) {
 
 // obeySignal forwards the first SIGTERM to the command's process group, and kills the
 // group after the grace period.
-func obeySignal(terms <-chan os.Signal, pid int, grace time.Duration) {
+func followSignal(terms <-chan os.Signal, pid int, grace time.Duration) {
 	<-terms
 	unix.Kill(-pid, unix.SIGTERM) //nolint:errcheck // may have exited
 	time.Sleep(grace)
