@@ -54,7 +54,7 @@ func confinement(s event.Sandbox) string {
 	return s.Level + " (" + strings.Join(parts, ", ") + ")"
 }
 
-// began reports whether the job started.
+// hasStarted reports whether the job started.
 func (j *Job) hasStarted() bool { return j.Sandbox.Level != "" }
 
 // verifies groups the runs of verify commands by command, in the order of their first

@@ -142,7 +142,7 @@ func (f *Fold) runReport() Run {
 	return run
 }
 
-// warnOfGaps warns of a missing start or end of the run.
+// warnGaps warns of a missing start or end of the run.
 func (f *Fold) warnGaps(r *Report) {
 	if f.run == nil {
 		r.warn("", "run.started is missing from the events: the plan is unknown")

@@ -189,7 +189,7 @@ func (j *job) takeTurn(e event.Event) {
 	t.usage = *e.Turn.Usage
 }
 
-// takeRoom counts prunes and compactions.
+// applyCompaction counts prunes and compactions.
 func (j *job) applyCompaction(e event.Event) {
 	if e.Type == event.Pruned {
 		j.session(e.Session).prunes++

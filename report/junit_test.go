@@ -205,7 +205,7 @@ func TestLongTextsAreTruncatedInJUnit(t *testing.T) {
 	}
 }
 
-// scrawl is a random text of pieces that mean something to XML, to Markdown or
+// randomText is a random text of pieces that mean something to XML, to Markdown or
 // to a terminal, and of random bytes.
 func randomText(random *rand.Rand) string {
 	pieces := append(texts(), "]]>", "<", "&", "&#x0;", "\"", "'", "`", "|", "\\", "\n", "\n\n", " ", "@u", "#1", "[", "](x)", "!", "*", "_", "<!--", "-->", "<?", "\x1b", "\xff", "\u202e", "www.", "://")

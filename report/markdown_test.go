@@ -134,7 +134,7 @@ func TestGitHubRenderer(t *testing.T) {
 	}
 }
 
-// scrawledRun is a run of many jobs in which each text is another one.
+// randomRun is a run of many jobs in which each text is another one.
 func randomRun(tb testing.TB, tasks int, text func() string) *report.Report {
 	tb.Helper()
 	var names []string

@@ -267,7 +267,7 @@ func done(tb testing.TB, id string, minute int, outcome event.Outcome, exit even
 		runEnded(outcome, exit))
 }
 
-// passedOver is a run that never began job a.
+// superseded is a run that never began job a.
 func superseded(tb testing.TB, id string, minute int, outcome event.Outcome, exit event.Exit) saved {
 	tb.Helper()
 	return one(tb, id, minute, jobEnded("a", event.JobEnd{Outcome: outcome, Reason: id, ExitCode: exit, CostUSD: costs(0.0)}), runEnded(outcome, exit))

@@ -153,7 +153,7 @@ func (r *rivals) replaced() earlier {
 	return earlier{at, end}
 }
 
-// neverBegan reports whether a job was skipped: nothing was done or spent.
+// wasSkipped reports whether a job was skipped: nothing was done or spent.
 func wasSkipped(j *job, end event.JobEnd) bool {
 	free := end.Turns == 0 && end.Usage == money.Usage{} && end.CostUSD != nil && *end.CostUSD == 0
 	return free && j.start == nil && (end.Outcome == event.Skipped || end.Outcome == event.Cancelled)

@@ -28,7 +28,7 @@ func (t *turn) report(model string) TurnCost {
 	}
 }
 
-// warnOfCosts warns of fallbacks and estimated costs.
+// warnUnknownCosts warns of fallbacks and estimated costs.
 func (r *Report) warnUnknownCosts() {
 	for _, j := range r.Jobs {
 		for _, f := range j.Fallbacks {

@@ -75,7 +75,7 @@ func (l *landing) findChanges(ctx context.Context) *stop {
 	return l.leaked(leaks)
 }
 
-// warnOfElsewhere warns of changes in a job's worktree outside of the workspace, which
+// warnOutsideWorkspace warns of changes in a job's worktree outside of the workspace, which
 // only commands without a sandbox can make: they are lost.
 func (l *landing) warnOutsideWorkspace(ctx context.Context) error {
 	if l.site.below == "" || l.site.inPlace || l.job.opts.Level == sandbox.Full || l.job.opts.Level == sandbox.Partial {
@@ -101,7 +101,7 @@ func (l *landing) warnOutsideWorkspace(ctx context.Context) error {
 	return nil
 }
 
-// warnOfMixed warns of files with changes of both the user and the job: the commit
+// warnMixedCommit warns of files with changes of both the user and the job: the commit
 // contains both.
 func (l *landing) warnMixedCommit(cs *gitops.ChangeSet) {
 	if l.job.spec.Commit == nil {

@@ -23,13 +23,13 @@ import (
 	"github.com/millhand/millhand/tasks"
 )
 
-// Ground is the input of OpenConfinement: the directories, profile and limits of the
+// CommandEnv is the input of OpenConfinement: the directories, profile and limits of the
 // commands of one job or tool call.
 type CommandEnv struct {
 	Level     sandbox.Level // only A and B confine
 	Workspace string
 	Tree      string             // readable work tree that contains the workspace; "" for none
-	Home, Tmp string             // private directories, created by Furnish; their parents exist
+	Home, Tmp string             // private directories, created by Prepare; their parents exist
 	Git       []string           // git's own directories and files, except the workspace's .git
 	InPlace   bool               // the workspace's .git is a directory, not a pointer file
 	Hidden    []string           // inaccessible directories, even inside of the workspace
@@ -38,7 +38,7 @@ type CommandEnv struct {
 	Profile   permission.Profile
 	Caches    string // directory for build caches that are not shared with the user
 	Getenv    func(string) string
-	Env       []string // of the commands, set by Furnish
+	Env       []string // of the commands, set by Prepare
 	Limits    tasks.Limits
 	Now       func() time.Time
 	Tell      func(event.Network)
@@ -59,7 +59,7 @@ type Confinement struct {
 	served chan struct{}
 }
 
-// Furnish creates the private directories and sets the environment of commands: the
+// Prepare creates the private directories and sets the environment of commands: the
 // variables that the profile allows, TMPDIR, and HOME if commands are confined or HOME
 // is not set.
 func (g *CommandEnv) Prepare() error {
@@ -78,7 +78,7 @@ func (g *CommandEnv) Prepare() error {
 // confines reports whether the level confines commands.
 func (g *CommandEnv) confines() bool { return g.Level == sandbox.Full || g.Level == sandbox.Partial }
 
-// OpenConfinement creates the sandbox for a profile, after Furnish. The caller closes it
+// OpenConfinement creates the sandbox for a profile, after Prepare. The caller closes it
 // after its commands have ended.
 func OpenConfinement(ctx context.Context, g CommandEnv) (c *Confinement, err error) {
 	c = &Confinement{Env: g.Env}
@@ -133,7 +133,7 @@ func (c *Confinement) Confine() proc.Confine {
 	}
 }
 
-// Beside returns the function that monitors disk usage while a command runs; nil for no
+// Monitor returns the function that monitors disk usage while a command runs; nil for no
 // limit.
 func (c *Confinement) Monitor() func(context.Context) error {
 	if c == nil || c.growth == nil {
@@ -274,7 +274,7 @@ func (c *Confinement) network(ctx context.Context, g CommandEnv) (sandbox.Networ
 	return network, err
 }
 
-// wayOut returns a function that checks whether a profile and its maximum profile allow
+// networkFilter returns a function that checks whether a profile and its maximum profile allow
 // a host; nil if they allow none.
 func networkFilter(p permission.Profile) (func(host string, port int, ip netip.Addr) error, error) {
 	n := p.Network
@@ -308,11 +308,11 @@ func attempt(a proxy.Attempt) event.Network {
 	return n
 }
 
-// maxOver is the number of consecutive commands that can end above the disk limit before
+// maxExcess is the number of consecutive commands that can end above the disk limit before
 // the job fails. The first was killed because of the limit; the others can clean up.
 const maxExcess = 5
 
-// inBounds returns the stop of a job that ends above its disk limit.
+// checkDiskLimit returns the stop of a job that ends above its disk limit.
 func (s *site) checkDiskLimit(ctx context.Context) *stop {
 	if s.sandbox == nil || s.sandbox.growth.Exceeded() == 0 {
 		return nil

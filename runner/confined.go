@@ -94,7 +94,7 @@ func (j *job) private(s *site) []string {
 	})
 }
 
-// upToOwn shortens a relative path to the first .millhand in it, which as a
+// millhandPrefix shortens a relative path to the first .millhand in it, which as a
 // whole is millhand's own.
 func millhandPrefix(rel string) string {
 	names := strings.Split(rel, string(filepath.Separator))

@@ -11,7 +11,7 @@ import (
 	"github.com/millhand/millhand/tasks"
 )
 
-// mostBehind is the maximum number of commits by which a remote's branch is recognised
+// maxBehind is the maximum number of commits by which a remote's branch is recognised
 // as behind ours.
 const maxBehind = 256
 

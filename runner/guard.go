@@ -88,7 +88,7 @@ func (j *job) tampered(err error) {
 	j.end(err)
 }
 
-// heldTo returns the end of a phase; tampering takes precedence.
+// checkGuard returns the end of a phase; tampering takes precedence.
 func (j *job) checkGuard(end *stop) *stop {
 	j.breach.mu.Lock()
 	defer j.breach.mu.Unlock()

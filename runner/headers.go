@@ -63,7 +63,7 @@ func (r *run) restoreHeaders(ctx context.Context) {
 	}
 }
 
-// filesOfCI returns the directory of a CI system for files of steps, such as the
+// ciFiles returns the directory of a CI system for files of steps, such as the
 // credentials of the checkout. It could be in a directory that commands can read.
 func ciFiles(g CommandEnv) []string {
 	dir := g.Getenv("RUNNER_TEMP")

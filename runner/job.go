@@ -100,7 +100,7 @@ func (j *job) execute(ctx context.Context) event.JobEnd {
 	return j.jobEnd(end, p)
 }
 
-// unkept reports whether the job's worktree has changes that are saved neither as a patch
+// unsaved reports whether the job's worktree has changes that are saved neither as a patch
 // nor as a commit.
 func (p *progress) unsaved() bool {
 	return p.site.touched && (p.landing == nil || p.landing.lost())
@@ -113,7 +113,7 @@ func reasonOf(s *stop) string {
 	return s.detail
 }
 
-// sumUp returns the payload of the job's last event.
+// jobEnd returns the payload of the job's last event.
 func (j *job) jobEnd(end *stop, p *progress) event.JobEnd {
 	sum := event.JobEnd{Outcome: event.Passed}
 	switch {

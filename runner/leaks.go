@@ -122,7 +122,7 @@ func (l *landing) withoutLeaks(patch []byte, leaks []leak) []byte {
 	return []byte(clean)
 }
 
-// leastLeak is the minimum length in bytes of a line of a secret that is redacted.
+// minLeak is the minimum length in bytes of a line of a secret that is redacted.
 const minLeak = 8
 
 // opaque returns the files whose leaks can't be redacted in a patch.

@@ -21,7 +21,7 @@ import (
 	"github.com/millhand/millhand/tasks"
 )
 
-// Look has the options of a preflight.
+// PreflightOptions has the options of a preflight.
 type PreflightOptions struct {
 	Git     gitdir.Env
 	Mirrors string // directory of the mirrors of url repositories; created if missing
@@ -43,7 +43,7 @@ type PreflightOptions struct {
 	Fetched  func(name string, err error)
 }
 
-// Ready is the result of a preflight for the jobs of a plan.
+// PreflightResult is the result of a preflight for the jobs of a plan.
 type PreflightResult struct {
 	starts   map[string]start // by job id
 	secrets  []string
@@ -341,7 +341,7 @@ func (p *preflight) answers(ctx context.Context, r tasks.Repo) error {
 	return err
 }
 
-// tell calls one of the functions that must not overlap.
+// serialize calls one of the functions that must not overlap.
 func (p *preflight) serialize(f func()) {
 	p.telling.Lock()
 	defer p.telling.Unlock()

@@ -75,11 +75,11 @@ type pusher struct {
 	wait time.Duration // after the first failed attempt; increases with each
 }
 
-// lookTime bounds the query for the result of an interrupted push: a stop must
+// lookupTimeout bounds the query for the result of an interrupted push: a stop must
 // not take longer than the 7.5 s after which CI systems send the next signal.
 const lookupTimeout = 2 * time.Second
 
-// lookAfterPush checks whether a push that was in progress when the run ended succeeded.
+// checkAfterPush checks whether a push that was in progress when the run ended succeeded.
 func (p *pusher) checkAfterPush(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
 	defer cancel()

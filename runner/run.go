@@ -74,11 +74,11 @@ type Options struct {
 	// model; the turn is not its concern.
 	OpenModel func(j tasks.Job, child string, retry func(event.Retry)) (Conversation, error)
 	Custom    []tools.Tool // of the manifests
-	// Facts returns the properties of a model. It may be nil.
+	// ModelFacts returns the properties of a model. It may be nil.
 	Facts func(model string) ModelFacts
 }
 
-// Facts are properties of a model other than its price.
+// ModelFacts are properties of a model other than its price.
 type ModelFacts struct {
 	Images, PDFs bool // supported attachments
 	Context      int  // context window: maximum tokens of a request and its response; 0 if unknown

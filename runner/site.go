@@ -173,7 +173,7 @@ func (j *job) branch(s *site) string {
 	return j.spec.Commit.Branch
 }
 
-// leave releases the resources of prepare. It only warns if a worktree can't be removed,
+// releaseSite releases the resources of prepare. It only warns if a worktree can't be removed,
 // and does not remove one with unsaved changes.
 func (j *job) releaseSite(ctx context.Context, s *site, unkept bool) {
 	defer s.unlock()

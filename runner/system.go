@@ -60,7 +60,7 @@ func (w *work) repositoryNotes(s sessionSpec) []prompt.Text {
 	return nil
 }
 
-// note reads one instructions file.
+// readInstructions reads one instructions file.
 func (w *work) readInstructions(tree *workspace.Workspace, name, shown string, s sessionSpec) (string, bool) {
 	p, err := tree.Resolve(name)
 	if err != nil || p.Outside || !s.task.Profile.Allows("read", path.Clean(shown), p.Rel, p.Abs) {

@@ -44,7 +44,7 @@ func baseOf(j tasks.Job) string {
 	return "HEAD"
 }
 
-// someOf returns the first three elements of a list, and the number of the others.
+// firstThree returns the first three elements of a list, and the number of the others.
 func firstThree(list []string) string {
 	if len(list) > 3 {
 		return fmt.Sprintf("%s and %d more", strings.Join(list[:3], ", "), len(list)-3)

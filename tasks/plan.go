@@ -223,9 +223,9 @@ type Agent struct {
 	Prompt      string // instead of the built-in one; "" for that
 	Model       *Model // nil for that of the task
 	Sampling    Sampling
-	// Most is a profile that the task's is put under; nil for the task's as it is.
+	// Max is a profile that the task's is put under; nil for the task's as it is.
 	Max *permission.Profile
-	// Narrow are rules that can only take away from the task's profile.
+	// Restrictions are rules that can only take away from the task's profile.
 	Restrictions []permission.Rule
 	Turns        int // 0 for the task's limit
 	// NoTodo hides the tools todowrite and todoread from it.

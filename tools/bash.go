@@ -18,7 +18,7 @@ import (
 //go:embed bash.md
 var bashDescription string
 
-// defaultBashTime is the default timeout of a command.
+// defaultBashTimeout is the default timeout of a command.
 const defaultBashTimeout = 2 * time.Minute
 
 type bashInput struct {
@@ -190,7 +190,7 @@ func homeNeeds(a shell.Access) []permission.Request {
 	return []permission.Request{permission.Need(permission.ExternalRead, name)}
 }
 
-// maxBashTime is the longest timeout that a model can set.
+// maxBashTimeout is the longest timeout that a model can set.
 const maxBashTimeout = 24 * time.Hour
 
 // bashTimeout returns the timeout of a command: the model's, within the

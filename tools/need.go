@@ -109,7 +109,7 @@ func external(perm string, p workspace.Path) permission.Request {
 	return permission.Need(perm, p.Abs, p.Abs+"/*", path.Dir(p.Abs)+"/*")
 }
 
-// keeps reports whether the path is an output saved for the model.
+// isSavedOutput reports whether the path is an output saved for the model.
 func (env *Env) isSavedOutput(p workspace.Path) bool {
 	if env.Outputs == nil {
 		return false

@@ -15,13 +15,13 @@ const (
 	maxTailBytes   = 4 << 10
 )
 
-// Whereabouts has the directories that paths are relative to. They are absolute.
+// Checkout has the directories that paths are relative to. They are absolute.
 type Checkout struct {
 	Repository string // root of the checkout, "" if unknown
 	Dir        string // the working directory
 }
 
-// Place returns the location of a file relative to the repository; the zero value for
+// Location returns the location of a file relative to the repository; the zero value for
 // files outside of it, which GitHub can't annotate.
 func (w Checkout) Location(file string, line int) Location {
 	if w.Repository == "" || file == "" {

@@ -10,7 +10,7 @@ import (
 	"unicode"
 )
 
-// Place is the location of an annotation: a file relative to the repository's root and
+// Location is the location of an annotation: a file relative to the repository's root and
 // a line from 1. The zero value is no location.
 type Location struct {
 	File string

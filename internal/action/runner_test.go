@@ -10,7 +10,7 @@ import (
 
 // The runner's side of what the package writes, as the tests' oracle.
 
-// obeyed returns the commands that a runner finds in a log: "::NAME ...::" at
+// commandsIn returns the commands that a runner finds in a log: "::NAME ...::" at
 // the start of a line and "##[NAME ...]" anywhere. It passes over characters
 // that do not show, as a comparison of texts by the rules of a language does.
 func commandsIn(log string) []string {

@@ -77,12 +77,12 @@ func TrustOf(name string, text []byte) Trust {
 	return Trust{}
 }
 
-// byWriters reports whether only people with write access cause an event.
+// writersOnly reports whether only people with write access cause an event.
 func writersOnly(event string) bool {
 	return slices.Contains([]string{"push", "schedule", "workflow_dispatch", "repository_dispatch", "release", "merge_group", "create", "delete", "deployment"}, event)
 }
 
-// causedBy makes an event depend on the write access of who caused it.
+// actorEvent makes an event depend on the write access of who caused it.
 func actorEvent(event, login string) Trust {
 	if login == "" {
 		return Trust{Untrusted: "the event " + event + " doesn't say who caused it"}

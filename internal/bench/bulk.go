@@ -53,7 +53,7 @@ func (b *bench) together(ctx context.Context, runs int) ([]row, error) {
 	return []row{wall, peak}, nil
 }
 
-// freshOnes creates copies of the generated repository.
+// freshRepos creates copies of the generated repository.
 func (b *bench) freshRepos(ctx context.Context, n int) ([]string, error) {
 	var repos []string
 	for range n {
@@ -83,7 +83,7 @@ func (b *bench) floors(ctx context.Context, server *wiretest.Server) (time.Durat
 	return took, errors.Join(append(server.Problems(), errs...)...)
 }
 
-// jobsAtOnce runs one process on as many repositories, in parallel.
+// parallelJobs runs one process on as many repositories, in parallel.
 func (b *bench) parallelJobs(ctx context.Context, server *wiretest.Server, turns int) (usage, error) {
 	repos, err := b.freshRepos(ctx, parallel)
 	if err != nil {
@@ -117,7 +117,7 @@ repos:
 	return took, nil
 }
 
-// manyJobs is the number of jobs of an instant model on one repository.
+// bulkJobs is the number of jobs of an instant model on one repository.
 const bulkJobs = 50
 
 // instant measures the cost of a job without its session: many sequential jobs of a

@@ -242,11 +242,11 @@ func programs(ctx context.Context, w World) []check {
 	return list
 }
 
-// leastGit is the minor version of git 2 that Debian 11 has, the oldest that is
+// minGit is the minor version of git 2 that Debian 11 has, the oldest that is
 // supported by its distribution.
 const minGit = 30
 
-// oldGit reports whether git prints a version before 2.leastGit.
+// oldGit reports whether git prints a version before 2.minGit.
 func oldGit(version string) bool {
 	var major, minor int
 	if n, err := fmt.Sscanf(version, "git version %d.%d", &major, &minor); n < 2 || err != nil {

@@ -113,7 +113,7 @@ func (n note) runs(j tasks.Job) bool {
 	return n.Action == "" || appends
 }
 
-// mostOf returns the maximum cost of a job, in USD; nil for no limit.
+// maxCost returns the maximum cost of a job, in USD; nil for no limit.
 func maxCost(m *models.Set, j tasks.Job, n note) *money.USD {
 	if !n.runs(j) {
 		return new(money.USD)
@@ -121,7 +121,7 @@ func maxCost(m *models.Set, j tasks.Job, n note) *money.USD {
 	return m.MaxCost(j)
 }
 
-// mostOfAll returns the maximum cost of the run, in USD; nil for no limit.
+// maxRunCost returns the maximum cost of the run, in USD; nil for no limit.
 func maxRunCost(m *models.Set, notes map[string]note) *money.USD {
 	return m.MaxRunCost(func(j tasks.Job) bool { return notes[j.ID].runs(j) })
 }

@@ -59,7 +59,7 @@ func Signals(parent context.Context, window time.Duration) (ctx context.Context,
 	}
 }
 
-// obey implements [Signals] with signals from a channel.
+// handleSignals implements [Signals] with signals from a channel.
 func handleSignals(parent context.Context, sigs <-chan os.Signal, s *signals, exit func(int)) (ctx context.Context, end func()) {
 	hurry := make(chan struct{})
 	ctx, cancel := context.WithCancelCause(proc.WithHurry(parent, hurry))

@@ -45,7 +45,7 @@ func (r *Repo) Added(ctx context.Context, cs *ChangeSet, fn func(Addition) error
 	})
 }
 
-// HadText calls fn with the old content of the changed files, where available.
+// OldText calls fn with the old content of the changed files, where available.
 func (r *Repo) OldText(ctx context.Context, cs *ChangeSet, fn func(text string)) error {
 	return r.eachVersion(ctx, cs, func(_ *workTree, _ string, v versions) error {
 		fn(string(v.before))

@@ -201,11 +201,11 @@ func (cs *ChangeSet) refuse(tree *workTree, nested []string) error {
 	return nil
 }
 
-// largestFile is the maximum size of an added or changed file in bytes: forges
+// maxFileSize is the maximum size of an added or changed file in bytes: forges
 // reject larger ones, and a patch contains the complete file.
 const maxFileSize = 100 << 20
 
-// tooLarge is the reason of a Refusal for a file larger than largestFile.
+// tooLarge is the reason of a Refusal for a file larger than maxFileSize.
 var tooLarge = fmt.Sprintf("file exceeds %d MiB", maxFileSize>>20)
 
 // refusal returns why a changed path can't be committed, or "". The size of a
@@ -272,7 +272,7 @@ type versions struct {
 	opaque          bool // excluded from diffs by attributes
 }
 
-// largestDiff is the maximum size of a file to compare by lines.
+// maxDiffSize is the maximum size of a file to compare by lines.
 const maxDiffSize = 16 << 20
 
 // versions returns the contents of a changed path. If the new content is not in

@@ -177,7 +177,7 @@ type target struct {
 	own     bool // the working tree is a linked worktree, created for this commit
 }
 
-// aim determines the reference to move.
+// target determines the reference to move.
 func (c *committing) target() (target, error) {
 	o, git := c.o, c.repo.Git
 	t := target{want: o.expectation()}

@@ -37,7 +37,7 @@ func splitLines(data []byte) []string {
 	return slices.Collect(strings.Lines(string(data)))
 }
 
-// mostLines is the maximum number of lines of two files to compare; above it,
+// maxLines is the maximum number of lines of two files to compare; above it,
 // the diff replaces all lines.
 const maxLines = 1 << 20
 

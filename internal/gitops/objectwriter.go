@@ -16,7 +16,7 @@ import (
 	"github.com/millhand/millhand/internal/gitops/gitdir"
 )
 
-// mostTries is how often a directory removed by git gc is created again.
+// maxTries is how often a directory removed by git gc is created again.
 const maxTries = 20
 
 // objectWriter writes loose objects. They are durable after finish.

@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 )
 
-// mostWorkers is the maximum number of goroutines of one operation; several
+// maxWorkers is the maximum number of goroutines of one operation; several
 // jobs run concurrently.
 const maxWorkers = 4
 

@@ -13,7 +13,7 @@ import (
 	"github.com/millhand/millhand/internal/gitops/gitdir"
 )
 
-// largestPatch is the maximum size of a patch in bytes; it is built in memory.
+// maxPatchSize is the maximum size of a patch in bytes; it is built in memory.
 const maxPatchSize = 512 << 20
 
 // Patch writes the changes as a unified diff in git's extended format, which

@@ -104,7 +104,7 @@ func keeper(kept map[plumbing.Hash][]byte) func(plumbing.Hash, []byte) {
 	}
 }
 
-// absentByWish returns the entries whose files git does not check out.
+// sparseEntries returns the entries whose files git does not check out.
 func (w *walk) sparseEntries(present map[string]state) map[string]*gitdir.IndexEntry {
 	absent := map[string]*gitdir.IndexEntry{}
 	for path, e := range w.entries {

@@ -247,7 +247,7 @@ func (w *worktrees) registrations(dir string) []string {
 	return slices.Collect(maps.Keys(found))
 }
 
-// ofAnother reports whether a git directory and another worktree name each other: an
+// nameReused reports whether a git directory and another worktree name each other: an
 // agent removed the directory, and its name was given away again.
 func nameReused(gitDir, dir string) bool {
 	pointer, err := gitdir.ReadPointer(filepath.Join(gitDir, "gitdir"), "")

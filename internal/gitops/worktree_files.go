@@ -68,7 +68,7 @@ func (t *workTree) readAttributeFiles() error {
 	return err
 }
 
-// largestRuleFile bounds the ignore and attribute files of a work tree.
+// maxRuleFileSize bounds the ignore and attribute files of a work tree.
 const maxRuleFileSize = 16 << 20
 
 // ruleFile reads an ignore or attribute file of the work tree; nil if missing.

@@ -39,7 +39,7 @@ type Exchange struct {
 	Lost     *money.Charge     `json:"lost,omitempty"` // what its failed attempts used
 }
 
-// Asked is a request in a recording. Hash identifies the request (see [Canon]); the
+// RecordedRequest is a request in a recording. Hash identifies the request (see [Canon]); the
 // other fields show where two requests differ.
 type RecordedRequest struct {
 	Hash     string   `json:"hash"`
@@ -52,7 +52,7 @@ type RecordedRequest struct {
 	News     string   `json:"news"`     // those after it, readable, truncated
 }
 
-// Recorded is a response in a recording.
+// RecordedResponse is a response in a recording.
 type RecordedResponse struct {
 	Text      string       `json:"text,omitempty"`
 	Reasoning string       `json:"reasoning,omitempty"`
@@ -173,7 +173,7 @@ func alike(s string) string {
 	})
 }
 
-// Asked describes a request. It does not set Prompt.
+// Request describes a request for a recording. It does not set Prompt.
 func (c *Canon) Request(req Request) RecordedRequest {
 	messages := make([]Message, len(req.Messages))
 	for i, m := range req.Messages {

@@ -149,15 +149,15 @@ func (p RetryPolicy) again(spent *retries, err error) (time.Duration, bool) {
 // backoff is a random fraction of the maximum wait before the retry with the given
 // number, from 0.
 func (p RetryPolicy) backoff(retry int) time.Duration {
-	ceiling := p.First
+	limit := p.First
 	for range retry {
-		if ceiling >= p.Longest/2 {
-			ceiling = p.Longest
+		if limit >= p.Longest/2 {
+			limit = p.Longest
 			break
 		}
-		ceiling *= 2
+		limit *= 2
 	}
-	return time.Duration(p.Rand() * float64(min(ceiling, p.Longest)))
+	return time.Duration(p.Rand() * float64(min(limit, p.Longest)))
 }
 
 func sleep(ctx context.Context, d time.Duration) error {

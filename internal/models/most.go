@@ -5,7 +5,7 @@ import (
 	"github.com/millhand/millhand/tasks"
 )
 
-// MostOf returns the maximum cost of a job, in USD: nil if it has no cost limit, or
+// MaxCost returns the maximum cost of a job, in USD: nil if it has no cost limit, or
 // if a price is unknown, so that the limit can't be enforced. Limits on turns and
 // tokens give no bound, because they don't include subagents and failed requests.
 func (m *Set) MaxCost(j tasks.Job) *money.USD {
@@ -23,7 +23,7 @@ func (m *Set) MaxCost(j tasks.Job) *money.USD {
 	return minUSD(some(j.Limits.CostUSD), some(m.plan.Budget.CostUSD))
 }
 
-// MostOfAll returns the maximum cost of a run, of the jobs for which runs is true.
+// MaxRunCost returns the maximum cost of a run, of the jobs for which runs is true.
 func (m *Set) MaxRunCost(runs func(tasks.Job) bool) *money.USD {
 	sum, budget := new(money.USD), some(m.plan.Budget.CostUSD)
 	for _, j := range m.plan.Jobs {
@@ -39,7 +39,7 @@ func (m *Set) MaxRunCost(runs func(tasks.Job) bool) *money.USD {
 	return minUSD(sum, budget)
 }
 
-// lesser returns the lower of two limits; nil is no limit.
+// minUSD returns the lower of two limits; nil is no limit.
 func minUSD(a, b *money.USD) *money.USD {
 	if a == nil || b != nil && *b < *a {
 		return b

@@ -219,7 +219,7 @@ func (b *Budget) start(input int64) {
 	}
 }
 
-// most is the most that a request can cost. Writing to a provider's cache may
+// maxCost is the most that a request can cost. Writing to a provider's cache may
 // cost more than plain input.
 func (b *Budget) maxCost(input int64, output int) USD {
 	plain := Usage{Input: input, Output: int64(output)}

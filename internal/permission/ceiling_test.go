@@ -32,7 +32,7 @@ func TestACeilingDeniesWhatTheProfileAllows(t *testing.T) {
 			t.Errorf("%s %s: got %v by %s (%s)", c.permission, c.subject, d.Effect, d.Rule, d.Source)
 		}
 		if !c.allowed && !strings.Contains(d.Source, "limits profile ") {
-			t.Errorf("%s %s: the source %q does not say that the ceiling decided", c.permission, c.subject, d.Source)
+			t.Errorf("%s %s: the source %q does not say that the limit decided", c.permission, c.subject, d.Source)
 		}
 	}
 	if !p.Hides("bash") || p.Hides("edit") {
@@ -44,11 +44,11 @@ func TestACeilingNeverWidens(t *testing.T) {
 	readonly, _ := permission.Preset("readonly")
 	full, _ := permission.Preset("full")
 	if p := readonly.Under(full); p.Allows("edit", "a.go") || !p.Hides("bash") {
-		t.Error("a ceiling above the profile allows more than the profile")
+		t.Error("a limit above the profile allows more than the profile")
 	}
 	edit, _ := permission.Preset("edit")
 	if p := full.Under(readonly).Under(edit); p.Allows("edit", "a.go") || !p.Allows("read", "a.go") {
-		t.Error("a second ceiling lifts the first")
+		t.Error("a second limit lifts the first")
 	}
 	p := permission.Profile{
 		Network: permission.Network{Allow: true, Hosts: []string{"go", "npm"}}, Cache: []string{"go", "npm"}, Env: []string{"CI", "TOKEN"},
@@ -57,7 +57,7 @@ func TestACeilingNeverWidens(t *testing.T) {
 	got := p.Under(most)
 	want := permission.Profile{Network: p.Network, Cache: []string{"go"}, Env: []string{"CI"}, Max: &most}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("under the ceiling (-want +got):\n%s", diff)
+		t.Errorf("under the limit (-want +got):\n%s", diff)
 	}
 	if len(p.Env) != 2 {
 		t.Error("the profile itself was changed")
@@ -84,9 +84,9 @@ func TestUnderAllowsWhatBothAllow(t *testing.T) {
 				allowed++
 			}
 			if got := under.Decide(req).Allowed(); got != (all[0] && all[1]) {
-				t.Fatalf("seed %d: %+v: got %v under the ceiling, the two say %v", seed, req, got, all[:2])
+				t.Fatalf("seed %d: %+v: got %v under the limit, the two say %v", seed, req, got, all[:2])
 			}
-			for name, p := range map[string]permission.Profile{"two ceilings": twice, "a ceiling below another": nested} {
+			for name, p := range map[string]permission.Profile{"two ceilings": twice, "a limit below another": nested} {
 				if got := p.Decide(req).Allowed(); got != (all[0] && all[1] && all[2]) {
 					t.Fatalf("seed %d: %+v: got %v under %s, the three say %v", seed, req, got, name, all)
 				}
@@ -101,7 +101,7 @@ func TestUnderAllowsWhatBothAllow(t *testing.T) {
 		for _, p := range []permission.Profile{under, twice, nested} {
 			for i, name := range slices.Concat(p.Cache, p.Env) {
 				if !slices.Contains(slices.Concat(profiles[1].Cache, profiles[1].Env), name) {
-					t.Fatalf("seed %d: %s (%d) is granted beyond the ceiling", seed, name, i)
+					t.Fatalf("seed %d: %s (%d) is granted beyond the limit", seed, name, i)
 				}
 			}
 		}

@@ -14,7 +14,7 @@ func Tools() []string {
 	}
 }
 
-// AsksPerson reports whether a name is that of a tool with which interactive
+// RequiresUser reports whether a name is that of a tool with which interactive
 // agents ask the user. Models know these tools, but nobody can answer in a
 // batch run.
 func RequiresUser(name string) bool {

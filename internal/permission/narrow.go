@@ -21,5 +21,5 @@ func (p Profile) Within(name string, n Network) Profile {
 	return p
 }
 
-// Reaches reports whether the profile has any network.
+// HasNetwork reports whether the profile has any network.
 func (p Profile) HasNetwork() bool { return p.Network.Allow || len(p.Network.Hosts) > 0 }

@@ -161,30 +161,30 @@ type Example struct {
 type Profile struct {
 	Name     string
 	Rules    []Rule
-	Network  Network  // limited by the Ceiling's
+	Network  Network  // limited by that of Max
 	Cache    []string // names of build caches that the sandbox may use
 	Env      []string // environment variables passed to commands
 	Examples []Example
 
-	// Ceiling is the maximum profile, which must also allow a request; nil for
+	// Max is the maximum profile, which must also allow a request; nil for
 	// none. See [Profile.Under].
 	Max *Profile
 }
 
 // Under returns the profile limited by a maximum profile: it allows what both
 // allow, with the caches and variables that both name. Network is unchanged; a
-// host may be reached if the Network of the profile and of each Ceiling allow
+// host may be reached if the Network of the profile and of each Max allow
 // it.
-func (p Profile) Under(ceiling Profile) Profile {
+func (p Profile) Under(limit Profile) Profile {
 	both := func(a, b []string) []string {
 		return slices.DeleteFunc(slices.Clone(a), func(s string) bool { return !slices.Contains(b, s) })
 	}
 	p = p.Clone()
 	if p.Max != nil { // earlier limits still apply
-		ceiling = ceiling.Under(*p.Max)
+		limit = limit.Under(*p.Max)
 	}
-	p.Max = &ceiling
-	p.Cache, p.Env = both(p.Cache, ceiling.Cache), both(p.Env, ceiling.Env)
+	p.Max = &limit
+	p.Cache, p.Env = both(p.Cache, limit.Cache), both(p.Env, limit.Env)
 	return p
 }
 

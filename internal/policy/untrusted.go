@@ -2,25 +2,25 @@ package policy
 
 import "github.com/millhand/millhand/internal/permission"
 
-// ForStrangers returns the built-in policy for untrusted manifests: at most the
+// ForUntrusted returns the built-in policy for untrusted manifests: at most the
 // given profile, preset readonly if it is nil, and no access to this machine or
 // other hosts. It applies to manifests, not to the operator's settings. A
 // manifest may name only directories in its own git repository, which package
 // tasks adds.
-func ForUntrusted(ceiling *permission.Profile) Policy {
-	if ceiling == nil {
+func ForUntrusted(most *permission.Profile) Policy {
+	if most == nil {
 		readonly, _ := permission.Preset("readonly")
-		ceiling = &readonly
+		most = &readonly
 	}
-	p := Policy{Name: Untrusted, MaxProfile: ceiling}
+	p := Policy{Name: Untrusted, MaxProfile: most}
 	nothing := []Key{Endpoints, Hosts, Env, Extensions, Cache, SetupNetwork, Budget}
-	if !anyCommand(ceiling) {
+	if !anyCommand(most) {
 		nothing = append(nothing, Setup, Verify)
 	}
 	for _, key := range nothing {
 		p.Rules = append(p.Rules, Rule{Key: key, Source: Untrusted})
 	}
-	if !ceiling.Hides("bash") {
+	if !most.Hides("bash") {
 		// Changes made in place by one job could mislead another.
 		p.Rules = append(p.Rules, Rule{Key: InPlace, Source: Untrusted})
 	}

@@ -28,7 +28,7 @@ type Command struct {
 	Grace   time.Duration // between SIGTERM and SIGKILL; 0 is [Grace]
 	Output  io.Writer     // receives stdout and stderr in order of arrival; called by one goroutine
 	Confine Confine       // nil: no sandbox
-	// Beside runs concurrently with the command; its context ends with the
+	// Monitor runs concurrently with the command; its context ends with the
 	// command, and Run waits for it. Its error kills the command and is
 	// returned by Run. May be nil.
 	Monitor func(ctx context.Context) error
@@ -154,7 +154,7 @@ func rest(w io.Writer, r *os.File) {
 	}
 }
 
-// besides is the function that runs concurrently with a command.
+// monitor is the function that runs concurrently with a command.
 type monitor struct {
 	failed chan struct{} // closed when it has failed
 	end    func() error  // ends it, and returns its error
@@ -233,7 +233,7 @@ func startConfined(c Command, out *os.File) (*exec.Cmd, *Confined, error) {
 }
 
 // await returns when the leader has exited. It terminates the group if ctx is
-// done or the timeout expires, and kills it if Beside fails. It reports whether
+// done or the timeout expires, and kills it if Monitor fails. It reports whether
 // the timeout expired.
 func (c Command) await(ctx context.Context, pid int, exited, failed <-chan struct{}, kill func()) (timedOut bool) {
 	var deadline <-chan time.Time

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// late is a writer that is so slow at first that the command has long ended.
+// lateWriter is a writer that is so slow at first that the command has long ended.
 type lateWriter struct {
 	came  bytes.Buffer
 	begun bool

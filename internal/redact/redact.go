@@ -206,7 +206,7 @@ func (r *Redactor) find(text string, guess bool) []Finding {
 	return merged(append(found, r.completeMatches(text)...))
 }
 
-// wholes finds the forms without windows.
+// completeMatches finds the forms without windows.
 func (r *Redactor) completeMatches(text string) []Finding {
 	var found []Finding
 	for _, form := range r.whole {

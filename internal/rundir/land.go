@@ -55,10 +55,10 @@ func Resolve(path string) string {
 	return path
 }
 
-// awayName is the directory of reports in a run's private directory.
+// privateReports is the directory of reports in a run's private directory.
 const privateReports = "report"
 
-// goAway makes the run write to its private directory.
+// usePrivateDir makes the run write to its private directory.
 func (d *Dir) usePrivateDir() error {
 	live := filepath.Join(d.work, privateReports)
 	if err := os.Mkdir(live, 0o755); err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/millhand/millhand/report"
 )
 
-// TakeMerged writes a merged run to the directory: its events, its reports, and the
+// WriteMerged writes a merged run to the directory: its events, its reports, and the
 // patch, session and outputs of each job.
 func (d *Dir) WriteMerged(events string, merged *report.Merged) error {
 	d.made = false // not removed by Close

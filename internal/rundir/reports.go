@@ -89,7 +89,7 @@ func warningOf(text string) event.Event {
 	return event.Event{Type: event.WarningIssued, Warning: &event.Warning{Message: text}}
 }
 
-// makeRoom removes saved outputs if the disk is full, and reports whether that freed
+// freeSpace removes saved outputs if the disk is full, and reports whether that freed
 // space.
 func (d *Dir) freeSpace(err error) bool {
 	if !reportdir.IsFull(err) {

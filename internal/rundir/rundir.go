@@ -177,7 +177,7 @@ func (d *Dir) makeWork(id string) error {
 	return err
 }
 
-// KeptWork returns the directory of worktrees with --keep: in the report directory,
+// WorktreeDir returns the directory of worktrees with --keep: in the report directory,
 // unless that is moved at the end.
 func (d *Dir) WorktreeDir() (string, error) {
 	if d.tree == "" {

@@ -9,7 +9,7 @@ import (
 	"github.com/millhand/millhand/tools"
 )
 
-// OutputsKept is the retention time of tool outputs that were too long for a model.
+// OutputRetention is the retention time of tool outputs that were too long for a model.
 const OutputRetention = 7 * 24 * time.Hour
 
 // prune removes old outputs of earlier runs, in this and in the working directory.

@@ -15,10 +15,10 @@ import (
 	"github.com/millhand/millhand/internal/figures"
 )
 
-// ErrGrown is the cause if directories have grown beyond their limit.
+// ErrDiskLimit is the cause if directories have grown beyond their limit.
 var ErrDiskLimit = errors.New("too much was written to the disk")
 
-// Growth monitors the total growth of directories while commands run. It is not a
+// DiskMonitor monitors the total growth of directories while commands run. It is not a
 // quota: directories can exceed the limit between two measurements.
 type DiskMonitor struct {
 	dirs  []string
@@ -35,14 +35,14 @@ type DiskMonitor struct {
 	over int // consecutive measurements above the limit
 }
 
-// Pauses between two measurements: at least growthPause, and growthRest times the
+// Pauses between two measurements: at least diskPause, and diskRest times the
 // duration of the measurement, to limit its share of CPU time.
 const (
 	diskPause = 250 * time.Millisecond
 	diskRest  = 20
 )
 
-// WatchGrowth starts measuring directories, which may grow by limit bytes in total from
+// NewDiskMonitor starts measuring directories, which may grow by limit bytes in total from
 // now on. None may contain another. The caller closes it.
 func NewDiskMonitor(dirs []string, limit int64, now func() time.Time) *DiskMonitor {
 	ctx, cancel := context.WithCancel(context.Background())
@@ -63,8 +63,8 @@ func (g *DiskMonitor) Close() {
 	}
 }
 
-// Beside monitors the directories while a command runs, until ctx ends. It returns
-// ErrGrown if they exceed the limit. If they exceeded it before the command, the command
+// Monitor monitors the directories while a command runs, until ctx ends. It returns
+// ErrDiskLimit if they exceed the limit. If they exceeded it before the command, the command
 // can clean up, but must not let them grow.
 func (g *DiskMonitor) Monitor(ctx context.Context) error {
 	select {
@@ -113,7 +113,7 @@ func (g *DiskMonitor) atEnd(ctx context.Context) error {
 	return g.Check(ctx)
 }
 
-// Check measures now, and returns ErrGrown if the directories exceed the limit.
+// Check measures now, and returns ErrDiskLimit if the directories exceed the limit.
 func (g *DiskMonitor) Check(ctx context.Context) error {
 	if g == nil {
 		return nil
@@ -135,7 +135,7 @@ func (g *DiskMonitor) Check(ctx context.Context) error {
 	return nil
 }
 
-// Over returns the number of consecutive commands that ended with the directories above
+// Exceeded returns the number of consecutive commands that ended with the directories above
 // the limit.
 func (g *DiskMonitor) Exceeded() int {
 	if g == nil {

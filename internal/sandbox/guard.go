@@ -29,7 +29,7 @@ type Guard struct {
 	kept  map[string]savedFile
 }
 
-// keptFile is the saved state of a name; the zero value is a missing file.
+// savedFile is the saved state of a name; the zero value is a missing file.
 type savedFile struct {
 	mode  fs.FileMode
 	text  string // the target of a symlink, or the content of a file up to guardMax
@@ -115,7 +115,7 @@ func (g *Guard) Restore() error {
 	return err
 }
 
-// clear removes a name so that it can be restored. A directory that still is one keeps
+// removeNew removes a name so that it can be restored. A directory that still is one keeps
 // its content, most of which was not saved.
 func (g *Guard) removeNew(name string, was savedFile) error {
 	info, err := g.root.Lstat(name)
@@ -134,7 +134,7 @@ func (g *Guard) removeNew(name string, was savedFile) error {
 	return nil
 }
 
-// put restores a name if it is missing.
+// restoreFile restores a name if it is missing.
 func (g *Guard) restoreFile(name string, was savedFile) error {
 	if _, err := g.root.Lstat(name); err == nil || was.mode == 0 && was.text == "" {
 		return nil
@@ -150,7 +150,7 @@ func (g *Guard) restoreFile(name string, was savedFile) error {
 	return nil
 }
 
-// look returns the current state of all names, including their parents: a directory can
+// readAll returns the current state of all names, including their parents: a directory can
 // be replaced by a symlink or a pointer file. It reads all contents each time, because
 // modification times can be set, and do not change with writes through a mapping on
 // in-memory file systems.
@@ -183,7 +183,7 @@ func (g *Guard) match(pattern string) ([]string, error) {
 	return names, nil
 }
 
-// lookTowards adds the state of a name and of its parents.
+// readParents adds the state of a name and of its parents.
 func (g *Guard) readParents(name string, found map[string]savedFile) error {
 	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
 		if _, seen := found[dir]; seen {

@@ -45,7 +45,7 @@ type Launch struct {
 	refused error // why the command was not started; nil if it was
 }
 
-// Ending is the exit status of a command.
+// ExitStatus is the exit status of a command.
 type ExitStatus struct {
 	ExitCode int            // -1 if it was killed by a signal
 	Signal   syscall.Signal // 0 if it was not

@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// kernelsOwn are the sysctls that the kernel, or work in other processes, may
+// kernelOwned are the sysctls that the kernel, or work in other processes, may
 // change at any time, so that a difference says nothing about commands.
 var kernelOwned = map[string]string{
 	"fs/dentry-state":               "counts cached directory entries",

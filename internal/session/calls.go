@@ -78,7 +78,7 @@ func (s *Session) Fetch(ctx context.Context, c tools.Call) tools.Outcome {
 	return out
 }
 
-// aside runs a call that the model did not make itself.
+// runOwnCall runs a call that the model did not make itself.
 func (s *Session) runOwnCall(ctx context.Context, turn int, c tools.Call) tools.Outcome {
 	call := model.ToolCall(c)
 	s.emitCall(event.Call{ID: c.ID, Turn: turn, Tool: c.Name, Input: rawInput(c.Input), Status: event.CallPending, StartedAt: s.cfg.Now()})

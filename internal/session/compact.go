@@ -21,7 +21,7 @@ const (
 	// summaryShown is how many bytes of the conversation the request for a summary
 	// contains.
 	summaryShown = 256 << 10
-	// makeshift is how many bytes of the shortened conversation replace a summary that
+	// maxExcerpt is how many bytes of the shortened conversation replace a summary that
 	// the model did not write.
 	maxExcerpt = 16 << 10
 )

@@ -87,7 +87,7 @@ func requestFailed(ctx context.Context, err error) *End {
 	}
 }
 
-// leastRoom is the lowest output limit that is requested, in tokens.
+// minOutputLimit is the lowest output limit that is requested, in tokens.
 const minOutputLimit = 1024
 
 const (

@@ -113,10 +113,10 @@ func prunable(m model.Message) bool {
 	return (len(m.Text) > len(pruned) || len(m.Attachments) > 0) && !slices.Contains(lasting, strings.ToLower(m.Tool))
 }
 
-// squeezed is appended to a result that was shortened.
+// shortenedNote is appended to a result that was shortened.
 const shortenedNote = "\n[Output truncated in the middle, and attachments removed: the results of this turn were too long together. Make fewer calls per turn, or request less output.]"
 
-// squeeze shortens the results that the model has not seen yet, if they alone use
+// shortenResults shortens the results that the model has not seen yet, if they alone use
 // more than half of the room: together they could exceed any window.
 func (s *Session) shortenResults(room int64) bool {
 	at := s.lastResponse() + 1

@@ -11,7 +11,7 @@ import (
 	"github.com/millhand/millhand/internal/schema"
 )
 
-// mostFaults is how many errors of a response are reported together.
+// maxSchemaFaults is how many errors of a response are reported together.
 const maxSchemaFaults = 20
 
 // document returns the JSON document of a response that matches a schema, compact.

@@ -41,9 +41,9 @@ type Config struct {
 	Budget    *money.Budget // of this session; nil for none
 	Sampling  Sampling
 	// Window is the maximum number of tokens of a request and its response together,
-	// MostOutput that of the response; 0 if unknown.
+	// MaxOutput that of the response; 0 if unknown.
 	Window, MaxOutput int
-	// WrapUp makes the session request a final summary when a limit on turns, tokens
+	// FinalSummary makes the session request a final summary when a limit on turns, tokens
 	// or money ends it.
 	FinalSummary bool
 	// Schema is the JSON Schema that the final response must match; nil for none.

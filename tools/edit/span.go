@@ -39,7 +39,7 @@ func apart(spans []span) []span {
 	return out
 }
 
-// besides merges spans with the others that don't overlap any of them. Both
+// addDisjoint merges spans with the others that don't overlap any of them. Both
 // lists and the result are ordered.
 func addDisjoint(spans, others []span) []span {
 	out := slices.Clone(spans)

@@ -62,7 +62,7 @@ func (p *placer) like(block []string) string {
 	return "no line of the file is similar"
 }
 
-// mostLike returns the line that has most in common with a text at its
+// mostSimilar returns the line that has most in common with a text at its
 // beginning and end, or -1 if none has half.
 func (p *placer) mostSimilar(want string) int {
 	best, most := -1, 0.5

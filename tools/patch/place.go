@@ -111,7 +111,7 @@ func (p *placer) find(block []string, above int, atEnd, only bool) (int, error) 
 	return i, err
 }
 
-// stands reports whether a block stands at line i, in any pass.
+// matchesAt reports whether a block stands at line i, in any pass.
 func (p *placer) matchesAt(block []string, i int) (bool, error) {
 	for pass := range passes() {
 		x, err := p.index(pass)

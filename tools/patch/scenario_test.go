@@ -75,7 +75,7 @@ func readFrom(files map[string]string) Read {
 	}
 }
 
-// carryOut does to files what the writes say, in their order, and fails where a
+// apply does to files what the writes say, in their order, and fails where a
 // file system would.
 func apply(t *testing.T, files map[string]string, writes []Write) {
 	t.Helper()

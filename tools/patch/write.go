@@ -85,7 +85,7 @@ func (a *applier) moved() map[string]string {
 	return to
 }
 
-// directories refuses paths that would have to be a file and a directory at once.
+// parentDirs refuses paths that would have to be a file and a directory at once.
 func (a *applier) parentDirs() error {
 	for _, s := range a.order {
 		dir := key(s.path)

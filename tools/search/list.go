@@ -82,7 +82,7 @@ func List(ctx context.Context, scope Scope, q ListQuery) (ListResult, error) {
 	return r, nil
 }
 
-// parseLeftOut returns a function that reports whether a path relative to the
+// parseIgnore returns a function that reports whether a path relative to the
 // base is skipped.
 func parseIgnore(globs []string) (func(rel string, isDir bool) bool, error) {
 	patterns := []pattern{{ignore.New(ignore.Parse([]byte(unlisted)))}}

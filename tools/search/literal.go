@@ -116,7 +116,7 @@ func foldsInASCII(r rune, plain bool) bool {
 	return r < utf8.RuneSelf
 }
 
-// neededByOne returns the most telling needs of parts that all have to match.
+// requiredByOne returns the most telling needs of parts that all have to match.
 func requiredByOne(parts []*syntax.Regexp, plain bool) needs {
 	var best needs
 	for _, p := range parts {
@@ -129,7 +129,7 @@ func requiredByOne(parts []*syntax.Regexp, plain bool) needs {
 	return best
 }
 
-// neededByAll returns the needs of parts of which one has to match.
+// requiredByAll returns the needs of parts of which one has to match.
 func requiredByAll(parts []*syntax.Regexp, plain bool) needs {
 	all := needs{enough: true}
 	for _, p := range parts {

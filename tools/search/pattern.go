@@ -69,7 +69,7 @@ func parseFilter(glob string) (filter, error) {
 	return filter{p, negated}, err
 }
 
-// wants is a walk's question, for files.
+// accepts is a walk's question, for files.
 func (f filter) accepts(rel string, isDir bool) bool { return isDir || f.matches(rel) }
 
 func (f filter) matches(rel string) bool { return f.pattern.matches(rel, false) != f.negated }

@@ -149,7 +149,7 @@ func holds(entries []entry, name string) bool {
 	return slices.ContainsFunc(entries, func(e entry) bool { return e.name == name })
 }
 
-// chooses reports whether a directory is entered or a file visited.
+// selects reports whether a directory is entered or a file visited.
 func (w *walk) selects(f *directory, name string, isDir, isFile bool) bool {
 	if !isDir && !isFile {
 		return false

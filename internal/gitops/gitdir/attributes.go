@@ -27,7 +27,7 @@ type attributeLine struct {
 // attribute is one word of a line; an empty value resets weaker lines.
 type attribute struct{ name, value string }
 
-// longestAttributeLine is git's limit; longer lines are ignored.
+// maxAttributeLine is git's limit; longer lines are ignored.
 const maxAttributeLine = 2048
 
 // ParseAttributes reads a gitattributes file of a directory, which is "" for the
@@ -124,7 +124,7 @@ func (s AttributeStack) Of(p string) Attributes {
 	return found
 }
 
-// mostMacros is the maximum nesting of macros.
+// maxMacros is the maximum nesting of macros.
 const maxMacros = 8
 
 func (a Attributes) apply(gives []attribute, macros map[string][]attribute, depth int) {

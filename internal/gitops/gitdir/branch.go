@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// longestComponent is the maximum that leaves space for ".lock" in a file name
+// maxComponent is the maximum that leaves space for ".lock" in a file name
 // of 255 bytes.
 const maxComponent = 250
 

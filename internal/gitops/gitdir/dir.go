@@ -103,7 +103,7 @@ func (d *Dir) Linked() bool { return d.Own != d.Common }
 // Bare reports whether there is no work tree.
 func (d *Dir) Bare() bool { return d.Root == "" }
 
-// Unfinished returns the git operation in progress in this working tree:
+// OperationInProgress returns the git operation in progress in this working tree:
 // "merge", "rebase", "cherry-pick", "revert", "bisect", or "" for none. Commit
 // in place fails during one.
 func (d *Dir) OperationInProgress() string {

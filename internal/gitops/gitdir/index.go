@@ -327,5 +327,5 @@ func (idx *Index) Current(e *IndexEntry, now *Stat, trustCtime bool) bool {
 // emptyBlob is the id of a file without content.
 var emptyBlob = plumbing.ComputeHash(plumbing.BlobObject, nil)
 
-// Settled reports whether the user told git not to check the file.
+// AssumedUnchanged reports whether the user told git not to check the file.
 func (e *IndexEntry) AssumedUnchanged() bool { return e.assumeValid() || e.SkipWorktree() }

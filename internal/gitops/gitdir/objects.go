@@ -75,7 +75,7 @@ func (s *Objects) replacement(hash plumbing.Hash) plumbing.Hash {
 	return hash
 }
 
-// mostReplaced is the maximum chain of replacements, as in git.
+// maxReplaced is the maximum chain of replacements, as in git.
 const maxReplaced = 5
 
 // withAlternates appends the directories that the directories from the given one on
@@ -207,7 +207,7 @@ func (s *Objects) Commit(hash plumbing.Hash) (*object.Commit, error) {
 	return c, nil
 }
 
-// mostTags is the maximum number of nested tags to follow.
+// maxTags is the maximum number of nested tags to follow.
 const maxTags = 16
 
 // Target follows tags to their target.

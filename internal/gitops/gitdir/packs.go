@@ -18,7 +18,7 @@ import (
 // this process works: the user runs them, or a commit or fetch of the user does.
 // go-git lists the packs once, so the list is read again on a miss, as git does.
 
-// mostLooks bounds how often an object is looked for while packs come and go.
+// maxLookups bounds how often an object is looked for while packs come and go.
 const maxLookups = 20
 
 // look calls a function that reads objects, and again as long as what it misses

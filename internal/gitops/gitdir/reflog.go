@@ -8,7 +8,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 )
 
-// Movement is one line of a reflog.
+// ReflogEntry is one line of a reflog.
 type ReflogEntry struct {
 	Old, New plumbing.Hash
 	By       string // as in a commit
@@ -23,7 +23,7 @@ func (m ReflogEntry) line() string {
 	return fmt.Sprintf("%s %s %s\t%s: %s\n", m.Old, m.New, m.By, verb, m.Subject)
 }
 
-// LogMovement appends to the reflogs of a reference and of HEAD, from which
+// AppendReflog appends to the reflogs of a reference and of HEAD, from which
 // users get back what a branch held before. The commit is already made, so a log
 // that can't be written is passed over.
 func (d *Dir) AppendReflog(ref string, ofHead bool, m ReflogEntry) {

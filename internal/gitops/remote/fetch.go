@@ -32,7 +32,7 @@ func (f *localSource) fetch(ctx context.Context, into *gitdir.Objects, w request
 	return slices.Concat(w.shallow, f.has.shallow), err
 }
 
-// mostHaves is the maximum number of commits sent as haves, and mostAncestors
+// maxHaves is the maximum number of commits sent as haves, and maxAncestors
 // that of those which are not tips of references.
 const (
 	maxHaves     = 2048

@@ -114,7 +114,7 @@ func isDamage(err error) bool {
 	return errors.As(err, &damage)
 }
 
-// sound opens the mirror and reports whether it is complete since the last
+// intact opens the mirror and reports whether it is complete since the last
 // update.
 func (m *mirroring) intact() bool {
 	state, err := readMirrorState(m.dir)

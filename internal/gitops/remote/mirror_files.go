@@ -44,7 +44,7 @@ func mirrorNames() map[string]bool {
 	}
 }
 
-// layMirror creates the directory of a mirror if missing, restores its own
+// createMirror creates the directory of a mirror if missing, restores its own
 // files, and returns its path without symlinks.
 func createMirror(dir string) (string, error) {
 	if err := os.MkdirAll(dir, 0o777); err != nil {

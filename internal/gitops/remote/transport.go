@@ -131,7 +131,7 @@ func oneLine(text string) string {
 	return textcut.OneLine(text)
 }
 
-// saying converts a message of the remote to an error, whose kind it derives
+// remoteError converts a message of the remote to an error, whose kind it derives
 // from known phrases.
 func remoteError(text string) error {
 	kind, lower := ErrUnreachable, strings.ToLower(text)

@@ -102,7 +102,7 @@ func (c *chat) params(req model.Request) sdk.ChatCompletionNewParams {
 	return p
 }
 
-// tell puts an effort into a request in the form e.
+// write puts an effort into a request in the form e.
 func (e Effort) write(p *sdk.ChatCompletionNewParams, effort string, extra map[string]any) {
 	switch e {
 	case EffortPlain, EffortLow:

@@ -68,7 +68,7 @@ func AppendElement(dst []byte, v json.Marshaler) ([]byte, error) {
 	return append(append(dst, ','), encoded...), nil
 }
 
-// LeftOut tells a model of an attachment that it does not get to see.
+// OmittedAttachment tells a model of an attachment that it does not get to see.
 func OmittedAttachment(a model.Attachment) string {
 	name := a.Name
 	if name == "" {
@@ -77,7 +77,7 @@ func OmittedAttachment(a model.Attachment) string {
 	return "\n\n[" + name + " (" + a.MIME + ") omitted: file type not supported by this model]"
 }
 
-// longestCacheKey is what OpenAI takes, which refuses a request for a longer one.
+// maxCacheKey is what OpenAI takes, which refuses a request for a longer one.
 const maxCacheKey = 64
 
 // CacheKey is a session's key for prompt caches as providers take it, the same

@@ -58,7 +58,7 @@ func NewCalls(req model.Request, emit func(model.Delta)) *Calls {
 	return &Calls{used: map[string]bool{}, earlier: earlier, emit: emit}
 }
 
-// MostCalls bounds the work that a response can cause; no regular one comes near.
+// MaxCalls bounds the work that a response can cause; no regular one comes near.
 const MaxCalls = 1024
 
 // Size is how many bytes came in pieces so far.

@@ -18,7 +18,7 @@ func FinishOf(words map[string]model.Finish, word string) model.Finish {
 	return model.FinishUnknown
 }
 
-// Ending is what is known of a response at its end.
+// StreamEnd is what is known of a response at its end.
 type StreamEnd struct {
 	Text, Reasoning string
 	Calls           *Calls

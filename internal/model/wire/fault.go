@@ -243,7 +243,7 @@ func classOfStatus(status int) model.ErrorClass {
 	return model.ClassRequest
 }
 
-// longAsked stands for every wish to wait that is longer.
+// maxRetryAfter stands for every wish to wait that is longer.
 const maxRetryAfter = 30 * 24 * time.Hour
 
 // retryAfter reads how long the provider wants to be left alone (RFC 9110,

@@ -18,7 +18,7 @@ import (
 	"github.com/millhand/millhand/internal/money"
 )
 
-// Line is the way to one model. It is safe for concurrent use.
+// Endpoint is the way to one model. It is safe for concurrent use.
 type Endpoint struct {
 	Base   string // URL, without a slash at its end
 	Client *http.Client
@@ -33,7 +33,7 @@ type Endpoint struct {
 	uncounted atomic.Bool // usage was waited for in vain
 }
 
-// NewLine returns the line that o describes, to the base URL if o has none. With
+// NewEndpoint returns the endpoint that o describes; base is the URL if o has none. With
 // an invalid base URL every request fails.
 func NewEndpoint(o Options, base string) *Endpoint {
 	base = strings.TrimRight(cmp.Or(o.BaseURL, base), "/")
@@ -230,7 +230,7 @@ func (l *Endpoint) readStream(guard *watchdog, body *bufio.Reader, a bounded) er
 	return nil
 }
 
-// unlessFinished ignores an error after the response is complete.
+// ignoreAfterFinish ignores an error after the response is complete.
 func ignoreAfterFinish(a Decoder, err error) error {
 	if a.Progress() >= Finished {
 		return nil
@@ -238,7 +238,7 @@ func ignoreAfterFinish(a Decoder, err error) error {
 	return err
 }
 
-// patience is how long to wait for more: 0, which is no bound of its own, while
+// waitLimit is how long to wait for more: 0, which is no bound of its own, while
 // the model goes on.
 func (l *Endpoint) waitLimit(p Progress) time.Duration {
 	switch {
@@ -273,11 +273,11 @@ type bounded struct {
 	max int
 }
 
-// longest is the most bytes of one event: all of the content, with the escapes of
+// maxLine is the most bytes of one event: all of the content, with the escapes of
 // JSON and what is around it.
 func (b bounded) maxLine() int { return 2*b.max + slackLimit }
 
-// endless is the error of a response that is longer than any regular one.
+// tooLarge is the error of a response that is longer than any regular one.
 func (b bounded) tooLarge(f Faults) error {
 	if b.Size() <= b.max {
 		return nil

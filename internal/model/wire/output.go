@@ -21,7 +21,7 @@ func OutputSpec(schema map[string]any) model.ToolSpec {
 	}
 }
 
-// TakeOutput makes the input of a call of the output tool the text of r and
+// UseOutputCall makes the input of a call of the output tool the text of r and
 // drops the call. Beside other calls it came too early and is only dropped. It
 // reports whether the text is another one now.
 func UseOutputCall(r *model.Response) bool {

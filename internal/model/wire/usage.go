@@ -4,7 +4,7 @@ import (
 	"github.com/millhand/millhand/internal/money"
 )
 
-// MostTokens is far above any real count and far below an overflow.
+// MaxTokens is far above any real count and far below an overflow.
 const MaxTokens = 1 << 40
 
 // Plausible reports whether u is what a model can mean. No request takes zero
@@ -18,7 +18,7 @@ func Plausible(u money.Usage) bool {
 	return u.Input > 0 || u.Output > 0
 }
 
-// Told makes a [money.Charge] of what was reported, nil for nothing.
+// NewCharge makes a [money.Charge] of what was reported, nil for nothing.
 func NewCharge(u *money.Usage, costUSD *money.USD, final bool) money.Charge {
 	if u == nil {
 		return money.Charge{Estimated: true}

@@ -70,7 +70,7 @@ func (w *watchdog) progress() {
 	}
 }
 
-// quietly bounds the time without content from now on.
+// limitQuiet bounds the time without content from now on.
 func (w *watchdog) limitQuiet(d time.Duration) {
 	w.silent = d
 	w.quiet = time.AfterFunc(d, func() {

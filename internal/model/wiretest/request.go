@@ -191,7 +191,7 @@ func (r *Request) say(role, text string) {
 // Tokens is how long the request is, counted roughly: four bytes make a token.
 func (r Request) Tokens() int64 { return int64(len(r.Body)) / 4 }
 
-// Answers returns how many answers of the model the conversation holds.
+// Responses returns how many answers of the model the conversation holds.
 func (r Request) Responses() int {
 	n := 0
 	for _, m := range r.Messages {

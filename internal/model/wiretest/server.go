@@ -112,7 +112,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// admit books the request and returns what is to happen to it.
+// accept books the request and returns what is to happen to it.
 func (s *Server) accept(req Request) Fault {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -127,7 +127,7 @@ func (s *Server) accept(req Request) Fault {
 	return s.Fault(n)
 }
 
-// due returns the turn that answers req, checked.
+// nextTurn returns the turn that answers req, checked.
 func (s *Server) nextTurn(req Request) (*script.Turn, error) {
 	if s.Play != nil {
 		return counted(s.Play(req), req), nil
@@ -191,7 +191,7 @@ func (s *Server) fails(req Request, n int) bool {
 	return true
 }
 
-// obeyed is a turn that keeps to the most of output that a request asks for, as
+// orderRespected is a turn that keeps to the most of output that a request asks for, as
 // far as the usage says.
 func (s *Server) orderRespected(req Request, turn *script.Turn) *script.Turn {
 	most := req.most()

@@ -94,7 +94,7 @@ func readPlan() (*Plan, error) {
 	return plan, nil
 }
 
-// say sends a message to the parent. obeyParent detects that the parent is gone.
+// say sends a message to the parent. followParent detects that the parent is gone.
 func say(kind byte, text string) {
 	unix.Write(ControlFile, append([]byte{kind}, text...)) //nolint:errcheck // see above
 }

@@ -35,7 +35,7 @@ func limit(plan *Plan) error {
 	return nil
 }
 
-// goFirst makes the kernel's OOM killer prefer the command and its descendants. It kills
+// raiseOOMScore makes the kernel's OOM killer prefer the command and its descendants. It kills
 // the largest of them, which is not this process.
 func raiseOOMScore() {
 	os.WriteFile("/proc/self/oom_score_adj", []byte("900"), 0) //nolint:errcheck // missing without an OOM killer

@@ -104,7 +104,7 @@ func look(name string) (string, error) {
 	return "", fmt.Errorf("find program %s: not found in PATH %q inside of the sandbox", name, path)
 }
 
-// obeyParent kills the command when the parent requests it or exits.
+// followParent kills the command when the parent requests it or exits.
 func followParent(pid int) {
 	for {
 		n, err := unix.Read(ControlFile, make([]byte, 1))
@@ -115,7 +115,7 @@ func followParent(pid int) {
 	}
 }
 
-// obeySignal forwards the first SIGTERM to the command's process group, and kills the
+// followSignal forwards the first SIGTERM to the command's process group, and kills the
 // group after the grace period.
 func followSignal(terms <-chan os.Signal, pid int, grace time.Duration) {
 	<-terms
