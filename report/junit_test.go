@@ -104,7 +104,7 @@ func TestJUnitCounts(t *testing.T) {
 	}
 }
 
-func TestAnOutcomeIsAFailureAnErrorOrASkip(t *testing.T) {
+func TestOutcomeIsFailureErrorOrSkip(t *testing.T) {
 	for outcome, want := range map[event.Outcome][2]string{ // of the job, of its policy
 		event.Passed:    {"passed", "passed"},
 		event.Failed:    {"failure", "passed"},

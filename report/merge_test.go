@@ -273,7 +273,7 @@ func superseded(tb testing.TB, id string, minute int, outcome event.Outcome, exi
 	return one(tb, id, minute, jobEnded("a", event.JobEnd{Outcome: outcome, Reason: id, ExitCode: exit, CostUSD: costs(0.0)}), runEnded(outcome, exit))
 }
 
-func TestWhichRunOfAJobCounts(t *testing.T) {
+func TestMergeSelectsRunOfJob(t *testing.T) {
 	type result struct {
 		Source  string
 		Outcome event.Outcome

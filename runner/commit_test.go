@@ -41,7 +41,7 @@ func (l *landing) patchText(t *testing.T) string {
 	return string(text)
 }
 
-func TestChangesAreReportedAndKeptAsAPatch(t *testing.T) {
+func TestChangesAreReportedAndSavedAsPatch(t *testing.T) {
 	s := setUp(t)
 	l := s.landed(&tasks.Plan{}, s.job("a"), map[string]string{"new": "one\ntwo\n"})
 	if l.measured() || !l.lost() {
@@ -108,7 +108,7 @@ func TestTheCommitIsExactlyTheChange(t *testing.T) {
 	}
 }
 
-func TestNothingIsCommittedWhereThePatchIsTheResult(t *testing.T) {
+func TestPublishPatchCommitsNothing(t *testing.T) {
 	s := setUp(t)
 	spec := s.job("a")
 	spec.Publish = tasks.PublishPatch
@@ -121,7 +121,7 @@ func TestNothingIsCommittedWhereThePatchIsTheResult(t *testing.T) {
 	}
 }
 
-func TestACommitNeedsTheBranchAsItWas(t *testing.T) {
+func TestCommitRequiresUnchangedBranch(t *testing.T) {
 	s := setUp(t)
 	l := s.landed(&tasks.Plan{}, s.job("a"), map[string]string{"a": "x\n"})
 	if end := l.findChanges(t.Context()); end != nil {
@@ -143,7 +143,7 @@ func TestACommitNeedsTheBranchAsItWas(t *testing.T) {
 	}
 }
 
-func TestACommitInPlaceSaysWhoMayHaveCommitted(t *testing.T) {
+func TestInPlaceCommitReportsConcurrentCommit(t *testing.T) {
 	s := setUp(t)
 	spec := s.job("a")
 	spec.Commit.Branch = tasks.CurrentBranch
@@ -256,7 +256,7 @@ func TestASecretInTheChangeEndsTheJob(t *testing.T) {
 	}
 }
 
-func TestWhatWasThereBeforeIsNoLeak(t *testing.T) {
+func TestExistingSecretIsNotALeak(t *testing.T) {
 	s := setUp(t)
 	s.opts.Redact = redact.New([]string{"held-by-millhand-1234"})
 	writeFile(t, filepath.Join(s.repo, "config"), "key: "+token+"\n# held-by-millhand-1234\n")
@@ -274,7 +274,7 @@ func TestWhatWasThereBeforeIsNoLeak(t *testing.T) {
 	}
 }
 
-func TestASecretInAFilesNameIsLeftOut(t *testing.T) {
+func TestSecretInFileNameIsRedacted(t *testing.T) {
 	s := setUp(t)
 	s.opts.Redact = redact.New(nil)
 	l := s.landed(&tasks.Plan{}, s.job("a"), map[string]string{token: "x\n"})
@@ -284,7 +284,7 @@ func TestASecretInAFilesNameIsLeftOut(t *testing.T) {
 	}
 }
 
-func TestLeaksInAFileOfTheUsersAreThoseOfTheCommit(t *testing.T) {
+func TestLeaksInUserFileAreThoseOfTheCommit(t *testing.T) {
 	s := setUp(t)
 	s.opts.Redact = redact.New(nil)
 	writeFile(t, filepath.Join(s.repo, "mixed"), "key: "+token+"\n")
@@ -305,7 +305,7 @@ func TestLeaksInAFileOfTheUsersAreThoseOfTheCommit(t *testing.T) {
 	}
 }
 
-func TestChangesBesideTheWorkspaceAreAWarning(t *testing.T) {
+func TestChangesOutsideTheWorkspaceAreAWarning(t *testing.T) {
 	s := setUp(t)
 	if err := os.Mkdir(filepath.Join(s.repo, "web"), 0o755); err != nil {
 		t.Fatal(err)
@@ -329,7 +329,7 @@ func TestChangesBesideTheWorkspaceAreAWarning(t *testing.T) {
 	}
 }
 
-func TestAPatchThatCantBeWritten(t *testing.T) {
+func TestUnwritablePatch(t *testing.T) {
 	s := setUp(t)
 	if err := os.WriteFile(filepath.Join(s.opts.Dir.Path(), "patches"), nil, 0o600); err != nil {
 		t.Fatal(err)
@@ -370,7 +370,7 @@ func TestTheMessageOfACommit(t *testing.T) {
 	}
 }
 
-func TestLeaksAreNamedByWhereTheyAre(t *testing.T) {
+func TestLeaksHaveLocations(t *testing.T) {
 	leaks := []leak{{path: "a", line: 3, kind: "key"}, {path: "b.bin", kind: "key, in its name"}}
 	if got := leaks[0].String() + " " + leaks[1].String(); got != "a:3 (key) b.bin (key, in its name)" {
 		t.Errorf("%q", got)

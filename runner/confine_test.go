@@ -7,7 +7,7 @@ import (
 	"github.com/millhand/millhand/internal/permission"
 )
 
-func TestTheWayOutIsWhatAProfileAndItsCeilingsAllow(t *testing.T) {
+func TestNetworkFilterAppliesProfileAndMaxProfiles(t *testing.T) {
 	network := func(allow bool, hosts ...string) permission.Profile {
 		return permission.Profile{Network: permission.Network{Allow: allow, Hosts: hosts}}
 	}

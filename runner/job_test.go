@@ -112,7 +112,7 @@ func TestTheEndOfAJobSumsUp(t *testing.T) {
 	}
 }
 
-func TestWorkThatIsKeptNowhereIsLeft(t *testing.T) {
+func TestUnsavedWorktreeIsKept(t *testing.T) {
 	s := setUp(t)
 	s.opts.OpenModel = plays(t, writes)
 	writeFile(t, filepath.Join(s.opts.Dir.Path(), "patches"), "in the way")
@@ -130,7 +130,7 @@ func TestWorkThatIsKeptNowhereIsLeft(t *testing.T) {
 	}
 }
 
-func TestWhenWorkIsUnkept(t *testing.T) {
+func TestUnsavedWork(t *testing.T) {
 	for name, c := range map[string]struct {
 		p    progress
 		want bool

@@ -75,7 +75,7 @@ func TestPreflightRefusesWithACodeForEveryJob(t *testing.T) {
 	}
 }
 
-func TestAnIfIsDecidedByWhatTheJobStartsFrom(t *testing.T) {
+func TestIfUsesBaseCommit(t *testing.T) {
 	s := setUp(t)
 	writeFile(t, filepath.Join(s.repo, "package.json"), "{}\n")
 	git(t, s.repo, "add", "-A")

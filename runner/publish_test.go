@@ -50,7 +50,7 @@ func at(t *testing.T, url, branch string) string {
 	return hash
 }
 
-func TestAPushMakesOrMovesABranch(t *testing.T) {
+func TestPushCreatesOrUpdatesBranch(t *testing.T) {
 	s := setUp(t)
 	url := s.remote()
 	p, warnings := s.ready(url, "work")
@@ -67,7 +67,7 @@ func TestAPushMakesOrMovesABranch(t *testing.T) {
 	}
 }
 
-func TestAPushIsRefusedAtOnceIfTheBranchHasMoved(t *testing.T) {
+func TestPushFailsFastIfBranchMoved(t *testing.T) {
 	s := setUp(t)
 	url := s.remote()
 	p, warnings := s.ready(url, "main")
@@ -78,7 +78,7 @@ func TestAPushIsRefusedAtOnceIfTheBranchHasMoved(t *testing.T) {
 	}
 }
 
-func TestAPushThatTheRemoteRejectsIsNotTriedAgain(t *testing.T) {
+func TestRejectedPushIsNotRetried(t *testing.T) {
 	s := setUp(t)
 	url := s.remote()
 	hook := filepath.Join(strings.TrimPrefix(url, "file://"), "hooks", "pre-receive")
@@ -91,7 +91,7 @@ func TestAPushThatTheRemoteRejectsIsNotTriedAgain(t *testing.T) {
 	}
 }
 
-func TestAPushThatFailsOnTheWayIsTriedThreeTimes(t *testing.T) {
+func TestInterruptedPushIsRetried(t *testing.T) {
 	s := setUp(t)
 	p, warnings := s.ready("file://"+filepath.Join(t.TempDir(), "nowhere"), "work")
 	if err := p.push(t.Context()); err == nil || len(*warnings) != pushTries-1 || !strings.Contains((*warnings)[0], "push branch work: ") {
@@ -109,7 +109,7 @@ func TestAPushThatFailsOnTheWayIsTriedThreeTimes(t *testing.T) {
 	}
 }
 
-func TestAPushWhoseAnswerWasLostHasArrived(t *testing.T) {
+func TestPushWithLostResponseSucceeded(t *testing.T) {
 	s := setUp(t)
 	url := s.remote()
 	away := strings.TrimPrefix(url, "file://")
@@ -143,7 +143,7 @@ func TestTheResultOfAnInterruptedPush(t *testing.T) {
 	}
 }
 
-func TestInPlaceTheRemotesBranchMustBeWhereTheJobBegan(t *testing.T) {
+func TestInPlaceRemoteBranchMustBeTheBase(t *testing.T) {
 	s := setUp(t)
 	url := s.remote()
 	base := at(t, url, "main")

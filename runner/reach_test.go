@@ -40,7 +40,7 @@ func (s *stage) far(id, url string) tasks.Job {
 	return j
 }
 
-func TestATreeThatIsWorkedOnInPlaceMustBeFree(t *testing.T) {
+func TestInPlaceTreeMustNotBeInUse(t *testing.T) {
 	s := setUp(t)
 	inPlace, current, ref := s.job("in-place"), s.job("current"), s.job("ref")
 	inPlace.Commit, ref.Commit = nil, nil
@@ -71,7 +71,7 @@ func TestATreeThatIsWorkedOnInPlaceMustBeFree(t *testing.T) {
 	check("detached", &tasks.Plan{AllowDirty: true}, map[string]event.Code{"ref": event.CodeBase, "current": event.CodeBase})
 }
 
-func TestOneBranchIsThatOfOneJob(t *testing.T) {
+func TestBranchBelongsToOneJob(t *testing.T) {
 	s := setUp(t)
 	one, two := s.job("one"), s.job("two")
 	two.Commit.Branch = one.Commit.Branch
@@ -84,7 +84,7 @@ func TestOneBranchIsThatOfOneJob(t *testing.T) {
 	}
 }
 
-func TestADirectoryThatIsNotCommittedHasNoBase(t *testing.T) {
+func TestUncommittedDirectoryHasNoBase(t *testing.T) {
 	s := setUp(t)
 	spec := s.job("a")
 	spec.Repo.Dir = filepath.Join(s.repo, "new")
@@ -96,7 +96,7 @@ func TestADirectoryThatIsNotCommittedHasNoBase(t *testing.T) {
 	}
 }
 
-func TestWhatIsElsewhereIsFetchedAndTold(t *testing.T) {
+func TestPreflightFetchesRemotes(t *testing.T) {
 	s := setUp(t)
 	url := "file://" + s.repo
 	var told []string
@@ -137,7 +137,7 @@ func TestWhatIsElsewhereIsFetchedAndTold(t *testing.T) {
 	}
 }
 
-func TestABranchOfARemote(t *testing.T) {
+func TestRemoteBranch(t *testing.T) {
 	s := setUp(t)
 	git(t, s.repo, "branch", "millhand/taken")
 	skip, replace := s.far("skip", "file://"+s.repo), s.far("replace", "file://"+s.repo)
@@ -160,7 +160,7 @@ func TestABranchOfARemote(t *testing.T) {
 	}
 }
 
-func TestTheBranchThatAPathRepositoryPushesTo(t *testing.T) {
+func TestPushBranchOfPathRepository(t *testing.T) {
 	s := setUp(t)
 	url := s.remote()
 	git(t, s.repo, "push", "-q", "origin", "main:millhand/taken")
@@ -197,7 +197,7 @@ func TestTheBranchThatAPathRepositoryPushesTo(t *testing.T) {
 	}
 }
 
-func TestCredentialsGoWhereTheyAreMeantFor(t *testing.T) {
+func TestCredentialsAreSentToTheirServer(t *testing.T) {
 	s := setUp(t)
 	url := s.remote()
 	push, skipped, plain := s.job("push"), s.far("skipped", "file:///nowhere"), s.job("plain")

@@ -173,7 +173,7 @@ func (s *stage) reason(job string) string {
 
 const writes = "  - {calls: [{tool: write, args: {filePath: a, content: x}}], usage: {input: 10, output: 1}}\n  - {text: ok, usage: {input: 10, output: 1}}\n"
 
-func TestAPanicFailsItsJobAlone(t *testing.T) {
+func TestPanicFailsOnlyItsJob(t *testing.T) {
 	s := setUp(t)
 	open := plays(t, writes)
 	s.opts.OpenModel = func(j tasks.Job, child string, retry func(event.Retry)) (Conversation, error) {
@@ -196,7 +196,7 @@ func TestAPanicFailsItsJobAlone(t *testing.T) {
 	}
 }
 
-func TestAJobWaitsForThoseItNeeds(t *testing.T) {
+func TestJobWaitsForNeeds(t *testing.T) {
 	s := setUp(t)
 	s.opts.OpenModel = plays(t, writes)
 	bad := s.job("bad")
@@ -256,7 +256,7 @@ func TestTheRunsBudgetStopsEveryJob(t *testing.T) {
 	}
 }
 
-func TestARefusedProviderIsNotAskedAgain(t *testing.T) {
+func TestRefusedProviderGetsNoMoreRequests(t *testing.T) {
 	s := setUp(t)
 	asked := 0
 	s.opts.OpenModel = func(tasks.Job, string, func(event.Retry)) (Conversation, error) {
@@ -293,7 +293,7 @@ func TestSetupFailsBeforeAnyModelCall(t *testing.T) {
 	}
 }
 
-func TestWhichFailuresMakeTheExitCode(t *testing.T) {
+func TestExitCodeOfFailures(t *testing.T) {
 	for on, want := range map[event.FailOn]event.Exit{event.FailOnAny: event.ExitFailed, event.FailOnAll: event.ExitOK} {
 		s := setUp(t)
 		s.opts.OpenModel, s.opts.FailOn = plays(t, writes), on
@@ -328,7 +328,7 @@ func TestSubjectOfAPrompt(t *testing.T) {
 	}
 }
 
-func TestAWorkspaceThatCantBeMadeFailsTheJob(t *testing.T) {
+func TestUncreatableWorkspaceFailsTheJob(t *testing.T) {
 	s := setUp(t)
 	s.opts.OpenModel = plays(t, writes)
 	s.opts.Work = filepath.Join(t.TempDir(), "file")
@@ -360,7 +360,7 @@ func phaseEnded(name string) func(event.Event) bool {
 	return func(e event.Event) bool { return e.Type == event.PhaseEnded && e.Phase.Name == name }
 }
 
-func TestASignalAfterTheSessionLosesNothing(t *testing.T) {
+func TestSignalAfterSessionKeepsWork(t *testing.T) {
 	tests := []struct {
 		name string
 		at   func(event.Event) bool
@@ -391,7 +391,7 @@ func TestASignalAfterTheSessionLosesNothing(t *testing.T) {
 	}
 }
 
-func TestWithoutAPatchASignalDoesNotKeepTheCommitFromBeingMade(t *testing.T) {
+func TestSignalWithoutPatchStillCommits(t *testing.T) {
 	s := setUp(t)
 	s.opts.OpenModel = plays(t, writes)
 	if err := os.WriteFile(filepath.Join(s.opts.Dir.Path(), "patches"), nil, 0o600); err != nil { // where the patch can't be written

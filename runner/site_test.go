@@ -95,7 +95,7 @@ func TestPrepareTakesTheTreeItselfForOneJobAtATime(t *testing.T) {
 	j.releaseSite(t.Context(), p, false)
 }
 
-func TestInPlaceTheBaseIsWhatTheJobBeforeHasCommitted(t *testing.T) {
+func TestInPlaceBaseIsCommitOfPreviousJob(t *testing.T) {
 	s := setUp(t)
 	spec := s.job("a")
 	spec.Commit.Branch = tasks.CurrentBranch
@@ -170,7 +170,7 @@ func TestPrepareOfOtherKindsOfRepositories(t *testing.T) {
 	})
 }
 
-func TestPrepareReleasesWhatItTookIfItFails(t *testing.T) {
+func TestFailedPrepareReleasesResources(t *testing.T) {
 	s := setUp(t)
 	inside := filepath.Join(s.repo, "web")
 	if err := os.Mkdir(inside, 0o755); err != nil {
@@ -203,7 +203,7 @@ func TestPrepareReleasesWhatItTookIfItFails(t *testing.T) {
 	}
 }
 
-func TestAPrepareThatASignalEndsIsCancelled(t *testing.T) {
+func TestSignalCancelsPrepare(t *testing.T) {
 	s := setUp(t)
 	j := s.begin(&tasks.Plan{}, s.job("a"))
 	ctx, cancel := context.WithCancelCause(t.Context())
@@ -213,7 +213,7 @@ func TestAPrepareThatASignalEndsIsCancelled(t *testing.T) {
 	}
 }
 
-func TestConfineFailsWhereItsDirectoriesCantBeMade(t *testing.T) {
+func TestConfineFailsWithoutItsDirectories(t *testing.T) {
 	s := setUp(t)
 	j := s.begin(&tasks.Plan{}, s.job("a"))
 	writeFile(t, filepath.Join(s.opts.Work, "home"), "in the way")
@@ -227,7 +227,7 @@ func TestConfineFailsWhereItsDirectoriesCantBeMade(t *testing.T) {
 	}
 }
 
-func TestAFullDiskIsNamed(t *testing.T) {
+func TestFullDiskIsReported(t *testing.T) {
 	full := &os.PathError{Op: "write", Path: "x", Err: syscall.ENOSPC}
 	if !reportdir.IsFull(full) || !reportdir.IsFull(syscall.EDQUOT) || reportdir.IsFull(os.ErrNotExist) {
 		t.Error("a full disk is not recognised")
@@ -242,7 +242,7 @@ func TestAFullDiskIsNamed(t *testing.T) {
 	}
 }
 
-func TestWhatBecomesOfAWorktree(t *testing.T) {
+func TestReleaseSite(t *testing.T) {
 	for name, c := range map[string]struct {
 		unkept, keep, there, warned bool
 	}{
@@ -278,7 +278,7 @@ func TestWhatBecomesOfAWorktree(t *testing.T) {
 	}
 }
 
-func TestTheGroundOfAJobsCommands(t *testing.T) {
+func TestJobCommandEnv(t *testing.T) {
 	s := setUp(t)
 	s.opts.Level = sandbox.None
 	inside := filepath.Join(s.repo, ".millhand", "runs", "r1")
@@ -310,7 +310,7 @@ func TestTheGroundOfAJobsCommands(t *testing.T) {
 	}
 }
 
-func TestASandboxBelowTheJobsIsMadeOnce(t *testing.T) {
+func TestSandboxIsCreatedOnce(t *testing.T) {
 	s := setUp(t)
 	spec := s.job("a")
 	j := s.begin(&tasks.Plan{}, spec)

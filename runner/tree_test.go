@@ -18,7 +18,7 @@ import (
 	"github.com/millhand/millhand/tasks"
 )
 
-func TestWhichJobsWorkInPlace(t *testing.T) {
+func TestInPlaceJobs(t *testing.T) {
 	for _, c := range []struct {
 		commit *tasks.Commit
 		head   gitdir.Head
@@ -72,7 +72,7 @@ func TestDirtyPathsAreThoseOfTheWorkspace(t *testing.T) {
 	}
 }
 
-func TestABranchThatIsThere(t *testing.T) {
+func TestExistingBranch(t *testing.T) {
 	s := setUp(t)
 	repo, err := gitops.Open(s.repo, s.opts.Git)
 	if err != nil {
@@ -131,7 +131,7 @@ func TestNamesOfMirrorsAndCopies(t *testing.T) {
 	}
 }
 
-func TestWhyAJobIsNotBegun(t *testing.T) {
+func TestReasonOfSkippedJob(t *testing.T) {
 	s := setUp(t)
 	broken := error(nil)
 	s.opts.Preflight, s.opts.MaxFailures, s.opts.Broken = &PreflightResult{starts: map[string]start{"left": {skip: &stop{event.CodeCondition, "no"}}}}, 2, func() error { return broken }
@@ -229,7 +229,7 @@ func TestCopiesOfADirectoryAreMadeOnce(t *testing.T) {
 	}
 }
 
-func TestTheGroundIsFurnished(t *testing.T) {
+func TestCommandEnvPrepare(t *testing.T) {
 	dir := t.TempDir()
 	g := CommandEnv{Home: filepath.Join(dir, "home"), Tmp: filepath.Join(dir, "tmp"), Getenv: func(name string) string {
 		return map[string]string{"HOME": "/home/ann", "PATH": "/bin", "SECRET": "x"}[name]

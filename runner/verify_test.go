@@ -57,7 +57,7 @@ func TestCommandsOfTheManifestsAuthor(t *testing.T) {
 	}
 }
 
-func TestSetupStopsAtTheFirstCommandThatFails(t *testing.T) {
+func TestSetupStopsAtFirstFailure(t *testing.T) {
 	s := setUp(t)
 	spec := s.job("a")
 	j := s.begin(&tasks.Plan{}, spec)
@@ -85,7 +85,7 @@ func TestSetupStopsAtTheFirstCommandThatFails(t *testing.T) {
 	}
 }
 
-func TestTheTimeOfAJobBeginsWhenItIsPrepared(t *testing.T) {
+func TestJobTimeoutStartsAtPrepare(t *testing.T) {
 	began := time.Now()
 	j := &job{spec: tasks.Job{Limits: tasks.Limits{Time: time.Hour}}}
 	ctx, cancel := j.inTime(t.Context(), &site{prepared: began})
@@ -110,7 +110,7 @@ func TestTheFeedbackOfAFailedVerify(t *testing.T) {
 	}
 }
 
-func TestTamperingGoesBeforeAnyOtherEnd(t *testing.T) {
+func TestTamperingTakesPrecedence(t *testing.T) {
 	j := &job{}
 	ended := 0
 	j.end = func(error) { ended++ }
@@ -206,7 +206,7 @@ func TestTheRepositorysNotes(t *testing.T) {
 	}
 }
 
-func TestWhatTheWorkspaceIsToGit(t *testing.T) {
+func TestWorkspaceGitState(t *testing.T) {
 	s := setUp(t)
 	spec := s.job("a")
 	spec.Commit = nil

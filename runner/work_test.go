@@ -32,7 +32,7 @@ func (s *stage) works(plan *tasks.Plan, spec tasks.Job, turns string) (*site, *r
 	return p, r, end
 }
 
-func TestAFailedVerifyGoesBackIntoTheSession(t *testing.T) {
+func TestFailedVerifyIsFedBack(t *testing.T) {
 	s := setUp(t)
 	spec := s.job("a")
 	spec.Attempts = 3
@@ -73,7 +73,7 @@ func TestAttemptsEnd(t *testing.T) {
 	}
 }
 
-func TestASessionThatCantBeOpened(t *testing.T) {
+func TestSessionThatCannotBeOpened(t *testing.T) {
 	s := setUp(t)
 	s.opts.OpenModel = func(tasks.Job, string, func(event.Retry)) (Conversation, error) {
 		return Conversation{}, errors.New("no such model")
@@ -87,7 +87,7 @@ func TestASessionThatCantBeOpened(t *testing.T) {
 	}
 }
 
-func TestAScriptWithTurnsLeftFailsTheJob(t *testing.T) {
+func TestUnusedScriptTurnsFailTheJob(t *testing.T) {
 	s := setUp(t)
 	_, _, end := s.works(&tasks.Plan{}, s.job("a"), "  - text: a\n  - text: never\n")
 	if end == nil || end.code != event.CodeFailed {
@@ -105,7 +105,7 @@ func TestTheLastAnswerIsTheOutput(t *testing.T) {
 	}
 }
 
-func TestARefusedModelIsRemembered(t *testing.T) {
+func TestRejectedModelIsCached(t *testing.T) {
 	for name, c := range map[string]struct {
 		class    model.ErrorClass
 		fallback bool
@@ -153,7 +153,7 @@ func mentions(prompt string, of ...tasks.Mention) []tasks.Mention {
 	return of
 }
 
-func TestThePromptGetsWhatItNames(t *testing.T) {
+func TestPromptIncludesMentions(t *testing.T) {
 	s := setUp(t)
 	writeFile(t, filepath.Join(s.repo, "style.md"), "one\ntwo\nthree\n")
 	git(t, s.repo, "add", "-A")
@@ -194,7 +194,7 @@ func (f requestFunc) Stream(_ context.Context, r model.Request, _ func(model.Del
 	return f(r)
 }
 
-func TestWhatThePromptNamesHasToBeHad(t *testing.T) {
+func TestMissingMentionFailsTheJob(t *testing.T) {
 	for name, c := range map[string]struct {
 		mention tasks.Mention
 		preset  string
@@ -246,7 +246,7 @@ func TestTheOutputOfACommandInAPrompt(t *testing.T) {
 	}
 }
 
-func TestTheCallThatReadsWhatAMentionNames(t *testing.T) {
+func TestMentionReadCall(t *testing.T) {
 	s := setUp(t)
 	writeFile(t, filepath.Join(s.repo, "a"), "x\n")
 	writeFile(t, filepath.Join(s.repo, "a#L1"), "x\n")
@@ -273,7 +273,7 @@ func TestTheCallThatReadsWhatAMentionNames(t *testing.T) {
 	}
 }
 
-func TestAChildHasItsAgentsProfileAndLimits(t *testing.T) {
+func TestSubagentHasItsProfileAndLimits(t *testing.T) {
 	s := setUp(t)
 	readonly, _ := permission.Preset("readonly")
 	plan := &tasks.Plan{Agents: []tasks.Agent{{Name: "look", Description: "looks", Max: &readonly, Turns: 2, NoTodo: true, Model: &tasks.Model{ID: "script:other", Name: "other"}}}}
@@ -325,7 +325,7 @@ func TestAChildHasItsAgentsProfileAndLimits(t *testing.T) {
 	}
 }
 
-func TestAnAgentOnlyTakesAway(t *testing.T) {
+func TestAgentOnlyRestrictsProfile(t *testing.T) {
 	build, _ := permission.Preset("build")
 	s := sessionSpec{task: tasks.Job{Profile: build, Limits: tasks.Limits{Turns: 3}}}
 	s.take(tasks.Agent{Name: "x", Turns: 9, Restrictions: []permission.Rule{{Permission: "bash", Pattern: "*"}}})
@@ -345,7 +345,7 @@ func TestAnAgentOnlyTakesAway(t *testing.T) {
 	}
 }
 
-func TestTheLimitsOfAJobHoldForAllItsSessions(t *testing.T) {
+func TestJobLimitsApplyToAllSessions(t *testing.T) {
 	s := setUp(t)
 	spec := s.job("a")
 	j := s.begin(&tasks.Plan{}, spec)
@@ -367,7 +367,7 @@ func TestTheLimitsOfAJobHoldForAllItsSessions(t *testing.T) {
 	}
 }
 
-func TestTheWindowIsThatOfTheSmallestModel(t *testing.T) {
+func TestWindowIsTheSmallestOfTheModels(t *testing.T) {
 	facts := map[string]ModelFacts{"a": {Context: 100, MaxOutput: 20}, "b": {Context: 80, MaxOutput: 30}, "c": {}}
 	o := &Options{Facts: func(m string) ModelFacts { return facts[m] }}
 	for first, c := range map[string]struct {

@@ -48,7 +48,7 @@ func TestManifestsThatGrowWithoutBoundAreRefused(t *testing.T) {
 	}
 }
 
-func TestTheLargestPlanIsMade(t *testing.T) {
+func TestMaximumPlan(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long, and run without -short")
 	}
@@ -58,7 +58,7 @@ func TestTheLargestPlanIsMade(t *testing.T) {
 	}
 }
 
-func TestAThousandProblemsAreEnough(t *testing.T) {
+func TestProblemsAreLimited(t *testing.T) {
 	_, err := loadText(t, numbered(5000, "key%d: 1\n"), nil, Overrides{})
 	got := lines(t, err)
 	if len(got) != maxProblems+1 || got[maxProblems] != "m.yaml: more than 1000 problems; fix these first" {

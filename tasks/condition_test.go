@@ -20,7 +20,7 @@ tasks:
     if: `+condition+"\n", map[string]string{"api/": ""}, o)
 }
 
-func TestConditionsAreDecidedAsFarAsTheyCanBe(t *testing.T) {
+func TestConditionsAreReduced(t *testing.T) {
 	const (
 		holds = "holds"
 		not   = "does not hold"
@@ -98,7 +98,7 @@ func TestASkippedJobHasAReason(t *testing.T) {
 	}
 }
 
-func TestAConditionAsksTheRepositoryOnlyWhatItNeeds(t *testing.T) {
+func TestConditionReadsRepositoryLazily(t *testing.T) {
 	broken := errors.New("broken")
 	for _, tt := range []struct {
 		condition string

@@ -314,7 +314,7 @@ tasks:
 	}
 }
 
-func TestAgentsAreThoseBuiltInAndTheManifests(t *testing.T) {
+func TestAgentsAreBuiltInOrOfTheManifest(t *testing.T) {
 	p := mustLoad(t, oneTask+`profiles: {p: {extends: build}}
 agents:
   mine: {description: Mine., profile: p}
@@ -373,7 +373,7 @@ func TestRulesMayNameTheToolsOfTheManifest(t *testing.T) {
 	}
 }
 
-func TestSchemasAreAsJSONHasThem(t *testing.T) {
+func TestSchemasAreValidJSON(t *testing.T) {
 	p := mustLoad(t, head+`tasks:
 - id: a
   prompt: p
@@ -392,7 +392,7 @@ func TestSchemasAreAsJSONHasThem(t *testing.T) {
 	}
 }
 
-func TestTheHashCoversWhatIsDefinedAndNotWhereItIs(t *testing.T) {
+func TestHashCoversDefinitionsNotLocations(t *testing.T) {
 	manifest := `version: 1
 model: [openai/m, "script:s.yaml"]
 effort: low

@@ -42,7 +42,7 @@ func TestSeveralManifestsMakeOnePlan(t *testing.T) {
 	}
 }
 
-func TestProblemsOfSeveralManifestsComeTogether(t *testing.T) {
+func TestProblemsOfSeveralManifestsAreCollected(t *testing.T) {
 	dir := dirWith(t, map[string]string{
 		"a.yaml": oneTask + "prices: {openai/m: {input: 1, output: 2}}",
 		"b.yaml": oneTask + "prices: {openai/m: {input: 1, output: 3}}",
@@ -70,7 +70,7 @@ func TestNoManifestIsAProblem(t *testing.T) {
 	}
 }
 
-func TestAManifestOfStandardInputIsRelativeToTheCurrentDir(t *testing.T) {
+func TestManifestFromStdinIsRelativeToCurrentDir(t *testing.T) {
 	dir := dirWith(t, map[string]string{"notes.md": "Be brief.", "lib/": ""})
 	o := options(dir)
 	o.Stdin = func() ([]byte, error) {
@@ -160,7 +160,7 @@ func TestScriptsAreFoundFromTheirManifest(t *testing.T) {
 	}
 }
 
-func TestMergeKeysAndAnchorsSpellOut(t *testing.T) {
+func TestMergeKeysAndAnchorsExpand(t *testing.T) {
 	p := mustLoad(t, `version: 1
 model: openai/m
 tasks:

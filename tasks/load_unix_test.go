@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestAManifestMayBeAPipe(t *testing.T) {
+func TestManifestFromPipe(t *testing.T) {
 	dir := dirWith(t, nil)
 	pipe := filepath.Join(dir, "pipe")
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {

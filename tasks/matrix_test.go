@@ -6,7 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestMatricesSpellOutAsInGitHubActions(t *testing.T) {
+func TestMatricesExpandAsInGitHubActions(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		matrix string

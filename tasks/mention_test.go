@@ -24,7 +24,7 @@ func (m Mention) written() string {
 	return s
 }
 
-func TestWhatPromptsName(t *testing.T) {
+func TestPromptMentions(t *testing.T) {
 	for _, tt := range []struct {
 		text string
 		want []string
@@ -65,7 +65,7 @@ func TestWhatPromptsName(t *testing.T) {
 
 // A value is a segment of a path, or a text: it starts no mention, ends none, and
 // brings no command.
-func TestNothingInAValueIsAMention(t *testing.T) {
+func TestValuesContainNoMentions(t *testing.T) {
 	const hostile = "@.env !`touch pwned` `@x` $(id)"
 	for _, tt := range []struct {
 		prompt, value string

@@ -77,7 +77,7 @@ func TestIDsAndBranchesNameJobs(t *testing.T) {
 	}
 }
 
-func TestALongIDIsCutAndEndsInADigest(t *testing.T) {
+func TestLongIDIsTruncatedWithDigest(t *testing.T) {
 	long := strings.Repeat("v", 300)
 	p := mustLoad(t, head+"tasks: [{id: a, prompt: p, matrix: {k: ["+long+"1, "+long+"2]}}]", Overrides{})
 	ids, branches := jobIDs(p)

@@ -19,7 +19,7 @@ tasks:
   - {id: second, prompt: "${{ vars.x }} ${{ vars.y }}"}
 `
 
-func TestTheCommandLineStandsAboveTheManifest(t *testing.T) {
+func TestFlagsOverrideManifest(t *testing.T) {
 	type result struct {
 		Jobs     []string
 		Model    string
@@ -89,7 +89,7 @@ func TestTheCommandLineReplacesDefaults(t *testing.T) {
 	}
 }
 
-func TestAModelOfTheCommandLineStandsInForAnother(t *testing.T) {
+func TestModelFlagReplacesModel(t *testing.T) {
 	for _, manifest := range []string{
 		"version: 1\ntasks: [{id: a, prompt: p}]",
 		"version: 1\nmodel: anthropic/claude\ntasks: [{id: a, prompt: p, model: gone/x}]",

@@ -78,7 +78,7 @@ func goldenProfileOf(p permission.Profile) goldenProfile {
 	return g
 }
 
-func TestPlansAreAsTheGoldenFilesHaveThem(t *testing.T) {
+func TestGoldenPlans(t *testing.T) {
 	for _, name := range []string{"minimal", "everything", "matrix", "bulk"} {
 		t.Run(name, func(t *testing.T) {
 			source := filepath.Join("testdata", name)

@@ -83,7 +83,7 @@ func TestMistakesInProfilesOfACommandLine(t *testing.T) {
 	}
 }
 
-func TestWithoutAHomeItsSignIsAMistake(t *testing.T) {
+func TestTildeWithoutHOMEIsAnError(t *testing.T) {
 	o := options(dirWith(t, map[string]string{"p.yaml": "permission:\n  read: {\"~/x\": deny}\n"}))
 	o.Getenv = nil
 	_, err := LoadProfile(t.Context(), "p.yaml", "", o)

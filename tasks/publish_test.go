@@ -43,7 +43,7 @@ tasks:
 	}
 }
 
-func TestWorkThatCannotBePublishedIsRefused(t *testing.T) {
+func TestUnpublishableWorkIsRefused(t *testing.T) {
 	checkMistakes(t, []mistake{
 		{"without a commit", head + `tasks:
 - {id: a, prompt: p, publish: {mode: push}, commit: false}
@@ -86,7 +86,7 @@ tasks:
 	}
 }
 
-func TestOfSeveralManifestsTheLargestNumberOfClonesHolds(t *testing.T) {
+func TestLargestCloneLimitApplies(t *testing.T) {
 	dir := dirWith(t, map[string]string{
 		"a.yaml": oneTask, "b.yaml": head + "clones: 2\ntasks: [{id: b, prompt: p}]", "c.yaml": head + "clones: 7\ntasks: [{id: c, prompt: p}]",
 	})

@@ -150,7 +150,7 @@ func TestBranchesOfDirectoriesNameThem(t *testing.T) {
 	}
 }
 
-func TestLinksInACircleAreHarmlessToPatterns(t *testing.T) {
+func TestSymlinkLoopsInPatterns(t *testing.T) {
 	dir := dirWith(t, map[string]string{"m.yaml": oneTask + "repos: [{glob: '**'}, {glob: 'loop/*/*/one'}]", "w/one/.git/": ""})
 	for symlink, to := range map[string]string{"loop": ".", "w/up": "..", "w/self": "self", "w/zwei": "one"} {
 		if err := os.Symlink(to, filepath.Join(dir, symlink)); err != nil {
@@ -164,7 +164,7 @@ func TestLinksInACircleAreHarmlessToPatterns(t *testing.T) {
 	}
 }
 
-func TestPatternsWithManyStarsEnd(t *testing.T) {
+func TestPatternsWithManyStarsTerminate(t *testing.T) {
 	deepest := "d/" + strings.Repeat("x/", 25)
 	pattern := strings.Repeat("**/*/", 20)
 	for _, tt := range []struct {
@@ -250,7 +250,7 @@ func TestListsThatAreRefused(t *testing.T) {
 	}
 }
 
-func TestAListMayBeStandardInput(t *testing.T) {
+func TestListFromStdin(t *testing.T) {
 	dir := dirWith(t, map[string]string{"m.yaml": oneTask + "repos: [{file: '-'}]", "two.yaml": strings.Replace(oneTask, "id: a", "id: b, repos: [{file: '-'}]", 1), "one/": ""})
 	load := func(content string, err error, paths ...string) (*Plan, []string) {
 		o := options(dir)
@@ -287,7 +287,7 @@ func TestAListMayBeStandardInput(t *testing.T) {
 	}
 }
 
-func TestLocationsAreReadBack(t *testing.T) {
+func TestLocationRoundTrip(t *testing.T) {
 	for _, r := range []Repo{
 		{Kind: RepoPath, Dir: "/w/shop"},
 		{Kind: RepoPath, Dir: "/w/my shop/#1", Ref: "main"},

@@ -47,7 +47,7 @@ func TestSelection(t *testing.T) {
 	}
 }
 
-func TestNotesTellWhatWasLeftOutOfNeeds(t *testing.T) {
+func TestNotesListOmittedNeeds(t *testing.T) {
 	small := head + "tasks: [{id: a, prompt: p, matrix: {k: [1, 2, 3, 4, 5, 6]}}, {id: b, prompt: p}, {id: c, prompt: p, needs: [a, b]}, {id: d, prompt: p, needs: [c]}]"
 	for _, tt := range []struct {
 		name string

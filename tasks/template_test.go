@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestTemplatesAreFilledInOnceAndLiterally(t *testing.T) {
+func TestTemplatesAreExpandedOnce(t *testing.T) {
 	for _, tt := range []struct{ prompt, want string }{
 		{`plain $ { } $$ ${x} {{ x }}`, `plain $ { } $$ ${x} {{ x }}`},
 		{`${{vars.x}}`, `1`},
@@ -62,7 +62,7 @@ func TestVariablesHaveAPositionInEveryKindOfText(t *testing.T) {
 	}
 }
 
-func TestTextsThatGrowWithoutBoundAreRefused(t *testing.T) {
+func TestUnboundedTextsAreRefused(t *testing.T) {
 	value := strings.Repeat("x", 100_000)
 	for _, tt := range []struct {
 		name     string

@@ -293,7 +293,7 @@ func TestBashDecisions(t *testing.T) {
 	}
 }
 
-func TestARuleReachesACommandHoweverItIsWrapped(t *testing.T) {
+func TestRuleMatchesWrappedCommand(t *testing.T) {
 	s := setUp(t, "build", map[string]string{"a.txt": ""})
 	s.deny("bash", "rm *")
 	before := s.tree()
@@ -311,7 +311,7 @@ func TestARuleReachesACommandHoweverItIsWrapped(t *testing.T) {
 	s.unchanged(before)
 }
 
-func TestWithoutAHomeItsFilesAreOutside(t *testing.T) {
+func TestHomeFilesWithoutHOME(t *testing.T) {
 	s := setUp(t, "build", nil)
 	s.env.ChildEnv = []string{"PATH=" + os.Getenv("PATH")}
 	for _, command := range []string{"cat ~/x", "cat $HOME/x", "cd ~; cat x", "echo x > ~/no/such/x"} {

@@ -60,7 +60,7 @@ func TestResultsAfterAChangeAreNew(t *testing.T) {
 	s.want(s.call("read", args{"filePath": "a.txt"}), Completed, "1: somebody else's")
 }
 
-func TestACachedResultIsDecidedAgain(t *testing.T) {
+func TestCachedResultIsAuthorizedAgain(t *testing.T) {
 	s := setUp(t, "readonly", map[string]string{"a.txt": "one\n"})
 	s.equip(withCache)
 	first := s.call("read", args{"filePath": "a.txt"})

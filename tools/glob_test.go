@@ -92,7 +92,7 @@ func TestGlobErrors(t *testing.T) {
 	s.want(s.call("glob", args{"pattern": "*secret*"}), Denied, `glob: {"*secret*": deny} (m.yaml:4)`)
 }
 
-func TestTruncatedSearchesSaySo(t *testing.T) {
+func TestTruncatedSearchesAreMarked(t *testing.T) {
 	s := setUp(t, "readonly", nil)
 	for i := range 130 {
 		s.put(fmt.Sprintf("f%03d.txt", i), "needle\n")

@@ -40,7 +40,7 @@ func offered(t *testing.T, env *Env) []string {
 
 // What models are shown is a text that they were tried with: it changes on
 // purpose only.
-func TestTheOffer(t *testing.T) {
+func TestOfferedTools(t *testing.T) {
 	env := equipped("")
 	tools, err := For(env)
 	if err != nil {
@@ -106,7 +106,7 @@ func TestHiddenToolsAreNotOffered(t *testing.T) {
 	}
 }
 
-func TestTheOfferDependsOnModelAndEnv(t *testing.T) {
+func TestOfferedToolsDependOnModelAndEnv(t *testing.T) {
 	const all = "bash read list glob grep edit write apply_patch task webfetch todowrite todoread websearch codesearch skill batch"
 	without := func(names ...string) string {
 		return strings.Join(slices.DeleteFunc(strings.Fields(all), func(n string) bool { return slices.Contains(names, n) }), " ")

@@ -151,7 +151,7 @@ func (s *swapped) beside() map[string]string {
 }
 
 // No file tool gets out by a directory that becomes a link between two looks at it.
-func TestNothingEscapesWhileDirectoriesAndSymlinksAreSwapped(t *testing.T) {
+func TestNoEscapeDuringSymlinkSwap(t *testing.T) {
 	swaps := int64(nightly.Count(8000, 100_000, 1_000_000))
 	if testing.Short() {
 		swaps = 1000
@@ -170,7 +170,7 @@ func TestNothingEscapesWhileDirectoriesAndSymlinksAreSwapped(t *testing.T) {
 }
 
 // The same exchange does get tools out that look first, and open then.
-func TestTheSwapEscapesACheckThenOpen(t *testing.T) {
+func TestSwapDefeatsCheckThenOpen(t *testing.T) {
 	s := swapping(t)
 	end := time.Now().Add(time.Minute)
 	leaks := s.run(1<<40, func(tool, input string) string {

@@ -145,7 +145,7 @@ func TestSearchConfigIsChecked(t *testing.T) {
 	}
 }
 
-func FuzzSearchAnswers(f *testing.F) {
+func FuzzSearchResponses(f *testing.F) {
 	for _, s := range []string{`{"result": {"content": [{"text": "a"}]}}`, "data: {\"error\": {\"message\": \"x\"}}\n", "data:\ndata: {}\n", `{"results": [{"title": "t", "url": "u", "text": "x"}], "error": ""}`, "data: [1]", "[]"} {
 		f.Add([]byte(s))
 	}

@@ -49,7 +49,7 @@ func TestProtectedPathsAreLeftOut(t *testing.T) {
 	}
 }
 
-func TestAProtectedDirectoryCanNotBecomeALink(t *testing.T) {
+func TestProtectedDirectoryCannotBecomeSymlink(t *testing.T) {
 	s := gittest.NewSandbox(t)
 	s.Write(".github/workflows/ci.yml", "1\n", "mine/workflows/ci.yml", "evil\n")
 	base := s.Commit()
@@ -60,7 +60,7 @@ func TestAProtectedDirectoryCanNotBecomeALink(t *testing.T) {
 	}
 }
 
-func TestWhatGitWouldStoreOtherwiseIsRefused(t *testing.T) {
+func TestFilteredFilesAreRefused(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long, and run without -short")
 	}
@@ -122,7 +122,7 @@ func TestWhatGitWouldStoreOtherwiseIsRefused(t *testing.T) {
 	}
 }
 
-func TestRepositoriesThatWereNestedBeforeAreNoChange(t *testing.T) {
+func TestExistingNestedRepositoriesAreNoChange(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long, and run without -short")
 	}
@@ -258,7 +258,7 @@ func TestChangesBelowADirectory(t *testing.T) {
 	s.Fsck()
 }
 
-func TestANewFileThatIsTooLargeIsRefusedUnread(t *testing.T) {
+func TestTooLargeNewFileIsNotRead(t *testing.T) {
 	s := gittest.NewSandbox(t)
 	s.Write("a", "1\n")
 	base := s.Commit()

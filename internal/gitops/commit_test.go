@@ -18,7 +18,7 @@ import (
 	"github.com/millhand/millhand/internal/gitops/gittest"
 )
 
-func TestACommitHasTheHashThatGitGivesIt(t *testing.T) {
+func TestCommitHashMatchesGit(t *testing.T) {
 	s := gittest.NewSandbox(t)
 	s.Write("a", "a\n")
 	base := s.Commit()
@@ -70,7 +70,7 @@ func TestSignaturesAndMessagesAreMadeSafe(t *testing.T) {
 	}
 }
 
-func TestADirtyStartStaysOutOfTheCommit(t *testing.T) {
+func TestUserChangesAreNotCommitted(t *testing.T) {
 	s := gittest.NewSandbox(t)
 	s.Write("mine", "1\n", "staged", "1\n", "both", "1\n", "job", "1\n", "doomed", "1\n", "gone", "1\n")
 	base := s.Commit()
@@ -115,7 +115,7 @@ func TestADirtyStartStaysOutOfTheCommit(t *testing.T) {
 	}
 }
 
-func TestAnUntouchedDirtyStartIsNoChange(t *testing.T) {
+func TestUntouchedUserChangesAreNoChange(t *testing.T) {
 	for _, f := range fixtures {
 		t.Run(f.name, func(t *testing.T) {
 			t.Parallel()
@@ -164,7 +164,7 @@ func worktree(t *testing.T, s *gittest.Sandbox, r *Repo, base string) (*gittest.
 	return s.At(dir), wt
 }
 
-func TestWhatTheAgentCommittedItselfBecomesPartOfOneCommit(t *testing.T) {
+func TestAgentCommitsAreSquashed(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long, and run without -short")
 	}
@@ -203,7 +203,7 @@ func TestWhatTheAgentCommittedItselfBecomesPartOfOneCommit(t *testing.T) {
 	}
 }
 
-func TestWhatAnAgentLeftInItsWorktreeDoesNotLoseItsWork(t *testing.T) {
+func TestRemainsOfAgentDoNotLoseItsWork(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long, and run without -short")
 	}
@@ -240,7 +240,7 @@ func TestWhatAnAgentLeftInItsWorktreeDoesNotLoseItsWork(t *testing.T) {
 	}
 }
 
-func TestABranchThatTheAgentCheckedOutIsNotMoved(t *testing.T) {
+func TestBranchCheckedOutByTheAgentIsNotMoved(t *testing.T) {
 	s := gittest.NewSandbox(t)
 	s.Write("a", "1\n")
 	base := s.Commit()
@@ -260,7 +260,7 @@ func TestABranchThatTheAgentCheckedOutIsNotMoved(t *testing.T) {
 	}
 }
 
-func TestACommitInPlaceCanReplaceTheAgentsOwn(t *testing.T) {
+func TestInPlaceCommitReplacesAgentCommit(t *testing.T) {
 	s := gittest.NewSandbox(t)
 	s.Write("a", "1\n")
 	base := s.Commit()
@@ -281,7 +281,7 @@ func TestACommitInPlaceCanReplaceTheAgentsOwn(t *testing.T) {
 	s.Clean()
 }
 
-func TestCommitChecksWhatTheBranchHolds(t *testing.T) {
+func TestCommitChecksBranch(t *testing.T) {
 	s := gittest.NewSandbox(t)
 	s.Write("a", "1\n")
 	base := s.Commit()
@@ -339,7 +339,7 @@ func TestCommitChecksWhatTheBranchHolds(t *testing.T) {
 	s.Fsck()
 }
 
-func TestABranchTakesThePlaceOfEmptyDirectories(t *testing.T) {
+func TestBranchReplacesEmptyDirectories(t *testing.T) {
 	s := gittest.NewSandbox(t)
 	s.Write("a", "1\n")
 	base := s.Commit()
@@ -355,7 +355,7 @@ func TestABranchTakesThePlaceOfEmptyDirectories(t *testing.T) {
 	}
 }
 
-func TestForeignLocksAreHonouredAndKept(t *testing.T) {
+func TestForeignLocksAreRespected(t *testing.T) {
 	for _, held := range []string{"index.lock", "refs/heads/main.lock"} {
 		s := gittest.NewSandbox(t)
 		s.Write("a", "1\n")
@@ -382,7 +382,7 @@ func TestForeignLocksAreHonouredAndKept(t *testing.T) {
 	}
 }
 
-func TestALockIsWaitedFor(t *testing.T) {
+func TestLockBlocks(t *testing.T) {
 	s := gittest.NewSandbox(t)
 	s.Write("a", "1\n")
 	base := s.Commit()
@@ -410,7 +410,7 @@ func TestALockIsWaitedFor(t *testing.T) {
 	}
 }
 
-func TestAFileThatChangesAfterItWasMeasuredIsAConflict(t *testing.T) {
+func TestFileChangedDuringCommitIsConflict(t *testing.T) {
 	s := gittest.NewSandbox(t)
 	s.Write("a", "1\n")
 	base := s.Commit()
@@ -488,7 +488,7 @@ func TestJobsOnOneRepositoryDoNotDisturbEachOther(t *testing.T) {
 	}
 }
 
-func TestRacyEntriesAreReadAgain(t *testing.T) {
+func TestRacyEntriesAreReread(t *testing.T) {
 	s := gittest.NewSandbox(t)
 	s.Run("config", "core.trustctime", "false")
 	s.Write("racy", "one\n", "other", "1\n")
@@ -555,7 +555,7 @@ func TestLargeFilesAreNotHeldInMemory(t *testing.T) {
 	}
 }
 
-func TestAShallowCloneAndABorrowingOneAreCommittedTo(t *testing.T) {
+func TestCommitToShallowCloneAndToCloneWithAlternates(t *testing.T) {
 	s := gittest.NewSandbox(t)
 	s.Write("a", "1\n", "d/b", "b\n")
 	s.Commit()

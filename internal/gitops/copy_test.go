@@ -138,7 +138,7 @@ func TestCopyDirectoryIntoItself(t *testing.T) {
 	}
 }
 
-func TestCopyDirectoryWantsAnEmptyDestination(t *testing.T) {
+func TestCopyDirectoryRequiresEmptyDestination(t *testing.T) {
 	src, dst := t.TempDir(), t.TempDir()
 	must(t, os.WriteFile(filepath.Join(dst, "a"), nil, 0o644))
 	if _, err := CopyDirectory(t.Context(), src, dst, gitdir.Env{}); err == nil {
@@ -149,7 +149,7 @@ func TestCopyDirectoryWantsAnEmptyDestination(t *testing.T) {
 	}
 }
 
-func TestACopiedDirectoryWithFilteredFilesIsCommitted(t *testing.T) {
+func TestCopiedDirectoryWithFilteredFilesIsCommitted(t *testing.T) {
 	src := t.TempDir()
 	must(t, os.WriteFile(filepath.Join(src, ".gitattributes"), []byte("*.psd filter=lfs\n"), 0o644))
 	must(t, os.WriteFile(filepath.Join(src, "a.psd"), []byte("raw\n"), 0o644))

@@ -58,7 +58,7 @@ func readLiteral(text string) ([]byte, error) {
 	return data, err
 }
 
-func FuzzBinaryPatchesReadBackAsTheyWere(f *testing.F) {
+func FuzzBinaryPatchRoundTrip(f *testing.F) {
 	for _, seed := range []string{"", "a", binaryText, strings.Repeat("xyz", 1000), "\xff\xff\xff\xff"} {
 		f.Add([]byte(seed))
 	}
@@ -129,7 +129,7 @@ func hunkStart(header string) int {
 	return from - 1
 }
 
-func FuzzHunksMakeTheNewTextOfTheOldOne(f *testing.F) {
+func FuzzHunksApply(f *testing.F) {
 	f.Add([]byte("a\nb\nc\n"), []byte("a\nB\nc"))
 	f.Add([]byte(""), []byte("x"))
 	f.Add([]byte("x"), []byte(""))
@@ -180,7 +180,7 @@ func TestDiffsOfScatteredChangesStaySmall(t *testing.T) {
 	}
 }
 
-func TestDiffsOfAbsurdlyLongFilesAreOneHunk(t *testing.T) {
+func TestDiffsOfVeryLongFilesAreOneHunk(t *testing.T) {
 	a := slices.Repeat([]string{"x\n"}, maxLines+10)
 	b := slices.Clone(a)
 	b[3], b[len(b)-3] = "y\n", "y\n"
@@ -190,7 +190,7 @@ func TestDiffsOfAbsurdlyLongFilesAreOneHunk(t *testing.T) {
 	}
 }
 
-func FuzzAttributesAreReadWithoutFailing(f *testing.F) {
+func FuzzParseAttributes(f *testing.F) {
 	f.Add("* text=auto\n*.c -text !eol\n[attr]m text\n\"q\\303\" m\n", "d/x.c")
 	f.Add("[attr]a b\n[attr]b a\n* a\n", "x")
 	f.Add("!no text\n#c\n dir/ text\n * \n\"\\", "dir/x")

@@ -70,7 +70,7 @@ func TestFilteredPathsAreThoseOfGit(t *testing.T) {
 	}
 }
 
-func TestWhereADirectoryIs(t *testing.T) {
+func TestDirectoryLocation(t *testing.T) {
 	s := gittest.NewSandbox(t)
 	s.Write(".gitignore", "*.log\n/x/y/top\n", "x/.gitignore", "!keep.log\n/y/mid\n", "x/y/a", "1\n")
 	s.Link("x/y", "link")

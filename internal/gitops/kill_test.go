@@ -18,9 +18,9 @@ import (
 // to be killed on the way.
 const killedRoot = "GITOPS_TEST_KILLED_ROOT"
 
-// TestACommitThatIsKilledIsAbsentOrComplete kills a commit at the nth rename,
+// TestKilledCommitIsAtomic kills a commit at the nth rename,
 // and at the nth fsync, of any of its threads, for each n that is reached.
-func TestACommitThatIsKilledIsAbsentOrComplete(t *testing.T) {
+func TestKilledCommitIsAtomic(t *testing.T) {
 	if root := os.Getenv(killedRoot); root != "" {
 		commitForKilling(t, root)
 		return

@@ -354,7 +354,7 @@ func (f fixture) start(t *testing.T) (*gittest.Sandbox, string) {
 	return s, base
 }
 
-func TestCommitInPlaceMakesTheTreeThatGitWouldMake(t *testing.T) {
+func TestCommitInPlaceMatchesGit(t *testing.T) {
 	for _, f := range fixtures {
 		t.Run(f.name, func(t *testing.T) {
 			t.Parallel()
@@ -375,7 +375,7 @@ func TestCommitInPlaceMakesTheTreeThatGitWouldMake(t *testing.T) {
 	}
 }
 
-func TestCommitInALinkedWorktreeMakesTheTreeThatGitWouldMake(t *testing.T) {
+func TestCommitInLinkedWorktreeMatchesGit(t *testing.T) {
 	for _, f := range fixtures {
 		if f.base == nil {
 			continue
@@ -449,7 +449,7 @@ func TestPatchAppliesOnTheBaseAndGivesTheSameTree(t *testing.T) {
 	}
 }
 
-func TestLineCountsAreThoseOfGit(t *testing.T) {
+func TestLineCountsMatchGit(t *testing.T) {
 	for _, f := range fixtures {
 		t.Run(f.name, func(t *testing.T) {
 			t.Parallel()

@@ -71,7 +71,7 @@ func TestObjectsAreFoundAfterTheRepositoryWasRepacked(t *testing.T) {
 	}
 }
 
-func TestAJobGoesOnWhileTheRepositoryIsRepacked(t *testing.T) {
+func TestJobSurvivesRepack(t *testing.T) {
 	for _, program := range []bool{true, false} {
 		s, r, base := packed(t)
 		if !program {
@@ -105,7 +105,7 @@ func TestAJobGoesOnWhileTheRepositoryIsRepacked(t *testing.T) {
 	}
 }
 
-func TestManyJobsGoOnWhileGarbageIsCollectedAllTheTime(t *testing.T) {
+func TestManyJobsDuringGarbageCollection(t *testing.T) {
 	s, r, base := packed(t)
 	const wanted = 4
 	var collected atomic.Int32
@@ -182,7 +182,7 @@ func TestAPackWithoutAnIndexIsLeftAlone(t *testing.T) {
 	}
 }
 
-func TestAnObjectThatIsMissingStaysMissing(t *testing.T) {
+func TestMissingObjectIsCachedAsMissing(t *testing.T) {
 	_, r, _ := packed(t)
 	none := plumbing.NewHash(strings.Repeat("ab", 20))
 	if _, err := r.Git.Objects.Read(plumbing.AnyObject, none); !errors.Is(err, plumbing.ErrObjectNotFound) {
@@ -194,7 +194,7 @@ func TestAnObjectThatIsMissingStaysMissing(t *testing.T) {
 }
 
 // What git gc does to loose objects: old ones that nothing reaches are removed.
-func TestAnObjectThatIsWrittenAgainIsYoungAgain(t *testing.T) {
+func TestRewrittenObjectGetsNewModTime(t *testing.T) {
 	s, r, _ := packed(t)
 	w := newObjectWriter(r.Git.Objects)
 	hash, err := w.writeBytes(plumbing.BlobObject, []byte("again\n"))

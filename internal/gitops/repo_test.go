@@ -42,7 +42,7 @@ func TestOpenFindsTheWorkTreeFromAnyDirectoryInIt(t *testing.T) {
 	}
 }
 
-func TestOpenRefusesWhatIsNoRepository(t *testing.T) {
+func TestOpenRefusesNonRepositories(t *testing.T) {
 	for name, prepare := range map[string]func(dir string) error{
 		"a plain directory":       func(string) error { return nil },
 		"an empty .git directory": func(dir string) error { return os.Mkdir(filepath.Join(dir, ".git"), 0o755) },
@@ -64,7 +64,7 @@ func TestOpenRefusesWhatIsNoRepository(t *testing.T) {
 	}
 }
 
-func TestOpenRefusesRepositoriesThatItCanNotHandle(t *testing.T) {
+func TestOpenRefusesUnsupportedRepositories(t *testing.T) {
 	for _, test := range []struct {
 		name    string
 		init    []string
@@ -215,7 +215,7 @@ func statusPaths(s *gittest.Sandbox) []string {
 	return slices.Compact(list)
 }
 
-func TestDirtyNamesThePathsThatGitStatusNames(t *testing.T) {
+func TestDirtyMatchesGitStatus(t *testing.T) {
 	for _, f := range fixtures {
 		t.Run(f.name, func(t *testing.T) {
 			t.Parallel()
@@ -236,7 +236,7 @@ func TestDirtyNamesThePathsThatGitStatusNames(t *testing.T) {
 	}
 }
 
-func TestDirtyInSpecialCasesIsWhatGitStatusSays(t *testing.T) {
+func TestDirtyMatchesGitStatusInSpecialCases(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long, and run without -short")
 	}
@@ -284,7 +284,7 @@ func nestedRepository(s *gittest.Sandbox, path string) {
 	in.Commit()
 }
 
-func TestTheRunnersOwnDirectoryIsNeverDirtyNorChanged(t *testing.T) {
+func TestMillhandDirectoryIsIgnored(t *testing.T) {
 	s := gittest.NewSandbox(t)
 	s.Write("a", "a\n", ".millhand/tracked", "by mistake\n")
 	base := s.Commit()
@@ -301,7 +301,7 @@ func TestTheRunnersOwnDirectoryIsNeverDirtyNorChanged(t *testing.T) {
 	}
 }
 
-func TestUnfinishedNamesWhatIsUnderWay(t *testing.T) {
+func TestOperationInProgress(t *testing.T) {
 	s := gittest.NewSandbox(t)
 	s.Write("a", "a\n")
 	s.Commit()

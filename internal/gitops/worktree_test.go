@@ -28,7 +28,7 @@ func bothWays(t *testing.T, test func(t *testing.T, s *gittest.Sandbox, env gitd
 	})
 }
 
-func TestAddWorktreeRunsNothingThatTheRepositoryAsksFor(t *testing.T) {
+func TestAddWorktreeRunsNoHooks(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long, and run without -short")
 	}
@@ -102,7 +102,7 @@ func TestAddWorktreeFallsBackWhenGitFails(t *testing.T) {
 	}
 }
 
-func TestAddWorktreeRefusesWhatItCanNotMake(t *testing.T) {
+func TestAddWorktreeRefusesUnsupportedTrees(t *testing.T) {
 	bothWays(t, func(t *testing.T, s *gittest.Sandbox, env gitdir.Env) {
 		t.Helper()
 		s.Write("a", "a\n")
@@ -130,7 +130,7 @@ func TestAddWorktreeRefusesWhatItCanNotMake(t *testing.T) {
 	})
 }
 
-func TestACommitOfHostileNamesIsNotCheckedOut(t *testing.T) {
+func TestCommitWithHostileNamesIsNotCheckedOut(t *testing.T) {
 	for _, name := range []string{".git", "..", ".GIT", "git~1"} {
 		s := gittest.NewSandbox(t)
 		blob := s.Run("hash-object", "-w", "--stdin")

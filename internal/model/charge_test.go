@@ -33,7 +33,7 @@ func perMillion(u money.Usage) (money.USD, bool) {
 	return money.Price{Input: money.Dollar, Output: 2 * money.Dollar}.Cost(u), true
 }
 
-func TestWhatFailedAttemptsCost(t *testing.T) {
+func TestCostOfFailedAttempts(t *testing.T) {
 	down := Fail(ClassUnavailable, errors.New("broke off"))
 	req := Request{System: "0123456789abcdef"} // 4 tokens
 	tests := []struct {

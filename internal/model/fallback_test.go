@@ -103,7 +103,7 @@ func TestTheLastFailureOfAChainNamesTheModels(t *testing.T) {
 	}
 }
 
-func TestACallerWhoGaveUpIsNoReasonToFallBack(t *testing.T) {
+func TestCancelledCallerDoesNotTriggerFallback(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	b := &named{name: "b"}
@@ -145,7 +145,7 @@ func (a together) Stream(context.Context, Request, func(Delta)) (Response, error
 
 // The order in which the parts are put together is the wiring's; this holds what
 // they owe to each other.
-func TestAKeyThatIsBlockedForHoursLeadsToTheNextModelImmediately(t *testing.T) {
+func TestLongRetryAfterFallsBackImmediately(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		blocked := &provider{most: 1, window: 24 * time.Hour, asks: 24 * time.Hour}
 		shared := NewLimiter(limits())

@@ -160,9 +160,9 @@ func (i *ideal) Stream(context.Context, Request, func(Delta)) (Response, error) 
 	return Response{}, nil
 }
 
-// TestARefusalCostsWhatTheProviderAsksFor compares the time of simulated jobs, on a
+// TestRefusalWaitsForRetryAfter compares the time of simulated jobs, on a
 // fake clock, with that of an ideal client.
-func TestARefusalCostsWhatTheProviderAsksFor(t *testing.T) {
+func TestRefusalWaitsForRetryAfter(t *testing.T) {
 	const ms = time.Millisecond
 	eight := func(s func() site) simulation { return simulation{s, 8, 13, 400 * ms, 50 * ms} }
 	tests := []struct {

@@ -75,7 +75,7 @@ func refusing(policy LimitPolicy) *Limiter {
 // limits is the default policy in the time of a synctest bubble.
 func limits() LimitPolicy { return DefaultLimitPolicy(time.Now) }
 
-func TestNothingIsHeldBackWhileEverythingIsTaken(t *testing.T) {
+func TestNoDelayWithoutRefusals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := NewLimiter(limits())
 		m := Limited(&provider{}, l, func(d time.Duration) { t.Errorf("held back for %v", d) })
@@ -91,7 +91,7 @@ func TestNothingIsHeldBackWhileEverythingIsTaken(t *testing.T) {
 	})
 }
 
-func TestOneRetryAfterHoldsForAll(t *testing.T) {
+func TestRetryAfterAppliesToAllRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &provider{most: 1, window: 30 * time.Second, asks: 30 * time.Second}
 		l := refusing(limits())
@@ -115,7 +115,7 @@ func TestOneRetryAfterHoldsForAll(t *testing.T) {
 	})
 }
 
-func TestARefusalAloneDelaysNobodyElse(t *testing.T) {
+func TestSingleRefusalDelaysNoOtherRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := NewLimiter(limits())
 		refuse := func() { _ = l.failed(time.Now(), failing(ClassRate, 30*time.Second)) }
@@ -144,7 +144,7 @@ func TestARefusalAloneDelaysNobodyElse(t *testing.T) {
 	})
 }
 
-func TestARefusedRequestIsSentWhenTheProviderSaid(t *testing.T) {
+func TestRefusedRequestIsSentAfterRetryAfter(t *testing.T) {
 	for asked, want := range map[time.Duration]time.Duration{250 * time.Millisecond: 250 * time.Millisecond, 0: shortestPause, -1: shortestPause} {
 		synctest.Test(t, func(t *testing.T) {
 			l := refusing(limits())
@@ -214,7 +214,7 @@ func TestEightJobsShareAHarshLimit(t *testing.T) {
 	})
 }
 
-func TestRatesFallByWhatWasAccepted(t *testing.T) {
+func TestRateDropsToAcceptedRate(t *testing.T) {
 	const known, settled = 600, 60
 	tests := []struct {
 		name        string
@@ -260,8 +260,8 @@ func TestRatesDouble(t *testing.T) {
 	}
 }
 
-// TestOnlyRefusalsSlowDown lists what lowers the rates.
-func TestOnlyRefusalsSlowDown(t *testing.T) {
+// TestOnlyRefusalsLowerTheRate lists what lowers the rates.
+func TestOnlyRefusalsLowerTheRate(t *testing.T) {
 	for name, test := range map[string]struct {
 		err   error
 		slows bool
@@ -352,7 +352,7 @@ func TestWaitingForALimitIsBounded(t *testing.T) {
 	}
 }
 
-func TestAPauseThatComesWhileWaiting(t *testing.T) {
+func TestPauseDuringWait(t *testing.T) {
 	for _, test := range []struct {
 		pause time.Duration
 		fails bool
@@ -385,7 +385,7 @@ func TestAPauseThatComesWhileWaiting(t *testing.T) {
 	}
 }
 
-func TestACancelledWaitForALimitEnds(t *testing.T) {
+func TestCancelWhileRateLimited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		reason := errors.New("run cancelled")
 		ctx, cancel := context.WithCancelCause(t.Context())
@@ -399,9 +399,9 @@ func TestACancelledWaitForALimitEnds(t *testing.T) {
 	})
 }
 
-// TestAKeyThatIsRefusedIsNotSentAgain makes sure that of many jobs only those ask
+// TestRejectedKeyIsNotSentAgain makes sure that of many jobs only those ask
 // that were under way, and that a refusal of one model stops nobody else.
-func TestAKeyThatIsRefusedIsNotSentAgain(t *testing.T) {
+func TestRejectedKeyIsNotSentAgain(t *testing.T) {
 	refusals := map[string]struct {
 		err   *Error
 		asked int
@@ -430,10 +430,10 @@ func TestAKeyThatIsRefusedIsNotSentAgain(t *testing.T) {
 	}
 }
 
-// TestAProviderThatIsDownIsNotWaitedForByEveryJob holds many jobs to a black hole,
+// TestOutageIsSharedByJobs holds many jobs to a black hole,
 // which takes a minute to fail each request, and to what becomes of them when it
 // is back.
-func TestAProviderThatIsDownIsNotWaitedForByEveryJob(t *testing.T) {
+func TestOutageIsSharedByJobs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hole := &blackHole{until: time.Now().Add(20 * time.Minute)}
 		l := NewLimiter(limits())

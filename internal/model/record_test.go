@@ -39,7 +39,7 @@ func sample() Request {
 	}
 }
 
-func TestWhatCountsForARequestsHash(t *testing.T) {
+func TestRequestHash(t *testing.T) {
 	home := canon(Placeholder{"workspace", "/work/shop"})
 	want := home.Request(sample())
 	tests := []struct {
@@ -83,7 +83,7 @@ func TestWhatCountsForARequestsHash(t *testing.T) {
 	}
 }
 
-func TestWhatIsAlikeInTwoRuns(t *testing.T) {
+func TestMergeOfSimilarRuns(t *testing.T) {
 	tests := []struct{ text, want string }{
 		{"2026-07-01T10:11:12.5Z and 2026-07-01 10:11", "<time> and <time>"},
 		{"Wed Jul  1 10:11:12 UTC 2026", "<time>"},
@@ -216,7 +216,7 @@ func TestRecording(t *testing.T) {
 	}
 }
 
-func TestJobsRecordAtTheSameTime(t *testing.T) {
+func TestJobsRecordConcurrently(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "run.jsonl")
 	rec := open(t, path)
 	var all sync.WaitGroup
@@ -254,7 +254,7 @@ func TestJobsRecordAtTheSameTime(t *testing.T) {
 	}
 }
 
-func TestAFileThatCannotBeAppendedTo(t *testing.T) {
+func TestUnappendableFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "run.jsonl")
 	if err := os.WriteFile(path, []byte("{}\n{"), 0o600); err != nil {
 		t.Fatal(err)

@@ -116,7 +116,7 @@ func TestRetrying(t *testing.T) {
 	}
 }
 
-func TestTheFailureSaysHowOftenItWasTried(t *testing.T) {
+func TestFailureHasNumberOfAttempts(t *testing.T) {
 	var waits []time.Duration
 	_, err := Retrying(&answers{errs: repeat(5, failing(ClassUnavailable, -1))}, patient(&waits), nil).Stream(t.Context(), Request{}, func(Delta) {})
 	if !strings.Contains(err.Error(), "5 attempts") || !strings.Contains(err.Error(), "no luck") {
@@ -124,7 +124,7 @@ func TestTheFailureSaysHowOftenItWasTried(t *testing.T) {
 	}
 }
 
-func TestWaitsAreSpread(t *testing.T) {
+func TestBackoffHasJitter(t *testing.T) {
 	p := DefaultRetryPolicy()
 	for range 1000 {
 		for retry := range 10 {
@@ -142,7 +142,7 @@ func TestWaitsAreSpread(t *testing.T) {
 	}
 }
 
-func TestACancelledWaitEndsARequest(t *testing.T) {
+func TestCancelDuringBackoffEndsRequest(t *testing.T) {
 	reason := errors.New("run cancelled")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	policy := DefaultRetryPolicy() // with its real sleep
@@ -173,7 +173,7 @@ func TestAnErrorOfAnotherKindIsNotRetried(t *testing.T) {
 	}
 }
 
-func TestACancelledRequestNotifiesOfNoRetry(t *testing.T) {
+func TestCancelledRequestEmitsNoRetry(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	m := &answers{errs: repeat(2, failing(ClassUnavailable, -1))}
@@ -183,7 +183,7 @@ func TestACancelledRequestNotifiesOfNoRetry(t *testing.T) {
 	}
 }
 
-func TestAFailureSaysWhatTheProviderAskedFor(t *testing.T) {
+func TestFailureHasRetryAfter(t *testing.T) {
 	var waits []time.Duration
 	_, err := Retrying(&answers{errs: repeat(1, failing(ClassRate, time.Hour))}, patient(&waits), nil).Stream(t.Context(), Request{}, func(Delta) {})
 	const want = "no luck; the provider requested a retry after 1h0m0s, and the longest wait is 2m0s"

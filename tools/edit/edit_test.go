@@ -58,7 +58,7 @@ func TestReplace(t *testing.T) {
 	}
 }
 
-func TestReplaceAsksLooserMatchersInTheirOrder(t *testing.T) {
+func TestReplaceTriesMatchersInOrder(t *testing.T) {
 	tests := []struct {
 		name           string
 		text, old, new string

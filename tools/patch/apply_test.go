@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestApplySaysWhatWasThere(t *testing.T) {
+func TestApplyReturnsOldContent(t *testing.T) {
 	files := map[string]string{"u": "x\n", "m": "m\n", "t": "t\n", "d": "d\n", "same": "s\n"}
 	got, err := applyText(`*** Begin Patch
 *** Add File: n
@@ -39,7 +39,7 @@ func TestApplySaysWhatWasThere(t *testing.T) {
 	}
 }
 
-func TestApplyReadsEachFileOnceAndGivesItsErrors(t *testing.T) {
+func TestApplyReadsEachFileOnce(t *testing.T) {
 	p, err := Parse("*** Begin Patch\n*** Update File: a\n-x\n+y\n*** Update File: ./a\n*** Move to: b\n*** End Patch")
 	if err != nil {
 		t.Fatal(err)
@@ -60,7 +60,7 @@ func TestApplyReadsEachFileOnceAndGivesItsErrors(t *testing.T) {
 	}
 }
 
-func TestApplyLeavesWhatItReadAsItWas(t *testing.T) {
+func TestApplyDoesNotModifyInput(t *testing.T) {
 	content := []byte("x\ny")
 	before := bytes.Clone(content)
 	p, err := Parse("*** Begin Patch\n*** Update File: a\n-x\n*** End Patch")

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestNextFindsWhatComparingEveryPlaceFinds has the simple search for an oracle.
-func TestNextFindsWhatComparingEveryPlaceFinds(t *testing.T) {
+// TestIndexEqualsLinearSearch has the simple search for an oracle.
+func TestIndexEqualsLinearSearch(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	some := func(n int) []int32 {
 		out := make([]int32, n)
@@ -31,7 +31,7 @@ func TestNextFindsWhatComparingEveryPlaceFinds(t *testing.T) {
 	}
 }
 
-func TestPassesTakeMoreAndMoreLinesForEqual(t *testing.T) {
+func TestPassesAreIncreasinglyLenient(t *testing.T) {
 	tests := []struct {
 		a, b string
 		from int // the first pass for which they are equal

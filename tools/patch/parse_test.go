@@ -52,7 +52,7 @@ func TestPathsNamesSourcesAndTargetsOnceEach(t *testing.T) {
 	}
 }
 
-func TestParseRefusesPathsThatNoSystemHas(t *testing.T) {
+func TestParseRefusesInvalidPaths(t *testing.T) {
 	_, err := Parse("*** Begin Patch\n*** Delete File: " + strings.Repeat("x", maxPath+1) + "\n*** End Patch")
 	if err == nil || !strings.Contains(err.Error(), "line 2 of the patch: path too long: 4097 bytes") {
 		t.Error(err)

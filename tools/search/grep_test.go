@@ -190,7 +190,7 @@ func TestGrepSkipsHugeFiles(t *testing.T) {
 	}
 }
 
-func TestMalformedExpressionsSayWhatIsWrong(t *testing.T) {
+func TestMalformedExpressions(t *testing.T) {
 	for _, c := range []struct{ pattern, want string }{
 		{"foo(", `invalid regular expression "foo(": missing closing ) at character 5`},
 		{"é)(", `invalid regular expression "é)(": unexpected ) at character 2`},
@@ -251,7 +251,7 @@ func TestGrepIsStoppedWithinALine(t *testing.T) {
 
 // A file that takes too long costs its time and no more: what was found in it
 // counts, and so do the others.
-func TestAFileThatTakesTooLongIsSearchedInPart(t *testing.T) {
+func TestSlowFileIsSearchedPartially(t *testing.T) {
 	slow := "needle c\n" + strings.Repeat(strings.Repeat("a", maxLine-10)+"\n", 3) + "needle c\n"
 	root := openTree(t, map[string]string{"slow": slow, "quick": "needle c\n"})
 	pattern := "needle c|(" + strings.Repeat("(a|a?){1,500}b|", 60) + "c)$"

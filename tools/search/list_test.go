@@ -48,7 +48,7 @@ func TestListDrawsATree(t *testing.T) {
 	}
 }
 
-func TestListDrawsWhatIsNearestToTheBase(t *testing.T) {
+func TestListPrefersPathsNearTheBase(t *testing.T) {
 	files := map[string]string{"top": "", "a/one": "", "a/b/c/d": "", "z/two": ""}
 	for i := range 20 {
 		files[fmt.Sprintf("m/n/f%02d", i)] = ""

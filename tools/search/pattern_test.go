@@ -74,7 +74,7 @@ func TestGlobs(t *testing.T) {
 	}
 }
 
-func TestMalformedGlobsSayWhatIsWrong(t *testing.T) {
+func TestMalformedGlobs(t *testing.T) {
 	for _, c := range []struct{ name, glob, want string }{
 		{"empty", "", "empty pattern"},
 		{"only a slash", "/", "empty pattern"},

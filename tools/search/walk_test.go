@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestLinksAreNotFollowed(t *testing.T) {
+func TestSymlinksAreNotFollowed(t *testing.T) {
 	outside := t.TempDir()
 	writeFile(t, outside, "o/secret", "x")
 	root := openTree(t, map[string]string{"a/f": "x", "a/b/": ""})
@@ -77,7 +77,7 @@ func TestPipesDoNotBlockOpening(t *testing.T) {
 	}
 }
 
-func TestUnreadablePlacesAreCounted(t *testing.T) {
+func TestUnreadablePathsAreCounted(t *testing.T) {
 	if os.Geteuid() == 0 {
 		t.Skip("root can read everything")
 	}
@@ -140,7 +140,7 @@ func TestDirectoriesTooDeepAreCounted(t *testing.T) {
 	}
 }
 
-func TestAHugeIgnoreFileIsCutAtALine(t *testing.T) {
+func TestHugeIgnoreFileIsTruncatedAtALine(t *testing.T) {
 	text := "a\n" + strings.Repeat("#", maxRules-10) + "\nb*c\nlong*\n"
 	root := openTree(t, map[string]string{".gitignore": text, "a": "", "b": "", "bxc": "", "long": ""})
 	r, err := Glob(t.Context(), Scope{Root: root}, "*", 0)
@@ -155,7 +155,7 @@ func TestAHugeIgnoreFileIsCutAtALine(t *testing.T) {
 	}
 }
 
-func TestBasesThatCanNotBeSearched(t *testing.T) {
+func TestUnsearchableBases(t *testing.T) {
 	root := openTree(t, map[string]string{"a/f": "x"})
 	for _, c := range []struct{ base, want string }{
 		{"..", "path is not below the root"},
@@ -236,7 +236,7 @@ func openFiles(t *testing.T) int {
 	return len(entries)
 }
 
-func TestAPanicComesUpInTheCaller(t *testing.T) {
+func TestPanicPropagatesToCaller(t *testing.T) {
 	root := openTree(t, map[string]string{"a": ""})
 	defer func() {
 		if r := recover(); r == nil || !strings.Contains(r.(string), "broken rule") {

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestTextIsTheSourceOfACommandWithItsRedirections(t *testing.T) {
+func TestCommandTextIncludesRedirections(t *testing.T) {
 	tests := []struct {
 		line string
 		want []string
@@ -46,7 +46,7 @@ func TestTextIsTheSourceOfACommandWithItsRedirections(t *testing.T) {
 	}
 }
 
-func TestWhyIsWhatNamesTheFile(t *testing.T) {
+func TestAccessHasReason(t *testing.T) {
 	tests := map[string]string{
 		"a > x":                  "redirection",
 		"rm x":                   "argument of rm",
@@ -115,7 +115,7 @@ func callingFunctions(n int) string {
 	return b.String() + "f0"
 }
 
-func TestNearlyTooMuchIsStillAnalyzed(t *testing.T) {
+func TestInputsJustBelowTheLimitsAreAnalyzed(t *testing.T) {
 	tests := map[string]string{
 		"64 KiB":         "echo " + strings.Repeat("x", maxLine-5),
 		"1,000":          strings.Repeat("a;", maxCommands),

@@ -176,8 +176,8 @@ func (b bench) check(t *testing.T, line string, exact bool) (known bool) {
 	return true
 }
 
-// TestWhatBashRunsIsReported runs generated lines.
-func TestWhatBashRunsIsReported(t *testing.T) {
+// TestEveryCommandIsReported runs generated lines.
+func TestEveryCommandIsReported(t *testing.T) {
 	b := newBench(t, stubNames())
 	lines := 400
 	if testing.Short() {
@@ -199,9 +199,9 @@ func TestWhatBashRunsIsReported(t *testing.T) {
 	}
 }
 
-// TestWhatBashRunsOfTheTableIsReported runs the lines of the table that stay
+// TestEveryCommandOfTheTableIsReported runs the lines of the table that stay
 // in their directory.
-func TestWhatBashRunsOfTheTableIsReported(t *testing.T) {
+func TestEveryCommandOfTheTableIsReported(t *testing.T) {
 	var lines []string
 	stubs := map[string]bool{}
 	for _, cases := range tableFiles(t) {

@@ -83,9 +83,9 @@ func (c *court) try(t *testing.T, profile permission.Profile, line string) (allo
 	return true
 }
 
-// TestAllowedLinesRunNothingThatIsDenied runs generated lines under generated
+// TestAllowedLinesRunOnlyAllowedCommands runs generated lines under generated
 // profiles.
-func TestAllowedLinesRunNothingThatIsDenied(t *testing.T) {
+func TestAllowedLinesRunOnlyAllowedCommands(t *testing.T) {
 	c := newCourt(t)
 	lines, allowed := 300, 0
 	if testing.Short() {
@@ -105,8 +105,8 @@ func TestAllowedLinesRunNothingThatIsDenied(t *testing.T) {
 	}
 }
 
-// FuzzAllowedLinesRunNothingThatIsDenied does the same for other seeds.
-func FuzzAllowedLinesRunNothingThatIsDenied(f *testing.F) {
+// FuzzAllowedLinesRunOnlyAllowedCommands does the same for other seeds.
+func FuzzAllowedLinesRunOnlyAllowedCommands(f *testing.F) {
 	for seed := range uint64(20) {
 		f.Add(seed, seed+1000)
 	}

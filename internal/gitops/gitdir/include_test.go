@@ -19,7 +19,7 @@ func open(s *gittest.Sandbox) (*Dir, error) {
 	return at.open(Env{Home: s.Home})
 }
 
-func TestIncludesAsGitReadsThem(t *testing.T) {
+func TestIncludesMatchGit(t *testing.T) {
 	const set = "[core]\n\texcludesFile = /included\n"
 	for _, c := range []struct {
 		name   string

@@ -21,7 +21,7 @@ func sampleIndex() *Index {
 	}}
 }
 
-func TestIndexesReadBackAsTheyWere(t *testing.T) {
+func TestIndexRoundTrip(t *testing.T) {
 	for _, version := range []uint32{3, 4} {
 		idx := sampleIndex()
 		idx.version = version
@@ -54,7 +54,7 @@ func TestGitReadsTheIndexesThatAreWritten(t *testing.T) {
 	}
 }
 
-func FuzzIndexesAreReadOrRefused(f *testing.F) {
+func FuzzReadIndex(f *testing.F) {
 	for _, version := range []uint32{2, 4} {
 		idx := sampleIndex()
 		idx.version = version

@@ -22,7 +22,7 @@ func TestQuotePath(t *testing.T) {
 	}
 }
 
-func FuzzQuotedPathsReadBackAsTheyWere(f *testing.F) {
+func FuzzQuotePathRoundTrip(f *testing.F) {
 	for _, seed := range []string{"", "a/b", "tab\there", "\x00\xff\"\\", "caf\xe9 ", "a\nb"} {
 		f.Add(seed)
 	}
@@ -40,7 +40,7 @@ func FuzzQuotedPathsReadBackAsTheyWere(f *testing.F) {
 	})
 }
 
-func FuzzUnquotingNeverReadsTooFar(f *testing.F) {
+func FuzzUnquotePathBounds(f *testing.F) {
 	f.Add(`"a\303\274"`)
 	f.Add(`"\`)
 	f.Fuzz(func(t *testing.T, text string) {

@@ -140,7 +140,7 @@ func TestCredentialsDoNotFollowARedirectToAnotherServer(t *testing.T) {
 	}
 }
 
-func TestWhyATokenIsWithheldIsInTheError(t *testing.T) {
+func TestErrorExplainsWithheldToken(t *testing.T) {
 	o := newOrigin(t)
 	tap := o.tap(unauthorized)
 	_, _, err := Branches(t.Context(), Repo{URL: tap.remote().URL, Auth: Auth{Withheld: "set X=1"}})
@@ -151,7 +151,7 @@ func TestWhyATokenIsWithheldIsInTheError(t *testing.T) {
 	tap.wantSeen(t, "GET info/refs")
 }
 
-func TestAServerThatRefusesAnEmptyRequestStillGetsThePush(t *testing.T) {
+func TestPushToServerThatRefusesEmptyRequest(t *testing.T) {
 	o := newOrigin(t)
 	tap := o.tap(func(w http.ResponseWriter, r *http.Request) bool {
 		if r.Method != http.MethodPost || r.ContentLength != 4 {
@@ -169,7 +169,7 @@ func TestAServerThatRefusesAnEmptyRequestStillGetsThePush(t *testing.T) {
 	}
 }
 
-func TestAProxyIsAskedForOtherHostsOnly(t *testing.T) {
+func TestNoProxyForLoopback(t *testing.T) {
 	o := newOrigin(t)
 	asked := ""
 	proxy := func(r *http.Request) (*url.URL, error) {

@@ -95,7 +95,7 @@ func TestAMirrorFollowsItsRemote(t *testing.T) {
 	}
 }
 
-func TestAMirrorNeedsNoGitProgramForADirectory(t *testing.T) {
+func TestMirrorOfDirectoryWithoutGitProgram(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long, and run without -short")
 	}
@@ -137,7 +137,7 @@ func TestURLsOfFilesMayHoldEscapes(t *testing.T) {
 	}
 }
 
-func TestAMirrorCanBeShallowAndBecomeDeep(t *testing.T) {
+func TestShallowMirrorCanBeDeepened(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long, and run without -short")
 	}
@@ -179,7 +179,7 @@ func TestAMirrorFollowsAShallowRemote(t *testing.T) {
 	}
 }
 
-func TestAMirrorUndoesWhatAnAgentLeft(t *testing.T) {
+func TestMirrorRemovesAgentChanges(t *testing.T) {
 	o := newOrigin(t)
 	dir := o.mirrorOf(o.remote(), 0).Git.Common
 	trap := filepath.Join(t.TempDir(), "trapped")
@@ -210,7 +210,7 @@ func TestAMirrorUndoesWhatAnAgentLeft(t *testing.T) {
 	}
 }
 
-func TestADamagedMirrorIsFilledAgain(t *testing.T) {
+func TestDamagedMirrorIsRefetched(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long, and run without -short")
 	}
@@ -271,7 +271,7 @@ func cutFiles(t *testing.T, dir, pattern string) {
 	}
 }
 
-func TestADirectoryOfSomebodyElseIsNotMadeAMirror(t *testing.T) {
+func TestForeignDirectoryIsNotUsedAsMirror(t *testing.T) {
 	o := newOrigin(t)
 	if _, err := Mirror(t.Context(), o.Root, o.remote(), MirrorOptions{}, o.env()); err == nil {
 		t.Error("a work tree was made a mirror")
@@ -458,7 +458,7 @@ func TestOnlyWhatIsMissingIsFetched(t *testing.T) {
 	}
 }
 
-func TestWhatKilledRunsLeaveInAMirrorGoesAfterADay(t *testing.T) {
+func TestRemainsOfKilledRunsInMirrorExpire(t *testing.T) {
 	o := newOrigin(t)
 	dir := o.mirrorOf(o.remote(), 0).Git.Common
 	m := o.At(dir)

@@ -29,7 +29,7 @@ func (o *origin) jobCommit(r *gitops.Repo, parent, content string) string {
 	return done.Hash
 }
 
-func TestAPushMovesOneBranchUnderALease(t *testing.T) {
+func TestPushUsesLease(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long, and run without -short")
 	}
@@ -85,7 +85,7 @@ func TestAPushSendsTheOriginalsOfReplacedObjects(t *testing.T) {
 	}
 }
 
-func TestABranchThatMovesAfterItWasListedIsNotOverwritten(t *testing.T) {
+func TestBranchMovedAfterListingIsNotOverwritten(t *testing.T) {
 	o := newOrigin(t)
 	var move func()
 	remote := o.overHTTP(func(r *http.Request) {
@@ -111,7 +111,7 @@ func TestABranchThatMovesAfterItWasListedIsNotOverwritten(t *testing.T) {
 	wantError(t, Push(t.Context(), r.Git, PushOptions{Remote: remote, Commit: commit, Branch: "moving", Expect: other}), ErrLease)
 }
 
-func TestAServerThatRejectsIsQuoted(t *testing.T) {
+func TestServerRejectionIsQuoted(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long, and run without -short")
 	}
@@ -139,7 +139,7 @@ func TestAServerThatRejectsIsQuoted(t *testing.T) {
 	}
 }
 
-func TestAPushWhoseAnswerIsLostIsFoundOut(t *testing.T) {
+func TestPushWithLostResponseIsVerified(t *testing.T) {
 	o := newOrigin(t)
 	whole := o.overHTTP(nil)
 	r := o.mirrorOf(whole, 0)
@@ -290,7 +290,7 @@ func startAgent(t *testing.T) string {
 	}
 }
 
-func TestAServerThatNeverAnswersEndsWithTheContext(t *testing.T) {
+func TestHangingServerEndsWithContext(t *testing.T) {
 	o := newOrigin(t)
 	address := silent(t)
 	key := filepath.Join(o.Home, "key")
@@ -372,7 +372,7 @@ func TestFetchCommitLeavesNoReference(t *testing.T) {
 	}
 }
 
-func TestAPushFromAWorkTreeSendsAllThatIsMissing(t *testing.T) {
+func TestPushFromWorktreeSendsMissingObjects(t *testing.T) {
 	o := newOrigin(t)
 	r, err := gitops.Open(o.Root, o.env())
 	must(t, err)

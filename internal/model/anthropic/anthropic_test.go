@@ -56,7 +56,7 @@ func sent(t *testing.T, d Dialect, req model.Request) string {
 	return string(tape.Sent)
 }
 
-func TestWhatTheAPIWouldRefuseIsSaidOtherwise(t *testing.T) {
+func TestUnsupportedRequestsAreRewritten(t *testing.T) {
 	user, empty := model.Message{Role: model.User, Text: "hi"}, model.Message{Role: model.Assistant, Text: " \n"}
 	tests := []struct {
 		name     string
@@ -79,9 +79,9 @@ func TestWhatTheAPIWouldRefuseIsSaidOtherwise(t *testing.T) {
 	}
 }
 
-// TestThinkingIsBoundByWhatTheAPIAccepts holds the budget to at least 1024 tokens
+// TestThinkingBudgetIsClamped holds the budget to at least 1024 tokens
 // and less than the whole output, and thinking to turns that began with it.
-func TestThinkingIsBoundByWhatTheAPIAccepts(t *testing.T) {
+func TestThinkingBudgetIsClamped(t *testing.T) {
 	call := []model.ToolCall{{ID: "a", Name: "bash", Input: "{}"}}
 	thought := &model.State{Wire: "messages/m", Data: json.RawMessage(`[{"type":"thinking","text":"hm","signature":"s"},{"type":"tool_use"}]`)}
 	foreign := &model.State{Wire: "responses/gpt", Data: json.RawMessage(`[]`)}
@@ -133,7 +133,7 @@ func TestThereAreFourMarksAtMost(t *testing.T) {
 	}
 }
 
-func TestARequestThatGrowsChangesOnlyItsMarks(t *testing.T) {
+func TestGrowingRequestChangesOnlyCacheMarks(t *testing.T) {
 	m, tape := responding(Dialect{}, begins+ends)
 	unmarked := func(req model.Request) string {
 		if _, err := m.Stream(t.Context(), req, nil); err != nil {
@@ -208,7 +208,7 @@ func TestTheStateOfAnOutputByTool(t *testing.T) {
 	}
 }
 
-func TestThinkingOfAnotherModelStaysHere(t *testing.T) {
+func TestThinkingOfOtherModelIsNotSent(t *testing.T) {
 	state := func(wire string) *model.State {
 		return &model.State{Wire: wire, Data: json.RawMessage(`[{"type":"thinking","signature":"sealed"},{"type":"tool_use"}]`)}
 	}
@@ -255,7 +255,7 @@ func TestInvalidStreams(t *testing.T) {
 	}
 }
 
-func TestAResponseThatDidNotStream(t *testing.T) {
+func TestNonStreamingResponse(t *testing.T) {
 	m, tape := responding(Dialect{}, `{"type":"message","content":[{"type":"text","text":"so"},{"type":"tool_use","id":"a","name":"bash","input":{"x":1}}],"stop_reason":"tool_use","usage":{"input_tokens":3,"output_tokens":4,"cache_read_input_tokens":5}}`)
 	tape.Kind = "application/json"
 	got, err := m.Stream(t.Context(), model.Request{}, nil)

@@ -50,9 +50,9 @@ func TestIDsOfNineLettersAndDigits(t *testing.T) {
 	}
 }
 
-// TestTheCostThatAProviderReportsWins prices what a provider has priced
+// TestReportedCostTakesPrecedence prices what a provider has priced
 // already.
-func TestTheCostThatAProviderReportsWins(t *testing.T) {
+func TestReportedCostTakesPrecedence(t *testing.T) {
 	m, _ := served(t, always(wiretest.Fault{Rewrite: func(b []byte) []byte {
 		return bytes.Replace(b, []byte(`"total_tokens":15`), []byte(`"total_tokens":15,"cost":0.25`), 1)
 	}}), Options{})

@@ -92,14 +92,14 @@ func TestStatusesAreClassified(t *testing.T) {
 	}
 }
 
-func TestAnErrorQuotesNoMoreThanItsBeginning(t *testing.T) {
+func TestErrorQuotesOnlyTheStart(t *testing.T) {
 	got := refused(t, 500, nil, strings.Repeat("é", 1<<20))
 	if n := len(got.Error()); n > 500 {
 		t.Errorf("the error has %d bytes: %.600s", n, got)
 	}
 }
 
-func TestAnErrorTellsTheRequestsName(t *testing.T) {
+func TestErrorHasRequestID(t *testing.T) {
 	got := refused(t, 500, map[string]string{"X-Request-Id": "req_123"}, "")
 	if !strings.Contains(got.Error(), "req_123") {
 		t.Errorf("error %q does not name the request", got)

@@ -56,7 +56,7 @@ var (
 	}
 )
 
-func TestARequestOnTheWire(t *testing.T) {
+func TestRequestBody(t *testing.T) {
 	const want = `{
   "messages": [
     {"content": "be good", "role": "system"},
@@ -98,7 +98,7 @@ func TestARequestOnTheWire(t *testing.T) {
 	}
 }
 
-func TestABareRequestHasNothingOptional(t *testing.T) {
+func TestMinimalRequestOmitsOptionalFields(t *testing.T) {
 	got := sent(t, Options{Model: "m"}, model.Request{Messages: []model.Message{{Role: model.User, Text: "hi"}}})
 	for _, field := range []string{"tools", "temperature", "max_completion_tokens", "system", "parallel_tool_calls", "store"} {
 		if bytes.Contains(got.Body, []byte(`"`+field+`"`)) {
@@ -110,7 +110,7 @@ func TestABareRequestHasNothingOptional(t *testing.T) {
 	}
 }
 
-func TestRequestsAreTheSameBytesAndGrowAtTheEnd(t *testing.T) {
+func TestRequestsAreAppendOnly(t *testing.T) {
 	first := sent(t, Options{Model: "m"}, sample).Body
 	if again := sent(t, Options{Model: "m"}, sample).Body; !bytes.Equal(first, again) {
 		t.Errorf("the same request gives\n%s\nand\n%s", first, again)

@@ -23,9 +23,9 @@ import (
 // completed is the end of a response that holds it whole.
 const completed = `{"type":"response.completed","response":{"status":"completed","output":[{"type":"message","content":[{"type":"output_text","text":"ok"}]}]}}`
 
-// TestSummariesAreLeftOutWhereTheyAreRefused plays OpenAI to an organisation
+// TestReasoningSummariesAreOmittedIfRefused plays OpenAI to an organisation
 // that is not verified.
-func TestSummariesAreLeftOutWhereTheyAreRefused(t *testing.T) {
+func TestReasoningSummariesAreOmittedIfRefused(t *testing.T) {
 	var asked []bool
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
@@ -54,9 +54,9 @@ func TestSummariesAreLeftOutWhereTheyAreRefused(t *testing.T) {
 	}
 }
 
-// TestReasoningOfAnotherModelStaysHere makes sure that what one model sealed is
+// TestReasoningOfOtherModelIsNotSent makes sure that what one model sealed is
 // not shown to another.
-func TestReasoningOfAnotherModelStaysHere(t *testing.T) {
+func TestReasoningOfOtherModelIsNotSent(t *testing.T) {
 	const sealed = `[{"type":"reasoning","encrypted_content":"sealed"},{"type":"function_call","call_id":"a","name":"bash","arguments":"{}"}]`
 	tests := []struct {
 		name  string

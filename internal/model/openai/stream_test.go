@@ -262,7 +262,7 @@ func TestResponsesThatDoNotStreamAreAccepted(t *testing.T) {
 	}
 }
 
-func TestStreamsOfAnotherLabelAreTaken(t *testing.T) {
+func TestStreamsWithOtherContentTypeAreAccepted(t *testing.T) {
 	for _, kind := range []string{"application/json", "text/plain", "application/octet-stream", ""} {
 		for _, body := range []string{fine, ": ping\n\n" + fine, "\nevent: x\n" + fine, "id: 1\n" + fine, "\uFEFF" + fine} {
 			got, _, err := responseTo(t, kind, func() io.Reader { return strings.NewReader(body) })

@@ -71,14 +71,14 @@ func TestTheSameResponseInChunksOfAnySize(t *testing.T) {
 	}
 }
 
-func TestASlowStreamIsNoStall(t *testing.T) {
+func TestSlowStreamIsNotAStall(t *testing.T) {
 	m, _ := served(t, always(wiretest.Fault{Piece: 100, Drip: time.Millisecond}), Options{IdleTimeout: 20 * time.Second})
 	if got, err := m.Stream(t.Context(), model.Request{}, nil); err != nil || got.Text == "" {
 		t.Errorf("got %+v and error %v", got, err)
 	}
 }
 
-func TestAnOpenSocketAfterTheEndIsNotWaitedFor(t *testing.T) {
+func TestOpenConnectionAfterEndIsNotAwaited(t *testing.T) {
 	withoutDone := func(b []byte) []byte { return []byte(strings.Replace(string(b), "data: [DONE]\n\n", "", 1)) }
 	withoutUsage := func(b []byte) []byte {
 		before, _, _ := strings.Cut(string(withoutDone(b)), `data: {"id":"chatcmpl-script","object":"chat.completion.chunk","created":0,"model":"","choices":[],`)
@@ -111,7 +111,7 @@ func TestAnOpenSocketAfterTheEndIsNotWaitedFor(t *testing.T) {
 	}
 }
 
-func TestFaultsOfTheWire(t *testing.T) {
+func TestProtocolFaults(t *testing.T) {
 	const soon = 100 * time.Millisecond
 	tests := []struct {
 		name  string
@@ -143,7 +143,7 @@ func TestFaultsOfTheWire(t *testing.T) {
 	}
 }
 
-func TestFaultsThatPassAreRetried(t *testing.T) {
+func TestTransientFaultsAreRetried(t *testing.T) {
 	faults := []wiretest.Fault{
 		{Status: 429, Header: map[string]string{"Retry-After-Ms": "1"}, Body: `{"error":{"message":"slow down"}}`},
 		{Cut: 300},
@@ -223,7 +223,7 @@ func until(t *testing.T, reached func() bool) {
 	t.Fatal("the state did not come in 10 seconds")
 }
 
-func TestOneModelServesManyAtOnce(t *testing.T) {
+func TestModelIsSafeForConcurrentUse(t *testing.T) {
 	m, server := served(t, nil, Options{Model: "m"})
 	want := turn(t)
 	var all sync.WaitGroup
@@ -243,7 +243,7 @@ func TestOneModelServesManyAtOnce(t *testing.T) {
 	}
 }
 
-func TestConnectionsAreUsedAgain(t *testing.T) {
+func TestConnectionsAreReused(t *testing.T) {
 	var fresh atomic.Int32
 	transport := &http.Transport{DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
 		fresh.Add(1)
@@ -262,9 +262,9 @@ func TestConnectionsAreUsedAgain(t *testing.T) {
 	}
 }
 
-// TestNothingSurvivesARequest runs requests that end in every way and waits for
+// TestEveryRequestIsIndependent runs requests that end in every way and waits for
 // the goroutines to be as few as before.
-func TestNothingSurvivesARequest(t *testing.T) {
+func TestEveryRequestIsIndependent(t *testing.T) {
 	before := runtime.NumGoroutine()
 	t.Run("requests", func(t *testing.T) {
 		for _, fault := range []wiretest.Fault{{}, {Hold: true}, {Cut: 300}, {Stall: 300}, {Silent: true}, {Status: 500, Body: "no"}, {Status: 200, Body: "{}"}, {Piece: 1}} {

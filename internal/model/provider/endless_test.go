@@ -73,9 +73,9 @@ func flooded(t *testing.T, kind, start string, part []byte, n int, pause, quiet 
 	return m
 }
 
-// TestKeepAlivesAreNoProgress holds every wire to a bound of its own for answers
+// TestKeepAlivesAreNotProgress holds every wire to a bound of its own for answers
 // of nothing but keep-alives.
-func TestKeepAlivesAreNoProgress(t *testing.T) {
+func TestKeepAlivesAreNotProgress(t *testing.T) {
 	for name, wire := range wires() {
 		for keep, part := range map[string]string{
 			"a comment":      ": ping\n\n",
@@ -95,9 +95,9 @@ func TestKeepAlivesAreNoProgress(t *testing.T) {
 	}
 }
 
-// TestAnswersWithoutEndAreCutOff sends answers of 300 MB, and measures what they
+// TestUnterminatedOutputsAreTruncated sends answers of 300 MB, and measures what they
 // take of the heap and what they are charged for.
-func TestAnswersWithoutEndAreCutOff(t *testing.T) {
+func TestUnterminatedOutputsAreTruncated(t *testing.T) {
 	const all, output = 300 << 20, 32_000
 	pieces := func(event string) []byte {
 		return []byte(strings.Repeat(strings.Replace(event, "X", strings.Repeat("word", 256), 1), 64))

@@ -284,7 +284,7 @@ func TestEveryKindPlaysAScript(t *testing.T) {
 	}
 }
 
-func TestEveryKindIsWhole(t *testing.T) {
+func TestEveryKindIsComplete(t *testing.T) {
 	for _, name := range Names() {
 		k, ok := Lookup(name)
 		if !ok || !k.Keyless && len(k.KeyEnv) == 0 {
@@ -303,7 +303,7 @@ func TestEveryKindIsWhole(t *testing.T) {
 	}
 }
 
-func TestWhatCanNotBeOpened(t *testing.T) {
+func TestOpenErrors(t *testing.T) {
 	for want, c := range map[string]Config{
 		`unknown provider kind "nobody" (known kinds: openai, `: {Kind: "nobody"},
 		"azure requires a base URL":                             {Kind: "azure"},
@@ -333,9 +333,9 @@ func TestBaseURLsAreCompleted(t *testing.T) {
 	}
 }
 
-// TestAServerThatOnlySpeaksLikeOpenAI makes sure that a base URL of one's own
+// TestOpenAICompatibleServer makes sure that a base URL of one's own
 // gets Chat Completions, whatever the model is called.
-func TestAServerThatOnlySpeaksLikeOpenAI(t *testing.T) {
+func TestOpenAICompatibleServer(t *testing.T) {
 	got := capture(t, Config{Kind: "openai", BaseURL: "http://gateway.test/v1", Model: "gpt-5-mini"}, full())
 	if got.Wire != wiretest.Chat || bytes.Contains(got.Body, []byte("prompt_cache_key")) || bytes.Contains(got.Body, []byte("temperature")) {
 		t.Errorf("on %s: %s", got.Wire, got.Body)

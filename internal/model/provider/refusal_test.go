@@ -11,9 +11,9 @@ import (
 	"github.com/millhand/millhand/internal/money"
 )
 
-// TestARefusalIsNoAnswer takes what a model says when it will not for that, in
+// TestRefusalIsNotAResponse takes what a model says when it will not for that, in
 // every form.
-func TestARefusalIsNoAnswer(t *testing.T) {
+func TestRefusalIsNotAResponse(t *testing.T) {
 	for _, c := range wiretest.Refusals() {
 		t.Run(c.Name, func(t *testing.T) {
 			server := wiretest.New(nil)

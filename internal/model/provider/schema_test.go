@@ -16,7 +16,7 @@ func decoded(tb testing.TB, text string) map[string]any {
 	return v
 }
 
-func TestWhatGeminiTakesOfASchema(t *testing.T) {
+func TestGeminiSchema(t *testing.T) {
 	tests := []struct{ name, schema, want string }{
 		{"what it knows stays", `{"type":"object","description":"d","properties":{"a":{"type":"integer","minimum":1,"maximum":3}},"required":["a"]}`, `{"type":"object","description":"d","properties":{"a":{"type":"integer","minimum":1,"maximum":3}},"required":["a"]}`},
 		{"unknown keywords go", `{"$schema":"x","$id":"y","type":"object","additionalProperties":false,"patternProperties":{},"propertyNames":{},"default":{},"examples":[1],"if":{},"unevaluatedProperties":false}`, `{"type":"object"}`},

@@ -16,9 +16,9 @@ import (
 	"github.com/millhand/millhand/internal/money"
 )
 
-// TestOddUsageFailsNoAnswer gives every wire invalid usage. The answer
+// TestOddUsageDoesNotFailTheResponse gives every wire invalid usage. The answer
 // counts, and its usage is unknown.
-func TestOddUsageFailsNoAnswer(t *testing.T) {
+func TestOddUsageDoesNotFailTheResponse(t *testing.T) {
 	streams := map[string][]string{ // of good answers; U is the usage with I and O in it
 		"chat": {
 			`{"choices":[{"index":0,"delta":{"content":"Done."}}]}`,
@@ -106,8 +106,8 @@ func TestOddUsageFailsNoAnswer(t *testing.T) {
 	}
 }
 
-// TestUsageMayComeLate sends the usage well after the reason to stop.
-func TestUsageMayComeLate(t *testing.T) {
+// TestLateUsageIsAccepted sends the usage well after the reason to stop.
+func TestLateUsageIsAccepted(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)

@@ -140,7 +140,7 @@ func TestTheSameRequestIsPlayedInOrder(t *testing.T) {
 	}
 }
 
-func TestFailuresArePlayedAsTheyWere(t *testing.T) {
+func TestFailuresAreReplayed(t *testing.T) {
 	tests := []struct {
 		name   string
 		err    error
@@ -162,7 +162,7 @@ func TestFailuresArePlayedAsTheyWere(t *testing.T) {
 	}
 }
 
-func TestAMissShowsWhatDiffers(t *testing.T) {
+func TestReplayMismatchShowsDiff(t *testing.T) {
 	path := record(t, map[string][]any{"fix": answers()})
 	first := model.Request{System: "You work in /work/shop", Messages: []model.Message{{Role: model.User, Text: "Go."}}}
 	tests := []struct {
@@ -236,7 +236,7 @@ func TestAResponseIsEmittedInChunks(t *testing.T) {
 	}
 }
 
-func TestJobsPlayAtTheSameTime(t *testing.T) {
+func TestJobsPlayConcurrently(t *testing.T) {
 	jobs := map[string][]any{}
 	for i := range 8 {
 		jobs[fmt.Sprint(i)] = answers()

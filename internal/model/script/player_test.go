@@ -25,7 +25,7 @@ func prompt(text string) model.Request {
 	return model.Request{System: "system", Messages: []model.Message{{Role: model.User, Text: text}}}
 }
 
-func TestAPlayerPlaysTheTurnsInOrder(t *testing.T) {
+func TestPlayerPlaysTurnsInOrder(t *testing.T) {
 	p := player(t, contracted, "")
 	var deltas []model.Delta
 	first, err := p.Stream(t.Context(), prompt("go"), func(d model.Delta) { deltas = append(deltas, d) })
@@ -73,7 +73,7 @@ func TestAPlayerPlaysTheTurnsInOrder(t *testing.T) {
 	}
 }
 
-func TestAPlayerOfAnAgent(t *testing.T) {
+func TestPlayerOfSubagent(t *testing.T) {
 	p := player(t, contracted, "explore")
 	if resp, err := p.Stream(t.Context(), prompt("look"), nil); err != nil || resp.Text != "Nothing found." {
 		t.Errorf("got %+v and error %v", resp, err)
@@ -83,7 +83,7 @@ func TestAPlayerOfAnAgent(t *testing.T) {
 	}
 }
 
-func TestPlayersOfOneScriptAreApart(t *testing.T) {
+func TestPlayersOfOneScriptAreIndependent(t *testing.T) {
 	s := parsed(t, contracted)
 	for range 2 {
 		p, err := s.Player("")
@@ -170,7 +170,7 @@ func TestADelayEndsWithTheContext(t *testing.T) {
 	}
 }
 
-func TestPiecesAreFewAndWhole(t *testing.T) {
+func TestChunksAreFewAndComplete(t *testing.T) {
 	for _, s := range []string{"", "a", "ab", "abc", "näher", strings.Repeat("合", 100), "\xff\xfe\xfd\x80\x80\x80", strings.Repeat("\x80", 50)} {
 		got := pieces(s)
 		if strings.Join(got, "") != s || len(got) > 3 {

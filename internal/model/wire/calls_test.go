@@ -50,7 +50,7 @@ func joined(lists ...[]Piece) []Piece {
 	return all
 }
 
-func TestCallsArePutTogether(t *testing.T) {
+func TestCallsAreAssembled(t *testing.T) {
 	tests := []struct {
 		name    string
 		earlier []string

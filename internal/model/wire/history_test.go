@@ -65,7 +65,7 @@ func TestAMessageIsEncodedOnce(t *testing.T) {
 	}
 }
 
-func TestAGroupThatGrowsIsEncodedAnew(t *testing.T) {
+func TestGrownGroupIsReencoded(t *testing.T) {
 	h, _ := inGroups()
 	messages := []model.Message{says(model.User, "a"), says(model.ToolRole, "b")}
 	first := appended(t, h, messages)
@@ -77,9 +77,9 @@ func TestAGroupThatGrowsIsEncodedAnew(t *testing.T) {
 	}
 }
 
-// TestHistoriesGiveWhatAFreshOneGives has many conversations grow, fork and
+// TestHistoriesEqualFreshEncoding has many conversations grow, fork and
 // shrink at random, and compares with an encoding from scratch.
-func TestHistoriesGiveWhatAFreshOneGives(t *testing.T) {
+func TestHistoriesEqualFreshEncoding(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	h, _ := inGroups()
 	conversations := make([][]model.Message, 2*maxHistories)
@@ -112,7 +112,7 @@ func TestHistoriesGiveWhatAFreshOneGives(t *testing.T) {
 	}
 }
 
-func TestHistoriesServeManyAtOnce(t *testing.T) {
+func TestHistoriesAreSafeForConcurrentUse(t *testing.T) {
 	h, _ := inGroups()
 	var jobs sync.WaitGroup
 	for job := range 16 {
@@ -133,7 +133,7 @@ func TestHistoriesServeManyAtOnce(t *testing.T) {
 	jobs.Wait()
 }
 
-func TestWhatIsKeptOfHistoriesIsBounded(t *testing.T) {
+func TestHistoriesAreBounded(t *testing.T) {
 	h, _ := inGroups()
 	long := strings.Repeat("x", maxHistory/4)
 	for i := range 10 {
@@ -179,7 +179,7 @@ func TestToolsAreEncodedOnceForAList(t *testing.T) {
 	}
 }
 
-func TestABodyIsItsParts(t *testing.T) {
+func TestBodyConcatenatesItsChunks(t *testing.T) {
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://model.test", nil)
 	if err != nil {
 		t.Fatal(err)

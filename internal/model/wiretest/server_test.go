@@ -70,7 +70,7 @@ const (
 	answered = user + `,{"role":"assistant","content":null},{"role":"tool","content":"result","tool_call_id":"call_2_1"}`
 )
 
-func TestTheWireIsOpenAIs(t *testing.T) {
+func TestRequestIsOpenAICompatible(t *testing.T) {
 	s := newServer(t)
 	s.Piece = 3
 	url := alone(t, s)
@@ -105,7 +105,7 @@ func TestTheWireIsOpenAIs(t *testing.T) {
 	}
 }
 
-func TestConversationsAreToldApartByTheirAnswers(t *testing.T) {
+func TestConversationsAreIdentifiedByResponses(t *testing.T) {
 	s := newServer(t)
 	url := alone(t, s)
 	if _, _, _, err := post(t, url, "m", user); err != nil { // the error turn
@@ -134,7 +134,7 @@ func TestTheModelOfAnAgentPlaysItsTurns(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotExpectedIsAProblem(t *testing.T) {
+func TestUnexpectedRequestIsAProblem(t *testing.T) {
 	s := newServer(t)
 	s.Keep = true
 	url := alone(t, s)
@@ -189,7 +189,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-func TestEachWireIsServedAtItsPath(t *testing.T) {
+func TestEachProtocolHasItsPath(t *testing.T) {
 	for _, test := range []struct{ path, body, refused, answered string }{
 		{
 			"/responses", `{"model":"m","stream":true,"instructions":"s","input":[{"role":"user","content":[{"type":"input_text","text":"go"}]}]}`,
