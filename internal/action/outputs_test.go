@@ -81,7 +81,7 @@ func TestOutputsWithoutAReport(t *testing.T) {
 	}
 }
 
-func TestConclusionIsOfTheRun(t *testing.T) {
+func TestConclusionIsThatOfTheRun(t *testing.T) {
 	tests := []struct {
 		exit event.Exit
 		run  event.Outcome
@@ -201,7 +201,7 @@ func TestFailedVerifyIsAnnotated(t *testing.T) {
 	}
 }
 
-func TestPlace(t *testing.T) {
+func TestLocation(t *testing.T) {
 	for _, test := range []struct{ repository, file, want string }{
 		{"/repo", "m.yaml", "sub/m.yaml"},
 		{"/repo", "../m.yaml", "m.yaml"},

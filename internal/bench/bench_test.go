@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-func TestAConversationIsAScriptOfTheToolsInTheirShares(t *testing.T) {
+func TestConversationUsesToolsInProportion(t *testing.T) {
 	var paths []string
 	for i := range 200 {
 		paths = append(paths, fmt.Sprint("f", i))
@@ -67,8 +67,8 @@ func TestAConversationIsAScriptOfTheToolsInTheirShares(t *testing.T) {
 	}
 }
 
-// TestAllContestantsDoTheSame relies on play, which compares the trees.
-func TestAllContestantsDoTheSame(t *testing.T) {
+// TestAllVariantsGiveTheSameResult relies on play, which compares the trees.
+func TestAllVariantsGiveTheSameResult(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -127,7 +127,7 @@ func TestSearchingWithoutRipgrepFindsTheSame(t *testing.T) {
 	}
 }
 
-func TestTheTableTellsGoalsOfValuesFromGoalsOfRatios(t *testing.T) {
+func TestTableShowsGoalsOfValuesAndRatios(t *testing.T) {
 	got := markdown([]row{
 		{figure: "met", unit: "ms", millhand: series{3, 1, 2}, goal: 2},
 		{figure: "missed", unit: "ms", millhand: series{30, 50}, floor: series{10, 25}, goal: 2, ofRatio: true},

@@ -35,7 +35,7 @@ func step(t *testing.T, env map[string]string) (code int, log string) {
 	return code, out.String()
 }
 
-func TestTheActionRunsWithoutARunnersFiles(t *testing.T) {
+func TestActionRunsWithoutRunnerFiles(t *testing.T) {
 	code, log := step(t, nil)
 	if code != 0 || !strings.Contains(log, "::group::prompt passed\n") {
 		t.Errorf("exit code %d\n%s", code, log)
@@ -54,7 +54,7 @@ func TestOutputsThatCannotBeWrittenFailNoRun(t *testing.T) {
 	}
 }
 
-func TestASummaryThatIsFullIsLeftAlone(t *testing.T) {
+func TestFullSummaryIsUnchanged(t *testing.T) {
 	summary := filepath.Join(t.TempDir(), "summary")
 	full := strings.Repeat("x\n", action.MaxSummary/2)
 	if err := os.WriteFile(summary, []byte(full), 0o644); err != nil {
@@ -68,7 +68,7 @@ func TestASummaryThatIsFullIsLeftAlone(t *testing.T) {
 	}
 }
 
-func TestTheRunSeesAnEnvironmentOfItsOwn(t *testing.T) {
+func TestRunHasItsOwnEnvironment(t *testing.T) {
 	outer := map[string]string{
 		"ANTHROPIC_API_KEY": "of the machine", "OPENAI_API_KEY": "of the machine", "INPUT_API_KEY": "x", "INPUT_MODEL": "x",
 		"GITHUB_OUTPUT": "/f", "GITHUB_ENV": "/f", "GITHUB_PATH": "/f", "GITHUB_STATE": "/f", "GITHUB_STEP_SUMMARY": "/f", "GITHUB_SHA": "c0ffee",

@@ -2,7 +2,7 @@ package corpus
 
 import "testing"
 
-func TestTheListIsLongAndSaysNothingTwice(t *testing.T) {
+func TestListHasNoDuplicates(t *testing.T) {
 	seen, total := map[string]bool{}, 0
 	for group, attacks := range groups(list) {
 		if len(attacks) == 0 {

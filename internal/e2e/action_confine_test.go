@@ -48,7 +48,7 @@ func (w *workflow) runWithoutNamespaces(t *testing.T) result {
 	return w.finish(t, cmd, func(*os.Process) {})
 }
 
-func TestTheActionLoadsAProfileWhereNamespacesAreKeptFromIt(t *testing.T) {
+func TestActionLoadsAppArmorProfile(t *testing.T) {
 	w := confining(t, `printf '%s\n' "$*" >>sudo.log; [ "$1" = -n ] && shift && exec "$@"`,
 		`echo "$@" >>parser.log; cat "$2" >loaded; echo 99 >/proc/sys/user/max_user_namespaces`)
 	r := w.runWithoutNamespaces(t)
@@ -67,7 +67,7 @@ func TestTheActionLoadsAProfileWhereNamespacesAreKeptFromIt(t *testing.T) {
 	}
 }
 
-func TestTheActionGoesOnAtLevelBWhereItCantHaveAProfile(t *testing.T) {
+func TestActionUsesLevelBWithoutAppArmorProfile(t *testing.T) {
 	long(t)
 	for name, stand := range map[string][2]string{
 		"sudo wants a password":          {"echo 'a password is required' >&2; exit 1", "exit 0"},
@@ -88,7 +88,7 @@ func TestTheActionGoesOnAtLevelBWhereItCantHaveAProfile(t *testing.T) {
 }
 
 // Whoever does without a sandbox, or has one already, changes no machine.
-func TestTheActionLeavesMachinesAloneThatNeedNoProfile(t *testing.T) {
+func TestActionLoadsNoUnneededAppArmorProfile(t *testing.T) {
 	long(t)
 	for _, mode := range []string{"off", "external"} {
 		w := confining(t, "touch sudo.log", "touch sudo.log")

@@ -72,7 +72,7 @@ turns:
 	}
 }
 
-func TestTheActionTellsARunThatPassed(t *testing.T) {
+func TestActionReportsPassedRun(t *testing.T) {
 	w := newWorkflow(t, hostileFiles("true"))
 	w.with["manifest"] = "m.yaml"
 	r := w.run(t)
@@ -113,7 +113,7 @@ func firstWords(list []string) []string {
 	return words
 }
 
-func TestTheActionTellsARunThatFailed(t *testing.T) {
+func TestActionReportsFailedRun(t *testing.T) {
 	files := hostileFiles("exit 7")
 	w := newWorkflow(t, map[string]string{"sub/m.yaml": files["m.yaml"], "model.txt": files["model.yaml"]})
 	maps.Copy(w.with, map[string]string{
@@ -137,7 +137,7 @@ func TestTheActionTellsARunThatFailed(t *testing.T) {
 	}
 }
 
-func TestTheActionSaysWhatIsWrongWithItsInputs(t *testing.T) {
+func TestActionReportsInvalidInputs(t *testing.T) {
 	long(t)
 	tests := []struct {
 		name  string
@@ -183,7 +183,7 @@ func TestTheActionSaysWhatIsWrongWithItsInputs(t *testing.T) {
 	}
 }
 
-func TestAnEarlierRunIsNotTakenForThisOne(t *testing.T) {
+func TestEarlierRunIsDistinguished(t *testing.T) {
 	w := newWorkflow(t, hostileFiles("true"))
 	w.with["manifest"] = "m.yaml"
 	if r := w.run(t); r.outputs["run-id"] == "" {
@@ -282,7 +282,7 @@ func (w *workflow) holdsNoKey(t *testing.T, r result, key, seen string) {
 	}
 }
 
-func TestASignalToTheActionReachesTheRun(t *testing.T) {
+func TestActionForwardsSignalToRun(t *testing.T) {
 	long(t)
 	for _, test := range []struct {
 		signal syscall.Signal
@@ -322,7 +322,7 @@ func waitUntil(t *testing.T, file, re string) {
 	t.Errorf("%s never matched %s", file, want)
 }
 
-func TestASignalEndsTheActionBeforeThereIsARun(t *testing.T) {
+func TestSignalEndsActionBeforeRun(t *testing.T) {
 	w := newWorkflow(t, nil)
 	w.with["prompt"] = "x"
 	asked, once := make(chan struct{}), sync.Once{}
@@ -341,7 +341,7 @@ func TestASignalEndsTheActionBeforeThereIsARun(t *testing.T) {
 	}
 }
 
-func TestTheActionRunsNoReleaseThatItCannotTrust(t *testing.T) {
+func TestActionVerifiesRelease(t *testing.T) {
 	long(t)
 	archive := archiveName()
 	tests := []struct {
@@ -385,7 +385,7 @@ func TestTheActionRunsNoReleaseThatItCannotTrust(t *testing.T) {
 	}
 }
 
-func TestTheActionUsesTheReleaseOfItsTagAndElseItsSource(t *testing.T) {
+func TestActionUsesReleaseOfItsTagOrSource(t *testing.T) {
 	for ref, released := range map[string]bool{"v" + releasedVersion: true, "v1": false} {
 		t.Run(ref, func(t *testing.T) {
 			w := newWorkflow(t, map[string]string{
@@ -424,7 +424,7 @@ func goThatLinks(t *testing.T) string {
 	return dir
 }
 
-func TestActionYAMLSaysWhatTheCodeDoes(t *testing.T) {
+func TestActionYAMLMatchesCode(t *testing.T) {
 	m := readMetadata(t)
 	inputsAreRead(t, m)
 	var written []string

@@ -35,7 +35,7 @@ func people(t *testing.T) string {
 	return server.URL
 }
 
-func TestTheActionDistrustsManifestsOfStrangers(t *testing.T) {
+func TestActionTreatsForeignManifestsAsUntrusted(t *testing.T) {
 	long(t)
 	api := people(t)
 	event := func(sender, more string) string {

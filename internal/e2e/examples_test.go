@@ -412,7 +412,7 @@ func parsePipeline(t *testing.T) gitLabPipeline {
 	return p
 }
 
-func TestThePipelineOfGitLabKeepsWhatFailed(t *testing.T) {
+func TestGitLabPipelineKeepsArtifactsOfFailures(t *testing.T) {
 	p := parsePipeline(t)
 	if diff := cmp.Diff([]string{p.Work.Stage, p.Report.Stage}, p.Stages); diff != "" {
 		t.Error(diff)

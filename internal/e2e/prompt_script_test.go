@@ -66,9 +66,9 @@ func smaller(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// TestPromptsPromiseWhatIsTested holds the sentences in which prompts promise
+// TestPromptsStateTestedBehavior holds the sentences in which prompts promise
 // something of the runner, which promises.txtar quotes, to being there.
-func TestPromptsPromiseWhatIsTested(t *testing.T) {
+func TestPromptsStateTestedBehavior(t *testing.T) {
 	var prompts strings.Builder
 	for _, name := range []string{"build", "plan", "explore", "general"} {
 		text, err := os.ReadFile(filepath.Join(root(t), "internal", "prompt", name+".md"))

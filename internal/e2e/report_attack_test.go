@@ -42,7 +42,7 @@ func reportAttacks() []reportAttack {
 	}
 }
 
-func TestAgentsCannotGetAtTheReports(t *testing.T) {
+func TestAgentsCannotAccessReports(t *testing.T) {
 	long(t)
 	var names []string
 	for _, a := range reportAttacks() {

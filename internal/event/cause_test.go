@@ -73,7 +73,7 @@ func TestTheSchemaListsTheReasonCodes(t *testing.T) {
 	}
 }
 
-func TestEveryCauseHasItsRowAndAnExitCodeOfTheTable(t *testing.T) {
+func TestEveryCauseHasARowAndExitCode(t *testing.T) {
 	seen := map[Code]bool{}
 	for _, c := range Causes() {
 		exit := slices.IndexFunc(Exits(), func(e ExitDoc) bool { return e.Exit == c.Exit })

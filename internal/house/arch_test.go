@@ -190,7 +190,7 @@ func checkImport(t *testing.T, dir, name string, spec *ast.ImportSpec, r room, l
 	}
 }
 
-func TestSurroundingsAreHandedIn(t *testing.T) {
+func TestEnvironmentIsInjected(t *testing.T) {
 	forbidden := wiring()
 	for dir, files := range sources(t) {
 		if dir == "." || dir == "internal/command" || dir == "internal/model/wiretest" || dir == "internal/nightly" || dir == "internal/gitops/gittest" {
@@ -215,7 +215,7 @@ func TestSurroundingsAreHandedIn(t *testing.T) {
 	}
 }
 
-func TestEveryPackageSaysWhatItIs(t *testing.T) {
+func TestEveryPackageHasADoc(t *testing.T) {
 	for dir, files := range sources(t) {
 		documented := slices.ContainsFunc(slices.Collect(maps.Values(files)), func(f *ast.File) bool { return f.Doc != nil })
 		if !documented {

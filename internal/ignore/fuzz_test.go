@@ -26,7 +26,7 @@ func FuzzIgnored(f *testing.F) {
 }
 
 // The matcher against the same steps as a regular expression.
-func FuzzMatchIsTheRegularExpression(f *testing.F) {
+func FuzzMatchEqualsRegexp(f *testing.F) {
 	for _, c := range lineCases {
 		f.Add(c.file, c.path)
 	}

@@ -214,7 +214,7 @@ func TestAGlobIsNotALine(t *testing.T) {
 	}
 }
 
-func TestDescendLeavesTheMatcherAlone(t *testing.T) {
+func TestDescendDoesNotModifyTheMatcher(t *testing.T) {
 	m := New(Parse([]byte("*.o")))
 	m.Descend("a", []byte("!x.o"))
 	if !m.Ignored("a/x.o", false) {
@@ -224,7 +224,7 @@ func TestDescendLeavesTheMatcherAlone(t *testing.T) {
 
 // A matcher with exponential backtracking would not end before the test's
 // time is over.
-func TestStarsDoNotExplode(t *testing.T) {
+func TestManyStarsAreFast(t *testing.T) {
 	for _, unit := range []string{"*a", "*?", "a*", "*[ab]", "**/a/", "*/", "a/**/"} {
 		for _, text := range []string{strings.Repeat("a", 4000), strings.Repeat("a/", 2000) + "a"} {
 			for _, anchor := range []string{"", "/"} {
@@ -237,7 +237,7 @@ func TestStarsDoNotExplode(t *testing.T) {
 	}
 }
 
-func TestADirectorySeenAsATree(t *testing.T) {
+func TestListShowsTree(t *testing.T) {
 	root := New(Parse([]byte("*.log\n"))).Descend("", []byte("/a/b/built\n/top\nkeep\n")).Descend("a", []byte("!x.log\nb/c\n"))
 	m := root.Within("a/b").Descend("", []byte("own\n!keep\n"))
 	for path, want := range map[string]bool{

@@ -17,7 +17,7 @@ import (
 
 // The oracle tests put ignore files into a repository and ask git about paths.
 
-func TestOneLineAsGitSeesIt(t *testing.T) {
+func TestOneLineMatchesGit(t *testing.T) {
 	repo := newRepo(t)
 	var want []string
 	for i, c := range lineCases {
@@ -56,7 +56,7 @@ func walkIgnored(m *Matcher, name string, isDir bool) bool {
 // Ignore files in several directories of a tree, all made from pieces by chance,
 // and every path of the tree. Only directories and ignore files exist on the disk:
 // git takes a path that does not exist for a file.
-func TestGeneratedPatternsAsGitSeesThem(t *testing.T) {
+func TestGeneratedPatternsMatchGit(t *testing.T) {
 	for seed := range uint64(2) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			rng := rand.New(rand.NewPCG(seed, 1))
@@ -161,7 +161,7 @@ func randomLine(rng *rand.Rand) string {
 }
 
 // Each byte against each POSIX class, and each range of a few.
-func TestClassesAsGitSeesThem(t *testing.T) {
+func TestClassesMatchGit(t *testing.T) {
 	repo := newRepo(t)
 	var paths, want []string
 	for i, class := range []string{

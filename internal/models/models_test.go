@@ -28,7 +28,7 @@ func job(id, model string, limit money.USD, fallback ...string) tasks.Job {
 	return j
 }
 
-func TestCheckFindsWhatKeepsAJobFromItsModel(t *testing.T) {
+func TestCheckReportsMissingModels(t *testing.T) {
 	const known = "openai/gpt-4.1"
 	script := filepath.Join(t.TempDir(), "model.yaml")
 	if err := os.WriteFile(script, []byte("version: 1\nturns: [{text: Done.}]\n"), 0o600); err != nil {
@@ -77,7 +77,7 @@ func TestAMissingKeyIsAKeyError(t *testing.T) {
 	}
 }
 
-func TestAProvidersKeyStaysAwayFromOtherServers(t *testing.T) {
+func TestProviderKeyIsNotSentToOtherServers(t *testing.T) {
 	plan := &tasks.Plan{
 		Jobs:      []tasks.Job{job("a", "mine/gpt", 0)},
 		Providers: map[string]tasks.Provider{"mine": {Kind: "openai", BaseURL: "http://127.0.0.1:1/v1"}},
@@ -91,7 +91,7 @@ func TestAProvidersKeyStaysAwayFromOtherServers(t *testing.T) {
 	}
 }
 
-func TestPoliciesBindTheEndpointsOfTheEnvironment(t *testing.T) {
+func TestPoliciesApplyToEndpointsOfTheEnvironment(t *testing.T) {
 	env := map[string]string{"OPENAI_API_KEY": "sk-1", "OPENAI_BASE_URL": "http://elsewhere.test/v1"}
 	hosts := policy.Policy{Name: "policy.yaml", Rules: []policy.Rule{{Key: policy.Hosts, Allow: []string{"api.openai.com"}, Source: "policy.yaml:2"}}}
 	for _, c := range []struct {
@@ -123,7 +123,7 @@ func TestModelsOfOneAccountShareALimiter(t *testing.T) {
 	}
 }
 
-func TestMostOf(t *testing.T) {
+func TestMaxCost(t *testing.T) {
 	const known = "openai/gpt-4.1"
 	for _, c := range []struct {
 		name   string
@@ -159,7 +159,7 @@ func dollars(usd *money.USD) string {
 	return usd.String()
 }
 
-func TestMostOfAllLeavesOutJobsThatDoNotRun(t *testing.T) {
+func TestMaxRunCostExcludesSkippedJobs(t *testing.T) {
 	jobs := []tasks.Job{job("a", "openai/gpt-4.1", 2*money.Dollar), job("b", "openai/gpt-4.1", 5*money.Dollar)}
 	s := newSet(&tasks.Plan{Jobs: jobs}, nil)
 	if got := dollars(s.MaxRunCost(func(j tasks.Job) bool { return j.ID == "b" })); got != "5" {

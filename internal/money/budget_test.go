@@ -138,7 +138,7 @@ func TestOutputIsShortenedBeforeARequestIsRefused(t *testing.T) {
 	}
 }
 
-func TestASummaryIsPaidForByWhatWasReserved(t *testing.T) {
+func TestSummaryUsesReservation(t *testing.T) {
 	run := NewBudget("run budget", dollars(0.06), nil)
 	b, other := run.Session("m", perToken(1e-6, 1e-5)), run.Session("m", perToken(1e-6, 1e-5))
 	request, summary := Usage{Output: 1000}, Usage{Input: 1000, Output: 2048}
@@ -235,7 +235,7 @@ func TestFailedAttemptsAreCharged(t *testing.T) {
 	}
 }
 
-func TestAnAttemptOfUnknownCostIsChargedInFull(t *testing.T) {
+func TestAttemptOfUnknownCostIsChargedInFull(t *testing.T) {
 	run := NewBudget("run budget", dollars(0.05), nil)
 	r, err := run.Session("m", perToken(0, 1e-5)).Reserve(t.Context(), Usage{Output: 1000}, Usage{}) // reserves 0.01
 	if err != nil {
@@ -289,7 +289,7 @@ func TestAttemptsOfUnknownPriceAreRepeatedWhileMoneyRemains(t *testing.T) {
 	}
 }
 
-func TestAnAttemptThatCostNothingIsRepeated(t *testing.T) {
+func TestFreeAttemptIsRetried(t *testing.T) {
 	run := NewBudget("run budget", dollars(0.05), nil)
 	b := run.Session("m", perToken(0, 1e-5))
 	r, err := b.Reserve(t.Context(), Usage{Output: 1000}, Usage{})
@@ -313,7 +313,7 @@ func TestAnAttemptThatCostNothingIsRepeated(t *testing.T) {
 	}
 }
 
-func TestASessionStartsOnlyIfItsFirstRequestIsPaidFor(t *testing.T) {
+func TestSessionStartRequiresBudgetForFirstRequest(t *testing.T) {
 	run := NewBudget("run budget", dollars(0.045), nil)
 	if err := run.CanStart("m"); err != nil {
 		t.Errorf("nothing is known of the model yet: %v", err)

@@ -44,7 +44,7 @@ func TestCost(t *testing.T) {
 }
 
 // A cost is the exact one, rounded up to a nano-dollar: never less.
-func FuzzCostIsRoundedUp(f *testing.F) {
+func FuzzCostRoundsUp(f *testing.F) {
 	f.Add(int64(10_000), int64(1000), int64(8000), int64(0), int64(250_000_000), int64(2_000_000_000), int64(25_000_000), int64(0))
 	f.Add(int64(math.MaxInt64), int64(math.MaxInt64), int64(1), int64(1), int64(math.MaxInt64), int64(math.MaxInt64), int64(1), int64(1))
 	f.Fuzz(func(t *testing.T, in, out, read, write, inPrice, outPrice, readPrice, writePrice int64) {

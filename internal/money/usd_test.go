@@ -96,7 +96,7 @@ func TestText(t *testing.T) {
 
 // Reports had float64 amounts once: JSON of a USD has the same bytes, and comes
 // back as the same amount.
-func FuzzJSONIsThatOfAFloat(f *testing.F) {
+func FuzzJSONEqualsFloat(f *testing.F) {
 	for _, n := range []int64{0, 1, -1, 9, 10, 250, 999, 1000, 1001, 270_000, 333_333, 1_000_000_000, 12_345_678_900, 1 << 49, -1 << 49} {
 		f.Add(n)
 	}
@@ -158,7 +158,7 @@ func FuzzParse(f *testing.F) {
 }
 
 // Amounts that are added in any order, or shared and added again, are the same.
-func FuzzSumsLoseNothing(f *testing.F) {
+func FuzzSumsAreExact(f *testing.F) {
 	f.Add(int64(1), int64(2), int64(3), 3)
 	f.Add(int64(1_000_000), int64(-7), int64(1<<40), 7)
 	f.Fuzz(func(t *testing.T, a, b, c int64, n int) {

@@ -11,7 +11,7 @@ import (
 	"github.com/millhand/millhand/internal/permission"
 )
 
-func TestACeilingDeniesWhatTheProfileAllows(t *testing.T) {
+func TestMaxProfileDeniesWhatTheProfileAllows(t *testing.T) {
 	full, ok := permission.Preset("full")
 	edit, ok2 := permission.Preset("edit")
 	if !ok || !ok2 {
@@ -40,7 +40,7 @@ func TestACeilingDeniesWhatTheProfileAllows(t *testing.T) {
 	}
 }
 
-func TestACeilingNeverWidens(t *testing.T) {
+func TestMaxProfileNeverWidens(t *testing.T) {
 	readonly, _ := permission.Preset("readonly")
 	full, _ := permission.Preset("full")
 	if p := readonly.Under(full); p.Allows("edit", "a.go") || !p.Hides("bash") {
@@ -64,9 +64,9 @@ func TestACeilingNeverWidens(t *testing.T) {
 	}
 }
 
-// TestUnderAllowsWhatBothAllow holds random profiles, below random ceilings, to
+// TestUnderIsTheIntersection holds random profiles, below random ceilings, to
 // exactly what both allow.
-func TestUnderAllowsWhatBothAllow(t *testing.T) {
+func TestUnderIsTheIntersection(t *testing.T) {
 	allowed, requests := 0, 0
 	for seed := range uint64(300) {
 		r := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // a repeatable sequence is wanted

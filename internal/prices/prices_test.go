@@ -54,7 +54,7 @@ func TestTheTableIsReadable(t *testing.T) {
 }
 
 // Worked out by hand from the providers' published prices.
-func TestWhatARequestCosts(t *testing.T) {
+func TestRequestCost(t *testing.T) {
 	tests := []struct {
 		name, model string
 		usage       money.Usage
@@ -85,7 +85,7 @@ func TestWhatARequestCosts(t *testing.T) {
 	}
 }
 
-func TestAModelThatIsNotKnownHasNoPrice(t *testing.T) {
+func TestUnknownModelHasNoPrice(t *testing.T) {
 	for _, name := range []string{"", "gpt-5-mini", "openai/", "openai/gpt-5-min", "OpenAI/gpt-5-mini", "script:model.yaml"} {
 		if p, ok := Of(name); ok {
 			t.Errorf("%q costs %+v", name, p)

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-func TestACommandIsKilledInAHurry(t *testing.T) {
+func TestHurryKillsImmediately(t *testing.T) {
 	stop := errors.New("stop")
 	hurry := make(chan struct{})
 	ctx, cancel := context.WithCancelCause(WithHurry(t.Context(), hurry))

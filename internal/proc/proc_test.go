@@ -160,7 +160,7 @@ func TestTailKeepsTheEnd(t *testing.T) {
 	}
 }
 
-func TestChildEnvHoldsOnlyWhatIsNamed(t *testing.T) {
+func TestChildEnvHasOnlyNamedVariables(t *testing.T) {
 	parent := map[string]string{"PATH": "/bin", "HOME": "/h", "OPENAI_API_KEY": "sk-1", "CI": "true"}
 	env := ChildEnv(func(n string) string { return parent[n] }, []string{"CI", "UNSET"})
 	got := strings.Join(env, " ")

@@ -21,7 +21,7 @@ func (l *lateWriter) Write(p []byte) (int, error) {
 	return l.came.Write(p)
 }
 
-func TestABusyMachineLosesNoOutput(t *testing.T) {
+func TestOutputIsCompleteUnderLoad(t *testing.T) {
 	for name, stray := range map[string]string{"the pipe is closed": "", "a process that left the group holds it": "setsid sleep 2 & "} {
 		t.Run(name, func(t *testing.T) {
 			var out lateWriter

@@ -18,7 +18,7 @@ import (
 
 const secret = `sk-Ab"12/+ 34=&xyz`
 
-func TestASecretIsFoundInEveryForm(t *testing.T) {
+func TestSecretIsFoundInAllEncodings(t *testing.T) {
 	r := redact.New([]string{secret, "", "short", "another-secret-1"})
 	quoted, err := json.Marshal(secret)
 	if err != nil {

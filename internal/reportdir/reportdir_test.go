@@ -102,7 +102,7 @@ func TestRemovedDirectoryIsRecreated(t *testing.T) {
 	}
 }
 
-func TestFailedWriteKeepsTheOldFile(t *testing.T) {
+func TestFailedWriteKeepsOldFile(t *testing.T) {
 	dir := t.TempDir()
 	d := open(t, dir)
 	put(t, d, "deep/file", "old")

@@ -107,7 +107,7 @@ func TestInUseDoesNotBlockTakeLock(t *testing.T) {
 	looking.Wait()
 }
 
-func TestOneOfManyGetsTheLock(t *testing.T) {
+func TestLockIsExclusive(t *testing.T) {
 	dir := t.TempDir()
 	var inside atomic.Int32
 	var all sync.WaitGroup

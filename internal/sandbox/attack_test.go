@@ -403,7 +403,7 @@ func (s surroundings) takeBack(t *testing.T, g *Guard) {
 	}
 }
 
-func TestTheListOfAttacksIsTrue(t *testing.T) {
+func TestListOfAttacksIsComplete(t *testing.T) {
 	for _, group := range threats() {
 		var names []string
 		for _, a := range group.attacks {

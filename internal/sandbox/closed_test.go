@@ -16,12 +16,12 @@ import (
 
 // Where the kernel refuses what a level takes, as in containers, the next one
 // is found, or none; with a shell in play, none is a refusal.
-func TestWhatTheKernelRefusesIsNotPretended(t *testing.T) {
+func TestProbeReportsWhatTheKernelRefuses(t *testing.T) {
 	const variable = "MILLHAND_TEST_REFUSED"
 	refused := os.Getenv(variable)
 	if refused == "" {
 		for _, r := range []string{"namespaces", "namespaces landlock"} {
-			cmd := exec.Command("/proc/self/exe", "-test.run=^TestWhatTheKernelRefusesIsNotPretended$")
+			cmd := exec.Command("/proc/self/exe", "-test.run=^TestProbeReportsWhatTheKernelRefuses$")
 			cmd.Env = append(os.Environ(), variable+"="+r)
 			if out, err := cmd.CombinedOutput(); err != nil {
 				t.Errorf("%s: %v\n%s", r, err, out)

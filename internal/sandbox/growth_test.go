@@ -20,7 +20,7 @@ func fill(t *testing.T, name string, size int) {
 	}
 }
 
-func TestGrowthEndsWhatRunsBeside(t *testing.T) {
+func TestDiskLimitKillsCommand(t *testing.T) {
 	p := newPlace(t)
 	fill(t, filepath.Join(p.workspace, "before"), 4<<20)
 	g := NewDiskMonitor([]string{p.workspace, p.tmp}, 1<<20, time.Now)
@@ -50,7 +50,7 @@ func TestGrowthEndsWhatRunsBeside(t *testing.T) {
 	}
 }
 
-func TestGrowthBeyondTheLimitMustNotGoOn(t *testing.T) {
+func TestDiskUseAboveTheLimitMustNotGrow(t *testing.T) {
 	p := newPlace(t)
 	g := NewDiskMonitor([]string{p.workspace}, 1<<20, time.Now)
 	defer g.Close()
@@ -81,7 +81,7 @@ func TestGrowthBeyondTheLimitMustNotGoOn(t *testing.T) {
 
 // A command that ends within a pause is looked at when the disk has lost as
 // much as it may take.
-func TestAShortCommandsGrowthIsNoticed(t *testing.T) {
+func TestDiskUseOfShortCommandIsDetected(t *testing.T) {
 	p := newPlace(t)
 	g := NewDiskMonitor([]string{p.workspace}, 1<<20, time.Now)
 	defer g.Close()

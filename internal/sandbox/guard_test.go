@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestAGuardNoticesAndUndoes(t *testing.T) {
+func TestGuardDetectsAndRestores(t *testing.T) {
 	const setup = `git init -q . && echo x >.git/hooks/kept && chmod 755 .git/hooks/kept && ln -s ../config .git/hooks/link && mkdir -p .git/modules/lib && cp .git/config .git/modules/lib/config && chmod 700 .git`
 	tests := []struct{ name, line, want string }{
 		{"nothing", `git status; echo x >file; git add file`, ""},
@@ -61,7 +61,7 @@ func TestAGuardNoticesAndUndoes(t *testing.T) {
 	}
 }
 
-func TestAGuardKeepsARepositoryWhoseModeChanged(t *testing.T) {
+func TestGuardKeepsRepositoryWithChangedMode(t *testing.T) {
 	p := newPlace(t)
 	unguarded(t, p.workspace, `git init -q . && git -c user.name=T -c user.email=t@example.com commit -q --allow-empty -m one`)
 	g, err := NewGuard(p.workspace, GitControls(".git"))
@@ -78,7 +78,7 @@ func TestAGuardKeepsARepositoryWhoseModeChanged(t *testing.T) {
 	}
 }
 
-func TestAGuardOverAPointerFile(t *testing.T) {
+func TestGuardOfGitFile(t *testing.T) {
 	p := newPlace(t)
 	unguarded(t, p.workspace, `mkdir ../outside/git; echo 'gitdir: ../outside/git' >.git`)
 	g, err := NewGuard(p.workspace, GitControls(".git"))
@@ -100,7 +100,7 @@ func TestAGuardOverAPointerFile(t *testing.T) {
 	}
 }
 
-func BenchmarkAGuardThatFindsNothing(b *testing.B) {
+func BenchmarkGuardWithoutChanges(b *testing.B) {
 	dir := b.TempDir()
 	if out, err := exec.Command("git", "init", "-q", dir).CombinedOutput(); err != nil {
 		b.Fatalf("%v: %s", err, out)
@@ -117,7 +117,7 @@ func BenchmarkAGuardThatFindsNothing(b *testing.B) {
 	}
 }
 
-func TestAGuardOverADirectoryThatIsReplacedByALink(t *testing.T) {
+func TestGuardedDirectoryReplacedBySymlink(t *testing.T) {
 	p := newPlace(t)
 	unguarded(t, p.workspace, `git init -q .`)
 	g, err := NewGuard(p.workspace, GitControls(".git"))

@@ -10,9 +10,9 @@ import (
 )
 
 // What Harden does, an unprivileged parent must not suffer from.
-func TestAProcessThatIsHardenedStillConfines(t *testing.T) {
+func TestHardenedProcessStillConfines(t *testing.T) {
 	if os.Getenv("MILLHAND_TEST_HARDENED") == "" {
-		cmd := exec.Command("/proc/self/exe", "-test.run=^TestAProcessThatIsHardenedStillConfines$")
+		cmd := exec.Command("/proc/self/exe", "-test.run=^TestHardenedProcessStillConfines$")
 		cmd.Env = append(os.Environ(), "MILLHAND_TEST_HARDENED=1")
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Errorf("%v\n%s", err, out)
@@ -33,9 +33,9 @@ func TestAProcessThatIsHardenedStillConfines(t *testing.T) {
 }
 
 // Strays of a supervisor that was killed are found among the orphans.
-func TestSweepKillsWhatAKilledSupervisorLeft(t *testing.T) {
+func TestSweepKillsOrphansOfKilledSupervisor(t *testing.T) {
 	if os.Getenv("MILLHAND_TEST_SWEEP") == "" {
-		cmd := exec.Command("/proc/self/exe", "-test.run=^TestSweepKillsWhatAKilledSupervisorLeft$")
+		cmd := exec.Command("/proc/self/exe", "-test.run=^TestSweepKillsOrphansOfKilledSupervisor$")
 		cmd.Env = append(os.Environ(), "MILLHAND_TEST_SWEEP=1")
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Errorf("%v\n%s", err, out)

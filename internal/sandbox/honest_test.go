@@ -86,7 +86,7 @@ mkdir repo "$OUT/main"
 for d in repo "$OUT/main"; do (cd $d; git init -q .; git config user.email a@b; git config user.name a; echo one >file; git add .; git commit -qm one); done
 git -C "$OUT/main" worktree add -q "$WS/tree"`
 
-func TestHonestWorkSucceeds(t *testing.T) {
+func TestOrdinaryCommandsSucceed(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long, and run without -short")
 	}
@@ -156,7 +156,7 @@ func TestGoBuildsAndTestsOffline(t *testing.T) {
 }
 
 // However a process tries to get away, it doesn't outlive the command.
-func TestNothingOutlivesACommand(t *testing.T) {
+func TestNoProcessOutlivesItsCommand(t *testing.T) {
 	ways := map[string]string{
 		"in the background":       `sleep 1000 & echo $! >pid`,
 		"in a session of its own": `setsid sleep 1000 & echo $! >pid`,
@@ -209,7 +209,7 @@ func marked(t *testing.T, variable string) []string {
 }
 
 // When the parent is killed, the command and all that it started end, too.
-func TestNothingOutlivesTheParent(t *testing.T) {
+func TestNoProcessOutlivesTheParent(t *testing.T) {
 	for _, level := range confining() {
 		t.Run(string(level), func(t *testing.T) {
 			p := newPlace(t)
@@ -243,7 +243,7 @@ func waitFor(t *testing.T, done func() bool) {
 	}
 }
 
-// TestParentThatIsKilled is a process of TestNothingOutlivesTheParent.
+// TestParentThatIsKilled is a process of TestNoProcessOutlivesTheParent.
 func TestParentThatIsKilled(t *testing.T) {
 	dir := os.Getenv("MILLHAND_TEST_PARENT")
 	if dir == "" {

@@ -57,7 +57,7 @@ func limitsForks(s *Sandbox) bool {
 	return os.Geteuid() != 0 || s.group != nil || s.level == Full && ownPIDMax(kernel())
 }
 
-func TestTheKernelsWithAPIDMaxForEachNamespace(t *testing.T) {
+func TestKernelsWithNamespacedPIDMax(t *testing.T) {
 	for release, want := range map[string]bool{
 		"6.14.0": true, "6.18.44-fc-v669": true, "7.0.1": true, "6.14-rc1": true,
 		"6.13.12": false, "6.1.0-56-cloud-amd64": false, "5.15.0": false, "6": false, "unknown": false, "": false,
@@ -131,7 +131,7 @@ print("tasks:", tasks)`
 }
 
 // If memory runs out, commands go before millhand and everything else.
-func TestCommandsAreTheFirstToGo(t *testing.T) {
+func TestOOMKillerPrefersCommands(t *testing.T) {
 	for _, level := range confining() {
 		t.Run(string(level), func(t *testing.T) {
 			got := bash(t, inside(t, newPlace(t).spec(), level), `cat /proc/self/oom_score_adj`)
@@ -163,7 +163,7 @@ func TestAForkBombEnds(t *testing.T) {
 	}
 }
 
-func TestTheEnvironmentIsTheJobs(t *testing.T) {
+func TestEnvironmentIsThatOfTheJob(t *testing.T) {
 	p := newPlace(t)
 	for _, level := range confining() {
 		t.Run(string(level), func(t *testing.T) {
@@ -202,7 +202,7 @@ func TestRootWorksAsTheOwnerOfTheWorkspace(t *testing.T) {
 }
 
 // A path that is a link is found under its own name, too.
-func TestLinksToWhatIsGranted(t *testing.T) {
+func TestSymlinksToGrantedPaths(t *testing.T) {
 	for _, level := range confining() {
 		t.Run(string(level), func(t *testing.T) {
 			p := newPlace(t)
@@ -221,7 +221,7 @@ func TestLinksToWhatIsGranted(t *testing.T) {
 }
 
 // A link that takes the place of something granted isn't followed.
-func TestAGrantThatBecomesALinkIsRefused(t *testing.T) {
+func TestGrantedPathReplacedBySymlinkIsRefused(t *testing.T) {
 	for _, level := range confining() {
 		t.Run(string(level), func(t *testing.T) {
 			p := newPlace(t)

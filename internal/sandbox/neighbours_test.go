@@ -85,7 +85,7 @@ func forked(t *testing.T, got outcome) int {
 // A limit for processes is in addition to what the user runs when a command starts:
 // what was started since the sandbox was made does not use it up, and what has ended
 // since does not raise it.
-func TestALimitForProcessesIgnoresNeighbours(t *testing.T) {
+func TestProcessLimitIgnoresOtherProcesses(t *testing.T) {
 	for _, level := range confining() {
 		for _, when := range []string{"started later", "ended before"} {
 			t.Run(string(level)+", "+when, func(t *testing.T) {
@@ -111,7 +111,7 @@ func TestALimitForProcessesIgnoresNeighbours(t *testing.T) {
 }
 
 // The error of a command that can't start because of the limit names it.
-func TestALimitForProcessesThatIsTooLow(t *testing.T) {
+func TestProcessLimitTooLow(t *testing.T) {
 	p := newPlace(t)
 	ordinary(t, p.workspace, p.home, p.tmp)
 	spec := p.spec()

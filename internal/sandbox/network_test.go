@@ -19,7 +19,7 @@ import (
 )
 
 // Inside, the proxy is the only way out, and leads only where it is allowed to.
-func TestOnlyTheProxyIsReachedAndOnlyWhatItAllows(t *testing.T) {
+func TestOnlyProxyAndAllowedHostsAreReachable(t *testing.T) {
 	origin := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "gotcha") }))
 	defer origin.Close()
 	port := mustPort(t, origin.URL)

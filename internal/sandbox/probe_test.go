@@ -29,7 +29,7 @@ func TestProbeLeavesNothing(t *testing.T) {
 }
 
 // A machine that is only busy keeps its level; one that refuses is asked once.
-func TestProbeRetriesWhatABusyMachineLacks(t *testing.T) {
+func TestProbeRetriesUnderLoad(t *testing.T) {
 	busy := []error{
 		unix.EAGAIN, unix.ENOMEM, unix.ENOSPC, unix.EMFILE, ErrLost, context.DeadlineExceeded,
 		fmt.Errorf("%w: %w", ErrRefused, parseRefusal(fmt.Sprintf("%d mount a fresh proc: cannot allocate memory", unix.ENOMEM))),

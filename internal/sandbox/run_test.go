@@ -136,7 +136,7 @@ func TestTheEndOfACommandIsReported(t *testing.T) {
 	}
 }
 
-func TestACommandThatDoesNotExistIsRefused(t *testing.T) {
+func TestMissingCommandIsRefused(t *testing.T) {
 	for _, level := range confining() {
 		t.Run(string(level), func(t *testing.T) {
 			p := newPlace(t)
@@ -165,7 +165,7 @@ func TestKillEndsACommandThatIgnoresSignals(t *testing.T) {
 	}
 }
 
-func TestACommandCannotEndItsSupervisor(t *testing.T) {
+func TestCommandCannotKillItsSupervisor(t *testing.T) {
 	for _, level := range confining() {
 		t.Run(string(level), func(t *testing.T) {
 			s := inside(t, newPlace(t).spec(), level)
@@ -238,7 +238,7 @@ func startReady(t *testing.T, s *Sandbox, line string) (*exec.Cmd, *Launch) {
 
 // What may be read is granted as long as it is there: a report directory may be
 // removed during a run. What keeps commands from writing is required.
-func TestAReadableDirectoryMayBeRemoved(t *testing.T) {
+func TestReadableDirectoryCanBeRemoved(t *testing.T) {
 	for _, level := range confining() {
 		p := newPlace(t)
 		more := filepath.Join(p.dir, "more")

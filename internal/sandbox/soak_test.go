@@ -122,7 +122,7 @@ func zombies(t *testing.T) []string {
 
 // When time is up, or a job is given up, nothing of it is alive by the time that
 // is reported, however the processes are related to each other.
-func TestTheDeadlineKillsTheTree(t *testing.T) {
+func TestDeadlineKillsProcessTree(t *testing.T) {
 	const tree = `trap '' TERM INT HUP
 for i in 1 2 3; do
 	setsid sh -c 'trap "" TERM; (sleep 1000; :) & setsid sh -c "sleep 1000; :" & touch up'$i'; wait' &

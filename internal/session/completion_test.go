@@ -45,7 +45,7 @@ func TestFinalResponses(t *testing.T) {
 	}
 }
 
-func TestAtALimitTheModelSumsUp(t *testing.T) {
+func TestFinalSummaryAtLimit(t *testing.T) {
 	s := setUp(t, "build", `
   - {calls: [{tool: glob, args: {pattern: x}}], usage: {input: 100, output: 10}}
   - {expect: ["had to stop: turn limit exceeded .1.", "find it"], text: So far nothing., usage: {input: 50, output: 5}}

@@ -112,7 +112,7 @@ func (e *endless) checkCalls(list []string) {
 	}
 }
 
-func TestALongSessionStaysWithinTheWindow(t *testing.T) {
+func TestLongSessionStaysWithinWindow(t *testing.T) {
 	const window = 128_000
 	for name, conf := range wires() {
 		t.Run(name, func(t *testing.T) {

@@ -78,7 +78,7 @@ func intact(list []model.Message) error {
 	return nil
 }
 
-func TestWhateverMakesRoomKeepsCallsAndAnswersTogether(t *testing.T) {
+func TestPruningKeepsCallsWithResults(t *testing.T) {
 	seen := map[event.Type]int{}
 	for seed := range uint64(120) {
 		r := rand.New(rand.NewPCG(seed, 1))
@@ -137,7 +137,7 @@ func reading(times int) string {
 	return b.String()
 }
 
-func TestAConversationThatTheProviderRefusesIsCompactedOnce(t *testing.T) {
+func TestRefusedConversationIsCompactedOnce(t *testing.T) {
 	const refusal = "  - error: {class: context, message: too long}\n"
 	tests := []struct {
 		name, turns string
@@ -190,7 +190,7 @@ func TestAConversationThatTheProviderRefusesIsCompactedOnce(t *testing.T) {
 }
 
 // A compaction is a model call: it counts, it is paid for, and limits come first.
-func TestACompactionIsPaidFor(t *testing.T) {
+func TestCompactionIsCharged(t *testing.T) {
 	var charged money.USD                               // a nano-dollar for each request
 	talk := "text: " + strings.Repeat("I go on. ", 300) // which is not removed
 	turns := strings.ReplaceAll(reading(30), "usage: {input: 100, output: 10}", talk)

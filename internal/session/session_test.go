@@ -91,7 +91,7 @@ func (s *stage) ended(id string) event.Call {
 	return event.Call{}
 }
 
-func TestASessionWorksUntilTheModelIsDone(t *testing.T) {
+func TestSessionRunsUntilModelIsDone(t *testing.T) {
 	s := setUp(t, "build", `
   - text: I'll write it.
     calls:
@@ -126,7 +126,7 @@ func TestASessionWorksUntilTheModelIsDone(t *testing.T) {
 	}
 }
 
-func TestEveryCallIsAnsweredOnceWhateverBecomesOfIt(t *testing.T) {
+func TestEveryCallGetsOneResult(t *testing.T) {
 	var sent []model.Message
 	s := setUp(t, "edit", `
   - calls:
@@ -268,7 +268,7 @@ func TestAnUnknownCostMakesTheTotalUnknown(t *testing.T) {
 	}
 }
 
-func TestAFailedRequestIsAnEnd(t *testing.T) {
+func TestFailedRequestEndsSession(t *testing.T) {
 	for _, class := range []string{"auth", "rate", "context", "unavailable"} {
 		s := setUp(t, "readonly", "  - error: {class: "+class+", message: nope}\n", nil)
 		if end := s.Run(t.Context(), "go"); string(end.Code) != class || !strings.Contains(end.Reason, "nope") {
@@ -319,7 +319,7 @@ func TestTheContextEndsASession(t *testing.T) {
 	}
 }
 
-func TestAConversationGoesOn(t *testing.T) {
+func TestConversationContinues(t *testing.T) {
 	s := setUp(t, "readonly", "  - text: first\n  - {expect: [again], text: second}\n", nil)
 	if end := s.Run(t.Context(), "go"); end.Text != "first" {
 		t.Fatalf("%+v", end)

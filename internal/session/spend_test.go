@@ -32,7 +32,7 @@ const twoTurns = `
   - {text: Done., usage: {input: 20, output: 5}}
 `
 
-func TestWhatIsLostCounts(t *testing.T) {
+func TestLostUsageIsCharged(t *testing.T) {
 	usd := money.Dollar / 4
 	lost := money.Charge{Requests: 2, Usage: money.Usage{Input: 100, Output: 7}, CostUSD: &usd, Estimated: true}
 	var charged money.USD
@@ -61,7 +61,7 @@ func TestWhatIsLostCounts(t *testing.T) {
 	}
 }
 
-func TestNoAttemptIsMadeThatIsNotPaidFor(t *testing.T) {
+func TestEveryAttemptIsReserved(t *testing.T) {
 	usd := money.Dollar / 4
 	var charged money.USD
 	s := setUp(t, "readonly", twoTurns, func(c *Config) {
@@ -77,7 +77,7 @@ func TestNoAttemptIsMadeThatIsNotPaidFor(t *testing.T) {
 	}
 }
 
-func TestAFailureThatCostNothingIsKnownToHave(t *testing.T) {
+func TestFreeFailureIsKnownToBeFree(t *testing.T) {
 	s := setUp(t, "readonly", twoTurns, func(c *Config) { c.Model = broken{} })
 	if end := s.Run(t.Context(), "look"); end.Code != event.CodeUnavailable {
 		t.Fatalf("%+v", end)

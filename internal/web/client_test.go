@@ -35,7 +35,7 @@ func get(t *testing.T, c Client, address string) (Page, error) {
 	return c.Get(t.Context(), address, "*/*")
 }
 
-func TestGetFetchesWhatTheReachNames(t *testing.T) {
+func TestGetFetchesAllowedHosts(t *testing.T) {
 	var header http.Header
 	at, host := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		header = r.Header
@@ -109,7 +109,7 @@ func answerNames(conn net.PacketConn, addresses []string) {
 }
 
 // What counts is the address that is dialled: a public name may lead anywhere.
-func TestANameThatLeadsToAPrivateAddressIsNotDialled(t *testing.T) {
+func TestNameWithPrivateAddressIsNotDialed(t *testing.T) {
 	var hits atomic.Int64
 	at, host := serve(t, func(http.ResponseWriter, *http.Request) { hits.Add(1) })
 	_, port, _ := strings.Cut(host, ":")

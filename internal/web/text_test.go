@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestTextKnowsCharacterSets(t *testing.T) {
+func TestTextDecodesCharsets(t *testing.T) {
 	tests := []struct{ name, contentType, body, want string }{
 		{"UTF-8, as said", "text/html; charset=utf-8", "naïve", "naïve"},
 		{"UTF-8, unsaid", "text/html", "naïve", "naïve"},

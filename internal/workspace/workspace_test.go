@@ -195,7 +195,7 @@ func TestASymlinkCreatedLaterDoesNotEscape(t *testing.T) {
 	}
 }
 
-func TestOutsidePathsWorkOnceTheyAreAllowed(t *testing.T) {
+func TestAllowedOutsidePathsWork(t *testing.T) {
 	w, out := open(t)
 	p := resolve(t, w, out+"/new")
 	if err := w.WriteFile(p, []byte("x")); err != nil {

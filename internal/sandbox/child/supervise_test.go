@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func TestAStatFileIsReadWhateverTheProcessIsCalled(t *testing.T) {
+func TestParseStatWithAnyProcessName(t *testing.T) {
 	for stat, want := range map[string]process{
 		"12 (bash) S 34 12 12 0 -1 4194304 1 2 3 4 5 6 7 8 20 0 9 0 77 88": {34, 9},
 		"12 (bash) S 34 12 12 0":     {34, 0},
@@ -60,7 +60,7 @@ func TestAStartIsRetried(t *testing.T) {
 }
 
 // Every jump of the filters stays inside of them, and every path ends.
-func TestFiltersAreWhole(t *testing.T) {
+func TestFiltersAreComplete(t *testing.T) {
 	for _, s := range []Sockets{AnySocket, UnixPairs, ProxyOnly, ""} {
 		p := filter(s)
 		if len(p) > 4096 {

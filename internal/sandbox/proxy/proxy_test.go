@@ -126,7 +126,7 @@ func portOf(t *testing.T, u string) string {
 	return parsed.Port()
 }
 
-func TestADeniedHostIsNotEvenLookedUp(t *testing.T) {
+func TestDeniedHostIsNotResolved(t *testing.T) {
 	r := serve(t, &Server{Allowed: onlyLoopbackFor("good.example"), Lookup: func(context.Context, string) ([]netip.Addr, error) {
 		t.Error("looked up")
 		return nil, errors.New("no")
@@ -145,7 +145,7 @@ func TestADeniedHostIsNotEvenLookedUp(t *testing.T) {
 
 // A name that is at a public address when it is judged, and at loopback when it
 // is dialled, gets nowhere: it is looked up once, and what is judged is dialled.
-func TestANameCantLeadToAnotherAddressThanWasJudged(t *testing.T) {
+func TestDialedAddressIsTheCheckedAddress(t *testing.T) {
 	hit := make(chan struct{}, 1)
 	origin := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { hit <- struct{}{} }))
 	defer origin.Close()
