@@ -140,7 +140,7 @@ func (w *work) openSession(ctx context.Context, s sessionSpec) (*open, error) {
 		Model: o.talk.Model, ModelName: s.task.ModelName, System: w.system(s),
 		Tools: offer, Env: env,
 		Limits: sessionLimits(s.task.Limits), JobLimits: w.limits, Budget: w.budget.Session(s.task.Model, o.talk.Price),
-		Sampling: session.Sampling(s.task.Sampling),
+		Sampling: model.Sampling(s.task.Sampling),
 		Window:   window, MaxOutput: output,
 		FinalSummary: !strings.HasPrefix(s.speaks, "script:"), Schema: s.schema(),
 		Transcript: func(m model.Message) {

@@ -66,15 +66,20 @@ type ToolSpec struct {
 	Schema      map[string]any `json:"schema"`
 }
 
+// Sampling are parameters of requests. Zero values leave them to the provider.
+type Sampling struct {
+	Effort      string // of reasoning: minimal, low, medium, high
+	Temperature *float64
+	MaxOutput   int // tokens of the response
+}
+
 // Request asks for one completion.
 type Request struct {
-	System      string
-	Messages    []Message
-	Tools       []ToolSpec
-	MaxOutput   int      // tokens; 0 leaves it to the provider
-	Temperature *float64 // nil leaves it to the provider
-	Effort      string   // of reasoning: minimal, low, medium, high; "" leaves it to the provider
-	CacheKey    string   // the same for all requests of a session: keeps them on one prompt cache; may be empty
+	Sampling
+	System   string
+	Messages []Message
+	Tools    []ToolSpec
+	CacheKey string // the same for all requests of a session: keeps them on one prompt cache; may be empty
 	// Output is the JSON Schema that the response must match; nil for none.
 	Output map[string]any
 	// Reservation is the money that is reserved for the request; nil if its cost is

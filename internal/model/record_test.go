@@ -35,7 +35,7 @@ func sample() Request {
 			{"read", "Reads.", map[string]any{"type": "object", "required": []any{"path"}}},
 			{"write", "Writes.", map[string]any{"type": "object"}},
 		},
-		MaxOutput: 100, Temperature: &half, Effort: "low",
+		Sampling: Sampling{MaxOutput: 100, Temperature: &half, Effort: "low"},
 	}
 }
 

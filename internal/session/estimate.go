@@ -7,14 +7,6 @@ import (
 	"github.com/millhand/millhand/internal/model"
 )
 
-// Sampling has the sampling parameters of requests; zero values are the provider's
-// defaults.
-type Sampling struct {
-	Effort      string
-	Temperature *float64
-	MaxOutput   int // tokens
-}
-
 // estimate is the most tokens that the next request has: those that the provider
 // counted in the last one, and an estimate of those that were added since.
 func (s *Session) estimate() int64 {

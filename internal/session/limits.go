@@ -112,7 +112,7 @@ func (s *Session) finalUsage() money.Usage {
 // stays the same if it fails.
 func (s *Session) summarize(ctx context.Context, end End) End {
 	req := model.Request{
-		System: finalSystem, CacheKey: s.cfg.ID, MaxOutput: finalOutput,
+		System: finalSystem, CacheKey: s.cfg.ID, Sampling: model.Sampling{MaxOutput: finalOutput},
 		Messages: []model.Message{{Role: model.User, Text: fmt.Sprintf(finalPrompt, end.Reason, render(s.messages, finalShown))}},
 	}
 	resp, finish, failed := s.ask(ctx, req, need{request: s.finalUsage(), final: true})

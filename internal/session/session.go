@@ -39,7 +39,7 @@ type Config struct {
 	// on turns and tokens don't apply to. It may be nil.
 	JobLimits func(summary bool) *End
 	Budget    *money.Budget // of this session; nil for none
-	Sampling  Sampling
+	Sampling  model.Sampling
 	// Window is the maximum number of tokens of a request and its response together,
 	// MaxOutput that of the response; 0 if unknown.
 	Window, MaxOutput int

@@ -59,8 +59,7 @@ type need struct {
 func (s *Session) request() (model.Request, need) {
 	c := s.cfg
 	req := model.Request{
-		System: c.System, Messages: s.messages, Tools: s.specs, Output: c.Schema, CacheKey: c.ID,
-		Effort: c.Sampling.Effort, Temperature: c.Sampling.Temperature, MaxOutput: c.Sampling.MaxOutput,
+		Sampling: c.Sampling, System: c.System, Messages: s.messages, Tools: s.specs, Output: c.Schema, CacheKey: c.ID,
 	}
 	input, output := s.estimate(), cmp.Or(c.Sampling.MaxOutput, c.MaxOutput)
 	if room := max(c.Window-int(input), minOutputLimit); c.Window > 0 && output > room {

@@ -111,7 +111,7 @@ func TestThinkingBudgetIsClamped(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			got := sent(t, Dialect{Thinking: ThinkingBudget}, model.Request{Messages: test.messages, MaxOutput: test.maxOutput, Effort: test.effort})
+			got := sent(t, Dialect{Thinking: ThinkingBudget}, model.Request{Messages: test.messages, Sampling: model.Sampling{MaxOutput: test.maxOutput, Effort: test.effort}})
 			if on := strings.Contains(got, `"thinking":{"b`); on != (test.want != "") || !strings.Contains(got, test.want) {
 				t.Errorf("got %s, want in it %s", got, test.want)
 			}

@@ -51,8 +51,7 @@ var (
 			{Name: "bash", Description: "runs", Schema: map[string]any{"type": "object", "required": []string{"x"}, "properties": map[string]any{"x": map[string]any{"type": "integer"}, "a": map[string]any{"type": "string"}}}},
 			{Name: "list", Schema: map[string]any{"type": "object"}},
 		},
-		MaxOutput:   1000,
-		Temperature: &half,
+		Sampling: model.Sampling{MaxOutput: 1000, Temperature: &half},
 	}
 )
 

@@ -58,7 +58,7 @@ func full() model.Request {
 			}},
 			{Name: "read", Schema: map[string]any{"type": "object"}},
 		},
-		MaxOutput: 2000, Temperature: &half, Effort: "minimal", CacheKey: "session-7",
+		Sampling: model.Sampling{MaxOutput: 2000, Temperature: &half, Effort: "minimal"}, CacheKey: "session-7",
 		Output: map[string]any{"type": "object", "properties": map[string]any{"ok": map[string]any{"type": "boolean"}}, "required": []any{"ok"}, "additionalProperties": false},
 	}
 }
@@ -180,7 +180,7 @@ func TestEffort(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.model+" "+test.effort+" "+test.path, func(t *testing.T) {
 			kind, name, _ := strings.Cut(test.model, "/")
-			req := model.Request{Messages: []model.Message{{Role: model.User, Text: "hi"}}, Effort: test.effort, Temperature: &half}
+			req := model.Request{Messages: []model.Message{{Role: model.User, Text: "hi"}}, Sampling: model.Sampling{Effort: test.effort, Temperature: &half}}
 			c := Config{Kind: kind, Model: name}
 			if kind == "azure" {
 				c.BaseURL = "https://mine.openai.azure.com"
