@@ -53,6 +53,12 @@ func (l *landing) findChanges(ctx context.Context) *stop {
 		l.job.warn(fmt.Sprintf("%s can't be committed: %s", refused.Path, refused.Reason))
 	}
 	l.warnMixedCommit(cs)
+	if l.site.inPlace {
+		if err := l.job.noteUntracked(ctx, l.site); err != nil {
+			l.job.warn(err.Error())
+		}
+	}
+	l.job.warnOfUntracked(l.site)
 	if len(changes) == 0 {
 		switch {
 		case l.job.spec.RequireChanges && len(cs.Protected) > 0:

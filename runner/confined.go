@@ -1,7 +1,6 @@
 package runner
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"path"
@@ -68,17 +67,24 @@ func (j *job) ground(s *site, p permission.Profile) (CommandEnv, error) {
 		Tell:     func(n event.Network) { j.emit(event.Event{Type: event.NetworkRequested, Network: &n}) },
 		Tampered: j.tampered,
 	}
-	tree := cmp.Or(g.Tree, g.Workspace)
-	for _, dir := range j.private(s) {
-		if rel, err := filepath.Rel(tree, dir); err == nil && filepath.IsLocal(rel) {
-			g.Hidden = append(g.Hidden, filepath.Join(tree, millhandPrefix(rel)))
-		}
-	}
+	g.Hidden = j.hidden(s)
 	if err := j.opts.Dir.Mkdir(path.Join("outputs", j.spec.ID)); err == nil { // a full disk ends no job; what is kept can be read by the tools
 		g.Readable = append(g.Readable, j.outputs().Path())
 	}
 	err := g.Prepare()
 	return g, err
+}
+
+// hidden lists what commands can't access in the job's tree: report directories, each as
+// all of the .millhand that it is in.
+func (j *job) hidden(s *site) []string {
+	var list []string
+	for _, dir := range j.private(s) {
+		if rel, err := filepath.Rel(s.tree.Root(), dir); err == nil && filepath.IsLocal(rel) {
+			list = append(list, filepath.Join(s.tree.Root(), millhandPrefix(rel)))
+		}
+	}
+	return list
 }
 
 // outputs is where the calls of the job keep their outputs.

@@ -45,7 +45,12 @@ func (j *job) phases(p *progress) []phase {
 			}
 			return end
 		}},
-		{name: "setup", run: func(ctx context.Context) *stop { return j.setup(ctx, p.site) }},
+		{name: "setup", run: func(ctx context.Context) *stop {
+			if end := j.setup(ctx, p.site); end != nil {
+				return end
+			}
+			return j.beforeAgent(ctx, p.site)
+		}},
 		{name: "session", run: func(ctx context.Context) (end *stop) {
 			p.result, end = j.work(ctx, p.site)
 			return end
@@ -127,6 +132,9 @@ func (j *job) jobEnd(end *stop, p *progress) event.JobEnd {
 	sum.Turns, sum.Usage, sum.CostUSD = t.Turns, t.Usage, t.CostUSD
 	if p.landing != nil {
 		sum.Patch = p.landing.patch
+	}
+	if p.site != nil {
+		sum.UntrackedInputs = summarize(p.site.untracked.kinds, maxUntracked)
 	}
 	return sum
 }

@@ -33,6 +33,8 @@ type site struct {
 	mu       sync.Mutex
 	narrower map[string]*Confinement // of agents with more restricted profiles, by name
 
+	untracked untracked
+
 	prepared time.Time // start of the job's time limit; see inTime
 	touched  bool      // an attempt has started: there may be changes to save
 }

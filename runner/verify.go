@@ -48,11 +48,6 @@ func (j *job) setup(ctx context.Context, s *site) *stop {
 			return &stop{code: event.CodeFailed, detail: reason}
 		}
 	}
-	if len(j.spec.Verify) > 0 {
-		if err := j.privateDirs().save(ctx); err != nil {
-			return j.notVerified(ctx, err)
-		}
-	}
 	return nil
 }
 
@@ -80,11 +75,14 @@ func (j *job) notVerified(ctx context.Context, err error) *stop {
 	if reportdir.IsFull(err) {
 		err = j.withoutRoom(err)
 	}
-	return &stop{code: event.CodeInternal, detail: "prepare verify: " + err.Error()}
+	return &stop{code: event.CodeInternal, detail: err.Error()}
 }
 
 // verify runs one verify command, with private directories of its own.
 func (w *work) verify(ctx context.Context, v tasks.Verify) (res event.Verify, err error) {
+	if err := w.job.noteUntracked(ctx, w.site); err != nil {
+		return res, err
+	}
 	restore, err := w.job.privateDirs().replace(ctx, true)
 	if err != nil {
 		return res, err

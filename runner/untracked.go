@@ -1,0 +1,142 @@
+package runner
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/gitops"
+)
+
+// untracked collects the files that are in no change of the job, and that commands
+// created or changed after setup where verify commands could read them. In the user's tree, where
+// they stay, it collects all.
+type untracked struct {
+	known bool              // start is
+	start *gitops.Untracked // the state after setup; nil for no files
+	kinds map[string]gitops.Kind
+}
+
+// beforeAgent records the state that setup left, before there is any output of a model.
+func (j *job) beforeAgent(ctx context.Context, s *site) (end *stop) {
+	defer func() { s.untracked.known = end == nil }()
+	s.untracked.kinds = map[string]gitops.Kind{}
+	verifies := len(j.spec.Verify) > 0
+	if len(j.spec.Setup) > 0 && verifies {
+		if err := j.privateDirs().save(ctx); err != nil {
+			return j.notVerified(ctx, err)
+		}
+	}
+	if s.inPlace || len(j.spec.Setup) > 0 && verifies {
+		var err error
+		if s.untracked.start, err = j.untrackedFiles(ctx, s); err != nil {
+			return j.notVerified(ctx, err)
+		}
+	}
+	return nil
+}
+
+func (j *job) untrackedFiles(ctx context.Context, s *site) (*gitops.Untracked, error) {
+	var without []string
+	for _, dir := range j.hidden(s) {
+		if rel, err := filepath.Rel(s.tree.Root(), dir); err == nil {
+			without = append(without, filepath.ToSlash(rel))
+		}
+	}
+	return s.tree.Untracked(ctx, s.before, without)
+}
+
+// noteUntracked adds the files that verify, or the user, can see now.
+func (j *job) noteUntracked(ctx context.Context, s *site) error {
+	if !s.untracked.known {
+		return nil
+	}
+	now, err := j.untrackedFiles(ctx, s)
+	if err != nil {
+		return err
+	}
+	for _, c := range now.Since(s.untracked.start) {
+		s.untracked.kinds[c.Path] = c.Kind
+	}
+	return nil
+}
+
+// warnOfUntracked warns of the files.
+func (j *job) warnOfUntracked(s *site) {
+	var paths []string
+	for _, f := range summarize(s.untracked.kinds, maxUntracked) {
+		text := f.Path
+		if f.Files > 1 {
+			text += fmt.Sprintf(" (%d files)", f.Files)
+		}
+		paths = append(paths, text)
+	}
+	if len(paths) == 0 {
+		return
+	}
+	text := "verify could read new or changed files that are not in the job's changes: "
+	if s.inPlace {
+		text = "new or changed files that are not in the job's changes stay in the working tree: "
+	}
+	j.warn(text + firstThree(paths))
+}
+
+// maxUntracked is the maximum number of entries in a report.
+const maxUntracked = 100
+
+// generated lists names of directories that package managers and build tools fill. A
+// report has one entry for each.
+const generated = " node_modules bower_components vendor .venv venv site-packages __pycache__ .tox .nox .mypy_cache .pytest_cache .ruff_cache .eggs" +
+	" target dist build out bin obj .next .nuxt .svelte-kit .turbo .parcel-cache .angular .gradle .bundle Pods .dart_tool _build deps elm-stuff" +
+	" dist-newstyle .stack-work zig-cache zig-out .zig-cache coverage .nyc_output .terraform .cache .m2 "
+
+// summarize returns the entries for files, at most so many: one for each file, but only
+// one for a generated directory, and for directories that would exceed the number.
+func summarize(kinds map[string]gitops.Kind, most int) []event.Untracked {
+	files := slices.Sorted(maps.Keys(kinds))
+	depth := 0
+	for _, file := range files {
+		depth = max(depth, strings.Count(file, "/"))
+	}
+	for ; ; depth-- {
+		entries := map[string]event.Untracked{}
+		for _, file := range files {
+			name, kind := entryOf(file, depth), string(kinds[file])
+			e, ok := entries[name]
+			if ok && e.Kind != kind {
+				kind = string(gitops.Modified)
+			}
+			entries[name] = event.Untracked{Path: name, Kind: kind, Files: e.Files + 1}
+		}
+		if len(entries) <= most || depth < 0 {
+			var list []event.Untracked
+			for _, name := range slices.Sorted(maps.Keys(entries)) {
+				list = append(list, entries[name])
+			}
+			return list
+		}
+	}
+}
+
+// entryOf returns the path of the entry for a file: its own, or that of the directory
+// that summarizes it, with a slash. depth is the maximum number of directories above.
+func entryOf(file string, depth int) string {
+	if depth < 0 {
+		return "./"
+	}
+	dirs := strings.Split(path.Dir(file), "/")
+	if path.Dir(file) == "." {
+		dirs = nil
+	}
+	for i, name := range dirs {
+		if i == depth || strings.Contains(generated, " "+name+" ") {
+			return path.Join(dirs[:i+1]...) + "/"
+		}
+	}
+	return file
+}
