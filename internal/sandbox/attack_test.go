@@ -4,6 +4,7 @@ package sandbox
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"net"
@@ -71,6 +72,7 @@ func threats() []threat {
 		{name: "se", attacks: secretive()},
 		{name: "pr", attacks: onProcesses()},
 		{name: "ne", attacks: onNetworks()},
+		{name: "un", attacks: onUnixSockets()},
 		{name: "dos", attacks: exhausting()},
 		{name: "sys", needs: onX86, attacks: syscalls()},
 		{name: "git", attacks: onGit()},
@@ -134,7 +136,7 @@ func (tp template) surround(t *testing.T) surroundings {
 			t.Fatal(err)
 		}
 	}
-	s := surroundings{place: p, hits: &atomic.Int64{}, over: make(chan struct{}, 2)}
+	s := surroundings{place: p, hits: &atomic.Int64{}, over: make(chan struct{}, 3)}
 	s.protect = []string{filepath.Join(p.workspace, ".git"), readonly(p)}
 	s.control = GitControls(".git")
 	if tp.linked {
@@ -155,7 +157,10 @@ func (tp template) surround(t *testing.T) surroundings {
 		fmt.Sprintf("VICTIM=%d", victim), fmt.Sprintf("KEY=%d", 1_000_000_000+victim), "HOME=" + filepath.Join(p.outside, "realhome"), "GIT_CONFIG_NOSYSTEM=1", s.mark(),
 	}
 	for _, network := range []string{"tcp", "udp", "unix", "unixgram", "abstract"} {
-		s.env = append(s.env, strings.ToUpper(network)+"="+s.listen(t, network))
+		s.env = append(s.env, strings.ToUpper(network)+"="+s.listen(t, network, ""))
+	}
+	for name, live := range s.liveSockets() {
+		s.env = append(s.env, name+"="+s.listen(t, live.network, live.path))
 	}
 	t.Cleanup(func() { s.killStrays(t) })
 	return s
@@ -193,11 +198,11 @@ func (s surroundings) startVictim(t *testing.T) (pid int) {
 	return victim.Process.Pid
 }
 
-// listen listens on an address outside, and returns it. Datagrams are counted,
-// connections get an answer.
-func (s *surroundings) listen(t *testing.T, network string) string {
+// listen listens on an address outside, by default one of the network's, and returns it.
+// Datagrams are counted, connections get a response.
+func (s *surroundings) listen(t *testing.T, network, addr string) string {
 	t.Helper()
-	addr := map[string]string{"tcp": "127.0.0.1:0", "udp": "127.0.0.1:0", "unix": filepath.Join(s.outside, "s"), "unixgram": filepath.Join(s.outside, "g"), "abstract": "@" + filepath.Base(s.dir) + t.Name()}[network]
+	addr = cmp.Or(addr, map[string]string{"tcp": "127.0.0.1:0", "udp": "127.0.0.1:0", "unix": filepath.Join(s.outside, "s"), "unixgram": filepath.Join(s.outside, "g"), "abstract": "@" + filepath.Base(s.dir) + t.Name()}[network])
 	if network == "udp" || network == "unixgram" {
 		conn, err := net.ListenPacket(network, addr)
 		if err != nil {
@@ -256,7 +261,8 @@ func (s surroundings) succeeded(t *testing.T, a attack, output string) bool {
 		return strings.Contains(output, "gotcha")
 	case "hits": // what was sent before arrives before
 		unguarded(t, s.workspace, py(`socket.socket(socket.AF_INET,socket.SOCK_DGRAM).sendto(b"over",("127.0.0.1",int(os.environ["UDP"])))
-socket.socket(socket.AF_UNIX,socket.SOCK_DGRAM).sendto(b"over",os.environ["UNIXGRAM"])`), s.env...)
+for g in "UNIXGRAM","LIVEGRAM": socket.socket(socket.AF_UNIX,socket.SOCK_DGRAM).sendto(b"over",os.environ[g])`), s.env...)
+		<-s.over
 		<-s.over
 		<-s.over
 		return s.hits.Load() > 0

@@ -9,6 +9,12 @@
 // is for machines that forbid namespaces: Landlock and the filter only. [Probe]
 // determines the level of a machine by trying each.
 //
+// At [Full] a command can connect to a unix socket in the file system only if a command
+// created it. Landlock ensures this since Linux 7.1, before that the supervisor, which
+// connects sockets for commands; see ownSockets in package child. Mounts that cover the
+// sockets of others would require a search of every granted directory for each command,
+// and miss sockets that are created later.
+//
 // [Partial] does not restrict, and why: the owner, mode, times and extended
 // attributes of files of the same user (Landlock has no right for them);
 // whether a file exists, its size, its attributes, the target of a symlink and

@@ -70,6 +70,8 @@ func landlock(version int) Feature {
 		f.What += ": can't restrict connections (requires version 4); the seccomp filter does"
 	case version < 6:
 		f.What += ": can't restrict signals to other processes of the user at level B (requires version 6)"
+	case version < child.ResolvesUnix:
+		f.What += fmt.Sprintf(": can't restrict unix sockets (requires version %d); the supervisor does, and level A has no unix datagram sockets", child.ResolvesUnix)
 	}
 	return f
 }
@@ -82,7 +84,7 @@ func seccomp() Feature {
 	case !actionAvailable(unix.SECCOMP_RET_ERRNO):
 		f.Works, f.What, f.Fix = false, "system calls can't be filtered", "use a kernel built with CONFIG_SECCOMP_FILTER; in a container, allow the system call seccomp"
 	case !actionAvailable(unix.SECCOMP_RET_USER_NOTIF):
-		f.What = "system calls can be filtered but not supervised: level B does not support a list of hosts under network"
+		f.What = "system calls can be filtered but not supervised: level A has no unix sockets except pairs, and level B does not support a list of hosts under network"
 	}
 	return f
 }

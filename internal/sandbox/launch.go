@@ -110,7 +110,7 @@ func (s *Sandbox) attributes() *syscall.SysProcAttr {
 	attr.Cloneflags = unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWNET | unix.CLONE_NEWIPC | unix.CLONE_NEWUTS | unix.CLONE_NEWCGROUP
 	attr.UidMappings, attr.GidMappings = s.ids, s.gids
 	attr.GidMappingsEnableSetgroups = len(s.gids) > 0 && !s.keepGroups
-	attr.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN, unix.CAP_SETPCAP}
+	attr.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN, unix.CAP_SETPCAP, unix.CAP_SYS_PTRACE}
 	return attr
 }
 

@@ -21,7 +21,7 @@ const tmpBytes = 1 << 30
 // control group limits its processes.
 func makePlan(b *bounds, level Level, landlock int, grouped bool) *child.Plan {
 	plan := &child.Plan{
-		UID: -1, GID: -1, Landlock: landlock, Grace: cmp.Or(b.Grace, DefaultGrace), Sockets: child.AnySocket,
+		UID: -1, GID: -1, Landlock: landlock, Grace: cmp.Or(b.Grace, DefaultGrace), Sockets: child.OwnSocket,
 		Limits: child.Limits{
 			Pids: b.Limits.Pids, Keeper: keeper(level, grouped), PIDMax: b.uid == 0 && level == Full && !grouped && ownPIDMax(kernel()),
 			DataBytes: b.Limits.DataBytes, FileBytes: b.Limits.FileBytes,
@@ -29,6 +29,9 @@ func makePlan(b *bounds, level Level, landlock int, grouped bool) *child.Plan {
 	}
 	if level == Full {
 		plan.Namespaces = true
+		if landlock >= child.ResolvesUnix {
+			plan.Sockets = child.AnySocket
+		}
 		if os.Geteuid() != 0 {
 			plan.UID, plan.GID = b.uid, b.gid
 		}

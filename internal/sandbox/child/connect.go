@@ -4,11 +4,6 @@ package child
 
 import (
 	"encoding/binary"
-	"errors"
-	"fmt"
-	"os"
-	"strconv"
-	"strings"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -20,58 +15,34 @@ import (
 // so that neither can change in between. (A filter can't read addresses, and Landlock's
 // rules have only ports: they would permit all hosts that listen on the proxy's port.)
 func connectOne(listener int, n *notice, port uint16) unix.Errno {
-	addr := make([]byte, unix.SizeofSockaddrInet4)
-	local := []unix.Iovec{{Base: &addr[0], Len: uint64(len(addr))}}
-	remote := []unix.RemoteIovec{{Base: uintptr(n.call.args[1]), Len: len(addr)}}
-	if n.call.args[2] < uint64(len(addr)) {
+	if n.call.args[2] < unix.SizeofSockaddrInet4 {
 		return unix.EINVAL
 	}
-	if got, err := unix.ProcessVMReadv(int(n.pid), local, remote, 0); err != nil || got != len(addr) {
+	addr, err := n.read(n.call.args[1], unix.SizeofSockaddrInet4)
+	if err != nil {
 		return unix.EFAULT
 	}
 	if !isProxy(addr, port) {
 		return unix.EACCES
 	}
-	fd, err := duplicate(int(n.pid), int(int32(n.call.args[0])))
+	fd, err := n.duplicate()
 	if err != nil {
 		return unix.EBADF
 	}
 	defer unix.Close(fd) //nolint:errcheck // only a duplicate
-	// The thread's ID can't be reused while the call waits, so the copies are the
-	// caller's if it is still waiting.
-	if ioctl(listener, unix.SECCOMP_IOCTL_NOTIF_ID_VALID, unsafe.Pointer(&n.id)) != nil {
+	if !n.stands(listener) {
 		return unix.EINTR
 	}
-	err = unix.Connect(fd, &unix.SockaddrInet4{Port: int(port), Addr: [4]byte{127, 0, 0, 1}})
-	errno := unix.Errno(0)
-	if err != nil && !errors.As(err, &errno) {
-		return unix.EACCES
-	}
+	return connect(fd, addr)
+}
+
+// connect connects a socket to a struct sockaddr of any kind.
+func connect(fd int, addr []byte) unix.Errno {
+	_, _, errno := unix.Syscall(unix.SYS_CONNECT, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(addr))), uintptr(len(addr)))
 	return errno
 }
 
 // isProxy reports whether a struct sockaddr_in is the address of the proxy.
 func isProxy(addr []byte, port uint16) bool {
 	return binary.NativeEndian.Uint16(addr) == unix.AF_INET && binary.BigEndian.Uint16(addr[2:]) == port && [4]byte(addr[4:8]) == [4]byte{127, 0, 0, 1}
-}
-
-// duplicate duplicates a file descriptor of another process, given the ID of one of its
-// threads.
-func duplicate(tid, fd int) (int, error) {
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", tid))
-	if err != nil {
-		return -1, err
-	}
-	_, after, _ := strings.Cut(string(status), "\nTgid:")
-	line, _, _ := strings.Cut(after, "\n")
-	pid, err := strconv.Atoi(strings.TrimSpace(line))
-	if err != nil {
-		return -1, err
-	}
-	process, err := unix.PidfdOpen(pid, 0)
-	if err != nil {
-		return -1, err
-	}
-	defer unix.Close(process) //nolint:errcheck // only a handle
-	return unix.PidfdGetfd(process, fd, 0)
 }

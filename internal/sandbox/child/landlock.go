@@ -21,6 +21,10 @@ const (
 		unix.LANDLOCK_ACCESS_FS_TRUNCATE | unix.LANDLOCK_ACCESS_FS_IOCTL_DEV
 )
 
+// ResolvesUnix is the first version of the interface that can restrict connecting and
+// sending to unix sockets in the file system (Linux 7.1).
+const ResolvesUnix = 9
+
 // handled returns the rights that a version of the interface supports. All of them are
 // denied except by rules.
 func handled(version int, sockets Sockets) unix.LandlockRulesetAttr {
@@ -34,8 +38,11 @@ func handled(version int, sockets Sockets) unix.LandlockRulesetAttr {
 	if version >= 5 {
 		fs |= unix.LANDLOCK_ACCESS_FS_IOCTL_DEV
 	}
+	if version >= ResolvesUnix { // no rule has it: it doesn't apply to sockets that the command itself binds
+		fs |= unix.LANDLOCK_ACCESS_FS_RESOLVE_UNIX
+	}
 	attr := unix.LandlockRulesetAttr{Handled_access_fs: fs}
-	if version >= 4 && sockets != AnySocket {
+	if version >= 4 && !sockets.ownNetwork() {
 		attr.Handled_access_net = unix.LANDLOCK_ACCESS_NET_BIND_TCP | unix.LANDLOCK_ACCESS_NET_CONNECT_TCP
 	}
 	if version >= 6 {
@@ -49,7 +56,7 @@ func (a Access) rights() uint64 {
 	case Read:
 		return readRights
 	case Full:
-		return ^uint64(deviceMaking)
+		return ^uint64(deviceMaking | unix.LANDLOCK_ACCESS_FS_RESOLVE_UNIX)
 	case Node:
 		return nodeRights
 	}

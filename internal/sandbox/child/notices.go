@@ -4,6 +4,10 @@ package child
 
 import (
 	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -30,20 +34,84 @@ type reply struct {
 	flags uint32
 }
 
-// answer handles the calls of connect, which the filter delegates to this process, until
-// no process with the filter exists.
-func answer(listener int, port uint16) {
+// handler handles a call that the filter delegates to this process, and returns its
+// error, 0 for success. If the call is to be executed by the kernel, carryOn is true.
+type handler func(listener int, n *notice) (errno unix.Errno, carryOn bool)
+
+// handler returns the handler of the calls that the plan's filter delegates.
+func (p *Plan) handler() handler {
+	if p.Sockets == OwnSocket {
+		return newOwnSockets().handle
+	}
+	return func(listener int, n *notice) (unix.Errno, bool) { return connectOne(listener, n, p.ConnectPort), false }
+}
+
+// respond handles delegated calls until no process with the filter exists: each in its own
+// goroutine, because connecting can take long.
+func respond(listener int, handle handler) {
 	for {
-		var n notice
-		if err := ioctl(listener, unix.SECCOMP_IOCTL_NOTIF_RECV, unsafe.Pointer(&n)); err != nil {
+		n := &notice{}
+		if err := ioctl(listener, unix.SECCOMP_IOCTL_NOTIF_RECV, unsafe.Pointer(n)); err != nil {
 			if errors.Is(err, unix.EINTR) || errors.Is(err, unix.ENOENT) { // the caller is gone
 				continue
 			}
 			return
 		}
-		r := reply{id: n.id, errno: -int32(connectOne(listener, &n, port))}
-		ioctl(listener, unix.SECCOMP_IOCTL_NOTIF_SEND, unsafe.Pointer(&r)) //nolint:errcheck // the caller may be gone
+		go func() {
+			r := reply{id: n.id}
+			if errno, carryOn := handle(listener, n); carryOn {
+				r.flags = unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE
+			} else {
+				r.errno = -int32(errno)
+			}
+			ioctl(listener, unix.SECCOMP_IOCTL_NOTIF_SEND, unsafe.Pointer(&r)) //nolint:errcheck // the caller may be gone
+		}()
 	}
+}
+
+// stands reports whether the calling thread still waits for the response. Until then its
+// ID is not reused, so that everything that was read from the thread is the caller's.
+func (n *notice) stands(listener int) bool {
+	return ioctl(listener, unix.SECCOMP_IOCTL_NOTIF_ID_VALID, unsafe.Pointer(&n.id)) == nil
+}
+
+// read copies memory of the caller.
+func (n *notice) read(at uint64, size int) ([]byte, error) {
+	text := make([]byte, size)
+	if size == 0 {
+		return text, nil
+	}
+	local := []unix.Iovec{{Base: &text[0], Len: uint64(size)}}
+	got, err := unix.ProcessVMReadv(int(n.pid), local, []unix.RemoteIovec{{Base: uintptr(at), Len: size}}, 0)
+	if err == nil && got != size {
+		err = unix.EFAULT
+	}
+	return text, err
+}
+
+// process returns the ID of the caller's process; n.pid is that of its thread.
+func (n *notice) process() (int, error) {
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", n.pid))
+	if err != nil {
+		return 0, err
+	}
+	_, after, _ := strings.Cut(string(status), "\nTgid:")
+	line, _, _ := strings.Cut(after, "\n")
+	return strconv.Atoi(strings.TrimSpace(line))
+}
+
+// duplicate duplicates the file descriptor that is the call's first argument.
+func (n *notice) duplicate() (int, error) {
+	pid, err := n.process()
+	if err != nil {
+		return -1, err
+	}
+	process, err := unix.PidfdOpen(pid, 0)
+	if err != nil {
+		return -1, err
+	}
+	defer unix.Close(process) //nolint:errcheck // only a handle
+	return unix.PidfdGetfd(process, int(int32(n.call.args[0])), 0)
 }
 
 func ioctl(fd int, request uintptr, arg unsafe.Pointer) error {

@@ -78,12 +78,17 @@ const (
 	Node Access = "node" // reading and writing a device that exists
 )
 
-// Sockets is which sockets can be created.
+// Sockets is which sockets can be created and connected.
 type Sockets string
+
+// ownNetwork reports whether the sockets are for a separate network namespace.
+func (s Sockets) ownNetwork() bool { return s == AnySocket || s == OwnSocket || s == IPSocket }
 
 // The choices of sockets.
 const (
-	AnySocket Sockets = "any"   // IP and unix: for a separate network namespace
+	AnySocket Sockets = "any"   // IP and unix: for a separate network namespace, and a Landlock that restricts unix sockets
+	OwnSocket Sockets = "own"   // the same without datagrams over unix sockets; the supervisor connects sockets, see ownSockets
+	IPSocket  Sockets = "ip"    // IP and unix socket pairs: OwnSocket if the supervisor can't receive system calls
 	UnixPairs Sockets = "pairs" // unix socket pairs, which can't be connected to existing sockets
 	ProxyOnly Sockets = "proxy" // TCP to Plan.ConnectPort on loopback, and unix socket pairs
 )

@@ -75,7 +75,7 @@ func filterSyscalls(sockets Sockets) (listener int, err error) {
 		runtime.KeepAlive(program)
 		return int(r), errno
 	}
-	if sockets != ProxyOnly {
+	if sockets != ProxyOnly && sockets != OwnSocket {
 		if _, errno := set(0); errno != 0 {
 			return -1, fmt.Errorf("filter system calls: %w", errno)
 		}
@@ -91,6 +91,9 @@ func filterSyscalls(sockets Sockets) (listener int, err error) {
 	case 0:
 		return listener, nil
 	case unix.EBUSY:
+		if sockets == OwnSocket {
+			return filterSyscalls(IPSocket)
+		}
 		return -1, fmt.Errorf("supervise system calls: the container manager already does (%w): use level A, or no host list", errno)
 	}
 	return -1, fmt.Errorf("supervise system calls: %w", errno)
@@ -119,7 +122,7 @@ func filter(sockets Sockets) []unix.SockFilter {
 	p = append(p, on(unix.SYS_OPENAT, refuseBitsIf(2, makesFile, 3, setIDBits)...)...)
 	p = append(p, on(unix.SYS_PRLIMIT64, loadArg(0), jump(unix.BPF_JEQ, 0, 1, 0), end(refused), end(allowed))...) // of others: a limit can kill
 	p = append(p, socketRules(sockets)...)
-	if sockets != AnySocket {
+	if !sockets.ownNetwork() {
 		for _, nr := range shared() {
 			p = append(p, on(nr, end(unknown))...)
 		}
@@ -143,10 +146,14 @@ func modeRules() [][]unix.SockFilter {
 func socketRules(s Sockets) []unix.SockFilter {
 	switch s {
 	case AnySocket:
-		return on(unix.SYS_SOCKET, slices.Concat(
-			[]unix.SockFilter{loadArg(0)}, passValues(unix.AF_UNIX, unix.AF_INET, unix.AF_INET6),
-			[]unix.SockFilter{jump(unix.BPF_JEQ, unix.AF_NETLINK, 1, 0), end(refused), loadArg(2)}, // asking for interfaces and addresses
-			passValues(unix.NETLINK_ROUTE), []unix.SockFilter{end(refused)})...)
+		return on(unix.SYS_SOCKET, append([]unix.SockFilter{loadArg(0)}, passFamilies(unix.AF_UNIX, unix.AF_INET, unix.AF_INET6)...)...)
+	case OwnSocket: // unix datagrams can name a receiver in memory, which a filter can't read
+		streams := append(passType(unix.SOCK_STREAM, unix.SOCK_SEQPACKET), end(refused))
+		return slices.Concat(
+			on(unix.SYS_SOCKET, slices.Concat([]unix.SockFilter{loadArg(0), jump(unix.BPF_JEQ, unix.AF_UNIX, 0, uint8(len(streams)))}, streams, passFamilies(unix.AF_INET, unix.AF_INET6))...),
+			pairRules(), on(unix.SYS_CONNECT, end(unix.SECCOMP_RET_USER_NOTIF)), on(unix.SYS_LISTEN, end(unix.SECCOMP_RET_USER_NOTIF)))
+	case IPSocket:
+		return append(on(unix.SYS_SOCKET, append([]unix.SockFilter{loadArg(0)}, passFamilies(unix.AF_INET, unix.AF_INET6)...)...), pairRules()...)
 	case ProxyOnly:
 		return slices.Concat(onlyTCP(), pairRules())
 	case UnixPairs:
@@ -155,6 +162,14 @@ func socketRules(s Sockets) []unix.SockFilter {
 			on(unix.SYS_CONNECT, end(refused)), pairRules())
 	}
 	return on(unix.SYS_SOCKET, end(refused))
+}
+
+// passFamilies allows a call of socket if the loaded value is one of the families, or
+// netlink to ask for interfaces and addresses, and refuses it otherwise.
+func passFamilies(families ...uint32) []unix.SockFilter {
+	return slices.Concat(passValues(families...),
+		[]unix.SockFilter{jump(unix.BPF_JEQ, unix.AF_NETLINK, 1, 0), end(refused), loadArg(2)},
+		passValues(unix.NETLINK_ROUTE), []unix.SockFilter{end(refused)})
 }
 
 // onlyTCP allows TCP sockets, and only connections that connectOne makes: no other stream

@@ -68,7 +68,7 @@ func begin(plan *Plan, dir string, args []string) begun {
 		return begun{err: err}
 	}
 	if listener >= 0 {
-		go answer(listener, plan.ConnectPort)
+		go respond(listener, plan.handler())
 	}
 	if len(args) == 0 {
 		return begun{}

@@ -61,7 +61,7 @@ func TestAStartIsRetried(t *testing.T) {
 
 // Every jump of the filters stays inside of them, and every path ends.
 func TestFiltersAreComplete(t *testing.T) {
-	for _, s := range []Sockets{AnySocket, UnixPairs, ProxyOnly, ""} {
+	for _, s := range []Sockets{AnySocket, OwnSocket, IPSocket, UnixPairs, ProxyOnly, ""} {
 		p := filter(s)
 		if len(p) > 4096 {
 			t.Errorf("%s: %d instructions", s, len(p))

@@ -1,0 +1,199 @@
+//go:build linux
+
+package child
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+
+	"golang.org/x/sys/unix"
+)
+
+// ownSockets connects sockets for the command, which may connect to a unix socket in the
+// file system only if a command bound it: otherwise it could reach any server whose
+// socket is in the workspace or in a directory of the system, even a read-only one.
+//
+// The kernel does not tell which process bound the socket of a file. Therefore the filter
+// also delegates listen: the supervisor asks the kernel for the file of the listening
+// socket, holds that file open, and lets the kernel execute the call. A race gains
+// nothing: every socket that a process of this namespace can pass to listen was created
+// in the namespace, because commands inherit none.
+//
+// It never lets the kernel execute connect, which would read the address again. It copies
+// the address, opens the path as the caller would, compares the file with those that it
+// holds, and connects a duplicate of the caller's socket to the open file. Memory,
+// descriptors, symlinks and files that change in the meantime change neither the file nor
+// the comparison, and an inode number is not reused while its file is held. A path that
+// is resolved differently than by the caller can only lead to another socket of the
+// command. Sockets without a path belong to the network namespace and are not restricted.
+//
+// The listening process sees this process as the peer (SO_PEERCRED), with the command's
+// user and group, but PID 1. Landlock replaces all this since Linux 7.1, see ResolvesUnix.
+type ownSockets struct {
+	mu    sync.Mutex
+	files map[inode]int // file descriptors (O_PATH)
+	prune int           // remove deleted files at this number
+}
+
+// inode identifies an open file.
+type inode struct{ dev, ino uint64 }
+
+// maxAddr is the size in bytes of struct sockaddr_storage.
+const maxAddr = 128
+
+// pruneFrom is the number of files at which deleted ones are first removed.
+const pruneFrom = 256
+
+func newOwnSockets() *ownSockets { return &ownSockets{files: map[inode]int{}, prune: pruneFrom} }
+
+// handle handles connect and listen.
+func (o *ownSockets) handle(listener int, n *notice) (errno unix.Errno, carryOn bool) {
+	if n.call.nr == unix.SYS_LISTEN {
+		o.listen(listener, n)
+		return 0, true
+	}
+	return o.connect(listener, n), false
+}
+
+// listen holds the file of a socket that is about to listen. If it fails, the socket
+// can't be connected to.
+func (o *ownSockets) listen(listener int, n *notice) {
+	fd, err := n.duplicate()
+	if err != nil {
+		return
+	}
+	defer unix.Close(fd)        //nolint:errcheck // only a duplicate
+	const siocUnixFile = 0x89e0 // returns a descriptor (O_PATH) of the file of a bound unix socket
+	file, err := unix.IoctlRetInt(fd, siocUnixFile)
+	if err != nil {
+		return // no unix socket, or not bound to a file
+	}
+	id, err := identify(file)
+	if err != nil || !n.stands(listener) || !o.add(id, file) {
+		unix.Close(file) //nolint:errcheck // only a handle
+	}
+}
+
+// add adds an open file, unless it is held already.
+func (o *ownSockets) add(id inode, file int) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if _, held := o.files[id]; held {
+		return false
+	}
+	if len(o.files) >= o.prune {
+		for id, file := range o.files {
+			var st unix.Stat_t
+			if unix.Fstat(file, &st) != nil || st.Nlink == 0 {
+				unix.Close(file) //nolint:errcheck // only a handle
+				delete(o.files, id)
+			}
+		}
+		o.prune = max(pruneFrom, 2*len(o.files))
+	}
+	o.files[id] = file
+	return true
+}
+
+func (o *ownSockets) holds(id inode) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	_, held := o.files[id]
+	return held
+}
+
+// connect connects the caller's socket.
+func (o *ownSockets) connect(listener int, n *notice) unix.Errno {
+	size := int(int32(n.call.args[2]))
+	if size < 0 || size > maxAddr {
+		return unix.EINVAL
+	}
+	addr, err := n.read(n.call.args[1], size)
+	if err != nil {
+		return unix.EFAULT
+	}
+	fd, err := n.duplicate()
+	if err != nil {
+		return unix.EBADF
+	}
+	defer unix.Close(fd) //nolint:errcheck // only a duplicate
+	name, named := socketPath(addr)
+	if !named {
+		if !n.stands(listener) {
+			return unix.EINTR
+		}
+		return connect(fd, addr)
+	}
+	file, err := n.open(name)
+	if err != nil {
+		return errnoOf(err)
+	}
+	defer unix.Close(file) //nolint:errcheck // only a handle
+	id, err := identify(file)
+	switch {
+	case err != nil:
+		return errnoOf(err)
+	case !o.holds(id):
+		return unix.ECONNREFUSED // as if nobody listened, for programs that replace sockets of dead servers
+	case !n.stands(listener):
+		return unix.EINTR
+	}
+	return connect(fd, unixAddr(fmt.Sprintf("/proc/self/fd/%d", file)))
+}
+
+// socketPath returns the path in a struct sockaddr. For an address without one, which is
+// not of a unix socket, or invalid, or abstract, named is false.
+func socketPath(addr []byte) (name string, named bool) {
+	if len(addr) < 3 || binary.NativeEndian.Uint16(addr) != unix.AF_UNIX || addr[2] == 0 {
+		return "", false
+	}
+	path, _, _ := bytes.Cut(addr[2:], []byte{0})
+	return string(path), true
+}
+
+// unixAddr returns a struct sockaddr_un.
+func unixAddr(name string) []byte {
+	return append(binary.NativeEndian.AppendUint16(nil, unix.AF_UNIX), name+"\x00"...)
+}
+
+// open opens a path of the caller (O_PATH). Of the names of the caller in /proc it knows
+// those at the start of a path.
+func (n *notice) open(name string) (int, error) {
+	pid, err := n.process()
+	if err != nil {
+		return -1, err
+	}
+	own, thread := fmt.Sprintf("/proc/%d/", pid), fmt.Sprintf("/proc/%d/task/%d/", pid, n.pid)
+	for alias, is := range map[string]string{"/proc/self/": own, "/proc/thread-self/": thread, "/dev/fd/": own + "fd/"} {
+		if rest, ok := strings.CutPrefix(name, alias); ok {
+			name = is + rest
+			break
+		}
+	}
+	dir, err := unix.Open(thread+"cwd", unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return -1, err
+	}
+	defer unix.Close(dir) //nolint:errcheck // only a handle
+	return unix.Openat(dir, name, unix.O_PATH|unix.O_CLOEXEC, 0)
+}
+
+// identify returns the identity of an open file.
+func identify(file int) (inode, error) {
+	var st unix.Stat_t
+	if err := unix.Fstat(file, &st); err != nil {
+		return inode{}, err
+	}
+	return inode{uint64(st.Dev), st.Ino}, nil //nolint:unconvert // other architectures have other types
+}
+
+// errnoOf returns the error number of an error.
+func errnoOf(err error) unix.Errno {
+	errno := unix.EACCES
+	errors.As(err, &errno)
+	return errno
+}
