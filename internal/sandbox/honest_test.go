@@ -21,7 +21,7 @@ type honest struct {
 }
 
 func honestWork() []honest {
-	return []honest{
+	return append(honestSockets(), []honest{
 		{name: "files in the workspace", line: `mkdir -p a/b; echo x >a/b/c; cp -r a d; mv d e; ln -s e/b l; cat l/c; chmod 755 e/b/c; touch -d 2001-01-01 e/b/c; rm -r a e l`, want: "x"},
 		{name: "temporary files", line: `f=$(mktemp) && d=$(mktemp -d) && echo x >$f && cp $f $d/y && cat $d/y; case $f in $TMPDIR/*) echo private;; esac`, want: "x\nprivate"},
 		{name: "files in /tmp", line: `echo x >/tmp/millhand-honest && cat /tmp/millhand-honest`, want: "x", gap: true},
@@ -76,7 +76,7 @@ s=socket.socket(socket.AF_UNIX); s.connect("s"); print(s.recv(1).decode())'`, wa
 		{name: "a patch", line: `cd repo && echo two >file && git diff >../p && echo one >file && patch -sp1 <../p && cat file`, want: "two", needs: `command -v patch`},
 		{name: "names of users", line: `test -n "$(id -un)" && stat -c %U . >/dev/null && ls -ld . >/dev/null && echo ok`, want: "ok"},
 		{name: "an exit on failure", line: `set -euo pipefail; false | true; echo not reached`, want: ""},
-	}
+	}...)
 }
 
 // repositories makes a repository in the workspace and a linked work tree of
