@@ -167,6 +167,7 @@ func Preflight(ctx context.Context, plan *tasks.Plan, look PreflightOptions) (*P
 	if len(refused) == 0 {
 		refused = p.reserve(ctx, ready)
 	}
+	ready.warnings = p.warnings
 	return ready, errors.Join(refused...)
 }
 
@@ -178,6 +179,8 @@ type preflight struct {
 	taken   map[string]string  // by directory of the branches and branch: the job whose it is
 	auth    func(url string) remote.Auth
 	telling sync.Mutex
+
+	warnings []string // for the start of the run
 }
 
 // origin is a repository of the plan's jobs, with the results of its checks so far.
@@ -190,10 +193,10 @@ type origin struct {
 
 	secrets []string // that its configuration holds
 
-	remote   func(context.Context) (remote.Repo, map[string]string, error) // of path repositories: where "origin" is, and its branches
-	asked    bool                                                          // the remote is being asked, or fetched from
-	dirty    func() ([]string, error)
-	filtered map[string][]string // by commit and protect globs
+	remote    func(context.Context) (remote.Repo, map[string]string, error) // of path repositories: where "origin" is, and its branches
+	asked     bool                                                          // the remote is being asked, or fetched from
+	dirty     func() ([]string, error)
+	converted map[string][]gitops.Converted // by commit and protect globs
 }
 
 // key tells repositories apart. A mirror with a limited history is another one
@@ -211,7 +214,7 @@ func (p *preflight) open(ctx context.Context) {
 		if j.Skip != "" || j.Repo.Kind == tasks.RepoCopy || p.Local && j.Repo.Kind == tasks.RepoURL || p.origins[key(j.Repo)] != nil {
 			continue
 		}
-		o := &origin{filtered: map[string][]string{}}
+		o := &origin{converted: map[string][]gitops.Converted{}}
 		p.origins[key(j.Repo)] = o
 		if j.Repo.Kind == tasks.RepoPath {
 			p.openPath(ctx, o, j.Repo)
@@ -457,6 +460,9 @@ func (p *preflight) local(ctx context.Context, j tasks.Job, o *origin) (start, e
 	if j.Commit != nil && j.Commit.Branch == tasks.CurrentBranch && o.head.Detached {
 		return s, refuse(event.CodeBase, "%s has no branch checked out (detached HEAD), so branch %s can't be used: set another branch", o.repo.Root(), tasks.CurrentBranch)
 	}
+	if err := p.sparse(j, o, inPlace(j, o.head)); err != nil {
+		return s, err
+	}
 	if inPlace(j, o.head) {
 		return p.inPlace(ctx, j, o, s)
 	}
@@ -522,27 +528,4 @@ func condition(j tasks.Job, has func(string) (bool, error)) (*stop, error) {
 		return &stop{code: event.CodeCondition, detail: fmt.Sprintf("condition is false: %s", j.If)}, nil
 	}
 	return nil, nil
-}
-
-// filters refuses a repository in which the job could change paths that git
-// would put through a clean filter, which would not be run.
-func (p *preflight) filters(ctx context.Context, j tasks.Job, o *origin, base string) error {
-	if j.Commit == nil || base == "" {
-		return nil
-	}
-	const some = 4
-	protect := protected(j, o.below)
-	k := base + "\x00" + strings.Join(protect, "\x00")
-	paths, known := o.filtered[k]
-	if !known {
-		var err error
-		if paths, err = o.repo.FilteredPaths(ctx, base, o.below, protect, some); err != nil {
-			return fmt.Errorf("find paths with filters: %w", err)
-		}
-		o.filtered[k] = paths
-	}
-	if len(paths) == 0 {
-		return nil
-	}
-	return refuse(event.CodeFilter, "clean filters and LFS are not supported: %s; add these paths to commit.protect, so that they are never committed, or exclude the repository", firstThree(paths))
 }

@@ -111,7 +111,7 @@ func (p *preflight) reserve(ctx context.Context, ready *PreflightResult) (refuse
 	}
 	r, err := openReservations(ctx, p.Reserve)
 	if err != nil {
-		ready.warn(err)
+		p.warn(unreserved(err))
 		return nil
 	}
 	defer r.close()
@@ -135,7 +135,7 @@ func (p *preflight) reserve(ctx context.Context, ready *PreflightResult) (refuse
 	}
 	if len(refused) == 0 && len(digests) > 0 {
 		if ready.reserved, err = r.add(ctx, p.Run, digests); err != nil {
-			ready.warn(err)
+			p.warn(unreserved(err))
 		}
 	}
 	return refused
@@ -149,9 +149,9 @@ func (r *PreflightResult) Close() {
 	}
 }
 
-// warn warns of branches that could not be reserved.
-func (r *PreflightResult) warn(err error) {
-	r.warnings = append(r.warnings, fmt.Sprintf("branches are not reserved, so another run can create them first: %v", err))
+// unreserved returns the warning of branches that could not be reserved.
+func unreserved(err error) string {
+	return fmt.Sprintf("branches are not reserved, so another run can create them first: %v", err)
 }
 
 // Warnings returns what the run should warn of when it starts.

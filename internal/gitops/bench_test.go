@@ -96,15 +96,15 @@ func changeFiles(b *testing.B, root string, round int) {
 	}
 }
 
-// BenchmarkFilteredPaths looks for filters where there are none, the common case.
-func BenchmarkFilteredPaths(b *testing.B) {
+// BenchmarkConverted looks for filters where there are none, the common case.
+func BenchmarkConverted(b *testing.B) {
 	root := gittest.LargeRepository(b, gittest.GitProgram(b))
 	r, err := Open(root, gitdir.Env{})
 	must(b, err)
 	head, err := r.Git.Head()
 	must(b, err)
 	for b.Loop() {
-		if _, err := r.FilteredPaths(b.Context(), head.Hash, "", nil, 10); err != nil {
+		if _, err := r.Converted(b.Context(), head.Hash, "", nil); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -217,6 +217,8 @@ func (t *workTree) refusal(path string, e edit, small bool) (string, error) {
 		}
 	}
 	switch {
+	case t.failed[path] != nil:
+		return t.failed[path].Error(), nil
 	case e.after.mode == 0:
 		return "", nil
 	case e.after.hash.IsZero():
@@ -233,11 +235,11 @@ func (t *workTree) refusal(path string, e edit, small bool) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if filter := a["filter"]; filter != "" && filter != "false" {
-		return "its attributes require the filter " + filter + ", which is not supported", nil
-	}
-	if encoding := a["working-tree-encoding"]; encoding != "" && !strings.EqualFold(encoding, "utf-8") {
+	if encoding := encodingOf(a); encoding != "" {
 		return "its attributes require the encoding " + encoding, nil
+	}
+	if filter := filterOf(a); filter != "" {
+		return t.repo.Unfilterable(filter, t.repo.filters.Pushed), nil
 	}
 	return "", nil
 }

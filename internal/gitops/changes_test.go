@@ -74,7 +74,11 @@ func TestFilteredFilesAreRefused(t *testing.T) {
 		{"a file of Git LFS that is deleted", func(s *gittest.Sandbox) { s.Remove("a.psd") }, ""},
 		{"a link by the name of one of Git LFS", func(s *gittest.Sandbox) { s.Link("x", "l.psd") }, ""},
 		{"a file that is exempt from the filter", func(s *gittest.Sandbox) { s.Write("free/a.psd", "raw\n") }, ""},
-		{"the filter asked for by the job itself", func(s *gittest.Sandbox) { s.Write(".gitattributes", "plain filter=x\n", "plain", "2\n") }, "plain"},
+		{"a filter that is not configured", func(s *gittest.Sandbox) { s.Write(".gitattributes", "plain filter=x\n", "plain", "2\n") }, ""},
+		{"a filter of the repository's configuration", func(s *gittest.Sandbox) {
+			s.Run("config", "filter.x.clean", "sed s/2/3/")
+			s.Write(".gitattributes", "plain filter=x\n", "plain", "2\n")
+		}, "plain"},
 		{"another encoding", func(s *gittest.Sandbox) { s.Write("u.utf16", "x\x00") }, "u.utf16"},
 		{"a nested repository", func(s *gittest.Sandbox) { nestedRepository(s, "vendor/lib") }, "vendor/lib"},
 		{"a nested repository without a commit", func(s *gittest.Sandbox) { s.Run("init", "-q", "nested"); s.Write("nested/f", "f") }, "nested"},

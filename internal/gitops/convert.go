@@ -54,16 +54,23 @@ var identKeyword = regexp.MustCompile(`\$Id:[^$\n]*\$`)
 
 // conversion is the conversion of a file's content before it is stored.
 type conversion struct {
+	clean   func([]byte) ([]byte, error) // of the filter; nil for none
 	endings lineEndings
 	ident   bool
 }
 
-func (c conversion) none() bool { return c.endings == keepEndings && !c.ident }
+func (c conversion) none() bool { return c.clean == nil && c.endings == keepEndings && !c.ident }
 
 // apply returns the content that git stores. In one case it depends on the
 // content stored before, which prior returns; it may return nil.
 func (c conversion) apply(data []byte, prior func() ([]byte, error)) ([]byte, error) {
-	data, err := c.convertEndings(data, prior)
+	var err error
+	if c.clean != nil {
+		if data, err = c.clean(data); err != nil {
+			return nil, err
+		}
+	}
+	data, err = c.convertEndings(data, prior)
 	if err == nil && c.ident {
 		data = identKeyword.ReplaceAll(data, []byte("$$Id$$"))
 	}

@@ -3,8 +3,8 @@ package gitops
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
@@ -15,24 +15,29 @@ import (
 	"github.com/millhand/millhand/internal/gitops/gitdir"
 )
 
-// errEnough ends a walk that has found enough.
-var errEnough = errors.New("enough")
-
-// FilteredPaths returns the paths of a commit's files whose attributes name a filter (Git
-// LFS is one), sorted, at most limit of them: changing such a file can't be
-// committed. The attributes are those of the commit's own .gitattributes files and
-// of what holds for all of the machine and the repository. Paths that match a protect
-// glob are left out, as Changes does, and so are those that are not below a
-// directory, which is "" for the root.
-func (r *Repo) FilteredPaths(ctx context.Context, commit, below string, protect []string, limit int) ([]string, error) {
-	paths, err := r.filteredPaths(ctx, commit, below, protect, limit)
-	if err != nil {
-		return nil, fmt.Errorf("find filtered paths in commit %s: %w", commit, err)
-	}
-	return paths, nil
+// Converted are files of a commit with a filter (Git LFS is one) or an encoding.
+type Converted struct {
+	Filter, Encoding string   // one of them
+	Paths            []string // the first ones, sorted
 }
 
-func (r *Repo) filteredPaths(ctx context.Context, commit, below string, protect []string, limit int) ([]string, error) {
+// mostConverted is the maximum number of paths in a Converted.
+const mostConverted = 4
+
+// Converted returns the files of a commit whose attributes name a filter or an encoding,
+// by filter and encoding. The attributes are those of the commit's own .gitattributes
+// files and of what holds for all of the machine and the repository. Paths that match
+// a protect glob are left out, as Changes does, and so are those that are not below a
+// directory, which is "" for the root.
+func (r *Repo) Converted(ctx context.Context, commit, below string, protect []string) ([]Converted, error) {
+	found, err := r.converted(ctx, commit, below, protect)
+	if err != nil {
+		return nil, fmt.Errorf("find paths with filters in commit %s: %w", commit, err)
+	}
+	return found, nil
+}
+
+func (r *Repo) converted(ctx context.Context, commit, below string, protect []string) ([]Converted, error) {
 	for _, p := range protect {
 		if !doublestar.ValidatePattern(p) {
 			return nil, fmt.Errorf("protect glob %q: %w", p, doublestar.ErrBadPattern)
@@ -46,22 +51,31 @@ func (r *Repo) filteredPaths(ctx context.Context, commit, below string, protect 
 	if err := w.readWide(r); err != nil {
 		return nil, err
 	}
-	if err := w.walk(root, "", 0, w.note); err != nil || !w.filters {
+	if err := w.walk(root, "", 0, w.note); err != nil || !w.converts {
 		return nil, err
 	}
-	var found []string
+	var found []Converted
 	err = w.walk(root, "", 0, func(path string, e object.TreeEntry) error {
-		if len(found) >= limit {
-			return errEnough
+		if !isPlain(e.Mode) || !IsBelow(path, below) || outside(path) {
+			return nil
 		}
-		if isPlain(e.Mode) && IsBelow(path, below) && w.filtered(path) && !outside(path) && !matchesAny(protect, path) {
-			found = append(found, path)
+		a := w.attributes(path)
+		one := Converted{Encoding: encodingOf(a)}
+		if one.Encoding == "" {
+			one.Filter = filterOf(a)
+		}
+		if one.Filter+one.Encoding == "" || matchesAny(protect, path) {
+			return nil
+		}
+		at := slices.IndexFunc(found, func(c Converted) bool { return c.Filter == one.Filter && c.Encoding == one.Encoding })
+		if at < 0 {
+			at, found = len(found), append(found, one)
+		}
+		if c := &found[at]; len(c.Paths) < mostConverted {
+			c.Paths = append(c.Paths, path)
 		}
 		return nil
 	})
-	if errors.Is(err, errEnough) {
-		err = nil
-	}
 	return found, err
 }
 
@@ -71,12 +85,12 @@ func isPlain(mode filemode.FileMode) bool {
 
 // attributeWalk goes through a commit's tree in the order of full paths.
 type attributeWalk struct {
-	ctx     context.Context //nolint:containedctx // it is used up by one call
-	objects *gitdir.Objects
-	wide    gitdir.AttributeStack // of machine and user
-	info    *gitdir.AttributeFile
-	perDir  map[string]*gitdir.AttributeFile
-	filters bool // some line names a filter
+	ctx      context.Context //nolint:containedctx // it is used up by one call
+	objects  *gitdir.Objects
+	wide     gitdir.AttributeStack // of machine and user
+	info     *gitdir.AttributeFile
+	perDir   map[string]*gitdir.AttributeFile
+	converts bool // some line names a filter or an encoding
 }
 
 // readWide reads the attributes of the machine, the user and the repository.
@@ -87,7 +101,7 @@ func (w *attributeWalk) readWide(r *Repo) error {
 	}
 	w.wide, w.info = wide.weakest, wide.absolute
 	for _, f := range append(w.wide, w.info) {
-		w.filters = w.filters || f.Names("filter")
+		w.converts = w.converts || f.Names("filter") || f.Names("working-tree-encoding")
 	}
 	return nil
 }
@@ -134,14 +148,14 @@ func (w *attributeWalk) note(path string, e object.TreeEntry) error {
 	if err != nil {
 		return err
 	}
-	w.filters = w.filters || bytes.Contains(data, []byte("filter"))
+	w.converts = w.converts || bytes.Contains(data, []byte("filter")) || bytes.Contains(data, []byte("working-tree-encoding"))
 	dir := path[:max(0, len(path)-len("/"+name))]
 	w.perDir[dir] = gitdir.ParseAttributes(data, dir, dir == "")
 	return nil
 }
 
-// filtered reports whether a path's attributes name a filter.
-func (w *attributeWalk) filtered(path string) bool {
+// attributes returns what gitattributes files say about a path.
+func (w *attributeWalk) attributes(path string) gitdir.Attributes {
 	stack := w.wide[:len(w.wide):len(w.wide)]
 	for _, dir := range gitdir.Parents(path) {
 		if f := w.perDir[dir]; f != nil {
@@ -151,6 +165,5 @@ func (w *attributeWalk) filtered(path string) bool {
 	if w.info != nil {
 		stack = append(stack, w.info)
 	}
-	filter := stack.Of(path)["filter"]
-	return filter != "" && filter != "false"
+	return stack.Of(path)
 }

@@ -37,35 +37,43 @@ func TestHas(t *testing.T) {
 	}
 }
 
-func TestFilteredPathsAreThoseOfGit(t *testing.T) {
+func TestConvertedPathsAreThoseOfGit(t *testing.T) {
 	s := gittest.NewSandbox(t)
 	s.Write(
-		".gitattributes", "[attr]big filter=lfs -text\n*.bin big\n/d/*.x filter=y\nvendor/** filter=z\n",
+		".gitattributes", "[attr]big filter=lfs -text\n*.bin big\n/d/*.x filter=y\nvendor/** filter=z\n*.u16 working-tree-encoding=utf-16\n*.u8 working-tree-encoding=UTF-8\n",
 		"d/.gitattributes", "plain.bin -filter\nunset.bin !filter\n*.t filter=t\n",
 		"a.bin", "1", "d/plain.bin", "1", "d/unset.bin", "1", "d/q.x", "1", "d/e/q.x", "1", "d/e/s.t", "1", "q.x", "1", "s.t", "1",
-		"vendor/v", "1", "d.bin/u", "1", "é.bin", "1", "info.i", "1",
+		"vendor/v", "1", "u.u16", "\xff\xfea\x00", "u.u8", "1", "d.bin/u", "1", "é.bin", "1", "info.i", "1",
 	)
 	s.Link("a.bin", "link.bin")
 	must(t, os.WriteFile(filepath.Join(s.Root, ".git", "info", "attributes"), []byte("*.i filter=i\n"), 0o644))
 	commit := s.Commit()
-	var want []string
+	want := map[string][]string{}
 	files := strings.Split(s.Run("-c", "core.quotePath=false", "ls-files"), "\n")
 	for line := range strings.SplitSeq(s.Run(append([]string{"-c", "core.quotePath=false", "check-attr", "filter", "--"}, files...)...), "\n") {
 		name, value, _ := strings.Cut(line, ": filter: ")
 		if value != "unspecified" && value != "unset" && name != "link.bin" {
-			want = append(want, name)
+			want[value] = append(want[value], name)
 		}
 	}
+	want["utf-16"] = []string{"u.u16"}
 	r := opened(s)
-	got, err := r.FilteredPaths(t.Context(), commit, "", nil, 100)
-	if diff := cmp.Diff(want, got); err != nil || diff != "" {
-		t.Errorf("%v\n%s", err, diff)
+	converted := func(protect ...string) map[string][]string {
+		list, err := r.Converted(t.Context(), commit, "", protect)
+		must(t, err)
+		found := map[string][]string{}
+		for _, c := range list {
+			found[c.Filter+c.Encoding] = c.Paths
+		}
+		return found
 	}
-	got, err = r.FilteredPaths(t.Context(), commit, "", []string{"vendor", "**/*.bin"}, 2)
-	if diff := cmp.Diff([]string{"d/e/s.t", "d/q.x"}, got); err != nil || diff != "" {
-		t.Errorf("%v\n%s", err, diff)
+	if diff := cmp.Diff(want, converted()); diff != "" {
+		t.Error(diff)
 	}
-	if _, err := r.FilteredPaths(t.Context(), commit, "", []string{"["}, 2); err == nil {
+	if diff := cmp.Diff(map[string][]string{"t": {"d/e/s.t"}, "y": {"d/q.x"}, "utf-16": {"u.u16"}}, converted("vendor", "**/*.bin", "*.i", "d/d.bin", "d.bin")); diff != "" {
+		t.Error(diff)
+	}
+	if _, err := r.Converted(t.Context(), commit, "", []string{"["}); err == nil {
 		t.Error("a bad glob is accepted")
 	}
 }

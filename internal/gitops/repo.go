@@ -13,7 +13,8 @@ import (
 type Repo struct {
 	Git *gitdir.Dir // read-only
 
-	worktrees worktrees
+	worktrees *worktrees
+	filters   Filters
 }
 
 // Open opens the repository whose work tree holds the directory. Linked worktrees
@@ -40,7 +41,7 @@ func open(dir string, env gitdir.Env) (*Repo, error) {
 
 // New returns the repository of an open git directory, which may be that of a mirror.
 func New(git *gitdir.Dir) *Repo {
-	return &Repo{Git: git, worktrees: worktrees{git: git, added: map[string]string{}}}
+	return &Repo{Git: git, worktrees: &worktrees{git: git, added: map[string]string{}}}
 }
 
 // Root returns the working tree's directory, absolute and without symlinks; ""

@@ -271,11 +271,22 @@ func (w *walk) file(f directory, path string, d fs.DirEntry) (found, bool, error
 	if !tracked && w.largest > 0 && info.Size() > w.largest {
 		one.hashed = true // it is refused for its size, whatever it holds
 	}
-	if e := one.entry; e != nil && e.Mode == one.state.mode &&
-		w.index.Current(e, &one.stat, w.tree.repo.Git.Settings.TrustCtime) {
-		one.state.hash, one.hashed = e.Hash, true
+	if e := one.entry; e != nil && e.Mode == one.state.mode {
+		current := w.index.Current(e, &one.stat, w.tree.repo.Git.Settings.TrustCtime)
+		if !current && w.lazy && e.Same(&one.stat, w.tree.repo.Git.Settings.TrustCtime) {
+			current, err = w.filtered(path) // without its filter, content can't be compared
+		}
+		if current {
+			one.state.hash, one.hashed = e.Hash, true
+		}
 	}
-	return one, true, nil
+	return one, true, err
+}
+
+// filtered reports whether a path has a filter.
+func (w *walk) filtered(path string) (bool, error) {
+	a, err := w.tree.attributes(path)
+	return filterOf(a) != "", err
 }
 
 // mode returns the mode that git would store, which is the old one where the

@@ -29,6 +29,7 @@ type workTree struct {
 
 	mu     sync.Mutex
 	perDir map[string]*gitdir.AttributeFile
+	failed map[string]error // by path: of its filter
 }
 
 // openWorkTree returns the work tree, to be closed. A private one is read by
@@ -41,7 +42,7 @@ func (r *Repo) openWorkTree(private bool) (*workTree, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open working tree: %w", err)
 	}
-	t := &workTree{repo: r, dir: dir, perDir: map[string]*gitdir.AttributeFile{}}
+	t := &workTree{repo: r, dir: dir, perDir: map[string]*gitdir.AttributeFile{}, failed: map[string]error{}}
 	if !private {
 		err = t.readAttributeFiles()
 	}
@@ -133,7 +134,9 @@ func (t *workTree) conversionOf(path string) (conversion, error) {
 	if err != nil {
 		return conversion{}, err
 	}
-	return conversion{endings: endings(a, t.repo.Git.Settings.AutoCRLF), ident: a["ident"] == "true"}, nil
+	return conversion{
+		clean: t.cleaning(path, a), endings: endings(a, t.repo.Git.Settings.AutoCRLF), ident: a["ident"] == "true",
+	}, nil
 }
 
 // errReplaced says that a file is no longer of the kind that it was a moment ago.
@@ -192,7 +195,15 @@ func (t *workTree) content(path string, mode filemode.FileMode, before plumbing.
 	if err != nil {
 		return nil, err
 	}
-	out, err := readContent(f, c, func() ([]byte, error) { return t.stored(before) })
+	prior := func() ([]byte, error) { return t.stored(before) }
+	out, err := readContent(f, c, prior)
+	if failed := (*filterError)(nil); errors.As(err, &failed) {
+		t.fail(path, failed)
+		if _, err = f.Seek(0, io.SeekStart); err == nil {
+			c.clean = nil
+			out, err = readContent(f, c, prior)
+		}
+	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("read %s: %w", path, err), f.Close())
 	}
@@ -200,6 +211,14 @@ func (t *workTree) content(path string, mode filemode.FileMode, before plumbing.
 		return out, f.Close()
 	}
 	return out, nil
+}
+
+// fail records that the filter of a path failed, so that the path is not committed. Its
+// content is read as it is, so that the change is not lost.
+func (t *workTree) fail(path string, err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.failed[path] = err
 }
 
 func readContent(f *os.File, c conversion, prior func() ([]byte, error)) (*content, error) {

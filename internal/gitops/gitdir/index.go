@@ -324,6 +324,10 @@ func (idx *Index) Current(e *IndexEntry, now *Stat, trustCtime bool) bool {
 	return e.Stat.size != 0 || e.Hash == emptyBlob
 }
 
+// Same reports whether the entry's file has the times, size and inode of the entry. It
+// may still have been modified, shortly after the index was written.
+func (e *IndexEntry) Same(now *Stat, trustCtime bool) bool { return e.Stat.same(now, trustCtime) }
+
 // emptyBlob is the id of a file without content.
 var emptyBlob = plumbing.ComputeHash(plumbing.BlobObject, nil)
 

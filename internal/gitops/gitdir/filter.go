@@ -1,0 +1,65 @@
+package gitdir
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Filter is a filter driver of git's configuration (gitattributes, "filter").
+type Filter struct {
+	Name     string
+	Clean    string // command of the machine's or user's configuration; "" for none
+	Process  string // the same for a filter that runs for several files
+	Required bool
+	Foreign  bool // the repository's own configuration defines other commands
+}
+
+// Filter returns the filter driver with a name. Its commands are those of the machine's
+// and the user's configuration, never of the repository's.
+func (d *Dir) Filter(name string) Filter {
+	own, local := d.Config[:len(d.Config)-1], d.Config[len(d.Config)-1:]
+	f := Filter{Name: name, Clean: own.last(name, "clean"), Process: own.last(name, "process")}
+	if required := d.Config.Values("filter", name, "required"); len(required) > 0 {
+		f.Required = isTrue(required[len(required)-1])
+	}
+	f.Foreign = slices.ContainsFunc([][2]string{{"clean", f.Clean}, {"process", f.Process}}, func(c [2]string) bool {
+		defined := local.last(name, c[0])
+		return defined != "" && defined != c[1]
+	})
+	return f
+}
+
+// last returns the value of a filter's key that counts; "" for none.
+func (files ConfigFiles) last(filter, key string) string {
+	values := files.Values("filter", filter, key)
+	if len(values) == 0 {
+		return ""
+	}
+	return values[len(values)-1]
+}
+
+// LFS reports whether it is the filter of Git LFS.
+func (f Filter) LFS() bool {
+	return f.Clean == "" && f.Process == "" && f.Name == "lfs" || f.runsLFS()
+}
+
+// runsLFS reports whether its command is the program git-lfs.
+func (f Filter) runsLFS() bool {
+	return strings.HasPrefix(f.Clean, "git-lfs ") || strings.HasPrefix(f.Clean, "git lfs ") || strings.HasPrefix(f.Process, "git-lfs ")
+}
+
+// LFSObjects returns the directory of the files of Git LFS.
+func (d *Dir) LFSObjects() string {
+	storage := "lfs"
+	if values := d.Config.Values("lfs", "", "storage"); len(values) > 0 {
+		storage = values[len(values)-1]
+	}
+	if !filepath.IsAbs(storage) {
+		storage = filepath.Join(d.Common, storage)
+	}
+	return filepath.Join(storage, "objects")
+}
+
+// Sparse reports whether the work tree is a sparse checkout.
+func (d *Dir) Sparse() bool { return d.Config.boolean("core", "sparsecheckout", false) }
