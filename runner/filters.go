@@ -1,12 +1,20 @@
 package runner
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/gitops"
+	"github.com/millhand/millhand/internal/proc"
+	"github.com/millhand/millhand/internal/textcut"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -45,14 +53,14 @@ func (p *preflight) filters(ctx context.Context, j tasks.Job, o *origin, base st
 	return refuse(event.CodeFilter, "%s; add these paths to commit.protect, so that they are never committed, or exclude the repository", strings.Join(reasons, "; "))
 }
 
-// sparse decides about a sparse checkout: a worktree gets all files, but in place a
-// commit could contain paths that git refuses to add.
-func (p *preflight) sparse(j tasks.Job, o *origin, inPlace bool) error {
+// sparse decides about a sparse checkout: a worktree gets all files, but a commit of the
+// checkout itself could contain paths that git refuses to add.
+func (p *preflight) sparse(j tasks.Job, o *origin) error {
 	switch {
 	case !o.repo.Git.Sparse():
 		return nil
-	case inPlace && j.Commit != nil:
-		return refuse(event.CodeUnsupported, "%s is a sparse checkout (core.sparseCheckout), which can't be committed to in place: use another branch, or git sparse-checkout disable", o.repo.Root())
+	case j.Commit != nil && inPlace(j, o.head):
+		return refuse(event.CodeUnsupported, "%s is a sparse checkout (core.sparseCheckout), and a job can't commit to it directly: use another branch, or git sparse-checkout disable", o.repo.Root())
 	}
 	p.warn(o.repo.Root() + " is a sparse checkout (core.sparseCheckout): the worktrees of jobs have all files")
 	return nil
@@ -63,4 +71,65 @@ func (p *preflight) warn(text string) {
 	if !slices.Contains(p.warnings, text) {
 		p.warnings = append(p.warnings, text)
 	}
+}
+
+// The limits of one run of a filter.
+const (
+	filterTime   = 2 * time.Minute
+	filterOutput = 100 << 20 // bytes
+	filterErrors = 1 << 10   // bytes of its standard error in messages
+)
+
+// filtersOf returns the filters of the job's tree. Their commands are the user's, and run
+// in the sandbox of the task's commands: they can be scripts of the repository.
+func (j *job) filtersOf(ctx context.Context, s *site) gitops.Filters {
+	ctx = context.WithoutCancel(ctx) // changes are collected whatever happens
+	return gitops.Filters{
+		Clean: func(command, _ string, content []byte) ([]byte, error) {
+			return j.clean(ctx, s, command, content)
+		},
+		Pushed: j.spec.Publish == tasks.PublishPush,
+	}
+}
+
+// clean runs a clean command on a content.
+func (j *job) clean(ctx context.Context, s *site, command string, content []byte) ([]byte, error) {
+	dir, err := os.MkdirTemp(proc.Value(s.sandbox.Env, "TMPDIR"), "millhand-filter-*")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	input, fault := filepath.Join(dir, "input"), filepath.Join(dir, "errors.txt")
+	if err := os.WriteFile(input, content, 0o600); err != nil {
+		return nil, err
+	}
+	var out limitedBuffer
+	res, err := proc.Run(ctx, proc.Command{
+		Args: []string{"bash", "-c", `exec sh -c "$1" <"$2" 2>"$3"`, "bash", command, input, fault},
+		Dir:  s.space.Dir(), Env: s.sandbox.Env, Timeout: filterTime, Output: &out, Confine: s.sandbox.Confine(), Monitor: s.sandbox.Monitor(),
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case res.TimedOut:
+		return nil, fmt.Errorf("command timed out after %s", filterTime)
+	case res.ExitCode != 0:
+		text, _ := os.ReadFile(fault) // missing means none
+		return nil, fmt.Errorf("exit code %d: %s", res.ExitCode, textcut.OneLine(string(text[:min(len(text), filterErrors)])))
+	}
+	return out.Bytes(), out.err
+}
+
+// limitedBuffer fails a command that prints more than filterOutput bytes.
+type limitedBuffer struct {
+	bytes.Buffer
+	err error
+}
+
+func (b *limitedBuffer) Write(data []byte) (int, error) {
+	if b.Len()+len(data) > filterOutput {
+		b.err = errors.New("too much output")
+		return 0, b.err
+	}
+	return b.Buffer.Write(data)
 }

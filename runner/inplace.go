@@ -9,7 +9,7 @@ import (
 	"github.com/millhand/millhand/tasks"
 )
 
-// inPlace checks a tree that the job changes in place.
+// inPlace checks the working tree of the user that the job changes.
 func (p *preflight) inPlace(ctx context.Context, j tasks.Job, o *origin, s start) (start, error) {
 	if err := p.free(j, o); err != nil {
 		return s, err

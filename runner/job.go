@@ -93,7 +93,7 @@ func (j *job) execute(ctx context.Context) event.JobEnd {
 			break
 		}
 	}
-	if end != nil && p.site != nil && !p.landing.measured() {
+	if end != nil && p.site != nil && p.site.before != nil && !p.landing.measured() {
 		// The changes of a job that did not pass are not committed, but saved.
 		p.landing = &landing{job: j, site: p.site}
 		if bad := p.landing.findChanges(after); bad == nil {

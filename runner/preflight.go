@@ -460,7 +460,7 @@ func (p *preflight) local(ctx context.Context, j tasks.Job, o *origin) (start, e
 	if j.Commit != nil && j.Commit.Branch == tasks.CurrentBranch && o.head.Detached {
 		return s, refuse(event.CodeBase, "%s has no branch checked out (detached HEAD), so branch %s can't be used: set another branch", o.repo.Root(), tasks.CurrentBranch)
 	}
-	if err := p.sparse(j, o, inPlace(j, o.head)); err != nil {
+	if err := p.sparse(j, o); err != nil {
 		return s, err
 	}
 	if inPlace(j, o.head) {

@@ -23,10 +23,10 @@ type site struct {
 	tree    *gitops.Repo // the work tree: a linked worktree, or origin itself
 	below   string       // the workspace in the tree, slash separated; "" for the root
 	inPlace bool
-	unlock  func() // unlocks a tree that is changed in place
-	base    string // commit that the job starts from; "" in a repository without one
-	before  *gitops.Snapshot
-	dirty   []string // paths with uncommitted changes of the user at the start, in place
+	unlock  func()           // unlocks the user's tree
+	base    string           // commit that the job starts from; "" in a repository without one
+	before  *gitops.Snapshot // nil before confine
+	dirty   []string         // paths of the user's tree with uncommitted changes at the start
 	space   *workspace.Workspace
 
 	sandbox  *Confinement // of the task's own commands
@@ -63,6 +63,17 @@ func (j *job) confine(ctx context.Context, s *site) *stop {
 	}
 	if s.sandbox, err = OpenConfinement(ctx, g); err != nil {
 		return &stop{code: event.CodeDenied, detail: err.Error()}
+	}
+	s.tree = s.tree.WithFilters(j.filtersOf(ctx, s))
+	if s.inPlace {
+		all, err := s.tree.Snapshot(ctx)
+		if ctx.Err() != nil {
+			return stopped(ctx)
+		}
+		if err != nil {
+			return &stop{code: event.CodeRepository, detail: fmt.Sprintf("prepare the workspace: %v", err)}
+		}
+		s.before = all.Below(s.below)
 	}
 	s.prepared = j.opts.Now()
 	j.emit(event.Event{Type: event.JobStarted, JobStart: &event.JobStart{
@@ -132,13 +143,7 @@ func (s *site) takeTree(ctx context.Context, allowDirty bool) error {
 	}
 	s.base = head.Hash
 	if allowDirty {
-		if s.dirty, err = dirtyBelow(ctx, s.tree, s.below); err != nil {
-			return err
-		}
-	}
-	all, err := s.tree.Snapshot(ctx)
-	if err == nil {
-		s.before = all.Below(s.below)
+		s.dirty, err = dirtyBelow(ctx, s.tree, s.below)
 	}
 	return err
 }
@@ -160,7 +165,7 @@ func (s *site) addTree(ctx context.Context, spec tasks.Job, dir string) (err err
 }
 
 // linked reports whether the site is a linked worktree.
-func (s *site) linked() bool { return s.tree != nil && s.tree != s.origin }
+func (s *site) linked() bool { return s.tree != nil && !s.inPlace }
 
 // branch returns the branch of the job's commit; "" if nothing is committed.
 func (j *job) branch(s *site) string {
