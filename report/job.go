@@ -359,7 +359,7 @@ func (j *job) ending(cancelled bool, last time.Time) event.JobEnd {
 	case cancelled:
 		return event.JobEnd{Outcome: event.Cancelled, Reason: "the run was cancelled before the job started", CostUSD: new(money.USD)}
 	default:
-		return event.JobEnd{Outcome: event.Skipped, Reason: "the job did not start", Code: event.CodeNotRun, CostUSD: new(money.USD)}
+		return event.CodeNotRun.End("the job did not start")
 	}
 }
 

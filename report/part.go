@@ -191,17 +191,10 @@ func (r *rivals) absent(parts []*part) event.JobEnd {
 		switch {
 		case s.Total == 0 || r.shard() == 0:
 		case s.Index == r.shard():
-			return notRun(fmt.Sprintf("missing from shard %d/%d", s.Index, s.Total))
+			return event.CodeNotRun.End(fmt.Sprintf("not run: missing from shard %d/%d", s.Index, s.Total))
 		default:
 			why = fmt.Sprintf("shard %d/%d is missing", r.shard(), s.Total)
 		}
 	}
-	return notRun(why)
-}
-
-func notRun(why string) event.JobEnd {
-	return event.JobEnd{
-		Outcome: event.Skipped, Reason: "not run: " + why, Code: event.CodeNotRun,
-		ExitCode: event.ExitFailed, CostUSD: new(money.USD),
-	}
+	return event.CodeNotRun.End("not run: " + why)
 }

@@ -287,15 +287,12 @@ func (r *run) guard(ctx context.Context, j tasks.Job, skip *stop) (end event.Job
 	defer func() {
 		if p := recover(); p != nil {
 			end = event.CodePanic.End(fmt.Sprintf("internal error: %v; please report it with this stack:\n%s", p, debug.Stack()))
-			end.CostUSD = new(money.USD)
 		}
 		end.ElapsedMS = r.opts.Now().Sub(began).Milliseconds()
 		r.opts.Emit(event.Event{Type: event.JobEnded, Job: j.ID, JobEnd: &end})
 	}()
 	if skip := r.skip(ctx, j, skip); skip != nil {
-		end = skip.code.End(skip.detail)
-		end.CostUSD = new(money.USD)
-		return end
+		return skip.code.End(skip.detail)
 	}
 	return r.job(j).execute(ctx)
 }

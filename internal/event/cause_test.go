@@ -95,7 +95,7 @@ func TestCodeEnd(t *testing.T) {
 		CodeNeed:          {Outcome: Skipped, Reason: "why", Code: CodeNeed},
 		"of_next_release": {Outcome: Failed, Reason: "why", Code: "of_next_release", ExitCode: ExitFailed},
 	} {
-		if got := code.End("why"); got.Outcome != want.Outcome || got.Reason != want.Reason || got.Code != want.Code || got.ExitCode != want.ExitCode {
+		if got := code.End("why"); got.Outcome != want.Outcome || got.Reason != want.Reason || got.Code != want.Code || got.ExitCode != want.ExitCode || got.CostUSD == nil || *got.CostUSD != 0 {
 			t.Errorf("%s: got %+v, want %+v", code, got, want)
 		}
 	}

@@ -1,6 +1,10 @@
 package event
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/millhand/millhand/internal/money"
+)
 
 // Code is a machine-readable reason why a job did not pass. [Causes] maps each
 // code to the outcome and exit code of the job.
@@ -140,11 +144,12 @@ func (c Code) Cause() Cause {
 	return Cause{Code: c, Outcome: Failed, Exit: ExitFailed}
 }
 
-// End returns the end of a job for this cause. The reason is for people.
+// End returns the end of a job for this cause, with the cost of a job that made no
+// request. The reason is for people.
 func (c Code) End(reason string) JobEnd {
 	row := c.Cause()
 	if row.Unnamed() {
 		c = ""
 	}
-	return JobEnd{Outcome: row.Outcome, Reason: reason, Code: c, ExitCode: row.Exit}
+	return JobEnd{Outcome: row.Outcome, Reason: reason, Code: c, ExitCode: row.Exit, CostUSD: new(money.USD)}
 }
