@@ -13,52 +13,22 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/report"
 )
 
 // noon is the current time in the tests.
 func noon() time.Time { return time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC) }
 
-// saveRun writes the files of a run of two jobs: its first events, or all events and a
-// report if it ended. It returns the run's directory.
-func saveRun(t *testing.T, dir, id string, started time.Time, ended bool) string {
-	t.Helper()
-	var events bytes.Buffer
-	fold := &report.Fold{}
-	now := started
-	s := event.NewStream(func() time.Time { now = now.Add(time.Second); return now }, event.JSONL(&events), fold)
-	plan := []event.PlannedJob{{ID: "a", Task: "a", Repo: "r"}, {ID: "b", Task: "b", Repo: "r"}}
-	s.Emit(event.Event{Type: event.RunStarted, Run: &event.Run{ID: id, Manifest: []string{"m.yaml"}, PlanHash: "0123456789abcdef", Jobs: plan}})
-	s.Emit(event.Event{Type: event.JobEnded, Job: "a", JobEnd: &event.JobEnd{Outcome: event.Passed, CostUSD: new(money.Dollar / 4)}})
-	if ended {
-		s.Emit(event.Event{Type: event.JobEnded, Job: "b", JobEnd: &event.JobEnd{Outcome: event.Failed, ExitCode: 1, CostUSD: new(money.Dollar / 2)}})
-		s.Emit(event.Event{Type: event.RunEnded, RunEnd: &event.RunEnd{Outcome: event.Failed, ExitCode: 1, ElapsedMS: 90_000}})
-	}
-	writeTestFile(t, filepath.Join(dir, "events.jsonl"), events.String())
-	if ended {
-		var text bytes.Buffer
-		if err := report.JSON(&text, fold.Report()); err != nil {
-			t.Fatal(err)
-		}
-		writeTestFile(t, filepath.Join(dir, "report.json"), text.String())
-	}
-	return dir
-}
-
-func writeTestFile(t *testing.T, path, text string) {
-	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
-}
-
 // While the next run checks its repositories, the previous run is not active.
 func TestPreviousRunIsNotActiveWhileTheNextStarts(t *testing.T) {
-	dir := saveRun(t, t.TempDir(), "before", noon(), true)
+	dir := t.TempDir()
+	var events bytes.Buffer
+	s := event.NewStream(noon, event.JSONL(&events))
+	s.Emit(event.Event{Type: event.RunStarted, Run: &event.Run{ID: "before"}})
+	s.Emit(event.Event{Type: event.RunEnded, RunEnd: &event.RunEnd{Outcome: event.Failed, ExitCode: event.ExitFailed}})
+	if err := os.WriteFile(filepath.Join(dir, "events.jsonl"), events.Bytes(), 0o644); err != nil {
+		t.Fatal(err)
+	}
 	lock, err := TakeLock(dir, "next", noon())
 	if err != nil {
 		t.Fatal(err)
