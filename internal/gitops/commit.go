@@ -90,7 +90,7 @@ func (c *committing) run(ctx context.Context) (CommitResult, error) {
 	if err != nil {
 		return CommitResult{}, err
 	}
-	commit, tree, files, err := c.store(ctx)
+	commit, tree, files, err := c.store(ctx, c.repo.Git.Objects)
 	if err != nil {
 		return CommitResult{}, err
 	}
@@ -203,8 +203,7 @@ func (c *committing) target() (target, error) {
 
 // store writes all objects of the commit durably. It returns the changed paths
 // for the index; mode zero means removed.
-func (c *committing) store(ctx context.Context) (commit, tree plumbing.Hash, files []gitdir.IndexEntry, err error) {
-	objects := c.repo.Git.Objects
+func (c *committing) store(ctx context.Context, objects *gitdir.Objects) (commit, tree plumbing.Hash, files []gitdir.IndexEntry, err error) {
 	w := newObjectWriter(objects)
 	if files, err = c.storeFiles(ctx, w); err != nil {
 		return commit, tree, nil, err

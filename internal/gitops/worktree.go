@@ -121,7 +121,11 @@ func (w *worktrees) addByHand(ctx context.Context, dir string, commit plumbing.H
 	if err != nil {
 		return err
 	}
-	l, err := gitdir.Lock(ctx, filepath.Join(gitDir, "index"), w.git.Env)
+	return writeIndex(ctx, gitDir, idx, w.git.Env)
+}
+
+func writeIndex(ctx context.Context, gitDir string, idx *gitdir.Index, env gitdir.Env) error {
+	l, err := gitdir.Lock(ctx, filepath.Join(gitDir, "index"), env)
 	if err != nil {
 		return err
 	}

@@ -49,8 +49,12 @@ func gitSettings(git *gitdir.Dir) (args []string, ok bool, err error) {
 // addWithGit makes a linked worktree with the git program, without filters and
 // without the configuration of user and machine.
 func addWithGit(ctx context.Context, git *gitdir.Dir, settings []string, dir, commit string) error {
-	args := append(slices.Clip(settings), "--git-dir="+git.Common,
-		"worktree", "add", "--quiet", "--detach", "--force", "--force", "--", dir, commit)
+	return runGit(ctx, git, append(slices.Clip(settings), "--git-dir="+git.Common,
+		"worktree", "add", "--quiet", "--detach", "--force", "--force", "--", dir, commit))
+}
+
+// runGit runs the git program, whose arguments start with gitSettings and --git-dir.
+func runGit(ctx context.Context, git *gitdir.Dir, args []string) error {
 	ctx, cancel := context.WithTimeout(ctx, gitDeadline)
 	defer cancel()
 	cmd := gitdir.Command(ctx, git.Env.GitProgram, args...)
@@ -59,11 +63,11 @@ func addWithGit(ctx context.Context, git *gitdir.Dir, settings []string, dir, co
 	cmd.Stdout, cmd.Stderr = &output, &output
 	err := cmd.Run()
 	if ctxErr := ctx.Err(); ctxErr != nil {
-		return fmt.Errorf("git worktree add: %w", ctxErr)
+		return fmt.Errorf("run git: %w", ctxErr)
 	}
 	if err != nil {
 		text := strings.TrimSpace(output.String())
-		return errors.Join(fmt.Errorf("git worktree add: %w", err), errors.New(text))
+		return errors.Join(fmt.Errorf("run git: %w", err), errors.New(text))
 	}
 	return nil
 }

@@ -59,6 +59,9 @@ func openObjects(commonDir string, replaced map[plumbing.Hash]plumbing.Hash) (*O
 	return &Objects{dir, s, replaced}, nil
 }
 
+// Dirs returns the directory and those that the repository borrows objects from.
+func (s *Objects) Dirs() []string { return slices.Clone(s.dirs) }
+
 // Originals reads the same objects without replacements. Transfers need them: a
 // replacement has not the hash that the other end expects.
 func (s *Objects) Originals() *Objects { return &Objects{s.Dir, s.objectStores, nil} }

@@ -1,0 +1,119 @@
+package gitops
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/go-git/go-git/v5/plumbing"
+
+	"github.com/millhand/millhand/internal/gitops/gitdir"
+)
+
+// CheckOut makes a private repository in a directory that is missing or empty, with a
+// detached HEAD at the commit that Commit would make of the changes with these options,
+// or at the parent if there are none, and checks it out. It has the references of r and
+// borrows its objects; its own objects are in the directory, so that removing the
+// directory leaves nothing behind. It has no remotes and no configuration of r.
+//
+// Errors are those of Commit; branches are ignored.
+func (r *Repo) CheckOut(ctx context.Context, dir string, cs *ChangeSet, o CommitOptions) (*Repo, error) {
+	clean, err := r.checkOut(ctx, dir, cs, o)
+	if err != nil {
+		return nil, fmt.Errorf("check out the changes of %s: %w", r.Git.Root, err)
+	}
+	return clean, nil
+}
+
+func (r *Repo) checkOut(ctx context.Context, dir string, cs *ChangeSet, o CommitOptions) (*Repo, error) {
+	dir, err := emptyDirectory(dir)
+	if err != nil {
+		return nil, err
+	}
+	if err := initialise(dir); err != nil {
+		return nil, err
+	}
+	if err := r.lend(filepath.Join(dir, ".git")); err != nil {
+		return nil, err
+	}
+	clean, err := Open(dir, r.Git.Env)
+	if err != nil {
+		return nil, err
+	}
+	c := &committing{repo: r, cs: cs, o: o}
+	commit := plumbing.NewHash(o.Parent)
+	if len(cs.Changes)+len(cs.Refused) > 0 {
+		err := c.check()
+		if err == nil {
+			commit, _, _, err = c.store(ctx, clean.Git.Objects)
+		}
+		if errors.Is(err, ErrNothingToCommit) {
+			commit, err = plumbing.NewHash(o.Parent), nil
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	if commit.IsZero() {
+		return clean, nil // no commit at all: HEAD is an unborn branch
+	}
+	if err := os.WriteFile(filepath.Join(clean.Git.Own, "HEAD"), []byte(commit.String()+"\n"), 0o666); err != nil {
+		return nil, err
+	}
+	return clean, clean.writeFiles(ctx, commit)
+}
+
+// lend lets a new git directory borrow the objects and references of the repository.
+func (r *Repo) lend(git string) error {
+	refs, err := r.Git.Refs()
+	if err != nil {
+		return err
+	}
+	var packed bytes.Buffer
+	for _, name := range slices.Sorted(maps.Keys(refs)) {
+		fmt.Fprintf(&packed, "%s %s\n", refs[name], name)
+	}
+	shallow, err := gitdir.ReadOptional(filepath.Join(r.Git.Common, "shallow"))
+	if err != nil {
+		return err
+	}
+	for name, text := range map[string][]byte{
+		"packed-refs": packed.Bytes(), "shallow": shallow,
+		"objects/info/alternates": []byte(strings.Join(r.Git.Objects.Dirs(), "\n") + "\n"),
+	} {
+		if len(text) == 0 {
+			continue
+		}
+		if err := os.WriteFile(filepath.Join(git, filepath.FromSlash(name)), text, 0o666); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeFiles checks out a commit in an empty work tree: with the git program if there is
+// one, which follows the attributes of the repository, otherwise as AddWorktree does.
+func (r *Repo) writeFiles(ctx context.Context, commit plumbing.Hash) error {
+	if r.Git.Env.GitProgram != "" {
+		settings, _, err := gitSettings(r.Git)
+		if err != nil {
+			return err
+		}
+		return runGit(ctx, r.Git, append(slices.Clip(settings), "--git-dir="+r.Git.Own, "--work-tree="+r.Git.Root, "reset", "--quiet", "--hard"))
+	}
+	root, err := r.Git.Objects.RootTree(commit)
+	if err != nil {
+		return err
+	}
+	idx, err := checkout(ctx, r.Git, r.Git.Root, root)
+	if err != nil {
+		return err
+	}
+	return writeIndex(ctx, r.Git.Own, idx, r.Git.Env)
+}
