@@ -1,0 +1,179 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+
+	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/gitops"
+	"github.com/millhand/millhand/internal/gitops/gitdir"
+	"github.com/millhand/millhand/internal/gitops/remote"
+	"github.com/millhand/millhand/tasks"
+)
+
+// start is the state that a job starts from.
+type start struct {
+	origin *gitops.Repo // nil for a copy, which is created when its first job starts
+	below  string       // the workspace in the work tree, slash separated; "" for the root
+	base   string       // commit; "" in place and for a copy, where it is found when the job begins
+	tip    string       // commit that the job's branch is at before, in origin; "" for none
+	remote remote.Repo
+	branch string // that the job creates, with the repository or remote where it does; "" for none
+	lease  string // commit that the remote's branch is at before; "" for none
+	skip   *stop  // why the job is not started; nil if it is
+
+	earlier event.Commit // of an earlier run, which is only to be pushed; the zero value for none
+}
+
+// job determines the state that a job starts from.
+func (p *preflight) job(ctx context.Context, j tasks.Job) (start, error) {
+	o := p.origins[key(j.Repo)]
+	switch {
+	case j.Skip != "":
+		return start{skip: &stop{code: event.CodeCondition, detail: j.Skip}}, nil
+	case j.Repo.Kind == tasks.RepoCopy:
+		return p.copied(j)
+	case o == nil: // not checked
+		return start{}, nil
+	case j.Repo.Kind == tasks.RepoURL:
+		return p.mirrored(ctx, j, o)
+	case o.err != nil:
+		return start{}, unsupported(o.err)
+	}
+	return p.local(ctx, j, o)
+}
+
+// unsupported refuses features that gitops does not support.
+func unsupported(err error) error {
+	var u *gitdir.UnsupportedError
+	if errors.As(err, &u) {
+		return &Refusal{Code: event.CodeUnsupported, Err: err}
+	}
+	return err
+}
+
+// copied checks a directory of which the run creates a repository.
+func (p *preflight) copied(j tasks.Job) (start, error) {
+	skip, err := condition(j, func(path string) (bool, error) {
+		_, err := os.Lstat(filepath.Join(j.Repo.Dir, filepath.FromSlash(path)))
+		if errors.Is(err, os.ErrNotExist) {
+			return false, nil
+		}
+		return err == nil, err
+	})
+	return start{skip: skip}, err
+}
+
+// mirrored checks a remote repository.
+func (p *preflight) mirrored(ctx context.Context, j tasks.Job, o *origin) (start, error) {
+	var u *gitdir.UnsupportedError
+	switch {
+	case errors.As(o.err, &u):
+		return start{}, unsupported(o.err)
+	case o.err != nil:
+		return start{skip: notFetched("fetch the repository", o.err)}, nil //nolint:nilerr // the fault of its own jobs, and no refusal of the run
+	}
+	s := start{origin: o.repo, remote: p.at(j.Repo.URL)}
+	if err := s.resolve(j); err != nil {
+		return s, err
+	}
+	if done, err := p.decides(ctx, j, o, &s); done || err != nil {
+		return s, err
+	}
+	if j.Publish == tasks.PublishPatch {
+		return s, nil
+	}
+	if above := branchAbove(o.repo, j.Commit.Branch); above != "" {
+		return s, refuse(event.CodeBranchExists, "branch name conflict: %s exists, so %s can't be created on %s", above, j.Commit.Branch, s.remote)
+	}
+	s.branch = j.Repo.URL + "\x00" + j.Commit.Branch
+	return s, s.take(j, branchAt{tip: fetchedTip(o.repo, j.Commit.Branch), where: "on " + s.remote.String(), remote: true})
+}
+
+// notFetched returns the stop of a job whose repository can't be fetched.
+func notFetched(what string, err error) *stop {
+	return &stop{code: event.CodeClone, detail: fmt.Sprintf("%s: %v", what, err)}
+}
+
+// local checks a repository on this machine.
+func (p *preflight) local(ctx context.Context, j tasks.Job, o *origin) (start, error) {
+	s := start{origin: o.repo, below: o.below}
+	if err := writable(j, o.repo, o.head); err != nil {
+		return s, err
+	}
+	if j.Commit != nil && j.Commit.Branch == tasks.CurrentBranch && o.head.Detached {
+		return s, refuse(event.CodeBase, "%s has no branch checked out (detached HEAD), so branch %s can't be used: set another branch", o.repo.Root(), tasks.CurrentBranch)
+	}
+	if err := p.sparse(j, o); err != nil {
+		return s, err
+	}
+	if inPlace(j, o.head) {
+		return p.inPlace(ctx, j, o, s)
+	}
+	if err := s.resolve(j); err != nil {
+		return s, err
+	}
+	if dir, err := o.repo.HasDir(s.base, s.below); err != nil || !dir {
+		return s, refuse(event.CodeBase, "%s is not a directory in commit %.10s of %s: commit it first, or work in place (commit: false)", s.below, s.base, o.repo.Root())
+	}
+	if done, err := p.decides(ctx, j, o, &s); done || err != nil || j.Publish == tasks.PublishPatch {
+		return s, err
+	}
+	// Two worktrees of one repository share their branches.
+	place := o.repo.Git.Common + "\x00" + j.Commit.Branch
+	if other := p.taken[place]; other != "" {
+		return s, refuse(event.CodeBranchExists, "branch %s in %s is also used by job %s", j.Commit.Branch, o.repo.Git.Common, other)
+	}
+	p.taken[place], s.branch = j.ID, place
+	tip, _, err := o.repo.Git.Branch(j.Commit.Branch)
+	if err != nil {
+		return s, &Refusal{Code: event.CodeBranchExists, Err: err}
+	}
+	if found, err := p.unpushed(ctx, j, o, &s, tip); found || err != nil {
+		return s, err
+	}
+	if err := s.take(j, branchAt{tip: tip, where: "in " + o.repo.Root()}); err != nil || s.skip != nil {
+		return s, err
+	}
+	if err := p.unlocked(ctx, o, branchFile(o, j.Commit.Branch)); err != nil || j.Publish != tasks.PublishPush || p.Local {
+		return s, err
+	}
+	return p.onRemote(ctx, j, o, s)
+}
+
+// resolve resolves the commit that the job starts from.
+func (s *start) resolve(j tasks.Job) (err error) {
+	if s.base, err = s.origin.Git.Resolve(baseOf(j)); err != nil {
+		return &Refusal{Code: event.CodeBase, Err: err}
+	}
+	return nil
+}
+
+// decides determines whether the job is skipped, and refuses repositories whose files it
+// could not commit correctly.
+func (p *preflight) decides(ctx context.Context, j tasks.Job, o *origin, s *start) (done bool, err error) {
+	s.skip, err = condition(j, func(name string) (bool, error) { return o.repo.Has(s.base, path.Join(s.below, name)) })
+	if err != nil || s.skip != nil {
+		return true, err
+	}
+	return false, p.filters(ctx, j, o, s.base)
+}
+
+// condition evaluates the parts of a job's if that depend on the repository.
+func condition(j tasks.Job, has func(string) (bool, error)) (*stop, error) {
+	if j.If == nil {
+		return nil, nil
+	}
+	holds, err := j.If.Holds(has)
+	if err != nil {
+		return nil, fmt.Errorf("evaluate the condition %s: %w", j.If, err)
+	}
+	if !holds {
+		return &stop{code: event.CodeCondition, detail: fmt.Sprintf("condition is false: %s", j.If)}, nil
+	}
+	return nil, nil
+}
