@@ -322,3 +322,17 @@ func (s *site) checkDiskLimit(ctx context.Context) *stop {
 	}
 	return nil
 }
+
+// ciFiles returns the directory of a CI system for files of steps, such as the
+// credentials of the checkout. It could be in a directory that commands can read.
+func ciFiles(g CommandEnv) []string {
+	dir := g.Getenv("RUNNER_TEMP")
+	if !filepath.IsAbs(dir) {
+		return nil
+	}
+	dir, err := filepath.EvalSymlinks(dir)
+	if err != nil || slices.Contains([]string{"/", g.Workspace, g.Home, g.Tmp}, dir) {
+		return nil
+	}
+	return []string{dir}
+}

@@ -245,7 +245,7 @@ func TestSecretsOfTheConfigurationAreHeldAndHidden(t *testing.T) {
 	if strings.Contains(config(), secret) {
 		t.Errorf("commands can read it:\n%s", config())
 	}
-	if err := j.run.headers.hide(t.Context(), j.start.origin); err != nil {
+	if err := j.run.headers.Hide(t.Context(), j.start.origin.Git); err != nil {
 		t.Errorf("a second job: %v", err)
 	}
 	j.run.restoreHeaders(t.Context())

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/millhand/millhand/internal/credentials"
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
 	"github.com/millhand/millhand/internal/model"
@@ -100,8 +101,8 @@ type run struct {
 	plan    *tasks.Plan
 	budget  *money.Budget
 	copies  *copies
-	headers *headers
-	trees   keyedLocks // by root of a tree that is changed in place
+	headers *credentials.Hidden // removed while agents work; pushes use what preflight has read
+	trees   keyedLocks          // by root of a tree that is changed in place
 
 	mu      sync.Mutex
 	refused map[string]string // by provider or model: why it can't be used
@@ -133,9 +134,16 @@ func Run(ctx context.Context, plan *tasks.Plan, o Options) event.Exit {
 	return exit
 }
 
+// restoreHeaders restores all credentials after the last agent has ended.
+func (r *run) restoreHeaders(ctx context.Context) {
+	if err := r.headers.Restore(context.WithoutCancel(ctx)); err != nil {
+		r.opts.Emit(event.Event{Type: event.WarningIssued, Warning: &event.Warning{Message: fmt.Sprint(err)}})
+	}
+}
+
 func newRun(plan *tasks.Plan, o Options) *run {
 	return &run{
-		opts: o, plan: plan, budget: money.NewBudget("run budget", plan.Budget.CostUSD, o.Spent), copies: newCopies(o), headers: newHeaders(),
+		opts: o, plan: plan, budget: money.NewBudget("run budget", plan.Budget.CostUSD, o.Spent), copies: newCopies(o), headers: credentials.NewHidden(),
 		refused: map[string]string{},
 	}
 }

@@ -124,7 +124,7 @@ func (j *job) openTree(ctx context.Context, s *site) (err error) {
 		}
 	}
 	if repo.Kind == tasks.RepoPath {
-		if err := j.run.headers.hide(ctx, s.origin); err != nil {
+		if err := j.run.headers.Hide(ctx, s.origin.Git); err != nil {
 			return err
 		}
 	}
