@@ -32,6 +32,7 @@ const (
 func excessive() map[string]string {
 	return map[string]string{
 		"report.Job":     "its fields are the keys of a job in report.json",
+		"tasks.Job":      "its fields are the settings of a job of a plan, which is data",
 		"tasks.manifest": "its fields are the keys of a manifest",
 		"tasks.task":     "its fields are the keys of a task in a manifest",
 	}
@@ -77,6 +78,8 @@ func TestBudgets(t *testing.T) {
 	fields := map[string]int{}
 	for name, n := range m.methods {
 		check(name, n, mostMethods, "methods")
+	}
+	for name := range m.structs {
 		fields[name] = m.reachable(name, map[string]bool{})
 		check(name, fields[name], mostFields, "fields")
 	}
