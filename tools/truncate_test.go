@@ -5,11 +5,14 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
 	"github.com/millhand/millhand/internal/reportdir"
+	"github.com/millhand/millhand/tasks"
 )
 
 // encoded is the size of a text as JSON, by an encoder.
@@ -149,4 +152,14 @@ func FuzzBound(f *testing.F) {
 			t.Errorf("kept %q of %q", kept, whole)
 		}
 	})
+}
+
+// A call outside of a plan has the limits that manifests give by default.
+func TestTheDefaultLimitsAreThoseOfManifests(t *testing.T) {
+	for path, want := range map[string]int{"tool_output.lines": defaultLines, "tool_output.bytes": defaultBytes} {
+		i := slices.IndexFunc(tasks.Keys(), func(k tasks.Key) bool { return k.Path == path })
+		if i < 0 || tasks.Keys()[i].Default != strconv.Itoa(want) {
+			t.Errorf("manifests have another default of %s than %d", path, want)
+		}
+	}
 }
