@@ -76,7 +76,7 @@ func TestApplyPatchIsAtomic(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			s := setUp(t, "edit", files)
-			s.link("twin.txt", "same.txt")
+			s.symlink("twin.txt", "same.txt")
 			before := s.tree()
 			s.want(s.call("apply_patch", patchOf(tt.lines...)), Failed, "patch not applied: ", tt.want)
 			s.unchanged(before)
@@ -134,7 +134,7 @@ func TestApplyPatchRollsBack(t *testing.T) {
 func TestApplyPatchIsDecidedOnEveryPath(t *testing.T) {
 	s := setUp(t, "edit", map[string]string{"a.txt": "one\n", "keep/b.txt": "two\n", ".git/config": "[core]\n"})
 	s.deny("edit", "keep/*")
-	s.link(s.outside, "out")
+	s.symlink(s.outside, "out")
 	before := s.tree()
 	for _, target := range []string{"keep/new.txt", ".git/hooks/x", ".GIT/x", "../work-beside/new", "out/new", s.outside + "/new", "keep/../keep/x", "/proc/self/comm"} {
 		for name, lines := range map[string][]string{
@@ -251,7 +251,7 @@ func TestApplyPatchCountsTheLinesOfLargeFiles(t *testing.T) {
 // remove again.
 func TestApplyPatchDoesNotFollowASymlinkInPlaceOfADirectoryItCreated(t *testing.T) {
 	s := setUp(t, "build", nil)
-	s.link(s.outside, "l")
+	s.symlink(s.outside, "l")
 	if got := missingDirs(s.env.Workspace, workspace.Path{Rel: "l/new/file"}); len(got) != 0 {
 		t.Errorf("it made %v", got)
 	}

@@ -228,16 +228,16 @@ func TestFileAttacksFail(t *testing.T) {
 				if !had(func(s *stage, in args) string { return naive(s, a.tool, in) }) {
 					t.Fatal("the attack fails with a tool that guards nothing")
 				}
-				var answer Outcome
+				var response Outcome
 				if had(func(s *stage, in args) string {
-					answer = s.call(a.tool, in)
-					text := []string{answer.Text()}
-					for _, file := range answer.Attachments {
+					response = s.call(a.tool, in)
+					text := []string{response.Text()}
+					for _, file := range response.Attachments {
 						text = append(text, string(file.Data))
 					}
 					return strings.Join(text, "\n")
 				}) {
-					t.Errorf("the attack has its effect: %s: %s", answer.Status, answer.Text())
+					t.Errorf("the attack has its effect: %s: %s", response.Status, response.Text())
 				}
 			})
 		}

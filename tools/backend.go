@@ -93,13 +93,13 @@ func (e exa) search(ctx context.Context, q query) (string, error) {
 	case codeQuery:
 		arguments["tokensNum"] = q.Tokens
 	}
-	answer, err := post(ctx, e.config.URL, map[string]string{"x-api-key": e.config.Key}, map[string]any{
+	response, err := post(ctx, e.config.URL, map[string]string{"x-api-key": e.config.Key}, map[string]any{
 		"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": map[string]any{"name": name, "arguments": arguments},
 	})
 	if err != nil {
 		return "", err
 	}
-	return readExa(answer)
+	return readExa(response)
 }
 
 // rpcResponse is the response to a tools/call.
@@ -163,16 +163,16 @@ func (j jsonService) search(ctx context.Context, q query) (string, error) {
 	if j.config.Key != "" {
 		headers["Authorization"] = "Bearer " + j.config.Key
 	}
-	answer, err := post(ctx, j.config.URL, headers, ask)
+	response, err := post(ctx, j.config.URL, headers, ask)
 	if err != nil {
 		return "", err
 	}
-	return readResults(answer)
+	return readResults(response)
 }
 
 // readResults formats a list of results as text.
 func readResults(data []byte) (string, error) {
-	var answer struct {
+	var response struct {
 		Results []struct {
 			Title string `json:"title"`
 			URL   string `json:"url"`
@@ -180,14 +180,14 @@ func readResults(data []byte) (string, error) {
 		} `json:"results"`
 		Error string `json:"error"`
 	}
-	if err := json.Unmarshal(data, &answer); err != nil {
+	if err := json.Unmarshal(data, &response); err != nil {
 		return "", errors.New("the search backend returned an invalid response; retry, or continue without the search")
 	}
-	if answer.Error != "" {
-		return "", fmt.Errorf("search backend returned an error: %s", answer.Error)
+	if response.Error != "" {
+		return "", fmt.Errorf("search backend returned an error: %s", response.Error)
 	}
 	var texts []string
-	for _, r := range answer.Results {
+	for _, r := range response.Results {
 		texts = append(texts, strings.TrimSpace(fmt.Sprintf("Title: %s\nURL: %s\n%s", textcut.OneLine(r.Title), textcut.OneLine(r.URL), r.Text)))
 	}
 	return strings.Join(texts, "\n\n"), nil
@@ -226,12 +226,12 @@ func post(ctx context.Context, address string, headers map[string]string, body a
 	if resp.StatusCode != http.StatusOK {
 		return nil, fmt.Errorf("search backend returned HTTP status %s; retry later, or continue without the search", resp.Status)
 	}
-	answer, err := io.ReadAll(io.LimitReader(resp.Body, maxSearchResponse+1))
+	response, err := io.ReadAll(io.LimitReader(resp.Body, maxSearchResponse+1))
 	if err != nil {
 		return nil, fmt.Errorf("read the search backend's response: %w", err)
 	}
-	if len(answer) > maxSearchResponse {
+	if len(response) > maxSearchResponse {
 		return nil, fmt.Errorf("search backend response exceeds %d MiB; request fewer results", maxSearchResponse>>20)
 	}
-	return answer, nil
+	return response, nil
 }

@@ -187,18 +187,18 @@ func TestBashTruncatesLongOutputAndSavesIt(t *testing.T) {
 	s := setUp(t, "build", nil)
 	s.put("seq", "")
 	out := s.call("bash", args{"command": "seq 1 100000"})
-	kept, _ := out.Metadata["output_path"].(string)
-	s.want(out, Completed, "(output truncated: only the tail of 588895 bytes is shown; full output saved to "+kept+": use read with offset and limit, or grep)\n\n", "\n99999\n100000\n")
+	saved, _ := out.Metadata["output_path"].(string)
+	s.want(out, Completed, "(output truncated: only the tail of 588895 bytes is shown; full output saved to "+saved+": use read with offset and limit, or grep)\n\n", "\n99999\n100000\n")
 	if !out.Truncated || out.Bytes != 588895 || jsonSize(out.Output) > defaultBytes+500 {
 		t.Errorf("truncated %v, %d bytes, shown %d", out.Truncated, out.Bytes, len(out.Output))
 	}
 	before := s.tree()
-	s.want(s.call("read", args{"filePath": kept, "offset": 50_000, "limit": 2}), Completed, "50000: 50000\n50001: 50001\n")
-	s.want(s.call("grep", args{"pattern": "^777$", "path": kept}), Completed, kept+":\n  Line 777: 777\n")
-	s.want(s.call("bash", args{"command": "head -n 1 " + kept}), Completed, "1\n")
-	s.want(s.call("write", args{"filePath": kept, "content": "x"}), Denied)
-	s.want(s.call("bash", args{"command": "echo x > " + kept}), Denied)
-	s.want(s.call("read", args{"filePath": filepath.Dir(kept) + "/../work-beside/secret"}), Denied)
+	s.want(s.call("read", args{"filePath": saved, "offset": 50_000, "limit": 2}), Completed, "50000: 50000\n50001: 50001\n")
+	s.want(s.call("grep", args{"pattern": "^777$", "path": saved}), Completed, saved+":\n  Line 777: 777\n")
+	s.want(s.call("bash", args{"command": "head -n 1 " + saved}), Completed, "1\n")
+	s.want(s.call("write", args{"filePath": saved, "content": "x"}), Denied)
+	s.want(s.call("bash", args{"command": "echo x > " + saved}), Denied)
+	s.want(s.call("read", args{"filePath": filepath.Dir(saved) + "/../work-beside/secret"}), Denied)
 	s.unchanged(before)
 }
 
@@ -207,15 +207,15 @@ func TestSavedOutputsAreReadableThroughASymlink(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(s.base, "real"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	s.link(filepath.Join(s.base, "real"), "../link")
+	s.symlink(filepath.Join(s.base, "real"), "../link")
 	s.env.Outputs = outputsIn(t, filepath.Join(s.base, "link"))
-	kept, _ := s.call("bash", args{"command": "seq 1 100000"}).Metadata["output_path"].(string)
-	s.want(s.call("read", args{"filePath": kept, "limit": 1}), Completed, "1: 1\n")
-	s.link(filepath.Join(s.outside, "secret"), "../real/outputs/trap")
+	saved, _ := s.call("bash", args{"command": "seq 1 100000"}).Metadata["output_path"].(string)
+	s.want(s.call("read", args{"filePath": saved, "limit": 1}), Completed, "1: 1\n")
+	s.symlink(filepath.Join(s.outside, "secret"), "../real/outputs/trap")
 	s.want(s.call("read", args{"filePath": filepath.Join(s.env.Outputs.Path(), "trap")}), Denied)
 	t.Chdir(s.base)
 	s.env.Outputs = outputsIn(t, "link")
-	s.want(s.call("read", args{"filePath": kept, "limit": 1}), Completed, "1: 1\n")
+	s.want(s.call("read", args{"filePath": saved, "limit": 1}), Completed, "1: 1\n")
 }
 
 func TestHugeOutputUsesLittleMemory(t *testing.T) {
@@ -228,8 +228,8 @@ func TestHugeOutputUsesLittleMemory(t *testing.T) {
 	if got := after.TotalAlloc - before.TotalAlloc; got > 8<<20 {
 		t.Errorf("it took %d MiB", got>>20)
 	}
-	kept, _ := out.Metadata["output_path"].(string)
-	if st, err := os.Stat(kept); err != nil || st.Size() > maxSpill || out.Bytes != 300_000_000 {
+	saved, _ := out.Metadata["output_path"].(string)
+	if st, err := os.Stat(saved); err != nil || st.Size() > maxSpill || out.Bytes != 300_000_000 {
 		t.Errorf("kept %v of %d bytes, %v", st, out.Bytes, err)
 	}
 }
@@ -281,8 +281,8 @@ func TestBashDecisions(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.preset+"/"+tt.command, func(t *testing.T) {
 			s := setUp(t, tt.preset, files)
-			s.link(s.outside, "out")
-			s.link(filepath.Join(s.outside, "sub"), "link")
+			s.symlink(s.outside, "out")
+			s.symlink(filepath.Join(s.outside, "sub"), "link")
 			s.put("../work-beside/sub/", "")
 			before := s.tree()
 			s.want(s.call("bash", args{"command": tt.command}), tt.want)

@@ -17,7 +17,7 @@ const maxCached = 256
 // own, because results depend on its profile.
 type Cache struct {
 	mu      sync.Mutex
-	answers map[string]Outcome
+	results map[string]Outcome
 	at      int64 // the tree's change count when the results were stored
 }
 
@@ -48,7 +48,7 @@ func (env *Env) cached(spec Spec, input string, d permission.Decision, run func(
 func (c *Cache) get(key string, changes int64) (Outcome, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	out, ok := c.answers[key]
+	out, ok := c.results[key]
 	if !ok || c.at != changes {
 		return Outcome{}, false
 	}
@@ -60,9 +60,9 @@ func (c *Cache) get(key string, changes int64) (Outcome, bool) {
 func (c *Cache) put(key string, changes int64, out Outcome) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.answers == nil || c.at != changes || len(c.answers) >= maxCached {
-		c.answers = map[string]Outcome{}
+	if c.results == nil || c.at != changes || len(c.results) >= maxCached {
+		c.results = map[string]Outcome{}
 	}
 	out.Metadata = maps.Clone(out.Metadata)
-	c.answers[key], c.at = out, changes
+	c.results[key], c.at = out, changes
 }

@@ -112,7 +112,7 @@ func TestCacheLimit(t *testing.T) {
 	for i := range 10 * maxCached {
 		c.put(fmt.Sprint(i), 0, Outcome{})
 	}
-	if len(c.answers) > maxCached {
-		t.Errorf("%d answers are kept", len(c.answers))
+	if len(c.results) > maxCached {
+		t.Errorf("%d answers are kept", len(c.results))
 	}
 }

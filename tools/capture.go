@@ -71,9 +71,9 @@ func (c *capture) total() int64 { return c.tail.Total() }
 
 // text returns the output as the model gets it.
 func (c *capture) text() bounded {
-	kept := strings.ToValidUTF8(string(c.tail.Bytes()), "\uFFFD")
-	shown := cutBytes(cutLines(kept, c.env.lineLimit(), true), c.env.sizeLimit(), true)
-	if len(shown) == len(kept) && c.total() <= int64(c.env.sizeLimit()) {
+	saved := strings.ToValidUTF8(string(c.tail.Bytes()), "\uFFFD")
+	shown := cutBytes(cutLines(saved, c.env.lineLimit(), true), c.env.sizeLimit(), true)
+	if len(shown) == len(saved) && c.total() <= int64(c.env.sizeLimit()) {
 		return bounded{text: shown}
 	}
 	b := bounded{cut: true}

@@ -12,10 +12,10 @@ import (
 
 // captured writes pieces into a capture, and returns what the model is given
 // and the files that are kept.
-func captured(t *testing.T, env *Env, pieces ...string) (bounded, []string) {
+func captured(t *testing.T, env *Env, chunks ...string) (bounded, []string) {
 	t.Helper()
 	c := newCapture(env, "bash")
-	for _, p := range pieces {
+	for _, p := range chunks {
 		if n, err := c.Write([]byte(p)); n != len(p) || err != nil {
 			t.Fatalf("Write = %d, %v", n, err)
 		}
@@ -25,11 +25,11 @@ func captured(t *testing.T, env *Env, pieces ...string) (bounded, []string) {
 	if env.Outputs == nil {
 		return b, nil
 	}
-	kept, err := filepath.Glob(filepath.Join(env.Outputs.Path(), "*"))
+	saved, err := filepath.Glob(filepath.Join(env.Outputs.Path(), "*"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return b, kept
+	return b, saved
 }
 
 func TestCaptureSavesOnlyTruncatedOutput(t *testing.T) {
@@ -38,7 +38,7 @@ func TestCaptureSavesOnlyTruncatedOutput(t *testing.T) {
 	tests := []struct {
 		name   string
 		limits OutputLimits
-		pieces []string
+		chunks []string
 		shown  string // the end that the model is given
 		cut    bool
 	}{
@@ -60,7 +60,7 @@ func TestCaptureSavesOnlyTruncatedOutput(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			env := &Env{Outputs: outputsIn(t, t.TempDir()), Limits: tt.limits}
-			b, kept := captured(t, env, tt.pieces...)
+			b, saved := captured(t, env, tt.chunks...)
 			note, shown := "", b.text
 			if tt.cut {
 				note, shown, _ = strings.Cut(b.text, "\n\n")
@@ -69,13 +69,13 @@ func TestCaptureSavesOnlyTruncatedOutput(t *testing.T) {
 				t.Errorf("cut %v, %q, note %q, shown %.200q", b.cut, b.path, note, shown)
 			}
 			if !tt.cut {
-				if len(kept) > 0 {
-					t.Errorf("left behind: %q", kept)
+				if len(saved) > 0 {
+					t.Errorf("left behind: %q", saved)
 				}
 				return
 			}
-			if data, err := os.ReadFile(b.path); err != nil || string(data) != strings.Join(tt.pieces, "") || len(kept) != 1 {
-				t.Errorf("kept %d files: %d bytes, %v", len(kept), len(data), err)
+			if data, err := os.ReadFile(b.path); err != nil || string(data) != strings.Join(tt.chunks, "") || len(saved) != 1 {
+				t.Errorf("kept %d files: %d bytes, %v", len(saved), len(data), err)
 			}
 		})
 	}

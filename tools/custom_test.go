@@ -105,10 +105,10 @@ func TestLongOutputOfACustomToolIsSaved(t *testing.T) {
 	s := setUp(t, "readonly", nil)
 	s.withCustom(Custom{Command: script("seq 1 100000")})
 	out := s.call("deploy", args{})
-	kept, _ := out.Metadata["output_path"].(string)
-	s.want(out, Completed, "only the tail of 588895 bytes", kept, "100000\n")
-	if !strings.HasPrefix(filepath.Base(kept), "deploy-") {
-		t.Errorf("it is kept in %s", kept)
+	saved, _ := out.Metadata["output_path"].(string)
+	s.want(out, Completed, "only the tail of 588895 bytes", saved, "100000\n")
+	if !strings.HasPrefix(filepath.Base(saved), "deploy-") {
+		t.Errorf("it is kept in %s", saved)
 	}
 	s.withCustom(Custom{Command: script("true")})
 	s.want(s.call("deploy", args{}), Completed, "(no output)")

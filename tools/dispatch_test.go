@@ -68,11 +68,11 @@ func TestADeniedCallChangesNothing(t *testing.T) {
 	}
 	s := setUp(t, "build", files)
 	s.deny("edit", "keep/**")
-	s.link(".git", "g")
-	s.link("keep", "in")
-	s.link(s.outside, "out")
-	s.link(filepath.Join(s.outside, "secret"), "leaf")
-	s.link("../work-beside/made", "dangling")
+	s.symlink(".git", "g")
+	s.symlink("keep", "in")
+	s.symlink(s.outside, "out")
+	s.symlink(filepath.Join(s.outside, "secret"), "leaf")
+	s.symlink("../work-beside/made", "dangling")
 	before := s.tree()
 	for _, target := range targets {
 		calls := map[string]args{
@@ -249,7 +249,7 @@ func FuzzDispatch(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, tool, input string) {
 		s := setUp(t, "edit", map[string]string{"a.txt": "one\ntwo\n", "sub/b.txt": "s3cret not\n", ".git/config": "[core]\n", ".env": "KEY=s3cret-key\n"})
-		s.link(s.outside, "out")
+		s.symlink(s.outside, "out")
 		s.put(".claude/skills/helper/SKILL.md", skillFile("helper", "helps", "text"))
 		s.withSkills()
 		s.equip(withCache)

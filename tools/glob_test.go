@@ -23,8 +23,8 @@ func project(t *testing.T) *stage {
 		"secret/key.go": "total\n",
 	})
 	s.deny("read", "secret/*")
-	s.link(s.outside, "away")
-	s.link("secret", "alias")
+	s.symlink(s.outside, "away")
+	s.symlink("secret", "alias")
 	return s
 }
 

@@ -10,7 +10,7 @@ import (
 
 func TestNeedsBySubject(t *testing.T) {
 	s := setUp(t, "build", map[string]string{"a.txt": "", "sub/x": ""})
-	s.link(s.outside, "out")
+	s.symlink(s.outside, "out")
 	home := s.base + "/home"
 	tests := []struct {
 		tool, subject string
@@ -78,7 +78,7 @@ func TestNeedsBySubject(t *testing.T) {
 
 func TestNeedsOfInvalidPaths(t *testing.T) {
 	s := setUp(t, "build", nil)
-	s.link("loop", "loop")
+	s.symlink("loop", "loop")
 	for _, tool := range []string{"read", "write", "external_directory"} {
 		for _, subject := range []string{"a\x00b", "loop/x"} {
 			if needs, err := Needs(s.env, tool, subject); err == nil {

@@ -73,8 +73,8 @@ func searchScope(env *Env, p workspace.Path) (scope search.Scope, done func(), e
 	if err != nil {
 		return scope, nil, err
 	}
-	kept := env.isSavedOutput(p)
-	visible := func(rel string) bool { return kept || env.readable(path.Join(root.Name(), rel)) }
+	saved := env.isSavedOutput(p)
+	visible := func(rel string) bool { return saved || env.readable(path.Join(root.Name(), rel)) }
 	return search.Scope{Root: root, Base: base, Visible: visible}, func() { root.Close() }, nil
 }
 

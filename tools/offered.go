@@ -110,18 +110,18 @@ func (o *offering) properties(out, s map[string]any, refs []string) {
 // union returns the offered form of a union: the only schema that is not null,
 // or the common type, or any type.
 func (o *offering) union(some []any, refs []string) map[string]any {
-	var kept []map[string]any
+	var saved []map[string]any
 	for _, v := range some {
 		if sub, ok := v.(map[string]any); ok && sub["type"] != "null" {
-			kept = append(kept, o.plain(sub, refs))
+			saved = append(saved, o.plain(sub, refs))
 		}
 	}
-	if len(kept) == 1 {
-		return kept[0]
+	if len(saved) == 1 {
+		return saved[0]
 	}
 	out := map[string]any{}
-	if len(kept) > 0 && !slices.ContainsFunc(kept, func(k map[string]any) bool { return k["type"] != kept[0]["type"] }) && kept[0]["type"] != nil {
-		out["type"] = kept[0]["type"]
+	if len(saved) > 0 && !slices.ContainsFunc(saved, func(k map[string]any) bool { return k["type"] != saved[0]["type"] }) && saved[0]["type"] != nil {
+		out["type"] = saved[0]["type"]
 	}
 	return out
 }
@@ -134,9 +134,9 @@ func (o *offering) resolve(ref string) map[string]any {
 	if !ok {
 		return nil
 	}
-	for part := range strings.SplitSeq(strings.TrimPrefix(rest, "/"), "/") {
+	for component := range strings.SplitSeq(strings.TrimPrefix(rest, "/"), "/") {
 		if rest != "" {
-			at, _ = at[strings.NewReplacer("~1", "/", "~0", "~").Replace(part)].(map[string]any)
+			at, _ = at[strings.NewReplacer("~1", "/", "~0", "~").Replace(component)].(map[string]any)
 		}
 	}
 	return at

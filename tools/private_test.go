@@ -14,7 +14,7 @@ func TestReportsInTheWorkspaceAreInaccessible(t *testing.T) {
 		env.Private = []string{dir}
 		env.Outputs = outputsIn(t, filepath.Join(dir, "1"))
 	})
-	s.link("sub/.millhand", "way")
+	s.symlink("sub/.millhand", "way")
 	before := s.tree()
 	const file = "sub/.millhand/runs/1/report.json"
 	for _, c := range []struct {
@@ -40,8 +40,8 @@ func TestReportsInTheWorkspaceAreInaccessible(t *testing.T) {
 	}
 	s.want(s.call("grep", args{"pattern": "needle"}), Completed, "Found 1 matches")
 	s.unchanged(before)
-	kept, _ := s.call("bash", args{"command": "seq 1 100000"}).Metadata["output_path"].(string)
-	s.want(s.call("read", args{"filePath": kept, "offset": 50_000, "limit": 1}), Completed, "50000: 50000\n")
-	s.want(s.call("bash", args{"command": "head -n 1 " + kept}), Completed, "1\n")
-	s.want(s.call("write", args{"filePath": kept, "content": "x"}), Denied)
+	saved, _ := s.call("bash", args{"command": "seq 1 100000"}).Metadata["output_path"].(string)
+	s.want(s.call("read", args{"filePath": saved, "offset": 50_000, "limit": 1}), Completed, "50000: 50000\n")
+	s.want(s.call("bash", args{"command": "head -n 1 " + saved}), Completed, "1\n")
+	s.want(s.call("write", args{"filePath": saved, "content": "x"}), Denied)
 }

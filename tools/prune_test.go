@@ -26,7 +26,7 @@ func TestPruneOutputsRemovesOldFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	s.link("../secret", "kept/output-link.txt")
+	s.symlink("../secret", "kept/output-link.txt")
 	dir, err := reportdir.Open(filepath.Join(s.dir, "kept"))
 	if err != nil {
 		t.Fatal(err)

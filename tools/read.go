@@ -155,9 +155,9 @@ func readPage(ctx context.Context, in *bufio.Reader, offset, limit, size int) (*
 func nextLine(in *bufio.Reader) ([]byte, error) {
 	var line []byte
 	for {
-		part, err := in.ReadSlice('\n')
+		component, err := in.ReadSlice('\n')
 		if len(line) <= readLineSize*utf8.UTFMax {
-			line = append(line, part...)
+			line = append(line, component...)
 		}
 		switch {
 		case err == nil:

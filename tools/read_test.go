@@ -191,7 +191,7 @@ func TestReadRejectsSpecialFiles(t *testing.T) {
 	}
 	t.Cleanup(func() { socket.Close() })
 	t.Chdir(wd)
-	s.link("pipe", "link")
+	s.symlink("pipe", "link")
 	for _, name := range []string{"pipe", "link", "socket"} {
 		s.want(s.call("read", args{"filePath": name}), Failed, "only regular files can be read")
 	}
@@ -203,9 +203,9 @@ func TestReadRejectsSpecialFiles(t *testing.T) {
 
 func TestReadListsADirectory(t *testing.T) {
 	s := setUp(t, "readonly", map[string]string{"b.txt": "", "A.txt": "", "sub/x": "", ".hidden": "", "empty/": ""})
-	s.link("sub", "linked")
-	s.link("b.txt", "alias")
-	s.link(s.outside, "out")
+	s.symlink("sub", "linked")
+	s.symlink("b.txt", "alias")
+	s.symlink(s.outside, "out")
 	tests := []struct {
 		in   args
 		want string
@@ -228,9 +228,9 @@ func TestReadListsADirectory(t *testing.T) {
 func TestReadUnderThePresets(t *testing.T) {
 	for _, preset := range []string{"readonly", "review", "edit", "build", "full"} {
 		s := setUp(t, preset, map[string]string{"a.txt": "a", ".env": "K=1", "deploy/.env.production": "K=1", ".env.example": "K=", ".git/config": "[core]"})
-		s.link(s.outside, "out")
-		s.link(filepath.Join(s.outside, "secret"), "leaf")
-		s.link(".env", "plain.txt")
+		s.symlink(s.outside, "out")
+		s.symlink(filepath.Join(s.outside, "secret"), "leaf")
+		s.symlink(".env", "plain.txt")
 		for _, name := range []string{"a.txt", s.dir + "/a.txt", "deploy/../a.txt", ".env.example", ".git/config"} {
 			s.want(s.call("read", args{"filePath": name}), Completed)
 		}
@@ -263,13 +263,13 @@ func TestProcIsNeverRead(t *testing.T) {
 func TestADenialDoesNotRevealWhetherAFileExists(t *testing.T) {
 	s := setUp(t, "readonly", nil)
 	for _, tool := range []string{"read", "list", "glob", "grep"} {
-		answer := func(name string) string {
+		response := func(name string) string {
 			path := filepath.Join(s.outside, name)
 			out := s.call(tool, args{"filePath": path, "path": path, "pattern": "x"}.only(tool))
 			s.want(out, Denied)
 			return strings.ReplaceAll(out.Text(), name, "NAME")
 		}
-		if there, missing := answer("secret"), answer("nothing"); there != missing {
+		if there, missing := response("secret"), response("nothing"); there != missing {
 			t.Errorf("%s: of what is there the model reads %q, else %q", tool, there, missing)
 		}
 	}

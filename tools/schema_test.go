@@ -13,14 +13,14 @@ import (
 
 // sample has an argument of every kind.
 type sample struct {
-	Name  string   `json:"name" jsonschema:"a text"`
-	Count int      `json:"count,omitempty" jsonschema:"a number"`
-	Exact bool     `json:"exact,omitempty"`
-	Many  []string `json:"many,omitempty"`
-	Parts []part   `json:"parts,omitempty"`
+	Name  string      `json:"name" jsonschema:"a text"`
+	Count int         `json:"count,omitempty" jsonschema:"a number"`
+	Exact bool        `json:"exact,omitempty"`
+	Many  []string    `json:"many,omitempty"`
+	Parts []component `json:"parts,omitempty"`
 }
 
-type part struct {
+type component struct {
 	Size int `json:"size"`
 }
 
@@ -50,7 +50,7 @@ func TestValidArguments(t *testing.T) {
 		{"a whole number with a point", `{"name": "a", "count": 3.0}`, sample{Name: "a", Count: 3}},
 		{"with an exponent", `{"name": "a", "count": 3e2}`, sample{Name: "a", Count: 300}},
 		{"as a string with a point", `{"name": "a", "count": "3.0"}`, sample{Name: "a", Count: 3}},
-		{"in a list of objects", `{"name": "a", "parts": [{"size": "1"}, {"size": 2.0}]}`, sample{Name: "a", Parts: []part{{1}, {2}}}},
+		{"in a list of objects", `{"name": "a", "parts": [{"size": "1"}, {"size": 2.0}]}`, sample{Name: "a", Parts: []component{{1}, {2}}}},
 		{"the largest number", `{"name": "a", "count": 9223372036854775807}`, sample{Name: "a", Count: 9223372036854775807}},
 		{"a string stays one, whatever it holds", `{"name": "3.0"}`, sample{Name: "3.0"}},
 		{"brackets in a string do not nest", deep, sample{Name: strings.Repeat(`[{"`, 200)}},

@@ -43,9 +43,9 @@ func TestFindSkills(t *testing.T) {
 		".claude/skills/large/SKILL.md":         skillFile("large", "x", strings.Repeat("x", 300<<10)),
 		".claude/skills/1/2/3/4/5/6/7/SKILL.md": skillFile("deep", "x", ""),
 	})
-	s.link(s.outside+"/secret", ".claude/skills/c/../link.md")
+	s.symlink(s.outside+"/secret", ".claude/skills/c/../link.md")
 	s.put(".claude/skills/linked/", "")
-	s.link("../../../../work-beside/secret", ".claude/skills/linked/SKILL.md")
+	s.symlink("../../../../work-beside/secret", ".claude/skills/linked/SKILL.md")
 	problems := s.withSkills(filepath.Join(s.base, "shared"), filepath.Join(s.base, "missing"))
 	var got []string
 	for _, k := range s.env.Skills {
@@ -136,7 +136,7 @@ func TestSkillFilesAreReadable(t *testing.T) {
 		"../shared/e/SKILL.md": skillFile("e", "fifth", "E"), "../shared/e/ref/x.txt": "the reference\n", "../shared/e/.env": "K=1\n", "../shared/other.txt": "other\n",
 	})
 	s.withSkills(filepath.Join(s.base, "shared"))
-	s.link(s.outside+"/secret", "../shared/e/link.txt")
+	s.symlink(s.outside+"/secret", "../shared/e/link.txt")
 	dir := s.base + "/shared/e"
 	before := s.tree()
 	s.want(s.call("read", args{"filePath": dir + "/ref/x.txt"}), Completed, "1: the reference")

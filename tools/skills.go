@@ -66,8 +66,8 @@ func skillDirs() []string {
 func FindSkills(space *workspace.Workspace, dirs []string) ([]Skill, []error) {
 	found := map[string]Skill{}
 	var problems []error
-	for _, place := range skillDirs() {
-		problems = append(problems, skillsBelow(space.Root(), place, found)...)
+	for _, dir := range skillDirs() {
+		problems = append(problems, skillsBelow(space.Root(), dir, found)...)
 	}
 	for _, dir := range dirs {
 		root, err := os.OpenRoot(dir)
@@ -87,17 +87,17 @@ func FindSkills(space *workspace.Workspace, dirs []string) ([]Skill, []error) {
 }
 
 // skillsBelow adds the skills below one directory to found.
-func skillsBelow(root *os.Root, place string, found map[string]Skill) []error {
+func skillsBelow(root *os.Root, dir string, found map[string]Skill) []error {
 	var problems []error
 	seen := 0
-	fs.WalkDir(root.FS(), place, func(name string, e fs.DirEntry, err error) error { //nolint:errcheck // the function returns only fs.SkipDir and fs.SkipAll
+	fs.WalkDir(root.FS(), dir, func(name string, e fs.DirEntry, err error) error { //nolint:errcheck // the function returns only fs.SkipDir and fs.SkipAll
 		seen++
 		switch {
 		case err != nil: // missing or unreadable: no skills
 			return fs.SkipDir
 		case seen > maxSkillWalk:
 			return fs.SkipAll
-		case e.IsDir() && strings.Count(name, "/")-strings.Count(place, "/") >= maxSkillDepth:
+		case e.IsDir() && strings.Count(name, "/")-strings.Count(dir, "/") >= maxSkillDepth:
 			return fs.SkipDir
 		case e.IsDir() || e.Name() != "SKILL.md":
 			return nil

@@ -113,7 +113,7 @@ func (s *stage) put(name, text string) {
 	}
 }
 
-func (s *stage) link(target, name string) {
+func (s *stage) symlink(target, name string) {
 	s.Helper()
 	if err := os.Symlink(target, filepath.Join(s.dir, name)); err != nil {
 		s.Fatal(err)

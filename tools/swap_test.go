@@ -29,8 +29,8 @@ type swapped struct {
 func swapping(t *testing.T) *swapped {
 	t.Helper()
 	s := &swapped{stage: setUp(t, "build", map[string]string{"d/secret": "mine\n", "d/f": "mine\n", "x": "mine\n", "../work-beside/f": "s3cret\n"})}
-	s.link(s.outside, "l")
-	s.link(filepath.Join(s.outside, "secret"), "y")
+	s.symlink(s.outside, "l")
+	s.symlink(filepath.Join(s.outside, "secret"), "y")
 	return s
 }
 

@@ -33,21 +33,21 @@ type bounded struct {
 // Sizes are those of the text as JSON, in which a model gets it: control
 // characters take six bytes there.
 func bound(env *Env, text string, tail bool) bounded {
-	kept := cutBytes(cutLines(text, env.lineLimit(), tail), env.sizeLimit(), tail)
-	if len(kept) == len(text) {
+	saved := cutBytes(cutLines(text, env.lineLimit(), tail), env.sizeLimit(), tail)
+	if len(saved) == len(text) {
 		return bounded{text: text}
 	}
 	b := bounded{cut: true}
 	where := "narrow the request"
 	if path, err := saveOutput(env, text); err == nil && path != "" {
 		b.path = path
-		where = savedNote(fullOutput, path, kept)
+		where = savedNote(fullOutput, path, saved)
 	}
-	dropped := len(text) - len(kept)
+	dropped := len(text) - len(saved)
 	if tail {
-		b.text = fmt.Sprintf("(output truncated: the first %d bytes are omitted; %s)\n\n%s", dropped, where, kept)
+		b.text = fmt.Sprintf("(output truncated: the first %d bytes are omitted; %s)\n\n%s", dropped, where, saved)
 	} else {
-		b.text = fmt.Sprintf("%s\n\n(output truncated: the last %d bytes are omitted; %s)", kept, dropped, where)
+		b.text = fmt.Sprintf("%s\n\n(output truncated: the last %d bytes are omitted; %s)", saved, dropped, where)
 	}
 	return b
 }
@@ -80,8 +80,8 @@ func errorText(s string) string {
 // brief shortens a text to a title of one line.
 func brief(s string) string {
 	s = textcut.OneLine(strings.ToValidUTF8(s, "\uFFFD"))
-	if kept := cutBytes(s, maxTitle, false); len(kept) < len(s) {
-		return kept + "..."
+	if saved := cutBytes(s, maxTitle, false); len(saved) < len(s) {
+		return saved + "..."
 	}
 	return s
 }

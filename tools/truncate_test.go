@@ -58,7 +58,7 @@ func TestBound(t *testing.T) {
 			for _, tail := range []bool{false, true} {
 				env := &Env{Outputs: outputsIn(t, t.TempDir()), Limits: tt.limits}
 				b := bound(env, tt.text, tail)
-				want, kept := tt.head, b.text
+				want, saved := tt.head, b.text
 				if tail {
 					want = tt.tail
 				}
@@ -67,12 +67,12 @@ func TestBound(t *testing.T) {
 				}
 				switch {
 				case b.cut && tail:
-					_, kept, _ = strings.Cut(b.text, ")\n\n")
+					_, saved, _ = strings.Cut(b.text, ")\n\n")
 				case b.cut:
-					kept = b.text[:strings.LastIndex(b.text, "\n\n(")]
+					saved = b.text[:strings.LastIndex(b.text, "\n\n(")]
 				}
-				if kept != want {
-					t.Errorf("tail %v: kept %.100q, want %.100q", tail, kept, want)
+				if saved != want {
+					t.Errorf("tail %v: kept %.100q, want %.100q", tail, saved, want)
 				}
 				if data, err := os.ReadFile(b.path); b.cut && (err != nil || string(data) != tt.text) {
 					t.Errorf("tail %v: the file holds %d bytes, %v", tail, len(data), err)
@@ -134,22 +134,22 @@ func FuzzBound(f *testing.F) {
 		if !utf8.ValidString(out.Output) {
 			t.Fatalf("not valid: %q", out.Output)
 		}
-		kept := out.Output
+		saved := out.Output
 		if out.Truncated {
-			at := strings.Index(kept, ")\n\n") + len(")\n\n")
-			if kept = kept[at:]; !tail {
-				kept = out.Output[:strings.LastIndex(out.Output, "\n\n(")]
+			at := strings.Index(saved, ")\n\n") + len(")\n\n")
+			if saved = saved[at:]; !tail {
+				saved = out.Output[:strings.LastIndex(out.Output, "\n\n(")]
 			}
 		}
-		if got := encoded(t, kept); got > env.sizeLimit() {
-			t.Errorf("%d bytes of %d: %q", got, env.sizeLimit(), kept)
+		if got := encoded(t, saved); got > env.sizeLimit() {
+			t.Errorf("%d bytes of %d: %q", got, env.sizeLimit(), saved)
 		}
-		if n := strings.Count(strings.TrimSuffix(kept, "\n"), "\n"); n >= env.lineLimit() {
-			t.Errorf("%d lines of %d: %q", n+1, env.lineLimit(), kept)
+		if n := strings.Count(strings.TrimSuffix(saved, "\n"), "\n"); n >= env.lineLimit() {
+			t.Errorf("%d lines of %d: %q", n+1, env.lineLimit(), saved)
 		}
-		whole := strings.ToValidUTF8(text, "\uFFFD")
-		if tail && !strings.HasSuffix(whole, kept) || !tail && !strings.HasPrefix(whole, kept) || !out.Truncated && kept != whole {
-			t.Errorf("kept %q of %q", kept, whole)
+		full := strings.ToValidUTF8(text, "\uFFFD")
+		if tail && !strings.HasSuffix(full, saved) || !tail && !strings.HasPrefix(full, saved) || !out.Truncated && saved != full {
+			t.Errorf("kept %q of %q", saved, full)
 		}
 	})
 }

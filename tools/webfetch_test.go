@@ -215,7 +215,7 @@ func TestWebfetchDecidesEveryRedirect(t *testing.T) {
 func TestALongPageIsSaved(t *testing.T) {
 	s, at := site(t, serves("text/plain", lines(5000)))
 	out := s.call("webfetch", args{"url": at})
-	kept, _ := out.Metadata["output_path"].(string)
-	s.want(out, Completed, "line 1\n", "full output saved to "+kept)
-	s.want(s.call("read", args{"filePath": kept, "offset": 4999, "limit": 1}), Completed, "4999: line 4999")
+	saved, _ := out.Metadata["output_path"].(string)
+	s.want(out, Completed, "line 1\n", "full output saved to "+saved)
+	s.want(s.call("read", args{"filePath": saved, "offset": 4999, "limit": 1}), Completed, "4999: line 4999")
 }

@@ -19,7 +19,7 @@ type asked struct {
 }
 
 // service starts a search service that answers so, and equips a stage with it.
-func service(t *testing.T, backend string, status int, answer string) (*stage, *asked) {
+func service(t *testing.T, backend string, status int, response string) (*stage, *asked) {
 	t.Helper()
 	got := &asked{}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -29,7 +29,7 @@ func service(t *testing.T, backend string, status int, answer string) (*stage, *
 			t.Error(err)
 		}
 		w.WriteHeader(status)
-		fmt.Fprint(w, answer)
+		fmt.Fprint(w, response)
 	}))
 	t.Cleanup(server.Close)
 	s := setUp(t, "full", nil)
@@ -38,8 +38,8 @@ func service(t *testing.T, backend string, status int, answer string) (*stage, *
 }
 
 func TestExaRequest(t *testing.T) {
-	const answer = "event: message\ndata: {\"jsonrpc\": \"2.0\", \"method\": \"ping\"}\n\ndata: {\"result\": {\"content\": [{\"type\": \"text\", \"text\": \"found it\"}]}}\n\n"
-	s, got := service(t, "exa", 200, answer)
+	const response = "event: message\ndata: {\"jsonrpc\": \"2.0\", \"method\": \"ping\"}\n\ndata: {\"result\": {\"content\": [{\"type\": \"text\", \"text\": \"found it\"}]}}\n\n"
+	s, got := service(t, "exa", 200, response)
 	s.want(s.call("websearch", args{"query": "go 1.26"}), Completed, "found it")
 	want := map[string]any{"jsonrpc": "2.0", "id": 1.0, "method": "tools/call", "params": map[string]any{
 		"name": "web_search_exa", "arguments": map[string]any{"query": "go 1.26", "numResults": 8.0, "livecrawl": "fallback", "type": "auto", "contextMaxCharacters": 10000.0},
@@ -84,7 +84,7 @@ func TestSearchResponses(t *testing.T) {
 	tests := []struct {
 		name, backend string
 		code          int
-		answer        string
+		response      string
 		status        Status
 		want          string
 	}{
@@ -105,7 +105,7 @@ func TestSearchResponses(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			s, _ := service(t, tt.backend, tt.code, tt.answer)
+			s, _ := service(t, tt.backend, tt.code, tt.response)
 			s.want(s.call("websearch", args{"query": "q"}), tt.status, tt.want)
 		})
 	}
@@ -149,9 +149,9 @@ func FuzzSearchResponses(f *testing.F) {
 	for _, s := range []string{`{"result": {"content": [{"text": "a"}]}}`, "data: {\"error\": {\"message\": \"x\"}}\n", "data:\ndata: {}\n", `{"results": [{"title": "t", "url": "u", "text": "x"}], "error": ""}`, "data: [1]", "[]"} {
 		f.Add([]byte(s))
 	}
-	f.Fuzz(func(t *testing.T, answer []byte) {
+	f.Fuzz(func(t *testing.T, response []byte) {
 		for name, read := range map[string]func([]byte) (string, error){"exa": readExa, "json": readResults} {
-			if text, err := read(answer); err != nil && text != "" {
+			if text, err := read(response); err != nil && text != "" {
 				t.Errorf("%s: both %q and %v", name, text, err)
 			}
 		}

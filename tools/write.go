@@ -93,9 +93,9 @@ func fileName(name string, p workspace.Path) error {
 	if len(p.Abs) >= maxPath {
 		return fmt.Errorf("path too long: %s has %d bytes, maximum %d", brief(p.Rel), len(p.Abs), maxPath-1)
 	}
-	for part := range strings.SplitSeq(p.Abs, "/") {
-		if len(part) > maxName {
-			return fmt.Errorf("file name too long: %s has %d bytes, maximum %d", brief(part), len(part), maxName)
+	for component := range strings.SplitSeq(p.Abs, "/") {
+		if len(component) > maxName {
+			return fmt.Errorf("file name too long: %s has %d bytes, maximum %d", brief(component), len(component), maxName)
 		}
 	}
 	return nil

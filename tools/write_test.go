@@ -30,8 +30,8 @@ func TestWrite(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			s := setUp(t, "edit", map[string]string{"old.txt": "old\n", "sub/x": ""})
-			s.link("old.txt", "link")
-			s.link("sub/made.txt", "dangling")
+			s.symlink("old.txt", "link")
+			s.symlink("sub/made.txt", "dangling")
 			out := s.call("write", args{"filePath": strings.Replace(tt.path, "$DIR", s.dir, 1), "content": tt.content})
 			s.want(out, Completed)
 			if out.Output != tt.want {
@@ -73,7 +73,7 @@ func TestWriteErrors(t *testing.T) {
 	if err := syscall.Mkfifo(filepath.Join(s.dir, "pipe"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	s.link("loop", "loop")
+	s.symlink("loop", "loop")
 	before := s.tree()
 	for path, want := range map[string]string{
 		"":                                       "path is empty; specify an absolute path or one relative to the workspace",

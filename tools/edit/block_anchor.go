@@ -26,12 +26,12 @@ func blockAnchor(text, old string) []span {
 	best := minSimilarity
 	var spans []span
 	for i, id := range ids.text {
-		if m.left--; id != ids.piece[0] {
+		if m.left--; id != ids.id[0] {
 			continue
 		}
 		height, like := 0, 0.0
 		for h := max(3, n-slack); h <= n+slack && i+h <= len(ids.text); h++ {
-			if m.left--; ids.text[i+h-1] != ids.piece[n-1] {
+			if m.left--; ids.text[i+h-1] != ids.id[n-1] {
 				continue
 			}
 			s := m.similarity(t, i, h, o, ids, best)
@@ -66,7 +66,7 @@ func (m *meter) similarity(t lines, i, height int, o lines, ids numbers, least f
 		if m.left--; m.left < 0 {
 			return 0
 		}
-		switch a, b := ids.text[i+j], ids.piece[j]; {
+		switch a, b := ids.text[i+j], ids.id[j]; {
 		case a == ids.blank && b == ids.blank:
 			pairs--
 		case a == b:

@@ -14,7 +14,7 @@ func contextAware(text, old string) []span {
 	left := maxWork
 	var spans []span
 	for i := 0; i+n <= len(ids.text); i++ {
-		if left--; ids.text[i] != ids.piece[0] || ids.text[i+n-1] != ids.piece[n-1] {
+		if left--; ids.text[i] != ids.id[0] || ids.text[i+n-1] != ids.id[n-1] {
 			continue
 		}
 		if left -= n; left < 0 {
@@ -22,7 +22,7 @@ func contextAware(text, old string) []span {
 		}
 		same, pairs := 0, 0
 		for j := 1; j < n-1; j++ {
-			a, b := ids.text[i+j], ids.piece[j]
+			a, b := ids.text[i+j], ids.id[j]
 			if a == ids.blank && b == ids.blank {
 				continue
 			}

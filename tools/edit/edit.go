@@ -87,18 +87,18 @@ func Replace(text, old, new string, all bool) (Result, error) {
 func locate(text, old string, all bool) ([]span, string, error) {
 	times := 0
 	for _, m := range matchers() {
-		piece := old
+		chunk := old
 		if !m.exact {
-			piece = strings.TrimSuffix(old, "\n")
-			if blank(piece) { // only its exact characters can locate it
+			chunk = strings.TrimSuffix(old, "\n")
+			if blank(chunk) { // only its exact characters can locate it
 				continue
 			}
 		}
-		spans := m.find(text, piece)
-		n := places(text, spans)
+		spans := m.find(text, chunk)
+		n := spansOf(text, spans)
 		if n == 1 || n > 1 && all && (!m.loose || alike(text, spans)) {
 			spans = apart(spans)
-			return spans, m.name, oversized(text, spans, piece)
+			return spans, m.name, oversized(text, spans, chunk)
 		}
 		if times == 0 {
 			times = n

@@ -44,13 +44,13 @@ func (l lines) spans(from []int, n int) []span {
 // these.
 type numbers struct {
 	text  []int32
-	piece []int32 // -1 for a line that is not in the text
+	id    []int32 // -1 for a line that is not in the text
 	blank int32   // the number of blank lines
 }
 
-func number(text, piece lines) numbers {
+func number(text, chunk lines) numbers {
 	ids := map[string]int32{"": 0}
-	n := numbers{text: make([]int32, text.count()), piece: make([]int32, piece.count())}
+	n := numbers{text: make([]int32, text.count()), id: make([]int32, chunk.count())}
 	for i := range n.text {
 		s := strings.TrimSpace(text.at(i))
 		id, ok := ids[s]
@@ -60,12 +60,12 @@ func number(text, piece lines) numbers {
 		}
 		n.text[i] = id
 	}
-	for i := range n.piece {
-		id, ok := ids[strings.TrimSpace(piece.at(i))]
+	for i := range n.id {
+		id, ok := ids[strings.TrimSpace(chunk.at(i))]
 		if !ok {
 			id = -1
 		}
-		n.piece[i] = id
+		n.id[i] = id
 	}
 	return n
 }
@@ -75,26 +75,26 @@ func number(text, piece lines) numbers {
 // in strings", 1977), linear whatever repeats.
 func (n numbers) windows() []int {
 	var found []int
-	border := make([]int, len(n.piece)) // of each beginning: its longest shorter beginning that it ends with
+	border := make([]int, len(n.id)) // of each beginning: its longest shorter beginning that it ends with
 	have := 0
-	for i := 1; i < len(n.piece); i++ {
-		for have > 0 && n.piece[i] != n.piece[have] {
+	for i := 1; i < len(n.id); i++ {
+		for have > 0 && n.id[i] != n.id[have] {
 			have = border[have-1]
 		}
-		if n.piece[i] == n.piece[have] {
+		if n.id[i] == n.id[have] {
 			have++
 		}
 		border[i] = have
 	}
 	have = 0
 	for i, id := range n.text {
-		for have > 0 && (have == len(n.piece) || id != n.piece[have]) {
+		for have > 0 && (have == len(n.id) || id != n.id[have]) {
 			have = border[have-1]
 		}
-		if id == n.piece[have] {
+		if id == n.id[have] {
 			have++
 		}
-		if have == len(n.piece) {
+		if have == len(n.id) {
 			found = append(found, i+1-have)
 		}
 	}

@@ -9,10 +9,10 @@ import (
 // span is a byte range of a text.
 type span struct{ start, end int }
 
-// places counts the places that a matcher found. A single one is also counted
+// spansOf counts the places that a matcher found. A single one is also counted
 // where its text stands elsewhere, or overlaps with itself: "}\n}" is twice in
 // "}\n}\n}", and it would be a guess which one is meant.
-func places(text string, spans []span) int {
+func spansOf(text string, spans []span) int {
 	if len(spans) == 0 {
 		return 0
 	}
@@ -58,14 +58,14 @@ func addDisjoint(spans, others []span) []span {
 
 // occurrences returns the non-overlapping occurrences of a non-empty piece in a
 // text.
-func occurrences(text, piece string) []span {
+func occurrences(text, chunk string) []span {
 	var spans []span
 	for at := 0; ; {
-		i := strings.Index(text[at:], piece)
+		i := strings.Index(text[at:], chunk)
 		if i < 0 {
 			return spans
 		}
-		spans = append(spans, span{at + i, at + i + len(piece)})
-		at += i + len(piece)
+		spans = append(spans, span{at + i, at + i + len(chunk)})
+		at += i + len(chunk)
 	}
 }

@@ -22,7 +22,7 @@ func change(content string, hunks []Hunk, w *work) (string, error) {
 	p := placer{doc: newDocument(content), work: w}
 	var spots []spot
 	for i, h := range hunks {
-		s, err := p.place(h)
+		s, err := p.locate(h)
 		if err != nil {
 			return "", fmt.Errorf("hunk %d (line %d of the patch): %w", i+1, h.Line, err)
 		}

@@ -21,8 +21,8 @@ func (p *placer) index(pass int) (*index, error) {
 	return p.indexes[pass], nil
 }
 
-// place finds where a hunk belongs, and moves the cursor behind it.
-func (p *placer) place(h Hunk) (spot, error) {
+// locate finds where a hunk belongs, and moves the cursor behind it.
+func (p *placer) locate(h Hunk) (spot, error) {
 	above, err := p.contexts(h.Contexts)
 	if err != nil {
 		return spot{}, err

@@ -102,9 +102,9 @@ func wantError(t *testing.T, err error, says string) {
 	if err == nil {
 		t.Fatal("no error")
 	}
-	for piece := range strings.Lines(says) {
-		if piece = strings.TrimSuffix(piece, "\n"); !strings.Contains(err.Error(), piece) {
-			t.Errorf("got  %v\nwant %s", err, piece)
+	for line := range strings.Lines(says) {
+		if line = strings.TrimSuffix(line, "\n"); !strings.Contains(err.Error(), line) {
+			t.Errorf("got  %v\nwant %s", err, line)
 		}
 	}
 }

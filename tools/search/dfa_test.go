@@ -10,7 +10,7 @@ import (
 func TestDFAMatchesWhatRegexpMatches(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	atoms := []string{"a", "b", "é", ".", `\s`, `\w`, `\W`, `\d`, "[^a]", "[^é]", "[a-é]", "(?i:k)", "(?i:É)", `\b`, `\B`, "^", "$", `\A`, `\z`, "(?m:^)", `\r`, "\ufffd", "日", " ", `\x{10ffff}`, "(?s:.)", `[\r-\x{d900}]`, "[^\\x00-\\x{10FFFF}]"}
-	pieces := []string{"a", "b", "é", "日", " ", "\r", "\xff", "\xe9", "k", "K", "\u212a", "É", "_", "1", "\xe6\x97", "\ufffd"}
+	chunks := []string{"a", "b", "é", "日", " ", "\r", "\xff", "\xe9", "k", "K", "\u212a", "É", "_", "1", "\xe6\x97", "\ufffd"}
 	for range 2000 {
 		m, err := newMatcher(randomExpression(rng, atoms, 4))
 		if err != nil {
@@ -20,7 +20,7 @@ func TestDFAMatchesWhatRegexpMatches(t *testing.T) {
 		for range 20 {
 			var line strings.Builder
 			for range rng.IntN(8) {
-				line.WriteString(pieces[rng.IntN(len(pieces))])
+				line.WriteString(chunks[rng.IntN(len(chunks))])
 			}
 			for range 2 {
 				got, ok := d.match(t.Context(), []byte(line.String()))

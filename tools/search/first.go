@@ -14,7 +14,7 @@ type first[T any] struct {
 	weight func(T) int
 
 	mu    sync.Mutex
-	kept  []T
+	items []T
 	heavy int // weight of kept
 	total int // weight of all that were added
 }
@@ -25,7 +25,7 @@ func (f *first[T]) add(v T) {
 	n := f.weight(v)
 	f.total += n
 	f.heavy += n
-	f.kept = append(f.kept, v)
+	f.items = append(f.items, v)
 	if f.heavy > 2*f.limit+maxResults { // seldom, as it sorts
 		f.prune()
 	}
@@ -37,17 +37,17 @@ func (f *first[T]) all() []T {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.prune()
-	return f.kept
+	return f.items
 }
 
 // prune drops the values whose predecessors alone reach the limit.
 func (f *first[T]) prune() {
-	slices.SortFunc(f.kept, f.order)
+	slices.SortFunc(f.items, f.order)
 	f.heavy = 0
-	for i, v := range f.kept {
+	for i, v := range f.items {
 		if f.heavy >= f.limit {
-			clear(f.kept[i:])
-			f.kept = f.kept[:i]
+			clear(f.items[i:])
+			f.items = f.items[:i]
 			return
 		}
 		f.heavy += f.weight(v)

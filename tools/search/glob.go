@@ -33,7 +33,7 @@ func glob(ctx context.Context, scope Scope, pattern string, limit int) (GlobResu
 		return GlobResult{}, err
 	}
 	found := first[File]{limit: limit, order: newestFirst, weight: func(File) int { return 1 }}
-	w := walk{scope: scope, wants: want.accepts}
+	w := walk{scope: scope, accepts: want.accepts}
 	w.visit = func(_ context.Context, f *directory, name string) {
 		info, err := statAt(f.root, f.dir, name)
 		if err != nil {

@@ -71,7 +71,7 @@ func grep(ctx context.Context, scope Scope, q Query) (GrepResult, error) {
 		}
 	}
 	s := newSearcher(m, q)
-	w := walk{scope: scope, wants: include.accepts}
+	w := walk{scope: scope, accepts: include.accepts}
 	w.visit = func(ctx context.Context, f *directory, name string) { s.visit(ctx, &w, f, name) }
 	if err := s.run(ctx, &w); err != nil {
 		return GrepResult{}, err

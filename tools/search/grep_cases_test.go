@@ -43,8 +43,8 @@ func theTree(t *testing.T) Scope {
 		"kelvin": "K\u212a\nto\u212aen\ntran\u017flate TRANSLATE\nÉTÉ été\nstraße STRASSE\n", "words": "a_b ab2 naïve été\ntab\there\n日本 total語\n\u00a0nbsp\n٣ digits\n", "empty": "", "newline": "\n", "ends": "no end",
 		"long": strings.Repeat("total ", 50_000) + "\nshort total\n", "dots": "aéb\na日b\nab\na\xe9b\na\xe9\xe9b\n'aa' \"q\"\n[x] (y) {z} \\ ^ $ | . * + ?\n", "nul16": "\xff\xfet\x00\x00\x00",
 	})
-	for link, target := range map[string]string{"link.go": "a.go", "linkdir": "d", "away": "/etc", "loop": "loop"} {
-		if err := os.Symlink(target, filepath.Join(root.Name(), link)); err != nil {
+	for symlink, target := range map[string]string{"link.go": "a.go", "linkdir": "d", "away": "/etc", "loop": "loop"} {
+		if err := os.Symlink(target, filepath.Join(root.Name(), symlink)); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -67,7 +67,7 @@ func List(ctx context.Context, scope Scope, q ListQuery) (ListResult, error) {
 		return ListResult{}, err
 	}
 	l := listing{first: first[string]{limit: clampLimit(q.Limit), order: byDepth, weight: func(string) int { return 1 }}, below: map[string]int{}}
-	w := walk{scope: scope, wants: func(rel string, isDir bool) bool { return !leftOut(rel, isDir) }}
+	w := walk{scope: scope, accepts: func(rel string, isDir bool) bool { return !leftOut(rel, isDir) }}
 	w.visit = func(_ context.Context, f *directory, name string) { l.add(strings.TrimPrefix(f.path+name, w.base)) }
 	top, err := w.openDir()
 	if err != nil {

@@ -88,15 +88,15 @@ func plainLiteral(rs []rune) needs {
 // foldedLiteral returns the longest part of a literal whose letters have no
 // other forms than the two of ASCII. So "k" and "s" are not in it unless plain.
 func foldedLiteral(rs []rune, plain bool) needs {
-	var best, part []byte
+	var best, expr []byte
 	for _, r := range rs {
 		if !foldsInASCII(r, plain) {
-			part = nil
+			expr = nil
 			continue
 		}
-		part = append(part, byte(unicode.ToLower(r)))
-		if len(part) > len(best) {
-			best = part
+		expr = append(expr, byte(unicode.ToLower(r)))
+		if len(expr) > len(best) {
+			best = expr
 		}
 	}
 	if len(best) == 0 {

@@ -77,14 +77,14 @@ const maxPosition = 1000
 // which may occur more than once: then the shortest beginning of the expression
 // that has the same error ends with it.
 func position(pattern string, se *syntax.Error) int {
-	part := se.Expr
-	if part == pattern {
-		part = ""
+	expr := se.Expr
+	if expr == pattern {
+		expr = ""
 	}
-	switch before, _, found := strings.Cut(pattern, part); {
+	switch before, _, found := strings.Cut(pattern, expr); {
 	case se.Code == syntax.ErrMissingParen:
 		return utf8.RuneCountInString(pattern) + 1 // it is missing at the end
-	case part != "" && found && strings.Count(pattern, part) == 1:
+	case expr != "" && found && strings.Count(pattern, expr) == 1:
 		return utf8.RuneCountInString(before) + 1
 	case se.Code == syntax.ErrLarge || se.Code == syntax.ErrInvalidRepeatSize || se.Code == syntax.ErrNestingDepth || len(pattern) > maxPosition:
 		return 0 // it is the whole
@@ -92,8 +92,8 @@ func position(pattern string, se *syntax.Error) int {
 	for end := 1; end <= len(pattern); end++ {
 		var e *syntax.Error
 		_, err := syntax.Parse(pattern[:end], syntax.Perl)
-		if errors.As(err, &e) && e.Code == se.Code && (part == "" || e.Expr == part) {
-			return utf8.RuneCountInString(pattern[:end-max(1, len(part))]) + 1
+		if errors.As(err, &e) && e.Code == se.Code && (expr == "" || e.Expr == expr) {
+			return utf8.RuneCountInString(pattern[:end-max(1, len(expr))]) + 1
 		}
 	}
 	return 0

@@ -17,12 +17,12 @@ import (
 
 func TestRipgrepFindsTheSame(t *testing.T) {
 	dir := growTree(t, 2000)
-	kept := rgFiles(t, dir)
-	t.Run("glob", func(t *testing.T) { compareGlobs(t, dir, kept) })
-	t.Run("grep", func(t *testing.T) { compareGreps(t, dir, kept) })
+	unignored := rgFiles(t, dir)
+	t.Run("glob", func(t *testing.T) { compareGlobs(t, dir, unignored) })
+	t.Run("grep", func(t *testing.T) { compareGreps(t, dir, unignored) })
 }
 
-func compareGlobs(t *testing.T, dir string, kept map[string]bool) {
+func compareGlobs(t *testing.T, dir string, unignored map[string]bool) {
 	t.Helper()
 	root := openRoot(t, dir)
 	for _, pattern := range []string{
@@ -34,7 +34,7 @@ func compareGlobs(t *testing.T, dir string, kept map[string]bool) {
 			matching := rgFiles(t, dir, "--no-ignore", "--glob", pattern)
 			var want []string
 			for p := range matching {
-				if kept[p] {
+				if unignored[p] {
 					want = append(want, p)
 				}
 			}
@@ -59,7 +59,7 @@ func allFiles(t *testing.T, scope Scope, pattern string) []string {
 	return paths
 }
 
-func compareGreps(t *testing.T, dir string, kept map[string]bool) {
+func compareGreps(t *testing.T, dir string, unignored map[string]bool) {
 	t.Helper()
 	root := openRoot(t, dir)
 	for _, c := range []struct{ pattern, include string }{
@@ -86,7 +86,7 @@ func compareGreps(t *testing.T, dir string, kept map[string]bool) {
 		{"'K'", "!*.go"},
 	} {
 		t.Run(c.pattern+" "+c.include, func(t *testing.T) {
-			want := rgLines(t, dir, kept, c.pattern, c.include)
+			want := rgLines(t, dir, unignored, c.pattern, c.include)
 			got := allLines(t, Scope{Root: root}, c.pattern, c.include)
 			if len(want) == 0 && c.pattern != "nowhere to be found" && c.pattern != "Binary" {
 				t.Error("ripgrep found nothing: the pattern says too little")
@@ -122,7 +122,7 @@ func rgFiles(tb testing.TB, dir string, args ...string) map[string]bool {
 	return files
 }
 
-func rgLines(t *testing.T, dir string, kept map[string]bool, pattern, include string) []string {
+func rgLines(t *testing.T, dir string, unignored map[string]bool, pattern, include string) []string {
 	t.Helper()
 	args := []string{"--line-number", "--with-filename", "--no-heading", "--null", "--crlf", "--regexp", pattern}
 	if include != "" {
@@ -136,7 +136,7 @@ func rgLines(t *testing.T, dir string, kept map[string]bool, pattern, include st
 	for line := range bytes.Lines(rg(t, dir, args...)) {
 		p, rest, _ := bytes.Cut(line, []byte("\x00"))
 		number, text, ok := bytes.Cut(bytes.TrimRight(rest, "\r\n"), []byte(":"))
-		if ok && kept[string(p)] {
+		if ok && unignored[string(p)] {
 			lines = append(lines, fmt.Sprintf("%s:%s:%s", p, number, m.match(t.Context(), "", 0, text).Text))
 		}
 	}

@@ -22,9 +22,9 @@ const (
 // walk visits all files below a directory.
 type walk struct {
 	scope Scope
-	// wants reports whether to enter a directory or to visit a file. The path is
+	// accepts reports whether to enter a directory or to visit a file. The path is
 	// relative to the base.
-	wants func(rel string, isDir bool) bool
+	accepts func(rel string, isDir bool) bool
 	// visit is called for every file that is wanted, not ignored and visible,
 	// by several goroutines.
 	visit func(ctx context.Context, f *directory, name string)
@@ -155,7 +155,7 @@ func (w *walk) selects(f *directory, name string, isDir, isFile bool) bool {
 		return false
 	}
 	p := f.path + name
-	if private(p, name) || !w.wants(strings.TrimPrefix(p, w.base), isDir) || f.rules.Ignored(p, isDir) {
+	if private(p, name) || !w.accepts(strings.TrimPrefix(p, w.base), isDir) || f.rules.Ignored(p, isDir) {
 		return false
 	}
 	return isDir || w.scope.Visible == nil || w.scope.Visible(p)
