@@ -52,7 +52,7 @@ func BenchmarkJSON(b *testing.B) {
 }
 
 func BenchmarkMerge(b *testing.B) {
-	runs := parts(shards(b, 4, 10_000, 20)...)
+	runs := inputsOf(shards(b, 4, 10_000, 20)...)
 	b.ReportAllocs()
 	for b.Loop() {
 		if _, err := report.Merge(io.Discard, runs, event.FailOnAny); err != nil {

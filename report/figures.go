@@ -39,19 +39,19 @@ func short(hash string) string { return hash[:min(len(hash), 7)] }
 
 // confinement describes the level of a sandbox and what it confines.
 func confinement(s event.Sandbox) string {
-	var parts []string
-	for _, part := range []struct {
+	var inputs []string
+	for _, item := range []struct {
 		on   bool
 		name string
 	}{{s.FS, "files"}, {s.Net, "network"}, {s.PID, "processes"}} {
-		if part.on {
-			parts = append(parts, part.name)
+		if item.on {
+			inputs = append(inputs, item.name)
 		}
 	}
-	if len(parts) == 0 {
+	if len(inputs) == 0 {
 		return s.Level
 	}
-	return s.Level + " (" + strings.Join(parts, ", ") + ")"
+	return s.Level + " (" + strings.Join(inputs, ", ") + ")"
 }
 
 // hasStarted reports whether the job started.

@@ -128,12 +128,12 @@ func (c *cell) describe() string {
 		return string(c.outcome)
 	}
 	var words []string
-	for _, part := range []struct {
+	for _, item := range []struct {
 		n    int
 		name string
 	}{{c.passed, "passed"}, {c.failed, "failed"}, {c.skipped, "skipped"}} {
-		if part.n > 0 {
-			words = append(words, fmt.Sprintf("%d %s", part.n, part.name))
+		if item.n > 0 {
+			words = append(words, fmt.Sprintf("%d %s", item.n, item.name))
 		}
 	}
 	return strings.Join(words, ", ")

@@ -28,7 +28,7 @@ func (m *merge) write(w io.Writer, failOn event.FailOn) (*Merged, error) {
 	for _, text := range m.warnings {
 		out.emit(start, event.Event{Type: event.WarningIssued, Warning: &event.Warning{Message: text}})
 	}
-	for _, p := range m.parts {
+	for _, p := range m.inputs {
 		out.copyPart(p)
 		out.endJobs(p, p.fold.last)
 	}
@@ -60,7 +60,7 @@ var errEnough = errors.New("all events of the first pass are read")
 
 // copyPart copies the relevant events of a part. It ignores events that were added since
 // the first pass; missing events are an error.
-func (out *joined) copyPart(p *part) {
+func (out *joined) copyPart(p *item) {
 	n := int64(0)
 	err := p.each(func(e event.Event) error {
 		if n == p.events {
@@ -91,7 +91,7 @@ func (out *joined) find(e event.Event) *rivals {
 }
 
 // counts reports whether the part's event with a number belongs to the merged stream.
-func (out *joined) counts(p *part, e event.Event, number int64) bool {
+func (out *joined) counts(p *item, e event.Event, number int64) bool {
 	r := out.find(e)
 	switch {
 	case e.Type == event.RunStarted || e.Type == event.RunEnded || e.Type == event.ModelDelta:
@@ -131,7 +131,7 @@ func (out *joined) emitEarlier(r *rivals) {
 
 // endJobs emits missing ends: of jobs that did not end in the part or, if it is nil, of
 // jobs that no part has.
-func (out *joined) endJobs(p *part, at time.Time) {
+func (out *joined) endJobs(p *item, at time.Time) {
 	for _, r := range out.jobs {
 		if r.source == p && (p == nil || r.job.end == nil) {
 			out.emitEarlier(r)

@@ -74,12 +74,12 @@ func (p *printer) print(value any, depth int) {
 	}
 }
 
-func (p *printer) write(pieces ...[]byte) {
-	for _, piece := range pieces {
+func (p *printer) write(chunks ...[]byte) {
+	for _, chunk := range chunks {
 		if p.err != nil {
 			return
 		}
-		if _, err := p.w.Write(piece); err != nil {
+		if _, err := p.w.Write(chunk); err != nil {
 			p.err = fmt.Errorf("write report: %w", err)
 		}
 	}

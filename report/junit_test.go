@@ -208,11 +208,11 @@ func TestLongTextsAreTruncatedInJUnit(t *testing.T) {
 // randomText is a random text of pieces that mean something to XML, to Markdown or
 // to a terminal, and of random bytes.
 func randomText(random *rand.Rand) string {
-	pieces := append(texts(), "]]>", "<", "&", "&#x0;", "\"", "'", "`", "|", "\\", "\n", "\n\n", " ", "@u", "#1", "[", "](x)", "!", "*", "_", "<!--", "-->", "<?", "\x1b", "\xff", "\u202e", "www.", "://")
+	chunks := append(texts(), "]]>", "<", "&", "&#x0;", "\"", "'", "`", "|", "\\", "\n", "\n\n", " ", "@u", "#1", "[", "](x)", "!", "*", "_", "<!--", "-->", "<?", "\x1b", "\xff", "\u202e", "www.", "://")
 	var b strings.Builder
 	for range 1 + random.IntN(6) {
 		if random.IntN(4) > 0 {
-			b.WriteString(pieces[random.IntN(len(pieces))])
+			b.WriteString(chunks[random.IntN(len(chunks))])
 			continue
 		}
 		for range random.IntN(8) {

@@ -55,12 +55,12 @@ type page struct {
 	full  bool
 }
 
-func (p *page) add(piece string) {
-	if p.full || p.b.Len()+len(piece) > p.limit {
+func (p *page) add(chunk string) {
+	if p.full || p.b.Len()+len(chunk) > p.limit {
 		p.full = true
 		return
 	}
-	p.b.WriteString(piece)
+	p.b.WriteString(chunk)
 }
 
 func (p *page) addTable(jobs []Job) {

@@ -14,9 +14,9 @@ import (
 	"github.com/millhand/millhand/internal/event"
 )
 
-// Part is a saved run to merge with others of the same plan: one shard, or a run of the
+// Input is a saved run to merge with others of the same plan: one shard, or a run of the
 // entire plan.
-type Part struct {
+type Input struct {
 	Name string                        // for messages and [Merged.Source]: its report directory
 	Open func() (io.ReadCloser, error) // opens its stored stream; called twice, while no other part is open
 }
@@ -70,12 +70,12 @@ func (e *RefusedError) Unwrap() error { return e.Err }
 //
 // Merge reads every part twice, one event at a time. It holds the plan, the costs of
 // turns, and the report in memory.
-func Merge(w io.Writer, parts []Part, failOn event.FailOn) (*Merged, error) {
-	m, err := readParts(parts)
+func Merge(w io.Writer, inputs []Input, failOn event.FailOn) (*Merged, error) {
+	m, err := readParts(inputs)
 	if err != nil {
 		return nil, err
 	}
-	for _, p := range m.parts {
+	for _, p := range m.inputs {
 		for _, j := range p.fold.jobs {
 			m.rivals(j.id).add(p, j)
 		}
@@ -86,7 +86,7 @@ func Merge(w io.Writer, parts []Part, failOn event.FailOn) (*Merged, error) {
 
 // merge has data of the parts from the first pass.
 type merge struct {
-	parts     []*part // in the order of their starts
+	inputs    []*item // in the order of their starts
 	elsewhere map[string]event.PlannedJob
 	warnings  []string
 
@@ -94,13 +94,13 @@ type merge struct {
 	byID map[string]*rivals
 }
 
-func readParts(parts []Part) (*merge, error) {
-	if len(parts) == 0 {
+func readParts(inputs []Input) (*merge, error) {
+	if len(inputs) == 0 {
 		return nil, &RefusedError{Names: []string{"nothing"}, Reason: "no runs given"}
 	}
 	m := &merge{elsewhere: map[string]event.PlannedJob{}, byID: map[string]*rivals{}}
-	parts = slices.SortedFunc(slices.Values(parts), func(a, b Part) int { return strings.Compare(a.Name, b.Name) })
-	for _, given := range parts {
+	inputs = slices.SortedFunc(slices.Values(inputs), func(a, b Input) int { return strings.Compare(a.Name, b.Name) })
+	for _, given := range inputs {
 		p, err := readPart(given, m.elsewhere)
 		if err != nil {
 			return nil, err
@@ -109,15 +109,15 @@ func readParts(parts []Part) (*merge, error) {
 			return nil, err
 		}
 	}
-	slices.SortStableFunc(m.parts, func(a, b *part) int {
+	slices.SortStableFunc(m.inputs, func(a, b *item) int {
 		return cmp.Or(a.fold.first.Compare(b.fold.first), strings.Compare(a.run().ID, b.run().ID))
 	})
 	return m, nil
 }
 
 // admit adds a part unless it conflicts with the others.
-func (m *merge) admit(p *part) error {
-	for i, q := range m.parts {
+func (m *merge) admit(p *item) error {
+	for i, q := range m.inputs {
 		names := []string{q.Name, p.Name}
 		switch a, b := q.run(), p.run(); {
 		case a.PlanHash != b.PlanHash:
@@ -127,12 +127,12 @@ func (m *merge) admit(p *part) error {
 		case a.ID == b.ID && p.shard() == q.shard() && p.fold.first.Equal(q.fold.first):
 			m.warnings = append(m.warnings, fmt.Sprintf("%s and %s are the same run %s, which is counted once", q.Name, p.Name, a.ID))
 			if p.events > q.events {
-				m.parts[i] = p
+				m.inputs[i] = p
 			}
 			return nil
 		}
 	}
-	m.parts = append(m.parts, p)
+	m.inputs = append(m.inputs, p)
 	return nil
 }
 
@@ -153,7 +153,7 @@ func (m *merge) order() {
 		r := m.rivals(id)
 		r.planned = cmp.Or(r.planned, &planned)
 		if r.source == nil {
-			r.end = r.absent(m.parts)
+			r.end = r.absent(m.inputs)
 		}
 	}
 	listed := map[string]bool{}
@@ -163,7 +163,7 @@ func (m *merge) order() {
 			m.jobs = append(m.jobs, m.byID[id])
 		}
 	}
-	for _, p := range slices.SortedStableFunc(slices.Values(m.parts), func(a, b *part) int { return cmp.Compare(a.shard().Index, b.shard().Index) }) {
+	for _, p := range slices.SortedStableFunc(slices.Values(m.inputs), func(a, b *item) int { return cmp.Compare(a.shard().Index, b.shard().Index) }) {
 		for _, j := range p.fold.jobs {
 			list(j.id)
 		}
@@ -178,9 +178,9 @@ func (m *merge) order() {
 
 // run returns the payload of the merged run.started event.
 func (m *merge) run(start time.Time) *event.Run {
-	out := &event.Run{ID: m.id(start), PlanHash: m.parts[0].run().PlanHash, Manifest: []string{}, Jobs: []event.PlannedJob{}}
+	out := &event.Run{ID: m.id(start), PlanHash: m.inputs[0].run().PlanHash, Manifest: []string{}, Jobs: []event.PlannedJob{}}
 	var versions []string
-	for _, p := range m.parts {
+	for _, p := range m.inputs {
 		out.Manifest = append(out.Manifest, missing(out.Manifest, p.run().Manifest...)...)
 		out.Policies = append(out.Policies, missing(out.Policies, p.run().Policies...)...)
 		versions = append(versions, missing(versions, p.run().Version)...)
@@ -203,7 +203,7 @@ func missing[T comparable](list []T, values ...T) []T {
 
 func (m *merge) id(start time.Time) string {
 	var ids []string
-	for _, p := range m.parts {
+	for _, p := range m.inputs {
 		ids = append(ids, p.run().ID)
 	}
 	slices.Sort(ids)
@@ -224,8 +224,8 @@ func (m *merge) sources() map[string]string {
 
 // span returns the start of the first part and the end of the last one.
 func (m *merge) span() (start, end time.Time) {
-	start, end = m.parts[0].fold.first, m.parts[0].fold.last
-	for _, p := range m.parts {
+	start, end = m.inputs[0].fold.first, m.inputs[0].fold.last
+	for _, p := range m.inputs {
 		if p.fold.last.After(end) {
 			end = p.fold.last
 		}

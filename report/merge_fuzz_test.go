@@ -114,7 +114,7 @@ func checkMerge(t *testing.T, schema *jsonschema.Schema, first, second []byte) {
 	runs := []saved{{"first", first}, {"second", second}}
 	var refused *report.RefusedError
 	var b bytes.Buffer
-	if _, err := report.Merge(&b, parts(runs...), event.FailOnAny); errors.As(err, &refused) {
+	if _, err := report.Merge(&b, inputsOf(runs...), event.FailOnAny); errors.As(err, &refused) {
 		if b.Len() > 0 {
 			t.Errorf("refused, and yet written: %s", b.Bytes())
 		}
@@ -142,10 +142,10 @@ func jobsOf(tb testing.TB, r *report.Report) string {
 	return string(text)
 }
 
-func checkNothingLost(t *testing.T, merged *report.Report, parts ...*report.Report) {
+func checkNothingLost(t *testing.T, merged *report.Report, inputs ...*report.Report) {
 	t.Helper()
 	want := map[string]spent{}
-	for _, r := range parts {
+	for _, r := range inputs {
 		for _, j := range r.Jobs {
 			sum, ok := want[j.ID]
 			if !ok {

@@ -23,10 +23,10 @@ type saved struct {
 	stream []byte
 }
 
-func parts(runs ...saved) []report.Part {
-	var out []report.Part
+func inputsOf(runs ...saved) []report.Input {
+	var out []report.Input
 	for _, run := range runs {
-		out = append(out, report.Part{Name: run.name, Open: func() (io.ReadCloser, error) {
+		out = append(out, report.Input{Name: run.name, Open: func() (io.ReadCloser, error) {
 			return io.NopCloser(bytes.NewReader(run.stream)), nil
 		}})
 	}
@@ -38,7 +38,7 @@ func parts(runs ...saved) []report.Part {
 func merge(tb testing.TB, runs ...saved) (*report.Merged, []byte) {
 	tb.Helper()
 	var b bytes.Buffer
-	merged, err := report.Merge(&b, parts(runs...), event.FailOnAny)
+	merged, err := report.Merge(&b, inputsOf(runs...), event.FailOnAny)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -63,7 +63,7 @@ func merge(tb testing.TB, runs ...saved) (*report.Merged, []byte) {
 	for range len(runs) - 1 {
 		runs = append(slices.Clone(runs[1:]), runs[0])
 		var again bytes.Buffer
-		if _, err := report.Merge(&again, parts(runs...), event.FailOnAny); err != nil {
+		if _, err := report.Merge(&again, inputsOf(runs...), event.FailOnAny); err != nil {
 			tb.Fatal(err)
 		}
 		if diff := cmp.Diff(b.String(), again.String()); diff != "" {
@@ -182,7 +182,7 @@ func timeless(r *report.Report, runs ...string) *report.Report {
 }
 
 func TestMergedShardsEqualTheCompleteRun(t *testing.T) {
-	whole := timeless(load(t, bulkRun(t, "w", 0, 0, 0)), "w")
+	complete := timeless(load(t, bulkRun(t, "w", 0, 0, 0)), "w")
 	for total := 1; total <= 9; total++ { // the ninth shard has no job
 		var runs []saved
 		var ids []string
@@ -192,13 +192,13 @@ func TestMergedShardsEqualTheCompleteRun(t *testing.T) {
 			runs = append(runs, saved{"dir/" + id, bulkRun(t, id, 20-i, i, total)})
 		}
 		merged, _ := merge(t, runs...)
-		if merged.Exit != whole.Run.ExitCode {
-			t.Errorf("%d shards exit with %d, the whole run with %d", total, merged.Exit, whole.Run.ExitCode)
+		if merged.Exit != complete.Run.ExitCode {
+			t.Errorf("%d shards exit with %d, the whole run with %d", total, merged.Exit, complete.Run.ExitCode)
 		}
 		got := timeless(merged.Report, ids...)
 		slices.SortFunc(got.Warnings, byPlan(got)) // jobs of different shards are at work at the same time
 		for ending, write := range writers() {
-			if diff := cmp.Diff(render(t, write, whole), render(t, write, got)); diff != "" {
+			if diff := cmp.Diff(render(t, write, complete), render(t, write, got)); diff != "" {
 				t.Errorf("%d shards, %s (-whole +merged):\n%s", total, ending, diff)
 			}
 		}
@@ -207,13 +207,13 @@ func TestMergedShardsEqualTheCompleteRun(t *testing.T) {
 
 // byPlan orders warnings by their job's place; those about the run come first.
 func byPlan(r *report.Report) func(a, b report.Warning) int {
-	place := func(w report.Warning) int {
+	position := func(w report.Warning) int {
 		if w.Job == nil {
 			return -1
 		}
 		return slices.IndexFunc(r.Jobs, func(j report.Job) bool { return j.ID == *w.Job })
 	}
-	return func(a, b report.Warning) int { return place(a) - place(b) }
+	return func(a, b report.Warning) int { return position(a) - position(b) }
 }
 
 func TestMergedRunID(t *testing.T) {
@@ -419,14 +419,14 @@ func TestJobsOfAMissingShardAreNotRun(t *testing.T) {
 		t.Errorf("what was not run is not to be run again:\n%s", list)
 	}
 	for _, failOn := range []event.FailOn{event.FailOnAny, event.FailOnAll, event.FailOnVerify, event.FailOnPolicy, event.FailOnNever} {
-		m, err := report.Merge(io.Discard, parts(saved{"a", bulkRun(t, "s1", 1, 1, 3)}), failOn)
+		m, err := report.Merge(io.Discard, inputsOf(saved{"a", bulkRun(t, "s1", 1, 1, 3)}), failOn)
 		if err != nil || m.Exit != event.ExitFailed {
 			t.Errorf("%s: exit code %d, %v", failOn, m.Exit, err)
 		}
 	}
-	whole, _ := merge(t, saved{"merged", stream}, saved{"b", bulkRun(t, "s2", 9, 2, 3)})
-	if whole.Report.Run.Totals.Skipped != 1 || whole.Exit != event.ExitPublish {
-		t.Errorf("with the missing shard added: exit code %d, %+v", whole.Exit, whole.Report.Run.Totals)
+	complete, _ := merge(t, saved{"merged", stream}, saved{"b", bulkRun(t, "s2", 9, 2, 3)})
+	if complete.Report.Run.Totals.Skipped != 1 || complete.Exit != event.ExitPublish {
+		t.Errorf("with the missing shard added: exit code %d, %+v", complete.Exit, complete.Report.Run.Totals)
 	}
 }
 
@@ -441,9 +441,9 @@ func TestReasonOfAJobMissingFromItsShard(t *testing.T) {
 }
 
 func TestSameRunTwiceIsCountedOnce(t *testing.T) {
-	whole := done(t, "x", 1, event.Passed, 0, 0.5)
-	torn := saved{"copy", whole.stream[:bytes.LastIndexByte(bytes.TrimSpace(whole.stream), '\n')-5]}
-	merged, _ := merge(t, torn, whole)
+	complete := done(t, "x", 1, event.Passed, 0, 0.5)
+	torn := saved{"copy", complete.stream[:bytes.LastIndexByte(bytes.TrimSpace(complete.stream), '\n')-5]}
+	merged, _ := merge(t, torn, complete)
 	j := merged.Report.Jobs[0]
 	if merged.Source["a"] != "x" || j.Outcome != event.Passed || j.Reruns != 0 || *j.CostUSD != money.Dollar/2 {
 		t.Errorf("from %s: %s after %d, %v", merged.Source["a"], j.Outcome, j.Reruns, *j.CostUSD)
@@ -477,7 +477,7 @@ func TestMergeRefusesConflictingParts(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var b bytes.Buffer
-			_, err := report.Merge(&b, parts(c.runs...), event.FailOnAny)
+			_, err := report.Merge(&b, inputsOf(c.runs...), event.FailOnAny)
 			var refused *report.RefusedError
 			if !errors.As(err, &refused) || !strings.HasPrefix(err.Error(), c.want) || b.Len() > 0 {
 				t.Errorf("%d bytes, %v", b.Len(), err)
@@ -490,11 +490,11 @@ func TestMergeReadAndWriteErrors(t *testing.T) {
 	full := errors.New("disk full")
 	x := done(t, "x", 1, event.Passed, 0, 0.5)
 	var refused *report.RefusedError
-	if _, err := report.Merge(failing{full}, parts(x), event.FailOnAny); !errors.Is(err, full) || errors.As(err, &refused) {
+	if _, err := report.Merge(failing{full}, inputsOf(x), event.FailOnAny); !errors.Is(err, full) || errors.As(err, &refused) {
 		t.Errorf("a disk that is full: %v", err)
 	}
-	closed := report.Part{Name: "x", Open: func() (io.ReadCloser, error) { return nil, full }}
-	if _, err := report.Merge(io.Discard, []report.Part{closed}, event.FailOnAny); !errors.Is(err, full) || !errors.As(err, &refused) {
+	closed := report.Input{Name: "x", Open: func() (io.ReadCloser, error) { return nil, full }}
+	if _, err := report.Merge(io.Discard, []report.Input{closed}, event.FailOnAny); !errors.Is(err, full) || !errors.As(err, &refused) {
 		t.Errorf("a file that can't be opened: %v", err)
 	}
 	for name, c := range map[string]struct {
@@ -507,13 +507,13 @@ func TestMergeReadAndWriteErrors(t *testing.T) {
 		"nothing":                        {nil, "copy the events of x: there were 6, now there are 0"},
 	} {
 		opened := 0
-		changing := report.Part{Name: "x", Open: func() (io.ReadCloser, error) {
+		changing := report.Input{Name: "x", Open: func() (io.ReadCloser, error) {
 			if opened++; opened == 1 {
 				return io.NopCloser(bytes.NewReader(x.stream)), nil
 			}
 			return io.NopCloser(bytes.NewReader(c.second)), nil
 		}}
-		_, err := report.Merge(io.Discard, []report.Part{changing}, event.FailOnAny)
+		_, err := report.Merge(io.Discard, []report.Input{changing}, event.FailOnAny)
 		if (err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(), c.err) {
 			t.Errorf("%s: %v", name, err)
 		}

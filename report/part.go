@@ -11,18 +11,18 @@ import (
 	"github.com/millhand/millhand/internal/money"
 )
 
-// part is a [Part] after the first pass.
-type part struct {
-	Part
+// item is a [Part] after the first pass.
+type item struct {
+	Input
 	fold   Fold             // without texts of tools and models
 	events int64            // number of events in the stream
 	ends   map[string]int64 // number of the last job.ended event of each job, from 1
 }
 
-func (p *part) run() *event.Run { return p.fold.run }
+func (p *item) run() *event.Run { return p.fold.run }
 
 // shard returns the zero value for a run of the entire plan.
-func (p *part) shard() event.Shard {
+func (p *item) shard() event.Shard {
 	if s := p.run().Shard; s != nil {
 		return *s
 	}
@@ -31,8 +31,8 @@ func (p *part) shard() event.Shard {
 
 // readPart reads a part for the first pass, and adds the jobs of other shards that it
 // lists to elsewhere.
-func readPart(given Part, elsewhere map[string]event.PlannedJob) (*part, error) {
-	p := &part{Part: given, ends: map[string]int64{}}
+func readPart(given Input, elsewhere map[string]event.PlannedJob) (*item, error) {
+	p := &item{Input: given, ends: map[string]int64{}}
 	err := p.each(func(e event.Event) error {
 		if p.events++; p.events == 1 && (e.Run == nil || e.Type != event.RunStarted) {
 			return errNoStart
@@ -65,7 +65,7 @@ func readPart(given Part, elsewhere map[string]event.PlannedJob) (*part, error) 
 var errNoStart = errors.New("the first event is not run.started")
 
 // each calls fn for every event of the part's stream.
-func (p *part) each(fn func(event.Event) error) error {
+func (p *item) each(fn func(event.Event) error) error {
 	stream, err := p.Open()
 	if err != nil {
 		return err
@@ -93,7 +93,7 @@ func outline(e event.Event) event.Event {
 
 // ending returns the end of a job in the part, with the part's exit code if the job did
 // not end.
-func (p *part) ending(j *job) event.JobEnd {
+func (p *item) ending(j *job) event.JobEnd {
 	cancelled := p.fold.end != nil && p.fold.end.Outcome == event.Cancelled
 	end := j.ending(cancelled, p.fold.last)
 	switch {
@@ -107,7 +107,7 @@ func (p *part) ending(j *job) event.JobEnd {
 }
 
 // interrupt returns the exit code of the signal that ended the part, or ExitOK.
-func (p *part) interrupt() event.Exit {
+func (p *item) interrupt() event.Exit {
 	signals := []event.Exit{event.ExitInterrupt, event.ExitTerminate}
 	if p.fold.end != nil && slices.Contains(signals, p.fold.end.ExitCode) {
 		return p.fold.end.ExitCode
@@ -119,7 +119,7 @@ func (p *part) interrupt() event.Exit {
 type rivals struct {
 	id      string
 	planned *event.PlannedJob // nil if no part's plan has the job
-	source  *part             // the part whose run counts; nil if no part has the job
+	source  *item             // the part whose run counts; nil if no part has the job
 	job     *job              // the run of the job that counts
 	end     event.JobEnd      // of the run of the job that counts
 	earlier []earlier         // replaced runs
@@ -127,7 +127,7 @@ type rivals struct {
 }
 
 // add adds a run of the job; parts are added in the order of their starts.
-func (r *rivals) add(p *part, j *job) {
+func (r *rivals) add(p *item, j *job) {
 	end := p.ending(j)
 	r.earlier = append(r.earlier, j.earlier...)
 	began := r.source != nil && !wasSkipped(r.job, r.end)
@@ -184,9 +184,9 @@ func (r *rivals) shard() int {
 }
 
 // absent returns the end of a job that is in none of the parts.
-func (r *rivals) absent(parts []*part) event.JobEnd {
+func (r *rivals) absent(inputs []*item) event.JobEnd {
 	why := "its shard is missing"
-	for _, p := range parts {
+	for _, p := range inputs {
 		s := p.shard()
 		switch {
 		case s.Total == 0 || r.shard() == 0:

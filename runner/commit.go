@@ -273,8 +273,8 @@ func subject(prompt string) string {
 // repository has the same hash in every run.
 func taskHash(j tasks.Job, base string) string {
 	h := sha256.New()
-	for _, part := range []string{j.Repo.Name, base, j.Task, j.Prompt} {
-		fmt.Fprintf(h, "%d:%s\n", len(part), part)
+	for _, text := range []string{j.Repo.Name, base, j.Task, j.Prompt} {
+		fmt.Fprintf(h, "%d:%s\n", len(text), text)
 	}
 	return hex.EncodeToString(h.Sum(nil))
 }

@@ -266,11 +266,11 @@ func TestAPreflightEndsWithItsContext(t *testing.T) {
 
 func TestFilesOfCIAreHidden(t *testing.T) {
 	dir := t.TempDir()
-	link := filepath.Join(t.TempDir(), "link")
-	if err := os.Symlink(dir, link); err != nil {
+	symlink := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(dir, symlink); err != nil {
 		t.Fatal(err)
 	}
-	for temp, want := range map[string][]string{link: {dir}, "relative": nil, "": nil, "/": nil, "/no/such/directory": nil, "/tmp": nil} {
+	for temp, want := range map[string][]string{symlink: {dir}, "relative": nil, "": nil, "/": nil, "/no/such/directory": nil, "/tmp": nil} {
 		g := CommandEnv{Tmp: "/tmp", Getenv: func(name string) string { return map[string]string{"RUNNER_TEMP": temp}[name] }}
 		if diff := cmp.Diff(want, ciFiles(g)); diff != "" {
 			t.Errorf("%q (-want +got):\n%s", temp, diff)

@@ -201,7 +201,7 @@ func plannedJob(j tasks.Job, shard int) event.PlannedJob {
 
 // finished is the end of a job, with its index in the plan.
 type finished struct {
-	place int
+	index int
 	end   event.JobEnd
 }
 
@@ -234,11 +234,11 @@ func (r *run) jobs(ctx context.Context) (exits []event.Exit, passed int) {
 		}
 		f := <-done
 		running--
-		ends[jobs[f.place].ID] = f.end
+		ends[jobs[f.index].ID] = f.end
 		if o := f.end.Outcome; o != event.Passed && o != event.Skipped {
 			failures++
 		}
-		delete(busy, r.ownTree(jobs[f.place]))
+		delete(busy, r.ownTree(jobs[f.index]))
 	}
 	for _, j := range jobs {
 		exits = append(exits, ends[j.ID].ExitCode)

@@ -214,7 +214,7 @@ func (o *Options) facts(model string) ModelFacts {
 
 // window returns the context window and the maximum output in tokens, the minimum of all
 // models in the job's list; 0 if unknown.
-func (o *Options) window(of sessionSpec) (all, answer int) {
+func (o *Options) window(of sessionSpec) (all, withinLimits int) {
 	least := func(a, b int) int {
 		if a == 0 || b > 0 && b < a {
 			return b

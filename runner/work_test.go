@@ -142,12 +142,12 @@ func TestProviderOfAModel(t *testing.T) {
 func mentions(prompt string, of ...tasks.Mention) []tasks.Mention {
 	at := 0
 	for i := range of {
-		whole := "@" + of[i].Name
+		mention := "@" + of[i].Name
 		if of[i].Command != "" {
-			whole = "!`" + of[i].Command + "`"
+			mention = "!`" + of[i].Command + "`"
 		}
-		of[i].Start = at + strings.Index(prompt[at:], whole)
-		of[i].End = of[i].Start + len(whole)
+		of[i].Start = at + strings.Index(prompt[at:], mention)
+		of[i].End = of[i].Start + len(mention)
 		at = of[i].End
 	}
 	return of
@@ -371,15 +371,15 @@ func TestWindowIsTheSmallestOfTheModels(t *testing.T) {
 	facts := map[string]ModelFacts{"a": {Context: 100, MaxOutput: 20}, "b": {Context: 80, MaxOutput: 30}, "c": {}}
 	o := &Options{Facts: func(m string) ModelFacts { return facts[m] }}
 	for first, c := range map[string]struct {
-		others      []string
-		all, answer int
+		others            []string
+		all, withinLimits int
 	}{"a": {[]string{"b", "c"}, 80, 20}, "b": {nil, 80, 30}, "c": {[]string{"a"}, 100, 20}} {
 		s := sessionSpec{speaks: first}
 		for _, id := range c.others {
 			s.task.Fallback = append(s.task.Fallback, tasks.Model{ID: id})
 		}
-		if all, answer := o.window(s); all != c.all || answer != c.answer {
-			t.Errorf("%s: %d, %d", first, all, answer)
+		if all, withinLimits := o.window(s); all != c.all || withinLimits != c.withinLimits {
+			t.Errorf("%s: %d, %d", first, all, withinLimits)
 		}
 	}
 	if (&Options{}).facts("a") != (ModelFacts{}) {

@@ -40,9 +40,9 @@ func (w Checkout) Location(file string, line int) Location {
 // Failures returns an annotation for each verify command whose last run failed. They
 // point to the manifest, if there is only one.
 func Failures(rep *report.Report, w Checkout) []Annotation {
-	var place Location
+	var location Location
 	if len(rep.Run.Manifest) == 1 {
-		place = w.Location(rep.Run.Manifest[0], 0)
+		location = w.Location(rep.Run.Manifest[0], 0)
 	}
 	var all []Annotation
 	for _, j := range rep.Jobs {
@@ -58,7 +58,7 @@ func Failures(rep *report.Report, w Checkout) []Annotation {
 				result = "killed or not started"
 			}
 			all = append(all, Annotation{
-				Level: "error", Title: fmt.Sprintf("%s: verify %s failed", j.ID, v.Name), Location: place,
+				Level: "error", Title: fmt.Sprintf("%s: verify %s failed", j.ID, v.Name), Location: location,
 				Message: strings.TrimSpace(result + "\n" + ending(v.Tail)),
 			})
 		}

@@ -80,21 +80,21 @@ func TestLogBreaksCommands(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			for _, piece := range []int{1, 3, len(test.in)} {
+			for _, size := range []int{1, 3, len(test.in)} {
 				var out strings.Builder
-				write(t, action.NewLog(&out, "::group::"), test.in, piece)
+				write(t, action.NewLog(&out, "::group::"), test.in, size)
 				if diff := cmp.Diff(test.want, out.String()); diff != "" {
-					t.Errorf("in pieces of %d: %s", piece, diff)
+					t.Errorf("in pieces of %d: %s", size, diff)
 				}
 			}
 		})
 	}
 }
 
-func write(t *testing.T, log *action.Log, text string, piece int) {
+func write(t *testing.T, log *action.Log, text string, size int) {
 	t.Helper()
 	for rest := text; rest != ""; {
-		n := min(piece, len(rest))
+		n := min(size, len(rest))
 		if got, err := log.Write([]byte(rest[:n])); err != nil || got != n {
 			t.Fatal(got, err)
 		}
@@ -133,9 +133,9 @@ func FuzzLog(f *testing.F) {
 	for _, seed := range []string{"::error::x\n", "a\r\n ::x::", "##[x]", "#\u200d#[x]", "\ufeff::x", ":\u0301:x"} {
 		f.Add(seed, 2)
 	}
-	f.Fuzz(func(t *testing.T, text string, piece int) {
+	f.Fuzz(func(t *testing.T, text string, size int) {
 		var out strings.Builder
-		write(t, action.NewLog(&out), text, max(1, piece%100))
+		write(t, action.NewLog(&out), text, max(1, size%100))
 		if got := commandsIn(out.String()); got != nil {
 			t.Fatalf("%q obeys %q", out.String(), got)
 		}

@@ -45,15 +45,15 @@ const instruction = "Count up the revisions of the files that you find worth it.
 func playFloor(ctx context.Context, url, dir string) error {
 	messages := []message{{Role: "system", Content: "You are a coding agent."}, {Role: "user", Content: instruction}}
 	for {
-		answer, err := ask(ctx, url, messages)
+		response, err := ask(ctx, url, messages)
 		if err != nil {
 			return err
 		}
-		if len(answer.Calls) == 0 {
+		if len(response.Calls) == 0 {
 			return nil
 		}
-		messages = append(messages, answer)
-		for _, c := range answer.Calls {
+		messages = append(messages, response)
+		for _, c := range response.Calls {
 			text, err := execute(ctx, dir, c.Function.Name, c.Function.Arguments)
 			if err != nil {
 				return fmt.Errorf("%s %s: %w", c.Function.Name, c.Function.Arguments, err)
@@ -65,18 +65,18 @@ func playFloor(ctx context.Context, url, dir string) error {
 
 // ask posts the conversation and reads the streamed response.
 func ask(ctx context.Context, url string, messages []message) (message, error) {
-	answer := message{Role: "assistant"}
+	response := message{Role: "assistant"}
 	body, err := json.Marshal(map[string]any{"model": "bench", "stream": true, "messages": messages})
 	if err != nil {
-		return answer, err
+		return response, err
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url+"/chat/completions", bytes.NewReader(body))
 	if err != nil {
-		return answer, err
+		return response, err
 	}
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
-		return answer, err
+		return response, err
 	}
 	defer resp.Body.Close()
 	if after, err := strconv.Atoi(resp.Header.Get("Retry-After")); err == nil { // exactly that long, as an ideal client
@@ -84,7 +84,7 @@ func ask(ctx context.Context, url string, messages []message) (message, error) {
 		return ask(ctx, url, messages)
 	}
 	if resp.StatusCode != http.StatusOK {
-		return answer, fmt.Errorf("server responded %s", resp.Status)
+		return response, fmt.Errorf("server responded %s", resp.Status)
 	}
 	lines := bufio.NewScanner(resp.Body)
 	for lines.Scan() {
@@ -94,19 +94,19 @@ func ask(ctx context.Context, url string, messages []message) (message, error) {
 		}
 		var c chunk
 		if err := json.Unmarshal([]byte(data), &c); err != nil {
-			return answer, err
+			return response, err
 		}
 		for _, choice := range c.Choices {
-			answer.take(choice.Delta)
+			response.take(choice.Delta)
 		}
 	}
-	return answer, lines.Err()
+	return response, lines.Err()
 }
 
 // take adds a chunk of a response.
-func (m *message) take(piece message) {
-	m.Content += piece.Content
-	for _, c := range piece.Calls {
+func (m *message) take(delta message) {
+	m.Content += delta.Content
+	for _, c := range delta.Calls {
 		if c.Index == len(m.Calls) {
 			m.Calls = append(m.Calls, c)
 			continue

@@ -154,16 +154,16 @@ func (b *bench) checkout(ctx context.Context, runs int) (row, error) {
 func (b *bench) startUp(ctx context.Context, runs int) (row, error) {
 	r := row{figure: "`millhand --version`, beside `true`: wall", unit: "ms", goal: 15}
 	for i := range runs + 1 {
-		for _, side := range []struct {
+		for _, variant := range []struct {
 			into *series
 			args []string
 		}{{&r.floor, []string{"true"}}, {&r.millhand, []string{b.millhand, "--version"}}} {
-			took, err := b.endpoint.measure(b.command(ctx, b.dir, side.args...))
+			took, err := b.endpoint.measure(b.command(ctx, b.dir, variant.args...))
 			if err != nil {
 				return r, err
 			}
 			if i > 0 {
-				*side.into = append(*side.into, millis(took.wall))
+				*variant.into = append(*variant.into, millis(took.wall))
 			}
 		}
 	}

@@ -77,8 +77,8 @@ func mergeReports(w World, o mergeOptions) error {
 }
 
 // findParts returns the shards to merge.
-func findParts(dirs []string, out string) ([]report.Part, error) {
-	var parts []report.Part
+func findParts(dirs []string, out string) ([]report.Input, error) {
+	var parts []report.Input
 	for _, dir := range dirs {
 		events := filepath.Join(dir, "events.jsonl")
 		if _, err := os.Stat(events); err != nil {
@@ -87,7 +87,7 @@ func findParts(dirs []string, out string) ([]report.Part, error) {
 		if same(dir, out) {
 			return nil, fail(event.ExitUsage, "%s is an input of the merge, so the reports can't be written there: choose another --report-dir", dir)
 		}
-		parts = append(parts, report.Part{Name: dir, Open: func() (io.ReadCloser, error) { return os.Open(events) }})
+		parts = append(parts, report.Input{Name: dir, Open: func() (io.ReadCloser, error) { return os.Open(events) }})
 	}
 	return parts, nil
 }
@@ -99,7 +99,7 @@ func same(a, b string) bool {
 	return errA == nil && errB == nil && os.SameFile(inA, inB)
 }
 
-func mergeInto(f *os.File, parts []report.Part, failOn event.FailOn) (*report.Merged, error) {
+func mergeInto(f *os.File, parts []report.Input, failOn event.FailOn) (*report.Merged, error) {
 	buffered := bufio.NewWriter(f)
 	merged, err := report.Merge(buffered, parts, failOn)
 	if err == nil {

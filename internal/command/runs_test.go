@@ -94,9 +94,9 @@ func TestListOfCompleteAndCorruptRuns(t *testing.T) {
 	writeTestFile(t, filepath.Join(dir, "notes", "report.json"), "{}")
 	writeTestFile(t, filepath.Join(dir, "file"), "")
 	writeTestFile(t, filepath.Join(dir, "directory", "events.jsonl", "x"), "")
-	link(t, filepath.Join(dir, "one"), filepath.Join(dir, "link"))
+	symlink(t, filepath.Join(dir, "one"), filepath.Join(dir, "link"))
 	writeTestFile(t, filepath.Join(dir, "linked", "x"), "")
-	link(t, filepath.Join(dir, "one", "events.jsonl"), filepath.Join(dir, "linked", "events.jsonl"))
+	symlink(t, filepath.Join(dir, "one", "events.jsonl"), filepath.Join(dir, "linked", "events.jsonl"))
 
 	exit, out, errs := runs(t, "list", "--dir", dir)
 	want := `RUN    STARTED               ELAPSED  OUTCOME     EXIT  JOBS  COST   PLAN
@@ -144,7 +144,7 @@ func exists(dir string) bool {
 	return err == nil
 }
 
-func link(t *testing.T, to, at string) {
+func symlink(t *testing.T, to, at string) {
 	t.Helper()
 	if err := os.Symlink(to, at); err != nil {
 		t.Fatal(err)
@@ -198,7 +198,7 @@ func TestPrune(t *testing.T) {
 			for days := range 5 {
 				name := fmt.Sprintf("d%d", days+1)
 				run := saveRun(t, filepath.Join(dir, name), name, noon().AddDate(0, 0, -days-1), days%2 == 0)
-				link(t, elsewhere, filepath.Join(run, "outputs"))
+				symlink(t, elsewhere, filepath.Join(run, "outputs"))
 				writeTestFile(t, filepath.Join(run, "work", "cache", "x"), "x")
 				cache := filepath.Join(run, "work", "cache")
 				if err := os.Chmod(cache, 0o500); err != nil {
@@ -206,7 +206,7 @@ func TestPrune(t *testing.T) {
 				}
 				t.Cleanup(func() { os.Chmod(cache, 0o700) })
 			}
-			link(t, elsewhere, filepath.Join(dir, "link"))
+			symlink(t, elsewhere, filepath.Join(dir, "link"))
 			writeTestFile(t, filepath.Join(dir, "notes", "report.json"), "{}")
 			writeTestFile(t, filepath.Join(dir, "file"), "")
 
@@ -316,7 +316,7 @@ func TestSymlinkToEarlierRunsIsNotFollowed(t *testing.T) {
 	dir := saveRun(t, t.TempDir(), "latest", noon(), true)
 	elsewhere := t.TempDir()
 	saveRun(t, filepath.Join(elsewhere, "run"), "run", noon(), true)
-	link(t, elsewhere, filepath.Join(dir, "earlier"))
+	symlink(t, elsewhere, filepath.Join(dir, "earlier"))
 	if exit, out, errs := runs(t, "prune", "--keep", "0", "--dir", dir); exit != 0 || !exists(filepath.Join(elsewhere, "run")) {
 		t.Errorf("exit %d: %s%s", exit, out, errs)
 	}

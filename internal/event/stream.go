@@ -111,8 +111,8 @@ func Read(r io.Reader, fn func(Event) error) error {
 func readLine(in *bufio.Reader) ([]byte, error) {
 	var line []byte
 	for {
-		part, err := in.ReadSlice('\n')
-		line = append(line, part...)
+		chunk, err := in.ReadSlice('\n')
+		line = append(line, chunk...)
 		switch {
 		case err == nil:
 			return line[:len(line)-1], nil

@@ -218,7 +218,7 @@ func FuzzRead(f *testing.F) {
 		events, err := collect(string(stream))
 		var b bytes.Buffer
 		sink := JSONL(&b)
-		var kept []Event
+		var known []Event
 		for _, e := range events {
 			if e.Type == ModelDelta {
 				continue
@@ -226,21 +226,21 @@ func FuzzRead(f *testing.F) {
 			if err := sink.Emit(e); err != nil {
 				t.Fatalf("what was read can't be written: %v: %+v", err, e)
 			}
-			kept = append(kept, e)
+			known = append(known, e)
 		}
 		again, againErr := collect(b.String())
-		if againErr != nil || len(again) != len(kept) {
-			t.Fatalf("%d events come back as %d: %v", len(kept), len(again), againErr)
+		if againErr != nil || len(again) != len(known) {
+			t.Fatalf("%d events come back as %d: %v", len(known), len(again), againErr)
 		}
 		if cut < 0 || cut > len(stream) || err != nil {
 			return
 		}
-		part, err := collect(string(stream[:cut]))
-		if err != nil || len(part) > len(events) {
-			t.Errorf("cut at %d: %d events of %d, %v", cut, len(part), len(events), err)
+		chunk, err := collect(string(stream[:cut]))
+		if err != nil || len(chunk) > len(events) {
+			t.Errorf("cut at %d: %d events of %d, %v", cut, len(chunk), len(events), err)
 		}
-		for i := range part {
-			if diff := cmp.Diff(events[i], part[i]); diff != "" {
+		for i := range chunk {
+			if diff := cmp.Diff(events[i], chunk[i]); diff != "" {
 				t.Errorf("cut at %d: event %d: %s", cut, i, diff)
 			}
 		}

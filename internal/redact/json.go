@@ -12,23 +12,23 @@ func (r *Redactor) JSON(text []byte) []byte {
 		return text
 	}
 	var out bytes.Buffer
-	kept := 0
+	copied := 0
 	for at := 0; at < len(text); at++ {
 		if text[at] != '"' {
 			continue
 		}
 		end := stringEnd(text, at)
 		if clean, changed := r.literal(text[at:end]); changed {
-			out.Write(text[kept:at])
+			out.Write(text[copied:at])
 			out.Write(clean)
-			kept = end
+			copied = end
 		}
 		at = end - 1
 	}
-	if kept == 0 {
+	if copied == 0 {
 		return text
 	}
-	out.Write(text[kept:])
+	out.Write(text[copied:])
 	return out.Bytes()
 }
 

@@ -14,21 +14,21 @@ import (
 const Mark = "[redacted]"
 
 const (
-	shortest = 8   // minimum length of a secret in bytes: shorter ones occur by chance
-	window   = 12  // bytes of a window
-	variety  = 4   // minimum number of different bytes in a window
-	sentence = 128 // bytes up to which a secret with white space is one, not several
-	piece    = 16  // bytes of each of several
+	shortest  = 8   // minimum length of a secret in bytes: shorter ones occur by chance
+	window    = 12  // bytes of a window
+	variety   = 4   // minimum number of different bytes in a window
+	sentence  = 128 // bytes up to which a secret with white space is one, not several
+	chunkSize = 16  // bytes of each of several
 )
 
 // Redactor removes secrets from texts. A nil Redactor removes none. It is safe
 // for concurrent use.
 type Redactor struct {
-	whole   []string // forms that have no windows of their own
-	windows map[string]struct{}
-	begins  bitmap // the first 8 bytes of each window
-	tokens  []token
-	starts  bitmap // the first 3 bytes of each token
+	complete []string // forms that have no windows of their own
+	windows  map[string]struct{}
+	begins   bitmap // the first 8 bytes of each window
+	tokens   []token
+	starts   bitmap // the first 3 bytes of each token
 }
 
 // New returns a Redactor for known secrets; those shorter than 8 bytes are
@@ -43,25 +43,25 @@ func New(secrets []string) *Redactor {
 			r.hold(s)
 		}
 	}
-	slices.Sort(r.whole)
-	r.whole = slices.Compact(r.whole)
+	slices.Sort(r.complete)
+	r.complete = slices.Compact(r.complete)
 	return r
 }
 
 // hold adds a secret.
 func (r *Redactor) hold(s string) {
 	if len(s) > sentence && strings.ContainsAny(s, " \t\r\n") {
-		r.whole = append(r.whole, encodings(s)...)
-		for _, part := range strings.FieldsFunc(s, func(c rune) bool { return strings.ContainsRune(" \t\r\n\"'`,", c) }) {
-			if len(part) >= piece && strings.ContainsAny(part, "0123456789") && !strings.Contains(part, "://") {
-				r.hold(part)
+		r.complete = append(r.complete, encodings(s)...)
+		for _, token := range strings.FieldsFunc(s, func(c rune) bool { return strings.ContainsRune(" \t\r\n\"'`,", c) }) {
+			if len(token) >= chunkSize && strings.ContainsAny(token, "0123456789") && !strings.Contains(token, "://") {
+				r.hold(token)
 			}
 		}
 		return
 	}
 	for _, form := range encodings(s) {
 		if len(form) < window || !r.look(form) {
-			r.whole = append(r.whole, form)
+			r.complete = append(r.complete, form)
 		}
 	}
 }
@@ -209,7 +209,7 @@ func (r *Redactor) find(text string, guess bool) []Finding {
 // completeMatches finds the forms without windows.
 func (r *Redactor) completeMatches(text string) []Finding {
 	var found []Finding
-	for _, form := range r.whole {
+	for _, form := range r.complete {
 		for at := 0; ; {
 			i := strings.Index(text[at:], form)
 			if i < 0 {

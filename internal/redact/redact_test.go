@@ -73,8 +73,8 @@ func TestIncident2026KeyWithoutItsFirstSevenCharacters(t *testing.T) {
 	r := redact.New([]string{key})
 	for from := range len(key) - 12 {
 		for to := from + 12; to <= len(key); to++ {
-			part := key[from:to]
-			for _, form := range []string{part, base64.StdEncoding.EncodeToString([]byte(part + "00")), hex.EncodeToString([]byte(part))} {
+			token := key[from:to]
+			for _, form := range []string{token, base64.StdEncoding.EncodeToString([]byte(token + "00")), hex.EncodeToString([]byte(token))} {
 				if got := r.Text("see " + form + "."); strings.Contains(got, form) {
 					t.Fatalf("%s, from %d to %d, is left in %q", form, from, to, got)
 				}

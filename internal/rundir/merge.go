@@ -24,9 +24,9 @@ func (d *Dir) WriteMerged(events string, merged *report.Merged) error {
 		return err
 	}
 	var errs []error
-	for job, part := range merged.Source {
+	for job, chunk := range merged.Source {
 		for _, name := range []string{path.Join("patches", job+".patch"), path.Join("sessions", job+".jsonl"), path.Join("outputs", job)} {
-			errs = append(errs, copyAll(filepath.Join(part, name), d.dir, name))
+			errs = append(errs, copyAll(filepath.Join(chunk, name), d.dir, name))
 		}
 	}
 	return errors.Join(append(errs, d.writeReports(merged.Report))...)

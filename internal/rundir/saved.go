@@ -234,18 +234,18 @@ func readEnds(in io.ReaderAt, size int64) (streamEnds, error) {
 // newline.
 func firstLine(in io.ReaderAt, size int64) ([]byte, error) {
 	var line []byte
-	for off, part := int64(0), make([]byte, 32<<10); off < min(size, maxFirst); {
-		n, err := in.ReadAt(part, off)
+	for off, chunk := int64(0), make([]byte, 32<<10); off < min(size, maxFirst); {
+		n, err := in.ReadAt(chunk, off)
 		if err != nil && !errors.Is(err, io.EOF) {
 			return nil, fmt.Errorf("read the first event: %w", err)
 		}
 		if n == 0 {
 			return nil, nil // the file was truncated
 		}
-		if i := slices.Index(part[:n], '\n'); i >= 0 {
-			return append(line, part[:i]...), nil
+		if i := slices.Index(chunk[:n], '\n'); i >= 0 {
+			return append(line, chunk[:i]...), nil
 		}
-		line, off = append(line, part[:n]...), off+int64(n)
+		line, off = append(line, chunk[:n]...), off+int64(n)
 	}
 	if size > maxFirst {
 		return nil, errors.New("read the first event: line too long")
@@ -257,12 +257,12 @@ func firstLine(in io.ReaderAt, size int64) ([]byte, error) {
 // bytes contain no complete line.
 func lastLine(in io.ReaderAt, size, most int64) ([]byte, error) {
 	from := max(0, size-most)
-	part := make([]byte, size-from)
-	n, err := in.ReadAt(part, from)
+	chunk := make([]byte, size-from)
+	n, err := in.ReadAt(chunk, from)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("read the last event: %w", err)
 	}
-	lines := strings.Split(string(part[:n]), "\n")
+	lines := strings.Split(string(chunk[:n]), "\n")
 	// The text after the last newline is incomplete, and so may be the text before
 	// the first one, unless the file starts there.
 	if len(lines) < 2 || len(lines) == 2 && from > 0 {

@@ -239,9 +239,9 @@ func (m summing) Stream(ctx context.Context, req model.Request, emit func(model.
 func TestOnlyOldResultsAreRemovedAndSkillsStay(t *testing.T) {
 	s := setUp(t, "readonly", "  - text: unused\n", func(c *Config) { c.Window, c.MaxOutput = 128_000, 16_000 })
 	s.messages = []model.Message{{Role: model.User, Text: "the task"}}
-	turn := func(tool string, answers, size int) {
+	turn := func(tool string, results, size int) {
 		said := model.Message{Role: model.Assistant}
-		for i := range answers {
+		for i := range results {
 			said.Calls = append(said.Calls, model.ToolCall{ID: fmt.Sprintf("c%d.%d", len(s.messages), i), Name: tool, Input: "{}"})
 		}
 		s.messages = append(s.messages, said)

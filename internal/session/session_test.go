@@ -145,17 +145,17 @@ func TestEveryCallGetsOneResult(t *testing.T) {
 		"call_1_1": event.CallError, "call_1_2": event.CallError, "call_1_3": event.CallDenied,
 		"call_1_4": event.CallError, "call_1_5": event.CallDenied, "call_1_6": event.CallError,
 	}
-	var answers []string
+	var results []string
 	for _, m := range sent {
 		if m.Role == model.ToolRole {
-			answers = append(answers, m.CallID)
+			results = append(results, m.CallID)
 			c := s.ended(m.CallID)
 			if c.Status != want[m.CallID] || c.Error == "" || !strings.Contains(m.Text, c.Error) {
 				t.Errorf("%s: %+v answered by %q", m.CallID, c, m.Text)
 			}
 		}
 	}
-	if diff := cmp.Diff([]string{"call_1_1", "call_1_2", "call_1_3", "call_1_4", "call_1_5", "call_1_6"}, answers); diff != "" {
+	if diff := cmp.Diff([]string{"call_1_1", "call_1_2", "call_1_3", "call_1_4", "call_1_5", "call_1_6"}, results); diff != "" {
 		t.Error(diff)
 	}
 	if c := s.ended("call_1_4"); string(c.Input) != `"{\"filePath\": \"a.t"` {

@@ -23,8 +23,8 @@ type Path struct {
 // Git reports whether the path is a .git in the workspace, in any letter case,
 // or below one.
 func (p Path) Git() bool {
-	for part := range strings.SplitSeq(p.Rel, "/") {
-		if strings.EqualFold(part, ".git") {
+	for component := range strings.SplitSeq(p.Rel, "/") {
+		if strings.EqualFold(component, ".git") {
 			return true
 		}
 	}
@@ -67,16 +67,16 @@ func realPath(path string) (string, error) {
 	todo := strings.Split(path, "/")
 	done, links := "/", 0
 	for len(todo) > 0 {
-		part := todo[0]
+		component := todo[0]
 		todo = todo[1:]
-		switch part {
+		switch component {
 		case "", ".":
 			continue
 		case "..":
 			done = filepath.Dir(done)
 			continue
 		}
-		next := filepath.Join(done, part)
+		next := filepath.Join(done, component)
 		target, err := os.Readlink(next)
 		if err != nil {
 			// Not a symlink, missing, or unreadable: resolve lexically. A later

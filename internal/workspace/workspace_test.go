@@ -40,7 +40,7 @@ func write(t *testing.T, path, text string) {
 	}
 }
 
-func link(t *testing.T, target, path string) {
+func symlink(t *testing.T, target, path string) {
 	t.Helper()
 	if err := os.Symlink(target, path); err != nil {
 		t.Fatal(err)
@@ -49,11 +49,11 @@ func link(t *testing.T, target, path string) {
 
 func TestResolve(t *testing.T) {
 	w, out := open(t)
-	link(t, out, filepath.Join(w.Dir(), "out"))
-	link(t, "sub", filepath.Join(w.Dir(), "in"))
-	link(t, "../../work/a.txt", filepath.Join(w.Dir(), "sub", "around"))
-	link(t, "missing/file", filepath.Join(w.Dir(), "dangling"))
-	link(t, filepath.Join(out, "new"), filepath.Join(w.Dir(), "dangling-out"))
+	symlink(t, out, filepath.Join(w.Dir(), "out"))
+	symlink(t, "sub", filepath.Join(w.Dir(), "in"))
+	symlink(t, "../../work/a.txt", filepath.Join(w.Dir(), "sub", "around"))
+	symlink(t, "missing/file", filepath.Join(w.Dir(), "dangling"))
+	symlink(t, filepath.Join(out, "new"), filepath.Join(w.Dir(), "dangling-out"))
 	tests := []struct {
 		path    string
 		rel     string // "" when outside
@@ -89,7 +89,7 @@ func TestResolve(t *testing.T) {
 			t.Errorf("Resolve(%q) = %+v, %v; want %+v", tt.path, p, err, want)
 		}
 	}
-	link(t, "loop", filepath.Join(w.Dir(), "loop"))
+	symlink(t, "loop", filepath.Join(w.Dir(), "loop"))
 	for _, bad := range []string{"a\x00b", "loop", "loop/x"} {
 		if p, err := w.Resolve(bad); err == nil {
 			t.Errorf("Resolve(%q) = %+v, want an error", bad, p)
@@ -183,7 +183,7 @@ func TestASymlinkCreatedLaterDoesNotEscape(t *testing.T) {
 	if err := os.Remove(filepath.Join(w.Dir(), "sub")); err != nil {
 		t.Fatal(err)
 	}
-	link(t, out, filepath.Join(w.Dir(), "sub"))
+	symlink(t, out, filepath.Join(w.Dir(), "sub"))
 	if data, err := w.ReadFile(p, 100); err == nil {
 		t.Errorf("read %q from outside", data)
 	}
