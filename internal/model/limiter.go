@@ -72,18 +72,18 @@ func DefaultLimitPolicy(now func() time.Time) LimitPolicy {
 type Limiter struct {
 	policy LimitPolicy
 
-	mu      sync.Mutex
-	rate    rate
-	recent  []time.Time // when the requests of the last minute were sent
-	cut     time.Time   // the last decrease
-	streak  int         // decreases with nothing accepted in between, after the first
-	denied  time.Time   // the last rejection
-	answers int         // since then
-	paused  time.Time   // nothing is sent before
-	refused error       // why the key can't be used any more, or nil
-	faults  int         // in a row
-	since   time.Time   // the first of them
-	probe   time.Time   // when a provider that is down gets the next request
+	mu        sync.Mutex
+	rate      rate
+	recent    []time.Time // when the requests of the last minute were sent
+	cut       time.Time   // the last decrease
+	streak    int         // decreases with nothing accepted in between, after the first
+	denied    time.Time   // the last rejection
+	responses int         // since then
+	paused    time.Time   // nothing is sent before
+	refused   error       // why the key can't be used any more, or nil
+	faults    int         // in a row
+	since     time.Time   // the first of them
+	probe     time.Time   // when a provider that is down gets the next request
 }
 
 // NewLimiter returns a Limiter for one key of one provider.
@@ -235,7 +235,7 @@ func (l *Limiter) answered() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.faults = 0
-	l.answers++
+	l.responses++
 }
 
 // failed lowers the rate if the provider was overloaded, and stops if it rejects the
@@ -261,7 +261,7 @@ func (l *Limiter) failed(began time.Time, err error) error {
 		return err
 	}
 	alone := l.alone(now, e.RetryAfter)
-	l.denied, l.answers = now, 0
+	l.denied, l.responses = now, 0
 	if alone {
 		return err
 	}
@@ -292,7 +292,7 @@ func overloaded(e *Error) bool {
 // observed, and it is the first for a while, or many requests were accepted since
 // the last one. Then only the rejected request waits.
 func (l *Limiter) alone(now time.Time, asked time.Duration) bool {
-	return asked <= l.policy.Patience && l.rate.limit == 0 && (now.Sub(l.denied) > memory || l.answers >= plenty)
+	return asked <= l.policy.Patience && l.rate.limit == 0 && (now.Sub(l.denied) > memory || l.responses >= plenty)
 }
 
 // pauseFor is how long to pause after a rejection: as long as the provider requests,

@@ -76,7 +76,7 @@ type simulation struct {
 	site    func() site
 	jobs    int
 	turns   int
-	answer  time.Duration
+	respond time.Duration
 	refusal time.Duration
 }
 
@@ -109,7 +109,7 @@ func (s *simulated) Stream(context.Context, Request, func(Delta)) (Response, err
 		time.Sleep(s.refusal)
 		return Response{}, &Error{Class: ClassRate, Status: 429, RetryAfter: after, Err: errors.New("too many requests")}
 	}
-	time.Sleep(s.answer + time.Duration(n%7)*s.answer/10) // jobs do not run in step
+	time.Sleep(s.respond + time.Duration(n%7)*s.respond/10) // jobs do not run in step
 	return Response{Text: "yes", Usage: &money.Usage{Input: 1000, Output: 200}}, nil
 }
 
@@ -156,7 +156,7 @@ func (i *ideal) Stream(context.Context, Request, func(Delta)) (Response, error) 
 	i.to.asked++
 	n := i.to.asked
 	i.to.mu.Unlock()
-	time.Sleep(i.to.answer + time.Duration(n%7)*i.to.answer/10)
+	time.Sleep(i.to.respond + time.Duration(n%7)*i.to.respond/10)
 	return Response{}, nil
 }
 

@@ -10,14 +10,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// answers is a model that gives one answer after the other: an error, or nil
+// countingModel is a model that gives one answer after the other: an error, or nil
 // for a response. It counts.
-type answers struct {
+type countingModel struct {
 	errs []error
 	made int
 }
 
-func (a *answers) Stream(_ context.Context, _ Request, emit func(Delta)) (Response, error) {
+func (a *countingModel) Stream(_ context.Context, _ Request, emit func(Delta)) (Response, error) {
 	err := a.errs[a.made]
 	a.made++
 	emit(Delta{Kind: TextDelta, Text: "x"})
@@ -92,7 +92,7 @@ func TestRetrying(t *testing.T) {
 			if test.change != nil {
 				test.change(&policy)
 			}
-			m := &answers{errs: test.errs}
+			m := &countingModel{errs: test.errs}
 			deltas := 0
 			resp, err := Retrying(m, policy, func(attempt int, wait time.Duration, err error) {
 				if attempt != m.made || !errors.Is(err, test.errs[attempt-1]) {
@@ -118,7 +118,7 @@ func TestRetrying(t *testing.T) {
 
 func TestFailureHasNumberOfAttempts(t *testing.T) {
 	var waits []time.Duration
-	_, err := Retrying(&answers{errs: repeat(5, failing(ClassUnavailable, -1))}, patient(&waits), nil).Stream(t.Context(), Request{}, func(Delta) {})
+	_, err := Retrying(&countingModel{errs: repeat(5, failing(ClassUnavailable, -1))}, patient(&waits), nil).Stream(t.Context(), Request{}, func(Delta) {})
 	if !strings.Contains(err.Error(), "5 attempts") || !strings.Contains(err.Error(), "no luck") {
 		t.Errorf("error %q does not tell the attempts and the cause", err)
 	}
@@ -148,7 +148,7 @@ func TestCancelDuringBackoffEndsRequest(t *testing.T) {
 	policy := DefaultRetryPolicy() // with its real sleep
 	policy.First, policy.Longest = time.Hour, time.Hour
 	policy.Total = 10 * time.Hour
-	m := &answers{errs: repeat(2, failing(ClassUnavailable, -1))}
+	m := &countingModel{errs: repeat(2, failing(ClassUnavailable, -1))}
 	_, err := Retrying(m, policy, func(int, time.Duration, error) { cancel(reason) }).Stream(ctx, Request{}, func(Delta) {})
 	if !errors.Is(err, reason) || ClassOf(err) != "" || m.made != 1 {
 		t.Errorf("got %v after %d attempts, want the cause alone after one", err, m.made)
@@ -166,7 +166,7 @@ func TestTheRealSleepEnds(t *testing.T) {
 
 func TestAnErrorOfAnotherKindIsNotRetried(t *testing.T) {
 	var waits []time.Duration
-	m := &answers{errs: []error{context.Canceled}}
+	m := &countingModel{errs: []error{context.Canceled}}
 	_, err := Retrying(m, patient(&waits), nil).Stream(t.Context(), Request{}, func(Delta) {})
 	if !errors.Is(err, context.Canceled) || m.made != 1 {
 		t.Errorf("got %v after %d attempts", err, m.made)
@@ -176,7 +176,7 @@ func TestAnErrorOfAnotherKindIsNotRetried(t *testing.T) {
 func TestCancelledRequestEmitsNoRetry(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	m := &answers{errs: repeat(2, failing(ClassUnavailable, -1))}
+	m := &countingModel{errs: repeat(2, failing(ClassUnavailable, -1))}
 	_, err := Retrying(m, DefaultRetryPolicy(), func(int, time.Duration, error) { t.Error("told of a retry") }).Stream(ctx, Request{}, func(Delta) {})
 	if !errors.Is(err, context.Canceled) || m.made != 1 {
 		t.Errorf("got %v after %d attempts", err, m.made)
@@ -185,7 +185,7 @@ func TestCancelledRequestEmitsNoRetry(t *testing.T) {
 
 func TestFailureHasRetryAfter(t *testing.T) {
 	var waits []time.Duration
-	_, err := Retrying(&answers{errs: repeat(1, failing(ClassRate, time.Hour))}, patient(&waits), nil).Stream(t.Context(), Request{}, func(Delta) {})
+	_, err := Retrying(&countingModel{errs: repeat(1, failing(ClassRate, time.Hour))}, patient(&waits), nil).Stream(t.Context(), Request{}, func(Delta) {})
 	const want = "no luck; the provider requested a retry after 1h0m0s, and the longest wait is 2m0s"
 	if err == nil || !strings.HasSuffix(err.Error(), want) || ClassOf(err) != ClassRate {
 		t.Errorf("got %v, want ... %s", err, want)

@@ -49,15 +49,15 @@ func wires() map[string]events {
 
 // flooded opens a model whose answers begin with start, and go on with part
 // until the client or n bytes end them.
-func flooded(t *testing.T, kind, start string, part []byte, n int, pause, quiet time.Duration, sample func()) model.Model {
+func flooded(t *testing.T, kind, start string, fragment []byte, n int, pause, quiet time.Duration, sample func()) model.Model {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
 		w.Header().Set("Content-Type", "text/event-stream")
 		_, _ = io.WriteString(w, start)
 		flush := http.NewResponseController(w)
-		for sent := 0; sent < n && r.Context().Err() == nil; sent += len(part) {
-			if _, err := w.Write(part); err != nil {
+		for sent := 0; sent < n && r.Context().Err() == nil; sent += len(fragment) {
+			if _, err := w.Write(fragment); err != nil {
 				return
 			}
 			_ = flush.Flush() // a client that is gone ends the request
@@ -77,7 +77,7 @@ func flooded(t *testing.T, kind, start string, part []byte, n int, pause, quiet 
 // of nothing but keep-alives.
 func TestKeepAlivesAreNotProgress(t *testing.T) {
 	for name, wire := range wires() {
-		for keep, part := range map[string]string{
+		for keep, fragment := range map[string]string{
 			"a comment":      ": ping\n\n",
 			"an empty event": "data:\n\n",
 			"empty lines":    "\n\n",
@@ -85,7 +85,7 @@ func TestKeepAlivesAreNotProgress(t *testing.T) {
 			"no content":     strings.Replace(wire.text, "X", "", 1),
 		} {
 			t.Run(name+"/"+keep, func(t *testing.T) {
-				m := flooded(t, wire.kind, wire.start, []byte(part), 1<<30, 5*time.Millisecond, 200*time.Millisecond, func() {})
+				m := flooded(t, wire.kind, wire.start, []byte(fragment), 1<<30, 5*time.Millisecond, 200*time.Millisecond, func() {})
 				_, err := m.Stream(t.Context(), model.Request{}, nil)
 				if model.ClassOf(err) != model.ClassUnavailable || !strings.Contains(err.Error(), "no content within 200ms, only keep-alives") {
 					t.Errorf("got %v", err)
@@ -99,23 +99,23 @@ func TestKeepAlivesAreNotProgress(t *testing.T) {
 // take of the heap and what they are charged for.
 func TestUnterminatedOutputsAreTruncated(t *testing.T) {
 	const all, output = 300 << 20, 32_000
-	pieces := func(event string) []byte {
+	chunks := func(event string) []byte {
 		return []byte(strings.Repeat(strings.Replace(event, "X", strings.Repeat("word", 256), 1), 64))
 	}
 	for name, wire := range wires() {
 		before, after, _ := strings.Cut(wire.text, "X")
 		for what, stream := range map[string]struct {
-			start string
-			part  []byte
+			start    string
+			fragment []byte
 		}{
-			"a text":           {wire.start, pieces(wire.text)},
-			"arguments":        {wire.start + wire.call, pieces(wire.input)},
+			"a text":           {wire.start, chunks(wire.text)},
+			"arguments":        {wire.start + wire.call, chunks(wire.input)},
 			"one line":         {wire.start + before, []byte(strings.Repeat("word", 16<<10))},
 			"one comment":      {wire.start + ": ", []byte(strings.Repeat("word", 16<<10))},
 			"one whole answer": {`{"choices":[{"message":{"content":"`, []byte(strings.Repeat("word", 16<<10))},
 			"data in lines":    {wire.start, []byte(strings.Repeat("data: word\n", 16<<10))},
 			"one text of 30 MB, then more": {
-				wire.start + before + strings.Repeat("word", 30<<18) + after, pieces(wire.text),
+				wire.start + before + strings.Repeat("word", 30<<18) + after, chunks(wire.text),
 			},
 		} {
 			t.Run(name+"/"+what, func(t *testing.T) {
@@ -123,7 +123,7 @@ func TestUnterminatedOutputsAreTruncated(t *testing.T) {
 				var stats runtime.MemStats
 				runtime.ReadMemStats(&stats)
 				base, peak, n := stats.HeapInuse, atomic.Uint64{}, 0
-				m := flooded(t, wire.kind, stream.start, stream.part, all, 0, 0, func() {
+				m := flooded(t, wire.kind, stream.start, stream.fragment, all, 0, 0, func() {
 					if n++; n%16 == 0 {
 						var now runtime.MemStats
 						runtime.ReadMemStats(&now)

@@ -65,7 +65,7 @@ func TestOddUsageDoesNotFailTheResponse(t *testing.T) {
 		"odd within details!": `{"I":10,"O":4,"prompt_tokens_details":{"cached_tokens":"x"},"completion_tokens_details":{"reasoning_tokens":null},"input_tokens_details":{"cached_tokens":[]},"output_tokens_details":{"reasoning_tokens":"x"},"cache_creation":{"ephemeral_5m_input_tokens":"x"}}`,
 	}
 	for name, stream := range streams {
-		wire, _, whole := strings.Cut(name, ",")
+		wire, _, complete := strings.Cut(name, ",")
 		for what, usage := range usages {
 			t.Run(name+"/"+what, func(t *testing.T) {
 				usage = strings.NewReplacer(`"I"`, `"input_tokens"`, `"O"`, `"output_tokens"`).Replace(usage)
@@ -75,11 +75,11 @@ func TestOddUsageDoesNotFailTheResponse(t *testing.T) {
 				body, kind := "", "application/json"
 				for _, e := range stream {
 					body += strings.ReplaceAll(e, "U", usage)
-					if !whole {
+					if !complete {
 						body, kind = strings.Replace(body, e, e, 1)+"\n\n", "text/event-stream"
 					}
 				}
-				if !whole {
+				if !complete {
 					body = "data: " + strings.ReplaceAll(strings.TrimSpace(body), "\n\n", "\n\ndata: ") + "\n\n"
 				}
 				server := wiretest.New(nil)

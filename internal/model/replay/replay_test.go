@@ -54,7 +54,7 @@ func converse(ctx context.Context, m model.Model, workspace, took string, turns 
 	return got, nil
 }
 
-func answers() []any {
+func respond() []any {
 	usd := money.Dollar / 2
 	call := model.Response{
 		Text: "I look.", Reasoning: "hm", Calls: []model.ToolCall{{ID: "c1", Name: "bash", Input: `{"command":"ls /work/shop"}`}},
@@ -91,7 +91,7 @@ func open(t *testing.T, path, workspace string) *Recording {
 }
 
 func TestARecordedConversationPlaysInAnotherDirectory(t *testing.T) {
-	path := record(t, map[string][]any{"fix": answers()})
+	path := record(t, map[string][]any{"fix": respond()})
 	for range 2 { // and twice gives the same
 		p := open(t, path, "/ci/7").Player("fix")
 		got, err := converse(t.Context(), p, "/ci/7", "12.25s", 3)
@@ -99,7 +99,7 @@ func TestARecordedConversationPlaysInAnotherDirectory(t *testing.T) {
 			t.Fatal(err)
 		}
 		var want []model.Response
-		for _, a := range answers() {
+		for _, a := range respond() {
 			resp := a.(model.Response)
 			resp.Text = strings.ReplaceAll(resp.Text, "/work/shop", "/ci/7")
 			for i := range resp.Calls {
@@ -163,7 +163,7 @@ func TestFailuresAreReplayed(t *testing.T) {
 }
 
 func TestReplayMismatchShowsDiff(t *testing.T) {
-	path := record(t, map[string][]any{"fix": answers()})
+	path := record(t, map[string][]any{"fix": respond()})
 	first := model.Request{System: "You work in /work/shop", Messages: []model.Message{{Role: model.User, Text: "Go."}}}
 	tests := []struct {
 		name   string
@@ -203,14 +203,14 @@ func TestReplayMismatchShowsDiff(t *testing.T) {
 }
 
 func TestRequestsBeyondTheRecording(t *testing.T) {
-	p := open(t, record(t, map[string][]any{"fix": answers()[2:]}), "/work/shop").Player("fix")
+	p := open(t, record(t, map[string][]any{"fix": respond()[2:]}), "/work/shop").Player("fix")
 	if _, err := converse(t.Context(), p, "/work/shop", "", 2); model.ClassOf(err) != model.ClassScript || !strings.Contains(err.Error(), "all 1 were replayed") {
 		t.Errorf("got %v", err)
 	}
 }
 
 func TestFinishReportsUnusedExchanges(t *testing.T) {
-	r := open(t, record(t, map[string][]any{"fix": answers()}), "/work/shop")
+	r := open(t, record(t, map[string][]any{"fix": respond()}), "/work/shop")
 	p := r.Player("fix")
 	if _, err := converse(t.Context(), p, "/work/shop", "", 1); err != nil {
 		t.Fatal(err)
@@ -224,7 +224,7 @@ func TestFinishReportsUnusedExchanges(t *testing.T) {
 }
 
 func TestAResponseIsEmittedInChunks(t *testing.T) {
-	p := open(t, record(t, map[string][]any{"fix": answers()}), "/work/shop").Player("fix")
+	p := open(t, record(t, map[string][]any{"fix": respond()}), "/work/shop").Player("fix")
 	var got []model.Delta
 	req := model.Request{System: "You work in /work/shop", Messages: []model.Message{{Role: model.User, Text: "Go."}}}
 	if _, err := p.Stream(t.Context(), req, func(d model.Delta) { got = append(got, d) }); err != nil {
@@ -239,7 +239,7 @@ func TestAResponseIsEmittedInChunks(t *testing.T) {
 func TestJobsPlayConcurrently(t *testing.T) {
 	jobs := map[string][]any{}
 	for i := range 8 {
-		jobs[fmt.Sprint(i)] = answers()
+		jobs[fmt.Sprint(i)] = respond()
 	}
 	r := open(t, record(t, jobs), "/work/shop")
 	var all sync.WaitGroup
@@ -261,7 +261,7 @@ func TestACancelledRequestGetsNoResponse(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	reason := errors.New("over")
 	cancel(reason)
-	p := open(t, record(t, map[string][]any{"fix": answers()}), "/work/shop").Player("fix")
+	p := open(t, record(t, map[string][]any{"fix": respond()}), "/work/shop").Player("fix")
 	if _, err := converse(ctx, p, "/work/shop", "", 1); !errors.Is(err, reason) {
 		t.Errorf("got %v", err)
 	}

@@ -139,11 +139,11 @@ func (p *parser) turns(n *yaml.Node) []Turn {
 
 func (p *parser) turn(n *yaml.Node, number int) Turn {
 	t := Turn{Number: number, Source: p.name + ":" + strconv.Itoa(n.Line)}
-	var answers, fails bool
+	var responses, fails bool
 	var finish string
 	p.fields(n, "a turn", map[string]func(*yaml.Node){
-		"text":      func(n *yaml.Node) { answers = true; t.Text = p.text(n, "text") },
-		"calls":     func(n *yaml.Node) { answers = true; t.Calls = p.calls(n, number) },
+		"text":      func(n *yaml.Node) { responses = true; t.Text = p.text(n, "text") },
+		"calls":     func(n *yaml.Node) { responses = true; t.Calls = p.calls(n, number) },
 		"reasoning": func(n *yaml.Node) { t.Reasoning = p.text(n, "reasoning") },
 		"usage":     func(n *yaml.Node) { t.Usage = p.usage(n) },
 		"expect":    func(n *yaml.Node) { t.Expect = p.expect(n) },
@@ -151,7 +151,7 @@ func (p *parser) turn(n *yaml.Node, number int) Turn {
 		"finish":    func(n *yaml.Node) { finish = p.oneOf(n, "finish", finishes) },
 		"delay":     func(n *yaml.Node) { t.Delay = p.duration(n, "delay") },
 	})
-	if answers == fails {
+	if responses == fails {
 		p.fail(n, "a turn has text, calls or both, or else an error")
 	}
 	switch {

@@ -70,21 +70,21 @@ func (p *Player) Finish() error {
 
 // emit tells the turn in pieces, as a model would stream it.
 func (t *Turn) emit(emit func(model.Delta)) {
-	for _, s := range pieces(t.Reasoning) {
+	for _, s := range chunks(t.Reasoning) {
 		emit(model.Delta{Kind: model.ReasoningDelta, Text: s})
 	}
-	for _, s := range pieces(t.Text) {
+	for _, s := range chunks(t.Text) {
 		emit(model.Delta{Kind: model.TextDelta, Text: s})
 	}
 	for _, c := range t.Calls {
-		for _, s := range pieces(c.Input) {
+		for _, s := range chunks(c.Input) {
 			emit(model.Delta{Kind: model.InputDelta, Call: c.ID, Text: s})
 		}
 	}
 }
 
-// pieces cuts s into a few, at the borders of runes.
-func pieces(s string) []string {
+// chunks cuts s into a few, at the borders of runes.
+func chunks(s string) []string {
 	const most = 3
 	var cut []string
 	for size := len(s)/most + 1; s != ""; {

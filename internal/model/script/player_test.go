@@ -39,12 +39,12 @@ func TestPlayerPlaysTurnsInOrder(t *testing.T) {
 	if diff := cmp.Diff(want, first); diff != "" {
 		t.Errorf("response (-want +got):\n%s", diff)
 	}
-	pieces := map[string]string{}
+	chunks := map[string]string{}
 	for _, d := range deltas {
-		pieces[string(d.Kind)+" "+d.Call] += d.Text
+		chunks[string(d.Kind)+" "+d.Call] += d.Text
 	}
 	wantPieces := map[string]string{"text ": want.Text, "tool_input call_1_1": want.Calls[0].Input, "tool_input call_1_2": want.Calls[1].Input}
-	if diff := cmp.Diff(wantPieces, pieces); diff != "" || len(deltas) < 6 {
+	if diff := cmp.Diff(wantPieces, chunks); diff != "" || len(deltas) < 6 {
 		t.Errorf("%d deltas (-want +got):\n%s", len(deltas), diff)
 	}
 
@@ -172,7 +172,7 @@ func TestADelayEndsWithTheContext(t *testing.T) {
 
 func TestChunksAreFewAndComplete(t *testing.T) {
 	for _, s := range []string{"", "a", "ab", "abc", "näher", strings.Repeat("合", 100), "\xff\xfe\xfd\x80\x80\x80", strings.Repeat("\x80", 50)} {
-		got := pieces(s)
+		got := chunks(s)
 		if strings.Join(got, "") != s || len(got) > 3 {
 			t.Errorf("%q is cut into %q", s, got)
 		}
