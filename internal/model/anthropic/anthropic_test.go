@@ -235,7 +235,7 @@ func TestInvalidStreams(t *testing.T) {
 	tests := []struct {
 		name, body string
 		class      model.ErrorClass
-		says       string
+		text       string
 	}{
 		{"a piece of a call that did not begin", begins + event(`{"type":"content_block_delta","index":3,"delta":{"type":"input_json_delta","partial_json":"{"}}`) + ends, model.ClassProtocol, "did not begin"},
 		{"a call without a name", begins + called(0, "a", "", `{"x":1}`) + ends, model.ClassProtocol, "without a name"},
@@ -248,8 +248,8 @@ func TestInvalidStreams(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			m, _ := responding(Dialect{}, test.body)
 			_, err := m.Stream(t.Context(), model.Request{}, nil)
-			if model.ClassOf(err) != test.class || !strings.Contains(err.Error(), test.says) {
-				t.Errorf("got %v, want class %s and %q", err, test.class, test.says)
+			if model.ClassOf(err) != test.class || !strings.Contains(err.Error(), test.text) {
+				t.Errorf("got %v, want class %s and %q", err, test.class, test.text)
 			}
 		})
 	}

@@ -145,7 +145,7 @@ func (a *decoder) begin(index int64, b sdk.ContentBlockStartEventContentBlockUni
 			g.input = raw
 			a.hidden += len(raw)
 		}
-		return a.call(wire.Piece{Index: index, ID: b.ID, Name: b.Name})
+		return a.call(wire.CallDelta{Index: index, ID: b.ID, Name: b.Name})
 	}
 	return nil
 }
@@ -185,7 +185,7 @@ func (a *decoder) grow(index int64, d sdk.MessageStreamEventUnionDelta, data []b
 			return nil
 		}
 		g.told = true
-		return a.call(wire.Piece{Index: index, Input: d.PartialJSON})
+		return a.call(wire.CallDelta{Index: index, Input: d.PartialJSON})
 	}
 	return nil
 }
@@ -199,7 +199,7 @@ func (a *decoder) put(g *growing, kind model.DeltaKind, to *strings.Builder, s s
 	a.emit(model.Delta{Kind: kind, Text: s})
 }
 
-func (a *decoder) call(p wire.Piece) error {
+func (a *decoder) call(p wire.CallDelta) error {
 	p.Chunk = len(a.blocks)
 	if !a.calls.Add(p) {
 		return a.faults.Garbled("more than %d tool calls in one response", wire.MaxCalls)
@@ -207,30 +207,30 @@ func (a *decoder) call(p wire.Piece) error {
 	return nil
 }
 
-// Whole implements [wire.Decoder].
-func (a *decoder) Whole(data []byte) error {
-	var whole struct {
+// Body implements [wire.Decoder].
+func (a *decoder) Body(data []byte) error {
+	var body struct {
 		Type       string
 		Error      json.RawMessage
 		Content    []sdk.ContentBlockStartEventContentBlockUnion
 		StopReason string `json:"stop_reason"`
 		Usage      sdk.Usage
 	}
-	if err := wire.Decode(data, &whole); err != nil {
+	if err := wire.Decode(data, &body); err != nil {
 		return a.faults.Unreadable(err, data)
 	}
-	if whole.Type == "error" || len(whole.Error) > 0 && string(whole.Error) != "null" {
+	if body.Type == "error" || len(body.Error) > 0 && string(body.Error) != "null" {
 		return a.faults.Midstream(data)
 	}
-	for i, b := range whole.Content {
+	for i, b := range body.Content {
 		a.events++
 		if err := a.begin(int64(i), b); err != nil {
 			return err
 		}
 	}
-	a.usage.start(whole.Usage)
-	a.usage.final = whole.Usage.JSON.OutputTokens.Valid()
-	a.stop = whole.StopReason
+	a.usage.start(body.Usage)
+	a.usage.final = body.Usage.JSON.OutputTokens.Valid()
+	a.stop = body.StopReason
 	return nil
 }
 
@@ -249,7 +249,7 @@ var stops = map[string]model.Finish{
 func (a *decoder) Conclude() (model.Response, error) {
 	for _, g := range a.blocks {
 		if g.input != "" && !g.told {
-			if err := a.call(wire.Piece{Index: g.index, Input: g.input}); err != nil {
+			if err := a.call(wire.CallDelta{Index: g.index, Input: g.input}); err != nil {
 				return model.Response{}, err
 			}
 		}
@@ -275,7 +275,7 @@ func (a *decoder) Spent() money.Charge { return wire.NewCharge(a.usage.soFar(), 
 // else nil: then the message says it all. Calls that stay with the caller are
 // told by their number; the one that is the response is not among them.
 func (a *decoder) state(made []model.ToolCall) *model.State {
-	var kept []block
+	var blocks []block
 	signed := false
 	call, dropped := 0, 0
 	for _, g := range a.blocks {
@@ -306,12 +306,12 @@ func (a *decoder) state(made []model.ToolCall) *model.State {
 		default:
 			continue
 		}
-		kept = append(kept, b)
+		blocks = append(blocks, b)
 	}
 	if !signed || call != len(made) {
 		return nil
 	}
-	data, err := json.Marshal(kept)
+	data, err := json.Marshal(blocks)
 	if err != nil {
 		return nil // can't be: strings and numbers
 	}

@@ -146,13 +146,13 @@ func (c *client) remembered(m model.Message) []sdk.ContentBlockParamUnion {
 	if m.State == nil || m.State.Wire != c.state {
 		return nil
 	}
-	var kept []block
-	if json.Unmarshal(m.State.Data, &kept) != nil {
+	var state []block
+	if json.Unmarshal(m.State.Data, &state) != nil {
 		return nil
 	}
 	var blocks []sdk.ContentBlockParamUnion
 	calls := 0
-	for _, b := range kept {
+	for _, b := range state {
 		switch b.Type {
 		case "thinking":
 			blocks = append(blocks, sdk.NewThinkingBlock(b.Signature, b.Text))

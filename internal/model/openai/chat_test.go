@@ -63,7 +63,7 @@ func TestReportedCostTakesPrecedence(t *testing.T) {
 }
 
 func TestACompleteResponseHasADeadline(t *testing.T) {
-	drip := wiretest.Fault{Piece: 1, Drip: 5 * time.Millisecond}
+	drip := wiretest.Fault{Chunk: 1, Drip: 5 * time.Millisecond}
 	m, _ := served(t, wiretest.First(1, drip), Options{TotalTimeout: 100 * time.Millisecond})
 	if _, err := m.Stream(t.Context(), model.Request{}, nil); model.ClassOf(err) != model.ClassUnavailable || !strings.Contains(err.Error(), "timed out after 100ms") {
 		t.Errorf("got %v, want that the time is up", err)
@@ -107,13 +107,13 @@ func BenchmarkBody(b *testing.B) {
 	} {
 		b.Run(name, func(b *testing.B) {
 			const turns = 200
-			whole := grown(turns)
+			body := grown(turns)
 			b.ReportAllocs()
 			for b.Loop() {
 				encode := m()
-				for n := 1; n <= len(whole.Messages); n += 2 {
-					req := whole
-					req.Messages = whole.Messages[:n]
+				for n := 1; n <= len(body.Messages); n += 2 {
+					req := body
+					req.Messages = body.Messages[:n]
 					if _, err := encode(req); err != nil {
 						b.Fatal(err)
 					}

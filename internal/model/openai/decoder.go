@@ -78,24 +78,24 @@ func (a *decoder) Event(kind string, data []byte) error {
 	case kind == "error":
 		return a.faults.Midstream(data)
 	}
-	return a.Whole(data)
+	return a.Body(data)
 }
 
-// Whole implements [wire.Decoder]. A response that did not stream has the form of
+// Body implements [wire.Decoder]. A response that did not stream has the form of
 // one chunk whose choice holds a message in place of a delta.
-func (a *decoder) Whole(data []byte) error {
+func (a *decoder) Body(data []byte) error {
 	var chunk sdk.ChatCompletionChunk
 	if err := wire.Decode(data, &chunk); err != nil {
 		return a.faults.Unreadable(err, data)
 	}
-	if says(chunk.JSON.ExtraFields["error"].Raw()) {
+	if message(chunk.JSON.ExtraFields["error"].Raw()) {
 		return a.faults.Midstream(data)
 	}
 	if lost(chunk.JSON.Choices) {
 		return a.faults.Garbled("response chunk has no valid choices: %s", wire.Quote(data))
 	}
 	for _, choice := range chunk.Choices {
-		if fault := choice.JSON.ExtraFields["error"].Raw(); says(fault) {
+		if fault := choice.JSON.ExtraFields["error"].Raw(); message(fault) {
 			return a.faults.Midstream([]byte(`{"error":` + fault + `}`))
 		}
 		if err := a.add(choice); err != nil {
@@ -125,7 +125,7 @@ func (a *decoder) add(choice sdk.ChatCompletionChunkChoice) error {
 		return errors.New("the tool calls are no list")
 	}
 	for _, tc := range delta.ToolCalls {
-		p := a.pieceOf(tc)
+		p := a.callDelta(tc)
 		if !a.calls.Add(p) {
 			return fmt.Errorf("more than %d tool calls in one response", wire.MaxCalls)
 		}
@@ -146,7 +146,7 @@ func (a *decoder) addText(delta sdk.ChatCompletionChunkChoiceDelta) error {
 	}
 	if lost(delta.JSON.Content) {
 		var err error
-		if content, reasoning, err = parts(delta.JSON.Content.Raw()); err != nil {
+		if content, reasoning, err = contentParts(delta.JSON.Content.Raw()); err != nil {
 			return err
 		}
 	}
@@ -165,8 +165,8 @@ func (a *decoder) put(kind model.DeltaKind, to *strings.Builder, s string) {
 	a.emit(model.Delta{Kind: kind, Text: s})
 }
 
-// parts reads a content that is a list, as Mistral's reasoning models send it.
-func parts(raw string) (content, reasoning string, err error) {
+// contentParts reads a content that is a list, as Mistral's reasoning models send it.
+func contentParts(raw string) (content, reasoning string, err error) {
 	var list []struct {
 		Text     string
 		Thinking []struct{ Text string }
@@ -183,12 +183,12 @@ func parts(raw string) (content, reasoning string, err error) {
 	return content, reasoning, nil
 }
 
-func (a *decoder) pieceOf(tc sdk.ChatCompletionChunkChoiceDeltaToolCall) wire.Piece {
-	p := wire.Piece{Index: -1, ID: tc.ID, Name: tc.Function.Name, Input: tc.Function.Arguments, Chunk: a.chunks}
+func (a *decoder) callDelta(tc sdk.ChatCompletionChunkChoiceDeltaToolCall) wire.CallDelta {
+	p := wire.CallDelta{Index: -1, ID: tc.ID, Name: tc.Function.Name, Input: tc.Function.Arguments, Chunk: a.chunks}
 	if tc.JSON.Index.Valid() && tc.Index >= 0 {
 		p.Index = tc.Index
 	}
-	if extra := tc.JSON.ExtraFields["extra_content"].Raw(); says(extra) && tc.ID != "" {
+	if extra := tc.JSON.ExtraFields["extra_content"].Raw(); message(extra) && tc.ID != "" {
 		a.signs += len(extra)
 		a.signed = append(a.signed, signature{p.Index, tc.ID, json.RawMessage(extra)})
 	}
@@ -270,8 +270,8 @@ func (a *decoder) state(made []model.ToolCall) *model.State {
 	return &model.State{Wire: a.chat.state, Data: data}
 }
 
-// says reports whether a field is more than there.
-func says(raw string) bool {
+// message reports whether a field is more than there.
+func message(raw string) bool {
 	switch raw {
 	case "", "null", "false", `""`, "{}", "[]":
 		return false
@@ -282,5 +282,5 @@ func says(raw string) bool {
 // lost reports whether the SDK could not read what a field holds, which it does
 // without an error.
 func lost(f respjson.Field) bool {
-	return says(f.Raw()) && !f.Valid()
+	return message(f.Raw()) && !f.Valid()
 }

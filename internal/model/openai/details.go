@@ -17,7 +17,7 @@ type details struct {
 }
 
 func (d *details) add(raw string) {
-	if !says(raw) {
+	if !message(raw) {
 		return
 	}
 	d.size += len(raw)

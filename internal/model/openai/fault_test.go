@@ -41,11 +41,11 @@ func refused(t *testing.T, status int, header map[string]string, body string, ch
 
 func TestStatusesAreClassified(t *testing.T) {
 	tests := []struct {
-		name   string
-		status int
-		body   string
-		class  model.ErrorClass
-		says   string
+		name    string
+		status  int
+		body    string
+		class   model.ErrorClass
+		message string
 	}{
 		{"a wrong key", 401, `{"error":{"message":"Incorrect API key provided","type":"invalid_request_error","code":"invalid_api_key"}}`, model.ClassAuth, "Incorrect API key provided (invalid_api_key)"},
 		{"a forbidden key", 403, `{"error":{"message":"no access"}}`, model.ClassAuth, "no access"},
@@ -85,8 +85,8 @@ func TestStatusesAreClassified(t *testing.T) {
 			if got.Class != test.class || got.Status != test.status || got.RetryAfter != -1 {
 				t.Errorf("got %+v, want class %s", got, test.class)
 			}
-			if !strings.Contains(got.Error(), test.says) {
-				t.Errorf("error %q does not say %q", got, test.says)
+			if !strings.Contains(got.Error(), test.message) {
+				t.Errorf("error %q does not say %q", got, test.message)
 			}
 		})
 	}

@@ -91,8 +91,8 @@ func (c *chat) user(group []model.Message) sdk.ChatCompletionMessageParamUnion {
 	return sdk.UserMessage(append([]sdk.ChatCompletionContentPartUnionParam{sdk.TextContentPart(text)}, attached...))
 }
 
-// takes reports whether the server takes an attachment.
-func (c *chat) takes(a model.Attachment) bool {
+// supports reports whether the server takes an attachment.
+func (c *chat) supports(a model.Attachment) bool {
 	switch {
 	case strings.HasPrefix(a.MIME, "image/"):
 		return c.dialect.Images && len(a.Data) > 0
@@ -105,7 +105,7 @@ func (c *chat) takes(a model.Attachment) bool {
 func (c *chat) attached(list []model.Attachment) []sdk.ChatCompletionContentPartUnionParam {
 	var parts []sdk.ChatCompletionContentPartUnionParam
 	for _, a := range list {
-		if !c.takes(a) {
+		if !c.supports(a) {
 			continue
 		}
 		if a.MIME == "application/pdf" {
@@ -127,7 +127,7 @@ func dataURL(a model.Attachment) string {
 func (c *chat) refused(list []model.Attachment) string {
 	var text strings.Builder
 	for _, a := range list {
-		if !c.takes(a) {
+		if !c.supports(a) {
 			text.WriteString(wire.OmittedAttachment(a))
 		}
 	}

@@ -101,11 +101,11 @@ func (o *output) take(e responses.ResponseStreamEventUnion, data []byte) error {
 		}
 	case "response.function_call_arguments.delta":
 		o.at(index).told = true
-		return o.call(wire.Piece{Index: index, Input: e.Delta})
+		return o.call(wire.CallDelta{Index: index, Input: e.Delta})
 	case "response.function_call_arguments.done":
 		if known := o.at(index); !known.told && e.Arguments != "" {
 			known.told = true
-			return o.call(wire.Piece{Index: index, Input: e.Arguments})
+			return o.call(wire.CallDelta{Index: index, Input: e.Arguments})
 		}
 	case "response.output_item.added":
 		return o.begin(index, e.Item)
@@ -117,20 +117,20 @@ func (o *output) take(e responses.ResponseStreamEventUnion, data []byte) error {
 	return nil
 }
 
-// Whole implements [wire.Decoder].
-func (o *output) Whole(data []byte) error {
-	var whole responses.Response
-	if err := wire.Decode(data, &whole); err != nil {
+// Body implements [wire.Decoder].
+func (o *output) Body(data []byte) error {
+	var body responses.Response
+	if err := wire.Decode(data, &body); err != nil {
 		return o.faults.Unreadable(err, data)
 	}
-	if says(whole.JSON.Error.Raw()) {
+	if message(body.JSON.Error.Raw()) {
 		return o.faults.Midstream(data)
 	}
-	if whole.Status == "" {
+	if body.Status == "" {
 		return nil // no response; there is nothing to conclude
 	}
 	o.events++
-	return o.conclude(whole, data)
+	return o.conclude(body, data)
 }
 
 // at is the item of an index, or the last one without an index.
@@ -170,7 +170,7 @@ func (o *output) think(index int64, s string) {
 	o.emit(model.Delta{Kind: model.ReasoningDelta, Text: s})
 }
 
-func (o *output) call(p wire.Piece) error {
+func (o *output) call(p wire.CallDelta) error {
 	p.Chunk = o.events
 	if !o.calls.Add(p) {
 		return o.faults.Garbled("more than %d tool calls in one response", wire.MaxCalls)
@@ -189,7 +189,7 @@ func (o *output) begin(index int64, it responses.ResponseOutputItemUnion) error 
 	}
 	known.call = true
 	known.told = it.Arguments.OfString != ""
-	return o.call(wire.Piece{Index: index, ID: it.CallID, Name: it.Name, Input: it.Arguments.OfString})
+	return o.call(wire.CallDelta{Index: index, ID: it.CallID, Name: it.Name, Input: it.Arguments.OfString})
 }
 
 // end takes a whole item, of which the pieces came before as a rule.
@@ -200,7 +200,7 @@ func (o *output) end(index int64, it responses.ResponseOutputItemUnion) error {
 	told := known.told
 	switch it.Type {
 	case "function_call":
-		p := wire.Piece{Index: index, ID: it.CallID, Name: it.Name}
+		p := wire.CallDelta{Index: index, ID: it.CallID, Name: it.Name}
 		if !told {
 			p.Input = it.Arguments.OfString
 		}
@@ -227,29 +227,29 @@ func (o *output) end(index int64, it responses.ResponseOutputItemUnion) error {
 }
 
 // conclude takes the last event, which tells everything once more.
-func (o *output) conclude(whole responses.Response, data []byte) error {
-	o.usage = usageOfResponse(whole.Usage)
-	if whole.Status == responses.ResponseStatusFailed || says(whole.JSON.Error.Raw()) {
-		said := whole.JSON.Error.Raw()
-		if !says(said) {
+func (o *output) conclude(body responses.Response, data []byte) error {
+	o.usage = usageOfResponse(body.Usage)
+	if body.Status == responses.ResponseStatusFailed || message(body.JSON.Error.Raw()) {
+		said := body.JSON.Error.Raw()
+		if !message(said) {
 			said = `"the response failed"`
 		}
 		return o.faults.Midstream([]byte(`{"error":` + said + `}`))
 	}
-	if !whole.JSON.Status.Valid() && !whole.JSON.Output.Valid() {
+	if !body.JSON.Status.Valid() && !body.JSON.Output.Valid() {
 		return o.faults.Garbled("response ended without an end event: %s", wire.Quote(data))
 	}
 	if len(o.items) == 0 {
-		for i, it := range whole.Output {
+		for i, it := range body.Output {
 			if err := o.end(int64(i), it); err != nil {
 				return err
 			}
 		}
 	}
 	o.finish = model.FinishStop
-	if whole.Status == responses.ResponseStatusIncomplete {
+	if body.Status == responses.ResponseStatusIncomplete {
 		o.finish = model.FinishUnknown
-		switch whole.IncompleteDetails.Reason {
+		switch body.IncompleteDetails.Reason {
 		case "max_output_tokens":
 			o.finish = model.FinishLength
 		case "content_filter":

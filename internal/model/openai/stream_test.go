@@ -31,14 +31,14 @@ func responseTo(tb testing.TB, kind string, body func() io.Reader) (model.Respon
 
 // chunkings are ways in which the same bytes can arrive.
 func chunkings(body string) map[string]func() io.Reader {
-	whole := func() io.Reader { return strings.NewReader(body) }
+	full := func() io.Reader { return strings.NewReader(body) }
 	ways := map[string]func() io.Reader{
-		"whole":     whole,
-		"with EOF":  func() io.Reader { return iotest.DataErrReader(whole()) },
-		"in halves": func() io.Reader { return iotest.HalfReader(whole()) },
+		"whole":     full,
+		"with EOF":  func() io.Reader { return iotest.DataErrReader(full()) },
+		"in halves": func() io.Reader { return iotest.HalfReader(full()) },
 	}
 	if len(body) < 64<<10 {
-		ways["byte by byte"] = func() io.Reader { return iotest.OneByteReader(whole()) }
+		ways["byte by byte"] = func() io.Reader { return iotest.OneByteReader(full()) }
 	}
 	return ways
 }
@@ -171,12 +171,12 @@ func checkDeltas(t *testing.T, deltas []model.Delta, resp model.Response) {
 func TestInvalidStreams(t *testing.T) {
 	cutOff := errors.New("connection reset by peer")
 	tests := []struct {
-		name  string
-		kind  string
-		body  string
-		ends  error
-		class model.ErrorClass
-		says  []string
+		name    string
+		kind    string
+		body    string
+		ends    error
+		class   model.ErrorClass
+		message []string
 	}{
 		{"a clean end without a finish reason", eventStream, hello, nil, model.ClassProtocol, []string{"ended before the model finished"}},
 		{"a clean end with usage but no finish reason", eventStream, hello + counts, nil, model.ClassProtocol, []string{"ended before"}},
@@ -235,7 +235,7 @@ func TestInvalidStreams(t *testing.T) {
 			if failed.Class != test.class || failed.Status != 0 || failed.RetryAfter >= 0 {
 				t.Errorf("got %+v, want class %s, no status and no wish to wait", failed, test.class)
 			}
-			for _, s := range test.says {
+			for _, s := range test.message {
 				if !strings.Contains(err.Error(), s) {
 					t.Errorf("error %q does not say %q", err, s)
 				}
@@ -251,9 +251,9 @@ func TestInvalidStreams(t *testing.T) {
 }
 
 func TestResponsesThatDoNotStreamAreAccepted(t *testing.T) {
-	whole := `{"id":"x","object":"chat.completion","choices":[{"index":0,"message":{"role":"assistant","content":"hello"},"finish_reason":"stop"}],"usage":{"prompt_tokens":10,"completion_tokens":2}}`
+	body := `{"id":"x","object":"chat.completion","choices":[{"index":0,"message":{"role":"assistant","content":"hello"},"finish_reason":"stop"}],"usage":{"prompt_tokens":10,"completion_tokens":2}}`
 	for _, kind := range []string{"application/json", "application/json; charset=utf-8", "text/plain", ""} {
-		for way, body := range chunkings(" \n" + whole) {
+		for way, body := range chunkings(" \n" + body) {
 			got, _, err := responseTo(t, kind, body)
 			if diff := cmp.Diff(said("hello"), got); err != nil || diff != "" {
 				t.Errorf("%q, %s: error %v (-want +got):\n%s", kind, way, err, diff)

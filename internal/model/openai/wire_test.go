@@ -63,7 +63,7 @@ func turn(tb testing.TB) model.Response {
 
 func TestTheSameResponseInChunksOfAnySize(t *testing.T) {
 	for _, size := range []int{0, 1, 2, 3, 7, 64, 1000} {
-		m, _ := served(t, always(wiretest.Fault{Piece: size}), Options{})
+		m, _ := served(t, always(wiretest.Fault{Chunk: size}), Options{})
 		got, err := m.Stream(t.Context(), model.Request{}, nil)
 		if diff := cmp.Diff(turn(t), got); err != nil || diff != "" {
 			t.Errorf("pieces of %d: error %v (-want +got):\n%s", size, err, diff)
@@ -72,7 +72,7 @@ func TestTheSameResponseInChunksOfAnySize(t *testing.T) {
 }
 
 func TestSlowStreamIsNotAStall(t *testing.T) {
-	m, _ := served(t, always(wiretest.Fault{Piece: 100, Drip: time.Millisecond}), Options{IdleTimeout: 20 * time.Second})
+	m, _ := served(t, always(wiretest.Fault{Chunk: 100, Drip: time.Millisecond}), Options{IdleTimeout: 20 * time.Second})
 	if got, err := m.Stream(t.Context(), model.Request{}, nil); err != nil || got.Text == "" {
 		t.Errorf("got %+v and error %v", got, err)
 	}
@@ -114,11 +114,11 @@ func TestOpenConnectionAfterEndIsNotAwaited(t *testing.T) {
 func TestProtocolFaults(t *testing.T) {
 	const soon = 100 * time.Millisecond
 	tests := []struct {
-		name  string
-		fault wiretest.Fault
-		o     Options
-		class model.ErrorClass
-		says  string
+		name    string
+		fault   wiretest.Fault
+		o       Options
+		class   model.ErrorClass
+		message string
 	}{
 		{"no headers", wiretest.Fault{Silent: true}, Options{HeaderTimeout: soon}, model.ClassUnavailable, "no response within 100ms"},
 		{"a stall", wiretest.Fault{Stall: 300}, Options{IdleTimeout: soon}, model.ClassUnavailable, "response stalled: no data for 100ms"},
@@ -132,8 +132,8 @@ func TestProtocolFaults(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			m, _ := served(t, wiretest.First(1, test.fault), test.o)
 			_, err := m.Stream(t.Context(), model.Request{}, nil)
-			if model.ClassOf(err) != test.class || !strings.Contains(err.Error(), test.says) {
-				t.Fatalf("got %v, want class %s and %q", err, test.class, test.says)
+			if model.ClassOf(err) != test.class || !strings.Contains(err.Error(), test.message) {
+				t.Fatalf("got %v, want class %s and %q", err, test.class, test.message)
 			}
 			got, err := m.Stream(t.Context(), model.Request{}, nil)
 			if diff := cmp.Diff(turn(t), got); err != nil || diff != "" {
@@ -267,7 +267,7 @@ func TestConnectionsAreReused(t *testing.T) {
 func TestEveryRequestIsIndependent(t *testing.T) {
 	before := runtime.NumGoroutine()
 	t.Run("requests", func(t *testing.T) {
-		for _, fault := range []wiretest.Fault{{}, {Hold: true}, {Cut: 300}, {Stall: 300}, {Silent: true}, {Status: 500, Body: "no"}, {Status: 200, Body: "{}"}, {Piece: 1}} {
+		for _, fault := range []wiretest.Fault{{}, {Hold: true}, {Cut: 300}, {Stall: 300}, {Silent: true}, {Status: 500, Body: "no"}, {Status: 200, Body: "{}"}, {Chunk: 1}} {
 			transport := &http.Transport{}
 			m, _ := served(t, always(fault), Options{
 				HTTPClient:    &http.Client{Transport: transport},

@@ -17,13 +17,13 @@ type Body [][]byte
 // load makes b the body of r.
 func (b Body) load(r *http.Request) {
 	r.ContentLength = 0
-	for _, part := range b {
-		r.ContentLength += int64(len(part))
+	for _, chunk := range b {
+		r.ContentLength += int64(len(chunk))
 	}
 	r.GetBody = func() (io.ReadCloser, error) {
 		readers := make([]io.Reader, len(b))
-		for i, part := range b {
-			readers[i] = bytes.NewReader(part)
+		for i, chunk := range b {
+			readers[i] = bytes.NewReader(chunk)
 		}
 		return io.NopCloser(io.MultiReader(readers...)), nil
 	}
@@ -43,13 +43,13 @@ func Assemble(conversation string, said [][]byte, params json.Marshaler, tools [
 		return nil, err
 	}
 	body := Body{[]byte(`{"` + conversation + `":[`)}
-	for _, part := range said {
+	for _, chunk := range said {
 		switch {
-		case len(part) == 0:
+		case len(chunk) == 0:
 		case len(body) == 1:
-			body = append(body, part[1:])
+			body = append(body, chunk[1:])
 		default:
-			body = append(body, part)
+			body = append(body, chunk)
 		}
 	}
 	body = append(body, append([]byte("],"), rest[1:len(rest)-1]...))

@@ -10,8 +10,8 @@ import (
 	"github.com/millhand/millhand/internal/model"
 )
 
-// Piece is the data of one stream event about a tool call.
-type Piece struct {
+// CallDelta is the data of one stream event about a tool call.
+type CallDelta struct {
 	Index int64 // which call it belongs to; -1 when missing
 	ID    string
 	Name  string
@@ -65,7 +65,7 @@ const MaxCalls = 1024
 func (cs *Calls) Size() int { return cs.size }
 
 // Add takes the next piece. It returns false if there are too many calls.
-func (cs *Calls) Add(p Piece) bool {
+func (cs *Calls) Add(p CallDelta) bool {
 	cs.size += len(p.Input) + len(p.Name) + len(p.ID)
 	c := cs.find(p)
 	switch {
@@ -85,7 +85,7 @@ func (cs *Calls) Add(p Piece) bool {
 
 // find returns the latest call that p may belong to: one of its index and its
 // id, else the last of its index. A piece without an index may belong to any.
-func (cs *Calls) find(p Piece) *call {
+func (cs *Calls) find(p CallDelta) *call {
 	var last *call
 	for _, c := range slices.Backward(cs.all) {
 		if p.Index >= 0 && c.index != p.Index {
@@ -103,23 +103,23 @@ func (cs *Calls) find(p Piece) *call {
 
 // repeats reports whether p tells all of c once more, which some servers do when
 // the pieces are done.
-func repeats(c *call, p Piece) bool {
+func repeats(c *call, p CallDelta) bool {
 	same := p.ID == c.wire && (p.Name == "" || p.Name == c.name)
 	if p.ID == "" {
 		same = p.Name == ""
 	}
-	return same && p.Input != "" && p.Input == c.input.String() && whole(p.Input)
+	return same && p.Input != "" && p.Input == c.input.String() && complete(p.Input)
 }
 
 // begins reports whether p is the start of another call than c, which it would
 // continue by index or id alone.
-func begins(c *call, p Piece) bool {
+func begins(c *call, p CallDelta) bool {
 	another := p.ID != "" && c.wire != "" && p.ID != c.wire
 	switch {
 	case p.Name == "":
 		// A new id without a name continues the call, unless that is complete:
 		// there are servers that make up an id for every piece.
-		return another && p.Input != "" && whole(c.input.String())
+		return another && p.Input != "" && complete(c.input.String())
 	case another:
 		return true
 	case c.name == "":
@@ -129,17 +129,17 @@ func begins(c *call, p Piece) bool {
 	case c.name != p.Name:
 		return c.input.Len() > 0 || p.Input != ""
 	}
-	return strings.HasPrefix(strings.TrimSpace(p.Input), "{") && whole(c.input.String())
+	return strings.HasPrefix(strings.TrimSpace(p.Input), "{") && complete(c.input.String())
 }
 
-// whole reports whether s is a complete JSON object.
-func whole(s string) bool {
+// complete reports whether s is a complete JSON object.
+func complete(s string) bool {
 	s = strings.TrimSpace(s)
 	return strings.HasPrefix(s, "{") && strings.HasSuffix(s, "}") && json.Valid([]byte(s))
 }
 
 // begin makes a call for p, behind the last one if p does not say where.
-func (cs *Calls) begin(p Piece) *call {
+func (cs *Calls) begin(p CallDelta) *call {
 	c := &call{index: p.Index, order: p.Index}
 	if n := len(cs.all); p.Index < 0 && n > 0 {
 		c.order = cs.all[n-1].order
@@ -148,7 +148,7 @@ func (cs *Calls) begin(p Piece) *call {
 	return c
 }
 
-func (c *call) take(p Piece) {
+func (c *call) take(p CallDelta) {
 	c.chunk = p.Chunk
 	c.input.WriteString(p.Input)
 	if c.name != p.Name { // else it is repeated

@@ -13,7 +13,7 @@ import (
 
 // accumulated feeds pieces, given as lists of one chunk each, and returns the
 // calls and what was emitted for each id.
-func accumulated(tb testing.TB, earlier map[string]bool, chunks ...[]Piece) (made []model.ToolCall, shown map[string]string, ok bool) {
+func accumulated(tb testing.TB, earlier map[string]bool, chunks ...[]CallDelta) (made []model.ToolCall, shown map[string]string, ok bool) {
 	tb.Helper()
 	shown = map[string]string{}
 	cs := Calls{used: map[string]bool{}, earlier: earlier, emit: func(d model.Delta) {
@@ -22,8 +22,8 @@ func accumulated(tb testing.TB, earlier map[string]bool, chunks ...[]Piece) (mad
 		}
 		shown[d.Call] += d.Text
 	}}
-	for n, pieces := range chunks {
-		for _, p := range pieces {
+	for n, chunks := range chunks {
+		for _, p := range chunks {
 			p.Chunk = n
 			if !cs.Add(p) {
 				return nil, nil, false
@@ -35,15 +35,15 @@ func accumulated(tb testing.TB, earlier map[string]bool, chunks ...[]Piece) (mad
 }
 
 // at makes a piece with an index, bare one without.
-func at(index int64, id, name, input string) []Piece {
-	return []Piece{{Index: index, ID: id, Name: name, Input: input}}
+func at(index int64, id, name, input string) []CallDelta {
+	return []CallDelta{{Index: index, ID: id, Name: name, Input: input}}
 }
 
-func bare(id, name, input string) []Piece { return at(-1, id, name, input) }
+func bare(id, name, input string) []CallDelta { return at(-1, id, name, input) }
 
 // joined puts pieces into one chunk.
-func joined(lists ...[]Piece) []Piece {
-	var all []Piece
+func joined(lists ...[]CallDelta) []CallDelta {
+	var all []CallDelta
 	for _, list := range lists {
 		all = append(all, list...)
 	}
@@ -54,145 +54,145 @@ func TestCallsAreAssembled(t *testing.T) {
 	tests := []struct {
 		name    string
 		earlier []string
-		chunks  [][]Piece
+		chunks  [][]CallDelta
 		want    []model.ToolCall
 	}{
 		{
 			"as the protocol has it",
 			nil,
-			[][]Piece{at(0, "a", "bash", ""), at(0, "", "", `{"x"`), at(0, "", "", `:1}`), at(1, "b", "read", ""), at(1, "", "", `{}`)},
+			[][]CallDelta{at(0, "a", "bash", ""), at(0, "", "", `{"x"`), at(0, "", "", `:1}`), at(1, "b", "read", ""), at(1, "", "", `{}`)},
 			[]model.ToolCall{{ID: "a", Name: "bash", Input: `{"x":1}`}, {ID: "b", Name: "read", Input: `{}`}},
 		},
 		{
 			"interleaved by index",
 			nil,
-			[][]Piece{joined(at(0, "a", "bash", ""), at(1, "b", "read", "")), at(1, "", "", `{"y"`), at(0, "", "", `{"x"`), at(1, "", "", `:2}`), at(0, "", "", `:1}`)},
+			[][]CallDelta{joined(at(0, "a", "bash", ""), at(1, "b", "read", "")), at(1, "", "", `{"y"`), at(0, "", "", `{"x"`), at(1, "", "", `:2}`), at(0, "", "", `:1}`)},
 			[]model.ToolCall{{ID: "a", Name: "bash", Input: `{"x":1}`}, {ID: "b", Name: "read", Input: `{"y":2}`}},
 		},
 		{
 			"indices in the wrong order",
 			nil,
-			[][]Piece{at(2, "c", "list", `{}`), at(0, "a", "bash", `{}`), at(1, "b", "read", `{}`)},
+			[][]CallDelta{at(2, "c", "list", `{}`), at(0, "a", "bash", `{}`), at(1, "b", "read", `{}`)},
 			[]model.ToolCall{{ID: "a", Name: "bash", Input: `{}`}, {ID: "b", Name: "read", Input: `{}`}, {ID: "c", Name: "list", Input: `{}`}},
 		},
 		{
 			"index missing, ids differ",
 			nil,
-			[][]Piece{bare("a", "bash", `{"x":`), bare("", "", `1}`), bare("b", "read", `{"y":`), bare("", "", `2}`)},
+			[][]CallDelta{bare("a", "bash", `{"x":`), bare("", "", `1}`), bare("b", "read", `{"y":`), bare("", "", `2}`)},
 			[]model.ToolCall{{ID: "a", Name: "bash", Input: `{"x":1}`}, {ID: "b", Name: "read", Input: `{"y":2}`}},
 		},
 		{
 			"index missing, interleaved by id",
 			nil,
-			[][]Piece{bare("a", "bash", `{"x":`), bare("b", "read", `{"y":`), bare("a", "", `1}`), bare("b", "", `2}`)},
+			[][]CallDelta{bare("a", "bash", `{"x":`), bare("b", "read", `{"y":`), bare("a", "", `1}`), bare("b", "", `2}`)},
 			[]model.ToolCall{{ID: "a", Name: "bash", Input: `{"x":1}`}, {ID: "b", Name: "read", Input: `{"y":2}`}},
 		},
 		{
 			"index 0 for all, ids differ",
 			nil,
-			[][]Piece{at(0, "a", "bash", `{"a":1}`), at(0, "b", "read", `{"b":2}`)},
+			[][]CallDelta{at(0, "a", "bash", `{"a":1}`), at(0, "b", "read", `{"b":2}`)},
 			[]model.ToolCall{{ID: "a", Name: "bash", Input: `{"a":1}`}, {ID: "b", Name: "read", Input: `{"b":2}`}},
 		},
 		{
 			"index 0 for all, interleaved by id",
 			nil,
-			[][]Piece{at(0, "a", "bash", `{"x":`), at(0, "b", "read", `{"y":`), at(0, "a", "", `1}`), at(0, "b", "", `2}`)},
+			[][]CallDelta{at(0, "a", "bash", `{"x":`), at(0, "b", "read", `{"y":`), at(0, "a", "", `1}`), at(0, "b", "", `2}`)},
 			[]model.ToolCall{{ID: "a", Name: "bash", Input: `{"x":1}`}, {ID: "b", Name: "read", Input: `{"y":2}`}},
 		},
 		{
 			"index 0 for all, no ids, whole calls in chunks of their own",
 			nil,
-			[][]Piece{at(0, "", "bash", `{"a":1}`), at(0, "", "bash", `{"a":2}`), at(0, "", "read", `{}`)},
+			[][]CallDelta{at(0, "", "bash", `{"a":1}`), at(0, "", "bash", `{"a":2}`), at(0, "", "read", `{}`)},
 			[]model.ToolCall{{ID: "call_1", Name: "bash", Input: `{"a":1}`}, {ID: "call_2", Name: "bash", Input: `{"a":2}`}, {ID: "call_3", Name: "read", Input: `{}`}},
 		},
 		{
 			"neither index nor ids, whole calls in one chunk",
 			nil,
-			[][]Piece{joined(bare("", "list", ``), bare("", "list", ``), bare("", "read", `{"y":2}`))},
+			[][]CallDelta{joined(bare("", "list", ``), bare("", "list", ``), bare("", "read", `{"y":2}`))},
 			[]model.ToolCall{{ID: "call_1", Name: "list"}, {ID: "call_2", Name: "list"}, {ID: "call_3", Name: "read", Input: `{"y":2}`}},
 		},
 		{
 			"the id comes late",
 			nil,
-			[][]Piece{at(0, "", "bash", `{"x"`), at(0, "", "", `:`), at(0, "a", "", `1}`)},
+			[][]CallDelta{at(0, "", "bash", `{"x"`), at(0, "", "", `:`), at(0, "a", "", `1}`)},
 			[]model.ToolCall{{ID: "a", Name: "bash", Input: `{"x":1}`}},
 		},
 		{
 			"the id comes with every piece",
 			nil,
-			[][]Piece{at(0, "a", "bash", `{"x"`), at(0, "a", "", `:`), at(0, "a", "", `1}`)},
+			[][]CallDelta{at(0, "a", "bash", `{"x"`), at(0, "a", "", `:`), at(0, "a", "", `1}`)},
 			[]model.ToolCall{{ID: "a", Name: "bash", Input: `{"x":1}`}},
 		},
 		{
 			"another id with every piece",
 			nil,
-			[][]Piece{at(0, "r1", "bash", ``), at(0, "r2", "", `{"x"`), at(0, "r3", "", `:1}`), at(0, "r4", "", ``)},
+			[][]CallDelta{at(0, "r1", "bash", ``), at(0, "r2", "", `{"x"`), at(0, "r3", "", `:1}`), at(0, "r4", "", ``)},
 			[]model.ToolCall{{ID: "r1", Name: "bash", Input: `{"x":1}`}},
 		},
 		{
 			"a made id avoids those of the conversation and of the response",
 			[]string{"call_1", "call_3"},
-			[][]Piece{at(0, "call_2", "bash", `{}`), at(1, "", "read", `{}`)},
+			[][]CallDelta{at(0, "call_2", "bash", `{}`), at(1, "", "read", `{}`)},
 			[]model.ToolCall{{ID: "call_2", Name: "bash", Input: `{}`}, {ID: "call_4", Name: "read", Input: `{}`}},
 		},
 		{
 			"the name comes late",
 			nil,
-			[][]Piece{at(0, "a", "", ""), at(0, "", "bash", ""), at(0, "", "", `{}`)},
+			[][]CallDelta{at(0, "a", "", ""), at(0, "", "bash", ""), at(0, "", "", `{}`)},
 			[]model.ToolCall{{ID: "a", Name: "bash", Input: `{}`}},
 		},
 		{
 			"the name comes after the arguments",
 			nil,
-			[][]Piece{at(0, "a", "", `{"x":1`), at(0, "", "bash", `}`)},
+			[][]CallDelta{at(0, "a", "", `{"x":1`), at(0, "", "bash", `}`)},
 			[]model.ToolCall{{ID: "a", Name: "bash", Input: `{"x":1}`}},
 		},
 		{
 			"the name comes with every piece",
 			nil,
-			[][]Piece{at(0, "a", "bash", `{"x":`), at(0, "", "bash", `{"y"`), at(0, "", "bash", `:1}}`), at(0, "", "bash", ``)},
+			[][]CallDelta{at(0, "a", "bash", `{"x":`), at(0, "", "bash", `{"y"`), at(0, "", "bash", `:1}}`), at(0, "", "bash", ``)},
 			[]model.ToolCall{{ID: "a", Name: "bash", Input: `{"x":{"y":1}}`}},
 		},
 		{
 			"the name comes in pieces",
 			nil,
-			[][]Piece{at(0, "a", "ba", ""), at(0, "", "sh", ""), at(0, "", "", `{}`)},
+			[][]CallDelta{at(0, "a", "ba", ""), at(0, "", "sh", ""), at(0, "", "", `{}`)},
 			[]model.ToolCall{{ID: "a", Name: "bash", Input: `{}`}},
 		},
 		{
 			"another name is another call",
 			nil,
-			[][]Piece{at(0, "", "bash", `{"a":1}`), at(0, "", "read", `{"b"`), at(0, "", "", `:2}`)},
+			[][]CallDelta{at(0, "", "bash", `{"a":1}`), at(0, "", "read", `{"b"`), at(0, "", "", `:2}`)},
 			[]model.ToolCall{{ID: "call_1", Name: "bash", Input: `{"a":1}`}, {ID: "call_2", Name: "read", Input: `{"b":2}`}},
 		},
 		{
 			"two calls with the same id",
 			nil,
-			[][]Piece{at(0, "x", "bash", `{"a":1}`), at(1, "x", "read", `{"b":`), at(1, "x", "", `2}`)},
+			[][]CallDelta{at(0, "x", "bash", `{"a":1}`), at(1, "x", "read", `{"b":`), at(1, "x", "", `2}`)},
 			[]model.ToolCall{{ID: "x", Name: "bash", Input: `{"a":1}`}, {ID: "call_1", Name: "read", Input: `{"b":2}`}},
 		},
 		{
 			"two calls with the same id and index",
 			nil,
-			[][]Piece{at(0, "x", "bash", `{"a":1}`), at(0, "x", "bash", `{"a":2}`)},
+			[][]CallDelta{at(0, "x", "bash", `{"a":1}`), at(0, "x", "bash", `{"a":2}`)},
 			[]model.ToolCall{{ID: "x", Name: "bash", Input: `{"a":1}`}, {ID: "call_1", Name: "bash", Input: `{"a":2}`}},
 		},
 		{
 			"a call told again as a whole",
 			nil,
-			[][]Piece{at(0, "x", "bash", `{"a"`), at(0, "", "", `:1}`), at(0, "x", "bash", `{"a":1}`), at(0, "", "", `{"a":1}`)},
+			[][]CallDelta{at(0, "x", "bash", `{"a"`), at(0, "", "", `:1}`), at(0, "x", "bash", `{"a":1}`), at(0, "", "", `{"a":1}`)},
 			[]model.ToolCall{{ID: "x", Name: "bash", Input: `{"a":1}`}},
 		},
 		{
 			"arguments that are no JSON stay as they are",
 			nil,
-			[][]Piece{at(0, "x", "bash", `{"a":`), at(0, "", "", "\xff\x00")},
+			[][]CallDelta{at(0, "x", "bash", `{"a":`), at(0, "", "", "\xff\x00")},
 			[]model.ToolCall{{ID: "x", Name: "bash", Input: "{\"a\":\xff\x00"}},
 		},
 		{
 			"an empty entry is no call",
 			nil,
-			[][]Piece{at(0, "x", "bash", `{}`), at(1, "", "", ""), bare("", "", ""), at(2, "y", "", "")},
+			[][]CallDelta{at(0, "x", "bash", `{}`), at(1, "", "", ""), bare("", "", ""), at(2, "y", "", "")},
 			[]model.ToolCall{{ID: "x", Name: "bash", Input: `{}`}},
 		},
 	}
@@ -222,7 +222,7 @@ func TestACallWithArgumentsNeedsAName(t *testing.T) {
 }
 
 func TestTooManyCallsAreRefused(t *testing.T) {
-	var chunks [][]Piece
+	var chunks [][]CallDelta
 	for i := range MaxCalls + 1 {
 		chunks = append(chunks, at(int64(i), fmt.Sprint("id", i), "bash", "{}"))
 	}
@@ -253,12 +253,12 @@ func FuzzAccumulate(f *testing.F) {
 		if json.Unmarshal(data, &lists) != nil {
 			return
 		}
-		var chunks [][]Piece
+		var chunks [][]CallDelta
 		sent := 0
 		for _, list := range lists {
-			var chunk []Piece
+			var chunk []CallDelta
 			for _, p := range list {
-				chunk = append(chunk, Piece{Index: max(p.I, -1), ID: p.ID, Name: p.N, Input: p.A})
+				chunk = append(chunk, CallDelta{Index: max(p.I, -1), ID: p.ID, Name: p.N, Input: p.A})
 				sent += len(p.A)
 			}
 			chunks = append(chunks, chunk)

@@ -17,7 +17,7 @@ type form int
 const (
 	formOther form = iota
 	formStream
-	formWhole
+	formBody
 )
 
 // formOf goes by the content type where that is an event stream's, else by how
@@ -43,7 +43,7 @@ func formOf(contentType string, body *bufio.Reader) form {
 	}
 	start, _ := body.Peek(len("retry:")) // a shorter body is fine
 	if start[0] == '{' {
-		return formWhole
+		return formBody
 	}
 	switch field, _, found := strings.Cut(string(start), ":"); field {
 	case "", "data", "event", "id", "retry":
@@ -91,13 +91,13 @@ func (e *events) next() bool {
 		}
 		if len(line) > 0 {
 			e.field(line)
-		} else if e.whole() {
+		} else if e.complete() {
 			return true
 		} else {
 			e.kind, e.data = "", nil
 		}
 		if err != nil {
-			return e.whole()
+			return e.complete()
 		}
 	}
 }
@@ -108,18 +108,18 @@ func (e *events) next() bool {
 func (e *events) line() ([]byte, error) {
 	e.long = e.long[:0]
 	for {
-		part, err := e.body.ReadSlice('\n')
+		chunk, err := e.body.ReadSlice('\n')
 		full := errors.Is(err, bufio.ErrBufferFull)
 		if !full && len(e.long) == 0 {
-			return unended(part), err
+			return unended(chunk), err
 		}
 		if len(e.long) > 0 && e.long[0] == ':' {
-			part = nil // of a comment, nothing is kept
+			chunk = nil // of a comment, nothing is kept
 		}
-		if len(e.long)+len(part) > e.most {
+		if len(e.long)+len(chunk) > e.most {
 			return nil, longLineError(e.most)
 		}
-		e.long = append(e.long, part...)
+		e.long = append(e.long, chunk...)
 		if !full {
 			return unended(e.long), err
 		}
@@ -130,8 +130,8 @@ func unended(line []byte) []byte {
 	return bytes.TrimSuffix(bytes.TrimSuffix(line, []byte("\n")), []byte("\r"))
 }
 
-// whole tidies the data up and reports whether there is any.
-func (e *events) whole() bool {
+// complete tidies the data up and reports whether there is any.
+func (e *events) complete() bool {
 	e.data = valid(bytes.TrimSpace(e.data))
 	return len(e.data) > 0
 }

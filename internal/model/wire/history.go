@@ -28,7 +28,7 @@ type Histories struct {
 	Encode func(dst []byte, all []model.Message, from, to int) ([]byte, error)
 
 	mu   sync.Mutex
-	kept []*history // the one that was used last is last
+	list []*history // the one that was used last is last
 	size int        // bytes in kept
 }
 
@@ -72,13 +72,13 @@ func (h *Histories) Rest(messages []model.Message, from int, encode func(dst []b
 
 // take removes the history that messages continue, or makes a new one.
 func (h *Histories) take(session string, messages []model.Message) *history {
-	for i, known := range slices.Backward(h.kept) {
+	for i, known := range slices.Backward(h.list) {
 		if h.continues(known, messages) {
-			h.kept = slices.Delete(h.kept, i, i+1)
+			h.list = slices.Delete(h.list, i, i+1)
 			return known
 		}
 	}
-	h.kept = slices.DeleteFunc(h.kept, func(old *history) bool {
+	h.list = slices.DeleteFunc(h.list, func(old *history) bool {
 		gone := session != "" && old.session == session
 		if gone {
 			h.size -= len(old.encoded)
@@ -120,11 +120,11 @@ func (h *Histories) extend(known *history, messages []model.Message) error {
 
 // keep puts a history last and lets go of the oldest ones beyond the bounds.
 func (h *Histories) keep(known *history) {
-	h.kept = append(h.kept, known)
+	h.list = append(h.list, known)
 	h.size += len(known.encoded)
-	for len(h.kept) > maxHistories || h.size > maxHistory {
-		h.size -= len(h.kept[0].encoded)
-		h.kept = slices.Delete(h.kept, 0, 1)
+	for len(h.list) > maxHistories || h.size > maxHistory {
+		h.size -= len(h.list[0].encoded)
+		h.list = slices.Delete(h.list, 0, 1)
 	}
 }
 
@@ -174,7 +174,7 @@ type Offers struct {
 	Encode func([]model.ToolSpec) ([]byte, error)
 
 	mu   sync.Mutex
-	kept []offer
+	list []offer
 }
 
 type offer struct {
@@ -189,7 +189,7 @@ func (o *Offers) Of(tools []model.ToolSpec) ([]byte, error) {
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	for _, known := range o.kept {
+	for _, known := range o.list {
 		if &known.tools[0] == &tools[0] && len(known.tools) == len(tools) {
 			return known.encoded, nil
 		}
@@ -198,9 +198,9 @@ func (o *Offers) Of(tools []model.ToolSpec) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(o.kept) == maxOffers {
-		o.kept = slices.Delete(o.kept, 0, 1)
+	if len(o.list) == maxOffers {
+		o.list = slices.Delete(o.list, 0, 1)
 	}
-	o.kept = append(o.kept, offer{tools, encoded})
+	o.list = append(o.list, offer{tools, encoded})
 	return encoded, nil
 }

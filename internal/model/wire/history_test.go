@@ -48,13 +48,15 @@ func appended(t *testing.T, h *Histories, messages []model.Message) string {
 	return string(data)
 }
 
-func says(role model.Role, text string) model.Message { return model.Message{Role: role, Text: text} }
+func message(role model.Role, text string) model.Message {
+	return model.Message{Role: role, Text: text}
+}
 
 func TestAMessageIsEncodedOnce(t *testing.T) {
 	h, encoded := inGroups()
 	var messages []model.Message
 	for i := range 50 {
-		messages = append(messages, says(model.User, fmt.Sprint("q", i)), says(model.Assistant, fmt.Sprint("a", i)))
+		messages = append(messages, message(model.User, fmt.Sprint("q", i)), message(model.Assistant, fmt.Sprint("a", i)))
 		want := `,["user` + fmt.Sprint("q", i) + `"],["assistant` + fmt.Sprint("a", i) + `"]`
 		if got := appended(t, h, messages); !strings.HasSuffix(got, want) {
 			t.Fatalf("got %s, want an end of %s", got, want)
@@ -67,9 +69,9 @@ func TestAMessageIsEncodedOnce(t *testing.T) {
 
 func TestGrownGroupIsReencoded(t *testing.T) {
 	h, _ := inGroups()
-	messages := []model.Message{says(model.User, "a"), says(model.ToolRole, "b")}
+	messages := []model.Message{message(model.User, "a"), message(model.ToolRole, "b")}
 	first := appended(t, h, messages)
-	if got, want := appended(t, h, append(messages, says(model.User, "c"))), `,["usera","toolb","userc"]`; got != want {
+	if got, want := appended(t, h, append(messages, message(model.User, "c"))), `,["usera","toolb","userc"]`; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 	if got := appended(t, h, messages); got != first {
@@ -93,7 +95,7 @@ func TestHistoriesEqualFreshEncoding(t *testing.T) {
 		case 1:
 			*c = append([]model.Message(nil), conversations[random.IntN(len(conversations))]...)
 		default:
-			*c = append((*c)[:len(*c):len(*c)], says(roles[random.IntN(3)], fmt.Sprint(random.IntN(3))))
+			*c = append((*c)[:len(*c):len(*c)], message(roles[random.IntN(3)], fmt.Sprint(random.IntN(3))))
 		}
 		fresh, _ := inGroups()
 		want, got := appended(t, fresh, *c), appended(t, h, *c)
@@ -107,8 +109,8 @@ func TestHistoriesEqualFreshEncoding(t *testing.T) {
 			t.Fatalf("what was given out as %s has become %s", then, got)
 		}
 	}
-	if len(h.kept) > maxHistories {
-		t.Errorf("%d histories are kept", len(h.kept))
+	if len(h.list) > maxHistories {
+		t.Errorf("%d histories are kept", len(h.list))
 	}
 }
 
@@ -121,7 +123,7 @@ func TestHistoriesAreSafeForConcurrentUse(t *testing.T) {
 			var want strings.Builder
 			for i := range 100 {
 				text := fmt.Sprint(job, ".", i)
-				messages = append(messages, says(model.Assistant, text))
+				messages = append(messages, message(model.Assistant, text))
 				want.WriteString(`,["assistant` + text + `"]`)
 				if got, err := h.Append("", messages); err != nil || string(got) != want.String() {
 					t.Errorf("error %v, got %s, want %s", err, got, want.String())
@@ -137,10 +139,10 @@ func TestHistoriesAreBounded(t *testing.T) {
 	h, _ := inGroups()
 	long := strings.Repeat("x", maxHistory/4)
 	for i := range 10 {
-		appended(t, h, []model.Message{says(model.User, fmt.Sprint(i, long))})
+		appended(t, h, []model.Message{message(model.User, fmt.Sprint(i, long))})
 	}
 	size := 0
-	for _, known := range h.kept {
+	for _, known := range h.list {
 		size += len(known.encoded)
 	}
 	if size != h.size || size > maxHistory {
@@ -171,8 +173,8 @@ func TestToolsAreEncodedOnceForAList(t *testing.T) {
 			t.Errorf("got %s, error %v", got, err)
 		}
 	}
-	if len(o.kept) > maxOffers {
-		t.Errorf("%d lists are kept", len(o.kept))
+	if len(o.list) > maxOffers {
+		t.Errorf("%d lists are kept", len(o.list))
 	}
 	if got, err := o.Of(nil); got != nil || err != nil {
 		t.Errorf("no tools are %s, error %v", got, err)
@@ -198,7 +200,7 @@ func TestBodyConcatenatesItsChunks(t *testing.T) {
 
 func TestTheLastTurns(t *testing.T) {
 	h, _ := inGroups()
-	u, a, r := says(model.User, ""), says(model.Assistant, ""), says(model.ToolRole, "")
+	u, a, r := message(model.User, ""), message(model.Assistant, ""), message(model.ToolRole, "")
 	tests := []struct {
 		messages []model.Message
 		want     int
@@ -225,10 +227,10 @@ func FuzzEvents(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte, at int) {
 		at = min(max(at, 0), len(data))
-		whole := framed(t, bytes.NewReader(data))
+		complete := framed(t, bytes.NewReader(data))
 		halves := framed(t, io.MultiReader(bytes.NewReader(data[:at]), bytes.NewReader(data[at:])))
-		if fmt.Sprint(whole) != fmt.Sprint(halves) {
-			t.Errorf("got %q whole, %q in halves", whole, halves)
+		if fmt.Sprint(complete) != fmt.Sprint(halves) {
+			t.Errorf("got %q whole, %q in halves", complete, halves)
 		}
 	})
 }
@@ -280,12 +282,12 @@ func TestOnlyTheLastConversationOfASessionIsKept(t *testing.T) {
 		for _, m := range step.messages {
 			want.WriteString("," + m.Text)
 		}
-		if err != nil || string(got) != want.String() || len(h.kept) != step.kept {
-			t.Errorf("%s %v: %q, %v, and %d are kept; want %q and %d", step.session, step.messages, got, err, len(h.kept), want.String(), step.kept)
+		if err != nil || string(got) != want.String() || len(h.list) != step.kept {
+			t.Errorf("%s %v: %q, %v, and %d are kept; want %q and %d", step.session, step.messages, got, err, len(h.list), want.String(), step.kept)
 		}
 	}
 	size := 0
-	for _, k := range h.kept {
+	for _, k := range h.list {
 		size += len(k.encoded)
 	}
 	if size != h.size {

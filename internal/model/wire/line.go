@@ -67,8 +67,8 @@ func checkBase(base string) error {
 type Decoder interface {
 	// Event decodes an event of a stream. It may keep data.
 	Event(kind string, data []byte) error
-	// Whole decodes a response that was not streamed.
-	Whole(data []byte) error
+	// Body decodes a response that was not streamed.
+	Body(data []byte) error
 	// Progress reports how much of the response was received.
 	Progress() Progress
 	// Size is the number of bytes of content so far. Keep-alives have none.
@@ -174,8 +174,8 @@ func (l *Endpoint) read(guard *watchdog, kind string, t *tap, a bounded) (model.
 	switch formOf(kind, body) {
 	case formStream:
 		err = l.readStream(guard, body, a)
-	case formWhole:
-		err = l.readWhole(body, a)
+	case formBody:
+		err = l.readBody(body, a)
 	default:
 		guard.expect(grace(usageGrace))
 		_, _ = io.CopyN(io.Discard, body, headLength) // as much as there is, to quote it
@@ -253,7 +253,7 @@ func (l *Endpoint) waitLimit(p Progress) time.Duration {
 	}
 }
 
-func (l *Endpoint) readWhole(body io.Reader, a bounded) error {
+func (l *Endpoint) readBody(body io.Reader, a bounded) error {
 	data, err := io.ReadAll(io.LimitReader(body, int64(a.maxLine())+1))
 	switch {
 	case err != nil:
@@ -261,7 +261,7 @@ func (l *Endpoint) readWhole(body io.Reader, a bounded) error {
 	case len(data) > a.maxLine():
 		return l.Faults.Garbled("response too long: more than %d bytes", a.maxLine())
 	}
-	if err := a.Whole(valid(bytes.TrimSpace(data))); err != nil {
+	if err := a.Body(valid(bytes.TrimSpace(data))); err != nil {
 		return err
 	}
 	return a.tooLarge(l.Faults)

@@ -20,7 +20,7 @@ type Case struct {
 	Renamed    bool             // the answer arrives, but with other ids of its calls
 	RetryAfter time.Duration    // what a failure asks for, if not 0
 	Hangs      bool             // nothing but a deadline ends the request
-	Whole      bool             // not for pieces: it is too long, or there is no stream
+	Body       bool             // not for pieces: it is too long, or there is no stream
 }
 
 // CaseOf returns the case of that name.
@@ -77,7 +77,7 @@ func Cases() []Case {
 // statuses are refusals.
 func statuses() []Case {
 	refusal := func(name string, class model.ErrorClass, status int, body string) Case {
-		return Case{Name: name, Class: class, Whole: true, Fault: Fault{Status: status, Body: body}}
+		return Case{Name: name, Class: class, Body: true, Fault: Fault{Status: status, Body: body}}
 	}
 	busy := func(name string, wait time.Duration, header, value string) Case {
 		c := refusal(name, model.ClassRate, 429, `{"error":{"message":"slow down","type":"rate_limit_error"}}`)
@@ -116,7 +116,7 @@ func statuses() []Case {
 // disguises are successes that are none.
 func disguises() []Case {
 	success := func(name, kind, body string) Case {
-		return Case{Name: name, Class: model.ClassProtocol, Whole: true, Fault: Fault{Status: 200, Header: map[string]string{"Content-Type": kind}, Body: body}}
+		return Case{Name: name, Class: model.ClassProtocol, Body: true, Fault: Fault{Status: 200, Header: map[string]string{"Content-Type": kind}, Body: body}}
 	}
 	return []Case{
 		success("page", "text/html", "<html><b>Sign in</b></html>"),
@@ -126,7 +126,7 @@ func disguises() []Case {
 		success("other-json", "application/json", `{"status":{}}`),
 		success("json-list", "application/json", "[]"),
 		success("json-cut", "application/json", `{"id":"x","choi`),
-		{Name: "endless", Class: model.ClassProtocol, Whole: true, Fault: Fault{Rewrite: func([]byte) []byte {
+		{Name: "endless", Class: model.ClassProtocol, Body: true, Fault: Fault{Rewrite: func([]byte) []byte {
 			return bytes.Repeat([]byte(": "+strings.Repeat("x", 64<<10)+"\n"), 1100) // 69 MiB
 		}}},
 	}
@@ -136,8 +136,8 @@ func disguises() []Case {
 func breaks() []Case {
 	half := func(b []byte) []byte { return b[:bytes.LastIndex(b[:len(b)/2], []byte("\n\n"))+2] }
 	return []Case{
-		{Name: "black-hole", Class: model.ClassUnavailable, Hangs: true, Whole: true, Fault: Fault{Silent: true}},
-		{Name: "torn", Class: model.ClassUnavailable, Whole: true, Fault: Fault{Torn: true}},
+		{Name: "black-hole", Class: model.ClassUnavailable, Hangs: true, Body: true, Fault: Fault{Silent: true}},
+		{Name: "torn", Class: model.ClassUnavailable, Body: true, Fault: Fault{Torn: true}},
 		{Name: "stall", Class: model.ClassUnavailable, Hangs: true, Fault: Fault{Stall: 200}},
 		{Name: "stall-at-once", Class: model.ClassUnavailable, Hangs: true, Fault: Fault{Stall: 1}},
 		{Name: "cut-at-once", Class: model.ClassUnavailable, Fault: Fault{Cut: 10}},
@@ -145,7 +145,7 @@ func breaks() []Case {
 		{Name: "cut-late", Class: model.ClassUnavailable, Fault: Fault{Behind: true}},
 		{Name: "early-end", Class: model.ClassProtocol, Fault: Fault{Rewrite: half}},
 		{Name: "open-end", Fault: Fault{Hold: true}},
-		{Name: "slow", Fault: Fault{Drip: 200 * time.Microsecond, Piece: 64}, Whole: true},
+		{Name: "slow", Fault: Fault{Drip: 200 * time.Microsecond, Chunk: 64}, Body: true},
 		insertion("error-event", model.ClassUnavailable, "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"Overloaded\"}}\n\n"),
 		insertion("busy-event", model.ClassRate, "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"rate_limit_error\",\"message\":\"slow down\"}}\n\n"),
 		insertion("bare-error-event", model.ClassUnavailable, "event: error\ndata: {\"message\":\"The server had an error\",\"code\":\"server_error\"}\n\n"),
@@ -183,11 +183,11 @@ func framings() []Case {
 	}
 	labelled := replacing("plain-label", "", "")
 	labelled.Fault = Fault{Header: map[string]string{"Content-Type": "text/plain"}}
-	long := Case{Name: "long-comment", Whole: true, Fault: Fault{Rewrite: func(b []byte) []byte {
+	long := Case{Name: "long-comment", Body: true, Fault: Fault{Rewrite: func(b []byte) []byte {
 		return slices.Concat([]byte(": "), bytes.Repeat([]byte("x"), 10<<20), []byte("\n\n"), b)
 	}}}
 	longLine := insertion("long-line", "", "event: vendor.news\ndata: {\"type\":\"vendor.news\",\"news\":\""+strings.Repeat("x", 3<<20)+"\"}\n\n")
-	longLine.Whole = true
+	longLine.Body = true
 	return []Case{
 		replacing("crlf", "\n", "\r\n"),
 		replacing("no-space", "data: ", "data:"),

@@ -137,12 +137,12 @@ func ConformScript(t *testing.T, open Open) {
 	if err := player.Finish(); err != nil {
 		t.Error(err)
 	}
-	for _, piece := range []int{0, 1, 1000} {
+	for _, chunk := range []int{0, 1, 1000} {
 		server := New(s)
-		server.Piece = piece
+		server.Chunk = chunk
 		m := open(Serve(t, server), time.Minute)
 		if diff := cmp.Diff(want, converse(t, m, turns), stateless); diff != "" {
-			t.Errorf("in pieces of %d (-player +wire):\n%s", piece, diff)
+			t.Errorf("in pieces of %d (-player +wire):\n%s", chunk, diff)
 		}
 		if u := server.Usage(); u.Input != 1200+1300+1400+1401+1402 {
 			t.Errorf("the server counted %+v", u)
@@ -212,14 +212,14 @@ func (c Case) conform(t *testing.T, open Open) {
 	}
 	want := turns[0].Response()
 	sizes := []int{0, 1, 7, 64}
-	if c.Whole {
+	if c.Body {
 		sizes = sizes[:1]
 	}
 	for _, size := range sizes {
 		server := New(s)
 		fault := c.Fault
 		if size > 0 {
-			fault.Piece = size
+			fault.Chunk = size
 		}
 		server.Fault = First(1, fault)
 		deadline, allowed := longDeadline, longDeadline

@@ -33,30 +33,30 @@ func (w *typed) event(kind string, fields object) {
 }
 
 // streamResponses returns the bytes of an answer on OpenAI's Responses.
-func streamResponses(req Request, turn *script.Turn, piece int) []byte {
+func streamResponses(req Request, turn *script.Turn, chunk int) []byte {
 	out := &typed{numbered: true}
-	whole := func(status string) object {
+	response := func(status string) object {
 		return object{"id": "resp_script", "object": "response", "created_at": 0, "model": req.Model, "status": status, "output": []any{}, "error": nil, "incomplete_details": nil, "usage": nil}
 	}
-	out.event("response.created", object{"response": whole("in_progress")})
-	out.event("response.in_progress", object{"response": whole("in_progress")})
+	out.event("response.created", object{"response": response("in_progress")})
+	out.event("response.in_progress", object{"response": response("in_progress")})
 	var items []any
 	if turn.Reasoning != "" {
-		items = append(items, out.reasoning(len(items), turn.Reasoning, piece))
+		items = append(items, out.reasoning(len(items), turn.Reasoning, chunk))
 	}
 	if turn.Text != "" || len(turn.Calls) == 0 {
-		items = append(items, out.message(len(items), turn.Text, piece))
+		items = append(items, out.message(len(items), turn.Text, chunk))
 	}
 	for _, c := range turn.Calls {
-		items = append(items, out.functionCall(len(items), c, piece))
+		items = append(items, out.functionCall(len(items), c, chunk))
 	}
-	end, kind := whole("completed"), "response.completed"
+	end, kind := response("completed"), "response.completed"
 	switch turn.Finish {
 	case model.FinishLength:
-		end, kind = whole("incomplete"), "response.incomplete"
+		end, kind = response("incomplete"), "response.incomplete"
 		end["incomplete_details"] = object{"reason": "max_output_tokens"}
 	case model.FinishFilter:
-		end, kind = whole("incomplete"), "response.incomplete"
+		end, kind = response("incomplete"), "response.incomplete"
 		end["incomplete_details"] = object{"reason": "content_filter"}
 	default:
 	}
@@ -72,11 +72,11 @@ func streamResponses(req Request, turn *script.Turn, piece int) []byte {
 	return out.Bytes()
 }
 
-func (w *typed) reasoning(index int, text string, piece int) object {
+func (w *typed) reasoning(index int, text string, chunk int) object {
 	id := "rs_script"
 	w.event("response.output_item.added", object{"output_index": index, "item": object{"type": "reasoning", "id": id, "summary": []any{}}})
 	w.event("response.reasoning_summary_part.added", object{"output_index": index, "item_id": id, "summary_index": 0, "part": object{"type": "summary_text", "text": ""}})
-	for s := range pieces(text, piece) {
+	for s := range chunks(text, chunk) {
 		w.event("response.reasoning_summary_text.delta", object{"output_index": index, "item_id": id, "summary_index": 0, "delta": s})
 	}
 	w.event("response.reasoning_summary_text.done", object{"output_index": index, "item_id": id, "summary_index": 0, "text": text})
@@ -91,9 +91,9 @@ func Sealed(reasoning string) string {
 	return "sealed:" + base64.StdEncoding.EncodeToString([]byte(reasoning))
 }
 
-func (w *typed) message(index int, text string, piece int) object {
+func (w *typed) message(index int, text string, chunk int) object {
 	id := "msg_script"
-	part := func(s string) object {
+	content := func(s string) object {
 		return object{"type": "output_text", "text": s, "annotations": []any{}}
 	}
 	item := func(status string, content ...any) object {
@@ -104,23 +104,23 @@ func (w *typed) message(index int, text string, piece int) object {
 		fields["output_index"], fields["content_index"], fields["item_id"] = index, 0, id
 		return fields
 	}
-	w.event("response.content_part.added", at(object{"part": part("")}))
-	for s := range pieces(text, piece) {
+	w.event("response.content_part.added", at(object{"part": content("")}))
+	for s := range chunks(text, chunk) {
 		w.event("response.output_text.delta", at(object{"delta": s}))
 	}
 	w.event("response.output_text.done", at(object{"text": text}))
-	w.event("response.content_part.done", at(object{"part": part(text)}))
-	done := item("completed", part(text))
+	w.event("response.content_part.done", at(object{"part": content(text)}))
+	done := item("completed", content(text))
 	w.event("response.output_item.done", object{"output_index": index, "item": done})
 	return done
 }
 
-func (w *typed) functionCall(index int, c model.ToolCall, piece int) object {
+func (w *typed) functionCall(index int, c model.ToolCall, chunk int) object {
 	item := func(status, arguments string) object {
 		return object{"type": "function_call", "id": "fc_" + c.ID, "call_id": c.ID, "name": c.Name, "arguments": arguments, "status": status}
 	}
 	w.event("response.output_item.added", object{"output_index": index, "item": item("in_progress", "")})
-	for s := range pieces(c.Input, piece) {
+	for s := range chunks(c.Input, chunk) {
 		w.event("response.function_call_arguments.delta", object{"output_index": index, "item_id": "fc_" + c.ID, "delta": s})
 	}
 	w.event("response.function_call_arguments.done", object{"output_index": index, "item_id": "fc_" + c.ID, "arguments": c.Input})
@@ -130,7 +130,7 @@ func (w *typed) functionCall(index int, c model.ToolCall, piece int) object {
 }
 
 // streamMessages returns the bytes of an answer on Anthropic's Messages.
-func streamMessages(req Request, turn *script.Turn, piece int) []byte {
+func streamMessages(req Request, turn *script.Turn, chunk int) []byte {
 	out := &typed{}
 	start := object{"id": "msg_script", "type": "message", "role": "assistant", "model": req.Model, "content": []any{}, "stop_reason": nil, "stop_sequence": nil}
 	final := object{}
@@ -153,7 +153,7 @@ func streamMessages(req Request, turn *script.Turn, piece int) []byte {
 		index++
 	}
 	split := func(text, kind, field string) (list []object) {
-		for s := range pieces(text, piece) {
+		for s := range chunks(text, chunk) {
 			list = append(list, object{"type": kind, field: s})
 		}
 		return list

@@ -19,7 +19,7 @@ type Fault struct {
 
 	// On the turn's stream of bytes:
 	Rewrite func([]byte) []byte // replaces it
-	Piece   int                 // sends so many bytes at once; 0 sends all
+	Chunk   int                 // sends so many bytes at once; 0 sends all
 	Drip    time.Duration       // waits between two pieces
 	Cut     int                 // tears the connection after so many bytes, if not 0
 	Behind  bool                // tears the connection behind the last piece of the last call, before the end event
@@ -99,8 +99,8 @@ func beforeEnd(stream []byte) int {
 func (f Fault) write(w http.ResponseWriter, r *http.Request, stream []byte) bool {
 	flusher := http.NewResponseController(w)
 	size := len(stream)
-	if f.Piece > 0 {
-		size = f.Piece
+	if f.Chunk > 0 {
+		size = f.Chunk
 	}
 	for len(stream) > 0 {
 		n := min(size, len(stream))

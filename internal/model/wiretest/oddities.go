@@ -189,7 +189,7 @@ func chatOddities() []Case {
 		{Name: "no-done", Fault: Fault{Rewrite: func(b []byte) []byte { return bytes.Replace(b, []byte("data: [DONE]\n\n"), nil, 1) }}},
 		{Name: "id-late", Fault: Fault{Rewrite: func(b []byte) []byte { return edit(late("id"))(b) }}},
 		{Name: "name-late", Fault: Fault{Rewrite: func(b []byte) []byte { return edit(late("name"))(b) }}},
-		{Name: "call-whole", Fault: Fault{Rewrite: wholeCalls}},
+		{Name: "call-whole", Fault: Fault{Rewrite: completeCalls}},
 	}
 	for i := range list {
 		switch list[i].Name {
@@ -202,9 +202,9 @@ func chatOddities() []Case {
 	return list
 }
 
-// wholeCalls sends every call in one chunk, all with the index 0, and without
+// completeCalls sends every call in one chunk, all with the index 0, and without
 // the pieces.
-func wholeCalls(stream []byte) []byte {
+func completeCalls(stream []byte) []byte {
 	inputs := map[any]string{}
 	edit(func(e object) bool {
 		if f := in(call(e), "function"); f["arguments"] != nil {
@@ -281,7 +281,7 @@ func messagesOddities() []Case {
 			}
 			return true
 		})),
-		{Name: "input-whole", Fault: Fault{Rewrite: wholeInputs}},
+		{Name: "input-whole", Fault: Fault{Rewrite: completeInputs}},
 		{Name: "done-behind", Fault: Fault{Rewrite: func(b []byte) []byte { return append(bytes.Clone(b), "data: [DONE]\n\n"...) }}},
 	}
 	for i := range list {
@@ -292,8 +292,8 @@ func messagesOddities() []Case {
 	return list
 }
 
-// wholeInputs sends every input at the head of its block.
-func wholeInputs(stream []byte) []byte {
+// completeInputs sends every input at the head of its block.
+func completeInputs(stream []byte) []byte {
 	inputs := map[any]string{}
 	edit(func(e object) bool {
 		if d := in(e, "delta"); d["type"] == "input_json_delta" {

@@ -69,8 +69,8 @@ func (m *Message) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// part is a piece of a content, of any wire.
-type part struct {
+// item is a piece of a content, of any wire.
+type item struct {
 	Type      string
 	Text      string
 	ToolUseID string `json:"tool_use_id"`
@@ -83,7 +83,7 @@ func textOf(content json.RawMessage) string {
 	if json.Unmarshal(content, &s) == nil {
 		return s
 	}
-	var parts []part
+	var parts []item
 	if json.Unmarshal(content, &parts) != nil {
 		return ""
 	}
@@ -166,7 +166,7 @@ func (r *Request) parseMessages() error {
 	r.Model, r.Stream, r.StreamOptions.IncludeUsage = raw.Model, raw.Stream, true
 	r.say("system", textOf(raw.System))
 	for _, m := range raw.Messages {
-		var parts []part
+		var parts []item
 		if m.Role == "assistant" || json.Unmarshal(m.Content, &parts) != nil {
 			r.Messages = append(r.Messages, Message{Role: m.Role, Content: textOf(m.Content)})
 			continue

@@ -19,7 +19,7 @@ import (
 // serves.
 type Server struct {
 	Fault func(n int) Fault // what happens to the n-th request, from 0; nil for none
-	Piece int               // bytes of text or arguments in one chunk; 0 is 24
+	Chunk int               // bytes of text or arguments in one chunk; 0 is 24
 	Keep  bool              // keep the requests for Requests
 	Obey  bool              // charge for no more output than a request asks for at most
 
@@ -108,7 +108,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	default:
 		turn = s.orderRespected(req, turn)
 		s.recordTurn(turn)
-		fault.send(w, r, stream(req, turn, s.Piece))
+		fault.send(w, r, stream(req, turn, s.Chunk))
 	}
 }
 
@@ -160,13 +160,13 @@ func counted(t *script.Turn, req Request) *script.Turn {
 // pick passes over as many answers as req holds. Error turns before the next
 // answer come first, each once.
 func (s *Server) pick(turns []script.Turn, req Request) *script.Turn {
-	answers, failures := req.Responses(), 0
+	responses, failures := req.Responses(), 0
 	for i := range turns {
 		turn := &turns[i]
 		switch {
-		case answers > 0:
+		case responses > 0:
 			if turn.Error == nil {
-				answers--
+				responses--
 			}
 		case turn.Error == nil:
 			return turn
@@ -198,10 +198,10 @@ func (s *Server) orderRespected(req Request, turn *script.Turn) *script.Turn {
 	if !s.Obey || turn.Usage == nil || most == 0 || turn.Usage.Output <= most {
 		return turn
 	}
-	kept, usage := *turn, *turn.Usage
+	limited, usage := *turn, *turn.Usage
 	usage.Output, usage.Reasoning = most, min(usage.Reasoning, most)
-	kept.Usage = &usage
-	return &kept
+	limited.Usage = &usage
+	return &limited
 }
 
 func (s *Server) recordTurn(turn *script.Turn) {

@@ -72,7 +72,7 @@ const (
 
 func TestRequestIsOpenAICompatible(t *testing.T) {
 	s := newServer(t)
-	s.Piece = 3
+	s.Chunk = 3
 	url := alone(t, s)
 	status, header, body, err := post(t, url, "m", user)
 	if err != nil || status != 429 || header.Get("Retry-After-Ms") != "2000" || body != `{"error":{"message":"slow down","type":"scripted","code":"rate_limit_exceeded"}}`+"\n" {
@@ -169,9 +169,9 @@ func TestFaults(t *testing.T) {
 	}{
 		{"a status", Fault{Status: 503, Header: map[string]string{"Content-Type": "text/html"}, Body: "<html>"}, 503, "<html>", nil},
 		{"other bytes", Fault{Rewrite: first}, 200, `DATA: {"ID":"CHATCMP`, nil},
-		{"other bytes, one by one", Fault{Rewrite: first, Piece: 1}, 200, `DATA: {"ID":"CHATCMP`, nil},
+		{"other bytes, one by one", Fault{Rewrite: first, Chunk: 1}, 200, `DATA: {"ID":"CHATCMP`, nil},
 		{"a cut", Fault{Cut: 20}, 200, `data: {"id":"chatcmp`, io.ErrUnexpectedEOF},
-		{"a cut of pieces", Fault{Cut: 20, Piece: 7}, 200, `data: {"id":"chatcmp`, io.ErrUnexpectedEOF},
+		{"a cut of pieces", Fault{Cut: 20, Chunk: 7}, 200, `data: {"id":"chatcmp`, io.ErrUnexpectedEOF},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -59,30 +59,30 @@ type (
 
 // stream returns the bytes of the answer to req. The usage is reported if the
 // request asks for it and the turn states it.
-func stream(req Request, turn *script.Turn, piece int) []byte {
+func stream(req Request, turn *script.Turn, chunk int) []byte {
 	switch req.Wire {
 	case Responses:
-		return streamResponses(req, turn, piece)
+		return streamResponses(req, turn, chunk)
 	case Messages:
-		return streamMessages(req, turn, piece)
+		return streamMessages(req, turn, chunk)
 	default:
-		return streamChat(req, turn, piece)
+		return streamChat(req, turn, chunk)
 	}
 }
 
-func streamChat(req Request, turn *script.Turn, piece int) []byte {
+func streamChat(req Request, turn *script.Turn, chunk int) []byte {
 	out := writer{model: req.Model}
 	empty := ""
 	out.delta(delta{Role: string(model.Assistant), Content: &empty})
-	for s := range pieces(turn.Reasoning, piece) {
+	for s := range chunks(turn.Reasoning, chunk) {
 		out.delta(delta{Reasoning: s})
 	}
-	for s := range pieces(turn.Text, piece) {
+	for s := range chunks(turn.Text, chunk) {
 		out.delta(delta{Content: &s})
 	}
 	for i, c := range turn.Calls {
 		out.delta(delta{ToolCalls: []toolCall{{Index: i, ID: c.ID, Type: "function", Function: function{Name: c.Name}}}})
-		for s := range pieces(c.Input, piece) {
+		for s := range chunks(c.Input, chunk) {
 			out.delta(delta{ToolCalls: []toolCall{{Index: i, Function: function{Arguments: s}}}})
 		}
 	}
@@ -119,8 +119,8 @@ func (w *writer) chunk(choices []choice, u *usage) {
 	w.WriteString("\n")
 }
 
-// pieces yields s in pieces of about size bytes, none of which cuts a rune.
-func pieces(s string, size int) func(yield func(string) bool) {
+// chunks yields s in pieces of about size bytes, none of which cuts a rune.
+func chunks(s string, size int) func(yield func(string) bool) {
 	if size <= 0 {
 		size = 24
 	}
