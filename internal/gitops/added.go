@@ -25,7 +25,7 @@ func (r *Repo) Added(ctx context.Context, cs *ChangeSet, fn func(Addition) error
 		if !v.known || v.binary() {
 			data, err := v.after, error(nil)
 			if data == nil {
-				data, err = tree.whole(path, e)
+				data, err = tree.readAll(path, e)
 			}
 			if err != nil {
 				return err

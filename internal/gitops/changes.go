@@ -44,10 +44,10 @@ type ChangeSet struct {
 	Protected []string  // changed paths excluded by a protect glob, sorted
 	Refused   []Refusal // paths that make Commit fail; some are not in Changes
 
-	edits   map[string]edit // by the paths of Changes
-	from    *Snapshot
-	kept    map[plumbing.Hash][]byte // new contents held in memory; see keeper
-	private bool                     // only the directory's own rules apply
+	edits    map[string]edit // by the paths of Changes
+	from     *Snapshot
+	contents map[plumbing.Hash][]byte // new contents held in memory; see keeper
+	private  bool                     // only the directory's own rules apply
 }
 
 // edit is a path's content before and after; mode zero means absent.
@@ -98,12 +98,12 @@ func (r *Repo) changes(ctx context.Context, from *Snapshot, protect []string) (*
 	}
 	w := newWalk(tree, idx, from.files)
 	w.below = from.below
-	kept := map[plumbing.Hash][]byte{}
-	w.keep, w.largest = keeper(kept), maxFileSize
+	contents := map[plumbing.Hash][]byte{}
+	w.keep, w.largest = rememberIn(contents), maxFileSize
 	if err := w.run(ctx, rules); err != nil {
 		return nil, err
 	}
-	cs := &ChangeSet{from: from, edits: w.edits(from), kept: kept}
+	cs := &ChangeSet{from: from, edits: w.edits(from), contents: contents}
 	cs.protect(protect)
 	if err := cs.refuse(tree, w.nested); err != nil {
 		return nil, err
@@ -138,7 +138,7 @@ func (w *walk) edits(from *Snapshot) map[string]edit {
 // delete a protected one, such as a file in place of its directory, is removed,
 // too.
 func (cs *ChangeSet) protect(globs []string) {
-	kept := map[string]bool{} // directories of protected paths
+	contents := map[string]bool{} // directories of protected paths
 	for path, e := range cs.edits {
 		if !matchesAny(globs, path) {
 			continue
@@ -147,12 +147,12 @@ func (cs *ChangeSet) protect(globs []string) {
 		delete(cs.edits, path)
 		if e.before.mode != 0 {
 			for _, dir := range gitdir.Parents(path) {
-				kept[dir] = true
+				contents[dir] = true
 			}
 		}
 	}
 	for path, e := range cs.edits {
-		if kept[path] && e.after.mode != 0 {
+		if contents[path] && e.after.mode != 0 {
 			cs.Protected = append(cs.Protected, path)
 			delete(cs.edits, path)
 		}
@@ -184,7 +184,7 @@ func (cs *ChangeSet) refuse(tree *workTree, nested []string) error {
 		}
 	}
 	for path, e := range cs.edits {
-		_, small := cs.kept[e.after.hash]
+		_, small := cs.contents[e.after.hash]
 		reason, err := tree.refusal(path, e, small)
 		if err != nil {
 			return err
@@ -293,7 +293,7 @@ func (cs *ChangeSet) versions(tree *workTree, path string) (versions, error) {
 		v.known = v.beforeAvailable
 		return v, nil
 	}
-	if data, ok := cs.kept[e.after.hash]; ok {
+	if data, ok := cs.contents[e.after.hash]; ok {
 		v.after, v.known = data, v.beforeAvailable
 		return v, nil
 	}
@@ -336,7 +336,7 @@ func (s *Snapshot) content(objects *gitdir.Objects, at state) ([]byte, bool, err
 	if at.mode == filemode.Submodule {
 		return []byte("Subproject commit " + at.hash.String() + "\n"), true, nil
 	}
-	if data, ok := s.kept[at.hash]; ok {
+	if data, ok := s.contents[at.hash]; ok {
 		return data, true, nil
 	}
 	size, err := objects.Size(at.hash)

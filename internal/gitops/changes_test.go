@@ -54,7 +54,7 @@ func TestProtectedDirectoryCannotBecomeSymlink(t *testing.T) {
 	s.Write(".github/workflows/ci.yml", "1\n", "mine/workflows/ci.yml", "evil\n")
 	base := s.Commit()
 	s.Remove(".github")
-	s.Link("mine", ".github")
+	s.Symlink("mine", ".github")
 	if cs := measure(t, opened(s), base, ".github/**"); len(cs.Changes) > 0 {
 		t.Errorf("changes: %+v", cs.Changes)
 	}
@@ -72,7 +72,7 @@ func TestFilteredFilesAreRefused(t *testing.T) {
 		{"a changed file of Git LFS", func(s *gittest.Sandbox) { s.Write("a.psd", "raw\n") }, "a.psd"},
 		{"a new file of Git LFS", func(s *gittest.Sandbox) { s.Write("deep/n.psd", "raw\n") }, "deep/n.psd"},
 		{"a file of Git LFS that is deleted", func(s *gittest.Sandbox) { s.Remove("a.psd") }, ""},
-		{"a link by the name of one of Git LFS", func(s *gittest.Sandbox) { s.Link("x", "l.psd") }, ""},
+		{"a link by the name of one of Git LFS", func(s *gittest.Sandbox) { s.Symlink("x", "l.psd") }, ""},
 		{"a file that is exempt from the filter", func(s *gittest.Sandbox) { s.Write("free/a.psd", "raw\n") }, ""},
 		{"a filter that is not configured", func(s *gittest.Sandbox) { s.Write(".gitattributes", "plain filter=x\n", "plain", "2\n") }, ""},
 		{"a filter of the repository's configuration", func(s *gittest.Sandbox) {
@@ -93,7 +93,7 @@ func TestFilteredFilesAreRefused(t *testing.T) {
 			s.Write("large", "x")
 			must(s.T, os.Truncate(filepath.Join(s.Root, "large"), maxFileSize+1))
 		}, "large"},
-		{"a link named .gitmodules", func(s *gittest.Sandbox) { s.Link("x", ".gitmodules") }, ".gitmodules"},
+		{"a link named .gitmodules", func(s *gittest.Sandbox) { s.Symlink("x", ".gitmodules") }, ".gitmodules"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			s := gittest.NewSandbox(t)
@@ -161,11 +161,11 @@ func TestNothingOutsideOfTheWorkTreeIsRead(t *testing.T) {
 	must(t, err)
 	defer tree.close()
 	s.Remove("d")
-	s.Link(filepath.Join(s.Home, "d"), "d")
+	s.Symlink(filepath.Join(s.Home, "d"), "d")
 	if c, err := tree.content("d/f", 0o100644, plumbing.ZeroHash); err == nil {
 		t.Errorf("read %q through a link", c.data)
 	}
-	s.Link(filepath.Join(s.Home, "rules"), ".gitignore")
+	s.Symlink(filepath.Join(s.Home, "rules"), ".gitignore")
 	if got := paths(measure(t, r, base)); !slices.Equal(got, []string{".gitignore", "d", "d/f"}) {
 		t.Errorf("changes: %v", got)
 	}
@@ -220,7 +220,7 @@ func TestPatchOfADirtyStartAppliesOnTheDirtyStart(t *testing.T) {
 	must(t, os.CopyFS(before, os.DirFS(s.Root)))
 	s.Write("a", "one\n2\nuser\n", "untracked", "u\nv\n", "huge", huge+"y\n")
 	s.Remove("gone", "to-link")
-	s.Link("y", "to-link")
+	s.Symlink("y", "to-link")
 	cs, err := r.Changes(t.Context(), from, nil)
 	must(t, err)
 	patch, err := r.Patch(t.Context(), cs)

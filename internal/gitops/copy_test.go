@@ -49,8 +49,8 @@ func listing(t *testing.T, dir string) map[string]string {
 func fillDirectory(s *gittest.Sandbox) {
 	s.Write("a", "a\r\n", "d/b", "b\n", "x", "#!/bin/sh\n", ".gitignore", "*.o\n/build/\n", "m.o", "object", "build/out", "out", "caf\xe9", "x")
 	s.Chmod(0o755, "x")
-	s.Link("/etc/passwd", "abs")
-	s.Link("missing", "d/dangling")
+	s.Symlink("/etc/passwd", "abs")
+	s.Symlink("missing", "d/dangling")
 	must(s.T, os.Mkdir(filepath.Join(s.Root, "void"), 0o755))
 }
 

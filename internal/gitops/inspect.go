@@ -105,7 +105,7 @@ func (r *Repo) entryAt(commit, name string) (object.TreeEntry, error) {
 	if path.Clean(name) != name || name[0] == '/' || strings.HasPrefix(name, "../") || name == ".." {
 		return object.TreeEntry{}, errors.New("not a clean relative path")
 	}
-	for part := range strings.SplitSeq(name, "/") {
+	for component := range strings.SplitSeq(name, "/") {
 		if entry.Mode != filemode.Dir || entry.Hash == gitdir.EmptyTree {
 			return object.TreeEntry{}, nil
 		}
@@ -113,7 +113,7 @@ func (r *Repo) entryAt(commit, name string) (object.TreeEntry, error) {
 		if err != nil {
 			return object.TreeEntry{}, err
 		}
-		at := slices.IndexFunc(entries, func(e object.TreeEntry) bool { return e.Name == part })
+		at := slices.IndexFunc(entries, func(e object.TreeEntry) bool { return e.Name == component })
 		if at < 0 {
 			return object.TreeEntry{}, nil
 		}

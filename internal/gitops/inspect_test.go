@@ -45,7 +45,7 @@ func TestConvertedPathsAreThoseOfGit(t *testing.T) {
 		"a.bin", "1", "d/plain.bin", "1", "d/unset.bin", "1", "d/q.x", "1", "d/e/q.x", "1", "d/e/s.t", "1", "q.x", "1", "s.t", "1",
 		"vendor/v", "1", "u.u16", "\xff\xfea\x00", "u.u8", "1", "d.bin/u", "1", "é.bin", "1", "info.i", "1",
 	)
-	s.Link("a.bin", "link.bin")
+	s.Symlink("a.bin", "link.bin")
 	must(t, os.WriteFile(filepath.Join(s.Root, ".git", "info", "attributes"), []byte("*.i filter=i\n"), 0o644))
 	commit := s.Commit()
 	want := map[string][]string{}
@@ -81,7 +81,7 @@ func TestConvertedPathsAreThoseOfGit(t *testing.T) {
 func TestDirectoryLocation(t *testing.T) {
 	s := gittest.NewSandbox(t)
 	s.Write(".gitignore", "*.log\n/x/y/top\n", "x/.gitignore", "!keep.log\n/y/mid\n", "x/y/a", "1\n")
-	s.Link("x/y", "link")
+	s.Symlink("x/y", "link")
 	base := s.Commit()
 	r := opened(s)
 	for dir, want := range map[string]string{".": "", "x": "x", "x/y": "x/y", "link": "x/y"} {

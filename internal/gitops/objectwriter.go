@@ -51,7 +51,7 @@ func (w *objectWriter) writeTemp(t plumbing.ObjectType, size int64, content io.R
 	}
 	hash, err := fillObject(f, t, size, content)
 	if err == nil {
-		err = w.place(f.Name(), hash)
+		err = w.path(f.Name(), hash)
 	}
 	if err != nil {
 		return plumbing.ZeroHash, errors.Join(err, os.Remove(f.Name()))
@@ -79,9 +79,9 @@ func fillObject(f *os.File, t plumbing.ObjectType, size int64, content io.Reader
 	return w.Hash(), f.Sync()
 }
 
-// place renames a finished object file to its name. It replaces an existing
+// path renames a finished object file to its name. It replaces an existing
 // file, because git gc removes old objects that are not referenced yet.
-func (w *objectWriter) place(temp string, hash plumbing.Hash) error {
+func (w *objectWriter) path(temp string, hash plumbing.Hash) error {
 	id := hash.String()
 	dir := filepath.Join(w.dir, id[:2])
 	for n := 1; ; n++ {

@@ -40,20 +40,20 @@ var fixtures = []fixture{
 	},
 	{
 		name: "links are stored and never followed",
-		base: func(s *gittest.Sandbox) { s.Write("t", "t\n"); s.Link("t", "l"); s.Link("nowhere", "gone") },
+		base: func(s *gittest.Sandbox) { s.Write("t", "t\n"); s.Symlink("t", "l"); s.Symlink("nowhere", "gone") },
 		job: func(s *gittest.Sandbox) {
 			s.Remove("l", "gone")
-			s.Link("/etc/passwd", "l")
-			s.Link("..", "up")
-			s.Link("missing", "dir/dangling")
+			s.Symlink("/etc/passwd", "l")
+			s.Symlink("..", "up")
+			s.Symlink("missing", "dir/dangling")
 		},
 	},
 	{
 		name: "a file becomes a link and a link a file",
-		base: func(s *gittest.Sandbox) { s.Write("f", "t"); s.Link("f", "l") },
+		base: func(s *gittest.Sandbox) { s.Write("f", "t"); s.Symlink("f", "l") },
 		job: func(s *gittest.Sandbox) {
 			s.Remove("f", "l")
-			s.Link("t", "f")
+			s.Symlink("t", "f")
 			s.Write("l", "f")
 		},
 	},
@@ -70,7 +70,7 @@ var fixtures = []fixture{
 	{
 		name: "a directory becomes a link to a directory",
 		base: func(s *gittest.Sandbox) { s.Write("d/x", "x\n", "e/x", "x\n") },
-		job:  func(s *gittest.Sandbox) { s.Remove("d"); s.Link("e", "d") },
+		job:  func(s *gittest.Sandbox) { s.Remove("d"); s.Symlink("e", "d") },
 	},
 	{
 		name: "files are renamed and directories moved",
@@ -196,7 +196,7 @@ var fixtures = []fixture{
 		job: func(s *gittest.Sandbox) {
 			s.Write("caf\xe9", "changed\n", "tab\there", "2\n", "new\nline", "2\n", "quote\"back\\slash", "2\n",
 				"\xff\xfe/x", "1\n", "\x01\x7f", "1\n", "ünïcödé", "1\n", "-dash", "1\n", "sp ace ", "2\n", "*?[x]", "glob\n")
-			s.Link("caf\xe9", "l\x1b[31m")
+			s.Symlink("caf\xe9", "l\x1b[31m")
 		},
 	},
 	{

@@ -170,7 +170,7 @@ func writeBinary(out *bytes.Buffer, tree *workTree, path string, e edit, v versi
 	after := v.after
 	if e.after.mode != 0 && after == nil {
 		var err error
-		if after, err = tree.whole(path, e); err != nil {
+		if after, err = tree.readAll(path, e); err != nil {
 			return err
 		}
 	}
@@ -184,8 +184,8 @@ func writeBinary(out *bytes.Buffer, tree *workTree, path string, e edit, v versi
 	return writeLiteral(out, v.before)
 }
 
-// whole returns a changed path's new content, of any size.
-func (t *workTree) whole(path string, e edit) ([]byte, error) {
+// readAll returns a changed path's new content, of any size.
+func (t *workTree) readAll(path string, e edit) ([]byte, error) {
 	c, err := t.measured(path, e)
 	if err != nil {
 		return nil, err

@@ -21,13 +21,13 @@ func TestOpenFindsTheWorkTreeFromAnyDirectoryInIt(t *testing.T) {
 	base := s.Commit()
 	linked := filepath.Join(s.Home, "linked")
 	s.Run("worktree", "add", "-q", "-b", "other", linked)
-	link := filepath.Join(s.Home, "link")
-	must(t, os.Symlink(s.Root, link))
+	symlink := filepath.Join(s.Home, "link")
+	must(t, os.Symlink(s.Root, symlink))
 	git := filepath.Join(s.Root, ".git")
 	for _, test := range []struct{ dir, root, gitDir, branch string }{
 		{s.Root, s.Root, git, "main"},
 		{filepath.Join(s.Root, "a/b"), s.Root, git, "main"},
-		{filepath.Join(link, "a"), s.Root, git, "main"},
+		{filepath.Join(symlink, "a"), s.Root, git, "main"},
 		{filepath.Join(linked, "a/b"), linked, filepath.Join(git, "worktrees/linked"), "other"},
 	} {
 		r, err := Open(test.dir, envOf(s))

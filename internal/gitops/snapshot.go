@@ -16,10 +16,10 @@ import (
 // Snapshot is the content of a working tree or of a commit, by path. It is
 // immutable.
 type Snapshot struct {
-	files  map[string]state
-	nested map[string]bool          // nested repositories
-	kept   map[plumbing.Hash][]byte // contents that are not stored as objects, if in memory
-	below  string                   // the directory it is limited to; "" for the root
+	files    map[string]state
+	nested   map[string]bool          // nested repositories
+	contents map[plumbing.Hash][]byte // contents that are not stored as objects, if in memory
+	below    string                   // the directory it is limited to; "" for the root
 }
 
 // Below returns the snapshot limited to a directory, slash-separated and
@@ -29,13 +29,13 @@ func (s *Snapshot) Below(dir string) *Snapshot {
 	if dir == "" {
 		return s
 	}
-	part := &Snapshot{files: map[string]state{}, nested: s.nested, kept: s.kept, below: dir}
+	component := &Snapshot{files: map[string]state{}, nested: s.nested, contents: s.contents, below: dir}
 	for path, at := range s.files {
 		if IsBelow(path, dir) {
-			part.files[path] = at
+			component.files[path] = at
 		}
 	}
-	return part
+	return component
 }
 
 // IsBelow reports whether a path of a tree is in a directory, which is "" for the root.
@@ -73,8 +73,8 @@ func (r *Repo) snapshot(ctx context.Context, rules *ignore.Matcher, private bool
 		return nil, err
 	}
 	w := newWalk(tree, idx, nil)
-	s := &Snapshot{files: map[string]state{}, nested: map[string]bool{}, kept: map[plumbing.Hash][]byte{}}
-	w.keep = keeper(s.kept)
+	s := &Snapshot{files: map[string]state{}, nested: map[string]bool{}, contents: map[plumbing.Hash][]byte{}}
+	w.keep = rememberIn(s.contents)
 	if err := w.run(ctx, rules); err != nil {
 		return nil, err
 	}
@@ -90,8 +90,8 @@ func (r *Repo) snapshot(ctx context.Context, rules *ignore.Matcher, private bool
 	return s, nil
 }
 
-// keeper returns a function that adds contents to a map up to a limit.
-func keeper(kept map[plumbing.Hash][]byte) func(plumbing.Hash, []byte) {
+// rememberIn returns a function that adds contents to a map up to a limit.
+func rememberIn(contents map[plumbing.Hash][]byte) func(plumbing.Hash, []byte) {
 	var mu sync.Mutex
 	left := maxKept
 	return func(hash plumbing.Hash, data []byte) {
@@ -99,7 +99,7 @@ func keeper(kept map[plumbing.Hash][]byte) func(plumbing.Hash, []byte) {
 		defer mu.Unlock()
 		if len(data) <= min(left, maxKeptSize) {
 			left -= len(data)
-			kept[hash] = data
+			contents[hash] = data
 		}
 	}
 }

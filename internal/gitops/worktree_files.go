@@ -167,9 +167,9 @@ type content struct {
 	stat gitdir.Stat
 }
 
-// wholeSize is up to which size a file is read into memory if it could be
+// maxWholeRead is up to which size a file is read into memory if it could be
 // stored as it is.
-const wholeSize = 8 << 20
+const maxWholeRead = 8 << 20
 
 // content reads a path, to be closed. The id of what was stored there before
 // decides on line endings in one case; it may be zero.
@@ -227,7 +227,7 @@ func readContent(f *os.File, c conversion, prior func() ([]byte, error)) (*conte
 		return nil, err
 	}
 	out := &content{size: info.Size(), stat: gitdir.StatOf(info)}
-	if c.none() && out.size > wholeSize {
+	if c.none() && out.size > maxWholeRead {
 		out.file = f
 		return out, nil
 	}

@@ -87,7 +87,7 @@ func TestAddWorktreeFallsBackWhenGitFails(t *testing.T) {
 	s := gittest.NewSandbox(t)
 	s.Write("a", "a\n", "x", "x\n")
 	s.Chmod(0o755, "x")
-	s.Link("a", "l")
+	s.Symlink("a", "l")
 	base := s.Commit()
 	env := envOf(s)
 	for _, broken := range []string{"/bin/false", filepath.Join(s.Home, "missing")} {

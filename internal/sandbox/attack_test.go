@@ -84,7 +84,7 @@ func threats() []threat {
 // surroundings is what an attack finds: files outside, a repository, a process
 // of the same user, and servers of this machine.
 type surroundings struct {
-	place
+	fixture
 	env     []string
 	protect []string      // what is to be readable only
 	control []string      // the same, in the form passed to a Guard
@@ -94,7 +94,7 @@ type surroundings struct {
 
 // template is a place for attacks, made once and copied for each.
 type template struct {
-	place
+	fixture
 	linked bool
 }
 
@@ -108,7 +108,7 @@ mkdir "$WS/hidden" && echo gotcha >"$WS/hidden/key"`
 
 func newTemplate(t *testing.T, linked bool) template {
 	t.Helper()
-	p := newPlace(t)
+	p := newFixture(t)
 	variable := ""
 	if linked {
 		variable = "yes"
@@ -120,23 +120,23 @@ func newTemplate(t *testing.T, linked bool) template {
 }
 
 // readonly is a directory that may be read.
-func readonly(p place) string { return filepath.Join(p.dir, "readonly") }
+func readonly(p fixture) string { return filepath.Join(p.dir, "readonly") }
 
 // pointers are the files of a linked work tree that say where it is.
-func pointers(p place) []string {
+func pointers(p fixture) []string {
 	return []string{filepath.Join(p.workspace, ".git"), filepath.Join(p.outside, "main/.git/worktrees/work/gitdir")}
 }
 
 // surround makes a place for an attack, and starts what is in it.
 func (tp template) surround(t *testing.T) surroundings {
 	t.Helper()
-	p := newPlace(t)
-	for from, to := range map[string]string{tp.workspace: p.workspace, tp.outside: p.outside, readonly(tp.place): readonly(p)} {
+	p := newFixture(t)
+	for from, to := range map[string]string{tp.workspace: p.workspace, tp.outside: p.outside, readonly(tp.fixture): readonly(p)} {
 		if err := os.CopyFS(to, os.DirFS(from)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	s := surroundings{place: p, hits: &atomic.Int64{}, over: make(chan struct{}, 3)}
+	s := surroundings{fixture: p, hits: &atomic.Int64{}, over: make(chan struct{}, 3)}
 	s.protect = []string{filepath.Join(p.workspace, ".git"), readonly(p)}
 	s.control = GitControls(".git")
 	if tp.linked {
@@ -247,7 +247,7 @@ func (s *surroundings) count(conn net.PacketConn) {
 }
 
 func (s surroundings) spec() Spec {
-	spec := s.place.spec()
+	spec := s.fixture.spec()
 	spec.ReadOnly = s.protect
 	spec.Hidden = []string{filepath.Join(s.workspace, "hidden")}
 	return spec

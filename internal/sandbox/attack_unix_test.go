@@ -11,7 +11,7 @@ func (s surroundings) liveSockets() map[string]struct{ network, path string } {
 		"LIVE":     {"unix", filepath.Join(s.workspace, "live")},
 		"LIVESEQ":  {"unixpacket", filepath.Join(s.workspace, "seq")},
 		"LIVEGRAM": {"unixgram", filepath.Join(s.workspace, "gram")},
-		"LIVEREAD": {"unix", filepath.Join(readonly(s.place), "live")},
+		"LIVEREAD": {"unix", filepath.Join(readonly(s.fixture), "live")},
 	}
 }
 

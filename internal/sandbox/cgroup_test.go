@@ -53,7 +53,7 @@ func TestCommandsAreInTheirGroup(t *testing.T) {
 	}()
 	for _, level := range confining() {
 		t.Run(string(level), func(t *testing.T) {
-			p := newPlace(t)
+			p := newFixture(t)
 			s := inside(t, p.spec(), level)
 			s.group = g
 			got := bash(t, s, `cat /proc/self/cgroup | grep ^0:; test -s /proc/self/cgroup`)

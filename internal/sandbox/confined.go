@@ -48,7 +48,7 @@ func New(spec Spec, level Level) (*Sandbox, error) {
 			return nil, fmt.Errorf("confine network access without namespaces: the proxy listens on %s instead of 127.0.0.1", spec.Network.Addr)
 		}
 	}
-	s := &Sandbox{bounds: b, level: level, keepGroups: groupsAreKept()}
+	s := &Sandbox{bounds: b, level: level, keepGroups: cgroupsPersist()}
 	if level == Full && os.Geteuid() == 0 {
 		if s.ids, err = identity("/proc/self/uid_map"); err != nil {
 			return nil, err
@@ -66,9 +66,9 @@ func New(spec Spec, level Level) (*Sandbox, error) {
 	return s, nil
 }
 
-// groupsAreKept reports whether root can't drop supplementary groups; see setgroups in
+// cgroupsPersist reports whether root can't drop supplementary groups; see setgroups in
 // user_namespaces(7).
-func groupsAreKept() bool {
+func cgroupsPersist() bool {
 	text, err := os.ReadFile("/proc/self/setgroups")
 	return err == nil && strings.TrimSpace(string(text)) == "deny"
 }

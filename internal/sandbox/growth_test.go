@@ -21,7 +21,7 @@ func fill(t *testing.T, name string, size int) {
 }
 
 func TestDiskLimitKillsCommand(t *testing.T) {
-	p := newPlace(t)
+	p := newFixture(t)
 	fill(t, filepath.Join(p.workspace, "before"), 4<<20)
 	g := NewDiskMonitor([]string{p.workspace, p.tmp}, 1<<20, time.Now)
 	defer g.Close()
@@ -51,7 +51,7 @@ func TestDiskLimitKillsCommand(t *testing.T) {
 }
 
 func TestDiskUseAboveTheLimitMustNotGrow(t *testing.T) {
-	p := newPlace(t)
+	p := newFixture(t)
 	g := NewDiskMonitor([]string{p.workspace}, 1<<20, time.Now)
 	defer g.Close()
 	<-g.measured
@@ -82,7 +82,7 @@ func TestDiskUseAboveTheLimitMustNotGrow(t *testing.T) {
 // A command that ends within a pause is looked at when the disk has lost as
 // much as it may take.
 func TestDiskUseOfShortCommandIsDetected(t *testing.T) {
-	p := newPlace(t)
+	p := newFixture(t)
 	g := NewDiskMonitor([]string{p.workspace}, 1<<20, time.Now)
 	defer g.Close()
 	<-g.measured

@@ -26,7 +26,7 @@ const guardMax = 1 << 20
 type Guard struct {
 	root  *os.Root
 	names []string
-	kept  map[string]savedFile
+	saved map[string]savedFile
 }
 
 // savedFile is the saved state of a name; the zero value is a missing file.
@@ -44,7 +44,7 @@ func NewGuard(dir string, names []string) (*Guard, error) {
 		return nil, fmt.Errorf("guard files in %s: %w", dir, err)
 	}
 	g := &Guard{root: root, names: names}
-	if g.kept, err = g.readAll(); err != nil {
+	if g.saved, err = g.readAll(); err != nil {
 		return nil, errors.Join(err, root.Close())
 	}
 	return g, nil
@@ -72,18 +72,18 @@ func (g *Guard) Changed() ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	return differing(g.kept, now), nil
+	return differing(g.saved, now), nil
 }
 
-func differing(kept, now map[string]savedFile) []string {
+func differing(saved, now map[string]savedFile) []string {
 	var out []string
-	for name, was := range kept {
+	for name, was := range saved {
 		if now[name] != was {
 			out = append(out, name)
 		}
 	}
 	for name := range now {
-		if _, ok := kept[name]; !ok {
+		if _, ok := saved[name]; !ok {
 			out = append(out, name)
 		}
 	}
@@ -98,13 +98,13 @@ func (g *Guard) Restore() error {
 	if err != nil {
 		return err
 	}
-	for _, name := range differing(g.kept, now) { // remove new files first, directories before their content
-		if err := g.removeNew(name, g.kept[name]); err != nil {
+	for _, name := range differing(g.saved, now) { // remove new files first, directories before their content
+		if err := g.removeNew(name, g.saved[name]); err != nil {
 			return err
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(g.kept)) {
-		if err := g.restoreFile(name, g.kept[name]); err != nil {
+	for _, name := range slices.Sorted(maps.Keys(g.saved)) {
+		if err := g.restoreFile(name, g.saved[name]); err != nil {
 			return fmt.Errorf("restore %s: %w", name, err)
 		}
 	}
@@ -254,7 +254,7 @@ func (g *Guard) read(name string, size int64) (text, large string, err error) {
 		_, err = b.ReadFrom(io.LimitReader(f, guardMax+1))
 		return b.String(), "", err
 	}
-	if was := g.kept[name]; g.kept != nil && !strings.HasPrefix(was.large, fmt.Sprint(size, " ")) {
+	if was := g.saved[name]; g.saved != nil && !strings.HasPrefix(was.large, fmt.Sprint(size, " ")) {
 		return "", fmt.Sprint(size, " not looked at"), nil // the size differs already, and the file may be endless
 	}
 	sum := sha256.New()

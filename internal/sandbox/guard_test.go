@@ -35,7 +35,7 @@ func TestGuardDetectsAndRestores(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			p := newPlace(t)
+			p := newFixture(t)
 			unguarded(t, p.workspace, setup)
 			g, err := NewGuard(p.workspace, GitControls(".git"))
 			if err != nil {
@@ -62,7 +62,7 @@ func TestGuardDetectsAndRestores(t *testing.T) {
 }
 
 func TestGuardKeepsRepositoryWithChangedMode(t *testing.T) {
-	p := newPlace(t)
+	p := newFixture(t)
 	unguarded(t, p.workspace, `git init -q . && git -c user.name=T -c user.email=t@example.com commit -q --allow-empty -m one`)
 	g, err := NewGuard(p.workspace, GitControls(".git"))
 	if err != nil {
@@ -79,7 +79,7 @@ func TestGuardKeepsRepositoryWithChangedMode(t *testing.T) {
 }
 
 func TestGuardOfGitFile(t *testing.T) {
-	p := newPlace(t)
+	p := newFixture(t)
 	unguarded(t, p.workspace, `mkdir ../outside/git; echo 'gitdir: ../outside/git' >.git`)
 	g, err := NewGuard(p.workspace, GitControls(".git"))
 	if err != nil {
@@ -118,7 +118,7 @@ func BenchmarkGuardWithoutChanges(b *testing.B) {
 }
 
 func TestGuardedDirectoryReplacedBySymlink(t *testing.T) {
-	p := newPlace(t)
+	p := newFixture(t)
 	unguarded(t, p.workspace, `git init -q .`)
 	g, err := NewGuard(p.workspace, GitControls(".git"))
 	if err != nil {

@@ -24,7 +24,7 @@ func TestHardenedProcessStillConfines(t *testing.T) {
 	}
 	for _, level := range confining() {
 		t.Run(string(level), func(t *testing.T) {
-			s := inside(t, newPlace(t).spec(), level)
+			s := inside(t, newFixture(t).spec(), level)
 			if got := bash(t, s, "echo x >f && cat f"); got.err != nil || got.output != "x\n" {
 				t.Errorf("got %+v", got)
 			}
@@ -45,7 +45,7 @@ func TestSweepKillsOrphansOfKilledSupervisor(t *testing.T) {
 	if err := Adopt(); err != nil {
 		t.Fatal(err)
 	}
-	p := newPlace(t)
+	p := newFixture(t)
 	s := inside(t, p.spec(), Partial)
 	marker := "MILLHAND_MARK=" + p.dir
 	innocent := exec.Command("sleep", "1000")

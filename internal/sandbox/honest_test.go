@@ -98,7 +98,7 @@ func TestOrdinaryCommandsSucceed(t *testing.T) {
 		t.Run(h.name, func(t *testing.T) {
 			t.Parallel()
 			for _, level := range []Level{Full, Partial} {
-				p := newPlace(t)
+				p := newFixture(t)
 				if h.needs != "" && unguarded(t, p.dir, h.needs) == "" {
 					t.Skip("this machine lacks what it takes")
 				}
@@ -128,7 +128,7 @@ func TestGoBuildsAndTestsOffline(t *testing.T) {
 	}
 	for _, level := range confining() {
 		t.Run(string(level), func(t *testing.T) {
-			p := newPlace(t)
+			p := newFixture(t)
 			files := map[string]string{
 				"go.mod":    "module example.com/m\n\ngo 1.26\n",
 				"m.go":      "package m\n\nimport \"os\"\n\nfunc M() string { return os.Getenv(\"HOME\") }\n",
@@ -172,7 +172,7 @@ while not os.path.exists("pid"): pass`),
 		t.Run(name, func(t *testing.T) {
 			for _, level := range confining() {
 				t.Run(string(level), func(t *testing.T) {
-					p := newPlace(t)
+					p := newFixture(t)
 					s := inside(t, p.spec(), level)
 					marker := "MILLHAND_MARK=" + p.dir
 					got := bash(t, s, line, marker, "VICTIM=0", "OUT=x")
@@ -212,7 +212,7 @@ func marked(t *testing.T, variable string) []string {
 func TestNoProcessOutlivesTheParent(t *testing.T) {
 	for _, level := range confining() {
 		t.Run(string(level), func(t *testing.T) {
-			p := newPlace(t)
+			p := newFixture(t)
 			inside(t, p.spec(), level)
 			cmd := exec.Command("/proc/self/exe", "-test.run=^TestParentThatIsKilled$")
 			cmd.Env = append(os.Environ(), "MILLHAND_TEST_PARENT="+p.dir, "MILLHAND_TEST_LEVEL="+string(level))
@@ -249,7 +249,7 @@ func TestParentThatIsKilled(t *testing.T) {
 	if dir == "" {
 		t.Skip("only as a process of another test")
 	}
-	p := place{dir: dir, workspace: filepath.Join(dir, "work"), home: filepath.Join(dir, "home"), tmp: filepath.Join(dir, "tmp")}
+	p := fixture{dir: dir, workspace: filepath.Join(dir, "work"), home: filepath.Join(dir, "home"), tmp: filepath.Join(dir, "tmp")}
 	s := inside(t, p.spec(), Level(os.Getenv("MILLHAND_TEST_LEVEL")))
 	bash(t, s, `setsid sleep 1000 & sleep 1000 & echo x >p; mv p pid; wait`, "MILLHAND_MARK="+dir)
 }

@@ -82,7 +82,7 @@ serve("t"); print(ask("t"))`), want: "x"},
 // Where another process already receives system calls (some container managers do),
 // commands have no unix sockets but pairs, and IP sockets.
 func TestSocketsWithoutTheSupervisor(t *testing.T) {
-	s := inside(t, newPlace(t).spec(), Full)
+	s := inside(t, newFixture(t).spec(), Full)
 	got := make(chan outcome)
 	go func() {
 		runtime.LockOSThread() // never unlocked: the thread ends with its filter

@@ -11,7 +11,7 @@ import (
 )
 
 func TestFilesOfTheParentAreNotInherited(t *testing.T) {
-	p := newPlace(t)
+	p := newFixture(t)
 	f, err := os.Create(filepath.Join(p.outside, "open"))
 	if err != nil {
 		t.Fatal(err)

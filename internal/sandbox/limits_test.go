@@ -36,7 +36,7 @@ except BlockingIOError: print("some" if n>=30 else n)'`, "some\n", Limits{Pids: 
 	for _, level := range confining() {
 		t.Run(string(level), func(t *testing.T) {
 			for _, tt := range tests {
-				spec := newPlace(t).spec()
+				spec := newFixture(t).spec()
 				spec.Limits = tt.limits
 				s := inside(t, spec, level)
 				if tt.limits.Pids > 0 && !limitsForks(s) {
@@ -101,7 +101,7 @@ print("tasks:", tasks)`
 	for _, level := range confining() {
 		for name, start := range programs {
 			t.Run(string(level)+"/"+name, func(t *testing.T) {
-				p := newPlace(t)
+				p := newFixture(t)
 				spec := p.spec()
 				spec.Limits.Pids = 60
 				s := inside(t, spec, level)
@@ -134,7 +134,7 @@ print("tasks:", tasks)`
 func TestOOMKillerPrefersCommands(t *testing.T) {
 	for _, level := range confining() {
 		t.Run(string(level), func(t *testing.T) {
-			got := bash(t, inside(t, newPlace(t).spec(), level), `cat /proc/self/oom_score_adj`)
+			got := bash(t, inside(t, newFixture(t).spec(), level), `cat /proc/self/oom_score_adj`)
 			if got.err != nil || got.output != "900\n" {
 				t.Errorf("got %q, %v", got.output, got.err)
 			}
@@ -147,7 +147,7 @@ func TestOOMKillerPrefersCommands(t *testing.T) {
 func TestAForkBombEnds(t *testing.T) {
 	for _, level := range confining() {
 		t.Run(string(level), func(t *testing.T) {
-			p := newPlace(t)
+			p := newFixture(t)
 			spec := p.spec()
 			spec.Limits.Pids = 100
 			s := inside(t, spec, level)
@@ -164,7 +164,7 @@ func TestAForkBombEnds(t *testing.T) {
 }
 
 func TestEnvironmentIsThatOfTheJob(t *testing.T) {
-	p := newPlace(t)
+	p := newFixture(t)
 	for _, level := range confining() {
 		t.Run(string(level), func(t *testing.T) {
 			s := inside(t, p.spec(), level)
@@ -184,7 +184,7 @@ func TestRootWorksAsTheOwnerOfTheWorkspace(t *testing.T) {
 	}
 	for _, level := range confining() {
 		t.Run(string(level), func(t *testing.T) {
-			p := newPlace(t)
+			p := newFixture(t)
 			if err := os.WriteFile(filepath.Join(p.workspace, "f"), nil, 0o644); err != nil {
 				t.Fatal(err)
 			}
@@ -205,14 +205,14 @@ func TestRootWorksAsTheOwnerOfTheWorkspace(t *testing.T) {
 func TestSymlinksToGrantedPaths(t *testing.T) {
 	for _, level := range confining() {
 		t.Run(string(level), func(t *testing.T) {
-			p := newPlace(t)
-			link := filepath.Join(p.dir, "link")
-			if err := os.Symlink(p.workspace, link); err != nil {
+			p := newFixture(t)
+			symlink := filepath.Join(p.dir, "link")
+			if err := os.Symlink(p.workspace, symlink); err != nil {
 				t.Fatal(err)
 			}
 			spec := p.spec()
-			spec.Workspace = link
-			got := bash(t, inside(t, spec, level), `cd "$LINK" && echo x >f && cat "$REAL/f"`, "LINK="+link, "REAL="+p.workspace)
+			spec.Workspace = symlink
+			got := bash(t, inside(t, spec, level), `cd "$LINK" && echo x >f && cat "$REAL/f"`, "LINK="+symlink, "REAL="+p.workspace)
 			if got.output != "x\n" {
 				t.Errorf("got %q, %v", got.output, got.err)
 			}
@@ -224,7 +224,7 @@ func TestSymlinksToGrantedPaths(t *testing.T) {
 func TestGrantedPathReplacedBySymlinkIsRefused(t *testing.T) {
 	for _, level := range confining() {
 		t.Run(string(level), func(t *testing.T) {
-			p := newPlace(t)
+			p := newFixture(t)
 			protected := filepath.Join(p.workspace, "sub", "protected")
 			if err := os.MkdirAll(protected, 0o755); err != nil {
 				t.Fatal(err)

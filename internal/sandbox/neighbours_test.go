@@ -89,7 +89,7 @@ func TestProcessLimitIgnoresOtherProcesses(t *testing.T) {
 	for _, level := range confining() {
 		for _, when := range []string{"started later", "ended before"} {
 			t.Run(string(level)+", "+when, func(t *testing.T) {
-				p := newPlace(t)
+				p := newFixture(t)
 				user := ordinary(t, p.workspace, p.home, p.tmp)
 				spec := p.spec()
 				spec.Limits.Pids = 60
@@ -112,7 +112,7 @@ func TestProcessLimitIgnoresOtherProcesses(t *testing.T) {
 
 // The error of a command that can't start because of the limit names it.
 func TestProcessLimitTooLow(t *testing.T) {
-	p := newPlace(t)
+	p := newFixture(t)
 	ordinary(t, p.workspace, p.home, p.tmp)
 	spec := p.spec()
 	spec.Limits.Pids = 1

@@ -70,7 +70,7 @@ on=False'`, false},
 				defer mu.Unlock()
 				attempts = append(attempts, a)
 			}}
-			spec := newPlace(t).spec()
+			spec := newFixture(t).spec()
 			spec.Network = Network{Serve: server.Serve}
 			if level == Partial {
 				spec.Network.Addr = serveOutside(t, server)

@@ -100,9 +100,9 @@ func mounts(b *bounds) []child.Mount {
 	}
 	list := slices.SortedFunc(maps.Values(at), func(x, y child.Mount) int { return cmp.Compare(x.Path, y.Path) })
 	list = useful(list)
-	for _, link := range b.links {
-		if i := nearest(list, link.Path); i < 0 || list[i].Kind == child.Tmpfs && list[i].Write {
-			list = append(list, link)
+	for _, symlink := range b.symlinks {
+		if i := nearest(list, symlink.Path); i < 0 || list[i].Kind == child.Tmpfs && list[i].Write {
+			list = append(list, symlink)
 		}
 	}
 	return list
@@ -157,7 +157,7 @@ func systemMount(dir string) []child.Mount {
 	if err != nil {
 		return nil
 	}
-	return []child.Mount{{Kind: child.Link, Path: dir, Source: text}}
+	return []child.Mount{{Kind: child.Symlink, Path: dir, Source: text}}
 }
 
 // deviceMounts returns the mounts of /dev and /proc.
@@ -167,11 +167,11 @@ func deviceMounts() []child.Mount {
 		{Kind: child.Tmpfs, Path: "/dev", Bytes: 1 << 16},
 		{Kind: child.Tmpfs, Path: "/dev/shm", Write: true, Bytes: tmpBytes},
 		{Kind: child.Pts, Path: "/dev/pts"},
-		{Kind: child.Link, Path: "/dev/ptmx", Source: "pts/ptmx"},
-		{Kind: child.Link, Path: "/dev/fd", Source: "/proc/self/fd"},
-		{Kind: child.Link, Path: "/dev/stdin", Source: "/proc/self/fd/0"},
-		{Kind: child.Link, Path: "/dev/stdout", Source: "/proc/self/fd/1"},
-		{Kind: child.Link, Path: "/dev/stderr", Source: "/proc/self/fd/2"},
+		{Kind: child.Symlink, Path: "/dev/ptmx", Source: "pts/ptmx"},
+		{Kind: child.Symlink, Path: "/dev/fd", Source: "/proc/self/fd"},
+		{Kind: child.Symlink, Path: "/dev/stdin", Source: "/proc/self/fd/0"},
+		{Kind: child.Symlink, Path: "/dev/stdout", Source: "/proc/self/fd/1"},
+		{Kind: child.Symlink, Path: "/dev/stderr", Source: "/proc/self/fd/2"},
 	}
 	for _, dev := range devices() {
 		if _, err := os.Stat(dev); err == nil {

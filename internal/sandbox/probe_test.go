@@ -116,9 +116,9 @@ func TestChoose(t *testing.T) {
 		}
 	}
 	_, err := Choose(Auto, true, none)
-	for _, part := range []string{"no luck", "try again", "none either", "external"} {
-		if !strings.Contains(err.Error(), part) {
-			t.Errorf("%q doesn't say %q", err, part)
+	for _, text := range []string{"no luck", "try again", "none either", "external"} {
+		if !strings.Contains(err.Error(), text) {
+			t.Errorf("%q doesn't say %q", err, text)
 		}
 	}
 	if _, err := Choose("x", true, full); err == nil {

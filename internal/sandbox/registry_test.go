@@ -51,7 +51,7 @@ func TestPackagesAreInstalledFromARegistry(t *testing.T) {
 	for _, level := range confining() {
 		for _, tt := range tests {
 			t.Run(string(level)+" "+tt.name, func(t *testing.T) {
-				p := newPlace(t)
+				p := newFixture(t)
 				if unguarded(t, p.dir, tt.needs, env...) == "" {
 					t.Skip("this machine lacks what it takes")
 				}

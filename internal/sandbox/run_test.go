@@ -61,13 +61,13 @@ func bash(t *testing.T, s *Sandbox, line string, env ...string) outcome {
 	return outcome{ending, out.String(), err}
 }
 
-// place is the surroundings of a job: a directory with a workspace in it, the
+// fixture is the surroundings of a job: a directory with a workspace in it, the
 // private directories, and something outside.
-type place struct {
+type fixture struct {
 	dir, workspace, home, tmp, outside string
 }
 
-func newPlace(t *testing.T) place {
+func newFixture(t *testing.T) fixture {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "s") //nolint:usetesting // the paths of sockets must be short
 	if err != nil {
@@ -77,7 +77,7 @@ func newPlace(t *testing.T) place {
 	if err := os.Chmod(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	p := place{dir: dir, workspace: filepath.Join(dir, "work"), home: filepath.Join(dir, "home"), tmp: filepath.Join(dir, "tmp"), outside: filepath.Join(dir, "outside")}
+	p := fixture{dir: dir, workspace: filepath.Join(dir, "work"), home: filepath.Join(dir, "home"), tmp: filepath.Join(dir, "tmp"), outside: filepath.Join(dir, "outside")}
 	for _, d := range []string{p.workspace, p.home, p.tmp, p.outside} {
 		if err := os.Mkdir(d, 0o755); err != nil {
 			t.Fatal(err)
@@ -86,7 +86,7 @@ func newPlace(t *testing.T) place {
 	return p
 }
 
-func (p place) spec() Spec {
+func (p fixture) spec() Spec {
 	return Spec{Workspace: p.workspace, Home: p.home, TmpDir: p.tmp}
 }
 
@@ -120,7 +120,7 @@ func unguarded(t *testing.T, dir, line string, env ...string) string {
 func TestTheEndOfACommandIsReported(t *testing.T) {
 	for _, level := range confining() {
 		t.Run(string(level), func(t *testing.T) {
-			s := inside(t, newPlace(t).spec(), level)
+			s := inside(t, newFixture(t).spec(), level)
 			for line, want := range map[string]ExitStatus{
 				"true":            {},
 				"exit 7":          {ExitCode: 7},
@@ -139,7 +139,7 @@ func TestTheEndOfACommandIsReported(t *testing.T) {
 func TestMissingCommandIsRefused(t *testing.T) {
 	for _, level := range confining() {
 		t.Run(string(level), func(t *testing.T) {
-			p := newPlace(t)
+			p := newFixture(t)
 			s := inside(t, p.spec(), level)
 			var out bytes.Buffer
 			for _, args := range [][]string{{"no-such-program"}, {"/no/such/program"}, {p.workspace}} {
@@ -155,7 +155,7 @@ func TestMissingCommandIsRefused(t *testing.T) {
 func TestKillEndsACommandThatIgnoresSignals(t *testing.T) {
 	for _, level := range confining() {
 		t.Run(string(level), func(t *testing.T) {
-			s := inside(t, newPlace(t).spec(), level)
+			s := inside(t, newFixture(t).spec(), level)
 			cmd, l := startReady(t, s, "trap '' TERM INT HUP; echo ready; while :; do sleep 1; done")
 			l.Kill()
 			if got, err := finish(t, cmd, l); err != nil || got.Signal != 9 {
@@ -168,7 +168,7 @@ func TestKillEndsACommandThatIgnoresSignals(t *testing.T) {
 func TestCommandCannotKillItsSupervisor(t *testing.T) {
 	for _, level := range confining() {
 		t.Run(string(level), func(t *testing.T) {
-			s := inside(t, newPlace(t).spec(), level)
+			s := inside(t, newFixture(t).spec(), level)
 			got := bash(t, s, `for s in KILL STOP TERM QUIT HUP INT SEGV ABRT; do kill -$s $PPID; kill -$s -- -$(cut -d' ' -f5 </proc/$PPID/stat); done 2>/dev/null; exit 5`)
 			if got.err != nil || got.ending != (ExitStatus{ExitCode: 5}) {
 				t.Errorf("got %+v, %v", got.ending, got.err)
@@ -192,7 +192,7 @@ func TestSIGTERMIsPassedOn(t *testing.T) {
 		t.Run(string(level), func(t *testing.T) {
 			for _, tt := range tests {
 				t.Run(tt.name, func(t *testing.T) {
-					p := newPlace(t)
+					p := newFixture(t)
 					spec := p.spec()
 					spec.Grace = 200 * time.Millisecond
 					s := inside(t, spec, level)
@@ -240,7 +240,7 @@ func startReady(t *testing.T, s *Sandbox, line string) (*exec.Cmd, *Launch) {
 // removed during a run. What keeps commands from writing is required.
 func TestReadableDirectoryCanBeRemoved(t *testing.T) {
 	for _, level := range confining() {
-		p := newPlace(t)
+		p := newFixture(t)
 		more := filepath.Join(p.dir, "more")
 		control := filepath.Join(p.workspace, "control")
 		for _, dir := range []string{more, control} {

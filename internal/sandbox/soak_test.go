@@ -46,7 +46,7 @@ func TestManyCommandsLeaveNothing(t *testing.T) {
 	commands := nightly.Count(100, 2000, 20_000)
 	for _, level := range confining() {
 		t.Run(string(level), func(t *testing.T) {
-			p := newPlace(t)
+			p := newFixture(t)
 			spec := p.spec()
 			spec.Limits.Pids = 4096 // as jobs have it: their first forks are a race of threads
 			s := inside(t, spec, level)
@@ -69,7 +69,7 @@ func TestManyCommandsLeaveNothing(t *testing.T) {
 }
 
 // soak runs commands, several at once.
-func soak(t *testing.T, s *Sandbox, p place, mark string, commands int) {
+func soak(t *testing.T, s *Sandbox, p fixture, mark string, commands int) {
 	t.Helper()
 	todo := make(chan int)
 	var workers sync.WaitGroup
@@ -133,7 +133,7 @@ touch ready; while :; do sleep 1; done`
 	for _, level := range confining() {
 		for _, way := range []string{"time is up", "the job is given up"} {
 			t.Run(string(level)+", "+way, func(t *testing.T) {
-				p := newPlace(t)
+				p := newFixture(t)
 				s := inside(t, p.spec(), level)
 				mark := "MILLHAND_MARK=" + p.dir
 				ctx, end := context.WithCancel(t.Context())

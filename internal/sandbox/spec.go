@@ -59,7 +59,7 @@ const ProxyPort = 3128
 type bounds struct {
 	Spec
 	uid, gid int // of commands
-	links    []child.Mount
+	symlinks []child.Mount
 }
 
 // resolve resolves the symlinks in the paths of a spec, and the user of its commands.
@@ -101,7 +101,7 @@ func (b *bounds) real(paths []string, required bool) ([]string, error) {
 			return nil, fmt.Errorf("grant %s to a sandbox: %w", p, err)
 		}
 		if p = filepath.Clean(p); p != resolved {
-			b.links = append(b.links, child.Mount{Kind: child.Link, Path: p, Source: resolved})
+			b.symlinks = append(b.symlinks, child.Mount{Kind: child.Symlink, Path: p, Source: resolved})
 		}
 		if !slices.Contains(out, resolved) {
 			out = append(out, resolved)

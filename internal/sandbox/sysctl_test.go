@@ -85,7 +85,7 @@ func sameSysctls(t *testing.T, before, after map[string]string) {
 func TestNoSysctlIsWritten(t *testing.T) {
 	for _, level := range confining() {
 		t.Run(string(level), func(t *testing.T) {
-			spec := newPlace(t).spec()
+			spec := newFixture(t).spec()
 			spec.Limits = Limits{Pids: 60, MemoryBytes: 1 << 32, DataBytes: 1 << 32, FileBytes: 1 << 20}
 			before := sysctls(t, "")
 			got := bash(t, inside(t, spec, level), `cd /proc/sys && for f in kernel/*max* kernel/threads-max vm/*; do test -f "$f" && test -r "$f" && test "$f" != vm/stat_refresh && printf '%s\0%s\0' "$f" "$(cat "$f" | tr -d '\0')"; done; true`)

@@ -86,8 +86,8 @@ func ignoreLine(pattern string) []byte {
 	if strings.HasPrefix(pattern, "#") {
 		pattern = `\` + pattern
 	}
-	kept := strings.TrimRight(pattern, " ")
-	return []byte(kept + strings.Repeat(`\ `, len(pattern)-len(kept)) + "\n")
+	trimmed := strings.TrimRight(pattern, " ")
+	return []byte(trimmed + strings.Repeat(`\ `, len(pattern)-len(trimmed)) + "\n")
 }
 
 func parseAttribute(word string) attribute {

@@ -39,23 +39,23 @@ func badBranch(name string) string {
 			return fmt.Sprintf("contains %q", c)
 		}
 	}
-	for part := range strings.SplitSeq(name, "/") {
-		if reason := badComponent(part); reason != "" {
+	for component := range strings.SplitSeq(name, "/") {
+		if reason := badComponent(component); reason != "" {
 			return reason
 		}
 	}
 	return ""
 }
 
-func badComponent(part string) string {
+func badComponent(component string) string {
 	switch {
-	case part == "":
+	case component == "":
 		return "starts or ends with a slash, or contains consecutive slashes"
-	case part[0] == '.':
+	case component[0] == '.':
 		return "has a component that starts with a dot"
-	case strings.HasSuffix(part, ".lock"):
+	case strings.HasSuffix(component, ".lock"):
 		return "has a component that ends with .lock"
-	case len(part) > maxComponent:
+	case len(component) > maxComponent:
 		return fmt.Sprintf("has a component longer than %d bytes", maxComponent)
 	}
 	return ""

@@ -100,8 +100,8 @@ func (s *Sandbox) Remove(names ...string) {
 	}
 }
 
-// Link creates a symlink in the work tree.
-func (s *Sandbox) Link(target, name string) {
+// Symlink creates a symlink in the work tree.
+func (s *Sandbox) Symlink(target, name string) {
 	s.T.Helper()
 	check(s.T, os.MkdirAll(filepath.Dir(filepath.Join(s.Root, name)), 0o755))
 	check(s.T, os.Symlink(target, filepath.Join(s.Root, name)))

@@ -53,10 +53,10 @@ func openSource(ctx context.Context, remote Repo, env gitdir.Env) (source, error
 
 // fail adds the operation and the remote to an error, without secrets.
 func (m Repo) fail(ctx context.Context, what string, err error) error {
-	place := "the remote"
+	dir := "the remote"
 	at, parseErr := ParseAddress(m.URL)
 	if parseErr == nil {
-		place = at.String()
+		dir = at.String()
 	}
 	if cause := ctx.Err(); cause != nil && !errors.Is(err, cause) {
 		err = fmt.Errorf("%w: %w", cause, err)
@@ -68,7 +68,7 @@ func (m Repo) fail(ctx context.Context, what string, err error) error {
 			text = err.Error()
 		}
 	}
-	return fmt.Errorf("%s %s: %w", what, place, err)
+	return fmt.Errorf("%s %s: %w", what, dir, err)
 }
 
 // scrubbed is an error of the same kind with the secrets removed from its text.

@@ -98,12 +98,12 @@ func (c *conversation) fetch(ctx context.Context, into *gitdir.Objects, w reques
 		pktline.NewEncoder(&out).EncodeString("done\n")); err != nil {
 		return nil, err
 	}
-	answer, err := c.transport.exchange(&out, int64(out.Len()))
+	response, err := c.transport.exchange(&out, int64(out.Len()))
 	if err != nil {
 		return nil, c.explain(err)
 	}
 	res := packp.NewUploadPackResponse(req)
-	if err := res.Decode(io.NopCloser(answer)); err != nil {
+	if err := res.Decode(io.NopCloser(response)); err != nil {
 		return nil, c.explain(fmt.Errorf("read response: %w", err))
 	}
 	if err := storePack(ctx, into.Dir, c.demultiplexed(res, nil)); err != nil {
@@ -157,16 +157,16 @@ func (c *conversation) askSideband(list *capability.List) {
 
 // demultiplexed returns the data band of a response. The progress band is
 // written to progress, the error band becomes an error.
-func (c *conversation) demultiplexed(answer io.Reader, progress io.Writer) io.Reader {
+func (c *conversation) demultiplexed(response io.Reader, progress io.Writer) io.Reader {
 	kind := sideband.Sideband64k
 	switch {
 	case c.able.Supports(capability.Sideband64k):
 	case c.able.Supports(capability.Sideband):
 		kind = sideband.Sideband
 	default:
-		return answer
+		return response
 	}
-	d := sideband.NewDemuxer(kind, answer)
+	d := sideband.NewDemuxer(kind, response)
 	d.Progress = progress
 	return d
 }

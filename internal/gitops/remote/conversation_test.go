@@ -16,12 +16,14 @@ import (
 )
 
 // canned is a link that says what it was given.
-type canned struct{ greets, answers []byte }
+type canned struct{ greets, responses []byte }
 
-func (c canned) greeting() (io.Reader, error)                 { return bytes.NewReader(c.greets), nil }
-func (c canned) exchange(io.Reader, int64) (io.Reader, error) { return bytes.NewReader(c.answers), nil }
-func (c canned) messages() string                             { return "" }
-func (c canned) close()                                       {}
+func (c canned) greeting() (io.Reader, error) { return bytes.NewReader(c.greets), nil }
+func (c canned) exchange(io.Reader, int64) (io.Reader, error) {
+	return bytes.NewReader(c.responses), nil
+}
+func (c canned) messages() string { return "" }
+func (c canned) close()           {}
 
 func FuzzConversation(f *testing.F) {
 	o1, o2 := strings.Repeat("1", 40), strings.Repeat("2", 40)
@@ -29,8 +31,8 @@ func FuzzConversation(f *testing.F) {
 	f.Add([]byte("001e# service=git-upload-pack\n00000045"+o1+" HEAD\x00object-format=sha1\n003d"+o2+" refs/tags/v1^{}\n0000"), []byte("0031ACK "+o1+"\n"))
 	f.Add([]byte("0000"), []byte("000eunpack ok\n0019ok refs/heads/main\n0000"))
 	f.Add([]byte("0015ERR access denied\n"), []byte("0009\x02hi\n\n0000"))
-	f.Fuzz(func(t *testing.T, greets, answers []byte) {
-		c := &conversation{transport: canned{greets, answers}, refs: packp.NewAdvRefs()}
+	f.Fuzz(func(t *testing.T, greets, responses []byte) {
+		c := &conversation{transport: canned{greets, responses}, refs: packp.NewAdvRefs()}
 		if err := c.readAdvertisement(); err != nil {
 			if c.explain(err) == nil {
 				t.Error("an error was lost")
@@ -49,7 +51,7 @@ func FuzzConversation(f *testing.F) {
 		}
 		into := &gitdir.Objects{Dir: filepath.Join(t.TempDir(), "objects")}
 		_, _ = c.fetch(t.Context(), into, request{want: []plumbing.Hash{plumbing.NewHash(o1)}})
-		_ = c.readStatus(bytes.NewReader(answers))
+		_ = c.readStatus(bytes.NewReader(responses))
 	})
 }
 

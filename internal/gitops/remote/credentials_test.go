@@ -24,7 +24,7 @@ type wiretap struct {
 // tap serves the origin behind a wiretap. The origin itself always gets its
 // token, so that the tap decides who needs credentials: answer returns true if
 // it has answered a request.
-func (o *origin) tap(answer func(w http.ResponseWriter, r *http.Request) bool) *wiretap {
+func (o *origin) tap(response func(w http.ResponseWriter, r *http.Request) bool) *wiretap {
 	o.T.Helper()
 	behind, err := url.Parse(strings.TrimSuffix(o.overHTTP(nil).URL, "/origin.git"))
 	must(o.T, err)
@@ -41,7 +41,7 @@ func (o *origin) tap(answer func(w http.ResponseWriter, r *http.Request) bool) *
 		tap.mu.Lock()
 		tap.seen = append(tap.seen, what)
 		tap.mu.Unlock()
-		if answer == nil || !answer(w, r) {
+		if response == nil || !response(w, r) {
 			proxy.ServeHTTP(w, r)
 		}
 	}))
@@ -80,7 +80,7 @@ func TestCredentialsAreSentAfterA401Only(t *testing.T) {
 	const refs, up, down = "GET info/refs", "POST git-receive-pack", "POST git-upload-pack"
 	for _, c := range []struct {
 		name        string
-		answer      func(w http.ResponseWriter, r *http.Request) bool
+		response    func(w http.ResponseWriter, r *http.Request) bool
 		fetch, push []string
 	}{
 		{"nobody is asked", nil, []string{refs, down, down}, []string{refs, up, up}},
@@ -95,7 +95,7 @@ func TestCredentialsAreSentAfterA401Only(t *testing.T) {
 				"header": {Header: "basic " + basicOf(tokenUser, testToken)},
 			} {
 				o := newOrigin(t)
-				tap := o.tap(c.answer)
+				tap := o.tap(c.response)
 				remote := Repo{URL: tap.remote().URL, Auth: auth}
 				r := o.mirrorOf(remote, 0)
 				tap.wantSeen(t, c.fetch...)
@@ -119,7 +119,7 @@ func basicOf(user, password string) string {
 func TestCredentialsDoNotFollowARedirectToAnotherServer(t *testing.T) {
 	o := newOrigin(t)
 	other := o.tap(unauthorized)
-	for name, answer := range map[string]func(w http.ResponseWriter, r *http.Request) bool{
+	for name, response := range map[string]func(w http.ResponseWriter, r *http.Request) bool{
 		"at once": func(w http.ResponseWriter, r *http.Request) bool {
 			http.Redirect(w, r, other.URL+r.URL.RequestURI(), http.StatusTemporaryRedirect)
 			return true
@@ -132,7 +132,7 @@ func TestCredentialsDoNotFollowARedirectToAnotherServer(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			tap := o.tap(answer)
+			tap := o.tap(response)
 			_, _, err := Branches(t.Context(), tap.remote())
 			wantError(t, err, ErrUnreachable)
 			other.wantSeen(t)

@@ -53,7 +53,7 @@ func clearPacks(dir string) error {
 	}
 	for _, pack := range packs {
 		base := strings.TrimSuffix(pack, ".pack")
-		if packIsWhole(pack) && indexIsWhole(base+".idx") {
+		if packIsComplete(pack) && indexIsComplete(base+".idx") {
 			continue
 		}
 		for _, name := range []string{".idx", ".pack", ".rev", ".bitmap", ".keep"} {
@@ -71,11 +71,11 @@ func clearPacks(dir string) error {
 	return err
 }
 
-// packIsWhole reports whether a pack matches its trailing checksum.
-func packIsWhole(name string) bool { return endsWithChecksum(name, packHeader) }
+// packIsComplete reports whether a pack matches its trailing checksum.
+func packIsComplete(name string) bool { return endsWithChecksum(name, packHeader) }
 
-// indexIsWhole reports whether an index matches its trailing checksum.
-func indexIsWhole(name string) bool { return endsWithChecksum(name, 2*len(plumbing.ZeroHash)) }
+// indexIsComplete reports whether an index matches its trailing checksum.
+func indexIsComplete(name string) bool { return endsWithChecksum(name, 2*len(plumbing.ZeroHash)) }
 
 func endsWithChecksum(name string, least int) bool {
 	f, err := os.Open(name)

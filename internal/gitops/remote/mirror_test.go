@@ -364,14 +364,14 @@ func useMirror(t *testing.T, dir, url, git string) {
 	}
 	var all sync.WaitGroup
 	for n := range 4 {
-		place := filepath.Join(t.TempDir(), "same") // so that they compete for a name
+		dir := filepath.Join(t.TempDir(), "same") // so that they compete for a name
 		all.Go(func() {
-			wt, err := r.AddWorktree(t.Context(), place, tip)
+			wt, err := r.AddWorktree(t.Context(), dir, tip)
 			if err != nil {
 				t.Error(err)
 				return
 			}
-			if err := os.WriteFile(filepath.Join(place, "new"), fmt.Append(nil, n), 0o644); err != nil {
+			if err := os.WriteFile(filepath.Join(dir, "new"), fmt.Append(nil, n), 0o644); err != nil {
 				t.Error(err)
 			}
 			from, err := r.SnapshotOf(tip)
@@ -382,7 +382,7 @@ func useMirror(t *testing.T, dir, url, git string) {
 			if cs, err := wt.Changes(t.Context(), from, nil); err != nil || len(cs.Changes) != 1 {
 				t.Errorf("changes are %v, %v", cs, err)
 			}
-			if err := r.RemoveWorktree(t.Context(), place); err != nil {
+			if err := r.RemoveWorktree(t.Context(), dir); err != nil {
 				t.Error(err)
 			}
 		})

@@ -121,18 +121,18 @@ func send(ctx context.Context, store *gitdir.Objects, c *conversation, cmd *pack
 	if err := req.Encode(&head); err != nil {
 		return fmt.Errorf("%w: %w", errNotSent, err)
 	}
-	answer, err := c.transport.exchange(io.MultiReader(&head, pack), int64(head.Len())+size)
+	response, err := c.transport.exchange(io.MultiReader(&head, pack), int64(head.Len())+size)
 	if err != nil {
 		return c.explain(err)
 	}
-	return c.readStatus(answer)
+	return c.readStatus(response)
 }
 
 // readStatus reads the status of a push, and the rest of the response, because
 // the remote may still be working.
-func (c *conversation) readStatus(answer io.Reader) error {
+func (c *conversation) readStatus(response io.Reader) error {
 	var said limitedBuffer
-	main := c.demultiplexed(answer, &said)
+	main := c.demultiplexed(response, &said)
 	report := packp.NewReportStatus()
 	if err := report.Decode(main); err != nil {
 		if text := said.String(); text != "" {
@@ -141,7 +141,7 @@ func (c *conversation) readStatus(answer io.Reader) error {
 		return c.explain(fmt.Errorf("read push status: %w", err))
 	}
 	_, _ = io.Copy(io.Discard, main) // the branch may have been moved
-	_, _ = io.Copy(io.Discard, answer)
+	_, _ = io.Copy(io.Discard, response)
 	if err := report.Error(); err != nil {
 		text := said.String()
 		if text == "" {

@@ -141,11 +141,11 @@ func TestServerRejectionIsQuoted(t *testing.T) {
 
 func TestPushWithLostResponseIsVerified(t *testing.T) {
 	o := newOrigin(t)
-	whole := o.overHTTP(nil)
-	r := o.mirrorOf(whole, 0)
+	full := o.overHTTP(nil)
+	r := o.mirrorOf(full, 0)
 	commit := o.jobCommit(r, o.Run("rev-parse", "HEAD"), "x\n")
 	lossy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-		out, err := http.NewRequest(req.Method, strings.TrimSuffix(whole.URL, "/origin.git")+req.URL.String(), req.Body)
+		out, err := http.NewRequest(req.Method, strings.TrimSuffix(full.URL, "/origin.git")+req.URL.String(), req.Body)
 		if err != nil {
 			t.Error(err)
 			return
@@ -165,7 +165,7 @@ func TestPushWithLostResponseIsVerified(t *testing.T) {
 		_, _ = io.Copy(w, res.Body)
 	}))
 	defer lossy.Close()
-	remote := Repo{URL: lossy.URL + "/origin.git", Auth: whole.Auth}
+	remote := Repo{URL: lossy.URL + "/origin.git", Auth: full.Auth}
 	must(t, Push(t.Context(), r.Git, PushOptions{Remote: remote, Commit: commit, Branch: "bot/x"}))
 	if at := o.at("bot/x"); at != commit {
 		t.Errorf("the branch is at %q", at)

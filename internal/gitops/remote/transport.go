@@ -39,7 +39,7 @@ type transport interface {
 func openTransport(ctx context.Context, at Address, remote Repo, service string, env gitdir.Env) (transport, error) {
 	switch at.Scheme {
 	case "http", "https":
-		return newHTTPLink(ctx, at, remote, service)
+		return newHTTPTransport(ctx, at, remote, service)
 	case "ssh":
 		return dialSSH(ctx, at, remote.Auth, service)
 	}

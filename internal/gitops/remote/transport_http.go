@@ -34,7 +34,7 @@ type httpTransport struct {
 	bodies   []io.Closer
 }
 
-func newHTTPLink(ctx context.Context, at Address, remote Repo, service string) (*httpTransport, error) {
+func newHTTPTransport(ctx context.Context, at Address, remote Repo, service string) (*httpTransport, error) {
 	auth := remote.Auth
 	server := at.Scheme + "://" + at.Host
 	l := &httpTransport{

@@ -39,7 +39,7 @@ func buildRoot(mounts []Mount) error {
 		return fmt.Errorf("attach the new root: %w", err)
 	}
 	for i, m := range mounts {
-		if err := place(m, files[i]); err != nil {
+		if err := attachMount(m, files[i]); err != nil {
 			return fmt.Errorf("place %s: %w", m.Path, err)
 		}
 	}
@@ -104,7 +104,7 @@ func open(m Mount) (int, error) {
 		return fresh("proc", nil, safe|unix.MOUNT_ATTR_NOEXEC|unix.MOUNT_ATTR_RDONLY)
 	case Pts:
 		return fresh("devpts", map[string]string{"ptmxmode": "0666", "mode": "0620"}, unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NOEXEC)
-	case Link:
+	case Symlink:
 		return -1, nil
 	}
 	return -1, fmt.Errorf("invalid mount kind %q", m.Kind)
@@ -151,9 +151,9 @@ func fresh(kind string, options map[string]string, attrs int) (int, error) {
 	return fd, nil
 }
 
-// place attaches an open mount at its path in the new root, and creates the mount point
+// attachMount attaches an open mount at its path in the new root, and creates the mount point
 // if missing.
-func place(m Mount, fd int) error {
+func attachMount(m Mount, fd int) error {
 	if m.Optional && fd < 0 {
 		return nil
 	}
@@ -161,7 +161,7 @@ func place(m Mount, fd int) error {
 	if err := os.MkdirAll(path.Dir(at), 0o755); err != nil {
 		return err
 	}
-	if m.Kind == Link {
+	if m.Kind == Symlink {
 		return os.Symlink(m.Source, at)
 	}
 	if err := makePoint(at, fd); err != nil && !errors.Is(err, unix.EEXIST) {

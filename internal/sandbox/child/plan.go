@@ -54,12 +54,12 @@ type Kind string
 
 // The kinds of mounts.
 const (
-	Bind   Kind = "bind"   // a path of the machine's file system
-	Device Kind = "device" // a device node of the machine
-	Tmpfs  Kind = "tmpfs"  // an empty directory in memory
-	Proc   Kind = "proc"   // the processes of the namespace
-	Pts    Kind = "pts"    // new pseudo-terminals
-	Link   Kind = "link"   // a symlink
+	Bind    Kind = "bind"   // a path of the machine's file system
+	Device  Kind = "device" // a device node of the machine
+	Tmpfs   Kind = "tmpfs"  // an empty directory in memory
+	Proc    Kind = "proc"   // the processes of the namespace
+	Pts     Kind = "pts"    // new pseudo-terminals
+	Symlink Kind = "link"   // a symlink
 )
 
 // Rule grants access to a path and everything below it.

@@ -54,7 +54,7 @@ func (s *Server) Serve(ln net.Listener) error {
 			r.Out.Host = r.Out.URL.Host // always the host that was checked
 		},
 		Transport:    &http.Transport{DialContext: p.dialPlain, DisableKeepAlives: true, DisableCompression: true, ResponseHeaderTimeout: 5 * time.Minute},
-		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) { answer(w, err) },
+		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) { writeError(w, err) },
 	}
 	server := &http.Server{Handler: p, ReadHeaderTimeout: headerTime, MaxHeaderBytes: headerMax, BaseContext: func(net.Listener) context.Context { return ctx }}
 	err := server.Serve(ln)
@@ -116,7 +116,7 @@ func (p *serving) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (p *serving) connect(w http.ResponseWriter, r *http.Request) {
 	far, err := p.dial(p.ctx, r.Method, r.RequestURI, 0) //nolint:contextcheck // a tunnel outlives its request
 	if err != nil {
-		answer(w, err)
+		writeError(w, err)
 		return
 	}
 	defer far.Close() //nolint:errcheck // all data was copied
@@ -168,8 +168,8 @@ type deniedError struct{ why error }
 
 func (e deniedError) Error() string { return e.why.Error() }
 
-// answer responds with the error of a connection.
-func answer(w http.ResponseWriter, err error) {
+// writeError responds with the error of a connection.
+func writeError(w http.ResponseWriter, err error) {
 	code := http.StatusBadGateway
 	if denied := (deniedError{}); errors.As(err, &denied) {
 		code = http.StatusForbidden
