@@ -74,18 +74,6 @@ func (j *Job) verifies() [][]event.Verify {
 	return all
 }
 
-// exit describes how a verify command ended.
-func exit(v event.Verify) string {
-	where := ""
-	if v.In == event.InClean {
-		where = " in a clean checkout"
-	}
-	if v.ExitCode < 0 {
-		return "killed or not started" + where
-	}
-	return fmt.Sprintf("exit code %d%s", v.ExitCode, where)
-}
-
 // by formats the rule that denied the call and its location; only the source if there is
 // no rule.
 func (d *Denial) by(quote func(string) string) string {

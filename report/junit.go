@@ -194,7 +194,7 @@ func verifyCase(j *Job, runs []event.Verify) testcase {
 	}
 	if !last.Passed {
 		c.Failure = &problem{
-			Message: xmlText(fmt.Sprintf("attempt %d: %s", last.Attempt, exit(last))),
+			Message: xmlText(fmt.Sprintf("attempt %d: %s", last.Attempt, last.Exit()+last.Where())),
 			Type:    "verify",
 			Text:    xmlText(tail(last.Tail, maxJUnitText)),
 		}
@@ -202,7 +202,7 @@ func verifyCase(j *Job, runs []event.Verify) testcase {
 	var earlier strings.Builder
 	for _, v := range runs[:len(runs)-1] {
 		if !v.Passed {
-			fmt.Fprintf(&earlier, "attempt %d: %s\n%s\n", v.Attempt, exit(v), strings.TrimRight(v.Tail, "\n"))
+			fmt.Fprintf(&earlier, "attempt %d: %s\n%s\n", v.Attempt, v.Exit()+v.Where(), strings.TrimRight(v.Tail, "\n"))
 		}
 	}
 	c.SystemOut = xmlText(tail(earlier.String(), maxJUnitText))

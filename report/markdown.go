@@ -154,7 +154,7 @@ func (p *page) addVerify(v event.Verify) {
 	if v.Tail != "" {
 		output = fence(tail(v.Tail, maxTail))
 	}
-	p.add(fmt.Sprintf("Verify %s, attempt %d: %s\n\n%s\n", codeDetail(v.Name), v.Attempt, exit(v), output))
+	p.add(fmt.Sprintf("Verify %s, attempt %d: %s\n\n%s\n", codeDetail(v.Name), v.Attempt, v.Exit()+v.Where(), output))
 }
 
 func (p *page) addDenied(j *Job) {

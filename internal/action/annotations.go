@@ -53,13 +53,9 @@ func Failures(rep *report.Report, w Checkout) []Annotation {
 			if len(all) == maxAnnotations {
 				return all
 			}
-			result := fmt.Sprintf("exit code %d", v.ExitCode)
-			if v.ExitCode < 0 {
-				result = "killed or not started"
-			}
 			all = append(all, Annotation{
 				Level: "error", Title: fmt.Sprintf("%s: verify %s failed", j.ID, v.Name), Location: location,
-				Message: strings.TrimSpace(result + "\n" + ending(v.Tail)),
+				Message: strings.TrimSpace(v.Exit() + "\n" + ending(v.Tail)),
 			})
 		}
 	}

@@ -2,6 +2,7 @@ package event
 
 import (
 	"encoding/json"
+	"fmt"
 	"time"
 
 	"github.com/millhand/millhand/internal/money"
@@ -265,6 +266,22 @@ type Verify struct {
 	ElapsedMS int64  `json:"elapsed_ms"`
 	Tail      string `json:"tail"`         // of its output
 	In        string `json:"in,omitempty"` // InWorkspace or InClean
+}
+
+// Exit describes how the command ended.
+func (v *Verify) Exit() string {
+	if v.ExitCode < 0 {
+		return "killed or not started"
+	}
+	return fmt.Sprintf("exit code %d", v.ExitCode)
+}
+
+// Where returns " in a clean checkout" for a command that ran in one, "" for others.
+func (v *Verify) Where() string {
+	if v.In == InClean {
+		return " in a clean checkout"
+	}
+	return ""
 }
 
 // Where a verify command ran.

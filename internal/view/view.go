@@ -130,18 +130,10 @@ func callLine(c *event.Call) logLine {
 }
 
 func verifyLine(v *event.Verify) logLine {
-	where := ""
-	if v.In == event.InClean {
-		where = " in a clean checkout"
-	}
 	if v.Passed {
-		return logLine{zerolog.InfoLevel, fmt.Sprintf("verify %s passed%s (%s)", v.Name, where, figures.Duration(v.ElapsedMS))}
+		return logLine{zerolog.InfoLevel, fmt.Sprintf("verify %s passed%s (%s)", v.Name, v.Where(), figures.Duration(v.ElapsedMS))}
 	}
-	result := fmt.Sprintf("exit code %d", v.ExitCode)
-	if v.ExitCode < 0 {
-		result = "killed or not started"
-	}
-	return logLine{zerolog.WarnLevel, fmt.Sprintf("verify %s failed%s, %s (%s)", v.Name, where, result, figures.Duration(v.ElapsedMS))}
+	return logLine{zerolog.WarnLevel, fmt.Sprintf("verify %s failed%s, %s (%s)", v.Name, v.Where(), v.Exit(), figures.Duration(v.ElapsedMS))}
 }
 
 func endLine(j *event.JobEnd) logLine {
