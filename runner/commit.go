@@ -198,12 +198,7 @@ func (l *landing) record(ctx context.Context, message string) error {
 	if l.site.inPlace || pushesFromMirror(l.job.spec) {
 		branch = "" // the checked-out branch
 	}
-	now := l.job.opts.Now()
-	author := gitops.Signature{Name: "millhand", Email: "millhand@localhost", When: now}
-	committer := author
-	if a := l.job.spec.Commit.Author; a != (tasks.Person{}) {
-		author.Name, author.Email = a.Name, a.Email
-	}
+	author, committer := l.job.signatures()
 	done, err := l.site.tree.Commit(ctx, l.changes, gitops.CommitOptions{
 		Parent: l.site.base, Branch: branch, Message: message, Author: author, Committer: committer,
 		Replaces: l.job.start.tip, MustNotExist: branch != "" && l.job.start.tip == "" && l.job.spec.Repo.Kind != tasks.RepoURL,
@@ -218,6 +213,16 @@ func (l *landing) record(ctx context.Context, message string) error {
 	l.made = done
 	l.job.emit(event.Event{Type: event.Committed, Commit: &event.Commit{Hash: done.Hash, Branch: done.Branch, Message: message}})
 	return nil
+}
+
+// signatures returns the author and the committer of the job's commit.
+func (j *job) signatures() (author, committer gitops.Signature) {
+	committer = gitops.Signature{Name: "millhand", Email: "millhand@localhost", When: j.opts.Now()}
+	author = committer
+	if j.spec.Commit != nil && j.spec.Commit.Author != (tasks.Person{}) {
+		author.Name, author.Email = j.spec.Commit.Author.Name, j.spec.Commit.Author.Email
+	}
+	return author, committer
 }
 
 // pushesFromMirror reports whether the commit is only pushed from a mirror. Existing

@@ -11,6 +11,7 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/gitops"
+	"github.com/millhand/millhand/tasks"
 )
 
 // untracked collects the files that are in no change of the job, and that commands
@@ -26,7 +27,7 @@ type untracked struct {
 func (j *job) beforeAgent(ctx context.Context, s *site) (end *stop) {
 	defer func() { s.untracked.known = end == nil }()
 	s.untracked.kinds = map[string]gitops.Kind{}
-	verifies := len(j.spec.Verify) > 0
+	verifies := slices.ContainsFunc(j.spec.Verify, func(v tasks.Verify) bool { return v.In != tasks.InClean })
 	if len(j.spec.Setup) > 0 && verifies {
 		if err := j.privateDirs().save(ctx); err != nil {
 			return j.notVerified(ctx, err)

@@ -54,11 +54,15 @@ func (j *job) setup(ctx context.Context, s *site) *stop {
 // verifyAll runs all verify commands and returns those that failed.
 func (w *work) verifyAll(ctx context.Context) (failed []event.Verify, end *stop) {
 	for _, v := range w.job.spec.Verify {
-		res, err := w.verify(ctx, v)
+		where, run := event.InWorkspace, w.verify
+		if v.In == tasks.InClean {
+			where, run = event.InClean, w.verifyClean
+		}
+		res, err := run(ctx, v)
 		if err != nil {
 			return nil, w.job.notVerified(ctx, err)
 		}
-		res.Name, res.Attempt, res.In = v.Name, w.result.attempts, event.InWorkspace
+		res.Name, res.Attempt, res.In = v.Name, w.result.attempts, where
 		w.job.emit(event.Event{Type: event.VerifyEnded, Session: w.job.sessionID(), Verify: &res})
 		if !res.Passed {
 			failed = append(failed, res)
@@ -125,7 +129,11 @@ func feedback(failed []event.Verify) string {
 	var b strings.Builder
 	b.WriteString("The verify commands of the task failed on your changes. Find the cause, fix it, and finish again.\n")
 	for _, v := range failed {
-		fmt.Fprintf(&b, "\n<check name=%q result=%q>\n%s\n</check>\n", v.Name, exitText(v), strings.TrimRight(v.Tail, "\n"))
+		where := ""
+		if v.In == event.InClean {
+			where = ` in="a fresh checkout of your changes, without ignored files, after setup"`
+		}
+		fmt.Fprintf(&b, "\n<check name=%q%s result=%q>\n%s\n</check>\n", v.Name, where, exitText(v), strings.TrimRight(v.Tail, "\n"))
 	}
 	return b.String()
 }

@@ -94,7 +94,7 @@ func (t *task) keys() keys {
 		{"needs", into(&t.needs, listOf(textForm)), "", "Ids of tasks whose jobs must pass first"},
 		{"if", into(&t.condition, conditionForm), "", "Expression; the job is skipped if it is false"},
 		{"setup", bounded(policy.Setup, into(&t.setup, upTo(maxCommands, listOf(commandForm)))), "", "Shell commands that run before the agent"},
-		{"verify", bounded(policy.Verify, into(&t.verify, upTo(maxCommands, listOf(checkForm)))), "", "Commands that must succeed after the agent reports completion"},
+		{"verify", bounded(policy.Verify, into(&t.verify, upTo(maxCommands, listOf(checkForm)))), "", "Commands that must succeed after the agent reports completion; each with HOME and TMPDIR as setup left them"},
 		{"attempts", into(&t.attempts, positive()), "1", "Number of times that the agent may work until verify succeeds"},
 		{"require_changes", into(&t.requireChanges, boolForm), "false", "Fail the job if it changes nothing"},
 		{"output", into(&t.schema, outputForm), "", "Form of the final message"},
@@ -108,6 +108,7 @@ func (c *check) keys() keys {
 		{"name", into(&c.Name, stringForm), "", "Name in reports (the first line of run if absent)"},
 		{"run", required("run: COMMAND", into(&c.run, commandForm)), "", "Shell command; exit code 0 passes"},
 		{"time", into(&c.Time, durationForm), "10m", "Timeout of the command"},
+		{"in", into(&c.In, oneOf([]VerifyIn{InWorkspace, InClean})), "workspace", "workspace: where the agent worked; clean: a fresh checkout of the job's commit, after setup has run there again"},
 	}
 }
 

@@ -130,7 +130,17 @@ type Verify struct {
 	Name string
 	Run  string        // a bash command line
 	Time time.Duration // deadline, always set
+	In   VerifyIn
 }
+
+// VerifyIn is where a verify command runs.
+type VerifyIn string
+
+// The values of VerifyIn.
+const (
+	InWorkspace VerifyIn = "workspace"
+	InClean     VerifyIn = "clean" // a fresh checkout of the job's commit, after setup
+)
 
 // CurrentBranch as a commit's branch is the branch that is checked out; the
 // repository is changed in place.

@@ -427,15 +427,22 @@ tasks:
   - {name: d, run: "", time: 5}
   - {run: true}
   - {run: [a]}
+  - {run: b, in: cleen}
+  - [c]
+  - " "
+  - go test
 version: 1
 model: openai/m
 `, []string{
 			`m.yaml:6:5: duplicate verify name "a", first on line 5; rename one of them`,
 			`m.yaml:7:5: missing key "run" in entry 3 of "verify"; add run: COMMAND`,
-			`m.yaml:8:5: entry 4 of "verify" must be a mapping, not the string "go test"; write KEY: VALUE`,
 			`m.yaml:9:20: "run" is empty; write a command, or remove it`,
 			`m.yaml:9:30: "time" must be a duration, not the number 5; write it with its unit, such as 90s, 20m or 1h30m`,
 			`m.yaml:11:11: "run" must be a string, number or boolean, not a list; write one value`,
+			`m.yaml:12:18: "in" must be one of workspace, clean, not "cleen"; did you mean "clean"?`,
+			`m.yaml:13:5: entry 9 of "verify" must be a command or a mapping, not a list; write - COMMAND or - {run: COMMAND}`,
+			`m.yaml:14:5: entry 10 of "verify" is empty; write a command, or remove it`,
+			`m.yaml:15:5: duplicate verify name "go test", first on line 8; rename one of them`,
 		}},
 		{"setup commands that are no list", `tasks:
 - id: a

@@ -98,12 +98,22 @@ var outputForm = form[map[string]any]{typeOf((*output).keys), func(v value) (map
 	return o.schema, o.schema != nil
 }}
 
-var checkForm = form[check]{typeOf((*check).keys), readCheck}
+var checkForm = form[check]{Type{Name: "string", Or: new(typeOf((*check).keys))}, readCheck}
 
-// readCheck reads one verify command.
+// readCheck reads one verify command: a command line, or a mapping.
 func readCheck(v value) (check, bool) {
 	c := withDefaults((*check).keys)
 	c.value = v
+	if v.isList() {
+		v.wrong("a command or a mapping", "write - COMMAND or - {run: COMMAND}")
+		return c, false
+	}
+	if v.isScalar() && !v.null() {
+		run, ok := commandForm.read(v)
+		c.run = run
+		c.Name, _, _ = strings.Cut(strings.TrimSpace(run.s), "\n")
+		return c, ok
+	}
 	if _, ok := c.keys().read(v)["run"]; !ok {
 		return check{}, false
 	}

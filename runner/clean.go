@@ -1,0 +1,126 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/gitops"
+	"github.com/millhand/millhand/internal/gitops/gitdir"
+	"github.com/millhand/millhand/internal/workspace"
+	"github.com/millhand/millhand/tasks"
+)
+
+// checkout is a fresh checkout of the commit that a job would make now, for one verify
+// command.
+type checkout struct {
+	site  *site
+	box   *Confinement
+	setup *Confinement // of setup commands; often box
+}
+
+// verifyClean runs setup and one verify command in a fresh checkout of the job's commit,
+// under the job's profile. A setup command that fails there fails verify, and so does a
+// change that can't be committed.
+func (w *work) verifyClean(ctx context.Context, v tasks.Verify) (res event.Verify, err error) {
+	began := w.job.opts.Now()
+	restore, err := w.job.privateDirs().replace(ctx, false)
+	if err != nil {
+		return res, err
+	}
+	dir := filepath.Join(w.job.opts.Work, "clean", w.job.spec.ID)
+	c := &checkout{}
+	defer func() {
+		err = errors.Join(err, c.close(), gitdir.RemoveAll(dir), restore())
+		res.ElapsedMS = w.job.opts.Now().Sub(began).Milliseconds()
+	}()
+	err = w.job.checkOut(ctx, w.site, c, dir)
+	if refused := (*gitdir.UnsupportedError)(nil); errors.As(err, &refused) {
+		return event.Verify{ExitCode: -1, Tail: w.job.opts.Redact.Held(refused.Error())}, nil
+	}
+	if err != nil {
+		return res, err
+	}
+	for _, line := range w.job.spec.Setup {
+		res, err := w.job.command(ctx, c.site, c.setup, line, setupTimeout)
+		if err != nil || !res.Passed {
+			res.Tail = fmt.Sprintf("setup command %q failed in a clean checkout (%s):\n%s", line, exitText(res), res.Tail)
+			return res, err
+		}
+	}
+	return w.job.command(ctx, c.site, c.box, v.Run, v.Time)
+}
+
+// checkOut checks out the commit that the job would make now, and creates the sandbox for
+// the commands there, which can't access the job's workspace.
+func (j *job) checkOut(ctx context.Context, s *site, c *checkout, dir string) error {
+	cs, err := s.tree.Changes(ctx, s.before, protected(j.spec, s.below))
+	if err != nil {
+		return err
+	}
+	message := "changes of job " + j.spec.ID
+	if j.spec.Commit != nil {
+		message = j.message(s.base, "")
+	}
+	author, committer := j.signatures()
+	repo, err := s.tree.CheckOut(ctx, dir, cs, gitops.CommitOptions{Parent: s.base, Message: message, Author: author, Committer: committer})
+	if err != nil {
+		return err
+	}
+	if err := ownedLike(s.space.Dir(), dir); err != nil {
+		return err
+	}
+	c.site = &site{origin: repo, tree: repo, below: s.below, inPlace: true}
+	if c.site.space, err = workspace.Open(filepath.Join(repo.Root(), filepath.FromSlash(s.below))); err != nil {
+		return err
+	}
+	g, err := j.ground(c.site, j.spec.Profile)
+	if err != nil {
+		return err
+	}
+	g.Readable = s.tree.Git.Objects.Dirs()
+	if c.box, err = OpenConfinement(ctx, g); err != nil || j.spec.SetupProfile == nil {
+		c.setup = c.box
+		return err
+	}
+	g.Profile, g.within = *j.spec.SetupProfile, c.box
+	c.setup, err = OpenConfinement(ctx, g)
+	return err
+}
+
+// close releases the sandbox and the workspace.
+func (c *checkout) close() error {
+	var errs []error
+	if c.setup != c.box {
+		errs = append(errs, c.setup.Close())
+	}
+	errs = append(errs, c.box.Close())
+	if c.site != nil && c.site.space != nil {
+		errs = append(errs, c.site.space.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// ownedLike gives all files of a directory the owner of another: commands of root's jobs
+// run as the owner of their workspace.
+func ownedLike(of, dir string) error {
+	info, err := os.Stat(of)
+	if err != nil {
+		return err
+	}
+	st := info.Sys().(*syscall.Stat_t) //nolint:forcetypeassert // on every Unix
+	if int(st.Uid) == os.Geteuid() {
+		return nil
+	}
+	return filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		return os.Lchown(path, int(st.Uid), int(st.Gid))
+	})
+}
