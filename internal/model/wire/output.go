@@ -8,22 +8,22 @@ import (
 	"github.com/millhand/millhand/internal/model"
 )
 
-// OutputTool is the name of the tool by which a model gives a response that is
-// to meet a schema, where its provider has no mode for that.
+// OutputTool is the name of the tool with which a model returns a response that must
+// match a schema, if its provider has no mode for that.
 const OutputTool = "structured_output"
 
-// OutputSpec offers the tool for a response of the given schema.
+// OutputSpec returns the tool for a response with the given schema.
 func OutputSpec(schema map[string]any) model.ToolSpec {
 	return model.ToolSpec{
 		Name:        OutputTool,
-		Description: "Gives your final answer. Call it once, alone, when everything else is done; nothing but its arguments is read.",
+		Description: "Returns your final response. Call it once, without other tool calls, when the task is complete. Only its arguments are read.",
 		Schema:      schema,
 	}
 }
 
-// UseOutputCall makes the input of a call of the output tool the text of r and
-// drops the call. Beside other calls it came too early and is only dropped. It
-// reports whether the text is another one now.
+// UseOutputCall removes a call of the output tool from r and makes its input the
+// response's text. If there are other calls, it came too early and is only removed. It
+// reports whether the text has changed.
 func UseOutputCall(r *model.Response) bool {
 	isOutput := func(c model.ToolCall) bool { return c.Name == OutputTool }
 	at := slices.IndexFunc(r.Calls, isOutput)
@@ -42,8 +42,8 @@ func UseOutputCall(r *model.Response) bool {
 	return true
 }
 
-// Object is a call's input for a provider that takes nothing but an object.
-// What the model wrote instead it is shown inside one.
+// Object returns a call's input for a provider that accepts only objects. Anything
+// else that the model wrote is wrapped in an object.
 func Object(text string) json.RawMessage {
 	trimmed := strings.TrimSpace(strings.ToValidUTF8(text, "\uFFFD"))
 	switch {
@@ -54,7 +54,7 @@ func Object(text string) json.RawMessage {
 	}
 	wrapped, err := json.Marshal(map[string]string{"malformed": text})
 	if err != nil {
-		return json.RawMessage("{}") // can't be: it is a string
+		return json.RawMessage("{}") // unreachable: a string can be encoded
 	}
 	return wrapped
 }
