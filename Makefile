@@ -1,4 +1,4 @@
-# Every target is one plain command; building and testing need none of them.
+# Each target is one plain command; building and testing require none of them.
 GOLANGCI_LINT = go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.12.0
 FUZZTIME ?=
 PKG ?= ./runner
@@ -9,10 +9,10 @@ FULL ?=
 help: ## show the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
 
-check: ## what every change must pass; CI runs the same
+check: ## run the checks required for every change; CI runs the same
 	.ci/run
 
-check-portable: ## what must pass on systems without kernel confinement
+check-portable: ## run the checks for systems without kernel confinement
 	.ci/portable
 
 build: ## build ./millhand
@@ -31,7 +31,7 @@ lint: ## run the linters
 quickstart: ## run the first example
 	go run . run examples/quickstart/millhand.yaml
 
-golden: ## write the golden files again, and delete those without a test
+golden: ## regenerate the golden files, and delete those without a test
 	.ci/golden
 
 cross: ## vet for all platforms
@@ -46,12 +46,12 @@ mutate: ## remove random statements of PKG, one at a time, and count those that 
 bench: ## measure millhand against a bare loop and git; see docs/figures.md
 	go run ./internal/bench
 
-nightly: nightly-trust ## what is too long for every change; SEED=N repeats a night's random cases, FULL=1 tries more
+nightly: nightly-trust ## run the long tests; SEED=N repeats the random cases of a run, FULL=1 runs more of them
 	CGO_ENABLED=1 go test -race -count=3 -timeout=60m ./...
 	go run ./internal/bench
 
 NIGHTLY = MILLHAND_NIGHTLY=1 SEED=$(SEED) FULL=$(FULL) go test -count=1
-# What reads texts of models and repositories is fuzzed for longer.
+# Parsers of texts from models and repositories are fuzzed for longer.
 FUZZED = tools/shell tools/patch internal/permission internal/model internal/gitops/gitdir tasks
 
 nightly-trust: ## kills, signals, full disks, faults of providers and of git, the sandbox, all fuzz targets

@@ -55,7 +55,7 @@ func Read(r io.Reader) (*Catalog, error) {
 	}
 }
 
-// Product returns the product with this SKU, and false if there is none.
+// Product returns the product with this SKU, and false if it does not exist.
 func (c *Catalog) Product(sku string) (Product, bool) {
 	p, ok := c.products[sku]
 	return p, ok
