@@ -2,6 +2,8 @@ package permission
 
 import (
 	"fmt"
+	"iter"
+	"path"
 	"slices"
 	"strings"
 )
@@ -38,6 +40,12 @@ type Rule struct {
 	Pattern    string
 	Effect     Effect
 	Source     string // where it is defined: FILE:LINE, or "preset NAME"
+
+	// Protects marks a deny rule of paths that may not change. Its pattern is a
+	// glob with "**", which also matches what is in a directory that it matches.
+	// It does not deny what is known only at run time, because all that a job
+	// changes is decided again before it is committed: see [Profile.Bars].
+	Protects bool
 }
 
 // String returns the rule as written in a manifest.
@@ -227,7 +235,7 @@ func (p Profile) decide(req Request) Decision {
 	}
 	if r != nil {
 		d := Decision{Effect: r.Effect, Request: req, Rule: r.String(), Source: r.Source}
-		if req.Open != "" && r.Effect == Deny && !r.matches(req.Subjects) {
+		if req.Open != "" && r.Effect == Deny && !r.Protects && !r.matches(req.Subjects) {
 			d.Why = "a part of it is known only at run time and may match this rule"
 		}
 		return d
@@ -258,18 +266,158 @@ func (p Profile) Allows(permission string, subjects ...string) bool {
 // lastMatch returns the last rule that matches a request, nil if none does. For
 // an inner one, rules that deny everything don't count.
 func (p Profile) lastMatch(req Request) *Rule {
+	other := spellings(req)
 	for i := range slices.Backward(p.Rules) {
 		r := &p.Rules[i]
-		if r.covers(req.Permission) && r.applies(req) && !(req.Inner && r.Effect == Deny && r.matchesAll()) {
+		if r.covers(req.Permission) && (r.applies(req) || r.bars(other)) && !(req.Inner && r.Effect == Deny && r.matchesAll()) {
 			return r
 		}
 	}
 	return nil
 }
 
+// spellings returns the folded names of a file to edit; none for another request.
+func spellings(req Request) []string {
+	if req.Permission != "edit" {
+		return nil
+	}
+	folded := make([]string, len(req.Subjects))
+	for i, s := range req.Subjects {
+		folded[i] = fold(s)
+	}
+	return folded
+}
+
+// bars reports whether a deny rule matches one of the folded names of a file.
+func (r *Rule) bars(folded []string) bool {
+	if r.Effect != Deny || len(folded) == 0 {
+		return false
+	}
+	pattern, match := foldPattern(r.Pattern), Match
+	if r.Protects {
+		match = matchesFile
+	}
+	return slices.ContainsFunc(folded, func(s string) bool { return match(pattern, lengthened(s, pattern)) })
+}
+
+// Bars returns the rule that denies changing a file, given by its names, which
+// holds for whatever changed it: a tool, a command, a setup command. Unlike for
+// a tool, no rule at all allows it, and "*": deny is not an edit rule.
+func (p Profile) Bars(names ...string) (d Decision, barred bool) {
+	req := Need("edit", names...)
+	other := spellings(req)
+	for limit := range p.limits() {
+		for _, r := range slices.Backward(limit.Rules) {
+			if !r.covers("edit") || r.deniesAll() || !r.applies(req) && !r.bars(other) {
+				continue
+			}
+			if r.Effect == Allow {
+				break
+			}
+			d = Decision{Request: req, Rule: r.String(), Source: r.Source}
+			if limit.Name != p.Name {
+				d.Source += ", which limits profile " + p.Name
+			}
+			return d, true
+		}
+	}
+	return Decision{}, false
+}
+
+// limits returns the profile and all that limit it.
+func (p Profile) limits() iter.Seq[*Profile] {
+	return func(yield func(*Profile) bool) {
+		for next := &p; next != nil && yield(next); next = next.Max {
+		}
+	}
+}
+
+// BarsAny reports whether Bars is true for any file.
+func (p Profile) BarsAny() bool {
+	for limit := range p.limits() {
+		if slices.ContainsFunc(limit.Rules, func(r Rule) bool { return r.Effect == Deny && r.covers("edit") && !r.deniesAll() }) {
+			return true
+		}
+	}
+	return false
+}
+
+// Locks reports whether commands can be prevented from writing to a file, or to
+// a directory and everything in it, given by its names: a deny rule of its own,
+// not one that denies everything, bars it, and no later rule may allow
+// something in it.
+func (p Profile) Locks(isDir bool, names ...string) bool {
+	req := Need("edit", names...)
+	other, below := spellings(req), make([]string, len(names))
+	for i, name := range names {
+		below[i] = name + "/\x00"
+	}
+	for limit := range p.limits() {
+		for _, r := range slices.Backward(limit.Rules) {
+			if !r.covers("edit") || r.Effect == Deny && r.matchesAll() {
+				continue
+			}
+			if r.Effect == Allow && (r.applies(req) || isDir && slices.ContainsFunc(below, func(s string) bool { return mayMatch(r.Pattern, s) })) {
+				break
+			}
+			if r.Effect == Deny && (r.bars(other) && (r.Protects || !isDir) || isDir && slices.ContainsFunc(below, func(s string) bool { return mustMatch(r.Pattern, s) })) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Named returns the paths, or the starts of paths, that deny rules for "edit"
+// name without a wildcard.
+func (p Profile) Named() []string {
+	var names []string
+	for limit := range p.limits() {
+		for _, r := range limit.Rules {
+			if r.Effect != Deny || !r.covers("edit") {
+				continue
+			}
+			name := r.Pattern
+			if i := strings.IndexAny(name, `*?[{\`); i >= 0 {
+				name = name[:strings.LastIndexByte(name[:i], '/')+1]
+			}
+			if name = strings.Trim(name, "/"); name != "" && r.Pattern[0] != '/' {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
+}
+
+// Returned returns the profile that also allows changing some files, and the
+// directories that they are in, so that an agent can undo what Bars denies.
+func (p Profile) Returned(files []string) Profile {
+	var rules []Rule
+	for _, f := range files {
+		for ; f != "." && f != "/" && !strings.ContainsAny(f, "*?"); f = path.Dir(f) {
+			for _, pattern := range []string{f, f + "/"} {
+				rules = append(rules, Rule{Permission: "edit", Pattern: pattern, Effect: Allow, Source: "to be undone"})
+			}
+		}
+	}
+	p = p.Clone()
+	for limit := &p; limit != nil; limit = limit.Max {
+		limit.Rules = slices.Concat(limit.Rules, rules)
+		if limit.Max != nil {
+			limit.Max = new(*limit.Max)
+		}
+	}
+	return p
+}
+
+// deniesAll reports whether the rule denies everything to every tool.
+func (r *Rule) deniesAll() bool { return r.Effect == Deny && r.Permission == "*" && r.matchesAll() }
+
 // applies reports whether the rule's pattern matches a request.
 func (r *Rule) applies(req Request) bool {
 	switch {
+	case r.Protects:
+		return false // see bars
 	case req.Open == "":
 		return r.matches(req.Subjects)
 	case r.Effect == Deny:
@@ -294,7 +442,7 @@ func (p Profile) decideUnknown(req Request) Decision {
 	all := Decision{Request: req, Rule: "no rule allows everything", NoRule: true, Source: "profile " + p.Name, Why: req.Unknown}
 	for _, r := range p.Rules {
 		switch {
-		case !r.covers(req.Permission):
+		case !r.covers(req.Permission), r.Protects:
 		case r.Effect == Deny:
 			return Decision{Request: req, Rule: r.String(), Source: r.Source, Why: req.Unknown + ", so it may match this rule"}
 		case r.Pattern == "*":
@@ -325,7 +473,7 @@ func (p Profile) Hides(permission string) bool {
 	}
 	for _, r := range slices.Backward(p.Rules) {
 		if r.covers(permission) {
-			return r.Effect == Deny && r.Pattern == "*"
+			return r.Effect == Deny && r.Pattern == "*" && !r.Protects
 		}
 	}
 	return true

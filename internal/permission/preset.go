@@ -15,11 +15,11 @@ func Preset(name string) (Profile, bool) {
 	case "review":
 		p.Rules = append(readonlyRules(), reviewCommands()...)
 	case "edit":
-		p.Rules = append(readonlyRules(), allow("edit", "*"))
+		p.Rules = append(readonlyRules(), editRules()...)
 	case "build":
-		p.Rules = append(readonlyRules(), allow("edit", "*"), allow("bash", "*"))
+		p.Rules = append(append(readonlyRules(), editRules()...), allow("bash", "*"))
 	case "full":
-		p.Rules = append(readonlyRules(), allow("edit", "*"), allow("bash", "*"),
+		p.Rules = append(append(readonlyRules(), editRules()...), allow("bash", "*"),
 			allow("webfetch", "*"), allow("websearch", "*"), allow("codesearch", "*"), allow("lsp", "*"))
 		p.Network.Allow = true
 	default:
@@ -51,6 +51,26 @@ func readonlyRules() []Rule {
 		allow("glob", "*"), allow("grep", "*"), allow("list", "*"), allow("batch", "*"),
 		allow("todowrite", "*"), allow("todoread", "*"), allow("skill", "*"), allow("task", "*"),
 	}
+}
+
+// editRules allow changing files, except those that configure CI, git, reviews
+// or agents: they run with the permissions of whoever uses the repository next.
+// A profile's own later rule allows them.
+func editRules() []Rule {
+	rules := []Rule{allow("edit", "*")}
+	for _, glob := range []string{
+		".github/**", ".gitlab-ci.yml", ".circleci/**", "Jenkinsfile", "azure-pipelines.yml", ".buildkite/**", ".millhand/**",
+		"**/.gitmodules", "**/.gitattributes", "**/CODEOWNERS",
+		"**/AGENTS.md", "**/CLAUDE.md", ".opencode/**", ".claude/**", ".cursor/**", "opencode.json", ".mcp.json",
+	} {
+		rules = append(rules, Protect(glob, ""))
+	}
+	return rules
+}
+
+// Protect returns the rule that denies changing the files that a glob matches.
+func Protect(glob, source string) Rule {
+	return Rule{Permission: "edit", Pattern: glob, Effect: Deny, Source: source, Protects: true}
 }
 
 // systemDirectories contain a machine's programs and their configuration.
