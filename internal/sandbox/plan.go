@@ -91,6 +91,9 @@ func mounts(b *bounds) []child.Mount {
 	for _, p := range b.ReadOnly {
 		put(child.Mount{Kind: child.Bind, Path: p, Source: p, Optional: !b.protects(p)})
 	}
+	for _, p := range b.Locked {
+		put(child.Mount{Kind: child.Lock, Path: p, Source: p})
+	}
 	hidden := b.Hidden
 	if b.uid == 0 {
 		hidden = append(secrets(), hidden...)

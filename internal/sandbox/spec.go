@@ -21,6 +21,7 @@ type Spec struct {
 	Workspace string   // writable; when millhand is root, commands run as its owner
 	Writable  []string // other writable paths, such as caches
 	ReadOnly  []string // readable, but not writable even inside of a writable directory
+	Locked    []string // in a writable directory, without symlinks: read-only at Full if they exist when a command starts
 	Hidden    []string // not accessible, even inside of a granted directory
 	Home      string   // the private home, writable; HOME of every command
 	TmpDir    string   // the private directory for temporary files; TMPDIR of every command, and /tmp if possible

@@ -29,7 +29,7 @@ func buildRoot(mounts []Mount) error {
 	}
 	files := make([]int, len(mounts))
 	for i, m := range mounts {
-		if files[i], err = open(m); m.Optional && errors.Is(err, unix.ENOENT) {
+		if files[i], err = open(m); m.Optional && errors.Is(err, unix.ENOENT) || m.Kind == Lock && replaced(err) {
 			files[i] = -1
 		} else if err != nil {
 			return fmt.Errorf("prepare %s: %w", m.Path, err)
@@ -82,7 +82,7 @@ func enterRoot() error {
 func open(m Mount) (int, error) {
 	const safe = unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NODEV
 	switch m.Kind {
-	case Bind:
+	case Bind, Lock:
 		attrs := uint64(safe)
 		if !m.Write {
 			attrs |= unix.MOUNT_ATTR_RDONLY
@@ -154,8 +154,11 @@ func fresh(kind string, options map[string]string, attrs int) (int, error) {
 // attachMount attaches an open mount at its path in the new root, and creates the mount point
 // if missing.
 func attachMount(m Mount, fd int) error {
-	if m.Optional && fd < 0 {
+	if (m.Optional || m.Kind == Lock) && fd < 0 {
 		return nil
+	}
+	if m.Kind == Lock {
+		return cover(fd, m.Path)
 	}
 	at := base + m.Path
 	if err := os.MkdirAll(path.Dir(at), 0o755); err != nil {
@@ -184,6 +187,27 @@ func makePoint(at string, fd int) error {
 		return err
 	}
 	return unix.Close(f)
+}
+
+// cover attaches an open mount over what already is at its path in the new root. The path
+// is in a writable directory, where another command may replace any directory of it at any
+// time: symlinks are not followed, nothing is created, and a replaced path is not covered.
+func cover(fd int, name string) error {
+	defer unix.Close(fd) //nolint:errcheck // only a handle
+	at, err := unix.Openat2(unix.AT_FDCWD, base+name, &unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS})
+	if err == nil {
+		defer unix.Close(at) //nolint:errcheck // only a handle
+		err = unix.MoveMount(fd, "", at, "", unix.MOVE_MOUNT_F_EMPTY_PATH|unix.MOVE_MOUNT_T_EMPTY_PATH)
+	}
+	if replaced(err) {
+		return nil
+	}
+	return err
+}
+
+// replaced reports whether a path was removed, or replaced by another kind of file.
+func replaced(err error) bool {
+	return errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ELOOP) || errors.Is(err, unix.ENOTDIR)
 }
 
 func attach(fd int, at string) error {

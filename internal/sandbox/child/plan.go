@@ -42,7 +42,7 @@ type Plan struct {
 type Mount struct {
 	Kind   Kind
 	Path   string // mount point, absolute and clean
-	Source string // Bind: the file or directory; Link: the target
+	Source string // Bind, Lock: the file or directory; Link: the target
 	Write  bool   // Bind, Tmpfs: writable
 	Bytes  int64  // Tmpfs: size; 0 is half of the memory
 
@@ -55,6 +55,7 @@ type Kind string
 // The kinds of mounts.
 const (
 	Bind    Kind = "bind"   // a path of the machine's file system
+	Lock    Kind = "lock"   // one in a writable mount, read-only; ignored if it was removed or replaced
 	Device  Kind = "device" // a device node of the machine
 	Tmpfs   Kind = "tmpfs"  // an empty directory in memory
 	Proc    Kind = "proc"   // the processes of the namespace
