@@ -52,6 +52,10 @@ func (b *builder) fill(d *draft, with settings) {
 	j.Model, j.ModelName, j.Fallback = with.model.ID, with.model.Name, with.fallback
 	j.Agent, j.Sampling, j.Schema = with.agent, with.sampling, t.schema
 	j.Profile = with.profile.Profile
+	j.Protect = b.options.Policies.Protected()
+	if own := t.commit.protect; len(own) > 0 && !t.commit.off {
+		j.Profile, j.Protect = j.Profile.Narrowed("commit.protect", own), slices.Concat(own, j.Protect)
+	}
 	if setup, less := b.options.Policies.ForSetup(j.Profile); less {
 		j.SetupProfile = &setup
 	}
@@ -159,7 +163,10 @@ func (m *manifest) profileAt(name text) profile {
 // commitOf returns how a draft's changes are committed.
 func (b *builder) commitOf(d *draft, s scope) *Commit {
 	from := d.task.commit
-	c := &Commit{Author: from.author, Protect: slices.Concat(from.protect, b.options.Policies.Protected()), Branch: d.branch, IfExists: from.ifExists, WIP: from.wip}
+	c := &Commit{Author: from.author, Branch: d.branch, IfExists: from.ifExists, WIP: from.wip}
+	for _, r := range d.job.Protect {
+		c.Protect = append(c.Protect, r.Pattern)
+	}
 	if from.message != nil {
 		c.Message = b.render(*from.message, s)
 	}

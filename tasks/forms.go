@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/millhand/millhand/internal/money"
+	"github.com/millhand/millhand/internal/permission"
 )
 
 // The forms of single values.
@@ -25,6 +26,7 @@ var (
 	priceForm    = form[money.USD]{Type{Name: "USD"}, readPrice}
 	costForm     = form[money.USD]{Type{Name: "USD"}, readCostLimit}
 	globForm     = form[string]{Type{Name: "string"}, readGlob}
+	protectForm  = form[[]permission.Rule]{listOf(globForm).Type, readProtect}
 )
 
 // positive is the form of an integer from 1.

@@ -123,7 +123,7 @@ func (c *commit) keys() keys {
 		{"author", into(&c.author, authorForm), "", "Author of the commit (that of git's configuration if absent)"},
 		{"sign", checked(oneOf([]string{"none"}, "ssh", "openpgp")), "none", "Signature of the commit"},
 		{"if_exists", noting(&c.exists, into(&c.ifExists, oneOf([]IfExists{FailIfExists, ReplaceIfExists, SkipIfExists, AppendIfExists}))), "fail", "What to do if the branch exists"},
-		{"protect", into(&c.protect, listOf(stringForm)), "", "Globs of paths that are never committed"},
+		{"protect", into(&c.protect, protectForm), "", "Globs of paths that nothing may change"},
 		{"wip", into(&c.wip, boolForm), "false", "Also commit the work of a job that exceeded a limit"},
 	}
 }
@@ -275,7 +275,7 @@ func (p *policyFile) keys() keys {
 		{"publish", p.names(policy.Publish, enum("none", "patch", "branch", "push", "pr")), "", "Publish modes that may be used beside none"},
 		{"actors", p.names(policy.Actors, stringForm), "", "People who may start runs by events"},
 		{"sandbox", field{Type: Type{Name: "enum", Values: []string{"require"}}, read: p.requireSandbox}, "", "require: refuse to run below sandbox level A"},
-		{"protect", field{Type: listOf(globForm).Type, read: p.protect}, "", "Globs of paths that may not be changed"},
+		{"protect", into(&p.Protect, protectForm), "", "Globs of paths that nothing may change"},
 		{"budget", field{Type: typeOf((*policyFile).budgetKeys), read: p.readBudget}, "", "Cost limits that no manifest can raise"},
 		{"prices", field{Type: pricesForm.Type, read: p.readPrices}, "", "Prices of models, which replace all others"},
 		{"setup", p.words(policy.Setup, map[string][]string{"allow": everything, "deny": nil}, nil), "", "Whether tasks may have setup commands"},

@@ -56,6 +56,7 @@ type Job struct {
 	Sampling     Sampling
 	Schema       map[string]any // JSON Schema of the final message; nil for any
 	Profile      permission.Profile
+	Protect      []permission.Rule `json:"-"` // of Profile, which hold for paths of the repository, too
 	Limits       Limits
 
 	Setup          []string
@@ -151,7 +152,7 @@ type Commit struct {
 	Message string   // without trailers; "" for one made from the task
 	Branch  string   // or CurrentBranch
 	Author  Person   // zero for the default
-	Protect []string // globs of paths that are never committed
+	Protect []string // globs of paths that nothing may change, as in Job.Protect
 	// IfExists is what happens if the branch exists.
 	IfExists IfExists
 	// WIP is set if the work of a job that exceeded a limit or budget is committed,

@@ -121,19 +121,6 @@ func (p *policyFile) maxProfile(v value) {
 	}
 }
 
-// protect reads the globs of paths that nothing may change.
-func (p *policyFile) protect(v value) {
-	globs, _ := listOf(globForm).read(v)
-	for _, g := range globs {
-		g = strings.Trim(strings.TrimPrefix(g, "./"), "/")
-		p.Globs = append(p.Globs, g, g+"/**")
-		bare := strings.TrimPrefix(g, "**/")
-		for _, pattern := range []string{g, g + "/**", bare, bare + "/**"} {
-			p.Protect = append(p.Protect, permission.Rule{Permission: "edit", Pattern: pattern, Source: v.ruleSource()})
-		}
-	}
-}
-
 // readBudget reads what a run, and all runs of a day, may cost. A price that isn't
 // known would make either meaningless.
 func (p *policyFile) readBudget(v value) {

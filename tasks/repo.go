@@ -12,6 +12,8 @@ import (
 	"unicode"
 
 	"github.com/bmatcuk/doublestar/v4"
+
+	"github.com/millhand/millhand/internal/permission"
 )
 
 // repo is a repository as a manifest or a list names it.
@@ -205,6 +207,16 @@ func readGlob(v value) (string, bool) {
 		return "", false
 	}
 	return t.s, ok
+}
+
+// readProtect reads globs of paths that nothing may change.
+func readProtect(v value) ([]permission.Rule, bool) {
+	globs, ok := listOf(globForm).read(v)
+	rules := make([]permission.Rule, len(globs))
+	for i, g := range globs {
+		rules[i] = permission.Protect(strings.Trim(strings.TrimPrefix(g, "./"), "/"), v.ruleSource())
+	}
+	return rules, ok
 }
 
 // picks reports whether an entry includes a repository that it found: one that a

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+
+	"github.com/millhand/millhand/internal/permission"
 )
 
 // task is one entry of a manifest's tasks.
@@ -47,7 +49,7 @@ type commit struct {
 	message  *template
 	branch   *template
 	author   Person
-	protect  []string
+	protect  []permission.Rule // denials of edits that no profile lifts
 	ifExists IfExists
 	wip      bool
 	exists   value // of if_exists

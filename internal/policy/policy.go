@@ -73,7 +73,6 @@ type Policy struct {
 	Rules      []Rule
 	MaxProfile *permission.Profile    // maximum profile; nil for none
 	Protect    []permission.Rule      // denials of edits that no profile overrides
-	Globs      []string               // the globs of Protect, for commits
 	Sandbox    string                 // position of the rule that requires level A; "" for none
 	Run, Day   Cap                    // maximum cost of one run, and of all runs of a day
 	Prices     map[string]money.Price // of models, overriding all others
@@ -222,13 +221,13 @@ func (s Set) ForSetup(p permission.Profile) (setup permission.Profile, ok bool) 
 	return p, ok
 }
 
-// Protected returns the globs of protected paths.
-func (s Set) Protected() []string {
-	var globs []string
+// Protected returns the denials of edits of all policies.
+func (s Set) Protected() []permission.Rule {
+	var rules []permission.Rule
 	for _, p := range s {
-		globs = append(globs, p.Globs...)
+		rules = append(rules, p.Protect...)
 	}
-	return globs
+	return rules
 }
 
 // RunCap returns the lowest maximum cost of one run, including the caps per

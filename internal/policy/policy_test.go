@@ -105,7 +105,7 @@ func TestTheBuiltInPolicyAppliesToManifestsOnly(t *testing.T) {
 func TestUnder(t *testing.T) {
 	full, _ := permission.Preset("full")
 	edit, _ := permission.Preset("edit")
-	p := Policy{Name: "p.yaml", MaxProfile: &edit, Protect: []permission.Rule{{Permission: "edit", Pattern: "ci/**", Source: "p.yaml:3"}}}
+	p := Policy{Name: "p.yaml", MaxProfile: &edit, Protect: []permission.Rule{permission.Protect("ci/**", "p.yaml:3")}}
 	got := Set{p}.Under(full)
 	for subject, allowed := range map[string]bool{"main.go": true, "ci/x": false} {
 		if got.Allows("edit", subject) != allowed {
