@@ -59,7 +59,7 @@ func (w *work) verifyClean(ctx context.Context, v tasks.Verify) (res event.Verif
 // checkOut checks out the commit that the job would make now, and creates the sandbox for
 // the commands there, which can't access the job's workspace.
 func (j *job) checkOut(ctx context.Context, s *site, c *checkout, dir string) error {
-	cs, err := s.tree.Changes(ctx, s.before, protected(j.spec, s.below))
+	cs, err := s.tree.Changes(ctx, s.before)
 	if err != nil {
 		return err
 	}

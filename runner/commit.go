@@ -33,7 +33,7 @@ type landing struct {
 
 // findChanges determines the changes of the job and saves them as a patch.
 func (l *landing) findChanges(ctx context.Context) *stop {
-	cs, err := l.site.tree.Changes(ctx, l.site.before, protected(l.job.spec, l.site.below))
+	cs, err := l.site.tree.Changes(ctx, l.site.before)
 	if err == nil {
 		err = l.warnOutsideWorkspace(ctx)
 	}
@@ -46,9 +46,6 @@ func (l *landing) findChanges(ctx context.Context) *stop {
 		changes = append(changes, event.Change{Path: c.Path, Kind: string(c.Kind), Added: c.Added, Removed: c.Removed})
 	}
 	l.job.emit(event.Event{Type: event.ChangesFound, Changes: changes})
-	if len(cs.Protected) > 0 {
-		l.job.warn(fmt.Sprintf("changes of protected paths are excluded from the commit: %s", firstThree(cs.Protected)))
-	}
 	for _, refused := range cs.Refused {
 		l.job.warn(fmt.Sprintf("%s can't be committed: %s", refused.Path, refused.Reason))
 	}
@@ -60,10 +57,7 @@ func (l *landing) findChanges(ctx context.Context) *stop {
 	}
 	l.job.warnOfUntracked(l.site)
 	if len(changes) == 0 {
-		switch {
-		case l.job.spec.RequireChanges && len(cs.Protected) > 0:
-			return &stop{code: event.CodeFailed, detail: "the task requires changes, and all that were made are of protected paths: " + firstThree(cs.Protected)}
-		case l.job.spec.RequireChanges:
+		if l.job.spec.RequireChanges {
 			return &stop{code: event.CodeFailed, detail: "the task requires changes and nothing was changed"}
 		}
 		return nil
@@ -78,7 +72,14 @@ func (l *landing) findChanges(ctx context.Context) *stop {
 		}
 		l.job.warn(fmt.Sprintf("save the patch of the job: %v; the changes are committed without it", err))
 	}
-	return l.leaked(leaks)
+	if end := l.leaked(leaks); end != nil {
+		return end
+	}
+	paths := make([]string, len(cs.Changes))
+	for i, c := range cs.Changes {
+		paths[i] = c.Path
+	}
+	return protected(edits{l.job.spec.Profile, l.site.tree.Root(), l.site.below}.barred(paths))
 }
 
 // warnOutsideWorkspace warns of changes in a job's worktree outside of the workspace, which
@@ -91,7 +92,7 @@ func (l *landing) warnOutsideWorkspace(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	all, err := l.site.tree.Changes(ctx, base, nil)
+	all, err := l.site.tree.Changes(ctx, base)
 	if err != nil {
 		return err
 	}

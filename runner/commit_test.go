@@ -62,9 +62,7 @@ func TestChangesAreReportedAndSavedAsPatch(t *testing.T) {
 
 func TestAJobWithoutChanges(t *testing.T) {
 	s := setUp(t)
-	spec := s.job("a")
-	spec.Commit.Protect = []string{"secret/**", "*.lock"}
-	l := s.landed(&tasks.Plan{}, spec, nil)
+	l := s.landed(&tasks.Plan{}, s.job("a"), nil)
 	if end := l.findChanges(t.Context()); end != nil || l.patch != "" || l.lost() {
 		t.Errorf("%+v, patch %q", end, l.patch)
 	}
@@ -74,13 +72,6 @@ func TestAJobWithoutChanges(t *testing.T) {
 	l.job.spec.RequireChanges = true
 	if end := l.findChanges(t.Context()); end == nil || end.code != event.CodeFailed || end.detail != "the task requires changes and nothing was changed" {
 		t.Errorf("%+v", end)
-	}
-	writeFile(t, filepath.Join(l.site.space.Dir(), "go.lock"), "x\n")
-	if end := l.findChanges(t.Context()); end == nil || end.code != event.CodeFailed || !strings.HasSuffix(end.detail, "are of protected paths: go.lock") {
-		t.Errorf("%+v", end)
-	}
-	if !strings.Contains(s.warnings(), "changes of protected paths are excluded from the commit: go.lock") {
-		t.Errorf("warnings: %s", s.warnings())
 	}
 }
 

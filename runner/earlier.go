@@ -40,7 +40,7 @@ func (p *preflight) unpushed(ctx context.Context, j tasks.Job, o *origin, s *sta
 		return false, err
 	}
 	// Paths may have become protected since that run committed.
-	if touched, err := o.repo.Touched(base, tip, j.Commit.Protect); err != nil || len(touched) > 0 {
+	if touched, err := o.repo.Touched(base, tip); err != nil || len(editsOf(j, o.root(), o.below).barred(touched)) > 0 {
 		return false, err
 	}
 	if !p.Local {

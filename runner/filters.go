@@ -24,12 +24,12 @@ func (p *preflight) filters(ctx context.Context, j tasks.Job, o *origin, base st
 	if j.Commit == nil || base == "" {
 		return nil
 	}
-	protect := protected(j, o.below)
-	k := base + "\x00" + strings.Join(protect, "\x00")
+	rules := editsOf(j, o.root(), o.below)
+	k := base + "\x00" + rules.String()
 	found, known := o.converted[k]
 	if !known {
 		var err error
-		if found, err = o.repo.Converted(ctx, base, o.below, protect); err != nil {
+		if found, err = o.repo.Converted(ctx, base, o.below, func(path string) bool { return len(rules.barred([]string{path})) > 0 }); err != nil {
 			return err
 		}
 		o.converted[k] = found
@@ -50,7 +50,7 @@ func (p *preflight) filters(ctx context.Context, j tasks.Job, o *origin, base st
 	if len(reasons) == 0 {
 		return nil
 	}
-	return refuse(event.CodeFilter, "%s; add these paths to commit.protect, so that they are never committed, or exclude the repository", strings.Join(reasons, "; "))
+	return refuse(event.CodeFilter, "%s; add these paths to commit.protect, so that the job can't change them, or exclude the repository", strings.Join(reasons, "; "))
 }
 
 // sparse decides about a sparse checkout: a worktree gets all files, but a commit of the

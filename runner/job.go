@@ -41,6 +41,7 @@ func (j *job) phases(p *progress) []phase {
 	return []phase{
 		{name: "prepare", run: func(ctx context.Context) (end *stop) {
 			if p.site, end = j.prepare(ctx); end == nil {
+				j.protect(p.site)
 				end = j.confine(ctx, p.site)
 			}
 			return end
@@ -98,7 +99,7 @@ func (j *job) execute(ctx context.Context) event.JobEnd {
 		p.landing = &landing{job: j, site: p.site}
 		if bad := p.landing.findChanges(after); bad == nil {
 			p.landing.commitWIP(after, end)
-		} else if !bad.code.Cause().Unnamed() {
+		} else if bad.code != end.code && !bad.code.Cause().Unnamed() {
 			j.warn(bad.detail)
 		}
 	}

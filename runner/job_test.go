@@ -44,7 +44,8 @@ func TestThePhasesOfAJob(t *testing.T) {
 		"verify failed, wip":  {func(j *tasks.Job) { j.Verify, j.Commit.WIP = fails, true }, "prepare setup session!", event.Failed, true, ""},
 		"at a limit":          {func(j *tasks.Job) { j.Limits.Turns = 1 }, "prepare setup session!", event.Limit, true, ""},
 		"at a limit, wip":     {func(j *tasks.Job) { j.Limits.Turns, j.Commit.WIP = 1, true }, "prepare setup session!", event.Limit, true, "wip: a: Go"},
-		"a change is missing": {func(j *tasks.Job) { j.RequireChanges, j.Commit.Protect = true, []string{"a"} }, "prepare setup session disk changes!", event.Failed, false, ""},
+		"a change is missing": {func(j *tasks.Job) { *j = protecting(*j, "a"); j.RequireChanges = true }, "prepare setup session disk changes!", event.Failed, false, ""},
+		"a change is denied":  {func(j *tasks.Job) { *j = protecting(*j, "by-*"); j.Setup = []string{"echo x > by-setup"} }, "prepare setup session!", event.Policy, true, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := setUp(t)

@@ -67,7 +67,7 @@ func (l *landing) committed(ctx context.Context) (*gitops.ChangeSet, error) {
 	if err != nil {
 		return nil, err
 	}
-	all, err := l.site.tree.Changes(ctx, base.Below(l.site.below), protected(l.job.spec, l.site.below))
+	all, err := l.site.tree.Changes(ctx, base.Below(l.site.below))
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -28,8 +29,11 @@ type origin struct {
 	remote    func(context.Context) (remote.Repo, map[string]string, error) // of path repositories: where "origin" is, and its branches
 	asked     bool                                                          // the remote is being asked, or fetched from
 	dirty     func() ([]string, error)
-	converted map[string][]gitops.Converted // by commit and protect globs
+	converted map[string][]gitops.Converted // by commit and edit rules
 }
+
+// root returns the root of its work tree, or a stand-in for that of a mirror.
+func (o *origin) root() string { return cmp.Or(o.repo.Root(), "/repository") }
 
 // key tells repositories apart. A mirror with a limited history is another one
 // than a full one.

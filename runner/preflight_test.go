@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -53,7 +54,7 @@ func TestPreflightRefusesWithACodeForEveryJob(t *testing.T) {
 	foreign.ID, foreign.Commit.IfExists = "foreign", tasks.ReplaceIfExists
 	nowhere.Publish = tasks.PublishPush
 	protected := at("protected", filtered)
-	protected.Commit.Protect = []string{"*.bin", ".gitattributes"}
+	protected.Profile = protected.Profile.Narrowed("commit.protect", []permission.Rule{permission.Protect("*.bin", "m.yaml:3")})
 	plan := &tasks.Plan{Jobs: []tasks.Job{
 		s.job("fine"), s.job("taken"), base, foreign, nowhere, at("lfs", filtered), protected, at("sha256", sha256), at("config", config), at("none", t.TempDir()),
 	}}

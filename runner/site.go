@@ -55,6 +55,14 @@ func (j *job) prepare(ctx context.Context) (*site, *stop) {
 	return s, nil
 }
 
+// protect adds the protected paths of the repository to the profiles of the job.
+func (j *job) protect(s *site) {
+	j.spec.Profile = inTree(j.spec, j.spec.Profile, s.tree.Root(), s.below)
+	if j.spec.SetupProfile != nil {
+		j.spec.SetupProfile = new(inTree(j.spec, *j.spec.SetupProfile, s.tree.Root(), s.below))
+	}
+}
+
 // confine creates the sandbox for the job's commands, which completes the site.
 func (j *job) confine(ctx context.Context, s *site) *stop {
 	g, err := j.ground(s, j.spec.Profile)

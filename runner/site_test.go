@@ -52,7 +52,7 @@ func TestPrepareMakesALinkedWorktreeAtTheBase(t *testing.T) {
 			t.Errorf("the private directory %s: %v", name, err)
 		}
 	}
-	changes, err := p.tree.Changes(t.Context(), p.before, nil)
+	changes, err := p.tree.Changes(t.Context(), p.before)
 	if err != nil || len(changes.Changes) != 0 {
 		t.Errorf("changes before any work: %+v, %v", changes, err)
 	}
@@ -128,7 +128,7 @@ func TestPrepareWorksInADirectoryOfARepository(t *testing.T) {
 	}
 	writeFile(t, filepath.Join(p.tree.Root(), "other"), "y\n")
 	writeFile(t, filepath.Join(p.space.Dir(), "app", "x"), "y\n")
-	changes, err := p.tree.Changes(t.Context(), p.before, nil)
+	changes, err := p.tree.Changes(t.Context(), p.before)
 	if err != nil || len(changes.Changes) != 1 || changes.Changes[0].Path != "web/app/x" {
 		t.Errorf("the changes are %+v, %v", changes, err)
 	}

@@ -58,21 +58,3 @@ func dirtyBelow(ctx context.Context, repo *gitops.Repo, below string) ([]string,
 	all, err := repo.Dirty(ctx)
 	return slices.DeleteFunc(all, func(path string) bool { return !gitops.IsBelow(path, below) }), err
 }
-
-// protected returns the globs of paths that a job never commits: relative to the
-// repository's root, as in reports, and to the workspace.
-func protected(j tasks.Job, below string) []string {
-	if j.Commit == nil {
-		return nil
-	}
-	globs := slices.Clone(j.Commit.Protect)
-	if below != "" {
-		for _, glob := range j.Commit.Protect {
-			globs = append(globs, globMeta.Replace(below)+"/"+glob)
-		}
-	}
-	return globs
-}
-
-// globMeta escapes a path for use in a pattern.
-var globMeta = strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`, "{", `\{`)

@@ -38,19 +38,6 @@ func TestInPlaceJobs(t *testing.T) {
 	}
 }
 
-func TestProtectedPathsAreThoseOfTheRootAndTheWorkspace(t *testing.T) {
-	spec := tasks.Job{Commit: &tasks.Commit{Protect: []string{"*.lock", "x/**"}}}
-	if diff := cmp.Diff([]string{"*.lock", "x/**", `a\*b/c/*.lock`, `a\*b/c/x/**`}, protected(spec, "a*b/c")); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-	if diff := cmp.Diff([]string{"*.lock", "x/**"}, protected(spec, "")); diff != "" || protected(tasks.Job{}, "a") != nil {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-	if len(spec.Commit.Protect) != 2 {
-		t.Error("the manifest's list has grown")
-	}
-}
-
 func TestDirtyPathsAreThoseOfTheWorkspace(t *testing.T) {
 	s := setUp(t)
 	for _, name := range []string{"web/a", "website", "top"} {

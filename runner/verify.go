@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/proc"
 	"github.com/millhand/millhand/internal/reportdir"
 	"github.com/millhand/millhand/tasks"
@@ -124,9 +125,15 @@ func exitText(v event.Verify) string {
 	return fmt.Sprintf("exit code %d", v.ExitCode)
 }
 
-// feedback returns the prompt of the attempt after a failed verify.
-func feedback(failed []event.Verify) string {
+// feedback returns the prompt of the attempt after a failed verify, or denied changes.
+func feedback(failed []event.Verify, barred []permission.Decision) string {
 	var b strings.Builder
+	if len(barred) > 0 {
+		b.WriteString(undo(barred) + "\n")
+	}
+	if len(failed) == 0 {
+		return b.String()
+	}
 	b.WriteString("The verify commands of the task failed on your changes. Find the cause, fix it, and finish again.\n")
 	for _, v := range failed {
 		where := ""

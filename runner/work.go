@@ -81,15 +81,22 @@ func (w *work) attempts(ctx context.Context) (end *stop) {
 			return end
 		}
 		failed, end := w.verifyAll(ctx)
+		if end != nil {
+			return end
+		}
+		barred, end := w.barred(ctx, main.spec.task.Profile)
 		switch {
 		case end != nil:
 			return end
-		case len(failed) == 0:
+		case len(failed)+len(barred) == 0:
 			return w.checkScripts(main)
+		case w.result.attempts >= w.job.spec.Attempts && len(barred) > 0:
+			return protected(barred)
 		case w.result.attempts >= w.job.spec.Attempts:
 			return &stop{code: event.CodeFailed, detail: fmt.Sprintf("verify %s failed after %d attempt(s)", names(failed), w.result.attempts)}
 		}
-		text = feedback(failed)
+		text = feedback(failed, barred)
+		main.env.Profile = returned(main.spec.task.Profile, barred)
 	}
 }
 

@@ -32,11 +32,12 @@ const (
 
 	CodeDoomLoop Code = "doom_loop"
 
-	CodeSecret Code = "secret_in_change"
-	CodeCommit Code = "commit_failed"
-	CodeLease  Code = "push_rejected"
-	CodePush   Code = "push_failed"
-	CodePanic  Code = "panic"
+	CodeSecret    Code = "secret_in_change"
+	CodeProtected Code = "protected"
+	CodeCommit    Code = "commit_failed"
+	CodeLease     Code = "push_rejected"
+	CodePush      Code = "push_failed"
+	CodePanic     Code = "panic"
 
 	// The classes of failed model requests.
 	CodeAuth        Code = "auth"
@@ -101,6 +102,7 @@ func named() []Cause {
 		{CodeDoomLoop, Limit, ExitLimit, "the model repeated the same calls"},
 
 		{CodeSecret, Policy, ExitPolicy, "the changes contain a secret that was not in the repository"},
+		{CodeProtected, Policy, ExitPolicy, "paths that the profile may not edit were changed, by whatever"},
 		{CodeCommit, Publish, ExitPublish, "the commit failed"},
 		{CodeLease, Publish, ExitPublish, "the remote branch moved since the fetch, or the remote rejected the push"},
 		{CodePush, Publish, ExitPublish, "the push failed"},

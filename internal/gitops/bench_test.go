@@ -37,7 +37,7 @@ func BenchmarkStageAndCommit(b *testing.B) {
 			must(b, err)
 			changeFiles(b, root, i)
 			b.StartTimer()
-			cs, err := r.Changes(b.Context(), from, nil)
+			cs, err := r.Changes(b.Context(), from)
 			must(b, err)
 			_, err = r.Commit(b.Context(), cs, options(head.Hash))
 			must(b, err)
@@ -104,7 +104,7 @@ func BenchmarkConverted(b *testing.B) {
 	head, err := r.Git.Head()
 	must(b, err)
 	for b.Loop() {
-		if _, err := r.Converted(b.Context(), head.Hash, "", nil); err != nil {
+		if _, err := r.Converted(b.Context(), head.Hash, "", func(string) bool { return false }); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -130,7 +130,7 @@ func BenchmarkKeep(b *testing.B) {
 	patch := filepath.Join(b.TempDir(), "patch")
 	b.Run("gitops", func(b *testing.B) {
 		for b.Loop() {
-			cs, err := r.Changes(b.Context(), from, nil)
+			cs, err := r.Changes(b.Context(), from)
 			must(b, err)
 			must(b, r.Added(b.Context(), cs, func(Addition) error { return nil }))
 			data, err := r.Patch(b.Context(), cs)

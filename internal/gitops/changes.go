@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"slices"
 	"strings"
 
-	"github.com/bmatcuk/doublestar/v4"
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 
@@ -40,9 +40,8 @@ type Refusal struct{ Path, Reason string }
 
 // ChangeSet is the difference between a snapshot and the working tree.
 type ChangeSet struct {
-	Changes   []Change  // sorted by path
-	Protected []string  // changed paths excluded by a protect glob, sorted
-	Refused   []Refusal // paths that make Commit fail; some are not in Changes
+	Changes []Change  // sorted by path
+	Refused []Refusal // paths that make Commit fail; some are not in Changes
 
 	edits    map[string]edit // by the paths of Changes
 	from     *Snapshot
@@ -66,49 +65,68 @@ func (e edit) kind() Kind {
 	return Modified
 }
 
-// Changes returns the differences from a snapshot. Paths that match a protect
-// glob (doublestar syntax, with "**"), or are in a directory that matches one,
-// are excluded and listed as protected.
-func (r *Repo) Changes(ctx context.Context, from *Snapshot, protect []string) (*ChangeSet, error) {
-	cs, err := r.changes(ctx, from, protect)
+// Changes returns the differences from a snapshot.
+func (r *Repo) Changes(ctx context.Context, from *Snapshot) (*ChangeSet, error) {
+	cs, err := r.changes(ctx, from)
 	if err != nil {
 		return nil, fmt.Errorf("collect changes in %s: %w", r.Git.Root, err)
 	}
 	return cs, nil
 }
 
-func (r *Repo) changes(ctx context.Context, from *Snapshot, protect []string) (*ChangeSet, error) {
-	for _, p := range protect {
-		if !doublestar.ValidatePattern(p) {
-			return nil, fmt.Errorf("protect glob %q: %w", p, doublestar.ErrBadPattern)
-		}
-	}
-	rules, err := r.IgnoreRules()
-	if err != nil {
-		return nil, err
-	}
+func (r *Repo) changes(ctx context.Context, from *Snapshot) (*ChangeSet, error) {
 	tree, err := r.openWorkTree(false)
 	if err != nil {
 		return nil, err
 	}
 	defer tree.close()
-	idx, err := r.Git.Index()
-	if err != nil {
-		idx = &gitdir.Index{} // only an optimization, and an agent may have corrupted it
-	}
-	w := newWalk(tree, idx, from.files)
-	w.below = from.below
-	contents := map[plumbing.Hash][]byte{}
-	w.keep, w.largest = rememberIn(contents), maxFileSize
-	if err := w.run(ctx, rules); err != nil {
+	cs := &ChangeSet{from: from, contents: map[plumbing.Hash][]byte{}}
+	w := tree.walkFrom(from)
+	w.keep, w.largest = rememberIn(cs.contents), maxFileSize
+	if err := w.runAll(ctx); err != nil {
 		return nil, err
 	}
-	cs := &ChangeSet{from: from, edits: w.edits(from), contents: contents}
-	cs.protect(protect)
+	cs.edits = w.edits(from)
 	if err := cs.refuse(tree, w.nested); err != nil {
 		return nil, err
 	}
 	return cs, cs.describe(ctx, tree)
+}
+
+// ChangedPaths returns the sorted paths that differ from a snapshot, without
+// reading new files.
+func (r *Repo) ChangedPaths(ctx context.Context, from *Snapshot) ([]string, error) {
+	tree, err := r.openWorkTree(false)
+	if err != nil {
+		return nil, fmt.Errorf("find changed paths in %s: %w", r.Git.Root, err)
+	}
+	defer tree.close()
+	w := tree.walkFrom(from)
+	w.lazy = true
+	if err := w.runAll(ctx); err != nil {
+		return nil, fmt.Errorf("find changed paths in %s: %w", r.Git.Root, err)
+	}
+	return slices.Sorted(maps.Keys(w.edits(from))), nil
+}
+
+// walkFrom returns a walk for the differences from a snapshot.
+func (t *workTree) walkFrom(from *Snapshot) *walk {
+	idx, err := t.repo.Git.Index()
+	if err != nil {
+		idx = &gitdir.Index{} // only an optimization, and an agent may have corrupted it
+	}
+	w := newWalk(t, idx, from.files)
+	w.below = from.below
+	return w
+}
+
+// runAll runs the walk with the ignore rules of the repository.
+func (w *walk) runAll(ctx context.Context) error {
+	rules, err := w.tree.repo.IgnoreRules()
+	if err != nil {
+		return err
+	}
+	return w.run(ctx, rules)
 }
 
 // edits compares the result of a walk with a snapshot.
@@ -132,48 +150,6 @@ func (w *walk) edits(from *Snapshot) map[string]edit {
 		}
 	}
 	return edits
-}
-
-// protect removes the protected paths from the edits. A path whose change would
-// delete a protected one, such as a file in place of its directory, is removed,
-// too.
-func (cs *ChangeSet) protect(globs []string) {
-	contents := map[string]bool{} // directories of protected paths
-	for path, e := range cs.edits {
-		if !matchesAny(globs, path) {
-			continue
-		}
-		cs.Protected = append(cs.Protected, path)
-		delete(cs.edits, path)
-		if e.before.mode != 0 {
-			for _, dir := range gitdir.Parents(path) {
-				contents[dir] = true
-			}
-		}
-	}
-	for path, e := range cs.edits {
-		if contents[path] && e.after.mode != 0 {
-			cs.Protected = append(cs.Protected, path)
-			delete(cs.edits, path)
-		}
-	}
-	slices.Sort(cs.Protected)
-}
-
-// matchesAny reports whether a glob matches a path or a directory that it is in.
-func matchesAny(globs []string, path string) bool {
-	for _, glob := range globs {
-		glob = strings.TrimSuffix(glob, "/")
-		for _, dir := range gitdir.Parents(path)[1:] {
-			if doublestar.MatchUnvalidated(glob, dir) {
-				return true
-			}
-		}
-		if doublestar.MatchUnvalidated(glob, path) {
-			return true
-		}
-	}
-	return false
 }
 
 // refuse records the changes that can't be committed.

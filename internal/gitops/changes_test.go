@@ -16,47 +16,29 @@ import (
 	"github.com/millhand/millhand/internal/gitops/gittest"
 )
 
-func TestProtectedPathsAreLeftOut(t *testing.T) {
+func TestChangedPathsAreThoseOfTheChanges(t *testing.T) {
 	s := gittest.NewSandbox(t)
-	s.Write("a", "1\n", ".github/workflows/ci.yml", "1\n", "dir/secret", "1\n", "dir/x", "1\n", "Makefile", "1\n")
+	s.Write("a", "1\n", ".github/workflows/ci.yml", "1\n", "dir/x", "1\n", "Makefile", "1\n", ".gitignore", "*.o\n", "mine/x", "1\n")
 	base := s.Commit()
-	s.Write("a", "2\n", ".github/workflows/ci.yml", "2\n", ".github/workflows/new.yml", "1\n", "deep/x.lock", "1\n", "docs/d/e", "1\n")
-	s.Remove("dir", "Makefile")
-	s.Write("dir", "a file that would take dir/secret away\n", "Makefile/x", "1\n")
+	s.Write("a", "2\n", "new/x", "1\n", "x.o", "1\n", ".millhand/x", "1\n")
+	s.Remove("dir", "Makefile", ".github")
+	s.Write("dir", "a file in place of a directory\n", "Makefile/x", "1\n")
+	s.Symlink("mine", ".github")
 	r := opened(s)
-	cs := measure(t, r, base, ".github/**", "**/*.lock", "dir/secret", "Makefile", "docs/")
-	if diff := cmp.Diff([]string{"a", "dir/x"}, paths(cs)); diff != "" {
-		t.Errorf("changes (-want +got):\n%s", diff)
-	}
-	want := []string{
-		".github/workflows/ci.yml", ".github/workflows/new.yml", "Makefile", "Makefile/x",
-		"deep/x.lock", "dir", "dir/secret", "docs/d/e",
-	}
-	if diff := cmp.Diff(want, cs.Protected); diff != "" {
-		t.Errorf("protected (-want +got):\n%s", diff)
-	}
-	got, err := r.Commit(t.Context(), cs, options(base))
-	must(t, err)
-	if changed := s.Run("diff-tree", "-r", "--name-status", base, got.Hash); changed != "M\ta\nD\tdir/x" {
-		t.Errorf("committed:\n%s", changed)
-	}
-	s.Fsck()
-
 	from, err := r.SnapshotOf(base)
 	must(t, err)
-	if _, err := r.Changes(t.Context(), from, []string{"[z"}); err == nil {
-		t.Error("a bad glob is accepted")
+	got, err := r.ChangedPaths(t.Context(), from)
+	must(t, err)
+	want := []string{".github", ".github/workflows/ci.yml", "Makefile", "Makefile/x", "a", "dir", "dir/x", "new/x"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("changed paths (-want +got):\n%s", diff)
 	}
-}
-
-func TestProtectedDirectoryCannotBecomeSymlink(t *testing.T) {
-	s := gittest.NewSandbox(t)
-	s.Write(".github/workflows/ci.yml", "1\n", "mine/workflows/ci.yml", "evil\n")
-	base := s.Commit()
-	s.Remove(".github")
-	s.Symlink("mine", ".github")
-	if cs := measure(t, opened(s), base, ".github/**"); len(cs.Changes) > 0 {
-		t.Errorf("changes: %+v", cs.Changes)
+	if diff := cmp.Diff(want, paths(measure(t, r, base))); diff != "" {
+		t.Errorf("changes (-want +got):\n%s", diff)
+	}
+	got, err = r.ChangedPaths(t.Context(), from.Below("dir"))
+	if must(t, err); !cmp.Equal(got, []string{"dir/x"}) {
+		t.Errorf("below a directory: %v", got)
 	}
 }
 
@@ -138,7 +120,7 @@ func TestExistingNestedRepositoriesAreNoChange(t *testing.T) {
 	from, err := r.Snapshot(t.Context())
 	must(t, err)
 	s.Write("a", "b\n")
-	cs, err := r.Changes(t.Context(), from, nil)
+	cs, err := r.Changes(t.Context(), from)
 	must(t, err)
 	_, err = r.Commit(t.Context(), cs, options(base))
 	must(t, err)
@@ -192,7 +174,7 @@ func TestWalksStopWhenTheContextEnds(t *testing.T) {
 	must(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, changesErr := r.Changes(ctx, from, nil)
+	_, changesErr := r.Changes(ctx, from)
 	_, dirtyErr := r.Dirty(ctx)
 	_, snapshotErr := r.Snapshot(ctx)
 	_, worktreeErr := r.AddWorktree(ctx, filepath.Join(s.Home, "wt"), base)
@@ -221,7 +203,7 @@ func TestPatchOfADirtyStartAppliesOnTheDirtyStart(t *testing.T) {
 	s.Write("a", "one\n2\nuser\n", "untracked", "u\nv\n", "huge", huge+"y\n")
 	s.Remove("gone", "to-link")
 	s.Symlink("y", "to-link")
-	cs, err := r.Changes(t.Context(), from, nil)
+	cs, err := r.Changes(t.Context(), from)
 	must(t, err)
 	patch, err := r.Patch(t.Context(), cs)
 	must(t, err)
@@ -249,7 +231,7 @@ func TestChangesBelowADirectory(t *testing.T) {
 	r := opened(s)
 	from, err := r.SnapshotOf(base)
 	must(t, err)
-	cs, err := r.Changes(t.Context(), from.Below("x/y"), nil)
+	cs, err := r.Changes(t.Context(), from.Below("x/y"))
 	must(t, err)
 	if diff := cmp.Diff([]string{"x/y/a", "x/y/gone", "x/y/z/new"}, paths(cs)); diff != "" {
 		t.Errorf("changes (-want +got):\n%s", diff)

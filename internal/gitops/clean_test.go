@@ -26,7 +26,7 @@ func TestACleanCheckoutHasTheCommitOfTheChanges(t *testing.T) {
 			r.Git.Env.GitProgram = ""
 		}
 		dir := filepath.Join(t.TempDir(), "clean")
-		cs := measure(t, r, base, "protected")
+		cs := measure(t, r, base).Without([]string{"protected"})
 		clean, err := r.CheckOut(t.Context(), dir, cs, options(base))
 		must(t, err)
 		got, err := r.Commit(t.Context(), cs, CommitOptions{Parent: base, Branch: "job", Message: "change\n\nbody", Author: testAuthor, Committer: testAuthor})

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/bmatcuk/doublestar/v4"
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 	"github.com/go-git/go-git/v5/plumbing/object"
@@ -26,23 +25,18 @@ const mostConverted = 4
 
 // Converted returns the files of a commit whose attributes name a filter or an encoding,
 // by filter and encoding. The attributes are those of the commit's own .gitattributes
-// files and of what holds for all of the machine and the repository. Paths that match
-// a protect glob are left out, as Changes does, and so are those that are not below a
-// directory, which is "" for the root.
-func (r *Repo) Converted(ctx context.Context, commit, below string, protect []string) ([]Converted, error) {
-	found, err := r.converted(ctx, commit, below, protect)
+// files and of what holds for all of the machine and the repository. Paths that except
+// reports, and those that are not below a directory, which is "" for the root, are left
+// out.
+func (r *Repo) Converted(ctx context.Context, commit, below string, except func(path string) bool) ([]Converted, error) {
+	found, err := r.converted(ctx, commit, below, except)
 	if err != nil {
 		return nil, fmt.Errorf("find paths with filters in commit %s: %w", commit, err)
 	}
 	return found, nil
 }
 
-func (r *Repo) converted(ctx context.Context, commit, below string, protect []string) ([]Converted, error) {
-	for _, p := range protect {
-		if !doublestar.ValidatePattern(p) {
-			return nil, fmt.Errorf("protect glob %q: %w", p, doublestar.ErrBadPattern)
-		}
-	}
+func (r *Repo) converted(ctx context.Context, commit, below string, except func(path string) bool) ([]Converted, error) {
 	root, err := r.Git.Objects.RootTree(plumbing.NewHash(commit))
 	if err != nil {
 		return nil, err
@@ -64,7 +58,7 @@ func (r *Repo) converted(ctx context.Context, commit, below string, protect []st
 		if one.Encoding == "" {
 			one.Filter = filterOf(a)
 		}
-		if one.Filter+one.Encoding == "" || matchesAny(protect, path) {
+		if one.Filter+one.Encoding == "" || except(path) {
 			return nil
 		}
 		at := slices.IndexFunc(found, func(c Converted) bool { return c.Filter == one.Filter && c.Encoding == one.Encoding })

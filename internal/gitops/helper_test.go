@@ -29,11 +29,11 @@ func options(parent string) CommitOptions {
 }
 
 // measure returns what differs from a commit.
-func measure(t *testing.T, r *Repo, commit string, protect ...string) *ChangeSet {
+func measure(t *testing.T, r *Repo, commit string) *ChangeSet {
 	t.Helper()
 	from, err := r.SnapshotOf(commit)
 	must(t, err)
-	cs, err := r.Changes(t.Context(), from, protect)
+	cs, err := r.Changes(t.Context(), from)
 	must(t, err)
 	return cs
 }

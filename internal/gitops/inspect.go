@@ -46,9 +46,9 @@ func (r *Repo) FirstParents(commit string, most int) ([]string, error) {
 	return line, nil
 }
 
-// Touched returns the paths that differ between two commits and that a glob of
-// protected paths matches, sorted. The first may be "" for no commit.
-func (r *Repo) Touched(from, to string, globs []string) ([]string, error) {
+// Touched returns the sorted paths that differ between two commits. The first
+// may be "" for no commit.
+func (r *Repo) Touched(from, to string) ([]string, error) {
 	before, err := r.SnapshotOf(from)
 	if err != nil {
 		return nil, err
@@ -57,19 +57,19 @@ func (r *Repo) Touched(from, to string, globs []string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	cs := &ChangeSet{edits: map[string]edit{}}
+	var paths []string
 	for path, is := range after.files {
-		if was := before.files[path]; was != is {
-			cs.edits[path] = edit{before: was, after: is}
+		if before.files[path] != is {
+			paths = append(paths, path)
 		}
 	}
-	for path, was := range before.files {
+	for path := range before.files {
 		if _, ok := after.files[path]; !ok {
-			cs.edits[path] = edit{before: was}
+			paths = append(paths, path)
 		}
 	}
-	cs.protect(globs)
-	return cs.Protected, nil
+	slices.Sort(paths)
+	return paths, nil
 }
 
 // Has reports whether a commit's tree has a file, symlink, submodule or

@@ -88,7 +88,7 @@ func TestJobSurvivesRepack(t *testing.T) {
 		must(t, err)
 		repack(s)
 		s.At(wt.Root()).Write("a", "changed\n", "d/new", "new\n")
-		cs, err := wt.Changes(t.Context(), from, nil)
+		cs, err := wt.Changes(t.Context(), from)
 		must(t, err)
 		repack(s)
 		opts := options(base)
@@ -159,7 +159,7 @@ func oneJob(t *testing.T, r *Repo, base, branch string) error {
 	if err := os.WriteFile(filepath.Join(wt.Root(), "a"), []byte(branch), 0o644); err != nil {
 		return err
 	}
-	cs, err := wt.Changes(t.Context(), from, nil)
+	cs, err := wt.Changes(t.Context(), from)
 	if err != nil {
 		return err
 	}

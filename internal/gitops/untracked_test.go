@@ -60,7 +60,7 @@ func TestFilesThatNoCommitContains(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	// Each of the others is in the changes: no path is in both, and none in neither.
-	cs, err := r.Changes(t.Context(), from, nil)
+	cs, err := r.Changes(t.Context(), from)
 	must(t, err)
 	if diff := cmp.Diff([]string{".gitignore", "a", "added", "out/tracked", "taken.mk"}, paths(cs)); diff != "" {
 		t.Errorf("changes (-want +got):\n%s", diff)

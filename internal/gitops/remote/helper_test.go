@@ -19,7 +19,7 @@ func measure(t *testing.T, r *gitops.Repo, commit string) *gitops.ChangeSet {
 	t.Helper()
 	from, err := r.SnapshotOf(commit)
 	must(t, err)
-	cs, err := r.Changes(t.Context(), from, nil)
+	cs, err := r.Changes(t.Context(), from)
 	must(t, err)
 	return cs
 }

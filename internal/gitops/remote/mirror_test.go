@@ -379,7 +379,7 @@ func useMirror(t *testing.T, dir, url, git string) {
 				t.Error(err)
 				return
 			}
-			if cs, err := wt.Changes(t.Context(), from, nil); err != nil || len(cs.Changes) != 1 {
+			if cs, err := wt.Changes(t.Context(), from); err != nil || len(cs.Changes) != 1 {
 				t.Errorf("changes are %v, %v", cs, err)
 			}
 			if err := r.RemoveWorktree(t.Context(), dir); err != nil {

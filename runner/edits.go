@@ -1,0 +1,134 @@
+package runner
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/permission"
+	"github.com/millhand/millhand/tasks"
+)
+
+// edits are the edit rules of a job, which hold for everything that it changes in a work
+// tree, regardless of whether a tool, a command or a setup command changes it.
+type edits struct {
+	profile permission.Profile
+	root    string // of the work tree
+	below   string // the workspace in it, slash separated; "" for the root
+}
+
+// editsOf returns the edit rules of a job. Its protected paths are those of the
+// workspace and of the repository.
+func editsOf(j tasks.Job, root, below string) edits {
+	return edits{inTree(j, j.Profile, root, below), root, below}
+}
+
+// inTree returns a profile of a job that also protects the paths of the repository, if
+// the workspace is a directory in its work tree.
+func inTree(j tasks.Job, p permission.Profile, root, below string) permission.Profile {
+	if below == "" || len(j.Protect) == 0 {
+		return p
+	}
+	rules := slices.Clone(j.Protect)
+	for i, r := range rules {
+		rules[i].Pattern = globMeta.Replace(root) + "/" + r.Pattern
+	}
+	return p.Narrowed("commit.protect", rules)
+}
+
+// String returns the rules of the profile and of all that limit it.
+func (e edits) String() string {
+	var b strings.Builder
+	for p := &e.profile; p != nil; p = p.Max {
+		fmt.Fprintln(&b, p.Rules)
+	}
+	return b.String()
+}
+
+// globMeta escapes a path for use in a pattern.
+var globMeta = strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`, "{", `\{`)
+
+// names returns the names of a path of the work tree that rules match.
+func (e edits) names(file string) []string {
+	rel := file
+	if e.below != "" {
+		rel = strings.TrimPrefix(file, e.below+"/")
+	}
+	return []string{rel, e.root + "/" + file}
+}
+
+// barred returns the denials of changes of paths of the work tree.
+func (e edits) barred(files []string) []permission.Decision {
+	if !e.profile.BarsAny() {
+		return nil
+	}
+	var all []permission.Decision
+	for _, file := range files {
+		if d, barred := e.profile.Bars(e.names(file)...); barred {
+			all = append(all, d)
+		}
+	}
+	return all
+}
+
+// barred returns the denials of what was changed in the workspace since the job started.
+func (w *work) barred(ctx context.Context, p permission.Profile) ([]permission.Decision, *stop) {
+	e := edits{p, w.site.tree.Root(), w.site.below}
+	if !p.BarsAny() {
+		return nil, nil
+	}
+	changed, err := w.site.tree.ChangedPaths(ctx, w.site.before)
+	if err != nil {
+		return nil, gitFailed(ctx, "find the paths that the job changed", err)
+	}
+	return e.barred(changed), nil
+}
+
+// protected returns the stop of a job that changed paths which its profile denies.
+func protected(barred []permission.Decision) *stop {
+	if len(barred) == 0 {
+		return nil
+	}
+	return &stop{code: event.CodeProtected, detail: "the job changed paths that its profile may not edit: " + denials(barred)}
+}
+
+// denials lists paths with the rules that deny changing them.
+func denials(barred []permission.Decision) string {
+	list := make([]string, len(barred))
+	for i, d := range barred {
+		list[i] = fmt.Sprintf("%s, by rule %s", d.Request.Subject(), d.By())
+	}
+	if len(list) > 3 {
+		list = append(list[:3], fmt.Sprintf("and %d more", len(barred)-3))
+	}
+	return strings.Join(list, "; ")
+}
+
+// mostReturned is the maximum number of denied paths in the prompt of an attempt.
+const mostReturned = 50
+
+// undo returns the text about denied changes in the prompt of the next attempt.
+func undo(barred []permission.Decision) string {
+	var b strings.Builder
+	b.WriteString("These files were changed, and the profile does not allow to change them. Undo these changes: remove new files, restore the content of others. Then finish again.\n")
+	for i, d := range barred {
+		if i == mostReturned {
+			fmt.Fprintf(&b, "\n(and %d more)\n", len(barred)-i)
+			break
+		}
+		fmt.Fprintf(&b, "\n<denied path=%q rule=%q />\n", d.Request.Subject(), d.By())
+	}
+	return b.String()
+}
+
+// returned lets the tools of a session undo denied changes.
+func returned(p permission.Profile, barred []permission.Decision) permission.Profile {
+	var files []string
+	for _, d := range barred {
+		files = append(files, path.Clean(d.Request.Subject()))
+	}
+	return p.Returned(files)
+}
