@@ -34,6 +34,7 @@ type CommandEnv struct {
 	InPlace   bool               // the workspace's .git is a directory, not a pointer file
 	Hidden    []string           // inaccessible directories, even inside of the workspace
 	Readable  []string           // other readable directories
+	Locked    []string           // read-only files and directories in the workspace, in addition to those that the profile names
 	Tools     []tasks.CustomTool // their programs can be executed
 	Profile   permission.Profile
 	Caches    string // directory for build caches that are not shared with the user
@@ -171,6 +172,7 @@ func (c *Confinement) Close() error {
 func (c *Confinement) spec(g CommandEnv) (sandbox.Spec, error) {
 	spec := sandbox.Spec{Workspace: g.Workspace, Home: g.Home, TmpDir: g.Tmp, Hidden: g.Hidden, Limits: limits(g.Limits)}
 	spec.Hidden = append(slices.Clip(spec.Hidden), ciFiles(g)...)
+	spec.Locked = lockedIn(g)
 	if g.Profile.Allows(permission.Git, ".git/config") {
 		spec.Writable = append(spec.Writable, g.Git...)
 	} else {
@@ -203,6 +205,24 @@ func (c *Confinement) spec(g CommandEnv) (sandbox.Spec, error) {
 		c.Env = append(slices.Clip(c.Env), cache.Env...)
 	}
 	return spec, nil
+}
+
+// lockedIn returns the files and directories in the workspace that commands can't write:
+// those of the environment, and those that a rule of the profile names without a wildcard,
+// which may be ignored by git.
+func lockedIn(g CommandEnv) []string {
+	list := slices.Clone(g.Locked)
+	for _, name := range g.Profile.Named() {
+		if !filepath.IsLocal(name) {
+			continue
+		}
+		at := filepath.Join(g.Workspace, name)
+		info, err := os.Lstat(at)
+		if err == nil && g.Profile.Locks(info.IsDir(), name, at) && !slices.ContainsFunc(list, func(p string) bool { return pathtree.Within(at, p) }) {
+			list = append(list, at)
+		}
+	}
+	return list
 }
 
 // limits returns the limits of commands. Memory is limited for all of them together, or

@@ -12,6 +12,7 @@ import (
 	"github.com/millhand/millhand/internal/pathtree"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/reportdir"
+	"github.com/millhand/millhand/internal/sandbox"
 )
 
 // confinement is what a session's commands get: the job's sandbox, or one below
@@ -68,6 +69,9 @@ func (j *job) ground(s *site, p permission.Profile) (CommandEnv, error) {
 		Tampered: j.tampered,
 	}
 	g.Hidden = j.hidden(s)
+	if g.Level == sandbox.Full {
+		g.Locked = edits{p, s.tree.Root(), s.below}.locked(s.tracked())
+	}
 	if err := j.opts.Dir.Mkdir(path.Join("outputs", j.spec.ID)); err == nil { // a full disk ends no job; what is kept can be read by the tools
 		g.Readable = append(g.Readable, j.outputs().Path())
 	}

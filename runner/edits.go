@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -72,6 +73,51 @@ func (e edits) barred(files []string) []permission.Decision {
 		}
 	}
 	return all
+}
+
+// mostLocked is the maximum number of paths that are made read-only for commands. Changes
+// of other paths are found when the agent reports completion.
+const mostLocked = 200
+
+// locked returns the absolute paths of those files, and of entire directories, that
+// commands may not change.
+func (e edits) locked(files []string) []string {
+	if !e.profile.BarsAny() {
+		return nil
+	}
+	dirs, locked := map[string]bool{}, map[string]bool{}
+	for _, file := range files {
+		at, isDir := file, false
+		for i := range len(file) {
+			if file[i] != '/' || len(file[:i]) <= len(e.below) {
+				continue
+			}
+			dir := file[:i]
+			lock, known := dirs[dir]
+			if !known {
+				lock = e.profile.Locks(true, e.names(dir)...)
+				dirs[dir] = lock
+			}
+			if lock {
+				at, isDir = dir, true
+				break
+			}
+		}
+		if isDir || e.profile.Locks(false, e.names(file)...) {
+			locked[filepath.Join(e.root, filepath.FromSlash(at))] = true
+		}
+	}
+	list := make([]string, 0, len(locked))
+	for p := range locked {
+		list = append(list, p)
+	}
+	slices.SortFunc(list, func(a, b string) int { // the shortest first: closest to the root
+		if d := strings.Count(a, "/") - strings.Count(b, "/"); d != 0 {
+			return d
+		}
+		return strings.Compare(a, b)
+	})
+	return list[:min(len(list), mostLocked)]
 }
 
 // barred returns the denials of what was changed in the workspace since the job started.

@@ -1,11 +1,14 @@
 package runner
 
 import (
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/tasks"
 )
@@ -36,5 +39,53 @@ func TestProtectedPathsAreThoseOfTheRootAndTheWorkspace(t *testing.T) {
 	}
 	if all := (edits{root: "/t"}).barred(changed); all != nil {
 		t.Errorf("without a rule: %v", all)
+	}
+}
+
+func TestLockedPathsAreDirectoriesWherePossible(t *testing.T) {
+	build, _ := permission.Preset("build")
+	files := []string{".github/CODEOWNERS", ".github/workflows/ci.yml", "AGENTS.md", "docs/AGENTS.md", "docs/x", "main.go", "web/.github/x", "web/AGENTS.md"}
+	for below, want := range map[string][]string{
+		"":    {"/t/.github", "/t/AGENTS.md", "/t/docs/AGENTS.md", "/t/web/AGENTS.md"},
+		"web": {"/t/web/.github", "/t/web/AGENTS.md"},
+	} {
+		if diff := cmp.Diff(want, edits{build, "/t", below}.locked(within(files, below))); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", below, diff)
+		}
+	}
+	var many []string
+	for range mostLocked {
+		many = append(many, "d/"+strings.Repeat("x", len(many))+"/AGENTS.md")
+	}
+	if got := (edits{build, "/t", ""}).locked(append(many, "AGENTS.md")); len(got) != mostLocked || got[0] != "/t/AGENTS.md" {
+		t.Errorf("%d paths, first %s", len(got), got[0])
+	}
+}
+
+// within returns the paths in a directory.
+func within(files []string, dir string) []string {
+	var list []string
+	for _, f := range files {
+		if gitops.IsBelow(f, dir) {
+			list = append(list, f)
+		}
+	}
+	return list
+}
+
+func TestAChangeThatARuleDeniesIsNotCommitted(t *testing.T) {
+	s := setUp(t)
+	l := s.landed(&tasks.Plan{}, protecting(s.job("a"), "*.lock"), map[string]string{"go.lock": "x\n", "main": "y\n"})
+	end := l.findChanges(t.Context())
+	if end == nil || end.code != event.CodeProtected || end.outcome() != event.Policy || !strings.Contains(end.detail, `go.lock, by rule edit: {"*.lock": deny} (m.yaml:7, which limits profile build)`) {
+		t.Fatalf("%+v", end)
+	}
+	if text := l.patchText(t); !strings.Contains(text, "+++ b/go.lock") || !strings.Contains(text, "+++ b/main") {
+		t.Errorf("the patch is\n%s", text)
+	}
+	l = s.landed(&tasks.Plan{}, s.job("b"), map[string]string{"main": "y\n"})
+	writeFile(t, filepath.Join(l.site.space.Dir(), ".gitmodules"), "[submodule \"x\"]\n\tpath = x\n\turl = -u./payload\n\tupdate = !CMD\n")
+	if end := l.findChanges(t.Context()); end == nil || end.code != event.CodeProtected {
+		t.Errorf("%+v", end)
 	}
 }

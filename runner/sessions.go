@@ -48,7 +48,6 @@ func (s sessionSpec) schema() map[string]any {
 type open struct {
 	*session.Session
 	spec       sessionSpec
-	env        *tools.Env
 	talk       Conversation
 	transcript *os.File
 	running    sync.Mutex  // held while the session runs; children may be resumed
@@ -127,7 +126,6 @@ func (w *work) openSession(ctx context.Context, s sessionSpec) (*open, error) {
 	if err != nil {
 		return nil, err
 	}
-	o.env = env
 	offer, err := tools.For(env, w.job.opts.Custom...)
 	if err != nil {
 		return nil, err

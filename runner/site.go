@@ -63,6 +63,25 @@ func (j *job) protect(s *site) {
 	}
 }
 
+// tracked returns the paths of the workspace that git has. The index of a tree that is
+// changed in place is older than its snapshot, which is made in the sandbox.
+func (s *site) tracked() []string {
+	if s.before != nil {
+		return s.before.Paths()
+	}
+	idx, err := s.tree.Git.Index()
+	if err != nil {
+		return nil // the snapshot will report it
+	}
+	var files []string
+	for _, e := range idx.Entries {
+		if gitops.IsBelow(e.Path, s.below) {
+			files = append(files, e.Path)
+		}
+	}
+	return files
+}
+
 // confine creates the sandbox for the job's commands, which completes the site.
 func (j *job) confine(ctx context.Context, s *site) *stop {
 	g, err := j.ground(s, j.spec.Profile)

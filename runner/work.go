@@ -96,7 +96,7 @@ func (w *work) attempts(ctx context.Context) (end *stop) {
 			return &stop{code: event.CodeFailed, detail: fmt.Sprintf("verify %s failed after %d attempt(s)", names(failed), w.result.attempts)}
 		}
 		text = feedback(failed, barred)
-		main.env.Profile = returned(main.spec.task.Profile, barred)
+		main.SetProfile(returned(main.spec.task.Profile, barred))
 	}
 }
 

@@ -63,6 +63,9 @@ func (b *builder) plan(ctx context.Context, paths []string) (*Plan, error) {
 	checkBranches(drafts)
 	selected := b.selected(drafts)
 	b.checkPublishing(drafts, selected)
+	for _, d := range selected {
+		b.noteNamed(d.task, &d.job)
+	}
 	notes := b.connect(drafts, selected)
 	if len(b.found.list) > 0 {
 		return nil, nil

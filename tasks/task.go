@@ -16,6 +16,7 @@ type task struct {
 	id             text
 	named          bool // the id is there, and no task before has it
 	prompt         template
+	looked         int // prompts that noteNamed has seen
 	agent          *text
 	models         modelChain
 	sampling       Sampling

@@ -59,9 +59,7 @@ func showPlan(ctx context.Context, w World, o showOptions) error {
 	if err != nil {
 		return err
 	}
-	for _, note := range plan.Notes {
-		fmt.Fprintln(w.Err, printable.Text("note: "+note))
-	}
+	printNotes(w, plan)
 	if o.format == "github-matrix" {
 		return githubMatrix(w, plan, o.shards)
 	}
@@ -366,8 +364,16 @@ func validate(ctx context.Context, w World, o planOptions) error {
 	if err := errors.Join(testExamples(w, plan), models.New(plan, w.Getenv, w.Now, w.Proxy).Unpriced()); err != nil {
 		return err
 	}
+	printNotes(w, plan)
 	fmt.Fprintf(w.Out, "%s: %s, no problems found\n", strings.Join(plan.Manifests, ", "), figures.Count(len(plan.Jobs), "job"))
 	return nil
+}
+
+// printNotes prints what a user should know of a plan, and that stops nothing.
+func printNotes(w World, plan *tasks.Plan) {
+	for _, note := range plan.Notes {
+		fmt.Fprintln(w.Err, printable.Text("warning: "+note))
+	}
 }
 
 // testExamples checks the examples of every profile that the plan uses.

@@ -3,6 +3,8 @@ package gitops
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 
@@ -40,6 +42,9 @@ func (s *Snapshot) Below(dir string) *Snapshot {
 
 // IsBelow reports whether a path of a tree is in a directory, which is "" for the root.
 func IsBelow(path, dir string) bool { return dir == "" || strings.HasPrefix(path, dir+"/") }
+
+// Paths returns the sorted paths of files, symlinks and submodules.
+func (s *Snapshot) Paths() []string { return slices.Sorted(maps.Keys(s.files)) }
 
 // Files returns the number of files, symlinks and submodules.
 func (s *Snapshot) Files() int { return len(s.files) }

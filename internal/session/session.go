@@ -9,6 +9,7 @@ import (
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/model"
 	"github.com/millhand/millhand/internal/money"
+	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/tools"
 )
 
@@ -151,6 +152,10 @@ func (s *Session) Run(ctx context.Context, prompt string) End {
 		}
 	}
 }
+
+// SetProfile replaces the profile of later calls. It must not be called while the
+// session runs.
+func (s *Session) SetProfile(p permission.Profile) { s.cfg.Env.Profile = p }
 
 // Close emits the end of the session.
 func (s *Session) Close(end End) {

@@ -1,0 +1,47 @@
+package tasks
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"unicode"
+)
+
+// Bounds of noteNamed, which looks at one word after another.
+const (
+	maxNamedJobs = 20       // of one task: their prompts differ only by variables
+	maxNamedText = 64 << 10 // bytes of a prompt
+	maxNamedWord = 200
+)
+
+// noteNamed records which paths that a prompt names the job's profile may not edit: the
+// agent would fail to change them, or the job at its end.
+func (b *builder) noteNamed(t *task, j *Job) {
+	if t.looked++; t.looked > maxNamedJobs || j.Profile.Hides("edit") || !j.Profile.BarsAny() {
+		return
+	}
+	_, all := j.Profile.Bars("\x00") // an allow-list, which bars most words
+	text := j.Prompt[:min(len(j.Prompt), maxNamedText)]
+	for word := range strings.FieldsFuncSeq(text, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune("`\"'()<>[]{},;|", r) }) {
+		word = strings.TrimRight(strings.TrimPrefix(strings.TrimPrefix(word, "@"), "./"), ".:!?")
+		if len(word) > maxNamedWord || !mayBeFile(word) || all && !fileForm.MatchString(word) {
+			continue
+		}
+		if d, barred := j.Profile.Bars(word); barred {
+			text := fmt.Sprintf("%s: the prompt of task %s names %s, which its profile may not edit: rule %s", t.prompt.source(), quote(t.id.s), word, d.By())
+			if strings.HasPrefix(d.Source, "preset ") {
+				text += fmt.Sprintf("; if the task should change it, allow it in a profile that extends the preset: edit: {%q: allow}", word)
+			}
+			b.found.note(text)
+		}
+	}
+}
+
+// mayBeFile reports whether a word may be the name of a file: it contains a slash, a dot
+// or an upper-case letter.
+func mayBeFile(word string) bool {
+	return strings.ContainsFunc(word, func(r rune) bool { return r == '/' || r == '.' || unicode.IsUpper(r) })
+}
+
+// fileForm is what paths of files look like.
+var fileForm = regexp.MustCompile(`^[^/].*/[^/]*\.[A-Za-z][A-Za-z0-9]{0,7}$`)
