@@ -22,7 +22,7 @@ func TestChangedPathsAreThoseOfTheChanges(t *testing.T) {
 	base := s.Commit()
 	s.Write("a", "2\n", "new/x", "1\n", "x.o", "1\n", ".millhand/x", "1\n")
 	s.Remove("dir", "Makefile", ".github")
-	s.Write("dir", "a file in place of a directory\n", "Makefile/x", "1\n")
+	s.Write("dir", "instead of a directory\n", "Makefile/x", "1\n")
 	s.Symlink("mine", ".github")
 	r := opened(s)
 	from, err := r.SnapshotOf(base)
