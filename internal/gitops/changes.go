@@ -248,6 +248,7 @@ type versions struct {
 	known           bool // both are complete
 	beforeAvailable bool
 	opaque          bool // excluded from diffs by attributes
+	text            bool // counted by lines by attributes, whatever it contains
 }
 
 // maxDiffSize is the maximum size of a file to compare by lines.
@@ -261,7 +262,10 @@ func (cs *ChangeSet) versions(tree *workTree, path string) (versions, error) {
 	if err != nil {
 		return versions{}, err
 	}
-	v := versions{opaque: a["diff"] == "false"}
+	var v versions
+	if isPlain(e.before.mode) || isPlain(e.after.mode) { // git ignores a symlink's attributes
+		v.opaque, v.text = a["diff"] == "false", a["diff"] == "true"
+	}
 	if v.before, v.beforeAvailable, err = cs.from.content(tree.repo.Git.Objects, e.before); err != nil {
 		return v, err
 	}

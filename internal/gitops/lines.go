@@ -22,7 +22,7 @@ func (v versions) binary() bool {
 
 // count returns how many lines were added and removed.
 func (v versions) count() (added, removed int, binary bool) {
-	if v.binary() {
+	if v.binary() && !(v.text && v.known) {
 		return 0, 0, true
 	}
 	for _, d := range diffLines(splitLines(v.before), splitLines(v.after)) {

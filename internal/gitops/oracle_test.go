@@ -224,6 +224,19 @@ var fixtures = []fixture{
 		},
 	},
 	{
+		name: "attributes that decide what is text, which symlinks do not have",
+		base: func(s *gittest.Sandbox) {
+			s.Write(".gitattributes", "*.log -diff\n*.dat diff\n", "a.log", "1\n", "b.dat", "\x00\n1\n")
+			s.Symlink("a.log", "sym.log")
+		},
+		job: func(s *gittest.Sandbox) {
+			s.Write("a.log", "2\n", "b.dat", "\x00\n2\n")
+			s.Remove("sym.log")
+			s.Symlink("b.dat", "sym.log")
+			s.Symlink("a.log", "new.log")
+		},
+	},
+	{
 		name: "line endings by attributes", lossy: true,
 		base: func(s *gittest.Sandbox) {
 			s.Write(".gitattributes", "*.txt text\n*.auto text=auto\n*.bin -text\n*.lf eol=lf\n*.crlf text eol=crlf\n"+
