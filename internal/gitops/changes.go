@@ -87,7 +87,7 @@ func (r *Repo) changes(ctx context.Context, from *Snapshot) (*ChangeSet, error) 
 		return nil, err
 	}
 	cs.edits = w.edits(from)
-	if err := cs.refuse(tree, w.nested); err != nil {
+	if err := cs.refuse(tree, w.refused); err != nil {
 		return nil, err
 	}
 	return cs, cs.describe(ctx, tree)
@@ -153,10 +153,10 @@ func (w *walk) edits(from *Snapshot) map[string]edit {
 }
 
 // refuse records the changes that can't be committed.
-func (cs *ChangeSet) refuse(tree *workTree, nested []string) error {
-	for _, path := range nested {
-		if !cs.from.nested[path] {
-			cs.Refused = append(cs.Refused, Refusal{path, "nested git repository"})
+func (cs *ChangeSet) refuse(tree *workTree, found []Refusal) error {
+	for _, f := range found {
+		if !cs.from.refused[f.Path] {
+			cs.Refused = append(cs.Refused, f)
 		}
 	}
 	for path, e := range cs.edits {

@@ -65,6 +65,10 @@ func TestFilteredFilesAreRefused(t *testing.T) {
 		{"a nested repository", func(s *gittest.Sandbox) { nestedRepository(s, "vendor/lib") }, "vendor/lib"},
 		{"a nested repository without a commit", func(s *gittest.Sandbox) { s.Run("init", "-q", "nested"); s.Write("nested/f", "f") }, "nested"},
 		{"a nested repository that is ignored", func(s *gittest.Sandbox) { nestedRepository(s, "ignored/lib") }, ""},
+		{"a name that git refuses", func(s *gittest.Sandbox) { s.Write("dir/git~1", "x") }, "dir/git~1"},
+		{"a directory whose name git refuses", func(s *gittest.Sandbox) { s.Write(".git /x", "x") }, ".git "},
+		{"a name that git refuses and that is ignored", func(s *gittest.Sandbox) { s.Write("ignored/git~1", "x") }, ""},
+		{"an empty directory whose name git refuses", func(s *gittest.Sandbox) { must(s.T, os.Mkdir(filepath.Join(s.Root, "GIT~1"), 0o755)) }, ""},
 		{"a nested worktree", func(s *gittest.Sandbox) { s.Run("worktree", "add", "-q", "--detach", "wt") }, "wt"},
 		{"a nested repository around tracked files", func(s *gittest.Sandbox) { s.Run("init", "-q", "dir"); s.Write("dir/n", "n") }, ""},
 		{"a new submodule", func(s *gittest.Sandbox) {
@@ -156,7 +160,7 @@ func TestNothingOutsideOfTheWorkTreeIsRead(t *testing.T) {
 func TestReservedNames(t *testing.T) {
 	for name, want := range map[string]bool{
 		".git": true, ".GIT": true, ".Git ": true, ".git...": true, ".git::$INDEX_ALLOCATION": true, "git~1": true, "GIT~1": true,
-		".g\u200cit": true, ".git\ufeff": true, ".gi\u202et": true,
+		".g\u200cit": true, ".git\ufeff": true, ".gi\u202et": true, `a\.git`: true, `.git\x`: true,
 		".gitignore": false, ".github": false, "git": false, ".git2": false, "git~2": false, "x.git": false, "": false, ".gi": false,
 	} {
 		if got := reserved(name); got != want {

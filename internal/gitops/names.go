@@ -14,10 +14,14 @@ func reserved(name string) bool {
 	if len(name) < len(".git") {
 		return false
 	}
-	name = strings.Map(dropIgnorable, name)
-	name, _, _ = strings.Cut(name, ":")
-	name = strings.TrimRight(name, " .")
-	return strings.EqualFold(name, ".git") || strings.EqualFold(name, "git~1")
+	for name := range strings.SplitSeq(strings.Map(dropIgnorable, name), `\`) { // a separator on Windows
+		name, _, _ = strings.Cut(name, ":")
+		name = strings.TrimRight(name, " .")
+		if strings.EqualFold(name, ".git") || strings.EqualFold(name, "git~1") {
+			return true
+		}
+	}
+	return false
 }
 
 // dropIgnorable removes the characters that HFS+ ignores in file names.

@@ -19,7 +19,7 @@ import (
 // immutable.
 type Snapshot struct {
 	files    map[string]state
-	nested   map[string]bool          // nested repositories
+	refused  map[string]bool          // paths that could not be committed; see walk
 	contents map[plumbing.Hash][]byte // contents that are not stored as objects, if in memory
 	below    string                   // the directory it is limited to; "" for the root
 }
@@ -31,7 +31,7 @@ func (s *Snapshot) Below(dir string) *Snapshot {
 	if dir == "" {
 		return s
 	}
-	component := &Snapshot{files: map[string]state{}, nested: s.nested, contents: s.contents, below: dir}
+	component := &Snapshot{files: map[string]state{}, refused: s.refused, contents: s.contents, below: dir}
 	for path, at := range s.files {
 		if IsBelow(path, dir) {
 			component.files[path] = at
@@ -78,7 +78,7 @@ func (r *Repo) snapshot(ctx context.Context, rules *ignore.Matcher, private bool
 		return nil, err
 	}
 	w := newWalk(tree, idx, nil)
-	s := &Snapshot{files: map[string]state{}, nested: map[string]bool{}, contents: map[plumbing.Hash][]byte{}}
+	s := &Snapshot{files: map[string]state{}, refused: map[string]bool{}, contents: map[plumbing.Hash][]byte{}}
 	w.keep = rememberIn(s.contents)
 	if err := w.run(ctx, rules); err != nil {
 		return nil, err
@@ -89,8 +89,8 @@ func (r *Repo) snapshot(ctx context.Context, rules *ignore.Matcher, private bool
 	for path, e := range w.sparseEntries(s.files) {
 		s.files[path] = state{e.Mode, e.Hash}
 	}
-	for _, path := range w.nested {
-		s.nested[path] = true
+	for _, f := range w.refused {
+		s.refused[f.Path] = true
 	}
 	return s, nil
 }

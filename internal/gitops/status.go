@@ -72,8 +72,8 @@ func (w *walk) differences(head *Snapshot) []string {
 			differs[path] = true
 		}
 	}
-	for _, path := range w.nested {
-		differs[path+"/"] = true
+	for _, f := range w.refused {
+		differs[f.Path+"/"] = true
 	}
 	var paths []string
 	for path, d := range differs {

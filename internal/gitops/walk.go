@@ -48,9 +48,9 @@ type walk struct {
 	keep    func(plumbing.Hash, []byte)
 	leftOut func(path string, e fs.DirEntry) // called concurrently for each file and directory that is not listed; may be nil
 
-	mu     sync.Mutex
-	files  []found
-	nested []string // repositories in the work tree that are no submodules
+	mu      sync.Mutex
+	files   []found
+	refused []Refusal // nested repositories that are no submodules, and names that git refuses
 }
 
 func newWalk(tree *workTree, idx *gitdir.Index, known map[string]state) *walk {
@@ -142,9 +142,7 @@ func (w *walk) visit(f directory) ([]directory, []found, error) {
 		return nil, nil, err
 	}
 	if f.path != "" && !w.parents[f.path] && holdsRepository(full, entries) {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		w.nested = append(w.nested, f.path)
+		w.refuse(f.path, "nested git repository")
 		w.leaveOut(f.path, f.entry)
 		return nil, nil, nil
 	}
@@ -160,6 +158,9 @@ func (w *walk) visit(f directory) ([]directory, []found, error) {
 		}
 		switch {
 		case e.Name() == ownDirectory || reserved(e.Name()):
+			if w.unnamable(f, path, e) {
+				w.refuse(path, "git refuses this name (core.protectNTFS, core.protectHFS)")
+			}
 			w.leaveOut(path, e)
 		case e.IsDir() && w.isSubmodule(path):
 			files = append(files, w.submodule(path))
@@ -186,6 +187,26 @@ func (w *walk) visit(f directory) ([]directory, []found, error) {
 		}
 	}
 	return below, files, nil
+}
+
+// unnamable reports whether git would refuse to add an entry of a directory because of
+// its name. It ignores empty directories.
+func (w *walk) unnamable(f directory, path string, e fs.DirEntry) bool {
+	if e.Name() == ownDirectory || e.Name() == ".git" || f.ignored || f.rules.Ignored(path, e.IsDir()) {
+		return false
+	}
+	if !e.IsDir() {
+		return true
+	}
+	entries, err := readDirectory(filepath.Join(w.tree.repo.Git.Root, filepath.FromSlash(path)))
+	return err == nil && len(entries) > 0
+}
+
+// refuse records a path that can't be committed.
+func (w *walk) refuse(path, reason string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.refused = append(w.refused, Refusal{path, reason})
 }
 
 func (w *walk) leaveOut(path string, e fs.DirEntry) {
