@@ -12,6 +12,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -113,7 +114,7 @@ func (b *bench) rest(ctx context.Context, runs int) ([]row, error) {
 	if err != nil {
 		return nil, err
 	}
-	rows := append(append([]row{version, checkout, commit}, confined...), found...)
+	rows := slices.Concat([]row{version, checkout}, commit, confined, found)
 	together, err := b.together(ctx, runs)
 	if err != nil {
 		return nil, err

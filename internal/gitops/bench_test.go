@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/millhand/millhand/internal/gitops/gitdir"
@@ -43,6 +44,48 @@ func BenchmarkStageAndCommit(b *testing.B) {
 			must(b, err)
 		}
 	})
+}
+
+// BenchmarkNewFiles commits 20,000 new files, with git and with this package, which
+// also makes the patch. The target is to take no more than three times git's time.
+func BenchmarkNewFiles(b *testing.B) {
+	git := gittest.GitProgram(b)
+	for _, name := range []string{"git", "gitops"} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				b.StopTimer()
+				root := b.TempDir()
+				gittest.RunGitIn(b, git, root, "init", "-q")
+				r, err := Open(root, gitdir.Env{Home: b.TempDir()})
+				must(b, err)
+				newFiles(b, root)
+				b.StartTimer()
+				if name == "git" {
+					gittest.RunGitIn(b, git, root, "add", "-A")
+					gittest.RunGitIn(b, git, root, "commit", "-q", "-m", "change")
+					continue
+				}
+				cs, err := r.Changes(b.Context(), &Snapshot{})
+				must(b, err)
+				_, err = r.Patch(b.Context(), cs)
+				must(b, err)
+				_, err = r.Commit(b.Context(), cs, options(""))
+				must(b, err)
+			}
+		})
+	}
+}
+
+func newFiles(b *testing.B, root string) {
+	b.Helper()
+	for i := range 200 {
+		dir := filepath.Join(root, fmt.Sprintf("dir%03d", i))
+		must(b, os.Mkdir(dir, 0o755))
+		for k := range 100 {
+			text := fmt.Sprintf("file %d of directory %d\n%s", k, i, strings.Repeat("a line of text\n", k%30))
+			must(b, os.WriteFile(filepath.Join(dir, fmt.Sprintf("file%02d.txt", k)), []byte(text), 0o644))
+		}
+	}
 }
 
 // BenchmarkPrepare measures what a job costs before its agent starts.

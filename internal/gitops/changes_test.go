@@ -79,6 +79,9 @@ func TestFilteredFilesAreRefused(t *testing.T) {
 			s.Write("large", "x")
 			must(s.T, os.Truncate(filepath.Join(s.Root, "large"), maxFileSize+1))
 		}, "large"},
+		{"a tracked file that became too large to be read", func(s *gittest.Sandbox) {
+			must(s.T, os.Truncate(filepath.Join(s.Root, "dir", "f"), 1<<40))
+		}, "dir/f"},
 		{"a link named .gitmodules", func(s *gittest.Sandbox) { s.Symlink("x", ".gitmodules") }, ".gitmodules"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

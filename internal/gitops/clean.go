@@ -49,9 +49,13 @@ func (r *Repo) checkOut(ctx context.Context, dir string, cs *ChangeSet, o Commit
 	c := &committing{repo: r, cs: cs, o: o}
 	commit := plumbing.NewHash(o.Parent)
 	if len(cs.Changes)+len(cs.Refused) > 0 {
-		err := c.check()
-		if err == nil {
-			commit, _, _, err = c.store(ctx, clean.Git.Objects)
+		w, err := newObjectWriter(clean.Git.Objects, len(cs.Changes))
+		if err != nil {
+			return nil, err
+		}
+		defer w.close()
+		if err = c.check(); err == nil {
+			commit, _, _, err = c.store(ctx, clean.Git.Objects, w)
 		}
 		if errors.Is(err, ErrNothingToCommit) {
 			commit, err = plumbing.NewHash(o.Parent), nil

@@ -90,7 +90,12 @@ func (c *committing) run(ctx context.Context) (CommitResult, error) {
 	if err != nil {
 		return CommitResult{}, err
 	}
-	commit, tree, files, err := c.store(ctx, c.repo.Git.Objects)
+	w, err := newObjectWriter(c.repo.Git.Objects, len(c.cs.Changes))
+	if err != nil {
+		return CommitResult{}, err
+	}
+	defer w.close() // after a reference leads to the objects
+	commit, tree, files, err := c.store(ctx, c.repo.Git.Objects, w)
 	if err != nil {
 		return CommitResult{}, err
 	}
@@ -203,8 +208,7 @@ func (c *committing) target() (target, error) {
 
 // store writes all objects of the commit durably. It returns the changed paths
 // for the index; mode zero means removed.
-func (c *committing) store(ctx context.Context, objects *gitdir.Objects) (commit, tree plumbing.Hash, files []gitdir.IndexEntry, err error) {
-	w := newObjectWriter(objects)
+func (c *committing) store(ctx context.Context, objects *gitdir.Objects, w *objectWriter) (commit, tree plumbing.Hash, files []gitdir.IndexEntry, err error) {
 	if files, err = c.storeFiles(ctx, w); err != nil {
 		return commit, tree, nil, err
 	}

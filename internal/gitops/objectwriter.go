@@ -19,21 +19,46 @@ import (
 // maxTries is how often a directory removed by git gc is created again.
 const maxTries = 20
 
-// objectWriter writes loose objects. They are durable after finish.
+// objectWriter writes objects: loose ones, or, if there are many, one pack. They are
+// durable after finish.
 type objectWriter struct {
-	dir string // the directory "objects"
+	dir  string      // the directory "objects"
+	pack *packWriter // nil for loose objects only
 
 	mu   sync.Mutex
 	dirs map[string]bool // directories with new entries
 }
 
-func newObjectWriter(store *gitdir.Objects) *objectWriter {
-	return &objectWriter{dir: store.Dir, dirs: map[string]bool{}}
+// Objects are packed if there are more than fewObjects, as git fetch does, except those
+// above largestPacked bytes, which would be held in memory.
+const (
+	fewObjects    = 100
+	largestPacked = 1 << 20
+)
+
+// newObjectWriter returns a writer for about a number of objects, to be closed.
+func newObjectWriter(store *gitdir.Objects, objects int) (w *objectWriter, err error) {
+	w = &objectWriter{dir: store.Dir, dirs: map[string]bool{}}
+	if objects > fewObjects {
+		w.pack, err = newPackWriter(store.Dir)
+	}
+	return w, err
+}
+
+// close releases the objects: git may remove them if no reference leads to them.
+func (w *objectWriter) close() {
+	if w.pack != nil {
+		w.pack.close()
+	}
 }
 
 // write writes an object of a known size.
 func (w *objectWriter) write(t plumbing.ObjectType, size int64, content io.Reader) (plumbing.Hash, error) {
-	hash, err := w.writeTemp(t, size, content)
+	add := w.writeTemp
+	if w.pack != nil && size <= largestPacked {
+		add = w.pack.add
+	}
+	hash, err := add(t, size, content)
 	if err != nil {
 		return plumbing.ZeroHash, fmt.Errorf("write %s: %w", t, err)
 	}
@@ -102,8 +127,13 @@ func (w *objectWriter) path(temp string, hash plumbing.Hash) error {
 	return nil
 }
 
-// finish syncs the directories of all written objects.
+// finish completes the pack and syncs the directories of all loose objects.
 func (w *objectWriter) finish(ctx context.Context) error {
+	if w.pack != nil {
+		if err := w.pack.finish(ctx); err != nil {
+			return fmt.Errorf("write pack: %w", err)
+		}
+	}
 	dirs := []string{w.dir}
 	for d := range w.dirs {
 		dirs = append(dirs, d)

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -196,7 +197,8 @@ func TestMissingObjectIsCachedAsMissing(t *testing.T) {
 // What git gc does to loose objects: old ones that nothing reaches are removed.
 func TestRewrittenObjectGetsNewModTime(t *testing.T) {
 	s, r, _ := packed(t)
-	w := newObjectWriter(r.Git.Objects)
+	w, err := newObjectWriter(r.Git.Objects, 0)
+	must(t, err)
 	hash, err := w.writeBytes(plumbing.BlobObject, []byte("again\n"))
 	must(t, err)
 	name := filepath.Join(s.Root, ".git/objects", hash.String()[:2], hash.String()[2:])
@@ -207,4 +209,39 @@ func TestRewrittenObjectGetsNewModTime(t *testing.T) {
 	if _, err := os.Lstat(name); errors.Is(err, fs.ErrNotExist) {
 		t.Error("git gc has removed it")
 	}
+}
+
+func TestManyNewFilesAreCommittedInOnePack(t *testing.T) {
+	s := gittest.NewSandbox(t)
+	s.Write("old", "old\n")
+	base := s.Commit()
+	for i := range 2 * fewObjects {
+		s.Write(fmt.Sprintf("dir%d/file%d", i%7, i), strings.Repeat("line\n", i/2)) // each content twice
+	}
+	s.Write("large", strings.Repeat("x", largestPacked+1))
+	r := opened(s)
+	cs := measure(t, r, base)
+	got, err := r.Commit(t.Context(), cs, options(base))
+	must(t, err)
+	s.Fsck()
+	s.Clean()
+	if loose := s.Run("count-objects"); !strings.HasPrefix(loose, "4 objects") { // the first commit, and large
+		t.Errorf("loose objects: %s", loose)
+	}
+	var names []string
+	entries, err := os.ReadDir(filepath.Join(s.Root, ".git/objects/pack"))
+	must(t, err)
+	for _, e := range entries {
+		names = append(names, filepath.Ext(e.Name()))
+	}
+	if !slices.Equal(names, []string{".idx", ".pack"}) {
+		t.Errorf("packs: %v", names)
+	}
+	s.Run("add", "-A")
+	if want := s.Run("write-tree"); got.Tree != want {
+		t.Errorf("tree %s, want %s", got.Tree, want)
+	}
+	s.Write("dir1/file1", "changed\n") // this repository reads its own pack
+	_, err = r.Patch(t.Context(), measure(t, r, got.Hash))
+	must(t, err)
 }

@@ -44,7 +44,7 @@ type walk struct {
 	parents map[string]bool               // directories that tracked paths are in
 	below   string                        // the directory that it is limited to; "" for the root
 	lazy    bool                          // leave untracked files unread
-	largest int64                         // leave larger untracked files unread, in bytes; 0: read all
+	largest int64                         // leave larger files that are new or have another size unread, in bytes; 0: read all
 	keep    func(plumbing.Hash, []byte)
 	leftOut func(path string, e fs.DirEntry) // called concurrently for each file and directory that is not listed; may be nil
 
@@ -289,9 +289,6 @@ func (w *walk) file(f directory, path string, d fs.DirEntry) (found, bool, error
 	}
 	one := found{path: path, tracked: tracked, entry: w.entries[path], stat: gitdir.StatOf(info)}
 	one.state.mode = w.mode(path, info)
-	if !tracked && w.largest > 0 && info.Size() > w.largest {
-		one.hashed = true // it is refused for its size, whatever it holds
-	}
 	if e := one.entry; e != nil && e.Mode == one.state.mode {
 		current := w.index.Current(e, &one.stat, w.tree.repo.Git.Settings.TrustCtime)
 		if !current && w.lazy && e.Same(&one.stat, w.tree.repo.Git.Settings.TrustCtime) {
@@ -301,7 +298,21 @@ func (w *walk) file(f directory, path string, d fs.DirEntry) (found, bool, error
 			one.state.hash, one.hashed = e.Hash, true
 		}
 	}
+	if !one.hashed && w.largest > 0 && info.Size() > w.largest {
+		one.hashed = !tracked || w.resized(&one, info.Size()) // it is refused for its size, whatever it holds
+	}
 	return one, true, err
+}
+
+// resized reports whether a tracked file has another size than its stored content, so
+// that it was changed for sure.
+func (w *walk) resized(f *found, size int64) bool {
+	c, err := w.tree.conversionOf(f.path)
+	if err != nil || !c.none() {
+		return false
+	}
+	stored, err := w.tree.repo.Git.Objects.Size(w.stored(f))
+	return err == nil && stored != size
 }
 
 // filtered reports whether a path has a filter.

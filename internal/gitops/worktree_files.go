@@ -2,14 +2,12 @@ package gitops
 
 import (
 	"bytes"
-	"crypto/sha1" // git's object ids
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strconv"
 	"sync"
 
 	"github.com/go-git/go-git/v5/plumbing"
@@ -272,9 +270,7 @@ func (c *content) reader() (io.Reader, error) {
 
 // hash returns the id of the blob.
 func (c *content) hash() (plumbing.Hash, error) {
-	h := sha1.New()
-	h.Write(strconv.AppendInt([]byte("blob "), c.size, 10))
-	h.Write([]byte{0})
+	h := newHash(plumbing.BlobObject, c.size)
 	rd, err := c.reader()
 	if err != nil {
 		return plumbing.ZeroHash, err

@@ -11,6 +11,7 @@ import (
 
 	"github.com/go-git/go-billy/v5"
 	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/format/idxfile"
 	"github.com/go-git/go-git/v5/storage/filesystem/dotgit"
 )
 
@@ -97,4 +98,30 @@ func withIndex[E any](entries []E, name func(E) string) []E {
 		base, ok := strings.CutSuffix(name(e), ".pack")
 		return ok && !indexed[base]
 	})
+}
+
+// InstallPack syncs a pack and its index and renames them to their names in a directory; the
+// index last, because a pack without one is ignored.
+func InstallPack(dir string, pack *os.File, idx *idxfile.MemoryIndex, name string) error {
+	f, err := os.CreateTemp(dir, "tmp_idx_")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
+	defer f.Close()
+	if _, err := idxfile.NewEncoder(f).Encode(idx); err != nil {
+		return err
+	}
+	for _, one := range []struct {
+		file *os.File
+		end  string
+	}{{pack, ".pack"}, {f, ".idx"}} {
+		if err := errors.Join(one.file.Chmod(0o444), one.file.Sync()); err != nil {
+			return err
+		}
+		if err := os.Rename(one.file.Name(), filepath.Join(dir, name+one.end)); err != nil {
+			return err
+		}
+	}
+	return SyncDir(dir)
 }

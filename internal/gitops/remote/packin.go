@@ -46,7 +46,7 @@ func storePack(ctx context.Context, objectDir string, pack io.Reader) error {
 	if err != nil {
 		return err
 	}
-	if err := putPack(dir, f, idx, fmt.Sprintf("pack-%x", sum)); err != nil {
+	if err := gitdir.InstallPack(dir, f, idx, fmt.Sprintf("pack-%x", sum)); err != nil {
 		return &storeError{err}
 	}
 	return nil
@@ -143,30 +143,4 @@ func (s *stoppable) Read(p []byte) (int, error) {
 		return 0, err
 	}
 	return s.File.Read(p)
-}
-
-// putPack renames a pack and its index to their names; the index last, because
-// a pack without one is ignored.
-func putPack(dir string, pack *os.File, idx *idxfile.MemoryIndex, name string) error {
-	f, err := os.CreateTemp(dir, "tmp_idx_")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name())
-	defer f.Close()
-	if _, err := idxfile.NewEncoder(f).Encode(idx); err != nil {
-		return err
-	}
-	for _, one := range []struct {
-		file *os.File
-		end  string
-	}{{pack, ".pack"}, {f, ".idx"}} {
-		if err := errors.Join(one.file.Chmod(0o444), one.file.Sync()); err != nil {
-			return err
-		}
-		if err := os.Rename(one.file.Name(), filepath.Join(dir, name+one.end)); err != nil {
-			return err
-		}
-	}
-	return gitdir.SyncDir(dir)
 }

@@ -1,0 +1,152 @@
+package gitops
+
+import (
+	"bytes"
+	"compress/zlib"
+	"context"
+	"crypto/sha1" // git's object ids
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash"
+	"hash/crc32"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/format/idxfile"
+
+	"github.com/millhand/millhand/internal/gitops/gitdir"
+)
+
+// packWriter writes objects into one pack, without deltas. It is much faster than a file
+// for each object, as each would have to be synced. Nothing of it can be seen before
+// finish.
+type packWriter struct {
+	file        *os.File
+	compressors sync.Pool // of *compressor
+
+	mu     sync.Mutex
+	size   int64
+	stored map[plumbing.Hash]bool
+	index  *idxfile.Writer
+	keep   string // file that protects the pack from git repack; "" before finish
+}
+
+func newPackWriter(objects string) (*packWriter, error) {
+	dir := filepath.Join(objects, "pack")
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return nil, err
+	}
+	f, err := os.CreateTemp(dir, "tmp_pack_")
+	if err != nil {
+		return nil, err
+	}
+	w := &packWriter{file: f, stored: map[plumbing.Hash]bool{}, index: &idxfile.Writer{}}
+	w.compressors.New = func() any { return &compressor{z: zlib.NewWriter(nil)} }
+	n, err := f.Write(packHeader(0)) // without the number of objects
+	if w.size = int64(n); err != nil {
+		w.close()
+		return nil, err
+	}
+	return w, nil
+}
+
+func packHeader(objects int) []byte {
+	return binary.BigEndian.AppendUint32([]byte("PACK\x00\x00\x00\x02"), uint32(objects)) //nolint:gosec // one for each changed path
+}
+
+// compressor compresses one object at a time into memory.
+type compressor struct {
+	bytes.Buffer
+	z *zlib.Writer
+}
+
+// add writes an object of a known size.
+func (w *packWriter) add(t plumbing.ObjectType, size int64, content io.Reader) (plumbing.Hash, error) {
+	c, _ := w.compressors.Get().(*compressor)
+	defer w.compressors.Put(c)
+	c.Reset()
+	c.Write(entryHead(t, size))
+	c.z.Reset(&c.Buffer)
+	id := newHash(t, size)
+	n, err := io.Copy(io.MultiWriter(c.z, id), content)
+	if err == nil && n != size {
+		err = fmt.Errorf("%d of %d bytes: %w", n, size, io.ErrUnexpectedEOF)
+	}
+	if err := errors.Join(err, c.z.Close()); err != nil {
+		return plumbing.ZeroHash, err
+	}
+	object := plumbing.Hash(id.Sum(nil))
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.stored[object] {
+		return object, nil
+	}
+	w.stored[object] = true
+	w.index.Add(object, uint64(w.size), crc32.ChecksumIEEE(c.Bytes())) //nolint:gosec // a size
+	written, err := w.file.Write(c.Bytes())
+	w.size += int64(written)
+	return object, err
+}
+
+// newHash returns the hash of an object's id, for its content.
+func newHash(t plumbing.ObjectType, size int64) hash.Hash {
+	h := sha1.New()
+	h.Write(append(strconv.AppendInt(append(t.Bytes(), ' '), size, 10), 0))
+	return h
+}
+
+// entryHead returns the type and size that an object in a pack starts with.
+func entryHead(t plumbing.ObjectType, size int64) []byte {
+	head := []byte{byte(t)<<4 | byte(size&0xf)}
+	for size >>= 4; size > 0; size >>= 7 {
+		head[len(head)-1] |= 0x80
+		head = append(head, byte(size&0x7f))
+	}
+	return head
+}
+
+// finish completes the pack and makes it durable. It is not removed by a git repack that
+// runs at the same time, before close is called.
+func (w *packWriter) finish(ctx context.Context) error {
+	if len(w.stored) == 0 || ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if _, err := w.file.WriteAt(packHeader(len(w.stored)), 0); err != nil {
+		return err
+	}
+	sum := sha1.New()
+	if _, err := io.Copy(sum, io.NewSectionReader(w.file, 0, w.size)); err != nil {
+		return err
+	}
+	checksum := plumbing.Hash(sum.Sum(nil))
+	if _, err := w.file.Write(checksum[:]); err != nil {
+		return err
+	}
+	if err := w.index.OnFooter(checksum); err != nil {
+		return err
+	}
+	index, err := w.index.Index()
+	if err != nil {
+		return err
+	}
+	dir, name := filepath.Dir(w.file.Name()), "pack-"+checksum.String()
+	w.keep = filepath.Join(dir, name+".keep")
+	if err := os.WriteFile(w.keep, []byte("millhand\n"), 0o666); err != nil {
+		return err
+	}
+	return gitdir.InstallPack(dir, w.file, index, name)
+}
+
+// close releases the pack, and removes what is left if it is not complete.
+func (w *packWriter) close() {
+	_ = w.file.Close()
+	_ = os.Remove(w.file.Name()) // renamed if it is complete
+	if w.keep != "" {
+		_ = os.Remove(w.keep)
+	}
+}
