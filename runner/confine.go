@@ -34,6 +34,7 @@ type CommandEnv struct {
 	InPlace   bool               // the workspace's .git is a directory, not a pointer file
 	Hidden    []string           // inaccessible directories, even inside of the workspace
 	Readable  []string           // other readable directories
+	Private   *sandbox.Private   // in the system's directories, shared by all of a run; nil: OpenConfinement searches
 	Locked    []string           // read-only files and directories in the workspace, in addition to those that the profile names
 	Tools     []tasks.CustomTool // their programs can be executed
 	Profile   permission.Profile
@@ -170,7 +171,7 @@ func (c *Confinement) Close() error {
 
 // spec returns which paths commands can read and write.
 func (c *Confinement) spec(g CommandEnv) (sandbox.Spec, error) {
-	spec := sandbox.Spec{Workspace: g.Workspace, Home: g.Home, TmpDir: g.Tmp, Hidden: g.Hidden, Limits: limits(g.Limits)}
+	spec := sandbox.Spec{Workspace: g.Workspace, Home: g.Home, TmpDir: g.Tmp, Hidden: g.Hidden, Private: g.Private, Limits: limits(g.Limits)}
 	spec.Hidden = append(slices.Clip(spec.Hidden), ciFiles(g)...)
 	spec.Locked = lockedIn(g)
 	if g.Profile.Allows(permission.Git, ".git/config") {
@@ -182,7 +183,7 @@ func (c *Confinement) spec(g CommandEnv) (sandbox.Spec, error) {
 	if g.Tree != "" && g.Tree != g.Workspace && !pathtree.Within(home, g.Tree) { // a home directory that is a repository is not granted
 		spec.ReadOnly = append(spec.ReadOnly, g.Tree)
 	}
-	spec.ReadOnly = append(spec.ReadOnly, sandbox.Toolchains(home, proc.Value(g.Env, "PATH"))...)
+	spec.Programs = sandbox.Toolchains(home, proc.Value(g.Env, "PATH"))
 	spec.ReadOnly = append(spec.ReadOnly, g.Readable...)
 	for _, t := range g.Tools {
 		if filepath.IsAbs(t.Command[0]) {

@@ -66,7 +66,7 @@ func (j *job) ground(s *site, p permission.Profile) (CommandEnv, error) {
 		Tree: s.tree.Root(), Git: []string{s.tree.Git.Own, s.tree.Git.Common}, InPlace: s.inPlace,
 		Profile: p, Caches: j.opts.Caches, Getenv: j.opts.Getenv, Tools: j.plan.Tools, Limits: j.spec.Limits, Now: j.opts.Now,
 		Tell:     func(n event.Network) { j.emit(event.Event{Type: event.NetworkRequested, Network: &n}) },
-		Tampered: j.tampered,
+		Tampered: j.tampered, Private: j.run.private,
 	}
 	g.Hidden = j.hidden(s)
 	if g.Level == sandbox.Full {

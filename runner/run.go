@@ -102,6 +102,7 @@ type run struct {
 	budget  *money.Budget
 	copies  *copies
 	headers *credentials.Hidden // removed while agents work; pushes use what preflight has read
+	private *sandbox.Private    // of all jobs: found once
 	trees   keyedLocks          // by root of a tree that is changed in place
 
 	mu      sync.Mutex
@@ -144,7 +145,7 @@ func (r *run) restoreHeaders(ctx context.Context) {
 func newRun(plan *tasks.Plan, o Options) *run {
 	return &run{
 		opts: o, plan: plan, budget: money.NewBudget("run budget", plan.Budget.CostUSD, o.Spent), copies: newCopies(o), headers: credentials.NewHidden(),
-		refused: map[string]string{},
+		refused: map[string]string{}, private: sandbox.NewPrivate(),
 	}
 }
 

@@ -70,6 +70,7 @@ func threats() []threat {
 		{name: "fm", attacks: metadata()},
 		{name: "rd", attacks: reads()},
 		{name: "se", attacks: secretive()},
+		{name: "pv", attacks: onPrivateFiles()},
 		{name: "pr", attacks: onProcesses()},
 		{name: "ne", attacks: onNetworks()},
 		{name: "un", attacks: onUnixSockets()},
@@ -86,6 +87,7 @@ func threats() []threat {
 type surroundings struct {
 	fixture
 	env     []string
+	system  string        // a readable directory, in which private files are hidden
 	protect []string      // what is to be readable only
 	control []string      // the same, in the form passed to a Guard
 	hits    *atomic.Int64 // datagrams that reached a server outside
@@ -136,7 +138,7 @@ func (tp template) surround(t *testing.T) surroundings {
 			t.Fatal(err)
 		}
 	}
-	s := surroundings{fixture: p, hits: &atomic.Int64{}, over: make(chan struct{}, 3)}
+	s := surroundings{fixture: p, system: newSystem(t), hits: &atomic.Int64{}, over: make(chan struct{}, 3)}
 	s.protect = []string{filepath.Join(p.workspace, ".git"), readonly(p)}
 	s.control = GitControls(".git")
 	if tp.linked {
@@ -153,7 +155,7 @@ func (tp template) surround(t *testing.T) surroundings {
 	}
 	victim := s.startVictim(t)
 	s.env = []string{
-		"OUT=" + p.outside, "WS=" + p.workspace, "RO=" + readonly(p), "NAME=millhand-" + filepath.Base(p.dir),
+		"OUT=" + p.outside, "SYSTEM=" + s.system, "WS=" + p.workspace, "RO=" + readonly(p), "NAME=millhand-" + filepath.Base(p.dir),
 		fmt.Sprintf("VICTIM=%d", victim), fmt.Sprintf("KEY=%d", 1_000_000_000+victim), "HOME=" + filepath.Join(p.outside, "realhome"), "GIT_CONFIG_NOSYSTEM=1", s.mark(),
 	}
 	for _, network := range []string{"tcp", "udp", "unix", "unixgram", "abstract"} {
@@ -250,6 +252,7 @@ func (s surroundings) spec() Spec {
 	spec := s.fixture.spec()
 	spec.ReadOnly = s.protect
 	spec.Hidden = []string{filepath.Join(s.workspace, "hidden")}
+	spec.Programs, spec.Private = []string{s.system}, &Private{roots: []string{"/etc", s.system}}
 	return spec
 }
 

@@ -35,7 +35,9 @@
 // not limited by a quota; programs that a command left in the workspace and somebody
 // runs later outside of the sandbox, including programs that git starts because of the
 // configuration of a nested repository that was added; reading files in the system's
-// directories that every user of the machine can read, including /etc.
+// directories that every user of the machine can read, including /etc. [Private] finds the
+// others once per run. A directory with private files is granted entry by entry, so that a
+// replaced or new file in it is not readable; one in a directory that had none is.
 //
 // Package sandbox does not define policy. Package child runs inside of the sandbox;
 // package proxy is the network proxy.

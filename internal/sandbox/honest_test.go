@@ -145,7 +145,7 @@ func TestGoBuildsAndTestsOffline(t *testing.T) {
 			}
 			spec := p.spec()
 			spec.Writable = cache.Dirs
-			spec.ReadOnly = Toolchains(home, "/usr/local/go/bin:/usr/bin")
+			spec.Programs = Toolchains(home, "/usr/local/go/bin:/usr/bin")
 			s := inside(t, spec, level)
 			got := bash(t, s, "go vet ./... && go test ./... && echo fine", append(cache.Env, "GOFLAGS=-mod=mod", "GOPROXY=off", "GOTOOLCHAIN=local")...)
 			if got.err != nil || !strings.HasSuffix(got.output, "fine\n") {

@@ -39,7 +39,7 @@ func makePlan(b *bounds, level Level, landlock int, grouped bool) *child.Plan {
 			plan.ListenPort = ProxyPort
 		}
 		plan.Mounts = mounts(b)
-		plan.Rules = fullRules(plan.Mounts)
+		plan.Rules = fullRules(b, plan.Mounts)
 		return plan
 	}
 	plan.Sockets = child.UnixPairs
@@ -83,6 +83,15 @@ func mounts(b *bounds) []child.Mount {
 	for _, dir := range systemDirs() {
 		put(systemMount(dir)...)
 	}
+	for _, p := range b.ungranted() {
+		for _, m := range hiding(p) {
+			m.Optional = true // it may be removed while the run lasts
+			put(m)
+		}
+	}
+	for _, p := range b.Programs {
+		put(child.Mount{Kind: child.Bind, Path: p, Source: p, Optional: true})
+	}
 	put(deviceMounts()...)
 	put(tmpMounts(b)...)
 	for _, p := range b.writable() {
@@ -94,11 +103,7 @@ func mounts(b *bounds) []child.Mount {
 	for _, p := range b.Locked {
 		put(child.Mount{Kind: child.Lock, Path: p, Source: p})
 	}
-	hidden := b.Hidden
-	if b.uid == 0 {
-		hidden = append(secrets(), hidden...)
-	}
-	for _, p := range hidden {
+	for _, p := range b.Hidden {
 		put(hiding(p)...)
 	}
 	list := slices.SortedFunc(maps.Values(at), func(x, y child.Mount) int { return cmp.Compare(x.Path, y.Path) })
@@ -191,7 +196,7 @@ func tmpMounts(b *bounds) []child.Mount {
 	var ms []child.Mount
 	for _, tmp := range []string{"/tmp", "/var/tmp"} {
 		m := child.Mount{Kind: child.Bind, Path: tmp, Source: b.TmpDir, Write: true}
-		if slices.ContainsFunc(slices.Concat(b.writable(), b.ReadOnly, b.Hidden), func(p string) bool { return pathtree.Within(p, tmp) }) {
+		if slices.ContainsFunc(slices.Concat(b.writable(), b.ReadOnly, b.Programs, b.Hidden), func(p string) bool { return pathtree.Within(p, tmp) }) {
 			m = child.Mount{Kind: child.Tmpfs, Path: tmp, Write: true, Bytes: tmpBytes}
 		}
 		ms = append(ms, m)
@@ -213,15 +218,24 @@ func hiding(p string) []child.Mount {
 	}
 }
 
-// fullRules returns the same restrictions as the mounts for Landlock.
-func fullRules(mounts []child.Mount) []child.Rule {
-	rules := []child.Rule{{Path: "/", Access: child.Read}}
+// fullRules returns the same restrictions as the mounts for Landlock. Directories with
+// private files are not granted, but each of their other entries is: a private
+// file that is replaced or created while a command runs is not granted.
+func fullRules(b *bounds, mounts []child.Mount) []child.Rule {
+	rules := []child.Rule{{Path: "/", Access: child.List}}
+	private := b.ungranted()
 	for _, m := range mounts {
 		switch {
 		case m.Kind == child.Device, m.Kind == child.Pts:
 			rules = append(rules, child.Rule{Path: m.Path, Access: child.Node})
 		case m.Write:
 			rules = append(rules, child.Rule{Path: m.Path, Access: child.Full})
+		case m.Kind == child.Proc:
+			rules = append(rules, child.Rule{Path: m.Path, Access: child.Read})
+		case m.Kind == child.Bind && m.Path == m.Source:
+			for _, p := range without(m.Path, private) {
+				rules = append(rules, child.Rule{Path: p, Access: child.Read})
+			}
 		}
 	}
 	return rules
@@ -231,10 +245,6 @@ func fullRules(mounts []child.Mount) []child.Rule {
 // restriction.
 func partialRules(b *bounds) []child.Rule {
 	var rules []child.Rule
-	hidden := slices.Clone(b.Hidden)
-	if b.uid == 0 {
-		hidden = append(hidden, secrets()...)
-	}
 	add := func(access child.Access, paths ...string) {
 		for _, p := range paths {
 			if resolved, err := filepath.EvalSymlinks(p); err == nil {
@@ -242,7 +252,8 @@ func partialRules(b *bounds) []child.Rule {
 			}
 		}
 	}
-	for _, dir := range append(append(systemDirs(), "/proc"), b.ReadOnly...) {
+	hidden := slices.Concat(b.Hidden, b.ungranted())
+	for _, dir := range slices.Concat(systemDirs(), []string{"/proc"}, b.Programs, b.ReadOnly) {
 		add(child.Read, without(dir, hidden)...)
 	}
 	add(child.Full, b.writable()...)

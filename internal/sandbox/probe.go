@@ -93,7 +93,7 @@ func try(ctx context.Context, dir string, level Level) (err error) {
 		return fmt.Errorf("create a directory for probing the sandbox: %w", err)
 	}
 	defer os.RemoveAll(base)
-	spec := Spec{Workspace: filepath.Join(base, "work"), Home: filepath.Join(base, "home"), TmpDir: filepath.Join(base, "tmp")}
+	spec := Spec{Workspace: filepath.Join(base, "work"), Home: filepath.Join(base, "home"), TmpDir: filepath.Join(base, "tmp"), Private: &Private{}}
 	for _, d := range []string{spec.Workspace, spec.Home, spec.TmpDir} {
 		if err := os.Mkdir(d, 0o700); err != nil {
 			return fmt.Errorf("create a directory for probing the sandbox: %w", err)

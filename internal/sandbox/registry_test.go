@@ -59,7 +59,7 @@ func TestPackagesAreInstalledFromARegistry(t *testing.T) {
 					return []netip.Addr{netip.MustParseAddr("127.0.0.1")}, nil
 				}}
 				spec := p.spec()
-				spec.ReadOnly = Toolchains(os.Getenv("HOME"), os.Getenv("PATH"))
+				spec.Programs = Toolchains(os.Getenv("HOME"), os.Getenv("PATH"))
 				spec.Network = Network{Serve: server.Serve}
 				if level == Partial {
 					spec.Network.Addr = serveOutside(t, server)

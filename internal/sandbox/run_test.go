@@ -87,7 +87,7 @@ func newFixture(t *testing.T) fixture {
 }
 
 func (p fixture) spec() Spec {
-	return Spec{Workspace: p.workspace, Home: p.home, TmpDir: p.tmp}
+	return Spec{Workspace: p.workspace, Home: p.home, TmpDir: p.tmp, Private: &Private{roots: []string{"/etc"}}}
 }
 
 // inside makes a sandbox, or skips the test where the machine can't.

@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/millhand/millhand/internal/pathtree"
 	"github.com/millhand/millhand/internal/sandbox/child"
 )
 
@@ -23,6 +24,8 @@ type Spec struct {
 	ReadOnly  []string // readable, but not writable even inside of a writable directory
 	Locked    []string // in a writable directory, without symlinks: read-only at Full if they exist when a command starts
 	Hidden    []string // not accessible, even inside of a granted directory
+	Programs  []string // readable like the system's directories: except private files
+	Private   *Private // shared by the sandboxes of a run; nil: New searches
 	Home      string   // the private home, writable; HOME of every command
 	TmpDir    string   // the private directory for temporary files; TMPDIR of every command, and /tmp if possible
 	Network   Network
@@ -84,6 +87,12 @@ func resolve(spec Spec) (*bounds, error) {
 	if b.Hidden, err = b.real(spec.Hidden, false); err != nil {
 		return nil, err
 	}
+	if b.Programs, err = b.real(spec.Programs, false); err != nil {
+		return nil, err
+	}
+	if b.Private == nil {
+		b.Private = NewPrivate()
+	}
 	return b, b.become()
 }
 
@@ -142,4 +151,13 @@ func (b *bounds) become() error {
 // writable returns all directories that commands may write to.
 func (b *bounds) writable() []string {
 	return append([]string{b.Workspace, b.Home, b.TmpDir}, b.Writable...)
+}
+
+// ungranted returns the private paths of the system's directories that no path of the
+// spec grants.
+func (b *bounds) ungranted() []string {
+	granted := slices.Concat(b.writable(), b.ReadOnly)
+	return slices.DeleteFunc(slices.Clone(b.Private.Paths()), func(p string) bool {
+		return slices.ContainsFunc(granted, func(dir string) bool { return pathtree.Within(p, dir) })
+	})
 }

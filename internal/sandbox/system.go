@@ -20,34 +20,6 @@ func devices() []string {
 	return []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"}
 }
 
-// secrets returns the paths in /etc that only root may read. Commands that root runs own
-// them and could read them without capabilities.
-func secrets() []string {
-	var out []string
-	filepath.WalkDir("/etc", func(path string, d fs.DirEntry, err error) error { //nolint:errcheck // unreadable directories need no protection
-		if err != nil || d.Type()&fs.ModeSymlink != 0 {
-			return nil //nolint:nilerr // see above
-		}
-		info, err := d.Info()
-		if err != nil {
-			return nil //nolint:nilerr // see above
-		}
-		needed := fs.FileMode(0o004)
-		if d.IsDir() {
-			needed = 0o005
-		}
-		if info.Mode()&needed == needed {
-			return nil
-		}
-		out = append(out, path)
-		if d.IsDir() {
-			return fs.SkipDir
-		}
-		return nil
-	})
-	return out
-}
-
 // without returns the paths of a directory except some paths in it, for Landlock, which
 // has no exceptions.
 func without(dir string, hidden []string) []string {

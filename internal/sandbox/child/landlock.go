@@ -53,6 +53,8 @@ func handled(version int, sockets Sockets) unix.LandlockRulesetAttr {
 
 func (a Access) rights() uint64 {
 	switch a {
+	case List:
+		return unix.LANDLOCK_ACCESS_FS_READ_DIR
 	case Read:
 		return readRights
 	case Full:

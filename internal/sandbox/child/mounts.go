@@ -39,7 +39,11 @@ func buildRoot(mounts []Mount) error {
 		return fmt.Errorf("attach the new root: %w", err)
 	}
 	for i, m := range mounts {
-		if err := attachMount(m, files[i]); err != nil {
+		err := attachMount(m, files[i])
+		if m.Optional && errors.Is(err, unix.EROFS) {
+			continue // the mount point was removed
+		}
+		if err != nil {
 			return fmt.Errorf("place %s: %w", m.Path, err)
 		}
 	}
@@ -54,7 +58,11 @@ func seal(mounts []Mount) error {
 		if m.Kind != Tmpfs || m.Write {
 			continue
 		}
-		if err := unix.MountSetattr(unix.AT_FDCWD, m.Path, 0, attr); err != nil {
+		err := unix.MountSetattr(unix.AT_FDCWD, m.Path, 0, attr)
+		if m.Optional && errors.Is(err, unix.ENOENT) {
+			continue // as in buildRoot
+		}
+		if err != nil {
 			return fmt.Errorf("make %s read-only: %w", m.Path, err)
 		}
 	}

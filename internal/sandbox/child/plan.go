@@ -46,7 +46,7 @@ type Mount struct {
 	Write  bool   // Bind, Tmpfs: writable
 	Bytes  int64  // Tmpfs: size; 0 is half of the memory
 
-	Optional bool // Bind: ignored if the source was removed since the plan was created
+	Optional bool // ignored if the source of a Bind, or the file that the mount covers, was removed since the plan was created
 }
 
 // Kind is the kind of a Mount.
@@ -74,6 +74,7 @@ type Access string
 
 // The kinds of access.
 const (
+	List Access = "list" // reading directories
 	Read Access = "read" // reading and executing
 	Full Access = "full" // everything except creating devices
 	Node Access = "node" // reading and writing a device that exists
