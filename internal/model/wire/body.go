@@ -11,10 +11,10 @@ import (
 	"github.com/millhand/millhand/internal/model"
 )
 
-// Body is a request's body, in parts that are not copied.
+// Body is a request's body as chunks, which are not copied.
 type Body [][]byte
 
-// load makes b the body of r.
+// load sets the body of r to b.
 func (b Body) load(r *http.Request) {
 	r.ContentLength = 0
 	for _, chunk := range b {
@@ -27,16 +27,15 @@ func (b Body) load(r *http.Request) {
 		}
 		return io.NopCloser(io.MultiReader(readers...)), nil
 	}
-	r.Body, _ = r.GetBody() // as above, without an error
+	r.Body, _ = r.GetBody() // as above, never an error
 }
 
-// Assemble puts the body of a streaming request together: under the name
-// conversation the elements of said, then the fields of params, which must not
-// be empty, and last the tools, if there are any. Elements stand each behind a
-// comma, as [AppendElement] makes them.
+// Assemble creates the body of a streaming request: the elements of said under the name
+// conversation, then the fields of params, which must not be empty, then the tools, if
+// any. Each element is preceded by a comma, as from [AppendElement].
 //
-// The same request gives the same bytes, and a conversation that grew begins as
-// before, so that providers find it in their caches.
+// Equal requests have equal bytes, and an extended conversation has the previous one as
+// its prefix, so that providers find it in their caches.
 func Assemble(conversation string, said [][]byte, params json.Marshaler, tools []byte) (Body, error) {
 	rest, err := params.MarshalJSON()
 	if err != nil {
@@ -53,7 +52,7 @@ func Assemble(conversation string, said [][]byte, params json.Marshaler, tools [
 		}
 	}
 	body = append(body, append([]byte("],"), rest[1:len(rest)-1]...))
-	if len(tools) > 0 { // servers refuse an empty list
+	if len(tools) > 0 { // servers reject an empty list
 		body = append(body, []byte(`,"tools":[`), tools[1:], []byte("]"))
 	}
 	return append(body, []byte(`,"stream":true}`)), nil
@@ -68,7 +67,7 @@ func AppendElement(dst []byte, v json.Marshaler) ([]byte, error) {
 	return append(append(dst, ','), encoded...), nil
 }
 
-// OmittedAttachment tells a model of an attachment that it does not get to see.
+// OmittedAttachment is the text for an attachment that the model can't see.
 func OmittedAttachment(a model.Attachment) string {
 	name := a.Name
 	if name == "" {
@@ -77,11 +76,11 @@ func OmittedAttachment(a model.Attachment) string {
 	return "\n\n[" + name + " (" + a.MIME + ") omitted: file type not supported by this model]"
 }
 
-// maxCacheKey is what OpenAI takes, which refuses a request for a longer one.
+// maxCacheKey is OpenAI's limit; it rejects requests with longer keys.
 const maxCacheKey = 64
 
-// CacheKey is a session's key for prompt caches as providers take it, the same
-// for the same key.
+// CacheKey returns a session's key for prompt caches in a form that providers accept. It
+// is deterministic.
 func CacheKey(key string) string {
 	if len(key) <= maxCacheKey {
 		return key

@@ -12,33 +12,33 @@ import (
 
 // CallDelta is the data of one stream event about a tool call.
 type CallDelta struct {
-	Index int64 // which call it belongs to; -1 when missing
+	Index int64 // index of its call; -1 if missing
 	ID    string
 	Name  string
 	Input string
-	Chunk int // number of the event that brought it
+	Chunk int // number of the event that contained it
 }
 
 // call is a tool call under construction.
 type call struct {
-	order int64 // where the model put it: its index, or after the call before it
+	order int64 // its position: its index, or after the previous call
 	index int64
-	wire  string // the id that the provider uses
-	id    string // the id that we use; "" until one is known
+	wire  string // id from the provider
+	id    string // id in our conversation; "" until known
 	name  string
 	input strings.Builder
 	shown int // bytes of input that were emitted
-	chunk int // number of the chunk that touched it last
+	chunk int // number of the last chunk that changed it
 }
 
-// Calls puts tool calls together from the pieces in which they stream in.
+// Calls assembles tool calls from streamed deltas.
 //
-// By the protocol a piece belongs to the call of its index, and only the first
-// piece of a call has an id and a name. Servers stray: the index is missing or
-// 0 for every call; ids come late, never, twice, or anew with every piece;
-// names come late or with every piece; a call comes whole, several at once. So
-// the index and the id lead to the call that a piece may continue, and what the
-// piece and the call hold decides whether it does.
+// By the protocol a delta belongs to the call with its index, and only the first
+// delta of a call has an id and a name. Servers deviate: the index is missing or
+// 0 for every call; ids are late, missing, repeated, or new in every delta;
+// names are late or repeated; a call is sent complete, or several in one chunk. So
+// index and id select the call that a delta may continue, and the content of
+// both decides whether it does.
 type Calls struct {
 	all     []*call
 	used    map[string]bool // ids of this response
@@ -47,7 +47,7 @@ type Calls struct {
 	size    int
 }
 
-// NewCalls begins the calls of a response to req.
+// NewCalls returns an empty Calls for the response to req.
 func NewCalls(req model.Request, emit func(model.Delta)) *Calls {
 	earlier := map[string]bool{}
 	for _, m := range req.Messages {
@@ -58,13 +58,13 @@ func NewCalls(req model.Request, emit func(model.Delta)) *Calls {
 	return &Calls{used: map[string]bool{}, earlier: earlier, emit: emit}
 }
 
-// MaxCalls bounds the work that a response can cause; no regular one comes near.
+// MaxCalls limits the work that a response can cause. Real responses have far fewer.
 const MaxCalls = 1024
 
-// Size is how many bytes came in pieces so far.
+// Size returns the number of bytes received in deltas so far.
 func (cs *Calls) Size() int { return cs.size }
 
-// Add takes the next piece. It returns false if there are too many calls.
+// Add adds the next delta. It returns false if there are too many calls.
 func (cs *Calls) Add(p CallDelta) bool {
 	cs.size += len(p.Input) + len(p.Name) + len(p.ID)
 	c := cs.find(p)
@@ -83,8 +83,8 @@ func (cs *Calls) Add(p CallDelta) bool {
 	return len(cs.all) <= MaxCalls
 }
 
-// find returns the latest call that p may belong to: one of its index and its
-// id, else the last of its index. A piece without an index may belong to any.
+// find returns the latest call that p may belong to: one with its index and id, or
+// otherwise the last with its index. A delta without an index may belong to any call.
 func (cs *Calls) find(p CallDelta) *call {
 	var last *call
 	for _, c := range slices.Backward(cs.all) {
@@ -101,8 +101,8 @@ func (cs *Calls) find(p CallDelta) *call {
 	return last
 }
 
-// repeats reports whether p tells all of c once more, which some servers do when
-// the pieces are done.
+// repeats reports whether p repeats the complete call c, which some servers send after
+// the deltas.
 func repeats(c *call, p CallDelta) bool {
 	same := p.ID == c.wire && (p.Name == "" || p.Name == c.name)
 	if p.ID == "" {
@@ -111,19 +111,18 @@ func repeats(c *call, p CallDelta) bool {
 	return same && p.Input != "" && p.Input == c.input.String() && complete(p.Input)
 }
 
-// begins reports whether p is the start of another call than c, which it would
-// continue by index or id alone.
+// begins reports whether p starts a new call, although its index or id would select c.
 func begins(c *call, p CallDelta) bool {
 	another := p.ID != "" && c.wire != "" && p.ID != c.wire
 	switch {
 	case p.Name == "":
-		// A new id without a name continues the call, unless that is complete:
-		// there are servers that make up an id for every piece.
+		// A new id without a name continues the call, unless the call is complete:
+		// some servers generate a new id for every delta.
 		return another && p.Input != "" && complete(c.input.String())
 	case another:
 		return true
 	case c.name == "":
-		return false // the name came late
+		return false // the name was late
 	case c.chunk == p.Chunk:
 		return true // two entries of one list
 	case c.name != p.Name:
@@ -138,7 +137,7 @@ func complete(s string) bool {
 	return strings.HasPrefix(s, "{") && strings.HasSuffix(s, "}") && json.Valid([]byte(s))
 }
 
-// begin makes a call for p, behind the last one if p does not say where.
+// begin creates a call for p, after the last one if p has no index.
 func (cs *Calls) begin(p CallDelta) *call {
 	c := &call{index: p.Index, order: p.Index}
 	if n := len(cs.all); p.Index < 0 && n > 0 {
@@ -151,13 +150,12 @@ func (cs *Calls) begin(p CallDelta) *call {
 func (c *call) take(p CallDelta) {
 	c.chunk = p.Chunk
 	c.input.WriteString(p.Input)
-	if c.name != p.Name { // else it is repeated
+	if c.name != p.Name { // otherwise it is a repetition
 		c.name += p.Name
 	}
 }
 
-// identify gives c the id of the wire, or one of its own if another call has
-// that already.
+// identify sets c's id to the provider's, or to a new one if another call has that id.
 func (cs *Calls) identify(c *call, id string) {
 	if id == "" {
 		return
@@ -173,7 +171,7 @@ func (cs *Calls) identify(c *call, id string) {
 	cs.used[id] = true
 }
 
-// fresh makes an id that nobody has, in this response or before it.
+// fresh returns an id that is unique in this response and the conversation.
 func (cs *Calls) fresh() string {
 	for n := 1; ; n++ {
 		id := "call_" + strconv.Itoa(n)
@@ -183,7 +181,7 @@ func (cs *Calls) fresh() string {
 	}
 }
 
-// show emits what of the input was not emitted yet, once the id is known.
+// show emits the input that was not emitted yet, once the id is known.
 func (cs *Calls) show(c *call) {
 	if c.id == "" || c.shown == c.input.Len() {
 		return
@@ -193,7 +191,7 @@ func (cs *Calls) show(c *call) {
 }
 
 // Finish returns the calls in the model's order, each with an id. ok is false
-// if one that has arguments never got a name.
+// if a call with arguments has no name.
 func (cs *Calls) Finish() (made []model.ToolCall, ok bool) {
 	slices.SortStableFunc(cs.all, func(a, b *call) int { return cmp.Compare(a.order, b.order) })
 	for _, c := range cs.all {

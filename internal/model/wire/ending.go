@@ -6,8 +6,8 @@ import (
 	"github.com/millhand/millhand/internal/model"
 )
 
-// FinishOf is what a provider's word for why the model stopped means, by the
-// words that its API documents: "" if it said none, and unknown for another.
+// FinishOf maps a provider's finish reason to a [model.Finish] by the documented values
+// of its API: "" if there was none, and unknown for other values.
 func FinishOf(words map[string]model.Finish, word string) model.Finish {
 	if word == "" {
 		return ""
@@ -18,13 +18,13 @@ func FinishOf(words map[string]model.Finish, word string) model.Finish {
 	return model.FinishUnknown
 }
 
-// StreamEnd is what is known of a response at its end.
+// StreamEnd is the state of a response at its end.
 type StreamEnd struct {
 	Text, Reasoning string
 	Calls           *Calls
-	Finish          model.Finish // "" if the provider never said why the model stopped
+	Finish          model.Finish // "" if the provider sent no finish reason
 	Refused         bool         // the model refused
-	Announced       bool         // it reported the end of the response nevertheless
+	Announced       bool         // the provider reported the end of the response
 }
 
 // Response returns the response without usage, cost and state. It fails if the
@@ -44,7 +44,7 @@ func (e StreamEnd) Response() (model.Response, error) {
 		e.Finish = model.FinishUnknown
 	}
 	if len(made) > 0 && (e.Finish == model.FinishStop || e.Finish == model.FinishUnknown) {
-		e.Finish = model.FinishTools // what it did counts, not what it said
+		e.Finish = model.FinishTools // the calls count, not the finish reason
 	}
 	if e.Refused {
 		e.Finish = model.FinishFilter

@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 )
 
-// form is how a response is sent.
+// form is the encoding of a response.
 type form int
 
 const (
@@ -20,9 +20,9 @@ const (
 	formBody
 )
 
-// formOf goes by the content type where that is an event stream's, else by how
-// the body begins: there are servers that label their streams as plain text or
-// JSON, and such as do not stream though they were asked to.
+// formOf uses the content type of an event stream, or else the start of the
+// body: some servers label their streams as plain text or JSON, and some don't
+// stream although requested.
 func formOf(contentType string, body *bufio.Reader) form {
 	if media, _, _ := mime.ParseMediaType(contentType); media == "text/event-stream" {
 		return formStream
@@ -33,7 +33,7 @@ func formOf(contentType string, body *bufio.Reader) form {
 		case errors.Is(err, io.EOF):
 			return formOther
 		case err != nil:
-			return formStream // which meets the error again
+			return formStream // which gets the same error
 		}
 		if b == ' ' || b == '\n' || b == '\r' || b == '\t' {
 			continue
@@ -41,7 +41,7 @@ func formOf(contentType string, body *bufio.Reader) form {
 		_ = body.UnreadByte() // it was just read
 		break
 	}
-	start, _ := body.Peek(len("retry:")) // a shorter body is fine
+	start, _ := body.Peek(len("retry:")) // the body may be shorter
 	if start[0] == '{' {
 		return formBody
 	}
@@ -54,29 +54,29 @@ func formOf(contentType string, body *bufio.Reader) form {
 	return formOther
 }
 
-// longLineError is what a stream ends with that has an event of more bytes.
+// longLineError is the error of a stream with an event of more bytes.
 type longLineError int
 
 func (e longLineError) Error() string {
 	return fmt.Sprintf("a line of the stream is too long: more than %d bytes", int(e))
 }
 
-// events frames a stream of server-sent events (WHATWG HTML, section 9.2.6).
-// Lines end with LF or CR LF; an event that the server forgot to end with an
-// empty line is one too, unless the stream broke. What is no UTF-8 becomes
-// U+FFFD, as there.
+// events parses a stream of server-sent events (WHATWG HTML, section 9.2.6).
+// Lines end with LF or CR LF. A last event without an empty line after it is
+// accepted unless the stream broke. Invalid UTF-8 is replaced by U+FFFD, as specified
+// there.
 type events struct {
 	body *bufio.Reader
 	most int    // bytes of a line, and of the data of an event
-	long []byte // a line that the reader's buffer can't hold
+	long []byte // a line longer than the reader's buffer
 	kind string
-	data []byte // not used again
+	data []byte // not reused
 	err  error  // why the stream broke; nil at its end
 }
 
 func newEvents(body *bufio.Reader, most int) *events { return &events{body: body, most: most} }
 
-// next goes to the next event that has data.
+// next advances to the next event with data.
 func (e *events) next() bool {
 	e.kind, e.data = "", nil
 	for {
@@ -102,9 +102,8 @@ func (e *events) next() bool {
 	}
 }
 
-// line reads a line, which is valid until the next one is read, without its end.
-// A long comment is cut off.
-// It looks at each byte once, in whatever pieces they come.
+// line reads a line without its terminator. It is valid until the next call.
+// Long comments are truncated. Each byte is read once, regardless of the size of chunks.
 func (e *events) line() ([]byte, error) {
 	e.long = e.long[:0]
 	for {
@@ -114,7 +113,7 @@ func (e *events) line() ([]byte, error) {
 			return unended(chunk), err
 		}
 		if len(e.long) > 0 && e.long[0] == ':' {
-			chunk = nil // of a comment, nothing is kept
+			chunk = nil // comments are dropped
 		}
 		if len(e.long)+len(chunk) > e.most {
 			return nil, longLineError(e.most)
@@ -130,13 +129,13 @@ func unended(line []byte) []byte {
 	return bytes.TrimSuffix(bytes.TrimSuffix(line, []byte("\n")), []byte("\r"))
 }
 
-// complete tidies the data up and reports whether there is any.
+// complete removes the last newline and reports whether there is data.
 func (e *events) complete() bool {
 	e.data = valid(bytes.TrimSpace(e.data))
 	return len(e.data) > 0
 }
 
-// valid is data with U+FFFD in place of what is no UTF-8.
+// valid replaces invalid UTF-8 in data by U+FFFD.
 func valid(data []byte) []byte {
 	if utf8.Valid(data) {
 		return data

@@ -17,17 +17,17 @@ import (
 	"github.com/millhand/millhand/internal/textcut"
 )
 
-// Faults makes classified errors, in whose text no secret of the client stands.
+// Faults creates classified errors without the client's secrets.
 type Faults struct {
 	secrets *strings.Replacer
 	now     func() time.Time
 }
 
-// messageLength limits how much of a provider's message an error has, in bytes.
+// messageLength limits the length of a provider's message in an error, in bytes.
 const messageLength = 2000
 
-// secrets replaces the key and the values of added headers and of the query,
-// which may be keys too. Short values are no secrets, and would garble the text.
+// secrets redacts the key and the values of added headers and of the query, which can
+// be keys too. Short values are not secrets, and redacting them would garble the text.
 func secrets(o Options) *strings.Replacer {
 	var pairs []string
 	for _, value := range o.Header {
@@ -46,8 +46,8 @@ func secrets(o Options) *strings.Replacer {
 	return strings.NewReplacer(pairs...)
 }
 
-// clean makes foreign text fit for a log: no secrets, nothing unprintable, of
-// bounded length.
+// clean makes foreign text safe for a log: without secrets and unprintable characters,
+// and of limited length.
 func (f Faults) clean(s string) string {
 	s = f.secrets.Replace(strings.ToValidUTF8(s, "\uFFFD"))
 	s = strings.Map(func(r rune) rune {
@@ -59,11 +59,11 @@ func (f Faults) clean(s string) string {
 	return textcut.Head(textcut.OneLine(s), messageLength, "...")
 }
 
-// transport is a failure to exchange bytes at all.
+// transport is the error of a failed connection.
 func (f Faults) transport(doing string, err error) error {
 	var in *url.Error
 	if errors.As(err, &in) {
-		err = in.Err // the URL may hold a key
+		err = in.Err // the URL may contain a key
 	}
 	return model.Fail(model.ClassUnavailable, fmt.Errorf("%s: %s", doing, f.clean(err.Error())))
 }
@@ -78,7 +78,7 @@ func (f Faults) Unreadable(err error, data []byte) error {
 	return f.Garbled("response chunk is not a JSON object (%v): %s", err, Quote(data))
 }
 
-// Quote is the beginning of what came, for an error to tell.
+// Quote returns the start of a response for an error.
 func Quote(data []byte) string { return textcut.Head(string(data), headLength, "...") }
 
 // status is the error of a response with an error status.
@@ -102,19 +102,19 @@ func (f Faults) status(resp *http.Response, body []byte) error {
 	}
 }
 
-// Midstream is an error that came as data, after a status of success.
+// Midstream is the error of a failure that was sent as data, after a successful status.
 func (f Faults) Midstream(data []byte) error {
 	said := parseComplaint(data)
 	text := cmp.Or(said.text(), textcut.Head(string(data), headLength, "..."))
 	return model.Fail(classify(0, said), errors.New("provider error in the response: "+f.clean(text)))
 }
 
-// complaint is what a provider says of a failure, in whichever form.
+// complaint is a provider's error in any of its forms.
 type complaint struct {
 	message string
-	code    string // "context_length_exceeded"; of OpenAI and those who follow it
+	code    string // "context_length_exceeded"; from OpenAI and compatible servers
 	kind    string // "invalid_request_error"
-	number  int    // a code that is a number: an HTTP status as a rule
+	number  int    // a numeric code, usually an HTTP status
 }
 
 func (c complaint) text() string {
@@ -124,9 +124,9 @@ func (c complaint) text() string {
 	return c.message + " (" + c.code + ")"
 }
 
-// parseComplaint reads the forms in use: {"error":{...}}, {"error":"..."}, the
-// fields without a wrapper, any of them in a list, and a reason from further
-// behind under metadata.raw. What is no JSON gives an empty complaint.
+// parseComplaint decodes the known forms: {"error":{...}}, {"error":"..."}, the
+// fields without a wrapper, any of them in a list, and an upstream error
+// under metadata.raw. It returns an empty complaint for invalid JSON.
 func parseComplaint(data []byte) complaint {
 	var list []json.RawMessage
 	if json.Unmarshal(data, &list) == nil && len(list) > 0 {
@@ -142,14 +142,14 @@ func parseComplaint(data []byte) complaint {
 			return complaint{message: s}
 		}
 		inner = nil
-		_ = json.Unmarshal(wrapped, &inner) // else there is no more to learn
+		_ = json.Unmarshal(wrapped, &inner) // otherwise there are no details
 	}
 	c := complaint{
 		message: cmp.Or(Text(inner["message"]), Text(inner["detail"])),
 		code:    Text(inner["code"]),
 		kind:    cmp.Or(Text(inner["type"]), Text(inner["status"])),
 	}
-	_ = json.Unmarshal(inner["code"], &c.number) // most codes are words
+	_ = json.Unmarshal(inner["code"], &c.number) // most codes are strings
 	var metadata struct{ Raw json.RawMessage }
 	_ = json.Unmarshal(inner["metadata"], &metadata) // rare
 	if raw := Text(metadata.Raw); raw != "" {
@@ -167,7 +167,7 @@ func Text(raw []byte) string {
 	return s
 }
 
-// decisive are codes that say more than any status.
+// decisive has codes that are more specific than any status.
 var decisive = map[string]model.ErrorClass{
 	"context_length_exceeded":    model.ClassContext,
 	"insufficient_quota":         model.ClassQuota,
@@ -179,7 +179,7 @@ var decisive = map[string]model.ErrorClass{
 	"request_too_large":          model.ClassContext,
 }
 
-// telling are the codes and kinds that replace a missing status.
+// telling has the codes and kinds that replace a missing status.
 var telling = map[string]model.ErrorClass{
 	"authentication_error":  model.ClassAuth,
 	"permission_error":      model.ClassAuth,
@@ -193,7 +193,7 @@ var telling = map[string]model.ErrorClass{
 	"overloaded_error":      model.ClassUnavailable,
 }
 
-// tooLong matches what providers without a code say of a conversation that is
+// tooLong matches messages of providers without a code about a conversation that is
 // too long.
 var tooLong = regexp.MustCompile(`(?i)context[_ ]length[_ ]exceeded|maximum context length|maximum prompt length` +
 	`|exceeds? (the |model |its )?(maximum )?(available )?context (window|length|limit|size)` +
@@ -243,12 +243,11 @@ func classOfStatus(status int) model.ErrorClass {
 	return model.ClassRequest
 }
 
-// maxRetryAfter stands for every wish to wait that is longer.
+// maxRetryAfter replaces longer values.
 const maxRetryAfter = 30 * 24 * time.Hour
 
-// retryAfter reads how long the provider wants to be left alone (RFC 9110,
-// section 10.2.3, and the retry-after-ms of OpenAI): -1 if it does not say, or
-// nothing that makes sense.
+// retryAfter returns the wait that the provider requests (RFC 9110,
+// section 10.2.3, and OpenAI's retry-after-ms): -1 if it is missing or invalid.
 func retryAfter(h http.Header, now func() time.Time) time.Duration {
 	if d, ok := asked(h.Get("Retry-After-Ms"), time.Millisecond); ok {
 		return d

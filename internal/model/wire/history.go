@@ -10,7 +10,7 @@ import (
 
 const (
 	maxHistories = 64
-	maxHistory   = 32 << 20 // bytes, all histories together
+	maxHistory   = 32 << 20 // bytes of all histories together
 )
 
 // Histories encodes conversations, each message once: the prefix that a request
@@ -20,29 +20,29 @@ const (
 //
 // It must not be copied. It is safe for concurrent use.
 type Histories struct {
-	// Group returns how many messages at the start of a list, which is not empty,
-	// are encoded as one. What comes behind these may not change their encoding.
+	// Group returns the number of messages at the start of a non-empty list that
+	// are encoded as one. Later messages must not change their encoding.
 	Group func([]model.Message) int
-	// Encode appends the encoding of all[from:to], which is a group, each element
-	// behind a comma.
+	// Encode appends the encoding of the group all[from:to], each element
+	// preceded by a comma.
 	Encode func(dst []byte, all []model.Message, from, to int) ([]byte, error)
 
 	mu   sync.Mutex
-	list []*history // the one that was used last is last
-	size int        // bytes in kept
+	list []*history // the most recently used is last
+	size int        // bytes in list
 }
 
-// history is the encoded beginning of a conversation.
+// history is the encoded prefix of a conversation.
 type history struct {
-	session  string // whose it is, as far as that is known
+	session  string // its session, if known
 	messages []model.Message
-	groups   []int // where they end in messages
+	groups   []int // their ends in messages
 	encoded  []byte
 }
 
-// Append returns the encoded messages: elements of a JSON array, each behind a
-// comma. The bytes must not be changed. Of a session, if it has a name, only the
-// last conversation is kept: what was changed in it does not come back.
+// Append returns the encoded messages: elements of a JSON array, each preceded by a
+// comma. The bytes must not be changed. For a named session only the last
+// conversation is cached: removed content does not return.
 func (h *Histories) Append(session string, messages []model.Message) ([]byte, error) {
 	if len(messages) == 0 {
 		return nil, nil
@@ -53,12 +53,12 @@ func (h *Histories) Append(session string, messages []model.Message) ([]byte, er
 	h.size -= len(known.encoded)
 	err := h.extend(known, messages)
 	h.keep(known)
-	// Later requests write behind the length only.
+	// Later requests append only after this length.
 	return slices.Clip(known.encoded), err
 }
 
-// Rest encodes what Append is not given, messages[from:], by encode: what stands
-// at the end of a conversation in another form than later, when it has grown.
+// Rest encodes the remaining messages[from:] with encode: those at the end of a
+// conversation whose encoding differs once the conversation has grown.
 func (h *Histories) Rest(messages []model.Message, from int, encode func(dst []byte, all []model.Message, from, to int) ([]byte, error)) (dst []byte, err error) {
 	for from < len(messages) {
 		to := from + h.Group(messages[from:])
@@ -70,7 +70,7 @@ func (h *Histories) Rest(messages []model.Message, from int, encode func(dst []b
 	return dst, nil
 }
 
-// take removes the history that messages continue, or makes a new one.
+// take removes the history that messages continue, or creates a new one.
 func (h *Histories) take(session string, messages []model.Message) *history {
 	for i, known := range slices.Backward(h.list) {
 		if h.continues(known, messages) {
@@ -101,7 +101,7 @@ func (h *Histories) continues(known *history, messages []model.Message) bool {
 	if n := len(known.groups); n > 1 {
 		last = known.groups[n-2]
 	}
-	return last+h.Group(messages[last:]) == len(known.messages) // else the last group has grown
+	return last+h.Group(messages[last:]) == len(known.messages) // otherwise the last group has grown
 }
 
 func (h *Histories) extend(known *history, messages []model.Message) error {
@@ -118,7 +118,7 @@ func (h *Histories) extend(known *history, messages []model.Message) error {
 	return nil
 }
 
-// keep puts a history last and lets go of the oldest ones beyond the bounds.
+// keep appends a history and removes the oldest ones above the limits.
 func (h *Histories) keep(known *history) {
 	h.list = append(h.list, known)
 	h.size += len(known.encoded)
@@ -128,7 +128,7 @@ func (h *Histories) keep(known *history) {
 	}
 }
 
-// same reports whether two messages are encoded alike.
+// same reports whether two messages have the same encoding.
 func same(a, b model.Message) bool {
 	return a.Role == b.Role && a.Text == b.Text && a.Reasoning == b.Reasoning &&
 		a.CallID == b.CallID && a.Tool == b.Tool && a.Failed == b.Failed &&
@@ -149,7 +149,7 @@ func sameState(a, b *model.State) bool {
 }
 
 // LastTurns returns the index of the first message of the last n groups that are
-// not the model's own, or that of the first of all.
+// not from the model, or 0.
 func LastTurns(all []model.Message, group func([]model.Message) int, n int) int {
 	var turns []int
 	for at := 0; at < len(all); at += group(all[at:]) {
@@ -165,8 +165,8 @@ func LastTurns(all []model.Message, group func([]model.Message) int, n int) int 
 
 const maxOffers = 64
 
-// Offers encodes lists of tools, each once. A list is known again by its place
-// in memory, so that its tools must not be changed after a request.
+// Offers encodes each list of tools once. A list is identified by its address
+// in memory, so its tools must not be changed after a request.
 //
 // It must not be copied. It is safe for concurrent use.
 type Offers struct {
@@ -178,7 +178,7 @@ type Offers struct {
 }
 
 type offer struct {
-	tools   []model.ToolSpec // kept, so that nothing else can take its place
+	tools   []model.ToolSpec // retained, so that its address is not reused
 	encoded []byte
 }
 

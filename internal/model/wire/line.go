@@ -28,9 +28,9 @@ type Endpoint struct {
 	idle   limit
 	quiet  time.Duration
 	total  time.Duration
-	refuse error // what every request fails with, or nil
+	refuse error // the error of every request, or nil
 
-	uncounted atomic.Bool // usage was waited for in vain
+	uncounted atomic.Bool // waiting for the usage timed out before
 }
 
 // NewEndpoint returns the endpoint that o describes; base is the URL if o has none. With
@@ -53,8 +53,8 @@ func NewEndpoint(o Options, base string) *Endpoint {
 	}
 }
 
-// checkBase says what is wrong with a base URL, which it does not quote: there
-// may be a password in it.
+// checkBase returns what is wrong with a base URL, without quoting it: it may contain a
+// password.
 func checkBase(base string) error {
 	u, err := url.Parse(base)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
@@ -63,47 +63,47 @@ func checkBase(base string) error {
 	return nil
 }
 
-// Decoder grows with what a provider sends. Its errors are made by [Faults].
+// Decoder decodes a response incrementally. Its errors are created by [Faults].
 type Decoder interface {
-	// Event decodes an event of a stream. It may keep data.
+	// Event decodes an event of a stream. It may retain data.
 	Event(kind string, data []byte) error
 	// Body decodes a response that was not streamed.
 	Body(data []byte) error
 	// Progress reports how much of the response was received.
 	Progress() Progress
-	// Size is the number of bytes of content so far. Keep-alives have none.
+	// Size returns the number of bytes of content so far. Keep-alives have none.
 	Size() int
 	// Conclude returns the response, or an unclassified error if it is incomplete or
 	// invalid.
 	Conclude() (model.Response, error)
-	// Spent is what the provider reported of usage and cost so far. It is marked as
-	// estimated unless that is the last word.
+	// Spent returns the usage and cost reported so far, marked as estimated unless they
+	// are final.
 	Spent() money.Charge
 }
 
-// Progress is how much of a response was received.
+// Progress is the progress of a response.
 type Progress int
 
 // The stages of a response.
 const (
-	Waiting  Progress = iota // nothing came
-	Going                    // the model goes on
-	Finished                 // the model has finished; the usage is still out
-	Counted                  // nothing is missing; the end was not announced
+	Waiting  Progress = iota // no content yet
+	Going                    // content is arriving
+	Finished                 // finish reason received, usage missing
+	Counted                  // everything received, the end was not announced
 	Done                     // the end was announced
 )
 
 // Carrier is a middleware of the SDKs.
 type Carrier = func(r *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error)
 
-// Post sends a request by an SDK, which must let carry have it, and returns the
-// response unread.
+// Post sends a request with an SDK, which must use carry as middleware, and returns the
+// unread response.
 type Post func(ctx context.Context, carry Carrier) (*http.Response, error)
 
-// Complete posts the body and reads the response to a request for so many tokens of
-// output, 0 if it sets no limit. A response of a multiple of that is cut off, since
-// it would have no end, and fails. Failures are classified, except that of the
-// caller's context; what was reported of their usage is in Lost.
+// Complete sends the body and reads the response to a request for at most output
+// tokens; 0 is no limit. A response larger than a multiple of that is aborted, because
+// it could be endless. Errors are classified, except that of the
+// caller's context; their Lost has the reported usage.
 func (l *Endpoint) Complete(ctx context.Context, body Body, post Post, a Decoder, output int) (model.Response, error) {
 	if l.refuse != nil {
 		return model.Response{}, l.refuse
@@ -117,8 +117,8 @@ func (l *Endpoint) Complete(ctx context.Context, body Body, post Post, a Decoder
 	return resp, nil
 }
 
-// lost is what was reported of an interrupted response; nil for one that never
-// began, which is not charged.
+// lost returns the reported usage of an interrupted response; nil if it never
+// started, because it is not charged.
 func lost(a Decoder) *money.Charge {
 	told := a.Spent()
 	if a.Progress() == Waiting && told.Usage == (money.Usage{}) && told.CostUSD == nil {
@@ -144,9 +144,9 @@ func (l *Endpoint) complete(ctx context.Context, guard *watchdog, body Body, pos
 	return l.read(guard, raw.Header.Get("Content-Type"), received, a)
 }
 
-// exchange carries the request and judges the head of the response before the
-// SDK does, which would read an error's body without bound and lose what is not
-// in its provider's form.
+// exchange sends the request and checks the status before the
+// SDK does, which would read an error's body without a limit and discard errors
+// in unknown forms.
 func (l *Endpoint) exchange(guard *watchdog, r *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
 	resp, err := next(r)
 	if err != nil {
@@ -159,7 +159,7 @@ func (l *Endpoint) exchange(guard *watchdog, r *http.Request, next func(*http.Re
 	}
 	defer resp.Body.Close()
 	var body bytes.Buffer
-	// A body cut short still tells more than none.
+	// A truncated body is still useful.
 	_, _ = body.ReadFrom(io.LimitReader(resp.Body, faultLimit))
 	return nil, l.Faults.status(resp, body.Bytes())
 }
@@ -168,7 +168,7 @@ func (l *Endpoint) exchange(guard *watchdog, r *http.Request, next func(*http.Re
 func (l *Endpoint) read(guard *watchdog, kind string, t *tap, a bounded) (model.Response, error) {
 	body := bufio.NewReader(t)
 	if bom, err := body.Peek(3); err == nil && string(bom) == "\uFEFF" {
-		_, _ = body.Discard(3) // it was peeked at
+		_, _ = body.Discard(3) // peeked above
 	}
 	var err error
 	switch formOf(kind, body) {
@@ -178,7 +178,7 @@ func (l *Endpoint) read(guard *watchdog, kind string, t *tap, a bounded) (model.
 		err = l.readBody(body, a)
 	default:
 		guard.expect(grace(usageGrace))
-		_, _ = io.CopyN(io.Discard, body, headLength) // as much as there is, to quote it
+		_, _ = io.CopyN(io.Discard, body, headLength) // for the error message
 		err = l.Faults.Garbled("response is not an event stream but %q: %s", kind, t.head)
 	}
 	if err != nil {
@@ -188,15 +188,14 @@ func (l *Endpoint) read(guard *watchdog, kind string, t *tap, a bounded) (model.
 	switch {
 	case err == nil:
 		return resp, nil
-	case a.Progress() == Waiting: // then what came is of interest
+	case a.Progress() == Waiting: // the body explains the failure
 		return model.Response{}, l.Faults.Garbled("%v, with nothing in it: %s", err, t.head)
 	}
 	return model.Response{}, l.Faults.Garbled("%v", err)
 }
 
-// readStream reads events until the response is complete. What follows then is
-// waited for only a moment, since servers have been seen to keep the connection
-// open.
+// readStream reads events until the response is complete. It then waits only briefly
+// for the end of the stream, because some servers keep the connection open.
 func (l *Endpoint) readStream(guard *watchdog, body *bufio.Reader, a bounded) error {
 	come := newEvents(body, a.maxLine())
 	var patience time.Duration
@@ -223,7 +222,7 @@ func (l *Endpoint) readStream(guard *watchdog, body *bufio.Reader, a bounded) er
 		}
 		return ignoreAfterFinish(a, l.broken(come.err))
 	}
-	if a.Progress() == Done { // a courtesy to the connection, which can be used again at its end only
+	if a.Progress() == Done { // reads to the end, so that the connection can be reused
 		guard.expect(grace(drainGrace))
 		_, _ = io.Copy(io.Discard, io.LimitReader(body, faultLimit))
 	}
@@ -238,8 +237,8 @@ func ignoreAfterFinish(a Decoder, err error) error {
 	return err
 }
 
-// waitLimit is how long to wait for more: 0, which is no bound of its own, while
-// the model goes on.
+// waitLimit returns how long to wait for more: 0, which is no limit, while the model
+// is responding.
 func (l *Endpoint) waitLimit(p Progress) time.Duration {
 	switch {
 	case p >= Counted:
@@ -267,17 +266,17 @@ func (l *Endpoint) readBody(body io.Reader, a bounded) error {
 	return a.tooLarge(l.Faults)
 }
 
-// bounded is a response of which no more than so many bytes of content are read.
+// bounded is a Decoder with a limit on the bytes of content.
 type bounded struct {
 	Decoder
 	max int
 }
 
-// maxLine is the most bytes of one event: all of the content, with the escapes of
-// JSON and what is around it.
+// maxLine returns the maximum bytes of one event: all of the content with JSON
+// escapes, and its envelope.
 func (b bounded) maxLine() int { return 2*b.max + slackLimit }
 
-// tooLarge is the error of a response that is longer than any regular one.
+// tooLarge returns the error of a response that exceeds the limit.
 func (b bounded) tooLarge(f Faults) error {
 	if b.Size() <= b.max {
 		return nil
@@ -285,7 +284,7 @@ func (b bounded) tooLarge(f Faults) error {
 	return f.Garbled("response too long: more than %d bytes, for a request of at most %d output tokens", b.max, b.max/tokenLimit)
 }
 
-// broken is the error of an interrupted response.
+// broken returns the error of an interrupted response.
 func (l *Endpoint) broken(err error) error {
 	if errors.Is(err, errTooLong) || errors.As(err, new(longLineError)) {
 		return l.Faults.Garbled("read response: %v", err)

@@ -12,13 +12,13 @@ const (
 	DefaultHeaderTimeout = 60 * time.Second
 	DefaultIdleTimeout   = 120 * time.Second
 	DefaultQuietTimeout  = 10 * time.Minute
-	DefaultTotalTimeout  = time.Hour // the longest regular responses need half of it
+	DefaultTotalTimeout  = time.Hour // the longest regular responses take half of it
 )
 
-// Options say where a model is and how long to wait for it.
+// Options has the address of a model and the timeouts of its requests.
 type Options struct {
-	BaseURL string            // what the path of the wire is put behind; "" is the wire's default
-	APIKey  string            // sent as the wire does; "" sends none
+	BaseURL string            // the API's path is appended; "" is the API's default
+	APIKey  string            // sent in the API's header; "" sends none
 	Model   string            // the provider's id of the model
 	Header  map[string]string // added to every request
 	Query   map[string]string // added to the URL of every request
@@ -30,29 +30,29 @@ type Options struct {
 
 	Proxy      func(*http.Request) (*url.URL, error) // of the client that is created if HTTPClient is nil; may be nil
 	HTTPClient *http.Client                          // nil creates one for this model, which follows no redirects
-	Now        func() time.Time                      // for a Retry-After that is a date; nil ignores such
+	Now        func() time.Time                      // for a Retry-After with a date; nil ignores these
 }
 
 const (
-	usageGrace    = 2 * time.Second        // wait for the usage after the finish reason, where it was missing before
-	usageFirst    = 10 * time.Second       // the same, until it is missing for the first time
+	usageGrace    = 2 * time.Second        // wait for the usage after the finish reason, if it was missing before
+	usageFirst    = 10 * time.Second       // the same, before it was ever missing
 	drainGrace    = 100 * time.Millisecond // wait for the end of a complete response, to reuse the connection
 	responseLimit = 64 << 20               // bytes of one response as sent
 	guessTokens   = 128 << 10              // output tokens of a response whose request sets no limit
-	minTokens     = 4 << 10                // output tokens that every response may have, for servers that do not count reasoning
+	minTokens     = 4 << 10                // output tokens that every response may have, for servers that don't count reasoning
 	tokenLimit    = 16                     // bytes of one token, on average over a response; prose has 4
-	slackLimit    = 4 << 20                // bytes of one event beside its content, as a request that is repeated
+	slackLimit    = 4 << 20                // bytes of one event in addition to its content, such as a repeated request
 	faultLimit    = 64 << 10               // bytes of an error's body
 	dialTimeout   = 30 * time.Second       // TCP and TLS, each
 	pingAfter     = 30 * time.Second       // silence on an HTTP/2 connection before it is probed
-	idleConns     = 64                     // connections kept for a host: about one for a job
-	keepConn      = 90 * time.Second       // how long an unused connection is kept
+	idleConns     = 64                     // idle connections per host: about one per job
+	keepConn      = 90 * time.Second       // how long an idle connection stays open
 )
 
 func newHTTPClient(proxy func(*http.Request) (*url.URL, error)) *http.Client {
 	return &http.Client{
-		// A redirected POST becomes a GET somewhere else; better to say where the
-		// endpoint went.
+		// A redirected POST would become a GET of another URL. An error with the new
+		// location is more useful.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		Transport: &http.Transport{
 			Proxy:               proxy,

@@ -7,8 +7,8 @@ import (
 // MaxTokens is far above any real count and far below an overflow.
 const MaxTokens = 1 << 40
 
-// Plausible reports whether u is what a model can mean. No request takes zero
-// tokens of everything.
+// Plausible reports whether u can be the usage of a request. No request uses zero
+// input and output tokens.
 func Plausible(u money.Usage) bool {
 	for _, n := range []int64{u.Input, u.Output, u.Reasoning, u.CacheRead, u.CacheWrite} {
 		if n < 0 || n > MaxTokens {
@@ -18,7 +18,7 @@ func Plausible(u money.Usage) bool {
 	return u.Input > 0 || u.Output > 0
 }
 
-// NewCharge makes a [money.Charge] of what was reported, nil for nothing.
+// NewCharge returns a [money.Charge] with the reported usage; nil values are unknown.
 func NewCharge(u *money.Usage, costUSD *money.USD, final bool) money.Charge {
 	if u == nil {
 		return money.Charge{Estimated: true}

@@ -11,32 +11,32 @@ import (
 	"github.com/millhand/millhand/internal/model"
 )
 
-// limit is how long the watchdog waits for what comes next, and whether every
-// byte that arrives starts the wait anew.
+// limit is the timeout of the next data, and whether every
+// received byte restarts it.
 type limit struct {
 	after  time.Duration
 	renews bool
 	what   string
 }
 
-// errGrace ends a wait that was only a courtesy.
+// errGrace ends an optional wait.
 var errGrace = errors.New("waited long enough")
 
-// grace is a wait that may end without harm.
+// grace is a wait whose timeout is not a failure.
 func grace(d time.Duration) limit { return limit{after: d} }
 
-// watchdog cancels a request that makes no progress. It is fed from the
-// goroutine that reads; only its timers run elsewhere.
+// watchdog cancels a request without progress. It is called only by the
+// goroutine that reads; its timers run in others.
 type watchdog struct {
 	cancel context.CancelCauseFunc
 	timer  *time.Timer
-	end    *time.Timer // bounds the whole
+	end    *time.Timer // limits the total time
 	quiet  *time.Timer // limits the time without content; nil before the response starts
 	silent time.Duration
 	limit  atomic.Pointer[limit]
 }
 
-// watch returns the context for a request, and what guards it.
+// watch returns the context for a request, and its watchdog.
 func watch(parent context.Context, first limit, total time.Duration) (context.Context, *watchdog) {
 	ctx, cancel := context.WithCancelCause(parent)
 	w := &watchdog{cancel: cancel}
@@ -57,7 +57,7 @@ func (w *watchdog) expire() {
 	w.cancel(model.Fail(model.ClassUnavailable, fmt.Errorf("%s %v", l.what, l.after)))
 }
 
-// expect starts another wait.
+// expect starts the next timeout.
 func (w *watchdog) expect(l limit) {
 	w.limit.Store(&l)
 	w.timer.Reset(l.after)
@@ -70,7 +70,7 @@ func (w *watchdog) progress() {
 	}
 }
 
-// limitQuiet bounds the time without content from now on.
+// limitQuiet limits the time without content from now on.
 func (w *watchdog) limitQuiet(d time.Duration) {
 	w.silent = d
 	w.quiet = time.AfterFunc(d, func() {
@@ -78,7 +78,7 @@ func (w *watchdog) limitQuiet(d time.Duration) {
 	})
 }
 
-// content is called for every event that brought some.
+// content is called for every event with content.
 func (w *watchdog) content() { w.quiet.Reset(w.silent) }
 
 func (w *watchdog) stop() {
@@ -90,8 +90,8 @@ func (w *watchdog) stop() {
 	w.cancel(context.Canceled)
 }
 
-// reason returns what is behind the failure err of a request under ctx: that
-// the caller, whose context is parent, gave up; that a deadline passed; or err.
+// reason returns the cause of the error err of a request under ctx: that
+// the caller's context parent was cancelled, that a timeout expired, or err.
 func reason(parent, ctx context.Context, err error) error {
 	if parent.Err() != nil {
 		return context.Cause(parent)
@@ -103,10 +103,10 @@ func reason(parent, ctx context.Context, err error) error {
 	return err
 }
 
-// headLength is how much of a response an error may quote.
+// headLength is the maximum length of a response quoted in an error.
 const headLength = 300
 
-// tap reports the flow of a body, bounds it, and keeps its beginning.
+// tap monitors the bytes of a body, limits them, and saves the start.
 type tap struct {
 	io.ReadCloser
 	progress func()
