@@ -14,7 +14,7 @@ import (
 	"github.com/millhand/millhand/internal/money"
 )
 
-// decoder grows with the events of a stream. It is a [wire.Decoder].
+// decoder decodes the events of a stream. It is a [wire.Decoder].
 type decoder struct {
 	client    *client
 	faults    wire.Faults
@@ -22,26 +22,26 @@ type decoder struct {
 	text      strings.Builder
 	reasoning strings.Builder
 	calls     *wire.Calls
-	byTool    bool // a tool's input is the response
+	byTool    bool // the response is the input of a tool
 	events    int
 	blocks    []*growing
 	hidden    int // bytes of signatures and encrypted thinking
 	usage     counts
-	stop      string // the provider's word; "" while the model goes on
-	done      bool   // message_stop came
+	stop      string // stop reason; "" until the model finishes
+	done      bool   // message_stop was received
 }
 
-// growing is a block of content under construction.
+// growing is an incomplete content block.
 type growing struct {
 	index     int64
 	kind      string
 	text      strings.Builder
 	signature strings.Builder
-	input     string // what stood at the head of a call already
-	told      bool   // pieces of its input came
+	input     string // input in the start of a call
+	told      bool   // deltas of its input were received
 }
 
-// mostBlocks bounds the work that a response can cause; no regular one comes near.
+// mostBlocks limits the work that a response can cause. Real responses have far fewer.
 const mostBlocks = 2 * wire.MaxCalls
 
 func (c *client) newDecoder(req model.Request, emit func(model.Delta)) *decoder {
@@ -54,7 +54,7 @@ func (a *decoder) Progress() wire.Progress {
 	case a.done:
 		return wire.Done
 	case a.stop != "":
-		return wire.Counted // the usage comes with the reason to stop
+		return wire.Counted // the usage is sent with the stop reason
 	case a.events > 0:
 		return wire.Going
 	}
@@ -68,7 +68,7 @@ func (a *decoder) Size() int {
 
 // Event implements [wire.Decoder].
 func (a *decoder) Event(kind string, data []byte) error {
-	if bytes.HasPrefix(data, []byte("[DONE]")) { // of servers that only look like Anthropic's
+	if bytes.HasPrefix(data, []byte("[DONE]")) { // sent by servers that imitate Anthropic's
 		a.done = a.stop != ""
 		return nil
 	}
@@ -85,7 +85,7 @@ func (a *decoder) Event(kind string, data []byte) error {
 	return a.take(e, data)
 }
 
-// object decodes an object, for which the SDK takes anything.
+// object decodes an object; the SDK would accept other values.
 func object(data []byte, to any) error {
 	if data[0] != '{' {
 		return errors.New("it begins otherwise")
@@ -117,10 +117,10 @@ func (a *decoder) take(e sdk.MessageStreamEventUnion, data []byte) error {
 	case "message_stop":
 		a.done = true
 	}
-	return nil // content_block_stop, ping, and what is yet to be invented
+	return nil // content_block_stop, ping, and future events
 }
 
-// begin takes the head of a block, which may hold all of it.
+// begin adds the start of a block, which may be the complete block.
 func (a *decoder) begin(index int64, b sdk.ContentBlockStartEventContentBlockUnion) error {
 	if len(a.blocks) >= mostBlocks {
 		return a.faults.Garbled("more than %d blocks in one response", mostBlocks)
@@ -150,8 +150,8 @@ func (a *decoder) begin(index int64, b sdk.ContentBlockStartEventContentBlockUni
 	return nil
 }
 
-// at is the block of an index, or the last one without an index; nil if no
-// block began.
+// at returns the block with an index, or the last one without an index; nil if no
+// block has started.
 func (a *decoder) at(index int64) *growing {
 	for _, g := range slices.Backward(a.blocks) {
 		if index < 0 || g.index == index {
@@ -161,7 +161,7 @@ func (a *decoder) at(index int64) *growing {
 	return nil
 }
 
-// grow takes a piece of a block. A text whose head was lost is a text still.
+// grow adds a delta to a block. A text delta without a block starts one.
 func (a *decoder) grow(index int64, d sdk.MessageStreamEventUnionDelta, data []byte) error {
 	g := a.at(index)
 	if g == nil {
@@ -234,8 +234,7 @@ func (a *decoder) Body(data []byte) error {
 	return nil
 }
 
-// stops spells the reasons to stop as the model package does. What else the
-// provider says is unknown.
+// stops maps the stop reasons. Others are unknown.
 var stops = map[string]model.Finish{
 	"end_turn":                      model.FinishStop,
 	"stop_sequence":                 model.FinishStop,
@@ -263,7 +262,7 @@ func (a *decoder) Conclude() (model.Response, error) {
 	}
 	resp.Usage, resp.State = a.usage.normal(), a.state(resp.Calls)
 	if a.byTool && wire.UseOutputCall(&resp) {
-		resp.State = nil // the text is another than that of the blocks
+		resp.State = nil // the text differs from that of the blocks
 	}
 	return resp, nil
 }
@@ -271,9 +270,9 @@ func (a *decoder) Conclude() (model.Response, error) {
 // Spent implements [wire.Decoder].
 func (a *decoder) Spent() money.Charge { return wire.NewCharge(a.usage.soFar(), nil, a.usage.final) }
 
-// state is the blocks in their order, if there is signed thinking among them,
-// else nil: then the message says it all. Calls that stay with the caller are
-// told by their number; the one that is the response is not among them.
+// state returns the blocks in order if they contain signed thinking;
+// otherwise nil, because the message has all data. Calls in the message are
+// stored as their index; the output tool's call is excluded.
 func (a *decoder) state(made []model.ToolCall) *model.State {
 	var blocks []block
 	signed := false
@@ -283,7 +282,7 @@ func (a *decoder) state(made []model.ToolCall) *model.State {
 		switch g.kind {
 		case "thinking":
 			if g.signature.Len() == 0 {
-				continue // the provider would refuse it
+				continue // the provider would reject it
 			}
 			signed = true
 		case "redacted_thinking":
@@ -313,14 +312,14 @@ func (a *decoder) state(made []model.ToolCall) *model.State {
 	}
 	data, err := json.Marshal(blocks)
 	if err != nil {
-		return nil // can't be: strings and numbers
+		return nil // unreachable: only strings and numbers
 	}
 	return &model.State{Wire: a.client.state, Data: data}
 }
 
-// counts are tokens as the API reports them: the head of a response tells what
-// went in and a first count of what came out, its end the last one. Without
-// that nothing is known.
+// counts are token counts as the API reports them: the start of a response has
+// the input and a preliminary output count, its end the final one. Without
+// the start nothing is known.
 type counts struct {
 	known, final           bool
 	input, output, thought int64
@@ -355,8 +354,8 @@ func (u *counts) add(s sdk.MessageDeltaUsage) {
 	}
 }
 
-// normal is the usage in the neutral form: the API's input does not
-// include what was cached. It is nil if nothing that makes sense was reported.
+// normal returns the usage in the neutral form, in which input includes cached
+// tokens. It is nil if no plausible usage was reported.
 func (u *counts) normal() *money.Usage {
 	if !u.final {
 		return nil
@@ -364,7 +363,7 @@ func (u *counts) normal() *money.Usage {
 	return u.soFar()
 }
 
-// soFar is the usage as far as it was reported.
+// soFar returns the usage reported so far.
 func (u *counts) soFar() *money.Usage {
 	got := money.Usage{
 		Input: u.input, Output: u.output, Reasoning: u.thought,

@@ -15,7 +15,7 @@ import (
 	"github.com/millhand/millhand/internal/model/wire"
 )
 
-// group is everything between two responses: the results of one turn must stand
+// group is all messages between two responses: the results of one turn must be
 // in one message.
 func group(list []model.Message) int {
 	if list[0].Role == model.Assistant {
@@ -33,7 +33,7 @@ func (c *client) encode(dst []byte, all []model.Message, from, to int) ([]byte, 
 	return wire.AppendElement(dst, c.message(all[from:to]))
 }
 
-// message maps a group of messages to the wire.
+// message encodes a group of messages.
 func (c *client) message(group []model.Message) sdk.MessageParam {
 	if group[0].Role == model.Assistant {
 		return sdk.NewAssistantMessage(c.assistantBlocks(group[0])...)
@@ -49,11 +49,10 @@ func (c *client) message(group []model.Message) sdk.MessageParam {
 	return sdk.NewUserMessage(append(results, rest...)...)
 }
 
-// markedTurns is how many turns of the user's side are marked.
+// markedTurns is the number of user turns marked for the cache.
 const markedTurns = 2
 
-// encodeMarked encodes a group as encode does, with a mark at the end of what the
-// user's side says.
+// encodeMarked encodes a group like encode, with a mark at the end of user messages.
 func (c *client) encodeMarked(dst []byte, all []model.Message, from, to int) ([]byte, error) {
 	m := c.message(all[from:to])
 	if all[from].Role != model.Assistant {
@@ -68,7 +67,7 @@ func mark(blocks []sdk.ContentBlockParamUnion) {
 	}
 }
 
-// spoken returns a text that the API accepts.
+// spoken returns a text in a form that the API accepts.
 func spoken(text string) string {
 	if strings.TrimSpace(text) == "" {
 		return "(nothing)"
@@ -79,7 +78,7 @@ func spoken(text string) string {
 func userBlocks(m model.Message) []sdk.ContentBlockParamUnion {
 	text, files := attached(m)
 	blocks := make([]sdk.ContentBlockParamUnion, 0, len(files)+1)
-	for _, f := range files { // which the provider wants before what is asked of them
+	for _, f := range files { // the provider expects them before the question
 		blocks = append(blocks, sdk.ContentBlockParamUnion{OfImage: f.OfImage, OfDocument: f.OfDocument})
 	}
 	return append(blocks, sdk.NewTextBlock(spoken(text)))
@@ -98,7 +97,7 @@ func result(m model.Message) sdk.ContentBlockParamUnion {
 	return sdk.ContentBlockParamUnion{OfToolResult: r}
 }
 
-// attached is the text of a message and the attachments that a model can see.
+// attached returns the text of a message and the supported attachments.
 func attached(m model.Message) (text string, files []sdk.ToolResultBlockParamContentUnion) {
 	text = m.Text
 	for _, a := range m.Attachments {
@@ -115,8 +114,8 @@ func attached(m model.Message) (text string, files []sdk.ToolResultBlockParamCon
 	return text, files
 }
 
-// assistantBlocks are the blocks of a response: as they came if they are known,
-// else made of what the message says.
+// assistantBlocks returns the blocks of a response as received if they are known,
+// or else blocks built from the message.
 func (c *client) assistantBlocks(m model.Message) []sdk.ContentBlockParamUnion {
 	if blocks := c.remembered(m); blocks != nil {
 		return blocks
@@ -131,8 +130,8 @@ func (c *client) assistantBlocks(m model.Message) []sdk.ContentBlockParamUnion {
 	return blocks
 }
 
-// block is a block of a response as it is kept in a message's state: thinking,
-// with what signs it, text, or a reference to one of the message's calls.
+// block is a response's block in a message's state: thinking
+// with its signature, text, or a reference to one of the message's calls.
 type block struct {
 	Type      string `json:"type"`
 	Text      string `json:"text,omitempty"`
@@ -140,8 +139,8 @@ type block struct {
 	Call      int    `json:"call,omitempty"`
 }
 
-// remembered returns the blocks of a message that thought, nil if they are not
-// known or not those of the message any more.
+// remembered returns the blocks of a message with thinking, or nil if they are
+// unknown or the message was changed.
 func (c *client) remembered(m model.Message) []sdk.ContentBlockParamUnion {
 	if m.State == nil || m.State.Wire != c.state {
 		return nil
@@ -175,7 +174,7 @@ func (c *client) remembered(m model.Message) []sdk.ContentBlockParamUnion {
 	return blocks
 }
 
-// callID is a call's id as the API takes it, the same for the same id.
+// callID returns a call's id in the form that the API accepts. It is deterministic.
 func callID(id string) string {
 	outside := func(r rune) bool {
 		return (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z') && r != '_' && r != '-'

@@ -12,8 +12,7 @@ import (
 	"github.com/millhand/millhand/internal/model/wire"
 )
 
-// Chat returns the model behind a server of Chat Completions, whose requests
-// and responses are in dialect d.
+// Chat returns a model of a Chat Completions server with dialect d.
 func Chat(o Options, d Dialect) model.Model {
 	c := &chat{client: newClient(o, d.KeyHeader), model: o.Model, dialect: d, state: "chat/" + o.Model}
 	c.histories.Group, c.histories.Encode = c.group, c.encode
@@ -25,7 +24,7 @@ type chat struct {
 	client
 	model     string
 	dialect   Dialect
-	state     string // the wire of states that are ours
+	state     string // the API of this client's states
 	histories wire.Histories
 	offers    wire.Offers
 }
@@ -46,7 +45,7 @@ func (c *chat) Stream(ctx context.Context, req model.Request, emit func(model.De
 	return c.line.Complete(ctx, body, c.post("chat/completions", header, wire.CacheKey(req.CacheKey)), c.newDecoder(req, emit), req.MaxOutput)
 }
 
-// body encodes a request. The messages come first, as the SDK would have it.
+// body encodes a request. The messages come first, as in the SDK.
 func (c *chat) body(req model.Request) (wire.Body, error) {
 	system, err := c.system(req.System)
 	if err != nil {
@@ -68,7 +67,7 @@ func (c *chat) body(req model.Request) (wire.Body, error) {
 	return wire.Assemble("messages", [][]byte{system, messages, last}, c.params(req), tools)
 }
 
-// params is a request without its messages and tools.
+// params encodes a request without its messages and tools.
 func (c *chat) params(req model.Request) sdk.ChatCompletionNewParams {
 	d := c.dialect
 	p := sdk.ChatCompletionNewParams{Model: c.model}
@@ -102,7 +101,7 @@ func (c *chat) params(req model.Request) sdk.ChatCompletionNewParams {
 	return p
 }
 
-// write puts an effort into a request in the form e.
+// write adds an effort to a request in the form e.
 func (e Effort) write(p *sdk.ChatCompletionNewParams, effort string, extra map[string]any) {
 	switch e {
 	case EffortPlain, EffortLow:
@@ -123,7 +122,7 @@ func (e Effort) write(p *sdk.ChatCompletionNewParams, effort string, extra map[s
 	}
 }
 
-// halves is the lesser word for the lesser two efforts, and high for the others.
+// halves returns low for the lower two efforts and high for the others.
 func halves(effort, lesser string) string {
 	if effort == "minimal" || effort == "low" {
 		return lesser
@@ -131,7 +130,7 @@ func halves(effort, lesser string) string {
 	return "high"
 }
 
-// word is an effort as a server with the form e knows it.
+// word returns an effort in the form e.
 func (e Effort) word(effort string) string {
 	if e == EffortLow && effort == "minimal" {
 		return "low"
@@ -147,7 +146,7 @@ func responseFormat(schema map[string]any) sdk.ChatCompletionNewParamsResponseFo
 	}
 }
 
-// outputByTool reports whether the response to req is to be the input of a tool.
+// outputByTool reports whether the response to req is the input of a tool.
 func (c *chat) outputByTool(req model.Request) bool {
 	if req.Output == nil {
 		return false
@@ -155,7 +154,7 @@ func (c *chat) outputByTool(req model.Request) bool {
 	return c.dialect.Output == OutputByTool || c.dialect.Output == OutputAlone && len(req.Tools) > 0
 }
 
-// tools are those that a request offers.
+// tools returns the tools of a request.
 func (c *chat) tools(req model.Request) ([]byte, error) {
 	list, err := c.offers.Of(req.Tools)
 	if err != nil || !c.outputByTool(req) {

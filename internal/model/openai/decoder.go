@@ -15,7 +15,7 @@ import (
 	"github.com/millhand/millhand/internal/money"
 )
 
-// decoder grows with the chunks of a stream. It is a [wire.Decoder].
+// decoder decodes the chunks of a stream. It is a [wire.Decoder].
 type decoder struct {
 	chat      *chat
 	faults    wire.Faults
@@ -23,28 +23,28 @@ type decoder struct {
 	text      strings.Builder
 	reasoning strings.Builder
 	calls     *wire.Calls
-	byTool    bool // a tool's input is the response
+	byTool    bool // the response is the input of a tool
 	details   details
 	signed    []signature
-	signs     int // bytes of these
+	signs     int // bytes of signatures
 	chunks    int
 	usage     *money.Usage
 	costUSD   *money.USD
 
-	finish  string // the provider's word; "" while the model goes on
-	refused bool   // the model said that it will not
-	counted bool   // usage came with or after the finish
-	done    bool   // [DONE] came
+	finish  string // finish reason; "" until the model finishes
+	refused bool   // the model refused
+	counted bool   // usage was received with or after the finish reason
+	done    bool   // [DONE] was received
 }
 
-// signature is what came with a tool call and goes back with it.
+// signature is data of a tool call that must be sent back with it.
 type signature struct {
 	index int64
 	id    string
 	extra json.RawMessage
 }
 
-// newDecoder begins the response to req.
+// newDecoder returns a decoder for the response to req.
 func (c *chat) newDecoder(req model.Request, emit func(model.Delta)) *decoder {
 	return &decoder{chat: c, faults: c.line.Faults, emit: emit, calls: wire.NewCalls(req, emit), byTool: c.outputByTool(req)}
 }
@@ -81,8 +81,8 @@ func (a *decoder) Event(kind string, data []byte) error {
 	return a.Body(data)
 }
 
-// Body implements [wire.Decoder]. A response that did not stream has the form of
-// one chunk whose choice holds a message in place of a delta.
+// Body implements [wire.Decoder]. A non-streaming response has the form of
+// one chunk with a message instead of a delta in its choice.
 func (a *decoder) Body(data []byte) error {
 	var chunk sdk.ChatCompletionChunk
 	if err := wire.Decode(data, &chunk); err != nil {
@@ -106,7 +106,7 @@ func (a *decoder) Body(data []byte) error {
 	return nil
 }
 
-// add takes a choice of a chunk. Only one was asked for.
+// add adds a choice of a chunk. Only one was requested.
 func (a *decoder) add(choice sdk.ChatCompletionChunkChoice) error {
 	if choice.Index != 0 {
 		return nil
@@ -165,7 +165,7 @@ func (a *decoder) put(kind model.DeltaKind, to *strings.Builder, s string) {
 	a.emit(model.Delta{Kind: kind, Text: s})
 }
 
-// contentParts reads a content that is a list, as Mistral's reasoning models send it.
+// contentParts decodes content that is a list, as sent by Mistral's reasoning models.
 func contentParts(raw string) (content, reasoning string, err error) {
 	var list []struct {
 		Text     string
@@ -195,7 +195,7 @@ func (a *decoder) callDelta(tc sdk.ChatCompletionChunkChoiceDeltaToolCall) wire.
 	return p
 }
 
-// count takes the usage of a chunk, if it has any. Groq has put it under x_groq.
+// count reads the usage of a chunk, if any. Groq sends it in x_groq.
 func (a *decoder) count(chunk sdk.ChatCompletionChunk) {
 	u := chunk.Usage
 	if aside := chunk.JSON.ExtraFields["x_groq"].Raw(); aside != "" && !u.JSON.PromptTokens.Valid() {
@@ -212,8 +212,7 @@ func (a *decoder) count(chunk sdk.ChatCompletionChunk) {
 	a.counted = a.finish != ""
 }
 
-// finishes spells the words of providers as the model package does. What else
-// they say is unknown.
+// finishes maps the finish reasons of providers. Others are unknown.
 var finishes = map[string]model.Finish{
 	"stop":           model.FinishStop,
 	"tool_calls":     model.FinishTools,
@@ -245,7 +244,7 @@ func (a *decoder) Conclude() (model.Response, error) {
 // Spent implements [wire.Decoder].
 func (a *decoder) Spent() money.Charge { return wire.NewCharge(a.usage, a.costUSD, a.counted) }
 
-// state is what the server wants to see again, nil for nothing.
+// state returns the data that the server expects back, or nil.
 func (a *decoder) state(made []model.ToolCall) *model.State {
 	s := chatState{Details: a.details.encoded()}
 	if a.chat.dialect.Reasoning == ReasoningSignatures {
@@ -265,12 +264,12 @@ func (a *decoder) state(made []model.ToolCall) *model.State {
 	}
 	data, err := json.Marshal(s)
 	if err != nil {
-		return nil // can't be: it was JSON when it came
+		return nil // unreachable: it was decoded from JSON
 	}
 	return &model.State{Wire: a.chat.state, Data: data}
 }
 
-// message reports whether a field is more than there.
+// message reports whether a field is present and not empty.
 func message(raw string) bool {
 	switch raw {
 	case "", "null", "false", `""`, "{}", "[]":
@@ -279,7 +278,7 @@ func message(raw string) bool {
 	return true
 }
 
-// lost reports whether the SDK could not read what a field holds, which it does
+// lost reports whether the SDK failed to decode a field, which it does
 // without an error.
 func lost(f respjson.Field) bool {
 	return message(f.Raw()) && !f.Valid()

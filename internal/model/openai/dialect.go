@@ -1,39 +1,39 @@
 package openai
 
-// Dialect is how a server's Chat Completions differ. The zero value is the
-// common ground: a server that knows no more than messages, tools, temperature
-// and max_completion_tokens, and reports usage when asked by stream_options.
+// Dialect describes the differences of a server's Chat Completions. The zero value is a
+// server that supports only messages, tools, temperature
+// and max_completion_tokens, and reports usage if requested by stream_options.
 type Dialect struct {
-	KeyHeader string // the header that bears the key; "" is Authorization, with a bearer token
+	KeyHeader string // the header of the key; "" is Authorization with a bearer token
 
 	// The names and forms of parameters.
-	MaxTokens   bool   // max_tokens in place of max_completion_tokens
-	Usage       Usage  // how usage is asked for
-	Effort      Effort // how reasoning is turned up and down
-	Temperature bool   // whether one may be set
+	MaxTokens   bool   // max_tokens instead of max_completion_tokens
+	Usage       Usage  // how usage is requested
+	Effort      Effort // how the reasoning effort is set
+	Temperature bool   // whether it can be set
 	CacheKey    CacheKey
 	Output      Output
-	Schema      func(schema map[string]any) map[string]any // what the server takes of a schema; nil is all
+	Schema      func(schema map[string]any) map[string]any // converts a schema to the supported subset; nil if unrestricted
 
 	// The messages.
 	ShortIDs   bool // ids of tool calls are nine letters and digits
-	Objects    bool // arguments of calls are refused if they are no object
-	Bridge     bool // an assistant speaks between a tool's result and the user
-	Alternate  bool // two messages of a user in a row are one
-	CacheMarks bool // cache_control marks what to keep: the system prompt and the last two turns of the user's side
-	Images     bool // images are taken, in messages of a user
-	Files      bool // PDF files are, too
+	Objects    bool // arguments of calls must be objects
+	Bridge     bool // an assistant message is required between a tool's result and a user message
+	Alternate  bool // consecutive user messages are merged
+	CacheMarks bool // cache_control marks the cached prefixes: the system prompt and the last two user turns
+	Images     bool // images are supported in user messages
+	Files      bool // PDF files are supported in user messages
 	Reasoning  Reasoning
 }
 
-// Usage is how a server is asked to report usage.
+// Usage is the way to request usage.
 type Usage int
 
-// The ways to ask for usage.
+// The ways to request usage.
 const (
 	UsageByStreamOptions Usage = iota // stream_options: {include_usage: true}
-	UsageUnasked                      // it comes anyway, and stream_options is refused
-	UsageWithCost                     // usage: {include: true}, as OpenRouter has it
+	UsageUnasked                      // always sent; stream_options is rejected
+	UsageWithCost                     // usage: {include: true}, for OpenRouter
 )
 
 // Effort is how the reasoning effort is sent to a server.
@@ -41,44 +41,44 @@ type Effort int
 
 // The forms of effort.
 const (
-	EffortNone     Effort = iota // it can't be told
+	EffortNone     Effort = iota // not supported
 	EffortPlain                  // reasoning_effort: minimal, low, medium or high
-	EffortLow                    // the same, but low for minimal
-	EffortNested                 // reasoning: {effort: low}, as OpenRouter has it
-	EffortLowHigh                // reasoning_effort: low or high, as xAI has it
-	EffortThinking               // thinking: {type: enabled}, reasoning_effort: low or high, as DeepSeek has it
-	EffortNoneHigh               // reasoning_effort: none for minimal and low, else high, as Mistral has it
+	EffortLow                    // the same, with low for minimal
+	EffortNested                 // reasoning: {effort: low}, for OpenRouter
+	EffortLowHigh                // reasoning_effort: low or high, for xAI
+	EffortThinking               // thinking: {type: enabled}, reasoning_effort: low or high, for DeepSeek
+	EffortNoneHigh               // reasoning_effort: none for minimal and low, otherwise high, for Mistral
 )
 
-// CacheKey is how requests of a session are kept on one prompt cache.
+// CacheKey is the way to route requests of a session to one prompt cache.
 type CacheKey int
 
 // The forms of cache keys.
 const (
 	CacheKeyNone   CacheKey = iota
 	CacheKeyField           // prompt_cache_key
-	CacheKeyHeader          // the header X-Grok-Conv-Id, of xAI
+	CacheKeyHeader          // the header X-Grok-Conv-Id, for xAI
 )
 
-// Output is how a response is made to meet a schema.
+// Output is the way to request a response that matches a schema.
 type Output int
 
-// The ways to a structured output.
+// The ways to request structured output.
 const (
 	OutputByTool Output = iota // by a tool whose input is the response
-	OutputAlone                // by response_format, but by a tool where there are other tools
+	OutputAlone                // by response_format, or by a tool if there are other tools
 	OutputOwn                  // by response_format
 )
 
-// Reasoning is what a server wants to see again of a model's reasoning.
+// Reasoning is the reasoning data that a server expects back.
 type Reasoning int
 
-// The forms in which reasoning goes back.
+// The forms of reasoning that is sent back.
 const (
 	ReasoningKept       Reasoning = iota // nothing
-	ReasoningContent                     // reasoning_content, which must not be missing beside calls: DeepSeek
-	ReasoningDetails                     // reasoning_details, as they came: OpenRouter
-	ReasoningSignatures                  // extra_content of the calls, as it came: Gemini
+	ReasoningContent                     // reasoning_content, required for messages with calls: DeepSeek
+	ReasoningDetails                     // reasoning_details, unchanged: OpenRouter
+	ReasoningSignatures                  // extra_content of the calls, unchanged: Gemini
 )
 
 // OpenAI is the dialect of OpenAI itself.

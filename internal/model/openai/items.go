@@ -31,8 +31,8 @@ func (r *responder) encode(dst []byte, all []model.Message, from, _ int) ([]byte
 	return dst, nil
 }
 
-// remembered returns the items of a message as the API made them, nil if they
-// are not known or not those of the message any more.
+// remembered returns the items of a message as the API sent them, or nil if they
+// are unknown or the message was changed.
 func (r *responder) remembered(m model.Message) []json.RawMessage {
 	if m.State == nil || m.State.Wire != r.state {
 		return nil
@@ -67,7 +67,7 @@ func (r *responder) remembered(m model.Message) []json.RawMessage {
 	return items
 }
 
-// itemsOf maps a message to the wire.
+// itemsOf encodes a message.
 func itemsOf(m model.Message) []responses.ResponseInputItemUnionParam {
 	switch m.Role {
 	case model.Assistant:
@@ -90,7 +90,7 @@ func itemsOf(m model.Message) []responses.ResponseInputItemUnionParam {
 	}
 }
 
-// contentOf is a text and what is attached to it.
+// contentOf encodes a text and its attachments.
 func contentOf(m model.Message) responses.ResponseInputMessageContentListParam {
 	text, taken := m.Text, m.Attachments[:0:0]
 	for _, a := range m.Attachments {
@@ -115,7 +115,7 @@ func contentOf(m model.Message) responses.ResponseInputMessageContentListParam {
 	return list
 }
 
-// result returns the output of a call, with its attachments inside.
+// result encodes the output of a call with its attachments.
 func result(m model.Message) responses.ResponseInputItemUnionParam {
 	content := contentOf(m)
 	text := content[0].OfInputText.Text

@@ -15,8 +15,8 @@ import (
 	"github.com/millhand/millhand/internal/model/wire"
 )
 
-// group is a tool's results together, since what is attached to them comes
-// behind the last; and a user's messages in a row where these are to be one.
+// group is one turn's tool results, because their attachments
+// follow the last one; and consecutive user messages if these must be merged.
 func (c *chat) group(list []model.Message) int {
 	role := list[0].Role
 	if role != model.ToolRole && (role != model.User || !c.dialect.Alternate) {
@@ -40,7 +40,7 @@ func (c *chat) encode(dst []byte, all []model.Message, from, to int) ([]byte, er
 	return dst, nil
 }
 
-// messages maps a group of messages to the wire.
+// messages encodes a group of messages.
 func (c *chat) messages(all []model.Message, from, to int) []sdk.ChatCompletionMessageParamUnion {
 	var list []sdk.ChatCompletionMessageParamUnion
 	switch all[from].Role {
@@ -57,7 +57,7 @@ func (c *chat) messages(all []model.Message, from, to int) []sdk.ChatCompletionM
 	return list
 }
 
-// bridge is what an assistant says where it must say something.
+// bridge is the text of assistant messages that the server requires.
 const bridge = "Understood."
 
 func (c *chat) results(group []model.Message) []sdk.ChatCompletionMessageParamUnion {
@@ -91,7 +91,7 @@ func (c *chat) user(group []model.Message) sdk.ChatCompletionMessageParamUnion {
 	return sdk.UserMessage(append([]sdk.ChatCompletionContentPartUnionParam{sdk.TextContentPart(text)}, attached...))
 }
 
-// supports reports whether the server takes an attachment.
+// supports reports whether the server accepts an attachment.
 func (c *chat) supports(a model.Attachment) bool {
 	switch {
 	case strings.HasPrefix(a.MIME, "image/"):
@@ -123,7 +123,7 @@ func dataURL(a model.Attachment) string {
 	return "data:" + a.MIME + ";base64," + base64.StdEncoding.EncodeToString(a.Data)
 }
 
-// refused tells the model of attachments that it does not get to see.
+// refused is the text for attachments that the model can't see.
 func (c *chat) refused(list []model.Attachment) string {
 	var text strings.Builder
 	for _, a := range list {
@@ -134,16 +134,16 @@ func (c *chat) refused(list []model.Attachment) string {
 	return text.String()
 }
 
-// chatState is what a server of Chat Completions wants to see again.
+// chatState is the data that a server of Chat Completions expects back.
 type chatState struct {
 	Details json.RawMessage            `json:"reasoning_details,omitempty"`
-	Calls   map[string]json.RawMessage `json:"calls,omitempty"` // extra_content by the call's id
+	Calls   map[string]json.RawMessage `json:"calls,omitempty"` // extra_content by call id
 }
 
 func (c *chat) stateOf(m model.Message) chatState {
 	var s chatState
 	if m.State != nil && m.State.Wire == c.state {
-		_ = json.Unmarshal(m.State.Data, &s) // it was made by conclude
+		_ = json.Unmarshal(m.State.Data, &s) // it was encoded by Conclude
 	}
 	return s
 }
@@ -186,7 +186,7 @@ func (c *chat) arguments(input string) string {
 	return cmp.Or(input, "{}")
 }
 
-// id is a call's id as the server takes it.
+// id returns a call's id in the form that the server accepts.
 func (c *chat) id(id string) string {
 	if c.dialect.ShortIDs {
 		return shortID(id)
@@ -196,7 +196,7 @@ func (c *chat) id(id string) string {
 
 const shortLength = 9
 
-// shortID makes an id of nine letters and digits, the same for the same id.
+// shortID returns an id of nine letters and digits, derived from the given one.
 func shortID(id string) string {
 	outside := func(r rune) bool {
 		return (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
@@ -209,10 +209,10 @@ func shortID(id string) string {
 	return strings.Repeat("0", max(0, shortLength-len(text))) + text[:min(shortLength, len(text))]
 }
 
-// markedTurns is how many turns of the user's side are marked for the cache.
+// markedTurns is the number of user turns marked for the cache.
 const markedTurns = 2
 
-// split returns how many messages come before those that are marked.
+// split returns the number of messages before the marked ones.
 func (c *chat) split(all []model.Message) int {
 	if !c.dialect.CacheMarks {
 		return len(all)
@@ -220,7 +220,7 @@ func (c *chat) split(all []model.Message) int {
 	return wire.LastTurns(all, c.group, markedTurns)
 }
 
-// encodeMarked encodes a group as encode does, with a mark at its end.
+// encodeMarked encodes a group like encode, with a mark at its end.
 func (c *chat) encodeMarked(dst []byte, all []model.Message, from, to int) ([]byte, error) {
 	list := c.messages(all, from, to)
 	mark(&list[len(list)-1])
@@ -235,8 +235,8 @@ func (c *chat) encodeMarked(dst []byte, all []model.Message, from, to int) ([]by
 
 var ephemeral = map[string]any{"cache_control": map[string]any{"type": "ephemeral"}}
 
-// mark makes the text of a message a part that the cache is to end with. An
-// assistant's stays as it is.
+// mark marks the text of a message as the end of the cached prefix. Assistant
+// messages are not changed.
 func mark(m *sdk.ChatCompletionMessageParamUnion) {
 	part := func(text param.Opt[string]) *sdk.ChatCompletionContentPartTextParam {
 		p := &sdk.ChatCompletionContentPartTextParam{Text: text.Value}
@@ -256,12 +256,12 @@ func mark(m *sdk.ChatCompletionMessageParamUnion) {
 		c := &m.OfUser.Content
 		c.OfArrayOfContentParts = []sdk.ChatCompletionContentPartUnionParam{{OfText: part(c.OfString)}}
 		c.OfString = param.Opt[string]{}
-	case m.OfUser != nil && len(m.OfUser.Content.OfArrayOfContentParts) > 0: // its text comes first
+	case m.OfUser != nil && len(m.OfUser.Content.OfArrayOfContentParts) > 0: // the text is the first part
 		m.OfUser.Content.OfArrayOfContentParts[0].OfText.SetExtraFields(ephemeral)
 	}
 }
 
-// system encodes the system prompt, nothing for none.
+// system encodes the system prompt; without one it returns nil.
 func (c *chat) system(text string) ([]byte, error) {
 	if text == "" {
 		return nil, nil

@@ -13,7 +13,7 @@ import (
 	"github.com/millhand/millhand/internal/money"
 )
 
-// output grows with the events of the Responses API. It is a [wire.Decoder].
+// output decodes the events of the Responses API. It is a [wire.Decoder].
 type output struct {
 	responder *responder
 	faults    wire.Faults
@@ -23,16 +23,16 @@ type output struct {
 	calls     *wire.Calls
 	events    int
 	items     []item
-	raw       int // bytes of items that came whole
+	raw       int // bytes of items sent completely
 	usage     *money.Usage
-	finish    model.Finish // "" while the model goes on
-	refused   bool         // the model said that it will not
+	finish    model.Finish // "" until the model finishes
+	refused   bool         // the model refused
 }
 
-// item is what is known of an output item.
+// item is the state of an output item.
 type item struct {
 	index int64
-	told  bool // pieces of its text or arguments came
+	told  bool // deltas of its text or arguments were received
 	raw   json.RawMessage
 	call  bool
 }
@@ -52,7 +52,7 @@ func (o *output) Progress() wire.Progress {
 	return wire.Waiting
 }
 
-// Size implements [wire.Decoder]. Items repeat the content, with more around it.
+// Size implements [wire.Decoder]. Items repeat the content, with additional data.
 func (o *output) Size() int {
 	return max(o.text.Len()+o.reasoning.Len()+o.calls.Size(), o.raw/3)
 }
@@ -79,7 +79,7 @@ func (o *output) Event(kind string, data []byte) error {
 	return o.take(e, data)
 }
 
-// mostItems bounds the work that a response can cause; no regular one comes near.
+// mostItems limits the work that a response can cause. Real responses have far fewer.
 const mostItems = 2 * wire.MaxCalls
 
 func (o *output) take(e responses.ResponseStreamEventUnion, data []byte) error {
@@ -127,13 +127,13 @@ func (o *output) Body(data []byte) error {
 		return o.faults.Midstream(data)
 	}
 	if body.Status == "" {
-		return nil // no response; there is nothing to conclude
+		return nil // not a response; Conclude fails
 	}
 	o.events++
 	return o.conclude(body, data)
 }
 
-// at is the item of an index, or the last one without an index.
+// at returns the item with an index, or the last one without an index.
 func (o *output) at(index int64) *item {
 	if index < 0 && len(o.items) > 0 {
 		return &o.items[len(o.items)-1]
@@ -147,7 +147,7 @@ func (o *output) at(index int64) *item {
 	return &o.items[len(o.items)-1]
 }
 
-// say adds a text. That of another item is another paragraph.
+// say appends a text. The text of another item starts a new paragraph.
 func (o *output) say(index int64, s string) {
 	known := o.at(index)
 	if s == "" {
@@ -178,7 +178,7 @@ func (o *output) call(p wire.CallDelta) error {
 	return nil
 }
 
-// begin takes the head of an item.
+// begin adds the start of an item.
 func (o *output) begin(index int64, it responses.ResponseOutputItemUnion) error {
 	if index < 0 {
 		o.items = append(o.items, item{index: int64(len(o.items))})
@@ -192,7 +192,7 @@ func (o *output) begin(index int64, it responses.ResponseOutputItemUnion) error 
 	return o.call(wire.CallDelta{Index: index, ID: it.CallID, Name: it.Name, Input: it.Arguments.OfString})
 }
 
-// end takes a whole item, of which the pieces came before as a rule.
+// end adds a complete item, usually after its deltas.
 func (o *output) end(index int64, it responses.ResponseOutputItemUnion) error {
 	known := o.at(index)
 	known.raw = json.RawMessage(it.RawJSON())
@@ -226,7 +226,7 @@ func (o *output) end(index int64, it responses.ResponseOutputItemUnion) error {
 	return nil
 }
 
-// conclude takes the last event, which tells everything once more.
+// conclude adds the last event, which repeats the complete response.
 func (o *output) conclude(body responses.Response, data []byte) error {
 	o.usage = usageOfResponse(body.Usage)
 	if body.Status == responses.ResponseStatusFailed || message(body.JSON.Error.Raw()) {
@@ -259,7 +259,7 @@ func (o *output) conclude(body responses.Response, data []byte) error {
 	return nil
 }
 
-// usageOfResponse normalises nothing: input includes what was cached, output
+// usageOfResponse converts the usage unchanged: input includes cached tokens, output
 // includes reasoning.
 func usageOfResponse(u responses.ResponseUsage) *money.Usage {
 	if !u.JSON.InputTokens.Valid() || !u.JSON.OutputTokens.Valid() {
@@ -291,8 +291,8 @@ func (o *output) Conclude() (model.Response, error) {
 // Spent implements [wire.Decoder].
 func (o *output) Spent() money.Charge { return wire.NewCharge(o.usage, nil, true) }
 
-// state is the items as they came, if there is reasoning among them that can go
-// back, else nil: then the message says it all.
+// state returns the items as received if they contain reasoning that can be sent
+// back; otherwise nil, because the message has all data.
 func (o *output) state() *model.State {
 	slices.SortStableFunc(o.items, func(a, b item) int { return int(a.index - b.index) })
 	var list []json.RawMessage
@@ -307,7 +307,7 @@ func (o *output) state() *model.State {
 		}
 		if known.Type == "reasoning" {
 			if known.Encrypted == "" {
-				continue // it would be looked up where nothing is stored
+				continue // it would be looked up in storage that was not requested
 			}
 			reasoned = true
 		}
@@ -318,7 +318,7 @@ func (o *output) state() *model.State {
 	}
 	data, err := json.Marshal(list)
 	if err != nil {
-		return nil // can't be: it was JSON when it came
+		return nil // unreachable: it was decoded from JSON
 	}
 	return &model.State{Wire: o.responder.state, Data: data}
 }

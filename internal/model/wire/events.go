@@ -129,7 +129,7 @@ func unended(line []byte) []byte {
 	return bytes.TrimSuffix(bytes.TrimSuffix(line, []byte("\n")), []byte("\r"))
 }
 
-// complete removes the last newline and reports whether there is data.
+// complete trims white space, replaces invalid UTF-8, and reports whether there is data.
 func (e *events) complete() bool {
 	e.data = valid(bytes.TrimSpace(e.data))
 	return len(e.data) > 0
