@@ -5,23 +5,21 @@ import (
 	"fmt"
 )
 
-// Read gives the content of the file at a path, which is one that the patch
-// names. ok is false if it does not exist but can be created. A path that is
-// not a regular file, is unreadable or is below a file is an error.
+// Read returns the content of a file that the patch names. ok is false if the file
+// does not exist but can be created. A path that is not a regular file, is unreadable
+// or is below a file is an error.
 type Read func(path string) (content []byte, ok bool, err error)
 
 // ErrNothing is the error of a patch that changes no file.
 var ErrNothing = errors.New("the patch changes nothing")
 
 // Apply returns the writes that apply the patch, at most one
-// thing for each file and deletions last. It reads each file once and writes
-// none.
+// per file, deletions last. It reads each file once and writes nothing.
 //
-// Sections are applied one after the other, each to what those before it made.
-// Adding and moving replace a file that is there. An updated file ends in a
-// newline. Errors name the section's file, and the hunk; they are for the author
-// of the patch. The work is bounded: a patch that would take more than some
-// seconds to place is refused.
+// Sections are applied in order, each to the result of the previous ones.
+// Add and move replace existing files. An updated file ends with a
+// newline. Errors name the section's file and the hunk; they are addressed to the author
+// of the patch. Patches that would take more than a few seconds to apply are refused.
 func Apply(p Patch, read Read) ([]Write, error) {
 	a := applier{read: read, files: map[string]*state{}, work: newWork()}
 	for _, f := range p.Files {
@@ -50,7 +48,7 @@ type state struct {
 	gone    error  // why the file no longer exists
 }
 
-// file returns the state of the file at a path, reading it the first time.
+// file returns the state of the file at a path. The first call reads the file.
 func (a *applier) file(name string) (*state, error) {
 	if s, ok := a.files[key(name)]; ok {
 		return s, nil

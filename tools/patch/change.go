@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// spot is a hunk with its place: the line at which its first line that stays or
-// goes stands, or where its lines come if it has only new ones.
+// spot is a hunk with its position: the index of its first context or removed line, or
+// where its lines are inserted if it has only new ones.
 type spot struct {
 	start int
 	lines []string // the hunk's, as in [Hunk]
@@ -32,14 +32,14 @@ func change(content string, hunks []Hunk, w *work) (string, error) {
 	return p.doc.with(spots, len(content)), nil
 }
 
-// with returns the text with the changes made, which are in the order of their
-// places and don't overlap. It ends in a newline unless it is empty. size is
-// about how many bytes it will have.
+// with returns the text with the changes applied, which are ordered by
+// position and don't overlap. It ends with a newline unless it is empty. size is
+// its approximate length in bytes.
 func (d document) with(spots []spot, size int) string {
 	var out strings.Builder
 	out.Grow(size + 1024)
 	out.WriteString(d.mark)
-	open := "" // the end that the last line still needs
+	open := "" // line ending that the last line still needs
 	put := func(line, end, missing string) {
 		out.WriteString(open)
 		out.WriteString(line)

@@ -7,7 +7,7 @@ import (
 )
 
 // passes are the ways to compare lines, the strictest first: each maps lines
-// that it takes to be equal to the same string.
+// that it considers equal to the same string.
 func passes() []func(string) string {
 	return []func(string) string{
 		func(s string) string { return s },
@@ -31,8 +31,8 @@ var plain = strings.NewReplacer(
 	"\u2008", " ", "\u2009", " ", "\u200a", " ", "\u202f", " ", "\u205f", " ", "\u3000", " ",
 )
 
-// index holds the lines of a file as numbers, equal for lines that a pass takes
-// to be equal. Whole blocks are compared by these, each line's text only once.
+// index has the lines of a file as numbers, which are equal for lines that a pass
+// considers equal. Blocks are compared by numbers, so each text is compared once.
 type index struct {
 	same  func(string) string
 	ids   map[string]int32
@@ -54,7 +54,7 @@ func newIndex(d document, same func(string) string) *index {
 }
 
 // numbers returns the numbers of a block's lines; ok is false if one of them is
-// nowhere in the file, and so the block neither.
+// not in the file, and therefore the block is not either.
 func (x *index) numbers(block []string) (ids []int32, ok bool) {
 	ids = make([]int32, len(block))
 	for i, s := range block {
@@ -65,14 +65,14 @@ func (x *index) numbers(block []string) (ids []int32, ok bool) {
 	return ids, true
 }
 
-// at reports whether the block stands at line i.
+// at reports whether the block matches at line i.
 func (x *index) at(i int, block []int32) bool {
 	return i >= 0 && i+len(block) <= len(x.lines) && slices.Equal(x.lines[i:i+len(block)], block)
 }
 
-// next returns the first line from start on where the block stands, or -1. It
-// is the search of Knuth, Morris and Pratt ("Fast pattern matching in strings",
-// 1977), linear whatever repeats.
+// next returns the first line from start on where the block matches, or -1. It
+// uses the algorithm of Knuth, Morris and Pratt ("Fast pattern matching in strings",
+// 1977), which is linear for any input.
 func (x *index) next(start int, block []int32) int {
 	border := borders(block)
 	have := 0
@@ -90,8 +90,8 @@ func (x *index) next(start int, block []int32) int {
 	return -1
 }
 
-// borders returns for every beginning of a block the length of the longest
-// shorter beginning that it also ends with.
+// borders returns for every prefix of a block the length of its longest
+// proper prefix that is also a suffix.
 func borders(block []int32) []int {
 	border := make([]int, len(block))
 	have := 0

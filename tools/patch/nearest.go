@@ -62,8 +62,8 @@ func (p *placer) like(block []string) string {
 	return "no line of the file is similar"
 }
 
-// mostSimilar returns the line that has most in common with a text at its
-// beginning and end, or -1 if none has half.
+// mostSimilar returns the line with the longest common prefix and suffix with a text,
+// or -1 if they are less than half of it for every line.
 func (p *placer) mostSimilar(want string) int {
 	best, most := -1, 0.5
 	for i := range p.doc.lines {
@@ -75,7 +75,7 @@ func (p *placer) mostSimilar(want string) int {
 	return best
 }
 
-// common returns how many bytes at the beginnings and the ends are the same.
+// common returns the total length of the common prefix and suffix in bytes.
 func common(a, b string) int {
 	n := min(len(a), len(b))
 	head := 0
@@ -95,9 +95,9 @@ func (x *index) has(line string) bool {
 	return ok
 }
 
-// nearest returns where most lines of a block would be at their place, and how
-// many: the first such place from start on, or else above. Blank lines do not
-// count. Each line of the block votes for the places where it is right.
+// nearest returns the position where most lines of a block match, and how
+// many: the first one from start on, or else before it. Blank lines are
+// ignored. Each line of the block votes for the positions where it matches.
 func nearest(x *index, block []string, start int) (int, int) {
 	where := map[int32][]int{}
 	for i, id := range x.lines {

@@ -21,13 +21,13 @@ const (
 // maxPath is the maximum length of a path in bytes on any system.
 const maxPath = 4096
 
-// Parse reads a patch. Around it may stand what models put there: a byte-order
-// mark, a here-document or code fence, words. White space around the lines that
-// begin and end a patch and its sections does not matter, nor do CRLF line ends
+// Parse parses a patch. Text that models write around it is accepted: a byte-order
+// mark, a here-document or code fence, prose. White space around the marker lines
+// of the patch and its sections is ignored, and so are CRLF line endings
 // of the patch itself.
 //
-// Errors name the line, and nothing is left out silently: what is no part of a
-// patch is an error.
+// Errors have the line, and nothing is dropped silently: everything between the
+// markers that is not valid is an error.
 func Parse(text string) (Patch, error) {
 	lines, first, err := envelope(text)
 	if err != nil {
@@ -59,7 +59,7 @@ func (p *parser) errorf(format string, args ...any) error {
 	return fmt.Errorf("line %d of the patch: %w", p.number(), fmt.Errorf(format, args...))
 }
 
-// section reads one section, or passes over an empty line.
+// section parses one section, or skips an empty line.
 func (p *parser) section() error {
 	line := strings.TrimSpace(p.lines[p.at])
 	if line == "" {
@@ -94,7 +94,7 @@ func (p *parser) section() error {
 	return p.stray(line)
 }
 
-// nothing reads the body of a section that has none.
+// nothing parses the empty body of a section.
 func nothing(*File) error { return nil }
 
 // stray returns the error for a line that does not start a section.
@@ -117,8 +117,8 @@ func (p *parser) path(mark, rest string) (string, error) {
 	return name, nil
 }
 
-// content reads the lines of an added file. Empty lines between them are lines
-// of the file whose sign was left out.
+// content parses the lines of an added file. Empty lines between them are lines
+// of the file without their "+".
 func (p *parser) content(f *File) error {
 	var b strings.Builder
 	empty := 0

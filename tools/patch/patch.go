@@ -7,41 +7,41 @@ type Op string
 
 // The operations.
 const (
-	Add    Op = "add"    // write a whole file, whether or not there is one
+	Add    Op = "add"    // write a file, replacing an existing one
 	Update Op = "update" // change a file by hunks, move it, or both
 	Delete Op = "delete" // remove a file
 )
 
-// Patch is a patch as it was read, its sections in order.
+// Patch is a parsed patch, its sections in order.
 type Patch struct {
 	Files []File
 }
 
-// File is a section of a patch: what becomes of one file.
+// File is a section of a patch: the operation on one file.
 type File struct {
 	Op      Op
 	Path    string // as written, without white space around it; never empty
 	MoveTo  string // with Update, the path to move the file to, or ""
-	Content string // with Add, what the file will hold
+	Content string // with Add, the new content
 	Hunks   []Hunk // with Update; none if the file is only moved
-	Line    int    // where the section begins in the patch, from 1
+	Line    int    // first line of the section in the patch, from 1
 }
 
-// Hunk is a change of one place of a file.
+// Hunk is one change within a file.
 type Hunk struct {
-	// Contexts are the texts behind "@@", each a whole line of the file that
-	// stands somewhere above the hunk, the outermost first.
+	// Contexts are the texts after "@@", each a complete line of the file
+	// somewhere before the hunk, the outermost first.
 	Contexts []string
-	// Lines are the lines as the patch has them: their first byte says whether
-	// the line stays (a space), goes ('-') or comes ('+'). An empty string is a
-	// blank line that stays, its space left out.
+	// Lines are the lines as in the patch: the first byte is ' ' for
+	// context, '-' for removed and '+' for added lines. An empty string is a
+	// blank context line without its space.
 	Lines []string
-	AtEnd bool // the hunk ends with the end of the file
-	Line  int  // where the hunk begins in the patch, from 1
+	AtEnd bool // the hunk ends at the end of the file
+	Line  int  // first line of the hunk in the patch, from 1
 }
 
-// Paths returns every path that the patch names, move targets too, once each
-// and as they are written.
+// Paths returns every path of the patch as written, including move targets, without
+// duplicates.
 func (p Patch) Paths() []string {
 	var paths []string
 	seen := map[string]bool{}
@@ -56,10 +56,10 @@ func (p Patch) Paths() []string {
 	return paths
 }
 
-// key is what two spellings of one path have in common.
+// key returns the same string for all spellings of a path.
 func key(name string) string { return path.Clean(name) }
 
-// sign returns what becomes of a line of a hunk: ' ', '-' or '+'.
+// sign returns the kind of a line of a hunk: ' ', '-' or '+'.
 func sign(line string) byte {
 	if line == "" {
 		return ' '
@@ -67,7 +67,7 @@ func sign(line string) byte {
 	return line[0]
 }
 
-// text returns the line that a line of a hunk speaks of.
+// text returns a line of a hunk without its sign.
 func text(line string) string {
 	if line == "" {
 		return ""
@@ -75,7 +75,7 @@ func text(line string) string {
 	return line[1:]
 }
 
-// old returns the lines that a hunk expects in the file, one below the other.
+// old returns the consecutive lines that a hunk expects in the file.
 func old(lines []string) []string {
 	var out []string
 	for _, l := range lines {

@@ -2,15 +2,15 @@ package patch
 
 import "strings"
 
-// placer finds the places of a file's hunks, one after the other.
+// placer finds the positions of a file's hunks in order.
 type placer struct {
 	doc     document
-	indexes []*index // by pass, made when first needed
-	cursor  int      // the first line behind the places so far
+	indexes []*index // by pass, created when first needed
+	cursor  int      // the first line after the previous hunks
 	work    *work
 }
 
-// index returns the lines of the file as the pass with this number sees them.
+// index returns the lines of the file as normalised by the pass with this number.
 func (p *placer) index(pass int) (*index, error) {
 	if pass == len(p.indexes) {
 		if err := p.work.spend(8 * len(p.doc.lines)); err != nil {
@@ -21,7 +21,7 @@ func (p *placer) index(pass int) (*index, error) {
 	return p.indexes[pass], nil
 }
 
-// locate finds where a hunk belongs, and moves the cursor behind it.
+// locate finds the position of a hunk, and moves the cursor after it.
 func (p *placer) locate(h Hunk) (spot, error) {
 	above, err := p.contexts(h.Contexts)
 	if err != nil {
@@ -47,8 +47,8 @@ func (p *placer) locate(h Hunk) (spot, error) {
 	return spot{}, p.misplaced(old(h.Lines))
 }
 
-// insert places new lines that have none around them: behind the line that the
-// contexts lead to, or without contexts at the end of the file.
+// insert positions new lines without context: after the line that the
+// "@@" contexts name, or without contexts at the end of the file.
 func (p *placer) insert(h Hunk, r reading, above int) (spot, error) {
 	if len(h.Contexts) == 0 || h.AtEnd {
 		return spot{len(p.doc.lines), r.lines}, nil
@@ -60,9 +60,9 @@ func (p *placer) insert(h Hunk, r reading, above int) (spot, error) {
 	return spot{p.cursor, r.lines}, nil
 }
 
-// contexts returns the line that the last context stands in, or -1 if not
-// found. A context is looked for below the hunk before, and then above: several
-// hunks of one function name the same line.
+// contexts returns the line of the last context, or -1 if not
+// found. A context is searched after the previous hunk, and then before it: several
+// hunks of one function have the same context.
 func (p *placer) contexts(list []string) (int, error) {
 	above := -1
 	for _, c := range list {
@@ -82,9 +82,9 @@ func (p *placer) contexts(list []string) (int, error) {
 	return above, nil
 }
 
-// find returns where a block of lines stands, or -1: at the end of the file if
-// it belongs there, and if it need not, anywhere below the contexts, which may
-// themselves be its first line.
+// find returns the position of a block of lines, or -1: at the end of the file if
+// required, otherwise anywhere after the contexts, which may
+// be its first line.
 func (p *placer) find(block []string, above int, atEnd, only bool) (int, error) {
 	start := max(p.cursor, above+1)
 	if atEnd {
@@ -111,7 +111,7 @@ func (p *placer) find(block []string, above int, atEnd, only bool) (int, error) 
 	return i, err
 }
 
-// matchesAt reports whether a block stands at line i, in any pass.
+// matchesAt reports whether a block matches at line i in any pass.
 func (p *placer) matchesAt(block []string, i int) (bool, error) {
 	for pass := range passes() {
 		x, err := p.index(pass)
@@ -128,8 +128,8 @@ func (p *placer) matchesAt(block []string, i int) (bool, error) {
 	return false, nil
 }
 
-// seek returns the first line from start on where a block stands, or -1: in the
-// strictest pass that finds one.
+// seek returns the first line from start on where a block matches in the
+// strictest possible pass, or -1.
 func (p *placer) seek(block []string, start int) (int, error) {
 	for pass := range passes() {
 		x, err := p.index(pass)
@@ -155,15 +155,15 @@ func (p *placer) seek(block []string, start int) (int, error) {
 	return -1, nil
 }
 
-// reading is one way to understand a hunk's lines.
+// reading is one interpretation of a hunk's lines.
 type reading struct {
 	lines []string
-	atEnd bool // it is right only at the end of the file
+	atEnd bool // valid only at the end of the file
 }
 
-// readings returns the ways to understand a hunk, the most literal first. Empty
-// lines at its end may be there to set off what follows; and a blank last line
-// may be the nothing behind the last newline of the file.
+// readings returns the interpretations of a hunk, the most literal first. Empty
+// lines at its end may only separate it from the following text, and a blank last line
+// may stand for the end of the file after its last newline.
 func readings(h Hunk) []reading {
 	lines := h.Lines
 	for len(lines) > 0 && lines[len(lines)-1] == "" {
@@ -183,9 +183,8 @@ func readings(h Hunk) []reading {
 	return all
 }
 
-// withoutLast returns a hunk's lines without the last one that it expects in
-// the file, if that is blank. Where new lines come behind it, it becomes a new
-// line itself.
+// withoutLast returns a hunk's lines without the last expected line, if that is
+// blank. If new lines follow it, it becomes a new line.
 func withoutLast(lines []string) ([]string, bool) {
 	n := len(lines) - 1
 	for n >= 0 && sign(lines[n]) == '+' {

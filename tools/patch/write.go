@@ -7,27 +7,27 @@ import (
 	"strings"
 )
 
-// Write is one thing to do to one file. A move makes two: one for the target,
-// one for the source.
+// Write is an operation on one file. A move is two of them: for the target and
+// for the source.
 type Write struct {
 	Path    string // the file, as the patch first writes it
-	Content []byte // what it will hold; nil with Delete
-	Delete  bool   // the file goes
-	From    string // for a move's target, the file that moved here, whose mode it should get
-	To      string // for a move's source, where the file went
-	Existed bool   // there is a file at Path now
-	Before  []byte // what it holds
-	Lost    bool   // for a move's target, what it holds goes nowhere: the move replaces it
+	Content []byte // new content; nil with Delete
+	Delete  bool   // the file is removed
+	From    string // for a move's target, the source, whose mode it should get
+	To      string // for a move's source, the target
+	Existed bool   // the file at Path exists
+	Before  []byte // its old content
+	Lost    bool   // for a move's target, whether the move discards its old content
 }
 
-// Summary says in a line for each file what the writes come to: "A new.go",
+// Summary describes the writes, one line per file: "A new.go",
 // "M changed.go", "D gone.go", "R old.go -> new.go",
-// with a remark if that replaces a file.
+// with a remark if an existing file is replaced.
 func Summary(writes []Write) []string {
 	var lines []string
 	for _, w := range writes {
 		switch {
-		case w.Delete && w.To != "": // told by its target
+		case w.Delete && w.To != "": // the target's line covers it
 		case w.Delete:
 			lines = append(lines, "D "+w.Path)
 		case w.Lost:
@@ -43,7 +43,7 @@ func Summary(writes []Write) []string {
 	return lines
 }
 
-// writes compares what the files were with what they will be.
+// writes compares the old and the new states of the files.
 func (a *applier) writes() ([]Write, error) {
 	if err := a.parentDirs(); err != nil {
 		return nil, err
@@ -74,7 +74,7 @@ func (a *applier) writes() ([]Write, error) {
 	return all, nil
 }
 
-// moved maps the keys of files that moved to where they are now.
+// moved maps the keys of moved files to their new paths.
 func (a *applier) moved() map[string]string {
 	to := map[string]string{}
 	for _, s := range a.order {

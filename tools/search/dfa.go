@@ -8,31 +8,31 @@ import (
 	"unicode/utf8"
 )
 
-// maxStates bounds the memory of a dfa, about 1 KiB for each state.
+// maxStates limits the memory of a dfa to about 1 KiB per state.
 const maxStates = 1000
 
-// dfa reports whether lines match a regular expression, some ten times faster
-// than package regexp, which goes through the expression's program for every
+// dfa reports whether lines match a regular expression, about ten times faster
+// than package regexp, which simulates the expression's program for every
 // character. A dfa does that once for each pair of a state and an ASCII
-// character, and remembers the state that follows. Other characters are not
-// remembered. It is for one goroutine.
+// character, and caches the next state. Other characters are not
+// cached. It is not safe for concurrent use.
 type dfa struct {
 	prog   *syntax.Prog
 	start  *state
 	states map[string]*state
-	marks  []bool   // by instruction: already followed in this step
-	stack  []uint32 // instructions to follow
+	marks  []bool   // by instruction: already visited in this step
+	stack  []uint32 // instructions to visit
 	pcs    []uint32 // of the next state
 	key    []byte
 }
 
-// state is what is known of a line between two of its characters.
+// state is a state of the automaton between two characters of a line.
 type state struct {
-	next  [utf8.RuneSelf]*state // by the next character, nil if not known yet
+	next  [utf8.RuneSelf]*state // by the next character, nil if not computed yet
 	end   *state                // at the end of the line
-	pcs   []uint32              // instructions that may come next, before empty ones are followed
-	prev  rune                  // stands for what came before: -1 nothing, 'a' a word's character, ' ' another
-	match bool                  // the line matches, whatever follows; such a state has nothing else
+	pcs   []uint32              // possible next instructions, before empty ones are followed
+	prev  rune                  // class of the previous character: -1 none, 'a' a word character, ' ' another
+	match bool                  // the line matches regardless of the rest; such a state has no other fields
 }
 
 func newDFA(prog *syntax.Prog) *dfa {
@@ -41,7 +41,7 @@ func newDFA(prog *syntax.Prog) *dfa {
 	return d
 }
 
-// match reports whether a line matches. It reports ok = false if there would be
+// match reports whether a line matches. ok is false if there would be
 // too many states, or the context is done.
 func (d *dfa) match(ctx context.Context, line []byte) (match, ok bool) {
 	s := d.start
@@ -76,7 +76,7 @@ func (d *dfa) step(ctx context.Context, s *state, c rune) *state {
 	empty := syntax.EmptyOpContext(s.prev, c)
 	d.pcs = d.pcs[:0]
 	clear(d.marks)
-	d.stack = append(append(d.stack[:0], s.pcs...), uint32(d.prog.Start)) // a match may begin anywhere
+	d.stack = append(append(d.stack[:0], s.pcs...), uint32(d.prog.Start)) // a match can start anywhere
 	for len(d.stack) > 0 {
 		pc := d.stack[len(d.stack)-1]
 		d.stack = d.stack[:len(d.stack)-1]
@@ -108,10 +108,10 @@ func (d *dfa) step(ctx context.Context, s *state, c rune) *state {
 	return d.state(' ')
 }
 
-// state returns the state of the instructions collected, a new one if not found
-// yet, and nil if that would be one too many.
+// state returns the state of the collected instructions. It creates missing states,
+// and returns nil above the limit.
 func (d *dfa) state(prev rune) *state {
-	slices.Sort(d.pcs) // the order of instructions decides where a match ends, not whether there is one
+	slices.Sort(d.pcs) // their order decides where a match ends, not whether there is one
 	d.pcs = slices.Compact(d.pcs)
 	d.key = append(d.key[:0], byte(prev))
 	for _, pc := range d.pcs {

@@ -15,18 +15,18 @@ import (
 	"github.com/millhand/millhand/internal/ignore"
 )
 
-// maxRules is the length in bytes up to which a .gitignore is read. It is far
-// above any real one, and keeps a file of that name from being the whole work.
+// maxRules is the number of bytes of a .gitignore that are read. Real files are far
+// smaller; the limit bounds the work for a malicious one.
 const maxRules = 1 << 20
 
-// directory is an open directory. Its files are opened by name alone, which costs
-// one system call whatever the depth.
+// directory is an open directory. Its files are opened by name, with
+// one system call at any depth.
 type directory struct {
 	root  *os.Root
 	path  string // relative to Scope.Root, with a slash at its end; "" is the root
 	rules *ignore.Matcher
-	dir   *os.File     // the directory itself, once it was listed: files are opened from it
-	users atomic.Int32 // who still needs root and dir open; the last one closes them
+	dir   *os.File     // the directory itself, once it was listed: files are opened relative to it
+	users atomic.Int32 // number of users of root and dir; the last one closes them
 }
 
 // entry is one entry of a directory listing.
@@ -48,8 +48,8 @@ func newDirectory(root *os.Root, path string, rules *ignore.Matcher) *directory 
 	return f
 }
 
-// child opens a directory in f. The "." keeps a pipe that has come into the
-// directory's place since it was listed from blocking the open.
+// child opens a directory in f. The "." prevents the open from blocking if the directory
+// was replaced by a pipe after it was listed.
 func (f *directory) child(name string) (*directory, error) {
 	root, err := f.root.OpenRoot(name + "/.")
 	if err != nil {
@@ -68,8 +68,8 @@ func (f *directory) release() {
 	f.root.Close()
 }
 
-// entries lists the directory in no order. With an error come those entries that
-// were read before it.
+// entries lists the directory, unordered. If it returns an error, it also returns the
+// entries read before.
 func (f *directory) entries() (list []entry, err error) {
 	if f.dir, err = f.root.Open("."); err != nil {
 		f.dir = nil
@@ -78,7 +78,7 @@ func (f *directory) entries() (list []entry, err error) {
 	return readEntries(f.root, f.dir)
 }
 
-// open opens a regular file in f. It does not wait for the other end of a pipe.
+// open opens a regular file in f. It does not block on a pipe.
 func (f *directory) open(name string) (io.ReadCloser, fileInfo, error) {
 	if f.dir != nil {
 		return openAt(f.root, f.dir, name)
@@ -103,8 +103,8 @@ func openInRoot(root *os.Root, name string) (io.ReadCloser, fileInfo, error) {
 	return file, fileInfo{info.Size(), info.ModTime()}, nil
 }
 
-// readRules adds the directory's .gitignore, if it has one, to its rules. As by
-// git, a link of that name does not count.
+// readRules adds the directory's .gitignore, if it exists, to its rules. As in
+// git, symlinks of that name are ignored.
 func (f *directory) readRules() error {
 	data, err := f.readIgnoreFile()
 	if err != nil {
@@ -134,7 +134,7 @@ func (f *directory) readIgnoreFile() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(data) > maxRules { // not the part of a line
+	if len(data) > maxRules { // remove the incomplete line
 		data = data[:bytes.LastIndexByte(data, '\n')+1]
 		err = fmt.Errorf("only the first %d bytes are used", len(data))
 	}

@@ -9,22 +9,22 @@ import (
 )
 
 const (
-	maxFile   = 64 << 20  // bytes of a file that is searched at all
-	maxLine   = 1 << 20   // bytes of a line that are looked at
-	firstRead = 128 << 10 // bytes read at once, unless a line is longer
+	maxFile   = 64 << 20  // maximum size of searched files
+	maxLine   = 1 << 20   // maximum length of a searched line
+	firstRead = 128 << 10 // bytes read per call, unless a line is longer
 )
 
-// buffer is memory that goes from file to file.
+// buffer is memory that is reused for all files.
 type buffer struct {
-	text  []byte // what was read; its length is how much can be
-	lower []byte // the same with ASCII letters in lower case, made when needed
+	text  []byte // read bytes; its length is the capacity for reading
+	lower []byte // text with ASCII letters in lower case, created when needed
 	at    []int  // see lineScan
 	dfa   *dfa   // nil until it is needed
 }
 
 func newBuffer() *buffer { return &buffer{text: make([]byte, firstRead)} }
 
-// fileScan searches one file, a block of whole lines at a time.
+// fileScan searches one file in blocks of complete lines.
 type fileScan struct {
 	matcher *matcher
 	buffer  *buffer
@@ -32,15 +32,15 @@ type fileScan struct {
 	path    string
 
 	matches []Match
-	total   int  // matching lines, those beyond the limit included
-	binary  bool // it holds a NUL byte: the matches do not count
+	total   int  // matching lines, including those above the limit
+	binary  bool // it contains a NUL byte: the matches are discarded
 	line    int  // lines before the block
-	rest    bool // the block before ended within a line that was too long
+	rest    bool // the previous block ended within a line that was too long
 }
 
-// run reads a file to its end, but no more than size bytes if that is not 0 (a
-// file may grow, and some of the system's have no size). Whether it is binary
-// is seen in the decoded text.
+// run reads a file to its end, but at most size bytes if size is not 0 (files can
+// grow, and some system files have no size). Whether it is binary
+// is decided by the decoded text.
 func (s *fileScan) run(ctx context.Context, file io.Reader, size int64) error {
 	if size <= 0 {
 		size = maxFile
@@ -58,7 +58,7 @@ func (s *fileScan) run(ctx context.Context, file io.Reader, size int64) error {
 		left -= int64(n)
 		if order := utf16Order(s.buffer.text[:n]); first && order != nil {
 			file = newUTF16Reader(s.buffer.text[len(markUTF16LE):n], file, order)
-			left = math.MaxInt64 // decoded it is longer, and the reader knows its end
+			left = math.MaxInt64 // decoded text is longer, and the reader detects the end
 			continue
 		}
 		if first && bytes.HasPrefix(s.buffer.text[:n], markUTF8) {
@@ -78,11 +78,11 @@ func (s *fileScan) run(ctx context.Context, file io.Reader, size int64) error {
 	return nil
 }
 
-// take searches the whole lines that a text begins with and returns their
-// length. At the end of the file that is everything.
+// take searches the complete lines at the start of a text and returns their
+// length. At the end of the file this is the entire text.
 func (s *fileScan) take(ctx context.Context, text []byte, eof bool) int {
 	start := 0
-	if s.rest { // the end of a line that was cut
+	if s.rest { // the rest of a truncated line
 		if start = bytes.IndexByte(text, '\n') + 1; start == 0 {
 			return len(text)
 		}
@@ -101,10 +101,10 @@ func (s *fileScan) take(ctx context.Context, text []byte, eof bool) int {
 	return end
 }
 
-// block searches whole lines.
+// block searches complete lines.
 func (s *fileScan) block(ctx context.Context, text []byte) {
 	scan := s.matcher.scan(text, s.buffer)
-	counted := 0 // the line numbers are counted up to here
+	counted := 0 // line numbers are counted up to here
 	for {
 		start, end, ok := scan.next(ctx)
 		if !ok {

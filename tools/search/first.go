@@ -5,9 +5,9 @@ import (
 	"sync"
 )
 
-// first keeps the first of the values that are added to it, in an order of
-// its own, until their weights reach the limit. Which ones it keeps does not
-// depend on when they are added. Several goroutines may add.
+// first collects the values that come first in its order, until their total weight
+// reaches the limit. The result does not
+// depend on the order of additions. It is safe for concurrent use.
 type first[T any] struct {
 	limit  int
 	order  func(a, b T) int
@@ -15,8 +15,8 @@ type first[T any] struct {
 
 	mu    sync.Mutex
 	items []T
-	heavy int // weight of kept
-	total int // weight of all that were added
+	heavy int // weight of items
+	total int // weight of all added values
 }
 
 func (f *first[T]) add(v T) {
@@ -26,12 +26,12 @@ func (f *first[T]) add(v T) {
 	f.total += n
 	f.heavy += n
 	f.items = append(f.items, v)
-	if f.heavy > 2*f.limit+maxResults { // seldom, as it sorts
+	if f.heavy > 2*f.limit+maxResults { // rare, because it sorts
 		f.prune()
 	}
 }
 
-// all returns what was kept, in order. The last value may reach beyond the
+// all returns the collected values in order. The last one may exceed the
 // limit.
 func (f *first[T]) all() []T {
 	f.mu.Lock()
@@ -40,7 +40,7 @@ func (f *first[T]) all() []T {
 	return f.items
 }
 
-// prune drops the values whose predecessors alone reach the limit.
+// prune removes the values whose predecessors alone reach the limit.
 func (f *first[T]) prune() {
 	slices.SortFunc(f.items, f.order)
 	f.heavy = 0

@@ -7,19 +7,19 @@ import (
 
 // GlobResult is the result of Glob.
 type GlobResult struct {
-	Files     []File // newest first, those of the same time by path
+	Files     []File // newest first, then by path
 	Total     int    // number of files, including those beyond the limit
 	Truncated bool   // the limit was exceeded
 	Skipped   Skipped
 }
 
-// Glob finds the files below a directory whose paths match a pattern, and returns
-// the newest of them; a limit of 0 stands for 1,000, which is also the most.
+// Glob returns the newest files below a directory whose paths match a pattern, at most
+// limit; 0 means 1,000, which is also the maximum.
 //
-// A pattern is one of gitignore with braces, as ripgrep's --glob takes them.
-// Without a slash it matches the last name at any depth, with one the path
-// relative to the base; "/" or "./" at its start only anchors it there, "/" at
-// its end means all below, and "!" before it all files that do not match.
+// Patterns are those of gitignore with braces, as in ripgrep's --glob.
+// Without a slash the pattern matches file names at any depth, with a slash paths
+// relative to the base; a leading "/" or "./" only anchors it, a trailing "/"
+// matches all files below, and a leading "!" negates it.
 //
 // It fails if the pattern is malformed, the base is not a directory that can be
 // opened, or the context is done.
