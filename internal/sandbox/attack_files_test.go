@@ -2,7 +2,7 @@
 
 package sandbox
 
-// writes are attacks that change something outside of what may be written.
+// writes are attacks that write outside of the writable paths.
 func writes() []attack {
 	const madeF, victimHasX = `test -e "$OUT/f"`, `grep -q x "$OUT/victim"`
 	const readonlyChanged = `test "$(cat "$RO/file" 2>/dev/null)" != victim`
@@ -69,7 +69,7 @@ os.write(sys_(304,os.open(O,0),h,os.O_WRONLY|os.O_APPEND),b"x")`), effect: victi
 	}
 }
 
-// metadata are attacks on what describes files outside.
+// metadata are attacks on the metadata of files outside.
 func metadata() []attack {
 	return []attack{
 		{name: "change a mode", line: `chmod 600 "$OUT/victim"`, effect: `test "$(stat -c %a "$OUT/victim")" = 600`, held: gap},
@@ -92,7 +92,7 @@ func metadata() []attack {
 	}
 }
 
-// reads are attacks that get to know what lies outside.
+// reads are attacks that read files outside.
 func reads() []attack {
 	return []attack{
 		{name: "read a file", line: `cat "$OUT/secret"`},

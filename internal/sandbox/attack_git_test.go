@@ -2,22 +2,22 @@
 
 package sandbox
 
-// evil is a program for git to start.
+// evil is a program that git must not start.
 const evil = `'touch "$OUT/pwned"'`
 
-// trusted runs git outside, afterwards, as a later step or a user would, and
+// trusted runs git outside, after the command, like a later step or a user, and
 // succeeds if that started evil.
 func trusted(line string) string {
 	return "(" + line + `) </dev/null >/dev/null 2>&1; test -e "$OUT/pwned"`
 }
 
-// hook makes a hook, which works only where hooks can be made.
+// hook creates a hook, which only works where hooks can be created.
 func hook(name string) string {
 	return `printf '#!/bin/sh\ntouch "$OUT/pwned"\n' >.git/hooks/` + name + ` && chmod 755 .git/hooks/` + name
 }
 
-// onGit are attacks on what decides how git behaves, with the repository in the
-// workspace. Each ends with git being run outside.
+// onGit are attacks on git's configuration, with the repository in the
+// workspace. Each ends with running git outside.
 func onGit() []attack {
 	const edit, commit = `echo two >>file; `, `git commit -q --allow-empty -m x`
 	config := func(setting, line string) (attackLine, effect string) {
@@ -77,7 +77,7 @@ func onGit() []attack {
 	}
 }
 
-// onLinkedGit are the same on a linked work tree, as jobs have.
+// onLinkedGit are the same attacks in a linked worktree, which jobs use.
 func onLinkedGit() []attack {
 	return []attack{
 		{name: "the repository's settings", line: `git config core.fsmonitor ` + evil, effect: trusted(`git status`)},
@@ -100,8 +100,8 @@ func onLinkedGit() []attack {
 	}
 }
 
-// hostile are repositories whose author wants what an honest command in them
-// should not do.
+// hostile are repositories that try to make an ordinary command in them
+// do something that it should not.
 func hostile() []attack {
 	pwned := `test -e "$OUT/pwned"`
 	script := func(file string) string {

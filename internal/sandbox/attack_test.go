@@ -23,8 +23,8 @@ import (
 	"github.com/millhand/millhand/internal/proc"
 )
 
-// attack is something that a command must not be able to do. It is shown to
-// work without a sandbox first, so that its failing inside means something.
+// attack is an action that a command must not be able to perform. The test first shows
+// that it works without a sandbox, so that its failure inside is meaningful.
 type attack struct {
 	name    string
 	shipped string // for bash, run outside beforehand: what somebody else has put into the workspace
@@ -37,7 +37,7 @@ type attack struct {
 	limits  Limits
 }
 
-// held says what becomes of an attack at level Partial; at Full, none works.
+// held is the expected result of an attack at level Partial; at Full, none works.
 type held string
 
 const (
@@ -56,7 +56,7 @@ func (h held) works(box *Sandbox, level Level) bool {
 	return level == Partial && (h == gap || h == usersGap && os.Geteuid() != 0)
 }
 
-// threat is a group of attacks with the same end.
+// threat is a group of attacks with the same goal.
 type threat struct {
 	name    string
 	linked  bool   // the workspace is a linked work tree, as a job's is unless it works in place
@@ -82,8 +82,8 @@ func threats() []threat {
 	}
 }
 
-// surroundings is what an attack finds: files outside, a repository, a process
-// of the same user, and servers of this machine.
+// surroundings is the environment of an attack: files outside, a repository, a process
+// of the same user, and servers on this machine.
 type surroundings struct {
 	fixture
 	env     []string
@@ -94,7 +94,7 @@ type surroundings struct {
 	over    chan struct{} // takes one for each that says so
 }
 
-// template is a place for attacks, made once and copied for each.
+// template is a prepared fixture, created once and copied for each attack.
 type template struct {
 	fixture
 	linked bool
@@ -121,15 +121,15 @@ func newTemplate(t *testing.T, linked bool) template {
 	return template{p, linked}
 }
 
-// readonly is a directory that may be read.
+// readonly is a directory that commands may read.
 func readonly(p fixture) string { return filepath.Join(p.dir, "readonly") }
 
-// pointers are the files of a linked work tree that say where it is.
+// pointers are the files that connect a linked worktree with its repository.
 func pointers(p fixture) []string {
 	return []string{filepath.Join(p.workspace, ".git"), filepath.Join(p.outside, "main/.git/worktrees/work/gitdir")}
 }
 
-// surround makes a place for an attack, and starts what is in it.
+// surround creates the fixture of an attack, and starts its processes.
 func (tp template) surround(t *testing.T) surroundings {
 	t.Helper()
 	p := newFixture(t)
@@ -168,10 +168,10 @@ func (tp template) surround(t *testing.T) surroundings {
 	return s
 }
 
-// mark is in the environment of everything that an attack starts.
+// mark is an environment variable of all processes of an attack.
 func (s surroundings) mark() string { return "MILLHAND_MARK=" + s.dir }
 
-// killStrays ends what an attack has left running.
+// killStrays kills processes that an attack left running.
 func (s surroundings) killStrays(t *testing.T) {
 	t.Helper()
 	for _, environ := range marked(t, s.mark()) {
@@ -181,8 +181,8 @@ func (s surroundings) killStrays(t *testing.T) {
 	}
 }
 
-// startVictim starts a process of the same user, that has a secret in its
-// environment and a file open.
+// startVictim starts a process of the same user with a secret in its
+// environment and an open file.
 func (s surroundings) startVictim(t *testing.T) (pid int) {
 	t.Helper()
 	f, err := os.OpenFile(filepath.Join(s.outside, "victim"), os.O_RDWR|os.O_APPEND, 0)
@@ -279,8 +279,8 @@ func (s surroundings) holds(t *testing.T, line string) bool {
 	return strings.HasSuffix(unguarded(t, s.workspace, "if "+line+"; then echo; echo yes; fi", s.env...), "\nyes\n")
 }
 
-// unguardedly runs an attack as a runner does that guards nothing: what it ends,
-// it ends by killing the one process that it knows.
+// unguardedly runs an attack like a runner without protection, which kills only the
+// process that it started.
 func (s surroundings) unguardedly(t *testing.T, a attack) string {
 	t.Helper()
 	ctx, end := context.WithCancel(t.Context())
@@ -299,7 +299,7 @@ func (s surroundings) unguardedly(t *testing.T, a attack) string {
 	return out.String()
 }
 
-// confinedly runs an attack as millhand does.
+// confinedly runs an attack like millhand.
 func (s surroundings) confinedly(t *testing.T, a attack, box *Sandbox) string {
 	t.Helper()
 	ctx, end := context.WithCancel(t.Context())
@@ -325,7 +325,7 @@ func (s surroundings) ready() bool {
 	return err == nil
 }
 
-// py runs Python with the modules that attacks use, and shorthands.
+// py runs Python with the modules and abbreviations that attacks use.
 func py(code string) string {
 	return `python3 -c 'import os,sys,ctypes,socket,fcntl,struct,time
 L=ctypes.c_long; C=ctypes.CDLL(None,use_errno=True); sys_=C.syscall; V=int(os.environ["VICTIM"]); O=os.environ["OUT"]; K=int(os.environ["KEY"])
@@ -335,8 +335,8 @@ def won(r):
 ` + code + "'"
 }
 
-// onX86 succeeds on machines whose system calls have the numbers that some
-// attacks use.
+// onX86 succeeds on machines with the system call numbers that some attacks
+// use.
 const onX86 = `test "$(uname -m)" = x86_64`
 
 // asRoot succeeds for root.
@@ -400,7 +400,7 @@ func tryAttack(t *testing.T, tp template, a attack, needs string) {
 	}
 }
 
-// takeBack does what a job does when a command has changed what it must not.
+// takeBack restores what a command changed without permission, like a job.
 func (s surroundings) takeBack(t *testing.T, g *Guard) {
 	t.Helper()
 	changed, err := g.Changed()

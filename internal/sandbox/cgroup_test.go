@@ -32,8 +32,8 @@ func TestParseHierarchy(t *testing.T) {
 	}
 }
 
-// Commands are started in the group, and what is left in it is killed with it.
-// Where the machine gives no controllers, that much can be tried still.
+// Commands are started in the control group, and remaining processes in it are killed.
+// This part can be tested on machines without delegated controllers, too.
 func TestCommandsAreInTheirGroup(t *testing.T) {
 	h, ok := findHierarchy()
 	if !ok {
@@ -66,8 +66,8 @@ func TestCommandsAreInTheirGroup(t *testing.T) {
 	}
 }
 
-// What the limits come to in a group's files. The directory stands in for a
-// hierarchy that hands its controllers down, which few machines give a test.
+// The limits as values of a group's files. The directory stands in for a
+// hierarchy with delegated controllers, which few test machines have.
 func TestLimitsOfAGroup(t *testing.T) {
 	dir := t.TempDir()
 	limits := groupLimits(Limits{Pids: 77, MemoryBytes: 5e8, DataBytes: 1, FileBytes: 1})

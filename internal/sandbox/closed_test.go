@@ -14,8 +14,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Where the kernel refuses what a level takes, as in containers, the next one
-// is found, or none; with a shell in play, none is a refusal.
+// If the kernel refuses a feature that a level requires, as in containers, the next
+// lower level is used, or none; then a profile with a shell is refused.
 func TestProbeReportsWhatTheKernelRefuses(t *testing.T) {
 	const variable = "MILLHAND_TEST_REFUSED"
 	refused := os.Getenv(variable)
@@ -52,7 +52,7 @@ func TestProbeReportsWhatTheKernelRefuses(t *testing.T) {
 	}
 }
 
-// refuse makes the kernel refuse system calls to whatever this thread executes.
+// refuse makes the kernel refuse system calls of programs that this thread executes.
 func refuse(t *testing.T, what string) {
 	t.Helper()
 	runtime.LockOSThread()

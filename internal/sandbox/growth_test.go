@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// fill makes a file of so many bytes, none of them a hole.
+// fill creates a file of the given size without holes.
 func fill(t *testing.T, name string, size int) {
 	t.Helper()
 	if err := os.WriteFile(name, []byte(strings.Repeat("x", size)), 0o600); err != nil {
@@ -37,7 +37,7 @@ func TestDiskLimitKillsCommand(t *testing.T) {
 	if g.Exceeded() != 1 {
 		t.Errorf("over %d times", g.Exceeded())
 	}
-	// What clears up may begin beyond the limit, and count afterwards.
+	// A command that frees space can start above the limit, and is then below it.
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() { watched <- g.Monitor(ctx) }()
 	time.Sleep(2 * diskPause)
@@ -79,8 +79,8 @@ func TestDiskUseAboveTheLimitMustNotGrow(t *testing.T) {
 	t.Error("what grew further was not ended")
 }
 
-// A command that ends within a pause is looked at when the disk has lost as
-// much as it may take.
+// A command that ends between two measurements is measured if the free space has
+// decreased by the limit.
 func TestDiskUseOfShortCommandIsDetected(t *testing.T) {
 	p := newFixture(t)
 	g := NewDiskMonitor([]string{p.workspace}, 1<<20, time.Now)

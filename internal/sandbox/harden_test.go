@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// What Harden does, an unprivileged parent must not suffer from.
+// An unprivileged parent must still work after Harden.
 func TestHardenedProcessStillConfines(t *testing.T) {
 	if os.Getenv("MILLHAND_TEST_HARDENED") == "" {
 		cmd := exec.Command("/proc/self/exe", "-test.run=^TestHardenedProcessStillConfines$")
@@ -32,7 +32,7 @@ func TestHardenedProcessStillConfines(t *testing.T) {
 	}
 }
 
-// Strays of a supervisor that was killed are found among the orphans.
+// Sweep finds the descendants of a killed supervisor among the orphans.
 func TestSweepKillsOrphansOfKilledSupervisor(t *testing.T) {
 	if os.Getenv("MILLHAND_TEST_SWEEP") == "" {
 		cmd := exec.Command("/proc/self/exe", "-test.run=^TestSweepKillsOrphansOfKilledSupervisor$")
@@ -53,7 +53,7 @@ func TestSweepKillsOrphansOfKilledSupervisor(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { innocent.Process.Kill(); innocent.Wait() }()
-	// No program makes the file: a slow machine would still have it as a fourth stray.
+	// The shell itself creates the file: on a slow machine another program would still exist as a fourth stray.
 	l, err := s.Launch([]string{"bash", "-c", `setsid sleep 1000 & setsid sleep 1000 & >ready; wait`}, []string{"PATH=/usr/bin:/bin", marker}, p.workspace)
 	if err != nil {
 		t.Fatal(err)

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// honest is work that must succeed in a sandbox; its output must be want.
+// honest is a command that must succeed in a sandbox with the output want.
 type honest struct {
 	name, line, want string
 	gap              bool   // known to fail at level Partial
@@ -79,7 +79,7 @@ s=socket.socket(socket.AF_UNIX); s.connect("s"); print(s.recv(1).decode())'`, wa
 	}...)
 }
 
-// repositories makes a repository in the workspace and a linked work tree of
+// repositories creates a repository in the workspace and a linked worktree of
 // another one outside of it.
 const repositories = `set -e
 mkdir repo "$OUT/main"
@@ -116,7 +116,7 @@ func TestOrdinaryCommandsSucceed(t *testing.T) {
 	}
 }
 
-// A build and its tests, without a network, with the caches of the user granted
+// Builds and tests without a network, with caches of the user granted
 // by name.
 func TestGoBuildsAndTestsOffline(t *testing.T) {
 	if testing.Short() {
@@ -155,7 +155,7 @@ func TestGoBuildsAndTestsOffline(t *testing.T) {
 	}
 }
 
-// However a process tries to get away, it doesn't outlive the command.
+// No process outlives the command, however it tries to escape.
 func TestNoProcessOutlivesItsCommand(t *testing.T) {
 	ways := map[string]string{
 		"in the background":       `sleep 1000 & echo $! >pid`,
@@ -208,7 +208,7 @@ func marked(t *testing.T, variable string) []string {
 	return found
 }
 
-// When the parent is killed, the command and all that it started end, too.
+// If the parent is killed, the command and all its descendants are killed.
 func TestNoProcessOutlivesTheParent(t *testing.T) {
 	for _, level := range confining() {
 		t.Run(string(level), func(t *testing.T) {
@@ -233,7 +233,7 @@ func TestNoProcessOutlivesTheParent(t *testing.T) {
 	}
 }
 
-// waitFor waits for what must come about soon.
+// waitFor waits for an event that must happen soon.
 func waitFor(t *testing.T, done func() bool) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); !done(); time.Sleep(time.Millisecond) {

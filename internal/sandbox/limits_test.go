@@ -51,8 +51,8 @@ except BlockingIOError: print("some" if n>=30 else n)'`, "some\n", Limits{Pids: 
 	}
 }
 
-// limitsForks reports whether anything enforces the limit for processes: RLIMIT_NPROC
-// does not bind root.
+// limitsForks reports whether the process limit is enforced: RLIMIT_NPROC
+// does not apply to root.
 func limitsForks(s *Sandbox) bool {
 	return os.Geteuid() != 0 || s.group != nil || s.level == Full && ownPIDMax(kernel())
 }
@@ -68,8 +68,8 @@ func TestKernelsWithNamespacedPIDMax(t *testing.T) {
 	}
 }
 
-// The limit for processes and threads holds, whatever enforces it. The number of PIDs
-// is less exact: the lowest 300 come on top.
+// The limit of processes and threads is enforced by any mechanism. pid_max
+// is less exact: the lowest 300 PIDs are not counted.
 func TestProcessesAndThreadsAreLimited(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long, and run without -short")
@@ -130,7 +130,7 @@ print("tasks:", tasks)`
 	}
 }
 
-// If memory runs out, commands go before millhand and everything else.
+// If memory runs out, the OOM killer prefers commands to all other processes.
 func TestOOMKillerPrefersCommands(t *testing.T) {
 	for _, level := range confining() {
 		t.Run(string(level), func(t *testing.T) {
@@ -142,8 +142,8 @@ func TestOOMKillerPrefersCommands(t *testing.T) {
 	}
 }
 
-// A command that forks without end leaves nothing. It may starve its
-// supervisor of threads, which is reported as such.
+// A fork bomb leaves no processes. It may prevent its
+// supervisor from starting threads, which is reported as an error.
 func TestAForkBombEnds(t *testing.T) {
 	for _, level := range confining() {
 		t.Run(string(level), func(t *testing.T) {
@@ -177,7 +177,7 @@ func TestEnvironmentIsThatOfTheJob(t *testing.T) {
 	}
 }
 
-// Root doesn't work as root in a workspace of somebody else's.
+// Root drops its privileges in a workspace that another user owns.
 func TestRootWorksAsTheOwnerOfTheWorkspace(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can be somebody else")
@@ -201,7 +201,7 @@ func TestRootWorksAsTheOwnerOfTheWorkspace(t *testing.T) {
 	}
 }
 
-// A path that is a link is found under its own name, too.
+// The path of a symlink is accessible under its own name, too.
 func TestSymlinksToGrantedPaths(t *testing.T) {
 	for _, level := range confining() {
 		t.Run(string(level), func(t *testing.T) {
@@ -220,7 +220,7 @@ func TestSymlinksToGrantedPaths(t *testing.T) {
 	}
 }
 
-// A link that takes the place of something granted isn't followed.
+// A symlink that replaced a granted path is not followed.
 func TestGrantedPathReplacedBySymlinkIsRefused(t *testing.T) {
 	for _, level := range confining() {
 		t.Run(string(level), func(t *testing.T) {

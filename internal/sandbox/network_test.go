@@ -18,7 +18,7 @@ import (
 	"github.com/millhand/millhand/internal/sandbox/proxy"
 )
 
-// Inside, the proxy is the only way out, and leads only where it is allowed to.
+// The proxy is the only connection to the outside, and connects only to allowed hosts.
 func TestOnlyProxyAndAllowedHostsAreReachable(t *testing.T) {
 	origin := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "gotcha") }))
 	defer origin.Close()

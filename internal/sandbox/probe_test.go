@@ -28,7 +28,7 @@ func TestProbeLeavesNothing(t *testing.T) {
 	}
 }
 
-// A machine that is only busy keeps its level; one that refuses is asked once.
+// A busy machine keeps its level; a definite refusal is not retried.
 func TestProbeRetriesUnderLoad(t *testing.T) {
 	busy := []error{
 		unix.EAGAIN, unix.ENOMEM, unix.ENOSPC, unix.EMFILE, ErrLost, context.DeadlineExceeded,
@@ -69,7 +69,7 @@ func TestProbeRetriesUnderLoad(t *testing.T) {
 	}
 }
 
-// A try has its time, and a probe ends with its context.
+// Each attempt has a timeout, and a probe ends with its context.
 func TestProbeEnds(t *testing.T) {
 	dir := t.TempDir()
 	p := prober{deadlines: []time.Duration{1, 2, 3}}
@@ -188,8 +188,8 @@ func TestWithout(t *testing.T) {
 	}
 }
 
-// BenchmarkCommand tells what a command costs at each level, beside one that
-// isn't confined.
+// BenchmarkCommand measures a command at each level, and one without a
+// sandbox.
 func BenchmarkCommand(b *testing.B) {
 	b.Run("none", func(b *testing.B) {
 		for b.Loop() {

@@ -24,11 +24,11 @@ import (
 	"github.com/millhand/millhand/internal/sandbox/proxy"
 )
 
-// registryHost is what the registry is called inside.
+// registryHost is the registry's host name inside.
 const registryHost = "registry.example"
 
-// Packages are installed from a registry that the profile names, by way of the
-// proxy, and used.
+// Package managers install packages from a registry that the profile allows, through
+// the proxy.
 func TestPackagesAreInstalledFromARegistry(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long, and run without -short")
@@ -126,7 +126,7 @@ func zipped(files map[string]string) []byte {
 	return b.Bytes()
 }
 
-// tarred is the same each time, as its sum must be.
+// tarred is deterministic, because its checksum must be.
 func tarred(files map[string]string) []byte {
 	var b bytes.Buffer
 	g := gzip.NewWriter(&b)

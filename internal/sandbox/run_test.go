@@ -13,17 +13,17 @@ import (
 	"time"
 )
 
-// searchPath is where commands of tests are looked for.
+// searchPath is the PATH of commands in tests.
 const searchPath = "PATH=/usr/local/go/bin:/usr/bin:/bin:/usr/sbin"
 
-// outcome is what became of a line of bash.
+// outcome is the result of a line of bash.
 type outcome struct {
 	ending ExitStatus
 	output string
 	err    error
 }
 
-// start starts a command in a sandbox, as package proc would.
+// start starts a command in a sandbox, like package proc.
 func start(t *testing.T, s *Sandbox, out *bytes.Buffer, env []string, dir string, args ...string) (*exec.Cmd, *Launch) {
 	t.Helper()
 	l, err := s.Launch(args, append([]string{searchPath}, env...), dir)
@@ -61,8 +61,8 @@ func bash(t *testing.T, s *Sandbox, line string, env ...string) outcome {
 	return outcome{ending, out.String(), err}
 }
 
-// fixture is the surroundings of a job: a directory with a workspace in it, the
-// private directories, and something outside.
+// fixture is the environment of a job: a directory with a workspace, the
+// private directories, and files outside.
 type fixture struct {
 	dir, workspace, home, tmp, outside string
 }
@@ -90,7 +90,7 @@ func (p fixture) spec() Spec {
 	return Spec{Workspace: p.workspace, Home: p.home, TmpDir: p.tmp, Private: &Private{roots: []string{"/etc"}}}
 }
 
-// inside makes a sandbox, or skips the test where the machine can't.
+// inside creates a sandbox, or skips the test if the machine does not support it.
 func inside(t *testing.T, spec Spec, level Level) *Sandbox {
 	t.Helper()
 	s, err := New(spec, level)
@@ -177,8 +177,8 @@ func TestCommandCannotKillItsSupervisor(t *testing.T) {
 	}
 }
 
-// SIGTERM to the supervisor's group, which is what package proc sends when time
-// is up, gives the command a while to clear up.
+// A SIGTERM to the supervisor's group, which package proc sends at the timeout,
+// gives the command the grace period to exit.
 func TestSIGTERMIsPassedOn(t *testing.T) {
 	tests := []struct {
 		name, line string
@@ -209,7 +209,7 @@ func TestSIGTERMIsPassedOn(t *testing.T) {
 	}
 }
 
-// startReady starts a line of bash, and waits until it has said that it is ready.
+// startReady starts a line of bash, and waits until it reports that it is ready.
 func startReady(t *testing.T, s *Sandbox, line string) (*exec.Cmd, *Launch) {
 	t.Helper()
 	out, w, err := os.Pipe()
@@ -236,8 +236,8 @@ func startReady(t *testing.T, s *Sandbox, line string) (*exec.Cmd, *Launch) {
 	return cmd, l
 }
 
-// What may be read is granted as long as it is there: a report directory may be
-// removed during a run. What keeps commands from writing is required.
+// Readable paths are optional: a report directory may be removed during a run.
+// Paths that keep commands from writing are required.
 func TestReadableDirectoryCanBeRemoved(t *testing.T) {
 	for _, level := range confining() {
 		p := newFixture(t)

@@ -19,8 +19,8 @@ import (
 	"github.com/millhand/millhand/internal/proc"
 )
 
-// soakLines are what a long session is made of: work, failures, strays and
-// commands that don't end by themselves.
+// soakLines are the commands of a long session: normal ones, failures, stray processes
+// and commands that don't end.
 var soakLines = []struct {
 	line    string
 	timeout time.Duration
@@ -37,8 +37,8 @@ var soakLines = []struct {
 	{`head -c 100000 /dev/zero | tr '\0' x`, 0},
 }
 
-// After many commands there are no zombies, no strays, no more files and no
-// more goroutines than before.
+// After many commands there are no zombies and no strays, and the numbers of open files
+// and goroutines have not grown.
 func TestManyCommandsLeaveNothing(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long, and run without -short")
@@ -68,7 +68,7 @@ func TestManyCommandsLeaveNothing(t *testing.T) {
 	}
 }
 
-// soak runs commands, several at once.
+// soak runs commands concurrently.
 func soak(t *testing.T, s *Sandbox, p fixture, mark string, commands int) {
 	t.Helper()
 	todo := make(chan int)
@@ -103,7 +103,7 @@ func openFiles(t *testing.T) int {
 	return len(entries)
 }
 
-// zombies lists the children of this process that nobody has waited for.
+// zombies lists the unreaped children of this process.
 func zombies(t *testing.T) []string {
 	t.Helper()
 	files, err := filepath.Glob("/proc/[0-9]*/status")
@@ -120,8 +120,8 @@ func zombies(t *testing.T) []string {
 	return found
 }
 
-// When time is up, or a job is given up, nothing of it is alive by the time that
-// is reported, however the processes are related to each other.
+// When a timeout or a cancellation is reported, all processes of the command are dead,
+// regardless of their relation to each other.
 func TestDeadlineKillsProcessTree(t *testing.T) {
 	const tree = `trap '' TERM INT HUP
 for i in 1 2 3; do

@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// kernelOwned are the sysctls that the kernel, or work in other processes, may
-// change at any time, so that a difference says nothing about commands.
+// kernelOwned are the sysctls that the kernel or other processes can
+// change at any time, so that a difference proves nothing about commands.
 var kernelOwned = map[string]string{
 	"fs/dentry-state":               "counts cached directory entries",
 	"fs/file-nr":                    "counts open files",
@@ -34,8 +34,8 @@ var kernelOwned = map[string]string{
 	"vm/stat_refresh":               "reading it refreshes statistics",
 }
 
-// sysctls reads every setting below a directory of /proc/sys that root could
-// write and that can be read.
+// sysctls reads every setting below a directory of /proc/sys that root can
+// write and read.
 func sysctls(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	const root = "/proc/sys"
@@ -78,9 +78,9 @@ func sameSysctls(t *testing.T, before, after map[string]string) {
 	}
 }
 
-// Limits are not set by writing sysctls: most belong to the whole machine. The values
-// inside are compared, too: a write to those that a namespace has of its own would not
-// show outside. The one exception is pid_max, on kernels that have it for each
+// Limits are not set by writing sysctls, because most affect the entire machine. The values
+// inside are compared, too, because writes to namespaced ones are not visible
+// outside. The exception is pid_max on kernels with a value per
 // PID namespace.
 func TestNoSysctlIsWritten(t *testing.T) {
 	for _, level := range confining() {
