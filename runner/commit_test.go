@@ -17,10 +17,10 @@ import (
 	"github.com/millhand/millhand/tasks"
 )
 
-// token has the form of a key that a service gives out.
+// token has the form of a service's key.
 const token = "ghp_abcdefghijklmnopqrstuvwxyz0123456789"
 
-// landed makes a job whose session has written files, by name.
+// landed creates a job whose session has written files, by name.
 func (s *stage) landed(plan *tasks.Plan, spec tasks.Job, files map[string]string) *landing {
 	s.t.Helper()
 	j := s.begin(plan, spec)

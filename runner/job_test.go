@@ -14,7 +14,7 @@ import (
 	"github.com/millhand/millhand/tasks"
 )
 
-// phasesOf lists the phases of a job that ended, those that failed with a !.
+// phasesOf lists the phases of a job that ended, with a ! for failed ones.
 func (s *stage) phasesOf(job string) string {
 	var names []string
 	for _, e := range s.of(event.PhaseEnded) {

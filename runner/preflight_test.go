@@ -105,7 +105,7 @@ func TestIfUsesBaseCommit(t *testing.T) {
 	}
 }
 
-// loadCondition reads the if of a manifest's only task.
+// loadCondition returns the condition of a manifest's only task.
 func loadCondition(t *testing.T, manifest string) *tasks.Condition {
 	t.Helper()
 	plan, err := tasks.Load(t.Context(), []string{manifest}, tasks.Options{Dir: t.TempDir(), Getenv: func(string) string { return "" }})
@@ -125,7 +125,7 @@ func writeFile(t *testing.T, path, text string) {
 	}
 }
 
-// mkdirFor makes the directory of a file.
+// mkdirFor creates the parent directory of a file.
 func mkdirFor(t *testing.T, file string) {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {

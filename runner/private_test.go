@@ -49,7 +49,7 @@ func listing(t *testing.T, dir string) map[string]string {
 	return found
 }
 
-// furnished makes a directory as build tools leave their caches.
+// furnished creates a directory like a build tool's cache.
 func furnished(t *testing.T, dir string) {
 	t.Helper()
 	old := time.Date(2020, 1, 2, 3, 4, 5, 6, time.UTC)

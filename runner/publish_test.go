@@ -17,7 +17,7 @@ import (
 	"github.com/millhand/millhand/tasks"
 )
 
-// remote makes a bare repository with the stage's branch main and makes it the
+// remote creates a bare repository with the stage's branch main and adds it as the
 // origin of the stage's repository.
 func (s *stage) remote() (url string) {
 	s.t.Helper()
@@ -28,7 +28,7 @@ func (s *stage) remote() (url string) {
 	return "file://" + dir
 }
 
-// ready makes a pusher of a new commit of the stage's to a branch of url.
+// ready creates a pusher of a new commit in the stage's repository to a branch of url.
 func (s *stage) ready(url, branch string) (*pusher, *[]string) {
 	s.t.Helper()
 	git(s.t, s.repo, "commit", "-q", "--allow-empty", "-m", "work")
@@ -43,7 +43,7 @@ func (s *stage) ready(url, branch string) (*pusher, *[]string) {
 	}, &warnings
 }
 
-// at returns where a branch of a remote is, "" for no such branch.
+// at returns the commit of a remote's branch, "" if it does not exist.
 func at(t *testing.T, url, branch string) string {
 	t.Helper()
 	hash, _, _ := strings.Cut(git(t, t.TempDir(), "ls-remote", url, "refs/heads/"+branch), "\t")

@@ -17,7 +17,7 @@ import (
 	"github.com/millhand/millhand/tasks"
 )
 
-// look makes a preflight of jobs; its refusals are by job.
+// look runs a preflight of jobs and returns its refusals by job.
 func (s *stage) look(look PreflightOptions, plan *tasks.Plan, jobs ...tasks.Job) (*PreflightResult, map[string]event.Code) {
 	s.t.Helper()
 	plan.Jobs = jobs
@@ -33,7 +33,7 @@ func (s *stage) look(look PreflightOptions, plan *tasks.Plan, jobs ...tasks.Job)
 	return ready, codes
 }
 
-// far makes a job on a repository elsewhere.
+// far creates a job on a remote repository.
 func (s *stage) far(id, url string) tasks.Job {
 	j := s.job(id)
 	j.Repo = tasks.Repo{Name: "far", Kind: tasks.RepoURL, URL: url}

@@ -27,7 +27,7 @@ import (
 	"github.com/millhand/millhand/tasks"
 )
 
-// stage is a repository and what a run over it told.
+// stage is a repository and the events of a run on it.
 type stage struct {
 	t    *testing.T
 	repo string
@@ -72,8 +72,8 @@ func setUp(t *testing.T) *stage {
 	return s
 }
 
-// run carries out a plan as the command does: after a look at its
-// repositories.
+// run runs a plan after its preflight, like the
+// command.
 func (s *stage) run(ctx context.Context, plan *tasks.Plan) event.Exit {
 	s.t.Helper()
 	ready, err := Preflight(ctx, plan, PreflightOptions{Git: s.opts.Git})
@@ -84,7 +84,7 @@ func (s *stage) run(ctx context.Context, plan *tasks.Plan) event.Exit {
 	return Run(ctx, plan, s.opts)
 }
 
-// begin makes a job that has been looked at and has not begun.
+// begin creates a job after its preflight that has not started.
 func (s *stage) begin(plan *tasks.Plan, spec tasks.Job) *job {
 	s.t.Helper()
 	plan.Jobs = []tasks.Job{spec}
@@ -98,7 +98,7 @@ func (s *stage) begin(plan *tasks.Plan, spec tasks.Job) *job {
 	return j
 }
 
-// prepared takes a job through its first phase; what that took is released at
+// prepared runs the first phase of a job; its resources are released at
 // the end of the test.
 func (s *stage) prepared(j *job) *site {
 	s.t.Helper()
@@ -129,7 +129,7 @@ func (s *stage) warnings() string {
 	return strings.Join(all, "\n")
 }
 
-// job makes a job on the stage's repository that writes a file.
+// job creates a job on the stage's repository that writes a file.
 func (s *stage) job(id string, needs ...string) tasks.Job {
 	profile, _ := permission.Preset("build")
 	return tasks.Job{
@@ -151,7 +151,7 @@ func plays(t *testing.T, turns string) func(tasks.Job, string, func(event.Retry)
 	}
 }
 
-// ends says how each job ended.
+// ends returns how each job ended.
 func (s *stage) ends() map[string]string {
 	ends := map[string]string{}
 	for _, e := range s.events {
@@ -247,7 +247,7 @@ func TestTheRunsBudgetStopsEveryJob(t *testing.T) {
 			spent += *e.Turn.CostUSD
 		}
 	}
-	// Each of the three jobs may have been within a call when the cap was reached.
+	// Each of the three jobs may have been in a call when the limit was reached.
 	if spent < 10*money.Dollar || spent > 12*money.Dollar {
 		t.Errorf("spent %s of 10", spent)
 	}
@@ -272,7 +272,7 @@ func TestRefusedProviderGetsNoMoreRequests(t *testing.T) {
 	}
 }
 
-// streamFunc is a model that is one function.
+// streamFunc is a model implemented by one function.
 type streamFunc func() (model.Response, error)
 
 func (f streamFunc) Stream(context.Context, model.Request, func(model.Delta)) (model.Response, error) {
@@ -341,8 +341,8 @@ func TestUncreatableWorkspaceFailsTheJob(t *testing.T) {
 	}
 }
 
-// signalAt makes the run's emitter cancel its context, as a signal does, as soon
-// as the first event that fits was emitted.
+// signalAt makes the run's emitter cancel its context, like a signal, at
+// the first event that matches.
 func (s *stage) signalAt(fits func(event.Event) bool) context.Context {
 	ctx, cancel := context.WithCancelCause(s.t.Context())
 	emit := s.opts.Emit
@@ -355,7 +355,7 @@ func (s *stage) signalAt(fits func(event.Event) bool) context.Context {
 	return ctx
 }
 
-// phaseEnded fits the end of a phase.
+// phaseEnded matches the end of a phase.
 func phaseEnded(name string) func(event.Event) bool {
 	return func(e event.Event) bool { return e.Type == event.PhaseEnded && e.Phase.Name == name }
 }

@@ -47,8 +47,8 @@ func TestTheStopOfASession(t *testing.T) {
 	}
 }
 
-// A class of failed requests is a reason code, and whether it is worth trying
-// again later is its exit code.
+// The class of a failed request determines the reason code, and the exit code, which
+// says whether a retry is useful.
 func TestEveryClassOfFailedRequestsIsACause(t *testing.T) {
 	for _, class := range []model.ErrorClass{
 		model.ClassAuth, model.ClassUnknown, model.ClassRequest, model.ClassQuota, model.ClassContext, model.ClassRate, model.ClassUnavailable, model.ClassProtocol,

@@ -193,7 +193,7 @@ func TestTheStartOfARunNamesItsJobs(t *testing.T) {
 	}
 }
 
-// readonly is a profile from which bash is hidden.
+// readonly is a profile without bash.
 func readonly() permission.Profile {
 	p, _ := permission.Preset("readonly")
 	return p

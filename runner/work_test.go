@@ -20,7 +20,7 @@ import (
 	"github.com/millhand/millhand/tools"
 )
 
-// works takes a job through its session with a scripted model.
+// works runs a job's session with a scripted model.
 func (s *stage) works(plan *tasks.Plan, spec tasks.Job, turns string) (*site, *result, *stop) {
 	s.t.Helper()
 	if s.opts.OpenModel == nil {
@@ -138,7 +138,7 @@ func TestProviderOfAModel(t *testing.T) {
 	}
 }
 
-// mentions returns those of a prompt: what stands between the signs.
+// mentions returns the references in a prompt: the texts between the markers.
 func mentions(prompt string, of ...tasks.Mention) []tasks.Mention {
 	at := 0
 	for i := range of {
@@ -187,7 +187,7 @@ func TestPromptIncludesMentions(t *testing.T) {
 	}
 }
 
-// requestFunc is a model that is one function of the request.
+// requestFunc is a model implemented by one function of the request.
 type requestFunc func(model.Request) (model.Response, error)
 
 func (f requestFunc) Stream(_ context.Context, r model.Request, _ func(model.Delta)) (model.Response, error) {

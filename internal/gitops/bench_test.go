@@ -13,7 +13,7 @@ import (
 
 // BenchmarkStageAndCommit commits 20 changed files of 5,000 in 100 directories, with
 // git (add -A and commit) and with this package (Changes and Commit). The target
-// is to take no more than three times git's time.
+// is at most three times git's time.
 func BenchmarkStageAndCommit(b *testing.B) {
 	git := gittest.GitProgram(b)
 	b.Run("git", func(b *testing.B) {
@@ -47,7 +47,7 @@ func BenchmarkStageAndCommit(b *testing.B) {
 }
 
 // BenchmarkNewFiles commits 20,000 new files, with git and with this package, which
-// also makes the patch. The target is to take no more than three times git's time.
+// also creates the patch. The target is at most three times git's time.
 func BenchmarkNewFiles(b *testing.B) {
 	git := gittest.GitProgram(b)
 	for _, name := range []string{"git", "gitops"} {
@@ -88,7 +88,7 @@ func newFiles(b *testing.B, root string) {
 	}
 }
 
-// BenchmarkPrepare measures what a job costs before its agent starts.
+// BenchmarkPrepare measures the time before a job's agent starts.
 func BenchmarkPrepare(b *testing.B) {
 	git := gittest.GitProgram(b)
 	root := gittest.LargeRepository(b, git)
@@ -139,7 +139,7 @@ func changeFiles(b *testing.B, root string, round int) {
 	}
 }
 
-// BenchmarkConverted looks for filters where there are none, the common case.
+// BenchmarkConverted searches for filters in a tree without any, the common case.
 func BenchmarkConverted(b *testing.B) {
 	root := gittest.LargeRepository(b, gittest.GitProgram(b))
 	r, err := Open(root, gitdir.Env{})
@@ -153,9 +153,9 @@ func BenchmarkConverted(b *testing.B) {
 	}
 }
 
-// BenchmarkKeep measures what a stopped run still does for a job with 20,000 new
-// files: it measures the changes, searches the added text and makes the patch.
-// git stages the files and makes the same patch.
+// BenchmarkKeep measures the work of a stopped run for a job with 20,000 new
+// files: it determines the changes, searches the added text and creates the patch.
+// git stages the files and creates the same patch.
 func BenchmarkKeep(b *testing.B) {
 	git := gittest.GitProgram(b)
 	root := gittest.LargeRepository(b, git)

@@ -155,7 +155,7 @@ func TestACommitThatChangesNothingIsRefused(t *testing.T) {
 	}
 }
 
-// worktree makes a linked worktree for a job.
+// worktree creates a linked worktree for a job.
 func worktree(t *testing.T, s *gittest.Sandbox, r *Repo, base string) (*gittest.Sandbox, *Repo) {
 	t.Helper()
 	dir := filepath.Join(s.Home, "job")
@@ -512,7 +512,7 @@ func TestRacyEntriesAreReread(t *testing.T) {
 	if _, err := r.Commit(t.Context(), measure(t, r, base).Without([]string{"racy"}), options(base)); err != nil {
 		t.Fatal(err)
 	}
-	// The index is new, so only its mark on the entry tells git to look again.
+	// The index is newer than the file, so git rechecks only entries marked as racy.
 	if status := s.Run("status", "--porcelain"); status != " M racy" {
 		t.Errorf("git status: %q", status)
 	}

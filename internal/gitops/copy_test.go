@@ -13,7 +13,7 @@ import (
 	"github.com/millhand/millhand/internal/gitops/gittest"
 )
 
-// listing returns the files and links of a directory without .git, with their modes
+// listing returns the files and symlinks of a directory without .git, with their modes
 // and contents.
 func listing(t *testing.T, dir string) map[string]string {
 	t.Helper()

@@ -13,7 +13,7 @@ import (
 	"github.com/millhand/millhand/internal/gitops/gittest"
 )
 
-// filtersOf runs clean commands as git does.
+// filtersOf runs clean commands like git.
 func filtersOf(t *testing.T, s *gittest.Sandbox) Filters {
 	return Filters{Clean: func(command, _ string, content []byte) ([]byte, error) {
 		cmd := exec.CommandContext(t.Context(), "sh", "-c", command)

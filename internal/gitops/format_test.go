@@ -17,7 +17,7 @@ import (
 	"github.com/millhand/millhand/internal/gitops/gittest"
 )
 
-// readLiteral decodes a part of a binary patch.
+// readLiteral decodes a section of a binary patch.
 func readLiteral(text string) ([]byte, error) {
 	head, rest, _ := strings.Cut(text, "\n")
 	var size int
@@ -79,7 +79,7 @@ func FuzzBinaryPatchRoundTrip(f *testing.F) {
 	})
 }
 
-// applyHunks applies what writeHunks wrote, strictly.
+// applyHunks applies the output of writeHunks strictly.
 func applyHunks(before []byte, hunks string) (string, error) {
 	lines := splitLines(before)
 	var out strings.Builder
@@ -116,7 +116,7 @@ func applyHunks(before []byte, hunks string) (string, error) {
 	return out.String() + strings.Join(lines[at:], ""), nil
 }
 
-// hunkStart returns how many lines stand before a hunk.
+// hunkStart returns the number of lines before a hunk.
 func hunkStart(header string) int {
 	var from int
 	count := 1
@@ -147,8 +147,8 @@ func FuzzHunksApply(f *testing.F) {
 	})
 }
 
-// checkDiffs checks that differences ascend, do not touch and leave only equal
-// lines between them.
+// checkDiffs checks that differences are ascending and not adjacent, and that the lines
+// between them are equal.
 func checkDiffs(t *testing.T, a, b []string, diffs []lcs.Diff) {
 	t.Helper()
 	atA, atB := 0, 0

@@ -8,7 +8,7 @@ import (
 	"github.com/millhand/millhand/internal/gitops/gittest"
 )
 
-// opened opens the work tree.
+// opened opens the working tree.
 func opened(s *gittest.Sandbox) *Repo {
 	s.T.Helper()
 	r, err := Open(s.Root, envOf(s))
@@ -28,7 +28,7 @@ func options(parent string) CommitOptions {
 	return CommitOptions{Parent: parent, Message: "change\n\nbody", Author: testAuthor, Committer: testAuthor}
 }
 
-// measure returns what differs from a commit.
+// measure returns the changes since a commit.
 func measure(t *testing.T, r *Repo, commit string) *ChangeSet {
 	t.Helper()
 	from, err := r.SnapshotOf(commit)

@@ -14,12 +14,12 @@ import (
 	"github.com/millhand/millhand/internal/gitops/gittest"
 )
 
-// killedRoot names the repository in which a copy of the test program commits,
-// to be killed on the way.
+// killedRoot names the repository in which a copy of the test program commits
+// until it is killed.
 const killedRoot = "GITOPS_TEST_KILLED_ROOT"
 
-// TestKilledCommitIsAtomic kills a commit at the nth rename,
-// and at the nth fsync, of any of its threads, for each n that is reached.
+// TestKilledCommitIsAtomic kills a commit at the nth rename
+// and at the nth fsync of any of its threads, for each n that occurs.
 func TestKilledCommitIsAtomic(t *testing.T) {
 	if root := os.Getenv(killedRoot); root != "" {
 		commitForKilling(t, root)
@@ -65,7 +65,7 @@ func commitForKilling(t *testing.T, root string) {
 	must(t, err)
 }
 
-// killed reports whether a program, or strace on its behalf, died of SIGKILL.
+// killed reports whether a program, or strace on its behalf, was killed by SIGKILL.
 func killed(err error) bool {
 	var exit *exec.ExitError
 	if !errors.As(err, &exit) {
@@ -75,8 +75,8 @@ func killed(err error) bool {
 	return ok && (status.Signaled() && status.Signal() == syscall.SIGKILL || status.ExitStatus() == 128+int(syscall.SIGKILL))
 }
 
-// checkKilled checks what a commit that was killed left, and that all goes on
-// from there.
+// checkKilled checks the state after a killed commit, and that the repository still
+// works.
 func checkKilled(s *gittest.Sandbox, base string, finished bool) {
 	s.T.Helper()
 	s.Fsck()

@@ -10,8 +10,8 @@ import (
 	"github.com/millhand/millhand/internal/gitops/gittest"
 )
 
-// fixture is a repository, what a job does in it, and what git is expected to
-// make of both: the tests compare with git itself.
+// fixture is a repository, the changes of a job in it, and git's expected
+// result: the tests compare with git itself.
 type fixture struct {
 	name string
 	base func(*gittest.Sandbox) // before the first commit; nil for an unborn branch
@@ -341,7 +341,7 @@ func addSubmodule(s *gittest.Sandbox, path string) {
 	s.Commit()
 }
 
-// tidy checks what a fixture left behind.
+// tidy checks the state after a fixture's job.
 func tidy(s *gittest.Sandbox, f fixture) {
 	s.T.Helper()
 	if f.untidy {
@@ -351,7 +351,7 @@ func tidy(s *gittest.Sandbox, f fixture) {
 	s.Clean()
 }
 
-// start makes a fixture's repository up to the job and returns the base commit.
+// start creates a fixture's repository before the job and returns the base commit.
 func (f fixture) start(t *testing.T) (*gittest.Sandbox, string) {
 	t.Helper()
 	s := gittest.NewSandbox(t)
@@ -485,7 +485,7 @@ func TestLineCountsMatchGit(t *testing.T) {
 	}
 }
 
-// numstat writes changes as git diff --numstat -z does.
+// numstat formats changes like git diff --numstat -z.
 func numstat(cs *ChangeSet) string {
 	var out strings.Builder
 	for _, c := range cs.Changes {

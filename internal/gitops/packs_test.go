@@ -20,7 +20,7 @@ import (
 )
 
 // packed is a repository whose objects are in one pack, which the opened
-// repository has read from.
+// repository has already read.
 func packed(t *testing.T) (*gittest.Sandbox, *Repo, string) {
 	t.Helper()
 	s := gittest.NewSandbox(t)
@@ -34,7 +34,7 @@ func packed(t *testing.T) (*gittest.Sandbox, *Repo, string) {
 	return s, r, base
 }
 
-// repack puts all objects into another pack than before.
+// repack moves all objects to a new pack.
 func repack(s *gittest.Sandbox) {
 	s.T.Helper()
 	before := packs(s)
@@ -131,7 +131,7 @@ func TestManyJobsDuringGarbageCollection(t *testing.T) {
 	for i := range 3 {
 		jobs.Go(func() {
 			for n := 0; n < 2 || collected.Load() < wanted; n++ {
-				// In a directory of its own, which the collector removes when it is empty.
+				// In its own directory, which the collector removes when it is empty.
 				branch := fmt.Sprintf("bot/%d/%d", i, n)
 				if err := oneJob(t, r, base, branch); err != nil {
 					t.Errorf("%s: %v", branch, err)
@@ -146,7 +146,7 @@ func TestManyJobsDuringGarbageCollection(t *testing.T) {
 	s.Fsck()
 }
 
-// oneJob does to a repository what a job does.
+// oneJob performs the git operations of a job.
 func oneJob(t *testing.T, r *Repo, base, branch string) error {
 	t.Helper()
 	from, err := r.SnapshotOf(base)
@@ -194,7 +194,7 @@ func TestMissingObjectIsCachedAsMissing(t *testing.T) {
 	}
 }
 
-// What git gc does to loose objects: old ones that nothing reaches are removed.
+// git gc removes old unreachable loose objects.
 func TestRewrittenObjectGetsNewModTime(t *testing.T) {
 	s, r, _ := packed(t)
 	w, err := newObjectWriter(r.Git.Objects, 0)

@@ -17,14 +17,14 @@ import (
 	"github.com/millhand/millhand/internal/nightly"
 )
 
-// invention makes random repositories, and random work in them.
+// invention generates random repositories, and random changes in them.
 type invention struct {
 	*gittest.Sandbox
 	r     *rand.Rand
 	paths []string // files and symlinks that were written, some of them deleted since
 }
 
-// of returns one of the choices.
+// of returns a random choice.
 func of[T any](r *rand.Rand, choices ...T) T { return choices[r.IntN(len(choices))] }
 
 var (
@@ -229,8 +229,8 @@ func TestRandomRepositories(t *testing.T) {
 	t.Logf("%d repositories", count)
 }
 
-// commit commits everything, with files that are older than the index: what git does
-// with a file of the same age depends on how fast the test is.
+// commit commits everything, with files that are older than the index: git's result
+// for files of the same age depends on the speed of the test.
 func (i *invention) commit() string {
 	old := time.Now().Add(-time.Hour)
 	must(i.T, filepath.WalkDir(i.Root, func(path string, entry os.DirEntry, err error) error {
@@ -242,9 +242,9 @@ func (i *invention) commit() string {
 	return i.Commit()
 }
 
-// growth returns how many more lines the files in the output of git diff --numstat -z
-// have than before, or "-" if they are binary: which lines are equal is a matter of
-// taste, and git's choice is not always the smallest.
+// growth returns the difference of added and removed lines of the files in the output
+// of git diff --numstat -z, or "-" if they are binary: diffs can differ in the lines that
+// they consider equal, and git's is not always the smallest.
 func growth(t *testing.T, numstat string) map[string]string {
 	t.Helper()
 	lines := map[string]string{}
@@ -301,7 +301,7 @@ func compareRandom(t *testing.T, i *invention) {
 	}
 }
 
-// applied returns the tree that a patch makes of a commit.
+// applied returns the tree that results from applying a patch to a commit.
 func applied(i *invention, base string, patch []byte) string {
 	i.T.Helper()
 	dir, tree := i.T.TempDir(), ""

@@ -202,7 +202,7 @@ func TestBranchHash(t *testing.T) {
 	}
 }
 
-// statusPaths returns the paths that git status names.
+// statusPaths returns the paths that git status lists.
 func statusPaths(s *gittest.Sandbox) []string {
 	var list []string
 	out := s.Run("status", "--porcelain", "-z", "-uall", "--no-renames", "--ignore-submodules=dirty")

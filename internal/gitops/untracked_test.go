@@ -59,7 +59,7 @@ func TestFilesThatNoCommitContains(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	// Each of the others is in the changes: no path is in both, and none in neither.
+	// Every other path is in the changes: each path is in exactly one of the two.
 	cs, err := r.Changes(t.Context(), from)
 	must(t, err)
 	if diff := cmp.Diff([]string{".gitignore", "a", "added", "out/tracked", "taken.mk"}, paths(cs)); diff != "" {
