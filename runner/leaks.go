@@ -45,13 +45,17 @@ func (l *landing) findLeaks(ctx context.Context) ([]leak, error) {
 			}
 			leaks = append(leaks, k)
 		}
+		wide := redact.Wide(a.Text)
+		for _, f := range l.job.opts.Redact.Find(wide) {
+			leaks = append(leaks, leak{path: a.Path, kind: f.Kind + ", in UTF-16 text", text: wide[f.Start:f.End]})
+		}
 		return nil
 	})
 	if err != nil || len(leaks) == 0 {
 		return nil, err
 	}
 	err = l.site.tree.OldText(ctx, changes, func(text string) {
-		leaks = slices.DeleteFunc(leaks, func(k leak) bool { return strings.Contains(text, k.text) })
+		leaks = slices.DeleteFunc(leaks, func(k leak) bool { return strings.Contains(text, k.text) || strings.Contains(redact.Wide(text), k.text) })
 	})
 	return leaks, err
 }
