@@ -75,9 +75,12 @@ func (l *landing) findChanges(ctx context.Context) *stop {
 	if end := l.leaked(leaks); end != nil {
 		return end
 	}
-	paths := make([]string, len(cs.Changes))
-	for i, c := range cs.Changes {
-		paths[i] = c.Path
+	paths, err := l.job.ignoredChanges(ctx, l.site)
+	if err != nil {
+		return gitFailed(ctx, "find the ignored files that the job changed", err)
+	}
+	for _, c := range cs.Changes {
+		paths = append(paths, c.Path)
 	}
 	return protected(edits{l.job.spec.Profile, l.site.tree.Root(), l.site.below}.barred(paths))
 }

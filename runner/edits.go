@@ -130,7 +130,11 @@ func (w *work) barred(ctx context.Context, p permission.Profile) ([]permission.D
 	if err != nil {
 		return nil, gitFailed(ctx, "find the paths that the job changed", err)
 	}
-	return e.barred(changed), nil
+	ignored, err := w.job.ignoredChanges(ctx, w.site)
+	if err != nil {
+		return nil, gitFailed(ctx, "find the ignored files that the job changed", err)
+	}
+	return e.barred(append(changed, ignored...)), nil
 }
 
 // protected returns the stop of a job that changed paths which its profile denies.

@@ -52,6 +52,23 @@ func (j *job) untrackedFiles(ctx context.Context, s *site) (*gitops.Untracked, e
 	return s.tree.Untracked(ctx, s.before, without)
 }
 
+// ignoredChanges returns the files in the user's own tree that git ignores and that were
+// changed since setup. They stay there, so the edit rules hold for them.
+func (j *job) ignoredChanges(ctx context.Context, s *site) ([]string, error) {
+	if !s.inPlace || !s.untracked.known {
+		return nil, nil
+	}
+	now, err := j.untrackedFiles(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	var paths []string
+	for _, c := range now.Since(s.untracked.start) {
+		paths = append(paths, c.Path)
+	}
+	return paths, nil
+}
+
 // noteUntracked adds the files that verify, or the user, can see now.
 func (j *job) noteUntracked(ctx context.Context, s *site) error {
 	if !s.untracked.known {
