@@ -74,6 +74,8 @@ func TestMain(m *testing.M) {
 //	forget NAME...      delete millhand's branches in NAME.git
 //	modules MODULE...   make bare repositories of published Go modules
 //	pushed DIR TASK...  hold the repositories of repos.txt to what a run's tasks pushed
+//	goproxy DIR FROM MODULE VERSION [OLD NEW]...   add a version of a module to a directory for GOPROXY
+//	npm-registry NAME@VERSION...   serve published packages at $npm_config_registry
 //	git-http DIR TOKEN  serve the repositories of a directory over HTTP to clients with the token
 func TestScripts(t *testing.T) {
 	params := scriptParams(t)
@@ -101,6 +103,9 @@ func scriptParams(t *testing.T) testscript.Params {
 			if cond == "nightly" {
 				return nightly.On(), nil
 			}
+			if cond == "npm" { // whether npm's registry can be reached
+				return exec.Command("npm", "view", "lodash@4.17.21", "version").Run() == nil, nil
+			}
 			if cond == "mounts" { // whether a script may make a directory read-only to root, too
 				return exec.Command("unshare", "-m", "true").Run() == nil, nil
 			}
@@ -122,6 +127,7 @@ func scriptParams(t *testing.T) testscript.Params {
 			}
 			env.Setenv("REALHOME", os.Getenv("HOME")) // where Go's caches are
 			env.Setenv("ROOT", root(t))
+			env.Setenv("NODE_EXTRA_CA_CERTS", os.Getenv("NODE_EXTRA_CA_CERTS")) // of machines whose proxy terminates TLS
 			if program, err := exec.LookPath("millhand"); err == nil { // for scripts with another PATH
 				env.Setenv("MILLHAND", program)
 			}
@@ -134,7 +140,7 @@ func scriptParams(t *testing.T) testscript.Params {
 			"same-trees": sameTrees, "same-reports": sameReports, "same-runs": sameRuns, "jobs": jobFields,
 			"remote": remote, "forget": forget, "git-http": gitHTTP, "modules": modules, "pushed": pushed,
 			"calls": toolCalls, "address": address, "endless": endless, "lines": lines,
-			"endpoint": endpoint, "smaller": smaller,
+			"endpoint": endpoint, "smaller": smaller, "goproxy": goProxy, "npm-registry": npmRegistry,
 			"spelled": eachFault(spelled), "refused": eachFault(refused), "retried": eachFault(retried),
 			"provider": provide, "hole": hole, "charged": charged, "same-bytes": sameBytes, "costs": costs,
 		},
