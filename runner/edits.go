@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/tasks"
 )
@@ -120,21 +121,29 @@ func (e edits) locked(files []string) []string {
 	return list[:min(len(list), mostLocked)]
 }
 
-// barred returns the denials of what was changed in the workspace since the job started.
-func (w *work) barred(ctx context.Context, p permission.Profile) ([]permission.Decision, *stop) {
+// barred returns the denials of what was changed in the workspace since the job started,
+// and the paths that git would not commit, if there is a commit.
+func (w *work) barred(ctx context.Context, p permission.Profile) ([]permission.Decision, []gitops.Refusal, *stop) {
 	e := edits{p, w.site.tree.Root(), w.site.below}
-	if !p.BarsAny() {
-		return nil, nil
+	commits := w.job.spec.Commit != nil && w.job.spec.Publish != tasks.PublishPatch
+	if !commits && !p.BarsAny() {
+		return nil, nil, nil
 	}
-	changed, err := w.site.tree.ChangedPaths(ctx, w.site.before)
+	changed, refused, err := w.site.tree.ChangedPaths(ctx, w.site.before)
 	if err != nil {
-		return nil, gitFailed(ctx, "find the paths that the job changed", err)
+		return nil, nil, gitFailed(ctx, "find the paths that the job changed", err)
+	}
+	if !commits {
+		refused = nil
+	}
+	if !p.BarsAny() {
+		return nil, refused, nil
 	}
 	ignored, err := w.job.ignoredChanges(ctx, w.site)
 	if err != nil {
-		return nil, gitFailed(ctx, "find the ignored files that the job changed", err)
+		return nil, nil, gitFailed(ctx, "find the ignored files that the job changed", err)
 	}
-	return e.barred(append(changed, ignored...)), nil
+	return e.barred(append(changed, ignored...)), refused, nil
 }
 
 // protected returns the stop of a job that changed paths which its profile denies.
@@ -159,6 +168,21 @@ func denials(barred []permission.Decision) string {
 
 // mostReturned is the maximum number of denied paths in the prompt of an attempt.
 const mostReturned = 50
+
+// uncommittable returns the text about paths that git would not commit, in the prompt of
+// the next attempt.
+func uncommittable(refused []gitops.Refusal) string {
+	var b strings.Builder
+	b.WriteString("These paths can't be committed. Remove, rename or change them. Then finish again.\n")
+	for i, f := range refused {
+		if i == mostReturned {
+			fmt.Fprintf(&b, "\n(and %d more)\n", len(refused)-i)
+			break
+		}
+		fmt.Fprintf(&b, "\n<refused path=%q reason=%q />\n", f.Path, f.Reason)
+	}
+	return b.String()
+}
 
 // undo returns the text about denied changes in the prompt of the next attempt.
 func undo(barred []permission.Decision) string {

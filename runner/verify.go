@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/proc"
 	"github.com/millhand/millhand/internal/reportdir"
@@ -125,11 +126,15 @@ func exitText(v event.Verify) string {
 	return fmt.Sprintf("exit code %d", v.ExitCode)
 }
 
-// feedback returns the prompt of the attempt after a failed verify, or denied changes.
-func feedback(failed []event.Verify, barred []permission.Decision) string {
+// feedback returns the prompt of the attempt after a failed verify, or changes that are
+// denied or that git would not commit.
+func feedback(failed []event.Verify, barred []permission.Decision, refused []gitops.Refusal) string {
 	var b strings.Builder
 	if len(barred) > 0 {
 		b.WriteString(undo(barred) + "\n")
+	}
+	if len(refused) > 0 {
+		b.WriteString(uncommittable(refused) + "\n")
 	}
 	if len(failed) == 0 {
 		return b.String()

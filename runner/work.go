@@ -84,18 +84,20 @@ func (w *work) attempts(ctx context.Context) (end *stop) {
 		if end != nil {
 			return end
 		}
-		barred, end := w.barred(ctx, main.spec.task.Profile)
+		barred, refused, end := w.barred(ctx, main.spec.task.Profile)
 		switch {
 		case end != nil:
 			return end
-		case len(failed)+len(barred) == 0:
+		case len(failed)+len(barred)+len(refused) == 0:
 			return w.checkScripts(main)
 		case w.result.attempts >= w.job.spec.Attempts && len(barred) > 0:
 			return protected(barred)
+		case w.result.attempts >= w.job.spec.Attempts && len(failed) == 0:
+			return w.checkScripts(main) // the commit fails
 		case w.result.attempts >= w.job.spec.Attempts:
 			return &stop{code: event.CodeFailed, detail: fmt.Sprintf("verify %s failed after %d attempt(s)", names(failed), w.result.attempts)}
 		}
-		text = feedback(failed, barred)
+		text = feedback(failed, barred, refused)
 		main.SetProfile(returned(main.spec.task.Profile, barred))
 	}
 }

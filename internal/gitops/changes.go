@@ -53,6 +53,7 @@ type ChangeSet struct {
 type edit struct {
 	before, after state
 	stored        plumbing.Hash // decides the line endings of after
+	unread        bool          // the hash of after is unknown
 }
 
 func (e edit) kind() Kind {
@@ -93,20 +94,31 @@ func (r *Repo) changes(ctx context.Context, from *Snapshot) (*ChangeSet, error) 
 	return cs, cs.describe(ctx, tree)
 }
 
-// ChangedPaths returns the sorted paths that differ from a snapshot, without
-// reading new files.
-func (r *Repo) ChangedPaths(ctx context.Context, from *Snapshot) ([]string, error) {
+// ChangedPaths returns the sorted paths that differ from a snapshot, and those that
+// Commit would refuse, without reading new files.
+func (r *Repo) ChangedPaths(ctx context.Context, from *Snapshot) (paths []string, refused []Refusal, err error) {
+	paths, refused, err = r.changedPaths(ctx, from)
+	if err != nil {
+		return nil, nil, fmt.Errorf("find changed paths in %s: %w", r.Git.Root, err)
+	}
+	return paths, refused, nil
+}
+
+func (r *Repo) changedPaths(ctx context.Context, from *Snapshot) ([]string, []Refusal, error) {
 	tree, err := r.openWorkTree(false)
 	if err != nil {
-		return nil, fmt.Errorf("find changed paths in %s: %w", r.Git.Root, err)
+		return nil, nil, err
 	}
 	defer tree.close()
 	w := tree.walkFrom(from)
-	w.lazy = true
+	w.lazy, w.largest = true, maxFileSize
 	if err := w.runAll(ctx); err != nil {
-		return nil, fmt.Errorf("find changed paths in %s: %w", r.Git.Root, err)
+		return nil, nil, err
 	}
-	return slices.Sorted(maps.Keys(w.edits(from))), nil
+	cs := &ChangeSet{from: from, edits: w.edits(from)}
+	paths := slices.Sorted(maps.Keys(cs.edits))
+	err = cs.refuse(tree, w.refused)
+	return paths, cs.Refused, err
 }
 
 // walkFrom returns a walk for the differences from a snapshot.
@@ -137,7 +149,7 @@ func (w *walk) edits(from *Snapshot) map[string]edit {
 		f := &w.files[i]
 		now[f.path] = f.state
 		if before := from.files[f.path]; before != f.state {
-			edits[f.path] = edit{before: before, after: f.state, stored: w.stored(f)}
+			edits[f.path] = edit{before: before, after: f.state, stored: w.stored(f), unread: !f.hashed && w.lazy && !f.tracked}
 		}
 	}
 	unwanted := w.sparseEntries(now)
@@ -197,7 +209,7 @@ func (t *workTree) refusal(path string, e edit, small bool) (string, error) {
 		return t.failed[path].Error(), nil
 	case e.after.mode == 0:
 		return "", nil
-	case e.after.hash.IsZero():
+	case e.after.hash.IsZero() && !e.unread:
 		return "file can't be read", nil
 	case e.after.mode == filemode.Submodule:
 		return "a submodule was added", nil

@@ -27,7 +27,7 @@ func TestChangedPathsAreThoseOfTheChanges(t *testing.T) {
 	r := opened(s)
 	from, err := r.SnapshotOf(base)
 	must(t, err)
-	got, err := r.ChangedPaths(t.Context(), from)
+	got, _, err := r.ChangedPaths(t.Context(), from)
 	must(t, err)
 	want := []string{".github", ".github/workflows/ci.yml", "Makefile", "Makefile/x", "a", "dir", "dir/x", "new/x"}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -36,7 +36,7 @@ func TestChangedPathsAreThoseOfTheChanges(t *testing.T) {
 	if diff := cmp.Diff(want, paths(measure(t, r, base))); diff != "" {
 		t.Errorf("changes (-want +got):\n%s", diff)
 	}
-	got, err = r.ChangedPaths(t.Context(), from.Below("dir"))
+	got, _, err = r.ChangedPaths(t.Context(), from.Below("dir"))
 	if must(t, err); !cmp.Equal(got, []string{"dir/x"}) {
 		t.Errorf("below a directory: %v", got)
 	}
@@ -93,9 +93,14 @@ func TestFilteredFilesAreRefused(t *testing.T) {
 			test.job(s)
 			r := opened(s)
 			cs := measure(t, r, base)
+			from, err := r.SnapshotOf(base)
+			must(t, err)
+			if _, refused, err := r.ChangedPaths(t.Context(), from); err != nil || !slices.Equal(refused, cs.Refused) {
+				t.Errorf("refused without reading: %v, %v, want %v", refused, err, cs.Refused)
+			}
 			_, patchErr := r.Patch(t.Context(), cs)
 			must(t, patchErr)
-			_, err := r.Commit(t.Context(), cs, options(base))
+			_, err = r.Commit(t.Context(), cs, options(base))
 			if test.path == "" {
 				must(t, err)
 				s.Fsck()
