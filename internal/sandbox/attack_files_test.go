@@ -21,10 +21,10 @@ func writes() []attack {
 		{name: "move a file within a directory outside", line: `mv "$OUT/victim" "$OUT/f"`, effect: madeF},
 		{name: "exchange two files", needs: onX86, line: py(`sys_(316,-100,b"file",-100,(O+"/victim").encode(),2)`), effect: `grep -q one "$OUT/victim"`},
 		{name: "move the workspace away", line: `mv "$WS" "$OUT/f" && mkdir "$WS"`, effect: madeF},
-		{name: "put a link in the place of the private directory", line: `rm -rf "$WS/../tmp"; ln -s "$OUT" "$WS/../tmp"`, effect: `test -L "$WS/../tmp"`},
-		{name: "write through a link", line: `ln -s "$OUT" l; echo x >l/f`, effect: madeF},
-		{name: "write through a dangling link", line: `ln -s "$OUT/f" l; echo x >l`, effect: madeF},
-		{name: "write through a directory that is exchanged for a link all the time", needs: onX86, line: py(`os.mkdir("d"); os.symlink(O,"l")
+		{name: "replace the private directory by a symlink", line: `rm -rf "$WS/../tmp"; ln -s "$OUT" "$WS/../tmp"`, effect: `test -L "$WS/../tmp"`},
+		{name: "write through a symlink", line: `ln -s "$OUT" l; echo x >l/f`, effect: madeF},
+		{name: "write through a dangling symlink", line: `ln -s "$OUT/f" l; echo x >l`, effect: madeF},
+		{name: "write through a directory that is continually exchanged for a symlink", needs: onX86, line: py(`os.mkdir("d"); os.symlink(O,"l")
 p=os.fork()
 while p==0: sys_(316,-100,b"d",-100,b"l",2); time.sleep(0.0001)
 for i in range(1500):
@@ -33,7 +33,7 @@ for i in range(1500):
   os.sched_yield()
 os.kill(p,9); os.wait()`), effect: madeF},
 		{name: "write through a hard link", line: `ln "$OUT/victim" l && echo x >>l`, effect: victimHasX},
-		{name: "link a file to outside", line: `ln file "$OUT/f"`, effect: madeF},
+		{name: "make a hard link to a file outside", line: `ln file "$OUT/f"`, effect: madeF},
 		{name: "write through the root of the own process", line: `echo x >"/proc/self/root$OUT/f"`, effect: madeF},
 		{name: "write through the root of another process", line: `echo x >"/proc/$VICTIM/root$OUT/f"`, effect: madeF},
 		{name: "write through the directory of the own process", line: `echo x >/proc/self/cwd/../outside/f`, effect: madeF},
@@ -43,14 +43,14 @@ os.kill(p,9); os.wait()`), effect: madeF},
 		{name: "make a directory", line: `mkdir "$OUT/f"`, effect: madeF},
 		{name: "make a pipe", line: `mkfifo "$OUT/f"`, effect: madeF},
 		{name: "make a socket", line: py(`s=socket.socket(socket.AF_UNIX); s.bind(O+"/f")`), effect: madeF},
-		{name: "make a link", line: `ln -s x "$OUT/f"`, effect: `test -L "$OUT/f"`},
+		{name: "make a symlink", line: `ln -s x "$OUT/f"`, effect: `test -L "$OUT/f"`},
 		{name: "give a name to an unnamed file", needs: onX86, line: py(`f=os.open(O,os.O_TMPFILE|os.O_WRONLY); sys_(265,-100,b"/proc/self/fd/%d"%f,-100,(O+"/f").encode(),0x400)`), effect: madeF},
 		{name: "open by openat2", needs: onX86, line: py(`h=struct.pack("QQQ",os.O_CREAT|os.O_WRONLY,0o600,0); sys_(437,-100,(O+"/f").encode(),h,24)`), effect: madeF},
 		{name: "open by a handle", needs: onX86 + " && " + asRoot, line: py(`h=ctypes.create_string_buffer(struct.pack("Ii",128,0)+bytes(128)); sys_(303,-100,(O+"/victim").encode(),h,buf(4),0)
 os.write(sys_(304,os.open(O,0),h,os.O_WRONLY|os.O_APPEND),b"x")`), effect: victimHasX},
 		{name: "open by a ring of requests", needs: onX86, line: py(`print("gotcha" if sys_(425,4,buf(120))>=0 else "no")`)},
 		{name: "unpack an archive with absolute names", line: `echo x >"$WS/f"; tar -cPf a.tar --transform "s|.*|$OUT/f|" f && tar -xPf a.tar`, effect: madeF},
-		{name: "unpack an archive through its own link", line: `ln -s "$OUT" l; echo x >f; tar -cf a.tar l; tar --transform 's|^|l/|' -rf a.tar f; rm l; python3 -c 'import tarfile; t=tarfile.open("a.tar"); t.extraction_filter=lambda m,p: m; t.extractall()'`, effect: madeF},
+		{name: "unpack an archive through its own symlink", line: `ln -s "$OUT" l; echo x >f; tar -cf a.tar l; tar --transform 's|^|l/|' -rf a.tar f; rm l; python3 -c 'import tarfile; t=tarfile.open("a.tar"); t.extraction_filter=lambda m,p: m; t.extractall()'`, effect: madeF},
 		{name: "apply a patch with unsafe paths", line: "printf -- '--- /dev/null\n+++ b/../outside/f\n@@ -0,0 +1 @@\n+x\n' | git apply --unsafe-paths", effect: madeF},
 		{name: "make a linked work tree outside", line: `git worktree add -q --detach "$OUT/f"`, effect: madeF},
 		{name: "write by a process in the background", line: `(sleep 0.1; echo x >"$OUT/f") & wait`, effect: madeF},
@@ -97,8 +97,8 @@ func reads() []attack {
 	return []attack{
 		{name: "read a file", line: `cat "$OUT/secret"`},
 		{name: "list a directory", line: `ls "$OUT" | sed s/victim/gotcha/`},
-		{name: "read through a link", line: `ln -s "$OUT/secret" l; cat l`},
-		{name: "read through a link that the repository brings", shipped: `ln -s "$OUT/secret" notes.md`, line: `cat notes.md`},
+		{name: "read through a symlink", line: `ln -s "$OUT/secret" l; cat l`},
+		{name: "read through a symlink that the repository brings", shipped: `ln -s "$OUT/secret" notes.md`, line: `cat notes.md`},
 		{name: "read through a hard link", line: `ln "$OUT/secret" l; cat l`},
 		{name: "read by way of a directory outside", line: `cd "$OUT"; cat secret`},
 		{name: "read through the root of another process", line: `cat "/proc/$VICTIM/root$OUT/secret"`},
@@ -108,7 +108,7 @@ func reads() []attack {
 		{name: "run a program", line: `"$OUT/program"`},
 		{name: "run a program by the loader", shipped: `cp /bin/echo "$OUT/echo"`, needs: `test -x /lib64/ld-linux-x86-64.so.2`, line: `/lib64/ld-linux-x86-64.so.2 "$OUT/echo" gotcha`},
 		{name: "read a script", line: `. "$OUT/program"`},
-		{name: "read where a link leads", line: `readlink "$OUT/link"`, held: gap},
+		{name: "read the target of a symlink", line: `readlink "$OUT/link"`, held: gap},
 		{name: "learn whether a file exists, and its size", line: `test "$(stat -c %s "$OUT/secret")" = 7 && echo gotcha`, held: gap},
 		{name: "read an attribute", needs: py(`os.setxattr(O+"/secret","user.y",b"1")`), shipped: py(`os.setxattr(O+"/victim","user.x",b"gotcha")`), line: py(`print(os.getxattr(O+"/victim","user.x"))`), held: gap},
 		{name: "be told of changes", line: py(`f=C.inotify_init(); won(C.inotify_add_watch(f,(O+"/secret").encode(),0x100))`), held: gap},

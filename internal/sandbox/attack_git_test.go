@@ -38,7 +38,7 @@ func onGit() []attack {
 		a("a hook after checkouts", hook("post-checkout"), trusted(`git checkout -q -b x`)),
 		a("a hook of every change of a ref", hook("reference-transaction"), trusted(`git update-ref refs/x HEAD`)),
 		a("a hook of every change of the index", hook("post-index-change"), trusted(edit+`git add file`)),
-		a("a hook in the place of a link to one", `ln -s "$WS/h" .git/hooks/pre-commit; printf '#!/bin/sh\ntouch "$OUT/pwned"\n' >h; chmod 755 h`, trusted(commit)),
+		a("a hook that replaces a symlink to one", `ln -s "$WS/h" .git/hooks/pre-commit; printf '#!/bin/sh\ntouch "$OUT/pwned"\n' >h; chmod 755 h`, trusted(commit)),
 		c("an editor", `core.editor `+evil, `git commit -q --allow-empty`),
 		c("an editor of sequences", `sequence.editor `+evil, `git rebase -q -i --root`),
 		c("a program for differences", `diff.external `+evil, edit+`git diff`),
@@ -65,10 +65,10 @@ func onGit() []attack {
 		open(a("another commit under a branch's name", `echo evil >file && git commit -qam evil`, `git log --format=%s -1 | grep -q evil`)),
 		open(a("another branch", `git symbolic-ref HEAD refs/heads/evil`, `test "$(git symbolic-ref HEAD)" = refs/heads/evil`)),
 		open(a("a rebase to go on with", `mkdir .git/rebase-merge && cd .git/rebase-merge && echo "exec touch \"\$OUT/pwned\"" >git-rebase-todo && : >done && git rev-parse HEAD | tee onto >orig-head && echo detached\ HEAD >head-name && : >interactive`, trusted(`git rebase --continue`))),
-		open(a("a message that is a link", `ln -sf "$OUT/victim" .git/COMMIT_EDITMSG`, `git commit -q --allow-empty -m gotcha; grep -q gotcha "$OUT/victim"`)),
-		open(a("a log that is a link", `rm -f .git/logs/HEAD; ln -s "$OUT/victim" .git/logs/HEAD`, `git commit -q --allow-empty -m gotcha; grep -q gotcha "$OUT/victim"`)),
-		open(a("an index that is a link", `rm -f .git/index; ln -s "$OUT/f" .git/index`, `git add file; test -e "$OUT/f"`)),
-		a("a directory of objects that is a link", `mkdir d && mv .git/objects d/o && ln -s "$OUT/dir" .git/objects && cp -r d/o/. "$OUT/dir/" 2>/dev/null; :`, `echo gotcha | git hash-object -w --stdin >/dev/null; test -e "$OUT/dir/$(echo gotcha | git hash-object --stdin | sed 's|^..|&/|')"`),
+		open(a("a message that is a symlink", `ln -sf "$OUT/victim" .git/COMMIT_EDITMSG`, `git commit -q --allow-empty -m gotcha; grep -q gotcha "$OUT/victim"`)),
+		open(a("a log that is a symlink", `rm -f .git/logs/HEAD; ln -s "$OUT/victim" .git/logs/HEAD`, `git commit -q --allow-empty -m gotcha; grep -q gotcha "$OUT/victim"`)),
+		open(a("an index that is a symlink", `rm -f .git/index; ln -s "$OUT/f" .git/index`, `git add file; test -e "$OUT/f"`)),
+		a("a directory of objects that is a symlink", `mkdir d && mv .git/objects d/o && ln -s "$OUT/dir" .git/objects && cp -r d/o/. "$OUT/dir/" 2>/dev/null; :`, `echo gotcha | git hash-object -w --stdin >/dev/null; test -e "$OUT/dir/$(echo gotcha | git hash-object --stdin | sed 's|^..|&/|')"`),
 		open(a("a file that is not looked at", `git update-index --assume-unchanged file`, `echo evil >>file; test -z "$(git status --short file)"`)),
 		a("a directory replaced", `mv .git x && mkdir .git && cp -r x/. .git/ && git config core.fsmonitor `+evil, trusted(`git status`)),
 		a("a directory removed", `rm -rf .git`, `! test -e .git/config`),
@@ -95,7 +95,7 @@ func onLinkedGit() []attack {
 		{name: "the user's settings", line: `git config --global core.fsmonitor ` + evil, effect: trusted(`git status`)},
 		{name: "the pointer, to another directory", line: `cp -r "$(git rev-parse --git-common-dir)" x && git --git-dir=x config core.bare false && git --git-dir=x config core.fsmonitor ` + evil + ` && echo 'gitdir: x' >.git`, effect: trusted(`git status`), held: undone},
 		{name: "the pointer, replaced by a directory", line: `cp -r "$(git rev-parse --git-common-dir)" x && rm .git && mv x .git && git config core.fsmonitor ` + evil, effect: trusted(`git status`), held: undone},
-		{name: "the pointer, replaced by a link", line: `cp -r "$(git rev-parse --git-common-dir)" x && git --git-dir=x config core.fsmonitor ` + evil + ` && ln -sf x .git`, effect: trusted(`git status`), held: undone},
+		{name: "the pointer, replaced by a symlink", line: `cp -r "$(git rev-parse --git-common-dir)" x && git --git-dir=x config core.fsmonitor ` + evil + ` && ln -sf x .git`, effect: trusted(`git status`), held: undone},
 		{name: "the pointer, removed below another repository", line: `rm .git && (cd .. && git init -q . && git config core.fsmonitor ` + evil + `)`, effect: trusted(`git status`) + ` || ! test -e .git`, held: undone},
 	}
 }
@@ -123,7 +123,7 @@ func hostile() []attack {
 		{name: "a module by a name that the language's library has", shipped: `echo 'import os; open(os.environ["OUT"]+"/pwned","w")' >json.py`, line: `python3 -c 'import json'`, effect: pwned},
 		{name: "a test", shipped: `printf 'import os,unittest\nclass T(unittest.TestCase):\n  def test_x(self): open(os.environ["OUT"]+"/pwned","w")\n' >test_x.py`, line: `python3 -m unittest -q`, effect: pwned},
 		{name: "a generator", needs: `command -v go`, shipped: `printf 'package x\n\n//go:generate touch $OUT/pwned\n' >x.go; printf 'module x\n\ngo 1.20\n' >go.mod`, line: `GOTOOLCHAIN=local GOFLAGS=-mod=mod go generate ./...`, effect: pwned},
-		{name: "a link in the way of what is built", shipped: `ln -s "$OUT/f" out.txt; printf 'out.txt:\n\techo x >$@\n' >Makefile`, needs: `command -v make`, line: `make -B out.txt`, effect: `test -e "$OUT/f"`},
-		{name: "a directory of logs that is a link", shipped: `ln -s "$OUT" logs`, line: `mkdir -p logs && echo x >logs/f`, effect: `test -e "$OUT/f"`},
+		{name: "a symlink at the path of a build output", shipped: `ln -s "$OUT/f" out.txt; printf 'out.txt:\n\techo x >$@\n' >Makefile`, needs: `command -v make`, line: `make -B out.txt`, effect: `test -e "$OUT/f"`},
+		{name: "a directory of logs that is a symlink", shipped: `ln -s "$OUT" logs`, line: `mkdir -p logs && echo x >logs/f`, effect: `test -e "$OUT/f"`},
 	}
 }

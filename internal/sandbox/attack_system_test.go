@@ -14,7 +14,7 @@ func onNetworks() []attack {
 		{name: "UDP, several at once", needs: onX86, line: py(`s=socket.socket(socket.AF_INET,socket.SOCK_DGRAM); a=ctypes.create_string_buffer(struct.pack("=H",2)+struct.pack("!H",int(os.environ["UDP"]))+b"\x7f\0\0\1"+bytes(8)); b=buf(1); v=ctypes.create_string_buffer(struct.pack("PP",ctypes.addressof(b),1))
 sys_(307,s.fileno(),struct.pack("PIxxxxPPPPIxxxxI",ctypes.addressof(a),16,ctypes.addressof(v),1,0,0,0,0),1,0)`), effect: "hits"},
 		{name: "a socket in the file system", line: py(`s=socket.socket(socket.AF_UNIX); s.connect(os.environ["UNIX"]); print(s.recv(9))`)},
-		{name: "a socket in the file system through a link", line: `ln -s "$UNIX" l; ` + py(`s=socket.socket(socket.AF_UNIX); s.connect("l"); print(s.recv(9))`)},
+		{name: "a socket in the file system through a symlink", line: `ln -s "$UNIX" l; ` + py(`s=socket.socket(socket.AF_UNIX); s.connect("l"); print(s.recv(9))`)},
 		{name: "a datagram to a socket in the file system", line: py(`s=socket.socket(socket.AF_UNIX,socket.SOCK_DGRAM); s.sendto(b"x",os.environ["UNIXGRAM"])`), effect: "hits"},
 		{name: "a datagram over a pair of sockets", line: py(`s,_=socket.socketpair(socket.AF_UNIX,socket.SOCK_DGRAM); s.sendmsg([b"x"],[],0,os.environ["UNIXGRAM"])`), effect: "hits"},
 		{name: "an abstract socket", line: py(`s=socket.socket(socket.AF_UNIX); s.connect("\0"+os.environ["ABSTRACT"][1:]); print(s.recv(9))`)},
