@@ -18,7 +18,7 @@ type Query struct {
 	Include string // glob of the files to search, as for Glob; "" means all
 	Limit   int    // maximum number of matches; 0 means 1,000, which is also the maximum
 
-	fileTime time.Duration // set by tests; 0 stands for the constant
+	fileTime time.Duration // set by tests; 0 is the constant
 }
 
 // fileTime is the time limit for one file.
@@ -28,29 +28,29 @@ const fileTime = 10 * time.Second
 type Match struct {
 	Path string // relative to Scope.Root
 	Line int    // from 1
-	Text string // the line without its end, valid UTF-8; of a line above 2,000 characters, so many round the match
+	Text string // the line without its ending, valid UTF-8; for longer lines 2,000 characters around the match
 	Left int    // bytes of the line before Text
 	More bool   // the line continues after Text
 }
 
 // GrepResult is the result of Grep.
 type GrepResult struct {
-	Matches   []Match // newest file first, those of the same time by path; within a file by line
+	Matches   []Match // newest file first, then by path; within a file by line
 	Total     int     // number of matches, including those beyond the limit
-	Files     int     // files with at least one match, those beyond the limit included
+	Files     int     // files with at least one match, including those above the limit
 	Truncated bool    // the limit was exceeded
 	Skipped   Skipped
 }
 
 // Grep finds the lines of the files below a directory, or of one file, that match
-// a regular expression. A file named as the base is searched whatever the
-// ignore rules and Include say.
+// a regular expression. A file given as the base is searched regardless of
+// ignore rules and Include.
 //
-// A line ends with LF or CRLF, which are not part of it; of a line above 1 MiB
-// only that much is looked at. A file that begins with a mark of UTF-16 is
-// searched as UTF-8, and a mark of UTF-8 is not part of its line. Files that
-// hold a NUL character are taken for binary and left out, files above 64 MiB
-// are left out and counted.
+// Lines end with LF or CRLF, which are not part of them; of longer lines only the first
+// MiB is searched. Files that start with a UTF-16 byte order mark are
+// searched as UTF-8, and a UTF-8 byte order mark is not part of its line. Files
+// with a NUL character are considered binary and skipped, files above 64 MiB
+// are skipped and counted.
 //
 // It fails if the expression or the glob is malformed, the base can't be
 // opened, or the context is done.
@@ -64,7 +64,7 @@ func grep(ctx context.Context, scope Scope, q Query) (GrepResult, error) {
 	if err != nil {
 		return GrepResult{}, err
 	}
-	include := filter{negated: true} // all, as nothing matches no pattern
+	include := filter{negated: true} // all, because no pattern matches nothing
 	if q.Include != "" {
 		if include, err = parseFilter(q.Include); err != nil {
 			return GrepResult{}, err
@@ -145,7 +145,7 @@ func (s *searcher) visit(ctx context.Context, w *walk, f *directory, name string
 	defer s.buffers.Put(b)
 	scan := fileScan{matcher: s.matcher, buffer: b, limit: s.limit, path: f.path + name}
 	if err := s.scan(ctx, &scan, file, info.size); errors.Is(err, errSlow) {
-		w.tooSlow.Add(1) // what was found in it counts
+		w.tooSlow.Add(1) // its matches so far count
 	} else if err != nil {
 		w.note(err)
 		return
@@ -160,7 +160,7 @@ func (s *searcher) visit(ctx context.Context, w *walk, f *directory, name string
 	s.mu.Unlock()
 }
 
-// errSlow is the error for a file that was searched only partly.
+// errSlow is the error for a file that was searched partially.
 var errSlow = errors.New("timed out")
 
 // scan searches one file within the time limit. Small files need no timer.
@@ -186,8 +186,8 @@ func (s *searcher) result(skipped Skipped) GrepResult {
 	return r
 }
 
-// maxText is how much of a line is returned, in characters; lead how much of it
-// stands before a match that lies further back.
+// maxText is the maximum length of a returned line in characters; lead the number of
+// characters before a match that is further to the right.
 const (
 	maxText = 2000
 	lead    = 200
@@ -203,8 +203,8 @@ func (m *matcher) match(ctx context.Context, path string, number int, line []byt
 	return Match{Path: path, Line: number, Text: text, Left: left, More: more}
 }
 
-// window returns where the part of a line that is shown begins: at its start,
-// unless the match then would not be seen whole.
+// window returns the start of the returned section of a line: 0
+// unless the match would then be truncated.
 func window(line []byte, at []int) int {
 	if at == nil || utf8.RuneCount(line[:at[1]]) <= maxText {
 		return 0
@@ -217,8 +217,8 @@ func window(line []byte, at []int) int {
 	return start
 }
 
-// lineText makes the text of a match from a line, and reports whether that is
-// not all of it.
+// lineText returns the text of a match, and reports whether the line is
+// truncated.
 func lineText(line []byte) (text string, more bool) {
 	text = strings.ToValidUTF8(string(line[:min(len(line), 4*maxText)]), "\ufffd")
 	n := 0

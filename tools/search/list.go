@@ -10,9 +10,9 @@ import (
 	"github.com/millhand/millhand/internal/ignore"
 )
 
-// unlisted are the directories that List leaves out, in gitignore's format: what
-// programs make, not what people write. Names that people also give to directories
-// of their own are left out only where a program would make them.
+// unlisted are the directories that List omits, in gitignore's format: generated
+// ones. Names that people also use for their own directories
+// are omitted only at the path where a program would create them.
 const unlisted = `node_modules/
 __pycache__/
 .zig-cache/
@@ -45,10 +45,10 @@ type ListQuery struct {
 
 // ListResult is the tree of a directory.
 type ListResult struct {
-	// Text has a line for each directory (with a slash at its end) and file below
-	// the base, indented by two spaces for each level from the base, which has
-	// no line, on. Directories come before files. Where the limit leaves files
-	// out, the directories of the base say how many.
+	// Text has a line for each directory (with a trailing slash) and file below
+	// the base, indented by two spaces per level below the base, which has
+	// no line. Directories come before files. If the limit omits files,
+	// the directories of the base have the number.
 	Text      string
 	Files     int  // in Text
 	Total     int  // including those beyond the limit
@@ -57,7 +57,7 @@ type ListResult struct {
 }
 
 // List draws the files below a directory as a tree. If there are more than the
-// limit, those nearest to the base are drawn.
+// limit, it draws those nearest to the base.
 //
 // It fails if a glob is malformed, the base is not a directory that can be opened,
 // or the context is done.
@@ -103,16 +103,16 @@ func parseIgnore(globs []string) (func(rel string, isDir bool) bool, error) {
 	}, nil
 }
 
-// byDepth orders paths by how many directories they are in, then by their letters.
+// byDepth orders paths by depth, then alphabetically.
 func byDepth(a, b string) int {
 	return cmp.Or(strings.Count(a, "/")-strings.Count(b, "/"), strings.Compare(a, b))
 }
 
-// listing gathers the files to draw.
+// listing collects the files to draw.
 type listing struct {
 	first[string]
 	mu    sync.Mutex
-	below map[string]int // how many files each directory of the base holds
+	below map[string]int // number of files in each directory of the base
 }
 
 // add counts a file, given relative to the base.

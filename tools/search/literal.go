@@ -9,20 +9,20 @@ import (
 	"unicode/utf8"
 )
 
-// maxNeeds is how many literals are worth looking for one by one.
+// maxNeeds is the maximum number of literals to search for one by one.
 const maxNeeds = 32
 
-// literal is a text that a line has to hold.
+// literal is a text that a matching line must contain.
 type literal struct {
 	text []byte
-	fold bool // text is ASCII in lower case, and the case does not count
+	fold bool // text is lower-case ASCII, and the case is ignored
 }
 
-// needs are the literals of which every match of an expression holds at least
-// one. With none, nothing is known.
+// needs are literals of which every match of an expression contains at least
+// one. If empty, nothing is known.
 type needs struct {
 	any    []literal
-	enough bool // a text that holds one of them matches
+	enough bool // a text that contains one of them matches
 }
 
 func (n needs) folded() bool {
@@ -30,7 +30,7 @@ func (n needs) folded() bool {
 }
 
 // shortest returns the length of the shortest literal: the longer it is, the
-// fewer lines hold it by chance.
+// fewer lines contain it by chance.
 func (n needs) shortest() int {
 	if len(n.any) == 0 {
 		return 0
@@ -38,18 +38,18 @@ func (n needs) shortest() int {
 	return len(slices.MinFunc(n.any, func(a, b literal) int { return len(a.text) - len(b.text) }).text)
 }
 
-// oddLetters are the letters beyond ASCII of which an ASCII letter is another
-// case: the sign for kelvin, a form of k, and the long s. Hardly a text holds
-// one.
+// oddLetters are the non-ASCII letters that are case variants of an ASCII
+// letter: the Kelvin sign, of k, and the long s. They are
+// very rare.
 var oddLetters = [][]byte{[]byte("\u212a"), []byte("\u017f")}
 
-// hasOddLetters reports whether a text holds one of the oddLetters.
+// hasOddLetters reports whether a text contains one of the oddLetters.
 func hasOddLetters(text []byte) bool {
 	return slices.ContainsFunc(oddLetters, func(l []byte) bool { return bytes.Contains(text, l) })
 }
 
-// needed finds what every match of an expression holds, as ripgrep and RE2 do:
-// in any text, or with plain only in one that has no oddLetters.
+// needed returns the literals that every match of an expression contains, like ripgrep
+// and RE2: in any text, or with plain only in texts without oddLetters.
 func needed(re *syntax.Regexp, plain bool) needs {
 	switch re.Op {
 	case syntax.OpLiteral:
@@ -75,9 +75,9 @@ func needed(re *syntax.Regexp, plain bool) needs {
 	}
 }
 
-// plainLiteral is a literal in which the case counts. A match of U+FFFD may
-// also be a byte that is not UTF-8, and a carriage return may be part of a
-// line's end.
+// plainLiteral returns a case-sensitive literal. A match of U+FFFD can
+// also be a byte of invalid UTF-8, and a carriage return may belong to the
+// line ending.
 func plainLiteral(rs []rune) needs {
 	if slices.Contains(rs, utf8.RuneError) {
 		return needs{}
@@ -85,8 +85,8 @@ func plainLiteral(rs []rune) needs {
 	return needs{any: []literal{{text: []byte(string(rs))}}, enough: !slices.Contains(rs, '\r')}
 }
 
-// foldedLiteral returns the longest part of a literal whose letters have no
-// other forms than the two of ASCII. So "k" and "s" are not in it unless plain.
+// foldedLiteral returns the longest substring of a literal whose letters have only
+// ASCII case variants. Therefore it has no "k" and "s" unless plain.
 func foldedLiteral(rs []rune, plain bool) needs {
 	var best, expr []byte
 	for _, r := range rs {
@@ -105,8 +105,8 @@ func foldedLiteral(rs []rune, plain bool) needs {
 	return needs{any: []literal{{text: best, fold: true}}, enough: len(best) == len(rs) && !strings.ContainsRune(string(rs), '\r')}
 }
 
-// foldsInASCII reports whether a rune and all its other forms are ASCII, with
-// plain except oddLetters.
+// foldsInASCII reports whether a rune and all its case variants are ASCII; with
+// plain, oddLetters are ignored.
 func foldsInASCII(r rune, plain bool) bool {
 	for f := unicode.SimpleFold(r); f != r; f = unicode.SimpleFold(f) {
 		if f >= utf8.RuneSelf && !plain {
@@ -116,7 +116,7 @@ func foldsInASCII(r rune, plain bool) bool {
 	return r < utf8.RuneSelf
 }
 
-// requiredByOne returns the most telling needs of parts that all have to match.
+// requiredByOne returns the most selective needs of subexpressions that must all match.
 func requiredByOne(parts []*syntax.Regexp, plain bool) needs {
 	var best needs
 	for _, p := range parts {
@@ -129,7 +129,7 @@ func requiredByOne(parts []*syntax.Regexp, plain bool) needs {
 	return best
 }
 
-// requiredByAll returns the needs of parts of which one has to match.
+// requiredByAll returns the needs of subexpressions of which one must match.
 func requiredByAll(parts []*syntax.Regexp, plain bool) needs {
 	all := needs{enough: true}
 	for _, p := range parts {

@@ -13,18 +13,18 @@ import (
 	"unicode/utf8"
 )
 
-// patience is how much matching, in steps of the program for each byte, is
-// done without a look at the context. It is some hundredths of a second.
+// patience is the amount of matching, in steps of the program per byte,
+// without checking the context. It takes some hundredths of a second.
 const patience = 1 << 20
 
-// matcher finds the lines of a text that match a regular expression. It does
-// not change, and any number of goroutines may use it.
+// matcher finds the lines of a text that match a regular expression. It is
+// immutable and safe for concurrent use.
 type matcher struct {
 	re    *regexp.Regexp
 	size  int // instructions of its program
 	prog  *syntax.Prog
 	needs needs // of any text
-	plain needs // of a text without oddLetters
+	plain needs // of texts without oddLetters
 }
 
 // newMatcher compiles a regular expression.
@@ -47,8 +47,8 @@ func newMatcher(pattern string) (*matcher, error) {
 	return &matcher{re, len(program.Inst), program, needed(tree, false), needed(tree, true)}, nil
 }
 
-// explain says which part of a regular expression is wrong, and what people
-// used to other engines may have meant.
+// explain describes the error in a regular expression, and suggests an alternative
+// for syntax of other engines.
 func explain(pattern string, err error) error {
 	var se *syntax.Error
 	if !errors.As(err, &se) {
@@ -68,14 +68,14 @@ func explain(pattern string, err error) error {
 	return fmt.Errorf("invalid regular expression %q: %s%s%s", pattern, se.Code, where, hint)
 }
 
-// maxPosition is up to which length, in bytes, an expression is read again and
-// again to find the place of an error.
+// maxPosition is the maximum length in bytes of an expression that is parsed repeatedly
+// to locate an error.
 const maxPosition = 1000
 
-// position returns the character, counted from 1, where an expression begins to
-// be wrong; 0 if that can't be said. The parser tells the part that is wrong,
-// which may occur more than once: then the shortest beginning of the expression
-// that has the same error ends with it.
+// position returns the character, counted from 1, of the error in an expression;
+// 0 if unknown. The parser returns the invalid substring,
+// which may occur more than once: the shortest prefix of the expression
+// with the same error ends with it.
 func position(pattern string, se *syntax.Error) int {
 	expr := se.Expr
 	if expr == pattern {
@@ -83,11 +83,11 @@ func position(pattern string, se *syntax.Error) int {
 	}
 	switch before, _, found := strings.Cut(pattern, expr); {
 	case se.Code == syntax.ErrMissingParen:
-		return utf8.RuneCountInString(pattern) + 1 // it is missing at the end
+		return utf8.RuneCountInString(pattern) + 1 // something is missing at the end
 	case expr != "" && found && strings.Count(pattern, expr) == 1:
 		return utf8.RuneCountInString(before) + 1
 	case se.Code == syntax.ErrLarge || se.Code == syntax.ErrInvalidRepeatSize || se.Code == syntax.ErrNestingDepth || len(pattern) > maxPosition:
-		return 0 // it is the whole
+		return 0 // it is the entire expression
 	}
 	for end := 1; end <= len(pattern); end++ {
 		var e *syntax.Error
@@ -99,14 +99,15 @@ func position(pattern string, se *syntax.Error) int {
 	return 0
 }
 
-// breaksLine reports whether every match of a part of the expression holds a
-// line feed that it names.
+// breaksLine reports whether every match of a subexpression contains an explicit
+// line feed.
 func breaksLine(re *syntax.Regexp) bool {
 	return re.Op == syntax.OpLiteral && slices.Contains(re.Rune, '\n') || slices.ContainsFunc(re.Sub, breaksLine)
 }
 
-// matches reports whether a line matches, for what a dfa has too many states
-// for. With a long line or a large program it goes rune by rune and gives up, saying no, when the context is done.
+// matches reports whether a line matches, for expressions with too many dfa states.
+// For a long line or a large program it checks the context, and returns false when it
+// is done.
 func (m *matcher) matches(ctx context.Context, line []byte) bool {
 	if len(line)*m.size <= patience {
 		return m.re.Match(line)
@@ -130,20 +131,20 @@ func (r *runes) ReadRune() (rune, int, error) {
 	return c, n, nil
 }
 
-// lineScan goes through the lines of a text that match. Where the expression
-// has literals of which a match needs one, only the lines that hold one are
-// compared with it: bytes.Index is some hundred times faster than package
+// lineScan iterates over the matching lines of a text. If the expression
+// has required literals, only lines that contain one are
+// compared with it: bytes.Index is several hundred times faster than package
 // regexp.
 type lineScan struct {
 	*matcher
 	needs       needs
 	dfa         *dfa
 	text, lower []byte
-	pos         int   // where the lines that were not looked at begin
-	at          []int // for each literal, where it is next; less than pos if that is not known
+	pos         int   // start of the lines not searched yet
+	at          []int // next occurrence of each literal; less than pos if unknown
 }
 
-// scan begins going through a text, with the memory of a buffer.
+// scan starts the iteration over a text, with the memory of a buffer.
 func (m *matcher) scan(text []byte, b *buffer) lineScan {
 	if b.dfa == nil {
 		b.dfa = newDFA(m.prog)
@@ -164,8 +165,8 @@ func (m *matcher) scan(text []byte, b *buffer) lineScan {
 	return s
 }
 
-// next returns where the next line that matches begins and ends, its end of
-// line excluded. It returns false when no line is left, or the context is done.
+// next returns the start and end of the next matching line, without its line
+// ending. It returns false if no line is left, or the context is done.
 func (s *lineScan) next(ctx context.Context) (start, end int, ok bool) {
 	for s.pos < len(s.text) && ctx.Err() == nil {
 		start = s.candidate()
@@ -187,7 +188,7 @@ func (s *lineScan) next(ctx context.Context) (start, end int, ok bool) {
 	return 0, 0, false
 }
 
-// lineMatches reports whether a line matches, no if the context is done.
+// lineMatches reports whether a line matches, false if the context is done.
 func (s *lineScan) lineMatches(ctx context.Context, line []byte) bool {
 	if match, ok := s.dfa.match(ctx, line); ok {
 		return match
@@ -216,7 +217,7 @@ func (s *lineScan) candidate() int {
 	return s.pos + bytes.LastIndexByte(s.text[s.pos:hit], '\n') + 1
 }
 
-// in returns the text to look for a literal in.
+// in returns the text to search for a literal.
 func (s *lineScan) in(lit literal) []byte {
 	if lit.fold {
 		return s.lower

@@ -9,21 +9,21 @@ import (
 )
 
 const (
-	maxAlternatives = 1000      // patterns that one with braces may stand for
-	maxExpanded     = 64 * 1024 // their length together, in bytes
-	maxNesting      = 20        // braces in braces
+	maxAlternatives = 1000      // maximum number of patterns that braces can expand to
+	maxExpanded     = 64 * 1024 // their total length in bytes
+	maxNesting      = 20        // nested braces
 )
 
 var errTooMany = fmt.Errorf("braces expand to too many patterns (more than %d) or too long ones", maxAlternatives)
 
-// pattern is a glob that paths are compared with.
+// pattern is a glob for paths.
 type pattern struct {
-	alternatives *ignore.Matcher // it matches what these exclude
+	alternatives *ignore.Matcher // matches what the alternatives exclude
 }
 
 func (p pattern) matches(rel string, isDir bool) bool { return p.alternatives.Ignored(rel, isDir) }
 
-// parsePattern reads a glob. A "./" before it anchors it, as "/" does.
+// parsePattern parses a glob. A leading "./" anchors it, like "/".
 func parsePattern(glob string) (pattern, error) {
 	body := glob
 	if rest, ok := strings.CutPrefix(body, "./"); ok {
@@ -34,7 +34,7 @@ func parsePattern(glob string) (pattern, error) {
 		return pattern{}, fmt.Errorf("invalid glob %q: %w", glob, err)
 	}
 	anchor := ""
-	if strings.Contains(strings.TrimSuffix(body, "/"), "/") { // also if only one of the alternatives has the slash
+	if strings.Contains(strings.TrimSuffix(body, "/"), "/") { // also if only one alternative has the slash
 		anchor = "/"
 	}
 	var rules []ignore.Patterns
@@ -53,13 +53,13 @@ func parsePattern(glob string) (pattern, error) {
 	return pattern{ignore.New(rules...)}, nil
 }
 
-// filter chooses files by a glob, or with "!" those that do not match it.
+// filter selects files by a glob, or with "!" those that do not match it.
 type filter struct {
 	pattern pattern
 	negated bool
 }
 
-// parseFilter reads a glob for files: a directory stands for all below it.
+// parseFilter parses a glob for files: a directory includes all files below it.
 func parseFilter(glob string) (filter, error) {
 	body, negated := strings.CutPrefix(glob, "!")
 	if strings.HasSuffix(body, "/") && strings.Trim(body, "./") != "" {
@@ -69,26 +69,26 @@ func parseFilter(glob string) (filter, error) {
 	return filter{p, negated}, err
 }
 
-// accepts is a walk's question, for files.
+// accepts implements walk.accepts for files.
 func (f filter) accepts(rel string, isDir bool) bool { return isDir || f.matches(rel) }
 
 func (f filter) matches(rel string) bool { return f.pattern.matches(rel, false) != f.negated }
 
-// expand writes a glob with braces as globs without, after bash's brace
-// expansion and without its ranges. It checks brackets and escapes on the way.
+// expand expands braces in a glob like bash,
+// but without ranges. It also checks brackets and escapes.
 func expand(glob string) ([]string, error) {
 	b := braces{text: glob}
 	return b.sequence(0)
 }
 
-// braces is a glob that is read from left to right.
+// braces parses a glob from left to right.
 type braces struct {
 	text string
 	pos  int
 }
 
-// sequence reads up to the end of the text, or of the alternative that it is
-// in, and returns all that it stands for.
+// sequence parses up to the end of the text or of the current alternative,
+// and returns all expansions.
 func (b *braces) sequence(depth int) ([]string, error) {
 	out := []string{""}
 	for b.pos < len(b.text) {
@@ -113,7 +113,7 @@ func (b *braces) sequence(depth int) ([]string, error) {
 	return out, nil
 }
 
-// group reads alternatives in braces.
+// group parses alternatives in braces.
 func (b *braces) group(depth int) ([]string, error) {
 	start := b.pos
 	if depth > maxNesting {
@@ -137,7 +137,7 @@ func (b *braces) group(depth int) ([]string, error) {
 	return out, nil
 }
 
-// plain reads one class or escape, or the letters up to the next special one.
+// plain parses one class or escape, or the characters up to the next special one.
 func (b *braces) plain(inside bool) (string, error) {
 	rest, n := b.text[b.pos:], 0
 	switch rest[0] {
@@ -164,8 +164,8 @@ func (b *braces) plain(inside bool) (string, error) {
 	return rest[:n], nil
 }
 
-// classLength returns the length of the class that s begins with, -1 if it has
-// no end.
+// classLength returns the length of the character class at the start of s, -1 if
+// unterminated.
 func classLength(s string) int {
 	i := 1
 	if i < len(s) && (s[i] == '!' || s[i] == '^') {

@@ -8,14 +8,14 @@ import (
 )
 
 // pool runs tasks, which may add others, on several goroutines. The newest
-// task goes first, so that a tree is walked in depth and few directories are open
+// task runs first, so that a tree is walked depth first and few directories are open
 // at a time. The zero value is ready.
 type pool struct {
 	mu     sync.Mutex
 	more   *sync.Cond
 	tasks  []func()
 	open   int    // tasks waiting and running
-	broken string // what a task panicked with, and where
+	broken string // panic value of a task, with its stack
 }
 
 // add adds a task. The first ones are added before run.
@@ -30,7 +30,7 @@ func (p *pool) add(tasks ...func()) {
 }
 
 // run returns when all tasks are done and its goroutines have ended. A panic
-// of a task comes up again here, where the caller can recover from it.
+// of a task is raised again here, where the caller can recover from it.
 func (p *pool) run() {
 	p.more = sync.NewCond(&p.mu)
 	var workers sync.WaitGroup
@@ -69,7 +69,7 @@ func (p *pool) work() {
 	}
 }
 
-// guard runs a task and returns what it panicked with, "" if it did not.
+// guard runs a task and returns its panic, "" if it did not panic.
 func guard(task func()) (broken string) {
 	defer func() {
 		if r := recover(); r != nil {

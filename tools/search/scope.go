@@ -22,11 +22,11 @@ type Scope struct {
 	// Base is the directory below Root to search, slash separated; "" and "." are
 	// Root itself. Grep also accepts a file. No path element may be a symlink.
 	Base string
-	// Ignore holds the rules that stand above every .gitignore from Root down;
-	// nil if there are none.
+	// Ignore has the rules with precedence over every .gitignore from Root down;
+	// nil for none.
 	Ignore *ignore.Matcher
 	// Visible reports whether a file, given relative to Root, may be shown and
-	// searched; nil means all. Several goroutines call it at the same time.
+	// searched; nil means all. It is called concurrently.
 	Visible func(path string) bool
 }
 
@@ -37,7 +37,7 @@ type File struct {
 	Size    int64 // bytes
 }
 
-// newestFirst orders files by time, those of the same time by path.
+// newestFirst orders files by time, then by path.
 func newestFirst(a, b File) int {
 	if c := b.ModTime.Compare(a.ModTime); c != 0 {
 		return c

@@ -1,6 +1,6 @@
-// Package script is a model that plays written turns. A script has the messages of
-// the model and nothing else: the tools, the permissions and the workspace are real,
-// so that a run can be tried offline and repeated.
+// Package script is a model that plays predefined turns. A script contains only the
+// model's messages: the tools, the permissions and the workspace are real,
+// so that a run can be tested offline and repeated.
 //
 // A script is one YAML document:
 //
@@ -20,20 +20,20 @@
 //	agents:
 //	  explore: {turns: [{text: Nothing found.}]}
 //
-// The turns are played in order, one for each request. An unexpected request
-// fails with [model.ClassScript], and so does one in which a regular expression
-// under expect does not match what came since the last turn: the messages after
-// the model's last, which are the first prompt or the results of its calls. An
-// error turn fails its request as a provider would; the next request gets the
+// The turns are played in order, one per request. An unexpected request
+// fails with [model.ClassScript], and so does one that does not match a regular
+// expression in expect, which is applied to the messages after
+// the model's last one: the first prompt or the results of its calls. An
+// error turn fails its request like a provider; the next request gets the
 // next turn. The caller calls [Player.Finish] at the end, which reports unused
 // turns.
 //
-// In an error, class is one of those of the model package, and status an HTTP
-// status; one of them is enough, the other follows. Calls get the ids
+// In an error, class is one of the classes of package model, and status an HTTP
+// status; if only one is set, it determines the other. Calls get the ids
 // call_<turn>_<n>, counted from 1. A turn without calls finishes with stop, one
 // with calls with tool_calls, unless finish is set. A turn without usage
 // reports zeros.
 //
-// The package knows nothing of HTTP; wiretest serves the same scripts on a real
-// wire.
+// The package does not use HTTP; package wiretest serves the same scripts over
+// HTTP.
 package script
