@@ -167,7 +167,9 @@ func TestEveryStateOfARunCanBeReported(t *testing.T) {
 			}
 			check()
 			err := event.Read(bytes.NewReader(stream), func(e event.Event) error {
-				defer check()
+				if !testing.Short() || e.Seq%4 == 0 {
+					defer check()
+				}
 				return f.Emit(e)
 			})
 			if err != nil {

@@ -69,6 +69,9 @@ func TestConversationUsesToolsInProportion(t *testing.T) {
 
 // TestAllVariantsGiveTheSameResult relies on play, which compares the trees.
 func TestAllVariantsGiveTheSameResult(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs a session of each variant")
+	}
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)

@@ -57,14 +57,18 @@ func walkIgnored(m *Matcher, name string, isDir bool) bool {
 // and every path of the tree. Only directories and ignore files exist on the disk:
 // git takes a path that does not exist for a file.
 func TestGeneratedPatternsMatchGit(t *testing.T) {
-	for seed := range uint64(2) {
+	seeds, trees := uint64(2), 150
+	if testing.Short() {
+		seeds, trees = 1, 40
+	}
+	for seed := range seeds {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			rng := rand.New(rand.NewPCG(seed, 1))
 			repo := newRepo(t)
 			write(t, filepath.Join(repo, ".git/info/exclude"), "*.ex\n!b\n")
 			files := map[string]string{".": "z/c\n*.tmp\n"}
 			var tree []string
-			for i := range 150 {
+			for i := range trees {
 				dirs := len(tree)
 				tree = growTree(rng, tree, fmt.Sprintf("t%d", i), 3)
 				for range 1 + rng.IntN(3) {
