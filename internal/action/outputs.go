@@ -6,8 +6,12 @@ import (
 	"fmt"
 	"path/filepath"
 	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf16"
 
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/printable"
 	"github.com/millhand/millhand/internal/textcut"
 	"github.com/millhand/millhand/report"
 )
@@ -65,7 +69,7 @@ func Outputs(exit event.Exit, dir string, rep *report.Report) (all []Output, war
 func results(rep *report.Report) (all []Output, warnings []string) {
 	var message, output string
 	if len(rep.Jobs) == 1 {
-		message = cut(rep.Jobs[0].FinalMessage, MaxValue)
+		message = cut(printable.Text(rep.Jobs[0].FinalMessage), MaxValue) // a later step may print it
 		output = compact(rep.Jobs[0].Output)
 	}
 	if len(output) > MaxValue {
@@ -131,6 +135,22 @@ func compact(raw json.RawMessage) string {
 	if err := json.Compact(&b, raw); err != nil {
 		return "" // not in a report
 	}
+	return visible(b.String())
+}
+
+// visible escapes control and format characters in JSON, which are only in strings: a
+// later step may print it.
+func visible(text string) string {
+	var b strings.Builder
+	for _, r := range text {
+		if !unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) {
+			b.WriteRune(r)
+			continue
+		}
+		for _, unit := range utf16.Encode([]rune{r}) {
+			fmt.Fprintf(&b, `\u%04x`, unit)
+		}
+	}
 	return b.String()
 }
 
@@ -150,7 +170,7 @@ func array(list []string) string {
 	if err != nil {
 		return "[]" // unreachable: strings can be encoded
 	}
-	return string(text)
+	return visible(string(text))
 }
 
 // Format formats outputs for the file GITHUB_OUTPUT. Each value ends with a line that has

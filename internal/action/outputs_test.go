@@ -55,6 +55,22 @@ func TestOutputs(t *testing.T) {
 	}
 }
 
+func TestOutputsCanBePrinted(t *testing.T) {
+	rep := &report.Report{Run: report.Run{Outcome: event.Passed}, Jobs: []report.Job{job(event.Passed, "a\n::error::b\x1b[2J\u202ec")}}
+	rep.Jobs[0].Output = json.RawMessage("{\"a\": \"::error::\u202e\U000e0041\"}")
+	all, _ := action.Outputs(event.ExitOK, "/w/r", rep)
+	got := map[string]string{}
+	for _, o := range all {
+		got[o.Name] = o.Value
+	}
+	if want := "a\n: :error::b\uFFFD[2J\uFFFDc"; got["final-message"] != want {
+		t.Errorf("the final message is %q", got["final-message"])
+	}
+	if want := `{"a":"::error::\u202e\udb40\udc41"}`; got["structured-output"] != want || !json.Valid([]byte(want)) {
+		t.Errorf("the structured output is %q", got["structured-output"])
+	}
+}
+
 func TestOutputsOfASingleJob(t *testing.T) {
 	rep := &report.Report{Run: report.Run{Outcome: event.Passed}, Jobs: []report.Job{job(event.Passed, "Done.")}}
 	rep.Jobs[0].Output = json.RawMessage("{\n \"a\": 1}")

@@ -59,6 +59,9 @@ func (s *actionStep) run(ctx context.Context) event.Exit {
 		s.put(action.Outputs(exit, "", nil))
 		return exit
 	}
+	if in.prompt != "" {
+		defer os.Remove(in.prompt) //nolint:errcheck // the runner clears its directory after the job
+	}
 	before, _ := os.Stat(s.events) // events of an earlier run, if any
 	exit = s.execute(ctx, in)
 	rep := s.report(before)
@@ -77,8 +80,9 @@ func (s *actionStep) run(ctx context.Context) event.Exit {
 // invocation has the resolved inputs of the action.
 type invocation struct {
 	action.Inputs
-	args []string
-	key  string
+	args   []string
+	key    string
+	prompt string // manifest made of a prompt, to be removed; "" for none
 }
 
 // prepare reads the inputs and changes to the working directory.
@@ -104,6 +108,9 @@ func (s *actionStep) prepare(ctx context.Context) (c invocation, exit event.Exit
 	if err != nil {
 		s.refuse(err)
 		return c, event.ExitUsage, false
+	}
+	if c.Manifest == "" {
+		c.prompt = manifests[0]
 	}
 	if c.Untrusted == "auto" {
 		if why := s.untrusted(ctx); why != "" {
