@@ -164,6 +164,23 @@ func TestToolchains(t *testing.T) {
 	}
 }
 
+func TestToolchainsIncludeTheLibrariesOfPrograms(t *testing.T) {
+	home, tools := t.TempDir(), t.TempDir()
+	for _, d := range []string{"/node/bin", "/node/lib", "/node/docs", "/go/bin", "/go/src/runtime", "/go/pkg", "/go/lib", "/x/sbin", "/x/lib"} {
+		if err := os.MkdirAll(tools+d, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.MkdirAll(home+"/lib", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	got := Toolchains(home, strings.Join([]string{tools + "/node/bin", tools + "/go/bin", tools + "/x/sbin", home + "/bin"}, ":"))
+	want := []string{tools + "/node/bin", tools + "/node/lib", tools + "/go/bin", tools + "/go", tools + "/x/sbin", home + "/bin"}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
 func TestWithout(t *testing.T) {
 	dir := t.TempDir()
 	for _, d := range []string{"/a/x", "/a/y/z", "/b"} {

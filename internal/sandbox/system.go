@@ -4,6 +4,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -58,6 +59,7 @@ func Toolchains(home, path string) []string {
 	for _, dir := range filepath.SplitList(path) {
 		if filepath.IsAbs(dir) && filepath.Clean(dir) != filepath.Clean(home) && !pathtree.Within(home, filepath.Clean(dir)) {
 			out = append(out, dir)
+			out = append(out, besideBin(home, filepath.Clean(dir))...)
 		}
 	}
 	if home == "" {
@@ -65,11 +67,36 @@ func Toolchains(home, path string) []string {
 	}
 	for name := range strings.FieldsSeq(".rustup .pyenv .nvm .volta .asdf .sdkman .rbenv .goenv .nodenv .bun/bin .deno/bin .local/bin .local/share/mise .local/share/uv .local/share/pnpm .dotnet sdk go/bin") {
 		dir := filepath.Join(home, name)
-		if st, err := os.Stat(dir); err == nil && st.IsDir() {
+		if isDirectory(dir) {
 			out = append(out, dir)
 		}
 	}
 	return out
+}
+
+// besideBin returns the directories that the programs in a directory named bin usually
+// require: lib, lib64 and libexec next to it, or, for Go, the directory that it is in.
+func besideBin(home, dir string) (out []string) {
+	prefix := filepath.Dir(dir)
+	system := slices.ContainsFunc(systemDirs(), func(s string) bool { return pathtree.Within(prefix, s) })
+	if filepath.Base(dir) != "bin" || prefix == "/" || system || pathtree.Within(home, prefix) {
+		return nil
+	}
+	names := []string{"lib", "lib64", "libexec"}
+	if isDirectory(filepath.Join(prefix, "src", "runtime")) && isDirectory(filepath.Join(prefix, "pkg")) {
+		names = []string{"."}
+	}
+	for _, name := range names {
+		if beside := filepath.Join(prefix, name); isDirectory(beside) {
+			out = append(out, beside)
+		}
+	}
+	return out
+}
+
+func isDirectory(name string) bool {
+	info, err := os.Stat(name)
+	return err == nil && info.IsDir()
 }
 
 // owner returns the owner of a file.
