@@ -84,10 +84,14 @@ func (g *CommandEnv) confines() bool { return g.Level == sandbox.Full || g.Level
 // after its commands have ended.
 func OpenConfinement(ctx context.Context, g CommandEnv) (c *Confinement, err error) {
 	c = &Confinement{Env: g.Env}
+	caches, err := g.caches()
+	if err != nil {
+		return nil, err
+	}
 	if c.within = g.within; c.within != nil {
 		c.growth = c.within.growth
 	} else if g.Limits.Disk > 0 {
-		c.growth = sandbox.NewDiskMonitor(g.growing(), g.Limits.Disk, g.Now) //nolint:contextcheck // Close ends it
+		c.growth = sandbox.NewDiskMonitor(g.growing(), caches.Dirs, g.Limits.Disk, g.Now) //nolint:contextcheck // Close ends it
 	}
 	if !g.confines() {
 		return c, nil
@@ -97,10 +101,9 @@ func OpenConfinement(ctx context.Context, g CommandEnv) (c *Confinement, err err
 			err = errors.Join(fmt.Errorf("create the sandbox: %w", err), c.Close())
 		}
 	}()
-	spec, err := c.spec(g)
-	if err != nil {
-		return nil, err
-	}
+	spec := g.spec()
+	spec.Writable = append(spec.Writable, caches.Dirs...)
+	c.Env = append(slices.Clip(c.Env), caches.Env...)
 	if spec.Network, err = c.network(ctx, g); err != nil {
 		return nil, err
 	}
@@ -169,8 +172,8 @@ func (c *Confinement) Close() error {
 	return errors.Join(errs...)
 }
 
-// spec returns which paths commands can read and write.
-func (c *Confinement) spec(g CommandEnv) (sandbox.Spec, error) {
+// spec returns which paths commands can read and write, except build caches.
+func (g CommandEnv) spec() sandbox.Spec {
 	spec := sandbox.Spec{Workspace: g.Workspace, Home: g.Home, TmpDir: g.Tmp, Hidden: g.Hidden, Private: g.Private, Limits: limits(g.Limits)}
 	spec.Hidden = append(slices.Clip(spec.Hidden), ciFiles(g)...)
 	spec.Locked = lockedIn(g)
@@ -192,20 +195,27 @@ func (c *Confinement) spec(g CommandEnv) (sandbox.Spec, error) {
 	}
 	writable, readable := granted(g.Profile)
 	spec.Writable, spec.ReadOnly = append(spec.Writable, writable...), append(spec.ReadOnly, readable...)
+	return spec
+}
+
+// caches returns the build caches of the profile as one, and creates their directories.
+func (g CommandEnv) caches() (all sandbox.Cache, err error) {
+	if !g.confines() {
+		return all, nil
+	}
 	for _, name := range g.Profile.Cache {
-		cache, err := sandbox.FindCache(name, home, filepath.Join(g.Caches, "builds"), g.Getenv)
+		cache, err := sandbox.FindCache(name, g.Getenv("HOME"), filepath.Join(g.Caches, "builds"), g.Getenv)
 		if err != nil {
-			return spec, err
+			return all, err
 		}
 		for _, dir := range cache.Dirs {
 			if err := os.MkdirAll(dir, 0o755); err != nil {
-				return spec, fmt.Errorf("create the cache %s: %w", name, err)
+				return all, fmt.Errorf("create the cache %s: %w", name, err)
 			}
 		}
-		spec.Writable = append(spec.Writable, cache.Dirs...)
-		c.Env = append(slices.Clip(c.Env), cache.Env...)
+		all.Dirs, all.Env = append(all.Dirs, cache.Dirs...), append(all.Env, cache.Env...)
 	}
-	return spec, nil
+	return all, nil
 }
 
 // lockedIn returns the files and directories in the workspace that commands can't write:

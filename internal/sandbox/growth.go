@@ -4,13 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"path/filepath"
+	"slices"
 	"sync"
-	"syscall"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/millhand/millhand/internal/figures"
 )
@@ -20,19 +16,24 @@ var ErrDiskLimit = errors.New("too much was written to the disk")
 
 // DiskMonitor monitors the total growth of directories while commands run. It is not a
 // quota: directories can exceed the limit between two measurements.
+//
+// If the disk has lost as much as the limit, be it through others, files that are not in
+// the directories count, too: new ones in caches, and deleted ones that are still open.
 type DiskMonitor struct {
-	dirs  []string
-	limit int64
-	now   func() time.Time
+	dirs   []string
+	caches []string
+	limit  int64
+	now    func() time.Time
+	start  time.Time
 
-	measured chan struct{} // closed when before and free are known
+	measured chan struct{} // closed when before and most are known
 	cancel   context.CancelFunc
 	before   int64 // bytes used at the start
-	free     int64 // total bytes free on the directories' file systems at the start
 	err      error
 
 	mu   sync.Mutex
-	over int // consecutive measurements above the limit
+	most space // the most that was left on the file systems
+	over int   // consecutive measurements above the limit
 }
 
 // Pauses between two measurements: at least diskPause, and diskRest times the
@@ -43,14 +44,15 @@ const (
 )
 
 // NewDiskMonitor starts measuring directories, which may grow by limit bytes in total from
-// now on. None may contain another. The caller closes it.
-func NewDiskMonitor(dirs []string, limit int64, now func() time.Time) *DiskMonitor {
+// now on, including new and changed files in caches. None may contain another. The caller
+// closes it.
+func NewDiskMonitor(dirs, caches []string, limit int64, now func() time.Time) *DiskMonitor {
 	ctx, cancel := context.WithCancel(context.Background())
-	g := &DiskMonitor{dirs: dirs, limit: limit, now: now, measured: make(chan struct{}), cancel: cancel}
+	g := &DiskMonitor{dirs: dirs, caches: caches, limit: limit, now: now, start: now(), measured: make(chan struct{}), cancel: cancel}
 	go func() {
 		defer close(g.measured)
 		g.before, g.err = g.used(ctx)
-		g.free = g.freeBytes()
+		g.lost()
 	}()
 	return g
 }
@@ -77,8 +79,8 @@ func (g *DiskMonitor) Monitor(ctx context.Context) error {
 	}
 	allowed := g.limit
 	if g.Exceeded() > 0 {
-		if used, err := g.used(ctx); err == nil {
-			allowed = max(allowed, used-g.before)
+		if grown, err := g.grown(ctx); err == nil {
+			allowed = max(allowed, grown)
 		}
 	}
 	for pause := diskPause; ; {
@@ -107,7 +109,7 @@ func (g *DiskMonitor) Monitor(ctx context.Context) error {
 // free space of the file systems has decreased by the limit, or the directories were
 // too large before.
 func (g *DiskMonitor) atEnd(ctx context.Context) error {
-	if g.Exceeded() == 0 && g.free-g.freeBytes() < g.limit {
+	if g.Exceeded() == 0 && g.lost() < g.limit {
 		return nil
 	}
 	return g.Check(ctx)
@@ -150,55 +152,42 @@ func (g *DiskMonitor) exceeded(grown int64) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.over++
-	return fmt.Errorf("%w: the workspace and the directory for temporary files have grown by %s (limit %s); remove files that are not needed", ErrDiskLimit, figures.Bytes(grown), figures.Bytes(g.limit))
+	return fmt.Errorf("%w: the workspace, the directory for temporary files and caches have grown by %s (limit %s); remove files that are not needed", ErrDiskLimit, figures.Bytes(grown), figures.Bytes(g.limit))
 }
 
-// grown returns the growth of the directories in bytes.
+// grown returns the growth in bytes.
 func (g *DiskMonitor) grown(ctx context.Context) (int64, error) {
 	used, err := g.used(ctx)
+	if lost := g.lost(); err == nil && lost >= g.limit {
+		for _, dir := range g.caches {
+			n, err := usage(ctx, dir, g.start)
+			if err != nil {
+				return 0, err
+			}
+			used += n
+		}
+		used += min(lost, unlinkedBytes(g.dirs))
+	}
 	return used - g.before, err
 }
 
-// used returns the disk usage of the directories in bytes, without holes. Files that
-// vanish or can't be read are not counted. It fails if ctx ends.
-func (g *DiskMonitor) used(ctx context.Context) (int64, error) {
-	var total int64
+// used returns the disk usage of the directories in bytes.
+func (g *DiskMonitor) used(ctx context.Context) (total int64, err error) {
 	for _, dir := range g.dirs {
-		err := filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
-			if ctx.Err() != nil {
-				return context.Cause(ctx)
-			}
-			if err != nil {
-				return nil //nolint:nilerr // see above
-			}
-			if info, err := d.Info(); err == nil {
-				if st, ok := info.Sys().(*syscall.Stat_t); ok {
-					total += st.Blocks * 512
-				}
-			}
-			return nil
-		})
+		n, err := usage(ctx, dir, time.Time{})
 		if err != nil {
-			return 0, fmt.Errorf("measure %s: %w", dir, err)
+			return 0, err
 		}
+		total += n
 	}
 	return total, nil
 }
 
-// freeBytes returns the total free space of the directories' file systems, each counted
-// once; 0 if unknown.
-func (g *DiskMonitor) freeBytes() int64 {
-	var free int64
-	seen := map[unix.Fsid]bool{}
-	for _, dir := range g.dirs {
-		var st unix.Statfs_t
-		if err := unix.Statfs(dir, &st); err != nil {
-			return 0
-		}
-		if !seen[st.Fsid] {
-			seen[st.Fsid] = true
-			free += int64(st.Bfree) * int64(st.Bsize) //nolint:gosec,unconvert // no disk is that large; Bsize has 32 bits on macOS
-		}
-	}
-	return free
+// lost returns how much less is left on the file systems than at most: bytes or inodes.
+func (g *DiskMonitor) lost() int64 {
+	now := left(slices.Concat(g.dirs, g.caches))
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.most = space{max(g.most.bytes, now.bytes), max(g.most.inodes, now.inodes)}
+	return max(g.most.bytes-now.bytes, g.most.inodes-now.inodes)
 }

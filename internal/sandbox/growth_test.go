@@ -23,7 +23,7 @@ func fill(t *testing.T, name string, size int) {
 func TestDiskLimitKillsCommand(t *testing.T) {
 	p := newFixture(t)
 	fill(t, filepath.Join(p.workspace, "before"), 4<<20)
-	g := NewDiskMonitor([]string{p.workspace, p.tmp}, 1<<20, time.Now)
+	g := NewDiskMonitor([]string{p.workspace, p.tmp}, nil, 1<<20, time.Now)
 	defer g.Close()
 	<-g.measured
 	watched := make(chan error)
@@ -52,7 +52,7 @@ func TestDiskLimitKillsCommand(t *testing.T) {
 
 func TestDiskUseAboveTheLimitMustNotGrow(t *testing.T) {
 	p := newFixture(t)
-	g := NewDiskMonitor([]string{p.workspace}, 1<<20, time.Now)
+	g := NewDiskMonitor([]string{p.workspace}, nil, 1<<20, time.Now)
 	defer g.Close()
 	<-g.measured
 	fill(t, filepath.Join(p.workspace, "large"), 2<<20)
@@ -83,10 +83,10 @@ func TestDiskUseAboveTheLimitMustNotGrow(t *testing.T) {
 // decreased by the limit.
 func TestDiskUseOfShortCommandIsDetected(t *testing.T) {
 	p := newFixture(t)
-	g := NewDiskMonitor([]string{p.workspace}, 1<<20, time.Now)
+	g := NewDiskMonitor([]string{p.workspace}, nil, 1<<20, time.Now)
 	defer g.Close()
 	<-g.measured
-	g.free += 1 << 20 // as if the disk had lost that; others use it, too
+	g.most.bytes += 1 << 20 // as if the disk had lost that; others use it, too
 	ctx, cancel := context.WithCancel(t.Context())
 	fill(t, filepath.Join(p.workspace, "large"), 2<<20)
 	cancel()

@@ -1,0 +1,128 @@
+//go:build linux
+
+package sandbox
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// nest creates a directory at a depth and returns a descriptor of it.
+func nest(t *testing.T, dir, name string, depth int) int {
+	t.Helper()
+	fd, err := unix.Open(dir, unix.O_RDONLY|unix.O_DIRECTORY, 0)
+	for range depth {
+		if err == nil {
+			err = unix.Mkdirat(fd, name, 0o755)
+		}
+		below := -1
+		if err == nil {
+			below, err = unix.Openat(fd, name, unix.O_RDONLY|unix.O_DIRECTORY, 0)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		unix.Close(fd)
+		fd = below
+	}
+	return fd
+}
+
+// Files below the longest path that the kernel accepts count, and empty files do.
+func TestDiskUsageOfDeepTreesAndEmptyFiles(t *testing.T) {
+	p := newFixture(t)
+	for i := range 100 {
+		fill(t, filepath.Join(p.home, fmt.Sprint(i)), 0)
+	}
+	if n, err := usage(t.Context(), p.home, time.Time{}); err != nil || n != 101*inodeBytes {
+		t.Errorf("100 empty files: %d, %v", n, err)
+	}
+	fd := nest(t, p.workspace, strings.Repeat("d", 100), 60)
+	f, err := unix.Openat(fd, "file", unix.O_CREAT|unix.O_WRONLY, 0o644)
+	if err == nil {
+		_, err = unix.Write(f, make([]byte, 1<<20))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	unix.Close(f)
+	unix.Close(fd)
+	if n, err := usage(t.Context(), p.workspace, time.Time{}); err != nil || n < 1<<20 {
+		t.Errorf("got %d, %v", n, err)
+	}
+	if n, err := usage(t.Context(), p.workspace, time.Now().Add(time.Hour)); err != nil || n != 0 {
+		t.Errorf("since later: %d, %v", n, err)
+	}
+	unix.Close(nest(t, p.tmp, strings.Repeat("d", 250), 400))
+	if _, err := usage(t.Context(), p.tmp, time.Time{}); !errors.Is(err, errTooDeep) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// Deleted files that a command has open count, and new files in caches.
+func TestDiskLimitOfWhatIsNotInTheDirectories(t *testing.T) {
+	const big = `head -c 9000000 /dev/zero >&3; sleep 100`
+	for name, line := range map[string]string{
+		"a deleted file":                     `exec 3>f; rm f; ` + big,
+		"a deleted file in the private /tmp": `f=$(mktemp); exec 3>$f; rm $f; ` + big,
+		"a deleted file by its other name":   `test -e /tmp/millhand-level-a && f=/tmp/f || f=$TMPDIR/f; exec 3>$f; rm $f; ` + big,
+		"a file in a cache":                  `exec 3>$CACHE/f; ` + big,
+		"empty files":                        `mkdir d; cd d; seq 3000 | xargs touch; sleep 100`,
+	} {
+		for _, level := range confining() {
+			t.Run(name+" "+string(level), func(t *testing.T) {
+				p := newFixture(t)
+				cache := filepath.Join(p.dir, "cache")
+				if err := unix.Mkdir(cache, 0o755); err != nil {
+					t.Fatal(err)
+				}
+				fill(t, filepath.Join(cache, "before"), 9_000_000)
+				time.Sleep(1100 * time.Millisecond) // the monitor counts files since its start, in seconds
+				if level == Full {
+					fill(t, filepath.Join(p.tmp, "millhand-level-a"), 0)
+				}
+				spec := p.spec()
+				spec.Writable = []string{cache}
+				s := inside(t, spec, level)
+				g := NewDiskMonitor([]string{p.workspace, p.tmp}, []string{cache}, 8_000_000, time.Now)
+				defer g.Close()
+				var out bytes.Buffer
+				cmd, l := start(t, s, &out, []string{"CACHE=" + cache}, p.workspace, "bash", "-c", line)
+				ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+				defer cancel()
+				err := g.Monitor(ctx)
+				l.Kill()
+				finish(t, cmd, l)
+				if !errors.Is(err, ErrDiskLimit) {
+					t.Errorf("got %v; %s", err, out.String())
+				}
+			})
+		}
+	}
+}
+
+// Files that somebody else deletes and has open do not count.
+func TestDiskLimitIgnoresOthers(t *testing.T) {
+	p := newFixture(t)
+	g := NewDiskMonitor([]string{p.workspace, p.tmp}, nil, 8_000_000, time.Now)
+	defer g.Close()
+	<-g.measured
+	if out := unguarded(t, p.outside, `exec 3>f; rm f; head -c 9000000 /dev/zero >&3; sleep 100 >/dev/null 2>&1 & echo $! >pid`); out != "" {
+		t.Fatal(out)
+	}
+	defer unguarded(t, p.outside, `kill $(cat pid)`)
+	if lost := g.lost(); lost < 8_000_000 {
+		t.Logf("others freed space meanwhile: lost %d", lost)
+	}
+	if err := g.Check(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
