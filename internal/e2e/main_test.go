@@ -128,7 +128,7 @@ func scriptParams(t *testing.T) testscript.Params {
 			env.Setenv("REALHOME", os.Getenv("HOME")) // where Go's caches are
 			env.Setenv("ROOT", root(t))
 			env.Setenv("NODE_EXTRA_CA_CERTS", os.Getenv("NODE_EXTRA_CA_CERTS")) // of machines whose proxy terminates TLS
-			if program, err := exec.LookPath("millhand"); err == nil { // for scripts with another PATH
+			if program, err := exec.LookPath("millhand"); err == nil {          // for scripts with another PATH
 				env.Setenv("MILLHAND", program)
 			}
 			env.Values[served{}] = new(*wiretest.Server)
