@@ -16,7 +16,8 @@
 // whatever the agent staged or committed itself, the commit has the parent that
 // the caller names and holds the job's change and nothing else.
 //
-// The package does not run hooks or filters, does not sign, merge or follow
-// renames, and leaves submodules as they are. Changes that need what it does
+// The package does not run hooks, runs clean filters only through its caller
+// (see Filters), does not sign, merge or follow renames, and leaves submodules as
+// they are. Changes that need what it does
 // not do are refused with a gitdir.UnsupportedError.
 package gitops

@@ -19,7 +19,7 @@ const gitDeadline = 10 * time.Minute
 // switchedOff is what makes git do nothing but what it was asked for: no hooks,
 // no fsmonitor, no transports, no upkeep, and an index that this package reads.
 const switchedOff = "core.hooksPath=/dev/null core.fsmonitor=false core.untrackedCache=false core.splitIndex=false " +
-	"index.sparse=false index.skipHash=false protocol.allow=never submodule.recurse=false gc.auto=0 maintenance.auto=false"
+	"core.sparseCheckout=false index.sparse=false index.skipHash=false protocol.allow=never submodule.recurse=false gc.auto=0 maintenance.auto=false"
 
 // gitSettings returns the options under which git is run on a repository; false if its
 // configuration, which anybody may have written, has what can't be switched off.

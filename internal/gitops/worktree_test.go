@@ -83,6 +83,30 @@ func TestAddWorktreeRunsNoHooks(t *testing.T) {
 	}
 }
 
+func TestAddWorktreeOfASparseCheckoutHasAllFiles(t *testing.T) {
+	bothWays(t, func(t *testing.T, s *gittest.Sandbox, env gitdir.Env) {
+		t.Helper()
+		s.Write("a/x", "x\n", "b/y", "y\n")
+		base := s.Commit()
+		s.Run("config", "core.sparseCheckout", "true")
+		s.Write(".git/info/sparse-checkout", "/a/\n")
+		s.Run("read-tree", "-mu", "HEAD")
+		r, err := Open(s.Root, env)
+		must(t, err)
+		if !r.Git.Sparse() {
+			t.Error("the checkout does not count as sparse")
+		}
+		dir := filepath.Join(s.Home, "wt")
+		_, err = r.AddWorktree(t.Context(), dir, base)
+		must(t, err)
+		for _, name := range []string{"a/x", "b/y"} {
+			if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}
+
 func TestAddWorktreeFallsBackWhenGitFails(t *testing.T) {
 	s := gittest.NewSandbox(t)
 	s.Write("a", "a\n", "x", "x\n")

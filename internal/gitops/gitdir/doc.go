@@ -8,6 +8,5 @@
 //
 // Repositories of a kind that it does not know are refused with an
 // UnsupportedError: SHA-256, partial clones, reftable, extensions.worktreeConfig,
-// split and sparse indexes. Configuration is read without include directives.
-// The package knows neither commits that are to be made nor remotes.
+// split and sparse indexes. The package knows neither commits that are to be made nor remotes.
 package gitdir
