@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -67,40 +68,55 @@ func (r *Repo) untracked(ctx context.Context, from *Snapshot, without []string) 
 		case e.IsDir():
 			dirs = append(dirs, path)
 		default:
-			u.add(path, e)
+			addStamp(u.files, path, e)
 		}
 	}
 	if err := w.list(ctx, rules); err != nil {
 		return nil, err
 	}
-	err = inParallel(ctx, dirs, func(dir string) error {
-		return filepath.WalkDir(filepath.Join(u.root, filepath.FromSlash(dir)), func(name string, e fs.DirEntry, err error) error {
-			if err != nil {
-				if errors.Is(err, fs.ErrPermission) || gitdir.Absent(err) {
-					return nil
-				}
-				return err
-			}
-			rel, err := filepath.Rel(u.root, name)
-			path := filepath.ToSlash(rel)
-			if err == nil && slices.Contains(without, path) {
-				return skip(e)
-			}
-			if err == nil && !e.IsDir() {
-				mu.Lock()
-				defer mu.Unlock()
-				u.add(path, e)
-			}
-			return errors.Join(err, ctx.Err())
-		})
-	})
-	return u, err
+	return u, u.addAll(ctx, dirs, without)
 }
 
-// add records a file, unless it was removed.
-func (u *Untracked) add(path string, e fs.DirEntry) {
+// addAll records the files in directories and below them, one level after the other.
+func (u *Untracked) addAll(ctx context.Context, level, without []string) error {
+	for len(level) > 0 {
+		var mu sync.Mutex
+		var next []string
+		err := inParallel(ctx, level, func(dir string) error {
+			entries, err := readDirectory(filepath.Join(u.root, filepath.FromSlash(dir)))
+			if err != nil && !errors.Is(err, fs.ErrPermission) && !gitdir.Absent(err) {
+				return err
+			}
+			var below []string
+			files := make(map[string]stamp, len(entries))
+			for _, e := range entries {
+				path := dir + "/" + e.Name()
+				switch {
+				case slices.Contains(without, path):
+				case e.IsDir():
+					below = append(below, path)
+				default:
+					addStamp(files, path, e)
+				}
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			maps.Copy(u.files, files)
+			next = append(next, below...)
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		level = next
+	}
+	return nil
+}
+
+// addStamp records a file, unless it was removed.
+func addStamp(files map[string]stamp, path string, e fs.DirEntry) {
 	if info, err := e.Info(); err == nil {
-		u.files[path] = stamp{info.Mode(), gitdir.StatOf(info)}
+		files[path] = stamp{info.Mode(), gitdir.StatOf(info)}
 	}
 }
 
