@@ -54,8 +54,9 @@ NIGHTLY = MILLHAND_NIGHTLY=1 SEED=$(SEED) FULL=$(FULL) go test -count=1
 # Parsers of texts from models and repositories are fuzzed for longer.
 FUZZED = tools/shell tools/patch internal/permission internal/model internal/gitops/gitdir tasks
 
-nightly-trust: ## kills, signals, full disks, faults of providers and of git, the sandbox, all fuzz targets
+nightly-trust: ## kills, signals, full disks, faults of providers and of git, the sandbox, fuzzing, Linux 6.1
 	$(NIGHTLY) -v -timeout=300m ./internal/faults
 	$(NIGHTLY) -timeout=120m ./internal/gitops ./tools ./internal/sandbox ./internal/e2e ./internal/model/openai ./internal/model/anthropic
 	FUZZTIME=$(or $(FUZZTIME),$(if $(FULL),10m,2m)) .ci/fuzz $(FUZZED)
 	FUZZTIME=$(or $(FUZZTIME),20s) .ci/fuzz
+	.ci/kernel -test.short
