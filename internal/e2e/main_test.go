@@ -103,6 +103,9 @@ func scriptParams(t *testing.T) testscript.Params {
 			if cond == "nightly" {
 				return nightly.On(), nil
 			}
+			if cond == "modules" { // whether Go's module proxy can be reached
+				return exec.Command("go", "list", "-m", "golang.org/x/exp@v0.0.0-20230522175609-2e198f4a06a1").Run() == nil, nil
+			}
 			if cond == "npm" { // whether npm's registry can be reached
 				return exec.Command("npm", "view", "lodash@4.17.21", "version").Run() == nil, nil
 			}
