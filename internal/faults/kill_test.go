@@ -95,6 +95,9 @@ func killedAs(w *world, code int) string {
 	if len(r.Jobs) > 0 && r.Run.Outcome != "error" && r.Run.Outcome != "passed" {
 		w.t.Errorf("the outcome of a killed run is %s", r.Run.Outcome)
 	}
+	if cost := r.Run.Totals; cost.CostUSD == nil && cost.CostUSDAtLeast == nil {
+		w.t.Error("neither the cost nor a lower bound is reported")
+	}
 	return "killed on the way"
 }
 

@@ -217,7 +217,8 @@ type reported struct {
 		Outcome  string
 		ExitCode int `json:"exit_code"`
 		Totals   struct {
-			CostUSD *float64 `json:"cost_usd"`
+			CostUSD        *float64 `json:"cost_usd"`
+			CostUSDAtLeast *float64 `json:"cost_usd_at_least"`
 		}
 	}
 	Jobs []struct {
