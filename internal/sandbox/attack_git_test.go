@@ -61,10 +61,10 @@ func onGit() []attack {
 		c("settings of the work tree", `extensions.worktreeConfig true; git config --worktree core.fsmonitor `+evil, `git status`),
 		a("a work tree elsewhere", `git config core.worktree "$OUT/dir"`, `git checkout -q -f 2>/dev/null; test -e "$OUT/dir/file"`),
 		a("objects from elsewhere", `mkdir -p .git/objects/info && echo "$OUT/r/.git/objects" >.git/objects/info/alternates`, `git init -q "$OUT/r" && echo gotcha | git -C "$OUT/r" hash-object -q -w --stdin 2>/dev/null || echo gotcha | git -C "$OUT/r" hash-object -w --stdin >/dev/null; git cat-file -e "$(echo gotcha | git hash-object --stdin)"`),
-		open(a("objects replaced", `git replace HEAD:file "$(echo evil | git hash-object -w --stdin)" 2>/dev/null || git replace -f "$(git rev-parse HEAD:file)" "$(echo evil | git hash-object -w --stdin)"`, `git show HEAD:file | grep -q evil`)),
+		a("objects replaced", `git replace HEAD:file "$(echo evil | git hash-object -w --stdin)" 2>/dev/null || git replace -f "$(git rev-parse HEAD:file)" "$(echo evil | git hash-object -w --stdin)"`, `git show HEAD:file | grep -q evil`),
 		open(a("another commit under a branch's name", `echo evil >file && git commit -qam evil`, `git log --format=%s -1 | grep -q evil`)),
-		open(a("another branch", `git symbolic-ref HEAD refs/heads/evil`, `test "$(git symbolic-ref HEAD)" = refs/heads/evil`)),
-		open(a("a rebase to go on with", `mkdir .git/rebase-merge && cd .git/rebase-merge && echo "exec touch \"\$OUT/pwned\"" >git-rebase-todo && : >done && git rev-parse HEAD | tee onto >orig-head && echo detached\ HEAD >head-name && : >interactive`, trusted(`git rebase --continue`))),
+		a("another branch", `git symbolic-ref HEAD refs/heads/evil`, `test "$(git symbolic-ref HEAD)" = refs/heads/evil`),
+		a("a rebase to go on with", `mkdir .git/rebase-merge && cd .git/rebase-merge && echo "exec touch \"\$OUT/pwned\"" >git-rebase-todo && : >done && git rev-parse HEAD | tee onto >orig-head && echo detached\ HEAD >head-name && : >interactive`, trusted(`git rebase --continue`)),
 		open(a("a message that is a symlink", `ln -sf "$OUT/victim" .git/COMMIT_EDITMSG`, `git commit -q --allow-empty -m gotcha; grep -q gotcha "$OUT/victim"`)),
 		open(a("a log that is a symlink", `rm -f .git/logs/HEAD; ln -s "$OUT/victim" .git/logs/HEAD`, `git commit -q --allow-empty -m gotcha; grep -q gotcha "$OUT/victim"`)),
 		open(a("an index that is a symlink", `rm -f .git/index; ln -s "$OUT/f" .git/index`, `git add file; test -e "$OUT/f"`)),
@@ -73,7 +73,7 @@ func onGit() []attack {
 		a("a directory replaced", `mv .git x && mkdir .git && cp -r x/. .git/ && git config core.fsmonitor `+evil, trusted(`git status`)),
 		a("a directory removed", `rm -rf .git`, `! test -e .git/config`),
 		a("a pointer to another directory", `mv .git x && git -C x config core.bare false && git --git-dir=x config core.fsmonitor `+evil+` && echo 'gitdir: x' >.git`, trusted(`git status`)),
-		open(a("settings of a module", `mkdir -p .git/modules && git init -q --template= --separate-git-dir=.git/modules/m m && git -C m -c user.name=a -c user.email=b commit -q --allow-empty -m m && git -C m config core.fsmonitor `+evil, trusted(`git -c advice.addEmbeddedRepo=false add m; git status`))),
+		a("settings of a module", `mkdir -p .git/modules && git init -q --template= --separate-git-dir=.git/modules/m m && git -C m -c user.name=a -c user.email=b commit -q --allow-empty -m m && git -C m config core.fsmonitor `+evil, trusted(`git -c advice.addEmbeddedRepo=false add m; git status`)),
 	}
 }
 

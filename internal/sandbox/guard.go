@@ -50,14 +50,53 @@ func NewGuard(dir string, names []string) (*Guard, error) {
 	return g, nil
 }
 
-// GitControls returns the names of the files in a git directory that determine git's
-// behavior and that read-only git commands don't change. Names may contain wildcards,
-// for the directories of submodules and linked worktrees.
+// controls are the files and directories in a git directory that determine git's behavior
+// and that read-only git commands don't change: settings, programs, objects of other
+// repositories, and the commands of a rebase or a sequence in progress.
+func controls() []string {
+	return []string{
+		"HEAD", "config", "config.worktree", "hooks", "info", "objects/info/alternates", "objects/info/http-alternates", "refs/replace",
+		"commondir", "gitdir", "sequencer", "rebase-merge", "rebase-apply", "branches", "remotes",
+	}
+}
+
+// modules is the name of the directory with the git directories of submodules. Their names
+// can contain slashes, so it is searched at any depth.
+const modules = "modules"
+
+// GitControls returns the names of a git directory's controls, and of those of its linked
+// worktrees and submodules. Names may contain wildcards.
 func GitControls(gitDir string) []string {
-	var names []string
-	for _, below := range []string{"", "worktrees/*", "modules/*", "modules/*/modules/*"} {
-		for _, n := range []string{"HEAD", "config", "config.worktree", "hooks", "info", "objects/info/alternates", "refs/replace", "commondir", "gitdir"} {
+	names := []string{path.Join(gitDir, modules)}
+	for _, below := range []string{"", "worktrees/*"} {
+		for _, n := range controls() {
 			names = append(names, path.Join(gitDir, below, n))
+		}
+	}
+	return names
+}
+
+// inModules returns the names of the controls below a directory of submodules: those of
+// git directories, and everything else, which git did not make.
+func (g *Guard) inModules(dir string) []string {
+	if info, err := g.root.Lstat(dir); err != nil || !info.IsDir() {
+		return []string{dir}
+	}
+	var names []string
+	entries, err := fs.ReadDir(g.root.FS(), dir)
+	if err != nil {
+		return []string{path.Join(dir, "HEAD")} // unreadable
+	}
+	for _, e := range entries {
+		name := path.Join(dir, e.Name())
+		_, err := g.root.Lstat(path.Join(name, "objects"))
+		switch isGitDir := e.IsDir() && err == nil; {
+		case isGitDir:
+			names = append(names, GitControls(name)...)
+		case e.IsDir():
+			names = append(names, g.inModules(name)...)
+		default:
+			names = append(names, name)
 		}
 	}
 	return names
@@ -139,6 +178,9 @@ func (g *Guard) restoreFile(name string, was savedFile) error {
 	if _, err := g.root.Lstat(name); err == nil || was.mode == 0 && was.text == "" {
 		return nil
 	}
+	if err := g.root.MkdirAll(path.Dir(name), 0o755); err != nil {
+		return err
+	}
 	switch {
 	case was.mode.IsDir():
 		return g.root.MkdirAll(name, was.mode.Perm())
@@ -173,6 +215,21 @@ func (g *Guard) readAll() (map[string]savedFile, error) {
 // match returns the names that a pattern matches now. A pattern without a wildcard
 // matches itself, even if the file does not exist.
 func (g *Guard) match(pattern string) ([]string, error) {
+	if path.Base(pattern) == modules {
+		var all []string
+		for _, name := range g.inModules(pattern) {
+			if name == pattern {
+				all = append(all, name)
+				continue
+			}
+			below, err := g.match(name)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, below...)
+		}
+		return all, nil
+	}
 	if !strings.Contains(pattern, "*") {
 		return []string{pattern}, nil
 	}
@@ -193,7 +250,9 @@ func (g *Guard) readParents(name string, found map[string]savedFile) error {
 		switch {
 		case err != nil: // one of its parents has changed
 		case info.IsDir():
-			found[dir] = savedFile{mode: info.Mode()}
+			if inGitDir(dir) { // commands may change and remove others
+				found[dir] = savedFile{mode: info.Mode()}
+			}
 		default:
 			if err := g.readPath(dir, found); err != nil {
 				return err
@@ -202,6 +261,9 @@ func (g *Guard) readParents(name string, found map[string]savedFile) error {
 	}
 	return g.readPath(name, found)
 }
+
+// inGitDir reports whether a path is a .git or below one.
+func inGitDir(name string) bool { return slices.Contains(strings.Split(name, "/"), ".git") }
 
 func (g *Guard) readPath(name string, found map[string]savedFile) error {
 	info, err := g.root.Lstat(name)

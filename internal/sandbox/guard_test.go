@@ -13,7 +13,7 @@ import (
 )
 
 func TestGuardDetectsAndRestores(t *testing.T) {
-	const setup = `git init -q . && echo x >.git/hooks/kept && chmod 755 .git/hooks/kept && ln -s ../config .git/hooks/link && mkdir -p .git/modules/lib && cp .git/config .git/modules/lib/config && chmod 700 .git`
+	const setup = `git init -q . && echo x >.git/hooks/kept && chmod 755 .git/hooks/kept && ln -s ../config .git/hooks/link && mkdir -p .git/modules/lib && cp .git/config .git/modules/lib/config && mkdir -p .git/modules/libs/foo/objects && cp .git/config .git/modules/libs/foo/ && chmod 700 .git`
 	tests := []struct{ name, line, want string }{
 		{"nothing", `git status; echo x >file; git add file`, ""},
 		{"a setting", `git config core.fsmonitor evil`, ".git/config"},
@@ -30,6 +30,15 @@ func TestGuardDetectsAndRestores(t *testing.T) {
 		{"a setting by a mapping, its time put back", `touch -r .git/config t; python3 -c 'import mmap,os; f=os.open(".git/config",os.O_RDWR); mmap.mmap(f,0)[0:1]=b" "' || printf ' ' | dd of=.git/config conv=notrunc status=none; touch -r t .git/config`, ".git/config"},
 		{"a submodule's setting", `echo evil >>.git/modules/lib/config`, ".git/modules/lib/config"},
 		{"a new submodule's setting", `mkdir .git/modules/new; cp .git/config .git/modules/new/config`, ".git/modules/new .git/modules/new/config"},
+		{"the settings of a submodule with slashes in its name", `echo evil >>.git/modules/libs/foo/config`, ".git/modules/libs/foo/config"},
+		{"its hook", `mkdir -p .git/modules/libs/foo/hooks; echo evil >.git/modules/libs/foo/hooks/post-checkout`, "*"},
+		{"a submodule's submodule", `mkdir -p .git/modules/libs/foo/modules/x/y; cp .git/config .git/modules/libs/foo/modules/x/y/config`, "*"},
+		{"submodules elsewhere", `mv .git/modules m; ln -s ../m .git/modules; echo evil >>m/libs/foo/config`, "*"},
+		{"a submodule that git works with", `echo x >.git/modules/libs/foo/index; echo y >.git/modules/libs/foo/objects/z; mkdir -p .git/modules/libs/foo/logs`, ""},
+		{"a rebase", `mkdir .git/rebase-merge; echo 'exec evil' >.git/rebase-merge/git-rebase-todo`, ".git/rebase-merge .git/rebase-merge/git-rebase-todo"},
+		{"a sequence", `mkdir .git/sequencer; echo 'pick x' >.git/sequencer/todo`, ".git/sequencer .git/sequencer/todo"},
+		{"an object replaced", `mkdir -p .git/refs/replace; echo x >.git/refs/replace/y`, ".git/refs/replace .git/refs/replace/y"},
+		{"a remote", `mkdir -p .git/remotes; echo 'URL: ext::evil' >.git/remotes/x`, ".git/remotes .git/remotes/x"},
 		{"a large hook", `head -c 2097152 /dev/zero >.git/hooks/big`, ".git/hooks/big"},
 		{"a pipe", `rm .git/config; mkfifo .git/config`, ".git/config"},
 	}
