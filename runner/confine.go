@@ -26,25 +26,26 @@ import (
 // CommandEnv is the input of OpenConfinement: the directories, profile and limits of the
 // commands of one job or tool call.
 type CommandEnv struct {
-	Level     sandbox.Level // only A and B confine
-	Workspace string
-	Tree      string             // readable work tree that contains the workspace; "" for none
-	Home, Tmp string             // private directories, created by Prepare; their parents exist
-	Git       []string           // git's own directories and files, except the workspace's .git
-	InPlace   bool               // the workspace's .git is a directory, not a pointer file
-	Hidden    []string           // inaccessible directories, even inside of the workspace
-	Readable  []string           // other readable directories
-	Private   *sandbox.Private   // in the system's directories, shared by all of a run; nil: OpenConfinement searches
-	Locked    []string           // read-only files and directories in the workspace, in addition to those that the profile names
-	Tools     []tasks.CustomTool // their programs can be executed
-	Profile   permission.Profile
-	Caches    string // directory for build caches that are not shared with the user
-	Getenv    func(string) string
-	Env       []string // of the commands, set by Prepare
-	Limits    tasks.Limits
-	Now       func() time.Time
-	Tell      func(event.Network)
-	Tampered  func(error) // called after a command has written into git's own files, which were restored
+	Level      sandbox.Level // only A and B confine
+	Workspace  string
+	Tree       string             // readable work tree that contains the workspace; "" for none
+	Home, Tmp  string             // private directories, created by Prepare; their parents exist
+	Git        []string           // git's own directories and files, except the workspace's .git
+	InPlace    bool               // the workspace is the user's own tree: its .git is a directory, not a pointer file
+	Submodules []string           // in the user's own tree
+	Hidden     []string           // inaccessible directories, even inside of the workspace
+	Readable   []string           // other readable directories
+	Private    *sandbox.Private   // in the system's directories, shared by all of a run; nil: OpenConfinement searches
+	Locked     []string           // read-only files and directories in the workspace, in addition to those that the profile names
+	Tools      []tasks.CustomTool // their programs can be executed
+	Profile    permission.Profile
+	Caches     string // directory for build caches that are not shared with the user
+	Getenv     func(string) string
+	Env        []string // of the commands, set by Prepare
+	Limits     tasks.Limits
+	Now        func() time.Time
+	Tell       func(event.Network)
+	Tampered   func(error) // called after a command has written into git's own files, which were restored
 
 	within *Confinement // of the same directories, which has the growth watch and the guard; nil for none
 }
@@ -54,6 +55,7 @@ type Confinement struct {
 	Env []string // of the commands, including the variables of build caches
 
 	box    *sandbox.Sandbox
+	nested nested
 	guard  *guard               // of files that the level can't make read-only; nil for none
 	growth *sandbox.DiskMonitor // nil for no limit
 	within *Confinement         // owner of growth, and possibly of guard; nil if this one is
@@ -96,12 +98,18 @@ func OpenConfinement(ctx context.Context, g CommandEnv) (c *Confinement, err err
 	if !g.confines() {
 		return c, nil
 	}
+	switch {
+	case c.within != nil:
+		c.nested = c.within.nested
+	case g.InPlace:
+		c.nested = findNested(g.Workspace, g.Hidden, g.Submodules)
+	}
 	defer func() {
 		if err != nil {
 			err = errors.Join(fmt.Errorf("create the sandbox: %w", err), c.Close())
 		}
 	}()
-	spec := g.spec()
+	spec := g.spec(c.nested)
 	spec.Writable = append(spec.Writable, caches.Dirs...)
 	c.Env = append(slices.Clip(c.Env), caches.Env...)
 	if spec.Network, err = c.network(ctx, g); err != nil {
@@ -110,7 +118,7 @@ func OpenConfinement(ctx context.Context, g CommandEnv) (c *Confinement, err err
 	if c.box, err = sandbox.New(spec, g.Level); err != nil {
 		return nil, err
 	}
-	c.guard, err = newGuard(g)
+	c.guard, err = newGuard(g, c.nested)
 	return c, err
 }
 
@@ -173,7 +181,7 @@ func (c *Confinement) Close() error {
 }
 
 // spec returns which paths commands can read and write, except build caches.
-func (g CommandEnv) spec() sandbox.Spec {
+func (g CommandEnv) spec(n nested) sandbox.Spec {
 	spec := sandbox.Spec{Workspace: g.Workspace, Home: g.Home, TmpDir: g.Tmp, Hidden: g.Hidden, Private: g.Private, Limits: limits(g.Limits)}
 	spec.Hidden = append(slices.Clip(spec.Hidden), ciFiles(g)...)
 	spec.Locked = lockedIn(g)
@@ -181,6 +189,7 @@ func (g CommandEnv) spec() sandbox.Spec {
 		spec.Writable = append(spec.Writable, g.Git...)
 	} else {
 		spec.ReadOnly = append(append(spec.ReadOnly, filepath.Join(g.Workspace, ".git")), g.Git...)
+		spec.Locked = append(spec.Locked, n.locked...)
 	}
 	home := g.Getenv("HOME")
 	if g.Tree != "" && g.Tree != g.Workspace && !pathtree.Within(home, g.Tree) { // a home directory that is a repository is not granted

@@ -69,6 +69,9 @@ func (j *job) ground(s *site, p permission.Profile) (CommandEnv, error) {
 		Tampered: j.tampered, Private: j.run.private,
 	}
 	g.Hidden = j.hidden(s)
+	if s.inPlace {
+		g.Submodules = s.tree.Submodules(s.below)
+	}
 	if g.Level == sandbox.Full {
 		g.Locked = edits{p, s.tree.Root(), s.below}.locked(s.tracked())
 	}

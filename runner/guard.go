@@ -3,6 +3,7 @@ package runner
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/millhand/millhand/internal/event"
@@ -19,20 +20,25 @@ type guard struct {
 }
 
 // newGuard saves the state of git's files; it returns nil if the level makes them
-// read-only, or if the profile allows commands to write them.
+// read-only, or if the profile allows commands to write them. No level can prevent that a
+// directory above a nested repository is renamed, and another one put there.
 //
 // An existing guard is shared: a command may have tampered with the files before a
 // second guard saves them.
-func newGuard(g CommandEnv) (*guard, error) {
+func newGuard(g CommandEnv, n nested) (*guard, error) {
 	if g.within != nil && g.within.guard != nil {
 		return g.within.guard, nil
 	}
-	if g.Level != sandbox.Partial || g.Profile.Allows(permission.Git, ".git/config") {
-		return nil, nil //nolint:nilnil // nothing to guard
+	names := slices.Clone(n.names)
+	switch {
+	case g.Level == sandbox.Full:
+	case g.InPlace:
+		names = append(names, sandbox.GitControls(".git")...)
+	default:
+		names = append(names, ".git")
 	}
-	names := []string{".git"}
-	if g.InPlace {
-		names = sandbox.GitControls(".git")
+	if len(names) == 0 || !g.confines() || g.Profile.Allows(permission.Git, ".git/config") {
+		return nil, nil //nolint:nilnil // nothing to guard
 	}
 	files, err := sandbox.NewGuard(g.Workspace, names)
 	if err != nil {

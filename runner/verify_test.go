@@ -146,14 +146,14 @@ func TestGitsFilesAreGuardedWhereTheLevelCantProtectThem(t *testing.T) {
 		"level B, may write": {CommandEnv{Level: sandbox.Partial, Profile: permission.Profile{Rules: []permission.Rule{{Permission: permission.Git, Pattern: "*", Effect: permission.Allow}}}}, false},
 	} {
 		c.ground.Workspace = s.repo
-		g, err := newGuard(c.ground)
+		g, err := newGuard(c.ground, nested{})
 		if err != nil || (g != nil) != c.want {
 			t.Errorf("%s: %v, %v", name, g, err)
 		}
 		if g != nil {
 			inner := c.ground
 			inner.within = &Confinement{guard: g}
-			if shared, err := newGuard(inner); shared != g || err != nil {
+			if shared, err := newGuard(inner, nested{}); shared != g || err != nil {
 				t.Errorf("a second guard: %v", err)
 			}
 			var told error

@@ -261,6 +261,9 @@ func confineTool(ctx context.Context, w World, o toolOptions, env *tools.Env, se
 	}
 	if repo, err := gitops.Open(g.Workspace, gitEnv(w)); err == nil {
 		g.Git, g.Tree = []string{repo.Git.Own, repo.Git.Common}, repo.Root()
+		if below, err := repo.Below(g.Workspace); err == nil {
+			g.Submodules = repo.Submodules(below)
+		}
 	}
 	for _, dir := range []string{g.Workspace, cmp.Or(g.Tree, g.Workspace)} {
 		g.Hidden = append(g.Hidden, filepath.Join(dir, ".millhand"))
