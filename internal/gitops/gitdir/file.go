@@ -2,6 +2,7 @@ package gitdir
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -43,18 +44,54 @@ func ReadFile(name string) ([]byte, error) {
 	return io.ReadAll(f)
 }
 
-// RemoveAll removes a directory even if directories in it are write-protected.
+// RemoveAll removes a directory even if directories in it are write-protected or nested
+// deeply.
 func RemoveAll(dir string) error {
-	if err := os.RemoveAll(dir); err == nil {
-		return nil
+	flat := flatten(dir)
+	if err := os.RemoveAll(dir); err != nil {
+		return errors.Join(err, flat)
 	}
-	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if d != nil && d.IsDir() && err == nil {
-			err = os.Chmod(path, 0o700)
+	return nil
+}
+
+// maxNested is the length of relative paths in bytes above which RemoveAll moves
+// directories up. os.RemoveAll holds a file descriptor for each level.
+const maxNested = 1000
+
+// flatten makes directories writable, and moves deeply nested ones to the top.
+func flatten(dir string) error {
+	moved := 0
+	for queue := []string{dir}; len(queue) > 0; queue = queue[1:] {
+		top := queue[0]
+		err := filepath.WalkDir(top, func(path string, d fs.DirEntry, err error) error {
+			if err != nil || !d.IsDir() {
+				return IgnoreMissing(err)
+			}
+			if err := makeWritable(path, d); err != nil || len(path)-len(top) <= maxNested {
+				return err
+			}
+			to := filepath.Join(dir, fmt.Sprintf(".millhand-removed-%d", moved))
+			if err := os.Rename(path, to); err != nil {
+				return err
+			}
+			moved++
+			queue = append(queue, to)
+			return fs.SkipDir
+		})
+		if err != nil {
+			return err
 		}
+	}
+	return nil
+}
+
+// makeWritable adds the owner's permissions to a directory.
+func makeWritable(path string, d fs.DirEntry) error {
+	info, err := d.Info()
+	if err != nil || info.Mode()&0o700 == 0o700 {
 		return IgnoreMissing(err)
-	})
-	return errors.Join(os.RemoveAll(dir), IgnoreMissing(err))
+	}
+	return IgnoreMissing(os.Chmod(path, 0o700))
 }
 
 // IgnoreMissing returns nil for an error about a missing file, and other errors

@@ -1,0 +1,58 @@
+package gitdir
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// A tree that is deeper than the longest path, or has more levels than a process can have
+// open files, is removed, with write-protected directories.
+func TestDeepDirectoriesAreRemoved(t *testing.T) {
+	top := filepath.Join(t.TempDir(), "top")
+	if err := os.MkdirAll(top, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	at, err := os.OpenRoot(top)
+	for range 3000 {
+		if err == nil {
+			err = at.Mkdir("d", 0o700)
+		}
+		var below *os.Root
+		if err == nil {
+			below, err = at.OpenRoot("d")
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		at.Close()
+		at = below
+	}
+	defer at.Close()
+	if err := at.WriteFile("file", nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := at.Chmod(".", 0o500); err != nil {
+		t.Fatal(err)
+	}
+	if err := flatten(top); err != nil {
+		t.Fatal(err)
+	}
+	most := 0
+	err = filepath.WalkDir(top, func(path string, _ os.DirEntry, err error) error {
+		most = max(most, len(path)-len(top))
+		return err
+	})
+	if err != nil || most > maxNested+100 {
+		t.Errorf("paths of %d bytes are left, %v", most, err)
+	}
+	if err := RemoveAll(top); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Lstat(top); !os.IsNotExist(err) {
+		t.Errorf("still there: %v", err)
+	}
+	if err := RemoveAll(top); err != nil {
+		t.Errorf("a missing directory: %v", err)
+	}
+}
