@@ -50,7 +50,7 @@ func TestFullDisks(t *testing.T) {
 				t.Errorf("report.json is missing, and the exit code is %d:\n%s", code, out)
 			}
 			if found != nil {
-				if r := w.checkReport("r"); r.Run.ExitCode != code {
+				if r := w.checkReport("r", false); r.Run.ExitCode != code {
 					t.Errorf("exit code %d, reported is %d", code, r.Run.ExitCode)
 				}
 			}

@@ -93,7 +93,7 @@ func TestRepositoriesInUse(t *testing.T) {
 			}
 			w.checkRepositories()
 			w.checkLeftovers()
-			if r := w.checkReport("r"); r.Run.ExitCode != code {
+			if r := w.checkReport("r", false); r.Run.ExitCode != code {
 				t.Errorf("exit code %d, reported is %d", code, r.Run.ExitCode)
 			}
 			if code != 0 && !(disturbances[name].breaks && code == 7) {

@@ -247,8 +247,9 @@ func (w *world) report(dir string) reported {
 }
 
 // checkReport checks a report against the repositories: commits and published branches
-// exist, and other changes of a job are saved as a patch that applies.
-func (w *world) checkReport(dir string) reported {
+// exist, and the changes of a job are saved as a patch that applies, unless the run was
+// killed before it could save them.
+func (w *world) checkReport(dir string, killed bool) reported {
 	w.t.Helper()
 	r := w.report(dir)
 	if len(r.Jobs) != jobs {
@@ -268,8 +269,10 @@ func (w *world) checkReport(dir string) reported {
 		if j.Outcome == "passed" && (j.Commit == nil || j.Published == nil) {
 			w.t.Errorf("job %s passed, and has commit %v, published %v", j.ID, j.Commit, j.Published)
 		}
-		if len(j.Changes) > 0 {
-			w.git("apply", "--check", filepath.Join("..", dir, "patches", j.ID+".patch"))
+		if j.Patch != "" {
+			w.git("apply", "--check", filepath.Join("..", dir, j.Patch))
+		} else if len(j.Changes) > 0 && !killed {
+			w.t.Errorf("job %s has changes, and no patch", j.ID)
 		}
 	}
 	return r

@@ -46,7 +46,7 @@ func TestProviders(t *testing.T) {
 			w.checkProcesses()
 			w.checkRepositories()
 			w.checkLeftovers()
-			r := w.checkReport("r")
+			r := w.checkReport("r", false)
 			if r.Run.ExitCode != code || code != 0 && code != 1 && code != 6 && code != 75 {
 				t.Errorf("exit code %d, reported is %d\n%s", code, r.Run.ExitCode, out)
 			}
