@@ -55,7 +55,9 @@ func (l *landing) findLeaks(ctx context.Context) ([]leak, error) {
 		return nil, err
 	}
 	err = l.site.tree.OldText(ctx, changes, func(text string) {
-		leaks = slices.DeleteFunc(leaks, func(k leak) bool { return strings.Contains(text, k.text) || strings.Contains(redact.Wide(text), k.text) })
+		leaks = slices.DeleteFunc(leaks, func(k leak) bool {
+			return strings.Contains(text, k.text) || strings.Contains(redact.Wide(text), k.text)
+		})
 	})
 	return leaks, err
 }

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"syscall"
 
 	"github.com/millhand/millhand/internal/gitops/gitdir"
@@ -143,8 +144,8 @@ func copyTree(ctx context.Context, from, to string) error {
 	if err != nil {
 		return err
 	}
-	for i := len(dirs) - 1; i >= 0; i-- {
-		if err := dirs[i](); err != nil {
+	for _, v := range slices.Backward(dirs) {
+		if err := v(); err != nil {
 			return err
 		}
 	}

@@ -29,14 +29,14 @@ func listing(t *testing.T, dir string) map[string]string {
 			return err
 		}
 		what := info.Mode().String()
-		switch info.Mode().Type() {
-		case fs.ModeSymlink:
+		switch kind := info.Mode().Type(); {
+		case kind == fs.ModeSymlink:
 			text, _ := os.Readlink(path)
 			what += " " + text
-		case 0:
+		case kind.IsRegular():
 			text, _ := os.ReadFile(path)
 			what += " " + info.ModTime().UTC().Format(time.RFC3339Nano) + " " + string(text)
-		case fs.ModeDir:
+		case kind.IsDir():
 			what += " " + info.ModTime().UTC().Format(time.RFC3339Nano)
 		}
 		rel, err := filepath.Rel(dir, path)

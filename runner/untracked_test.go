@@ -16,8 +16,12 @@ func TestUntrackedFilesAreSummarized(t *testing.T) {
 		"web/target/x": gitops.Added, "web/target/y": gitops.Deleted, "target.mk": gitops.Deleted, "distant/x": gitops.Added,
 	}
 	want := []event.Untracked{
-		{Path: "a/.env", Kind: "modified", Files: 1}, {Path: "distant/x", Kind: "added", Files: 1}, {Path: "local.mk", Kind: "added", Files: 1},
-		{Path: "node_modules/", Kind: "added", Files: 2}, {Path: "target.mk", Kind: "deleted", Files: 1}, {Path: "web/target/", Kind: "modified", Files: 2},
+		{Path: "a/.env", Kind: "modified", Files: 1},
+		{Path: "distant/x", Kind: "added", Files: 1},
+		{Path: "local.mk", Kind: "added", Files: 1},
+		{Path: "node_modules/", Kind: "added", Files: 2},
+		{Path: "target.mk", Kind: "deleted", Files: 1},
+		{Path: "web/target/", Kind: "modified", Files: 2},
 	}
 	if diff := cmp.Diff(want, summarize(kinds, 6)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -26,10 +30,17 @@ func TestUntrackedFilesAreSummarized(t *testing.T) {
 		kinds[fmt.Sprintf("logs/%d/deep/%d.log", i%5, i)] = gitops.Added
 	}
 	want = []event.Untracked{
-		{Path: "a/.env", Kind: "modified", Files: 1}, {Path: "distant/x", Kind: "added", Files: 1}, {Path: "local.mk", Kind: "added", Files: 1},
-		{Path: "logs/0/deep/", Kind: "added", Files: 10}, {Path: "logs/1/deep/", Kind: "added", Files: 10}, {Path: "logs/2/deep/", Kind: "added", Files: 10},
-		{Path: "logs/3/deep/", Kind: "added", Files: 10}, {Path: "logs/4/deep/", Kind: "added", Files: 10},
-		{Path: "node_modules/", Kind: "added", Files: 2}, {Path: "target.mk", Kind: "deleted", Files: 1}, {Path: "web/target/", Kind: "modified", Files: 2},
+		{Path: "a/.env", Kind: "modified", Files: 1},
+		{Path: "distant/x", Kind: "added", Files: 1},
+		{Path: "local.mk", Kind: "added", Files: 1},
+		{Path: "logs/0/deep/", Kind: "added", Files: 10},
+		{Path: "logs/1/deep/", Kind: "added", Files: 10},
+		{Path: "logs/2/deep/", Kind: "added", Files: 10},
+		{Path: "logs/3/deep/", Kind: "added", Files: 10},
+		{Path: "logs/4/deep/", Kind: "added", Files: 10},
+		{Path: "node_modules/", Kind: "added", Files: 2},
+		{Path: "target.mk", Kind: "deleted", Files: 1},
+		{Path: "web/target/", Kind: "modified", Files: 2},
 	}
 	if diff := cmp.Diff(want, summarize(kinds, 11)); diff != "" {
 		t.Errorf("at most 11 (-want +got):\n%s", diff)

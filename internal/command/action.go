@@ -60,7 +60,7 @@ func (s *actionStep) run(ctx context.Context) event.Exit {
 		return exit
 	}
 	if in.prompt != "" {
-		defer os.Remove(in.prompt) //nolint:errcheck // the runner clears its directory after the job
+		defer os.Remove(in.prompt)
 	}
 	before, _ := os.Stat(s.events) // events of an earlier run, if any
 	exit = s.execute(ctx, in)

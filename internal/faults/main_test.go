@@ -107,11 +107,12 @@ func newWorld(t *testing.T, template string, serve func(*wiretest.Server)) *worl
 	}
 	listening := httptest.NewServer(server)
 	t.Cleanup(func() { listening.CloseClientConnections(); listening.Close() })
-	text := fmt.Sprintf(manifest, listening.URL+"/v1")
+	var text strings.Builder
+	fmt.Fprintf(&text, manifest, listening.URL+"/v1")
 	for i := range jobs {
-		text += fmt.Sprintf("  - {id: j%d, prompt: Do work j%d., verify: [{run: grep -q done work-j%d.txt}], commit: {branch: millhand/j%d, if_exists: skip}, publish: {mode: push}}\n", i, i, i, i)
+		fmt.Fprintf(&text, "  - {id: j%d, prompt: Do work j%d., verify: [{run: grep -q done work-j%d.txt}], commit: {branch: millhand/j%d, if_exists: skip}, publish: {mode: push}}\n", i, i, i, i)
 	}
-	if err := os.WriteFile(filepath.Join(w.dir, "run.yaml"), []byte(text), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(w.dir, "run.yaml"), []byte(text.String()), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	return w
@@ -223,7 +224,6 @@ type reported struct {
 	}
 	Jobs []struct {
 		ID, Outcome, Reason string
-		Patch               string
 		Commit              *struct{ Hash, Branch string }
 		Published           *struct{ Branch, Hash string }
 		Changes             []any
@@ -269,8 +269,9 @@ func (w *world) checkReport(dir string, killed bool) reported {
 		if j.Outcome == "passed" && (j.Commit == nil || j.Published == nil) {
 			w.t.Errorf("job %s passed, and has commit %v, published %v", j.ID, j.Commit, j.Published)
 		}
-		if j.Patch != "" {
-			w.git("apply", "--check", filepath.Join("..", dir, j.Patch))
+		patch := filepath.Join(dir, "patches", j.ID+".patch")
+		if found, _ := filepath.Glob(filepath.Join(w.dir, patch)); found != nil {
+			w.git("apply", "--check", filepath.Join("..", patch))
 		} else if len(j.Changes) > 0 && !killed {
 			w.t.Errorf("job %s has changes, and no patch", j.ID)
 		}

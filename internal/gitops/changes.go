@@ -206,7 +206,7 @@ func (t *workTree) refusal(path string, e edit, small bool) (string, error) {
 	}
 	switch {
 	case t.failed[path] != nil:
-		return t.failed[path].Error(), nil
+		return t.failed[path].Error(), nil //nolint:nilerr // the reason of a refusal, not an error
 	case e.after.mode == 0:
 		return "", nil
 	case e.after.hash.IsZero() && !e.unread:

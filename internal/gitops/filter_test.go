@@ -15,6 +15,7 @@ import (
 
 // filtersOf runs clean commands like git.
 func filtersOf(t *testing.T, s *gittest.Sandbox) Filters {
+	t.Helper()
 	return Filters{Clean: func(command, _ string, content []byte) ([]byte, error) {
 		cmd := exec.CommandContext(t.Context(), "sh", "-c", command)
 		cmd.Dir, cmd.Stdin = s.Root, bytes.NewReader(content)

@@ -166,11 +166,11 @@ func (i *invention) writeIn(path, name string, lines []string) {
 }
 
 func (i *invention) some(lines []string) string {
-	text := ""
+	var text strings.Builder
 	for range 1 + i.r.IntN(4) {
-		text += of(i.r, lines...) + of(i.r, "\n", "\n", "\n", "\r\n")
+		text.WriteString(of(i.r, lines...) + of(i.r, "\n", "\n", "\n", "\r\n"))
 	}
-	return text
+	return text.String()
 }
 
 // configure sets random configuration, of the repository or of the user, and brings

@@ -31,18 +31,18 @@ func Count(always, night, full int) int {
 
 // Random returns the source of a test's random cases, and logs its seed: SEED if it
 // is set, the time at night, otherwise always the same.
-func Random(t testing.TB) *rand.Rand {
-	t.Helper()
+func Random(tb testing.TB) *rand.Rand {
+	tb.Helper()
 	seed := uint64(1)
 	if given := os.Getenv("SEED"); given != "" {
 		parsed, err := strconv.ParseUint(given, 10, 64)
 		if err != nil {
-			t.Fatalf("read SEED: %v", err)
+			tb.Fatalf("read SEED: %v", err)
 		}
 		seed = parsed
 	} else if On() {
 		seed = uint64(time.Now().UnixNano()) //nolint:gosec // any number will do
 	}
-	t.Logf("SEED=%d", seed)
+	tb.Logf("SEED=%d", seed)
 	return rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // a repeatable sequence is wanted
 }

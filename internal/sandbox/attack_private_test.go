@@ -14,7 +14,7 @@ import (
 func newSystem(t *testing.T) string {
 	t.Helper()
 	for _, base := range []string{"/run/lock", "/opt", "."} {
-		dir, err := os.MkdirTemp(base, "millhand-test-")
+		dir, err := os.MkdirTemp(base, "millhand-test-") //nolint:usetesting // see above
 		if err != nil {
 			continue
 		}
@@ -57,7 +57,7 @@ func TestPrivateFilesOfTheSystem(t *testing.T) {
 		t.Skip("only root can write to them")
 	}
 	for _, root := range []string{"/etc", "/opt", "/usr/local/share"} {
-		dir, err := os.MkdirTemp(root, "millhand-")
+		dir, err := os.MkdirTemp(root, "millhand-") //nolint:usetesting // a directory of the system
 		if err != nil {
 			t.Skip(err)
 		}

@@ -40,14 +40,16 @@ os.rename("s","d/r"); os.chdir("d"); print(ask("r"),ask("../h"))`), want: "x x x
 l=socket.socket(socket.AF_UNIX); l.bind("s"); l.listen()
 if os.fork()==0: l.accept()[0].send(b"x"); os._exit(0)
 l.close(); print(ask("s"))`), want: "x"},
-		{name: "errors of sockets", line: py3(`
+		{
+			name: "errors of sockets", line: py3(`
 def err(name,kind=socket.SOCK_STREAM):
   try: return ask(name,kind)
   except OSError as e: return type(e).__name__+str(e.errno)
 l=serve("s"); d=socket.socket(socket.AF_UNIX); d.bind("dead"); d.listen(); d.close(); open("file","w")
 print(err("missing"),err("file/x"),err("file"),err("dead"),err("s",socket.SOCK_SEQPACKET))
 s=socket.socket(socket.AF_UNIX); s.connect("s"); print(s.connect_ex("s"),s.getpeername(),os.open("/dev/null",0)>0,socket.socket(socket.AF_INET).connect_ex(("127.0.0.1",1)))`),
-			want: "FileNotFoundError2 NotADirectoryError20 ConnectionRefusedError111 ConnectionRefusedError111 OSError91\n106 s True 111"},
+			want: "FileNotFoundError2 NotADirectoryError20 ConnectionRefusedError111 ConnectionRefusedError111 OSError91\n106 s True 111",
+		},
 		{name: "the user of a peer", line: py3(`a=serve("s"); s=socket.socket(socket.AF_UNIX); s.connect("s"); p=struct.unpack("iii",s.getsockopt(1,17,12)); print(p==(os.getpid(),os.getuid(),os.getgid()))
 b=socket.socket(socket.AF_UNIX); b.bind("t"); b.listen(); c=socket.socket(socket.AF_UNIX); c.connect("t"); print(struct.unpack("iii",b.accept()[0].getsockopt(1,17,12))[1:]==(os.getuid(),os.getgid()))`), want: "True\nTrue"},
 		{name: "connections that wait, and are interrupted", line: py3(`
