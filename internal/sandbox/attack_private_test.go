@@ -81,8 +81,8 @@ func TestPrivateFilesOfTheSystem(t *testing.T) {
 	}
 }
 
-// Commands start although private files were removed or replaced since they were found,
-// and paths that the spec grants stay readable.
+// Commands start although private files were removed or replaced since they were found
+// or a public one became a symlink, and paths that the spec grants stay readable.
 func TestPrivateFilesThatChange(t *testing.T) {
 	for _, level := range confining() {
 		t.Run(string(level), func(t *testing.T) {
@@ -90,12 +90,12 @@ func TestPrivateFilesThatChange(t *testing.T) {
 			system := newSystem(t)
 			p.workspace, p.home, p.tmp = filepath.Join(system, "runner/work"), filepath.Join(system, "runner/home"), filepath.Join(system, "runner/tmp")
 			unguarded(t, system, `umask 077; mkdir -p runner/work runner/home runner/tmp granted gone d/below
-for f in . runner runner/work granted gone d/below; do echo $f >$f/file; done`)
+for f in . runner runner/work granted gone d/below; do echo $f >$f/file; done; echo public >public; chmod 644 public`)
 			spec := p.spec()
 			spec.ReadOnly, spec.Programs = []string{filepath.Join(system, "granted")}, []string{system}
 			spec.Private = &Private{roots: []string{system}}
 			s := inside(t, spec, level)
-			unguarded(t, system, `rm -r gone file; mv d e`)
+			unguarded(t, system, `rm -r gone file; mv d e; ln -sf e public`)
 			got := bash(t, s, `cat file ../../granted/file; cat ../file ../../file ../../gone/file ../../e/below/file 2>/dev/null`)
 			if got.err != nil || got.output != "runner/work\ngranted\n" {
 				t.Errorf("%v, %s", got.err, got.output)
