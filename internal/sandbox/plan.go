@@ -234,7 +234,7 @@ func fullRules(b *bounds, mounts []child.Mount) []child.Rule {
 			rules = append(rules, child.Rule{Path: m.Path, Access: child.Read})
 		case m.Kind == child.Bind && m.Path == m.Source:
 			for _, p := range without(m.Path, private) {
-				rules = append(rules, child.Rule{Path: p, Access: child.Read})
+				rules = append(rules, child.Rule{Path: p, Access: child.Read, Entry: p != m.Path})
 			}
 		}
 	}
@@ -245,18 +245,19 @@ func fullRules(b *bounds, mounts []child.Mount) []child.Rule {
 // restriction.
 func partialRules(b *bounds) []child.Rule {
 	var rules []child.Rule
-	add := func(access child.Access, paths ...string) {
+	add := func(access child.Access, entries bool, paths ...string) {
 		for _, p := range paths {
 			if resolved, err := filepath.EvalSymlinks(p); err == nil {
-				rules = append(rules, child.Rule{Path: resolved, Access: access})
+				rules = append(rules, child.Rule{Path: resolved, Access: access, Entry: entries})
 			}
 		}
 	}
 	hidden := slices.Concat(b.Hidden, b.ungranted())
 	for _, dir := range slices.Concat(systemDirs(), []string{"/proc"}, b.Programs, b.ReadOnly) {
-		add(child.Read, without(dir, hidden)...)
+		paths := without(dir, hidden)
+		add(child.Read, !slices.Equal(paths, []string{dir}), paths...)
 	}
-	add(child.Full, b.writable()...)
-	add(child.Node, devices()...) // no terminals: they include the user's
+	add(child.Full, false, b.writable()...)
+	add(child.Node, false, devices()...) // no terminals: they include the user's
 	return rules
 }

@@ -92,12 +92,11 @@ func landlock(plan *Plan) error {
 }
 
 // allow adds a rule for a path. Missing paths are ignored, which only reduces access, and
-// so are files to be read that a symlink replaced, as updates of the system do. A symlink
-// in another path is an error, as in clone.
+// so are entries of directories that a symlink replaced, as updates of the system do. A
+// symlink in another path is an error, as in clone.
 func allow(ruleset int, r Rule, known uint64) error {
 	at, err := unix.Openat2(unix.AT_FDCWD, r.Path, &unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS})
-	onlyReads := r.Access == Read || r.Access == List
-	if errors.Is(err, unix.ENOENT) || onlyReads && errors.Is(err, unix.ELOOP) {
+	if errors.Is(err, unix.ENOENT) || r.Entry && errors.Is(err, unix.ELOOP) {
 		return nil
 	}
 	if err != nil {

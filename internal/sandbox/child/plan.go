@@ -67,6 +67,7 @@ const (
 type Rule struct {
 	Path   string
 	Access Access
+	Entry  bool // found in a directory that is granted by its entries: ignored if a symlink replaced it
 }
 
 // Access is the access that a Rule grants.
