@@ -90,7 +90,7 @@ func killedAs(w *world, code int) string {
 	if code == 0 {
 		return "ended before the kill"
 	}
-	if matches, _ := filepath.Glob(filepath.Join(w.dir, "r/events.jsonl")); matches == nil {
+	if events, _ := os.ReadFile(filepath.Join(w.dir, "r/events.jsonl")); len(events) == 0 {
 		return "killed before it began"
 	}
 	r := w.checkReport("r", true)
