@@ -69,6 +69,9 @@ func TestDiskUsageOfDeepTreesAndEmptyFiles(t *testing.T) {
 
 // Deleted files that a command has open count, and new files in caches.
 func TestDiskLimitOfWhatIsNotInTheDirectories(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and run without -short")
+	}
 	const big = `head -c 9000000 /dev/zero >&3; sleep 100`
 	for name, line := range map[string]string{
 		"a deleted file":                     `exec 3>f; rm f; ` + big,
