@@ -41,7 +41,7 @@ func Random(tb testing.TB) *rand.Rand {
 		}
 		seed = parsed
 	} else if On() {
-		seed = uint64(time.Now().UnixNano()) //nolint:gosec // any number will do
+		seed = uint64(time.Now().UnixNano()) //nolint:gosec // any 64 bits are a seed
 	}
 	tb.Logf("SEED=%d", seed)
 	return rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // a repeatable sequence is wanted

@@ -14,7 +14,7 @@ import (
 func newSystem(t *testing.T) string {
 	t.Helper()
 	for _, base := range []string{"/run/lock", "/opt", "."} {
-		dir, err := os.MkdirTemp(base, "millhand-test-") //nolint:usetesting // see above
+		dir, err := os.MkdirTemp(base, "millhand-test-") //nolint:usetesting // commands can write below /tmp
 		if err != nil {
 			continue
 		}

@@ -36,7 +36,7 @@ func usage(ctx context.Context, dir string, since time.Time) (int64, error) {
 	m := meter{ctx: ctx, since: since.Unix()}
 	var st unix.Stat_t
 	if unix.Lstat(dir, &st) != nil {
-		return 0, nil //nolint:nilerr // see the comment above
+		return 0, nil //nolint:nilerr // a directory that vanished has no usage
 	}
 	m.add(&st)
 	if err := m.measure(unix.AT_FDCWD, dir, 0); err != nil {
