@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/millhand/millhand/internal/nightly"
 	"github.com/millhand/millhand/internal/proc"
 )
@@ -130,6 +132,11 @@ for i in 1 2 3; do
 done
 until test -e up1 -a -e up2 -a -e up3; do sleep 0.01; done
 touch ready; while :; do sleep 1; done`
+	// As a run does: on a slow machine the supervisor is killed before it has killed all.
+	if err := Adopt(); err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
 	for _, level := range confining() {
 		for _, way := range []string{"time is up", "the job is given up"} {
 			if testing.Short() && way == "time is up" {

@@ -123,13 +123,20 @@ func writePIDMax(n int) error {
 	return errors.Join(err, unix.Close(fd))
 }
 
+// ownThreads is the number of threads that the supervisor can have while it starts a
+// command.
+const ownThreads = 12
+
 // limitForks sets RLIMIT_NPROC for the process that start starts, but not for the
 // supervisor, which must be able to create threads when the command has exceeded the
 // limit. The process could raise the limit until sealForks, which is called immediately
 // afterwards, long before the process can execute input.
 func limitForks(n int, start func() (int, error)) (int, error) {
-	if n == 0 {
+	switch {
+	case n == 0:
 		return start()
+	case n <= ownThreads: // they count, so start would fail, or the runtime, which exits if it can't create a thread
+		return 0, unix.EAGAIN
 	}
 	var before unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NPROC, &before); err != nil {
