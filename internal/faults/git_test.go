@@ -22,8 +22,8 @@ type disturbance struct {
 }
 
 var disturbances = map[string]disturbance{
-	"gc":        {do: (*world).collectGarbage},
-	"repack":    {do: func(w *world) { w.git("repack", "-q", "-a", "-d") }},
+	"gc":        {do: func(w *world) { w.gitAgain("gc", "-q", "--prune=now") }},
+	"repack":    {do: func(w *world) { w.gitAgain("repack", "-q", "-a", "-d") }},
 	"pack-refs": {do: func(w *world) { w.git("pack-refs", "--all") }},
 	// Git documents that --prune=now can remove what a push is writing.
 	"remote gc":  {do: func(w *world) { w.git("--git-dir", "../origin.git", "gc", "-q", "--prune=now") }, breaks: true},
@@ -43,16 +43,16 @@ var disturbances = map[string]disturbance{
 	"config lock": {do: func(w *world) { w.lock("shop/.git/config.lock") }},
 }
 
-// collectGarbage runs git gc, which fails if a worktree is removed meanwhile, also by
-// git itself; it succeeds at another attempt.
-func (w *world) collectGarbage() {
+// gitAgain runs a git command that fails if a worktree is removed meanwhile, also by git
+// itself; it succeeds at another attempt.
+func (w *world) gitAgain(args ...string) {
 	w.t.Helper()
 	for range 5 {
-		if _, err := w.tryGit("gc", "-q", "--prune=now"); err == nil {
+		if _, err := w.tryGit(args...); err == nil {
 			return
 		}
 	}
-	w.git("gc", "-q", "--prune=now")
+	w.git(args...)
 }
 
 func (w *world) write(name, text string, mode os.FileMode) {
