@@ -80,7 +80,7 @@ func (c ConfigFile) Has(section string) bool {
 func (c ConfigFile) Subsections(section string) []string {
 	var names []string
 	for _, o := range c.options {
-		if o.section == section && o.subsection != "" && !slices.Contains(names, o.subsection) {
+		if o.section == section && o.subsection != "" && o.subsection != nameless && !slices.Contains(names, o.subsection) {
 			names = append(names, o.subsection)
 		}
 	}

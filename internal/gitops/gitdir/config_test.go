@@ -1,6 +1,7 @@
 package gitdir
 
 import (
+	"cmp"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -20,6 +21,7 @@ func FuzzConfigIsReadAsGitReadsIt(f *testing.F) {
 		"[remote \"a\\\"b\"]\n\turl = x\\ty\n\turl =\n[remote.C]\n\turl = 1\n",
 		"\xef\xbb\xbf[filter \"lfs\"]\r\n\tclean = git-lfs clean -- %f\r\n\trequired\r\n",
 		"[includeIf \"gitdir:~/x/\"]\n\tpath = y # z\n",
+		"[A]A\n[A \"\"]A\n[b.]c=1\n[b]c=2\n",
 		"[A]\nA=\"\" 0\n[A.b] c=0\r0\n[a \"B\\\\c\"]d=e\\tf\\\n",
 	} {
 		f.Add(seed)
@@ -56,7 +58,7 @@ func FuzzConfigIsReadAsGitReadsIt(f *testing.F) {
 			section, rest, _ := strings.Cut(name, ".")
 			subsection, key := "", rest
 			if dot := strings.LastIndexByte(rest, '.'); dot >= 0 {
-				subsection, key = rest[:dot], rest[dot+1:]
+				subsection, key = cmp.Or(rest[:dot], nameless), rest[dot+1:]
 			}
 			got := ours.Values(section, subsection, key)
 			if spaces.Replace(strings.Join(got, "\x00")) != spaces.Replace(strings.Join(want, "\x00")) {

@@ -2,6 +2,7 @@ package gitdir
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -81,6 +82,10 @@ func (t *configText) skipLine() {
 	}
 }
 
+// nameless is the name of a subsection whose name is empty: [core ""] is not [core]. No
+// file can contain it.
+const nameless = "\x00"
+
 // header reads a section's name after its opening bracket: [name], [name "subsection"],
 // or the old form [name.subsection].
 func (t *configText) header() (option, error) {
@@ -88,9 +93,12 @@ func (t *configText) header() (option, error) {
 	for {
 		switch c := t.next(); {
 		case c == ']':
-			section, subsection, _ := strings.Cut(string(name), ".")
+			section, subsection, dot := strings.Cut(string(name), ".")
 			if section == "" {
 				return option{}, errors.New("the section has no name")
+			}
+			if dot && subsection == "" {
+				subsection = nameless
 			}
 			return option{section: section, subsection: subsection}, nil
 		case isConfigSpace(c) && c != '\n':
@@ -98,7 +106,7 @@ func (t *configText) header() (option, error) {
 			if err == nil && (len(name) == 0 || bytes.IndexByte(name, '.') >= 0) {
 				err = fmt.Errorf("invalid section name %q", name)
 			}
-			return option{section: string(name), subsection: subsection}, err
+			return option{section: string(name), subsection: cmp.Or(subsection, nameless)}, err
 		case !isKeyCharacter(c) && c != '.':
 			return option{}, fmt.Errorf("unexpected character %q in the name of a section", c)
 		default:
