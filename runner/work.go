@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/figures"
 	"github.com/millhand/millhand/internal/model"
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/redact"
@@ -98,7 +99,7 @@ func (w *work) attempts(ctx context.Context) (end *stop) {
 		case w.result.attempts >= w.job.spec.Attempts && len(failed) == 0:
 			return w.checkScripts(main) // the commit fails
 		case w.result.attempts >= w.job.spec.Attempts:
-			return &stop{code: event.CodeFailed, detail: fmt.Sprintf("verify %s failed after %d attempt(s)", names(failed), w.result.attempts) + w.site.verifyFault(w.job.spec.Verify, failed)}
+			return &stop{code: event.CodeFailed, detail: fmt.Sprintf("verify %s failed after %s", names(failed), figures.Count(w.result.attempts, "attempt")) + w.site.verifyFault(w.job.spec.Verify, failed)}
 		}
 		text = feedback(failed, barred, refused)
 		main.SetProfile(returned(main.spec.task.Profile, barred))

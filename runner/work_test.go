@@ -68,7 +68,7 @@ func TestAttemptsEnd(t *testing.T) {
 	spec.Attempts = 2
 	spec.Verify = []tasks.Verify{{Name: "one", Run: "false", Time: time.Minute}, {Name: "two", Run: "exit 3", Time: time.Minute}}
 	_, r, end := s.works(&tasks.Plan{}, spec, "  - text: a\n  - text: b\n")
-	if end == nil || *end != (stop{event.CodeFailed, "verify one, two failed after 2 attempt(s)"}) || r.attempts != 2 || r.final != "b" {
+	if end == nil || *end != (stop{event.CodeFailed, "verify one, two failed after 2 attempts"}) || r.attempts != 2 || r.final != "b" {
 		t.Errorf("%+v, %+v", end, r)
 	}
 }

@@ -143,7 +143,7 @@ func TestSearchesOutside(t *testing.T) {
 		{"glob", args{"pattern": "*", "path": s.outside}, s.outside + "/secret\n" + s.outside + "/sub/b.txt\n"},
 		{"glob", args{"pattern": "*", "path": s.outside + "/sub"}, s.outside + "/sub/b.txt\n"},
 		{"grep", args{"pattern": "s3cret", "path": "../work-beside"}, "Found 2 matches\n\n" + s.outside + "/secret:\n  Line 1: s3cret\n\n" + s.outside + "/sub/b.txt:\n  Line 1: no s3cret\n"},
-		{"grep", args{"pattern": "s3cret", "path": s.outside + "/secret"}, "Found 1 matches\n\n" + s.outside + "/secret:\n  Line 1: s3cret\n"},
+		{"grep", args{"pattern": "s3cret", "path": s.outside + "/secret"}, "Found 1 match\n\n" + s.outside + "/secret:\n  Line 1: s3cret\n"},
 		{"list", args{"path": s.outside}, s.outside + "/\n  sub/\n    b.txt\n  secret\n"},
 	}
 	for _, tt := range tests {
@@ -160,7 +160,7 @@ func TestSearchesOutside(t *testing.T) {
 func TestExternalIgnoreRulesApply(t *testing.T) {
 	s := setUp(t, "readonly", map[string]string{"a.txt": "needle\n", "b.tmp": "needle\n"})
 	s.env.Ignore = ignore.New(ignore.Parse([]byte("*.tmp\n")))
-	for tool, want := range map[string]string{"glob": "a.txt\n", "grep": "Found 1 matches\n\na.txt:\n  Line 1: needle\n", "list": "./\n  a.txt\n"} {
+	for tool, want := range map[string]string{"glob": "a.txt\n", "grep": "Found 1 match\n\na.txt:\n  Line 1: needle\n", "list": "./\n  a.txt\n"} {
 		in := args{"pattern": "*", "path": "."}
 		if tool == "grep" {
 			in["pattern"] = "needle"

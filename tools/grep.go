@@ -78,7 +78,11 @@ func grepResult(found search.GrepResult) Result {
 	if found.Total == 0 {
 		out.WriteString("No files found")
 	} else {
-		fmt.Fprintf(&out, "Found %d matches\n", found.Total)
+		noun := "matches"
+		if found.Total == 1 {
+			noun = "match"
+		}
+		fmt.Fprintf(&out, "Found %d %s\n", found.Total, noun)
 	}
 	file := ""
 	for _, m := range found.Matches {

@@ -18,10 +18,10 @@ func TestGrep(t *testing.T) {
 		want string
 	}{
 		{"newest files first, hidden ones too", args{"pattern": "total"}, "Found 3 matches\n\nmain.go:\n  Line 1: package main // total\n\nsub/deep/x_test.go:\n  Line 1: // total\n\n.hidden/h.go:\n  Line 1: // total\n"},
-		{"whatever the case", args{"pattern": "(?i)^total", "path": "README.md"}, "Found 1 matches\n\nREADME.md:\n  Line 1: Total\n"},
-		{"below a directory", args{"pattern": "func T.*l", "path": "sub"}, "Found 1 matches\n\nsub/cart.go:\n  Line 3: func Total() {}\n"},
-		{"in files of a name", args{"pattern": "(?i)total", "include": "*_test.go"}, "Found 1 matches\n\nsub/deep/x_test.go:\n  Line 1: // total\n"},
-		{"in one file, even if git ignores it", args{"pattern": "total", "path": "a.log"}, "Found 1 matches\n\na.log:\n  Line 1: total\n"},
+		{"whatever the case", args{"pattern": "(?i)^total", "path": "README.md"}, "Found 1 match\n\nREADME.md:\n  Line 1: Total\n"},
+		{"below a directory", args{"pattern": "func T.*l", "path": "sub"}, "Found 1 match\n\nsub/cart.go:\n  Line 3: func Total() {}\n"},
+		{"in files of a name", args{"pattern": "(?i)total", "include": "*_test.go"}, "Found 1 match\n\nsub/deep/x_test.go:\n  Line 1: // total\n"},
+		{"in one file, even if git ignores it", args{"pattern": "total", "path": "a.log"}, "Found 1 match\n\na.log:\n  Line 1: total\n"},
 		{"no match", args{"pattern": "nowhere"}, "No files found"},
 		{"what the read rules deny", args{"pattern": "total", "path": "secret"}, "No files found"},
 		{"what a rule of the manifest denies", args{"pattern": "total", "path": "secret"}, "No files found"},

@@ -38,7 +38,7 @@ func TestReportsInTheWorkspaceAreInaccessible(t *testing.T) {
 	} {
 		s.want(s.call(c.tool, c.input), Denied)
 	}
-	s.want(s.call("grep", args{"pattern": "needle"}), Completed, "Found 1 matches")
+	s.want(s.call("grep", args{"pattern": "needle"}), Completed, "Found 1 match")
 	s.unchanged(before)
 	saved, _ := s.call("bash", args{"command": "seq 1 100000"}).Metadata["output_path"].(string)
 	s.want(s.call("read", args{"filePath": saved, "offset": 50_000, "limit": 1}), Completed, "50000: 50000\n")

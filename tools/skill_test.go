@@ -140,7 +140,7 @@ func TestSkillFilesAreReadable(t *testing.T) {
 	dir := s.base + "/shared/e"
 	before := s.tree()
 	s.want(s.call("read", args{"filePath": dir + "/ref/x.txt"}), Completed, "1: the reference")
-	s.want(s.call("grep", args{"pattern": "reference|K=", "path": dir}), Completed, "Found 1 matches")
+	s.want(s.call("grep", args{"pattern": "reference|K=", "path": dir}), Completed, "Found 1 match")
 	s.want(s.call("list", args{"path": dir}), Completed, "x.txt")
 	s.want(s.call("bash", args{"command": "cat ../shared/e/ref/x.txt"}), Completed, "the reference")
 	for _, name := range []string{dir + "/.env", dir + "/link.txt", s.base + "/shared/other.txt", dir + "/../other.txt"} {
