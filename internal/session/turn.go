@@ -9,6 +9,7 @@ import (
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/model"
 	"github.com/millhand/millhand/internal/money"
+	"github.com/millhand/millhand/internal/textcut"
 )
 
 // turn makes one request and runs the tool calls of its response. It returns nil if
@@ -99,6 +100,9 @@ func (s *Session) ask(ctx context.Context, req model.Request, n need) (resp mode
 	if err != nil {
 		s.emit(event.Event{Type: event.TurnEnded, Turn: ended})
 		return resp, nil, requestFailed(ctx, err)
+	}
+	if resp.Note != "" {
+		s.emit(event.Event{Type: event.WarningIssued, Warning: &event.Warning{Message: textcut.OneLine(s.cfg.ModelName) + ": " + resp.Note}})
 	}
 	if resp.Text != "" || resp.Reasoning != "" {
 		s.emit(event.Event{Type: event.ModelText, Text: &event.Text{Turn: turn, Text: resp.Text, Reasoning: resp.Reasoning}})

@@ -20,7 +20,7 @@ func Either(o Options, d Dialect) model.Model {
 
 type either struct {
 	chat, responses model.Model
-	switched        atomic.Bool
+	switched, noted atomic.Bool
 }
 
 // Stream implements [model.Model].
@@ -32,7 +32,11 @@ func (e *either) Stream(ctx context.Context, req model.Request, emit func(model.
 		}
 		e.switched.Store(true)
 	}
-	return e.responses.Stream(ctx, req, emit)
+	resp, err := e.responses.Stream(ctx, req, emit)
+	if err == nil && e.noted.CompareAndSwap(false, true) {
+		resp.Note = "the server requires OpenAI's Responses API for this model, which is used from now on; kind: responses under providers: avoids the rejected request"
+	}
+	return resp, err
 }
 
 // onlyResponses matches the rejections of OpenAI ("Please use /v1/responses instead",
