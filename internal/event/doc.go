@@ -18,7 +18,8 @@
 //	session.started session_info  a conversation started
 //	attempt.started attempt       an attempt started: the turns up to a verify
 //	turn.started    turn          a model call started
-//	text            text          the complete text of the model in a turn
+//	text            text          the complete text of the model in a turn, or what was received
+//	                              of a response that was interrupted
 //	delta           delta         a chunk of a streaming response; live only
 //	retry           retry         a model request failed and is retried
 //	call            call          a tool call changed its status

@@ -213,6 +213,8 @@ type Text struct {
 	Turn      int    `json:"turn"`
 	Text      string `json:"text,omitempty"`
 	Reasoning string `json:"reasoning,omitempty"`
+
+	Interrupted bool `json:"interrupted,omitempty"` // the request failed or was canceled before the end of the response
 }
 
 // Delta is the payload of delta: a chunk of a streaming response.

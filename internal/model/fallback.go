@@ -48,7 +48,11 @@ type fallback struct {
 func (f *fallback) Stream(ctx context.Context, req Request, emit func(Delta)) (Response, error) {
 	err := error(Fail(ClassUnknown, errors.New("no model configured")))
 	var lost *money.Charge
-	for at := f.at(); at < len(f.models); at = f.leave(at, err) {
+	first := f.at()
+	for at := first; at < len(f.models); at = f.leave(at, err) {
+		if at != first {
+			restart(emit)
+		}
 		var resp Response
 		resp, err = f.models[at].Stream(ctx, req, emit)
 		lost = lost.Plus(resp.Lost)

@@ -113,6 +113,7 @@ const (
 	TextDelta      DeltaKind = "text"
 	ReasoningDelta DeltaKind = "reasoning"
 	InputDelta     DeltaKind = "tool_input"
+	AgainDelta     DeltaKind = "again" // the response starts again: previous chunks are those of a failed attempt
 )
 
 // Delta is a chunk of a streamed response. Call is the id of the tool call, for

@@ -53,9 +53,9 @@ func DefaultRetryPolicy() RetryPolicy {
 // notify, if not nil, is called before every wait with the number of attempts so far
 // and the error of the last one.
 //
-// The chunks of a failed attempt were passed to emit already: emit is for live
-// output, and only the returned Response counts. What failed attempts used is in its
-// Lost.
+// The chunks of a failed attempt were passed to emit already, which then gets an
+// [AgainDelta]: emit is for live output, and only the returned Response counts. What
+// failed attempts used is in its Lost.
 func Retrying(m Model, p RetryPolicy, notify func(attempt int, wait time.Duration, err error)) Model {
 	if notify == nil {
 		notify = func(int, time.Duration, error) {}
@@ -92,6 +92,14 @@ func (r retrying) Stream(ctx context.Context, req Request, emit func(Delta)) (Re
 		if cause := r.policy.Sleep(ctx, wait); cause != nil {
 			return Response{Lost: lost}, fmt.Errorf("%w, while waiting to retry after: %v", cause, err) //nolint:errorlint // callers branch on the cause, not on the failure
 		}
+		restart(emit)
+	}
+}
+
+// restart informs emit, which may be nil, that the response starts again.
+func restart(emit func(Delta)) {
+	if emit != nil {
+		emit(Delta{Kind: AgainDelta})
 	}
 }
 

@@ -93,13 +93,19 @@ func TestRetrying(t *testing.T) {
 				test.change(&policy)
 			}
 			m := &countingModel{errs: test.errs}
-			deltas := 0
+			deltas, restarts := 0, 0
 			resp, err := Retrying(m, policy, func(attempt int, wait time.Duration, err error) {
 				if attempt != m.made || !errors.Is(err, test.errs[attempt-1]) {
 					t.Errorf("told of attempt %d and %v after %d attempts", attempt, err, m.made)
 				}
 				told = append(told, wait)
-			}).Stream(t.Context(), Request{}, func(Delta) { deltas++ })
+			}).Stream(t.Context(), Request{}, func(d Delta) {
+				if d.Kind == AgainDelta {
+					restarts++
+				} else {
+					deltas++
+				}
+			})
 			if ClassOf(err) != test.class || (err == nil) != (resp.Text == "whole") || err != nil && resp.Text != "" {
 				t.Errorf("got %+v and error %v, want class %q", resp, err, test.class)
 			}
@@ -109,8 +115,8 @@ func TestRetrying(t *testing.T) {
 			if diff := cmp.Diff(waits, told); diff != "" {
 				t.Errorf("told (-waited +told):\n%s", diff)
 			}
-			if m.made != len(test.waits)+1 || deltas != m.made {
-				t.Errorf("%d attempts with %d deltas, want %d", m.made, deltas, len(test.waits)+1)
+			if m.made != len(test.waits)+1 || deltas != m.made || restarts != m.made-1 {
+				t.Errorf("%d attempts with %d deltas and %d restarts, want %d", m.made, deltas, restarts, len(test.waits)+1)
 			}
 		})
 	}

@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"encoding/json"
+	"strings"
 	"sync"
 	"time"
 
@@ -98,6 +99,7 @@ type Session struct {
 	fetched  []model.Attachment // for the next user message
 	cut      string             // id of the call that was truncated at the turn's output limit
 	tooLong  bool               // the provider rejected the last request as too long
+	received received           // of the current response
 
 	counted   int64 // tokens of the first countedTo messages and of what is fixed
 	countedTo int
@@ -192,7 +194,22 @@ func (s *Session) add(m model.Message) {
 	}
 }
 
+// maxReceived limits what is stored of a response while it is received, in bytes.
+const maxReceived = 256 << 10
+
+// received is what was received of a response, for the case that it is interrupted.
+type received struct{ text, reasoning strings.Builder }
+
 func (s *Session) delta(d model.Delta) {
+	switch to := &s.received; {
+	case d.Kind == model.AgainDelta:
+		*to = received{}
+		return
+	case d.Kind == model.TextDelta && to.text.Len() < maxReceived:
+		to.text.WriteString(d.Text)
+	case d.Kind == model.ReasoningDelta && to.reasoning.Len() < maxReceived:
+		to.reasoning.WriteString(d.Text)
+	}
 	s.emit(event.Event{Type: event.ModelDelta, Delta: &event.Delta{Kind: string(d.Kind), Call: d.Call, Text: d.Text}})
 }
 

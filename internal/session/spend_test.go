@@ -3,7 +3,11 @@ package session
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/model"
@@ -91,4 +95,58 @@ type broken struct{}
 
 func (broken) Stream(context.Context, model.Request, func(model.Delta)) (model.Response, error) {
 	return model.Response{}, model.Fail(model.ClassUnavailable, errors.New("nobody is there"))
+}
+
+// cut is a model whose attempts break off after some chunks.
+type cut struct{ attempts *int }
+
+func (m cut) Stream(_ context.Context, _ model.Request, emit func(model.Delta)) (model.Response, error) {
+	*m.attempts++
+	emit(model.Delta{Kind: model.ReasoningDelta, Text: "I think. "})
+	emit(model.Delta{Kind: model.TextDelta, Text: fmt.Sprintf("Attempt %d", *m.attempts)})
+	return model.Response{}, model.Fail(model.ClassUnavailable, errors.New("connection reset"))
+}
+
+// What was received of the last attempt is in the events.
+func TestInterruptedResponsesAreReported(t *testing.T) {
+	policy := model.DefaultRetryPolicy()
+	policy.Retries, policy.Sleep = 2, func(context.Context, time.Duration) error { return nil }
+	attempts := 0
+	s := setUp(t, "readonly", twoTurns, func(c *Config) {
+		retrying := model.Retrying(cut{&attempts}, policy, nil)
+		c.Model = model.Fallback([]model.Named{{Name: "a", Model: retrying}, {Name: "b", Model: retrying}}, nil)
+	})
+	if end := s.Run(t.Context(), "look"); end.Done() || attempts != 6 {
+		t.Fatalf("%+v after %d attempts", end, attempts)
+	}
+	var said []event.Text
+	for _, e := range s.events {
+		if e.Type == event.ModelText {
+			said = append(said, *e.Text)
+		}
+	}
+	want := []event.Text{{Turn: 1, Text: "Attempt 6", Reasoning: "I think. ", Interrupted: true}}
+	if diff := cmp.Diff(want, said); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// noting is a model that has a note for the user.
+type noting struct{ next model.Model }
+
+func (m noting) Stream(ctx context.Context, req model.Request, emit func(model.Delta)) (model.Response, error) {
+	resp, err := m.next.Stream(ctx, req, emit)
+	resp.Note = "change a setting"
+	return resp, err
+}
+
+func TestNotesOfModelsAreWarnings(t *testing.T) {
+	s := setUp(t, "readonly", "  - text: Done.\n", func(c *Config) { c.Model = noting{c.Model} })
+	s.Run(t.Context(), "look")
+	for _, e := range s.events {
+		if e.Warning != nil && e.Warning.Message == "script:model.yaml: change a setting" {
+			return
+		}
+	}
+	t.Error("no warning")
 }

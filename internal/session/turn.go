@@ -91,6 +91,7 @@ func (s *Session) ask(ctx context.Context, req model.Request, n need) (resp mode
 	s.mu.Unlock()
 	s.emit(event.Event{Type: event.TurnStarted, Turn: &event.Turn{Number: turn}})
 	began := s.cfg.Now()
+	s.received = received{}
 	resp, err := s.cfg.Model.Stream(ctx, req, s.delta)
 	ended := &event.Turn{Number: turn, ElapsedMS: s.cfg.Now().Sub(began).Milliseconds()}
 	if err != nil {
@@ -98,6 +99,9 @@ func (s *Session) ask(ctx context.Context, req model.Request, n need) (resp mode
 	}
 	s.account(resp, ended)
 	if err != nil {
+		if text := (event.Text{Turn: turn, Text: s.received.text.String(), Reasoning: s.received.reasoning.String(), Interrupted: true}); text.Text != "" || text.Reasoning != "" {
+			s.emit(event.Event{Type: event.ModelText, Text: &text})
+		}
 		s.emit(event.Event{Type: event.TurnEnded, Turn: ended})
 		return resp, nil, requestFailed(ctx, err)
 	}

@@ -116,7 +116,11 @@ func sessionEntry(e event.Event) entry {
 		return turnEntry(e.Turn)
 	case event.ModelText:
 		if e.Text.Text != "" {
-			return entry{level: zerolog.InfoLevel, text: e.Text.Text, style: cyan, model: true}
+			text := e.Text.Text
+			if e.Text.Interrupted {
+				text += " [interrupted]"
+			}
+			return entry{level: zerolog.InfoLevel, text: text, style: cyan, model: true}
 		}
 	case event.RequestRetried:
 		if e.Retry.To != "" {
