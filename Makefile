@@ -56,13 +56,13 @@ FUZZED = tools/shell tools/patch internal/permission internal/model internal/git
 
 nightly-trust: ## kills, signals, full disks, faults of providers and of git, the sandbox, fuzzing, Linux 6.1
 	$(MAKE) -j2 --output-sync nightly-faults nightly-kernel # both wait more than they compute
-	$(NIGHTLY) -timeout=120m ./internal/gitops ./tools ./internal/sandbox ./internal/e2e ./internal/model/openai ./internal/model/anthropic
+	$(NIGHTLY) -timeout=120m ./internal/gitops ./tools ./internal/sandbox ./internal/e2e/... ./internal/model/openai ./internal/model/anthropic
 	FUZZTIME=$(or $(FUZZTIME),$(if $(FULL),10m,2m)) .ci/fuzz $(FUZZED)
 	FUZZTIME=$(or $(FUZZTIME),10s) .ci/fuzz $(FUZZED:%=':!%')
 
 nightly-types: ## compile requests as the types of the providers' SDKs; needs Node.js
 	npm install --silent --no-save --ignore-scripts --prefix .sdks openai@7.57.0 @anthropic-ai/sdk@1.12.0 typescript@5.9.3 @types/node@20.19.0
-	MILLHAND_SDKS=$(CURDIR)/.sdks go test -count=1 -v -run TestRequestsHaveTheProvidersTypes ./internal/e2e
+	MILLHAND_SDKS=$(CURDIR)/.sdks go test -count=1 -v -run TestRequestsHaveTheProvidersTypes ./internal/e2e/providers
 
 nightly-faults:
 	$(NIGHTLY) -v -timeout=300m ./internal/faults

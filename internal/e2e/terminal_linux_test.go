@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/millhand/millhand/internal/e2e/scripts"
 	"github.com/millhand/millhand/internal/nightly"
 	"github.com/millhand/millhand/internal/view/viewtest"
 )
@@ -177,14 +178,16 @@ func TestSuspendedRunLeavesNoLiveLines(t *testing.T) {
 // TestQuickstartOnATerminal runs the quickstart on a narrow terminal, and nightly on wider
 // ones. There is never more than one set of live lines, and none is left.
 func TestQuickstartOnATerminal(t *testing.T) {
-	long(t)
+	if testing.Short() {
+		t.Skip("long, and run without -short")
+	}
 	widths := []uint16{40}
 	if nightly.On() {
 		widths = append(widths, 80, 120)
 	}
 	for _, cols := range widths {
 		t.Run(fmt.Sprint(cols), func(t *testing.T) {
-			v := inTerminal(t, cols, 24, t.TempDir(), "millhand", "run", root(t)+"/examples/quickstart/millhand.yaml", "--report-dir", "out")
+			v := inTerminal(t, cols, 24, t.TempDir(), "millhand", "run", scripts.Root(t)+"/examples/quickstart/millhand.yaml", "--report-dir", "out")
 			screen := v.waitFor("show them: ")
 			replayed := &viewtest.Terminal{TB: t, Cols: v.cols, Rows: v.rows}
 			live := 0

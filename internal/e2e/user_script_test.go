@@ -33,8 +33,12 @@ func TestScriptsAgainAsAnOrdinaryUser(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	program, self := filepath.Join(dir, "millhand.test"), read(t, "/proc/self/exe")
-	if err := os.WriteFile(program, []byte(self), 0o755); err != nil {
+	self, err := os.ReadFile("/proc/self/exe")
+	if err != nil {
+		t.Fatal(err)
+	}
+	program := filepath.Join(dir, "millhand.test")
+	if err := os.WriteFile(program, self, 0o755); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.CopyFS(filepath.Join(dir, "testdata", "script"), os.DirFS(filepath.Join("testdata", "script"))); err != nil {

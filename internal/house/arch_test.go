@@ -104,6 +104,7 @@ func rooms() map[string]room {
 		"internal/textcut":         {"", "texts"},
 		"internal/schema":          {"", "JSON Schemas, without knowing what they describe"},
 		"internal/printable":       {"", "texts"},
+		"internal/e2e/scripts":     {"internal/command internal/model internal/model/script internal/model/wiretest internal/money internal/nightly internal/sandbox", "commands of scripts, for end-to-end tests"},
 		"internal/view":            {"internal/event internal/figures internal/printable internal/money", "a log follows from the events alone"},
 		"internal/view/viewtest":   {"", "a terminal for tests"},
 	}
@@ -126,7 +127,7 @@ func homes() map[string]string {
 		"mvdan.cc/sh/v3":                                  "tools/shell",
 		"github.com/google/jsonschema-go":                 "tools",
 		"github.com/santhosh-tekuri/jsonschema/v6":        "internal/schema",
-		"os/exec": "internal/proc internal/gitops/gitdir internal/gitops/gittest",
+		"os/exec": "internal/proc internal/gitops/gitdir internal/gitops/gittest internal/e2e/scripts",
 		// Nowhere: see TestTheBinaryExecutesNoTemplates.
 		"text/template": "", "html/template": "",
 	}
@@ -200,7 +201,7 @@ func checkImport(t *testing.T, dir, name string, spec *ast.ImportSpec, r room, l
 func TestEnvironmentIsInjected(t *testing.T) {
 	forbidden := wiring()
 	for dir, files := range sources(t) {
-		if dir == "." || dir == "internal/command" || dir == "internal/model/wiretest" || dir == "internal/nightly" || dir == "internal/gitops/gittest" || dir == "internal/prices/generate" {
+		if dir == "." || dir == "internal/command" || dir == "internal/model/wiretest" || dir == "internal/nightly" || dir == "internal/gitops/gittest" || dir == "internal/e2e/scripts" || dir == "internal/prices/generate" {
 			continue
 		}
 		for name, file := range files {

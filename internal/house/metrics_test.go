@@ -178,7 +178,7 @@ func (m *metrics) add(name string) error {
 		return err
 	}
 	lines := bytes.Count(text, []byte("\n"))
-	if ext != ".go" || strings.HasSuffix(name, "_test.go") || strings.HasPrefix(name, "internal/model/wiretest/") {
+	if ext != ".go" || strings.HasSuffix(name, "_test.go") || strings.HasPrefix(name, "internal/model/wiretest/") || strings.HasPrefix(name, "internal/e2e/scripts/") {
 		m.tests += lines
 		return nil
 	}

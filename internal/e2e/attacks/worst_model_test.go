@@ -1,4 +1,4 @@
-package e2e
+package attacks
 
 import (
 	"bytes"
@@ -30,7 +30,9 @@ import (
 // level of the sandbox: no canary in anything that is written, shown, committed
 // or sent, and nothing changed outside of the workspace.
 func TestTheWorstModel(t *testing.T) {
-	long(t)
+	if testing.Short() {
+		t.Skip("long, and run without -short")
+	}
 	for level, wrapper := range map[string]string{"A": "", "B": "without-namespaces"} {
 		t.Run(level, func(t *testing.T) {
 			w := newWorst(t)

@@ -1,4 +1,4 @@
-package e2e
+package workflows
 
 import (
 	"bytes"
@@ -20,6 +20,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/millhand/millhand/internal/action"
+	"github.com/millhand/millhand/internal/e2e/scripts"
 	"github.com/millhand/millhand/internal/model/script"
 	"github.com/millhand/millhand/internal/model/wiretest"
 	"github.com/millhand/millhand/internal/nightly"
@@ -139,7 +140,9 @@ func TestActionReportsFailedRun(t *testing.T) {
 }
 
 func TestActionReportsInvalidInputs(t *testing.T) {
-	long(t)
+	if testing.Short() {
+		t.Skip("long, and run without -short")
+	}
 	tests := []struct {
 		name  string
 		with  map[string]string
@@ -199,7 +202,9 @@ func TestEarlierRunIsDistinguished(t *testing.T) {
 // TestTheKeyGoesToTheProviderAlone runs a prompt on a model behind a wire, and
 // looks for the key wherever it could have got to.
 func TestTheKeyGoesToTheProviderAlone(t *testing.T) {
-	long(t)
+	if testing.Short() {
+		t.Skip("long, and run without -short")
+	}
 	const key = "sk-%0A%25$(touch pwned)`touch pwned`\"'\\::stop-commands::x"
 	s, err := script.Parse([]byte(`
 version: 1
@@ -284,7 +289,9 @@ func (w *workflow) holdsNoKey(t *testing.T, r result, key, seen string) {
 }
 
 func TestActionForwardsSignalToRun(t *testing.T) {
-	long(t)
+	if testing.Short() {
+		t.Skip("long, and run without -short")
+	}
 	for _, test := range []struct {
 		signal syscall.Signal
 		code   int
@@ -315,7 +322,7 @@ func TestActionForwardsSignalToRun(t *testing.T) {
 func waitUntil(t *testing.T, file, re string) {
 	t.Helper()
 	want := regexp.MustCompile(re)
-	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(scripts.Patience); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 		if data, err := os.ReadFile(file); err == nil && want.Match(data) {
 			return
 		}
@@ -343,7 +350,9 @@ func TestSignalEndsActionBeforeRun(t *testing.T) {
 }
 
 func TestActionVerifiesRelease(t *testing.T) {
-	long(t)
+	if testing.Short() {
+		t.Skip("long, and run without -short")
+	}
 	archive := archiveName()
 	tests := []struct {
 		name    string
@@ -417,7 +426,7 @@ func TestActionUsesReleaseOfItsTagOrSource(t *testing.T) {
 func goThatLinks(t *testing.T) string {
 	t.Helper()
 	script := fmt.Sprintf("#!/bin/sh\n"+`[ "$CGO_ENABLED $GOWORK $PWD $1 $2 $3 $5" = "0 off %s build -trimpath -o ." ] && ln -s %s "$4"`+"\n",
-		root(t), filepath.Join(millhandDir(t), "millhand"))
+		scripts.Root(t), filepath.Join(millhandDir(t), "millhand"))
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "go"), []byte(script), 0o755); err != nil {
 		t.Fatal(err)
@@ -450,7 +459,7 @@ func TestActionYAMLMatchesCode(t *testing.T) {
 		if step.Uses != "" && !pinned.MatchString(step.Uses) {
 			t.Errorf("%s is not pinned", step.Uses)
 		}
-		if v := step.With["go-version"]; v != "" && !strings.Contains(read(t, root(t)+"/go.mod"), "\ngo "+v) {
+		if v := step.With["go-version"]; v != "" && !strings.Contains(read(t, scripts.Root(t)+"/go.mod"), "\ngo "+v) {
 			t.Errorf("action.yml builds with Go %s", v)
 		}
 	}
@@ -480,7 +489,7 @@ func inputsAreRead(t *testing.T, m metadata) {
 	if err == nil {
 		t.Error("no input at all is no error")
 	}
-	for _, found := range regexp.MustCompile(`\$\{(INPUT_[A-Z_]+):-\}`).FindAllStringSubmatch(read(t, root(t)+"/.github/action/run.sh"), -1) {
+	for _, found := range regexp.MustCompile(`\$\{(INPUT_[A-Z_]+):-\}`).FindAllStringSubmatch(read(t, scripts.Root(t)+"/.github/action/run.sh"), -1) {
 		asked = append(asked, found[1])
 	}
 	slices.Sort(declared)

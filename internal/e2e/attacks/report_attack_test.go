@@ -1,4 +1,4 @@
-package e2e
+package attacks
 
 import (
 	"bytes"
@@ -43,7 +43,9 @@ func reportAttacks() []reportAttack {
 }
 
 func TestAgentsCannotAccessReports(t *testing.T) {
-	long(t)
+	if testing.Short() {
+		t.Skip("long, and run without -short")
+	}
 	var names []string
 	for _, a := range reportAttacks() {
 		name := a.name

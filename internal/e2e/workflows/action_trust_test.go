@@ -1,4 +1,4 @@
-package e2e
+package workflows
 
 import (
 	"fmt"
@@ -36,7 +36,9 @@ func people(t *testing.T) string {
 }
 
 func TestActionTreatsForeignManifestsAsUntrusted(t *testing.T) {
-	long(t)
+	if testing.Short() {
+		t.Skip("long, and run without -short")
+	}
 	api := people(t)
 	event := func(sender, more string) string {
 		return fmt.Sprintf(`{"repository": {"full_name": "acme/api"}, "sender": {"login": %q}%s}`, sender, more)

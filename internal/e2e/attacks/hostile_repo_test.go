@@ -1,4 +1,4 @@
-package e2e
+package attacks
 
 import (
 	"context"
@@ -94,7 +94,9 @@ const hostilePatience = 5 * time.Minute
 // in them, and holds that nothing springs outside of the sandbox, and that
 // nothing in them configures the run.
 func TestHostileRepositories(t *testing.T) {
-	long(t)
+	if testing.Short() {
+		t.Skip("long, and run without -short")
+	}
 	program, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)

@@ -1,4 +1,4 @@
-package e2e
+package workflows
 
 import (
 	"os"
@@ -71,7 +71,9 @@ func TestActionLoadsAppArmorProfile(t *testing.T) {
 }
 
 func TestActionUsesLevelBWithoutAppArmorProfile(t *testing.T) {
-	long(t)
+	if testing.Short() {
+		t.Skip("long, and run without -short")
+	}
 	for name, stand := range map[string][2]string{
 		"sudo wants a password":          {"echo 'a password is required' >&2; exit 1", "exit 0"},
 		"there is no AppArmor":           {`shift; exec "$@"`, "echo '::error::no securityfs' >&2; exit 2"},
@@ -92,7 +94,9 @@ func TestActionUsesLevelBWithoutAppArmorProfile(t *testing.T) {
 
 // Whoever does without a sandbox, or has one already, changes no machine.
 func TestActionLoadsNoUnneededAppArmorProfile(t *testing.T) {
-	long(t)
+	if testing.Short() {
+		t.Skip("long, and run without -short")
+	}
 	for _, mode := range []string{"off", "external"} {
 		w := confining(t, "touch sudo.log", "touch sudo.log")
 		w.with["sandbox"] = mode

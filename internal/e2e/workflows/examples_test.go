@@ -1,4 +1,4 @@
-package e2e
+package workflows
 
 import (
 	"bufio"
@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"gopkg.in/yaml.v3"
 
+	"github.com/millhand/millhand/internal/e2e/scripts"
 	"github.com/millhand/millhand/internal/model/script"
 	"github.com/millhand/millhand/internal/model/wiretest"
 )
@@ -41,54 +42,6 @@ func serveScript(t *testing.T, turns string, fault func(int) wiretest.Fault) str
 		}
 	})
 	return listening.URL + "/v1"
-}
-
-// copyExample copies an example's directory, with texts in the files at its top replaced.
-func copyExample(t *testing.T, name, to string, oldnew ...string) {
-	t.Helper()
-	if err := os.CopyFS(to, os.DirFS(filepath.Join(root(t), "examples", name))); err != nil {
-		t.Fatal(err)
-	}
-	entries, err := os.ReadDir(to)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, e := range entries {
-		if e.IsDir() {
-			continue
-		}
-		path := filepath.Join(to, e.Name())
-		text := strings.NewReplacer(oldnew...).Replace(read(t, path))
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil { // keeps the mode
-			t.Fatal(err)
-		}
-	}
-}
-
-// makeRepo makes a repository of files with one commit, on branch main.
-func makeRepo(t *testing.T, dir string, files map[string]string) {
-	t.Helper()
-	for name, text := range files {
-		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	git(t, dir, "init", "-q", "-b", "main")
-	git(t, dir, "add", "-A")
-	git(t, dir, "-c", "user.name=Tess", "-c", "user.email=tess@example.com", "commit", "-q", "-m", "start")
-}
-
-func git(t *testing.T, dir string, args ...string) string {
-	t.Helper()
-	out, err := exec.CommandContext(t.Context(), "git", append([]string{"-C", dir}, args...)...).CombinedOutput()
-	if err != nil {
-		t.Fatalf("git %v: %v\n%s", args, err, out)
-	}
-	return string(out)
 }
 
 // millhandDir is the directory that has this test's binary under the name
@@ -187,8 +140,8 @@ turns:
 func installCron(t *testing.T, fault func(int) wiretest.Fault) (dir string, job cronJob) {
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), "srv")
-	copyExample(t, "cron", dir, "/srv/millhand", dir, "PATH=/usr/local/bin", "PATH="+millhandDir(t)+":/usr/local/bin")
-	makeRepo(t, filepath.Join(dir, "shop"), map[string]string{"README.md": "Try `make chek`.\n", "Makefile": "test:\n\t@grep -q 'make test' README.md\n"})
+	scripts.CopyExample(t, "cron", dir, "/srv/millhand", dir, "PATH=/usr/local/bin", "PATH="+millhandDir(t)+":/usr/local/bin")
+	scripts.MakeRepo(t, filepath.Join(dir, "shop"), map[string]string{"README.md": "Try `make chek`.\n", "Makefile": "test:\n\t@grep -q 'make test' README.md\n"})
 	key := fmt.Sprintf("OPENAI_API_KEY=sk-of-the-test\nOPENAI_BASE_URL=%s\n", serveScript(t, cronModel, fault))
 	if err := os.WriteFile(filepath.Join(dir, "key.env"), []byte(key), 0o600); err != nil {
 		t.Fatal(err)
@@ -217,7 +170,9 @@ func listed(t *testing.T, dir string) []string {
 // TestNightlyRunsOfCronNeverOverlap runs the crontab's command twice at once:
 // the first is held in its first call of the model until the second is over.
 func TestNightlyRunsOfCronNeverOverlap(t *testing.T) {
-	long(t)
+	if testing.Short() {
+		t.Skip("long, and run without -short")
+	}
 	asked, answer := make(chan struct{}), make(chan struct{})
 	goOn := sync.OnceFunc(func() { close(answer) })
 	t.Cleanup(goOn)
@@ -258,14 +213,14 @@ func TestNightlyRunsOfCronNeverOverlap(t *testing.T) {
 	if e := <-first; e.exit != 0 || e.output != "" {
 		t.Errorf("the first run: exit %d, and cron mails\n%s", e.exit, e.output)
 	}
-	branches := strings.Fields(git(t, filepath.Join(dir, "shop"), "branch", "--list", "--format=%(refname:short)", "millhand/*"))
+	branches := strings.Fields(scripts.Git(t, filepath.Join(dir, "shop"), "branch", "--list", "--format=%(refname:short)", "millhand/*"))
 	if len(branches) != 1 || !regexp.MustCompile(`^millhand/documents-[0-9]{8}-[0-9]{6}$`).MatchString(branches[0]) {
 		t.Fatalf("branches %q; log:\n%s", branches, read(t, filepath.Join(dir, "run.log")))
 	}
-	if got := git(t, filepath.Join(dir, "shop"), "show", branches[0]+":README.md"); got != "Try `make test`.\n" {
+	if got := scripts.Git(t, filepath.Join(dir, "shop"), "show", branches[0]+":README.md"); got != "Try `make test`.\n" {
 		t.Errorf("README is %q", got)
 	}
-	git(t, filepath.Join(dir, "shop"), "branch", "-D", branches[0]) // the next run may be in the same second
+	scripts.Git(t, filepath.Join(dir, "shop"), "branch", "-D", branches[0]) // the next run may be in the same second
 
 	if exit, output := job.start(t)(); exit != 0 || output != "" {
 		t.Errorf("the run afterwards: exit %d\n%s", exit, output)
@@ -277,7 +232,9 @@ func TestNightlyRunsOfCronNeverOverlap(t *testing.T) {
 
 // TestNightlyRunsKeepThirty gives the example a history and runs it once more.
 func TestNightlyRunsKeepThirty(t *testing.T) {
-	long(t)
+	if testing.Short() {
+		t.Skip("long, and run without -short")
+	}
 	dir, job := installCron(t, nil)
 	reports, log := filepath.Join(dir, "reports"), filepath.Join(dir, "run.log")
 	for n := range 40 {
@@ -310,7 +267,9 @@ func TestNightlyRunsKeepThirty(t *testing.T) {
 // TestUnitsOfSystemd reads the units, has systemd check them where it is
 // installed, and runs the service's command in the service's environment.
 func TestUnitsOfSystemd(t *testing.T) {
-	long(t)
+	if testing.Short() {
+		t.Skip("long, and run without -short")
+	}
 	dir, job := installCron(t, nil)
 	service, timer := parseUnit(t, filepath.Join(dir, "millhand.service")), parseUnit(t, filepath.Join(dir, "millhand.timer"))
 	if got := timer["Timer.OnCalendar"]; got != "*-*-* 03:17:00" || timer["Install.WantedBy"] != "timers.target" {
@@ -407,7 +366,7 @@ type gitLabPipeline struct {
 func parsePipeline(t *testing.T) gitLabPipeline {
 	t.Helper()
 	var p gitLabPipeline
-	dec := yaml.NewDecoder(strings.NewReader(read(t, root(t)+"/examples/gitlab/.gitlab-ci.yml")))
+	dec := yaml.NewDecoder(strings.NewReader(read(t, scripts.Root(t)+"/examples/gitlab/.gitlab-ci.yml")))
 	dec.KnownFields(true)
 	if err := dec.Decode(&p); err != nil {
 		t.Fatal(err)
@@ -445,23 +404,25 @@ func gitLab(t *testing.T, dir string, p gitLabPipeline, job gitLabJob, env ...st
 // TestThePipelineOfGitLab runs every parallel job in a clone of its own, and
 // hands the artifacts to the last one.
 func TestThePipelineOfGitLab(t *testing.T) {
-	long(t)
+	if testing.Short() {
+		t.Skip("long, and run without -short")
+	}
 	p := parsePipeline(t)
 	origin, turns := t.TempDir(), "version: 1\nturns:\n"
-	files := map[string]string{"millhand.yaml": read(t, root(t)+"/examples/gitlab/millhand.yaml")}
+	files := map[string]string{"millhand.yaml": read(t, scripts.Root(t)+"/examples/gitlab/millhand.yaml")}
 	for _, part := range []string{"api", "billing", "mail", "search", "web", "worker"} {
 		files[part+"/main.txt"] = part + "\n"
 		turns += fmt.Sprintf("  - calls: [{tool: write, args: {filePath: %s/README.md, content: It works.}}]\n    usage: {input: 10, output: 10}\n", part)
 	}
-	makeRepo(t, origin, files)
+	scripts.MakeRepo(t, origin, files)
 	key := []string{"OPENAI_API_KEY=sk-of-the-test", "OPENAI_BASE_URL=" + serveScript(t, turns+"  - {text: Done., usage: {input: 10, output: 10}}\n", nil)}
 
 	merged := t.TempDir()
 	jobs := 0
 	for n := range p.Work.Parallel {
 		clone := filepath.Join(t.TempDir(), "project")
-		git(t, origin, "clone", "-q", origin, clone)
-		git(t, clone, "checkout", "-q", "--detach")
+		scripts.Git(t, origin, "clone", "-q", origin, clone)
+		scripts.Git(t, clone, "checkout", "-q", "--detach")
 		exit, output := gitLab(t, clone, p, p.Work, append(key, fmt.Sprintf("CI_NODE_INDEX=%d", n+1), fmt.Sprintf("CI_NODE_TOTAL=%d", p.Work.Parallel))...)
 		if exit != 0 {
 			t.Fatalf("job %d: exit %d\n%s", n+1, exit, output)

@@ -1,4 +1,4 @@
-package e2e
+package scripts
 
 import (
 	"fmt"
@@ -7,8 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
-	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -63,35 +61,5 @@ func smaller(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Logf("%s has %d bytes", args[0], st.Size())
 	if st.Size() >= most {
 		ts.Fatalf("%s has %d bytes: that is too many", args[0], st.Size())
-	}
-}
-
-// TestPromptsStateTestedBehavior holds the sentences in which prompts promise
-// something of the runner, which promises.txtar quotes, to being there.
-func TestPromptsStateTestedBehavior(t *testing.T) {
-	var prompts strings.Builder
-	for _, name := range []string{"build", "plan", "explore", "general", "rules"} {
-		text, err := os.ReadFile(filepath.Join(root(t), "internal", "prompt", name+".md"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		prompts.Write(text)
-	}
-	script, err := os.ReadFile(filepath.Join("testdata", "script", "promises.txtar"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	n := 0
-	for line := range strings.Lines(string(script)) {
-		sentence, ok := strings.CutPrefix(strings.TrimSpace(line), "# > ")
-		if !ok {
-			continue
-		}
-		if n++; !strings.Contains(prompts.String(), sentence) {
-			t.Errorf("no prompt says %q any more: test what it says instead", sentence)
-		}
-	}
-	if n < 7 {
-		t.Errorf("only %d promises are tested", n)
 	}
 }

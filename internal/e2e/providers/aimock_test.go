@@ -1,4 +1,4 @@
-package e2e
+package providers
 
 import (
 	"bufio"
@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/millhand/millhand/internal/e2e/scripts"
 	"github.com/millhand/millhand/internal/model/script"
 	"github.com/millhand/millhand/internal/nightly"
 )
@@ -20,7 +21,9 @@ import (
 // random faults: on one wire, and on all of them at night. .ci/run installs it where
 // Node.js is present.
 func TestThirdPartyProvider(t *testing.T) {
-	long(t)
+	if testing.Short() {
+		t.Skip("long, and run without -short")
+	}
 	program := os.Getenv("MILLHAND_AIMOCK")
 	if program == "" {
 		t.Skip("MILLHAND_AIMOCK does not name aimock's command line; .ci/run installs it")
@@ -50,8 +53,12 @@ func TestThirdPartyProvider(t *testing.T) {
 // selected by the id of the last tool result, or by what the user's message has.
 func aimockFixtures(t *testing.T) []byte {
 	t.Helper()
-	path := filepath.Join(root(t), "examples", "quickstart", "model.yaml")
-	s, err := script.Parse([]byte(read(t, path)), path)
+	path := filepath.Join(scripts.Root(t), "examples", "quickstart", "model.yaml")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := script.Parse(text, path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,7 +138,7 @@ func startAimock(t *testing.T, program string, args []string) string {
 func checkQuickstart(t *testing.T, kind, base string) {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "quickstart")
-	copyExample(t, "quickstart", dir,
+	scripts.CopyExample(t, "quickstart", dir,
 		"model: script:model.yaml", "model: fake/gpt-5-mini\nproviders:\n  fake: {kind: "+kind+", base_url: \""+base+"\", key_env: FAKE_KEY}",
 		"  script:model.yaml: {", "  fake/gpt-5-mini: {")
 	cmd := exec.CommandContext(t.Context(), "millhand", "run", "--report-dir", "run", "millhand.yaml")
@@ -147,7 +154,11 @@ func checkQuickstart(t *testing.T, kind, base string) {
 			Commit  struct{ Hash string }
 		}
 	}
-	if err := json.Unmarshal([]byte(read(t, filepath.Join(dir, "run", "report.json"))), &report); err != nil {
+	text, err := os.ReadFile(filepath.Join(dir, "run", "report.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(text, &report); err != nil {
 		t.Fatal(err)
 	}
 	if len(report.Jobs) != 1 || report.Jobs[0].Outcome != "passed" || report.Jobs[0].Commit.Hash == "" {

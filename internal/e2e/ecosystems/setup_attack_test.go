@@ -1,4 +1,4 @@
-package e2e
+package ecosystems
 
 import (
 	"fmt"
@@ -48,7 +48,9 @@ func setupAttacks() []setupAttack {
 }
 
 func TestSetupCannotLeaveItsRegistries(t *testing.T) {
-	long(t)
+	if testing.Short() {
+		t.Skip("long, and run without -short")
+	}
 	if _, err := exec.LookPath("curl"); err != nil {
 		t.Skip("curl is not on PATH")
 	}

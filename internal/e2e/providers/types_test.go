@@ -1,4 +1,4 @@
-package e2e
+package providers
 
 import (
 	"encoding/base64"
@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/millhand/millhand/internal/e2e/scripts"
 	"github.com/millhand/millhand/internal/model/script"
 	"github.com/millhand/millhand/internal/model/wiretest"
 )
@@ -56,7 +57,7 @@ func runRich(t *testing.T, server *wiretest.Server, manifest string) []wiretest.
 	if err != nil {
 		t.Fatal(err)
 	}
-	makeRepo(t, filepath.Join(dir, "shop"), map[string]string{"a.txt": "one\n", "dot.png": string(pixel), "empty": ""})
+	scripts.MakeRepo(t, filepath.Join(dir, "shop"), map[string]string{"a.txt": "one\n", "dot.png": string(pixel), "empty": ""})
 	if err := os.WriteFile(filepath.Join(dir, "millhand.yaml"), []byte(manifest), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package e2e
+package workflows
 
 import (
 	"encoding/json"
@@ -13,16 +13,18 @@ import (
 	"testing"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/millhand/millhand/internal/e2e/scripts"
 )
 
 // TestTheWorkflowsOfTheExamples holds the workflows of examples/github to what
 // their readme promises; .github/action/lint checks their form.
 func TestTheWorkflowsOfTheExamples(t *testing.T) {
-	files, err := filepath.Glob(root(t) + "/examples/github/*.yml")
+	files, err := filepath.Glob(scripts.Root(t) + "/examples/github/*.yml")
 	if err != nil || len(files) != 3 {
 		t.Fatal(files, err)
 	}
-	for _, file := range append(files, root(t)+"/.github/workflows/ci.yml") {
+	for _, file := range append(files, scripts.Root(t)+"/.github/workflows/ci.yml") {
 		var w struct {
 			Permissions map[string]string
 			Concurrency *struct{ Group string }
@@ -63,7 +65,7 @@ func TestTheWorkflowsOfTheExamples(t *testing.T) {
 }
 
 func TestTheManifestsOfTheExamplesAreValid(t *testing.T) {
-	files, err := filepath.Glob(root(t) + "/examples/github/*.yaml")
+	files, err := filepath.Glob(scripts.Root(t) + "/examples/github/*.yaml")
 	if err != nil || len(files) != 2 {
 		t.Fatal(files, err)
 	}
@@ -83,7 +85,9 @@ func TestTheManifestsOfTheExamplesAreValid(t *testing.T) {
 // and the action with the inputs that it has there, machine by machine, on a
 // manifest whose model is scripted.
 func TestTheBulkWorkflowMakesOneReportOfAllMachines(t *testing.T) {
-	long(t)
+	if testing.Short() {
+		t.Skip("long, and run without -short")
+	}
 	var flow struct {
 		Jobs map[string]struct {
 			Steps []struct {
@@ -92,7 +96,7 @@ func TestTheBulkWorkflowMakesOneReportOfAllMachines(t *testing.T) {
 			}
 		}
 	}
-	if err := yaml.Unmarshal([]byte(read(t, root(t)+"/examples/github/bulk.yml")), &flow); err != nil {
+	if err := yaml.Unmarshal([]byte(read(t, scripts.Root(t)+"/examples/github/bulk.yml")), &flow); err != nil {
 		t.Fatal(err)
 	}
 	files := map[string]string{

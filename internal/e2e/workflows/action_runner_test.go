@@ -1,4 +1,4 @@
-package e2e
+package workflows
 
 import (
 	"archive/tar"
@@ -21,6 +21,8 @@ import (
 	"testing"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/millhand/millhand/internal/e2e/scripts"
 )
 
 // metadata is action.yml as the runner reads it.
@@ -39,7 +41,7 @@ type metadata struct {
 func readMetadata(t *testing.T) metadata {
 	t.Helper()
 	var m metadata
-	dec := yaml.NewDecoder(strings.NewReader(read(t, root(t)+"/action.yml")))
+	dec := yaml.NewDecoder(strings.NewReader(read(t, scripts.Root(t)+"/action.yml")))
 	if err := dec.Decode(&m); err != nil {
 		t.Fatal(err)
 	}
@@ -178,7 +180,7 @@ func (w *workflow) command(t *testing.T) *exec.Cmd {
 		t.Fatal(err)
 	}
 	env := map[string]string{
-		"PATH": os.Getenv("PATH"), "HOME": os.Getenv("HOME"), "CI": "true", "GITHUB_ACTIONS": "true", "GITHUB_ACTION_PATH": root(t),
+		"PATH": os.Getenv("PATH"), "HOME": os.Getenv("HOME"), "CI": "true", "GITHUB_ACTIONS": "true", "GITHUB_ACTION_PATH": scripts.Root(t),
 		"GITHUB_WORKSPACE": w.workspace, "GITHUB_EVENT_PATH": event, "GITHUB_EVENT_NAME": "workflow_dispatch", "GITHUB_SERVER_URL": w.server.URL,
 		"RUNNER_TEMP": w.temp, "MILLHAND_CACHE_DIR": filepath.Join(w.temp, "cache"),
 	}
@@ -193,7 +195,7 @@ func (w *workflow) command(t *testing.T) *exec.Cmd {
 	for name, value := range step.Env {
 		env[name] = w.value(t, m, value)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 2*patience) // the script must not hang, nor must its test
+	ctx, cancel := context.WithTimeout(t.Context(), 2*scripts.Patience) // the script must not hang, nor must its test
 	t.Cleanup(cancel)
 	cmd := exec.CommandContext(ctx, "bash", "--noprofile", "--norc", "-e", "-o", "pipefail", file)
 	cmd.Dir = w.workspace
@@ -215,7 +217,7 @@ func (w *workflow) finish(t *testing.T, cmd *exec.Cmd, meanwhile func(*os.Proces
 	t.Helper()
 	var log bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &log, &log
-	cmd.WaitDelay = patience // for children that outlive it and hold the log open
+	cmd.WaitDelay = scripts.Patience // for children that outlive it and hold the log open
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}

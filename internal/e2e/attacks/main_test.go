@@ -1,0 +1,10 @@
+// Package attacks tests the program on repositories and with models that attack it.
+package attacks
+
+import (
+	"testing"
+
+	"github.com/millhand/millhand/internal/e2e/scripts"
+)
+
+func TestMain(m *testing.M) { scripts.Main(m) }
