@@ -31,10 +31,26 @@ type fixed money.Price
 func (p fixed) Price(time.Time) (money.Price, bool) { return money.Price(p), true }
 func (p fixed) Possible(time.Time) []money.Price    { return []money.Price{money.Price(p)} }
 
-// cost returns what a request of some usage costs that ends at a time.
-func cost(p pricing, at time.Time, u money.Usage) (money.USD, bool) {
-	price, ok := p.Price(at)
-	return price.Cost(u), ok
+// cost returns what a request of some usage costs. Prices of the manifest count whatever
+// the terms of the service are.
+func (m *Set) cost(id string, p pricing, u money.Usage) (money.USD, bool) {
+	price, ok := p.Price(m.now())
+	if _, written := p.(fixed); written || u.Terms == "" {
+		return price.Cost(u), ok
+	}
+	percent := prices.Percent(m.inTable(id), u.Terms)
+	m.mu.Lock()
+	m.surcharge[id] = max(m.surcharge[id], percent)
+	m.mu.Unlock()
+	return price.Cost(u).Percent(percent), ok
+}
+
+// atWorst returns what a request costs at most: under the most expensive terms that the
+// service has applied so far.
+func (m *Set) atWorst(id string, usd money.USD) money.USD {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return usd.Percent(max(m.surcharge[id], 100))
 }
 
 // inTable returns the name under which the price table has a model: a provider of the

@@ -57,7 +57,7 @@ func TestModelsOfOwnProviders(t *testing.T) {
 		s := newSet(plan, env)
 		got := ""
 		if p, ok := s.price(tt.model, tt.model); ok {
-			usd, _ := cost(p, time.Now(), tt.usage)
+			usd, _ := s.cost(tt.model, p, tt.usage)
 			got = usd.String()
 		}
 		if got != tt.cost {
@@ -81,6 +81,31 @@ func TestPricesThatDependOnTheHour(t *testing.T) {
 	most := s.maxPrice([]tasks.Model{{ID: "deepseek/deepseek-v4-pro", Name: "deepseek/deepseek-v4-pro"}})
 	if got := most(money.Usage{Input: 1e6}).String(); got != "1.32" {
 		t.Errorf("%s is reserved", got)
+	}
+}
+
+// A tier of service has its own price, which is also reserved once it has occurred. Prices
+// of the manifest are those of all tiers.
+func TestPricesOfTerms(t *testing.T) {
+	const id = "openai/gpt-5.5"
+	usage := money.Usage{Input: 1e5}
+	for _, tt := range []struct {
+		terms, cost, next string
+		written           map[string]money.Price
+	}{
+		{"", "0.5", "0.5", nil},
+		{"priority", "1.25", "1.25", nil},
+		{"flex", "0.25", "0.5", nil},
+		{"priority", "0.3", "0.3", map[string]money.Price{id: {Rates: money.Rates{Input: 3 * money.Dollar}}}},
+	} {
+		s := newSet(&tasks.Plan{Prices: tt.written}, nil)
+		price, _ := s.price(id, id)
+		usage := usage
+		usage.Terms = tt.terms
+		usd, ok := s.cost(id, price, usage)
+		if next := s.maxPrice([]tasks.Model{{ID: id, Name: id}})(money.Usage{Input: 1e5}); !ok || usd.String() != tt.cost || next.String() != tt.next {
+			t.Errorf("%q costs %s, and then %s is reserved", tt.terms, usd, next)
+		}
 	}
 }
 

@@ -48,6 +48,10 @@ type Set struct {
 	limiters map[account]*model.Limiter
 	replays  map[string]*replay.Recording
 	recorder *model.Recorder // nil for no recording
+
+	// surcharge is, by model, the highest percentage of the standard price that its
+	// provider has charged so far; see atWorst.
+	surcharge map[string]int64
 }
 
 // account identifies an account of a provider. Its models share a limiter.
@@ -65,7 +69,7 @@ type wired struct {
 func New(plan *tasks.Plan, getenv func(string) string, now func() time.Time, proxy func(*http.Request) (*url.URL, error), table *prices.Table) *Set {
 	return &Set{
 		plan: plan, getenv: getenv, now: now, proxy: proxy, table: table, canon: model.NewCanon(nil, nil),
-		scripts: map[string]*script.Script{}, wires: map[string]wired{}, limiters: map[account]*model.Limiter{}, replays: map[string]*replay.Recording{},
+		scripts: map[string]*script.Script{}, wires: map[string]wired{}, limiters: map[account]*model.Limiter{}, surcharge: map[string]int64{}, replays: map[string]*replay.Recording{},
 	}
 }
 
@@ -291,19 +295,23 @@ func (m *Set) Open(j tasks.Job, child string, retry func(event.Retry)) (runner.C
 // expensive one. It is nil if a price is unknown, and for scripts, which define their
 // usage.
 func (m *Set) maxPrice(chain []tasks.Model) func(money.Usage) money.USD {
-	var all []pricing
+	type priced struct {
+		id string
+		pricing
+	}
+	var all []priced
 	for _, of := range chain {
 		p, ok := m.price(of.ID, of.Name)
 		if !ok || strings.HasPrefix(of.ID, "script:") {
 			return nil
 		}
-		all = append(all, p)
+		all = append(all, priced{of.ID, p})
 	}
 	return func(u money.Usage) money.USD {
 		var most money.USD
 		for _, p := range all {
 			for _, price := range p.Possible(m.now()) {
-				most = max(most, price.Cost(u))
+				most = max(most, m.atWorst(p.id, price.Cost(u)))
 			}
 		}
 		return most
@@ -323,7 +331,7 @@ func (m *Set) wrapped(of tasks.Model, child, name string, retry func(event.Retry
 		c.Model = model.Limited(c.Model, l, nil)
 	}
 	if price, _ := m.price(of.ID, of.Name); !recorded(of.ID) {
-		c.Model = model.Priced(c.Model, func(u money.Usage) (money.USD, bool) { return cost(price, m.now(), u) })
+		c.Model = model.Priced(c.Model, func(u money.Usage) (money.USD, bool) { return m.cost(of.ID, price, u) })
 	}
 	if l != nil {
 		c.Model = model.Retrying(c.Model, model.DefaultRetryPolicy(), func(attempt int, wait time.Duration, err error) {

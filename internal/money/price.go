@@ -14,6 +14,9 @@ type Usage struct {
 	// CacheWriteLong is the share of CacheWrite that the cache keeps for an hour. It only
 	// matters for the cost, which reports and recordings contain.
 	CacheWriteLong int64 `json:"-"`
+	// Terms are those that the provider reports for one request and charges another
+	// price for, such as "priority" or "fast us"; see prices.Percent. A sum has none.
+	Terms string `json:"-"`
 }
 
 // Add returns the sum of both usages.
@@ -85,7 +88,7 @@ func (p Price) Cost(u Usage) USD {
 	sum.add(u.CacheWrite-long, r.CacheWrite)
 	sum.add(long, max(r.CacheWriteLong, r.CacheWrite))
 	sum.add(u.Output, r.Output)
-	return sum.perMillion()
+	return sum.over(1_000_000)
 }
 
 // product is a sum of tokens times prices, in 128 bits: its terms
@@ -99,14 +102,13 @@ func (s *product) add(tokens int64, price USD) {
 	s.high += high + carry
 }
 
-// perMillion is a millionth of the sum, rounded up.
-func (s product) perMillion() USD {
-	const million = 1_000_000
-	low, carry := bits.Add64(s.low, million-1, 0)
+// over returns the sum divided by a number, rounded up.
+func (s product) over(number uint64) USD {
+	low, carry := bits.Add64(s.low, number-1, 0)
 	high := s.high + carry
-	if high >= million {
+	if high >= number {
 		return Max
 	}
-	quotient, _ := bits.Div64(high, low, million)
+	quotient, _ := bits.Div64(high, low, number)
 	return USD(min(quotient, uint64(Max)))
 }

@@ -55,6 +55,14 @@ func (u USD) Share(i, n int) USD {
 	return share
 }
 
+// Percent returns so many percent of an amount, rounded up; a result out of range is
+// [Max].
+func (u USD) Percent(percent int64) USD {
+	var p product
+	p.add(max(percent, 0), u)
+	return p.over(100)
+}
+
 // Sum adds two amounts; it is nil if either is unknown.
 func Sum(a, b *USD) *USD {
 	if a == nil || b == nil {

@@ -197,3 +197,15 @@ func TestRounded(t *testing.T) {
 		t.Errorf("Rounded(nil) = %s", got)
 	}
 }
+
+func TestPercent(t *testing.T) {
+	for _, tt := range []struct {
+		usd     USD
+		percent int64
+		want    USD
+	}{{0, 100, 0}, {Dollar, 100, Dollar}, {Dollar, 250, 2_500_000_000}, {1, 50, 1}, {3, 110, 4}, {Max, 100, Max}, {Max, 101, Max}, {Max / 2, math.MaxInt64, Max}, {Dollar, -1, 0}} {
+		if got := tt.usd.Percent(tt.percent); got != tt.want {
+			t.Errorf("%d %% of %d: %d, want %d", tt.percent, tt.usd, got, tt.want)
+		}
+	}
+}

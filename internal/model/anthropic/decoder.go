@@ -327,6 +327,8 @@ type counts struct {
 	known, final           bool
 	input, output, thought int64
 	cacheRead, cacheWrite  int64
+	cacheWriteLong         int64
+	terms                  string
 }
 
 func (u *counts) start(s sdk.Usage) {
@@ -336,6 +338,15 @@ func (u *counts) start(s sdk.Usage) {
 	u.known = true
 	u.input, u.output, u.thought = s.InputTokens, s.OutputTokens, s.OutputTokensDetails.ThinkingTokens
 	u.cacheRead, u.cacheWrite = s.CacheReadInputTokens, s.CacheCreationInputTokens
+	u.cacheWriteLong = s.CacheCreation.Ephemeral1hInputTokens
+	var terms []string
+	if s.Speed == sdk.UsageSpeedFast {
+		terms = append(terms, "fast")
+	}
+	if s.InferenceGeo == "us" {
+		terms = append(terms, "us")
+	}
+	u.terms = strings.Join(terms, " ")
 }
 
 func (u *counts) add(s sdk.MessageDeltaUsage) {
@@ -370,7 +381,7 @@ func (u *counts) normal() *money.Usage {
 func (u *counts) soFar() *money.Usage {
 	got := money.Usage{
 		Input: u.input, Output: u.output, Reasoning: u.thought,
-		CacheRead: u.cacheRead, CacheWrite: u.cacheWrite,
+		CacheRead: u.cacheRead, CacheWrite: u.cacheWrite, CacheWriteLong: u.cacheWriteLong, Terms: u.terms,
 	}
 	if !u.known || !wire.Plausible(got) {
 		return nil

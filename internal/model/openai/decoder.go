@@ -2,6 +2,7 @@ package openai
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -33,6 +34,7 @@ type decoder struct {
 	chunks    int
 	usage     *money.Usage
 	costUSD   *money.USD
+	tier      string // service tier
 
 	finish  string // finish reason; "" until the model finishes
 	refused bool   // the model refused
@@ -215,6 +217,7 @@ func (a *decoder) callDelta(tc sdk.ChatCompletionChunkChoiceDeltaToolCall) wire.
 
 // count reads the usage of a chunk, if any. Groq sends it in x_groq.
 func (a *decoder) count(chunk sdk.ChatCompletionChunk) {
+	a.tier = cmp.Or(string(chunk.ServiceTier), a.tier)
 	u := chunk.Usage
 	if aside := chunk.JSON.ExtraFields["x_groq"].Raw(); aside != "" && !u.JSON.PromptTokens.Valid() {
 		var of struct{ Usage sdk.CompletionUsage }
@@ -226,6 +229,7 @@ func (a *decoder) count(chunk sdk.ChatCompletionChunk) {
 	if usage == nil {
 		return
 	}
+	usage.Terms = terms(a.tier)
 	a.usage, a.costUSD = usage, cost
 	a.counted = a.finish != ""
 }

@@ -237,7 +237,9 @@ func (o *output) end(index int64, it responses.ResponseOutputItemUnion) error {
 
 // conclude adds the last event, which repeats the complete response.
 func (o *output) conclude(body responses.Response, data []byte) error {
-	o.usage = usageOfResponse(body.Usage)
+	if o.usage = usageOfResponse(body.Usage); o.usage != nil {
+		o.usage.Terms = terms(string(body.ServiceTier))
+	}
 	if body.Status == responses.ResponseStatusFailed || message(body.JSON.Error.Raw()) {
 		said := body.JSON.Error.Raw()
 		if !message(said) {

@@ -37,6 +37,15 @@ func usageOf(u sdk.CompletionUsage) (usage *money.Usage, costUSD *money.USD) {
 	return &got, costOf(u.JSON.ExtraFields)
 }
 
+// terms are the names of service tiers that have prices of their own.
+func terms(tier string) string {
+	switch tier {
+	case "flex", "priority", "fast":
+		return tier
+	}
+	return ""
+}
+
 // inclusive adds what a server left out of its input and output counts.
 func inclusive(u money.Usage, total int64) money.Usage {
 	if total < 0 || total > wire.MaxTokens {

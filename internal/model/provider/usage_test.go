@@ -1,6 +1,7 @@
 package provider_test
 
 import (
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -102,6 +103,46 @@ func TestOddUsageDoesNotFailTheResponse(t *testing.T) {
 					t.Errorf("(-want +got):\n%s", diff)
 				}
 			})
+		}
+	}
+}
+
+// The usage contains the terms that a response reports.
+func TestTermsOfUsage(t *testing.T) {
+	const (
+		chat      = `{"choices":[{"index":0,"message":{"content":"Done."},"finish_reason":"stop"}],"service_tier":"%s","usage":{"prompt_tokens":10,"completion_tokens":4}}`
+		responses = `{"status":"completed","service_tier":"%s","output":[{"type":"message","role":"assistant","content":[{"type":"output_text","text":"Done."}]}],"usage":{"input_tokens":10,"output_tokens":4}}`
+		messages  = `{"type":"message","role":"assistant","stop_reason":"end_turn","content":[{"type":"text","text":"Done."}],"usage":{"input_tokens":6,"output_tokens":4,"cache_creation_input_tokens":4,%s}}`
+	)
+	plain, written := money.Usage{Input: 10, Output: 4}, money.Usage{Input: 10, Output: 4, CacheWrite: 4}
+	with := func(u money.Usage, terms string) money.Usage { u.Terms = terms; return u }
+	hour := written
+	hour.CacheWriteLong = 3
+	tests := []struct {
+		kind, body, said string
+		want             money.Usage
+	}{
+		{"openai-compatible", chat, "priority", with(plain, "priority")},
+		{"openai-compatible", chat, "flex", with(plain, "flex")},
+		{"openai-compatible", chat, "default", plain},
+		{"openai-responses", responses, "priority", with(plain, "priority")},
+		{"openai-responses", responses, "scale", plain},
+		{"anthropic", messages, `"speed":"fast","inference_geo":"us"`, with(written, "fast us")},
+		{"anthropic", messages, `"speed":"standard","inference_geo":"global","service_tier":"priority"`, written},
+		{"anthropic", messages, `"cache_creation":{"ephemeral_5m_input_tokens":1,"ephemeral_1h_input_tokens":3}`, hour},
+	}
+	for _, tt := range tests {
+		server := wiretest.New(nil)
+		server.Fault = func(int) wiretest.Fault {
+			return wiretest.Fault{Status: 200, Header: map[string]string{"Content-Type": "application/json"}, Body: fmt.Sprintf(tt.body, tt.said)}
+		}
+		m, err := provider.Open(provider.Config{Kind: tt.kind, BaseURL: wiretest.Serve(t, server), Model: "m"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := m.Stream(t.Context(), model.Request{}, nil)
+		if diff := cmp.Diff(&tt.want, resp.Usage); diff != "" || err != nil {
+			t.Errorf("%s, %s: %v (-want +got):\n%s", tt.kind, tt.said, err, diff)
 		}
 	}
 }
