@@ -10,9 +10,19 @@ import (
 	"github.com/millhand/millhand/internal/workspace"
 )
 
-// maxAttachment is the maximum size of an attachment in bytes: what providers
-// accept.
-const maxAttachment = 5 << 20
+// The maximum sizes of attachments in bytes. Images are downscaled: see fitImage.
+const (
+	maxPDF       = 5 << 20
+	maxImageFile = 20 << 20
+)
+
+// maxAttachment returns the maximum size of a file of a media type in bytes.
+func maxAttachment(media string) int64 {
+	if media == pdf {
+		return maxPDF
+	}
+	return maxImageFile
+}
 
 // mediaOf returns the media type of an image or PDF file, by its first bytes,
 // or "" for other files.
@@ -49,14 +59,14 @@ func attach(env *Env, p workspace.Path, in io.Reader, media string, size int64) 
 	if err := env.attachable(p.Rel, media, size); err != nil {
 		return Result{}, err
 	}
-	data, err := io.ReadAll(io.LimitReader(in, maxAttachment+1))
+	data, err := io.ReadAll(io.LimitReader(in, maxAttachment(media)+1))
 	if err != nil {
 		return Result{}, fmt.Errorf("read %s: %w", p.Rel, err)
 	}
 	if err := env.attachable(p.Rel, media, int64(len(data))); err != nil { // the file has grown
 		return Result{}, err
 	}
-	return attached(path.Base(p.Rel), p.Rel, media, data), nil
+	return attached(path.Base(p.Rel), p.Rel, media, data)
 }
 
 // attachable returns an error if a file can't be attached.
@@ -68,21 +78,28 @@ func (env *Env) attachable(name, media string, size int64) error {
 	switch {
 	case !env.supports(media):
 		return fmt.Errorf("%s is %s (%s, %d bytes), which this model does not support; rely on its name and the surrounding text", name, kind, media, size)
-	case size > maxAttachment:
-		return fmt.Errorf("%s is too large: %s of %d bytes, maximum %d MiB", name, kind, size, maxAttachment>>20)
+	case size > maxAttachment(media):
+		return fmt.Errorf("%s is too large: %s of %d bytes, maximum %d MiB", name, kind, size, maxAttachment(media)>>20)
 	}
 	return nil
 }
 
 // attached returns a Result with one attachment; where is its path or URL.
-func attached(name, where, media string, data []byte) Result {
-	kind := "Image"
-	if media == pdf {
-		kind = "PDF"
+func attached(name, where, media string, data []byte) (Result, error) {
+	kind, note := "PDF", ""
+	if media != pdf {
+		fitted, as, changed, err := fitImage(media, data)
+		if err != nil {
+			return Result{}, fmt.Errorf("%s can't be attached: %w; rely on its name and the surrounding text", where, err)
+		}
+		kind, media, data = "Image", as, fitted
+		if changed != "" {
+			note = ", " + changed
+		}
 	}
 	return Result{
-		Output:      fmt.Sprintf("%s read successfully: %s (%s, %d bytes) is attached.", kind, where, media, len(data)),
+		Output:      fmt.Sprintf("%s read successfully: %s (%s, %d bytes%s) is attached.", kind, where, media, len(data), note),
 		Metadata:    map[string]any{"attachments": []map[string]any{{"name": name, "media": media, "bytes": len(data)}}},
 		Attachments: []Attachment{{Name: name, MIME: media, Data: data}},
-	}
+	}, nil
 }

@@ -19,7 +19,7 @@ var batchDescription string
 // maximum total size of their attachments in bytes.
 const (
 	maxBatch         = 25
-	maxBatchAttached = 4 * maxAttachment
+	maxBatchAttached = 20 << 20
 )
 
 // The minimum size of a command's truncated output, enough to show how it

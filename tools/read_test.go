@@ -156,7 +156,7 @@ func TestReadErrors(t *testing.T) {
 func TestReadAttachesSupportedMedia(t *testing.T) {
 	s := setUp(t, "readonly", map[string]string{
 		"logo.png": pixel, "logo": pixel, "pic.gif": "GIF89a...", "pic.webp": "RIFF\x00\x00\x00\x00WEBPVP8 ", "doc.pdf": "%PDF-1.7\n", "pic.svg": "<svg/>\n",
-		"fake.png": "just text\n", "huge.png": pixel + strings.Repeat("x", 6<<20),
+		"fake.png": "just text\n", "huge.png": pixel + strings.Repeat("x", 20<<20),
 	})
 	for name, media := range map[string]string{"logo.png": "image/png", "logo": "image/png", "pic.gif": "image/gif", "pic.webp": "image/webp", "doc.pdf": "application/pdf"} {
 		s.env.Images, s.env.PDFs = false, false
@@ -171,7 +171,7 @@ func TestReadAttachesSupportedMedia(t *testing.T) {
 	s.env.Images = true
 	s.want(s.call("read", args{"filePath": "pic.svg"}), Completed, "1: <svg/>")
 	s.want(s.call("read", args{"filePath": "fake.png"}), Completed, "1: just text")
-	s.want(s.call("read", args{"filePath": "huge.png"}), Failed, "huge.png is too large: an image of 6291483 bytes, maximum 5 MiB")
+	s.want(s.call("read", args{"filePath": "huge.png"}), Failed, "huge.png is too large: an image of 20971547 bytes, maximum 20 MiB")
 }
 
 // None of these may block: there is no other end to any.

@@ -139,7 +139,7 @@ func pageResult(ctx context.Context, env *Env, page web.Page, format pageFormat)
 		if err := env.attachable(page.URL, kind, int64(len(page.Body))); err != nil {
 			return Result{}, err
 		}
-		return attached(path.Base(urlPath(page.URL)), page.URL, kind, page.Body), nil
+		return attached(path.Base(urlPath(page.URL)), page.URL, kind, page.Body)
 	}
 	text := page.Text()
 	unknown := strings.HasSuffix(media, "/octet-stream") && utf8.Valid(page.Body)

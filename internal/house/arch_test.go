@@ -124,6 +124,7 @@ func homes() map[string]string {
 		"github.com/rs/zerolog":                           "internal/view",
 		"github.com/JohannesKaufmann/html-to-markdown/v2": "internal/web",
 		"golang.org/x/net/html":                           "internal/web",
+		"golang.org/x/image":                              "tools",
 		"mvdan.cc/sh/v3":                                  "tools/shell",
 		"github.com/google/jsonschema-go":                 "tools",
 		"github.com/santhosh-tekuri/jsonschema/v6":        "internal/schema",
