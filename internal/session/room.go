@@ -3,11 +3,13 @@ package session
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/model"
+	"github.com/millhand/millhand/internal/textcut"
 )
 
 // Sizes for conversations that exceed the model's window, in tokens. A small window
@@ -43,27 +45,63 @@ func (s *Session) makeRoom(ctx context.Context) (called bool, end *End) {
 }
 
 // refused handles the end after a failed request. If the provider rejected the
-// conversation as too long, refused shortens it, once for each request, and returns
-// nil: the request can be retried.
+// conversation as too long, refused shortens it, once for each request. If that was not
+// possible, or the provider rejected the request for any other reason, it removes
+// attachments: see removeAttachments. It returns nil if the request can be repeated.
 func (s *Session) refused(ctx context.Context, end *End) *End {
-	if end.Code != event.CodeContext || s.tooLong {
-		return end
+	if end.Code == event.CodeContext && !s.tooLong {
+		s.tooLong = true
+		if shortened, failed := s.shortenRejected(ctx); shortened || failed != nil {
+			return failed
+		}
 	}
-	s.tooLong = true
+	if (end.Code == event.CodeContext || end.Code == event.CodeRequest) && s.removeAttachments(end.Reason) {
+		return nil
+	}
+	return end
+}
+
+// shortenRejected shortens a conversation that the provider rejected as too long.
+func (s *Session) shortenRejected(ctx context.Context) (shortened bool, failed *End) {
 	s.recount() // the count was wrong
 	room := s.estimate() * 3 / 4
 	if s.cfg.Window > 0 {
 		room = min(room, s.room())
 	}
-	shortened := s.shortenResults(room)
+	shortened = s.shortenResults(room)
 	called, failed := s.compact(ctx, room, event.WindowRefused)
-	switch {
-	case failed != nil:
-		return failed
-	case !called && !shortened:
-		return end
+	return called || shortened, failed
+}
+
+// withoutAttachment is appended to a message whose attachments were removed.
+const withoutAttachment = "\n[The provider refused the request with the attachment %s, so it was removed. Rely on its name and the surrounding text.]"
+
+// removeAttachments removes attachments from the conversation, because they can be why the
+// provider refused it: a model without vision, dimensions or formats that it does not
+// support, or too many of them. First those that the model has not seen yet, then all. It
+// reports whether there were any.
+func (s *Session) removeAttachments(refusal string) bool {
+	for _, from := range []int{s.lastResponse() + 1, 0} {
+		var names []string
+		messages := slices.Clone(s.messages)
+		for i := range messages[from:] {
+			m := &messages[from+i]
+			for _, a := range m.Attachments {
+				names = append(names, textcut.OneLine(a.Name))
+				m.Text += fmt.Sprintf(withoutAttachment, textcut.OneLine(a.Name))
+			}
+			m.Attachments = nil
+		}
+		if len(names) == 0 {
+			continue
+		}
+		s.messages = messages
+		s.recount()
+		s.emit(event.Event{Type: event.WarningIssued, Warning: &event.Warning{Message: fmt.Sprintf(
+			"the provider refused a request, which is repeated without its attachments (%s): %s", textcut.Head(strings.Join(names, ", "), 200, "..."), refusal)}})
+		return true
 	}
-	return nil
+	return false
 }
 
 // pruned replaces a result that was removed.

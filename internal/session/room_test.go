@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -187,6 +188,62 @@ func TestRefusedConversationIsCompactedOnce(t *testing.T) {
 			}
 			if made != tt.compactions {
 				t.Errorf("compacted %d times, want %d", made, tt.compactions)
+			}
+		})
+	}
+}
+
+func TestRefusedAttachmentsAreRemoved(t *testing.T) {
+	const (
+		refusal  = "  - error: {class: request, message: no images here}\n"
+		tooLarge = "  - error: {class: context, message: request too large}\n"
+		look     = "  - {calls: [{tool: read, args: {filePath: a.png}}]}\n"
+		lookNext = "  - {calls: [{tool: read, args: {filePath: b.png}}]}\n"
+		removed  = "the attachment %s, so it was removed"
+	)
+	without := func(name string) string { return fmt.Sprintf(removed, name) }
+	tests := []struct {
+		name, turns string
+		want        event.Code
+		left        int      // attachments in the conversation at its end
+		warnings    []string // parts of them
+	}{
+		{"the last one", look + lookNext + refusal + "  - {expect: [" + `"` + without("b.png") + `"` + "], text: Done.}\n", "", 1, []string{"without its attachments (b.png): model request failed (request, HTTP 400): no images here"}},
+		{"all of them", look + lookNext + refusal + refusal + "  - text: Done.\n", "", 0, []string{"(b.png)", "(a.png)"}},
+		{"for another reason", look + refusal + refusal, event.CodeRequest, 0, []string{"(a.png)"}},
+		{"too large, as results are shortened", look + tooLarge + "  - text: Done.\n", "", 0, nil},
+		{"of two requests", look + refusal + lookNext + refusal + "  - text: Done.\n", "", 0, []string{"(a.png)", "(b.png)"}},
+		{"without any", refusal, event.CodeRequest, 0, nil},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s := setUp(t, "readonly", tt.turns, func(c *Config) { c.Env.Images = true })
+			for _, name := range []string{"a.png", "b.png"} {
+				if err := os.WriteFile(filepath.Join(s.dir, name), []byte("\x89PNG\r\n\x1a\n..."), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if end := s.Run(t.Context(), "look"); end.Code != tt.want {
+				t.Errorf("%+v", end)
+			}
+			if err := s.player.Finish(); err != nil {
+				t.Error(err)
+			}
+			left := 0
+			for _, m := range s.messages {
+				left += len(m.Attachments)
+			}
+			if left != tt.left {
+				t.Errorf("%d attachments left, want %d", left, tt.left)
+			}
+			var said []string
+			for _, e := range s.events {
+				if e.Warning != nil {
+					said = append(said, e.Warning.Message)
+				}
+			}
+			if !slices.EqualFunc(said, tt.warnings, strings.Contains) {
+				t.Errorf("warnings %q", said)
 			}
 		})
 	}
