@@ -191,7 +191,7 @@ func (w *work) toolEnv(ctx context.Context, s sessionSpec) (*tools.Env, error) {
 		}
 	}
 	env := &tools.Env{
-		Workspace: w.site.space, Profile: s.task.Profile, Ignore: rules, Todos: &tools.Todos{}, Redact: w.job.opts.Redact, ChildEnv: box.Env, Commands: box.Commands(),
+		Workspace: w.site.space, Profile: s.task.Profile, Ignore: rules, Todos: &tools.Todos{}, Notes: &tools.Notes{}, Redact: w.job.opts.Redact, ChildEnv: box.Env, Commands: box.Commands(),
 		MaxTime: s.task.Limits.Time, Outputs: w.job.outputs(), Private: w.job.private(w.site), Now: w.job.opts.Now,
 		Limits: tools.OutputLimits(w.job.plan.Output),
 		Model:  s.speaks, Batch: w.job.plan.Batch, Skills: skills, SkillProblems: problems, Tree: w.tree, Cache: &tools.Cache{},

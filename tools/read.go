@@ -88,11 +88,14 @@ func doRead(ctx context.Context, env *Env, p workspace.Path, lines span) (Result
 	if binary(p.Rel, head) {
 		return Result{}, fmt.Errorf("%s is a binary file (%d bytes) and can't be shown as text", p.Rel, st.Size())
 	}
-	page, err := readPage(ctx, in2, lines.offset, lines.limit, pageBytes(env, p.Rel))
+	notes := env.notesFor(p.Rel)
+	page, err := readPage(ctx, in2, lines.offset, lines.limit, max(pageBytes(env, p.Rel)-jsonSize(notes), 512))
 	if err != nil {
 		return Result{}, fmt.Errorf("read %s: %w", p.Rel, err)
 	}
-	return page.result(p, lines.offset)
+	result, err := page.result(p, lines.offset)
+	result.Output += notes
+	return result, err
 }
 
 // isMissing reports whether an error means that the file does not exist, or

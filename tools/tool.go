@@ -69,6 +69,7 @@ type Env struct {
 	Profile   permission.Profile
 	Ignore    *ignore.Matcher // ignore rules from outside the workspace's own .gitignore files
 	Todos     *Todos
+	Notes     *Notes   // instructions of directories below the workspace's root; nil: read attaches none
 	ChildEnv  []string // environment of commands
 	Commands  Commands
 	MaxTime   time.Duration  // upper limit of command timeouts; 0: none
