@@ -111,10 +111,12 @@ func validXML(t *testing.T, text string) {
 		t.Log("xmllint is not installed: not validated against the XSD")
 		return
 	}
-	cmd := exec.CommandContext(t.Context(), xmllint, "--nonet", "--noout", "--schema", "testdata/junit.xsd", "-")
-	cmd.Stdin = strings.NewReader(text)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("junit.xml does not fit the XSD: %v\n%s", err, out)
+	for _, schema := range []string{"junit.xsd", "junit-10.xsd"} {
+		cmd := exec.CommandContext(t.Context(), xmllint, "--nonet", "--noout", "--schema", filepath.Join("testdata", schema), "-")
+		cmd.Stdin = strings.NewReader(text)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("junit.xml does not fit %s: %v\n%s", schema, err, out)
+		}
 	}
 }
 

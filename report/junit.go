@@ -5,10 +5,14 @@ import (
 	"encoding/xml"
 	"fmt"
 	"io"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/figures"
+	"github.com/millhand/millhand/internal/money"
 )
 
 // maxJUnitText limits each text in junit.xml, in bytes: consumers fail on texts as long
@@ -30,6 +34,8 @@ func JUnit(w io.Writer, r *Report) error {
 	return nil
 }
 
+// The elements and attributes are those that the schema of Jenkins' xUnit plugin allows
+// (junit-10.xsd).
 type testsuites struct {
 	XMLName xml.Name `xml:"testsuites"`
 	Name    xmlText  `xml:"name,attr"`
@@ -41,26 +47,57 @@ type testsuites struct {
 type testsuite struct {
 	Name xmlText `xml:"name,attr"`
 	tally
-	Time  seconds    `xml:"time,attr"`
-	Cases []testcase `xml:"testcase"`
+	Skipped    int         `xml:"skipped,attr"`
+	Time       seconds     `xml:"time,attr"`
+	Timestamp  string      `xml:"timestamp,attr,omitempty"`
+	Properties *properties `xml:"properties"`
+	Cases      []testcase  `xml:"testcase"`
+
+	jobs []*Job
 }
 
 type tally struct {
 	Tests    int `xml:"tests,attr"`
 	Failures int `xml:"failures,attr"`
 	Errors   int `xml:"errors,attr"`
-	Skipped  int `xml:"skipped,attr"`
 }
 
 type testcase struct {
-	Classname  xmlText     `xml:"classname,attr"`
-	Name       xmlText     `xml:"name,attr"`
-	Time       seconds     `xml:"time,attr"`
-	Properties *properties `xml:"properties"`
-	Skipped    *problem    `xml:"skipped"`
-	Error      *problem    `xml:"error"`
-	Failure    *problem    `xml:"failure"`
-	SystemOut  xmlText     `xml:"system-out,omitempty"`
+	Classname xmlText    `xml:"classname,attr"`
+	Name      xmlText    `xml:"name,attr"`
+	Time      seconds    `xml:"time,attr"`
+	Skipped   *problem   `xml:"skipped"`
+	Error     *problem   `xml:"error"`
+	Failure   *problem   `xml:"failure"`
+	SystemOut *systemOut `xml:"system-out"`
+}
+
+// systemOut is the output of a test case, with properties as lines of the form
+// [[PROPERTY|NAME=VALUE]], which several readers of JUnit reports know.
+type systemOut struct {
+	text       string
+	properties []property
+}
+
+// output returns a text as the output of a test case; nil for none.
+func output(text string) *systemOut {
+	if text == "" {
+		return nil
+	}
+	return &systemOut{text: text}
+}
+
+// MarshalText always succeeds.
+func (o systemOut) MarshalText() ([]byte, error) {
+	all, _ := xmlText(o.text).MarshalText()
+	if len(all) > 0 && len(o.properties) > 0 {
+		all = append(all, "\n\n"...)
+	}
+	for _, p := range o.properties {
+		value, _ := p.Value.MarshalText()
+		all = fmt.Appendf(all, "[[PROPERTY|%s=%s]]\n", p.Name, strings.ReplaceAll(spaced(string(value)), "]]", "] ]"))
+	}
+	return all, nil
 }
 
 type properties struct {
@@ -79,17 +116,22 @@ type problem struct {
 }
 
 // xmlText is any text; invisible characters, and those that XML does not allow, are
-// written as U+FFFD.
+// written as U+FFFD, and directives of readers are broken.
 type xmlText string
+
+// directive matches a text that readers of reports execute: Jenkins attaches the file that
+// [[ATTACHMENT|PATH]] names.
+var directive = regexp.MustCompile(`\[\[([A-Za-z]+\|)`)
 
 // MarshalText always succeeds.
 func (t xmlText) MarshalText() ([]byte, error) {
-	return []byte(strings.Map(func(r rune) rune {
+	text := strings.Map(func(r rune) rune {
 		if hidden(r) && r != '\r' || r == 0xfffe || r == 0xffff {
 			return '\ufffd'
 		}
 		return r
-	}, string(t))), nil
+	}, string(t))
+	return []byte(directive.ReplaceAllString(text, "[ [$1")), nil
 }
 
 // seconds is a number of milliseconds, written as seconds with three decimals.
@@ -109,10 +151,14 @@ func junit(r *Report) *testsuites {
 		suite, ok := byRepo[j.Repo]
 		if !ok {
 			suite = &testsuite{Name: xmlText(j.Repo)}
+			if !r.Run.StartedAt.IsZero() {
+				suite.Timestamp = r.Run.StartedAt.UTC().Format("2006-01-02T15:04:05")
+			}
 			byRepo[j.Repo] = suite
 			all.Suites = append(all.Suites, suite)
 		}
 		suite.Time += seconds(max(0, j.ElapsedMS)) // includes the time of verify commands
+		suite.jobs = append(suite.jobs, j)
 		suite.add(jobCase(j))
 		for _, runs := range j.verifies() {
 			suite.add(verifyCase(j, runs))
@@ -120,10 +166,10 @@ func junit(r *Report) *testsuites {
 		suite.add(policyCase(j))
 	}
 	for _, suite := range all.Suites {
+		suite.Properties = &properties{suiteProperties(suite.jobs)}
 		all.Tests += suite.Tests
 		all.Failures += suite.Failures
 		all.Errors += suite.Errors
-		all.Skipped += suite.Skipped
 	}
 	return all
 }
@@ -144,11 +190,10 @@ func (s *testsuite) add(c testcase) {
 
 func jobCase(j *Job) testcase {
 	c := testcase{
-		Classname:  xmlText(j.Task),
-		Name:       xmlText(j.ID),
-		Time:       seconds(j.ElapsedMS),
-		Properties: jobProperties(j),
-		SystemOut:  xmlText(head(j.FinalMessage, maxJUnitText)),
+		Classname: xmlText(j.Task),
+		Name:      xmlText(j.ID),
+		Time:      seconds(j.ElapsedMS),
+		SystemOut: &systemOut{strings.TrimLeft(head(j.FinalMessage, maxJUnitText)+callList(j), "\n"), jobProperties(j)},
 	}
 	p := &problem{Message: firstLine(j.Reason), Type: xmlText(j.Outcome), Text: xmlText(head(j.Reason, maxJUnitText))}
 	switch j.Outcome {
@@ -163,7 +208,49 @@ func jobCase(j *Job) testcase {
 	return c
 }
 
-func jobProperties(j *Job) *properties {
+// spaced returns a text in one line.
+func spaced(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// callList lists the calls of a job; "" for none.
+func callList(j *Job) string {
+	var list strings.Builder
+	for _, c := range j.Calls {
+		what := c.Title
+		if what == "" {
+			what = oneLine(c.Input)
+		}
+		fmt.Fprintf(&list, "turn %d: %s %s: %s\n", c.Turn, c.Tool, head(spaced(what), 200), c.Status)
+	}
+	if list.Len() == 0 {
+		return ""
+	}
+	return "\n\n" + figures.Count(len(j.Calls), "tool call") + ":\n" + strings.TrimSuffix(head(list.String(), maxJUnitText), "\n")
+}
+
+// suiteProperties are sums of the properties of jobs; of texts, the different ones.
+func suiteProperties(jobs []*Job) []property {
+	var sum Job
+	var texts [4][]string
+	sum.CostUSD = new(money.USD)
+	for _, j := range jobs {
+		sum.CostUSD = money.Sum(sum.CostUSD, j.CostUSD)
+		sum.Turns += j.Turns
+		sum.Calls, sum.Denied = append(sum.Calls, j.Calls...), append(sum.Denied, j.Denied...)
+		for i, p := range jobProperties(j)[4:] {
+			if value := string(p.Value); value != "" && !slices.Contains(texts[i], value) {
+				texts[i] = append(texts[i], value)
+			}
+		}
+	}
+	list := jobProperties(&sum)
+	for i := range texts {
+		list[4+i].Value = xmlText(head(strings.Join(texts[i], ", "), maxJUnitText))
+	}
+	return list
+}
+
+// jobProperties are the properties of a job, first four numbers.
+func jobProperties(j *Job) []property {
 	cost := "unknown"
 	if j.CostUSD != nil {
 		cost = j.CostUSD.String()
@@ -172,7 +259,7 @@ func jobProperties(j *Job) *properties {
 	if j.Commit != nil {
 		commit = j.Commit.Hash
 	}
-	return &properties{[]property{
+	return []property{
 		{"cost_usd", xmlText(cost)},
 		{"turns", xmlText(strconv.Itoa(j.Turns))},
 		{"tool_calls", xmlText(strconv.Itoa(len(j.Calls)))},
@@ -181,7 +268,7 @@ func jobProperties(j *Job) *properties {
 		{"commit", xmlText(commit)},
 		{"sandbox", xmlText(j.Sandbox.Level)},
 		{"baseline", xmlText(j.baselineText())},
-	}}
+	}
 }
 
 // baselineText describes the verify commands before the agent started; "" if they did
@@ -228,7 +315,7 @@ func verifyCase(j *Job, runs []event.Verify) testcase {
 			fmt.Fprintf(&earlier, "attempt %d: %s\n%s\n", v.Attempt, v.Exit()+v.Where(), strings.TrimRight(v.Tail, "\n"))
 		}
 	}
-	c.SystemOut = xmlText(tail(earlier.String(), maxJUnitText))
+	c.SystemOut = output(tail(earlier.String(), maxJUnitText))
 	return c
 }
 
@@ -239,7 +326,7 @@ func policyCase(j *Job) testcase {
 	for _, d := range j.Denied {
 		fmt.Fprintf(&list, "turn %d: %s %s: denied by %s: %s\n", d.Turn, d.Tool, oneLine(d.Input), d.by(strings.TrimSpace), d.Error)
 	}
-	c.SystemOut = xmlText(head(list.String(), maxJUnitText))
+	c.SystemOut = output(head(list.String(), maxJUnitText))
 	switch {
 	case j.Outcome == event.Policy:
 		c.Failure = &problem{Message: firstLine(j.Reason), Type: xmlText(j.Outcome), Text: xmlText(head(j.Reason, maxJUnitText))}

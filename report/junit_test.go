@@ -4,6 +4,7 @@ import (
 	"encoding/xml"
 	"fmt"
 	"math/rand/v2"
+	"regexp"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -22,6 +23,10 @@ type suites struct {
 		tally
 		Name  string  `xml:"name,attr"`
 		Cases []xcase `xml:"testcase"`
+		Props []struct {
+			Name  string `xml:"name,attr"`
+			Value string `xml:"value,attr"`
+		} `xml:"properties>property"`
 	} `xml:"testsuite"`
 }
 
@@ -40,10 +45,6 @@ type xcase struct {
 	Error   *problem `xml:"error"`
 	Skipped *problem `xml:"skipped"`
 	Out     string   `xml:"system-out"`
-	Props   []struct {
-		Name  string `xml:"name,attr"`
-		Value string `xml:"value,attr"`
-	} `xml:"properties>property"`
 }
 
 type problem struct {
@@ -96,7 +97,6 @@ func TestJUnitCounts(t *testing.T) {
 			all.Tests += want.Tests
 			all.Failures += want.Failures
 			all.Errors += want.Errors
-			all.Skipped += want.Skipped
 		}
 		if diff := cmp.Diff(all, got.tally); diff != "" {
 			t.Errorf("%s (-counted +said):\n%s", name, diff)
@@ -162,8 +162,12 @@ func TestLastAttemptOfVerifyDecides(t *testing.T) {
 
 func TestJUnitProperties(t *testing.T) {
 	got := map[string]string{}
-	for _, p := range parseJUnit(t, render(t, report.JUnit, load(t, streams(t)["passed"]))).Suites[0].Cases[0].Props {
+	suite := parseJUnit(t, render(t, report.JUnit, load(t, streams(t)["passed"]))).Suites[0]
+	for _, p := range suite.Props {
 		got[p.Name] = p.Value
+		if line := "[[PROPERTY|" + p.Name + "=" + p.Value + "]]\n"; !strings.Contains(suite.Cases[0].Out, line) {
+			t.Errorf("no %s in %s", line, suite.Cases[0].Out)
+		}
 	}
 	want := map[string]string{
 		"cost_usd": "0.0046", "turns": "6", "tool_calls": "6", "denied_calls": "0", "model": "script:plays/fix.yaml",
@@ -178,6 +182,37 @@ func TestJUnitProperties(t *testing.T) {
 	}
 }
 
+// The properties of a suite are sums, or all texts; the job's are in its output.
+func TestPropertiesOfSeveralJobs(t *testing.T) {
+	end := func(job string) event.Event {
+		return jobEnded(job, event.JobEnd{Outcome: event.Passed, FinalMessage: "done"})
+	}
+	r := fold(t, planned("a", "b"), started("a"), turnEnded("s", 1, nil), end("a"), started("b"), end("b"))
+	r.Jobs[0].Model, r.Jobs[1].Model, r.Jobs[0].Turns, r.Jobs[1].Turns = "m]]", "n", 2, 3
+	suite := parseJUnit(t, render(t, report.JUnit, r)).Suites[0]
+	got := map[string]string{}
+	for _, p := range suite.Props {
+		got[p.Name] = p.Value
+	}
+	if got["turns"] != "5" || got["model"] != "m]], n" || got["commit"] != "" {
+		t.Errorf("properties %v", got)
+	}
+	if out := suite.Cases[0].Out; !strings.Contains(out, "done\n\n") || !strings.Contains(out, "[[PROPERTY|model=m] ]]]\n") {
+		t.Errorf("output %q", out)
+	}
+}
+
+// Jenkins attaches files that outputs name.
+func TestDirectivesOfReadersAreBroken(t *testing.T) {
+	const attach = "[[ATTACHMENT|/etc/passwd]]"
+	text := render(t, report.JUnit, fold(t, planned("a"), started("a"),
+		event.Event{Type: event.VerifyEnded, Job: "a", Verify: &event.Verify{Name: attach, Tail: attach}},
+		jobEnded("a", event.JobEnd{Outcome: event.Failed, Reason: attach, FinalMessage: attach + "[[PROPERTY|cost_usd=7]]"})))
+	if strings.Contains(text, "[[ATTACHMENT") || strings.Contains(text, "[[PROPERTY|cost_usd=7]]") || !strings.Contains(text, "[ [ATTACHMENT|/etc/passwd]]") {
+		t.Error(text)
+	}
+}
+
 func TestJUnitNamesAreStable(t *testing.T) {
 	stream := string(streams(t)["repos"])
 	again := strings.ReplaceAll(strings.ReplaceAll(stream, "20260304-093000-7f3a", "20270101-000000-beef"), "2026-03-04T09", "2027-01-01T00")
@@ -185,7 +220,8 @@ func TestJUnitNamesAreStable(t *testing.T) {
 		t.Fatal("the streams do not differ")
 	}
 	first, second := render(t, report.JUnit, load(t, []byte(stream))), render(t, report.JUnit, load(t, []byte(again)))
-	if diff := cmp.Diff(first, second); diff != "" {
+	stamps := regexp.MustCompile(` timestamp="[^"]*"`)
+	if diff := cmp.Diff(stamps.ReplaceAllString(first, ""), stamps.ReplaceAllString(second, "")); diff != "" {
 		t.Errorf("(-first run +second run):\n%s", diff)
 	}
 }
