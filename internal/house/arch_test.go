@@ -98,6 +98,7 @@ func rooms() map[string]room {
 		"internal/filelock":        {"", "locks, without knowing what they protect"},
 		"internal/frontmatter":     {"", "heads of Markdown files"},
 		"internal/envfault":        {"internal/textcut", "a table of texts; it runs nothing"},
+		"internal/keys":            {"internal/proc internal/textcut", "keys of providers, without knowing their protocols"},
 		"internal/figures":         {"", "texts of numbers"},
 		"internal/jsontext":        {"", "texts"},
 		"internal/pathtree":        {"", "names of paths, without the file system"},

@@ -27,6 +27,7 @@ type Command struct {
 	Timeout time.Duration // 0: only the context's deadline
 	Grace   time.Duration // between SIGTERM and SIGKILL; 0 is [Grace]
 	Output  io.Writer     // receives stdout and stderr in order of arrival; called by one goroutine
+	Stderr  *os.File      // gets the standard error; nil: Output does
 	Confine Confine       // nil: no sandbox
 	// Monitor runs concurrently with the command; its context ends with the
 	// command, and Run waits for it. Its error kills the command and is
@@ -202,7 +203,7 @@ func start(c Command, out *os.File) (*exec.Cmd, *Confined, error) {
 		Dir:         c.Dir,
 		Env:         c.Env,
 		Stdout:      out,
-		Stderr:      out,
+		Stderr:      cmp.Or(c.Stderr, out),
 		SysProcAttr: &syscall.SysProcAttr{Setpgid: true},
 	}
 	if cmd.Env == nil {
@@ -221,7 +222,7 @@ func startConfined(c Command, out *os.File) (*exec.Cmd, *Confined, error) {
 	}
 	cmd := &exec.Cmd{
 		Path: inside.Path, Args: inside.Args, Dir: inside.Dir, Env: inside.Env,
-		Stdout: out, Stderr: out, ExtraFiles: inside.Files, SysProcAttr: inside.Attr,
+		Stdout: out, Stderr: cmp.Or(c.Stderr, out), ExtraFiles: inside.Files, SysProcAttr: inside.Attr,
 	}
 	if cmd.Env == nil {
 		cmd.Env = []string{}
