@@ -44,6 +44,7 @@ const defaultMaxOutput = 4096
 func New(o wire.Options, d Dialect) model.Model {
 	o.BaseURL = strings.TrimSuffix(strings.TrimRight(o.BaseURL, "/"), "/v1")
 	line := wire.NewEndpoint(o, DefaultBaseURL)
+	line.KeyHeader = "X-Api-Key"
 	opts := []option.RequestOption{
 		option.WithBaseURL(line.Base + "/"),
 		option.WithHTTPClient(line.Client),

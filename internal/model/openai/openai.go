@@ -30,6 +30,7 @@ type client struct {
 // the header keyed if that has a name.
 func newClient(o Options, keyed string) client {
 	line := wire.NewEndpoint(o, DefaultBaseURL)
+	line.KeyHeader = keyed
 	opts := []option.RequestOption{
 		option.WithBaseURL(line.Base),
 		option.WithHTTPClient(line.Client),

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/millhand/millhand/internal/keys"
 	"github.com/millhand/millhand/internal/model"
 	"github.com/millhand/millhand/internal/model/anthropic"
 	"github.com/millhand/millhand/internal/model/openai"
@@ -20,10 +21,11 @@ type Config struct {
 	API       API    // of a kind with two of them; "" chooses by the model's name
 	BaseURL   string // "" is the kind's
 	APIKey    string
-	Bearer    bool   // APIKey is sent as a bearer token, whatever the kind's header is
-	UserAgent string // "" is the SDK's
-	Model     string // the provider's id of the model
-	MaxOutput int    // the model's maximum output tokens, for wires that require a limit; 0 is a guess by its name
+	Keys      *keys.Source // provides the key of each request; nil for APIKey
+	Bearer    bool         // APIKey is sent as a bearer token, whatever the kind's header is
+	UserAgent string       // "" is the SDK's
+	Model     string       // the provider's id of the model
+	MaxOutput int          // the model's maximum output tokens, for wires that require a limit; 0 is a guess by its name
 	Header    map[string]string
 	Query     map[string]string
 
@@ -61,7 +63,7 @@ func Open(c Config) (model.Model, error) {
 		c.HeaderTimeout, c.IdleTimeout = cmp.Or(c.HeaderTimeout, slowTimeout), cmp.Or(c.IdleTimeout, slowTimeout)
 	}
 	o := wire.Options{
-		BaseURL: base, APIKey: c.APIKey, Bearer: c.Bearer, Model: c.Model, Header: kind.headers(c.Header), Query: c.Query, UserAgent: c.UserAgent,
+		BaseURL: base, APIKey: c.APIKey, Keys: c.Keys, Bearer: c.Bearer, Model: c.Model, Header: kind.headers(c.Header), Query: c.Query, UserAgent: c.UserAgent,
 		HeaderTimeout: c.HeaderTimeout, IdleTimeout: c.IdleTimeout, QuietTimeout: c.QuietTimeout, TotalTimeout: c.TotalTimeout,
 		Proxy: c.Proxy, HTTPClient: c.HTTPClient, Now: c.Now,
 	}

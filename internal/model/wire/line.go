@@ -10,10 +10,12 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 	"sync/atomic"
 	"time"
 
+	"github.com/millhand/millhand/internal/keys"
 	"github.com/millhand/millhand/internal/model"
 	"github.com/millhand/millhand/internal/money"
 )
@@ -23,7 +25,10 @@ type Endpoint struct {
 	Base   string // URL, without a slash at its end
 	Client *http.Client
 	Faults Faults
+	// KeyHeader is the API's own header for keys that are not tokens; "" for none.
+	KeyHeader string
 
+	keys   *keys.Source // nil for a key that the SDK sends
 	header limit
 	idle   limit
 	quiet  time.Duration
@@ -50,6 +55,7 @@ func NewEndpoint(o Options, base string) *Endpoint {
 		quiet:  cmp.Or(o.QuietTimeout, max(DefaultQuietTimeout, o.IdleTimeout)),
 		total:  cmp.Or(o.TotalTimeout, DefaultTotalTimeout),
 		refuse: checkBase(base),
+		keys:   o.Keys,
 	}
 }
 
@@ -129,8 +135,7 @@ func lost(a Decoder) *money.Charge {
 
 func (l *Endpoint) complete(ctx context.Context, guard *watchdog, body Body, post Post, a bounded) (model.Response, error) {
 	raw, err := post(ctx, func(r *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) { //nolint:bodyclose // the tap closes it
-		body.load(r)
-		return l.exchange(guard, r, next)
+		return l.exchange(guard, r, body, next)
 	})
 	if err != nil {
 		var failed *model.Error
@@ -144,13 +149,64 @@ func (l *Endpoint) complete(ctx context.Context, guard *watchdog, body Body, pos
 	return l.read(guard, raw.Header.Get("Content-Type"), received, a)
 }
 
+// send sends the request with the body, and the key if the SDK doesn't. If the provider
+// rejects the key, it sends it again with a new one.
+func (l *Endpoint) send(r *http.Request, body Body, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
+	last := ""
+	for {
+		key := ""
+		if l.keys != nil {
+			var err error
+			if key, err = l.keys.Key(r.Context()); err != nil {
+				return nil, l.noKey(r.Context(), err)
+			}
+			l.authorize(r, key)
+		}
+		body.load(r)
+		resp, err := next(r)
+		if err != nil {
+			return nil, l.Faults.transport("reach "+r.URL.Host, err)
+		}
+		if resp.StatusCode != http.StatusUnauthorized || key == last {
+			return resp, nil
+		}
+		l.keys.Reject(r.Context(), key)
+		if last != "" { // a new key was rejected, too
+			return resp, nil
+		}
+		last = key
+		_, _ = io.CopyN(io.Discard, resp.Body, faultLimit) // to reuse the connection
+		resp.Body.Close()
+	}
+}
+
+// noKey is the error of a request without a key.
+func (l *Endpoint) noKey(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return err
+	}
+	return model.Fail(model.ClassAuth, errors.New(l.Faults.clean(err.Error())))
+}
+
+// tokenForm matches keys that are access tokens: JSON web tokens, and those of Google and
+// Anthropic. They are sent as bearer tokens, also where keys have a header of their own.
+var tokenForm = regexp.MustCompile(`^(eyJ|ya29\.|sk-ant-oat)`)
+
+func (l *Endpoint) authorize(r *http.Request, key string) {
+	if l.KeyHeader == "" || tokenForm.MatchString(key) {
+		r.Header.Set("Authorization", "Bearer "+key)
+		return
+	}
+	r.Header.Set(l.KeyHeader, key)
+}
+
 // exchange sends the request and checks the status before the
 // SDK does, which would read an error's body without a limit and discard errors
 // in unknown forms.
-func (l *Endpoint) exchange(guard *watchdog, r *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
-	resp, err := next(r)
+func (l *Endpoint) exchange(guard *watchdog, r *http.Request, body Body, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
+	resp, err := l.send(r, body, next)
 	if err != nil {
-		return nil, l.Faults.transport("reach "+r.URL.Host, err)
+		return nil, err
 	}
 	guard.expect(l.idle)
 	guard.limitQuiet(l.quiet)
@@ -158,10 +214,10 @@ func (l *Endpoint) exchange(guard *watchdog, r *http.Request, next func(*http.Re
 		return resp, nil
 	}
 	defer resp.Body.Close()
-	var body bytes.Buffer
+	var said bytes.Buffer
 	// A truncated body is still useful.
-	_, _ = body.ReadFrom(io.LimitReader(resp.Body, faultLimit))
-	return nil, l.Faults.status(resp, body.Bytes())
+	_, _ = said.ReadFrom(io.LimitReader(resp.Body, faultLimit))
+	return nil, l.Faults.status(resp, said.Bytes())
 }
 
 // read reads the response, in either form.

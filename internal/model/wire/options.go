@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"net/url"
 	"time"
+
+	"github.com/millhand/millhand/internal/keys"
 )
 
 // Defaults of the [Options] that may be zero.
@@ -23,6 +25,9 @@ type Options struct {
 	Header  map[string]string // added to every request
 	Query   map[string]string // added to the URL of every request
 	Bearer  bool              // APIKey is sent as a bearer token, also where the API has a header of its own
+
+	// Keys provides the key of each request; nil for APIKey.
+	Keys *keys.Source
 
 	UserAgent string // "" is the SDK's
 
