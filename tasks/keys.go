@@ -251,6 +251,9 @@ func (p *provider) keys() keys {
 		{"kind", into(&p.Kind, enum(providerKinds...)), "", "Protocol: openai (Chat Completions), responses, anthropic, or a known provider (required for a new provider)"},
 		{"base_url", into(&p.BaseURL, baseURLForm), "", "URL before the paths of the protocol (required for a new provider)"},
 		{"key_env", into(&p.KeyEnv, keyEnvForm), "", "Environment variable with the API key"},
+		{"key_command", into(&p.command, argvForm), "", "Command that prints the API key or token; runs outside of the sandbox before the first request, and again after a 401"},
+		{"ttl", into(&p.ttl, durationForm), "", "How long a key of key_command is used (until the provider rejects it)"},
+		{"token_file", into(&p.tokenFile, stringForm), "", "File with the API key or token, read for each request"},
 		{"headers", into(&p.headers, headersForm), "", "HTTP headers of each request; may contain ${{ env.NAME }}"},
 		{"query", into(&p.query, parametersForm), "", "Query parameters of each request; may contain ${{ env.NAME }}"},
 		{"models", into(&p.models, factsForm), "", "What the provider's models are and cost, by name"},
@@ -329,6 +332,7 @@ func (p *policyFile) keys() keys {
 		{"setup", p.words(policy.Setup, map[string][]string{"allow": everything, "deny": nil}, nil), "", "Whether tasks may have setup commands"},
 		{"cache", p.words(policy.Cache, map[string][]string{"auto": everything, "none": nil}, nil), "", "Whether profiles may use build caches"},
 		{"extensions", p.words(policy.Extensions, map[string][]string{"allow": everything, "deny": nil}, &stringForm), "", "Custom tools that may be used: allow, deny or a list of names"},
+		{"key_sources", p.names(policy.KeySources, stringForm), "", "Programs of key_command and files of token_file that may be used; none if absent"},
 		{"setup_network", p.words(policy.SetupNetwork, map[string][]string{"allow": everything, "deny": nil, "registries": registries()}, &boundHostForm), "", "Hosts that setup commands may reach: allow, deny, registries or a list"},
 	}
 }

@@ -63,6 +63,8 @@ var samples = map[string]mapNode{
 	"providers":                        {"providers": mapNode{"mine": mapNode{"kind": "openai", "base_url": "https://h.example/v1"}}},
 	"providers.NAME.base_url":          {"kind": "openai", "base_url": "https://g.example/v1"},
 	"providers.NAME.kind":              {"base_url": "https://h.example/v1", "kind": "responses"},
+	"providers.NAME.key_command":       {"key_command": []any{"mint"}, "kind": "openai", "base_url": "https://h.example/v1"},
+	"providers.NAME.ttl":               {"key_command": []any{"mint"}, "ttl": "1m", "kind": "openai", "base_url": "https://h.example/v1"},
 	"providers.NAME.models.MODEL.like": {"like": "openai/gpt-5.5"},
 	"search":                           {"search": mapNode{"backend": "exa"}},
 	"search.url":                       {"backend": "json", "url": "https://h.example/s"},

@@ -267,12 +267,22 @@ type Agent struct {
 type Provider struct {
 	Kind    string // openai (Chat Completions), responses, anthropic, or a known provider that it is like; "" for a known provider's own
 	BaseURL string
-	KeyEnv  string // variable that holds the key; "" for a known provider's own, or none
+	KeyEnv  string     // variable that holds the key; "" for a known provider's own, or none
+	Key     *KeySource `json:",omitempty"` // where changing keys come from; nil for KeyEnv
 	Headers map[string]string
 	Query   map[string]string
 	Models  map[string]ModelFacts `json:",omitempty"` // what it serves, by name
 
 	Timeouts Timeouts
+}
+
+// KeySource provides keys that change during a run: a command prints them, or a file
+// contains them.
+type KeySource struct {
+	Command []string      `json:",omitempty"` // program and arguments
+	Dir     string        `json:",omitempty"` // where the command runs
+	TTL     time.Duration `json:",omitempty"` // how long a key of the command is used; 0 until it is rejected
+	File    string        `json:",omitempty"` // absolute path
 }
 
 // ModelFacts are properties and prices of a model of a provider. Zero values are as in the

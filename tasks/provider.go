@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/millhand/millhand/internal/policy"
 )
@@ -25,6 +26,10 @@ type provider struct {
 	headers []template // each named by its key
 	query   []template
 	models  []modelFacts
+
+	command   program
+	ttl       time.Duration
+	tokenFile string
 }
 
 var (
@@ -87,6 +92,7 @@ func readProvider(v value, name string) provider {
 			v.lacks(key, "write {kind: openai, base_url: https://HOST/v1}")
 		}
 	}
+	p.readKeySource(v, got)
 	for _, secret := range append(p.secretHeaders(), p.secretQuery()...) {
 		if secret.literal() {
 			secret.keyProblem(quote(secret.key.Value)+" contains a key in plain text", "write ${{ env.NAME }}, or name the variable of the key with key_env:")
@@ -96,6 +102,38 @@ func readProvider(v value, name string) provider {
 		v.keyProblem(fmt.Sprintf("the key of provider %s would be sent unencrypted", quote(name)), "write base_url: https://...")
 	}
 	return p
+}
+
+// readKeySource checks and resolves where changing keys come from. Commands run outside of
+// the sandbox, and files can be any secret: policies have to list them.
+func (p *provider) readKeySource(v value, got map[string]value) {
+	var sources []string
+	for _, key := range []string{"key_env", "key_command", "token_file"} {
+		if _, ok := got[key]; ok {
+			sources = append(sources, key)
+		}
+	}
+	if len(sources) > 1 {
+		got[sources[1]].keyProblem(fmt.Sprintf("%s and %s are both set", sources[0], sources[1]), "remove one of them")
+	}
+	if ttl, ok := got["ttl"]; ok && len(p.command.args) == 0 {
+		ttl.keyProblem("ttl requires key_command", "add key_command, or remove ttl")
+	}
+	refused := func(key, what, name string) bool {
+		by, refused := v.src.policies.RefusesUnlisted(policy.KeySources, name)
+		if refused {
+			got[key].refuse(what, by)
+		}
+		return refused
+	}
+	switch {
+	case len(p.command.args) > 0 && !refused("key_command", "a command for keys", p.command.args[0]):
+		p.Key = &KeySource{Command: p.command.args, Dir: v.src.dir, TTL: p.ttl}
+	case p.tokenFile != "":
+		if path := resolvePath(v.src.dir, p.tokenFile); !refused("token_file", "a file with a key", path) {
+			p.Key = &KeySource{File: path}
+		}
+	}
 }
 
 // secretForm matches the names of headers and parameters that bear keys.
@@ -117,7 +155,7 @@ func (t template) literal() bool {
 // machine and the networks around it.
 func (p provider) exposed() bool {
 	u, err := url.Parse(p.BaseURL)
-	keyed := p.KeyEnv != "" || len(p.secretHeaders())+len(p.secretQuery()) > 0
+	keyed := p.KeyEnv != "" || p.Key != nil || len(p.secretHeaders())+len(p.secretQuery()) > 0
 	return err == nil && u.Scheme == "http" && keyed && !private(u.Hostname())
 }
 

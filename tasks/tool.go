@@ -59,6 +59,7 @@ func readTool(v value) definition[CustomTool] {
 var (
 	toolsForm   = mapOf("NAME", typeOf((*customTool).keys), readTools)
 	programForm = form[program]{stringForm.listOr(), readProgram}
+	argvForm    = form[program]{listOf(stringForm).Type, readArgv}
 )
 
 // readProgram reads a shell command, or a program and its arguments. A program
@@ -88,13 +89,22 @@ func readProgram(v value) (program, bool) {
 	return program{slices.Concat([]string{path}, words[1:]), written}, true
 }
 
+// readArgv reads a program and its arguments.
+func readArgv(v value) (program, bool) {
+	if !v.isList() {
+		v.problem(v.name+" must be a list", "write a program and its arguments, such as [gcloud, auth, print-access-token]")
+		return program{}, false
+	}
+	return readProgram(v)
+}
+
 // readPlain reads a word of a command that is the same in every job.
 func readPlain(v value) (string, bool) {
 	t, ok := v.scalar()
 	switch {
 	case !ok:
 	case strings.Contains(t.s, opening):
-		v.problem(v.name+" of a tool must not contain variables", "read the arguments of the call as JSON from standard input")
+		v.problem(v.name+" must not contain variables", "write a fixed command; a tool reads the arguments of the call as JSON from standard input")
 		return "", false
 	case strings.ContainsRune(t.s, 0):
 		v.problem(v.name+" contains a NUL byte", "remove it")

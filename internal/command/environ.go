@@ -148,3 +148,12 @@ func looksSecret(value string) bool {
 	return len(value) >= 16 && strings.ContainsAny(value, "0123456789") && strings.ContainsFunc(value, func(r rune) bool { return r > '9' }) &&
 		!strings.HasPrefix(value, "/") && !strings.HasPrefix(value, "~")
 }
+
+// environ returns the environment of the process, as NAME=value.
+func environ(w World) []string {
+	list := make([]string, 0, len(w.Names))
+	for _, name := range w.Names {
+		list = append(list, name+"="+w.Getenv(name))
+	}
+	return list
+}

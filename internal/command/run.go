@@ -134,6 +134,7 @@ func checkRun(ctx context.Context, w World, o runOptions) (c checked, err error)
 	}
 	c.models = models.New(c.plan, w.Getenv, w.Now, w.Proxy, priceTable(w))
 	c.models.UserAgent = "millhand/" + version()
+	c.models.Environ = environ(w)
 	if err := errors.Join(c.models.Check(), c.models.MayRecord(o.record)); err != nil {
 		return c, err
 	}
@@ -182,6 +183,7 @@ func run(ctx context.Context, w World, o runOptions) error {
 		return failure{event.ExitUsage, err}
 	}
 	known := secrets(w, plan, ready.Secrets())
+	c.models.Hold = known.Hold
 	end, err := c.models.Begin([]model.Placeholder{{Name: "work", Value: out.Work()}, {Name: "reports", Value: out.Files().Path()}, {Name: "run", Value: id}}, func(text string) string { return cleaned(known, text) }, o.record)
 	if err != nil {
 		return err

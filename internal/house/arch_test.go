@@ -73,7 +73,7 @@ func rooms() map[string]room {
 		"internal/money/daily":     {"internal/filelock internal/money", "the budget of a day is in files that processes share"},
 		"internal/permission":      {"", "a decision follows from profile and request alone"},
 		"internal/policy":          {"internal/permission internal/reach internal/money internal/pathtree", "what an operator allows; package tasks reads its files, as they are YAML"},
-		"internal/models":          {"tasks runner internal/event internal/policy internal/prices internal/model internal/model/provider internal/model/replay internal/model/script internal/money", "it opens the models of a plan for the runner, and runs nothing"},
+		"internal/models":          {"internal/keys tasks runner internal/event internal/policy internal/prices internal/model internal/model/provider internal/model/replay internal/model/script internal/money", "it opens the models of a plan for the runner"},
 		"internal/prices":          {"internal/money", "a table and arithmetic"},
 		"internal/prices/dataset":  {"", "it makes the table from what others publish; no run uses it"},
 		"internal/prices/generate": {"internal/prices/dataset", "the program of go generate"},

@@ -20,6 +20,7 @@ import (
 	"github.com/agnivade/levenshtein"
 
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/keys"
 	"github.com/millhand/millhand/internal/model"
 	"github.com/millhand/millhand/internal/model/provider"
 	"github.com/millhand/millhand/internal/model/replay"
@@ -33,7 +34,10 @@ import (
 // Set holds the models that the jobs of a plan may call. It is safe for
 // concurrent use once Begin has returned.
 type Set struct {
-	UserAgent string // of requests; "" is the SDK's
+	UserAgent string   // of requests; "" is the SDK's
+	Environ   []string // environment of key commands
+	// Hold is called with each key of a command or file before it is used, to redact it.
+	Hold func(key string)
 
 	plan   *tasks.Plan
 	getenv func(string) string
@@ -242,7 +246,8 @@ func (m *Set) Notes() []string {
 // and the same provider; "" for a model of the manifest's own providers, or if none is similar.
 func (m *Set) suggestion(id string) string {
 	prefix, name, ok := strings.Cut(id, "/")
-	if _, own := m.plan.Providers[prefix]; own || !ok {
+	_, own := m.plan.Providers[prefix]
+	if _, known := provider.Lookup(prefix); own || !ok || !known {
 		return ""
 	}
 	best, least := "", min(len(name)/4, 2)+1
@@ -418,6 +423,10 @@ func (m *Set) openWire(id, written string) (wired, error) {
 		}
 	}
 	switch {
+	case own.Key != nil:
+		if conf.Keys, err = m.keys(*own.Key); err != nil {
+			return wired{}, fmt.Errorf("%s: %w", written, err)
+		}
 	case own.KeyEnv != "":
 		if _, conf.APIKey = m.first([]string{own.KeyEnv}); conf.APIKey == "" {
 			return wired{}, &KeyError{written, []string{own.KeyEnv}}
@@ -437,10 +446,30 @@ func (m *Set) openWire(id, written string) (wired, error) {
 	if err != nil {
 		return wired{}, fmt.Errorf("%s: %w", written, err)
 	}
+	if own.Key != nil {
+		opened = keyed{opened, "check the provider's key_command or token_file"}
+		return wired{opened, account{cmp.Or(conf.BaseURL, kind.BaseURL), fmt.Sprint(*own.Key)}}, nil
+	}
 	if variables := orOwn(own.KeyEnv, kind.KeyEnv); conf.APIKey != "" {
 		opened = keyed{opened, "check the key in the environment variable " + strings.Join(variables, " or ")}
 	}
 	return wired{opened, account{cmp.Or(conf.BaseURL, kind.BaseURL), conf.APIKey}}, nil
+}
+
+// keys returns the source of a provider's keys.
+func (m *Set) keys(of tasks.KeySource) (*keys.Source, error) {
+	hold := func(key string) {
+		if m.Hold != nil {
+			m.Hold(key)
+		}
+	}
+	if of.File == "" {
+		return keys.FromCommand(keys.Command{Args: of.Command, Dir: of.Dir, Env: m.Environ, TTL: of.TTL}, m.now, hold), nil
+	}
+	if _, err := os.Stat(of.File); err != nil {
+		return nil, fmt.Errorf("token_file: %w", err)
+	}
+	return keys.FromFile(of.File, m.now, hold), nil
 }
 
 func orOwn(own string, others []string) []string {

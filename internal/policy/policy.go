@@ -38,6 +38,8 @@ const (
 	Cache        Key = "cache"         // names of build caches
 	SetupNetwork Key = "setup_network" // hosts that setup commands may reach, in the format of Hosts
 
+	KeySources Key = "key_sources" // programs and files with keys of providers; see RefusesUnlisted
+
 	Budget Key = "budget" // running without a known price, or with a lower one
 
 	Endpoints Key = "endpoints" // definitions of providers and of the search
@@ -121,6 +123,20 @@ func (s Set) Refuses(key Key, names ...string) (by Rule, ok bool) {
 		}
 	}
 	return Rule{}, false
+}
+
+// RefusesUnlisted is like Refuses, but a policy without a rule for the key allows nothing.
+func (s Set) RefusesUnlisted(key Key, names ...string) (by Rule, ok bool) {
+	for _, p := range s {
+		if _, stated := p.rule(key); !stated {
+			r := Rule{Key: key, Source: p.Name}
+			if p.Name != Untrusted {
+				r.Fix = "list it under " + string(key) + " in the policy, or remove it"
+			}
+			return r, true
+		}
+	}
+	return s.Refuses(key, names...)
 }
 
 // States reports whether any policy has a rule for a key.

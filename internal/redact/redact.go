@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Mark replaces a secret.
@@ -24,6 +25,7 @@ const (
 // Redactor removes secrets from texts. A nil Redactor removes none. It is safe
 // for concurrent use.
 type Redactor struct {
+	mu       sync.RWMutex
 	complete []string // forms that have no windows of their own
 	windows  map[string]struct{}
 	begins   bitmap // the first 8 bytes of each window
@@ -46,6 +48,16 @@ func New(secrets []string) *Redactor {
 	slices.Sort(r.complete)
 	r.complete = slices.Compact(r.complete)
 	return r
+}
+
+// Hold adds a secret that became known later. It does nothing for a nil Redactor.
+func (r *Redactor) Hold(secret string) {
+	if secret = strings.TrimSpace(secret); r == nil || len(secret) < shortest {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.hold(secret)
 }
 
 // hold adds a secret.
@@ -174,6 +186,8 @@ func (r *Redactor) find(text string, guess bool) []Finding {
 	if r == nil {
 		return nil
 	}
+	r.mu.RLock()
+	defer r.mu.RUnlock()
 	var found []Finding
 	var last uint64
 	ended := 0 // of the last token

@@ -240,3 +240,19 @@ func BenchmarkNew(b *testing.B) {
 		redact.New([]string{"sk-0123456789abcdef0123456789abcdef", "ghs_aB3dE5fG7hI9jK1lM2nO4pQ6rS8tU0vW1xY2", "forge-token-4711"})
 	}
 }
+
+// A key that becomes known during the run is redacted from then on.
+func TestHold(t *testing.T) {
+	const key = "a-key-of-later-4711"
+	r := redact.New(nil)
+	if got := r.Text("it is " + key); got != "it is "+key {
+		t.Errorf("got %q", got)
+	}
+	r.Hold(key + "\n")
+	r.Hold("short")
+	if got := r.Text("it is " + key + ", short"); got != "it is "+redact.Mark+", short" {
+		t.Errorf("got %q", got)
+	}
+	var none *redact.Redactor
+	none.Hold(key)
+}
