@@ -3,6 +3,7 @@ package tasks
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,25 +16,16 @@ import (
 	"github.com/millhand/millhand/internal/permission"
 )
 
-// maxAgentFile bounds the file of one agent, in bytes.
-const maxAgentFile = 256 << 10
+// maxMarkdown bounds the file of one agent or command, in bytes.
+const maxMarkdown = 256 << 10
 
 // readAgentFiles reads one entry of agents_from: a Markdown file with a head, as
 // OpenCode defines agents, a directory of such files, or a directory .opencode. They
 // are read because the caller names them, and only then: a repository's own are
 // nobody's word.
 func readAgentFiles(v value) ([]*agent, bool) {
-	t, ok := v.filled()
+	t, info, ok := v.existing()
 	if !ok {
-		return nil, false
-	}
-	path := resolvePath(v.src.dir, t.s)
-	if v.outside(path, t.s) {
-		return nil, false
-	}
-	info, err := os.Stat(path)
-	if err != nil {
-		v.problem(fmt.Sprintf("%s: %s", quote(t.s), missing(err)), "check its path; it is relative to the manifest")
 		return nil, false
 	}
 	if !info.IsDir() {
@@ -48,6 +40,23 @@ func readAgentFiles(v value) ([]*agent, bool) {
 		}
 	}
 	return all, ok
+}
+
+// existing reads the path of a file or directory that has to exist.
+func (v value) existing() (text, fs.FileInfo, bool) {
+	t, ok := v.filled()
+	if !ok {
+		return t, nil, false
+	}
+	path := resolvePath(v.src.dir, t.s)
+	if v.outside(path, t.s) {
+		return t, nil, false
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		v.problem(fmt.Sprintf("%s: %s", quote(t.s), missing(err)), "check its path; it is relative to the manifest")
+	}
+	return t, info, err == nil
 }
 
 // agentsIn lists the files of a directory of agents, as the entry spells it.
@@ -83,12 +92,12 @@ func (v value) agentsIn(directory string) ([]string, bool) {
 	return nil, false
 }
 
-// agentFile reads one file, and nil for an agent that it switches off.
-func (v value) agentFile(file string) (*agent, bool) {
+// markdownFile reads a Markdown file that a manifest names.
+func (v value) markdownFile(file string) (*source, string, bool) {
 	if v.outside(resolvePath(v.src.dir, file), file) {
-		return nil, false
+		return nil, "", false
 	}
-	data, err := readRegular(resolvePath(v.src.dir, file), maxAgentFile)
+	data, err := readRegular(resolvePath(v.src.dir, file), maxMarkdown)
 	src := &source{
 		name: filepath.Join(filepath.Dir(v.src.name), file), dir: v.src.dir, home: v.src.home,
 		found: v.src.found, inputs: v.src.inputs, policies: v.src.policies,
@@ -98,13 +107,21 @@ func (v value) agentFile(file string) (*agent, bool) {
 	}
 	switch {
 	case errors.Is(err, errTooLarge):
-		src.report(1, 1, fmt.Sprintf("the file exceeds %d KiB", maxAgentFile>>10), "an agent's prompt is sent with every request: shorten it")
-		return nil, false
+		src.report(1, 1, fmt.Sprintf("the file exceeds %d KiB", maxMarkdown>>10), "a prompt is sent with every request: shorten it")
 	case err != nil:
 		src.unreadable(err)
-		return nil, false
 	case !utf8.Valid(data):
 		src.report(1, 1, "the file is not UTF-8 text", "save it as UTF-8")
+	default:
+		return src, string(data), true
+	}
+	return nil, "", false
+}
+
+// agentFile reads one file, and nil for an agent that it switches off.
+func (v value) agentFile(file string) (*agent, bool) {
+	src, data, ok := v.markdownFile(file)
+	if !ok {
 		return nil, false
 	}
 	name := strings.TrimSuffix(filepath.Base(file), ".md")
@@ -112,17 +129,23 @@ func (v value) agentFile(file string) (*agent, bool) {
 		src.report(1, 1, "invalid agent name "+quote(name), "name the file after the agent, with letters, digits, ., _ and -")
 		return nil, false
 	}
-	head, body, err := frontmatter.Head(string(data))
-	if err != nil {
-		src.report(1, 1, err.Error(), "start it with a line of ---, keys such as description:, and another line of ---")
-		return nil, false
-	}
-	root := src.headRoot(head)
+	root, body := src.head(data)
 	if root == nil {
 		return nil, false
 	}
 	root.key = &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: name, Line: 1, Column: 1}
 	return readAgentOfFile(*root, strings.TrimSpace(body))
+}
+
+// head parses the head of a Markdown file, and returns the text after it; nil after a
+// problem.
+func (s *source) head(data string) (root *value, body string) {
+	head, body, err := frontmatter.Head(data)
+	if err != nil {
+		s.report(1, 1, err.Error(), "start it with a line of ---, keys such as description:, and another line of ---")
+		return nil, ""
+	}
+	return s.headRoot(head), body
 }
 
 // headRoot parses a head whose first line is the second of its file; an empty

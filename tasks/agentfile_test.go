@@ -100,7 +100,7 @@ func TestMistakesInAgentFiles(t *testing.T) {
 		"a/a b.md":     "---\n---\n",
 		"a/sub.md":     "---\nmode: subagent\n---\nx",
 		"b/same.md":    "---\n---\nOther words.",
-		"c/huge.md":    "---\n---\n" + strings.Repeat("x", maxAgentFile),
+		"c/huge.md":    "---\n---\n" + strings.Repeat("x", maxMarkdown),
 		"d/":           "",
 	}
 	_, err := loadText(t, "agents: {same: {prompt: Words.}}\nagents_from: [a, b, c/huge.md, d, gone, [x]]\n"+oneTask, files, Overrides{})
@@ -117,7 +117,7 @@ func TestMistakesInAgentFiles(t *testing.T) {
 		`a/sub.md:1:1: agent "sub": missing description, which models need to choose it; add description: TEXT, or mode: primary`,
 		`a/yaml.md:2:1: a tab is used to indent; use spaces`,
 		`b/same.md:1:1: the agent "same" differs from the one at m.yaml:1; make them equal, or rename one of them`,
-		`c/huge.md:1:1: the file exceeds 256 KiB; an agent's prompt is sent with every request: shorten it`,
+		`c/huge.md:1:1: the file exceeds 256 KiB; a prompt is sent with every request: shorten it`,
 		`m.yaml:2:32: no agents found in "d"; name a directory of .md files, a file, or an .opencode directory with agent/*.md`,
 		`m.yaml:2:35: "gone": not found; check its path; it is relative to the manifest`,
 		`m.yaml:2:41: entry 6 of "agents_from" must be a string, not a list; write one string`,
