@@ -18,7 +18,7 @@ var unreadFiles = []string{
 func (j *job) warnOfUnread(s *site) {
 	found := slices.DeleteFunc(slices.Clone(unreadFiles), func(name string) bool {
 		_, err := s.space.Root().Lstat(name)
-		return err != nil
+		return err != nil || j.plan.Commands && strings.HasPrefix(name, ".opencode/command")
 	})
 	if len(found) == 0 {
 		return

@@ -162,6 +162,7 @@ func (b *builder) define() {
 // equip puts what define resolved into the plan.
 func (b *builder) equip(p *Plan) {
 	p.Providers = b.providers
+	p.Commands = slices.ContainsFunc(b.manifests, func(m *manifest) bool { return len(m.commands) > 0 })
 	for _, d := range b.agents {
 		p.Agents = append(p.Agents, d.is)
 	}

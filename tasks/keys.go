@@ -31,6 +31,7 @@ func (m *manifest) keys() keys {
 		{"prices", into(&m.prices, pricesForm), "", "Prices of models by PROVIDER/MODEL, in USD per million tokens"},
 		{"agents", into(&m.agents, agentsForm), "", "Agents by name: new ones, or changes of build, plan, explore and general"},
 		{"agents_from", into(&m.agentFiles, upTo(maxDefined, flat(agentFilesForm))), "", "Markdown files with agents in OpenCode's format, directories of them, or an .opencode directory"},
+		{"commands_from", into(&m.commands, upTo(maxDefined, flat(commandFilesForm))), "", "Markdown files with commands in OpenCode's format, directories of them, or an .opencode directory"},
 		{"providers", into(&m.providers, providersForm), "", "Model endpoints by name: new ones, or changes of known providers"},
 		{"search", into(&m.search, searchForm), "", "Service that the tools websearch and codesearch query"},
 		{"tools", into(&m.tools, toolsForm), "", "Custom tools by name"},
@@ -83,7 +84,9 @@ func (o *OutputLimits) keys() keys {
 func (t *task) keys() keys {
 	return append(keys{
 		{"id", required("id: fix-tests", into(&t.id, taskIDForm)), "", "Unique name of the task, used in job ids and branch names"},
-		{"prompt", required("prompt: TEXT", into(&t.prompt, taskPromptForm)), "", "Prompt; may contain ${{ VARIABLE }}, @FILE and !`COMMAND`"},
+		{"prompt", into(&t.prompt, taskPromptForm), "", "Prompt; may contain ${{ VARIABLE }}, @FILE and !`COMMAND` (required without command)"},
+		{"command", into(&t.command, optional(textForm)), "", "Command under commands_from that has the prompt"},
+		{"arguments", into(&t.arguments, optional(textForm)), "", "Arguments of the command; may contain ${{ VARIABLE }}"},
 		{"agent", into(&t.agent, optional(textForm)), DefaultAgent, "Agent that runs the task: build, plan, explore, general or a name under agents"},
 		{"model", into(&t.models, modelsForm), "", "Model or fallback list (the agent's or the manifest's if absent)"},
 		{"profile", into(&t.profile, optional(textForm)), "", "Profile (the manifest's if absent)"},
@@ -305,6 +308,15 @@ func (h *agentHead) keys() keys {
 		ks = append(ks, key{name, field{read: ignored}, "", "Accepted and ignored"})
 	}
 	return ks
+}
+
+func (c *commandFile) keys() keys {
+	return keys{
+		{"description", into(new(string), stringForm), "", "What the command does"},
+		{"agent", into(&c.agent, optional(textForm)), "", "Agent of tasks without one"},
+		{"model", into(&c.models, modelsForm), "", "Model of tasks without one"},
+		{"subtask", field{Type: boolForm.Type, read: ignored}, "", "Accepted and ignored"},
+	}
 }
 
 // ignored is the reader of a key that has no effect.

@@ -21,7 +21,7 @@ type mapNode = map[string]any
 
 // keyFiles are the files that the samples name.
 var keyFiles = map[string]string{
-	"o.md": "hi", "skills/": "", "agents/x.md": "---\ndescription: d\n---\nText", "repos.txt": "one\n", "one/": "", "two/.git/": "",
+	"o.md": "hi", "fix.md": "Fix it.", "skills/": "", "agents/x.md": "---\ndescription: d\n---\nText", "repos.txt": "one\n", "one/": "", "two/.git/": "",
 }
 
 // samples are values of keys that the type alone does not give: valid, and not
@@ -47,6 +47,10 @@ var samples = map[string]mapNode{
 	"profiles.NAME.examples":           {"examples": []any{mapNode{"deny": "bash", "subject": "x"}}},
 	"tasks[].setup_env":                {"setup_env": []any{"BUILD"}},
 	"tasks[].repos":                    {"repos": []any{mapNode{"path": "one"}}},
+	"tasks":                            {"tasks": []any{mapNode{"id": "x", "prompt": "p"}}},
+	"commands_from":                    {"commands_from": []any{"fix.md"}},
+	"tasks[].command":                  {"command": "fix"},
+	"tasks[].arguments":                {"command": "fix", "arguments": "x"},
 	"tasks[].matrix.exclude":           {"k": []any{"v", "w"}, "exclude": []any{mapNode{"k": "v"}}},
 	"tasks[].commit.sign":              {"sign": "none"},
 	"profiles":                         {"profiles": mapNode{"mine": mapNode{"extends": "edit"}}, "profile": "mine"},
@@ -97,7 +101,7 @@ var neededKeys = map[string]mapNode{
 }
 
 // exclusive are keys that rule out what beside has.
-var exclusive = map[string]string{"repos[]": "path", "profiles.NAME.examples[]": "allow", "tasks[].repos[]": "path"}
+var exclusive = map[string]string{"repos[]": "path", "profiles.NAME.examples[]": "allow", "tasks[].repos[]": "path", "tasks[]": "prompt"}
 
 // document is a manifest or a policy under construction.
 type document struct {
@@ -171,9 +175,12 @@ func (d document) set(k Key, value any) {
 // sampled adds a key with a valid value that is not its default.
 func (d document) sampled(k Key, samples map[string]mapNode) {
 	m := d.at(parent(k))
-	excludes := []string{"copy", "url", "file", "glob", "depth", "include", "exclude", "deny"}
+	excludes := []string{"copy", "url", "file", "glob", "depth", "include", "exclude", "deny", "command", "arguments"}
 	if name := exclusive[parent(k)]; name != "" && slices.Contains(excludes, last(k)) {
 		delete(m, name)
+	}
+	if last(k) == "command" || last(k) == "arguments" {
+		d.root["commands_from"] = []any{"fix.md"}
 	}
 	name := k.Path
 	if below, ok := strings.CutPrefix(name, "tasks[].repos[]"); ok {

@@ -39,6 +39,7 @@ type manifest struct {
 	prices            []price
 	agents            []*agent // those of agentFiles too
 	agentFiles        []*agent
+	commands          []*commandFile
 	providers         []definition[provider]
 	search            []definition[Search] // at most one
 	tools             []definition[CustomTool]
@@ -65,6 +66,7 @@ func readManifest(v value) *manifest {
 	m.instructed = digest(m.instructions)
 	for _, t := range m.tasks {
 		t.manifest = m
+		t.resolveCommand()
 	}
 	return m
 }

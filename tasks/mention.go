@@ -49,15 +49,22 @@ func readTaskPrompt(v value) (template, bool) {
 	if !ok {
 		return template{}, false
 	}
-	for _, at := range inlineCommand.FindAllStringIndex(t.s, -1) {
-		if !strings.Contains(strings.ReplaceAll(t.s[at[0]:at[1]], "$"+opening, ""), opening) {
-			continue
-		}
-		p := t.positionOf(at[0])
+	if at := variableInCommand(t.s); at >= 0 {
+		p := t.positionOf(at)
 		v.src.report(p.line, p.column, "variable in a !`...` command of a prompt: the shell would run its value", "remove it, or write the command under setup: with quotes around the variable")
 		return template{}, false
 	}
 	return parseTemplate(t), true
+}
+
+// variableInCommand returns where a prompt has a command with a variable, -1 for nowhere.
+func variableInCommand(prompt string) int {
+	for _, at := range inlineCommand.FindAllStringIndex(prompt, -1) {
+		if strings.Contains(strings.ReplaceAll(prompt[at[0]:at[1]], "$"+opening, ""), opening) {
+			return at[0]
+		}
+	}
+	return -1
 }
 
 // readPlainPrompt reads a prompt that is the same for every job and workspace, in

@@ -25,6 +25,7 @@ type Plan struct {
 	AllowUnknownPrice bool
 	Prices            map[string]money.Price // overrides of the built-in table, by model ("openai/gpt-5-mini")
 
+	Commands  bool                `json:",omitempty"` // a manifest has read commands in OpenCode's format
 	Agents    []Agent             // those built in, and those of the manifests
 	Providers map[string]Provider // of the manifests, by the name before the slash of a model
 	Search    Search

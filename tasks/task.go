@@ -3,6 +3,7 @@ package tasks
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/millhand/millhand/internal/permission"
@@ -16,7 +17,9 @@ type task struct {
 	id             text
 	named          bool // the id is there, and no task before has it
 	prompt         template
-	looked         int // prompts that noteNamed has seen
+	command        *text // whose file has the prompt; nil for none
+	arguments      *text // of the command
+	looked         int   // prompts that noteNamed has seen
 	agent          *text
 	models         modelChain
 	sampling       Sampling
@@ -69,12 +72,25 @@ var taskForm = form[*task]{typeOf((*task).keys), readTask}
 func readTask(v value) (*task, bool) {
 	t := withDefaults((*task).keys)
 	t.value, t.commit, t.publish = v, withDefaults((*commit).keys), withDefaults((*publish).keys)
-	t.keys().read(v)
+	got := t.keys().read(v)
+	switch {
+	case t.command != nil && t.prompt.src != nil:
+		t.command.keyProblem("prompt and command are both set", "remove one of them")
+	case t.command == nil && t.arguments != nil:
+		t.arguments.keyProblem("arguments without a command", "write command: NAME, or put them into the prompt")
+	case v.isMapping() && !given(got, "prompt", "command"):
+		v.lacks("prompt", "add prompt: TEXT")
+	}
 	uniqueChecks(t.verify)
 	if t.based.key != nil && len(t.verify) == 0 && t.baseline != BaselineSkip {
 		t.based.problem("baseline without verify commands", "add verify: [COMMAND], or remove baseline")
 	}
 	return &t, true
+}
+
+// given reports whether any of some keys is present.
+func given(got map[string]value, keys ...string) bool {
+	return slices.ContainsFunc(keys, func(key string) bool { _, ok := got[key]; return ok })
 }
 
 var taskIDForm = form[text]{Type{Name: "string"}, readTaskID}

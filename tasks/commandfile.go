@@ -1,0 +1,219 @@
+package tasks
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// commandFile is a command in OpenCode's format: a prompt with places for arguments.
+type commandFile struct {
+	name   string
+	src    *source
+	prompt string
+	agent  *text      // of tasks without one; nil for none
+	models modelChain // likewise
+}
+
+var commandFilesForm = form[[]*commandFile]{Type{Name: "string"}, readCommandFiles}
+
+// readCommandFiles reads one entry of commands_from: a Markdown file, a directory of such
+// files with its subdirectories, or a directory .opencode. A command is named after its
+// file, with the subdirectories: git/commit.
+func readCommandFiles(v value) ([]*commandFile, bool) {
+	t, info, ok := v.existing()
+	if !ok {
+		return nil, false
+	}
+	if !info.IsDir() {
+		c, ok := v.commandFile(t.s, strings.TrimSuffix(filepath.Base(t.s), ".md"))
+		return []*commandFile{c}, ok
+	}
+	dirs := []string{t.s}
+	if filepath.Base(resolvePath(v.src.dir, t.s)) == ".opencode" {
+		dirs = []string{filepath.Join(t.s, "command"), filepath.Join(t.s, "commands")}
+	}
+	var all []*commandFile
+	for _, dir := range dirs {
+		names, err := markdownBelow(resolvePath(v.src.dir, dir))
+		if err != nil && (len(dirs) == 1 || !errors.Is(err, fs.ErrNotExist)) {
+			v.problem(fmt.Sprintf("directory %s: %s", quote(dir), missing(err)), "check its path; it is relative to the manifest")
+			return nil, false
+		}
+		for _, name := range names {
+			c, ok := v.commandFile(filepath.Join(dir, filepath.FromSlash(name)), strings.TrimSuffix(name, ".md"))
+			if !ok {
+				return nil, false
+			}
+			all = append(all, c)
+		}
+	}
+	if len(all) == 0 {
+		v.problem("no commands found in "+quote(t.s), "name a directory of .md files, a file, or an .opencode directory with command/*.md")
+	}
+	return all, len(all) > 0
+}
+
+// markdownBelow lists the .md files below a directory, with slashes.
+func markdownBelow(dir string) (names []string, err error) {
+	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() || filepath.Ext(path) != ".md":
+			return nil
+		case len(names) == maxDefined:
+			return fmt.Errorf("more than %d commands", maxDefined)
+		}
+		name, err := filepath.Rel(dir, path)
+		names = append(names, filepath.ToSlash(name))
+		return err
+	})
+	return names, err
+}
+
+func (v value) commandFile(file, name string) (*commandFile, bool) {
+	src, data, ok := v.markdownFile(file)
+	if !ok {
+		return nil, false
+	}
+	c := &commandFile{name: name, src: src, prompt: data}
+	if strings.HasPrefix(data, "---") {
+		root, body := src.head(data)
+		if root == nil {
+			return nil, false
+		}
+		c.keys().read(*root)
+		c.prompt = body
+	}
+	if c.prompt = strings.TrimSpace(c.prompt); c.prompt == "" {
+		src.report(1, 1, "the command has no prompt", "write it after the keys")
+		return nil, false
+	}
+	return c, true
+}
+
+// resolveCommand makes the prompt of a task from its command. The command can't give the
+// task more permissions: it has none of its own.
+func (t *task) resolveCommand() {
+	if t.command == nil || t.prompt.src != nil {
+		return
+	}
+	var names []string
+	for _, c := range t.manifest.commands {
+		if names = append(names, c.name); c.name == t.command.s {
+			t.useCommand(c)
+			return
+		}
+	}
+	fix := "add commands_from: [.opencode]"
+	if len(names) > 0 {
+		slices.Sort(names)
+		fix = "known here: " + strings.Join(slices.Compact(names), ", ")
+	}
+	t.command.problem("unknown command "+quote(t.command.s), fix)
+}
+
+func (t *task) useCommand(c *commandFile) {
+	arguments := ""
+	if t.arguments != nil {
+		arguments = t.arguments.s
+	}
+	expanded := *t.command
+	expanded.s = expandCommand(c.prompt, arguments)
+	if p, ok := commandPrompt(expanded, c); ok {
+		t.prompt = p
+	}
+	if c.agent != nil && (t.agent == nil || t.agent.key == nil) {
+		t.agent = c.agent
+	}
+	if len(t.models.names) == 0 && !t.models.wrong {
+		t.models = c.models
+	}
+}
+
+// commandPrompt is readTaskPrompt for the text of a command.
+func commandPrompt(t text, c *commandFile) (template, bool) {
+	if variableInCommand(t.s) >= 0 {
+		t.problem(fmt.Sprintf("the command %s (%s) runs a !`...` command with a variable of the arguments: the shell would run its value", quote(c.name), c.src.name), "write the value itself, or run the command under setup: with quotes around the variable")
+		return template{}, false
+	}
+	return parseTemplate(t), true
+}
+
+// placeholder matches where a command has its arguments.
+var placeholder = regexp.MustCompile(`\$(ARGUMENTS\b|[1-9][0-9]?)`)
+
+// expandCommand fills in arguments as OpenCode does: $1, $2, ... are words, of which the
+// highest number gets all that remain, $ARGUMENTS is all of them. Without either they
+// follow the text. Variables of the text itself are none of millhand's.
+func expandCommand(body, arguments string) string {
+	body = strings.ReplaceAll(body, opening, "$"+opening)
+	words, highest := commandWords(arguments), 0
+	all := placeholder.FindAllStringSubmatch(body, -1)
+	for _, m := range all {
+		if n, err := strconv.Atoi(m[1]); err == nil {
+			highest = max(highest, n)
+		}
+	}
+	switch {
+	case len(all) > 0:
+	case arguments == "":
+		return body
+	default:
+		return body + "\n\n" + arguments
+	}
+	return placeholder.ReplaceAllStringFunc(body, func(found string) string {
+		n, err := strconv.Atoi(found[1:])
+		switch {
+		case err != nil:
+			return arguments
+		case n > len(words):
+			return ""
+		case n == highest:
+			return strings.Join(words[n-1:], " ")
+		}
+		return words[n-1]
+	})
+}
+
+// commandWords splits arguments at spaces, except within quotes, which are removed, and
+// within variables.
+func commandWords(arguments string) (words []string) {
+	var word strings.Builder
+	inWord, quoted := false, rune(0)
+	for at := 0; at < len(arguments); {
+		if end := strings.Index(arguments[at:], "}}"); strings.HasPrefix(arguments[at:], opening) && end > 0 {
+			word.WriteString(arguments[at : at+end+2])
+			inWord, at = true, at+end+2
+			continue
+		}
+		r := rune(arguments[at])
+		switch {
+		case quoted != 0 && r == quoted:
+			quoted = 0
+		case quoted == 0 && (r == '"' || r == '\''):
+			quoted, inWord = r, true
+		case quoted == 0 && unicode.IsSpace(r) && r < 0x80:
+			if inWord {
+				words = append(words, word.String())
+			}
+			inWord = false
+			word.Reset()
+		default:
+			word.WriteByte(arguments[at])
+			inWord = true
+		}
+		at++
+	}
+	if inWord {
+		words = append(words, word.String())
+	}
+	return words
+}

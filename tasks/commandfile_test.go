@@ -1,0 +1,133 @@
+package tasks
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestExpandCommand(t *testing.T) {
+	for _, tt := range []struct{ body, arguments, want string }{
+		{"Test $ARGUMENTS now.", "a  b 'c d'", "Test a  b 'c d' now."},
+		{"$1 and $2", "a b c d", "a and b c d"},
+		{"$2 and $1", `"a b" c`, "c and a b"},
+		{"$1, $3", "a", "a, "},
+		{"$10", "1 2 3", ""},
+		{"Test all.", "a b", "Test all.\n\na b"},
+		{"Test all.", "", "Test all."},
+		{"$ARGUMENTS_OF", "x", "$ARGUMENTS_OF\n\nx"},
+		{"costs $0 or $5", "a", "costs $0 or "},
+		{"${{ secrets.X }} $1", "a", "$${{ secrets.X }} a"},
+		{"$1|$2", "${{ matrix.a b }} 'x y'z", "${{ matrix.a b }}|x yz"},
+		{"$1", `it's open`, "its open"},
+	} {
+		if got := expandCommand(tt.body, tt.arguments); got != tt.want {
+			t.Errorf("%q with %q: %q, want %q", tt.body, tt.arguments, got, tt.want)
+		}
+	}
+}
+
+// Arguments are words whatever their bytes are.
+func FuzzCommandWords(f *testing.F) {
+	f.Add(`a "b c" ${{ matrix.x }}'d'`)
+	f.Add("${{ é \xff\t")
+	f.Fuzz(func(t *testing.T, arguments string) {
+		words := commandWords(arguments)
+		for _, r := range "\"' \t\n" {
+			arguments = strings.ReplaceAll(arguments, string(r), "")
+		}
+		got := strings.NewReplacer("\"", "", "'", "", " ", "", "\t", "", "\n", "").Replace(strings.Join(words, ""))
+		if strings.NewReplacer("\r", "", "\v", "", "\f", "").Replace(got) != strings.NewReplacer("\r", "", "\v", "", "\f", "").Replace(arguments) {
+			t.Errorf("%q of %q", got, arguments)
+		}
+	})
+}
+
+func TestCommandsOfTasks(t *testing.T) {
+	dir := dirWith(t, map[string]string{
+		".opencode/command/fix.md":         "---\ndescription: Fixes.\nagent: plan\nmodel: openai/gpt-5.5\nsubtask: true\n---\nFix $1 in @$2. $${{ x }}\n",
+		".opencode/commands/git/commit.md": "Say ${{ github.x }}: !`git log -3`\n",
+		"more/loop.md":                     "!`echo $1`",
+		"m.yaml": `version: 1
+model: openai/gpt-4.1
+profile: build
+commands_from: [.opencode, more]
+tasks:
+  - {id: a, command: fix, arguments: "bugs src/${{ matrix.x }}.go", matrix: {x: [one]}}
+  - {id: b, command: git/commit, agent: build, model: openai/gpt-4o}
+  - {id: c, command: loop, arguments: safe}
+`,
+	})
+	plan, err := Load(t.Context(), []string{"m.yaml"}, options(dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]string{}
+	for _, j := range plan.Jobs {
+		var names []string
+		for _, m := range j.Mentions {
+			names = append(names, m.Name+m.Command)
+		}
+		got[j.Task] = strings.Join([]string{j.Prompt, j.Agent, j.ModelName, strings.Join(names, ",")}, "|")
+	}
+	want := map[string]string{
+		"a": "Fix bugs in @src/one.go. $${{ x }}|plan|openai/gpt-5.5|src/one.go",
+		"b": "Say ${{ github.x }}: !`git log -3`|build|openai/gpt-4o|git log -3",
+		"c": "!`echo safe`|build|openai/gpt-4.1|echo safe",
+	}
+	for id, text := range want {
+		if got[id] != text {
+			t.Errorf("%s: %q, want %q", id, got[id], text)
+		}
+	}
+	if !slices.ContainsFunc(plan.Notes, func(n string) bool { return strings.Contains(n, "fix.md:5") && strings.Contains(n, "no effect") }) {
+		t.Errorf("notes %q", plan.Notes)
+	}
+}
+
+func TestMistakesInCommands(t *testing.T) {
+	dir := dirWith(t, map[string]string{
+		"c/loop.md": "!`echo $1`", "c/empty.md": "---\ndescription: d\n---\n", "d/x.txt": "", "e/head.md": "---\npermission: {bash: allow}\n---\nText",
+		"m.yaml": `version: 1
+model: openai/gpt-4.1
+commands_from: [c/loop.md, c/empty.md, d, gone, e]
+tasks:
+  - {id: a, prompt: p}
+`,
+		"n.yaml": `version: 1
+model: openai/gpt-4.1
+commands_from: [c/loop.md]
+vars: {x: y}
+tasks:
+  - {id: a, command: loop, arguments: "${{ vars.x }}"}
+  - {id: b, command: lop}
+  - {id: c, command: loop, prompt: Hi.}
+  - {id: d, prompt: Hi., arguments: x}
+  - {id: e}
+`,
+		"o.yaml": "version: 1\nmodel: openai/gpt-4.1\ntasks: [{id: a, command: x}]\n",
+	})
+	for file, want := range map[string][]string{
+		"m.yaml": {
+			`c/empty.md:1:1: the command has no prompt; write it after the keys`,
+			`e/head.md:2:1: unknown key "permission"; known here: agent, description, model, subtask`,
+			`m.yaml:3:40: no commands found in "d"; name a directory of .md files, a file, or an .opencode directory with command/*.md`,
+			`m.yaml:3:43: "gone": not found; check its path; it is relative to the manifest`,
+		},
+		"n.yaml": {
+			"n.yaml:6:22: the command \"loop\" (c/loop.md) runs a !`...` command with a variable of the arguments: the shell would run its value; write the value itself, or run the command under setup: with quotes around the variable",
+			`n.yaml:7:22: unknown command "lop"; known here: loop`,
+			`n.yaml:8:13: prompt and command are both set; remove one of them`,
+			`n.yaml:9:26: arguments without a command; write command: NAME, or put them into the prompt`,
+			`n.yaml:10:5: missing key "prompt" in entry 5 of "tasks"; add prompt: TEXT`,
+		},
+		"o.yaml": {`o.yaml:3:26: unknown command "x"; add commands_from: [.opencode]`},
+	} {
+		_, err := Load(t.Context(), []string{file}, options(dir))
+		if diff := cmp.Diff(want, lines(t, err)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", file, diff)
+		}
+	}
+}
