@@ -69,6 +69,9 @@ func Convert(dir string, known func(provider string) bool) (manifest []byte, not
 	if !agents.empty() {
 		m.set("agents", agents.node, "")
 	}
+	if hasCommands(c.dir) {
+		m.set("commands_from", list(".opencode"), "and use one as command: NAME, arguments: TEXT of a task")
+	}
 	c.rest(config)
 	task := newMapping()
 	task.set("id", text("task"), "")
@@ -295,4 +298,16 @@ func (c *converter) rest(config *node) {
 			c.note(n, "%s has no counterpart", key)
 		}
 	}
+}
+
+// hasCommands reports whether a directory has commands as Markdown files.
+func hasCommands(dir string) bool {
+	for _, name := range []string{"command", "commands"} {
+		for _, pattern := range []string{"*.md", "*/*.md"} {
+			if files, _ := filepath.Glob(filepath.Join(dir, ".opencode", name, filepath.FromSlash(pattern))); len(files) > 0 {
+				return true
+			}
+		}
+	}
+	return false
 }
