@@ -48,9 +48,13 @@ func started(job string) event.Event {
 	return event.Event{Type: event.JobStarted, Job: job, JobStart: &event.JobStart{Sandbox: event.Sandbox{Level: "A"}}}
 }
 
-// turnEnded and called are events of job a.
+// turnEnded, retried and called are events of job a.
 func turnEnded(session string, number int, cost *money.USD) event.Event {
 	return event.Event{Type: event.TurnEnded, Job: "a", Session: session, Turn: &event.Turn{Number: number, Usage: &money.Usage{Input: 10, Output: 1}, CostUSD: cost}}
+}
+
+func retried(session string, turn int) event.Event {
+	return event.Event{Type: event.RequestRetried, Job: "a", Session: session, Retry: &event.Retry{Turn: turn, Attempt: 1}}
 }
 
 func called(session string, turn int, id string, status event.CallStatus) event.Event {
@@ -174,7 +178,9 @@ func TestCallsAreIdentifiedBySessionTurnAndID(t *testing.T) {
 		called("s", 1, "y", event.CallDenied), turnEnded("s", 1, costs(0.5)),
 		called("s", 2, "x", event.CallCompleted), called("s", 2, "x", event.CallError), turnEnded("s", 2, costs(0.3)),
 		called("s.1", 1, "x", event.CallRunning),
-		called("s", 3, "x", event.CallPending), turnEnded("s", 3, nil))
+		called("s", 3, "x", event.CallPending), turnEnded("s", 3, nil),
+		called("s", 4, "x", event.CallPending), called("s.1", 4, "x", event.CallPending), called("s", 4, "y", event.CallPending), retried("s", 4),
+		called("s", 4, "z", event.CallPending), called("s", 4, "z", event.CallCompleted), turnEnded("s", 4, costs(0.2)))
 	type call struct {
 		Session string
 		Turn    int
@@ -194,11 +200,13 @@ func TestCallsAreIdentifiedBySessionTurnAndID(t *testing.T) {
 		{"s", 2, "x", event.CallError, "", costs(0.15)},
 		{"s.1", 1, "x", event.CallError, "interrupted", nil},
 		{"s", 3, "x", event.CallError, "interrupted", nil},
+		{"s.1", 4, "x", event.CallError, "interrupted", nil},
+		{"s", 4, "z", event.CallCompleted, "", costs(0.2)},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if r.Run.Totals.ToolCalls != 6 || r.Run.Totals.DeniedCalls != 1 || len(r.Jobs[0].Denied) != 1 {
+	if r.Run.Totals.ToolCalls != 8 || r.Run.Totals.DeniedCalls != 1 || len(r.Jobs[0].Denied) != 1 {
 		t.Errorf("totals: %+v", r.Run.Totals)
 	}
 }

@@ -222,6 +222,17 @@ func (j *job) takeCall(e event.Event) {
 	}
 }
 
+// withdrawCalls removes the pending calls of a turn.
+func (j *job) withdrawCalls(session string, turn int) {
+	for key, c := range j.open {
+		if key.session == session && key.turn == turn && c.Status == event.CallPending {
+			delete(j.open, key)
+			j.calls = slices.DeleteFunc(j.calls, func(other *call) bool { return other == c })
+			c.turn.calls--
+		}
+	}
+}
+
 func (j *job) addCall(key callKey) *call {
 	s := j.session(key.session)
 	c := &call{session: s, turn: s.turn(key.turn)}

@@ -8,11 +8,15 @@ import (
 	"github.com/millhand/millhand/internal/money"
 )
 
-// takeRetry counts a retried request, or records a fallback to another model.
+// takeRetry counts a retried request, or records a fallback to another model. Calls of
+// the response that broke off were not made.
 func (j *job) takeRetry(e event.Event) {
 	r := e.Retry
+	if r == nil {
+		return
+	}
+	j.withdrawCalls(e.Session, r.Turn)
 	switch {
-	case r == nil:
 	case r.To != "":
 		j.changed = append(j.changed, Fallback{Session: e.Session, Turn: r.Turn, From: r.From, To: r.To, Error: r.Error})
 	default:

@@ -37,8 +37,9 @@
 //	warning         warning       a warning for the user; not an outcome
 //	run.ended       run_end       the run ended
 //
-// A tool call is reported pending (the model requested it), running (it was
-// allowed and started) and then exactly once completed, error or denied. Final
+// A tool call is reported pending (the model requests it; the input is missing until
+// the response is complete), running (it was allowed and started) and then exactly once
+// completed, error or denied. A retry withdraws the pending calls of its turn. Final
 // events contain everything that delta events and pending and running calls do,
 // so a fold may ignore those; deltas are never stored.
 //

@@ -112,12 +112,13 @@ type DeltaKind string
 const (
 	TextDelta      DeltaKind = "text"
 	ReasoningDelta DeltaKind = "reasoning"
+	CallDelta      DeltaKind = "tool_call" // a tool call begins; Text is the name of its tool
 	InputDelta     DeltaKind = "tool_input"
 	AgainDelta     DeltaKind = "again" // the response starts again: previous chunks are those of a failed attempt
 )
 
 // Delta is a chunk of a streamed response. Call is the id of the tool call, for
-// InputDelta.
+// CallDelta and InputDelta.
 type Delta struct {
 	Kind DeltaKind
 	Call string

@@ -198,7 +198,10 @@ func (s *Session) add(m model.Message) {
 const maxReceived = 256 << 10
 
 // received is what was received of a response, for the case that it is interrupted.
-type received struct{ text, reasoning strings.Builder }
+type received struct {
+	text, reasoning strings.Builder
+	calls           []event.Call // that have begun
+}
 
 func (s *Session) delta(d model.Delta) {
 	switch to := &s.received; {
@@ -209,6 +212,11 @@ func (s *Session) delta(d model.Delta) {
 		to.text.WriteString(d.Text)
 	case d.Kind == model.ReasoningDelta && to.reasoning.Len() < maxReceived:
 		to.reasoning.WriteString(d.Text)
+	case d.Kind == model.CallDelta:
+		call := event.Call{ID: d.Call, Turn: s.Totals().Turns, Tool: d.Text, Status: event.CallPending, StartedAt: s.cfg.Now()}
+		to.calls = append(to.calls, call)
+		s.emitCall(call)
+		return
 	}
 	s.emit(event.Event{Type: event.ModelDelta, Delta: &event.Delta{Kind: string(d.Kind), Call: d.Call, Text: d.Text}})
 }

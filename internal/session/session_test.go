@@ -113,9 +113,11 @@ func TestSessionRunsUntilModelIsDone(t *testing.T) {
 		t.Error(err)
 	}
 	want := []string{
-		"call_1_1 write pending", "call_1_2 bash pending", "call_1_1 write running", "call_1_1 write completed",
+		"call_1_1 write pending", "call_1_2 bash pending", // while the response streams
+		"call_1_1 write pending", "call_1_2 bash pending", // with their inputs
+		"call_1_1 write running", "call_1_1 write completed",
 		"call_1_2 bash running", "call_1_2 bash completed",
-		"call_2_1 Read pending", "call_2_1 Read running", "call_2_1 Read completed", // under the name that the model used
+		"call_2_1 Read pending", "call_2_1 Read pending", "call_2_1 Read running", "call_2_1 Read completed", // under the name that the model used
 	}
 	if diff := cmp.Diff(want, s.calls()); diff != "" {
 		t.Error(diff)

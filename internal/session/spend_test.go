@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -104,6 +105,7 @@ func (m cut) Stream(_ context.Context, _ model.Request, emit func(model.Delta)) 
 	*m.attempts++
 	emit(model.Delta{Kind: model.ReasoningDelta, Text: "I think. "})
 	emit(model.Delta{Kind: model.TextDelta, Text: fmt.Sprintf("Attempt %d", *m.attempts)})
+	emit(model.Delta{Kind: model.CallDelta, Call: fmt.Sprint("c", *m.attempts), Text: "read"})
 	return model.Response{}, model.Fail(model.ClassUnavailable, errors.New("connection reset"))
 }
 
@@ -120,7 +122,11 @@ func TestInterruptedResponsesAreReported(t *testing.T) {
 		t.Fatalf("%+v after %d attempts", end, attempts)
 	}
 	var said []event.Text
+	var calls []string
 	for _, e := range s.events {
+		if e.Call != nil {
+			calls = append(calls, fmt.Sprint(e.Call.ID, " ", e.Call.Status))
+		}
 		if e.Type == event.ModelText {
 			said = append(said, *e.Text)
 		}
@@ -128,6 +134,9 @@ func TestInterruptedResponsesAreReported(t *testing.T) {
 	want := []event.Text{{Turn: 1, Text: "Attempt 6", Reasoning: "I think. ", Interrupted: true}}
 	if diff := cmp.Diff(want, said); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if got := strings.Join(calls, ", "); got != "c1 pending, c2 pending, c3 pending, c4 pending, c5 pending, c6 pending, c6 error" {
+		t.Error(got)
 	}
 }
 

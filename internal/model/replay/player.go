@@ -86,6 +86,7 @@ func emitDeltas(resp model.Response, emit func(model.Delta)) {
 		emit(model.Delta{Kind: model.TextDelta, Text: resp.Text})
 	}
 	for _, c := range resp.Calls {
+		emit(model.Delta{Kind: model.CallDelta, Call: c.ID, Text: c.Name})
 		emit(model.Delta{Kind: model.InputDelta, Call: c.ID, Text: c.Input})
 	}
 }

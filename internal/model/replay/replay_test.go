@@ -230,7 +230,7 @@ func TestAResponseIsEmittedInChunks(t *testing.T) {
 	if _, err := p.Stream(t.Context(), req, func(d model.Delta) { got = append(got, d) }); err != nil {
 		t.Fatal(err)
 	}
-	want := []model.Delta{{Kind: model.ReasoningDelta, Text: "hm"}, {Kind: model.TextDelta, Text: "I look."}, {Kind: model.InputDelta, Call: "c1", Text: `{"command":"ls /work/shop"}`}}
+	want := []model.Delta{{Kind: model.ReasoningDelta, Text: "hm"}, {Kind: model.TextDelta, Text: "I look."}, {Kind: model.CallDelta, Call: "c1", Text: "bash"}, {Kind: model.InputDelta, Call: "c1", Text: `{"command":"ls /work/shop"}`}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

@@ -77,6 +77,7 @@ func (t *Turn) emit(emit func(model.Delta)) {
 		emit(model.Delta{Kind: model.TextDelta, Text: s})
 	}
 	for _, c := range t.Calls {
+		emit(model.Delta{Kind: model.CallDelta, Call: c.ID, Text: c.Name})
 		for _, s := range chunks(c.Input) {
 			emit(model.Delta{Kind: model.InputDelta, Call: c.ID, Text: s})
 		}

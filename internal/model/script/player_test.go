@@ -43,7 +43,7 @@ func TestPlayerPlaysTurnsInOrder(t *testing.T) {
 	for _, d := range deltas {
 		chunks[string(d.Kind)+" "+d.Call] += d.Text
 	}
-	wantPieces := map[string]string{"text ": want.Text, "tool_input call_1_1": want.Calls[0].Input, "tool_input call_1_2": want.Calls[1].Input}
+	wantPieces := map[string]string{"text ": want.Text, "tool_call call_1_1": "grep", "tool_call call_1_2": "read", "tool_input call_1_1": want.Calls[0].Input, "tool_input call_1_2": want.Calls[1].Input}
 	if diff := cmp.Diff(wantPieces, chunks); diff != "" || len(deltas) < 6 {
 		t.Errorf("%d deltas (-want +got):\n%s", len(deltas), diff)
 	}

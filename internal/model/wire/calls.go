@@ -27,8 +27,9 @@ type call struct {
 	id    string // id in our conversation; "" until known
 	name  string
 	input strings.Builder
-	shown int // bytes of input that were emitted
-	chunk int // number of the last chunk that changed it
+	begun bool // its start was emitted
+	shown int  // bytes of input that were emitted
+	chunk int  // number of the last chunk that changed it
 }
 
 // Calls assembles tool calls from streamed deltas.
@@ -181,13 +182,23 @@ func (cs *Calls) fresh() string {
 	}
 }
 
-// show emits the input that was not emitted yet, once the id is known.
+// show emits the start of a call and the input that was not emitted yet, once the id
+// and the name are known. Parts of names may follow until the first input.
 func (cs *Calls) show(c *call) {
-	if c.id == "" || c.shown == c.input.Len() {
+	if c.id == "" || c.name == "" || c.shown == c.input.Len() {
 		return
 	}
+	cs.begun(c)
 	cs.emit(model.Delta{Kind: model.InputDelta, Call: c.id, Text: c.input.String()[c.shown:]})
 	c.shown = c.input.Len()
+}
+
+// begun emits the start of a call.
+func (cs *Calls) begun(c *call) {
+	if !c.begun {
+		c.begun = true
+		cs.emit(model.Delta{Kind: model.CallDelta, Call: c.id, Text: c.name})
+	}
 }
 
 // Finish returns the calls in the model's order, each with an id. ok is false
@@ -204,6 +215,7 @@ func (cs *Calls) Finish() (made []model.ToolCall, ok bool) {
 		if c.id == "" {
 			cs.identify(c, cs.fresh())
 		}
+		cs.begun(c)
 		cs.show(c)
 		made = append(made, model.ToolCall{ID: c.id, Name: c.name, Input: c.input.String()})
 	}

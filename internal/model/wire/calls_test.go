@@ -16,9 +16,14 @@ import (
 func accumulated(tb testing.TB, earlier map[string]bool, chunks ...[]CallDelta) (made []model.ToolCall, shown map[string]string, ok bool) {
 	tb.Helper()
 	shown = map[string]string{}
+	names := map[string]string{}
 	cs := Calls{used: map[string]bool{}, earlier: earlier, emit: func(d model.Delta) {
-		if d.Kind != model.InputDelta || d.Text == "" {
-			tb.Errorf("emitted %+v, want pieces of input only", d)
+		if _, begun := shown[d.Call]; begun != (d.Kind == model.InputDelta) || d.Text == "" {
+			tb.Errorf("emitted %+v, want the start of the call once, then chunks of its input", d)
+		}
+		if d.Kind == model.CallDelta {
+			shown[d.Call], names[d.Call] = "", d.Text
+			return
 		}
 		shown[d.Call] += d.Text
 	}}
@@ -31,6 +36,11 @@ func accumulated(tb testing.TB, earlier map[string]bool, chunks ...[]CallDelta) 
 		}
 	}
 	made, ok = cs.Finish()
+	for _, c := range made {
+		if names[c.ID] == "" || !strings.HasPrefix(c.Name, names[c.ID]) {
+			tb.Errorf("the call %+v began as one of %q", c, names[c.ID])
+		}
+	}
 	return made, shown, ok
 }
 
