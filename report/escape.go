@@ -6,6 +6,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/millhand/millhand/internal/printable"
 )
 
 // hidden reports whether a character is invisible or changes how others are displayed:
@@ -19,10 +21,10 @@ func hidden(r rune) bool {
 	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp)
 }
 
-// visible makes hidden characters visible: control characters as control pictures,
+// visible removes styles and makes hidden characters visible: control characters as control pictures,
 // others as their code point. Line endings become newlines.
 func visible(s string) string {
-	s = strings.ReplaceAll(s, "\r\n", "\n")
+	s = strings.ReplaceAll(printable.Unstyled(s), "\r\n", "\n")
 	var b strings.Builder
 	for _, r := range s { // invalid UTF-8 becomes U+FFFD
 		switch {
@@ -49,7 +51,7 @@ func plain(s string) string {
 			return -1
 		}
 		return r
-	}, s)
+	}, printable.Unstyled(s))
 	return disarm(strings.TrimSpace(s))
 }
 

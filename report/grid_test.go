@@ -95,10 +95,10 @@ func TestOverviewInATerminal(t *testing.T) {
 	}{
 		"columns": {
 			[]planEnd{{"web\x1b[31m", "a\n::b", ended(event.Passed, 1)}, {"shop", "c", ended(event.Failed, 1)}},
-			"REPO     a ::b         c             COST\n" +
-				"shop     -             failed $1.00  $1.00\n" +
-				"web[31m  passed $1.00  -             $1.00\n" +
-				"all      passed $1.00  failed $1.00  $2.00\n",
+			"REPO  a ::b         c             COST\n" +
+				"shop  -             failed $1.00  $1.00\n" +
+				"web   passed $1.00  -             $1.00\n" +
+				"all   passed $1.00  failed $1.00  $2.00\n",
 		},
 		"too many tasks for columns": {
 			append(jobs, planEnd{"web", "t1", ended(event.Passed, 1)}),

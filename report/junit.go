@@ -13,6 +13,7 @@ import (
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/figures"
 	"github.com/millhand/millhand/internal/money"
+	"github.com/millhand/millhand/internal/printable"
 )
 
 // maxJUnitText limits each text in junit.xml, in bytes: consumers fail on texts as long
@@ -115,7 +116,7 @@ type problem struct {
 	Text    xmlText `xml:",chardata"`
 }
 
-// xmlText is any text; invisible characters, and those that XML does not allow, are
+// xmlText is any text; styles of terminals are removed, invisible characters, and those that XML does not allow, are
 // written as U+FFFD, and directives of readers are broken.
 type xmlText string
 
@@ -130,7 +131,7 @@ func (t xmlText) MarshalText() ([]byte, error) {
 			return '\ufffd'
 		}
 		return r
-	}, string(t))
+	}, printable.Unstyled(string(t)))
 	return []byte(directive.ReplaceAllString(text, "[ [$1")), nil
 }
 

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"unicode"
+
+	"github.com/millhand/millhand/internal/printable"
 )
 
 // Location is the location of an annotation: a file relative to the repository's root,
@@ -51,7 +53,7 @@ func property(s string) string {
 }
 
 // harmless breaks the older form of commands, which the runner executes anywhere in a
-// line, and replaces invisible characters.
+// line, removes styles, and replaces invisible characters.
 func harmless(s string) string {
 	s = strings.Map(func(r rune) rune {
 		switch {
@@ -61,7 +63,7 @@ func harmless(s string) string {
 			return '\uFFFD'
 		}
 		return r
-	}, strings.ToValidUTF8(s, "\uFFFD"))
+	}, strings.ToValidUTF8(printable.Unstyled(s), "\uFFFD"))
 	return older.ReplaceAllString(s, "#${1}#${2} [")
 }
 

@@ -47,7 +47,7 @@ func rooms() map[string]room {
 		"internal/action":          {"report internal/event internal/printable internal/textcut", "what a workflow gave, and what it gets; it runs nothing"},
 		"tasks":                    {"internal/ecosystem internal/permission internal/policy internal/prices internal/reach internal/frontmatter internal/schema internal/money internal/pathtree", "a plan is data: making one runs nothing"},
 		"runner":                   {"tasks internal/figures internal/reportdir internal/session tools internal/permission internal/workspace internal/gitops internal/gitops/gitdir internal/gitops/remote internal/credentials internal/model internal/prompt internal/event internal/sandbox internal/sandbox/proxy internal/reach internal/ecosystem internal/proc internal/redact internal/money internal/textcut internal/filelock internal/pathtree internal/envfault", "it carries out a plan, and knows no report: reports are folds of its events"},
-		"report":                   {"internal/event internal/figures internal/jsontext internal/money", "a report follows from the events alone"},
+		"report":                   {"internal/event internal/figures internal/jsontext internal/money internal/printable", "a report follows from the events alone"},
 		"tools":                    {"internal/reportdir internal/permission internal/workspace internal/proc internal/redact internal/ignore internal/web internal/frontmatter internal/jsontext internal/schema tools/edit tools/patch tools/shell tools/search internal/money internal/textcut internal/pathtree", "a tool must not know who calls it or what becomes of its answer"},
 		"tools/edit":               {"", "a pure core"},
 		"tools/patch":              {"", "a pure core"},

@@ -13,15 +13,28 @@ import (
 // between.
 var commandForms = regexp.MustCompile(`(?m)^([\s\p{Z}\p{C}\p{M}]*:[\p{C}\p{M}]*):|#[\p{C}\p{M}]*#[\p{C}\p{M}]*\[`)
 
+// styles matches the sequences of terminals for colors and styles, and the one that clears
+// the rest of a line, which programs write together with them.
+var styles = regexp.MustCompile(`\x1b\[[0-9;:]*[mK]`)
+
+// Unstyled returns s without colors and styles of a terminal. Other control sequences
+// stay.
+func Unstyled(s string) string {
+	if !strings.Contains(s, "\x1b[") {
+		return s
+	}
+	return styles.ReplaceAllString(s, "")
+}
+
 // Width is the maximum length of a message in one line of a log or a table, in
 // characters.
 const Width = 160
 
-// Text makes text safe for a terminal and a CI's log: it makes control characters and
+// Text makes text safe for a terminal and a CI's log: it removes styles, makes control characters and
 // characters that reorder text visible, and breaks workflow commands. Text of a model
 // or a repository can't move the cursor or issue workflow commands.
 func Text(s string) string {
-	s = commandForms.ReplaceAllStringFunc(s, func(found string) string {
+	s = commandForms.ReplaceAllStringFunc(Unstyled(s), func(found string) string {
 		last := len(found) - 1
 		return found[:last] + " " + found[last:]
 	})

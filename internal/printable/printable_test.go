@@ -10,7 +10,10 @@ import (
 func TestText(t *testing.T) {
 	for in, want := range map[string]string{
 		"plain text, ümläut, 漢字\n\tindented": "plain text, ümläut, 漢字\n\tindented",
-		"\x1b[31mred\x1b[0m":                 "\uFFFD[31mred\uFFFD[0m",
+		"\x1b[31mred\x1b[0m":                 "red",
+		"\x1b[38;5;1mred\x1b[K\x1b[2J":       "red\uFFFD[2J",
+		":\x1b[0m:error::x":                  ": :error::x",
+		"\x1b[\x1b[m31m":                     "\uFFFD[31m",
 		"a\rb\bc":                            "a\uFFFDb\uFFFDc",
 		"right\u202eto left":                 "right\uFFFDto left",
 		"\u200bzero width":                   "\uFFFDzero width",
