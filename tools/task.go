@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -54,7 +55,37 @@ func taskTool(env *Env) Tool {
 	for _, a := range env.agents() {
 		fmt.Fprintf(&text, "\n- %s: %s", a.Name, textcut.OneLine(a.Description))
 	}
-	return Define(Spec{Name: "task", Description: text.String() + "\n", Parallel: true, Internal: true}, prepareTask)
+	tool := Define(Spec{Name: "task", Description: text.String() + "\n", Parallel: true, Internal: true}, prepareTask)
+	return chooser{tool, named(tool.Spec(), agentNames(env.agents()))}
+}
+
+// chooser is the task tool with the names of agents in its offered schema. Validation does
+// not know them: its error would say less than the tool's own.
+type chooser struct {
+	Tool
+	spec Spec
+}
+
+// Spec implements Tool.
+func (c chooser) Spec() Spec { return c.spec }
+
+// named returns a specification whose subagent_type is one of some names.
+func named(spec Spec, names []string) Spec {
+	if len(names) == 0 {
+		return spec
+	}
+	var values []any
+	for _, name := range names {
+		values = append(values, name)
+	}
+	spec.Schema = maps.Clone(spec.Schema)
+	properties, _ := spec.Schema["properties"].(map[string]any)
+	properties = maps.Clone(properties)
+	name, _ := properties["subagent_type"].(map[string]any)
+	name = maps.Clone(name)
+	name["enum"], properties["subagent_type"] = values, name
+	spec.Schema["properties"] = properties
+	return spec
 }
 
 // agents lists the agents that the profile allows.

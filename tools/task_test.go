@@ -77,6 +77,10 @@ func TestTaskStartsOnlyAllowedAgents(t *testing.T) {
 	if text := tool.Spec().Description; !strings.Contains(text, "\n- explore: looks around\n") || strings.Contains(text, "general") {
 		t.Errorf("the model reads %s", text)
 	}
+	names := tool.Spec().Schema["properties"].(map[string]any)["subagent_type"].(map[string]any)["enum"]
+	if diff := cmp.Diff([]any{"explore"}, names); diff != "" {
+		t.Errorf("names of agents (-want +got):\n%s", diff)
+	}
 	s.equip(func(env *Env) { env.Spawn = nil })
 	s.want(s.call("task", ask), Failed, `tool "task" is not available: no subagents can be started in this session; do the work yourself`)
 }
