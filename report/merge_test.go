@@ -258,6 +258,19 @@ func one(tb testing.TB, id string, minute int, events ...event.Event) saved {
 	return saved{id, store(tb, minute, append([]event.Event{{Type: event.RunStarted, Run: run}}, events...)...)}
 }
 
+// The price table of a merged run is the oldest of its runs.
+func TestPriceTableOfMergedRuns(t *testing.T) {
+	of := func(id string, table *event.PriceTable) saved {
+		run := &event.Run{ID: id, PlanHash: "h", Version: "v", Prices: table, Jobs: []event.PlannedJob{{ID: "a", Task: "t", Repo: "shop"}}}
+		return saved{id, store(t, 1, event.Event{Type: event.RunStarted, Run: run}, runEnded(event.Passed, 0))}
+	}
+	old, recent := &event.PriceTable{Dated: "2026-06-01", Version: "0.1.7"}, &event.PriceTable{Dated: "2026-11-02", Version: "0.1.8"}
+	merged, _ := merge(t, of("x", recent), of("y", nil), of("z", old))
+	if diff := cmp.Diff(old, merged.Report.Run.Prices); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 // done is a run of job a that came to that end, with what it cost.
 func done(tb testing.TB, id string, minute int, outcome event.Outcome, exit event.Exit, usd float64) saved {
 	tb.Helper()
