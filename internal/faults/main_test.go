@@ -218,6 +218,7 @@ type reported struct {
 		Outcome  string
 		ExitCode int `json:"exit_code"`
 		Totals   struct {
+			Turns          int
 			CostUSD        *float64 `json:"cost_usd"`
 			CostUSDAtLeast *float64 `json:"cost_usd_at_least"`
 		}
