@@ -195,12 +195,15 @@ func (u Setup) Hosts() []string {
 	return slices.DeleteFunc(slices.Compact(hosts), func(entry string) bool { return !reachable(allowed, entry) })
 }
 
-// loopback reports whether a registry of the user is on this machine.
+// loopback reports whether a host that the commands may reach is on this machine.
 func (u Setup) loopback() bool {
-	return slices.ContainsFunc(u.Settings.Hosts, func(entry string) bool {
+	return slices.ContainsFunc(slices.Concat(u.Settings.Hosts, u.Hosts()), func(entry string) bool {
 		host, _, err := net.SplitHostPort(entry)
+		if err != nil {
+			host = strings.Trim(entry, "[]")
+		}
 		ip, noName := netip.ParseAddr(host)
-		return err == nil && (host == "localhost" || noName == nil && ip.IsLoopback())
+		return host == "localhost" || noName == nil && ip.IsLoopback()
 	})
 }
 

@@ -49,6 +49,21 @@ func TestHostsOfSetup(t *testing.T) {
 	}
 }
 
+// Programs use the proxy for hosts of this machine if setup commands may reach one.
+func TestSetupReachesThisMachine(t *testing.T) {
+	for hosts, want := range map[string]bool{
+		"127.0.0.1:4873": true, "127.0.0.1": true, "[::1]:80": true, "::1": true, "localhost:8080": true, "localhost": true,
+		"10.0.0.1:80": false, "registry.corp.example": false, "": false,
+	} {
+		profile, _ := permission.Preset("build")
+		profile.Setup = &permission.Network{Hosts: strings.Fields(hosts)}
+		u, err := newSetup(tasks.Job{Profile: profile}, nil, "", func(string) string { return "" })
+		if got := u.loopback(); got != want || err != nil {
+			t.Errorf("setup_network %q: got %t, want %t; %v", hosts, got, want, err)
+		}
+	}
+}
+
 // The fix of a denial in setup commands names their network, and no registry of the user.
 func TestDenialsInSetupHaveAFix(t *testing.T) {
 	build, _ := permission.Preset("build")
