@@ -73,7 +73,7 @@ func Find(line string, exit int, output string) (Fault, bool) {
 	}
 	lines := plainLines(output)
 	if slices.ContainsFunc(t.ran, func(r *regexp.Regexp) bool { return anyLine(r, lines) }) {
-		lines = lines[len(lines)-1:] // of the shell, after the tests
+		lines = lastLines(lines, 1) // of the shell, after the tests
 	}
 	for i := range t.entries {
 		if f, ok := t.entries[i].find(line, exit, lines); ok {
@@ -88,6 +88,21 @@ var spaces = strings.NewReplacer("\u2009", " ", "\u00a0", " ")
 
 // escape is an escape sequence of a terminal.
 var escape = regexp.MustCompile(`\x1b\[[0-9;?]*[ -/]*[@-~]`)
+
+// aside matches lines that follow the output of a command that failed, whatever its reason:
+// npm's news, and the sandbox's denials, such as of npm's check for updates.
+var aside = regexp.MustCompile(`^npm notice|^\(network access denied to `)
+
+// lastLines returns the last n lines that are not aside, and those after them.
+func lastLines(lines []string, n int) []string {
+	start := len(lines)
+	for ; start > 0 && n > 0; start-- {
+		if !aside.MatchString(lines[start-1]) {
+			n--
+		}
+	}
+	return lines[start:]
+}
 
 // plainLines returns the lines of an output that are not empty, without escape sequences.
 func plainLines(output string) []string {
@@ -111,7 +126,7 @@ func (e *entry) find(line string, exit int, lines []string) (Fault, bool) {
 		}
 	}
 	if e.last > 0 {
-		lines = lines[max(0, len(lines)-e.last):]
+		lines = lastLines(lines, e.last)
 	}
 	for _, l := range lines {
 		found := e.match.FindStringSubmatch(l)
