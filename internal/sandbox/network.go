@@ -16,7 +16,12 @@ func (n Network) ProxyEnv(addr netip.AddrPort) []string {
 	if n.Loopback {
 		local = ""
 	}
-	env := []string{"NODE_USE_ENV_PROXY=1"}
+	env := []string{
+		"NODE_USE_ENV_PROXY=1",
+		// npm, pip and yarn contact servers for purposes of their own, which looks like a need
+		// of the job if it is denied.
+		"npm_config_update_notifier=false", "PIP_DISABLE_PIP_VERSION_CHECK=1", "YARN_ENABLE_TELEMETRY=0",
+	}
 	for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy", "YARN_HTTP_PROXY", "YARN_HTTPS_PROXY"} {
 		env = append(env, name+"="+url)
 	}
