@@ -10,7 +10,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/gitops"
@@ -144,7 +143,7 @@ func (l *landing) keepPatch(ctx context.Context, leaks []leak) error {
 	err = write()
 	if reportdir.IsFull(err) {
 		// Saved outputs are less important than changes that are paid for.
-		if gone := tools.PruneOutputs(l.job.opts.Dir.Sub("outputs"), l.job.opts.Now().Add(time.Hour)); gone == nil {
+		if gone := tools.GiveUpOutputs(l.job.opts.Dir.Sub("outputs")); gone == nil {
 			l.job.warn("saved outputs of calls were removed: the disk of the report directory was full")
 			err = write()
 		}

@@ -14,9 +14,25 @@ import (
 // before a time, then the directories left empty. It does not touch other
 // files.
 func PruneOutputs(dir *reportdir.Dir, before time.Time) error {
-	var dirs []string
+	dirs, err := pruneFiles(dir, before)
+	for i := len(dirs) - 1; i > 0; i-- {
+		dir.Remove(dirs[i]) //nolint:errcheck // fails for one that is not empty
+	}
+	return err
+}
+
+// GiveUpOutputs removes all saved outputs below a directory, for example because the disk
+// is full. The directories stay: jobs in progress use them.
+func GiveUpOutputs(dir *reportdir.Dir) error {
+	_, err := pruneFiles(dir, time.Unix(1<<40, 0))
+	return err
+}
+
+// pruneFiles removes saved outputs that were last written before a time, and returns the
+// directories that it has seen.
+func pruneFiles(dir *reportdir.Dir, before time.Time) (dirs []string, err error) {
 	var failures []error
-	err := fs.WalkDir(dir.FS(), ".", func(name string, e fs.DirEntry, err error) error {
+	err = fs.WalkDir(dir.FS(), ".", func(name string, e fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
@@ -35,13 +51,10 @@ func PruneOutputs(dir *reportdir.Dir, before time.Time) error {
 		}
 		return nil
 	})
-	for i := len(dirs) - 1; i > 0; i-- {
-		dir.Remove(dirs[i]) //nolint:errcheck // fails for one that is not empty
-	}
 	if err := errors.Join(append(failures, err)...); err != nil {
-		return fmt.Errorf("prune outputs in %s: %w", dir.Path(), err)
+		return dirs, fmt.Errorf("prune outputs in %s: %w", dir.Path(), err)
 	}
-	return nil
+	return dirs, nil
 }
 
 // isSavedFile reports whether a file has the name of a saved output.

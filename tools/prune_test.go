@@ -44,4 +44,26 @@ func TestPruneOutputsRemovesOldFiles(t *testing.T) {
 			t.Errorf("the empty directory %s is left", dir)
 		}
 	}
+	if err := GiveUpOutputs(dir); err != nil {
+		t.Fatal(err)
+	}
+	want = []string{"kept/job/notes.txt", "kept/job/output-4.log", "kept/output-link.txt", "secret"}
+	if diff := cmp.Diff(want, s.names()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestDirectoriesOfGivenUpOutputsStay(t *testing.T) {
+	s := setUp(t, "build", map[string]string{"job/bash-1.txt": "x"})
+	dir, err := reportdir.Open(s.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dir.Close()
+	if err := GiveUpOutputs(dir); err != nil {
+		t.Fatal(err)
+	}
+	if left, err := os.ReadDir(filepath.Join(s.dir, "job")); err != nil || len(left) != 0 {
+		t.Errorf("left in the directory of a job: %v, %v", left, err)
+	}
 }
