@@ -33,9 +33,11 @@ func (d *Dir) Log() *EventLog { return &EventLog{file: d.events, room: d.freeSpa
 // directory. For an error after the end of the run it emits another end of the run,
 // so that reports, output and exit code agree.
 func (d *Dir) Finish(emit func(event.Event), log *EventLog, fold *report.Fold, broken func() error) error {
-	d.dir.Remove("outputs") //nolint:errcheck // removed only if empty
+	tools.PruneOutputs(d.dir.Sub("outputs"), time.Time{}) //nolint:errcheck // removes empty directories
+	d.dir.Remove("outputs")                               //nolint:errcheck // removed only if empty
 	d.reserve.Close()
-	write := func() error { return errors.Join(d.writeReports(fold.Report()), log.complete()) }
+	// Reports can be made again from complete events.
+	write := func() error { return errors.Join(log.complete(), d.writeReports(fold.Report())) }
 	err := write()
 	if d.gaveUp {
 		emit(warningOf("saved outputs of calls were removed: the disk of the report directory was full"))
@@ -96,7 +98,7 @@ func (d *Dir) freeSpace(err error) bool {
 		return false
 	}
 	before := d.dir.Free()
-	if tools.PruneOutputs(d.dir.Sub("outputs"), d.now().Add(24*time.Hour)) != nil || d.dir.Free() <= before {
+	if tools.GiveUpOutputs(d.dir.Sub("outputs")) != nil || d.dir.Free() <= before {
 		return false
 	}
 	d.gaveUp = true

@@ -140,9 +140,10 @@ func (d *Dir) Begin(id string, level sandbox.Level, trees []string, jobs int) er
 }
 
 // Disk space reserved for reports, in bytes: per run and per job, at most half of the
-// free space. A run requires minSpace.
+// free space. A run requires minRun and minJob for each job, but no more than maxReserve.
 const (
-	minSpace   = 64 << 10
+	minRun     = 64 << 10
+	minJob     = 32 << 10
 	reserveRun = 256 << 10
 	reserveJob = 64 << 10
 	maxReserve = 16 << 20
@@ -151,8 +152,8 @@ const (
 // reserve reserves disk space for the reports, in case jobs fill the disk.
 func reserve(dir *reportdir.Dir, jobs int) (io.Closer, error) {
 	free, want := dir.Free(), int64(min(reserveRun+jobs*reserveJob, maxReserve))
-	if free >= 0 && free < minSpace {
-		return nil, fmt.Errorf("%s: only %s free on the disk of the report directory: free space, or choose another --report-dir", dir.Path(), figures.Bytes(free))
+	if least := int64(min(minRun+jobs*minJob, maxReserve)); free >= 0 && free < least {
+		return nil, fmt.Errorf("%s: only %s free on the disk of the report directory, and %s required for reports of %s: free space, or choose another --report-dir", dir.Path(), figures.Bytes(free), figures.Bytes(least), figures.Count(jobs, "job"))
 	}
 	if free >= 0 {
 		want = min(want, free/2)
