@@ -3,6 +3,8 @@ package tools
 import (
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -47,7 +49,7 @@ func TestPruneOutputsRemovesOldFiles(t *testing.T) {
 	if err := GiveUpOutputs(dir); err != nil {
 		t.Fatal(err)
 	}
-	want = []string{"kept/job/notes.txt", "kept/job/output-4.log", "kept/output-link.txt", "secret"}
+	want = slices.DeleteFunc(want, func(name string) bool { return slices.Contains(young, strings.TrimPrefix(name, "kept/")) })
 	if diff := cmp.Diff(want, s.names()); diff != "" {
 		t.Error(diff)
 	}

@@ -250,8 +250,8 @@ func (w *world) report(dir string) reported {
 	return r
 }
 
-// leaves reports whether a warning says where the changes of a job were left, and the
-// directory exists.
+// leaves reports whether a warning names the directory with the changes of a job, and it
+// exists.
 func (r reported) leaves(job string) bool {
 	return slices.ContainsFunc(r.Warnings, func(w warning) bool {
 		_, dir, ok := strings.Cut(w.Message, "neither as a patch nor as a commit: they are in ")
@@ -262,7 +262,7 @@ func (r reported) leaves(job string) bool {
 
 // checkReport checks a report against the repositories: commits and published branches
 // exist, and the changes of a job are saved as a patch that applies or, if the disk of
-// the reports is full, committed or left in the worktree, unless the run was killed before
+// the reports is full, committed or in its worktree, unless the run was killed before
 // it could save them.
 func (w *world) checkReport(dir string, killed bool) reported {
 	w.t.Helper()

@@ -36,7 +36,7 @@ func (d *Dir) Finish(emit func(event.Event), log *EventLog, fold *report.Fold, b
 	tools.PruneOutputs(d.dir.Sub("outputs"), time.Time{}) //nolint:errcheck // removes empty directories
 	d.dir.Remove("outputs")                               //nolint:errcheck // removed only if empty
 	d.reserve.Close()
-	// Reports can be made again from complete events.
+	// Complete events are enough to write the reports later.
 	write := func() error { return errors.Join(log.complete(), d.writeReports(fold.Report())) }
 	err := write()
 	if d.gaveUp {
