@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/figures"
 	"github.com/millhand/millhand/internal/money"
 )
 
@@ -27,13 +28,28 @@ type Fold struct {
 }
 
 // Load folds a stored stream, such as events.jsonl. Its errors are those of
-// [event.Read]; a stream that was truncated by a kill is not an error.
+// [event.Read]; a stream that was truncated by a kill is not an error, but has a warning.
 func Load(r io.Reader) (*Report, error) {
 	var f Fold
-	if err := event.Read(r, f.Emit); err != nil {
+	if err := read(r, f.Emit); err != nil {
 		return nil, fmt.Errorf("load report: %w", err)
 	}
 	return f.Report(), nil
+}
+
+// read calls fn for every event of a stored stream, and last for a warning if the end of
+// a stream with events is invalid.
+func read(r io.Reader, fn func(event.Event) error) error {
+	var last time.Time
+	torn, err := event.Read(r, func(e event.Event) error {
+		last = e.Time
+		return fn(e)
+	})
+	if err != nil || torn == 0 || last.IsZero() {
+		return err
+	}
+	text := fmt.Sprintf("the last event is incomplete (%s) and was ignored: the run was killed while writing it, or the machine crashed", figures.Count(torn, "byte"))
+	return fn(event.Event{Type: event.WarningIssued, Time: last, Warning: &event.Warning{Message: text}})
 }
 
 // Emit adds an event. It ignores unknown events and always returns nil.

@@ -168,7 +168,8 @@ func TestEveryStateOfARunCanBeReported(t *testing.T) {
 				render(t, report.Text, f.Report())
 			}
 			check()
-			err := event.Read(bytes.NewReader(stream), func(e event.Event) error {
+			complete := stream[:bytes.LastIndexByte(stream, '\n')+1] // a torn end has a warning of its own
+			_, err := event.Read(bytes.NewReader(complete), func(e event.Event) error {
 				if !testing.Short() || e.Seq%4 == 0 {
 					defer check()
 				}
@@ -178,7 +179,7 @@ func TestEveryStateOfARunCanBeReported(t *testing.T) {
 				t.Fatal(err)
 			}
 			for ending, write := range writers() {
-				if diff := cmp.Diff(render(t, write, load(t, stream)), render(t, write, f.Report())); diff != "" {
+				if diff := cmp.Diff(render(t, write, load(t, complete)), render(t, write, f.Report())); diff != "" {
 					t.Errorf("asking for states changed the last one, %s (-want +got):\n%s", ending, diff)
 				}
 			}

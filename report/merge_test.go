@@ -43,7 +43,7 @@ func merge(tb testing.TB, runs ...saved) (*report.Merged, []byte) {
 		tb.Fatal(err)
 	}
 	next, last := int64(1), event.Event{}
-	if err := event.Read(bytes.NewReader(b.Bytes()), func(e event.Event) error {
+	if _, err := event.Read(bytes.NewReader(b.Bytes()), func(e event.Event) error {
 		if e.Seq != next {
 			tb.Errorf("event %d has the number %d", next, e.Seq)
 		}

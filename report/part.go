@@ -71,7 +71,7 @@ func (p *item) each(fn func(event.Event) error) error {
 		return err
 	}
 	defer stream.Close()
-	return event.Read(stream, fn)
+	return read(stream, fn)
 }
 
 // outline removes the large fields of an event that don't affect ends of jobs, turns and

@@ -43,5 +43,10 @@
 // events contain everything that delta events and pending and running calls do,
 // so a fold may ignore those; deltas are never stored.
 //
+// The last field of a line, crc, is a checksum of the line: the length in bytes of the text
+// before it and that text's CRC-32C, in hexadecimal. A line that a kill or a crash left
+// incomplete can only be the last one; readers ignore it and say so. Any other invalid line
+// means that the file was changed, and readers refuse it.
+//
 // Consumers must ignore event types and fields that they do not know.
 package event

@@ -2,10 +2,13 @@ package event
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
+	"regexp"
 	"sync"
 	"time"
 )
@@ -62,8 +65,8 @@ func (s *Stream) Err() error {
 	return errors.Join(s.errs...)
 }
 
-// JSONL writes each event except deltas as one line of JSON, in one Write call
-// each, so that a kill can truncate only the last line.
+// JSONL writes each event except deltas as one line of JSON with a checksum, in one
+// Write call each, so that a kill can truncate only the last line.
 func JSONL(w io.Writer) Sink {
 	return SinkFunc(func(e Event) error {
 		if e.Type == ModelDelta {
@@ -73,7 +76,7 @@ func JSONL(w io.Writer) Sink {
 		if err != nil {
 			return fmt.Errorf("encode event %d: %w", e.Seq, err)
 		}
-		if _, err := w.Write(append(line, '\n')); err != nil {
+		if _, err := w.Write(append(framed(line), '\n')); err != nil {
 			return fmt.Errorf("write event %d: %w", e.Seq, err)
 		}
 		return nil
@@ -84,30 +87,99 @@ func JSONL(w io.Writer) Sink {
 // that millhand writes, low enough that a corrupt file can't exhaust the memory.
 const maxLine = 64 << 20
 
-// Read calls fn for every event of a stored stream. An incomplete last line,
-// which a kill can leave, is ignored; an invalid line is an error with its number.
-func Read(r io.Reader, fn func(Event) error) error {
+// Read calls fn for every event of a stored stream. An invalid line is an error with its
+// number, but not at the end, where a kill or a crash can leave one: torn is its length in
+// bytes, 0 for none. Streams of earlier versions have no checksums: of these only an
+// incomplete last line is torn.
+func Read(r io.Reader, fn func(Event) error) (torn int, err error) {
 	in := bufio.NewReaderSize(r, 64<<10)
+	checked := false
 	for n := 1; ; n++ {
 		line, err := readLine(in)
 		if errors.Is(err, io.EOF) {
-			return nil // an incomplete last line
+			if checked && joined(line) {
+				return 0, fmt.Errorf("read event stream, line %d: %w", n, errDamaged)
+			}
+			return len(line), nil
 		}
 		if err != nil {
-			return fmt.Errorf("read event stream, line %d: %w", n, err)
+			return 0, fmt.Errorf("read event stream, line %d: %w", n, err)
 		}
 		var e Event
-		if err := json.Unmarshal(line, &e); err != nil {
-			return fmt.Errorf("read event stream, line %d: %w", n, err)
+		text, has, err := unframed(line)
+		if n == 1 {
+			checked = has
+		}
+		if has && !checked {
+			return 0, fmt.Errorf("read event stream, line 1: %w", errDamaged)
+		}
+		if checked && !has {
+			err = errDamaged
+		}
+		if err == nil {
+			err = json.Unmarshal(text, &e)
+		}
+		if err != nil {
+			if _, end := in.Peek(1); checked && errors.Is(end, io.EOF) && !joined(line) {
+				return len(line) + 1, nil
+			}
+			return 0, fmt.Errorf("read event stream, line %d: %w", n, err)
 		}
 		if err := fn(e); err != nil {
-			return err
+			return 0, err
 		}
 	}
 }
 
-// readLine returns the next line without its newline, or io.EOF if there is no
-// further newline.
+// frame starts the last field of a line: the length in bytes of the text before it, and
+// that text's CRC-32C, both in hexadecimal.
+const frame = `,"crc":"`
+
+func checksum(text []byte) string {
+	return fmt.Sprintf("%x-%08x", len(text), crc32.Checksum(text, crc32.MakeTable(crc32.Castagnoli)))
+}
+
+// framed adds the checksum to a JSON object that is not empty.
+func framed(object []byte) []byte {
+	text := object[:len(object)-1]
+	return fmt.Append(text, frame, checksum(text), `"}`)
+}
+
+var errDamaged = errors.New("the checksum is missing or does not fit: the file is damaged")
+
+// unframed returns the JSON object of a line without its checksum, and whether it has one.
+func unframed(line []byte) (object []byte, framed bool, err error) {
+	at := bytes.LastIndex(line, []byte(frame))
+	if at < 0 || !frameEnd.Match(line[at+len(frame):]) {
+		return line, false, nil
+	}
+	if string(line[at+len(frame):]) != checksum(line[:at])+`"}` {
+		return line, true, errDamaged
+	}
+	return append(line[:at], '}'), true, nil
+}
+
+// joined reports whether an invalid line starts with a valid one: the newline between them
+// was changed.
+func joined(line []byte) bool {
+	for at := bytes.Index(line, []byte(frame)); at >= 0; {
+		if rest, ok := bytes.CutPrefix(line[at+len(frame):], []byte(checksum(line[:at])+`"}`)); ok {
+			return len(rest) > 0
+		}
+		next := bytes.Index(line[at+1:], []byte(frame))
+		if next < 0 {
+			return false
+		}
+		at += 1 + next
+	}
+	return false
+}
+
+// frameEnd matches what follows frame in a line.
+var frameEnd = regexp.MustCompile(`^[0-9a-f]+-[0-9a-f]{8}"}$`)
+
+// readLine returns the next line without its newline; at the end, an incomplete line and
+// io.EOF.
 func readLine(in *bufio.Reader) ([]byte, error) {
 	var line []byte
 	for {
@@ -117,7 +189,7 @@ func readLine(in *bufio.Reader) ([]byte, error) {
 		case err == nil:
 			return line[:len(line)-1], nil
 		case !errors.Is(err, bufio.ErrBufferFull):
-			return nil, err
+			return line, err
 		case len(line) > maxLine:
 			return nil, errors.New("line too long")
 		}

@@ -27,12 +27,17 @@ func clock() func() time.Time {
 
 // collect gathers the events of a stored stream.
 func collect(stream string) ([]Event, error) {
-	var events []Event
-	err := Read(strings.NewReader(stream), func(e Event) error {
+	events, _, err := collectTorn(stream)
+	return events, err
+}
+
+// collectTorn also returns the length of a torn end.
+func collectTorn(stream string) (events []Event, torn int, err error) {
+	torn, err = Read(strings.NewReader(stream), func(e Event) error {
 		events = append(events, e)
 		return nil
 	})
-	return events, err
+	return events, torn, err
 }
 
 func TestStoredStreamRoundTrip(t *testing.T) {
@@ -173,6 +178,41 @@ func TestRead(t *testing.T) {
 	}
 }
 
+// With checksums no changed byte is overlooked: it is an error with its line or, in the
+// last line, an end that is ignored and reported.
+func TestDamageIsFound(t *testing.T) {
+	var b bytes.Buffer
+	s := NewStream(clock(), JSONL(&b))
+	for i := range 4 {
+		s.Emit(Event{Type: CallUpdated, Job: "j", Call: &Call{ID: fmt.Sprint(i), Input: json.RawMessage(`{"a":1,"crc":"7-00000000"}`)}})
+	}
+	stream := b.String()
+	if events, torn, err := collectTorn(stream); len(events) != 4 || torn != 0 || err != nil {
+		t.Fatalf("%d events, %d bytes torn, %v", len(events), torn, err)
+	}
+	for i := range stream {
+		for _, c := range []byte{stream[i] ^ 1, stream[i] ^ 0x20, 0, '\n', '}'} {
+			if c == stream[i] {
+				continue
+			}
+			events, torn, err := collectTorn(stream[:i] + string(c) + stream[i+1:])
+			line := 1 + strings.Count(stream[:i], "\n")
+			switch {
+			case line == 4 && err == nil && torn > 0 && len(events) == 3:
+			case err != nil && (strings.Contains(err.Error(), fmt.Sprintf("line %d: ", line)) || c == '\n' && strings.Contains(err.Error(), "line ")):
+			default:
+				t.Fatalf("byte %d (line %d) is %q: %d events, %d bytes torn, %v", i, line, c, len(events), torn, err)
+			}
+		}
+	}
+	for cut := range stream {
+		events, torn, err := collectTorn(stream[:cut])
+		if complete := strings.Count(stream[:cut], "\n"); err != nil || len(events) != complete || (torn > 0) != (cut > 0 && stream[cut-1] != '\n') {
+			t.Fatalf("cut at %d: %d events, %d bytes torn, %v", cut, len(events), torn, err)
+		}
+	}
+}
+
 // endless gives one letter for ever.
 type endless struct{ given int64 }
 
@@ -189,18 +229,18 @@ func TestLinesAreBounded(t *testing.T) {
 		t.Skip("long, and run without -short")
 	}
 	r := &endless{}
-	if err := Read(r, func(Event) error { return nil }); err == nil || !strings.Contains(err.Error(), "line 1: line too long") || r.given > 2*maxLine {
+	if _, err := Read(r, func(Event) error { return nil }); err == nil || !strings.Contains(err.Error(), "line 1: line too long") || r.given > 2*maxLine {
 		t.Errorf("a line without end: %v after %d bytes", err, r.given)
 	}
 }
 
 func TestReadErrors(t *testing.T) {
 	broken := errors.New("broken")
-	if err := Read(io.MultiReader(strings.NewReader("{}\n{"), failing{broken}), func(Event) error { return nil }); !errors.Is(err, broken) || !strings.Contains(err.Error(), "line 2") {
+	if _, err := Read(io.MultiReader(strings.NewReader("{}\n{"), failing{broken}), func(Event) error { return nil }); !errors.Is(err, broken) || !strings.Contains(err.Error(), "line 2") {
 		t.Errorf("a disk that fails: %v", err)
 	}
 	calls := 0
-	err := Read(strings.NewReader("{}\n{}\n"), func(Event) error {
+	_, err := Read(strings.NewReader("{}\n{}\n"), func(Event) error {
 		calls++
 		return broken
 	})

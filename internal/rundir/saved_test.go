@@ -113,7 +113,7 @@ func FuzzStreamEnds(f *testing.F) {
 		}
 		ends, err := readEnds(bytes.NewReader(text), size)
 		var events []event.Event
-		if event.Read(bytes.NewReader(text), func(e event.Event) error { events = append(events, e); return nil }) != nil {
+		if _, err := event.Read(bytes.NewReader(text), func(e event.Event) error { events = append(events, e); return nil }); err != nil {
 			return // corrupt, possibly only between the ends
 		}
 		switch {
