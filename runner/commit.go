@@ -202,6 +202,7 @@ func (l *landing) record(ctx context.Context, message string) error {
 		branch = "" // the checked-out branch
 	}
 	author, committer := l.job.signatures()
+	l.job.emit(event.Event{Type: event.CommitStarted, Commit: &event.Commit{Branch: l.job.spec.Commit.Branch, Message: message}})
 	done, err := l.site.tree.Commit(ctx, l.changes, gitops.CommitOptions{
 		Parent: l.site.base, Branch: branch, Message: message, Author: author, Committer: committer,
 		Replaces: l.job.start.tip, MustNotExist: branch != "" && l.job.start.tip == "" && l.job.spec.Repo.Kind != tasks.RepoURL,

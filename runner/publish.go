@@ -34,6 +34,7 @@ func (l *landing) publish(ctx context.Context) *stop {
 		p.Expect, err = p.leaseInPlace(ctx, l.site.base)
 	}
 	if err == nil {
+		l.job.emit(event.Event{Type: event.PublishStarted, Published: p.event()})
 		err = p.push(ctx)
 	}
 	if err != nil {
@@ -62,9 +63,7 @@ func (l *landing) publish(ctx context.Context) *stop {
 
 // published reports where the commit was pushed.
 func (l *landing) published(p *pusher) {
-	l.job.emit(event.Event{Type: event.CommitPublished, Published: &event.Published{
-		Remote: p.Remote.String(), Branch: p.Branch, Hash: p.Commit, Replaced: p.Expect,
-	}})
+	l.job.emit(event.Event{Type: event.CommitPublished, Published: p.event()})
 }
 
 // pusher pushes one commit to one branch.
@@ -73,6 +72,11 @@ type pusher struct {
 	from *gitops.Repo
 	warn func(text string)
 	wait time.Duration // after the first failed attempt; increases with each
+}
+
+// event returns what is pushed, for events.
+func (p *pusher) event() *event.Published {
+	return &event.Published{Remote: p.Remote.String(), Branch: p.Branch, Hash: p.Commit, Replaced: p.Expect}
 }
 
 // lookupTimeout bounds the query for the result of an interrupted push: a stop must

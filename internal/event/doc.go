@@ -29,7 +29,9 @@
 //	session.ended   session_info  a conversation ended
 //	verify.ended    verify        a verify command ended
 //	changes         changes       the changes of the job in its workspace
+//	commit.started  commit        the job's commit is about to be created; its hash is missing
 //	commit          commit        the job's commit
+//	publish.started published     the push of the commit is about to start
 //	published       published     the commit was pushed
 //	job.ended       job_end       a job ended, with its totals
 //	network         network       a command requested a connection from the sandbox's proxy;

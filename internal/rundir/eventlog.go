@@ -5,14 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"sync"
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/reportdir"
 )
 
-// EventLog writes the events of a run to a file and syncs it at commits and at the end
-// of each job and of the run.
+// EventLog writes the events of a run to a file and syncs it: before and after each effect
+// outside of the run's directories, at the end of each job and of the run, and in the
+// background after each turn.
 //
 // After a write error, for example on a full disk, it buffers lines in memory, and
 // completes the file at the end if possible. The file never has an incomplete line.
@@ -24,6 +26,14 @@ type EventLog struct {
 	size  int64  // of complete lines
 	rest  []byte // buffered lines
 	fault error  // first error
+
+	syncing bool           // in the background
+	syncs   sync.WaitGroup // complete waits for them
+}
+
+// durable reports whether an event must be on disk before the run goes on.
+func durable(t event.Type) bool {
+	return slices.Contains([]event.Type{event.CommitStarted, event.Committed, event.PublishStarted, event.CommitPublished, event.JobEnded, event.RunEnded}, t)
 }
 
 // Emit always returns nil: other sinks must get events even if the disk is full.
@@ -34,18 +44,42 @@ func (l *EventLog) Emit(e event.Event) error {
 	defer l.mu.Unlock()
 	if err == nil && l.fault == nil {
 		err = l.write(line.Bytes())
-		if err == nil && (e.Type == event.JobEnded || e.Type == event.Committed || e.Type == event.RunEnded) {
+		switch {
+		case err != nil:
+		case durable(e.Type):
 			err = l.file.Sync()
 			line.Reset()
+		case e.Type == event.TurnEnded:
+			l.syncLater()
 		}
 	}
-	if err != nil && l.fault == nil {
-		l.fault = fmt.Errorf("events.jsonl: %w", reportdir.Reason(err))
-	}
+	l.fail(err)
 	if l.fault != nil {
 		l.rest = append(l.rest, line.Bytes()...)
 	}
 	return nil
+}
+
+func (l *EventLog) fail(err error) {
+	if err != nil && l.fault == nil {
+		l.fault = fmt.Errorf("events.jsonl: %w", reportdir.Reason(err))
+	}
+}
+
+// syncLater syncs the file in the background, unless that is in progress: the end of the
+// next turn syncs the rest then.
+func (l *EventLog) syncLater() {
+	if l.syncing {
+		return
+	}
+	l.syncing = true
+	l.syncs.Go(func() {
+		err := l.file.Sync()
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.syncing = false
+		l.fail(err)
+	})
 }
 
 // write appends complete lines, or nothing.
@@ -67,6 +101,7 @@ func (l *EventLog) write(lines []byte) error {
 
 // complete writes the buffered lines.
 func (l *EventLog) complete() error {
+	l.syncs.Wait()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.rest) == 0 {

@@ -83,6 +83,10 @@ func describe(e event.Event, s *state, at directories) entry {
 		return verifyEntry(e.Verify)
 	case event.ChangesFound:
 		return debug("changed %s", figures.Count(len(e.Changes), "file"))
+	case event.CommitStarted:
+		return debug("committing on %s", e.Commit.Branch)
+	case event.PublishStarted:
+		return debug("pushing %.10s to %s on %s", e.Published.Hash, e.Published.Branch, e.Published.Remote)
 	case event.Committed:
 		return info("committed %.10s on %s", e.Commit.Hash, e.Commit.Branch)
 	case event.CommitPublished:
