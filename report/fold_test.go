@@ -178,7 +178,8 @@ func TestCallsAreIdentifiedBySessionTurnAndID(t *testing.T) {
 		called("s", 1, "y", event.CallDenied), turnEnded("s", 1, costs(0.5)),
 		called("s", 2, "x", event.CallCompleted), called("s", 2, "x", event.CallError), turnEnded("s", 2, costs(0.3)),
 		called("s.1", 1, "x", event.CallRunning),
-		called("s", 3, "x", event.CallPending), turnEnded("s", 3, nil),
+		called("s", 3, "x", event.CallPending), called("s", 3, "y", event.CallRunning), turnEnded("s", 3, costs(0.1)),
+		called("s", 5, "x", event.CallPending),
 		called("s", 4, "x", event.CallPending), called("s.1", 4, "x", event.CallPending), called("s", 4, "y", event.CallPending), retried("s", 4),
 		called("s", 4, "z", event.CallPending), called("s", 4, "z", event.CallCompleted), turnEnded("s", 4, costs(0.2)))
 	type call struct {
@@ -199,14 +200,15 @@ func TestCallsAreIdentifiedBySessionTurnAndID(t *testing.T) {
 		{"s", 2, "x", event.CallCompleted, "", costs(0.15)},
 		{"s", 2, "x", event.CallError, "", costs(0.15)},
 		{"s.1", 1, "x", event.CallError, "interrupted", nil},
-		{"s", 3, "x", event.CallError, "interrupted", nil},
+		{"s", 3, "y", event.CallError, "interrupted", costs(0.1)},
+		{"s", 5, "x", event.CallError, "interrupted", nil},
 		{"s.1", 4, "x", event.CallError, "interrupted", nil},
 		{"s", 4, "z", event.CallCompleted, "", costs(0.2)},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if r.Run.Totals.ToolCalls != 8 || r.Run.Totals.DeniedCalls != 1 || len(r.Jobs[0].Denied) != 1 {
+	if r.Run.Totals.ToolCalls != 9 || r.Run.Totals.DeniedCalls != 1 || len(r.Jobs[0].Denied) != 1 {
 		t.Errorf("totals: %+v", r.Run.Totals)
 	}
 }

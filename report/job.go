@@ -185,6 +185,7 @@ func (j *job) takeTurn(e event.Event) {
 	if e.Type == event.TurnStarted {
 		return
 	}
+	j.withdrawCalls(e.Session, e.Turn.Number)
 	t.end = *e.Turn
 	t.end.Lost = clone(e.Turn.Lost)
 	t.cost = clone(e.Turn.CostUSD)

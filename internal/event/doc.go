@@ -41,7 +41,8 @@
 //
 // A tool call is reported pending (the model requests it; the input is missing until
 // the response is complete), running (it was allowed and started) and then exactly once
-// completed, error or denied. A retry withdraws the pending calls of its turn. Final
+// completed, error or denied. A retry, and the end of a turn, withdraws those of the turn that
+// are still pending: their response broke off, was filtered or is the session's output. Final
 // events contain everything that delta events and pending and running calls do,
 // so a fold may ignore those; deltas are never stored.
 //

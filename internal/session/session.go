@@ -198,10 +198,7 @@ func (s *Session) add(m model.Message) {
 const maxReceived = 256 << 10
 
 // received is what was received of a response, for the case that it is interrupted.
-type received struct {
-	text, reasoning strings.Builder
-	calls           []event.Call // that have begun
-}
+type received struct{ text, reasoning strings.Builder }
 
 func (s *Session) delta(d model.Delta) {
 	switch to := &s.received; {
@@ -213,9 +210,7 @@ func (s *Session) delta(d model.Delta) {
 	case d.Kind == model.ReasoningDelta && to.reasoning.Len() < maxReceived:
 		to.reasoning.WriteString(d.Text)
 	case d.Kind == model.CallDelta:
-		call := event.Call{ID: d.Call, Turn: s.Totals().Turns, Tool: d.Text, Status: event.CallPending, StartedAt: s.cfg.Now()}
-		to.calls = append(to.calls, call)
-		s.emitCall(call)
+		s.emitCall(event.Call{ID: d.Call, Turn: s.Totals().Turns, Tool: d.Text, Status: event.CallPending, StartedAt: s.cfg.Now()})
 		return
 	}
 	s.emit(event.Event{Type: event.ModelDelta, Delta: &event.Delta{Kind: string(d.Kind), Call: d.Call, Text: d.Text}})

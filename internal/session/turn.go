@@ -102,10 +102,6 @@ func (s *Session) ask(ctx context.Context, req model.Request, n need) (resp mode
 		if text := (event.Text{Turn: turn, Text: s.received.text.String(), Reasoning: s.received.reasoning.String(), Interrupted: true}); text.Text != "" || text.Reasoning != "" {
 			s.emit(event.Event{Type: event.ModelText, Text: &text})
 		}
-		for _, c := range s.received.calls {
-			c.Status, c.Error, c.ElapsedMS = event.CallError, "interrupted", s.cfg.Now().Sub(c.StartedAt).Milliseconds()
-			s.emitCall(c)
-		}
 		s.emit(event.Event{Type: event.TurnEnded, Turn: ended})
 		return resp, nil, requestFailed(ctx, err)
 	}
