@@ -173,6 +173,7 @@ func TestWarningOfUnknownTotalNamesJobs(t *testing.T) {
 
 func TestCallsAreIdentifiedBySessionTurnAndID(t *testing.T) {
 	r := fold(t, planned("a"), started("a"),
+		called("s", 1, "y", event.CallPending), called("s", 1, "x", event.CallPending), // while the response streams
 		called("s", 1, "x", event.CallPending), called("s", 1, "y", event.CallPending),
 		called("s", 1, "x", event.CallRunning), called("s", 1, "x", event.CallCompleted),
 		called("s", 1, "y", event.CallDenied), turnEnded("s", 1, costs(0.5)),

@@ -213,8 +213,12 @@ func (j *job) takeCall(e event.Event) {
 	}
 	key := callKey{e.Session, e.Call.Turn, e.Call.ID}
 	c, ok := j.open[key]
-	if !ok {
+	switch {
+	case !ok:
 		c = j.addCall(key)
+	case c.Status == event.CallPending && e.Call.Status == event.CallPending:
+		j.drop(c) // the complete response decides the order
+		j.calls = append(j.calls, c)
 	}
 	c.Call = *e.Call
 	c.Input, c.Decision = value(c.Input), clone(c.Decision)
@@ -228,17 +232,33 @@ func (j *job) withdrawCalls(session string, turn int) {
 	for key, c := range j.open {
 		if key.session == session && key.turn == turn && c.Status == event.CallPending {
 			delete(j.open, key)
-			j.calls = slices.DeleteFunc(j.calls, func(other *call) bool { return other == c })
-			c.turn.calls--
+			j.drop(c)
 		}
+	}
+}
+
+func (j *job) drop(c *call) {
+	for i, other := range slices.Backward(j.calls) {
+		if other == c {
+			j.calls = slices.Delete(j.calls, i, i+1)
+			return
+		}
+	}
+}
+
+// numberCalls numbers the calls of each turn.
+func (j *job) numberCalls() {
+	count := map[*turn]int{}
+	for _, c := range j.calls {
+		c.index = count[c.turn]
+		count[c.turn]++
+		c.turn.calls = count[c.turn]
 	}
 }
 
 func (j *job) addCall(key callKey) *call {
 	s := j.session(key.session)
 	c := &call{session: s, turn: s.turn(key.turn)}
-	c.index = c.turn.calls
-	c.turn.calls++
 	j.calls = append(j.calls, c)
 	if j.open == nil {
 		j.open = map[callKey]*call{}
@@ -408,6 +428,7 @@ func (j *job) reportSessions(out *Job) {
 			out.Lost = out.Lost.Plus(t.end.Lost)
 		}
 	}
+	j.numberCalls()
 	for _, c := range j.calls {
 		call := c.report()
 		out.Calls = append(out.Calls, call)
