@@ -41,9 +41,9 @@
 //
 // A tool call is reported pending (the model requests it; the input is missing until
 // the response is complete), running (it was allowed and started) and then exactly once
-// completed, error or denied. A retry, and the end of a turn, withdraws those of the turn that
-// are still pending: their response broke off, was filtered or is the session's output. Final
-// events contain everything that delta events and pending and running calls do,
+// completed, error or denied. A retry or the end of a turn withdraws the turn's calls that
+// are still pending: their response broke off or was filtered, or they are the session's
+// output. Final events contain everything that delta events and pending and running calls do,
 // so a fold may ignore those; deltas are never stored.
 //
 // The last field of a line, crc, is a checksum of the line: the length in bytes of the text

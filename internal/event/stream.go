@@ -135,14 +135,16 @@ func Read(r io.Reader, fn func(Event) error) (torn int, err error) {
 // that text's CRC-32C, both in hexadecimal.
 const frame = `,"crc":"`
 
-func checksum(text []byte) string {
-	return fmt.Sprintf("%x-%08x", len(text), crc32.Checksum(text, crc32.MakeTable(crc32.Castagnoli)))
-}
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+func checksumOf(text []byte) string { return checksum(len(text), crc32.Checksum(text, castagnoli)) }
+
+func checksum(length int, sum uint32) string { return fmt.Sprintf("%x-%08x", length, sum) }
 
 // framed adds the checksum to a JSON object that is not empty.
 func framed(object []byte) []byte {
 	text := object[:len(object)-1]
-	return fmt.Append(text, frame, checksum(text), `"}`)
+	return fmt.Append(text, frame, checksumOf(text), `"}`)
 }
 
 var errDamaged = errors.New("the checksum is missing or does not fit: the file is damaged")
@@ -153,26 +155,29 @@ func unframed(line []byte) (object []byte, framed bool, err error) {
 	if at < 0 || !frameEnd.Match(line[at+len(frame):]) {
 		return line, false, nil
 	}
-	if string(line[at+len(frame):]) != checksum(line[:at])+`"}` {
+	if string(line[at+len(frame):]) != checksumOf(line[:at])+`"}` {
 		return line, true, errDamaged
 	}
 	return append(line[:at], '}'), true, nil
 }
 
 // joined reports whether an invalid line starts with a valid one: the newline between them
-// was changed.
+// was changed. It reads the line once, whatever it contains.
 func joined(line []byte) bool {
-	for at := bytes.Index(line, []byte(frame)); at >= 0; {
-		if rest, ok := bytes.CutPrefix(line[at+len(frame):], []byte(checksum(line[:at])+`"}`)); ok {
-			return len(rest) > 0
-		}
-		next := bytes.Index(line[at+1:], []byte(frame))
+	var sum uint32
+	for from := 0; ; {
+		next := bytes.Index(line[from:], []byte(frame))
 		if next < 0 {
 			return false
 		}
-		at += 1 + next
+		at := from + next
+		sum = crc32.Update(sum, castagnoli, line[from:at])
+		if rest, ok := bytes.CutPrefix(line[at+len(frame):], []byte(checksum(at, sum)+`"}`)); ok {
+			return len(rest) > 0
+		}
+		sum = crc32.Update(sum, castagnoli, line[at:at+1])
+		from = at + 1
 	}
-	return false
 }
 
 // frameEnd matches what follows frame in a line.
