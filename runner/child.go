@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/permission"
@@ -36,7 +35,7 @@ func (w *work) spawner(parent string) func(context.Context, tools.SpawnRequest) 
 		defer child.running.Unlock()
 		before := child.Totals().CostUSD
 		end := child.run(ctx, r.Prompt)
-		res := tools.SpawnResult{TaskID: taskID(child.spec), Text: end.Text, CostUSD: since(before, child.Totals().CostUSD)}
+		res := tools.SpawnResult{TaskID: child.spec.name, Text: end.Text, CostUSD: since(before, child.Totals().CostUSD)}
 		if !end.Done() {
 			res.Failed = end.Reason
 		}
@@ -52,16 +51,13 @@ func since(before, after *money.USD) *money.USD {
 	return new(after.Sub(*before))
 }
 
-// taskID returns the ID by which a model can continue a child session.
-func taskID(s sessionSpec) string { return s.file[strings.LastIndexByte(s.file, '.')+1:] }
-
 // child returns the session that a request refers to, or a new one.
 func (w *work) child(ctx context.Context, parent string, r tools.SpawnRequest) (*open, error) {
 	if r.TaskID == "" {
 		return w.newChild(ctx, parent, r)
 	}
 	for _, o := range w.sessions.children() {
-		if taskID(o.spec) != r.TaskID {
+		if o.spec.name != r.TaskID {
 			continue
 		}
 		if o.spec.task.Agent != r.Agent {
@@ -82,15 +78,13 @@ func (w *work) newChild(ctx context.Context, parent string, r tools.SpawnRequest
 	if m := s.agent.Model; m != nil {
 		s.task.Model, s.task.ModelName, s.task.Fallback = m.ID, m.Name, nil
 	}
-	n := w.sessions.nextChild()
-	s.id = fmt.Sprintf("%s.%d", parent, n)
-	s.file = fmt.Sprintf("%s.task-%d", w.job.spec.ID, n)
+	s.name = fmt.Sprintf("%s.task-%d", w.job.spec.ID, w.sessions.nextChild())
 	return w.openSession(ctx, s)
 }
 
 // ownSpec returns the spec of the task's main session. Its model is from the plan.
 func (w *work) ownSpec() sessionSpec {
-	s := sessionSpec{task: w.job.spec, id: w.job.sessionID(), file: w.job.spec.ID}
+	s := sessionSpec{task: w.job.spec, name: w.job.spec.ID}
 	s.take(agent(w.job.plan, w.job.spec.Agent))
 	return s
 }

@@ -23,8 +23,7 @@ type sessionSpec struct {
 	task     tasks.Job   // with the session's own agent, model, profile and limits
 	speaks   string      // id of the model that determines tools and prompts
 	agent    tasks.Agent // zero for the task's own
-	id       string      // of the session
-	file     string      // name of its transcript, without extension
+	name     string      // of its transcript, without extension; the task_id of a child session
 	narrowed string      // names the agents that reduce the job's profile; "" for none
 	parent   string      // id of the session that started it; "" for the task's own
 }
@@ -131,13 +130,13 @@ func (w *work) openSession(ctx context.Context, s sessionSpec) (*open, error) {
 	if err != nil {
 		return nil, err
 	}
-	if o.transcript, err = w.job.opts.openTranscript(s.file); err != nil {
+	if o.transcript, err = w.job.opts.openTranscript(s.name); err != nil {
 		return nil, err
 	}
 	broken := false
 	window, output := w.job.opts.window(s)
 	o.Session = session.New(session.Config{
-		ID: s.id, Job: w.job.spec.ID, Agent: s.task.Agent, Parent: s.parent,
+		ID: w.job.sessionID(s.name), Job: w.job.spec.ID, Agent: s.task.Agent, Parent: s.parent,
 		Model: o.talk.Model, ModelName: s.task.ModelName, System: w.system(s, env.Commands.Scratch),
 		Tools: offer, Env: env,
 		Limits: sessionLimits(s.task.Limits), JobLimits: w.limits, Budget: w.budget.Session(s.task.Model, o.talk.Price),
@@ -200,7 +199,7 @@ func (w *work) toolEnv(ctx context.Context, s sessionSpec) (*tools.Env, error) {
 	known := w.job.opts.facts(s.speaks)
 	env.Images, env.PDFs = known.Images, known.PDFs
 	if s.parent == "" { // children can't start sessions
-		env.Agents, env.Spawn = agents(w.job.plan), w.spawner(s.id)
+		env.Agents, env.Spawn = agents(w.job.plan), w.spawner(w.job.sessionID(s.name))
 	}
 	return env, nil
 }
@@ -250,5 +249,5 @@ func (w *work) retried(o *open, r event.Retry) {
 	if o.Session != nil {
 		r.Turn = o.Totals().Turns
 	}
-	w.job.emit(event.Event{Type: event.RequestRetried, Session: o.spec.id, Retry: &r})
+	w.job.emit(event.Event{Type: event.RequestRetried, Session: w.job.sessionID(o.spec.name), Retry: &r})
 }

@@ -86,7 +86,7 @@ func (w *work) verifyAll(ctx context.Context) (failed []event.Verify, end *stop)
 			return nil, w.job.notVerified(ctx, err)
 		}
 		res.Attempt = w.result.attempts
-		w.job.emit(event.Event{Type: event.VerifyEnded, Session: w.job.sessionID(), Verify: &res})
+		w.job.emit(event.Event{Type: event.VerifyEnded, Session: w.job.sessionID(w.job.spec.ID), Verify: &res})
 		if !res.Passed {
 			failed = append(failed, res)
 		}
@@ -119,7 +119,7 @@ func (r verifier) announce(kind string, v tasks.Verify, attempt int) {
 	}
 	session := ""
 	if attempt > 0 {
-		session = r.job.sessionID()
+		session = r.job.sessionID(r.job.spec.ID)
 	}
 	r.job.emit(event.Event{Type: event.CommandStarted, Session: session, Command: &started})
 }

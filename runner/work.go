@@ -64,7 +64,7 @@ func (w *work) attempts(ctx context.Context) (end *stop) {
 	for text := w.job.spec.Prompt; ; {
 		w.result.attempts++
 		w.site.touched = true
-		w.job.emit(event.Event{Type: event.AttemptStarted, Session: w.job.sessionID(), Attempt: &event.Attempt{Number: w.result.attempts, Prompt: text}})
+		w.job.emit(event.Event{Type: event.AttemptStarted, Session: w.job.sessionID(w.job.spec.ID), Attempt: &event.Attempt{Number: w.result.attempts, Prompt: text}})
 		if w.result.attempts == 1 {
 			if text, end = w.expandMentions(ctx, main); end != nil {
 				main.last = session.End{Code: end.code, Reason: end.detail}
@@ -129,7 +129,8 @@ func (w *work) checkScripts(main *open) *stop {
 	return nil
 }
 
-func (j *job) sessionID() string { return j.opts.RunID + "/" + j.spec.ID }
+// sessionID returns the id of a session with a name.
+func (j *job) sessionID(name string) string { return j.opts.RunID + "/" + name }
 
 // writeMessage adds a message to a transcript, without secrets.
 func writeMessage(f *os.File, m model.Message, secrets *redact.Redactor) error {

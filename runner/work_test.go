@@ -294,7 +294,7 @@ func TestSubagentHasItsProfileAndLimits(t *testing.T) {
 	}
 	defer main.transcript.Close()
 	got, err := spawn(t.Context(), tools.SpawnRequest{Agent: "look", Prompt: "where?"})
-	if err != nil || got.Text != "found" || got.TaskID != "task-1" || got.Failed != "" {
+	if err != nil || got.Text != "found" || got.TaskID != "a.task-1" || got.Failed != "" {
 		t.Fatalf("%+v, %v", got, err)
 	}
 	if opened.Model != "script:other" || opened.ModelName != "other" || opened.Fallback != nil || opened.Limits.Turns != 2 || opened.Agent != "look" {
@@ -303,11 +303,11 @@ func TestSubagentHasItsProfileAndLimits(t *testing.T) {
 	if opened.Profile.Allows("edit", "a") || opened.Profile.Allows("todowrite", "x") || !spec.Profile.Allows("edit", "a") {
 		t.Error("the child may do what its agent may not, or the job may not any more")
 	}
-	if got, err = spawn(t.Context(), tools.SpawnRequest{Agent: "look", Prompt: "and?", TaskID: "task-1"}); err != nil || got.Text != "more" {
+	if got, err = spawn(t.Context(), tools.SpawnRequest{Agent: "look", Prompt: "and?", TaskID: "a.task-1"}); err != nil || got.Text != "more" {
 		t.Errorf("it goes on: %+v, %v", got, err)
 	}
 	for want, r := range map[string]tools.SpawnRequest{
-		"belongs to agent look": {Agent: "other", TaskID: "task-1"}, "task task-9 not found": {Agent: "look", TaskID: "task-9"},
+		"belongs to agent look": {Agent: "other", TaskID: "a.task-1"}, "task a.task-9 not found": {Agent: "look", TaskID: "a.task-9"},
 	} {
 		if _, err := spawn(t.Context(), r); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: %v", r, err)
@@ -315,12 +315,12 @@ func TestSubagentHasItsProfileAndLimits(t *testing.T) {
 	}
 	child := w.sessions.children()[0]
 	child.running.Lock()
-	if _, err := spawn(t.Context(), tools.SpawnRequest{Agent: "look", TaskID: "task-1"}); err == nil || !strings.Contains(err.Error(), "still running") {
+	if _, err := spawn(t.Context(), tools.SpawnRequest{Agent: "look", TaskID: "a.task-1"}); err == nil || !strings.Contains(err.Error(), "still running") {
 		t.Errorf("two calls of one task: %v", err)
 	}
 	child.running.Unlock()
 	w.sessions.closeChildren()
-	if ended := s.of(event.SessionEnded); len(ended) != 1 || ended[0].Session != "r1/a.1" {
+	if ended := s.of(event.SessionEnded); len(ended) != 1 || ended[0].Session != "r1/a.task-1" {
 		t.Errorf("sessions that ended: %+v", ended)
 	}
 }

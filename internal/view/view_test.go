@@ -94,9 +94,9 @@ func TestConsoleNamesSubagents(t *testing.T) {
 	for _, e := range []event.Event{
 		{Type: event.SessionStarted, Session: "a", SessionInfo: &event.Session{Agent: "build"}},
 		{Type: event.TurnStarted, Session: "a", Turn: &event.Turn{Number: 3}},
-		{Type: event.SessionStarted, Session: "a.1", SessionInfo: &event.Session{Agent: "explore", Parent: "a"}},
-		{Type: event.TurnStarted, Session: "a.1", Turn: &event.Turn{Number: 1}},
-		{Type: event.ModelText, Session: "a.1", Text: &event.Text{Turn: 1, Text: "Nothing found."}},
+		{Type: event.SessionStarted, Session: "a.task-1", SessionInfo: &event.Session{Agent: "explore", Parent: "a"}},
+		{Type: event.TurnStarted, Session: "a.task-1", Turn: &event.Turn{Number: 1}},
+		{Type: event.ModelText, Session: "a.task-1", Text: &event.Text{Turn: 1, Text: "Nothing found."}},
 		{Type: event.CallUpdated, Session: "a", Call: &event.Call{Tool: "task", Title: "look", Status: event.CallCompleted}},
 		{Type: event.VerifyEnded, Verify: &event.Verify{Name: "tests", Passed: true, In: event.InClean}},
 	} {
