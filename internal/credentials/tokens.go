@@ -49,7 +49,7 @@ func ForRemotes(getenv func(string) string, untrusted bool, urls []string) (func
 			}
 		}
 		if a.Token == "" && token != "" {
-			a.Withheld = fmt.Sprintf("%s is not sent to %s; if it is for that server, set %s=%s",
+			a.Hint = fmt.Sprintf("%s is not sent to %s; if it is for that server, set %s=%s",
 				TokenVariable, server.Host, gitHosts, strings.Join(append(slices.Clone(hosts), hostOf(server)), ","))
 		}
 		return a

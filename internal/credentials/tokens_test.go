@@ -65,8 +65,8 @@ func TestATokenIsSentOnlyToItsServers(t *testing.T) {
 			if got.Token != c.want {
 				t.Errorf("the token is %q, want %q", got.Token, c.want)
 			}
-			if withheld := c.env[TokenVariable] != "" && c.want == ""; withheld != (got.Withheld != "") {
-				t.Errorf("why it is withheld: %q", got.Withheld)
+			if withheld := c.env[TokenVariable] != "" && c.want == ""; withheld != (got.Hint != "") {
+				t.Errorf("why it is withheld: %q", got.Hint)
 			}
 			if slices.Contains([]string{"", "mine"}, got.Token) && got.User != "" {
 				t.Errorf("the user is %q", got.User)

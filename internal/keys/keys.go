@@ -1,5 +1,5 @@
-// Package keys provides API keys that change during a run: a command of the user prints
-// them, or a file contains them.
+// Package keys provides API keys and tokens that change during a run: a command of the
+// user prints them, a file contains them, or a server issues them.
 package keys
 
 import (
@@ -24,14 +24,23 @@ const (
 
 // Source provides a key. It is safe for concurrent use.
 type Source struct {
-	read func(ctx context.Context) (string, error)
-	ttl  time.Duration // how long a key is used; 0 until it is rejected, negative for one request
+	read Read
 	now  func() time.Time
 	hold func(key string)
 
 	lock  chan struct{} // of one element, so that waiting for it can be canceled
 	key   string
-	until time.Time
+	until time.Time // zero: until it is rejected
+}
+
+// Read reads or creates a key, and returns until when it is used; zero is until it is
+// rejected.
+type Read func(ctx context.Context) (key string, until time.Time, err error)
+
+// New returns the keys that read provides, which is called before the first request. hold
+// is called with each new key, before it is used.
+func New(read Read, now func() time.Time, hold func(key string)) *Source {
+	return &Source{read: read, now: now, hold: hold, lock: make(chan struct{}, 1)}
 }
 
 // Command describes a command that prints a key.
@@ -39,34 +48,44 @@ type Command struct {
 	Args []string
 	Dir  string
 	Env  []string
-	TTL  time.Duration // how long a key is used; 0 until the provider rejects it
+	TTL  time.Duration // how long a key is used; 0 until it is rejected
 }
 
 // FromCommand returns the keys that a command prints. It runs outside of the sandbox, before
-// the first request. hold is called with each new key, before it is used.
+// the first request.
 func FromCommand(c Command, now func() time.Time, hold func(key string)) *Source {
-	return &Source{read: c.run, ttl: c.TTL, now: now, hold: hold, lock: make(chan struct{}, 1)}
+	return New(func(ctx context.Context) (string, time.Time, error) {
+		key, err := c.run(ctx)
+		if c.TTL == 0 {
+			return key, time.Time{}, err
+		}
+		return key, now().Add(c.TTL), err
+	}, now, hold)
 }
 
 // FromFile returns the key in a file, which is read for each request: others replace it.
 func FromFile(path string, now func() time.Time, hold func(key string)) *Source {
-	read := func(context.Context) (string, error) {
-		f, err := os.Open(path)
-		if err != nil {
-			return "", fmt.Errorf("read the key: %w", err)
-		}
-		defer f.Close()
-		text, err := io.ReadAll(io.LimitReader(f, maxKey+1))
-		if err != nil {
-			return "", fmt.Errorf("read the key: %w", err)
-		}
-		key, err := keyIn(text)
-		if err != nil {
-			return "", fmt.Errorf("read the key in %s: %w", path, err)
-		}
-		return key, nil
+	return New(func(context.Context) (string, time.Time, error) {
+		key, err := readFile(path)
+		return key, now(), err
+	}, now, hold)
+}
+
+func readFile(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", fmt.Errorf("read the key: %w", err)
 	}
-	return &Source{read: read, ttl: -1, now: now, hold: hold, lock: make(chan struct{}, 1)}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxKey+1))
+	if err != nil {
+		return "", fmt.Errorf("read the key: %w", err)
+	}
+	key, err := keyIn(text)
+	if err != nil {
+		return "", fmt.Errorf("read the key in %s: %w", path, err)
+	}
+	return key, nil
 }
 
 // Key returns the key for a request.
@@ -77,21 +96,21 @@ func (s *Source) Key(ctx context.Context) (string, error) {
 		return "", context.Cause(ctx)
 	}
 	defer func() { <-s.lock }()
-	if s.key != "" && (s.ttl == 0 || s.now().Before(s.until)) {
+	if s.key != "" && (s.until.IsZero() || s.now().Before(s.until)) {
 		return s.key, nil
 	}
-	key, err := s.read(ctx)
+	key, until, err := s.read(ctx)
 	if err != nil {
 		return "", err
 	}
 	if key != s.key {
 		s.hold(key)
 	}
-	s.key, s.until = key, s.now().Add(s.ttl)
+	s.key, s.until = key, until
 	return key, nil
 }
 
-// Reject reports that a provider did not accept a key: the next one is a new one.
+// Reject reports that a server did not accept a key: the next one is a new one.
 func (s *Source) Reject(ctx context.Context, key string) {
 	select {
 	case s.lock <- struct{}{}:
@@ -100,7 +119,7 @@ func (s *Source) Reject(ctx context.Context, key string) {
 	}
 	defer func() { <-s.lock }()
 	if s.key == key {
-		s.until, s.key = time.Time{}, ""
+		s.key = ""
 	}
 }
 

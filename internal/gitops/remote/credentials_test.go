@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"context"
 	"errors"
 	"io"
 	"net/http"
@@ -8,9 +9,13 @@ import (
 	"net/http/httputil"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
+	"time"
+
+	"github.com/millhand/millhand/internal/keys"
 )
 
 // wiretap is a server in front of an origin that notes which requests carried
@@ -143,12 +148,69 @@ func TestCredentialsDoNotFollowARedirectToAnotherServer(t *testing.T) {
 func TestErrorExplainsWithheldToken(t *testing.T) {
 	o := newOrigin(t)
 	tap := o.tap(unauthorized)
-	_, _, err := Branches(t.Context(), Repo{URL: tap.remote().URL, Auth: Auth{Withheld: "set X=1"}})
+	_, _, err := Branches(t.Context(), Repo{URL: tap.remote().URL, Auth: Auth{Hint: "set X=1"}})
 	wantError(t, err, ErrAuth)
 	if !strings.Contains(err.Error(), "set X=1") {
 		t.Errorf("the error is %q", err)
 	}
 	tap.wantSeen(t, "GET info/refs")
+}
+
+// A key that the server rejects is replaced once for each connection, also between the
+// advertisement and the push.
+func TestRejectedKeysAreReplaced(t *testing.T) {
+	const refs, up = "GET info/refs", "POST git-receive-pack"
+	for _, c := range []struct {
+		name     string
+		accepted []string // passwords of which each request needs the first
+		minted   int
+		fails    bool
+		seen     []string
+	}{
+		{"the first is good", []string{"k1"}, 1, false, []string{refs, refs + " +", up + " +", up + " +"}},
+		{"expired before", []string{"k2"}, 2, false, []string{refs, refs + " +", refs + " +", up + " +", up + " +"}},
+		{"expires in between", []string{"k1", "k2"}, 2, false, []string{refs, refs + " +", up + " +", up + " +", up + " +"}},
+		{"none is good", []string{"none"}, 2, true, []string{refs, refs + " +", refs + " +"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			o := newOrigin(t)
+			r := o.mirrorOf(o.remote(), 0)
+			commit := o.jobCommit(r, o.Run("rev-parse", "HEAD"), "x\n")
+			var mu sync.Mutex
+			accepted := c.accepted
+			tap := o.tap(func(w http.ResponseWriter, r *http.Request) bool {
+				mu.Lock()
+				defer mu.Unlock()
+				if len(accepted) > 1 && r.Method == http.MethodPost {
+					accepted = accepted[1:]
+				}
+				if _, password, _ := r.BasicAuth(); password == accepted[0] {
+					return false
+				}
+				http.Error(w, "who is "+r.Header.Get("Authorization")+"?", http.StatusUnauthorized)
+				return true
+			})
+			minted := 0
+			source := keys.New(func(context.Context) (string, time.Time, error) {
+				minted++
+				return "k" + strconv.Itoa(minted), time.Time{}, nil
+			}, time.Now, func(string) {})
+			remote := Repo{URL: tap.remote().URL, Auth: Auth{Keys: source, Hint: "see m.yaml:3"}}
+			err := Push(t.Context(), r.Git, PushOptions{Remote: remote, Commit: commit, Branch: "bot/x"})
+			if c.fails {
+				wantError(t, err, ErrAuth)
+				if !strings.Contains(err.Error(), "; see m.yaml:3") {
+					t.Errorf("the error is %q", err)
+				}
+			} else {
+				must(t, err)
+			}
+			if minted != c.minted {
+				t.Errorf("%d keys, want %d", minted, c.minted)
+			}
+			tap.wantSeen(t, c.seen...)
+		})
+	}
 }
 
 func TestPushToServerThatRefusesEmptyRequest(t *testing.T) {

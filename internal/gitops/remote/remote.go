@@ -4,6 +4,8 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+
+	"github.com/millhand/millhand/internal/keys"
 )
 
 // Repo is a remote repository and how to access it.
@@ -32,7 +34,7 @@ func (r Repo) String() string {
 
 // Auth contains the credentials for a remote. The zero value has none. They are
 // never included in errors, passed to other processes or written to disk,
-// except Withheld.
+// except Hint.
 type Auth struct {
 	// Token is for https, and for http on loopback: it is refused for http elsewhere.
 	// It is sent after the server has answered 401, and never follows a redirect to
@@ -40,12 +42,15 @@ type Auth struct {
 	// It is sent by basic authentication and goes before a password of the URL.
 	Token string
 	User  string // goes with the token; "" for one that GitHub, GitLab and Gitea take
+	// Keys provides the token if it changes during a run; nil for Token. A token that the
+	// server rejects is replaced once for each connection.
+	Keys *keys.Source
 	// Header is sent as the header Authorization where there is neither a token
 	// nor a password, under the same conditions.
 	Header string
-	// Withheld explains why no credentials are sent and what to do; it is added
-	// to authentication errors. May be "".
-	Withheld string
+	// Hint is added to authentication errors: why no credentials are sent, or where they
+	// come from, and what to do. May be "".
+	Hint string
 
 	SSHKey        string // path of a private key; it takes precedence over the agent
 	SSHPassphrase string // of the private key

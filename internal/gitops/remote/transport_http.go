@@ -12,6 +12,8 @@ import (
 	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing/format/pktline"
+
+	"github.com/millhand/millhand/internal/keys"
 )
 
 // tokenUser is the default user name for a token: GitHub and Gitea accept any,
@@ -28,9 +30,11 @@ type httpTransport struct {
 	base     string // without user and password
 	user     string
 	secret   string
-	header   string // instead of user and secret
-	withheld string // why no credentials are available
-	asked    bool   // the server responded with 401
+	keys     *keys.Source // provides the secret; nil for one that stays the same
+	header   string       // instead of user and secret
+	hint     string       // added to authentication errors
+	asked    bool         // the server responded with 401
+	replaced bool         // it did so again, and a key was rejected
 	bodies   []io.Closer
 }
 
@@ -39,12 +43,12 @@ func newHTTPTransport(ctx context.Context, at Address, remote Repo, service stri
 	server := at.Scheme + "://" + at.Host
 	l := &httpTransport{
 		ctx: ctx, service: service, server: server, base: server + at.Path, user: at.user, secret: at.Password,
-		withheld: auth.Withheld,
+		hint: auth.Hint, keys: auth.Keys,
 	}
-	if auth.Token != "" {
+	if auth.Token != "" || auth.Keys != nil {
 		l.user, l.secret = cmp.Or(auth.User, tokenUser), auth.Token
 	}
-	if l.secret == "" {
+	if l.secret == "" && l.keys == nil {
 		l.header = auth.Header
 	}
 	if l.hasCredentials() && at.Scheme == "http" && !at.loopback() {
@@ -80,7 +84,7 @@ func (l *httpTransport) redirect(next *http.Request, via []*http.Request) error 
 func (l *httpTransport) greeting() (io.Reader, error) {
 	path := "/info/refs?service=" + l.service
 	res, err := l.send(http.MethodGet, path, nil, 0) //nolint:bodyclose // close does it
-	if err == nil && l.authorize(res) {
+	for err == nil && l.authorize(res) {
 		res, err = l.send(http.MethodGet, path, nil, 0) //nolint:bodyclose // as above
 	}
 	if err != nil {
@@ -97,15 +101,15 @@ func (l *httpTransport) greeting() (io.Reader, error) {
 }
 
 // exchange first probes with an empty request, as git does, if it has
-// credentials that the server has not requested yet: the actual request can't
-// be sent twice.
+// credentials that the server has not requested yet, or that may have expired: the
+// actual request can't be sent twice.
 func (l *httpTransport) exchange(request io.Reader, size int64) (io.Reader, error) {
-	if l.hasCredentials() && !l.asked {
+	for again := l.hasCredentials() && (!l.asked || l.keys != nil); again; {
 		res, err := l.send(http.MethodPost, "/"+l.service, bytes.NewReader(pktline.FlushPkt), int64(len(pktline.FlushPkt))) //nolint:bodyclose // close does it
 		if err != nil {
 			return nil, err
 		}
-		l.authorize(res) // other statuses are handled by the actual request
+		again = l.authorize(res) && l.keys != nil // other statuses are handled by the actual request
 	}
 	res, err := l.send(http.MethodPost, "/"+l.service, request, size) //nolint:bodyclose // close does it
 	if err != nil {
@@ -114,16 +118,41 @@ func (l *httpTransport) exchange(request io.Reader, size int64) (io.Reader, erro
 	return l.accepted(res, "result")
 }
 
-func (l *httpTransport) hasCredentials() bool { return l.secret+l.header != "" }
+func (l *httpTransport) hasCredentials() bool { return l.keys != nil || l.secret+l.header != "" }
 
 // authorize reports whether the server requests credentials that were not sent
-// yet. All further requests carry them.
+// yet. All further requests carry them. A key that it rejects is replaced once.
 func (l *httpTransport) authorize(res *http.Response) bool {
-	if res.StatusCode != http.StatusUnauthorized || !l.hasCredentials() || l.asked {
+	switch {
+	case res.StatusCode != http.StatusUnauthorized || !l.hasCredentials():
+		return false
+	case !l.asked:
+		l.asked = true
+		return true
+	case l.keys == nil || l.replaced:
 		return false
 	}
-	l.asked = true
+	l.keys.Reject(l.ctx, l.secret)
+	l.replaced = true
 	return true
+}
+
+// credentials returns the user and the secret of the next request.
+func (l *httpTransport) credentials() (user, secret string, err error) {
+	if l.keys != nil {
+		if l.secret, err = l.keys.Key(l.ctx); err != nil {
+			return "", "", l.authError(fmt.Errorf("%w: %w", ErrAuth, err))
+		}
+	}
+	return l.user, l.secret, nil
+}
+
+// authError adds the hint to an authentication error.
+func (l *httpTransport) authError(err error) error {
+	if l.hint == "" {
+		return err
+	}
+	return fmt.Errorf("%w; %s", err, l.hint)
 }
 
 // send sends a request for a path below the base.
@@ -140,10 +169,14 @@ func (l *httpTransport) send(method, path string, body io.Reader, size int64) (*
 	req.Header.Set("User-Agent", "git/2.0 (millhand)") // some servers respond to git's user agent only
 	switch {
 	case !l.asked || req.URL.Scheme+"://"+req.URL.Host != l.server:
-	case l.secret != "":
-		req.SetBasicAuth(l.user, l.secret)
 	case l.header != "":
 		req.Header.Set("Authorization", l.header)
+	case l.hasCredentials():
+		user, secret, err := l.credentials()
+		if err != nil {
+			return nil, err
+		}
+		req.SetBasicAuth(user, secret)
 	}
 	res, err := l.client.Do(req)
 	if err != nil {
@@ -184,11 +217,15 @@ func (l *httpTransport) refused(res *http.Response) error {
 		_, _ = io.Copy(&body, io.LimitReader(res.Body, maxMessages)) // best effort: the status is sufficient
 	}
 	err := fmt.Errorf("%w: status %d", kind, res.StatusCode)
-	if text := body.String(); text != "" {
+	text := body.String()
+	if l.keys != nil && l.secret != "" { // it may repeat the token
+		text = strings.ReplaceAll(text, l.secret, "***")
+	}
+	if text != "" {
 		err = fmt.Errorf("%w, server: %q", err, text)
 	}
-	if errors.Is(kind, ErrAuth) && l.withheld != "" {
-		err = fmt.Errorf("%w; %s", err, l.withheld)
+	if errors.Is(kind, ErrAuth) {
+		return l.authError(err)
 	}
 	return err
 }
