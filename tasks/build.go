@@ -26,6 +26,7 @@ type builder struct {
 	endpoints     []definition[provider]
 	providers     map[string]Provider // the endpoints, by their names
 	providerNames []string
+	forges        []Forge
 	agents        []definition[Agent]
 	search        []definition[Search] // at most one
 	tools         []definition[CustomTool]
@@ -146,6 +147,7 @@ func (b *builder) checkManifests() {
 // define resolves what the manifests define for all jobs.
 func (b *builder) define() {
 	b.defineProviders()
+	b.defineForges()
 	b.defineAgents()
 	b.search = gather(b.manifests, func(m *manifest) []definition[Search] { return m.search })
 	b.tools = gather(b.manifests, func(m *manifest) []definition[CustomTool] { return m.tools })
@@ -162,6 +164,7 @@ func (b *builder) define() {
 // equip puts what define resolved into the plan.
 func (b *builder) equip(p *Plan) {
 	p.Providers = b.providers
+	p.Forges = b.forges
 	p.Commands = slices.ContainsFunc(b.manifests, func(m *manifest) bool { return len(m.commands) > 0 })
 	for _, d := range b.agents {
 		p.Agents = append(p.Agents, d.is)

@@ -33,6 +33,7 @@ func (m *manifest) keys() keys {
 		{"agents_from", into(&m.agentFiles, upTo(maxDefined, flat(agentFilesForm))), "", "Markdown files with agents in OpenCode's format, directories of them, or an .opencode directory"},
 		{"commands_from", into(&m.commands, upTo(maxDefined, flat(commandFilesForm))), "", "Markdown files with commands in OpenCode's format, directories of them, or an .opencode directory"},
 		{"providers", into(&m.providers, providersForm), "", "Model endpoints by name: new ones, or changes of known providers"},
+		{"forges", into(&m.forges, forgesForm), "", "Git hosts, as HOST or HOST:PORT: what they are, and where their tokens come from"},
 		{"search", into(&m.search, searchForm), "", "Service that the tools websearch and codesearch query"},
 		{"tools", into(&m.tools, toolsForm), "", "Custom tools by name"},
 		{"skills", into(&m.skills, upTo(maxDefined, listOf(skillsForm))), "", "Directories with skills, relative to the manifest"},
@@ -261,6 +262,15 @@ func (p *provider) keys() keys {
 		{"query", into(&p.query, parametersForm), "", "Query parameters of each request; may contain ${{ env.NAME }}"},
 		{"models", into(&p.models, factsForm), "", "What the provider's models are and cost, by name"},
 		{"timeouts", into(&p.Timeouts, mapping((*Timeouts).keys)), "", "Limits of the wait for a response"},
+	}
+}
+
+func (f *forge) keys() keys {
+	return keys{
+		{"kind", into((*string)(&f.Kind), forgeKindForm), "", "Kind of the server (required, except for github.com, gitlab.com, codeberg.org and gitea.com)"},
+		{"token_env", into(&f.TokenEnv, keyEnvForm), "", "Environment variable with the token; it goes before all others"},
+		{"key_command", into(&f.command, argvForm), "", "Command that prints the token; runs outside of the sandbox before the first use, and again after a 401"},
+		{"ttl", into(&f.ttl, durationForm), "", "How long a token of key_command is used (until the server rejects it)"},
 	}
 }
 

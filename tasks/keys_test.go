@@ -70,6 +70,10 @@ var samples = map[string]mapNode{
 	"providers.NAME.key_command":       {"key_command": []any{"mint"}, "kind": "openai", "base_url": "https://h.example/v1"},
 	"providers.NAME.ttl":               {"key_command": []any{"mint"}, "ttl": "1m", "kind": "openai", "base_url": "https://h.example/v1"},
 	"providers.NAME.models.MODEL.like": {"like": "openai/gpt-5.5"},
+	"forges":                           {"forges": mapNode{"git.example.com": mapNode{"kind": "gitea", "token_env": "T"}}},
+	"forges.HOST.kind":                 {"kind": "gitlab"},
+	"forges.HOST.key_command":          {"key_command": []any{"mint"}, "kind": "gitea"},
+	"forges.HOST.ttl":                  {"key_command": []any{"mint"}, "ttl": "1m", "kind": "gitea"},
 	"search":                           {"search": mapNode{"backend": "exa"}},
 	"search.url":                       {"backend": "json", "url": "https://h.example/s"},
 	"search.key_env":                   {"backend": "exa", "key_env": "SEARCH_KEY"},
@@ -97,6 +101,7 @@ var neededKeys = map[string]mapNode{
 	"providers.NAME":              {"kind": "openai", "base_url": "https://h.example/v1"},
 	"providers.NAME.models.MODEL": {"input": 1, "output": 2},
 	"search":                      {"backend": "exa"},
+	"forges.HOST":                 {"kind": "gitea"},
 	"agents.NAME":                 {"description": "d"},
 }
 

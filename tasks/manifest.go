@@ -41,6 +41,7 @@ type manifest struct {
 	agentFiles        []*agent
 	commands          []*commandFile
 	providers         []definition[provider]
+	forges            []definition[Forge]
 	search            []definition[Search] // at most one
 	tools             []definition[CustomTool]
 	skills            []skillDir

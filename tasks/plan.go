@@ -28,6 +28,7 @@ type Plan struct {
 	Commands  bool                `json:",omitempty"` // a manifest has read commands in OpenCode's format
 	Agents    []Agent             // those built in, and those of the manifests
 	Providers map[string]Provider // of the manifests, by the name before the slash of a model
+	Forges    []Forge             `json:",omitempty"` // git hosts of the manifests, each once
 	Search    Search
 	Tools     []CustomTool
 	Skills    []string // directories of skills beside the workspace's own, absolute
@@ -276,6 +277,26 @@ type Provider struct {
 
 	Timeouts Timeouts
 }
+
+// Forge is a git host of a manifest: what it is, and where its tokens come from. Without
+// TokenEnv and Key, the environment has them, as for hosts without an entry.
+type Forge struct {
+	Host     string // lower case, with its port unless that is 443
+	Kind     ForgeKind
+	TokenEnv string     // variable that holds the token
+	Key      *KeySource `json:",omitempty"` // a command that prints tokens
+	Source   string     `json:"-"`          // FILE:LINE of the entry, for messages
+}
+
+// ForgeKind is the API that a git host has.
+type ForgeKind string
+
+// The kinds of git hosts.
+const (
+	GitHub ForgeKind = "github"
+	GitLab ForgeKind = "gitlab"
+	Gitea  ForgeKind = "gitea" // and Forgejo
+)
 
 // KeySource provides keys that change during a run: a command prints them, or a file
 // contains them.

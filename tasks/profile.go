@@ -209,6 +209,9 @@ func (names *vocabulary) add(m *manifest) {
 	for _, d := range m.providers {
 		names.keys = append(names.keys, d.is.KeyEnv)
 	}
+	for _, d := range m.forges {
+		names.keys = append(names.keys, d.is.TokenEnv)
+	}
 	for _, d := range m.search {
 		names.keys = append(names.keys, d.is.KeyEnv)
 	}

@@ -107,30 +107,10 @@ func readProvider(v value, name string) provider {
 // readKeySource checks and resolves where changing keys come from. Commands run outside of
 // the sandbox, and files can be any secret: policies have to list them.
 func (p *provider) readKeySource(v value, got map[string]value) {
-	var sources []string
-	for _, key := range []string{"key_env", "key_command", "token_file"} {
-		if _, ok := got[key]; ok {
-			sources = append(sources, key)
-		}
-	}
-	if len(sources) > 1 {
-		got[sources[1]].keyProblem(fmt.Sprintf("%s and %s are both set", sources[0], sources[1]), "remove one of them")
-	}
-	if ttl, ok := got["ttl"]; ok && len(p.command.args) == 0 {
-		ttl.keyProblem("ttl requires key_command", "add key_command, or remove ttl")
-	}
-	refused := func(key, what, name string) bool {
-		by, refused := v.src.policies.RefusesUnlisted(policy.KeySources, name)
-		if refused {
-			got[key].refuse(what, by)
-		}
-		return refused
-	}
-	switch {
-	case len(p.command.args) > 0 && !refused("key_command", "a command for keys", p.command.args[0]):
-		p.Key = &KeySource{Command: p.command.args, Dir: v.src.dir, TTL: p.ttl}
-	case p.tokenFile != "":
-		if path := resolvePath(v.src.dir, p.tokenFile); !refused("token_file", "a file with a key", path) {
+	oneSource(got, "key_env", "key_command", "token_file")
+	p.Key = readKeyCommand(got, p.command, p.ttl, v.src.dir)
+	if p.tokenFile != "" && len(p.command.args) == 0 {
+		if path := resolvePath(v.src.dir, p.tokenFile); !got["token_file"].refusedKeySource("a file with a key", path) {
 			p.Key = &KeySource{File: path}
 		}
 	}

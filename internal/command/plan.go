@@ -128,7 +128,8 @@ func maxRunCost(m *models.Set, notes map[string]note) *money.USD {
 // outlook determines which jobs would not run, what setup commands may reach, and the
 // number of jobs for which the run would be refused. With local it contacts no remote.
 func outlook(ctx context.Context, w World, plan *tasks.Plan, local bool) (notes map[string]note, setups map[string]setupNote, refused int, err error) {
-	at := look(w, plan.Policies.IsUntrusted())
+	known := secrets(w, plan, nil)
+	at := look(w, forges(w, plan, known.Hold))
 	at.Local = local
 	ready, err := runner.Preflight(ctx, plan, at)
 	if ctx.Err() != nil {

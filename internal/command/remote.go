@@ -8,22 +8,22 @@ import (
 
 	"github.com/millhand/millhand/internal/credentials"
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/gitops/remote"
 	"github.com/millhand/millhand/internal/printable"
+	"github.com/millhand/millhand/internal/redact"
 	"github.com/millhand/millhand/runner"
 	"github.com/millhand/millhand/tasks"
 )
 
 // preflight checks the repositories of a run's plan, reserves the run's branches and logs
 // the progress of fetching.
-func preflight(ctx context.Context, w World, plan *tasks.Plan, run string, quiet, untrusted bool) (*runner.PreflightResult, error) {
-	look := look(w, untrusted)
+func preflight(ctx context.Context, w World, plan *tasks.Plan, run string, quiet bool, known *redact.Redactor) (*runner.PreflightResult, error) {
+	look := look(w, forges(w, plan, known.Hold))
 	look.Reserve, look.Run = filepath.Join(cacheDir(w), "branches"), run
 	if !quiet {
 		look.Fetching = func(name string) { fmt.Fprintln(w.Err, printable.Text("fetching "+name)) }
 		look.Fetched = func(name string, err error) {
 			if err != nil {
-				fmt.Fprintln(w.Err, printable.Text(fmt.Sprintf("fetch %s: %v", name, err)))
+				fmt.Fprintln(w.Err, printable.Text(known.Text(fmt.Sprintf("fetch %s: %v", name, err))))
 				return
 			}
 			fmt.Fprintln(w.Err, printable.Text("fetched "+name))
@@ -37,21 +37,22 @@ func preflight(ctx context.Context, w World, plan *tasks.Plan, run string, quiet
 	case ctx.Err() != nil:
 		return nil, fail(event.ExitDeadline, "%w; nothing was run", context.Cause(ctx))
 	case err != nil:
-		return nil, fail(event.ExitUsage, "%w; nothing was run", err)
+		return nil, fail(event.ExitUsage, "%s; nothing was run", known.Text(err.Error()))
 	}
 	return ready, nil
 }
 
-// look returns the options of a preflight. In an untrusted run, the manifest does not
-// decide which server gets a token.
-func look(w World, untrusted bool) runner.PreflightOptions {
-	return runner.PreflightOptions{
-		Git: gitEnv(w), Mirrors: filepath.Join(cacheDir(w), "mirrors"),
-		Auth: func(urls []string) (func(url string) remote.Auth, error) {
-			return credentials.ForRemotes(w.Getenv, untrusted, urls)
-		},
-		Proxy: w.Proxy,
-	}
+// look returns the options of a preflight.
+func look(w World, f *credentials.Forges) runner.PreflightOptions {
+	return runner.PreflightOptions{Git: gitEnv(w), Mirrors: filepath.Join(cacheDir(w), "mirrors"), Auth: f.ForRemotes, Proxy: w.Proxy}
+}
+
+// forges returns the credentials of the git hosts of a plan. In an untrusted run, the
+// manifest does not decide which server gets a token.
+func forges(w World, plan *tasks.Plan, hold func(token string)) *credentials.Forges {
+	return credentials.NewForges(plan.Forges, credentials.Options{
+		Getenv: w.Getenv, Environ: environ(w), Untrusted: plan.Policies.IsUntrusted(), Now: w.Now, Hold: hold,
+	})
 }
 
 // cacheDir is the directory of data between runs that can be re-created. It is below

@@ -173,7 +173,8 @@ func run(ctx context.Context, w World, o runOptions) error {
 		ctx, cancel = context.WithTimeoutCause(ctx, plan.Budget.Time, runner.Deadline(plan))
 		defer cancel()
 	}
-	ready, err := preflight(ctx, w, plan, id, o.log.Quiet, plan.Policies.IsUntrusted())
+	known := secrets(w, plan, nil)
+	ready, err := preflight(ctx, w, plan, id, o.log.Quiet, known)
 	if err != nil {
 		return err
 	}
@@ -182,7 +183,9 @@ func run(ctx context.Context, w World, o runOptions) error {
 	if err := out.Begin(id, c.level, trees, len(plan.Jobs)); err != nil {
 		return failure{event.ExitUsage, err}
 	}
-	known := secrets(w, plan, ready.Secrets())
+	for _, secret := range ready.Secrets() {
+		known.Hold(secret)
+	}
 	c.models.Hold = known.Hold
 	end, err := c.models.Begin([]model.Placeholder{{Name: "work", Value: out.Work()}, {Name: "reports", Value: out.Files().Path()}, {Name: "run", Value: id}}, func(text string) string { return cleaned(known, text) }, o.record)
 	if err != nil {

@@ -30,6 +30,9 @@ func secrets(w World, plan *tasks.Plan, more []string) *redact.Redactor {
 			variables = append(variables, j.SetupEnv...)
 		}
 		variables = append(variables, plan.Search.KeyEnv)
+		for _, f := range plan.Forges {
+			variables = append(variables, f.TokenEnv)
+		}
 		for _, p := range plan.Providers {
 			variables = append(variables, p.KeyEnv)
 			for name, value := range p.Headers {

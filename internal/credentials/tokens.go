@@ -20,42 +20,6 @@ const (
 	gitHosts = "MILLHAND_GIT_HOSTS"
 )
 
-// ForRemotes returns the credentials of each remote of a run, given the URLs of
-// all of them. It fails if the servers of a token are unknown, because a token
-// sent to the wrong server is leaked.
-func ForRemotes(getenv func(string) string, untrusted bool, urls []string) (func(url string) remote.Auth, error) {
-	var hosts []string
-	token := strings.TrimSpace(getenv(TokenVariable))
-	if token != "" {
-		var err error
-		if hosts, err = tokenHosts(getenv, untrusted, urls); err != nil {
-			return nil, err
-		}
-	}
-	return func(remote string) remote.Auth {
-		a := sshAuth(getenv)
-		server, ok := httpServer(remote)
-		if !ok {
-			return a
-		}
-		for _, host := range hosts {
-			if serves(host, server) {
-				a.Token = token
-			}
-		}
-		for _, t := range forgeTokens(getenv, server) {
-			if value := strings.TrimSpace(getenv(t.variable)); value != "" && a.Token == "" {
-				a.Token, a.User = value, t.user
-			}
-		}
-		if a.Token == "" && token != "" {
-			a.Hint = fmt.Sprintf("%s is not sent to %s; if it is for that server, set %s=%s",
-				TokenVariable, server.Host, gitHosts, strings.Join(append(slices.Clone(hosts), hostOf(server)), ","))
-		}
-		return a
-	}, nil
-}
-
 // sshAuth returns the credentials for all remotes over ssh.
 func sshAuth(getenv func(string) string) remote.Auth {
 	a := remote.Auth{

@@ -6,6 +6,11 @@ import (
 	"testing"
 )
 
+// environment returns the credentials of an environment, without entries of a manifest.
+func environment(env map[string]string, untrusted bool) *Forges {
+	return NewForges(nil, Options{Getenv: func(name string) string { return env[name] }, Untrusted: untrusted})
+}
+
 func TestATokenIsSentOnlyToItsServers(t *testing.T) {
 	const a, b = "https://git.example.com/x.git", "https://other.example.com/y.git"
 	mine := func(kv ...string) map[string]string {
@@ -53,7 +58,7 @@ func TestATokenIsSentOnlyToItsServers(t *testing.T) {
 		{name: "a forge's token where ours is not for it", env: mine(gitHosts, "git.example.com", "GITHUB_TOKEN", "gh"), urls: []string{"https://github.com/x/y"}, want: "gh"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			auth, err := ForRemotes(func(name string) string { return c.env[name] }, c.untrusted, c.urls)
+			auth, err := environment(c.env, c.untrusted).ForRemotes(c.urls)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -85,12 +90,12 @@ func TestATokenWithUnknownServersIsAnError(t *testing.T) {
 		{"a.example.com/x", `invalid host "a.example.com/x"`},
 	} {
 		env := map[string]string{TokenVariable: "mine", gitHosts: c.hosts}
-		_, err := ForRemotes(func(name string) string { return env[name] }, false, []string{"https://B.example.com:3000/x", "https://a.example.com/x"})
+		_, err := environment(env, false).ForRemotes([]string{"https://B.example.com:3000/x", "https://a.example.com/x"})
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%q: the error is %v, want %q", c.hosts, err, c.want)
 		}
 		env[TokenVariable] = ""
-		if _, err := ForRemotes(func(name string) string { return env[name] }, false, []string{"https://a/x", "https://b/x"}); err != nil {
+		if _, err := environment(env, false).ForRemotes([]string{"https://a/x", "https://b/x"}); err != nil {
 			t.Errorf("without a token: %v", err)
 		}
 	}

@@ -1,0 +1,111 @@
+package tasks
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/millhand/millhand/internal/policy"
+)
+
+// forge is the access to one git host as a manifest has it.
+type forge struct {
+	Forge
+	command program
+	ttl     time.Duration
+}
+
+var (
+	forgesForm    = mapOf("HOST", typeOf((*forge).keys), readForges)
+	forgeKindForm = enum(string(GitHub), string(GitLab), string(Gitea))
+)
+
+// forgeKinds are the kinds of well-known hosts.
+func forgeKinds() map[string]ForgeKind {
+	return map[string]ForgeKind{"github.com": GitHub, "gitlab.com": GitLab, "codeberg.org": Gitea, "gitea.com": Gitea}
+}
+
+// readForges reads how git hosts are accessed.
+func readForges(v value) ([]definition[Forge], bool) {
+	var all []definition[Forge]
+	first := map[string]value{}
+	entries, ok := v.definitions()
+	for _, e := range entries {
+		host, valid := forgeHost(e.key.Value)
+		if !valid {
+			e.keyProblem("invalid host "+quote(e.key.Value), "write HOST or HOST:PORT, such as git.example.com")
+			continue
+		}
+		if before, twice := first[host]; twice {
+			e.keyProblem(fmt.Sprintf("duplicate host %s, first at %s", quote(host), before.ruleSource()), "remove one of them")
+			continue
+		}
+		first[host] = e
+		f := readForge(e, host)
+		all = append(all, definition[Forge]{value: e, title: "forge " + quote(host), digest: digest(f), is: f})
+	}
+	return all, ok
+}
+
+// forgeHost returns a host in lower case, without the default port.
+func forgeHost(written string) (string, bool) {
+	u, err := url.Parse("//" + written)
+	if err != nil || u.Host != written || u.Hostname() == "" || strings.ContainsAny(written, "*, ") || strings.HasSuffix(written, ":") {
+		return "", false
+	}
+	return strings.TrimSuffix(strings.ToLower(written), ":443"), true
+}
+
+// readForge reads the access to one host. A policy bounds the host as it does those of
+// providers, because the token is sent there.
+func readForge(v value, host string) Forge {
+	f := forge{Forge: Forge{Host: host, Kind: forgeKinds()[host], Source: v.ruleSource()}}
+	v.refused(policy.Hosts, "the host "+quote(host), withPort("https", host))
+	got := f.keys().read(v)
+	if f.Kind == "" && v.isMapping() {
+		if _, given := got["kind"]; !given {
+			v.lacks("kind", "write kind: github, gitlab or gitea")
+		}
+	}
+	oneSource(got, "token_env", "key_command")
+	f.Key = readKeyCommand(got, f.command, f.ttl, v.src.dir)
+	return f.Forge
+}
+
+// oneSource records a second one of keys that exclude each other.
+func oneSource(got map[string]value, names ...string) {
+	given := slices.DeleteFunc(names, func(name string) bool { _, ok := got[name]; return !ok })
+	if len(given) > 1 {
+		got[given[1]].keyProblem(fmt.Sprintf("%s and %s are both set", given[0], given[1]), "remove one of them")
+	}
+}
+
+// readKeyCommand returns the keys of a key_command; nil without one, or if a policy does
+// not list it. It runs outside of the sandbox.
+func readKeyCommand(got map[string]value, command program, ttl time.Duration, dir string) *KeySource {
+	if at, ok := got["ttl"]; ok && len(command.args) == 0 {
+		at.keyProblem("ttl requires key_command", "add key_command, or remove ttl")
+	}
+	if len(command.args) == 0 || got["key_command"].refusedKeySource("a command for keys", command.args[0]) {
+		return nil
+	}
+	return &KeySource{Command: command.args, Dir: dir, TTL: ttl}
+}
+
+// refusedKeySource reports whether a policy does not list a source of keys, and records it.
+func (v value) refusedKeySource(what, name string) bool {
+	by, refused := v.src.policies.RefusesUnlisted(policy.KeySources, name)
+	if refused {
+		v.refuse(what, by)
+	}
+	return refused
+}
+
+// defineForges resolves the git hosts of all manifests.
+func (b *builder) defineForges() {
+	for _, d := range gather(b.manifests, func(m *manifest) []definition[Forge] { return m.forges }) {
+		b.forges = append(b.forges, d.is)
+	}
+}
