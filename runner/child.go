@@ -35,7 +35,7 @@ func (w *work) spawner(parent string) func(context.Context, tools.SpawnRequest) 
 		defer child.running.Unlock()
 		before := child.Totals().CostUSD
 		end := child.run(ctx, r.Prompt)
-		res := tools.SpawnResult{TaskID: child.spec.name, Text: end.Text, CostUSD: since(before, child.Totals().CostUSD)}
+		res := tools.SpawnResult{TaskID: child.spec.name, Session: w.job.sessionID(child.spec.name), Text: end.Text, CostUSD: since(before, child.Totals().CostUSD)}
 		if !end.Done() {
 			res.Failed = end.Reason
 		}

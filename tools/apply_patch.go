@@ -197,32 +197,15 @@ func (j patching) mode(name string) fs.FileMode {
 
 // result describes the changes.
 func (j patching) result(writes []patch.Write) Result {
-	var files []map[string]any
-	var diffs strings.Builder
+	var meta Metadata
 	for _, w := range writes {
 		if w.Delete && w.To != "" {
-			continue // reported with its target
+			continue // counted with its target
 		}
-		before := string(j.before(w, writes))
-		d := diff(w.Path, before, string(w.Content))
-		added, removed := counts(before, string(w.Content), d)
+		meta.count(string(j.before(w, writes)), string(w.Content))
 		if w.Lost {
-			d = diff(w.Path, string(w.Before), "") + d
-			removed += lineCount(string(w.Before))
+			meta.count(string(w.Before), "")
 		}
-		f := map[string]any{"path": w.Path, "type": kindOfWrite(w), "additions": added, "deletions": removed}
-		if w.From != "" {
-			f["from"] = w.From
-		}
-		if w.Lost {
-			f["replaced"] = true
-		}
-		files = append(files, f)
-		diffs.WriteString(d)
-	}
-	meta := map[string]any{"files": files}
-	if diffs.Len() <= maxDiff {
-		meta["diff"] = diffs.String()
 	}
 	list := strings.Join(patch.Summary(writes), "\n")
 	return Result{Output: "Success. Updated the following files:\n" + list, Metadata: meta}
@@ -236,54 +219,6 @@ func (j patching) before(w patch.Write, writes []patch.Write) []byte {
 		}
 	}
 	return w.Before
-}
-
-func kindOfWrite(w patch.Write) string {
-	switch {
-	case w.Delete:
-		return "delete"
-	case w.From != "":
-		return "move"
-	case w.Existed:
-		return "update"
-	}
-	return "add"
-}
-
-// counts returns the number of added and removed lines, from the diff or,
-// without a diff because of its size, ignoring the order of lines.
-func counts(before, after, diff string) (added, removed int) {
-	if diff == "" {
-		return countsUnordered(before, after)
-	}
-	for line := range strings.Lines(diff) {
-		switch {
-		case strings.HasPrefix(line, "+++ "), strings.HasPrefix(line, "--- "):
-		case line[0] == '+':
-			added++
-		case line[0] == '-':
-			removed++
-		}
-	}
-	return added, removed
-}
-
-// countsUnordered counts the lines that are in only one of two texts.
-func countsUnordered(before, after string) (added, removed int) {
-	rest := map[string]int{}
-	for line := range strings.Lines(before) {
-		rest[line]++
-		removed++
-	}
-	for line := range strings.Lines(after) {
-		if rest[line] == 0 {
-			added++
-			continue
-		}
-		rest[line]--
-		removed--
-	}
-	return added, removed
 }
 
 // remove deletes a file.

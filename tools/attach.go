@@ -99,7 +99,6 @@ func attached(name, where, media string, data []byte) (Result, error) {
 	}
 	return Result{
 		Output:      fmt.Sprintf("%s read successfully: %s (%s, %d bytes%s) is attached.", kind, where, media, len(data), note),
-		Metadata:    map[string]any{"attachments": []map[string]any{{"name": name, "media": media, "bytes": len(data)}}},
 		Attachments: []Attachment{{Name: name, MIME: media, Data: data}},
 	}, nil
 }

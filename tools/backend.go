@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/millhand/millhand/internal/textcut"
+	"github.com/millhand/millhand/internal/web"
 )
 
 // maxSearchResponse is the maximum size of a search response, in bytes.
@@ -156,8 +157,8 @@ type jsonService struct{ config SearchConfig }
 
 func (j jsonService) search(ctx context.Context, q query) (string, error) {
 	ask := map[string]any{"kind": "code", "query": q.text()}
-	if web, ok := q.(webQuery); ok {
-		ask["kind"], ask["limit"] = "web", web.Results
+	if w, ok := q.(webQuery); ok {
+		ask["kind"], ask["limit"] = "web", w.Results
 	}
 	headers := map[string]string{}
 	if j.config.Key != "" {
@@ -224,7 +225,7 @@ func post(ctx context.Context, address string, headers map[string]string, body a
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("search backend returned HTTP status %s; retry later, or continue without the search", resp.Status)
+		return nil, fmt.Errorf("%w; retry later, or continue without the search", &web.StatusError{URL: "search backend", Code: resp.StatusCode, Status: resp.Status})
 	}
 	response, err := io.ReadAll(io.LimitReader(resp.Body, maxSearchResponse+1))
 	if err != nil {

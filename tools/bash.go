@@ -229,21 +229,17 @@ func runBash(ctx context.Context, env *Env, dir workspace.Path, in bashInput) (R
 	text := out.text()
 	result := Result{
 		Output: text.text, Bytes: out.total(), Bounded: true, Cut: text.cut,
-		Metadata: map[string]any{"description": in.Description},
-	}
-	if text.path != "" {
-		result.Metadata["output_path"] = text.path
+		Metadata: Metadata{OutputPath: text.path},
 	}
 	if err != nil {
 		return result, err
 	}
-	result.Metadata["exit"] = res.ExitCode
+	result.Metadata.ExitCode = &res.ExitCode
 	if result.Output == "" {
 		result.Output = "(no output)"
 	}
 	switch {
 	case res.TimedOut:
-		result.Metadata["timed_out"] = true
 		result.Output = withNote(result.Output, res)
 		return result, fmt.Errorf("command timed out after %s and its process group was killed; the output so far follows; set a larger timeout if the command needs more time", timeout)
 	case res.Signal != 0:

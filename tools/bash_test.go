@@ -52,7 +52,7 @@ func TestBashResults(t *testing.T) {
 			if diff := cmp.Diff(tt.want, out.Output); diff != "" {
 				t.Error(diff)
 			}
-			if diff := cmp.Diff(map[string]any{"exit": tt.exit, "description": "tries"}, out.Metadata); diff != "" || out.Title != "tries" {
+			if diff := cmp.Diff(Metadata{ExitCode: &tt.exit}, out.Metadata); diff != "" || out.Title != "tries" {
 				t.Errorf("%s: %s", out.Title, diff)
 			}
 		})
@@ -129,7 +129,7 @@ func TestBashKillsBackgroundProcesses(t *testing.T) {
 			if diff := cmp.Diff(want, out.Text()); diff != "" {
 				t.Error(diff)
 			}
-			if (out.Metadata["timed_out"] == true) != timed || (out.Status == Failed) != timed {
+			if (*out.Metadata.ExitCode == -1) != timed || (out.Status == Failed) != timed {
 				t.Errorf("%s, %v", out.Status, out.Metadata)
 			}
 			if err := pipe.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
@@ -171,8 +171,8 @@ func TestCancelingTheSessionKillsACommand(t *testing.T) {
 	if out.Status != Failed || out.Error != "tool call interrupted" {
 		t.Errorf("got %+v", out)
 	}
-	if exit, ok := out.Metadata["exit"]; ok {
-		t.Errorf("a command that did not end by itself has the exit code %v", exit)
+	if exit := out.Metadata.ExitCode; exit != nil {
+		t.Errorf("a command that did not end by itself has the exit code %d", *exit)
 	}
 }
 
@@ -200,7 +200,7 @@ func TestBashTruncatesLongOutputAndSavesIt(t *testing.T) {
 	s := setUp(t, "build", nil)
 	s.put("seq", "")
 	out := s.call("bash", args{"command": "seq 1 100000"})
-	saved, _ := out.Metadata["output_path"].(string)
+	saved := out.Metadata.OutputPath
 	s.want(out, Completed, "(output truncated: only the tail of 588895 bytes is shown; full output saved to "+saved+": use read with offset and limit, or grep)\n\n", "\n99999\n100000\n")
 	if !out.Truncated || out.Bytes != 588895 || jsonSize(out.Output) > defaultBytes+500 {
 		t.Errorf("truncated %v, %d bytes, shown %d", out.Truncated, out.Bytes, len(out.Output))
@@ -222,7 +222,7 @@ func TestSavedOutputsAreReadableThroughASymlink(t *testing.T) {
 	}
 	s.symlink(filepath.Join(s.base, "real"), "../link")
 	s.env.Outputs = outputsIn(t, filepath.Join(s.base, "link"))
-	saved, _ := s.call("bash", args{"command": "seq 1 100000"}).Metadata["output_path"].(string)
+	saved := s.call("bash", args{"command": "seq 1 100000"}).Metadata.OutputPath
 	s.want(s.call("read", args{"filePath": saved, "limit": 1}), Completed, "1: 1\n")
 	s.symlink(filepath.Join(s.outside, "secret"), "../real/outputs/trap")
 	s.want(s.call("read", args{"filePath": filepath.Join(s.env.Outputs.Path(), "trap")}), Denied)
@@ -244,7 +244,7 @@ func TestHugeOutputUsesLittleMemory(t *testing.T) {
 	if got := after.TotalAlloc - before.TotalAlloc; got > 8<<20 {
 		t.Errorf("it took %d MiB", got>>20)
 	}
-	saved, _ := out.Metadata["output_path"].(string)
+	saved := out.Metadata.OutputPath
 	if st, err := os.Stat(saved); err != nil || st.Size() > maxSpill || out.Bytes != 300_000_000 {
 		t.Errorf("kept %v of %d bytes, %v", st, out.Bytes, err)
 	}

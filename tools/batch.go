@@ -70,7 +70,7 @@ func (r *Registry) runBatch(ctx context.Context, env *Env, calls []batchCall) []
 }
 
 func notInBatch(c batchCall, why string) Outcome {
-	return Outcome{Tool: c.Tool, Status: Failed, Error: why, Metadata: map[string]any{}}
+	return Outcome{Tool: c.Tool, Status: Failed, Error: why}
 }
 
 // nested runs one call of a batch through Dispatch, like any other call.
@@ -87,7 +87,7 @@ func (r *Registry) nested(ctx context.Context, env *Env, i int, c batchCall) Out
 func (r *Registry) batchResult(env *Env, calls []batchCall, outcomes []Outcome) Result {
 	texts := make([]string, len(outcomes))
 	sizes, heights := make([]int, len(outcomes)), make([]int, len(outcomes))
-	res := Result{Metadata: map[string]any{}}
+	var res Result
 	var names []string
 	completed, attached := 0, 0
 	for i, o := range outcomes {
@@ -115,7 +115,6 @@ func (r *Registry) batchResult(env *Env, calls []batchCall, outcomes []Outcome) 
 		res.Cut = res.Cut || shown != text
 	}
 	res.Output = out.String()
-	res.Metadata["total"], res.Metadata["successful"], res.Metadata["failed"], res.Metadata["tools"] = len(outcomes), completed, len(outcomes)-completed, names
 	return res
 }
 
@@ -142,7 +141,7 @@ func cutResult(text string, rows, room int, tail bool, o Outcome) string {
 		return text
 	}
 	where := "make this call separately"
-	if p, ok := o.Metadata["output_path"].(string); ok {
+	if p := o.Metadata.OutputPath; p != "" {
 		where = "more of it is saved to " + p
 	}
 	return fmt.Sprintf("%s(result truncated, only the tail is shown: %s)\n%s", head, where, shown)

@@ -1,7 +1,6 @@
 package tools
 
 import (
-	"maps"
 	"sync"
 
 	"github.com/millhand/millhand/internal/jsontext"
@@ -52,7 +51,6 @@ func (c *Cache) get(key string, changes int64) (Outcome, bool) {
 	if !ok || c.at != changes {
 		return Outcome{}, false
 	}
-	out.Metadata = maps.Clone(out.Metadata)
 	return out, true
 }
 
@@ -63,6 +61,5 @@ func (c *Cache) put(key string, changes int64, out Outcome) {
 	if c.results == nil || c.at != changes || len(c.results) >= maxCached {
 		c.results = map[string]Outcome{}
 	}
-	out.Metadata = maps.Clone(out.Metadata)
 	c.results[key], c.at = out, changes
 }

@@ -130,14 +130,11 @@ func (t custom) run(ctx context.Context, env *Env, arguments []byte) (Result, er
 		Dir:  env.Workspace.Dir(), Env: env.ChildEnv, Timeout: timeout, Output: out, Confine: env.Commands.Confine, Monitor: env.Commands.Monitor,
 	})
 	text := out.text()
-	result := Result{Output: text.text, Bytes: out.total(), Bounded: true, Cut: text.cut, Metadata: map[string]any{}}
-	if text.path != "" {
-		result.Metadata["output_path"] = text.path
-	}
+	result := Result{Output: text.text, Bytes: out.total(), Bounded: true, Cut: text.cut, Metadata: Metadata{OutputPath: text.path}}
 	if err != nil {
 		return result, err
 	}
-	result.Metadata["exit"] = res.ExitCode
+	result.Metadata.ExitCode = &res.ExitCode
 	if result.Output == "" && res.ExitCode == 0 && res.Signal == 0 && !res.TimedOut {
 		result.Output = "(no output)"
 	}

@@ -37,7 +37,7 @@ func TestACustomToolReadsJSONAndReturnsItsOutput(t *testing.T) {
 	if diff := cmp.Diff(`{"n":3,"stage":"live"}`+"\none\n"+s.dir+"\nnone\n\n", out.Output); diff != "" {
 		t.Error(diff)
 	}
-	if out.Tool != "deploy" || out.Title != `{"n":3,"stage":"live"}` || out.Decision.Source != "m.yaml:3" || out.Metadata["exit"] != 0 {
+	if out.Tool != "deploy" || out.Title != `{"n":3,"stage":"live"}` || out.Decision.Source != "m.yaml:3" || *out.Metadata.ExitCode != 0 {
 		t.Errorf("%+v", out)
 	}
 	for input, want := range map[string]string{
@@ -124,7 +124,7 @@ func TestLongOutputOfACustomToolIsSaved(t *testing.T) {
 	s := setUp(t, "readonly", nil)
 	s.withCustom(Custom{Command: script("seq 1 100000")})
 	out := s.call("deploy", args{})
-	saved, _ := out.Metadata["output_path"].(string)
+	saved := out.Metadata.OutputPath
 	s.want(out, Completed, "only the tail of 588895 bytes", saved, "100000\n")
 	if !strings.HasPrefix(filepath.Base(saved), "deploy-") {
 		t.Errorf("it is kept in %s", saved)

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -40,7 +39,8 @@ type Outcome struct {
 	Title     string
 	Output    string
 	Error     string // empty only if Completed
-	Metadata  map[string]any
+	Metadata  Metadata
+	Stack     string // of a tool that panicked
 	Bytes     int64 // size of the full output
 	Truncated bool
 	Cached    bool // the result is that of an earlier identical call
@@ -72,7 +72,7 @@ func (r *Registry) run(ctx context.Context, env *Env, call Call, running func(ti
 	if !ok {
 		return r.unknown(env, call)
 	}
-	out := Outcome{Tool: tool.Spec().Name, Status: Failed, Metadata: map[string]any{}}
+	out := Outcome{Tool: tool.Spec().Name, Status: Failed}
 	if hidden := permission.ForTool(out.Tool); env.Profile.Hides(hidden) {
 		return deny(out, env.Profile.Decide(permission.Need(hidden, "*")))
 	}
@@ -158,7 +158,7 @@ func finish(env *Env, out Outcome, res Result) Outcome {
 	if res.Title != "" {
 		out.Title = brief(res.Title)
 	}
-	maps.Copy(out.Metadata, res.Metadata)
+	out.Metadata = res.Metadata
 	out.Attachments = res.Attachments
 	out.Output, out.Truncated = strings.ToValidUTF8(res.Output, "\uFFFD"), res.Cut
 	out.Bytes = max(res.Bytes, int64(len(res.Output)))
@@ -166,7 +166,7 @@ func finish(env *Env, out Outcome, res Result) Outcome {
 		b := bound(env, out.Output, res.Tail)
 		out.Output, out.Truncated = b.text, b.cut || res.Cut
 		if b.path != "" {
-			out.Metadata["output_path"] = b.path
+			out.Metadata.OutputPath = b.path
 		}
 	}
 	return out
@@ -178,7 +178,7 @@ func fail(out Outcome, err error) Outcome {
 		out.Error = "tool call interrupted"
 	}
 	if p := (errPanic{}); errors.As(err, &p) {
-		out.Metadata["panic"], out.Metadata["stack"] = p.value, p.stack
+		out.Stack = p.stack
 	}
 	if d := (*permission.Error)(nil); errors.As(err, &d) {
 		return deny(out, d.Decision)
@@ -197,7 +197,7 @@ func deny(out Outcome, d permission.Decision) Outcome {
 // unknown handles a call of a tool that does not exist in this session; if the
 // profile denies it, the call is denied.
 func (r *Registry) unknown(env *Env, call Call) Outcome {
-	out := Outcome{Tool: "invalid", Metadata: map[string]any{}, Title: "invalid tool"}
+	out := Outcome{Tool: "invalid", Title: "invalid tool"}
 	if name := strings.ToLower(strings.TrimSpace(call.Name)); slices.Contains(permission.Tools(), name) && env.Profile.Hides(permission.ForTool(name)) {
 		out.Tool, out.Title = name, ""
 		return deny(out, env.Profile.Decide(permission.Need(permission.ForTool(name), "*")))

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/aymanbagabas/go-udiff"
-
 	"github.com/millhand/millhand/internal/workspace"
 	"github.com/millhand/millhand/tools/edit"
 )
@@ -15,12 +13,8 @@ import (
 //go:embed edit.md
 var editDescription string
 
-// maxEdit is the maximum size of a file to edit, in bytes; maxDiff that of
-// texts whose diff is recorded.
-const (
-	maxEdit = 32 << 20
-	maxDiff = 256 << 10
-)
+// maxEdit is the maximum size of a file to edit, in bytes.
+const maxEdit = 32 << 20
 
 type editInput struct {
 	FilePath   string `json:"filePath" jsonschema:"file to edit: absolute, or relative to the workspace"`
@@ -84,18 +78,9 @@ func doEdit(env *Env, p workspace.Path, in editInput) (Result, error) {
 	if err := env.Workspace.WriteFile(p, []byte(res.Text)); err != nil {
 		return Result{}, err
 	}
-	return Result{
-		Output:   fmt.Sprintf("Edit applied successfully to %s (%s).", p.Rel, replacements(res.Count)),
-		Metadata: map[string]any{"replacements": res.Count, "matcher": res.Matcher, "diff": diff(p.Rel, before, res.Text)},
-	}, nil
-}
-
-// diff returns a unified diff, or "" when the texts are too large for one.
-func diff(name, before, after string) string {
-	if len(before)+len(after) > maxDiff {
-		return ""
-	}
-	return udiff.Unified("a/"+name, "b/"+name, before, after)
+	meta := Metadata{Matcher: res.Matcher}
+	meta.count(before, res.Text)
+	return Result{Output: fmt.Sprintf("Edit applied successfully to %s (%s).", p.Rel, replacements(res.Count)), Metadata: meta}, nil
 }
 
 func replacements(n int) string {

@@ -2,7 +2,6 @@ package tools
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -105,47 +104,34 @@ func TestEditRejectsHugeFiles(t *testing.T) {
 	s.want(s.call("edit", args{"filePath": "huge", "oldString": "a", "newString": "b"}), Failed, "file too large")
 }
 
-// The diff of the record is one that patch and git take.
-func TestTheDiffApplies(t *testing.T) {
+func TestEditCountsLines(t *testing.T) {
 	tests := []struct {
-		name, file, text string
-		in               args
+		name, text     string
+		in             args
+		added, removed int
 	}{
-		{"in the middle", "f.txt", lines(30), args{"oldString": "line 15\n", "newString": "fifteen\nand a half\n"}},
-		{"at both ends", "f.txt", "a\n" + lines(30) + "a\n", args{"oldString": "a\n", "newString": "", "replaceAll": true}},
-		{"without a final newline", "f.txt", "one\ntwo", args{"oldString": "two", "newString": "three"}},
-		{"a final newline that comes", "f.txt", "one\ntwo", args{"oldString": "two", "newString": "two\n"}},
-		{"a final newline that goes", "f.txt", "one\ntwo\n", args{"oldString": "two\n", "newString": "two"}},
-		{"CRLF", "f.txt", "one\r\ntwo\r\nthree\r\n", args{"oldString": "two\n", "newString": "2\n2\n"}},
-		{"indented lines alone", "f.go", "\t\tif x {\n\t\t\ty()\n\t\t}\n", args{"oldString": "y()", "newString": "z()"}},
-		{"all of it", "f.txt", "one\n", args{"oldString": "one\n", "newString": ""}},
-		{"in a directory", "sub/deep/f.txt", "one\n", args{"oldString": "one", "newString": "1"}},
-		{"lines that look like a diff", "f.txt", "--- a\n+++ b\n@@ -1 +1 @@\n", args{"oldString": "+++ b", "newString": "--- c"}},
+		{"in the middle", lines(30), args{"oldString": "line 15\n", "newString": "fifteen\nand a half\n"}, 2, 1},
+		{"at both ends", "a\n" + lines(30) + "a\n", args{"oldString": "a\n", "newString": "", "replaceAll": true}, 0, 2},
+		{"without a final newline", "one\ntwo", args{"oldString": "two", "newString": "three"}, 1, 1},
+		{"a final newline that is added", "one\ntwo", args{"oldString": "two", "newString": "two\n"}, 1, 1},
+		{"a final newline that is removed", "one\ntwo\n", args{"oldString": "two\n", "newString": "two"}, 1, 1},
+		{"CRLF", "one\r\ntwo\r\nthree\r\n", args{"oldString": "two\n", "newString": "2\n2\n"}, 2, 1},
+		{"all of it", "one\n", args{"oldString": "one\n", "newString": ""}, 0, 1},
+		{"lines that look like a diff", "-- a\n++ b\n", args{"oldString": "++ b", "newString": "-- c\n++ d"}, 2, 1},
+		{"a large file", strings.Repeat("x\n", maxDiff) + "a\nb\n", args{"oldString": "a\n", "newString": ""}, 0, 1},
 	}
-	for _, program := range [][]string{{"patch", "--strip=1", "--binary", "--quiet"}, {"git", "apply"}} {
-		if _, err := exec.LookPath(program[0]); err != nil {
-			t.Logf("%s is not here to be asked", program[0])
-			continue
-		}
-		for _, tt := range tests {
-			t.Run(program[0]+"/"+tt.name, func(t *testing.T) {
-				s := setUp(t, "edit", map[string]string{tt.file: tt.text})
-				out := s.call("edit", args{"filePath": tt.file}.with(tt.in))
-				s.want(out, Completed)
-				want := s.content(tt.file)
-				s.put(tt.file, tt.text)
-				cmd := exec.CommandContext(t.Context(), program[0], program[1:]...)
-				cmd.Dir, cmd.Stdin = s.dir, strings.NewReader(out.Metadata["diff"].(string))
-				cmd.Env = append(os.Environ(), "GIT_CEILING_DIRECTORIES="+s.base)
-				if text, err := cmd.CombinedOutput(); err != nil {
-					t.Fatalf("%v: %s\n%s", err, text, out.Metadata["diff"])
-				}
-				if _, err := os.Stat(filepath.Join(s.dir, tt.file)); err == nil || want != "" { // patch removes what it emptied
-					if got := s.content(tt.file); got != want {
-						t.Errorf("the diff makes %q, the edit made %q\n%s", got, want, out.Metadata["diff"])
-					}
-				}
-			})
-		}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s := setUp(t, "edit", map[string]string{"f": tt.text})
+			out := s.call("edit", args{"filePath": "f"}.with(tt.in))
+			s.want(out, Completed)
+			if diff := cmp.Diff(Metadata{Added: &tt.added, Removed: &tt.removed, Matcher: "exact"}, out.Metadata); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+	s := setUp(t, "edit", map[string]string{"f": "\tif x {\n"})
+	if out := s.call("edit", args{"filePath": "f", "oldString": "  if x {", "newString": "if y {"}); out.Metadata.Matcher != "line-trimmed" {
+		t.Errorf("%+v", out)
 	}
 }

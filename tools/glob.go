@@ -109,5 +109,5 @@ func globResult(found search.GlobResult) Result {
 		fmt.Fprintf(&out, "\n(results truncated: showing the %d newest of %d files; use a narrower pattern or path)", len(found.Files), found.Total)
 	}
 	out.WriteString(skippedNote(found.Skipped))
-	return Result{Output: out.String(), Metadata: map[string]any{"count": found.Total, "truncated": found.Truncated}}
+	return Result{Output: out.String()}
 }

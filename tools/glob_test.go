@@ -70,9 +70,6 @@ func TestGlob(t *testing.T) {
 		if diff := cmp.Diff(tt.want, out.Output); diff != "" {
 			t.Errorf("%v: %s", tt.in, diff)
 		}
-		if n := strings.Count(strings.TrimPrefix(tt.want, "No files found\n"), "\n"); out.Metadata["count"] != n || out.Metadata["truncated"] != false {
-			t.Errorf("%v: %v", tt.in, out.Metadata)
-		}
 	}
 }
 
@@ -99,18 +96,18 @@ func TestTruncatedSearchesAreMarked(t *testing.T) {
 	}
 	out := s.call("glob", args{"pattern": "*.txt"})
 	s.want(out, Completed, "\n(results truncated: showing the 100 newest of 130 files; use a narrower pattern or path)")
-	if n := strings.Count(out.Output, ".txt\n"); n != 100 || out.Metadata["count"] != 130 || out.Metadata["truncated"] != true {
-		t.Errorf("glob: %d files, %v", n, out.Metadata)
+	if n := strings.Count(out.Output, ".txt\n"); n != 100 {
+		t.Errorf("glob: %d files", n)
 	}
 	out = s.call("grep", args{"pattern": "needle"})
 	s.want(out, Completed, "Found 130 matches\n", "\n(results truncated: showing 100 of 130 matches; use a narrower pattern, path or include)")
-	if n := strings.Count(out.Output, "Line 1: needle\n"); n != 100 || out.Metadata["matches"] != 130 || out.Metadata["truncated"] != true {
-		t.Errorf("grep: %d matches, %v", n, out.Metadata)
+	if n := strings.Count(out.Output, "Line 1: needle\n"); n != 100 {
+		t.Errorf("grep: %d matches", n)
 	}
 	out = s.call("list", args{})
 	s.want(out, Completed, "\n(results truncated: showing 100 of 130 files; list a subdirectory instead)")
-	if n := strings.Count(out.Output, ".txt\n"); n != 100 || out.Metadata["count"] != 100 || out.Metadata["truncated"] != true {
-		t.Errorf("list: %d files, %v", n, out.Metadata)
+	if n := strings.Count(out.Output, ".txt\n"); n != 100 {
+		t.Errorf("list: %d files", n)
 	}
 }
 

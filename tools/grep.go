@@ -96,5 +96,5 @@ func grepResult(found search.GrepResult) Result {
 		fmt.Fprintf(&out, "\n(results truncated: showing %d of %d matches; use a narrower pattern, path or include)", len(found.Matches), found.Total)
 	}
 	out.WriteString(skippedNote(found.Skipped))
-	return Result{Output: out.String(), Metadata: map[string]any{"matches": found.Total, "truncated": found.Truncated}}
+	return Result{Output: out.String()}
 }

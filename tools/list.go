@@ -47,7 +47,7 @@ func prepareList(env *Env, in listInput) (Pending, error) {
 			out += fmt.Sprintf("\n(results truncated: showing %d of %d files; list a subdirectory instead)", tree.Files, tree.Total)
 		}
 		out += skippedNote(tree.Skipped)
-		return Result{Output: out, Metadata: map[string]any{"count": tree.Files, "truncated": tree.Truncated}}, nil
+		return Result{Output: out}, nil
 	}}, nil
 }
 

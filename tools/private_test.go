@@ -40,7 +40,7 @@ func TestReportsInTheWorkspaceAreInaccessible(t *testing.T) {
 	}
 	s.want(s.call("grep", args{"pattern": "needle"}), Completed, "Found 1 match")
 	s.unchanged(before)
-	saved, _ := s.call("bash", args{"command": "seq 1 100000"}).Metadata["output_path"].(string)
+	saved := s.call("bash", args{"command": "seq 1 100000"}).Metadata.OutputPath
 	s.want(s.call("read", args{"filePath": saved, "offset": 50_000, "limit": 1}), Completed, "50000: 50000\n")
 	s.want(s.call("bash", args{"command": "head -n 1 " + saved}), Completed, "1\n")
 	s.want(s.call("write", args{"filePath": saved, "content": "x"}), Denied)

@@ -204,7 +204,7 @@ func (p *page) result(at workspace.Path, offset int) (Result, error) {
 		foot = fmt.Sprintf("(end of file: %d lines)", p.seen)
 	}
 	out := fmt.Sprintf("<path>%s</path>\n<type>file</type>\n<content>\n%s%s\n</content>", at.Rel, p.text.String(), foot)
-	return Result{Output: out, Bounded: true, Cut: p.more, Metadata: map[string]any{"lines": p.lines, "truncated": p.more}}, nil
+	return Result{Output: out, Bounded: true, Cut: p.more}, nil
 }
 
 // readDirectory lists the entries of a directory; names of directories end in a
@@ -236,7 +236,7 @@ func readDirectory(env *Env, p workspace.Path, in span) (Result, error) {
 		foot = fmt.Sprintf("(%d of %d entries shown; use offset %d to continue)", in.limit, len(lines), in.offset+in.limit)
 	}
 	out := fmt.Sprintf("<path>%s</path>\n<type>directory</type>\n<entries>\n%s\n%s\n</entries>", p.Rel, strings.Join(shown, "\n"), foot)
-	return Result{Output: out, Metadata: map[string]any{"entries": len(shown), "truncated": more}}, nil
+	return Result{Output: out}, nil
 }
 
 // isDir reports whether a path resolves to a directory inside the workspace.

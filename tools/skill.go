@@ -105,7 +105,7 @@ func loadSkill(s Skill) (Result, error) {
 		fmt.Fprintf(&out, "<file>%s</file>\n", path.Join(s.Dir, f))
 	}
 	out.WriteString("</skill_files>\n</skill_content>")
-	return Result{Title: "Loaded skill: " + s.Name, Output: out.String(), Metadata: map[string]any{"name": s.Name, "dir": s.Dir}}, nil
+	return Result{Title: "Loaded skill: " + s.Name, Output: out.String()}, nil
 }
 
 // sampleFiles lists some files of a skill's directory, without SKILL.md.

@@ -174,8 +174,6 @@ func incoherent(o Outcome) string {
 		return "a denial without a decision that denies"
 	case o.Status == Completed && (o.Decision == nil || !o.Decision.Allowed()):
 		return "completed without a decision that allows"
-	case o.Metadata == nil:
-		return "no metadata"
 	}
 	return ""
 }

@@ -34,10 +34,11 @@ type SpawnRequest struct {
 
 // SpawnResult is the result of a child session.
 type SpawnResult struct {
-	TaskID  string // id to continue the session with
-	Text    string // its last message
-	Failed  string // why it ended before completion; "" if it completed
-	CostUSD *money.USD
+	TaskID  string     // id to continue the session with
+	Session string     // id of the session in the record
+	Text    string     // its last message
+	Failed  string     // why it ended before completion; "" if it completed
+	CostUSD *money.USD // of the turns that the request caused; nil if unknown
 }
 
 type taskInput struct {
@@ -128,16 +129,11 @@ func runTask(ctx context.Context, env *Env, in taskInput) (Result, error) {
 	if err != nil {
 		return Result{}, fmt.Errorf("start agent %s: %w", in.Subagent, err)
 	}
-	meta := map[string]any{"task_id": res.TaskID, "agent": in.Subagent}
-	if res.CostUSD != nil {
-		meta["cost_usd"] = *res.CostUSD
-	}
+	meta := Metadata{ChildSession: res.Session, ChildCostUSD: res.CostUSD}
 	if res.Failed != "" {
 		out := taskBlock(res.TaskID, "error", "task_error", res.Failed+lastMessage(res.Text))
-		meta["state"] = "error"
 		return Result{Output: out, Metadata: meta}, fmt.Errorf("subagent did not finish (task_id: %s): %s", res.TaskID, res.Failed)
 	}
-	meta["state"] = "completed"
 	return Result{Output: taskBlock(res.TaskID, "completed", "task_result", res.Text), Metadata: meta}, nil
 }
 

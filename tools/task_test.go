@@ -19,19 +19,19 @@ func TestTaskReturnsTheReportOfASubagent(t *testing.T) {
 		err    error
 		status Status
 		want   string
-		meta   map[string]any
+		meta   Metadata
 	}{
 		{
-			name: "done", result: SpawnResult{TaskID: "s1.2", Text: "It is in cart.go.", CostUSD: &cost}, status: Completed,
+			name: "done", result: SpawnResult{TaskID: "s1.2", Session: "r/s1.2", Text: "It is in cart.go.", CostUSD: &cost}, status: Completed,
 			want: "<task id=\"s1.2\" state=\"completed\">\n<task_result>\nIt is in cart.go.\n</task_result>\n</task>",
-			meta: map[string]any{"task_id": "s1.2", "agent": "explore", "state": "completed", "cost_usd": cost},
+			meta: Metadata{ChildSession: "r/s1.2", ChildCostUSD: &cost},
 		},
 		{
-			name: "not done", result: SpawnResult{TaskID: "s1.2", Text: "So far.", Failed: "turn limit exceeded (5)"}, status: Failed,
+			name: "not done", result: SpawnResult{TaskID: "s1.2", Session: "r/s1.2", Text: "So far.", Failed: "turn limit exceeded (5)"}, status: Failed,
 			want: "Error: subagent did not finish (task_id: s1.2): turn limit exceeded (5)\n\n<task id=\"s1.2\" state=\"error\">\n<task_error>\nturn limit exceeded (5)\n\nLast message: So far.\n</task_error>\n</task>",
-			meta: map[string]any{"task_id": "s1.2", "agent": "explore", "state": "error"},
+			meta: Metadata{ChildSession: "r/s1.2"},
 		},
-		{"not begun", SpawnResult{}, errors.New("agents are nested too deep"), Failed, "Error: start agent explore: agents are nested too deep", map[string]any{}},
+		{"not begun", SpawnResult{}, errors.New("agents are nested too deep"), Failed, "Error: start agent explore: agents are nested too deep", Metadata{}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -88,7 +88,7 @@ func todoResult(list []Todo) (Result, error) {
 	if err != nil {
 		return Result{}, fmt.Errorf("encode todo list: %w", err)
 	}
-	return Result{Title: todoTitle(list), Output: string(text), Metadata: map[string]any{"todos": list}}, nil
+	return Result{Title: todoTitle(list), Output: string(text)}, nil
 }
 
 func todoTitle(list []Todo) string {

@@ -47,7 +47,7 @@ type Pending struct {
 type Result struct {
 	Title    string // replaces the Pending's if set
 	Output   string
-	Metadata map[string]any
+	Metadata Metadata
 	// Attachments are sent to the model in addition to Output.
 	Attachments []Attachment
 	Tail        bool  // truncate Output to its tail, not its head

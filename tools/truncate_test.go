@@ -130,7 +130,7 @@ func FuzzBound(f *testing.F) {
 	f.Add(strings.Repeat("<&>\r\n", 50), 7, 90, false)
 	f.Fuzz(func(t *testing.T, text string, lines, size int, tail bool) {
 		env := &Env{Limits: OutputLimits{Lines: max(lines, 0), Bytes: max(size, 0)}}
-		out := finish(env, Outcome{Metadata: map[string]any{}}, Result{Output: text, Tail: tail})
+		out := finish(env, Outcome{}, Result{Output: text, Tail: tail})
 		if !utf8.ValidString(out.Output) {
 			t.Fatalf("not valid: %q", out.Output)
 		}

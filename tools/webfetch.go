@@ -69,9 +69,20 @@ func doWebfetch(ctx context.Context, env *Env, in webfetchInput) (Result, error)
 	}}
 	page, err := client.Get(ctx, in.URL, acceptFor(in.Format))
 	if err != nil {
-		return Result{}, fetchError(err)
+		return Result{Metadata: Metadata{HTTPStatus: failedStatus(err)}}, fetchError(err)
 	}
-	return pageResult(ctx, env, page, in.Format)
+	res, err := pageResult(ctx, env, page, in.Format)
+	res.Metadata.HTTPStatus = page.Status
+	return res, err
+}
+
+// failedStatus returns the status of the response that is the reason of an error, 0 if
+// there is none.
+func failedStatus(err error) int {
+	if s := (*web.StatusError)(nil); errors.As(err, &s) {
+		return s.Code
+	}
+	return 0
 }
 
 // reachOf returns the hosts that a profile's network allows to the web tools.
@@ -160,10 +171,7 @@ func pageResult(ctx context.Context, env *Env, page web.Page, format pageFormat)
 	if strings.TrimSpace(text) == "" {
 		text = "(the page contains no text)"
 	}
-	return Result{
-		Title: fmt.Sprintf("%s (%s)", page.URL, media), Output: text,
-		Metadata: map[string]any{"url": page.URL, "content_type": page.ContentType, "bytes": len(page.Body)},
-	}, nil
+	return Result{Title: fmt.Sprintf("%s (%s)", page.URL, media), Output: text}, nil
 }
 
 // textual reports whether a media type is text.

@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 	"time"
 
@@ -81,12 +82,12 @@ func prepareSearch(env *Env, tool string, q query) (Pending, error) {
 		}
 		text, err := backend.search(ctx, q)
 		if err != nil {
-			return Result{}, fmt.Errorf("%s: %w", tool, err)
+			return Result{Metadata: Metadata{HTTPStatus: failedStatus(err)}}, fmt.Errorf("%s: %w", tool, err)
 		}
 		if strings.TrimSpace(text) == "" {
 			text = "No results found; try different search terms."
 		}
-		return Result{Output: text}, nil
+		return Result{Output: text, Metadata: Metadata{HTTPStatus: http.StatusOK}}, nil // every other is an error
 	}}, nil
 }
 

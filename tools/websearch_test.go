@@ -106,7 +106,11 @@ func TestSearchResponses(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			s, _ := service(t, tt.backend, tt.code, tt.response)
-			s.want(s.call("websearch", args{"query": "q"}), tt.status, tt.want)
+			out := s.call("websearch", args{"query": "q"})
+			s.want(out, tt.status, tt.want)
+			if got := out.Metadata.HTTPStatus; got != tt.code && (tt.status == Completed || tt.code != 200) {
+				t.Errorf("HTTP status %d, want %d", got, tt.code)
+			}
 		})
 	}
 }

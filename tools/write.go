@@ -50,7 +50,8 @@ func doWrite(env *Env, p workspace.Path, content string) (Result, error) {
 	if err := env.Workspace.WriteFile(p, []byte(content)); err != nil {
 		return Result{}, err
 	}
-	meta := map[string]any{"filepath": p.Rel, "exists": existed, "diff": diff(p.Rel, before, content)}
+	var meta Metadata
+	meta.count(before, content)
 	if existed && before == content {
 		return Result{Output: p.Rel + " already has this content; nothing changed.", Metadata: meta}, nil
 	}

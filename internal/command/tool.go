@@ -49,6 +49,12 @@ type decisionDocument struct {
 	Source string `json:"source"`
 }
 
+// metadataDocument describes the result. Its output_path is absolute.
+type metadataDocument struct {
+	event.CallMetadata
+	Attachments []attachmentDocument `json:"attachments,omitempty"`
+}
+
 // attachmentDocument is a file that a model would receive with the output.
 type attachmentDocument struct {
 	Name  string `json:"name"`
@@ -146,11 +152,11 @@ func runTool(ctx context.Context, w World, o toolOptions) error {
 
 // printCall prints the result of a call, and returns its exit code.
 func printCall(w World, env *tools.Env, out tools.Outcome) error {
+	meta := metadataDocument{CallMetadata: event.CallMetadata(out.Metadata)}
 	for _, a := range out.Attachments {
-		list, _ := out.Metadata["attachments"].([]attachmentDocument)
-		out.Metadata["attachments"] = append(list, attachmentDocument{a.Name, a.MIME, len(a.Data)})
+		meta.Attachments = append(meta.Attachments, attachmentDocument{a.Name, a.MIME, len(a.Data)})
 	}
-	metadata, err := json.Marshal(out.Metadata)
+	metadata, err := json.Marshal(meta)
 	if err != nil {
 		return fail(event.ExitInternal, "print the result: %w", err)
 	}

@@ -274,6 +274,19 @@ type Call struct {
 	Error       string          `json:"error,omitempty"`
 	StartedAt   time.Time       `json:"started_at"`
 	ElapsedMS   int64           `json:"elapsed_ms"`
+	Metadata    *CallMetadata   `json:"metadata,omitempty"` // nil if nothing in it applies
+}
+
+// CallMetadata describes the result of a call. Fields that do not apply are omitted.
+type CallMetadata struct {
+	ExitCode     *int       `json:"exit_code,omitempty"`      // of the command; -1 if it was killed
+	Added        *int       `json:"added,omitempty"`          // lines, the sum over the files that the call wrote
+	Removed      *int       `json:"removed,omitempty"`        // lines, like Added
+	Matcher      string     `json:"matcher,omitempty"`        // by which edit found the text to replace: exact, line-trimmed, ...
+	OutputPath   string     `json:"output_path,omitempty"`    // full output of a truncated result, relative to the report directory
+	HTTPStatus   int        `json:"http_status,omitempty"`    // of the response
+	ChildSession string     `json:"child_session,omitempty"`  // id of the session that the call started or continued
+	ChildCostUSD *money.USD `json:"child_cost_usd,omitempty"` // cost of the child session within this call; nil if unknown
 }
 
 // Prune is the payload of prune: the results of old calls were removed from the

@@ -176,6 +176,12 @@ func (d *Dir) Sub(name string) *Dir {
 // and for programs that need a path.
 func (d *Dir) Path() string { return filepath.Join(d.top.at, filepath.FromSlash(d.prefix)) }
 
+// Rel returns an absolute path in the directory as a path, with slashes, relative to the
+// directory that was opened.
+func (d *Dir) Rel(abs string) string {
+	return filepath.ToSlash(strings.TrimPrefix(abs, d.top.at+string(filepath.Separator)))
+}
+
 // Close closes the directory and those below it. Open files stay open.
 func (d *Dir) Close() { d.root().Close() }
 

@@ -103,11 +103,25 @@ func (s *Session) record(ctx context.Context, turn, index int, c model.ToolCall)
 	record.Status, record.Title, record.Error = event.CallStatus(out.Status), out.Title, out.Error
 	record.OutputBytes, record.Truncated, record.Cached = out.Bytes, out.Truncated, out.Cached
 	record.ElapsedMS = s.cfg.Now().Sub(record.StartedAt).Milliseconds()
+	record.Metadata = s.metadata(out)
 	if d := out.Decision; d != nil {
 		record.Decision = &event.Decision{Effect: d.Effect.String(), Rule: d.Rule, Source: d.Source}
 	}
 	s.emitCall(record)
 	return out
+}
+
+// metadata returns the metadata of a result for its record, nil if it has none. Saved
+// outputs are named relative to the report directory, which may be moved.
+func (s *Session) metadata(out tools.Outcome) *event.CallMetadata {
+	if out.Metadata == (tools.Metadata{}) {
+		return nil
+	}
+	m := event.CallMetadata(out.Metadata)
+	if m.OutputPath != "" {
+		m.OutputPath = s.cfg.Env.Outputs.Rel(m.OutputPath)
+	}
+	return &m
 }
 
 // dispatch runs a call unless it was truncated, the session has ended, or the turn

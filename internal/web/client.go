@@ -65,6 +65,7 @@ type Client struct {
 // Page is a fetched page.
 type Page struct {
 	URL         string // final URL, after redirects
+	Status      int    // HTTP status code, 2xx
 	ContentType string // from the response header; may be ""
 	Body        []byte // decompressed
 }
@@ -113,7 +114,7 @@ func receive(ctx context.Context, resp *http.Response) (Page, error) {
 	case len(body) > MaxBody:
 		return Page{}, fmt.Errorf("fetch %s: %w", at, ErrTooLarge)
 	}
-	return Page{URL: at, ContentType: resp.Header.Get("Content-Type"), Body: body}, nil
+	return Page{URL: at, Status: resp.StatusCode, ContentType: resp.Header.Get("Content-Type"), Body: body}, nil
 }
 
 // redirect decides whether a redirect is followed.

@@ -1,0 +1,60 @@
+package tools
+
+import (
+	"strings"
+
+	"github.com/aymanbagabas/go-udiff"
+
+	"github.com/millhand/millhand/internal/money"
+)
+
+// Metadata describes the result of a call for the record. Fields that do not apply
+// are zero.
+type Metadata struct {
+	ExitCode     *int       // of the command; -1 if it was killed
+	Added        *int       // lines, the sum over the files that the call wrote
+	Removed      *int       // lines, like Added
+	Matcher      string     // by which edit found oldString, see package edit
+	OutputPath   string     // absolute path of the file with the full output of a truncated result
+	HTTPStatus   int        // of the last response
+	ChildSession string     // id of the session that the call started or continued
+	ChildCostUSD *money.USD // cost of the child session's turns within this call; nil if unknown
+}
+
+// maxDiff is the maximum size of two texts together whose diff is made, in bytes.
+// Otherwise the order of lines is ignored.
+const maxDiff = 256 << 10
+
+// count adds the lines that differ between two versions of a file.
+func (m *Metadata) count(before, after string) {
+	if m.Added == nil {
+		m.Added, m.Removed = new(int), new(int)
+	}
+	if len(before)+len(after) > maxDiff {
+		added, removed := countsUnordered(before, after)
+		*m.Added, *m.Removed = *m.Added+added, *m.Removed+removed
+		return
+	}
+	for _, e := range udiff.Lines(before, after) {
+		*m.Added += lineCount(e.New)
+		*m.Removed += lineCount(before[e.Start:e.End])
+	}
+}
+
+// countsUnordered counts the lines that are in only one of two texts.
+func countsUnordered(before, after string) (added, removed int) {
+	rest := map[string]int{}
+	for line := range strings.Lines(before) {
+		rest[line]++
+		removed++
+	}
+	for line := range strings.Lines(after) {
+		if rest[line] == 0 {
+			added++
+			continue
+		}
+		rest[line]--
+		removed--
+	}
+	return added, removed
+}
