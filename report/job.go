@@ -221,7 +221,7 @@ func (j *job) takeCall(e event.Event) {
 		j.calls = append(j.calls, c)
 	}
 	c.Call = *e.Call
-	c.Input, c.Decision = value(c.Input), clone(c.Decision)
+	c.Input, c.Decision, c.Metadata = value(c.Input), clone(c.Decision), clone(c.Metadata)
 	if c.Status != event.CallPending && c.Status != event.CallRunning {
 		delete(j.open, key)
 	}
@@ -497,6 +497,7 @@ func (c *call) report() Call {
 		StartedAt:    stamp(c.StartedAt),
 		ElapsedMS:    c.ElapsedMS,
 		CostShareUSD: c.turn.share(c.index),
+		Metadata:     clone(c.Metadata),
 	}
 	if c.Status == event.CallPending || c.Status == event.CallRunning {
 		out.Status, out.Error = event.CallError, "interrupted"

@@ -220,7 +220,11 @@ func callList(j *Job) string {
 		if what == "" {
 			what = oneLine(c.Input)
 		}
-		fmt.Fprintf(&list, "turn %d: %s %s: %s\n", c.Turn, c.Tool, head(spaced(what), 200), c.Status)
+		fmt.Fprintf(&list, "turn %d: %s %s: %s", c.Turn, c.Tool, head(spaced(what), 200), c.Status)
+		if about := c.Metadata.String(); about != "" {
+			fmt.Fprintf(&list, " (%s)", spaced(about))
+		}
+		list.WriteString("\n")
 	}
 	if list.Len() == 0 {
 		return ""

@@ -170,7 +170,7 @@ func TestJUnitProperties(t *testing.T) {
 		}
 	}
 	want := map[string]string{
-		"cost_usd": "0.0046", "turns": "6", "tool_calls": "6", "denied_calls": "0", "model": "script:plays/fix.yaml",
+		"cost_usd": "0.0046", "turns": "6", "tool_calls": "9", "denied_calls": "0", "model": "script:plays/fix.yaml",
 		"commit": "0c9d1b7e5a4f00112233445566778899aabbccdd", "sandbox": "A", "baseline": "",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

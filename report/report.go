@@ -125,6 +125,8 @@ type Call struct {
 	StartedAt    Time             `json:"started_at"`
 	ElapsedMS    int64            `json:"elapsed_ms"`
 	CostShareUSD *money.USD       `json:"cost_share_usd"` // the turn's cost divided by its calls; nil if unknown
+
+	Metadata *event.CallMetadata `json:"metadata,omitempty"` // nil if nothing in it applies
 }
 
 // Denial is a denied call with the rule that denied it.

@@ -76,8 +76,7 @@ func doWebfetch(ctx context.Context, env *Env, in webfetchInput) (Result, error)
 	return res, err
 }
 
-// failedStatus returns the status of the response that is the reason of an error, 0 if
-// there is none.
+// failedStatus returns the HTTP status that caused an error, 0 if none did.
 func failedStatus(err error) int {
 	if s := (*web.StatusError)(nil); errors.As(err, &s) {
 		return s.Code

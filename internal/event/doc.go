@@ -44,7 +44,11 @@
 // completed, error or denied. A retry or the end of a turn withdraws the turn's calls that
 // are still pending: their response broke off or was filtered, or they are the session's
 // output. Final events contain everything that delta events and pending and running calls do,
-// so a fold may ignore those; deltas are never stored.
+// so a fold may ignore those; deltas are never stored. The metadata of a final call describes its
+// result: what does not apply is omitted.
+//
+// The session of a job has the id RUN/JOB, a session that its task tool started RUN/JOB.task-N,
+// with N from 1 in the job. What follows the slash is the name of its transcript.
 //
 // The last field of a line, crc, is a checksum of the line: the length in bytes of the text
 // before it and that text's CRC-32C, in hexadecimal. A line that a kill or a crash left

@@ -289,6 +289,31 @@ type CallMetadata struct {
 	ChildCostUSD *money.USD `json:"child_cost_usd,omitempty"` // cost of the child session within this call; nil if unknown
 }
 
+// String describes the metadata for people, except the path of the output; "" for nil and
+// for a command that succeeded.
+func (m *CallMetadata) String() string {
+	if m == nil {
+		return ""
+	}
+	var all []string
+	if m.ExitCode != nil && *m.ExitCode != 0 {
+		all = append(all, exitText(*m.ExitCode))
+	}
+	if m.Added != nil && m.Removed != nil {
+		all = append(all, fmt.Sprintf("+%d -%d lines", *m.Added, *m.Removed))
+	}
+	if m.Matcher != "" && m.Matcher != "exact" {
+		all = append(all, "matched by "+m.Matcher)
+	}
+	if m.HTTPStatus != 0 {
+		all = append(all, fmt.Sprintf("HTTP status %d", m.HTTPStatus))
+	}
+	if m.ChildSession != "" {
+		all = append(all, "session "+m.ChildSession+", "+money.Rounded(m.ChildCostUSD))
+	}
+	return strings.Join(all, ", ")
+}
+
 // Prune is the payload of prune: the results of old calls were removed from the
 // conversation, or new results whose total is too long were shortened to their
 // start and end. Before and After are estimates of the conversation's tokens.
