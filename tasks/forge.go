@@ -85,7 +85,8 @@ func oneSource(got map[string]value, names ...string) {
 // readKeyCommand returns the keys of a key_command; nil without one, or if a policy does
 // not list it. It runs outside of the sandbox.
 func readKeyCommand(got map[string]value, command program, ttl time.Duration, dir string) *KeySource {
-	if at, ok := got["ttl"]; ok && len(command.args) == 0 {
+	at, timed := got["ttl"]
+	if _, given := got["key_command"]; timed && !given {
 		at.keyProblem("ttl requires key_command", "add key_command, or remove ttl")
 	}
 	if len(command.args) == 0 || got["key_command"].refusedKeySource("a command for keys", command.args[0]) {

@@ -56,11 +56,11 @@ func forget(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 // gitHTTP serves repositories by git's own program, to who has the token, or to
-// everybody if it is "-". The file names each request, and says whether it
-// carried credentials.
+// everybody if it is "-". With @FILE, the token is the last line of the file, and expires
+// after a fetch. The log names each request, and whether it carried credentials.
 func gitHTTP(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 || len(args) > 3 {
-		ts.Fatalf("usage: git-http DIR TOKEN [FILE]")
+		ts.Fatalf("usage: git-http DIR TOKEN|@FILE [LOG]")
 	}
 	log := io.Discard
 	if len(args) == 3 {
@@ -75,21 +75,43 @@ func gitHTTP(ts *testscript.TestScript, neg bool, args []string) {
 		Path: filepath.Join(strings.TrimSpace(string(where)), "git-http-backend"), Root: "/",
 		Env: []string{"GIT_PROJECT_ROOT=" + ts.MkAbs(args[0]), "GIT_HTTP_EXPORT_ALL=1", "REMOTE_USER=tess", "GIT_CONFIG_NOSYSTEM=1"},
 	}
+	accepts := func(token string) bool { return args[1] == "-" || token == args[1] }
+	tokens, changes := strings.CutPrefix(args[1], "@")
+	tokens = ts.MkAbs(tokens)
+	if changes {
+		accepts = func(token string) bool {
+			text, _ := os.ReadFile(tokens) // missing before the first token
+			lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+			return token != "" && token == lines[len(lines)-1]
+		}
+	}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		with := "without"
 		if r.Header.Get("Authorization") != "" {
 			with = "with"
 		}
 		fmt.Fprintf(log, "%s %s %s credentials\n", r.Method, r.URL.Path, with) // one write a line
-		if _, token, _ := r.BasicAuth(); args[1] != "-" && token != args[1] {
+		if _, token, _ := r.BasicAuth(); !accepts(token) {
 			w.Header().Set("WWW-Authenticate", `Basic realm="git"`)
 			http.Error(w, "who are you?", http.StatusUnauthorized)
 			return
 		}
 		backend.ServeHTTP(w, r)
+		if changes && strings.HasSuffix(r.URL.Path, "/git-upload-pack") && r.ContentLength > int64(len("0000")) {
+			appendLine(tokens, "expired")
+		}
 	}))
 	ts.Defer(server.Close)
 	ts.Setenv("GIT_SERVER", server.URL)
+	ts.Setenv("GIT_HOST", strings.TrimPrefix(server.URL, "http://"))
+}
+
+// appendLine appends a line to a file; a failure shows as its absence.
+func appendLine(name, line string) {
+	if f, err := os.OpenFile(name, os.O_APPEND|os.O_WRONLY, 0); err == nil {
+		fmt.Fprintln(f, line)
+		f.Close()
+	}
 }
 
 // jobFields prints some fields of each job of a report, a line a job.
