@@ -100,6 +100,8 @@ func rooms() map[string]room {
 		"internal/envfault":        {"internal/textcut", "a table of texts; it runs nothing"},
 		"internal/keys":            {"internal/proc internal/textcut", "keys of providers and git hosts, without knowing their protocols"},
 		"internal/figures":         {"", "texts of numbers"},
+		"internal/githubapp":       {"internal/textcut", "the protocol of a GitHub App, without knowing who needs its tokens"},
+		"internal/githubapp/fake":  {"", "a server for tests"},
 		"internal/jsontext":        {"", "texts"},
 		"internal/pathtree":        {"", "names of paths, without the file system"},
 		"internal/textcut":         {"", "texts"},

@@ -1,0 +1,169 @@
+// Package githubapp creates installation access tokens of GitHub Apps.
+package githubapp
+
+import (
+	"cmp"
+	"context"
+	"crypto"
+	"crypto/rsa"
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/json"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/millhand/millhand/internal/textcut"
+)
+
+const (
+	skew        = time.Minute     // by which the clock of GitHub may be behind
+	life        = 8 * time.Minute // of a JWT; GitHub accepts at most 10 minutes
+	timeout     = time.Minute     // of a request
+	maxResponse = 1 << 20         // bytes
+)
+
+// App is a GitHub App.
+type App struct {
+	ID        string // application ID or client ID
+	Key       *rsa.PrivateKey
+	API       string // base URL of the API, without a slash at the end
+	Transport http.RoundTripper
+	Now       func() time.Time
+}
+
+// ParseKey returns the private key in a PEM text as GitHub issues it. Line breaks may be
+// written as \n, as in variables of some CI systems. Errors don't quote the text.
+func ParseKey(text string) (*rsa.PrivateKey, error) {
+	if !strings.Contains(text, "\n") {
+		text = strings.ReplaceAll(text, `\n`, "\n")
+	}
+	block, _ := pem.Decode([]byte(strings.TrimSpace(text)))
+	if block == nil {
+		return nil, errors.New("it is not a PEM private key")
+	}
+	if key, err := x509.ParsePKCS1PrivateKey(block.Bytes); err == nil {
+		return key, nil
+	}
+	parsed, err := x509.ParsePKCS8PrivateKey(block.Bytes)
+	key, ok := parsed.(*rsa.PrivateKey)
+	if err != nil || !ok {
+		return nil, errors.New("it is not an RSA private key")
+	}
+	return key, nil
+}
+
+// Token creates a token for the repositories of an organization or user, and returns when
+// it expires.
+func (a *App) Token(ctx context.Context, owner string) (token string, expires time.Time, err error) {
+	id, err := a.installation(ctx, owner)
+	if err != nil {
+		return "", time.Time{}, fmt.Errorf("find the installation of the GitHub App for %s: %w", owner, err)
+	}
+	var created struct {
+		Token   string    `json:"token"`
+		Expires time.Time `json:"expires_at"`
+	}
+	err = a.request(ctx, http.MethodPost, "/app/installations/"+strconv.FormatInt(id, 10)+"/access_tokens", &created)
+	if err == nil && created.Token == "" {
+		err = errors.New("response without a token")
+	}
+	if err != nil {
+		return "", time.Time{}, fmt.Errorf("create a token of the GitHub App for %s: %w", owner, err)
+	}
+	return created.Token, created.Expires, nil
+}
+
+// installation returns the id of the installation of an organization or user.
+func (a *App) installation(ctx context.Context, owner string) (int64, error) {
+	var found struct {
+		ID int64 `json:"id"`
+	}
+	var status *statusError
+	for _, kind := range []string{"/orgs/", "/users/"} {
+		err := a.request(ctx, http.MethodGet, kind+url.PathEscape(owner)+"/installation", &found)
+		if !errors.As(err, &status) || status.code != http.StatusNotFound {
+			return found.ID, err
+		}
+	}
+	return 0, errors.New("not installed there")
+}
+
+// statusError is a response with another status than 200 and 201.
+type statusError struct {
+	code int
+	text string
+}
+
+func (e *statusError) Error() string {
+	text := fmt.Sprintf("status %d", e.code)
+	if e.text != "" {
+		text += ", server: " + strconv.Quote(e.text)
+	}
+	if e.code == http.StatusUnauthorized {
+		text += "; check the id and the key of the app, and the clock of this machine"
+	}
+	return text
+}
+
+// request sends a request of the app itself, and decodes the response.
+func (a *App) request(ctx context.Context, method, path string, into any) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("no response within %s", timeout))
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, method, a.API+path, nil)
+	if err != nil {
+		return err
+	}
+	jwt, err := a.jwt()
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Authorization", "Bearer "+jwt)
+	req.Header.Set("Accept", "application/vnd.github+json")
+	req.Header.Set("X-GitHub-Api-Version", "2022-11-28")
+	req.Header.Set("User-Agent", "millhand")
+	client := http.Client{Transport: a.Transport, CheckRedirect: func(*http.Request, []*http.Request) error {
+		return errors.New("redirect not supported") // another server must not get the JWT
+	}}
+	res, err := client.Do(req)
+	if err != nil {
+		return cmp.Or(context.Cause(ctx), err)
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(res.Body, maxResponse))
+	if err != nil {
+		return cmp.Or(context.Cause(ctx), err)
+	}
+	if res.StatusCode != http.StatusOK && res.StatusCode != http.StatusCreated {
+		var said struct {
+			Message string `json:"message"`
+		}
+		_ = json.Unmarshal(body, &said) // the status is sufficient
+		return &statusError{res.StatusCode, textcut.OneLine(said.Message)}
+	}
+	return json.Unmarshal(body, into)
+}
+
+// jwt returns the token by which the app authenticates itself.
+func (a *App) jwt() (string, error) {
+	now := a.Now()
+	claims, err := json.Marshal(map[string]any{"iat": now.Add(-skew).Unix(), "exp": now.Add(life).Unix(), "iss": a.ID})
+	if err != nil {
+		return "", err
+	}
+	encode := base64.RawURLEncoding.EncodeToString
+	text := encode([]byte(`{"alg":"RS256","typ":"JWT"}`)) + "." + encode(claims)
+	sum := sha256.Sum256([]byte(text))
+	signature, err := rsa.SignPKCS1v15(nil, a.Key, crypto.SHA256, sum[:])
+	if err != nil {
+		return "", fmt.Errorf("sign: %w", err)
+	}
+	return text + "." + encode(signature), nil
+}

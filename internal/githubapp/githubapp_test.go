@@ -1,0 +1,130 @@
+package githubapp
+
+import (
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
+	"encoding/pem"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/millhand/millhand/internal/githubapp/fake"
+)
+
+// serve returns an app of a server, whose clock is ahead of the app's by a duration.
+func serve(t *testing.T, ahead time.Duration) (*App, *fake.Server) {
+	t.Helper()
+	s, err := fake.New(func() time.Time { return time.Now().Add(ahead) }, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	key, err := ParseKey(s.Key())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &App{ID: fake.ID, Key: key, API: s.URL + "/api/v3", Transport: &http.Transport{}, Now: time.Now}, s
+}
+
+func TestTokens(t *testing.T) {
+	app, s := serve(t, 0)
+	for _, owner := range []string{"org-acme", "tess"} {
+		token, expires, err := app.Token(t.Context(), owner)
+		if err != nil || !s.Accepts(owner, token) || s.Mints(owner) != 1 {
+			t.Errorf("%s: token %q (%v)", owner, token, err)
+		}
+		if left := time.Until(expires); left < 50*time.Minute || left > time.Hour {
+			t.Errorf("%s: it expires in %s", owner, left)
+		}
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	stranger, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		ahead  time.Duration
+		change func(*App)
+		owner  string
+		want   string // "" for a token
+	}{
+		"a clock that is 50s behind": {50 * time.Second, func(*App) {}, "tess", ""},
+		"a clock that is 50s ahead":  {-50 * time.Second, func(*App) {}, "tess", ""},
+		"a clock that is 1h behind":  {time.Hour, func(*App) {}, "tess", `status 401, server: "'Expiration time' claim`},
+		"another key":                {0, func(a *App) { a.Key = stranger }, "tess", "status 401, server: \"A JSON web token could not be decoded\"; check the id and the key of the app"},
+		"another app":                {0, func(a *App) { a.ID = "1" }, "tess", "Integration not found"},
+		"another owner":              {0, func(*App) {}, "none", "find the installation of the GitHub App for none: not installed there"},
+		"an owner with a slash":      {0, func(*App) {}, "none/../tess", "not installed there"},
+		"no API":                     {0, func(a *App) { a.API += "/x" }, "tess", "not installed there"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			app, _ := serve(t, c.ahead)
+			c.change(app)
+			token, _, err := app.Token(t.Context(), c.owner)
+			if (token == "") != (c.want != "") || (err != nil) != (c.want != "") {
+				t.Fatalf("token %q, error %v", token, err)
+			}
+			if err != nil && !strings.Contains(err.Error(), c.want) {
+				t.Errorf("error %v, want %s", err, c.want)
+			}
+		})
+	}
+}
+
+// The JWT does not follow redirects, and a response is not trusted.
+func TestHostileServers(t *testing.T) {
+	app, s := serve(t, 0)
+	for name, response := range map[string]http.HandlerFunc{
+		"redirect": func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, s.URL+r.URL.Path, http.StatusTemporaryRedirect)
+		},
+		"no JSON":  func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<html>")) },
+		"no token": func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("{}")) },
+		"endless": func(w http.ResponseWriter, r *http.Request) {
+			for r.Context().Err() == nil {
+				if _, err := w.Write(make([]byte, 1<<16)); err != nil {
+					return
+				}
+			}
+		},
+	} {
+		other := httptest.NewServer(response)
+		app.API = other.URL + "/api/v3"
+		if token, _, err := app.Token(t.Context(), "tess"); err == nil {
+			t.Errorf("%s: token %q", name, token)
+		}
+		other.Close()
+	}
+	if s.Mints("tess") != 0 {
+		t.Error("the other server got the JWT")
+	}
+}
+
+func TestParseKey(t *testing.T) {
+	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	der, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}))
+	for name, good := range map[string]string{"PKCS 8": text, "on one line": strings.ReplaceAll(text, "\n", `\n`), "with space": "\n" + text + "\n\n"} {
+		if got, err := ParseKey(good); err != nil || !got.Equal(key) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for name, bad := range map[string]string{
+		"no PEM": "hunter2hunter2", "no key": string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: []byte("hunter2")})),
+	} {
+		if _, err := ParseKey(bad); err == nil || strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("%s: error %v", name, err)
+		}
+	}
+}
