@@ -150,7 +150,7 @@ func (f *Fold) runReport() Run {
 		run.ID, run.PlanHash, run.Version = f.run.ID, f.run.PlanHash, f.run.Version
 		run.Manifest = append(run.Manifest, f.run.Manifest...)
 		run.Policies = append(run.Policies, f.run.Policies...)
-		run.Shard, run.Prices = clone(f.run.Shard), clone(f.run.Prices)
+		run.Shard, run.Prices, run.StartedBy = clone(f.run.Shard), clone(f.run.Prices), clone(f.run.StartedBy)
 	}
 	if f.end != nil {
 		run.Outcome, run.ExitCode, run.ElapsedMS = f.end.Outcome, f.end.ExitCode, f.end.ElapsedMS

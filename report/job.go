@@ -372,6 +372,9 @@ func (j *job) report(cancelled bool, last time.Time) Job {
 	}
 	if j.start != nil {
 		out.Sandbox = j.start.Sandbox
+		if j.start.Base != "" {
+			out.Base = &Base{Ref: j.start.BaseRef, Commit: j.start.Base}
+		}
 	}
 	j.reportSessions(&out)
 	if out.CostUSD == nil {

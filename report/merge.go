@@ -186,6 +186,9 @@ func (m *merge) run(start time.Time) *event.Run {
 		if p := p.run().Prices; p != nil && (out.Prices == nil || p.Dated < out.Prices.Dated) {
 			out.Prices = p
 		}
+		if out.StartedBy == nil {
+			out.StartedBy = p.run().StartedBy
+		}
 		versions = append(versions, missing(versions, p.run().Version)...)
 	}
 	out.Version = strings.Join(versions, ", ")

@@ -30,8 +30,9 @@ type Run struct {
 	PlanHash   string             `json:"plan_hash"`
 	Shard      *event.Shard       `json:"shard"` // nil for the entire plan
 	Version    string             `json:"version"`
-	Policies   []event.PolicyFile `json:"policies"` // that applied to the plan
-	Prices     *event.PriceTable  `json:"prices"`   // that costs were calculated with, of shards the oldest; nil if unknown
+	StartedBy  *event.StartedBy   `json:"started_by"` // nil outside of CI; of shards the first
+	Policies   []event.PolicyFile `json:"policies"`   // that applied to the plan
+	Prices     *event.PriceTable  `json:"prices"`     // that costs were calculated with, of shards the oldest; nil if unknown
 	Outcome    event.Outcome      `json:"outcome"`
 	ExitCode   event.Exit         `json:"exit_code"`
 	Totals     Totals             `json:"totals"`
@@ -72,6 +73,7 @@ type Job struct {
 	ElapsedMS    int64             `json:"elapsed_ms"`
 	Model        string            `json:"model"`
 	Profile      string            `json:"profile"`
+	Base         *Base             `json:"base"`    // that the job started from; nil for a job that never started, or without a commit
 	Sandbox      event.Sandbox     `json:"sandbox"` // level is empty for a job that never started
 	Usage        money.Usage       `json:"usage"`
 	CostUSD      *money.USD        `json:"cost_usd"` // nil if unknown, 0 without a model call
@@ -97,6 +99,12 @@ type Job struct {
 
 	atLeast  money.USD // lower bound of an unknown cost
 	location string    // the repository as a line of a repository list, for failed.txt
+}
+
+// Base is a commit that a job started from.
+type Base struct {
+	Ref    string `json:"ref"` // branch, tag or commit that it was resolved from; empty if it has no name
+	Commit string `json:"commit"`
 }
 
 // Published is a pushed commit.

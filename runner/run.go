@@ -36,9 +36,9 @@ type Conversation struct {
 
 // Options has everything that a run needs in addition to its plan.
 type Options struct {
-	RunID   string
-	Version string
-	Dir     *reportdir.Dir // for the run's files
+	RunID string
+	About About
+	Dir   *reportdir.Dir // for the run's files
 	// Private are absolute report directories, which commands and tools can't access,
 	// even in a workspace. A .millhand that contains one is hidden from commands.
 	Private   []string
@@ -65,7 +65,6 @@ type Options struct {
 	MaxFailures int
 	FailOn      event.FailOn
 	NoBaseline  bool // no verify command runs before the agent starts
-	Prices      event.PriceTable
 	// Spent is called before and after each model call with the cost of the run,
 	// including the maximum cost of requests in flight. It is not called concurrently.
 	// It may be nil.
@@ -78,6 +77,13 @@ type Options struct {
 	Custom    []tools.Tool // of the manifests
 	// ModelFacts returns the properties of a model. It may be nil.
 	Facts func(model string) ModelFacts
+}
+
+// About is what the record of a run contains and the run does not use.
+type About struct {
+	Version   string            // of millhand
+	Prices    *event.PriceTable // that costs are calculated with; nil if unknown
+	StartedBy *event.StartedBy  // nil outside of CI
 }
 
 // ModelFacts are properties of a model other than its price.
@@ -172,11 +178,9 @@ func runsCommands(plan *tasks.Plan) bool {
 
 func (r *run) started() *event.Run {
 	started := &event.Run{
-		ID: r.opts.RunID, Manifest: r.plan.Manifests, PlanHash: r.plan.Hash, Version: r.opts.Version,
+		ID: r.opts.RunID, Manifest: r.plan.Manifests, PlanHash: r.plan.Hash, Version: r.opts.About.Version,
 		Jobs: planned(r.plan.Jobs, r.plan.Shard.Index), Elsewhere: []event.PlannedJob{},
-	}
-	if r.opts.Prices != (event.PriceTable{}) {
-		started.Prices = &r.opts.Prices
+		Prices: r.opts.About.Prices, StartedBy: r.opts.About.StartedBy,
 	}
 	if limit := r.plan.Budget.CostUSD; limit > 0 {
 		started.MaxCostUSD = &limit

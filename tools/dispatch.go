@@ -41,7 +41,7 @@ type Outcome struct {
 	Error     string // empty only if Completed
 	Metadata  Metadata
 	Stack     string // of a tool that panicked
-	Bytes     int64 // size of the full output
+	Bytes     int64  // size of the full output
 	Truncated bool
 	Cached    bool // the result is that of an earlier identical call
 	// Attachments are sent to the model in addition to the text.

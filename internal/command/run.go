@@ -201,8 +201,8 @@ func run(ctx context.Context, w World, o runOptions) error {
 		print = printJSON
 	}
 	return execute(ctx, w, out, plan, runner.Options{
-		RunID: id, Version: version(), Keep: o.keep, NoBaseline: o.noBaseline, Git: gitEnv(w), Preflight: ready, Private: out.Private(trees), Level: c.level, Sandbox: c.sandbox,
-		Getenv: w.Getenv, Redact: known, Now: w.Now, OpenModel: c.models.Open, Facts: c.models.Facts, Prices: c.models.PriceTable(), Custom: c.custom, MaxFailures: o.maxFailures, FailOn: o.failOn, Spent: day.set,
+		RunID: id, About: runner.About{Version: version(), Prices: c.models.PriceTable(), StartedBy: startedBy(w.Getenv)}, Keep: o.keep, NoBaseline: o.noBaseline, Git: gitEnv(w), Preflight: ready, Private: out.Private(trees), Level: c.level, Sandbox: c.sandbox,
+		Getenv: w.Getenv, Redact: known, Now: w.Now, OpenModel: c.models.Open, Facts: c.models.Facts, Custom: c.custom, MaxFailures: o.maxFailures, FailOn: o.failOn, Spent: day.set,
 	}, log, print, slices.Concat(plan.Notes, c.models.Warnings(), ready.Warnings()))
 }
 

@@ -87,6 +87,8 @@ type Run struct {
 	Jobs     []PlannedJob `json:"jobs"`
 	Policies []PolicyFile `json:"policies,omitempty"` // that bound the plan
 
+	StartedBy *StartedBy `json:"started_by,omitempty"` // nil outside of CI
+
 	MaxCostUSD *money.USD  `json:"max_cost_usd,omitempty"` // budget of the run; nil for none
 	Prices     *PriceTable `json:"prices,omitempty"`       // that costs were calculated with
 
@@ -95,6 +97,16 @@ type Run struct {
 	// detect missing ones.
 	Shard     *Shard       `json:"shard,omitempty"`
 	Elsewhere []PlannedJob `json:"elsewhere,omitempty"`
+}
+
+// StartedBy is the CI job that started a run, as its environment describes it. Texts are
+// empty if it does not, and printable.
+type StartedBy struct {
+	CI     string `json:"ci"` // github, gitlab, jenkins, buildkite, circleci or azure
+	Actor  string `json:"actor"`
+	Event  string `json:"event"`   // that triggered it, in the CI's own terms
+	RunURL string `json:"run_url"` // address of the workflow run, pipeline or build
+	Commit string `json:"commit"`  // that the CI checked out
 }
 
 // PriceTable identifies a table of prices.

@@ -14,8 +14,8 @@ import (
 var smallest = money.Usage{Input: 2500, Output: 256}
 
 // PriceTable identifies the table of prices.
-func (m *Set) PriceTable() event.PriceTable {
-	return event.PriceTable{Dated: m.table.Date, Version: m.table.Version}
+func (m *Set) PriceTable() *event.PriceTable {
+	return &event.PriceTable{Dated: m.table.Date, Version: m.table.Version}
 }
 
 // doubts lists why cost limits may not work: prices that are old, or of a name that
