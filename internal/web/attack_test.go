@@ -105,7 +105,7 @@ func (a fetchAttack) ground(t *testing.T) *ground {
 	return g
 }
 
-// listen counts connections; the port is "0" where there is no such network.
+// listen counts connections; the port is "0" without such a network.
 func (g *ground) listen(t *testing.T, network, address string) (port string) {
 	t.Helper()
 	ln, err := (&net.ListenConfig{}).Listen(t.Context(), network, address)

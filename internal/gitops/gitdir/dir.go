@@ -100,7 +100,7 @@ func (at location) open(env Env) (*Dir, error) {
 // Linked reports whether it belongs to a linked worktree.
 func (d *Dir) Linked() bool { return d.Own != d.Common }
 
-// Bare reports whether there is no work tree.
+// Bare reports whether the repository has no work tree.
 func (d *Dir) Bare() bool { return d.Root == "" }
 
 // OperationInProgress returns the git operation in progress in this working tree:

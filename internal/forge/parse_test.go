@@ -1,0 +1,73 @@
+package forge
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+)
+
+func TestMessages(t *testing.T) {
+	for body, want := range map[string]string{
+		`{"message": "Validation Failed", "errors": [{"resource": "PullRequest", "field": "base", "code": "invalid"}]}`:                                    "Validation Failed: base invalid",
+		`{"message": "Validation Failed", "errors": [{"resource": "PullRequest", "code": "custom", "message": "A pull request already exists for a:b."}]}`: "Validation Failed: A pull request already exists for a:b.",
+		`{"message": {"base": ["is taken", "is bad"], "target": ["is missing"]}}`:                                                                          "base is taken, is bad: target is missing",
+		`{"message": ["Another open merge request already exists"]}`:                                                                                       "Another open merge request already exists",
+		`{"error": "insufficient_scope", "error_description": "needs api"}`:                                                                                "insufficient_scope: needs api",
+		`{"message": "token is required", "url": "https://x/api/swagger"}`:                                                                                 "token is required",
+		"upstream connect error\n\x1b[31mreset":                                                                                                            "upstream connect error reset",
+		"<html>hello</html>":                                                                                                                               "",
+		"":                                                                                                                                                 "",
+		"[1]":                                                                                                                                              "[1]",
+	} {
+		if got := message([]byte(body)); got != want {
+			t.Errorf("%s: got %q, want %q", body, got, want)
+		}
+	}
+}
+
+func TestLimits(t *testing.T) {
+	now := time.Unix(2000000000, 0)
+	for _, c := range []struct {
+		status int
+		header map[string]string
+		body   string
+		want   time.Duration // 0: no rate limit
+	}{
+		{403, nil, `{"message": "Must have admin rights"}`, 0},
+		{404, map[string]string{"Retry-After": "5"}, "", 0},
+		{403, map[string]string{"Retry-After": "5"}, "", 5 * time.Second},
+		{429, map[string]string{"Retry-After": "0"}, "", time.Second},
+		{429, map[string]string{"Retry-After": now.Add(9 * time.Second).UTC().Format(http.TimeFormat)}, "", 9 * time.Second},
+		{403, map[string]string{"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "2000000010"}, "", 11 * time.Second},
+		{403, map[string]string{"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "1000000000"}, "", time.Second},
+		{403, map[string]string{"X-RateLimit-Remaining": "12", "X-RateLimit-Reset": "2000000010"}, "", 0},
+		{429, map[string]string{"RateLimit-Remaining": "0", "RateLimit-Reset": "2000000010"}, "", 11 * time.Second},
+		{429, map[string]string{"RateLimit-Remaining": "0", "RateLimit-Reset": "soon"}, "", time.Minute},
+		{403, map[string]string{"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "99999999999"}, "", maxWait},
+		{403, nil, `{"message": "You have exceeded a secondary rate limit"}`, time.Minute},
+		{403, nil, `{"message": "You have triggered an abuse detection mechanism"}`, time.Minute},
+		{429, nil, "", time.Minute},
+	} {
+		h := http.Header{}
+		for key, value := range c.header {
+			h.Set(key, value)
+		}
+		got, limited := limit(&response{c.status, h, []byte(c.body)}, now, 0)
+		if got != c.want || limited != (c.want != 0) {
+			t.Errorf("%d %v %s: got %s, want %s", c.status, c.header, c.body, got, c.want)
+		}
+	}
+}
+
+func FuzzMessage(f *testing.F) {
+	f.Add([]byte(`{"message": {"a": ["b", {"field": "c", "code": "d"}]}, "errors": [[[[[[1]]]]]]}`))
+	f.Add([]byte("<html>"))
+	f.Fuzz(func(t *testing.T, body []byte) {
+		got := message(body)
+		if !utf8.ValidString(got) || strings.ContainsAny(got, "\n\r\x1b") || utf8.RuneCountInString(got) > maxMessage {
+			t.Fatalf("message %q", got)
+		}
+	})
+}
