@@ -2,11 +2,34 @@ package forge
 
 import (
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
 	"unicode/utf8"
 )
+
+func TestNextPage(t *testing.T) {
+	for _, c := range []struct{ header, next, want string }{
+		{`<https://api.github.com/organizations/1/repos?per_page=100&page=2>; rel="next", <https://api.github.com/x?page=9>; rel="last"`, "", "page=2&per_page=100"},
+		{`<https://x/?page=1>; rel="prev", <https://x/?page=3>; title="a, b"; rel="next"`, "", "page=3"},
+		{`<https://x/?page=3>; rel="last next"`, "", "page=3"},
+		{`<https://x/?page=1>; rel="prev"`, "", ""},
+		{"", "7", "page=7"},
+		{"", "", ""},
+		{"", "2&x=y", ""},
+		{`<https://x/?page=3; rel="next"`, "", ""},
+		{`<https://x/>; rel="next"`, "", ""},
+	} {
+		h := http.Header{}
+		h.Set(pageHeader, c.header)
+		h.Set("X-Next-Page", c.next)
+		got, ok := nextPage(h)
+		if got.Encode() != c.want || ok != (c.want != "") {
+			t.Errorf("%q, X-Next-Page %q: got %q, want %q", c.header, c.next, got.Encode(), c.want)
+		}
+	}
+}
 
 func TestMessages(t *testing.T) {
 	for body, want := range map[string]string{
@@ -59,6 +82,23 @@ func TestLimits(t *testing.T) {
 			t.Errorf("%d %v %s: got %s, want %s", c.status, c.header, c.body, got, c.want)
 		}
 	}
+}
+
+func FuzzHeaders(f *testing.F) {
+	f.Add(`<https://x/?page=2>; rel="next"`, "3", "5", "0", "2000000010")
+	f.Add(`<<>;rel=next,<>;;rel`, "x", "Mon", "-1", "1e9")
+	f.Fuzz(func(t *testing.T, header, next, after, left, reset string) {
+		h := http.Header{pageHeader: {header}, "X-Next-Page": {next}, "Retry-After": {after}, "Ratelimit-Remaining": {left}, "Ratelimit-Reset": {reset}}
+		if query, ok := nextPage(h); ok {
+			if _, err := url.ParseQuery(query.Encode()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		d, limited := limit(&response{429, h, nil}, time.Unix(2000000000, 0), 0)
+		if !limited || d < time.Second || d > maxWait {
+			t.Fatalf("wait %s", d)
+		}
+	})
 }
 
 func FuzzMessage(f *testing.F) {

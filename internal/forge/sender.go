@@ -1,0 +1,379 @@
+package forge
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/millhand/millhand/internal/printable"
+)
+
+const (
+	writePause      = time.Second      // between two writes, as GitHub asks for
+	requestTimeout  = time.Minute      // of one attempt
+	attempts        = 5                // of one request that is lost or fails with 5xx
+	firstWait       = time.Second      // before the second attempt; doubles with each
+	patience        = 15 * time.Minute // total wait of one request
+	maxResponse     = 32 << 20         // bytes
+	maxRedirects    = 5
+	dialTimeout     = 30 * time.Second // TCP and TLS, each
+	idleConnections = 90 * time.Second
+)
+
+// Failures that another attempt would have, too.
+var (
+	errRedirect = errors.New("redirect not followed")
+	errTooLarge = fmt.Errorf("response larger than %d bytes", maxResponse)
+)
+
+// call is one request.
+type call struct {
+	what   string // for errors
+	owner  string // whose token is sent
+	method string
+	path   []string // segments below the base URL, not escaped
+	query  url.Values
+	body   any // as JSON; nil for none
+	out    any // for the response's JSON; nil ignores it
+
+	// landed reports whether a write whose response was lost happened, and stores its
+	// result. nil: the request has the same effect when it is repeated.
+	landed func(context.Context) (bool, error)
+}
+
+// sender sends the requests to one host. It is safe for concurrent use.
+type sender struct {
+	Options
+	base    string // URL of the API, without a slash at its end
+	host    string
+	client  *http.Client
+	headers func(h http.Header, token string)
+
+	writing   chan struct{} // has an element while a write is in progress; guards nextWrite
+	nextWrite time.Time
+	blocked   chan time.Time // has one element: the end of the current rate limit
+}
+
+func newSender(o Options, base *url.URL, headers func(http.Header, string)) *sender {
+	s := &sender{Options: o, base: strings.TrimSuffix(base.String(), "/"), host: base.Host, headers: headers, writing: make(chan struct{}, 1), blocked: make(chan time.Time, 1)}
+	s.blocked <- time.Time{}
+	transport := &http.Transport{
+		Proxy: o.Proxy, ForceAttemptHTTP2: true, IdleConnTimeout: idleConnections,
+		DialContext: (&net.Dialer{Timeout: dialTimeout}).DialContext, TLSHandshakeTimeout: dialTimeout,
+	}
+	if loopback(base) {
+		transport.Proxy = nil
+	}
+	s.client = &http.Client{Transport: transport, CheckRedirect: redirect}
+	if s.Sleep == nil {
+		s.Sleep = sleep
+	}
+	return s
+}
+
+// redirect follows redirects of a request only to the same server, so that no other one
+// gets the token, and only with the method unchanged: some statuses turn a write into a
+// read.
+func redirect(next *http.Request, via []*http.Request) error {
+	first := via[0]
+	switch {
+	case len(via) > maxRedirects:
+		return fmt.Errorf("%w: more than %d", errRedirect, maxRedirects)
+	case next.URL.Scheme != first.URL.Scheme || next.URL.Host != first.URL.Host:
+		return fmt.Errorf("%w: it leads to another server, %s", errRedirect, next.URL.Host)
+	case next.Method != first.Method:
+		return fmt.Errorf("%w: the repository was moved; use its new name", errRedirect)
+	}
+	return nil
+}
+
+// send sends a request until it is fulfilled or refused, or the attempts or the patience
+// are exhausted. The error is of type [Error], or the context's cause.
+func (s *sender) send(ctx context.Context, c call) (http.Header, error) {
+	target, payload, err := s.prepare(c)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", c.what, err)
+	}
+	e := &exchange{s: s, call: c, target: target, payload: payload}
+	if e.token, err = s.token(ctx, c.owner); err != nil {
+		return nil, fmt.Errorf("%s: %w", c.what, err)
+	}
+	for {
+		res, err := e.once(ctx)
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		if err == nil && res.status < 300 {
+			if c.out != nil {
+				if err = json.Unmarshal(res.body, c.out); err != nil {
+					err = fmt.Errorf("invalid JSON in the response: %w", err)
+				}
+			}
+			if err == nil {
+				return res.header, nil
+			}
+			_, err = e.settle(ctx, res, err)
+			return http.Header{}, err
+		}
+		done, err := e.again(ctx, res, err)
+		if err != nil || done {
+			return http.Header{}, err
+		}
+	}
+}
+
+// prepare returns the URL and the body of a request.
+func (s *sender) prepare(c call) (target string, payload []byte, err error) {
+	target = s.base
+	for _, segment := range c.path {
+		parts := strings.Split(segment, "/")
+		if slices.Contains(parts, "") || slices.Contains(parts, ".") || slices.Contains(parts, "..") {
+			return "", nil, fmt.Errorf("invalid name %q", segment)
+		}
+		target += "/" + url.PathEscape(segment)
+	}
+	if len(c.query) > 0 {
+		target += "?" + c.query.Encode()
+	}
+	if c.body != nil {
+		payload, err = json.Marshal(c.body)
+	}
+	return target, payload, err
+}
+
+func (s *sender) token(ctx context.Context, owner string) (string, error) {
+	if s.Token == nil {
+		return "", nil
+	}
+	return s.Token(ctx, owner)
+}
+
+// exchange is the state of one request that may take several attempts.
+type exchange struct {
+	s *sender
+	call
+	target   string
+	payload  []byte
+	token    string
+	rejected bool // a token was replaced
+	lost     int  // attempts that were lost or failed with 5xx
+	limits   int  // attempts that were rate limited
+	waited   time.Duration
+}
+
+// once makes one attempt, after waiting for the end of a rate limit and the pause
+// between writes.
+func (e *exchange) once(ctx context.Context) (*response, error) {
+	until := <-e.s.blocked
+	e.s.blocked <- until
+	if err := e.wait(ctx, until.Sub(e.s.Now())); err != nil {
+		return nil, err
+	}
+	if e.method == http.MethodGet {
+		return e.roundTrip(ctx)
+	}
+	select {
+	case e.s.writing <- struct{}{}:
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	defer func() {
+		e.s.nextWrite = e.s.Now().Add(writePause)
+		<-e.s.writing
+	}()
+	if d := e.s.nextWrite.Sub(e.s.Now()); d > 0 { // at most the pause, if the clock was set back
+		if err := e.s.Sleep(ctx, min(d, writePause)); err != nil {
+			return nil, err
+		}
+	}
+	return e.roundTrip(ctx)
+}
+
+func (e *exchange) roundTrip(ctx context.Context) (*response, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, requestTimeout, fmt.Errorf("timed out after %s", requestTimeout))
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, e.method, e.target, bytes.NewReader(e.payload))
+	if err != nil {
+		return nil, err
+	}
+	if e.payload != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	req.Header.Set("User-Agent", e.s.UserAgent)
+	e.s.headers(req.Header, e.token)
+	res, err := e.s.client.Do(req)
+	if err == nil {
+		defer res.Body.Close()
+		var body []byte
+		body, err = io.ReadAll(io.LimitReader(res.Body, maxResponse+1))
+		if len(body) > maxResponse {
+			return nil, errTooLarge
+		}
+		if err == nil {
+			return &response{res.StatusCode, res.Header, body}, nil
+		}
+	}
+	if ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	var wrapped *url.Error
+	if errors.As(err, &wrapped) {
+		err = wrapped.Err
+	}
+	return nil, err
+}
+
+// again decides after an attempt without success whether there is another one, and waits
+// for it. done: the write had happened.
+func (e *exchange) again(ctx context.Context, res *response, cause error) (done bool, err error) {
+	if err := new(Error); errors.As(cause, &err) { // the patience ended before the attempt
+		return false, err
+	}
+	if cause != nil && final(cause) {
+		return false, e.fail(nil, ErrUnreachable, cause.Error(), time.Time{})
+	}
+	if res != nil && res.status < 500 {
+		if res.status == http.StatusUnauthorized && e.s.Reject != nil && !e.rejected && e.token != "" {
+			return false, e.renew(ctx, res)
+		}
+		wait, limited := limit(res, e.s.Now(), e.limits)
+		if !limited {
+			return false, e.fail(res, kindOf(res.status), "", time.Time{})
+		}
+		e.limits++
+		return false, e.pause(ctx, res, wait)
+	}
+	if e.lost++; e.lost >= attempts {
+		return e.settle(ctx, res, cause)
+	}
+	d := firstWait << (e.lost - 1)
+	d = d/2 + rand.N(d/2)
+	text := "connection failed"
+	if res != nil {
+		text = fmt.Sprintf("status %d", res.status)
+		if asked, ok := retryAfter(res.header, e.s.Now()); ok {
+			d = max(d, asked)
+		}
+	} else if cause != nil {
+		text = e.clean(cause.Error())
+	}
+	e.note(fmt.Sprintf("%s: %s; retrying", e.what, text))
+	if err := e.wait(ctx, d); err != nil {
+		return false, err
+	}
+	if e.landed == nil {
+		return false, nil
+	}
+	return e.landed(ctx)
+}
+
+// settle ends a request without another attempt after a response that was lost or
+// invalid. It is a success if the write happened.
+func (e *exchange) settle(ctx context.Context, res *response, cause error) (bool, error) {
+	if e.landed != nil {
+		if done, err := e.landed(ctx); done && err == nil {
+			return true, nil
+		}
+	}
+	text := ""
+	if cause != nil {
+		text = cause.Error()
+	}
+	return false, e.fail(res, ErrUnreachable, text, time.Time{})
+}
+
+// renew replaces a token that was refused. It fails if no other one is available.
+func (e *exchange) renew(ctx context.Context, res *response) error {
+	e.rejected = true
+	e.s.Reject(ctx, e.owner, e.token)
+	token, err := e.s.token(ctx, e.owner)
+	if err != nil {
+		return fmt.Errorf("%s: %w", e.what, err)
+	}
+	if token == e.token {
+		return e.fail(res, ErrDenied, "", time.Time{})
+	}
+	e.token = token
+	return nil
+}
+
+// pause waits for the end of a rate limit, which holds up all other requests, too.
+func (e *exchange) pause(ctx context.Context, res *response, d time.Duration) error {
+	until := e.s.Now().Add(d)
+	if last := <-e.s.blocked; last.After(until) {
+		until = last
+	}
+	e.s.blocked <- until
+	if e.waited+d > patience {
+		return e.fail(res, ErrLimited, "", until)
+	}
+	e.note(fmt.Sprintf("%s: rate limited by %s; retrying in %s", e.what, e.s.host, d.Round(time.Second)))
+	return nil // once waits
+}
+
+// wait waits within the patience.
+func (e *exchange) wait(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return nil
+	}
+	if e.waited += d; e.waited > patience {
+		return e.fail(nil, ErrLimited, fmt.Sprintf("not waiting for more than %s", patience), e.s.Now().Add(d))
+	}
+	return e.s.Sleep(ctx, d)
+}
+
+func (e *exchange) note(text string) {
+	if e.s.Notify != nil {
+		e.s.Notify(text)
+	}
+}
+
+// fail returns the error of the request. An empty text stands for that of the response.
+func (e *exchange) fail(res *response, kind error, text string, retryAt time.Time) error {
+	failed := &Error{What: e.what, Host: e.s.host, RetryAt: retryAt, kind: kind}
+	if res != nil {
+		failed.Status = res.status
+		if text == "" {
+			text = message(res.body)
+		}
+	}
+	failed.Message = e.clean(text)
+	return failed
+}
+
+// clean makes a text of the network one line without the token.
+func (e *exchange) clean(text string) string {
+	if e.token != "" {
+		text = strings.ReplaceAll(text, e.token, "***")
+	}
+	return printable.Line(text, maxMessage)
+}
+
+// final reports whether a failure of the network is permanent.
+func final(err error) bool {
+	var unknown *net.DNSError
+	var certificate *tls.CertificateVerificationError
+	return errors.Is(err, errRedirect) || errors.Is(err, errTooLarge) || errors.As(err, &certificate) || errors.As(err, &unknown) && unknown.IsNotFound
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-timer.C:
+		return nil
+	}
+}
