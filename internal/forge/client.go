@@ -1,0 +1,237 @@
+package forge
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Repo returns a repository and what the token may do there.
+func (c *Client) Repo(ctx context.Context, p Path) (Repository, error) { return c.api.repo(ctx, p) }
+
+// Find returns the open pull request of a head, else the latest one that was closed or
+// merged. The error is [ErrNotFound] if no one exists. Only recent ones are searched.
+func (c *Client) Find(ctx context.Context, p Path, h Head) (PullRequest, error) {
+	all, err := c.api.pulls(ctx, p, own(p, h))
+	if err != nil {
+		return PullRequest{}, err
+	}
+	if len(all) == 0 {
+		return PullRequest{}, fmt.Errorf("pull request for %s in %s: %w", h.Branch, p, ErrNotFound)
+	}
+	return slices.MinFunc(all, func(a, b PullRequest) int {
+		return cmp.Or(compareBool(b.State == Open, a.State == Open), cmp.Compare(b.Number, a.Number))
+	}), nil
+}
+
+func compareBool(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return 1
+	}
+	return -1
+}
+
+// own returns a head without the repository if that is the one of the pull request.
+func own(p Path, h Head) Head {
+	if strings.EqualFold(h.Repo.String(), p.String()) {
+		h.Repo = Path{}
+	}
+	return h
+}
+
+// Create creates a pull request, with its labels, reviewers and assignees. created is
+// false if an open one for the head existed, which it returns unchanged. If only a later
+// step fails, the pull request is returned with the error.
+func (c *Client) Create(ctx context.Context, p Path, n New) (pr PullRequest, created bool, err error) {
+	n.Head = own(p, n.Head)
+	existing := func(ctx context.Context) (bool, error) {
+		found, err := c.Find(ctx, p, n.Head)
+		if err != nil && !errors.Is(err, ErrNotFound) {
+			return false, err
+		}
+		if err == nil && found.State == Open {
+			pr = found
+		}
+		return pr.Number != 0, nil
+	}
+	// After a lost response the pull request that exists is the one that was created,
+	// unless another process was faster.
+	lost := false
+	made, err := c.api.create(ctx, p, n, func(ctx context.Context) (bool, error) {
+		lost = true
+		return existing(ctx)
+	})
+	if errors.Is(err, ErrConflict) || errors.Is(err, ErrInvalid) { // perhaps a duplicate
+		if found, err := existing(ctx); err == nil && found && !lost {
+			return pr, false, nil
+		}
+	}
+	if pr.Number == 0 && err == nil {
+		pr = made
+	}
+	if pr.Number == 0 {
+		return PullRequest{}, false, err
+	}
+	return pr, true, c.api.change(ctx, p, pr, Change{Labels: n.Labels, Reviewers: n.Reviewers, Assignees: n.Assignees})
+}
+
+// Update changes a pull request and returns it.
+func (c *Client) Update(ctx context.Context, p Path, number int64, change Change) (PullRequest, error) {
+	pr, err := c.api.get(ctx, p, number)
+	if err != nil {
+		return PullRequest{}, err
+	}
+	if err := c.api.change(ctx, p, pr, change); err != nil {
+		return pr, err
+	}
+	return c.api.get(ctx, p, number)
+}
+
+// Get returns a pull request with its checks.
+func (c *Client) Get(ctx context.Context, p Path, number int64) (PullRequest, error) {
+	pr, err := c.api.get(ctx, p, number)
+	if err == nil {
+		pr.Checks, err = c.api.checks(ctx, p, pr)
+	}
+	return pr, err
+}
+
+// MergeMethod is how a pull request is merged.
+type MergeMethod string
+
+// The methods.
+const (
+	MergeCommit MergeMethod = "merge"
+	Squash      MergeMethod = "squash"
+	Rebase      MergeMethod = "rebase" // GitLab merges as the project is configured
+)
+
+// Merge merges a pull request if its head still is at the commit sha. Merging a merged one
+// is a success. Whether checks passed is up to the caller and the repository's rules.
+func (c *Client) Merge(ctx context.Context, p Path, number int64, sha string, method MergeMethod) error {
+	pr, err := c.api.get(ctx, p, number)
+	what := fmt.Sprintf("merge pull request %d of %s", number, p)
+	switch {
+	case err != nil:
+		return err
+	case pr.State == Merged:
+		return nil
+	case pr.State == Closed:
+		return fmt.Errorf("%s: %w: it is closed", what, ErrConflict)
+	case pr.SHA != sha:
+		return fmt.Errorf("%s: %w: its head is at %.10s, not at %.10s", what, ErrConflict, pr.SHA, sha)
+	}
+	return c.api.merge(ctx, p, pr, method, func(ctx context.Context) (bool, error) {
+		now, err := c.api.get(ctx, p, number)
+		return now.State == Merged, err
+	})
+}
+
+// Close closes a pull request without merging it.
+func (c *Client) Close(ctx context.Context, p Path, number int64) error {
+	pr, err := c.api.get(ctx, p, number)
+	if err != nil || pr.State != Open {
+		return err
+	}
+	return c.api.change(ctx, p, pr, Change{state: Closed})
+}
+
+// Comment creates a comment, or updates the last one of the token's user with the same
+// marker, which is hidden in the text: letters, digits and dashes.
+func (c *Client) Comment(ctx context.Context, p Path, t Thread, marker, body string) (Comment, error) {
+	hidden := "<!-- millhand:" + marker + " -->"
+	body = strings.TrimRight(body, "\n") + "\n\n" + hidden + "\n"
+	self, err := c.api.self(ctx, p.Owner)
+	if err != nil && !errors.Is(err, ErrDenied) && !errors.Is(err, ErrNotFound) {
+		return Comment{}, err
+	}
+	last := func(ctx context.Context) (Comment, error) {
+		all, err := c.api.comments(ctx, p, t)
+		for _, found := range slices.Backward(all) {
+			// A token without a user is that of an app. A comment of anybody else with
+			// the marker is left alone: they could edit it.
+			mine := found.author == self || self == "" && found.bot
+			if mine && strings.Contains(found.body, hidden) {
+				return found, err
+			}
+		}
+		return Comment{}, err
+	}
+	found, err := last(ctx)
+	if err != nil {
+		return Comment{}, err
+	}
+	if found.id != 0 && strings.TrimSpace(found.body) == strings.TrimSpace(body) {
+		return found, nil
+	}
+	var landed Comment
+	made, err := c.api.comment(ctx, p, t, found.id, body, func(ctx context.Context) (bool, error) {
+		var err error
+		landed, err = last(ctx)
+		return landed.id != 0, err
+	})
+	if landed.id != 0 {
+		made = landed
+	}
+	made.Created = found.id == 0
+	return made, err
+}
+
+// ListRepos returns the repositories that a filter selects, in the order of their paths.
+func (c *Client) ListRepos(ctx context.Context, f Filter) ([]Repository, error) {
+	all, err := c.api.repos(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	all = slices.DeleteFunc(all, func(r Repository) bool { return !f.selects(r) })
+	slices.SortFunc(all, func(a, b Repository) int { return strings.Compare(a.Path.String(), b.Path.String()) })
+	// A repository that was created meanwhile moves others to the next page.
+	return slices.CompactFunc(all, func(a, b Repository) bool { return a.Path == b.Path }), nil
+}
+
+func (f Filter) selects(r Repository) bool {
+	text := strings.ToLower(r.Path.Name + "\n" + r.Description)
+	return (f.Archived || !r.Archived) && (f.Forks || !r.Fork) &&
+		(f.Topic == "" || slices.ContainsFunc(r.Topics, func(t string) bool { return strings.EqualFold(t, f.Topic) })) &&
+		(f.Language == "" || strings.EqualFold(r.Language, f.Language)) &&
+		strings.Contains(text, strings.ToLower(f.Search))
+}
+
+// Fork returns the fork of a repository in the account into, "" for the token's user, and
+// creates it if it is missing. A new one may lack its branches for a while.
+func (c *Client) Fork(ctx context.Context, p Path, into string) (Repository, error) {
+	self, err := c.api.self(ctx, cmp.Or(into, p.Owner))
+	if err != nil && into == "" {
+		return Repository{}, fmt.Errorf("fork %s: user of the token: %w", p, err)
+	}
+	into = cmp.Or(into, self)
+	at := Path{into, p.Name}
+	var fork Repository
+	existing := func(ctx context.Context) (bool, error) {
+		found, err := c.api.repo(ctx, at)
+		if errors.Is(err, ErrNotFound) {
+			return false, nil
+		}
+		fork = found
+		return err == nil, err
+	}
+	exists, err := existing(ctx)
+	if err == nil && !exists {
+		if err = c.api.fork(ctx, p, into, into == self, existing); err == nil || errors.Is(err, ErrConflict) {
+			fork, err = c.api.repo(ctx, at)
+		}
+	}
+	if err != nil {
+		return Repository{}, err
+	}
+	if !fork.Fork || fork.Parent != (Path{}) && !strings.EqualFold(fork.Parent.String(), p.String()) {
+		return Repository{}, fmt.Errorf("fork %s: %w: %s exists and is not a fork of it", p, ErrConflict, at)
+	}
+	return fork, nil
+}
