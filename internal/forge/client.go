@@ -9,6 +9,20 @@ import (
 	"strings"
 )
 
+// NewClient returns a client. It sends no request.
+func NewClient(o Options) (*Client, error) {
+	base, err := baseURL(o.Kind, o.Server)
+	if err != nil {
+		return nil, err
+	}
+	c := &Client{kind: o.Kind}
+	switch o.Kind {
+	case GitHub:
+		c.api = &github{newSender(o, base, githubHeaders)}
+	}
+	return c, nil
+}
+
 // Repo returns a repository and what the token may do there.
 func (c *Client) Repo(ctx context.Context, p Path) (Repository, error) { return c.api.repo(ctx, p) }
 

@@ -1,0 +1,304 @@
+package forge
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+)
+
+// Gitea's API resembles that of GitHub: what both share is in this file.
+
+type refJSON struct {
+	Ref  string `json:"ref"`
+	SHA  string `json:"sha"`
+	Repo *struct {
+		FullName string `json:"full_name"`
+	} `json:"repo"` // null if a fork was deleted
+}
+
+type pullJSON struct {
+	Number    int64      `json:"number"`
+	URL       string     `json:"html_url"`
+	State     string     `json:"state"`
+	Title     string     `json:"title"`
+	Body      string     `json:"body"`
+	Draft     bool       `json:"draft"`
+	Merged    bool       `json:"merged"` // lists of GitHub lack it
+	MergedAt  string     `json:"merged_at"`
+	Mergeable *bool      `json:"mergeable"`
+	Head      refJSON    `json:"head"`
+	Base      refJSON    `json:"base"`
+	Assignees []userJSON `json:"assignees"`
+	// MergeState has a reason why it can't be merged; GitHub's.
+	MergeState string `json:"mergeable_state"`
+}
+
+type userJSON struct {
+	Login string `json:"login"`
+	Type  string `json:"type"` // GitHub's: "Bot" for apps
+}
+
+type repoJSON struct {
+	FullName      string   `json:"full_name"`
+	CloneURL      string   `json:"clone_url"`
+	DefaultBranch string   `json:"default_branch"`
+	Description   string   `json:"description"`
+	Language      string   `json:"language"`
+	Topics        []string `json:"topics"`
+	Archived      bool     `json:"archived"`
+	Fork          bool     `json:"fork"`
+	Parent        *struct {
+		FullName string `json:"full_name"`
+	} `json:"parent"`
+	Permissions *struct {
+		Push bool `json:"push"`
+	} `json:"permissions"`
+}
+
+type commentJSON struct {
+	ID   int64    `json:"id"`
+	URL  string   `json:"html_url"`
+	Body string   `json:"body"`
+	User userJSON `json:"user"`
+}
+
+// errResponse is a response that lacks what it must have.
+var errResponse = errors.New("unexpected response")
+
+// pullRequest converts a pull request of the repository p.
+func (j pullJSON) pullRequest(p Path) (PullRequest, error) {
+	if err := checkPull(j.Number, j.URL); err != nil {
+		return PullRequest{}, err
+	}
+	pr := PullRequest{
+		Number: j.Number, URL: j.URL, State: Open, Title: j.Title, Body: j.Body, Draft: j.Draft,
+		Base: j.Base.Ref, Head: Head{Branch: j.Head.Ref}, SHA: j.Head.SHA,
+	}
+	switch {
+	case j.Merged || j.MergedAt != "":
+		pr.State = Merged
+	case j.State == "closed":
+		pr.State = Closed
+	}
+	if j.Head.Repo != nil {
+		pr.Head = own(p, Head{Repo: parsePath(j.Head.Repo.FullName), Branch: j.Head.Ref})
+	}
+	if j.Mergeable != nil && j.MergeState != "unknown" {
+		pr.Mergeable = CannotMerge
+		if *j.Mergeable && j.MergeState != "blocked" && j.MergeState != "draft" && j.MergeState != "behind" {
+			pr.Mergeable = CanMerge
+		}
+	}
+	for _, u := range j.Assignees {
+		pr.assignees = append(pr.assignees, u.Login)
+	}
+	return pr, nil
+}
+
+// checkPull checks what identifies a pull request.
+func checkPull(number int64, address string) error {
+	u, err := url.Parse(address)
+	if number <= 0 || err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
+		return fmt.Errorf("%w: a pull request without number or URL", errResponse)
+	}
+	return nil
+}
+
+// parsePath splits OWNER/NAME at the last slash.
+func parsePath(full string) Path {
+	i := strings.LastIndex(full, "/")
+	if i < 0 {
+		return Path{Name: full}
+	}
+	return Path{full[:i], full[i+1:]}
+}
+
+func (j repoJSON) repository() Repository {
+	r := Repository{
+		Path: parsePath(j.FullName), CloneURL: j.CloneURL, DefaultBranch: j.DefaultBranch, Description: j.Description,
+		Language: j.Language, Topics: j.Topics, Archived: j.Archived, Fork: j.Fork, PushUnknown: j.Permissions == nil,
+	}
+	if j.Permissions != nil {
+		r.Push = j.Permissions.Push
+	}
+	if j.Parent != nil {
+		r.Parent = parsePath(j.Parent.FullName)
+	}
+	return r
+}
+
+func (j commentJSON) comment() Comment {
+	return Comment{URL: j.URL, id: j.ID, author: j.User.Login, bot: j.User.Type == "Bot", body: j.Body}
+}
+
+// inRepo returns the path of a repository's resource.
+func inRepo(p Path, rest ...string) []string {
+	return append([]string{"repos", p.Owner, p.Name}, rest...)
+}
+
+func decimal(n int64) string { return strconv.FormatInt(n, 10) }
+
+func findWhat(p Path, h Head) string {
+	return fmt.Sprintf("find pull request for %s in %s", h.Branch, p)
+}
+func createWhat(p Path, h Head) string {
+	return fmt.Sprintf("create pull request for %s in %s", h.Branch, p)
+}
+func getWhat(p Path, n int64) string    { return fmt.Sprintf("get pull request %d of %s", n, p) }
+func changeWhat(p Path, n int64) string { return fmt.Sprintf("update pull request %d of %s", n, p) }
+func mergeWhat(p Path, n int64) string  { return fmt.Sprintf("merge pull request %d of %s", n, p) }
+
+func commentWhat(p Path, t Thread) string {
+	if t.Issue {
+		return fmt.Sprintf("comment on issue %d of %s", t.Number, p)
+	}
+	return fmt.Sprintf("comment on pull request %d of %s", t.Number, p)
+}
+
+// fields returns the fields of a change that GitHub and Gitea name alike.
+func fields(c Change) map[string]any {
+	m := map[string]any{}
+	for name, value := range map[string]*string{"title": c.Title, "body": c.Body, "base": c.Base} {
+		if value != nil {
+			m[name] = *value
+		}
+	}
+	if c.state != "" {
+		m["state"] = c.state
+	}
+	return m
+}
+
+// list returns an object with a list, nil for an empty one.
+func list[T any](key string, values []T) map[string]any {
+	if len(values) == 0 {
+		return nil
+	}
+	return map[string]any{key: values}
+}
+
+func joined(a, b map[string]any) map[string]any {
+	all := map[string]any{}
+	maps.Copy(all, a)
+	maps.Copy(all, b)
+	return all
+}
+
+func getRepo(ctx context.Context, s *sender, p Path) (Repository, error) {
+	var j repoJSON
+	_, err := s.send(ctx, call{what: "get repository " + p.String(), owner: p.Owner, method: http.MethodGet, path: inRepo(p), out: &j})
+	return j.repository(), err
+}
+
+func getLogin(ctx context.Context, s *sender, owner string) (string, error) {
+	var j userJSON
+	_, err := s.send(ctx, call{what: "get the token's user", owner: owner, method: http.MethodGet, path: []string{"user"}, out: &j})
+	return j.Login, err
+}
+
+// eachPull passes the pull requests of a list to f, until that returns false.
+func eachPull(ctx context.Context, s *sender, c call, p Path, f func(PullRequest) bool) error {
+	var invalid error
+	err := pages(ctx, s, c, func(page []pullJSON) bool {
+		for _, j := range page {
+			pr, err := j.pullRequest(p)
+			if err != nil {
+				invalid = fmt.Errorf("%s: %w", c.what, err)
+				return false
+			}
+			if !f(pr) {
+				return false
+			}
+		}
+		return true
+	})
+	return errors.Join(err, invalid)
+}
+
+// sendPull sends a request whose response is a pull request, the zero one if the request
+// landed without a response.
+func sendPull(ctx context.Context, s *sender, p Path, c call) (PullRequest, error) {
+	var j pullJSON
+	c.owner, c.out = p.Owner, &j
+	if _, err := s.send(ctx, c); err != nil || j.Number == 0 && c.landed != nil {
+		return PullRequest{}, err
+	}
+	pr, err := j.pullRequest(p)
+	if err != nil {
+		err = fmt.Errorf("%s: %w", c.what, err)
+	}
+	return pr, err
+}
+
+// combinedStatus returns the statuses of a pull request's head.
+func combinedStatus(ctx context.Context, s *sender, p Path, pr PullRequest) (Checks, error) {
+	var j struct {
+		State string `json:"state"`
+		Total int    `json:"total_count"`
+	}
+	_, err := s.send(ctx, call{what: getWhat(p, pr.Number), owner: p.Owner, method: http.MethodGet, path: inRepo(p, "commits", pr.SHA, "status"), out: &j})
+	switch {
+	case err != nil || j.Total == 0:
+		return NoChecks, err
+	case j.State == "pending":
+		return ChecksPending, nil
+	case j.State == "success" || j.State == "warning" || j.State == "skipped":
+		return ChecksPassed, nil
+	}
+	return ChecksFailed, nil
+}
+
+func getComments(ctx context.Context, s *sender, p Path, t Thread, query url.Values) ([]Comment, error) {
+	var all []Comment
+	c := call{what: commentWhat(p, t), owner: p.Owner, method: http.MethodGet, path: inRepo(p, "issues", decimal(t.Number), "comments"), query: query}
+	err := pages(ctx, s, c, func(page []commentJSON) bool {
+		for _, j := range page {
+			all = append(all, j.comment())
+		}
+		return true
+	})
+	return all, err
+}
+
+func sendComment(ctx context.Context, s *sender, p Path, t Thread, id int64, body string, landed func(context.Context) (bool, error)) (Comment, error) {
+	c := call{what: commentWhat(p, t), owner: p.Owner, method: http.MethodPost, path: inRepo(p, "issues", decimal(t.Number), "comments"), body: map[string]any{"body": body}, landed: landed}
+	if id != 0 {
+		c.method, c.path, c.landed = http.MethodPatch, inRepo(p, "issues", "comments", decimal(id)), nil
+	}
+	var j commentJSON
+	c.out = &j
+	_, err := s.send(ctx, c)
+	return j.comment(), err
+}
+
+// getRepos lists the repositories of an organization, or of a user of that name.
+func getRepos(ctx context.Context, s *sender, f Filter, query url.Values) ([]Repository, error) {
+	var all []Repository
+	c := call{what: "list repositories of " + f.Owner, owner: f.Owner, method: http.MethodGet, path: []string{"orgs", f.Owner, "repos"}, query: query}
+	add := func(page []repoJSON) bool {
+		for _, j := range page {
+			all = append(all, j.repository())
+		}
+		return true
+	}
+	err := pages(ctx, s, c, add)
+	if errors.Is(err, ErrNotFound) {
+		c.path[0] = "users"
+		err = pages(ctx, s, c, add)
+	}
+	return all, err
+}
+
+func sendFork(ctx context.Context, s *sender, p Path, into string, own bool, landed func(context.Context) (bool, error)) error {
+	body := map[string]any{}
+	if !own {
+		body["organization"] = into
+	}
+	_, err := s.send(ctx, call{what: fmt.Sprintf("fork %s into %s", p, into), owner: p.Owner, method: http.MethodPost, path: inRepo(p, "forks"), body: body, landed: landed})
+	return err
+}

@@ -1,0 +1,177 @@
+package forge
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// github is the REST API of GitHub.
+type github struct{ *sender }
+
+func githubHeaders(h http.Header, token string) {
+	h.Set("Accept", "application/vnd.github+json")
+	h.Set("X-GitHub-Api-Version", "2022-11-28")
+	if token != "" {
+		h.Set("Authorization", "Bearer "+token)
+	}
+}
+
+// perPage is the maximum page size of GitHub and GitLab.
+const perPage = "100"
+
+func (g *github) repo(ctx context.Context, p Path) (Repository, error) {
+	return getRepo(ctx, g.sender, p)
+}
+
+func (g *github) self(ctx context.Context, owner string) (string, error) {
+	return getLogin(ctx, g.sender, owner)
+}
+
+func (g *github) pulls(ctx context.Context, p Path, h Head) ([]PullRequest, error) {
+	of := p
+	if h.Repo != (Path{}) {
+		of = h.Repo
+	}
+	c := call{
+		what: findWhat(p, h), owner: p.Owner, method: http.MethodGet, path: inRepo(p, "pulls"),
+		query: url.Values{"head": {of.Owner + ":" + h.Branch}, "state": {"all"}, "per_page": {perPage}},
+	}
+	var found []PullRequest
+	err := eachPull(ctx, g.sender, c, p, func(pr PullRequest) bool {
+		if pr.Head == h { // an owner can have several forks
+			found = append(found, pr)
+		}
+		return true
+	})
+	return found, err
+}
+
+func (g *github) create(ctx context.Context, p Path, n New, landed func(context.Context) (bool, error)) (PullRequest, error) {
+	body := map[string]any{"title": n.Title, "body": n.Body, "base": n.Base, "head": n.Head.Branch, "draft": n.Draft}
+	if n.Head.Repo != (Path{}) {
+		body["head"] = n.Head.Repo.Owner + ":" + n.Head.Branch
+		if n.Head.Repo.Owner == p.Owner {
+			body["head"], body["head_repo"] = n.Head.Branch, n.Head.Repo.Name
+		}
+	}
+	return sendPull(ctx, g.sender, p, call{what: createWhat(p, n.Head), method: http.MethodPost, path: inRepo(p, "pulls"), body: body, landed: landed})
+}
+
+func (g *github) change(ctx context.Context, p Path, pr PullRequest, c Change) error {
+	if c.Draft != nil && *c.Draft != pr.Draft {
+		return fmt.Errorf("%s: draft state: %w by GitHub's REST API", changeWhat(p, pr.Number), errors.ErrUnsupported)
+	}
+	users, teams := reviewers(c.Reviewers)
+	number := decimal(pr.Number)
+	for _, step := range []struct {
+		method string
+		path   []string
+		body   map[string]any
+	}{
+		{http.MethodPatch, inRepo(p, "pulls", number), fields(c)},
+		{http.MethodPost, inRepo(p, "issues", number, "labels"), list("labels", c.Labels)},
+		{http.MethodPost, inRepo(p, "issues", number, "assignees"), list("assignees", c.Assignees)},
+		{http.MethodPost, inRepo(p, "pulls", number, "requested_reviewers"), joined(list("reviewers", users), list("team_reviewers", teams))},
+	} {
+		if len(step.body) == 0 {
+			continue
+		}
+		if _, err := g.send(ctx, call{what: changeWhat(p, pr.Number), owner: p.Owner, method: step.method, path: step.path, body: step.body}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (g *github) get(ctx context.Context, p Path, number int64) (PullRequest, error) {
+	return sendPull(ctx, g.sender, p, call{what: getWhat(p, number), method: http.MethodGet, path: inRepo(p, "pulls", decimal(number))})
+}
+
+// githubRun is a check run.
+type githubRun struct {
+	Status     string `json:"status"`
+	Conclusion string `json:"conclusion"`
+}
+
+func (g *github) checks(ctx context.Context, p Path, pr PullRequest) (Checks, error) {
+	c := call{what: getWhat(p, pr.Number), owner: p.Owner, method: http.MethodGet, path: inRepo(p, "commits", pr.SHA, "check-runs"), query: url.Values{"per_page": {perPage}}}
+	total := NoChecks
+	for page := 1; page <= maxPages; page++ {
+		var runs struct {
+			Runs []githubRun `json:"check_runs"`
+		}
+		c.out = &runs
+		header, err := g.send(ctx, c)
+		if err != nil {
+			return "", err
+		}
+		for _, run := range runs.Runs {
+			total = total.with(run.summary())
+		}
+		if _, more := nextPage(header); !more {
+			break
+		}
+		c.query.Set("page", strconv.Itoa(page+1))
+	}
+	status, err := combinedStatus(ctx, g.sender, p, pr)
+	return total.with(status), err
+}
+
+func (r githubRun) summary() Checks {
+	switch {
+	case r.Status != "completed":
+		return ChecksPending
+	case r.Conclusion == "success" || r.Conclusion == "neutral" || r.Conclusion == "skipped":
+		return ChecksPassed
+	}
+	return ChecksFailed
+}
+
+// with adds a summary: a failure counts more than what is pending, and that more than
+// what passed.
+func (c Checks) with(other Checks) Checks {
+	order := []Checks{NoChecks, ChecksPassed, ChecksPending, ChecksFailed}
+	return order[max(slices.Index(order, c), slices.Index(order, other))]
+}
+
+func (g *github) merge(ctx context.Context, p Path, pr PullRequest, method MergeMethod, landed func(context.Context) (bool, error)) error {
+	_, err := g.send(ctx, call{
+		what: mergeWhat(p, pr.Number), owner: p.Owner, method: http.MethodPut, path: inRepo(p, "pulls", decimal(pr.Number), "merge"),
+		body: map[string]any{"sha": pr.SHA, "merge_method": method}, landed: landed,
+	})
+	return err
+}
+
+func (g *github) comments(ctx context.Context, p Path, t Thread) ([]Comment, error) {
+	return getComments(ctx, g.sender, p, t, url.Values{"per_page": {perPage}})
+}
+
+func (g *github) comment(ctx context.Context, p Path, t Thread, id int64, body string, landed func(context.Context) (bool, error)) (Comment, error) {
+	return sendComment(ctx, g.sender, p, t, id, body, landed)
+}
+
+func (g *github) repos(ctx context.Context, f Filter) ([]Repository, error) {
+	return getRepos(ctx, g.sender, f, url.Values{"per_page": {perPage}})
+}
+
+func (g *github) fork(ctx context.Context, p Path, into string, own bool, landed func(context.Context) (bool, error)) error {
+	return sendFork(ctx, g.sender, p, into, own, landed)
+}
+
+// reviewers separates teams, ORG/TEAM, of which the team's name is returned, from users.
+func reviewers(names []string) (users, teams []string) {
+	for _, name := range names {
+		if _, team, ok := strings.Cut(name, "/"); ok {
+			teams = append(teams, team)
+			continue
+		}
+		users = append(users, name)
+	}
+	return users, teams
+}
