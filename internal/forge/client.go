@@ -19,6 +19,10 @@ func NewClient(o Options) (*Client, error) {
 	switch o.Kind {
 	case GitHub:
 		c.api = &github{newSender(o, base, githubHeaders)}
+	case GitLab:
+		c.api = &gitlab{newSender(o, base, gitlabHeaders)}
+	case Gitea:
+		c.api = &gitea{newSender(o, base, giteaHeaders)}
 	}
 	return c, nil
 }

@@ -1,0 +1,167 @@
+package forge
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// gitea is the API of Gitea and Forgejo.
+type gitea struct{ *sender }
+
+func giteaHeaders(h http.Header, token string) {
+	h.Set("Accept", "application/json")
+	if token != "" {
+		h.Set("Authorization", "token "+token)
+	}
+}
+
+const (
+	giteaPage   = "50" // the default maximum page size of servers
+	giteaDraft  = "WIP: "
+	giteaClosed = 4 // pages of closed pull requests that are searched
+)
+
+func (g *gitea) repo(ctx context.Context, p Path) (Repository, error) {
+	return getRepo(ctx, g.sender, p)
+}
+
+func (g *gitea) self(ctx context.Context, owner string) (string, error) {
+	return getLogin(ctx, g.sender, owner)
+}
+
+// pulls filters by the head itself, because the server can't.
+func (g *gitea) pulls(ctx context.Context, p Path, h Head) ([]PullRequest, error) {
+	var found []PullRequest
+	c := call{what: findWhat(p, h), owner: p.Owner, method: http.MethodGet, path: inRepo(p, "pulls"), query: url.Values{"state": {"open"}, "limit": {giteaPage}}}
+	err := eachPull(ctx, g.sender, c, p, func(pr PullRequest) bool {
+		if pr.Head == h {
+			found = append(found, plain(pr, giteaDraft))
+		}
+		return true
+	})
+	if err != nil || len(found) > 0 {
+		return found, err
+	}
+	seen := 0
+	c.query = url.Values{"state": {"closed"}, "sort": {"recentupdate"}, "limit": {giteaPage}}
+	err = eachPull(ctx, g.sender, c, p, func(pr PullRequest) bool {
+		if pr.Head == h {
+			found = append(found, plain(pr, giteaDraft))
+		}
+		seen++
+		return len(found) == 0 && seen < giteaClosed*50
+	})
+	return found, err
+}
+
+// plain removes the prefix of a draft's title.
+func plain(pr PullRequest, prefix string) PullRequest {
+	if pr.Draft {
+		pr.Title = strings.TrimPrefix(pr.Title, prefix)
+	}
+	return pr
+}
+
+// titled returns the title of a pull request after a change, with the prefix that makes
+// it a draft; false if it does not change.
+func titled(pr PullRequest, c Change, prefix string) (string, bool) {
+	title, draft := pr.Title, pr.Draft
+	if c.Title != nil {
+		title = *c.Title
+	}
+	if c.Draft != nil {
+		draft = *c.Draft
+	}
+	changed := title != pr.Title || draft != pr.Draft
+	if draft {
+		title = prefix + title
+	}
+	return title, changed
+}
+
+func (g *gitea) create(ctx context.Context, p Path, n New, landed func(context.Context) (bool, error)) (PullRequest, error) {
+	title, _ := titled(PullRequest{Title: n.Title, Draft: n.Draft}, Change{}, giteaDraft)
+	body := map[string]any{"title": title, "body": n.Body, "base": n.Base, "head": n.Head.Branch}
+	if n.Head.Repo != (Path{}) {
+		body["head"] = n.Head.Repo.String() + ":" + n.Head.Branch
+	}
+	pr, err := sendPull(ctx, g.sender, p, call{what: createWhat(p, n.Head), method: http.MethodPost, path: inRepo(p, "pulls"), body: body, landed: landed})
+	return plain(pr, giteaDraft), err
+}
+
+func (g *gitea) change(ctx context.Context, p Path, pr PullRequest, c Change) error {
+	edit := fields(c)
+	delete(edit, "title")
+	if title, changed := titled(pr, c, giteaDraft); changed {
+		edit["title"] = title
+	}
+	if len(c.Assignees) > 0 { // the list replaces the present one
+		edit["assignees"] = union(pr.assignees, c.Assignees)
+	}
+	users, teams := reviewers(c.Reviewers)
+	number := decimal(pr.Number)
+	for _, step := range []struct {
+		method string
+		path   []string
+		body   map[string]any
+	}{
+		{http.MethodPatch, inRepo(p, "pulls", number), edit},
+		{http.MethodPost, inRepo(p, "issues", number, "labels"), list("labels", c.Labels)},
+		{http.MethodPost, inRepo(p, "pulls", number, "requested_reviewers"), joined(list("reviewers", users), list("team_reviewers", teams))},
+	} {
+		if len(step.body) == 0 {
+			continue
+		}
+		if _, err := g.send(ctx, call{what: changeWhat(p, pr.Number), owner: p.Owner, method: step.method, path: step.path, body: step.body}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// union returns the elements of a, and those of b that are not in a.
+func union[T comparable](a, b []T) []T {
+	all := slices.Clone(a)
+	for _, v := range b {
+		if !slices.Contains(all, v) {
+			all = append(all, v)
+		}
+	}
+	return all
+}
+
+func (g *gitea) get(ctx context.Context, p Path, number int64) (PullRequest, error) {
+	pr, err := sendPull(ctx, g.sender, p, call{what: getWhat(p, number), method: http.MethodGet, path: inRepo(p, "pulls", decimal(number))})
+	return plain(pr, giteaDraft), err
+}
+
+func (g *gitea) checks(ctx context.Context, p Path, pr PullRequest) (Checks, error) {
+	return combinedStatus(ctx, g.sender, p, pr)
+}
+
+func (g *gitea) merge(ctx context.Context, p Path, pr PullRequest, method MergeMethod, landed func(context.Context) (bool, error)) error {
+	_, err := g.send(ctx, call{
+		what: mergeWhat(p, pr.Number), owner: p.Owner, method: http.MethodPost, path: inRepo(p, "pulls", decimal(pr.Number), "merge"),
+		body: map[string]any{"do": method, "head_commit_id": pr.SHA}, landed: landed,
+	})
+	return err
+}
+
+func (g *gitea) comments(ctx context.Context, p Path, t Thread) ([]Comment, error) {
+	return getComments(ctx, g.sender, p, t, nil) // all on one page
+}
+
+func (g *gitea) comment(ctx context.Context, p Path, t Thread, id int64, body string, landed func(context.Context) (bool, error)) (Comment, error) {
+	return sendComment(ctx, g.sender, p, t, id, body, landed)
+}
+
+func (g *gitea) repos(ctx context.Context, f Filter) ([]Repository, error) {
+	return getRepos(ctx, g.sender, f, url.Values{"limit": {giteaPage}})
+}
+
+func (g *gitea) fork(ctx context.Context, p Path, into string, own bool, landed func(context.Context) (bool, error)) error {
+	return sendFork(ctx, g.sender, p, into, own, landed)
+}

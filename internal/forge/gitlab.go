@@ -1,0 +1,395 @@
+package forge
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+// gitlab is the API of GitLab.
+type gitlab struct{ *sender }
+
+func gitlabHeaders(h http.Header, token string) {
+	h.Set("Accept", "application/json")
+	if token != "" {
+		h.Set("Authorization", "Bearer "+token)
+	}
+}
+
+const (
+	gitlabDraft     = "Draft: "
+	gitlabDeveloper = 30 // the access level from which on a member can push
+)
+
+type gitlabUser struct {
+	ID       int64  `json:"id"`
+	Username string `json:"username"`
+}
+
+type gitlabMerge struct {
+	IID           int64        `json:"iid"`
+	URL           string       `json:"web_url"`
+	State         string       `json:"state"`
+	Title         string       `json:"title"`
+	Description   string       `json:"description"`
+	Draft         bool         `json:"draft"`
+	SourceBranch  string       `json:"source_branch"`
+	TargetBranch  string       `json:"target_branch"`
+	SourceProject int64        `json:"source_project_id"` // null if a fork was deleted
+	TargetProject int64        `json:"target_project_id"`
+	SHA           string       `json:"sha"`
+	Status        string       `json:"detailed_merge_status"`
+	Assignees     []gitlabUser `json:"assignees"`
+	Reviewers     []gitlabUser `json:"reviewers"`
+	Pipeline      *struct {
+		Status string `json:"status"`
+	} `json:"head_pipeline"` // not in lists
+}
+
+type gitlabAccess struct {
+	Level int `json:"access_level"`
+}
+
+type gitlabProject struct {
+	ID            int64    `json:"id"`
+	Path          string   `json:"path_with_namespace"`
+	CloneURL      string   `json:"http_url_to_repo"`
+	DefaultBranch string   `json:"default_branch"`
+	Description   string   `json:"description"`
+	Topics        []string `json:"topics"`
+	Archived      bool     `json:"archived"`
+	Parent        *struct {
+		Path string `json:"path_with_namespace"`
+	} `json:"forked_from_project"`
+	Permissions *struct {
+		Project *gitlabAccess `json:"project_access"`
+		Group   *gitlabAccess `json:"group_access"`
+	} `json:"permissions"`
+}
+
+type gitlabNote struct {
+	ID     int64      `json:"id"`
+	Body   string     `json:"body"`
+	Author gitlabUser `json:"author"`
+}
+
+// inProject returns the path of a project's resource.
+func inProject(p Path, rest ...string) []string {
+	return append([]string{"projects", p.String()}, rest...)
+}
+
+func (j gitlabProject) repository() Repository {
+	r := Repository{
+		Path: parsePath(j.Path), CloneURL: j.CloneURL, DefaultBranch: j.DefaultBranch, Description: j.Description,
+		Topics: j.Topics, Archived: j.Archived, Fork: j.Parent != nil, PushUnknown: j.Permissions == nil, id: j.ID,
+	}
+	if j.Parent != nil {
+		r.Parent = parsePath(j.Parent.Path)
+	}
+	if j.Permissions != nil {
+		for _, a := range []*gitlabAccess{j.Permissions.Project, j.Permissions.Group} {
+			r.Push = r.Push || a != nil && a.Level >= gitlabDeveloper
+		}
+	}
+	return r
+}
+
+// pullRequest converts a merge request. Its head's repository is not known; fork is a
+// name for one that is another project.
+func (j gitlabMerge) pullRequest(fork Path) (PullRequest, error) {
+	if err := checkPull(j.IID, j.URL); err != nil {
+		return PullRequest{}, err
+	}
+	pr := PullRequest{
+		Number: j.IID, URL: j.URL, State: Open, Title: j.Title, Body: j.Description, Draft: j.Draft,
+		Base: j.TargetBranch, Head: Head{Branch: j.SourceBranch}, SHA: j.SHA, Mergeable: CannotMerge,
+	}
+	if j.SourceProject != j.TargetProject {
+		pr.Head.Repo = fork
+	}
+	switch j.State {
+	case "merged":
+		pr.State = Merged
+	case "closed":
+		pr.State = Closed
+	}
+	switch j.Status {
+	case "mergeable":
+		pr.Mergeable = CanMerge
+	case "", "checking", "unchecked", "preparing", "approvals_syncing":
+		pr.Mergeable = MergeUnknown
+	}
+	for _, u := range j.Assignees {
+		pr.assigneeIDs = append(pr.assigneeIDs, u.ID)
+	}
+	for _, u := range j.Reviewers {
+		pr.reviewerIDs = append(pr.reviewerIDs, u.ID)
+	}
+	if j.Pipeline != nil {
+		pr.Checks = pipeline(j.Pipeline.Status)
+	}
+	return plain(pr, gitlabDraft), nil
+}
+
+func pipeline(status string) Checks {
+	switch status {
+	case "success", "skipped":
+		return ChecksPassed
+	case "failed", "canceled":
+		return ChecksFailed
+	}
+	return ChecksPending
+}
+
+func (g *gitlab) repo(ctx context.Context, p Path) (Repository, error) {
+	var j gitlabProject
+	_, err := g.send(ctx, call{what: "get repository " + p.String(), owner: p.Owner, method: http.MethodGet, path: inProject(p), out: &j})
+	return j.repository(), err
+}
+
+func (g *gitlab) self(ctx context.Context, owner string) (string, error) {
+	var j gitlabUser
+	_, err := g.send(ctx, call{what: "get the token's user", owner: owner, method: http.MethodGet, path: []string{"user"}, out: &j})
+	return j.Username, err
+}
+
+func (g *gitlab) pulls(ctx context.Context, p Path, h Head) ([]PullRequest, error) {
+	var source int64
+	if h.Repo != (Path{}) {
+		fork, err := g.repo(ctx, h.Repo)
+		if err != nil {
+			return nil, err
+		}
+		source = fork.id
+	}
+	var found []PullRequest
+	var invalid error
+	c := call{
+		what: findWhat(p, h), owner: p.Owner, method: http.MethodGet, path: inProject(p, "merge_requests"),
+		query: url.Values{"source_branch": {h.Branch}, "state": {"all"}, "per_page": {perPage}},
+	}
+	err := pages(ctx, g.sender, c, func(page []gitlabMerge) bool {
+		for _, j := range page {
+			pr, err := j.pullRequest(h.Repo)
+			invalid = errors.Join(invalid, err)
+			wanted := j.SourceProject == source || source == 0 && j.SourceProject == j.TargetProject
+			if err == nil && j.SourceBranch == h.Branch && wanted {
+				found = append(found, pr)
+			}
+		}
+		return invalid == nil
+	})
+	return found, errors.Join(err, invalid)
+}
+
+func (g *gitlab) create(ctx context.Context, p Path, n New, landed func(context.Context) (bool, error)) (PullRequest, error) {
+	title, _ := titled(PullRequest{Title: n.Title, Draft: n.Draft}, Change{}, gitlabDraft)
+	body := map[string]any{"title": title, "description": n.Body, "target_branch": n.Base, "source_branch": n.Head.Branch}
+	source := p
+	if n.Head.Repo != (Path{}) { // is created in the fork, for the other project
+		target, err := g.repo(ctx, p)
+		if err != nil {
+			return PullRequest{}, err
+		}
+		source, body["target_project_id"] = n.Head.Repo, target.id
+	}
+	return g.sendMerge(ctx, n.Head.Repo, call{what: createWhat(p, n.Head), owner: p.Owner, method: http.MethodPost, path: inProject(source, "merge_requests"), body: body, landed: landed})
+}
+
+// sendMerge sends a request whose response is a merge request, the zero one if the request
+// landed without a response.
+func (g *gitlab) sendMerge(ctx context.Context, fork Path, c call) (PullRequest, error) {
+	var j gitlabMerge
+	c.out = &j
+	if _, err := g.send(ctx, c); err != nil || j.IID == 0 && c.landed != nil {
+		return PullRequest{}, err
+	}
+	pr, err := j.pullRequest(fork)
+	if err != nil {
+		err = fmt.Errorf("%s: %w", c.what, err)
+	}
+	return pr, err
+}
+
+func (g *gitlab) change(ctx context.Context, p Path, pr PullRequest, c Change) error {
+	body := map[string]any{}
+	if title, changed := titled(pr, c, gitlabDraft); changed {
+		body["title"] = title
+	}
+	if c.Body != nil {
+		body["description"] = *c.Body
+	}
+	if c.Base != nil {
+		body["target_branch"] = *c.Base
+	}
+	if c.state == Closed {
+		body["state_event"] = "close"
+	}
+	if len(c.Labels) > 0 {
+		body["add_labels"] = strings.Join(c.Labels, ",")
+	}
+	for _, list := range []struct {
+		key   string
+		names []string
+		ids   []int64
+	}{{"assignee_ids", c.Assignees, pr.assigneeIDs}, {"reviewer_ids", c.Reviewers, pr.reviewerIDs}} {
+		if len(list.names) == 0 {
+			continue
+		}
+		added, err := g.users(ctx, p, list.names)
+		if err != nil {
+			return fmt.Errorf("%s: %w", changeWhat(p, pr.Number), err)
+		}
+		body[list.key] = union(list.ids, added)
+	}
+	if len(body) == 0 {
+		return nil
+	}
+	_, err := g.send(ctx, call{what: changeWhat(p, pr.Number), owner: p.Owner, method: http.MethodPut, path: inProject(p, "merge_requests", decimal(pr.Number)), body: body})
+	return err
+}
+
+// users returns the ids of users.
+func (g *gitlab) users(ctx context.Context, p Path, names []string) ([]int64, error) {
+	var ids []int64
+	for _, name := range names {
+		var found []gitlabUser
+		_, err := g.send(ctx, call{what: "find user " + name, owner: p.Owner, method: http.MethodGet, path: []string{"users"}, query: url.Values{"username": {name}}, out: &found})
+		if err != nil {
+			return nil, err
+		}
+		if len(found) != 1 {
+			return nil, fmt.Errorf("user %s: %w", name, ErrNotFound)
+		}
+		ids = append(ids, found[0].ID)
+	}
+	return ids, nil
+}
+
+func (g *gitlab) get(ctx context.Context, p Path, number int64) (PullRequest, error) {
+	return g.sendMerge(ctx, Path{}, call{what: getWhat(p, number), owner: p.Owner, method: http.MethodGet, path: inProject(p, "merge_requests", decimal(number))})
+}
+
+// checks returns those of the pipeline, which are in the merge request.
+func (g *gitlab) checks(_ context.Context, _ Path, pr PullRequest) (Checks, error) {
+	return pr.Checks, nil
+}
+
+func (g *gitlab) merge(ctx context.Context, p Path, pr PullRequest, method MergeMethod, landed func(context.Context) (bool, error)) error {
+	_, err := g.send(ctx, call{
+		what: mergeWhat(p, pr.Number), owner: p.Owner, method: http.MethodPut, path: inProject(p, "merge_requests", decimal(pr.Number), "merge"),
+		body: map[string]any{"sha": pr.SHA, "squash": method == Squash}, landed: landed,
+	})
+	return err
+}
+
+// notes returns the path of the comments on a thread.
+func notes(p Path, t Thread, rest ...string) []string {
+	kind := "merge_requests"
+	if t.Issue {
+		kind = "issues"
+	}
+	return append(inProject(p, kind, decimal(t.Number), "notes"), rest...)
+}
+
+func (g *gitlab) comments(ctx context.Context, p Path, t Thread) ([]Comment, error) {
+	var all []Comment
+	c := call{what: commentWhat(p, t), owner: p.Owner, method: http.MethodGet, path: notes(p, t), query: url.Values{"sort": {"asc"}, "per_page": {perPage}}}
+	err := pages(ctx, g.sender, c, func(page []gitlabNote) bool {
+		for _, j := range page {
+			all = append(all, g.note(p, t, j))
+		}
+		return true
+	})
+	return all, err
+}
+
+// note converts a comment. GitLab does not return its URL.
+func (g *gitlab) note(p Path, t Thread, j gitlabNote) Comment {
+	kind := "merge_requests"
+	if t.Issue {
+		kind = "issues"
+	}
+	address := fmt.Sprintf("%s/%s/-/%s/%d#note_%d", strings.TrimSuffix(g.Server, "/"), p, kind, t.Number, j.ID)
+	return Comment{URL: address, id: j.ID, author: j.Author.Username, body: j.Body}
+}
+
+func (g *gitlab) comment(ctx context.Context, p Path, t Thread, id int64, body string, landed func(context.Context) (bool, error)) (Comment, error) {
+	c := call{what: commentWhat(p, t), owner: p.Owner, method: http.MethodPost, path: notes(p, t), body: map[string]any{"body": body}, landed: landed}
+	if id != 0 {
+		c.method, c.path, c.landed = http.MethodPut, notes(p, t, decimal(id)), nil
+	}
+	var j gitlabNote
+	c.out = &j
+	_, err := g.send(ctx, c)
+	return g.note(p, t, j), err
+}
+
+func (g *gitlab) repos(ctx context.Context, f Filter) ([]Repository, error) {
+	query := url.Values{"per_page": {perPage}, "order_by": {"id"}, "sort": {"asc"}}
+	if !f.Archived {
+		query.Set("archived", "false")
+	}
+	if f.Topic != "" {
+		query.Set("topic", f.Topic)
+	}
+	var all []Repository
+	add := func(page []gitlabProject) bool {
+		for _, j := range page {
+			all = append(all, j.repository())
+		}
+		return true
+	}
+	c := call{what: "list repositories of " + f.Owner, owner: f.Owner, method: http.MethodGet, path: []string{"groups", f.Owner, "projects"}, query: joinedQuery(query, url.Values{
+		"include_subgroups": {"true"}, "with_shared": {"false"},
+	})}
+	err := pages(ctx, g.sender, c, add)
+	if errors.Is(err, ErrNotFound) {
+		c.path, c.query = []string{"users", f.Owner, "projects"}, query
+		err = pages(ctx, g.sender, c, add)
+	}
+	if err != nil || f.Language == "" {
+		return all, err
+	}
+	for i := range all {
+		if all[i].Language, err = g.language(ctx, all[i].Path); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+func joinedQuery(a, b url.Values) url.Values {
+	all := url.Values{}
+	for _, q := range []url.Values{a, b} {
+		for key, values := range q {
+			all[key] = values
+		}
+	}
+	return all
+}
+
+// language returns the language with the largest share.
+func (g *gitlab) language(ctx context.Context, p Path) (string, error) {
+	var shares map[string]float64
+	_, err := g.send(ctx, call{what: "get languages of " + p.String(), owner: p.Owner, method: http.MethodGet, path: inProject(p, "languages"), out: &shares})
+	most := ""
+	for name, share := range shares {
+		if most == "" || share > shares[most] || share == shares[most] && name < most {
+			most = name
+		}
+	}
+	return most, err
+}
+
+func (g *gitlab) fork(ctx context.Context, p Path, into string, own bool, landed func(context.Context) (bool, error)) error {
+	body := map[string]any{}
+	if !own {
+		body["namespace_path"] = into
+	}
+	_, err := g.send(ctx, call{what: fmt.Sprintf("fork %s into %s", p, into), owner: p.Owner, method: http.MethodPost, path: inProject(p, "fork"), body: body, landed: landed})
+	return err
+}
