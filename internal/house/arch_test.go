@@ -59,6 +59,7 @@ func rooms() map[string]room {
 		"internal/gitops/gitdir":   {"internal/ignore", "a git directory: neither commits to be made nor remotes"},
 		"internal/gitops/remote":   {"internal/filelock internal/gitops/gitdir internal/keys internal/textcut", "transfers need a git directory, not a work tree"},
 		"internal/forge":           {"internal/printable", "requests to forges, without knowing what is published"},
+		"internal/forge/forgetest": {"", "a forge for tests"},
 		"internal/gitops/gittest":  {"", "repositories of the git program, for tests"},
 		"internal/credentials":     {"tasks internal/gitops/gitdir internal/gitops/remote internal/keys internal/reach", "which credentials a remote gets; it sends none"},
 		"internal/ignore":          {"", "pure rules, shared by git's staging and the search tools so that both agree"},

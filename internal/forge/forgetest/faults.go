@@ -1,0 +1,105 @@
+package forgetest
+
+import (
+	"net/http"
+	"strings"
+)
+
+// Fault is something that a forge does instead of its work.
+type Fault string
+
+// The faults. Those that end in "after" happen after the request was fulfilled.
+const (
+	Limited      Fault = "limited"       // the primary rate limit: 403 of GitHub, else 429; ends at a time
+	Secondary    Fault = "secondary"     // a secondary rate limit with Retry-After
+	Abuse        Fault = "abuse"         // a secondary rate limit that has only a text
+	Unavailable  Fault = "unavailable"   // 503
+	BrokenAfter  Fault = "broken-after"  // 502
+	Cut          Fault = "cut"           // the connection
+	CutAfter     Fault = "cut-after"     // the connection
+	GarbledAfter Fault = "garbled-after" // 200 with a page for people
+	Elsewhere    Fault = "elsewhere"     // a redirect to another server
+	Expired      Fault = "expired"       // 401
+)
+
+// Faults returns all faults.
+func Faults() []Fault {
+	return []Fault{Limited, Secondary, Abuse, Unavailable, BrokenAfter, Cut, CutAfter, GarbledAfter, Elsewhere, Expired}
+}
+
+// Reset is the time in the headers of [Limited], as a Unix time; Wait is the seconds of
+// [Secondary].
+const (
+	Reset = "2000000030"
+	Wait  = "7"
+)
+
+// planned is a fault of the next calls that match.
+type planned struct {
+	Fault
+	method, suffix string
+	times          int
+}
+
+// Fail makes a fault of the next calls with a method and a suffix of the path, both ""
+// for any.
+func (s *Server) Fail(times int, fault Fault, method, suffix string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.faults = append(s.faults, &planned{fault, method, suffix, times})
+}
+
+// next returns the fault of a call, nil for none.
+func (s *Server) next(c *Call) *planned {
+	for _, f := range s.faults {
+		if f.times > 0 && (f.method == "" || f.method == c.Method) && strings.HasSuffix(c.Path, f.suffix) {
+			f.times--
+			return f
+		}
+	}
+	return nil
+}
+
+func (f *planned) after() bool { return strings.HasSuffix(string(f.Fault), "-after") }
+
+// reply returns the response of a fault; nil cuts the connection.
+func (f *planned) reply(kind string) *reply {
+	r := &reply{header: http.Header{"Content-Type": {"application/json"}}}
+	limited := http.StatusForbidden
+	prefix := "X-RateLimit-"
+	if kind != "github" {
+		limited, prefix = http.StatusTooManyRequests, "RateLimit-"
+	}
+	switch f.Fault {
+	case Limited:
+		r.status = limited
+		r.header.Set(prefix+"Remaining", "0")
+		r.header.Set(prefix+"Reset", Reset)
+		r.body = []byte(`{"message": "API rate limit exceeded"}`)
+	case Secondary:
+		r.status = limited
+		r.header.Set("Retry-After", Wait)
+		r.body = []byte(`{"message": "You have exceeded a secondary rate limit"}`)
+	case Abuse:
+		r.status = limited
+		r.body = []byte(`{"message": "You have exceeded a secondary rate limit. Please wait a few minutes before you try again."}`)
+	case Unavailable:
+		r.status = http.StatusServiceUnavailable
+		r.body = []byte("<html>down for maintenance</html>")
+	case BrokenAfter:
+		r.status = http.StatusBadGateway
+		r.body = []byte("<html>bad gateway</html>")
+	case GarbledAfter:
+		r.status = http.StatusOK
+		r.body = []byte("<html>hello</html>")
+	case Elsewhere:
+		r.status = http.StatusTemporaryRedirect
+		r.header.Set("Location", "http://localhost:9/login")
+	case Expired:
+		r.status = http.StatusUnauthorized
+		r.body = []byte(`{"message": "Bad credentials"}`)
+	default:
+		return nil
+	}
+	return r
+}

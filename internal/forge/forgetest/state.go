@@ -1,0 +1,107 @@
+package forgetest
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+)
+
+// repo returns a repository, nil if it does not exist.
+func (s *Server) repo(path string) *Repo {
+	for _, r := range s.repos {
+		if strings.EqualFold(r.path(), path) {
+			return r
+		}
+	}
+	return nil
+}
+
+func (s *Server) repoByID(id int64) *Repo {
+	for _, r := range s.repos {
+		if r.id == id {
+			return r
+		}
+	}
+	return nil
+}
+
+func (s *Server) pull(repo string, number int64) *Pull {
+	for _, p := range s.pulls {
+		if strings.EqualFold(p.Repo, repo) && p.Number == number {
+			return p
+		}
+	}
+	return nil
+}
+
+// sha returns the commit of a pull request's head: the branch's, unless it is closed.
+func (s *Server) sha(p *Pull) string {
+	if p.State == "open" {
+		if now := s.commit(p.Head, p.Branch); now != "" {
+			return now
+		}
+	}
+	return p.SHA
+}
+
+// commit returns the commit of a branch, "" if it does not exist.
+func (s *Server) commit(repo, branch string) string {
+	if s.Resolve != nil {
+		return s.Resolve(repo, branch)
+	}
+	return fmt.Sprintf("%040x", len(repo+branch))
+}
+
+// create creates a pull request, and refuses what forges refuse.
+func (s *Server) create(p Pull) (*Pull, error) {
+	r := s.repo(p.Repo)
+	duplicate, invalid := http.StatusConflict, http.StatusUnprocessableEntity
+	if s.Kind == "github" {
+		duplicate = http.StatusUnprocessableEntity
+	}
+	if s.Kind == "gitlab" {
+		invalid = http.StatusBadRequest
+	}
+	switch {
+	case r == nil || s.repo(p.Head) == nil:
+		return nil, notFound("Project")
+	case r.NoPulls:
+		return nil, refusal{http.StatusForbidden, "Resource not accessible by integration"}
+	case s.commit(p.Head, p.Branch) == "":
+		return nil, refusal{invalid, "Validation Failed: head invalid"}
+	case s.commit(p.Repo, p.Base) == "":
+		return nil, refusal{invalid, "Validation Failed: base invalid"}
+	}
+	for _, other := range s.pulls {
+		if other.State == "open" && other.Repo == p.Repo && other.Head == p.Head && other.Branch == p.Branch && other.Base == p.Base {
+			return nil, refusal{duplicate, "A pull request already exists for " + p.Head + ":" + p.Branch}
+		}
+	}
+	r.lastPull++
+	p.Number, p.State, p.SHA = r.lastPull, "open", s.commit(p.Head, p.Branch)
+	s.pulls = append(s.pulls, &p)
+	return &p, nil
+}
+
+// merge merges a pull request whose head is at a commit.
+func (s *Server) merge(p *Pull, sha string) error {
+	switch {
+	case sha != s.sha(p):
+		return refusal{http.StatusConflict, "Head branch was modified. Review and try the merge again."}
+	case p.State != "open" || p.Conflict || p.Draft:
+		return refusal{http.StatusMethodNotAllowed, "Pull Request is not mergeable"}
+	}
+	p.SHA, p.State = sha, "merged"
+	return nil
+}
+
+// forkOf creates a fork, unless it exists.
+func (s *Server) forkOf(r *Repo, owner string) (*Repo, error) {
+	if existing := s.repo(owner + "/" + r.Name); existing != nil {
+		if s.Kind == "github" {
+			return existing, nil
+		}
+		return nil, refusal{http.StatusConflict, "The repository with the same name already exists."}
+	}
+	return s.add(Repo{Owner: owner, Name: r.Name, Default: r.Default, Parent: r.path(), Language: r.Language}), nil
+}
