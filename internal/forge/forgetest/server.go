@@ -238,6 +238,11 @@ func (s *Server) handle(c *Call, r *http.Request) *reply {
 	}
 	if s.routes == nil {
 		s.routes = http.NewServeMux()
+		if s.Kind == "gitlab" {
+			panic("not served yet")
+		} else {
+			rest{s}.routes(s.routes)
+		}
 	}
 	inner := r.Clone(r.Context())
 	inner.URL.RawPath = c.Path

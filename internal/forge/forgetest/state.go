@@ -3,6 +3,7 @@ package forgetest
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 )
 
@@ -104,4 +105,73 @@ func (s *Server) forkOf(r *Repo, owner string) (*Repo, error) {
 		return nil, refusal{http.StatusConflict, "The repository with the same name already exists."}
 	}
 	return s.add(Repo{Owner: owner, Name: r.Name, Default: r.Default, Parent: r.path(), Language: r.Language}), nil
+}
+
+// comments returns the comments on a thread.
+func (s *Server) comments(repo string, number int64, issue bool) []*Note {
+	var found []*Note
+	for _, n := range s.notes {
+		if strings.EqualFold(n.Repo, repo) && n.Number == number && (n.Issue == issue || s.Kind != "gitlab") {
+			found = append(found, n)
+		}
+	}
+	return found
+}
+
+func (s *Server) comment(repo string, number int64, issue bool, body string) *Note {
+	s.lastID++
+	n := &Note{ID: s.lastID, Repo: repo, Number: number, Issue: issue, Author: s.User, Body: body}
+	if s.User == "" {
+		n.Author, n.Bot = "app[bot]", true
+	}
+	s.notes = append(s.notes, n)
+	return n
+}
+
+func (s *Server) note(id int64) (*Note, error) {
+	for _, n := range s.notes {
+		if n.ID == id {
+			if n.Author != s.User && !(s.User == "" && n.Bot) {
+				return nil, refusal{http.StatusForbidden, "Must have admin rights to Repository."}
+			}
+			return n, nil
+		}
+	}
+	return nil, notFound("Comment")
+}
+
+// users returns the names of all users.
+func (s *Server) users() []string {
+	all := slices.Clone(s.Users)
+	if s.User != "" {
+		all = append(all, s.User)
+	}
+	return all
+}
+
+// known returns an error for a name that is no user's.
+func (s *Server) known(names []string) error {
+	for _, name := range names {
+		if !slices.Contains(s.users(), name) {
+			return refusal{http.StatusUnprocessableEntity, "user " + name + " does not exist"}
+		}
+	}
+	return nil
+}
+
+// addAll adds what is missing of a list.
+func addAll(to *[]string, more []string) {
+	for _, m := range more {
+		if !slices.Contains(*to, m) {
+			*to = append(*to, m)
+		}
+	}
+}
+
+// setTitle sets a title. GitHub has no prefix for drafts.
+func (s *Server) setTitle(p *Pull, title, prefix string) {
+	p.Title = title
+	if s.Kind != "github" {
+		p.Title, p.Draft = strings.CutPrefix(title, prefix)
+	}
 }
