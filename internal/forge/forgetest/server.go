@@ -239,7 +239,7 @@ func (s *Server) handle(c *Call, r *http.Request) *reply {
 	if s.routes == nil {
 		s.routes = http.NewServeMux()
 		if s.Kind == "gitlab" {
-			panic("not served yet")
+			lab{s}.routes(s.routes)
 		} else {
 			rest{s}.routes(s.routes)
 		}
