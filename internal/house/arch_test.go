@@ -106,7 +106,7 @@ func rooms() map[string]room {
 		"internal/githubapp/fake":  {"", "a server for tests"},
 		"internal/jsontext":        {"", "texts"},
 		"internal/pathtree":        {"", "names of paths, without the file system"},
-		"internal/testcases":       {"", "tests in texts, without files and runs"},
+		"internal/testcases":       {"internal/figures internal/textcut", "tests in texts, without files and runs"},
 		"internal/textcut":         {"", "texts"},
 		"internal/schema":          {"", "JSON Schemas, without knowing what they describe"},
 		"internal/printable":       {"", "texts"},
