@@ -54,7 +54,8 @@ func (l *landing) findLeaks(ctx context.Context) ([]leak, error) {
 	if err != nil || len(leaks) == 0 {
 		return nil, err
 	}
-	err = l.site.tree.OldText(ctx, changes, func(text string) {
+	err = l.site.tree.Versions(ctx, changes, func(_ gitops.Change, before, _ []byte) {
+		text := string(before)
 		leaks = slices.DeleteFunc(leaks, func(k leak) bool {
 			return strings.Contains(text, k.text) || strings.Contains(redact.Wide(text), k.text)
 		})

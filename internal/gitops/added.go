@@ -17,8 +17,8 @@ type Addition struct {
 // Added calls fn with all text that the changes add, in the order of the paths.
 // The first error of fn is returned.
 func (r *Repo) Added(ctx context.Context, cs *ChangeSet, fn func(Addition) error) error {
-	return r.eachVersion(ctx, cs, func(tree *workTree, path string, v versions) error {
-		e := cs.edits[path]
+	return r.eachVersion(ctx, cs, func(tree *workTree, c Change, v versions) error {
+		path, e := c.Path, cs.edits[c.Path]
 		if e.after.mode == 0 {
 			return nil
 		}
@@ -45,15 +45,19 @@ func (r *Repo) Added(ctx context.Context, cs *ChangeSet, fn func(Addition) error
 	})
 }
 
-// OldText calls fn with the old content of the changed files, where available.
-func (r *Repo) OldText(ctx context.Context, cs *ChangeSet, fn func(text string)) error {
-	return r.eachVersion(ctx, cs, func(_ *workTree, _ string, v versions) error {
-		fn(string(v.before))
+// Versions calls fn with the contents of the changed files before and after. A content is
+// nil if the file does not exist, or is not available to be compared by lines.
+func (r *Repo) Versions(ctx context.Context, cs *ChangeSet, fn func(c Change, before, after []byte)) error {
+	return r.eachVersion(ctx, cs, func(_ *workTree, c Change, v versions) error {
+		if v.after == nil && v.known && c.Kind != Deleted {
+			v.after = []byte{}
+		}
+		fn(c, v.before, v.after)
 		return nil
 	})
 }
 
-func (r *Repo) eachVersion(ctx context.Context, cs *ChangeSet, fn func(*workTree, string, versions) error) error {
+func (r *Repo) eachVersion(ctx context.Context, cs *ChangeSet, fn func(*workTree, Change, versions) error) error {
 	tree, err := r.openWorkTree(false)
 	if err != nil {
 		return err
@@ -65,7 +69,7 @@ func (r *Repo) eachVersion(ctx context.Context, cs *ChangeSet, fn func(*workTree
 		}
 		v, err := cs.versions(tree, c.Path)
 		if err == nil {
-			err = fn(tree, c.Path, v)
+			err = fn(tree, c, v)
 		}
 		if err != nil {
 			return fmt.Errorf("read change of %s: %w", c.Path, err)

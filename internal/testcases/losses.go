@@ -17,7 +17,7 @@ type File struct {
 	Before, After *Version
 }
 
-// Loss is what a change takes away from the tests in one file.
+// Loss describes tests of one file that a change removes or skips.
 type Loss struct{ Path, What string }
 
 // growth is a file that has more cases after the change than before. It can have
@@ -35,7 +35,7 @@ type change struct {
 	skips  int                  // of files whose cases were moved, fewer than before
 }
 
-// Losses returns what a change takes away from tests, in the order of the paths: test
+// Losses returns the tests that a change removes or skips, in the order of the paths: test
 // files that were deleted or emptied, files with fewer test cases, and files with more
 // skip markers than before. Cases that another test file of the same kind has gained
 // under the same names were moved, and so was a file whose content another one has.
@@ -141,8 +141,7 @@ func (c *change) move(f File, missing []string) (still []string, moved int) {
 	return still, moved
 }
 
-// receiver removes and returns a file that has gained a case and has room for it; nil if
-// there is none.
+// receiver removes and returns a file that has gained a case and has room for it, or nil.
 func (c *change) receiver(key string) *growth {
 	for {
 		all := c.gained[key]
