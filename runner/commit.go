@@ -81,7 +81,14 @@ func (l *landing) findChanges(ctx context.Context) *stop {
 	for _, c := range cs.Changes {
 		paths = append(paths, c.Path)
 	}
-	return protected(edits{l.job.spec.Profile, l.site.tree.Root(), l.site.below}.barred(paths))
+	if end := protected(edits{l.job.spec.Profile, l.site.tree.Root(), l.site.below}.barred(paths)); end != nil {
+		return end
+	}
+	over, err := l.site.excess(ctx, l.job.spec.Change, cs)
+	if err != nil {
+		return gitFailed(ctx, "compare the job's changes with the limits of change", err)
+	}
+	return exceeded(over)
 }
 
 // warnOutsideWorkspace warns of changes in a job's worktree outside of the workspace, which

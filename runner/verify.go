@@ -8,8 +8,6 @@ import (
 	"time"
 
 	"github.com/millhand/millhand/internal/event"
-	"github.com/millhand/millhand/internal/gitops"
-	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/proc"
 	"github.com/millhand/millhand/internal/reportdir"
 	"github.com/millhand/millhand/internal/textcut"
@@ -178,21 +176,23 @@ func exitText(v event.Verify) string {
 	return fmt.Sprintf("exit code %d", v.ExitCode)
 }
 
-// feedback returns the prompt of the attempt after a failed verify, or changes that are
-// denied or that git would not commit.
-func feedback(failed []event.Verify, barred []permission.Decision, refused []gitops.Refusal) string {
+// feedback returns the prompt of the attempt after one with faults.
+func (f faults) feedback() string {
 	var b strings.Builder
-	if len(barred) > 0 {
-		b.WriteString(undo(barred) + "\n")
+	if len(f.barred) > 0 {
+		b.WriteString(undo(f.barred) + "\n")
 	}
-	if len(refused) > 0 {
-		b.WriteString(uncommittable(refused) + "\n")
+	if len(f.over) > 0 {
+		b.WriteString(reduce(f.over) + "\n")
 	}
-	if len(failed) == 0 {
+	if len(f.refused) > 0 {
+		b.WriteString(uncommittable(f.refused) + "\n")
+	}
+	if len(f.failed) == 0 {
 		return b.String()
 	}
 	b.WriteString("The verify commands of the task failed on your changes. Find the cause, fix it, and finish again.\n")
-	for _, v := range failed {
+	for _, v := range f.failed {
 		where := ""
 		if v.In == event.InClean {
 			where = ` in="a fresh checkout of your changes, without ignored files, after setup"`

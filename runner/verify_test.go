@@ -103,7 +103,7 @@ func TestJobTimeoutStartsAtPrepare(t *testing.T) {
 }
 
 func TestTheFeedbackOfAFailedVerify(t *testing.T) {
-	got := feedback([]event.Verify{{Name: "test", ExitCode: 1, Tail: "FAIL\n"}, {Name: "lint", ExitCode: -1}}, nil, nil)
+	got := faults{failed: []event.Verify{{Name: "test", ExitCode: 1, Tail: "FAIL\n"}, {Name: "lint", ExitCode: -1}}}.feedback()
 	for _, want := range []string{"<check name=\"test\" result=\"exit code 1\">\nFAIL\n</check>\n", "<check name=\"lint\" result=\"killed\">\n\n</check>\n"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("it lacks %q:\n%s", want, got)

@@ -8,8 +8,10 @@ import (
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/figures"
+	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/internal/model"
 	"github.com/millhand/millhand/internal/money"
+	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/redact"
 	"github.com/millhand/millhand/internal/session"
 	"github.com/millhand/millhand/tools"
@@ -70,7 +72,7 @@ func (w *work) attempts(ctx context.Context) (end *stop) {
 				main.last = session.End{Code: end.code, Reason: end.detail}
 				return end
 			}
-			text += baselineText(w.baseline)
+			text += baselineText(w.baseline) + scopeText(w.job.spec.Change)
 		}
 		last := main.run(ctx, text)
 		if last.Text != "" {
@@ -84,26 +86,58 @@ func (w *work) attempts(ctx context.Context) (end *stop) {
 			w.job.run.refuse(w.job.spec, end)
 			return end
 		}
-		failed, end := w.verifyAll(ctx)
-		if end != nil {
-			return end
-		}
-		barred, refused, end := w.barred(ctx, main.spec.task.Profile)
+		found, end := w.findFaults(ctx, main.spec.task.Profile)
 		switch {
 		case end != nil:
 			return end
-		case len(failed)+len(barred)+len(refused) == 0:
+		case found.none():
 			return w.checkScripts(main)
-		case w.result.attempts >= w.job.spec.Attempts && len(barred) > 0:
-			return protected(barred)
-		case w.result.attempts >= w.job.spec.Attempts && len(failed) == 0:
-			return w.checkScripts(main) // the commit fails
-		case w.result.attempts >= w.job.spec.Attempts:
-			return &stop{code: event.CodeFailed, detail: fmt.Sprintf("verify %s failed after %s", names(failed), figures.Count(w.result.attempts, "attempt")) + w.site.verifyFault(w.job.spec.Verify, failed)}
+		case w.result.attempts < w.job.spec.Attempts:
+			text = found.feedback()
+			main.SetProfile(returned(main.spec.task.Profile, found.barred))
+			continue
 		}
-		text = feedback(failed, barred, refused)
-		main.SetProfile(returned(main.spec.task.Profile, barred))
+		if end := w.refused(found); end != nil {
+			return end
+		}
+		return w.checkScripts(main) // the commit fails
 	}
+}
+
+// faults are what is wrong with the changes of an attempt.
+type faults struct {
+	failed  []event.Verify
+	barred  []permission.Decision
+	over    []excess
+	refused []gitops.Refusal // paths that git would not commit
+}
+
+// findFaults runs the verify commands and examines the changes.
+func (w *work) findFaults(ctx context.Context, p permission.Profile) (f faults, end *stop) {
+	if f.failed, end = w.verifyAll(ctx); end != nil {
+		return f, end
+	}
+	if f.barred, f.refused, end = w.barred(ctx, p); end != nil {
+		return f, end
+	}
+	f.over, end = w.outOfScope(ctx)
+	return f, end
+}
+
+func (f faults) none() bool { return len(f.failed)+len(f.barred)+len(f.over)+len(f.refused) == 0 }
+
+// refused returns the stop of a job whose last attempt has faults; nil if only its commit
+// fails.
+func (w *work) refused(f faults) *stop {
+	switch {
+	case len(f.barred) > 0:
+		return protected(f.barred)
+	case len(f.over) > 0:
+		return exceeded(f.over)
+	case len(f.failed) > 0:
+		return &stop{code: event.CodeFailed, detail: fmt.Sprintf("verify %s failed after %s", names(f.failed), figures.Count(w.result.attempts, "attempt")) + w.site.verifyFault(w.job.spec.Verify, f.failed)}
+	}
+	return nil
 }
 
 // inTime returns a context that ends at the job's time limit, which starts when the job

@@ -68,6 +68,7 @@ func (b *builder) plan(ctx context.Context, paths []string) (*Plan, error) {
 	b.checkPublishing(drafts, selected)
 	for _, d := range selected {
 		b.noteNamed(d.task, &d.job)
+		d.task.noteChange(d.job, b.found)
 	}
 	notes := b.connect(drafts, selected)
 	if len(b.found.list) > 0 {

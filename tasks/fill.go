@@ -63,6 +63,7 @@ func (b *builder) fill(d *draft, with settings) {
 	j.Instructions = t.manifest.instructions
 	j.Limits = with.limits
 	j.Attempts, j.RequireChanges = t.attempts, t.requireChanges
+	j.Change = t.change.limits()
 	d.digest = with.digest
 	var values []span
 	j.Prompt, values = b.fillIn(t.prompt, s)

@@ -103,6 +103,7 @@ func (t *task) keys() keys {
 		{"baseline", noting(&t.based, into(&t.baseline, oneOf([]Baseline{BaselineRun, BaselineMustFail, BaselineMustPass, BaselineSkip}))), "run", "What the verify commands must do before the agent starts: run: pass or fail; must_fail: at least one fails; must_pass: all pass; skip: do not run"},
 		{"attempts", into(&t.attempts, positive()), "1", "Number of times that the agent may work until verify succeeds"},
 		{"require_changes", into(&t.requireChanges, boolForm), "false", "Fail the job if it changes nothing"},
+		{"change", into(&t.change, mapping((*change).keys)), "", "Limits of what the task may change; exceeding them is returned to the agent like a failed verify"},
 		{"output", into(&t.output, mapping((*output).keys)), "", "Form of the final message, and a file for it"},
 		{"commit", into(&t.commit, commitForm), "", "How changes are committed; false leaves them in place without a commit"},
 		{"publish", into(&t.publish, publishForm), "", "Where the work goes after the commit"},
@@ -115,6 +116,15 @@ func (c *check) keys() keys {
 		{"run", required("run: COMMAND", into(&c.run, commandForm)), "", "Shell command; exit code 0 passes"},
 		{"time", into(&c.Time, durationForm), "10m", "Timeout of the command"},
 		{"in", into(&c.In, oneOf([]VerifyIn{InWorkspace, InClean})), "workspace", "workspace: where the agent worked; clean: a fresh checkout of the job's commit, after setup has run there again"},
+	}
+}
+
+func (c *change) keys() keys {
+	return keys{
+		{"paths", into(&c.paths, changePathsForm), "", "Globs of the only paths that may be changed, relative to the workspace or the repository"},
+		{"max_files", into(&c.MaxFiles, positive()), "", "Number of changed files"},
+		{"max_lines", into(&c.MaxLines, positive()), "", "Number of added and removed lines"},
+		{"no_deleted_tests", into(&c.NoDeletedTests, boolForm), "false", "Whether tests may not be deleted, emptied or skipped"},
 	}
 }
 

@@ -21,6 +21,11 @@ tasks:
 		{"nothing may be edited", `- {id: a, profile: readonly, prompt: "Review .github/workflows/ci.yml"}`, ""},
 		{"outside of what may be", `- {id: a, profile: src, prompt: "Fix tests and/or docs/a.md and src/x.go"}`, `names docs/a.md, which its profile may not edit: rule edit: {"*": deny} (m.yaml:5)`},
 		{"protected", `- {id: a, profile: edit, commit: {protect: ["*.lock"]}, prompt: "Write go.lock"}`, `names go.lock, which its profile may not edit: rule edit: {"*.lock": deny} (m.yaml:7, which limits profile edit)`},
+		{"a limit of the change", `- {id: a, profile: edit, change: {paths: ["src/**", ".github/**"]}, prompt: Go.}`, `m.yaml:7: change.paths of task "a" has ".github/**", which its profile may not edit: rule edit: {".github/**": deny} (preset edit)`},
+		{"a file in all directories", `- {id: a, profile: build, change: {paths: ["**/AGENTS.md"]}, prompt: Go.}`, `has "**/AGENTS.md", which`},
+		{"a limit outside of what may be edited", `- {id: a, profile: src, change: {paths: ["src/*", "docs/*"]}, prompt: Go.}`, `has "docs/*", which its profile may not edit: rule edit: {"*": deny} (m.yaml:5)`},
+		{"partly", `- {id: a, profile: edit, change: {paths: ["**", "*.yml", "{.github,x}/*", .], max_files: 1}, prompt: Go.}`, ""},
+		{"allowed by a rule", `- {id: a, profile: ci, change: {paths: [".github/workflows/*"]}, prompt: Go.}`, ""},
 	} {
 		plan, err := loadText(t, head+"  "+tt.task+"\n", nil, Overrides{})
 		if err != nil {

@@ -68,6 +68,7 @@ type Job struct {
 	Baseline       Baseline // "" without verify commands
 	Attempts       int      // at least 1
 	RequireChanges bool
+	Change         Change  `json:",omitzero"`
 	Commit         *Commit // nil: nothing is committed, changes stay in place
 	Publish        PublishMode
 	Output         OutputFile

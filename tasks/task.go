@@ -36,6 +36,7 @@ type task struct {
 	based          value // of baseline, if given
 	attempts       int
 	requireChanges bool
+	change         change
 	output         output
 	condition      *condition // nil: none
 	commit         commit

@@ -38,6 +38,7 @@ const (
 
 	CodeSecret    Code = "secret_in_change"
 	CodeProtected Code = "protected"
+	CodeScope     Code = "scope"
 	CodeCommit    Code = "commit_failed"
 	CodeLease     Code = "push_rejected"
 	CodePush      Code = "push_failed"
@@ -110,6 +111,7 @@ func named() []Cause {
 
 		{CodeSecret, Policy, ExitPolicy, "the changes contain a secret that was not in the repository"},
 		{CodeProtected, Policy, ExitPolicy, "paths that the profile may not edit were changed, by whatever"},
+		{CodeScope, Failed, ExitFailed, "the changes exceed the limits of the task's change, or delete tests"},
 		{CodeCommit, Publish, ExitPublish, "the commit failed"},
 		{CodeLease, Publish, ExitPublish, "the remote branch moved since the fetch, or the remote rejected the push"},
 		{CodePush, Publish, ExitPublish, "the push failed"},

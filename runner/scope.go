@@ -1,0 +1,167 @@
+package runner
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
+
+	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/figures"
+	"github.com/millhand/millhand/internal/gitops"
+	"github.com/millhand/millhand/internal/testcases"
+	"github.com/millhand/millhand/tasks"
+)
+
+// excess is a limit of a task's change that a job exceeds.
+type excess struct {
+	limit string // as in a manifest
+	path  string // "" for all changes
+	what  string // what exceeds it
+}
+
+func (e excess) String() string {
+	if e.path == "" {
+		return fmt.Sprintf("%s (%s)", e.what, e.limit)
+	}
+	return fmt.Sprintf("%s: %s (%s)", e.path, e.what, e.limit)
+}
+
+// outOfScope returns the limits of the task's change that the job's changes exceed.
+func (w *work) outOfScope(ctx context.Context) ([]excess, *stop) {
+	if w.job.spec.Change.IsZero() {
+		return nil, nil
+	}
+	cs, err := w.site.tree.Changes(ctx, w.site.before)
+	if err != nil {
+		return nil, gitFailed(ctx, "find the job's changes", err)
+	}
+	over, err := w.site.excess(ctx, w.job.spec.Change, cs)
+	if err != nil {
+		return nil, gitFailed(ctx, "compare the job's changes with the limits of change", err)
+	}
+	return over, nil
+}
+
+// excess returns the limits that changes exceed. Paths that git would not commit count as
+// files without lines.
+func (s *site) excess(ctx context.Context, limits tasks.Change, cs *gitops.ChangeSet) ([]excess, error) {
+	paths, added, removed := map[string]bool{}, 0, 0
+	var over []excess
+	count := func(file string) {
+		if !paths[file] && !inScope(limits.Paths, file, s.below) {
+			over = append(over, excess{"paths: " + strings.Join(limits.Paths, ", "), file, "may not be changed"})
+		}
+		paths[file] = true
+	}
+	for _, c := range cs.Changes {
+		count(c.Path)
+		added, removed = added+c.Added, removed+c.Removed
+	}
+	for _, r := range cs.Refused {
+		count(r.Path)
+	}
+	if n := len(paths); limits.MaxFiles > 0 && n > limits.MaxFiles {
+		over = append(over, excess{limit: fmt.Sprintf("max_files: %d", limits.MaxFiles), what: figures.Count(n, "file") + " changed"})
+	}
+	if n := added + removed; limits.MaxLines > 0 && n > limits.MaxLines {
+		over = append(over, excess{limit: fmt.Sprintf("max_lines: %d", limits.MaxLines), what: fmt.Sprintf("%s changed, %d added and %d removed", figures.Count(n, "line"), added, removed)})
+	}
+	if !limits.NoDeletedTests {
+		return over, nil
+	}
+	var files []testcases.File
+	err := s.tree.Versions(ctx, cs, func(c gitops.Change, before, after []byte) {
+		f := testcases.File{Path: c.Path}
+		if c.Kind != gitops.Added {
+			f.Before = testcases.Read(c.Path, before)
+		}
+		if c.Kind != gitops.Deleted {
+			f.After = testcases.Read(c.Path, after)
+		}
+		files = append(files, f)
+	})
+	for _, l := range testcases.Losses(files) {
+		over = append(over, excess{"no_deleted_tests", l.Path, l.What})
+	}
+	return over, err
+}
+
+// inScope reports whether a glob matches a path, or a directory that it is in, in the
+// repository or the workspace.
+func inScope(globs []string, file, below string) bool {
+	if globs == nil {
+		return true
+	}
+	names := []string{file}
+	if below != "" {
+		names = append(names, strings.TrimPrefix(file, below+"/"))
+	}
+	for _, name := range names {
+		for ; name != "."; name = path.Dir(name) {
+			for _, glob := range globs {
+				if doublestar.MatchUnvalidated(glob, name) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// exceeded returns the stop of a job whose changes exceed the limits of its task.
+func exceeded(over []excess) *stop {
+	if len(over) == 0 {
+		return nil
+	}
+	list := make([]string, len(over))
+	for i, e := range over {
+		list[i] = e.String()
+	}
+	if len(list) > 3 {
+		list = append(list[:3], fmt.Sprintf("and %d more", len(over)-3))
+	}
+	return &stop{code: event.CodeScope, detail: "the changes exceed the task's change limits: " + strings.Join(list, "; ")}
+}
+
+// reduce returns the text about exceeded limits in the prompt of the next attempt.
+func reduce(over []excess) string {
+	var b strings.Builder
+	b.WriteString("Your changes exceed the limits of the task. Undo what is beyond them: restore the content of files that may not be changed and remove new ones, make the change smaller, restore tests that were deleted or skipped. Then finish again.\n")
+	for i, e := range over {
+		if i == mostReturned {
+			fmt.Fprintf(&b, "\n(and %d more)\n", len(over)-i)
+			break
+		}
+		at := ""
+		if e.path != "" {
+			at = fmt.Sprintf(" path=%q", e.path)
+		}
+		fmt.Fprintf(&b, "\n<exceeded limit=%q%s result=%q />\n", e.limit, at, e.what)
+	}
+	return b.String()
+}
+
+// scopeText returns the text about the limits in the first prompt; "" for none.
+func scopeText(limits tasks.Change) string {
+	if limits.IsZero() {
+		return ""
+	}
+	var b strings.Builder
+	b.WriteString("\n\nLimits of your changes, which are checked when you finish:\n")
+	if limits.Paths != nil {
+		fmt.Fprintf(&b, "- Change only paths that match: %s\n", strings.Join(limits.Paths, ", "))
+	}
+	if limits.MaxFiles > 0 {
+		fmt.Fprintf(&b, "- Change at most %s.\n", figures.Count(limits.MaxFiles, "file"))
+	}
+	if limits.MaxLines > 0 {
+		fmt.Fprintf(&b, "- Add and remove at most %s in total.\n", figures.Count(limits.MaxLines, "line"))
+	}
+	if limits.NoDeletedTests {
+		b.WriteString("- Don't delete, empty or skip tests.\n")
+	}
+	return b.String()
+}
