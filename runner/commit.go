@@ -210,8 +210,12 @@ func (l *landing) record(ctx context.Context, message string) error {
 	}
 	author, committer := l.job.signatures()
 	l.job.emit(event.Event{Type: event.CommitStarted, Commit: &event.Commit{Branch: l.job.spec.Commit.Branch, Message: message}})
+	var sign func(context.Context, []byte) (string, error)
+	if l.job.spec.Commit.Signed() {
+		sign = l.job.opts.Preflight.signing.Sign
+	}
 	done, err := l.site.tree.Commit(ctx, l.changes, gitops.CommitOptions{
-		Parent: l.site.base, Branch: branch, Message: message, Author: author, Committer: committer,
+		Sign: sign, Parent: l.site.base, Branch: branch, Message: message, Author: author, Committer: committer,
 		Replaces: l.job.start.tip, MustNotExist: branch != "" && l.job.start.tip == "" && l.job.spec.Repo.Kind != tasks.RepoURL,
 		Force: branch != "" && l.job.spec.Repo.Kind == tasks.RepoURL, // branches in a mirror are leftovers of earlier runs
 	})
@@ -232,6 +236,9 @@ func (j *job) signatures() (author, committer gitops.Signature) {
 	author = committer
 	if j.spec.Commit != nil && j.spec.Commit.Author != (tasks.Person{}) {
 		author.Name, author.Email = j.spec.Commit.Author.Name, j.spec.Commit.Author.Email
+	}
+	if c := j.opts.Preflight.signing.Committer; j.spec.Commit.Signed() && c.Name != "" && c.Email != "" {
+		committer.Name, committer.Email = c.Name, c.Email
 	}
 	return author, committer
 }

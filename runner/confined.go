@@ -82,18 +82,25 @@ func (j *job) hidden(s *site) []string {
 			list = append(list, filepath.Join(s.tree.Root(), millhandPrefix(rel)))
 		}
 	}
+	if file := j.opts.Preflight.signing.KeyFile; file != "" { // a rule of the profile may allow its directory
+		list = append(list, file)
+	}
 	return list
 }
 
 // outputs is where the calls of the job keep their outputs.
 func (j *job) outputs() *reportdir.Dir { return j.opts.Dir.Sub(path.Join("outputs", j.spec.ID)) }
 
-// private lists the directories of reports that are closed to the job. One that
-// holds the workspace is not: private copies of directories, where jobs work, are in
+// private lists the directories of reports, and the file of a key, that are closed to the
+// job. A directory that holds the workspace is not: private copies of directories, where jobs work, are in
 // the report directory, and one that a tree worked on in place is in has its reports
 // elsewhere until the end.
 func (j *job) private(s *site) []string {
-	return slices.DeleteFunc(slices.Clone(j.opts.Private), func(dir string) bool {
+	paths := slices.Clone(j.opts.Private)
+	if file := j.opts.Preflight.signing.KeyFile; file != "" {
+		paths = append(paths, file)
+	}
+	return slices.DeleteFunc(paths, func(dir string) bool {
 		return pathtree.Within(s.space.Dir(), dir)
 	})
 }

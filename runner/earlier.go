@@ -39,6 +39,11 @@ func (p *preflight) unpushed(ctx context.Context, j tasks.Job, o *origin, s *sta
 	if err != nil || !finishes(message, j, base) {
 		return false, err
 	}
+	if j.Commit.Signed() {
+		if signed, err := o.repo.Signed(tip); err != nil || !signed {
+			return false, err
+		}
+	}
 	// Paths may have become protected since that run committed.
 	if touched, err := o.repo.Touched(base, tip); err != nil || len(editsOf(j, o.root(), o.below).barred(touched)) > 0 {
 		return false, err

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
 	"github.com/millhand/millhand/internal/gitops/remote"
 	"github.com/millhand/millhand/tasks"
@@ -31,11 +32,19 @@ type PreflightOptions struct {
 	Reserve, Run string
 	// Local restricts the preflight to this machine: it does not check jobs on url
 	// repositories, and contacts no remote.
-	Local bool
+	Local   bool
+	Signing Signing // of jobs with commit.sign
 	// Fetching is called for each url repository before it is fetched, and Fetched
 	// afterwards; nil for nobody. Calls do not overlap.
 	Fetching func(name string)
 	Fetched  func(name string, err error)
+}
+
+// Signing is how the commits of jobs with commit.sign are signed.
+type Signing struct {
+	Sign      func(ctx context.Context, commit []byte) (string, error) // nil for none
+	KeyFile   string                                                   // of the private key, which jobs can't access; "" for none
+	Committer gitops.Signature                                         // without a time; the zero value for the default
 }
 
 // PreflightResult is the result of a preflight for the jobs of a plan.
@@ -45,6 +54,7 @@ type PreflightResult struct {
 	warnings []string
 	reserved *os.File // holds the reservation of branches; nil for none
 	surveys  map[string]survey
+	signing  Signing
 }
 
 // Secrets returns the credentials that the configuration of the repositories
@@ -130,7 +140,7 @@ func Preflight(ctx context.Context, plan *tasks.Plan, look PreflightOptions) (*P
 		return nil, err
 	}
 	p.reach(ctx)
-	ready := &PreflightResult{starts: make(map[string]start, len(plan.Jobs)), secrets: p.secrets()}
+	ready := &PreflightResult{starts: make(map[string]start, len(plan.Jobs)), secrets: p.secrets(), signing: look.Signing}
 	var refused []error
 	for _, j := range plan.Jobs {
 		s, err := p.job(ctx, j)

@@ -51,6 +51,21 @@ func bounded(key policy.Key, f field) field {
 	return f
 }
 
+// signature makes a field refuse signatures of commits that a policy refuses: the key is the
+// operator's.
+func signature(f field) field {
+	read := f.read
+	f.read = func(v value) {
+		t, ok := v.text()
+		if by, refused := v.src.policies.RefusesSign(t.s); ok && refused && t.s != "" && t.s != string(SignNone) {
+			v.refuse("commits signed by "+t.s, by)
+			return
+		}
+		read(v)
+	}
+	return f
+}
+
 func (v value) refuse(what string, by policy.Rule) {
 	what, fix := refusal(what, by)
 	if v.key != nil {

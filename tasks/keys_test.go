@@ -52,7 +52,7 @@ var samples = map[string]mapNode{
 	"tasks[].command":                  {"command": "fix"},
 	"tasks[].arguments":                {"command": "fix", "arguments": "x"},
 	"tasks[].matrix.exclude":           {"k": []any{"v", "w"}, "exclude": []any{mapNode{"k": "v"}}},
-	"tasks[].commit.sign":              {"sign": "none"},
+	"tasks[].commit.sign":              {"sign": "ssh"},
 	"profiles":                         {"profiles": mapNode{"mine": mapNode{"extends": "edit"}}, "profile": "mine"},
 	"tasks[].model":                    {"model": "openai/n"},
 	"tasks[].profile":                  {"profile": "edit"},
@@ -316,7 +316,7 @@ func TestEveryKeyThatDecodesIsInTheTables(t *testing.T) {
 func TestDefaultsAreThoseApplied(t *testing.T) {
 	n, dir := 0, dirWith(t, keyFiles)
 	for _, k := range Keys() {
-		if k.Default == "" || strings.HasSuffix(k.Path, ".sign") { // one value is supported
+		if k.Default == "" {
 			continue
 		}
 		n++

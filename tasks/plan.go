@@ -179,10 +179,24 @@ type Commit struct {
 	Protect []string // globs of paths that nothing may change, as in Job.Protect
 	// IfExists is what happens if the branch exists.
 	IfExists IfExists
+	Sign     Sign
 	// WIP is set if the work of a job that exceeded a limit or budget is committed,
 	// too, marked as work in progress.
 	WIP bool
 }
+
+// Signed reports whether the commit is to be signed; nil is not.
+func (c *Commit) Signed() bool { return c != nil && c.Sign != "" && c.Sign != SignNone }
+
+// Sign is the format of a commit's signature.
+type Sign string
+
+// The formats of signatures.
+const (
+	SignNone    Sign = "none"
+	SignSSH     Sign = "ssh"
+	SignOpenPGP Sign = "openpgp"
+)
 
 // IfExists is what to do about a branch that exists before the job begins.
 type IfExists string

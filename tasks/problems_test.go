@@ -358,7 +358,7 @@ tasks: []`, []string{
 - id: a
   prompt: p
   publish: {mode: pr, title: x, labels: [a], base: , foo: 1}
-  commit: {sign: ssh}
+  commit: {sign: api}
 version: 1
 model: openai/m
 `, []string{
@@ -366,7 +366,7 @@ model: openai/m
 			`m.yaml:4:23: "title" is not supported yet; remove it`,
 			`m.yaml:4:33: "labels" is not supported yet; remove it`,
 			`m.yaml:4:54: unknown key "foo"; known here: mode`,
-			`m.yaml:5:18: sign: ssh is not supported yet; write none, or remove it`,
+			`m.yaml:5:18: sign: api is not supported yet; write none, ssh, openpgp, or remove it`,
 		}},
 		{"keys of a manifest that a later release will have", `mcp: {a: 1}
 lsp: {a: 1}
@@ -402,7 +402,7 @@ version: 1
 model: openai/m
 `, []string{
 			`m.yaml:4:19: "mode" must be one of none, patch, branch, push, pr, not "prr"; write none, patch, branch, push, or remove it`,
-			`m.yaml:5:18: "sign" must be one of none, ssh, openpgp, not "gpg"; write none, or remove it`,
+			`m.yaml:5:18: "sign" must be one of none, ssh, openpgp, api, not "gpg"; write none, ssh, openpgp, or remove it`,
 			`m.yaml:5:34: "if_exists" must be one of fail, replace, skip, append, not "x"; write fail, replace, skip, append, or remove it`,
 			`m.yaml:6:10: unknown agent "biuld"; did you mean "build"?`,
 		}},

@@ -59,6 +59,7 @@ type commit struct {
 	author   Person
 	protect  []permission.Rule // denials of edits that no profile lifts
 	ifExists IfExists
+	sign     Sign
 	wip      bool
 	exists   value // of if_exists
 }

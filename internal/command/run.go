@@ -19,6 +19,7 @@ import (
 	"github.com/millhand/millhand/internal/printable"
 	"github.com/millhand/millhand/internal/rundir"
 	"github.com/millhand/millhand/internal/sandbox"
+	"github.com/millhand/millhand/internal/signing"
 	"github.com/millhand/millhand/internal/view"
 	"github.com/millhand/millhand/report"
 	"github.com/millhand/millhand/runner"
@@ -110,6 +111,7 @@ type checked struct {
 	plan    *tasks.Plan
 	models  *models.Set
 	custom  []tools.Tool
+	key     *signing.Key // nil if no commit is signed
 	level   sandbox.Level
 	sandbox sandbox.State
 }
@@ -138,7 +140,10 @@ func checkRun(ctx context.Context, w World, o runOptions) (c checked, err error)
 	if err := errors.Join(c.models.Check(), c.models.MayRecord(o.record)); err != nil {
 		return c, err
 	}
-	c.custom, err = customTools(c.plan)
+	if c.custom, err = customTools(c.plan); err != nil {
+		return c, err
+	}
+	c.key, err = signingKey(ctx, w, c.plan)
 	return c, err
 }
 
@@ -173,8 +178,8 @@ func run(ctx context.Context, w World, o runOptions) error {
 		ctx, cancel = context.WithTimeoutCause(ctx, plan.Budget.Time, runner.Deadline(plan))
 		defer cancel()
 	}
-	known := secrets(w, plan, nil)
-	ready, err := preflight(ctx, w, plan, id, o.log.Quiet, known)
+	known := secrets(w, plan, []string{c.key.Secret()})
+	ready, err := preflight(ctx, w, c, id, o.log.Quiet, known)
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/model/provider"
 	"github.com/millhand/millhand/internal/redact"
+	"github.com/millhand/millhand/internal/signing"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -16,7 +17,7 @@ import (
 // found elsewhere.
 func secrets(w World, plan *tasks.Plan, more []string) *redact.Redactor {
 	variables := []string{
-		"MILLHAND_GIT_TOKEN", "MILLHAND_SSH_PASSPHRASE", "GITHUB_TOKEN", "GH_TOKEN", "GITLAB_TOKEN", "CI_JOB_TOKEN", "GITEA_TOKEN",
+		"MILLHAND_GIT_TOKEN", "MILLHAND_SSH_PASSPHRASE", signing.PassphraseVariable, "GITHUB_TOKEN", "GH_TOKEN", "GITLAB_TOKEN", "CI_JOB_TOKEN", "GITEA_TOKEN",
 		"ACTIONS_RUNTIME_TOKEN", "ACTIONS_ID_TOKEN_REQUEST_TOKEN",
 	}
 	for _, name := range provider.Names() {
@@ -25,6 +26,9 @@ func secrets(w World, plan *tasks.Plan, more []string) *redact.Redactor {
 		}
 	}
 	values := slices.Concat(w.Secrets, more)
+	if key := w.Getenv(signing.KeyVariable); strings.Contains(key, "PRIVATE KEY") {
+		values = append(values, key)
+	}
 	if plan != nil {
 		for _, j := range plan.Jobs {
 			variables = append(variables, j.SetupEnv...)

@@ -22,7 +22,7 @@ import (
 // borrows its objects; its own objects are in the directory, so that removing the
 // directory leaves nothing behind. It has no remotes and no configuration of r.
 //
-// Errors are those of Commit; branches are ignored.
+// Errors are those of Commit; branches and signatures are ignored.
 func (r *Repo) CheckOut(ctx context.Context, dir string, cs *ChangeSet, o CommitOptions) (*Repo, error) {
 	clean, err := r.checkOut(ctx, dir, cs, o)
 	if err != nil {
@@ -46,6 +46,7 @@ func (r *Repo) checkOut(ctx context.Context, dir string, cs *ChangeSet, o Commit
 	if err != nil {
 		return nil, err
 	}
+	o.Sign = nil // its hash differs anyway, by the time
 	c := &committing{repo: r, cs: cs, o: o}
 	commit := plumbing.NewHash(o.Parent)
 	if len(cs.Changes)+len(cs.Refused) > 0 {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"sync"
 	"time"
@@ -37,6 +38,8 @@ type CommitOptions struct {
 	Message   string // complete
 	Author    Signature
 	Committer Signature
+	// Sign returns the signature of an encoded commit; nil for none.
+	Sign func(ctx context.Context, commit []byte) (string, error)
 
 	// The branch, or a detached HEAD, must be at Parent for the commit to go ahead;
 	// a named branch may also be missing. Replaces names another commit that it must be
@@ -233,7 +236,7 @@ func (c *committing) store(ctx context.Context, objects *gitdir.Objects, w *obje
 			return commit, tree, nil, err
 		}
 	}
-	if commit, err = storeCommit(w, tree, c.o); err != nil {
+	if commit, err = storeCommit(ctx, w, tree, c.o); err != nil {
 		return commit, tree, nil, err
 	}
 	return commit, tree, files, w.finish(ctx)
@@ -283,7 +286,7 @@ func (cs *ChangeSet) storeFile(tree *workTree, w *objectWriter, path string) (gi
 	return f, err
 }
 
-func storeCommit(w *objectWriter, tree plumbing.Hash, o CommitOptions) (plumbing.Hash, error) {
+func storeCommit(ctx context.Context, w *objectWriter, tree plumbing.Hash, o CommitOptions) (plumbing.Hash, error) {
 	c := object.Commit{
 		Author:    object.Signature(o.Author),
 		Committer: object.Signature(o.Committer),
@@ -293,16 +296,29 @@ func storeCommit(w *objectWriter, tree plumbing.Hash, o CommitOptions) (plumbing
 	if o.Parent != "" {
 		c.ParentHashes = []plumbing.Hash{plumbing.NewHash(o.Parent)}
 	}
-	encoded := &plumbing.MemoryObject{}
-	if err := c.Encode(encoded); err != nil {
-		return plumbing.ZeroHash, err
+	text, err := encode(&c)
+	if err == nil && o.Sign != nil {
+		if c.PGPSignature, err = o.Sign(ctx, text); err == nil {
+			text, err = encode(&c)
+		}
 	}
-	rd, err := encoded.Reader()
 	if err != nil {
 		return plumbing.ZeroHash, err
 	}
+	return w.writeBytes(plumbing.CommitObject, text)
+}
+
+func encode(c *object.Commit) ([]byte, error) {
+	encoded := &plumbing.MemoryObject{}
+	if err := c.Encode(encoded); err != nil {
+		return nil, err
+	}
+	rd, err := encoded.Reader()
+	if err != nil {
+		return nil, err
+	}
 	defer rd.Close()
-	return w.write(plumbing.CommitObject, encoded.Size(), rd)
+	return io.ReadAll(rd)
 }
 
 // subject returns the first paragraph of a message on one line.

@@ -26,6 +26,15 @@ func (r *Repo) Message(commit string) (string, error) {
 	return c.Message, nil
 }
 
+// Signed reports whether a commit has a signature, which may be invalid.
+func (r *Repo) Signed(commit string) (bool, error) {
+	c, err := r.Git.Objects.Commit(plumbing.NewHash(commit))
+	if err != nil || c == nil {
+		return false, err
+	}
+	return c.PGPSignature != "", nil
+}
+
 // FirstParents returns the hashes of a commit and of its first-parent ancestors
 // that are available, at most so many.
 func (r *Repo) FirstParents(commit string, most int) ([]string, error) {

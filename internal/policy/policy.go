@@ -38,6 +38,8 @@ const (
 	Cache        Key = "cache"         // names of build caches
 	SetupNetwork Key = "setup_network" // hosts that setup commands may reach, in the format of Hosts
 
+	Sign Key = "sign" // formats of signatures of commits; see RefusesSign
+
 	KeySources Key = "key_sources" // programs and files with keys of providers; see RefusesUnlisted
 
 	Budget Key = "budget" // running without a known price, or with a lower one
@@ -137,6 +139,15 @@ func (s Set) RefusesUnlisted(key Key, names ...string) (by Rule, ok bool) {
 		}
 	}
 	return s.Refuses(key, names...)
+}
+
+// RefusesSign is like Refuses for the format of a commit's signature, but what policy files
+// list, untrusted manifests may use too.
+func (s Set) RefusesSign(format string) (by Rule, ok bool) {
+	if own := s.Own(); own.States(Sign) {
+		return own.Refuses(Sign, format)
+	}
+	return s.Refuses(Sign, format)
 }
 
 // States reports whether any policy has a rule for a key.

@@ -13,7 +13,7 @@ func ForUntrusted(most *permission.Profile) Policy {
 		most = &readonly
 	}
 	p := Policy{Name: Untrusted, MaxProfile: most}
-	nothing := []Key{OutputFile, Endpoints, Hosts, Env, Extensions, Cache, SetupNetwork, Budget}
+	nothing := []Key{OutputFile, Endpoints, Hosts, Env, Extensions, Cache, Sign, SetupNetwork, Budget}
 	if !anyCommand(most) {
 		nothing = append(nothing, Setup, Verify)
 	}

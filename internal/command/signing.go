@@ -1,0 +1,46 @@
+package command
+
+import (
+	"context"
+	"slices"
+
+	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/gitops"
+	"github.com/millhand/millhand/internal/signing"
+	"github.com/millhand/millhand/runner"
+	"github.com/millhand/millhand/tasks"
+)
+
+// signingKey opens the key for the commits of a plan before anything is sent; nil if none
+// is signed.
+func signingKey(ctx context.Context, w World, plan *tasks.Plan) (*signing.Key, error) {
+	var formats []tasks.Sign
+	for _, j := range plan.Jobs {
+		if c := j.Commit; c.Signed() && j.Publish != tasks.PublishPatch && j.Skip == "" && !slices.Contains(formats, c.Sign) {
+			formats = append(formats, c.Sign)
+		}
+	}
+	switch len(formats) {
+	case 0:
+		return nil, nil //nolint:nilnil // no key is needed
+	case 1:
+	default:
+		return nil, fail(event.ExitUsage, "commit.sign: the tasks of a run must use the same format, not %s and %s: run them separately", formats[0], formats[1])
+	}
+	key, err := signing.Open(ctx, signing.Format(formats[0]), w.Getenv, w.Now)
+	if err != nil {
+		return nil, fail(event.ExitAuth, "commit.sign: %w; nothing was run", err)
+	}
+	return key, nil
+}
+
+// signs returns how commits are signed by a key, which may be nil.
+func signs(w World, key *signing.Key) runner.Signing {
+	if key == nil {
+		return runner.Signing{}
+	}
+	return runner.Signing{
+		Sign: key.Sign, KeyFile: key.File(),
+		Committer: gitops.Signature{Name: w.Getenv("GIT_COMMITTER_NAME"), Email: w.Getenv("GIT_COMMITTER_EMAIL")},
+	}
+}
