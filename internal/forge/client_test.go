@@ -66,6 +66,7 @@ func open(t *testing.T, kind forge.Kind, change ...func(*forge.Options)) testFor
 	s.Add(forgetest.Repo{Owner: web.Owner, Name: web.Name})
 	server := httptest.NewServer(s)
 	t.Cleanup(server.Close)
+	t.Cleanup(func() { checkCalls(t, s) })
 	c := &clock{now: time.Unix(2000000000, 0)}
 	o := forge.Options{
 		Kind: kind, Server: server.URL, UserAgent: "millhand/test", Now: c.Now, Sleep: c.Sleep,

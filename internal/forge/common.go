@@ -67,6 +67,11 @@ type commentJSON struct {
 	User userJSON `json:"user"`
 }
 
+type statusJSON struct {
+	State string `json:"state"`
+	Total int    `json:"total_count"`
+}
+
 // errResponse is a response that lacks what it must have.
 var errResponse = errors.New("unexpected response")
 
@@ -237,10 +242,7 @@ func sendPull(ctx context.Context, s *sender, p Path, c call) (PullRequest, erro
 
 // combinedStatus returns the statuses of a pull request's head.
 func combinedStatus(ctx context.Context, s *sender, p Path, pr PullRequest) (Checks, error) {
-	var j struct {
-		State string `json:"state"`
-		Total int    `json:"total_count"`
-	}
+	var j statusJSON
 	_, err := s.send(ctx, call{what: getWhat(p, pr.Number), owner: p.Owner, method: http.MethodGet, path: inRepo(p, "commits", pr.SHA, "status"), out: &j})
 	switch {
 	case err != nil || j.Total == 0:

@@ -93,6 +93,10 @@ func (g *github) get(ctx context.Context, p Path, number int64) (PullRequest, er
 	return sendPull(ctx, g.sender, p, call{what: getWhat(p, number), method: http.MethodGet, path: inRepo(p, "pulls", decimal(number))})
 }
 
+type githubRuns struct {
+	Runs []githubRun `json:"check_runs"`
+}
+
 // githubRun is a check run.
 type githubRun struct {
 	Status     string `json:"status"`
@@ -103,9 +107,7 @@ func (g *github) checks(ctx context.Context, p Path, pr PullRequest) (Checks, er
 	c := call{what: getWhat(p, pr.Number), owner: p.Owner, method: http.MethodGet, path: inRepo(p, "commits", pr.SHA, "check-runs"), query: url.Values{"per_page": {perPage}}}
 	total := NoChecks
 	for page := 1; page <= maxPages; page++ {
-		var runs struct {
-			Runs []githubRun `json:"check_runs"`
-		}
+		var runs githubRuns
 		c.out = &runs
 		header, err := g.send(ctx, c)
 		if err != nil {
