@@ -69,9 +69,26 @@ func readForge(v value, host string) Forge {
 			v.lacks("kind", "write kind: github, gitlab or gitea")
 		}
 	}
-	oneSource(got, "token_env", "key_command")
+	oneSource(got, "token_env", "key_command", "app")
+	if app, given := got["app"]; given && f.Kind != "" && f.Kind != GitHub {
+		app.keyProblem("app requires kind: github", "remove it, or use key_command")
+	}
 	f.Key = readKeyCommand(got, f.command, f.ttl, v.src.dir)
 	return f.Forge
+}
+
+var appForm = form[*GitHubApp]{typeOf((*GitHubApp).keys), readApp}
+
+// readApp reads the variables of a GitHub App. Policies bound the default ones, too.
+func readApp(v value) (*GitHubApp, bool) {
+	a := withDefaults((*GitHubApp).keys)
+	got := a.keys().read(v)
+	for _, of := range []struct{ key, name string }{{"id_env", a.IDEnv}, {"key_env", a.KeyEnv}} {
+		if _, given := got[of.key]; !given {
+			v.refused(policy.Env, "the environment variable "+of.name, of.name)
+		}
+	}
+	return &a, true
 }
 
 // oneSource records a second one of keys that exclude each other.

@@ -13,6 +13,7 @@ func TestForges(t *testing.T) {
 	dir := dirWith(t, map[string]string{"m.yaml": oneTask + `forges:
   GitHub.com:443: {token_env: GH}
   codeberg.org: {}
+  ghe.example.com: {kind: github, app: {key_env: PEM}}
   "[::1]:3000": {kind: gitea, key_command: [mint, token], ttl: 5m}
 `, "n.yaml": "version: 1\nmodel: openai/m\ntasks: [{id: other, prompt: p}]\nforges: {codeberg.org: {kind: gitea}, gitlab.com: {kind: gitlab}}\n"})
 	p, err := Load(t.Context(), []string{"m.yaml", "n.yaml"}, options(dir))
@@ -22,7 +23,8 @@ func TestForges(t *testing.T) {
 	want := []Forge{
 		{Host: "github.com", Kind: GitHub, TokenEnv: "GH", Source: "m.yaml:5"},
 		{Host: "codeberg.org", Kind: Gitea, Source: "m.yaml:6"},
-		{Host: "[::1]:3000", Kind: Gitea, Key: &KeySource{Command: []string{"mint", "token"}, Dir: dir, TTL: 5 * time.Minute}, Source: "m.yaml:7"},
+		{Host: "ghe.example.com", Kind: GitHub, App: &GitHubApp{IDEnv: "MILLHAND_GITHUB_APP_ID", KeyEnv: "PEM"}, Source: "m.yaml:7"},
+		{Host: "[::1]:3000", Kind: Gitea, Key: &KeySource{Command: []string{"mint", "token"}, Dir: dir, TTL: 5 * time.Minute}, Source: "m.yaml:8"},
 		{Host: "gitlab.com", Kind: GitLab, Source: "n.yaml:4"},
 	}
 	if diff := cmp.Diff(want, p.Forges); diff != "" {
@@ -51,6 +53,10 @@ func TestForgeProblems(t *testing.T) {
 		"the same host":          {"gitlab.com: {}\n  GITLAB.com:443: {}", nil, []string{`m.yaml:6:3: duplicate host "gitlab.com", first at m.yaml:5; remove one of them`}},
 		"a value":                {"gitlab.com: {token_env: glpat-1}", nil, []string{`m.yaml:5:27: "token_env" must be the name of an environment variable; write the name alone, such as EXAMPLE_API_KEY, and never the key`}},
 		"a token for commands":   {"gitlab.com: {token_env: T}\nprofiles: {mine: {extends: build, env: [T]}}", nil, []string{`m.yaml:6:41: "T" is an API key or named like one, which commands must not see; remove it: millhand reads API keys itself`}},
+		"a key for commands":     {"github.com: {app: {key_env: PEM}}\nprofiles: {mine: {extends: build, env: [PEM]}}", nil, []string{`m.yaml:6:41: "PEM" is an API key or named like one, which commands must not see; remove it: millhand reads API keys itself`}},
+		"an app elsewhere":       {"gitlab.com: {app: {}}", nil, []string{`m.yaml:5:16: app requires kind: github; remove it, or use key_command`}},
+		"an app and a token":     {"github.com: {token_env: T, app: {}}", nil, []string{`m.yaml:5:30: token_env and app are both set; remove one of them`}},
+		"variables of an app":    {"github.com: {app: {key_env: PEM}}", []policy.Rule{rule(policy.Env, "PEM")}, []string{`m.yaml:5:16: the environment variable MILLHAND_GITHUB_APP_ID not allowed by env (p.yaml:3); remove it, or change the policy`}},
 		"another host":           {"gitlab.com: {}", []policy.Rule{rule(policy.Hosts, "github.com")}, []string{`m.yaml:5:3: the host "gitlab.com" not allowed by hosts (p.yaml:3); remove it, or change the policy`}},
 		"a listed host":          {"gitlab.com: {}", []policy.Rule{rule(policy.Hosts, "gitlab.com")}, nil},
 		"another variable":       {"gitlab.com: {token_env: T}", []policy.Rule{rule(policy.Env, "U")}, []string{`m.yaml:5:16: the environment variable T not allowed by env (p.yaml:3); remove it, or change the policy`}},

@@ -73,6 +73,7 @@ var samples = map[string]mapNode{
 	"forges":                           {"forges": mapNode{"git.example.com": mapNode{"kind": "gitea", "token_env": "T"}}},
 	"forges.HOST.kind":                 {"kind": "gitlab"},
 	"forges.HOST.key_command":          {"key_command": []any{"mint"}, "kind": "gitea"},
+	"forges.HOST.app":                  {"app": mapNode{"id_env": "APP"}, "kind": "github"},
 	"forges.HOST.ttl":                  {"key_command": []any{"mint"}, "ttl": "1m", "kind": "gitea"},
 	"search":                           {"search": mapNode{"backend": "exa"}},
 	"search.url":                       {"backend": "json", "url": "https://h.example/s"},
@@ -101,7 +102,7 @@ var neededKeys = map[string]mapNode{
 	"providers.NAME":              {"kind": "openai", "base_url": "https://h.example/v1"},
 	"providers.NAME.models.MODEL": {"input": 1, "output": 2},
 	"search":                      {"backend": "exa"},
-	"forges.HOST":                 {"kind": "gitea"},
+	"forges.HOST":                 {"kind": "github"},
 	"agents.NAME":                 {"description": "d"},
 }
 

@@ -294,13 +294,20 @@ type Provider struct {
 }
 
 // Forge is a git host of a manifest: what it is, and where its tokens come from. Without
-// TokenEnv and Key, the environment has them, as for hosts without an entry.
+// TokenEnv, Key and App, the environment has them, as for hosts without an entry.
 type Forge struct {
 	Host     string // lower case, with its port unless that is 443
 	Kind     ForgeKind
 	TokenEnv string     // variable that holds the token
 	Key      *KeySource `json:",omitempty"` // a command that prints tokens
+	App      *GitHubApp `json:",omitempty"` // creates tokens
 	Source   string     `json:"-"`          // FILE:LINE of the entry, for messages
+}
+
+// GitHubApp names the variables of a GitHub App.
+type GitHubApp struct {
+	IDEnv  string // application ID or client ID
+	KeyEnv string // private key as PEM, or the path of its file
 }
 
 // ForgeKind is the API that a git host has.

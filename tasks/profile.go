@@ -211,6 +211,9 @@ func (names *vocabulary) add(m *manifest) {
 	}
 	for _, d := range m.forges {
 		names.keys = append(names.keys, d.is.TokenEnv)
+		if d.is.App != nil {
+			names.keys = append(names.keys, d.is.App.KeyEnv)
+		}
 	}
 	for _, d := range m.search {
 		names.keys = append(names.keys, d.is.KeyEnv)

@@ -199,7 +199,10 @@ func near(word string, names []string) string {
 // misspeltVariables returns warnings about variables whose names are similar to those that
 // set flags. Others that start with MILLHAND_ may be those of another program.
 func misspeltVariables(root *cli.Command, names []string) []string {
-	known := []string{"MILLHAND_CACHE_DIR", "MILLHAND_GIT_TOKEN", "MILLHAND_GIT_HOSTS", "MILLHAND_SSH_KEY", "MILLHAND_SSH_PASSPHRASE", "MILLHAND_KNOWN_HOSTS", signing.KeyVariable, signing.PassphraseVariable}
+	known := []string{
+		"MILLHAND_CACHE_DIR", "MILLHAND_GIT_TOKEN", "MILLHAND_GIT_HOSTS", "MILLHAND_GITHUB_APP_ID", "MILLHAND_GITHUB_APP_KEY",
+		"MILLHAND_SSH_KEY", "MILLHAND_SSH_PASSPHRASE", "MILLHAND_KNOWN_HOSTS", signing.KeyVariable, signing.PassphraseVariable,
+	}
 	var add func(c *cli.Command)
 	add = func(c *cli.Command) {
 		for _, f := range c.Flags {

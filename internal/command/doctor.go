@@ -277,7 +277,7 @@ func programVersion(ctx context.Context, w World, program string) (string, error
 // keys reports the environment variables that contain keys of providers and
 // forges, but never their values.
 func keys(w World) check {
-	names := []string{"MILLHAND_GIT_TOKEN", "MILLHAND_SSH_KEY", "GITHUB_TOKEN", "GH_TOKEN", "GITLAB_TOKEN", "CI_JOB_TOKEN", "GITEA_TOKEN"}
+	names := []string{"MILLHAND_GIT_TOKEN", "MILLHAND_SSH_KEY", "MILLHAND_GITHUB_APP_KEY", "GITHUB_TOKEN", "GH_TOKEN", "GITLAB_TOKEN", "CI_JOB_TOKEN", "GITEA_TOKEN"}
 	var set []string
 	model := false
 	for _, name := range provider.Names() {

@@ -36,6 +36,9 @@ func secrets(w World, plan *tasks.Plan, more []string) *redact.Redactor {
 		variables = append(variables, plan.Search.KeyEnv)
 		for _, f := range plan.Forges {
 			variables = append(variables, f.TokenEnv)
+			if f.App != nil && strings.Contains(w.Getenv(f.App.KeyEnv), "PRIVATE KEY") { // else it is a path
+				variables = append(variables, f.App.KeyEnv)
+			}
 		}
 		for _, p := range plan.Providers {
 			variables = append(variables, p.KeyEnv)

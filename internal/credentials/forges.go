@@ -3,13 +3,16 @@ package credentials
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"net/http"
 	"net/url"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/millhand/millhand/internal/githubapp"
 	"github.com/millhand/millhand/internal/gitops/remote"
 	"github.com/millhand/millhand/internal/keys"
 	"github.com/millhand/millhand/tasks"
@@ -22,8 +25,9 @@ type Forges struct {
 	entries []tasks.Forge
 
 	mu      sync.Mutex
-	hosts   []string                // that MILLHAND_GIT_TOKEN is for
-	sources map[string]*keys.Source // of entries whose tokens change, by host
+	hosts   []string                  // that MILLHAND_GIT_TOKEN is for
+	sources map[string]*keys.Source   // of entries whose tokens change, by host, and by owner for apps
+	apps    map[string]*githubapp.App // by host
 }
 
 // Options has the surroundings of Forges.
@@ -32,17 +36,18 @@ type Options struct {
 	Environ   []string // environment of key commands
 	Untrusted bool     // the manifest does not decide which host gets a token
 	Now       func() time.Time
-	Hold      func(token string) // called with each new token before it is used, to redact it
+	Hold      func(token string)                    // called with each new token before it is used, to redact it
+	Proxy     func(*http.Request) (*url.URL, error) // of requests to create tokens; nil: no proxy
 }
 
 // NewForges returns the credentials of a plan's git hosts.
 func NewForges(entries []tasks.Forge, o Options) *Forges {
-	return &Forges{Options: o, entries: entries, sources: map[string]*keys.Source{}}
+	return &Forges{Options: o, entries: entries, sources: map[string]*keys.Source{}, apps: map[string]*githubapp.App{}}
 }
 
 // ForRemotes returns the credentials of each remote of a run, given the URLs of
 // all of them. It fails if the servers of a token are unknown, because a token
-// sent to the wrong server is leaked, or if the variable of an entry's token is not set.
+// sent to the wrong server is leaked, or if the variables of an entry are not set.
 func (f *Forges) ForRemotes(urls []string) (func(url string) remote.Auth, error) {
 	if f.environmentToken() != "" {
 		hosts, err := tokenHosts(f.Getenv, f.Untrusted, slices.DeleteFunc(slices.Clone(urls), f.hasToken))
@@ -55,7 +60,7 @@ func (f *Forges) ForRemotes(urls []string) (func(url string) remote.Auth, error)
 	}
 	for _, u := range urls {
 		if server, ok := httpServer(u); ok {
-			if _, err := f.auth(server); err != nil {
+			if _, err := f.auth(server, ownerOf(u)); err != nil {
 				return nil, err
 			}
 		}
@@ -63,7 +68,7 @@ func (f *Forges) ForRemotes(urls []string) (func(url string) remote.Auth, error)
 	return func(url string) remote.Auth {
 		a := sshAuth(f.Getenv)
 		if server, ok := httpServer(url); ok {
-			token, _ := f.auth(server) // checked above
+			token, _ := f.auth(server, ownerOf(url)) // checked above
 			a.Token, a.User, a.Keys, a.Hint = token.Token, token.User, token.Keys, token.Hint
 		}
 		return a
@@ -74,7 +79,7 @@ func (f *Forges) ForRemotes(urls []string) (func(url string) remote.Auth, error)
 // its repositories, and for an owner of repositories there; "" without one. It is the
 // one that remotes of that owner get, once ForRemotes was called.
 func (f *Forges) Token(ctx context.Context, host, owner string) (string, error) {
-	a, err := f.auth(&url.URL{Scheme: "https", Host: host})
+	a, err := f.auth(&url.URL{Scheme: "https", Host: host}, owner)
 	if err != nil || a.Keys == nil {
 		return a.Token, err
 	}
@@ -88,17 +93,26 @@ func (f *Forges) Token(ctx context.Context, host, owner string) (string, error) 
 // Reject reports that a host did not accept a token: the next one is a new one, if it can
 // be replaced.
 func (f *Forges) Reject(ctx context.Context, host, owner, token string) {
-	if a, err := f.auth(&url.URL{Scheme: "https", Host: host}); err == nil && a.Keys != nil {
+	if a, err := f.auth(&url.URL{Scheme: "https", Host: host}, owner); err == nil && a.Keys != nil {
 		a.Keys.Reject(ctx, token)
 	}
 }
 
-// auth returns the credentials of a server.
-func (f *Forges) auth(server *url.URL) (remote.Auth, error) {
+// auth returns the credentials of a server for an owner's repositories.
+func (f *Forges) auth(server *url.URL, owner string) (remote.Auth, error) {
 	e, ok := f.entry(server)
 	switch {
+	case ok && e.App != nil:
+		app, err := f.app(e)
+		if err == nil && owner == "" {
+			err = errors.New("its tokens are for the repositories of one owner, and no owner is given")
+		}
+		if err != nil {
+			return remote.Auth{}, fmt.Errorf("GitHub App of %s: %w (%s)", e.Host, err, e.Source)
+		}
+		return remote.Auth{Keys: f.source(e, app, strings.ToLower(owner)), Hint: hint(e)}, nil
 	case ok && e.Key != nil:
-		return remote.Auth{User: userOf(e), Keys: f.source(e), Hint: hint(e)}, nil
+		return remote.Auth{User: userOf(e), Keys: f.source(e, nil, ""), Hint: hint(e)}, nil
 	case ok && e.TokenEnv != "":
 		token := strings.TrimSpace(f.Getenv(e.TokenEnv))
 		if token == "" {
@@ -125,18 +139,24 @@ func (f *Forges) hasToken(url string) bool {
 		return false
 	}
 	e, ok := f.entry(server)
-	return ok && (e.Key != nil || e.TokenEnv != "")
+	return ok && (e.Key != nil || e.App != nil || e.TokenEnv != "")
 }
 
-// source returns the tokens of an entry, which all its users share.
-func (f *Forges) source(e tasks.Forge) *keys.Source {
+// source returns the tokens of an entry's command or app, which all its users share.
+func (f *Forges) source(e tasks.Forge, app *githubapp.App, owner string) *keys.Source {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	s := f.sources[e.Host]
-	if s == nil {
+	name := e.Host + "/" + owner
+	s := f.sources[name]
+	switch {
+	case s != nil:
+		return s
+	case app != nil:
+		s = installationTokens(app, owner, f.Options)
+	default:
 		s = keys.FromCommand(keys.Command{Args: e.Key.Command, Dir: e.Key.Dir, Env: f.Environ, TTL: e.Key.TTL}, f.Now, f.Hold)
-		f.sources[e.Host] = s
 	}
+	f.sources[name] = s
 	return s
 }
 
@@ -179,5 +199,8 @@ func userOf(e tasks.Forge) string {
 // hint returns where an entry's tokens come from.
 func hint(e tasks.Forge) string {
 	from := cmp.Or(e.TokenEnv, "its key_command")
+	if e.App != nil {
+		from = "its app"
+	}
 	return fmt.Sprintf("check the token of %s in forges: %s (%s)", e.Host, from, e.Source)
 }

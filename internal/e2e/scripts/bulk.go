@@ -12,9 +12,12 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/millhand/millhand/internal/githubapp/fake"
 )
 
 // remote makes bare repositories with one commit on main.
@@ -69,12 +72,7 @@ func gitHTTP(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Defer(func() { _ = f.Close() })
 		log = f
 	}
-	where, err := exec.Command("git", "--exec-path").Output()
-	ts.Check(err)
-	backend := &cgi.Handler{
-		Path: filepath.Join(strings.TrimSpace(string(where)), "git-http-backend"), Root: "/",
-		Env: []string{"GIT_PROJECT_ROOT=" + ts.MkAbs(args[0]), "GIT_HTTP_EXPORT_ALL=1", "REMOTE_USER=tess", "GIT_CONFIG_NOSYSTEM=1"},
-	}
+	backend := gitBackend(ts, args[0])
 	accepts := func(token string) bool { return args[1] == "-" || token == args[1] }
 	tokens, changes := strings.CutPrefix(args[1], "@")
 	tokens = ts.MkAbs(tokens)
@@ -92,18 +90,68 @@ func gitHTTP(ts *testscript.TestScript, neg bool, args []string) {
 		}
 		fmt.Fprintf(log, "%s %s %s credentials\n", r.Method, r.URL.Path, with) // one write a line
 		if _, token, _ := r.BasicAuth(); !accepts(token) {
-			w.Header().Set("WWW-Authenticate", `Basic realm="git"`)
-			http.Error(w, "who are you?", http.StatusUnauthorized)
+			unauthorized(w)
 			return
 		}
 		backend.ServeHTTP(w, r)
-		if changes && strings.HasSuffix(r.URL.Path, "/git-upload-pack") && r.ContentLength > int64(len("0000")) {
+		if changes && fetches(r) {
 			appendLine(tokens, "expired")
 		}
 	}))
 	ts.Defer(server.Close)
 	ts.Setenv("GIT_SERVER", server.URL)
 	ts.Setenv("GIT_HOST", strings.TrimPrefix(server.URL, "http://"))
+}
+
+// gitBackend serves the repositories below a directory.
+func gitBackend(ts *testscript.TestScript, dir string) http.Handler {
+	where, err := exec.Command("git", "--exec-path").Output()
+	ts.Check(err)
+	return &cgi.Handler{
+		Path: filepath.Join(strings.TrimSpace(string(where)), "git-http-backend"), Root: "/",
+		Env: []string{"GIT_PROJECT_ROOT=" + ts.MkAbs(dir), "GIT_HTTP_EXPORT_ALL=1", "REMOTE_USER=tess", "GIT_CONFIG_NOSYSTEM=1"},
+	}
+}
+
+func unauthorized(w http.ResponseWriter) {
+	w.Header().Set("WWW-Authenticate", `Basic realm="git"`)
+	http.Error(w, "who are you?", http.StatusUnauthorized)
+}
+
+// fetches reports whether a request fetches objects.
+func fetches(r *http.Request) bool {
+	return strings.HasSuffix(r.URL.Path, "/git-upload-pack") && r.ContentLength > int64(len("0000"))
+}
+
+// githubApp serves repositories at OWNER/NAME to installations of a GitHub App, whose tokens
+// expire after a fetch, and writes the app's key to app.pem. The log has each git request
+// with its token.
+func githubApp(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: github-app DIR LOG")
+	}
+	log, err := os.Create(ts.MkAbs(args[1]))
+	ts.Check(err)
+	ts.Defer(func() { _ = log.Close() })
+	backend := gitBackend(ts, args[0])
+	var server *fake.Server
+	server, err = fake.New(time.Now, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		owner, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
+		user, token, _ := r.BasicAuth()
+		fmt.Fprintf(log, "%s %s %s:%s\n", r.Method, r.URL.Path, user, token)
+		if !server.Accepts(owner, token) {
+			unauthorized(w)
+			return
+		}
+		backend.ServeHTTP(w, r)
+		if fetches(r) {
+			server.Expire(owner)
+		}
+	}))
+	ts.Check(err)
+	ts.Defer(server.Close)
+	ts.Check(os.WriteFile(ts.MkAbs("app.pem"), []byte(server.Key()), 0o600))
+	ts.Setenv("GIT_HOST", server.Host())
 }
 
 // appendLine appends a line to a file; a failure shows as its absence.

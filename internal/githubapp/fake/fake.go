@@ -116,7 +116,7 @@ func (s *Server) mint(w http.ResponseWriter, r *http.Request) {
 	for owner := range s.mints {
 		if fmt.Sprint(idOf(owner)) == r.PathValue("id") {
 			s.mints[owner]++
-			s.valid[owner] = fmt.Sprintf("installation-%s-%04d", owner, s.mints[owner])
+			s.valid[owner] = fmt.Sprintf("minted-for-%s-%04d", owner, s.mints[owner])
 			respond(w, http.StatusCreated, map[string]any{"token": s.valid[owner], "expires_at": s.Now().Add(time.Hour).UTC().Format(time.RFC3339)})
 			return
 		}
