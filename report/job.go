@@ -427,6 +427,9 @@ func (j *job) reportSessions(out *Job) {
 	for _, s := range j.sessions {
 		out.Sessions = append(out.Sessions, s.report())
 		for _, t := range s.turns {
+			if s.info.Parent == "" {
+				out.ModelServed = cmp.Or(t.end.ModelServed, out.ModelServed)
+			}
 			out.Retries += t.retries
 			out.Lost = out.Lost.Plus(t.end.Lost)
 		}

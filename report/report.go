@@ -72,6 +72,7 @@ type Job struct {
 	Turns        int               `json:"turns"`  // like usage and cost, the sum over all runs of the job; other fields are of the last run
 	ElapsedMS    int64             `json:"elapsed_ms"`
 	Model        string            `json:"model"`
+	ModelServed  string            `json:"model_served"` // that of the last turn of the job's own session that has one
 	Profile      string            `json:"profile"`
 	Base         *Base             `json:"base"`    // that the job started from; nil for a job that never started, or without a commit
 	Sandbox      event.Sandbox     `json:"sandbox"` // level is empty for a job that never started
@@ -169,7 +170,8 @@ type Session struct {
 // TurnCost is the usage and cost of one turn, including failed requests.
 type TurnCost struct {
 	Turn    int           `json:"turn"`
-	Model   string        `json:"model"` // that responded
+	Model   string        `json:"model"`        // that responded, as the manifest names it
+	Served  string        `json:"model_served"` // its name in the response; empty if it has none
 	Usage   money.Usage   `json:"usage"`
 	CostUSD *money.USD    `json:"cost_usd"` // nil if unknown
 	Retries int           `json:"retries"`

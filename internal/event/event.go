@@ -212,14 +212,15 @@ type Attempt struct {
 // Turn is the payload of turn.started (only Number) and turn.ended. Usage and
 // cost include all requests of the turn, failed ones too.
 type Turn struct {
-	Number    int           `json:"number"`          // counts from 1 within its session
-	Model     string        `json:"model,omitempty"` // that responded, if it is not the session's
-	Finish    string        `json:"finish,omitempty"`
-	Usage     *money.Usage  `json:"usage,omitempty"`    // nil when the provider did not report it
-	CostUSD   *money.USD    `json:"cost_usd,omitempty"` // nil when the price or the usage is unknown
-	Lost      *money.Charge `json:"lost,omitempty"`     // charged for failed requests; nil for nothing
-	ElapsedMS int64         `json:"elapsed_ms"`         // the model call alone, without tool calls
-	Error     string        `json:"error,omitempty"`
+	Number      int           `json:"number"`                 // counts from 1 within its session
+	Model       string        `json:"model,omitempty"`        // that responded, if it is not the session's
+	ModelServed string        `json:"model_served,omitempty"` // its name in the response; empty if it has none
+	Finish      string        `json:"finish,omitempty"`
+	Usage       *money.Usage  `json:"usage,omitempty"`    // nil when the provider did not report it
+	CostUSD     *money.USD    `json:"cost_usd,omitempty"` // nil when the price or the usage is unknown
+	Lost        *money.Charge `json:"lost,omitempty"`     // charged for failed requests; nil for nothing
+	ElapsedMS   int64         `json:"elapsed_ms"`         // the model call alone, without tool calls
+	Error       string        `json:"error,omitempty"`
 }
 
 // Text is the payload of text: the complete text of the model in one turn.

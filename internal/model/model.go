@@ -148,6 +148,7 @@ type Response struct {
 	Usage     *money.Usage // nil when the provider did not report it
 	CostUSD   *money.USD   // nil when the price or the usage is unknown; set by [Priced] unless the provider reported it
 	Model     string       `json:",omitempty"` // the name of the model that responded; "" without a [Fallback]
+	Served    string       `json:",omitempty"` // the model's name in the response, such as a dated version; "" if it has none
 	Note      string       `json:",omitempty"` // for the user, such as about a setting; "" for none
 	// Lost is what failed attempts used, in addition to Usage; nil for nothing. Of a
 	// response that is returned with an error, only Lost is set.

@@ -140,7 +140,7 @@ func (s *Session) account(resp model.Response, ended *event.Turn) {
 		}
 		used, cost = &sum, money.Sum(cost, l.CostUSD)
 	}
-	ended.Finish, ended.Usage, ended.CostUSD = string(resp.Finish), used, cost
+	ended.Finish, ended.Usage, ended.CostUSD, ended.ModelServed = string(resp.Finish), used, cost, resp.Served
 	if resp.Model != s.cfg.ModelName {
 		ended.Model = resp.Model
 	}

@@ -28,6 +28,7 @@ type decoder struct {
 	hidden    int // bytes of signatures and encrypted thinking
 	usage     counts
 	stop      string // stop reason; "" until the model finishes
+	served    string // name of the model
 	done      bool   // message_stop was received
 }
 
@@ -105,6 +106,7 @@ func (a *decoder) take(e sdk.MessageStreamEventUnion, data []byte) error {
 		}
 		a.events++
 		a.usage.start(e.Message.Usage)
+		a.served = string(e.Message.Model)
 	case "content_block_start":
 		a.events++
 		return a.begin(index, e.ContentBlock)
@@ -216,6 +218,7 @@ func (a *decoder) Body(data []byte) error {
 		Type       string
 		Error      json.RawMessage
 		Content    []sdk.ContentBlockStartEventContentBlockUnion
+		Model      string
 		StopReason string `json:"stop_reason"`
 		Usage      sdk.Usage
 	}
@@ -232,6 +235,7 @@ func (a *decoder) Body(data []byte) error {
 		}
 	}
 	a.usage.start(body.Usage)
+	a.served = body.Model
 	a.usage.final = body.Usage.JSON.OutputTokens.Valid()
 	a.stop = body.StopReason
 	return nil
@@ -263,7 +267,7 @@ func (a *decoder) Conclude() (model.Response, error) {
 	if err != nil {
 		return model.Response{}, err
 	}
-	resp.Usage, resp.State = a.usage.normal(), a.state(resp.Calls)
+	resp.Usage, resp.State, resp.Served = a.usage.normal(), a.state(resp.Calls), wire.ModelName(a.served)
 	if a.byTool && wire.UseOutputCall(&resp) {
 		resp.State = nil // the text differs from that of the blocks
 	}

@@ -35,6 +35,7 @@ type decoder struct {
 	usage     *money.Usage
 	costUSD   *money.USD
 	tier      string // service tier
+	served    string // name of the model
 
 	finish  string // finish reason; "" until the model finishes
 	refused bool   // the model refused
@@ -217,7 +218,7 @@ func (a *decoder) callDelta(tc sdk.ChatCompletionChunkChoiceDeltaToolCall) wire.
 
 // count reads the usage of a chunk, if any. Groq sends it in x_groq.
 func (a *decoder) count(chunk sdk.ChatCompletionChunk) {
-	a.tier = cmp.Or(string(chunk.ServiceTier), a.tier)
+	a.tier, a.served = cmp.Or(string(chunk.ServiceTier), a.tier), cmp.Or(chunk.Model, a.served)
 	u := chunk.Usage
 	if aside := chunk.JSON.ExtraFields["x_groq"].Raw(); aside != "" && !u.JSON.PromptTokens.Valid() {
 		var of struct{ Usage sdk.CompletionUsage }
@@ -259,7 +260,7 @@ func (a *decoder) Conclude() (model.Response, error) {
 	if err != nil {
 		return model.Response{}, err
 	}
-	resp.Usage, resp.CostUSD, resp.State = a.usage, a.costUSD, a.state(resp.Calls)
+	resp.Usage, resp.CostUSD, resp.State, resp.Served = a.usage, a.costUSD, a.state(resp.Calls), wire.ModelName(a.served)
 	if a.byTool {
 		wire.UseOutputCall(&resp)
 	}

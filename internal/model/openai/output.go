@@ -26,6 +26,7 @@ type output struct {
 	items     []item
 	raw       int // bytes of items sent completely
 	usage     *money.Usage
+	served    string       // name of the model
 	finish    model.Finish // "" until the model finishes
 	refused   bool         // the model refused
 }
@@ -237,6 +238,7 @@ func (o *output) end(index int64, it responses.ResponseOutputItemUnion) error {
 
 // conclude adds the last event, which repeats the complete response.
 func (o *output) conclude(body responses.Response, data []byte) error {
+	o.served = string(body.Model)
 	if o.usage = usageOfResponse(body.Usage); o.usage != nil {
 		o.usage.Terms = terms(string(body.ServiceTier))
 	}
@@ -297,7 +299,7 @@ func (o *output) Conclude() (model.Response, error) {
 	if err != nil {
 		return model.Response{}, err
 	}
-	resp.Usage, resp.State = o.usage, o.state()
+	resp.Usage, resp.State, resp.Served = o.usage, o.state(), wire.ModelName(o.served)
 	return resp, nil
 }
 

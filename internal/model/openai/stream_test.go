@@ -88,6 +88,8 @@ func TestStreamsThatAreTolerated(t *testing.T) {
 		want model.Response
 	}{
 		{"as it should be", fine, said("hello")},
+		{"the name of the model", event(`{"model":"gpt-5-mini-2026-01-01","choices":[]}`) + fine, said("hello", func(r *model.Response) { r.Served = "gpt-5-mini-2026-01-01" })},
+		{"a hostile name of the model", event(`{"model":"a\nb`+strings.Repeat("x", 500)+`","choices":[]}`) + fine, said("hello", func(r *model.Response) { r.Served = "a b" + strings.Repeat("x", 197) + "…" })},
 		{"lines end with CR LF", strings.ReplaceAll(fine, "\n", "\r\n"), said("hello")},
 		{"a byte order mark", "\uFEFF" + fine, said("hello")},
 		{"no space after the colon", strings.ReplaceAll(fine, "data: ", "data:"), said("hello")},

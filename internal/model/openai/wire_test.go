@@ -226,6 +226,7 @@ func until(t *testing.T, reached func() bool) {
 func TestModelIsSafeForConcurrentUse(t *testing.T) {
 	m, server := served(t, nil, Options{Model: "m"})
 	want := turn(t)
+	want.Served = "m"
 	var all sync.WaitGroup
 	for range 16 {
 		all.Go(func() {

@@ -120,7 +120,7 @@ func next(resp model.Response) []model.Message {
 }
 
 // stateless leaves out what only a wire knows.
-var stateless = cmpopts.IgnoreFields(model.Response{}, "State", "Lost")
+var stateless = cmpopts.IgnoreFields(model.Response{}, "State", "Lost", "Served")
 
 // ConformScript is the first part of [Conform]: a conversation with calls,
 // failures, and every reason to stop.
