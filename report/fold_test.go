@@ -337,7 +337,9 @@ func TestFieldsOfABulkRun(t *testing.T) {
 	start := planned("a", "b")
 	start.Run.Shard = &event.Shard{Index: 2, Total: 3}
 	start.Run.Elsewhere = []event.PlannedJob{{ID: "c", Shard: 1}}
-	r := fold(t, start, started("a"), published, jobEnded("a", event.JobEnd{Outcome: event.Passed}),
+	requested := published
+	requested.Published = &event.Published{Remote: "https://git.example.com/shop", Branch: "b", Hash: "h", Replaced: "g", PullRequest: &event.PullRequest{URL: "https://git.example.com/shop/pull/7", Number: 7, State: "open", Created: true}}
+	r := fold(t, start, started("a"), published, requested, jobEnded("a", event.JobEnd{Outcome: event.Passed}),
 		jobEnded("b", event.JobEnd{Outcome: event.Skipped, Reason: "it is there", Code: event.CodeBranchExists}), runEnded(event.Passed, 0))
 	if diff := cmp.Diff(&event.Shard{Index: 2, Total: 3}, r.Run.Shard); diff != "" {
 		t.Errorf("shard (-want +got):\n%s", diff)
@@ -347,6 +349,9 @@ func TestFieldsOfABulkRun(t *testing.T) {
 	}
 	if diff := cmp.Diff(&report.Published{Remote: "https://git.example.com/shop", Branch: "b", Hash: "h", Replaced: "g"}, r.Jobs[0].Published); diff != "" {
 		t.Errorf("published (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(requested.Published.PullRequest, r.Jobs[0].PullRequest); diff != "" {
+		t.Errorf("pull request (-want +got):\n%s", diff)
 	}
 	if r.Jobs[0].ReasonCode != "" || r.Jobs[1].ReasonCode != "branch_exists" || r.Jobs[1].Published != nil {
 		t.Errorf("codes %q and %q", r.Jobs[0].ReasonCode, r.Jobs[1].ReasonCode)

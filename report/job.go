@@ -30,6 +30,7 @@ type job struct {
 	changes  []event.Change
 	commit   *event.Commit
 	pushed   *Published
+	pull     *event.PullRequest
 	sessions []*session // in the order of their first event
 	calls    []*call    // in the order of their first event
 	open     map[callKey]*call
@@ -281,8 +282,9 @@ func (j *job) takeCommit(e event.Event) { j.commit = clone(e.Commit) }
 
 func (j *job) takePublished(e event.Event) {
 	if e.Published != nil {
-		p := Published(*e.Published)
-		j.pushed = &p
+		p := e.Published
+		j.pushed = &Published{Remote: p.Remote, Branch: p.Branch, Hash: p.Hash, Replaced: p.Replaced}
+		j.pull = clone(p.PullRequest)
 	}
 }
 
@@ -353,6 +355,7 @@ func (j *job) report(cancelled bool, last time.Time) Job {
 		Untracked:    append([]event.Untracked{}, end.UntrackedInputs...),
 		Commit:       clone(j.commit),
 		Published:    clone(j.pushed),
+		PullRequest:  clone(j.pull),
 		Calls:        []Call{},
 		Denied:       []Denial{},
 		Sessions:     []Session{},

@@ -93,6 +93,9 @@ func tableRow(j *Job) string {
 	if j.Commit != nil {
 		commit = code(short(j.Commit.Hash)) + " on " + codeDetail(j.Commit.Branch)
 	}
+	if j.PullRequest != nil {
+		commit += ", " + codeDetail(j.PullRequest.URL)
+	}
 	return fmt.Sprintf("| %s | %s | %s | %d | %s | %s | %s |\n", inline(string(j.Outcome)),
 		codeDetail(j.ID), codeDetail(j.Repo), j.Turns, money.Rounded(j.CostUSD), figures.Duration(j.ElapsedMS), commit)
 }

@@ -32,7 +32,8 @@
 //	commit.started  commit        the job's commit is about to be created; its hash is missing
 //	commit          commit        the job's commit
 //	publish.started published     the push of the commit is about to start
-//	published       published     the commit was pushed
+//	published       published     the commit was pushed; again with the pull request, if the task has one
+//	pull_request.started published   the pull request is about to be created or updated
 //	job.ended       job_end       a job ended, with its totals
 //	network         network       a command requested a connection from the sandbox's proxy;
 //	                              of denied ones the first to each host and port

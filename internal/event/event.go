@@ -14,34 +14,35 @@ type Type string
 
 // The event types, as the package documentation describes them.
 const (
-	RunStarted       Type = "run.started"
-	JobStarted       Type = "job.started"
-	PhaseStarted     Type = "phase.started"
-	PhaseEnded       Type = "phase.ended"
-	CommandStarted   Type = "command.started"
-	CommandEnded     Type = "command.ended"
-	BaselineEnded    Type = "baseline.ended"
-	SessionStarted   Type = "session.started"
-	AttemptStarted   Type = "attempt.started"
-	TurnStarted      Type = "turn.started"
-	ModelText        Type = "text"
-	ModelDelta       Type = "delta"
-	RequestRetried   Type = "retry"
-	CallUpdated      Type = "call"
-	TurnEnded        Type = "turn.ended"
-	Pruned           Type = "prune"
-	Compacted        Type = "compaction"
-	SessionEnded     Type = "session.ended"
-	VerifyEnded      Type = "verify.ended"
-	ChangesFound     Type = "changes"
-	CommitStarted    Type = "commit.started"
-	Committed        Type = "commit"
-	PublishStarted   Type = "publish.started"
-	CommitPublished  Type = "published"
-	JobEnded         Type = "job.ended"
-	NetworkRequested Type = "network"
-	WarningIssued    Type = "warning"
-	RunEnded         Type = "run.ended"
+	RunStarted         Type = "run.started"
+	JobStarted         Type = "job.started"
+	PhaseStarted       Type = "phase.started"
+	PhaseEnded         Type = "phase.ended"
+	CommandStarted     Type = "command.started"
+	CommandEnded       Type = "command.ended"
+	BaselineEnded      Type = "baseline.ended"
+	SessionStarted     Type = "session.started"
+	AttemptStarted     Type = "attempt.started"
+	TurnStarted        Type = "turn.started"
+	ModelText          Type = "text"
+	ModelDelta         Type = "delta"
+	RequestRetried     Type = "retry"
+	CallUpdated        Type = "call"
+	TurnEnded          Type = "turn.ended"
+	Pruned             Type = "prune"
+	Compacted          Type = "compaction"
+	SessionEnded       Type = "session.ended"
+	VerifyEnded        Type = "verify.ended"
+	ChangesFound       Type = "changes"
+	CommitStarted      Type = "commit.started"
+	Committed          Type = "commit"
+	PublishStarted     Type = "publish.started"
+	CommitPublished    Type = "published"
+	PullRequestStarted Type = "pull_request.started"
+	JobEnded           Type = "job.ended"
+	NetworkRequested   Type = "network"
+	WarningIssued      Type = "warning"
+	RunEnded           Type = "run.ended"
 )
 
 // Event is one line of the stream. Seq and Time are set by the [Stream] that
@@ -441,6 +442,16 @@ type Published struct {
 	Branch   string `json:"branch"`
 	Hash     string `json:"hash"`
 	Replaced string `json:"replaced,omitempty"` // previous commit of the branch; empty for a new branch
+	// PullRequest is nil until it exists: a second published event of a job has it.
+	PullRequest *PullRequest `json:"pull_request,omitempty"`
+}
+
+// PullRequest is the pull request of a job's branch.
+type PullRequest struct {
+	URL     string `json:"url"`
+	Number  int64  `json:"number"`
+	State   string `json:"state"`   // open, closed or merged
+	Created bool   `json:"created"` // by this run
 }
 
 // Outcome is the result of a job or a run.

@@ -84,6 +84,9 @@ func (f *fields) run(e event.Event) {
 		f.text("remote", e.Published.Remote)
 		f.text("branch", e.Published.Branch)
 		f.text("commit", e.Published.Hash)
+		if pr := e.Published.PullRequest; pr != nil {
+			f.text("pull_request", pr.URL)
+		}
 	case e.JobEnd != nil:
 		f.text("outcome", string(e.JobEnd.Outcome))
 		f.text("reason", e.JobEnd.Reason)

@@ -89,7 +89,16 @@ func describe(e event.Event, s *state, at directories) entry {
 		return debug("pushing %.10s to %s on %s", e.Published.Hash, e.Published.Branch, e.Published.Remote)
 	case event.Committed:
 		return info("committed %.10s on %s", e.Commit.Hash, e.Commit.Branch)
+	case event.PullRequestStarted:
+		return debug("publishing the pull request for %s on %s", e.Published.Branch, e.Published.Remote)
 	case event.CommitPublished:
+		if pr := e.Published.PullRequest; pr != nil {
+			done := "updated"
+			if pr.Created {
+				done = "created"
+			}
+			return info("%s pull request %s", done, pr.URL)
+		}
 		return info("pushed %.10s to %s on %s", e.Published.Hash, e.Published.Branch, e.Published.Remote)
 	case event.NetworkRequested:
 		if e.Network.Denied {
