@@ -22,9 +22,9 @@ var (
 	forgeKindForm = enum(string(GitHub), string(GitLab), string(Gitea))
 )
 
-// forgeKinds are the kinds of well-known hosts.
-func forgeKinds() map[string]ForgeKind {
-	return map[string]ForgeKind{"github.com": GitHub, "gitlab.com": GitLab, "codeberg.org": Gitea, "gitea.com": Gitea}
+// KindOfHost returns the kind of a well-known host; "" for others.
+func KindOfHost(host string) ForgeKind {
+	return map[string]ForgeKind{"github.com": GitHub, "gitlab.com": GitLab, "codeberg.org": Gitea, "gitea.com": Gitea}[host]
 }
 
 // readForges reads how git hosts are accessed.
@@ -61,7 +61,7 @@ func forgeHost(written string) (string, bool) {
 // readForge reads the access to one host. A policy bounds the host as it does those of
 // providers, because the token is sent there.
 func readForge(v value, host string) Forge {
-	f := forge{Forge: Forge{Host: host, Kind: forgeKinds()[host], Source: v.ruleSource()}}
+	f := forge{Forge: Forge{Host: host, Kind: KindOfHost(host), Source: v.ruleSource()}}
 	v.refused(policy.Hosts, "the host "+quote(host), withPort("https", host))
 	got := f.keys().read(v)
 	if f.Kind == "" && v.isMapping() {

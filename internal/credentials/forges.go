@@ -42,7 +42,8 @@ type Options struct {
 
 // NewForges returns the credentials of a plan's git hosts.
 func NewForges(entries []tasks.Forge, o Options) *Forges {
-	return &Forges{Options: o, entries: entries, sources: map[string]*keys.Source{}, apps: map[string]*githubapp.App{}}
+	hosts, _ := tokenHosts(o.Getenv, true, nil) // ForRemotes returns its error
+	return &Forges{Options: o, hosts: hosts, entries: entries, sources: map[string]*keys.Source{}, apps: map[string]*githubapp.App{}}
 }
 
 // ForRemotes returns the credentials of each remote of a run, given the URLs of
@@ -77,7 +78,8 @@ func (f *Forges) ForRemotes(urls []string) (func(url string) remote.Auth, error)
 
 // Token returns the token for the API of a git host, HOST or HOST:PORT as in the URLs of
 // its repositories, and for an owner of repositories there; "" without one. It is the
-// one that remotes of that owner get, once ForRemotes was called.
+// one that remotes of that owner get. Before ForRemotes was called, MILLHAND_GIT_TOKEN is
+// only for the servers that the environment names.
 func (f *Forges) Token(ctx context.Context, host, owner string) (string, error) {
 	a, err := f.auth(&url.URL{Scheme: "https", Host: host}, owner)
 	if err != nil || a.Keys == nil {
@@ -96,6 +98,31 @@ func (f *Forges) Reject(ctx context.Context, host, owner, token string) {
 	if a, err := f.auth(&url.URL{Scheme: "https", Host: host}, owner); err == nil && a.Keys != nil {
 		a.Keys.Reject(ctx, token)
 	}
+}
+
+// Kind returns what API a git host has: that of its entry, of a well-known host, or of the
+// CI's own server; "" if it is unknown.
+func (f *Forges) Kind(host string) tasks.ForgeKind {
+	server := &url.URL{Scheme: "https", Host: strings.ToLower(host)}
+	if e, ok := f.entry(server); ok {
+		return e.Kind
+	}
+	if kind := tasks.KindOfHost(hostOf(server)); kind != "" {
+		return kind
+	}
+	own := tasks.GitHub
+	if f.Getenv("GITEA_ACTIONS") == "true" || f.Getenv("FORGEJO_ACTIONS") == "true" {
+		own = tasks.Gitea // which also sets GitHub's variables
+	}
+	for _, ci := range []struct {
+		variable string
+		kind     tasks.ForgeKind
+	}{{"GITEA_SERVER_URL", tasks.Gitea}, {"CI_SERVER_URL", tasks.GitLab}, {"GITHUB_SERVER_URL", own}} {
+		if of, ok := httpServer(f.Getenv(ci.variable)); ok && serves(hostOf(of), server) {
+			return ci.kind
+		}
+	}
+	return ""
 }
 
 // auth returns the credentials of a server for an owner's repositories.

@@ -110,3 +110,41 @@ func TestTokensOfACommand(t *testing.T) {
 		t.Errorf("held %s", got)
 	}
 }
+
+func TestKinds(t *testing.T) {
+	entries := []tasks.Forge{{Host: "git.example.com", Kind: tasks.Gitea}, {Host: "gitlab.com", Kind: tasks.GitLab}}
+	for _, c := range []struct {
+		env  map[string]string
+		host string
+		want tasks.ForgeKind
+	}{
+		{nil, "git.example.com", tasks.Gitea},
+		{nil, "GIT.example.com:443", tasks.Gitea},
+		{nil, "git.example.com:8443", ""},
+		{nil, "GitHub.com", tasks.GitHub},
+		{nil, "codeberg.org:443", tasks.Gitea},
+		{map[string]string{"GITHUB_SERVER_URL": "https://ghe.example.com"}, "ghe.example.com", tasks.GitHub},
+		{map[string]string{"GITHUB_SERVER_URL": "https://gt.example.com", "GITEA_ACTIONS": "true"}, "gt.example.com", tasks.Gitea},
+		{map[string]string{"GITHUB_SERVER_URL": "https://fj.example.com", "FORGEJO_ACTIONS": "true"}, "fj.example.com", tasks.Gitea},
+		{map[string]string{"GITEA_SERVER_URL": "https://gt.example.com:3000"}, "gt.example.com:3000", tasks.Gitea},
+		{map[string]string{"CI_SERVER_URL": "https://gl.example.com"}, "gl.example.com", tasks.GitLab},
+		{map[string]string{"CI_SERVER_URL": "http://localhost:3000"}, "localhost:3000", tasks.GitLab},
+		{map[string]string{"CI_SERVER_URL": "https://gl.example.com"}, "other.example.com", ""},
+	} {
+		f := NewForges(entries, Options{Getenv: func(name string) string { return c.env[name] }})
+		if got := f.Kind(c.host); got != c.want {
+			t.Errorf("%s with %v: %q, want %q", c.host, c.env, got, c.want)
+		}
+	}
+}
+
+// Repositories are listed before the URLs of a run are known.
+func TestTokensBeforeTheRemotesAreKnown(t *testing.T) {
+	for hosts, want := range map[string]string{"": "", "git.example.com": "mine", "other.example.com": "", "*": ""} {
+		env := map[string]string{TokenVariable: "mine", gitHosts: hosts}
+		f := environment(env, false)
+		if got, err := f.Token(t.Context(), "git.example.com", "a"); got != want || err != nil {
+			t.Errorf("%q: token %q (%v), want %q", hosts, got, err, want)
+		}
+	}
+}
