@@ -1,7 +1,10 @@
 package credentials
 
 import (
+	"errors"
 	"maps"
+	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -52,7 +55,8 @@ func (s *appServer) pass(d time.Duration) {
 func (s *appServer) forges() *Forges {
 	return NewForges([]tasks.Forge{s.entry}, Options{
 		Getenv: func(name string) string { return s.env[name] }, Now: s.now,
-		Hold: func(token string) { s.held = append(s.held, token) },
+		Hold:  func(token string) { s.held = append(s.held, token) },
+		Proxy: func(*http.Request) (*url.URL, error) { return nil, errors.New("a proxy for loopback") },
 	})
 }
 
