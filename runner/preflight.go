@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -74,6 +75,41 @@ func (r *PreflightResult) Trees(plan *tasks.Plan) []string {
 		}
 	}
 	return dirs
+}
+
+// Worktrees returns the directories of the linked worktrees of the jobs' repositories, which
+// can be missing.
+func (r *PreflightResult) Worktrees() []string {
+	var dirs []string
+	for _, repo := range r.repos() {
+		dirs = append(dirs, repo.Worktrees()...)
+	}
+	return dirs
+}
+
+// RemoveWorktrees removes the registrations of missing worktrees for which gone returns
+// true.
+func (r *PreflightResult) RemoveWorktrees(ctx context.Context, gone func(dir string) bool) error {
+	var errs []error
+	for _, repo := range r.repos() {
+		for _, dir := range repo.Worktrees() {
+			if gone(dir) {
+				errs = append(errs, repo.RemoveWorktree(ctx, dir))
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// repos returns the repositories of the jobs.
+func (r *PreflightResult) repos() []*gitops.Repo {
+	var list []*gitops.Repo
+	for _, s := range r.starts {
+		if s.origin != nil && !slices.Contains(list, s.origin) {
+			list = append(list, s.origin)
+		}
+	}
+	return list
 }
 
 // Skip returns the end of a job that is not started. Its reason is empty if the job is

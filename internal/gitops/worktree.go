@@ -224,6 +224,18 @@ func (w *worktrees) remove(dir string) error {
 	return errors.Join(errs...)
 }
 
+// Worktrees returns the directories of the registered linked worktrees, which can be missing.
+func (r *Repo) Worktrees() []string {
+	pointers, _ := filepath.Glob(filepath.Join(r.Git.Common, "worktrees", "*", "gitdir"))
+	var dirs []string
+	for _, name := range pointers {
+		if pointer, err := gitdir.ReadPointer(name, ""); err == nil {
+			dirs = append(dirs, filepath.Dir(pointer))
+		}
+	}
+	return dirs
+}
+
 // registrations returns the git directories of a worktree: the one that it got when
 // it was made here, and those that say that they are its. Each is there once: as soon as
 // it is removed, somebody else may get its name.
