@@ -191,6 +191,7 @@ func run(ctx context.Context, w World, o runOptions) error {
 	for _, secret := range ready.Secrets() {
 		known.Hold(secret)
 	}
+	sweep(ctx, w, out, ready, o.log.Quiet)
 	c.models.Hold = known.Hold
 	end, err := c.models.Begin([]model.Placeholder{{Name: "work", Value: out.Work()}, {Name: "reports", Value: out.Files().Path()}, {Name: "run", Value: id}}, func(text string) string { return cleaned(known, text) }, o.record)
 	if err != nil {
@@ -209,6 +210,22 @@ func run(ctx context.Context, w World, o runOptions) error {
 		RunID: id, About: runner.About{Version: version(), Prices: c.models.PriceTable(), StartedBy: startedBy(w.Getenv)}, Keep: o.keep, NoBaseline: o.noBaseline, Git: gitEnv(w), Preflight: ready, Private: out.Private(trees), Level: c.level, Sandbox: c.sandbox,
 		Getenv: w.Getenv, Redact: known, Now: w.Now, OpenModel: c.models.Open, Facts: c.models.Facts, Custom: c.custom, MaxFailures: o.maxFailures, FailOn: o.failOn, Spent: day.set,
 	}, log, print, slices.Concat(plan.Notes, c.models.Warnings(), ready.Warnings()))
+}
+
+// sweep removes what killed runs left in TMPDIR and in the repositories of this run. What
+// can't be removed does not prevent the run.
+func sweep(ctx context.Context, w World, out *rundir.Dir, ready *runner.PreflightResult, quiet bool) {
+	removed, err := rundir.Sweep(filepath.Dir(out.Work()), ready.Worktrees(), w.Now())
+	err = errors.Join(err, ready.RemoveWorktrees(ctx, rundir.IsGone))
+	if quiet {
+		return
+	}
+	for _, l := range removed {
+		fmt.Fprintln(w.Err, "removed "+leftover(l))
+	}
+	if err != nil {
+		fmt.Fprintln(w.Err, printable.Text("millhand: "+err.Error()))
+	}
 }
 
 // printText prints the result of a run for people: the report and its directory.

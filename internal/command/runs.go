@@ -48,7 +48,7 @@ func runsCommand(w World) *cli.Command {
 				Action: act(list.parse, func(context.Context) error { return listRuns(w, *list) }),
 			},
 			{
-				Name: "prune", Usage: "Remove saved runs except the newest and those still running",
+				Name: "prune", Usage: "Remove saved runs except the newest and those still running, and what killed runs left",
 				UsageText: "millhand runs prune --keep 20\nmillhand runs prune --keep 0 --older-than 720h --dry-run",
 				Flags: []cli.Flag{
 					dir(&prune.dir),
@@ -156,6 +156,7 @@ func pruneRuns(w World, o pruneRunsOptions) error {
 			p.prune(r)
 		}
 	}
+	p.pruneLeftovers()
 	removed, freed := "removed", "freed"
 	if p.dry {
 		removed, freed = "would remove", "would free"
@@ -174,6 +175,35 @@ type pruning struct {
 	removed int
 	freed   int64
 	errs    error
+}
+
+// pruneLeftovers removes what killed runs left in TMPDIR.
+func (p *pruning) pruneLeftovers() {
+	tmp, err := filepath.EvalSymlinks(os.TempDir())
+	if err != nil {
+		return // then nothing is left
+	}
+	if p.dry {
+		for _, l := range rundir.Leftovers(tmp) {
+			fmt.Fprintln(p.world.Out, "would remove "+leftover(l))
+		}
+		return
+	}
+	removed, err := rundir.Sweep(tmp, nil, p.world.Now())
+	p.errs = errors.Join(p.errs, err)
+	for _, l := range removed {
+		fmt.Fprintln(p.world.Out, "removed "+leftover(l))
+	}
+}
+
+// leftover describes what a killed run left.
+func leftover(l rundir.Leftover) string {
+	processes := ""
+	if l.Processes > 0 {
+		processes = fmt.Sprintf("; processes killed: %d", l.Processes)
+	}
+	return fmt.Sprintf("%s, left by %s, which was killed (%s)%s",
+		printable.Line(l.Dir, printable.Width), printable.Line(cmp.Or(l.Holder, "a run"), printable.Width), figures.Bytes(l.Bytes), processes)
 }
 
 // prune removes one run, unless a new one has started in its directory.

@@ -58,7 +58,7 @@ func exitCode(t *testing.T, err error) int {
 }
 
 // TestKills kills runs at random moments. What was committed is complete, the journal
-// is readable, nothing goes on running, and the next run completes the work without
+// is readable, nothing goes on running, and the next run removes what is left, and completes the work without
 // paying again for what was committed.
 func TestKills(t *testing.T) {
 	template := template(t)
@@ -120,6 +120,7 @@ func (w *world) finish() {
 		w.t.Errorf("the next run: %v\n%s", err, out)
 	}
 	w.checkRepositories()
+	w.checkLeftovers()
 	w.checkReport("again", false)
 	local := w.git("for-each-ref", "--format=%(refname) %(objectname)", "refs/heads/millhand")
 	remote := w.git("--git-dir", "../origin.git", "for-each-ref", "--format=%(refname) %(objectname)", "refs/heads/millhand")

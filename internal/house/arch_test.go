@@ -94,7 +94,7 @@ func rooms() map[string]room {
 		"internal/redact":          {"", "texts"},
 		"internal/reportdir":       {"", "one directory, without knowing what is in it"},
 		"internal/signing":         {"", "a key and its signatures, without knowing what is signed"},
-		"internal/rundir":          {"report tools internal/event internal/figures internal/filelock internal/printable internal/reportdir internal/sandbox internal/money", "what a run leaves on the disk; it runs no job"},
+		"internal/rundir":          {"internal/gitops/gitdir internal/proc report tools internal/event internal/figures internal/filelock internal/printable internal/reportdir internal/sandbox internal/money", "what a run leaves on the disk; it runs no job"},
 		"internal/ecosystem":       {"internal/reach", "a table, names of files, and settings of the user; it runs nothing"},
 		"internal/reach":           {"", "which hosts and addresses a list allows; it looks up and dials nothing"},
 		"internal/web":             {"internal/reach", "guarded HTTP, without policy"},

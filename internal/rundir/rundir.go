@@ -161,21 +161,27 @@ func reserve(dir *reportdir.Dir, jobs int) (io.Closer, error) {
 	return dir.Reserve(want)
 }
 
-// makeWork creates the run's private directory.
+// makeWork creates the run's private directory. It is locked before it gets its name, so
+// that other runs never take it for that of a killed one.
 func (d *Dir) makeWork(id string) error {
+	tmp, err := filepath.EvalSymlinks(os.TempDir())
+	if err != nil {
+		return err
+	}
+	unlocked, err := os.MkdirTemp(tmp, unlockedName)
+	if err != nil {
+		return err
+	}
+	if d.working, err = TakeLock(unlocked, id, d.now()); err != nil {
+		return errors.Join(err, os.RemoveAll(unlocked))
+	}
 	// The length is the same in every run, so that outputs with the path have the same size.
-	work := filepath.Join(os.TempDir(), "millhand-"+id[strings.LastIndexByte(id, '-')+1:])
-	err := os.Mkdir(work, 0o700)
-	if err == nil {
-		d.work, err = filepath.EvalSymlinks(work)
+	work := filepath.Join(tmp, "millhand-"+id[strings.LastIndexByte(id, '-')+1:])
+	if err := os.Rename(unlocked, work); err != nil {
+		return errors.Join(err, os.RemoveAll(unlocked))
 	}
-	if err == nil {
-		d.working, err = TakeLock(d.work, id, d.now())
-	}
-	if err == nil {
-		sweep(filepath.Dir(d.work), d.now())
-	}
-	return err
+	d.work = work
+	return nil
 }
 
 // WorktreeDir returns the directory of worktrees with --keep: in the report directory,
@@ -217,6 +223,7 @@ func (d *Dir) removeWork() {
 		removeTree(d.work) //nolint:errcheck // a later run sweeps it
 		return
 	}
+	os.Remove(filepath.Join(d.work, lockFile)) //nolint:errcheck // first: this run may be killed
 	entries, _ := os.ReadDir(d.work)
 	for _, e := range entries {
 		if path := filepath.Join(d.work, e.Name()); e.Name() != "trees" && !slices.Contains(d.left, path) {
@@ -262,13 +269,13 @@ func (d *Dir) Close() {
 	if d.dir != nil {
 		d.dir.Close()
 	}
-	if d.working != nil {
-		d.working.Close()
-	}
 	if d.reserve != nil {
 		d.reserve.Close()
 	}
 	d.removeWork()
+	if d.working != nil { // until now, so that no other run removes a marked worktree
+		d.working.Close()
+	}
 	if d.lock == nil {
 		return
 	}

@@ -1,10 +1,19 @@
 package rundir
 
 import (
+	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
+	"syscall"
 	"time"
 
+	"github.com/millhand/millhand/internal/filelock"
+	"github.com/millhand/millhand/internal/gitops/gitdir"
+	"github.com/millhand/millhand/internal/proc"
 	"github.com/millhand/millhand/internal/reportdir"
 	"github.com/millhand/millhand/tools"
 )
@@ -30,21 +39,168 @@ func (d *Dir) prune() {
 	}
 }
 
-// settled is the minimum age of a private directory that is swept: a new one may not
-// be locked yet.
+// privateName is the name of a private directory: it ends as the run's id does.
+var privateName = regexp.MustCompile(`^millhand-[0-9a-f]{8}$`)
+
+// unlockedName is the start of the names of private directories that are not locked yet.
+const unlockedName = "millhand-new-"
+
+// settled is the age from which a directory that was never locked is a leftover.
 const settled = time.Hour
 
-// sweep removes private directories of killed runs; see rescue for the reports in them.
-// A directory that can't be removed belongs to another user, or the next run retries.
-func sweep(dir string, now time.Time) {
-	found, _ := filepath.Glob(filepath.Join(dir, "millhand-*"))
-	for _, left := range found {
-		lock, err := os.Lstat(filepath.Join(left, lockFile))
-		if err != nil || !lock.Mode().IsRegular() || now.Sub(lock.ModTime()) < settled {
+// Leftover is what a killed run left in its private directory.
+type Leftover struct {
+	Dir       string
+	Holder    string // for example "run ID"; "" if unknown
+	Processes int    // that were killed
+	Bytes     int64
+}
+
+// Sweep removes what killed runs left: their private directories in tmp and those of trees,
+// which are worktrees of any repositories, with the registrations of their worktrees, and
+// the processes of their commands. Reports in them are moved to tmp. It removes nothing of
+// a run that holds its lock, or of another user. What can't be removed is retried by the
+// next run.
+func Sweep(tmp string, trees []string, now time.Time) ([]Leftover, error) {
+	var removed []Leftover
+	var errs []error
+	for _, dir := range privateDirs(tmp, trees) {
+		l, err := sweepOne(dir)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("remove %s of a killed run: %w", dir, err))
+		} else if l.Dir != "" {
+			removed = append(removed, l)
+		}
+	}
+	sweepUnlocked(tmp, now)
+	return removed, errors.Join(errs...)
+}
+
+// Leftovers lists what Sweep would remove, without its processes.
+func Leftovers(tmp string) []Leftover {
+	var found []Leftover
+	for _, dir := range privateDirs(tmp, nil) {
+		if lock, by, err := abandoned(dir); err == nil && lock != nil {
+			lock.Close()
+			found = append(found, Leftover{Dir: dir, Holder: by.Holder, Bytes: DiskUse(dir)})
+		}
+	}
+	return found
+}
+
+// privateDirs lists the private directories of this user's runs.
+func privateDirs(tmp string, trees []string) []string {
+	found, _ := filepath.Glob(filepath.Join(tmp, "millhand-*"))
+	for _, tree := range trees {
+		if above := filepath.Dir(tree); filepath.Base(above) == "trees" {
+			found = append(found, filepath.Dir(above))
+		}
+	}
+	slices.Sort(found)
+	return slices.DeleteFunc(slices.Compact(found), func(dir string) bool {
+		info, err := os.Lstat(dir)
+		if err != nil || !info.IsDir() || !privateName.MatchString(filepath.Base(dir)) {
+			return true
+		}
+		st, ok := info.Sys().(*syscall.Stat_t)
+		return !ok || int(st.Uid) != os.Geteuid()
+	})
+}
+
+// IsGone reports whether a worktree was in a private directory that is missing.
+func IsGone(tree string) bool {
+	above := filepath.Dir(tree)
+	dir := filepath.Dir(above)
+	_, err := os.Lstat(dir)
+	return filepath.Base(above) == "trees" && privateName.MatchString(filepath.Base(dir)) && errors.Is(err, fs.ErrNotExist)
+}
+
+// abandoned locks a private directory whose run was killed; the lock is nil if a process
+// holds it, or if the directory was left on purpose, which has none.
+func abandoned(dir string) (*os.File, holder, error) {
+	f, err := openRegular(filepath.Join(dir, lockFile), os.O_RDWR)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, holder{}, nil
+	}
+	if err != nil {
+		return nil, holder{}, err
+	}
+	err = filelock.Try(f, filelock.Exclusive)
+	there := false
+	if err == nil {
+		there, err = stillThere(f)
+	}
+	if errors.Is(err, filelock.ErrHeld) {
+		err = nil
+	}
+	if err != nil || !there {
+		f.Close()
+		return nil, holder{}, err
+	}
+	return f, readHolder(f), nil
+}
+
+// sweepOne removes a private directory; the zero value means that it may not.
+func sweepOne(dir string) (Leftover, error) {
+	lock, by, err := abandoned(dir)
+	if lock == nil || err != nil {
+		return Leftover{}, err
+	}
+	defer lock.Close()
+	l := Leftover{Dir: dir, Holder: by.Holder}
+	if l.Processes, err = proc.KillStrays(dir); err != nil {
+		return l, err
+	}
+	if err := rescue(dir); err != nil {
+		return l, err
+	}
+	l.Bytes = DiskUse(dir)
+	registered := registrations(dir)
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return l, err
+	}
+	for _, e := range entries {
+		if e.Name() != lockFile { // removed last, so that the next run retries what remains
+			if err := removeTree(filepath.Join(dir, e.Name())); err != nil {
+				return l, err
+			}
+		}
+	}
+	for _, git := range registered {
+		if err := gitdir.RemoveAll(git); err != nil {
+			return l, err
+		}
+		os.Remove(filepath.Dir(git)) //nolint:errcheck // worktrees, if it is empty, as git does
+	}
+	return l, removeTree(dir)
+}
+
+// registrations lists the git directories of the worktrees in a private directory. An agent
+// can have changed the pointer to one, which therefore must lead back.
+func registrations(dir string) []string {
+	pointers, _ := filepath.Glob(filepath.Join(dir, "trees", "*", ".git"))
+	var found []string
+	for _, pointer := range pointers {
+		git, err := gitdir.ReadPointer(pointer, "gitdir:")
+		if err != nil || filepath.Base(filepath.Dir(git)) != "worktrees" {
 			continue
 		}
-		if held, _, err := inUse(left); err == nil && !held && rescue(left) == nil {
-			removeTree(left) //nolint:errcheck // see above
+		if back, err := gitdir.ReadPointer(filepath.Join(git, "gitdir"), ""); err == nil && back == pointer {
+			found = append(found, git)
+		}
+	}
+	return found
+}
+
+// sweepUnlocked removes private directories of runs that were killed before they locked
+// them: these contain nothing else.
+func sweepUnlocked(tmp string, now time.Time) {
+	found, _ := filepath.Glob(filepath.Join(tmp, unlockedName+"*"))
+	for _, dir := range found {
+		if info, err := os.Lstat(dir); err == nil && info.IsDir() && now.Sub(info.ModTime()) >= settled {
+			os.Remove(filepath.Join(dir, lockFile)) //nolint:errcheck // it may be another user's
+			os.Remove(dir)                          //nolint:errcheck // removed only if empty
 		}
 	}
 }

@@ -1,52 +1,150 @@
 package rundir
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
 
 func TestSweepRemovesOnlyDirectoriesOfKilledRuns(t *testing.T) {
-	tmp := t.TempDir()
-	now := time.Now()
-	make := func(name string, age time.Duration) string {
+	tmp, now := t.TempDir(), time.Now()
+	directory := func(name string) string {
 		dir := filepath.Join(tmp, name)
 		if err := os.MkdirAll(filepath.Join(dir, "trees", "job"), 0o755); err != nil {
 			t.Fatal(err)
 		}
+		return dir
+	}
+	locked := func(name string) (string, *Lock) {
+		dir := directory(name)
 		lock, err := TakeLock(dir, "r1", now)
 		if err != nil {
 			t.Fatal(err)
 		}
-		lock.Close()
-		if err := os.Chtimes(filepath.Join(dir, lockFile), now, now.Add(-age)); err != nil {
-			t.Fatal(err)
-		}
-		return dir
+		return dir, lock
 	}
-	left, fresh, running := make("millhand-1", 2*time.Hour), make("millhand-2", 0), make("millhand-3", 2*time.Hour)
-	held, err := TakeLock(running, "r2", now)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer held.Close()
-	if err := os.Chtimes(filepath.Join(running, lockFile), now, now.Add(-2*time.Hour)); err != nil {
-		t.Fatal(err)
-	}
+	left, lock := locked("millhand-00000001")
+	lock.file.Close() // as the kernel does
+	running, lock := locked("millhand-00000002")
+	defer lock.Close()
+	foreign, lock := locked("millhand-notes")
+	lock.Close()
+	onPurpose := directory("millhand-00000003")
 	if err := os.MkdirAll(filepath.Join(left, privateReports, "patches"), 0o755); err != nil { // its reports were not moved yet
 		t.Fatal(err)
 	}
-	kept := filepath.Join(tmp, "millhand-report-1", "patches")
-	other := filepath.Join(tmp, "millhand-notes")
-	if err := os.Mkdir(other, 0o755); err != nil {
+	rescued := filepath.Join(tmp, "millhand-report-00000001", "patches")
+	young, old := filepath.Join(tmp, unlockedName+"1"), filepath.Join(tmp, unlockedName+"2")
+	for _, dir := range []string{young, old} {
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Chtimes(old, now, now.Add(-2*settled)); err != nil {
 		t.Fatal(err)
 	}
-	sweep(tmp, now)
-	for dir, want := range map[string]bool{left: false, fresh: true, running: true, other: true, kept: true} {
+	if found := Leftovers(tmp); len(found) != 1 || found[0].Dir != left || found[0].Holder != "run r1" {
+		t.Errorf("leftovers %+v", found)
+	}
+	removed, err := Sweep(tmp, nil, now)
+	if err != nil || len(removed) != 1 || removed[0].Dir != left || removed[0].Holder != "run r1" {
+		t.Errorf("removed %+v, %v", removed, err)
+	}
+	for dir, want := range map[string]bool{left: false, running: true, foreign: true, onPurpose: true, rescued: true, young: true, old: false} {
 		if _, err := os.Stat(dir); (err == nil) != want {
 			t.Errorf("%s: exists: %v, want %v", filepath.Base(dir), err == nil, want)
 		}
+	}
+}
+
+// TestSweepNeverRemovesADirectoryThatIsCreated sweeps while runs start and end.
+func TestSweepNeverRemovesADirectoryThatIsCreated(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	var done atomic.Bool
+	var sweeping, starting sync.WaitGroup
+	for range 2 {
+		sweeping.Go(func() {
+			for !done.Load() {
+				if removed, err := Sweep(os.TempDir(), nil, time.Now()); err != nil || len(removed) > 0 {
+					t.Errorf("removed %+v, %v", removed, err)
+					return
+				}
+			}
+		})
+	}
+	for worker := range 4 {
+		starting.Go(func() {
+			for i := range 100 {
+				d := &Dir{now: time.Now}
+				if err := d.makeWork(fmt.Sprintf("r-%04d%04x", worker, i)); err != nil {
+					t.Error(err)
+					return
+				}
+				if _, err := os.Stat(filepath.Join(d.work, lockFile)); err != nil {
+					t.Error(err)
+				}
+				d.removeWork()
+				d.working.Close()
+			}
+		})
+	}
+	starting.Wait()
+	done.Store(true)
+	sweeping.Wait()
+}
+
+// TestSweepFindsDirectoriesByWorktrees finds those of another TMPDIR.
+func TestSweepFindsDirectoriesByWorktrees(t *testing.T) {
+	left := filepath.Join(t.TempDir(), "millhand-00000001")
+	tree := filepath.Join(left, "trees", "job")
+	if err := os.MkdirAll(tree, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	lock, err := TakeLock(left, "r1", time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if IsGone(tree) {
+		t.Error("gone before it was swept")
+	}
+	lock.Close()
+	removed, err := Sweep(t.TempDir(), []string{"/nowhere/trees/x", filepath.Dir(tree), tree}, time.Now())
+	if err != nil || len(removed) != 1 || !IsGone(tree) {
+		t.Errorf("removed %+v, %v", removed, err)
+	}
+}
+
+// TestSweepTrustsNoPointer: an agent can write the pointer of its worktree.
+func TestSweepTrustsNoPointer(t *testing.T) {
+	tmp := t.TempDir()
+	left, git := filepath.Join(tmp, "millhand-00000001"), filepath.Join(tmp, "repo", ".git", "worktrees")
+	for name, back := range map[string]string{"own": filepath.Join(left, "trees/own/.git"), "other": "/somewhere/else/.git"} {
+		for _, dir := range []string{filepath.Join(left, "trees", name), filepath.Join(git, name)} {
+			if err := os.MkdirAll(dir, 0o755); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for file, text := range map[string]string{filepath.Join(left, "trees", name, ".git"): "gitdir: " + filepath.Join(git, name), filepath.Join(git, name, "gitdir"): back} {
+			if err := os.WriteFile(file, []byte(text+"\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	lock, err := TakeLock(left, "r1", time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	lock.Close()
+	if _, err := Sweep(tmp, nil, time.Now()); err != nil {
+		t.Error(err)
+	}
+	entries, err := os.ReadDir(git)
+	if err != nil || len(entries) != 1 || entries[0].Name() != "other" {
+		t.Errorf("registered worktrees: %v, %v", entries, err)
 	}
 }
 
@@ -57,7 +155,7 @@ func TestSweepRemovesReadOnlyDirectories(t *testing.T) {
 		t.Skip("root removes files from read-only directories")
 	}
 	dir := t.TempDir()
-	left := filepath.Join(dir, "millhand-left")
+	left := filepath.Join(dir, "millhand-0000000a")
 	module := filepath.Join(left, "caches", "m@v1")
 	if err := os.MkdirAll(module, 0o755); err != nil {
 		t.Fatal(err)
@@ -70,7 +168,9 @@ func TestSweepRemovesReadOnlyDirectories(t *testing.T) {
 	if err := os.Chmod(module, 0o500); err != nil {
 		t.Fatal(err)
 	}
-	sweep(dir, time.Now().Add(2*settled))
+	if _, err := Sweep(dir, nil, time.Now()); err != nil {
+		t.Error(err)
+	}
 	if _, err := os.Lstat(left); !os.IsNotExist(err) {
 		t.Errorf("%s remains: %v", left, err)
 	}
