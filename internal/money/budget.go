@@ -61,6 +61,15 @@ func NewBudget(name string, limit USD, notify func(usd USD)) *Budget {
 	return &Budget{tree: &tree{freed: make(chan struct{}), first: map[string]USD{}, notify: notify}, name: name, limit: limit}
 }
 
+// SpentBefore sets what an earlier process has spent of b, without the budgets above it. It
+// is called before any request.
+func (b *Budget) SpentBefore(usd USD) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.spent = usd
+	b.changed()
+}
+
 // Child returns a budget below b with its own limit, 0 for none.
 func (b *Budget) Child(name string, limit USD) *Budget {
 	return &Budget{tree: b.tree, parent: b, name: name, limit: limit}
@@ -274,6 +283,23 @@ type Reservation struct {
 	reserved USD // what is left of that
 	attempts int // that were charged
 	charged  USD // for all of them
+}
+
+// Estimate returns the most that a request of a session costs with that usage; nil if it is
+// unknown.
+func (b *Budget) Estimate(u Usage) *USD {
+	if b.price == nil {
+		return nil
+	}
+	return new(b.price(u))
+}
+
+// Amount returns what is reserved for one attempt; nil if nothing is.
+func (r *Reservation) Amount() *USD {
+	if r == nil || r.amount == 0 {
+		return nil
+	}
+	return new(r.amount)
 }
 
 // reservation reserves usd for a request. The lock is held.
