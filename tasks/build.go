@@ -222,7 +222,7 @@ func (b *builder) assemble(paths []string, drafts []*draft) *Plan {
 	p.Jobs = make([]Job, len(drafts))
 	for i, d := range drafts {
 		p.Jobs[i] = d.job
-		p.Jobs[i].Index = i + 1
+		p.Jobs[i].Index, p.Jobs[i].Hash = i+1, d.hash()
 		p.Jobs[i].Beside = beside(p.Policies, d.task.manifest.src)
 	}
 	b.equip(p)

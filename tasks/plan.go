@@ -44,6 +44,7 @@ type Plan struct {
 type Job struct {
 	ID     string // unique in the plan and the same in every run of it: safe in file names and branch names
 	Index  int    // in the plan with all shards, from 1
+	Hash   string // of what it does: the same in every run of the same task
 	Task   string
 	Repo   Repo
 	Matrix map[string]string // empty, never nil

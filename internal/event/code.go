@@ -158,9 +158,19 @@ func (c Code) Cause() Cause {
 // End returns the end of a job for this cause, with the cost of a job that made no
 // request. The reason is for people.
 func (c Code) End(reason string) JobEnd {
-	row := c.Cause()
+	row, named := c.Cause(), c
 	if row.Unnamed() {
-		c = ""
+		named = ""
 	}
-	return JobEnd{Outcome: row.Outcome, Reason: reason, Code: c, ExitCode: row.Exit, CostUSD: new(money.USD)}
+	return JobEnd{Outcome: row.Outcome, Reason: reason, Code: named, Cause: c, ExitCode: row.Exit, CostUSD: new(money.USD)}
+}
+
+// Resumable reports whether the job is continued when its run is resumed: it ended for a
+// reason outside of its work, which may be gone.
+func (e *JobEnd) Resumable() bool {
+	return slices.Contains([]Code{
+		CodeRepository, CodeClone, CodeNeed, CodeMaxFailures, CodeBudget, CodeDeadline, CodeProvider, CodeNotRun,
+		CodeEnvironment, CodeCommit, CodePush, CodePanic, CodeAuth, CodeModel, CodeQuota, CodeRate, CodeUnavailable,
+		CodeProtocol, CodeRunTime, CodeRunBudget, CodeNoModel, CodeInternal, CodeInterrupted, CodeTerminated,
+	}, e.Cause)
 }

@@ -93,6 +93,10 @@ type Run struct {
 	MaxCostUSD *money.USD  `json:"max_cost_usd,omitempty"` // budget of the run; nil for none
 	Prices     *PriceTable `json:"prices,omitempty"`       // that costs were calculated with
 
+	// Invocation is how the run was started, for a process that resumes it.
+	Invocation *Invocation `json:"invocation,omitempty"`
+	Resumed    bool        `json:"resumed,omitempty"` // by this process: the events before are of earlier ones
+
 	// Shard is the shard of the plan that this run executes, nil for the entire
 	// plan. Elsewhere has the jobs of the other shards, so that a merge can
 	// detect missing ones.
@@ -108,6 +112,12 @@ type StartedBy struct {
 	Event  string `json:"event"`   // that triggered it, in the CI's own terms
 	RunURL string `json:"run_url"` // address of the workflow run, pipeline or build
 	Commit string `json:"commit"`  // that the CI checked out
+}
+
+// Invocation is a command line of millhand run.
+type Invocation struct {
+	Dir  string   `json:"dir"`  // working directory
+	Args []string `json:"args"` // after "run"
 }
 
 // PriceTable identifies a table of prices.
@@ -138,6 +148,7 @@ type PlannedJob struct {
 	Model   string            `json:"model"`
 	Profile string            `json:"profile"`
 
+	Hash     string `json:"hash,omitempty"`     // of the task: equal if the job does the same
 	Index    int    `json:"place,omitempty"`    // its index in the entire plan, from 1; 0 if unknown
 	Shard    int    `json:"shard,omitempty"`    // index of the shard with this job, from 1; 0 without shards
 	Location string `json:"location,omitempty"` // the repository as a line of a repository list: a path, "copy:PATH" or a URL, optionally with " ref=REF"
@@ -161,6 +172,7 @@ type JobStart struct {
 	Branch    string  `json:"branch"`    // branch that the commit goes to; empty if nothing is committed
 
 	Repository string `json:"repository,omitempty"` // absolute path of the repository with that branch; empty for a remote one
+	Tree       string `json:"tree,omitempty"`       // saved state of a tree that is changed in place; empty for worktrees
 	BaseRef    string `json:"base_ref,omitempty"`   // branch, tag or commit that Base was resolved from, if it has a name
 }
 
@@ -210,7 +222,7 @@ type Attempt struct {
 	Prompt string `json:"prompt"`
 }
 
-// Turn is the payload of turn.started (only Number) and turn.ended. Usage and
+// Turn is the payload of turn.started (only Number, Request and Reserved) and turn.ended. Usage and
 // cost include all requests of the turn, failed ones too.
 type Turn struct {
 	Number      int           `json:"number"`                 // counts from 1 within its session
@@ -222,6 +234,12 @@ type Turn struct {
 	Lost        *money.Charge `json:"lost,omitempty"`     // charged for failed requests; nil for nothing
 	ElapsedMS   int64         `json:"elapsed_ms"`         // the model call alone, without tool calls
 	Error       string        `json:"error,omitempty"`
+
+	// Request is an estimate of the request's input, and Reserved what is reserved for the
+	// request, nil without a price: what a run that is resumed counts if it was killed before
+	// the response.
+	Request  *money.Charge `json:"request,omitempty"`
+	Reserved *money.USD    `json:"reserved_usd,omitempty"`
 }
 
 // Text is the payload of text: the complete text of the model in one turn.
@@ -477,6 +495,7 @@ type JobEnd struct {
 	Outcome      Outcome         `json:"outcome"`
 	Reason       string          `json:"reason"` // empty for a job that passed, unless it only pushed the commit of an earlier run
 	Code         Code            `json:"code,omitempty"`
+	Cause        Code            `json:"cause,omitempty"` // Code, also where that is empty because the outcome identifies it
 	ExitCode     Exit            `json:"exit_code"`
 	Attempts     int             `json:"attempts"`
 	Turns        int             `json:"turns"`

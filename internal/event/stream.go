@@ -41,6 +41,9 @@ func NewStream(now func() time.Time, sinks ...Sink) *Stream {
 	return &Stream{now: now, sinks: sinks, errs: make([]error, len(sinks))}
 }
 
+// Continue makes the next event follow the one with a number. It is called before Emit.
+func (s *Stream) Continue(seq int64) { s.seq = seq }
+
 // Emit sends one event to every sink. Deltas get no sequence number, because
 // they are not stored and the stored stream has no gaps.
 func (s *Stream) Emit(e Event) {
