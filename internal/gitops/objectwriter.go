@@ -25,6 +25,10 @@ type objectWriter struct {
 	dir  string      // the directory "objects"
 	pack *packWriter // nil for loose objects only
 
+	// cache is set for objects that need not be durable: they are not synced, and those
+	// that exist are not written again.
+	cache bool
+
 	mu   sync.Mutex
 	dirs map[string]bool // directories with new entries
 }
@@ -66,6 +70,9 @@ func (w *objectWriter) write(t plumbing.ObjectType, size int64, content io.Reade
 }
 
 func (w *objectWriter) writeBytes(t plumbing.ObjectType, data []byte) (plumbing.Hash, error) {
+	if hash := plumbing.ComputeHash(t, data); w.cache && w.stored(hash) {
+		return hash, nil
+	}
 	return w.write(t, int64(len(data)), bytes.NewReader(data))
 }
 
@@ -74,7 +81,7 @@ func (w *objectWriter) writeTemp(t plumbing.ObjectType, size int64, content io.R
 	if err != nil {
 		return plumbing.ZeroHash, err
 	}
-	hash, err := fillObject(f, t, size, content)
+	hash, err := fillObject(f, t, size, content, !w.cache)
 	if err == nil {
 		err = w.path(f.Name(), hash)
 	}
@@ -84,8 +91,8 @@ func (w *objectWriter) writeTemp(t plumbing.ObjectType, size int64, content io.R
 	return hash, nil
 }
 
-// fillObject writes, syncs and closes an object file.
-func fillObject(f *os.File, t plumbing.ObjectType, size int64, content io.Reader) (hash plumbing.Hash, err error) {
+// fillObject writes, optionally syncs, and closes an object file.
+func fillObject(f *os.File, t plumbing.ObjectType, size int64, content io.Reader, sync bool) (hash plumbing.Hash, err error) {
 	defer func() { err = errors.Join(err, f.Close()) }()
 	w := objfile.NewWriter(f)
 	if err := w.WriteHeader(t, size); err != nil {
@@ -101,7 +108,10 @@ func fillObject(f *os.File, t plumbing.ObjectType, size int64, content io.Reader
 	if err := f.Chmod(0o444); err != nil {
 		return hash, err
 	}
-	return w.Hash(), f.Sync()
+	if sync {
+		err = f.Sync()
+	}
+	return w.Hash(), err
 }
 
 // path renames a finished object file to its name. It replaces an existing

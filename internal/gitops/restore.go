@@ -89,7 +89,7 @@ func (r *Repo) Restore(ctx context.Context, t *Tree) error {
 		if isDir, existed := t.isDir[path]; existed && !isDir && t.snapshot.files[path].mode == 0 {
 			continue // it was ignored
 		}
-		if err := r.restoreFile(root, t.snapshot, path); err != nil {
+		if err := restoreFile(root, r.Git.Settings.Symlinks, r.Git.Objects, t.snapshot, path); err != nil {
 			return fmt.Errorf("restore %s in %s: %w", path, r.Git.Root, err)
 		}
 	}
@@ -97,7 +97,7 @@ func (r *Repo) Restore(ctx context.Context, t *Tree) error {
 }
 
 // restoreFile gives a file the content of a snapshot; it removes a file that is not in it.
-func (r *Repo) restoreFile(root *os.Root, from *Snapshot, path string) error {
+func restoreFile(root *os.Root, symlinks bool, objects *gitdir.Objects, from *Snapshot, path string) error {
 	at := from.files[path]
 	if at.mode == filemode.Submodule {
 		return nil
@@ -108,14 +108,14 @@ func (r *Repo) restoreFile(root *os.Root, from *Snapshot, path string) error {
 	data, stored := from.contents[at.hash]
 	if !stored {
 		var err error
-		if data, err = r.Git.Objects.Blob(at.hash); err != nil {
+		if data, err = objects.Blob(at.hash); err != nil {
 			return err
 		}
 	}
 	if err := root.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		return err
 	}
-	if at.mode == filemode.Symlink && r.Git.Settings.Symlinks {
+	if at.mode == filemode.Symlink && symlinks {
 		return root.Symlink(string(data), path)
 	}
 	return writeNew(root, placed{path, at}, data)

@@ -46,6 +46,16 @@ func openObjects(commonDir string, replaced map[plumbing.Hash]plumbing.Hash) (*O
 	if err != nil {
 		return nil, err
 	}
+	return openStores(dir, dirs, replaced)
+}
+
+// With returns the objects together with those in another directory, which must be named
+// objects.
+func (s *Objects) With(dir string) (*Objects, error) {
+	return openStores(s.Dir, append([]string{dir}, s.dirs...), s.replaced)
+}
+
+func openStores(dir string, dirs []string, replaced map[plumbing.Hash]plumbing.Hash) (*Objects, error) {
 	s := &objectStores{dirs: dirs}
 	shared := cache.NewObjectLRU(cacheSize)
 	for _, d := range dirs {
