@@ -22,6 +22,7 @@ const (
 
 // Message is one entry of a conversation.
 type Message struct {
+	ID        string     `json:"-"` // unique in its session; not sent
 	Role      Role       `json:"role"`
 	Text      string     `json:"text,omitempty"`
 	Reasoning string     `json:"reasoning,omitempty"` // Assistant only; for the transcript

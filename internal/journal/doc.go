@@ -1,0 +1,12 @@
+// Package journal stores the conversation of a session, one JSON object a line, so that
+// the session can be read later and continued after a kill. A line has a type:
+//
+//   - session: a conversation starts, with its system prompt. Another one in the same file
+//     is a job that was started again: the conversation before it is history.
+//   - message: a message was added. One with the id of an earlier message replaces it: its
+//     text was removed or shortened to save space.
+//   - compaction: a summary replaced the messages from one id to another.
+//   - turn: a turn is complete, with the state of the workspace as a tree of git.
+//
+// Lines of unknown types are ignored. The last line may be incomplete after a kill.
+package journal
