@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/journal"
 	"github.com/millhand/millhand/internal/model"
 	"github.com/millhand/millhand/tools"
 )
@@ -19,11 +20,11 @@ const (
 // runCalls runs the calls of a turn and returns a result for each, in their order.
 // Consecutive calls that allow it (read-only ones, subagents) run concurrently. Any
 // other call runs alone, because it may change what the others read.
-func (s *Session) runCalls(ctx context.Context, turn int, calls []model.ToolCall) []model.Message {
+func (s *Session) runCalls(ctx context.Context, turn int, calls []model.ToolCall) []journal.Message {
 	for _, c := range calls {
 		s.emitCall(event.Call{ID: c.ID, Turn: turn, Tool: c.Name, Input: rawInput(c.Input), Status: event.CallPending, StartedAt: s.cfg.Now()})
 	}
-	results := make([]model.Message, len(calls))
+	results := make([]journal.Message, len(calls))
 	for first := 0; first < len(calls); {
 		last := first + 1
 		if s.cfg.Tools.Parallel(calls[first].Name) {
@@ -43,14 +44,13 @@ func (s *Session) runCalls(ctx context.Context, turn int, calls []model.ToolCall
 }
 
 // call runs one call of a turn and returns the message with its result.
-func (s *Session) call(ctx context.Context, turn, index int, c model.ToolCall) model.Message {
-	out := s.record(ctx, turn, index, c)
-	m := model.Message{
-		Role: model.ToolRole, CallID: c.ID, Tool: c.Name, Text: out.Text(),
+func (s *Session) call(ctx context.Context, turn, index int, c model.ToolCall) journal.Message {
+	out, state := s.record(ctx, turn, index, c)
+	state.Input = nil // in the message with the call
+	return journal.Message{Turn: turn, Call: &state, Message: model.Message{
+		Role: model.ToolRole, CallID: c.ID, Tool: c.Name, Text: out.Text(), Attachments: attached(out),
 		Failed: out.Status != tools.Completed, Denied: out.Status == tools.Denied,
-	}
-	m.Attachments = attached(out)
-	return m
+	}}
 }
 
 // attached returns the attachments of a result.
@@ -65,7 +65,7 @@ func attached(out tools.Outcome) []model.Attachment {
 // nested runs a call that another call of this turn requested. It has its own
 // decision and record, and counts like any other.
 func (s *Session) nested(ctx context.Context, c tools.Call) tools.Outcome {
-	return s.runOwnCall(ctx, s.Totals().Turns, c)
+	return s.runOwnCall(ctx, s.Turn(), c)
 }
 
 // Fetch runs a call that a prompt requests, before [Session.Run] is called with the
@@ -82,7 +82,7 @@ func (s *Session) Fetch(ctx context.Context, c tools.Call) tools.Outcome {
 func (s *Session) runOwnCall(ctx context.Context, turn int, c tools.Call) tools.Outcome {
 	call := model.ToolCall(c)
 	s.emitCall(event.Call{ID: c.ID, Turn: turn, Tool: c.Name, Input: rawInput(c.Input), Status: event.CallPending, StartedAt: s.cfg.Now()})
-	out := s.record(ctx, turn, 0, call)
+	out, _ := s.record(ctx, turn, 0, call)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.totals.Calls++
@@ -92,10 +92,10 @@ func (s *Session) runOwnCall(ctx context.Context, turn int, c tools.Call) tools.
 	return out
 }
 
-// record runs one call and emits its end.
-func (s *Session) record(ctx context.Context, turn, index int, c model.ToolCall) tools.Outcome {
-	record := event.Call{ID: c.ID, Turn: turn, Tool: c.Name, Input: rawInput(c.Input), StartedAt: s.cfg.Now()}
-	out := s.dispatch(ctx, index, c, func(title string) {
+// record runs one call, and emits and returns its final state.
+func (s *Session) record(ctx context.Context, turn, index int, c model.ToolCall) (out tools.Outcome, record event.Call) {
+	record = event.Call{ID: c.ID, Turn: turn, Tool: c.Name, Input: rawInput(c.Input), StartedAt: s.cfg.Now()}
+	out = s.dispatch(ctx, index, c, func(title string) {
 		running := record
 		running.Status, running.Title = event.CallRunning, title
 		s.emitCall(running)
@@ -108,7 +108,7 @@ func (s *Session) record(ctx context.Context, turn, index int, c model.ToolCall)
 		record.Decision = &event.Decision{Effect: d.Effect.String(), Rule: d.Rule, Source: d.Source}
 	}
 	s.emitCall(record)
-	return out
+	return out, record
 }
 
 // metadata returns the metadata of a result for its record, nil if it has none. Saved
@@ -140,7 +140,7 @@ func (s *Session) dispatch(ctx context.Context, index int, c model.ToolCall, run
 }
 
 // count updates the counts that limits apply to.
-func (s *Session) count(results []model.Message) {
+func (s *Session) count(results []journal.Message) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, r := range results {

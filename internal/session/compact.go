@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/journal"
 	"github.com/millhand/millhand/internal/model"
 	"github.com/millhand/millhand/internal/money"
 )
@@ -48,13 +49,13 @@ func (s *Session) compact(ctx context.Context, room int64, why string) (called b
 		told.NoSummary = true
 		text = render(s.messages[first:cut], min(maxExcerpt, int(room)))
 	}
-	said := model.Message{Role: model.User, Text: handover + strings.TrimSpace(text) + "\n</summary>"}
+	said := model.Message{ID: s.ids.next(), Role: model.User, Text: handover + strings.TrimSpace(text) + "\n</summary>"}
+	s.cfg.Journal.Compaction(journal.Compaction{
+		From: s.messages[first].ID, To: s.messages[cut-1].ID, By: journal.Message{ID: said.ID, Turn: s.Turn(), Message: said},
+	})
 	s.messages = slices.Concat(s.messages[:first], []model.Message{said}, s.messages[cut:])
 	s.recount()
-	if s.cfg.Transcript != nil {
-		s.cfg.Transcript(said)
-	}
-	told.Turn, told.After = s.Totals().Turns, s.estimate()
+	told.Turn, told.After = s.Turn(), s.estimate()
 	s.emit(event.Event{Type: event.Compacted, Compaction: told})
 	return true, nil
 }
@@ -89,10 +90,10 @@ func (s *Session) summary(ctx context.Context, messages []model.Message, room in
 	if s.cfg.FinalSummary {
 		n.summary = s.finalUsage()
 	}
-	resp, finish, end := s.ask(ctx, req, n)
+	resp, ended, end := s.ask(ctx, req, n)
 	if end != nil {
 		return "", end
 	}
-	finish()
+	s.emit(turnEnded(&ended))
 	return resp.Text, nil
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/journal"
 	"github.com/millhand/millhand/internal/model"
 	"github.com/millhand/millhand/internal/money"
 )
@@ -121,13 +122,13 @@ func (s *Session) summarize(ctx context.Context, end End) End {
 		System: finalSystem, CacheKey: s.cfg.ID, Sampling: model.Sampling{MaxOutput: finalOutput},
 		Messages: []model.Message{{Role: model.User, Text: fmt.Sprintf(finalPrompt, end.Reason, render(s.messages, finalShown))}},
 	}
-	resp, finish, failed := s.ask(ctx, req, need{request: s.finalUsage(), final: true})
+	resp, ended, failed := s.ask(ctx, req, need{request: s.finalUsage(), final: true})
 	if failed != nil {
 		return end
 	}
-	defer finish()
+	defer s.emit(turnEnded(&ended))
 	if end.Text = resp.Text; resp.Text != "" {
-		s.add(model.Message{Role: model.Assistant, Text: resp.Text})
+		s.add(journal.Message{Turn: ended.Number, Message: model.Message{Role: model.Assistant, Text: resp.Text}})
 	}
 	return end
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/journal"
 	"github.com/millhand/millhand/internal/model"
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/permission"
@@ -53,6 +54,14 @@ type Config struct {
 	// Transcript is called with each message that is added to the conversation. It
 	// may be nil.
 	Transcript func(model.Message)
+	Journal    *journal.Writer // of the conversation; nil for none
+	// FirstTurn is the number of turns before the first one: those of the same job before
+	// it was started again.
+	FirstTurn int
+	// Checkpoint saves the workspace after a turn whose calls could have changed it, and
+	// returns its tree, "" if that failed. It runs while the model responds, but never beside
+	// calls. It may be nil.
+	Checkpoint func(context.Context) string
 	Emit       func(event.Event)
 	Now        func() time.Time
 }
@@ -101,6 +110,10 @@ type Session struct {
 	tooLong  bool               // the provider rejected the last request as too long
 	received received           // of the current response
 
+	ids     counter
+	resumed *resumed // response of an earlier process that is not complete
+	turns   checkpoints
+
 	counted   int64 // tokens of the first countedTo messages and of what is fixed
 	countedTo int
 
@@ -132,13 +145,23 @@ func (s *Session) Totals() Totals {
 	return s.totals
 }
 
+// Turn returns the number of the last turn. It is safe for concurrent use.
+func (s *Session) Turn() int { return s.cfg.FirstTurn + s.Totals().Turns }
+
 // Run sends the model a prompt, and requests and runs tool calls until the model is
 // done or a limit is exceeded. A further call continues the conversation under the
 // same limits.
 func (s *Session) Run(ctx context.Context, prompt string) End {
 	s.start()
-	s.final, s.repeats = completion{}, repeats{}
 	s.say(prompt)
+	return s.Continue(ctx)
+}
+
+// Continue is [Session.Run] without another prompt, for a session that was resumed.
+func (s *Session) Continue(ctx context.Context) End {
+	s.start()
+	s.final, s.repeats = completion{}, repeats{}
+	defer s.turns.saving.Wait()
 	defer s.cfg.Budget.Release()
 	for {
 		end := s.exceeded(ctx)
@@ -176,6 +199,9 @@ func (s *Session) info() *event.Session {
 func (s *Session) start() {
 	if !s.started {
 		s.started = true
+		if len(s.messages) == 0 { // otherwise an earlier process has started it
+			s.cfg.Journal.Session(describe(s.cfg, s.specs))
+		}
 		s.emit(event.Event{Type: event.SessionStarted, SessionInfo: s.info()})
 	}
 }
@@ -183,15 +209,8 @@ func (s *Session) start() {
 // say adds a user message to the conversation, with the attachments that were
 // fetched for it.
 func (s *Session) say(text string) {
-	s.add(model.Message{Role: model.User, Text: text, Attachments: s.fetched})
+	s.add(journal.Message{Message: model.Message{Role: model.User, Text: text, Attachments: s.fetched}})
 	s.fetched = nil
-}
-
-func (s *Session) add(m model.Message) {
-	s.messages = append(s.messages, m)
-	if s.cfg.Transcript != nil {
-		s.cfg.Transcript(m)
-	}
 }
 
 // maxReceived limits what is stored of a response while it is received, in bytes.
@@ -210,7 +229,7 @@ func (s *Session) delta(d model.Delta) {
 	case d.Kind == model.ReasoningDelta && to.reasoning.Len() < maxReceived:
 		to.reasoning.WriteString(d.Text)
 	case d.Kind == model.CallDelta:
-		s.emitCall(event.Call{ID: d.Call, Turn: s.Totals().Turns, Tool: d.Text, Status: event.CallPending, StartedAt: s.cfg.Now()})
+		s.emitCall(event.Call{ID: d.Call, Turn: s.Turn(), Tool: d.Text, Status: event.CallPending, StartedAt: s.cfg.Now()})
 		return
 	}
 	s.emit(event.Event{Type: event.ModelDelta, Delta: &event.Delta{Kind: string(d.Kind), Call: d.Call, Text: d.Text}})

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -129,7 +130,7 @@ func TestSessionRunsUntilModelIsDone(t *testing.T) {
 }
 
 func TestEveryCallGetsOneResult(t *testing.T) {
-	var sent []model.Message
+	var file bytes.Buffer
 	s := setUp(t, "edit", `
   - calls:
       - {tool: read, args: {filePath: missing}}
@@ -139,7 +140,7 @@ func TestEveryCallGetsOneResult(t *testing.T) {
       - {tool: write, args: {filePath: /etc/x, content: y}}
       - {tool: read, args: {file_path: a}}
   - text: ok
-`, func(c *Config) { c.Transcript = func(m model.Message) { sent = append(sent, m) } })
+`, func(c *Config) { c.Journal = journaled(t, &file) })
 	if end := s.Run(t.Context(), "go"); !end.Done() {
 		t.Fatalf("end: %+v", end)
 	}
@@ -148,7 +149,7 @@ func TestEveryCallGetsOneResult(t *testing.T) {
 		"call_1_4": event.CallError, "call_1_5": event.CallDenied, "call_1_6": event.CallError,
 	}
 	var results []string
-	for _, m := range sent {
+	for _, m := range saved(t, &file).Messages {
 		if m.Role == model.ToolRole {
 			results = append(results, m.CallID)
 			c := s.ended(m.CallID)

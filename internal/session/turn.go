@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/journal"
 	"github.com/millhand/millhand/internal/model"
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/textcut"
@@ -15,38 +16,59 @@ import (
 // turn makes one request and runs the tool calls of its response. It returns nil if
 // the conversation continues.
 func (s *Session) turn(ctx context.Context) *End {
+	if r := s.resumed; r != nil {
+		s.resumed = nil
+		defer s.emit(turnEnded(&r.ended))
+		return s.handle(ctx, r.response, r.ended.Number)
+	}
 	if called, end := s.makeRoom(ctx); called || end != nil {
 		return end // that was a turn of its own: limits are checked again first
 	}
 	req, n := s.request()
-	resp, finish, end := s.ask(ctx, req, n)
+	resp, ended, end := s.ask(ctx, req, n)
 	if end != nil {
 		return s.refused(ctx, end)
 	}
 	s.tooLong = false
-	defer finish()
+	defer s.emit(turnEnded(&ended))
 	if resp.Finish == model.FinishFilter {
 		resp.Calls = nil // may be incomplete, and would have no results
 	}
-	s.join(resp)
+	s.join(resp, ended)
+	return s.handle(ctx, resp, ended.Number)
+}
+
+// handle runs the calls of a response, or checks it if it has none. It returns nil if the
+// conversation continues.
+func (s *Session) handle(ctx context.Context, resp model.Response, turn int) *End {
 	switch {
 	case resp.Finish == model.FinishFilter:
 		return &End{Code: event.CodeFailed, Reason: "the provider's content filter stopped the model", Text: resp.Text}
 	case len(resp.Calls) == 0:
+		s.turns.endTurn(ctx, s.cfg, journal.Turn{Number: turn, After: s.messages[len(s.messages)-1].ID}, nil)
 		return s.completed(resp)
 	}
 	s.cut, s.final.text, s.final.truncated = truncatedCall(resp), "", 0
-	results := s.runCalls(ctx, s.Totals().Turns, resp.Calls)
-	hint, end := s.repeated(resp.Calls, results)
-	results[len(results)-1].Text += hint
-	for _, m := range results {
-		s.add(m)
-	}
-	if ctx.Err() != nil {
+	s.turns.saving.Wait()
+	results := s.runCalls(ctx, turn, resp.Calls)
+	if ctx.Err() != nil { // the results are of an interruption: a resumed session repeats the calls
 		return Ended(ctx)
 	}
+	messages := make([]model.Message, len(results))
+	for i, r := range results {
+		messages[i] = r.Message
+	}
+	hint, end := s.repeated(resp.Calls, messages)
+	results[len(results)-1].Text += hint
+	for _, r := range results {
+		s.add(r)
+	}
+	s.turns.endTurn(ctx, s.cfg, journal.Turn{Number: turn, After: s.messages[len(s.messages)-1].ID}, resp.Calls)
 	return end
 }
+
+// turnEnded returns the event of the end of a turn.
+func turnEnded(ended *event.Turn) event.Event { return event.Event{Type: event.TurnEnded, Turn: ended} }
 
 // need is the most that a request can use.
 type need struct {
@@ -74,12 +96,12 @@ func (s *Session) request() (model.Request, need) {
 }
 
 // ask makes one request: it reserves money, emits the turn, and counts usage and
-// cost. Unless there is an End, the caller calls finish after the tool calls of the
-// turn.
-func (s *Session) ask(ctx context.Context, req model.Request, n need) (resp model.Response, finish func(), end *End) {
+// cost. Unless there is an End, the caller finishes the turn with ended after its tool
+// calls.
+func (s *Session) ask(ctx context.Context, req model.Request, n need) (resp model.Response, ended event.Turn, end *End) {
 	reservation, end := s.reserve(ctx, n)
 	if end != nil {
-		return resp, nil, end
+		return resp, ended, end
 	}
 	defer reservation.Release()
 	if req.Reservation = reservation; reservation.Output > 0 {
@@ -87,23 +109,23 @@ func (s *Session) ask(ctx context.Context, req model.Request, n need) (resp mode
 	}
 	s.mu.Lock()
 	s.totals.Turns++
-	turn := s.totals.Turns
 	s.mu.Unlock()
-	s.emit(event.Event{Type: event.TurnStarted, Turn: &event.Turn{Number: turn}})
+	turn := s.Turn()
+	s.emit(event.Event{Type: event.TurnStarted, Turn: &event.Turn{Number: turn, Request: asked(s.cfg.Budget, n.request), Reserved: reservation.Amount()}})
 	began := s.cfg.Now()
 	s.received = received{}
 	resp, err := s.cfg.Model.Stream(ctx, req, s.delta)
-	ended := &event.Turn{Number: turn, ElapsedMS: s.cfg.Now().Sub(began).Milliseconds()}
+	ended = event.Turn{Number: turn, ElapsedMS: s.cfg.Now().Sub(began).Milliseconds()}
 	if err != nil {
 		resp.Usage, resp.CostUSD, ended.Error = &money.Usage{}, new(money.USD), err.Error()
 	}
-	s.account(resp, ended)
+	s.account(resp, &ended)
 	if err != nil {
 		if text := (event.Text{Turn: turn, Text: s.received.text.String(), Reasoning: s.received.reasoning.String(), Interrupted: true}); text.Text != "" || text.Reasoning != "" {
 			s.emit(event.Event{Type: event.ModelText, Text: &text})
 		}
-		s.emit(event.Event{Type: event.TurnEnded, Turn: ended})
-		return resp, nil, requestFailed(ctx, err)
+		s.emit(turnEnded(&ended))
+		return resp, ended, requestFailed(ctx, err)
 	}
 	if resp.Note != "" {
 		s.emit(event.Event{Type: event.WarningIssued, Warning: &event.Warning{Message: textcut.OneLine(s.cfg.ModelName) + ": " + resp.Note}})
@@ -111,7 +133,13 @@ func (s *Session) ask(ctx context.Context, req model.Request, n need) (resp mode
 	if resp.Text != "" || resp.Reasoning != "" {
 		s.emit(event.Event{Type: event.ModelText, Text: &event.Text{Turn: turn, Text: resp.Text, Reasoning: resp.Reasoning}})
 	}
-	return resp, func() { s.emit(event.Event{Type: event.TurnEnded, Turn: ended}) }, nil
+	return resp, ended, nil
+}
+
+// asked describes a request for the case that the process is killed before the response.
+func asked(b *money.Budget, u money.Usage) *money.Charge {
+	u = money.Usage{Input: u.Input}
+	return &money.Charge{Requests: 1, Usage: u, CostUSD: b.Estimate(u), Estimated: true}
 }
 
 // reserve checks the limits of the job and reserves what a request can cost.
@@ -146,19 +174,19 @@ func (s *Session) account(resp model.Response, ended *event.Turn) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if used != nil {
-		s.totals.Usage = s.totals.Usage.Add(*used)
-	}
-	s.totals.CostUSD = money.Sum(s.totals.CostUSD, cost)
+	s.totals.add(used, cost)
 }
 
 // join adds a response to the conversation unless it is empty: providers reject
 // empty messages.
-func (s *Session) join(resp model.Response) {
+func (s *Session) join(resp model.Response, ended event.Turn) {
 	if resp.Text == "" && len(resp.Calls) == 0 && resp.State == nil {
 		return
 	}
-	s.add(model.Message{Role: model.Assistant, Text: resp.Text, Reasoning: resp.Reasoning, Calls: resp.Calls, State: resp.State})
+	s.add(journal.Message{
+		Turn: ended.Number, Response: &ended,
+		Message: model.Message{Role: model.Assistant, Text: resp.Text, Reasoning: resp.Reasoning, Calls: resp.Calls, State: resp.State},
+	})
 	if u := resp.Usage; u != nil && u.Input > 0 {
 		s.counted, s.countedTo = u.Input+u.Output, len(s.messages)
 	}

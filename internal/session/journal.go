@@ -1,0 +1,126 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/journal"
+	"github.com/millhand/millhand/internal/model"
+	"github.com/millhand/millhand/internal/money"
+)
+
+// describe describes a session for its journal.
+func describe(c Config, offered []model.ToolSpec) journal.Session {
+	described := journal.Session{ID: c.ID, Job: c.Job, Agent: c.Agent, Parent: c.Parent, Model: c.ModelName, System: c.System}
+	for _, t := range offered {
+		described.Tools = append(described.Tools, t.Name)
+	}
+	return described
+}
+
+// add adds a message to the conversation.
+func (s *Session) add(m journal.Message) {
+	m.ID = s.ids.next()
+	m.Message.ID = m.ID
+	s.messages = append(s.messages, m.Message)
+	s.cfg.Journal.Message(m)
+	if s.cfg.Transcript != nil {
+		s.cfg.Transcript(m.Message)
+	}
+}
+
+// counter counts the messages of a session.
+type counter int
+
+// next returns the id of the next message.
+func (c *counter) next() string {
+	*c++
+	return fmt.Sprintf("m%d", *c)
+}
+
+// rewrote journals the messages that differ from what they were, which are as many.
+func rewrote(to *journal.Writer, before, messages []model.Message) {
+	for i, m := range messages {
+		if m.Text != before[i].Text || len(m.Attachments) != len(before[i].Attachments) {
+			to.Message(journal.Message{ID: m.ID, Message: m})
+		}
+	}
+}
+
+// checkpoints saves the workspace between turns.
+type checkpoints struct {
+	saving  sync.WaitGroup
+	unsaved bool // the workspace may differ from the last checkpoint
+}
+
+// endTurn journals the end of a turn, with the state of the workspace if the calls could
+// have changed it. That is saved while the model responds. A turn whose state could not be
+// saved is not journaled: a resumed session repeats it.
+func (p *checkpoints) endTurn(ctx context.Context, c Config, ended journal.Turn, calls []model.ToolCall) {
+	p.saving.Wait()
+	changes := func(call model.ToolCall) bool { return !c.Tools.ReadOnly(call.Name) }
+	if p.unsaved = p.unsaved || slices.ContainsFunc(calls, changes); c.Checkpoint == nil || !p.unsaved {
+		c.Journal.Turn(ended)
+		return
+	}
+	p.saving.Go(func() {
+		if ended.Tree = c.Checkpoint(context.WithoutCancel(ctx)); ended.Tree != "" {
+			p.unsaved = false
+			c.Journal.Turn(ended)
+		}
+	})
+}
+
+// resumed is a response that an earlier process received and did not complete.
+type resumed struct {
+	response model.Response
+	ended    event.Turn
+}
+
+// Resume restores the conversation of an earlier process: its state after
+// [journal.State.Resume], the sums, and the last turn that is part of them. It is called
+// before Run, and followed by Continue unless there is another prompt.
+func (s *Session) Resume(state *journal.State, totals Totals, ended int) {
+	for _, m := range state.Messages {
+		m.Message.ID = m.ID
+		s.messages = append(s.messages, m.Message)
+	}
+	for _, e := range state.History {
+		if e.Message != nil || e.Compaction != nil {
+			s.ids++ // those that were dropped keep their ids
+		}
+	}
+	s.recount()
+	s.totals = totals
+	for _, m := range slices.Backward(s.messages) {
+		if m.Role != model.ToolRole || !m.Failed {
+			break
+		}
+		s.failures++
+	}
+	if len(state.Messages) == 0 {
+		return
+	}
+	last := state.Messages[len(state.Messages)-1]
+	if last.Response == nil {
+		return
+	}
+	s.resumed = &resumed{ended: *last.Response, response: model.Response{
+		Text: last.Text, Reasoning: last.Reasoning, Calls: last.Calls, State: last.State, Finish: model.Finish(last.Response.Finish),
+	}}
+	s.totals.Turns = max(s.totals.Turns, last.Response.Number-s.cfg.FirstTurn)
+	if last.Response.Number > ended {
+		s.totals.add(last.Response.Usage, last.Response.CostUSD)
+	}
+}
+
+// add adds what a turn used.
+func (t *Totals) add(used *money.Usage, cost *money.USD) {
+	if used != nil {
+		t.Usage = t.Usage.Add(*used)
+	}
+	t.CostUSD = money.Sum(t.CostUSD, cost)
+}
