@@ -1,0 +1,262 @@
+package runner
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/money"
+	"github.com/millhand/millhand/internal/session"
+)
+
+// Past is what earlier processes did of a run, from its events: a run that is resumed
+// continues from it. It is an [event.Sink]; the zero value is ready to use.
+type Past struct {
+	Run     *event.Run    // the first run.started; nil without one
+	Ended   bool          // the last process ended the run
+	Elapsed time.Duration // of all processes
+	Last    event.Event   // without payload
+
+	started time.Time // of the current process
+	jobs    map[string]*pastJob
+	except  []string // jobs that are left out
+}
+
+// pastJob is what earlier processes did of a job.
+type pastJob struct {
+	start    *event.JobStart
+	end      *event.JobEnd // nil for a job that did not end
+	fresh    bool          // the job is started again, without its conversation
+	attempts int
+	prompt   string // of the last attempt
+	baseline map[string]event.Baseline
+	commit   *event.Commit
+	sessions map[string]*pastSession
+	final    string        // the last message of the job's own session
+	elapsed  time.Duration // between its events
+
+	process, last time.Time
+}
+
+// pastSession is what earlier processes did of a session.
+type pastSession struct {
+	turns         map[int]pastTurn
+	calls, denied int
+}
+
+type pastTurn struct {
+	start  event.Turn  // zero for calls of a prompt
+	end    *event.Turn // nil for a turn that did not end
+	calls  int         // completed, denied or failed
+	denied int
+}
+
+// Emit adds an event. It always returns nil.
+func (p *Past) Emit(e event.Event) error {
+	switch {
+	case e.Type == event.RunStarted && e.Run != nil:
+		if p.Run == nil {
+			p.Run = e.Run
+		} else {
+			p.Elapsed += p.Last.Time.Sub(p.started)
+		}
+		p.started, p.Ended = e.Time, false
+	case e.Type == event.RunEnded:
+		p.Ended = true
+	case e.Job != "":
+		p.job(e.Job).count(e.Time, p.started)
+		p.job(e.Job).add(e)
+	}
+	p.Last = event.Event{Seq: e.Seq, Time: e.Time}
+	return nil
+}
+
+// close completes the sums after the last event.
+func (p *Past) close() {
+	p.Elapsed += p.Last.Time.Sub(p.started)
+	p.started = p.Last.Time
+}
+
+func (p *Past) job(id string) *pastJob {
+	if p.jobs == nil {
+		p.jobs = map[string]*pastJob{}
+	}
+	j := p.jobs[id]
+	if j == nil {
+		j = &pastJob{baseline: map[string]event.Baseline{}, sessions: map[string]*pastSession{}}
+		p.jobs[id] = j
+	}
+	return j
+}
+
+// of returns what was done of a job; nil for nothing, and without a past.
+func (p *Past) of(id string) *pastJob {
+	if p == nil {
+		return nil
+	}
+	return p.jobs[id]
+}
+
+// count adds the time since the previous event of the job in this process.
+func (j *pastJob) count(now, process time.Time) {
+	if j.process.Equal(process) {
+		j.elapsed += now.Sub(j.last)
+	}
+	j.process, j.last = process, now
+}
+
+func (j *pastJob) add(e event.Event) {
+	switch {
+	case e.JobStart != nil:
+		j.start, j.end = e.JobStart, nil
+	case e.JobEnd != nil:
+		j.end = e.JobEnd
+	case e.Attempt != nil:
+		j.attempts, j.prompt = e.Attempt.Number, e.Attempt.Prompt
+	case e.Baseline != nil:
+		j.baseline[e.Baseline.Name] = *e.Baseline
+	case e.Type == event.Committed && e.Commit != nil:
+		j.commit = e.Commit
+	case e.Turn != nil:
+		j.session(e.Session).addTurn(e)
+	case e.Type == event.SessionEnded && e.SessionInfo != nil && e.SessionInfo.Parent == "":
+		j.final = e.SessionInfo.FinalText
+	case e.Call != nil:
+		j.session(e.Session).addCall(e.Call)
+	}
+}
+
+func (j *pastJob) session(id string) *pastSession {
+	s := j.sessions[id]
+	if s == nil {
+		s = &pastSession{turns: map[int]pastTurn{}}
+		j.sessions[id] = s
+	}
+	return s
+}
+
+func (s *pastSession) addTurn(e event.Event) {
+	t := s.turns[e.Turn.Number]
+	if e.Type == event.TurnStarted {
+		t.start = *e.Turn
+	} else {
+		t.end = e.Turn
+	}
+	s.turns[e.Turn.Number] = t
+}
+
+func (s *pastSession) addCall(c *event.Call) {
+	if c.Status == event.CallPending || c.Status == event.CallRunning {
+		return
+	}
+	t := s.turns[c.Turn]
+	t.calls++
+	if c.Status == event.CallDenied {
+		t.denied++
+	}
+	s.turns[c.Turn] = t
+}
+
+// totals returns the sums of the turns that ended, and the number of the last one. Calls of
+// a turn that did not end are repeated.
+func (s *pastSession) totals() (sum session.Totals, ended int) {
+	sum.CostUSD = new(money.USD)
+	for number, t := range s.turns {
+		sum.Turns = max(sum.Turns, number)
+		if t.end == nil {
+			continue
+		}
+		ended = max(ended, number)
+		sum.Calls, sum.Denied = sum.Calls+t.calls, sum.Denied+t.denied
+		if number == 0 {
+			continue
+		}
+		if t.end.Usage != nil {
+			sum.Usage = sum.Usage.Add(*t.end.Usage)
+		}
+		sum.CostUSD = money.Sum(sum.CostUSD, t.end.CostUSD)
+	}
+	return sum, ended
+}
+
+// lost returns the turns whose responses were lost in a kill: those that did not end, except
+// the one of a response that was saved (0 for none).
+func (s *pastSession) lost(saved int) (numbers []int) {
+	for _, number := range slices.Sorted(maps.Keys(s.turns)) {
+		if number > 0 && number != saved && s.turns[number].end == nil {
+			numbers = append(numbers, number)
+		}
+	}
+	return numbers
+}
+
+// spent is the most that the job has cost: a turn that did not end as much as was reserved
+// for it.
+func (j *pastJob) spent() (sum money.USD) {
+	for _, s := range j.sessions {
+		for _, t := range s.turns {
+			switch {
+			case t.end != nil && t.end.CostUSD != nil:
+				sum = sum.Add(*t.end.CostUSD)
+			case t.end == nil && t.start.Reserved != nil:
+				sum = sum.Add(*t.start.Reserved)
+			case t.end == nil && t.start.Request != nil && t.start.Request.CostUSD != nil:
+				sum = sum.Add(*t.start.Request.CostUSD)
+			}
+		}
+	}
+	return sum
+}
+
+// Spent is the most that the run has cost; 0 without a past.
+func (p *Past) Spent() (sum money.USD) {
+	if p == nil {
+		return 0
+	}
+	for _, j := range p.jobs {
+		sum = sum.Add(j.spent())
+	}
+	return sum
+}
+
+// time is how long the job has run.
+func (j *pastJob) time() time.Duration {
+	if j == nil {
+		return 0
+	}
+	return j.elapsed
+}
+
+// finished returns the end of a job that is not run again; nil if it is.
+func (j *pastJob) finished() *event.JobEnd {
+	if j == nil || j.end == nil || j.fresh || j.end.Resumable() {
+		return nil
+	}
+	return j.end
+}
+
+// StartAnew makes the run start the jobs that did not pass again, instead of continuing
+// them.
+func (p *Past) StartAnew() {
+	for _, j := range p.jobs {
+		j.fresh = j.end == nil || j.end.Outcome != event.Passed && (j.end.Outcome != event.Skipped || j.end.Resumable())
+	}
+}
+
+// Except makes the run leave out jobs, whose tasks have changed.
+func (p *Past) Except(jobs []string) { p.except = jobs }
+
+// leaves reports whether the run leaves out a job.
+func (p *Past) leaves(job string) bool { return p != nil && slices.Contains(p.except, job) }
+
+// done reports whether a job is not run again.
+func (p *Past) done(job string) bool { return p.of(job).finished() != nil || p.leaves(job) }
+
+// plus returns the sums over both.
+func plus(a, b session.Totals) session.Totals {
+	return session.Totals{
+		Turns: a.Turns + b.Turns, Calls: a.Calls + b.Calls, Denied: a.Denied + b.Denied,
+		Usage: a.Usage.Add(b.Usage), CostUSD: money.Sum(a.CostUSD, b.CostUSD),
+	}
+}
