@@ -257,6 +257,12 @@ func gitFailed(ctx context.Context, what string, err error) *stop {
 	return &stop{code: event.CodeCommit, detail: fmt.Sprintf("%s: %v", what, err)}
 }
 
+// The starts of the trailers that name the run and the job of a commit.
+const (
+	runTrailer = "Millhand-Run: "
+	jobTrailer = "Millhand-Job: "
+)
+
 // wipTrailer marks the commit of a job that did not finish, with its outcome.
 const wipTrailer = "Millhand-Outcome: "
 
@@ -272,7 +278,7 @@ func (j *job) message(base string, unfinished event.Outcome) string {
 	if unfinished != "" {
 		text, trailer = "wip: "+text, wipTrailer+string(unfinished)+"\n"
 	}
-	return fmt.Sprintf("%s\n\nMillhand-Run: %s\nMillhand-Job: %s\n%s%s\n%s", text, j.opts.RunID, j.spec.ID, taskTrailer, taskHash(j.spec, base), trailer)
+	return fmt.Sprintf("%s\n\n%s%s\n%s%s\n%s%s\n%s", text, runTrailer, j.opts.RunID, jobTrailer, j.spec.ID, taskTrailer, taskHash(j.spec, base), trailer)
 }
 
 // maxSubject is the maximum length of a subject made from a prompt, in characters.

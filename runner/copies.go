@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -19,6 +20,7 @@ import (
 type copies struct {
 	dir string
 	env gitdir.Env
+	old bool // those of an earlier process are used
 
 	mu    sync.Mutex
 	made  map[string]func() (*gitops.Repo, error) // by the directory that was copied
@@ -27,7 +29,7 @@ type copies struct {
 
 func newCopies(o Options) *copies {
 	return &copies{
-		dir: filepath.Join(o.Dir.Path(), "repos"), env: o.Git,
+		dir: filepath.Join(o.Dir.Path(), "repos"), env: o.Git, old: o.Past != nil,
 		made: map[string]func() (*gitops.Repo, error){}, names: map[string]bool{},
 	}
 }
@@ -39,11 +41,27 @@ func (c *copies) open(ctx context.Context, r tasks.Repo) (*gitops.Repo, error) {
 	once := c.made[r.Dir]
 	if once == nil {
 		dst := filepath.Join(c.dir, c.name(r.Name))
-		once = sync.OnceValues(func() (*gitops.Repo, error) { return gitops.CopyDirectory(ctx, r.Dir, dst, c.env) })
+		once = sync.OnceValues(func() (*gitops.Repo, error) { return c.make(ctx, r.Dir, dst) })
 		c.made[r.Dir] = once
 	}
 	c.mu.Unlock()
 	return once()
+}
+
+// make creates a repository. A run that is resumed uses that of an earlier process, which
+// has the branches of its jobs, unless a kill interrupted its creation.
+func (c *copies) make(ctx context.Context, src, dst string) (*gitops.Repo, error) {
+	if c.old {
+		if repo, err := gitops.Open(dst, c.env); err == nil {
+			if head, err := repo.Git.Head(); err == nil && head.Hash != "" {
+				return repo, nil
+			}
+		}
+		if err := os.RemoveAll(dst); err != nil {
+			return nil, err
+		}
+	}
+	return gitops.CopyDirectory(ctx, src, dst, c.env)
 }
 
 // name returns an unused directory name derived from a repository's name.

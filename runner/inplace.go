@@ -11,7 +11,14 @@ import (
 
 // inPlace checks the working tree of the user that the job changes.
 func (p *preflight) inPlace(ctx context.Context, j tasks.Job, o *origin, s start) (start, error) {
-	if err := p.free(j, o); err != nil {
+	if c, found := p.committed(j, o.repo, o.head.Hash); found {
+		return p.finishPush(ctx, j, o, s, c)
+	}
+	if past := p.Past.of(j.ID); past != nil && past.start != nil {
+		if past.start.Base != o.head.Hash {
+			return s, refuse(event.CodeBase, "%s is at commit %.10s, and the job started at %.10s: check that commit out to resume the job", o.repo.Root(), o.head.Hash, past.start.Base)
+		}
+	} else if err := p.free(j, o); err != nil {
 		return s, err
 	}
 	var err error

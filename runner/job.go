@@ -15,6 +15,7 @@ type job struct {
 	plan   *tasks.Plan
 	spec   tasks.Job
 	start  start                   // what preflight found
+	past   *pastJob                // of a run that is resumed; nil for nothing
 	end    context.CancelCauseFunc // ends the job; see stopped for the causes
 	breach breach                  // of git's own files, by a command
 	told   toldHosts               // denied hosts that are in the stream
@@ -79,7 +80,7 @@ func (j *job) execute(ctx context.Context) event.JobEnd {
 	// Saving a patch and removing the worktree use a context that is not cancelled by
 	// signals.
 	after := context.WithoutCancel(ctx)
-	p := &progress{result: noResult()}
+	p := &progress{result: j.past.result()}
 	defer func() {
 		if p.site != nil {
 			j.releaseSite(after, p.site, p.unsaved())
@@ -142,7 +143,7 @@ func (j *job) jobEnd(end *stop, p *progress) event.JobEnd {
 	switch {
 	case end != nil:
 		sum = end.code.End(end.detail)
-	case j.start.earlier.Hash != "":
+	case j.start.earlier.Hash != "" && !j.start.own:
 		sum.Reason = pushedEarlier(j.start.earlier)
 	}
 	sum.Attempts, sum.FinalMessage, sum.Output = p.result.attempts, p.result.final, p.result.output
@@ -150,6 +151,8 @@ func (j *job) jobEnd(end *stop, p *progress) event.JobEnd {
 	sum.Turns, sum.Usage, sum.CostUSD = t.Turns, t.Usage, t.CostUSD
 	if p.landing != nil {
 		sum.Patch = p.landing.patch
+	} else if j.start.own {
+		sum.Patch = savedPatch(j.opts.Dir, j.spec.ID)
 	}
 	if p.site != nil {
 		sum.UntrackedInputs = summarize(p.site.untracked.kinds, maxUntracked)

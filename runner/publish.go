@@ -29,6 +29,10 @@ func (l *landing) publish(ctx context.Context) *stop {
 		PushOptions: remote.PushOptions{Remote: l.job.start.remote, Commit: l.made.Hash, Branch: l.made.Branch, Expect: l.job.start.lease},
 		from:        l.site.origin, warn: l.job.warn, wait: pushWait,
 	}
+	if p.Expect == p.Commit { // an earlier process has pushed it
+		l.published(p)
+		return nil
+	}
 	var err error
 	if l.site.inPlace {
 		p.Expect, err = p.leaseInPlace(ctx, l.site.base)

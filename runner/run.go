@@ -64,7 +64,8 @@ type Options struct {
 	// no limit. Running jobs finish, because they are paid for.
 	MaxFailures int
 	FailOn      event.FailOn
-	NoBaseline  bool // no verify command runs before the agent starts
+	Past        *Past // of a run that is resumed; nil for a new run
+	NoBaseline  bool  // no verify command runs before the agent starts
 	// Spent is called before and after each model call with the cost of the run,
 	// including the maximum cost of requests in flight. It is not called concurrently.
 	// It may be nil.
@@ -81,9 +82,10 @@ type Options struct {
 
 // About is what the record of a run contains and the run does not use.
 type About struct {
-	Version   string            // of millhand
-	Prices    *event.PriceTable // that costs are calculated with; nil if unknown
-	StartedBy *event.StartedBy  // nil outside of CI
+	Invocation *event.Invocation // the command line; nil if it is unknown
+	Version    string            // of millhand
+	Prices     *event.PriceTable // that costs are calculated with; nil if unknown
+	StartedBy  *event.StartedBy  // nil outside of CI
 }
 
 // ModelFacts are properties of a model other than its price.
@@ -130,6 +132,10 @@ func Run(ctx context.Context, plan *tasks.Plan, o Options) event.Exit {
 	for _, text := range r.opts.Warnings {
 		r.opts.Emit(event.Event{Type: event.WarningIssued, Warning: &event.Warning{Message: text}})
 	}
+	if o.Past != nil {
+		o.Past.close()
+		began = began.Add(-o.Past.Elapsed)
+	}
 	ends, others := r.jobs(ctx)
 	r.restoreHeaders(ctx)
 	if err := r.broken(); err != nil {
@@ -152,10 +158,14 @@ func (r *run) restoreHeaders(ctx context.Context) {
 }
 
 func newRun(plan *tasks.Plan, o Options) *run {
-	return &run{
+	r := &run{
 		opts: o, plan: plan, budget: money.NewBudget("run budget", plan.Budget.CostUSD, o.Spent), copies: newCopies(o), headers: credentials.NewHidden(),
 		refused: map[string]string{}, private: sandbox.NewPrivate(),
 	}
+	if spent := o.Past.Spent(); spent > 0 {
+		r.budget.SpentBefore(spent)
+	}
+	return r
 }
 
 // Deadline returns the cause for a context that ends after the time in the plan's
@@ -181,6 +191,7 @@ func (r *run) started() *event.Run {
 		ID: r.opts.RunID, Manifest: r.plan.Manifests, PlanHash: r.plan.Hash, Version: r.opts.About.Version,
 		Jobs: planned(r.plan.Jobs, r.plan.Shard.Index), Elsewhere: []event.PlannedJob{},
 		Prices: r.opts.About.Prices, StartedBy: r.opts.About.StartedBy,
+		Invocation: r.opts.About.Invocation, Resumed: r.opts.Past != nil,
 	}
 	if limit := r.plan.Budget.CostUSD; limit > 0 {
 		started.MaxCostUSD = &limit
@@ -209,7 +220,7 @@ func planned(jobs []tasks.Job, shard int) []event.PlannedJob {
 func plannedJob(j tasks.Job, shard int) event.PlannedJob {
 	return event.PlannedJob{
 		ID: j.ID, Task: j.Task, Repo: j.Repo.Name, Matrix: j.Matrix, Model: j.ModelName, Profile: j.Profile.Name,
-		Shard: shard, Location: j.Repo.Location(), Index: j.Index,
+		Shard: shard, Location: j.Repo.Location(), Index: j.Index, Hash: j.Hash,
 	}
 }
 
@@ -225,12 +236,18 @@ func (r *run) jobs(ctx context.Context) (all []event.JobEnd, signals []event.Exi
 	jobs := r.plan.Jobs
 	ends := make(map[string]event.JobEnd, len(jobs))
 	done := make(chan finished)
-	waiting := make([]int, len(jobs))
-	for i := range jobs {
-		waiting[i] = i
-	}
+	var waiting []int
 	busy := map[string]bool{} // trees that a job is changing in place
 	failures := 0
+	for i, j := range jobs {
+		end := r.opts.Past.of(j.ID).finished()
+		if end == nil {
+			waiting = append(waiting, i)
+			continue
+		}
+		ends[j.ID] = *end
+		failures += failed(*end)
+	}
 	for running := 0; running > 0 || len(waiting) > 0; {
 		for running < max(r.plan.Parallel, 1) {
 			at := slices.IndexFunc(waiting, func(i int) bool { return ready(jobs[i], ends) && !busy[r.ownTree(jobs[i])] })
@@ -249,9 +266,7 @@ func (r *run) jobs(ctx context.Context) (all []event.JobEnd, signals []event.Exi
 		f := <-done
 		running--
 		ends[jobs[f.index].ID] = f.end
-		if o := f.end.Outcome; o != event.Passed && o != event.Skipped {
-			failures++
-		}
+		failures += failed(f.end)
 		delete(busy, r.ownTree(jobs[f.index]))
 	}
 	for _, j := range jobs {
@@ -261,6 +276,14 @@ func (r *run) jobs(ctx context.Context) (all []event.JobEnd, signals []event.Exi
 		signals = append(signals, i.Exit)
 	}
 	return all, signals
+}
+
+// failed returns 1 for a job that failed, 0 for others.
+func failed(end event.JobEnd) int {
+	if end.Outcome == event.Passed || end.Outcome == event.Skipped {
+		return 0
+	}
+	return 1
 }
 
 // ownTree returns the tree that a job changes in place, "" if it has a separate worktree.
@@ -285,6 +308,9 @@ func ready(j tasks.Job, ends map[string]event.JobEnd) bool {
 
 // unwanted returns why a job is skipped because of earlier jobs, nil if it is not.
 func (r *run) unwanted(j tasks.Job, ends map[string]event.JobEnd, failures int) *stop {
+	if r.opts.Past.leaves(j.ID) {
+		return &stop{code: event.CodeNotRun, detail: "the task has changed since the run was started"}
+	}
 	if skip := r.opts.Preflight.starts[j.ID].skip; skip != nil {
 		return skip
 	}
@@ -307,7 +333,7 @@ func (r *run) guard(ctx context.Context, j tasks.Job, skip *stop) (end event.Job
 		if p := recover(); p != nil {
 			end = event.CodePanic.End(fmt.Sprintf("internal error: %v; please report it with this stack:\n%s", p, debug.Stack()))
 		}
-		end.ElapsedMS = r.opts.Now().Sub(began).Milliseconds()
+		end.ElapsedMS = (r.opts.Now().Sub(began) + r.opts.Past.of(j.ID).time()).Milliseconds()
 		r.opts.Emit(event.Event{Type: event.JobEnded, Job: j.ID, JobEnd: &end})
 	}()
 	if skip := r.skip(ctx, j, skip); skip != nil {
@@ -318,7 +344,7 @@ func (r *run) guard(ctx context.Context, j tasks.Job, skip *stop) (end event.Job
 
 // job returns the job for a specification of the plan.
 func (r *run) job(spec tasks.Job) *job {
-	return &job{run: r, opts: &r.opts, plan: r.plan, spec: spec, start: r.opts.Preflight.starts[spec.ID]}
+	return &job{run: r, opts: &r.opts, plan: r.plan, spec: spec, start: r.opts.Preflight.starts[spec.ID], past: r.opts.Past.of(spec.ID)}
 }
 
 // skip returns why a job is not started, nil if it is.

@@ -26,13 +26,16 @@ type start struct {
 	lease  string // commit that the remote's branch is at before; "" for none
 	skip   *stop  // why the job is not started; nil if it is
 
-	earlier event.Commit // of an earlier run, which is only to be pushed; the zero value for none
+	earlier event.Commit // that is only to be pushed: of an earlier run or an earlier process of this one; the zero value for none
+	own     bool         // earlier is of this run
 }
 
 // job determines the state that a job starts from.
 func (p *preflight) job(ctx context.Context, j tasks.Job) (start, error) {
 	o := p.origins[key(j.Repo)]
 	switch {
+	case p.Past.done(j.ID):
+		return start{}, nil
 	case j.Skip != "":
 		return start{skip: &stop{code: event.CodeCondition, detail: j.Skip}}, nil
 	case j.Repo.Kind == tasks.RepoCopy:
@@ -78,13 +81,16 @@ func (p *preflight) mirrored(ctx context.Context, j tasks.Job, o *origin) (start
 		return start{skip: notFetched("fetch the repository", o.err)}, nil //nolint:nilerr // the fault of its own jobs, and no refusal of the run
 	}
 	s := start{origin: o.repo, remote: p.at(j.Repo.URL)}
-	if err := s.resolve(j); err != nil {
+	if err := p.resolve(j, &s); err != nil {
 		return s, err
 	}
 	if done, err := p.decides(ctx, j, o, &s); done || err != nil {
 		return s, err
 	}
 	if j.Publish == tasks.PublishPatch {
+		return s, nil
+	}
+	if p.finishedOnRemote(j, o, &s) {
 		return s, nil
 	}
 	if above := branchAbove(o.repo, j.Commit.Branch); above != "" {
@@ -114,7 +120,7 @@ func (p *preflight) local(ctx context.Context, j tasks.Job, o *origin) (start, e
 	if inPlace(j, o.head) {
 		return p.inPlace(ctx, j, o, s)
 	}
-	if err := s.resolve(j); err != nil {
+	if err := p.resolve(j, &s); err != nil {
 		return s, err
 	}
 	if dir, err := o.repo.HasDir(s.base, s.below); err != nil || !dir {
@@ -133,6 +139,12 @@ func (p *preflight) local(ctx context.Context, j tasks.Job, o *origin) (start, e
 	if err != nil {
 		return s, &Refusal{Code: event.CodeBranchExists, Err: err}
 	}
+	if c, found := p.committed(j, o.repo, tip); found {
+		return p.finishPush(ctx, j, o, s, c)
+	}
+	if p.unfinished(j, o.repo, tip) {
+		s.tip, tip = tip, ""
+	}
 	if found, err := p.unpushed(ctx, j, o, &s, tip); found || err != nil {
 		return s, err
 	}
@@ -145,9 +157,14 @@ func (p *preflight) local(ctx context.Context, j tasks.Job, o *origin) (start, e
 	return p.onRemote(ctx, j, o, s)
 }
 
-// resolve resolves the commit that the job starts from.
-func (s *start) resolve(j tasks.Job) (err error) {
-	if s.base, err = s.origin.Git.Resolve(baseOf(j)); err != nil {
+// resolve resolves the commit that the job starts from: of a job that is resumed, the same
+// as before.
+func (p *preflight) resolve(j tasks.Job, s *start) (err error) {
+	name := baseOf(j)
+	if past := p.Past.of(j.ID); past != nil && past.start != nil && past.start.Base != "" {
+		name = past.start.Base
+	}
+	if s.base, err = s.origin.Git.Resolve(name); err != nil {
 		return &Refusal{Code: event.CodeBase, Err: err}
 	}
 	return nil

@@ -1,0 +1,98 @@
+package runner
+
+import (
+	"context"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/gitops"
+	"github.com/millhand/millhand/internal/reportdir"
+	"github.com/millhand/millhand/tasks"
+)
+
+// committed returns the commit that the resumed run has made for a job, if tip is it.
+func (p *preflight) committed(j tasks.Job, repo *gitops.Repo, tip string) (event.Commit, bool) {
+	message, ours := p.madeIn(j, repo, tip)
+	if !ours || strings.Contains(message, "\n"+wipTrailer) {
+		return event.Commit{}, false
+	}
+	return event.Commit{Hash: tip, Branch: j.Commit.Branch, Message: message}, true
+}
+
+// unfinished reports whether a commit has the partial work of a job of the resumed run,
+// which is replaced.
+func (p *preflight) unfinished(j tasks.Job, repo *gitops.Repo, tip string) bool {
+	message, ours := p.madeIn(j, repo, tip)
+	return ours && strings.Contains(message, "\n"+wipTrailer)
+}
+
+// madeIn returns the message of a commit, and whether the resumed run made it for a job.
+func (p *preflight) madeIn(j tasks.Job, repo *gitops.Repo, tip string) (message string, ours bool) {
+	if p.Past.of(j.ID) == nil || tip == "" {
+		return "", false
+	}
+	message, err := repo.Message(tip)
+	if err != nil {
+		return "", false
+	}
+	lines := strings.Split(message, "\n")
+	return message, slices.Contains(lines, runTrailer+p.Past.Run.ID) && slices.Contains(lines, jobTrailer+j.ID)
+}
+
+// finishPush makes the job only push the commit that the resumed run has made for it.
+func (p *preflight) finishPush(ctx context.Context, j tasks.Job, o *origin, s start, c event.Commit) (start, error) {
+	s.earlier, s.own = c, true
+	if j.Publish != tasks.PublishPush || p.Local {
+		return s, nil
+	}
+	remote, branches, err := o.remote(ctx)
+	if err != nil {
+		s.skip, err = cannotAsk(err)
+		return s, err
+	}
+	s.remote, s.lease = remote, branches[c.Branch]
+	if s.lease == "" || s.lease == c.Hash {
+		return s, nil
+	}
+	line, err := o.repo.FirstParents(c.Hash, maxBehind)
+	if err != nil || slices.Contains(line, s.lease) {
+		return s, err
+	}
+	return p.onRemote(ctx, j, o, s)
+}
+
+// finishedOnRemote reports whether the resumed run has pushed the job's commit to its url
+// repository. It then sets s.
+func (p *preflight) finishedOnRemote(j tasks.Job, o *origin, s *start) bool {
+	tip := fetchedTip(o.repo, j.Commit.Branch)
+	c, found := p.committed(j, o.repo, tip)
+	if found {
+		s.earlier, s.own, s.lease = c, true, tip
+	}
+	return found
+}
+
+// result returns what earlier processes did of the job's sessions.
+func (j *pastJob) result() *result {
+	r := noResult()
+	if j == nil {
+		return r
+	}
+	r.attempts, r.final = j.attempts, j.final
+	for _, s := range j.sessions {
+		totals, _ := s.totals()
+		r.totals = plus(r.totals, totals)
+	}
+	return r
+}
+
+// savedPatch returns the path of the patch that an earlier process has saved; "" for none.
+func savedPatch(dir *reportdir.Dir, job string) string {
+	name := path.Join("patches", job+".patch")
+	if !dir.Exists(name) {
+		return ""
+	}
+	return name
+}
