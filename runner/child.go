@@ -3,10 +3,12 @@ package runner
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/permission"
+	"github.com/millhand/millhand/internal/session"
 	"github.com/millhand/millhand/tasks"
 	"github.com/millhand/millhand/tools"
 )
@@ -61,9 +63,12 @@ func (w *work) child(ctx context.Context, parent string, r tools.SpawnRequest) (
 			continue
 		}
 		if o.spec.task.Agent != r.Agent {
-			return nil, fmt.Errorf("task %s belongs to agent %s: use that agent, or omit task_id", r.TaskID, o.spec.task.Agent)
+			return nil, otherAgent(r.TaskID, o.spec.task.Agent)
 		}
 		return o, nil
+	}
+	if o, err := w.reopenChild(ctx, parent, r); o != nil || err != nil {
+		return o, err
 	}
 	return nil, fmt.Errorf("task %s not found in this session: omit task_id to start a new one", r.TaskID)
 }
@@ -71,15 +76,56 @@ func (w *work) child(ctx context.Context, parent string, r tools.SpawnRequest) (
 // newChild opens a session for an agent, with at most the limits and the profile of the
 // job.
 func (w *work) newChild(ctx context.Context, parent string, r tools.SpawnRequest) (*open, error) {
-	s := sessionSpec{task: w.job.spec, parent: parent}
+	name := fmt.Sprintf("%s.task-%d", w.job.spec.ID, w.sessions.nextChild())
+	return w.openSession(ctx, w.childSpec(parent, r.Agent, name), nil)
+}
+
+func (w *work) childSpec(parent, name, file string) sessionSpec {
+	s := sessionSpec{task: w.job.spec, parent: parent, name: file}
 	main := w.ownSpec() // a child may do no more than the agent that starts it
 	s.task.Profile, s.narrowed = main.task.Profile, main.narrowed
-	s.take(agent(w.job.plan, r.Agent))
+	s.take(agent(w.job.plan, name))
 	if m := s.agent.Model; m != nil {
 		s.task.Model, s.task.ModelName, s.task.Fallback = m.ID, m.Name, nil
 	}
-	s.name = fmt.Sprintf("%s.task-%d", w.job.spec.ID, w.sessions.nextChild())
-	return w.openSession(ctx, s)
+	return s
+}
+
+// reopenChild opens the session of an earlier process that a request refers to; nil if
+// it was not found.
+func (w *work) reopenChild(ctx context.Context, parent string, r tools.SpawnRequest) (*open, error) {
+	totals, found := w.sessions.takeEarlier(w.job.sessionID(r.TaskID))
+	if !found {
+		return nil, nil
+	}
+	state, _, err := stateOf(w.job.opts.Dir, r.TaskID)
+	if err == nil && state == nil {
+		return nil, nil
+	}
+	if err == nil {
+		err = state.Resume(func(string) bool { return true })
+	}
+	if err != nil {
+		return nil, fmt.Errorf("continue task %s: %w", r.TaskID, err)
+	}
+	if state.Session.Agent != r.Agent {
+		return nil, otherAgent(r.TaskID, state.Session.Agent)
+	}
+	return w.openSession(ctx, w.childSpec(parent, r.Agent, r.TaskID), &continuation{state, totals, math.MaxInt})
+}
+
+// otherAgent is the error of a request that continues the task of another agent.
+func otherAgent(task, agent string) error {
+	return fmt.Errorf("task %s belongs to agent %s: use that agent, or omit task_id", task, agent)
+}
+
+// takeEarlier removes the totals of a child of an earlier process and returns them.
+func (s *sessions) takeEarlier(id string) (totals session.Totals, found bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	totals, found = s.earlier[id]
+	delete(s.earlier, id)
+	return totals, found
 }
 
 // ownSpec returns the spec of the task's main session. Its model is from the plan.

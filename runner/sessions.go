@@ -5,12 +5,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
-	"path"
+	"slices"
 	"strings"
 	"sync"
 
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/journal"
 	"github.com/millhand/millhand/internal/model"
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/session"
@@ -60,6 +62,12 @@ func (o *open) run(ctx context.Context, prompt string) session.End {
 	return o.last
 }
 
+// resume continues the session without another prompt.
+func (o *open) resume(ctx context.Context) session.End {
+	o.last = o.Continue(ctx)
+	return o.last
+}
+
 // close emits the session's end and closes its transcript.
 func (o *open) close() {
 	o.Close(o.last)
@@ -71,6 +79,8 @@ type sessions struct {
 	mu      sync.Mutex
 	all     []*open
 	started int // number of children
+
+	earlier map[string]session.Totals // of children of earlier processes that are not open, by id
 }
 
 func (s *sessions) add(o *open) {
@@ -95,12 +105,19 @@ func (s *sessions) children() []*open {
 func (s *sessions) totals() session.Totals {
 	sum := session.Totals{CostUSD: new(money.USD)}
 	for _, o := range s.list() {
-		t := o.Totals()
-		sum.Turns, sum.Calls, sum.Denied = sum.Turns+t.Turns, sum.Calls+t.Calls, sum.Denied+t.Denied
-		sum.Usage = sum.Usage.Add(t.Usage)
-		sum.CostUSD = money.Sum(sum.CostUSD, t.CostUSD)
+		sum = plus(sum, o.Totals())
+	}
+	for _, t := range s.beforeKill() {
+		sum = plus(sum, t)
 	}
 	return sum
+}
+
+// beforeKill returns the totals of children that are not open.
+func (s *sessions) beforeKill() []session.Totals {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Collect(maps.Values(s.earlier))
 }
 
 // errModel is wrapped by the error of a model that can't be opened.
@@ -114,8 +131,9 @@ func sessionFailed(err error) *stop {
 	return &stop{code: event.CodeInternal, detail: err.Error()}
 }
 
-// openSession opens a session of the job.
-func (w *work) openSession(ctx context.Context, s sessionSpec) (*open, error) {
+// openSession opens a session of the job; from is where an earlier process ended, nil for a
+// new session.
+func (w *work) openSession(ctx context.Context, s sessionSpec, from *continuation) (*open, error) {
 	o := &open{spec: s, last: session.End{Code: event.CodePanic}} // if it does not return
 	var err error
 	if o.talk, err = w.job.opts.OpenModel(s.task, s.child(), func(r event.Retry) { w.retried(o, r) }); err != nil {
@@ -133,7 +151,6 @@ func (w *work) openSession(ctx context.Context, s sessionSpec) (*open, error) {
 	if o.transcript, err = w.job.opts.openTranscript(s.name); err != nil {
 		return nil, err
 	}
-	broken := false
 	window, output := w.job.opts.window(s)
 	o.Session = session.New(session.Config{
 		ID: w.job.sessionID(s.name), Job: w.job.spec.ID, Agent: s.task.Agent, Parent: s.parent,
@@ -143,14 +160,14 @@ func (w *work) openSession(ctx context.Context, s sessionSpec) (*open, error) {
 		Sampling: model.Sampling(s.task.Sampling),
 		Window:   window, MaxOutput: output,
 		FinalSummary: !strings.HasPrefix(s.speaks, "script:"), Schema: s.schema(),
-		Transcript: func(m model.Message) {
-			if err := writeMessage(o.transcript, m, w.job.opts.Redact); err != nil && !broken {
-				broken = true
-				w.job.warn(fmt.Sprintf("transcript incomplete: %v", err))
-			}
-		},
-		Emit: w.job.opts.Emit, Now: w.job.opts.Now,
+		Journal: journal.NewWriter(o.transcript, w.job.opts.Now, w.job.opts.Redact.JSON, func(err error) {
+			w.job.warn(fmt.Sprintf("transcript incomplete: %v", err))
+		}),
+		FirstTurn: w.firstTurn(s, from), Checkpoint: w.checkpoint(s), Emit: w.job.opts.Emit, Now: w.job.opts.Now,
 	})
+	if from != nil {
+		o.Resume(from.state, from.totals, from.ended)
+	}
 	w.sessions.add(o)
 	return o, nil
 }
@@ -238,7 +255,7 @@ func (o *Options) secret(variable string) string {
 }
 
 func (o *Options) openTranscript(name string) (*os.File, error) {
-	f, err := o.Dir.Append(path.Join("sessions", name+".jsonl"))
+	f, err := o.Dir.Append(transcript(name))
 	if err != nil {
 		return nil, fmt.Errorf("open the transcript: %w", err)
 	}
@@ -247,7 +264,7 @@ func (o *Options) openTranscript(name string) (*os.File, error) {
 
 func (w *work) retried(o *open, r event.Retry) {
 	if o.Session != nil {
-		r.Turn = o.Totals().Turns
+		r.Turn = o.Turn()
 	}
 	w.job.emit(event.Event{Type: event.RequestRetried, Session: w.job.sessionID(o.spec.name), Retry: &r})
 }

@@ -27,8 +27,10 @@ type site struct {
 	base    string           // commit that the job starts from; "" in a repository without one
 	ref     string           // the name that base was resolved from; "" if it has none
 	before  *gitops.Snapshot // nil before confine
-	dirty   []string         // paths of the user's tree with uncommitted changes at the start
-	space   *workspace.Workspace
+
+	committed *gitops.Snapshot // of base, in the directory that the job changes in place; nil for worktrees
+	dirty     []string         // paths of the user's tree with uncommitted changes at the start
+	space     *workspace.Workspace
 
 	beside   []tasks.Readable // next to the manifest, for the task's own commands
 	sandbox  *Confinement     // of the task's own commands
@@ -92,20 +94,20 @@ func (j *job) confine(ctx context.Context, s *site) *stop {
 		return &stop{code: event.CodeDenied, detail: err.Error()}
 	}
 	s.tree = s.tree.WithFilters(j.filtersOf(ctx, s))
+	tree := ""
 	if s.inPlace {
-		all, err := s.tree.Snapshot(ctx)
+		tree, err = s.snapshotInPlace(ctx, j.opts, j.past)
 		if ctx.Err() != nil {
 			return stopped(ctx)
 		}
 		if err != nil {
 			return &stop{code: event.CodeRepository, detail: fmt.Sprintf("prepare the workspace: %v", err)}
 		}
-		s.before = all.Below(s.below)
 	}
 	s.prepared = j.opts.Now()
 	j.emit(event.Event{Type: event.JobStarted, JobStart: &event.JobStart{
 		Sandbox:   event.Sandbox{Level: j.opts.Sandbox.Level, FS: j.opts.Sandbox.FS, Net: j.opts.Sandbox.Net, PID: j.opts.Sandbox.PID, Reason: j.opts.Sandbox.Warning},
-		Workspace: s.space.Dir(), Base: s.base, BaseRef: s.ref, Branch: j.branch(s), Repository: j.repository(s),
+		Workspace: s.space.Dir(), Base: s.base, BaseRef: s.ref, Tree: tree, Branch: j.branch(s), Repository: j.repository(s),
 	}})
 	j.warnOfUnread(s)
 	return nil

@@ -4,15 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"os"
+	"slices"
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/figures"
 	"github.com/millhand/millhand/internal/gitops"
-	"github.com/millhand/millhand/internal/model"
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/permission"
-	"github.com/millhand/millhand/internal/redact"
 	"github.com/millhand/millhand/internal/session"
 	"github.com/millhand/millhand/tools"
 )
@@ -26,6 +24,9 @@ type work struct {
 	sessions sessions
 	baseline []event.Baseline // of the verify commands, before the agent started
 	result   result
+
+	before  session.Totals // of sessions before the job was started again; they count for its cost only
+	unsaved bool           // a checkpoint failed
 }
 
 // result is the result of a job's sessions.
@@ -40,7 +41,12 @@ type result struct {
 func noResult() *result { return &result{totals: session.Totals{CostUSD: new(money.USD)}} }
 
 func newWork(j *job, s *site) *work {
-	return &work{job: j, site: s, tree: &tools.Tree{}, budget: j.run.budget.Child("job budget", j.spec.Limits.CostUSD)}
+	w := &work{job: j, site: s, tree: &tools.Tree{}, budget: j.run.budget.Child("job budget", j.spec.Limits.CostUSD), before: noResult().totals}
+	w.sessions.earlier = map[string]session.Totals{}
+	if j.past != nil && !j.past.fresh {
+		w.budget.SpentBefore(j.past.spent())
+	}
+	return w
 }
 
 // work is the session phase. The result is never nil.
@@ -50,31 +56,38 @@ func (j *job) work(ctx context.Context, s *site, baseline []event.Baseline) (*re
 	w := newWork(j, s)
 	w.baseline = baseline
 	end := w.attempts(ctx)
-	w.result.totals = w.sessions.totals()
+	w.result.totals = plus(w.before, w.sessions.totals())
 	return &w.result, end
 }
 
 // attempts runs attempts, each followed by the verify commands, whose output goes back
 // to the same conversation while attempts are left.
 func (w *work) attempts(ctx context.Context) (end *stop) {
-	main, err := w.openSession(ctx, w.ownSpec())
+	from, err := w.resume()
+	if err != nil {
+		return &stop{code: event.CodeInternal, detail: fmt.Sprintf("resume the job: %v", err)}
+	}
+	w.site.touched = w.site.touched || from != nil
+	if err := w.restore(ctx, from); err != nil {
+		if ctx.Err() != nil {
+			return stopped(ctx)
+		}
+		return &stop{code: event.CodeRepository, detail: err.Error()}
+	}
+	main, err := w.openSession(ctx, w.ownSpec(), from)
 	if err != nil {
 		return sessionFailed(err)
 	}
 	defer main.close()
 	defer w.sessions.closeChildren()
-	for text := w.job.spec.Prompt; ; {
-		w.result.attempts++
-		w.site.touched = true
-		w.job.emit(event.Event{Type: event.AttemptStarted, Session: w.job.sessionID(w.job.spec.ID), Attempt: &event.Attempt{Number: w.result.attempts, Prompt: text}})
-		if w.result.attempts == 1 {
-			if text, end = w.expandMentions(ctx, main); end != nil {
-				main.last = session.End{Code: end.code, Reason: end.detail}
-				return end
-			}
-			text += baselineText(w.baseline) + scopeText(w.job.spec.Change)
+	for text := w.firstPrompt(from); ; {
+		last := session.End{}
+		if text == "" {
+			last = main.resume(ctx)
+		} else if last, end = w.attempt(ctx, main, text); end != nil {
+			main.last = session.End{Code: end.code, Reason: end.detail}
+			return end
 		}
-		last := main.run(ctx, text)
 		if last.Text != "" {
 			w.result.final = last.Text
 		}
@@ -102,6 +115,36 @@ func (w *work) attempts(ctx context.Context) (end *stop) {
 		}
 		return w.checkScripts(main) // the commit fails
 	}
+}
+
+// attempt starts an attempt and runs the session with its prompt.
+func (w *work) attempt(ctx context.Context, main *open, text string) (last session.End, end *stop) {
+	w.result.attempts++
+	w.site.touched = true
+	w.job.emit(event.Event{Type: event.AttemptStarted, Session: w.job.sessionID(w.job.spec.ID), Attempt: &event.Attempt{Number: w.result.attempts, Prompt: text}})
+	if w.result.attempts == 1 {
+		if text, end = w.expandMentions(ctx, main); end != nil {
+			return last, end
+		}
+		text += baselineText(w.baseline) + scopeText(w.job.spec.Change)
+	}
+	return main.run(ctx, text), nil
+}
+
+// firstPrompt returns the prompt of the next attempt, "" to continue the attempt that an
+// earlier process started.
+func (w *work) firstPrompt(from *continuation) string {
+	if from == nil {
+		return w.job.spec.Prompt
+	}
+	past := w.job.past
+	w.result.attempts = past.attempts
+	prompts := from.state.Prompts()
+	if past.attempts > 1 && !slices.Contains(prompts, past.prompt) {
+		w.result.attempts-- // its prompt was not added yet
+		return past.prompt
+	}
+	return ""
 }
 
 // faults are what is wrong with the changes of an attempt.
@@ -165,13 +208,3 @@ func (w *work) checkScripts(main *open) *stop {
 
 // sessionID returns the id of a session with a name.
 func (j *job) sessionID(name string) string { return j.opts.RunID + "/" + name }
-
-// writeMessage adds a message to a transcript, without secrets.
-func writeMessage(f *os.File, m model.Message, secrets *redact.Redactor) error {
-	line, err := json.Marshal(m)
-	if err != nil {
-		return fmt.Errorf("encode a message: %w", err)
-	}
-	_, err = f.Write(append(secrets.JSON(line), '\n'))
-	return err
-}

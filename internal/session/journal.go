@@ -27,9 +27,6 @@ func (s *Session) add(m journal.Message) {
 	m.Message.ID = m.ID
 	s.messages = append(s.messages, m.Message)
 	s.cfg.Journal.Message(m)
-	if s.cfg.Transcript != nil {
-		s.cfg.Transcript(m.Message)
-	}
 }
 
 // counter counts the messages of a session.

@@ -50,11 +50,8 @@ type Config struct {
 	// or money ends it.
 	FinalSummary bool
 	// Schema is the JSON Schema that the final response must match; nil for none.
-	Schema map[string]any
-	// Transcript is called with each message that is added to the conversation. It
-	// may be nil.
-	Transcript func(model.Message)
-	Journal    *journal.Writer // of the conversation; nil for none
+	Schema  map[string]any
+	Journal *journal.Writer // of the conversation; nil for none
 	// FirstTurn is the number of turns before the first one: those of the same job before
 	// it was started again.
 	FirstTurn int

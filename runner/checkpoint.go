@@ -1,0 +1,81 @@
+package runner
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"path/filepath"
+
+	"github.com/millhand/millhand/internal/gitops"
+)
+
+// snapshots is the directory of the saved states of worktrees, in the report directory.
+const snapshots = "snapshots/objects"
+
+// checkpoint returns the function that saves the worktree after a turn of a session; nil
+// for child sessions, whose calls are part of a call of the job's own session.
+func (w *work) checkpoint(s sessionSpec) func(context.Context) string {
+	if s.parent != "" {
+		return nil
+	}
+	return func(ctx context.Context) string {
+		tree, err := w.site.save(ctx, w.job.opts)
+		if err != nil && !w.unsaved {
+			w.unsaved = true
+			w.job.warn(fmt.Sprintf("%v; if the run is killed now, the job is resumed from an earlier turn", err))
+		}
+		return tree
+	}
+}
+
+// saved returns the states of the worktree that are saved in the report directory.
+func (s *site) saved(o *Options) gitops.Checkpoints {
+	return gitops.Checkpoints{
+		Repo: s.tree, Store: filepath.Join(o.Dir.Path(), filepath.FromSlash(snapshots)),
+		Secret: func(content []byte) bool { return o.Redact.Held(string(content)) != string(content) },
+	}
+}
+
+// save saves the state of the worktree and returns its tree.
+func (s *site) save(ctx context.Context, o *Options) (string, error) {
+	for _, dir := range []string{path.Dir(snapshots), snapshots} {
+		if err := o.Dir.Mkdir(dir); err != nil {
+			return "", err
+		}
+	}
+	from := s.before
+	if s.inPlace {
+		from = s.committed
+	}
+	return s.saved(o).Save(ctx, from, s.base)
+}
+
+// snapshotInPlace sets the state that the changes of a job in place are compared with, and
+// saves it: a job that is resumed continues to be compared with it.
+func (s *site) snapshotInPlace(ctx context.Context, o *Options, past *pastJob) (tree string, err error) {
+	committed, err := s.origin.SnapshotOf(s.base)
+	if err != nil {
+		return "", err
+	}
+	s.committed = committed.Below(s.below)
+	if past != nil && past.start != nil && past.start.Tree != "" {
+		all, changed, err := s.saved(o).Snapshot(past.start.Tree, s.base)
+		if err != nil {
+			return "", err
+		}
+		s.before = all.Below(s.below)
+		if len(s.dirty) > 0 {
+			s.dirty = changed
+		}
+		return past.start.Tree, nil
+	}
+	all, err := s.tree.Snapshot(ctx)
+	if err != nil {
+		return "", err
+	}
+	s.before = all.Below(s.below)
+	if s.before.Equal(s.committed) {
+		return s.tree.RootTree(s.base)
+	}
+	return s.save(ctx, o)
+}

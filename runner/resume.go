@@ -1,0 +1,201 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/figures"
+	"github.com/millhand/millhand/internal/journal"
+	"github.com/millhand/millhand/internal/reportdir"
+	"github.com/millhand/millhand/internal/session"
+)
+
+// stateOf returns what a session of an earlier process has saved, and the length of an
+// incomplete last line; nil without a file.
+func stateOf(dir *reportdir.Dir, file string) (*journal.State, int, error) {
+	f, err := dir.FS().Open(transcript(file))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, 0, nil
+	}
+	if err != nil {
+		return nil, 0, err
+	}
+	defer f.Close()
+	state, torn, err := journal.Read(f)
+	if err != nil {
+		return nil, 0, fmt.Errorf("%s: %w", transcript(file), err)
+	}
+	return state, torn, nil
+}
+
+// cut removes the end of a session's journal.
+func cut(dir *reportdir.Dir, file string, bytes int) error {
+	f, err := dir.Append(transcript(file))
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	return f.Truncate(info.Size() - int64(bytes))
+}
+
+// transcript returns the path of a session's journal in the report directory.
+func transcript(file string) string { return path.Join("sessions", file+".jsonl") }
+
+// continuation is the state of a session that an earlier process began.
+type continuation struct {
+	state  *journal.State
+	totals session.Totals
+	ended  int // last turn whose usage is in totals
+}
+
+// resume reads what earlier processes saved of the job's sessions, and reports the turns
+// whose responses were lost. The job's own session continues from the result, which is nil
+// if it starts with its first prompt.
+func (w *work) resume() (*continuation, error) {
+	past := w.job.past
+	if past == nil {
+		return nil, nil
+	}
+	w.sessions.started = max(len(past.sessions)-1, 0)
+	own := w.job.sessionID(w.job.spec.ID)
+	var main *continuation
+	for _, id := range slices.Sorted(maps.Keys(past.sessions)) {
+		file := strings.TrimPrefix(id, w.job.sessionID(""))
+		state, torn, err := stateOf(w.job.opts.Dir, file)
+		if err != nil {
+			return nil, err
+		}
+		if torn > 0 {
+			w.job.warn(fmt.Sprintf("the last line of %s is incomplete (%s) and was removed", transcript(file), figures.Count(torn, "byte")))
+			if err := cut(w.job.opts.Dir, file, torn); err != nil {
+				return nil, err
+			}
+		}
+		continued := 0
+		if id == own && state != nil && !past.fresh {
+			if err := state.Resume(w.site.saved(w.job.opts).Has); err != nil {
+				return nil, err
+			}
+			if n := len(state.Messages); n > 0 && state.Messages[n-1].Response != nil {
+				continued = state.Messages[n-1].Response.Number
+			}
+		}
+		w.endLost(id, past.sessions[id], state, continued)
+		totals, ended := past.sessions[id].totals()
+		switch {
+		case past.fresh:
+			w.before = plus(w.before, totals)
+		case id != own:
+			w.sessions.earlier[id] = totals
+		case state != nil && len(state.Messages) > 0:
+			main = &continuation{state, totals, ended}
+		default:
+			w.before = plus(w.before, totals)
+		}
+	}
+	return main, nil
+}
+
+// firstTurn returns the number of turns before the first one of a session: those before
+// the job was started again.
+func (w *work) firstTurn(s sessionSpec, from *continuation) (last int) {
+	if w.job.past == nil || from != nil {
+		return 0
+	}
+	past := w.job.past.sessions[w.job.sessionID(s.name)]
+	if past != nil {
+		for number := range past.turns {
+			last = max(last, number)
+		}
+	}
+	return last
+}
+
+// endLost ends the turns of a session that a kill interrupted, except the one that is
+// continued: with the usage of their response if it was saved, otherwise with an estimate.
+func (w *work) endLost(id string, past *pastSession, state *journal.State, continued int) {
+	for _, number := range past.lost(continued) {
+		end := event.Turn{Number: number, Error: "the run was killed before the turn was complete"}
+		if r := responseOf(state, number); r != nil {
+			end.Model, end.Finish, end.Usage, end.CostUSD, end.Lost, end.ElapsedMS = r.Model, r.Finish, r.Usage, r.CostUSD, r.Lost, r.ElapsedMS
+		} else if asked := past.turns[number].start.Request; asked != nil {
+			end.Usage, end.CostUSD, end.Lost = &asked.Usage, asked.CostUSD, asked
+		}
+		t := past.turns[number]
+		t.end = &end
+		past.turns[number] = t
+		w.job.emit(event.Event{Type: event.TurnEnded, Session: id, Turn: &end})
+	}
+}
+
+// responseOf returns the end of a turn whose response was saved; nil if it was not.
+func responseOf(state *journal.State, turn int) *event.Turn {
+	if state == nil {
+		return nil
+	}
+	for _, e := range slices.Backward(state.History) {
+		if e.Message != nil && e.Message.Response != nil && e.Message.Response.Number == turn {
+			return e.Message.Response
+		}
+	}
+	return nil
+}
+
+// restore gives the worktree of a job that is resumed the state of the last complete turn,
+// or that it started from.
+func (w *work) restore(ctx context.Context, from *continuation) error {
+	tree := ""
+	if from != nil {
+		tree = from.state.Tree()
+	}
+	if past := w.job.past; tree == "" && past != nil && past.start != nil {
+		tree = past.start.Tree
+	}
+	if tree == "" {
+		return nil
+	}
+	if w.site.inPlace {
+		if err := w.keepReplaced(ctx, tree); err != nil {
+			return err
+		}
+	}
+	return w.site.saved(w.job.opts).Restore(ctx, tree, w.site.below)
+}
+
+// keepReplaced copies the files of a tree that is changed in place to the report directory,
+// if restoring a state replaces them: the user may have changed them after the kill.
+func (w *work) keepReplaced(ctx context.Context, tree string) error {
+	paths, err := w.site.saved(w.job.opts).Replaced(ctx, tree, w.site.below)
+	if err != nil || len(paths) == 0 {
+		return err
+	}
+	dir := path.Join("replaced", w.job.spec.ID)
+	for _, name := range paths {
+		data, err := w.site.space.Root().ReadFile(strings.TrimPrefix(strings.TrimPrefix(name, w.site.below), "/"))
+		if err != nil {
+			continue // removed, or not a regular file
+		}
+		err = w.job.opts.Dir.WriteAtomic(path.Join(dir, name), func(out io.Writer) error {
+			_, err := out.Write(data)
+			return err
+		})
+		if err != nil {
+			return fmt.Errorf("copy %s before it is restored: %w", name, err)
+		}
+	}
+	w.job.warn(fmt.Sprintf("restored the state of the last complete turn: %s; the replaced files are in %s", firstThree(paths), filepath.Join(w.job.opts.Dir.Path(), filepath.FromSlash(dir))))
+	return nil
+}
