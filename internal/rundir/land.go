@@ -68,9 +68,12 @@ func (d *Dir) usePrivateDir() error {
 	if err != nil {
 		return err
 	}
+	if d.resumed {
+		err = d.moveTo(dir)
+	}
 	d.dir.Close()
 	d.dir = dir
-	return nil
+	return err
 }
 
 // land moves the reports to their final directory after the last command has ended. If
@@ -109,11 +112,16 @@ func (d *Dir) moveAll(to *reportdir.Dir) error {
 	return d.dir.MoveTo(to, names)
 }
 
+// keptReports returns the path of the reports of a private directory that was removed.
+func keptReports(work string) string {
+	return filepath.Join(filepath.Dir(work), strings.Replace(filepath.Base(work), "millhand-", "millhand-report-", 1))
+}
+
 // keepReports moves the reports out of a run's private directory, before that is
 // removed, and returns their new path.
 func keepReports(work string) (string, error) {
 	from := filepath.Join(work, privateReports)
-	to := filepath.Join(filepath.Dir(work), strings.Replace(filepath.Base(work), "millhand-", "millhand-report-", 1))
+	to := keptReports(work)
 	if err := os.Rename(from, to); err != nil {
 		return from, err
 	}

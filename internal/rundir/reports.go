@@ -27,7 +27,7 @@ func (d *Dir) Path() string { return d.path }
 func (d *Dir) Work() string { return d.work }
 
 // Log returns the sink that writes events.jsonl. It is called once.
-func (d *Dir) Log() *EventLog { return &EventLog{file: d.events, room: d.freeSpace} }
+func (d *Dir) Log() *EventLog { return &EventLog{file: d.events, size: d.valid, room: d.freeSpace} }
 
 // Finish writes the reports, completes the events and moves both to their final
 // directory. For an error after the end of the run it emits another end of the run,

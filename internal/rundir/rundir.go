@@ -34,6 +34,8 @@ type Dir struct {
 	tree string         // tree that the reports are moved into at the end, without symlinks; "" if they are not moved
 	rel  string         // path in the tree, as of the start of the run
 
+	resumed bool      // an earlier process of the run has written here
+	valid   int64     // length of its complete events in bytes
 	events  *os.File  // set by Begin
 	reserve io.Closer // reserved disk space for reports
 	gaveUp  bool      // saved outputs were removed to free space
@@ -113,8 +115,10 @@ func (d *Dir) Begin(id string, level sandbox.Level, trees []string, jobs int) er
 			return err
 		}
 	}
-	if err := setAside(d.dir, id); err != nil {
-		return err
+	if !d.resumed {
+		if err := setAside(d.dir, id); err != nil {
+			return err
+		}
 	}
 	if err := d.makeWork(id); err != nil {
 		return fmt.Errorf("create a directory for worktrees: %w; nothing was run", err)
@@ -132,7 +136,7 @@ func (d *Dir) Begin(id string, level sandbox.Level, trees []string, jobs int) er
 	if d.reserve, err = reserve(d.dir, jobs); err != nil {
 		return fmt.Errorf("%w; nothing was run", err)
 	}
-	if d.events, err = d.dir.Create("events.jsonl"); err != nil {
+	if err = d.openEvents(); err != nil {
 		return fmt.Errorf("create events.jsonl: %w; nothing was run", err)
 	}
 	d.prune()
@@ -168,6 +172,12 @@ func (d *Dir) makeWork(id string) error {
 	if err != nil {
 		return err
 	}
+	work := filepath.Join(tmp, filepath.Base(workDir(id)))
+	if d.resumed {
+		if _, err := sweepOne(work); err != nil {
+			return err
+		}
+	}
 	unlocked, err := os.MkdirTemp(tmp, unlockedName)
 	if err != nil {
 		return err
@@ -175,13 +185,17 @@ func (d *Dir) makeWork(id string) error {
 	if d.working, err = TakeLock(unlocked, id, d.now()); err != nil {
 		return errors.Join(err, os.RemoveAll(unlocked))
 	}
-	// The length is the same in every run, so that outputs with the path have the same size.
-	work := filepath.Join(tmp, "millhand-"+id[strings.LastIndexByte(id, '-')+1:])
 	if err := os.Rename(unlocked, work); err != nil {
 		return errors.Join(err, os.RemoveAll(unlocked))
 	}
 	d.work = work
 	return nil
+}
+
+// workDir returns the path of a run's private directory. Its length is the same in every
+// run, so that outputs with the path have the same size.
+func workDir(id string) string {
+	return filepath.Join(os.TempDir(), "millhand-"+id[strings.LastIndexByte(id, '-')+1:])
 }
 
 // WorktreeDir returns the directory of worktrees with --keep: in the report directory,
@@ -232,10 +246,38 @@ func (d *Dir) removeWork() {
 	}
 }
 
+// openEvents creates the file of the events. Of a run that is resumed it removes an
+// incomplete last line.
+func (d *Dir) openEvents() (err error) {
+	if !d.resumed {
+		d.events, err = d.dir.Create("events.jsonl")
+		return err
+	}
+	if d.events, err = d.dir.Append("events.jsonl"); err != nil {
+		return err
+	}
+	return d.events.Truncate(d.valid)
+}
+
 // written lists the files and directories that a run writes to its report directory.
 func written() []string {
-	return []string{"events.jsonl", "report.json", "junit.xml", "summary.md", "failed.txt", "sessions", "patches", "outputs", "repos"}
+	return []string{"events.jsonl", "report.json", "junit.xml", "summary.md", "failed.txt", "sessions", "patches", "outputs", "repos", "snapshots", "replaced"}
 }
+
+// Unfinished returns what to tell of a run in the directory that was killed, and that the
+// run with an id moves aside; "" for no such run.
+func (d *Dir) Unfinished(id string) string {
+	if d.lock == nil || d.resumed || !IsRun(d.path) {
+		return ""
+	}
+	run := Saved{Dir: d.path, Outcome: Unfinished}
+	if err := run.readEvents(); err != nil || run.Outcome != Unfinished || run.PlanHash == "" {
+		return ""
+	}
+	return fmt.Sprintf("%s has an unfinished run (%s): millhand run --resume %[1]s continues it, once this run has started with %[1]s/%[3]s", d.path, run.ID, earlierDir(id))
+}
+
+func earlierDir(id string) string { return "earlier/before-" + id }
 
 // setAside moves the files of an earlier run to a directory below earlier/. Without
 // events.jsonl, existing files were not created by millhand, and it returns an error.
@@ -247,7 +289,7 @@ func setAside(dir *reportdir.Dir, id string) error {
 	case !slices.Contains(existing, "events.jsonl"):
 		return fmt.Errorf("report directory %s already contains %s, not created by millhand: choose another --report-dir; nothing was run", dir.Path(), strings.Join(existing, ", "))
 	}
-	aside := "earlier/before-" + id
+	aside := earlierDir(id)
 	err := dir.Mkdir(aside)
 	for _, name := range existing {
 		if err == nil {

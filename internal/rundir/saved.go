@@ -52,7 +52,7 @@ func List(dir string, now time.Time) ([]Saved, error) {
 	runs := []Saved{}
 	parent := dir
 	if isReportDir(dir) {
-		if isRun(dir) {
+		if IsRun(dir) {
 			r := describeRun(dir, now)
 			r.current = true
 			runs = append(runs, r)
@@ -67,7 +67,7 @@ func List(dir string, now time.Time) ([]Saved, error) {
 		}
 	}
 	for _, e := range entries {
-		if path := filepath.Join(parent, e.Name()); e.IsDir() && isRun(path) {
+		if path := filepath.Join(parent, e.Name()); e.IsDir() && IsRun(path) {
 			runs = append(runs, describeRun(path, now))
 		}
 	}
@@ -83,7 +83,7 @@ func (r Saved) Removable() bool { return !r.current && !r.held }
 
 // isReportDir reports whether a directory is a report directory.
 func isReportDir(dir string) bool {
-	return isRun(dir) || isDir(filepath.Join(dir, "earlier"))
+	return IsRun(dir) || isDir(filepath.Join(dir, "earlier"))
 }
 
 // isDir reports whether a path is a directory, not a symlink to one.
@@ -92,8 +92,8 @@ func isDir(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// isRun reports whether a directory has the files of a run.
-func isRun(dir string) bool {
+// IsRun reports whether a directory has the files of a run.
+func IsRun(dir string) bool {
 	info, err := os.Lstat(filepath.Join(dir, "events.jsonl"))
 	return err == nil && info.Mode().IsRegular()
 }

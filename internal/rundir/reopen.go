@@ -1,0 +1,100 @@
+package rundir
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/reportdir"
+)
+
+// Reopen locks the report directory of a run that is resumed. The caller closes the result.
+func Reopen(path string, now func() time.Time) (*Dir, error) {
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return nil, fmt.Errorf("open the report directory %s: %w", path, err)
+	}
+	d := &Dir{path: abs, now: now, resumed: true}
+	base, below := splitOwn(abs)
+	if d.dir, err = reportdir.Make(base, below, false); err != nil {
+		return nil, fmt.Errorf("%w; nothing was run", err)
+	}
+	private := privateOf(abs)
+	if d.lock, err = TakeLock(d.path, describeRun(abs, now()).ID, now()); err != nil {
+		d.dir.Close()
+		return nil, err
+	}
+	if private != "" {
+		if err := d.fetch(private); err != nil {
+			d.Close()
+			return nil, fmt.Errorf("move the reports of the killed run from %s: %w; nothing was run", private, err)
+		}
+	}
+	return d, nil
+}
+
+// privateOf returns the private directory in which a killed run left its reports, for a
+// report directory in a tree that jobs change in place; "" for none.
+func privateOf(dir string) string {
+	f, err := openRegular(filepath.Join(dir, lockFile), os.O_RDONLY)
+	if err != nil || IsRun(dir) {
+		return ""
+	}
+	defer f.Close()
+	id, ok := strings.CutPrefix(readHolder(f).Holder, holderOf(""))
+	if !ok {
+		return ""
+	}
+	work := workDir(id)
+	for _, left := range []string{filepath.Join(work, privateReports), keptReports(work)} {
+		if IsRun(left) {
+			return left
+		}
+	}
+	return ""
+}
+
+// Resumable reports whether a directory has a run that can be resumed.
+func Resumable(dir string) bool { return IsRun(dir) || privateOf(dir) != "" }
+
+// fetch moves the files of a killed run from its private directory.
+func (d *Dir) fetch(private string) error {
+	from, err := reportdir.Open(private)
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	if err := from.MoveTo(d.dir, slices.DeleteFunc(written(), func(name string) bool { return !from.Exists(name) })); err != nil {
+		return err
+	}
+	return os.Remove(private)
+}
+
+// Events calls fn for every event of a run that is resumed, before Begin. torn is the length
+// in bytes of an incomplete last event, which Begin removes.
+func (d *Dir) Events(fn func(event.Event) error) (torn int, err error) {
+	f, err := d.dir.FS().Open("events.jsonl")
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	if torn, err = event.Read(f, fn); err != nil {
+		return 0, err
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return 0, err
+	}
+	d.valid = info.Size() - int64(torn)
+	return torn, nil
+}
+
+// moveTo moves the files of an earlier process to the directory where the run writes now.
+func (d *Dir) moveTo(live *reportdir.Dir) error {
+	present := slices.DeleteFunc(written(), func(name string) bool { return !d.dir.Exists(name) })
+	return d.dir.MoveTo(live, present)
+}
