@@ -32,9 +32,12 @@ func dispatch(ctx context.Context, root *cli.Command, args []string, getenv func
 		return fail(event.ExitUsage, "%w; see '%s --help'", ofOthers(err, root), strings.Join(path, " "))
 	}
 	in := cli.NewContext(nil, set, nil)
-	in.Context, in.Command = ctx, c
+	in.Context, in.Command = context.WithValue(ctx, argsKey{}, args), c
 	return c.Action(in)
 }
+
+// argsKey is the key of a context's value: the arguments of the command, with its flags.
+type argsKey struct{}
 
 // find returns the command that the first arguments name, its path, and the
 // remaining arguments.

@@ -161,45 +161,55 @@ func stateDir(w World) (string, error) {
 }
 
 // days are the reservations of a run, one for each policy with a daily budget.
-type days []*daily.Reservation
+type days struct {
+	reserved []*daily.Reservation
+	before   money.USD // spent by earlier processes of the run, which is recorded in their files
+}
 
 // openDays reserves money of the daily budgets for a run, and lowers the run's
 // budget to the remaining amount.
-func openDays(ctx context.Context, w World, plan *tasks.Plan, run string) (days, error) {
-	var all days
+func openDays(ctx context.Context, w World, plan *tasks.Plan, s starting) (days, error) {
+	all, name := days{before: s.past.Spent()}, s.id
+	if s.past != nil {
+		name = fmt.Sprintf("%s-%d", s.id, s.past.Last.Seq)
+	}
 	for _, p := range plan.Policies {
 		if p.Day.USD == 0 {
 			continue
 		}
 		dir, err := stateDir(w)
 		if err != nil {
-			return nil, errors.Join(err, all.close())
+			return all, errors.Join(err, all.close())
 		}
 		dir = filepath.Join(dir, "spend", outputsOf(p.Path))
-		r, err := daily.Reserve(ctx, dir, w.Now(), run, p.Day.USD, plan.Budget.CostUSD)
+		most := plan.Budget.CostUSD
+		if most > 0 {
+			most = max(most.Sub(all.before), 1)
+		}
+		r, err := daily.Reserve(ctx, dir, w.Now(), name, p.Day.USD, most)
 		if err != nil {
 			exit := event.ExitUsage
 			if exceeded := (*daily.Exceeded)(nil); errors.As(err, &exceeded) {
 				exit = event.ExitBudget
 			}
 			all.close() //nolint:errcheck // the run does not start
-			return nil, fail(exit, "budget.day (%s): %w; nothing was run", p.Day.Source, err)
+			return all, fail(exit, "budget.day (%s): %w; nothing was run", p.Day.Source, err)
 		}
-		all, plan.Budget.CostUSD = append(all, r), r.Limit
+		all.reserved, plan.Budget.CostUSD = append(all.reserved, r), r.Limit.Add(all.before)
 	}
 	return all, nil
 }
 
 // set records the cost of the run so far.
 func (d days) set(usd money.USD) {
-	for _, r := range d {
-		r.Record(usd)
+	for _, r := range d.reserved {
+		r.Record(usd.Sub(d.before))
 	}
 }
 
 func (d days) close() error {
 	var errs []error
-	for _, r := range d {
+	for _, r := range d.reserved {
 		errs = append(errs, r.Close())
 	}
 	return errors.Join(errs...)

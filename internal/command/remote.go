@@ -16,11 +16,11 @@ import (
 
 // preflight checks the repositories of a run's plan, reserves the run's branches and logs
 // the progress of fetching.
-func preflight(ctx context.Context, w World, c checked, run string, quiet bool, known *redact.Redactor) (*runner.PreflightResult, error) {
+func preflight(ctx context.Context, w World, c checked, s starting, quiet bool, known *redact.Redactor) (*runner.PreflightResult, error) {
 	plan := c.plan
 	look := look(w, forges(w, plan, known.Hold))
 	look.Signing = signs(w, c.key)
-	look.Reserve, look.Run = filepath.Join(cacheDir(w), "branches"), run
+	look.Reserve, look.Run, look.Past = filepath.Join(cacheDir(w), "branches"), s.id, s.past
 	if !quiet {
 		look.Fetching = func(name string) { fmt.Fprintln(w.Err, printable.Text("fetching "+name)) }
 		look.Fetched = func(name string, err error) {

@@ -3,9 +3,7 @@ package command
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -76,14 +74,9 @@ func printReport(w World, o reportOptions, write func(io.Writer, *report.Report)
 // findEvents opens the events of a run. It is named by its directory, or by its id
 // if it is below the current directory.
 func findEvents(run string) (*os.File, error) {
-	if st, err := os.Stat(run); err == nil && !st.IsDir() {
-		run = filepath.Dir(run) // of a file in the report directory
+	dir, err := findRun(run)
+	if err != nil {
+		return nil, err
 	}
-	for _, dir := range []string{run, filepath.Join(".millhand", "runs", run)} {
-		f, err := os.Open(filepath.Join(dir, "events.jsonl"))
-		if err == nil || !errors.Is(err, fs.ErrNotExist) {
-			return f, err
-		}
-	}
-	return nil, fmt.Errorf("run %s not found: it must be a directory with events.jsonl, or an id in .millhand/runs", run)
+	return os.Open(filepath.Join(dir, "events.jsonl"))
 }

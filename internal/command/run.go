@@ -40,21 +40,25 @@ type runOptions struct {
 	log         view.Options
 	json        bool // print report.json instead of the table
 	dryRun      bool
-	onlyFailed  bool // not supported yet
-	resume      string
 	verbose     bool
+
+	resume        string // id or directory of a run; "" for a new one
+	onlyFailed    bool
+	acceptChanges bool
+	invocation    *event.Invocation
 }
 
 func runCommand(w World) *cli.Command {
 	o := &runOptions{}
 	return &cli.Command{
 		Name: "run", Usage: "Run the tasks in one or more manifests", ArgsUsage: "MANIFEST...",
-		UsageText: "millhand run millhand.yaml\nmillhand run --jobs 4 --max-cost 5 --report-dir out millhand.yaml\nmillhand run --only fix-tests --var branch=main millhand.yaml",
+		UsageText: "millhand run millhand.yaml\nmillhand run --jobs 4 --max-cost 5 --report-dir out millhand.yaml\nmillhand run --only fix-tests --var branch=main millhand.yaml\nmillhand run --resume .millhand/runs/20260102-030405-1a2b3c4d",
 		Flags:     o.flags(),
 		Action: act(o.parse, func(ctx context.Context) error {
 			if o.dryRun {
 				return showPlan(ctx, w, o.dry())
 			}
+			o.invocation = startedWith(ctx)
 			return run(ctx, w, *o)
 		}),
 	}
@@ -77,17 +81,18 @@ func (o *runOptions) flags() []cli.Flag {
 		&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Category: outputFlags, Destination: &o.verbose, Usage: "Print all messages, as --log-level debug does"},
 		&cli.StringFlag{Name: "log-format", Category: outputFlags, Destination: &o.log.Format, Value: "auto", Usage: "Print the log in `FORMAT`: auto, console, json or github"},
 		&cli.StringFlag{Name: "log-level", Category: outputFlags, Destination: &o.log.Level, Value: "info", Usage: "Print messages of `LEVEL` and above: debug, info, warn or error"},
-		// Flags of later releases are rejected by name.
-		&cli.BoolFlag{Name: "only-failed", Hidden: true, Destination: &o.onlyFailed}, &cli.StringFlag{Name: "resume", Hidden: true, Destination: &o.resume},
+		&cli.StringFlag{Name: "resume", Category: taskFlags, Destination: &o.resume, Usage: "Continue the unfinished jobs of `RUN`: its report directory or id"},
+		&cli.BoolFlag{Name: "only-failed", Category: taskFlags, Destination: &o.onlyFailed, Usage: "With --resume, start the jobs that did not pass again"},
+		&cli.BoolFlag{Name: "accept-changes", Category: taskFlags, Destination: &o.acceptChanges, Usage: "With --resume, leave out the jobs whose tasks have changed"},
 	)
 }
 
 func (o *runOptions) parse(args []string) error {
 	switch {
-	case o.onlyFailed:
-		return errors.New("--only-failed is not supported yet")
-	case o.resume != "":
-		return errors.New("--resume is not supported yet")
+	case o.resume == "" && (o.onlyFailed || o.acceptChanges):
+		return errors.New("--only-failed and --accept-changes require --resume RUN")
+	case o.resume != "" && o.dryRun:
+		return errors.New("--dry-run can't be combined with --resume")
 	case o.failFast:
 		o.maxFailures = 1
 	}
@@ -95,6 +100,10 @@ func (o *runOptions) parse(args []string) error {
 		o.log.Level = "debug"
 	}
 	o.plan.paths = []flagPath{{"--report-dir", o.reportDir}, {"--record", o.record}}
+	if o.resume != "" {
+		o.plan.manifests = args
+		return nil
+	}
 	return o.plan.parse("run", args)
 }
 
@@ -153,13 +162,29 @@ func run(ctx context.Context, w World, o runOptions) error {
 	if err != nil {
 		return failure{event.ExitUsage, err}
 	}
+	if o.resume != "" {
+		return resume(ctx, w, o, log)
+	}
 	c, err := checkRun(ctx, w, o)
 	if err != nil {
 		return err
 	}
-	plan := c.plan
 	id := runID(w)
-	day, err := openDays(ctx, w, plan, id)
+	return start(ctx, w, o, c, starting{id: id, log: log, claim: func() (*rundir.Dir, error) { return rundir.Claim(o.reportDir, id, w.Now) }})
+}
+
+// starting is a run that is started or resumed.
+type starting struct {
+	id    string
+	log   *view.Log
+	past  *runner.Past // of a run that is resumed; nil for a new one
+	claim func() (*rundir.Dir, error)
+}
+
+// start runs a plan and writes the reports.
+func start(ctx context.Context, w World, o runOptions, c checked, s starting) error {
+	plan := c.plan
+	day, err := openDays(ctx, w, plan, s)
 	if err != nil {
 		return err
 	}
@@ -168,24 +193,27 @@ func run(ctx context.Context, w World, o runOptions) error {
 			fmt.Fprintln(w.Err, printable.Text("millhand: "+err.Error()))
 		}
 	}()
-	out, err := rundir.Claim(o.reportDir, id, w.Now)
+	out, err := s.claim()
 	if err != nil {
 		return failure{event.ExitUsage, err}
 	}
 	defer out.Close()
+	if text := out.Unfinished(s.id); text != "" {
+		fmt.Fprintln(w.Err, printable.Text("millhand: warning: "+text))
+	}
 	if plan.Budget.Time > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, plan.Budget.Time, runner.Deadline(plan))
 		defer cancel()
 	}
 	known := secrets(w, plan, []string{c.key.Secret()})
-	ready, err := preflight(ctx, w, c, id, o.log.Quiet, known)
+	ready, err := preflight(ctx, w, c, s, o.log.Quiet, known)
 	if err != nil {
 		return err
 	}
 	defer ready.Close()
 	trees := ready.Trees(plan)
-	if err := out.Begin(id, c.level, trees, len(plan.Jobs)); err != nil {
+	if err := out.Begin(s.id, c.level, trees, len(plan.Jobs)); err != nil {
 		return failure{event.ExitUsage, err}
 	}
 	for _, secret := range ready.Secrets() {
@@ -193,7 +221,7 @@ func run(ctx context.Context, w World, o runOptions) error {
 	}
 	sweep(ctx, w, out, ready, o.log.Quiet)
 	c.models.Hold = known.Hold
-	end, err := c.models.Begin([]model.Placeholder{{Name: "work", Value: out.Work()}, {Name: "reports", Value: out.Files().Path()}, {Name: "run", Value: id}}, func(text string) string { return cleaned(known, text) }, o.record)
+	end, err := c.models.Begin([]model.Placeholder{{Name: "work", Value: out.Work()}, {Name: "reports", Value: out.Files().Path()}, {Name: "run", Value: s.id}}, func(text string) string { return cleaned(known, text) }, o.record)
 	if err != nil {
 		return err
 	}
@@ -207,9 +235,9 @@ func run(ctx context.Context, w World, o runOptions) error {
 		print = printJSON
 	}
 	return execute(ctx, w, out, plan, runner.Options{
-		RunID: id, About: runner.About{Version: version(), Prices: c.models.PriceTable(), StartedBy: startedBy(w.Getenv)}, Keep: o.keep, NoBaseline: o.noBaseline, Git: gitEnv(w), Preflight: ready, Private: out.Private(trees), Level: c.level, Sandbox: c.sandbox,
-		Getenv: w.Getenv, Redact: known, Now: w.Now, OpenModel: c.models.Open, Facts: c.models.Facts, Custom: c.custom, MaxFailures: o.maxFailures, FailOn: o.failOn, Spent: day.set,
-	}, log, print, slices.Concat(plan.Notes, c.models.Warnings(), ready.Warnings()))
+		RunID: s.id, About: runner.About{Version: version(), Prices: c.models.PriceTable(), StartedBy: startedBy(w.Getenv), Invocation: o.invocation}, Keep: o.keep, NoBaseline: o.noBaseline, Git: gitEnv(w), Preflight: ready, Private: out.Private(trees), Level: c.level, Sandbox: c.sandbox,
+		Getenv: w.Getenv, Redact: known, Now: w.Now, OpenModel: c.models.Open, Facts: c.models.Facts, Custom: c.custom, MaxFailures: o.maxFailures, FailOn: o.failOn, Spent: day.set, Past: s.past,
+	}, s.log, print, slices.Concat(plan.Notes, c.models.Warnings(), ready.Warnings()))
 }
 
 // sweep removes what killed runs left in TMPDIR and in the repositories of this run. What
@@ -261,6 +289,12 @@ func execute(ctx context.Context, w World, out *rundir.Dir, plan *tasks.Plan, o 
 	}
 	events, fold := out.Log(), &report.Fold{}
 	stream := event.NewStream(w.Now, events, fold, log)
+	if o.Past != nil {
+		if _, err := out.Events(fold.Emit); err != nil {
+			return failure{event.ExitUsage, err}
+		}
+		stream.Continue(o.Past.Last.Seq)
+	}
 	emit := withoutSecrets(o.Redact, stream.Emit)
 	o.Emit, o.Warnings = emit, warnings
 	o.Broken = func() error { return errors.Join(events.Err(), stream.Err()) }

@@ -1,0 +1,177 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/figures"
+	"github.com/millhand/millhand/internal/printable"
+	"github.com/millhand/millhand/internal/rundir"
+	"github.com/millhand/millhand/internal/view"
+	"github.com/millhand/millhand/runner"
+	"github.com/millhand/millhand/tasks"
+)
+
+// startedWith returns the command line for a process that resumes the run; nil if the
+// current directory is unknown.
+func startedWith(ctx context.Context) *event.Invocation {
+	dir, err := os.Getwd()
+	args, _ := ctx.Value(argsKey{}).([]string)
+	if err != nil || len(args) == 0 {
+		return nil
+	}
+	return &event.Invocation{Dir: dir, Args: args}
+}
+
+// resume continues a run in its report directory.
+func resume(ctx context.Context, w World, o runOptions, log *view.Log) (err error) {
+	dir, err := findRun(o.resume)
+	if err != nil {
+		return failure{event.ExitUsage, err}
+	}
+	out, err := rundir.Reopen(dir, w.Now)
+	if err != nil {
+		return failure{event.ExitUsage, err}
+	}
+	started := false
+	defer func() {
+		if !started {
+			out.Close()
+		}
+	}()
+	past := &runner.Past{}
+	torn, err := out.Events(past.Emit)
+	switch {
+	case err != nil:
+		return fail(event.ExitUsage, "resume %s: %w; nothing was run", dir, err)
+	case past.Run == nil:
+		return fail(event.ExitUsage, "resume %s: the run has no events: start it again; nothing was run", dir)
+	}
+	if torn > 0 {
+		fmt.Fprintf(w.Err, "millhand: the last event of %s is incomplete (%s) and was removed\n", printable.Text(dir), figures.Count(torn, "byte"))
+	}
+	if o, err = resumed(o, past.Run); err != nil {
+		return failure{event.ExitUsage, fmt.Errorf("resume %s: %w; nothing was run", dir, err)}
+	}
+	c, err := checkRun(ctx, w, o)
+	if err != nil {
+		return err
+	}
+	if err := compare(past, c.plan, o.acceptChanges); err != nil {
+		return failure{event.ExitUsage, fmt.Errorf("resume %s: %w; nothing was run", dir, err)}
+	}
+	if o.onlyFailed {
+		past.StartAnew()
+	}
+	started = true
+	return start(ctx, w, o, c, starting{id: past.Run.ID, log: log, past: past, claim: func() (*rundir.Dir, error) { return out, nil }})
+}
+
+// findRun returns the directory of a run, which is named by its directory, a file in it, or
+// its id if it is below the current directory.
+func findRun(run string) (string, error) {
+	if st, err := os.Stat(run); err == nil && !st.IsDir() {
+		run = filepath.Dir(run)
+	}
+	for _, dir := range []string{run, filepath.Join(".millhand", "runs", run)} {
+		if rundir.Resumable(dir) {
+			return filepath.Abs(dir)
+		}
+	}
+	return "", fmt.Errorf("run %s not found: it must be a directory with events.jsonl, or an id in .millhand/runs", run)
+}
+
+// resumed returns the options of a run that is resumed: those that it was started with,
+// except for output, concurrency and the budget of the run. Without manifests among the
+// arguments these are its own too, relative to the directory that it was started in.
+func resumed(o runOptions, run *event.Run) (runOptions, error) {
+	var plain runOptions
+	if _, err := readFlags(&cli.Command{Name: "run", Flags: plain.flags()}, nil, noVariables); err != nil {
+		return o, err
+	}
+	rest := o
+	rest.log, rest.json, rest.verbose, rest.resume, rest.onlyFailed, rest.acceptChanges, rest.invocation = plain.log, plain.json, plain.verbose, "", false, false, plain.invocation
+	rest.plan.manifests, rest.plan.paths, rest.plan.Parallel, rest.plan.MaxCost = plain.plan.manifests, plain.plan.paths, plain.plan.Parallel, plain.plan.MaxCost
+	if !reflect.DeepEqual(rest, plain) {
+		return o, errors.New("a run is resumed with the flags that it was started with: of other flags only --jobs, --max-cost and those of the output can be given")
+	}
+	if run.Invocation == nil {
+		return o, errors.New("the run does not say how it was started: earlier releases can't be resumed")
+	}
+	var own runOptions
+	set, err := readFlags(&cli.Command{Name: "run", Flags: own.flags()}, run.Invocation.Args, noVariables)
+	if err == nil {
+		err = own.parse(set.Args())
+	}
+	if err != nil {
+		return o, fmt.Errorf("the flags that the run was started with: %w", err)
+	}
+	own.log, own.json, own.invocation = o.log, o.json, run.Invocation
+	own.onlyFailed, own.acceptChanges = o.onlyFailed, o.acceptChanges
+	if o.plan.Parallel > 0 {
+		own.plan.Parallel = o.plan.Parallel
+	}
+	if o.plan.MaxCost > 0 {
+		own.plan.MaxCost = o.plan.MaxCost
+	}
+	if len(o.plan.manifests) > 0 {
+		own.plan.manifests = o.plan.manifests
+		return own, nil
+	}
+	if err := os.Chdir(run.Invocation.Dir); err != nil {
+		return o, fmt.Errorf("the directory that the run was started in: %w; name its manifests: millhand run MANIFEST... --resume RUN", err)
+	}
+	return own, nil
+}
+
+func noVariables(string) string { return "" }
+
+// compare refuses a plan that is not the run's. With accept, jobs whose tasks differ are left
+// out.
+func compare(past *runner.Past, plan *tasks.Plan, accept bool) error {
+	if past.Run.PlanHash == plan.Hash {
+		return nil
+	}
+	was := map[string]string{}
+	for _, j := range past.Run.Jobs {
+		was[j.ID] = j.Hash
+	}
+	var changed, added []string
+	for _, j := range plan.Jobs {
+		hash, known := was[j.ID]
+		switch {
+		case !known:
+			added = append(added, j.ID)
+		case hash != j.Hash:
+			changed = append(changed, j.ID)
+		}
+		delete(was, j.ID)
+	}
+	if accept {
+		past.Except(slices.Concat(changed, added))
+		return nil
+	}
+	var differs []string
+	for _, list := range []struct {
+		what string
+		jobs []string
+	}{{"changed", changed}, {"new", added}, {"removed", slices.Sorted(maps.Keys(was))}} {
+		if len(list.jobs) > 0 {
+			differs = append(differs, fmt.Sprintf("%s: %s", list.what, strings.Join(list.jobs, ", ")))
+		}
+	}
+	if len(differs) == 0 {
+		differs = []string{"what all jobs share: agents, tools, skills, providers, prices or output limits"}
+	}
+	return fmt.Errorf("the manifest has changed since the run was started (%s): restore it, or continue the unchanged jobs with --accept-changes", strings.Join(differs, "; "))
+}
