@@ -110,7 +110,7 @@ func (r *Repo) writeFiles(ctx context.Context, commit plumbing.Hash) error {
 		if err != nil {
 			return err
 		}
-		return runGit(ctx, r.Git, append(slices.Clip(settings), "--git-dir="+r.Git.Own, "--work-tree="+r.Git.Root, "reset", "--quiet", "--hard"))
+		return runGit(ctx, r.Git, r.Git.Root, append(slices.Clip(settings), "--git-dir="+r.Git.Own, "--work-tree="+r.Git.Root, "reset", "--quiet", "--hard"))
 	}
 	root, err := r.Git.Objects.RootTree(commit)
 	if err != nil {

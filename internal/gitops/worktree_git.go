@@ -49,16 +49,19 @@ func gitSettings(git *gitdir.Dir) (args []string, ok bool, err error) {
 // addWithGit makes a linked worktree with the git program, without filters and
 // without the configuration of user and machine.
 func addWithGit(ctx context.Context, git *gitdir.Dir, settings []string, dir, commit string) error {
-	return runGit(ctx, git, append(slices.Clip(settings), "--git-dir="+git.Common,
+	return runGit(ctx, git, dir, append(slices.Clip(settings), "--git-dir="+git.Common,
 		"worktree", "add", "--quiet", "--detach", "--force", "--force", "--", dir, commit))
 }
 
-// runGit runs the git program, whose arguments start with gitSettings and --git-dir.
-func runGit(ctx context.Context, git *gitdir.Dir, args []string) error {
+// runGit runs the git program for a work tree. Its arguments start with gitSettings and
+// --git-dir. TMPDIR, which these commands do not use, marks it and its children as processes
+// of the run that owns the work tree's directory: they go on if that is killed.
+func runGit(ctx context.Context, git *gitdir.Dir, tree string, args []string) error {
 	ctx, cancel := context.WithTimeout(ctx, gitDeadline)
 	defer cancel()
 	cmd := gitdir.Command(ctx, git.Env.GitProgram, args...)
 	cmd.Dir = git.Common
+	cmd.Env = append(cmd.Env, "TMPDIR="+tree)
 	var output bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &output, &output
 	err := cmd.Run()
