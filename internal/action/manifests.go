@@ -2,7 +2,6 @@ package action
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -13,6 +12,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/bmatcuk/doublestar/v4"
+
+	"github.com/millhand/millhand/tasks"
 )
 
 // Manifests returns the manifests of the inputs, for a process in the working directory.
@@ -32,7 +33,7 @@ func (in Inputs) Manifests(temp string) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("write the prompt: %w", err)
 	}
-	_, err = f.Write(promptManifest(text))
+	_, err = f.Write(tasks.Prompt{Text: text}.Manifest())
 	if err := errors.Join(err, f.Close()); err != nil {
 		return nil, fmt.Errorf("write the prompt: %w", err)
 	}
@@ -115,30 +116,4 @@ func readPrompt(file string) (string, error) {
 		return "", fmt.Errorf("input prompt-file: %s is empty", file)
 	}
 	return string(data), nil
-}
-
-// promptManifest returns a manifest of one task on the current repository. The model
-// gets the prompt unchanged: it is the value of a variable, which is not expanded
-// again. The manifest is JSON, which is valid YAML; characters that YAML does not allow
-// (controls above ASCII, byte order marks) are escaped.
-func promptManifest(text string) []byte {
-	doc := map[string]any{
-		"version": 1,
-		"name":    "prompt",
-		"vars":    map[string]string{"prompt": text},
-		"tasks":   []any{map[string]string{"id": "prompt", "prompt": "${{ vars.prompt }}"}},
-	}
-	data, err := json.MarshalIndent(doc, "", "  ")
-	if err != nil {
-		return nil // unreachable: strings and numbers can be encoded
-	}
-	var out []byte
-	for _, r := range string(data) {
-		if r >= 0x7f && r <= 0xffff {
-			out = fmt.Appendf(out, `\u%04x`, r)
-			continue
-		}
-		out = utf8.AppendRune(out, r)
-	}
-	return append(out, '\n')
 }

@@ -44,7 +44,7 @@ func rooms() map[string]room {
 	return map[string]room{
 		".":                        {"internal/command", "main only hands the process over"},
 		"internal/command":         {"anything", "it is the wiring"},
-		"internal/action":          {"report internal/event internal/printable internal/textcut", "what a workflow gave, and what it gets; it runs nothing"},
+		"internal/action":          {"report tasks internal/event internal/printable internal/textcut", "what a workflow gave, and what it gets; it runs nothing"},
 		"tasks":                    {"internal/ecosystem internal/permission internal/policy internal/prices internal/reach internal/frontmatter internal/schema internal/money internal/pathtree", "a plan is data: making one runs nothing"},
 		"runner":                   {"tasks internal/figures internal/reportdir internal/session tools internal/permission internal/workspace internal/gitops internal/gitops/gitdir internal/gitops/remote internal/credentials internal/model internal/prompt internal/event internal/sandbox internal/sandbox/proxy internal/reach internal/ecosystem internal/proc internal/redact internal/money internal/textcut internal/filelock internal/pathtree internal/envfault internal/testcases internal/journal", "it carries out a plan, and knows no report: reports are folds of its events"},
 		"report":                   {"internal/event internal/figures internal/jsontext internal/money internal/printable", "a report follows from the events alone"},

@@ -1,0 +1,140 @@
+package tasks
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+)
+
+// Prompt is a task without a manifest, on the current repository.
+type Prompt struct {
+	Text     string         // the model gets it unchanged
+	Verify   []string       // commands, with three attempts
+	Schema   map[string]any // of the final message; nil for any
+	Output   string         // file for the final message, relative to the current directory; "" for none
+	NoCommit bool           // change the working tree itself, also if it has uncommitted changes
+	Branch   string         // of the commit; "" for the default
+}
+
+// promptAttempts is the number of attempts of a prompt with verify commands.
+const promptAttempts = 3
+
+// Manifest returns the manifest of the prompt. The text is the value of a variable, which
+// is not expanded again. The manifest is JSON, which is valid YAML; characters that YAML
+// does not allow (controls above ASCII, byte order marks) are escaped.
+func (p Prompt) Manifest() []byte {
+	task := map[string]any{"id": "prompt", "prompt": "${{ vars.prompt }}"}
+	doc := map[string]any{"version": 1, "name": "prompt", "vars": map[string]string{"prompt": p.Text}, "tasks": []any{task}}
+	if p.NoCommit {
+		task["commit"], doc["allow_dirty"] = false, true
+	} else if p.Branch != "" {
+		task["commit"] = map[string]string{"branch": p.Branch}
+	}
+	if len(p.Verify) > 0 {
+		commands := make([]any, len(p.Verify))
+		for i, command := range p.Verify {
+			commands[i] = command
+			if literal := literalText(command); literal != command {
+				name, _, _ := strings.Cut(command, "\n")
+				commands[i] = map[string]string{"name": name, "run": literal}
+			}
+		}
+		task["verify"], task["attempts"] = commands, promptAttempts
+	}
+	output := map[string]any{}
+	if p.Schema != nil {
+		output["schema"] = p.Schema
+	}
+	if p.Output != "" {
+		output["file"] = literalText(p.Output)
+	}
+	if len(output) > 0 {
+		task["output"] = output
+	}
+	data, err := json.MarshalIndent(doc, "", "  ")
+	if err != nil {
+		return nil // unreachable: strings, numbers and decoded JSON can be encoded
+	}
+	var out []byte
+	for _, r := range string(data) {
+		if r >= 0x7f && r <= 0xffff {
+			out = fmt.Appendf(out, `\u%04x`, r)
+			continue
+		}
+		out = utf8.AppendRune(out, r)
+	}
+	return append(out, '\n')
+}
+
+// literalText returns a template that has no variables.
+func literalText(s string) string { return strings.ReplaceAll(s, opening, "$"+opening) }
+
+// LoadPrompt is like [Load] for the manifest of a prompt. Its problems name the flags of
+// millhand run.
+func LoadPrompt(ctx context.Context, p Prompt, o Options) (*Plan, error) {
+	text := p.Manifest()
+	o.Stdin = func() ([]byte, error) { return text, nil }
+	plan, err := Load(ctx, []string{"-"}, o)
+	var problems Problems
+	if errors.As(err, &problems) {
+		flags := flagsOf(string(text))
+		for i := range problems {
+			problems[i].nameFlag(flags)
+		}
+		return nil, problems
+	}
+	if plan != nil {
+		plan.Manifests = []string{"-p"}
+	}
+	return plan, err
+}
+
+// promptKey matches a line of a prompt's manifest with a key of the task or of its output.
+var promptKey = regexp.MustCompile(`^ {6}(?:  )?"(prompt|verify|schema|file|commit|id)":`)
+
+// flagsOf returns the flag that each line of a prompt's manifest comes from.
+func flagsOf(manifest string) []string {
+	names := map[string]string{"verify": "--verify", "schema": "--output-schema", "file": "--output-file"}
+	var flags []string
+	flag := "-p"
+	for line := range strings.Lines(manifest) {
+		switch key := promptKey.FindStringSubmatch(line); {
+		case key != nil && names[key[1]] != "":
+			flag = names[key[1]]
+		case key != nil || strings.HasPrefix(line, "    }"):
+			flag = "-p"
+		}
+		flags = append(flags, flag)
+	}
+	return flags
+}
+
+// manifestLine matches the position of another key in a problem.
+var manifestLine = regexp.MustCompile(`, first on line \d+$`)
+
+// promptWords replaces what problems call the parts of a manifest.
+var promptWords = strings.NewReplacer(
+	"the manifest's directory", "the current directory",
+	`missing model of task "prompt"`, "missing model",
+	"add model: openai/gpt-5-mini at the top of the manifest, or use --model", "use --model, for example --model openai/gpt-5-mini",
+	"task prompt: ", "",
+	", but the task has commit: false", "",
+	"remove commit: false, or write mode: none", "add --commit, or remove --publish",
+)
+
+// nameFlag replaces what refers to a prompt's manifest by its flag.
+func (p *Problem) nameFlag(flags []string) {
+	p.What, p.Fix = promptWords.Replace(manifestLine.ReplaceAllString(p.What, "")), promptWords.Replace(p.Fix)
+	if p.File != "-" {
+		return
+	}
+	p.File = "-p"
+	if p.Line > 0 && p.Line <= len(flags) {
+		p.File = flags[p.Line-1]
+	}
+	p.Line, p.Column = 0, 0
+}
