@@ -75,13 +75,12 @@ func literalText(s string) string { return strings.ReplaceAll(s, opening, "$"+op
 
 // LoadPrompt is like [Load] for the manifest of a prompt. Its problems name the flags of
 // millhand run.
-func LoadPrompt(ctx context.Context, p Prompt, o Options) (*Plan, error) {
-	text := p.Manifest()
-	o.Stdin = func() ([]byte, error) { return text, nil }
+func LoadPrompt(ctx context.Context, manifest []byte, o Options) (*Plan, error) {
+	o.Stdin = func() ([]byte, error) { return manifest, nil }
 	plan, err := Load(ctx, []string{"-"}, o)
 	var problems Problems
 	if errors.As(err, &problems) {
-		flags := flagsOf(string(text))
+		flags := flagsOf(string(manifest))
 		for i := range problems {
 			problems[i].nameFlag(flags)
 		}

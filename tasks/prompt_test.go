@@ -12,7 +12,7 @@ func TestAPromptIsLoadedAsAManifest(t *testing.T) {
 	o.Overrides.Model = "openai/m"
 	schema := map[string]any{"type": "object", "properties": map[string]any{"é\U0001f600": map[string]any{"type": "string", "description": "\x7f\ufeff${{ x }}"}}}
 	p := Prompt{Text: "${{ vars.x }} @file !`cmd`\n\ufeff\u0085", Verify: []string{"echo ${{ x }} $${{", "true"}, Schema: schema, Output: "out/${{ y }}.md", NoCommit: true}
-	plan, err := LoadPrompt(t.Context(), p, o)
+	plan, err := LoadPrompt(t.Context(), p.Manifest(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -26,7 +26,7 @@ func TestAPromptIsLoadedAsAManifest(t *testing.T) {
 	if digest(j.Schema) != digest(schema) {
 		t.Errorf("schema %v", j.Schema)
 	}
-	plan, err = LoadPrompt(t.Context(), Prompt{Text: "x", Branch: "millhand/x"}, o)
+	plan, err = LoadPrompt(t.Context(), Prompt{Text: "x", Branch: "millhand/x"}.Manifest(), o)
 	if err != nil || plan.Jobs[0].Commit.Branch != "millhand/x" || plan.AllowDirty {
 		t.Errorf("%+v, %v", plan, err)
 	}
@@ -47,7 +47,7 @@ func TestProblemsOfAPromptNameFlags(t *testing.T) {
 	} {
 		o := options(dirWith(t, nil))
 		o.Overrides.Model = "openai/m"
-		_, err := LoadPrompt(t.Context(), tt.prompt, o)
+		_, err := LoadPrompt(t.Context(), tt.prompt.Manifest(), o)
 		var problems Problems
 		if !errors.As(err, &problems) || len(problems) != 1 || !strings.HasPrefix(problems[0].String(), tt.want) {
 			t.Errorf("%v, want %s", err, tt.want)

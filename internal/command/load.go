@@ -23,6 +23,7 @@ type planOptions struct {
 	policyOptions
 	tasks.Overrides
 	manifests []string
+	prompt    []byte // manifest of a prompt, used instead of manifests if there is one
 }
 
 // The categories of the flags of a plan and a run.
@@ -92,7 +93,11 @@ func loadPlan(ctx context.Context, w World, o planOptions) (*tasks.Plan, error) 
 		return nil, err
 	}
 	opts.Overrides = o.Overrides
-	plan, err := tasks.Load(ctx, o.manifests, opts)
+	load := func() (*tasks.Plan, error) { return tasks.Load(ctx, o.manifests, opts) }
+	if o.prompt != nil {
+		load = func() (*tasks.Plan, error) { return tasks.LoadPrompt(ctx, o.prompt, opts) }
+	}
+	plan, err := load()
 	var problems tasks.Problems
 	switch {
 	case errors.As(err, &problems):

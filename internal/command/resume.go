@@ -63,6 +63,11 @@ func resume(ctx context.Context, w World, o runOptions, log *view.Log) (err erro
 	if o, err = resumed(o, past.Run); err != nil {
 		return failure{event.ExitUsage, fmt.Errorf("resume %s: %w; nothing was run", dir, err)}
 	}
+	if o.prompt.text != nil {
+		if o.plan.prompt, err = out.Manifest(); err != nil {
+			return fail(event.ExitUsage, "resume %s: %w; nothing was run", dir, err)
+		}
+	}
 	c, err := checkRun(ctx, w, o)
 	if err != nil {
 		return err

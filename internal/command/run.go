@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -29,6 +30,8 @@ import (
 
 type runOptions struct {
 	plan        planOptions
+	prompt      promptOptions
+	id          string // of the run; "" for a new one
 	reportDir   string // "" for the default
 	record      string // "" for no recording
 	sandbox     string // mode
@@ -51,10 +54,13 @@ type runOptions struct {
 func runCommand(w World) *cli.Command {
 	o := &runOptions{}
 	return &cli.Command{
-		Name: "run", Usage: "Run the tasks in one or more manifests", ArgsUsage: "MANIFEST...",
-		UsageText: "millhand run millhand.yaml\nmillhand run --jobs 4 --max-cost 5 --report-dir out millhand.yaml\nmillhand run --only fix-tests --var branch=main millhand.yaml\nmillhand run --resume .millhand/runs/20260102-030405-1a2b3c4d",
+		Name: "run", Usage: "Run the tasks in one or more manifests, or a prompt", ArgsUsage: "MANIFEST... | -p PROMPT",
+		UsageText: "millhand run millhand.yaml\nmillhand run --jobs 4 --max-cost 5 --report-dir out millhand.yaml\nmillhand run --only fix-tests --var branch=main millhand.yaml\nmillhand run -p 'Fix the failing test' --profile build --verify 'go test ./...'\nmillhand run --resume .millhand/runs/20260102-030405-1a2b3c4d",
 		Flags:     o.flags(),
 		Action: act(o.parse, func(ctx context.Context) error {
+			if err := o.usePrompt(w); err != nil {
+				return failure{event.ExitUsage, err}
+			}
 			if o.dryRun {
 				return showPlan(ctx, w, o.dry())
 			}
@@ -65,7 +71,7 @@ func runCommand(w World) *cli.Command {
 }
 
 func (o *runOptions) flags() []cli.Flag {
-	return append(o.plan.jobFlags(),
+	return append(slices.Concat(o.plan.jobFlags(), o.prompt.flags()),
 		&cli.GenericFlag{Name: "max-time", Category: limitFlags, Value: flagOf(&o.plan.MaxTime, period), DefaultText: fromManifest, Usage: "Limit the time of the run to `DURATION`, for example 90m"},
 		sandboxFlag(&o.sandbox, permissionFlags),
 		&cli.BoolFlag{Name: "fail-fast", Category: limitFlags, Destination: &o.failFast, Usage: "Stop scheduling jobs after the first failure"},
@@ -104,7 +110,21 @@ func (o *runOptions) parse(args []string) error {
 		o.plan.manifests = args
 		return nil
 	}
+	if err := o.prompt.check(args, o.json); err != nil || o.prompt.text != nil {
+		o.plan.paths = append(o.plan.paths, flagPath{"--output-schema", o.prompt.schema}, flagPath{"--output-file", o.prompt.output})
+		return err
+	}
 	return o.plan.parse("run", args)
+}
+
+// usePrompt makes a manifest of the flags of -p, if there are any.
+func (o *runOptions) usePrompt(w World) (err error) {
+	if o.prompt.text == nil {
+		return nil
+	}
+	o.id = runID(w)
+	o.plan.prompt, err = o.prompt.manifest(w, o.id, o.plan.Publish)
+	return err
 }
 
 // dry returns the options of "millhand plan" for --dry-run.
@@ -129,6 +149,9 @@ type checked struct {
 func checkRun(ctx context.Context, w World, o runOptions) (c checked, err error) {
 	if c.plan, err = loadPlan(ctx, w, o.plan); err != nil {
 		return c, err
+	}
+	if err := o.prompt.deliver(c.plan); err != nil {
+		return c, failure{event.ExitUsage, err}
 	}
 	if err := testExamples(w, c.plan); err != nil {
 		return c, err
@@ -169,7 +192,7 @@ func run(ctx context.Context, w World, o runOptions) error {
 	if err != nil {
 		return err
 	}
-	id := runID(w)
+	id := cmp.Or(o.id, runID(w))
 	return start(ctx, w, o, c, starting{id: id, log: log, claim: func() (*rundir.Dir, error) { return rundir.Claim(o.reportDir, id, w.Now) }})
 }
 
@@ -213,6 +236,16 @@ func start(ctx context.Context, w World, o runOptions, c checked, s starting) er
 	}
 	defer ready.Close()
 	trees := ready.Trees(plan)
+	print := printText
+	switch {
+	case o.plan.prompt != nil:
+		print = printMessage
+		if s.past == nil {
+			out.KeepManifest(known.JSON(o.plan.prompt))
+		}
+	case o.json:
+		print = printJSON
+	}
 	if err := out.Begin(s.id, c.level, trees, len(plan.Jobs)); err != nil {
 		return failure{event.ExitUsage, err}
 	}
@@ -230,10 +263,6 @@ func start(ctx context.Context, w World, o runOptions, c checked, s starting) er
 			fmt.Fprintln(w.Err, printable.Text(fmt.Sprintf("millhand: recording incomplete: %v", err)))
 		}
 	}()
-	print := printText
-	if o.json {
-		print = printJSON
-	}
 	return execute(ctx, w, out, plan, runner.Options{
 		RunID: s.id, About: runner.About{Version: version(), Prices: c.models.PriceTable(), StartedBy: startedBy(w.Getenv), Invocation: o.invocation}, Keep: o.keep, NoBaseline: o.noBaseline, Git: gitEnv(w), Preflight: ready, Private: out.Private(trees), Level: c.level, Sandbox: c.sandbox,
 		Getenv: w.Getenv, Redact: known, Now: w.Now, OpenModel: c.models.Open, Facts: c.models.Facts, Custom: c.custom, MaxFailures: o.maxFailures, FailOn: o.failOn, Spent: day.set, Past: s.past,

@@ -34,8 +34,10 @@ type Dir struct {
 	tree string         // tree that the reports are moved into at the end, without symlinks; "" if they are not moved
 	rel  string         // path in the tree, as of the start of the run
 
-	resumed bool      // an earlier process of the run has written here
-	valid   int64     // length of its complete events in bytes
+	resumed  bool   // an earlier process of the run has written here
+	valid    int64  // length of its complete events in bytes
+	manifest []byte // see KeepManifest
+
 	events  *os.File  // set by Begin
 	reserve io.Closer // reserved disk space for reports
 	gaveUp  bool      // saved outputs were removed to free space
@@ -107,6 +109,31 @@ func (d *Dir) claimDefault(id string) (err error) {
 	return err
 }
 
+// The manifest of a run that has none, which KeepManifest saves. Other files of the name are the
+// user's.
+const (
+	manifestFile = "manifest.yaml"
+	manifestHead = "# The manifest of millhand run -p. Paths are relative to the directory in which it was started.\n"
+)
+
+// KeepManifest makes Begin save the manifest of a run without a manifest file.
+func (d *Dir) KeepManifest(manifest []byte) { d.manifest = manifest }
+
+// Manifest returns the manifest that KeepManifest saved in an earlier process of the run.
+func (d *Dir) Manifest() ([]byte, error) { return fs.ReadFile(d.dir.FS(), manifestFile) }
+
+// savedManifest reports whether the directory has a manifest that was saved by KeepManifest.
+func savedManifest(dir *reportdir.Dir) bool {
+	f, err := dir.FS().Open(manifestFile)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	head := make([]byte, len(manifestHead))
+	_, err = io.ReadFull(f, head)
+	return err == nil && string(head) == manifestHead
+}
+
 // Begin creates the directories and files of a run. Files of an earlier run are moved
 // aside. trees are those that jobs change in place.
 func (d *Dir) Begin(id string, level sandbox.Level, trees []string, jobs int) error {
@@ -119,6 +146,9 @@ func (d *Dir) Begin(id string, level sandbox.Level, trees []string, jobs int) er
 		if err := setAside(d.dir, id); err != nil {
 			return err
 		}
+	}
+	if d.manifest != nil && d.dir.Exists(manifestFile) {
+		return fmt.Errorf("report directory %s already contains %s, not created by millhand: choose another --report-dir; nothing was run", d.path, manifestFile)
 	}
 	if err := d.makeWork(id); err != nil {
 		return fmt.Errorf("create a directory for worktrees: %w; nothing was run", err)
@@ -135,6 +165,11 @@ func (d *Dir) Begin(id string, level sandbox.Level, trees []string, jobs int) er
 	var err error
 	if d.reserve, err = reserve(d.dir, jobs); err != nil {
 		return fmt.Errorf("%w; nothing was run", err)
+	}
+	if d.manifest != nil {
+		if err := writeText(d.dir, manifestFile, append([]byte(manifestHead), d.manifest...)); err != nil {
+			return fmt.Errorf("%w; nothing was run", err)
+		}
 	}
 	if err = d.openEvents(); err != nil {
 		return fmt.Errorf("create events.jsonl: %w; nothing was run", err)
@@ -288,6 +323,9 @@ func setAside(dir *reportdir.Dir, id string) error {
 		return nil
 	case !slices.Contains(existing, "events.jsonl"):
 		return fmt.Errorf("report directory %s already contains %s, not created by millhand: choose another --report-dir; nothing was run", dir.Path(), strings.Join(existing, ", "))
+	}
+	if savedManifest(dir) {
+		existing = append(existing, manifestFile)
 	}
 	aside := earlierDir(id)
 	err := dir.Mkdir(aside)

@@ -87,6 +87,13 @@ func terminal(out io.Writer, getenv func(string) string) (*os.File, bool) {
 	return f, ok && isatty.IsTerminal(f.Fd()) && getenv("TERM") != "dumb"
 }
 
+// Displayed reports whether a stream is read by people or by a CI that executes commands in
+// it: it is a terminal, or the output of a step of a GitHub workflow.
+func Displayed(out io.Writer, getenv func(string) string) bool {
+	f, ok := out.(*os.File)
+	return getenv("GITHUB_ACTIONS") == "true" || ok && isatty.IsTerminal(f.Fd())
+}
+
 // colours reports whether the log has colours: on a terminal, or if a variable requires
 // them, for example in a CI's log. NO_COLOR overrides them.
 func colours(out io.Writer, getenv func(string) string) bool {

@@ -1,0 +1,202 @@
+package command
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/millhand/millhand/internal/printable"
+	"github.com/millhand/millhand/internal/view"
+	"github.com/millhand/millhand/report"
+	"github.com/millhand/millhand/tasks"
+)
+
+// promptOptions are the flags of "run -p", a run of one prompt without a manifest.
+type promptOptions struct {
+	text   *string // nil without -p
+	verify []string
+	schema string // file; "" for none
+	output string // file; "" for none
+	commit bool
+}
+
+const promptFlags = "prompt flags"
+
+// No variable sets these flags: it would change runs of manifests, too.
+func (o *promptOptions) flags() []cli.Flag {
+	return []cli.Flag{
+		&cli.GenericFlag{Name: "prompt", Aliases: []string{"p"}, Category: promptFlags, Value: optionalText{&o.text}, EnvVars: noVariable(), Usage: "Run `PROMPT` (- is standard input) in the current directory instead of a manifest, and print the final message"},
+		&cli.GenericFlag{Name: "verify", Category: promptFlags, Value: (*values)(&o.verify), EnvVars: noVariable(), Usage: "Run `COMMAND` after the agent, which gets its output and two more attempts if it fails (repeatable)"},
+		&cli.StringFlag{Name: "output-schema", Category: promptFlags, Destination: &o.schema, EnvVars: noVariable(), Usage: "Require a JSON document that matches the JSON Schema in `FILE`"},
+		&cli.StringFlag{Name: "output-file", Category: promptFlags, Destination: &o.output, EnvVars: noVariable(), Usage: "Also write the final message to `FILE`"},
+		&cli.BoolFlag{Name: "commit", Category: promptFlags, Destination: &o.commit, EnvVars: noVariable(), Usage: "Commit the changes to a new branch instead of changing the working tree"},
+	}
+}
+
+// optionalText is the value of a flag that can be empty and set.
+type optionalText struct{ to **string }
+
+// Set sets the value.
+func (t optionalText) Set(text string) error {
+	*t.to = &text
+	return nil
+}
+
+func (t optionalText) String() string { return "" }
+
+// check returns an error for flags and arguments that do not fit.
+func (o *promptOptions) check(args []string, json bool) error {
+	if o.text == nil {
+		return o.checkUnused()
+	}
+	switch {
+	case len(args) > 0:
+		return fmt.Errorf("run -p accepts no manifest, got %q; quote the prompt, or remove -p", args[0])
+	case json:
+		return errors.New("--json is not allowed with -p, which prints only the final message; report.json is in the report directory")
+	case strings.TrimSpace(*o.text) == "":
+		return errors.New("-p: the prompt is empty")
+	}
+	return nil
+}
+
+// checkUnused returns an error for flags that require -p.
+func (o *promptOptions) checkUnused() error {
+	flag := ""
+	switch {
+	case len(o.verify) > 0:
+		flag = "--verify"
+	case o.schema != "":
+		flag = "--output-schema"
+	case o.output != "":
+		flag = "--output-file"
+	case o.commit:
+		flag = "--commit"
+	default:
+		return nil
+	}
+	return fmt.Errorf("%s requires -p PROMPT; of a task in a manifest, set the key instead", flag)
+}
+
+// maxPrompt is the maximum size of a prompt from standard input, in bytes.
+const maxPrompt = 256 << 10
+
+// manifest returns the manifest of the flags. Its commit is on a branch with the id of the
+// run.
+func (o *promptOptions) manifest(w World, id string, publish tasks.PublishMode) ([]byte, error) {
+	p := tasks.Prompt{Text: *o.text, Verify: o.verify, Output: o.relativeOutput()}
+	if p.Text == "-" {
+		data, err := io.ReadAll(io.LimitReader(w.In, maxPrompt+1))
+		if err != nil {
+			return nil, fmt.Errorf("-p: read standard input: %w", err)
+		}
+		p.Text = string(data)
+	}
+	switch {
+	case strings.TrimSpace(p.Text) == "":
+		return nil, errors.New("-p: standard input is empty; it has to contain the prompt")
+	case len(p.Text) > maxPrompt:
+		return nil, fmt.Errorf("-p: the prompt exceeds %d KiB; write it to a file that the agent reads", maxPrompt>>10)
+	case !utf8.ValidString(p.Text):
+		return nil, errors.New("-p: the prompt is not UTF-8 text")
+	case o.commit:
+		p.Branch = "millhand/prompt-" + id
+	default:
+		p.NoCommit = publish != tasks.PublishPatch
+	}
+	var err error
+	if p.Schema, err = o.readSchema(); err != nil {
+		return nil, err
+	}
+	return p.Manifest(), nil
+}
+
+// readSchema reads the file of --output-schema; nil without one.
+func (o *promptOptions) readSchema() (schema map[string]any, err error) {
+	if o.schema == "" {
+		return nil, nil
+	}
+	f, err := os.Open(o.schema)
+	if err != nil {
+		return nil, fmt.Errorf("--output-schema: %w", err)
+	}
+	defer f.Close()
+	d := json.NewDecoder(io.LimitReader(f, maxPrompt))
+	d.UseNumber()
+	if err = d.Decode(&schema); err == nil && d.More() {
+		err = errors.New("more than one document")
+	}
+	if err == nil && schema == nil {
+		err = errors.New("not an object")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("--output-schema: %s is not a JSON Schema: %w", o.schema, err)
+	}
+	return schema, nil
+}
+
+// relativeOutput returns the file of --output-file for the manifest; "" if it is not
+// below the current directory.
+func (o *promptOptions) relativeOutput() string {
+	if o.output == "" {
+		return ""
+	}
+	here, err := os.Getwd()
+	if err != nil {
+		return ""
+	}
+	file, err := filepath.Abs(o.output)
+	if err != nil {
+		return ""
+	}
+	rel, err := filepath.Rel(here, file)
+	if err != nil || !filepath.IsLocal(rel) {
+		return ""
+	}
+	return rel
+}
+
+// deliver sets the file for the final message, if the manifest could not name it. The
+// policies were checked with those of other flags.
+func (o *promptOptions) deliver(plan *tasks.Plan) error {
+	if o.output == "" || o.relativeOutput() != "" {
+		return nil
+	}
+	file, err := filepath.Abs(o.output)
+	if err != nil {
+		return fmt.Errorf("--output-file: %w", err)
+	}
+	if info, err := os.Stat(filepath.Dir(file)); err != nil || !info.IsDir() {
+		return fmt.Errorf("--output-file: directory %s not found", filepath.Dir(file))
+	}
+	for i := range plan.Jobs {
+		plan.Jobs[i].Output = tasks.OutputFile{Dir: filepath.Dir(file), Path: filepath.Base(file)}
+	}
+	return nil
+}
+
+// printMessage prints the final message and nothing else: the document if there is a
+// schema. Where it is displayed, its control characters and workflow commands are made
+// visible.
+func printMessage(w World, rep *report.Report, dir string) {
+	for _, j := range rep.Jobs {
+		text := strings.TrimRight(j.FinalMessage, "\n")
+		if len(j.Output) > 0 {
+			text = string(j.Output)
+		}
+		if view.Displayed(w.Out, w.Getenv) {
+			text = printable.Text(text)
+		}
+		if text != "" {
+			fmt.Fprintln(w.Out, text)
+		}
+	}
+	fmt.Fprintf(w.Err, "reports: %s\n", printable.Text(dir))
+}
