@@ -53,6 +53,7 @@ func golden(p *Plan) goldenPlan {
 		if j.If != nil {
 			condition = j.If.String()
 		}
+		j.Hash = "" // as above
 		g.Jobs = append(g.Jobs, goldenJob{j, condition, j.Profile.Name})
 	}
 	for _, a := range p.Agents {

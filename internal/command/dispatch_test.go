@@ -103,7 +103,7 @@ func TestFlagsOfOtherCommandsAreNamed(t *testing.T) {
 		"plan m.yaml --report-dir out": "unknown flag --report-dir, which is a flag of 'millhand run', 'millhand report merge'; see 'millhand plan --help'",
 		"run m.yaml --format json":     "unknown flag --format, which is a flag of 'millhand plan'; see 'millhand run --help'",
 		"plan m.yaml --jbos 3":         "unknown flag --jbos; did you mean --jobs?; see 'millhand plan --help'",
-		"plan m.yaml --resume x":       "unknown flag --resume; see 'millhand plan --help'",
+		"plan m.yaml --resume x":       "unknown flag --resume, which is a flag of 'millhand run'; see 'millhand plan --help'",
 	} {
 		err := dispatch(t.Context(), newRoot(World{}), strings.Fields(line), func(string) string { return "" }, io.Discard)
 		if err == nil || err.Error() != want || exitOf(err) != event.ExitUsage {
