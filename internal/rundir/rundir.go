@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -220,7 +221,12 @@ func (d *Dir) makeWork(id string) error {
 	if d.working, err = TakeLock(unlocked, id, d.now()); err != nil {
 		return errors.Join(err, os.RemoveAll(unlocked))
 	}
-	if err := os.Rename(unlocked, work); err != nil {
+	err = os.Rename(unlocked, work)
+	if errors.Is(err, fs.ErrExist) { // worktrees that this run left before it was resumed
+		work = filepath.Join(tmp, fmt.Sprintf("millhand-%08x", rand.Uint32()))
+		err = os.Rename(unlocked, work)
+	}
+	if err != nil {
 		return errors.Join(err, os.RemoveAll(unlocked))
 	}
 	d.work = work

@@ -98,13 +98,19 @@ func privateDirs(tmp string, trees []string) []string {
 	}
 	slices.Sort(found)
 	return slices.DeleteFunc(slices.Compact(found), func(dir string) bool {
-		info, err := os.Lstat(dir)
-		if err != nil || !info.IsDir() || !privateName.MatchString(filepath.Base(dir)) {
-			return true
-		}
-		st, ok := info.Sys().(*syscall.Stat_t)
-		return !ok || int(st.Uid) != os.Geteuid()
+		return !privateName.MatchString(filepath.Base(dir)) || !isOwn(dir)
 	})
+}
+
+// isOwn reports whether a path is a directory of this user: anybody can create one in a
+// shared TMPDIR.
+func isOwn(dir string) bool {
+	info, err := os.Lstat(dir)
+	if err != nil || !info.IsDir() {
+		return false
+	}
+	st, ok := info.Sys().(*syscall.Stat_t)
+	return ok && int(st.Uid) == os.Geteuid()
 }
 
 // IsGone reports whether a worktree was in a private directory that is missing.
@@ -142,6 +148,9 @@ func abandoned(dir string) (*os.File, holder, error) {
 
 // sweepOne removes a private directory; the zero value means that it may not.
 func sweepOne(dir string) (Leftover, error) {
+	if !isOwn(dir) {
+		return Leftover{}, nil
+	}
 	lock, by, err := abandoned(dir)
 	if lock == nil || err != nil {
 		return Leftover{}, err

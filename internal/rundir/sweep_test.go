@@ -97,6 +97,29 @@ func TestSweepNeverRemovesADirectoryThatIsCreated(t *testing.T) {
 	sweeping.Wait()
 }
 
+// TestAResumedRunLeavesItsWorktrees: they have changes that are saved nowhere else.
+func TestAResumedRunLeavesItsWorktrees(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	first := &Dir{now: time.Now}
+	if err := first.makeWork("r-00000001"); err != nil {
+		t.Fatal(err)
+	}
+	tree := filepath.Join(first.work, "trees", "job")
+	if err := os.MkdirAll(tree, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	first.Leave(tree)
+	first.Close()
+	second := &Dir{now: time.Now, resumed: true}
+	if err := second.makeWork("r-00000001"); err != nil {
+		t.Fatal(err)
+	}
+	defer second.Close()
+	if _, err := os.Stat(tree); err != nil || second.work == first.work || !privateName.MatchString(filepath.Base(second.work)) {
+		t.Errorf("%v; the resumed run uses %s", err, second.work)
+	}
+}
+
 // TestSweepFindsDirectoriesByWorktrees finds those of another TMPDIR.
 func TestSweepFindsDirectoriesByWorktrees(t *testing.T) {
 	left := filepath.Join(t.TempDir(), "millhand-00000001")
