@@ -13,7 +13,7 @@ import (
 const snapshots = "snapshots/objects"
 
 // checkpoint returns the function that saves the worktree after a turn of a session; nil
-// for child sessions, whose calls are part of a call of the job's own session.
+// for child sessions, whose calls belong to a call of the job's own session.
 func (w *work) checkpoint(s sessionSpec) func(context.Context) string {
 	if s.parent != "" {
 		return nil
@@ -50,8 +50,8 @@ func (s *site) save(ctx context.Context, o *Options) (string, error) {
 	return s.saved(o).Save(ctx, from, s.base)
 }
 
-// snapshotInPlace sets the state that the changes of a job in place are compared with, and
-// saves it: a job that is resumed continues to be compared with it.
+// snapshotInPlace sets the state that the changes of a job without a worktree are compared
+// with, and saves it: a job that is resumed continues to be compared with it.
 func (s *site) snapshotInPlace(ctx context.Context, o *Options, past *pastJob) (tree string, err error) {
 	committed, err := s.origin.SnapshotOf(s.base)
 	if err != nil {

@@ -175,7 +175,7 @@ func (w *work) restore(ctx context.Context, from *continuation) error {
 	return w.site.saved(w.job.opts).Restore(ctx, tree, w.site.below)
 }
 
-// keepReplaced copies the files of a tree that is changed in place to the report directory,
+// keepReplaced copies files of a tree that is changed without a worktree to the report directory,
 // if restoring a state replaces them: the user may have changed them after the kill.
 func (w *work) keepReplaced(ctx context.Context, tree string) error {
 	paths, err := w.site.saved(w.job.opts).Replaced(ctx, tree, w.site.below)

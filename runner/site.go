@@ -28,7 +28,7 @@ type site struct {
 	ref     string           // the name that base was resolved from; "" if it has none
 	before  *gitops.Snapshot // nil before confine
 
-	committed *gitops.Snapshot // of base, in the directory that the job changes in place; nil for worktrees
+	committed *gitops.Snapshot // of base, in the directory that the job changes; nil for worktrees
 	dirty     []string         // paths of the user's tree with uncommitted changes at the start
 	space     *workspace.Workspace
 

@@ -67,7 +67,7 @@ func TestMistakesInOptions(t *testing.T) {
 		"m --var x":             "--var: must be NAME=VALUE",
 		"m --fail-on sometimes": "--fail-on: ",
 		"m --only-failed":       "--only-failed and --accept-changes require --resume RUN",
-		"--resume x --dry-run":   "--dry-run can't be combined with --resume",
+		"--resume x --dry-run":  "--dry-run can't be combined with --resume",
 	} {
 		if _, err := parseRun(strings.Fields(line)...); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("run %s: got %v, want %q", line, err, want)

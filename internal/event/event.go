@@ -172,7 +172,7 @@ type JobStart struct {
 	Branch    string  `json:"branch"`    // branch that the commit goes to; empty if nothing is committed
 
 	Repository string `json:"repository,omitempty"` // absolute path of the repository with that branch; empty for a remote one
-	Tree       string `json:"tree,omitempty"`       // saved state of a tree that is changed in place; empty for worktrees
+	Tree       string `json:"tree,omitempty"`       // saved state of a tree that is changed without a worktree
 	BaseRef    string `json:"base_ref,omitempty"`   // branch, tag or commit that Base was resolved from, if it has a name
 }
 

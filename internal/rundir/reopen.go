@@ -38,7 +38,7 @@ func Reopen(path string, now func() time.Time) (*Dir, error) {
 }
 
 // privateOf returns the private directory in which a killed run left its reports, for a
-// report directory in a tree that jobs change in place; "" for none.
+// report directory in a tree that jobs change; "" for none.
 func privateOf(dir string) string {
 	f, err := openRegular(filepath.Join(dir, lockFile), os.O_RDONLY)
 	if err != nil || IsRun(dir) {

@@ -78,7 +78,7 @@ type resumed struct {
 }
 
 // Resume restores the conversation of an earlier process: its state after
-// [journal.State.Resume], the sums, and the last turn that is part of them. It is called
+// [journal.State.Resume], the sums, and the last turn that they include. It is called
 // before Run, and followed by Continue unless there is another prompt.
 func (s *Session) Resume(state *journal.State, totals Totals, ended int) {
 	for _, m := range state.Messages {

@@ -95,9 +95,9 @@ func (s *Session) removeAttachments(refusal string) bool {
 		if len(names) == 0 {
 			continue
 		}
-		before := s.messages
+		earlier := s.messages
 		s.messages = messages
-		rewrote(s.cfg.Journal, before, messages)
+		rewrote(s.cfg.Journal, earlier, messages)
 		s.recount()
 		s.emit(event.Event{Type: event.WarningIssued, Warning: &event.Warning{Message: fmt.Sprintf(
 			"the provider refused a request, which is repeated without its attachments (%s): %s", textcut.Head(strings.Join(names, ", "), 200, "..."), refusal)}})
@@ -139,12 +139,12 @@ func (s *Session) prune(room int64) bool {
 	if there < min(minPruned, room/6) || before-counted-freed > room*2/3 {
 		return false
 	}
-	whole := s.messages
-	s.messages = slices.Clone(whole)
+	earlier := s.messages
+	s.messages = slices.Clone(earlier)
 	for _, i := range old {
 		s.messages[i].Text, s.messages[i].Attachments = pruned, nil
 	}
-	rewrote(s.cfg.Journal, whole, s.messages)
+	rewrote(s.cfg.Journal, earlier, s.messages)
 	s.counted -= counted
 	s.emit(event.Event{Type: event.Pruned, Prune: &event.Prune{Results: len(old), Before: before, After: s.estimate()}})
 	return true
@@ -168,8 +168,8 @@ func (s *Session) shortenResults(room int64) bool {
 	}
 	before, shortened := s.estimate(), 0
 	each := max(int(room)*3/2/len(fresh)-len(shortenedNote), len(pruned))
-	whole := s.messages
-	s.messages = slices.Clone(whole)
+	earlier := s.messages
+	s.messages = slices.Clone(earlier)
 	for i := at; i < len(s.messages); i++ {
 		m := &s.messages[i]
 		if m.Role != model.ToolRole || tokensOf(s.messages[i:i+1]) <= tokens(each)+frame {
@@ -181,7 +181,7 @@ func (s *Session) shortenResults(room int64) bool {
 	if shortened == 0 {
 		return false
 	}
-	rewrote(s.cfg.Journal, whole, s.messages)
+	rewrote(s.cfg.Journal, earlier, s.messages)
 	s.emit(event.Event{Type: event.Pruned, Prune: &event.Prune{Results: shortened, Before: before, After: s.estimate()}})
 	return true
 }
