@@ -98,16 +98,7 @@ func code(s string) string {
 // of backticks in it.
 func fence(language, s string) string {
 	s = disarm(strings.TrimRight(visible(s), "\n"))
-	longest, run := 0, 0
-	for _, r := range s {
-		if r != '`' {
-			run = 0
-			continue
-		}
-		run++
-		longest = max(longest, run)
-	}
-	ticks := strings.Repeat("`", max(3, longest+1))
+	ticks := printable.Fence(s)
 	return ticks + language + "\n" + s + "\n" + ticks + "\n"
 }
 

@@ -57,3 +57,18 @@ func Line(s string, n int) string {
 	}
 	return s
 }
+
+// Fence returns a fence for a Markdown code block with a text: longer than any run of
+// backticks in it.
+func Fence(s string) string {
+	longest, run := 0, 0
+	for _, r := range s {
+		if r != '`' {
+			run = 0
+			continue
+		}
+		run++
+		longest = max(longest, run)
+	}
+	return strings.Repeat("`", max(3, longest+1))
+}

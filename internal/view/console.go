@@ -73,7 +73,7 @@ func painted(style, text string) string { return "\x1b[" + style + "m" + text + 
 // Outcomes returns a function that formats outcomes for a stream: with the colours of the
 // log if it has colours; see [New].
 func Outcomes(out io.Writer, getenv func(string) string) func(event.Outcome) string {
-	if !colours(out, getenv) {
+	if !Colours(out, getenv) {
 		return func(o event.Outcome) string { return string(o) }
 	}
 	return func(o event.Outcome) string { return painted(outcomeStyle(o), string(o)) }

@@ -69,10 +69,10 @@ func New(out io.Writer, o Options, getenv func(string) string) (*Log, error) {
 	case "json":
 		l.json = true
 	case "github":
-		l.groups, l.colour = true, colours(out, getenv)
+		l.groups, l.colour = true, Colours(out, getenv)
 	case "console":
-		l.colour = colours(out, getenv)
-		if f, ok := terminal(out, getenv); ok && level <= zerolog.InfoLevel && getenv("CI") == "" {
+		l.colour = Colours(out, getenv)
+		if f, ok := Terminal(out, getenv); ok && level <= zerolog.InfoLevel && getenv("CI") == "" {
 			l.screen = &screen{out: out, size: func() (cols, rows int) { return size(f) }}
 		}
 	default:
@@ -81,8 +81,8 @@ func New(out io.Writer, o Options, getenv func(string) string) (*Log, error) {
 	return l, nil
 }
 
-// terminal reports whether the log is a terminal that can move the cursor.
-func terminal(out io.Writer, getenv func(string) string) (*os.File, bool) {
+// Terminal returns a stream that is a terminal which can move the cursor.
+func Terminal(out io.Writer, getenv func(string) string) (*os.File, bool) {
 	f, ok := out.(*os.File)
 	return f, ok && isatty.IsTerminal(f.Fd()) && getenv("TERM") != "dumb"
 }
@@ -94,9 +94,9 @@ func Displayed(out io.Writer, getenv func(string) string) bool {
 	return getenv("GITHUB_ACTIONS") == "true" || ok && isatty.IsTerminal(f.Fd())
 }
 
-// colours reports whether the log has colours: on a terminal, or if a variable requires
+// Colours reports whether a stream has colours: on a terminal, or if a variable requires
 // them, for example in a CI's log. NO_COLOR overrides them.
-func colours(out io.Writer, getenv func(string) string) bool {
+func Colours(out io.Writer, getenv func(string) string) bool {
 	if getenv("NO_COLOR") != "" {
 		return false
 	}
@@ -105,7 +105,7 @@ func colours(out io.Writer, getenv func(string) string) bool {
 			return true
 		}
 	}
-	_, ok := terminal(out, getenv)
+	_, ok := Terminal(out, getenv)
 	return ok
 }
 
