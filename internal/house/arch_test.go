@@ -108,6 +108,7 @@ func rooms() map[string]room {
 		"internal/githubapp/fake":  {"", "a server for tests"},
 		"internal/jsontext":        {"", "texts"},
 		"internal/pathtree":        {"", "names of paths, without the file system"},
+		"internal/transcript":      {"internal/event internal/figures internal/journal internal/model internal/money internal/printable internal/textcut report", "a session as text, from what its journal and the report have"},
 		"internal/testcases":       {"internal/figures internal/textcut", "tests in texts, without files and runs"},
 		"internal/textcut":         {"", "texts"},
 		"internal/schema":          {"", "JSON Schemas, without knowing what they describe"},

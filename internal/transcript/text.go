@@ -1,0 +1,124 @@
+package transcript
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/figures"
+	"github.com/millhand/millhand/internal/journal"
+	"github.com/millhand/millhand/internal/model"
+)
+
+// Style is the meaning of a text, by which it is coloured.
+type Style string
+
+// The styles.
+const (
+	Heading Style = "heading"
+	Aside   Style = "aside"
+	Good    Style = "good"
+	Bad     Style = "bad"
+)
+
+// The maximum numbers of lines of texts in a transcript.
+const (
+	maxPrompt    = 60
+	maxReasoning = 24
+	maxArgument  = 16
+	maxResult    = 16
+)
+
+// text writes a transcript as text.
+type text struct {
+	bytes.Buffer
+	paint  func(Style, string) string
+	inputs map[string]string // of calls by id
+}
+
+// Text writes the session for a terminal. paint adds colours. Long results are folded. No
+// line starts with text of a model.
+func Text(w io.Writer, s *Session, paint func(Style, string) string) error {
+	t := &text{paint: paint, inputs: map[string]string{}}
+	t.line("", Heading, "session "+line(s.Name))
+	t.line("", Aside, strings.Join(s.facts(), ", "))
+	for _, e := range s.entries() {
+		switch {
+		case e.Session != nil:
+			t.line("", Aside, fmt.Sprintf("system prompt: %s, tools: %s", figures.Count(len(e.Session.System), "byte"), line(join(e.Session.Tools))))
+		case e.Message != nil:
+			t.message(e.Message)
+		case e.Compaction != nil:
+			t.line("\n", Heading, "a summary replaced older messages")
+			t.block("  ", "", e.Compaction.By.Text, maxPrompt)
+		}
+	}
+	if _, err := t.WriteTo(w); err != nil {
+		return fmt.Errorf("write the session: %w", err)
+	}
+	return nil
+}
+
+func (t *text) line(before string, s Style, text string) { fmt.Fprintln(t, before+t.paint(s, text)) }
+
+// block writes a folded text, whose lines start with indent.
+func (t *text) block(indent string, s Style, text string, n int) {
+	for _, l := range folded(text, n) {
+		if s != "" && l != "" {
+			l = t.paint(s, l)
+		}
+		fmt.Fprintln(t, strings.TrimRight(indent+l, " "))
+	}
+}
+
+func (t *text) message(m *journal.Message) {
+	switch m.Role {
+	case model.Assistant:
+		title := fmt.Sprintf("turn %d", m.Turn)
+		if facts := turnFacts(m.Response); facts != "" {
+			title += ", " + facts
+		}
+		t.line("\n", Heading, title)
+		if m.Reasoning != "" {
+			t.line("  ", Aside, "reasoning:")
+			t.block("    ", Aside, m.Reasoning, maxReasoning)
+		}
+		if m.Text != "" {
+			t.block("  ", "", m.Text, maxPrompt)
+		}
+		for _, c := range m.Calls {
+			t.inputs[c.ID] = c.Input
+		}
+	case model.ToolRole:
+		t.result(resultOf(m, t.inputs[m.CallID]))
+	default:
+		t.line("\n", Heading, "prompt")
+		t.block("  ", "", m.Text, maxPrompt)
+	}
+	for _, a := range m.Attachments {
+		t.line("  ", Aside, attachment(a))
+	}
+}
+
+func (t *text) result(r result) {
+	fmt.Fprintln(t, "  > "+r.label(func(s event.CallStatus) string {
+		if s == event.CallCompleted {
+			return t.paint(Good, string(s))
+		}
+		return t.paint(Bad, string(s))
+	}))
+	for _, a := range r.args {
+		lines := folded(a.value, maxArgument)
+		if len(lines) == 1 {
+			fmt.Fprintln(t, "    "+t.paint(Aside, a.name+": ")+lines[0])
+			continue
+		}
+		t.line("    ", Aside, a.name+":")
+		t.block("      ", "", a.value, maxArgument)
+	}
+	if r.text != "" {
+		t.block("    | ", Aside, r.text, maxResult)
+	}
+}
