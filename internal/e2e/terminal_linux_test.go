@@ -175,6 +175,24 @@ func TestSuspendedRunLeavesNoLiveLines(t *testing.T) {
 	}
 }
 
+// TestSessionIsShownInAPager shows a session on a terminal.
+func TestSessionIsShownInAPager(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"m.yaml":     "version: 1\nmodel: script:model.yaml\nprofile: readonly\nallow_unknown_price: true\nrepos: [{path: .}]\ntasks: [{id: a, prompt: Go.}]\n",
+		"model.yaml": "version: 1\nturns:\n- text: Done.\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	v := inTerminal(t, 100, 60, dir, "bash", "--norc", "--noediting", "-i")
+	v.enter("git init -q . && millhand run m.yaml --report-dir out -q; PAGER='sed s/^/paged:/' millhand session show out; echo ended\n")
+	v.waitFor(`paged:session a\n(paged:.*\n)*paged:  Done\.\nended\n`)
+	v.enter("PAGER=no-such-pager millhand session show out; echo ended $?\n")
+	v.waitFor(`millhand: run the pager "no-such-pager": exit status 127\nended 2\n`)
+}
+
 // TestQuickstartOnATerminal runs the quickstart on a narrow terminal, and nightly on wider
 // ones. There is never more than one set of live lines, and none is left.
 func TestQuickstartOnATerminal(t *testing.T) {

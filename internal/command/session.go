@@ -1,0 +1,285 @@
+package command
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/figures"
+	"github.com/millhand/millhand/internal/journal"
+	"github.com/millhand/millhand/internal/money"
+	"github.com/millhand/millhand/internal/printable"
+	"github.com/millhand/millhand/internal/proc"
+	"github.com/millhand/millhand/internal/transcript"
+	"github.com/millhand/millhand/internal/view"
+	"github.com/millhand/millhand/report"
+)
+
+type sessionOptions struct {
+	run, job       string // job is "" for the only one
+	json, markdown bool
+}
+
+func sessionCommand(w World) *cli.Command {
+	list, show := &sessionOptions{}, &sessionOptions{}
+	c := &cli.Command{
+		Name: "session", Usage: "List and print the sessions of a saved run",
+		Subcommands: []*cli.Command{
+			{
+				Name: "list", Usage: "List the sessions of a run", ArgsUsage: "RUN", UsageText: "millhand session list 20260102-030405-1a2b3c4d",
+				Flags:  []cli.Flag{jsonFlag(&list.json, "Print one JSON document")},
+				Action: act(list.parseList, func(context.Context) error { return listSessions(w, *list) }),
+			},
+			{
+				Name: "show", Usage: "Print the conversation of a job, or of a subagent (JOB.task-N)", ArgsUsage: "RUN [JOB]",
+				UsageText: "millhand session show 20260102-030405-1a2b3c4d fix-tests\nmillhand session show .millhand/runs/20260102-030405-1a2b3c4d --markdown > session.md",
+				Flags: []cli.Flag{
+					jsonFlag(&show.json, "Print one JSON document, with everything"),
+					&cli.BoolFlag{Name: "markdown", Destination: &show.markdown, EnvVars: noVariable(), Usage: "Print Markdown"},
+				},
+				Action: act(show.parse, func(ctx context.Context) error { return showSession(ctx, w, *show) }),
+			},
+		},
+	}
+	for _, name := range []string{"resume", "fork", "revert"} {
+		c.Subcommands = append(c.Subcommands, &cli.Command{
+			Name: name, Usage: "not supported yet", Hidden: true, SkipFlagParsing: true,
+			Action: func(*cli.Context) error { return fail(event.ExitUsage, "session %s is not supported yet", name) },
+		})
+	}
+	return c
+}
+
+func (o *sessionOptions) parseList(args []string) error {
+	if len(args) != 1 {
+		return errors.New("missing RUN argument: the id or the report directory of a run")
+	}
+	o.run = args[0]
+	return nil
+}
+
+func (o *sessionOptions) parse(args []string) error {
+	switch {
+	case len(args) == 0 || len(args) > 2:
+		return errors.New("requires RUN, the id or the report directory of a run, and optionally JOB")
+	case o.json && o.markdown:
+		return errors.New("--json and --markdown can't be combined")
+	}
+	if o.run = args[0]; len(args) == 2 {
+		o.job = args[1]
+	}
+	return nil
+}
+
+// savedRun is a saved run with its directory.
+type savedRun struct {
+	dir    string
+	report *report.Report
+}
+
+func loadRun(run string) (*savedRun, error) {
+	file, err := findEvents(run)
+	if err != nil {
+		return nil, failure{event.ExitUsage, err}
+	}
+	defer file.Close()
+	rep, err := report.Load(file)
+	if err != nil {
+		return nil, fail(event.ExitUsage, "%s: %w", file.Name(), err)
+	}
+	return &savedRun{filepath.Dir(file.Name()), rep}, nil
+}
+
+// session reads the conversation of a session. The error is [fs.ErrNotExist] if the run did
+// not save it.
+func (r *savedRun) session(about report.Session) (*transcript.Session, error) {
+	s := &transcript.Session{Name: sessionName(about.ID), About: about}
+	f, err := os.OpenInRoot(r.dir, path.Join("sessions", s.Name+".jsonl")) // the name is from a file
+	if err != nil {
+		return nil, fmt.Errorf("open the session %s: %w", s.Name, err)
+	}
+	defer f.Close()
+	if s.State, _, err = journal.Read(f); err != nil {
+		return nil, fmt.Errorf("%s: %w", f.Name(), err)
+	}
+	if len(s.State.History) == 0 {
+		return nil, fmt.Errorf("%s: no conversation found: the run was killed at its start, or is of an earlier release", f.Name())
+	}
+	return s, nil
+}
+
+// sessionName returns the name of a session with an id, RUN/NAME.
+func sessionName(id string) string { return id[strings.LastIndexByte(id, '/')+1:] }
+
+// sessionRow is a session in the list of a run.
+type sessionRow struct {
+	Job      string     `json:"job"`
+	Session  string     `json:"session"` // its name
+	Agent    string     `json:"agent"`
+	Turns    int        `json:"turns"`
+	Messages *int       `json:"messages"` // nil if the conversation can't be read
+	CostUSD  *money.USD `json:"cost_usd"`
+	End      string     `json:"end"` // empty if it did not end
+}
+
+func listSessions(w World, o sessionOptions) error {
+	run, err := loadRun(o.run)
+	if err != nil {
+		return err
+	}
+	rows := []sessionRow{}
+	for _, j := range run.report.Jobs {
+		for _, about := range j.Sessions {
+			row := sessionRow{Job: j.ID, Session: sessionName(about.ID), Agent: about.Agent, Turns: about.Turns, CostUSD: about.CostUSD, End: about.End}
+			switch s, err := run.session(about); {
+			case err == nil:
+				row.Messages = new(len(s.Messages()))
+			case !errors.Is(err, fs.ErrNotExist):
+				fmt.Fprintln(w.Err, "millhand: "+printable.Text(err.Error()))
+			}
+			rows = append(rows, row)
+		}
+	}
+	if o.json {
+		return writeJSON(w.Out, struct {
+			Run      string       `json:"run"`
+			Sessions []sessionRow `json:"sessions"`
+		}{run.report.Run.ID, rows})
+	}
+	if len(rows) == 0 {
+		fmt.Fprintln(w.Err, "millhand: the run has no sessions")
+		return nil
+	}
+	t := tabwriter.NewWriter(w.Out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "JOB\tSESSION\tAGENT\tTURNS\tMESSAGES\tCOST\tEND")
+	for _, r := range rows {
+		messages, end := "-", "-"
+		if r.Messages != nil {
+			messages = strconv.Itoa(*r.Messages)
+		}
+		if r.End != "" {
+			end = r.End
+		}
+		cells := []string{r.Job, r.Session, r.Agent, strconv.Itoa(r.Turns), messages, money.Rounded(r.CostUSD), end}
+		for i, cell := range cells {
+			cells[i] = printable.Line(cell, printable.Width)
+		}
+		fmt.Fprintln(t, strings.Join(cells, "\t"))
+	}
+	return t.Flush()
+}
+
+// find returns the session with a name, for "" that of the only job.
+func (r *savedRun) find(name string) (job string, s *report.Session, err error) {
+	var names []string
+	for _, j := range r.report.Jobs {
+		for i := range j.Sessions {
+			s := &j.Sessions[i]
+			if sessionName(s.ID) == name || name == "" && s.Parent == nil && len(r.report.Jobs) == 1 {
+				return j.ID, s, nil
+			}
+			names = append(names, sessionName(s.ID))
+		}
+	}
+	list := strings.Join(names[:min(len(names), maxNames)], ", ")
+	if more := len(names) - maxNames; more > 0 {
+		list += fmt.Sprintf(" and %d more", more)
+	}
+	switch {
+	case len(names) == 0:
+		return "", nil, fail(event.ExitUsage, "the run has no sessions")
+	case name == "":
+		return "", nil, fail(event.ExitUsage, "the run has %s: choose one of %s", figures.Count(len(r.report.Jobs), "job"), list)
+	}
+	return "", nil, fail(event.ExitUsage, "session %q not found in the run; it has %s", name, list)
+}
+
+// maxNames is the maximum number of sessions that an error lists.
+const maxNames = 20
+
+// sessionDocument is what `millhand session show --json` prints.
+type sessionDocument struct {
+	Run      string            `json:"run"`
+	Job      string            `json:"job"`
+	Name     string            `json:"name"`
+	Session  report.Session    `json:"session"`
+	System   string            `json:"system"`
+	Tools    []string          `json:"tools"`
+	Messages []journal.Message `json:"messages"` // all that were ever in the conversation
+}
+
+func showSession(ctx context.Context, w World, o sessionOptions) error {
+	run, err := loadRun(o.run)
+	if err != nil {
+		return err
+	}
+	job, about, err := run.find(o.job)
+	if err != nil {
+		return err
+	}
+	s, err := run.session(*about)
+	switch {
+	case err != nil:
+		return failure{event.ExitUsage, err}
+	case o.json:
+		return writeJSON(w.Out, sessionDocument{
+			run.report.Run.ID, job, s.Name, *about, s.State.Session.System, append([]string{}, s.State.Session.Tools...), s.Messages(),
+		})
+	case o.markdown:
+		return transcript.Markdown(w.Out, s)
+	}
+	return paged(ctx, w, func(out io.Writer) error { return transcript.Text(out, s, painter(w)) })
+}
+
+// painter returns a function that adds the colours of styles, if standard output has colours.
+func painter(w World) func(transcript.Style, string) string {
+	codes := map[transcript.Style]string{transcript.Heading: "1", transcript.Aside: "2", transcript.Good: "32", transcript.Bad: "31"}
+	if !view.Colours(w.Out, w.Getenv) {
+		codes = nil
+	}
+	return func(s transcript.Style, text string) string {
+		if code := codes[s]; code != "" && text != "" {
+			return "\x1b[" + code + "m" + text + "\x1b[0m"
+		}
+		return text
+	}
+}
+
+// defaultPager is less if it is installed.
+const defaultPager = "if command -v less >/dev/null; then exec less; else exec cat; fi"
+
+// paged writes to standard output, on a terminal through $PAGER.
+func paged(ctx context.Context, w World, write func(io.Writer) error) error {
+	terminal, ok := view.Terminal(w.Out, w.Getenv)
+	if !ok {
+		return write(w.Out)
+	}
+	var text bytes.Buffer
+	if err := write(&text); err != nil {
+		return err
+	}
+	pager := w.Getenv("PAGER")
+	if pager == "" {
+		pager = defaultPager
+	}
+	env := proc.ChildEnv(w.Getenv, []string{"TERM", "COLORTERM", "LESS", "LESSCHARSET", "LESSHISTFILE", "LV"})
+	if proc.Value(env, "LESS") == "" {
+		env = proc.Set(env, "LESS", "FRX") // as git does: colours, and no pages if the text fits on the screen
+	}
+	if err := proc.Page(ctx, pager, env, terminal, &text); err != nil {
+		return failure{event.ExitUsage, err}
+	}
+	return nil
+}
