@@ -50,9 +50,9 @@ func (s *site) save(ctx context.Context, o *Options) (string, error) {
 	return s.saved(o).Save(ctx, from, s.base)
 }
 
-// snapshotInPlace sets the state that the changes of a job without a worktree are compared
+// snapshotOwn sets the state that the changes of a job without a worktree are compared
 // with, and saves it: a job that is resumed continues to be compared with it.
-func (s *site) snapshotInPlace(ctx context.Context, o *Options, past *pastJob) (tree string, err error) {
+func (s *site) snapshotOwn(ctx context.Context, o *Options, past *pastJob) (tree string, err error) {
 	committed, err := s.origin.SnapshotOf(s.base)
 	if err != nil {
 		return "", err

@@ -236,9 +236,9 @@ func (j *pastJob) finished() *event.JobEnd {
 	return j.end
 }
 
-// StartAnew makes the run start the jobs that did not pass again, instead of continuing
+// StartAgain makes the run start the jobs that did not pass again, instead of continuing
 // them.
-func (p *Past) StartAnew() {
+func (p *Past) StartAgain() {
 	for _, j := range p.jobs {
 		j.fresh = j.end == nil || j.end.Outcome != event.Passed && (j.end.Outcome != event.Skipped || j.end.Resumable())
 	}

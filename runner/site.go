@@ -96,7 +96,7 @@ func (j *job) confine(ctx context.Context, s *site) *stop {
 	s.tree = s.tree.WithFilters(j.filtersOf(ctx, s))
 	tree := ""
 	if s.inPlace {
-		tree, err = s.snapshotInPlace(ctx, j.opts, j.past)
+		tree, err = s.snapshotOwn(ctx, j.opts, j.past)
 		if ctx.Err() != nil {
 			return stopped(ctx)
 		}

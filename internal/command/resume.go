@@ -76,7 +76,7 @@ func resume(ctx context.Context, w World, o runOptions, log *view.Log) (err erro
 		return failure{event.ExitUsage, fmt.Errorf("resume %s: %w; nothing was run", dir, err)}
 	}
 	if o.onlyFailed {
-		past.StartAnew()
+		past.StartAgain()
 	}
 	started = true
 	return start(ctx, w, o, c, starting{id: past.Run.ID, log: log, past: past, claim: func() (*rundir.Dir, error) { return out, nil }})

@@ -1,6 +1,7 @@
 package event
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/millhand/millhand/internal/money"
@@ -158,11 +159,12 @@ func (c Code) Cause() Cause {
 // End returns the end of a job for this cause, with the cost of a job that made no
 // request. The reason is for people.
 func (c Code) End(reason string) JobEnd {
-	row, named := c.Cause(), c
+	row := c.Cause()
+	end := JobEnd{Outcome: row.Outcome, Reason: reason, Code: c, ExitCode: row.Exit, CostUSD: new(money.USD)}
 	if row.Unnamed() {
-		named = ""
+		end.Code, end.Cause = "", c
 	}
-	return JobEnd{Outcome: row.Outcome, Reason: reason, Code: named, Cause: c, ExitCode: row.Exit, CostUSD: new(money.USD)}
+	return end
 }
 
 // Resumable reports whether the job is continued when its run is resumed: it ended for a
@@ -172,5 +174,5 @@ func (e *JobEnd) Resumable() bool {
 		CodeRepository, CodeClone, CodeNeed, CodeMaxFailures, CodeBudget, CodeDeadline, CodeProvider, CodeNotRun,
 		CodeEnvironment, CodeCommit, CodePush, CodePanic, CodeAuth, CodeModel, CodeQuota, CodeRate, CodeUnavailable,
 		CodeProtocol, CodeRunTime, CodeRunBudget, CodeNoModel, CodeInternal, CodeInterrupted, CodeTerminated,
-	}, e.Cause)
+	}, cmp.Or(e.Code, e.Cause))
 }

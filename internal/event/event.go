@@ -495,7 +495,7 @@ type JobEnd struct {
 	Outcome      Outcome         `json:"outcome"`
 	Reason       string          `json:"reason"` // empty for a job that passed, unless it only pushed the commit of an earlier run
 	Code         Code            `json:"code,omitempty"`
-	Cause        Code            `json:"cause,omitempty"` // Code, also where that is empty because the outcome identifies it
+	Cause        Code            `json:"cause,omitempty"` // where Code is empty because the outcome identifies it
 	ExitCode     Exit            `json:"exit_code"`
 	Attempts     int             `json:"attempts"`
 	Turns        int             `json:"turns"`

@@ -112,8 +112,8 @@ func (d *Dir) moveAll(to *reportdir.Dir) error {
 	return d.dir.MoveTo(to, names)
 }
 
-// keptReports returns the path of the reports of a private directory that was removed.
-func keptReports(work string) string {
+// rescuedReports returns the path of the reports of a private directory that was removed.
+func rescuedReports(work string) string {
 	return filepath.Join(filepath.Dir(work), strings.Replace(filepath.Base(work), "millhand-", "millhand-report-", 1))
 }
 
@@ -121,7 +121,7 @@ func keptReports(work string) string {
 // removed, and returns their new path.
 func keepReports(work string) (string, error) {
 	from := filepath.Join(work, privateReports)
-	to := keptReports(work)
+	to := rescuedReports(work)
 	if err := os.Rename(from, to); err != nil {
 		return from, err
 	}

@@ -50,7 +50,7 @@ func privateOf(dir string) string {
 		return ""
 	}
 	work := workDir(id)
-	for _, left := range []string{filepath.Join(work, privateReports), keptReports(work)} {
+	for _, left := range []string{filepath.Join(work, privateReports), rescuedReports(work)} {
 		if IsRun(left) {
 			return left
 		}
