@@ -28,6 +28,9 @@ type landing struct {
 	changes *gitops.ChangeSet // nil until they are measured
 	patch   string            // path below the report directory; "" for none
 	made    gitops.CommitResult
+
+	baseline []event.Baseline // of the job, for its pull request
+	result   *result          // likewise; nil for the work of an earlier run
 }
 
 // findChanges determines the changes of the job and saves them as a patch.
@@ -246,7 +249,7 @@ func (j *job) signatures() (author, committer gitops.Signature) {
 // pushesFromMirror reports whether the commit is only pushed from a mirror. Existing
 // branches of the mirror, from earlier runs, are then ignored.
 func pushesFromMirror(spec tasks.Job) bool {
-	return spec.Repo.Kind == tasks.RepoURL && spec.Publish == tasks.PublishPush
+	return spec.Repo.Kind == tasks.RepoURL && spec.Publish.Pushes()
 }
 
 // gitFailed returns the stop of a job whose changes could not be saved.

@@ -21,7 +21,7 @@ const maxBehind = 256
 // With if_exists: replace it always returns false. With fail the earlier work must have
 // the same base commit as the job.
 func (p *preflight) unpushed(ctx context.Context, j tasks.Job, o *origin, s *start, tip string) (found bool, err error) {
-	if tip == "" || j.Publish != tasks.PublishPush || j.Commit.IfExists == tasks.ReplaceIfExists {
+	if tip == "" || !j.Publish.Pushes() || j.Commit.IfExists == tasks.ReplaceIfExists {
 		return false, nil
 	}
 	line, err := o.repo.FirstParents(tip, maxBehind)

@@ -38,7 +38,7 @@ func (p *preflight) filters(ctx context.Context, j tasks.Job, o *origin, base st
 	for _, c := range found {
 		reason := "the working-tree-encoding " + c.Encoding + " is not supported"
 		if c.Filter != "" {
-			reason = o.repo.Unfilterable(c.Filter, j.Publish == tasks.PublishPush)
+			reason = o.repo.Unfilterable(c.Filter, j.Publish.Pushes())
 		}
 		switch f := o.repo.Git.Filter(c.Filter); {
 		case reason != "":
@@ -88,7 +88,7 @@ func (j *job) filtersOf(ctx context.Context, s *site) gitops.Filters {
 		Clean: func(command, _ string, content []byte) ([]byte, error) {
 			return j.clean(ctx, s, command, content)
 		},
-		Pushed: j.spec.Publish == tasks.PublishPush,
+		Pushed: j.spec.Publish.Pushes(),
 	}
 }
 

@@ -36,7 +36,7 @@ func (p *preflight) inPlace(ctx context.Context, j tasks.Job, o *origin, s start
 			return s, err
 		}
 	}
-	if err := p.filters(ctx, j, o, o.head.Hash); err != nil || j.Publish != tasks.PublishPush || p.Local {
+	if err := p.filters(ctx, j, o, o.head.Hash); err != nil || !j.Publish.Pushes() || p.Local {
 		return s, err
 	}
 	return p.inStep(ctx, o, s)

@@ -67,7 +67,7 @@ func (j *job) phases(p *progress) []phase {
 		}},
 		{name: "disk", run: func(ctx context.Context) *stop { return p.site.checkDiskLimit(ctx) }},
 		{name: "changes", ends: true, run: func(ctx context.Context) *stop { // otherwise it would be repeated to save the changes
-			p.landing = &landing{job: j, site: p.site}
+			p.landing = &landing{job: j, site: p.site, baseline: p.baseline, result: p.result}
 			return p.landing.findChanges(ctx)
 		}},
 		{name: "commit", run: func(ctx context.Context) *stop { return p.landing.commit(ctx) }},

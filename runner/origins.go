@@ -60,7 +60,7 @@ func (p *preflight) open(ctx context.Context) {
 
 // pushes reports whether a job pushes from a repository on this machine.
 func (p *preflight) pushes(j tasks.Job) bool {
-	if j.Skip != "" || j.Repo.Kind != tasks.RepoPath || j.Publish != tasks.PublishPush {
+	if j.Skip != "" || j.Repo.Kind != tasks.RepoPath || !j.Publish.Pushes() {
 		return false
 	}
 	o := p.origins[key(j.Repo)]

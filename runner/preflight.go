@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/forge"
 	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
 	"github.com/millhand/millhand/internal/gitops/remote"
@@ -28,6 +29,9 @@ type PreflightOptions struct {
 	Auth func(urls []string) (func(url string) remote.Auth, error)
 	// Proxy returns the proxy of a request to a remote; nil: no proxy.
 	Proxy func(*http.Request) (*url.URL, error)
+	// Forge returns the client of a remote's forge, and the repository there; an error if
+	// the forge is unknown. nil: pull requests are refused.
+	Forge func(url string) (*forge.Client, forge.Path, error)
 	// Reserve is the directory in which runs reserve their branches, and Run the id of
 	// this one; "" reserves none.
 	Reserve, Run string
@@ -181,6 +185,9 @@ func Preflight(ctx context.Context, plan *tasks.Plan, look PreflightOptions) (*P
 	var refused []error
 	for _, j := range plan.Jobs {
 		s, err := p.job(ctx, j)
+		if err == nil && s.skip == nil && j.Pull != nil && !p.Local {
+			err = p.pullRequest(ctx, j, &s)
+		}
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}

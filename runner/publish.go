@@ -9,7 +9,6 @@ import (
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/internal/gitops/remote"
-	"github.com/millhand/millhand/tasks"
 )
 
 // The timeout of each push attempt, and the number and delay of retries.
@@ -22,7 +21,7 @@ const (
 // publish pushes the job's commit, if its task has publish.mode push. A failure does not
 // remove the commit and the patch.
 func (l *landing) publish(ctx context.Context) *stop {
-	if l.job.spec.Publish != tasks.PublishPush || l.made.Hash == "" {
+	if !l.job.spec.Publish.Pushes() || l.made.Hash == "" {
 		return nil
 	}
 	p := &pusher{
@@ -62,7 +61,7 @@ func (l *landing) publish(ctx context.Context) *stop {
 		}
 	}
 	l.published(p)
-	return nil
+	return l.pullRequest(ctx, p)
 }
 
 // published reports where the commit was pushed.

@@ -28,6 +28,7 @@ type start struct {
 
 	earlier event.Commit // that is only to be pushed: of an earlier run or an earlier process of this one; the zero value for none
 	own     bool         // earlier is of this run
+	pull    pullTarget   // where its pull request goes; the zero value for none
 }
 
 // job determines the state that a job starts from.
@@ -151,7 +152,7 @@ func (p *preflight) local(ctx context.Context, j tasks.Job, o *origin) (start, e
 	if err := s.take(j, branchAt{tip: tip, where: "in " + o.repo.Root()}); err != nil || s.skip != nil {
 		return s, err
 	}
-	if err := p.unlocked(ctx, o, branchFile(o, j.Commit.Branch)); err != nil || j.Publish != tasks.PublishPush || p.Local {
+	if err := p.unlocked(ctx, o, branchFile(o, j.Commit.Branch)); err != nil || !j.Publish.Pushes() || p.Local {
 		return s, err
 	}
 	return p.onRemote(ctx, j, o, s)

@@ -72,6 +72,7 @@ type Job struct {
 	Change         Change  `json:",omitzero"`
 	Commit         *Commit // nil: nothing is committed, changes stay in place
 	Publish        PublishMode
+	Pull           *PullRequest `json:",omitempty"` // of PublishPR, else nil
 	Output         OutputFile
 	Needs          []string // ids of jobs in the plan that must have passed before
 
@@ -220,7 +221,29 @@ const (
 	PublishPatch  PublishMode = "patch"  // nothing is committed anywhere: the patch is the result
 	PublishBranch PublishMode = "branch" // the branch in the repository that the job ran on, for url repositories in the mirror
 	PublishPush   PublishMode = "push"   // the branch is pushed to the url, or to the path repository's remote "origin"
+	PublishPR     PublishMode = "pr"     // likewise, and a pull request is created or updated
 )
+
+// Pushes reports whether the branch is pushed.
+func (m PublishMode) Pushes() bool { return m == PublishPush || m == PublishPR }
+
+// PullRequest is the pull request of a job's branch. Texts may contain the variables of
+// [ResultVariables].
+type PullRequest struct {
+	Base        string // branch; "" for the ref that the job started from, or the default branch
+	Title, Body string // "" for ones made from the result
+	Draft       bool
+
+	Labels, Reviewers, Assignees []string
+
+	// IfExists is what happens to an open one: replace its texts, append to its
+	// description, skip it, or fail.
+	IfExists IfExists
+}
+
+// ResultVariables returns the variables of texts that are filled in when a job has a
+// result: the plan has them as they are written, ${{ NAME }}.
+func ResultVariables() []string { return []string{"summary", "verify", "cost"} }
 
 // Person is an author or committer.
 type Person struct{ Name, Email string }

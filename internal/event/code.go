@@ -43,6 +43,7 @@ const (
 	CodeCommit    Code = "commit_failed"
 	CodeLease     Code = "push_rejected"
 	CodePush      Code = "push_failed"
+	CodePull      Code = "pull_request_failed"
 	CodePanic     Code = "panic"
 
 	// The classes of failed model requests.
@@ -116,6 +117,7 @@ func named() []Cause {
 		{CodeCommit, Publish, ExitPublish, "the commit failed"},
 		{CodeLease, Publish, ExitPublish, "the remote branch moved since the fetch, or the remote rejected the push"},
 		{CodePush, Publish, ExitPublish, "the push failed"},
+		{CodePull, Publish, ExitPublish, "the branch was pushed, and its pull request could not be created or updated"},
 		{CodePanic, Error, ExitInternal, "internal error (panic)"},
 
 		{CodeAuth, Provider, ExitAuth, "the API key is missing or rejected"},

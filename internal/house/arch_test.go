@@ -46,7 +46,7 @@ func rooms() map[string]room {
 		"internal/command":         {"anything", "it is the wiring"},
 		"internal/action":          {"report tasks internal/event internal/printable internal/textcut", "what a workflow gave, and what it gets; it runs nothing"},
 		"tasks":                    {"internal/ecosystem internal/permission internal/policy internal/prices internal/reach internal/frontmatter internal/schema internal/money internal/pathtree", "a plan is data: making one runs nothing"},
-		"runner":                   {"tasks internal/figures internal/reportdir internal/session tools internal/permission internal/workspace internal/gitops internal/gitops/gitdir internal/gitops/remote internal/credentials internal/model internal/prompt internal/event internal/sandbox internal/sandbox/proxy internal/reach internal/ecosystem internal/proc internal/redact internal/money internal/textcut internal/filelock internal/pathtree internal/envfault internal/testcases internal/journal", "it carries out a plan, and knows no report: reports are folds of its events"},
+		"runner":                   {"tasks internal/figures internal/reportdir internal/session tools internal/permission internal/workspace internal/gitops internal/gitops/gitdir internal/gitops/remote internal/credentials internal/model internal/prompt internal/event internal/sandbox internal/sandbox/proxy internal/reach internal/ecosystem internal/proc internal/redact internal/money internal/textcut internal/filelock internal/pathtree internal/envfault internal/testcases internal/journal internal/forge internal/printable", "it carries out a plan, and knows no report: reports are folds of its events"},
 		"report":                   {"internal/event internal/figures internal/jsontext internal/money internal/printable", "a report follows from the events alone"},
 		"tools":                    {"internal/reportdir internal/permission internal/workspace internal/proc internal/redact internal/ignore internal/web internal/frontmatter internal/jsontext internal/schema tools/edit tools/patch tools/shell tools/search internal/money internal/textcut internal/pathtree", "a tool must not know who calls it or what becomes of its answer"},
 		"tools/edit":               {"", "a pure core"},
@@ -113,7 +113,7 @@ func rooms() map[string]room {
 		"internal/textcut":         {"", "texts"},
 		"internal/schema":          {"", "JSON Schemas, without knowing what they describe"},
 		"internal/printable":       {"", "texts"},
-		"internal/e2e/scripts":     {"internal/command internal/githubapp/fake internal/model internal/model/script internal/model/wiretest internal/money internal/nightly internal/sandbox", "commands of scripts, for end-to-end tests"},
+		"internal/e2e/scripts":     {"internal/forge/forgetest internal/command internal/githubapp/fake internal/model internal/model/script internal/model/wiretest internal/money internal/nightly internal/sandbox", "commands of scripts, for end-to-end tests"},
 		"internal/view":            {"internal/event internal/figures internal/printable internal/money", "a log follows from the events alone"},
 		"internal/view/viewtest":   {"", "a terminal for tests"},
 	}
