@@ -44,7 +44,7 @@ func (p *preflight) madeIn(j tasks.Job, repo *gitops.Repo, tip string) (message 
 // finishPush makes the job only push the commit that the resumed run has made for it.
 func (p *preflight) finishPush(ctx context.Context, j tasks.Job, o *origin, s start, c event.Commit) (start, error) {
 	s.earlier, s.own = c, true
-	if j.Publish != tasks.PublishPush || p.Local {
+	if !j.Publish.Pushes() || p.Local {
 		return s, nil
 	}
 	remote, branches, err := o.remote(ctx)

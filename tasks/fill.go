@@ -87,6 +87,9 @@ func (b *builder) fill(d *draft, with settings) {
 		t.commit.at(t).refused(policy.InPlace, "work in place", "")
 	}
 	j.Publish = cmp.Or(b.options.Overrides.Publish, t.publish.mode)
+	if j.Publish == PublishPR {
+		j.Pull = t.publish.pullRequest(b, s)
+	}
 	j.Skip, j.If = t.condition.decide(s)
 }
 

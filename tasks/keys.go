@@ -156,13 +156,15 @@ func (p *Person) keys() keys {
 
 func (p *publish) keys() keys {
 	return keys{
-		{"mode", noting(&p.value, into(&p.mode, oneOf(publishModes(), laterPublish))), "none", "none: only commit; patch: only the patch; branch: the branch in the repository; push: pushed to the remote"},
-		{"base", notSupported(), "", "Base branch of the pull request"},
-		{"title", notSupported(), "", "Title of the pull request"},
-		{"body", notSupported(), "", "Description of the pull request"},
-		{"draft", notSupported(), "", "Whether the pull request is a draft"},
-		{"labels", notSupported(), "", "Labels of the pull request"},
-		{"reviewers", notSupported(), "", "Reviewers of the pull request"},
+		{"mode", noting(&p.value, into(&p.mode, oneOf(publishModes()))), "none", "none: only commit; patch: only the patch; branch: the branch in the repository; push: pushed to the remote; pr: also a pull request"},
+		{"base", into(&p.base, optional(textForm)), "", "Base branch of the pull request (the branch that the job started from, or the default branch, if absent)"},
+		{"title", into(&p.title, optional(templateForm)), "", "Title of the pull request (the commit's subject if absent); may contain ${{ VARIABLE }}, also summary, verify and cost"},
+		{"body", into(&p.body, optional(templateForm)), "", "Description of the pull request (made from the result if absent); variables as in title"},
+		{"draft", into(&p.draft, boolForm), "false", "Whether a new pull request is a draft"},
+		{"labels", into(&p.labels, upTo(maxPeople, listOf(stringForm))), "", "Labels that the pull request gets"},
+		{"reviewers", into(&p.reviewers, upTo(maxPeople, listOf(stringForm))), "", "Users, or teams as ORG/TEAM, that are asked for a review"},
+		{"assignees", into(&p.assignees, upTo(maxPeople, listOf(stringForm))), "", "Users that the pull request is assigned to"},
+		{"if_exists", into(&p.ifExists, oneOf([]IfExists{ReplaceIfExists, AppendIfExists, SkipIfExists, FailIfExists})), "replace", "What to do about an open pull request of the branch: replace its texts, append to its description, skip the job, or fail"},
 	}
 }
 

@@ -81,7 +81,9 @@ var samples = map[string]mapNode{
 	"prices":                           {"prices": mapNode{"openai/m": mapNode{"input": 1, "output": 2}}},
 	"tasks[].output":                   {"output": mapNode{"schema": mapNode{"type": "object"}}},
 	"tasks[].commit":                   {"commit": false},
-	"tasks[].publish":                  {"publish": mapNode{"mode": "patch"}},
+	"tasks[].publish.draft":            {"mode": "pr", "draft": true},
+	"tasks[].publish.if_exists":        {"mode": "pr", "if_exists": "skip"},
+	"tasks[].publish":                  {"publish": mapNode{"mode": "pr"}},
 	"tasks[].commit.branch":            {"branch": "b"},
 }
 

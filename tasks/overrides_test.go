@@ -118,8 +118,7 @@ func TestMistakesOnTheCommandLine(t *testing.T) {
 			`--var: unknown variable "X1"; did you mean "x"?`,
 			`--var: unknown variable "reviewer"; known variables: x, y`,
 		}},
-		{"publishing", Overrides{Publish: "pull"}, []string{`--publish: unknown mode "pull"; write none, patch, branch or push`}},
-		{"publishing that a later release has", Overrides{Publish: "pr"}, []string{`--publish: pr is not supported yet; write none, patch, branch or push`}},
+		{"publishing", Overrides{Publish: "pull"}, []string{`--publish: unknown mode "pull"; write none, patch, branch, push or pr`}},
 		{"numbers", Overrides{Parallel: 257, MaxTurns: -1, MaxCost: -1, MaxTime: -1, Limit: -1, Sample: -1, Shard: Shard{3, 2}}, []string{
 			`--jobs: value out of range; write a number from 1 to 256`,
 			`--limit: value out of range; write a number of at least 1`,

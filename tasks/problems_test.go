@@ -362,10 +362,7 @@ tasks: []`, []string{
 version: 1
 model: openai/m
 `, []string{
-			`m.yaml:4:19: mode: pr is not supported yet; write none, patch, branch, push, or remove it`,
-			`m.yaml:4:23: "title" is not supported yet; remove it`,
-			`m.yaml:4:33: "labels" is not supported yet; remove it`,
-			`m.yaml:4:54: unknown key "foo"; known here: mode`,
+			`m.yaml:4:54: unknown key "foo"; known here: assignees, base, body, draft, if_exists, labels, mode, reviewers, title`,
 			`m.yaml:5:18: sign: api is not supported yet; write none, ssh, openpgp, or remove it`,
 		}},
 		{"keys of a manifest that a later release will have", `mcp: {a: 1}
@@ -401,7 +398,7 @@ tasks: [{id: a, prompt: p}]`, []string{}},
 version: 1
 model: openai/m
 `, []string{
-			`m.yaml:4:19: "mode" must be one of none, patch, branch, push, pr, not "prr"; write none, patch, branch, push, or remove it`,
+			`m.yaml:4:19: "mode" must be one of none, patch, branch, push, pr, not "prr"; did you mean "pr"?`,
 			`m.yaml:5:18: "sign" must be one of none, ssh, openpgp, api, not "gpg"; write none, ssh, openpgp, or remove it`,
 			`m.yaml:5:34: "if_exists" must be one of fail, replace, skip, append, not "x"; write fail, replace, skip, append, or remove it`,
 			`m.yaml:6:10: unknown agent "biuld"; did you mean "build"?`,

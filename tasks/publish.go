@@ -7,18 +7,42 @@ import (
 	"github.com/millhand/millhand/internal/policy"
 )
 
+// maxPeople bounds the lists of a pull request.
+const maxPeople = 50
+
 // publish is where a task's work goes beyond its patch.
 type publish struct {
 	value // of the mode
 	mode  PublishMode
+
+	base        *text
+	title, body *template
+	draft       bool
+	labels      []string
+	reviewers   []string
+	assignees   []string
+	ifExists    IfExists
 }
 
-// publishModes are those of this release; "pr" is a later one's.
 func publishModes() []PublishMode {
-	return []PublishMode{PublishNone, PublishPatch, PublishBranch, PublishPush}
+	return []PublishMode{PublishNone, PublishPatch, PublishBranch, PublishPush, PublishPR}
 }
 
-const laterPublish = "pr"
+// pullRequest returns the pull request of a job with the mode pr.
+func (p publish) pullRequest(b *builder, s scope) *PullRequest {
+	s.results = true
+	pr := &PullRequest{Draft: p.draft, Labels: p.labels, Reviewers: p.reviewers, Assignees: p.assignees, IfExists: p.ifExists}
+	if p.base != nil {
+		pr.Base = p.base.s
+	}
+	if p.title != nil {
+		pr.Title = b.render(*p.title, s)
+	}
+	if p.body != nil {
+		pr.Body = b.render(*p.body, s)
+	}
+	return pr
+}
 
 var publishForm = form[publish]{typeOf((*publish).keys), readPublish}
 
@@ -51,7 +75,7 @@ func (b *builder) checkPublishing(drafts, selected []*draft) {
 // checkMode checks the mode that the command line names.
 func (b *builder) checkMode() {
 	mode := b.options.Overrides.Publish
-	const fix = "write none, patch, branch or push"
+	const fix = "write none, patch, branch, push or pr"
 	switch {
 	case mode == "":
 	case slices.Contains(publishModes(), mode):
@@ -59,8 +83,6 @@ func (b *builder) checkMode() {
 			what, fix := refusal(string(mode), by)
 			b.flagProblem("--publish", what, fix)
 		}
-	case mode == laterPublish:
-		b.flagProblem("--publish", string(mode)+" is not supported yet", fix)
 	default:
 		b.flagProblem("--publish", "unknown mode "+quote(string(mode)), fix)
 	}
@@ -70,11 +92,13 @@ func (b *builder) checkMode() {
 func (d *draft) unpublishable() (what, fix string) {
 	mode := d.job.Publish
 	switch {
-	case mode != PublishBranch && mode != PublishPush:
+	case mode != PublishBranch && !mode.Pushes():
 	case d.job.Commit == nil:
 		return fmt.Sprintf("publish: %s requires a commit, but the task has commit: false", mode), "remove commit: false, or write mode: none"
-	case mode == PublishPush && d.job.Repo.Kind == RepoCopy:
-		return "publish: push is not supported for copy repositories", "write mode: none, patch or branch, or use path or url"
+	case mode == PublishPR && d.job.Commit.Branch == CurrentBranch:
+		return "publish: pr requires a branch of its own, not " + CurrentBranch, "name a branch, or write mode: push"
+	case mode.Pushes() && d.job.Repo.Kind == RepoCopy:
+		return fmt.Sprintf("publish: %s is not supported for copy repositories", mode), "write mode: none, patch or branch, or use path or url"
 	}
 	return "", ""
 }

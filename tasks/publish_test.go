@@ -43,6 +43,25 @@ tasks:
 	}
 }
 
+func TestTextsOfPullRequestsKeepTheVariablesOfResults(t *testing.T) {
+	p, err := loadText(t, head+`repos: [{url: "https://h/api"}]
+vars: {x: y}
+tasks:
+- {id: a, prompt: p, publish: {mode: pr, base: dev, title: "${{ vars.x }} ${{ task.id }}: ${{ summary }}", body: "${{verify}} ${{ cost }}", draft: true, labels: [bot], reviewers: [ada, org/team], assignees: [bob]}}
+- {id: b, prompt: p, publish: {mode: push, title: x}}
+`, nil, Overrides{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &PullRequest{
+		Base: "dev", Title: "y a: ${{ summary }}", Body: "${{ verify }} ${{ cost }}", Draft: true,
+		Labels: []string{"bot"}, Reviewers: []string{"ada", "org/team"}, Assignees: []string{"bob"}, IfExists: ReplaceIfExists,
+	}
+	if diff := cmp.Diff(want, p.Jobs[0].Pull); diff != "" || p.Jobs[1].Pull != nil {
+		t.Errorf("pull request (-want +got):\n%s %v", diff, p.Jobs[1].Pull)
+	}
+}
+
 func TestUnpublishableWorkIsRefused(t *testing.T) {
 	checkMistakes(t, []mistake{
 		{"without a commit", head + `tasks:
@@ -50,6 +69,11 @@ func TestUnpublishableWorkIsRefused(t *testing.T) {
 - {id: b, prompt: p, commit: false, publish: {mode: branch}}`, []string{
 			`m.yaml:4:38: publish: push requires a commit, but the task has commit: false; remove commit: false, or write mode: none`,
 			`m.yaml:5:53: publish: branch requires a commit, but the task has commit: false; remove commit: false, or write mode: none`,
+		}},
+		{"a pull request of the branch that is checked out", head + `tasks:
+- {id: a, prompt: p, publish: {mode: pr}, commit: {branch: "@current", message: "${{ summary }}"}}`, []string{
+			`m.yaml:4:38: publish: pr requires a branch of its own, not @current; name a branch, or write mode: push`,
+			`m.yaml:4:82: unknown variable "summary"; write vars.NAME, matrix.KEY, repo.name, repo.ref, env.NAME or task.id, or $${{ for the text ${{ itself`,
 		}},
 		{"a copy", head + "repos: [{copy: d}]\ntasks: [{id: a, prompt: p, publish: {mode: push}}]", []string{
 			`m.yaml:4:44: publish: push is not supported for copy repositories; write mode: none, patch or branch, or use path or url`,

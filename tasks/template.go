@@ -19,6 +19,7 @@ import (
 //	${{ repo.ref }}     the revision to start from, as it is written; empty for the usual one
 //	${{ env.NAME }}     an environment variable, which must be set and not empty
 //	${{ task.id }}      the task
+//	${{ summary }}      in texts of pull requests, a result: see [ResultVariables]
 //
 // A value is put in as it is: nothing in it is a variable again, and nothing
 // is quoted for a shell, so that a command line has to quote what may hold
@@ -41,7 +42,7 @@ const maxRendered = 1 << 20
 
 const opening = "${{"
 
-var variableForm = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*(\.[A-Za-z_][A-Za-z0-9_-]*)+$`)
+var variableForm = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*(\.[A-Za-z_][A-Za-z0-9_-]*)+$|^(summary|verify|cost)$`)
 
 // readTemplate reads a text with variables. A mistake in the form of one is
 // recorded, and the others are read all the same.
@@ -110,6 +111,8 @@ type scope struct {
 	repo   Repo
 	task   string
 	getenv func(string) string
+
+	results bool // the variables of results are left as they are written
 }
 
 // render fills in a template. Each unknown variable is recorded at its position.
@@ -170,6 +173,8 @@ func (t template) lookup(p segment, s scope) (string, bool) {
 		return s.repo.Ref, true
 	case p.variable == "task.id":
 		return s.task, true
+	case s.results && slices.Contains(ResultVariables(), p.variable):
+		return "${{ " + p.variable + " }}", true
 	default:
 		known := []string{"vars." + name, "matrix." + name, "repo.name", "repo.ref", "env." + name, "task.id"}
 		fix := "write vars.NAME, matrix.KEY, repo.name, repo.ref, env.NAME or task.id, or $${{ for the text ${{ itself"

@@ -42,7 +42,7 @@ func (o *planOptions) flags() []cli.Flag {
 		&cli.StringFlag{Name: "model", Category: taskFlags, Destination: &o.Model, DefaultText: fromManifest, Usage: "Use `MODEL` for every task, for example openai/gpt-5-mini"},
 		&cli.StringFlag{Name: "profile", Category: taskFlags, Destination: &o.Profile, DefaultText: fromManifest, Usage: "Use `PROFILE` for every task: a preset, a profile of the manifest, or a file"},
 		&cli.GenericFlag{Name: "var", Category: taskFlags, Value: variables{&o.Vars}, Usage: "Set a variable, as `NAME=VALUE` (repeatable)"},
-		&cli.StringFlag{Name: "publish", Category: taskFlags, Destination: (*string)(&o.Publish), DefaultText: fromManifest, Usage: "Publish changes as `MODE`: none, patch, branch or push"},
+		&cli.StringFlag{Name: "publish", Category: taskFlags, Destination: (*string)(&o.Publish), DefaultText: fromManifest, Usage: "Publish changes as `MODE`: none, patch, branch, push or pr"},
 		&cli.GenericFlag{Name: "max-cost", Category: limitFlags, Value: flagOf(&o.MaxCost, dollars), DefaultText: fromManifest, Usage: "Limit the cost of the run to `USD` (US dollars)"},
 		&cli.StringFlag{Name: "max-profile", Category: permissionFlags, Destination: &o.maxProfile, Usage: "Limit every profile to what `PROFILE` allows: a preset, a profile of the manifest, or a file"},
 		o.policyFlag(permissionFlags),

@@ -129,7 +129,9 @@ func maxRunCost(m *models.Set, notes map[string]note) *money.USD {
 // number of jobs for which the run would be refused. With local it contacts no remote.
 func outlook(ctx context.Context, w World, plan *tasks.Plan, local bool) (notes map[string]note, setups map[string]setupNote, refused int, err error) {
 	known := secrets(w, plan, nil)
-	at := look(w, forges(w, plan, known.Hold))
+	hosts := forges(w, plan, known.Hold)
+	at := look(w, hosts)
+	at.Forge = (&pullClients{world: w, hosts: hosts}).open
 	at.Local = local
 	ready, err := runner.Preflight(ctx, plan, at)
 	if ctx.Err() != nil {

@@ -18,7 +18,10 @@ import (
 // the progress of fetching.
 func preflight(ctx context.Context, w World, c checked, s starting, quiet bool, known *redact.Redactor) (*runner.PreflightResult, error) {
 	plan := c.plan
-	look := look(w, forges(w, plan, known.Hold))
+	hosts := forges(w, plan, known.Hold)
+	look := look(w, hosts)
+	pulls := &pullClients{world: w, hosts: hosts, notify: func(text string) { fmt.Fprintln(w.Err, printable.Text(known.Text(text))) }}
+	look.Forge = pulls.open
 	look.Signing = signs(w, c.key)
 	look.Reserve, look.Run, look.Past = filepath.Join(cacheDir(w), "branches"), s.id, s.past
 	if !quiet {
@@ -32,6 +35,7 @@ func preflight(ctx context.Context, w World, c checked, s starting, quiet bool, 
 		}
 	}
 	ready, err := runner.Preflight(ctx, plan, look)
+	plan.Notes = append(plan.Notes, pulls.warnings()...)
 	var interrupt runner.Interrupt
 	switch {
 	case errors.As(context.Cause(ctx), &interrupt):

@@ -39,5 +39,9 @@
 //	goproxy DIR FROM MODULE VERSION [OLD NEW]...   add a version of a module to a directory for GOPROXY
 //	npm-registry NAME@VERSION...   serve published packages at $npm_config_registry
 //	http-dir DIR VAR    serve a directory over HTTP at $VAR, which is in its texts as @URL@, and note requests in DIR.log
+//	forge KIND DIR TOKEN [FILE]   serve the repositories OWNER/NAME.git of a directory and the
+//	                    API of a forge at $GIT_SERVER, and log its calls to the file
+//	forge-fails N FAULT METHOD SUFFIX   let the next calls with a suffix of the path have a fault
+//	pulls [BODY]        print the forge's pull requests, with the string BODY their descriptions
 //	git-http DIR TOKEN  serve the repositories of a directory over HTTP to clients with the token
 package scripts

@@ -20,6 +20,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/millhand/millhand/internal/command"
+	"github.com/millhand/millhand/internal/forge/forgetest"
 	"github.com/millhand/millhand/internal/model/wiretest"
 	"github.com/millhand/millhand/internal/nightly"
 	"github.com/millhand/millhand/internal/sandbox"
@@ -94,6 +95,7 @@ func params(t *testing.T) testscript.Params {
 			if program, err := exec.LookPath("millhand"); err == nil {          // for scripts with another PATH
 				env.Setenv("MILLHAND", program)
 			}
+			env.Values[forgeKey{}] = &forgetest.Server{}
 			env.Values[served{}] = new(*wiretest.Server)
 			return os.MkdirAll(home, 0o755)
 		},
@@ -101,7 +103,7 @@ func params(t *testing.T) testscript.Params {
 			"wire": wire, "asked": asked, "sent": sent, "repo": repo, "exits": exits, "cp-dir": copyDir, "replace": replace,
 			"waitfor": waitFor, "gone": gone, "no-strays": noStrays, "hold-stdin": holdStdin, "glob": glob,
 			"same-trees": sameTrees, "same-reports": sameReports, "same-runs": sameRuns, "jobs": jobFields,
-			"remote": remote, "forget": forget, "git-http": gitHTTP, "github-app": githubApp, "modules": modules, "pushed": pushed,
+			"remote": remote, "forget": forget, "git-http": gitHTTP, "forge": serveForge, "forge-fails": failForge, "pulls": pullRequests, "github-app": githubApp, "modules": modules, "pushed": pushed,
 			"calls": toolCalls, "address": address, "endless": endless, "lines": lines,
 			"endpoint": endpoint, "smaller": smaller, "goproxy": goProxy, "npm-registry": npmRegistry, "http-dir": httpDir,
 			"spelled": eachFault(spelled), "refused": eachFault(refused), "retried": eachFault(retried),

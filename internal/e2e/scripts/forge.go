@@ -1,0 +1,85 @@
+package scripts
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/millhand/millhand/internal/forge/forgetest"
+)
+
+// forgeKey is the key of a script's forge.
+type forgeKey struct{}
+
+func forgeOf(ts *testscript.TestScript) *forgetest.Server {
+	return ts.Value(forgeKey{}).(*forgetest.Server)
+}
+
+// serveForge serves the API of a forge beside its repositories.
+func serveForge(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 3 || len(args) > 4 {
+		ts.Fatalf("usage: forge KIND DIR TOKEN [FILE]")
+	}
+	dir, s := ts.MkAbs(args[1]), forgeOf(ts)
+	s.Kind, s.Token, s.User, s.Users = args[0], args[2], "mill", []string{"ada", "bob"}
+	s.Resolve = func(repo, branch string) string {
+		out, err := exec.Command("git", "-C", filepath.Join(dir, repo+".git"), "rev-parse", "--verify", "-q", "refs/heads/"+branch).Output()
+		if err != nil {
+			return ""
+		}
+		return strings.TrimSpace(string(out))
+	}
+	backend := gitBackend(ts, args[1])
+	s.Other = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if _, token, _ := r.BasicAuth(); token != args[2] {
+			unauthorized(w)
+			return
+		}
+		backend.ServeHTTP(w, r)
+	})
+	if len(args) == 4 {
+		f, err := os.Create(ts.MkAbs(args[3]))
+		ts.Check(err)
+		ts.Defer(func() { _ = f.Close() })
+		s.Log = f
+	}
+	repos, err := filepath.Glob(filepath.Join(dir, "*", "*.git"))
+	ts.Check(err)
+	for _, repo := range repos {
+		s.Add(forgetest.Repo{Owner: filepath.Base(filepath.Dir(repo)), Name: strings.TrimSuffix(filepath.Base(repo), ".git")})
+	}
+	server := httptest.NewServer(s)
+	ts.Defer(server.Close)
+	ts.Setenv("GIT_SERVER", server.URL)
+	ts.Setenv("GIT_HOST", strings.TrimPrefix(server.URL, "http://"))
+}
+
+func failForge(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 4 {
+		ts.Fatalf("usage: forge-fails N FAULT METHOD SUFFIX")
+	}
+	n, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	forgeOf(ts).Fail(n, forgetest.Fault(args[1]), args[2], args[3])
+}
+
+// pullRequests prints the pull requests: the commit of each must be that of its branch.
+func pullRequests(ts *testscript.TestScript, neg bool, args []string) {
+	s := forgeOf(ts)
+	for _, p := range s.Pulls() {
+		if now := s.Resolve(p.Head, p.Branch); neg || p.State == "open" && now == "" {
+			ts.Fatalf("pull request %d has no branch %s", p.Number, p.Branch)
+		}
+		fmt.Fprintf(ts.Stdout(), "%s %d %s %s->%s draft=%t labels=%v reviewers=%v assignees=%v: %s\n", p.Repo, p.Number, p.State, p.Branch, p.Base, p.Draft, p.Labels, p.Reviewers, p.Assignees, p.Title)
+		if len(args) > 0 {
+			fmt.Fprintln(ts.Stdout(), p.Body)
+		}
+	}
+}
