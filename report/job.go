@@ -27,15 +27,17 @@ type job struct {
 	attempts int
 	baseline []Baseline
 	verify   []event.Verify
-	changes  []event.Change
-	commit   *event.Commit
-	pushed   *Published
-	pull     *event.PullRequest
-	sessions []*session // in the order of their first event
-	calls    []*call    // in the order of their first event
-	open     map[callKey]*call
-	changed  []Fallback
-	network  []NetworkDenial
+
+	verifiedIn, baselineIn int // inRun of the last event of each
+	changes                []event.Change
+	commit                 *event.Commit
+	pushed                 *Published
+	pull                   *event.PullRequest
+	sessions               []*session // in the order of their first event
+	calls                  []*call    // in the order of their first event
+	open                   map[callKey]*call
+	changed                []Fallback
+	network                []NetworkDenial
 }
 
 // earlier is the end of a run of a job that a later run replaced.
@@ -272,6 +274,10 @@ func (j *job) takeVerify(e event.Event) {
 	if e.Verify != nil {
 		v := *e.Verify
 		v.In = cmp.Or(v.In, event.InWorkspace) // earlier releases had no other
+		if j.verifiedIn != j.inRun {           // a run that is resumed repeats the attempt that a kill interrupted
+			j.verifiedIn = j.inRun
+			j.verify = slices.DeleteFunc(j.verify, func(earlier event.Verify) bool { return earlier.Attempt >= v.Attempt })
+		}
 		j.verify = append(j.verify, v)
 	}
 }

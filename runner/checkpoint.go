@@ -58,7 +58,7 @@ func (s *site) snapshotOwn(ctx context.Context, o *Options, past *pastJob) (tree
 		return "", err
 	}
 	s.committed = committed.Below(s.below)
-	if past != nil && past.start != nil && past.start.Tree != "" {
+	if past != nil && past.start != nil && past.start.Tree != "" && past.start.Base == s.base {
 		all, changed, err := s.saved(o).Snapshot(past.start.Tree, s.base)
 		if err != nil {
 			return "", err

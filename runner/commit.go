@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -274,7 +275,7 @@ const wipTrailer = "Millhand-Outcome: "
 func (j *job) message(base string, unfinished event.Outcome) string {
 	text := strings.TrimSpace(j.spec.Commit.Message)
 	if text == "" {
-		text = j.spec.Task + ": " + subject(j.spec.Prompt)
+		text = j.spec.Task + ": " + subject(cmp.Or(j.past.nextPrompt(), j.spec.Prompt))
 	}
 	text = j.opts.Redact.Text(text)
 	trailer := ""

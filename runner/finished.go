@@ -41,6 +41,16 @@ func (p *preflight) madeIn(j tasks.Job, repo *gitops.Repo, tip string) (message 
 	return message, slices.Contains(lines, runTrailer+p.Past.Run.ID) && slices.Contains(lines, jobTrailer+j.ID)
 }
 
+// afterCommit returns the start of a job whose commit the resumed run has made: it only
+// pushes it, or adds another commit for a follow-up prompt.
+func (p *preflight) afterCommit(ctx context.Context, j tasks.Job, o *origin, s start, c event.Commit) (start, error) {
+	s, err := p.finishPush(ctx, j, o, s, c)
+	if err == nil && p.Past.of(j.ID).followUp != "" {
+		s.earlier, s.own, s.base, s.tip = event.Commit{}, false, c.Hash, c.Hash
+	}
+	return s, err
+}
+
 // finishPush makes the job only push the commit that the resumed run has made for it.
 func (p *preflight) finishPush(ctx context.Context, j tasks.Job, o *origin, s start, c event.Commit) (start, error) {
 	s.earlier, s.own = c, true
@@ -70,6 +80,9 @@ func (p *preflight) finishedOnRemote(j tasks.Job, o *origin, s *start) bool {
 	c, found := p.committed(j, o.repo, tip)
 	if found {
 		s.earlier, s.own, s.lease = c, true, tip
+	}
+	if found && p.Past.of(j.ID).followUp != "" {
+		s.earlier, s.own, s.base = event.Commit{}, false, tip
 	}
 	return found
 }

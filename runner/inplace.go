@@ -12,7 +12,7 @@ import (
 // inPlace checks the working tree of the user that the job changes.
 func (p *preflight) inPlace(ctx context.Context, j tasks.Job, o *origin, s start) (start, error) {
 	if c, found := p.committed(j, o.repo, o.head.Hash); found {
-		return p.finishPush(ctx, j, o, s, c)
+		return p.afterCommit(ctx, j, o, s, c)
 	}
 	if past := p.Past.of(j.ID); past != nil && past.start != nil {
 		if past.start.Base != o.head.Hash {

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -21,12 +22,14 @@ type Past struct {
 	started time.Time // of the current process
 	jobs    map[string]*pastJob
 	except  []string // jobs that are left out
+	only    string   // the only job that is run; "" for all
 }
 
 // pastJob is what earlier processes did of a job.
 type pastJob struct {
 	start    *event.JobStart
 	end      *event.JobEnd // nil for a job that did not end
+	followUp string        // another prompt for the job's session; "" for none
 	fresh    bool          // the job is started again, without its conversation
 	attempts int
 	prompt   string // of the last attempt
@@ -220,6 +223,14 @@ func (p *Past) Spent() (sum money.USD) {
 	return sum
 }
 
+// nextPrompt returns the follow-up prompt; "" for none.
+func (j *pastJob) nextPrompt() string {
+	if j == nil {
+		return ""
+	}
+	return j.followUp
+}
+
 // time is how long the job has run.
 func (j *pastJob) time() time.Duration {
 	if j == nil {
@@ -230,7 +241,7 @@ func (j *pastJob) time() time.Duration {
 
 // finished returns the end of a job that is not run again; nil if it is.
 func (j *pastJob) finished() *event.JobEnd {
-	if j == nil || j.end == nil || j.fresh || j.end.Resumable() {
+	if j == nil || j.end == nil || j.fresh || j.followUp != "" || j.end.Resumable() {
 		return nil
 	}
 	return j.end
@@ -251,7 +262,31 @@ func (p *Past) Except(jobs []string) { p.except = jobs }
 func (p *Past) leaves(job string) bool { return p != nil && slices.Contains(p.except, job) }
 
 // done reports whether a job is not run again.
-func (p *Past) done(job string) bool { return p.of(job).finished() != nil || p.leaves(job) }
+func (p *Past) done(job string) bool {
+	return p.ended(job) != nil || p.leaves(job)
+}
+
+// ended returns the end of a job that is not run again; nil if it is.
+func (p *Past) ended(job string) *event.JobEnd {
+	if p == nil || p.only == "" || p.only == job {
+		return p.of(job).finished()
+	}
+	if past := p.of(job); past != nil && past.end != nil {
+		return past.end
+	}
+	return new(event.CodeNotRun.End("the run was killed before the job completed"))
+}
+
+// FollowUp makes the run continue only one job, which has ended, with another prompt.
+func (p *Past) FollowUp(job, prompt string) error {
+	past := p.of(job)
+	switch {
+	case past == nil || past.end == nil || len(past.sessions) == 0:
+		return fmt.Errorf("job %s has no session that has ended: continue the run with millhand run --resume first", job)
+	}
+	past.followUp, p.only = prompt, job
+	return nil
+}
 
 // plus returns the sums over both.
 func plus(a, b session.Totals) session.Totals {

@@ -240,7 +240,7 @@ func (r *run) jobs(ctx context.Context) (all []event.JobEnd, signals []event.Exi
 	busy := map[string]bool{} // trees that a job is changing in place
 	failures := 0
 	for i, j := range jobs {
-		end := r.opts.Past.of(j.ID).finished()
+		end := r.opts.Past.ended(j.ID)
 		if end == nil {
 			waiting = append(waiting, i)
 			continue

@@ -141,7 +141,7 @@ func (p *preflight) local(ctx context.Context, j tasks.Job, o *origin) (start, e
 		return s, &Refusal{Code: event.CodeBranchExists, Err: err}
 	}
 	if c, found := p.committed(j, o.repo, tip); found {
-		return p.finishPush(ctx, j, o, s, c)
+		return p.afterCommit(ctx, j, o, s, c)
 	}
 	if p.unfinished(j, o.repo, tip) {
 		s.tip, tip = tip, ""

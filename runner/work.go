@@ -25,6 +25,8 @@ type work struct {
 	baseline []event.Baseline // of the verify commands, before the agent started
 	result   result
 
+	attemptsBefore int // a follow-up prompt has attempts of its own
+
 	before  session.Totals // of sessions before the job was started again; they count for its cost only
 	unsaved bool           // a checkpoint failed
 }
@@ -105,7 +107,7 @@ func (w *work) attempts(ctx context.Context) (end *stop) {
 			return end
 		case found.none():
 			return w.checkScripts(main)
-		case w.result.attempts < w.job.spec.Attempts:
+		case w.result.attempts-w.attemptsBefore < w.job.spec.Attempts:
 			text = found.feedback()
 			main.SetProfile(returned(main.spec.task.Profile, found.barred))
 			continue
@@ -134,10 +136,14 @@ func (w *work) attempt(ctx context.Context, main *open, text string) (last sessi
 // firstPrompt returns the prompt of the next attempt, "" to continue the attempt that an
 // earlier process started.
 func (w *work) firstPrompt(from *continuation) string {
+	past := w.job.past
+	if past != nil && past.followUp != "" {
+		w.result.attempts, w.attemptsBefore = past.attempts, past.attempts
+		return past.followUp
+	}
 	if from == nil {
 		return w.job.spec.Prompt
 	}
-	past := w.job.past
 	w.result.attempts = past.attempts
 	prompts := from.state.Prompts()
 	if past.attempts > 1 && !slices.Contains(prompts, past.prompt) {

@@ -78,9 +78,23 @@ func resume(ctx context.Context, w World, o runOptions, log *view.Log) (err erro
 	if o.onlyFailed {
 		past.StartAgain()
 	}
+	if f := o.followUp; f != (followUp{}) {
+		if f.job == "" && len(c.plan.Jobs) == 1 {
+			f.job = c.plan.Jobs[0].ID
+		}
+		if !slices.ContainsFunc(c.plan.Jobs, func(j tasks.Job) bool { return j.ID == f.job }) {
+			return fail(event.ExitUsage, "job %q not found in the run: name one of its jobs (millhand session list RUN); nothing was run", f.job)
+		}
+		if err := past.FollowUp(f.job, f.prompt); err != nil {
+			return failure{event.ExitUsage, fmt.Errorf("%w; nothing was run", err)}
+		}
+	}
 	started = true
 	return start(ctx, w, o, c, starting{id: past.Run.ID, log: log, past: past, claim: func() (*rundir.Dir, error) { return out, nil }})
 }
+
+// followUp is another prompt for a job of a run.
+type followUp struct{ job, prompt string }
 
 // findRun returns the directory of a run, which is named by its directory, a file in it, or
 // its id if it is below the current directory.
@@ -106,6 +120,7 @@ func resumed(o runOptions, run *event.Run) (runOptions, error) {
 	}
 	rest := o
 	rest.log, rest.json, rest.verbose, rest.resume, rest.onlyFailed, rest.acceptChanges, rest.invocation = plain.log, plain.json, plain.verbose, "", false, false, plain.invocation
+	rest.followUp = plain.followUp
 	rest.plan.manifests, rest.plan.paths, rest.plan.Parallel, rest.plan.MaxCost = plain.plan.manifests, plain.plan.paths, plain.plan.Parallel, plain.plan.MaxCost
 	if !reflect.DeepEqual(rest, plain) {
 		return o, errors.New("a run is resumed with the flags that it was started with: of other flags only --jobs, --max-cost and those of the output can be given")
@@ -122,7 +137,7 @@ func resumed(o runOptions, run *event.Run) (runOptions, error) {
 		return o, fmt.Errorf("the flags that the run was started with: %w", err)
 	}
 	own.log, own.json, own.invocation = o.log, o.json, run.Invocation
-	own.onlyFailed, own.acceptChanges = o.onlyFailed, o.acceptChanges
+	own.onlyFailed, own.acceptChanges, own.followUp = o.onlyFailed, o.acceptChanges, o.followUp
 	if o.plan.Parallel > 0 {
 		own.plan.Parallel = o.plan.Parallel
 	}

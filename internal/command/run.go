@@ -45,7 +45,8 @@ type runOptions struct {
 	dryRun      bool
 	verbose     bool
 
-	resume        string // id or directory of a run; "" for a new one
+	resume        string   // id or directory of a run; "" for a new one
+	followUp      followUp // another prompt for one job; the zero value for none
 	onlyFailed    bool
 	acceptChanges bool
 	invocation    *event.Invocation
@@ -70,8 +71,19 @@ func runCommand(w World) *cli.Command {
 	}
 }
 
+// logFlags are the flags of the output.
+func (o *runOptions) logFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.BoolFlag{Name: "json", Category: outputFlags, Destination: &o.json, Usage: "Print the report as JSON"},
+		&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Category: outputFlags, Destination: &o.log.Quiet, Usage: "Print errors only"},
+		&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Category: outputFlags, Destination: &o.verbose, Usage: "Print all messages, as --log-level debug does"},
+		&cli.StringFlag{Name: "log-format", Category: outputFlags, Destination: &o.log.Format, Value: "auto", Usage: "Print the log in `FORMAT`: auto, console, json or github"},
+		&cli.StringFlag{Name: "log-level", Category: outputFlags, Destination: &o.log.Level, Value: "info", Usage: "Print messages of `LEVEL` and above: debug, info, warn or error"},
+	}
+}
+
 func (o *runOptions) flags() []cli.Flag {
-	return append(slices.Concat(o.plan.jobFlags(), o.prompt.flags()),
+	return append(slices.Concat(o.plan.jobFlags(), o.prompt.flags(), o.logFlags()),
 		&cli.GenericFlag{Name: "max-time", Category: limitFlags, Value: flagOf(&o.plan.MaxTime, period), DefaultText: fromManifest, Usage: "Limit the time of the run to `DURATION`, for example 90m"},
 		sandboxFlag(&o.sandbox, permissionFlags),
 		&cli.BoolFlag{Name: "fail-fast", Category: limitFlags, Destination: &o.failFast, Usage: "Stop scheduling jobs after the first failure"},
@@ -82,11 +94,6 @@ func (o *runOptions) flags() []cli.Flag {
 		&cli.BoolFlag{Name: "no-baseline", Category: limitFlags, Destination: &o.noBaseline, Usage: "Do not run verify commands before the agent starts"},
 		failOnFlag(&o.failOn, outputFlags),
 		&cli.StringFlag{Name: "record", Category: outputFlags, Destination: &o.record, Usage: "Record the requests and responses of models in `FILE`, for --model replay:FILE"},
-		&cli.BoolFlag{Name: "json", Category: outputFlags, Destination: &o.json, Usage: "Print the report as JSON"},
-		&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Category: outputFlags, Destination: &o.log.Quiet, Usage: "Print errors only"},
-		&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Category: outputFlags, Destination: &o.verbose, Usage: "Print all messages, as --log-level debug does"},
-		&cli.StringFlag{Name: "log-format", Category: outputFlags, Destination: &o.log.Format, Value: "auto", Usage: "Print the log in `FORMAT`: auto, console, json or github"},
-		&cli.StringFlag{Name: "log-level", Category: outputFlags, Destination: &o.log.Level, Value: "info", Usage: "Print messages of `LEVEL` and above: debug, info, warn or error"},
 		&cli.StringFlag{Name: "resume", Category: taskFlags, Destination: &o.resume, Usage: "Continue the unfinished jobs of `RUN`: its report directory or id"},
 		&cli.BoolFlag{Name: "only-failed", Category: taskFlags, Destination: &o.onlyFailed, Usage: "With --resume, start the jobs that did not pass again"},
 		&cli.BoolFlag{Name: "accept-changes", Category: taskFlags, Destination: &o.acceptChanges, Usage: "With --resume, leave out the jobs whose tasks have changed"},

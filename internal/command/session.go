@@ -33,9 +33,9 @@ type sessionOptions struct {
 }
 
 func sessionCommand(w World) *cli.Command {
-	list, show := &sessionOptions{}, &sessionOptions{}
+	list, show, resume := &sessionOptions{}, &sessionOptions{}, &runOptions{}
 	c := &cli.Command{
-		Name: "session", Usage: "List and print the sessions of a saved run",
+		Name: "session", Usage: "List, print and continue the sessions of a saved run",
 		Subcommands: []*cli.Command{
 			{
 				Name: "list", Usage: "List the sessions of a run", ArgsUsage: "RUN", UsageText: "millhand session list 20260102-030405-1a2b3c4d",
@@ -51,15 +51,50 @@ func sessionCommand(w World) *cli.Command {
 				},
 				Action: act(show.parse, func(ctx context.Context) error { return showSession(ctx, w, *show) }),
 			},
+			{
+				Name: "resume", Usage: "Continue the session of a job that has ended with another prompt", ArgsUsage: "RUN [JOB]",
+				UsageText: "millhand session resume 20260102-030405-1a2b3c4d fix-tests --prompt \"Add a test for it.\"",
+				Flags: append([]cli.Flag{
+					&cli.StringFlag{Name: "prompt", Destination: &resume.followUp.prompt, EnvVars: noVariable(), Usage: "Continue with `PROMPT`"},
+				}, resume.logFlags()...),
+				Action: act(resume.parseFollowUp, func(ctx context.Context) error { return resumeSession(ctx, w, *resume) }),
+			},
 		},
 	}
-	for _, name := range []string{"resume", "fork", "revert"} {
+	for _, name := range []string{"fork", "revert"} {
 		c.Subcommands = append(c.Subcommands, &cli.Command{
 			Name: name, Usage: "not supported yet", Hidden: true, SkipFlagParsing: true,
 			Action: func(*cli.Context) error { return fail(event.ExitUsage, "session %s is not supported yet", name) },
 		})
 	}
 	return c
+}
+
+// parseFollowUp reads the arguments of "millhand session resume".
+func (o *runOptions) parseFollowUp(args []string) error {
+	switch {
+	case len(args) == 0 || len(args) > 2:
+		return errors.New("requires RUN, the id or the report directory of a run, and optionally JOB")
+	case strings.TrimSpace(o.followUp.prompt) == "":
+		return errors.New("missing --prompt PROMPT")
+	}
+	if o.resume = args[0]; len(args) == 2 {
+		o.followUp.job = args[1]
+	}
+	if o.verbose {
+		o.log.Level = "debug"
+	}
+	return nil
+}
+
+// resumeSession continues a job of a run with another prompt.
+func resumeSession(ctx context.Context, w World, given runOptions) error {
+	var o runOptions
+	if _, err := readFlags(&cli.Command{Name: "run", Flags: o.flags()}, nil, noVariables); err != nil {
+		return failure{event.ExitInternal, err}
+	}
+	o.resume, o.followUp, o.log, o.json = given.resume, given.followUp, given.log, given.json
+	return run(ctx, w, o)
 }
 
 func (o *sessionOptions) parseList(args []string) error {

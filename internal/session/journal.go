@@ -114,6 +114,20 @@ func (s *Session) Resume(state *journal.State, totals Totals, ended int) {
 	}
 }
 
+// endResumed completes the turn of an earlier process before another prompt: calls that it
+// interrupted have failed.
+func (s *Session) endResumed() {
+	if s.resumed == nil {
+		return
+	}
+	for _, c := range s.resumed.response.Calls {
+		s.add(journal.Message{Turn: s.resumed.ended.Number, Message: model.Message{
+			Role: model.ToolRole, CallID: c.ID, Tool: c.Name, Text: "tool call interrupted", Failed: true,
+		}})
+	}
+	s.resumed = nil
+}
+
 // add adds what a turn used.
 func (t *Totals) add(used *money.Usage, cost *money.USD) {
 	if used != nil {

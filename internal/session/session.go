@@ -150,6 +150,7 @@ func (s *Session) Turn() int { return s.cfg.FirstTurn + s.Totals().Turns }
 // same limits.
 func (s *Session) Run(ctx context.Context, prompt string) End {
 	s.start()
+	s.endResumed()
 	s.say(prompt)
 	return s.Continue(ctx)
 }
