@@ -6,6 +6,8 @@
 //   - message: a message was added. One with the id of an earlier message replaces it: its
 //     text was removed or shortened to save space.
 //   - compaction: a summary replaced the messages from one id to another.
+//   - resume: another process continues after a message. Messages after it are history:
+//     results of calls that are repeated.
 //   - turn: a turn is complete, with the state of the workspace as a tree of git.
 //
 // Lines of unknown types are ignored. The last line may be incomplete after a kill.

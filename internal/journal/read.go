@@ -25,6 +25,7 @@ type Entry struct {
 	Message    *Message
 	Compaction *Compaction
 	Turn       *Turn
+	Resume     *Resume
 }
 
 // maxLine limits a line, in bytes: far above a message with all its attachments.
@@ -99,7 +100,16 @@ func (s *State) add(text []byte) error {
 		if err := json.Unmarshal(text, e.Turn); err != nil {
 			return err
 		}
-		s.Turns = append(s.Turns, *e.Turn)
+		// A process that resumes completes its first turn again.
+		s.Turns = append(slices.DeleteFunc(s.Turns, func(t Turn) bool { return t.Number == e.Turn.Number }), *e.Turn)
+	case resumeLine:
+		e.Resume = new(Resume)
+		if err := json.Unmarshal(text, e.Resume); err != nil {
+			return err
+		}
+		if err := s.resumeAfter(e.Resume.After); err != nil {
+			return err
+		}
 	default: // of a later release
 		return nil
 	}
@@ -122,6 +132,17 @@ func (s *State) compact(c Compaction) error {
 		return fmt.Errorf("the compacted messages %q to %q were not found", c.From, c.To)
 	}
 	s.Messages = slices.Replace(s.Messages, from, to+1, c.By)
+	return nil
+}
+
+// resumeAfter removes the messages after one, with their turns.
+func (s *State) resumeAfter(id string) error {
+	end := s.index(id) + 1
+	if end == 0 {
+		return fmt.Errorf("the message %q, after which the session was resumed, was not found", id)
+	}
+	s.Messages = s.Messages[:end]
+	s.Turns = slices.DeleteFunc(s.Turns, func(t Turn) bool { return s.index(t.After) < 0 })
 	return nil
 }
 

@@ -15,6 +15,7 @@ const (
 	messageLine    kind = "message"
 	compactionLine kind = "compaction"
 	turnLine       kind = "turn"
+	resumeLine     kind = "resume"
 )
 
 // Session describes a conversation.
@@ -58,6 +59,12 @@ type Turn struct {
 	After  string    `json:"after"`          // id of the last message
 	Tree   string    `json:"tree,omitempty"` // of the workspace's repository; "" if it was not saved
 	Time   time.Time `json:"time"`
+}
+
+// Resume continues the conversation in another process.
+type Resume struct {
+	After string    `json:"after"` // id of the last message that is part of it
+	Time  time.Time `json:"time"`
 }
 
 // line is a line of a file: its type and one of the others.

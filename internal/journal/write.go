@@ -60,6 +60,14 @@ func (w *Writer) Turn(t Turn) {
 	}
 }
 
+// Resume removes the messages after one from the conversation.
+func (w *Writer) Resume(r Resume) {
+	if w != nil {
+		r.Time = w.now().UTC()
+		w.write(resumeLine, r)
+	}
+}
+
 func (w *Writer) write(k kind, content any) {
 	text, err := encode(k, content)
 	w.mu.Lock()

@@ -102,6 +102,7 @@ func (s *Session) Resume(state *journal.State, totals Totals, ended int) {
 		return
 	}
 	last := state.Messages[len(state.Messages)-1]
+	s.cfg.Journal.Resume(journal.Resume{After: last.ID})
 	if last.Response == nil {
 		return
 	}

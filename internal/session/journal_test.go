@@ -98,7 +98,8 @@ func TestAResumedSessionContinuesAnywhere(t *testing.T) {
 		if script == "" {
 			script = "\n  - text: not used\n"
 		}
-		s := setUp(t, "edit", script, func(*Config) {})
+		continued := *bytes.NewBuffer(bytes.Join(lines[:n+1], nil))
+		s := setUp(t, "edit", script, func(c *Config) { c.Journal = journaled(t, &continued) })
 		totals, ended := Totals{CostUSD: new(money.USD)}, 0
 		if n > 3 { // the first turn had ended
 			totals.Turns, totals.Calls, totals.Usage, ended = 1, 1, money.Usage{Input: 100, Output: 10}, 1
@@ -117,6 +118,11 @@ func TestAResumedSessionContinuesAnywhere(t *testing.T) {
 		ignoreID := cmp.FilterPath(func(p cmp.Path) bool { return p.Last().String() == ".ID" && len(p) == 3 }, cmp.Ignore())
 		if diff := cmp.Diff(first.messages, s.messages, ignoreID); diff != "" {
 			t.Errorf("%d lines: %s", n+1, diff)
+		}
+		// The next process reads the same conversation.
+		again := saved(t, &continued)
+		if got := len(again.Messages); got != len(s.messages) || len(again.Turns) != 2 {
+			t.Errorf("%d lines: %d messages and %d turns are saved, want %d and 2", n+1, got, len(again.Turns), len(s.messages))
 		}
 	}
 }
