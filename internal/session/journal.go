@@ -75,6 +75,7 @@ func (p *checkpoints) endTurn(ctx context.Context, c Config, ended journal.Turn,
 type resumed struct {
 	response model.Response
 	ended    event.Turn
+	emitted  bool // the end of its turn, whose calls are repeated
 }
 
 // Resume restores the conversation of an earlier process: its state after
@@ -106,7 +107,7 @@ func (s *Session) Resume(state *journal.State, totals Totals, ended int) {
 	if last.Response == nil {
 		return
 	}
-	s.resumed = &resumed{ended: *last.Response, response: model.Response{
+	s.resumed = &resumed{ended: *last.Response, emitted: last.Response.Number <= ended, response: model.Response{
 		Text: last.Text, Reasoning: last.Reasoning, Calls: last.Calls, State: last.State, Finish: model.Finish(last.Response.Finish),
 	}}
 	s.totals.Turns = max(s.totals.Turns, last.Response.Number-s.cfg.FirstTurn)

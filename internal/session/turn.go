@@ -18,7 +18,9 @@ import (
 func (s *Session) turn(ctx context.Context) *End {
 	if r := s.resumed; r != nil {
 		s.resumed = nil
-		defer s.emit(turnEnded(&r.ended))
+		if !r.emitted {
+			defer s.emit(turnEnded(&r.ended))
+		}
 		return s.handle(ctx, r.response, r.ended.Number)
 	}
 	if called, end := s.makeRoom(ctx); called || end != nil {
