@@ -23,6 +23,7 @@ import (
 	"github.com/millhand/millhand/internal/model"
 	"github.com/millhand/millhand/internal/model/script"
 	"github.com/millhand/millhand/internal/model/wiretest"
+	"github.com/millhand/millhand/internal/sandbox"
 )
 
 func TestMain(m *testing.M) {
@@ -346,8 +347,8 @@ func (w *world) checkLeftovers() {
 		w.t.Errorf("worktrees: %q", got)
 	}
 	entries, err := os.ReadDir(filepath.Join(w.dir, "tmp"))
-	entries = slices.DeleteFunc(entries, func(e os.DirEntry) bool { // of a run that was killed before it locked it
-		return strings.HasPrefix(e.Name(), "millhand-new-")
+	entries = slices.DeleteFunc(entries, func(e os.DirEntry) bool { // of a run that was killed before it locked it, or before it had such a directory
+		return strings.HasPrefix(e.Name(), "millhand-new-") || strings.HasPrefix(e.Name(), sandbox.ProbeName)
 	})
 	if err != nil || len(entries) > 0 {
 		w.t.Errorf("temporary files: %v %v", entries, err)

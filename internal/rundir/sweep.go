@@ -15,6 +15,7 @@ import (
 	"github.com/millhand/millhand/internal/gitops/gitdir"
 	"github.com/millhand/millhand/internal/proc"
 	"github.com/millhand/millhand/internal/reportdir"
+	"github.com/millhand/millhand/internal/sandbox"
 	"github.com/millhand/millhand/tools"
 )
 
@@ -203,13 +204,20 @@ func registrations(dir string) []string {
 }
 
 // sweepUnlocked removes private directories of runs that were killed before they locked
-// them: these contain nothing else.
+// them: these contain nothing else. It also removes the directories of probes of the
+// sandbox.
 func sweepUnlocked(tmp string, now time.Time) {
 	found, _ := filepath.Glob(filepath.Join(tmp, unlockedName+"*"))
 	for _, dir := range found {
 		if info, err := os.Lstat(dir); err == nil && info.IsDir() && now.Sub(info.ModTime()) >= settled {
 			os.Remove(filepath.Join(dir, lockFile)) //nolint:errcheck // it may be another user's
 			os.Remove(dir)                          //nolint:errcheck // removed only if empty
+		}
+	}
+	probes, _ := filepath.Glob(filepath.Join(tmp, sandbox.ProbeName+"*"))
+	for _, dir := range probes {
+		if info, err := os.Lstat(dir); err == nil && isOwn(dir) && now.Sub(info.ModTime()) >= settled {
+			removeTree(dir) //nolint:errcheck // a later run retries it
 		}
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/millhand/millhand/internal/sandbox"
 )
 
 func TestSweepRemovesOnlyDirectoriesOfKilledRuns(t *testing.T) {
@@ -44,8 +46,16 @@ func TestSweepRemovesOnlyDirectoriesOfKilledRuns(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := os.Chtimes(old, now, now.Add(-2*settled)); err != nil {
-		t.Fatal(err)
+	probe, probing := filepath.Join(tmp, sandbox.ProbeName+"1"), filepath.Join(tmp, sandbox.ProbeName+"2")
+	for _, dir := range []string{probe, probing} {
+		if err := os.MkdirAll(filepath.Join(dir, "work"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, dir := range []string{old, probe} {
+		if err := os.Chtimes(dir, now, now.Add(-2*settled)); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if found := Leftovers(tmp); len(found) != 1 || found[0].Dir != left || found[0].Holder != "run r1" {
 		t.Errorf("leftovers %+v", found)
@@ -54,7 +64,7 @@ func TestSweepRemovesOnlyDirectoriesOfKilledRuns(t *testing.T) {
 	if err != nil || len(removed) != 1 || removed[0].Dir != left || removed[0].Holder != "run r1" {
 		t.Errorf("removed %+v, %v", removed, err)
 	}
-	for dir, want := range map[string]bool{left: false, running: true, foreign: true, onPurpose: true, rescued: true, young: true, old: false} {
+	for dir, want := range map[string]bool{left: false, running: true, foreign: true, onPurpose: true, rescued: true, young: true, old: false, probe: false, probing: true} {
 		if _, err := os.Stat(dir); (err == nil) != want {
 			t.Errorf("%s: exists: %v, want %v", filepath.Base(dir), err == nil, want)
 		}

@@ -83,6 +83,9 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
+// ProbeName is the start of the names of the directories that a probe uses and removes.
+const ProbeName = "millhand-probe-"
+
 // try starts a confined process without a command.
 func try(ctx context.Context, dir string, level Level) error {
 	if ctx.Err() != nil {
@@ -96,7 +99,7 @@ func try(ctx context.Context, dir string, level Level) error {
 func TryStore(ctx context.Context, dir string) error { return tryIn(ctx, dir, Full, true) }
 
 func tryIn(ctx context.Context, dir string, level Level, store bool) (err error) {
-	base, err := os.MkdirTemp(dir, "millhand-probe-")
+	base, err := os.MkdirTemp(dir, ProbeName)
 	if err == nil {
 		defer os.RemoveAll(base)
 		base, err = filepath.EvalSymlinks(base)
