@@ -280,7 +280,10 @@ func start(ctx context.Context, w World, o runOptions, c checked, s starting) er
 // can't be removed does not prevent the run.
 func sweep(ctx context.Context, w World, out *rundir.Dir, ready *runner.PreflightResult, quiet bool) {
 	removed, err := rundir.Sweep(filepath.Dir(out.Work()), ready.Worktrees(), w.Now())
-	err = errors.Join(err, ready.RemoveWorktrees(ctx, rundir.IsGone))
+	err = errors.Join(err, ready.RemoveWorktrees(ctx, func(tree string) bool {
+		// This run has no worktrees yet: one in its directory was of a killed process of it.
+		return rundir.IsGone(tree) || filepath.Dir(filepath.Dir(tree)) == out.Work()
+	}))
 	if quiet {
 		return
 	}
