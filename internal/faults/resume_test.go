@@ -32,8 +32,8 @@ func TestResume(t *testing.T) {
 	template := template(t)
 	random, ended := nightly.Random(t), counts{}
 	start := time.Now()
-	undisturbed := newResumed(t, template, killing{sandbox: "auto"})
-	undisturbed.end()
+	undisturbed := newResumed(t, template, killing{sandbox: "auto", maxCost: "2"})
+	undisturbed.end(0)
 	took := time.Since(start)
 	undisturbed.checkEnded()
 	for n := range nightly.Count(4, 200, 1000) {
@@ -45,13 +45,47 @@ func TestResume(t *testing.T) {
 					break
 				}
 			}
-			w.end()
+			w.end(0)
 			w.checkEnded()
 			most := len(undisturbed.served) + w.kills*parallel
 			if len(w.served) > most {
 				t.Errorf("the server saw %d requests, want at most %d", len(w.served), most)
 			}
 			ended[fmt.Sprintf("%d kills", w.kills)]++
+		})
+	}
+	ended.log(t)
+}
+
+// TestResumeWithinBudget kills and resumes runs whose budget hardly suffices for an
+// undisturbed run: with what was lost in kills, they never exceed it.
+func TestResumeWithinBudget(t *testing.T) {
+	template := template(t)
+	random, ended := nightly.Random(t), counts{}
+	const budget = 0.05
+	for n := range nightly.Count(1, 40, 200) {
+		c := newKilling(random, 3*time.Second, n)
+		c.maxCost = fmt.Sprint(budget)
+		t.Run(c.String(), func(t *testing.T) {
+			w := newResumed(t, template, c)
+			for _, at := range c.at {
+				if w.kill(at) {
+					break
+				}
+			}
+			code := w.end(0, 5)
+			w.checkProcesses()
+			w.checkRepositories()
+			w.checkLeftovers()
+			served := 0.0
+			for _, s := range w.served {
+				served += s.cost
+			}
+			cost := w.report("r").Run.Totals.CostUSD
+			if cost == nil || *cost > budget || served > budget {
+				t.Errorf("the server sent $%g, reported is %v, of a budget of $%g", served, cost, budget)
+			}
+			ended[fmt.Sprintf("%d kills: exit code %d", w.kills, code)]++
 		})
 	}
 	ended.log(t)
@@ -65,10 +99,11 @@ type killing struct {
 	at      []time.Duration // after the start of each process
 	sandbox string
 	http    bool // pushes by HTTP
+	maxCost string
 }
 
 func newKilling(random *rand.Rand, span time.Duration, n int) killing {
-	c := killing{sandbox: []string{"auto", "off"}[n%2], http: n/2%2 == 1, at: []time.Duration{moment(random, span*2/3)}}
+	c := killing{maxCost: "2", sandbox: []string{"auto", "off"}[n%2], http: n/2%2 == 1, at: []time.Duration{moment(random, span*2/3)}}
 	for random.IntN(3) > 0 && len(c.at) < 5 { // a process that resumes has less to do
 		c.at = append(c.at, moment(random, span/2))
 	}
@@ -76,7 +111,7 @@ func newKilling(random *rand.Rand, span time.Duration, n int) killing {
 }
 
 func (c killing) String() string {
-	return fmt.Sprintf("sandbox %s http %t killed after %v", c.sandbox, c.http, c.at)
+	return fmt.Sprintf("sandbox %s http %t budget %s killed after %v", c.sandbox, c.http, c.maxCost, c.at)
 }
 
 // resumed is a world with a run that is killed and resumed.
@@ -97,8 +132,8 @@ type servedTurn struct {
 	cost float64 // USD
 }
 
-// inPlace is the manifest of a job that changes the user's files.
-const inPlace = `version: 1
+// plainManifest is the manifest of a job that changes the user's files.
+const plainManifest = `version: 1
 model: responses/m
 profile: build
 allow_dirty: true
@@ -120,13 +155,13 @@ func newResumed(t *testing.T, template string, c killing) *resumed {
 		t.Fatal(err)
 	}
 	plain := filepath.Join(r.dir, "plain")
-	script := "git init -q -b main . && echo 1 >kept.txt && git add . && git commit -q -m start && echo 2 >kept.txt && echo 3 >staged.txt && git add staged.txt"
+	script := "git init -q -b main . && echo 1 >own.txt && git add . && git commit -q -m start && echo 2 >own.txt && echo 3 >staged.txt && git add staged.txt"
 	cmd := exec.CommandContext(t.Context(), "sh", "-c", "mkdir "+plain+" && cd "+plain+" && "+script)
 	cmd.Env = r.run(t.Context(), "r").Env
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	if err := os.WriteFile(filepath.Join(r.dir, "inplace.yaml"), []byte(inPlace), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(r.dir, "inplace.yaml"), []byte(plainManifest), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if c.http {
@@ -216,7 +251,7 @@ func conversation(responses int) map[string]int {
 // next prepares the next process of the run.
 func (r *resumed) next() *exec.Cmd {
 	cmd := r.run(r.t.Context(), "r")
-	cmd.Args = []string{"millhand", "run", "../run.yaml", "../inplace.yaml", "--report-dir", "../r", "--jobs", fmt.Sprint(parallel), "--sandbox", r.sandbox, "--max-cost", "2"}
+	cmd.Args = []string{"millhand", "run", "../run.yaml", "../inplace.yaml", "--report-dir", "../r", "--jobs", fmt.Sprint(parallel), "--sandbox", r.sandbox, "--max-cost", r.maxCost}
 	if events, _ := os.ReadFile(filepath.Join(r.dir, "r/events.jsonl")); bytes.Contains(events, []byte("\n")) {
 		cmd.Args = []string{"millhand", "run", "--resume", "../r", "--jobs", fmt.Sprint(parallel)}
 	}
@@ -239,7 +274,7 @@ func (r *resumed) kill(at time.Duration) (over bool) {
 	_ = cmd.Process.Kill() // it may have ended
 	err := cmd.Wait()
 	if code := cmd.ProcessState.ExitCode(); code >= 0 {
-		if code != 0 {
+		if code != 0 && (code != 5 || r.maxCost == "2") {
 			r.t.Errorf("exit code %d before the kill: %v", code, err)
 		}
 		return true
@@ -249,13 +284,15 @@ func (r *resumed) kill(at time.Duration) (over bool) {
 	return false
 }
 
-// end runs the last process of the run.
-func (r *resumed) end() {
+// end runs the last process of the run and returns its exit code, which must be permitted.
+func (r *resumed) end(permitted ...int) int {
 	r.t.Helper()
 	r.unlock()
-	if err := r.next().Run(); err != nil {
-		r.t.Errorf("the last process of the run: %v", err)
+	code := exitCode(r.t, r.next().Run())
+	if !slices.Contains(permitted, code) {
+		r.t.Errorf("exit code %d of the last process of the run", code)
 	}
+	return code
 }
 
 // unlock removes the locks of git that a killed run may have left on branches: millhand
@@ -279,32 +316,32 @@ func (r *resumed) checkEnded() {
 	r.checkRepositories()
 	r.checkLeftovers()
 	r.checkEvents("r")
-	r.checkInPlace()
+	r.checkPlain()
 	r.checkResumedReport()
 	r.checkCost()
 }
 
-// checkInPlace checks the repository of the job in place: the job's file is complete, and
+// checkPlain checks the repository whose files a job changes without a commit: the job's file is complete, and
 // nothing else changed.
-func (r *resumed) checkInPlace() {
+func (r *resumed) checkPlain() {
 	r.t.Helper()
 	for want, args := range map[string][]string{
-		" M kept.txt\nA  staged.txt\n?? work-j9.txt": {"status", "--porcelain", "-uall"},
+		" M own.txt\nA  staged.txt\n?? work-j9.txt": {"status", "--porcelain", "-uall"},
 		"main": {"symbolic-ref", "--short", "HEAD"},
 		"1":    {"rev-list", "--count", "HEAD"},
 	} {
 		if got := strings.TrimSpace(r.git(append([]string{"-C", "../plain"}, args...)...)); got != strings.TrimSpace(want) {
-			r.t.Errorf("in place: git %s is %q, want %q", strings.Join(args, " "), got, want)
+			r.t.Errorf("plain: git %s is %q, want %q", strings.Join(args, " "), got, want)
 		}
 	}
-	for name, want := range map[string]string{"kept.txt": "2\n", "staged.txt": "3\n", "work-j9.txt": "begun\ndone\n"} {
+	for name, want := range map[string]string{"own.txt": "2\n", "staged.txt": "3\n", "work-j9.txt": "begun\ndone\n"} {
 		if got, err := os.ReadFile(filepath.Join(r.dir, "plain", name)); err != nil || string(got) != want {
-			r.t.Errorf("in place: %s is %q, want %q (%v)", name, got, want, err)
+			r.t.Errorf("plain: %s is %q, want %q (%v)", name, got, want, err)
 		}
 	}
 	r.git("-C", "../plain", "fsck", "--strict", "--no-dangling")
 	if got := strings.Split(r.git("-C", "../plain", "worktree", "list"), "\n"); len(got) != 1 {
-		r.t.Errorf("in place: worktrees %q", got)
+		r.t.Errorf("plain: worktrees %q", got)
 	}
 }
 

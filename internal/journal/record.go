@@ -63,7 +63,7 @@ type Turn struct {
 
 // Resume continues the conversation in another process.
 type Resume struct {
-	After string    `json:"after"` // id of the last message that is part of it
+	After string    `json:"after"` // id of the last message that remains
 	Time  time.Time `json:"time"`
 }
 
