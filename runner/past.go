@@ -44,8 +44,7 @@ type pastJob struct {
 
 // pastSession is what earlier processes did of a session.
 type pastSession struct {
-	turns         map[int]pastTurn
-	calls, denied int
+	turns map[int]pastTurn
 }
 
 type pastTurn struct {

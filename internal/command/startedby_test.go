@@ -25,12 +25,21 @@ func TestStartedBy(t *testing.T) {
 		{"GitLab", map[string]string{
 			"GITLAB_CI": "true", "GITLAB_USER_LOGIN": "me", "CI_PIPELINE_SOURCE": "schedule", "CI_PIPELINE_URL": "https://u:p@gitlab.com/g/p/-/pipelines/1", "CI_COMMIT_SHA": commit,
 		}, &event.StartedBy{CI: "gitlab", Actor: "me", Event: "schedule", RunURL: "https://gitlab.com/g/p/-/pipelines/1", Commit: commit}},
-		{"Jenkins", map[string]string{"JENKINS_URL": "https://ci.example/", "BUILD_URL": "https://ci.example/job/a/1/", "GIT_COMMIT": commit},
-			&event.StartedBy{CI: "jenkins", RunURL: "https://ci.example/job/a/1/", Commit: commit}},
-		{"Buildkite", map[string]string{"BUILDKITE": "true", "BUILDKITE_BUILD_CREATOR": "Me M.", "BUILDKITE_SOURCE": "webhook", "BUILDKITE_BUILD_URL": "https://buildkite.com/o/p/builds/1", "BUILDKITE_COMMIT": "HEAD"},
-			&event.StartedBy{CI: "buildkite", Actor: "Me M.", Event: "webhook", RunURL: "https://buildkite.com/o/p/builds/1"}},
-		{"CircleCI", map[string]string{"CIRCLECI": "true", "CIRCLE_USERNAME": "me", "CIRCLE_BUILD_URL": "https://circleci.com/gh/o/r/1", "CIRCLE_SHA1": commit},
-			&event.StartedBy{CI: "circleci", Actor: "me", RunURL: "https://circleci.com/gh/o/r/1", Commit: commit}},
+		{
+			"Jenkins",
+			map[string]string{"JENKINS_URL": "https://ci.example/", "BUILD_URL": "https://ci.example/job/a/1/", "GIT_COMMIT": commit},
+			&event.StartedBy{CI: "jenkins", RunURL: "https://ci.example/job/a/1/", Commit: commit},
+		},
+		{
+			"Buildkite",
+			map[string]string{"BUILDKITE": "true", "BUILDKITE_BUILD_CREATOR": "Me M.", "BUILDKITE_SOURCE": "webhook", "BUILDKITE_BUILD_URL": "https://buildkite.com/o/p/builds/1", "BUILDKITE_COMMIT": "HEAD"},
+			&event.StartedBy{CI: "buildkite", Actor: "Me M.", Event: "webhook", RunURL: "https://buildkite.com/o/p/builds/1"},
+		},
+		{
+			"CircleCI",
+			map[string]string{"CIRCLECI": "true", "CIRCLE_USERNAME": "me", "CIRCLE_BUILD_URL": "https://circleci.com/gh/o/r/1", "CIRCLE_SHA1": commit},
+			&event.StartedBy{CI: "circleci", Actor: "me", RunURL: "https://circleci.com/gh/o/r/1", Commit: commit},
+		},
 		{"Azure Pipelines", map[string]string{
 			"TF_BUILD": "True", "BUILD_REQUESTEDFOR": "Me", "BUILD_REASON": "Manual", "SYSTEM_COLLECTIONURI": "https://dev.azure.com/o/", "SYSTEM_TEAMPROJECT": "my project", "BUILD_BUILDID": "7", "BUILD_SOURCEVERSION": commit,
 		}, &event.StartedBy{CI: "azure", Actor: "Me", Event: "Manual", RunURL: "https://dev.azure.com/o/my%20project/_build/results?buildId=7", Commit: commit}},

@@ -85,13 +85,7 @@ func open(t *testing.T, kind forge.Kind, change ...func(*forge.Options)) testFor
 	return p
 }
 
-// each runs a test on the three kinds.
-func each(t *testing.T, f func(t *testing.T, kind forge.Kind)) {
-	t.Helper()
-	for _, kind := range []forge.Kind{forge.GitHub, forge.GitLab, forge.Gitea} {
-		t.Run(string(kind), func(t *testing.T) { f(t, kind) })
-	}
-}
+var kinds = []forge.Kind{forge.GitHub, forge.GitLab, forge.Gitea}
 
 func example() forge.New {
 	return forge.New{
@@ -101,292 +95,312 @@ func example() forge.New {
 }
 
 func TestPullRequestFromCreationToMerge(t *testing.T) {
-	each(t, func(t *testing.T, kind forge.Kind) {
-		p := open(t, kind)
-		if _, err := p.Find(t.Context(), web, example().Head); !errors.Is(err, forge.ErrNotFound) {
-			t.Fatalf("found one before it was created: %v", err)
-		}
-		made, created, err := p.Create(t.Context(), web, example())
-		if err != nil || !created {
-			t.Fatal(created, err)
-		}
-		want := forgetest.Pull{
-			Repo: "Acme/web", Head: "Acme/web", Number: 1, Branch: "fix/a", Base: "main", SHA: made.SHA, Title: "Fix a", Body: "It was broken.",
-			State: "open", Labels: []string{"bot"}, Reviewers: []string{"ada"}, Assignees: []string{"bob"},
-		}
-		if diff := cmp.Diff([]forgetest.Pull{want}, p.Pulls()); diff != "" {
-			t.Fatal(diff)
-		}
-		found, err := p.Find(t.Context(), web, example().Head)
-		if err != nil || found.Number != made.Number || found.URL != made.URL || found.State != forge.Open || found.Head != example().Head {
-			t.Fatal(found, err)
-		}
-		title := "Fix a completely"
-		changed, err := p.Update(t.Context(), web, 1, forge.Change{Title: &title, Labels: []string{"big"}, Assignees: []string{"ada"}})
-		if err != nil || changed.Title != title || changed.Body != "It was broken." {
-			t.Fatal(changed, err)
-		}
-		if got := p.Pulls()[0]; !slices.Equal(got.Labels, []string{"bot", "big"}) || !slices.Equal(got.Assignees, []string{"bob", "ada"}) {
-			t.Fatal(got)
-		}
-		got, err := p.Get(t.Context(), web, 1)
-		if err != nil || got.Checks != forge.NoChecks || got.Mergeable != forge.CanMerge {
-			t.Fatal(got, err)
-		}
-		if err := p.Merge(t.Context(), web, 1, strings.Repeat("1", 40), forge.Squash); !errors.Is(err, forge.ErrConflict) {
-			t.Fatalf("merged another commit: %v", err)
-		}
-		for range 2 { // the second time it is merged already
-			if err := p.Merge(t.Context(), web, 1, got.SHA, forge.Squash); err != nil {
-				t.Fatal(err)
+	for _, kind := range kinds {
+		t.Run(string(kind), func(t *testing.T) {
+			p := open(t, kind)
+			if _, err := p.Find(t.Context(), web, example().Head); !errors.Is(err, forge.ErrNotFound) {
+				t.Fatalf("found one before it was created: %v", err)
 			}
-		}
-		if found, err = p.Find(t.Context(), web, example().Head); err != nil || found.State != forge.Merged {
-			t.Fatal(found, err)
-		}
-	})
+			made, created, err := p.Create(t.Context(), web, example())
+			if err != nil || !created {
+				t.Fatal(created, err)
+			}
+			want := forgetest.Pull{
+				Repo: "Acme/web", Head: "Acme/web", Number: 1, Branch: "fix/a", Base: "main", SHA: made.SHA, Title: "Fix a", Body: "It was broken.",
+				State: "open", Labels: []string{"bot"}, Reviewers: []string{"ada"}, Assignees: []string{"bob"},
+			}
+			if diff := cmp.Diff([]forgetest.Pull{want}, p.Pulls()); diff != "" {
+				t.Fatal(diff)
+			}
+			found, err := p.Find(t.Context(), web, example().Head)
+			if err != nil || found.Number != made.Number || found.URL != made.URL || found.State != forge.Open || found.Head != example().Head {
+				t.Fatal(found, err)
+			}
+			title := "Fix a completely"
+			changed, err := p.Update(t.Context(), web, 1, forge.Change{Title: &title, Labels: []string{"big"}, Assignees: []string{"ada"}})
+			if err != nil || changed.Title != title || changed.Body != "It was broken." {
+				t.Fatal(changed, err)
+			}
+			if got := p.Pulls()[0]; !slices.Equal(got.Labels, []string{"bot", "big"}) || !slices.Equal(got.Assignees, []string{"bob", "ada"}) {
+				t.Fatal(got)
+			}
+			got, err := p.Get(t.Context(), web, 1)
+			if err != nil || got.Checks != forge.NoChecks || got.Mergeable != forge.CanMerge {
+				t.Fatal(got, err)
+			}
+			if err := p.Merge(t.Context(), web, 1, strings.Repeat("1", 40), forge.Squash); !errors.Is(err, forge.ErrConflict) {
+				t.Fatalf("merged another commit: %v", err)
+			}
+			for range 2 { // the second time it is merged already
+				if err := p.Merge(t.Context(), web, 1, got.SHA, forge.Squash); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if found, err = p.Find(t.Context(), web, example().Head); err != nil || found.State != forge.Merged {
+				t.Fatal(found, err)
+			}
+		})
+	}
 }
 
 func TestCreateIsIdempotent(t *testing.T) {
-	each(t, func(t *testing.T, kind forge.Kind) {
-		p := open(t, kind)
-		first, _, err := p.Create(t.Context(), web, example())
-		if err != nil {
-			t.Fatal(err)
-		}
-		again, created, err := p.Create(t.Context(), web, example())
-		if err != nil || created || again.Number != first.Number {
-			t.Fatal(again, created, err)
-		}
-		if err := p.Close(t.Context(), web, 1); err != nil {
-			t.Fatal(err)
-		}
-		if found, err := p.Find(t.Context(), web, example().Head); err != nil || found.State != forge.Closed {
-			t.Fatal(found, err)
-		}
-		again, created, err = p.Create(t.Context(), web, example())
-		if err != nil || !created || again.Number != 2 {
-			t.Fatal(again, created, err)
-		}
-		if found, err := p.Find(t.Context(), web, example().Head); err != nil || found.Number != 2 {
-			t.Fatal(found, err)
-		}
-	})
+	for _, kind := range kinds {
+		t.Run(string(kind), func(t *testing.T) {
+			p := open(t, kind)
+			first, _, err := p.Create(t.Context(), web, example())
+			if err != nil {
+				t.Fatal(err)
+			}
+			again, created, err := p.Create(t.Context(), web, example())
+			if err != nil || created || again.Number != first.Number {
+				t.Fatal(again, created, err)
+			}
+			if err := p.Close(t.Context(), web, 1); err != nil {
+				t.Fatal(err)
+			}
+			if found, err := p.Find(t.Context(), web, example().Head); err != nil || found.State != forge.Closed {
+				t.Fatal(found, err)
+			}
+			again, created, err = p.Create(t.Context(), web, example())
+			if err != nil || !created || again.Number != 2 {
+				t.Fatal(again, created, err)
+			}
+			if found, err := p.Find(t.Context(), web, example().Head); err != nil || found.Number != 2 {
+				t.Fatal(found, err)
+			}
+		})
+	}
 }
 
 // TestNoFaultDuplicatesAWrite runs each write with each fault.
 func TestNoFaultDuplicatesAWrite(t *testing.T) {
-	each(t, func(t *testing.T, kind forge.Kind) {
-		for _, fault := range forgetest.Faults() {
-			t.Run(string(fault), func(t *testing.T) {
-				p := open(t, kind, func(o *forge.Options) { o.Reject = func(context.Context, string, string) {} })
-				final := fault == forgetest.Elsewhere || fault == forgetest.Expired // no other token exists
-				p.Fail(1, fault, "POST", "")
-				_, created, err := p.Create(t.Context(), web, example())
-				if final {
-					if err == nil || len(p.Pulls()) != 0 {
+	for _, kind := range kinds {
+		t.Run(string(kind), func(t *testing.T) {
+			for _, fault := range forgetest.Faults() {
+				t.Run(string(fault), func(t *testing.T) {
+					p := open(t, kind, func(o *forge.Options) { o.Reject = func(context.Context, string, string) {} })
+					final := fault == forgetest.Elsewhere || fault == forgetest.Expired // no other token exists
+					p.Fail(1, fault, "POST", "")
+					_, created, err := p.Create(t.Context(), web, example())
+					if final {
+						if err == nil || len(p.Pulls()) != 0 {
+							t.Fatal(err, p.Pulls())
+						}
+						return
+					}
+					if err != nil || !created || len(p.Pulls()) != 1 {
+						t.Fatal(created, err, p.Pulls())
+					}
+					if got := p.Pulls()[0]; !slices.Equal(got.Labels, []string{"bot"}) {
+						t.Fatalf("labels %q after a retry", got.Labels)
+					}
+					p.Fail(1, fault, "POST", "")
+					thread := forge.Thread{Number: 1}
+					if _, err := p.Comment(t.Context(), web, thread, "report", "all green"); err != nil || len(p.Notes()) != 1 {
+						t.Fatal(err, p.Notes())
+					}
+					p.Fail(1, fault, "", "/merge")
+					if err := p.Merge(t.Context(), web, 1, p.Pulls()[0].SHA, forge.MergeCommit); err != nil || p.Pulls()[0].State != "merged" {
 						t.Fatal(err, p.Pulls())
 					}
-					return
-				}
-				if err != nil || !created || len(p.Pulls()) != 1 {
-					t.Fatal(created, err, p.Pulls())
-				}
-				if got := p.Pulls()[0]; !slices.Equal(got.Labels, []string{"bot"}) {
-					t.Fatalf("labels %q after a retry", got.Labels)
-				}
-				p.Fail(1, fault, "POST", "")
-				thread := forge.Thread{Number: 1}
-				if _, err := p.Comment(t.Context(), web, thread, "report", "all green"); err != nil || len(p.Notes()) != 1 {
-					t.Fatal(err, p.Notes())
-				}
-				p.Fail(1, fault, "", "/merge")
-				if err := p.Merge(t.Context(), web, 1, p.Pulls()[0].SHA, forge.MergeCommit); err != nil || p.Pulls()[0].State != "merged" {
-					t.Fatal(err, p.Pulls())
-				}
-				p.Fail(1, fault, "POST", "")
-				if _, err := p.Fork(t.Context(), web, ""); err != nil {
-					t.Fatal(err)
-				}
-			})
-		}
-	})
+					p.Fail(1, fault, "POST", "")
+					if _, err := p.Fork(t.Context(), web, ""); err != nil {
+						t.Fatal(err)
+					}
+				})
+			}
+		})
+	}
 }
 
 // TestReadsAreRepeated runs a read with each fault.
 func TestReadsAreRepeated(t *testing.T) {
-	each(t, func(t *testing.T, kind forge.Kind) {
-		for _, fault := range []forgetest.Fault{forgetest.Limited, forgetest.Secondary, forgetest.Abuse, forgetest.Unavailable, forgetest.BrokenAfter, forgetest.Cut, forgetest.CutAfter} {
-			p := open(t, kind)
-			p.Fail(1, fault, "GET", "")
-			repo, err := p.Repo(t.Context(), web)
-			if err != nil || repo.DefaultBranch != "main" || !repo.Push || repo.Path != web || len(*p.notes) != 1 {
-				t.Fatal(fault, repo, err, *p.notes)
+	for _, kind := range kinds {
+		t.Run(string(kind), func(t *testing.T) {
+			for _, fault := range []forgetest.Fault{forgetest.Limited, forgetest.Secondary, forgetest.Abuse, forgetest.Unavailable, forgetest.BrokenAfter, forgetest.Cut, forgetest.CutAfter} {
+				p := open(t, kind)
+				p.Fail(1, fault, "GET", "")
+				repo, err := p.Repo(t.Context(), web)
+				if err != nil || repo.DefaultBranch != "main" || !repo.Push || repo.Path != web || len(*p.notes) != 1 {
+					t.Fatal(fault, repo, err, *p.notes)
+				}
+				waits := map[forgetest.Fault]time.Duration{forgetest.Limited: 31 * time.Second, forgetest.Secondary: 7 * time.Second, forgetest.Abuse: time.Minute}
+				if want := waits[fault]; want != 0 && p.clock.total() != want {
+					t.Errorf("%s: waited %s, want %s", fault, p.clock.total(), want)
+				}
 			}
-			waits := map[forgetest.Fault]time.Duration{forgetest.Limited: 31 * time.Second, forgetest.Secondary: 7 * time.Second, forgetest.Abuse: time.Minute}
-			if want := waits[fault]; want != 0 && p.clock.total() != want {
-				t.Errorf("%s: waited %s, want %s", fault, p.clock.total(), want)
-			}
-		}
-	})
+		})
+	}
 }
 
 func TestPatienceIsBounded(t *testing.T) {
-	each(t, func(t *testing.T, kind forge.Kind) {
-		p := open(t, kind)
-		p.clock.now = time.Unix(2000000030-3600, 0)
-		p.Fail(1, forgetest.Limited, "GET", "")
-		_, err := p.Repo(t.Context(), web)
-		if !errors.Is(err, forge.ErrLimited) || !strings.Contains(err.Error(), "retry after 2033-05-18 03:33:51 UTC") || len(p.clock.waits) != 0 {
-			t.Fatal(err, p.clock.waits)
-		}
-		// Another request to the host must not be sent before that time, either.
-		if _, err = p.Repo(t.Context(), web); !errors.Is(err, forge.ErrLimited) || len(p.Calls()) != 1 {
-			t.Fatal(err, len(p.Calls()))
-		}
-		down := open(t, kind)
-		down.Fail(100, forgetest.Cut, "", "")
-		if _, err = down.Repo(t.Context(), web); !errors.Is(err, forge.ErrUnreachable) || len(down.Calls()) != 5 {
-			t.Fatal(err, len(down.Calls()))
-		}
-	})
+	for _, kind := range kinds {
+		t.Run(string(kind), func(t *testing.T) {
+			p := open(t, kind)
+			p.clock.now = time.Unix(2000000030-3600, 0)
+			p.Fail(1, forgetest.Limited, "GET", "")
+			_, err := p.Repo(t.Context(), web)
+			if !errors.Is(err, forge.ErrLimited) || !strings.Contains(err.Error(), "retry after 2033-05-18 03:33:51 UTC") || len(p.clock.waits) != 0 {
+				t.Fatal(err, p.clock.waits)
+			}
+			// Another request to the host must not be sent before that time, either.
+			if _, err = p.Repo(t.Context(), web); !errors.Is(err, forge.ErrLimited) || len(p.Calls()) != 1 {
+				t.Fatal(err, len(p.Calls()))
+			}
+			down := open(t, kind)
+			down.Fail(100, forgetest.Cut, "", "")
+			if _, err = down.Repo(t.Context(), web); !errors.Is(err, forge.ErrUnreachable) || len(down.Calls()) != 5 {
+				t.Fatal(err, len(down.Calls()))
+			}
+		})
+	}
 }
 
 func TestWritesArePaced(t *testing.T) {
-	each(t, func(t *testing.T, kind forge.Kind) {
-		p := open(t, kind)
-		var all sync.WaitGroup
-		for _, branch := range []string{"a", "b", "c", "d"} {
-			all.Go(func() {
-				if _, _, err := p.Create(t.Context(), web, forge.New{Head: forge.Head{Branch: branch}, Base: "main", Title: branch}); err != nil {
-					t.Error(err)
-				}
-			})
-		}
-		all.Wait()
-		if want := []time.Duration{time.Second, time.Second, time.Second}; !slices.Equal(p.clock.waits, want) {
-			t.Fatalf("waits %v between 4 writes", p.clock.waits)
-		}
-	})
+	for _, kind := range kinds {
+		t.Run(string(kind), func(t *testing.T) {
+			p := open(t, kind)
+			var all sync.WaitGroup
+			for _, branch := range []string{"a", "b", "c", "d"} {
+				all.Go(func() {
+					if _, _, err := p.Create(t.Context(), web, forge.New{Head: forge.Head{Branch: branch}, Base: "main", Title: branch}); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+			all.Wait()
+			if want := []time.Duration{time.Second, time.Second, time.Second}; !slices.Equal(p.clock.waits, want) {
+				t.Fatalf("waits %v between 4 writes", p.clock.waits)
+			}
+		})
+	}
 }
 
 func TestExpiredTokenIsReplacedOnce(t *testing.T) {
-	each(t, func(t *testing.T, kind forge.Kind) {
-		token, rejected := "old", 0
-		p := open(t, kind, func(o *forge.Options) {
-			o.Token = func(_ context.Context, owner string) (string, error) { return token + "-token", nil }
-			o.Reject = func(_ context.Context, owner, refused string) {
-				if rejected++; owner != "Acme" || refused != "old-token" {
-					t.Errorf("rejected %s of %s", refused, owner)
+	for _, kind := range kinds {
+		t.Run(string(kind), func(t *testing.T) {
+			token, rejected := "old", 0
+			p := open(t, kind, func(o *forge.Options) {
+				o.Token = func(context.Context, string) (string, error) { return token + "-token", nil }
+				o.Reject = func(_ context.Context, owner, refused string) {
+					if rejected++; owner != "Acme" || refused != "old-token" {
+						t.Errorf("rejected %s of %s", refused, owner)
+					}
+					token = "good"
 				}
-				token = "good"
+			})
+			if _, created, err := p.Create(t.Context(), web, example()); err != nil || !created || rejected != 1 {
+				t.Fatal(created, err, rejected)
+			}
+			p.SetToken("another")
+			token = "old"
+			_, err := p.Repo(t.Context(), web)
+			if !errors.Is(err, forge.ErrDenied) || rejected != 2 {
+				t.Fatal(err, rejected)
 			}
 		})
-		if _, created, err := p.Create(t.Context(), web, example()); err != nil || !created || rejected != 1 {
-			t.Fatal(created, err, rejected)
-		}
-		p.SetToken("another")
-		token = "old"
-		_, err := p.Repo(t.Context(), web)
-		if !errors.Is(err, forge.ErrDenied) || rejected != 2 {
-			t.Fatal(err, rejected)
-		}
-	})
+	}
 }
 
 func TestTokenStaysOnItsServer(t *testing.T) {
-	each(t, func(t *testing.T, kind forge.Kind) {
-		other := &forgetest.Server{Kind: string(kind)}
-		elsewhere := httptest.NewServer(other)
-		defer elsewhere.Close()
-		p := open(t, kind)
-		p.Fail(1, forgetest.Elsewhere, "", "")
-		if _, err := p.Repo(t.Context(), web); err == nil || !strings.Contains(err.Error(), "leads to another server, localhost:9") {
-			t.Fatal(err)
-		}
-		if len(other.Calls()) != 0 || len(p.Calls()) != 1 {
-			t.Fatal("the redirect was followed or retried")
-		}
-	})
+	for _, kind := range kinds {
+		t.Run(string(kind), func(t *testing.T) {
+			other := &forgetest.Server{Kind: string(kind)}
+			elsewhere := httptest.NewServer(other)
+			defer elsewhere.Close()
+			p := open(t, kind)
+			p.Fail(1, forgetest.Elsewhere, "", "")
+			if _, err := p.Repo(t.Context(), web); err == nil || !strings.Contains(err.Error(), "leads to another server, localhost:9") {
+				t.Fatal(err)
+			}
+			if len(other.Calls()) != 0 || len(p.Calls()) != 1 {
+				t.Fatal("the redirect was followed or retried")
+			}
+		})
+	}
 }
 
 func TestCommentsAreUpdated(t *testing.T) {
-	each(t, func(t *testing.T, kind forge.Kind) {
-		for _, user := range []string{"mill", ""} {
-			if user == "" && kind != forge.GitHub {
-				continue // tokens without a user are of GitHub
-			}
-			p := open(t, kind)
-			p.User = user
-			for _, thread := range []forge.Thread{{Number: 7, Issue: true}, {Number: 1}} {
-				// The comment of somebody else with the marker is left alone.
-				p.AddNote(forgetest.Note{Repo: "Acme/web", Number: thread.Number, Issue: thread.Issue, Author: "ada", Body: "mine\n<!-- millhand:report -->"})
-				for range 3 {
-					p.AddNote(forgetest.Note{Repo: "Acme/web", Number: thread.Number, Issue: thread.Issue, Author: "bob", Body: "talk"})
+	for _, kind := range kinds {
+		t.Run(string(kind), func(t *testing.T) {
+			for _, user := range []string{"mill", ""} {
+				if user == "" && kind != forge.GitHub {
+					continue // tokens without a user are of GitHub
 				}
-				before := len(p.Notes())
-				first, err := p.Comment(t.Context(), web, thread, "report", "red")
-				if err != nil || !first.Created || first.URL == "" {
-					t.Fatal(first, err)
-				}
-				again, err := p.Comment(t.Context(), web, thread, "report", "green")
-				if err != nil || again.Created || again.URL != first.URL {
-					t.Fatal(again, err)
-				}
-				calls := len(p.Calls())
-				if _, err := p.Comment(t.Context(), web, thread, "report", "green"); err != nil {
-					t.Fatal(err)
-				}
-				for _, c := range p.Calls()[calls:] {
-					if c.Method != "GET" {
-						t.Errorf("the same text was written again: %s %s", c.Method, c.Path)
+				p := open(t, kind)
+				p.User = user
+				for _, thread := range []forge.Thread{{Number: 7, Issue: true}, {Number: 1}} {
+					// The comment of somebody else with the marker is left alone.
+					p.AddNote(forgetest.Note{Repo: "Acme/web", Number: thread.Number, Issue: thread.Issue, Author: "ada", Body: "mine\n<!-- millhand:report -->"})
+					for range 3 {
+						p.AddNote(forgetest.Note{Repo: "Acme/web", Number: thread.Number, Issue: thread.Issue, Author: "bob", Body: "talk"})
+					}
+					before := len(p.Notes())
+					first, err := p.Comment(t.Context(), web, thread, "report", "red")
+					if err != nil || !first.Created || first.URL == "" {
+						t.Fatal(first, err)
+					}
+					again, err := p.Comment(t.Context(), web, thread, "report", "green")
+					if err != nil || again.Created || again.URL != first.URL {
+						t.Fatal(again, err)
+					}
+					calls := len(p.Calls())
+					if _, err := p.Comment(t.Context(), web, thread, "report", "green"); err != nil {
+						t.Fatal(err)
+					}
+					for _, c := range p.Calls()[calls:] {
+						if c.Method != "GET" {
+							t.Errorf("the same text was written again: %s %s", c.Method, c.Path)
+						}
+					}
+					if notes := p.Notes(); len(notes) != before+1 || !strings.HasPrefix(notes[before].Body, "green\n") {
+						t.Fatal(notes[before:])
 					}
 				}
-				if notes := p.Notes(); len(notes) != before+1 || !strings.HasPrefix(notes[before].Body, "green\n") {
-					t.Fatal(notes[before:])
-				}
 			}
-		}
-	})
+		})
+	}
 }
 
 func TestRepositoriesAreFiltered(t *testing.T) {
-	each(t, func(t *testing.T, kind forge.Kind) {
-		p := open(t, kind)
-		p.Add(
-			forgetest.Repo{Owner: "Acme", Name: "api", Language: "Go", Topics: []string{"service"}, Description: "The API"},
-			forgetest.Repo{Owner: "Acme", Name: "old", Language: "Go", Archived: true},
-			forgetest.Repo{Owner: "Acme", Name: "copy", Language: "Go", Parent: "Acme/api"},
-			forgetest.Repo{Owner: "Acme", Name: "site", Language: "CSS", Topics: []string{"service"}},
-			forgetest.Repo{Owner: "user-ada", Name: "dotfiles"},
-		)
-		for _, c := range []struct {
-			filter forge.Filter
-			want   string
-		}{
-			{forge.Filter{Owner: "Acme"}, "Acme/api Acme/site Acme/web"},
-			{forge.Filter{Owner: "Acme", Archived: true, Forks: true}, "Acme/api Acme/copy Acme/old Acme/site Acme/web"},
-			{forge.Filter{Owner: "Acme", Language: "go"}, "Acme/api"},
-			{forge.Filter{Owner: "Acme", Topic: "service"}, "Acme/api Acme/site"},
-			{forge.Filter{Owner: "Acme", Search: "THE api"}, "Acme/api"},
-			{forge.Filter{Owner: "user-ada"}, "user-ada/dotfiles"},
-		} {
-			all, err := p.ListRepos(t.Context(), c.filter)
-			var got []string
-			for _, r := range all {
-				got = append(got, r.Path.String())
-				if !strings.HasPrefix(r.CloneURL, p.url) {
-					t.Errorf("clone URL %s", r.CloneURL)
+	for _, kind := range kinds {
+		t.Run(string(kind), func(t *testing.T) {
+			p := open(t, kind)
+			p.Add(
+				forgetest.Repo{Owner: "Acme", Name: "api", Language: "Go", Topics: []string{"service"}, Description: "The API"},
+				forgetest.Repo{Owner: "Acme", Name: "old", Language: "Go", Archived: true},
+				forgetest.Repo{Owner: "Acme", Name: "copy", Language: "Go", Parent: "Acme/api"},
+				forgetest.Repo{Owner: "Acme", Name: "site", Language: "CSS", Topics: []string{"service"}},
+				forgetest.Repo{Owner: "user-ada", Name: "dotfiles"},
+			)
+			for _, c := range []struct {
+				filter forge.Filter
+				want   string
+			}{
+				{forge.Filter{Owner: "Acme"}, "Acme/api Acme/site Acme/web"},
+				{forge.Filter{Owner: "Acme", Archived: true, Forks: true}, "Acme/api Acme/copy Acme/old Acme/site Acme/web"},
+				{forge.Filter{Owner: "Acme", Language: "go"}, "Acme/api"},
+				{forge.Filter{Owner: "Acme", Topic: "service"}, "Acme/api Acme/site"},
+				{forge.Filter{Owner: "Acme", Search: "THE api"}, "Acme/api"},
+				{forge.Filter{Owner: "user-ada"}, "user-ada/dotfiles"},
+			} {
+				all, err := p.ListRepos(t.Context(), c.filter)
+				var got []string
+				for _, r := range all {
+					got = append(got, r.Path.String())
+					if !strings.HasPrefix(r.CloneURL, p.url) {
+						t.Errorf("clone URL %s", r.CloneURL)
+					}
+				}
+				if err != nil || strings.Join(got, " ") != c.want {
+					t.Errorf("%+v: got %v, want %s (%v)", c.filter, got, c.want, err)
 				}
 			}
-			if err != nil || strings.Join(got, " ") != c.want {
-				t.Errorf("%+v: got %v, want %s (%v)", c.filter, got, c.want, err)
+			if _, err := p.ListRepos(t.Context(), forge.Filter{Owner: "nobody"}); !errors.Is(err, forge.ErrNotFound) {
+				t.Error(err)
 			}
-		}
-		if _, err := p.ListRepos(t.Context(), forge.Filter{Owner: "nobody"}); !errors.Is(err, forge.ErrNotFound) {
-			t.Error(err)
-		}
-	})
+		})
+	}
 }
 
 func TestSubgroupsAreListed(t *testing.T) {
@@ -403,102 +417,110 @@ func TestSubgroupsAreListed(t *testing.T) {
 }
 
 func TestPullRequestsOfForks(t *testing.T) {
-	each(t, func(t *testing.T, kind forge.Kind) {
-		p := open(t, kind)
-		fork, err := p.Fork(t.Context(), web, "")
-		if err != nil || fork.Path != (forge.Path{Owner: "mill", Name: "web"}) || fork.Parent != web {
-			t.Fatal(fork, err)
-		}
-		if again, err := p.Fork(t.Context(), web, ""); err != nil || again.Path != fork.Path {
-			t.Fatal(again, err)
-		}
-		inside, outside := example(), example()
-		outside.Head.Repo = fork.Path
-		first, _, err := p.Create(t.Context(), web, inside)
-		if err != nil {
-			t.Fatal(err)
-		}
-		second, created, err := p.Create(t.Context(), web, outside)
-		if err != nil || !created || second.Number == first.Number {
-			t.Fatal(second, created, err)
-		}
-		for _, want := range []forge.PullRequest{first, second} {
-			head := inside.Head
-			if want.Number == second.Number {
-				head = outside.Head
+	for _, kind := range kinds {
+		t.Run(string(kind), func(t *testing.T) {
+			p := open(t, kind)
+			fork, err := p.Fork(t.Context(), web, "")
+			if err != nil || fork.Path != (forge.Path{Owner: "mill", Name: "web"}) || fork.Parent != web {
+				t.Fatal(fork, err)
 			}
-			if found, err := p.Find(t.Context(), web, head); err != nil || found.Number != want.Number {
-				t.Errorf("head %v: found %d, want %d (%v)", head, found.Number, want.Number, err)
+			if again, err := p.Fork(t.Context(), web, ""); err != nil || again.Path != fork.Path {
+				t.Fatal(again, err)
 			}
-		}
-		p.Add(forgetest.Repo{Owner: "other", Name: "web"})
-		if _, err := p.Fork(t.Context(), web, "other"); !errors.Is(err, forge.ErrConflict) {
-			t.Errorf("a repository that is no fork was returned: %v", err)
-		}
-	})
+			inside, outside := example(), example()
+			outside.Head.Repo = fork.Path
+			first, _, err := p.Create(t.Context(), web, inside)
+			if err != nil {
+				t.Fatal(err)
+			}
+			second, created, err := p.Create(t.Context(), web, outside)
+			if err != nil || !created || second.Number == first.Number {
+				t.Fatal(second, created, err)
+			}
+			for _, want := range []forge.PullRequest{first, second} {
+				head := inside.Head
+				if want.Number == second.Number {
+					head = outside.Head
+				}
+				if found, err := p.Find(t.Context(), web, head); err != nil || found.Number != want.Number {
+					t.Errorf("head %v: found %d, want %d (%v)", head, found.Number, want.Number, err)
+				}
+			}
+			p.Add(forgetest.Repo{Owner: "other", Name: "web"})
+			if _, err := p.Fork(t.Context(), web, "other"); !errors.Is(err, forge.ErrConflict) {
+				t.Errorf("a repository that is no fork was returned: %v", err)
+			}
+		})
+	}
 }
 
 func TestDrafts(t *testing.T) {
-	each(t, func(t *testing.T, kind forge.Kind) {
-		p := open(t, kind)
-		n := example()
-		n.Draft = true
-		made, _, err := p.Create(t.Context(), web, n)
-		if err != nil || !made.Draft || made.Title != "Fix a" || !p.Pulls()[0].Draft {
-			t.Fatal(made, err)
-		}
-		title, ready := "Fix b", false
-		if made, err = p.Update(t.Context(), web, 1, forge.Change{Title: &title}); err != nil || !made.Draft || made.Title != "Fix b" {
-			t.Fatal(made, err)
-		}
-		made, err = p.Update(t.Context(), web, 1, forge.Change{Draft: &ready})
-		if kind == forge.GitHub {
-			if !errors.Is(err, errors.ErrUnsupported) {
-				t.Fatal(err)
+	for _, kind := range kinds {
+		t.Run(string(kind), func(t *testing.T) {
+			p := open(t, kind)
+			n := example()
+			n.Draft = true
+			made, _, err := p.Create(t.Context(), web, n)
+			if err != nil || !made.Draft || made.Title != "Fix a" || !p.Pulls()[0].Draft {
+				t.Fatal(made, err)
 			}
-			return
-		}
-		if err != nil || made.Draft || made.Title != "Fix b" {
-			t.Fatal(made, err)
-		}
-	})
+			title, ready := "Fix b", false
+			if made, err = p.Update(t.Context(), web, 1, forge.Change{Title: &title}); err != nil || !made.Draft || made.Title != "Fix b" {
+				t.Fatal(made, err)
+			}
+			made, err = p.Update(t.Context(), web, 1, forge.Change{Draft: &ready})
+			if kind == forge.GitHub {
+				if !errors.Is(err, errors.ErrUnsupported) {
+					t.Fatal(err)
+				}
+				return
+			}
+			if err != nil || made.Draft || made.Title != "Fix b" {
+				t.Fatal(made, err)
+			}
+		})
+	}
 }
 
 func TestChecksAreSummarized(t *testing.T) {
-	each(t, func(t *testing.T, kind forge.Kind) {
-		for state, want := range map[string]forge.Checks{"": forge.NoChecks, "pending": forge.ChecksPending, "success": forge.ChecksPassed, "failure": forge.ChecksFailed} {
-			p := open(t, kind)
-			p.AddPull(forgetest.Pull{Repo: "Acme/web", Head: "Acme/web", Number: 1, Branch: "x", Base: "main", State: "open", Checks: state, Conflict: true})
-			got, err := p.Get(t.Context(), web, 1)
-			if err != nil || got.Checks != want || got.Mergeable != forge.CannotMerge {
-				t.Errorf("%q: %q %q %v", state, got.Checks, got.Mergeable, err)
+	for _, kind := range kinds {
+		t.Run(string(kind), func(t *testing.T) {
+			for state, want := range map[string]forge.Checks{"": forge.NoChecks, "pending": forge.ChecksPending, "success": forge.ChecksPassed, "failure": forge.ChecksFailed} {
+				p := open(t, kind)
+				p.AddPull(forgetest.Pull{Repo: "Acme/web", Head: "Acme/web", Number: 1, Branch: "x", Base: "main", State: "open", Checks: state, Conflict: true})
+				got, err := p.Get(t.Context(), web, 1)
+				if err != nil || got.Checks != want || got.Mergeable != forge.CannotMerge {
+					t.Errorf("%q: %q %q %v", state, got.Checks, got.Mergeable, err)
+				}
 			}
-		}
-	})
+		})
+	}
 }
 
 func TestErrorsAreReadable(t *testing.T) {
-	each(t, func(t *testing.T, kind forge.Kind) {
-		p := open(t, kind)
-		p.Add(forgetest.Repo{Owner: "Acme", Name: "closed", NoPulls: true, NoPush: true})
-		closed := forge.Path{Owner: "Acme", Name: "closed"}
-		_, _, err := p.Create(t.Context(), closed, example())
-		if !errors.Is(err, forge.ErrDenied) || !strings.HasPrefix(err.Error(), "create pull request for fix/a in Acme/closed: 127.0.0.1:") || !strings.HasSuffix(err.Error(), "responded with status 403: Resource not accessible by integration") {
-			t.Error(err)
-		}
-		if r, err := p.Repo(t.Context(), closed); err != nil || r.Push || r.PushUnknown {
-			t.Error(r, err)
-		}
-		for _, bad := range []forge.Path{{Owner: "..", Name: "x"}, {Owner: "a", Name: ""}, {Owner: "a/../b", Name: "x"}} {
-			if _, err := p.Repo(t.Context(), bad); err == nil || !strings.Contains(err.Error(), "invalid name") {
-				t.Errorf("%v: %v", bad, err)
+	for _, kind := range kinds {
+		t.Run(string(kind), func(t *testing.T) {
+			p := open(t, kind)
+			p.Add(forgetest.Repo{Owner: "Acme", Name: "closed", NoPulls: true, NoPush: true})
+			closed := forge.Path{Owner: "Acme", Name: "closed"}
+			_, _, err := p.Create(t.Context(), closed, example())
+			if !errors.Is(err, forge.ErrDenied) || !strings.HasPrefix(err.Error(), "create pull request for fix/a in Acme/closed: 127.0.0.1:") || !strings.HasSuffix(err.Error(), "responded with status 403: Resource not accessible by integration") {
+				t.Error(err)
 			}
-		}
-		p.Fail(1, forgetest.GarbledAfter, "GET", "")
-		if _, err := p.Repo(t.Context(), web); err == nil || !strings.Contains(err.Error(), "invalid JSON in the response") {
-			t.Error(err)
-		}
-	})
+			if r, err := p.Repo(t.Context(), closed); err != nil || r.Push || r.PushUnknown {
+				t.Error(r, err)
+			}
+			for _, bad := range []forge.Path{{Owner: "..", Name: "x"}, {Owner: "a", Name: ""}, {Owner: "a/../b", Name: "x"}} {
+				if _, err := p.Repo(t.Context(), bad); err == nil || !strings.Contains(err.Error(), "invalid name") {
+					t.Errorf("%v: %v", bad, err)
+				}
+			}
+			p.Fail(1, forgetest.GarbledAfter, "GET", "")
+			if _, err := p.Repo(t.Context(), web); err == nil || !strings.Contains(err.Error(), "invalid JSON in the response") {
+				t.Error(err)
+			}
+		})
+	}
 }
 
 func TestServersAreChecked(t *testing.T) {

@@ -151,6 +151,7 @@ func decimal(n int64) string { return strconv.FormatInt(n, 10) }
 func findWhat(p Path, h Head) string {
 	return fmt.Sprintf("find pull request for %s in %s", h.Branch, p)
 }
+
 func createWhat(p Path, h Head) string {
 	return fmt.Sprintf("create pull request for %s in %s", h.Branch, p)
 }

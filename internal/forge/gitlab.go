@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"strings"
@@ -365,9 +366,7 @@ func (g *gitlab) repos(ctx context.Context, f Filter) ([]Repository, error) {
 func joinedQuery(a, b url.Values) url.Values {
 	all := url.Values{}
 	for _, q := range []url.Values{a, b} {
-		for key, values := range q {
-			all[key] = values
-		}
+		maps.Copy(all, q)
 	}
 	return all
 }

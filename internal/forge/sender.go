@@ -252,7 +252,7 @@ func (e *exchange) again(ctx context.Context, res *response, cause error) (done 
 			return false, e.fail(res, kindOf(res.status), "", time.Time{})
 		}
 		e.limits++
-		return false, e.pause(ctx, res, wait)
+		return false, e.pause(res, wait)
 	}
 	if e.lost++; e.lost >= attempts {
 		return e.settle(ctx, res, cause)
@@ -309,7 +309,7 @@ func (e *exchange) renew(ctx context.Context, res *response) error {
 }
 
 // pause waits for the end of a rate limit, which holds up all other requests, too.
-func (e *exchange) pause(ctx context.Context, res *response, d time.Duration) error {
+func (e *exchange) pause(res *response, d time.Duration) error {
 	until := e.s.Now().Add(d)
 	if last := <-e.s.blocked; last.After(until) {
 		until = last

@@ -155,7 +155,7 @@ func (p stray) kill() (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	defer unix.Close(fd)
+	defer unix.Close(fd) //nolint:errcheck // it was only read
 	again, ok := readStray(filepath.Join("/proc", strconv.Itoa(p.pid)), "")
 	if !ok || again.started != p.started {
 		return false, nil

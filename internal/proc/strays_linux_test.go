@@ -50,7 +50,7 @@ func TestKillStrays(t *testing.T) {
 		t.Errorf("killed %d, %v", killed, err)
 	}
 	_ = cmd.Wait() // it was killed
-	for _, text := range strings.Fields(pids) {
+	for text := range strings.FieldsSeq(pids) {
 		pid, err := strconv.Atoi(text)
 		if err != nil {
 			t.Fatal(err)

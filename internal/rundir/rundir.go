@@ -278,7 +278,7 @@ func (d *Dir) removeWork() {
 		removeTree(d.work) //nolint:errcheck // a later run sweeps it
 		return
 	}
-	os.Remove(filepath.Join(d.work, lockFile)) //nolint:errcheck // first: this run may be killed
+	os.Remove(filepath.Join(d.work, lockFile))
 	entries, _ := os.ReadDir(d.work)
 	for _, e := range entries {
 		if path := filepath.Join(d.work, e.Name()); e.Name() != "trees" && !slices.Contains(d.left, path) {

@@ -181,7 +181,7 @@ func sweepOne(dir string) (Leftover, error) {
 		if err := gitdir.RemoveAll(git); err != nil {
 			return l, err
 		}
-		os.Remove(filepath.Dir(git)) //nolint:errcheck // worktrees, if it is empty, as git does
+		os.Remove(filepath.Dir(git))
 	}
 	return l, removeTree(dir)
 }
@@ -210,8 +210,8 @@ func sweepUnlocked(tmp string, now time.Time) {
 	found, _ := filepath.Glob(filepath.Join(tmp, unlockedName+"*"))
 	for _, dir := range found {
 		if info, err := os.Lstat(dir); err == nil && info.IsDir() && now.Sub(info.ModTime()) >= settled {
-			os.Remove(filepath.Join(dir, lockFile)) //nolint:errcheck // it may be another user's
-			os.Remove(dir)                          //nolint:errcheck // removed only if empty
+			os.Remove(filepath.Join(dir, lockFile))
+			os.Remove(dir)
 		}
 	}
 	probes, _ := filepath.Glob(filepath.Join(tmp, sandbox.ProbeName+"*"))

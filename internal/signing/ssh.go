@@ -72,8 +72,8 @@ func signByAgent(ctx context.Context, socket string, public ssh.PublicKey, messa
 	if err != nil {
 		return "", fmt.Errorf("ssh agent: %w", err)
 	}
-	defer conn.Close()
-	stop := context.AfterFunc(ctx, func() { conn.Close() })
+	defer conn.Close()                                      //nolint:errcheck // nothing is buffered
+	stop := context.AfterFunc(ctx, func() { conn.Close() }) //nolint:errcheck // as above
 	defer stop()
 	signers, err := agent.NewClient(conn).Signers()
 	if err == nil {

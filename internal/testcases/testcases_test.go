@@ -6,18 +6,18 @@ import (
 )
 
 func TestTestFilesAreRecognized(t *testing.T) {
-	tests := strings.Fields(`cart_test.go internal/a/cart_test.go test_cart.py cart_test.py tests.py app/tests/helpers.py
+	tests := strings.FieldsSeq(`cart_test.go internal/a/cart_test.go test_cart.py cart_test.py tests.py app/tests/helpers.py
 		cart.test.js cart.test.tsx cart.spec.ts cart.test.mjs src/__tests__/cart.js spec/cart.rb cart_spec.rb cart_test.rb test/cart.sh
 		src/test/java/com/acme/Cart.java CartTest.java CartTests.java CartIT.java TestCart.java CartTest.kt CartTests.cs CartTest.php CartSpec.groovy
 		testdata/golden.json e2e/login.yaml tests/run.bats cart_test.exs cart_test.dart CartTests.swift cart_unittest.cc tests/cart.rs cart.tests.ps1`)
-	for _, file := range tests {
+	for file := range tests {
 		if !IsTest(file) {
 			t.Errorf("%s is no test", file)
 		}
 	}
-	others := strings.Fields(`cart.go testing.go cart_test.go.bak _cart_test.go latest.go contest.py Contest.java attest.js testutil/x.go conftest.py
+	others := strings.FieldsSeq(`cart.go testing.go cart_test.go.bak _cart_test.go latest.go contest.py Contest.java attest.js testutil/x.go conftest.py
 		vendor/github.com/x/y_test.go web/node_modules/x/test/a.js docs/tests.md/../x README.md test_cart.go manifest.json`)
-	for _, file := range others {
+	for file := range others {
 		if IsTest(file) {
 			t.Errorf("%s is a test", file)
 		}

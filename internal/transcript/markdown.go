@@ -32,11 +32,11 @@ func Markdown(w io.Writer, s *Session) error {
 	for _, e := range s.entries() {
 		switch {
 		case e.Session != nil:
-			b.block("\n## System prompt\n", "", e.Session.System)
+			b.block("\n## System prompt\n", e.Session.System)
 		case e.Message != nil:
 			b.message(e.Message)
 		case e.Compaction != nil:
-			b.block("\n## A summary replaced older messages\n", "", e.Compaction.By.Text)
+			b.block("\n## A summary replaced older messages\n", e.Compaction.By.Text)
 		}
 	}
 	if _, err := b.WriteTo(w); err != nil {
@@ -46,10 +46,10 @@ func Markdown(w io.Writer, s *Session) error {
 }
 
 // block writes a text as a code block below a title.
-func (b *markdown) block(title, language, text string) {
+func (b *markdown) block(title, text string) {
 	lines := strings.Join(folded(text, maxMarkdown), "\n")
 	fence := printable.Fence(lines)
-	fmt.Fprintf(b, "%s\n%s%s\n%s\n%s\n", title, fence, language, lines, fence)
+	fmt.Fprintf(b, "%s\n%s\n%s\n%s\n", title, fence, lines, fence)
 }
 
 func (b *markdown) message(m *journal.Message) {
@@ -60,10 +60,10 @@ func (b *markdown) message(m *journal.Message) {
 			fmt.Fprintf(b, "\n%s\n", span(facts))
 		}
 		if m.Reasoning != "" {
-			b.block("\nReasoning:\n", "", m.Reasoning)
+			b.block("\nReasoning:\n", m.Reasoning)
 		}
 		if m.Text != "" {
-			b.block("", "", m.Text)
+			b.block("", m.Text)
 		}
 		for _, c := range m.Calls {
 			b.inputs[c.ID] = c.Input
@@ -72,11 +72,11 @@ func (b *markdown) message(m *journal.Message) {
 		r := resultOf(m, b.inputs[m.CallID])
 		fmt.Fprintf(b, "\n### %s\n", span(r.label(func(s event.CallStatus) string { return string(s) })))
 		for _, a := range r.args {
-			b.block("\n"+span(a.name)+":\n", "", a.value)
+			b.block("\n"+span(a.name)+":\n", a.value)
 		}
-		b.block("\nResult:\n", "", r.text)
+		b.block("\nResult:\n", r.text)
 	default:
-		b.block("\n## Prompt\n", "", m.Text)
+		b.block("\n## Prompt\n", m.Text)
 	}
 	for _, a := range m.Attachments {
 		fmt.Fprintf(b, "\n%s\n", span(attachment(a)))

@@ -187,8 +187,8 @@ func (s lab) serveMerges(r *http.Request) (int, any, error) {
 		return 0, nil, err
 	}
 	docs := []any{}
-	for i := len(s.pulls) - 1; i >= 0; i-- {
-		p := s.pulls[i]
+	for _, v := range slices.Backward(s.pulls) {
+		p := v
 		if p.Repo == repo.path() && p.Branch == r.URL.Query().Get("source_branch") {
 			doc := s.doc(p, r.Host)
 			delete(doc, "head_pipeline") // only single ones have it

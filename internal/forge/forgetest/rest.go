@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -162,8 +163,8 @@ func (s rest) servePulls(r *http.Request) (int, any, error) {
 	}
 	query := r.URL.Query()
 	docs := []any{}
-	for i := len(s.pulls) - 1; i >= 0; i-- {
-		p := s.pulls[i]
+	for _, v := range slices.Backward(s.pulls) {
+		p := v
 		state := query.Get("state")
 		head := strings.Split(p.Head, "/")[0] + ":" + p.Branch
 		if p.Repo != repo.path() || state == "open" && p.State != "open" || state == "closed" && p.State == "open" || query.Has("head") && query.Get("head") != head {

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -199,9 +200,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if res == nil {
 		panic(http.ErrAbortHandler) // cuts the connection
 	}
-	for key, values := range res.header {
-		w.Header()[key] = values
-	}
+	maps.Copy(w.Header(), res.header)
 	w.WriteHeader(res.status)
 	_, _ = w.Write(res.body)
 }
@@ -312,9 +311,7 @@ func (s *Server) on(mux *http.ServeMux, pattern string, h handler) {
 		} else if doc != nil {
 			res.body, _ = json.Marshal(doc) // has only maps, lists and scalars
 		}
-		for key, values := range res.header {
-			w.Header()[key] = values
-		}
+		maps.Copy(w.Header(), res.header)
 		w.WriteHeader(res.status)
 		_, _ = w.Write(res.body)
 	})

@@ -135,13 +135,13 @@ func (s *Server) verify(r *http.Request) error {
 	jwt, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	parts := strings.Split(jwt, ".")
 	if !ok || len(parts) != 3 {
-		return errors.New("A JSON web token could not be decoded")
+		return errors.New("a JSON web token could not be decoded")
 	}
 	var texts [3][]byte
 	for i, encoded := range parts {
 		text, err := base64.RawURLEncoding.DecodeString(encoded)
 		if err != nil {
-			return errors.New("A JSON web token could not be decoded")
+			return errors.New("a JSON web token could not be decoded")
 		}
 		texts[i] = text
 	}
@@ -151,15 +151,15 @@ func (s *Server) verify(r *http.Request) error {
 		Iss      string
 	}
 	if err := errors.Join(json.Unmarshal(texts[0], &head), json.Unmarshal(texts[1], &claims)); err != nil || head.Alg != "RS256" {
-		return errors.New("A JSON web token could not be decoded")
+		return errors.New("a JSON web token could not be decoded")
 	}
 	sum := sha256.Sum256([]byte(parts[0] + "." + parts[1]))
 	now := s.Now().Unix()
 	switch {
 	case rsa.VerifyPKCS1v15(&s.key.PublicKey, crypto.SHA256, sum[:], texts[2]) != nil:
-		return errors.New("A JSON web token could not be decoded")
+		return errors.New("a JSON web token could not be decoded")
 	case claims.Iss != ID:
-		return errors.New("Integration not found")
+		return errors.New("integration not found")
 	case claims.Iat > now:
 		return errors.New("'Issued at' claim ('iat') must be an Integer representing the time that the assertion was issued")
 	case claims.Exp <= now:

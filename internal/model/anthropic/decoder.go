@@ -106,7 +106,7 @@ func (a *decoder) take(e sdk.MessageStreamEventUnion, data []byte) error {
 		}
 		a.events++
 		a.usage.start(e.Message.Usage)
-		a.served = string(e.Message.Model)
+		a.served = e.Message.Model
 	case "content_block_start":
 		a.events++
 		return a.begin(index, e.ContentBlock)

@@ -238,7 +238,7 @@ func (o *output) end(index int64, it responses.ResponseOutputItemUnion) error {
 
 // conclude adds the last event, which repeats the complete response.
 func (o *output) conclude(body responses.Response, data []byte) error {
-	o.served = string(body.Model)
+	o.served = body.Model
 	if o.usage = usageOfResponse(body.Usage); o.usage != nil {
 		o.usage.Terms = terms(string(body.ServiceTier))
 	}
