@@ -57,7 +57,7 @@ func TestRefusals(t *testing.T) {
 		"a clock that is 50s ahead":  {-50 * time.Second, func(*App) {}, "tess", ""},
 		"a clock that is 1h behind":  {time.Hour, func(*App) {}, "tess", `status 401, server: "'Expiration time' claim`},
 		"another key":                {0, func(a *App) { a.Key = stranger }, "tess", "status 401, server: \"a JSON web token could not be decoded\"; check the id and the key of the app"},
-		"another app":                {0, func(a *App) { a.ID = "1" }, "tess", "Integration not found"},
+		"another app":                {0, func(a *App) { a.ID = "1" }, "tess", "integration not found"},
 		"another owner":              {0, func(*App) {}, "none", "find the installation of the GitHub App for none: not installed there"},
 		"an owner with a slash":      {0, func(*App) {}, "none/../tess", "not installed there"},
 		"no API":                     {0, func(a *App) { a.API += "/x" }, "tess", "not installed there"},

@@ -116,18 +116,18 @@ func (s *Session) Resume(state *journal.State, totals Totals, ended int) {
 	}
 }
 
-// endResumed completes the turn of an earlier process before another prompt: calls that it
-// interrupted have failed.
-func (s *Session) endResumed() {
-	if s.resumed == nil {
-		return
+// interrupted returns results for the calls of a turn that another prompt ends: they were
+// interrupted with the earlier process.
+func (r *resumed) interrupted() (results []journal.Message) {
+	if r == nil {
+		return nil
 	}
-	for _, c := range s.resumed.response.Calls {
-		s.add(journal.Message{Turn: s.resumed.ended.Number, Message: model.Message{
+	for _, c := range r.response.Calls {
+		results = append(results, journal.Message{Turn: r.ended.Number, Message: model.Message{
 			Role: model.ToolRole, CallID: c.ID, Tool: c.Name, Text: "tool call interrupted", Failed: true,
 		}})
 	}
-	s.resumed = nil
+	return results
 }
 
 // add adds what a turn used.

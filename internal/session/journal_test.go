@@ -15,6 +15,7 @@ import (
 
 // journaled returns a journal that is written to a file.
 func journaled(t *testing.T, file *bytes.Buffer) *journal.Writer {
+	t.Helper()
 	return journal.NewWriter(file, time.Now, func(line []byte) []byte { return line }, func(err error) { t.Error(err) })
 }
 

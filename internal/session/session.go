@@ -150,7 +150,10 @@ func (s *Session) Turn() int { return s.cfg.FirstTurn + s.Totals().Turns }
 // same limits.
 func (s *Session) Run(ctx context.Context, prompt string) End {
 	s.start()
-	s.endResumed()
+	for _, m := range s.resumed.interrupted() {
+		s.add(m)
+	}
+	s.resumed = nil
 	s.say(prompt)
 	return s.Continue(ctx)
 }
