@@ -7,6 +7,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// ProbeName is the start of the names of the directories that a probe uses and removes.
+const ProbeName = "millhand-probe-"
+
 // Found is the result of Probe.
 type Found struct {
 	Best     Level // Full, Partial or None

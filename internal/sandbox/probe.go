@@ -83,9 +83,6 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// ProbeName is the start of the names of the directories that a probe uses and removes.
-const ProbeName = "millhand-probe-"
-
 // try starts a confined process without a command.
 func try(ctx context.Context, dir string, level Level) error {
 	if ctx.Err() != nil {
