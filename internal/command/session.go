@@ -35,7 +35,7 @@ type sessionOptions struct {
 func sessionCommand(w World) *cli.Command {
 	list, show, resume := &sessionOptions{}, &sessionOptions{}, &runOptions{}
 	c := &cli.Command{
-		Name: "session", Usage: "List, print and continue the sessions of a saved run",
+		Name: "session", Usage: "Manage the sessions of a saved run",
 		Subcommands: []*cli.Command{
 			{
 				Name: "list", Usage: "List the sessions of a run", ArgsUsage: "RUN", UsageText: "millhand session list 20260102-030405-1a2b3c4d",
