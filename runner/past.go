@@ -9,6 +9,7 @@ import (
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/money"
 	"github.com/millhand/millhand/internal/session"
+	"github.com/millhand/millhand/tasks"
 )
 
 // Past is what earlier processes did of a run, from its events: a run that is resumed
@@ -62,6 +63,7 @@ func (p *Past) Emit(e event.Event) error {
 			p.Run = e.Run
 		} else {
 			p.Elapsed += p.Last.Time.Sub(p.started)
+			p.repeatCalls()
 		}
 		p.started, p.Ended = e.Time, false
 	case e.Type == event.RunEnded:
@@ -72,6 +74,21 @@ func (p *Past) Emit(e event.Event) error {
 	}
 	p.Last = event.Event{Seq: e.Seq, Time: e.Time}
 	return nil
+}
+
+// repeatCalls forgets the calls of turns that did not end: a process that resumes the run
+// repeats them.
+func (p *Past) repeatCalls() {
+	for _, j := range p.jobs {
+		for _, s := range j.sessions {
+			for number, t := range s.turns {
+				if t.end == nil {
+					t.calls, t.denied = 0, 0
+					s.turns[number] = t
+				}
+			}
+		}
+	}
 }
 
 // close completes the sums after the last event.
@@ -274,6 +291,20 @@ func (p *Past) ended(job string) *event.JobEnd {
 		return past.end
 	}
 	return new(event.CodeNotRun.End("the run was killed before the job completed"))
+}
+
+// resumed describes the past for the start of the run; nil without one.
+func (p *Past) resumed(jobs []tasks.Job) *event.Resumed {
+	if p == nil {
+		return nil
+	}
+	before := &event.Resumed{CostUSD: p.Spent()}
+	for _, j := range jobs {
+		if p.ended(j.ID) != nil {
+			before.Finished++
+		}
+	}
+	return before
 }
 
 // FollowUp makes the run continue only one job, which has ended, with another prompt.

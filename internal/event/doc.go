@@ -57,7 +57,7 @@
 // means that the file was changed, and readers refuse it.
 //
 // A run that is resumed continues the stream of the earlier process with another run.started,
-// whose field resumed is set. Jobs that had ended and are not run again have no more events.
+// whose field resumed has the number of finished jobs and their cost. Jobs that had ended and are not run again have no more events.
 // A job that continues has another job.started; its session repeats the calls of the turn
 // that was interrupted, with the same numbers. A turn whose response was lost has a
 // turn.ended with an estimate in lost.

@@ -95,7 +95,7 @@ type Run struct {
 
 	// Invocation is how the run was started, for a process that resumes it.
 	Invocation *Invocation `json:"invocation,omitempty"`
-	Resumed    bool        `json:"resumed,omitempty"` // by this process: the events before are of earlier ones
+	Resumed    *Resumed    `json:"resumed,omitempty"` // nil unless this process resumes the run: the events before are of earlier ones
 
 	// Shard is the shard of the plan that this run executes, nil for the entire
 	// plan. Elsewhere has the jobs of the other shards, so that a merge can
@@ -112,6 +112,12 @@ type StartedBy struct {
 	Event  string `json:"event"`   // that triggered it, in the CI's own terms
 	RunURL string `json:"run_url"` // address of the workflow run, pipeline or build
 	Commit string `json:"commit"`  // that the CI checked out
+}
+
+// Resumed is what earlier processes did of a run that is resumed.
+type Resumed struct {
+	Finished int       `json:"finished"` // jobs that are not run again
+	CostUSD  money.USD `json:"cost_usd"` // as far as it is known
 }
 
 // Invocation is a command line of millhand run.

@@ -73,6 +73,10 @@ func (s *state) apply(e event.Event) {
 	s.now = e.Time
 	if e.Type == event.RunStarted && e.Run != nil {
 		s.jobs, s.limit = len(e.Run.Jobs), e.Run.MaxCostUSD
+		if r := e.Run.Resumed; r != nil {
+			s.done = r.Finished
+			s.spent.add(&r.CostUSD)
+		}
 		for _, j := range e.Run.Jobs {
 			if s.jobs > 1 {
 				s.label = max(s.label, min(columns(j.ID), maxLabel))

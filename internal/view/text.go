@@ -59,14 +59,23 @@ func starts(text string) entry {
 	return entry{level: zerolog.InfoLevel, text: "started " + text, style: dim, start: true}
 }
 
+// runText describes the start of a run.
+func runText(r *event.Run) string {
+	text := fmt.Sprintf("run %s: %s", r.ID, figures.Count(len(r.Jobs), "job"))
+	if r.MaxCostUSD != nil {
+		text += ", at most " + money.Rounded(r.MaxCostUSD)
+	}
+	if before := r.Resumed; before != nil {
+		text = fmt.Sprintf("resumed %s, %d finished, %s spent", text, before.Finished, money.Rounded(&before.CostUSD))
+	}
+	return text
+}
+
 // describe formats an event, without the job's name.
 func describe(e event.Event, s *state, at directories) entry {
 	switch e.Type {
 	case event.RunStarted:
-		if e.Run.MaxCostUSD != nil {
-			return info("run %s: %s, at most %s", e.Run.ID, figures.Count(len(e.Run.Jobs), "job"), money.Rounded(e.Run.MaxCostUSD))
-		}
-		return info("run %s: %s", e.Run.ID, figures.Count(len(e.Run.Jobs), "job"))
+		return info("%s", runText(e.Run))
 	case event.JobStarted:
 		return info("workspace %s, sandbox %s", e.JobStart.Workspace, e.JobStart.Sandbox.Level)
 	case event.PhaseStarted:
