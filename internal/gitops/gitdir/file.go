@@ -44,14 +44,22 @@ func ReadFile(name string) ([]byte, error) {
 	return io.ReadAll(f)
 }
 
+// removeTries is how often RemoveAll removes a directory in which others create files.
+const removeTries = 20
+
 // RemoveAll removes a directory even if directories in it are write-protected or nested
-// deeply.
+// deeply, or if a process such as git gc creates a lock file in it meanwhile.
 func RemoveAll(dir string) error {
 	flat := flatten(dir)
-	if err := os.RemoveAll(dir); err != nil {
-		return errors.Join(err, flat)
+	for n := 1; ; n++ {
+		err := os.RemoveAll(dir)
+		switch {
+		case err == nil:
+			return nil
+		case n == removeTries || !errors.Is(err, syscall.ENOTEMPTY):
+			return errors.Join(err, flat)
+		}
 	}
-	return nil
 }
 
 // maxNested is the length of relative paths in bytes above which RemoveAll moves
