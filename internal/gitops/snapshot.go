@@ -58,7 +58,7 @@ const (
 )
 
 // Snapshot returns the current state of the working tree: tracked files and
-// untracked files that are not ignored, whatever the index says about them.
+// untracked files that are not ignored, whatever the index has of them.
 func (r *Repo) Snapshot(ctx context.Context) (*Snapshot, error) {
 	rules, err := r.IgnoreRules()
 	if err != nil {

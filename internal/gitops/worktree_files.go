@@ -137,7 +137,7 @@ func (t *workTree) conversionOf(path string) (conversion, error) {
 	}, nil
 }
 
-// errReplaced says that a file is no longer of the kind that it was a moment ago.
+// errReplaced means that a file is no longer of the kind that it was a moment ago.
 var errReplaced = errors.New("modified while it was read")
 
 // open opens a plain file without waiting and without leaving the work tree.

@@ -13,7 +13,7 @@ import (
 	"github.com/millhand/millhand/internal/gitops/gitdir"
 )
 
-// gitDeadline ends a git command that hangs, whatever the caller's context says.
+// gitDeadline ends a git command that hangs, whatever the caller's context allows.
 const gitDeadline = 10 * time.Minute
 
 // switchedOff is what makes git do nothing but what it was asked for: no hooks,

@@ -46,7 +46,7 @@ func (s *objectStores) look(read func() error) error {
 	}
 }
 
-// missing reports whether an error says that an object, or the pack that had it,
+// missing reports whether an error means that an object, or the pack that had it,
 // does not exist.
 func missing(err error) bool {
 	for _, e := range []error{plumbing.ErrObjectNotFound, dotgit.ErrPackfileNotFound, dotgit.ErrIdxNotFound, fs.ErrNotExist} {

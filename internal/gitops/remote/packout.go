@@ -66,7 +66,7 @@ func packObject(out io.Writer, z *zlib.Writer, store *gitdir.Objects, hash plumb
 }
 
 // objectHead is an object's type and size: four bits of the size beside the
-// type, then seven to the byte, while the highest bit says that more follow.
+// type, then seven to the byte, while the highest bit means that more follow.
 func objectHead(t plumbing.ObjectType, size int64) []byte {
 	c := byte(t)<<4 | byte(size&0x0f)
 	head := []byte{}
