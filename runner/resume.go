@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/failpoint"
 	"github.com/millhand/millhand/internal/figures"
 	"github.com/millhand/millhand/internal/journal"
 	"github.com/millhand/millhand/internal/reportdir"
@@ -106,6 +107,7 @@ func (w *work) resume() (*continuation, error) {
 			w.before = plus(w.before, totals)
 		}
 	}
+	failpoint.Hit(failpoint.ResumeSessions, "")
 	return main, nil
 }
 
@@ -172,7 +174,11 @@ func (w *work) restore(ctx context.Context, from *continuation) error {
 			return err
 		}
 	}
-	return w.site.saved(w.job.opts).Restore(ctx, tree, w.site.below)
+	if err := w.site.saved(w.job.opts).Restore(ctx, tree, w.site.below); err != nil {
+		return err
+	}
+	failpoint.Hit(failpoint.ResumeRestored, "")
+	return nil
 }
 
 // keepReplaced copies files of a tree that is changed without a worktree to the report directory,

@@ -16,6 +16,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/millhand/millhand/internal/failpoint"
 	"github.com/millhand/millhand/internal/printable"
 )
 
@@ -197,6 +198,8 @@ func (e *exchange) once(ctx context.Context) (*response, error) {
 			return nil, err
 		}
 	}
+	failpoint.Hit(failpoint.ForgeBefore, e.method)
+	defer failpoint.Hit(failpoint.ForgeAfter, e.method)
 	return e.roundTrip(ctx)
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 
+	"github.com/millhand/millhand/internal/failpoint"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
 )
 
@@ -26,7 +27,9 @@ type Checkpoints struct {
 // Save stores the state of the working tree and returns the hash of its tree. from is the snapshot of the commit base ("" for none), limited to the directory
 // that is saved. Paths that can't be committed are left out.
 func (c Checkpoints) Save(ctx context.Context, from *Snapshot, base string) (hash string, err error) {
+	failpoint.Hit(failpoint.SnapshotBefore, "")
 	hash, err = c.save(ctx, from, base)
+	failpoint.Hit(failpoint.SnapshotAfter, "")
 	if err != nil {
 		return "", fmt.Errorf("save the state of %s: %w", c.Repo.Git.Root, err)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/object"
 
+	"github.com/millhand/millhand/internal/failpoint"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
 	"github.com/millhand/millhand/internal/textcut"
 )
@@ -102,6 +103,7 @@ func (c *committing) run(ctx context.Context) (CommitResult, error) {
 	if err != nil {
 		return CommitResult{}, err
 	}
+	failpoint.Hit(failpoint.CommitStored, "")
 	m := gitdir.ReflogEntry{New: commit, By: c.o.Committer.String(), Subject: subject(c.o.Message)}
 	if err := c.publish(ctx, t, m, files); err != nil {
 		return CommitResult{}, err

@@ -7,6 +7,7 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 
+	"github.com/millhand/millhand/internal/failpoint"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
 )
 
@@ -26,9 +27,11 @@ func (c *committing) publish(ctx context.Context, t target, m gitdir.ReflogEntry
 		return err
 	}
 	defer ref.Release()
+	failpoint.Hit(failpoint.LockTaken, "")
 	if err := ref.Set(m.New); err != nil {
 		return err
 	}
+	failpoint.Hit(failpoint.BranchSet, "")
 	m.Old = ref.Old
 	c.repo.Git.AppendReflog(ref.Name, t.inPlace, m)
 	if idx != nil {

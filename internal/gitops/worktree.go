@@ -15,6 +15,7 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 
+	"github.com/millhand/millhand/internal/failpoint"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
 	"github.com/millhand/millhand/internal/pathtree"
 )
@@ -26,7 +27,9 @@ import (
 // it is faster; otherwise, or if it fails, the files are written by this package,
 // with line endings as they are stored.
 func (r *Repo) AddWorktree(ctx context.Context, dir, commit string) (*Repo, error) {
+	failpoint.Hit(failpoint.WorktreeBefore, "")
 	wt, err := r.worktrees.add(ctx, dir, commit)
+	failpoint.Hit(failpoint.WorktreeAfter, "")
 	if err != nil {
 		return nil, fmt.Errorf("create worktree %s of %s: %w", dir, r.Git.Common, err)
 	}
@@ -214,7 +217,9 @@ func (w *worktrees) remove(dir string) error {
 			return fmt.Errorf("%s is in it", needed)
 		}
 	}
+	failpoint.Hit(failpoint.WorktreeRemoving, "")
 	errs := []error{gitdir.RemoveAll(dir)}
+	failpoint.Hit(failpoint.WorktreeRemoved, "")
 	for _, gitDir := range w.registrations(dir) {
 		errs = append(errs, gitdir.RemoveAll(gitDir))
 	}

@@ -43,4 +43,7 @@ func TestTheBinaryExecutesNoTemplates(t *testing.T) {
 			t.Errorf("%s is linked: go build -ldflags=-dumpdep says by what", name)
 		}
 	}
+	if bytes.Contains(names, []byte("internal/failpoint.Arm")) {
+		t.Error("the program can arm failpoints, which are for tests")
+	}
 }

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/millhand/millhand/internal/failpoint"
 )
 
 // Writer adds lines to a file, each with one Write call. It is safe for concurrent use; a
@@ -76,7 +78,9 @@ func (w *Writer) write(k kind, content any) {
 		return
 	}
 	if err == nil {
+		failpoint.Hit(failpoint.JournalBefore, string(k))
 		_, err = w.out.Write(append(w.clean(text), '\n'))
+		failpoint.Hit(failpoint.JournalAfter, string(k))
 	}
 	if err != nil {
 		w.failed = true

@@ -19,6 +19,8 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+
+	"github.com/millhand/millhand/internal/failpoint"
 )
 
 // Dir is an open directory, or a directory below one. It is safe for concurrent
@@ -273,7 +275,10 @@ func (d *Dir) WriteAtomic(name string, write func(io.Writer) error) error {
 		err = closeErr
 	}
 	if err == nil {
+		kind, _, _ := strings.Cut(path.Join(d.prefix, name), "/")
+		failpoint.Hit(failpoint.FileWritten, kind)
 		err = d.Rename(temp, name)
+		failpoint.Hit(failpoint.FileRenamed, kind)
 	}
 	if err != nil {
 		d.Remove(temp) //nolint:errcheck // the first error is the one to report

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/failpoint"
 	"github.com/millhand/millhand/internal/reportdir"
 )
 
@@ -38,10 +39,15 @@ func durable(t event.Type) bool {
 
 // Emit always returns nil: other sinks must get events even if the disk is full.
 func (l *EventLog) Emit(e event.Event) error {
+	if e.Type == event.ModelDelta { // not stored
+		return nil
+	}
 	var line bytes.Buffer
 	err := event.JSONL(&line).Emit(e)
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	failpoint.Hit(failpoint.EventBefore, kindOf(e))
+	defer failpoint.Hit(failpoint.EventAfter, kindOf(e))
 	if err == nil && l.fault == nil {
 		err = l.write(line.Bytes())
 		switch {
@@ -58,6 +64,14 @@ func (l *EventLog) Emit(e event.Event) error {
 		l.rest = append(l.rest, line.Bytes()...)
 	}
 	return nil
+}
+
+// kindOf returns the kind of an event for failpoints.
+func kindOf(e event.Event) string {
+	if e.Phase != nil {
+		return string(e.Type) + "." + e.Phase.Name
+	}
+	return string(e.Type)
 }
 
 func (l *EventLog) fail(err error) {

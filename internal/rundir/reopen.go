@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/failpoint"
 	"github.com/millhand/millhand/internal/reportdir"
 )
 
@@ -28,6 +29,7 @@ func Reopen(path string, now func() time.Time) (*Dir, error) {
 		d.dir.Close()
 		return nil, err
 	}
+	failpoint.Hit(failpoint.ResumeLocked, "")
 	if private != "" {
 		if err := d.fetch(private); err != nil {
 			d.Close()
@@ -90,6 +92,7 @@ func (d *Dir) Events(fn func(event.Event) error) (torn int, err error) {
 		return 0, err
 	}
 	d.valid = info.Size() - int64(torn)
+	failpoint.Hit(failpoint.ResumeRead, "")
 	return torn, nil
 }
 

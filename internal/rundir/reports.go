@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/failpoint"
 	"github.com/millhand/millhand/internal/reportdir"
 	"github.com/millhand/millhand/report"
 	"github.com/millhand/millhand/tools"
@@ -33,6 +34,8 @@ func (d *Dir) Log() *EventLog { return &EventLog{file: d.events, size: d.valid, 
 // directory. For an error after the end of the run it emits another end of the run,
 // so that reports, output and exit code agree.
 func (d *Dir) Finish(emit func(event.Event), log *EventLog, fold *report.Fold, broken func() error) error {
+	failpoint.Hit(failpoint.RunFinishing, "")
+	defer failpoint.Hit(failpoint.RunFinished, "")
 	tools.PruneOutputs(d.dir.Sub("outputs"), time.Time{}) //nolint:errcheck // removes empty directories
 	d.dir.Remove("outputs")                               //nolint:errcheck // removed only if empty
 	d.reserve.Close()

@@ -16,6 +16,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/millhand/millhand/internal/failpoint"
 	"github.com/millhand/millhand/internal/figures"
 	"github.com/millhand/millhand/internal/reportdir"
 	"github.com/millhand/millhand/internal/sandbox"
@@ -297,7 +298,11 @@ func (d *Dir) openEvents() (err error) {
 	if d.events, err = d.dir.Append("events.jsonl"); err != nil {
 		return err
 	}
-	return d.events.Truncate(d.valid)
+	if err := d.events.Truncate(d.valid); err != nil {
+		return err
+	}
+	failpoint.Hit(failpoint.ResumeAppending, "")
+	return nil
 }
 
 // written lists the files and directories that a run writes to its report directory.
@@ -369,4 +374,5 @@ func (d *Dir) Close() {
 		os.RemoveAll(d.path)
 	}
 	d.lock.Close()
+	failpoint.Hit(failpoint.LockReleased, "")
 }

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/failpoint"
 	"github.com/millhand/millhand/internal/journal"
 	"github.com/millhand/millhand/internal/model"
 	"github.com/millhand/millhand/tools"
@@ -136,6 +137,8 @@ func (s *Session) dispatch(ctx context.Context, index int, c model.ToolCall, run
 	if index >= maxCalls {
 		return tools.Outcome{Tool: c.Name, Status: tools.Failed, Error: "too many calls in one turn: only the first 128 are run"}
 	}
+	failpoint.Hit(failpoint.CallBefore, c.Name)
+	defer failpoint.Hit(failpoint.CallAfter, c.Name)
 	return s.cfg.Tools.Dispatch(ctx, s.cfg.Env, tools.Call(c), running)
 }
 

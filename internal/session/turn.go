@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/failpoint"
 	"github.com/millhand/millhand/internal/journal"
 	"github.com/millhand/millhand/internal/model"
 	"github.com/millhand/millhand/internal/money"
@@ -116,7 +117,9 @@ func (s *Session) ask(ctx context.Context, req model.Request, n need) (resp mode
 	s.emit(event.Event{Type: event.TurnStarted, Turn: &event.Turn{Number: turn, Request: asked(s.cfg.Budget, n.request), Reserved: reservation.Amount()}})
 	began := s.cfg.Now()
 	s.received = received{}
+	failpoint.Hit(failpoint.RequestBefore, "")
 	resp, err := s.cfg.Model.Stream(ctx, req, s.delta)
+	failpoint.Hit(failpoint.RequestAfter, "")
 	ended = event.Turn{Number: turn, ElapsedMS: s.cfg.Now().Sub(began).Milliseconds()}
 	if err != nil {
 		resp.Usage, resp.CostUSD, ended.Error = &money.Usage{}, new(money.USD), err.Error()

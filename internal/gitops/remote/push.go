@@ -13,6 +13,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp/capability"
 
+	"github.com/millhand/millhand/internal/failpoint"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
 )
 
@@ -35,6 +36,7 @@ type PushOptions struct {
 // all was sent, the remote is asked what became of it; ErrUnreachable then means
 // that it could not be found out.
 func Push(ctx context.Context, git *gitdir.Dir, o PushOptions) error {
+	failpoint.Hit(failpoint.PushBefore, "")
 	if err := push(ctx, git, o); err != nil {
 		return o.Remote.fail(ctx, "push branch "+o.Branch+" to", err)
 	}
@@ -121,10 +123,12 @@ func send(ctx context.Context, store *gitdir.Objects, c *conversation, cmd *pack
 	if err := req.Encode(&head); err != nil {
 		return fmt.Errorf("%w: %w", errNotSent, err)
 	}
+	failpoint.Hit(failpoint.PushSending, "")
 	response, err := c.transport.exchange(io.MultiReader(&head, pack), int64(head.Len())+size)
 	if err != nil {
 		return c.explain(err)
 	}
+	failpoint.Hit(failpoint.PushSent, "")
 	return c.readStatus(response)
 }
 
