@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -54,18 +55,67 @@ func (s *start) take(j tasks.Job, b branchAt) error {
 }
 
 // unlocked refuses a job whose commit would fail because of a lock file of git, which
-// most likely a killed process has left.
-func (p *preflight) unlocked(ctx context.Context, o *origin, files ...string) error {
-	err := gitdir.WaitUnlocked(ctx, o.repo.Git.Env, files...)
+// most likely a killed process has left. Locks that killed runs have left on the job's branch are
+// removed: now if it was this run, or by removeLocks.
+func (p *preflight) unlocked(ctx context.Context, j tasks.Job, o *origin, s *start, branch string, files ...string) error {
+	git := o.repo.Git
+	if commit := git.LockedFor(branch); commit != "" {
+		if _, ours := p.madeIn(j, o.repo, commit); ours { // by a process that was killed: this one holds the run's lock
+			if err := p.removeLock(git.LockOf(branch)); err != nil {
+				return err
+			}
+		}
+	}
+	if err := waitUnlocked(ctx, git, files...); err != nil {
+		return err
+	}
+	err := waitUnlocked(ctx, git, branchFile(git, branch))
+	if commit := git.LockedFor(branch); err != nil && p.Reserve != "" && commit != "" && ours(o.repo, commit) == nil {
+		s.locked, err = branch, nil
+	}
+	return err
+}
+
+func waitUnlocked(ctx context.Context, git *gitdir.Dir, files ...string) error {
+	err := gitdir.WaitUnlocked(ctx, git.Env, files...)
 	if errors.Is(err, gitdir.ErrConflict) {
 		return refuse(event.CodeRepository, "%w; if no git process is running there, remove the file", err)
 	}
 	return err
 }
 
-// branchFile returns the file of a branch.
-func branchFile(o *origin, name string) string {
-	return filepath.Join(o.repo.Git.Common, filepath.FromSlash(gitdir.BranchPrefix+name))
+// removeLocks removes locks that killed runs have left on branches. The branches are reserved, so
+// no other run is about to move them.
+func (p *preflight) removeLocks(ctx context.Context, ready *PreflightResult) (refused []error) {
+	for _, j := range p.plan.Jobs {
+		s := ready.starts[j.ID]
+		if s.locked == "" || s.skip != nil {
+			continue
+		}
+		var err error
+		if ready.reserved != nil {
+			err = p.removeLock(s.origin.Git.LockOf(s.locked))
+		} else {
+			err = waitUnlocked(ctx, s.origin.Git, branchFile(s.origin.Git, s.locked))
+		}
+		if err != nil {
+			refused = append(refused, &Refusal{Job: j.ID, Code: event.CodeRepository, Err: err})
+		}
+	}
+	return refused
+}
+
+func (p *preflight) removeLock(file string) error {
+	if err := os.Remove(file); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("remove the lock that a killed run has left: %w", err)
+	}
+	p.warn(fmt.Sprintf("removed %s, which a killed run has left", file))
+	return nil
+}
+
+// branchFile returns the file of a branch, which is given with refs/heads/.
+func branchFile(git *gitdir.Dir, branch string) string {
+	return filepath.Join(git.Common, filepath.FromSlash(branch))
 }
 
 // taskTrailer is the start of the trailer in the messages of millhand's commits.

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/gitops/gitdir"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -32,7 +33,7 @@ func (p *preflight) inPlace(ctx context.Context, j tasks.Job, o *origin, s start
 		return s, err
 	}
 	if j.Commit != nil {
-		if err := p.unlocked(ctx, o, filepath.Join(o.repo.Git.Own, "index"), branchFile(o, o.head.Branch)); err != nil {
+		if err := p.unlocked(ctx, j, o, &s, gitdir.BranchPrefix+o.head.Branch, filepath.Join(o.repo.Git.Own, "index")); err != nil {
 			return s, err
 		}
 	}

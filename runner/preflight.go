@@ -203,6 +203,9 @@ func Preflight(ctx context.Context, plan *tasks.Plan, look PreflightOptions) (*P
 	if len(refused) == 0 {
 		refused = p.reserve(ctx, ready)
 	}
+	if len(refused) == 0 {
+		refused = p.removeLocks(ctx, ready)
+	}
 	ready.warnings = p.warnings
 	return ready, errors.Join(refused...)
 }

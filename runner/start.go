@@ -24,6 +24,7 @@ type start struct {
 	remote remote.Repo
 	branch string // that the job creates, with the repository or remote where it does; "" for none
 	lease  string // commit that the remote's branch is at before; "" for none
+	locked string // the branch, with refs/heads/, if a killed run has left a lock on it; "" if not
 	skip   *stop  // why the job is not started; nil if it is
 
 	earlier event.Commit // that is only to be pushed: of an earlier run or an earlier process of this one; the zero value for none
@@ -152,7 +153,7 @@ func (p *preflight) local(ctx context.Context, j tasks.Job, o *origin) (start, e
 	if err := s.take(j, branchAt{tip: tip, where: "in " + o.repo.Root()}); err != nil || s.skip != nil {
 		return s, err
 	}
-	if err := p.unlocked(ctx, o, branchFile(o, j.Commit.Branch)); err != nil || !j.Publish.Pushes() || p.Local {
+	if err := p.unlocked(ctx, j, o, &s, gitdir.BranchPrefix+j.Commit.Branch); err != nil || !j.Publish.Pushes() || p.Local {
 		return s, err
 	}
 	return p.onRemote(ctx, j, o, s)

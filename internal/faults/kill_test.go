@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -103,20 +102,10 @@ func killedAs(w *world, code int) string {
 	return "killed on the way"
 }
 
-var leftLock = regexp.MustCompile(`/[^ ]+/refs/heads/millhand/j\d\.lock`)
-
-// finish runs the manifest again, without the lock that the killed run may have left:
-// millhand prints its path. All work is on the remote afterwards, once.
+// finish runs the manifest again. All work is on the remote afterwards, once.
 func (w *world) finish() {
 	w.t.Helper()
-	out, err := w.run(w.t.Context(), "again").CombinedOutput()
-	if lock := leftLock.Find(out); err != nil && lock != nil {
-		if err := os.Remove(string(lock)); err != nil {
-			w.t.Error(err)
-		}
-		out, err = w.run(w.t.Context(), "again").CombinedOutput()
-	}
-	if err != nil {
+	if out, err := w.run(w.t.Context(), "again").CombinedOutput(); err != nil {
 		w.t.Errorf("the next run: %v\n%s", err, out)
 	}
 	w.checkRepositories()

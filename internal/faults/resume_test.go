@@ -295,16 +295,14 @@ func (r *resumed) end(permitted ...int) int {
 	return code
 }
 
-// unlock removes the locks of git that a killed run may have left on branches: millhand
-// refuses them with their path, because another process of git could hold them.
+// unlock removes the locks that git may have left on branches of the remote, when the process that
+// it served was killed.
 func (r *resumed) unlock() {
-	for _, dir := range []string{"shop/.git", "origin.git"} {
-		left, _ := filepath.Glob(filepath.Join(r.dir, dir, "refs/heads/millhand/*.lock"))
-		for _, lock := range left {
-			fmt.Fprintf(&r.out, "left %s\n", lock)
-			if err := os.Remove(lock); err != nil {
-				r.t.Error(err)
-			}
+	left, _ := filepath.Glob(filepath.Join(r.dir, "origin.git/refs/heads/millhand/*.lock"))
+	for _, lock := range left {
+		fmt.Fprintf(&r.out, "left %s\n", lock)
+		if err := os.Remove(lock); err != nil {
+			r.t.Error(err)
 		}
 	}
 }

@@ -22,7 +22,7 @@ func (c *committing) publish(ctx context.Context, t target, m gitdir.ReflogEntry
 		}
 		defer idx.Release()
 	}
-	ref, err := c.lockRef(ctx, t)
+	ref, err := c.lockRef(ctx, t, m.New)
 	if err != nil {
 		return err
 	}
@@ -46,11 +46,11 @@ func (c *committing) publish(ctx context.Context, t target, m gitdir.ReflogEntry
 }
 
 // lockRef locks the reference to move and checks its expected value.
-func (c *committing) lockRef(ctx context.Context, t target) (*gitdir.RefUpdate, error) {
+func (c *committing) lockRef(ctx context.Context, t target, next plumbing.Hash) (*gitdir.RefUpdate, error) {
 	if t.branch == "" {
 		return c.repo.Git.LockHead(ctx, t.want.Hash)
 	}
-	return c.repo.Git.LockBranch(ctx, t.branch, t.want)
+	return c.repo.Git.LockBranch(ctx, t.branch, next, t.want)
 }
 
 // follow lets a linked worktree, which was made for one commit, move on to it.

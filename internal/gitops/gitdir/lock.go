@@ -5,17 +5,22 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
+
+	"github.com/go-git/go-git/v5/plumbing"
 )
 
 // LockFile is git's lock on a file: a file of the same name with ".lock"
 // appended, which is created exclusively, written, and renamed over the file. A
-// lock of another process is waited for and never removed.
+// lock of another process is waited for and never removed here.
 type LockFile struct {
 	target string
 	file   *os.File
+	name   string
 }
 
 // defaultLockWait is how long to wait for a lock if Env does not say.
@@ -24,13 +29,19 @@ const defaultLockWait = 10 * time.Second
 // Lock acquires the lock of a file, whose directory must exist. It fails with
 // ErrConflict if another process holds it for longer than env.LockWait.
 func Lock(ctx context.Context, target string, env Env) (*LockFile, error) {
+	return lock(ctx, target, env, nil)
+}
+
+// lock is Lock for a file whose new content is known. If the file system permits it, the lock
+// appears with that content, so that a process that is killed leaves no lock without it.
+func lock(ctx context.Context, target string, env Env, content []byte) (*LockFile, error) {
 	patience, cancel := context.WithTimeout(ctx, cmp.Or(env.LockWait, defaultLockWait))
 	defer cancel()
 	name := target + ".lock"
 	for pause := 10 * time.Millisecond; ; pause = min(2*pause, time.Second) {
-		f, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666)
+		l, err := createLock(target, content)
 		if err == nil {
-			return &LockFile{target: target, file: f}, nil
+			return l, nil
 		}
 		if !errors.Is(err, os.ErrExist) {
 			return nil, err
@@ -44,6 +55,52 @@ func Lock(ctx context.Context, target string, env Env) (*LockFile, error) {
 		case <-time.After(pause):
 		}
 	}
+}
+
+func createLock(target string, content []byte) (*LockFile, error) {
+	name := target + ".lock"
+	if content != nil {
+		f, err := createWith(name, content)
+		switch {
+		case err == nil:
+			return &LockFile{target: target, file: f, name: name}, nil
+		case !errors.Is(err, errors.ErrUnsupported):
+			return nil, err
+		}
+	}
+	f, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666)
+	if err != nil {
+		return nil, err
+	}
+	l := &LockFile{target: target, file: f, name: name}
+	if content != nil {
+		if err := l.Write(content); err != nil {
+			l.Release()
+			return nil, err
+		}
+	}
+	return l, nil
+}
+
+// LockedFor returns the commit that the holder of a branch's lock moves the branch to; "" if the
+// branch, given with refs/heads/, is not locked, or the lock does not contain a commit yet.
+func (d *Dir) LockedFor(branch string) string {
+	f, err := openFile(d.LockOf(branch))
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, 100))
+	commit := strings.TrimSuffix(string(text), "\n")
+	if err != nil || !plumbing.IsHash(commit) {
+		return ""
+	}
+	return commit
+}
+
+// LockOf returns the path of a branch's lock. The branch is given with refs/heads/.
+func (d *Dir) LockOf(branch string) string {
+	return filepath.Join(d.Common, filepath.FromSlash(branch)) + ".lock"
 }
 
 // WaitUnlocked waits until no process holds the locks of files, without taking them.
@@ -96,10 +153,10 @@ func (l *LockFile) Chmod(mode os.FileMode) error { return l.file.Chmod(mode) }
 // Commit renames the lock file to the locked file.
 func (l *LockFile) Commit() error {
 	if err := l.file.Close(); err != nil {
-		return errors.Join(err, os.Remove(l.file.Name()))
+		return errors.Join(err, os.Remove(l.name))
 	}
-	if err := os.Rename(l.file.Name(), l.target); err != nil {
-		return errors.Join(err, os.Remove(l.file.Name()))
+	if err := os.Rename(l.name, l.target); err != nil {
+		return errors.Join(err, os.Remove(l.name))
 	}
 	l.file = nil
 	return SyncDir(filepath.Dir(l.target))
@@ -112,6 +169,6 @@ func (l *LockFile) Release() {
 		return
 	}
 	_ = l.file.Close()
-	_ = os.Remove(l.file.Name())
+	_ = os.Remove(l.name)
 	l.file = nil
 }

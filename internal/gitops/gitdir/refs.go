@@ -280,12 +280,13 @@ type RefUpdate struct {
 	Name string
 	Old  plumbing.Hash // zero if it did not exist
 	lock *LockFile
+	next plumbing.Hash // already in the lock; zero for none
 }
 
-// LockBranch locks a branch, given with refs/heads/, and compares it with what
-// is expected.
-func (d *Dir) LockBranch(ctx context.Context, name string, want Expectation) (*RefUpdate, error) {
-	l, err := d.lockRefFile(ctx, name)
+// LockBranch locks a branch, given with refs/heads/, to move it to a commit, and compares it
+// with what is expected. The lock shows the commit; see [Dir.LockedFor].
+func (d *Dir) LockBranch(ctx context.Context, name string, next plumbing.Hash, want Expectation) (*RefUpdate, error) {
+	l, err := d.lockRefFile(ctx, name, refText(next))
 	if err != nil {
 		return nil, err
 	}
@@ -294,12 +295,14 @@ func (d *Dir) LockBranch(ctx context.Context, name string, want Expectation) (*R
 		l.Release()
 		return nil, err
 	}
-	return &RefUpdate{Name: name, Old: old, lock: l}, nil
+	return &RefUpdate{Name: name, Old: old, lock: l, next: next}, nil
 }
+
+func refText(hash plumbing.Hash) []byte { return []byte(hash.String() + "\n") }
 
 // lockRefFile locks the file of a reference, whose directory it makes. git
 // pack-refs, and so git gc, may remove that in between, because it is empty.
-func (d *Dir) lockRefFile(ctx context.Context, name string) (*LockFile, error) {
+func (d *Dir) lockRefFile(ctx context.Context, name string, content []byte) (*LockFile, error) {
 	file := filepath.Join(d.Common, filepath.FromSlash(name))
 	for n := 1; ; n++ {
 		if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil {
@@ -311,7 +314,7 @@ func (d *Dir) lockRefFile(ctx context.Context, name string) (*LockFile, error) {
 			}
 			continue
 		}
-		l, err := Lock(ctx, file, d.Env)
+		l, err := lock(ctx, file, d.Env, content)
 		if n == maxLookups || !errors.Is(err, fs.ErrNotExist) {
 			return l, err
 		}
@@ -354,10 +357,13 @@ func (d *Dir) LockHead(ctx context.Context, want plumbing.Hash) (*RefUpdate, err
 	return &RefUpdate{Name: "HEAD", Old: now, lock: l}, nil
 }
 
-// Set writes the new commit and releases the lock.
+// Set writes the new commit and releases the lock. Of a branch it is the commit that it was
+// locked for.
 func (u *RefUpdate) Set(hash plumbing.Hash) error {
-	if err := u.lock.Write([]byte(hash.String() + "\n")); err != nil {
-		return fmt.Errorf("write %s: %w", u.Name, err)
+	if hash != u.next {
+		if err := u.lock.Write(refText(hash)); err != nil {
+			return fmt.Errorf("write %s: %w", u.Name, err)
+		}
 	}
 	removeEmptyDirs(u.lock.target)
 	if err := u.lock.Commit(); err != nil {
