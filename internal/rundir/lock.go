@@ -53,7 +53,7 @@ func takeLock(dir string, by holder) (*Lock, error) {
 			return nil, fmt.Errorf("lock the report directory: %w", err)
 		}
 		current := false
-		if err = claim(f); err == nil {
+		if err = claimSoon(f); err == nil {
 			current, err = stillThere(f)
 		}
 		if err == nil && current {
@@ -95,6 +95,32 @@ func inUse(dir string) (bool, holder, error) {
 		return true, readHolder(f), nil
 	}
 	return false, holder{}, fmt.Errorf("check for an active run in %s: %w", dir, err)
+}
+
+// The time that claimSoon waits for the children of a process that was killed.
+const (
+	orphanWait  = 10 * time.Second
+	orphanPause = 20 * time.Millisecond
+)
+
+// claimSoon is claim, but waits if the process that holds the lock has ended: then a child of it
+// that was just started, and has not executed its program yet, still has the file open.
+func claimSoon(f *os.File) error {
+	for range orphanWait / orphanPause {
+		err := claim(f)
+		if !errors.Is(err, filelock.ErrHeld) || !readHolder(f).ended() {
+			return err
+		}
+		time.Sleep(orphanPause)
+	}
+	return claim(f)
+}
+
+// ended reports whether the holder was a process of this machine that has ended. A process of
+// another container seems so, too.
+func (h holder) ended() bool {
+	host, err := os.Hostname()
+	return err == nil && h.PID > 0 && h.Host == host && errors.Is(unix.Kill(h.PID, 0), unix.ESRCH)
 }
 
 // claim locks a file unless a run holds the lock. inUse holds a shared lock for a

@@ -2,6 +2,7 @@ package rundir
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -9,6 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -206,4 +208,36 @@ func TestDescribeHolder(t *testing.T) {
 			t.Errorf("%.40q: got %q, want %q", text, got, want)
 		}
 	}
+}
+
+// A child between fork and exec has the file of its parent's lock open, also if that is killed.
+func TestALockIsTakenAfterTheChildrenOfItsHolder(t *testing.T) {
+	dir := t.TempDir()
+	gone := exec.CommandContext(t.Context(), "true")
+	if err := gone.Run(); err != nil {
+		t.Fatal(err)
+	}
+	lock, err := TakeLock(dir, "one", noon())
+	if err != nil {
+		t.Fatal(err)
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := fmt.Sprintf(`{"holder": "run one", "pid": %d, "host": %q}`, gone.Process.Pid, host)
+	if err := errors.Join(lock.file.Truncate(0), func() error { _, err := lock.file.WriteAt([]byte(text), 0); return err }()); err != nil {
+		t.Fatal(err)
+	}
+	var held sync.WaitGroup
+	held.Go(func() {
+		time.Sleep(100 * time.Millisecond)
+		lock.file.Close()
+	})
+	again, err := TakeLock(dir, "two", noon())
+	held.Wait()
+	if err != nil {
+		t.Fatal(err)
+	}
+	again.Close()
 }
