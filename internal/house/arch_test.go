@@ -60,7 +60,7 @@ func rooms() map[string]room {
 		"internal/gitops/remote":   {"internal/filelock internal/gitops/gitdir internal/keys internal/textcut internal/failpoint", "transfers need a git directory, not a work tree"},
 		"internal/forge":           {"internal/printable internal/failpoint", "requests to forges, without knowing what is published"},
 		"internal/forge/forgetest": {"", "a forge for tests"},
-		"internal/gitops/gittest":  {"", "repositories of the git program, for tests"},
+		"internal/gitops/gittest":  {"", "repositories of the git program and an sshd, for tests"},
 		"internal/credentials":     {"tasks internal/githubapp internal/gitops/gitdir internal/gitops/remote internal/keys internal/reach", "which credentials a remote gets; it sends only requests that create them"},
 		"internal/ignore":          {"", "pure rules, shared by git's staging and the search tools so that both agree"},
 		"internal/model":           {"internal/money internal/textcut", "neutral terms, below every wire"},
@@ -114,7 +114,7 @@ func rooms() map[string]room {
 		"internal/textcut":         {"", "texts"},
 		"internal/schema":          {"", "JSON Schemas, without knowing what they describe"},
 		"internal/printable":       {"", "texts"},
-		"internal/e2e/scripts":     {"internal/forge/forgetest internal/command internal/githubapp/fake internal/model internal/model/script internal/model/wiretest internal/money internal/nightly internal/sandbox", "commands of scripts, for end-to-end tests"},
+		"internal/e2e/scripts":     {"internal/forge/forgetest internal/gitops/gittest internal/command internal/githubapp/fake internal/model internal/model/script internal/model/wiretest internal/money internal/nightly internal/sandbox", "commands of scripts, for end-to-end tests"},
 		"internal/view":            {"internal/event internal/figures internal/printable internal/money", "a log follows from the events alone"},
 		"internal/view/viewtest":   {"", "a terminal for tests"},
 	}

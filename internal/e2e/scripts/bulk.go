@@ -72,7 +72,7 @@ func gitHTTP(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Defer(func() { _ = f.Close() })
 		log = f
 	}
-	backend := gitBackend(ts, args[0])
+	backend, disturbance := gitBackend(ts, args[0]), ts.Value(disturbedKey{}).(*disturbed)
 	accepts := func(token string) bool { return args[1] == "-" || token == args[1] }
 	tokens, changes := strings.CutPrefix(args[1], "@")
 	tokens = ts.MkAbs(tokens)
@@ -93,7 +93,7 @@ func gitHTTP(ts *testscript.TestScript, neg bool, args []string) {
 			unauthorized(w)
 			return
 		}
-		backend.ServeHTTP(w, r)
+		disturbance.serve(w, r, backend)
 		if changes && fetches(r) {
 			appendLine(tokens, "expired")
 		}

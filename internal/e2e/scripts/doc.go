@@ -44,4 +44,8 @@
 //	forge-fails N FAULT METHOD SUFFIX   let the next calls with a suffix of the path have a fault
 //	pulls [BODY]        print the forge's pull requests, with the string BODY their descriptions
 //	git-http DIR TOKEN  serve the repositories of a directory over HTTP to clients with the token
+//	next-push HOW       cut the connection of the next push to git-http: cut, cut-after it
+//	                    arrived, or run CMD... before it
+//	ssh-server DIR      start an sshd at $SSH_SERVER with the keys user, locked, stranger, and
+//	                    the file known, of a new directory
 package scripts

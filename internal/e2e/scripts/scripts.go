@@ -70,6 +70,9 @@ func params(t *testing.T) testscript.Params {
 			if cond == "pip" { // whether Python of the system has pip
 				return exec.Command("/usr/bin/python3", "-m", "pip", "--version").Run() == nil, nil
 			}
+			if cond == "sshd" { // whether an sshd works here
+				return hasSSH()
+			}
 			if cond == "mounts" { // whether a script may make a directory read-only to root, too
 				return exec.Command("unshare", "-m", "true").Run() == nil, nil
 			}
@@ -96,6 +99,7 @@ func params(t *testing.T) testscript.Params {
 				env.Setenv("MILLHAND", program)
 			}
 			env.Values[forgeKey{}] = &forgetest.Server{}
+			env.Values[disturbedKey{}] = new(disturbed)
 			env.Values[served{}] = new(*wiretest.Server)
 			return os.MkdirAll(home, 0o755)
 		},
@@ -103,7 +107,7 @@ func params(t *testing.T) testscript.Params {
 			"wire": wire, "asked": asked, "sent": sent, "repo": repo, "exits": exits, "cp-dir": copyDir, "replace": replace,
 			"waitfor": waitFor, "gone": gone, "no-strays": noStrays, "hold-stdin": holdStdin, "glob": glob,
 			"same-trees": sameTrees, "same-reports": sameReports, "same-runs": sameRuns, "jobs": jobFields,
-			"remote": remote, "forget": forget, "git-http": gitHTTP, "forge": serveForge, "forge-fails": failForge, "pulls": pullRequests, "github-app": githubApp, "modules": modules, "pushed": pushed,
+			"remote": remote, "forget": forget, "git-http": gitHTTP, "ssh-server": serveSSH, "next-push": disturb, "forge": serveForge, "forge-fails": failForge, "pulls": pullRequests, "github-app": githubApp, "modules": modules, "pushed": pushed,
 			"calls": toolCalls, "address": address, "endless": endless, "lines": lines,
 			"endpoint": endpoint, "smaller": smaller, "goproxy": goProxy, "npm-registry": npmRegistry, "http-dir": httpDir,
 			"spelled": eachFault(spelled), "refused": eachFault(refused), "retried": eachFault(retried),

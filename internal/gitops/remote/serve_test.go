@@ -1,16 +1,12 @@
 package remote
 
 import (
-	"bytes"
 	"errors"
-	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"net/http/cgi"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -112,83 +108,18 @@ func (o *origin) overHTTP(before func(*http.Request)) Repo {
 // directory with the keys.
 func (o *origin) overSSH() (Repo, string) {
 	o.T.Helper()
-	sshd, err := exec.LookPath("/usr/sbin/sshd")
-	if err != nil {
-		o.T.Skip("sshd is not installed")
-	}
 	dir, err := filepath.EvalSymlinks(o.T.TempDir())
 	must(o.T, err)
-	for _, k := range [][]string{{"host", ""}, {"user", ""}, {"locked", "a passphrase"}} {
-		out, err := exec.Command("ssh-keygen", "-q", "-t", "ed25519", "-N", k[1], "-f", filepath.Join(dir, k[0])).CombinedOutput()
-		if err != nil {
-			o.T.Skipf("ssh-keygen: %v %s", err, out)
-		}
+	server, err := gittest.ServeSSH(o.T.Context(), dir, o.T.Output())
+	if errors.Is(err, gittest.ErrNoSSH) {
+		o.T.Skip(err)
 	}
-	var allowed []byte
-	for _, name := range []string{"user.pub", "locked.pub"} {
-		key, err := os.ReadFile(filepath.Join(dir, name))
-		must(o.T, err)
-		allowed = append(allowed, key...)
-	}
-	must(o.T, os.WriteFile(filepath.Join(dir, "allowed"), allowed, 0o600))
-	must(o.T, os.WriteFile(filepath.Join(dir, "config"), fmt.Appendf(nil,
-		"HostKey %[1]s/host\nAuthorizedKeysFile %[1]s/allowed\nStrictModes no\nUsePAM no\nPidFile none\nPermitRootLogin yes\n", dir), 0o600))
-	if out, err := exec.Command(sshd, "-t", "-f", filepath.Join(dir, "config")).CombinedOutput(); err != nil {
-		o.T.Skipf("sshd does not work here: %v %s", err, out)
-	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	must(o.T, err)
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		for serveSSH(listener, sshd, filepath.Join(dir, "config"), o.T.Output()) {
-		}
-	}()
-	o.T.Cleanup(func() {
-		_ = listener.Close()
-		<-done
-	})
-	host, err := os.ReadFile(filepath.Join(dir, "host.pub"))
-	must(o.T, err)
-	_, port, err := net.SplitHostPort(listener.Addr().String())
-	must(o.T, err)
-	must(o.T, os.WriteFile(filepath.Join(dir, "known"), fmt.Appendf(nil, "[127.0.0.1]:%s %s", port, host), 0o600))
-	user := strings.TrimSpace(output(o.T, "id", "-un"))
+	o.T.Cleanup(server.Close)
 	return Repo{
-		URL:  "ssh://" + user + "@" + listener.Addr().String() + o.bare.Root,
+		URL:  server.URL + o.bare.Root,
 		Auth: Auth{SSHKey: filepath.Join(dir, "user"), KnownHosts: filepath.Join(dir, "known")},
 	}, dir
-}
-
-// serveSSH lets an sshd have one connection, as inetd would, and waits for its end.
-func serveSSH(listener net.Listener, sshd, config string, log io.Writer) bool {
-	conn, err := listener.Accept()
-	if err != nil {
-		return false
-	}
-	defer conn.Close()
-	f, err := conn.(*net.TCPConn).File()
-	if err != nil {
-		return false
-	}
-	defer f.Close()
-	cmd := exec.Command(sshd, "-i", "-e", "-f", config)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = f, f, log
-	_ = conn.Close() // sshd has its own handle
-	_ = cmd.Run()
-	return true
-}
-
-func output(t *testing.T, name string, args ...string) string {
-	t.Helper()
-	var stderr bytes.Buffer
-	cmd := exec.Command(name, args...)
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("%s: %v %s", name, err, stderr.String())
-	}
-	return string(out)
 }
 
 // silent is a server that accepts and never answers.
