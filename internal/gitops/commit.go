@@ -32,6 +32,16 @@ func (s Signature) String() string {
 	return fmt.Sprintf("%s <%s> %d %s", s.Name, s.Email, s.When.Unix(), s.When.Format("-0700"))
 }
 
+// ParseSignature parses a signature in git's format.
+func ParseSignature(text string) (Signature, error) {
+	var s object.Signature
+	s.Decode([]byte(text))
+	if got := Signature(s); s.Email == "" || got.String() != text {
+		return got, fmt.Errorf("invalid signature %q", text)
+	}
+	return Signature(s), nil
+}
+
 // CommitOptions are the options of a commit.
 type CommitOptions struct {
 	Parent    string // base commit of the change; "" creates a root commit
