@@ -112,6 +112,11 @@ func send(ctx context.Context, store *gitdir.Objects, c *conversation, cmd *pack
 		return fmt.Errorf("%w: %w", errNotSent, err)
 	}
 	defer discard(pack)
+	return c.update(cmd, pack, size)
+}
+
+// update sends a command with its pack, and reads the status.
+func (c *conversation) update(cmd *packp.Command, pack io.Reader, size int64) error {
 	req := packp.NewReferenceUpdateRequest()
 	req.Commands = []*packp.Command{cmd}
 	c.ask(req.Capabilities, capability.ReportStatus, capability.Quiet, capability.Agent)
