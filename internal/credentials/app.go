@@ -72,12 +72,30 @@ func readKey(path string) (string, error) {
 	return string(text), err
 }
 
-// installationTokens returns the tokens of an app for an owner's repositories.
-func installationTokens(app *githubapp.App, owner string, o Options) *keys.Source {
+// installationTokens returns the tokens of an app for an owner's repositories, and notes
+// their permissions.
+func (f *Forges) installationTokens(app *githubapp.App, host, owner string) *keys.Source {
 	return keys.New(func(ctx context.Context) (string, time.Time, error) {
-		token, expires, err := app.Token(ctx, owner)
-		return token, expires.Add(-earlier), err
-	}, o.Now, o.Hold)
+		token, err := app.Token(ctx, owner)
+		if err == nil {
+			f.mu.Lock()
+			f.permissions[host+"/"+owner] = token.Permissions
+			f.mu.Unlock()
+		}
+		return token.Value, token.Expires.Add(-earlier), err
+	}, f.Now, f.Hold)
+}
+
+// Permissions returns those of the last token that a GitHub App has created for the
+// repositories of an owner; nil if it has created no token, or GitHub did not report them.
+func (f *Forges) Permissions(host, owner string) map[string]string {
+	e, ok := f.entry(&url.URL{Scheme: "https", Host: host})
+	if !ok || e.App == nil {
+		return nil
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.permissions[e.Host+"/"+strings.ToLower(owner)]
 }
 
 // ownerOf returns the owner of a repository, the first element of its URL's path.

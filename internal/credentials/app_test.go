@@ -83,8 +83,14 @@ func TestTokensOfAnApp(t *testing.T) {
 	if token, err := a.Keys.Key(t.Context()); err != nil || !s.Accepts("org-acme", token) || a.User != "" {
 		t.Errorf("the remote gets %q as %q (%v)", token, a.User, err)
 	}
+	if got := f.Permissions(s.Host(), "tess"); got != nil {
+		t.Errorf("permissions before a token was created: %v", got)
+	}
 	next("org-acme", 1)
 	next("Org-Acme", 1)
+	if got := f.Permissions(s.Host(), "Org-Acme"); got["contents"] != "write" || len(got) != 2 {
+		t.Errorf("permissions %v", got)
+	}
 	next("tess", 1)
 	s.pass(54 * time.Minute)
 	next("org-acme", 1)

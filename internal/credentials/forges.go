@@ -28,6 +28,8 @@ type Forges struct {
 	hosts   []string                  // that MILLHAND_GIT_TOKEN is for
 	sources map[string]*keys.Source   // of entries whose tokens change, by host, and by owner for apps
 	apps    map[string]*githubapp.App // by host
+	// permissions are those of the newest tokens of apps, by host and owner.
+	permissions map[string]map[string]string
 }
 
 // Options has the surroundings of Forges.
@@ -43,7 +45,7 @@ type Options struct {
 // NewForges returns the credentials of a plan's git hosts.
 func NewForges(entries []tasks.Forge, o Options) *Forges {
 	hosts, _ := tokenHosts(o.Getenv, true, nil) // ForRemotes returns its error
-	return &Forges{Options: o, hosts: hosts, entries: entries, sources: map[string]*keys.Source{}, apps: map[string]*githubapp.App{}}
+	return &Forges{Options: o, hosts: hosts, entries: entries, sources: map[string]*keys.Source{}, apps: map[string]*githubapp.App{}, permissions: map[string]map[string]string{}}
 }
 
 // ForRemotes returns the credentials of each remote of a run, given the URLs of
@@ -179,7 +181,7 @@ func (f *Forges) source(e tasks.Forge, app *githubapp.App, owner string) *keys.S
 	case s != nil:
 		return s
 	case app != nil:
-		s = installationTokens(app, owner, f.Options)
+		s = f.installationTokens(app, e.Host, owner)
 	default:
 		s = keys.FromCommand(keys.Command{Args: e.Key.Command, Dir: e.Key.Dir, Env: f.Environ, TTL: e.Key.TTL}, f.Now, f.Hold)
 	}

@@ -60,25 +60,28 @@ func ParseKey(text string) (*rsa.PrivateKey, error) {
 	return key, nil
 }
 
-// Token creates a token for the repositories of an organization or user, and returns when
-// it expires.
-func (a *App) Token(ctx context.Context, owner string) (token string, expires time.Time, err error) {
+// Token is an installation access token.
+type Token struct {
+	Value       string            `json:"token"`
+	Expires     time.Time         `json:"expires_at"`
+	Permissions map[string]string `json:"permissions"` // such as "contents": "write"; nil if GitHub did not report them
+}
+
+// Token creates a token for the repositories of an organization or user.
+func (a *App) Token(ctx context.Context, owner string) (Token, error) {
 	id, err := a.installation(ctx, owner)
 	if err != nil {
-		return "", time.Time{}, fmt.Errorf("find the installation of the GitHub App for %s: %w", owner, err)
+		return Token{}, fmt.Errorf("find the installation of the GitHub App for %s: %w", owner, err)
 	}
-	var created struct {
-		Token   string    `json:"token"`
-		Expires time.Time `json:"expires_at"`
-	}
+	var created Token
 	err = a.request(ctx, http.MethodPost, "/app/installations/"+strconv.FormatInt(id, 10)+"/access_tokens", &created)
-	if err == nil && created.Token == "" {
+	if err == nil && created.Value == "" {
 		err = errors.New("response without a token")
 	}
 	if err != nil {
-		return "", time.Time{}, fmt.Errorf("create a token of the GitHub App for %s: %w", owner, err)
+		return Token{}, fmt.Errorf("create a token of the GitHub App for %s: %w", owner, err)
 	}
-	return created.Token, created.Expires, nil
+	return created, nil
 }
 
 // installation returns the id of the installation of an organization or user.

@@ -32,11 +32,11 @@ func serve(t *testing.T, ahead time.Duration) (*App, *fake.Server) {
 func TestTokens(t *testing.T) {
 	app, s := serve(t, 0)
 	for _, owner := range []string{"org-acme", "tess"} {
-		token, expires, err := app.Token(t.Context(), owner)
-		if err != nil || !s.Accepts(owner, token) || s.Mints(owner) != 1 {
-			t.Errorf("%s: token %q (%v)", owner, token, err)
+		token, err := app.Token(t.Context(), owner)
+		if err != nil || !s.Accepts(owner, token.Value) || s.Mints(owner) != 1 || token.Permissions["contents"] != "write" {
+			t.Errorf("%s: token %v (%v)", owner, token, err)
 		}
-		if left := time.Until(expires); left < 50*time.Minute || left > time.Hour {
+		if left := time.Until(token.Expires); left < 50*time.Minute || left > time.Hour {
 			t.Errorf("%s: it expires in %s", owner, left)
 		}
 	}
@@ -65,9 +65,9 @@ func TestRefusals(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			app, _ := serve(t, c.ahead)
 			c.change(app)
-			token, _, err := app.Token(t.Context(), c.owner)
-			if (token == "") != (c.want != "") || (err != nil) != (c.want != "") {
-				t.Fatalf("token %q, error %v", token, err)
+			token, err := app.Token(t.Context(), c.owner)
+			if (token.Value == "") != (c.want != "") || (err != nil) != (c.want != "") {
+				t.Fatalf("token %v, error %v", token, err)
 			}
 			if err != nil && !strings.Contains(err.Error(), c.want) {
 				t.Errorf("error %v, want %s", err, c.want)
@@ -95,8 +95,8 @@ func TestHostileServers(t *testing.T) {
 	} {
 		other := httptest.NewServer(response)
 		app.API = other.URL + "/api/v3"
-		if token, _, err := app.Token(t.Context(), "tess"); err == nil {
-			t.Errorf("%s: token %q", name, token)
+		if token, err := app.Token(t.Context(), "tess"); err == nil {
+			t.Errorf("%s: token %v", name, token)
 		}
 		other.Close()
 	}

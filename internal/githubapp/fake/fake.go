@@ -28,6 +28,8 @@ const ID = "4711"
 type Server struct {
 	*httptest.Server
 	Now func() time.Time
+	// Permissions are those of its tokens; they must not change while it serves.
+	Permissions map[string]string
 
 	key   *rsa.PrivateKey
 	mu    sync.Mutex
@@ -41,7 +43,7 @@ func New(now func() time.Time, other http.Handler) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{Now: now, key: key, mints: map[string]int{}, valid: map[string]string{}}
+	s := &Server{Now: now, Permissions: map[string]string{"contents": "write", "pull_requests": "write"}, key: key, mints: map[string]int{}, valid: map[string]string{}}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /api/v3/{kind}/{owner}/installation", s.installation)
 	mux.HandleFunc("POST /api/v3/app/installations/{id}/access_tokens", s.mint)
@@ -117,7 +119,7 @@ func (s *Server) mint(w http.ResponseWriter, r *http.Request) {
 		if fmt.Sprint(idOf(owner)) == r.PathValue("id") {
 			s.mints[owner]++
 			s.valid[owner] = fmt.Sprintf("minted-for-%s-%04d", owner, s.mints[owner])
-			respond(w, http.StatusCreated, map[string]any{"token": s.valid[owner], "expires_at": s.Now().Add(time.Hour).UTC().Format(time.RFC3339)})
+			respond(w, http.StatusCreated, map[string]any{"token": s.valid[owner], "expires_at": s.Now().Add(time.Hour).UTC().Format(time.RFC3339), "permissions": s.Permissions})
 			return
 		}
 	}
