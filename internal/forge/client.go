@@ -201,26 +201,6 @@ func (c *Client) Comment(ctx context.Context, p Path, t Thread, marker, body str
 	return made, err
 }
 
-// ListRepos returns the repositories that a filter selects, in the order of their paths.
-func (c *Client) ListRepos(ctx context.Context, f Filter) ([]Repository, error) {
-	all, err := c.api.repos(ctx, f)
-	if err != nil {
-		return nil, err
-	}
-	all = slices.DeleteFunc(all, func(r Repository) bool { return !f.selects(r) })
-	slices.SortFunc(all, func(a, b Repository) int { return strings.Compare(a.Path.String(), b.Path.String()) })
-	// A repository that was created meanwhile moves others to the next page.
-	return slices.CompactFunc(all, func(a, b Repository) bool { return a.Path == b.Path }), nil
-}
-
-func (f Filter) selects(r Repository) bool {
-	text := strings.ToLower(r.Path.Name + "\n" + r.Description)
-	return (f.Archived || !r.Archived) && (f.Forks || !r.Fork) &&
-		(f.Topic == "" || slices.ContainsFunc(r.Topics, func(t string) bool { return strings.EqualFold(t, f.Topic) })) &&
-		(f.Language == "" || strings.EqualFold(r.Language, f.Language)) &&
-		strings.Contains(text, strings.ToLower(f.Search))
-}
-
 // Fork returns the fork of a repository in the account into, "" for the token's user, and
 // creates it if it is missing. A new one may lack its branches for a while.
 func (c *Client) Fork(ctx context.Context, p Path, into string) (Repository, error) {

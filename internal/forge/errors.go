@@ -31,6 +31,8 @@ type Error struct {
 	Message string    // of the forge or the network, one line; may be ""
 	RetryAt time.Time // when the forge accepts requests again; zero if it is unknown
 
+	Anonymous bool // the request had no token
+
 	kind error
 }
 
@@ -42,6 +44,9 @@ func (e *Error) Error() string {
 	}
 	if e.Message != "" {
 		text += ": " + e.Message
+	}
+	if e.Anonymous && e.Status >= 400 && e.Status < 500 {
+		text += " (no token was sent)"
 	}
 	if !e.RetryAt.IsZero() {
 		text += "; retry after " + e.RetryAt.UTC().Format("2006-01-02 15:04:05 UTC")

@@ -18,11 +18,13 @@ type Repository struct {
 	Topics        []string
 	Archived      bool
 	Fork          bool
+	Empty         bool // without a commit; of [Client.ListRepos] only
 	Parent        Path // of a fork, if the token can read it
 	// Push reports whether the token can push. False may be wrong if PushUnknown is set.
 	Push, PushUnknown bool
 
-	id int64 // GitLab's
+	id    int64 // GitLab's
+	small bool  // perhaps empty
 }
 
 // Head is the branch that a pull request proposes.
@@ -119,16 +121,6 @@ type Comment struct {
 	body   string
 }
 
-// Filter selects the repositories of an owner.
-type Filter struct {
-	Owner    string // organization, group or user; groups include their subgroups
-	Topic    string // "" for any
-	Search   string // substring of the name or the description, ignoring case; "" for any
-	Language string // ignoring case; "" for any
-	Archived bool   // include archived ones
-	Forks    bool   // include forks
-}
-
 // dialect is the API of one kind of forge.
 type dialect interface {
 	// repo returns a repository with the token's permissions.
@@ -149,8 +141,8 @@ type dialect interface {
 	comments(ctx context.Context, p Path, t Thread) ([]Comment, error)
 	// comment creates a comment, or updates the one with the id unless that is 0.
 	comment(ctx context.Context, p Path, t Thread, id int64, body string, landed func(context.Context) (bool, error)) (Comment, error)
-	// repos returns the repositories of an owner, without those that the forge can
-	// filter out.
+	// repos returns the repositories of an owner. The forge may have left out some that the
+	// filter does not match.
 	repos(ctx context.Context, f Filter) ([]Repository, error)
 	// fork starts to create a fork. own: into is the token's user.
 	fork(ctx context.Context, p Path, into string, own bool, landed func(context.Context) (bool, error)) error

@@ -158,10 +158,6 @@ func (g *gitea) comment(ctx context.Context, p Path, t Thread, id int64, body st
 	return sendComment(ctx, g.sender, p, t, id, body, landed)
 }
 
-func (g *gitea) repos(ctx context.Context, f Filter) ([]Repository, error) {
-	return getRepos(ctx, g.sender, f, url.Values{"limit": {giteaPage}})
-}
-
 func (g *gitea) fork(ctx context.Context, p Path, into string, own bool, landed func(context.Context) (bool, error)) error {
 	return sendFork(ctx, g.sender, p, into, own, landed)
 }

@@ -158,10 +158,6 @@ func (g *github) comment(ctx context.Context, p Path, t Thread, id int64, body s
 	return sendComment(ctx, g.sender, p, t, id, body, landed)
 }
 
-func (g *github) repos(ctx context.Context, f Filter) ([]Repository, error) {
-	return getRepos(ctx, g.sender, f, url.Values{"per_page": {perPage}})
-}
-
 func (g *github) fork(ctx context.Context, p Path, into string, own bool, landed func(context.Context) (bool, error)) error {
 	return sendFork(ctx, g.sender, p, into, own, landed)
 }

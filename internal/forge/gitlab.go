@@ -62,6 +62,7 @@ type gitlabProject struct {
 	Description   string   `json:"description"`
 	Topics        []string `json:"topics"`
 	Archived      bool     `json:"archived"`
+	Empty         bool     `json:"empty_repo"`
 	Parent        *struct {
 		Path string `json:"path_with_namespace"`
 	} `json:"forked_from_project"`
@@ -85,7 +86,7 @@ func inProject(p Path, rest ...string) []string {
 func (j gitlabProject) repository() Repository {
 	r := Repository{
 		Path: parsePath(j.Path), CloneURL: j.CloneURL, DefaultBranch: j.DefaultBranch, Description: j.Description,
-		Topics: j.Topics, Archived: j.Archived, Fork: j.Parent != nil, PushUnknown: j.Permissions == nil, id: j.ID,
+		Topics: j.Topics, Archived: j.Archived, Empty: j.Empty, Fork: j.Parent != nil, PushUnknown: j.Permissions == nil, id: j.ID,
 	}
 	if j.Parent != nil {
 		r.Parent = parsePath(j.Parent.Path)
@@ -172,7 +173,7 @@ func (g *gitlab) pulls(ctx context.Context, p Path, h Head) ([]PullRequest, erro
 		what: findWhat(p, h), owner: p.Owner, method: http.MethodGet, path: inProject(p, "merge_requests"),
 		query: url.Values{"source_branch": {h.Branch}, "state": {"all"}, "per_page": {perPage}},
 	}
-	err := pages(ctx, g.sender, c, func(page []gitlabMerge) bool {
+	err := pages(ctx, g.sender, c, func(page []gitlabMerge, _ http.Header) bool {
 		for _, j := range page {
 			pr, err := j.pullRequest(h.Repo)
 			invalid = errors.Join(invalid, err)
@@ -299,7 +300,7 @@ func notes(p Path, t Thread, rest ...string) []string {
 func (g *gitlab) comments(ctx context.Context, p Path, t Thread) ([]Comment, error) {
 	var all []Comment
 	c := call{what: commentWhat(p, t), owner: p.Owner, method: http.MethodGet, path: notes(p, t), query: url.Values{"sort": {"asc"}, "per_page": {perPage}}}
-	err := pages(ctx, g.sender, c, func(page []gitlabNote) bool {
+	err := pages(ctx, g.sender, c, func(page []gitlabNote, _ http.Header) bool {
 		for _, j := range page {
 			all = append(all, g.note(p, t, j))
 		}
@@ -327,40 +328,6 @@ func (g *gitlab) comment(ctx context.Context, p Path, t Thread, id int64, body s
 	c.out = &j
 	_, err := g.send(ctx, c)
 	return g.note(p, t, j), err
-}
-
-func (g *gitlab) repos(ctx context.Context, f Filter) ([]Repository, error) {
-	query := url.Values{"per_page": {perPage}, "order_by": {"id"}, "sort": {"asc"}}
-	if !f.Archived {
-		query.Set("archived", "false")
-	}
-	if f.Topic != "" {
-		query.Set("topic", f.Topic)
-	}
-	var all []Repository
-	add := func(page []gitlabProject) bool {
-		for _, j := range page {
-			all = append(all, j.repository())
-		}
-		return true
-	}
-	c := call{what: "list repositories of " + f.Owner, owner: f.Owner, method: http.MethodGet, path: []string{"groups", f.Owner, "projects"}, query: joinedQuery(query, url.Values{
-		"include_subgroups": {"true"}, "with_shared": {"false"},
-	})}
-	err := pages(ctx, g.sender, c, add)
-	if errors.Is(err, ErrNotFound) {
-		c.path, c.query = []string{"users", f.Owner, "projects"}, query
-		err = pages(ctx, g.sender, c, add)
-	}
-	if err != nil || f.Language == "" {
-		return all, err
-	}
-	for i := range all {
-		if all[i].Language, err = g.language(ctx, all[i].Path); err != nil {
-			return nil, err
-		}
-	}
-	return all, nil
 }
 
 func joinedQuery(a, b url.Values) url.Values {

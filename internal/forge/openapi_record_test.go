@@ -44,8 +44,10 @@ func used() []struct {
 		{"github gitea", "get", "/repos/{owner}/{repo}/pulls/{index}", pullJSON{}},
 		{"github gitea", "patch", "/repos/{owner}/{repo}/pulls/{index}", nil},
 		{"github gitea", "post", "/repos/{owner}/{repo}/pulls/{index}/requested_reviewers", nil},
-		{"github gitea", "post", "/repos/{owner}/{repo}/issues/{index}/labels", nil},
+		{"github", "post", "/repos/{owner}/{repo}/issues/{index}/labels", nil},
+		{"gitea", "post", "/repos/{owner}/{repo}/issues/{index}/labels", []labelJSON{}},
 		{"github", "post", "/repos/{owner}/{repo}/issues/{index}/assignees", nil},
+		{"gitea", "get", "/repos/{owner}/{repo}/issues/{index}", nil},
 		{"github gitea", "get", "/repos/{owner}/{repo}/issues/{index}/comments", []commentJSON{}},
 		{"github gitea", "post", "/repos/{owner}/{repo}/issues/{index}/comments", commentJSON{}},
 		{"github gitea", "patch", "/repos/{owner}/{repo}/issues/comments/{id}", commentJSON{}},
@@ -56,6 +58,9 @@ func used() []struct {
 		{"github gitea", "post", "/repos/{owner}/{repo}/forks", nil},
 		{"github gitea", "get", "/orgs/{org}/repos", []repoJSON{}},
 		{"github gitea", "get", "/users/{username}/repos", []repoJSON{}},
+		{"gitea", "get", "/users/{username}", nil},
+		{"github", "get", "/user/repos", []repoJSON{}},
+		{"github", "get", "/repos/{owner}/{repo}/commits", nil},
 	}
 }
 

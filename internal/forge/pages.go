@@ -14,9 +14,9 @@ import (
 // busy forever.
 const maxPages = 500
 
-// pages sends a GET request for each page of a list, and passes its entries to add, which
-// returns whether to continue.
-func pages[T any](ctx context.Context, s *sender, c call, add func([]T) bool) error {
+// pages sends a GET request for each page of a list, and passes its entries and header to add,
+// which returns whether to continue.
+func pages[T any](ctx context.Context, s *sender, c call, add func([]T, http.Header) bool) error {
 	query := maps.Clone(c.query)
 	for range maxPages {
 		var page []T
@@ -25,14 +25,17 @@ func pages[T any](ctx context.Context, s *sender, c call, add func([]T) bool) er
 		if err != nil {
 			return err
 		}
+		if strings.HasPrefix(header.Get("X-GitHub-SSO"), "partial-results") {
+			return fmt.Errorf("%s: %s: %w: the token is not authorized for the single sign-on of an organization; authorize it there", c.what, s.host, ErrIncomplete)
+		}
 		next, ok := nextPage(header)
-		if !add(page) || !ok {
+		if !add(page, header) || !ok {
 			return nil
 		}
 		query = maps.Clone(query)
 		maps.Copy(query, next)
 	}
-	return fmt.Errorf("%s: more than %d pages", c.what, maxPages)
+	return fmt.Errorf("%s: %w: more than %d pages", c.what, ErrIncomplete, maxPages)
 }
 
 const pageHeader = "Link" // RFC 8288

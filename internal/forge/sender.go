@@ -344,7 +344,7 @@ func (e *exchange) note(text string) {
 
 // fail returns the error of the request. An empty text stands for that of the response.
 func (e *exchange) fail(res *response, kind error, text string, retryAt time.Time) error {
-	failed := &Error{What: e.what, Host: e.s.host, RetryAt: retryAt, kind: kind}
+	failed := &Error{What: e.what, Host: e.s.host, RetryAt: retryAt, Anonymous: e.token == "", kind: kind}
 	if res != nil {
 		failed.Status = res.status
 		if text == "" {

@@ -22,7 +22,13 @@ const (
 	Expired      Fault = "expired"       // 401
 )
 
-// Faults returns all faults.
+// Faults of requests that the forge does not accept, however often they are sent.
+const (
+	Denied  Fault = "denied"  // 403
+	Invalid Fault = "invalid" // 422
+)
+
+// Faults returns all faults except those of requests that are never accepted.
 func Faults() []Fault {
 	return []Fault{Limited, Secondary, Abuse, Unavailable, BrokenAfter, Cut, CutAfter, GarbledAfter, Elsewhere, Expired}
 }
@@ -39,6 +45,7 @@ type planned struct {
 	Fault
 	method, suffix string
 	times          int
+	page           string // of a list; "" for any
 }
 
 // Fail makes a fault of the next calls with a method and a suffix of the path, both ""
@@ -46,13 +53,20 @@ type planned struct {
 func (s *Server) Fail(times int, fault Fault, method, suffix string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.faults = append(s.faults, &planned{fault, method, suffix, times})
+	s.faults = append(s.faults, &planned{fault, method, suffix, times, ""})
+}
+
+// FailPage is like Fail for one page of a list.
+func (s *Server) FailPage(page string, times int, fault Fault, method, suffix string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.faults = append(s.faults, &planned{fault, method, suffix, times, page})
 }
 
 // next returns the fault of a call, nil for none.
 func (s *Server) next(c *Call) *planned {
 	for _, f := range s.faults {
-		if f.times > 0 && (f.method == "" || f.method == c.Method) && strings.HasSuffix(c.Path, f.suffix) {
+		if f.times > 0 && (f.method == "" || f.method == c.Method) && strings.HasSuffix(c.Path, f.suffix) && (f.page == "" || f.page == c.Query.Get("page")) {
 			f.times--
 			return f
 		}
@@ -98,6 +112,12 @@ func (f *planned) reply(kind string) *reply {
 	case Expired:
 		r.status = http.StatusUnauthorized
 		r.body = []byte(`{"message": "Bad credentials"}`)
+	case Denied:
+		r.status = http.StatusForbidden
+		r.body = []byte(`{"message": "Resource not accessible by integration"}`)
+	case Invalid:
+		r.status = http.StatusUnprocessableEntity
+		r.body = []byte(`{"message": "Validation Failed"}`)
 	default:
 		return nil
 	}

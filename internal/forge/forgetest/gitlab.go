@@ -75,7 +75,7 @@ func (s lab) projectDoc(r *Repo, host string) map[string]any {
 	}
 	doc := map[string]any{
 		"id": r.id, "path_with_namespace": r.path(), "http_url_to_repo": fmt.Sprintf("http://%s/%s.git", host, r.path()),
-		"default_branch": r.Default, "description": null(r.Description), "topics": topics, "archived": r.Archived,
+		"default_branch": r.Default, "description": null(r.Description), "topics": topics, "archived": r.Archived, "empty_repo": r.Empty,
 		"permissions": map[string]any{"project_access": map[string]any{"access_level": level, "notification_level": 3}, "group_access": nil},
 	}
 	if parent := s.repo(r.Parent); parent != nil {
@@ -176,7 +176,7 @@ func (s lab) doc(p *Pull, host string) map[string]any {
 	return map[string]any{
 		"iid": p.Number, "web_url": fmt.Sprintf("http://%s/%s/-/merge_requests/%d", host, p.Repo, p.Number), "state": state,
 		"title": title, "description": p.Body, "draft": p.Draft, "source_branch": p.Branch, "target_branch": p.Base,
-		"source_project_id": source, "target_project_id": s.repo(p.Repo).id, "sha": s.sha(p), "detailed_merge_status": status,
+		"source_project_id": source, "target_project_id": s.repo(p.Repo).id, "sha": s.sha(p), "detailed_merge_status": status, "has_conflicts": p.Conflict,
 		"assignees": people(p.Assignees), "reviewers": people(p.Reviewers), "head_pipeline": pipeline,
 	}
 }
@@ -316,6 +316,9 @@ func (s lab) serveNotes(r *http.Request) (int, any, error) {
 		return 0, nil, err
 	}
 	number, issue, err := thread(r)
+	if number == NoThread {
+		return 0, nil, notFound("404 Issue")
+	}
 	docs := []any{}
 	for _, n := range s.comments(repo.path(), number, issue) {
 		docs = append(docs, s.noteDoc(n))

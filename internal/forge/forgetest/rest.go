@@ -31,10 +31,14 @@ func (s rest) routes(mux *http.ServeMux) {
 	s.on(mux, "GET /orgs/{owner}/repos", s.serveRepos)
 	s.on(mux, "GET /users/{owner}/repos", s.serveRepos)
 	if s.Kind == "github" {
+		s.on(mux, "GET /user/repos", s.serveOwn)
+		s.on(mux, "GET "+repo+"/commits", s.serveCommits)
 		s.on(mux, "POST "+repo+"/issues/{number}/assignees", s.serveAssignees)
 		s.on(mux, "GET "+repo+"/commits/{sha}/check-runs", s.serveRuns)
 		s.on(mux, "PUT "+repo+"/pulls/{number}/merge", s.serveMerge)
 	} else {
+		s.on(mux, "GET "+repo+"/issues/{number}", s.serveIssue)
+		s.on(mux, "GET /users/{owner}", s.serveOwner)
 		s.on(mux, "POST "+repo+"/pulls/{number}/merge", s.serveMerge)
 	}
 }
@@ -123,6 +127,9 @@ func (s rest) repoDoc(r *Repo, host string) map[string]any {
 	}
 	if s.Kind == "github" {
 		doc["description"], doc["language"] = null(r.Description), null(r.Language)
+		doc["size"] = len(r.Topics) // 0 also for some that are not empty
+	} else {
+		doc["empty"], doc["size"] = r.Empty, 24
 	}
 	return doc
 }
@@ -282,6 +289,9 @@ func (s rest) serveLabels(r *http.Request) (int, any, error) {
 	if err := input(r, &in); err != nil {
 		return 0, nil, err
 	}
+	if s.Kind == "gitea" { // ignores those that don't exist
+		in.Labels = slices.DeleteFunc(in.Labels, func(name string) bool { return slices.Contains(s.NoLabels, name) })
+	}
 	addAll(&p.Labels, in.Labels)
 	return http.StatusOK, s.pullDoc(p, r.Host)["labels"], nil
 }
@@ -333,6 +343,12 @@ func (s rest) serveComments(r *http.Request) (int, any, error) {
 		return 0, nil, err
 	}
 	number, err := strconv.ParseInt(r.PathValue("number"), 10, 64)
+	if s.Kind == "gitea" && number > maxIssue {
+		return 0, nil, refusal{http.StatusInternalServerError, ""}
+	}
+	if number == NoThread {
+		return 0, nil, notFound("Issue")
+	}
 	docs := []any{}
 	for _, n := range s.comments(repo.path(), number, true) {
 		docs = append(docs, s.noteDoc(n, r.Host))
@@ -425,19 +441,65 @@ func (s rest) serveFork(r *http.Request) (int, any, error) {
 	return http.StatusAccepted, s.repoDoc(fork, r.Host), nil
 }
 
+// serveIssue serves an issue. All exist, except for those above maxIssue.
+func (s rest) serveIssue(r *http.Request) (int, any, error) {
+	number, err := strconv.ParseInt(r.PathValue("number"), 10, 64)
+	if err != nil || number > maxIssue {
+		return 0, nil, notFound("Issue")
+	}
+	return http.StatusOK, map[string]any{"number": number}, nil
+}
+
+const maxIssue = 1000
+
+// serveOwner serves a user or an organization.
+func (s rest) serveOwner(r *http.Request) (int, any, error) {
+	owner := r.PathValue("owner")
+	if !slices.ContainsFunc(s.repos, func(repo *Repo) bool { return repo.Owner == owner }) {
+		return 0, nil, notFound("Owner")
+	}
+	return http.StatusOK, s.userDoc(owner, false), nil
+}
+
 // serveRepos lists the repositories of an owner.
 func (s rest) serveRepos(r *http.Request) (int, any, error) {
 	owner := r.PathValue("owner")
 	docs := []any{}
 	for _, repo := range s.repos {
-		if repo.Owner == owner {
+		if repo.Owner == owner && !repo.Private {
 			docs = append(docs, s.repoDoc(repo, r.Host))
 		}
+	}
+	if s.Kind == "gitea" && strings.HasPrefix(r.URL.Path, "/users/") {
+		return http.StatusOK, docs, nil // even if nobody has the name
 	}
 	if len(docs) == 0 || strings.HasPrefix(r.URL.Path, "/orgs/") && isUser(owner) {
 		return 0, nil, notFound("Owner")
 	}
 	return http.StatusOK, docs, nil
+}
+
+// serveOwn lists the repositories of the token's user.
+func (s rest) serveOwn(r *http.Request) (int, any, error) {
+	docs := []any{}
+	for _, repo := range s.repos {
+		if repo.Owner == s.User {
+			docs = append(docs, s.repoDoc(repo, r.Host))
+		}
+	}
+	return http.StatusOK, docs, nil
+}
+
+// serveCommits lists the commits of the default branch.
+func (s rest) serveCommits(r *http.Request) (int, any, error) {
+	repo, err := s.findRepo(r)
+	switch {
+	case err != nil:
+		return 0, nil, err
+	case repo.Empty:
+		return 0, nil, refusal{http.StatusConflict, "Git Repository is empty."}
+	}
+	return http.StatusOK, []any{map[string]any{"sha": s.commit(repo.path(), repo.Default)}}, nil
 }
 
 // isUser reports whether an owner is a user: the name of one starts with "user-".

@@ -24,6 +24,8 @@ type Repo struct {
 	Language    string
 	Topics      []string
 	Archived    bool
+	Empty       bool   // without a commit
+	Private     bool   // of a user: only lists of the token's own repositories have it
 	Parent      string // OWNER/NAME of what it is a fork of
 	NoPush      bool   // for the token
 	NoPulls     bool   // refuses pull requests with a reason
@@ -47,6 +49,14 @@ type Pull struct {
 	Reviewers, Teams []string
 	Checks           string // success, failure, pending, or "" for none
 	Conflict         bool   // it can't be merged
+}
+
+// Commit is a commit that the forge makes.
+type Commit struct {
+	Repo, Branch, Parent string
+	Message              string
+	Files                map[string]string // contents by path
+	Deleted              []string
 }
 
 // Note is a comment of the forge.
@@ -78,8 +88,20 @@ type Server struct {
 	User  string   // of the token; "" for a token of an app
 	Users []string // other users
 	Page  int      // maximum page size; 0 is 50
+	// Scopes are those of a classic token of GitHub; nil for another token.
+	Scopes []string
+	Bot    string // of a token without a user, of GitHub; "" is app[bot]
+	// NoLabels are labels that do not exist; those of GitHub and GitLab are created.
+	NoLabels   []string
+	Hidden     int  // entries of each list that are counted and not sent, of GitLab and Gitea
+	PartialSSO bool // GitHub's lists lack what single sign-on hides from the token
 	// Resolve returns the commit of a branch, "" if it does not exist. nil: all exist.
 	Resolve func(repo, branch string) string
+	// Commit makes a commit on a branch that is at its parent, and returns its hash: the
+	// function of GraphQL. nil: the hash has only digits 7.
+	Commit func(c Commit) (hash string, err error)
+	// Forked is called with the paths of a new fork and its parent. May be nil.
+	Forked func(fork, parent string)
 	// Other serves what is not the API: the repositories. May be nil.
 	Other http.Handler
 	// Log gets a line for each call. May be nil.
@@ -102,6 +124,18 @@ func (s *Server) Add(repos ...Repo) {
 	for _, r := range repos {
 		s.add(r)
 	}
+}
+
+// Change changes a repository, OWNER/NAME, which is added if it does not exist.
+func (s *Server) Change(path string, change func(*Repo)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := s.repo(path)
+	if r == nil {
+		i := strings.LastIndex(path, "/")
+		r = s.add(Repo{Owner: path[:i], Name: path[i+1:]})
+	}
+	change(r)
 }
 
 func (s *Server) add(r Repo) *Repo {
@@ -177,6 +211,9 @@ func (s *Server) prefix() string {
 // ServeHTTP serves the API and, beside it, the repositories.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	below, ok := strings.CutPrefix(r.URL.EscapedPath(), s.prefix())
+	if s.Kind == "github" && r.URL.Path == "/api/graphql" {
+		below, ok = "/graphql", true
+	}
 	if !ok {
 		if s.Other == nil {
 			http.NotFound(w, r)
@@ -248,6 +285,9 @@ func (s *Server) handle(c *Call, r *http.Request) *reply {
 	inner.URL.Path, _ = url.PathUnescape(c.Path) // was valid before
 	inner.Body = io.NopCloser(bytes.NewReader(c.Body))
 	rec := &recorder{reply{status: http.StatusOK, header: http.Header{}, body: nil}}
+	if s.Kind == "github" && s.Scopes != nil {
+		rec.header.Set("X-OAuth-Scopes", strings.Join(s.Scopes, ", "))
+	}
 	s.routes.ServeHTTP(rec, inner)
 	return &rec.reply
 }
@@ -328,6 +368,15 @@ func (s *Server) paged(r *http.Request, list []any, h http.Header) []any {
 		if n, err := strconv.Atoi(query.Get(key)); err == nil && n < size {
 			size = n
 		}
+	}
+	switch s.Kind {
+	case "gitlab":
+		h.Set("X-Total", strconv.Itoa(len(list)+s.Hidden))
+	case "gitea":
+		h.Set("X-Total-Count", strconv.Itoa(len(list)+s.Hidden))
+	}
+	if s.PartialSSO {
+		h.Set("X-GitHub-SSO", "partial-results; organizations=4711")
 	}
 	page, err := strconv.Atoi(query.Get("page"))
 	if err != nil {

@@ -1,6 +1,7 @@
 package forgetest
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"slices"
@@ -33,6 +34,15 @@ func (s *Server) pull(repo string, number int64) *Pull {
 		}
 	}
 	return nil
+}
+
+// Set changes a pull request, if it exists.
+func (s *Server) Set(repo string, number int64, change func(*Pull)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if p := s.pull(repo, number); p != nil {
+		change(p)
+	}
 }
 
 // sha returns the commit of a pull request's head: the branch's, unless it is closed.
@@ -104,8 +114,15 @@ func (s *Server) forkOf(r *Repo, owner string) (*Repo, error) {
 		}
 		return nil, refusal{http.StatusConflict, "The repository with the same name already exists."}
 	}
-	return s.add(Repo{Owner: owner, Name: r.Name, Default: r.Default, Parent: r.path(), Language: r.Language}), nil
+	fork := s.add(Repo{Owner: owner, Name: r.Name, Default: r.Default, Parent: r.path(), Language: r.Language})
+	if s.Forked != nil {
+		s.Forked(fork.path(), r.path())
+	}
+	return fork, nil
 }
+
+// NoThread is the number of an issue or pull request that does not exist; the others do.
+const NoThread = 404
 
 // comments returns the comments on a thread.
 func (s *Server) comments(repo string, number int64, issue bool) []*Note {
@@ -122,11 +139,14 @@ func (s *Server) comment(repo string, number int64, issue bool, body string) *No
 	s.lastID++
 	n := &Note{ID: s.lastID, Repo: repo, Number: number, Issue: issue, Author: s.User, Body: body}
 	if s.User == "" {
-		n.Author, n.Bot = "app[bot]", true
+		n.Author, n.Bot = s.bot(), true
 	}
 	s.notes = append(s.notes, n)
 	return n
 }
+
+// bot returns the name of the token's app.
+func (s *Server) bot() string { return cmp.Or(s.Bot, "app[bot]") }
 
 func (s *Server) note(id int64) (*Note, error) {
 	for _, n := range s.notes {
