@@ -15,7 +15,7 @@ func NewClient(o Options) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Client{kind: o.Kind}
+	c := &Client{kind: o.Kind, host: strings.TrimPrefix(base.Host, "api.")}
 	switch o.Kind {
 	case GitHub:
 		c.api = &github{newSender(o, base, githubHeaders)}
@@ -26,6 +26,9 @@ func NewClient(o Options) (*Client, error) {
 	}
 	return c, nil
 }
+
+// Host returns the host of the forge.
+func (c *Client) Host() string { return c.host }
 
 // Repo returns a repository and what the token may do there.
 func (c *Client) Repo(ctx context.Context, p Path) (Repository, error) { return c.api.repo(ctx, p) }
@@ -160,6 +163,13 @@ func (c *Client) Close(ctx context.Context, p Path, number int64) error {
 	return c.api.change(ctx, p, pr, Change{state: Closed})
 }
 
+// CheckThread checks that an issue or pull request exists. The error is [ErrNotFound] if it
+// does not.
+func (c *Client) CheckThread(ctx context.Context, p Path, t Thread) error {
+	_, err := c.api.comments(ctx, p, t)
+	return err
+}
+
 // Comment creates a comment, or updates the last one of the token's user with the same
 // marker, which is hidden in the text: letters, digits and dashes.
 func (c *Client) Comment(ctx context.Context, p Path, t Thread, marker, body string) (Comment, error) {
@@ -204,32 +214,46 @@ func (c *Client) Comment(ctx context.Context, p Path, t Thread, marker, body str
 // Fork returns the fork of a repository in the account into, "" for the token's user, and
 // creates it if it is missing. A new one may lack its branches for a while.
 func (c *Client) Fork(ctx context.Context, p Path, into string) (Repository, error) {
-	self, err := c.api.self(ctx, cmp.Or(into, p.Owner))
-	if err != nil && into == "" {
-		return Repository{}, fmt.Errorf("fork %s: user of the token: %w", p, err)
+	at, fork, err := c.FindFork(ctx, p, into)
+	if at.Owner == "" || !errors.Is(err, ErrNotFound) {
+		return fork, err
 	}
-	into = cmp.Or(into, self)
-	at := Path{into, p.Name}
-	var fork Repository
-	existing := func(ctx context.Context) (bool, error) {
-		found, err := c.api.repo(ctx, at)
+	self, err := c.api.self(ctx, at.Owner)
+	if err != nil && !errors.Is(err, ErrDenied) && !errors.Is(err, ErrNotFound) {
+		return Repository{}, err
+	}
+	err = c.api.fork(ctx, p, at.Owner, strings.EqualFold(at.Owner, self), func(ctx context.Context) (bool, error) {
+		_, err := c.api.repo(ctx, at)
 		if errors.Is(err, ErrNotFound) {
 			return false, nil
 		}
-		fork = found
 		return err == nil, err
-	}
-	exists, err := existing(ctx)
-	if err == nil && !exists {
-		if err = c.api.fork(ctx, p, into, into == self, existing); err == nil || errors.Is(err, ErrConflict) {
-			fork, err = c.api.repo(ctx, at)
-		}
-	}
-	if err != nil {
+	})
+	if err != nil && !errors.Is(err, ErrConflict) {
 		return Repository{}, err
 	}
-	if !fork.Fork || fork.Parent != (Path{}) && !strings.EqualFold(fork.Parent.String(), p.String()) {
-		return Repository{}, fmt.Errorf("fork %s: %w: %s exists and is not a fork of it", p, ErrConflict, at)
+	_, fork, err = c.FindFork(ctx, p, at.Owner)
+	return fork, err
+}
+
+// FindFork returns the fork of a repository in the account into, "" for the token's user,
+// and its path. The error is [ErrNotFound], with the path, if it does not exist, and
+// [ErrConflict] for a repository that is not a fork of p.
+func (c *Client) FindFork(ctx context.Context, p Path, into string) (Path, Repository, error) {
+	if into == "" {
+		self, err := c.api.self(ctx, p.Owner)
+		if err != nil {
+			return Path{}, Repository{}, fmt.Errorf("fork %s: user of the token: %w", p, err)
+		}
+		into = self
 	}
-	return fork, nil
+	at := Path{into, p.Name}
+	fork, err := c.api.repo(ctx, at)
+	switch {
+	case err != nil:
+		return at, Repository{}, err
+	case !fork.Fork || fork.Parent != (Path{}) && !strings.EqualFold(fork.Parent.String(), p.String()):
+		return at, Repository{}, fmt.Errorf("fork %s: %w: %s exists and is not a fork of it", p, ErrConflict, at)
+	}
+	return at, fork, nil
 }

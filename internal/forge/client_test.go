@@ -336,6 +336,12 @@ func TestCommentsAreUpdated(t *testing.T) {
 						p.AddNote(forgetest.Note{Repo: "Acme/web", Number: thread.Number, Issue: thread.Issue, Author: "bob", Body: "talk"})
 					}
 					before := len(p.Notes())
+					if err := p.CheckThread(t.Context(), web, thread); err != nil {
+						t.Fatal(err)
+					}
+					if err := p.CheckThread(t.Context(), web, forge.Thread{Number: forgetest.NoThread, Issue: thread.Issue}); !errors.Is(err, forge.ErrNotFound) {
+						t.Fatal(err)
+					}
 					first, err := p.Comment(t.Context(), web, thread, "report", "red")
 					if err != nil || !first.Created || first.URL == "" {
 						t.Fatal(first, err)
@@ -448,11 +454,33 @@ func TestChecksAreSummarized(t *testing.T) {
 				p := open(t, kind)
 				p.AddPull(forgetest.Pull{Repo: "Acme/web", Head: "Acme/web", Number: 1, Branch: "x", Base: "main", State: "open", Checks: state, Conflict: true})
 				got, err := p.Get(t.Context(), web, 1)
-				if err != nil || got.Checks != want || got.Mergeable != forge.CannotMerge {
-					t.Errorf("%q: %q %q %v", state, got.Checks, got.Mergeable, err)
+				if err != nil || got.Checks != want || got.Mergeable != forge.CannotMerge || !got.Conflict {
+					t.Errorf("%q: %q %q %t %v", state, got.Checks, got.Mergeable, got.Conflict, err)
+				}
+				p.Set("Acme/web", 1, func(pull *forgetest.Pull) { pull.Conflict, pull.Draft = false, true })
+				if got, err = p.Get(t.Context(), web, 1); err != nil || got.Conflict {
+					t.Errorf("a draft has conflicts: %v %v", got, err)
 				}
 			}
 		})
+	}
+}
+
+// TestGiteaReportsWhatItIgnores tests what a Gitea server ignores or fails at.
+func TestGiteaReportsWhatItIgnores(t *testing.T) {
+	p := open(t, forge.Gitea)
+	p.NoLabels = []string{"none"}
+	n := example()
+	n.Labels = []string{"none", "bot"}
+	pr, created, err := p.Create(t.Context(), web, n)
+	if !errors.Is(err, forge.ErrNotFound) || !strings.Contains(err.Error(), "labels not found: none; create them") || !created || pr.Number != 1 {
+		t.Error(pr, created, err)
+	}
+	if got := p.Pulls()[0]; !slices.Equal(got.Labels, []string{"bot"}) || !slices.Equal(got.Reviewers, []string{"ada"}) {
+		t.Errorf("%+v", got)
+	}
+	if _, err := p.Comment(t.Context(), web, forge.Thread{Number: 4711, Issue: true}, "report", "x"); !errors.Is(err, forge.ErrNotFound) {
+		t.Errorf("comment on a missing issue: %v", err)
 	}
 }
 

@@ -76,7 +76,10 @@ type PullRequest struct {
 	Head      Head
 	SHA       string    // commit of the head
 	Mergeable Mergeable // of [Client.Get] only
-	Checks    Checks    // of [Client.Get] only
+	// Conflict reports conflicts with the base, if Mergeable is CannotMerge. Of Gitea it is
+	// also set while the server is checking.
+	Conflict bool
+	Checks   Checks // of [Client.Get] only
 
 	assignees                []string // Gitea's
 	assigneeIDs, reviewerIDs []int64  // GitLab's
@@ -96,7 +99,7 @@ type New struct {
 type Change struct {
 	Title, Body, Base *string  // nil: unchanged
 	Draft             *bool    // nil: unchanged; of GitHub it can't be changed
-	Labels            []string // added to the present ones; Gitea creates none
+	Labels            []string // added to the present ones; an error if Gitea lacks one
 	// Reviewers and Assignees are names of users, added to the present ones. A
 	// reviewer with a slash, ORG/TEAM, is a team; GitLab has none.
 	Reviewers, Assignees []string
@@ -152,5 +155,6 @@ type dialect interface {
 // use the same Client, which paces them.
 type Client struct {
 	kind Kind
+	host string
 	api  dialect
 }

@@ -2,6 +2,7 @@ package forge
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -109,7 +110,6 @@ func (g *gitea) change(ctx context.Context, p Path, pr PullRequest, c Change) er
 		body   map[string]any
 	}{
 		{http.MethodPatch, inRepo(p, "pulls", number), edit},
-		{http.MethodPost, inRepo(p, "issues", number, "labels"), list("labels", c.Labels)},
 		{http.MethodPost, inRepo(p, "pulls", number, "requested_reviewers"), joined(list("reviewers", users), list("team_reviewers", teams))},
 	} {
 		if len(step.body) == 0 {
@@ -118,6 +118,29 @@ func (g *gitea) change(ctx context.Context, p Path, pr PullRequest, c Change) er
 		if _, err := g.send(ctx, call{what: changeWhat(p, pr.Number), owner: p.Owner, method: step.method, path: step.path, body: step.body}); err != nil {
 			return err
 		}
+	}
+	return g.addLabels(ctx, p, pr.Number, c.Labels)
+}
+
+// addLabels adds labels, of the repository or its organization. The server ignores those
+// that don't exist, which is an error here, after the others were added.
+func (g *gitea) addLabels(ctx context.Context, p Path, number int64, labels []string) error {
+	if len(labels) == 0 {
+		return nil
+	}
+	var present []labelJSON
+	c := call{
+		what: changeWhat(p, number), owner: p.Owner, method: http.MethodPost, path: inRepo(p, "issues", decimal(number), "labels"),
+		body: list("labels", labels), out: &present,
+	}
+	if _, err := g.send(ctx, c); err != nil {
+		return err
+	}
+	missing := slices.DeleteFunc(slices.Clone(labels), func(name string) bool {
+		return slices.ContainsFunc(present, func(l labelJSON) bool { return l.Name == name })
+	})
+	if len(missing) > 0 {
+		return fmt.Errorf("%s: labels %w: %s; create them in the repository or its organization", c.what, ErrNotFound, strings.Join(missing, ", "))
 	}
 	return nil
 }
@@ -151,6 +174,11 @@ func (g *gitea) merge(ctx context.Context, p Path, pr PullRequest, method MergeM
 }
 
 func (g *gitea) comments(ctx context.Context, p Path, t Thread) ([]Comment, error) {
+	// Of a missing issue, the list is a failure of the server.
+	_, err := g.send(ctx, call{what: commentWhat(p, t), owner: p.Owner, method: http.MethodGet, path: inRepo(p, "issues", decimal(t.Number))})
+	if err != nil {
+		return nil, err
+	}
 	return getComments(ctx, g.sender, p, t, nil) // all on one page
 }
 

@@ -43,6 +43,7 @@ type gitlabMerge struct {
 	TargetProject int64        `json:"target_project_id"`
 	SHA           string       `json:"sha"`
 	Status        string       `json:"detailed_merge_status"`
+	Conflicts     bool         `json:"has_conflicts"`
 	Assignees     []gitlabUser `json:"assignees"`
 	Reviewers     []gitlabUser `json:"reviewers"`
 	Pipeline      *struct {
@@ -124,6 +125,7 @@ func (j gitlabMerge) pullRequest(fork Path) (PullRequest, error) {
 	case "", "checking", "unchecked", "preparing", "approvals_syncing":
 		pr.Mergeable = MergeUnknown
 	}
+	pr.Conflict = pr.Mergeable == CannotMerge && (j.Conflicts || j.Status == "conflict")
 	for _, u := range j.Assignees {
 		pr.assigneeIDs = append(pr.assigneeIDs, u.ID)
 	}
