@@ -59,6 +59,9 @@ func checkCalls(t *testing.T, s *forgetest.Server) {
 func checkCall(t *testing.T, all []operation, c forgetest.Call) {
 	t.Helper()
 	name := c.Method + " " + c.Path
+	if c.Path == "/graphql" {
+		return // is not in the document
+	}
 	for _, op := range all {
 		if op.Method != c.Method || !matches(op.Path, c.Path) {
 			continue

@@ -33,6 +33,11 @@ type Options struct {
 	// repeated once if Token then returns another one. nil: it is not repeated.
 	Reject func(ctx context.Context, owner, token string)
 
+	// Permissions returns the permissions of the token for an owner as its issuer told
+	// them: of a GitHub App's, such as "contents": "write"; nil if they are unknown.
+	// nil: they are unknown for all.
+	Permissions func(owner string) map[string]string
+
 	Proxy     func(*http.Request) (*url.URL, error) // as in http.Transport; not called for loopback; may be nil
 	UserAgent string
 	Now       func() time.Time

@@ -44,9 +44,11 @@ type call struct {
 	owner  string // whose token is sent
 	method string
 	path   []string // segments below the base URL, not escaped
-	query  url.Values
-	body   any // as JSON; nil for none
-	out    any // for the response's JSON; nil ignores it
+	// graphql sends it to GitHub's GraphQL API instead of a path.
+	graphql bool
+	query   url.Values
+	body    any // as JSON; nil for none
+	out     any // for the response's JSON; nil ignores it
 
 	// landed reports whether a write whose response was lost happened, and stores its
 	// result. nil: the request has the same effect when it is repeated.
@@ -143,6 +145,9 @@ func (s *sender) prepare(c call) (target string, payload []byte, err error) {
 			return "", nil, fmt.Errorf("invalid name %q", segment)
 		}
 		target += "/" + url.PathEscape(segment)
+	}
+	if c.graphql {
+		target = graphqlURL(s.base)
 	}
 	if len(c.query) > 0 {
 		target += "?" + c.query.Encode()

@@ -31,6 +31,7 @@ func (s rest) routes(mux *http.ServeMux) {
 	s.on(mux, "GET /orgs/{owner}/repos", s.serveRepos)
 	s.on(mux, "GET /users/{owner}/repos", s.serveRepos)
 	if s.Kind == "github" {
+		s.on(mux, "POST /graphql", s.serveGraphQL)
 		s.on(mux, "GET /user/repos", s.serveOwn)
 		s.on(mux, "GET "+repo+"/commits", s.serveCommits)
 		s.on(mux, "POST "+repo+"/issues/{number}/assignees", s.serveAssignees)
