@@ -2,18 +2,13 @@ package runner
 
 import (
 	"context"
-	"errors"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/gitops"
-	"github.com/millhand/millhand/internal/gitops/remote"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -28,140 +23,11 @@ func (s *stage) remote() (url string) {
 	return "file://" + dir
 }
 
-// ready creates a pusher of a new commit in the stage's repository to a branch of url.
-func (s *stage) ready(url, branch string) (*pusher, *[]string) {
-	s.t.Helper()
-	git(s.t, s.repo, "commit", "-q", "--allow-empty", "-m", "work")
-	repo, err := gitops.Open(s.repo, s.opts.Git)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	var warnings []string
-	return &pusher{
-		PushOptions: remote.PushOptions{Remote: remote.Repo{URL: url}, Commit: git(s.t, s.repo, "rev-parse", "HEAD"), Branch: branch},
-		from:        repo, warn: func(text string) { warnings = append(warnings, text) }, wait: time.Millisecond,
-	}, &warnings
-}
-
 // at returns the commit of a remote's branch, "" if it does not exist.
 func at(t *testing.T, url, branch string) string {
 	t.Helper()
 	hash, _, _ := strings.Cut(git(t, t.TempDir(), "ls-remote", url, "refs/heads/"+branch), "\t")
 	return hash
-}
-
-func TestPushCreatesOrUpdatesBranch(t *testing.T) {
-	s := setUp(t)
-	url := s.remote()
-	p, warnings := s.ready(url, "work")
-	if err := p.push(t.Context()); err != nil || at(t, url, "work") != p.Commit {
-		t.Fatalf("%v; the branch is at %s", err, at(t, url, "work"))
-	}
-	next, _ := s.ready(url, "work")
-	next.Expect = p.Commit
-	if err := next.push(t.Context()); err != nil || at(t, url, "work") != next.Commit {
-		t.Errorf("%v; the branch is at %s", err, at(t, url, "work"))
-	}
-	if len(*warnings) != 0 {
-		t.Errorf("warnings %q", *warnings)
-	}
-}
-
-func TestPushFailsFastIfBranchMoved(t *testing.T) {
-	s := setUp(t)
-	url := s.remote()
-	p, warnings := s.ready(url, "main")
-	before := at(t, url, "main")
-	p.Expect = p.Commit // where it has never been
-	if err := p.push(t.Context()); !errors.Is(err, remote.ErrLease) || at(t, url, "main") != before || len(*warnings) != 0 {
-		t.Errorf("%v; warnings %q", err, *warnings)
-	}
-}
-
-func TestRejectedPushIsNotRetried(t *testing.T) {
-	s := setUp(t)
-	url := s.remote()
-	hook := filepath.Join(strings.TrimPrefix(url, "file://"), "hooks", "pre-receive")
-	if err := os.WriteFile(hook, []byte("#!/bin/sh\nexit 1\n"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	p, warnings := s.ready(url, "work")
-	if err := p.push(t.Context()); !errors.Is(err, remote.ErrRejected) || len(*warnings) != 0 {
-		t.Errorf("%v; warnings %q", err, *warnings)
-	}
-}
-
-func TestInterruptedPushIsRetried(t *testing.T) {
-	s := setUp(t)
-	p, warnings := s.ready("file://"+filepath.Join(t.TempDir(), "nowhere"), "work")
-	if err := p.push(t.Context()); err == nil || len(*warnings) != pushTries-1 || !strings.Contains((*warnings)[0], "push branch work: ") {
-		t.Errorf("%v; warnings %q", err, *warnings)
-	}
-	ctx, cancel := context.WithCancelCause(t.Context())
-	p.wait = time.Hour
-	p.warn = func(string) { cancel(Interrupt{"SIGTERM", event.ExitTerminate}) }
-	if err := p.push(ctx); !errors.Is(err, Interrupt{"SIGTERM", event.ExitTerminate}) {
-		t.Errorf("a signal during the wait: %v", err)
-	}
-	*warnings = nil
-	if err := p.push(ctx); err == nil || len(*warnings) != 0 {
-		t.Errorf("after a signal: %v; warnings %q", err, *warnings)
-	}
-}
-
-func TestPushWithLostResponseSucceeded(t *testing.T) {
-	s := setUp(t)
-	url := s.remote()
-	away := strings.TrimPrefix(url, "file://")
-	p, _ := s.ready(url, "work")
-	if err := os.Rename(away, away+".away"); err != nil {
-		t.Fatal(err)
-	}
-	git(t, s.repo, "push", "-q", "file://"+away+".away", p.Commit+":refs/heads/work")
-	tries := 0
-	p.warn = func(string) {
-		tries++
-		if err := os.Rename(away+".away", away); err != nil {
-			t.Error(err)
-		}
-	}
-	if err := p.push(t.Context()); err != nil || tries != 1 {
-		t.Errorf("%v after %d tries", err, tries)
-	}
-}
-
-func TestTheResultOfAnInterruptedPush(t *testing.T) {
-	s := setUp(t)
-	url := s.remote()
-	p, warnings := s.ready(url, "work")
-	if p.checkAfterPush(t.Context()) || len(*warnings) != 1 || !strings.Contains((*warnings)[0], "may still succeed") {
-		t.Errorf("before: warnings %q", *warnings)
-	}
-	git(t, s.repo, "push", "-q", "origin", p.Commit+":refs/heads/work")
-	if !p.checkAfterPush(t.Context()) || len(*warnings) != 1 {
-		t.Errorf("after: warnings %q", *warnings)
-	}
-}
-
-func TestInPlaceRemoteBranchMustBeTheBase(t *testing.T) {
-	s := setUp(t)
-	url := s.remote()
-	base := at(t, url, "main")
-	p, _ := s.ready(url, "main")
-	if tip, err := p.leaseInPlace(t.Context(), base); tip != base || err != nil {
-		t.Errorf("where it was: %q, %v", tip, err)
-	}
-	if tip, err := p.leaseInPlace(t.Context(), p.Commit); tip != "" || !errors.Is(err, remote.ErrLease) {
-		t.Errorf("elsewhere: %q, %v", tip, err)
-	}
-	p.Branch = "new"
-	if tip, err := p.leaseInPlace(t.Context(), base); tip != "" || err != nil {
-		t.Errorf("a new branch: %q, %v", tip, err)
-	}
-	p.Remote.URL += "x"
-	if _, err := p.leaseInPlace(t.Context(), base); err == nil {
-		t.Error("no remote at all")
-	}
 }
 
 func TestPublishPushesWhatWasCommitted(t *testing.T) {
@@ -195,7 +61,7 @@ func TestPublishPushesWhatWasCommitted(t *testing.T) {
 	}
 	l.made.Hash = git(t, s.repo, "commit-tree", "-m", "other", "HEAD^{tree}")
 	end := l.publish(t.Context())
-	if end == nil || end.code != event.CodeLease || !strings.Contains(end.detail, "push branch millhand/a: ") || !strings.HasSuffix(end.detail, "the changes are saved as a patch") {
+	if end == nil || end.code != event.CodeLease || !strings.Contains(end.detail, "push branch millhand/a to ") || !strings.HasSuffix(end.detail, "the changes are saved as a patch") {
 		t.Errorf("a branch that is there: %+v", end)
 	}
 	j.start.earlier.Hash = hash

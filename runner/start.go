@@ -12,6 +12,7 @@ import (
 	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
 	"github.com/millhand/millhand/internal/gitops/remote"
+	"github.com/millhand/millhand/internal/publish"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -27,9 +28,9 @@ type start struct {
 	locked string // the branch, with refs/heads/, if a killed run has left a lock on it; "" if not
 	skip   *stop  // why the job is not started; nil if it is
 
-	earlier event.Commit // that is only to be pushed: of an earlier run or an earlier process of this one; the zero value for none
-	own     bool         // earlier is of this run
-	pull    pullTarget   // where its pull request goes; the zero value for none
+	earlier event.Commit   // that is only to be pushed: of an earlier run or an earlier process of this one; the zero value for none
+	own     bool           // earlier is of this run
+	pull    publish.Target // where its pull request goes; the zero value for none
 }
 
 // job determines the state that a job starts from.

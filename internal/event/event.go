@@ -415,6 +415,14 @@ type Baseline struct {
 // Exit describes how the command ended.
 func (b *Baseline) Exit() string { return exitText(b.ExitCode) }
 
+// Result describes the result in one line.
+func (b *Baseline) Result() string {
+	if b.Passed {
+		return "passed"
+	}
+	return "failed (" + b.Exit() + ")"
+}
+
 // Fault is why a command can't run in its environment, whatever the files are.
 type Fault struct {
 	Kind     string `json:"kind"`     // program, network or dependency

@@ -1,4 +1,4 @@
-package runner
+package publish
 
 import (
 	"regexp"
@@ -34,18 +34,25 @@ var (
 // harmless returns a model's text as Markdown that notifies nobody, closes no issue, runs
 // no command, loads no image and has no HTML.
 func harmless(text string) string {
-	text = textcut.Head(strings.TrimSpace(printable.Text(text)), maxSummary, "\n\n[truncated]")
+	text = textcut.Head(strings.TrimSpace(printable.Text(text)), maxSummary, truncated)
 	text = entity.ReplaceAllString(text, "&amp;$1")
 	text = tag.ReplaceAllString(text, "&lt;$1")
 	text = notifying.ReplaceAllString(text, "$1"+pause+"$2")
 	text = closing.ReplaceAllString(text, "$1-"+pause+"$2")
 	text = issueURL.ReplaceAllString(text, "/$1/"+pause+"$2")
 	text = quickAction.ReplaceAllString(text, "$1"+`\/`)
-	if strings.Count(text, "```")%2 == 1 { // would extend over what follows
+	return closed(text)
+}
+
+// closed closes a block of code, which would extend over what follows.
+func closed(text string) string {
+	if strings.Count(text, "```")%2 == 1 {
 		text += "\n```"
 	}
 	return text
 }
+
+const truncated = "\n\n[truncated]"
 
 // cell returns a text in one line of a table.
 func cell(text string) string {
@@ -56,4 +63,4 @@ func titleText(text string) string {
 	return textcut.Head(printable.Line(strings.ReplaceAll(text, "@", "@"+pause), maxTitle), maxTitle, "...")
 }
 
-func bodyText(text string) string { return textcut.Head(text, maxBody, "\n\n[truncated]") }
+func bodyText(text string) string { return textcut.Head(text, maxBody, truncated) }

@@ -1,0 +1,6 @@
+// Package publish pushes the commit of a job with a lease, and creates or updates its pull
+// request, which it finds by its branch. It neither makes commits nor knows where they come
+// from.
+//
+// Each effect is announced by an event before it happens, and reported by another one.
+package publish

@@ -1,0 +1,134 @@
+package publish
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/forge"
+	"github.com/millhand/millhand/tasks"
+)
+
+// Target is where a pull request goes.
+type Target struct {
+	Client *forge.Client
+	Repo   forge.Path
+	Base   string // branch
+}
+
+// PullRequest is a pull request to create or to update.
+type PullRequest struct {
+	Target
+	Spec  tasks.PullRequest // of the manifest; its base is that of Target
+	Facts Facts
+}
+
+// Repository returns a repository after checking that pull requests can be created there. The error is a [*Failure], or that of a forge that can't be asked now:
+// [forge.ErrUnreachable] or [forge.ErrLimited].
+func Repository(ctx context.Context, client *forge.Client, at forge.Path) (forge.Repository, error) {
+	repo, err := client.Repo(ctx, at)
+	switch {
+	case errors.Is(err, forge.ErrUnreachable) || errors.Is(err, forge.ErrLimited):
+		return repo, err
+	case errors.Is(err, forge.ErrNotFound) || errors.Is(err, forge.ErrDenied):
+		return repo, refuse(event.CodeRemote, "publish: pr: %v: the token must be able to read and write the repository and its pull requests", err)
+	case err != nil:
+		return repo, refuse(event.CodeRemote, "publish: pr: %v", err)
+	case repo.Archived:
+		return repo, refuse(event.CodeRemote, "publish: pr: %s is archived", at)
+	case !repo.Push && !repo.PushUnknown:
+		return repo, refuse(event.CodeRemote, "publish: pr: the token can't push to %s: use one that can", at)
+	}
+	return repo, nil
+}
+
+// Check checks that a pull request of a branch can have the base of the target. The error
+// is a [*Failure].
+func (t Target) Check(branch string) error {
+	switch t.Base {
+	case "":
+		return refuse(event.CodeBase, "publish: pr: %s has no default branch: set publish.base", t.Repo)
+	case branch:
+		return refuse(event.CodeBase, "publish: pr: branch %s is also the base: set commit.branch or publish.base", branch)
+	}
+	return nil
+}
+
+// Open returns the address of the open pull request of a branch; "" for none. The error is
+// a [*Failure].
+func (t Target) Open(ctx context.Context, branch string) (url string, err error) {
+	found, err := t.Client.Find(ctx, t.Repo, forge.Head{Branch: branch})
+	switch {
+	case errors.Is(err, forge.ErrNotFound) || err == nil && found.State != forge.Open:
+		return "", nil
+	case err != nil:
+		return "", refuse(event.CodeRemote, "publish: pr: %v", err)
+	}
+	return found.URL, nil
+}
+
+func refuse(code event.Code, format string, args ...any) error {
+	return &Failure{code, fmt.Sprintf(format, args...)}
+}
+
+// pullRequest creates or updates the pull request of the pushed branch. It is found by its
+// branch, so that repeating it creates no second one.
+func (p *Publication) pullRequest(ctx context.Context) error {
+	if p.Pull == nil {
+		return nil
+	}
+	p.Emit(event.Event{Type: event.PullRequestStarted, Published: p.event()})
+	pr, created, err := p.Pull.publish(ctx, p.Branch)
+	if err != nil {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		detail := fmt.Sprintf("pull request for branch %s: %v; the branch was pushed", p.Branch, err)
+		if pr.Number == 0 {
+			return &Failure{event.CodePull, detail}
+		}
+		p.warn(detail + ", and " + pr.URL + " is open") // only labels or people are missing
+	}
+	p.published(&event.PullRequest{URL: pr.URL, Number: pr.Number, State: string(pr.State), Created: created})
+	return nil
+}
+
+// publish creates a pull request, or changes the open one.
+func (p *PullRequest) publish(ctx context.Context, branch string) (pr forge.PullRequest, created bool, err error) {
+	head := forge.Head{Branch: branch}
+	title, body := p.Facts.Title(p.Spec.Title), p.Facts.Body(p.Spec.Body)
+	pr, err = p.Client.Find(ctx, p.Repo, head)
+	if errors.Is(err, forge.ErrNotFound) || err == nil && pr.State != forge.Open {
+		pr, created, err = p.Client.Create(ctx, p.Repo, forge.New{
+			Head: head, Base: p.Base, Title: title, Body: body, Draft: p.Spec.Draft,
+			Labels: p.Spec.Labels, Reviewers: p.Spec.Reviewers, Assignees: p.Spec.Assignees,
+		})
+		if created || err != nil {
+			return pr, created, err
+		}
+	}
+	if err != nil {
+		return forge.PullRequest{}, false, err
+	}
+	change := forge.Change{Labels: p.Spec.Labels, Reviewers: p.Spec.Reviewers, Assignees: p.Spec.Assignees}
+	switch p.Spec.IfExists {
+	case tasks.SkipIfExists, tasks.FailIfExists:
+		// None was open before the job: this one was opened meanwhile, perhaps by an
+		// earlier attempt to publish the same branch.
+		return pr, false, nil
+	case tasks.AppendIfExists:
+		if !strings.Contains(pr.Body, body) {
+			body = strings.TrimRight(pr.Body, "\n") + "\n\n---\n\n" + body
+			change.Body = &body
+		}
+	default:
+		change.Title, change.Body = &title, &body
+	}
+	updated, err := p.Client.Update(ctx, p.Repo, pr.Number, change)
+	if updated.Number == 0 {
+		updated = pr
+	}
+	return updated, false, err
+}

@@ -1,0 +1,96 @@
+package publish
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/millhand/millhand/internal/figures"
+	"github.com/millhand/millhand/internal/money"
+	"github.com/millhand/millhand/tasks"
+)
+
+// Facts are what the texts of a pull request say about a job. Texts of the job are
+// redacted, and may be of a model: they are made harmless.
+type Facts struct {
+	Run, Task string
+	Message   string // of the commit
+	Session   *Session
+	Verify    []Verify // that passed after the change
+}
+
+// Session is how a change was made; nil in [Facts] if an earlier run did.
+type Session struct {
+	Summary        string // final message of the agent
+	Model, Profile string
+	Turns, Denied  int
+	CostUSD        *money.USD // nil if unknown
+}
+
+// Verify is a verify command and its result before the change.
+type Verify struct{ Name, Before string }
+
+// Title returns the title of the pull request. It is made from the commit message if the
+// template is empty.
+func (f Facts) Title(template string) string {
+	if template == "" {
+		template, _, _ = strings.Cut(f.Message, "\n")
+	}
+	return titleText(f.fill(template))
+}
+
+// Body returns the description of the pull request.
+func (f Facts) Body(template string) string {
+	if template == "" {
+		template = "${{ summary }}\n\n${{ verify }}\n\n" + f.origin()
+	}
+	return bodyText(f.fill(template))
+}
+
+// fill fills in the variables of the job's result. Nothing in their values is a
+// variable again.
+func (f Facts) fill(text string) string {
+	values := map[string]string{"summary": f.summary(), "verify": f.verified(), "cost": f.cost()}
+	var pairs []string
+	for _, name := range tasks.ResultVariables() {
+		pairs = append(pairs, "${{ "+name+" }}", values[name])
+	}
+	return strings.NewReplacer(pairs...).Replace(text)
+}
+
+// summary returns the final message of the agent as text that does nothing on a forge.
+func (f Facts) summary() string {
+	if f.Session == nil {
+		return "This branch was committed by an earlier run."
+	}
+	return harmless(f.Session.Summary)
+}
+
+func (f Facts) cost() string {
+	if f.Session == nil {
+		return "unknown"
+	}
+	return money.Rounded(f.Session.CostUSD)
+}
+
+// verified returns a table of the verify commands. All of them passed after the change.
+func (f Facts) verified() string {
+	if len(f.Verify) == 0 {
+		return "No verify commands."
+	}
+	var b strings.Builder
+	b.WriteString("| verify | before | after |\n|---|---|---|\n")
+	for _, v := range f.Verify {
+		fmt.Fprintf(&b, "| %s | %s | passed |\n", cell(v.Name), v.Before)
+	}
+	return strings.TrimRight(b.String(), "\n")
+}
+
+// origin returns what a reviewer needs to know of how the change was made.
+func (f Facts) origin() string {
+	list := []string{"Task " + cell(f.Task)}
+	if s := f.Session; s != nil {
+		list = append(list, "model "+cell(s.Model), "profile "+cell(s.Profile),
+			figures.Count(s.Turns, "turn"), "cost "+f.cost(), figures.Count(s.Denied, "denied call"))
+	}
+	return "<sub>" + strings.Join(append(list, "millhand run "+cell(f.Run)), " · ") + "</sub>"
+}
