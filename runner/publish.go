@@ -52,6 +52,9 @@ func (l *landing) facts() publish.Facts {
 	if spec.Commit != nil {
 		f.Message = l.job.message("", "")
 	}
+	if by := l.job.opts.About.StartedBy; by != nil {
+		f.RunURL = clean(by.RunURL)
+	}
 	if l.result != nil {
 		t := l.result.totals
 		f.Session = &publish.Session{

@@ -80,7 +80,8 @@ type Options struct {
 	Facts func(model string) ModelFacts
 }
 
-// About is what the record of a run contains and the run does not use.
+// About is what the record of a run contains. The run uses it only for texts of pull
+// requests.
 type About struct {
 	Invocation *event.Invocation // the command line; nil if it is unknown
 	Version    string            // of millhand

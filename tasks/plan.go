@@ -243,7 +243,7 @@ type PullRequest struct {
 
 // ResultVariables returns the variables of texts that are filled in when a job has a
 // result: the plan has them as they are written, ${{ NAME }}.
-func ResultVariables() []string { return []string{"summary", "verify", "cost"} }
+func ResultVariables() []string { return []string{"summary", "verify", "cost", "report"} }
 
 // Person is an author or committer.
 type Person struct{ Name, Email string }

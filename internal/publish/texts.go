@@ -2,6 +2,7 @@ package publish
 
 import (
 	"fmt"
+	"net/url"
 	"strings"
 
 	"github.com/millhand/millhand/internal/figures"
@@ -13,6 +14,7 @@ import (
 // redacted, and may be of a model: they are made harmless.
 type Facts struct {
 	Run, Task string
+	RunURL    string // of the CI run that has the report; "" without one
 	Message   string // of the commit
 	Session   *Session
 	Verify    []Verify // that passed after the change
@@ -35,6 +37,7 @@ func (f Facts) Title(template string) string {
 	if template == "" {
 		template, _, _ = strings.Cut(f.Message, "\n")
 	}
+	f.RunURL = "" // titles have no links
 	return titleText(f.fill(template))
 }
 
@@ -49,7 +52,7 @@ func (f Facts) Body(template string) string {
 // fill fills in the variables of the job's result. Nothing in their values is a
 // variable again.
 func (f Facts) fill(text string) string {
-	values := map[string]string{"summary": f.summary(), "verify": f.verified(), "cost": f.cost()}
+	values := map[string]string{"summary": f.summary(), "verify": f.verified(), "cost": f.cost(), "report": f.report()}
 	var pairs []string
 	for _, name := range tasks.ResultVariables() {
 		pairs = append(pairs, "${{ "+name+" }}", values[name])
@@ -85,6 +88,16 @@ func (f Facts) verified() string {
 	return strings.TrimRight(b.String(), "\n")
 }
 
+// report names the run, with the URL of the CI run that has its report.
+func (f Facts) report() string {
+	run := "millhand run " + cell(f.Run)
+	u, err := url.Parse(f.RunURL)
+	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil {
+		return run
+	}
+	return "[" + run + "](" + strings.NewReplacer("(", "%28", ")", "%29", "<", "%3C", ">", "%3E", "|", "%7C").Replace(u.String()) + ")"
+}
+
 // origin returns what a reviewer needs to know of how the change was made.
 func (f Facts) origin() string {
 	list := []string{"Task " + cell(f.Task)}
@@ -92,5 +105,5 @@ func (f Facts) origin() string {
 		list = append(list, "model "+cell(s.Model), "profile "+cell(s.Profile),
 			figures.Count(s.Turns, "turn"), "cost "+f.cost(), figures.Count(s.Denied, "denied call"))
 	}
-	return "<sub>" + strings.Join(append(list, "millhand run "+cell(f.Run)), " · ") + "</sub>"
+	return "<sub>" + strings.Join(append(list, f.report()), " · ") + "</sub>"
 }

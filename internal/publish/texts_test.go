@@ -33,6 +33,28 @@ func TestTextsOfModelsAreHarmless(t *testing.T) {
 	}
 }
 
+func TestTextsNameTheReport(t *testing.T) {
+	for address, want := range map[string]string{
+		"":                                    "millhand run 7",
+		"https://ci.example/o/r/runs/1":       "[millhand run 7](https://ci.example/o/r/runs/1)",
+		"https://ci.example/a) @ada <b>?x=|y": "[millhand run 7](https://ci.example/a%29%20@ada%20%3Cb%3E?x=%7Cy)",
+		"javascript:alert(1)":                 "millhand run 7",
+		"https://user:secret@ci.example/":     "millhand run 7",
+		"https://ci.example/a\nb":             "millhand run 7",
+	} {
+		f := Facts{Run: "7", Task: "fix", RunURL: address}
+		if got := f.Body("${{ report }}"); got != want {
+			t.Errorf("%q: got %s, want %s", address, got, want)
+		}
+		if got := f.Body(""); !strings.HasSuffix(got, "Task fix · "+want+"</sub>") {
+			t.Errorf("%q: got %s", address, got)
+		}
+		if got := f.Title("by ${{ report }}"); got != "by millhand run 7" {
+			t.Errorf("%q: got title %s", address, got)
+		}
+	}
+}
+
 // harm is what forges act on.
 var harm = regexp.MustCompile(`[@#!]\w|(?i:\bGH-\d)|!\[|<[A-Za-z/!?]|(?m:^/)`)
 
