@@ -3,6 +3,7 @@ package runner
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -81,11 +82,16 @@ func finishes(message string, j tasks.Job, base string) bool {
 // the job runs.
 func (r *PreflightResult) Earlier(job string) event.Commit { return r.starts[job].earlier }
 
-// landEarlier returns the landing of a job whose work an earlier run has committed.
+// landEarlier returns the landing of a job whose work an earlier run, or an earlier process of
+// this one, has committed.
 func (j *job) landEarlier() *landing {
 	c := j.start.earlier
 	j.emit(event.Event{Type: event.Committed, Commit: &c})
-	return &landing{job: j, site: &site{origin: j.start.origin}, made: gitops.CommitResult{Hash: c.Hash, Branch: c.Branch}}
+	l := &landing{job: j, site: &site{origin: j.start.origin}, made: gitops.CommitResult{Hash: c.Hash, Branch: c.Branch}}
+	if j.start.own && j.past != nil {
+		l.result, l.baseline = j.past.result(j.spec.Schema), slices.Collect(maps.Values(j.past.baseline))
+	}
+	return l
 }
 
 // pushedEarlier returns the reason of a job that only pushed.

@@ -9,6 +9,7 @@ import (
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/internal/reportdir"
+	"github.com/millhand/millhand/internal/session"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -87,13 +88,17 @@ func (p *preflight) finishedOnRemote(j tasks.Job, o *origin, s *start) bool {
 	return found
 }
 
-// result returns what earlier processes did of the job's sessions.
-func (j *pastJob) result() *result {
+// result returns what earlier processes did of the job's sessions. schema is that of its
+// final message, nil for none.
+func (j *pastJob) result(schema map[string]any) *result {
 	r := noResult()
 	if j == nil {
 		return r
 	}
 	r.attempts, r.final = j.attempts, j.final
+	if schema != nil && j.final != "" {
+		r.output = session.Document(schema, j.final)
+	}
 	for _, s := range j.sessions {
 		totals, _ := s.totals()
 		r.totals = plus(r.totals, totals)

@@ -80,7 +80,7 @@ func (j *job) execute(ctx context.Context) event.JobEnd {
 	// Saving a patch and removing the worktree use a context that is not cancelled by
 	// signals.
 	after := context.WithoutCancel(ctx)
-	p := &progress{result: j.past.result()}
+	p := &progress{result: j.past.result(j.spec.Schema)}
 	defer func() {
 		if p.site != nil {
 			j.releaseSite(after, p.site, p.unsaved())

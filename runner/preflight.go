@@ -185,7 +185,7 @@ func Preflight(ctx context.Context, plan *tasks.Plan, look PreflightOptions) (*P
 	var refused []error
 	for _, j := range plan.Jobs {
 		s, err := p.job(ctx, j)
-		if err == nil && s.skip == nil && j.Pull != nil && !p.Local {
+		if err == nil && s.skip == nil && j.Pull != nil && !p.Local && !p.Past.done(j.ID) {
 			err = p.pullRequest(ctx, j, &s)
 		}
 		if ctx.Err() != nil {

@@ -106,7 +106,7 @@ func (w *work) attempts(ctx context.Context) (end *stop) {
 		case end != nil:
 			return end
 		case found.none():
-			return w.checkScripts(main)
+			return w.checkScripts(main, from)
 		case w.result.attempts-w.attemptsBefore < w.job.spec.Attempts:
 			text = found.feedback()
 			main.SetProfile(returned(main.spec.task.Profile, found.barred))
@@ -115,7 +115,7 @@ func (w *work) attempts(ctx context.Context) (end *stop) {
 		if end := w.refused(found); end != nil {
 			return end
 		}
-		return w.checkScripts(main) // the commit fails
+		return w.checkScripts(main, from) // the commit fails
 	}
 }
 
@@ -199,10 +199,12 @@ func (j *job) inTime(ctx context.Context, s *site) (context.Context, context.Can
 	return context.WithDeadlineCause(ctx, s.prepared.Add(j.spec.Limits.Time), timeout)
 }
 
-// checkScripts checks that the sessions used all turns of scripted models.
-func (w *work) checkScripts(main *open) *stop {
+// checkScripts checks that the sessions used all turns of scripted models, if this process
+// made a request.
+func (w *work) checkScripts(main *open, from *continuation) *stop {
 	for _, s := range append([]*open{main}, w.sessions.children()...) {
-		if s.talk.Finish == nil {
+		finished := s == main && from != nil && s.Totals().Turns == from.totals.Turns // by an earlier process
+		if s.talk.Finish == nil || finished {
 			continue
 		}
 		if err := s.talk.Finish(); err != nil {

@@ -174,7 +174,7 @@ func (c Code) End(reason string) JobEnd {
 func (e *JobEnd) Resumable() bool {
 	return slices.Contains([]Code{
 		CodeRepository, CodeClone, CodeNeed, CodeMaxFailures, CodeBudget, CodeDeadline, CodeProvider, CodeNotRun,
-		CodeEnvironment, CodeCommit, CodePush, CodePanic, CodeAuth, CodeModel, CodeQuota, CodeRate, CodeUnavailable,
+		CodeEnvironment, CodeCommit, CodePush, CodePull, CodePanic, CodeAuth, CodeModel, CodeQuota, CodeRate, CodeUnavailable,
 		CodeProtocol, CodeRunTime, CodeRunBudget, CodeNoModel, CodeInternal, CodeInterrupted, CodeTerminated,
 	}, cmp.Or(e.Code, e.Cause))
 }

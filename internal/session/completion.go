@@ -56,6 +56,20 @@ func (s *Session) completed(resp model.Response) *End {
 	return &End{Text: text}
 }
 
+// Document returns the document of a final message that was accepted for a schema; nil if the
+// message does not match it.
+func Document(schemaOf map[string]any, message string) json.RawMessage {
+	compiled, err := schema.Compile(schemaOf)
+	if err != nil {
+		return nil
+	}
+	doc, err := document(compiled, message)
+	if err != nil {
+		return nil
+	}
+	return doc
+}
+
 // validated checks a final response against the schema.
 func (s *Session) validated(text string) *End {
 	compiled, err := schema.Compile(s.cfg.Schema)
