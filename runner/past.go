@@ -239,6 +239,9 @@ func (p *Past) Spent() (sum money.USD) {
 	return sum
 }
 
+// followsUp reports whether the job gets another prompt after its end.
+func (j *pastJob) followsUp() bool { return j != nil && j.followUp != "" }
+
 // nextPrompt returns the follow-up prompt; "" for none.
 func (j *pastJob) nextPrompt() string {
 	if j == nil {

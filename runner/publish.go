@@ -8,6 +8,7 @@ import (
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/gitops/remote"
 	"github.com/millhand/millhand/internal/publish"
+	"github.com/millhand/millhand/tasks"
 )
 
 // publishes reports whether there is a commit to publish.
@@ -41,6 +42,9 @@ func (l *landing) publication() *publish.Publication {
 	}
 	if target := l.job.start.pull; target.Client != nil {
 		p.Pull = &publish.PullRequest{Target: target, Spec: *l.job.spec.Pull, Facts: l.facts()}
+		if l.job.past.followsUp() && p.Pull.Spec.IfExists == tasks.ReplaceIfExists {
+			p.Pull.Spec.IfExists = tasks.AppendIfExists // the first commit is described already
+		}
 	}
 	return p
 }
