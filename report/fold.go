@@ -88,6 +88,7 @@ func (f *Fold) startRun(run *event.Run) {
 	}
 	started := *run
 	started.Manifest, started.Policies = slices.Clone(run.Manifest), slices.Clone(run.Policies)
+	started.Sources = withLists(run.Sources)
 	started.Jobs, started.Elsewhere, started.Shard = nil, nil, clone(run.Shard)
 	f.run, f.end = &started, nil
 	f.starts++
@@ -95,6 +96,16 @@ func (f *Fold) startRun(run *event.Run) {
 		planned.Matrix = maps.Clone(planned.Matrix)
 		f.job(planned.ID).planned = &planned
 	}
+}
+
+// withLists returns sources none of whose lists is nil.
+func withLists(sources []event.Source) []event.Source {
+	all := append([]event.Source{}, sources...)
+	for i, s := range all {
+		all[i].Include, all[i].Exclude = append([]string{}, s.Include...), append([]string{}, s.Exclude...)
+		all[i].Repos = append([]event.SourceRepo{}, s.Repos...)
+	}
+	return all
 }
 
 // job returns the job with an id, and adds it if it is new.
@@ -143,6 +154,7 @@ func (f *Fold) runReport() Run {
 		ElapsedMS:  max(0, f.last.Sub(f.first).Milliseconds()),
 		Manifest:   []string{},
 		Policies:   []event.PolicyFile{},
+		Sources:    []event.Source{},
 		Outcome:    event.Error,
 		ExitCode:   event.ExitInternal,
 	}
@@ -150,6 +162,7 @@ func (f *Fold) runReport() Run {
 		run.ID, run.PlanHash, run.Version = f.run.ID, f.run.PlanHash, f.run.Version
 		run.Manifest = append(run.Manifest, f.run.Manifest...)
 		run.Policies = append(run.Policies, f.run.Policies...)
+		run.Sources = withLists(f.run.Sources)
 		run.Shard, run.Prices, run.StartedBy = clone(f.run.Shard), clone(f.run.Prices), clone(f.run.StartedBy)
 	}
 	if f.end != nil {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -120,6 +121,8 @@ func (m *merge) admit(p *item) error {
 	for i, q := range m.inputs {
 		names := []string{q.Name, p.Name}
 		switch a, b := q.run(), p.run(); {
+		case a.PlanHash != b.PlanHash && differentLists(a.Sources, b.Sources) != "":
+			return &RefusedError{Names: names, Reason: "runs of different plans, because " + differentLists(a.Sources, b.Sources)}
 		case a.PlanHash != b.PlanHash:
 			return &RefusedError{Names: names, Reason: fmt.Sprintf("runs of different plans (%s and %s)", a.PlanHash, b.PlanHash)}
 		case a.Shard != nil && b.Shard != nil && a.Shard.Total != b.Shard.Total:
@@ -183,6 +186,11 @@ func (m *merge) run(start time.Time) *event.Run {
 	for _, p := range m.inputs {
 		out.Manifest = append(out.Manifest, missing(out.Manifest, p.run().Manifest...)...)
 		out.Policies = append(out.Policies, missing(out.Policies, p.run().Policies...)...)
+		for _, s := range p.run().Sources {
+			if !slices.ContainsFunc(out.Sources, func(other event.Source) bool { return reflect.DeepEqual(s, other) }) {
+				out.Sources = append(out.Sources, s)
+			}
+		}
 		if p := p.run().Prices; p != nil && (out.Prices == nil || p.Dated < out.Prices.Dated) {
 			out.Prices = p
 		}
@@ -200,6 +208,38 @@ func (m *merge) run(start time.Time) *event.Run {
 		}
 	}
 	return out
+}
+
+// differentLists describes how the lists of the same sources differ; "" if they do not.
+func differentLists(a, b []event.Source) string {
+	for _, s := range a {
+		for _, t := range b {
+			before, after := namesIn(s), namesIn(t)
+			s.Repos, s.LeftOut, t.Repos, t.LeftOut = nil, event.LeftOut{}, nil, event.LeftOut{}
+			if !reflect.DeepEqual(s, t) || slices.Equal(before, after) {
+				continue
+			}
+			others := slices.Concat(missing(before, after...), missing(after, before...))
+			slices.Sort(others)
+			text := fmt.Sprintf("%s/%s listed other repositories for each of them (%s", s.Host, s.Owner, strings.Join(others[:min(len(others), maxListed)], ", "))
+			if len(others) > maxListed {
+				text += fmt.Sprintf(" and %d more", len(others)-maxListed)
+			}
+			return text + "); give all shards the same list, with --sources"
+		}
+	}
+	return ""
+}
+
+// maxListed is the maximum number of repositories in an error.
+const maxListed = 5
+
+func namesIn(s event.Source) []string {
+	var names []string
+	for _, r := range s.Repos {
+		names = append(names, r.Name)
+	}
+	return names
 }
 
 // missing returns the values that are not in a list.

@@ -474,12 +474,20 @@ func TestMergeRefusesConflictingParts(t *testing.T) {
 		return saved{name, store(t, 1, event.Event{Type: event.RunStarted, Run: r}, runEnded(event.Passed, 0))}
 	}
 	good := run("good", func(*event.Run) {})
+	listed := func(name, hash string, repos ...string) saved {
+		s := event.Source{Kind: "github", Host: "github.com", Owner: "acme"}
+		for _, repo := range repos {
+			s.Repos = append(s.Repos, event.SourceRepo{Name: repo})
+		}
+		return run(name, func(r *event.Run) { r.PlanHash, r.Sources = hash, []event.Source{s} })
+	}
 	for name, c := range map[string]struct {
 		runs []saved
 		want string
 	}{
 		"nothing":              {nil, "merge nothing: no runs given"},
 		"another plan":         {[]saved{good, run("other", func(r *event.Run) { r.PlanHash = "i" })}, "merge good and other: runs of different plans (h and i)"},
+		"other lists":          {[]saved{listed("one", "h", "acme/api", "acme/web"), listed("two", "i", "acme/cli", "acme/web")}, "merge one and two: runs of different plans, because github.com/acme listed other repositories for each of them (acme/api, acme/cli); give all shards the same list, with --sources"},
 		"another total":        {[]saved{run("other", func(r *event.Run) { r.Shard.Total = 4 }), good}, "merge good and other: different numbers of shards (3 and 4)"},
 		"no events":            {[]saved{good, {"other", nil}}, "merge other: no events"},
 		"a torn first event":   {[]saved{{"other", good.stream[:20]}}, "merge other: no events"},

@@ -32,6 +32,7 @@ type Run struct {
 	Version    string             `json:"version"`
 	StartedBy  *event.StartedBy   `json:"started_by"` // nil outside of CI; of shards the first
 	Policies   []event.PolicyFile `json:"policies"`   // that applied to the plan
+	Sources    []event.Source     `json:"sources"`    // of repositories, with what forges have listed
 	Prices     *event.PriceTable  `json:"prices"`     // that costs were calculated with, of shards the oldest; nil if unknown
 	Outcome    event.Outcome      `json:"outcome"`
 	ExitCode   event.Exit         `json:"exit_code"`

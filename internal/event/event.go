@@ -87,6 +87,7 @@ type Run struct {
 	Version  string       `json:"version"`
 	Jobs     []PlannedJob `json:"jobs"`
 	Policies []PolicyFile `json:"policies,omitempty"` // that bound the plan
+	Sources  []Source     `json:"sources,omitempty"`  // of repositories, with what the forges have listed
 
 	StartedBy *StartedBy `json:"started_by,omitempty"` // nil outside of CI
 
