@@ -149,6 +149,7 @@ func (b *builder) checkManifests() {
 func (b *builder) define() {
 	b.defineProviders()
 	b.defineForges()
+	b.forges = b.inputs.withHosts(b.forges)
 	b.defineAgents()
 	b.search = gather(b.manifests, func(m *manifest) []definition[Search] { return m.search })
 	b.tools = gather(b.manifests, func(m *manifest) []definition[CustomTool] { return m.tools })
@@ -226,6 +227,7 @@ func (b *builder) assemble(paths []string, drafts []*draft) *Plan {
 		p.Jobs[i].Beside = beside(p.Policies, d.task.manifest.src)
 	}
 	b.equip(p)
+	p.Sources = b.inputs.planned()
 	p.Hash = b.hash(p, drafts)
 	for i := range p.Tools {
 		p.Tools[i].resolveBeside(beside(p.Policies, b.tools[i].src), p.Jobs)

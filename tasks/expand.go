@@ -52,7 +52,7 @@ func (b *builder) reposOf(t *task) (repos []repo, known bool) {
 		list = t.manifest.repos
 	}
 	if len(list.repos) > 0 && !list.incorrect {
-		return list.repos, true
+		return list.repos, !slices.ContainsFunc(list.repos, func(r repo) bool { return r.Unlisted })
 	}
 	dir := b.options.Dir
 	if real, err := filepath.EvalSymlinks(dir); err == nil {

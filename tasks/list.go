@@ -30,6 +30,8 @@ type inputs struct {
 	taken   string // what standard input is read as; "" as long as it is not
 	ignored bool   // lists from standard input are passed over
 	lines   int
+	lists   []Listed      // of sources
+	sources []sourceEntry // so far
 }
 
 // drivePath begins an absolute path of Windows.

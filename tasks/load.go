@@ -59,7 +59,7 @@ func newLoader(o Options) *loader {
 	if o.Getenv == nil {
 		o.Getenv = func(string) string { return "" }
 	}
-	return &loader{options: o, found: newCollector(), inputs: &inputs{stdin: o.Stdin}}
+	return &loader{options: o, found: newCollector(), inputs: &inputs{stdin: o.Stdin, lists: o.Lists}}
 }
 
 func (l *loader) source(name, dir string) *source {

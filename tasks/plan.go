@@ -29,6 +29,7 @@ type Plan struct {
 	Agents    []Agent             // those built in, and those of the manifests
 	Providers map[string]Provider // of the manifests, by the name before the slash of a model
 	Forges    []Forge             `json:",omitempty"` // git hosts of the manifests, each once
+	Sources   []Listed            `json:",omitempty"` // of repositories, each once
 	Search    Search
 	Tools     []CustomTool
 	Skills    []string // directories of skills beside the workspace's own, absolute
@@ -112,6 +113,8 @@ type Repo struct {
 	Ref  string // revision to start from; empty is HEAD
 	// Depth is how many commits of history a mirror of its own gets, 0 for all.
 	Depth int
+
+	Unlisted bool `json:"-"` // it represents those of a source without a list
 }
 
 // Instruction is a text that the manifest's author gives to every session.
@@ -273,6 +276,7 @@ type Options struct {
 	Overrides Overrides
 	Policies  policy.Set                             // that nothing in a manifest or on the command line exceeds
 	Known     func(model string) (money.Price, bool) // prices that no manifest may lower under a policy's budget; nil for none
+	Lists     []Listed                               // of sources in repos; see Plan.Unlisted
 	Stdin     func() ([]byte, error)                 // read for the manifest "-", or else for repos: [{file: "-"}], and never otherwise
 }
 

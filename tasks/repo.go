@@ -23,6 +23,7 @@ type repo struct {
 	written string // the path or URL as the manifest or list has it, cleaned; the same on every machine
 	id      string // the same for every way to write one repository, or directory of one
 	top     string // id of the repository that it is a directory of; id if it is all of it
+	sourced bool   // a forge has listed it
 }
 
 // repoList has the repositories of a manifest or a task.
@@ -42,6 +43,7 @@ func readRepos(v value) (repoList, bool) {
 		v.problem(fmt.Sprintf("%s has more than %d repositories", v.name, maxJobs), "split it")
 		return repoList{incorrect: true}, true
 	}
+	all = withoutRepeated(v, all)
 	first := make(map[string]*repo, len(all))
 	for i := range all {
 		r := &all[i]
@@ -70,6 +72,7 @@ type repoEntry struct {
 	depth   int
 	include []string
 	exclude []string
+	source  *Source // the value of github, gitlab or gitea
 }
 
 // readRepoEntry reads one entry of repos.

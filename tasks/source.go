@@ -1,0 +1,298 @@
+package tasks
+
+import (
+	"cmp"
+	"fmt"
+	"net/netip"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/millhand/millhand/internal/policy"
+)
+
+// Source is an entry of repos that stands for repositories of an owner on a forge.
+type Source struct {
+	Kind  ForgeKind
+	Host  string // lower case, with its port unless that is 443
+	Owner string // organization, group or user
+
+	Topic, Search, Language string // "" for any
+	Archived, Forks         bool   // whether they are included
+	Include, Exclude        []string
+
+	At string `json:"-"` // FILE:LINE of the entry, for messages
+}
+
+// Listed is a source with the repositories that its forge has listed.
+type Listed struct {
+	Source
+	Repos   []ListedRepo // in the order of their names
+	LeftOut LeftOut
+
+	Unlisted bool `json:"-"` // without a list
+}
+
+// ListedRepo is a repository that a forge has listed.
+type ListedRepo struct {
+	Name          string // OWNER/NAME
+	DefaultBranch string
+}
+
+// LeftOut counts the repositories that match the other keys of a source and were left out.
+type LeftOut struct{ Archived, Forks, Empty, Excluded int }
+
+// String returns the counts that are not 0; "" for none.
+func (l LeftOut) String() string {
+	forks := "forks"
+	if l.Forks == 1 {
+		forks = "fork"
+	}
+	var counts []string
+	for _, c := range []struct {
+		n    int
+		what string
+	}{{l.Archived, "archived"}, {l.Forks, forks}, {l.Empty, "empty"}, {l.Excluded, "by include and exclude"}} {
+		if c.n > 0 {
+			counts = append(counts, fmt.Sprintf("%d %s", c.n, c.what))
+		}
+	}
+	return strings.Join(counts, ", ")
+}
+
+// String returns HOST/OWNER and the filters.
+func (s Source) String() string {
+	words := []string{s.Host + "/" + s.Owner}
+	for _, f := range []struct{ key, value string }{{"topic", s.Topic}, {"search", s.Search}, {"language", s.Language}} {
+		if f.value != "" {
+			words = append(words, f.key+"="+quote(f.value))
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// Same reports whether two sources ask for the same repositories.
+func (s Source) Same(other Source) bool {
+	for _, one := range []*Source{&s, &other} {
+		one.Include, one.Exclude = append([]string{}, one.Include...), append([]string{}, one.Exclude...)
+	}
+	return digest(s) == digest(other)
+}
+
+// Server returns the URL of the forge: https, and http on loopback.
+func (s Source) Server() string {
+	name := (&url.URL{Host: s.Host}).Hostname()
+	ip, err := netip.ParseAddr(name)
+	if name == "localhost" || err == nil && ip.IsLoopback() {
+		return "http://" + s.Host
+	}
+	return "https://" + s.Host
+}
+
+// URL returns the URL of a repository of the forge.
+func (s Source) URL(name string) string { return s.Server() + "/" + name + ".git" }
+
+// Selects reports whether include and exclude select a repository, OWNER/NAME.
+func (s Source) Selects(name string) bool {
+	r := repo{Repo: Repo{Kind: RepoURL}, written: s.URL(name), id: "url:" + normalURL(s.URL(name))}
+	return repoEntry{include: s.Include, exclude: s.Exclude}.picks(r)
+}
+
+// The forms of a source; organizations and groups have different names.
+type (
+	githubSource struct{ Source }
+	gitlabSource struct{ Source }
+	giteaSource  struct{ Source }
+)
+
+// sourceKeys are the keys of sources in an entry of repos.
+func sourceKeys() []string { return []string{string(GitHub), string(GitLab), string(Gitea)} }
+
+// sourceEntry is a source at its position in a manifest.
+type sourceEntry struct {
+	value
+	Source
+}
+
+// sourceForm is the form of a source of one kind.
+func sourceForm[T any](kind ForgeKind, of func(*T) keys, common func(*T) *Source) form[*Source] {
+	return form[*Source]{typeOf(of), func(v value) (*Source, bool) {
+		x := withDefaults(of)
+		reported := v.src.found.reported
+		of(&x).read(v)
+		s := common(&x)
+		if v.src.found.reported > reported {
+			return nil, false
+		}
+		s.Kind, s.At = kind, v.ruleSource()
+		if known := KindOfHost(s.Host); known != "" && known != kind {
+			v.problem(fmt.Sprintf("%s is not a server of %s", s.Host, kind), fmt.Sprintf("write %s instead of %s, or another host", known, kind))
+			return nil, false
+		}
+		if v.refused(policy.Hosts, "the host "+quote(s.Host), withPort("https", s.Host)) {
+			return nil, false
+		}
+		return s, true
+	}}
+}
+
+var (
+	ownerForm = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`)
+	// groupForm is a group of GitLab, perhaps in another one.
+	groupForm = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]*(/[A-Za-z0-9_][A-Za-z0-9_.-]*)*$`)
+	// listedForm is the full name of a repository.
+	listedForm = regexp.MustCompile(`^[A-Za-z0-9_.-]+(/[A-Za-z0-9_.-]+)+$`)
+)
+
+// ownerOf is the form of an owner's name.
+func ownerOf(valid *regexp.Regexp) form[string] {
+	return form[string]{Type{Name: "string"}, func(v value) (string, bool) {
+		t, ok := v.filled()
+		if ok && !valid.MatchString(t.s) {
+			v.problem("invalid name "+quote(t.s), "write the name as it is in the URLs of its repositories")
+			return "", false
+		}
+		return t.s, ok
+	}}
+}
+
+var sourceHostForm = form[string]{Type{Name: "string"}, func(v value) (string, bool) {
+	t, ok := v.filled()
+	if !ok {
+		return "", false
+	}
+	host, valid := forgeHost(t.s)
+	if !valid {
+		v.problem("invalid host "+quote(t.s), "write HOST or HOST:PORT, such as git.example.com")
+	}
+	return host, valid
+}}
+
+// sourced returns the repositories of a source: those of the list that was made of it, or
+// without one a repository in their stead, so that everything else can be checked.
+func (e repoEntry) sourced(s Source) ([]repo, bool) {
+	in := e.src.inputs
+	in.sources = append(in.sources, sourceEntry{e.value, s})
+	at := slices.IndexFunc(in.lists, func(l Listed) bool { return s.Same(l.Source) })
+	if at < 0 {
+		name := fmt.Sprintf("%s/repositories-%d", s.Owner, len(in.sources))
+		r := e.fromSource(s, ListedRepo{Name: name})
+		r.Unlisted = true
+		return []repo{r}, true
+	}
+	l := in.lists[at]
+	if len(l.Repos) == 0 {
+		left := ""
+		if text := l.LeftOut.String(); text != "" {
+			left = " (left out: " + text + ")"
+		}
+		e.problem(fmt.Sprintf("no repository of %s is selected%s", s, left), "compare the keys with the repositories there")
+		return nil, false
+	}
+	var all []repo
+	ok := true
+	for _, listed := range slices.SortedFunc(slices.Values(l.Repos), func(a, b ListedRepo) int { return cmp.Compare(a.Name, b.Name) }) {
+		r := e.fromSource(s, listed)
+		if u, fault := parseURL(r.URL); fault != nil || u != r.URL || !validListed(listed.Name) {
+			e.problem(fmt.Sprintf("%s lists a repository with the invalid name %s", s.Host, quote(listed.Name)), "exclude it, or rename it there")
+			ok = false
+			continue
+		}
+		if by, what := r.refused(e.src.policies); what != "" {
+			what, _ := refusal(what, by)
+			e.problem(what, "exclude it, or change the policy")
+			ok = false
+			continue
+		}
+		all = append(all, r)
+	}
+	return all, ok
+}
+
+// validListed reports whether a text is the full name of a repository.
+func validListed(name string) bool {
+	elements := strings.Split(name, "/")
+	return listedForm.MatchString(name) && !slices.Contains(elements, ".") && !slices.Contains(elements, "..")
+}
+
+// fromSource returns a repository of a source.
+func (e repoEntry) fromSource(s Source, listed ListedRepo) repo {
+	u := s.URL(listed.Name)
+	r := repo{value: e.value, Repo: Repo{Kind: RepoURL, URL: u, Ref: e.ref, Depth: e.depth}, written: u, id: "url:" + normalURL(u), sourced: true}
+	r.top = r.id
+	return r
+}
+
+// withoutRepeated removes the repositories of sources that another entry names, too, or
+// another source before.
+func withoutRepeated(v value, all []repo) []repo {
+	key := func(r repo) string { return strings.ToLower(strings.Join(r.words(), "/")) }
+	named := map[string]bool{}
+	for _, r := range all {
+		if r.Kind == RepoURL && !r.sourced {
+			named[key(r)] = true
+		}
+	}
+	before := len(all)
+	all = slices.DeleteFunc(all, func(r repo) bool {
+		if !r.sourced {
+			return false
+		}
+		repeated := named[key(r)]
+		named[key(r)] = true
+		return repeated
+	})
+	switch n := before - len(all); {
+	case n == 1:
+		v.src.found.note("1 repository is in several entries of " + v.name + ", and is used once")
+	case n > 1:
+		v.src.found.note(fmt.Sprintf("%d repositories are in several entries of %s, and are used once", n, v.name))
+	}
+	return all
+}
+
+// withHosts checks that sources and forges agree what the hosts are, and adds the hosts
+// that only sources name.
+func (in *inputs) withHosts(forges []Forge) []Forge {
+	for _, s := range in.sources {
+		at := slices.IndexFunc(forges, func(f Forge) bool { return f.Host == s.Host })
+		switch {
+		case at < 0:
+			forges = append(forges, Forge{Host: s.Host, Kind: s.Kind, Source: s.At})
+		case forges[at].Kind != s.Kind && forges[at].Kind != "":
+			s.problem(fmt.Sprintf("the kind of %s is %s, and not %s", s.Host, forges[at].Kind, s.Kind), "correct one of them; it is also stated at "+forges[at].Source)
+		}
+	}
+	return forges
+}
+
+// planned returns the sources with their lists, each once.
+func (in *inputs) planned() []Listed {
+	var all []Listed
+	for _, s := range in.sources {
+		same := func(l Listed) bool { return s.Same(l.Source) }
+		if slices.ContainsFunc(all, same) {
+			continue
+		}
+		one := Listed{Source: s.Source, Unlisted: true}
+		if at := slices.IndexFunc(in.lists, same); at >= 0 {
+			one = in.lists[at]
+			one.At = s.At
+		}
+		all = append(all, one)
+	}
+	return all
+}
+
+// Unlisted returns the sources without a list. The repository of each of their jobs
+// represents those that the list would have.
+func (p *Plan) Unlisted() []Source {
+	var all []Source
+	for _, l := range p.Sources {
+		if l.Unlisted {
+			all = append(all, l.Source)
+		}
+	}
+	return all
+}
