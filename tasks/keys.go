@@ -175,10 +175,47 @@ func (e *repoEntry) keys() keys {
 		{"url", into(&e.target, textForm), "", "URL of a remote repository: https, ssh, git@HOST:PATH or file"},
 		{"file", into(&e.target, textForm), "", "File with one repository per line; - is standard input"},
 		{"glob", into(&e.target, textForm), "", "Glob of directories with repositories"},
-		{"ref", into(&e.ref, revisionForm), "", "Branch, tag or commit to start from (HEAD if absent)"},
-		{"depth", into(&e.depth, between(0, math.MaxInt32)), "0", "Commits of history to fetch from a url; 0 is all"},
+		{"github", into(&e.source, sourceForm(GitHub, (*githubSource).keys, func(s *githubSource) *Source { return &s.Source })), "", "Repositories of an organization or user on GitHub"},
+		{"gitlab", into(&e.source, sourceForm(GitLab, (*gitlabSource).keys, func(s *gitlabSource) *Source { return &s.Source })), "", "Repositories of a group or user on GitLab"},
+		{"gitea", into(&e.source, sourceForm(Gitea, (*giteaSource).keys, func(s *giteaSource) *Source { return &s.Source })), "", "Repositories of an organization or user on Gitea or Forgejo"},
+		{"ref", into(&e.ref, revisionForm), "", "Branch, tag or commit to start from (HEAD, the default branch, if absent)"},
+		{"depth", into(&e.depth, between(0, math.MaxInt32)), "0", "Commits of history to fetch from a remote repository; 0 is all"},
 		{"include", into(&e.include, upTo(maxCells, listOf(globForm))), "", "Globs that select repositories of file or glob"},
 		{"exclude", into(&e.exclude, upTo(maxCells, listOf(globForm))), "", "Globs that leave out repositories of file or glob"},
+	}
+}
+
+func (s *githubSource) keys() keys {
+	return append(keys{
+		{"host", into(&s.Host, sourceHostForm), "github.com", "Host of the server, as HOST or HOST:PORT"},
+		{"org", required("org: NAME", into(&s.Owner, ownerOf(ownerForm))), "", "Organization or user"},
+	}, s.filters()...)
+}
+
+func (s *gitlabSource) keys() keys {
+	return append(keys{
+		{"host", into(&s.Host, sourceHostForm), "gitlab.com", "Host of the server, as HOST or HOST:PORT"},
+		{"group", required("group: NAME", into(&s.Owner, ownerOf(groupForm))), "", "Group with its subgroups, or user"},
+	}, s.filters()...)
+}
+
+func (s *giteaSource) keys() keys {
+	return append(keys{
+		{"host", required("host: git.example.com", into(&s.Host, sourceHostForm)), "", "Host of the server, as HOST or HOST:PORT"},
+		{"org", required("org: NAME", into(&s.Owner, ownerOf(ownerForm))), "", "Organization or user"},
+	}, s.filters()...)
+}
+
+// filters are the keys that sources of all kinds have.
+func (s *Source) filters() keys {
+	return keys{
+		{"topic", into(&s.Topic, stringForm), "", "Only repositories with this topic"},
+		{"search", into(&s.Search, stringForm), "", "Only repositories with this text in their name or description, ignoring case"},
+		{"language", into(&s.Language, stringForm), "", "Only repositories with this main programming language"},
+		{"archived", into(&s.Archived, boolForm), "false", "Include archived repositories"},
+		{"forks", into(&s.Forks, boolForm), "false", "Include forks"},
+		{"include", into(&s.Include, upTo(maxCells, listOf(globForm))), "", "Globs that select repositories, such as OWNER/NAME or NAME"},
+		{"exclude", into(&s.Exclude, upTo(maxCells, listOf(globForm))), "", "Globs that leave out repositories"},
 	}
 }
 

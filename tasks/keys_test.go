@@ -39,6 +39,12 @@ var samples = map[string]mapNode{
 	"repos[].url":                      {"url": "https://h.example/a"},
 	"repos[].file":                     {"file": "repos.txt"},
 	"repos[].glob":                     {"glob": "t*"},
+	"repos[].github":                   {"github": mapNode{"org": "acme"}},
+	"repos[].gitlab":                   {"gitlab": mapNode{"group": "acme/tools"}},
+	"repos[].gitea":                    {"gitea": mapNode{"host": "codeberg.org", "org": "acme"}},
+	"repos[].github.host":              {"host": "ghe.example.com"},
+	"repos[].gitlab.host":              {"host": "lab.example.com"},
+	"repos[].gitea.host":               {"host": "codeberg.org"},
 	"repos[].ref":                      {"path": "one", "ref": "main"},
 	"repos[].depth":                    {"url": "https://h.example/a", "depth": 2},
 	"repos[].include":                  {"file": "repos.txt", "include": []any{"one"}},
@@ -157,6 +163,9 @@ func (d document) at(path string) mapNode {
 				}
 			}
 			m[name] = next
+			if slices.Contains(sourceKeys(), name) {
+				delete(m, "path")
+			}
 			if isList {
 				m[name] = []any{next}
 			}
@@ -183,7 +192,7 @@ func (d document) set(k Key, value any) {
 // sampled adds a key with a valid value that is not its default.
 func (d document) sampled(k Key, samples map[string]mapNode) {
 	m := d.at(parent(k))
-	excludes := []string{"copy", "url", "file", "glob", "depth", "include", "exclude", "deny", "command", "arguments"}
+	excludes := []string{"copy", "url", "file", "glob", "depth", "include", "exclude", "deny", "command", "arguments", "github", "gitlab", "gitea"}
 	if name := exclusive[parent(k)]; name != "" && slices.Contains(excludes, last(k)) {
 		delete(m, name)
 	}

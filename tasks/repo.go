@@ -79,15 +79,15 @@ type repoEntry struct {
 func readRepoEntry(v value) ([]repo, bool) {
 	e := repoEntry{value: v}
 	got := e.keys().read(v)
-	ways := slices.DeleteFunc([]string{"path", "copy", "url", "file", "glob"}, func(key string) bool {
+	ways := slices.DeleteFunc(append([]string{"path", "copy", "url", "file", "glob"}, sourceKeys()...), func(key string) bool {
 		_, ok := got[key]
 		return !ok
 	})
 	switch {
 	case !v.isMapping(): // its problem is recorded
 	case len(ways) != 1:
-		v.problem("a repository must have exactly one of path, copy, url, file and glob", "write one of {path: DIR}, {copy: DIR}, {url: URL}, {file: LIST} or {glob: PATTERN}")
-	case !fitting(ways[0], got) || e.target.src == nil: // likewise
+		v.problem("a repository must have exactly one of path, copy, url, file, glob, github, gitlab and gitea", "write for example {path: DIR}, {url: URL}, {file: LIST}, {glob: PATTERN} or {github: {org: NAME}}")
+	case !fitting(ways[0], got) || e.target.src == nil && e.source == nil: // likewise
 	default:
 		return e.find(ways[0])
 	}
@@ -97,7 +97,7 @@ func readRepoEntry(v value) ([]repo, bool) {
 // fitting records keys that have no meaning beside the way in which an entry
 // names its repositories.
 func fitting(way string, got map[string]value) bool {
-	meant := map[string][]string{"ref": {"path", "url", "file", "glob"}, "depth": {"url", "file"}, "include": {"file", "glob"}, "exclude": {"file", "glob"}}
+	meant := map[string][]string{"ref": append([]string{"path", "url", "file", "glob"}, sourceKeys()...), "depth": append([]string{"url", "file"}, sourceKeys()...), "include": {"file", "glob"}, "exclude": {"file", "glob"}}
 	ok := true
 	for _, key := range slices.Sorted(maps.Keys(meant)) {
 		v, present := got[key]
@@ -106,8 +106,10 @@ func fitting(way string, got map[string]value) bool {
 			continue
 		case way == "copy" && key == "ref":
 			v.keyProblem("ref is not supported with copy", "remove it, or use path")
+		case (key == "include" || key == "exclude") && slices.Contains(sourceKeys(), way):
+			v.keyProblem(fmt.Sprintf("%s is not supported beside %s", v.name, way), "write it in "+way+": {...}")
 		default:
-			v.keyProblem(fmt.Sprintf("%s is not supported with %s", v.name, way), "remove it; it is for "+strings.Join(meant[key], " and "))
+			v.keyProblem(fmt.Sprintf("%s is not supported with %s", v.name, way), "remove it; it is for "+strings.Join(meant[key][:len(meant[key])-1], ", ")+" and "+meant[key][len(meant[key])-1])
 		}
 		ok = false
 	}
@@ -121,6 +123,8 @@ func (e repoEntry) find(way string) ([]repo, bool) {
 		return e.listed()
 	case "glob":
 		return e.globbed()
+	case "github", "gitlab", "gitea":
+		return e.sourced(*e.source)
 	}
 	r := Repo{Kind: RepoKind(way), Dir: e.target.s, Ref: e.ref}
 	if r.Kind == RepoURL {
