@@ -200,6 +200,7 @@ func (r *run) started() *event.Run {
 	for _, p := range r.plan.Policies {
 		started.Policies = append(started.Policies, event.PolicyFile{Path: p.Name, SHA256: p.SHA256})
 	}
+	started.Sources = Sources(r.plan)
 	if s := r.plan.Shard; s.Total > 0 {
 		started.Shard = &event.Shard{Index: s.Index, Total: s.Total}
 		shards := tasks.ShardOf(r.plan, s.Total)

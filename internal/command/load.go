@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/urfave/cli/v2"
 
@@ -24,6 +25,7 @@ type planOptions struct {
 	tasks.Overrides
 	manifests []string
 	prompt    []byte // manifest of a prompt, used instead of manifests if there is one
+	sources   sourceOptions
 }
 
 // The categories of the flags of a plan and a run.
@@ -57,6 +59,7 @@ func (o *planOptions) jobFlags() []cli.Flag {
 		&cli.GenericFlag{Name: "limit", Category: taskFlags, Value: flagOf(&o.Limit, atLeastOne), DefaultText: "all", Usage: "Select only the first `N` jobs"},
 		&cli.GenericFlag{Name: "sample", Category: taskFlags, Value: flagOf(&o.Sample, atLeastOne), DefaultText: "all", Usage: "Select only `N` jobs, spread evenly over the plan"},
 		&cli.GenericFlag{Name: "shard", Category: taskFlags, Value: flagOf(&o.Shard, tasks.ParseShard), DefaultText: "all", Usage: "Select only shard `I/N` of the plan, for example 2/5"},
+		&cli.StringFlag{Name: "sources", Category: taskFlags, Destination: &o.sources.file, Usage: "Use the repositories of github, gitlab and gitea entries that `FILE` lists, the output of millhand plan --format json, instead of asking forges"},
 		&cli.GenericFlag{Name: "jobs", Category: limitFlags, Value: flagOf(&o.Parallel, atLeastOne), DefaultText: fromManifest, Usage: "Run up to `N` jobs in parallel"},
 		&cli.GenericFlag{Name: "max-turns", Category: limitFlags, Value: flagOf(&o.MaxTurns, atLeastOne), DefaultText: fromManifest, Usage: "Stop a job after `N` turns"},
 	)
@@ -86,26 +89,39 @@ func problemsOf(err error) tasks.Problems {
 	return r.problems
 }
 
-// loadPlan loads the manifests of a command line with its flags.
+// loadPlan loads the manifests of a command line with its flags. It asks no forge.
 func loadPlan(ctx context.Context, w World, o planOptions) (*tasks.Plan, error) {
+	load, err := loader(ctx, w, o)
+	if err != nil {
+		return nil, err
+	}
+	return load(nil)
+}
+
+// loader returns a function that loads the manifests of a command line, given the lists of
+// their sources.
+func loader(ctx context.Context, w World, o planOptions) (func(lists []tasks.Listed) (*tasks.Plan, error), error) {
 	opts, err := surroundings(ctx, w, o.policyOptions)
 	if err != nil {
 		return nil, err
 	}
 	opts.Overrides = o.Overrides
-	load := func() (*tasks.Plan, error) { return tasks.Load(ctx, o.manifests, opts) }
-	if o.prompt != nil {
-		load = func() (*tasks.Plan, error) { return tasks.LoadPrompt(ctx, o.prompt, opts) }
-	}
-	plan, err := load()
-	var problems tasks.Problems
-	switch {
-	case errors.As(err, &problems):
-		return nil, failure{event.ExitUsage, refused{problems, figures.Count(len(problems), "problem") + ": nothing was run"}}
-	case err != nil:
-		return nil, failure{event.ExitUsage, err}
-	}
-	return plan, lower(ctx, plan, o.policyOptions, opts)
+	return func(lists []tasks.Listed) (*tasks.Plan, error) {
+		opts.Lists = lists
+		load := func() (*tasks.Plan, error) { return tasks.Load(ctx, o.manifests, opts) }
+		if o.prompt != nil {
+			load = func() (*tasks.Plan, error) { return tasks.LoadPrompt(ctx, o.prompt, opts) }
+		}
+		plan, err := load()
+		var problems tasks.Problems
+		switch {
+		case errors.As(err, &problems):
+			return nil, failure{event.ExitUsage, refused{problems, figures.Count(len(problems), "problem") + ": nothing was run"}}
+		case err != nil:
+			return nil, failure{event.ExitUsage, err}
+		}
+		return plan, lower(ctx, plan, o.policyOptions, opts)
+	}, nil
 }
 
 // lower limits every profile of a plan to --max-profile.
@@ -135,7 +151,7 @@ func surroundings(ctx context.Context, w World, o policyOptions) (opts tasks.Opt
 	if err != nil {
 		return opts, fail(event.ExitUsage, "find the current directory: %w", err)
 	}
-	opts = tasks.Options{Dir: dir, Getenv: w.Getenv, Known: models.KnownPrice(priceTable(w), w.Now), Stdin: func() ([]byte, error) { return io.ReadAll(w.In) }}
+	opts = tasks.Options{Dir: dir, Getenv: w.Getenv, Known: models.KnownPrice(priceTable(w), w.Now), Stdin: sync.OnceValues(func() ([]byte, error) { return io.ReadAll(w.In) })}
 	opts.Policies, err = readPolicies(ctx, w, o, opts)
 	return opts, err
 }

@@ -24,6 +24,8 @@ type World struct {
 	Secrets  []string // values of variables whose names mark them as secret, in addition to known ones
 	Now      func() time.Time
 	Proxy    func(*http.Request) (*url.URL, error) // for requests to models and remotes; nil uses none
+	// Sleep waits between requests to forges; nil is a timer.
+	Sleep func(context.Context, time.Duration) error
 }
 
 // failure is an error with its exit code. Its message is empty if it has been

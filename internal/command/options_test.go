@@ -37,7 +37,7 @@ func TestOptionsOfRun(t *testing.T) {
 	want := runOptions{
 		plan: planOptions{
 			policyOptions: policyOptions{
-				policies: []string{"f"}, untrusted: true, maxProfile: "q", paths: []flagPath{{"--report-dir", "r"}, {"--record", "e"}},
+				policies: []string{"f"}, untrusted: true, maxProfile: "q", paths: []flagPath{{"--report-dir", "r"}, {"--record", "e"}, {"--sources", ""}},
 			},
 			Overrides: tasks.Overrides{
 				Model: "m", Profile: "p", Only: []string{"a,b", "c"}, Vars: map[string]string{"x": "1=2", "y": ""}, Parallel: 3, MaxTurns: 4, MaxCost: 5 * money.Dollar / 2,

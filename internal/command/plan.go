@@ -51,11 +51,12 @@ func (o *showOptions) parse(args []string) error {
 	if o.shards > maxMatrix {
 		return fmt.Errorf("--shards %d: must be from 1 to %d", o.shards, maxMatrix)
 	}
+	o.plan.paths = []flagPath{{"--sources", o.plan.sources.file}}
 	return o.plan.parse("plan", args)
 }
 
 func showPlan(ctx context.Context, w World, o showOptions) error {
-	plan, err := loadPlan(ctx, w, o.plan)
+	plan, err := loadListed(ctx, w, o.plan, false)
 	if err != nil {
 		return err
 	}
@@ -71,6 +72,7 @@ func showPlan(ctx context.Context, w World, o showOptions) error {
 	if o.format == "json" {
 		err = writeJSON(w.Out, planJSON(plan, notes, setups, models.New(plan, w.Getenv, w.Now, w.Proxy, priceTable(w))))
 	} else if err = planTable(w.Out, plan, notes, models.New(plan, w.Getenv, w.Now, w.Proxy, priceTable(w))); err == nil {
+		printSources(w.Out, plan)
 		err = printSetups(w.Out, plan, setups)
 	}
 	failing := 0
@@ -256,6 +258,8 @@ type (
 		Parallel  int           `json:"jobs_at_once"`
 		MaxCost   *money.USD    `json:"max_cost_usd"` // of the run; null for no limit or an unknown price
 		Jobs      []jobDocument `json:"jobs"`
+
+		Sources []event.Source `json:"sources"` // of repositories, with what forges have listed
 	}
 	jobDocument struct {
 		ID       string            `json:"id"`
@@ -298,7 +302,7 @@ type (
 )
 
 func planJSON(plan *tasks.Plan, notes map[string]note, setups map[string]setupNote, m *models.Set) planDocument {
-	doc := planDocument{Name: plan.Name, Manifests: plan.Manifests, Hash: plan.Hash, Parallel: plan.Parallel, MaxCost: maxRunCost(m, notes), Jobs: []jobDocument{}}
+	doc := planDocument{Name: plan.Name, Manifests: plan.Manifests, Hash: plan.Hash, Parallel: plan.Parallel, MaxCost: maxRunCost(m, notes), Jobs: []jobDocument{}, Sources: append([]event.Source{}, runner.Sources(plan)...)}
 	for _, j := range plan.Jobs {
 		job := jobJSON(j)
 		job.MaxCost = maxCost(m, j, notes[j.ID])
@@ -374,7 +378,12 @@ func validate(ctx context.Context, w World, o planOptions) error {
 		return err
 	}
 	printNotes(w, plan)
+	noteUnlisted(w, plan)
 	proposeSetup(w, plan)
+	if len(plan.Unlisted()) > 0 {
+		fmt.Fprintf(w.Out, "%s: no problems found\n", strings.Join(plan.Manifests, ", "))
+		return nil
+	}
 	fmt.Fprintf(w.Out, "%s: %s, no problems found\n", strings.Join(plan.Manifests, ", "), figures.Count(len(plan.Jobs), "job"))
 	return nil
 }

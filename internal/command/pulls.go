@@ -21,6 +21,8 @@ type pullClients struct {
 	hosts  *credentials.Forges
 	notify func(text string)
 
+	anonymous bool // requests to hosts without a token are sent
+
 	mu       sync.Mutex
 	clients  map[string]*forge.Client
 	workflow bool // the workflow's own token was used
@@ -42,16 +44,17 @@ func (c *pullClients) open(address string) (*forge.Client, forge.Path, error) {
 		return nil, path, fmt.Errorf("the kind of %s is unknown: add it to forges, such as forges: {%s: {kind: gitea}}", server.Host, server.Host)
 	}
 	client, err := forge.NewClient(forge.Options{
-		Kind: forge.Kind(kind), Server: server.String(), Proxy: c.world.Proxy, UserAgent: "millhand/" + version(), Now: c.world.Now, Notify: c.notify,
+		Kind: forge.Kind(kind), Server: server.String(), Proxy: c.world.Proxy, UserAgent: "millhand/" + version(), Now: c.world.Now, Sleep: c.world.Sleep, Notify: c.notify,
 		Token: func(ctx context.Context, owner string) (string, error) {
 			token, err := c.hosts.Token(ctx, server.Host, owner)
-			if err == nil && token == "" {
+			if err == nil && token == "" && !c.anonymous {
 				err = fmt.Errorf("no token for %s: add it to forges, or set %s", server.Host, credentials.TokenVariable)
 			}
 			c.note(kind, token)
 			return token, err
 		},
-		Reject: func(ctx context.Context, owner, token string) { c.hosts.Reject(ctx, server.Host, owner, token) },
+		Reject:      func(ctx context.Context, owner, token string) { c.hosts.Reject(ctx, server.Host, owner, token) },
+		Permissions: func(owner string) map[string]string { return c.hosts.Permissions(server.Host, owner) },
 	})
 	if err != nil {
 		return nil, path, err

@@ -138,6 +138,7 @@ func resumed(o runOptions, run *event.Run) (runOptions, error) {
 	}
 	own.log, own.json, own.invocation = o.log, o.json, run.Invocation
 	own.onlyFailed, own.acceptChanges, own.followUp = o.onlyFailed, o.acceptChanges, o.followUp
+	own.plan.sources.recorded, own.plan.sources.only = run, !o.acceptChanges
 	if o.plan.Parallel > 0 {
 		own.plan.Parallel = o.plan.Parallel
 	}

@@ -112,7 +112,7 @@ func (o *runOptions) parse(args []string) error {
 	if o.verbose {
 		o.log.Level = "debug"
 	}
-	o.plan.paths = []flagPath{{"--report-dir", o.reportDir}, {"--record", o.record}}
+	o.plan.paths = []flagPath{{"--report-dir", o.reportDir}, {"--record", o.record}, {"--sources", o.plan.sources.file}}
 	if o.resume != "" {
 		o.plan.manifests = args
 		return nil
@@ -154,7 +154,7 @@ type checked struct {
 
 // checkRun loads the plan, and checks everything that a run needs except repositories.
 func checkRun(ctx context.Context, w World, o runOptions) (c checked, err error) {
-	if c.plan, err = loadPlan(ctx, w, o.plan); err != nil {
+	if c.plan, err = loadListed(ctx, w, o.plan, o.log.Quiet); err != nil {
 		return c, err
 	}
 	if err := o.prompt.deliver(c.plan); err != nil {

@@ -1,0 +1,211 @@
+package command
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/forge"
+	"github.com/millhand/millhand/internal/printable"
+	"github.com/millhand/millhand/internal/view"
+	"github.com/millhand/millhand/runner"
+	"github.com/millhand/millhand/tasks"
+)
+
+// sourceOptions are where the lists of a plan's sources come from.
+type sourceOptions struct {
+	file     string // with lists; "" for none
+	recorded *event.Run
+	only     bool // a source that is not recorded is an error
+}
+
+// maxSources is the maximum size of a file of lists, in bytes.
+const maxSources = 64 << 20
+
+// lists returns the lists that are known before a forge is asked.
+func (o sourceOptions) lists() ([]tasks.Listed, error) {
+	if o.recorded != nil {
+		return runner.Lists(o.recorded.Sources), nil
+	}
+	if o.file == "" {
+		return nil, nil
+	}
+	file, err := os.Open(o.file)
+	if err != nil {
+		return nil, fmt.Errorf("--sources: %w", err)
+	}
+	defer file.Close()
+	text, err := io.ReadAll(io.LimitReader(file, maxSources+1))
+	if err == nil && len(text) > maxSources {
+		err = fmt.Errorf("it exceeds %d bytes", maxSources)
+	}
+	var doc struct {
+		Sources *[]event.Source `json:"sources"` // of a plan
+		Run     struct {
+			Sources *[]event.Source `json:"sources"` // of a report
+		} `json:"run"`
+	}
+	if err == nil {
+		err = json.Unmarshal(text, &doc)
+	}
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("--sources: read %s: %w", o.file, err)
+	case doc.Sources == nil && doc.Run.Sources == nil:
+		return nil, fmt.Errorf("--sources: %s has no sources: it must be the output of millhand plan --format json, or a report.json", o.file)
+	case doc.Sources == nil:
+		doc.Sources = doc.Run.Sources
+	}
+	return runner.Lists(*doc.Sources), nil
+}
+
+// missing returns the error for sources that the known lists lack; nil if a forge may be
+// asked.
+func (o sourceOptions) missing(unlisted []tasks.Source) error {
+	if len(unlisted) == 0 {
+		return nil
+	}
+	s := unlisted[0]
+	switch {
+	case o.recorded != nil && o.only:
+		return fmt.Errorf("the manifest has changed since the run was started: %s (%s) is new or has other keys; restore it, or continue the unchanged jobs with --accept-changes", s, s.At)
+	case o.recorded == nil && o.file != "":
+		return fmt.Errorf("--sources: %s has no list of %s (%s): make it again, with millhand plan --format json", o.file, s, s.At)
+	}
+	return nil
+}
+
+// loadListed loads the plan of a command line, for which forges list the repositories of
+// sources.
+func loadListed(ctx context.Context, w World, o planOptions, quiet bool) (*tasks.Plan, error) {
+	lists, err := o.sources.lists()
+	if err != nil {
+		return nil, failure{event.ExitUsage, err}
+	}
+	load, err := loader(ctx, w, o)
+	if err != nil {
+		return nil, err
+	}
+	plan, err := load(lists)
+	if err != nil {
+		return nil, err
+	}
+	unlisted := plan.Unlisted()
+	if len(unlisted) == 0 {
+		return plan, nil
+	}
+	if err := o.sources.missing(unlisted); err != nil {
+		return nil, fail(event.ExitUsage, "%w; nothing was run", err)
+	}
+	listed, err := askForges(ctx, w, plan, unlisted, quiet)
+	if err != nil {
+		return nil, err
+	}
+	return load(append(lists, listed...))
+}
+
+// askForges lists the repositories of sources. It fails if any list is not complete.
+func askForges(ctx context.Context, w World, plan *tasks.Plan, sources []tasks.Source, quiet bool) ([]tasks.Listed, error) {
+	if plan.Budget.Time > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, plan.Budget.Time, runner.Deadline(plan))
+		defer cancel()
+	}
+	known := secrets(w, plan, nil)
+	say := func(text string) { fmt.Fprintln(w.Err, printable.Text(known.Text(text))) }
+	hosts := forges(w, plan, known.Hold)
+	var urls []string
+	for _, j := range plan.Jobs { // those of the sources, too
+		if j.Repo.Kind == tasks.RepoURL {
+			urls = append(urls, j.Repo.URL)
+		}
+	}
+	if _, err := hosts.ForRemotes(urls); err != nil {
+		return nil, fail(event.ExitUsage, "%s; nothing was run", known.Text(err.Error()))
+	}
+	clients := &pullClients{world: w, hosts: hosts, notify: say, anonymous: true}
+	var all []tasks.Listed
+	for _, s := range sources {
+		l, err := listSource(ctx, clients, s)
+		if err != nil {
+			return nil, listFailure(ctx, fmt.Errorf("%s", known.Text(fmt.Sprintf("%s: %v", s.At, err))), err)
+		}
+		if !quiet {
+			say("listed " + summary(l))
+		}
+		all = append(all, l)
+	}
+	return all, nil
+}
+
+// listSource asks a forge for the repositories of a source.
+func listSource(ctx context.Context, clients *pullClients, s tasks.Source) (tasks.Listed, error) {
+	client, _, err := clients.open(s.URL(s.Owner + "/x"))
+	if err != nil {
+		return tasks.Listed{}, err
+	}
+	got, err := client.ListRepos(ctx, forge.Filter{Owner: s.Owner, Topic: s.Topic, Search: s.Search, Language: s.Language, Archived: s.Archived, Forks: s.Forks})
+	l := tasks.Listed{Source: s, LeftOut: tasks.LeftOut{Archived: got.Archived, Forks: got.Forks, Empty: got.Empty}}
+	for _, r := range got.Repos {
+		name := r.Path.String()
+		if !s.Selects(name) {
+			l.LeftOut.Excluded++
+			continue
+		}
+		l.Repos = append(l.Repos, tasks.ListedRepo{Name: name, DefaultBranch: r.DefaultBranch})
+	}
+	return l, err
+}
+
+// listFailure returns the exit code and text of a list that failed.
+func listFailure(ctx context.Context, text, err error) error {
+	var interrupt runner.Interrupt
+	exit := event.ExitUsage
+	switch {
+	case errors.As(context.Cause(ctx), &interrupt):
+		return fail(interrupt.Exit, "%w; nothing was run", interrupt)
+	case ctx.Err() != nil:
+		return fail(event.ExitDeadline, "%w; nothing was run", context.Cause(ctx))
+	case errors.Is(err, forge.ErrDenied):
+		exit = event.ExitAuth
+	case errors.Is(err, forge.ErrLimited) || errors.Is(err, forge.ErrUnreachable) || errors.Is(err, forge.ErrIncomplete):
+		exit = event.ExitUnavailable
+	}
+	return fail(exit, "%w; nothing was run", text)
+}
+
+// summary describes a list in a line.
+func summary(l tasks.Listed) string {
+	text := fmt.Sprintf("%s: %d repositories", l.Source, len(l.Repos))
+	if len(l.Repos) == 1 {
+		text = fmt.Sprintf("%s: 1 repository", l.Source)
+	}
+	if left := l.LeftOut.String(); left != "" {
+		text += " (left out: " + left + ")"
+	}
+	return text
+}
+
+// printSources prints the lists of a plan.
+func printSources(out io.Writer, plan *tasks.Plan) {
+	for _, l := range plan.Sources {
+		if l.Unlisted {
+			continue
+		}
+		fmt.Fprintf(out, "\n%s\n", printable.Text(summary(l)))
+		for _, r := range l.Repos {
+			fmt.Fprintf(out, "  %s\n", printable.Text(view.Quote(r.Name)))
+		}
+	}
+}
+
+// noteUnlisted prints which sources were not listed, and so not checked.
+func noteUnlisted(w World, plan *tasks.Plan) {
+	for _, s := range plan.Unlisted() {
+		fmt.Fprintln(w.Err, printable.Text(fmt.Sprintf("note: %s: the repositories of %s are not listed here; millhand plan shows them", s.At, s)))
+	}
+}
