@@ -52,13 +52,46 @@ func serveForge(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	repos, err := filepath.Glob(filepath.Join(dir, "*", "*.git"))
 	ts.Check(err)
-	for _, repo := range repos {
-		s.Add(forgetest.Repo{Owner: filepath.Base(filepath.Dir(repo)), Name: strings.TrimSuffix(filepath.Base(repo), ".git")})
+	deeper, err := filepath.Glob(filepath.Join(dir, "*", "*", "*.git"))
+	ts.Check(err)
+	for _, repo := range append(repos, deeper...) {
+		owner, err := filepath.Rel(dir, filepath.Dir(repo))
+		ts.Check(err)
+		s.Add(forgetest.Repo{Owner: filepath.ToSlash(owner), Name: strings.TrimSuffix(filepath.Base(repo), ".git"), NoPush: exists(filepath.Join(repo, "no-push"))})
 	}
 	server := httptest.NewServer(s)
 	ts.Defer(server.Close)
 	ts.Setenv("GIT_SERVER", server.URL)
 	ts.Setenv("GIT_HOST", strings.TrimPrefix(server.URL, "http://"))
+}
+
+func exists(name string) bool {
+	_, err := os.Stat(name)
+	return err == nil
+}
+
+// changeRepo changes a repository of a script's forge, or adds it.
+func changeRepo(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) == 0 || !strings.Contains(args[0], "/") {
+		ts.Fatalf("usage: forge-repo OWNER/NAME [archived|fork|empty|language=NAME|TOPIC]...")
+	}
+	forgeOf(ts).Change(args[0], func(r *forgetest.Repo) {
+		for _, what := range args[1:] {
+			language, isLanguage := strings.CutPrefix(what, "language=")
+			switch {
+			case what == "archived":
+				r.Archived = true
+			case what == "fork":
+				r.Parent = "other/original"
+			case what == "empty":
+				r.Empty = true
+			case isLanguage:
+				r.Language = language
+			default:
+				r.Topics = append(r.Topics, what)
+			}
+		}
+	})
 }
 
 func failForge(ts *testscript.TestScript, neg bool, args []string) {
