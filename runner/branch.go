@@ -168,7 +168,7 @@ func branchAbove(mirror *gitops.Repo, branch string) string {
 func (p *preflight) onRemote(ctx context.Context, j tasks.Job, o *origin, s start) (start, error) {
 	var branches map[string]string
 	var err error
-	if s.remote, branches, err = o.remote(ctx); err != nil {
+	if s.remote, branches, err = p.remote(ctx, j, o); err != nil {
 		s.skip, err = cannotAsk(err)
 		return s, err
 	}

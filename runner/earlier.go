@@ -50,7 +50,7 @@ func (p *preflight) unpushed(ctx context.Context, j tasks.Job, o *origin, s *sta
 		return false, err
 	}
 	if !p.Local {
-		remote, branches, err := o.remote(ctx)
+		remote, branches, err := p.remote(ctx, j, o)
 		if err != nil {
 			s.skip, err = cannotAsk(err)
 			return true, err

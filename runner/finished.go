@@ -58,7 +58,7 @@ func (p *preflight) finishPush(ctx context.Context, j tasks.Job, o *origin, s st
 	if !j.Publish.Pushes() || p.Local {
 		return s, nil
 	}
-	remote, branches, err := o.remote(ctx)
+	remote, branches, err := p.remote(ctx, j, o)
 	if err != nil {
 		s.skip, err = cannotAsk(err)
 		return s, err
@@ -75,9 +75,8 @@ func (p *preflight) finishPush(ctx context.Context, j tasks.Job, o *origin, s st
 }
 
 // finishedOnRemote reports whether the resumed run has pushed the job's commit to its url
-// repository. It then sets s.
-func (p *preflight) finishedOnRemote(j tasks.Job, o *origin, s *start) bool {
-	tip := fetchedTip(o.repo, j.Commit.Branch)
+// repository, whose branch is at tip. It then sets s.
+func (p *preflight) finishedOnRemote(j tasks.Job, o *origin, s *start, tip string) bool {
 	c, found := p.committed(j, o.repo, tip)
 	if found {
 		s.earlier, s.own, s.lease = c, true, tip

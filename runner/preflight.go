@@ -217,6 +217,7 @@ type preflight struct {
 	origins map[string]*origin // by identity of the repository
 	taken   map[string]string  // by directory of the branches and branch: the job whose it is
 	auth    func(url string) remote.Auth
+	forks   map[string]*forked // by URL of the repository and publish.fork
 	telling sync.Mutex
 
 	warnings []string // for the start of the run

@@ -13,22 +13,16 @@ import (
 // pullRequest checks before the job costs anything that its pull request can be created: the
 // forge is known, the token can push, and no open one is in the way.
 func (p *preflight) pullRequest(ctx context.Context, j tasks.Job, s *start) error {
-	if p.Forge == nil {
-		return refuse(event.CodeRemote, "publish: pr: no forge is known")
-	}
-	client, at, err := p.Forge(s.remote.URL)
-	if err != nil {
-		return refuse(event.CodeRemote, "publish: pr: %w", err)
-	}
-	repo, err := publish.Repository(ctx, client, at)
+	target, repo, err := p.pullRepository(ctx, j, s)
 	if errors.Is(err, forge.ErrUnreachable) || errors.Is(err, forge.ErrLimited) {
 		s.skip = notFetched("prepare the pull request", err)
 		return nil
 	}
 	if err != nil {
-		return refusal(err)
+		return err
 	}
-	s.pull = publish.Target{Client: client, Repo: at, Base: p.pullBase(j, s, repo)}
+	target.Base = p.pullBase(j, s, repo)
+	s.pull = target
 	if err := s.pull.Check(j.Commit.Branch); err != nil {
 		return refusal(err)
 	}

@@ -93,14 +93,15 @@ func (p *preflight) mirrored(ctx context.Context, j tasks.Job, o *origin) (start
 	if j.Publish == tasks.PublishPatch {
 		return s, nil
 	}
-	if p.finishedOnRemote(j, o, &s) {
-		return s, nil
+	tip, err := p.mirroredTip(ctx, j, o, &s)
+	if err != nil || s.skip != nil || p.finishedOnRemote(j, o, &s, tip) {
+		return s, err
 	}
-	if above := branchAbove(o.repo, j.Commit.Branch); above != "" {
+	if above := branchAbove(o.repo, j.Commit.Branch); above != "" && s.remote.URL == j.Repo.URL {
 		return s, refuse(event.CodeBranchExists, "branch name conflict: %s exists, so %s can't be created on %s", above, j.Commit.Branch, s.remote)
 	}
-	s.branch = j.Repo.URL + "\x00" + j.Commit.Branch
-	return s, s.take(j, branchAt{tip: fetchedTip(o.repo, j.Commit.Branch), where: "on " + s.remote.String(), remote: true})
+	s.branch = s.remote.URL + "\x00" + j.Commit.Branch
+	return s, s.take(j, branchAt{tip: tip, where: "on " + s.remote.String(), remote: true})
 }
 
 // notFetched returns the stop of a job whose repository can't be fetched.

@@ -165,6 +165,7 @@ func (p *publish) keys() keys {
 		{"reviewers", into(&p.reviewers, upTo(maxPeople, listOf(stringForm))), "", "Users, or teams as ORG/TEAM, that are asked for a review"},
 		{"assignees", into(&p.assignees, upTo(maxPeople, listOf(stringForm))), "", "Users that the pull request is assigned to"},
 		{"if_exists", into(&p.ifExists, oneOf([]IfExists{ReplaceIfExists, AppendIfExists, SkipIfExists, FailIfExists})), "replace", "What to do about an open pull request of the branch: replace its texts, append to its description, skip the job, or fail"},
+		{"fork", into(&p.fork, accountForm), "", "Account with the fork that the branch is pushed to, created if it is missing; auto: that of the token's user, if the token can't push to the repository"},
 	}
 }
 

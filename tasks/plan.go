@@ -239,10 +239,17 @@ type PullRequest struct {
 
 	Labels, Reviewers, Assignees []string
 
+	// Fork is the account with the fork that has the branch: "" for none, ForkAuto for
+	// that of the token's user if the token can't push to the repository.
+	Fork string `json:",omitempty"`
+
 	// IfExists is what happens to an open one: replace its texts, append to its
 	// description, skip it, or fail.
 	IfExists IfExists
 }
+
+// ForkAuto is the value of PullRequest.Fork that names no account.
+const ForkAuto = "auto"
 
 // ResultVariables returns the variables of texts that are filled in when a job has a
 // result: the plan has them as they are written, ${{ NAME }}.

@@ -357,12 +357,12 @@ tasks: []`, []string{
 		{"keys of a task that a later release will have", `tasks:
 - id: a
   prompt: p
-  publish: {mode: pr, title: x, labels: [a], base: , foo: 1}
+  publish: {mode: pr, title: x, labels: [a], base: , xyz: 1}
   commit: {sign: api}
 version: 1
 model: openai/m
 `, []string{
-			`m.yaml:4:54: unknown key "foo"; known here: assignees, base, body, draft, if_exists, labels, mode, reviewers, title`,
+			`m.yaml:4:54: unknown key "xyz"; known here: assignees, base, body, draft, fork, if_exists, labels, mode, reviewers, title`,
 			`m.yaml:5:18: sign: api is not supported yet; write none, ssh, openpgp, or remove it`,
 		}},
 		{"keys of a manifest that a later release will have", `mcp: {a: 1}

@@ -2,7 +2,9 @@ package tasks
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/millhand/millhand/internal/policy"
 )
@@ -22,6 +24,7 @@ type publish struct {
 	reviewers   []string
 	assignees   []string
 	ifExists    IfExists
+	fork        string
 }
 
 func publishModes() []PublishMode {
@@ -31,7 +34,7 @@ func publishModes() []PublishMode {
 // pullRequest returns the pull request of a job with the mode pr.
 func (p publish) pullRequest(b *builder, s scope) *PullRequest {
 	s.results = true
-	pr := &PullRequest{Draft: p.draft, Labels: p.labels, Reviewers: p.reviewers, Assignees: p.assignees, IfExists: p.ifExists}
+	pr := &PullRequest{Draft: p.draft, Labels: p.labels, Reviewers: p.reviewers, Assignees: p.assignees, IfExists: p.ifExists, Fork: p.fork}
 	if p.base != nil {
 		pr.Base = p.base.s
 	}
@@ -45,6 +48,21 @@ func (p publish) pullRequest(b *builder, s scope) *PullRequest {
 }
 
 var publishForm = form[publish]{typeOf((*publish).keys), readPublish}
+
+// accountForm is the form of an account of a forge: a user, an organization or a group.
+var accountForm = form[string]{Type{Name: "string"}, func(v value) (string, bool) {
+	name, ok := v.str()
+	if !ok {
+		return "", false
+	}
+	if !accountName.MatchString(name) || strings.Contains(name, "..") {
+		v.problem("invalid account "+quote(name), "write auto, or the name of a user, an organization or a group")
+		return "", false
+	}
+	return name, true
+}}
+
+var accountName = regexp.MustCompile(`^[\pL\pN_][\pL\pN_.-]*(/[\pL\pN_][\pL\pN_.-]*)*$`)
 
 // readPublish reads how a task's work is published.
 func readPublish(v value) (publish, bool) {

@@ -47,7 +47,7 @@ func TestTextsOfPullRequestsKeepTheVariablesOfResults(t *testing.T) {
 	p, err := loadText(t, head+`repos: [{url: "https://h/api"}]
 vars: {x: y}
 tasks:
-- {id: a, prompt: p, publish: {mode: pr, base: dev, title: "${{ vars.x }} ${{ task.id }}: ${{ summary }}", body: "${{verify}} ${{ cost }}", draft: true, labels: [bot], reviewers: [ada, org/team], assignees: [bob]}}
+- {id: a, prompt: p, publish: {mode: pr, base: dev, title: "${{ vars.x }} ${{ task.id }}: ${{ summary }}", body: "${{verify}} ${{ cost }}", draft: true, labels: [bot], reviewers: [ada, org/team], assignees: [bob], fork: mill}}
 - {id: b, prompt: p, publish: {mode: push, title: x}}
 `, nil, Overrides{})
 	if err != nil {
@@ -55,7 +55,7 @@ tasks:
 	}
 	want := &PullRequest{
 		Base: "dev", Title: "y a: ${{ summary }}", Body: "${{ verify }} ${{ cost }}", Draft: true,
-		Labels: []string{"bot"}, Reviewers: []string{"ada", "org/team"}, Assignees: []string{"bob"}, IfExists: ReplaceIfExists,
+		Labels: []string{"bot"}, Reviewers: []string{"ada", "org/team"}, Assignees: []string{"bob"}, IfExists: ReplaceIfExists, Fork: "mill",
 	}
 	if diff := cmp.Diff(want, p.Jobs[0].Pull); diff != "" || p.Jobs[1].Pull != nil {
 		t.Errorf("pull request (-want +got):\n%s %v", diff, p.Jobs[1].Pull)

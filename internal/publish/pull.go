@@ -16,6 +16,7 @@ type Target struct {
 	Client *forge.Client
 	Repo   forge.Path
 	Base   string // branch
+	Fork   Fork   // that has the branch; zero if Repo has it
 }
 
 // PullRequest is a pull request to create or to update.
@@ -25,9 +26,22 @@ type PullRequest struct {
 	Facts Facts
 }
 
-// Repository returns a repository after checking that pull requests can be created there. The error is a [*Failure], or that of a forge that can't be asked now:
+// head returns the branch that a pull request proposes.
+func (t Target) head(branch string) forge.Head { return forge.Head{Repo: t.Fork.Path, Branch: branch} }
+
+// Repository returns a repository after checking that pull requests from its own branches
+// can be created. The error is a [*Failure], or that of a forge that can't be asked now:
 // [forge.ErrUnreachable] or [forge.ErrLimited].
 func Repository(ctx context.Context, client *forge.Client, at forge.Path) (forge.Repository, error) {
+	repo, err := readable(ctx, client, at)
+	if err == nil && !repo.Push && !repo.PushUnknown {
+		err = refuse(event.CodeRemote, "publish: pr: the token can't push to %s: use one that can, or set publish.fork: auto", at)
+	}
+	return repo, err
+}
+
+// readable returns a repository after checking that it accepts pull requests.
+func readable(ctx context.Context, client *forge.Client, at forge.Path) (forge.Repository, error) {
 	repo, err := client.Repo(ctx, at)
 	switch {
 	case errors.Is(err, forge.ErrUnreachable) || errors.Is(err, forge.ErrLimited):
@@ -38,8 +52,6 @@ func Repository(ctx context.Context, client *forge.Client, at forge.Path) (forge
 		return repo, refuse(event.CodeRemote, "publish: pr: %v", err)
 	case repo.Archived:
 		return repo, refuse(event.CodeRemote, "publish: pr: %s is archived", at)
-	case !repo.Push && !repo.PushUnknown:
-		return repo, refuse(event.CodeRemote, "publish: pr: the token can't push to %s: use one that can", at)
 	}
 	return repo, nil
 }
@@ -51,6 +63,9 @@ func (t Target) Check(branch string) error {
 	case "":
 		return refuse(event.CodeBase, "publish: pr: %s has no default branch: set publish.base", t.Repo)
 	case branch:
+		if t.Fork != (Fork{}) {
+			return nil // another repository's
+		}
 		return refuse(event.CodeBase, "publish: pr: branch %s is also the base: set commit.branch or publish.base", branch)
 	}
 	return nil
@@ -59,7 +74,7 @@ func (t Target) Check(branch string) error {
 // Open returns the address of the open pull request of a branch; "" for none. The error is
 // a [*Failure].
 func (t Target) Open(ctx context.Context, branch string) (url string, err error) {
-	found, err := t.Client.Find(ctx, t.Repo, forge.Head{Branch: branch})
+	found, err := t.Client.Find(ctx, t.Repo, t.head(branch))
 	switch {
 	case errors.Is(err, forge.ErrNotFound) || err == nil && found.State != forge.Open:
 		return "", nil
@@ -97,7 +112,7 @@ func (p *Publication) pullRequest(ctx context.Context) error {
 
 // publish creates a pull request, or changes the open one.
 func (p *PullRequest) publish(ctx context.Context, branch string) (pr forge.PullRequest, created bool, err error) {
-	head := forge.Head{Branch: branch}
+	head := p.head(branch)
 	title, body := p.Facts.Title(p.Spec.Title), p.Facts.Body(p.Spec.Body)
 	pr, err = p.Client.Find(ctx, p.Repo, head)
 	if errors.Is(err, forge.ErrNotFound) || err == nil && pr.State != forge.Open {

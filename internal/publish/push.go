@@ -32,7 +32,7 @@ type Publication struct {
 	Pull   *PullRequest
 	Emit   func(event.Event)
 
-	wait time.Duration // after the first failed attempt; increases with each; 0 for the default
+	wait time.Duration // after the first failed attempt, and between queries for a new fork; increases with each; 0 for the default
 }
 
 // Failure is why a commit or its pull request could not be published. The commit is not
@@ -58,7 +58,9 @@ func (p *Publication) Publish(ctx context.Context) error {
 	}
 	if err == nil {
 		p.Emit(event.Event{Type: event.PublishStarted, Published: p.event()})
-		err = p.push(ctx)
+		if err = p.createFork(ctx); err == nil {
+			err = p.push(ctx)
+		}
 	}
 	switch {
 	case err == nil:

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -36,11 +37,21 @@ func serveForge(ts *testscript.TestScript, neg bool, args []string) {
 		}
 		return strings.TrimSpace(string(out))
 	}
+	var forks sync.Map
+	s.Forked = func(fork, parent string) { forks.Store(fork, [2]string{parent, fork}) }
 	backend := gitBackend(ts, args[1])
 	s.Other = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if _, token, _ := r.BasicAuth(); token != args[2] {
 			unauthorized(w)
 			return
+		}
+		if at := strings.SplitAfter(r.URL.Path, ".git/"); strings.Contains(r.URL.String(), "git-receive-pack") && exists(filepath.Join(dir, at[0], "no-push")) {
+			w.WriteHeader(http.StatusForbidden)
+			return
+		}
+		// A new fork is empty at first, as on forges.
+		if parent, ok := forks.LoadAndDelete(strings.Split(strings.TrimPrefix(r.URL.Path, "/"), ".git/")[0]); ok {
+			defer copyFork(dir, parent.([2]string))
 		}
 		backend.ServeHTTP(w, r)
 	})
@@ -63,6 +74,17 @@ func serveForge(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Defer(server.Close)
 	ts.Setenv("GIT_SERVER", server.URL)
 	ts.Setenv("GIT_HOST", strings.TrimPrefix(server.URL, "http://"))
+}
+
+// copyFork makes the repository of a fork, given its parent's path and its own.
+func copyFork(dir string, paths [2]string) {
+	to := filepath.Join(dir, paths[1]+".git")
+	if err := exec.Command("git", "clone", "-q", "--bare", filepath.Join(dir, paths[0]+".git"), to).Run(); err != nil {
+		panic(err)
+	}
+	if err := exec.Command("git", "-C", to, "config", "http.receivepack", "true").Run(); err != nil {
+		panic(err)
+	}
 }
 
 func exists(name string) bool {
