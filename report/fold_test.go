@@ -359,6 +359,19 @@ func TestFieldsOfABulkRun(t *testing.T) {
 	validJSON(t, compileSchema(t), render(t, report.JSON, r))
 }
 
+func TestCommentOfAJob(t *testing.T) {
+	announced := event.Event{Type: event.CommentStarted, Job: "a", Comment: &event.Comment{Remote: "https://git.example.com/shop", Number: 7}}
+	posted := event.Event{Type: event.CommentPosted, Job: "a", Comment: &event.Comment{Remote: "https://git.example.com/shop", Number: 7, URL: "https://git.example.com/shop/pull/7#c1", Created: true}}
+	r := fold(t, planned("a", "b"), started("a"), announced, posted, started("b"), announced)
+	if diff := cmp.Diff(&report.Comment{URL: "https://git.example.com/shop/pull/7#c1", Created: true}, r.Jobs[0].Comment); diff != "" || r.Jobs[1].Comment != nil {
+		t.Errorf("comment (-want +got):\n%s %v", diff, r.Jobs[1].Comment)
+	}
+	if page := render(t, report.Markdown, r); !strings.Contains(page, "https://git.example.com/shop/pull/7#c1") {
+		t.Errorf("summary.md lacks the comment:\n%s", page)
+	}
+	validJSON(t, compileSchema(t), render(t, report.JSON, r))
+}
+
 // A resumed run ends a job that went on once more; a merged stream has the
 // ends of the job's earlier runs before those of the last.
 func TestJobThatEndsTwice(t *testing.T) {

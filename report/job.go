@@ -33,6 +33,7 @@ type job struct {
 	commit                 *event.Commit
 	pushed                 *Published
 	pull                   *event.PullRequest
+	comment                *Comment
 	sessions               []*session // in the order of their first event
 	calls                  []*call    // in the order of their first event
 	open                   map[callKey]*call
@@ -107,6 +108,8 @@ func taker(t event.Type) func(*job, event.Event) {
 		return (*job).takeCommit
 	case event.CommitPublished:
 		return (*job).takePublished
+	case event.CommentPosted:
+		return (*job).takeComment
 	case event.NetworkRequested:
 		return (*job).takeNetwork
 	case event.PhaseEnded:
@@ -294,6 +297,12 @@ func (j *job) takePublished(e event.Event) {
 	}
 }
 
+func (j *job) takeComment(e event.Event) {
+	if e.Comment != nil {
+		j.comment = &Comment{URL: e.Comment.URL, Created: e.Comment.Created}
+	}
+}
+
 // maxNetwork is the maximum number of denied hosts in a report.
 const maxNetwork = 50
 
@@ -362,6 +371,7 @@ func (j *job) report(cancelled bool, last time.Time) Job {
 		Commit:       clone(j.commit),
 		Published:    clone(j.pushed),
 		PullRequest:  clone(j.pull),
+		Comment:      clone(j.comment),
 		Calls:        []Call{},
 		Denied:       []Denial{},
 		Sessions:     []Session{},

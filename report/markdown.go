@@ -96,6 +96,9 @@ func tableRow(j *Job) string {
 	if j.PullRequest != nil {
 		commit += ", " + codeDetail(j.PullRequest.URL)
 	}
+	if j.Comment != nil {
+		commit = strings.TrimPrefix(commit+", "+codeDetail(j.Comment.URL), ", ")
+	}
 	return fmt.Sprintf("| %s | %s | %s | %d | %s | %s | %s |\n", inline(string(j.Outcome)),
 		codeDetail(j.ID), codeDetail(j.Repo), j.Turns, money.Rounded(j.CostUSD), figures.Duration(j.ElapsedMS), commit)
 }

@@ -89,6 +89,7 @@ type Job struct {
 	Commit       *event.Commit      `json:"commit"`
 	Published    *Published         `json:"published"`
 	PullRequest  *event.PullRequest `json:"pull_request"` // nil without one
+	Comment      *Comment           `json:"comment"`      // nil without one
 	Calls        []Call             `json:"calls"`
 	Denied       []Denial           `json:"denied"` // the denied calls, which are also in Calls
 	DeniedTurns  int                `json:"denied_turns"`
@@ -115,6 +116,12 @@ type Published struct {
 	Branch   string `json:"branch"`
 	Hash     string `json:"hash"`
 	Replaced string `json:"replaced"` // previous commit of the branch; empty for a new branch
+}
+
+// Comment is the final message of a job on an issue or pull request.
+type Comment struct {
+	URL     string `json:"url"`
+	Created bool   `json:"created"` // false: the one of an earlier run was updated
 }
 
 // Call is the final state of one tool call. It is identified by session, turn and id:

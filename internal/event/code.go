@@ -44,6 +44,7 @@ const (
 	CodeLease     Code = "push_rejected"
 	CodePush      Code = "push_failed"
 	CodePull      Code = "pull_request_failed"
+	CodeComment   Code = "comment_failed"
 	CodePanic     Code = "panic"
 
 	// The classes of failed model requests.
@@ -118,6 +119,7 @@ func named() []Cause {
 		{CodeLease, Publish, ExitPublish, "the remote branch moved since the fetch, or the remote rejected the push"},
 		{CodePush, Publish, ExitPublish, "the push failed"},
 		{CodePull, Publish, ExitPublish, "the branch was pushed, and its pull request could not be created or updated"},
+		{CodeComment, Publish, ExitPublish, "the final message could not be posted as a comment"},
 		{CodePanic, Error, ExitInternal, "internal error (panic)"},
 
 		{CodeAuth, Provider, ExitAuth, "the API key is missing or rejected"},
@@ -174,7 +176,7 @@ func (c Code) End(reason string) JobEnd {
 func (e *JobEnd) Resumable() bool {
 	return slices.Contains([]Code{
 		CodeRepository, CodeClone, CodeNeed, CodeMaxFailures, CodeBudget, CodeDeadline, CodeProvider, CodeNotRun,
-		CodeEnvironment, CodeCommit, CodePush, CodePull, CodePanic, CodeAuth, CodeModel, CodeQuota, CodeRate, CodeUnavailable,
+		CodeEnvironment, CodeCommit, CodePush, CodePull, CodeComment, CodePanic, CodeAuth, CodeModel, CodeQuota, CodeRate, CodeUnavailable,
 		CodeProtocol, CodeRunTime, CodeRunBudget, CodeNoModel, CodeInternal, CodeInterrupted, CodeTerminated,
 	}, cmp.Or(e.Code, e.Cause))
 }

@@ -34,6 +34,8 @@
 //	publish.started published     the push of the commit is about to start
 //	published       published     the commit was pushed; again with the pull request, if the task has one
 //	pull_request.started published   the pull request is about to be created or updated
+//	comment.started comment       the final message is about to be posted on an issue or pull request
+//	comment         comment       the final message was posted
 //	job.ended       job_end       a job ended, with its totals
 //	network         network       a command requested a connection from the sandbox's proxy;
 //	                              of denied ones the first to each host and port

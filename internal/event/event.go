@@ -39,6 +39,8 @@ const (
 	PublishStarted     Type = "publish.started"
 	CommitPublished    Type = "published"
 	PullRequestStarted Type = "pull_request.started"
+	CommentStarted     Type = "comment.started"
+	CommentPosted      Type = "comment"
 	JobEnded           Type = "job.ended"
 	NetworkRequested   Type = "network"
 	WarningIssued      Type = "warning"
@@ -72,6 +74,7 @@ type Event struct {
 	Changes     []Change    `json:"changes,omitempty"`
 	Commit      *Commit     `json:"commit,omitempty"`
 	Published   *Published  `json:"published,omitempty"`
+	Comment     *Comment    `json:"comment,omitempty"`
 	JobEnd      *JobEnd     `json:"job_end,omitempty"`
 	Network     *Network    `json:"network,omitempty"`
 	Warning     *Warning    `json:"warning,omitempty"`
@@ -452,39 +455,6 @@ type Untracked struct {
 	Path  string `json:"path"`  // relative to the repository's root; that of a directory ends with a slash
 	Kind  string `json:"kind"`  // added, modified, deleted; of a directory "modified" if its files differ
 	Files int    `json:"files"` // 1, or the number of files in the directory
-}
-
-// Change is one path that the job changed, relative to the repository's root.
-type Change struct {
-	Path    string `json:"path"`
-	Kind    string `json:"kind"` // added, modified, deleted
-	Added   int    `json:"added"`
-	Removed int    `json:"removed"` // lines; both 0 for binary files
-}
-
-// Commit is the payload of commit.
-type Commit struct {
-	Hash    string `json:"hash"`
-	Branch  string `json:"branch"`
-	Message string `json:"message"`
-}
-
-// Published is the payload of published: the destination of a job's commit.
-type Published struct {
-	Remote   string `json:"remote"` // URL, without credentials
-	Branch   string `json:"branch"`
-	Hash     string `json:"hash"`
-	Replaced string `json:"replaced,omitempty"` // previous commit of the branch; empty for a new branch
-	// PullRequest is nil until it exists: a second published event of a job has it.
-	PullRequest *PullRequest `json:"pull_request,omitempty"`
-}
-
-// PullRequest is the pull request of a job's branch.
-type PullRequest struct {
-	URL     string `json:"url"`
-	Number  int64  `json:"number"`
-	State   string `json:"state"`   // open, closed or merged
-	Created bool   `json:"created"` // by this run
 }
 
 // Outcome is the result of a job or a run.

@@ -34,7 +34,7 @@ type EventLog struct {
 
 // durable reports whether an event must be on disk before the run goes on.
 func durable(t event.Type) bool {
-	return slices.Contains([]event.Type{event.CommitStarted, event.Committed, event.PublishStarted, event.PullRequestStarted, event.CommitPublished, event.JobEnded, event.RunEnded}, t)
+	return slices.Contains([]event.Type{event.CommitStarted, event.Committed, event.PublishStarted, event.PullRequestStarted, event.CommitPublished, event.CommentStarted, event.CommentPosted, event.JobEnded, event.RunEnded}, t)
 }
 
 // Emit always returns nil: other sinks must get events even if the disk is full.

@@ -87,6 +87,10 @@ func (f *fields) run(e event.Event) {
 		if pr := e.Published.PullRequest; pr != nil {
 			f.text("pull_request", pr.URL)
 		}
+	case e.Comment != nil:
+		f.text("remote", e.Comment.Remote)
+		f.Int64("number", e.Comment.Number)
+		f.text("comment", e.Comment.URL)
 	case e.JobEnd != nil:
 		f.text("outcome", string(e.JobEnd.Outcome))
 		f.text("reason", e.JobEnd.Reason)

@@ -109,6 +109,13 @@ func describe(e event.Event, s *state, at directories) entry {
 			return info("%s pull request %s", done, pr.URL)
 		}
 		return info("pushed %.10s to %s on %s", e.Published.Hash, e.Published.Branch, e.Published.Remote)
+	case event.CommentStarted:
+		return debug("commenting on %s %d of %s", threadText(e.Comment), e.Comment.Number, e.Comment.Remote)
+	case event.CommentPosted:
+		if e.Comment.Created {
+			return info("commented: %s", e.Comment.URL)
+		}
+		return info("updated comment %s", e.Comment.URL)
 	case event.NetworkRequested:
 		if e.Network.Denied {
 			return warning("%s", e.Network.Denial(""))
@@ -123,6 +130,13 @@ func describe(e event.Event, s *state, at directories) entry {
 	default:
 		return sessionEntry(e)
 	}
+}
+
+func threadText(c *event.Comment) string {
+	if c.Issue {
+		return "issue"
+	}
+	return "pull request"
 }
 
 // sessionEntry formats an event of a session.
