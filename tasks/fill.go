@@ -90,6 +90,7 @@ func (b *builder) fill(d *draft, with settings) {
 	if j.Publish == PublishPR {
 		j.Pull = t.publish.pullRequest(b, s)
 	}
+	j.Comment = t.publish.comment.of(s, b.options.Overrides.Publish)
 	j.Skip, j.If = t.condition.decide(s)
 }
 

@@ -31,7 +31,7 @@ func (d *draft) hash() string {
 	return digest(
 		j.Task, j.Repo.Kind, d.repo.written, j.Repo.Ref, j.Repo.Depth, j.Matrix,
 		j.Prompt, j.Mentions, j.Agent, j.ModelName, names(j.Fallback), j.Sampling, d.digest, j.Limits,
-		j.Setup, j.SetupEnv, j.Verify, j.Baseline, j.Attempts, j.RequireChanges, j.Change, j.Commit, j.Publish, j.Pull, needs,
+		j.Setup, j.SetupEnv, j.Verify, j.Baseline, j.Attempts, j.RequireChanges, j.Change, j.Commit, j.Publish, j.Pull, j.Comment, needs,
 		j.Skip, j.If.left(),
 	)
 }

@@ -166,6 +166,15 @@ func (p *publish) keys() keys {
 		{"assignees", into(&p.assignees, upTo(maxPeople, listOf(stringForm))), "", "Users that the pull request is assigned to"},
 		{"if_exists", into(&p.ifExists, oneOf([]IfExists{ReplaceIfExists, AppendIfExists, SkipIfExists, FailIfExists})), "replace", "What to do about an open pull request of the branch: replace its texts, append to its description, skip the job, or fail"},
 		{"fork", into(&p.fork, accountForm), "", "Account with the fork that the branch is pushed to, created if it is missing; auto: that of the token's user, if the token can't push to the repository"},
+		{"comment", into(&p.comment, optional(commentForm)), "", "Post the final message of a job that passed on an issue or a pull request, with any mode"},
+	}
+}
+
+func (c *comment) keys() keys {
+	return keys{
+		{"issue", into(&c.issue, optional(threadForm)), "", "Number of the issue; may contain ${{ VARIABLE }}"},
+		{"pull_request", into(&c.pull, optional(threadForm)), "", "Number of the pull request or merge request; may contain ${{ VARIABLE }}"},
+		{"sticky", into(&c.sticky, boolForm), "false", "Update the comment of earlier runs of the job instead of adding one"},
 	}
 }
 
@@ -403,7 +412,7 @@ func (p *policyFile) keys() keys {
 		{"env", p.names(policy.Env, envNameForm), "", "Environment variables that may be used"},
 		{"paths", p.names(policy.Paths, directoryForm), "", "Directories that manifests may name"},
 		{"repos", p.names(policy.Repos, stringForm), "", "Repositories that may be used, as globs"},
-		{"publish", p.names(policy.Publish, enum("none", "patch", "branch", "push", "pr")), "", "Publish modes that may be used beside none"},
+		{"publish", p.names(policy.Publish, enum("none", "patch", "branch", "push", "pr", policy.Comment)), "", "Publish modes that may be used beside none; comment allows publish.comment"},
 		{"actors", p.names(policy.Actors, stringForm), "", "People who may start runs by events"},
 		{"sandbox", field{Type: Type{Name: "enum", Values: []string{"require"}}, read: p.requireSandbox}, "", "require: refuse to run below sandbox level A"},
 		{"protect", into(&p.Protect, protectForm), "", "Globs of paths that nothing may change"},

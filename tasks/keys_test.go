@@ -89,6 +89,8 @@ var samples = map[string]mapNode{
 	"tasks[].commit":                   {"commit": false},
 	"tasks[].publish.draft":            {"mode": "pr", "draft": true},
 	"tasks[].publish.if_exists":        {"mode": "pr", "if_exists": "skip"},
+	"tasks[].publish.comment":          {"comment": mapNode{"issue": 1}},
+	"tasks[].publish.comment.sticky":   {"issue": 1, "sticky": true},
 	"tasks[].publish":                  {"publish": mapNode{"mode": "pr"}},
 	"tasks[].commit.branch":            {"branch": "b"},
 }

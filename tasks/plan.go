@@ -74,6 +74,7 @@ type Job struct {
 	Commit         *Commit // nil: nothing is committed, changes stay in place
 	Publish        PublishMode
 	Pull           *PullRequest `json:",omitempty"` // of PublishPR, else nil
+	Comment        *Comment     `json:",omitempty"` // with the final message; nil for none
 	Output         OutputFile
 	Needs          []string // ids of jobs in the plan that must have passed before
 
@@ -250,6 +251,14 @@ type PullRequest struct {
 
 // ForkAuto is the value of PullRequest.Fork that names no account.
 const ForkAuto = "auto"
+
+// Comment is where the final message of a job that passed is posted, whatever is published
+// of its changes.
+type Comment struct {
+	Number int64 // of the issue or pull request
+	Issue  bool
+	Sticky bool // update the comment of earlier runs of the job
+}
 
 // ResultVariables returns the variables of texts that are filled in when a job has a
 // result: the plan has them as they are written, ${{ NAME }}.

@@ -362,7 +362,7 @@ tasks: []`, []string{
 version: 1
 model: openai/m
 `, []string{
-			`m.yaml:4:54: unknown key "xyz"; known here: assignees, base, body, draft, fork, if_exists, labels, mode, reviewers, title`,
+			`m.yaml:4:54: unknown key "xyz"; known here: assignees, base, body, comment, draft, fork, if_exists, labels, mode, reviewers, title`,
 			`m.yaml:5:18: sign: api is not supported yet; write none, ssh, openpgp, or remove it`,
 		}},
 		{"keys of a manifest that a later release will have", `mcp: {a: 1}

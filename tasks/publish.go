@@ -25,6 +25,7 @@ type publish struct {
 	assignees   []string
 	ifExists    IfExists
 	fork        string
+	comment     *comment
 }
 
 func publishModes() []PublishMode {
@@ -79,6 +80,9 @@ func (b *builder) checkPublishing(drafts, selected []*draft) {
 	byFlag := b.options.Overrides.Publish != ""
 	for _, d := range drafts {
 		d.checkTree()
+		if d.job.Comment != nil && d.job.Repo.Kind == RepoCopy {
+			d.task.publish.comment.problem("publish.comment is not supported for copy repositories", "remove it, or use path or url")
+		}
 		if what, fix := d.unpublishable(); what != "" && !byFlag {
 			d.task.publish.problem(what, fix)
 		}

@@ -51,6 +51,9 @@ const (
 	OutputFile Key = "output_file" // a model's message is written to a file of the operator's
 )
 
+// Comment is what Publish allows beside modes: comments of agents on a forge.
+const Comment = "comment"
+
 // Rule is what one key allows.
 type Rule struct {
 	Key    Key
