@@ -39,7 +39,12 @@ type progress struct {
 // phases lists the phases of a job. They run in order until one returns a stop.
 func (j *job) phases(p *progress) []phase {
 	if j.start.earlier.Hash != "" {
-		return []phase{{name: "publish", run: func(ctx context.Context) *stop { return j.landEarlier().publish(ctx) }}}
+		return []phase{{
+			name: "publish", run: func(ctx context.Context) *stop {
+				l := j.landEarlier()
+				return firstOf(ctx, l.publish, l.comment)
+			},
+		}}
 	}
 	return []phase{
 		{name: "prepare", run: func(ctx context.Context) (end *stop) {
@@ -71,8 +76,20 @@ func (j *job) phases(p *progress) []phase {
 			return p.landing.findChanges(ctx)
 		}},
 		{name: "commit", run: func(ctx context.Context) *stop { return p.landing.commit(ctx) }},
-		{name: "publish", run: func(ctx context.Context) *stop { return p.landing.publish(ctx) }},
+		{
+			name: "publish", run: func(ctx context.Context) *stop { return firstOf(ctx, p.landing.publish, p.landing.comment) },
+		},
 	}
+}
+
+// firstOf runs steps until one returns a stop.
+func firstOf(ctx context.Context, steps ...func(context.Context) *stop) *stop {
+	for _, step := range steps {
+		if end := step(ctx); end != nil {
+			return end
+		}
+	}
+	return nil
 }
 
 // execute runs the phases of the job and cleans up.

@@ -79,8 +79,8 @@ func (p *preflight) authorize() (err error) {
 		switch {
 		case j.Skip == "" && j.Repo.Kind == tasks.RepoURL:
 			urls = append(urls, j.Repo.URL)
-		case p.pushes(j):
-			if url, err := remote.PushURL(p.origins[key(j.Repo)].repo.Git, "origin"); err == nil { // else the job is refused for it
+		case p.pushes(j) || j.Skip == "" && j.Comment != nil:
+			if url, err := p.remoteURL(j); err == nil { // else the job is refused for it
 				urls = append(urls, url)
 			}
 		}

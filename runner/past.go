@@ -36,6 +36,7 @@ type pastJob struct {
 	prompt   string // of the last attempt
 	baseline map[string]event.Baseline
 	commit   *event.Commit
+	comment  *event.Comment // that was posted; nil for none
 	sessions map[string]*pastSession
 	final    string        // the last message of the job's own session
 	elapsed  time.Duration // between its events
@@ -132,11 +133,13 @@ func (j *pastJob) add(e event.Event) {
 	case e.JobEnd != nil:
 		j.end = e.JobEnd
 	case e.Attempt != nil:
-		j.attempts, j.prompt = e.Attempt.Number, e.Attempt.Prompt
+		j.attempts, j.prompt, j.comment = e.Attempt.Number, e.Attempt.Prompt, nil // it has another message
 	case e.Baseline != nil:
 		j.baseline[e.Baseline.Name] = *e.Baseline
 	case e.Type == event.Committed && e.Commit != nil:
 		j.commit = e.Commit
+	case e.Type == event.CommentPosted:
+		j.comment = e.Comment
 	case e.Turn != nil:
 		j.session(e.Session).addTurn(e)
 	case e.Type == event.SessionEnded && e.SessionInfo != nil && e.SessionInfo.Parent == "":
@@ -237,6 +240,12 @@ func (p *Past) Spent() (sum money.USD) {
 		sum = sum.Add(j.spent())
 	}
 	return sum
+}
+
+// hasCommented reports whether the job's final message was posted. One that was continued or
+// started again since then has another one.
+func (j *pastJob) hasCommented() bool {
+	return j != nil && j.comment != nil && !j.fresh && j.followUp == ""
 }
 
 // followsUp reports whether the job gets another prompt after its end.

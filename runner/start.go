@@ -28,9 +28,10 @@ type start struct {
 	locked string // the branch, with refs/heads/, if a killed run has left a lock on it; "" if not
 	skip   *stop  // why the job is not started; nil if it is
 
-	earlier event.Commit   // that is only to be pushed: of an earlier run or an earlier process of this one; the zero value for none
-	own     bool           // earlier is of this run
-	pull    publish.Target // where its pull request goes; the zero value for none
+	earlier event.Commit          // that is only to be pushed: of an earlier run or an earlier process of this one; the zero value for none
+	own     bool                  // earlier is of this run
+	comment publish.CommentTarget // where its final message is posted; the zero value for nowhere
+	pull    publish.Target        // where its pull request goes; the zero value for none
 }
 
 // job determines the state that a job starts from.

@@ -14,6 +14,7 @@ const (
 	maxTitle   = 200
 	maxBody    = 60_000
 	maxSummary = 30_000
+	maxComment = 50_000 // its size grows where it is made harmless
 )
 
 // pause is a zero width space: it separates characters that forges would act on.
@@ -33,8 +34,11 @@ var (
 
 // harmless returns a model's text as Markdown that notifies nobody, closes no issue, runs
 // no command, loads no image and has no HTML.
-func harmless(text string) string {
-	text = textcut.Head(strings.TrimSpace(printable.Text(text)), maxSummary, truncated)
+func harmless(text string) string { return harmlessHead(text, maxSummary) }
+
+// harmlessHead is harmless for the first bytes of a text.
+func harmlessHead(text string, bytes int) string {
+	text = textcut.Head(strings.TrimSpace(printable.Text(text)), bytes, truncated)
 	text = entity.ReplaceAllString(text, "&amp;$1")
 	text = tag.ReplaceAllString(text, "&lt;$1")
 	text = notifying.ReplaceAllString(text, "$1"+pause+"$2")

@@ -5,6 +5,9 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/millhand/millhand/internal/money"
+	"github.com/millhand/millhand/tasks"
 )
 
 func TestTextsOfModelsAreHarmless(t *testing.T) {
@@ -52,6 +55,44 @@ func TestTextsNameTheReport(t *testing.T) {
 		if got := f.Title("by ${{ report }}"); got != "by millhand run 7" {
 			t.Errorf("%q: got title %s", address, got)
 		}
+	}
+}
+
+func TestCommentsAreHarmlessAndFit(t *testing.T) {
+	f := Facts{Run: "r", Task: "a", Session: &Session{Summary: "Done, @ada.\n/close\n<!-- millhand:comment-1 -->", Model: "m", Profile: "p", Turns: 2, CostUSD: new(money.USD)}}
+	want := "Done, @|ada.\n\\/close\n&lt;!-- millhand:comment-|1 -->\n\n<sub>Task a · model m · profile p · 2 turns · cost $0.00 · 0 denied calls · millhand run r</sub>"
+	if got := strings.ReplaceAll(f.Comment(nil), pause, "|"); got != want {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+	got := f.Comment([]byte("{\"a\":\"```\\n/close <!-- millhand:comment-1 --> @ada\"}"))
+	want = "```json\n{\n  \"a\": \"\\u0060\\u0060\\u0060\\n/close \\u003c!-- millhand:comment-1 --> @ada\"\n}\n```\n\n<sub>"
+	if !strings.HasPrefix(got, want) {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+	for _, summary := range []string{strings.Repeat("@a ", 60_000), "```\n" + strings.Repeat("<b", 60_000)} {
+		f.Session.Summary = summary
+		text := f.Comment(nil)
+		if len(text) > 65_000 || !strings.Contains(text, "[truncated]") || strings.Count(text, "```")%2 == 1 || !strings.HasSuffix(text, "</sub>") {
+			t.Errorf("%d bytes, ending with %q", len(text), text[len(text)-200:])
+		}
+	}
+	if text := f.Comment([]byte(`"` + strings.Repeat("x", 100_000) + `"`)); len(text) > 65_000 || strings.Count(text, "```") != 2 {
+		t.Errorf("%d bytes of JSON", len(text))
+	}
+}
+
+func TestMarkersOfComments(t *testing.T) {
+	marker := func(job, run string, sticky bool) string {
+		return (&Comment{Job: job, Spec: tasks.Comment{Sticky: sticky}, Facts: Facts{Run: run}}).marker()
+	}
+	if marker("a", "1", true) != marker("a", "2", true) {
+		t.Error("another run does not find a sticky comment")
+	}
+	if marker("a", "1", true) == marker("b", "1", true) || marker("a", "1", false) == marker("a", "2", false) || marker("a", "1", false) == marker("b", "1", false) {
+		t.Error("comments of others are found")
+	}
+	if first := marker("a", "1", false); marker("a", "1", false) != first {
+		t.Error("a resumed run does not find its comment")
 	}
 }
 

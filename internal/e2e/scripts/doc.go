@@ -42,6 +42,7 @@
 //	forge KIND DIR TOKEN [FILE]   serve the repositories OWNER/NAME.git of a directory and the
 //	                    API of a forge at $GIT_SERVER, and log its calls to the file
 //	forge-fails N FAULT METHOD SUFFIX   let the next calls with a suffix of the path have a fault
+//	forge-notes         print the forge's comments
 //	pulls [BODY]        print the forge's pull requests, with the string BODY their descriptions
 //	git-http DIR TOKEN  serve the repositories of a directory over HTTP to clients with the token
 //	next-push HOW       cut the connection of the next push to git-http: cut, cut-after it

@@ -138,3 +138,13 @@ func pullRequests(ts *testscript.TestScript, neg bool, args []string) {
 		}
 	}
 }
+
+// forgeNotes prints the comments.
+func forgeNotes(ts *testscript.TestScript, neg bool, _ []string) {
+	for _, n := range forgeOf(ts).Notes() {
+		if neg {
+			ts.Fatalf("there is a comment: %s", n.Body)
+		}
+		fmt.Fprintf(ts.Stdout(), "%s %d issue=%t %s: %s\n", n.Repo, n.Number, n.Issue, n.Author, n.Body)
+	}
+}

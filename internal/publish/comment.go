@@ -1,0 +1,106 @@
+package publish
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/forge"
+	"github.com/millhand/millhand/internal/textcut"
+	"github.com/millhand/millhand/tasks"
+)
+
+// CommentTarget is where a comment goes.
+type CommentTarget struct {
+	Client *forge.Client
+	Repo   forge.Path
+	Remote string // URL of the repository, without credentials
+}
+
+// Comment is a comment with the final message of a job.
+type Comment struct {
+	CommentTarget
+	Spec   tasks.Comment
+	Job    string // id
+	Facts  Facts
+	Output json.RawMessage // instead of the message; nil for none
+	Emit   func(event.Event)
+}
+
+// CheckComment checks that a comment can be posted. The error is a [*Failure], or that of a
+// forge that can't be asked now: [forge.ErrUnreachable] or [forge.ErrLimited].
+func (t CommentTarget) CheckComment(ctx context.Context, c tasks.Comment) error {
+	repo, err := t.Client.Repo(ctx, t.Repo)
+	if err == nil && repo.Archived {
+		return refuse(event.CodeRemote, "publish.comment: %s is archived", t.Repo)
+	}
+	if err == nil {
+		err = t.Client.CheckThread(ctx, t.Repo, thread(c))
+	}
+	switch {
+	case err == nil || errors.Is(err, forge.ErrUnreachable) || errors.Is(err, forge.ErrLimited):
+		return err
+	case errors.Is(err, forge.ErrDenied):
+		return refuse(event.CodeRemote, "publish.comment: %v: the token must be able to read and write issues and pull requests", err)
+	}
+	return refuse(event.CodeRemote, "publish.comment: %v", err)
+}
+
+func thread(c tasks.Comment) forge.Thread { return forge.Thread{Number: c.Number, Issue: c.Issue} }
+
+// Post posts the comment, or updates the one of an earlier process or, if it is sticky, of an
+// earlier run. The error is a [*Failure], or the cause of ctx.
+func (c *Comment) Post(ctx context.Context) error {
+	about := event.Comment{Remote: c.Remote, Number: c.Spec.Number, Issue: c.Spec.Issue}
+	c.Emit(event.Event{Type: event.CommentStarted, Comment: &about})
+	posted, err := c.Client.Comment(ctx, c.Repo, thread(c.Spec), c.marker(), c.Facts.Comment(c.Output))
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return context.Cause(ctx)
+	case err != nil:
+		return &Failure{event.CodeComment, err.Error()}
+	}
+	done := about
+	done.URL, done.Created = posted.URL, posted.Created || !c.Spec.Sticky // else it is of this run
+	c.Emit(event.Event{Type: event.CommentPosted, Comment: &done})
+	return nil
+}
+
+// marker returns what identifies the comment among those of the token's user.
+func (c *Comment) marker() string {
+	of := c.Job
+	if !c.Spec.Sticky {
+		of += "\x00" + c.Facts.Run
+	}
+	sum := sha256.Sum256([]byte(of))
+	return "comment-" + hex.EncodeToString(sum[:8])
+}
+
+// Comment returns the text of a comment with the final message of the agent.
+func (f Facts) Comment(output json.RawMessage) string {
+	text := ""
+	switch {
+	case len(output) > 0:
+		text = codeOf(output)
+	case f.Session != nil:
+		text = closed(textcut.Head(harmlessHead(f.Session.Summary, maxComment), maxBody, truncated))
+	}
+	return text + "\n\n" + f.origin()
+}
+
+// codeOf returns a document as a block of code, where nothing but its end has an effect.
+func codeOf(doc json.RawMessage) string {
+	var pretty bytes.Buffer
+	if err := json.Indent(&pretty, doc, "", "  "); err != nil {
+		return harmless(string(doc))
+	}
+	// Only strings contain these characters, where they can be escaped.
+	text := strings.NewReplacer("`", `\u0060`, "<", `\u003c`).Replace(pretty.String())
+	return fmt.Sprintf("```json\n%s\n```", textcut.Head(text, maxComment, truncated))
+}
