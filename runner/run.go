@@ -346,7 +346,11 @@ func (r *run) guard(ctx context.Context, j tasks.Job, skip *stop) (end event.Job
 
 // job returns the job for a specification of the plan.
 func (r *run) job(spec tasks.Job) *job {
-	return &job{run: r, opts: &r.opts, plan: r.plan, spec: spec, start: r.opts.Preflight.starts[spec.ID], past: r.opts.Past.of(spec.ID)}
+	start := r.opts.Preflight.starts[spec.ID]
+	if start.noWorkflows != "" {
+		spec = withoutWorkflows(spec, start.noWorkflows)
+	}
+	return &job{run: r, opts: &r.opts, plan: r.plan, spec: spec, start: start, past: r.opts.Past.of(spec.ID)}
 }
 
 // skip returns why a job is not started, nil if it is.

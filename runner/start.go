@@ -32,6 +32,9 @@ type start struct {
 	own     bool                  // earlier is of this run
 	comment publish.CommentTarget // where its final message is posted; the zero value for nowhere
 	pull    publish.Target        // where its pull request goes; the zero value for none
+	// noWorkflows is why the push can't contain changes of GitHub's workflows; "" if it can,
+	// or it is unknown.
+	noWorkflows string
 }
 
 // job determines the state that a job starts from.

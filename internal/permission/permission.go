@@ -394,6 +394,37 @@ func (p Profile) Locks(isDir bool, names ...string) bool {
 	return false
 }
 
+// MayEdit reports whether a tool may be allowed to change one of the files that have a name
+// of the same form: a NUL stands for any text. A file is given by its names.
+func (p Profile) MayEdit(names ...string) bool {
+	for limit := range p.limits() {
+		if !limit.mayEdit(names) {
+			return false
+		}
+	}
+	return true
+}
+
+func (p Profile) mayEdit(names []string) bool {
+	examples := make([]string, len(names))
+	for i, name := range names {
+		examples[i] = fold(strings.ReplaceAll(name, "\x00", "x"))
+	}
+	for _, r := range slices.Backward(p.Rules) {
+		matches := func(match func(pattern, open string) bool) bool {
+			return slices.ContainsFunc(names, func(name string) bool { return match(r.Pattern, name) })
+		}
+		switch {
+		case !r.covers("edit"):
+		case r.Effect == Allow && matches(mayMatch):
+			return true
+		case r.Effect == Deny && (matches(mustMatch) || r.Protects && r.bars(examples)):
+			return false
+		}
+	}
+	return false
+}
+
 // Named returns the paths, or the starts of paths, that deny rules for "edit"
 // name without a wildcard.
 func (p Profile) Named() []string {

@@ -77,6 +77,43 @@ func TestBars(t *testing.T) {
 	}
 }
 
+func TestMayEdit(t *testing.T) {
+	edit, _ := Preset("edit")
+	readonly, _ := Preset("readonly")
+	own := func(of Profile, rules ...Rule) Profile {
+		p := of.Clone()
+		p.Rules = append(p.Rules, rules...)
+		return p
+	}
+	allow := func(pattern string) Rule { return Rule{Permission: "edit", Pattern: pattern, Effect: Allow} }
+	deny := func(pattern string) Rule { return Rule{Permission: "edit", Pattern: pattern} }
+	edit = own(edit, deny("ci/*")) // as presets deny directories of CI systems
+	for name, c := range map[string]struct {
+		p    Profile
+		want bool
+	}{
+		"a preset":                    {edit, false},
+		"no edits":                    {readonly, false},
+		"no edit rule":                {own(Profile{}, Rule{Permission: "bash", Pattern: "*", Effect: Allow}), false},
+		"the directory":               {own(edit, allow("ci/**")), true},
+		"one file of it":              {own(edit, allow("ci/a.yml")), true},
+		"by an absolute path":         {own(edit, allow("/work/ci/a.yml")), true},
+		"other files of it":           {own(edit, allow("ci/*.md")), false},
+		"other files anywhere":        {own(Profile{}, deny("*"), allow("*.md")), false},
+		"everything":                  {own(Profile{}, allow("*")), true},
+		"everything but these":        {own(Profile{}, allow("*"), deny("ci/*")), false},
+		"everything but one of these": {own(Profile{}, allow("*"), deny("ci/a.yml")), true},
+		"protected":                   {own(Profile{}, allow("*")).Narrowed("x", []Rule{Protect("ci", "")}), false},
+		"protected files of it":       {own(Profile{}, allow("*")).Narrowed("x", []Rule{Protect("ci/*.yml", "")}), false},
+		"another is protected":        {own(Profile{}, allow("*")).Narrowed("x", []Rule{Protect("src", "")}), true},
+		"under a maximum":             {own(Profile{}, allow("*")).Under(edit), false},
+	} {
+		if got := c.p.MayEdit("ci/\x00.yml", "/work/ci/\x00.yml"); got != c.want {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+}
+
 func TestLocks(t *testing.T) {
 	build, _ := Preset("build")
 	own := func(rules ...Rule) Profile {

@@ -40,7 +40,10 @@
 //	npm-registry NAME@VERSION...   serve published packages at $npm_config_registry
 //	http-dir DIR VAR    serve a directory over HTTP at $VAR, which is in its texts as @URL@, and note requests in DIR.log
 //	forge KIND DIR TOKEN [FILE]   serve the repositories OWNER/NAME.git of a directory and the
-//	                    API of a forge at $GIT_SERVER, and log its calls to the file
+//	                    API of a forge at $GIT_SERVER, and log its calls to the file; the token
+//	                    can't push to repositories with a file no-push
+//	forge-scopes [SCOPE...]   before forge: its token is a classic one of GitHub with scopes
+//	forge-scopes -bot NAME   before forge: its token is one of an app, NAME[bot]
 //	forge-fails N FAULT METHOD SUFFIX   let the next calls with a suffix of the path have a fault
 //	forge-notes         print the forge's comments
 //	pulls [BODY]        print the forge's pull requests, with the string BODY their descriptions

@@ -29,7 +29,10 @@ func serveForge(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("usage: forge KIND DIR TOKEN [FILE]")
 	}
 	dir, s := ts.MkAbs(args[1]), forgeOf(ts)
-	s.Kind, s.Token, s.User, s.Users = args[0], args[2], "mill", []string{"ada", "bob"}
+	s.Kind, s.Token, s.Users = args[0], args[2], []string{"ada", "bob"}
+	if s.Bot == "" {
+		s.User = "mill"
+	}
 	s.Resolve = func(repo, branch string) string {
 		out, err := exec.Command("git", "-C", filepath.Join(dir, repo+".git"), "rev-parse", "--verify", "-q", "refs/heads/"+branch).Output()
 		if err != nil {
@@ -90,6 +93,20 @@ func copyFork(dir string, paths [2]string) {
 func exists(name string) bool {
 	_, err := os.Stat(name)
 	return err == nil
+}
+
+// scopeForge makes the token of the forge a classic one of GitHub with scopes, or, with
+// -bot, one of an app.
+func scopeForge(ts *testscript.TestScript, neg bool, args []string) {
+	s := forgeOf(ts)
+	if neg || s.Kind != "" {
+		ts.Fatalf("usage, before forge: forge-scopes [SCOPE...] or forge-scopes -bot NAME")
+	}
+	if len(args) == 2 && args[0] == "-bot" {
+		s.Bot = args[1]
+		return
+	}
+	s.Scopes = append([]string{}, args...)
 }
 
 // changeRepo changes a repository of a script's forge, or adds it.
