@@ -189,6 +189,9 @@ func Preflight(ctx context.Context, plan *tasks.Plan, look PreflightOptions) (*P
 			err = p.pullRequest(ctx, j, &s)
 		}
 		if err == nil && s.skip == nil && j.Publish.Pushes() && !p.Local {
+			err = p.byForge(ctx, j, &s)
+		}
+		if err == nil && s.skip == nil && j.Publish.Pushes() && !p.Local {
 			err = p.workflows(ctx, j, &s)
 		}
 		if err == nil && s.skip == nil && j.Comment != nil && !p.Local && !p.Past.done(j.ID) {

@@ -20,7 +20,12 @@ func (l *landing) publish(ctx context.Context) *stop {
 	if !l.publishes() {
 		return nil
 	}
-	err := l.publication().Publish(ctx)
+	publication := l.publication()
+	var err error
+	if publication.Signing, err = l.signing(); err != nil {
+		return gitFailed(ctx, "read the commit", err)
+	}
+	err = publication.Publish(ctx)
 	var failed *publish.Failure
 	switch {
 	case errors.As(err, &failed):

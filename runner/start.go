@@ -32,6 +32,7 @@ type start struct {
 	own     bool                  // earlier is of this run
 	comment publish.CommentTarget // where its final message is posted; the zero value for nowhere
 	pull    publish.Target        // where its pull request goes; the zero value for none
+	signer  publish.Signing       // of commits that the forge makes; the zero value for others
 	// noWorkflows is why the push can't contain changes of GitHub's workflows; "" if it can,
 	// or it is unknown.
 	noWorkflows string

@@ -17,7 +17,7 @@ import (
 // for them. A job whose tools may change workflows is refused without it; one whose
 // commands could gets a rule that denies it.
 func (p *preflight) workflows(ctx context.Context, j tasks.Job, s *start) error {
-	if p.Forge == nil || !strings.HasPrefix(s.remote.URL, "http") || s.below != "" || s.earlier.Hash != "" || !mayInclude(j.Change.Paths, forge.WorkflowFiles) {
+	if p.Forge == nil || !strings.HasPrefix(s.remote.URL, "http") && !j.Commit.ByForge() || s.below != "" || s.earlier.Hash != "" || !mayInclude(j.Change.Paths, forge.WorkflowFiles) {
 		return nil // keys of ssh need no permission
 	}
 	root := "/repository"

@@ -139,8 +139,8 @@ func (c *commit) keys() keys {
 	return keys{
 		{"message", into(&c.message, emptyForm(templateForm)), "", "Commit message (made from the task if absent)"},
 		{"branch", into(&c.branch, emptyForm(templateForm)), "", "Branch (millhand/TASK and the matrix values if absent); @current commits in place on the branch that is checked out"},
-		{"author", into(&c.author, authorForm), "", "Author of the commit (that of git's configuration if absent)"},
-		{"sign", signature(into(&c.sign, oneOf([]Sign{SignNone, SignSSH, SignOpenPGP}, "api"))), "none", "Signature of the commit: ssh or openpgp, with the key in MILLHAND_SIGNING_KEY"},
+		{"author", into(&c.author, authorForm), "", "Author of the commit (millhand <millhand@localhost> if absent)"},
+		{"sign", signature(into(&c.sign, oneOf([]Sign{SignNone, SignSSH, SignOpenPGP, SignAPI}))), "none", "Signature of the commit: ssh or openpgp, with the key in MILLHAND_SIGNING_KEY; api: made by GitHub, which shows it as verified"},
 		{"if_exists", noting(&c.exists, into(&c.ifExists, oneOf([]IfExists{FailIfExists, ReplaceIfExists, SkipIfExists, AppendIfExists}))), "fail", "What to do if the branch exists"},
 		{"protect", into(&c.protect, protectForm), "", "Globs of paths that nothing may change"},
 		{"wip", into(&c.wip, boolForm), "false", "Also commit the work of a job that exceeded a limit"},
@@ -421,7 +421,7 @@ func (p *policyFile) keys() keys {
 		{"setup", p.words(policy.Setup, map[string][]string{"allow": everything, "deny": nil}, nil), "", "Whether tasks may have setup commands"},
 		{"cache", p.words(policy.Cache, map[string][]string{"auto": everything, "none": nil}, nil), "", "Whether profiles may use build caches"},
 		{"extensions", p.words(policy.Extensions, map[string][]string{"allow": everything, "deny": nil}, &stringForm), "", "Custom tools that may be used: allow, deny or a list of names"},
-		{"sign", p.names(policy.Sign, enum(string(SignSSH), string(SignOpenPGP))), "", "Signatures that commits may have; also for untrusted manifests"},
+		{"sign", p.names(policy.Sign, enum(string(SignSSH), string(SignOpenPGP), string(SignAPI))), "", "Signatures that commits may have; also for untrusted manifests"},
 		{"key_sources", p.names(policy.KeySources, stringForm), "", "Programs of key_command and files of token_file that may be used; none if absent"},
 		{"setup_network", p.words(policy.SetupNetwork, map[string][]string{"allow": everything, "deny": nil, "registries": registries()}, &boundHostForm), "", "Hosts that setup commands may reach: allow, deny, registries or a list"},
 	}

@@ -191,8 +191,13 @@ type Commit struct {
 	WIP bool
 }
 
-// Signed reports whether the commit is to be signed; nil is not.
-func (c *Commit) Signed() bool { return c != nil && c.Sign != "" && c.Sign != SignNone }
+// ByForge reports whether the forge makes and signs the commit; nil is not.
+func (c *Commit) ByForge() bool { return c != nil && c.Sign == SignAPI }
+
+// Signed reports whether the commit is to be signed by a key; nil is not.
+func (c *Commit) Signed() bool {
+	return c != nil && c.Sign != "" && c.Sign != SignNone && c.Sign != SignAPI
+}
 
 // Sign is the format of a commit's signature.
 type Sign string
@@ -202,6 +207,7 @@ const (
 	SignNone    Sign = "none"
 	SignSSH     Sign = "ssh"
 	SignOpenPGP Sign = "openpgp"
+	SignAPI     Sign = "api" // by GitHub, with its own key
 )
 
 // IfExists is what to do about a branch that exists before the job begins.

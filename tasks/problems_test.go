@@ -358,12 +358,10 @@ tasks: []`, []string{
 - id: a
   prompt: p
   publish: {mode: pr, title: x, labels: [a], base: , xyz: 1}
-  commit: {sign: api}
 version: 1
 model: openai/m
 `, []string{
 			`m.yaml:4:54: unknown key "xyz"; known here: assignees, base, body, comment, draft, fork, if_exists, labels, mode, reviewers, title`,
-			`m.yaml:5:18: sign: api is not supported yet; write none, ssh, openpgp, or remove it`,
 		}},
 		{"keys of a manifest that a later release will have", `mcp: {a: 1}
 lsp: {a: 1}
@@ -393,14 +391,14 @@ tasks: [{id: a, prompt: p}]`, []string{}},
 - id: a
   prompt: p
   publish: {mode: prr}
-  commit: {sign: gpg, if_exists: x}
+  commit: {sign: x509, if_exists: x}
   agent: biuld
 version: 1
 model: openai/m
 `, []string{
 			`m.yaml:4:19: "mode" must be one of none, patch, branch, push, pr, not "prr"; did you mean "pr"?`,
-			`m.yaml:5:18: "sign" must be one of none, ssh, openpgp, api, not "gpg"; write none, ssh, openpgp, or remove it`,
-			`m.yaml:5:34: "if_exists" must be one of fail, replace, skip, append, not "x"; write fail, replace, skip, append, or remove it`,
+			`m.yaml:5:18: "sign" must be one of none, ssh, openpgp, api, not "x509"; write none, ssh, openpgp, api, or remove it`,
+			`m.yaml:5:35: "if_exists" must be one of fail, replace, skip, append, not "x"; write fail, replace, skip, append, or remove it`,
 			`m.yaml:6:10: unknown agent "biuld"; did you mean "build"?`,
 		}},
 		{"a commit", `tasks:

@@ -114,11 +114,17 @@ func (b *builder) checkMode() {
 func (d *draft) unpublishable() (what, fix string) {
 	mode := d.job.Publish
 	switch {
+	case d.job.Commit.ByForge() && !mode.Pushes() && mode != PublishPatch:
+		return "sign: api requires publish: push or pr, because GitHub makes the commit", "write mode: push or pr, or sign: none"
+	case d.job.Commit.ByForge() && d.job.Commit.Author != (Person{}):
+		return "sign: api does not support commit.author: the author is the user of the token", "remove author, or write sign: none"
 	case mode != PublishBranch && !mode.Pushes():
 	case d.job.Commit == nil:
 		return fmt.Sprintf("publish: %s requires a commit, but the task has commit: false", mode), "remove commit: false, or write mode: none"
 	case mode == PublishPR && d.job.Commit.Branch == CurrentBranch:
 		return "publish: pr requires a branch of its own, not " + CurrentBranch, "name a branch, or write mode: push"
+	case d.job.Commit.ByForge() && d.job.Commit.Branch == CurrentBranch:
+		return "sign: api is not supported with branch " + CurrentBranch, "name a branch, or write sign: none"
 	case mode.Pushes() && d.job.Repo.Kind == RepoCopy:
 		return fmt.Sprintf("publish: %s is not supported for copy repositories", mode), "write mode: none, patch or branch, or use path or url"
 	}

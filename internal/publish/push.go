@@ -31,7 +31,9 @@ type Publication struct {
 	Base   string
 	Saved  string // where the changes are if they are not published, for errors: "saved as a patch"
 	Pull   *PullRequest
-	Emit   func(event.Event)
+	// Signing is set if the forge makes the commit.
+	Signing *Signing
+	Emit    func(event.Event)
 
 	wait time.Duration // after the first failed attempt, and between queries for a new fork; increases with each; 0 for the default
 }
@@ -50,6 +52,9 @@ func (f *Failure) Error() string { return f.Detail }
 // the cause of ctx.
 func (p *Publication) Publish(ctx context.Context) error {
 	if !p.OnBase && p.Expect == p.Commit { // an earlier process has pushed it
+		if p.Signing != nil {
+			p.discard(ctx, p.Commit)
+		}
 		p.published(nil)
 		return p.pullRequest(ctx)
 	}
@@ -59,8 +64,15 @@ func (p *Publication) Publish(ctx context.Context) error {
 	}
 	if err == nil {
 		p.Emit(event.Event{Type: event.PublishStarted, Published: p.event()})
-		if err = p.createFork(ctx); err == nil {
+		err = p.createFork(ctx)
+		if err == nil {
+			err = p.sign(ctx)
+		}
+		if err == nil {
 			err = p.push(ctx)
+			if p.Signing != nil {
+				p.discard(ctx, p.Commit)
+			}
 		}
 	}
 	switch {

@@ -40,6 +40,7 @@ func serveForge(ts *testscript.TestScript, neg bool, args []string) {
 		}
 		return strings.TrimSpace(string(out))
 	}
+	s.Commit = func(c forgetest.Commit) (string, error) { return commitAsForge(filepath.Join(dir, c.Repo+".git"), c) }
 	var forks sync.Map
 	s.Forked = func(fork, parent string) { forks.Store(fork, [2]string{parent, fork}) }
 	backend := gitBackend(ts, args[1])

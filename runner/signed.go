@@ -1,0 +1,128 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/forge"
+	"github.com/millhand/millhand/internal/publish"
+	"github.com/millhand/millhand/tasks"
+)
+
+// byForge checks before a job costs anything that the forge can make its commit.
+func (p *preflight) byForge(ctx context.Context, j tasks.Job, s *start) error {
+	if !j.Commit.ByForge() {
+		return nil
+	}
+	if p.Forge == nil {
+		return refuse(event.CodeRemote, "commit.sign: api: no forge is known")
+	}
+	client, at, err := p.Forge(s.remote.URL)
+	if err == nil {
+		err = publish.CanSign(client)
+	}
+	if err != nil {
+		return refuse(event.CodeRemote, "commit.sign: api: %w", err)
+	}
+	s.signer = publish.Signing{Client: client, Repo: at}
+	if s.pull.Client != nil {
+		return nil // it was asked for the pull request
+	}
+	repo, err := client.Repo(ctx, at)
+	switch {
+	case errors.Is(err, forge.ErrUnreachable) || errors.Is(err, forge.ErrLimited):
+		s.skip = notFetched("prepare the commit of the forge", err)
+	case err != nil:
+		return refuse(event.CodeRemote, "commit.sign: api: %w", err)
+	case !repo.Push && !repo.PushUnknown:
+		return refuse(event.CodeRemote, "commit.sign: api: the token can't push to %s: use one that can", at)
+	}
+	return nil
+}
+
+// signing returns how the forge makes the job's commit; nil if it does not.
+func (l *landing) signing() (*publish.Signing, error) {
+	repo, made := l.site.origin, l.made.Hash
+	if !l.job.spec.Commit.ByForge() || l.job.start.signer.Client == nil {
+		return nil, nil //nolint:nilnil // the usual case
+	}
+	s := l.job.start.signer
+	s.Branch = publish.SigningPrefix + l.job.opts.RunID + "/" + l.job.spec.ID
+	if signed, err := repo.Signed(made); err != nil || signed { // an earlier process has fetched it
+		return &s, err
+	}
+	line, err := repo.FirstParents(made, 2)
+	if err == nil && len(line) < 2 {
+		err = errors.New("it has no parent")
+	}
+	if err != nil {
+		return nil, err
+	}
+	message, err := repo.Message(made)
+	if err != nil {
+		return nil, err
+	}
+	s.Base = line[1]
+	s.New = func() (forge.NewCommit, error) {
+		files, err := l.filesByForge(s.Base, made)
+		return forge.NewCommit{Message: message, Files: files}, err
+	}
+	s.Check = func(hash string) error { return l.sameCommit(made, hash) }
+	s.Made = func(ctx context.Context, hash string) error {
+		if l.job.spec.Repo.Kind == tasks.RepoPath {
+			_, committer := l.job.signatures()
+			if err := repo.MoveBranch(ctx, l.made.Branch, made, hash, committer); err != nil {
+				return err
+			}
+		}
+		l.made.Hash = hash
+		l.job.emit(event.Event{Type: event.Committed, Commit: &event.Commit{Hash: hash, Branch: l.made.Branch, Message: message}})
+		return nil
+	}
+	return &s, nil
+}
+
+// filesByForge returns the changes of a commit, if the forge can make it.
+func (l *landing) filesByForge(base, made string) ([]forge.File, error) {
+	changed, err := l.site.origin.Difference(base, made, forge.MaxCommit)
+	if err != nil {
+		return nil, fmt.Errorf("sign: api: %w; use sign: ssh", err)
+	}
+	files := make([]forge.File, len(changed))
+	for i, v := range changed {
+		if v.Kind != "" {
+			return nil, fmt.Errorf("sign: api: GitHub can't commit %s, which is %s; use sign: ssh or openpgp", v.Path, v.Kind)
+		}
+		files[i] = forge.File{Path: v.Path, Content: v.Content, Deleted: v.Deleted}
+	}
+	return files, nil
+}
+
+// sameCommit returns an error unless the forge's commit has the files and the parent of the
+// job's commit, and a signature.
+func (l *landing) sameCommit(made, hash string) error {
+	repo := l.site.origin
+	trees, parents := [2]string{}, [2]string{}
+	for i, c := range []string{made, hash} {
+		line, err := repo.FirstParents(c, 2)
+		if err == nil && len(line) == 2 {
+			parents[i] = line[1]
+			trees[i], err = repo.RootTree(c)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	signed, err := repo.Signed(hash)
+	switch {
+	case err != nil:
+		return err
+	case trees[0] != trees[1] || parents[0] != parents[1]:
+		return fmt.Errorf("sign: api: the commit %.10s of the forge has other files or another parent than the job's; use sign: ssh or openpgp", hash)
+	case !signed:
+		return fmt.Errorf("sign: api: the forge did not sign its commit %.10s: check whether the server signs commits that are made on it", hash)
+	}
+	return nil
+}
