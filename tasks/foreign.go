@@ -59,7 +59,7 @@ func foreignKeys() map[string][]foreignKey {
 		"when": when, "onlyif": when,
 		"foreach": matrix, "strategy": matrix,
 		"maxtokens": {{"max_output", "write max_output: TOKENS"}}, "mcpservers": {{"mcp", "mcp is not supported yet"}},
-		"pr": {{"publish", "pull requests are not supported yet; write publish: {mode: push}"}}, "pullrequest": {{"publish", "pull requests are not supported yet; write publish: {mode: push}"}},
+		"pr": {{"publish", "write publish: {mode: pr}"}}, "pullrequest": {{"publish", "write publish: {mode: pr}"}},
 		"sandbox": {{"tasks", "use the flag --sandbox"}}, "title": {{"id", "write id: NAME"}}, "name": {{"prompt", "write id: NAME"}},
 	}
 }
