@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"sync"
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/tasks"
@@ -17,6 +18,7 @@ type job struct {
 	start  start                   // what preflight found
 	past   *pastJob                // of a run that is resumed; nil for nothing
 	end    context.CancelCauseFunc // ends the job; see stopped for the causes
+	slot   func()                  // frees the job's slot when only its publishing is left
 	breach breach                  // of git's own files, by a command
 	told   toldHosts               // denied hosts that are in the stream
 }
@@ -26,6 +28,9 @@ type phase struct {
 	name string
 	run  func(context.Context) *stop
 	ends bool // not interrupted by signals or limits
+	// queued reports whether the phase is run in the queue of publications, without the
+	// job's slot and resources; nil for false.
+	queued func() bool
 }
 
 // progress has the results of a job's phases. It survives a panic.
@@ -44,6 +49,7 @@ func (j *job) phases(p *progress) []phase {
 				l := j.landEarlier()
 				return firstOf(ctx, l.publish, l.comment)
 			},
+			queued: func() bool { return j.spec.Publish.Pushes() || comments(j) },
 		}}
 	}
 	return []phase{
@@ -78,6 +84,7 @@ func (j *job) phases(p *progress) []phase {
 		{name: "commit", run: func(ctx context.Context) *stop { return p.landing.commit(ctx) }},
 		{
 			name: "publish", run: func(ctx context.Context) *stop { return firstOf(ctx, p.landing.publish, p.landing.comment) },
+			queued: func() bool { return p.landing.publishes() || comments(j) },
 		},
 	}
 }
@@ -98,15 +105,24 @@ func (j *job) execute(ctx context.Context) event.JobEnd {
 	// signals.
 	after := context.WithoutCancel(ctx)
 	p := &progress{result: j.past.result(j.spec.Schema)}
-	defer func() {
+	release := sync.OnceFunc(func() {
 		if p.site != nil {
 			j.releaseSite(after, p.site, p.unsaved())
 		}
-	}()
+	})
+	defer release()
 	ctx, j.end = context.WithCancelCause(ctx)
 	defer j.end(nil)
 	var end *stop
+	leave := func() {}
+	defer func() { leave() }()
 	for _, phase := range j.phases(p) {
+		if phase.queued != nil && phase.queued() {
+			release() // the commit is in the origin of the worktree
+			if leave, end = j.enqueue(ctx); end != nil {
+				break
+			}
+		}
 		began := j.opts.Now()
 		j.emit(event.Event{Type: event.PhaseStarted, Phase: &event.Phase{Name: phase.name}})
 		within := ctx

@@ -11,6 +11,28 @@ import (
 	"github.com/millhand/millhand/tasks"
 )
 
+// MaxPublications is the maximum number of jobs of a run that are published in parallel.
+// They are limited separately: a job that only waits for a remote has no slot.
+const MaxPublications = 4
+
+// enqueue frees the slot of a job whose work is complete, and waits until the job can be
+// published. The caller calls leave afterwards, in any case.
+func (j *job) enqueue(ctx context.Context) (leave func(), end *stop) {
+	if j.slot != nil {
+		j.slot()
+	}
+	select {
+	case j.run.publications <- struct{}{}:
+		leave = func() { <-j.run.publications }
+	case <-ctx.Done():
+		leave = func() {}
+	}
+	if ctx.Err() != nil {
+		return leave, stopped(ctx)
+	}
+	return leave, nil
+}
+
 // publishes reports whether there is a commit to publish.
 func (l *landing) publishes() bool { return l.job.spec.Publish.Pushes() && l.made.Hash != "" }
 

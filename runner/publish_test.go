@@ -2,6 +2,8 @@ package runner
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -121,5 +123,108 @@ func TestWorkOfAnEarlierRunIsPushedAlone(t *testing.T) {
 	}
 	if got := s.reason("a"); !strings.Contains(got, "of an earlier run was pushed") || s.opts.Preflight.Earlier("a").Hash != hash {
 		t.Errorf("the reason is %q", got)
+	}
+}
+
+// slowly makes pushes of a job's branch to url wait until the returned function is called.
+// A push that is still waiting at the end of the test is rejected.
+func (s *stage) slowly(url, job, end string) (resume func()) {
+	s.t.Helper()
+	dir, sign := strings.TrimPrefix(url, "file://"), filepath.Join(s.t.TempDir(), "go")
+	hook := "#!/bin/sh\nread old new ref\n[ $ref = refs/heads/millhand/" + job + " ] || exit 0\n" +
+		"for i in $(seq 600); do [ -e " + sign + " ] && exit " + end + "; sleep 0.1; done; exit 1\n"
+	if err := os.WriteFile(filepath.Join(dir, "hooks", "pre-receive"), []byte(hook), 0o755); err != nil {
+		s.t.Fatal(err)
+	}
+	return func() {
+		if err := os.WriteFile(sign, nil, 0o600); err != nil {
+			s.t.Error(err)
+		}
+	}
+}
+
+// pushing returns jobs whose branches are pushed.
+func (s *stage) pushing(ids ...string) (jobs []tasks.Job) {
+	for _, id := range ids {
+		j := s.job(id)
+		j.Publish = tasks.PublishPush
+		jobs = append(jobs, j)
+	}
+	return jobs
+}
+
+// when calls do for the events that fit.
+func (s *stage) when(fits func(event.Event) bool, do func()) {
+	emit := s.opts.Emit
+	s.opts.Emit = func(e event.Event) {
+		emit(e)
+		if fits(e) {
+			do()
+		}
+	}
+}
+
+func TestPublishingHoldsNoSlot(t *testing.T) {
+	s := setUp(t)
+	url := s.remote()
+	s.opts.OpenModel = plays(t, writes)
+	worktrees := -1
+	resume := s.slowly(url, "a", "0")
+	s.when(func(e event.Event) bool { return e.Type == event.JobStarted && e.Job == "b" }, func() {
+		worktrees = len(strings.Split(git(t, s.repo, "worktree", "list"), "\n")) - 1
+		resume()
+	})
+	jobs := append(s.pushing("a", "b"), s.job("c", "a"))
+	exit := s.run(t.Context(), &tasks.Plan{Parallel: 1, Jobs: jobs})
+	if exit != event.ExitOK || at(t, url, "millhand/a") == "" || at(t, url, "millhand/b") == "" {
+		t.Errorf("exit %d: %v", exit, s.ends())
+	}
+	if worktrees != 1 {
+		t.Errorf("%d worktrees when job b has started, of which job a requires none", worktrees)
+	}
+	var order []string
+	for _, e := range s.events {
+		if e.Type == event.JobEnded || e.Type == event.JobStarted {
+			order = append(order, e.Job+" "+string(e.Type))
+		}
+	}
+	list := strings.Join(order, ", ")
+	if !strings.HasPrefix(list, "a job.started, b job.started, ") || strings.Index(list, "c job.started") < strings.Index(list, "a job.ended") {
+		t.Errorf("order: %s", list)
+	}
+}
+
+func TestAllowedFailuresWaitForPublishing(t *testing.T) {
+	s := setUp(t)
+	url := s.remote()
+	s.opts.OpenModel, s.opts.MaxFailures = plays(t, writes), 1
+	resume := s.slowly(url, "a", "1")
+	s.when(func(e event.Event) bool { return e.Type == event.PublishStarted }, resume)
+	exit := s.run(t.Context(), &tasks.Plan{Parallel: 1, Jobs: s.pushing("a", "b")})
+	want := map[string]string{"a": "publish 7", "b": "skipped 0"}
+	if diff := cmp.Diff(want, s.ends()); exit != event.ExitPublish || diff != "" {
+		t.Errorf("exit %d (-want +got):\n%s", exit, diff)
+	}
+}
+
+func TestInterruptedQueueKeepsCommits(t *testing.T) {
+	s := setUp(t)
+	url := s.remote()
+	s.opts.OpenModel = plays(t, writes)
+	ids := []string{"a", "b", "c", "d", "e", "f"}
+	hook := filepath.Join(strings.TrimPrefix(url, "file://"), "hooks", "pre-receive")
+	if err := os.WriteFile(hook, []byte("#!/bin/sh\nsleep 60\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	ctx := s.signalAt(func(event.Event) bool { return len(s.of(event.Committed)) == len(ids) })
+	exit := s.run(ctx, &tasks.Plan{Parallel: 1, Jobs: s.pushing(ids...)})
+	begun := len(s.of(event.PublishStarted))
+	if exit != event.ExitTerminate || begun > MaxPublications || begun == 0 {
+		t.Errorf("exit %d, %d pushes", exit, begun)
+	}
+	for id, end := range s.ends() {
+		if end != "cancelled 143" || git(t, s.repo, "rev-parse", "millhand/"+id) == "" {
+			t.Errorf("job %s: %s", id, end)
+		}
 	}
 }

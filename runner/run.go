@@ -115,7 +115,10 @@ type run struct {
 	private *sandbox.Private    // of all jobs: found once
 	trees   keyedLocks          // by root of a tree that is changed in place
 	before  baselines
-	unread  sync.Once // the warning of a configuration for OpenCode
+
+	publications chan struct{} // has an element for each job that is being published
+
+	unread sync.Once // the warning of a configuration for OpenCode
 
 	mu      sync.Mutex
 	refused map[string]string // by provider or model: why it can't be used
@@ -162,6 +165,7 @@ func newRun(plan *tasks.Plan, o Options) *run {
 	r := &run{
 		opts: o, plan: plan, budget: money.NewBudget("run budget", plan.Budget.CostUSD, o.Spent), copies: newCopies(o), headers: credentials.NewHidden(),
 		refused: map[string]string{}, private: sandbox.NewPrivate(),
+		publications: make(chan struct{}, MaxPublications),
 	}
 	if spent := o.Past.Spent(); spent > 0 {
 		r.budget.SpentBefore(spent)
@@ -226,10 +230,29 @@ func plannedJob(j tasks.Job, shard int) event.PlannedJob {
 	}
 }
 
-// finished is the end of a job, with its index in the plan.
-type finished struct {
+// progressed is a message of a job to the scheduler, with its index in the plan: that only
+// its publishing is left, or its end.
+type progressed struct {
 	index int
-	end   event.JobEnd
+	end   *event.JobEnd // nil if the job is not published yet
+}
+
+// slots counts running jobs.
+type slots struct {
+	total       int // at least 1
+	maxFailures int // 0 for no limit
+	running     int // in slots
+	publishing  int // without one
+}
+
+// free reports whether another job can start. Jobs that are published have no slot, unless
+// their failures could be the last ones that the run allows.
+func (s *slots) free(failures int) bool {
+	used := s.running
+	if s.maxFailures > 0 && failures+s.publishing >= s.maxFailures {
+		used += s.publishing
+	}
+	return used < s.total
 }
 
 // jobs runs every job, up to the plan's number in parallel, in the plan's order after
@@ -237,7 +260,7 @@ type finished struct {
 func (r *run) jobs(ctx context.Context) (all []event.JobEnd, signals []event.Exit) {
 	jobs := r.plan.Jobs
 	ends := make(map[string]event.JobEnd, len(jobs))
-	done := make(chan finished)
+	messages := make(chan progressed)
 	var waiting []int
 	busy := map[string]bool{} // trees that a job is changing in place
 	failures := 0
@@ -250,26 +273,39 @@ func (r *run) jobs(ctx context.Context) (all []event.JobEnd, signals []event.Exi
 		ends[j.ID] = *end
 		failures += failed(*end)
 	}
-	for running := 0; running > 0 || len(waiting) > 0; {
-		for running < max(r.plan.Parallel, 1) {
-			at := slices.IndexFunc(waiting, func(i int) bool { return ready(jobs[i], ends) && !busy[r.ownTree(jobs[i])] })
-			if at < 0 {
+	at := &slots{total: max(r.plan.Parallel, 1), maxFailures: r.opts.MaxFailures}
+	published := map[int]bool{}
+	for at.running+at.publishing > 0 || len(waiting) > 0 {
+		for at.free(failures) {
+			next := slices.IndexFunc(waiting, func(i int) bool { return ready(jobs[i], ends) && !busy[r.ownTree(jobs[i])] })
+			if next < 0 {
 				break
 			}
-			i := waiting[at]
-			waiting = slices.Delete(waiting, at, at+1)
-			running++
+			i := waiting[next]
+			waiting = slices.Delete(waiting, next, next+1)
+			at.running++
 			if tree := r.ownTree(jobs[i]); tree != "" {
 				busy[tree] = true
 			}
 			skip := r.unwanted(jobs[i], ends, failures)
-			go func() { done <- finished{i, r.guard(ctx, jobs[i], skip)} }()
+			go func() {
+				end := r.guard(ctx, jobs[i], skip, func() { messages <- progressed{index: i} })
+				messages <- progressed{i, &end}
+			}()
 		}
-		f := <-done
-		running--
-		ends[jobs[f.index].ID] = f.end
-		failures += failed(f.end)
-		delete(busy, r.ownTree(jobs[f.index]))
+		m := <-messages
+		switch {
+		case m.end == nil:
+			at.running, at.publishing, published[m.index] = at.running-1, at.publishing+1, true
+			continue
+		case published[m.index]:
+			at.publishing--
+		default:
+			at.running--
+		}
+		ends[jobs[m.index].ID] = *m.end
+		failures += failed(*m.end)
+		delete(busy, r.ownTree(jobs[m.index]))
 	}
 	for _, j := range jobs {
 		all = append(all, ends[j.ID])
@@ -328,8 +364,8 @@ func (r *run) unwanted(j tasks.Job, ends map[string]event.JobEnd, failures int) 
 }
 
 // guard runs or skips one job, and isolates the other jobs from its failures, including
-// panics.
-func (r *run) guard(ctx context.Context, j tasks.Job, skip *stop) (end event.JobEnd) {
+// panics. slot is called when only the publishing of the job is left.
+func (r *run) guard(ctx context.Context, j tasks.Job, skip *stop, slot func()) (end event.JobEnd) {
 	began := r.opts.Now()
 	defer func() {
 		if p := recover(); p != nil {
@@ -341,7 +377,9 @@ func (r *run) guard(ctx context.Context, j tasks.Job, skip *stop) (end event.Job
 	if skip := r.skip(ctx, j, skip); skip != nil {
 		return skip.code.End(skip.detail)
 	}
-	return r.job(j).execute(ctx)
+	running := r.job(j)
+	running.slot = slot
+	return running.execute(ctx)
 }
 
 // job returns the job for a specification of the plan.
