@@ -7,7 +7,9 @@
 //     text was removed or shortened to save space.
 //   - compaction: a summary replaced the messages from one id to another.
 //   - resume: another process continues after a message. Messages after it are history:
-//     results of calls that are repeated.
+//     results of calls that are repeated, or turns that were reverted. The message may have
+//     been compacted, or removed by an earlier resume: then the conversation is the one in
+//     which it was the last message.
 //   - turn: a turn is complete, with the state of the workspace as a tree of git.
 //
 // Lines of unknown types are ignored. The last line may be incomplete after a kill.

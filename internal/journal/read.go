@@ -26,6 +26,8 @@ type Entry struct {
 	Compaction *Compaction
 	Turn       *Turn
 	Resume     *Resume
+
+	restored *State // of a Resume: the conversation, if it is not a prefix of the one before
 }
 
 // maxLine limits a line, in bytes: far above a message with all its attachments.
@@ -68,53 +70,58 @@ func readLine(in *bufio.Reader) ([]byte, error) {
 	}
 }
 
+// add adds a line.
 func (s *State) add(text []byte) error {
 	var l line
 	if err := json.Unmarshal(text, &l); err != nil {
 		return err
 	}
 	var e Entry
+	var content any
 	switch l.Type {
 	case sessionLine:
 		e.Session = new(Session)
-		if err := json.Unmarshal(text, e.Session); err != nil {
-			return err
-		}
-		s.Session, s.Messages, s.Turns = *e.Session, nil, nil
+		content = e.Session
 	case messageLine:
 		e.Message = new(Message)
-		if err := json.Unmarshal(text, e.Message); err != nil {
-			return err
-		}
-		s.put(*e.Message)
+		content = e.Message
 	case compactionLine:
 		e.Compaction = new(Compaction)
-		if err := json.Unmarshal(text, e.Compaction); err != nil {
-			return err
-		}
-		if err := s.compact(*e.Compaction); err != nil {
-			return err
-		}
+		content = e.Compaction
 	case turnLine:
 		e.Turn = new(Turn)
-		if err := json.Unmarshal(text, e.Turn); err != nil {
-			return err
-		}
-		// A process that resumes completes its first turn again.
-		s.Turns = append(slices.DeleteFunc(s.Turns, func(t Turn) bool { return t.Number == e.Turn.Number }), *e.Turn)
+		content = e.Turn
 	case resumeLine:
 		e.Resume = new(Resume)
-		if err := json.Unmarshal(text, e.Resume); err != nil {
-			return err
-		}
-		if err := s.resumeAfter(e.Resume.After); err != nil {
-			return err
-		}
+		content = e.Resume
 	default: // of a later release
 		return nil
 	}
-	s.History = append(s.History, e)
-	return nil
+	if err := json.Unmarshal(text, content); err != nil {
+		return err
+	}
+	return s.apply(e)
+}
+
+// apply adds an entry.
+func (s *State) apply(e Entry) (err error) {
+	switch {
+	case e.Session != nil:
+		s.Session, s.Messages, s.Turns = *e.Session, nil, nil
+	case e.Message != nil:
+		s.put(*e.Message)
+	case e.Compaction != nil:
+		err = s.compact(*e.Compaction)
+	case e.Turn != nil:
+		// A process that resumes completes its first turn again.
+		s.Turns = append(slices.DeleteFunc(s.Turns, func(t Turn) bool { return t.Number == e.Turn.Number }), *e.Turn)
+	case e.Resume != nil:
+		err = s.resumeAfter(&e)
+	}
+	if err == nil {
+		s.History = append(s.History, e)
+	}
+	return err
 }
 
 // put adds a message, or replaces the one with its id.
@@ -135,14 +142,29 @@ func (s *State) compact(c Compaction) error {
 	return nil
 }
 
-// resumeAfter removes the messages after one, with their turns.
-func (s *State) resumeAfter(id string) error {
+// resumeAfter removes the messages after one, with their turns. A message that is not in the
+// conversation any more returns, with those before it: they were compacted, or removed by
+// another resume.
+func (s *State) resumeAfter(e *Entry) error {
+	id := e.Resume.After
 	end := s.index(id) + 1
+	if end == 0 && e.restored == nil {
+		at, err := s.At(id)
+		if err != nil {
+			return fmt.Errorf("the message %q, after which the session was resumed, was not found", id)
+		}
+		e.restored = at
+	}
 	if end == 0 {
-		return fmt.Errorf("the message %q, after which the session was resumed, was not found", id)
+		s.Messages, s.Turns = slices.Clone(e.restored.Messages), slices.Clone(e.restored.Turns)
+		return nil
+	}
+	removed := map[string]bool{}
+	for _, m := range s.Messages[end:] {
+		removed[m.ID] = true
 	}
 	s.Messages = s.Messages[:end]
-	s.Turns = slices.DeleteFunc(s.Turns, func(t Turn) bool { return s.index(t.After) < 0 })
+	s.Turns = slices.DeleteFunc(s.Turns, func(t Turn) bool { return removed[t.After] })
 	return nil
 }
 

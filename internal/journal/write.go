@@ -70,6 +70,23 @@ func (w *Writer) Resume(r Resume) {
 	}
 }
 
+// Entry adds a line of another file, with its time.
+func (w *Writer) Entry(e Entry) {
+	switch {
+	case w == nil:
+	case e.Session != nil:
+		w.write(sessionLine, e.Session)
+	case e.Message != nil:
+		w.write(messageLine, e.Message)
+	case e.Compaction != nil:
+		w.write(compactionLine, e.Compaction)
+	case e.Turn != nil:
+		w.write(turnLine, e.Turn)
+	case e.Resume != nil:
+		w.write(resumeLine, e.Resume)
+	}
+}
+
 func (w *Writer) write(k kind, content any) {
 	text, err := encode(k, content)
 	w.mu.Lock()
