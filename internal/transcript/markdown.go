@@ -29,6 +29,7 @@ func Markdown(w io.Writer, s *Session) error {
 	for _, f := range s.facts() {
 		fmt.Fprintf(b, "- %s\n", span(f))
 	}
+	last := ""
 	for _, e := range s.entries() {
 		switch {
 		case e.Session != nil:
@@ -36,7 +37,12 @@ func Markdown(w io.Writer, s *Session) error {
 		case e.Message != nil:
 			b.message(e.Message)
 		case e.Compaction != nil:
-			b.block("\n## A summary replaced older messages\n", e.Compaction.By.Text)
+			b.block("\n## A summary replaced older messages"+idSpan(&e.Compaction.By)+"\n", e.Compaction.By.Text)
+		case e.Resume != nil && e.Resume.After != last:
+			fmt.Fprintf(b, "\n## Continued after message %s\n", span(e.Resume.After))
+		}
+		if e.Message != nil {
+			last = e.Message.ID
 		}
 	}
 	if _, err := b.WriteTo(w); err != nil {
@@ -55,7 +61,7 @@ func (b *markdown) block(title, text string) {
 func (b *markdown) message(m *journal.Message) {
 	switch m.Role {
 	case model.Assistant:
-		fmt.Fprintf(b, "\n## Turn %d\n", m.Turn)
+		fmt.Fprintf(b, "\n## Turn %d%s\n", m.Turn, idSpan(m))
 		if facts := turnFacts(m.Response); facts != "" {
 			fmt.Fprintf(b, "\n%s\n", span(facts))
 		}
@@ -76,7 +82,7 @@ func (b *markdown) message(m *journal.Message) {
 		}
 		b.block("\nResult:\n", r.text)
 	default:
-		b.block("\n## Prompt\n", m.Text)
+		b.block("\n## Prompt"+idSpan(m)+"\n", m.Text)
 	}
 	for _, a := range m.Attachments {
 		fmt.Fprintf(b, "\n%s\n", span(attachment(a)))
@@ -85,6 +91,14 @@ func (b *markdown) message(m *journal.Message) {
 
 func attachment(a model.Attachment) string {
 	return fmt.Sprintf("attached: %s (%s, %d bytes)", line(a.Name), line(a.MIME), len(a.Data))
+}
+
+// idSpan returns the id of a message for its heading.
+func idSpan(m *journal.Message) string {
+	if m.ID == "" {
+		return ""
+	}
+	return " (" + span(m.ID) + ")"
 }
 
 // span formats a line as a code span.

@@ -44,6 +44,7 @@ func Text(w io.Writer, s *Session, paint func(Style, string) string) error {
 	t := &text{paint: paint, inputs: map[string]string{}}
 	t.line("", Heading, "session "+line(s.Name))
 	t.line("", Aside, strings.Join(s.facts(), ", "))
+	last := ""
 	for _, e := range s.entries() {
 		switch {
 		case e.Session != nil:
@@ -51,8 +52,13 @@ func Text(w io.Writer, s *Session, paint func(Style, string) string) error {
 		case e.Message != nil:
 			t.message(e.Message)
 		case e.Compaction != nil:
-			t.line("\n", Heading, "a summary replaced older messages")
+			t.line("\n", Heading, "a summary replaced older messages"+idOf(&e.Compaction.By))
 			t.block("  ", "", e.Compaction.By.Text, maxPrompt)
+		case e.Resume != nil && e.Resume.After != last:
+			t.line("\n", Heading, "continued after message "+line(e.Resume.After))
+		}
+		if e.Message != nil {
+			last = e.Message.ID
 		}
 	}
 	if _, err := t.WriteTo(w); err != nil {
@@ -76,7 +82,7 @@ func (t *text) block(indent string, s Style, text string, n int) {
 func (t *text) message(m *journal.Message) {
 	switch m.Role {
 	case model.Assistant:
-		title := fmt.Sprintf("turn %d", m.Turn)
+		title := fmt.Sprintf("turn %d", m.Turn) + idOf(m)
 		if facts := turnFacts(m.Response); facts != "" {
 			title += ", " + facts
 		}
@@ -94,7 +100,7 @@ func (t *text) message(m *journal.Message) {
 	case model.ToolRole:
 		t.result(resultOf(m, t.inputs[m.CallID]))
 	default:
-		t.line("\n", Heading, "prompt")
+		t.line("\n", Heading, "prompt"+idOf(m))
 		t.block("  ", "", m.Text, maxPrompt)
 	}
 	for _, a := range m.Attachments {

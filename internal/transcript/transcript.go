@@ -71,6 +71,14 @@ func (s *Session) facts() []string {
 	return all
 }
 
+// idOf returns the id of a message for its heading.
+func idOf(m *journal.Message) string {
+	if m.ID == "" {
+		return ""
+	}
+	return " (" + line(m.ID) + ")"
+}
+
 // turnFacts describes the response of a turn; "" for nil.
 func turnFacts(r *event.Turn) string {
 	if r == nil {
