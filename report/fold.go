@@ -165,6 +165,10 @@ func (f *Fold) runReport() Run {
 		run.Sources = withLists(f.run.Sources)
 		run.Shard, run.Prices, run.StartedBy = clone(f.run.Shard), clone(f.run.Prices), clone(f.run.StartedBy)
 	}
+	if f.run != nil && f.run.ForkedFrom != nil {
+		from := f.run.ForkedFrom
+		run.ForkedFrom = &ForkedFrom{Run: from.Run, Job: from.Job, Message: from.Message, Turn: from.Turn}
+	}
 	if f.end != nil {
 		run.Outcome, run.ExitCode, run.ElapsedMS = f.end.Outcome, f.end.ExitCode, f.end.ElapsedMS
 	}

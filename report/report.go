@@ -30,13 +30,23 @@ type Run struct {
 	PlanHash   string             `json:"plan_hash"`
 	Shard      *event.Shard       `json:"shard"` // nil for the entire plan
 	Version    string             `json:"version"`
-	StartedBy  *event.StartedBy   `json:"started_by"` // nil outside of CI; of shards the first
-	Policies   []event.PolicyFile `json:"policies"`   // that applied to the plan
-	Sources    []event.Source     `json:"sources"`    // of repositories, with what forges have listed
-	Prices     *event.PriceTable  `json:"prices"`     // that costs were calculated with, of shards the oldest; nil if unknown
+	StartedBy  *event.StartedBy   `json:"started_by"`  // nil outside of CI; of shards the first
+	ForkedFrom *ForkedFrom        `json:"forked_from"` // nil unless the run continues a session of another run
+	Policies   []event.PolicyFile `json:"policies"`    // that applied to the plan
+	Sources    []event.Source     `json:"sources"`     // of repositories, with what forges have listed
+	Prices     *event.PriceTable  `json:"prices"`      // that costs were calculated with, of shards the oldest; nil if unknown
 	Outcome    event.Outcome      `json:"outcome"`
 	ExitCode   event.Exit         `json:"exit_code"`
 	Totals     Totals             `json:"totals"`
+}
+
+// ForkedFrom is the message of another run's session from which a run was forked. Turns,
+// usage and costs do not include the copied conversation.
+type ForkedFrom struct {
+	Run     string `json:"run"` // id of the other run
+	Job     string `json:"job"`
+	Message string `json:"message"`
+	Turn    int    `json:"turn"` // last turn of the copied conversation; 0 for none
 }
 
 // Totals are sums over the jobs. Passed, Failed and Skipped add up to Jobs: every job

@@ -24,13 +24,16 @@ type Past struct {
 	jobs    map[string]*pastJob
 	except  []string // jobs that are left out
 	only    string   // the only job that is run; "" for all
+	forking bool     // the run is starting as the fork of another: it has no events yet
 }
 
 // pastJob is what earlier processes did of a job.
 type pastJob struct {
+	fork     *event.Fork // of a run that was forked from another; nil for other runs
 	start    *event.JobStart
+	first    string        // commit that the job started from in the first process
 	end      *event.JobEnd // nil for a job that did not end
-	followUp string        // another prompt for the job's session; "" for none
+	followUp string        // another prompt for the job's session, after its end; "" for none
 	fresh    bool          // the job is started again, without its conversation
 	attempts int
 	prompt   string // of the last attempt
@@ -46,10 +49,12 @@ type pastJob struct {
 
 // pastSession is what earlier processes did of a session.
 type pastSession struct {
-	turns map[int]pastTurn
+	copied int // last turn of a conversation that was copied from another run; 0 for none
+	turns  map[int]pastTurn
 }
 
 type pastTurn struct {
+	base   string      // commit that the job had started from
 	start  event.Turn  // zero for calls of a prompt
 	end    *event.Turn // nil for a turn that did not end
 	calls  int         // completed, denied or failed
@@ -62,6 +67,7 @@ func (p *Past) Emit(e event.Event) error {
 	case e.Type == event.RunStarted && e.Run != nil:
 		if p.Run == nil {
 			p.Run = e.Run
+			p.startFork()
 		} else {
 			p.Elapsed += p.Last.Time.Sub(p.started)
 			p.repeatCalls()
@@ -129,6 +135,9 @@ func (j *pastJob) count(now, process time.Time) {
 func (j *pastJob) add(e event.Event) {
 	switch {
 	case e.JobStart != nil:
+		if j.start == nil {
+			j.first = e.JobStart.Base
+		}
 		j.start, j.end = e.JobStart, nil
 	case e.JobEnd != nil:
 		j.end = e.JobEnd
@@ -141,7 +150,7 @@ func (j *pastJob) add(e event.Event) {
 	case e.Type == event.CommentPosted:
 		j.comment = e.Comment
 	case e.Turn != nil:
-		j.session(e.Session).addTurn(e)
+		j.session(e.Session).addTurn(e, j.base())
 	case e.Type == event.SessionEnded && e.SessionInfo != nil && e.SessionInfo.Parent == "":
 		j.final = e.SessionInfo.FinalText
 	case e.Call != nil:
@@ -158,8 +167,9 @@ func (j *pastJob) session(id string) *pastSession {
 	return s
 }
 
-func (s *pastSession) addTurn(e event.Event) {
+func (s *pastSession) addTurn(e event.Event, base string) {
 	t := s.turns[e.Turn.Number]
+	t.base = base
 	if e.Type == event.TurnStarted {
 		t.start = *e.Turn
 	} else {
@@ -183,9 +193,9 @@ func (s *pastSession) addCall(c *event.Call) {
 // totals returns the sums of the turns that ended, and the number of the last one. Calls of
 // a turn that did not end are repeated.
 func (s *pastSession) totals() (sum session.Totals, ended int) {
-	sum.CostUSD = new(money.USD)
+	sum.CostUSD, ended = new(money.USD), s.copied
 	for number, t := range s.turns {
-		sum.Turns = max(sum.Turns, number)
+		sum.Turns = max(sum.Turns, number-s.copied)
 		if t.end == nil {
 			continue
 		}
@@ -251,12 +261,29 @@ func (j *pastJob) hasCommented() bool {
 // followsUp reports whether the job gets another prompt after its end.
 func (j *pastJob) followsUp() bool { return j != nil && j.followUp != "" }
 
-// nextPrompt returns the follow-up prompt; "" for none.
+// nextPrompt returns the prompt that continues the job's session, or has continued it in a
+// fork; "" for none.
 func (j *pastJob) nextPrompt() string {
-	if j == nil {
+	switch {
+	case j == nil:
 		return ""
+	case j.followUp == "" && j.fork != nil:
+		return j.fork.Prompt
 	}
 	return j.followUp
+}
+
+// base returns the commit that the job started from; "" if it is unknown.
+func (j *pastJob) base() string {
+	switch {
+	case j == nil:
+		return ""
+	case j.start != nil:
+		return j.start.Base
+	case j.fork != nil:
+		return j.fork.Base
+	}
+	return ""
 }
 
 // time is how long the job has run.
@@ -307,7 +334,7 @@ func (p *Past) ended(job string) *event.JobEnd {
 
 // resumed describes the past for the start of the run; nil without one.
 func (p *Past) resumed(jobs []tasks.Job) *event.Resumed {
-	if p == nil {
+	if p == nil || p.forking {
 		return nil
 	}
 	before := &event.Resumed{CostUSD: p.Spent()}

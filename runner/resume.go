@@ -71,6 +71,9 @@ func (w *work) resume() (*continuation, error) {
 		return nil, nil
 	}
 	w.sessions.started = max(len(past.sessions)-1, 0)
+	if past.fork != nil {
+		w.sessions.started += past.fork.Children
+	}
 	own := w.job.sessionID(w.job.spec.ID)
 	var main *continuation
 	for _, id := range slices.Sorted(maps.Keys(past.sessions)) {
@@ -114,11 +117,16 @@ func (w *work) resume() (*continuation, error) {
 // firstTurn returns the number of turns before the first one of a session: those before
 // the job was started again.
 func (w *work) firstTurn(s sessionSpec, from *continuation) (last int) {
-	if w.job.past == nil || from != nil {
+	if w.job.past == nil {
 		return 0
 	}
 	past := w.job.past.sessions[w.job.sessionID(s.name)]
-	if past != nil {
+	switch {
+	case past == nil:
+		return 0
+	case from != nil:
+		return past.copied
+	default:
 		for number := range past.turns {
 			last = max(last, number)
 		}
@@ -162,6 +170,9 @@ func (w *work) restore(ctx context.Context, from *continuation) error {
 	tree := ""
 	if from != nil {
 		tree = from.state.Tree()
+	}
+	if past := w.job.past; tree == "" && past != nil && past.fork != nil && !past.fresh {
+		tree = past.fork.Tree
 	}
 	if past := w.job.past; tree == "" && past != nil && past.start != nil {
 		tree = past.start.Tree

@@ -196,7 +196,7 @@ func (r *run) started() *event.Run {
 		ID: r.opts.RunID, Manifest: r.plan.Manifests, PlanHash: r.plan.Hash, Version: r.opts.About.Version,
 		Jobs: planned(r.plan.Jobs, r.plan.Shard.Index), Elsewhere: []event.PlannedJob{},
 		Prices: r.opts.About.Prices, StartedBy: r.opts.About.StartedBy,
-		Invocation: r.opts.About.Invocation, Resumed: r.opts.Past.resumed(r.plan.Jobs),
+		Invocation: r.opts.About.Invocation, Resumed: r.opts.Past.resumed(r.plan.Jobs), ForkedFrom: r.opts.Past.forkedFrom(),
 	}
 	if limit := r.plan.Budget.CostUSD; limit > 0 {
 		started.MaxCostUSD = &limit

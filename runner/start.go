@@ -170,8 +170,8 @@ func (p *preflight) local(ctx context.Context, j tasks.Job, o *origin) (start, e
 // as before.
 func (p *preflight) resolve(j tasks.Job, s *start) (err error) {
 	name := baseOf(j)
-	if past := p.Past.of(j.ID); past != nil && past.start != nil && past.start.Base != "" {
-		name = past.start.Base
+	if base := p.Past.of(j.ID).base(); base != "" {
+		name = base
 	}
 	if s.base, err = s.origin.Git.Resolve(name); err != nil {
 		return &Refusal{Code: event.CodeBase, Err: err}

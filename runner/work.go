@@ -29,6 +29,8 @@ type work struct {
 
 	before  session.Totals // of sessions before the job was started again; they count for its cost only
 	unsaved bool           // a checkpoint failed
+
+	continued bool // an earlier process, or another run, began the conversation
 }
 
 // result is the result of a job's sessions.
@@ -65,11 +67,15 @@ func (j *job) work(ctx context.Context, s *site, baseline []event.Baseline) (*re
 // attempts runs attempts, each followed by the verify commands, whose output goes back
 // to the same conversation while attempts are left.
 func (w *work) attempts(ctx context.Context) (end *stop) {
+	if end := w.checkForked(); end != nil {
+		return end
+	}
 	from, err := w.resume()
 	if err != nil {
 		return &stop{code: event.CodeInternal, detail: fmt.Sprintf("resume the job: %v", err)}
 	}
-	w.site.touched = w.site.touched || from != nil
+	w.continued = from != nil
+	w.site.touched = w.site.touched || w.continued
 	if err := w.restore(ctx, from); err != nil {
 		if ctx.Err() != nil {
 			return stopped(ctx)
@@ -124,9 +130,11 @@ func (w *work) attempt(ctx context.Context, main *open, text string) (last sessi
 	w.result.attempts++
 	w.site.touched = true
 	w.job.emit(event.Event{Type: event.AttemptStarted, Session: w.job.sessionID(w.job.spec.ID), Attempt: &event.Attempt{Number: w.result.attempts, Prompt: text}})
-	if w.result.attempts == 1 {
-		if text, end = w.expandMentions(ctx, main); end != nil {
-			return last, end
+	if first := w.result.attempts == 1 && !w.continued; first {
+		if text == w.job.spec.Prompt { // not another one, of a fork
+			if text, end = w.expandMentions(ctx, main); end != nil {
+				return last, end
+			}
 		}
 		text += baselineText(w.baseline) + scopeText(w.job.spec.Change)
 	}
@@ -140,6 +148,11 @@ func (w *work) firstPrompt(from *continuation) string {
 	if past != nil && past.followUp != "" {
 		w.result.attempts, w.attemptsBefore = past.attempts, past.attempts
 		return past.followUp
+	}
+	if past != nil && past.fork != nil {
+		if text, ok := w.forkPrompt(from); ok {
+			return text
+		}
 	}
 	if from == nil {
 		return w.job.spec.Prompt

@@ -64,5 +64,9 @@
 // that was interrupted, with the same numbers. A turn whose response was lost has a
 // turn.ended with an estimate in lost.
 //
+// A run that was forked from another has the source in the field forked_from of each
+// run.started. Its turns are numbered after those of the copied conversation, which are not in
+// its stream.
+//
 // Consumers must ignore event types and fields that they do not know.
 package event

@@ -101,6 +101,8 @@ type Run struct {
 	Invocation *Invocation `json:"invocation,omitempty"`
 	Resumed    *Resumed    `json:"resumed,omitempty"` // nil unless this process resumes the run: the events before are of earlier ones
 
+	ForkedFrom *Fork `json:"forked_from,omitempty"` // nil unless the run continues a session of another run
+
 	// Shard is the shard of the plan that this run executes, nil for the entire
 	// plan. Elsewhere has the jobs of the other shards, so that a merge can
 	// detect missing ones.
@@ -122,6 +124,23 @@ type StartedBy struct {
 type Resumed struct {
 	Finished int       `json:"finished"` // jobs that are not run again
 	CostUSD  money.USD `json:"cost_usd"` // as far as it is known
+}
+
+// Fork is where a run was forked from another: it has one job, whose session starts with a
+// copy of a conversation.
+type Fork struct {
+	Run     string `json:"run"`              // id of the other run
+	Dir     string `json:"dir"`              // absolute path of its report directory
+	Job     string `json:"job"`              // in both runs
+	Message string `json:"message"`          // that was given
+	After   string `json:"after,omitempty"`  // last message of the copied conversation; empty if nothing was copied
+	Turn    int    `json:"turn"`             // last turn of the copied conversation; 0 for none
+	Prompt  string `json:"prompt,omitempty"` // that continues the conversation; empty to continue without one
+	Base    string `json:"base"`             // commit that the job starts from
+	Tree    string `json:"tree,omitempty"`   // saved state of the workspace; empty for that of Base
+	Branch  string `json:"branch,omitempty"` // of the job's commit
+
+	Children int `json:"children,omitempty"` // subagents of the job in the other run, whose names are not used again
 }
 
 // Invocation is a command line of millhand run.

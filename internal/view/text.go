@@ -67,6 +67,8 @@ func runText(r *event.Run) string {
 	}
 	if before := r.Resumed; before != nil {
 		text = fmt.Sprintf("resumed %s, %d finished, %s spent", text, before.Finished, money.Rounded(&before.CostUSD))
+	} else if from := r.ForkedFrom; from != nil {
+		text += fmt.Sprintf(", forked from run %s: job %s after turn %d, branch %s", from.Run, from.Job, from.Turn, from.Branch)
 	}
 	return text
 }

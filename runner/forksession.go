@@ -1,0 +1,295 @@
+package runner
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/gitops"
+	"github.com/millhand/millhand/internal/journal"
+	"github.com/millhand/millhand/internal/reportdir"
+	"github.com/millhand/millhand/tasks"
+)
+
+// Fork is a run that starts as the fork of another one: one of its jobs continues from a
+// message of its session, on another branch and with a budget of its own.
+type Fork struct {
+	from    event.Fork
+	named   bool            // the branch was given
+	entries []journal.Entry // the conversation
+	store   string          // directory of the saved states
+	past    *Past
+}
+
+// ForkRequest is what to fork.
+type ForkRequest struct {
+	Dir     string // report directory of the other run
+	Job     string
+	Message string // "" lists the messages in the error
+	Prompt  string // that continues the conversation; "" for that of the message, or for none
+	Branch  string // "" for one that is not used
+}
+
+// NewFork finds the message in the session of a job. past is what the other run did. It
+// changes nothing.
+func NewFork(past *Past, q ForkRequest) (*Fork, error) {
+	was := past.of(q.Job)
+	if was == nil || len(was.sessions) == 0 || was.start == nil && was.fork == nil {
+		return nil, fmt.Errorf("job %s has no session", q.Job)
+	}
+	state, err := readJournal(q.Dir, q.Job)
+	if err != nil {
+		return nil, err
+	}
+	point, err := state.Point(q.Message)
+	if err != nil {
+		return nil, fmt.Errorf("%w: use one of %s (millhand session show %s %s prints them)", err, listed(state.MessageIDs()), past.Run.ID, q.Job)
+	}
+	f := &Fork{named: q.Branch != "", store: filepath.Join(q.Dir, filepath.FromSlash(snapshots)), from: event.Fork{
+		Run: past.Run.ID, Dir: q.Dir, Job: q.Job, Message: q.Message, After: point.After, Turn: point.Turn, Tree: point.Tree,
+		Base: was.baseAt(past.Run.ID+"/"+q.Job, point.Turn), Prompt: q.Prompt, Branch: q.Branch, Children: was.children(),
+	}}
+	switch {
+	case f.from.Base == "":
+		return nil, fmt.Errorf("job %s started in a repository without a commit, so it can't be forked", q.Job)
+	case point.After == "": // the job's own prompt, unless there is another
+	case point.Prompt == "" && q.Prompt == "" && point.Done:
+		return nil, fmt.Errorf("message %s ends the conversation: continue it with --prompt PROMPT", q.Message)
+	default:
+		f.from.Prompt = cmp.Or(q.Prompt, point.Prompt)
+		f.entries = point.State.History
+	}
+	if f.from.Tree == "" && was.start != nil { // without a worktree, with uncommitted changes
+		f.from.Tree = was.start.Tree
+	}
+	if f.from.Tree == "" && was.fork != nil {
+		f.from.Tree = was.fork.Tree
+	}
+	return f, nil
+}
+
+// readJournal reads the session of a job.
+func readJournal(dir, job string) (*journal.State, error) {
+	f, err := os.OpenInRoot(dir, transcript(job)) // the name is from a file
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("the session of job %s was not saved", job)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open the session of job %s: %w", job, err)
+	}
+	defer f.Close()
+	state, _, err := journal.Read(f)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", f.Name(), err)
+	}
+	if len(state.History) == 0 {
+		return nil, fmt.Errorf("%s: no conversation found: the run was killed at its start, or is of an earlier release", f.Name())
+	}
+	return state, nil
+}
+
+// maxListed is the maximum number of messages or turns that an error lists.
+const maxListed = 20
+
+// listed lists the last names.
+func listed(names []string) string {
+	if more := len(names) - maxListed; more > 0 {
+		return fmt.Sprintf("%s (and %d before)", strings.Join(names[more:], ", "), more)
+	}
+	return strings.Join(names, ", ")
+}
+
+// children returns the number of the job's subagents.
+func (j *pastJob) children() int {
+	n := max(len(j.sessions)-1, 0)
+	if j.fork != nil {
+		n += j.fork.Children
+	}
+	return n
+}
+
+// baseAt returns the commit that the job had started from in a turn of a session: a
+// follow-up prompt starts from the commit before it.
+func (j *pastJob) baseAt(session string, turn int) string {
+	s := j.sessions[session]
+	for n := turn; s != nil && n > 0; n-- {
+		if t, found := s.turns[n]; found && t.base != "" {
+			return t.base
+		}
+	}
+	if j.fork != nil {
+		return j.fork.Base
+	}
+	return j.first
+}
+
+// Job returns the id of the forked job.
+func (f *Fork) Job() string { return f.from.Job }
+
+// Past returns the past of the new run: a conversation, and nothing that costs money.
+func (f *Fork) Past(run string) *Past {
+	if f.past == nil {
+		f.past = &Past{forking: true}
+		f.past.Emit(event.Event{Type: event.RunStarted, Run: &event.Run{ID: run, ForkedFrom: &f.from}}) //nolint:errcheck // returns nil
+	}
+	return f.past
+}
+
+// Write writes the conversation and the saved states of its turns into the report directory of
+// the new run.
+func (f *Fork) Write(dir *reportdir.Dir, run string, clean func(line []byte) []byte) (err error) {
+	if err := dir.Mkdir(snapshots); err != nil {
+		return fmt.Errorf("copy the states of the session: %w", err)
+	}
+	var trees []string
+	if f.from.Tree != "" {
+		trees = append(trees, f.from.Tree)
+	}
+	for _, e := range f.entries {
+		if e.Turn != nil && e.Turn.Tree != "" {
+			trees = append(trees, e.Turn.Tree)
+		}
+	}
+	if err := gitops.CopyStates(f.store, filepath.Join(dir.Path(), filepath.FromSlash(snapshots)), trees); err != nil {
+		return err
+	}
+	if len(f.entries) == 0 {
+		return nil
+	}
+	file, err := dir.Append(transcript(f.from.Job))
+	if err != nil {
+		return fmt.Errorf("copy the session: %w", err)
+	}
+	defer file.Close()
+	to := journal.NewWriter(file, nil, clean, func(failed error) { err = fmt.Errorf("copy the session: %w", failed) })
+	for _, e := range f.entries {
+		if e.Session != nil {
+			described := *e.Session
+			described.ID = run + "/" + f.from.Job
+			e.Session = &described
+		}
+		to.Entry(e)
+	}
+	if err == nil {
+		err = file.Sync()
+	}
+	return err
+}
+
+// startFork makes the job of a fork continue from the copied conversation.
+func (p *Past) startFork() {
+	from := p.Run.ForkedFrom
+	if from == nil {
+		return
+	}
+	j := p.job(from.Job)
+	j.fork = from
+	if from.After != "" {
+		j.session(p.Run.ID + "/" + from.Job).copied = from.Turn
+	}
+}
+
+// forkedFrom returns where the run was forked from; nil for another run.
+func (p *Past) forkedFrom() *event.Fork {
+	if p == nil || p.Run == nil {
+		return nil
+	}
+	return p.Run.ForkedFrom
+}
+
+// Narrow reduces the plan of the other run to the job of a fork, which works in a worktree and
+// commits to its own branch. It changes nothing for other runs.
+func (p *Past) Narrow(plan *tasks.Plan) error {
+	from := p.forkedFrom()
+	if from == nil {
+		return nil
+	}
+	at := slices.IndexFunc(plan.Jobs, func(j tasks.Job) bool { return j.ID == from.Job })
+	if at < 0 {
+		return fmt.Errorf("job %s is not in the plan any more: restore the manifest", from.Job)
+	}
+	j := plan.Jobs[at]
+	commit := tasks.Commit{}
+	if j.Commit != nil {
+		commit = *j.Commit
+	}
+	if from.Branch == "" {
+		from.Branch = forkBranch(j, 1)
+	}
+	commit.Branch, commit.IfExists = from.Branch, tasks.FailIfExists
+	j.Commit, j.Needs = &commit, nil
+	plan.Jobs, plan.Elsewhere, plan.Shard = []tasks.Job{j}, nil, tasks.Shard{}
+	return nil
+}
+
+// forkBranch returns the name of a branch for the n-th fork of a job.
+func forkBranch(j tasks.Job, n int) string {
+	branch := "millhand/" + j.ID
+	if j.Commit != nil && j.Commit.Branch != "" && j.Commit.Branch != tasks.CurrentBranch {
+		branch = j.Commit.Branch
+	}
+	return branch + "-fork-" + strconv.Itoa(n)
+}
+
+// maxForks is the maximum number of forks of a branch that get a name without being asked.
+const maxForks = 99
+
+// NextBranch gives the job of a starting fork another branch if its preflight was refused
+// because the branch exists. It returns false if it can't.
+func (f *Fork) NextBranch(plan *tasks.Plan, refused error) bool {
+	exists := slices.ContainsFunc(Refusals(refused), func(r *Refusal) bool { return r.Code == event.CodeBranchExists })
+	j := &plan.Jobs[0]
+	prefix, number, found := cutLast(j.Commit.Branch, "-fork-")
+	n, err := strconv.Atoi(number)
+	if f == nil || f.named || !exists || !found || err != nil || n >= maxForks {
+		return false
+	}
+	f.from.Branch = prefix + "-fork-" + strconv.Itoa(n+1)
+	commit := *j.Commit
+	commit.Branch = f.from.Branch
+	j.Commit = &commit
+	return true
+}
+
+// cutLast cuts a text around the last separator.
+func cutLast(text, separator string) (before, after string, found bool) {
+	at := strings.LastIndex(text, separator)
+	if at < 0 {
+		return text, "", false
+	}
+	return text[:at], text[at+len(separator):], true
+}
+
+// checkForked checks that the files of a fork can be restored.
+func (w *work) checkForked() *stop {
+	past := w.job.past
+	if past == nil || past.fork == nil || past.fork.Tree == "" || w.site.saved(w.job.opts).Has(past.fork.Tree) {
+		return nil
+	}
+	return &stop{code: event.CodeRepository, detail: fmt.Sprintf("the files of turn %d can't be restored: objects of their saved state are missing", past.fork.Turn)}
+}
+
+// forkPrompt returns the prompt of the first attempt of a fork; false if an earlier process
+// has added it to the conversation.
+func (w *work) forkPrompt(from *continuation) (string, bool) {
+	past := w.job.past
+	if from == nil {
+		return cmp.Or(past.fork.Prompt, w.job.spec.Prompt), true
+	}
+	last := from.state.Messages[len(from.state.Messages)-1].ID
+	if last != past.fork.After || past.attempts > 1 {
+		return "", false
+	}
+	if past.fork.Prompt == "" {
+		w.result.attempts = 1
+		w.job.emit(event.Event{Type: event.AttemptStarted, Session: w.job.sessionID(w.job.spec.ID), Attempt: &event.Attempt{Number: 1}})
+	}
+	return past.fork.Prompt, true
+}
