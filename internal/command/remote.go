@@ -35,6 +35,9 @@ func preflight(ctx context.Context, w World, c checked, s starting, quiet bool, 
 		}
 	}
 	ready, err := runner.Preflight(ctx, plan, look)
+	for s.fork != nil && err != nil && s.fork.NextBranch(plan, err) {
+		ready, err = runner.Preflight(ctx, plan, look)
+	}
 	plan.Notes = append(plan.Notes, pulls.warnings()...)
 	var interrupt runner.Interrupt
 	switch {

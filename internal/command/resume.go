@@ -72,8 +72,14 @@ func resume(ctx context.Context, w World, o runOptions, log *view.Log) (err erro
 	if err != nil {
 		return err
 	}
+	if err := past.Narrow(c.plan); err != nil {
+		return fail(event.ExitUsage, "resume %s: %w; nothing was run", dir, err)
+	}
 	if err := compare(past, c.plan, o.acceptChanges); err != nil {
 		return failure{event.ExitUsage, fmt.Errorf("resume %s: %w; nothing was run", dir, err)}
+	}
+	if o.onlyFailed && past.Run.ForkedFrom != nil {
+		return fail(event.ExitUsage, "resume %s: --only-failed can't be used with a fork, whose conversation would be lost: fork run %s again; nothing was run", dir, past.Run.ForkedFrom.Run)
 	}
 	if o.onlyFailed {
 		past.StartAgain()
@@ -139,6 +145,9 @@ func resumed(o runOptions, run *event.Run) (runOptions, error) {
 	own.log, own.json, own.invocation = o.log, o.json, run.Invocation
 	own.onlyFailed, own.acceptChanges, own.followUp = o.onlyFailed, o.acceptChanges, o.followUp
 	own.plan.sources.recorded, own.plan.sources.only = run, !o.acceptChanges
+	if run.ForkedFrom != nil {
+		own.record = "" // of the other run
+	}
 	if o.plan.Parallel > 0 {
 		own.plan.Parallel = o.plan.Parallel
 	}

@@ -208,6 +208,7 @@ type starting struct {
 	id    string
 	log   *view.Log
 	past  *runner.Past // of a run that is resumed; nil for a new one
+	fork  *runner.Fork // nil unless the run is forked from another
 	claim func() (*rundir.Dir, error)
 }
 
@@ -247,7 +248,7 @@ func start(ctx context.Context, w World, o runOptions, c checked, s starting) er
 	switch {
 	case o.plan.prompt != nil:
 		print = printMessage
-		if s.past == nil {
+		if s.past == nil || s.fork != nil {
 			out.KeepManifest(known.JSON(o.plan.prompt))
 		}
 	case o.json:
@@ -258,6 +259,11 @@ func start(ctx context.Context, w World, o runOptions, c checked, s starting) er
 	}
 	for _, secret := range ready.Secrets() {
 		known.Hold(secret)
+	}
+	if s.fork != nil {
+		if err := s.fork.Write(out.Files(), s.id, known.JSON); err != nil {
+			return fail(event.ExitUsage, "%w; nothing was run", err)
+		}
 	}
 	sweep(ctx, w, out, ready, o.log.Quiet)
 	c.models.Hold = known.Hold

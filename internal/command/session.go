@@ -61,12 +61,10 @@ func sessionCommand(w World) *cli.Command {
 			},
 		},
 	}
-	for _, name := range []string{"fork", "revert"} {
-		c.Subcommands = append(c.Subcommands, &cli.Command{
-			Name: name, Usage: "not supported yet", Hidden: true, SkipFlagParsing: true,
-			Action: func(*cli.Context) error { return fail(event.ExitUsage, "session %s is not supported yet", name) },
-		})
-	}
+	c.Subcommands = append(c.Subcommands, forkCommand(w), &cli.Command{
+		Name: "revert", Usage: "not supported yet", Hidden: true, SkipFlagParsing: true,
+		Action: func(*cli.Context) error { return fail(event.ExitUsage, "session revert is not supported yet") },
+	})
 	return c
 }
 
@@ -89,9 +87,9 @@ func (o *runOptions) parseFollowUp(args []string) error {
 
 // resumeSession continues a job of a run with another prompt.
 func resumeSession(ctx context.Context, w World, given runOptions) error {
-	var o runOptions
-	if _, err := readFlags(&cli.Command{Name: "run", Flags: o.flags()}, nil, noVariables); err != nil {
-		return failure{event.ExitInternal, err}
+	o, err := defaultOptions()
+	if err != nil {
+		return err
 	}
 	o.resume, o.followUp, o.log, o.json = given.resume, given.followUp, given.log, given.json
 	return run(ctx, w, o)

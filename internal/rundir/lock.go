@@ -215,3 +215,13 @@ func openRegular(path string, flags int) (*os.File, error) {
 	}
 	return f, nil
 }
+
+// NotInUse returns an error that wraps [ErrInUse] if a process holds the lock of a report
+// directory. It changes nothing.
+func NotInUse(dir string) error {
+	held, by, err := inUse(dir)
+	if err == nil && held {
+		err = fmt.Errorf("report directory %s is %w by %s: wait for it", dir, ErrInUse, by.describe())
+	}
+	return err
+}

@@ -4,6 +4,7 @@
 package rundir
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -123,6 +124,13 @@ func (d *Dir) KeepManifest(manifest []byte) { d.manifest = manifest }
 
 // Manifest returns the manifest that KeepManifest saved in an earlier process of the run.
 func (d *Dir) Manifest() ([]byte, error) { return fs.ReadFile(d.dir.FS(), manifestFile) }
+
+// SavedManifest returns the manifest that a run without a manifest file saved in its report
+// directory.
+func SavedManifest(dir string) ([]byte, error) {
+	text, err := fs.ReadFile(os.DirFS(dir), manifestFile)
+	return bytes.TrimPrefix(text, []byte(manifestHead)), err
+}
 
 // savedManifest reports whether the directory has a manifest that was saved by KeepManifest.
 func savedManifest(dir *reportdir.Dir) bool {

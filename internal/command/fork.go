@@ -1,0 +1,186 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/printable"
+	"github.com/millhand/millhand/internal/rundir"
+	"github.com/millhand/millhand/internal/view"
+	"github.com/millhand/millhand/runner"
+)
+
+// forkOptions are the options of "millhand session fork".
+type forkOptions struct {
+	runner.ForkRequest
+	run  string // id or directory of the other run
+	opts runOptions
+}
+
+func forkCommand(w World) *cli.Command {
+	o := &forkOptions{}
+	flags := []cli.Flag{
+		&cli.StringFlag{Name: "at", Destination: &o.Message, EnvVars: noVariable(), Usage: "Continue from `MESSAGE`: before a prompt, or after the turn of a response or result"},
+		&cli.StringFlag{Name: "prompt", Destination: &o.Prompt, EnvVars: noVariable(), DefaultText: "that of MESSAGE, or none", Usage: "Continue with `PROMPT`"},
+		&cli.StringFlag{Name: "branch", Destination: &o.Branch, EnvVars: noVariable(), DefaultText: "the job's branch with -fork-N", Usage: "Commit to the new branch `NAME`"},
+		&cli.GenericFlag{Name: "max-cost", Value: flagOf(&o.opts.plan.MaxCost, dollars), EnvVars: noVariable(), DefaultText: "that of the run", Usage: "Limit the cost of the new run to `USD` (US dollars)"},
+		&cli.StringFlag{Name: "report-dir", Destination: &o.opts.reportDir, EnvVars: noVariable(), DefaultText: ".millhand/runs/RUN-ID", Usage: "Write the reports of the new run into `DIR`"},
+	}
+	return &cli.Command{
+		Name: "fork", Usage: "Start a new run that continues from a message of a job's session, on a new branch", ArgsUsage: "RUN [JOB]",
+		UsageText: "millhand session fork 20260102-030405-1a2b3c4d fix-tests --at m5 --prompt \"Use a table test instead.\"\nmillhand session fork 20260102-030405-1a2b3c4d fix-tests --at m1",
+		Flags:     append(flags, o.opts.logFlags()...),
+		Action:    act(o.parse, func(ctx context.Context) error { return forkSession(ctx, w, *o) }),
+	}
+}
+
+func (o *forkOptions) parse(args []string) error {
+	switch {
+	case len(args) == 0 || len(args) > 2:
+		return errors.New("requires RUN, the id or the report directory of a run, and optionally JOB")
+	case o.Message == "":
+		return errors.New("missing --at MESSAGE: millhand session show RUN JOB prints the ids of messages")
+	}
+	if o.run = args[0]; len(args) == 2 {
+		o.Job = args[1]
+	}
+	if o.opts.verbose {
+		o.opts.log.Level = "debug"
+	}
+	return nil
+}
+
+// forkSession starts a run with a job of another run, which is not changed.
+func forkSession(ctx context.Context, w World, given forkOptions) error {
+	log, err := view.New(w.Err, given.opts.log, w.Getenv)
+	if err != nil {
+		return failure{event.ExitUsage, err}
+	}
+	past, dir, err := readPast(given.run)
+	if err != nil {
+		return err
+	}
+	if given.Dir = dir; given.Job == "" && len(past.Run.Jobs) == 1 {
+		given.Job = past.Run.Jobs[0].ID
+	}
+	if err := named(past.Run, given.Job, "fork"); err != nil {
+		return failure{event.ExitUsage, fmt.Errorf("%w; nothing was run", err)}
+	}
+	fork, err := runner.NewFork(past, given.ForkRequest)
+	if err != nil {
+		return failure{event.ExitUsage, fmt.Errorf("fork %s: %w; nothing was run", dir, err)}
+	}
+	reports, err := forkReports(given.opts.reportDir, dir)
+	if err != nil {
+		return failure{event.ExitUsage, err}
+	}
+	o, err := defaultOptions()
+	if err != nil {
+		return err
+	}
+	o.plan.MaxCost, o.log, o.json = given.opts.plan.MaxCost, given.opts.log, given.opts.json
+	if o, err = resumed(o, past.Run); err != nil {
+		return failure{event.ExitUsage, fmt.Errorf("fork %s: %w; nothing was run", dir, err)}
+	}
+	o.reportDir, o.record = reports, ""
+	if o.prompt.text != nil {
+		if o.plan.prompt, err = rundir.SavedManifest(dir); err != nil {
+			return fail(event.ExitUsage, "fork %s: %w; nothing was run", dir, err)
+		}
+	}
+	c, err := checkRun(ctx, w, o)
+	if err != nil {
+		return err
+	}
+	if err := compare(past, c.plan, false); err != nil {
+		return failure{event.ExitUsage, fmt.Errorf("fork %s: %w; nothing was run", dir, err)}
+	}
+	id := runID(w)
+	forked := fork.Past(id)
+	if err := forked.Narrow(c.plan); err != nil {
+		return failure{event.ExitUsage, fmt.Errorf("fork %s: %w; nothing was run", dir, err)}
+	}
+	return start(ctx, w, o, c, starting{id: id, log: log, past: forked, fork: fork, claim: func() (*rundir.Dir, error) { return rundir.Claim(o.reportDir, id, w.Now) }})
+}
+
+// forkReports returns the report directory of a fork; "" for the default. That of the other
+// run is refused: its files would be moved.
+func forkReports(given, other string) (string, error) {
+	if given == "" {
+		return "", nil
+	}
+	abs, err := filepath.Abs(given)
+	if err != nil {
+		return "", err
+	}
+	a, errA := os.Stat(abs)
+	b, errB := os.Stat(other)
+	if errA == nil && errB == nil && os.SameFile(a, b) {
+		return "", fmt.Errorf("--report-dir %s is that of the run to fork: choose another", given)
+	}
+	return abs, nil
+}
+
+// readPast reads the events of a run that is not in progress, without changing its
+// files.
+func readPast(run string) (past *runner.Past, dir string, err error) {
+	if dir, err = findRun(run); err != nil {
+		return nil, "", failure{event.ExitUsage, err}
+	}
+	if err := rundir.NotInUse(dir); err != nil {
+		return nil, "", failure{event.ExitUsage, err}
+	}
+	f, err := os.Open(filepath.Join(dir, "events.jsonl"))
+	if err != nil {
+		return nil, "", fail(event.ExitUsage, "%w; continue the run with millhand run --resume first", err)
+	}
+	defer f.Close()
+	past = &runner.Past{}
+	_, err = event.Read(f, past.Emit)
+	switch {
+	case err != nil:
+		return nil, "", fail(event.ExitUsage, "read %s: %w", f.Name(), err)
+	case past.Run == nil:
+		return nil, "", fail(event.ExitUsage, "%s: the run has no events", f.Name())
+	}
+	return past, dir, nil
+}
+
+// named checks that a job of a run is named, and not one of its subagents.
+func named(run *event.Run, job, verb string) error {
+	var names []string
+	for _, j := range run.Jobs {
+		if j.ID == job {
+			return nil
+		}
+		if rest, found := strings.CutPrefix(job, j.ID+".task-"); found && !slices.ContainsFunc(run.Jobs, func(other event.PlannedJob) bool { return other.ID == job }) {
+			return fmt.Errorf("%s is the session of a subagent, which belongs to a call of job %s: %s that job at a message (subagent %s)", job, j.ID, verb, rest)
+		}
+		names = append(names, j.ID)
+	}
+	list := strings.Join(names[:min(len(names), maxNames)], ", ")
+	if more := len(names) - maxNames; more > 0 {
+		list += fmt.Sprintf(" and %d more", more)
+	}
+	if job == "" {
+		return fmt.Errorf("the run has %d jobs: choose one of %s", len(names), list)
+	}
+	return fmt.Errorf("job %q not found in the run; it has %s", printable.Line(job, printable.Width), list)
+}
+
+// defaultOptions returns the options of a run without any flag.
+func defaultOptions() (runOptions, error) {
+	var o runOptions
+	if _, err := readFlags(&cli.Command{Name: "run", Flags: o.flags()}, nil, noVariables); err != nil {
+		return o, failure{event.ExitInternal, err}
+	}
+	return o, nil
+}
