@@ -53,6 +53,7 @@ type session struct {
 	turns []*turn
 
 	prunes, compactions int
+	reverted            *int // turn; nil unless the session was reverted and not continued since then
 }
 
 type turn struct {
@@ -112,6 +113,8 @@ func taker(t event.Type) func(*job, event.Event) {
 		return (*job).takeComment
 	case event.NetworkRequested:
 		return (*job).takeNetwork
+	case event.Reverted:
+		return (*job).takeRevert
 	case event.PhaseEnded:
 		return func(*job, event.Event) {} // it only marks the job as started
 	default:
@@ -189,6 +192,7 @@ func (j *job) takeTurn(e event.Event) {
 	}
 	t := j.session(e.Session).turn(e.Turn.Number)
 	if e.Type == event.TurnStarted {
+		j.session(e.Session).reverted = nil
 		return
 	}
 	j.withdrawCalls(e.Session, e.Turn.Number)
@@ -282,6 +286,12 @@ func (j *job) takeVerify(e event.Event) {
 			j.verify = slices.DeleteFunc(j.verify, func(earlier event.Verify) bool { return earlier.Attempt >= v.Attempt })
 		}
 		j.verify = append(j.verify, v)
+	}
+}
+
+func (j *job) takeRevert(e event.Event) {
+	if e.Revert != nil {
+		j.session(e.Session).reverted = new(e.Revert.Turn)
 	}
 }
 
@@ -488,10 +498,10 @@ func (s *session) report() Session {
 		Usage:       spent.usage,
 		CostUSD:     spent.cost,
 		Prunes:      s.prunes,
-		Compactions: s.compactions,
-		End:         s.info.End,
-		Reason:      s.info.Reason,
-		TurnCosts:   make([]TurnCost, 0, len(s.turns)),
+		Compactions: s.compactions, RevertedTo: s.reverted,
+		End:       s.info.End,
+		Reason:    s.info.Reason,
+		TurnCosts: make([]TurnCost, 0, len(s.turns)),
 	}
 	for _, t := range s.turns {
 		if t.number == 0 { // calls of the prompt: no model was called

@@ -181,6 +181,7 @@ type Session struct {
 	Compactions int         `json:"compactions"` // number of times that a summary replaced older messages
 	End         string      `json:"end"`         // empty if the session did not end
 	Reason      string      `json:"reason"`
+	RevertedTo  *int        `json:"reverted_to"` // turn that the files have the state of, and from which the next prompt continues; nil unless it was reverted
 
 	TurnCosts []TurnCost `json:"turn_costs"`
 }

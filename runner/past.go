@@ -22,9 +22,10 @@ type Past struct {
 
 	started time.Time // of the current process
 	jobs    map[string]*pastJob
-	except  []string // jobs that are left out
-	only    string   // the only job that is run; "" for all
-	forking bool     // the run is starting as the fork of another: it has no events yet
+	except  []string      // jobs that are left out
+	only    string        // the only job that is run; "" for all
+	ending  *event.RunEnd // the last one; nil while the run is not ended
+	forking bool          // the run is starting as the fork of another: it has no events yet
 }
 
 // pastJob is what earlier processes did of a job.
@@ -34,12 +35,15 @@ type pastJob struct {
 	first    string        // commit that the job started from in the first process
 	end      *event.JobEnd // nil for a job that did not end
 	followUp string        // another prompt for the job's session, after its end; "" for none
+	revert   *reversion    // that is in progress; nil for none
+	reverted *event.Revert // nil unless the session is to continue from an earlier turn
 	fresh    bool          // the job is started again, without its conversation
 	attempts int
 	prompt   string // of the last attempt
 	baseline map[string]event.Baseline
 	commit   *event.Commit
 	comment  *event.Comment // that was posted; nil for none
+	pushed   string         // remote that its last commit was pushed to; "" for none
 	sessions map[string]*pastSession
 	final    string        // the last message of the job's own session
 	elapsed  time.Duration // between its events
@@ -72,9 +76,9 @@ func (p *Past) Emit(e event.Event) error {
 			p.Elapsed += p.Last.Time.Sub(p.started)
 			p.repeatCalls()
 		}
-		p.started, p.Ended = e.Time, false
+		p.started, p.Ended, p.ending = e.Time, false, nil
 	case e.Type == event.RunEnded:
-		p.Ended = true
+		p.Ended, p.ending = true, e.RunEnd
 	case e.Job != "":
 		p.job(e.Job).count(e.Time, p.started)
 		p.job(e.Job).add(e)
@@ -149,8 +153,15 @@ func (j *pastJob) add(e event.Event) {
 		j.commit = e.Commit
 	case e.Type == event.CommentPosted:
 		j.comment = e.Comment
+	case e.Type == event.CommitPublished && e.Published != nil:
+		j.pushed = e.Published.Remote
 	case e.Turn != nil:
 		j.session(e.Session).addTurn(e, j.base())
+		if e.Type == event.TurnStarted {
+			j.reverted = nil // it has continued
+		}
+	case e.Type == event.Reverted:
+		j.reverted = e.Revert
 	case e.Type == event.SessionEnded && e.SessionInfo != nil && e.SessionInfo.Parent == "":
 		j.final = e.SessionInfo.FinalText
 	case e.Call != nil:
@@ -296,7 +307,7 @@ func (j *pastJob) time() time.Duration {
 
 // finished returns the end of a job that is not run again; nil if it is.
 func (j *pastJob) finished() *event.JobEnd {
-	if j == nil || j.end == nil || j.fresh || j.followUp != "" || j.end.Resumable() {
+	if j == nil || j.end == nil || j.fresh || j.followUp != "" || j.revert != nil || j.end.Resumable() {
 		return nil
 	}
 	return j.end

@@ -90,6 +90,11 @@ func (w *work) resume() (*continuation, error) {
 		}
 		continued := 0
 		if id == own && state != nil && !past.fresh {
+			if past.reverted != nil {
+				if err := state.Revert(past.reverted.Turn); err != nil {
+					return nil, err
+				}
+			}
 			if err := state.Resume(w.site.saved(w.job.opts).Has); err != nil {
 				return nil, err
 			}

@@ -85,24 +85,9 @@ func (s *site) tracked() []string {
 
 // confine creates the sandbox for the job's commands, which completes the site.
 func (j *job) confine(ctx context.Context, s *site) *stop {
-	s.beside = j.spec.ResolveBeside(s.space.Dir())
-	g, err := j.ground(s, j.spec.Profile)
-	if err != nil {
-		return &stop{code: event.CodeInternal, detail: err.Error()}
-	}
-	if s.sandbox, err = OpenConfinement(ctx, g); err != nil {
-		return &stop{code: event.CodeDenied, detail: err.Error()}
-	}
-	s.tree = s.tree.WithFilters(j.filtersOf(ctx, s))
-	tree := ""
-	if s.inPlace {
-		tree, err = s.snapshotOwn(ctx, j.opts, j.past)
-		if ctx.Err() != nil {
-			return stopped(ctx)
-		}
-		if err != nil {
-			return &stop{code: event.CodeRepository, detail: fmt.Sprintf("prepare the workspace: %v", err)}
-		}
+	tree, end := j.openSandbox(ctx, s)
+	if end != nil {
+		return end
 	}
 	s.prepared = j.opts.Now()
 	j.emit(event.Event{Type: event.JobStarted, JobStart: &event.JobStart{
@@ -111,6 +96,30 @@ func (j *job) confine(ctx context.Context, s *site) *stop {
 	}})
 	j.warnOfUnread(s)
 	return nil
+}
+
+// openSandbox opens the sandbox, and saves the state of a tree that is changed without a
+// worktree.
+func (j *job) openSandbox(ctx context.Context, s *site) (tree string, end *stop) {
+	s.beside = j.spec.ResolveBeside(s.space.Dir())
+	g, err := j.ground(s, j.spec.Profile)
+	if err != nil {
+		return "", &stop{code: event.CodeInternal, detail: err.Error()}
+	}
+	if s.sandbox, err = OpenConfinement(ctx, g); err != nil {
+		return "", &stop{code: event.CodeDenied, detail: err.Error()}
+	}
+	s.tree = s.tree.WithFilters(j.filtersOf(ctx, s))
+	if s.inPlace {
+		tree, err = s.snapshotOwn(ctx, j.opts, j.past)
+		if ctx.Err() != nil {
+			return "", stopped(ctx)
+		}
+		if err != nil {
+			return "", &stop{code: event.CodeRepository, detail: fmt.Sprintf("prepare the workspace: %v", err)}
+		}
+	}
+	return tree, nil
 }
 
 // withoutRoom adds the full disk and a fix to an error.

@@ -18,15 +18,16 @@ import (
 
 // start is the state that a job starts from.
 type start struct {
-	origin *gitops.Repo // nil for a copy, which is created when its first job starts
-	below  string       // the workspace in the work tree, slash separated; "" for the root
-	base   string       // commit; "" in place and for a copy, where it is found when the job begins
-	tip    string       // commit that the job's branch is at before, in origin; "" for none
-	remote remote.Repo
-	branch string // that the job creates, with the repository or remote where it does; "" for none
-	lease  string // commit that the remote's branch is at before; "" for none
-	locked string // the branch, with refs/heads/, if a killed run has left a lock on it; "" if not
-	skip   *stop  // why the job is not started; nil if it is
+	origin     *gitops.Repo // nil for a copy, which is created when its first job starts
+	below      string       // the workspace in the work tree, slash separated; "" for the root
+	base       string       // commit; "" in place and for a copy, where it is found when the job begins
+	tip        string       // commit that the job's branch is at before, in origin; "" for none
+	remote     remote.Repo
+	branch     string // that the job creates, with the repository or remote where it does; "" for none
+	lease      string // commit that the remote's branch is at before; "" for none
+	locked     string // the branch, with refs/heads/, if a killed run has left a lock on it; "" if not
+	checkedOut bool   // the job's branch, in a clean tree: a revert changes that
+	skip       *stop  // why the job is not started; nil if it is
 
 	earlier event.Commit          // that is only to be pushed: of an earlier run or an earlier process of this one; the zero value for none
 	own     bool                  // earlier is of this run
@@ -125,6 +126,9 @@ func (p *preflight) local(ctx context.Context, j tasks.Job, o *origin) (start, e
 	}
 	if err := p.sparse(j, o); err != nil {
 		return s, err
+	}
+	if past := p.Past.of(j.ID); past != nil && past.revert != nil {
+		return p.reverting(ctx, j, o, s)
 	}
 	if inPlace(j, o.head) {
 		return p.inPlace(ctx, j, o, s)

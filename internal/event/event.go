@@ -44,6 +44,8 @@ const (
 	JobEnded           Type = "job.ended"
 	NetworkRequested   Type = "network"
 	WarningIssued      Type = "warning"
+	RevertStarted      Type = "revert.started"
+	Reverted           Type = "reverted"
 	RunEnded           Type = "run.ended"
 )
 
@@ -79,6 +81,7 @@ type Event struct {
 	Network     *Network    `json:"network,omitempty"`
 	Warning     *Warning    `json:"warning,omitempty"`
 	RunEnd      *RunEnd     `json:"run_end,omitempty"`
+	Revert      *Revert     `json:"revert,omitempty"`
 }
 
 // Run is the payload of run.started: the resolved plan, so that a report can
@@ -124,6 +127,13 @@ type StartedBy struct {
 type Resumed struct {
 	Finished int       `json:"finished"` // jobs that are not run again
 	CostUSD  money.USD `json:"cost_usd"` // as far as it is known
+}
+
+// Revert is the payload of revert.started, without the commit, and reverted: the files of a job
+// have the state after an earlier turn of its session. The next prompt continues from there.
+type Revert struct {
+	Turn   int    `json:"turn"`             // 0 for the state before the agent started
+	Commit string `json:"commit,omitempty"` // that was added to the branch; empty if nothing was committed
 }
 
 // Fork is where a run was forked from another: it has one job, whose session starts with a

@@ -65,6 +65,9 @@ func (s *Session) facts() []string {
 	if a.End != "" {
 		all = append(all, "ended: "+line(cmp.Or(a.Reason, a.End)))
 	}
+	if a.RevertedTo != nil {
+		all = append(all, fmt.Sprintf("reverted to turn %d", *a.RevertedTo))
+	}
 	if a.Parent != nil {
 		all = append(all, "started by "+line(*a.Parent))
 	}

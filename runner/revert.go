@@ -1,0 +1,311 @@
+package runner
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strconv"
+
+	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/gitops"
+	"github.com/millhand/millhand/internal/gitops/gitdir"
+	"github.com/millhand/millhand/internal/journal"
+	"github.com/millhand/millhand/tasks"
+)
+
+// reversion is a revert that is in progress.
+type reversion struct {
+	turn int
+	tree string // saved state of the workspace; "" for that of the base commit
+}
+
+// Reverted is the result of [Revert].
+type Reverted struct {
+	Job      string   `json:"job"`
+	Turn     int      `json:"turn"`
+	Files    []string `json:"files"`    // that were changed on the branch or in the working tree, relative to the repository's root
+	Branch   string   `json:"branch"`   // that the commit is on; "" if nothing is committed
+	Commit   string   `json:"commit"`   // that was added; "" if nothing was
+	Previous string   `json:"previous"` // commit of the branch before; "" without one
+	Replaced string   `json:"replaced"` // directory with copies of files of the working tree that were replaced; "" for none
+	Pushed   string   `json:"pushed"`   // remote that has the previous commit; "" for none
+}
+
+// Revert prepares the revert of a job that has ended to a turn of its session, 0 for
+// the state before the agent. dir is the report directory. It changes nothing.
+func (p *Past) Revert(dir, job string, turn int) error {
+	past := p.of(job)
+	if past == nil || past.end == nil || len(past.sessions) == 0 {
+		return fmt.Errorf("job %s has no session that has ended: continue the run with millhand run --resume first", job)
+	}
+	state, err := readJournal(dir, job)
+	if err != nil {
+		return err
+	}
+	point, err := state.AfterTurn(turn)
+	if err != nil {
+		return fmt.Errorf("%w: use 0 for the state before the agent, or one of %s", err, listedTurns(state))
+	}
+	past.revert = &reversion{turn: turn, tree: point.Tree}
+	if past.revert.tree == "" && past.start != nil {
+		past.revert.tree = past.start.Tree // without a worktree
+	}
+	if past.revert.tree == "" && past.fork != nil {
+		past.revert.tree = past.fork.Tree
+	}
+	p.only = job
+	return nil
+}
+
+func listedTurns(state *journal.State) string {
+	var names []string
+	for _, n := range state.TurnNumbers() {
+		names = append(names, strconv.Itoa(n))
+	}
+	return listed(names)
+}
+
+// reverting determines what a revert changes: the branch or the working tree, which must be as
+// the job left them.
+func (p *preflight) reverting(ctx context.Context, j tasks.Job, o *origin, s start) (start, error) {
+	past := p.Past.of(j.ID)
+	own := inPlace(j, o.head)
+	var err error
+	if s.base, err = o.repo.Git.Resolve(past.first); err != nil {
+		return s, &Refusal{Code: event.CodeBase, Err: err}
+	}
+	if past.commit == nil {
+		if own && o.head.Hash != past.start.Base {
+			return s, refuse(event.CodeBase, "%s is at commit %.10s, and the job started at %.10s: check that commit out to revert the job", o.repo.Root(), o.head.Hash, past.start.Base)
+		}
+		return s, nil
+	}
+	s.tip = past.commit.Hash
+	branch := past.commit.Branch
+	tip, _, err := o.repo.Git.Branch(branch)
+	if err != nil {
+		return s, &Refusal{Code: event.CodeBranchExists, Err: err}
+	}
+	switch {
+	case tip == "":
+		return s, refuse(event.CodeBranchForeign, "branch %s was deleted from %s; it was at %s", branch, o.repo.Root(), s.tip)
+	case tip != s.tip:
+		return s, refuse(event.CodeBranchForeign, "branch %s has moved: it is at %.10s, and the commit of the job is %.10s; nothing was changed", branch, tip, s.tip)
+	case own && o.head.Branch != branch:
+		return s, refuse(event.CodeBase, "%s has another branch checked out: check out %s to revert the job", o.repo.Root(), branch)
+	}
+	if dir := checkedOut(o, branch, p.Git); dir != "" {
+		return s, refuse(event.CodeDirty, "branch %s is checked out in %s: check out another branch there", branch, dir)
+	}
+	if o.head.Branch == branch {
+		dirty, err := o.dirty()
+		if err != nil {
+			return s, err
+		}
+		if len(dirty) > 0 {
+			return s, refuse(event.CodeDirty, "branch %s is checked out in %s, which has uncommitted changes (%s): commit or stash them", branch, o.repo.Root(), firstThree(dirty))
+		}
+		if what := o.repo.Git.OperationInProgress(); what != "" {
+			return s, refuse(event.CodeDirty, "%s is in the middle of a %s: finish or abort it first", o.repo.Root(), what)
+		}
+		s.checkedOut = true
+	}
+	return s, p.unlocked(ctx, j, o, &s, gitdir.BranchPrefix+branch)
+}
+
+// checkedOut returns the directory of another worktree of the repository in which a branch is
+// checked out; "" for none.
+func checkedOut(o *origin, branch string, env gitdir.Env) string {
+	for _, dir := range o.repo.Worktrees() {
+		tree, err := gitops.Open(dir, env)
+		if err != nil || tree.Git.Own == o.repo.Git.Own {
+			continue // removed, or damaged
+		}
+		if head, err := tree.Git.Head(); err == nil && head.Branch == branch {
+			return dir
+		}
+	}
+	return ""
+}
+
+// Revert gives the branch or the working tree of a job the state that [Past.Revert] has
+// found. It calls no model. The events are those of a run that is resumed and ended as
+// before.
+func Revert(ctx context.Context, plan *tasks.Plan, o Options) (Reverted, error) {
+	r := newRun(plan, o)
+	at := slices.IndexFunc(plan.Jobs, func(j tasks.Job) bool { return j.ID == o.Past.only })
+	if at < 0 {
+		return Reverted{}, fmt.Errorf("job %s is not in the plan", o.Past.only)
+	}
+	j := r.job(plan.Jobs[at])
+	r.opts.Emit(event.Event{Type: event.RunStarted, Run: r.started()})
+	done, err := reverting{j}.run(ctx)
+	r.restoreHeaders(ctx)
+	if ended := o.Past.ending; ended != nil {
+		r.opts.Emit(event.Event{Type: event.RunEnded, RunEnd: ended})
+	}
+	return done, errors.Join(err, r.broken())
+}
+
+// reverting is a job that is reverted.
+type reverting struct{ job *job }
+
+// run restores the files, and commits them if the job has a commit.
+func (v reverting) run(ctx context.Context) (Reverted, error) {
+	j := v.job
+	to := j.past.revert
+	done := Reverted{Job: j.spec.ID, Turn: to.turn, Files: []string{}}
+	happened := event.Revert{Turn: to.turn}
+	session := j.sessionID(j.spec.ID)
+	j.emit(event.Event{Type: event.RevertStarted, Session: session, Revert: &event.Revert{Turn: to.turn}})
+	if c := j.past.commit; c != nil {
+		done.Branch, done.Previous, done.Pushed = c.Branch, c.Hash, j.past.pushed
+	}
+	if j.spec.Repo.Kind == tasks.RepoCopy && j.past.commit != nil {
+		j.start.base, j.start.tip = j.past.first, j.past.commit.Hash
+	}
+	if j.spec.Repo.Kind != tasks.RepoURL { // the branch is on its server: the next prompt changes it
+		if err := v.files(ctx, &done); err != nil {
+			return done, err
+		}
+	}
+	happened.Commit = done.Commit
+	j.emit(event.Event{Type: event.Reverted, Session: session, Revert: &happened})
+	return done, nil
+}
+
+// files reverts a job on this machine.
+func (v reverting) files(ctx context.Context, done *Reverted) error {
+	j := v.job
+	if j.spec.Commit != nil {
+		commit := *j.spec.Commit
+		commit.Message = fmt.Sprintf("%s: revert to turn %d", j.spec.Task, done.Turn)
+		if j.start.checkedOut {
+			commit.Branch = tasks.CurrentBranch
+		}
+		j.spec.Commit = &commit
+	}
+	j.spec.RequireChanges = false
+	s, end := j.prepare(ctx)
+	if end != nil {
+		return errors.New(end.detail)
+	}
+	defer j.releaseSite(context.WithoutCancel(ctx), s, false)
+	j.protect(s)
+	if _, end := j.openSandbox(ctx, s); end != nil {
+		return errors.New(end.detail)
+	}
+	if !s.linked() && j.start.tip != "" {
+		return v.checkedOut(ctx, s, done)
+	}
+	w := newWork(j, s)
+	tree, err := v.tree(s)
+	if err != nil {
+		return err
+	}
+	if !s.linked() {
+		if done.Files, err = s.saved(j.opts).Replaced(ctx, tree, s.below); err != nil {
+			return err
+		}
+		if err := w.keepReplaced(ctx, tree); err != nil {
+			return err
+		}
+		if dir := path.Join("replaced", j.spec.ID); len(done.Files) > 0 && j.opts.Dir.Exists(dir) {
+			done.Replaced = dir
+		}
+	}
+	if err := s.saved(j.opts).Restore(ctx, tree, s.below); err != nil {
+		return err
+	}
+	return v.land(ctx, s, done)
+}
+
+// tree returns the state to restore. It is an error if it is missing.
+func (v reverting) tree(s *site) (string, error) {
+	j := v.job
+	tree := j.past.revert.tree
+	if tree == "" {
+		return s.tree.RootTree(cmp.Or(j.start.base, s.base))
+	}
+	if !s.saved(j.opts).Has(tree) {
+		return "", fmt.Errorf("the files of turn %d can't be restored: objects of their saved state are missing", j.past.revert.turn)
+	}
+	return tree, nil
+}
+
+// land saves the changes of the job up to the turn as its patch, and commits the
+// difference to the job's commit on its branch.
+func (v reverting) land(ctx context.Context, s *site, done *Reverted) error {
+	j := v.job
+	l := &landing{job: j, site: s}
+	end := l.findChanges(ctx)
+	if l.changes == nil {
+		return errors.New(end.detail)
+	}
+	if l.patch == "" && end == nil {
+		j.opts.Dir.Remove(path.Join("patches", j.spec.ID+".patch")) //nolint:errcheck // missing if the job had changed nothing
+	}
+	if j.start.tip == "" {
+		return nil // nothing is committed: what can't be is only the files of the next prompt
+	}
+	if end != nil {
+		return fmt.Errorf("the files of turn %d can't be committed: %s", done.Turn, end.detail)
+	}
+	before, err := s.tree.SnapshotOf(j.start.tip)
+	if err != nil {
+		return err
+	}
+	if l.changes, err = s.tree.Changes(ctx, before.Below(s.below)); err != nil {
+		return err
+	}
+	for _, c := range l.changes.Changes {
+		done.Files = append(done.Files, c.Path)
+	}
+	if len(l.changes.Changes)+len(l.changes.Refused) == 0 {
+		return nil
+	}
+	s.base = j.start.tip
+	if err := l.record(ctx, j.message(j.start.tip, v.unfinished())); err != nil {
+		return err
+	}
+	done.Commit = l.made.Hash
+	return nil
+}
+
+// unfinished returns the outcome of a job whose commit is work in progress; "" for others.
+func (v reverting) unfinished() event.Outcome {
+	j := v.job
+	if j.past.end.Outcome == event.Limit || j.past.end.Outcome == event.Budget {
+		return j.past.end.Outcome
+	}
+	return ""
+}
+
+// checkedOut reverts a clean working tree that has the job's branch checked out. If the
+// state can't be committed, the tree is as before.
+func (v reverting) checkedOut(ctx context.Context, s *site, done *Reverted) error {
+	j := v.job
+	base, err := s.tree.SnapshotOf(j.start.base)
+	if err != nil {
+		return err
+	}
+	before, err := s.tree.RootTree(j.start.tip)
+	if err != nil {
+		return err
+	}
+	tree, err := v.tree(s)
+	if err != nil {
+		return err
+	}
+	s.before = base.Below(s.below)
+	if err = s.saved(j.opts).Restore(ctx, tree, s.below); err == nil {
+		err = v.land(ctx, s, done)
+	}
+	if err != nil {
+		err = errors.Join(err, s.saved(j.opts).Restore(context.WithoutCancel(ctx), before, s.below))
+	}
+	return err
+}
