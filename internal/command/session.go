@@ -61,10 +61,7 @@ func sessionCommand(w World) *cli.Command {
 			},
 		},
 	}
-	c.Subcommands = append(c.Subcommands, forkCommand(w), &cli.Command{
-		Name: "revert", Usage: "not supported yet", Hidden: true, SkipFlagParsing: true,
-		Action: func(*cli.Context) error { return fail(event.ExitUsage, "session revert is not supported yet") },
-	})
+	c.Subcommands = append(c.Subcommands, forkCommand(w), revertCommand(w))
 	return c
 }
 
