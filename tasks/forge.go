@@ -1,6 +1,7 @@
 package tasks
 
 import (
+	"context"
 	"fmt"
 	"net/url"
 	"slices"
@@ -75,6 +76,33 @@ func readForge(v value, host string) Forge {
 	}
 	f.Key = readKeyCommand(got, f.command, f.ttl, v.src.dir)
 	return f.Forge
+}
+
+// LoadForges reads only the git hosts of manifests, whatever their tasks are now. The error
+// is as that of [Load].
+func LoadForges(ctx context.Context, paths []string, o Options) ([]Forge, error) {
+	l := newLoader(o)
+	var manifests []*manifest
+	for _, path := range paths {
+		root, ok, err := l.document(ctx, path)
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
+			continue
+		}
+		m := &manifest{}
+		entries, _ := root.entries()
+		for _, e := range entries {
+			if e.key.Value == "forges" && !e.null() {
+				m.forges, _ = readForges(e)
+			}
+		}
+		manifests = append(manifests, m)
+	}
+	b := &builder{loader: l, manifests: manifests}
+	b.defineForges()
+	return b.forges, l.found.err()
 }
 
 var appForm = form[*GitHubApp]{typeOf((*GitHubApp).keys), readApp}

@@ -90,3 +90,28 @@ func TestForgesOfSeveralManifestsMustAgree(t *testing.T) {
 		t.Errorf("error %v, want %s", err, want)
 	}
 }
+
+// TestForgesAreReadWithoutTheTasks: a manifest whose tasks are not valid any more, or refused
+// by a policy, still has its hosts, which policies bound.
+func TestForgesAreReadWithoutTheTasks(t *testing.T) {
+	dir := dirWith(t, map[string]string{
+		"m.yaml": "version: 1\nforges: {codeberg.org: {token_env: T}}\ntasks: [{id: a, prompt: p, publish: {mode: pr}, unknown: 1}]\n",
+		"n.yaml": "version: 1\nforges: {codeberg.org: {token_env: U}}\n", "none.yaml": "version: 1\n",
+	})
+	o := options(dir)
+	o.Policies = policy.Set{{Path: "p.yaml", Rules: []policy.Rule{{Key: policy.Publish, Allow: []string{"none"}, Source: "p.yaml:2"}}}}
+	got, err := LoadForges(t.Context(), []string{"m.yaml", "none.yaml"}, o)
+	if diff := cmp.Diff([]Forge{{Host: "codeberg.org", Kind: Gitea, TokenEnv: "T", Source: "m.yaml:2"}}, got); err != nil || diff != "" {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+	if _, err := LoadForges(t.Context(), []string{"m.yaml", "n.yaml"}, o); err == nil {
+		t.Error("two tokens for one host")
+	}
+	if _, err := LoadForges(t.Context(), []string{"missing.yaml"}, o); err == nil {
+		t.Error("a missing manifest has no error")
+	}
+	o.Policies[0].Rules = []policy.Rule{{Key: policy.Hosts, Allow: []string{"github.com"}, Source: "p.yaml:2"}}
+	if _, err := LoadForges(t.Context(), []string{"m.yaml"}, o); err == nil {
+		t.Error("the host is refused by the policy")
+	}
+}

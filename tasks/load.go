@@ -71,6 +71,18 @@ func (l *loader) source(name, dir string) *source {
 // manifest reads one manifest, as it was named on the command line; nil
 // without an error after a problem with the file itself.
 func (l *loader) manifest(ctx context.Context, path string) (*manifest, error) {
+	root, ok, err := l.document(ctx, path)
+	if !ok || err != nil {
+		return nil, err
+	}
+	m := readManifest(root)
+	l.names.add(m)
+	return m, nil
+}
+
+// document parses one manifest; false without an error after a problem with the file
+// itself.
+func (l *loader) document(ctx context.Context, path string) (root value, ok bool, err error) {
 	abs, dir := path, l.options.Dir
 	if path != "-" {
 		abs = resolvePath(l.options.Dir, path)
@@ -82,30 +94,25 @@ func (l *loader) manifest(ctx context.Context, path string) (*manifest, error) {
 	top := topOf(realDir(dir))
 	src.policies = l.options.Policies.InRepository(top)
 	if path != "-" && l.refusedManifest(path, abs, top) {
-		return nil, nil
+		return value{}, false, nil
 	}
 	if slices.Contains(l.read, abs) {
 		l.found.add(Problem{File: path, What: "the manifest is named twice", Fix: "name it once"})
-		return nil, nil
+		return value{}, false, nil
 	}
 	l.read = append(l.read, abs)
 	data, err := l.bytes(ctx, path, abs)
 	switch {
 	case ctx.Err() != nil:
-		return nil, fmt.Errorf("read manifest %s: %w", path, context.Cause(ctx))
+		return value{}, false, fmt.Errorf("read manifest %s: %w", path, context.Cause(ctx))
 	case err != nil && path == "-":
-		return nil, fmt.Errorf("read manifest from standard input: %w", err)
+		return value{}, false, fmt.Errorf("read manifest from standard input: %w", err)
 	case err != nil:
 		src.unreadable(err)
-		return nil, nil
+		return value{}, false, nil
 	}
-	root, ok := src.parse(data)
-	if !ok {
-		return nil, nil
-	}
-	m := readManifest(root)
-	l.names.add(m)
-	return m, nil
+	root, ok = src.parse(data)
+	return root, ok, nil
 }
 
 // refusedManifest reports whether a policy refuses a manifest for where it is, and
