@@ -84,7 +84,7 @@ func newRoot(w World) *cli.Command {
 		Flags: []cli.Flag{&cli.BoolFlag{Name: "version", Aliases: []string{"v"}, Usage: "Print the version", EnvVars: noVariable()}},
 		Subcommands: []*cli.Command{
 			runCommand(w), validateCommand(w), planCommand(w), policyCommand(w), toolCommand(w), toolsCommand(w),
-			reportCommand(w), runsCommand(w), sessionCommand(w), modelsCommand(w), doctorCommand(w), initCommand(w), versionCommand(w), actionCommand(w),
+			reportCommand(w), runsCommand(w), sessionCommand(w), publishCommand(w), modelsCommand(w), doctorCommand(w), initCommand(w), versionCommand(w), actionCommand(w),
 		},
 	}
 	root.Action = func(in *cli.Context) error {
@@ -109,7 +109,7 @@ func newRoot(w World) *cli.Command {
 
 // notYet lists commands of later releases.
 func notYet() []string {
-	return []string{"publish", "schema", "explain"}
+	return []string{"schema", "explain"}
 }
 
 func notYetCommand(name string) *cli.Command {
