@@ -26,13 +26,25 @@ func publishCommand(w World) *cli.Command {
 
 // pullCommands are the commands for pull requests of a saved run.
 func pullCommands(w World) []*cli.Command {
-	status := &publishedOptions{}
+	status, merge, shut := &publishedOptions{}, &mergePullsOptions{}, &closePullsOptions{}
 	return []*cli.Command{
 		{
 			Name: "status", Usage: "Print the state of a run's pull requests", ArgsUsage: "RUN [JOB...]",
 			UsageText: "millhand publish status 20260102-030405-1a2b3c4d",
 			Flags:     status.flags(),
 			Action:    act(status.parse, func(ctx context.Context) error { return pullStatus(ctx, w, *status) }),
+		},
+		{
+			Name: "merge", Usage: "Merge the pull requests of a run whose checks pass", ArgsUsage: "RUN [JOB...]",
+			UsageText: "millhand publish merge 20260102-030405-1a2b3c4d --dry-run\nmillhand publish merge 20260102-030405-1a2b3c4d fix-tests-api --method squash",
+			Flags:     merge.flags(),
+			Action:    act(merge.parse, func(ctx context.Context) error { return mergePulls(ctx, w, *merge) }),
+		},
+		{
+			Name: "close", Usage: "Close the open pull requests of a run without merging them", ArgsUsage: "RUN [JOB...]",
+			UsageText: "millhand publish close 20260102-030405-1a2b3c4d --delete-branch --comment 'Replaced by another run.'",
+			Flags:     shut.flags(),
+			Action:    act(shut.parse, func(ctx context.Context) error { return closePulls(ctx, w, *shut) }),
 		},
 	}
 }
