@@ -45,6 +45,7 @@
 //	forge-scopes [SCOPE...]   before forge: its token is a classic one of GitHub with scopes
 //	forge-scopes -bot NAME   before forge: its token is one of an app, NAME[bot]
 //	forge-fails N FAULT METHOD SUFFIX   let the next calls with a suffix of the path have a fault
+//	forge-set REPO N KEY=VALUE...   change a pull request: checks, conflict, draft or state
 //	forge-notes         print the forge's comments
 //	pulls [BODY]        print the forge's pull requests, with the string BODY their descriptions
 //	git-http DIR TOKEN  serve the repositories of a directory over HTTP to clients with the token

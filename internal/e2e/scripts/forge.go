@@ -157,6 +157,36 @@ func pullRequests(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
+// setForge changes a pull request as people and CI do.
+func setForge(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 3 {
+		ts.Fatalf("usage: forge-set REPO NUMBER KEY=VALUE...")
+	}
+	number, err := strconv.ParseInt(args[1], 10, 64)
+	ts.Check(err)
+	found := false
+	forgeOf(ts).Set(args[0], number, func(p *forgetest.Pull) {
+		found = true
+		for _, arg := range args[2:] {
+			switch key, value, _ := strings.Cut(arg, "="); key {
+			case "checks":
+				p.Checks = value
+			case "conflict":
+				p.Conflict = value == "true"
+			case "draft":
+				p.Draft = value == "true"
+			case "state":
+				p.State = value
+			default:
+				ts.Fatalf("unknown key %s", key)
+			}
+		}
+	})
+	if !found {
+		ts.Fatalf("no pull request %s of %s", args[1], args[0])
+	}
+}
+
 // forgeNotes prints the comments.
 func forgeNotes(ts *testscript.TestScript, neg bool, _ []string) {
 	for _, n := range forgeOf(ts).Notes() {
