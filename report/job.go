@@ -297,7 +297,11 @@ func (j *job) takeRevert(e event.Event) {
 
 func (j *job) takeChanges(e event.Event) { j.changes = slices.Clone(e.Changes) }
 
-func (j *job) takeCommit(e event.Event) { j.commit = clone(e.Commit) }
+func (j *job) takeCommit(e event.Event) {
+	if e.Commit != nil {
+		j.commit = &event.Commit{Hash: e.Commit.Hash, Branch: e.Commit.Branch, Message: e.Commit.Message}
+	}
+}
 
 func (j *job) takePublished(e event.Event) {
 	if e.Published != nil {

@@ -28,6 +28,7 @@ type landing struct {
 	site    *site
 	changes *gitops.ChangeSet // nil until they are measured
 	patch   string            // path below the report directory; "" for none
+	digest  string            // SHA-256 of the patch
 	made    gitops.CommitResult
 
 	baseline []event.Baseline // of the job, for its pull request
@@ -160,7 +161,7 @@ func (l *landing) keepPatch(ctx context.Context, leaks []leak) error {
 		}
 	}
 	if err == nil {
-		l.patch = name
+		l.patch, l.digest = name, digest(string(patch))
 	}
 	return err
 }
@@ -214,9 +215,13 @@ func (l *landing) record(ctx context.Context, message string) error {
 	}
 	author, committer := l.job.signatures()
 	l.job.emit(event.Event{Type: event.CommitStarted, Commit: &event.Commit{Branch: l.job.spec.Commit.Branch, Message: message}})
+	signature := ""
 	var sign func(context.Context, []byte) (string, error)
 	if l.job.spec.Commit.Signed() {
-		sign = l.job.opts.Preflight.signing.Sign
+		sign = func(ctx context.Context, commit []byte) (_ string, err error) {
+			signature, err = l.job.opts.Preflight.signing.Sign(ctx, commit)
+			return signature, err
+		}
 	}
 	done, err := l.site.tree.Commit(ctx, l.changes, gitops.CommitOptions{
 		Sign: sign, Parent: l.site.base, Branch: branch, Message: message, Author: author, Committer: committer,
@@ -230,7 +235,9 @@ func (l *landing) record(ctx context.Context, message string) error {
 		done.Branch = l.job.spec.Commit.Branch
 	}
 	l.made = done
-	l.job.emit(event.Event{Type: event.Committed, Commit: &event.Commit{Hash: done.Hash, Branch: done.Branch, Message: message}})
+	l.job.emit(event.Event{Type: event.Committed, Commit: &event.Commit{
+		Hash: done.Hash, Branch: done.Branch, Message: message, Author: author.String(), Committer: committer.String(), Signature: signature,
+	}})
 	return nil
 }
 

@@ -183,7 +183,7 @@ func (j *job) jobEnd(end *stop, p *progress) event.JobEnd {
 	t := p.result.totals
 	sum.Turns, sum.Usage, sum.CostUSD = t.Turns, t.Usage, t.CostUSD
 	if p.landing != nil {
-		sum.Patch = p.landing.patch
+		sum.Patch, sum.PatchSHA256 = p.landing.patch, p.landing.digest
 	} else if j.start.own {
 		sum.Patch = savedPatch(j.opts.Dir, j.spec.ID)
 	}

@@ -95,7 +95,10 @@ func TestTheEndOfAJobSumsUp(t *testing.T) {
 	s := setUp(t)
 	s.opts.OpenModel = plays(t, writes)
 	end := s.begin(&tasks.Plan{}, s.job("a")).execute(t.Context())
-	end.CostUSD = nil
+	if len(end.PatchSHA256) != 64 {
+		t.Errorf("the checksum of the patch is %q", end.PatchSHA256)
+	}
+	end.CostUSD, end.PatchSHA256 = nil, ""
 	want := event.JobEnd{Outcome: event.Passed, Attempts: 1, Turns: 2, FinalMessage: "ok", Patch: "patches/a.patch"}
 	want.Usage.Input, want.Usage.Output = 20, 2
 	if diff := cmp.Diff(want, end); diff != "" {

@@ -1,9 +1,11 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
+	"strings"
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/gitops/remote"
@@ -100,4 +102,50 @@ func (l *landing) facts() publish.Facts {
 		f.Verify = append(f.Verify, v)
 	}
 	return f
+}
+
+// landing describes how the job saves its changes, for a process that publishes them later;
+// nil if it commits nothing.
+func (j *job) landing(s *site) *event.Landing {
+	c := j.spec.Commit
+	if c == nil {
+		return nil
+	}
+	l := &event.Landing{
+		Publish: string(j.spec.Publish), Lease: j.start.lease, OnBase: s.inPlace, Below: s.below,
+		Branch: c.Branch, Message: j.message(s.base, ""), Exists: string(c.IfExists),
+	}
+	if s.inPlace {
+		l.Branch = j.branch(s)
+	}
+	if c.Author != (tasks.Person{}) {
+		l.Author = c.Author.Name + " <" + c.Author.Email + ">"
+	}
+	at := j.start.remote
+	if at.URL == "" && j.spec.Repo.Kind == tasks.RepoPath {
+		at.URL, _ = remote.PushURL(s.origin.Git, "origin") // without one, nothing can be published
+	}
+	if at.URL != "" {
+		l.Remote = at.String()
+	}
+	if a, err := remote.ParseAddress(at.URL); err == nil {
+		if i := slices.IndexFunc(j.plan.Forges, func(f tasks.Forge) bool { return strings.EqualFold(f.Host, a.Host) }); i >= 0 {
+			l.Forge = string(j.plan.Forges[i].Kind)
+		}
+	}
+	if pr := j.spec.Pull; pr != nil {
+		l.PullRequest = &event.PullRequestSpec{
+			Fork: forkOf(j.start.pull), Base: cmp.Or(j.start.pull.Base, pr.Base), Title: pr.Title, Body: pr.Body, Draft: pr.Draft,
+			Labels: pr.Labels, Reviewers: pr.Reviewers, Assignees: pr.Assignees, Exists: string(pr.IfExists),
+		}
+	}
+	return l
+}
+
+// forkOf returns OWNER/NAME of the fork that has the branch of a pull request; "" for none.
+func forkOf(t publish.Target) string {
+	if t.Fork == (publish.Fork{}) {
+		return ""
+	}
+	return t.Fork.String()
 }

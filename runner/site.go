@@ -93,6 +93,7 @@ func (j *job) confine(ctx context.Context, s *site) *stop {
 	j.emit(event.Event{Type: event.JobStarted, JobStart: &event.JobStart{
 		Sandbox:   event.Sandbox{Level: j.opts.Sandbox.Level, FS: j.opts.Sandbox.FS, Net: j.opts.Sandbox.Net, PID: j.opts.Sandbox.PID, Reason: j.opts.Sandbox.Warning},
 		Workspace: s.space.Dir(), Base: s.base, BaseRef: s.ref, Tree: tree, Branch: j.branch(s), Repository: j.repository(s),
+		Landing: j.landing(s),
 	}})
 	j.warnOfUnread(s)
 	return nil

@@ -213,6 +213,38 @@ type JobStart struct {
 	Repository string `json:"repository,omitempty"` // absolute path of the repository with that branch; empty for a remote one
 	Tree       string `json:"tree,omitempty"`       // saved state of a tree that is changed without a worktree
 	BaseRef    string `json:"base_ref,omitempty"`   // branch, tag or commit that Base was resolved from, if it has a name
+
+	Landing *Landing `json:"landing,omitempty"` // nil for a job that commits nothing
+}
+
+// Landing is how a job saves its changes: what millhand publish requires in addition to
+// the base, the patch and the commit, also without the manifest and the repository.
+type Landing struct {
+	Publish string `json:"publish"`           // mode of the manifest
+	Remote  string `json:"remote,omitempty"`  // URL without credentials, empty without a remote
+	Forge   string `json:"forge,omitempty"`   // kind of its forge: github, gitlab or gitea; empty if unknown
+	Lease   string `json:"lease,omitempty"`   // commit that the remote's branch was at; empty for a new branch, or if it was not asked for
+	OnBase  bool   `json:"on_base,omitempty"` // the branch was checked out: it must be at the base
+	Below   string `json:"below,omitempty"`   // the workspace in the repository, slash separated
+	Branch  string `json:"branch"`
+	Message string `json:"message"`             // of the commit
+	Author  string `json:"author,omitempty"`    // NAME <EMAIL>; empty for the default
+	Exists  string `json:"if_exists,omitempty"` // commit.if_exists
+
+	PullRequest *PullRequestSpec `json:"pull_request,omitempty"` // nil for other modes than pr
+}
+
+// PullRequestSpec is the pull request of a manifest. Its base is resolved.
+type PullRequestSpec struct {
+	Fork      string   `json:"fork,omitempty"` // OWNER/NAME of the fork that has the branch; empty for none
+	Base      string   `json:"base"`
+	Title     string   `json:"title,omitempty"`
+	Body      string   `json:"body,omitempty"`
+	Draft     bool     `json:"draft,omitempty"`
+	Labels    []string `json:"labels,omitempty"`
+	Reviewers []string `json:"reviewers,omitempty"`
+	Assignees []string `json:"assignees,omitempty"`
+	Exists    string   `json:"if_exists,omitempty"`
 }
 
 // Phase is the payload of phase.started (only Name) and phase.ended. Error is empty if
@@ -518,7 +550,8 @@ type JobEnd struct {
 	CostUSD      *money.USD      `json:"cost_usd"`
 	FinalMessage string          `json:"final_message"`
 	Output       json.RawMessage `json:"output,omitempty"`
-	Patch        string          `json:"patch,omitempty"`       // path of the patch below the report directory
+	Patch        string          `json:"patch,omitempty"` // path of the patch below the report directory
+	PatchSHA256  string          `json:"patch_sha256,omitempty"`
 	OutputFile   string          `json:"output_file,omitempty"` // path of the final message below the manifest's directory
 
 	UntrackedInputs []Untracked `json:"untracked_inputs,omitempty"`

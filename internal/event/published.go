@@ -13,6 +13,12 @@ type Commit struct {
 	Hash    string `json:"hash"`
 	Branch  string `json:"branch"`
 	Message string `json:"message"`
+
+	// Author, Committer and Signature are those of the commit in git's format, from which
+	// it can be re-created. Reports do not have them.
+	Author    string `json:"author,omitempty"`
+	Committer string `json:"committer,omitempty"`
+	Signature string `json:"signature,omitempty"`
 }
 
 // Published is the payload of published: the destination of a job's commit.
