@@ -33,12 +33,16 @@ func (l *landing) findLeaks(ctx context.Context) ([]leak, error) {
 	if err != nil {
 		return nil, err
 	}
-	var leaks []leak
-	err = l.site.tree.Added(ctx, changes, func(a gitops.Addition) error {
-		for _, f := range l.job.opts.Redact.Find(a.Path) {
-			leaks = append(leaks, leak{path: l.job.opts.Redact.Text(a.Path), kind: f.Kind + ", in its name", text: a.Path[f.Start:f.End]})
+	return leaksIn(ctx, l.site.tree, changes, l.job.opts.Redact)
+}
+
+// leaksIn returns the leaks of changes in a work tree.
+func leaksIn(ctx context.Context, tree *gitops.Repo, changes *gitops.ChangeSet, known *redact.Redactor) (leaks []leak, err error) {
+	err = tree.Added(ctx, changes, func(a gitops.Addition) error {
+		for _, f := range known.Find(a.Path) {
+			leaks = append(leaks, leak{path: known.Text(a.Path), kind: f.Kind + ", in its name", text: a.Path[f.Start:f.End]})
 		}
-		for _, f := range l.job.opts.Redact.Find(a.Text) {
+		for _, f := range known.Find(a.Text) {
 			k := leak{path: a.Path, kind: f.Kind, text: a.Text[f.Start:f.End]}
 			if a.Line > 0 {
 				k.line = a.Line + strings.Count(a.Text[:f.Start], "\n")
@@ -46,7 +50,7 @@ func (l *landing) findLeaks(ctx context.Context) ([]leak, error) {
 			leaks = append(leaks, k)
 		}
 		wide := redact.Wide(a.Text)
-		for _, f := range l.job.opts.Redact.Find(wide) {
+		for _, f := range known.Find(wide) {
 			leaks = append(leaks, leak{path: a.Path, kind: f.Kind + ", in UTF-16 text", text: wide[f.Start:f.End]})
 		}
 		return nil
@@ -54,7 +58,7 @@ func (l *landing) findLeaks(ctx context.Context) ([]leak, error) {
 	if err != nil || len(leaks) == 0 {
 		return nil, err
 	}
-	err = l.site.tree.Versions(ctx, changes, func(_ gitops.Change, before, _ []byte) {
+	err = tree.Versions(ctx, changes, func(_ gitops.Change, before, _ []byte) {
 		text := string(before)
 		leaks = slices.DeleteFunc(leaks, func(k leak) bool {
 			return strings.Contains(text, k.text) || strings.Contains(redact.Wide(text), k.text)

@@ -1,0 +1,402 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/millhand/millhand/internal/credentials"
+	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/forge"
+	"github.com/millhand/millhand/internal/gitops"
+	"github.com/millhand/millhand/internal/gitops/gitdir"
+	"github.com/millhand/millhand/internal/gitops/remote"
+	"github.com/millhand/millhand/internal/permission"
+	"github.com/millhand/millhand/internal/publish"
+	"github.com/millhand/millhand/internal/redact"
+	"github.com/millhand/millhand/tasks"
+)
+
+// SavedJob is a job of a saved run, from its events, with what is required to publish it
+// later. It is an [event.Sink] of the events of the job; its zero value is ready to use.
+type SavedJob struct {
+	End *event.JobEnd // nil if it did not end
+
+	start     *event.JobStart
+	ended     time.Time
+	commit    *event.Commit
+	published *event.Published
+	announced bool // its pull request
+}
+
+// Emit adds an event of the job. It always returns nil.
+func (j *SavedJob) Emit(e event.Event) error {
+	switch {
+	case e.JobStart != nil:
+		*j = SavedJob{start: e.JobStart}
+	case e.JobEnd != nil:
+		j.End, j.ended = e.JobEnd, e.Time
+	case e.Type == event.Committed && e.Commit != nil:
+		if j.commit == nil || j.commit.Hash != e.Commit.Hash { // a process that only pushes it knows less
+			j.commit = e.Commit
+		}
+	case e.Type == event.CommitPublished && e.Published != nil:
+		j.published = e.Published
+	case e.Type == event.PullRequestStarted:
+		j.announced = true
+	}
+	return nil
+}
+
+// Mode is how the job is published unless a mode is given: as its manifest states, else by
+// a pull request.
+func (j *SavedJob) Mode() tasks.PublishMode {
+	if l := j.landing(); l != nil && tasks.PublishMode(l.Publish).Pushes() {
+		return tasks.PublishMode(l.Publish)
+	}
+	return tasks.PublishPR
+}
+
+// Forge is the kind of the remote's forge; "" if it is unknown.
+func (j *SavedJob) Forge() string {
+	if l := j.landing(); l != nil {
+		return l.Forge
+	}
+	return ""
+}
+
+func (j *SavedJob) landing() *event.Landing {
+	if j.start == nil {
+		return nil
+	}
+	return j.start.Landing
+}
+
+// Remote is the URL that the job is pushed to, and Branch the branch; both are empty for a
+// job that can't be published.
+func (j *SavedJob) Remote() string {
+	if l := j.landing(); l != nil {
+		return l.Remote
+	}
+	return ""
+}
+
+// Branch is described at Remote.
+func (j *SavedJob) Branch() string {
+	if l := j.landing(); l != nil {
+		return l.Branch
+	}
+	return ""
+}
+
+// Done returns why a job is not published; done reports that it was published before. The
+// reason is empty for a job that can be published.
+func (j *SavedJob) Done(mode tasks.PublishMode) (reason string, done bool) {
+	end, l := j.End, j.landing()
+	switch {
+	case end == nil:
+		return "it did not end", false
+	case end.Outcome != event.Passed && end.Outcome != event.Publish && (end.Outcome != event.Cancelled || !j.finished()):
+		return strings.TrimSuffix(string(end.Outcome)+": "+end.Reason, ": "), false
+	case j.published != nil && (mode == tasks.PublishPush || j.published.PullRequest != nil):
+		return "published before", true
+	case j.start == nil:
+		return "its commit is of an earlier run", false
+	case j.commit == nil && end.Patch == "":
+		return "it has no changes", false
+	case l == nil:
+		return "its changes were not to be committed (commit: false), or the run is of an earlier release", false
+	case l.Branch == "" || l.Remote == "":
+		return "its repository has no branch or no remote to push to", false
+	case l.PullRequest != nil && l.PullRequest.Fork != "":
+		return "its branch is in the fork " + l.PullRequest.Fork + " (publish.fork), which is not supported yet: use millhand run --resume", false
+	case j.start.Base == "":
+		return "it started in a repository without commits", false
+	case j.commit == nil && end.PatchSHA256 == "":
+		return "the checksum of its patch is unknown", false
+	}
+	return "", false
+}
+
+// finished reports whether the job has committed its complete work.
+func (j *SavedJob) finished() bool {
+	return j.commit != nil && !strings.Contains(j.commit.Message, "\n"+wipTrailer)
+}
+
+// Later has what publishing the jobs of a saved run requires.
+type Later struct {
+	Git           gitdir.Env
+	Reports       string // directory of the run's reports
+	Mirrors, Work string // see PreflightOptions and Options
+	Auth          func(url string) remote.Auth
+	Proxy         func(*http.Request) (*url.URL, error)
+	Forge         func(url string) (*forge.Client, forge.Path, error)
+	Redact        *redact.Redactor
+	Protected     []permission.Rule // by policies
+	Emit          func(event.Event)
+}
+
+// Publish re-creates the commit of a job if its repository does not have it, checks it
+// again, pushes it and publishes its pull request. For the mode push, facts are not used.
+// The error is a [*publish.Failure] or the cause of ctx.
+func (p Later) Publish(ctx context.Context, id string, j *SavedJob, mode tasks.PublishMode, facts publish.Facts) error {
+	pub, err := p.prepare(ctx, id, j, mode, facts)
+	if err == nil {
+		err = pub.Publish(ctx)
+	}
+	var f *publish.Failure
+	if err == nil || errors.As(err, &f) {
+		return err
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	code := event.CodePush
+	if errors.Is(err, remote.ErrLease) {
+		code = event.CodeLease
+	}
+	return &publish.Failure{Code: code, Detail: err.Error()}
+}
+
+func (p Later) prepare(ctx context.Context, id string, j *SavedJob, mode tasks.PublishMode, facts publish.Facts) (*publish.Publication, error) {
+	l, emit := j.landing(), func(e event.Event) {
+		e.Job = id
+		p.Emit(e)
+	}
+	at := remote.Repo{URL: l.Remote, Auth: p.Auth(l.Remote), Proxy: p.Proxy}
+	repo, err := p.repository(ctx, j, &at)
+	if err != nil {
+		return nil, err
+	}
+	commit, err := p.commit(ctx, repo, id, j)
+	if err != nil {
+		return nil, err
+	}
+	if j.commit == nil {
+		emit(event.Event{Type: event.Committed, Commit: commit})
+	}
+	pub := &publish.Publication{
+		PushOptions: remote.PushOptions{Remote: at, Commit: commit.Hash, Branch: l.Branch, Expect: l.Lease},
+		From:        repo.Git, OnBase: l.OnBase, Base: j.start.Base, Saved: "saved as a patch", Emit: emit,
+	}
+	switch {
+	case j.published != nil && j.published.Hash == commit.Hash: // only its pull request is missing
+		pub.Expect, pub.OnBase = commit.Hash, false
+	case !tasks.PublishMode(l.Publish).Pushes() && l.Exists == string(tasks.ReplaceIfExists):
+		if pub.Expect, err = p.replaced(ctx, repo, at, l.Branch, commit.Hash); err != nil {
+			return nil, err
+		}
+	}
+	if mode == tasks.PublishPR {
+		facts.Message = commit.Message
+		pub.Pull, err = p.pull(ctx, j, facts)
+	}
+	return pub, err
+}
+
+// repository returns a repository with the base of a job: that of the job if it is on this
+// machine, else a mirror of the remote.
+func (p Later) repository(ctx context.Context, j *SavedJob, at *remote.Repo) (*gitops.Repo, error) {
+	if dir := j.start.Repository; dir != "" {
+		repo, err := gitops.Open(dir, p.Git)
+		if err == nil && has(repo, j.start.Base) {
+			at.Auth.Header, err = credentials.Authorization(repo.Git, at.URL)
+			return repo, err
+		}
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, fetchTimeout, fmt.Errorf("timed out after %s", fetchTimeout))
+	defer cancel()
+	git, err := remote.Mirror(ctx, filepath.Join(p.Mirrors, mirrorName(tasks.Repo{URL: at.URL})), *at, remote.MirrorOptions{}, p.Git)
+	if err != nil {
+		return nil, err
+	}
+	if repo := gitops.New(git); has(repo, j.start.Base) {
+		return repo, nil
+	}
+	return nil, fmt.Errorf("the commit %.10s that the job started from is not on %s", j.start.Base, *at)
+}
+
+// has reports whether a repository has a commit.
+func has(repo *gitops.Repo, commit string) bool {
+	_, err := repo.Message(commit)
+	return err == nil
+}
+
+// commit returns the commit of a job after checking its changes. A commit that is missing in
+// the repository is made from the patch: it must have the hash that the run has reported, or
+// the patch the checksum.
+func (p Later) commit(ctx context.Context, repo *gitops.Repo, id string, j *SavedJob) (c *event.Commit, err error) {
+	made, at := j.commit != nil && has(repo, j.commit.Hash), j.start.Base
+	if made {
+		at = j.commit.Hash
+	}
+	dir := filepath.Join(p.Work, "publish-"+digest(id)[:12])
+	tree, err := repo.AddWorktree(ctx, dir, at)
+	if err != nil {
+		return nil, fmt.Errorf("check out the commit %.10s: %w", at, err)
+	}
+	defer func() { err = errors.Join(err, repo.RemoveWorktree(context.WithoutCancel(ctx), dir)) }()
+	if !made {
+		if err := p.apply(ctx, tree, j); err != nil {
+			return nil, err
+		}
+	}
+	base, err := tree.SnapshotOf(j.start.Base)
+	if err != nil {
+		return nil, err
+	}
+	changes, err := tree.Changes(ctx, base)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.check(ctx, tree, changes, j.landing().Below); err != nil || made {
+		return j.commit, err
+	}
+	return j.remake(ctx, tree, changes)
+}
+
+// apply applies the patch of a job, whose checksum must be that of the events if no commit
+// identifies its contents.
+func (p Later) apply(ctx context.Context, tree *gitops.Repo, j *SavedJob) error {
+	root, err := os.OpenRoot(p.Reports)
+	if err != nil {
+		return fmt.Errorf("open the report directory: %w", err)
+	}
+	defer root.Close()
+	if j.End.Patch == "" {
+		return errors.New("the commit is not in the repository, and the run has saved no patch")
+	}
+	patch, err := root.ReadFile(filepath.FromSlash(j.End.Patch))
+	if err != nil {
+		return fmt.Errorf("read the patch: %w", err)
+	}
+	if sum := j.End.PatchSHA256; sum != "" && sum != digest(string(patch)) {
+		return fmt.Errorf("%s was changed after the run", j.End.Patch)
+	}
+	file := tree.Root() + ".patch" // a copy: what was checked is what is applied
+	if err := os.WriteFile(file, patch, 0o600); err != nil {
+		return fmt.Errorf("copy the patch: %w", err)
+	}
+	defer os.Remove(file)
+	if err := tree.Apply(ctx, file); err != nil {
+		return fmt.Errorf("apply %s to commit %.10s: %w", j.End.Patch, j.start.Base, err)
+	}
+	return nil
+}
+
+// check checks changes that were checked by the run, because policies and secrets may be
+// others now.
+func (p Later) check(ctx context.Context, tree *gitops.Repo, changes *gitops.ChangeSet, below string) error {
+	files := make([]string, 0, len(changes.Changes))
+	for _, c := range changes.Changes {
+		files = append(files, c.Path)
+	}
+	rules := tasks.Job{Profile: permission.Profile{Name: "policies"}.Narrowed("policies", p.Protected), Protect: p.Protected}
+	if barred := editsOf(rules, tree.Root(), below).barred(files); len(barred) > 0 {
+		return &publish.Failure{Code: event.CodeProtected, Detail: "the changes are not allowed by a policy: " + denials(barred)}
+	}
+	leaks, err := leaksIn(ctx, tree, changes, p.Redact)
+	if err != nil || len(leaks) == 0 {
+		return err
+	}
+	where := make([]string, len(leaks))
+	for i, k := range leaks {
+		where[i] = k.String()
+	}
+	return &publish.Failure{Code: event.CodeSecret, Detail: "the changes contain secrets that were not in the repository: " + firstThree(slices.Compact(where))}
+}
+
+// remake makes the commit of a job in a worktree.
+func (j *SavedJob) remake(ctx context.Context, tree *gitops.Repo, changes *gitops.ChangeSet) (*event.Commit, error) {
+	l := j.landing()
+	c := event.Commit{Branch: l.Branch, Message: l.Message}
+	committer := gitops.Signature{Name: "millhand", Email: "millhand@localhost", When: j.ended.UTC()}
+	author := committer
+	if l.Author != "" {
+		author.Name, author.Email, _ = strings.Cut(strings.TrimSuffix(l.Author, ">"), " <")
+	}
+	if j.commit != nil {
+		c = *j.commit
+		var err error
+		if author, err = gitops.ParseSignature(c.Author); err == nil {
+			committer, err = gitops.ParseSignature(c.Committer)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("re-create the commit %.10s: %w", c.Hash, err)
+		}
+	}
+	c.Author, c.Committer = author.String(), committer.String()
+	o := gitops.CommitOptions{Parent: j.start.Base, Message: c.Message, Author: author, Committer: committer}
+	if c.Signature != "" {
+		o.Sign = func(context.Context, []byte) (string, error) { return c.Signature, nil }
+	}
+	done, err := tree.Commit(ctx, changes, o)
+	switch {
+	case err != nil:
+		return nil, err
+	case c.Hash != "" && done.Hash != c.Hash:
+		return nil, fmt.Errorf("the patch results in commit %.10s instead of %.10s: it was changed, or it lacks redacted texts", done.Hash, c.Hash)
+	}
+	c.Hash = done.Hash
+	return &c, nil
+}
+
+// replaced returns the commit that a branch is at on the remote, if millhand made it, for a
+// job that replaces it. The run has not asked for it.
+func (p Later) replaced(ctx context.Context, repo *gitops.Repo, at remote.Repo, branch, commit string) (string, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, fetchTimeout, fmt.Errorf("timed out after %s", fetchTimeout))
+	defer cancel()
+	tip, err := remote.Fetch(ctx, repo.Git, at, branch)
+	switch {
+	case errors.Is(err, remote.ErrNotFound):
+		return "", nil
+	case err != nil || tip == commit:
+		return tip, err
+	}
+	if err := ours(repo, tip); err != nil {
+		return "", fmt.Errorf("branch %s %w: %w", branch, remote.ErrLease, err)
+	}
+	return tip, nil
+}
+
+// pull returns the pull request of a job. An open one that the run has not announced is
+// subject to if_exists.
+func (p Later) pull(ctx context.Context, j *SavedJob, facts publish.Facts) (*publish.PullRequest, error) {
+	l := j.landing()
+	client, at, err := p.Forge(l.Remote)
+	if err != nil {
+		return nil, err
+	}
+	repo, err := publish.Repository(ctx, client, at)
+	if err != nil {
+		return nil, err
+	}
+	spec := event.PullRequestSpec{Base: repo.DefaultBranch}
+	if l.PullRequest != nil {
+		spec = *l.PullRequest
+	}
+	if spec.Base == "" {
+		spec.Base = repo.DefaultBranch
+	}
+	pr := &publish.PullRequest{Target: publish.Target{Client: client, Repo: at, Base: spec.Base}, Facts: facts, Spec: tasks.PullRequest{
+		Title: spec.Title, Body: spec.Body, Draft: spec.Draft, Labels: spec.Labels, Reviewers: spec.Reviewers, Assignees: spec.Assignees, IfExists: tasks.IfExists(spec.Exists),
+	}}
+	if err := pr.Check(l.Branch); err != nil {
+		return nil, err
+	}
+	if j.announced || pr.Spec.IfExists != tasks.FailIfExists && pr.Spec.IfExists != tasks.SkipIfExists {
+		return pr, nil
+	}
+	open, err := pr.Open(ctx, l.Branch)
+	if err == nil && open != "" {
+		err = &publish.Failure{Code: event.CodeBranchExists, Detail: "pull request " + open + " is open (publish.if_exists: " + spec.Exists + ")"}
+	}
+	return pr, err
+}
