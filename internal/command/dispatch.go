@@ -45,6 +45,9 @@ func find(root *cli.Command, args []string) (c *cli.Command, path, rest []string
 	c, path = root, []string{root.Name}
 	for len(args) > 0 && len(c.Subcommands) > 0 && !strings.HasPrefix(args[0], "-") {
 		next := c.Command(args[0])
+		if next == nil && c.ArgsUsage != "" { // the command has both
+			break
+		}
 		if next == nil {
 			return nil, nil, nil, fail(event.ExitUsage, "unknown command %q%s; see '%s --help'",
 				strings.Join(append(path[1:], args[0]), " "), near(args[0], commandNames(c)), strings.Join(path, " "))

@@ -19,6 +19,8 @@ func writeHelp(out io.Writer, path []string, c *cli.Command) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n\nUSAGE\n  %s", cmp.Or(c.Description, c.Usage+"."), strings.Join(path, " "))
 	switch {
+	case len(c.Subcommands) > 0 && c.ArgsUsage != "":
+		fmt.Fprintf(&b, " [flags] %s\n  %s COMMAND [flags]\n", c.ArgsUsage, strings.Join(path, " "))
 	case len(c.Subcommands) > 0:
 		b.WriteString(" COMMAND [flags]\n")
 	case c.ArgsUsage != "":

@@ -16,7 +16,13 @@ import (
 )
 
 func publishCommand(w World) *cli.Command {
-	c := &cli.Command{Name: "publish", Usage: "Manage the pull requests of a saved run", Subcommands: pullCommands(w)}
+	o := &publishOptions{}
+	c := &cli.Command{
+		Name: "publish", Usage: "Publish a saved run, and manage its pull requests", ArgsUsage: "RUN [JOB...]",
+		UsageText: "millhand publish 20260102-030405-1a2b3c4d --dry-run\nmillhand publish .millhand/runs/20260102-030405-1a2b3c4d --publish pr",
+		Flags:     o.flags(), Subcommands: pullCommands(w),
+		Action: act(o.parse, func(ctx context.Context) error { return publishRun(ctx, w, *o) }),
+	}
 	c.Subcommands = append(c.Subcommands, &cli.Command{
 		Name: "revert", Usage: "not supported yet", Hidden: true, SkipFlagParsing: true,
 		Action: func(*cli.Context) error { return fail(event.ExitUsage, "publish revert is not supported yet") },
