@@ -19,7 +19,6 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/millhand/millhand/internal/command"
 	"github.com/millhand/millhand/internal/model"
 	"github.com/millhand/millhand/internal/model/script"
 	"github.com/millhand/millhand/internal/model/wiretest"
@@ -27,7 +26,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"millhand": func() { command.Start(command.SameSignal) }})
+	testscript.Main(m, map[string]func(){"millhand": start})
 }
 
 // manifest is the manifest without its tasks. The verb is the server's address.
@@ -76,6 +75,7 @@ func template(t *testing.T) string {
 	write("shop/staged.txt", "1\n")
 	write("shop/changed.txt", "1\n")
 	write("shop/stashed.txt", "1\n")
+	write("shop/.gitignore", "/build/\n")
 	for i := range 40 {
 		write(fmt.Sprintf("shop/src/file%02d.txt", i), strings.Repeat(fmt.Sprintf("line of file %d\n", i), 50))
 	}
