@@ -5,7 +5,7 @@ PKG ?= ./runner
 SEED ?=
 FULL ?=
 
-.PHONY: help check check-portable build test race lint golden cross fuzz mutate bench nightly nightly-trust nightly-faults nightly-kernel nightly-types quickstart
+.PHONY: help check check-portable build test race lint golden cross fuzz mutate bench nightly nightly-trust nightly-faults nightly-resume nightly-kernel nightly-types quickstart
 help: ## show the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
 
@@ -46,7 +46,7 @@ mutate: ## remove random statements of PKG, one at a time, and count those that 
 bench: ## measure millhand against a bare loop and git; see docs/figures.md
 	go run ./internal/bench
 
-nightly: nightly-trust nightly-types ## run the long tests; SEED=N repeats the random cases of a run, FULL=1 runs more of them
+nightly: nightly-trust nightly-resume nightly-types ## run the long tests; SEED=N repeats the random cases of a run, FULL=1 runs more of them
 	CGO_ENABLED=1 go test -race -count=3 -timeout=60m ./...
 	go run ./internal/bench
 
@@ -65,7 +65,10 @@ nightly-types: ## compile requests as the types of the providers' SDKs; needs No
 	MILLHAND_SDKS=$(CURDIR)/.sdks go test -count=1 -v -run TestRequestsHaveTheProvidersTypes ./internal/e2e/providers
 
 nightly-faults:
-	$(NIGHTLY) -v -timeout=300m ./internal/faults
+	$(NIGHTLY) -v -timeout=300m -skip '^TestBulk' ./internal/faults
+
+nightly-resume: ## kill, interrupt and resume a run of 20 jobs
+	$(NIGHTLY) -v -timeout=300m -run '^TestBulk' ./internal/faults
 
 nightly-kernel:
 	.ci/kernel -test.short
