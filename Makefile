@@ -5,7 +5,7 @@ PKG ?= ./runner
 SEED ?=
 FULL ?=
 
-.PHONY: help check check-portable build test race lint golden cross fuzz mutate bench nightly nightly-trust nightly-faults nightly-resume nightly-kernel nightly-types quickstart
+.PHONY: help check check-portable build test race lint golden cross fuzz mutate bench nightly nightly-trust nightly-faults nightly-resume nightly-kernel nightly-types nightly-publish quickstart
 help: ## show the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
 
@@ -63,6 +63,10 @@ nightly-trust: ## kills, signals, full disks, faults of providers and of git, th
 nightly-types: ## compile requests as the types of the providers' SDKs; needs Node.js
 	npm install --silent --no-save --ignore-scripts --prefix .sdks openai@7.57.0 @anthropic-ai/sdk@1.12.0 typescript@5.9.3 @types/node@20.19.0
 	MILLHAND_SDKS=$(CURDIR)/.sdks go test -count=1 -v -run TestRequestsHaveTheProvidersTypes ./internal/e2e/providers
+
+nightly-publish: ## 60 jobs on 20 real repositories, killed, resumed, and published on a real Gitea; builds it once (about 7 minutes)
+	.ci/gitea
+	$(NIGHTLY) -v -timeout=60m ./internal/e2e/gitea
 
 nightly-faults:
 	$(NIGHTLY) -v -timeout=300m -skip '^TestBulk' ./internal/faults
