@@ -27,6 +27,8 @@ type Command struct {
 	Timeout time.Duration // 0: only the context's deadline
 	Grace   time.Duration // between SIGTERM and SIGKILL; 0 is [Grace]
 	Output  io.Writer     // receives stdout and stderr in order of arrival; called by one goroutine
+	Stdin   *os.File      // its standard input; nil: empty
+	Stdout  *os.File      // gets the standard output; nil: Output does
 	Stderr  *os.File      // gets the standard error; nil: Output does
 	Confine Confine       // nil: no sandbox
 	// Monitor runs concurrently with the command; its context ends with the
@@ -64,7 +66,10 @@ type Result struct {
 
 // Run runs a command and waits for it. A failing command is a Result; an error
 // means that it could not be started, or that ctx was canceled.
-func Run(ctx context.Context, c Command) (Result, error) {
+func Run(ctx context.Context, c Command) (Result, error) { return run(ctx, c, func() {}) }
+
+// run is Run; it calls started after the start.
+func run(ctx context.Context, c Command, started func()) (Result, error) {
 	r, w, err := os.Pipe()
 	if err != nil {
 		return Result{}, fmt.Errorf("create pipe for %s: %w", c.Args[0], err)
@@ -75,6 +80,7 @@ func Run(ctx context.Context, c Command) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
+	started()
 
 	copied := make(chan struct{})
 	go func() {
@@ -202,7 +208,8 @@ func start(c Command, out *os.File) (*exec.Cmd, *Confined, error) {
 		Args:        c.Args,
 		Dir:         c.Dir,
 		Env:         c.Env,
-		Stdout:      out,
+		Stdin:       c.input(),
+		Stdout:      cmp.Or(c.Stdout, out),
 		Stderr:      cmp.Or(c.Stderr, out),
 		SysProcAttr: &syscall.SysProcAttr{Setpgid: true},
 	}
@@ -215,6 +222,14 @@ func start(c Command, out *os.File) (*exec.Cmd, *Confined, error) {
 	return cmd, inside, nil
 }
 
+// input returns the standard input for exec, which reads a nil interface as empty.
+func (c Command) input() io.Reader {
+	if c.Stdin == nil {
+		return nil
+	}
+	return c.Stdin
+}
+
 func startConfined(c Command, out *os.File) (*exec.Cmd, *Confined, error) {
 	inside, err := c.Confine(c.Args, c.Env, c.Dir)
 	if err != nil {
@@ -222,7 +237,7 @@ func startConfined(c Command, out *os.File) (*exec.Cmd, *Confined, error) {
 	}
 	cmd := &exec.Cmd{
 		Path: inside.Path, Args: inside.Args, Dir: inside.Dir, Env: inside.Env,
-		Stdout: out, Stderr: cmp.Or(c.Stderr, out), ExtraFiles: inside.Files, SysProcAttr: inside.Attr,
+		Stdin: c.input(), Stdout: cmp.Or(c.Stdout, out), Stderr: cmp.Or(c.Stderr, out), ExtraFiles: inside.Files, SysProcAttr: inside.Attr,
 	}
 	if cmd.Env == nil {
 		cmd.Env = []string{}
