@@ -525,6 +525,7 @@ func (c *call) report() Call {
 		Session:      c.session.id,
 		Turn:         c.turn.number,
 		Tool:         c.Tool,
+		Extension:    c.Extension,
 		Input:        c.Input,
 		Status:       c.Status,
 		Decision:     clone(c.Decision),

@@ -141,7 +141,8 @@ type Call struct {
 	Session      string           `json:"session"`
 	Turn         int              `json:"turn"`
 	Tool         string           `json:"tool"`
-	Input        json.RawMessage  `json:"input"` // nil without arguments
+	Extension    string           `json:"extension,omitempty"` // the program that ran it, such as an MCP server
+	Input        json.RawMessage  `json:"input"`               // nil without arguments
 	Status       event.CallStatus `json:"status"`
 	Decision     *event.Decision  `json:"decision"` // nil if no decision was made
 	Title        string           `json:"title"`

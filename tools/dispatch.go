@@ -34,6 +34,7 @@ type Call struct {
 // other fields are for the record.
 type Outcome struct {
 	Tool      string // name of the tool, in its own case
+	Extension string // see [Spec]
 	Status    Status
 	Decision  *permission.Decision // nil if the call failed before the decision
 	Title     string
@@ -72,7 +73,7 @@ func (r *Registry) run(ctx context.Context, env *Env, call Call, running func(ti
 	if !ok {
 		return r.unknown(env, call)
 	}
-	out := Outcome{Tool: tool.Spec().Name, Status: Failed}
+	out := Outcome{Tool: tool.Spec().Name, Extension: tool.Spec().Extension, Status: Failed}
 	if hidden := permission.ForTool(out.Tool); env.Profile.Hides(hidden) {
 		return deny(out, env.Profile.Decide(permission.Need(hidden, "*")))
 	}

@@ -24,6 +24,7 @@ type Spec struct {
 	Tail        bool           // truncate the output to its tail, not its head
 	Cached      bool           // the result stays the same until a file is written or a command run
 	Deadline    time.Duration  // timeout of a call; 0 if the tool sets its own
+	Extension   string         // name of the program that runs its calls, such as an MCP server; "" for none
 }
 
 // Tool is a tool that a model can call.

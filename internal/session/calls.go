@@ -101,7 +101,7 @@ func (s *Session) record(ctx context.Context, turn, index int, c model.ToolCall)
 		running.Status, running.Title = event.CallRunning, title
 		s.emitCall(running)
 	})
-	record.Status, record.Title, record.Error = event.CallStatus(out.Status), out.Title, out.Error
+	record.Status, record.Title, record.Error, record.Extension = event.CallStatus(out.Status), out.Title, out.Error, out.Extension
 	record.OutputBytes, record.Truncated, record.Cached = out.Bytes, out.Truncated, out.Cached
 	record.ElapsedMS = s.cfg.Now().Sub(record.StartedAt).Milliseconds()
 	record.Metadata = s.metadata(out)

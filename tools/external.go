@@ -1,0 +1,140 @@
+package tools
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/millhand/millhand/internal/permission"
+	"github.com/millhand/millhand/internal/schema"
+	"github.com/millhand/millhand/internal/textcut"
+)
+
+// maxExternalText is the maximum length of an external tool's description in bytes, without the dots.
+const maxExternalText = 2<<10 - 3
+
+// External describes a tool of another program that serves a job, such as an MCP server. Its
+// permission is its name, with the subject "*".
+type External struct {
+	Name        string // of letters, digits, hyphens and underscores
+	Description string
+	Extension   string          // the program's name in the manifest
+	Schema      json.RawMessage // JSON Schema of the arguments; if it is missing or invalid, arguments are not checked
+	// Call calls the tool with a JSON object. It must be safe for concurrent use.
+	Call func(ctx context.Context, arguments json.RawMessage) (ExternalResult, error)
+}
+
+// ExternalResult is the result of an external tool.
+type ExternalResult struct {
+	Text   string
+	Images []Attachment // of any type and size; their names are not used
+	Failed bool         // Text is an error
+}
+
+// external is the Tool of an [External].
+type external struct {
+	External
+	spec   Spec
+	full   map[string]any
+	schema *schema.Schema // nil: arguments are not checked
+}
+
+// NewExternal returns the tool of an external one.
+func NewExternal(e External) Tool {
+	t := external{External: e, spec: Spec{Name: e.Name, Description: textcut.Head(strings.ToValidUTF8(e.Description, "\uFFFD"), maxExternalText, "..."), Parallel: true, Extension: e.Extension}}
+	full, err := objectSchema(e.Schema)
+	if err == nil && len(e.Schema) > 0 {
+		t.schema, err = schema.Compile(full)
+	}
+	if err != nil || len(e.Schema) == 0 {
+		full = map[string]any{"type": "object", "properties": map[string]any{}}
+	}
+	t.full, t.spec.Schema = full, offeredSchema(full)
+	return t
+}
+
+// Spec implements Tool.
+func (t external) Spec() Spec { return t.spec }
+
+// Prepare implements Tool.
+func (t external) Prepare(env *Env, input json.RawMessage) (Pending, error) {
+	value, err := parseInput(input)
+	if err != nil {
+		return Pending{}, err
+	}
+	if t.schema != nil {
+		value = complete(coerce(value, t.spec.Schema), t.full)
+		if err := t.schema.Validate(value); err != nil {
+			return Pending{}, argumentError(err)
+		}
+	}
+	arguments, err := json.Marshal(value)
+	if err != nil {
+		return Pending{}, fmt.Errorf("read the arguments: %w", err)
+	}
+	return Pending{Title: string(arguments), Needs: []permission.Request{permission.Need(t.Name, "*")}, Do: func(ctx context.Context) (Result, error) {
+		res, err := t.Call(ctx, arguments)
+		if err != nil {
+			return Result{}, err
+		}
+		return t.result(env, res)
+	}}, nil
+}
+
+// result returns a result in the form of all tools: images that the model can't receive
+// are named.
+func (t external) result(env *Env, from ExternalResult) (Result, error) {
+	var out Result
+	texts := []string{from.Text}
+	for i, image := range from.Images {
+		attachment, note, err := fitExternal(env, image)
+		if err != nil {
+			texts = append(texts, fmt.Sprintf("(image %d, %s, %d bytes: %v)", i+1, textcut.OneLine(image.MIME), len(image.Data), err))
+			continue
+		}
+		attachment.Name = fmt.Sprintf("%s-%d", t.Name, i+1)
+		texts = append(texts, fmt.Sprintf("(image %d, %s, %d bytes%s, is attached)", i+1, attachment.MIME, len(attachment.Data), note))
+		out.Attachments = append(out.Attachments, attachment)
+	}
+	out.Output = strings.Trim(strings.Join(texts, "\n"), "\n")
+	switch {
+	case out.Output == "" && !from.Failed:
+		out.Output = "(no output)"
+	case from.Failed && len(out.Output) <= maxMessage:
+		failure := out.Output
+		if out.Output = ""; failure == "" {
+			failure = "tool " + t.Name + " failed without an error message"
+		}
+		return out, errors.New(failure)
+	case from.Failed:
+		return out, errors.New("tool " + t.Name + " failed")
+	}
+	return out, nil
+}
+
+// fitExternal returns an image as an attachment that the session's model accepts. The type
+// is that of its first bytes, without the dots.
+func fitExternal(env *Env, image Attachment) (a Attachment, note string, err error) {
+	media := mediaOf("", image.Data)
+	switch {
+	case media == "" || media == pdf:
+		return a, "", errors.New("not a PNG, JPEG, GIF or WebP image")
+	case !env.Images:
+		return a, "", errors.New("this model does not support images")
+	case len(image.Data) > maxExternalImage:
+		return a, "", fmt.Errorf("exceeds %d MiB", maxExternalImage>>20)
+	}
+	data, as, changed, err := fitImage(media, image.Data)
+	if err != nil {
+		return a, "", err
+	}
+	if changed != "" {
+		note = ", " + changed
+	}
+	return Attachment{MIME: as, Data: data}, note, nil
+}
+
+// maxExternalImage is the maximum size of an image in a result in bytes, without the dots.
+const maxExternalImage = 5 << 20
