@@ -109,6 +109,7 @@ func rooms() map[string]room {
 		"internal/githubapp":       {"internal/textcut", "the protocol of a GitHub App, without knowing who needs its tokens"},
 		"internal/githubapp/fake":  {"", "a server for tests"},
 		"internal/jsontext":        {"", "texts"},
+		"internal/mcp":             {"internal/proc", "servers and their tools, without knowing sessions or who allows calls"},
 		"internal/pathtree":        {"", "names of paths, without the file system"},
 		"internal/transcript":      {"internal/event internal/figures internal/journal internal/model internal/money internal/printable internal/textcut report", "a session as text, from what its journal and the report have"},
 		"internal/testcases":       {"internal/figures internal/textcut", "tests in texts, without files and runs"},
@@ -139,6 +140,7 @@ func homes() map[string]string {
 		"golang.org/x/image":                              "tools",
 		"mvdan.cc/sh/v3":                                  "tools/shell",
 		"github.com/google/jsonschema-go":                 "tools",
+		"github.com/modelcontextprotocol/go-sdk":          "internal/mcp",
 		"github.com/santhosh-tekuri/jsonschema/v6":        "internal/schema",
 		"os/exec": "internal/proc internal/gitops/gitdir internal/gitops/gittest internal/e2e/scripts",
 		// Nowhere: see TestTheBinaryExecutesNoTemplates.
