@@ -1,6 +1,32 @@
 package mcp
 
-import "encoding/json"
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/millhand/millhand/internal/proc"
+)
+
+// protocol is the newest revision that is offered to servers; the SDK's newer one
+// starts with a request that older servers delay or ignore.
+const protocol = "2025-11-25"
+
+const (
+	maxRestarts = 3    // in a job
+	maxProgress = 10   // times the timeout of a call
+	maxPages    = 100  // of a list of tools
+	maxTools    = 1000 // of a server
+)
 
 // Kind is what a [Notice] is about.
 type Kind string
@@ -19,8 +45,305 @@ type Notice struct {
 	Text string
 }
 
+// Config configures a server.
+type Config struct {
+	Name        string
+	Version     string // of millhand, for the server
+	Start       func(context.Context) (*proc.Service, error)
+	Timeout     time.Duration // of the start and of each request but calls
+	CallTimeout time.Duration // of calls without progress
+	Notify      func(Notice)  // called by several goroutines
+	Now         func() time.Time
+}
+
 // Tool is a tool of a server.
 type Tool struct {
 	Server, Name, Description string
 	Schema                    json.RawMessage // of its arguments; nil if it has none
+}
+
+// Info describes a server. The counts are those so far.
+type Info struct {
+	Name, Version, Protocol string // as sent by the server; "" before the first handshake
+	Started                 time.Duration
+	Calls, Errors, Restarts int
+	Stderr                  string // the end of its standard error
+}
+
+// Server is an MCP server. Its methods may be called concurrently.
+type Server struct {
+	config Config
+	client *sdk.Client
+	launch func() (*proc.Service, error) // starts a process
+	end    context.CancelFunc            // ends the processes
+	tokens atomic.Int64
+
+	starting sync.Mutex // held while a process starts
+
+	mu      sync.Mutex
+	live    *live // the last process; nil if the first did not start
+	closed  bool
+	info    Info
+	waiting map[string]func() // by progress token
+}
+
+// live is one process of a server.
+type live struct {
+	session *sdk.ClientSession
+	conn    *conn
+}
+
+// Start starts a server, which the caller closes, and lists its tools by name. The server
+// ends with ctx.
+func Start(ctx context.Context, c Config) (*Server, []Tool, error) {
+	s := &Server{config: c, waiting: map[string]func(){}}
+	life, end := context.WithCancel(ctx)
+	s.end, s.launch = end, func() (*proc.Service, error) { return c.Start(life) }
+	s.client = sdk.NewClient(&sdk.Implementation{Name: "millhand", Version: c.Version}, &sdk.ClientOptions{
+		Capabilities:           &sdk.ClientCapabilities{},
+		MultiRoundTrip:         &sdk.MultiRoundTripOptions{Disabled: true},
+		ToolListChangedHandler: func(context.Context, *sdk.ToolListChangedRequest) { c.Notify(Notice{Kind: Changed}) },
+		ProgressNotificationHandler: func(_ context.Context, r *sdk.ProgressNotificationClientRequest) {
+			s.progress(fmt.Sprint(r.Params.ProgressToken))
+		},
+	})
+	begin := c.Now()
+	limited, cancel := s.limited(ctx)
+	defer cancel()
+	tools, err := s.begin(limited)
+	s.mu.Lock()
+	s.info.Started = c.Now().Sub(begin)
+	s.mu.Unlock()
+	if err != nil {
+		s.Close()
+		return s, nil, err
+	}
+	return s, tools, nil
+}
+
+// begin starts the first process and lists the tools.
+func (s *Server) begin(ctx context.Context) ([]Tool, error) {
+	live, err := s.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	tools, err := s.list(ctx, live.session)
+	if err != nil {
+		return nil, s.explain(ctx, live, "list its tools", err)
+	}
+	return tools, nil
+}
+
+// open starts a process and completes the handshake.
+func (s *Server) open(ctx context.Context) (*live, error) {
+	service, err := s.launch()
+	if err != nil {
+		return nil, err
+	}
+	l := &live{conn: newConn(service, s.config.Notify)}
+	s.mu.Lock()
+	s.live = l
+	s.mu.Unlock()
+	if l.session, err = s.client.Connect(ctx, l.conn, &sdk.ClientSessionOptions{ProtocolVersion: protocol}); err != nil {
+		err = s.explain(ctx, l, "start", err)
+		l.conn.Close() //nolint:errcheck // always nil
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if init := l.session.InitializeResult(); init != nil {
+		s.info.Protocol = init.ProtocolVersion
+		if init.ServerInfo != nil {
+			s.info.Name, s.info.Version = init.ServerInfo.Name, init.ServerInfo.Version
+		}
+	}
+	return l, nil
+}
+
+// list returns the tools of all pages, by name. Of several with the same name the first
+// counts.
+func (s *Server) list(ctx context.Context, session *sdk.ClientSession) ([]Tool, error) {
+	var tools []Tool
+	cursor := ""
+	for page := 0; ; page++ {
+		if page == maxPages || len(tools) > maxTools {
+			return nil, fmt.Errorf("more than %d tools or %d pages", maxTools, maxPages)
+		}
+		res, err := session.ListTools(ctx, &sdk.ListToolsParams{Cursor: cursor})
+		if err != nil {
+			return nil, err
+		}
+		for _, t := range res.Tools {
+			schema, err := json.Marshal(t.InputSchema)
+			if err != nil || t.InputSchema == nil {
+				schema = nil
+			}
+			tools = append(tools, Tool{Server: s.config.Name, Name: t.Name, Description: t.Description, Schema: schema})
+		}
+		if cursor = res.NextCursor; cursor == "" {
+			break
+		}
+	}
+	slices.SortStableFunc(tools, func(a, b Tool) int { return strings.Compare(a.Name, b.Name) })
+	return slices.CompactFunc(tools, func(a, b Tool) bool { return a.Name == b.Name }), nil
+}
+
+// progress restarts the timeout of a call.
+func (s *Server) progress(token string) {
+	s.mu.Lock()
+	restart := s.waiting[token]
+	s.mu.Unlock()
+	if restart != nil {
+		restart()
+	}
+}
+
+// current returns the process of the server, and starts it again if it has ended.
+func (s *Server) current(ctx context.Context) (*live, error) {
+	s.starting.Lock()
+	defer s.starting.Unlock()
+	s.mu.Lock()
+	l, closed, restarts := s.live, s.closed, s.info.Restarts
+	s.mu.Unlock()
+	switch {
+	case closed:
+		return nil, fmt.Errorf("MCP server %s has ended with the job", s.config.Name)
+	case l != nil && l.works():
+		return l, nil
+	case restarts == maxRestarts:
+		return nil, fmt.Errorf("MCP server %s has ended %d times in this job and is not started again; work without it", s.config.Name, maxRestarts+1)
+	}
+	if l != nil {
+		l.conn.Close() //nolint:errcheck // always nil
+	}
+	s.mu.Lock()
+	s.info.Restarts++
+	s.mu.Unlock()
+	ctx, cancel := s.limited(ctx)
+	defer cancel()
+	return s.open(ctx)
+}
+
+// limited returns the context of the start of a process.
+func (s *Server) limited(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, s.config.Timeout, fmt.Errorf("timed out after %s", s.config.Timeout))
+}
+
+// works reports whether the process can be called.
+func (l *live) works() bool {
+	select {
+	case <-l.conn.service.Ended():
+		return false
+	default:
+		broken, _ := l.conn.state()
+		return !broken && l.session != nil
+	}
+}
+
+// Call calls a tool with a JSON object. An error is for the model; it states whether
+// the call may have had an effect.
+func (s *Server) Call(ctx context.Context, tool string, arguments json.RawMessage) (*Result, error) {
+	res, err := s.call(ctx, tool, arguments)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.info.Calls++
+	if err != nil || res.Failed {
+		s.info.Errors++
+	}
+	return res, err
+}
+
+func (s *Server) call(ctx context.Context, tool string, arguments json.RawMessage) (*Result, error) {
+	live, err := s.current(ctx)
+	if err != nil {
+		return nil, err
+	}
+	params := &sdk.CallToolParams{Name: tool, Arguments: arguments}
+	token := fmt.Sprintf("call-%d", s.tokens.Add(1))
+	params.SetProgressToken(token)
+	limited, cancel := s.clock(ctx, token)
+	defer cancel()
+	res, err := live.session.CallTool(limited, params)
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		return nil, s.explain(limited, live, "call "+tool, err)
+	}
+	return newResult(res), nil
+}
+
+// clock returns the context of a call, which ends after the timeout without progress.
+func (s *Server) clock(ctx context.Context, token string) (context.Context, context.CancelFunc) {
+	limit := s.config.CallTimeout
+	ctx, total := context.WithTimeoutCause(ctx, maxProgress*limit, fmt.Errorf("timed out after %s, with progress", maxProgress*limit))
+	ctx, cancel := context.WithCancelCause(ctx)
+	timer := time.AfterFunc(limit, func() { cancel(fmt.Errorf("timed out after %s without progress", limit)) })
+	s.mu.Lock()
+	s.waiting[token] = func() { timer.Reset(limit) }
+	s.mu.Unlock()
+	return ctx, func() {
+		s.mu.Lock()
+		delete(s.waiting, token)
+		s.mu.Unlock()
+		timer.Stop()
+		cancel(nil)
+		total()
+	}
+}
+
+// explain returns the error of a request with what the server did.
+func (s *Server) explain(ctx context.Context, l *live, what string, err error) error {
+	server := "MCP server " + s.config.Name
+	broken, why := l.conn.state()
+	var refused *jsonrpc.Error
+	switch {
+	case errors.As(err, &refused):
+		return fmt.Errorf("%s: %s: %s (code %d)", server, what, refused.Message, refused.Code)
+	case !broken && ctx.Err() != nil:
+		return fmt.Errorf("%s: %s: %w", server, what, context.Cause(ctx))
+	case !broken:
+		return fmt.Errorf("%s: %s: %w", server, what, err)
+	case why == nil:
+		l.conn.Close() //nolint:errcheck // always nil; waits for the end
+		why = ended(l.conn.service.Result())
+	}
+	if strings.HasPrefix(what, "call ") {
+		return fmt.Errorf("%s: %s: %w; whether it had an effect is not known", server, what, why)
+	}
+	return fmt.Errorf("%s: %s: %w", server, what, why)
+}
+
+// ended returns how a server ended as an error.
+func ended(res proc.Result, err error) error {
+	switch {
+	case err != nil:
+		return err
+	case res.Signal != 0:
+		return fmt.Errorf("it was killed by signal (%s)", res.Signal)
+	}
+	return fmt.Errorf("it exited with code %d", res.ExitCode)
+}
+
+// Info returns the state of the server.
+func (s *Server) Info() Info {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	i := s.info
+	if s.live != nil {
+		i.Stderr = strings.ToValidUTF8(string(s.live.conn.service.Stderr()), "\uFFFD")
+	}
+	return i
+}
+
+// Close ends the server and waits for its end.
+func (s *Server) Close() {
+	s.mu.Lock()
+	s.closed = true
+	l := s.live
+	s.mu.Unlock()
+	if l != nil {
+		l.conn.Close() //nolint:errcheck // always nil
+	}
+	s.end()
 }
