@@ -110,6 +110,7 @@ func rooms() map[string]room {
 		"internal/githubapp/fake":  {"", "a server for tests"},
 		"internal/jsontext":        {"", "texts"},
 		"internal/mcp":             {"internal/proc", "servers and their tools, without knowing sessions or who allows calls"},
+		"internal/mcp/mcptest":     {"", "a server for tests"},
 		"internal/pathtree":        {"", "names of paths, without the file system"},
 		"internal/transcript":      {"internal/event internal/figures internal/journal internal/model internal/money internal/printable internal/textcut report", "a session as text, from what its journal and the report have"},
 		"internal/testcases":       {"internal/figures internal/textcut", "tests in texts, without files and runs"},
