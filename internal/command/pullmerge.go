@@ -80,6 +80,9 @@ func (r *publishedRun) merge(ctx context.Context, j report.Job, o mergePullsOpti
 		}
 		reason = notReady(pr, j, o.withoutChecks)
 	}
+	if reason == undecided && pr.Conflict {
+		reason = "it has conflicts with " + pr.Base + ", or the forge has not yet checked it"
+	}
 	switch {
 	case pr.State == forge.Merged:
 		row.Result, row.Reason = "merged", "it was merged before"
@@ -119,10 +122,10 @@ func notReady(pr forge.PullRequest, j report.Job, withoutChecks bool) string {
 		return "its checks have not completed"
 	case pr.Checks == forge.NoChecks && !withoutChecks:
 		return "it has no checks: merge it with --without-checks"
-	case pr.Conflict:
-		return "it has conflicts with " + pr.Base
 	case pr.Mergeable == forge.MergeUnknown:
 		return undecided
+	case pr.Conflict:
+		return "it has conflicts with " + pr.Base
 	case pr.Mergeable != forge.CanMerge:
 		return "a rule of the repository blocks it, such as a required review, or it is behind " + pr.Base
 	}

@@ -29,6 +29,7 @@ func TestOnlyReadyPullRequestsAreMerged(t *testing.T) {
 		{func(p *forge.PullRequest) { p.Mergeable, p.Conflict = forge.CannotMerge, true }, false, "it has conflicts with main"},
 		{func(p *forge.PullRequest) { p.Mergeable = forge.CannotMerge }, false, "a rule of the repository blocks it, such as a required review, or it is behind main"},
 		{func(p *forge.PullRequest) { p.Mergeable = forge.MergeUnknown }, false, undecided},
+		{func(p *forge.PullRequest) { p.Mergeable, p.Conflict = forge.MergeUnknown, true }, false, undecided},
 	} {
 		pr := ready
 		c.change(&pr)

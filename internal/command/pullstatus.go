@@ -167,6 +167,8 @@ func stateCells(p *pullState) []string {
 	switch {
 	case p.State != forge.Open:
 		mergeable = "-"
+	case p.Conflicts && p.Mergeable != string(forge.CannotMerge):
+		mergeable = "no (conflicts), or checking"
 	case p.Conflicts:
 		mergeable = "no (conflicts)"
 	}

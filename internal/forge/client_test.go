@@ -454,7 +454,11 @@ func TestChecksAreSummarized(t *testing.T) {
 				p := open(t, kind)
 				p.AddPull(forgetest.Pull{Repo: "Acme/web", Head: "Acme/web", Number: 1, Branch: "x", Base: "main", State: "open", Checks: state, Conflict: true})
 				got, err := p.Get(t.Context(), web, 1)
-				if err != nil || got.Checks != want || got.Mergeable != forge.CannotMerge || !got.Conflict {
+				mergeable := forge.CannotMerge
+				if kind == forge.Gitea {
+					mergeable = forge.MergeUnknown
+				}
+				if err != nil || got.Checks != want || got.Mergeable != mergeable || !got.Conflict {
 					t.Errorf("%q: %q %q %t %v", state, got.Checks, got.Mergeable, got.Conflict, err)
 				}
 				p.Set("Acme/web", 1, func(pull *forgetest.Pull) { pull.Conflict, pull.Draft = false, true })
@@ -463,6 +467,33 @@ func TestChecksAreSummarized(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestMergeWaitsForGiteasCheck merges while the server is checking for conflicts, which ends,
+// and with conflicts, for which its response is the same.
+func TestMergeWaitsForGiteasCheck(t *testing.T) {
+	for _, c := range []struct {
+		pull  forgetest.Pull
+		calls int
+		want  error
+	}{
+		{forgetest.Pull{Checking: 3}, 4, nil},
+		{forgetest.Pull{Conflict: true}, 6, forge.ErrConflict},
+	} {
+		p := open(t, forge.Gitea)
+		c.pull.Repo, c.pull.Head, c.pull.Number, c.pull.Branch, c.pull.Base, c.pull.State = "Acme/web", "Acme/web", 1, "x", "main", "open"
+		p.AddPull(c.pull)
+		got, err := p.Get(t.Context(), web, 1)
+		if err != nil || got.Mergeable != forge.MergeUnknown {
+			t.Errorf("mergeable %q (%v)", got.Mergeable, err)
+		}
+		if err := p.Merge(t.Context(), web, 1, got.SHA, forge.Squash); !errors.Is(err, c.want) {
+			t.Errorf("%+v: %v", c.pull, err)
+		}
+		if sent := len(slices.DeleteFunc(p.Calls(), func(c forgetest.Call) bool { return c.Method == "GET" })); sent != c.calls {
+			t.Errorf("%+v: %d requests to merge, want %d", c.pull, sent, c.calls)
+		}
 	}
 }
 

@@ -101,7 +101,7 @@ func (j pullJSON) pullRequest(p Path) (PullRequest, error) {
 	}
 	if j.Mergeable != nil && j.MergeState != "unknown" {
 		pr.Mergeable = CannotMerge
-		pr.Conflict = !*j.Mergeable && !j.Draft
+		pr.Conflict = !*j.Mergeable && !j.Draft && pr.State == Open
 		if *j.Mergeable && j.MergeState != "blocked" && j.MergeState != "draft" && j.MergeState != "behind" {
 			pr.Mergeable = CanMerge
 		}

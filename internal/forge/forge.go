@@ -76,8 +76,8 @@ type PullRequest struct {
 	Head      Head
 	SHA       string    // commit of the head
 	Mergeable Mergeable // of [Client.Get] only
-	// Conflict reports conflicts with the base, if Mergeable is CannotMerge. Of Gitea it is
-	// also set while the server is checking.
+	// Conflict reports conflicts with the base. Of Gitea, where Mergeable then is MergeUnknown,
+	// it is also set while the server is checking.
 	Conflict bool
 	Checks   Checks // of [Client.Get] only
 

@@ -2,11 +2,13 @@ package forge
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 )
 
 // gitea is the API of Gitea and Forgejo.
@@ -23,6 +25,11 @@ const (
 	giteaPage   = "50" // the default maximum page size of servers
 	giteaDraft  = "WIP: "
 	giteaClosed = 4 // pages of closed pull requests that are searched
+
+	// A merge is repeated while the server is checking whether there are conflicts, as it
+	// does after each push and after each merge into the same base.
+	giteaMerges    = 6
+	giteaMergeWait = 2 * time.Second
 )
 
 func (g *gitea) repo(ctx context.Context, p Path) (Repository, error) {
@@ -158,7 +165,11 @@ func union[T comparable](a, b []T) []T {
 
 func (g *gitea) get(ctx context.Context, p Path, number int64) (PullRequest, error) {
 	pr, err := sendPull(ctx, g.sender, p, call{what: getWhat(p, number), method: http.MethodGet, path: inRepo(p, "pulls", decimal(number))})
-	return plain(pr, giteaDraft), err
+	pr = plain(pr, giteaDraft)
+	if pr.Conflict { // or the server is checking: its response is the same
+		pr.Mergeable = MergeUnknown
+	}
+	return pr, err
 }
 
 func (g *gitea) checks(ctx context.Context, p Path, pr PullRequest) (Checks, error) {
@@ -166,11 +177,20 @@ func (g *gitea) checks(ctx context.Context, p Path, pr PullRequest) (Checks, err
 }
 
 func (g *gitea) merge(ctx context.Context, p Path, pr PullRequest, method MergeMethod, landed func(context.Context) (bool, error)) error {
-	_, err := g.send(ctx, call{
+	c := call{
 		what: mergeWhat(p, pr.Number), owner: p.Owner, method: http.MethodPost, path: inRepo(p, "pulls", decimal(pr.Number), "merge"),
 		body: map[string]any{"do": method, "head_commit_id": pr.SHA}, landed: landed,
-	})
-	return err
+	}
+	for tries := 1; ; tries++ {
+		_, err := g.send(ctx, c)
+		var refused *Error
+		if tries == giteaMerges || !errors.As(err, &refused) || refused.Status != http.StatusMethodNotAllowed || !strings.Contains(refused.Message, "try again later") {
+			return err
+		}
+		if err := g.Sleep(ctx, giteaMergeWait); err != nil {
+			return err
+		}
+	}
 }
 
 func (g *gitea) comments(ctx context.Context, p Path, t Thread) ([]Comment, error) {

@@ -271,7 +271,14 @@ func (s *server) client(token string) *forge.Client {
 	s.t.Helper()
 	c, err := forge.NewClient(forge.Options{
 		Kind: forge.Gitea, Server: s.url, UserAgent: "millhand/test", Now: time.Now,
-		Sleep: func(ctx context.Context, _ time.Duration) error { return context.Cause(ctx) },
+		Sleep: func(ctx context.Context, d time.Duration) error { // all but the pause between writes
+			select {
+			case <-time.After(d - time.Second):
+				return nil
+			case <-ctx.Done():
+				return context.Cause(ctx)
+			}
+		},
 		Token: func(context.Context, string) (string, error) { return token, nil },
 	})
 	must(s.t, err)

@@ -158,7 +158,7 @@ func (s rest) pullDoc(p *Pull, host string) map[string]any {
 	}
 	return map[string]any{
 		"number": p.Number, "html_url": fmt.Sprintf("http://%s/%s/pull/%d", host, p.Repo, p.Number), "state": state, "title": title, "body": p.Body,
-		"draft": p.Draft, "merged": p.State == "merged", "merged_at": merged, "mergeable": p.State == "open" && !p.Conflict, "mergeable_state": "clean",
+		"draft": p.Draft, "merged": p.State == "merged", "merged_at": merged, "mergeable": p.State == "open" && !p.Conflict && p.Checking == 0, "mergeable_state": "clean",
 		"head": ref(p.Head, p.Branch, s.sha(p)), "base": ref(p.Repo, p.Base, s.commit(p.Repo, p.Base)),
 		"assignees": s.userDocs(p.Assignees), "requested_reviewers": s.userDocs(p.Reviewers), "labels": labels,
 	}

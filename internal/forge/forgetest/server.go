@@ -49,6 +49,7 @@ type Pull struct {
 	Reviewers, Teams []string
 	Checks           string // success, failure, pending, or "" for none
 	Conflict         bool   // it can't be merged
+	Checking         int    // of Gitea: number of requests to merge that are refused because it is checking
 }
 
 // Commit is a commit that the forge makes.

@@ -99,6 +99,9 @@ func (s *Server) merge(p *Pull, sha string) error {
 	switch {
 	case sha != s.sha(p):
 		return refusal{http.StatusConflict, "Head branch was modified. Review and try the merge again."}
+	case s.Kind == "gitea" && p.State == "open" && (p.Conflict || p.Checking > 0):
+		p.Checking = max(p.Checking-1, 0)
+		return refusal{http.StatusMethodNotAllowed, "Please try again later"}
 	case p.State != "open" || p.Conflict || p.Draft:
 		return refusal{http.StatusMethodNotAllowed, "Pull Request is not mergeable"}
 	}
