@@ -24,6 +24,7 @@ cp -a copy/. "$dir"
 cd shop
 code=0; "$@" || code=$?
 cd ..
+rm -f "$dir/ballast"
 rm -rf copy; cp -a "$dir" copy
 umount "$dir"; rm -rf "$dir"; mv copy "$dir"
 exit $code
