@@ -62,25 +62,37 @@ func (j *Job) ResolveBeside(workspace string) []Readable {
 
 // resolveBeside does the same for a custom tool, whose jobs may have several repositories.
 func (t *CustomTool) resolveBeside(b Beside, jobs []Job) {
+	t.Command, t.Readable = b.resolveProgram(t.Command, jobs)
+}
+
+// resolveBeside does the same for an MCP server.
+func (s *MCPServer) resolveBeside(b Beside, jobs []Job) {
+	s.Command, s.Readable = b.resolveProgram(s.Command, jobs)
+}
+
+// resolveProgram returns a program and its arguments, in which a shell's command line is
+// resolved, and what it can read.
+func (b Beside) resolveProgram(command []string, jobs []Job) (resolved []string, all []Readable) {
 	var repos []Repo
 	for _, j := range jobs {
 		repos = append(repos, j.Repo)
 	}
-	t.Command = slices.Clone(t.Command)
-	shell := len(t.Command) == 3 && t.Command[0] == "bash" && t.Command[1] == "-c"
-	for i, word := range t.Command {
+	resolved = slices.Clone(command)
+	shell := len(command) == 3 && command[0] == "bash" && command[1] == "-c"
+	for i, word := range command {
 		line, readable := b.resolve(word, repos, func(path string) bool {
 			return slices.ContainsFunc(repos, func(r Repo) bool { return exists(r.Dir, path) })
 		})
-		t.Readable = append(t.Readable, readable...)
+		all = append(all, readable...)
 		if shell {
-			t.Command[i] = line
+			resolved[i] = line
 		}
 	}
-	program := t.Command[0]
-	if info, err := os.Stat(program); err == nil && filepath.IsAbs(program) && len(t.Readable) == 0 && b.Dir != "" { // elsewhere, or hidden by its name
-		t.Readable = b.readable(program, info, false)
+	program := resolved[0]
+	if info, err := os.Stat(program); err == nil && filepath.IsAbs(program) && len(all) == 0 && b.Dir != "" { // elsewhere, or hidden by its name
+		all = b.readable(program, info, false)
 	}
+	return resolved, all
 }
 
 // resolve returns a command line with absolute paths for the files next to the manifest

@@ -30,6 +30,7 @@ type builder struct {
 	agents        []definition[Agent]
 	search        []definition[Search] // at most one
 	tools         []definition[CustomTool]
+	servers       []definition[mcpServer]
 	skills        []skillDir
 }
 
@@ -153,6 +154,7 @@ func (b *builder) define() {
 	b.defineAgents()
 	b.search = gather(b.manifests, func(m *manifest) []definition[Search] { return m.search })
 	b.tools = gather(b.manifests, func(m *manifest) []definition[CustomTool] { return m.tools })
+	b.servers = servers(b)
 	for _, m := range b.manifests {
 		for _, s := range m.skills {
 			if !slices.Contains(b.skills, s) {
@@ -176,6 +178,9 @@ func (b *builder) equip(p *Plan) {
 	}
 	for _, d := range b.tools {
 		p.Tools = append(p.Tools, d.is)
+	}
+	for _, d := range b.servers {
+		p.MCP = append(p.MCP, d.is.MCPServer)
 	}
 	for _, s := range b.skills {
 		p.Skills = append(p.Skills, s.path)
@@ -231,6 +236,9 @@ func (b *builder) assemble(paths []string, drafts []*draft) *Plan {
 	p.Hash = b.hash(p, drafts)
 	for i := range p.Tools {
 		p.Tools[i].resolveBeside(beside(p.Policies, b.tools[i].src), p.Jobs)
+	}
+	for i := range p.MCP {
+		p.MCP[i].resolveBeside(beside(p.Policies, b.servers[i].src), p.Jobs)
 	}
 	return p
 }

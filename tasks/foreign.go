@@ -58,7 +58,7 @@ func foreignKeys() map[string][]foreignKey {
 		"on": schedule, "schedule": schedule, "cron": schedule,
 		"when": when, "onlyif": when,
 		"foreach": matrix, "strategy": matrix,
-		"maxtokens": {{"max_output", "write max_output: TOKENS"}}, "mcpservers": {{"mcp", "mcp is not supported yet"}},
+		"maxtokens": {{"max_output", "write max_output: TOKENS"}}, "mcpservers": {{"mcp", "write mcp: {NAME: {command: [PROGRAM]}}"}},
 		"pr": {{"publish", "write publish: {mode: pr}"}}, "pullrequest": {{"publish", "write publish: {mode: pr}"}},
 		"sandbox": {{"tasks", "use the flag --sandbox"}}, "title": {{"id", "write id: NAME"}}, "name": {{"prompt", "write id: NAME"}},
 	}

@@ -19,6 +19,9 @@ func (b *builder) hashEquipment() string {
 	for i, s := range b.skills {
 		skills[i] = s.written
 	}
+	if len(b.servers) > 0 { // so that other plans keep their hash
+		skills = append(skills, digest(digests(b.servers)))
+	}
 	return digest(digests(b.endpoints), digests(b.agents), digests(b.search), digests(b.tools), skills)
 }
 

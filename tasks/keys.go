@@ -39,7 +39,7 @@ func (m *manifest) keys() keys {
 		{"skills", into(&m.skills, upTo(maxDefined, listOf(skillsForm))), "", "Directories with skills, relative to the manifest"},
 		{"batch", into(&m.batch, boolForm), "false", "Offer the batch tool to models"},
 		{"tool_output", into(&m.output, mapping((*OutputLimits).keys)), "", "Limits of the output of a tool call that a model gets"},
-		{"mcp", notSupported(), "", "MCP servers"},
+		{"mcp", into(&m.servers, mcpForm), "", "MCP servers by name, whose tools are offered as NAME_TOOL"},
 		{"lsp", notSupported(), "", "Language servers"},
 		{"hooks", notSupported(), "", "Commands that run on events"},
 		{"notify", notSupported(), "", "Notifications"},
@@ -364,6 +364,25 @@ func (t *customTool) keys() keys {
 		{"parameters", into(&t.Schema, emptySchemaForm), "", "JSON Schema of the arguments (none if absent)"},
 		{"time", into(&t.Time, durationForm), "2m", "Timeout of a call"},
 		{"read_only", into(&t.ReadOnly, boolForm), "false", "Whether calls change nothing and may run concurrently"},
+	}
+}
+
+// The names of these keys are OpenCode's, except those that grant access.
+func (s *mcpServer) keys() keys {
+	return keys{
+		{"type", checked(oneOf([]string{"local"}, "remote")), "", "local: a process, used through its standard input and output"},
+		{"command", required("command: [PROGRAM]", into(&s.program, argvForm)), "", "Program and arguments; runs in the workspace, in a sandbox of its own"},
+		{"environment", into(&s.environment, environmentForm), "", "Environment variables of the process, in addition to PATH, HOME, TMPDIR and LANG; may contain ${{ env.NAME }}, also as {env:NAME}"},
+		{"enabled", into(&s.enabled, boolForm), "true", "Whether the server is used"},
+		{"timeout", into(&s.Timeout, timeoutForm), "", "Timeout of the start and of each request, as a duration or in milliseconds (30s if absent)"},
+		{"call_timeout", into(&s.callTimeout, optional(timeoutForm)), "", "Timeout of a call without progress (timeout, or 2m if both are absent)"},
+		{"optional", into(&s.Optional, boolForm), "false", "Whether jobs continue without it if it does not start"},
+		{"tools", into(&s.Switches, toolSwitchForm), "", "Which of its tools are offered, by their own names; the last match decides"},
+		{"read", into(&s.read, upTo(maxHeaders, listOf(serverPathForm))), "", "Other paths that it may read, relative to the manifest"},
+		{"write", into(&s.write, upTo(maxHeaders, listOf(serverPathForm))), "", "Other paths that it may write, relative to the manifest"},
+		{"network", into(&s.network, networkForm), "deny", "deny, allow (public addresses), or a list of hosts and host groups, whatever the profile has"},
+		{"cache", into(&s.cache, cacheForm), "none", "Caches of the user whose downloads it may read, as in a profile"},
+		{"follow_changes", checked(form[bool]{boolForm.Type, readUnfollowed}), "", "false: tools that it adds or changes while a job runs are not used"},
 	}
 }
 

@@ -28,6 +28,8 @@ var keyFiles = map[string]string{
 // the default. Keys that need others beside them have those too.
 var samples = map[string]mapNode{
 	"version":                          {"version": 1},
+	"mcp.NAME.type":                    {"type": "local"},
+	"mcp.NAME.follow_changes":          {"follow_changes": false},
 	"model":                            {"model": "openai/n"},
 	"profile":                          {"profile": "edit"},
 	"instructions":                     {"instructions": []any{"o.md"}},

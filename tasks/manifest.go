@@ -44,6 +44,7 @@ type manifest struct {
 	forges            []definition[Forge]
 	search            []definition[Search] // at most one
 	tools             []definition[CustomTool]
+	servers           []definition[mcpServer]
 	skills            []skillDir
 	batch             bool
 	output            OutputLimits

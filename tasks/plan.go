@@ -32,8 +32,9 @@ type Plan struct {
 	Sources   []Listed            `json:",omitempty"` // of repositories, each once
 	Search    Search
 	Tools     []CustomTool
-	Skills    []string // directories of skills beside the workspace's own, absolute
-	Batch     bool     // whether models get the batch tool
+	MCP       []MCPServer `json:",omitempty"`
+	Skills    []string    // directories of skills beside the workspace's own, absolute
+	Batch     bool        // whether models get the batch tool
 	Output    OutputLimits
 
 	Policies policy.Set           // that bound the plan

@@ -197,14 +197,18 @@ func similarPermission(name string) string {
 
 // vocabulary is what manifests define that profiles may, or must not, speak of.
 type vocabulary struct {
-	tools []string
-	keys  []string // variables that hold keys
+	tools   []string
+	servers []string // of MCP, in lower case
+	keys    []string // variables that hold keys
 }
 
 // add adds what a manifest defines.
 func (names *vocabulary) add(m *manifest) {
 	for _, d := range m.tools {
 		names.tools = append(names.tools, d.is.Name)
+	}
+	for _, d := range m.servers {
+		names.servers = append(names.servers, strings.ToLower(d.is.Name)+"_")
 	}
 	for _, d := range m.providers {
 		names.keys = append(names.keys, d.is.KeyEnv)
@@ -224,7 +228,9 @@ func (names *vocabulary) add(m *manifest) {
 // read.
 func (p *profileBody) check(names vocabulary) {
 	for _, e := range p.unusual {
-		if name := e.key.Value; !slices.Contains(names.tools, name) {
+		name := e.key.Value
+		known := slices.Contains(names.tools, name) || slices.ContainsFunc(names.servers, func(prefix string) bool { return strings.HasPrefix(strings.ToLower(name), prefix) })
+		if !known {
 			e.keyProblem("unknown permission "+quote(name), fmt.Sprintf("did you mean %q?", similarPermission(name)))
 		}
 	}

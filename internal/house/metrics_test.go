@@ -34,6 +34,7 @@ func excessive() map[string]string {
 		"internal/event.Event": "its fields are the payloads of the event types",
 
 		"report.Job":     "its fields are the keys of a job in report.json",
+		"tasks.Plan":     "its fields are the settings of a plan, which is data",
 		"tasks.Job":      "its fields are the settings of a job of a plan, which is data",
 		"tasks.manifest": "its fields are the keys of a manifest",
 		"tasks.task":     "its fields are the keys of a task in a manifest",

@@ -1,0 +1,101 @@
+package tasks
+
+import (
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/millhand/millhand/internal/permission"
+	"github.com/millhand/millhand/internal/policy"
+)
+
+func TestMCPServers(t *testing.T) {
+	opts := options(dirWith(t, map[string]string{"m.yaml": oneTask + `mcp:
+  files:
+    type: local
+    command: [npx, -y, server-filesystem, .]
+    environment: {TOKEN: "${{ env.TOKEN }}", URL: "{env:URL}/v1", PLAIN: x}
+    timeout: 5000
+    tools: {"*": true, "delete_*": false}
+    read: [docs]
+    write: [data]
+    network: [npm]
+    cache: [npm]
+  off: {command: [x], enabled: false}
+  plain: {command: [x], optional: true, call_timeout: 7s, follow_changes: false}
+`}))
+	opts.Getenv = func(name string) string {
+		return map[string]string{"TOKEN": "secret-4711", "URL": "https://h.example"}[name]
+	}
+	p, err := Load(t.Context(), []string{"m.yaml"}, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Dir(p.MCP[0].Read[0])
+	want := []MCPServer{
+		{
+			Name: "files", Command: []string{"npx", "-y", "server-filesystem", "."},
+			Environment: map[string]string{"TOKEN": "secret-4711", "URL": "https://h.example/v1", "PLAIN": "x"},
+			Timeout:     5 * time.Second, CallTimeout: 5 * time.Second, Switches: []ToolSwitch{{"*", true}, {"delete_*", false}},
+			Read: []string{filepath.Join(dir, "docs")}, Write: []string{filepath.Join(dir, "data")}, Network: permission.Network{Hosts: []string{"npm"}}, Cache: []string{"npm"},
+			Secrets: []string{"secret-4711", "https://h.example"},
+		},
+		{Name: "plain", Command: []string{"x"}, Timeout: 30 * time.Second, CallTimeout: 7 * time.Second, Optional: true, Cache: []string{}},
+	}
+	slices.Sort(want[0].Secrets)
+	slices.Sort(p.MCP[0].Secrets)
+	if diff := cmp.Diff(want, p.MCP); diff != "" {
+		t.Errorf("servers (-want +got):\n%s", diff)
+	}
+	if s := p.MCP[0]; !s.Offers("read") || s.Offers("delete_file") {
+		t.Error("the switches of the tools are wrong")
+	}
+}
+
+func TestMistakesInMCPServers(t *testing.T) {
+	for text, want := range map[string]string{
+		`a b: {command: [x]}`:  `m.yaml:5:3: invalid server name "a b"; use up to 32 letters, digits, _ and -, starting with a letter or digit`,
+		`x: {}`:                `m.yaml:5:3: missing key "command" in "x"; add command: [PROGRAM]`,
+		`x: {command: npx}`:    `m.yaml:5:16: "command" must be a list; write a program and its arguments, such as [gcloud, auth, print-access-token]`,
+		`x: {command: [./no]}`: `m.yaml:5:16: program "./no": not found; check its path; it is relative to the manifest`,
+		`x: {command: [a], environment: {HOME: x}}`:       `m.yaml:5:35: environment variable "HOME" is set by millhand; remove it`,
+		`x: {command: [a], environment: {A: "{env:NO}"}}`: `m.yaml:5:38: the environment variable NO is not set; set it, or use vars: for a value of the manifest`,
+		`x: {command: [a], timeout: 0}`:                   `m.yaml:5:30: "timeout" must be an integer of at least 1, not the number 0; write for example 4`,
+		`x: {command: [a], tools: {"*": yes}}`:            `m.yaml:5:34: "*" must be true or false, not the string "yes"; write true`,
+		`x: {command: [a], follow_changes: true}`:         `m.yaml:5:37: follow_changes: true is not supported yet; remove it`,
+		`x: {type: remote, command: [a]}`:                 `m.yaml:5:13: type: remote is not supported yet; write local, or remove it`,
+		`x: {command: [a], cwd: y}`:                       `m.yaml:5:21: unknown key "cwd"; known here: cache, call_timeout, command, enabled, environment, follow_changes, network, optional, read, timeout, tools, type, write`,
+	} {
+		_, err := loadText(t, oneTask+"mcp:\n  "+text+"\n", nil, Overrides{})
+		if diff := cmp.Diff([]string{want}, lines(t, err)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", text, diff)
+		}
+	}
+}
+
+func TestPoliciesBoundMCPServers(t *testing.T) {
+	text := oneTask + "mcp:\n  files: {command: [x], environment: {A: '${{ env.TOKEN }}'}, network: [a.example], cache: [go], read: [/etc]}\n"
+	for key, want := range map[policy.Key]string{
+		policy.Extensions: `m.yaml:5:3: the MCP server "files" not allowed by extensions (p.yaml:3); remove it, or change the policy`,
+		policy.Env:        `m.yaml:5:43: the environment variable TOKEN not allowed by env (p.yaml:3); remove it, or change the policy`,
+		policy.Hosts:      `m.yaml:5:73: the host "a.example" not allowed by hosts (p.yaml:3); remove it, or change the policy`,
+		policy.Cache:      `m.yaml:5:93: the cache "go" not allowed by cache (p.yaml:3); remove it, or change the policy`,
+		policy.Paths:      `m.yaml:5:105: the path "/etc" not allowed by paths (p.yaml:3); remove it, or change the policy`,
+	} {
+		opts := options(dirWith(t, map[string]string{"m.yaml": text}))
+		rule := policy.Rule{Key: key, Source: "p.yaml:3"}
+		if key == policy.Paths { // of the manifest
+			rule.Allow = []string{opts.Dir}
+		}
+		opts.Getenv = func(string) string { return "x" }
+		opts.Policies = policy.Set{{Name: "p.yaml", Rules: []policy.Rule{rule}}}
+		_, err := Load(t.Context(), []string{"m.yaml"}, opts)
+		got := lines(t, err)
+		if !slices.Contains(got, want) {
+			t.Errorf("%s: problems %q, want %s", key, got, want)
+		}
+	}
+}
