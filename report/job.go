@@ -38,7 +38,7 @@ type job struct {
 	calls                  []*call    // in the order of their first event
 	open                   map[callKey]*call
 	changed                []Fallback
-	network                []NetworkDenial
+	around                 around
 }
 
 // earlier is the end of a run of a job that a later run replaced.
@@ -113,6 +113,8 @@ func taker(t event.Type) func(*job, event.Event) {
 		return (*job).takeComment
 	case event.NetworkRequested:
 		return (*job).takeNetwork
+	case event.ExtensionChanged:
+		return (*job).takeExtension
 	case event.Reverted:
 		return (*job).takeRevert
 	case event.PhaseEnded:
@@ -323,12 +325,12 @@ const maxNetwork = 50
 // takeNetwork adds a denied host with its port, once.
 func (j *job) takeNetwork(e event.Event) {
 	n := e.Network
-	if n == nil || !n.Denied || len(j.network) >= maxNetwork {
+	if n == nil || !n.Denied || len(j.around.network) >= maxNetwork {
 		return
 	}
 	d := NetworkDenial{Host: n.Host, Port: n.Port, Reason: n.Error, Fix: n.Fix}
-	if !slices.ContainsFunc(j.network, func(o NetworkDenial) bool { return o.Host == d.Host && o.Port == d.Port }) {
-		j.network = append(j.network, d)
+	if !slices.ContainsFunc(j.around.network, func(o NetworkDenial) bool { return o.Host == d.Host && o.Port == d.Port }) {
+		j.around.network = append(j.around.network, d)
 	}
 }
 
@@ -390,7 +392,11 @@ func (j *job) report(cancelled bool, last time.Time) Job {
 		Denied:       []Denial{},
 		Sessions:     []Session{},
 		Fallbacks:    append([]Fallback{}, j.changed...),
-		Network:      append([]NetworkDenial{}, j.network...),
+		Network:      append([]NetworkDenial{}, j.around.network...),
+		Extensions:   []Extension{},
+	}
+	for _, e := range j.around.extensions {
+		out.Extensions = append(out.Extensions, newExtension(e))
 	}
 	if j.planned != nil {
 		out.Task, out.Repo = j.planned.Task, j.planned.Repo

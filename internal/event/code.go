@@ -34,6 +34,7 @@ const (
 	// Detected before the first model request.
 	CodeEnvironment Code = "environment"
 	CodeBaseline    Code = "baseline"
+	CodeExtension   Code = "extension"
 
 	CodeDoomLoop Code = "doom_loop"
 
@@ -109,6 +110,8 @@ func named() []Cause {
 
 		{CodeEnvironment, Error, ExitFailed, "a verify command can't run on the unchanged files: a program, a dependency or the network is missing"},
 		{CodeBaseline, Failed, ExitFailed, "the verify commands passed or failed on the unchanged files, against the task's baseline"},
+
+		{CodeExtension, Error, ExitFailed, "an extension, such as an MCP server, did not start, or offers too many tools"},
 
 		{CodeDoomLoop, Limit, ExitLimit, "the model repeated the same calls"},
 

@@ -39,6 +39,8 @@
 //	job.ended       job_end       a job ended, with its totals
 //	network         network       a command requested a connection from the sandbox's proxy;
 //	                              of denied ones the first to each host and port
+//	extension       extension     a program beside the model, such as an MCP server, has started, failed
+//	                              or ended, with its totals
 //	revert.started  revert        the files of a job are about to be reverted
 //	reverted        revert        the files of a job have the state after an earlier turn
 //	warning         warning       a warning for the user; not an outcome

@@ -44,6 +44,7 @@ const (
 	JobEnded           Type = "job.ended"
 	NetworkRequested   Type = "network"
 	WarningIssued      Type = "warning"
+	ExtensionChanged   Type = "extension"
 	RevertStarted      Type = "revert.started"
 	Reverted           Type = "reverted"
 	RunEnded           Type = "run.ended"
@@ -79,6 +80,7 @@ type Event struct {
 	Comment     *Comment    `json:"comment,omitempty"`
 	JobEnd      *JobEnd     `json:"job_end,omitempty"`
 	Network     *Network    `json:"network,omitempty"`
+	Extension   *Extension  `json:"extension,omitempty"`
 	Warning     *Warning    `json:"warning,omitempty"`
 	RunEnd      *RunEnd     `json:"run_end,omitempty"`
 	Revert      *Revert     `json:"revert,omitempty"`
