@@ -58,15 +58,23 @@ func createMirror(dir string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if _, err := os.Lstat(filepath.Join(dir, mirrorMark)); len(entries) > 0 && err != nil {
+	unmarked := !slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == mirrorMark })
+	if unmarked && slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return !isBegun(e) }) {
 		return "", fmt.Errorf("%s is not empty and not a mirror created by millhand", dir)
 	}
-	if len(entries) == 0 {
+	if unmarked {
 		if err := replaceFile(filepath.Join(dir, mirrorMark), nil); err != nil {
 			return "", err
 		}
 	}
 	return dir, errors.Join(removeForeign(dir, entries), writeFiles(dir))
+}
+
+// isBegun reports whether an entry was left by a process that was killed while it created the
+// mark of a mirror.
+func isBegun(e fs.DirEntry) bool {
+	info, err := e.Info()
+	return err == nil && info.Mode().IsRegular() && info.Size() == 0 && strings.HasPrefix(e.Name(), temporary)
 }
 
 func removeForeign(dir string, entries []fs.DirEntry) error {
@@ -110,13 +118,16 @@ func writeFiles(dir string) error {
 	return replaceFile(filepath.Join(dir, "HEAD"), []byte("ref: refs/heads/main\n"))
 }
 
+// temporary is the start of the names of files that are not complete.
+const temporary = "tmp_"
+
 // replaceFile replaces a file's content atomically and durably, unless it is
 // the same.
 func replaceFile(name string, data []byte) error {
 	if now, err := os.ReadFile(name); err == nil && bytes.Equal(now, data) {
 		return nil
 	}
-	f, err := os.CreateTemp(filepath.Dir(name), "tmp_")
+	f, err := os.CreateTemp(filepath.Dir(name), temporary)
 	if err != nil {
 		return err
 	}

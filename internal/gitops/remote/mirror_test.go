@@ -279,6 +279,22 @@ func TestForeignDirectoryIsNotUsedAsMirror(t *testing.T) {
 	o.Clean()
 }
 
+// TestAMirrorThatWasJustBegunIsCompleted: a process was killed before the directory had its mark.
+func TestAMirrorThatWasJustBegunIsCompleted(t *testing.T) {
+	o := newOrigin(t)
+	dir := filepath.Join(t.TempDir(), "begun.git")
+	must(t, os.Mkdir(dir, 0o777))
+	must(t, os.WriteFile(filepath.Join(dir, "tmp_3212117940"), nil, 0o600))
+	for range 2 {
+		if _, err := Mirror(t.Context(), dir, o.remote(), MirrorOptions{}, o.env()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := os.Lstat(filepath.Join(dir, "tmp_3212117940")); err == nil {
+		t.Error("the leftover is still there")
+	}
+}
+
 func TestRemotesThatCanNotBeMirrored(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long, and run without -short")
