@@ -425,6 +425,29 @@ func (p Profile) mayEdit(names []string) bool {
 	return false
 }
 
+// MayCall reports whether a call of one of the tools that have a name of the same form may be
+// allowed: a NUL stands for any text.
+func (p Profile) MayCall(tool string) bool {
+	for limit := range p.limits() {
+		if !limit.mayCall(tool) {
+			return false
+		}
+	}
+	return true
+}
+
+func (p Profile) mayCall(tool string) bool {
+	for _, r := range slices.Backward(p.Rules) {
+		switch {
+		case r.Effect == Allow && mayMatch(r.Permission, tool):
+			return true
+		case r.Effect == Deny && r.matchesAll() && mustMatch(r.Permission, tool):
+			return false
+		}
+	}
+	return false
+}
+
 // Named returns the paths, or the starts of paths, that deny rules for "edit"
 // name without a wildcard.
 func (p Profile) Named() []string {

@@ -114,6 +114,30 @@ func TestMayEdit(t *testing.T) {
 	}
 }
 
+func TestMayCall(t *testing.T) {
+	rule := func(tool string, effect Effect) Rule { return Rule{Permission: tool, Pattern: "*", Effect: effect} }
+	full, _ := Preset("full")
+	for name, c := range map[string]struct {
+		p    Profile
+		want bool
+	}{
+		"a preset":                     {full, false},
+		"all tools of the server":      {Profile{Rules: []Rule{rule("files_*", Allow)}}, true},
+		"one of them":                  {Profile{Rules: []Rule{rule("files_read", Allow)}}, true},
+		"those of another":             {Profile{Rules: []Rule{rule("file_*", Allow)}}, false},
+		"everything":                   {Profile{Rules: []Rule{rule("*", Allow)}}, true},
+		"everything but these":         {Profile{Rules: []Rule{rule("*", Allow), rule("files_*", Deny)}}, false},
+		"everything but one of it":     {Profile{Rules: []Rule{rule("*", Allow), rule("files_read", Deny)}}, true},
+		"denied, and one allowed":      {Profile{Rules: []Rule{rule("*", Deny), rule("files_read", Allow)}}, true},
+		"under a maximum without":      {Profile{Rules: []Rule{rule("files_*", Allow)}}.Under(full), false},
+		"under a maximum that has one": {Profile{Rules: []Rule{rule("files_*", Allow)}}.Under(Profile{Rules: []Rule{rule("files_x", Allow)}}), true},
+	} {
+		if got := c.p.MayCall("files_\x00"); got != c.want {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+}
+
 func TestLocks(t *testing.T) {
 	build, _ := Preset("build")
 	own := func(rules ...Rule) Profile {
