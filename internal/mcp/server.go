@@ -83,6 +83,7 @@ type Server struct {
 	mu      sync.Mutex
 	live    *live // the last process; nil if the first did not start
 	closed  bool
+	paused  bool // the process was ended by Pause
 	info    Info
 	waiting map[string]func() // by progress token
 }
@@ -203,21 +204,23 @@ func (s *Server) current(ctx context.Context) (*live, error) {
 	s.starting.Lock()
 	defer s.starting.Unlock()
 	s.mu.Lock()
-	l, closed, restarts := s.live, s.closed, s.info.Restarts
+	l, closed, paused, restarts := s.live, s.closed, s.paused, s.info.Restarts
 	s.mu.Unlock()
 	switch {
 	case closed:
 		return nil, fmt.Errorf("MCP server %s has ended with the job", s.config.Name)
 	case l != nil && l.works():
 		return l, nil
-	case restarts == maxRestarts:
+	case !paused && restarts == maxRestarts:
 		return nil, fmt.Errorf("MCP server %s has ended %d times in this job and is not started again; work without it", s.config.Name, maxRestarts+1)
 	}
 	if l != nil {
 		l.conn.Close() //nolint:errcheck // always nil
 	}
 	s.mu.Lock()
-	s.info.Restarts++
+	if s.paused = false; !paused {
+		s.info.Restarts++
+	}
 	s.mu.Unlock()
 	ctx, cancel := s.limited(ctx)
 	defer cancel()
@@ -334,6 +337,20 @@ func (s *Server) Info() Info {
 		i.Stderr = strings.ToValidUTF8(string(s.live.conn.service.Stderr()), "\uFFFD")
 	}
 	return i
+}
+
+// Pause ends the process and waits for its end. The next call starts another one, which does
+// not count as a restart.
+func (s *Server) Pause() {
+	s.starting.Lock()
+	defer s.starting.Unlock()
+	s.mu.Lock()
+	l := s.live
+	s.paused = l != nil && l.works()
+	s.mu.Unlock()
+	if l != nil {
+		l.conn.Close() //nolint:errcheck // always nil
+	}
 }
 
 // Close ends the server and waits for its end.

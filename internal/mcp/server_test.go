@@ -193,6 +193,21 @@ func TestServersAreStartedAgain(t *testing.T) {
 	}
 }
 
+func TestPausedServersStartAgain(t *testing.T) {
+	s, _, _ := start(t)
+	for range maxRestarts + 2 {
+		s.Pause()
+		if res, err := call(t, s, "echo", "x"); err != nil || res.Text != "x" {
+			t.Fatalf("got %+v, %v", res, err)
+		}
+	}
+	call(t, s, "crash", "")
+	s.Pause() // it has ended: that is a restart
+	if _, err := call(t, s, "echo", "x"); err != nil || s.Info().Restarts != 1 {
+		t.Errorf("%d restarts (%v)", s.Info().Restarts, err)
+	}
+}
+
 func TestConcurrentCallsRestartOnce(t *testing.T) {
 	s, _, _ := start(t)
 	call(t, s, "crash", "")
