@@ -1,0 +1,336 @@
+package extension
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/mcp"
+	"github.com/millhand/millhand/internal/permission"
+	"github.com/millhand/millhand/internal/proc"
+	"github.com/millhand/millhand/internal/textcut"
+	"github.com/millhand/millhand/tasks"
+	"github.com/millhand/millhand/tools"
+)
+
+// maxOffered is how many tools of extensions a job may offer to its model.
+const maxOffered = 128
+
+// optionalWait is how long optional servers may take after all others are ready, because
+// the first request to the model has to list their tools.
+const optionalWait = 5 * time.Second
+
+// Config is the input of Start.
+type Config struct {
+	Servers []tasks.MCPServer
+	// Profiles are those of the sessions that call tools: the job's first, and those of
+	// its subagents.
+	Profiles []permission.Profile
+	Taken    func(tool string) bool // whether the name of a tool is in use
+	Version  string                 // of millhand
+	Sandbox  string                 // level of the processes, for reports
+	// Launch returns what starts a process of a server. Its end releases what the
+	// processes need, after the last of them has ended.
+	Launch func(ctx context.Context, s tasks.MCPServer) (start func(context.Context) (*proc.Service, error), end func() error, err error)
+	Emit   func(event.Extension) // called by several goroutines
+	Warn   func(text string)     // likewise
+	Now    func() time.Time
+}
+
+// Set are the extensions of a job. Its methods are for one goroutine; its tools may be called
+// concurrently.
+type Set struct {
+	servers []*server
+	tools   []tools.Tool
+}
+
+// Start starts the servers concurrently, and lists their tools. The error of a server that is
+// required is for the user: it names the server, and what to do. They end with ctx; the
+// caller closes the set, also after an error.
+func Start(ctx context.Context, c Config) (*Set, error) {
+	set := &Set{}
+	for _, s := range c.Servers {
+		one := &server{config: &c, spec: s, state: event.Extension{Kind: "mcp", Name: s.Name}}
+		set.servers = append(set.servers, one)
+		if !mayCall(c.Profiles, s.Name) {
+			one.state.Status = event.ExtensionNotNeeded
+			c.Warn(fmt.Sprintf("MCP server %s is not started: no profile of the job allows its tools; add %s_*: allow to its permission rules", s.Name, s.Name))
+			one.emit()
+		}
+	}
+	needed := slices.DeleteFunc(slices.Clone(set.servers), func(s *server) bool { return s.state.Status != "" })
+	startAll(ctx, needed)
+	var failed []error
+	for _, s := range needed {
+		failed = append(failed, s.settle(ctx))
+	}
+	if err := errors.Join(failed...); err != nil {
+		return set, err
+	}
+	return set, set.offer(&c, needed)
+}
+
+// mayCall reports whether a session could be allowed to call a tool of a server.
+func mayCall(profiles []permission.Profile, server string) bool {
+	return slices.ContainsFunc(profiles, func(p permission.Profile) bool { return p.MayCall(server + "_\x00") })
+}
+
+// startAll starts servers, and waits for them: for the optional ones only a short time after
+// the others.
+func startAll(ctx context.Context, servers []*server) {
+	late, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var required, optional sync.WaitGroup
+	for _, s := range servers {
+		if s.spec.Optional {
+			optional.Go(func() { s.start(ctx, late) })
+		} else {
+			required.Go(func() { s.start(ctx, ctx) })
+		}
+	}
+	required.Wait()
+	timer := time.AfterFunc(optionalWait, func() {
+		cancel(fmt.Errorf("not ready %s after the other servers, and it is optional", optionalWait))
+	})
+	defer timer.Stop()
+	optional.Wait()
+}
+
+// offer selects and names the tools of the servers that are ready.
+func (set *Set) offer(c *Config, servers []*server) error {
+	var all []mcp.Tool
+	owners := map[string]*server{}
+	for _, s := range servers {
+		owners[s.spec.Name] = s
+		for _, t := range s.listed {
+			if s.spec.Offers(t.Name) {
+				all = append(all, t)
+			} else {
+				s.state.ToolsLeftOut = append(s.state.ToolsLeftOut, t.Name)
+			}
+		}
+	}
+	names := mcp.Names(all)
+	for i, t := range all {
+		s := owners[t.Server]
+		if c.Taken(names[i]) {
+			s.state.ToolsLeftOut = append(s.state.ToolsLeftOut, t.Name)
+			c.Warn(fmt.Sprintf("tool %s of MCP server %s is left out: the name %s is in use", t.Name, t.Server, names[i]))
+			continue
+		}
+		if !c.Profiles[0].Hides(names[i]) {
+			s.state.ToolsOffered++
+		}
+		set.tools = append(set.tools, s.tool(names[i], t))
+	}
+	offered, most := 0, (*server)(nil)
+	for _, s := range servers {
+		slices.Sort(s.state.ToolsLeftOut)
+		offered += s.state.ToolsOffered
+		if most == nil || s.state.ToolsOffered > most.state.ToolsOffered {
+			most = s
+		}
+		s.emit()
+	}
+	if offered > maxOffered {
+		return fmt.Errorf("%d tools of MCP servers would be offered, more than %d; the server %s has %d: leave some out with mcp.%s.tools, such as {\"*\": false, NAME: true}, or by rules of the profile",
+			offered, maxOffered, most.spec.Name, most.state.ToolsOffered, most.spec.Name)
+	}
+	return nil
+}
+
+// Tools returns the tools, in the order of the servers and by name.
+func (set *Set) Tools() []tools.Tool {
+	if set == nil {
+		return nil
+	}
+	return set.tools
+}
+
+// Pause ends the processes. Nothing of them runs until the next call of a tool, which starts
+// its server again.
+func (set *Set) Pause() {
+	if set == nil {
+		return
+	}
+	var group sync.WaitGroup
+	for _, s := range set.servers {
+		if s.live != nil {
+			group.Go(s.live.Pause)
+		}
+	}
+	group.Wait()
+}
+
+// Close ends the servers, and reports their totals.
+func (set *Set) Close() error {
+	if set == nil {
+		return nil
+	}
+	errs := make([]error, len(set.servers))
+	var group sync.WaitGroup
+	for i, s := range set.servers {
+		group.Go(func() { errs[i] = s.close() })
+	}
+	group.Wait()
+	return errors.Join(errs...)
+}
+
+// server is one MCP server of a job.
+type server struct {
+	config *Config
+	spec   tasks.MCPServer
+	live   *mcp.Server // nil if it was not started
+	listed []mcp.Tool
+	failed error
+	end    func() error // nil before launch
+
+	mu    sync.Mutex
+	state event.Extension // without the counts of live
+	told  map[mcp.Kind]bool
+}
+
+// start starts the server; until ends the start only.
+func (s *server) start(ctx, until context.Context) {
+	start, end, err := s.config.Launch(ctx, s.spec)
+	s.end = end
+	if err != nil {
+		s.failed = fmt.Errorf("MCP server %s: %w", s.spec.Name, err)
+		return
+	}
+	s.state.Transport, s.state.Sandbox = "stdio", s.config.Sandbox
+	life, cancel := context.WithCancelCause(ctx)
+	stop := context.AfterFunc(until, func() { cancel(context.Cause(until)) })
+	s.live, s.listed, s.failed = mcp.Start(life, mcp.Config{
+		Name: s.spec.Name, Version: s.config.Version, Start: start, Timeout: s.spec.Timeout, CallTimeout: s.spec.CallTimeout, Notify: s.notice, Now: s.config.Now,
+	})
+	if !stop() && s.failed == nil { // it is ending
+		s.failed = context.Cause(until)
+	}
+}
+
+// settle sets the state after the start, and returns the error of a required server.
+func (s *server) settle(ctx context.Context) error {
+	if s.failed == nil {
+		s.state.Status = event.ExtensionReady
+		return nil
+	}
+	s.state.Status, s.state.Error = event.ExtensionFailed, textcut.Head(s.failed.Error(), maxError, "...")
+	tail := ""
+	if s.live != nil {
+		if tail = lastLines(s.live.Info().Stderr); tail != "" {
+			tail = "; standard error: " + tail
+		}
+	}
+	if s.spec.Optional && ctx.Err() == nil {
+		s.state.Status = event.ExtensionAbsent
+		s.config.Warn(s.failed.Error() + tail + "; the job continues without it")
+	}
+	s.emit()
+	if s.spec.Optional {
+		return nil
+	}
+	return fmt.Errorf("%w%s; fix mcp.%s, or make it optional: true", s.failed, tail, s.spec.Name)
+}
+
+const (
+	maxError = 2000
+	maxTail  = 500 // of standard error, in reasons
+)
+
+// lastLines returns the end of standard error in one line.
+func lastLines(stderr string) string {
+	return textcut.Ends(textcut.OneLine(stderr), 0, maxTail, "...")
+}
+
+// notice reports what a server does that is no response.
+func (s *server) notice(n mcp.Notice) {
+	s.mu.Lock()
+	first := !s.told[n.Kind]
+	if s.told == nil {
+		s.told = map[mcp.Kind]bool{}
+	}
+	s.told[n.Kind] = true
+	if n.Kind == mcp.Refused {
+		if s.state.RefusedRequests == nil {
+			s.state.RefusedRequests = map[string]int{}
+		}
+		method := textcut.Head(n.Text, maxMethod, "...")
+		if _, known := s.state.RefusedRequests[method]; known || len(s.state.RefusedRequests) < maxMethods {
+			s.state.RefusedRequests[method]++
+		}
+	}
+	s.mu.Unlock()
+	name := "MCP server " + s.spec.Name
+	switch {
+	case n.Kind == mcp.InvalidTool:
+		s.config.Warn(name + ": " + n.Text + " and is left out")
+	case !first:
+	case n.Kind == mcp.Refused:
+		s.config.Warn(fmt.Sprintf("%s sent the request %s, which was refused", name, textcut.OneLine(n.Text)))
+	case n.Kind == mcp.Noise:
+		s.config.Warn(fmt.Sprintf("%s wrote text to its standard output that is not a message, and that is ignored: %s", name, textcut.OneLine(n.Text)))
+	case n.Kind == mcp.Changed:
+		s.config.Warn(name + " has changed its tools; the job continues with those of the start")
+	}
+}
+
+// Limits of what a server makes of a report.
+const (
+	maxMethods = 20
+	maxMethod  = 100 // length
+)
+
+// tool returns a tool of the server.
+func (s *server) tool(name string, t mcp.Tool) tools.Tool {
+	return tools.NewExternal(tools.External{
+		Name: name, Description: t.Description, Extension: s.spec.Name, Schema: t.Schema,
+		Call: func(ctx context.Context, arguments json.RawMessage) (tools.ExternalResult, error) {
+			res, err := s.live.Call(ctx, t.Name, arguments)
+			if err != nil {
+				return tools.ExternalResult{}, err
+			}
+			out := tools.ExternalResult{Text: res.Text, Failed: res.Failed}
+			for _, i := range res.Images {
+				out.Images = append(out.Images, tools.Attachment{MIME: i.MIME, Data: i.Data})
+			}
+			return out, nil
+		},
+	})
+}
+
+// emit reports the state.
+func (s *server) emit() {
+	s.mu.Lock()
+	state := s.state
+	refused := maps.Clone(s.state.RefusedRequests)
+	s.mu.Unlock()
+	state.RefusedRequests = refused
+	if s.live != nil {
+		info := s.live.Info()
+		if info.Protocol != "" {
+			state.Server, state.Protocol = &event.ServerInfo{Name: textcut.Head(info.Name, maxMethod, "..."), Version: textcut.Head(info.Version, maxMethod, "...")}, info.Protocol
+		}
+		state.StartMS, state.Calls, state.Errors, state.Restarts = info.Started.Milliseconds(), info.Calls, info.Errors, info.Restarts
+		state.StderrTail = textcut.Ends(info.Stderr, 0, maxError, "...")
+	}
+	s.config.Emit(state)
+}
+
+// close ends the server, and reports its totals if it was started.
+func (s *server) close() error {
+	if s.live != nil {
+		s.live.Close()
+		s.emit()
+	}
+	if s.end == nil {
+		return nil
+	}
+	return s.end()
+}
