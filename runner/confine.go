@@ -104,8 +104,14 @@ func OpenConfinement(ctx context.Context, g CommandEnv) (c *Confinement, err err
 	}()
 	if c.within = g.within; c.within != nil {
 		c.growth, c.nested, c.caches, c.modules = c.within.growth, c.within.nested, among(c.within.caches, g.Profile.Cache), c.within.modules
-	} else if err := c.first(ctx, g); err != nil {
-		return nil, err
+	}
+	if g.apart() {
+		if err := c.openCaches(ctx, g); err != nil {
+			return nil, err
+		}
+	}
+	if c.within == nil {
+		c.first(g) //nolint:contextcheck // Close ends the first measurement
 	}
 	if !g.confines() {
 		return c, nil
@@ -171,32 +177,46 @@ func realPath(name string) string {
 	return name
 }
 
-// first creates what all sandboxes of a job share.
-func (c *Confinement) first(ctx context.Context, g CommandEnv) (err error) {
-	var caches []string
-	if g.confines() {
-		names, modules, err := g.ecosystems()
-		if err != nil {
-			return fmt.Errorf("detect the build caches of the workspace: %w", err)
-		}
-		if g.modules == nil {
-			g.modules = modules
-		}
-		c.modules = g.modules
-		if c.caches, err = g.shares(ctx, names); err != nil {
-			return err
-		}
-		if g.InPlace {
-			c.nested = findNested(g.Workspace, g.Hidden, g.Submodules)
-		}
+// apart reports whether the private directories, and so the caches, are not those of the
+// confinement within which another one is opened.
+func (g *CommandEnv) apart() bool {
+	return g.within == nil || realPath(g.Tmp) != g.within.scratch.Tmp
+}
+
+// openCaches gives the commands caches of their own.
+func (c *Confinement) openCaches(ctx context.Context, g CommandEnv) error {
+	if !g.confines() {
+		return nil
+	}
+	names, modules, err := g.ecosystems()
+	if err != nil {
+		return fmt.Errorf("detect the build caches of the workspace: %w", err)
+	}
+	if g.modules == nil {
+		g.modules = modules
+	}
+	c.modules = g.modules
+	if c.caches, err = g.shares(ctx, names); err != nil {
+		return err
 	}
 	if c.caches != nil {
-		c.remove, caches = g.Caches, []string{g.Caches}
-	}
-	if g.Limits.Disk > 0 {
-		c.growth = sandbox.NewDiskMonitor(g.growing(), caches, g.Limits.Disk, g.Now) //nolint:contextcheck // Close ends it
+		c.remove = g.Caches
 	}
 	return nil
+}
+
+// first creates what all sandboxes of a job share.
+func (c *Confinement) first(g CommandEnv) {
+	if g.confines() && g.InPlace {
+		c.nested = findNested(g.Workspace, g.Hidden, g.Submodules)
+	}
+	if g.Limits.Disk > 0 {
+		var caches []string
+		if c.remove != "" {
+			caches = []string{c.remove}
+		}
+		c.growth = sandbox.NewDiskMonitor(g.growing(), caches, g.Limits.Disk, g.Now)
+	}
 }
 
 // Commands returns how tools run commands in the sandbox.

@@ -108,7 +108,10 @@ func withFix(p permission.Profile, setup bool, err error, host string) error {
 	if d := (*reach.Denied)(nil); errors.As(err, &d) {
 		lacks = d.Lacks
 	}
+	server, serves := strings.CutPrefix(p.Name, "mcp.")
 	switch {
+	case !p.HasNetwork() && serves:
+		reason = fmt.Sprintf("MCP server %s has no network", server)
 	case !p.HasNetwork() && setup:
 		reason = fmt.Sprintf("setup commands of profile %q have no network", p.Name)
 	case !p.HasNetwork():
@@ -138,6 +141,8 @@ func networkFix(p permission.Profile, setup bool, hosts []string) string {
 	switch {
 	case n.Allow:
 		return fmt.Sprintf("write a list with %s and the other hosts instead of %s: allow", strings.Join(entries, " and "), key)
+	case strings.HasPrefix(p.Name, "mcp."):
+		return fmt.Sprintf("write %s.%s", p.Name, line)
 	case slices.Contains(permission.Presets(), p.Name):
 		return fmt.Sprintf("add a profile with {extends: %s, %s}", p.Name, line)
 	}

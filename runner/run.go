@@ -187,7 +187,7 @@ func UsesBash(plan *tasks.Plan) bool {
 // runsCommands reports whether the plan has commands to confine, of agents or in the
 // manifest.
 func runsCommands(plan *tasks.Plan) bool {
-	return UsesBash(plan) || len(plan.Tools) > 0 ||
+	return UsesBash(plan) || len(plan.Tools)+len(plan.MCP) > 0 ||
 		slices.ContainsFunc(plan.Jobs, func(j tasks.Job) bool { return len(j.Setup)+len(j.Verify) > 0 })
 }
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/extension"
 	"github.com/millhand/millhand/internal/figures"
 	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/internal/money"
@@ -17,13 +18,14 @@ import (
 
 // work is the session phase of one job: its sessions, and what they share.
 type work struct {
-	job      *job
-	site     *site
-	tree     *tools.Tree
-	budget   *money.Budget // of the job
-	sessions sessions
-	baseline []event.Baseline // of the verify commands, before the agent started
-	result   result
+	job        *job
+	site       *site
+	tree       *tools.Tree
+	budget     *money.Budget // of the job
+	sessions   sessions
+	baseline   []event.Baseline // of the verify commands, before the agent started
+	extensions *extension.Set   // nil without any
+	result     result
 
 	attemptsBefore int // a follow-up prompt has attempts of its own
 
@@ -82,6 +84,10 @@ func (w *work) attempts(ctx context.Context) (end *stop) {
 		}
 		return &stop{code: event.CodeRepository, detail: err.Error()}
 	}
+	defer w.closeExtensions()
+	if end := w.startExtensions(ctx); end != nil {
+		return end
+	}
 	main, err := w.openSession(ctx, w.ownSpec(), from)
 	if err != nil {
 		return sessionFailed(err)
@@ -107,6 +113,7 @@ func (w *work) attempts(ctx context.Context) (end *stop) {
 			w.job.run.refuse(w.job.spec, end)
 			return end
 		}
+		w.extensions.Pause() // nothing changes files while they are verified
 		found, end := w.findFaults(ctx, main.spec.task.Profile)
 		switch {
 		case end != nil:

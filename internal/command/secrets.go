@@ -40,6 +40,9 @@ func secrets(w World, plan *tasks.Plan, more []string) *redact.Redactor {
 				variables = append(variables, f.App.KeyEnv)
 			}
 		}
+		for _, s := range plan.MCP {
+			values = append(values, s.Secrets...)
+		}
 		for _, p := range plan.Providers {
 			variables = append(variables, p.KeyEnv)
 			for name, value := range p.Headers {

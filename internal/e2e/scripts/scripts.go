@@ -21,6 +21,7 @@ import (
 
 	"github.com/millhand/millhand/internal/command"
 	"github.com/millhand/millhand/internal/forge/forgetest"
+	"github.com/millhand/millhand/internal/mcp/mcptest"
 	"github.com/millhand/millhand/internal/model/wiretest"
 	"github.com/millhand/millhand/internal/nightly"
 	"github.com/millhand/millhand/internal/sandbox"
@@ -32,6 +33,7 @@ func Main(m *testing.M) {
 		"millhand":             func() { command.Start(command.SameSignal) },
 		"millhand-signals-1ms": func() { command.Start(time.Millisecond) }, // signals 1 ms apart are distinct
 		"without-namespaces":   withoutNamespaces,
+		"mcp-server":           func() { os.Exit(mcptest.Main(os.Args[1:], os.Environ, os.Exit)) },
 	})
 }
 

@@ -1,0 +1,147 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/extension"
+	"github.com/millhand/millhand/internal/gitops/gitdir"
+	"github.com/millhand/millhand/internal/permission"
+	"github.com/millhand/millhand/internal/proc"
+	"github.com/millhand/millhand/tasks"
+	"github.com/millhand/millhand/tools"
+)
+
+// serverGrace is how long a server may take to end after its input was closed, and after
+// SIGTERM.
+const serverGrace = proc.Grace
+
+// startExtensions starts what the job's sessions use beside the model.
+func (w *work) startExtensions(ctx context.Context) *stop {
+	j := w.job
+	if len(j.plan.MCP) == 0 {
+		return nil
+	}
+	main := w.ownSpec()
+	c := extension.Config{
+		Servers: j.plan.MCP, Profiles: []permission.Profile{main.task.Profile}, Taken: taken(j.opts.Custom), Version: j.opts.About.Version, Sandbox: string(j.opts.Level),
+		Launch: func(ctx context.Context, s tasks.MCPServer) (func(context.Context) (*proc.Service, error), func() error, error) {
+			g, err := j.ground(w.site, serverProfile(main.task.Profile, s))
+			if err != nil {
+				return nil, nil, err
+			}
+			g.within, g.Tools = w.site.sandbox, nil
+			return LaunchServer(ctx, g, s, j.opts.Work, j.spec.ID)
+		},
+		Emit: func(e event.Extension) { j.emit(event.Event{Type: event.ExtensionChanged, Extension: &e}) },
+		Warn: j.warn, Now: j.opts.Now,
+	}
+	for _, a := range j.plan.Agents {
+		c.Profiles = append(c.Profiles, w.childSpec("", a.Name, "").task.Profile)
+	}
+	var err error
+	w.extensions, err = extension.Start(ctx, c)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return stopped(ctx)
+	case err != nil:
+		return &stop{code: event.CodeExtension, detail: err.Error()}
+	}
+	return nil
+}
+
+// closeExtensions ends what the job's sessions used beside the model.
+func (w *work) closeExtensions() {
+	if err := w.extensions.Close(); err != nil {
+		w.job.warn(fmt.Sprintf("clean up after the MCP servers: %v", err))
+	}
+}
+
+// taken returns whether the name of a tool is one of millhand's or of a custom tool.
+func taken(custom []tools.Tool) func(string) bool {
+	return func(name string) bool {
+		for _, t := range custom {
+			if strings.EqualFold(t.Spec().Name, name) {
+				return true
+			}
+		}
+		return permission.Reserved(name)
+	}
+}
+
+// serverProfile returns the profile that confines a server: that of the job's commands, with
+// the server's own network, caches and paths. Its maximum profiles limit these, too.
+func serverProfile(p permission.Profile, s tasks.MCPServer) permission.Profile {
+	own := permission.Profile{Cache: s.Cache}
+	if p.Max != nil {
+		own = own.Under(*p.Max)
+	}
+	p = p.Clone()
+	p.Name = "mcp." + s.Name
+	p.Network, p.Setup, p.Env, p.Cache = s.Network, nil, nil, own.Cache
+	for permissionName, paths := range map[string][]string{permission.ExternalDirectory: s.Write, permission.ExternalRead: s.Read} {
+		for _, dir := range paths {
+			p.Rules = append(p.Rules, permission.Rule{Permission: permissionName, Pattern: filepath.Join(dir, "**"), Effect: permission.Allow, Source: p.Name})
+		}
+	}
+	return p
+}
+
+// LaunchServer opens the sandbox of a server, given the environment of the job's commands under
+// the server's profile, and returns what starts a process in it, and what closes it. Its private
+// directories are in a directory for those of jobs.
+func LaunchServer(ctx context.Context, g CommandEnv, s tasks.MCPServer, work, job string) (start func(context.Context) (*proc.Service, error), end func() error, err error) {
+	own := job + "@" + s.Name // no job has such a name
+	g.Home, g.Tmp, g.Caches = filepath.Join(work, "home", own), filepath.Join(work, "tmp", own), filepath.Join(work, "caches", own)
+	remove := func() error {
+		var errs []error
+		for _, dir := range []string{g.Home, g.Tmp} {
+			errs = append(errs, gitdir.RemoveAll(dir))
+		}
+		return errors.Join(errs...)
+	}
+	g.Beside = append(g.Beside, s.Readable...)
+	if err := g.grant(s); err != nil {
+		return nil, nil, err
+	}
+	if err := g.Prepare(); err != nil {
+		return nil, remove, err
+	}
+	box, err := OpenConfinement(ctx, g)
+	if err != nil {
+		return nil, remove, err
+	}
+	env := proc.Set(box.Env, "HOME", g.Home)
+	for name, value := range s.Environment {
+		env = proc.Set(env, name, value)
+	}
+	start = func(ctx context.Context) (*proc.Service, error) {
+		return proc.StartService(ctx, proc.Command{Args: s.Command, Dir: g.Workspace, Env: env, Grace: serverGrace, Confine: box.Confine(), Monitor: box.Monitor()})
+	}
+	return start, func() error { return errors.Join(box.Close(), remove()) }, nil
+}
+
+// grant adds the single files that a server may read, and checks its paths: the sandbox
+// ignores those that are missing.
+func (g *CommandEnv) grant(s tasks.MCPServer) error {
+	for key, paths := range map[string][]string{"read": s.Read, "write": s.Write} {
+		for _, p := range paths {
+			info, err := os.Stat(p)
+			switch {
+			case err != nil:
+				return fmt.Errorf("%s path: %w", key, err)
+			case info.IsDir():
+			case key == "write":
+				return fmt.Errorf("write path %s is not a directory", p)
+			case g.Profile.Allows(permission.ExternalRead, filepath.Join(p, "x")):
+				g.Readable = append(g.Readable, p)
+			}
+		}
+	}
+	return nil
+}
