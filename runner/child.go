@@ -27,7 +27,7 @@ func agents(plan *tasks.Plan) []tools.Agent {
 // spawner returns the function that runs the task tool's calls of a session.
 func (w *work) spawner(parent string) func(context.Context, tools.SpawnRequest) (tools.SpawnResult, error) {
 	return func(ctx context.Context, r tools.SpawnRequest) (tools.SpawnResult, error) {
-		child, err := w.child(ctx, parent, r)
+		child, unfinished, err := w.child(ctx, parent, r)
 		if err != nil {
 			return tools.SpawnResult{}, err
 		}
@@ -36,7 +36,13 @@ func (w *work) spawner(parent string) func(context.Context, tools.SpawnRequest) 
 		}
 		defer child.running.Unlock()
 		before := child.Totals().CostUSD
-		end := child.run(ctx, r.Prompt)
+		var end session.End
+		if unfinished {
+			before = new(money.USD) // the request that is repeated has no result
+			end = child.resume(ctx)
+		} else {
+			end = child.run(ctx, r.Prompt)
+		}
 		res := tools.SpawnResult{TaskID: child.spec.name, Session: w.job.sessionID(child.spec.name), Text: end.Text, CostUSD: since(before, child.Totals().CostUSD)}
 		if !end.Done() {
 			res.Failed = end.Reason
@@ -53,11 +59,22 @@ func since(before, after *money.USD) *money.USD {
 	return new(after.Sub(*before))
 }
 
-// child returns the session that a request refers to, or a new one.
-func (w *work) child(ctx context.Context, parent string, r tools.SpawnRequest) (*open, error) {
-	if r.TaskID == "" {
-		return w.newChild(ctx, parent, r)
+// child returns the session that a request refers to, or a new one; unfinished if an earlier
+// process has started it for the same request.
+func (w *work) child(ctx context.Context, parent string, r tools.SpawnRequest) (o *open, unfinished bool, err error) {
+	if r.TaskID != "" {
+		o, err = w.namedChild(ctx, parent, r)
+		return o, false, err
 	}
+	if o, err = w.unfinishedChild(ctx, parent, r); o != nil || err != nil {
+		return o, true, err
+	}
+	o, err = w.newChild(ctx, parent, r)
+	return o, false, err
+}
+
+// namedChild returns the session with the task_id of a request.
+func (w *work) namedChild(ctx context.Context, parent string, r tools.SpawnRequest) (*open, error) {
 	for _, o := range w.sessions.children() {
 		if o.spec.name != r.TaskID {
 			continue

@@ -88,8 +88,14 @@ func (w *work) resume() (*continuation, error) {
 				return nil, err
 			}
 		}
+		totals, ended := past.sessions[id].totals()
 		continued := 0
-		if id == own && state != nil && !past.fresh {
+		switch {
+		case id != own && !past.fresh && main.continues(state):
+			if continued, err = w.keepUnfinished(file, &continuation{state, totals, ended}); err != nil {
+				return nil, err
+			}
+		case id == own && state != nil && !past.fresh:
 			if past.reverted != nil {
 				if err := state.Revert(past.reverted.Turn); err != nil {
 					return nil, err
@@ -98,12 +104,12 @@ func (w *work) resume() (*continuation, error) {
 			if err := state.Resume(w.site.saved(w.job.opts).Has); err != nil {
 				return nil, err
 			}
-			if n := len(state.Messages); n > 0 && state.Messages[n-1].Response != nil {
-				continued = state.Messages[n-1].Response.Number
-			}
+			continued = (&continuation{state: state}).continued()
 		}
 		w.endLost(id, past.sessions[id], state, continued)
-		totals, ended := past.sessions[id].totals()
+		if totals, ended = past.sessions[id].totals(); w.unfinished[file] != nil { // with the lost turns
+			w.unfinished[file].totals, w.unfinished[file].ended = totals, ended
+		}
 		switch {
 		case past.fresh:
 			w.before = plus(w.before, totals)

@@ -167,6 +167,14 @@ func (w *work) openSession(ctx context.Context, s sessionSpec, from *continuatio
 	})
 	if from != nil {
 		o.Resume(from.state, from.totals, from.ended)
+		if finish := o.talk.Finish; finish != nil { // an earlier process has used all turns if this one makes no request
+			o.talk.Finish = func() error {
+				if o.Totals().Turns == from.totals.Turns {
+					return nil
+				}
+				return finish()
+			}
+		}
 	}
 	w.sessions.add(o)
 	return o, nil

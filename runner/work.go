@@ -32,6 +32,8 @@ type work struct {
 	before  session.Totals // of sessions before the job was started again; they count for its cost only
 	unsaved bool           // a checkpoint failed
 
+	unfinished map[string]*continuation // children whose requests are repeated, by name; guarded by sessions.mu
+
 	continued bool // an earlier process, or another run, began the conversation
 }
 
@@ -119,7 +121,7 @@ func (w *work) attempts(ctx context.Context) (end *stop) {
 		case end != nil:
 			return end
 		case found.none():
-			return w.checkScripts(main, from)
+			return w.checkScripts(main)
 		case w.result.attempts-w.attemptsBefore < w.job.spec.Attempts:
 			text = found.feedback()
 			main.SetProfile(returned(main.spec.task.Profile, found.barred))
@@ -128,7 +130,7 @@ func (w *work) attempts(ctx context.Context) (end *stop) {
 		if end := w.refused(found); end != nil {
 			return end
 		}
-		return w.checkScripts(main, from) // the commit fails
+		return w.checkScripts(main) // the commit fails
 	}
 }
 
@@ -219,12 +221,10 @@ func (j *job) inTime(ctx context.Context, s *site) (context.Context, context.Can
 	return context.WithDeadlineCause(ctx, s.prepared.Add(j.spec.Limits.Time), timeout)
 }
 
-// checkScripts checks that the sessions used all turns of scripted models, if this process
-// made a request.
-func (w *work) checkScripts(main *open, from *continuation) *stop {
+// checkScripts checks that the sessions used all turns of scripted models.
+func (w *work) checkScripts(main *open) *stop {
 	for _, s := range append([]*open{main}, w.sessions.children()...) {
-		finished := s == main && from != nil && s.Totals().Turns == from.totals.Turns // by an earlier process
-		if s.talk.Finish == nil || finished {
+		if s.talk.Finish == nil {
 			continue
 		}
 		if err := s.talk.Finish(); err != nil {

@@ -92,6 +92,12 @@ func (r *Registry) ReadOnly(name string) bool {
 	return ok && t.Spec().ReadOnly
 }
 
+// IsReadOnly reports whether a name is that of a built-in tool without side effects.
+func IsReadOnly(name string) bool {
+	r, err := For(&Env{})
+	return err == nil && r.ReadOnly(name)
+}
+
 // lookup finds a tool by name, ignoring case.
 func (r *Registry) lookup(name string) (Tool, bool) {
 	for _, tools := range [][]Tool{r.tools, r.spare} {

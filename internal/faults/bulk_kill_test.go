@@ -128,6 +128,31 @@ func TestBulkKilledAtInstants(t *testing.T) {
 	killAll(t, template, cases)
 }
 
+// TestBulkKilledInSubagents kills a bulk run during the last request of a subagent, which then
+// continues: its first request is not repeated.
+func TestBulkKilledInSubagents(t *testing.T) {
+	template := bulkTemplate(t)
+	b := newBulk(t, template, 3)
+	cmd := b.next(t.Context())
+	b.asked = func(request string) {
+		if request == "Look at j2 in shop, request 2" {
+			b.asked = nil
+			_ = cmd.Process.Kill() // it may not have ended
+		}
+	}
+	if code := exitCode(t, cmd.Run()); code != 128+9 {
+		t.Fatalf("exit code %d\n%s", code, b.out.String())
+	}
+	b.kills++
+	b.finish()
+	if n := b.served["Look at j2 in shop, request 1"]; n != 1 {
+		t.Errorf("the first request of the subagent was sent %d times", n)
+	}
+	if n, which := b.repeated(); n > bulkParallel {
+		t.Errorf("%d requests were repeated: %q", n, which)
+	}
+}
+
 // instant returns a random instant: soon after one of the points, or soon after the process has started.
 func instant(random *rand.Rand, points int) string {
 	if random.IntN(6) == 0 {

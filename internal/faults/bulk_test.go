@@ -78,9 +78,10 @@ type bulk struct {
 	out   bytes.Buffer // of all processes
 
 	mu     sync.Mutex
-	served map[string]int // responses, by session and number
-	cost   float64        // of the responses, in USD
-	paid   int            // responses
+	asked  func(request string) // called with the name of each request, if it is not nil
+	served map[string]int       // responses, by session and number
+	cost   float64              // of the responses, in USD
+	paid   int                  // responses
 }
 
 // bulkTemplate makes what every bulk run starts with.
@@ -205,7 +206,11 @@ func (b *bulk) play(req wiretest.Request) *script.Turn {
 	turn.Usage = &money.Usage{Input: int64(1000 + 10*n), Output: 100}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.served[fmt.Sprintf("%s %s in %s, request %d", session[1], task, session[3], n+1)]++
+	request := fmt.Sprintf("%s %s in %s, request %d", session[1], task, session[3], n+1)
+	b.served[request]++
+	if b.asked != nil {
+		b.asked(request)
+	}
 	b.cost += float64(turn.Usage.Input+turn.Usage.Output) * bulkPrice
 	b.paid++
 	return turn

@@ -1,0 +1,81 @@
+package runner
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+
+	"github.com/millhand/millhand/internal/journal"
+	"github.com/millhand/millhand/internal/model"
+	"github.com/millhand/millhand/tools"
+)
+
+// An unfinished child is one whose request, a call of the task tool, is repeated: an earlier
+// process was killed before the turn of the call was complete. It continues, unless it has
+// changed something, because the files have the state before that turn.
+
+// continues reports whether a child of an earlier process continues when its request is
+// repeated, given the session that repeats it; nil for none.
+func (main *continuation) continues(child *journal.State) bool {
+	if main == nil || child == nil || len(child.Messages) == 0 || child.Session.Parent != main.state.Session.ID {
+		return false
+	}
+	last := main.state.Messages[len(main.state.Messages)-1]
+	asked := slices.ContainsFunc(last.Calls, func(c model.ToolCall) bool {
+		var in struct {
+			Prompt string `json:"prompt"`
+			Agent  string `json:"subagent_type"`
+			TaskID string `json:"task_id"`
+		}
+		return c.Name == "task" && json.Unmarshal([]byte(c.Input), &in) == nil && in.TaskID == "" && starts(child, in.Agent, in.Prompt)
+	})
+	return asked && !slices.ContainsFunc(child.Messages, func(m journal.Message) bool { return m.Call != nil && !tools.IsReadOnly(m.Call.Tool) })
+}
+
+// starts reports whether a child was started for an agent with a prompt.
+func starts(child *journal.State, agent, prompt string) bool {
+	first := child.Messages[0]
+	return child.Session.Agent == agent && first.Role == model.User && first.Text == prompt
+}
+
+// keepUnfinished reduces the conversation of an unfinished child to what it continues with,
+// and returns the turn whose response was received, 0 for none.
+func (w *work) keepUnfinished(file string, from *continuation) (continued int, err error) {
+	if err := from.state.Resume(func(string) bool { return true }); err != nil {
+		return 0, err
+	}
+	if w.unfinished == nil {
+		w.unfinished = map[string]*continuation{}
+	}
+	w.unfinished[file] = from
+	return from.continued(), nil
+}
+
+// continued returns the turn whose response was received and whose calls are repeated, 0 for
+// none.
+func (c *continuation) continued() int {
+	if n := len(c.state.Messages); n > 0 && c.state.Messages[n-1].Response != nil {
+		return c.state.Messages[n-1].Response.Number
+	}
+	return 0
+}
+
+// unfinishedChild opens the unfinished child that a repeated request started; nil if it
+// started none.
+func (w *work) unfinishedChild(ctx context.Context, parent string, r tools.SpawnRequest) (*open, error) {
+	w.sessions.mu.Lock()
+	name := ""
+	for file, from := range w.unfinished {
+		if starts(from.state, r.Agent, r.Prompt) && (name == "" || file < name) {
+			name = file
+		}
+	}
+	from := w.unfinished[name]
+	delete(w.unfinished, name)
+	w.sessions.mu.Unlock()
+	if from == nil {
+		return nil, nil
+	}
+	w.sessions.takeEarlier(w.job.sessionID(name))
+	return w.openSession(ctx, w.childSpec(parent, r.Agent, name), from)
+}
