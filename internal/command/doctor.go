@@ -377,13 +377,21 @@ func directory(name, dir, fix string) check {
 	return c
 }
 
+// tryWrite writes a file, which a process that is killed meanwhile does not leave if the file
+// system permits that.
 func tryWrite(dir string) error {
-	f, err := os.CreateTemp(dir, ".millhand-doctor-")
+	f, err := nameless(dir)
+	remove := func() error { return nil }
+	if errors.Is(err, errors.ErrUnsupported) {
+		if f, err = os.CreateTemp(dir, ".millhand-doctor-"); err == nil {
+			remove = func() error { return os.Remove(f.Name()) }
+		}
+	}
 	if err != nil {
 		return err
 	}
 	_, err = f.WriteString("x")
-	return errors.Join(err, f.Close(), os.Remove(f.Name()))
+	return errors.Join(err, f.Close(), remove())
 }
 
 // buildCaches reports which caches of the user jobs can read, and how they see them.
