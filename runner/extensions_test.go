@@ -1,0 +1,44 @@
+package runner
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/millhand/millhand/internal/permission"
+	"github.com/millhand/millhand/tasks"
+)
+
+// A server has its own network, caches and paths, and at most those of the maximum profiles.
+func TestServerProfile(t *testing.T) {
+	build, _ := permission.Preset("build")
+	build.Env, build.Cache = []string{"CI"}, []string{"go"}
+	s := tasks.MCPServer{Name: "files", Read: []string{"/srv/docs"}, Write: []string{"/srv/data"}, Network: permission.Network{Hosts: []string{"h.example"}}, Cache: []string{"npm"}}
+	p := serverProfile(build, s)
+	if p.Name != "mcp.files" || p.Env != nil || !slices.Equal(p.Cache, []string{"npm"}) || !slices.Equal(p.Network.Hosts, s.Network.Hosts) {
+		t.Errorf("profile %+v", p)
+	}
+	for _, c := range []struct {
+		permission, path string
+		max, want        bool
+	}{
+		{permission.ExternalRead, "/srv/docs/a", false, true},
+		{permission.ExternalDirectory, "/srv/docs/a", false, false},
+		{permission.ExternalDirectory, "/srv/data/a", false, true},
+		{permission.ExternalDirectory, "/srv/other", false, false},
+		{permission.ExternalRead, "/srv/docs/a", true, false},
+		{permission.ExternalDirectory, "/srv/data/a", true, false},
+	} {
+		q := p
+		if c.max {
+			limit, _ := permission.Preset("build")
+			limit.Cache = []string{"go"}
+			q = serverProfile(build.Under(limit), s)
+			if len(q.Cache) > 0 || hasNetwork(q) {
+				t.Errorf("under a maximum: cache %v, network %v", q.Cache, q.Network)
+			}
+		}
+		if got := q.Allows(c.permission, c.path); got != c.want {
+			t.Errorf("%s %s, under a maximum %t: %t", c.permission, c.path, c.max, got)
+		}
+	}
+}
