@@ -29,9 +29,9 @@ func (w *work) startExtensions(ctx context.Context) *stop {
 	}
 	main := w.ownSpec()
 	c := extension.Config{
-		Servers: j.plan.MCP, Profiles: []permission.Profile{main.task.Profile}, Taken: taken(j.opts.Custom), Version: j.opts.About.Version, Sandbox: string(j.opts.Level),
+		Servers: j.plan.MCP, Profiles: []permission.Profile{main.task.Profile}, Taken: Taken(j.opts.Custom), Version: j.opts.About.Version, Sandbox: string(j.opts.Level),
 		Launch: func(ctx context.Context, s tasks.MCPServer) (func(context.Context) (*proc.Service, error), func() error, error) {
-			g, err := j.ground(w.site, serverProfile(main.task.Profile, s))
+			g, err := j.ground(w.site, ServerProfile(main.task.Profile, s))
 			if err != nil {
 				return nil, nil, err
 			}
@@ -62,8 +62,8 @@ func (w *work) closeExtensions() {
 	}
 }
 
-// taken returns whether the name of a tool is one of millhand's or of a custom tool.
-func taken(custom []tools.Tool) func(string) bool {
+// Taken returns whether the name of a tool is one of millhand's or of a custom tool.
+func Taken(custom []tools.Tool) func(string) bool {
 	return func(name string) bool {
 		for _, t := range custom {
 			if strings.EqualFold(t.Spec().Name, name) {
@@ -74,9 +74,9 @@ func taken(custom []tools.Tool) func(string) bool {
 	}
 }
 
-// serverProfile returns the profile that confines a server: that of the job's commands, with
+// ServerProfile returns the profile that confines a server: that of the job's commands, with
 // the server's own network, caches and paths. Its maximum profiles limit these, too.
-func serverProfile(p permission.Profile, s tasks.MCPServer) permission.Profile {
+func ServerProfile(p permission.Profile, s tasks.MCPServer) permission.Profile {
 	own := permission.Profile{Cache: s.Cache}
 	if p.Max != nil {
 		own = own.Under(*p.Max)

@@ -133,14 +133,19 @@ func runTool(ctx context.Context, w World, o toolOptions) error {
 	}
 	env.SkillProblems = problems
 	env.Tree, env.Cache, env.Redact = &tools.Tree{}, &tools.Cache{}, secrets(w, settings.plan, known)
-	registry, err := tools.For(&env, settings.custom...)
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	served, stop, err := serveTools(ctx, w, o.profileOptions, o.sandbox, &env, settings, end, o.name)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	registry, err := tools.For(&env, slices.Concat(settings.custom, served)...)
 	if err != nil {
 		return failure{event.ExitUsage, err}
 	}
-	ctx, end := context.WithCancelCause(ctx)
-	defer end(nil)
 	if settings.runs(o.name) {
-		done, err := confineTool(ctx, w, o, &env, settings, end)
+		done, err := confineTool(ctx, w, o.profileOptions, o.sandbox, &env, settings, end)
 		if err != nil {
 			return err
 		}
@@ -234,30 +239,52 @@ func (s *toolSettings) runs(name string) bool {
 
 // confineTool gives a single call the sandbox of a session's commands. A violation
 // that the level can't prevent ends the call. done removes the sandbox.
-func confineTool(ctx context.Context, w World, o toolOptions, env *tools.Env, settings *toolSettings, end func(error)) (done func(), err error) {
-	if err := checkResources(w); err != nil {
+func confineTool(ctx context.Context, w World, o profileOptions, mode string, env *tools.Env, settings *toolSettings, end func(error)) (done func(), err error) {
+	g, base, err := toolGround(ctx, w, o, mode, env, settings, end)
+	if err != nil {
 		return nil, err
+	}
+	if err := g.Prepare(); err != nil {
+		os.RemoveAll(base)
+		return nil, failure{event.ExitInternal, err}
+	}
+	box, err := runner.OpenConfinement(ctx, g)
+	if err != nil {
+		os.RemoveAll(base)
+		return nil, failure{event.ExitPolicy, err}
+	}
+	env.ChildEnv, env.Commands = box.Env, box.Commands()
+	return func() {
+		box.Close() //nolint:errcheck // the call has ended
+		os.RemoveAll(base)
+	}, nil
+}
+
+// toolGround returns what a single call's commands are confined to, and the directory with
+// their private ones, which the caller removes.
+func toolGround(ctx context.Context, w World, o profileOptions, sandboxFlag string, env *tools.Env, settings *toolSettings, end func(error)) (g runner.CommandEnv, base string, err error) {
+	if err := checkResources(w); err != nil {
+		return g, "", err
 	}
 	opts, err := surroundings(ctx, w, o.policyOptions)
 	if err != nil {
-		return nil, err
+		return g, "", err
 	}
-	mode, err := sandboxMode(o.sandbox, opts.Policies)
+	mode, err := sandboxMode(sandboxFlag, opts.Policies)
 	if err != nil {
-		return nil, err
+		return g, "", err
 	}
-	level, state, err := chooseLevel(ctx, mode, !env.Profile.Hides("bash"))
+	level, state, err := chooseLevel(ctx, mode, !env.Profile.Hides("bash") || len(settings.servers()) > 0)
 	if err != nil {
-		return nil, err
+		return g, "", err
 	}
 	if state.Warning != "" {
 		fmt.Fprintln(w.Err, printable.Text("millhand: "+state.Warning))
 	}
-	base, err := os.MkdirTemp("", "millhand-tool-")
-	if err != nil {
-		return nil, fail(event.ExitInternal, "create a private directory: %w", err)
+	if base, err = os.MkdirTemp("", "millhand-tool-"); err != nil {
+		return g, "", fail(event.ExitInternal, "create a private directory: %w", err)
 	}
-	g := runner.CommandEnv{
+	g = runner.CommandEnv{
 		Level: level, Workspace: env.Workspace.Dir(), Home: filepath.Join(base, "home"), Tmp: filepath.Join(base, "tmp"), InPlace: true,
 		Profile: env.Profile, Caches: filepath.Join(base, "caches"), Getenv: w.Getenv, Limits: tasks.DefaultLimits(), Now: w.Now,
 		Tell: func(event.Network) {}, Tampered: end,
@@ -279,20 +306,7 @@ func confineTool(ctx context.Context, w World, o toolOptions, env *tools.Env, se
 	if env.Outputs != nil && env.Outputs.Mkdir(".") == nil {
 		g.Readable = []string{env.Outputs.Path()}
 	}
-	if err := g.Prepare(); err != nil {
-		os.RemoveAll(base)
-		return nil, failure{event.ExitInternal, err}
-	}
-	box, err := runner.OpenConfinement(ctx, g)
-	if err != nil {
-		os.RemoveAll(base)
-		return nil, failure{event.ExitPolicy, err}
-	}
-	env.ChildEnv, env.Commands = box.Env, box.Commands()
-	return func() {
-		box.Close() //nolint:errcheck // the call has ended
-		os.RemoveAll(base)
-	}, nil
+	return g, base, nil
 }
 
 // ignoreRules returns the rules of the directory's repository, if any.
@@ -323,8 +337,8 @@ func gitEnv(w World) gitdir.Env {
 
 type toolsOptions struct {
 	profileOptions
-	model string // "" for every tool
-	json  bool
+	model, sandbox string // of the model "" is every tool
+	json           bool
 }
 
 func toolsCommand(w World) *cli.Command {
@@ -335,6 +349,7 @@ func toolsCommand(w World) *cli.Command {
 		Flags: append(o.flags("full"),
 			&cli.StringFlag{Name: "model", Destination: &o.model, Usage: "List the tools that `MODEL` is offered"},
 			jsonFlag(&o.json, "Print one JSON document, with the JSON Schemas of the tools"),
+			sandboxFlag(&o.sandbox, ""),
 		),
 		Action: act(o.parse, func(ctx context.Context) error { return listTools(ctx, w, *o) }),
 	}
@@ -360,12 +375,20 @@ func listTools(ctx context.Context, w World, o toolsOptions) error {
 		return err
 	}
 	env := settings.env
-	env.Profile = profile
+	env.Profile, env.Redact = profile, secrets(w, settings.plan, nil)
 	if space, err := workspace.Open("."); err == nil { // otherwise there are no skills
 		defer space.Close()
+		env.Workspace = space
 		env.Skills, env.SkillProblems = tools.FindSkills(space, settings.skills)
 	}
-	registry, err := tools.For(&env, settings.custom...)
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	served, stop, err := serveTools(ctx, w, o.profileOptions, o.sandbox, &env, settings, end, "")
+	if err != nil {
+		return err
+	}
+	defer stop()
+	registry, err := tools.For(&env, slices.Concat(settings.custom, served)...)
 	if err != nil {
 		return failure{event.ExitUsage, err}
 	}
