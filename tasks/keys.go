@@ -439,7 +439,7 @@ func (p *policyFile) keys() keys {
 		{"prices", field{Type: pricesForm.Type, read: p.readPrices}, "", "Prices of models, which replace all others"},
 		{"setup", p.words(policy.Setup, map[string][]string{"allow": everything, "deny": nil}, nil), "", "Whether tasks may have setup commands"},
 		{"cache", p.words(policy.Cache, map[string][]string{"auto": everything, "none": nil}, nil), "", "Whether profiles may use build caches"},
-		{"extensions", p.words(policy.Extensions, map[string][]string{"allow": everything, "deny": nil}, &stringForm), "", "Custom tools that may be used: allow, deny or a list of names"},
+		{"extensions", p.words(policy.Extensions, map[string][]string{"allow": everything, "deny": nil}, &stringForm), "", "Custom tools and MCP servers that may be used: allow, deny or a list of names"},
 		{"sign", p.names(policy.Sign, enum(string(SignSSH), string(SignOpenPGP), string(SignAPI))), "", "Signatures that commits may have; also for untrusted manifests"},
 		{"key_sources", p.names(policy.KeySources, stringForm), "", "Programs of key_command and files of token_file that may be used; none if absent"},
 		{"setup_network", p.words(policy.SetupNetwork, map[string][]string{"allow": everything, "deny": nil, "registries": registries()}, &boundHostForm), "", "Hosts that setup commands may reach: allow, deny, registries or a list"},
