@@ -106,7 +106,7 @@ func LaunchServer(ctx context.Context, g CommandEnv, s tasks.MCPServer, work, jo
 		return errors.Join(errs...)
 	}
 	g.Beside = append(g.Beside, s.Readable...)
-	if err := g.grant(s); err != nil {
+	if err := g.open(s); err != nil {
 		return nil, nil, err
 	}
 	if err := g.Prepare(); err != nil {
@@ -126,9 +126,9 @@ func LaunchServer(ctx context.Context, g CommandEnv, s tasks.MCPServer, work, jo
 	return start, func() error { return errors.Join(box.Close(), remove()) }, nil
 }
 
-// grant adds the single files that a server may read, and checks its paths: the sandbox
+// open adds the single files that a server may read, and checks its paths: the sandbox
 // ignores those that are missing.
-func (g *CommandEnv) grant(s tasks.MCPServer) error {
+func (g *CommandEnv) open(s tasks.MCPServer) error {
 	for key, paths := range map[string][]string{"read": s.Read, "write": s.Write} {
 		for _, p := range paths {
 			info, err := os.Stat(p)

@@ -367,7 +367,7 @@ func (t *customTool) keys() keys {
 	}
 }
 
-// The names of these keys are OpenCode's, except those that grant access.
+// The names of these keys are OpenCode's, except those for access.
 func (s *mcpServer) keys() keys {
 	return keys{
 		{"type", checked(oneOf([]string{"local"}, "remote")), "", "local: a process, used through its standard input and output"},

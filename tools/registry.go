@@ -92,7 +92,7 @@ func (r *Registry) ReadOnly(name string) bool {
 	return ok && t.Spec().ReadOnly
 }
 
-// IsReadOnly reports whether a name is that of a built-in tool without side effects.
+// IsReadOnly reports whether a name is that of a built-in tool that changes nothing.
 func IsReadOnly(name string) bool {
 	r, err := For(&Env{})
 	return err == nil && r.ReadOnly(name)
