@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"gopkg.in/yaml.v3"
@@ -76,9 +77,7 @@ func Convert(dir string, known func(provider string) bool) (manifest []byte, not
 	task := newMapping()
 	task.set("id", text("task"), "")
 	task.set("prompt", text("Describe what to do."), "and add verify: [COMMAND] with the commands that must succeed")
-	if name := config.get("default_agent").text(); name != "" && name != "build" && slices.Contains(keys(agents), agentName(name)) {
-		task.set("agent", text(agentName(name)), "")
-	}
+	c.defaultAgent(task, config, agents)
 	m.set("tasks", &yaml.Node{Kind: yaml.SequenceNode, Content: []*yaml.Node{task.node}}, "")
 
 	var out bytes.Buffer
@@ -99,10 +98,33 @@ func keys(m mapping) []string {
 	return names
 }
 
+// builtIn are the agents that millhand and OpenCode have without a definition.
+var builtIn = []string{"build", "plan", "explore", "general"}
+
+// defaultAgent sets the agent of the task. That of an agent that is not found may only
+// read: build could do what the agent forbids.
+func (c *converter) defaultAgent(task mapping, config *node, agents mapping) {
+	n := config.get("default_agent")
+	name := n.text()
+	if name == "" || name == "build" {
+		return
+	}
+	found := slices.Contains(builtIn, name) || slices.Contains(keys(agents), agentName(name)) || c.inMarkdown(name)
+	if disabled := config.get("agent", name, "disable").is(true); found && !disabled {
+		task.set("agent", text(agentName(name)), "")
+		return
+	}
+	task.set("profile", text("readonly"), "default_agent "+strconv.Quote(name)+" is not found: choose the agent and its profile")
+	c.note(n, "default_agent %q is not converted: no such agent is defined here; the task has the profile readonly", name)
+}
+
 // inMarkdown reports whether an agent also has a Markdown file.
 func (c *converter) inMarkdown(name string) bool {
+	if filepath.Base(name) != name {
+		return false // agents_from reads no subdirectories
+	}
 	for _, dir := range []string{"agent", "agents"} {
-		if _, err := os.Stat(filepath.Join(c.dir, ".opencode", dir, filepath.Base(name)+".md")); err == nil {
+		if _, err := os.Stat(filepath.Join(c.dir, ".opencode", dir, name+".md")); err == nil {
 			return true
 		}
 	}
@@ -212,11 +234,11 @@ func (c *converter) agents(config *node, profiles mapping) mapping {
 
 func (c *converter) agent(name string, n *node, section string, profiles mapping) mapping {
 	a := newMapping()
-	builtIn := slices.Contains([]string{"build", "plan", "explore", "general"}, name)
+	known := slices.Contains(builtIn, name)
 	switch description := n.get("description").text(); {
 	case description != "":
 		a.set("description", text(description), "")
-	case !builtIn:
+	case !known:
 		a.set("description", text("The agent "+name+"."), "")
 	}
 	mode := n.get("mode").text()
@@ -246,7 +268,7 @@ func (c *converter) agent(name string, n *node, section string, profiles mapping
 	}
 	if prompt := c.prompt(n.get("prompt")); prompt != "" {
 		a.set("prompt", text(prompt), "")
-	} else if !builtIn {
+	} else if !known {
 		a.set("prompt", text("You are the agent "+name+"."), "opencode.json has no prompt for it")
 	}
 	var left []string

@@ -2,6 +2,7 @@ package opencode
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -160,6 +161,36 @@ agents:
 		if !strings.Contains(notes, note) {
 			t.Errorf("no note %q in\n%s", note, notes)
 		}
+	}
+}
+
+// A default agent that may only read must not become build, which may write.
+func TestDefaultAgent(t *testing.T) {
+	const notFound = "opencode.json:1: default_agent %q is not converted: no such agent is defined here; the task has the profile readonly"
+	tests := []struct{ name, config, want, notes string }{
+		{"build", `{"default_agent": "build"}`, "", ""},
+		{"a built-in agent", `{"default_agent": "plan"}`, "agent: plan", ""},
+		{"a built-in agent with an empty entry", `{"default_agent": "plan", "agent": {"plan": {}}}`, "agent: plan", ""},
+		{"an agent of the file", `{"default_agent": "my agent", "agent": {"my agent": {"prompt": "x"}}}`, "agent: my-agent", "opencode.json:1: agent \"my agent\" is named my-agent"},
+		{"an agent of a Markdown file", `{"default_agent": "chk"}`, "agent: chk", ""},
+		{"an agent in a subdirectory, named like another", `{"default_agent": "sub/chk"}`, "profile: readonly # default_agent \"sub/chk\" is not found: choose the agent and its profile", fmt.Sprintf(notFound, "sub/chk")},
+		{"an agent that is defined elsewhere", `{"default_agent": "mine"}`, "profile: readonly # default_agent \"mine\" is not found: choose the agent and its profile", fmt.Sprintf(notFound, "mine")},
+		{"a disabled agent", `{"default_agent": "plan", "agent": {"plan": {"disable": true}}}`, "profile: readonly # default_agent \"plan\" is not found: choose the agent and its profile", fmt.Sprintf(notFound, "plan")},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			manifest, notes, err := Convert(write(t, "opencode.json", tt.config, ".opencode/agents/chk.md", "---\ndescription: Checks.\n---\nCheck.\n"), known)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, task, _ := strings.Cut(string(manifest), "must succeed\n")
+			if got := strings.TrimSpace(task); got != tt.want {
+				t.Errorf("got %q, want %q", got, tt.want)
+			}
+			if got := strings.Join(notes, "\n"); got != tt.notes {
+				t.Errorf("notes %q, want %q", got, tt.notes)
+			}
+		})
 	}
 }
 
