@@ -35,14 +35,16 @@ func Convert(dir string, known func(provider string) bool) (manifest []byte, not
 	if err != nil {
 		return nil, nil, err
 	}
-	markdown := agentFiles(dir)
-	if config == nil && !markdown {
+	c := &converter{dir: dir, known: known}
+	c.directory()
+	agentFiles, commandFiles := hasAgents(dir), len(markdown(dir, commandDirs)) > 0
+	if config == nil && !agentFiles && !commandFiles && c.notes == nil {
 		return nil, nil, fmt.Errorf("%w in %s", ErrNotFound, dir)
 	}
 	if config == nil {
 		config = &node{}
 	}
-	c := &converter{dir: dir, known: known, providers: config.get("provider").keys}
+	c.providers = config.get("provider").keys
 	m := newMapping()
 	m.set("version", plain("1"), "")
 	c.model(m, config.get("model"), "no model of opencode.json can be used: choose one")
@@ -64,13 +66,13 @@ func Convert(dir string, known func(provider string) bool) (manifest []byte, not
 	if providers := c.endpoints(config.get("provider")); !providers.empty() {
 		m.set("providers", providers.node, "")
 	}
-	if markdown {
+	if agentFiles {
 		m.set("agents_from", list(".opencode"), "")
 	}
 	if !agents.empty() {
 		m.set("agents", agents.node, "")
 	}
-	if hasCommands(c.dir) {
+	if commandFiles {
 		m.set("commands_from", list(".opencode"), "and use one as command: NAME, arguments: TEXT of a task")
 	}
 	c.rest(config)
@@ -123,18 +125,8 @@ func (c *converter) inMarkdown(name string) bool {
 	if filepath.Base(name) != name {
 		return false // agents_from reads no subdirectories
 	}
-	for _, dir := range []string{"agent", "agents"} {
+	for _, dir := range agentDirs {
 		if _, err := os.Stat(filepath.Join(c.dir, ".opencode", dir, name+".md")); err == nil {
-			return true
-		}
-	}
-	return false
-}
-
-// agentFiles reports whether OpenCode finds agents in Markdown files.
-func agentFiles(dir string) bool {
-	for _, name := range []string{"agent", "agents"} {
-		if files, _ := filepath.Glob(filepath.Join(dir, ".opencode", name, "*.md")); len(files) > 0 {
 			return true
 		}
 	}
@@ -320,16 +312,4 @@ func (c *converter) rest(config *node) {
 			c.note(n, "%s has no counterpart", key)
 		}
 	}
-}
-
-// hasCommands reports whether a directory has commands as Markdown files.
-func hasCommands(dir string) bool {
-	for _, name := range []string{"command", "commands"} {
-		for _, pattern := range []string{"*.md", "*/*.md"} {
-			if files, _ := filepath.Glob(filepath.Join(dir, ".opencode", name, filepath.FromSlash(pattern))); len(files) > 0 {
-				return true
-			}
-		}
-	}
-	return false
 }

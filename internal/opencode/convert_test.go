@@ -194,6 +194,42 @@ func TestDefaultAgent(t *testing.T) {
 	}
 }
 
+// What .opencode has, and the manifest can't name, is noted.
+func TestFilesThatAreNotConverted(t *testing.T) {
+	tests := []struct{ name, file, note string }{
+		{"a tool", "tool/a.ts", ".opencode/tool: a.ts not converted; write the commands that they run as tools: in the manifest"},
+		{"tools", "tools/a.js", ".opencode/tools: a.js not converted; write the commands that they run as tools: in the manifest"},
+		{"a plugin", "plugin/a.ts", ".opencode/plugin: a.ts not converted; see docs/opencode.md"},
+		{"plugins", "plugins/a.ts", ".opencode/plugins: a.ts not converted; see docs/opencode.md"},
+		{"a mode", "mode/a.md", ".opencode/mode: a.md not converted; move its files to .opencode/agent, and add mode: primary to each"},
+		{"modes", "modes/a.md", ".opencode/modes: a.md not converted; move its files to .opencode/agent, and add mode: primary to each"},
+		{"an agent in a subdirectory", "agent/sub/a.md", ".opencode/agent/sub: agents in subdirectories are not converted; add .opencode/agent/sub to agents_from"},
+		{"an agent", "agents/a.md", ""},
+		{"a command far below", "command/a/b/c.md", ""},
+		{"a skill", "skill/a/SKILL.md", ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			dir := write(t, "opencode.json", `{"model": "openai/m"}`, ".opencode/"+tt.file, "x")
+			got, notes := converted(t, dir)
+			if notes != tt.note {
+				t.Errorf("notes %q, want %q", notes, tt.note)
+			}
+			for key, names := range map[string]string{"agents_from": "agents/a.md", "commands_from": "command/a/b/c.md"} {
+				if strings.Contains(got, key) != (tt.file == names) {
+					t.Errorf("%s in\n%s", key, got)
+				}
+			}
+			if err := os.Remove(filepath.Join(dir, "opencode.json")); err != nil {
+				t.Fatal(err)
+			}
+			if _, _, err := Convert(dir, known); (err != nil) != (tt.name == "a skill") {
+				t.Errorf("without opencode.json: %v", err)
+			}
+		})
+	}
+}
+
 func TestConfigurationsThatCannotBeRead(t *testing.T) {
 	if _, _, err := Convert(t.TempDir(), known); !errors.Is(err, ErrNotFound) {
 		t.Errorf("an empty directory: %v", err)
