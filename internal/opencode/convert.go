@@ -75,7 +75,7 @@ func Convert(dir string, known func(provider string) bool) (manifest []byte, not
 	if commandFiles {
 		m.set("commands_from", list(".opencode"), "and use one as command: NAME, arguments: TEXT of a task")
 	}
-	c.rest(config)
+	c.rest(m, config)
 	task := newMapping()
 	task.set("id", text("task"), "")
 	task.set("prompt", text("Describe what to do."), "and add verify: [COMMAND] with the commands that must succeed")
@@ -294,22 +294,4 @@ func (c *converter) prompt(n *node) string {
 		c.note(n, "the prompt's file %q is not converted: it can't be read below %s", name, c.dir)
 		return ""
 	})
-}
-
-// rest notes the keys that nothing above has converted.
-func (c *converter) rest(config *node) {
-	for _, key := range config.keys {
-		n := config.get(key)
-		switch key {
-		case "$schema", "model", "permission", "tools", "instructions", "agent", "mode", "provider", "default_agent":
-		case "mcp", "command", "plugin", "lsp", "formatter":
-			names := n.keys
-			for _, item := range n.items {
-				names = append(names, item.text())
-			}
-			c.note(n, "%s not converted: %s; see docs/opencode.md", key, strings.Join(slices.DeleteFunc(names, func(s string) bool { return s == "" }), ", "))
-		default:
-			c.note(n, "%s has no counterpart", key)
-		}
-	}
 }

@@ -111,10 +111,28 @@ agents:
 			"what comes later", `{"model": "openai/m", "mcp": {"a": {}, "b": {}}, "plugin": ["p"]}`, "model: openai/m\nprofile: build\n",
 			"opencode.json:1: mcp not converted: a, b; see docs/opencode.md\nopencode.json:1: plugin not converted: p; see docs/opencode.md",
 		},
+		{
+			"settings with another name", `{"model": "openai/m", "experimental": {"batch_tool": true, "continue_loop_on_deny": true}, "tool_output": {"max_lines": 500, "max_bytes": 9000}, "skills": {"paths": ["skills"]}}`,
+			"model: openai/m\nprofile: build\nbatch: true\ntool_output:\n  lines: 500\n  bytes: 9000\nskills: [skills]\n", "",
+		},
+		{
+			"settings that the manifest can't have", `{"model": "openai/m", "experimental": {"batch_tool": false, "openTelemetry": true}, "tool_output": {"max_lines": 0, "max_bytes": 99999999, "x": 1}, "skills": {"paths": ["none", "~/x", "/tmp"], "urls": ["https://example.com/s"], "x": 1}}`,
+			"model: openai/m\nprofile: build\n", `opencode.json:1: experimental.openTelemetry has no counterpart
+opencode.json:1: tool_output.max_lines is not converted: write lines: N below tool_output, from 1 to 1000000
+opencode.json:1: tool_output.max_bytes is not converted: write bytes: N below tool_output, from 1 to 10485760
+opencode.json:1: tool_output.x has no counterpart
+opencode.json:1: skills.paths "none" is not converted: only directories that exist, relative to the manifest, are; write others as skills: [DIR]
+opencode.json:1: skills.paths "~/x" is not converted: only directories that exist, relative to the manifest, are; write others as skills: [DIR]
+opencode.json:1: skills.paths "/tmp" is not converted: only directories that exist, relative to the manifest, are; write others as skills: [DIR]
+opencode.json:1: skills.urls "https://example.com/s" is not converted: nothing is downloaded; copy the skills, and write skills: [DIR]
+opencode.json:1: skills.x has no counterpart`,
+		},
+		{"nothing below keys that are not converted", `{"model": "openai/m", "lsp": {}, "formatter": false, "plugin": [], "command": {}}`, "model: openai/m\nprofile: build\n", ""},
+		{"a key that is switched on", `{"model": "openai/m", "lsp": true}`, "model: openai/m\nprofile: build\n", "opencode.json:1: lsp not converted; see docs/opencode.md"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got, notes := converted(t, write(t, "opencode.json", tt.config))
+			got, notes := converted(t, write(t, "opencode.json", tt.config, "skills/x/SKILL.md", ""))
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("manifest (-want +got):\n%s", diff)
 			}
