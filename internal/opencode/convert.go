@@ -19,11 +19,11 @@ var ErrNotFound = errors.New("no opencode.json, opencode.jsonc or .opencode foun
 
 // converter makes a manifest, and collects notes about the rest.
 type converter struct {
-	dir       string
-	known     func(provider string) bool
-	providers []string // those that the configuration defines
-	unknown   []string // permissions without a built-in tool, of the rules that are being converted
-	notes     []string
+	dir     string
+	known   func(provider string) bool
+	defined *node    // the providers of the configuration
+	unknown []string // permissions without a built-in tool, of the rules that are being converted
+	notes   []string
 }
 
 // Convert returns a manifest equivalent to the configuration in a directory,
@@ -44,7 +44,7 @@ func Convert(dir string, known func(provider string) bool) (manifest []byte, not
 	if config == nil {
 		config = &node{}
 	}
-	c.providers = config.get("provider").keys
+	c.defined = config.get("provider")
 	m := newMapping()
 	m.set("version", plain("1"), "")
 	c.model(m, config.get("model"), "no model of opencode.json can be used: choose one")
@@ -63,7 +63,7 @@ func Convert(dir string, known func(provider string) bool) (manifest []byte, not
 	if !profiles.empty() {
 		m.set("profiles", profiles.node, "")
 	}
-	if providers := c.endpoints(config.get("provider")); !providers.empty() {
+	if providers := c.endpoints(c.defined); !providers.empty() {
 		m.set("providers", providers.node, "")
 	}
 	if agentFiles {
@@ -80,7 +80,7 @@ func Convert(dir string, known func(provider string) bool) (manifest []byte, not
 	task.set("id", text("task"), "")
 	task.set("prompt", text("Describe what to do."), "and add verify: [COMMAND] with the commands that must succeed")
 	c.defaultAgent(task, config, agents)
-	m.set("tasks", &yaml.Node{Kind: yaml.SequenceNode, Content: []*yaml.Node{task.node}}, "")
+	m.set("tasks", sequence(task.node), "")
 
 	var out bytes.Buffer
 	out.WriteString("# Made from OpenCode's configuration by millhand init --from-opencode.\n")
@@ -139,7 +139,7 @@ func (c *converter) model(m mapping, n *node, otherwise string) {
 	if id != "" {
 		name, rest, ok := strings.Cut(id, "/")
 		if known, _ := c.endpoint(name); ok && known != "" {
-			m.set("model", text(known+"/"+rest), "")
+			m.set("model", text(known+"/"+c.sent(name, rest)), "")
 			return
 		}
 		c.note(n, "model %q is not converted: millhand has no provider %q, and the configuration defines no endpoint for it", id, name)
@@ -163,7 +163,7 @@ func (c *converter) endpoint(name string) (known string, own bool) {
 	if c.known(name) {
 		return name, true
 	}
-	if slices.Contains(c.providers, name) {
+	if slices.Contains(c.defined.keys, name) {
 		return name, false
 	}
 	return "", false

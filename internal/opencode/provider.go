@@ -9,6 +9,9 @@ import (
 // variable is OpenCode's reference to a variable of the environment.
 var variable = regexp.MustCompile(`^\{env:([A-Za-z_][A-Za-z0-9_]*)\}$`)
 
+// envName is the name of a variable.
+var envName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
 // kinds are the protocols of the packages that OpenCode calls models with.
 func kindOf(npm string) string {
 	switch npm {
@@ -45,11 +48,18 @@ func (c *converter) endpoints(n *node) mapping {
 			c.note(p, "provider %s is not converted: millhand does not speak the protocol of %q", id, p.get("npm").text())
 			continue
 		}
-		c.options(e, id, p.get("options"), own)
+		c.options(e, id, p)
 		if !own && !slices.Contains(keys(e), "base_url") {
 			c.note(p, "provider %s is not converted: it has no baseURL", id)
 			continue
 		}
+		if slices.Contains(keys(all), name) {
+			c.note(p, "provider %s is not converted: another one is %s here, too", id, name)
+			continue
+		}
+		c.timeouts(e, id, p.get("options"))
+		c.models(e, id, p.get("models"))
+		c.left(id, p)
 		if !e.empty() {
 			all.set(name, e.node, "")
 		}
@@ -57,10 +67,40 @@ func (c *converter) endpoints(n *node) mapping {
 	return all
 }
 
+// keyVariable converts the variables that may have the key: a manifest names one.
+func (c *converter) keyVariable(e mapping, id string, env *node) {
+	switch {
+	case len(env.items) == 1 && envName.MatchString(env.items[0].text()):
+		e.set("key_env", text(env.items[0].text()), "")
+	case len(env.items) > 0:
+		c.note(env, "provider %s: env not converted: write the variable with the key as key_env", id)
+	}
+}
+
+// left notes the keys of a provider that are not converted.
+func (c *converter) left(id string, p *node) {
+	for _, key := range p.keys {
+		switch key {
+		case "name", "npm", "api", "env", "options", "models": // the name is a label
+		default:
+			c.note(p.get(key), "provider %s: %s not converted", id, key)
+		}
+	}
+	for _, key := range p.get("options").keys {
+		if !slices.Contains([]string{"baseURL", "apiKey", "headers", "timeout", "chunkTimeout"}, key) {
+			c.note(p.get("options", key), "provider %s: options.%s not converted", id, key)
+		}
+	}
+}
+
 // options converts the endpoint, key and headers of a provider. Keys are never
 // copied: a manifest is shared.
-func (c *converter) options(e mapping, id string, o *node, own bool) {
+func (c *converter) options(e mapping, id string, p *node) {
+	o := p.get("options")
 	url := o.get("baseURL")
+	if url.text() == "" {
+		url = p.get("api")
+	}
 	switch m := variable.FindStringSubmatch(url.text()); {
 	case m != nil:
 		c.note(url, "provider %s: write the URL that %s has as base_url", id, m[1])
@@ -75,7 +115,8 @@ func (c *converter) options(e mapping, id string, o *node, own bool) {
 	case key.text() != "":
 		e.set("key_env", text(name), "")
 		c.note(key, "provider %s: set the key in the variable %s; it is not copied to the manifest", id, name)
-	case !own && url.text() != "":
+	default:
+		c.keyVariable(e, id, p.get("env"))
 	}
 	headers := newMapping()
 	for _, h := range o.get("headers").keys {

@@ -150,3 +150,11 @@ func (n *node) number() string {
 func (n *node) is(b bool) bool {
 	return n.value.Kind() == 't' && b || n.value.Kind() == 'f' && !b
 }
+
+// boolean returns a boolean as it is written, and "" for other values.
+func (n *node) boolean() string {
+	if n.is(true) || n.is(false) {
+		return string(n.value)
+	}
+	return ""
+}

@@ -38,3 +38,8 @@ func list(items ...string) *yaml.Node {
 	}
 	return n
 }
+
+// sequence is a list of mappings.
+func sequence(items ...*yaml.Node) *yaml.Node {
+	return &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq", Content: items}
+}
