@@ -10,7 +10,8 @@ import (
 // manifest names it.
 var unreadFiles = []string{
 	"opencode.json", "opencode.jsonc", ".opencode/opencode.json", ".opencode/opencode.jsonc",
-	".opencode/command", ".opencode/commands", ".opencode/tool", ".opencode/tools", ".opencode/plugin", ".opencode/plugins",
+	".opencode/agent", ".opencode/agents", ".opencode/mode", ".opencode/modes", ".opencode/command", ".opencode/commands",
+	".opencode/tool", ".opencode/tools", ".opencode/plugin", ".opencode/plugins",
 }
 
 // warnOfUnread warns, once for each run, of a repository's configuration for OpenCode:
@@ -18,7 +19,7 @@ var unreadFiles = []string{
 func (j *job) warnOfUnread(s *site) {
 	found := slices.DeleteFunc(slices.Clone(unreadFiles), func(name string) bool {
 		_, err := s.space.Root().Lstat(name)
-		return err != nil || j.plan.Commands && strings.HasPrefix(name, ".opencode/command")
+		return err != nil || j.plan.Commands && strings.HasPrefix(name, ".opencode/command") || j.plan.AgentFiles && strings.HasPrefix(name, ".opencode/agent")
 	})
 	if len(found) == 0 {
 		return

@@ -40,6 +40,9 @@ Review ${{ it }} and run !` + "`nothing`" + `.
 	if err != nil {
 		t.Fatal(err)
 	}
+	if !p.AgentFiles {
+		t.Error("the plan has no AgentFiles")
+	}
 	agents := map[string]Agent{}
 	for _, a := range p.Agents {
 		agents[a.Name] = a

@@ -170,6 +170,7 @@ func (b *builder) equip(p *Plan) {
 	p.Providers = b.providers
 	p.Forges = b.forges
 	p.Commands = slices.ContainsFunc(b.manifests, func(m *manifest) bool { return len(m.commands) > 0 })
+	p.AgentFiles = slices.ContainsFunc(b.manifests, func(m *manifest) bool { return len(m.agentFiles) > 0 })
 	for _, d := range b.agents {
 		p.Agents = append(p.Agents, d.is)
 	}

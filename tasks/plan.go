@@ -25,7 +25,9 @@ type Plan struct {
 	AllowUnknownPrice bool
 	Prices            map[string]money.Price // overrides of the built-in table, by model ("openai/gpt-5-mini")
 
-	Commands  bool                `json:",omitempty"` // a manifest has read commands in OpenCode's format
+	Commands   bool `json:",omitempty"` // a manifest has read commands in OpenCode's format
+	AgentFiles bool `json:",omitempty"` // a manifest has read agents in OpenCode's format
+
 	Agents    []Agent             // those built in, and those of the manifests
 	Providers map[string]Provider // of the manifests, by the name before the slash of a model
 	Forges    []Forge             `json:",omitempty"` // git hosts of the manifests, each once
