@@ -199,6 +199,9 @@ func deny(out Outcome, d permission.Decision) Outcome {
 // profile denies it, the call is denied.
 func (r *Registry) unknown(env *Env, call Call) Outcome {
 	out := Outcome{Tool: "invalid", Title: "invalid tool"}
+	if Unsupported(call.Name) { // also if the profile denies it: another rule would not help
+		return fail(out, fmt.Errorf("tool %q is not supported; find definitions and references with grep, and errors with the project's own commands", call.Name))
+	}
 	if name := strings.ToLower(strings.TrimSpace(call.Name)); slices.Contains(permission.Tools(), name) && env.Profile.Hides(permission.ForTool(name)) {
 		out.Tool, out.Title = name, ""
 		return deny(out, env.Profile.Decide(permission.Need(permission.ForTool(name), "*")))
@@ -210,6 +213,11 @@ func (r *Registry) unknown(env *Env, call Call) Outcome {
 		return fail(out, fmt.Errorf("tool %q is not available: %s", call.Name, why))
 	}
 	return fail(out, fmt.Errorf("tool %q not found; available tools: %s", brief(call.Name), strings.Join(r.Offered(env.Profile), ", ")))
+}
+
+// Unsupported reports whether a name is that of a tool of OpenCode that no session has.
+func Unsupported(name string) bool {
+	return strings.EqualFold(strings.TrimSpace(name), "lsp")
 }
 
 // unavailableReason says why a session lacks one of millhand's tools.

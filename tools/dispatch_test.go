@@ -40,6 +40,16 @@ func TestToolsThatAskTheUserAreNotAvailable(t *testing.T) {
 	}
 }
 
+// A denial would make the model and the user look for a rule that allows it.
+func TestUnsupportedToolsAreNotDenied(t *testing.T) {
+	for _, preset := range []string{"readonly", "build", "full"} {
+		s := setUp(t, preset, nil)
+		for _, name := range []string{"lsp", "LSP"} {
+			s.want(s.call(name, args{}), Failed, fmt.Sprintf("tool %q is not supported", name))
+		}
+	}
+}
+
 func TestAHiddenToolIsDeniedWhateverItsArguments(t *testing.T) {
 	s := setUp(t, "readonly", nil)
 	before := s.tree()
@@ -49,7 +59,7 @@ func TestAHiddenToolIsDeniedWhateverItsArguments(t *testing.T) {
 		}
 	}
 	s.unchanged(before)
-	for _, tool := range []string{"websearch", "WebFetch", "lsp"} { // whether or not the session has it
+	for _, tool := range []string{"websearch", "WebFetch"} { // whether or not the session has it
 		s.want(s.raw(tool, `{}`), Denied, "(profile readonly)")
 	}
 	s.deny("read", "*")

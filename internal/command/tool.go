@@ -88,8 +88,8 @@ func (o *toolOptions) parse(args []string) error {
 	if len(args) != 1 || o.dir == "" {
 		return errors.New("tool requires a NAME and --dir, for example: echo '{\"filePath\":\"go.mod\"}' | millhand tool read --dir DIR")
 	}
-	if o.name = args[0]; o.name == "lsp" {
-		return fmt.Errorf("the tool %s is not supported yet", o.name)
+	if o.name = args[0]; tools.Unsupported(o.name) {
+		return fmt.Errorf("the tool %s is not supported", o.name)
 	}
 	o.paths = []flagPath{{"--dir", o.dir}}
 	return nil
