@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -23,6 +24,7 @@ func equipped(model string) *Env {
 	full, _ := permission.Preset("full")
 	return &Env{
 		Profile: full, Model: model, Batch: true, Search: SearchConfig{Backend: "json", URL: "https://search.example.com/"},
+		Now:    func() time.Time { return time.Date(2031, 12, 31, 23, 30, 0, 0, time.FixedZone("", -3600)) },
 		Skills: []Skill{{Name: "deploy", Description: "how this shop is put into service"}},
 		Agents: []Agent{{Name: "explore", Description: "looks through files"}},
 		Spawn:  func(context.Context, SpawnRequest) (SpawnResult, error) { return SpawnResult{}, errors.New("not here") },

@@ -37,8 +37,14 @@ type websearchInput struct {
 	MaxChars   int        `json:"contextMaxCharacters,omitempty" jsonschema:"maximum length of the result in characters (default 10000)"`
 }
 
-func websearchTool() Tool {
-	return Define(Spec{Name: "websearch", Description: websearchDescription, ReadOnly: true, Cached: true, Deadline: websearchTimeout}, prepareWebsearch)
+// websearchTool returns the tool with the current year in its description: models search
+// for the year of their training data otherwise.
+func websearchTool(env *Env) Tool {
+	description := websearchDescription
+	if env.Now != nil {
+		description = strings.TrimSpace(description) + fmt.Sprintf(" The current year is %d: use it in queries for recent information.\n", env.Now().UTC().Year())
+	}
+	return Define(Spec{Name: "websearch", Description: description, ReadOnly: true, Cached: true, Deadline: websearchTimeout}, prepareWebsearch)
 }
 
 func prepareWebsearch(env *Env, in websearchInput) (Pending, error) {
