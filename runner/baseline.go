@@ -181,7 +181,7 @@ func baselineText(results []event.Baseline) string {
 		return ""
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "\n\nBefore your changes, %d of the %d verify commands of the task fail:\n", len(failed), len(results))
+	fmt.Fprintf(&b, "\n\nBefore your changes, these verify commands of the task fail (%d of %d):\n", len(failed), len(results))
 	for i, f := range failed {
 		tail := ""
 		if i < maxBaselines {

@@ -64,7 +64,7 @@ func TestBaselineInThePromptIsBounded(t *testing.T) {
 		results = append(results, event.Baseline{Name: fmt.Sprintf("check-%d", i), ExitCode: 3, Tail: fmt.Sprintf("start-%d\n%send-%d\n", i, strings.Repeat("line\n", maxBaselineTail), i)})
 	}
 	text := baselineText(results)
-	if !strings.Contains(text, "7 of the 8 verify commands of the task fail") || strings.Contains(text, "vet") || strings.Contains(text, "start-") || len(text) > maxBaselines*maxBaselineTail+2<<10 {
+	if !strings.Contains(text, "these verify commands of the task fail (7 of 8)") || strings.Contains(text, "vet") || strings.Contains(text, "start-") || len(text) > maxBaselines*maxBaselineTail+2<<10 {
 		t.Errorf("%d bytes: %s", len(text), text)
 	}
 	for i := range maxBaselines + 2 {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/millhand/millhand/internal/figures"
 	"github.com/millhand/millhand/internal/prompt"
 	"github.com/millhand/millhand/internal/workspace"
 	"github.com/millhand/millhand/tools"
@@ -111,7 +112,7 @@ func (s *site) directoryState() string {
 // dirtState describes the user's uncommitted changes.
 func (s *site) dirtState() string {
 	if n := len(s.dirty); n > 0 {
-		return fmt.Sprintf("; %d paths had uncommitted changes before you started", n)
+		return fmt.Sprintf("; %s had uncommitted changes before you started", figures.Count(n, "path"))
 	}
 	return ""
 }

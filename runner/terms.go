@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/millhand/millhand/internal/figures"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/textcut"
 	"github.com/millhand/millhand/tasks"
@@ -71,7 +72,7 @@ func networkText(p permission.Profile) string {
 func limitsText(l tasks.Limits) string {
 	var all []string
 	if l.Turns > 0 {
-		all = append(all, fmt.Sprintf("%d turns", l.Turns))
+		all = append(all, figures.Count(l.Turns, "turn"))
 	}
 	if l.Time > 0 {
 		all = append(all, l.Time.String())
@@ -80,7 +81,7 @@ func limitsText(l tasks.Limits) string {
 		all = append(all, fmt.Sprintf("$%s", l.CostUSD))
 	}
 	if l.Tokens > 0 {
-		all = append(all, fmt.Sprintf("%d tokens", l.Tokens))
+		all = append(all, figures.Count(int(l.Tokens), "token"))
 	}
 	return strings.Join(all, ", ")
 }

@@ -214,11 +214,11 @@ func TestWorkspaceGitState(t *testing.T) {
 	writeFile(t, filepath.Join(s.repo, "mine"), "x\n")
 	j := s.begin(&tasks.Plan{AllowDirty: true}, spec)
 	w := newWork(j, s.prepared(j))
-	if got := w.gitState(); got != "branch main; 1 paths had uncommitted changes before you started" {
+	if got := w.gitState(); got != "branch main; 1 path had uncommitted changes before you started" {
 		t.Errorf("%q", got)
 	}
 	git(t, s.repo, "checkout", "-q", "--detach")
-	if got := w.gitState(); got != "no branch is checked out; 1 paths had uncommitted changes before you started" {
+	if got := w.gitState(); got != "no branch is checked out; 1 path had uncommitted changes before you started" {
 		t.Errorf("%q", got)
 	}
 	git(t, s.repo, "checkout", "-q", "--orphan", "new")

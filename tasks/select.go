@@ -87,7 +87,10 @@ func noteMissing(selected []*draft, missing func(*draft) []string) []string {
 			notes = append(notes, fmt.Sprintf("job %s runs although jobs %s, which it needs, are not selected", d.job.ID, shortList(without)))
 		}
 	}
-	if more > 0 {
+	switch {
+	case more == 1:
+		notes = append(notes, "1 more job runs although jobs that it needs are not selected")
+	case more > 1:
 		notes = append(notes, fmt.Sprintf("%d more jobs run although jobs that they need are not selected", more))
 	}
 	return notes

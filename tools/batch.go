@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/millhand/millhand/internal/figures"
 	"github.com/millhand/millhand/internal/permission"
 )
 
@@ -44,7 +45,7 @@ func batchTool(r *Registry) Tool {
 		if len(in.Calls) == 0 {
 			return Pending{}, errors.New("tool_calls is empty; specify at least one call")
 		}
-		title := fmt.Sprintf("%d calls", len(in.Calls))
+		title := figures.Count(len(in.Calls), "call")
 		return Pending{Title: title, Needs: []permission.Request{permission.Need("batch", "*")}, Do: func(ctx context.Context) (Result, error) {
 			return r.batchResult(env, in.Calls, r.runBatch(ctx, env, in.Calls)), nil
 		}}, nil

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/millhand/millhand/internal/figures"
 	"github.com/millhand/millhand/internal/workspace"
 	"github.com/millhand/millhand/tools/edit"
 )
@@ -80,12 +81,5 @@ func doEdit(env *Env, p workspace.Path, in editInput) (Result, error) {
 	}
 	meta := Metadata{Matcher: res.Matcher}
 	meta.count(before, res.Text)
-	return Result{Output: fmt.Sprintf("Edit applied successfully to %s (%s).", p.Rel, replacements(res.Count)), Metadata: meta}, nil
-}
-
-func replacements(n int) string {
-	if n == 1 {
-		return "1 replacement"
-	}
-	return fmt.Sprintf("%d replacements", n)
+	return Result{Output: fmt.Sprintf("Edit applied successfully to %s (%s).", p.Rel, figures.Count(res.Count, "replacement")), Metadata: meta}, nil
 }

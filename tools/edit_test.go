@@ -54,7 +54,7 @@ func TestEdit(t *testing.T) {
 
 func TestEditWithoutOldStringCreatesAFile(t *testing.T) {
 	s := setUp(t, "edit", map[string]string{"a.txt": "one\n"})
-	s.want(s.call("edit", args{"filePath": "sub/new.txt", "oldString": "", "newString": "x\n"}), Completed, "Created sub/new.txt: 1 lines, 2 bytes.")
+	s.want(s.call("edit", args{"filePath": "sub/new.txt", "oldString": "", "newString": "x\n"}), Completed, "Created sub/new.txt: 1 line, 2 bytes.")
 	if got := s.content("sub/new.txt"); got != "x\n" {
 		t.Errorf("it holds %q", got)
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/millhand/millhand/internal/figures"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/workspace"
 	"github.com/millhand/millhand/tools/search"
@@ -56,7 +57,7 @@ func prepareGrep(env *Env, in grepInput) (Pending, error) {
 func shownLine(m search.Match) string {
 	text := m.Text
 	if m.Left > 0 {
-		text = fmt.Sprintf("(%d bytes omitted) ...%s", m.Left, text)
+		text = fmt.Sprintf("(%s omitted) ...%s", figures.Count(m.Left, "byte"), text)
 	}
 	if m.More {
 		text += "... (line truncated)"

@@ -15,6 +15,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/millhand/millhand/internal/figures"
 	"github.com/millhand/millhand/internal/workspace"
 )
 
@@ -189,7 +190,7 @@ func clipLine(line []byte) string {
 // result formats a page for the model.
 func (p *page) result(at workspace.Path, offset int) (Result, error) {
 	if p.lines == 0 && offset > 1 && !p.more {
-		return Result{}, fmt.Errorf("offset %[3]d is past the end of %[1]s, which has %[2]d lines", at.Rel, p.seen, offset)
+		return Result{}, fmt.Errorf("offset %d is past the end of %s, which has %s", offset, at.Rel, figures.Count(p.seen, "line"))
 	}
 	last := offset + p.lines - 1
 	var foot string
@@ -201,7 +202,7 @@ func (p *page) result(at workspace.Path, offset int) (Result, error) {
 	case p.more:
 		foot = fmt.Sprintf("(lines %d-%d shown; use offset %d to continue)", offset, last, last+1)
 	default:
-		foot = fmt.Sprintf("(end of file: %d lines)", p.seen)
+		foot = fmt.Sprintf("(end of file: %s)", figures.Count(p.seen, "line"))
 	}
 	out := fmt.Sprintf("<path>%s</path>\n<type>file</type>\n<content>\n%s%s\n</content>", at.Rel, p.text.String(), foot)
 	return Result{Output: out, Bounded: true, Cut: p.more}, nil
@@ -226,10 +227,10 @@ func readDirectory(env *Env, p workspace.Path, in span) (Result, error) {
 		lines = append(lines, name)
 	}
 	if in.offset > max(len(lines), 1) {
-		return Result{}, fmt.Errorf("offset %[3]d is past the end of directory %[1]s, which has %[2]d entries", p.Rel, len(lines), in.offset)
+		return Result{}, fmt.Errorf("offset %d is past the end of directory %s, which has %s", in.offset, p.Rel, figures.Count(len(lines), "entry"))
 	}
 	shown := lines[min(in.offset-1, len(lines)):]
-	foot := fmt.Sprintf("(%d entries)", len(lines))
+	foot := fmt.Sprintf("(%s)", figures.Count(len(lines), "entry"))
 	more := len(shown) > in.limit
 	if more {
 		shown = shown[:in.limit]

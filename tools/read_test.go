@@ -39,10 +39,10 @@ func TestReadShowsNumberedLines(t *testing.T) {
 		{"an empty file", "", nil, "(end of file: 0 lines)"},
 		{"an empty file from line 1", "", args{"offset": 1}, "(end of file: 0 lines)"},
 		{"CRLF", "one\r\ntwo\r\n", nil, "1: one\n2: two\n(end of file: 2 lines)"},
-		{"a lone CR is a letter", "one\rtwo\n", nil, "1: one\rtwo\n(end of file: 1 lines)"},
+		{"a lone CR is a letter", "one\rtwo\n", nil, "1: one\rtwo\n(end of file: 1 line)"},
 		{"a byte order mark", "\xef\xbb\xbfone\n\xef\xbb\xbftwo\n", nil, "1: one\n2: \ufefftwo\n(end of file: 2 lines)"},
-		{"bytes that are no text", "a\xff\xfeb\n", nil, "1: a\uFFFDb\n(end of file: 1 lines)"},
-		{"any script", "日本\t🙂\n", nil, "1: 日本\t🙂\n(end of file: 1 lines)"},
+		{"bytes that are no text", "a\xff\xfeb\n", nil, "1: a\uFFFDb\n(end of file: 1 line)"},
+		{"any script", "日本\t🙂\n", nil, "1: 日本\t🙂\n(end of file: 1 line)"},
 		{"from an offset", lines(5), args{"offset": 4}, "4: line 4\n5: line 5\n(end of file: 5 lines)"},
 		{"a limit", lines(5), args{"limit": 2}, "1: line 1\n2: line 2\n(lines 1-2 shown; use offset 3 to continue)"},
 		{"a limit at an offset", lines(5), args{"offset": 2, "limit": 2}, "2: line 2\n3: line 3\n(lines 2-3 shown; use offset 4 to continue)"},
@@ -50,7 +50,7 @@ func TestReadShowsNumberedLines(t *testing.T) {
 		{"the offset of the last line", lines(5), args{"offset": 5}, "5: line 5\n(end of file: 5 lines)"},
 		{"2000 lines", lines(2000), nil, strings.TrimSuffix(numbered(1, 2000), "\n") + "\n(end of file: 2000 lines)"},
 		{"a long line", strings.Repeat("é", 2001) + "\nnext\n", nil, "1: " + strings.Repeat("é", 2000) + "... (line truncated)\n2: next\n(end of file: 2 lines)"},
-		{"a line of 2000 characters", strings.Repeat("é", 2000), nil, "1: " + strings.Repeat("é", 2000) + "\n(end of file: 1 lines)"},
+		{"a line of 2000 characters", strings.Repeat("é", 2000), nil, "1: " + strings.Repeat("é", 2000) + "\n(end of file: 1 line)"},
 		{"a line of a megabyte", strings.Repeat("x", 1<<20) + "\nnext", nil, "1: " + strings.Repeat("x", 2000) + "... (line truncated)\n2: next\n(end of file: 2 lines)"},
 	}
 	for _, tt := range tests {
@@ -143,7 +143,7 @@ func TestReadErrors(t *testing.T) {
 		{args{"filePath": "logs/a.txt", "offset": 0}, "invalid offset 0: lines are numbered from 1"},
 		{args{"filePath": "logs/a.txt", "limit": 0}, "invalid limit 0: must be positive"},
 		{args{"filePath": "logs/a.txt", "limit": -1}, "invalid limit -1: must be positive"},
-		{args{"filePath": "logs", "offset": 2}, "offset 2 is past the end of directory logs, which has 1 entries"},
+		{args{"filePath": "logs", "offset": 2}, "offset 2 is past the end of directory logs, which has 1 entry"},
 		{args{"filePath": "nul"}, "nul is a binary file (9 bytes) and can't be shown as text"},
 		{args{"filePath": "control"}, "control is a binary file (300 bytes) and can't be shown as text"},
 		{args{"filePath": "prog.SO"}, "prog.SO is a binary file (4 bytes) and can't be shown as text"},
@@ -212,7 +212,7 @@ func TestReadListsADirectory(t *testing.T) {
 	}{
 		{args{"filePath": "."}, "<path>.</path>\n<type>directory</type>\n<entries>\n.hidden\nA.txt\nalias\nb.txt\nempty/\nlinked/\nout\nsub/\n(8 entries)\n</entries>"},
 		{args{"filePath": s.dir}, "<path>.</path>\n<type>directory</type>\n<entries>\n.hidden\nA.txt\nalias\nb.txt\nempty/\nlinked/\nout\nsub/\n(8 entries)\n</entries>"},
-		{args{"filePath": "linked"}, "<path>sub</path>\n<type>directory</type>\n<entries>\nx\n(1 entries)\n</entries>"},
+		{args{"filePath": "linked"}, "<path>sub</path>\n<type>directory</type>\n<entries>\nx\n(1 entry)\n</entries>"},
 		{args{"filePath": "empty"}, "<path>empty</path>\n<type>directory</type>\n<entries>\n\n(0 entries)\n</entries>"},
 		{args{"filePath": ".", "offset": 2, "limit": 2}, "<path>.</path>\n<type>directory</type>\n<entries>\nA.txt\nalias\n(2 of 8 entries shown; use offset 4 to continue)\n</entries>"},
 	}

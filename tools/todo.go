@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/millhand/millhand/internal/figures"
 	"github.com/millhand/millhand/internal/permission"
 )
 
@@ -98,5 +99,5 @@ func todoTitle(list []Todo) string {
 			open++
 		}
 	}
-	return fmt.Sprintf("%d open todos", open)
+	return figures.Count(open, "open todo")
 }

@@ -26,7 +26,7 @@ func TestTodoWriteReplacesTheList(t *testing.T) {
 	s.want(s.call("todowrite", args{"todos": []args{{"content": "rest", "status": "pending"}}}), Completed)
 	want := "[\n  {\n    \"content\": \"rest\",\n    \"status\": \"pending\"\n  }\n]"
 	out = s.call("todoread", args{})
-	if diff := cmp.Diff(want, out.Output); diff != "" || out.Title != "1 open todos" {
+	if diff := cmp.Diff(want, out.Output); diff != "" || out.Title != "1 open todo" {
 		t.Errorf("%s: %s", out.Title, diff)
 	}
 	if diff := cmp.Diff([]Todo{{Content: "rest", Status: "pending"}}, s.env.Todos.List()); diff != "" {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/millhand/millhand/internal/figures"
 	"github.com/millhand/millhand/internal/workspace"
 )
 
@@ -59,7 +60,7 @@ func doWrite(env *Env, p workspace.Path, content string) (Result, error) {
 	if existed {
 		verb = "Replaced"
 	}
-	return Result{Output: fmt.Sprintf("%s %s: %d lines, %d bytes.%s", verb, p.Rel, lineCount(content), len(content), endsNote(before, content)), Metadata: meta}, nil
+	return Result{Output: fmt.Sprintf("%s %s: %s, %s.%s", verb, p.Rel, figures.Count(lineCount(content), "line"), figures.Count(len(content), "byte"), endsNote(before, content)), Metadata: meta}, nil
 }
 
 // byteOrderMark starts some text files. Models don't see it, so it is preserved

@@ -15,17 +15,17 @@ func TestWrite(t *testing.T) {
 		name, path, content, want string
 	}{
 		{"a new file", "new.txt", "one\ntwo\n", "Created new.txt: 2 lines, 8 bytes."},
-		{"a new file in new directories", "a/b/c.txt", "one", "Created a/b/c.txt: 1 lines, 3 bytes."},
-		{"over an old one", "old.txt", "new\n", "Replaced old.txt: 1 lines, 4 bytes."},
+		{"a new file in new directories", "a/b/c.txt", "one", "Created a/b/c.txt: 1 line, 3 bytes."},
+		{"over an old one", "old.txt", "new\n", "Replaced old.txt: 1 line, 4 bytes."},
 		{"what is there already", "old.txt", "old\n", "old.txt already has this content; nothing changed."},
 		{"nothing", "old.txt", "", "Replaced old.txt: 0 lines, 0 bytes."},
 		{"CRLF", "old.txt", "a\r\nb\r\n", "Replaced old.txt: 2 lines, 6 bytes."},
-		{"any script", "日本 語.txt", "naïve 🙂\x00\n", "Created 日本 語.txt: 1 lines, 13 bytes."},
-		{"an absolute path", "$DIR/new.txt", "x", "Created new.txt: 1 lines, 1 bytes."},
-		{"a path that goes around", "sub/../new.txt", "x", "Created new.txt: 1 lines, 1 bytes."},
-		{"where a link leads", "link", "x", "Replaced old.txt: 1 lines, 1 bytes."},
-		{"where a dangling link leads", "dangling", "x", "Created sub/made.txt: 1 lines, 1 bytes."},
-		{"a name of 255 bytes", strings.Repeat("n", 255), "x", "Created " + strings.Repeat("n", 255) + ": 1 lines, 1 bytes."},
+		{"any script", "日本 語.txt", "naïve 🙂\x00\n", "Created 日本 語.txt: 1 line, 13 bytes."},
+		{"an absolute path", "$DIR/new.txt", "x", "Created new.txt: 1 line, 1 byte."},
+		{"a path that goes around", "sub/../new.txt", "x", "Created new.txt: 1 line, 1 byte."},
+		{"where a link leads", "link", "x", "Replaced old.txt: 1 line, 1 byte."},
+		{"where a dangling link leads", "dangling", "x", "Created sub/made.txt: 1 line, 1 byte."},
+		{"a name of 255 bytes", strings.Repeat("n", 255), "x", "Created " + strings.Repeat("n", 255) + ": 1 line, 1 byte."},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -138,7 +138,7 @@ func TestWriteKeepsAByteOrderMarkAndReportsChangedLineEndings(t *testing.T) {
 		t.Errorf("it holds %q", got)
 	}
 	s.want(s.call("write", args{"filePath": "bom.txt", "content": "a\nb\n"}), Completed, "already has this content")
-	s.want(s.call("write", args{"filePath": "bom.txt", "content": "\uFEFFa\r\n"}), Completed, "1 lines, 6 bytes.")
+	s.want(s.call("write", args{"filePath": "bom.txt", "content": "\uFEFFa\r\n"}), Completed, "1 line, 6 bytes.")
 	if got := s.content("bom.txt"); got != "\uFEFFa\r\n" {
 		t.Errorf("it holds %q", got)
 	}

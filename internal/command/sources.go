@@ -9,6 +9,7 @@ import (
 	"os"
 
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/figures"
 	"github.com/millhand/millhand/internal/forge"
 	"github.com/millhand/millhand/internal/printable"
 	"github.com/millhand/millhand/internal/view"
@@ -180,7 +181,7 @@ func listFailure(ctx context.Context, text, err error) error {
 
 // summary describes a list in a line.
 func summary(l tasks.Listed) string {
-	text := fmt.Sprintf("%s: %d repositories", l.Source, len(l.Repos))
+	text := fmt.Sprintf("%s: %s", l.Source, figures.Count(len(l.Repos), "repository"))
 	if len(l.Repos) == 1 {
 		text = fmt.Sprintf("%s: 1 repository", l.Source)
 	}

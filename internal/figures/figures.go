@@ -2,7 +2,10 @@
 // logs, reports and errors. Amounts of money are formatted by package money.
 package figures
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // Duration formats milliseconds: 350ms, 4.2s, 1m23s, 2h05m.
 func Duration(ms int64) string {
@@ -18,10 +21,13 @@ func Duration(ms int64) string {
 	}
 }
 
-// Count formats a number with a noun: 1 job, 2 jobs.
+// Count formats a number with a noun: 1 job, 2 jobs, 2 repositories.
 func Count(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
+	}
+	if stem, ok := strings.CutSuffix(noun, "ry"); ok {
+		return fmt.Sprintf("%d %sries", n, stem)
 	}
 	return fmt.Sprintf("%d %ss", n, noun)
 }

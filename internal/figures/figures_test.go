@@ -13,9 +13,9 @@ func TestDuration(t *testing.T) {
 }
 
 func TestCount(t *testing.T) {
-	for n, want := range map[int]string{0: "0 jobs", 1: "1 job", 2: "2 jobs"} {
-		if got := Count(n, "job"); got != want {
-			t.Errorf("%d: got %s, want %s", n, got, want)
+	for noun, want := range map[string]string{"job": "0 jobs, 1 job, 2 jobs", "directory": "0 directories, 1 directory, 2 directories", "entry": "0 entries, 1 entry, 2 entries", "day": "0 days, 1 day, 2 days"} {
+		if got := Count(0, noun) + ", " + Count(1, noun) + ", " + Count(2, noun); got != want {
+			t.Errorf("got %s, want %s", got, want)
 		}
 	}
 }

@@ -191,7 +191,7 @@ func folded(text string, n int) []string {
 	}
 	first := n * 2 / 3
 	last := len(lines) - (n - first)
-	return slices.Concat(lines[:first], []string{fmt.Sprintf("… %d lines …", last-first)}, lines[last:])
+	return slices.Concat(lines[:first], []string{"… " + figures.Count(last-first, "line") + " …"}, lines[last:])
 }
 
 // line returns a text as one printable line.

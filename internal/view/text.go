@@ -339,7 +339,7 @@ func gutter(lines []string) []string {
 func last(text string) []string {
 	lines := split(text)
 	if more := len(lines) - maxOutput; more > 0 {
-		return append([]string{fmt.Sprintf("(%d lines before this in report.json)", more)}, lines[more:]...)
+		return append([]string{fmt.Sprintf("(%s before this in report.json)", figures.Count(more, "line"))}, lines[more:]...)
 	}
 	return lines
 }
@@ -348,7 +348,7 @@ func last(text string) []string {
 func first(text string) []string {
 	lines := split(text)
 	if more := len(lines) - maxOutput; more > 0 {
-		return append(lines[:maxOutput:maxOutput], fmt.Sprintf("(%d more lines in report.json)", more))
+		return append(lines[:maxOutput:maxOutput], fmt.Sprintf("(%s in report.json)", figures.Count(more, "more line")))
 	}
 	return lines
 }

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/millhand/millhand/internal/figures"
 )
 
 // The reasons why a replacement fails. Errors returned by [Replace] match one
@@ -120,8 +122,8 @@ func oversized(text string, spans []span, old string) error {
 		found := text[s.start:s.end]
 		lines := strings.Count(found, "\n") + 1
 		if lines >= max(n+3, 2*n) || n > 1 && len(strings.TrimSpace(found)) > max(size+500, 4*size) {
-			return fmt.Errorf("%w (matched %d lines and %d bytes at line %d, oldString has %d lines and %d bytes): set oldString to the complete text to replace",
-				ErrOversized, lines, len(found), strings.Count(text[:s.start], "\n")+1, n, len(old))
+			return fmt.Errorf("%w (matched %s and %s at line %d, oldString has %s and %s): set oldString to the complete text to replace", ErrOversized,
+				figures.Count(lines, "line"), figures.Count(len(found), "byte"), strings.Count(text[:s.start], "\n")+1, figures.Count(n, "line"), figures.Count(len(old), "byte"))
 		}
 	}
 	return nil

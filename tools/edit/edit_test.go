@@ -141,7 +141,7 @@ func TestReplaceRefuses(t *testing.T) {
 		{"a block whose inside is another", "f(){\n  real1\n  real2\n}\n", "f(){\nzzz\n}", "X", false, ErrNotFound, "read"},
 		{"two anchors and nothing between", "f(){\n a\n b\n}\n", "f(){\n}\n", "X", false, ErrNotFound, "read"},
 		{"several blocks whose inside is another", "s\nq1\ne\ns\nq2\ne\n", "s\nzzzzzzz\ne", "Q", false, ErrNotFound, "read"},
-		{"many lines for one", "a\nb\nc\nd\n", `a\nb\nc\nd`, "x", false, ErrOversized, "4 lines and 7 bytes at line 1, oldString has 1 lines"},
+		{"many lines for one", "a\nb\nc\nd\n", `a\nb\nc\nd`, "x", false, ErrOversized, "4 lines and 7 bytes at line 1, oldString has 1 line and"},
 		{"long lines for short ones", "a" + strings.Repeat(" ", 600) + "b\nc\n", "a b\nc", "x", false, ErrOversized, "set oldString to the complete text"},
 		{"a text without anything", "", "a", "b", false, ErrNotFound, "read the file again"},
 	}
