@@ -10,7 +10,7 @@ import (
 	"github.com/millhand/millhand/report"
 )
 
-// Limits of annotations. GitHub shows ten errors of a step.
+// Limits of annotations. GitHub shows ten errors and ten warnings of a step.
 const (
 	maxAnnotations = 10
 	maxTailLines   = 20
@@ -76,6 +76,26 @@ func Failures(rep *report.Report, w Checkout) []Annotation {
 		}
 		if len(all) >= maxAnnotations {
 			return all[:maxAnnotations]
+		}
+	}
+	return all
+}
+
+// Warnings returns an annotation for each warning, once for all jobs with the same.
+func Warnings(rep *report.Report) []Annotation {
+	var all []Annotation
+	seen := map[string]bool{}
+	for _, w := range rep.Warnings {
+		if seen[w.Message] {
+			continue
+		}
+		seen[w.Message] = true
+		title := "millhand"
+		if w.Job != nil {
+			title = *w.Job
+		}
+		if all = append(all, Annotation{Level: "warning", Title: title, Message: w.Message}); len(all) == maxAnnotations {
+			break
 		}
 	}
 	return all

@@ -255,3 +255,18 @@ func TestLocation(t *testing.T) {
 		}
 	}
 }
+
+func TestWarnings(t *testing.T) {
+	name := "a"
+	rep := &report.Report{Warnings: []report.Warning{{Message: "x"}, {Job: &name, Message: "y"}, {Job: &name, Message: "x"}}}
+	want := []action.Annotation{{Level: "warning", Title: "millhand", Message: "x"}, {Level: "warning", Title: "a", Message: "y"}}
+	if diff := cmp.Diff(want, action.Warnings(rep)); diff != "" {
+		t.Error(diff)
+	}
+	for i := range 20 {
+		rep.Warnings = append(rep.Warnings, report.Warning{Message: fmt.Sprint(i)})
+	}
+	if got := action.Warnings(rep); len(got) != 10 {
+		t.Errorf("%d annotations, want 10", len(got))
+	}
+}

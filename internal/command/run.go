@@ -346,6 +346,7 @@ func execute(ctx context.Context, w World, out *rundir.Dir, plan *tasks.Plan, o 
 	exit := runner.Run(ctx, plan, o)
 	fault := out.Finish(emit, events, fold, o.Broken)
 	stop()
+	annotate(w, log, fold.Report())
 	print(w, fold.Report(), out.Path())
 	if fault != nil {
 		return failure{event.Worst([]event.Exit{exit, event.ExitInternal}), fault}

@@ -150,6 +150,12 @@ func (l *Log) Follow(dir, reports string, ticks <-chan time.Time) (stop func()) 
 // Live reports whether the log has live lines.
 func (l *Log) Live() bool { return l.screen != nil }
 
+// Annotated reports whether the log is that of a GitHub step, which shows annotations, and,
+// for warnings, whether its level includes them.
+func (l *Log) Annotated(warnings bool) bool {
+	return l.groups && (!warnings || l.level <= zerolog.WarnLevel)
+}
+
 // Suspend removes the live lines, calls stop, which stops the process, and draws them again.
 func (l *Log) Suspend(stop func()) {
 	l.mu.Lock()

@@ -132,6 +132,9 @@ func TestActionReportsFailedRun(t *testing.T) {
 	if !slices.Contains(commandsIn(r.log), verify) {
 		t.Errorf("commands in the log: %q, want %q", commandsIn(r.log), verify)
 	}
+	if n := strings.Count(r.log, ":error title="); n != 1 { // the run itself annotates nothing
+		t.Errorf("%d annotations:\n%s", n, r.log)
+	}
 	for _, name := range firstWords(commandsIn(r.log)) {
 		if !slices.Contains([]string{"group", "endgroup", "error"}, name) {
 			t.Errorf("command in the log: %q", name)

@@ -1,0 +1,27 @@
+package command
+
+import (
+	"os"
+
+	"github.com/millhand/millhand/internal/action"
+	"github.com/millhand/millhand/internal/view"
+	"github.com/millhand/millhand/report"
+)
+
+// annotate adds annotations of failed jobs and of warnings to the log of a GitHub step. The
+// action annotates its log itself: it passes no commands of a run on.
+func annotate(w World, log *view.Log, rep *report.Report) {
+	if _, ok := w.Err.(*action.Log); ok || !log.Annotated(false) {
+		return
+	}
+	where := action.Checkout{Repository: w.Getenv("GITHUB_WORKSPACE")}
+	where.Dir, _ = os.Getwd() // without it there are no locations
+	all := action.Failures(rep, where)
+	if log.Annotated(true) {
+		all = append(all, action.Warnings(rep)...)
+	}
+	out := action.NewLog(w.Err)
+	for _, a := range all {
+		out.Annotate(a)
+	}
+}
