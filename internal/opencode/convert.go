@@ -266,7 +266,7 @@ func (c *converter) agent(name string, n *node, section string, profiles mapping
 	var left []string
 	for _, key := range n.keys {
 		switch key {
-		case "description", "mode", "model", "temperature", "maxSteps", "steps", "permission", "tools", "prompt", "disable", "color", "hidden":
+		case "description", "mode", "model", "temperature", "maxSteps", "steps", "permission", "tools", "prompt", "disable":
 		default:
 			left = append(left, key)
 		}

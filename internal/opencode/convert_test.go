@@ -91,7 +91,7 @@ providers:
       X-A: ${{ env.A }}
 `, "opencode.json:1: provider house: set the key in the variable HOUSE_API_KEY; it is not copied to the manifest\n" +
 			"opencode.json:1: provider house: header X-B is not copied, as it may be secret; write it with ${{ env.NAME }}"},
-		{"an agent", `{"model": "openai/m", "agent": {"my reviewer": {"description": "Reviews.", "mode": "subagent", "temperature": 0.1, "maxSteps": 5, "top_p": 1, "tools": {"write": false}, "prompt": "Review."}, "off": {"disable": true}}}`, `model: openai/m
+		{"an agent", `{"model": "openai/m", "agent": {"my reviewer": {"description": "Reviews.", "mode": "subagent", "temperature": 0.1, "maxSteps": 5, "top_p": 1, "color": "#fff", "tools": {"write": false}, "prompt": "Review."}, "off": {"disable": true}}}`, `model: openai/m
 profile: build
 profiles:
   agent-my-reviewer:
@@ -106,7 +106,7 @@ agents:
     turns: 5
     profile: agent-my-reviewer
     prompt: Review.
-`, "opencode.json:1: agent \"my reviewer\" is named my-reviewer\nopencode.json:1: agent my-reviewer: top_p not converted"},
+`, "opencode.json:1: agent \"my reviewer\" is named my-reviewer\nopencode.json:1: agent my-reviewer: top_p, color not converted"},
 		{
 			"what comes later", `{"model": "openai/m", "mcp": {"a": {}, "b": {}}, "plugin": ["p"]}`, "model: openai/m\nprofile: build\n",
 			"opencode.json:1: mcp not converted: a, b; see docs/opencode.md\nopencode.json:1: plugin not converted: p; see docs/opencode.md",
