@@ -108,8 +108,19 @@ agents:
     prompt: Review.
 `, "opencode.json:1: agent \"my reviewer\" is named my-reviewer\nopencode.json:1: agent my-reviewer: top_p, color not converted"},
 		{
-			"what comes later", `{"model": "openai/m", "mcp": {"a": {}, "b": {}}, "plugin": ["p"]}`, "model: openai/m\nprofile: build\n",
-			"opencode.json:1: mcp not converted: a, b; see docs/opencode.md\nopencode.json:1: plugin not converted: p; see docs/opencode.md",
+			"what comes later", `{"model": "openai/m", "plugin": ["p"]}`, "model: openai/m\nprofile: build\n",
+			"opencode.json:1: plugin not converted: p; see docs/opencode.md",
+		},
+		{
+			"servers", `{"model": "openai/m", "mcp": {"files": {"type": "local", "command": ["npx", "-y", "x"], "environment": {"A": "{env:TOKEN}", "B": "literal"}, "timeout": 5000, "cwd": "y"}, "far": {"type": "remote", "url": "https://h.example/mcp"}, "a b": {"command": ["x"]}, "c": {}, "off": {"command": ["z"], "enabled": false}}}`,
+			"model: openai/m\nprofile: build\nmcp:\n  files:\n    command: [npx, -y, x]\n    environment:\n      A: '{env:TOKEN}'\n    timeout: 5000\n  off:\n    command: [z]\n    enabled: false\n",
+			`opencode.json:1: mcp.files.environment.B is not converted, as its value could be a key: write it yourself, or ${{ env.NAME }}
+opencode.json:1: mcp.files.cwd has no counterpart
+opencode.json:1: mcp.files has no network and may be called by no profile: add network: [HOST] to it, and files_*: allow to the profile
+opencode.json:1: mcp.far is not converted: servers over HTTP are not supported yet
+opencode.json:1: mcp.a b is not converted: a name has up to 32 letters, digits, _ and -
+opencode.json:1: mcp.c is not converted: it has no command
+opencode.json:1: mcp.off has no network and may be called by no profile: add network: [HOST] to it, and off_*: allow to the profile`,
 		},
 		{
 			"settings with another name", `{"model": "openai/m", "experimental": {"batch_tool": true, "continue_loop_on_deny": true}, "tool_output": {"max_lines": 500, "max_bytes": 9000}, "skills": {"paths": ["skills"]}}`,

@@ -15,7 +15,9 @@ func (c *converter) rest(m mapping, config *node) {
 		n := config.get(key)
 		switch key {
 		case "$schema", "model", "permission", "tools", "instructions", "agent", "mode", "provider", "default_agent":
-		case "mcp", "command", "plugin", "lsp", "formatter":
+		case "mcp":
+			c.servers(m, n)
+		case "command", "plugin", "lsp", "formatter":
 			c.absent(key, n)
 		case "experimental":
 			c.experimental(m, n)
