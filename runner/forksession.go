@@ -244,11 +244,14 @@ const maxForks = 99
 // NextBranch gives the job of a starting fork another branch if its preflight was refused
 // because the branch exists. It returns false if it can't.
 func (f *Fork) NextBranch(plan *tasks.Plan, refused error) bool {
+	if f == nil || f.named {
+		return false
+	}
 	exists := slices.ContainsFunc(Refusals(refused), func(r *Refusal) bool { return r.Code == event.CodeBranchExists })
 	j := &plan.Jobs[0]
 	prefix, number, found := cutLast(j.Commit.Branch, "-fork-")
 	n, err := strconv.Atoi(number)
-	if f == nil || f.named || !exists || !found || err != nil || n >= maxForks {
+	if !exists || !found || err != nil || n >= maxForks {
 		return false
 	}
 	f.from.Branch = prefix + "-fork-" + strconv.Itoa(n+1)
