@@ -33,6 +33,7 @@
 //	calls DIR FIELD...  print fields of each call of a report
 //	address FILE F...   put the address in FILE in place of the example server's
 //	remote NAME...      make a bare repository NAME.git with one commit
+//	forge-repo ...        change a repository of the forge; see changeRepo
 //	forget NAME...      delete millhand's branches in NAME.git
 //	modules MODULE...   make bare repositories of published Go modules
 //	pushed DIR TASK...  hold the repositories of repos.txt to what a run's tasks pushed
