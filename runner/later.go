@@ -33,7 +33,8 @@ type SavedJob struct {
 	ended     time.Time
 	commit    *event.Commit
 	published *event.Published
-	announced bool // its pull request
+	announced bool   // its pull request
+	reverted  string // commit of the last revert; empty for none
 }
 
 // Emit adds an event of the job. It always returns nil.
@@ -51,6 +52,8 @@ func (j *SavedJob) Emit(e event.Event) error {
 		j.published = e.Published
 	case e.Type == event.PullRequestStarted:
 		j.announced = true
+	case e.Type == event.Reverted && e.Revert != nil && e.Revert.Commit != "":
+		j.reverted = e.Revert.Commit
 	}
 	return nil
 }
@@ -105,7 +108,7 @@ func (j *SavedJob) Done(mode tasks.PublishMode) (reason string, done bool) {
 		return "it did not end", false
 	case end.Outcome != event.Passed && end.Outcome != event.Publish && (end.Outcome != event.Cancelled || !j.finished()):
 		return strings.TrimSuffix(string(end.Outcome)+": "+end.Reason, ": "), false
-	case j.published != nil && (mode == tasks.PublishPush || j.published.PullRequest != nil):
+	case j.pushed() && (mode == tasks.PublishPush || j.published.PullRequest != nil):
 		return "published before", true
 	case j.start == nil:
 		return "its commit is of an earlier run", false
@@ -119,10 +122,19 @@ func (j *SavedJob) Done(mode tasks.PublishMode) (reason string, done bool) {
 		return "its branch is in the fork " + l.PullRequest.Fork + " (publish.fork), which is not supported yet: use millhand run --resume", false
 	case j.start.Base == "":
 		return "it started in a repository without commits", false
+	case l.Sign == string(tasks.SignAPI) && !j.pushed():
+		return "its commit is made and signed by the forge (commit.sign: api), which only a run can do: use publish.mode: push or pr, or millhand run --resume", false
+	case l.Sign != "" && j.commit == nil:
+		return "its commit is to be signed (commit.sign: " + l.Sign + "), and the run has made none: use publish.mode: branch", false
 	case j.commit == nil && end.PatchSHA256 == "":
 		return "the checksum of its patch is unknown", false
 	}
 	return "", false
+}
+
+// pushed reports whether the newest commit of the job was pushed.
+func (j *SavedJob) pushed() bool {
+	return j.published != nil && (j.commit == nil || j.commit.Hash == j.published.Hash)
 }
 
 // finished reports whether the job has committed its complete work.
@@ -187,8 +199,8 @@ func (p Later) prepare(ctx context.Context, id string, j *SavedJob, mode tasks.P
 		From:        repo.Git, OnBase: l.OnBase, Base: j.start.Base, Saved: "saved as a patch", Emit: emit,
 	}
 	switch {
-	case j.published != nil && j.published.Hash == commit.Hash: // only its pull request is missing
-		pub.Expect, pub.OnBase = commit.Hash, false
+	case j.published != nil: // only its pull request is missing, or it was reverted since
+		pub.Expect, pub.OnBase = j.published.Hash, false
 	case !tasks.PublishMode(l.Publish).Pushes() && l.Exists == string(tasks.ReplaceIfExists):
 		if pub.Expect, err = p.replaced(ctx, repo, at, l.Branch, commit.Hash); err != nil {
 			return nil, err
@@ -243,6 +255,9 @@ func (p Later) commit(ctx context.Context, repo *gitops.Repo, id string, j *Save
 		return nil, fmt.Errorf("check out the commit %.10s: %w", at, err)
 	}
 	defer func() { err = errors.Join(err, repo.RemoveWorktree(context.WithoutCancel(ctx), dir)) }()
+	if !made && j.commit != nil && j.commit.Hash == j.reverted {
+		return nil, fmt.Errorf("the commit %.10s of session revert is not in %s, and no patch has it: publish it where the session was reverted", j.reverted, repo.Git.Common)
+	}
 	if !made {
 		if err := p.apply(ctx, tree, j); err != nil {
 			return nil, err

@@ -118,6 +118,9 @@ func (j *job) landing(s *site) *event.Landing {
 	if s.inPlace {
 		l.Branch = j.branch(s)
 	}
+	if c.Signed() || c.ByForge() {
+		l.Sign = string(c.Sign)
+	}
 	if c.Author != (tasks.Person{}) {
 		l.Author = c.Author.Name + " <" + c.Author.Email + ">"
 	}

@@ -341,6 +341,9 @@ func (p *publishing) facts(j report.Job) publish.Facts {
 	f := publish.Facts{Run: p.state.run.ID, Task: j.Task, Session: &publish.Session{
 		Summary: p.known.Text(j.FinalMessage), Model: j.Model, Profile: j.Profile, Turns: j.Turns, Denied: len(j.Denied), CostUSD: j.CostUSD,
 	}}
+	if by := p.state.run.StartedBy; by != nil {
+		f.RunURL = p.known.Text(by.RunURL)
+	}
 	last := 0
 	for _, v := range j.Verify {
 		last = max(last, v.Attempt)

@@ -232,6 +232,7 @@ type Landing struct {
 	Message string `json:"message"`             // of the commit
 	Author  string `json:"author,omitempty"`    // NAME <EMAIL>; empty for the default
 	Exists  string `json:"if_exists,omitempty"` // commit.if_exists
+	Sign    string `json:"sign,omitempty"`      // format of the commit's signature; empty for none
 
 	PullRequest *PullRequestSpec `json:"pull_request,omitempty"` // nil for other modes than pr
 }
