@@ -1,6 +1,7 @@
 package proc
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -48,12 +49,13 @@ func KillStrays(dir string) (int, error) {
 // stray is a running process.
 type stray struct {
 	pid, parent, group int
-	started            string // in clock ticks after boot; with pid it identifies the process
+	started            int // in clock ticks after boot; with pid it identifies the process
 	uid                uint32
 	marked             bool // by its environment
 }
 
-// findStrays returns the processes to kill. It excludes this process and its ancestors,
+// findStrays returns the processes to kill, oldest first: a parent that is killed before its
+// children starts no others instead of them. It excludes this process and its ancestors,
 // which can be commands of the killed run.
 func findStrays(dir string) ([]stray, error) {
 	names, err := filepath.Glob("/proc/[0-9]*")
@@ -75,6 +77,7 @@ func findStrays(dir string) ([]stray, error) {
 	for pid := os.Getpid(); pid > 0; pid = all[pid].parent {
 		found = slices.DeleteFunc(found, func(p stray) bool { return p.pid == pid })
 	}
+	slices.SortFunc(found, func(a, b stray) int { return cmp.Or(cmp.Compare(a.started, b.started), cmp.Compare(a.pid, b.pid)) })
 	return found, nil
 }
 
@@ -92,7 +95,7 @@ func readStray(proc, dir string) (p stray, ok bool) {
 	p.pid, _ = strconv.Atoi(filepath.Base(proc))
 	p.parent, _ = strconv.Atoi(fields[1])
 	p.group, _ = strconv.Atoi(fields[2])
-	p.started = fields[19]
+	p.started, _ = strconv.Atoi(fields[19])
 	if p.uid, ok = userOf(proc); !ok {
 		return p, false
 	}
