@@ -6,7 +6,7 @@ package sandbox
 func secretive() []attack {
 	return []attack{
 		{name: "the environment of a process", line: `tr '\0' '\n' <"/proc/$VICTIM/environ"`},
-		{name: "the environments that ps shows", needs: `command -v ps`, line: `ps axeww`},
+		{name: "the environments that ps shows", needs: `command -v ps`, line: `ps axeww | grep -a "CANARY=[g]otcha"`}, // arguments of other attacks have the mark, too
 		{name: "the environment of its parent", line: `cat /proc/$PPID/environ >/dev/null && echo gotcha`},
 		{name: "the environments of all processes", line: `for e in /proc/[0-9]*/environ; do grep -a CANARY=g $e; done 2>/dev/null`},
 		{name: "the memory of a process by its file", line: py(`open("/proc/%d/mem"%V,"rb"); print("gotcha")`)},
