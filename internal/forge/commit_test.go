@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -22,25 +23,38 @@ func newCommit(parent string) forge.NewCommit {
 
 func TestCommitOfTheForge(t *testing.T) {
 	parent := strings.Repeat("1", 40)
-	at := parent
-	var made []forgetest.Commit
+	var mu sync.Mutex // without their responses, requests are not known to have ended
+	tip := parent
+	var all []forgetest.Commit
+	at := func() string {
+		mu.Lock()
+		defer mu.Unlock()
+		return tip
+	}
+	made := func() []forgetest.Commit {
+		mu.Lock()
+		defer mu.Unlock()
+		return all
+	}
 	p := open(t, forge.GitHub)
-	p.Resolve = func(string, string) string { return at }
+	p.Resolve = func(string, string) string { return at() }
 	p.Server.Commit = func(c forgetest.Commit) (string, error) {
-		made, at = append(made, c), strings.Repeat("2", 40)
-		return at, nil
+		mu.Lock()
+		defer mu.Unlock()
+		all, tip = append(all, c), strings.Repeat("2", 40)
+		return tip, nil
 	}
 	c := newCommit(parent)
-	c.Tip = func(context.Context) (string, error) { return at, nil }
+	c.Tip = func(context.Context) (string, error) { return at(), nil }
 	hash, err := p.Client.Commit(t.Context(), web, c)
-	if err != nil || hash != at {
+	if err != nil || hash != at() {
 		t.Fatal(hash, err)
 	}
 	want := forgetest.Commit{
 		Repo: "Acme/web", Branch: "fix/a", Parent: parent, Message: "Fix a\n\nIt was broken.\n\nMillhand-Job: a",
 		Files: map[string]string{"a.go": "a\x00\n", "empty": ""}, Deleted: []string{"old"},
 	}
-	if diff := cmp.Diff([]forgetest.Commit{want}, made); diff != "" {
+	if diff := cmp.Diff([]forgetest.Commit{want}, made()); diff != "" {
 		t.Error(diff)
 	}
 	// The branch has moved.
@@ -49,10 +63,12 @@ func TestCommitOfTheForge(t *testing.T) {
 	}
 	// A response that is lost is found by the branch.
 	for _, fault := range []forgetest.Fault{forgetest.CutAfter, forgetest.BrokenAfter, forgetest.GarbledAfter} {
-		at, made = parent, nil
+		mu.Lock()
+		tip, all = parent, nil
+		mu.Unlock()
 		p.Fail(1, fault, "POST", "/graphql")
-		if hash, err := p.Client.Commit(t.Context(), web, c); err != nil || hash != at || len(made) != 1 {
-			t.Errorf("%s: hash %q, error %v, %d commits", fault, hash, err, len(made))
+		if hash, err := p.Client.Commit(t.Context(), web, c); err != nil || hash != at() || len(made()) != 1 {
+			t.Errorf("%s: hash %q, error %v, %d commits", fault, hash, err, len(made()))
 		}
 	}
 }
