@@ -31,12 +31,12 @@ func (w *work) startExtensions(ctx context.Context) *stop {
 	c := extension.Config{
 		Servers: j.plan.MCP, Profiles: []permission.Profile{main.task.Profile}, Taken: Taken(j.opts.Custom), Version: j.opts.About.Version, Sandbox: string(j.opts.Level),
 		Launch: func(ctx context.Context, s tasks.MCPServer) (func(context.Context) (*proc.Service, error), func() error, error) {
-			g, err := j.ground(w.site, ServerProfile(main.task.Profile, s))
+			g, err := j.ground(w.site, ProcessProfile(main.task.Profile, "mcp."+s.Name, s.Process))
 			if err != nil {
 				return nil, nil, err
 			}
 			g.within, g.Tools = w.site.sandbox, nil
-			return LaunchServer(ctx, g, s, j.opts.Work, j.spec.ID)
+			return Launch(ctx, g, s.Process, j.opts.Work, j.spec.ID+"@"+s.Name) // no job has such a name
 		},
 		Emit: func(e event.Extension) { j.emit(event.Event{Type: event.ExtensionChanged, Extension: &e}) },
 		Warn: j.warn, Now: j.opts.Now,
@@ -74,15 +74,16 @@ func Taken(custom []tools.Tool) func(string) bool {
 	}
 }
 
-// ServerProfile returns the profile that confines a server: that of the job's commands, with
-// the server's own network, caches and paths. Its maximum profiles limit these, too.
-func ServerProfile(p permission.Profile, s tasks.MCPServer) permission.Profile {
+// ProcessProfile returns the profile that confines a process: that of the job's commands, with
+// the process's own network, caches and paths. Its maximum profiles limit these, too. The name
+// is for messages.
+func ProcessProfile(p permission.Profile, name string, s tasks.Process) permission.Profile {
 	own := permission.Profile{Cache: s.Cache}
 	if p.Max != nil {
 		own = own.Under(*p.Max)
 	}
 	p = p.Clone()
-	p.Name = "mcp." + s.Name
+	p.Name = name
 	p.Network, p.Setup, p.Env, p.Cache = s.Network, nil, nil, own.Cache
 	for permissionName, paths := range map[string][]string{permission.ExternalDirectory: s.Write, permission.ExternalRead: s.Read} {
 		for _, dir := range paths {
@@ -92,11 +93,10 @@ func ServerProfile(p permission.Profile, s tasks.MCPServer) permission.Profile {
 	return p
 }
 
-// LaunchServer opens the sandbox of a server, given the environment of the job's commands under
-// the server's profile, and returns what starts a process in it, and what closes it. Its private
-// directories are in a directory for those of jobs.
-func LaunchServer(ctx context.Context, g CommandEnv, s tasks.MCPServer, work, job string) (start func(context.Context) (*proc.Service, error), end func() error, err error) {
-	own := job + "@" + s.Name // no job has such a name
+// Launch opens the sandbox of a process, given the environment of the job's commands under
+// the process's profile, and returns what starts it there, and what closes the sandbox. Its
+// private directories have a name of their own in a directory for those of jobs.
+func Launch(ctx context.Context, g CommandEnv, s tasks.Process, work, own string) (start func(context.Context) (*proc.Service, error), end func() error, err error) {
 	g.Home, g.Tmp, g.Caches = filepath.Join(work, "home", own), filepath.Join(work, "tmp", own), filepath.Join(work, "caches", own)
 	remove := func() error {
 		var errs []error
@@ -126,9 +126,9 @@ func LaunchServer(ctx context.Context, g CommandEnv, s tasks.MCPServer, work, jo
 	return start, func() error { return errors.Join(box.Close(), remove()) }, nil
 }
 
-// open adds the single files that a server may read, and checks its paths: the sandbox
+// open adds the single files that a process may read, and checks its paths: the sandbox
 // ignores those that are missing.
-func (g *CommandEnv) open(s tasks.MCPServer) error {
+func (g *CommandEnv) open(s tasks.Process) error {
 	for key, paths := range map[string][]string{"read": s.Read, "write": s.Write} {
 		for _, p := range paths {
 			info, err := os.Stat(p)

@@ -8,12 +8,12 @@ import (
 	"github.com/millhand/millhand/tasks"
 )
 
-// A server has its own network, caches and paths, and at most those of the maximum profiles.
-func TestServerProfile(t *testing.T) {
+// A process has its own network, caches and paths, and at most those of the maximum profiles.
+func TestProcessProfile(t *testing.T) {
 	build, _ := permission.Preset("build")
 	build.Env, build.Cache = []string{"CI"}, []string{"go"}
-	s := tasks.MCPServer{Name: "files", Read: []string{"/srv/docs"}, Write: []string{"/srv/data"}, Network: permission.Network{Hosts: []string{"h.example"}}, Cache: []string{"npm"}}
-	p := ServerProfile(build, s)
+	s := tasks.Process{Read: []string{"/srv/docs"}, Write: []string{"/srv/data"}, Network: permission.Network{Hosts: []string{"h.example"}}, Cache: []string{"npm"}}
+	p := ProcessProfile(build, "mcp.files", s)
 	if p.Name != "mcp.files" || p.Env != nil || !slices.Equal(p.Cache, []string{"npm"}) || !slices.Equal(p.Network.Hosts, s.Network.Hosts) {
 		t.Errorf("profile %+v", p)
 	}
@@ -32,7 +32,7 @@ func TestServerProfile(t *testing.T) {
 		if c.max {
 			limit, _ := permission.Preset("build")
 			limit.Cache = []string{"go"}
-			q = ServerProfile(build.Under(limit), s)
+			q = ProcessProfile(build.Under(limit), "mcp.files", s)
 			if len(q.Cache) > 0 || hasNetwork(q) {
 				t.Errorf("under a maximum: cache %v, network %v", q.Cache, q.Network)
 			}

@@ -65,9 +65,9 @@ func (t *CustomTool) resolveBeside(b Beside, jobs []Job) {
 	t.Command, t.Readable = b.resolveProgram(t.Command, jobs)
 }
 
-// resolveBeside does the same for an MCP server.
-func (s *MCPServer) resolveBeside(b Beside, jobs []Job) {
-	s.Command, s.Readable = b.resolveProgram(s.Command, jobs)
+// resolveBeside does the same for a process.
+func (p *Process) resolveBeside(b Beside, jobs []Job) {
+	p.Command, p.Readable = b.resolveProgram(p.Command, jobs)
 }
 
 // resolveProgram returns a program and its arguments, in which a shell's command line is

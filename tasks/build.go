@@ -239,7 +239,7 @@ func (b *builder) assemble(paths []string, drafts []*draft) *Plan {
 		p.Tools[i].resolveBeside(beside(p.Policies, b.tools[i].src), p.Jobs)
 	}
 	for i := range p.MCP {
-		p.MCP[i].resolveBeside(beside(p.Policies, b.servers[i].src), p.Jobs)
+		p.MCP[i].Process.resolveBeside(beside(p.Policies, b.servers[i].src), p.Jobs)
 	}
 	return p
 }

@@ -369,21 +369,16 @@ func (t *customTool) keys() keys {
 
 // The names of these keys are OpenCode's, except those for access.
 func (s *mcpServer) keys() keys {
-	return keys{
+	return append(keys{
 		{"type", checked(oneOf([]string{"local"}, "remote")), "", "local: a process, used through its standard input and output"},
-		{"command", required("command: [PROGRAM]", into(&s.program, argvForm)), "", "Program and arguments; runs in the workspace, in a sandbox of its own"},
-		{"environment", into(&s.environment, environmentForm), "", "Environment variables of the process, in addition to PATH, HOME, TMPDIR and LANG; may contain ${{ env.NAME }}, also as {env:NAME}"},
+		{"command", required("command: [PROGRAM]", into(&s.process.program, argvForm)), "", "Program and arguments; runs in the workspace, in a sandbox of its own"},
 		{"enabled", into(&s.enabled, boolForm), "true", "Whether the server is used"},
 		{"timeout", into(&s.Timeout, timeoutForm), "", "Timeout of the start and of each request, as a duration or in milliseconds (30s if absent)"},
 		{"call_timeout", into(&s.callTimeout, optional(timeoutForm)), "", "Timeout of a call without progress (timeout, or 2m if both are absent)"},
 		{"optional", into(&s.Optional, boolForm), "false", "Whether jobs continue without it if it does not start"},
 		{"tools", into(&s.Switches, toolSwitchForm), "", "Which of its tools are offered, by their own names; the last match decides"},
-		{"read", into(&s.read, upTo(maxHeaders, listOf(serverPathForm))), "", "Other paths that it may read, relative to the manifest"},
-		{"write", into(&s.write, upTo(maxHeaders, listOf(serverPathForm))), "", "Other paths that it may write, relative to the manifest"},
-		{"network", into(&s.network, networkForm), "deny", "deny, allow (public addresses), or a list of hosts and host groups, whatever the profile has"},
-		{"cache", into(&s.cache, cacheForm), "none", "Caches of the user whose downloads it may read, as in a profile"},
 		{"follow_changes", checked(form[bool]{boolForm.Type, readUnfollowed}), "", "false: tools that it adds or changes while a job runs are not used"},
-	}
+	}, s.process.keys()...)
 }
 
 // keys of an agent's Markdown file are OpenCode's.

@@ -34,19 +34,21 @@ func TestMCPServers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := filepath.Dir(p.MCP[0].Read[0])
+	dir := filepath.Dir(p.MCP[0].Process.Read[0])
 	want := []MCPServer{
 		{
-			Name: "files", Command: []string{"npx", "-y", "server-filesystem", "."},
-			Environment: map[string]string{"TOKEN": "secret-4711", "URL": "https://h.example/v1", "PLAIN": "x"},
-			Timeout:     5 * time.Second, CallTimeout: 5 * time.Second, Switches: []ToolSwitch{{"*", true}, {"delete_*", false}},
-			Read: []string{filepath.Join(dir, "docs")}, Write: []string{filepath.Join(dir, "data")}, Network: permission.Network{Hosts: []string{"npm"}}, Cache: []string{"npm"},
-			Secrets: []string{"secret-4711", "https://h.example"},
+			Name: "files", Timeout: 5 * time.Second, CallTimeout: 5 * time.Second, Switches: []ToolSwitch{{"*", true}, {"delete_*", false}},
+			Process: Process{
+				Command:     []string{"npx", "-y", "server-filesystem", "."},
+				Environment: map[string]string{"TOKEN": "secret-4711", "URL": "https://h.example/v1", "PLAIN": "x"},
+				Read:        []string{filepath.Join(dir, "docs")}, Write: []string{filepath.Join(dir, "data")}, Network: permission.Network{Hosts: []string{"npm"}}, Cache: []string{"npm"},
+				Secrets: []string{"secret-4711", "https://h.example"},
+			},
 		},
-		{Name: "plain", Command: []string{"x"}, Timeout: 30 * time.Second, CallTimeout: 7 * time.Second, Optional: true, Cache: []string{}},
+		{Name: "plain", Timeout: 30 * time.Second, CallTimeout: 7 * time.Second, Optional: true, Process: Process{Command: []string{"x"}, Cache: []string{}}},
 	}
-	slices.Sort(want[0].Secrets)
-	slices.Sort(p.MCP[0].Secrets)
+	slices.Sort(want[0].Process.Secrets)
+	slices.Sort(p.MCP[0].Process.Secrets)
 	if diff := cmp.Diff(want, p.MCP); diff != "" {
 		t.Errorf("servers (-want +got):\n%s", diff)
 	}

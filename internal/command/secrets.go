@@ -41,7 +41,7 @@ func secrets(w World, plan *tasks.Plan, more []string) *redact.Redactor {
 			}
 		}
 		for _, s := range plan.MCP {
-			values = append(values, s.Secrets...)
+			values = append(values, s.Process.Secrets...)
 		}
 		for _, p := range plan.Providers {
 			variables = append(variables, p.KeyEnv)

@@ -47,8 +47,8 @@ func serveTools(ctx context.Context, w World, o profileOptions, mode string, env
 		Servers: needed, Profiles: []permission.Profile{env.Profile}, Taken: runner.Taken(settings.custom), Version: version(), Sandbox: string(g.Level),
 		Launch: func(ctx context.Context, s tasks.MCPServer) (func(context.Context) (*proc.Service, error), func() error, error) {
 			own := g
-			own.Profile, own.Tools = runner.ServerProfile(g.Profile, s), nil
-			return runner.LaunchServer(ctx, own, s, base, "tool")
+			own.Profile, own.Tools = runner.ProcessProfile(g.Profile, "mcp."+s.Name, s.Process), nil
+			return runner.Launch(ctx, own, s.Process, base, "tool@"+s.Name)
 		},
 		Emit: func(event.Extension) {}, Now: w.Now,
 		Warn: func(text string) { fmt.Fprintln(w.Err, printable.Text(env.Redact.Text("millhand: "+text))) },

@@ -57,7 +57,7 @@ func config(t *testing.T, r *record, servers ...tasks.MCPServer) Config {
 		Servers: servers, Profiles: []permission.Profile{all}, Taken: func(name string) bool { return name == "a_echo" }, Version: "1", Sandbox: "A", Now: time.Now,
 		Launch: func(_ context.Context, s tasks.MCPServer) (func(context.Context) (*proc.Service, error), func() error, error) {
 			start := func(ctx context.Context) (*proc.Service, error) {
-				return proc.StartService(ctx, proc.Command{Args: append([]string{self, "mcp-server"}, s.Command...), Dir: t.TempDir(), Grace: 100 * time.Millisecond})
+				return proc.StartService(ctx, proc.Command{Args: append([]string{self, "mcp-server"}, s.Process.Command...), Dir: t.TempDir(), Grace: 100 * time.Millisecond})
 			}
 			return start, func() error {
 				r.mu.Lock()
@@ -129,7 +129,7 @@ func TestToolsOfServers(t *testing.T) {
 func TestServersThatDoNotStart(t *testing.T) {
 	exits := []string{"-fault", "exit"}
 	r := &record{}
-	set, err := Start(t.Context(), config(t, r, tasks.MCPServer{Name: "a", Command: exits}, tasks.MCPServer{Name: "b", Command: exits}))
+	set, err := Start(t.Context(), config(t, r, tasks.MCPServer{Name: "a", Process: tasks.Process{Command: exits}}, tasks.MCPServer{Name: "b", Process: tasks.Process{Command: exits}}))
 	if err == nil || !strings.Contains(err.Error(), "MCP server a: start: it exited with code 4; standard error: cannot open the database; fix mcp.a, or make it optional: true") || !strings.Contains(err.Error(), "fix mcp.b") {
 		t.Errorf("error %v", err)
 	}
@@ -138,7 +138,7 @@ func TestServersThatDoNotStart(t *testing.T) {
 	}
 
 	r = &record{}
-	c := config(t, r, tasks.MCPServer{Name: "a", Command: exits, Optional: true}, tasks.MCPServer{Name: "b"}, tasks.MCPServer{Name: "c"})
+	c := config(t, r, tasks.MCPServer{Name: "a", Process: tasks.Process{Command: exits}, Optional: true}, tasks.MCPServer{Name: "b"}, tasks.MCPServer{Name: "c"})
 	c.Profiles[0].Rules = append(c.Profiles[0].Rules, permission.Rule{Permission: "c_*", Pattern: "*"})
 	set, err = Start(t.Context(), c)
 	if err != nil || !slices.Contains(names(set), "b_echo") {
@@ -154,7 +154,7 @@ func TestServersThatDoNotStart(t *testing.T) {
 // An optional server that is slow delays the job only shortly.
 func TestOptionalServersAreNotWaitedFor(t *testing.T) {
 	r := &record{}
-	set, err := Start(t.Context(), config(t, r, tasks.MCPServer{Name: "a", Command: []string{"-fault", "silent"}, Optional: true}, tasks.MCPServer{Name: "b"}))
+	set, err := Start(t.Context(), config(t, r, tasks.MCPServer{Name: "a", Process: tasks.Process{Command: []string{"-fault", "silent"}}, Optional: true}, tasks.MCPServer{Name: "b"}))
 	if err != nil || len(names(set)) == 0 {
 		t.Errorf("tools %q (%v)", names(set), err)
 	}
@@ -165,7 +165,7 @@ func TestOptionalServersAreNotWaitedFor(t *testing.T) {
 }
 
 func TestTooManyTools(t *testing.T) {
-	set, err := Start(t.Context(), config(t, &record{}, tasks.MCPServer{Name: "few"}, tasks.MCPServer{Name: "many", Command: []string{"-tools", "200"}}))
+	set, err := Start(t.Context(), config(t, &record{}, tasks.MCPServer{Name: "few"}, tasks.MCPServer{Name: "many", Process: tasks.Process{Command: []string{"-tools", "200"}}}))
 	if err == nil || !strings.Contains(err.Error(), "more than 128; the server many has 2") {
 		t.Errorf("error %v", err)
 	}

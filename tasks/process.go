@@ -1,0 +1,137 @@
+package tasks
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/millhand/millhand/internal/permission"
+)
+
+// Process is a program beside the model that serves a job, and what it may access.
+type Process struct {
+	Command     []string          // program and arguments; run in the workspace
+	Environment map[string]string // in addition to PATH, HOME, TMPDIR and LANG
+
+	// What it may access in addition to what commands of the job's profile may:
+	// absolute paths. Its network and caches are its own.
+	Read, Write []string
+	Network     permission.Network
+	Cache       []string
+
+	Secrets  []string   `json:"-"` // values in Environment that are from variables
+	Readable []Readable `json:"-"` // what its command names
+}
+
+// process is a process while it is read.
+type process struct {
+	program     program
+	environment []template
+	network     *permission.Network
+	cache       *[]string
+	reads       []programPath
+	writes      []programPath
+}
+
+// programPath is a path as it is used, and as it is written.
+type programPath struct{ path, written string }
+
+var (
+	environmentForm = mapOf("NAME", stringForm.Type, readEnvironment)
+	processPathForm = form[programPath]{Type{Name: "string"}, readProcessPath}
+)
+
+// keys are those of all kinds of processes, except of the command.
+func (p *process) keys() keys {
+	return keys{
+		{"environment", into(&p.environment, environmentForm), "", "Environment variables of the process, in addition to PATH, HOME, TMPDIR and LANG; may contain ${{ env.NAME }}, also as {env:NAME}"},
+		{"read", into(&p.reads, upTo(maxHeaders, listOf(processPathForm))), "", "Other paths that it may read, relative to the manifest"},
+		{"write", into(&p.writes, upTo(maxHeaders, listOf(processPathForm))), "", "Other paths that it may write, relative to the manifest"},
+		{"network", into(&p.network, networkForm), "deny", "deny, allow (public addresses), or a list of hosts and host groups, whatever the profile has"},
+		{"cache", into(&p.cache, cacheForm), "none", "Caches of the user whose downloads it may read, as in a profile"},
+	}
+}
+
+// read returns the process without its environment.
+func (p *process) read() Process {
+	out := Process{Command: p.program.args}
+	for _, path := range p.reads {
+		out.Read = append(out.Read, path.path)
+	}
+	for _, path := range p.writes {
+		out.Write = append(out.Write, path.path)
+	}
+	if p.network != nil {
+		out.Network = *p.network
+	}
+	if p.cache != nil {
+		out.Cache = *p.cache
+	}
+	return out
+}
+
+// digest identifies what is written in the manifest.
+func (p *process) digest() string {
+	written := func(paths []programPath) (all []string) {
+		for _, path := range paths {
+			all = append(all, path.written)
+		}
+		return all
+	}
+	return digest(p.program.written, spelled(p.environment), written(p.reads), written(p.writes), p.network, p.cache)
+}
+
+// fill sets the environment.
+func (p *Process) fill(b *builder, from process) {
+	p.Environment = b.filledIn(from.environment)
+	for _, t := range from.environment {
+		for _, s := range t.segments {
+			if name, ok := strings.CutPrefix(s.variable, "env."); ok {
+				p.Secrets = append(p.Secrets, b.options.Getenv(name))
+			}
+		}
+	}
+}
+
+// envReference is OpenCode's form of a variable of the environment.
+var envReference = regexp.MustCompile(`\{env:([A-Za-z_][A-Za-z0-9_]*)\}`)
+
+// ownVariables are those that millhand sets for a process.
+var ownVariables = []string{"PATH", "HOME", "TMPDIR"}
+
+// readEnvironment reads variables of a process.
+func readEnvironment(v value) ([]template, bool) {
+	var all []template
+	entries, ok := v.entries()
+	if len(entries) > maxHeaders {
+		v.problem(fmt.Sprintf("%s has more than %d entries", v.name, maxHeaders), "make it shorter")
+		return nil, false
+	}
+	for _, e := range entries {
+		name := e.key.Value
+		switch {
+		case !envName.MatchString(name):
+			e.keyProblem("invalid environment variable name "+quote(name), "write for example API_URL")
+			continue
+		case slices.Contains(ownVariables, name) || strings.HasPrefix(name, "LD_"):
+			e.keyProblem("environment variable "+quote(name)+" is set by millhand", "remove it")
+			continue
+		}
+		if t, ok := e.scalar(); ok {
+			t.s = envReference.ReplaceAllString(t.s, "$${{ env.$1 }}")
+			all = append(all, parseTemplate(t))
+		}
+	}
+	return all, ok
+}
+
+// readProcessPath reads a path that a process may access.
+func readProcessPath(v value) (programPath, bool) {
+	t, ok := v.filled()
+	if !ok {
+		return programPath{}, false
+	}
+	path := resolvePath(v.src.dir, t.s)
+	return programPath{path, t.s}, !v.outside(path, t.s)
+}
