@@ -49,9 +49,9 @@ const pdf = "application/pdf"
 // type.
 func (env *Env) supports(media string) bool {
 	if media == pdf {
-		return env.PDFs
+		return env.Accepts.PDFs
 	}
-	return env.Images
+	return env.Accepts.Images
 }
 
 // attach returns a file as an attachment.

@@ -121,7 +121,7 @@ func fitExternal(env *Env, image Attachment) (a Attachment, note string, err err
 	switch {
 	case media == "" || media == pdf:
 		return a, "", errors.New("not a PNG, JPEG, GIF or WebP image")
-	case !env.Images:
+	case !env.Accepts.Images:
 		return a, "", errors.New("this model does not support images")
 	case len(image.Data) > maxExternalImage:
 		return a, "", fmt.Errorf("exceeds %d MiB", maxExternalImage>>20)

@@ -82,7 +82,7 @@ func TestExternalResults(t *testing.T) {
 	for _, tt := range tests {
 		s := setUp(t, "readonly", nil)
 		s.withExternal("", func(string) (ExternalResult, error) { return tt.result, tt.err })
-		s.env.Images = tt.images
+		s.env.Accepts.Images = tt.images
 		out := s.raw("files_read", "{}")
 		if got := out.Text(); out.Status != tt.status || got != tt.want {
 			t.Errorf("%s: got %s %q, want %q", tt.name, out.Status, got, tt.want)

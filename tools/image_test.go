@@ -59,7 +59,7 @@ func TestLargeImagesAreDownscaled(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			s := setUp(t, "readonly", map[string]string{tt.name: tt.content})
-			s.env.Images = true
+			s.env.Accepts.Images = true
 			out := s.call("read", args{"filePath": tt.name})
 			if tt.media == "" {
 				s.want(out, Failed, tt.want)

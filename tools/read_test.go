@@ -159,16 +159,16 @@ func TestReadAttachesSupportedMedia(t *testing.T) {
 		"fake.png": "just text\n", "huge.png": pixel + strings.Repeat("x", 20<<20),
 	})
 	for name, media := range map[string]string{"logo.png": "image/png", "logo": "image/png", "pic.gif": "image/gif", "pic.webp": "image/webp", "doc.pdf": "application/pdf"} {
-		s.env.Images, s.env.PDFs = false, false
+		s.env.Accepts = Attachments{}
 		s.want(s.call("read", args{"filePath": name}), Failed, name+" is a", "("+media+", ", "which this model does not support")
-		s.env.Images, s.env.PDFs = media != pdf, media == pdf
+		s.env.Accepts = Attachments{Images: media != pdf, PDFs: media == pdf}
 		out := s.call("read", args{"filePath": name})
 		s.want(out, Completed, "read successfully: "+name+" ("+media+", ", "is attached.")
 		if diff := cmp.Diff([]Attachment{{Name: name, MIME: media, Data: []byte(s.content(name))}}, out.Attachments); diff != "" {
 			t.Error(diff)
 		}
 	}
-	s.env.Images = true
+	s.env.Accepts.Images = true
 	s.want(s.call("read", args{"filePath": "pic.svg"}), Completed, "1: <svg/>")
 	s.want(s.call("read", args{"filePath": "fake.png"}), Completed, "1: just text")
 	s.want(s.call("read", args{"filePath": "huge.png"}), Failed, "huge.png is too large: an image of 20971547 bytes, maximum 20 MiB")

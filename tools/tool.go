@@ -83,9 +83,8 @@ type Env struct {
 	// Model is the id of the model, by which its editing tools are chosen; ""
 	// offers all tools.
 	Model  string
-	Images bool // the model supports image attachments
-	PDFs   bool // the model supports PDF attachments
-	Batch  bool // the batch tool is enabled
+	Accepts Attachments // of the model
+	Batch   bool        // the batch tool is enabled
 	Search SearchConfig
 	Skills []Skill // found by [FindSkills]
 	// SkillProblems are the errors of FindSkills, reported to a model that
@@ -105,6 +104,9 @@ type Env struct {
 	// Cache caches this session's results; it needs Tree. nil: no cache.
 	Cache *Cache
 }
+
+// Attachments are the kinds of attachments that a model supports.
+type Attachments struct{ Images, PDFs bool }
 
 // Commands is how the commands of a session are run. The zero value: without a sandbox.
 type Commands struct {

@@ -93,7 +93,7 @@ func TestWebfetchAttachesSupportedMedia(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s, at := site(t, serves(tt.contentType, tt.body))
 			s.want(s.call("webfetch", args{"url": at + "/logo"}), Failed, at+"/logo is "+tt.kind+" ("+tt.media, "which this model does not support")
-			s.env.Images, s.env.PDFs = true, true
+			s.env.Accepts = Attachments{Images: true, PDFs: true}
 			out := s.call("webfetch", args{"url": at + "/logo"})
 			s.want(out, Completed, "is attached")
 			if diff := cmp.Diff([]Attachment{{Name: "logo", MIME: tt.media, Data: []byte(tt.body)}}, out.Attachments); diff != "" {

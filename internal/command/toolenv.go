@@ -56,7 +56,7 @@ func readToolSettings(ctx context.Context, w World, model string, o profileOptio
 		s.plan, agents = plan, plan.Agents
 	}
 	known := models.New(cmp.Or(s.plan, &tasks.Plan{}), w.Getenv, w.Now, w.Proxy, priceTable(w)).Facts(s.env.Model)
-	s.env.Images, s.env.PDFs = known.Images || s.env.Model == "", known.PDFs || s.env.Model == ""
+	s.env.Accepts = tools.Attachments{Images: known.Images || s.env.Model == "", PDFs: known.PDFs || s.env.Model == ""}
 	for _, a := range agents {
 		if a.Description != "" {
 			s.env.Agents = append(s.env.Agents, tools.Agent{Name: a.Name, Description: a.Description})

@@ -217,7 +217,7 @@ func TestRefusedAttachmentsAreRemoved(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			s := setUp(t, "readonly", tt.turns, func(c *Config) { c.Env.Images = true })
+			s := setUp(t, "readonly", tt.turns, func(c *Config) { c.Env.Accepts.Images = true })
 			for _, name := range []string{"a.png", "b.png"} {
 				if err := os.WriteFile(filepath.Join(s.dir, name), []byte("\x89PNG\r\n\x1a\n..."), 0o644); err != nil {
 					t.Fatal(err)
