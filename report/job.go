@@ -233,7 +233,7 @@ func (j *job) takeCall(e event.Event) {
 		j.calls = append(j.calls, c)
 	}
 	c.Call = *e.Call
-	c.Input, c.Decision, c.Metadata = value(c.Input), clone(c.Decision), clone(c.Metadata)
+	c.Input, c.InputGiven, c.Decision, c.Metadata = value(c.Input), value(c.InputGiven), clone(c.Decision), clone(c.Metadata)
 	if c.Status != event.CallPending && c.Status != event.CallRunning {
 		delete(j.open, key)
 	}
@@ -527,12 +527,12 @@ func (s *session) report() Session {
 
 func (c *call) report() Call {
 	out := Call{
-		ID:           c.ID,
-		Session:      c.session.id,
-		Turn:         c.turn.number,
-		Tool:         c.Tool,
-		Extension:    c.Extension,
-		Input:        c.Input,
+		ID:        c.ID,
+		Session:   c.session.id,
+		Turn:      c.turn.number,
+		Tool:      c.Tool,
+		Extension: c.Extension,
+		Input:     c.Input, InputGiven: c.InputGiven,
 		Status:       c.Status,
 		Decision:     clone(c.Decision),
 		Title:        c.Title,

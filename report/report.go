@@ -143,8 +143,9 @@ type Call struct {
 	Session      string           `json:"session"`
 	Turn         int              `json:"turn"`
 	Tool         string           `json:"tool"`
-	Extension    string           `json:"extension,omitempty"` // the program that ran it, such as an MCP server
-	Input        json.RawMessage  `json:"input"`               // nil without arguments
+	Extension    string           `json:"extension,omitempty"`   // the program that ran it, such as an MCP server
+	Input        json.RawMessage  `json:"input"`                 // nil without arguments
+	InputGiven   json.RawMessage  `json:"input_given,omitempty"` // of the model, if a hook replaced them
 	Status       event.CallStatus `json:"status"`
 	Decision     *event.Decision  `json:"decision"` // nil if no decision was made
 	Title        string           `json:"title"`

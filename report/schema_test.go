@@ -19,7 +19,7 @@ func TestSchemaDescribesEveryField(t *testing.T) {
 		t.Fatal(err)
 	}
 	optional := map[string][]string{
-		"call":          {"extension", "metadata"},
+		"call":          {"extension", "input_given", "metadata"},
 		"call_metadata": {"exit_code", "added", "removed", "matcher", "output_path", "http_status", "child_session", "child_cost_usd"},
 	}
 	objects := map[string]any{"report": schema}

@@ -35,6 +35,7 @@ type Call struct {
 type Outcome struct {
 	Tool      string // name of the tool, in its own case
 	Extension string // see [Spec]
+	Input     string // the arguments, if a hook replaced those of the call; else ""
 	Status    Status
 	Decision  *permission.Decision // nil if the call failed before the decision
 	Title     string
@@ -77,6 +78,13 @@ func (r *Registry) run(ctx context.Context, env *Env, call Call, running func(ti
 	if hidden := permission.ForTool(out.Tool); env.Profile.Hides(hidden) {
 		return deny(out, env.Profile.Decide(permission.Need(hidden, "*")))
 	}
+	before, refused := env.before(ctx, tool.Spec().Name, call)
+	if out.Input = before; before != "" {
+		call.Input = before
+	}
+	if refused != nil {
+		return deny(out, *refused)
+	}
 	pending, err := prepare(tool, env, call)
 	if err != nil {
 		return fail(out, err)
@@ -84,13 +92,16 @@ func (r *Registry) run(ctx context.Context, env *Env, call Call, running func(ti
 	out.Title = brief(pending.Title)
 	d := env.Profile.DecideAll(pending.Needs)
 	out.Decision = &d
+	if d.Allowed() {
+		d = env.ask(ctx, out.Tool, call, d, pending.Needs)
+	}
 	if !d.Allowed() {
 		return deny(out, d)
 	}
 	if running != nil {
 		running(out.Title)
 	}
-	return env.cached(tool.Spec(), call.Input, d, func() Outcome {
+	out = env.cached(tool.Spec(), call.Input, d, func() Outcome {
 		res, err := perform(context.WithValue(ctx, callKey{}, call.ID), tool.Spec(), pending)
 		if err != nil {
 			out = fail(out, err)
@@ -99,6 +110,8 @@ func (r *Registry) run(ctx context.Context, env *Env, call Call, running func(ti
 		}
 		return finish(env, out, res)
 	})
+	out.Input = before // also of a result from the cache
+	return env.after(ctx, call, out)
 }
 
 // callKey is the context key of the running call's id.

@@ -6,14 +6,16 @@
 // [Registry.Dispatch] takes a call as the model wrote it and
 //
 //  1. looks up the tool; the case of the name does not matter;
-//  2. decodes the arguments strictly, against the schema that the model was shown;
-//  3. lets the tool prepare: read the arguments, resolve paths, analyze a
+//  2. lets hooks replace the arguments or deny the call ([Hook]);
+//  3. decodes the arguments strictly, against the schema that the model was shown;
+//  4. lets the tool prepare: read the arguments, resolve paths, analyze a
 //     command line, and list the permissions needed, without side effects;
-//  4. asks the session's profile for a decision on every permission;
-//  5. if all are allowed, runs the call under a deadline, or returns the cached
+//  5. asks the session's profile for a decision on every permission, and hooks whether they
+//     deny what it allows;
+//  6. if all are allowed, runs the call under a deadline, or returns the cached
 //     result of an identical call if nothing changed since;
-//  6. truncates the result, saves the full text to a file, and redacts known
-//     secrets.
+//  7. truncates the result, saves the full text to a file, redacts known secrets,
+//     and lets hooks change it.
 //
 // Only Dispatch calls [Pending].Do, so nothing runs without a decision. A
 // failure of any step becomes an error result for the model, with a status for

@@ -82,11 +82,11 @@ type Env struct {
 
 	// Model is the id of the model, by which its editing tools are chosen; ""
 	// offers all tools.
-	Model  string
+	Model   string
 	Accepts Attachments // of the model
 	Batch   bool        // the batch tool is enabled
-	Search SearchConfig
-	Skills []Skill // found by [FindSkills]
+	Search  SearchConfig
+	Skills  []Skill // found by [FindSkills]
 	// SkillProblems are the errors of FindSkills, reported to a model that
 	// loads one of the invalid skills.
 	SkillProblems []error
@@ -98,6 +98,8 @@ type Env struct {
 	// separate call; nil: it runs without a separate record. It must be safe
 	// for concurrent use.
 	Nested func(context.Context, Call) Outcome
+	// Hooks are called in their order around each call, also of batch and of prompts.
+	Hooks []Hook
 	// Tree is shared by all sessions in one workspace. nil: calls never run in
 	// parallel, and no result is cached.
 	Tree *Tree

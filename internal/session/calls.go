@@ -101,6 +101,9 @@ func (s *Session) record(ctx context.Context, turn, index int, c model.ToolCall)
 		running.Status, running.Title = event.CallRunning, title
 		s.emitCall(running)
 	})
+	if out.Input != "" {
+		record.InputGiven, record.Input = record.Input, rawInput(out.Input)
+	}
 	record.Status, record.Title, record.Error, record.Extension = event.CallStatus(out.Status), out.Title, out.Error, out.Extension
 	record.OutputBytes, record.Truncated, record.Cached = out.Bytes, out.Truncated, out.Cached
 	record.ElapsedMS = s.cfg.Now().Sub(record.StartedAt).Milliseconds()
