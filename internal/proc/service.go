@@ -150,3 +150,20 @@ func (s *Service) Close() {
 
 // SetWriteDeadline sets the time after which writing fails, as that of [os.File].
 func (s *Service) SetWriteDeadline(t time.Time) error { return s.in.SetWriteDeadline(t) }
+
+// Kill ends the program like Close, without the time to end after its input was closed.
+func (s *Service) Kill() {
+	s.cancel()
+	s.Close()
+}
+
+// Ended returns how a service ended as an error.
+func Ended(res Result, err error) error {
+	switch {
+	case err != nil:
+		return err
+	case res.Signal != 0:
+		return fmt.Errorf("it was killed by signal (%s)", res.Signal)
+	}
+	return fmt.Errorf("it exited with code %d", res.ExitCode)
+}
