@@ -112,6 +112,7 @@ func rooms() map[string]room {
 		"internal/mcp":             {"internal/proc", "servers and their tools, without knowing sessions or who allows calls"},
 		"internal/extension":       {"internal/event internal/mcp internal/permission internal/proc internal/textcut tasks tools", "which servers a job needs and what they offer, without knowing how they are confined"},
 		"internal/mcp/mcptest":     {"", "a server for tests"},
+		"internal/jshost":          {"internal/pathtree internal/proc", "compiles and runs tool files and plugins, without knowing sessions or who allows calls"},
 		"internal/pathtree":        {"", "names of paths, without the file system"},
 		"internal/transcript":      {"internal/event internal/figures internal/journal internal/model internal/money internal/printable internal/textcut report", "a session as text, from what its journal and the report have"},
 		"internal/testcases":       {"internal/figures internal/textcut", "tests in texts, without files and runs"},
@@ -143,6 +144,7 @@ func homes() map[string]string {
 		"mvdan.cc/sh/v3":                                  "tools/shell",
 		"github.com/google/jsonschema-go":                 "tools",
 		"github.com/modelcontextprotocol/go-sdk":          "internal/mcp",
+		"github.com/evanw/esbuild":                        "internal/jshost",
 		"github.com/santhosh-tekuri/jsonschema/v6":        "internal/schema",
 		"os/exec": "internal/proc internal/gitops/gitdir internal/gitops/gittest internal/e2e/scripts",
 		// Nowhere: see TestTheBinaryExecutesNoTemplates.
