@@ -1,0 +1,276 @@
+// The process that runs tool files and plugins; the protocol is in the package's doc.go.
+import { writeSync } from "node:fs";
+import { Socket } from "node:net";
+import { createInterface } from "node:readline";
+import { format } from "node:util";
+
+const here = new URL(".", import.meta.url).href;
+const calls = new Map(); // in progress, by id: their AbortControllers
+const asked = new Map(); // requests to millhand without a response, by number
+let asks = 0;
+let tools = new Map();
+let plugins = [];
+let site = {};
+
+function send(message) {
+  let rest = Buffer.from(JSON.stringify(message) + "\n");
+  while (rest.length > 0) {
+    try {
+      rest = rest.subarray(writeSync(3, rest));
+    } catch (err) {
+      if (err.code !== "EAGAIN") process.exit(1); // millhand has ended
+    }
+  }
+}
+
+const log = (...args) => send({ log: format(...args).slice(0, 8192) });
+for (const name of ["log", "info", "debug", "warn", "error", "trace"]) console[name] = log;
+
+// The text of an error, with the location in the author's file.
+function textOf(err) {
+  if (!(err instanceof Error)) return typeof err === "string" ? err : format(err);
+  const location = (err.stack ?? "")
+    .split("\n")
+    .slice(1)
+    .find((line) => line.includes("/") && !line.includes(here) && !line.includes("node:"));
+  const at = location?.match(/\(?((?:file:\/\/)?\/[^()]*:\d+:\d+)\)?$/)?.[1];
+  return (err.message || err.name) + (at ? ` (at ${at.replace(/^file:\/\//, "")})` : "");
+}
+
+function ask(id, params) {
+  return new Promise((resolve, reject) => {
+    asked.set(++asks, { resolve, reject });
+    send({ ask: asks, for: id, params });
+  });
+}
+
+const isTool = (value) => value !== null && typeof value === "object" && value.args !== undefined && "description" in value && typeof value.execute === "function";
+const isZod = (value) => value !== null && typeof value === "object" && typeof value.safeParse === "function";
+
+// The schema of a tool's arguments, and how they are checked.
+async function argumentsOf(args) {
+  const shape = isZod(args) ? args : Object.values(args).every(isZod) && Object.keys(args).length > 0 ? args : undefined;
+  if (shape === undefined) {
+    const required = Object.keys(args).filter((name) => args[name]?.required === true);
+    const properties = Object.fromEntries(
+      Object.entries(args).map(([name, value]) => {
+        const { required: own, ...rest } = value ?? {};
+        return [name, Array.isArray(own) ? value : rest];
+      }),
+    );
+    return { schema: { type: "object", properties, required }, parse: (given) => given };
+  }
+  const { z } = await import("./zod.mjs");
+  const current = isZod(shape) ? "_zod" in shape : Object.values(shape).every((value) => "_zod" in value);
+  if (!current) return { schema: olderSchema(shape), parse: (given) => olderParse(shape, given) };
+  const object = isZod(shape) ? shape : z.object(shape);
+  let schema;
+  try {
+    schema = z.toJSONSchema(object, { io: "input", unrepresentable: "any" });
+  } catch (err) {
+    log(`arguments of a tool have no JSON Schema: ${textOf(err)}`);
+  }
+  return {
+    schema,
+    parse: async (given) => {
+      const res = await object.safeParseAsync(given);
+      if (!res.success) throw new Error("invalid arguments:\n" + z.prettifyError(res.error));
+      return res.data;
+    },
+  };
+}
+
+// Zod 3 can't describe itself as a JSON Schema.
+const olderSchema = (shape) => ({
+  type: "object",
+  properties: Object.fromEntries(Object.entries(shape).map(([name, value]) => [name, value.description ? { description: value.description } : {}])),
+  required: Object.keys(shape).filter((name) => !shape[name].isOptional()),
+});
+
+async function olderParse(shape, given) {
+  const out = {};
+  for (const [name, value] of Object.entries(shape)) {
+    const res = await value.safeParseAsync(given[name]);
+    if (!res.success) throw new Error(`invalid argument ${name}: ${res.error.issues.map((issue) => issue.message).join("; ")}`);
+    if (res.data !== undefined) out[name] = res.data;
+  }
+  return out;
+}
+
+async function addTool(name, definition, owner) {
+  const { schema, parse } = await argumentsOf(definition.args);
+  tools.set(name, { definition, parse });
+  return { name, description: String(definition.description ?? ""), schema, owner };
+}
+
+const unsupported = ["auth", "provider", "command.execute.before", "chat.message", "chat.params", "chat.headers", "tool.definition"];
+const used = ["tool", "tool.execute.before", "tool.execute.after", "permission.ask", "shell.env", "event", "dispose", "config"];
+
+// The functions of a plugin's module.
+function servers(module) {
+  if (typeof module.default === "object" && module.default !== null && typeof module.default.server === "function") return [module.default.server];
+  const all = new Set(Object.values(module).filter((value) => typeof value === "function"));
+  if (all.size === 0) throw new Error("it exports no plugin");
+  return [...all];
+}
+
+function client() {
+  const reject = (path) => () => {
+    throw new Error(`client.${path} is not in millhand`);
+  };
+  const tree = (path, known) =>
+    new Proxy(known, {
+      get: (target, key) => {
+        if (typeof key === "symbol" || key === "then") return undefined;
+        if (key in target) return target[key];
+        return new Proxy(reject(`${path}${key}`), { get: (_, inner) => (typeof inner === "symbol" || inner === "then" ? undefined : reject(`${path}${key}.${inner}`)) });
+      },
+    });
+  const quiet = new Proxy({}, { get: (_, key) => (typeof key === "symbol" || key === "then" ? undefined : async () => ({ data: true })) });
+  const app = { log: async ({ body = {} } = {}) => (log(`${body.level ?? "info"}: ${body.service ? body.service + ": " : ""}${body.message ?? ""}`), { data: true }) };
+  return tree("", { app: tree("app.", app), tui: quiet });
+}
+
+async function addPlugin(entry, module) {
+  const hooks = [];
+  const found = [];
+  const problems = [];
+  for (const server of servers(module)) {
+    const made = (await server({ client: client(), project: { id: site.project, worktree: site.worktree, time: { created: 0 } }, directory: site.directory, worktree: site.worktree, experimental_workspace: { register: () => { throw new Error("workspaces are not in millhand"); } }, serverUrl: new URL("http://localhost:0/"), $: globalThis.Bun.$ }, entry.options)) ?? {};
+    for (const name of Object.keys(made)) {
+      if (unsupported.includes(name) || name.startsWith("experimental.")) throw new Error(`the hook ${name} is not supported`);
+      if (!used.includes(name)) problems.push(`the hook ${name} is unknown and is never called`);
+    }
+    if (made.config) {
+      const before = JSON.stringify(site.config);
+      const copy = structuredClone(site.config);
+      await made.config(copy);
+      if (JSON.stringify(copy) !== before) problems.push("its hook config changed the configuration, which has no effect");
+    }
+    for (const [name, definition] of Object.entries(made.tool ?? {})) {
+      if (isTool(definition)) found.push(await addTool(name, definition, entry.name));
+    }
+    hooks.push(made);
+  }
+  plugins[entry.index] = hooks;
+  const has = (name) => hooks.some((made) => typeof made[name] === "function");
+  return { tools: found, hooks: used.filter(has), problems };
+}
+
+async function addFile(entry, module) {
+  const found = [];
+  for (const [name, value] of Object.entries(module)) {
+    if (isTool(value)) found.push(await addTool(name === "default" ? entry.base : `${entry.base}_${name}`, value, entry.name));
+  }
+  return { tools: found, hooks: [], problems: found.length > 0 ? [] : ["it exports no tool"] };
+}
+
+const methods = {
+  async load(params) {
+    site = { ...params, config: params.config ?? {} };
+    const loaded = [];
+    for (const [index, entry] of params.entries.entries()) {
+      try {
+        const module = await import(`./${entry.module}`);
+        loaded.push(await (entry.plugin ? addPlugin : addFile)({ ...entry, index }, module));
+      } catch (err) {
+        loaded.push({ error: textOf(err) });
+      }
+    }
+    const { name = "node", version = process.version } = globalThis.__millhandRuntime ?? {};
+    return { name, version, loaded };
+  },
+
+  async tool(params, id, signal) {
+    const { definition, parse } = tools.get(params.name);
+    const said = {};
+    const context = {
+      sessionID: params.session, messageID: params.message, callID: params.call, agent: params.agent,
+      directory: site.directory, worktree: site.worktree, abort: signal,
+      metadata: ({ title, metadata } = {}) => {
+        if (title !== undefined) said.title = String(title);
+        if (metadata !== undefined) said.metadata = { ...said.metadata, ...metadata };
+      },
+      ask: (input) => ask(id, { permission: String(input?.permission ?? ""), patterns: (input?.patterns ?? []).map(String) }),
+    };
+    const res = await definition.execute(await parse(params.input), context);
+    if (res === undefined || res === null) return said;
+    if (typeof res === "string") return { ...said, output: res };
+    if (typeof res === "object" && typeof res.output === "string") {
+      return { title: res.title ?? said.title, output: res.output, metadata: { ...said.metadata, ...res.metadata }, attachments: res.attachments };
+    }
+    return { ...said, output: JSON.stringify(res) ?? String(res) };
+  },
+
+  // A throw denies the call.
+  async before(params) {
+    const output = { args: params.input };
+    for (const hooks of plugins[params.plugin]) await hooks["tool.execute.before"]?.({ tool: params.tool, sessionID: params.session, callID: params.call }, output);
+    return { input: output.args };
+  },
+
+  async after(params) {
+    const output = { title: params.title, output: params.output, metadata: {} };
+    for (const hooks of plugins[params.plugin]) await hooks["tool.execute.after"]?.({ tool: params.tool, sessionID: params.session, callID: params.call, args: params.input }, output);
+    return { title: String(output.title ?? ""), output: String(output.output ?? "") };
+  },
+
+  async ask(params) {
+    const output = { status: "allow" };
+    const input = { id: params.call, type: params.permission, pattern: params.patterns, sessionID: params.session, messageID: "", callID: params.call, title: params.permission, metadata: { tool: params.tool }, time: { created: Date.now() } };
+    for (const hooks of plugins[params.plugin]) await hooks["permission.ask"]?.(input, output);
+    return { denied: output.status === "deny" };
+  },
+
+  async env(params) {
+    const output = { env: {} };
+    for (const hooks of plugins[params.plugin]) await hooks["shell.env"]?.({ cwd: params.cwd, sessionID: params.session, callID: params.call }, output);
+    return { env: Object.fromEntries(Object.entries(output.env ?? {}).map(([name, value]) => [name, String(value)])) };
+  },
+
+  async event(params) {
+    await each("event", { event: params });
+  },
+
+  async dispose() {
+    await each("dispose");
+  },
+};
+
+// Calls a hook of all plugins that only informs.
+async function each(name, input) {
+  for (const hooks of plugins.flat()) {
+    try {
+      await hooks?.[name]?.(input);
+    } catch (err) {
+      log(`hook ${name} failed: ${textOf(err)}`);
+    }
+  }
+}
+
+async function serve(message) {
+  if (message.response !== undefined) {
+    const waiting = asked.get(message.response);
+    asked.delete(message.response);
+    if (message.error) waiting?.reject(new Error(message.error.message));
+    else waiting?.resolve();
+    return;
+  }
+  if (message.cancel !== undefined) return calls.get(message.cancel)?.abort();
+  const controller = new AbortController();
+  calls.set(message.id, controller);
+  try {
+    send({ id: message.id, result: (await methods[message.method](message.params ?? {}, message.id, controller.signal)) ?? {} });
+  } catch (err) {
+    send({ id: message.id, error: { message: textOf(err) } });
+  } finally {
+    calls.delete(message.id);
+  }
+}
+
+process.on("unhandledRejection", (err) => log(`unhandled rejection: ${textOf(err)}`));
+await import("./bun-host.mjs");
+const input = new Socket({ fd: 4, readable: true, writable: false });
+createInterface({ input, crlfDelay: Infinity })
+  .on("line", (line) => serve(JSON.parse(line)))
+  .on("close", () => process.exit(0));
