@@ -1,0 +1,124 @@
+package jshost
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+)
+
+// ToolCall is a call of a tool.
+type ToolCall struct {
+	Name    string          `json:"name"`
+	ID      string          `json:"call"`
+	Session string          `json:"session"`
+	Agent   string          `json:"agent"`
+	Input   json.RawMessage `json:"input"`
+}
+
+// Permission is what a function asks for.
+type Permission struct {
+	Permission string   `json:"permission"`
+	Patterns   []string `json:"patterns"`
+}
+
+// Result is the result of a tool.
+type Result struct {
+	Title       string          `json:"title"`
+	Output      string          `json:"output"`
+	Metadata    json.RawMessage `json:"metadata"`
+	Attachments []Attachment    `json:"attachments"`
+}
+
+// Attachment is a file of a result.
+type Attachment struct {
+	MIME     string `json:"mime"`
+	URL      string `json:"url"`
+	Filename string `json:"filename"`
+}
+
+// HookedCall is a call that hooks are called for.
+type HookedCall struct {
+	Plugin  int             `json:"plugin"` // index of its module
+	Tool    string          `json:"tool"`
+	ID      string          `json:"call"`
+	Session string          `json:"session"`
+	Input   json.RawMessage `json:"input"`
+}
+
+// Call calls a tool. ask decides what the tool asks for.
+func (h *Host) Call(ctx context.Context, c ToolCall, ask func(Permission) error) (Result, error) {
+	raw, err := h.call(ctx, "tool", c, h.config.CallTimeout, func(params json.RawMessage) error {
+		var p Permission
+		if err := json.Unmarshal(params, &p); err != nil {
+			return fmt.Errorf("ask: %w", err)
+		}
+		return ask(p)
+	})
+	var res Result
+	if err == nil {
+		err = json.Unmarshal(raw, &res)
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.info.Calls++
+	if err != nil {
+		h.info.Errors++
+	}
+	return res, err
+}
+
+// Before calls the hook tool.execute.before of a plugin, and returns the arguments.
+func (h *Host) Before(ctx context.Context, c HookedCall) (json.RawMessage, error) {
+	var res struct{ Input json.RawMessage }
+	if err := h.hook(ctx, "before", c, &res); err != nil {
+		return nil, err
+	}
+	return res.Input, nil
+}
+
+// After calls the hook tool.execute.after of a plugin, and returns the title and the output.
+func (h *Host) After(ctx context.Context, c HookedCall, title, output string) (newTitle, newOutput string, err error) {
+	var res struct{ Title, Output string }
+	err = h.hook(ctx, "after", struct {
+		HookedCall
+		Title  string `json:"title"`
+		Output string `json:"output"`
+	}{c, title, output}, &res)
+	return res.Title, res.Output, err
+}
+
+// Ask calls the hook permission.ask of a plugin, and reports whether it denies the permission.
+func (h *Host) Ask(ctx context.Context, c HookedCall, p Permission) (denied bool, err error) {
+	var res struct{ Denied bool }
+	err = h.hook(ctx, "ask", struct {
+		HookedCall
+		Permission
+	}{c, p}, &res)
+	return res.Denied, err
+}
+
+// Env calls the hook shell.env of a plugin, and returns the variables that it adds.
+func (h *Host) Env(ctx context.Context, c HookedCall, dir string) (map[string]string, error) {
+	var res struct{ Env map[string]string }
+	err := h.hook(ctx, "env", struct {
+		HookedCall
+		Dir string `json:"cwd"`
+	}{c, dir}, &res)
+	return res.Env, err
+}
+
+// Tell calls the hook event of all plugins.
+func (h *Host) Tell(ctx context.Context, event any) error {
+	return h.hook(ctx, "event", event, &struct{}{})
+}
+
+func (h *Host) hook(ctx context.Context, method string, params, result any) error {
+	raw, err := h.call(ctx, method, params, h.config.HookTimeout, nil)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(raw, result); err != nil {
+		return &Fault{fmt.Errorf("read the result of a hook: %w", err)}
+	}
+	return nil
+}
