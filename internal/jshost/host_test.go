@@ -1,0 +1,285 @@
+package jshost
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/millhand/millhand/internal/proc"
+)
+
+// start starts a host of files, given with their names; those that contain "plugin" are plugins.
+func start(t *testing.T, files map[string]string, entries ...string) (h *Host, loaded []Loaded, logged func() string) {
+	t.Helper()
+	runtime, err := FindRuntime("auto", os.Getenv("PATH"))
+	if err != nil {
+		t.Skip(err)
+	}
+	dir := t.TempDir()
+	for name, text := range files {
+		full := filepath.Join(dir, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(full), 0o700), os.WriteFile(full, []byte(text), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var all []Entry
+	for _, e := range entries {
+		all = append(all, Entry{Path: filepath.Join(dir, e), Name: e})
+	}
+	p, err := Compile(all, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := filepath.Join(dir, "out")
+	if err := p.Write(out); err != nil {
+		t.Fatal(err)
+	}
+	load := Load{Directory: dir, Worktree: dir}
+	for i, e := range entries {
+		base := strings.TrimSuffix(filepath.Base(e), filepath.Ext(e))
+		load.Entries = append(load.Entries, Module{Module: p.Modules[i], Name: e, Base: base, Plugin: strings.Contains(e, "plugin")})
+	}
+	var mu sync.Mutex
+	var log strings.Builder
+	h, loaded, err = Start(t.Context(), Config{
+		Start: func(ctx context.Context) (*proc.Service, error) {
+			return proc.StartService(ctx, proc.Command{Args: Command(runtime, out), Dir: dir, Env: []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir}})
+		},
+		Load: load, CallTimeout: 3 * time.Second, HookTimeout: 2 * time.Second, Now: time.Now,
+		Log: func(text string) {
+			mu.Lock()
+			defer mu.Unlock()
+			log.WriteString(text + "\n")
+		},
+	})
+	if err != nil {
+		t.Fatalf("%v: %s", err, h.Info().Stderr)
+	}
+	t.Cleanup(h.Close)
+	return h, loaded, func() string {
+		mu.Lock()
+		defer mu.Unlock()
+		return log.String()
+	}
+}
+
+func call(t *testing.T, h *Host, name, input string) (Result, error) {
+	t.Helper()
+	return h.Call(t.Context(), ToolCall{Name: name, ID: "c1", Session: "s1", Agent: "build", Input: json.RawMessage(input)}, func(p Permission) error {
+		if p.Permission == "read" && len(p.Patterns) == 1 {
+			return nil
+		}
+		return errors.New("denied: " + p.Permission)
+	})
+}
+
+var toolFiles = map[string]string{
+	"tools/count.ts": `import { tool } from "@opencode-ai/plugin";
+import { double, location } from "../lib/double.js";
+import data from "./data.json";
+const late = await Promise.resolve(data.unit);
+export default tool({
+  description: "Counts",
+  args: { n: tool.schema.coerce.number().default(2).describe("how many") },
+  async execute(args, context) {
+    console.log("counting", args);
+    process.stdout.write("to standard output\n");
+    context.metadata({ title: "counted" });
+    return double(args.n) + " " + late + " " + context.agent + " " + context.callID + " " + (location === import.meta.url.replace("tools/count.ts", "lib/double.ts"));
+  },
+});
+export const fails: any = {
+  description: "Fails", args: {},
+  execute() {
+    throw new Error("no luck");
+  },
+};
+export const asks = { description: "Asks", args: { what: { type: "string", required: true } }, async execute(args, context) {
+  await context.ask({ permission: args.what, patterns: ["x"], always: [], metadata: {} });
+  return { output: "may " + args.what, title: "t", attachments: [{ type: "file", mime: "image/png", url: "data:image/png;base64,AA==" }] };
+} };
+export const hangs = { description: "Hangs", args: {}, execute: () => { while (true); } };
+export const waits = { description: "Waits", args: {}, execute: (_, { abort }) => new Promise((resolve) => abort.addEventListener("abort", () => resolve("aborted"))) };
+export const exits = { description: "Exits", args: {}, execute: () => process.exit(3) };
+export const five = { description: "Five", args: {}, execute: () => 5 };
+export const nothing = { description: "Nothing", args: {}, execute() {} };
+export const shell = { description: "Shell", args: {}, execute: () => Bun.$` + "`echo ${\"a; b\"}`" + `.text() };
+export const helper = () => 1;
+`,
+	"tools/data.json": `{"unit": "sheep"}`,
+	"lib/double.ts":   `export const double = (n: number): number => n * 2; export const location = import.meta.url;`,
+}
+
+func TestToolFiles(t *testing.T) {
+	h, loaded, logged := start(t, toolFiles, "tools/count.ts")
+	var names []string
+	for _, tool := range loaded[0].Tools {
+		names = append(names, tool.Name)
+	}
+	if want := "count_asks count count_exits count_fails count_five count_hangs count_nothing count_shell count_waits"; strings.Join(names, " ") != want || loaded[0].Error != "" {
+		t.Fatalf("tools %s, error %s", names, loaded[0].Error)
+	}
+	if s := string(loaded[0].Tools[1].Schema); !strings.Contains(s, `"description":"how many"`) || strings.Contains(s, `"required":["n"]`) {
+		t.Errorf("schema %s", s)
+	}
+	for _, tt := range []struct{ name, input, want, err string }{
+		{"count", `{"n": "3"}`, "6 sheep build c1 true", ""},
+		{"count", `{}`, "4 sheep build c1 true", ""},
+		{"count", `{"n": "many"}`, "", "invalid arguments"},
+		{"count_fails", `{}`, "", "no luck (at "},
+		{"count_asks", `{"what": "read"}`, "may read", ""},
+		{"count_asks", `{"what": "bash"}`, "", "denied: bash"},
+		{"count_five", `{}`, "5", ""},
+		{"count_nothing", `{}`, "", ""},
+		{"count_shell", `{}`, "a; b\n", ""},
+	} {
+		res, err := call(t, h, tt.name, tt.input)
+		switch {
+		case tt.err == "" && (err != nil || res.Output != tt.want):
+			t.Errorf("%s %s: %+v, %v", tt.name, tt.input, res, err)
+		case tt.err != "" && (err == nil || !strings.Contains(err.Error(), tt.err)):
+			t.Errorf("%s %s: %v", tt.name, tt.input, err)
+		case tt.name == "count" && err == nil && res.Title != "counted":
+			t.Errorf("title %q", res.Title)
+		case tt.name == "count_fails" && !strings.Contains(err.Error(), "/tools/count.ts:18:11)"):
+			t.Errorf("location: %v", err)
+		case tt.want == "may read" && (len(res.Attachments) != 1 || res.Attachments[0].MIME != "image/png"):
+			t.Errorf("attachments %+v", res.Attachments)
+		}
+	}
+	if log := logged(); !strings.Contains(log, "counting { n: 3 }") {
+		t.Errorf("log %q", log)
+	}
+	if i := h.Info(); i.Name != "node" || !strings.HasPrefix(i.Version, "v") || i.Calls != 9 || i.Errors != 3 || !strings.Contains(i.Stderr, "to standard output") {
+		t.Errorf("info %+v", i)
+	}
+}
+
+// A call that does not end is aborted; a process that ignores that is ended, and started again.
+func TestHostsThatHangOrEnd(t *testing.T) {
+	h, _, _ := start(t, toolFiles, "tools/count.ts")
+	h.config.CallTimeout = 300 * time.Millisecond
+	for _, tt := range []struct {
+		name, err string
+		restarts  int
+	}{
+		{"count_waits", "timed out after 300ms", 0},
+		{"count_five", "", 0},
+		{"count_hangs", "timed out after 300ms", 0},
+		{"count_five", "", 1},
+		{"count_exits", "it exited with code 3", 1},
+		{"count_five", "", 2},
+		{"count_exits", "it exited with code 3", 2},
+		{"count_exits", "it exited with code 3", 3},
+		{"count_five", "has ended 4 times in this job", 3},
+	} {
+		if tt.err == "" {
+			h.config.CallTimeout = time.Minute
+		}
+		_, err := call(t, h, tt.name, `{}`)
+		h.config.CallTimeout = 300 * time.Millisecond
+		if strings.Contains(tt.name, "exits") && err != nil && strings.Contains(err.Error(), "timed out") {
+			t.Skip("the machine is too slow for this test")
+		}
+		if tt.err == "" && err != nil || tt.err != "" && (err == nil || !errors.As(err, new(*Fault)) || !strings.Contains(err.Error(), tt.err)) {
+			t.Errorf("%s: %v", tt.name, err)
+		}
+		if got := h.Info().Restarts; got != tt.restarts {
+			t.Errorf("%s: %d restarts, want %d", tt.name, got, tt.restarts)
+		}
+	}
+}
+
+var pluginFiles = map[string]string{
+	"plugin/guard.ts": `import type { Plugin } from "@opencode-ai/plugin";
+import { tool } from "@opencode-ai/plugin/tool";
+import { writeFileSync } from "node:fs";
+export const Guard: Plugin = async ({ client, directory, $ }) => {
+  await client.app.log({ body: { service: "guard", level: "info", message: "ready" } });
+  await client.tui.showToast({ body: { message: "x" } });
+  const seen: string[] = [];
+  return {
+    "tool.execute.before": async (input, output) => {
+      if (output.args.command?.includes("reset --hard")) throw new Error("no resets");
+      if (input.tool === "bash") output.args.command += " # seen";
+      if (input.tool === "hang") while (true);
+    },
+    "tool.execute.after": async (input, output) => { output.title = "after " + input.args.command; output.output += "\nchecked"; },
+    "permission.ask": async (input, output) => { if (input.pattern[0].endsWith(".env")) output.status = "deny"; },
+    "shell.env": async (input, output) => { output.env.FROM_PLUGIN = input.cwd; },
+    event: async ({ event }) => { seen.push(event.type); },
+    dispose: async () => writeFileSync(directory + "/disposed", seen.join()),
+    config: async (config) => { config.command = {}; },
+    tool: { events: tool({ description: "Events", args: {}, execute: async () => seen.join() }) },
+    other: async () => {},
+  };
+};
+`,
+	"plugin/session.js": `export default { id: "x", server: async ({ client }) => { await client.session.prompt({}); } };`,
+	"plugin/auth.js":    `export const A = async () => ({ auth: {} });`,
+	"plugin/none.js":    `export const a = 1;`,
+}
+
+func TestPlugins(t *testing.T) {
+	h, loaded, logged := start(t, pluginFiles, "plugin/guard.ts", "plugin/session.js", "plugin/auth.js", "plugin/none.js")
+	for i, want := range []string{"", "client.session.prompt is not in millhand", "the hook auth is not supported", "it exports no plugin"} {
+		if got := loaded[i].Error; want == "" && got != "" || !strings.HasPrefix(got, want) {
+			t.Errorf("plugin %d: error %q, want %q", i, got, want)
+		}
+	}
+	if got := strings.Join(loaded[0].Problems, "; "); got != "the hook other is unknown and is never called; its hook config changed the configuration, which has no effect" {
+		t.Errorf("problems %q", got)
+	}
+	if got := strings.Join(loaded[0].Hooks, " "); got != "tool.execute.before tool.execute.after permission.ask shell.env event dispose config" {
+		t.Errorf("hooks %q", got)
+	}
+	if !strings.Contains(logged(), "info: guard: ready") {
+		t.Errorf("log %q", logged())
+	}
+	ctx := t.Context()
+	c := HookedCall{Tool: "bash", ID: "c1", Session: "s1", Input: json.RawMessage(`{"command":"ls"}`)}
+	if got, err := h.Before(ctx, c); err != nil || string(got) != `{"command":"ls # seen"}` {
+		t.Errorf("before: %s, %v", got, err)
+	}
+	if title, out, err := h.After(ctx, c, "t", "o"); err != nil || title != "after ls" || out != "o\nchecked" {
+		t.Errorf("after: %q, %q, %v", title, out, err)
+	}
+	for pattern, want := range map[string]bool{"a.env": true, "a.txt": false} {
+		if got, err := h.Ask(ctx, c, Permission{"read", []string{pattern}}); err != nil || got != want {
+			t.Errorf("ask %s: %t, %v", pattern, got, err)
+		}
+	}
+	if env, err := h.Env(ctx, c, "/w"); err != nil || env["FROM_PLUGIN"] != "/w" {
+		t.Errorf("env: %v, %v", env, err)
+	}
+	if err := h.Tell(ctx, map[string]any{"type": "session.idle"}); err != nil {
+		t.Error(err)
+	}
+	if res, err := call(t, h, "events", `{}`); err != nil || res.Output != "session.idle" {
+		t.Errorf("events: %+v, %v", res, err)
+	}
+	c.Input = json.RawMessage(`{"command":"git reset --hard"}`)
+	if _, err := h.Before(ctx, c); !errors.As(err, new(*CallError)) || !strings.HasPrefix(err.Error(), "no resets (at ") {
+		t.Errorf("a denial: %v", err)
+	}
+	h.config.HookTimeout = 300 * time.Millisecond
+	c.Tool, c.Input = "hang", json.RawMessage(`{}`)
+	if _, err := h.Before(ctx, c); !errors.As(err, new(*Fault)) {
+		t.Errorf("a hook that hangs: %v", err)
+	}
+	h.config.HookTimeout = time.Minute
+	h.Pause()
+	if res, err := call(t, h, "events", `{}`); err != nil || res.Output != "" || h.Info().Restarts != 1 { // that of the hook that hung
+		t.Errorf("after a pause: %+v, %v, %+v", res, err, h.Info())
+	}
+	h.Close()
+	if _, err := os.Stat(filepath.Join(h.config.Load.Directory, "disposed")); err != nil {
+		t.Error(err)
+	}
+}
