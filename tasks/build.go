@@ -31,6 +31,9 @@ type builder struct {
 	search        []definition[Search] // at most one
 	tools         []definition[CustomTool]
 	servers       []definition[mcpServer]
+	toolFiles     []definition[ScriptFile]
+	plugins       []definition[ScriptFile]
+	scripts       []definition[scripts] // one, with toolFiles and plugins
 	skills        []skillDir
 }
 
@@ -155,6 +158,7 @@ func (b *builder) define() {
 	b.search = gather(b.manifests, func(m *manifest) []definition[Search] { return m.search })
 	b.tools = gather(b.manifests, func(m *manifest) []definition[CustomTool] { return m.tools })
 	b.servers = servers(b)
+	defineScripts(b)
 	for _, m := range b.manifests {
 		for _, s := range m.skills {
 			if !slices.Contains(b.skills, s) {
@@ -182,6 +186,9 @@ func (b *builder) equip(p *Plan) {
 	}
 	for _, d := range b.servers {
 		p.MCP = append(p.MCP, d.is.MCPServer)
+	}
+	if s := b.scripts[0]; s.is.Used() || s.node != nil {
+		p.Scripts = s.is.Scripts
 	}
 	for _, s := range b.skills {
 		p.Skills = append(p.Skills, s.path)

@@ -22,6 +22,9 @@ func (b *builder) hashEquipment() string {
 	if len(b.servers) > 0 { // so that other plans keep their hash
 		skills = append(skills, digest(digests(b.servers)))
 	}
+	if scripts := hashScripts(b); scripts != nil {
+		skills = append(skills, digest(scripts))
+	}
 	return digest(digests(b.endpoints), digests(b.agents), digests(b.search), digests(b.tools), skills)
 }
 

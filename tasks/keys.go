@@ -40,6 +40,9 @@ func (m *manifest) keys() keys {
 		{"batch", into(&m.batch, boolForm), "false", "Offer the batch tool to models"},
 		{"tool_output", into(&m.output, mapping((*OutputLimits).keys)), "", "Limits of the output of a tool call that a model gets"},
 		{"mcp", into(&m.servers, mcpForm), "", "MCP servers by name, whose tools are offered as NAME_TOOL"},
+		{"tools_from", into(&m.toolFiles, upTo(maxDefined, listOf(scriptFileForm))), "", "Tool files in OpenCode's format: files, directories with a directory tool or tools, or workspace:PATH in the job's repository at its base commit"},
+		{"plugins", into(&m.plugins, upTo(maxDefined, listOf(pluginForm))), "", "Plugins in OpenCode's format: files, packages, or workspace:PATH"},
+		{"js", into(&m.scripts, scriptsForm), "", "The process of tool files and plugins, one for each job"},
 		{"lsp", notSupported(), "", "Language servers"},
 		{"hooks", notSupported(), "", "Commands that run on events"},
 		{"notify", notSupported(), "", "Notifications"},
@@ -379,6 +382,22 @@ func (s *mcpServer) keys() keys {
 		{"tools", into(&s.Switches, toolSwitchForm), "", "Which of its tools are offered, by their own names; the last match decides"},
 		{"follow_changes", checked(form[bool]{boolForm.Type, readUnfollowed}), "", "false: tools that it adds or changes while a job runs are not used"},
 	}, s.process.keys()...)
+}
+
+func (s *scripts) keys() keys {
+	return append(keys{
+		{"runtime", into(&s.Runtime, oneOf([]string{"auto", "node", "bun"})), "auto", "Node.js (20 or newer) or Bun; auto: the first on the PATH"},
+		{"call_timeout", into(&s.CallTimeout, timeoutForm), "2m", "Timeout of a call of a tool"},
+		{"hook_timeout", into(&s.HookTimeout, timeoutForm), "10s", "Timeout of a hook of a plugin"},
+	}, s.process.keys()...)
+}
+
+func (p *plugin) keys() keys {
+	return keys{
+		{"path", required("path: FILE", into(&p.file, pluginPathForm)), "", "File or package of the plugin, relative to the manifest, or workspace:PATH"},
+		{"options", into(&p.options, optionsForm), "", "Options that the plugin gets"},
+		{"optional", into(&p.Optional, boolForm), "false", "Whether jobs continue without it if it does not load"},
+	}
 }
 
 // keys of an agent's Markdown file are OpenCode's.

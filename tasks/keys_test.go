@@ -22,12 +22,18 @@ type mapNode = map[string]any
 // keyFiles are the files that the samples name.
 var keyFiles = map[string]string{
 	"o.md": "hi", "fix.md": "Fix it.", "skills/": "", "agents/x.md": "---\ndescription: d\n---\nText", "repos.txt": "one\n", "one/": "", "two/.git/": "",
+	"count.ts": "", "guard.ts": "",
 }
 
 // samples are values of keys that the type alone does not give: valid, and not
 // the default. Keys that need others beside them have those too.
 var samples = map[string]mapNode{
 	"version":                          {"version": 1},
+	"tools_from":                       {"tools_from": []any{"count.ts"}},
+	"plugins":                          {"plugins": []any{"guard.ts"}},
+	"plugins[].path":                   {"path": "guard.ts"},
+	"plugins[].optional":               {"path": "guard.ts", "optional": true},
+	"plugins[].options":                {"path": "guard.ts", "options": mapNode{"level": 3}},
 	"mcp.NAME.type":                    {"type": "local"},
 	"mcp.NAME.follow_changes":          {"follow_changes": false},
 	"model":                            {"model": "openai/n"},

@@ -45,6 +45,9 @@ type manifest struct {
 	search            []definition[Search] // at most one
 	tools             []definition[CustomTool]
 	servers           []definition[mcpServer]
+	toolFiles         []definition[ScriptFile]
+	plugins           []definition[ScriptFile]
+	scripts           []definition[scripts] // at most one
 	skills            []skillDir
 	batch             bool
 	output            OutputLimits

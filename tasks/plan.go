@@ -35,6 +35,7 @@ type Plan struct {
 	Search    Search
 	Tools     []CustomTool
 	MCP       []MCPServer `json:",omitempty"`
+	Scripts   Scripts     `json:",omitzero"`
 	Skills    []string    // directories of skills beside the workspace's own, absolute
 	Batch     bool        // whether models get the batch tool
 	Output    OutputLimits

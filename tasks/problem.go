@@ -115,7 +115,7 @@ func (c *collector) suggest(name string, known []string, otherwise string) strin
 	if len(known) == 0 {
 		return "none are defined"
 	}
-	const shown = 30
+	const shown = 40 // all keys of a manifest
 	list := strings.Join(known[:min(len(known), shown)], ", ")
 	if len(known) > shown {
 		list += ", ..."

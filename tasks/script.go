@@ -1,0 +1,207 @@
+package tasks
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/millhand/millhand/internal/policy"
+)
+
+// Scripts are tool files and plugins in OpenCode's format, which one process of a job runs.
+type Scripts struct {
+	ToolFiles   []ScriptFile
+	Plugins     []ScriptFile
+	Runtime     string        // node, bun, or auto for the first of them on the PATH
+	CallTimeout time.Duration // of a call of a tool
+	HookTimeout time.Duration // of a hook of a plugin
+	Process     Process       // without its command
+}
+
+// Used reports whether jobs have tool files or plugins.
+func (s *Scripts) Used() bool { return len(s.ToolFiles)+len(s.Plugins) > 0 }
+
+// ScriptFile is a tool file, a plugin, or a directory with tool files.
+type ScriptFile struct {
+	Name      string // as it is written
+	Path      string // absolute; of a workspace: relative to the repository's root, with slashes
+	Workspace bool   // it is of the job's repository, at its base commit
+	Options   json.RawMessage
+	Optional  bool
+}
+
+// scripts are the settings under js while they are read.
+type scripts struct {
+	Scripts
+	process process
+}
+
+// plugin is a plugin while it is read.
+type plugin struct {
+	ScriptFile
+	options any
+	file    ScriptFile
+}
+
+var (
+	scriptFileForm = form[definition[ScriptFile]]{Type{Name: "string"}, readToolFile}
+	pluginForm     = form[definition[ScriptFile]]{typeOf((*plugin).keys), readPlugin}
+	pluginPathForm = form[ScriptFile]{Type{Name: "string"}, readPluginPath}
+	scriptsForm    = form[[]definition[scripts]]{typeOf((*scripts).keys), readScripts}
+	optionsForm    = form[any]{Type{Name: "mapping"}, func(v value) (any, bool) { return v.json() }}
+)
+
+// workspacePrefix is how a path in the job's repository starts.
+const workspacePrefix = "workspace:"
+
+// readScript reads a path of a file or a directory.
+func readScript(v value) (ScriptFile, os.FileInfo, bool) {
+	t, ok := v.filled()
+	if !ok {
+		return ScriptFile{}, nil, false
+	}
+	f := ScriptFile{Name: t.s}
+	if below, found := strings.CutPrefix(t.s, workspacePrefix); found {
+		f.Path, f.Workspace = path.Clean(below), true
+		if path.IsAbs(below) || f.Path == ".." || strings.HasPrefix(f.Path, "../") {
+			v.problem(quote(t.s)+" is outside of the repository", "write a path relative to its root")
+			return f, nil, false
+		}
+		return f, nil, true
+	}
+	f.Path = resolvePath(v.src.dir, t.s)
+	if v.outside(f.Path, t.s) {
+		return f, nil, false
+	}
+	info, err := os.Stat(f.Path)
+	if err != nil {
+		v.problem(fmt.Sprintf("file %s: %s", quote(t.s), missing(err)), "check its path; it is relative to the manifest")
+		return f, nil, false
+	}
+	return f, info, true
+}
+
+// readToolFile reads an entry of tools_from.
+func readToolFile(v value) (definition[ScriptFile], bool) {
+	f, info, ok := readScript(v)
+	switch {
+	case !ok || v.refused(policy.Extensions, "the tool file "+quote(f.Name), f.Name):
+		return definition[ScriptFile]{}, false
+	case info == nil:
+	case info.IsDir() && len(ToolFilesIn(f.Path)) == 0:
+		v.problem(quote(f.Name)+" has no tool files", "tool files are *.ts and *.js in its directories tool and tools")
+		ok = false
+	case !info.IsDir() && !isScript(f.Path):
+		v.problem(quote(f.Name)+" is not a tool file", "write the path of a .ts or .js file, or of a directory")
+		ok = false
+	}
+	return definition[ScriptFile]{value: v, title: "tool file " + quote(f.Name), digest: digest(f.Name), is: f}, ok
+}
+
+// isScript reports whether a file's name is that of a tool file or a plugin.
+func isScript(name string) bool {
+	return slices.Contains([]string{".ts", ".js", ".mts", ".mjs"}, path.Ext(name)) && !strings.HasSuffix(name, ".d.ts")
+}
+
+// ToolFilesIn returns the tool files of a directory, as OpenCode finds them: those directly in its
+// directories tool and tools, by name.
+func ToolFilesIn(dir string) []string {
+	var all []string
+	for _, sub := range []string{"tool", "tools"} {
+		entries, err := os.ReadDir(filepath.Join(dir, sub))
+		if err != nil {
+			continue
+		}
+		for _, e := range entries {
+			ext := path.Ext(e.Name())
+			if !e.IsDir() && (ext == ".ts" || ext == ".js") && isScript(e.Name()) {
+				all = append(all, filepath.Join(dir, sub, e.Name()))
+			}
+		}
+	}
+	return all
+}
+
+// readPlugin reads an entry of plugins: a path, or a mapping.
+func readPlugin(v value) (definition[ScriptFile], bool) {
+	var p plugin
+	ok := true
+	if v.isMapping() {
+		p.keys().read(v)
+		p.ScriptFile.Name, p.ScriptFile.Path, p.ScriptFile.Workspace = p.file.Name, p.file.Path, p.file.Workspace
+		ok = p.file.Path != ""
+		if p.options != nil {
+			var err error
+			p.Options, err = json.Marshal(p.options)
+			ok = ok && err == nil
+		}
+	} else {
+		p.ScriptFile, ok = readPluginPath(v)
+	}
+	f := p.ScriptFile
+	ok = ok && !v.refused(policy.Extensions, "the plugin "+quote(f.Name), f.Name)
+	return definition[ScriptFile]{value: v, title: "plugin " + quote(f.Name), digest: digest(f.Name, f.Options, f.Optional), is: f}, ok
+}
+
+// readPluginPath reads the path of a plugin: a file, or a directory with a package.json.
+func readPluginPath(v value) (ScriptFile, bool) {
+	if t, ok := v.text(); ok && !strings.HasPrefix(t.s, workspacePrefix) && !isScript(t.s) && !strings.HasPrefix(t.s, ".") && !filepath.IsAbs(t.s) {
+		if _, err := os.Stat(resolvePath(v.src.dir, t.s)); err != nil {
+			v.problem(quote(t.s)+" is not a path", "install the package, and write the path of its directory, such as ./node_modules/"+t.s+": millhand installs nothing")
+			return ScriptFile{}, false
+		}
+	}
+	f, info, ok := readScript(v)
+	switch {
+	case !ok || info == nil:
+	case info.IsDir():
+		if _, err := os.Stat(filepath.Join(f.Path, "package.json")); err != nil {
+			v.problem(quote(f.Name)+" has no package.json", "write the path of the plugin's file, or of its package")
+			ok = false
+		}
+	case !isScript(f.Path):
+		v.problem(quote(f.Name)+" is not a plugin", "write the path of a .ts or .js file, or of a package")
+		ok = false
+	}
+	return f, ok
+}
+
+// readScripts reads the settings of the process.
+func readScripts(v value) ([]definition[scripts], bool) {
+	s := withDefaults((*scripts).keys)
+	s.keys().read(v)
+	s.Process = s.process.read()
+	content := digest(s.process.digest(), s.Runtime, s.CallTimeout, s.HookTimeout)
+	return []definition[scripts]{{value: v, title: "js", digest: content, is: s}}, true
+}
+
+// defineScripts resolves the tool files and plugins of all manifests.
+func defineScripts(b *builder) {
+	b.toolFiles = gather(b.manifests, func(m *manifest) []definition[ScriptFile] { return m.toolFiles })
+	b.plugins = gather(b.manifests, func(m *manifest) []definition[ScriptFile] { return m.plugins })
+	b.scripts = gather(b.manifests, func(m *manifest) []definition[scripts] { return m.scripts })
+	if len(b.scripts) == 0 {
+		b.scripts = []definition[scripts]{{is: withDefaults((*scripts).keys)}}
+	}
+	s := &b.scripts[0].is
+	s.Process.fill(b, s.process)
+	for _, d := range b.toolFiles {
+		s.ToolFiles = append(s.ToolFiles, d.is)
+	}
+	for _, d := range b.plugins {
+		s.Plugins = append(s.Plugins, d.is)
+	}
+}
+
+// hashScripts identifies the tool files and plugins; nil without any.
+func hashScripts(b *builder) []string {
+	if !b.scripts[0].is.Used() {
+		return nil
+	}
+	return slices.Concat(digests(b.toolFiles), digests(b.plugins), []string{b.scripts[0].digest})
+}
