@@ -49,8 +49,10 @@ func TestThirdPartyNotices(t *testing.T) {
 		}
 		users[text] = append(users[text], module+" ("+kind+")")
 	}
-	data := strings.TrimSpace(read(t, "internal/prices/LICENSE"))
-	users[data] = append(users[data], "data of @pydantic/genai-prices (MIT)")
+	for file, what := range map[string]string{"internal/prices/LICENSE": "data of @pydantic/genai-prices (MIT)", "internal/jshost/ZOD_LICENSE": "zod 4.1.8 (MIT)"} {
+		text := strings.TrimSpace(read(t, file))
+		users[text] = append(users[text], what)
+	}
 	var sections []string
 	for text, modules := range users {
 		slices.Sort(modules)
