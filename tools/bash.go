@@ -220,7 +220,7 @@ func runBash(ctx context.Context, env *Env, dir workspace.Path, in bashInput) (R
 	res, err := proc.Run(ctx, proc.Command{
 		Args:    []string{"bash", "-c", in.Command},
 		Dir:     dir.Abs,
-		Env:     env.ChildEnv,
+		Env:     env.environ(ctx, dir.Abs),
 		Timeout: timeout,
 		Output:  out,
 		Confine: env.Commands.Confine,

@@ -22,12 +22,20 @@ type External struct {
 	Description string
 	Extension   string          // the program's name in the manifest
 	Schema      json.RawMessage // JSON Schema of the arguments; if it is missing or invalid, arguments are not checked
-	// Call calls the tool with a JSON object. It must be safe for concurrent use.
-	Call func(ctx context.Context, arguments json.RawMessage) (ExternalResult, error)
+	// Call calls the tool. It must be safe for concurrent use.
+	Call func(context.Context, ExternalCall) (ExternalResult, error)
+}
+
+// ExternalCall is a call of an external tool.
+type ExternalCall struct {
+	ID        string
+	Arguments json.RawMessage                              // a JSON object
+	Decide    func(permission.Request) permission.Decision // of the session's profile
 }
 
 // ExternalResult is the result of an external tool.
 type ExternalResult struct {
+	Title  string // "" for the arguments
 	Text   string
 	Images []Attachment // of any type and size; their names are not used
 	Failed bool         // Text is an error
@@ -75,7 +83,7 @@ func (t external) Prepare(env *Env, input json.RawMessage) (Pending, error) {
 		return Pending{}, fmt.Errorf("read the arguments: %w", err)
 	}
 	return Pending{Title: string(arguments), Needs: []permission.Request{permission.Need(t.Name, "*")}, Do: func(ctx context.Context) (Result, error) {
-		res, err := t.Call(ctx, arguments)
+		res, err := t.Call(ctx, ExternalCall{callID(ctx), arguments, env.Profile.Decide})
 		if err != nil {
 			return Result{}, err
 		}
@@ -86,7 +94,7 @@ func (t external) Prepare(env *Env, input json.RawMessage) (Pending, error) {
 // result returns a result in the form of all tools: images that the model can't receive
 // are named.
 func (t external) result(env *Env, from ExternalResult) (Result, error) {
-	var out Result
+	out := Result{Title: from.Title}
 	texts := []string{from.Text}
 	for i, image := range from.Images {
 		attachment, note, err := fitExternal(env, image)

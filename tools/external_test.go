@@ -17,8 +17,8 @@ func (s *stage) withExternal(schema string, call func(arguments string) (Externa
 	s.allow("files_read", "*")
 	s.equip(nil, NewExternal(External{
 		Name: "files_read", Description: "Read a file. " + strings.Repeat("x", 4096), Extension: "files", Schema: json.RawMessage(schema),
-		Call: func(_ context.Context, arguments json.RawMessage) (ExternalResult, error) {
-			return call(string(arguments))
+		Call: func(_ context.Context, c ExternalCall) (ExternalResult, error) {
+			return call(string(c.Arguments))
 		},
 	}))
 }
@@ -47,7 +47,7 @@ func TestExternalToolsAreChecked(t *testing.T) {
 func TestExternalToolsAreDeniedByDefault(t *testing.T) {
 	s := setUp(t, "full", nil)
 	called := false
-	s.equip(nil, NewExternal(External{Name: "files_read", Extension: "files", Call: func(context.Context, json.RawMessage) (ExternalResult, error) {
+	s.equip(nil, NewExternal(External{Name: "files_read", Extension: "files", Call: func(context.Context, ExternalCall) (ExternalResult, error) {
 		called = true
 		return ExternalResult{}, nil
 	}}))

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/millhand/millhand/internal/permission"
+	"github.com/millhand/millhand/internal/proc"
 )
 
 // Hook is called around each call of a session. Its functions are for one session, may be nil, and are
@@ -22,6 +23,8 @@ type Hook struct {
 	Ask func(context.Context, HookCall, permission.Request) error
 	// After is called after a call that was run, and returns the result that counts.
 	After func(context.Context, HookCall, HookResult) HookResult
+	// Environ is called before a command of bash is run in a directory, and returns variables to add.
+	Environ func(ctx context.Context, c HookCall, dir string) []string
 }
 
 // HookCall is a call as hooks see it.
@@ -95,6 +98,21 @@ func (env *Env) after(ctx context.Context, call Call, out Outcome) Outcome {
 		}
 	}
 	return out
+}
+
+// environ returns the environment of a command of bash in a directory, with what hooks add.
+func (env *Env) environ(ctx context.Context, dir string) []string {
+	all := env.ChildEnv
+	for _, h := range env.Hooks {
+		if h.Environ == nil {
+			continue
+		}
+		for _, entry := range h.Environ(ctx, HookCall{ID: callID(ctx), Tool: "bash"}, dir) {
+			name, value, _ := strings.Cut(entry, "=")
+			all = proc.Set(all, name, value)
+		}
+	}
+	return all
 }
 
 func hookCall(tool string, call Call) HookCall {

@@ -2,7 +2,6 @@ package extension
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -291,8 +290,8 @@ const (
 func (s *server) tool(name string, t mcp.Tool) tools.Tool {
 	return tools.NewExternal(tools.External{
 		Name: name, Description: t.Description, Extension: s.spec.Name, Schema: t.Schema,
-		Call: func(ctx context.Context, arguments json.RawMessage) (tools.ExternalResult, error) {
-			res, err := s.live.Call(ctx, t.Name, arguments)
+		Call: func(ctx context.Context, c tools.ExternalCall) (tools.ExternalResult, error) {
+			res, err := s.live.Call(ctx, t.Name, c.Arguments)
 			if err != nil {
 				return tools.ExternalResult{}, err
 			}

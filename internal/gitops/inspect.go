@@ -3,6 +3,7 @@ package gitops
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"path"
 	"slices"
 	"strings"
@@ -85,19 +86,32 @@ func (r *Repo) Touched(from, to string) ([]string, error) {
 // directory at a path, which is slash-separated, clean, and relative to the
 // root ("" or ".").
 func (r *Repo) Has(commit, name string) (bool, error) {
-	mode, err := r.modeAt(commit, name)
+	mode, err := modeAt(r, commit, name)
 	return mode != 0, err
 }
 
 // HasDir reports whether a commit's tree has a directory at a path, which is given
 // as for Has.
 func (r *Repo) HasDir(commit, name string) (bool, error) {
-	mode, err := r.modeAt(commit, name)
+	mode, err := modeAt(r, commit, name)
 	return mode == filemode.Dir, err
 }
 
+// File returns the content of a file of a commit's tree, by a path as for Has. The error of a
+// file that is missing is [fs.ErrNotExist].
+func (r *Repo) File(commit, name string) ([]byte, error) {
+	entry, err := r.entryAt(commit, name)
+	if err != nil {
+		return nil, fmt.Errorf("find %s in commit %s: %w", name, commit, err)
+	}
+	if !entry.Mode.IsFile() || entry.Mode == filemode.Symlink {
+		return nil, fmt.Errorf("%s in commit %.10s: %w", name, commit, fs.ErrNotExist)
+	}
+	return r.Git.Objects.Blob(entry.Hash)
+}
+
 // modeAt returns the mode of an entry of a commit's tree, 0 if it is missing.
-func (r *Repo) modeAt(commit, name string) (filemode.FileMode, error) {
+func modeAt(r *Repo, commit, name string) (filemode.FileMode, error) {
 	entry, err := r.entryAt(commit, name)
 	if err != nil {
 		return 0, fmt.Errorf("find %s in commit %s: %w", name, commit, err)
