@@ -62,5 +62,5 @@ func serveTools(ctx context.Context, w World, o profileOptions, mode string, env
 		stop()
 		return nil, nil, fail(event.ExitFailed, "%w", err)
 	}
-	return set.Tools(), stop, nil
+	return set.Tools("", ""), stop, nil
 }

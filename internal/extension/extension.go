@@ -36,17 +36,19 @@ type Config struct {
 	Sandbox  string                 // level of the processes, for reports
 	// Launch returns what starts a process of a server. Its end releases what the
 	// processes need, after the last of them has ended.
-	Launch func(ctx context.Context, s tasks.MCPServer) (start func(context.Context) (*proc.Service, error), end func() error, err error)
-	Emit   func(event.Extension) // called by several goroutines
-	Warn   func(text string)     // likewise
-	Now    func() time.Time
+	Launch  func(ctx context.Context, s tasks.MCPServer) (start func(context.Context) (*proc.Service, error), end func() error, err error)
+	Scripts *Scripts              // nil without tool files and plugins
+	Emit    func(event.Extension) // called by several goroutines
+	Warn    func(text string)     // likewise
+	Now     func() time.Time
 }
 
 // Set are the extensions of a job. Its methods are for one goroutine; its tools may be called
 // concurrently.
 type Set struct {
 	servers []*server
-	tools   []tools.Tool
+	host    *host
+	tools   []tools.Tool // of the servers
 }
 
 // Start starts the servers concurrently, and lists their tools. The error of a server that is
@@ -64,8 +66,11 @@ func Start(ctx context.Context, c Config) (*Set, error) {
 		}
 	}
 	needed := slices.DeleteFunc(slices.Clone(set.servers), func(s *server) bool { return s.state.Status != "" })
-	startAll(ctx, needed)
-	var failed []error
+	if c.Scripts != nil {
+		set.host = &host{config: &c, scripts: c.Scripts}
+	}
+	startAll(ctx, needed, set.host)
+	failed := []error{set.host.settle()}
 	for _, s := range needed {
 		failed = append(failed, s.settle(ctx))
 	}
@@ -80,12 +85,15 @@ func mayCall(profiles []permission.Profile, server string) bool {
 	return slices.ContainsFunc(profiles, func(p permission.Profile) bool { return p.MayCall(server + "_\x00") })
 }
 
-// startAll starts servers, and waits for them: for the optional ones only a short time after
-// the others.
-func startAll(ctx context.Context, servers []*server) {
+// startAll starts servers and the host, and waits for them: for the optional servers only a short
+// time after the others.
+func startAll(ctx context.Context, servers []*server, h *host) {
 	late, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var required, optional sync.WaitGroup
+	if h != nil {
+		required.Go(func() { h.start(ctx) })
+	}
 	for _, s := range servers {
 		if s.spec.Optional {
 			optional.Go(func() { s.start(ctx, late) })
@@ -118,7 +126,7 @@ func (set *Set) offer(c *Config, servers []*server) error {
 	names := mcp.Names(all)
 	for i, t := range all {
 		s := owners[t.Server]
-		if c.Taken(names[i]) {
+		if c.Taken(names[i]) || set.host.has(names[i]) {
 			s.state.ToolsLeftOut = append(s.state.ToolsLeftOut, t.Name)
 			c.Warn(fmt.Sprintf("tool %s of MCP server %s is left out: the name %s is in use", t.Name, t.Server, names[i]))
 			continue
@@ -144,12 +152,21 @@ func (set *Set) offer(c *Config, servers []*server) error {
 	return nil
 }
 
-// Tools returns the tools, in the order of the servers and by name.
-func (set *Set) Tools() []tools.Tool {
+// Tools returns the tools for a session: those of tool files and plugins, then those of
+// the servers, in their order and by name.
+func (set *Set) Tools(session, agent string) []tools.Tool {
 	if set == nil {
 		return nil
 	}
-	return set.tools
+	return slices.Concat(set.host.tools(session, agent), set.tools)
+}
+
+// Hooks returns the hooks of plugins for a session.
+func (set *Set) Hooks(session string) []tools.Hook {
+	if set == nil {
+		return nil
+	}
+	return set.host.hooks(session)
 }
 
 // Pause ends the processes. Nothing of them runs until the next call of a tool, which starts
@@ -164,6 +181,9 @@ func (set *Set) Pause() {
 			group.Go(s.live.Pause)
 		}
 	}
+	if set.host != nil && set.host.live != nil {
+		group.Go(set.host.live.Pause)
+	}
 	group.Wait()
 }
 
@@ -172,8 +192,9 @@ func (set *Set) Close() error {
 	if set == nil {
 		return nil
 	}
-	errs := make([]error, len(set.servers))
+	errs := make([]error, len(set.servers)+1)
 	var group sync.WaitGroup
+	group.Go(func() { errs[len(set.servers)] = set.host.close() })
 	for i, s := range set.servers {
 		group.Go(func() { errs[i] = s.close() })
 	}

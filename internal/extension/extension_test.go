@@ -80,7 +80,7 @@ func config(t *testing.T, r *record, servers ...tasks.MCPServer) Config {
 }
 
 func names(set *Set) (all []string) {
-	for _, t := range set.Tools() {
+	for _, t := range set.Tools("s", "build") {
 		all = append(all, t.Spec().Name)
 	}
 	return all
@@ -104,7 +104,7 @@ func TestToolsOfServers(t *testing.T) {
 	}
 
 	// Processes that were paused start again, and the totals are those of all.
-	tool := set.Tools()[0]
+	tool := set.Tools("s", "build")[0]
 	for range 2 {
 		pending, err := tool.Prepare(nil, json.RawMessage(`{"text": "x"}`))
 		if err != nil {

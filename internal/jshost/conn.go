@@ -32,7 +32,6 @@ type message struct {
 	Ask    int64           `json:"ask"`
 	For    int64           `json:"for"`
 	Params json.RawMessage `json:"params"`
-	Log    *string         `json:"log"`
 }
 
 // request is a request in progress.
@@ -44,7 +43,6 @@ type request struct {
 // conn is the connection to one process.
 type conn struct {
 	service *proc.Service
-	log     func(string)
 	read    chan struct{} // closed after the last message
 	writing sync.Mutex
 	writes  sync.WaitGroup
@@ -56,8 +54,8 @@ type conn struct {
 }
 
 // newConn starts to read the messages of a process.
-func newConn(service *proc.Service, log func(string)) *conn {
-	c := &conn{service: service, log: log, read: make(chan struct{}), waiting: map[int64]request{}}
+func newConn(service *proc.Service) *conn {
+	c := &conn{service: service, read: make(chan struct{}), waiting: map[int64]request{}}
 	go c.receive()
 	return c
 }
@@ -89,7 +87,7 @@ func decode(line []byte) (m message, err error) {
 	if err := json.Unmarshal(bytes.ToValidUTF8(line, []byte("\uFFFD")), &m); err != nil {
 		return m, errors.New("it sent an invalid message")
 	}
-	if m.Log == nil && m.Ask == 0 && m.ID == 0 {
+	if m.Ask == 0 && m.ID == 0 {
 		return m, errors.New("it sent a message of an unknown kind")
 	}
 	return m, nil
@@ -98,8 +96,6 @@ func decode(line []byte) (m message, err error) {
 // take handles a message.
 func (c *conn) take(m message) {
 	switch {
-	case m.Log != nil:
-		c.log(*m.Log)
 	case m.Ask != 0:
 		c.mu.Lock()
 		r := c.waiting[m.For]

@@ -11,7 +11,6 @@
 // The process sends requests, too, while it works on one of millhand's ("for" is its id):
 //
 //	{"ask": 7, "for": 1, "params": {...}}          {"response": 7, "error": {"message": "..."}}
-//	{"log": "text"}
 //
 // The package decides nothing: a tool's permission is checked before its call, and what a tool
 // asks for is decided by the call's profile.

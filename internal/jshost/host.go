@@ -24,7 +24,6 @@ type Config struct {
 	Load        Load
 	CallTimeout time.Duration
 	HookTimeout time.Duration
-	Log         func(text string) // what files write; called by several goroutines
 	Now         func() time.Time
 }
 
@@ -86,6 +85,7 @@ type Host struct {
 	end    context.CancelFunc // ends the processes
 
 	starting sync.Mutex // held while a process starts
+	first    []Loaded   // by the first process
 
 	mu     sync.Mutex
 	live   *conn // the last process
@@ -116,7 +116,7 @@ func (h *Host) open(ctx context.Context) ([]Loaded, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := newConn(service, h.config.Log)
+	c := newConn(service)
 	h.mu.Lock()
 	h.live = c
 	h.mu.Unlock()
@@ -130,8 +130,8 @@ func (h *Host) open(ctx context.Context) ([]Loaded, error) {
 	if err == nil {
 		err = json.Unmarshal(raw, &res)
 	}
-	if err == nil && len(res.Loaded) != len(h.config.Load.Entries) {
-		err = errors.New("it did not load all files")
+	if err == nil {
+		err = h.check(res.Loaded)
 	}
 	if err != nil {
 		c.kill()
@@ -141,6 +141,22 @@ func (h *Host) open(ctx context.Context) ([]Loaded, error) {
 	defer h.mu.Unlock()
 	h.info.Name, h.info.Version = res.Name, res.Version
 	return res.Loaded, nil
+}
+
+// check checks what a process loaded. One that was started again must load what the first one did.
+func (h *Host) check(loaded []Loaded) error {
+	if len(loaded) != len(h.config.Load.Entries) {
+		return errors.New("it did not load all files")
+	}
+	if h.first == nil {
+		h.first = loaded
+	}
+	for i, l := range loaded {
+		if l.Error != "" && h.first[i].Error == "" {
+			return fmt.Errorf("%s was not loaded again: %s", h.config.Load.Entries[i].Name, l.Error)
+		}
+	}
+	return nil
 }
 
 // current returns the process, and starts it again if it has ended.

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -15,7 +14,7 @@ import (
 )
 
 // start starts a host of files, given with their names; those that contain "plugin" are plugins.
-func start(t *testing.T, files map[string]string, entries ...string) (h *Host, loaded []Loaded, logged func() string) {
+func start(t *testing.T, files map[string]string, entries ...string) (h *Host, loaded []Loaded) {
 	t.Helper()
 	runtime, err := FindRuntime("auto", os.Getenv("PATH"))
 	if err != nil {
@@ -45,28 +44,17 @@ func start(t *testing.T, files map[string]string, entries ...string) (h *Host, l
 		base := strings.TrimSuffix(filepath.Base(e), filepath.Ext(e))
 		load.Entries = append(load.Entries, Module{Module: p.Modules[i], Name: e, Base: base, Plugin: strings.Contains(e, "plugin")})
 	}
-	var mu sync.Mutex
-	var log strings.Builder
 	h, loaded, err = Start(t.Context(), Config{
 		Start: func(ctx context.Context) (*proc.Service, error) {
 			return proc.StartService(ctx, proc.Command{Args: Command(runtime, out), Dir: dir, Env: []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir}})
 		},
 		Load: load, CallTimeout: 3 * time.Second, HookTimeout: 2 * time.Second, Now: time.Now,
-		Log: func(text string) {
-			mu.Lock()
-			defer mu.Unlock()
-			log.WriteString(text + "\n")
-		},
 	})
 	if err != nil {
 		t.Fatalf("%v: %s", err, h.Info().Stderr)
 	}
 	t.Cleanup(h.Close)
-	return h, loaded, func() string {
-		mu.Lock()
-		defer mu.Unlock()
-		return log.String()
-	}
+	return h, loaded
 }
 
 func call(t *testing.T, h *Host, name, input string) (Result, error) {
@@ -117,7 +105,7 @@ export const helper = () => 1;
 }
 
 func TestToolFiles(t *testing.T) {
-	h, loaded, logged := start(t, toolFiles, "tools/count.ts")
+	h, loaded := start(t, toolFiles, "tools/count.ts")
 	var names []string
 	for _, tool := range loaded[0].Tools {
 		names = append(names, tool.Name)
@@ -153,17 +141,14 @@ func TestToolFiles(t *testing.T) {
 			t.Errorf("attachments %+v", res.Attachments)
 		}
 	}
-	if log := logged(); !strings.Contains(log, "counting { n: 3 }") {
-		t.Errorf("log %q", log)
-	}
-	if i := h.Info(); i.Name != "node" || !strings.HasPrefix(i.Version, "v") || i.Calls != 9 || i.Errors != 3 || !strings.Contains(i.Stderr, "to standard output") {
+	if i := h.Info(); i.Name != "node" || !strings.HasPrefix(i.Version, "v") || i.Calls != 9 || i.Errors != 3 || !strings.Contains(i.Stderr, "to standard output") || !strings.Contains(i.Stderr, "counting { n: 3 }") {
 		t.Errorf("info %+v", i)
 	}
 }
 
 // A call that does not end is aborted; a process that ignores that is ended, and started again.
 func TestHostsThatHangOrEnd(t *testing.T) {
-	h, _, _ := start(t, toolFiles, "tools/count.ts")
+	h, _ := start(t, toolFiles, "tools/count.ts")
 	h.config.CallTimeout = 300 * time.Millisecond
 	for _, tt := range []struct {
 		name, err string
@@ -227,7 +212,7 @@ export const Guard: Plugin = async ({ client, directory, $ }) => {
 }
 
 func TestPlugins(t *testing.T) {
-	h, loaded, logged := start(t, pluginFiles, "plugin/guard.ts", "plugin/session.js", "plugin/auth.js", "plugin/none.js")
+	h, loaded := start(t, pluginFiles, "plugin/guard.ts", "plugin/session.js", "plugin/auth.js", "plugin/none.js")
 	for i, want := range []string{"", "client.session.prompt is not in millhand", "the hook auth is not supported", "it exports no plugin"} {
 		if got := loaded[i].Error; want == "" && got != "" || !strings.HasPrefix(got, want) {
 			t.Errorf("plugin %d: error %q, want %q", i, got, want)
@@ -239,8 +224,8 @@ func TestPlugins(t *testing.T) {
 	if got := strings.Join(loaded[0].Hooks, " "); got != "tool.execute.before tool.execute.after permission.ask shell.env event dispose config" {
 		t.Errorf("hooks %q", got)
 	}
-	if !strings.Contains(logged(), "info: guard: ready") {
-		t.Errorf("log %q", logged())
+	if log := h.Info().Stderr; !strings.Contains(log, "info: guard: ready") {
+		t.Errorf("log %q", log)
 	}
 	ctx := t.Context()
 	c := HookedCall{Tool: "bash", ID: "c1", Session: "s1", Input: json.RawMessage(`{"command":"ls"}`)}

@@ -107,9 +107,18 @@ func (h *Host) Env(ctx context.Context, c HookedCall, dir string) (map[string]st
 	return res.Env, err
 }
 
-// Tell calls the hook event of all plugins.
+// Tell calls the hook event of all plugins, if the process runs.
 func (h *Host) Tell(ctx context.Context, event any) error {
-	return h.hook(ctx, "event", event, &struct{}{})
+	h.mu.Lock()
+	c, runs := h.live, !h.paused && !h.closed
+	h.mu.Unlock()
+	if !runs {
+		return nil
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, h.config.HookTimeout, fmt.Errorf("timed out after %s", h.config.HookTimeout))
+	defer cancel()
+	_, err := c.call(ctx, "event", event, nil)
+	return err
 }
 
 func (h *Host) hook(ctx context.Context, method string, params, result any) error {

@@ -23,8 +23,7 @@ function send(message) {
   }
 }
 
-const log = (...args) => send({ log: format(...args).slice(0, 8192) });
-for (const name of ["log", "info", "debug", "warn", "error", "trace"]) console[name] = log;
+const log = (text) => process.stderr.write(text + "\n");
 
 // The text of an error, with the location in the author's file.
 function textOf(err) {
