@@ -26,6 +26,7 @@ type branchAt struct {
 // skipped, or it appends to the branch or replaces it. The latter two require that
 // millhand made the branch.
 func (s *start) take(j tasks.Job, b branchAt) error {
+	s.target = s.base
 	if b.tip == "" {
 		return nil
 	}

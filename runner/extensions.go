@@ -22,12 +22,16 @@ import (
 const serverGrace = proc.Grace
 
 // startExtensions starts what the job's sessions use beside the model.
-func (w *work) startExtensions(ctx context.Context) *stop {
+func (w *work) startExtensions(ctx context.Context, fail context.CancelCauseFunc) *stop {
 	j := w.job
-	if len(j.plan.MCP) == 0 {
+	if len(j.plan.MCP) == 0 && !j.plan.Scripts.Used() {
 		return nil
 	}
 	main := w.ownSpec()
+	scripts, err := w.startScripts(fail)
+	if err != nil {
+		return &stop{code: event.CodeExtension, detail: fmt.Sprintf("tool files and plugins: %v", err)}
+	}
 	c := extension.Config{
 		Servers: j.plan.MCP, Profiles: []permission.Profile{main.task.Profile}, Taken: Taken(j.opts.Custom), Version: j.opts.About.Version, Sandbox: string(j.opts.Level),
 		Launch: func(ctx context.Context, s tasks.MCPServer) (func(context.Context) (*proc.Service, error), func() error, error) {
@@ -38,13 +42,13 @@ func (w *work) startExtensions(ctx context.Context) *stop {
 			g.within, g.Tools = w.site.sandbox, nil
 			return Launch(ctx, g, s.Process, j.opts.Work, j.spec.ID+"@"+s.Name) // no job has such a name
 		},
-		Emit: func(e event.Extension) { j.emit(event.Event{Type: event.ExtensionChanged, Extension: &e}) },
-		Warn: j.warn, Now: j.opts.Now,
+		Scripts: scripts,
+		Emit:    func(e event.Extension) { j.emit(event.Event{Type: event.ExtensionChanged, Extension: &e}) },
+		Warn:    j.warn, Now: j.opts.Now,
 	}
 	for _, a := range j.plan.Agents {
 		c.Profiles = append(c.Profiles, w.childSpec("", a.Name, "").task.Profile)
 	}
-	var err error
 	w.extensions, err = extension.Start(ctx, c)
 	switch {
 	case err != nil && ctx.Err() != nil:

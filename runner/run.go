@@ -115,6 +115,7 @@ type run struct {
 	private *sandbox.Private    // of all jobs: found once
 	trees   keyedLocks          // by root of a tree that is changed in place
 	before  baselines
+	program program
 
 	publications chan struct{} // has an element for each job that is being published
 

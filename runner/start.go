@@ -21,6 +21,7 @@ type start struct {
 	origin     *gitops.Repo // nil for a copy, which is created when its first job starts
 	below      string       // the workspace in the work tree, slash separated; "" for the root
 	base       string       // commit; "" in place and for a copy, where it is found when the job begins
+	target     string       // commit of the target branch; base may be another, of the branch that the job appends to
 	tip        string       // commit that the job's branch is at before, in origin; "" for none
 	remote     remote.Repo
 	branch     string // that the job creates, with the repository or remote where it does; "" for none

@@ -87,7 +87,9 @@ func (w *work) attempts(ctx context.Context) (end *stop) {
 		return &stop{code: event.CodeRepository, detail: err.Error()}
 	}
 	defer w.closeExtensions()
-	if end := w.startExtensions(ctx); end != nil {
+	ctx, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
+	if end := w.startExtensions(ctx, fail); end != nil {
 		return end
 	}
 	main, err := w.openSession(ctx, w.ownSpec(), from)

@@ -274,7 +274,7 @@ func toolGround(ctx context.Context, w World, o profileOptions, sandboxFlag stri
 	if err != nil {
 		return g, "", err
 	}
-	level, state, err := chooseLevel(ctx, mode, !env.Profile.Hides("bash") || len(settings.servers()) > 0)
+	level, state, err := chooseLevel(ctx, mode, !env.Profile.Hides("bash") || settings.extends())
 	if err != nil {
 		return g, "", err
 	}

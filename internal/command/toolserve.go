@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/extension"
+	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/internal/permission"
 	"github.com/millhand/millhand/internal/printable"
 	"github.com/millhand/millhand/internal/proc"
@@ -26,25 +28,59 @@ func (s *toolSettings) servers() []tasks.MCPServer {
 	return s.plan.MCP
 }
 
-// serveTools starts the MCP servers of a manifest as a job would, and returns their tools: for a
-// call only the servers whose tool it can be, without a call ("") all that the profile
-// needs. stop ends them.
+// scripts returns the tool files and plugins of the manifest that a call needs: plugins have hooks for
+// all calls.
+func (s *toolSettings) scripts(call string) (of tasks.Scripts, needed bool) {
+	if s.plan == nil {
+		return of, false
+	}
+	of = s.plan.Scripts
+	return of, of.Used() && (call == "" || len(of.Plugins) > 0 || !permission.Reserved(call) || strings.EqualFold(call, "batch"))
+}
+
+// openScripts compiles the tool files and plugins. Those of a repository are as of its HEAD.
+func openScripts(w World, s tasks.Scripts, g runner.CommandEnv, base string) (*extension.Scripts, error) {
+	root, read := g.Workspace, func(name string) ([]byte, error) { return os.ReadFile(filepath.Join(g.Workspace, filepath.FromSlash(name))) }
+	if repo, err := gitops.Open(g.Workspace, gitEnv(w)); err == nil {
+		head, err := repo.Git.Head()
+		if err != nil {
+			return nil, err
+		}
+		root, read = repo.Root(), func(name string) ([]byte, error) { return repo.File(head.Hash, name) }
+	}
+	p, err := runner.CompileScripts(s, root, read, filepath.Join(base, "js"))
+	if err != nil {
+		return nil, err
+	}
+	return p.Config(s, g, root, base, "tool@js", func(error) {}), nil
+}
+
+// serveTools starts the MCP servers, tool files and plugins of a manifest as a job would, returns
+// their tools, and adds their hooks: for a call only the servers whose tool it can be, without a
+// call ("") all that the profile needs. stop ends them.
 func serveTools(ctx context.Context, w World, o profileOptions, mode string, env *tools.Env, settings *toolSettings, end func(error), call string) (served []tools.Tool, stop func(), err error) {
 	needed := slices.DeleteFunc(slices.Clone(settings.servers()), func(s tasks.MCPServer) bool {
 		return call != "" && !strings.EqualFold(call, "batch") && !strings.HasPrefix(strings.ToLower(call), strings.ToLower(s.Name)+"_")
 	})
-	if len(needed) == 0 || env.Workspace == nil {
+	of, scripted := settings.scripts(call)
+	if len(needed) == 0 && !scripted || env.Workspace == nil {
 		return nil, func() {}, nil
 	}
-	if call != "" && !strings.EqualFold(call, "batch") && !env.Profile.MayCall(call) { // the denial of a call that is never made
+	if len(needed) > 0 && !scripted && !strings.EqualFold(call, "batch") && call != "" && !env.Profile.MayCall(call) { // the denial of a call that is never made
 		return []tools.Tool{tools.NewExternal(tools.External{Name: call, Extension: needed[0].Name})}, func() {}, nil
 	}
 	g, base, err := toolGround(ctx, w, o, mode, env, settings, end)
 	if err != nil {
 		return nil, nil, err
 	}
+	var scripts *extension.Scripts
+	if scripted {
+		if scripts, err = openScripts(w, of, g, base); err != nil {
+			return nil, nil, errors.Join(fail(event.ExitFailed, "tool files and plugins: %w", err), os.RemoveAll(base))
+		}
+	}
 	set, err := extension.Start(ctx, extension.Config{
-		Servers: needed, Profiles: []permission.Profile{env.Profile}, Taken: runner.Taken(settings.custom), Version: version(), Sandbox: string(g.Level),
+		Servers: needed, Scripts: scripts, Profiles: []permission.Profile{env.Profile}, Taken: runner.Taken(settings.custom), Version: version(), Sandbox: string(g.Level),
 		Launch: func(ctx context.Context, s tasks.MCPServer) (func(context.Context) (*proc.Service, error), func() error, error) {
 			own := g
 			own.Profile, own.Tools = runner.ProcessProfile(g.Profile, "mcp."+s.Name, s.Process), nil
@@ -62,5 +98,11 @@ func serveTools(ctx context.Context, w World, o profileOptions, mode string, env
 		stop()
 		return nil, nil, fail(event.ExitFailed, "%w", err)
 	}
+	env.Hooks = set.Hooks("")
 	return set.Tools("", ""), stop, nil
+}
+
+// extends reports whether the manifest has programs that serve jobs.
+func (s *toolSettings) extends() bool {
+	return s.plan != nil && (len(s.plan.MCP) > 0 || s.plan.Scripts.Used())
 }

@@ -1,0 +1,231 @@
+package runner
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/extension"
+	"github.com/millhand/millhand/internal/jshost"
+	"github.com/millhand/millhand/internal/proc"
+	"github.com/millhand/millhand/internal/session"
+	"github.com/millhand/millhand/tasks"
+)
+
+// Program are compiled tool files and plugins in a directory.
+type Program struct {
+	dir      string
+	modules  []jshost.Module
+	optional []bool
+	readable []string // directories of files that they may read while they run
+	absent   []string // warnings: optional plugins that were not compiled
+}
+
+// program is the one of a run whose tool files and plugins are all beside the manifest. It is
+// made before the first agent starts, because agents can change the files.
+type program struct {
+	once sync.Once
+	made *Program
+	err  error
+}
+
+// startScripts returns what starts the tool files and plugins of the job; nil if it has none. fail ends
+// its sessions.
+func (w *work) startScripts(fail context.CancelCauseFunc) (*extension.Scripts, error) {
+	j, s := w.job, w.job.plan.Scripts
+	if !s.Used() {
+		return nil, nil
+	}
+	p, err := w.program(s)
+	if err != nil {
+		return nil, err
+	}
+	for _, text := range p.absent {
+		j.warn(text)
+	}
+	g, err := j.ground(w.site, w.ownSpec().task.Profile)
+	if err != nil {
+		return nil, err
+	}
+	g.within, g.Tools = w.site.sandbox, nil
+	return p.Config(s, g, w.site.tree.Root(), j.opts.Work, j.spec.ID+"@js", func(err error) {
+		fail(session.Timeout{Code: event.CodeExtension, Reason: err.Error()})
+	}), nil
+}
+
+// program compiles the tool files and plugins: once in a run, or for the job's repository.
+func (w *work) program(s tasks.Scripts) (*Program, error) {
+	j := w.job
+	ofWorkspace := func(f tasks.ScriptFile) bool { return f.Workspace }
+	if !slices.ContainsFunc(s.ToolFiles, ofWorkspace) && !slices.ContainsFunc(s.Plugins, ofWorkspace) {
+		own := &j.run.program
+		own.once.Do(func() { own.made, own.err = CompileScripts(s, "", nil, filepath.Join(j.opts.Work, "js")) })
+		return own.made, own.err
+	}
+	base := cmp.Or(j.start.target, w.site.base)
+	return CompileScripts(s, w.site.tree.Root(), func(name string) ([]byte, error) { return w.site.tree.File(base, name) }, filepath.Join(j.opts.Work, "js@"+j.spec.ID))
+}
+
+// CompileScripts compiles tool files and plugins into a directory. base reads files of the
+// repository at root as of the base commit.
+func CompileScripts(s tasks.Scripts, root string, base func(name string) ([]byte, error), dir string) (*Program, error) {
+	b := &scriptBuilder{Program: Program{dir: dir}}
+	if root != "" {
+		real, err := filepath.EvalSymlinks(root)
+		if err != nil {
+			return nil, fmt.Errorf("find the repository: %w", err)
+		}
+		b.workspace = &jshost.Workspace{Dir: real, Read: base}
+	}
+	for _, f := range s.ToolFiles {
+		if err := b.addToolFiles(f); err != nil {
+			return nil, err
+		}
+	}
+	for _, f := range s.Plugins {
+		if err := b.addPlugin(f); err != nil {
+			return nil, err
+		}
+	}
+	compiled, err := jshost.Compile(b.entries, b.workspace)
+	if err != nil && b.leaveOut() {
+		compiled, err = jshost.Compile(b.entries, b.workspace)
+	}
+	if err != nil {
+		return nil, err
+	}
+	for i, name := range compiled.Modules {
+		b.modules[i].Module = name
+	}
+	return &b.Program, compiled.Write(dir)
+}
+
+// scriptBuilder is a program while it is compiled.
+type scriptBuilder struct {
+	Program
+	workspace *jshost.Workspace
+	entries   []jshost.Entry
+}
+
+// path returns where a file is.
+func (b *scriptBuilder) path(f tasks.ScriptFile) string {
+	if f.Workspace {
+		return filepath.Join(b.workspace.Dir, filepath.FromSlash(f.Path))
+	}
+	return f.Path
+}
+
+func (b *scriptBuilder) add(f tasks.ScriptFile, file string, isPlugin bool) {
+	base := strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
+	if isPlugin && base == "index" {
+		base = filepath.Base(f.Path)
+	}
+	b.entries = append(b.entries, jshost.Entry{Path: file, Name: f.Name})
+	b.modules = append(b.modules, jshost.Module{Name: f.Name, Base: base, Plugin: isPlugin, Options: f.Options})
+	b.optional = append(b.optional, f.Optional)
+}
+
+// addToolFiles adds a tool file, or those of a directory. In a repository those that an agent has added
+// are left out.
+func (b *scriptBuilder) addToolFiles(f tasks.ScriptFile) error {
+	path := b.path(f)
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return fmt.Errorf("tool file %s: %w", f.Name, err)
+	case !info.IsDir():
+		b.add(f, path, false)
+		return nil
+	}
+	found := 0
+	for _, file := range tasks.ToolFilesIn(path) {
+		if f.Workspace {
+			rel, err := filepath.Rel(b.workspace.Dir, file)
+			if err != nil {
+				return fmt.Errorf("tool file %s: %w", f.Name, err)
+			}
+			if _, err := b.workspace.Read(filepath.ToSlash(rel)); err != nil {
+				continue
+			}
+		}
+		b.add(f, file, false)
+		found++
+	}
+	if found == 0 {
+		return fmt.Errorf("%s has no tool files at the base commit", f.Name)
+	}
+	if !f.Workspace {
+		b.readable = append(b.readable, path)
+	}
+	return nil
+}
+
+// addPlugin adds a file, or the one of a package.
+func (b *scriptBuilder) addPlugin(f tasks.ScriptFile) error {
+	path := b.path(f)
+	info, err := os.Stat(path)
+	switch {
+	case err != nil && f.Optional:
+		b.absent = append(b.absent, fmt.Sprintf("plugin %s is not loaded: %v; the job continues without it", f.Name, err))
+		return nil
+	case err != nil:
+		return fmt.Errorf("plugin %s: %w", f.Name, err)
+	case info.IsDir():
+		manifest, err := os.ReadFile(filepath.Join(path, "package.json"))
+		if err != nil {
+			return fmt.Errorf("plugin %s: %w", f.Name, err)
+		}
+		entry, err := jshost.PackageEntry(manifest)
+		if err != nil {
+			return fmt.Errorf("plugin %s: %w", f.Name, err)
+		}
+		if !f.Workspace {
+			b.readable = append(b.readable, path)
+		}
+		path = filepath.Join(path, filepath.FromSlash(entry))
+	}
+	b.add(f, path, true)
+	return nil
+}
+
+// leaveOut removes optional plugins that can't be compiled, and reports whether there are any.
+func (b *scriptBuilder) leaveOut() bool {
+	removed := false
+	for i := len(b.entries) - 1; i >= 0; i-- {
+		if !b.optional[i] {
+			continue
+		}
+		if _, err := jshost.Compile(b.entries[i:i+1], b.workspace); err != nil {
+			b.absent = append(b.absent, fmt.Sprintf("plugin %s is not loaded: %v; the job continues without it", b.entries[i].Name, err))
+			b.entries, b.modules, b.optional = slices.Delete(b.entries, i, i+1), slices.Delete(b.modules, i, i+1), slices.Delete(b.optional, i, i+1)
+			removed = true
+		}
+	}
+	return removed
+}
+
+// Config returns what starts the program, given the environment of the commands of its job or call. Its
+// private directories have a name of their own in work.
+func (p *Program) Config(s tasks.Scripts, g CommandEnv, root, work, own string, fail func(error)) *extension.Scripts {
+	return &extension.Scripts{
+		Scripts: s, Optional: p.optional, Fail: fail,
+		Load: jshost.Load{Entries: p.modules, Directory: g.Workspace, Worktree: root, Project: filepath.Base(root), Settings: map[string]any{}},
+		Launch: func(ctx context.Context) (func(context.Context) (*proc.Service, error), func() error, error) {
+			runtime, err := jshost.FindRuntime(s.Runtime, g.Getenv("PATH"))
+			if err != nil {
+				return nil, nil, err
+			}
+			process, g := s.Process, g
+			process.Command = jshost.Command(runtime, p.dir)
+			g.Profile = ProcessProfile(g.Profile, "js", process)
+			g.Readable = slices.Concat(g.Readable, []string{p.dir}, p.readable)
+			return Launch(ctx, g, process, work, own)
+		},
+	}
+}
