@@ -41,6 +41,7 @@ type host struct {
 	failed  error
 	end     func() error // nil before launch
 	offered int
+	state   event.Extension // without the counts of live
 
 	mu     sync.Mutex
 	faults int  // of hooks that may be guards
@@ -83,17 +84,18 @@ func (h *host) settle() error {
 		}
 	}
 	err = errors.Join(err, h.checkNames())
-	state := event.ExtensionReady
+	h.state = event.Extension{Kind: kindJS, Name: kindJS, Status: event.ExtensionReady, ToolsOffered: h.offered}
 	if err != nil {
-		state = event.ExtensionFailed
+		h.state.Status = event.ExtensionFailed
 		if h.live != nil {
 			if tail := lastLines(h.live.Info().Stderr); tail != "" {
 				err = fmt.Errorf("%w; standard error: %s", err, tail)
 			}
 		}
 		err = fmt.Errorf("tool files and plugins: %w; fix tools_from or plugins", err)
+		h.state.Error = textcut.Head(err.Error(), maxError, "...")
 	}
-	h.emit(state, err)
+	h.emit()
 	return err
 }
 
@@ -338,11 +340,8 @@ func sameJSON(a, b json.RawMessage) bool {
 }
 
 // emit reports the state.
-func (h *host) emit(status event.ExtensionStatus, err error) {
-	state := event.Extension{Kind: kindJS, Name: kindJS, Status: status, ToolsOffered: h.offered}
-	if err != nil {
-		state.Error = textcut.Head(err.Error(), maxError, "...")
-	}
+func (h *host) emit() {
+	state := h.state
 	if h.live != nil {
 		info := h.live.Info()
 		state.Sandbox = h.config.Sandbox
@@ -362,9 +361,7 @@ func (h *host) close() error {
 	}
 	if h.live != nil {
 		h.live.Close()
-		if h.failed == nil {
-			h.emit(event.ExtensionReady, nil)
-		}
+		h.emit()
 	}
 	if h.end == nil {
 		return nil
