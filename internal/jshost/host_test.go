@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -135,13 +136,13 @@ func TestToolFiles(t *testing.T) {
 			t.Errorf("%s %s: %v", tt.name, tt.input, err)
 		case tt.name == "count" && err == nil && res.Title != "counted":
 			t.Errorf("title %q", res.Title)
-		case tt.name == "count_fails" && !strings.Contains(err.Error(), "/tools/count.ts:18:11)"):
+		case tt.name == "count_fails" && h.Info().Name == "node" && !strings.Contains(err.Error(), "/tools/count.ts:18:11)"):
 			t.Errorf("location: %v", err)
 		case tt.want == "may read" && (len(res.Attachments) != 1 || res.Attachments[0].MIME != "image/png"):
 			t.Errorf("attachments %+v", res.Attachments)
 		}
 	}
-	if i := h.Info(); i.Name != "node" || !strings.HasPrefix(i.Version, "v") || i.Calls != 9 || i.Errors != 3 || !strings.Contains(i.Stderr, "to standard output") || !strings.Contains(i.Stderr, "counting { n: 3 }") {
+	if i := h.Info(); !slices.Contains(runtimes, i.Name) || i.Version == "" || i.Calls != 9 || i.Errors != 3 || !strings.Contains(i.Stderr, "to standard output") || !strings.Contains(i.Stderr, "counting {") {
 		t.Errorf("info %+v", i)
 	}
 }

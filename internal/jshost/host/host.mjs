@@ -1,5 +1,5 @@
 // The process that runs tool files and plugins; the protocol is in the package's doc.go.
-import { writeSync } from "node:fs";
+import { createReadStream, writeSync } from "node:fs";
 import { Socket } from "node:net";
 import { createInterface } from "node:readline";
 import { format } from "node:util";
@@ -269,7 +269,8 @@ async function serve(message) {
 
 process.on("unhandledRejection", (err) => log(`unhandled rejection: ${textOf(err)}`));
 await import("./bun-host.mjs");
-const input = new Socket({ fd: 4, readable: true, writable: false });
+// A socket of Node does not occupy a thread; Bun's does not read from pipes.
+const input = globalThis.__millhandRuntime ? createReadStream("", { fd: 4 }) : new Socket({ fd: 4, readable: true, writable: false });
 createInterface({ input, crlfDelay: Infinity })
   .on("line", (line) => serve(JSON.parse(line)))
   .on("close", () => process.exit(0));
