@@ -163,7 +163,7 @@ func (w *work) openSession(ctx context.Context, s sessionSpec, from *continuatio
 		Journal: journal.NewWriter(o.transcript, w.job.opts.Now, w.job.opts.Redact.JSON, func(err error) {
 			w.job.warn(fmt.Sprintf("transcript incomplete: %v", err))
 		}),
-		FirstTurn: w.firstTurn(s, from), Checkpoint: w.checkpoint(s), Emit: w.job.opts.Emit, Now: w.job.opts.Now,
+		FirstTurn: w.firstTurn(s, from), Checkpoint: w.checkpoint(s), Emit: w.emitter(ctx), Now: w.job.opts.Now,
 	})
 	if from != nil {
 		o.Resume(from.state, from.totals, from.ended)
@@ -178,6 +178,14 @@ func (w *work) openSession(ctx context.Context, s sessionSpec, from *continuatio
 	}
 	w.sessions.add(o)
 	return o, nil
+}
+
+// emitter emits events of a session, also to plugins.
+func (w *work) emitter(ctx context.Context) func(event.Event) {
+	return func(e event.Event) {
+		w.job.opts.Emit(e)
+		w.extensions.Tell(ctx, e)
+	}
 }
 
 // limits returns the end of all sessions of the job once they have together

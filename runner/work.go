@@ -106,6 +106,7 @@ func (w *work) attempts(ctx context.Context) (end *stop) {
 			main.last = session.End{Code: end.code, Reason: end.detail}
 			return end
 		}
+		w.idle(ctx, last)
 		if last.Text != "" {
 			w.result.final = last.Text
 		}
@@ -134,6 +135,15 @@ func (w *work) attempts(ctx context.Context) (end *stop) {
 		}
 		return w.checkScripts(main) // the commit fails
 	}
+}
+
+// idle informs the plugins that the main session waits for what verify finds.
+func (w *work) idle(ctx context.Context, last session.End) {
+	failure := ""
+	if !last.Done() {
+		failure = last.Reason
+	}
+	w.extensions.Idle(ctx, w.job.sessionID(w.job.spec.ID), failure)
 }
 
 // attempt starts an attempt and runs the session with its prompt.

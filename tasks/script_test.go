@@ -30,7 +30,8 @@ js: {runtime: node, call_timeout: 5s, environment: {A: b}, read: [pkg], network:
 	want := Scripts{
 		ToolFiles: []ScriptFile{{Name: ".opencode", Path: in(".opencode")}, {Name: "guard.ts", Path: in("guard.ts")}, {Name: "workspace:.opencode", Path: ".opencode", Workspace: true}},
 		Plugins: []ScriptFile{
-			{Name: "./guard.ts", Path: in("guard.ts")}, {Name: "pkg", Path: in("pkg"), Options: []byte(`{"level":3}`), Optional: true},
+			{Name: "./guard.ts", Path: in("guard.ts")},
+			{Name: "pkg", Path: in("pkg"), Options: []byte(`{"level":3}`), Optional: true},
 			{Name: "workspace:plugins/x.ts", Path: "plugins/x.ts", Workspace: true},
 		},
 		Runtime: "node", CallTimeout: 5 * time.Second, HookTimeout: 10 * time.Second,

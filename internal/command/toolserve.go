@@ -40,7 +40,9 @@ func (s *toolSettings) scripts(call string) (of tasks.Scripts, needed bool) {
 
 // openScripts compiles the tool files and plugins. Those of a repository are as of its HEAD.
 func openScripts(w World, s tasks.Scripts, g runner.CommandEnv, base string) (*extension.Scripts, error) {
-	root, read := g.Workspace, func(name string) ([]byte, error) { return os.ReadFile(filepath.Join(g.Workspace, filepath.FromSlash(name))) }
+	root, read := g.Workspace, func(name string) ([]byte, error) {
+		return os.ReadFile(filepath.Join(g.Workspace, filepath.FromSlash(name)))
+	}
 	if repo, err := gitops.Open(g.Workspace, gitEnv(w)); err == nil {
 		head, err := repo.Git.Head()
 		if err != nil {

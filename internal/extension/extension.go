@@ -181,9 +181,7 @@ func (set *Set) Pause() {
 			group.Go(s.live.Pause)
 		}
 	}
-	if set.host != nil && set.host.live != nil {
-		group.Go(set.host.live.Pause)
-	}
+	group.Go(set.host.pause)
 	group.Wait()
 }
 

@@ -34,20 +34,19 @@ type Scripts struct {
 
 // host is the process of the tool files and plugins of a job. A nil host has none.
 type host struct {
-	config  *Config
-	scripts *Scripts
-	live    *jshost.Host // nil if it was not started
-	loaded  []jshost.Loaded
-	failed  error
-	end     func() error // nil before launch
-	offered int
-	state   event.Extension // without the counts of live
+	config    *Config
+	scripts   *Scripts
+	live      *jshost.Host // nil if it was not started
+	loaded    []jshost.Loaded
+	listeners *listeners // nil without a hook event
+	failed    error
+	end       func() error // nil before launch
+	offered   int
+	state     event.Extension // without the counts of live
 
 	mu     sync.Mutex
 	faults int  // of hooks that may be guards
 	told   bool // a variable of a hook was refused
-	events chan any
-	idle   chan struct{} // closed after the last event was told
 }
 
 // kindJS is the kind of the host in reports, and its name.
@@ -96,7 +95,21 @@ func (h *host) settle() error {
 		h.state.Error = textcut.Head(err.Error(), maxError, "...")
 	}
 	h.emit()
+	if err == nil && slices.ContainsFunc(h.loaded, func(l jshost.Loaded) bool { return slices.Contains(l.Hooks, "event") }) {
+		h.listeners = &listeners{host: h.live, limit: h.scripts.HookTimeout}
+	}
 	return err
+}
+
+// pause ends the process after the plugins have been told what happened.
+func (h *host) pause() {
+	if h == nil || h.live == nil {
+		return
+	}
+	if h.listeners != nil {
+		h.listeners.drain()
+	}
+	h.live.Pause()
 }
 
 // checkNames returns an error for tools whose names are in use.
@@ -360,6 +373,9 @@ func (h *host) close() error {
 		return nil
 	}
 	if h.live != nil {
+		if h.listeners != nil {
+			h.listeners.drain()
+		}
 		h.live.Close()
 		h.emit()
 	}

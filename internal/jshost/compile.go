@@ -1,10 +1,13 @@
 package jshost
 
 import (
+	"bytes"
+	"compress/gzip"
 	"embed"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/url"
 	"os"
 	"path"
@@ -87,16 +90,35 @@ func Compile(entries []Entry, ws *Workspace) (*Program, error) {
 	for i := range entries {
 		p.Modules = append(p.Modules, fmt.Sprintf("entry%d.mjs", i))
 	}
+	return p, p.addHost()
+}
+
+// addHost adds the program of the process.
+func (p *Program) addHost() error {
 	files, err := hostFiles.ReadDir("host")
 	if err != nil {
-		return nil, fmt.Errorf("read the host's program: %w", err)
+		return fmt.Errorf("read the host's program: %w", err)
 	}
 	for _, f := range files {
-		if p.Files[f.Name()], err = hostFiles.ReadFile(path.Join("host", f.Name())); err != nil {
-			return nil, fmt.Errorf("read the host's program: %w", err)
+		data, err := hostFiles.ReadFile(path.Join("host", f.Name()))
+		name, compressed := strings.CutSuffix(f.Name(), ".gz")
+		if err == nil && compressed {
+			data, err = gunzip(data)
 		}
+		if err != nil {
+			return fmt.Errorf("read the host's program: %w", err)
+		}
+		p.Files[name] = data
 	}
-	return p, nil
+	return nil
+}
+
+func gunzip(data []byte) ([]byte, error) {
+	r, err := gzip.NewReader(bytes.NewReader(data))
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(r)
 }
 
 // compiler is the state of one Compile.

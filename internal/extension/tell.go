@@ -1,0 +1,150 @@
+package extension
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/jshost"
+)
+
+// maxWaiting is how many events wait for plugins; further ones are dropped.
+const maxWaiting = 256
+
+// listeners tell the plugins of a host what happens. Plugins are told in the background, one event
+// after the other.
+type listeners struct {
+	host  *jshost.Host
+	limit time.Duration // of what drain waits
+
+	mu      sync.Mutex
+	waiting []pluginEvent
+	running chan struct{} // closed when no event waits any more; nil if nothing runs
+	cancel  context.CancelFunc
+}
+
+// pluginEvent is an event in OpenCode's form.
+type pluginEvent struct {
+	Type       string         `json:"type"`
+	Properties map[string]any `json:"properties"`
+}
+
+// tell adds an event.
+func (l *listeners) tell(ctx context.Context, e pluginEvent) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.waiting) == maxWaiting {
+		return
+	}
+	l.waiting = append(l.waiting, e)
+	if l.running == nil {
+		l.running = make(chan struct{})
+		ctx, l.cancel = context.WithCancel(ctx)
+		go l.run(ctx, l.running)
+	}
+}
+
+// run informs the plugins of all events that wait.
+func (l *listeners) run(ctx context.Context, done chan struct{}) {
+	defer close(done)
+	for {
+		l.mu.Lock()
+		if len(l.waiting) == 0 {
+			l.running = nil
+			l.cancel()
+			l.mu.Unlock()
+			return
+		}
+		next := l.waiting[0]
+		l.waiting = l.waiting[1:]
+		l.mu.Unlock()
+		l.host.Tell(ctx, next) //nolint:errcheck // what plugins do with events has no effect
+	}
+}
+
+// drain waits until the plugins have been told, or drops what is left after the limit.
+func (l *listeners) drain() {
+	l.mu.Lock()
+	done := l.running
+	l.mu.Unlock()
+	if done == nil {
+		return
+	}
+	timer := time.NewTimer(l.limit)
+	defer timer.Stop()
+	select {
+	case <-done:
+		return
+	case <-timer.C:
+	}
+	l.mu.Lock()
+	l.waiting = nil
+	l.cancel()
+	l.mu.Unlock()
+	<-done
+}
+
+// ofPlugins returns the events of plugins that an event of a session is.
+func ofPlugins(e event.Event) []pluginEvent {
+	properties := map[string]any{"sessionID": e.Session}
+	switch {
+	case e.Type == event.SessionStarted:
+		return []pluginEvent{{"session.created", map[string]any{"sessionID": e.Session, "info": map[string]any{"id": e.Session}}}}
+	case e.Type == event.TurnEnded:
+		return []pluginEvent{{"message.updated", map[string]any{"sessionID": e.Session, "info": map[string]any{"sessionID": e.Session, "role": "assistant"}}}}
+	case e.Type == event.CallUpdated && e.Call != nil:
+		return ofCall(e, properties)
+	}
+	return nil
+}
+
+func ofCall(e event.Event, properties map[string]any) []pluginEvent {
+	c := e.Call
+	properties["tool"], properties["callID"] = c.Tool, c.ID
+	switch c.Status {
+	case event.CallRunning:
+		return []pluginEvent{{"tool.execute.before", properties}}
+	case event.CallCompleted:
+	case event.CallError, event.CallDenied:
+		return []pluginEvent{{"tool.execute.after", properties}}
+	default:
+		return nil
+	}
+	all := []pluginEvent{{"tool.execute.after", properties}}
+	var input struct {
+		FilePath string          `json:"filePath"`
+		Todos    json.RawMessage `json:"todos"`
+	}
+	json.Unmarshal(c.Input, &input) //nolint:errcheck // the fields stay empty
+	switch {
+	case slices.Contains([]string{"edit", "write", "apply_patch"}, c.Tool):
+		all = append(all, pluginEvent{"file.edited", map[string]any{"file": input.FilePath}})
+	case c.Tool == "todowrite":
+		all = append(all, pluginEvent{"todo.updated", map[string]any{"sessionID": e.Session, "todos": input.Todos}})
+	}
+	return all
+}
+
+// Tell informs the plugins of an event of a session.
+func (set *Set) Tell(ctx context.Context, e event.Event) {
+	if set == nil || set.host == nil || set.host.listeners == nil {
+		return
+	}
+	for _, p := range ofPlugins(e) {
+		set.host.listeners.tell(ctx, p)
+	}
+}
+
+// Idle informs the plugins that a session waits, or why it failed ("" if it did not).
+func (set *Set) Idle(ctx context.Context, session, failure string) {
+	if set == nil || set.host == nil || set.host.listeners == nil {
+		return
+	}
+	if failure != "" {
+		set.host.listeners.tell(ctx, pluginEvent{"session.error", map[string]any{"sessionID": session, "error": map[string]any{"message": failure}}})
+	}
+	set.host.listeners.tell(ctx, pluginEvent{"session.idle", map[string]any{"sessionID": session}})
+}
