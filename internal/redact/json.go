@@ -7,7 +7,12 @@ import (
 
 // JSON redacts a JSON text. It decodes each string to search it, and leaves
 // everything outside strings unchanged.
-func (r *Redactor) JSON(text []byte) []byte {
+func (r *Redactor) JSON(text []byte) []byte { return r.json(text, true) }
+
+// HeldJSON redacts only the secrets passed to New, as [Redactor.Held] does.
+func (r *Redactor) HeldJSON(text []byte) []byte { return r.json(text, false) }
+
+func (r *Redactor) json(text []byte, guess bool) []byte {
 	if r == nil {
 		return text
 	}
@@ -18,7 +23,7 @@ func (r *Redactor) JSON(text []byte) []byte {
 			continue
 		}
 		end := stringEnd(text, at)
-		if clean, changed := r.literal(text[at:end]); changed {
+		if clean, changed := r.literal(text[at:end], guess); changed {
 			out.Write(text[copied:at])
 			out.Write(clean)
 			copied = end
@@ -45,12 +50,12 @@ func stringEnd(text []byte, at int) int {
 	return len(text)
 }
 
-func (r *Redactor) literal(quoted []byte) (clean []byte, changed bool) {
+func (r *Redactor) literal(quoted []byte, guess bool) (clean []byte, changed bool) {
 	var s string
 	if json.Unmarshal(quoted, &s) != nil {
 		return nil, false // it is no JSON, and nobody's text
 	}
-	found := r.find(s, true)
+	found := r.find(s, guess)
 	if len(found) == 0 {
 		return nil, false
 	}

@@ -171,6 +171,18 @@ func TestJSONStaysJSON(t *testing.T) {
 	}
 }
 
+func TestHeldJSON(t *testing.T) {
+	guessed := "ghp_" + "0123456789abcdefghijABCDEFGHIJ012345"
+	text := []byte(mustJSON(t, []string{"held-4711-4711", guessed}))
+	r := redact.New([]string{"held-4711-4711"})
+	if got, want := string(r.HeldJSON(text)), mustJSON(t, []string{redact.Mark, guessed}); got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	if got := string(r.JSON(text)); strings.Contains(got, guessed) {
+		t.Errorf("a token is not redacted: %s", got)
+	}
+}
+
 func mustJSON(t *testing.T, v any) string {
 	t.Helper()
 	text, err := json.Marshal(v)
