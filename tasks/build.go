@@ -34,6 +34,7 @@ type builder struct {
 	toolFiles     []definition[ScriptFile]
 	plugins       []definition[ScriptFile]
 	scripts       []definition[scripts] // one, with toolFiles and plugins
+	hooks         []definition[hook]
 	skills        []skillDir
 }
 
@@ -159,6 +160,7 @@ func (b *builder) define() {
 	b.tools = gather(b.manifests, func(m *manifest) []definition[CustomTool] { return m.tools })
 	b.servers = servers(b)
 	defineScripts(b)
+	b.hooks = hooks(b)
 	for _, m := range b.manifests {
 		for _, s := range m.skills {
 			if !slices.Contains(b.skills, s) {
@@ -190,6 +192,7 @@ func (b *builder) equip(p *Plan) {
 	if s := b.scripts[0]; s.is.Used() || s.node != nil {
 		p.Scripts = s.is.Scripts
 	}
+	equipHooks(b, p)
 	for _, s := range b.skills {
 		p.Skills = append(p.Skills, s.path)
 	}
@@ -247,6 +250,9 @@ func (b *builder) assemble(paths []string, drafts []*draft) *Plan {
 	}
 	for i := range p.MCP {
 		p.MCP[i].Process.resolveBeside(beside(p.Policies, b.servers[i].src), p.Jobs)
+	}
+	for i := range p.Hooks {
+		p.Hooks[i].resolveBeside(beside(p.Policies, b.hooks[i].src), p.Jobs)
 	}
 	return p
 }

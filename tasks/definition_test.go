@@ -149,7 +149,7 @@ search: {backend: exa, key_env: SEARCH_TOKEN}
 			`m.yaml:7:56: "read_only" must be true or false, not the string "on"; write true`,
 			`m.yaml:8:32: program "./nope": not found; check its path; it is relative to the manifest`,
 			`m.yaml:10:32: program "./s.yaml" is not executable; run chmod +x, or name its interpreter first`,
-			`m.yaml:11:32: "command" must not contain variables; write a fixed command; a tool reads the arguments of the call as JSON from standard input`,
+			`m.yaml:11:32: "command" must not contain variables; write a fixed command; tools and hooks read JSON from standard input`,
 			`m.yaml:12:36: entry 2 of "command" must be a string, number or boolean, not a list; write one value`,
 			`m.yaml:13:54: the schema must be that of an object; write type: object`,
 			`m.yaml:14:47: "parameters" must be a JSON Schema, not a list; write for example {type: object, properties: {summary: {type: string}}}`,

@@ -25,6 +25,9 @@ func (b *builder) hashEquipment() string {
 	if scripts := hashScripts(b); scripts != nil {
 		skills = append(skills, digest(scripts))
 	}
+	if len(b.hooks) > 0 {
+		skills = append(skills, digest("hooks", digests(b.hooks)))
+	}
 	return digest(digests(b.endpoints), digests(b.agents), digests(b.search), digests(b.tools), skills)
 }
 

@@ -44,9 +44,34 @@ func (m *manifest) keys() keys {
 		{"plugins", into(&m.plugins, upTo(maxDefined, listOf(pluginForm))), "", "Plugins in OpenCode's format: files, packages, or workspace:PATH"},
 		{"js", into(&m.scripts, scriptsForm), "", "The process of tool files and plugins, one for each job"},
 		{"lsp", notSupported(), "", "Language servers"},
-		{"hooks", notSupported(), "", "Commands that run on events"},
+		{"hooks", into(&m.hooks, hooksForm), "", "Commands that run on events of runs, jobs, tool calls and commits"},
 		{"notify", notSupported(), "", "Notifications"},
 	}, m.sampling.keys()...)
+}
+
+func (l *hookLists) keys() keys {
+	return keys{
+		{"run_start", l.on(RunStart), "", "Before the first job; a failure ends all jobs"},
+		{"run_end", l.on(RunEnd), "", "After the last job"},
+		{"job_start", l.on(JobStart), "", "Before the setup commands of a job"},
+		{"job_end", l.on(JobEnd), "", "After everything else of a job"},
+		{"before_tool", l.on(BeforeTool), "", "Before each tool call; exit code 2 denies it, and standard error is the reason"},
+		{"after_tool", l.on(AfterTool), "", "After each tool call; standard output is appended to its result"},
+		{"before_commit", l.on(BeforeCommit), "", "After verify, before the changes are committed; may change files, and a failure prevents the commit"},
+		{"after_commit", l.on(AfterCommit), "", "After the commit, before it is published"},
+	}
+}
+
+func (h *hook) keys() keys {
+	all := keys{
+		{"run", required("run: COMMAND", into(&h.program, programForm)), "", "Shell command, or a program and its arguments"},
+		{"time", into(&h.Time, durationForm), "30s", "Timeout of the command"},
+		{"optional", into(&h.Optional, boolForm), "false", "Whether a failure is only a warning"},
+	}
+	if h.On == BeforeTool || h.On == AfterTool {
+		all = append(all, key{"tools", into(&h.Tools, upTo(maxCommands, listOf(toolPatternForm))), "", "Tools whose calls it is run for, with wildcards (all if absent)"})
+	}
+	return all
 }
 
 func (l *Limits) keys() keys {
@@ -453,7 +478,7 @@ func (p *policyFile) keys() keys {
 		{"prices", field{Type: pricesForm.Type, read: p.readPrices}, "", "Prices of models, which replace all others"},
 		{"setup", p.words(policy.Setup, map[string][]string{"allow": everything, "deny": nil}, nil), "", "Whether tasks may have setup commands"},
 		{"cache", p.words(policy.Cache, map[string][]string{"auto": everything, "none": nil}, nil), "", "Whether profiles may use build caches"},
-		{"extensions", p.words(policy.Extensions, map[string][]string{"allow": everything, "deny": nil}, &stringForm), "", "Custom tools and MCP servers that may be used: allow, deny or a list of names"},
+		{"extensions", p.words(policy.Extensions, map[string][]string{"allow": everything, "deny": nil}, &stringForm), "", "Custom tools, MCP servers and hooks that may be used: allow, deny or a list of names"},
 		{"sign", p.names(policy.Sign, enum(string(SignSSH), string(SignOpenPGP), string(SignAPI))), "", "Signatures that commits may have; also for untrusted manifests"},
 		{"key_sources", p.names(policy.KeySources, stringForm), "", "Programs of key_command and files of token_file that may be used; none if absent"},
 		{"setup_network", p.words(policy.SetupNetwork, map[string][]string{"allow": everything, "deny": nil, "registries": registries()}, &boundHostForm), "", "Hosts that setup commands may reach: allow, deny, registries or a list"},

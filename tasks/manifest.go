@@ -48,6 +48,7 @@ type manifest struct {
 	toolFiles         []definition[ScriptFile]
 	plugins           []definition[ScriptFile]
 	scripts           []definition[scripts] // at most one
+	hooks             []definition[hook]
 	skills            []skillDir
 	batch             bool
 	output            OutputLimits

@@ -104,7 +104,7 @@ func readPlain(v value) (string, bool) {
 	switch {
 	case !ok:
 	case strings.Contains(t.s, opening):
-		v.problem(v.name+" must not contain variables", "write a fixed command; a tool reads the arguments of the call as JSON from standard input")
+		v.problem(v.name+" must not contain variables", "write a fixed command; tools and hooks read JSON from standard input")
 		return "", false
 	case strings.ContainsRune(t.s, 0):
 		v.problem(v.name+" contains a NUL byte", "remove it")
