@@ -1,0 +1,112 @@
+package hook
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/proc"
+	"github.com/millhand/millhand/internal/redact"
+	"github.com/millhand/millhand/tasks"
+)
+
+// bench runs hooks without a sandbox, and records what they report.
+type bench struct {
+	*Set
+	mu                     sync.Mutex
+	warned, stopped, ended []string
+	states                 map[string]event.Extension
+}
+
+func newBench(t *testing.T, hooks ...tasks.Hook) *bench {
+	t.Helper()
+	b := &bench{states: map[string]event.Extension{}}
+	dir := t.TempDir()
+	add := func(list *[]string, text string) {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		*list = append(*list, text)
+	}
+	for i, h := range hooks {
+		if h.Name == "" {
+			hooks[i].Name = string(h.On)
+		}
+		if h.Time == 0 {
+			hooks[i].Time = 5 * time.Minute
+		}
+	}
+	b.Set = New(Config{
+		Hooks: hooks, Input: Input{Run: "r", Job: "j", Dir: dir}, Sandbox: "A", Redact: redact.New([]string{"secret-4711-4711"}),
+		Launch: func(_ context.Context, h tasks.Hook) (func(context.Context) (*proc.Service, error), func() error, error) {
+			if h.Command[0] == "broken" {
+				return nil, nil, errors.New("create the sandbox: not today")
+			}
+			return func(ctx context.Context) (*proc.Service, error) {
+				return proc.StartService(ctx, proc.Command{Args: h.Command, Dir: dir, Env: []string{"PATH=" + os.Getenv("PATH")}, Grace: time.Millisecond})
+			}, func() error { add(&b.ended, h.Name); return nil }, nil
+		},
+		Emit: func(e event.Extension) {
+			b.mu.Lock()
+			defer b.mu.Unlock()
+			b.states[e.Name] = e
+		},
+		Warn: func(text string) { add(&b.warned, text) },
+		Stop: func(reason string) { add(&b.stopped, reason) },
+	})
+	return b
+}
+
+func shell(on tasks.HookEvent, line string) tasks.Hook {
+	return tasks.Hook{On: on, Command: []string{"bash", "-c", line}}
+}
+
+func TestRunInOrder(t *testing.T) {
+	named := func(name string, h tasks.Hook) tasks.Hook {
+		h.Name = name
+		return h
+	}
+	for name, c := range map[string]struct {
+		on     tasks.HookEvent
+		log    string
+		err    string
+		warned []string
+	}{
+		"start":  {tasks.JobStart, "12", "hook 2: exit code 1", nil},
+		"commit": {tasks.BeforeCommit, "12", "hook 2: exit code 1", nil},
+		"end":    {tasks.JobEnd, "123", "<nil>", []string{"hook 2: exit code 1"}},
+	} {
+		b := newBench(t, named("1", shell(c.on, "printf 1 >>log")), named("other", shell(tasks.RunStart, "printf x >>log")), named("2", shell(c.on, "printf 2 >>log; exit 1")), named("3", shell(c.on, "printf 3 >>log")))
+		dir := ""
+		err := b.Run(t.Context(), c.on, func(in *Input) { dir = in.Dir })
+		log, _ := os.ReadFile(dir + "/log")
+		if fmt.Sprint(err) != c.err || string(log) != c.log || !cmp.Equal(b.warned, c.warned) {
+			t.Errorf("%s: error %v, ran %s, warned %q", name, err, log, b.warned)
+		}
+		if err := b.Close(); err != nil || len(b.ended) != len(c.log) || len(b.states) != 4 {
+			t.Errorf("%s: closed %q with error %v, reported %d", name, b.ended, err, len(b.states))
+		}
+	}
+}
+
+// What a model wrote as arguments never breaks the input.
+func FuzzArguments(f *testing.F) {
+	for _, seed := range []string{`{"a":1}`, `{"a":`, "\xff", `"\ud800"`, `[[[`, "{}{}"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, input string) {
+		out := arguments(json.RawMessage(input))
+		text, err := encode(Input{Args: out})
+		if err != nil || !json.Valid(text) || strings.Contains(string(text), "\n") {
+			t.Errorf("%q: %s, %v", input, text, err)
+		}
+	})
+}
