@@ -1,0 +1,103 @@
+package hook
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+
+	"github.com/millhand/millhand/tasks"
+	"github.com/millhand/millhand/tools"
+)
+
+// maxStuck is how often a required before_tool hook may not start or time out before the job
+// ends: it can be a guard, and all calls would be denied.
+const maxStuck = 2
+
+// Around returns the hooks around the calls of a session.
+func (s *Set) Around(session, agent string) (all []tools.Hook) {
+	for _, on := range []tasks.HookEvent{tasks.BeforeTool, tasks.AfterTool} {
+		for _, h := range s.on(on) {
+			in := h.config.Input
+			in.Session, in.Agent = session, agent
+			one := tools.Hook{Rule: "hook " + h.spec.Name, Source: h.spec.Source}
+			if on == tasks.BeforeTool {
+				one.Before = func(ctx context.Context, c tools.HookCall) (json.RawMessage, error) {
+					return c.Input, h.before(ctx, c, in)
+				}
+			} else {
+				one.After = func(ctx context.Context, c tools.HookCall, r tools.HookResult) tools.HookResult {
+					return h.after(ctx, c, r, in)
+				}
+			}
+			all = append(all, one)
+		}
+	}
+	return all
+}
+
+// before runs a before_tool hook. An error denies the call, and its text is the reason.
+func (h *hook) before(ctx context.Context, c tools.HookCall, in Input) error {
+	if !h.spec.For(c.Tool) {
+		return nil
+	}
+	_, f := h.run(ctx, in.of(c))
+	switch {
+	case f == nil:
+		return nil
+	case ctx.Err() != nil:
+		return errors.New("the call was interrupted")
+	case h.denied(f):
+		return errors.New(cmp.Or(f.stderr, "no reason given"))
+	case h.spec.Optional:
+		h.config.Warn(f.Error() + "; the call continues")
+		return nil
+	}
+	if f.stuck && h.isStuck() {
+		h.fail(f)
+		h.config.Stop(f.Error())
+	}
+	return f
+}
+
+func (h *hook) isStuck() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.stuck >= maxStuck
+}
+
+// after runs an after_tool hook, and appends its standard output to the result. A failure
+// ends the job.
+func (h *hook) after(ctx context.Context, c tools.HookCall, r tools.HookResult, in Input) tools.HookResult {
+	if !h.spec.For(c.Tool) {
+		return r
+	}
+	in = in.of(c)
+	in.Result = &Result{r.Title, r.Output, r.Error}
+	out, f := h.run(ctx, in)
+	switch {
+	case f == nil:
+		if out = strings.TrimRight(out, "\r\n"); out != "" {
+			r.Output = appended(r.Output, out)
+		}
+	case ctx.Err() != nil:
+	case h.spec.Optional:
+		h.config.Warn(f.Error())
+	default:
+		h.fail(f)
+		h.config.Stop(f.Error())
+	}
+	return r
+}
+
+// appended returns a result with an empty line and a text after it.
+func appended(result, text string) string {
+	switch {
+	case result == "" || strings.HasSuffix(result, "\n\n"):
+		return result + text
+	case strings.HasSuffix(result, "\n"):
+		return result + "\n" + text
+	}
+	return result + "\n\n" + text
+}
