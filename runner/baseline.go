@@ -44,7 +44,7 @@ func (j *job) baseline(ctx context.Context, s *site) ([]event.Baseline, *stop) {
 // use them, because it works in the same tree.
 func (r verifier) key() string {
 	j, s := r.job, r.site
-	if s.inPlace {
+	if s.inPlace || s.hooks.Has(tasks.JobStart) { // which know the job
 		return ""
 	}
 	l := j.spec.Limits
@@ -88,7 +88,7 @@ func (r verifier) unchanged(ctx context.Context) (results []event.Baseline, end 
 // treeAfterSetup returns the state of the job's own tree.
 func (r verifier) treeAfterSetup(ctx context.Context) (*gitops.Tree, error) {
 	from := r.site.before
-	if len(r.job.spec.Setup) > 0 || r.site.below != "" {
+	if len(r.job.spec.Setup) > 0 || r.site.below != "" || r.site.hooks.Has(tasks.JobStart) {
 		from = nil
 	}
 	return r.site.tree.Tree(ctx, from)

@@ -61,10 +61,7 @@ func (j *job) phases(p *progress) []phase {
 			return end
 		}},
 		{name: "setup", run: func(ctx context.Context) *stop {
-			if end := j.setup(ctx, p.site); end != nil {
-				return end
-			}
-			return j.afterSetup(ctx)
+			return firstOf(ctx, jobHooks{j, p.site}.start, func(ctx context.Context) *stop { return j.setup(ctx, p.site) }, j.afterSetup)
 		}},
 		{name: "baseline", run: func(ctx context.Context) (end *stop) {
 			if p.baseline, end = j.baseline(ctx, p.site); end != nil {
@@ -73,15 +70,17 @@ func (j *job) phases(p *progress) []phase {
 			return j.beforeAgent(ctx, p.site)
 		}},
 		{name: "session", run: func(ctx context.Context) (end *stop) {
-			p.result, end = j.work(ctx, p.site, p.baseline)
-			return end
+			if p.result, end = j.work(ctx, p.site, p.baseline); end != nil {
+				return end
+			}
+			return jobHooks{j, p.site}.beforeCommit(ctx)
 		}},
 		{name: "disk", run: func(ctx context.Context) *stop { return p.site.checkDiskLimit(ctx) }},
 		{name: "changes", ends: true, run: func(ctx context.Context) *stop { // otherwise it would be repeated to save the changes
 			p.landing = &landing{job: j, site: p.site, baseline: p.baseline, result: p.result}
 			return p.landing.findChanges(ctx)
 		}},
-		{name: "commit", run: func(ctx context.Context) *stop { return p.landing.commit(ctx) }},
+		{name: "commit", run: func(ctx context.Context) *stop { return firstOf(ctx, p.landing.commit, p.landing.afterCommit) }},
 		{
 			name: "publish", run: func(ctx context.Context) *stop { return firstOf(ctx, p.landing.publish, p.landing.comment) },
 			queued: func() bool { return p.landing.publishes() || comments(j) },
@@ -118,7 +117,9 @@ func (j *job) execute(ctx context.Context) event.JobEnd {
 	defer func() { leave() }()
 	for _, phase := range j.phases(p) {
 		if phase.queued != nil && phase.queued() {
-			release() // the commit is in the origin of the worktree
+			if !p.site.hasHooks(tasks.JobEnd) {
+				release() // the commit is in the origin of the worktree
+			}
 			if leave, end = j.enqueue(ctx); end != nil {
 				break
 			}
@@ -154,6 +155,7 @@ func (j *job) execute(ctx context.Context) event.JobEnd {
 	}
 	sum := j.jobEnd(end, p)
 	sum.OutputFile = file
+	jobHooks{j, p.site}.end(ctx, p.landing, sum)
 	return sum
 }
 

@@ -108,6 +108,8 @@ func (j *SavedJob) Done(mode tasks.PublishMode) (reason string, done bool) {
 		return "it did not end", false
 	case end.Outcome != event.Passed && end.Outcome != event.Publish && (end.Outcome != event.Cancelled || !j.finished()):
 		return strings.TrimSuffix(string(end.Outcome)+": "+end.Reason, ": "), false
+	case end.Code == event.CodeHook:
+		return end.Reason, false
 	case j.pushed() && (mode == tasks.PublishPush || j.published.PullRequest != nil):
 		return "published before", true
 	case j.start == nil:

@@ -119,6 +119,8 @@ type run struct {
 
 	publications chan struct{} // has an element for each job that is being published
 
+	notStarted *stop // of all jobs: a run_start hook failed; set before the first one
+
 	unread sync.Once // the warning of a configuration for OpenCode
 
 	mu      sync.Mutex
@@ -141,6 +143,7 @@ func Run(ctx context.Context, plan *tasks.Plan, o Options) event.Exit {
 		o.Past.close()
 		began = began.Add(-o.Past.Elapsed)
 	}
+	hooks := r.startHooks(ctx)
 	ends, others := r.jobs(ctx)
 	r.restoreHeaders(ctx)
 	if err := r.broken(); err != nil {
@@ -149,6 +152,7 @@ func Run(ctx context.Context, plan *tasks.Plan, o Options) event.Exit {
 	}
 	worst := event.Worst(append(event.ExitsOf(ends), others...))
 	exit := r.opts.FailOn.Exit(ends, others...)
+	r.endHooks(ctx, hooks, worst.OutcomeOf(), exit, ends)
 	r.opts.Emit(event.Event{Type: event.RunEnded, RunEnd: &event.RunEnd{
 		Outcome: worst.OutcomeOf(), ExitCode: exit, ElapsedMS: r.opts.Now().Sub(began).Milliseconds(),
 	}})
@@ -188,7 +192,7 @@ func UsesBash(plan *tasks.Plan) bool {
 // runsCommands reports whether the plan has commands to confine, of agents or in the
 // manifest.
 func runsCommands(plan *tasks.Plan) bool {
-	return UsesBash(plan) || len(plan.Tools)+len(plan.MCP) > 0 ||
+	return UsesBash(plan) || len(plan.Tools)+len(plan.MCP)+len(plan.Hooks) > 0 ||
 		slices.ContainsFunc(plan.Jobs, func(j tasks.Job) bool { return len(j.Setup)+len(j.Verify) > 0 })
 }
 
@@ -401,6 +405,8 @@ func (r *run) skip(ctx context.Context, j tasks.Job, unwanted *stop) *stop {
 			s.code = event.CodeDeadline
 		}
 		return s
+	case r.notStarted != nil:
+		return r.notStarted
 	case r.broken() != nil:
 		return &stop{code: event.CodeInternal, detail: r.broken().Error()}
 	case unwanted != nil:

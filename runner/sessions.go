@@ -227,7 +227,8 @@ func (w *work) toolEnv(ctx context.Context, s sessionSpec) (*tools.Env, error) {
 		MaxTime: s.task.Limits.Time, Outputs: w.job.outputs(), Private: w.job.private(w.site), Now: w.job.opts.Now,
 		Limits: tools.OutputLimits(w.job.plan.Output),
 		Model:  s.speaks, Batch: w.job.plan.Batch, Skills: skills, SkillProblems: problems, Tree: w.tree, Cache: &tools.Cache{},
-		Hooks:  w.extensions.Hooks(w.job.sessionID(s.name)),
+		// Hooks of the manifest see the arguments that plugins have made.
+		Hooks:  slices.Concat(w.extensions.Hooks(w.job.sessionID(s.name)), w.site.hooks.Around(w.job.sessionID(s.name), s.task.Agent)),
 		Search: tools.SearchConfig{Backend: w.job.plan.Search.Backend, URL: w.job.plan.Search.URL, Key: w.job.opts.secret(w.job.plan.Search.KeyEnv)},
 	}
 	known := w.job.opts.facts(s.speaks)

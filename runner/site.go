@@ -11,6 +11,7 @@ import (
 	"github.com/millhand/millhand/internal/event"
 	"github.com/millhand/millhand/internal/gitops"
 	"github.com/millhand/millhand/internal/gitops/gitdir"
+	"github.com/millhand/millhand/internal/hook"
 	"github.com/millhand/millhand/internal/reportdir"
 	"github.com/millhand/millhand/internal/sandbox"
 	"github.com/millhand/millhand/internal/workspace"
@@ -38,6 +39,7 @@ type site struct {
 	narrower map[string]*Confinement // of agents with more restricted profiles, by name
 
 	untracked untracked
+	hooks     *hook.Set // of the job; nil before setup, and without any
 
 	prepared time.Time // start of the job's time limit; see inTime
 	touched  bool      // an attempt has started: there may be changes to save
@@ -246,7 +248,7 @@ func (j *job) repository(s *site) string {
 // and does not remove one with unsaved changes.
 func (j *job) releaseSite(ctx context.Context, s *site, unkept bool) {
 	defer s.unlock()
-	errs := []error{s.closeSandboxes(), j.privateDirs().remove()}
+	errs := []error{s.hooks.Close(), s.closeSandboxes(), j.privateDirs().remove()}
 	if j.opts.Level == sandbox.Partial {
 		_, err := sandbox.Sweep() // of a supervisor that the job has killed
 		errs = append(errs, err)

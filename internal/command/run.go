@@ -170,7 +170,7 @@ func checkRun(ctx context.Context, w World, o runOptions) (c checked, err error)
 	if err != nil {
 		return c, err
 	}
-	if c.level, c.sandbox, err = chooseLevel(ctx, mode, runner.UsesBash(c.plan) || len(c.plan.MCP) > 0); err != nil {
+	if c.level, c.sandbox, err = chooseLevel(ctx, mode, runner.UsesBash(c.plan) || len(c.plan.MCP)+len(c.plan.Hooks) > 0); err != nil {
 		return c, err
 	}
 	c.models = models.New(c.plan, w.Getenv, w.Now, w.Proxy, priceTable(w))

@@ -41,6 +41,7 @@ const (
 	CodeSecret    Code = "secret_in_change"
 	CodeProtected Code = "protected"
 	CodeScope     Code = "scope"
+	CodeHook      Code = "before_commit"
 	CodeCommit    Code = "commit_failed"
 	CodeLease     Code = "push_rejected"
 	CodePush      Code = "push_failed"
@@ -111,13 +112,14 @@ func named() []Cause {
 		{CodeEnvironment, Error, ExitFailed, "a verify command can't run on the unchanged files: a program, a dependency or the network is missing"},
 		{CodeBaseline, Failed, ExitFailed, "the verify commands passed or failed on the unchanged files, against the task's baseline"},
 
-		{CodeExtension, Error, ExitFailed, "an extension, such as an MCP server, did not start, or offers too many tools"},
+		{CodeExtension, Error, ExitFailed, "an extension, such as an MCP server, did not start, or offers too many tools; or a hook failed"},
 
 		{CodeDoomLoop, Limit, ExitLimit, "the model repeated the same calls"},
 
 		{CodeSecret, Policy, ExitPolicy, "the changes contain a secret that was not in the repository"},
 		{CodeProtected, Policy, ExitPolicy, "paths that the profile may not edit were changed, by whatever"},
 		{CodeScope, Failed, ExitFailed, "the changes exceed the limits of the task's change, or delete tests"},
+		{CodeHook, Publish, ExitPublish, "a before_commit hook failed, and nothing was committed"},
 		{CodeCommit, Publish, ExitPublish, "the commit failed"},
 		{CodeLease, Publish, ExitPublish, "the remote branch moved since the fetch, or the remote rejected the push"},
 		{CodePush, Publish, ExitPublish, "the push failed"},
@@ -179,7 +181,7 @@ func (c Code) End(reason string) JobEnd {
 func (e *JobEnd) Resumable() bool {
 	return slices.Contains([]Code{
 		CodeRepository, CodeClone, CodeNeed, CodeMaxFailures, CodeBudget, CodeDeadline, CodeProvider, CodeNotRun,
-		CodeEnvironment, CodeCommit, CodePush, CodePull, CodeComment, CodePanic, CodeAuth, CodeModel, CodeQuota, CodeRate, CodeUnavailable,
+		CodeEnvironment, CodeHook, CodeCommit, CodePush, CodePull, CodeComment, CodePanic, CodeAuth, CodeModel, CodeQuota, CodeRate, CodeUnavailable,
 		CodeProtocol, CodeRunTime, CodeRunBudget, CodeNoModel, CodeInternal, CodeInterrupted, CodeTerminated,
 	}, cmp.Or(e.Code, e.Cause))
 }
