@@ -140,6 +140,12 @@ func runTool(ctx context.Context, w World, o toolOptions) error {
 		return err
 	}
 	defer stop()
+	hooks, release, err := hookTools(ctx, w, o.profileOptions, o.sandbox, &env, settings, end)
+	if err != nil {
+		return err
+	}
+	defer release()
+	env.Hooks = append(env.Hooks, hooks...) // they see the arguments that plugins have made
 	registry, err := tools.For(&env, slices.Concat(settings.custom, served)...)
 	if err != nil {
 		return failure{event.ExitUsage, err}
@@ -274,7 +280,7 @@ func toolGround(ctx context.Context, w World, o profileOptions, sandboxFlag stri
 	if err != nil {
 		return g, "", err
 	}
-	level, state, err := chooseLevel(ctx, mode, !env.Profile.Hides("bash") || settings.extends())
+	level, state, err := chooseLevel(ctx, mode, !env.Profile.Hides("bash") || settings.extends() || len(settings.hooks()) > 0)
 	if err != nil {
 		return g, "", err
 	}

@@ -1,0 +1,57 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+
+	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/hook"
+	"github.com/millhand/millhand/internal/printable"
+	"github.com/millhand/millhand/internal/proc"
+	"github.com/millhand/millhand/runner"
+	"github.com/millhand/millhand/tasks"
+	"github.com/millhand/millhand/tools"
+)
+
+// hooks returns the hooks of the manifest around calls.
+func (s *toolSettings) hooks() []tasks.Hook {
+	if s.plan == nil {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(s.plan.Hooks), func(h tasks.Hook) bool { return h.On != tasks.BeforeTool && h.On != tasks.AfterTool })
+}
+
+// hookTools returns the hooks around a single call. stop releases them.
+func hookTools(ctx context.Context, w World, o profileOptions, mode string, env *tools.Env, settings *toolSettings, end func(error)) (around []tools.Hook, stop func(), err error) {
+	hooks := settings.hooks()
+	if len(hooks) == 0 {
+		return nil, func() {}, nil
+	}
+	g, base, err := toolGround(ctx, w, o, mode, env, settings, end)
+	if err != nil {
+		return nil, nil, err
+	}
+	warn := func(text string) { fmt.Fprintln(w.Err, printable.Text(env.Redact.Text("millhand: "+text))) }
+	set := hook.New(hook.Config{
+		Hooks: hooks, Input: hook.Input{Dir: g.Workspace}, Sandbox: string(g.Level), Redact: env.Redact,
+		Launch: func(ctx context.Context, h tasks.Hook) (func(context.Context) (*proc.Service, error), func() error, error) {
+			own := g
+			own.Profile = runner.HookProfile(g.Profile, h)
+			return runner.LaunchHook(ctx, own, h, base, "tool")
+		},
+		Emit: func(event.Extension) {},
+		Warn: warn,
+		Stop: func(reason string) {
+			warn(reason) // the call may have ended
+			end(errors.New(reason))
+		},
+	})
+	return set.Around("", ""), func() {
+		if err := errors.Join(set.Close(), os.RemoveAll(base)); err != nil {
+			fmt.Fprintln(w.Err, printable.Text("millhand: "+err.Error()))
+		}
+	}, nil
+}
