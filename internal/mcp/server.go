@@ -56,6 +56,15 @@ type Config struct {
 	Now         func() time.Time
 }
 
+// open starts a process.
+func (c *Config) open(ctx context.Context) (connection, error) {
+	service, err := c.Start(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return newConn(service, c.Notify), nil
+}
+
 // Tool is a tool of a server.
 type Tool struct {
 	Server, Name, Description string
@@ -74,8 +83,8 @@ type Info struct {
 type Server struct {
 	config Config
 	client *sdk.Client
-	launch func() (*proc.Service, error) // starts a process
-	end    context.CancelFunc            // ends the processes
+	launch func() (connection, error) // starts a process
+	end    context.CancelFunc         // ends the processes
 	tokens atomic.Int64
 
 	starting sync.Mutex // held while a process starts
@@ -91,7 +100,16 @@ type Server struct {
 // live is one process of a server.
 type live struct {
 	session *sdk.ClientSession
-	conn    *conn
+	conn    connection
+}
+
+// connection is how a server is reached. It implements the SDK's Transport and Connection.
+type connection interface {
+	sdk.Transport
+	sdk.Connection
+	works() bool  // whether it can be used
+	cause() error // why it was lost, after the end of a process; nil if it was not
+	log() []byte  // the end of the standard error
 }
 
 // Start starts a server, which the caller closes, and lists its tools by name. The server
@@ -99,7 +117,7 @@ type live struct {
 func Start(ctx context.Context, c Config) (*Server, []Tool, error) {
 	s := &Server{config: c, waiting: map[string]func(){}}
 	life, end := context.WithCancel(ctx)
-	s.end, s.launch = end, func() (*proc.Service, error) { return c.Start(life) }
+	s.end, s.launch = end, func() (connection, error) { return c.open(life) }
 	s.client = sdk.NewClient(&sdk.Implementation{Name: "millhand", Version: c.Version}, &sdk.ClientOptions{
 		Capabilities:           &sdk.ClientCapabilities{},
 		MultiRoundTrip:         &sdk.MultiRoundTripOptions{Disabled: true},
@@ -137,11 +155,11 @@ func (s *Server) begin(ctx context.Context) ([]Tool, error) {
 
 // open starts a process and completes the handshake.
 func (s *Server) open(ctx context.Context) (*live, error) {
-	service, err := s.launch()
+	conn, err := s.launch()
 	if err != nil {
 		return nil, err
 	}
-	l := &live{conn: newConn(service, s.config.Notify)}
+	l := &live{conn: conn}
 	s.mu.Lock()
 	s.live = l
 	s.mu.Unlock()
@@ -232,16 +250,8 @@ func (s *Server) limited(ctx context.Context) (context.Context, context.CancelFu
 	return context.WithTimeoutCause(ctx, s.config.Timeout, fmt.Errorf("timed out after %s", s.config.Timeout))
 }
 
-// works reports whether the process can be called.
-func (l *live) works() bool {
-	select {
-	case <-l.conn.service.Ended():
-		return false
-	default:
-		broken, _ := l.conn.state()
-		return !broken && l.session != nil
-	}
-}
+// works reports whether the server can be called.
+func (l *live) works() bool { return l.session != nil && l.conn.works() }
 
 // Call calls a tool with a JSON object. An error is for the model; it states whether
 // the call may have had an effect.
@@ -297,25 +307,24 @@ func (s *Server) clock(ctx context.Context, token string) (context.Context, cont
 
 // explain returns the error of a request with what the server did.
 func (s *Server) explain(ctx context.Context, l *live, what string, err error) error {
-	server := "MCP server " + s.config.Name
-	broken, why := l.conn.state()
 	var refused *jsonrpc.Error
+	cause := l.conn.cause()
+	unknown := "" // whether a call had an effect
 	switch {
 	case errors.As(err, &refused):
-		return fmt.Errorf("%s: %s: %s (code %d)", server, what, refused.Message, refused.Code)
-	case !broken && ctx.Err() != nil:
-		return fmt.Errorf("%s: %s: %w", server, what, context.Cause(ctx))
-	case !broken:
-		return fmt.Errorf("%s: %s: %w", server, what, err)
-	case why == nil:
-		l.conn.Close() //nolint:errcheck // always nil; waits for the end
-		why = ended(l.conn.service.Result())
+		return fmt.Errorf("MCP server %s: %s: %s (code %d)", s.config.Name, what, refused.Message, refused.Code)
+	case cause != nil:
+		err, unknown = cause, effectUnknown
+	case ctx.Err() != nil:
+		err = context.Cause(ctx)
 	}
-	if strings.HasPrefix(what, "call ") {
-		return fmt.Errorf("%s: %s: %w; whether it had an effect is not known", server, what, why)
+	if !strings.HasPrefix(what, "call ") {
+		unknown = ""
 	}
-	return fmt.Errorf("%s: %s: %w", server, what, why)
+	return fmt.Errorf("MCP server %s: %s: %w%s", s.config.Name, what, err, unknown)
 }
+
+const effectUnknown = "; whether it had an effect is not known"
 
 // ended returns how a server ended as an error.
 func ended(res proc.Result, err error) error {
@@ -334,7 +343,7 @@ func (s *Server) Info() Info {
 	defer s.mu.Unlock()
 	i := s.info
 	if s.live != nil {
-		i.Stderr = strings.ToValidUTF8(string(s.live.conn.service.Stderr()), "\uFFFD")
+		i.Stderr = strings.ToValidUTF8(string(s.live.conn.log()), "\uFFFD")
 	}
 	return i
 }

@@ -1,0 +1,148 @@
+package mcp
+
+import (
+	"encoding/json"
+	"fmt"
+	"sync"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// The methods whose results are repaired before the SDK reads them.
+const (
+	listTools = "tools/list"
+	callTool  = "tools/call"
+)
+
+// inbox checks the messages of a server before the SDK reads them.
+type inbox struct {
+	notify func(Notice)
+
+	mu    sync.Mutex
+	sent  map[string]string // methods of requests in progress, by id
+	noise bool              // text that is not a message was reported
+}
+
+func newInbox(notify func(Notice)) *inbox { return &inbox{notify: notify, sent: map[string]string{}} }
+
+// note remembers a request whose result is repaired.
+func (b *inbox) note(message jsonrpc.Message) {
+	if request, ok := message.(*jsonrpc.Request); ok && (request.Method == listTools || request.Method == callTool) {
+		b.mu.Lock()
+		b.sent[idText(request.ID)] = request.Method
+		b.mu.Unlock()
+	}
+}
+
+// take returns a message for the SDK, or the response to a request that is refused. It
+// returns neither for other text, of which the first is reported.
+func (b *inbox) take(text []byte) (jsonrpc.Message, *jsonrpc.Response) {
+	switch message := decode(text).(type) {
+	case *jsonrpc.Response:
+		return b.repaired(message), nil
+	case *jsonrpc.Request:
+		if message.IsCall() && message.Method != "ping" {
+			b.notify(Notice{Kind: Refused, Text: message.Method})
+			return nil, &jsonrpc.Response{ID: message.ID, Error: &jsonrpc.Error{
+				Code: jsonrpc.CodeMethodNotFound, Message: message.Method + " is not supported: this is an unattended run",
+			}}
+		}
+		return message, nil
+	}
+	b.mu.Lock()
+	first := !b.noise
+	b.noise = true
+	b.mu.Unlock()
+	if first {
+		b.notify(Notice{Kind: Noise, Text: string(text[:min(len(text), 200)])})
+	}
+	return nil, nil
+}
+
+// decode decodes a message; nil for other lines.
+func decode(line []byte) jsonrpc.Message {
+	if len(line) == 0 || line[0] != '{' {
+		return nil
+	}
+	message, err := jsonrpc.DecodeMessage(line)
+	if err != nil {
+		return nil
+	}
+	return message
+}
+
+func idText(id jsonrpc.ID) string { return fmt.Sprint(id.Raw()) }
+
+// repaired returns a message with the invalid values removed that would make the SDK
+// reject all of it.
+func (b *inbox) repaired(response *jsonrpc.Response) jsonrpc.Message {
+	b.mu.Lock()
+	method := b.sent[idText(response.ID)]
+	delete(b.sent, idText(response.ID))
+	b.mu.Unlock()
+	switch {
+	case response.Error != nil:
+	case method == listTools:
+		response.Result = withoutInvalidTools(response.Result, b.notify)
+	case method == callTool:
+		response.Result = withKnownContent(response.Result)
+	}
+	return response
+}
+
+// withoutInvalidTools removes the tools of a list that can't be read.
+func withoutInvalidTools(result json.RawMessage, notify func(Notice)) json.RawMessage {
+	var list map[string]json.RawMessage
+	var tools []json.RawMessage
+	if json.Unmarshal(result, &list) != nil || json.Unmarshal(list["tools"], &tools) != nil {
+		return result
+	}
+	valid := []json.RawMessage{}
+	for i, text := range tools {
+		var t sdk.Tool
+		if err := json.Unmarshal(text, &t); err != nil || t.Name == "" {
+			notify(Notice{Kind: InvalidTool, Text: fmt.Sprintf("tool %d of the list is invalid", i+1)})
+			continue
+		}
+		valid = append(valid, text)
+	}
+	return replaced(result, list, "tools", valid)
+}
+
+// withKnownContent replaces content of unknown kinds with texts that name them.
+func withKnownContent(result json.RawMessage) json.RawMessage {
+	var fields map[string]json.RawMessage
+	var content []json.RawMessage
+	if json.Unmarshal(result, &fields) != nil || json.Unmarshal(fields["content"], &content) != nil {
+		return result
+	}
+	for i, text := range content {
+		if json.Unmarshal([]byte(`{"content":[`+string(text)+`]}`), &sdk.CallToolResult{}) == nil {
+			continue
+		}
+		var kind struct {
+			Type string `json:"type"`
+		}
+		json.Unmarshal(text, &kind) //nolint:errcheck // "" is named as unknown
+		if kind.Type == "" {
+			kind.Type = "unknown"
+		}
+		content[i], _ = json.Marshal(map[string]string{"type": "text", "text": fmt.Sprintf("(%s content of %d bytes, not supported)", kind.Type, len(text))})
+	}
+	return replaced(result, fields, "content", content)
+}
+
+// replaced returns an object with another value of one key, or unchanged if that fails.
+func replaced(original json.RawMessage, object map[string]json.RawMessage, key string, value any) json.RawMessage {
+	text, err := json.Marshal(value)
+	if err != nil {
+		return original
+	}
+	object[key] = text
+	all, err := json.Marshal(object)
+	if err != nil {
+		return original
+	}
+	return all
+}
