@@ -25,8 +25,11 @@ import (
 // server is one process.
 type server struct {
 	out      sync.Mutex
+	write    func(text string) error // a message
+	log      io.Writer
 	protocol string
 	extra    int
+	more     []string // additional tools
 	page     int
 	faults   map[string]bool
 	environ  func() []string
@@ -51,17 +54,14 @@ type message struct {
 //	-fault LIST         noise, silent, deaf, exit, crash, stubborn, invalid, duplicate,
 //	                    changing, injects, logs
 func Main(args []string, environ func() []string, exit func(code int)) int {
-	flags := flag.NewFlagSet("mcp-server", flag.ExitOnError)
-	s := &server{environ: environ, exit: exit, faults: map[string]bool{}, asked: make(chan string, 8)}
-	flags.StringVar(&s.protocol, "protocol", "2025-11-25", "")
-	flags.IntVar(&s.extra, "tools", 0, "")
-	flags.IntVar(&s.page, "page", 1000, "")
-	faults := flags.String("fault", "", "")
-	if err := flags.Parse(args); err != nil {
+	s, err := newServer(args)
+	if err != nil {
 		return 2
 	}
-	for f := range strings.SplitSeq(*faults, ",") {
-		s.faults[f] = true
+	s.environ, s.exit, s.log = environ, exit, os.Stderr
+	s.write = func(text string) error {
+		_, err := io.WriteString(os.Stdout, text+"\n")
+		return err
 	}
 	if s.faults["exit"] {
 		fmt.Fprintln(os.Stderr, "cannot open the database")
@@ -97,10 +97,26 @@ func Main(args []string, environ func() []string, exit func(code int)) int {
 	return 0
 }
 
+func newServer(args []string) (*server, error) {
+	flags := flag.NewFlagSet("mcp-server", flag.ContinueOnError)
+	s := &server{faults: map[string]bool{}, asked: make(chan string, 8)}
+	flags.StringVar(&s.protocol, "protocol", "2025-11-25", "")
+	flags.IntVar(&s.extra, "tools", 0, "")
+	flags.IntVar(&s.page, "page", 1000, "")
+	faults := flags.String("fault", "", "")
+	if err := flags.Parse(args); err != nil {
+		return nil, err
+	}
+	for f := range strings.SplitSeq(*faults, ",") {
+		s.faults[f] = true
+	}
+	return s, nil
+}
+
 func (s *server) handle(line []byte) {
 	var m message
 	if err := json.Unmarshal(line, &m); err != nil {
-		fmt.Fprintln(os.Stderr, "invalid message:", err)
+		fmt.Fprintln(s.log, "invalid message:", err)
 		return
 	}
 	switch m.Method {
@@ -119,7 +135,7 @@ func (s *server) handle(line []byte) {
 	case "tools/call":
 		go s.call(m)
 	case "notifications/cancelled":
-		fmt.Fprintln(os.Stderr, "cancelled:", string(m.Params))
+		fmt.Fprintln(s.log, "cancelled:", string(m.Params))
 	case "notifications/initialized":
 		if s.faults["changing"] {
 			s.send(map[string]any{"jsonrpc": "2.0", "method": "notifications/tools/list_changed"})
@@ -151,6 +167,9 @@ func (s *server) list(m message) {
 		"$schema": "https://json-schema.org/draft/2020-12/schema", "$defs": map[string]any{"node": map[string]any{"type": "object", "properties": map[string]any{"next": map[string]any{"$ref": "#/$defs/node"}}}},
 		"type": "object", "properties": map[string]any{"root": map[string]any{"$ref": "#/$defs/node"}},
 	})
+	for _, name := range s.more {
+		add(name, "Test "+name+".", object(map[string]any{"text": text}))
+	}
 	for i := range s.extra {
 		add(fmt.Sprintf("extra_%03d", i), "One of many.", object(map[string]any{}))
 	}
@@ -191,7 +210,7 @@ func (s *server) call(m message) {
 	case "fail":
 		s.text(m.ID, "it did not work", true)
 	case "crash":
-		fmt.Fprintln(os.Stderr, "out of luck")
+		fmt.Fprintln(s.log, "out of luck")
 		s.exit(7)
 	case "hang":
 	case "silent.close":
@@ -272,7 +291,7 @@ func (s *server) send(m any) {
 	}
 	s.out.Lock()
 	defer s.out.Unlock()
-	if _, err := io.WriteString(os.Stdout, string(text)+"\n"); err != nil {
-		fmt.Fprintln(os.Stderr, "write:", err)
+	if err := s.write(string(text)); err != nil {
+		fmt.Fprintln(s.log, "write:", err)
 	}
 }
