@@ -48,16 +48,20 @@ type Notice struct {
 // Config configures a server.
 type Config struct {
 	Name        string
-	Version     string // of millhand, for the server
-	Start       func(context.Context) (*proc.Service, error)
-	Timeout     time.Duration // of the start and of each request but calls
-	CallTimeout time.Duration // of calls without progress
-	Notify      func(Notice)  // called by several goroutines
+	Version     string                                       // of millhand, for the server
+	Start       func(context.Context) (*proc.Service, error) // nil if it has a URL
+	Remote      *Remote                                      // nil for a process
+	Timeout     time.Duration                                // of the start and of each request but calls
+	CallTimeout time.Duration                                // of calls without progress
+	Notify      func(Notice)                                 // called by several goroutines
 	Now         func() time.Time
 }
 
-// open starts a process.
+// open starts a process, or makes a connection over HTTP.
 func (c *Config) open(ctx context.Context) (connection, error) {
+	if c.Remote != nil {
+		return newHTTPConn(ctx, *c.Remote, "millhand/"+c.Version, newInbox(c.Notify)), nil
+	}
 	service, err := c.Start(ctx)
 	if err != nil {
 		return nil, err
@@ -83,8 +87,8 @@ type Info struct {
 type Server struct {
 	config Config
 	client *sdk.Client
-	launch func() (connection, error) // starts a process
-	end    context.CancelFunc         // ends the processes
+	launch func() (connection, error) // starts a process, or opens a session
+	end    context.CancelFunc         // ends them
 	tokens atomic.Int64
 
 	starting sync.Mutex // held while a process starts
@@ -92,18 +96,19 @@ type Server struct {
 	mu      sync.Mutex
 	live    *live // the last process; nil if the first did not start
 	closed  bool
-	paused  bool // the process was ended by Pause
+	expired []connection // earlier sessions, on which accepted calls may be in progress
+	paused  bool         // the process was ended by Pause
 	info    Info
 	waiting map[string]func() // by progress token
 }
 
-// live is one process of a server.
+// live is one process or session of a server.
 type live struct {
 	session *sdk.ClientSession
 	conn    connection
 }
 
-// connection is how a server is reached. It implements the SDK's Transport and Connection.
+// connection is one to a server. It implements the SDK's Transport and Connection.
 type connection interface {
 	sdk.Transport
 	sdk.Connection
@@ -230,12 +235,20 @@ func (s *Server) current(ctx context.Context) (*live, error) {
 	case l != nil && l.works():
 		return l, nil
 	case !paused && restarts == maxRestarts:
-		return nil, fmt.Errorf("MCP server %s has ended %d times in this job and is not started again; work without it", s.config.Name, maxRestarts+1)
+		what := "has ended %d times in this job and is not started again"
+		if s.config.Remote != nil {
+			what = "has ended its session %d times in this job and is not used again"
+		}
+		return nil, fmt.Errorf("MCP server %s "+what+"; work without it", s.config.Name, maxRestarts+1)
 	}
-	if l != nil {
+	expired := l != nil && errors.Is(l.conn.cause(), errSession)
+	if l != nil && !expired {
 		l.conn.Close() //nolint:errcheck // always nil
 	}
 	s.mu.Lock()
+	if expired {
+		s.expired = append(s.expired, l.conn)
+	}
 	if s.paused = false; !paused {
 		s.info.Restarts++
 	}
@@ -267,6 +280,16 @@ func (s *Server) Call(ctx context.Context, tool string, arguments json.RawMessag
 }
 
 func (s *Server) call(ctx context.Context, tool string, arguments json.RawMessage) (*Result, error) {
+	res, err := s.send(ctx, tool, arguments)
+	if errors.Is(err, errExpired) && ctx.Err() == nil { // the call was rejected for its session, and had no effect
+		res, err = s.send(ctx, tool, arguments)
+	}
+	return res, err
+}
+
+// send sends a call. Its error is errExpired if the server did not accept it because the
+// session has expired.
+func (s *Server) send(ctx context.Context, tool string, arguments json.RawMessage) (*Result, error) {
 	live, err := s.current(ctx)
 	if err != nil {
 		return nil, err
@@ -308,11 +331,17 @@ func (s *Server) clock(ctx context.Context, token string) (context.Context, cont
 // explain returns the error of a request with what the server did.
 func (s *Server) explain(ctx context.Context, l *live, what string, err error) error {
 	var refused *jsonrpc.Error
+	var lost *lostError
+	var status *statusError
 	cause := l.conn.cause()
 	unknown := "" // whether a call had an effect
 	switch {
 	case errors.As(err, &refused):
 		return fmt.Errorf("MCP server %s: %s: %s (code %d)", s.config.Name, what, refused.Message, refused.Code)
+	case errors.As(err, &status):
+		err = status
+	case errors.As(err, &lost):
+		err, unknown = lost.why, effectUnknown
 	case cause != nil:
 		err, unknown = cause, effectUnknown
 	case ctx.Err() != nil:
@@ -349,8 +378,11 @@ func (s *Server) Info() Info {
 }
 
 // Pause ends the process and waits for its end. The next call starts another one, which does
-// not count as a restart.
+// not count as a restart. A remote server has no process: its session continues.
 func (s *Server) Pause() {
+	if s.config.Remote != nil {
+		return
+	}
 	s.starting.Lock()
 	defer s.starting.Unlock()
 	s.mu.Lock()
@@ -366,10 +398,13 @@ func (s *Server) Pause() {
 func (s *Server) Close() {
 	s.mu.Lock()
 	s.closed = true
-	l := s.live
+	all := s.expired
+	if s.live != nil {
+		all = append(all, s.live.conn)
+	}
 	s.mu.Unlock()
-	if l != nil {
-		l.conn.Close() //nolint:errcheck // always nil
+	for _, conn := range all {
+		conn.Close() //nolint:errcheck // always nil
 	}
 	s.end()
 }
