@@ -33,7 +33,7 @@ func (w *work) startExtensions(ctx context.Context, fail context.CancelCauseFunc
 		return &stop{code: event.CodeExtension, detail: fmt.Sprintf("tool files and plugins: %v", err)}
 	}
 	c := extension.Config{
-		Servers: j.plan.MCP, Profiles: []permission.Profile{main.task.Profile}, Taken: Taken(j.opts.Custom), Version: j.opts.About.Version, Sandbox: string(j.opts.Level),
+		Servers: j.plan.MCP, Profiles: []permission.Profile{main.task.Profile}, Taken: Taken(j.opts.Equipment.Custom), Version: j.opts.About.Version, Sandbox: string(j.opts.Level), Proxy: j.opts.Equipment.Proxy,
 		Launch: func(ctx context.Context, s tasks.MCPServer) (func(context.Context) (*proc.Service, error), func() error, error) {
 			g, err := j.ground(w.site, ProcessProfile(main.task.Profile, "mcp."+s.Name, s.Process))
 			if err != nil {

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"net/http"
+	"net/url"
 	"runtime/debug"
 	"slices"
 	"sync"
@@ -75,9 +77,15 @@ type Options struct {
 	// retry is called for each retried request, and for each change of the
 	// model; the turn is not its concern.
 	OpenModel func(j tasks.Job, child string, retry func(event.Retry)) (Conversation, error)
-	Custom    []tools.Tool // of the manifests
+	Equipment Equipment
 	// ModelFacts returns the properties of a model. It may be nil.
 	Facts func(model string) ModelFacts
+}
+
+// Equipment is what sessions use in addition to the built-in tools.
+type Equipment struct {
+	Custom []tools.Tool                          // of the manifests
+	Proxy  func(*http.Request) (*url.URL, error) // for requests to remote MCP servers; nil: no proxy
 }
 
 // About is what the record of a run contains. The run uses it only for texts of pull
@@ -192,7 +200,7 @@ func UsesBash(plan *tasks.Plan) bool {
 // runsCommands reports whether the plan has commands to confine, of agents or in the
 // manifest.
 func runsCommands(plan *tasks.Plan) bool {
-	return UsesBash(plan) || len(plan.Tools)+len(plan.MCP)+len(plan.Hooks) > 0 ||
+	return UsesBash(plan) || len(plan.Tools) > 0 || plan.StartsProcesses() ||
 		slices.ContainsFunc(plan.Jobs, func(j tasks.Job) bool { return len(j.Setup)+len(j.Verify) > 0 })
 }
 

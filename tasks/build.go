@@ -249,6 +249,9 @@ func (b *builder) assemble(paths []string, drafts []*draft) *Plan {
 		p.Tools[i].resolveBeside(beside(p.Policies, b.tools[i].src), p.Jobs)
 	}
 	for i := range p.MCP {
+		if p.MCP[i].Remote != nil {
+			continue
+		}
 		p.MCP[i].Process.resolveBeside(beside(p.Policies, b.servers[i].src), p.Jobs)
 	}
 	for i := range p.Hooks {

@@ -34,7 +34,11 @@ var samples = map[string]mapNode{
 	"plugins[].path":                   {"path": "guard.ts"},
 	"plugins[].optional":               {"path": "guard.ts", "optional": true},
 	"plugins[].options":                {"path": "guard.ts", "options": mapNode{"level": 3}},
+	"mcp":                              {"mcp": mapNode{"mine": mapNode{"command": []any{"x"}}}},
 	"mcp.NAME.type":                    {"type": "local"},
+	"mcp.NAME.url":                     {"type": "remote", "url": "https://h.example/mcp"},
+	"mcp.NAME.headers":                 {"type": "remote", "url": "https://h.example/mcp", "headers": mapNode{"X-Team": "a"}},
+	"mcp.NAME.oauth":                   {"type": "remote", "url": "https://h.example/mcp", "oauth": false},
 	"mcp.NAME.follow_changes":          {"follow_changes": false},
 	"model":                            {"model": "openai/n"},
 	"profile":                          {"profile": "edit"},
@@ -120,12 +124,13 @@ var neededKeys = map[string]mapNode{
 	"providers.NAME":              {"kind": "openai", "base_url": "https://h.example/v1"},
 	"providers.NAME.models.MODEL": {"input": 1, "output": 2},
 	"search":                      {"backend": "exa"},
+	"mcp.NAME":                    {"command": []any{"x"}},
 	"forges.HOST":                 {"kind": "github"},
 	"agents.NAME":                 {"description": "d"},
 }
 
 // exclusive are keys that rule out what beside has.
-var exclusive = map[string]string{"repos[]": "path", "profiles.NAME.examples[]": "allow", "tasks[].repos[]": "path", "tasks[]": "prompt"}
+var exclusive = map[string]string{"repos[]": "path", "profiles.NAME.examples[]": "allow", "tasks[].repos[]": "path", "tasks[]": "prompt", "mcp.NAME": "command"}
 
 // document is a manifest or a policy under construction.
 type document struct {
@@ -202,7 +207,7 @@ func (d document) set(k Key, value any) {
 // sampled adds a key with a valid value that is not its default.
 func (d document) sampled(k Key, samples map[string]mapNode) {
 	m := d.at(parent(k))
-	excludes := []string{"copy", "url", "file", "glob", "depth", "include", "exclude", "deny", "command", "arguments", "github", "gitlab", "gitea"}
+	excludes := []string{"copy", "url", "file", "glob", "depth", "include", "exclude", "deny", "command", "arguments", "github", "gitlab", "gitea", "headers", "oauth"}
 	if name := exclusive[parent(k)]; name != "" && slices.Contains(excludes, last(k)) {
 		delete(m, name)
 	}

@@ -14,7 +14,8 @@ import (
 // MCPServer is an MCP server whose tools jobs can call.
 type MCPServer struct {
 	Name        string
-	Process     Process
+	Process     Process       // of a local server
+	Remote      *Remote       `json:",omitempty"` // nil for a local server
 	Timeout     time.Duration // of the start, and of each request except calls
 	CallTimeout time.Duration // of a call without progress
 	Optional    bool          // a job continues without it
@@ -40,7 +41,9 @@ func (s *MCPServer) Offers(tool string) bool {
 // mcpServer is a server while it is read.
 type mcpServer struct {
 	MCPServer
+	kind        string // local or remote
 	process     process
+	remote      remote
 	callTimeout *time.Duration
 	enabled     bool
 }
@@ -79,7 +82,10 @@ func readServers(v value) ([]definition[mcpServer], bool) {
 func readServer(v value) definition[mcpServer] {
 	s := withDefaults((*mcpServer).keys)
 	s.Name = v.key.Value
-	s.keys().read(v)
+	got := s.keys().read(v)
+	if v.isMapping() {
+		s.checkKind(v, got)
+	}
 	if s.CallTimeout = s.Timeout; s.callTimeout != nil {
 		s.CallTimeout = *s.callTimeout
 	} else if s.Timeout == 0 {
@@ -88,8 +94,11 @@ func readServer(v value) definition[mcpServer] {
 	if s.Timeout == 0 {
 		s.Timeout = defaultStartTimeout
 	}
-	s.Process = s.process.read()
 	content := digest(s.process.digest(), s.Timeout, s.CallTimeout, s.Optional, s.Switches)
+	if s.Process = s.process.read(); s.kind == remoteServer {
+		s.Remote = &Remote{URL: s.remote.url}
+		content = digest(content, s.remote.url, spelled(s.remote.headers))
+	}
 	return definition[mcpServer]{value: v, title: "MCP server " + quote(s.Name), digest: content, is: s}
 }
 
@@ -134,6 +143,9 @@ func servers(b *builder) []definition[mcpServer] {
 	all := gather(b.manifests, func(m *manifest) []definition[mcpServer] { return m.servers })
 	for i, d := range all {
 		all[i].is.Process.fill(b, d.is.process)
+		if d.is.Remote != nil {
+			d.is.Remote.fill(b, d.is.remote)
+		}
 	}
 	return all
 }

@@ -84,14 +84,19 @@ func (p *process) digest() string {
 
 // fill sets the environment.
 func (p *Process) fill(b *builder, from process) {
-	p.Environment = b.filledIn(from.environment)
-	for _, t := range from.environment {
+	p.Environment, p.Secrets = b.filledIn(from.environment), variablesIn(from.environment, b.options.Getenv)
+}
+
+// variablesIn returns the values of the variables of the environment in texts.
+func variablesIn(all []template, getenv func(string) string) (secrets []string) {
+	for _, t := range all {
 		for _, s := range t.segments {
 			if name, ok := strings.CutPrefix(s.variable, "env."); ok {
-				p.Secrets = append(p.Secrets, b.options.Getenv(name))
+				secrets = append(secrets, getenv(name))
 			}
 		}
 	}
+	return secrets
 }
 
 // envReference is OpenCode's form of a variable of the environment.
@@ -134,4 +139,9 @@ func readProcessPath(v value) (programPath, bool) {
 	}
 	path := resolvePath(v.src.dir, t.s)
 	return programPath{path, t.s}, !v.outside(path, t.s)
+}
+
+// StartsProcesses reports whether jobs have programs beside the model.
+func (p *Plan) StartsProcesses() bool {
+	return len(p.LocalMCP())+len(p.Hooks) > 0 || p.Scripts.Used()
 }

@@ -170,7 +170,7 @@ func checkRun(ctx context.Context, w World, o runOptions) (c checked, err error)
 	if err != nil {
 		return c, err
 	}
-	if c.level, c.sandbox, err = chooseLevel(ctx, mode, runner.UsesBash(c.plan) || len(c.plan.MCP)+len(c.plan.Hooks) > 0); err != nil {
+	if c.level, c.sandbox, err = chooseLevel(ctx, mode, runner.UsesBash(c.plan) || c.plan.StartsProcesses()); err != nil {
 		return c, err
 	}
 	c.models = models.New(c.plan, w.Getenv, w.Now, w.Proxy, priceTable(w))
@@ -278,7 +278,7 @@ func start(ctx context.Context, w World, o runOptions, c checked, s starting) er
 	}()
 	return execute(ctx, w, out, plan, runner.Options{
 		RunID: s.id, About: runner.About{Version: version(), Prices: c.models.PriceTable(), StartedBy: startedBy(w.Getenv), Invocation: o.invocation}, Keep: o.keep, NoBaseline: o.noBaseline, Git: gitEnv(w), Preflight: ready, Private: out.Private(trees), Level: c.level, Sandbox: c.sandbox,
-		Getenv: w.Getenv, Redact: known, Now: w.Now, OpenModel: c.models.Open, Facts: c.models.Facts, Custom: c.custom, MaxFailures: o.maxFailures, FailOn: o.failOn, Spent: day.set, Past: s.past,
+		Getenv: w.Getenv, Redact: known, Now: w.Now, OpenModel: c.models.Open, Facts: c.models.Facts, Equipment: runner.Equipment{Custom: c.custom, Proxy: w.Proxy}, MaxFailures: o.maxFailures, FailOn: o.failOn, Spent: day.set, Past: s.past,
 	}, s.log, print, slices.Concat(plan.Notes, c.models.Warnings(), ready.Warnings()))
 }
 

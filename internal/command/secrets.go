@@ -42,6 +42,9 @@ func secrets(w World, plan *tasks.Plan, more []string) *redact.Redactor {
 		}
 		for _, s := range plan.MCP {
 			values = append(values, s.Process.Secrets...)
+			if s.Remote != nil {
+				values = append(values, s.Remote.Secrets...)
+			}
 		}
 		for _, p := range plan.Providers {
 			variables = append(variables, p.KeyEnv)

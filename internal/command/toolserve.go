@@ -82,7 +82,7 @@ func serveTools(ctx context.Context, w World, o profileOptions, mode string, env
 		}
 	}
 	set, err := extension.Start(ctx, extension.Config{
-		Servers: needed, Scripts: scripts, Profiles: []permission.Profile{env.Profile}, Taken: runner.Taken(settings.custom), Version: version(), Sandbox: string(g.Level),
+		Servers: needed, Scripts: scripts, Profiles: []permission.Profile{env.Profile}, Taken: runner.Taken(settings.custom), Version: version(), Sandbox: string(g.Level), Proxy: w.Proxy,
 		Launch: func(ctx context.Context, s tasks.MCPServer) (func(context.Context) (*proc.Service, error), func() error, error) {
 			own := g
 			own.Profile, own.Tools = runner.ProcessProfile(g.Profile, "mcp."+s.Name, s.Process), nil
@@ -106,5 +106,5 @@ func serveTools(ctx context.Context, w World, o profileOptions, mode string, env
 
 // extends reports whether the manifest has programs that serve jobs.
 func (s *toolSettings) extends() bool {
-	return s.plan != nil && (len(s.plan.MCP) > 0 || s.plan.Scripts.Used())
+	return s.plan != nil && s.plan.StartsProcesses()
 }

@@ -10,8 +10,8 @@ type Extension struct {
 
 	Server    *ServerInfo `json:"server,omitempty"` // nil before the handshake
 	Protocol  string      `json:"protocol,omitempty"`
-	Transport string      `json:"transport,omitempty"` // stdio
-	Sandbox   string      `json:"sandbox,omitempty"`   // level, as in Sandbox
+	Transport string      `json:"transport,omitempty"` // stdio or http
+	Sandbox   string      `json:"sandbox,omitempty"`   // level, as in Sandbox; "" for a remote server
 	StartMS   int64       `json:"start_ms"`            // until its tools were listed
 
 	ToolsOffered int      `json:"tools_offered"`

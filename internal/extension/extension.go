@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/http"
+	"net/url"
 	"slices"
 	"sync"
 	"time"
@@ -37,9 +39,10 @@ type Config struct {
 	// Launch returns what starts a process of a server. Its end releases what the
 	// processes need, after the last of them has ended.
 	Launch  func(ctx context.Context, s tasks.MCPServer) (start func(context.Context) (*proc.Service, error), end func() error, err error)
-	Scripts *Scripts              // nil without tool files and plugins
-	Emit    func(event.Extension) // called by several goroutines
-	Warn    func(text string)     // likewise
+	Proxy   func(*http.Request) (*url.URL, error) // for remote servers; nil for none
+	Scripts *Scripts                              // nil without tool files and plugins
+	Emit    func(event.Extension)                 // called by several goroutines
+	Warn    func(text string)                     // likewise
 	Now     func() time.Time
 }
 
@@ -216,18 +219,23 @@ type server struct {
 
 // start starts the server; until ends the start only.
 func (s *server) start(ctx, until context.Context) {
-	start, end, err := s.config.Launch(ctx, s.spec)
-	s.end = end
-	if err != nil {
-		s.failed = fmt.Errorf("MCP server %s: %w", s.spec.Name, err)
-		return
+	c := mcp.Config{Name: s.spec.Name, Version: s.config.Version, Timeout: s.spec.Timeout, CallTimeout: s.spec.CallTimeout, Notify: s.notice, Now: s.config.Now}
+	if remote := s.spec.Remote; remote != nil {
+		s.state.Transport = "http"
+		c.Remote = &mcp.Remote{URL: remote.URL, Header: remote.Headers, Proxy: s.config.Proxy}
+	} else {
+		start, end, err := s.config.Launch(ctx, s.spec)
+		s.end = end
+		if err != nil {
+			s.failed = fmt.Errorf("MCP server %s: %w", s.spec.Name, err)
+			return
+		}
+		s.state.Transport, s.state.Sandbox = "stdio", s.config.Sandbox
+		c.Start = start
 	}
-	s.state.Transport, s.state.Sandbox = "stdio", s.config.Sandbox
 	life, cancel := context.WithCancelCause(ctx)
 	stop := context.AfterFunc(until, func() { cancel(context.Cause(until)) })
-	s.live, s.listed, s.failed = mcp.Start(life, mcp.Config{
-		Name: s.spec.Name, Version: s.config.Version, Start: start, Timeout: s.spec.Timeout, CallTimeout: s.spec.CallTimeout, Notify: s.notice, Now: s.config.Now,
-	})
+	s.live, s.listed, s.failed = mcp.Start(life, c)
 	if !stop() && s.failed == nil { // it is ending
 		s.failed = context.Cause(until)
 	}
@@ -293,7 +301,11 @@ func (s *server) notice(n mcp.Notice) {
 	case n.Kind == mcp.Refused:
 		s.config.Warn(fmt.Sprintf("%s sent the request %s, which was refused", name, textcut.OneLine(n.Text)))
 	case n.Kind == mcp.Noise:
-		s.config.Warn(fmt.Sprintf("%s wrote text to its standard output that is not a message, and that is ignored: %s", name, textcut.OneLine(n.Text)))
+		what := "wrote text to its standard output"
+		if s.spec.Remote != nil {
+			what = "sent text"
+		}
+		s.config.Warn(fmt.Sprintf("%s %s that is not a message, and that is ignored: %s", name, what, textcut.OneLine(n.Text)))
 	case n.Kind == mcp.Changed:
 		s.config.Warn(name + " has changed its tools; the job continues with those of the start")
 	}

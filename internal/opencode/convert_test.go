@@ -112,12 +112,15 @@ agents:
 			"opencode.json:1: plugin not converted: p; see docs/opencode.md",
 		},
 		{
-			"servers", `{"model": "openai/m", "mcp": {"files": {"type": "local", "command": ["npx", "-y", "x"], "environment": {"A": "{env:TOKEN}", "B": "literal"}, "timeout": 5000, "cwd": "y"}, "far": {"type": "remote", "url": "https://h.example/mcp"}, "a b": {"command": ["x"]}, "c": {}, "off": {"command": ["z"], "enabled": false}}}`,
-			"model: openai/m\nprofile: build\nmcp:\n  files:\n    command: [npx, -y, x]\n    environment:\n      A: '{env:TOKEN}'\n    timeout: 5000\n  off:\n    command: [z]\n    enabled: false\n",
+			"servers", `{"model": "openai/m", "mcp": {"files": {"type": "local", "command": ["npx", "-y", "x"], "environment": {"A": "{env:TOKEN}", "B": "literal"}, "timeout": 5000, "cwd": "y"}, "far": {"type": "remote", "url": "https://h.example/mcp?key=a", "oauth": {}, "headers": {"Authorization": "Bearer {env:FAR}", "X": "literal"}}, "a b": {"command": ["x"]}, "c": {}, "off": {"command": ["z"], "enabled": false}}}`,
+			"model: openai/m\nprofile: build\nmcp:\n  files:\n    command: [npx, -y, x]\n    environment:\n      A: '{env:TOKEN}'\n    timeout: 5000\n  far:\n    type: remote\n    url: https://h.example/mcp\n    headers:\n      Authorization: Bearer {env:FAR}\n  off:\n    command: [z]\n    enabled: false\n",
 			`opencode.json:1: mcp.files.environment.B is not converted, as its value could be a key: write it yourself, or ${{ env.NAME }}
 opencode.json:1: mcp.files.cwd has no counterpart
 opencode.json:1: mcp.files has no network and may be called by no profile: add network: [HOST] to it, and files_*: allow to the profile
-opencode.json:1: mcp.far is not converted: servers over HTTP are not supported yet
+opencode.json:1: mcp.far.url is converted without its query, which could contain a key: write it yourself
+opencode.json:1: mcp.far.headers.X is not converted, as its value could be a key: write it yourself, or ${{ env.NAME }}
+opencode.json:1: mcp.far.oauth is not converted: nobody can log in during a run; write a token in headers
+opencode.json:1: mcp.far may be called by no profile: add far_*: allow to the profile
 opencode.json:1: mcp.a b is not converted: a name has up to 32 letters, digits, _ and -
 opencode.json:1: mcp.c is not converted: it has no command
 opencode.json:1: mcp.off has no network and may be called by no profile: add network: [HOST] to it, and off_*: allow to the profile`,

@@ -2,37 +2,39 @@ package opencode
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 )
 
 // serverName is the form of a server's name in a manifest.
 var serverName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,31}$`)
 
-// servers converts the MCP servers that are processes. Values of their environment that are not
-// from variables may be keys, and are not copied.
+// servers converts the MCP servers. Values of their environment and headers that are not from
+// variables may be keys, and are not copied.
 func (c *converter) servers(m mapping, n *node) {
 	all := newMapping()
 	for _, name := range n.keys {
 		s := n.get(name)
-		command := s.get("command").items
+		remote := s.get("type").text() == "remote" || s.get("url").text() != ""
+		server := newMapping()
+		known := []string{"type", "enabled", "timeout"}
+		why := ""
 		switch {
 		case !serverName.MatchString(name):
-			c.note(s, "mcp.%s is not converted: a name has up to 32 letters, digits, _ and -", name)
-			continue
-		case s.get("type").text() == "remote" || s.get("url").text() != "":
-			c.note(s, "mcp.%s is not converted: servers over HTTP are not supported yet", name)
-			continue
-		case len(command) == 0:
-			c.note(s, "mcp.%s is not converted: it has no command", name)
+			why = "a name has up to 32 letters, digits, _ and -"
+		case remote && s.get("url").text() == "":
+			why = "it has no URL"
+		case remote:
+			known = append(known, c.remoteServer(server, name, s)...)
+		case len(s.get("command").items) == 0:
+			why = "it has no command"
+		default:
+			known = append(known, c.localServer(server, name, s)...)
+		}
+		if why != "" {
+			c.note(s, "mcp.%s is not converted: %s", name, why)
 			continue
 		}
-		var words []string
-		for _, w := range command {
-			words = append(words, w.text())
-		}
-		server := newMapping()
-		server.set("command", list(words...), "")
-		c.serverEnvironment(server, name, s.get("environment"))
 		if s.get("enabled").is(false) {
 			server.set("enabled", plain("false"), "")
 		}
@@ -40,32 +42,60 @@ func (c *converter) servers(m mapping, n *node) {
 			server.set("timeout", plain(ms), "")
 		}
 		for _, key := range s.keys {
-			switch key {
-			case "type", "command", "environment", "enabled", "timeout":
-			default:
+			if !slices.Contains(known, key) {
 				c.note(s.get(key), "mcp.%s.%s has no counterpart", name, key)
 			}
 		}
 		all.set(name, server.node, "")
-		c.note(s, "mcp.%s has no network and may be called by no profile: add network: [HOST] to it, and %s_*: allow to the profile", name, name)
+		if remote {
+			c.note(s, "mcp.%s may be called by no profile: add %s_*: allow to the profile", name, name)
+		} else {
+			c.note(s, "mcp.%s has no network and may be called by no profile: add network: [HOST] to it, and %s_*: allow to the profile", name, name)
+		}
 	}
 	if !all.empty() {
 		m.set("mcp", all.node, "")
 	}
 }
 
-// serverEnvironment converts the variables of a server that name others.
-func (c *converter) serverEnvironment(server mapping, name string, n *node) {
-	env := newMapping()
-	for _, key := range n.keys {
-		value := n.get(key).text()
+// remoteServer converts the keys of a server over HTTP, and returns their names.
+func (c *converter) remoteServer(server mapping, name string, s *node) []string {
+	address, query, found := strings.Cut(s.get("url").text(), "?")
+	if found && query != "" {
+		c.note(s.get("url"), "mcp.%s.url is converted without its query, which could contain a key: write it yourself", name)
+	}
+	server.set("type", plain("remote"), "")
+	server.set("url", text(address), "")
+	c.serverVariables(server, name, "headers", s.get("headers"))
+	if slices.Contains(s.keys, "oauth") && !s.get("oauth").is(false) {
+		c.note(s.get("oauth"), "mcp.%s.oauth is not converted: nobody can log in during a run; write a token in headers", name)
+	}
+	return []string{"url", "headers", "oauth"}
+}
+
+// localServer converts the keys of a server that is a process, and returns their names.
+func (c *converter) localServer(server mapping, name string, s *node) []string {
+	var words []string
+	for _, w := range s.get("command").items {
+		words = append(words, w.text())
+	}
+	server.set("command", list(words...), "")
+	c.serverVariables(server, name, "environment", s.get("environment"))
+	return []string{"command", "environment"}
+}
+
+// serverVariables converts the variables or headers of a server that name variables.
+func (c *converter) serverVariables(server mapping, name, key string, n *node) {
+	all := newMapping()
+	for _, one := range n.keys {
+		value := n.get(one).text()
 		if !strings.Contains(value, "{env:") {
-			c.note(n.get(key), "mcp.%s.environment.%s is not converted, as its value could be a key: write it yourself, or ${{ env.NAME }}", name, key)
+			c.note(n.get(one), "mcp.%s.%s.%s is not converted, as its value could be a key: write it yourself, or ${{ env.NAME }}", name, key, one)
 			continue
 		}
-		env.set(key, text(value), "")
+		all.set(one, text(value), "")
 	}
-	if !env.empty() {
-		server.set("environment", env.node, "")
+	if !all.empty() {
+		server.set(key, all.node, "")
 	}
 }

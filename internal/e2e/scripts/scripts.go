@@ -111,7 +111,7 @@ func params(t *testing.T) testscript.Params {
 			"same-trees": sameTrees, "same-reports": sameReports, "same-runs": sameRuns, "jobs": jobFields,
 			"remote": remote, "forget": forget, "git-http": gitHTTP, "ssh-server": serveSSH, "next-push": disturb, "forge": serveForge, "forge-fails": failForge, "forge-repo": changeRepo, "forge-scopes": scopeForge, "forge-set": setForge, "forge-notes": forgeNotes, "pulls": pullRequests, "github-app": githubApp, "modules": modules, "pushed": pushed,
 			"calls": toolCalls, "address": address, "endless": endless, "lines": lines,
-			"endpoint": endpoint, "smaller": smaller, "goproxy": goProxy, "npm-registry": npmRegistry, "http-dir": httpDir,
+			"endpoint": endpoint, "smaller": smaller, "goproxy": goProxy, "npm-registry": npmRegistry, "http-dir": httpDir, "mcp-remote": serveMCP,
 			"spelled": eachFault(spelled), "refused": eachFault(refused), "retried": eachFault(retried),
 			"provider": provide, "hole": hole, "charged": charged, "same-bytes": sameBytes, "costs": costs,
 		},

@@ -1,0 +1,121 @@
+package tasks
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/millhand/millhand/internal/policy"
+)
+
+// Remote is an MCP server that millhand itself uses over HTTP.
+type Remote struct {
+	URL     string
+	Headers map[string]string `json:"-"`
+	Secrets []string          `json:"-"` // values in Headers that are from variables
+}
+
+// LocalMCP returns the MCP servers that are processes on this machine.
+func (p *Plan) LocalMCP() []MCPServer {
+	return slices.DeleteFunc(slices.Clone(p.MCP), func(s MCPServer) bool { return s.Remote != nil })
+}
+
+// remote is a remote server while it is read.
+type remote struct {
+	url     string
+	headers []template
+}
+
+// The kinds of servers.
+const (
+	localServer  = "local"
+	remoteServer = "remote"
+)
+
+var (
+	serverURLForm     = form[string]{Type{Name: "string"}, readServerURL}
+	serverHeadersForm = mapOf("NAME", stringForm.Type, readServerHeaders)
+)
+
+// checkKind checks that the keys of a server are those of its type.
+func (s *mcpServer) checkKind(v value, got map[string]value) {
+	needs, example, others, other := "command", "command: [PROGRAM]", []string{"url", "headers", "oauth"}, remoteServer
+	if s.kind == remoteServer {
+		needs, example, other = "url", "url: https://HOST/mcp", localServer
+		others = []string{"command", "environment", "read", "write", "network", "cache"}
+	}
+	wrong := false
+	for _, key := range others {
+		if e, ok := got[key]; ok {
+			wrong = true
+			e.keyProblem(quote(key)+" is a key of servers with type: "+other, "remove it, or write type: "+other)
+		}
+	}
+	if _, ok := got[needs]; !ok && !wrong {
+		v.lacks(needs, "add "+example)
+	}
+	s.remote.check(v)
+}
+
+// check checks that keys are neither in the manifest nor sent without encryption.
+func (r *remote) check(v value) {
+	for _, secret := range secretly(r.headers) {
+		if secret.literal() {
+			secret.keyProblem(quote(secret.key.Value)+" contains a key in plain text", "write ${{ env.NAME }}")
+		}
+	}
+	keyed := slices.ContainsFunc(r.headers, func(t template) bool { return !t.literal() || secretForm.MatchString(t.key.Value) })
+	if u, err := url.Parse(r.url); err == nil && u.Scheme == "http" && keyed && !private(u.Hostname()) {
+		v.keyProblem("the headers of server "+quote(v.key.Value)+" would be sent unencrypted", "write url: https://...")
+	}
+}
+
+// readServerURL reads the URL of a server.
+func readServerURL(v value) (string, bool) {
+	u, ok := readAddress(v)
+	if !ok {
+		return "", false
+	}
+	v.refused(policy.Hosts, "the host "+quote(u.Host), withPort(u.Scheme, u.Host))
+	for name := range u.Query() {
+		if secretForm.MatchString(name) {
+			v.problem(v.name+" contains a key", "write it in headers:, as ${{ env.NAME }}")
+			return "", false
+		}
+	}
+	if u.Fragment != "" {
+		v.problem(v.name+" must not contain a fragment", "remove it")
+		return "", false
+	}
+	return v.node.Value, true
+}
+
+// protocolHeaders are those that the protocol sets.
+var protocolHeaders = []string{"accept", "mcp-session-id", "mcp-protocol-version", "last-event-id"}
+
+// readServerHeaders reads headers, in which OpenCode's form of variables is replaced.
+func readServerHeaders(v value) ([]template, bool) {
+	all, ok := readHeaders(v)
+	for i, t := range all {
+		if slices.Contains(protocolHeaders, strings.ToLower(t.key.Value)) {
+			t.keyProblem("header "+quote(t.key.Value)+" is set by millhand", "remove it")
+		}
+		t.s = envReference.ReplaceAllString(t.s, "$${{ env.$1 }}")
+		all[i] = parseTemplate(t.text)
+	}
+	return all, ok
+}
+
+// readOAuth reads whether a server authorizes by OAuth.
+func readOAuth(v value) (bool, bool) {
+	if v.isScalar() && v.node.Value == "false" {
+		return readBool(v)
+	}
+	v.problem("oauth is not supported: nobody can log in during a run", `write oauth: false, and a token in headers: {Authorization: "Bearer ${{ env.NAME }}"}`)
+	return false, false
+}
+
+// fill sets the headers.
+func (r *Remote) fill(b *builder, from remote) {
+	r.Headers, r.Secrets = b.filledIn(from.headers), variablesIn(from.headers, b.options.Getenv)
+}
