@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/millhand/millhand/internal/event"
@@ -57,6 +58,22 @@ func (w *work) startExtensions(ctx context.Context, fail context.CancelCauseFunc
 		return &stop{code: event.CodeExtension, detail: err.Error()}
 	}
 	return nil
+}
+
+// tools returns the tools of a session.
+func (w *work) tools(ctx context.Context, env *tools.Env, s sessionSpec) (*tools.Registry, error) {
+	more := w.job.opts.Equipment.Custom
+	session, agent := w.job.sessionID(s.name), s.task.Agent
+	follows := w.extensions.Follows()
+	if !follows {
+		more = slices.Concat(more, w.extensions.Tools(session, agent))
+	}
+	all, err := tools.For(env, more...)
+	if err == nil && follows {
+		all.Follow(func(ctx context.Context) ([]tools.Tool, int) { return w.extensions.Refresh(ctx, session, agent) })
+		all.Refresh(ctx)
+	}
+	return all, err
 }
 
 // closeExtensions ends what the job's sessions used beside the model.

@@ -144,7 +144,7 @@ func (w *work) openSession(ctx context.Context, s sessionSpec, from *continuatio
 	if err != nil {
 		return nil, err
 	}
-	offer, err := tools.For(env, slices.Concat(w.job.opts.Equipment.Custom, w.extensions.Tools(w.job.sessionID(s.name), s.task.Agent))...)
+	offer, err := w.tools(ctx, env, s)
 	if err != nil {
 		return nil, err
 	}

@@ -408,7 +408,7 @@ func (s *mcpServer) keys() keys {
 		{"call_timeout", into(&s.callTimeout, optional(timeoutForm)), "", "Timeout of a call without progress (timeout, or 2m if both are absent)"},
 		{"optional", into(&s.Optional, boolForm), "false", "Whether jobs continue without it if it does not start"},
 		{"tools", into(&s.Switches, toolSwitchForm), "", "Which of its tools are offered, by their own names; the last match decides"},
-		{"follow_changes", checked(form[bool]{boolForm.Type, readUnfollowed}), "", "false: tools that it adds or changes while a job runs are not used"},
+		{"follow_changes", into(&s.Follow, boolForm), "false", "Whether tools that it adds, changes or removes during a job are used so from the next turn on"},
 	}, s.process.keys()...)
 }
 

@@ -19,6 +19,7 @@ type MCPServer struct {
 	Timeout     time.Duration // of the start, and of each request except calls
 	CallTimeout time.Duration // of a call without progress
 	Optional    bool          // a job continues without it
+	Follow      bool          // tools that it changes are used from the next turn on
 	Switches    []ToolSwitch  // of its tools; the last match decides, without one they are on
 }
 
@@ -99,6 +100,9 @@ func readServer(v value) definition[mcpServer] {
 		s.Remote = &Remote{URL: s.remote.url}
 		content = digest(content, s.remote.url, spelled(s.remote.headers))
 	}
+	if s.Follow {
+		content = digest(content, "follow_changes")
+	}
 	return definition[mcpServer]{value: v, title: "MCP server " + quote(s.Name), digest: content, is: s}
 }
 
@@ -115,15 +119,6 @@ func readTimeout(v value) (time.Duration, bool) {
 		return time.Duration(ms) * time.Millisecond, ok
 	}
 	return readDuration(v)
-}
-
-// readUnfollowed reads whether changes of a server's tools are followed.
-func readUnfollowed(v value) (bool, bool) {
-	follow, ok := readBool(v)
-	if follow {
-		v.problem("follow_changes: true is not supported yet", "remove it")
-	}
-	return false, ok && !follow
 }
 
 // readSwitches reads which tools are on, in their order.

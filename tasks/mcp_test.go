@@ -25,7 +25,7 @@ func TestMCPServers(t *testing.T) {
     network: [npm]
     cache: [npm]
   off: {command: [x], enabled: false}
-  plain: {command: [x], optional: true, call_timeout: 7s, follow_changes: false}
+  plain: {command: [x], optional: true, call_timeout: 7s, follow_changes: true}
 `}))
 	opts.Getenv = func(name string) string {
 		return map[string]string{"TOKEN": "secret-4711", "URL": "https://h.example"}[name]
@@ -45,7 +45,7 @@ func TestMCPServers(t *testing.T) {
 				Secrets: []string{"secret-4711", "https://h.example"},
 			},
 		},
-		{Name: "plain", Timeout: 30 * time.Second, CallTimeout: 7 * time.Second, Optional: true, Process: Process{Command: []string{"x"}, Cache: []string{}}},
+		{Name: "plain", Follow: true, Timeout: 30 * time.Second, CallTimeout: 7 * time.Second, Optional: true, Process: Process{Command: []string{"x"}, Cache: []string{}}},
 	}
 	slices.Sort(want[0].Process.Secrets)
 	slices.Sort(p.MCP[0].Process.Secrets)
@@ -67,7 +67,6 @@ func TestMistakesInMCPServers(t *testing.T) {
 		`x: {command: [a], environment: {A: "{env:NO}"}}`:                                    `m.yaml:5:38: the environment variable NO is not set; set it, or use vars: for a value of the manifest`,
 		`x: {command: [a], timeout: 0}`:                                                      `m.yaml:5:30: "timeout" must be an integer of at least 1, not the number 0; write for example 4`,
 		`x: {command: [a], tools: {"*": yes}}`:                                               `m.yaml:5:34: "*" must be true or false, not the string "yes"; write true`,
-		`x: {command: [a], follow_changes: true}`:                                            `m.yaml:5:37: follow_changes: true is not supported yet; remove it`,
 		`x: {type: remote, command: [a]}`:                                                    `m.yaml:5:21: "command" is a key of servers with type: local; remove it, or write type: local`,
 		`x: {command: [a], url: "https://h.example/mcp"}`:                                    `m.yaml:5:21: "url" is a key of servers with type: remote; remove it, or write type: remote`,
 		`x: {url: "https://h.example/mcp"}`:                                                  `m.yaml:5:7: "url" is a key of servers with type: remote; remove it, or write type: remote`,

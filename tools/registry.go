@@ -1,7 +1,9 @@
 package tools
 
 import (
+	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/millhand/millhand/internal/permission"
@@ -13,6 +15,10 @@ type Registry struct {
 	// spare tools are not offered, because the model works better with others,
 	// but work if the model calls them.
 	spare []Tool
+
+	source  func(context.Context) ([]Tool, int) // of live; nil for none
+	live    []Tool                              // tools that may change between turns
+	version int
 }
 
 // For returns the tools of a session: those that env supports, in the variant
@@ -51,6 +57,23 @@ func For(env *Env, more ...Tool) (*Registry, error) {
 	return r, nil
 }
 
+// Follow adds tools that may change between the turns of a session, in addition to all others.
+// source returns them and a number that differs after a change. Their names must not be in use.
+func (r *Registry) Follow(source func(context.Context) (current []Tool, version int)) {
+	r.source = source
+}
+
+// Refresh updates the tools that may change, and reports whether they have changed. It must not
+// be called while a tool runs.
+func (r *Registry) Refresh(ctx context.Context) bool {
+	if r.source == nil {
+		return false
+	}
+	before := r.version
+	r.live, r.version = r.source(ctx)
+	return r.version != before
+}
+
 // patches reports whether the session's model is trained to edit files with
 // apply_patch. The rule is OpenCode's.
 func (env *Env) patches() bool {
@@ -69,7 +92,7 @@ func (r *Registry) Parallel(name string) bool {
 // profile does not deny for all arguments.
 func (r *Registry) Offer(p permission.Profile) []Spec {
 	var specs []Spec
-	for _, t := range r.tools {
+	for _, t := range slices.Concat(r.tools, r.live) {
 		if s := t.Spec(); !p.Hides(permission.ForTool(s.Name)) {
 			specs = append(specs, s)
 		}
@@ -100,7 +123,7 @@ func IsReadOnly(name string) bool {
 
 // lookup finds a tool by name, ignoring case.
 func (r *Registry) lookup(name string) (Tool, bool) {
-	for _, tools := range [][]Tool{r.tools, r.spare} {
+	for _, tools := range [][]Tool{r.tools, r.spare, r.live} {
 		for _, t := range tools {
 			if strings.EqualFold(t.Spec().Name, strings.TrimSpace(name)) {
 				return t, true

@@ -49,16 +49,21 @@ type Config struct {
 // Set are the extensions of a job. Its methods are for one goroutine; its tools may be called
 // concurrently.
 type Set struct {
+	config  *Config
 	servers []*server
 	host    *host
+	ready   []*server
+
+	mu      sync.Mutex   // held by Refresh
 	tools   []tools.Tool // of the servers
+	version int          // of tools
 }
 
 // Start starts the servers concurrently, and lists their tools. The error of a server that is
 // required is for the user: it names the server, and what to do. They end with ctx; the
 // caller closes the set, also after an error.
 func Start(ctx context.Context, c Config) (*Set, error) {
-	set := &Set{}
+	set := &Set{config: &c}
 	for _, s := range c.Servers {
 		one := &server{config: &c, spec: s, state: event.Extension{Kind: "mcp", Name: s.Name}}
 		set.servers = append(set.servers, one)
@@ -80,7 +85,8 @@ func Start(ctx context.Context, c Config) (*Set, error) {
 	if err := errors.Join(failed...); err != nil {
 		return set, err
 	}
-	return set, set.offer(&c, needed)
+	set.ready = needed
+	return set, set.offer()
 }
 
 // mayCall reports whether a session could be allowed to call a tool of a server.
@@ -113,11 +119,14 @@ func startAll(ctx context.Context, servers []*server, h *host) {
 }
 
 // offer selects and names the tools of the servers that are ready.
-func (set *Set) offer(c *Config, servers []*server) error {
+func (set *Set) offer() error {
+	c, servers := set.config, set.ready
 	var all []mcp.Tool
+	var offer []tools.Tool
 	owners := map[string]*server{}
 	for _, s := range servers {
 		owners[s.spec.Name] = s
+		s.state.ToolsOffered, s.state.ToolsLeftOut = 0, nil
 		for _, t := range s.listed {
 			if s.spec.Offers(t.Name) {
 				all = append(all, t)
@@ -137,7 +146,7 @@ func (set *Set) offer(c *Config, servers []*server) error {
 		if !c.Profiles[0].Hides(names[i]) {
 			s.state.ToolsOffered++
 		}
-		set.tools = append(set.tools, s.tool(names[i], t))
+		offer = append(offer, s.tool(names[i], t))
 	}
 	offered, most := 0, (*server)(nil)
 	for _, s := range servers {
@@ -152,7 +161,54 @@ func (set *Set) offer(c *Config, servers []*server) error {
 		return fmt.Errorf("%d tools of MCP servers would be offered, more than %d; the server %s has %d: leave some out with mcp.%s.tools, such as {\"*\": false, NAME: true}, or by rules of the profile",
 			offered, maxOffered, most.spec.Name, most.state.ToolsOffered, most.spec.Name)
 	}
+	set.tools = offer
 	return nil
+}
+
+// Follows reports whether the tools may change: then Refresh returns them before each request.
+func (set *Set) Follows() bool {
+	return set != nil && slices.ContainsFunc(set.ready, func(s *server) bool { return s.spec.Follow })
+}
+
+// Refresh lists the tools of the servers again that have announced others and whose changes are
+// followed. It returns the tools for a session and a number that differs after a change. It may be called
+// concurrently.
+func (set *Set) Refresh(ctx context.Context, session, agent string) ([]tools.Tool, int) {
+	set.mu.Lock()
+	defer set.mu.Unlock()
+	before := map[*server][]mcp.Tool{}
+	for _, s := range set.ready {
+		if !s.takeChange() {
+			continue
+		}
+		listed, err := s.live.List(ctx)
+		if err != nil {
+			set.config.Warn(err.Error() + "; the job continues with its earlier tools")
+			continue
+		}
+		before[s], s.listed = s.listed, listed
+	}
+	if len(before) == 0 {
+		return slices.Concat(set.host.tools(session, agent), set.tools), set.version
+	}
+	if err := set.offer(); err != nil {
+		set.config.Warn(err.Error() + "; the job continues with the earlier tools")
+		for s, listed := range before {
+			s.listed = listed
+		}
+		set.offer() //nolint:errcheck // it has succeeded with these tools
+	}
+	set.version++
+	return slices.Concat(set.host.tools(session, agent), set.tools), set.version
+}
+
+// takeChange reports whether the server has announced other tools since the last call.
+func (s *server) takeChange() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	changed := s.changed
+	s.changed = false
+	return changed
 }
 
 // Tools returns the tools for a session: those of tool files and plugins, then those of
@@ -215,6 +271,8 @@ type server struct {
 	mu    sync.Mutex
 	state event.Extension // without the counts of live
 	told  map[mcp.Kind]bool
+	// changed is whether tools were announced that are followed, and not listed yet.
+	changed bool
 }
 
 // start starts the server; until ends the start only.
@@ -283,6 +341,8 @@ func (s *server) notice(n mcp.Notice) {
 		s.told = map[mcp.Kind]bool{}
 	}
 	s.told[n.Kind] = true
+	follow := n.Kind == mcp.Changed && s.spec.Follow
+	s.changed = s.changed || follow
 	if n.Kind == mcp.Refused {
 		if s.state.RefusedRequests == nil {
 			s.state.RefusedRequests = map[string]int{}
@@ -297,7 +357,7 @@ func (s *server) notice(n mcp.Notice) {
 	switch {
 	case n.Kind == mcp.InvalidTool:
 		s.config.Warn(name + ": " + n.Text + " and is left out")
-	case !first:
+	case !first || follow:
 	case n.Kind == mcp.Refused:
 		s.config.Warn(fmt.Sprintf("%s sent the request %s, which was refused", name, textcut.OneLine(n.Text)))
 	case n.Kind == mcp.Noise:

@@ -15,6 +15,8 @@ const (
 	callTool  = "tools/call"
 )
 
+const toolsChanged = "notifications/tools/list_changed"
+
 // inbox checks the messages of a server before the SDK reads them.
 type inbox struct {
 	notify func(Notice)
@@ -36,7 +38,8 @@ func (b *inbox) note(message jsonrpc.Message) {
 }
 
 // take returns a message for the SDK, or the response to a request that is refused. It
-// returns neither for other text, of which the first is reported.
+// returns neither for announcements of other tools, and for other text, of which the first is
+// reported.
 func (b *inbox) take(text []byte) (jsonrpc.Message, *jsonrpc.Response) {
 	switch message := decode(text).(type) {
 	case *jsonrpc.Response:
@@ -47,6 +50,10 @@ func (b *inbox) take(text []byte) (jsonrpc.Message, *jsonrpc.Response) {
 			return nil, &jsonrpc.Response{ID: message.ID, Error: &jsonrpc.Error{
 				Code: jsonrpc.CodeMethodNotFound, Message: message.Method + " is not supported: this is an unattended run",
 			}}
+		}
+		if message.Method == toolsChanged { // before the messages that follow
+			b.notify(Notice{Kind: Changed})
+			return nil, nil
 		}
 		return message, nil
 	}

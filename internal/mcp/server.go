@@ -124,9 +124,8 @@ func Start(ctx context.Context, c Config) (*Server, []Tool, error) {
 	life, end := context.WithCancel(ctx)
 	s.end, s.launch = end, func() (connection, error) { return c.open(life) }
 	s.client = sdk.NewClient(&sdk.Implementation{Name: "millhand", Version: c.Version}, &sdk.ClientOptions{
-		Capabilities:           &sdk.ClientCapabilities{},
-		MultiRoundTrip:         &sdk.MultiRoundTripOptions{Disabled: true},
-		ToolListChangedHandler: func(context.Context, *sdk.ToolListChangedRequest) { c.Notify(Notice{Kind: Changed}) },
+		Capabilities:   &sdk.ClientCapabilities{},
+		MultiRoundTrip: &sdk.MultiRoundTripOptions{Disabled: true},
 		ProgressNotificationHandler: func(_ context.Context, r *sdk.ProgressNotificationClientRequest) {
 			s.progress(fmt.Sprint(r.Params.ProgressToken))
 		},
@@ -182,6 +181,21 @@ func (s *Server) open(ctx context.Context) (*live, error) {
 		}
 	}
 	return l, nil
+}
+
+// List lists the tools again.
+func (s *Server) List(ctx context.Context) ([]Tool, error) {
+	live, err := s.current(ctx)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := s.limited(ctx)
+	defer cancel()
+	tools, err := s.list(ctx, live.session)
+	if err != nil {
+		return nil, s.explain(ctx, live, "list its tools", err)
+	}
+	return tools, nil
 }
 
 // list returns the tools of all pages, by name. Of several with the same name the first

@@ -15,6 +15,7 @@ func (s *Session) estimate() int64 {
 
 // recount drops the provider's count, because the conversation was changed.
 func (s *Session) recount() {
+	s.fixed = tokens(len(s.cfg.System)) + tokensOfTools(s.specs)
 	s.counted, s.countedTo = s.fixed, 0
 }
 

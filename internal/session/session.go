@@ -127,12 +127,17 @@ func New(cfg Config) *Session {
 	env := *cfg.Env
 	env.Nested = s.nested
 	s.cfg.Env = &env
-	for _, spec := range cfg.Tools.Offer(cfg.Env.Profile) {
-		s.specs = append(s.specs, model.ToolSpec{Name: spec.Name, Description: spec.Description, Schema: spec.Schema})
-	}
-	s.fixed = tokens(len(cfg.System)) + tokensOfTools(s.specs)
+	s.specs = offered(s.cfg)
 	s.recount()
 	return s
+}
+
+// offered returns the tools of a request.
+func offered(c Config) (specs []model.ToolSpec) {
+	for _, spec := range c.Tools.Offer(c.Env.Profile) {
+		specs = append(specs, model.ToolSpec{Name: spec.Name, Description: spec.Description, Schema: spec.Schema})
+	}
+	return specs
 }
 
 // Totals returns the sums so far. It is safe for concurrent use.

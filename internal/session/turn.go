@@ -24,6 +24,10 @@ func (s *Session) turn(ctx context.Context) *End {
 		}
 		return s.handle(ctx, r.response, r.ended.Number)
 	}
+	if s.cfg.Tools.Refresh(ctx) {
+		s.specs = offered(s.cfg)
+		s.recount()
+	}
 	if called, end := s.makeRoom(ctx); called || end != nil {
 		return end // that was a turn of its own: limits are checked again first
 	}

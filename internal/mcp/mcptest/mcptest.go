@@ -18,6 +18,7 @@ import (
 	"os/signal"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -35,6 +36,7 @@ type server struct {
 	environ  func() []string
 	exit     func(code int)
 	asked    chan string // responses to what it asked
+	grown    atomic.Bool // by a call of grow
 }
 
 type message struct {
@@ -157,7 +159,7 @@ func (s *server) list(m message) {
 		tools = append(tools, map[string]any{"name": name, "description": description, "inputSchema": schema})
 	}
 	add("echo", "Return the text.", map[string]any{"type": "object", "properties": map[string]any{"text": text}, "required": []string{"text"}})
-	for _, name := range []string{"fail", "crash", "hang", "silent.close", "steps", "huge", "ask", "image", "mixed", "structured", "nothing", "env", "refuse"} {
+	for _, name := range []string{"fail", "crash", "hang", "silent.close", "steps", "huge", "ask", "image", "mixed", "structured", "nothing", "env", "refuse", "grow"} {
 		add(name, "Test "+name+".", object(map[string]any{"text": text}))
 	}
 	for _, name := range []string{"read", "write", "connect"} {
@@ -176,6 +178,10 @@ func (s *server) list(m message) {
 	if s.faults["invalid"] {
 		tools = append(tools, map[string]any{"name": 7}, "text", map[string]any{"description": "no name"})
 		add("odd", "A schema that does not compile.", map[string]any{"type": "object", "properties": map[string]any{"a": map[string]any{"type": "strange"}}})
+	}
+	if s.grown.Load() {
+		tools = tools[1:]
+		add("grown", "It came later.", object(map[string]any{}))
 	}
 	if s.faults["duplicate"] {
 		add("echo", "Another one.", object(map[string]any{}))
@@ -236,6 +242,10 @@ func (s *server) call(m message) {
 			map[string]any{"type": "hologram", "data": "AAAA"}, map[string]any{"type": "text", "text": "two"})
 	case "structured":
 		s.result(m.ID, map[string]any{"content": []any{}, "structuredContent": map[string]any{"n": 1}})
+	case "grow":
+		s.grown.Store(true)
+		s.send(map[string]any{"jsonrpc": "2.0", "method": "notifications/tools/list_changed"})
+		s.text(m.ID, "grown", false)
 	case "nothing":
 		s.result(m.ID, map[string]any{"content": []any{}})
 	case "env":
