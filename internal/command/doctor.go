@@ -67,16 +67,17 @@ type sandboxDocument struct {
 }
 
 type doctorOptions struct {
-	mode string // of the sandbox
-	json bool
+	mode     string // of the sandbox
+	manifest string // whose extensions are checked; "" for none
+	json     bool
 }
 
 func doctorCommand(w World) *cli.Command {
 	o := &doctorOptions{}
 	return &cli.Command{
 		Name: "doctor", Usage: "Check what works on this machine, and suggest fixes",
-		UsageText: "millhand doctor\nmillhand doctor --sandbox require --json",
-		Flags:     []cli.Flag{sandboxFlag(&o.mode, ""), jsonFlag(&o.json, "Print one JSON document")},
+		UsageText: "millhand doctor\nmillhand doctor --manifest millhand.yaml\nmillhand doctor --sandbox require --json",
+		Flags:     []cli.Flag{sandboxFlag(&o.mode, ""), &cli.StringFlag{Name: "manifest", Destination: &o.manifest, Usage: "Also check the programs of the extensions in `FILE`"}, jsonFlag(&o.json, "Print one JSON document")},
 		Action:    act(o.parse, func(ctx context.Context) error { return runDoctor(ctx, w, *o) }),
 	}
 }
@@ -84,7 +85,15 @@ func doctorCommand(w World) *cli.Command {
 func (o *doctorOptions) parse(args []string) error { return noArguments("doctor", args) }
 
 func runDoctor(ctx context.Context, w World, o doctorOptions) error {
-	e, err := examine(ctx, w, sandbox.Mode(o.mode))
+	var extensions []check
+	if o.manifest != "" {
+		plan, err := loadPlan(ctx, w, planOptions{manifests: []string{o.manifest}})
+		if err != nil {
+			return err
+		}
+		extensions = checkExtensions(w, plan)
+	}
+	e, err := examine(ctx, w, sandbox.Mode(o.mode), extensions)
 	if err != nil {
 		return err
 	}
@@ -99,9 +108,9 @@ func runDoctor(ctx context.Context, w World, o doctorOptions) error {
 	return exitWith(e.ExitCode)
 }
 
-// examine runs all checks. It runs git and bash to get their versions, and uses
+// examine runs all checks, and adds more. It runs git and bash to get their versions, and uses
 // no network.
-func examine(ctx context.Context, w World, mode sandbox.Mode) (*examination, error) {
+func examine(ctx context.Context, w World, mode sandbox.Mode, more []check) (*examination, error) {
 	if err := mode.Check(); err != nil {
 		return nil, failure{event.ExitUsage, err}
 	}
@@ -132,6 +141,7 @@ func examine(ctx context.Context, w World, mode sandbox.Mode) (*examination, err
 		cache.Status, cache.exit = checkWarning, event.ExitOK
 	}
 	e.Checks = append(e.Checks, cache, buildCaches(ctx, w, tmp, sandbox.Level(e.Sandbox.Level)), checkPolicy(ctx, w))
+	e.Checks = append(e.Checks, more...)
 	for _, c := range e.Checks {
 		switch {
 		case c.exit == event.ExitFailed, e.ExitCode == event.ExitFailed: // no run works

@@ -73,7 +73,7 @@ func showPlan(ctx context.Context, w World, o showOptions) error {
 		err = writeJSON(w.Out, planJSON(plan, notes, setups, models.New(plan, w.Getenv, w.Now, w.Proxy, priceTable(w))))
 	} else if err = planTable(w.Out, plan, notes, models.New(plan, w.Getenv, w.Now, w.Proxy, priceTable(w))); err == nil {
 		printSources(w.Out, plan)
-		err = printSetups(w.Out, plan, setups)
+		err = errors.Join(printExtensions(w.Out, plan), printSetups(w.Out, plan, setups))
 	}
 	failing := 0
 	for _, n := range notes {
@@ -259,7 +259,8 @@ type (
 		MaxCost   *money.USD    `json:"max_cost_usd"` // of the run; null for no limit or an unknown price
 		Jobs      []jobDocument `json:"jobs"`
 
-		Sources []event.Source `json:"sources"` // of repositories, with what forges have listed
+		Extensions []plannedExtension `json:"extensions"`
+		Sources    []event.Source     `json:"sources"` // of repositories, with what forges have listed
 	}
 	jobDocument struct {
 		ID       string            `json:"id"`
@@ -302,7 +303,7 @@ type (
 )
 
 func planJSON(plan *tasks.Plan, notes map[string]note, setups map[string]setupNote, m *models.Set) planDocument {
-	doc := planDocument{Name: plan.Name, Manifests: plan.Manifests, Hash: plan.Hash, Parallel: plan.Parallel, MaxCost: maxRunCost(m, notes), Jobs: []jobDocument{}, Sources: append([]event.Source{}, runner.Sources(plan)...)}
+	doc := planDocument{Name: plan.Name, Manifests: plan.Manifests, Hash: plan.Hash, Parallel: plan.Parallel, MaxCost: maxRunCost(m, notes), Jobs: []jobDocument{}, Extensions: plannedExtensions(plan), Sources: append([]event.Source{}, runner.Sources(plan)...)}
 	for _, j := range plan.Jobs {
 		job := jobJSON(j)
 		job.MaxCost = maxCost(m, j, notes[j.ID])
