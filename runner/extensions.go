@@ -126,6 +126,9 @@ func Launch(ctx context.Context, g CommandEnv, s tasks.Process, work, own string
 		}
 		return errors.Join(errs...)
 	}
+	if g.within != nil { // they count for the job's disk limit
+		g.within.growth.Add([]string{g.Home, g.Tmp}, []string{g.Caches})
+	}
 	g.Beside = append(g.Beside, s.Readable...)
 	if err := g.open(s); err != nil {
 		return nil, nil, err

@@ -20,19 +20,19 @@ var ErrDiskLimit = errors.New("too much was written to the disk")
 // If the disk has lost as much as the limit, be it through others, deleted files that are
 // still open count, too.
 type DiskMonitor struct {
-	dirs   []string
-	caches []string
-	limit  int64
-	now    func() time.Time
+	limit int64
+	now   func() time.Time
 
 	measured chan struct{} // closed when before and most are known
 	cancel   context.CancelFunc
 	before   int64 // bytes used at the start
 	err      error
 
-	mu   sync.Mutex
-	most space // the most that was left on the file systems
-	over int   // consecutive measurements above the limit
+	mu     sync.Mutex
+	dirs   []string
+	caches []string
+	most   space // the most that was left on the file systems
+	over   int   // consecutive measurements above the limit
 }
 
 // Pauses between two measurements: at least diskPause, and diskRest times the
@@ -54,6 +54,24 @@ func NewDiskMonitor(dirs, caches []string, limit int64, now func() time.Time) *D
 		g.lost()
 	}()
 	return g
+}
+
+// Add measures further directories that are missing or empty: all that is in them counts. They
+// are of the kinds that [NewDiskMonitor] describes.
+func (g *DiskMonitor) Add(dirs, caches []string) {
+	if g == nil {
+		return
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.dirs, g.caches = slices.Concat(g.dirs, dirs), slices.Concat(g.caches, caches)
+}
+
+// watched returns the directories that commands see, and all.
+func (g *DiskMonitor) watched() (visible, all []string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.dirs, slices.Concat(g.dirs, g.caches)
 }
 
 // Close cancels the first measurement if it is still running.
@@ -157,15 +175,17 @@ func (g *DiskMonitor) exceeded(grown int64) error {
 // grown returns the growth in bytes.
 func (g *DiskMonitor) grown(ctx context.Context) (int64, error) {
 	used, err := g.used(ctx)
+	visible, _ := g.watched()
 	if lost := g.lost(); err == nil && lost >= g.limit {
-		used += min(lost, unlinkedBytes(g.dirs))
+		used += min(lost, unlinkedBytes(visible))
 	}
 	return used - g.before, err
 }
 
 // used returns the disk usage of the directories in bytes.
 func (g *DiskMonitor) used(ctx context.Context) (total int64, err error) {
-	for _, dir := range slices.Concat(g.dirs, g.caches) {
+	_, all := g.watched()
+	for _, dir := range all {
 		n, err := usage(ctx, dir)
 		if err != nil {
 			return 0, err
@@ -177,7 +197,8 @@ func (g *DiskMonitor) used(ctx context.Context) (total int64, err error) {
 
 // lost returns how much less is left on the file systems than at most: bytes or inodes.
 func (g *DiskMonitor) lost() int64 {
-	now := left(slices.Concat(g.dirs, g.caches))
+	_, all := g.watched()
+	now := left(all)
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.most = space{max(g.most.bytes, now.bytes), max(g.most.inodes, now.inodes)}

@@ -159,7 +159,7 @@ func (s *server) list(m message) {
 		tools = append(tools, map[string]any{"name": name, "description": description, "inputSchema": schema})
 	}
 	add("echo", "Return the text.", map[string]any{"type": "object", "properties": map[string]any{"text": text}, "required": []string{"text"}})
-	for _, name := range []string{"fail", "crash", "hang", "silent.close", "steps", "huge", "ask", "image", "mixed", "structured", "nothing", "env", "refuse", "grow"} {
+	for _, name := range []string{"fail", "crash", "hang", "silent.close", "steps", "huge", "ask", "image", "mixed", "structured", "nothing", "env", "refuse", "grow", "fill"} {
 		add(name, "Test "+name+".", object(map[string]any{"text": text}))
 	}
 	for _, name := range []string{"read", "write", "connect"} {
@@ -242,6 +242,14 @@ func (s *server) call(m message) {
 			map[string]any{"type": "hologram", "data": "AAAA"}, map[string]any{"type": "text", "text": "two"})
 	case "structured":
 		s.result(m.ID, map[string]any{"content": []any{}, "structuredContent": map[string]any{"n": 1}})
+	case "fill":
+		f, err := os.CreateTemp("", "fill")
+		for range 30 {
+			if err == nil {
+				_, err = f.Write(make([]byte, 1<<20))
+			}
+		}
+		s.outcome(m.ID, "filled", err)
 	case "grow":
 		s.grown.Store(true)
 		s.send(map[string]any{"jsonrpc": "2.0", "method": "notifications/tools/list_changed"})
