@@ -45,7 +45,7 @@ func For(env *Env, more ...Tool) (*Registry, error) {
 	add(env.Spawn != nil, taskTool(env))
 	add(true, webfetchTool(), todoWriteTool(), todoReadTool())
 	add(env.Search.Backend != "", websearchTool(env), codesearchTool())
-	add(len(env.skills())+len(env.SkillProblems) > 0 || env.Model == "", skillTool(env))
+	add(len(env.skills())+len(env.Skills.Problems) > 0 || env.Model == "", skillTool(env))
 	add(env.Batch, batchTool(r))
 	for _, t := range more {
 		name := t.Spec().Name

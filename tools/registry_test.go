@@ -25,7 +25,7 @@ func equipped(model string) *Env {
 	return &Env{
 		Profile: full, Model: model, Batch: true, Search: SearchConfig{Backend: "json", URL: "https://search.example.com/"},
 		Now:    func() time.Time { return time.Date(2031, 12, 31, 23, 30, 0, 0, time.FixedZone("", -3600)) },
-		Skills: []Skill{{Name: "deploy", Description: "how this shop is put into service"}},
+		Skills: Skills{List: []Skill{{Name: "deploy", Description: "how this shop is put into service"}}},
 		Agents: []Agent{{Name: "explore", Description: "looks through files"}},
 		Spawn:  func(context.Context, SpawnRequest) (SpawnResult, error) { return SpawnResult{}, errors.New("not here") },
 	}
@@ -131,7 +131,7 @@ func TestOfferedToolsDependOnModelAndEnv(t *testing.T) {
 		{"no search service", "x", func(e *Env) { e.Search = SearchConfig{} }, without("apply_patch", "websearch", "codesearch")},
 		{"no batch", "x", func(e *Env) { e.Batch = false }, without("apply_patch", "batch")},
 		{"nothing that starts agents", "x", func(e *Env) { e.Spawn = nil }, without("apply_patch", "task")},
-		{"no skills", "x", func(e *Env) { e.Skills = nil }, without("apply_patch", "skill")},
+		{"no skills", "x", func(e *Env) { e.Skills = Skills{} }, without("apply_patch", "skill")},
 		{"no skill that is allowed", "x", func(e *Env) {
 			e.Profile.Rules = append(e.Profile.Rules, permission.Rule{Permission: "skill", Pattern: "dep*"})
 		}, without("apply_patch", "skill")},

@@ -42,7 +42,7 @@ func skillTool(env *Env) Tool {
 
 // skills lists the skills that the profile allows.
 func (env *Env) skills() []Skill {
-	return slices.DeleteFunc(slices.Clone(env.Skills), func(s Skill) bool { return !env.Profile.Allows("skill", s.Name) })
+	return slices.DeleteFunc(slices.Clone(env.Skills.List), func(s Skill) bool { return !env.Profile.Allows("skill", s.Name) })
 }
 
 // ofSkill reports whether a path outside the workspace is in the directory of
@@ -57,18 +57,18 @@ func (env *Env) ofSkill(p workspace.Path) bool {
 func prepareSkill(env *Env, in skillInput) (Pending, error) {
 	needs := []permission.Request{permission.Need("skill", in.Name)}
 	return Pending{Title: in.Name, Needs: needs, Do: func(context.Context) (Result, error) {
-		i := slices.IndexFunc(env.Skills, func(s Skill) bool { return s.Name == in.Name })
+		i := slices.IndexFunc(env.Skills.List, func(s Skill) bool { return s.Name == in.Name })
 		if i < 0 {
 			return Result{}, env.skillNotFound(in.Name)
 		}
-		return loadSkill(env.Skills[i])
+		return loadSkill(env.Skills.List[i])
 	}}, nil
 }
 
 // skillNotFound returns the error for an unknown skill or, if its directory
 // exists, for an invalid one.
 func (env *Env) skillNotFound(name string) error {
-	for _, problem := range env.SkillProblems {
+	for _, problem := range env.Skills.Problems {
 		if broken := (*SkillError)(nil); errors.As(problem, &broken) && path.Base(path.Dir(broken.File)) == name {
 			return fmt.Errorf("skill %q can't be loaded: %s: %w", brief(name), broken.File, broken.Err)
 		}

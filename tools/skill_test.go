@@ -16,10 +16,10 @@ func skillFile(name, description, body string) string {
 // withSkills finds a stage's skills, and returns what was wrong with others.
 func (s *stage) withSkills(dirs ...string) []string {
 	s.Helper()
-	skills, problems := FindSkills(s.env.Workspace, dirs)
-	s.equip(func(env *Env) { env.Skills, env.SkillProblems = skills, problems })
+	skills := FindSkills(s.env.Workspace, dirs)
+	s.equip(func(env *Env) { env.Skills = skills })
 	var texts []string
-	for _, p := range problems {
+	for _, p := range skills.Problems {
 		texts = append(texts, strings.ReplaceAll(p.Error(), s.base, "$B"))
 	}
 	return sorted(texts)
@@ -48,7 +48,7 @@ func TestFindSkills(t *testing.T) {
 	s.symlink("../../../../work-beside/secret", ".claude/skills/linked/SKILL.md")
 	problems := s.withSkills(filepath.Join(s.base, "shared"), filepath.Join(s.base, "missing"))
 	var got []string
-	for _, k := range s.env.Skills {
+	for _, k := range s.env.Skills.List {
 		got = append(got, k.Name+": "+k.Description+" in "+strings.TrimPrefix(k.Dir, s.base+"/"))
 	}
 	want := []string{

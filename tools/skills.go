@@ -60,10 +60,15 @@ func skillDirs() []string {
 	return []string{".claude/skills", ".agents/skills", ".opencode/skill", ".opencode/skills"}
 }
 
+// Skills are the skills of a session.
+type Skills struct {
+	List     []Skill // by name
+	Problems []error // of invalid ones, reported to a model that loads one of them
+}
+
 // FindSkills searches a workspace's usual directories for skills, then dirs,
-// which are absolute. It returns them sorted by name, and the errors of invalid
-// ones, for [Env].SkillProblems.
-func FindSkills(space *workspace.Workspace, dirs []string) ([]Skill, []error) {
+// which are absolute.
+func FindSkills(space *workspace.Workspace, dirs []string) Skills {
 	found := map[string]Skill{}
 	var problems []error
 	for _, dir := range skillDirs() {
@@ -83,7 +88,7 @@ func FindSkills(space *workspace.Workspace, dirs []string) ([]Skill, []error) {
 		skills = append(skills, s)
 	}
 	slices.SortFunc(skills, func(a, b Skill) int { return cmp.Compare(a.Name, b.Name) })
-	return skills[:min(len(skills), maxSkills)], problems
+	return Skills{skills[:min(len(skills), maxSkills)], problems}
 }
 
 // skillsBelow adds the skills below one directory to found.

@@ -86,11 +86,8 @@ type Env struct {
 	Accepts Attachments // of the model
 	Batch   bool        // the batch tool is enabled
 	Search  SearchConfig
-	Skills  []Skill // found by [FindSkills]
-	// SkillProblems are the errors of FindSkills, reported to a model that
-	// loads one of the invalid skills.
-	SkillProblems []error
-	Agents        []Agent // agents that the task tool can start, with Spawn
+	Skills  Skills
+	Agents  []Agent // agents that the task tool can start, with Spawn
 	// Spawn runs a subagent to completion; nil: no task tool. It must be safe
 	// for concurrent use.
 	Spawn func(context.Context, SpawnRequest) (SpawnResult, error)

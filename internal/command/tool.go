@@ -127,11 +127,9 @@ func runTool(ctx context.Context, w World, o toolOptions) error {
 	env.Workspace, env.Profile, env.Ignore, env.Todos = space, profile, ignoreRules(space.Dir(), w), &tools.Todos{}
 	env.ChildEnv = proc.ChildEnv(w.Getenv, profile.Env)
 	env.Private = []string{rundir.Resolve(filepath.Join(space.Dir(), ".millhand", "runs"))}
-	var problems []error
-	if env.Skills, problems = tools.FindSkills(space, settings.skills); len(problems) > 0 {
-		fmt.Fprintln(w.Err, printable.Text(errors.Join(problems...).Error()))
+	if env.Skills = tools.FindSkills(space, settings.skills); len(env.Skills.Problems) > 0 {
+		fmt.Fprintln(w.Err, printable.Text(errors.Join(env.Skills.Problems...).Error()))
 	}
-	env.SkillProblems = problems
 	env.Tree, env.Cache, env.Redact = &tools.Tree{}, &tools.Cache{}, secrets(w, settings.plan, known)
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
@@ -385,7 +383,7 @@ func listTools(ctx context.Context, w World, o toolsOptions) error {
 	if space, err := workspace.Open("."); err == nil { // otherwise there are no skills
 		defer space.Close()
 		env.Workspace = space
-		env.Skills, env.SkillProblems = tools.FindSkills(space, settings.skills)
+		env.Skills = tools.FindSkills(space, settings.skills)
 	}
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
