@@ -147,6 +147,7 @@ func homes() map[string]string {
 		"github.com/google/jsonschema-go":                 "tools",
 		"github.com/modelcontextprotocol/go-sdk":          "internal/mcp",
 		"github.com/evanw/esbuild":                        "internal/jshost",
+		"github.com/sourcegraph/jsonrpc2":                 "internal/lsp",
 		"github.com/santhosh-tekuri/jsonschema/v6":        "internal/schema",
 		"os/exec": "internal/proc internal/gitops/gitdir internal/gitops/gittest internal/e2e/scripts",
 		// Nowhere: see TestTheBinaryExecutesNoTemplates.
