@@ -23,19 +23,20 @@ type builder struct {
 	override  map[*manifest]*profile // the command line's profile, as each manifest understands it
 	rendered  int                    // bytes of texts with variables so far
 
-	endpoints     []definition[provider]
-	providers     map[string]Provider // the endpoints, by their names
-	providerNames []string
-	forges        []Forge
-	agents        []definition[Agent]
-	search        []definition[Search] // at most one
-	tools         []definition[CustomTool]
-	servers       []definition[mcpServer]
-	toolFiles     []definition[ScriptFile]
-	plugins       []definition[ScriptFile]
-	scripts       []definition[scripts] // one, with toolFiles and plugins
-	hooks         []definition[hook]
-	skills        []skillDir
+	endpoints       []definition[provider]
+	providers       map[string]Provider // the endpoints, by their names
+	providerNames   []string
+	forges          []Forge
+	agents          []definition[Agent]
+	search          []definition[Search] // at most one
+	tools           []definition[CustomTool]
+	servers         []definition[mcpServer]
+	toolFiles       []definition[ScriptFile]
+	plugins         []definition[ScriptFile]
+	scripts         []definition[scripts] // one, with toolFiles and plugins
+	hooks           []definition[hook]
+	languageServers []definition[languageServer]
+	skills          []skillDir
 }
 
 // draft is a job while it is made.
@@ -161,6 +162,7 @@ func (b *builder) define() {
 	b.servers = servers(b)
 	defineScripts(b)
 	b.hooks = hooks(b)
+	b.languageServers = languageServers(b)
 	for _, m := range b.manifests {
 		for _, s := range m.skills {
 			if !slices.Contains(b.skills, s) {
@@ -193,6 +195,7 @@ func (b *builder) equip(p *Plan) {
 		p.Scripts = s.is.Scripts
 	}
 	equipHooks(b, p)
+	p.LSP = planLSP(b)
 	for _, s := range b.skills {
 		p.Skills = append(p.Skills, s.path)
 	}
@@ -256,6 +259,9 @@ func (b *builder) assemble(paths []string, drafts []*draft) *Plan {
 	}
 	for i := range p.Hooks {
 		p.Hooks[i].resolveBeside(beside(p.Policies, b.hooks[i].src), p.Jobs)
+	}
+	for i, d := range b.languageServers {
+		p.LSP.Servers[i].Process.resolveBeside(beside(p.Policies, d.src), p.Jobs)
 	}
 	return p
 }

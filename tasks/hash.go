@@ -28,6 +28,9 @@ func (b *builder) hashEquipment() string {
 	if len(b.hooks) > 0 {
 		skills = append(skills, digest("hooks", digests(b.hooks)))
 	}
+	if len(b.languageServers) > 0 {
+		skills = append(skills, digest(digests(b.languageServers), diagnosticsWait(b.manifests)))
+	}
 	return digest(digests(b.endpoints), digests(b.agents), digests(b.search), digests(b.tools), skills)
 }
 

@@ -43,7 +43,8 @@ func (m *manifest) keys() keys {
 		{"tools_from", into(&m.toolFiles, upTo(maxDefined, listOf(scriptFileForm))), "", "Tool files in OpenCode's format: files, directories with a directory tool or tools, or workspace:PATH in the job's repository at its base commit"},
 		{"plugins", into(&m.plugins, upTo(maxDefined, listOf(pluginForm))), "", "Plugins in OpenCode's format: files, packages, or workspace:PATH"},
 		{"js", into(&m.scripts, scriptsForm), "", "The process of tool files and plugins, one for each job"},
-		{"lsp", notSupported(), "", "Language servers"},
+		{"lsp", into(&m.languageServers, lspForm), "", "Language servers: true for the known ones that are on PATH, or servers by name"},
+		{"lsp_diagnostics", into(&m.diagnostics, mapping((*diagnostics).keys)), "", "When models get the errors that language servers find"},
 		{"hooks", into(&m.hooks, hooksForm), "", "Commands that run on events of runs, jobs, tool calls and commits"},
 		{"notify", notSupported(), "", "Notifications"},
 	}, m.sampling.keys()...)
@@ -428,6 +429,27 @@ func (p *plugin) keys() keys {
 	}
 }
 
+// The names of these keys are OpenCode's, except those for access.
+func (s *languageServer) keys() keys {
+	return keys{
+		{"command", into(&s.process.program, argvForm), "", "Program and arguments (required for servers that are not known); runs in the workspace, which it can't change, without network"},
+		{"extensions", into(&s.Extensions, upTo(maxHeaders, listOf(extensionForm))), "", "Extensions of the files that it is for (required for servers that are not known)"},
+		{"env", into(&s.process.environment, environmentForm), "", "Environment variables of the process, as in mcp"},
+		{"initialization", into(&s.initialization, initializeForm), "", "Options that the server gets at its start"},
+		{"disabled", into(&s.disabled, boolForm), "false", "Leave the server out"},
+		{"cache", into(&s.process.cache, cacheForm), "", "Caches of the user whose downloads it may read, as in a profile (none for servers that are not known)"},
+		{"read", into(&s.process.reads, upTo(maxHeaders, listOf(processPathForm))), "", "Other paths that it may read, relative to the manifest"},
+		{"write", into(&s.process.writes, upTo(maxHeaders, listOf(processPathForm))), "", "Paths outside of the workspace that it may write, relative to the manifest"},
+	}
+}
+
+func (d *diagnostics) keys() keys {
+	return keys{
+		{"when", into(&d.when, enum("edit", "off")), "edit", "edit: the result of an edit ends with the errors that are new after it; off: never"},
+		{"wait", into(&d.wait, waitForm), "3s", "How long an edit waits for them, up to 20s"},
+	}
+}
+
 // keys of an agent's Markdown file are OpenCode's.
 func (h *agentHead) keys() keys {
 	ks := keys{
@@ -481,7 +503,7 @@ func (p *policyFile) keys() keys {
 		{"prices", field{Type: pricesForm.Type, read: p.readPrices}, "", "Prices of models, which replace all others"},
 		{"setup", p.words(policy.Setup, map[string][]string{"allow": everything, "deny": nil}, nil), "", "Whether tasks may have setup commands"},
 		{"cache", p.words(policy.Cache, map[string][]string{"auto": everything, "none": nil}, nil), "", "Whether profiles may use build caches"},
-		{"extensions", p.words(policy.Extensions, map[string][]string{"allow": everything, "deny": nil}, &stringForm), "", "Custom tools, MCP servers and hooks that may be used: allow, deny or a list of names"},
+		{"extensions", p.words(policy.Extensions, map[string][]string{"allow": everything, "deny": nil}, &stringForm), "", "Custom tools, MCP servers, language servers and hooks that may be used: allow, deny or a list of names"},
 		{"sign", p.names(policy.Sign, enum(string(SignSSH), string(SignOpenPGP), string(SignAPI))), "", "Signatures that commits may have; also for untrusted manifests"},
 		{"key_sources", p.names(policy.KeySources, stringForm), "", "Programs of key_command and files of token_file that may be used; none if absent"},
 		{"setup_network", p.words(policy.SetupNetwork, map[string][]string{"allow": everything, "deny": nil, "registries": registries()}, &boundHostForm), "", "Hosts that setup commands may reach: allow, deny, registries or a list"},

@@ -39,6 +39,10 @@ var samples = map[string]mapNode{
 	"mcp.NAME.url":                     {"type": "remote", "url": "https://h.example/mcp"},
 	"mcp.NAME.headers":                 {"type": "remote", "url": "https://h.example/mcp", "headers": mapNode{"X-Team": "a"}},
 	"mcp.NAME.oauth":                   {"type": "remote", "url": "https://h.example/mcp", "oauth": false},
+	"mcp.NAME.follow_changes":          {"follow_changes": false},
+	"lsp.NAME.extensions":              {"extensions": []any{".go"}},
+	"lsp.NAME.initialization":          {"initialization": mapNode{"a": 1}},
+	"lsp_diagnostics.wait":             {"wait": "7s"},
 	"model":                            {"model": "openai/n"},
 	"profile":                          {"profile": "edit"},
 	"instructions":                     {"instructions": []any{"o.md"}},
@@ -126,6 +130,7 @@ var neededKeys = map[string]mapNode{
 	"mcp.NAME":                    {"command": []any{"x"}},
 	"forges.HOST":                 {"kind": "github"},
 	"agents.NAME":                 {"description": "d"},
+	"lsp.NAME":                    {"command": []any{"x"}, "extensions": []any{".x"}},
 }
 
 // exclusive are keys that rule out what beside has.
@@ -212,6 +217,9 @@ func (d document) sampled(k Key, samples map[string]mapNode) {
 	}
 	if last(k) == "command" || last(k) == "arguments" {
 		d.root["commands_from"] = []any{"fix.md"}
+	}
+	if parent(k) == "lsp_diagnostics" {
+		d.root["lsp"] = true
 	}
 	name := k.Path
 	if below, ok := strings.CutPrefix(name, "tasks[].repos[]"); ok {

@@ -49,6 +49,8 @@ type manifest struct {
 	plugins           []definition[ScriptFile]
 	scripts           []definition[scripts] // at most one
 	hooks             []definition[hook]
+	languageServers   []definition[languageServer]
+	diagnostics       diagnostics
 	skills            []skillDir
 	batch             bool
 	output            OutputLimits

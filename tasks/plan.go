@@ -37,6 +37,7 @@ type Plan struct {
 	MCP       []MCPServer `json:",omitempty"`
 	Scripts   Scripts     `json:",omitzero"`
 	Hooks     []Hook      `json:",omitempty"`
+	LSP       *LSP        `json:",omitempty"`
 	Skills    []string    // directories of skills beside the workspace's own, absolute
 	Batch     bool        // whether models get the batch tool
 	Output    OutputLimits

@@ -50,7 +50,7 @@ func TestEveryProblemHasAPositionAndAFix(t *testing.T) {
 version: 1
 model: openai/m
 tasks: [{id: a, prompt: p}]`, []string{
-			`m.yaml:1:1: unknown key "promt"; known here: agents, agents_from, allow_dirty, allow_unknown_price, batch, budget, clones, commands_from, effort, forges, hooks, instructions, jobs, js, limits, max_output, mcp, model, name, plugins, prices, profile, profiles, providers, repos, search, skills, tasks, temperature, tool_output, tools, tools_from, vars, version`,
+			`m.yaml:1:1: unknown key "promt"; known here: agents, agents_from, allow_dirty, allow_unknown_price, batch, budget, clones, commands_from, effort, forges, hooks, instructions, jobs, js, limits, lsp, lsp_diagnostics, max_output, mcp, model, name, plugins, prices, profile, profiles, providers, repos, search, skills, tasks, temperature, tool_output, tools, tools_from, vars, version`,
 		}},
 		{"a misspelt key with problems below it", `task:
 - id: a
@@ -363,13 +363,11 @@ model: openai/m
 `, []string{
 			`m.yaml:4:54: unknown key "xyz"; known here: assignees, base, body, comment, draft, fork, if_exists, labels, mode, reviewers, title`,
 		}},
-		{"keys of a manifest that a later release will have", `lsp: {a: 1}
-notify: {a: 1}
+		{"keys of a manifest that a later release will have", `notify: {a: 1}
 version: 1
 model: openai/m
 tasks: [{id: a, prompt: p}]`, []string{
-			`m.yaml:1:1: "lsp" is not supported yet; remove it`,
-			`m.yaml:2:1: "notify" is not supported yet; remove it`,
+			`m.yaml:1:1: "notify" is not supported yet; remove it`,
 		}},
 		{"keys with empty values", `agents: {}
 providers:

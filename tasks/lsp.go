@@ -1,0 +1,241 @@
+package tasks
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/millhand/millhand/internal/policy"
+)
+
+// LSP are the language servers of jobs.
+type LSP struct {
+	Servers []LanguageServer
+	Wait    time.Duration // for diagnostics after an edit; 0: they are not reported
+}
+
+// LanguageServer is a language server. Its process can't write to the workspace, and has no
+// network.
+type LanguageServer struct {
+	Name           string
+	Process        Process
+	Extensions     []string        // of the files that it is for, with their dots
+	Initialization json.RawMessage `json:",omitempty"` // options that it gets at the start
+	IfFound        bool            // it is used only where its program is on PATH
+}
+
+// languageServer is a language server while it is read.
+type languageServer struct {
+	LanguageServer
+	process        process
+	initialization map[string]any
+	disabled       bool
+}
+
+// diagnostics is when errors are reported to models.
+type diagnostics struct {
+	when string // "" if it is not set
+	wait time.Duration
+}
+
+// defaultWait and maxWait are for diagnostics; an edit may wait twice that long.
+const (
+	defaultWait = 3 * time.Second
+	maxWait     = 20 * time.Second
+)
+
+var (
+	lspForm        = form[[]definition[languageServer]]{Type{Name: "boolean", Or: new(Type{Name: "map", Names: "NAME", Elem: new(typeOf((*languageServer).keys))})}, readLSP}
+	extensionForm  = form[string]{Type{Name: "string"}, readExtension}
+	initializeForm = form[map[string]any]{Type{Name: "mapping"}, readInitialization}
+	waitForm       = form[time.Duration]{durationForm.Type, readWait}
+)
+
+// knownServer is a language server that a manifest can name without stating its program.
+type knownServer struct {
+	name           string
+	command        string // program and arguments, separated by spaces
+	extensions     string // likewise
+	cache          string
+	initialization map[string]any
+}
+
+// knownServers are those that lsp: true uses, with the names that OpenCode gives them. gopls
+// reports errors in other packages only after a pause, by default one of a second;
+// typescript-language-server would try to download types.
+func knownServers() []knownServer {
+	return []knownServer{
+		{"gopls", "gopls", ".go", "go", map[string]any{"diagnosticsDelay": "10ms"}},
+		{"typescript", "typescript-language-server --stdio", ".ts .tsx .js .jsx .mts .cts .mjs .cjs", "", map[string]any{"disableAutomaticTypingAcquisition": true}},
+		{"pyright", "pyright-langserver --stdio", ".py .pyi", "", nil},
+		{"rust", "rust-analyzer", ".rs", "cargo", nil},
+		{"clangd", "clangd", ".c .cc .cpp .cxx .h .hh .hpp .hxx", "", nil},
+		{"ruby-lsp", "ruby-lsp", ".rb .rake .gemspec .ru", "", nil},
+		{"jdtls", "jdtls", ".java", "maven", nil},
+		{"zls", "zls", ".zig .zon", "", nil},
+		{"lua-ls", "lua-language-server", ".lua", "", nil},
+		{"php", "intelephense --stdio", ".php", "", nil},
+		{"dart", "dart language-server --lsp", ".dart", "", nil},
+		{"gleam", "gleam lsp", ".gleam", "", nil},
+		{"ocaml-lsp", "ocamllsp", ".ml .mli", "", nil},
+		{"terraform", "terraform-ls serve", ".tf .tfvars", "", nil},
+		{"nixd", "nixd", ".nix", "", nil},
+	}
+}
+
+// known finds a known server by its name or that of its program.
+func known(name string) (knownServer, bool) {
+	all := knownServers()
+	i := slices.IndexFunc(all, func(k knownServer) bool {
+		return k.name == name || strings.Fields(k.command)[0] == name
+	})
+	if i < 0 {
+		return knownServer{}, false
+	}
+	return all[i], true
+}
+
+// readLSP reads the language servers of a manifest.
+func readLSP(v value) ([]definition[languageServer], bool) {
+	if v.isBoolean() {
+		on, ok := readBool(v)
+		if !on || v.refused(policy.Extensions, "language servers", "lsp") {
+			return nil, ok
+		}
+		var all []definition[languageServer]
+		for _, k := range knownServers() {
+			s := languageServer{LanguageServer: LanguageServer{Name: k.name, IfFound: true}}
+			all = append(all, s.define(v, k))
+		}
+		return all, true
+	}
+	var all []definition[languageServer]
+	entries, ok := v.entries()
+	for _, e := range entries {
+		name := e.key.Value
+		switch {
+		case !serverName.MatchString(name):
+			e.keyProblem("invalid server name "+quote(name), "use up to 32 letters, digits, _ and -, starting with a letter or digit")
+		case e.refused(policy.Extensions, "the language server "+quote(name), name):
+		default:
+			if d, ok := readLanguageServer(e); ok {
+				all = append(all, d)
+			}
+		}
+	}
+	return all, ok
+}
+
+func readLanguageServer(v value) (definition[languageServer], bool) {
+	s := languageServer{LanguageServer: LanguageServer{Name: v.key.Value}}
+	s.keys().read(v)
+	if !v.isMapping() {
+		return definition[languageServer]{}, false
+	}
+	k, _ := known(s.Name)
+	if s.process.program.args == nil && k.command == "" {
+		v.lacks("command", "add command: [PROGRAM]")
+	}
+	if s.Extensions == nil && k.extensions == "" {
+		v.lacks("extensions", "add for example extensions: [.go]")
+	}
+	return s.define(v, k), !s.disabled
+}
+
+// define completes a server with what is known of it.
+func (s languageServer) define(v value, k knownServer) definition[languageServer] {
+	if s.process.program.args == nil {
+		s.process.program.args = strings.Fields(k.command)
+		s.process.program.written = s.process.program.args
+	}
+	if s.Extensions == nil {
+		s.Extensions = strings.Fields(k.extensions)
+	}
+	if s.initialization == nil {
+		s.initialization = k.initialization
+	}
+	if _, refused := v.src.policies.Refuses(policy.Cache, k.cache); s.process.cache == nil && k.cache != "" && !refused {
+		s.process.cache = &[]string{k.cache}
+	}
+	s.Process = s.process.read()
+	if s.initialization != nil {
+		s.Initialization, _ = json.Marshal(s.initialization) //nolint:errcheck // it was JSON
+	}
+	content := digest(s.process.digest(), s.Extensions, string(s.Initialization), s.IfFound)
+	return definition[languageServer]{value: v, title: "language server " + quote(s.Name), digest: content, is: s}
+}
+
+// fileExtension is the form of an extension of file names.
+var fileExtension = regexp.MustCompile(`^\.[A-Za-z0-9_+.-]{1,30}$`)
+
+func readExtension(v value) (string, bool) {
+	t, ok := v.filled()
+	if ok && !fileExtension.MatchString(t.s) {
+		v.problem("invalid extension "+quote(t.s), "write it with its dot, such as .go")
+		return "", false
+	}
+	return t.s, ok
+}
+
+// readInitialization reads what a server gets as its options.
+func readInitialization(v value) (map[string]any, bool) {
+	if !v.isMapping() {
+		v.wrong("a mapping", "write KEY: VALUE")
+		return nil, false
+	}
+	doc, ok := v.json()
+	options, _ := doc.(map[string]any)
+	if data, err := json.Marshal(options); err != nil || len(data) > maxSchema {
+		v.problem("initialization exceeds 64 KiB", "make it smaller")
+		return nil, false
+	}
+	return options, ok
+}
+
+func readWait(v value) (time.Duration, bool) {
+	d, ok := readDuration(v)
+	if d > maxWait {
+		v.problem(fmt.Sprintf("wait must be at most %s", maxWait), "write for example 3s")
+		return 0, false
+	}
+	return d, ok
+}
+
+// languageServers resolves the language servers of all manifests.
+func languageServers(b *builder) []definition[languageServer] {
+	all := gather(b.manifests, func(m *manifest) []definition[languageServer] { return m.languageServers })
+	for i, d := range all {
+		all[i].is.Process.fill(b, d.is.process)
+	}
+	return all
+}
+
+// planLSP returns the language servers for the plan; nil for none. Of the manifests' settings for diagnostics
+// the ones that wait least count.
+func planLSP(b *builder) *LSP {
+	if len(b.languageServers) == 0 {
+		return nil
+	}
+	all := &LSP{Wait: diagnosticsWait(b.manifests)}
+	for _, d := range b.languageServers {
+		all.Servers = append(all.Servers, d.is.LanguageServer)
+	}
+	return all
+}
+
+func diagnosticsWait(manifests []*manifest) time.Duration {
+	wait := time.Duration(0)
+	for _, m := range manifests {
+		if m.diagnostics.when == "off" {
+			return 0
+		}
+		wait = lower(wait, m.diagnostics.wait)
+	}
+	if wait == 0 {
+		return defaultWait
+	}
+	return wait
+}
