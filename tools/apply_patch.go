@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"slices"
@@ -54,8 +55,8 @@ func prepareApplyPatch(env *Env, in applyPatchInput) (Pending, error) {
 		job.paths[name] = target
 		needs = append(needs, more...)
 	}
-	return Pending{Title: strings.Join(p.Paths(), ", "), Needs: needs, Do: func(context.Context) (Result, error) {
-		return env.Tree.change(job.run)
+	return Pending{Title: strings.Join(p.Paths(), ", "), Needs: needs, Do: func(ctx context.Context) (Result, error) {
+		return env.checked(ctx, slices.Collect(maps.Values(job.paths)), job.run)
 	}}, nil
 }
 

@@ -172,6 +172,9 @@ func finish(env *Env, out Outcome, res Result) Outcome {
 	if res.Title != "" {
 		out.Title = brief(res.Title)
 	}
+	if res.Extension != "" {
+		out.Extension = res.Extension
+	}
 	out.Metadata = res.Metadata
 	out.Attachments = res.Attachments
 	out.Output, out.Truncated = strings.ToValidUTF8(res.Output, "\uFFFD"), res.Cut

@@ -36,8 +36,8 @@ func prepareEdit(env *Env, in editInput) (Pending, error) {
 	if err != nil {
 		return Pending{}, err
 	}
-	return Pending{Title: p.Rel, Needs: needs, Do: func(context.Context) (Result, error) {
-		return env.Tree.change(func() (Result, error) {
+	return Pending{Title: p.Rel, Needs: needs, Do: func(ctx context.Context) (Result, error) {
+		return env.checked(ctx, []workspace.Path{p}, func() (Result, error) {
 			if in.OldString == "" && in.OldString != in.NewString {
 				return createByEdit(env, p, in.NewString)
 			}

@@ -27,7 +27,10 @@ func Needs(env *Env, tool, subject string) ([]permission.Request, error) {
 	case "edit":
 		_, needs, err := needFile(env, perm, subject, toWrite)
 		return needs, err
-	case "read", "list", "lsp":
+	case "lsp":
+		_, needs, err := lspNeeds(env, subject)
+		return needs, err
+	case "read", "list":
 		_, needs, err := needFile(env, perm, subject, toRead)
 		return needs, err
 	case "webfetch":

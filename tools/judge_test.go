@@ -24,7 +24,7 @@ func TestNeedsBySubject(t *testing.T) {
 		{"read", "out/secret", []string{"external_directory $O/secret $O/secret/* $O/*", "read $O/secret"}},
 		{"read", ".git/config", []string{"read .git/config $D/.git/config"}},
 		{"list", "sub", []string{"list sub $D/sub"}},
-		{"lsp", "a.txt", []string{"lsp a.txt $D/a.txt"}},
+		{"lsp", "a.txt", []string{"lsp a.txt $D/a.txt", "read a.txt $D/a.txt"}},
 		{"edit", "new.txt", []string{"edit new.txt $D/new.txt"}},
 		{"write", "new.txt", []string{"edit new.txt $D/new.txt"}},
 		{"apply_patch", "new.txt", []string{"edit new.txt $D/new.txt"}},

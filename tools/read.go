@@ -94,6 +94,7 @@ func doRead(ctx context.Context, env *Env, p workspace.Path, lines span) (Result
 	if err != nil {
 		return Result{}, fmt.Errorf("read %s: %w", p.Rel, err)
 	}
+	env.opened(p)
 	result, err := page.result(p, lines.offset)
 	result.Output += notes
 	return result, err

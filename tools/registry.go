@@ -46,6 +46,7 @@ func For(env *Env, more ...Tool) (*Registry, error) {
 	add(true, webfetchTool(), todoWriteTool(), todoReadTool())
 	add(env.Search.Backend != "", websearchTool(env), codesearchTool())
 	add(len(env.skills())+len(env.Skills.Problems) > 0 || env.Model == "", skillTool(env))
+	add(env.Languages != nil, lspTool())
 	add(env.Batch, batchTool(r))
 	for _, t := range more {
 		name := t.Spec().Name

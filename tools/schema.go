@@ -182,6 +182,7 @@ func inferSchema[In any]() (map[string]any, error) {
 		reflect.TypeFor[TodoPriority](): enum("high", "medium", "low"),
 		reflect.TypeFor[pageFormat]():   enum("markdown", "text", "html"),
 		reflect.TypeFor[livecrawl]():    enum("fallback", "preferred"),
+		reflect.TypeFor[lspOperation](): enum("goToDefinition", "findReferences", "hover", "documentSymbol", "workspaceSymbol", "goToImplementation", "prepareCallHierarchy", "incomingCalls", "outgoingCalls"),
 		reflect.TypeFor[searchType]():   enum("auto", "fast", "deep"),
 	}})
 	if err != nil {

@@ -51,10 +51,11 @@ type Result struct {
 	Metadata Metadata
 	// Attachments are sent to the model in addition to Output.
 	Attachments []Attachment
-	Tail        bool  // truncate Output to its tail, not its head
-	Bounded     bool  // the tool truncated Output itself; it is not truncated again
-	Cut         bool  // with Bounded: something was omitted
-	Bytes       int64 // size of the full output if Output is truncated
+	Tail        bool   // truncate Output to its tail, not its head
+	Bounded     bool   // the tool truncated Output itself; it is not truncated again
+	Cut         bool   // with Bounded: something was omitted
+	Bytes       int64  // size of the full output if Output is truncated
+	Extension   string // name of the program that ran the call, if the tool has several; see [Spec]
 }
 
 // Attachment is a file sent to the model unchanged.
@@ -97,6 +98,8 @@ type Env struct {
 	Nested func(context.Context, Call) Outcome
 	// Hooks are called in their order around each call, also of batch and of prompts.
 	Hooks []Hook
+	// Languages are the language servers; nil: none, and no tool lsp.
+	Languages *Languages
 	// Tree is shared by all sessions in one workspace. nil: calls never run in
 	// parallel, and no result is cached.
 	Tree *Tree

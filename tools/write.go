@@ -31,8 +31,8 @@ func prepareWrite(env *Env, in writeInput) (Pending, error) {
 	if err != nil {
 		return Pending{}, err
 	}
-	return Pending{Title: p.Rel, Needs: needs, Do: func(context.Context) (Result, error) {
-		return env.Tree.change(func() (Result, error) { return doWrite(env, p, in.Content) })
+	return Pending{Title: p.Rel, Needs: needs, Do: func(ctx context.Context) (Result, error) {
+		return env.checked(ctx, []workspace.Path{p}, func() (Result, error) { return doWrite(env, p, in.Content) })
 	}}, nil
 }
 

@@ -20,7 +20,7 @@ func Preset(name string) (Profile, bool) {
 		p.Rules = append(append(readonlyRules(), editRules()...), allow("bash", "*"))
 	case "full":
 		p.Rules = append(append(readonlyRules(), editRules()...), allow("bash", "*"),
-			allow("webfetch", "*"), allow("websearch", "*"), allow("codesearch", "*"), allow("lsp", "*"))
+			allow("webfetch", "*"), allow("websearch", "*"), allow("codesearch", "*"))
 		p.Network.Allow = true
 	default:
 		return Profile{}, false
@@ -48,7 +48,7 @@ func deny(permission, pattern string) Rule {
 func readonlyRules() []Rule {
 	return []Rule{
 		allow("read", "*"), deny("read", "*.env"), deny("read", "*.env.*"), allow("read", "*.env.example"),
-		allow("glob", "*"), allow("grep", "*"), allow("list", "*"), allow("batch", "*"),
+		allow("glob", "*"), allow("grep", "*"), allow("list", "*"), allow("lsp", "*"), allow("batch", "*"),
 		allow("todowrite", "*"), allow("todoread", "*"), allow("skill", "*"), allow("task", "*"),
 	}
 }

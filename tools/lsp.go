@@ -1,0 +1,224 @@
+package tools
+
+import (
+	"bytes"
+	"context"
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/millhand/millhand/internal/figures"
+	"github.com/millhand/millhand/internal/lsp"
+	"github.com/millhand/millhand/internal/permission"
+	"github.com/millhand/millhand/internal/textcut"
+	"github.com/millhand/millhand/internal/workspace"
+)
+
+//go:embed lsp.md
+var lspDescription string
+
+// Languages are the language servers of a session. The functions are called by several
+// goroutines, with absolute paths of files in the workspace.
+type Languages struct {
+	// Opened is called after a file was read.
+	Opened func(path string)
+	// Edit is called before files are changed, and what it returns is called after that. It
+	// returns the errors that are new.
+	Edit func(ctx context.Context, paths []string) (after func(context.Context) Found)
+	// Query asks the server for a file, and returns its name in the manifest.
+	Query func(context.Context, lsp.Query) (results []json.RawMessage, server string, err error)
+}
+
+// Found is what language servers found after an edit.
+type Found struct {
+	Files []lsp.FileErrors // the edited ones first
+	Notes []string         // about the servers, one line each
+}
+
+// The maximum number of errors of a file, and of other files, in a result.
+const (
+	maxErrors     = 20
+	maxOtherFiles = 5
+)
+
+// lspOperation is an operation of the tool lsp.
+type lspOperation string
+
+type lspInput struct {
+	Operation lspOperation `json:"operation" jsonschema:"what to ask"`
+	FilePath  string       `json:"filePath" jsonschema:"file: absolute, or relative to the workspace"`
+	Line      int          `json:"line" jsonschema:"line number, counting from 1"`
+	Character int          `json:"character" jsonschema:"column, counting from 1"`
+	Query     string       `json:"query,omitempty" jsonschema:"what names have to match (workspaceSymbol only)"`
+}
+
+func lspTool() Tool {
+	return Define(Spec{Name: "lsp", Description: lspDescription, ReadOnly: true, Deadline: 2 * time.Minute}, prepareLSP)
+}
+
+// lspNeeds lists the permissions for asking about a file, which includes reading it.
+func lspNeeds(env *Env, name string) (workspace.Path, []permission.Request, error) {
+	p, needs, err := needFile(env, "lsp", name, toRead)
+	if err == nil {
+		needs = append(needs, permission.Need("read", names(p)...))
+	}
+	return p, needs, err
+}
+
+func prepareLSP(env *Env, in lspInput) (Pending, error) {
+	p, needs, err := lspNeeds(env, in.FilePath)
+	switch {
+	case err != nil:
+		return Pending{}, err
+	case in.Line < 1 || in.Character < 1:
+		return Pending{}, fmt.Errorf("invalid position %d:%d: lines and characters count from 1", in.Line, in.Character)
+	}
+	title := fmt.Sprintf("%s %s:%d:%d", in.Operation, p.Rel, in.Line, in.Character)
+	return Pending{Title: title, Needs: needs, Do: func(ctx context.Context) (Result, error) { return doLSP(ctx, env, p, in) }}, nil
+}
+
+func doLSP(ctx context.Context, env *Env, p workspace.Path, in lspInput) (Result, error) {
+	st, err := env.Workspace.Stat(p)
+	switch {
+	case isMissing(err):
+		return Result{}, notFound(env, p)
+	case err != nil:
+		return Result{}, fmt.Errorf("open %s: %w", p.Rel, err)
+	case !st.Mode().IsRegular() || p.Outside:
+		return Result{}, fmt.Errorf("%s is not a file in the workspace", p.Rel)
+	}
+	q := lsp.Query{Operation: string(in.Operation), Path: p.Abs, Line: in.Line, Column: in.Character, Symbol: in.Query}
+	results, server, err := env.Languages.Query(ctx, q)
+	if err == nil && q.Operation == "hover" && len(results) > 0 {
+		err = env.mayHover(ctx, q)
+	}
+	res := Result{Extension: server}
+	if err != nil {
+		return res, err
+	}
+	var list []json.RawMessage
+	for _, r := range results {
+		if env.mayTell(r) {
+			list = append(list, r)
+		}
+	}
+	if res.Output = "No results found for " + q.Operation; len(list) > 0 {
+		var text bytes.Buffer
+		data, err := json.Marshal(list)
+		if err == nil {
+			err = json.Indent(&text, data, "", "  ")
+		}
+		if err != nil {
+			return res, fmt.Errorf("read the results: %w", err)
+		}
+		res.Output = text.String()
+	}
+	if left := len(results) - len(list); left > 0 {
+		res.Output += fmt.Sprintf("\n(%s in files that may not be read left out)", figures.Count(left, "result"))
+	}
+	return res, nil
+}
+
+// mayTell reports whether the rules allow reading all files that a result names.
+func (env *Env) mayTell(result json.RawMessage) bool {
+	paths, ok := lsp.Files(result)
+	for _, path := range paths {
+		ok = ok && env.mayRead(path)
+	}
+	return ok
+}
+
+// mayRead reports whether the rules allow reading a file, by its absolute path.
+func (env *Env) mayRead(path string) bool {
+	p, err := env.Workspace.Resolve(path)
+	return err == nil && env.Profile.DecideAll(needsOf(env, "read", p, toRead)).Allowed()
+}
+
+// mayHover returns an error if what hovering shows is from a file in the workspace that may not
+// be read: its result does not name the file. Other files are those that the sandbox of the
+// server grants, such as a standard library.
+func (env *Env) mayHover(ctx context.Context, q lsp.Query) error {
+	q.Operation = "goToDefinition"
+	results, _, err := env.Languages.Query(ctx, q)
+	if err != nil {
+		return err
+	}
+	for _, r := range results {
+		paths, _ := lsp.Files(r)
+		for _, path := range paths {
+			if p, err := env.Workspace.Resolve(path); err != nil || !p.Outside && !env.mayRead(path) {
+				return fmt.Errorf("the symbol at %d:%d is defined in a file that may not be read", q.Line, q.Column)
+			}
+		}
+	}
+	return nil
+}
+
+// opened notifies language servers of a file that was read.
+func (env *Env) opened(p workspace.Path) {
+	if env.Languages != nil && !p.Outside && !p.Git() {
+		env.Languages.Opened(p.Abs)
+	}
+}
+
+// checked runs a change of files, and appends the errors that language servers find after it.
+func (env *Env) checked(ctx context.Context, paths []workspace.Path, change func() (Result, error)) (Result, error) {
+	if env.Languages == nil {
+		return env.Tree.change(change)
+	}
+	var edited []string
+	for _, p := range paths {
+		if !p.Outside && !p.Git() {
+			edited = append(edited, p.Abs)
+		}
+	}
+	slices.Sort(edited)
+	after := env.Languages.Edit(ctx, edited)
+	res, err := env.Tree.change(change)
+	if err == nil {
+		res.Output += env.errorsText(after(ctx), len(edited))
+	}
+	return res, err
+}
+
+// errorsText returns the errors in the form of OpenCode, without those in files that may not be
+// read.
+func (env *Env) errorsText(found Found, edited int) string {
+	var text strings.Builder
+	others := 0
+	for _, f := range found.Files {
+		p, err := env.Workspace.Resolve(f.Path)
+		if err != nil || !env.mayRead(f.Path) {
+			continue
+		}
+		head := "LSP errors detected in other files:"
+		switch {
+		case !f.Edited && others == maxOtherFiles:
+			continue
+		case !f.Edited:
+			others++
+		case edited == 1:
+			head = "LSP errors detected in this file, please fix:"
+		default:
+			head = "LSP errors detected in " + p.Rel + ", please fix:"
+		}
+		if f.Unsure {
+			head = strings.TrimSuffix(head, ", please fix:") + " (some may be older than this edit):"
+		}
+		fmt.Fprintf(&text, "\n\n%s\n<diagnostics file=%q>\n", head, p.Rel)
+		for _, e := range f.Errors[:min(len(f.Errors), maxErrors)] {
+			fmt.Fprintf(&text, "ERROR [%d:%d] %s\n", e.Line, e.Column, textcut.OneLine(e.Message))
+		}
+		if more := len(f.Errors) - maxErrors; more > 0 {
+			fmt.Fprintf(&text, "... and %d more\n", more)
+		}
+		text.WriteString("</diagnostics>")
+	}
+	for _, note := range found.Notes {
+		text.WriteString("\n\n(" + note + ")")
+	}
+	return text.String()
+}
