@@ -3,7 +3,7 @@ package event
 // Extension is the payload of extension: the state of a program beside the model that serves
 // a job. A later event of the same kind and name replaces it.
 type Extension struct {
-	Kind   string          `json:"kind"` // mcp, hook
+	Kind   string          `json:"kind"` // mcp, js, lsp or hook
 	Name   string          `json:"name"` // in the manifest
 	Status ExtensionStatus `json:"status"`
 	Error  string          `json:"error,omitempty"`
@@ -38,5 +38,5 @@ const (
 	ExtensionReady     ExtensionStatus = "ready"
 	ExtensionFailed    ExtensionStatus = "failed"
 	ExtensionAbsent    ExtensionStatus = "absent"     // it is optional and did not start
-	ExtensionNotNeeded ExtensionStatus = "not_needed" // the profile allows none of its tools, or its event did not happen
+	ExtensionNotNeeded ExtensionStatus = "not_needed" // the profile allows none of its tools, its event did not happen, or no file for it was used
 )

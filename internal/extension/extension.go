@@ -344,13 +344,7 @@ func (s *server) notice(n mcp.Notice) {
 	follow := n.Kind == mcp.Changed && s.spec.Follow
 	s.changed = s.changed || follow
 	if n.Kind == mcp.Refused {
-		if s.state.RefusedRequests == nil {
-			s.state.RefusedRequests = map[string]int{}
-		}
-		method := textcut.Head(n.Text, maxMethod, "...")
-		if _, known := s.state.RefusedRequests[method]; known || len(s.state.RefusedRequests) < maxMethods {
-			s.state.RefusedRequests[method]++
-		}
+		countRefused(&s.state, n.Text)
 	}
 	s.mu.Unlock()
 	name := "MCP server " + s.spec.Name

@@ -1,0 +1,322 @@
+package extension
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/lsp"
+	"github.com/millhand/millhand/internal/proc"
+	"github.com/millhand/millhand/internal/textcut"
+	"github.com/millhand/millhand/tasks"
+	"github.com/millhand/millhand/tools"
+)
+
+// maxSource is the maximum size of a file that language servers get, in bytes.
+const maxSource = 4 << 20
+
+// LanguageConfig is the input of NewLanguages.
+type LanguageConfig struct {
+	LSP     tasks.LSP
+	Root    *os.Root                  // the workspace, whose name is absolute and without symlinks
+	Version string                    // of millhand
+	Sandbox string                    // level of the processes, for reports
+	Found   func(program string) bool // on PATH; the known servers that are not found are left out
+	// Launch is that of Config.
+	Launch func(context.Context, tasks.LanguageServer) (start func(context.Context) (*proc.Service, error), end func() error, err error)
+	Emit   func(event.Extension) // called by several goroutines
+	Warn   func(text string)     // likewise
+	Now    func() time.Time
+}
+
+// Languages are the language servers of a job. Each starts with the first file for it.
+type Languages struct {
+	servers []*languageServer
+	watch   *lsp.Watch
+}
+
+// languageServer is one language server of a job.
+type languageServer struct {
+	config *LanguageConfig
+	spec   tasks.LanguageServer
+	live   *lsp.Server
+
+	mu    sync.Mutex
+	state event.Extension // without the counts of live
+	told  map[lsp.Kind]bool
+
+	launch sync.Once
+	start  func(context.Context) (*proc.Service, error) // after launch
+	end    func() error                                 // likewise; nil for nothing to release
+	failed error                                        // of launch
+}
+
+// NewLanguages returns the servers, none of which has started. They end with ctx; the caller
+// closes them.
+func NewLanguages(ctx context.Context, c LanguageConfig) *Languages {
+	set := &Languages{watch: lsp.NewWatch(c.Root)}
+	for _, spec := range c.LSP.Servers {
+		if spec.IfFound && !c.Found(spec.Process.Command[0]) {
+			continue
+		}
+		s := &languageServer{config: &c, spec: spec, told: map[lsp.Kind]bool{}, state: event.Extension{Kind: "lsp", Name: spec.Name}}
+		s.live = lsp.New(ctx, lsp.Config{
+			Name: spec.Name, Version: c.Version, Root: c.Root.Name(), Initialization: spec.Initialization, Wait: c.LSP.Wait,
+			Start: s.process, Read: s.read, Notify: s.notice, Now: c.Now,
+		})
+		set.servers = append(set.servers, s)
+	}
+	return set
+}
+
+// Tools returns what the tools of a session need; nil without servers.
+func (set *Languages) Tools() *tools.Languages {
+	if set == nil {
+		return nil
+	}
+	return &tools.Languages{Opened: set.opened, Edit: set.edit, Query: set.query}
+}
+
+// of returns the servers for files.
+func (set *Languages) of(paths ...string) (servers []*languageServer, files [][]string) {
+	for _, s := range set.servers {
+		mine := slices.DeleteFunc(slices.Clone(paths), func(p string) bool { return !s.serves(p) })
+		if len(mine) > 0 {
+			servers, files = append(servers, s), append(files, mine)
+		}
+	}
+	return servers, files
+}
+
+// serves reports whether a file is for the server, by its extension.
+func (s *languageServer) serves(path string) bool {
+	name := strings.ToLower(filepath.Base(path))
+	return slices.ContainsFunc(s.spec.Extensions, func(e string) bool { return strings.HasSuffix(name, strings.ToLower(e)) })
+}
+
+// changes notifies the running servers of files that were changed by others.
+func (set *Languages) changes() {
+	files := set.watch.Changes()
+	for _, s := range set.servers {
+		s.live.Changed(files)
+	}
+}
+
+func (set *Languages) opened(path string) {
+	servers, _ := set.of(path)
+	if len(servers) > 0 {
+		set.changes()
+	}
+	for _, s := range servers {
+		s.live.Open(path)
+	}
+}
+
+// edit asks all servers for the files concurrently.
+func (set *Languages) edit(ctx context.Context, paths []string) func(context.Context) tools.Found {
+	servers, files := set.of(paths...)
+	if len(servers) == 0 {
+		return func(context.Context) tools.Found { return tools.Found{} }
+	}
+	set.changes()
+	if servers[0].config.LSP.Wait == 0 {
+		return func(context.Context) tools.Found {
+			set.changes()
+			for i, s := range servers {
+				s.live.Open(files[i]...)
+			}
+			return tools.Found{}
+		}
+	}
+	edits := make([]*lsp.Edit, len(servers))
+	var before sync.WaitGroup
+	for i, s := range servers {
+		before.Go(func() { edits[i] = s.live.Before(ctx, files[i]) })
+	}
+	before.Wait()
+	return func(ctx context.Context) (found tools.Found) {
+		set.changes()
+		all, late := make([][]lsp.FileErrors, len(servers)), make([]bool, len(servers))
+		var after sync.WaitGroup
+		for i := range servers {
+			after.Go(func() { all[i], late[i] = edits[i].After(ctx) })
+		}
+		after.Wait()
+		for i, s := range servers {
+			found.Files = append(found.Files, all[i]...)
+			if late[i] {
+				found.Notes = append(found.Notes, fmt.Sprintf("no diagnostics from the language server %s within %s", s.spec.Name, s.config.LSP.Wait))
+			}
+		}
+		slices.SortStableFunc(found.Files, func(a, b lsp.FileErrors) int {
+			switch {
+			case a.Edited == b.Edited:
+				return 0
+			case a.Edited:
+				return -1
+			}
+			return 1
+		})
+		return found
+	}
+}
+
+func (set *Languages) query(ctx context.Context, q lsp.Query) ([]json.RawMessage, string, error) {
+	servers, _ := set.of(q.Path)
+	if len(servers) == 0 {
+		return nil, "", fmt.Errorf("no language server for %s files is configured", extensionOf(q.Path))
+	}
+	set.changes()
+	s := servers[0]
+	results, err := s.live.Query(ctx, q)
+	return results, s.spec.Name, err
+}
+
+// extensionOf returns the extension of a path, or its name if it has none.
+func extensionOf(path string) string {
+	if ext := filepath.Ext(path); ext != "" {
+		return ext
+	}
+	return filepath.Base(path)
+}
+
+// Close ends the servers, and reports their totals.
+func (set *Languages) Close() error {
+	if set == nil {
+		return nil
+	}
+	errs := make([]error, len(set.servers))
+	var group sync.WaitGroup
+	for i, s := range set.servers {
+		group.Go(func() { errs[i] = s.close() })
+	}
+	group.Wait()
+	return errors.Join(errs...)
+}
+
+// process starts a process of the server, in a sandbox that all of its processes share.
+func (s *languageServer) process(ctx context.Context) (*proc.Service, error) {
+	s.launch.Do(func() { s.start, s.end, s.failed = s.config.Launch(ctx, s.spec) })
+	if s.failed != nil {
+		return nil, s.failed
+	}
+	return s.start(ctx)
+}
+
+// read returns the content of a file in the workspace, by its absolute path; false for other files,
+// and for those that are too large or not text.
+func (s *languageServer) read(path string) (string, bool) {
+	rel, err := filepath.Rel(s.config.Root.Name(), path)
+	if err != nil || !filepath.IsLocal(rel) {
+		return "", false
+	}
+	f, err := s.config.Root.OpenFile(rel, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return "", false
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil || !info.Mode().IsRegular() || info.Size() > maxSource {
+		return "", false
+	}
+	data, err := io.ReadAll(io.LimitReader(f, maxSource))
+	text := string(data)
+	return strings.ToValidUTF8(text, "\uFFFD"), err == nil
+}
+
+// notice reports what a server does that is no response.
+func (s *languageServer) notice(n lsp.Notice) {
+	name := "language server " + s.spec.Name
+	s.mu.Lock()
+	first := !s.told[n.Kind]
+	s.told[n.Kind] = true
+	switch n.Kind {
+	case lsp.Ready:
+		s.state.Status = event.ExtensionReady
+	case lsp.Failed:
+		s.state.Status, s.state.Error = event.ExtensionFailed, textcut.Head(n.Text, maxError, "...")
+	case lsp.Refused:
+		countRefused(&s.state, n.Text)
+	case lsp.Noise, lsp.Slow:
+	}
+	s.mu.Unlock()
+	switch {
+	case n.Kind == lsp.Ready:
+		s.emit()
+	case n.Kind == lsp.Failed:
+		s.emit()
+		tail := lastLines(s.live.Info().Stderr)
+		if tail != "" {
+			tail = "; standard error: " + tail
+		}
+		s.config.Warn(n.Text + tail + "; the job continues without it")
+	case !first:
+	case n.Kind == lsp.Refused:
+		s.config.Warn(fmt.Sprintf("%s sent the request %s, which was refused", name, textcut.OneLine(n.Text)))
+	case n.Kind == lsp.Noise:
+		s.config.Warn(fmt.Sprintf("%s wrote text to its standard output that is not a message, and that is ignored: %s", name, textcut.OneLine(n.Text)))
+	case n.Kind == lsp.Slow:
+		s.config.Warn(fmt.Sprintf("%s twice had no diagnostics within %s after an edit; edits don't wait for it any more", name, s.config.LSP.Wait))
+	}
+}
+
+// countRefused counts a refused request.
+func countRefused(state *event.Extension, method string) {
+	if state.RefusedRequests == nil {
+		state.RefusedRequests = map[string]int{}
+	}
+	method = textcut.Head(method, maxMethod, "...")
+	if _, known := state.RefusedRequests[method]; known || len(state.RefusedRequests) < maxMethods {
+		state.RefusedRequests[method]++
+	}
+}
+
+// emit reports the state.
+func (s *languageServer) emit() {
+	info := s.live.Info()
+	s.mu.Lock()
+	state := s.state
+	state.RefusedRequests = maps.Clone(s.state.RefusedRequests)
+	s.mu.Unlock()
+	state.Transport, state.Sandbox = "stdio", s.config.Sandbox
+	if info.Name != "" || info.Version != "" {
+		state.Server = &event.ServerInfo{Name: textcut.Head(info.Name, maxMethod, "..."), Version: textcut.Head(info.Version, maxMethod, "...")}
+	}
+	state.StartMS, state.Calls, state.Errors, state.Restarts = info.Started.Milliseconds(), info.Calls, info.Errors, info.Restarts
+	state.StderrTail = textcut.Ends(info.Stderr, 0, maxError, "...")
+	s.config.Emit(state)
+}
+
+// close ends the server, and reports its totals. One that the manifest names was not needed if no
+// file for it was used.
+func (s *languageServer) close() error {
+	s.live.Close()
+	s.mu.Lock()
+	started := s.state.Status != ""
+	if !started && !s.spec.IfFound {
+		s.state.Status = event.ExtensionNotNeeded
+	}
+	state := s.state
+	s.mu.Unlock()
+	switch {
+	case started:
+		s.emit()
+	case state.Status != "":
+		s.config.Emit(state)
+	}
+	if s.end == nil {
+		return nil
+	}
+	return s.end()
+}
