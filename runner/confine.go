@@ -36,7 +36,7 @@ type CommandEnv struct {
 	Hidden     []string           // inaccessible directories, even inside of the workspace
 	Readable   []string           // other readable directories
 	Private    *sandbox.Private   // in the system's directories, shared by all of a run; nil: OpenConfinement searches
-	Locked     []string           // read-only files and directories in the workspace, in addition to those that the profile names
+	Locked     []string           // read-only files and directories in the workspace, in addition to those that the profile names; the workspace itself: all of it, at every level
 	Tools      []tasks.CustomTool // their programs can be executed
 	Beside     []tasks.Readable   // what other commands of the manifest name next to it
 	Profile    permission.Profile
@@ -290,7 +290,7 @@ func (g CommandEnv) spec(n nested) sandbox.Spec {
 	spec := sandbox.Spec{Workspace: g.Workspace, Home: g.Home, TmpDir: g.Tmp, Hidden: g.Hidden, Private: g.Private, Limits: limits(g.Limits)}
 	spec.Hidden = append(slices.Clip(spec.Hidden), ciFiles(g)...)
 	spec.Locked = lockedIn(g)
-	if g.Profile.Allows(permission.Git, ".git/config") {
+	if !g.readOnly() && g.Profile.Allows(permission.Git, ".git/config") {
 		spec.Writable = append(spec.Writable, g.Git...)
 	} else {
 		spec.ReadOnly = append(append(spec.ReadOnly, filepath.Join(g.Workspace, ".git")), g.Git...)
@@ -314,6 +314,9 @@ func (g CommandEnv) spec(n nested) sandbox.Spec {
 	}
 	writable, readable := granted(g.Profile)
 	spec.Writable, spec.ReadOnly = append(spec.Writable, writable...), append(spec.ReadOnly, readable...)
+	if g.readOnly() {
+		g.lock(&spec)
+	}
 	return spec
 }
 

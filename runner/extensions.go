@@ -25,6 +25,7 @@ const serverGrace = proc.Grace
 // startExtensions starts what the job's sessions use beside the model.
 func (w *work) startExtensions(ctx context.Context, fail context.CancelCauseFunc) *stop {
 	j := w.job
+	w.openLanguages(ctx)
 	if len(j.plan.MCP) == 0 && !j.plan.Scripts.Used() {
 		return nil
 	}
@@ -78,8 +79,8 @@ func (w *work) tools(ctx context.Context, env *tools.Env, s sessionSpec) (*tools
 
 // closeExtensions ends what the job's sessions used beside the model.
 func (w *work) closeExtensions() {
-	if err := w.extensions.Close(); err != nil {
-		w.job.warn(fmt.Sprintf("clean up after the MCP servers: %v", err))
+	if err := errors.Join(w.extensions.Close(), w.languages.Close()); err != nil {
+		w.job.warn(fmt.Sprintf("clean up after the extensions: %v", err))
 	}
 }
 
@@ -133,7 +134,11 @@ func Launch(ctx context.Context, g CommandEnv, s tasks.Process, work, own string
 	if err := g.open(s); err != nil {
 		return nil, nil, err
 	}
-	if err := g.Prepare(); err != nil {
+	err = g.Prepare()
+	if err == nil && g.readOnly() { // the process runs as the owner of what it can write
+		err = ownedLike(g.Workspace, g.Home)
+	}
+	if err != nil {
 		return nil, remove, err
 	}
 	box, err := OpenConfinement(ctx, g)

@@ -226,7 +226,7 @@ func (w *work) toolEnv(ctx context.Context, s sessionSpec) (*tools.Env, error) {
 		Workspace: w.site.space, Profile: s.task.Profile, Ignore: rules, Todos: &tools.Todos{}, Notes: &tools.Notes{}, Redact: w.job.opts.Redact, ChildEnv: box.Env, Commands: box.Commands(),
 		MaxTime: s.task.Limits.Time, Outputs: w.job.outputs(), Private: w.job.private(w.site), Now: w.job.opts.Now,
 		Limits: tools.OutputLimits(w.job.plan.Output),
-		Model:  s.speaks, Batch: w.job.plan.Batch, Skills: skills, Tree: w.tree, Cache: &tools.Cache{},
+		Model:  s.speaks, Batch: w.job.plan.Batch, Skills: skills, Languages: w.languages.Tools(), Tree: w.tree, Cache: &tools.Cache{},
 		// Hooks of the manifest see the arguments that plugins have made.
 		Hooks:  slices.Concat(w.extensions.Hooks(w.job.sessionID(s.name)), w.site.hooks.Around(w.job.sessionID(s.name), s.task.Agent)),
 		Search: tools.SearchConfig{Backend: w.job.plan.Search.Backend, URL: w.job.plan.Search.URL, Key: w.job.opts.secret(w.job.plan.Search.KeyEnv)},

@@ -23,8 +23,9 @@ type work struct {
 	tree       *tools.Tree
 	budget     *money.Budget // of the job
 	sessions   sessions
-	baseline   []event.Baseline // of the verify commands, before the agent started
-	extensions *extension.Set   // nil without any
+	baseline   []event.Baseline     // of the verify commands, before the agent started
+	extensions *extension.Set       // nil without any
+	languages  *extension.Languages // likewise
 	result     result
 
 	attemptsBefore int // a follow-up prompt has attempts of its own

@@ -143,5 +143,5 @@ func readProcessPath(v value) (programPath, bool) {
 
 // StartsProcesses reports whether jobs have programs beside the model.
 func (p *Plan) StartsProcesses() bool {
-	return len(p.LocalMCP())+len(p.Hooks) > 0 || p.Scripts.Used()
+	return len(p.LocalMCP())+len(p.Hooks) > 0 || p.Scripts.Used() || p.LSP != nil
 }

@@ -1,0 +1,80 @@
+package runner
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/extension"
+	"github.com/millhand/millhand/internal/pathtree"
+	"github.com/millhand/millhand/internal/permission"
+	"github.com/millhand/millhand/internal/proc"
+	"github.com/millhand/millhand/internal/sandbox"
+	"github.com/millhand/millhand/tasks"
+)
+
+// openLanguages prepares the language servers of the job. They are not paused while verify
+// commands run: they can't change files.
+func (w *work) openLanguages(ctx context.Context) {
+	j := w.job
+	if j.plan.LSP == nil {
+		return
+	}
+	profile := w.ownSpec().task.Profile
+	w.languages = extension.NewLanguages(ctx, extension.LanguageConfig{
+		LSP: *j.plan.LSP, Root: w.site.space.Root(), Version: j.opts.About.Version, Sandbox: string(j.opts.Level),
+		Found: FindsProgram(j.opts.Getenv),
+		Launch: func(ctx context.Context, s tasks.LanguageServer) (func(context.Context) (*proc.Service, error), func() error, error) {
+			g, err := j.ground(w.site, LanguageProfile(profile, s))
+			if err != nil {
+				return nil, nil, err
+			}
+			g.within = w.site.sandbox
+			return LaunchLanguage(ctx, g, s, j.opts.Work, j.spec.ID+"@lsp-"+s.Name)
+		},
+		Emit: func(e event.Extension) { j.emit(event.Event{Type: event.ExtensionChanged, Extension: &e}) },
+		Warn: j.warn, Now: j.opts.Now,
+	})
+}
+
+// lock makes the workspace read-only, and what contains it or is in it, although rules of the profile
+// allow writing there.
+func (g CommandEnv) lock(spec *sandbox.Spec) {
+	spec.Workspace, spec.ReadOnly, spec.Locked = g.Home, append(spec.ReadOnly, g.Workspace), nil
+	spec.Writable = slices.DeleteFunc(spec.Writable, func(dir string) bool { return overlaps(dir, g.Workspace) })
+}
+
+// readOnly reports whether the workspace can't be written.
+func (g *CommandEnv) readOnly() bool { return slices.Contains(g.Locked, g.Workspace) }
+
+// overlaps reports whether one of two directories is in the other.
+func overlaps(a, b string) bool {
+	a, b = realPath(a), realPath(b)
+	return pathtree.Within(a, b) || pathtree.Within(b, a)
+}
+
+// FindsProgram returns whether a program is on the PATH of commands.
+func FindsProgram(getenv func(string) string) func(string) bool {
+	env := proc.ChildEnv(getenv, nil)
+	return func(program string) bool {
+		_, err := proc.Look(program, env)
+		return err == nil
+	}
+}
+
+// LanguageProfile returns the profile that confines a language server.
+func LanguageProfile(p permission.Profile, s tasks.LanguageServer) permission.Profile {
+	return ProcessProfile(p, "lsp."+s.Name, s.Process)
+}
+
+// LaunchLanguage is Launch for a language server, which can't write to the workspace.
+func LaunchLanguage(ctx context.Context, g CommandEnv, s tasks.LanguageServer, work, own string) (start func(context.Context) (*proc.Service, error), end func() error, err error) {
+	for _, dir := range s.Process.Write {
+		if overlaps(dir, g.Workspace) {
+			return nil, nil, fmt.Errorf("write path %s: the workspace is read-only for language servers; remove it from lsp.%s", dir, s.Name)
+		}
+	}
+	g.Locked, g.Tools = []string{g.Workspace}, nil
+	return Launch(ctx, g, s.Process, work, own)
+}
