@@ -74,18 +74,18 @@ func TestMistakesInOptions(t *testing.T) {
 		}
 	}
 	for want, err := range map[string]error{
-		"must be from 1 to 256":            (&showOptions{format: "table", shards: 257}).parse([]string{"m"}),
-		"unknown plan format":              (&showOptions{format: "xml"}).parse([]string{"m"}),
-		"plan requires a manifest":         (&showOptions{format: "json"}).parse(nil),
-		"requires a NAME and --dir":        (&toolOptions{}).parse([]string{"read"}),
-		"the tool lsp is not supported":    (&toolOptions{dir: "."}).parse([]string{"lsp"}),
-		"requires a tool and its subject":  (&explainOptions{}).parse([]string{"bash"}),
-		"explain requires --profile":       (&explainOptions{}).parse([]string{"bash", "ls"}),
-		"tools accepts no arguments":       (&toolsOptions{}).parse([]string{"x"}),
-		"missing RUN argument":             (&reportOptions{}).parse(nil),
-		"report merge requires":            (&mergeOptions{reportDir: "r"}).parse(nil),
-		"runs prune requires --keep":       (&pruneRunsOptions{keep: -1}).parse(nil),
-		"--older-than -1ns: must not be n": (&pruneRunsOptions{olderThan: -1}).parse(nil),
+		"must be from 1 to 256":     (&showOptions{format: "table", shards: 257}).parse([]string{"m"}),
+		"unknown plan format":       (&showOptions{format: "xml"}).parse([]string{"m"}),
+		"plan requires a manifest":  (&showOptions{format: "json"}).parse(nil),
+		"requires a NAME and --dir": (&toolOptions{}).parse([]string{"read"}),
+		"the tool lsp requires --manifest, with language servers (lsp)": (&toolOptions{dir: "."}).parse([]string{"lsp"}),
+		"requires a tool and its subject":                               (&explainOptions{}).parse([]string{"bash"}),
+		"explain requires --profile":                                    (&explainOptions{}).parse([]string{"bash", "ls"}),
+		"tools accepts no arguments":                                    (&toolsOptions{}).parse([]string{"x"}),
+		"missing RUN argument":                                          (&reportOptions{}).parse(nil),
+		"report merge requires":                                         (&mergeOptions{reportDir: "r"}).parse(nil),
+		"runs prune requires --keep":                                    (&pruneRunsOptions{keep: -1}).parse(nil),
+		"--older-than -1ns: must not be n":                              (&pruneRunsOptions{olderThan: -1}).parse(nil),
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q", err, want)

@@ -46,6 +46,11 @@ func secrets(w World, plan *tasks.Plan, more []string) *redact.Redactor {
 				values = append(values, s.Remote.Secrets...)
 			}
 		}
+		if plan.LSP != nil {
+			for _, s := range plan.LSP.Servers {
+				values = append(values, s.Process.Secrets...)
+			}
+		}
 		for _, p := range plan.Providers {
 			variables = append(variables, p.KeyEnv)
 			for name, value := range p.Headers {

@@ -88,8 +88,8 @@ func (o *toolOptions) parse(args []string) error {
 	if len(args) != 1 || o.dir == "" {
 		return errors.New("tool requires a NAME and --dir, for example: echo '{\"filePath\":\"go.mod\"}' | millhand tool read --dir DIR")
 	}
-	if o.name = args[0]; tools.Unsupported(o.name) {
-		return fmt.Errorf("the tool %s is not supported", o.name)
+	if o.name = args[0]; tools.Unsupported(o.name) && o.manifest == "" {
+		return fmt.Errorf("the tool %s requires --manifest, with language servers (lsp)", o.name)
 	}
 	o.paths = []flagPath{{"--dir", o.dir}}
 	return nil
@@ -144,6 +144,11 @@ func runTool(ctx context.Context, w World, o toolOptions) error {
 	}
 	defer release()
 	env.Hooks = append(env.Hooks, hooks...) // they see the arguments that plugins have made
+	closeLanguages, err := serveLanguages(ctx, w, o.profileOptions, o.sandbox, &env, settings, end, o.name)
+	if err != nil {
+		return err
+	}
+	defer closeLanguages()
 	registry, err := tools.For(&env, slices.Concat(settings.custom, served)...)
 	if err != nil {
 		return failure{event.ExitUsage, err}
@@ -278,7 +283,7 @@ func toolGround(ctx context.Context, w World, o profileOptions, sandboxFlag stri
 	if err != nil {
 		return g, "", err
 	}
-	level, state, err := chooseLevel(ctx, mode, !env.Profile.Hides("bash") || settings.extends() || len(settings.hooks()) > 0)
+	level, state, err := chooseLevel(ctx, mode, !env.Profile.Hides("bash") || settings.extends())
 	if err != nil {
 		return g, "", err
 	}
@@ -387,6 +392,9 @@ func listTools(ctx context.Context, w World, o toolsOptions) error {
 	}
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
+	if settings.plan != nil && settings.plan.LSP != nil {
+		env.Languages = &tools.Languages{} // nothing is called
+	}
 	served, stop, err := serveTools(ctx, w, o.profileOptions, o.sandbox, &env, settings, end, "")
 	if err != nil {
 		return err

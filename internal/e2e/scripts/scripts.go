@@ -21,6 +21,7 @@ import (
 
 	"github.com/millhand/millhand/internal/command"
 	"github.com/millhand/millhand/internal/forge/forgetest"
+	"github.com/millhand/millhand/internal/lsp/lsptest"
 	"github.com/millhand/millhand/internal/mcp/mcptest"
 	"github.com/millhand/millhand/internal/model/wiretest"
 	"github.com/millhand/millhand/internal/nightly"
@@ -33,6 +34,7 @@ func Main(m *testing.M) {
 		"millhand":             func() { command.Start(command.SameSignal) },
 		"millhand-signals-1ms": func() { command.Start(time.Millisecond) }, // signals 1 ms apart are distinct
 		"without-namespaces":   withoutNamespaces,
+		"language-server":      func() { os.Exit(lsptest.Main(os.Args[1:], os.Environ, os.Exit)) },
 		"mcp-server":           func() { os.Exit(mcptest.Main(os.Args[1:], os.Environ, os.Exit)) },
 	})
 }

@@ -1,0 +1,47 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/extension"
+	"github.com/millhand/millhand/internal/printable"
+	"github.com/millhand/millhand/internal/proc"
+	"github.com/millhand/millhand/runner"
+	"github.com/millhand/millhand/tasks"
+	"github.com/millhand/millhand/tools"
+)
+
+// serveLanguages gives a call the language servers of a manifest, which start as in a job. stop
+// ends them.
+func serveLanguages(ctx context.Context, w World, o profileOptions, mode string, env *tools.Env, settings *toolSettings, end func(error), call string) (stop func(), err error) {
+	uses := []string{"lsp", "edit", "write", "apply_patch", "batch"}
+	if settings.plan == nil || settings.plan.LSP == nil || !slices.Contains(uses, strings.ToLower(strings.TrimSpace(call))) {
+		return func() {}, nil
+	}
+	g, base, err := toolGround(ctx, w, o, mode, env, settings, end)
+	if err != nil {
+		return nil, err
+	}
+	set := extension.NewLanguages(ctx, extension.LanguageConfig{
+		LSP: *settings.plan.LSP, Root: env.Workspace.Root(), Version: version(), Sandbox: string(g.Level), Found: runner.FindsProgram(w.Getenv),
+		Launch: func(ctx context.Context, s tasks.LanguageServer) (func(context.Context) (*proc.Service, error), func() error, error) {
+			own := g
+			own.Profile = runner.LanguageProfile(g.Profile, s)
+			return runner.LaunchLanguage(ctx, own, s, base, "tool@lsp-"+s.Name)
+		},
+		Emit: func(event.Extension) {}, Now: w.Now,
+		Warn: func(text string) { fmt.Fprintln(w.Err, printable.Text(env.Redact.Text("millhand: "+text))) },
+	})
+	env.Languages = set.Tools()
+	return func() {
+		if err := errors.Join(set.Close(), os.RemoveAll(base)); err != nil {
+			fmt.Fprintln(w.Err, printable.Text("millhand: "+err.Error()))
+		}
+	}, nil
+}
