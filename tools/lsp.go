@@ -107,14 +107,13 @@ func doLSP(ctx context.Context, env *Env, p workspace.Path, in lspInput) (Result
 	}
 	if res.Output = "No results found for " + q.Operation; len(list) > 0 {
 		var text bytes.Buffer
-		data, err := json.Marshal(list)
-		if err == nil {
-			err = json.Indent(&text, data, "", "  ")
-		}
-		if err != nil {
+		out := json.NewEncoder(&text)
+		out.SetEscapeHTML(false)
+		out.SetIndent("", "  ")
+		if err := out.Encode(list); err != nil {
 			return res, fmt.Errorf("read the results: %w", err)
 		}
-		res.Output = text.String()
+		res.Output = strings.TrimSpace(text.String())
 	}
 	if left := len(results) - len(list); left > 0 {
 		res.Output += fmt.Sprintf("\n(%s in files that may not be read left out)", figures.Count(left, "result"))
