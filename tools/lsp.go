@@ -205,7 +205,7 @@ func (env *Env) errorsText(found Found, edited int) string {
 			head = "LSP errors detected in " + p.Rel + ", please fix:"
 		}
 		if f.Unsure {
-			head = strings.TrimSuffix(head, ", please fix:") + " (some may be older than this edit):"
+			head = strings.TrimSuffix(strings.TrimSuffix(head, ", please fix:"), ":") + " (some may be older than this edit):"
 		}
 		fmt.Fprintf(&text, "\n\n%s\n<diagnostics file=%q>\n", head, p.Rel)
 		for _, e := range f.Errors[:min(len(f.Errors), maxErrors)] {
