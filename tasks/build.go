@@ -31,9 +31,7 @@ type builder struct {
 	search          []definition[Search] // at most one
 	tools           []definition[CustomTool]
 	servers         []definition[mcpServer]
-	toolFiles       []definition[ScriptFile]
-	plugins         []definition[ScriptFile]
-	scripts         []definition[scripts] // one, with toolFiles and plugins
+	scripts         scriptDefinitions
 	hooks           []definition[hook]
 	languageServers []definition[languageServer]
 	skills          []skillDir
@@ -191,7 +189,7 @@ func (b *builder) equip(p *Plan) {
 	for _, d := range b.servers {
 		p.MCP = append(p.MCP, d.is.MCPServer)
 	}
-	if s := b.scripts[0]; s.is.Used() || s.node != nil {
+	if s := b.scripts.settings; s.is.Used() || s.node != nil {
 		p.Scripts = s.is.Scripts
 	}
 	equipHooks(b, p)

@@ -39,7 +39,6 @@ var samples = map[string]mapNode{
 	"mcp.NAME.url":                     {"type": "remote", "url": "https://h.example/mcp"},
 	"mcp.NAME.headers":                 {"type": "remote", "url": "https://h.example/mcp", "headers": mapNode{"X-Team": "a"}},
 	"mcp.NAME.oauth":                   {"type": "remote", "url": "https://h.example/mcp", "oauth": false},
-	"mcp.NAME.follow_changes":          {"follow_changes": false},
 	"lsp.NAME.extensions":              {"extensions": []any{".go"}},
 	"lsp.NAME.initialization":          {"initialization": mapNode{"a": 1}},
 	"lsp_diagnostics.wait":             {"wait": "7s"},

@@ -180,28 +180,36 @@ func readScripts(v value) ([]definition[scripts], bool) {
 	return []definition[scripts]{{value: v, title: "js", digest: content, is: s}}, true
 }
 
+// scriptDefinitions are the tool files and plugins of all manifests.
+type scriptDefinitions struct {
+	files, plugins []definition[ScriptFile]
+	settings       definition[scripts] // with the files and plugins
+}
+
 // defineScripts resolves the tool files and plugins of all manifests.
 func defineScripts(b *builder) {
-	b.toolFiles = gather(b.manifests, func(m *manifest) []definition[ScriptFile] { return m.toolFiles })
-	b.plugins = gather(b.manifests, func(m *manifest) []definition[ScriptFile] { return m.plugins })
-	b.scripts = gather(b.manifests, func(m *manifest) []definition[scripts] { return m.scripts })
-	if len(b.scripts) == 0 {
-		b.scripts = []definition[scripts]{{is: withDefaults((*scripts).keys)}}
+	d := &b.scripts
+	d.files = gather(b.manifests, func(m *manifest) []definition[ScriptFile] { return m.toolFiles })
+	d.plugins = gather(b.manifests, func(m *manifest) []definition[ScriptFile] { return m.plugins })
+	d.settings = definition[scripts]{is: withDefaults((*scripts).keys)}
+	for _, given := range gather(b.manifests, func(m *manifest) []definition[scripts] { return m.scripts }) {
+		d.settings = given
 	}
-	s := &b.scripts[0].is
+	s := &d.settings.is
 	s.Process.fill(b, s.process)
-	for _, d := range b.toolFiles {
-		s.ToolFiles = append(s.ToolFiles, d.is)
+	for _, f := range d.files {
+		s.ToolFiles = append(s.ToolFiles, f.is)
 	}
-	for _, d := range b.plugins {
-		s.Plugins = append(s.Plugins, d.is)
+	for _, f := range d.plugins {
+		s.Plugins = append(s.Plugins, f.is)
 	}
 }
 
 // hashScripts identifies the tool files and plugins; nil without any.
 func hashScripts(b *builder) []string {
-	if !b.scripts[0].is.Used() {
+	d := b.scripts
+	if !d.settings.is.Used() {
 		return nil
 	}
-	return slices.Concat(digests(b.toolFiles), digests(b.plugins), []string{b.scripts[0].digest})
+	return slices.Concat(digests(d.files), digests(d.plugins), []string{d.settings.digest})
 }

@@ -83,7 +83,7 @@ func (t external) Prepare(env *Env, input json.RawMessage) (Pending, error) {
 		return Pending{}, fmt.Errorf("read the arguments: %w", err)
 	}
 	return Pending{Title: string(arguments), Needs: []permission.Request{permission.Need(t.Name, "*")}, Do: func(ctx context.Context) (Result, error) {
-		res, err := t.Call(ctx, ExternalCall{callID(ctx), arguments, env.Profile.Decide})
+		res, err := t.Call(ctx, ExternalCall{callID(ctx), arguments, func(r permission.Request) permission.Decision { return env.Profile.Decide(r) }})
 		if err != nil {
 			return Result{}, err
 		}

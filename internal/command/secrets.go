@@ -46,6 +46,7 @@ func secrets(w World, plan *tasks.Plan, more []string) *redact.Redactor {
 				values = append(values, s.Remote.Secrets...)
 			}
 		}
+		values = append(values, plan.Scripts.Process.Secrets...)
 		if plan.LSP != nil {
 			for _, s := range plan.LSP.Servers {
 				values = append(values, s.Process.Secrets...)

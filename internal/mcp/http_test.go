@@ -80,7 +80,9 @@ func TestRemoteServersOfTheSDK(t *testing.T) {
 		}
 		s.Close()
 		for range server.Sessions() {
-			t.Errorf("%s: the session was not deleted", name)
+			if !options.Stateless { // there each request has a session, which ends a little later
+				t.Errorf("%s: the session was not deleted", name)
+			}
 		}
 		if len(n.all) > 0 {
 			t.Errorf("%s: notices %+v", name, n.all)
