@@ -197,7 +197,7 @@ func (b *scriptBuilder) addPlugin(f tasks.ScriptFile) error {
 // leaveOut removes optional plugins that can't be compiled, and reports whether there are any.
 func (b *scriptBuilder) leaveOut() bool {
 	removed := false
-	for i := len(b.entries) - 1; i >= 0; i-- {
+	for i := range slices.Backward(b.entries) {
 		if !b.optional[i] {
 			continue
 		}

@@ -87,7 +87,7 @@ func (w *work) attempts(ctx context.Context) (end *stop) {
 		}
 		return &stop{code: event.CodeRepository, detail: err.Error()}
 	}
-	defer w.closeExtensions()
+	defer w.closeExtensions() //nolint:contextcheck // ends in any case
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 	if end := w.startExtensions(ctx, fail); end != nil {

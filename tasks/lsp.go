@@ -162,7 +162,7 @@ func (s languageServer) define(v value, k knownServer) definition[languageServer
 	}
 	s.Process = s.process.read()
 	if s.initialization != nil {
-		s.Initialization, _ = json.Marshal(s.initialization) //nolint:errcheck // it was JSON
+		s.Initialization, _ = json.Marshal(s.initialization)
 	}
 	content := digest(s.process.digest(), s.Extensions, string(s.Initialization), s.IfFound)
 	return definition[languageServer]{value: v, title: "language server " + quote(s.Name), digest: content, is: s}

@@ -130,11 +130,11 @@ func ToolFilesIn(dir string) []string {
 // readPlugin reads an entry of plugins: a path, or a mapping.
 func readPlugin(v value) (definition[ScriptFile], bool) {
 	var p plugin
-	ok := true
+	var ok bool
 	if v.isMapping() {
 		p.keys().read(v)
-		p.ScriptFile.Name, p.ScriptFile.Path, p.ScriptFile.Workspace = p.file.Name, p.file.Path, p.file.Workspace
-		ok = p.file.Path != ""
+		p.Name, p.Path, p.Workspace = p.file.Name, p.file.Path, p.file.Workspace
+		ok = p.Path != ""
 		if p.options != nil {
 			var err error
 			p.Options, err = json.Marshal(p.options)

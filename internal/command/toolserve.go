@@ -91,7 +91,7 @@ func serveTools(ctx context.Context, w World, o profileOptions, mode string, env
 		Emit: func(event.Extension) {}, Now: w.Now,
 		Warn: func(text string) { fmt.Fprintln(w.Err, printable.Text(env.Redact.Text("millhand: "+text))) },
 	})
-	stop = func() {
+	stop = func() { //nolint:contextcheck // ends in any case
 		if err := errors.Join(set.Close(), os.RemoveAll(base)); err != nil {
 			fmt.Fprintln(w.Err, printable.Text("millhand: "+err.Error()))
 		}

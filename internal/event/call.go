@@ -35,8 +35,8 @@ type Call struct {
 	ID          string          `json:"id"`
 	Turn        int             `json:"turn"` // from 1; 0 for calls that the prompt requests, before the first turn
 	Tool        string          `json:"tool"`
-	Extension   string          `json:"extension,omitempty"` // name of the program that ran it, such as an MCP server
-	Input       json.RawMessage `json:"input,omitempty"`     // the arguments; a JSON string that contains them if they are not valid JSON
+	Extension   string          `json:"extension,omitempty"`   // name of the program that ran it, such as an MCP server
+	Input       json.RawMessage `json:"input,omitempty"`       // the arguments; a JSON string that contains them if they are not valid JSON
 	InputGiven  json.RawMessage `json:"input_given,omitempty"` // the arguments of the model, if a hook replaced them
 	Status      CallStatus      `json:"status"`
 	Decision    *Decision       `json:"decision,omitempty"` // nil if no decision was made

@@ -245,8 +245,7 @@ func (p *plugin) call(c tools.HookCall) jshost.HookedCall {
 }
 
 func (p *plugin) before(ctx context.Context, c tools.HookCall) (json.RawMessage, error) {
-	var object map[string]json.RawMessage
-	if json.Unmarshal(c.Input, &object) != nil || object == nil {
+	if !isObject(c.Input) {
 		return c.Input, nil // the call fails
 	}
 	made, err := p.host.live.Before(ctx, p.call(c))
@@ -339,6 +338,12 @@ func ownVariable(name string) bool {
 		}
 	}
 	return name == "PATH" || name == "HOME"
+}
+
+// isObject reports whether a text is a JSON object.
+func isObject(text json.RawMessage) bool {
+	var object map[string]json.RawMessage
+	return json.Unmarshal(text, &object) == nil && object != nil
 }
 
 // sameJSON reports whether two texts are the same JSON value.

@@ -105,7 +105,7 @@ func Start(ctx context.Context, c Config) (*Host, []Loaded, error) {
 	h.info.Started = c.Now().Sub(began)
 	h.mu.Unlock()
 	if err != nil {
-		h.Close()
+		h.Close() //nolint:contextcheck // ends in any case
 	}
 	return h, loaded, err
 }

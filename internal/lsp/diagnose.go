@@ -39,11 +39,10 @@ type Edit struct {
 
 // snapshot is what a server has found at some time.
 type snapshot struct {
-	live    *live
-	found   map[string][]diagnostic // by URI
-	current map[string]bool         // whether those of an edited file are for its content
-	texts   map[string]string       // of open files
-	late    bool
+	live  *live
+	found map[string][]diagnostic // by URI
+	texts map[string]string       // of open files
+	late  bool
 }
 
 // Before prepares to tell new errors from old ones. It waits for the diagnostics of the files as

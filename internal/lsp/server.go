@@ -61,7 +61,7 @@ type Info struct {
 // Server is a language server. Its methods may be called concurrently.
 type Server struct {
 	config Config
-	life   context.Context // of the processes
+	life   context.Context //nolint:containedctx // of the processes, which outlive requests
 	end    context.CancelFunc
 	group  sync.WaitGroup
 

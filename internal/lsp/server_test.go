@@ -64,7 +64,7 @@ func setUp(t *testing.T, wait time.Duration, faults string) *stage {
 			s.notices = append(s.notices, n)
 		},
 	})
-	t.Cleanup(s.Server.Close)
+	t.Cleanup(s.Close)
 	return s
 }
 
@@ -194,7 +194,7 @@ func TestSlowServersAreNotWaitedFor(t *testing.T) {
 					t.Errorf("edit %d: got %q, late %v", n, found, late)
 				}
 			}
-			s.Server.Close()
+			s.Close()
 			if !s.has(Notice{Kind: Slow}) {
 				t.Errorf("notices are %v", s.notices)
 			}
@@ -213,7 +213,7 @@ func TestServersThatDoNotStart(t *testing.T) {
 	if got := s.Info().Stderr; got != "cannot find the toolchain\n" {
 		t.Errorf("standard error is %q", got)
 	}
-	s.Server.Close()
+	s.Close()
 	if !s.has(Notice{Failed, want}) {
 		t.Errorf("notices are %v", s.notices)
 	}
@@ -273,7 +273,7 @@ func TestHostileOutput(t *testing.T) {
 func TestStubbornServersAreKilled(t *testing.T) {
 	s := setUp(t, time.Minute, "stubborn")
 	s.expect("a.txt", "ERROR x\n", "a.txt! 1:7 x")
-	s.Server.Close()
+	s.Close()
 	if _, err := s.Query(t.Context(), Query{Operation: "hover", Path: s.path("a.txt")}); err == nil || !strings.Contains(err.Error(), "has ended with the job") {
 		t.Errorf("error is %v", err)
 	}

@@ -55,7 +55,7 @@ type httpConn struct {
 	inbox  *inbox
 	in     chan jsonrpc.Message
 
-	life    context.Context // of the connection; its end interrupts all requests
+	life    context.Context //nolint:containedctx // of the connection; its end interrupts all requests
 	end     context.CancelFunc
 	group   sync.WaitGroup
 	closing sync.Once
@@ -279,7 +279,7 @@ func (c *httpConn) stream(ctx context.Context, resp *http.Response, id jsonrpc.I
 		if !wait(ctx, cmp.Or(s.retry, firstDelay)) {
 			return ctx.Err()
 		}
-		if resp, err = c.do(ctx, http.MethodGet, nil, last); err != nil { //nolint:bodyclose // by the next round
+		if resp, err = c.do(ctx, http.MethodGet, nil, last); err != nil {
 			return &lostError{err}
 		}
 		if resp.StatusCode != http.StatusOK || mediaType(resp) != "text/event-stream" {
@@ -424,7 +424,7 @@ func (c *httpConn) do(ctx context.Context, method string, body []byte, last stri
 			r.Header.Set(name, value)
 		}
 	}
-	resp, err := c.client.Do(r) //nolint:bodyclose // by the caller
+	resp, err := c.client.Do(r)
 	if failed := (*url.Error)(nil); errors.As(err, &failed) {
 		err = failed.Err
 	}

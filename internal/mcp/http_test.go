@@ -56,7 +56,7 @@ func TestRemoteServersOfTheSDK(t *testing.T) {
 		},
 		) (*sdk.CallToolResult, any, error) {
 			if in.Text == "progress" {
-				r.Session.NotifyProgress(ctx, &sdk.ProgressNotificationParams{ProgressToken: r.Params.GetProgressToken(), Progress: 1}) //nolint:errcheck // the client may be gone
+				r.Session.NotifyProgress(ctx, &sdk.ProgressNotificationParams{ProgressToken: r.Params.GetProgressToken(), Progress: 1})
 			}
 			return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: in.Text}}}, nil, nil
 		})

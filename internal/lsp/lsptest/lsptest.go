@@ -11,6 +11,7 @@ package lsptest
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -134,7 +135,7 @@ func send(m object) {
 	fmt.Printf("Content-Length: %d\r\n\r\n%s", len(body), body)
 }
 
-func notify(method string, params any) { send(object{"method": method, "params": params}) }
+func publish(params any) { send(object{"method": "textDocument/publishDiagnostics", "params": params}) }
 
 func (s *server) handle(m message) {
 	doc := m.Params.TextDocument
@@ -212,10 +213,10 @@ func (s *server) publish(uri string, version int) {
 		return
 	case s.faults["flood"]:
 		for i := range 6000 {
-			notify("textDocument/publishDiagnostics", object{"uri": fmt.Sprintf("file://%s/flood%d", s.root, i), "diagnostics": s.find("ERROR flood\n", "ERROR")})
+			publish(object{"uri": fmt.Sprintf("file://%s/flood%d", s.root, i), "diagnostics": s.find("ERROR flood\n", "ERROR")})
 		}
-		notify("textDocument/publishDiagnostics", object{"uri": "file:///etc/passwd", "diagnostics": s.find("ERROR outside\n", "ERROR")})
-		notify("textDocument/publishDiagnostics", object{"uri": 4711})
+		publish(object{"uri": "file:///etc/passwd", "diagnostics": s.find("ERROR outside\n", "ERROR")})
+		publish(object{"uri": 4711})
 	}
 	elsewhere := map[string]string{}
 	for line := range strings.Lines(s.docs[uri]) {
@@ -231,13 +232,13 @@ func (s *server) publish(uri string, version int) {
 	}
 	for name, text := range elsewhere {
 		s.stale[name] = true
-		notify("textDocument/publishDiagnostics", object{"uri": "file://" + filepath.Join(s.root, name), "diagnostics": s.find(text, "ERROR")})
+		publish(object{"uri": "file://" + filepath.Join(s.root, name), "diagnostics": s.find(text, "ERROR")})
 	}
 	p := object{"uri": uri, "version": version, "diagnostics": append(s.find(s.docs[uri], "ERROR"), s.find(s.docs[uri], "WARNING")...)}
 	if s.faults["unversioned"] {
 		delete(p, "version")
 	}
-	notify("textDocument/publishDiagnostics", p)
+	publish(p)
 }
 
 // find returns a diagnostic for each line that starts with a word.
@@ -324,8 +325,9 @@ func (s *server) try(word, argument string) string {
 		text = "written"
 	case "CONNECT":
 		var conn net.Conn
-		if conn, err = net.DialTimeout("tcp", argument, time.Second); err == nil {
-			conn.Close()
+		dialer := net.Dialer{Timeout: time.Second}
+		if conn, err = dialer.DialContext(context.Background(), "tcp", argument); err == nil {
+			err = conn.Close()
 			text = "connected"
 		}
 	case "ENV":

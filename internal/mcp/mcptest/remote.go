@@ -114,10 +114,10 @@ func (r *Remote) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	case req.Method == http.MethodGet:
 		r.serveStream(w, req)
 	case m.ID == nil || m.Method == "":
-		r.server(func(string) error { return nil }).handle(body)
+		r.server(func(string) error { return nil }).handle(body) //nolint:contextcheck // as over pipes
 		w.WriteHeader(http.StatusAccepted)
 	default:
-		r.respond(w, req, m, body, id)
+		r.respond(w, req, m, body)
 	}
 }
 
@@ -133,7 +133,7 @@ func (r *Remote) server(write func(string) error) *server {
 }
 
 // respond serves a request.
-func (r *Remote) respond(w http.ResponseWriter, req *http.Request, m message, body []byte, id string) {
+func (r *Remote) respond(w http.ResponseWriter, req *http.Request, m message, body []byte) {
 	var p struct {
 		Name      string
 		Arguments struct{ Text string }
@@ -183,7 +183,7 @@ func (r *Remote) respond(w http.ResponseWriter, req *http.Request, m message, bo
 		s.text(m.ID, req.Header.Get("Authorization"), false)
 		return
 	case "http.cut":
-		event(`{"jsonrpc":"2.0","method":"notifications/progress","params":{}}`)
+		event(`{"jsonrpc":"2.0","method":"notifications/progress","params":{}}`) //nolint:errcheck // the client may be gone
 		panic(http.ErrAbortHandler)
 	case "http.noise":
 		w.Header().Set("Content-Type", "text/event-stream")
@@ -204,9 +204,9 @@ func (r *Remote) respond(w http.ResponseWriter, req *http.Request, m message, bo
 		<-r.Waiting
 	}
 	if m.Method == "tools/call" {
-		s.call(m)
+		s.call(m) //nolint:contextcheck // as over pipes
 	} else {
-		s.handle(body)
+		s.handle(body) //nolint:contextcheck // as over pipes
 	}
 	if !responded {
 		<-req.Context().Done()
