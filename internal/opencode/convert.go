@@ -38,7 +38,8 @@ func Convert(dir string, known func(provider string) bool) (manifest []byte, not
 	c := &converter{dir: dir, known: known}
 	c.directory()
 	agentFiles, commandFiles := hasAgents(dir), len(markdown(dir, commandDirs)) > 0
-	if config == nil && !agentFiles && !commandFiles && c.notes == nil {
+	toolFiles, plugins := scripts(dir, "tool", "tools"), scripts(dir, "plugin", "plugins")
+	if config == nil && !agentFiles && !commandFiles && len(toolFiles)+len(plugins) == 0 && c.notes == nil {
 		return nil, nil, fmt.Errorf("%w in %s", ErrNotFound, dir)
 	}
 	if config == nil {
@@ -74,6 +75,12 @@ func Convert(dir string, known func(provider string) bool) (manifest []byte, not
 	}
 	if commandFiles {
 		m.set("commands_from", list(".opencode"), "and use one as command: NAME, arguments: TEXT of a task")
+	}
+	if len(toolFiles) > 0 {
+		m.set("tools_from", list(".opencode"), "and allow their tools by name in the profile")
+	}
+	if len(plugins) > 0 {
+		m.set("plugins", list(plugins...), "")
 	}
 	c.rest(m, config)
 	task := newMapping()

@@ -229,10 +229,10 @@ func TestDefaultAgent(t *testing.T) {
 // What .opencode has, and the manifest can't name, is noted.
 func TestFilesThatAreNotConverted(t *testing.T) {
 	tests := []struct{ name, file, note string }{
-		{"a tool", "tool/a.ts", ".opencode/tool: a.ts not converted; write the commands that they run as tools: in the manifest"},
-		{"tools", "tools/a.js", ".opencode/tools: a.js not converted; write the commands that they run as tools: in the manifest"},
-		{"a plugin", "plugin/a.ts", ".opencode/plugin: a.ts not converted; see docs/opencode.md"},
-		{"plugins", "plugins/a.ts", ".opencode/plugins: a.ts not converted; see docs/opencode.md"},
+		{"a tool", "tool/a.ts", ""},
+		{"tools", "tools/a.js", ""},
+		{"a plugin", "plugin/a.ts", ""},
+		{"plugins", "plugins/a.ts", ""},
 		{"a mode", "mode/a.md", ".opencode/mode: a.md not converted; move its files to .opencode/agent, and add mode: primary to each"},
 		{"modes", "modes/a.md", ".opencode/modes: a.md not converted; move its files to .opencode/agent, and add mode: primary to each"},
 		{"an agent in a subdirectory", "agent/sub/a.md", ".opencode/agent/sub: agents in subdirectories are not converted; add .opencode/agent/sub to agents_from"},
@@ -249,6 +249,11 @@ func TestFilesThatAreNotConverted(t *testing.T) {
 			}
 			for key, names := range map[string]string{"agents_from": "agents/a.md", "commands_from": "command/a/b/c.md"} {
 				if strings.Contains(got, key) != (tt.file == names) {
+					t.Errorf("%s in\n%s", key, got)
+				}
+			}
+			for key, name := range map[string]string{"tools_from": "tool", "plugins": "plugin"} {
+				if strings.Contains(got, key+": [") != strings.HasPrefix(tt.file, name) {
 					t.Errorf("%s in\n%s", key, got)
 				}
 			}

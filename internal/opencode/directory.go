@@ -35,11 +35,26 @@ func hasAgents(dir string) bool {
 	return slices.ContainsFunc(markdown(dir, agentDirs), func(file string) bool { return strings.Count(file, "/") == 2 })
 }
 
+// scripts returns the tool files or plugins in directories of .opencode.
+func scripts(dir string, names ...string) []string {
+	var files []string
+	for _, name := range names {
+		entries, err := os.ReadDir(filepath.Join(dir, ".opencode", name))
+		if err != nil {
+			continue
+		}
+		for _, e := range entries {
+			if ext := path.Ext(e.Name()); !e.IsDir() && (ext == ".ts" || ext == ".js") && !strings.HasSuffix(e.Name(), ".d.ts") {
+				files = append(files, "./"+path.Join(".opencode", name, e.Name()))
+			}
+		}
+	}
+	return files
+}
+
 // directory notes what .opencode has for OpenCode, and the manifest can't name.
 func (c *converter) directory() {
 	for _, d := range []struct{ names, fix string }{
-		{"tool tools", "write the commands that they run as tools: in the manifest"},
-		{"plugin plugins", "see docs/opencode.md"},
 		{"mode modes", "move its files to .opencode/agent, and add mode: primary to each"},
 	} {
 		for name := range strings.FieldsSeq(d.names) {
