@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Runtimes are the programs that can be the host, in the order in which they are looked for.
+// runtimes are the programs that can be the host, in the order in which they are looked for.
 var runtimes = []string{"node", "bun"}
 
 // FindRuntime returns the path of a runtime: node or bun, or "auto" for the first on the PATH.

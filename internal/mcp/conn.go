@@ -182,7 +182,7 @@ func (c *conn) cause() error {
 	c.mu.Unlock()
 	if broken && why == nil { // the server ended by itself
 		c.Close() //nolint:errcheck // always nil; waits for the end
-		return ended(c.service.Result())
+		return proc.Ended(c.service.Result())
 	}
 	return why
 }

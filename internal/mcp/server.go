@@ -369,17 +369,6 @@ func (s *Server) explain(ctx context.Context, l *live, what string, err error) e
 
 const effectUnknown = "; whether it had an effect is not known"
 
-// ended returns how a server ended as an error.
-func ended(res proc.Result, err error) error {
-	switch {
-	case err != nil:
-		return err
-	case res.Signal != 0:
-		return fmt.Errorf("it was killed by signal (%s)", res.Signal)
-	}
-	return fmt.Errorf("it exited with code %d", res.ExitCode)
-}
-
 // Info returns the state of the server.
 func (s *Server) Info() Info {
 	s.mu.Lock()
