@@ -44,7 +44,7 @@ func TestBulkRun(t *testing.T) {
 		at := 0.05 + (float64(n)+random.Float64())*0.85/kills
 		b.kill(int(at*float64(b.jobs())), time.Duration(random.IntN(1500))*time.Millisecond)
 	}
-	b.millhand("run", "--resume", "r", "--jobs", fmt.Sprint(parallel))
+	b.millhand(b.next()...)
 	t.Logf("%d jobs on %d repositories, %d kills, %s; the model got %d requests", b.jobs(), len(b.repos), kills, time.Since(began).Round(time.Second), len(b.served))
 	b.checkReport()
 	b.checkPulls()
@@ -315,15 +315,26 @@ func (b *bulk) millhand(args ...string) string {
 	return stdout.String()
 }
 
+// next returns the arguments of the run's next process: a process that was killed before it
+// wrote an event left nothing to resume, and the run starts anew.
+func (b *bulk) next() []string {
+	if bytes.Contains(b.events(), []byte("\n")) {
+		return []string{"run", "--resume", "r", "--jobs", fmt.Sprint(parallel)}
+	}
+	return []string{"run", "run.yaml", "--report-dir", "r", "--jobs", fmt.Sprint(parallel), "--max-cost", fmt.Sprint(maxCost)}
+}
+
+// events returns the run's events so far, nil before the first one.
+func (b *bulk) events() []byte {
+	events, _ := os.ReadFile(filepath.Join(b.dir, "r", "events.jsonl"))
+	return events
+}
+
 // kill starts a process of the run, and kills it some time after a number of its pull
 // requests exist.
 func (b *bulk) kill(pulls int, after time.Duration) {
 	b.t.Helper()
-	args := []string{"run", "run.yaml", "--report-dir", "r", "--jobs", fmt.Sprint(parallel), "--max-cost", fmt.Sprint(maxCost)}
-	if _, err := os.Stat(filepath.Join(b.dir, "r")); err == nil {
-		args = []string{"run", "--resume", "r", "--jobs", fmt.Sprint(parallel)}
-	}
-	cmd := b.command(args...)
+	cmd := b.command(b.next()...)
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	cmd.WaitDelay = time.Second
@@ -350,8 +361,7 @@ func (b *bulk) kill(pulls int, after time.Duration) {
 
 // created returns how many pull requests the run has reported.
 func (b *bulk) created() int {
-	events, _ := os.ReadFile(filepath.Join(b.dir, "r", "events.jsonl")) // missing at first
-	return bytes.Count(events, []byte(`"pull_request":{`))
+	return bytes.Count(b.events(), []byte(`"pull_request":{`))
 }
 
 func serve(t *testing.T, server *wiretest.Server) string {
