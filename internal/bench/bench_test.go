@@ -23,7 +23,7 @@ func TestMain(m *testing.M) {
 	if filepath.Base(os.Args[0]) == "millhand" {
 		command.Start(command.SameSignal)
 	}
-	if len(os.Args) > 1 && os.Args[1] == "-floor" {
+	if len(os.Args) > 1 && (os.Args[1] == "-floor" || os.Args[1] == "-server") {
 		main()
 		return
 	}
@@ -72,23 +72,7 @@ func TestAllVariantsGiveTheSameResult(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs a session of each variant")
 	}
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	program := filepath.Join(t.TempDir(), "millhand")
-	if err := os.Symlink(self, program); err != nil {
-		t.Fatal(err)
-	}
-	b, err := openBench(t.Context(), t.TempDir(), program, 200)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := b.close(); err != nil {
-			t.Error(err)
-		}
-	})
+	b := openTestBench(t)
 	before, err := output(b.command(t.Context(), b.original, "git", "rev-parse", "HEAD^{tree}"))
 	if err != nil {
 		t.Fatal(err)
@@ -110,6 +94,47 @@ func TestAllVariantsGiveTheSameResult(t *testing.T) {
 		}
 		if u := took[0]; u.first <= 0 || u.first >= u.wall || u.cpu <= 0 || u.peak <= 0 || u.request <= 0 {
 			t.Errorf("not measured: %+v", u)
+		}
+	}
+}
+
+func openTestBench(t *testing.T) *bench {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	program := filepath.Join(t.TempDir(), "millhand")
+	if err := os.Symlink(self, program); err != nil {
+		t.Fatal(err)
+	}
+	b, err := openBench(t.Context(), t.TempDir(), program, 200)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := b.close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return b
+}
+
+// TestExtensionsAreMeasured runs the sessions with extensions once.
+func TestExtensionsAreMeasured(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs several sessions")
+	}
+	rows, err := openTestBench(t).extensions(t.Context(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(rows) < 5 {
+		t.Fatalf("%d rows, want those of servers at least", len(rows))
+	}
+	for _, r := range rows {
+		if len(r.millhand) != 1 {
+			t.Errorf("%s: %d rounds, want 1", r.figure, len(r.millhand))
 		}
 	}
 }

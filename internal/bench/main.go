@@ -26,15 +26,20 @@ func main() {
 	commands := flag.Bool("commands", false, "measure only commands in the sandbox")
 	refusals := flag.Bool("refusals", false, "measure only the cost of responses with status 429")
 	searches := flag.Bool("searches", false, "measure only grep and glob")
+	extensions := flag.Bool("extensions", false, "measure only MCP servers and tool files")
+	server := flag.Duration("server", -1, "run as an MCP server that starts after this `TIME`")
 	floor := flag.String("floor", "", "run as the floor, with the model at this `URL`, in the current directory")
 	flag.Parse()
+	if *server >= 0 {
+		os.Exit(extensionServer(*server))
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	var err error
 	if *floor != "" {
 		err = playFloor(ctx, *floor, ".")
 	} else {
-		err = measureAll(ctx, *runs, *commands, *refusals, *searches)
+		err = measureAll(ctx, *runs, only{*commands, *refusals, *searches, *extensions})
 	}
 	cancel()
 	stop()
@@ -44,7 +49,10 @@ func main() {
 	}
 }
 
-func measureAll(ctx context.Context, runs int, commands, refusals, searches bool) (err error) {
+// only selects one kind of measurement; all are measured if none is true.
+type only struct{ commands, refusals, searches, extensions bool }
+
+func measureAll(ctx context.Context, runs int, what only) (err error) {
 	if runs < 1 {
 		return errors.New("-runs must be 1 or more")
 	}
@@ -60,13 +68,16 @@ func measureAll(ctx context.Context, runs int, commands, refusals, searches bool
 	defer func() { err = errors.Join(err, b.close()) }()
 	before := loadAverage()
 	switch {
-	case commands:
+	case what.commands:
 		table, err := b.commands(ctx, runs)
 		return b.report(ctx, runs, before, table, err)
-	case refusals:
+	case what.refusals:
 		table, err := b.refusals(ctx, runs)
 		return b.report(ctx, runs, before, table, err)
-	case searches:
+	case what.extensions:
+		table, err := b.extensions(ctx, runs)
+		return b.report(ctx, runs, before, table, err)
+	case what.searches:
 		table, err := b.searching(ctx, runs)
 		return b.report(ctx, runs, before, table, err)
 	}
@@ -123,7 +134,11 @@ func (b *bench) rest(ctx context.Context, runs int) ([]row, error) {
 	if err != nil {
 		return nil, err
 	}
-	together = append(together, refused...)
+	extended, err := b.extensions(ctx, runs)
+	if err != nil {
+		return nil, err
+	}
+	together = append(append(together, refused...), extended...)
 	instant, err := b.instant(ctx, runs)
 	if err != nil {
 		return nil, err
