@@ -113,24 +113,7 @@ func TestManyJobsDuringGarbageCollection(t *testing.T) {
 	if testing.Short() {
 		wanted = 2
 	}
-	var collected atomic.Int32
-	stop, done := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(done)
-		for {
-			select {
-			case <-stop:
-				return
-			default:
-			}
-			for _, args := range [][]string{{"commit", "-q", "--allow-empty", "-m", "more"}, {"gc", "-q"}, {"repack", "-adq"}, {"pack-refs", "--all"}} {
-				if out, err := s.Command(args...).CombinedOutput(); err != nil {
-					t.Logf("git %s: %v %s", args[0], err, out) // it may find a branch locked
-				}
-			}
-			collected.Add(1)
-		}
-	}()
+	collected, stop := collect(t, s)
 	var jobs sync.WaitGroup
 	for i := range 3 {
 		jobs.Go(func() {
@@ -145,9 +128,62 @@ func TestManyJobsDuringGarbageCollection(t *testing.T) {
 		})
 	}
 	jobs.Wait()
-	close(stop)
-	<-done
+	stop()
 	s.Fsck()
+}
+
+// collect repacks a repository and collects its garbage until it is stopped, and counts.
+func collect(t *testing.T, s *gittest.Sandbox) (collected *atomic.Int32, stop func()) {
+	t.Helper()
+	collected = new(atomic.Int32)
+	over, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			select {
+			case <-over:
+				return
+			default:
+			}
+			for _, args := range [][]string{{"commit", "-q", "--allow-empty", "-m", "more"}, {"gc", "-q"}, {"repack", "-adq"}, {"pack-refs", "--all"}} {
+				if out, err := s.Command(args...).CombinedOutput(); err != nil {
+					t.Logf("git %s: %v %s", args[0], err, out) // it may find a branch locked
+				}
+			}
+			collected.Add(1)
+		}
+	}()
+	return collected, func() { close(over); <-done }
+}
+
+// TestWorktreesDuringGarbageCollection adds and removes many worktrees without git. git gc
+// removes incomplete registrations of worktrees, and its temporary files come and go.
+func TestWorktreesDuringGarbageCollection(t *testing.T) {
+	s, r, base := packed(t)
+	r.Git.Env.GitProgram = ""
+	wanted := int32(nightly.Count(15, 200, 200))
+	collected, stop := collect(t, s)
+	trees := t.TempDir()
+	var jobs sync.WaitGroup
+	for i := range 4 {
+		jobs.Go(func() {
+			for n := 0; collected.Load() < wanted && !t.Failed(); n++ {
+				dir := filepath.Join(trees, fmt.Sprintf("%d-%d", i, n))
+				if _, err := r.AddWorktree(t.Context(), dir, base); err != nil {
+					t.Error(err)
+				}
+				if err := r.RemoveWorktree(t.Context(), dir); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	jobs.Wait()
+	stop()
+	s.Fsck()
+	if left, _ := filepath.Glob(filepath.Join(s.Root, ".git/objects", "tmp_*")); left != nil {
+		t.Errorf("left over: %q", left)
+	}
 }
 
 // oneJob performs the git operations of a job.

@@ -66,7 +66,7 @@ func (s *objectStores) listPacks() (changed bool) {
 		if err != nil {
 			continue // no packs, or reading them fails and says why
 		}
-		for _, e := range withIndex(entries, fs.DirEntry.Name) {
+		for _, e := range withIndex(entries) {
 			if strings.HasSuffix(e.Name(), ".pack") {
 				now = append(now, filepath.Join(dir, e.Name()))
 			}
@@ -81,21 +81,34 @@ func (s *objectStores) listPacks() (changed bool) {
 // they are being written, or were left behind, and go-git would fail for them.
 type indexedPacks struct{ billy.Filesystem }
 
+// ReadDir also omits files that are removed meanwhile: the embedded file system fails for
+// them with the error of a missing directory, which for go-git has no packs.
 func (f indexedPacks) ReadDir(path string) ([]os.FileInfo, error) {
-	infos, err := f.Filesystem.ReadDir(path)
-	return withIndex(infos, os.FileInfo.Name), err
+	entries, err := os.ReadDir(f.Join(f.Root(), path))
+	var infos []os.FileInfo
+	for _, e := range withIndex(entries) {
+		info, err := e.Info()
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		infos = append(infos, info)
+	}
+	return infos, err
 }
 
 // withIndex leaves out the packs whose index is not in the same directory.
-func withIndex[E any](entries []E, name func(E) string) []E {
+func withIndex(entries []fs.DirEntry) []fs.DirEntry {
 	indexed := map[string]bool{}
 	for _, e := range entries {
-		if base, ok := strings.CutSuffix(name(e), ".idx"); ok {
+		if base, ok := strings.CutSuffix(e.Name(), ".idx"); ok {
 			indexed[base] = true
 		}
 	}
-	return slices.DeleteFunc(entries, func(e E) bool {
-		base, ok := strings.CutSuffix(name(e), ".pack")
+	return slices.DeleteFunc(entries, func(e fs.DirEntry) bool {
+		base, ok := strings.CutSuffix(e.Name(), ".pack")
 		return ok && !indexed[base]
 	})
 }
