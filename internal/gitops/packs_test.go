@@ -181,7 +181,7 @@ func TestWorktreesDuringGarbageCollection(t *testing.T) {
 	jobs.Wait()
 	stop()
 	s.Fsck()
-	if left, _ := filepath.Glob(filepath.Join(s.Root, ".git/objects", "tmp_*")); left != nil {
+	if left, _ := filepath.Glob(filepath.Join(s.Root, ".git/objects", gitdir.TemporaryName+"*")); left != nil {
 		t.Errorf("left over: %q", left)
 	}
 }

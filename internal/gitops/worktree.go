@@ -140,24 +140,27 @@ func writeIndex(ctx context.Context, gitDir string, idx *gitdir.Index, env gitdi
 }
 
 // register makes the files by which a worktree and its repository know of each
-// other, and returns the worktree's git directory.
+// other, and returns the worktree's git directory. That appears with all its files: git gc
+// fails for incomplete ones, and removes them.
 func (w *worktrees) register(dir string, commit plumbing.Hash) (string, error) {
-	gitDir, err := newDirectory(filepath.Join(w.git.Common, "worktrees", registeredName(dir)))
+	temporary, err := os.MkdirTemp(filepath.Join(w.git.Common, "objects"), gitdir.TemporaryName)
 	if err != nil {
 		return "", err
 	}
+	defer os.RemoveAll(temporary)
+	unnamed := filepath.Join(temporary, "worktree") // with the permissions of the user's umask
+	if err := os.Mkdir(unnamed, 0o777); err != nil {
+		return "", err
+	}
 	pointer := filepath.Join(dir, ".git")
-	for _, f := range []struct{ name, text string }{
-		{filepath.Join(gitDir, "gitdir"), pointer},
-		{filepath.Join(gitDir, "commondir"), "../.."},
-		{filepath.Join(gitDir, "HEAD"), commit.String()},
-		{pointer, "gitdir: " + gitDir},
-	} {
-		if err := os.WriteFile(f.name, []byte(f.text+"\n"), 0o666); err != nil {
+	for _, f := range []struct{ name, text string }{{"gitdir", pointer}, {"commondir", "../.."}, {"HEAD", commit.String()}} {
+		if err := os.WriteFile(filepath.Join(unnamed, f.name), []byte(f.text+"\n"), 0o666); err != nil {
 			return "", err
 		}
 	}
-	return gitDir, nil
+	return nameDirectory(unnamed, filepath.Join(w.git.Common, "worktrees", registeredName(dir)), func(named string) error {
+		return os.WriteFile(pointer, []byte("gitdir: "+named+"\n"), 0o666)
+	})
 }
 
 // registeredName returns a name for a worktree that can stand in a reference, as
@@ -172,17 +175,17 @@ func registeredName(dir string) string {
 	return "w" + name
 }
 
-// newDirectory makes a directory of the name, with a number at its end if it is taken. The
-// directory that it is in is made, too; somebody else may be removing that because it
-// is empty.
-func newDirectory(name string) (string, error) {
+// nameDirectory gives a directory a name, with a number at its end if it is taken, and
+// returns it. before is called with each name that is tried. The directory that it gets into is made, too; somebody
+// else may be removing that because it is empty.
+func nameDirectory(dir, name string, before func(name string) error) (string, error) {
 	const maxTries = 100_000
 	one := name
 	for n := range maxTries {
-		if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o777), before(one)); err != nil {
 			return "", err
 		}
-		err := os.Mkdir(one, 0o777)
+		err := os.Rename(dir, one)
 		switch {
 		case errors.Is(err, fs.ErrExist):
 			one = name + strconv.Itoa(n+1)
@@ -221,7 +224,7 @@ func (w *worktrees) remove(dir string) error {
 	errs := []error{gitdir.RemoveAll(dir)}
 	failpoint.Hit(failpoint.WorktreeRemoved, "")
 	for _, gitDir := range w.registrations(dir) {
-		errs = append(errs, gitdir.RemoveAll(gitDir))
+		errs = append(errs, gitdir.RemoveRegistration(gitDir))
 	}
 	if !w.git.Mirror {
 		_ = os.Remove(filepath.Join(w.git.Common, "worktrees")) // once the last is gone

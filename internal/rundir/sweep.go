@@ -178,7 +178,7 @@ func sweepOne(dir string) (Leftover, error) {
 		}
 	}
 	for _, git := range registered {
-		if err := gitdir.RemoveAll(git); err != nil {
+		if err := gitdir.RemoveRegistration(git); err != nil {
 			return l, err
 		}
 		os.Remove(filepath.Dir(git))

@@ -62,6 +62,23 @@ func RemoveAll(dir string) error {
 	}
 }
 
+// TemporaryName is the start of the names of temporary directories in the directory objects,
+// where git gc removes what a killed process left of them.
+const TemporaryName = "tmp_worktree_"
+
+// RemoveRegistration removes the git directory of a linked worktree, .git/worktrees/NAME. It
+// disappears with all its files if possible: git gc fails for incomplete ones.
+func RemoveRegistration(dir string) error {
+	temporary, err := os.MkdirTemp(filepath.Join(dir, "..", "..", "objects"), TemporaryName)
+	if err != nil {
+		return RemoveAll(dir)
+	}
+	if err := os.Rename(dir, filepath.Join(temporary, "worktree")); err != nil {
+		return errors.Join(RemoveAll(dir), os.Remove(temporary))
+	}
+	return RemoveAll(temporary)
+}
+
 // maxNested is the length of relative paths in bytes above which RemoveAll moves
 // directories up. os.RemoveAll holds a file descriptor for each level.
 const maxNested = 1000

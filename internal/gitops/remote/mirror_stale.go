@@ -20,7 +20,9 @@ func removeStale(dir string, env gitdir.Env) {
 		return
 	}
 	unfinished, _ := filepath.Glob(filepath.Join(dir, "objects", "pack", "tmp_*")) // the pattern is valid
-	worktrees, _ := filepath.Glob(filepath.Join(dir, "worktrees", "*"))            // the pattern is valid
+	temporary, _ := filepath.Glob(filepath.Join(dir, "objects", gitdir.TemporaryName+"*"))
+	unfinished = append(unfinished, temporary...)
+	worktrees, _ := filepath.Glob(filepath.Join(dir, "worktrees", "*")) // the pattern is valid
 	for _, name := range worktrees {
 		pointer, err := gitdir.ReadPointer(filepath.Join(name, "gitdir"), "")
 		if err != nil {
