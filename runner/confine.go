@@ -363,7 +363,7 @@ func (g CommandEnv) growing() []string {
 
 // granted returns the directories outside of the workspace that the rules of a profile
 // allow commands to write or read. A rule grants a directory if its pattern is the
-// directory, optionally followed by wildcards.
+// directory, optionally followed by wildcards. One that may be written can be read as well.
 func granted(p permission.Profile) (writable, readable []string) {
 	for _, r := range p.Rules {
 		dir := strings.TrimSuffix(strings.TrimSuffix(r.Pattern, "*"), "*")
@@ -381,6 +381,7 @@ func granted(p permission.Profile) (writable, readable []string) {
 			readable = append(readable, dir)
 		}
 	}
+	readable = slices.DeleteFunc(readable, func(dir string) bool { return slices.Contains(writable, dir) })
 	return writable, readable
 }
 
