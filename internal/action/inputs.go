@@ -20,6 +20,8 @@ type Inputs struct {
 	Model            string
 	Summary          bool   // whether to write the step summary
 	Untrusted        string // auto, true or false
+	Actors           Actors
+	Trigger          string // phrase without which comments start nothing
 
 	flags []string // of the run command, in order
 }
@@ -50,6 +52,9 @@ func Read(getenv func(string) string) (Inputs, error) {
 			in.flags = append(in.flags, "--"+name+"="+v)
 		}
 	}
+	in.Trigger = get("trigger-phrase")
+	var actorsErr error
+	in.Actors, actorsErr = readActors(get("allow-actors"))
 	args, argsErr := flagList(get("args"))
 	in.flags = append(in.flags, args...)
 	var summaryErr error
@@ -58,7 +63,7 @@ func Read(getenv func(string) string) (Inputs, error) {
 	if !slices.Contains([]string{"auto", "true", "false"}, in.Untrusted) {
 		untrustedErr = fmt.Errorf("input untrusted: invalid value %q: use auto, true or false", short(in.Untrusted))
 	}
-	return in, errors.Join(in.checkSource(), argsErr, summaryErr, untrustedErr)
+	return in, errors.Join(in.checkSource(), argsErr, actorsErr, summaryErr, untrustedErr)
 }
 
 // checkSource checks that there is exactly one source of tasks.

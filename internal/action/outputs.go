@@ -65,6 +65,12 @@ func Outputs(exit event.Exit, dir string, rep *report.Report) (all []Output, war
 	return append(append(all, results...), counts(rep.Run.Totals)...), warnings
 }
 
+// Skipped returns the outputs of a step that ran nothing, because the event does not address
+// millhand.
+func Skipped() []Output {
+	return []Output{{"conclusion", "skipped"}, {"outcome", string(event.Skipped)}, {"exit-code", "0"}}
+}
+
 // results returns the outputs with results: message, structured output, commits.
 func results(rep *report.Report) (all []Output, warnings []string) {
 	var message, output string

@@ -55,6 +55,11 @@ type actionStep struct {
 // run executes the inputs, and writes outputs, annotations and the summary.
 func (s *actionStep) run(ctx context.Context) event.Exit {
 	in, exit, ok := s.prepare(ctx)
+	if in.skipped != "" {
+		fmt.Fprintln(s.log, printable.Text("millhand: nothing was run: "+in.skipped))
+		s.put(action.Skipped(), nil)
+		return exit
+	}
 	if !ok {
 		s.put(action.Outputs(exit, "", nil))
 		return exit
@@ -80,17 +85,28 @@ func (s *actionStep) run(ctx context.Context) event.Exit {
 // invocation has the resolved inputs of the action.
 type invocation struct {
 	action.Inputs
-	args   []string
-	key    string
-	prompt string // manifest made of a prompt, to be removed; "" for none
+	args    []string
+	key     string
+	prompt  string // manifest made of a prompt, to be removed; "" for none
+	skipped string // why nothing is run, though nothing is wrong; "" otherwise
 }
 
 // prepare reads the inputs and changes to the working directory.
 func (s *actionStep) prepare(ctx context.Context) (c invocation, exit event.Exit, ok bool) {
 	var err error
-	if c.Inputs, err = action.Read(s.Getenv); err == nil {
-		err = os.Chdir(c.WorkingDirectory)
+	if c.Inputs, err = action.Read(s.Getenv); err != nil {
+		s.refuse(err)
+		return c, event.ExitUsage, false
 	}
+	admitted := s.admit(ctx, c.Inputs)
+	if c.skipped = admitted.skipped; c.skipped != "" {
+		return c, event.ExitOK, false
+	}
+	if admitted.refused != "" {
+		s.refuse(errors.New(admitted.refused))
+		return c, event.ExitPolicy, false
+	}
+	err = os.Chdir(c.WorkingDirectory)
 	if err == nil {
 		s.where.Repository = s.Getenv("GITHUB_WORKSPACE")
 		s.where.Dir, err = os.Getwd()
@@ -112,11 +128,9 @@ func (s *actionStep) prepare(ctx context.Context) (c invocation, exit event.Exit
 	if c.Manifest == "" {
 		c.prompt = manifests[0]
 	}
-	if c.Untrusted == "auto" {
-		if why := s.untrusted(ctx); why != "" {
-			c.Untrusted = "true"
-			fmt.Fprintln(s.log, printable.Text("millhand: manifests are not trusted (--untrusted): "+why))
-		}
+	if c.Untrusted == "auto" && admitted.untrusted != "" {
+		c.Untrusted = "true"
+		fmt.Fprintln(s.log, printable.Text("millhand: manifests are not trusted (--untrusted): "+admitted.untrusted))
 	}
 	c.args = c.Arguments(manifests)
 	return c, event.ExitOK, true

@@ -15,23 +15,55 @@ import (
 	"github.com/millhand/millhand/internal/action"
 )
 
-// untrusted implements the input untrusted: auto. It returns the reason not to trust
-// manifests, or "" to trust them.
-func (s *actionStep) untrusted(ctx context.Context) string {
+// admission is what an event permits.
+type admission struct {
+	refused   string // why nothing is run; "" otherwise
+	skipped   string // the same, for an event that does not address millhand
+	untrusted string // why manifests are not trusted; "" otherwise
+}
+
+// admit implements the inputs trigger-phrase, allow-actors and untrusted: auto.
+func (s *actionStep) admit(ctx context.Context, in action.Inputs) admission {
 	if s.Getenv("GITHUB_ACTIONS") != "true" {
-		return "" // started by hand
+		return admission{} // started by hand
 	}
 	name := s.Getenv("GITHUB_EVENT_NAME")
 	payload, err := os.ReadFile(s.Getenv("GITHUB_EVENT_PATH"))
 	if err != nil {
-		return fmt.Sprintf("read the payload of the event %s: %v", name, err)
+		return admission{refused: fmt.Sprintf("read the payload of the event %s: %v", name, err)}
 	}
-	t := action.TrustOf(name, payload)
-	if t.Untrusted != "" || t.Actor == "" {
+	if in.Trigger != "" && !action.Triggers(in.Trigger, payload) {
+		return admission{skipped: fmt.Sprintf("the event %s does not contain %q", name, in.Trigger)}
+	}
+	t, err := action.TrustOf(name, payload)
+	if err != nil {
+		return admission{refused: err.Error()}
+	}
+	admitted, reason := in.Actors.Admits(t)
+	var access error
+	if admitted == action.IfWritten || admitted == action.Admitted && !t.Writer && t.Untrusted == "" && in.Untrusted == "auto" {
+		access = s.mayWrite(ctx, t.Actor)
+	}
+	switch {
+	case admitted == action.Refused:
+	case admitted == action.IfWritten && access != nil:
+		reason = fmt.Sprintf("%s: %v", t.Actor, access)
+	case in.Untrusted != "auto":
+		return admission{}
+	default:
+		return admission{untrusted: s.untrusted(ctx, name, t, access)}
+	}
+	return admission{refused: fmt.Sprintf("the event %s does not start millhand: %s; the input allow-actors lists who may, such as write, * or a login", name, reason)}
+}
+
+// untrusted returns the reason not to trust manifests, or "" to trust them. access is whether
+// its actor lacks write access.
+func (s *actionStep) untrusted(ctx context.Context, name string, t action.Trust, access error) string {
+	if t.Untrusted != "" {
 		return t.Untrusted
 	}
-	if err := s.mayWrite(ctx, t.Actor); err != nil {
-		return fmt.Sprintf("%s caused the event %s: %v", t.Actor, name, err)
+	if access != nil {
+		return fmt.Sprintf("%s caused the event %s: %v", t.Actor, name, access)
 	}
 	if t.PullRequest != 0 {
 		if err := s.ownBranch(ctx, t.PullRequest); err != nil {

@@ -47,21 +47,21 @@ func TestActionTreatsForeignManifestsAsUntrusted(t *testing.T) {
 		return fmt.Sprintf(`, "pull_request": {"head": {"repo": {"full_name": "%s/api"}}}`, owner)
 	}
 	for name, tt := range map[string]struct {
+		actors                       string // the input allow-actors
 		input, event, payload, token string
 		untrusted                    string // why; "" if they are trusted
 	}{
-		"a fork":                         {"", "pull_request", event("eve", pull("eve")), "", "the event pull_request comes from a fork"},
-		"a fork, whose manifest is ours": {"false", "pull_request", event("eve", pull("eve")), "", ""},
-		"a branch":                       {"auto", "pull_request", event("ann", pull("acme")), "", ""},
-		"a dispatch":                     {"", "workflow_dispatch", event("ann", ""), "", ""},
-		"a dispatch that is not trusted": {"true", "workflow_dispatch", event("ann", ""), "", "-"},
-		"a comment of somebody with write access":   {"", "issue_comment", event("ann", `, "issue": {"number": 5}`), "token-of-the-workflow", ""},
-		"a comment of somebody without":             {"", "issue_comment", event("bob", `, "issue": {"number": 5}`), "token-of-the-workflow", "bob caused the event issue_comment: no write access"},
-		"a comment of somebody unknown":             {"", "issue_comment", event("eve", `, "issue": {"number": 5}`), "token-of-the-workflow", "GitHub responded 404"},
-		"a comment, and nobody to ask":              {"", "issue_comment", event("ann", `, "issue": {"number": 5}`), "", "GITHUB_TOKEN"},
-		"a comment on a pull request":               {"", "issue_comment", event("ann", `, "issue": {"number": 6, "pull_request": {}}`), "token-of-the-workflow", ""},
-		"a comment on a pull request of a fork":     {"", "issue_comment", event("ann", `, "issue": {"number": 7, "pull_request": {}}`), "token-of-the-workflow", "pull request 7: from a fork"},
-		"an event whose payload nobody understands": {"", "issue_comment", "{", "token-of-the-workflow", "read the payload"},
+		"a fork":                         {"*", "", "pull_request", event("eve", pull("eve")), "", "the event pull_request comes from a fork"},
+		"a fork, whose manifest is ours": {"*", "false", "pull_request", event("eve", pull("eve")), "", ""},
+		"a branch":                       {"", "auto", "pull_request", event("ann", pull("acme")), "", ""},
+		"a dispatch":                     {"", "", "workflow_dispatch", event("ann", ""), "", ""},
+		"a dispatch that is not trusted": {"", "true", "workflow_dispatch", event("ann", ""), "", "-"},
+		"a comment of somebody with write access": {"", "", "issue_comment", event("ann", `, "issue": {"number": 5}`), "token-of-the-workflow", ""},
+		"a comment of somebody without":           {"bob eve", "", "issue_comment", event("bob", `, "issue": {"number": 5}`), "token-of-the-workflow", "bob caused the event issue_comment: no write access"},
+		"a comment of somebody unknown":           {"bob eve", "", "issue_comment", event("eve", `, "issue": {"number": 5}`), "token-of-the-workflow", "GitHub responded 404"},
+		"a comment, and nobody to ask":            {"Ann", "", "issue_comment", event("ann", `, "issue": {"number": 5}`), "", "GITHUB_TOKEN"},
+		"a comment on a pull request":             {"", "", "issue_comment", event("ann", `, "issue": {"number": 6, "pull_request": {}}`), "token-of-the-workflow", ""},
+		"a comment on a pull request of a fork":   {"", "", "issue_comment", event("ann", `, "issue": {"number": 7, "pull_request": {}}`), "token-of-the-workflow", "pull request 7: from a fork"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -70,7 +70,7 @@ func TestActionTreatsForeignManifestsAsUntrusted(t *testing.T) {
 			files["m.yaml"] = strings.Replace(files["m.yaml"], "  - id: change\n", "  - id: change\n    if: env.HOME != ''\n", 1)
 			w := newWorkflow(t, files)
 			w.event = tt.payload
-			w.with["manifest"], w.with["untrusted"] = "m.yaml", tt.input
+			w.with["manifest"], w.with["untrusted"], w.with["allow-actors"] = "m.yaml", tt.input, tt.actors
 			if tt.input == "" {
 				delete(w.with, "untrusted")
 			}
@@ -88,3 +88,54 @@ func TestActionTreatsForeignManifestsAsUntrusted(t *testing.T) {
 		})
 	}
 }
+
+// TestActionRefusesActors checks that an event of somebody who may not start runs runs nothing,
+// whatever the other inputs are.
+func TestActionRefusesActors(t *testing.T) {
+	api := people(t)
+	comment := func(sender, body string) string {
+		return fmt.Sprintf(`{"repository": {"full_name": "acme/api"}, "sender": {"login": %q}, "issue": {"number": 5}, "comment": {"body": %q}}`, sender, body)
+	}
+	fork := `{"repository": {"full_name": "acme/api"}, "sender": {"login": "eve"}, "pull_request": {"head": {"repo": {"full_name": "eve/api"}}}}`
+	const token = "token-of-the-workflow"
+	for name, tt := range map[string]struct {
+		with                  map[string]string
+		event, payload, token string
+		code                  int
+		conclusion, log       string
+	}{
+		"no write access":            {nil, "issue_comment", comment("bob", "x"), token, 3, "failure", "bob: no write access"},
+		"nobody to ask":              {map[string]string{"untrusted": "false"}, "issue_comment", comment("ann", "x"), "", 3, "failure", "GITHUB_TOKEN"},
+		"not named":                  {map[string]string{"allow-actors": "bob"}, "issue_comment", comment("ann", "x"), token, 3, "failure", "does not name ann"},
+		"a bot":                      {map[string]string{"allow-actors": "*"}, "issue_comment", comment("evil[bot]", "x"), token, 3, "failure", "is a bot"},
+		"a fork":                     {map[string]string{"untrusted": "true"}, "pull_request_target", fork, "", 3, "failure", "allow-actors"},
+		"an invalid payload":         {nil, "issue_comment", "{", token, 3, "failure", "read the payload"},
+		"an invalid input":           {map[string]string{"allow-actors": "*[bot]"}, "issue_comment", comment("ann", "x"), token, 2, "failure", "allow-actors"},
+		"not addressed":              {map[string]string{"trigger-phrase": "@millhand"}, "issue_comment", comment("eve", "> @millhand\nno"), "", 0, "skipped", "does not contain"},
+		"addressed by eve":           {map[string]string{"trigger-phrase": "@millhand"}, "issue_comment", comment("eve", "@millhand go"), token, 3, "failure", "GitHub responded 404"},
+		"addressed by ann":           {map[string]string{"trigger-phrase": "@millhand"}, "issue_comment", comment("ann", "@millhand go"), token, 0, "success", ""},
+		"a dispatch needs no phrase": {map[string]string{"trigger-phrase": "@millhand"}, "workflow_dispatch", `{"sender": {"login": "ann"}}`, "", 0, "success", ""},
+		"a bot by its name":          {map[string]string{"allow-actors": "write fix[bot]", "untrusted": "false"}, "issue_comment", comment("fix[bot]", "x"), token, 0, "success", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorkflow(t, map[string]string{"m.yaml": plainManifest, "turns.yaml": "version: 1\nturns: [{text: Done.}]\n"})
+			w.event, w.with["manifest"] = tt.payload, "m.yaml"
+			maps.Copy(w.with, tt.with)
+			maps.Copy(w.env, map[string]string{"GITHUB_EVENT_NAME": tt.event, "GITHUB_API_URL": api, "GITHUB_REPOSITORY": "acme/api", "GITHUB_TOKEN": tt.token})
+			r := w.run(t)
+			if r.code != tt.code || r.outputs["conclusion"] != tt.conclusion || !strings.Contains(r.log, tt.log) {
+				t.Errorf("exit code %d, conclusion %q, want %d, %q and %q in the log\n%s", r.code, r.outputs["conclusion"], tt.code, tt.conclusion, tt.log, r.log)
+			}
+			if ran := r.outputs["run-id"] != ""; ran != (tt.conclusion == "success") {
+				t.Errorf("a run: %t", ran)
+			}
+		})
+	}
+}
+
+const plainManifest = `version: 1
+model: script:turns.yaml
+profile: readonly
+tasks: [{id: look, prompt: Look., commit: false}]
+`
