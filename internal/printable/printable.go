@@ -1,5 +1,5 @@
 // Package printable makes untrusted text safe to print on a terminal and in a
-// CI's log. It does not remove secrets: package redact does.
+// CI's log, and to post on a forge. It does not remove secrets: package redact does.
 package printable
 
 import (

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/millhand/millhand/internal/money"
+	"github.com/millhand/millhand/internal/printable"
 	"github.com/millhand/millhand/tasks"
 )
 
@@ -24,11 +25,11 @@ func TestTextsOfModelsAreHarmless(t *testing.T) {
 		"```\nopen":                               "```\nopen\n```",
 		"a\x1b[31mb\u202ec":                       "ab\ufffdc",
 	} {
-		if got := strings.ReplaceAll(harmless(text), pause, "|"); got != want {
+		if got := strings.ReplaceAll(harmless(text), printable.Pause, "|"); got != want {
 			t.Errorf("%q:\ngot  %q\nwant %q", text, got, want)
 		}
 	}
-	if got := cell("a|b\nc @d"); got != `a\|b c @`+pause+"d" {
+	if got := cell("a|b\nc @d"); got != `a\|b c @`+printable.Pause+"d" {
 		t.Errorf("cell %q", got)
 	}
 	if got := titleText("fix @ada\n" + strings.Repeat("x", 300)); strings.Contains(got, "@ada") || strings.Contains(got, "\n") || len(got) > maxTitle+3 {
@@ -61,7 +62,7 @@ func TestTextsNameTheReport(t *testing.T) {
 func TestCommentsAreHarmlessAndFit(t *testing.T) {
 	f := Facts{Run: "r", Task: "a", Session: &Session{Summary: "Done, @ada.\n/close\n<!-- millhand:comment-1 -->", Model: "m", Profile: "p", Turns: 2, CostUSD: new(money.USD)}}
 	want := "Done, @|ada.\n\\/close\n&lt;!-- millhand:comment-|1 -->\n\n<sub>Task a · model m · profile p · 2 turns · cost $0.00 · 0 denied calls · millhand run r</sub>"
-	if got := strings.ReplaceAll(f.Comment(nil), pause, "|"); got != want {
+	if got := strings.ReplaceAll(f.Comment(nil), printable.Pause, "|"); got != want {
 		t.Errorf("got  %q\nwant %q", got, want)
 	}
 	got := f.Comment([]byte("{\"a\":\"```\\n/close <!-- millhand:comment-1 --> @ada\"}"))
