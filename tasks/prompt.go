@@ -1,10 +1,13 @@
 package tasks
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"os"
 	"regexp"
 	"strings"
 	"unicode/utf8"
@@ -13,7 +16,12 @@ import (
 // Prompt is a task without a manifest, on the current repository.
 type Prompt struct {
 	Text     string         // the model gets it unchanged
-	Verify   []string       // commands, with three attempts
+	Verify   []string       // commands
+	Attempts int            // with verify commands; 0 for three
+	Effort   string         // of the model; "" for its default
+	Profile  string         // preset that a profile with Cache extends
+	Cache    []string       // of the profile: auto, none or names of caches; nil for that of the profile
+	Comment  *Comment       // where the final message is posted; nil for nowhere
 	Schema   map[string]any // of the final message; nil for any
 	Output   string         // file for the final message, relative to the current directory; "" for none
 	NoCommit bool           // change the working tree itself, also if it has uncommitted changes
@@ -43,7 +51,17 @@ func (p Prompt) Manifest() []byte {
 				commands[i] = map[string]string{"name": name, "run": literal}
 			}
 		}
-		task["verify"], task["attempts"] = commands, promptAttempts
+		task["verify"], task["attempts"] = commands, cmp.Or(p.Attempts, promptAttempts)
+	}
+	if p.Effort != "" {
+		task["effort"] = literalText(p.Effort)
+	}
+	if p.Cache != nil {
+		profile := map[string]any{"extends": literalText(p.Profile), "cache": cacheValue(p.Cache)}
+		task["profile"], doc["profiles"] = "prompt", map[string]any{"prompt": profile}
+	}
+	if p.Comment != nil {
+		task["publish"] = map[string]any{"comment": map[string]any{p.Comment.key(): p.Comment.Number, "sticky": p.Comment.Sticky}}
 	}
 	output := map[string]any{}
 	if p.Schema != nil {
@@ -70,8 +88,51 @@ func (p Prompt) Manifest() []byte {
 	return append(out, '\n')
 }
 
+func (c *Comment) key() string {
+	if c.Issue {
+		return "issue"
+	}
+	return "pull_request"
+}
+
+// cacheValue returns the value of the key cache.
+func cacheValue(names []string) any {
+	if len(names) == 1 && (names[0] == "auto" || names[0] == "none") {
+		return names[0]
+	}
+	list := make([]string, len(names))
+	for i, name := range names {
+		list[i] = literalText(name)
+	}
+	return list
+}
+
 // literalText returns a template that has no variables.
 func literalText(s string) string { return strings.ReplaceAll(s, opening, "$"+opening) }
+
+// maxSchemaFile is the maximum size of a schema's file, in bytes.
+const maxSchemaFile = 1 << 20
+
+// ReadSchema reads a JSON Schema for [Prompt.Schema] from a file.
+func ReadSchema(file string) (schema map[string]any, err error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	d := json.NewDecoder(io.LimitReader(f, maxSchemaFile))
+	d.UseNumber()
+	if err = d.Decode(&schema); err == nil && d.More() {
+		err = errors.New("more than one document")
+	}
+	if err == nil && schema == nil {
+		err = errors.New("not an object")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s is not a JSON Schema: %w", file, err)
+	}
+	return schema, nil
+}
 
 // LoadPrompt is like [Load] for the manifest of a prompt. Its problems name the flags of
 // millhand run.

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Actors says whose events start runs: the input allow-actors.
+// Actors are those whose events start runs: the input allow-actors.
 type Actors struct {
 	Given   bool     // otherwise it is the default, writers
 	Writers bool     // everybody with write access to the repository
@@ -38,7 +38,7 @@ func readActors(text string) (Actors, error) {
 	return a, nil
 }
 
-// Admission is what the input allow-actors says about who caused an event.
+// Admission is the decision about who caused an event.
 type Admission int
 
 // The values of Admission.

@@ -6,17 +6,24 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode"
+
+	"github.com/millhand/millhand/tasks"
 )
 
 // Inputs are the inputs of the action, with a valid syntax. Omitted inputs are "".
 type Inputs struct {
-	Manifest         string // paths and patterns, separated by spaces or newlines
-	Prompt           string // used instead of a manifest
-	PromptFile       string // file with the prompt
-	WorkingDirectory string // relative to the current directory
-	ReportDir        string // relative to the working directory
-	BaseURL          string // of the model's provider
+	Manifest         string       // paths and patterns, separated by spaces or newlines
+	Prompt           string       // used instead of a manifest
+	PromptFile       string       // file with the prompt
+	Task             tasks.Prompt // of the prompt, without its text and schema
+	Comment          string       // where to post its final message: "", true or sticky
+	Schema           string       // file with the schema of its final message
+	WorkingDirectory string       // relative to the current directory
+	ReportDir        string       // relative to the working directory
+	BaseURL          string       // of the model's provider
 	Model            string
 	Summary          bool   // whether to write the step summary
 	Untrusted        string // auto, true or false
@@ -47,8 +54,9 @@ func Read(getenv func(string) string) (Inputs, error) {
 		WorkingDirectory: cmp.Or(get("working-directory"), "."), ReportDir: cmp.Or(get("report-dir"), DefaultReportDir),
 		BaseURL: get("base-url"), Model: get("model"), Untrusted: cmp.Or(strings.ToLower(get("untrusted")), "auto"),
 	}
+	taskErr := in.readTask(get)
 	for _, name := range passed() {
-		if v := get(name); v != "" {
+		if v := get(name); v != "" && (name != "profile" || in.Task.Cache == nil) {
 			in.flags = append(in.flags, "--"+name+"="+v)
 		}
 	}
@@ -63,7 +71,48 @@ func Read(getenv func(string) string) (Inputs, error) {
 	if !slices.Contains([]string{"auto", "true", "false"}, in.Untrusted) {
 		untrustedErr = fmt.Errorf("input untrusted: invalid value %q: use auto, true or false", short(in.Untrusted))
 	}
-	return in, errors.Join(in.checkSource(), argsErr, actorsErr, summaryErr, untrustedErr)
+	return in, errors.Join(in.checkSource(), taskErr, argsErr, actorsErr, summaryErr, untrustedErr)
+}
+
+// readTask reads the inputs of the task that a prompt is.
+func (in *Inputs) readTask(get func(string) string) error {
+	var given []string
+	for _, name := range []string{"verify", "output-schema", "effort", "attempts", "cache", "comment"} {
+		if get(name) != "" {
+			given = append(given, name)
+		}
+	}
+	if len(given) > 0 && in.Manifest != "" {
+		return fmt.Errorf("input %s: only for prompt and prompt-file; set the keys of the task in the manifest", strings.Join(given, ", "))
+	}
+	for line := range strings.Lines(get("verify")) {
+		if line = strings.TrimSpace(line); line != "" {
+			in.Task.Verify = append(in.Task.Verify, line)
+		}
+	}
+	in.Schema, in.Task.Effort = get("output-schema"), get("effort")
+	if text := get("cache"); text != "" {
+		in.Task.Profile = cmp.Or(get("profile"), "readonly")
+		in.Task.Cache = strings.FieldsFunc(text, func(r rune) bool { return r == ',' || unicode.IsSpace(r) })
+	}
+	if in.Comment = strings.ToLower(get("comment")); in.Comment == "false" {
+		in.Comment = ""
+	}
+	if !slices.Contains([]string{"", "true", "sticky"}, in.Comment) {
+		return fmt.Errorf("input comment: invalid value %q: use true, sticky or false", short(in.Comment))
+	}
+	text := get("attempts")
+	if text == "" {
+		return nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 {
+		return fmt.Errorf("input attempts: invalid value %q: use a number from 1", short(text))
+	}
+	if in.Task.Attempts = n; len(in.Task.Verify) == 0 {
+		return errors.New("input attempts: it needs the input verify, whose failure starts another attempt")
+	}
+	return nil
 }
 
 // checkSource checks that there is exactly one source of tasks.

@@ -29,11 +29,19 @@ func (in Inputs) Manifests(temp string) ([]string, error) {
 			return nil, err
 		}
 	}
+	task := in.Task
+	task.Text = text
+	if in.Schema != "" {
+		var err error
+		if task.Schema, err = tasks.ReadSchema(in.Schema); err != nil {
+			return nil, fmt.Errorf("input output-schema: %w", err)
+		}
+	}
 	f, err := os.CreateTemp(temp, "prompt-*.yaml")
 	if err != nil {
 		return nil, fmt.Errorf("write the prompt: %w", err)
 	}
-	_, err = f.Write(tasks.Prompt{Text: text}.Manifest())
+	_, err = f.Write(task.Manifest())
 	if err := errors.Join(err, f.Close()); err != nil {
 		return nil, fmt.Errorf("write the prompt: %w", err)
 	}

@@ -75,7 +75,7 @@ func Skipped() []Output {
 func results(rep *report.Report) (all []Output, warnings []string) {
 	var message, output string
 	if len(rep.Jobs) == 1 {
-		message = cut(printable.Text(rep.Jobs[0].FinalMessage), MaxValue) // a later step may print it
+		message = cut(printable.Markdown(rep.Jobs[0].FinalMessage), MaxValue) // a later step may print or post it
 		output = compact(rep.Jobs[0].Output)
 	}
 	if len(output) > MaxValue {
@@ -88,6 +88,16 @@ func results(rep *report.Report) (all []Output, warnings []string) {
 			branches, commits = append(branches, j.Commit.Branch), append(commits, j.Commit.Hash)
 		}
 	}
+	var pulls []string
+	for _, j := range rep.Jobs {
+		if j.PullRequest != nil {
+			pulls = append(pulls, j.PullRequest.URL)
+		}
+	}
+	if fits := fitting(pulls); fits < len(pulls) {
+		warnings = append(warnings, fmt.Sprintf("the output pull-requests contains the first %d of %d; report.json contains all", fits, len(pulls)))
+		pulls = pulls[:fits]
+	}
 	room := min(fitting(branches), fitting(commits)) // the nth branch has the nth commit
 	if room < len(branches) {
 		warnings = append(warnings, fmt.Sprintf("the outputs branches and commits contain the first %d of %d; report.json contains all", room, len(branches)))
@@ -97,6 +107,7 @@ func results(rep *report.Report) (all []Output, warnings []string) {
 		{"structured-output", output},
 		{"branches", array(branches[:room])},
 		{"commits", array(commits[:room])},
+		{"pull-requests", array(pulls)},
 	}
 	return all, warnings
 }

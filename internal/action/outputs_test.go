@@ -44,7 +44,7 @@ func TestOutputs(t *testing.T) {
 		got[o.Name] = o.Value
 	}
 	want := map[string]string{
-		"conclusion": "failure", "outcome": "failed", "exit-code": "1", "run-id": "r1", "report-dir": "/w/r",
+		"conclusion": "failure", "outcome": "failed", "exit-code": "1", "run-id": "r1", "report-dir": "/w/r", "pull-requests": "[]",
 		"report-json": "/w/r/report.json", "report-junit": "/w/r/junit.xml", "events-jsonl": "/w/r/events.jsonl", "patch-dir": "/w/r/patches",
 		"final-message": "", "structured-output": "", "branches": `["millhand/a"]`, "commits": `["c0ffee"]`, "cost-usd": "0.25",
 		"input-tokens": "10", "output-tokens": "5", "cache-read-tokens": "4", "cache-write-tokens": "2",

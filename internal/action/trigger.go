@@ -2,8 +2,12 @@ package action
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
 	"regexp"
 	"strings"
+
+	"github.com/millhand/millhand/tasks"
 )
 
 // texts has the fields of GitHub's events that people write.
@@ -15,6 +19,27 @@ type texts struct {
 }
 
 type titled struct{ Title, Body string }
+
+// CommentTarget returns the issue or pull request of an event, on which the input comment posts.
+func CommentTarget(payload []byte) (*tasks.Comment, error) {
+	var p struct {
+		Issue *struct {
+			Number      int64
+			PullRequest *struct{} `json:"pull_request"`
+		}
+		PullRequest *struct{ Number int64 } `json:"pull_request"`
+	}
+	if err := json.Unmarshal(payload, &p); err != nil {
+		return nil, fmt.Errorf("input comment: read the payload of the event: %w", err)
+	}
+	switch {
+	case p.PullRequest != nil && p.PullRequest.Number > 0:
+		return &tasks.Comment{Number: p.PullRequest.Number}, nil
+	case p.Issue != nil && p.Issue.Number > 0:
+		return &tasks.Comment{Number: p.Issue.Number, Issue: p.Issue.PullRequest == nil}, nil
+	}
+	return nil, errors.New("input comment: the event has no issue or pull request; use publish.comment in a manifest, which names one")
+}
 
 // Triggers reports whether the event's text contains a phrase as a word, in any case and not in
 // a quoted line. The text of a comment is the comment alone. Events without a text always

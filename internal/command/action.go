@@ -117,6 +117,9 @@ func (s *actionStep) prepare(ctx context.Context) (c invocation, exit event.Exit
 	if err == nil {
 		c.key, err = s.readKey()
 	}
+	if err == nil && c.Comment != "" {
+		c.Task.Comment, err = s.commentTarget(c.Comment == "sticky")
+	}
 	var manifests []string
 	if err == nil {
 		manifests, err = c.Manifests(s.Getenv("RUNNER_TEMP"))
@@ -134,6 +137,19 @@ func (s *actionStep) prepare(ctx context.Context) (c invocation, exit event.Exit
 	}
 	c.args = c.Arguments(manifests)
 	return c, event.ExitOK, true
+}
+
+// commentTarget returns where the input comment posts.
+func (s *actionStep) commentTarget(sticky bool) (*tasks.Comment, error) {
+	payload, err := os.ReadFile(s.Getenv("GITHUB_EVENT_PATH"))
+	if err != nil {
+		return nil, fmt.Errorf("input comment: read the payload of the event: %w", err)
+	}
+	target, err := action.CommentTarget(payload)
+	if err == nil {
+		target.Sticky = sticky
+	}
+	return target, err
 }
 
 // readKey reads the provider's key from standard input.

@@ -1,7 +1,6 @@
 package command
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -123,21 +122,8 @@ func (o *promptOptions) readSchema() (schema map[string]any, err error) {
 	if o.schema == "" {
 		return nil, nil
 	}
-	f, err := os.Open(o.schema)
-	if err != nil {
+	if schema, err = tasks.ReadSchema(o.schema); err != nil {
 		return nil, fmt.Errorf("--output-schema: %w", err)
-	}
-	defer f.Close()
-	d := json.NewDecoder(io.LimitReader(f, maxPrompt))
-	d.UseNumber()
-	if err = d.Decode(&schema); err == nil && d.More() {
-		err = errors.New("more than one document")
-	}
-	if err == nil && schema == nil {
-		err = errors.New("not an object")
-	}
-	if err != nil {
-		return nil, fmt.Errorf("--output-schema: %s is not a JSON Schema: %w", o.schema, err)
 	}
 	return schema, nil
 }
