@@ -102,11 +102,11 @@ func (c *condition) checkNames(vars map[string]string, m matrix) {
 		case isEnv && refused:
 			what, fix := refusal("the environment variable "+name, by)
 			c.problemAt(e.at, what, fix)
-		case isEnv || slices.Contains(known, e.text):
+		case isEnv || strings.HasPrefix(e.text, "event.") || slices.Contains(known, e.text):
 		case arity()[e.text] > 0:
 			c.problemAt(e.at, fmt.Sprintf("%s is a function", e.text), "write for example "+exampleCall(operation(e.text)))
 		case !strings.Contains(e.text, "."):
-			c.problemAt(e.at, quote(e.text)+" is not a variable", "put a text in quotes, or write vars.NAME, matrix.KEY, env.NAME, repo.name, repo.ref or task.id")
+			c.problemAt(e.at, quote(e.text)+" is not a variable", "put a text in quotes, or write vars.NAME, matrix.KEY, env.NAME, repo.name, repo.ref, task.id or event.PATH")
 		default:
 			c.problemAt(e.at, "unknown variable "+quote(e.text), c.src.found.suggest(e.text, known, "known variables: "))
 		}
@@ -142,6 +142,9 @@ func (s scope) value(name string) string {
 		return s.matrix[key]
 	case group == "env":
 		return s.getenv(key)
+	case group == "event":
+		v, _, _ := s.event.value(key) // "" like a variable of the environment that is not set
+		return v
 	case name == "repo.name":
 		return s.repo.Name
 	case name == "repo.ref":

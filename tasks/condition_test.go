@@ -159,7 +159,7 @@ func TestConditionsThatAreRefused(t *testing.T) {
 			`9:58: unknown variable "foo.bar"; known variables: repo.name, repo.ref, task.id, vars.it, vars.none, vars.off, vars.on, vars.v, matrix.note, matrix.os`,
 		}},
 		{"names that are never reached", `false && vars.onn`, []string{`9:18: unknown variable "vars.onn"; did you mean "vars.on"?`}},
-		{"a word", `vars.on == yes`, []string{`9:20: "yes" is not a variable; put a text in quotes, or write vars.NAME, matrix.KEY, env.NAME, repo.name, repo.ref or task.id`}},
+		{"a word", `vars.on == yes`, []string{`9:20: "yes" is not a variable; put a text in quotes, or write vars.NAME, matrix.KEY, env.NAME, repo.name, repo.ref, task.id or event.PATH`}},
 		{"a function", `startswith(vars.on, 'y')`, []string{`9:9: unknown function "startswith"; did you mean "startsWith"?`}},
 		{"a function of others", `hashFiles('x')`, []string{`9:9: unknown function "hashFiles"; functions: contains, endsWith, matches, repo.has, startsWith`}},
 		{"a function that is not called", `contains == 'x'`, []string{`9:9: contains is a function; write for example contains(repo.name, 'api')`}},

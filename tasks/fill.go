@@ -51,7 +51,7 @@ func (b *builder) settingsOf(t *task) settings {
 // fill completes a draft: every default applied, every variable filled in.
 func (b *builder) fill(d *draft, with settings) {
 	t, j := d.task, &d.job
-	s := scope{vars: with.vars, matrix: j.Matrix, repo: j.Repo, task: t.id.s, getenv: b.options.Getenv}
+	s := scope{vars: with.vars, matrix: j.Matrix, repo: j.Repo, task: t.id.s, getenv: b.options.Getenv, event: b.options.event}
 	j.Model, j.ModelName, j.Fallback = with.model.ID, with.model.Name, with.fallback
 	j.Agent, j.Sampling, j.Schema = with.agent, with.sampling, t.output.schema
 	j.Output = outputOf(t, s)
@@ -66,7 +66,9 @@ func (b *builder) fill(d *draft, with settings) {
 	j.Change = t.change.limits()
 	d.digest = with.digest
 	var values []span
-	j.Prompt, values = b.fillIn(t.prompt, s)
+	inPrompt := s
+	inPrompt.prompt = true
+	j.Prompt, values = b.fillIn(t.prompt, inPrompt)
 	j.Mentions = mentions(j.Prompt, values)
 	b.checkMentions(t, j)
 	for _, line := range t.setup {

@@ -59,6 +59,7 @@ func newLoader(o Options) *loader {
 	if o.Getenv == nil {
 		o.Getenv = func(string) string { return "" }
 	}
+	o.event = eventOf(o.Getenv)
 	return &loader{options: o, found: newCollector(), inputs: &inputs{stdin: o.Stdin, lists: o.Lists}}
 }
 

@@ -305,6 +305,7 @@ type Options struct {
 	Policies  policy.Set                             // that nothing in a manifest or on the command line exceeds
 	Known     func(model string) (money.Price, bool) // prices that no manifest may lower under a policy's budget; nil for none
 	Lists     []Listed                               // of sources in repos; see Plan.Unlisted
+	event     *event                                 // for ${{ event.PATH }}
 	Stdin     func() ([]byte, error)                 // read for the manifest "-", or else for repos: [{file: "-"}], and never otherwise
 }
 

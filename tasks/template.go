@@ -19,6 +19,7 @@ import (
 //	${{ repo.ref }}     the revision to start from, as it is written; empty for the usual one
 //	${{ env.NAME }}     an environment variable, which must be set and not empty
 //	${{ task.id }}      the task
+//	${{ event.PATH }}   a value of the CI's event: in prompts a text is fenced, elsewhere only numbers are allowed
 //	${{ summary }}      in texts of pull requests, a result: see [ResultVariables]
 //
 // A value is put in as it is: nothing in it is a variable again, and nothing
@@ -111,7 +112,9 @@ type scope struct {
 	repo   Repo
 	task   string
 	getenv func(string) string
+	event  *event
 
+	prompt  bool // the text is a prompt
 	results bool // the variables of results are left as they are written
 }
 
@@ -167,6 +170,8 @@ func (t template) lookup(p segment, s scope) (string, bool) {
 			return v, true
 		}
 		t.unknown(p, fmt.Sprintf("the environment variable %s is not set", name), "set it, or use vars: for a value of the manifest")
+	case group == "event":
+		return t.ofEvent(p, s, name)
 	case p.variable == "repo.name":
 		return s.repo.Name, true
 	case p.variable == "repo.ref":
@@ -176,12 +181,28 @@ func (t template) lookup(p segment, s scope) (string, bool) {
 	case s.results && slices.Contains(ResultVariables(), p.variable):
 		return "${{ " + p.variable + " }}", true
 	default:
-		known := []string{"vars." + name, "matrix." + name, "repo.name", "repo.ref", "env." + name, "task.id"}
-		fix := "write vars.NAME, matrix.KEY, repo.name, repo.ref, env.NAME or task.id, or $${{ for the text ${{ itself"
+		known := []string{"vars." + name, "matrix." + name, "repo.name", "repo.ref", "env." + name, "task.id", "event." + name}
+		fix := "write vars.NAME, matrix.KEY, repo.name, repo.ref, env.NAME, task.id or event.PATH, or $${{ for the text ${{ itself"
 		if best := nearest(p.variable, known, 2); best != "" {
 			fix = fmt.Sprintf("did you mean %q?", best)
 		}
 		t.unknown(p, "unknown variable "+quote(p.variable), fix)
+	}
+	return "", false
+}
+
+// ofEvent returns a value of the event.
+func (t template) ofEvent(p segment, s scope, path string) (string, bool) {
+	value, isText, err := s.event.value(path)
+	switch {
+	case err != nil:
+		t.unknown(p, p.variable+": "+err.Error(), "run it in a workflow whose event has it, or set GITHUB_EVENT_PATH to a file with such an event")
+	case !isText:
+		return value, true
+	case s.prompt:
+		return fenced(path, value), true
+	default:
+		t.unknown(p, p.variable+" is a text that anybody may have written, which is allowed only in prompts", "use it in prompt, or a number of the event")
 	}
 	return "", false
 }
