@@ -1,9 +1,12 @@
 #!/usr/bin/env bash
-# The last step of action.yml: masks the key, installs millhand and executes it.
-# millhand interprets the inputs (internal/action).
+# The steps of action.yml:
+#   run.sh prepare   decides what is installed: a hash of the source, if that has to be built
+#   run.sh build     builds it, before the step that saves it in the workflow's cache
+#   run.sh           masks the key, installs millhand and executes it, which interprets the
+#                    inputs (internal/action)
 #
-# With a version (the input, or else the tag of the action) the binary is that of
-# the release, as named by goreleaser, from
+# With a version (the input, or else the tag of the action, or else the file version, which
+# only the commit of a release has) the binary is that of the release, as named by goreleaser, from
 #   SERVER/REPOSITORY/releases/download/vVERSION/millhand_VERSION_OS_ARCH.tar.gz
 # and its SHA-256 sum must be the one in checksums.txt of the release. That
 # detects a corrupt download, not a forged release. Without a version, millhand
@@ -26,7 +29,7 @@ if [[ $key == *[![:space:]]* ]]; then
 	printf '::add-mask::%s\n' "$(escape "$key")"
 fi
 
-# give_up ends the step when there is no millhand to do it. Nothing was spent.
+# give_up ends the step without millhand. Nothing was spent.
 give_up() {
 	printf '::error title=millhand::%s\n' "$(escape "$1")"
 	printf 'conclusion=failure\noutcome=error\nexit-code=2\n' >>"${GITHUB_OUTPUT:-/dev/null}"
@@ -93,10 +96,19 @@ download() {
 	tar -xzf "$dir/$archive" -C "$dir" millhand || give_up "millhand not found in $archive"
 }
 
+# source_hash prints a hash of this source.
+source_hash() {
+	local tool=(shasum -a 256)
+	! command -v sha256sum >/dev/null || tool=(sha256sum)
+	find "$root" -path "$root/.git" -prune -o -type f -print0 | LC_ALL=C sort -z |
+		xargs -0 "${tool[@]}" | sed "s|$root||" | "${tool[@]}" | cut -d ' ' -f 1
+}
+
 # build builds this source and installs the binary in a directory.
 build() {
 	command -v go >/dev/null || give_up "Go not found: set up Go before this step, or set the input version"
-	cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+	echo "millhand: building from source, which takes minutes; a release, or this job's cache, would take seconds"
+	cd "$root"
 	attended env CGO_ENABLED=0 GOWORK=off GOFLAGS= GOTOOLCHAIN=auto go build -trimpath -o "$1/millhand" . || give_up "build of millhand failed"
 	cd "$OLDPWD"
 }
@@ -124,18 +136,44 @@ allow_namespaces() {
 	fi
 }
 
-version=${INPUT_VERSION:-}
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+version=${INPUT_VERSION:-} from="the input version"
 form='^v?[0-9]+\.[0-9]+\.[0-9]+([-+][0-9A-Za-z.+-]+)?$'
 if [ -z "$version" ] && [[ ${ACTION_REF:-} =~ $form ]]; then
-	version=$ACTION_REF
+	version=$ACTION_REF from="the action's tag"
 fi
-dir=$(mktemp -d "${RUNNER_TEMP:-${TMPDIR:-/tmp}}/millhand-XXXXXX")
-if [ -z "$version" ]; then
-	build "$dir"
-elif [[ $version =~ $form ]]; then
-	download "$dir"
+if [ -z "$version" ] && [ -s "$root/.github/action/version" ]; then
+	version=$(cat "$root/.github/action/version") from="the version of the action's commit"
+fi
+temporary=${RUNNER_TEMP:-${TMPDIR:-/tmp}}
+
+case ${1:-} in
+prepare)
+	[ -z "$version" ] || exit 0
+	printf 'hash=%s\n' "$(source_hash)" >>"$GITHUB_OUTPUT"
+	[ -n "$(go env GOTOOLCHAIN 2>/dev/null)" ] || echo "go=missing" >>"$GITHUB_OUTPUT"
+	exit 0
+	;;
+build)
+	mkdir -p "$temporary/millhand-source-$SOURCE_HASH"
+	build "$temporary/millhand-source-$SOURCE_HASH"
+	exit 0
+	;;
+esac
+
+if [ -z "$version" ] && [ -n "${SOURCE_HASH:-}" ] && [ -x "$temporary/millhand-source-$SOURCE_HASH/millhand" ]; then
+	dir=$temporary/millhand-source-$SOURCE_HASH
+	echo "millhand: using the build of the action's source ${SOURCE_HASH:0:12}"
 else
-	give_up "invalid input version: use the form 1.2.3"
+	dir=$(mktemp -d "$temporary/millhand-XXXXXX")
+	if [ -z "$version" ]; then
+		build "$dir"
+	elif [[ $version =~ $form ]]; then
+		echo "millhand: using release ${version#v} ($from)"
+		download "$dir"
+	else
+		give_up "invalid input version: use the form 1.2.3"
+	fi
 fi
 allow_namespaces "$dir"
 

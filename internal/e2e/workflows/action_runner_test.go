@@ -31,11 +31,13 @@ type metadata struct {
 	Outputs map[string]struct{ Description, Value string }
 	Runs    struct {
 		Using string
-		Steps []struct {
-			ID, If, Uses, Shell, Run string
-			With, Env                map[string]string
-		}
+		Steps []actionStep
 	}
+}
+
+type actionStep struct {
+	ID, If, Uses, Shell, Run string
+	With, Env                map[string]string
 }
 
 func readMetadata(t *testing.T) metadata {
@@ -60,6 +62,7 @@ type workflow struct {
 	with      map[string]string // inputs of the step
 	env       map[string]string
 	ref       string // that the action is used at
+	source    string // hash of the source, if an earlier step has built it
 	event     string // payload of the event
 	server    *httptest.Server
 }
@@ -160,17 +163,29 @@ func (w *workflow) value(t *testing.T, m metadata, text string) string {
 			return w.ref
 		case name == "github.action_repository":
 			return ""
+		case name == "steps.source.outputs.hash":
+			return w.source
 		}
 		t.Fatalf("the tests' runner does not know %s", x)
 		return ""
 	})
 }
 
-// command is the action's step as the runner would start it.
+// command is the action's last step as the runner would start it.
 func (w *workflow) command(t *testing.T) *exec.Cmd {
 	t.Helper()
+	return w.step(t, "run")
+}
+
+// step is a step of the action as the runner would start it.
+func (w *workflow) step(t *testing.T, id string) *exec.Cmd {
+	t.Helper()
 	m := readMetadata(t)
-	step := m.Runs.Steps[len(m.Runs.Steps)-1]
+	at := slices.IndexFunc(m.Runs.Steps, func(s actionStep) bool { return s.ID == id })
+	if at < 0 {
+		t.Fatalf("action.yml has no step %s", id)
+	}
+	step := m.Runs.Steps[at]
 	file := filepath.Join(w.temp, "step.sh")
 	if err := os.WriteFile(file, []byte(step.Run+"\n"), 0o644); err != nil {
 		t.Fatal(err)

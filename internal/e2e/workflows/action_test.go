@@ -424,6 +424,51 @@ func TestActionUsesReleaseOfItsTagOrSource(t *testing.T) {
 	}
 }
 
+// TestActionBuildsItsSourceOnce checks the steps before the last one: the build is found by the
+// hash of the source, so that a workflow can cache it.
+func TestActionBuildsItsSourceOnce(t *testing.T) {
+	w := newWorkflow(t, map[string]string{"m.yaml": plainManifest, "turns.yaml": "version: 1\nturns: [{text: Done.}]\n"})
+	w.server.Close() // nothing is fetched
+	w.with["version"], w.with["manifest"], w.ref = "", "m.yaml", "main"
+	path := os.Getenv("PATH")
+	w.env["PATH"] = goThatLinks(t) + ":" + path
+	prepared := w.finish(t, w.step(t, "source"), func(*os.Process) {})
+	w.source = prepared.outputs["hash"]
+	if prepared.code != 0 || !regexp.MustCompile(`^[0-9a-f]{64}$`).MatchString(w.source) || prepared.outputs["go"] != "missing" {
+		t.Fatalf("exit code %d, %v", prepared.code, prepared.outputs)
+	}
+	if again := w.finish(t, w.step(t, "source"), func(*os.Process) {}); again.outputs["hash"] != w.source {
+		t.Errorf("another hash of the same source: %v", again.outputs)
+	}
+	if built := w.finish(t, w.step(t, "build"), func(*os.Process) {}); built.code != 0 || !strings.Contains(built.log, "building from source") {
+		t.Fatalf("exit code %d\n%s", built.code, built.log)
+	}
+	w.env["PATH"] = withoutGo(t, path)
+	if r := w.run(t); r.code != 0 || r.outputs["final-message"] != "Done." || !strings.Contains(r.log, "using the build of the action's source") {
+		t.Errorf("exit code %d\n%s", r.code, r.log)
+	}
+
+	w.env["PATH"] = withoutGo(t, path)
+	w.source = strings.Repeat("0", 64)
+	if r := w.finish(t, w.step(t, "build"), func(*os.Process) {}); r.code != 2 || r.outputs["conclusion"] != "failure" {
+		t.Errorf("a build without Go: exit code %d, %v\n%s", r.code, r.outputs, r.log)
+	}
+	w.with["version"] = releasedVersion
+	if r := w.finish(t, w.step(t, "source"), func(*os.Process) {}); r.code != 0 || len(r.outputs) != 0 {
+		t.Errorf("a release needs no build: exit code %d, %v", r.code, r.outputs)
+	}
+}
+
+// withoutGo returns a PATH with a stand-in for go that does not work.
+func withoutGo(t *testing.T, path string) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "go"), []byte("#!/bin/sh\nexit 1\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return dir + ":" + path
+}
+
 // goThatLinks returns a directory with a stand-in for go whose builds, by the
 // command of the action, in this module, are the test's own program.
 func goThatLinks(t *testing.T) string {
@@ -444,7 +489,11 @@ func TestActionYAMLMatchesCode(t *testing.T) {
 	outputs, _ := action.Outputs(0, "/r", &report.Report{})
 	for _, o := range outputs {
 		written = append(written, o.Name)
-		if got := m.Outputs[o.Name].Value; got != "${{ steps.run.outputs."+o.Name+" }}" {
+		want := "${{ steps.run.outputs." + o.Name
+		if slices.Contains([]string{"conclusion", "outcome", "exit-code"}, o.Name) { // a build that failed has them
+			want += " || steps.build.outputs." + o.Name
+		}
+		if got := m.Outputs[o.Name].Value; got != want+" }}" {
 			t.Errorf("output %s is %q", o.Name, got)
 		}
 	}
