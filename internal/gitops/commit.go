@@ -104,12 +104,17 @@ func (c *committing) run(ctx context.Context) (CommitResult, error) {
 	if err != nil {
 		return CommitResult{}, err
 	}
-	w, err := newObjectWriter(c.repo.Git.Objects, len(c.cs.Changes))
-	if err != nil {
-		return CommitResult{}, err
-	}
-	defer w.close() // after a reference leads to the objects
-	commit, tree, files, err := c.store(ctx, c.repo.Git.Objects, w)
+	var w *objectWriter
+	defer func() { w.close() }() // after a reference leads to the objects
+	var commit, tree plumbing.Hash
+	var files []gitdir.IndexEntry
+	err = despitePruning(func() error {
+		w.close()
+		if w, err = newObjectWriter(c.repo.Git.Objects); err == nil {
+			commit, tree, files, err = c.store(ctx, c.repo.Git.Objects, w)
+		}
+		return err
+	})
 	if err != nil {
 		return CommitResult{}, err
 	}

@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 
 	"github.com/go-git/go-git/v5/plumbing"
@@ -19,8 +21,7 @@ import (
 // maxTries is how often a directory removed by git gc is created again.
 const maxTries = 20
 
-// objectWriter writes objects: loose ones, or, if there are many, one pack. They are
-// durable after finish.
+// objectWriter writes objects into one pack, or loose ones. They are durable after finish.
 type objectWriter struct {
 	dir  string      // the directory "objects"
 	pack *packWriter // nil for loose objects only
@@ -33,25 +34,46 @@ type objectWriter struct {
 	dirs map[string]bool // directories with new entries
 }
 
-// Objects are packed if there are more than fewObjects, as git fetch does, except those
-// above largestPacked bytes, which would be held in memory.
-const (
-	fewObjects    = 100
-	largestPacked = 1 << 20
-)
+// largestPacked is the maximum size of a packed object in bytes, which is held in memory; larger
+// ones are loose.
+const largestPacked = 1 << 20
 
-// newObjectWriter returns a writer for about a number of objects, to be closed.
-func newObjectWriter(store *gitdir.Objects, objects int) (w *objectWriter, err error) {
+// newObjectWriter returns a writer of a pack, to be closed. Loose objects that no reference leads to yet are
+// removed by git gc --prune=now, a pack with a .keep file is not.
+func newObjectWriter(store *gitdir.Objects) (w *objectWriter, err error) {
 	w = &objectWriter{dir: store.Dir, dirs: map[string]bool{}}
-	if objects > fewObjects {
-		w.pack, err = newPackWriter(store.Dir)
-	}
+	w.pack, err = newPackWriter(store.Dir)
 	return w, err
 }
 
-// close releases the objects: git may remove them if no reference leads to them.
+// despitePruning repeats what creates objects if git has removed a temporary file: git gc
+// --prune=now removes all of them, whoever is writing one.
+func despitePruning(create func() error) error {
+	for n := 1; ; n++ {
+		err := create()
+		if n == maxTries || !errors.Is(err, fs.ErrNotExist) || !isTemporary(err) {
+			return err
+		}
+	}
+}
+
+// isTemporary reports whether an error is about a temporary file of git's form.
+func isTemporary(err error) bool {
+	var path *fs.PathError
+	var rename *os.LinkError
+	switch {
+	case errors.As(err, &rename):
+		return strings.Contains(rename.Old, "/tmp_")
+	case errors.As(err, &path):
+		return strings.Contains(path.Path, "/tmp_")
+	}
+	return false
+}
+
+// close releases the objects: git may remove them if no reference leads to them. A nil writer has
+// none.
 func (w *objectWriter) close() {
-	if w.pack != nil {
+	if w != nil && w.pack != nil {
 		w.pack.close()
 	}
 }

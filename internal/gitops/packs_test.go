@@ -1,6 +1,7 @@
 package gitops
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -186,6 +187,66 @@ func TestWorktreesDuringGarbageCollection(t *testing.T) {
 	}
 }
 
+// TestCommitDespitePruning removes temporary files as git gc --prune=now does.
+func TestCommitDespitePruning(t *testing.T) {
+	for _, files := range []int{1, 100} {
+		s, r, base := packed(t)
+		from, err := r.SnapshotOf(base)
+		must(t, err)
+		for i := range files {
+			s.Write(fmt.Sprint("new/", i), fmt.Sprint(i))
+		}
+		cs, err := r.Changes(t.Context(), from)
+		must(t, err)
+		opts := options(base)
+		opts.Branch, opts.MustNotExist = "bot/x", true
+		var removed atomic.Int32
+		prune := func() {
+			for _, pattern := range []string{"tmp_*", "pack/tmp_*"} {
+				found, _ := filepath.Glob(filepath.Join(s.Root, ".git/objects", pattern))
+				for _, name := range found {
+					if os.Remove(name) == nil {
+						removed.Add(1)
+					}
+				}
+			}
+		}
+		signed := 0
+		opts.Sign = func(context.Context, []byte) (string, error) { // the pack is not finished yet
+			signed++
+			if signed == 1 {
+				prune()
+			}
+			return "", nil
+		}
+		var pruning sync.WaitGroup
+		done := make(chan struct{})
+		if files == 1 { // loose objects are written one after the other
+			pruning.Go(func() {
+				for removed.Load() == 0 {
+					select {
+					case <-done:
+						return
+					default:
+						prune()
+					}
+				}
+			})
+		}
+		for n := 0; n == 0 || files == 1 && removed.Load() == 0 && n < 1000; n++ {
+			opts.Branch = fmt.Sprint("bot/", n)
+			_, err = r.Commit(t.Context(), cs, opts)
+			must(t, err)
+		}
+		close(done)
+		pruning.Wait()
+		if removed.Load() == 0 {
+			t.Errorf("%d files: no temporary file was removed", files)
+		}
+		s.Fsck()
+	}
+}
+
 // oneJob performs the git operations of a job.
 func oneJob(t *testing.T, r *Repo, base, branch string) error {
 	t.Helper()
@@ -237,8 +298,7 @@ func TestMissingObjectIsCachedAsMissing(t *testing.T) {
 // git gc removes old unreachable loose objects.
 func TestRewrittenObjectGetsNewModTime(t *testing.T) {
 	s, r, _ := packed(t)
-	w, err := newObjectWriter(r.Git.Objects, 0)
-	must(t, err)
+	w := &objectWriter{dir: r.Git.Objects.Dir, dirs: map[string]bool{}} // of large objects
 	hash, err := w.writeBytes(plumbing.BlobObject, []byte("again\n"))
 	must(t, err)
 	name := filepath.Join(s.Root, ".git/objects", hash.String()[:2], hash.String()[2:])
@@ -251,11 +311,58 @@ func TestRewrittenObjectGetsNewModTime(t *testing.T) {
 	}
 }
 
+// TestUnreferencedObjectsSurvivePruning runs git gc --prune=now after the objects of a commit were
+// written, and before its branch is created.
+func TestUnreferencedObjectsSurvivePruning(t *testing.T) {
+	s, r, base := packed(t)
+	from, err := r.SnapshotOf(base)
+	must(t, err)
+	s.Write("new", "new\n")
+	cs, err := r.Changes(t.Context(), from)
+	must(t, err)
+	opts := options(base)
+	opts.Branch, opts.MustNotExist = "bot/x", true
+	c := &committing{repo: r, cs: cs, o: opts}
+	must(t, c.check())
+	goal, err := c.target()
+	must(t, err)
+	w, err := newObjectWriter(r.Git.Objects)
+	must(t, err)
+	commit, _, files, err := c.store(t.Context(), r.Git.Objects, w)
+	must(t, err)
+	s.Run("gc", "-q", "--prune=now")
+	must(t, c.publish(t.Context(), goal, gitdir.ReflogEntry{New: commit, By: opts.Committer.String()}, files))
+	w.close()
+	s.Fsck()
+	if left, _ := filepath.Glob(filepath.Join(s.Root, ".git/objects/pack/*.keep")); left != nil {
+		t.Errorf("left: %q", left)
+	}
+}
+
+// TestStaleKeepFilesAreRemoved leaves .keep files as a killed run does, and one of the user's.
+func TestStaleKeepFilesAreRemoved(t *testing.T) {
+	s, r, _ := packed(t)
+	dir := filepath.Join(s.Root, ".git/objects/pack")
+	for name, text := range map[string]string{"pack-1.keep": keepText, "pack-2.keep": "mine\n", "pack-3.keep": keepText} {
+		must(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
+		if name != "pack-3.keep" {
+			must(t, os.Chtimes(filepath.Join(dir, name), gittest.TestTime, gittest.TestTime))
+		}
+	}
+	w, err := newObjectWriter(r.Git.Objects)
+	must(t, err)
+	w.close()
+	left, _ := filepath.Glob(filepath.Join(dir, "*.keep"))
+	if len(left) != 2 || filepath.Base(left[0]) != "pack-2.keep" || filepath.Base(left[1]) != "pack-3.keep" {
+		t.Errorf("left: %q", left)
+	}
+}
+
 func TestManyNewFilesAreCommittedInOnePack(t *testing.T) {
 	s := gittest.NewSandbox(t)
 	s.Write("old", "old\n")
 	base := s.Commit()
-	for i := range 2 * fewObjects {
+	for i := range 200 {
 		s.Write(fmt.Sprintf("dir%d/file%d", i%7, i), strings.Repeat("line\n", i/2)) // each content twice
 	}
 	s.Write("large", strings.Repeat("x", largestPacked+1))

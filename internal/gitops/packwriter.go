@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"sync"
+	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/format/idxfile"
@@ -45,6 +46,7 @@ func newPackWriter(objects string) (*packWriter, error) {
 	if err != nil {
 		return nil, err
 	}
+	releaseStale(dir, f)
 	w := &packWriter{file: f, stored: map[plumbing.Hash]bool{}, index: &idxfile.Writer{}}
 	w.compressors.New = func() any { return &compressor{z: zlib.NewWriter(nil)} }
 	n, err := f.Write(packHeader(0)) // without the number of objects
@@ -53,6 +55,31 @@ func newPackWriter(objects string) (*packWriter, error) {
 		return nil, err
 	}
 	return w, nil
+}
+
+// keepText is the content of the .keep files that packWriter creates.
+const keepText = "millhand\n"
+
+// staleKeep is the age of a .keep file after which it is assumed to be left by a killed run.
+const staleKeep = time.Hour
+
+// releaseStale removes the .keep files that killed runs left in a directory of packs. created is a
+// file there that has just been created, whose time is that of the file system's clock.
+func releaseStale(dir string, created *os.File) {
+	now, err := created.Stat()
+	if err != nil {
+		return
+	}
+	found, _ := filepath.Glob(filepath.Join(dir, "*.keep"))
+	for _, name := range found {
+		info, err := os.Lstat(name)
+		if err != nil || now.ModTime().Sub(info.ModTime()) < staleKeep {
+			continue
+		}
+		if text, err := os.ReadFile(name); err == nil && string(text) == keepText {
+			_ = os.Remove(name)
+		}
+	}
 }
 
 func packHeader(objects int) []byte {
@@ -136,7 +163,7 @@ func (w *packWriter) finish(ctx context.Context) error {
 	}
 	dir, name := filepath.Dir(w.file.Name()), "pack-"+checksum.String()
 	w.keep = filepath.Join(dir, name+".keep")
-	if err := os.WriteFile(w.keep, []byte("millhand\n"), 0o666); err != nil {
+	if err := os.WriteFile(w.keep, []byte(keepText), 0o666); err != nil {
 		return err
 	}
 	return gitdir.InstallPack(dir, w.file, index, name)

@@ -112,7 +112,11 @@ func (w *worktrees) addByHand(ctx context.Context, dir string, commit plumbing.H
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return err
 	}
-	gitDir, err := w.register(dir, commit)
+	gitDir := ""
+	err := despitePruning(func() (err error) {
+		gitDir, err = w.register(dir, commit)
+		return err
+	})
 	if err != nil {
 		return err
 	}
@@ -164,7 +168,7 @@ func (w *worktrees) register(dir string, commit plumbing.Hash) (string, error) {
 }
 
 // registeredName returns a name for a worktree that can stand in a reference, as
-// git wants it.
+// git requires it.
 func registeredName(dir string) string {
 	name := strings.Map(func(c rune) rune {
 		if c == '-' || c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' {
