@@ -53,6 +53,7 @@ func rooms() map[string]room {
 		"tools/patch":              {"", "a pure core"},
 		"tools/shell":              {"", "a pure core"},
 		"tools/search":             {"internal/ignore", "a core over a root that it is given"},
+		"internal/starter":         {"examples internal/ecosystem", "first files, from the names and few files of a repository; it runs nothing"},
 		"internal/opencode":        {"internal/permission", "a conversion of texts: it reads no manifest"},
 		"internal/event":           {"internal/money", "it is the vocabulary of all others"},
 		"internal/gitops":          {"internal/gitops/gitdir internal/ignore internal/textcut internal/pathtree internal/failpoint", "a repository and its work tree; it reaches nobody"},
