@@ -5,7 +5,7 @@ PKG ?= ./runner
 SEED ?=
 FULL ?=
 
-.PHONY: help check check-portable build test race lint golden cross fuzz mutate bench nightly nightly-trust nightly-faults nightly-resume nightly-kernel nightly-types nightly-publish quickstart
+.PHONY: help check check-portable build test race lint golden cross fuzz mutate bench nightly nightly-trust nightly-faults nightly-resume nightly-kernel nightly-types nightly-publish nightly-release quickstart
 help: ## show the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
 
@@ -67,6 +67,9 @@ nightly-types: ## compile requests as the types of the providers' SDKs; needs No
 nightly-publish: ## 60 jobs on 20 real repositories, killed, resumed, and published on a real Gitea; builds it once (about 7 minutes)
 	.ci/gitea
 	$(NIGHTLY) -v -timeout=60m ./internal/e2e/gitea
+
+nightly-release: ## build a snapshot of the release twice, compare them, and run the quickstart with it; builds goreleaser once
+	.ci/release
 
 nightly-faults:
 	$(NIGHTLY) -v -timeout=300m -skip '^TestBulk' ./internal/faults

@@ -28,7 +28,7 @@ func TestTheWorkflowsOfTheExamples(t *testing.T) {
 	if err != nil || len(files) != 5 {
 		t.Fatal(files, err)
 	}
-	for _, file := range append(files, scripts.Root(t)+"/.github/workflows/ci.yml") {
+	for _, file := range append(files, scripts.Root(t)+"/.github/workflows/ci.yml", scripts.Root(t)+"/.github/workflows/release.yml") {
 		var w struct {
 			Permissions map[string]string
 			Concurrency *struct{ Group string }
