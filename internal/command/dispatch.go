@@ -105,7 +105,7 @@ func setFlags(set *flag.FlagSet, c *cli.Command, args []string, given map[cli.Fl
 		case at < 0:
 			return nil, unknownFlag{arg, name, near("--"+name, flagNames(c))}
 		case hasValue:
-		case !takesValue(c.Flags[at]):
+		case !acceptsValue(c.Flags[at]):
 			value = "true"
 		case len(args) == 0:
 			return nil, fmt.Errorf("flag needs an argument: %s", arg)
@@ -162,7 +162,7 @@ func variable(f cli.Flag) string {
 	return "MILLHAND_" + strings.ToUpper(strings.ReplaceAll(f.Names()[0], "-", "_"))
 }
 
-func takesValue(f cli.Flag) bool {
+func acceptsValue(f cli.Flag) bool {
 	d, ok := f.(cli.DocGenerationFlag)
 	return ok && d.TakesValue()
 }

@@ -84,7 +84,7 @@ func newRoot(w World) *cli.Command {
 		Flags: []cli.Flag{&cli.BoolFlag{Name: "version", Aliases: []string{"v"}, Usage: "Print the version", EnvVars: noVariable()}},
 		Subcommands: []*cli.Command{
 			runCommand(w), validateCommand(w), planCommand(w), policyCommand(w), toolCommand(w), toolsCommand(w),
-			reportCommand(w), runsCommand(w), sessionCommand(w), publishCommand(w), modelsCommand(w), doctorCommand(w), initCommand(w), versionCommand(w), actionCommand(w),
+			reportCommand(w), runsCommand(w), sessionCommand(w), publishCommand(w), modelsCommand(w), doctorCommand(w), initCommand(w), completionCommand(w), manCommand(w), versionCommand(w), actionCommand(w),
 		},
 	}
 	root.Action = func(in *cli.Context) error {
@@ -93,7 +93,7 @@ func newRoot(w World) *cli.Command {
 		}
 		return writeHelp(w.Out, []string{root.Name}, root)
 	}
-	root.Subcommands = append(root.Subcommands, helpCommand(root, w.Out))
+	root.Subcommands = append(root.Subcommands, helpCommand(root, w.Out), completeCommand(root, w))
 	for _, name := range notYet() {
 		root.Subcommands = append(root.Subcommands, notYetCommand(name))
 	}

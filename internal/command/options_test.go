@@ -110,7 +110,7 @@ func TestHelp(t *testing.T) {
 			}
 		}
 		for _, f := range c.Flags {
-			if r := flagRow(f); takesValue(f) && f.(cli.VisibleFlag).IsVisible() && !strings.Contains(strings.TrimSpace(r.name), " ") {
+			if r := flagRow(f); acceptsValue(f) && f.(cli.VisibleFlag).IsVisible() && !strings.Contains(strings.TrimSpace(r.name), " ") {
 				t.Errorf("%s: %s has no placeholder", c.Name, r.name)
 			}
 		}
