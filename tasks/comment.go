@@ -17,7 +17,7 @@ var (
 	commentForm = form[comment]{typeOf((*comment).keys), readComment}
 
 	// threadForm is the form of the number of an issue or pull request.
-	threadForm = form[template]{Type{Name: "integer", Min: 1, Or: &Type{Name: "string"}}, readThread}
+	threadForm = form[template]{Type{Name: "integer", Min: 1, Or: new(scalarType())}, readThread}
 )
 
 // readComment reads on which issue or pull request a task comments.

@@ -44,7 +44,7 @@ type condition struct {
 	start   int // offset of the expression in the text
 }
 
-var conditionForm = form[*condition]{Type{Name: "string"}, readCondition}
+var conditionForm = form[*condition]{scalarType(), readCondition}
 
 // readCondition reads an if: an expression, perhaps with ${{ }} around it.
 func readCondition(v value) (*condition, bool) {

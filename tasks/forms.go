@@ -18,7 +18,7 @@ var (
 	stringForm   = form[string]{Type{Name: "string"}, value.str}
 	textForm     = form[text]{Type{Name: "string"}, value.filled}
 	templateForm = form[template]{Type{Name: "string"}, readTemplate}
-	commandForm  = form[template]{Type{Name: "string"}, readCommand}
+	commandForm  = form[template]{scalarType(), readCommand}
 	boolForm     = form[bool]{Type{Name: "boolean"}, readBool}
 	durationForm = form[time.Duration]{Type{Name: "duration"}, readDuration}
 	bytesForm    = form[int64]{Type{Name: "bytes"}, readBytes}
@@ -129,6 +129,9 @@ func readBytes(v value) (int64, bool) {
 	return 0, false
 }
 
+// scalarType is the type of a string that may be written as a number or boolean.
+func scalarType() Type { return Type{Name: "string", Scalar: true} }
+
 // optional is a form whose value may be missing, which is nil.
 func optional[T any](f form[T]) form[*T] {
 	return form[*T]{f.Type, func(v value) (*T, bool) {
@@ -154,7 +157,7 @@ func listOf[T any](f form[T]) form[[]T] {
 func orOne[T any](f form[T]) form[[]T] {
 	all := upTo(maxCommands, listOf(f))
 	read := all.read
-	all.Or = new(Type{Name: "string"})
+	all.Or = new(scalarType())
 	all.read = func(v value) ([]T, bool) {
 		if !v.isScalar() || v.null() {
 			return read(v)

@@ -23,6 +23,7 @@ type Type struct {
 	Values       []string // of an enum
 	NotSupported []string // values of an enum that a later release accepts
 	Min, Max     int      // of an integer; a Max of 0 is no bound
+	Scalar       bool     // of a string: also a number or boolean, as it is spelt
 	Names        string   // what the keys of a map are: "NAME" for example
 	Elem         *Type    // of a list or map
 	Or           *Type    // an alternative to this type

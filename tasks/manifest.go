@@ -114,7 +114,7 @@ func (l Limits) over(base Limits) Limits {
 	}
 }
 
-var varsForm = mapOf("NAME", stringForm.Type, readVars)
+var varsForm = mapOf("NAME", scalarType(), readVars)
 
 // readVars reads variables. They may be numbers and booleans too, and are texts
 // spelt as in the file.

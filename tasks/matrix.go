@@ -49,12 +49,12 @@ func (v value) named() bool {
 
 var (
 	matrixForm = form[matrix]{matrixType(), readMatrix}
-	cellsForm  = form[cells]{Type{Name: "map", Names: "NAME", Elem: &stringForm.Type}, readCells}
+	cellsForm  = form[cells]{Type{Name: "map", Names: "NAME", Elem: new(scalarType())}, readCells}
 )
 
 // matrixType is a map of lists with keys of its own.
 func matrixType() Type {
-	t := Type{Name: "map", Names: "NAME", Elem: new(listOf(stringForm).Type)}
+	t := Type{Name: "map", Names: "NAME", Elem: &Type{Name: "list", Elem: new(scalarType())}}
 	t.keys = typeOf((*matrix).keys).keys
 	return t
 }

@@ -55,7 +55,7 @@ var serverName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,31}$`)
 var (
 	mcpForm        = mapOf("NAME", typeOf((*mcpServer).keys), readServers)
 	toolSwitchForm = mapOf("PATTERN", boolForm.Type, readSwitches)
-	timeoutForm    = form[time.Duration]{Type{Name: "duration"}, readTimeout}
+	timeoutForm    = form[time.Duration]{Type{Name: "duration", Or: &Type{Name: "integer", Min: 1}}, readTimeout}
 )
 
 // readServers reads the MCP servers of a manifest.

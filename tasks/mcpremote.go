@@ -34,7 +34,7 @@ const (
 
 var (
 	serverURLForm     = form[string]{Type{Name: "string"}, readServerURL}
-	serverHeadersForm = mapOf("NAME", stringForm.Type, readServerHeaders)
+	serverHeadersForm = mapOf("NAME", scalarType(), readServerHeaders)
 )
 
 // checkKind checks that the keys of a server are those of its type.

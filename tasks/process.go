@@ -38,7 +38,7 @@ type process struct {
 type programPath struct{ path, written string }
 
 var (
-	environmentForm = mapOf("NAME", stringForm.Type, readEnvironment)
+	environmentForm = mapOf("NAME", scalarType(), readEnvironment)
 	processPathForm = form[programPath]{Type{Name: "string"}, readProcessPath}
 )
 

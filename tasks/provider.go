@@ -36,8 +36,8 @@ var (
 	providersForm  = mapOf("NAME", typeOf((*provider).keys), readProviders)
 	baseURLForm    = form[string]{Type{Name: "string"}, readBaseURL}
 	keyEnvForm     = form[string]{Type{Name: "string"}, readVariable}
-	headersForm    = mapOf("NAME", stringForm.Type, readHeaders)
-	parametersForm = mapOf("NAME", stringForm.Type, readParameters)
+	headersForm    = mapOf("NAME", scalarType(), readHeaders)
+	parametersForm = mapOf("NAME", scalarType(), readParameters)
 )
 
 // readProviders reads the endpoints that a manifest adds or changes.

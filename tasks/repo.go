@@ -194,7 +194,7 @@ func topOf(dir string) string {
 	return dir
 }
 
-var revisionForm = form[string]{Type{Name: "string"}, readRevision}
+var revisionForm = form[string]{scalarType(), readRevision}
 
 // readRevision reads the name of a revision; one of digits alone is a name too.
 func readRevision(v value) (string, bool) {

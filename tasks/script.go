@@ -50,7 +50,7 @@ type plugin struct {
 
 var (
 	scriptFileForm = form[definition[ScriptFile]]{Type{Name: "string"}, readToolFile}
-	pluginForm     = form[definition[ScriptFile]]{typeOf((*plugin).keys), readPlugin}
+	pluginForm     = form[definition[ScriptFile]]{Type{Name: "string", Or: new(typeOf((*plugin).keys))}, readPlugin}
 	pluginPathForm = form[ScriptFile]{Type{Name: "string"}, readPluginPath}
 	scriptsForm    = form[[]definition[scripts]]{typeOf((*scripts).keys), readScripts}
 	optionsForm    = form[any]{Type{Name: "mapping"}, func(v value) (any, bool) { return v.json() }}

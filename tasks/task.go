@@ -122,7 +122,7 @@ type output struct {
 	file   *template      // nil for none
 }
 
-var checkForm = form[check]{Type{Name: "string", Or: new(typeOf((*check).keys))}, readCheck}
+var checkForm = form[check]{Type{Name: "string", Scalar: true, Or: new(typeOf((*check).keys))}, readCheck}
 
 // readCheck reads one verify command: a command line, or a mapping.
 func readCheck(v value) (check, bool) {

@@ -58,8 +58,8 @@ func readTool(v value) definition[CustomTool] {
 
 var (
 	toolsForm   = mapOf("NAME", typeOf((*customTool).keys), readTools)
-	programForm = form[program]{stringForm.listOr(), readProgram}
-	argvForm    = form[program]{listOf(stringForm).Type, readArgv}
+	programForm = form[program]{scalarType().listOr(), readProgram}
+	argvForm    = form[program]{Type{Name: "list", Elem: new(scalarType())}, readArgv}
 )
 
 // readProgram reads a shell command, or a program and its arguments. A program

@@ -1,0 +1,177 @@
+package tasks
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+)
+
+// ManifestSchema returns the JSON Schema (draft 2020-12) of a manifest, made from the
+// tables of keys. It accepts every valid manifest, except that keys without a value count
+// as missing there. What depends on several keys, or on files, only [Load] checks.
+func ManifestSchema() map[string]any {
+	return schemaDocument("manifest", new(manifest).keys())
+}
+
+// PolicySchema returns the JSON Schema of a policy file, like [ManifestSchema].
+func PolicySchema() map[string]any {
+	return schemaDocument("policy", new(policyFile).keys())
+}
+
+func schemaDocument(name string, ks keys) map[string]any {
+	doc := ks.schema()
+	doc["$schema"] = "https://json-schema.org/draft/2020-12/schema"
+	doc["$id"] = "urn:millhand:" + name + ":1"
+	doc["title"] = "millhand " + name
+	return doc
+}
+
+// schema describes a mapping with exactly the keys of the table.
+func (ks keys) schema() map[string]any {
+	properties, required := map[string]any{}, []any{}
+	for _, k := range ks {
+		if k.notSupported {
+			continue
+		}
+		one := k.schema()
+		one["description"] = k.doc
+		if k.def != "" {
+			var value any
+			if yaml.Unmarshal([]byte(k.def), &value) == nil {
+				one["default"] = value
+			}
+		}
+		properties[k.name] = one
+		if k.required != "" {
+			required = append(required, k.name)
+		}
+	}
+	doc := map[string]any{"type": "object", "properties": properties, "additionalProperties": false}
+	if len(required) > 0 {
+		doc["required"] = required
+	}
+	return doc
+}
+
+// schema describes the values of a type and of its alternatives.
+func (t Type) schema() map[string]any {
+	if t.Or == nil {
+		return t.alone()
+	}
+	var all []any
+	for one := &t; one != nil; one = one.Or {
+		all = append(all, one.alone())
+	}
+	return map[string]any{"anyOf": all}
+}
+
+// alone describes the values of a type without its alternatives.
+func (t Type) alone() map[string]any {
+	switch t.Name {
+	case "integer":
+		doc := map[string]any{"type": "integer", "minimum": t.Min}
+		if t.Max > 0 {
+			doc["maximum"] = t.Max
+		}
+		return doc
+	case "number", "boolean":
+		return map[string]any{"type": t.Name}
+	case "duration":
+		return map[string]any{"type": "string", "pattern": `^\+?(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+$`, "examples": []any{"90s", "20m", "1h30m"}}
+	case "bytes":
+		return map[string]any{"type": "string", "pattern": `^[^kKMGTiB]+([kKMGT]B|[KMGT]iB)$`, "examples": []any{"500MB", "8GB"}}
+	case "USD":
+		return map[string]any{"type": "number", "minimum": 0}
+	case "enum":
+		return map[string]any{"enum": anys(t.Values)}
+	case "list":
+		return map[string]any{"type": "array", "items": t.Elem.schema()}
+	case "map":
+		return t.mapSchema()
+	case "mapping":
+		if t.keys != nil {
+			return t.keys().schema()
+		}
+		return map[string]any{"type": "object"}
+	case "JSON Schema":
+		return map[string]any{"type": "object"}
+	}
+	if t.Scalar {
+		return map[string]any{"type": []any{"string", "number", "boolean"}}
+	}
+	return map[string]any{"type": "string"}
+}
+
+// mapSchema describes a map, whose names may include known keys.
+func (t Type) mapSchema() map[string]any {
+	doc := map[string]any{"type": "object"}
+	switch {
+	case t.keys != nil:
+		doc = t.keys().schema()
+	case t.Names == "PERMISSION":
+		doc["properties"] = map[string]any{"git": map[string]any{"enum": []any{"none", "write"}}}
+	}
+	doc["additionalProperties"] = t.Elem.schema()
+	return doc
+}
+
+func anys(words []string) []any {
+	all := make([]any, len(words))
+	for i, w := range words {
+		all[i] = w
+	}
+	return all
+}
+
+// String describes the values in words, as in docs/manifest.md.
+func (t Type) String() string {
+	text := t.Name
+	switch {
+	case len(t.Values) > 0:
+		text = strings.Join(t.Values, ", ")
+	case t.Name == "list" && t.Elem != nil:
+		text = "list of " + t.Elem.String()
+	case t.Name == "map" && t.Elem != nil:
+		text = "map of " + t.Elem.String()
+	}
+	if t.Or != nil {
+		text += " or " + t.Or.String()
+	}
+	return text
+}
+
+// MatchKeys returns the keys that a name stands for, as a user writes it: complete or from
+// any of its keys on, with or without the brackets of lists, with NAME or the names of a
+// manifest, and with * for any characters of one key.
+func MatchKeys(all []Key, name string) []Key {
+	want := strings.Split(strings.ReplaceAll(name, "[]", ""), ".")
+	var found, below []Key
+	for _, k := range all {
+		have := strings.Split(strings.ReplaceAll(k.Path, "[]", ""), ".")
+		switch {
+		case k.NotSupported || len(have) < len(want):
+		case samePath(have, want):
+			found = append(found, k)
+		case !ownName(have[len(have)-len(want)], want[0]) && samePath(have[len(have)-len(want):], want):
+			below = append(below, k)
+		}
+	}
+	if len(found) > 0 {
+		return found
+	}
+	return below
+}
+
+func samePath(have, want []string) bool {
+	return slices.EqualFunc(have, want, func(have, want string) bool {
+		matches, err := path.Match(want, have)
+		return err == nil && matches || ownName(have, want)
+	})
+}
+
+// ownName reports whether a key of a path stands for a name that the user has chosen.
+func ownName(have, want string) bool {
+	return have == strings.ToUpper(have) && have != want && !strings.Contains(want, "*")
+}
