@@ -9,6 +9,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/tasks"
 )
 
 // The scripts ask the hidden command for candidates, so that a script that was saved once
@@ -105,6 +106,10 @@ func arguments(root, c *cli.Command, path, rest []string) []row {
 	switch strings.Join(path, " ") {
 	case "millhand completion":
 		return rows(shells())
+	case "millhand schema":
+		return rows(schemas())
+	case "millhand explain":
+		return keyRows(tasks.Keys())
 	case "millhand help":
 		c, _, rest, _ = find(root, rest)
 		if c == nil {
@@ -121,6 +126,16 @@ func arguments(root, c *cli.Command, path, rest []string) []row {
 		}
 	}
 	return all
+}
+
+func keyRows(all []tasks.Key) []row {
+	var list []row
+	for _, k := range all {
+		if !k.NotSupported {
+			list = append(list, row{name: strings.ReplaceAll(k.Path, "[]", ""), text: k.Doc})
+		}
+	}
+	return list
 }
 
 func rows(names []string) []row {

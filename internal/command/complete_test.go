@@ -29,6 +29,8 @@ func TestCandidates(t *testing.T) {
 		"run --keep --ke":         "--keep",
 		"run ":                    "",
 		"completion ":             "bash zsh fish",
+		"schema p":                "policy",
+		"explain tasks.ver":       "tasks.verify tasks.verify.name",
 		"nothing --":              "",
 		"help nothing ":           "",
 		"__com":                   "",

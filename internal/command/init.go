@@ -58,7 +58,7 @@ func writeManifest(w World, dir string, force bool) error {
 		return fail(event.ExitUsage, "init: %s exists; use --force to replace it", path)
 	}
 	if err == nil {
-		_, err = f.Write(manifest)
+		_, err = f.Write(append([]byte(schemaLine()), manifest...))
 		err = errors.Join(err, f.Close())
 	}
 	if err != nil {

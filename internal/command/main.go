@@ -84,7 +84,7 @@ func newRoot(w World) *cli.Command {
 		Flags: []cli.Flag{&cli.BoolFlag{Name: "version", Aliases: []string{"v"}, Usage: "Print the version", EnvVars: noVariable()}},
 		Subcommands: []*cli.Command{
 			runCommand(w), validateCommand(w), planCommand(w), policyCommand(w), toolCommand(w), toolsCommand(w),
-			reportCommand(w), runsCommand(w), sessionCommand(w), publishCommand(w), modelsCommand(w), doctorCommand(w), initCommand(w), completionCommand(w), manCommand(w), versionCommand(w), actionCommand(w),
+			reportCommand(w), runsCommand(w), sessionCommand(w), publishCommand(w), modelsCommand(w), doctorCommand(w), initCommand(w), schemaCommand(w), explainCommand(w), completionCommand(w), manCommand(w), versionCommand(w), actionCommand(w),
 		},
 	}
 	root.Action = func(in *cli.Context) error {
@@ -94,9 +94,6 @@ func newRoot(w World) *cli.Command {
 		return writeHelp(w.Out, []string{root.Name}, root)
 	}
 	root.Subcommands = append(root.Subcommands, helpCommand(root, w.Out), completeCommand(root, w))
-	for _, name := range notYet() {
-		root.Subcommands = append(root.Subcommands, notYetCommand(name))
-	}
 	for _, c := range root.Subcommands {
 		if c.Action == nil {
 			c.Action = func(*cli.Context) error {
@@ -105,16 +102,4 @@ func newRoot(w World) *cli.Command {
 		}
 	}
 	return root
-}
-
-// notYet lists commands of later releases.
-func notYet() []string {
-	return []string{"schema", "explain"}
-}
-
-func notYetCommand(name string) *cli.Command {
-	return &cli.Command{
-		Name: name, Usage: "not supported yet", Hidden: true, SkipFlagParsing: true,
-		Action: func(*cli.Context) error { return fail(event.ExitUsage, "%s is not supported yet", name) },
-	}
 }

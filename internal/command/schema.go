@@ -1,0 +1,146 @@
+package command
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/millhand/millhand/internal/event"
+	"github.com/millhand/millhand/internal/figures"
+	"github.com/millhand/millhand/report"
+	"github.com/millhand/millhand/tasks"
+)
+
+func schemas() []string { return []string{"manifest", "policy", "report"} }
+
+func schemaCommand(w World) *cli.Command {
+	return &cli.Command{
+		Name: "schema", Usage: "Print the JSON Schema of manifests, policies or reports", ArgsUsage: "[" + strings.Join(schemas(), "|") + "]",
+		UsageText: "millhand schema >millhand.schema.json\nmillhand schema report",
+		Action: func(in *cli.Context) error {
+			name := in.Args().First()
+			switch {
+			case in.NArg() > 1 || name != "" && !slices.Contains(schemas(), name):
+				return fail(event.ExitUsage, "schema accepts one of %s%s", strings.Join(schemas(), ", "), near(name, schemas()))
+			case name == "report":
+				_, err := w.Out.Write(report.Schema())
+				return err
+			case name == "policy":
+				return writeSchema(w.Out, tasks.PolicySchema())
+			}
+			return writeSchema(w.Out, tasks.ManifestSchema())
+		},
+	}
+}
+
+// writeSchema writes a schema as docs/manifest.schema.json has it.
+func writeSchema(out io.Writer, doc map[string]any) error {
+	enc := json.NewEncoder(out)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(doc)
+}
+
+// releaseVersion is the version of a build from a tag.
+var releaseVersion = regexp.MustCompile(`^v\d+\.\d+\.\d+$`)
+
+// schemaLine is the comment by which editors find the schema of a manifest.
+func schemaLine() string {
+	ref := version()
+	if !releaseVersion.MatchString(ref) {
+		ref = "main"
+	}
+	return "# yaml-language-server: $schema=https://raw.githubusercontent.com/millhand/millhand/" + ref + "/docs/manifest.schema.json\n"
+}
+
+func explainCommand(w World) *cli.Command {
+	var policy bool
+	return &cli.Command{
+		Name: "explain", Usage: "Explain a key of manifests", ArgsUsage: "KEY",
+		Description: "Explains a key of manifests, or those that match, and lists the keys below it. KEY is complete (tasks.verify.run) or the end of it (verify.run); * stands for any characters.",
+		UsageText:   "millhand explain tasks.verify\nmillhand explain 'limits.*'\nmillhand explain --policy hosts",
+		Flags:       []cli.Flag{&cli.BoolFlag{Name: "policy", Usage: "Explain a key of policy files", Destination: &policy, EnvVars: noVariable()}},
+		Action: func(in *cli.Context) error {
+			if in.NArg() != 1 {
+				return failure{event.ExitUsage, errors.New("explain requires a key: millhand explain tasks.verify")}
+			}
+			all := tasks.Keys()
+			if policy {
+				all = tasks.PolicyKeys()
+			}
+			return explainKeys(w.Out, all, in.Args().First())
+		},
+	}
+}
+
+// explainKeys prints the keys that a name stands for. A name below a key with names of
+// the user's choice stands for that key.
+func explainKeys(out io.Writer, all []tasks.Key, name string) error {
+	found := tasks.MatchKeys(all, name)
+	if i := strings.LastIndexByte(name, '.'); i > 0 && len(found) == 0 {
+		found = slices.DeleteFunc(tasks.MatchKeys(all, name[:i]), func(k tasks.Key) bool { return !hasNames(k.Type) })
+	}
+	if len(found) == 0 {
+		return fail(event.ExitUsage, "unknown key %s%s; docs/manifest.md lists all keys", name, near(name, keyNames(all)))
+	}
+	for i, k := range found {
+		if i > 0 {
+			fmt.Fprintln(out)
+		}
+		explainKey(out, all, k)
+	}
+	return nil
+}
+
+func explainKey(out io.Writer, all []tasks.Key, k tasks.Key) {
+	text := k.Type.String()
+	if k.Required {
+		text += ", required"
+	}
+	if k.Default != "" {
+		text += ", default " + k.Default
+	}
+	fmt.Fprintf(out, "%s (%s)\n  %s\n", k.Path, text, k.Doc)
+	var below []tasks.Key
+	width := 0
+	for _, other := range all {
+		rest, ok := strings.CutPrefix(other.Path, k.Path)
+		if ok && !other.NotSupported && (strings.HasPrefix(rest, ".") || strings.HasPrefix(rest, "[]")) {
+			below = append(below, other)
+			width = max(width, len(other.Path))
+		}
+	}
+	if len(below) > 40 {
+		fmt.Fprintf(out, "  %s below it; see 'millhand explain %s.*'\n", figures.Count(len(below), "key"), k.Path)
+		return
+	}
+	for _, other := range below {
+		fmt.Fprintf(out, "    %-*s  %s\n", width, other.Path, other.Doc)
+	}
+}
+
+// hasNames returns whether values of a type are maps with names of the user's choice.
+func hasNames(t tasks.Type) bool {
+	for one := &t; one != nil; one = one.Or {
+		if one.Name == "map" {
+			return true
+		}
+	}
+	return false
+}
+
+// keyNames returns the paths of keys as users write them, and the last names in them.
+func keyNames(all []tasks.Key) []string {
+	var names []string
+	for _, k := range all {
+		path := strings.ReplaceAll(k.Path, "[]", "")
+		names = append(names, path, path[strings.LastIndexByte(path, '.')+1:])
+	}
+	return names
+}

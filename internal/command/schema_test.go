@@ -1,0 +1,84 @@
+package command
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// command runs the command line and returns its exit code and both outputs.
+func command(t *testing.T, args ...string) (exit int, out string) {
+	t.Helper()
+	var b bytes.Buffer
+	exit = Main(t.Context(), append([]string{"millhand"}, args...), World{Out: &b, Err: &b, Getenv: func(string) string { return "" }})
+	return exit, b.String()
+}
+
+// TestSchemaOfTheDocs compares docs/manifest.schema.json, which editors download, with
+// the output of the command.
+func TestSchemaOfTheDocs(t *testing.T) {
+	file := filepath.Join("..", "..", "docs", "manifest.schema.json")
+	_, out := command(t, "schema")
+	if *update {
+		if err := os.WriteFile(file, []byte(out), 0o644); err != nil { //nolint:gosec // it is a source file
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), out); diff != "" {
+		t.Errorf("docs/manifest.schema.json differs; run this test with -update:\n%s", diff)
+	}
+	if !strings.HasSuffix(strings.TrimSpace(schemaLine()), "/main/docs/manifest.schema.json") {
+		t.Errorf("schema line %q", schemaLine())
+	}
+}
+
+func TestSchemasAreJSON(t *testing.T) {
+	for _, name := range schemas() {
+		exit, out := command(t, "schema", name)
+		var doc struct{ Title string }
+		if err := json.Unmarshal([]byte(out), &doc); exit != 0 || err != nil || doc.Title != "millhand "+name {
+			t.Errorf("%s: exit code %d, %v, title %q", name, exit, err, doc.Title)
+		}
+	}
+	if exit, out := command(t, "schema", "manifset"); exit != 2 || !strings.Contains(out, "did you mean manifest?") {
+		t.Errorf("exit code %d, %s", exit, out)
+	}
+}
+
+func TestExplainKey(t *testing.T) {
+	for line, want := range map[string]string{
+		"limits.turns":         "limits.turns (integer, default 100)\n  Model requests of a job\n",
+		"tasks.id":             "tasks[].id (string, required)\n  Unique name",
+		"verify":               "tasks[].verify (list of string or mapping or string)\n  Commands that must succeed",
+		"tasks[].verify":       "    tasks[].verify[].name  Name in reports",
+		"vars.region":          "vars (map of string)\n  Variables for",
+		"profiles.careful.env": "profiles.NAME.env (list of string)\n",
+		"tasks":                "below it; see 'millhand explain tasks.*'",
+		"author.*":             "Email address of the author\n",
+		"--policy hosts":       "hosts (list of string)\n  Hosts that may be reached",
+	} {
+		exit, out := command(t, append([]string{"explain"}, strings.Fields(line)...)...)
+		if exit != 0 || !strings.Contains(out, want) {
+			t.Errorf("%s: exit code %d\n%swant %s", line, exit, out, want)
+		}
+	}
+	for line, want := range map[string]string{
+		"tasks.verfiy": "unknown key tasks.verfiy; did you mean tasks.verify?; docs/manifest.md lists all keys",
+		"limits.x":     "unknown key limits.x",
+		"notify":       "unknown key notify",
+		"":             "explain requires a key",
+	} {
+		if exit, out := command(t, append([]string{"explain"}, strings.Fields(line)...)...); exit != 2 || !strings.Contains(out, want) {
+			t.Errorf("%s: exit code %d, %s", line, exit, out)
+		}
+	}
+}
