@@ -17,11 +17,11 @@ import (
 	"github.com/millhand/millhand/tasks"
 )
 
-func schemas() []string { return []string{"manifest", "policy", "report"} }
+func schemas() []string { return []string{"manifest", "policy", "report", "events"} }
 
 func schemaCommand(w World) *cli.Command {
 	return &cli.Command{
-		Name: "schema", Usage: "Print the JSON Schema of manifests, policies or reports", ArgsUsage: "[" + strings.Join(schemas(), "|") + "]",
+		Name: "schema", Usage: "Print the JSON Schema of manifests, policies, reports or events", ArgsUsage: "[" + strings.Join(schemas(), "|") + "]",
 		UsageText: "millhand schema >millhand.schema.json\nmillhand schema report",
 		Action: func(in *cli.Context) error {
 			name := in.Args().First()
@@ -31,6 +31,8 @@ func schemaCommand(w World) *cli.Command {
 			case name == "report":
 				_, err := w.Out.Write(report.Schema())
 				return err
+			case name == "events":
+				return writeSchema(w.Out, event.Schema())
 			case name == "policy":
 				return writeSchema(w.Out, tasks.PolicySchema())
 			}

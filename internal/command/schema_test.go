@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/millhand/millhand/internal/schema"
 )
 
 // command runs the command line and returns its exit code and both outputs.
@@ -52,6 +54,59 @@ func TestSchemasAreJSON(t *testing.T) {
 	if exit, out := command(t, "schema", "manifset"); exit != 2 || !strings.Contains(out, "did you mean manifest?") {
 		t.Errorf("exit code %d, %s", exit, out)
 	}
+}
+
+// The lines of real streams match the schema of events.
+func TestSchemaOfEvents(t *testing.T) {
+	s, err := schema.Compile(parsedSchema(t, "events"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob("../../report/testdata/*.jsonl")
+	if err != nil || len(files) < 5 {
+		t.Fatal(files, err)
+	}
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(string(data)) {
+			if !strings.HasSuffix(line, "\n") && filepath.Base(file) == "killed.jsonl" {
+				break // it is incomplete
+			}
+			doc, err := schema.Parse(line)
+			if err == nil {
+				err = s.Validate(doc)
+			}
+			if err != nil {
+				t.Errorf("%s: %v\n%s", file, err, line)
+			}
+		}
+	}
+	for _, line := range []string{
+		`{"type": "run.started", "time": "2026-01-01T00:00:00Z"}`,
+		`{"seq": 1, "type": "changes", "time": "2026-01-01T00:00:00Z", "changes": {}}`,
+		`{"seq": 1, "type": "run.ended", "time": "2026-01-01T00:00:00Z", "run_end": {"outcome": 7}}`,
+	} {
+		doc, err := schema.Parse(line)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.Validate(doc) == nil {
+			t.Errorf("%s is accepted", line)
+		}
+	}
+}
+
+func parsedSchema(t *testing.T, name string) map[string]any {
+	t.Helper()
+	_, out := command(t, "schema", name)
+	doc, err := schema.Parse(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return doc.(map[string]any)
 }
 
 func TestExplainKey(t *testing.T) {
