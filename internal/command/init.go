@@ -1,9 +1,9 @@
 package command
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -13,60 +13,134 @@ import (
 	"github.com/millhand/millhand/internal/model/provider"
 	"github.com/millhand/millhand/internal/opencode"
 	"github.com/millhand/millhand/internal/printable"
+	"github.com/millhand/millhand/internal/starter"
 )
 
 func initCommand(w World) *cli.Command {
-	var from, force bool
+	var o initOptions
 	return &cli.Command{
-		Name: "init", Usage: "Write a first manifest", ArgsUsage: "[DIR]",
-		Description: "Writes millhand.yaml in DIR (default: .), and lists what could not be converted.",
+		Name: "init", Usage: "Write a first manifest, or the files of a CI system", ArgsUsage: "[DIR]",
+		Description: "Writes millhand.yaml in DIR (default: .), with the setup and test commands that its files show, and prints what to do next.\n\nWith --github, --gitlab or --cron it writes workflows and their manifests instead; they are those of examples/.",
 		Flags: []cli.Flag{
-			&cli.BoolFlag{Name: "from-opencode", Usage: "Convert opencode.json, opencode.jsonc and .opencode of DIR", Destination: &from, EnvVars: noVariable()},
-			&cli.BoolFlag{Name: "force", Usage: "Replace an existing millhand.yaml", Destination: &force, EnvVars: noVariable()},
+			&cli.BoolFlag{Name: "from-opencode", Usage: "Convert opencode.json, opencode.jsonc and .opencode of DIR, and list what could not be converted", Destination: &o.opencode, EnvVars: noVariable()},
+			&cli.BoolFlag{Name: "github", Usage: "Write workflows for GitHub Actions: nightly care, comments, reviews, one run on demand, many repositories", Destination: &o.github, EnvVars: noVariable()},
+			&cli.BoolFlag{Name: "gitlab", Usage: "Write a pipeline for GitLab CI", Destination: &o.gitlab, EnvVars: noVariable()},
+			&cli.BoolFlag{Name: "cron", Usage: "Write a script, a crontab and units of systemd", Destination: &o.cron, EnvVars: noVariable()},
+			&cli.BoolFlag{Name: "force", Usage: "Replace existing files", Destination: &o.force, EnvVars: noVariable()},
 		},
 		Action: func(in *cli.Context) error {
-			dir := in.Args().First()
-			switch {
-			case in.NArg() > 1:
+			if in.NArg() > 1 {
 				return fail(event.ExitUsage, "init accepts one directory; see 'millhand init --help'")
-			case !from:
-				return fail(event.ExitUsage, "init requires --from-opencode: other manifests to start from are not supported yet (README has one)")
-			case dir == "":
-				dir = "."
 			}
-			return writeManifest(w, dir, force)
+			o.dir = cmp.Or(in.Args().First(), ".")
+			if err := o.run(w); err != nil {
+				return fail(event.ExitUsage, "init: %w", err)
+			}
+			return nil
 		},
 	}
 }
 
-func writeManifest(w World, dir string, force bool) error {
+// initOptions are the flags of init.
+type initOptions struct {
+	dir                            string
+	opencode, github, gitlab, cron bool
+	force                          bool
+}
+
+// run writes the files, all or none.
+func (o initOptions) run(w World) error {
+	files, next, err := o.files(w)
+	if err != nil {
+		return err
+	}
+	for _, f := range files {
+		path := filepath.Join(o.dir, filepath.FromSlash(f.Path))
+		if _, err := os.Lstat(path); err == nil && !o.force {
+			return fmt.Errorf("%s exists; use --force to replace it", path)
+		}
+	}
+	for _, f := range files {
+		path := filepath.Join(o.dir, filepath.FromSlash(f.Path))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil { //nolint:gosec // committed and read by others
+			return err
+		}
+		if err := os.WriteFile(path, f.Data, f.Mode); err != nil {
+			return err
+		}
+		fmt.Fprintf(w.Out, "wrote %s\n", printable.Text(path))
+	}
+	fmt.Fprintln(w.Out, "next: "+printable.Text(next))
+	return nil
+}
+
+// files returns what to write, and what the user does next.
+func (o initOptions) files(w World) (files []starter.File, next string, err error) {
+	var chosen []starter.CI
+	for ci, given := range map[starter.CI]bool{starter.GitHub: o.github, starter.GitLab: o.gitlab, starter.Cron: o.cron} {
+		if given {
+			chosen = append(chosen, ci)
+		}
+	}
+	switch {
+	case len(chosen) > 1 || len(chosen) == 1 && o.opencode:
+		return nil, "", errors.New("--from-opencode, --github, --gitlab and --cron exclude each other; run it once for each")
+	case len(chosen) == 1:
+		files, err = chosen[0].Files()
+		return files, chosen[0].Next(), err
+	}
+	manifest, next := []byte(nil), ""
+	if o.opencode {
+		manifest, next, err = o.converted(w)
+	} else {
+		manifest, next, err = o.fitting(w)
+	}
+	return []starter.File{{Path: "millhand.yaml", Data: append([]byte(schemaLine()), manifest...), Mode: 0o644}}, next, err
+}
+
+// converted returns a manifest that is converted from OpenCode's configuration.
+func (o initOptions) converted(w World) (manifest []byte, next string, err error) {
 	known := func(name string) bool {
 		_, ok := provider.Lookup(name)
 		return ok
 	}
-	manifest, notes, err := opencode.Convert(dir, known)
-	if err != nil {
-		return fail(event.ExitUsage, "init: %w", err)
-	}
-	path := filepath.Join(dir, "millhand.yaml")
-	flags := os.O_WRONLY | os.O_CREATE | os.O_EXCL
-	if force {
-		flags = os.O_WRONLY | os.O_CREATE | os.O_TRUNC
-	}
-	f, err := os.OpenFile(path, flags, 0o644) //nolint:gosec // a manifest is committed and read by others
-	if errors.Is(err, fs.ErrExist) {
-		return fail(event.ExitUsage, "init: %s exists; use --force to replace it", path)
-	}
-	if err == nil {
-		_, err = f.Write(append([]byte(schemaLine()), manifest...))
-		err = errors.Join(err, f.Close())
-	}
-	if err != nil {
-		return fail(event.ExitUsage, "init: %w", err)
-	}
+	manifest, notes, err := opencode.Convert(o.dir, known)
 	for _, note := range notes {
 		fmt.Fprintln(w.Err, printable.Text(note))
 	}
-	fmt.Fprintf(w.Out, "wrote %s; next: write the task's prompt, then millhand validate %[1]s\n", printable.Text(path))
-	return nil
+	return manifest, "write the task's prompt, then millhand validate " + filepath.Join(o.dir, "millhand.yaml"), err
+}
+
+// fitting returns a manifest that fits the project in the directory.
+func (o initOptions) fitting(w World) (manifest []byte, next string, err error) {
+	root, err := os.OpenRoot(o.dir)
+	if err != nil {
+		return nil, "", err
+	}
+	defer root.Close()
+	project, err := starter.Look(root)
+	if err != nil {
+		return nil, "", err
+	}
+	model, key := firstModel(w)
+	path := filepath.Join(o.dir, "millhand.yaml")
+	next = fmt.Sprintf("write the task's prompt; then\n  millhand validate %s\n  millhand plan %[1]s\n  export %[2]s=...\n  millhand run %[1]s", path, key)
+	for _, ci := range project.CI {
+		if flag := map[string]string{"GitHub Actions": "--github", "GitLab CI": "--gitlab"}[ci]; flag != "" {
+			next += fmt.Sprintf("\nthis repository uses %s: millhand init %s writes files for it", ci, flag)
+		}
+	}
+	return project.Manifest(model), next, nil
+}
+
+// firstModel returns the model of a first manifest, of a provider whose key is set if there is
+// one, and the variable with the key.
+func firstModel(w World) (model, key string) {
+	first := []struct{ model, key string }{{"openai/gpt-5-mini", "OPENAI_API_KEY"}, {"anthropic/claude-haiku-4-5", "ANTHROPIC_API_KEY"}, {"google/gemini-2.5-flash", "GEMINI_API_KEY"}}
+	for _, m := range first {
+		if w.Getenv(m.key) != "" {
+			return m.model, m.key
+		}
+	}
+	return first[0].model, first[0].key
 }

@@ -122,11 +122,9 @@ func read(root *os.Root, name string) string {
 	return string(data)
 }
 
-// Manifest returns a first manifest for the project. schema is the address of the JSON Schema for
-// editors.
-func (p Project) Manifest(model, schema string) []byte {
+// Manifest returns a first manifest for the project.
+func (p Project) Manifest(model string) []byte {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# yaml-language-server: $schema=%s\n", schema)
 	b.WriteString("# All keys: docs/manifest.md, or millhand explain KEY. Check this file with: millhand validate\n")
 	fmt.Fprintf(&b, "version: 1\nmodel: %s\n", model)
 	if len(p.Tests) == 0 {
