@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
-# The steps of action.yml:
+# The steps of action.yml, and of setup and merge beside this file:
 #   run.sh prepare   decides what is installed: a hash of the source, if that has to be built
 #   run.sh build     builds it, before the step that saves it in the workflow's cache
+#   run.sh setup     installs millhand on PATH (setup/action.yml)
+#   run.sh merge     merges reports (merge/action.yml)
 #   run.sh           masks the key, installs millhand and executes it, which interprets the
 #                    inputs (internal/action)
 #
@@ -175,6 +177,35 @@ else
 		give_up "invalid input version: use the form 1.2.3"
 	fi
 fi
+
+case ${1:-} in
+setup)
+	(cd "$dir" && pwd) >>"$GITHUB_PATH"
+	exit 0
+	;;
+merge)
+	merged=$INPUT_REPORT_DIR code=0
+	shopt -s nullglob
+	IFS=$'\n' read -r -d '' -a patterns <<<"$INPUT_REPORTS" || true
+	reports=()
+	for pattern in ${patterns[@]+"${patterns[@]}"}; do
+		IFS= # a pattern may contain spaces
+		# shellcheck disable=SC2206 # patterns are expanded
+		reports+=($pattern)
+	done
+	[ ${#reports[@]} -gt 0 ] || give_up "input reports: no directory matches"
+	"$dir/millhand" report merge --report-dir "$merged" -- "${reports[@]}" || code=$?
+	conclusion=success
+	[ "$code" = 0 ] || conclusion=failure
+	printf 'conclusion=%s\nexit-code=%s\n' "$conclusion" "$code" >>"$GITHUB_OUTPUT"
+	if [ -f "$merged/summary.md" ]; then
+		printf 'report-dir=%s\n' "$(cd "$merged" && pwd)" >>"$GITHUB_OUTPUT"
+		head -c 1000000 "$merged/summary.md" >>"$GITHUB_STEP_SUMMARY"
+	fi
+	exit "$code"
+	;;
+esac
+
 allow_namespaces "$dir"
 
 exec "$dir/millhand" github-action <<<"$key"

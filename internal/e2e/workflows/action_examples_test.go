@@ -153,7 +153,8 @@ func TestTheBulkWorkflowMakesOneReportOfAllMachines(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	r := script("merge", "merge")
+	merge.action = ".github/action/merge"
+	r := merge.run(t)
 	var rep struct {
 		Run struct {
 			Totals struct{ Jobs, Passed, Failed int }
@@ -165,8 +166,12 @@ func TestTheBulkWorkflowMakesOneReportOfAllMachines(t *testing.T) {
 	if got := rep.Run.Totals; r.code != 1 || jobs != 8 || got.Jobs != 8 || got.Passed != 6 || got.Failed != 2 {
 		t.Errorf("exit code %d of %d jobs in %d parts: %+v\n%s", r.code, jobs, len(matrix.Include), got, r.log)
 	}
-	if !strings.Contains(r.summary, "never") {
-		t.Errorf("summary: %s", r.summary)
+	if !strings.Contains(r.summary, "never") || r.outputs["conclusion"] != "failure" || r.outputs["report-dir"] != filepath.Join(merge.workspace, "merged") {
+		t.Errorf("outputs %v, summary: %s", r.outputs, r.summary)
+	}
+	merge.with["reports"] = "none/*\n"
+	if r := merge.run(t); r.code != 2 || r.outputs["conclusion"] != "failure" || !strings.Contains(r.log, "no directory matches") {
+		t.Errorf("without reports: exit code %d, %v\n%s", r.code, r.outputs, r.log)
 	}
 }
 

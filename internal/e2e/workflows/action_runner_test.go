@@ -40,10 +40,11 @@ type actionStep struct {
 	With, Env                map[string]string
 }
 
-func readMetadata(t *testing.T) metadata {
+// readMetadata reads the action.yml of a directory of the repository, "" for its root.
+func readMetadata(t *testing.T, dir string) metadata {
 	t.Helper()
 	var m metadata
-	dec := yaml.NewDecoder(strings.NewReader(read(t, scripts.Root(t)+"/action.yml")))
+	dec := yaml.NewDecoder(strings.NewReader(read(t, filepath.Join(scripts.Root(t), dir, "action.yml"))))
 	if err := dec.Decode(&m); err != nil {
 		t.Fatal(err)
 	}
@@ -61,6 +62,7 @@ type workflow struct {
 	temp      string
 	with      map[string]string // inputs of the step
 	env       map[string]string
+	action    string // directory of the action, "" for the root of the repository
 	ref       string // that the action is used at
 	source    string // hash of the source, if an earlier step has built it
 	event     string // payload of the event
@@ -180,12 +182,16 @@ func (w *workflow) command(t *testing.T) *exec.Cmd {
 // step is a step of the action as the runner would start it.
 func (w *workflow) step(t *testing.T, id string) *exec.Cmd {
 	t.Helper()
-	m := readMetadata(t)
+	m := readMetadata(t, w.action)
 	at := slices.IndexFunc(m.Runs.Steps, func(s actionStep) bool { return s.ID == id })
 	if at < 0 {
 		t.Fatalf("action.yml has no step %s", id)
 	}
-	step := m.Runs.Steps[at]
+	return w.stepOf(t, m, m.Runs.Steps[at])
+}
+
+func (w *workflow) stepOf(t *testing.T, m metadata, step actionStep) *exec.Cmd {
+	t.Helper()
 	file := filepath.Join(w.temp, "step.sh")
 	if err := os.WriteFile(file, []byte(step.Run+"\n"), 0o644); err != nil {
 		t.Fatal(err)
@@ -195,7 +201,7 @@ func (w *workflow) step(t *testing.T, id string) *exec.Cmd {
 		t.Fatal(err)
 	}
 	env := map[string]string{
-		"PATH": os.Getenv("PATH"), "HOME": os.Getenv("HOME"), "CI": "true", "GITHUB_ACTIONS": "true", "GITHUB_ACTION_PATH": scripts.Root(t),
+		"PATH": os.Getenv("PATH"), "HOME": os.Getenv("HOME"), "CI": "true", "GITHUB_ACTIONS": "true", "GITHUB_ACTION_PATH": filepath.Join(scripts.Root(t), w.action),
 		"GITHUB_WORKSPACE": w.workspace, "GITHUB_EVENT_PATH": event, "GITHUB_EVENT_NAME": "workflow_dispatch", "GITHUB_SERVER_URL": w.server.URL,
 		"RUNNER_TEMP": w.temp, "MILLHAND_CACHE_DIR": filepath.Join(w.temp, "cache"),
 	}

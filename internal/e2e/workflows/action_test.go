@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -459,6 +460,36 @@ func TestActionBuildsItsSourceOnce(t *testing.T) {
 	}
 }
 
+// TestActionsInstallMillhand checks the action setup, and that all actions install in the same way.
+func TestActionsInstallMillhand(t *testing.T) {
+	w := newWorkflow(t, nil)
+	w.action = ".github/action/setup"
+	m := readMetadata(t, w.action)
+	cmd := w.stepOf(t, m, m.Runs.Steps[len(m.Runs.Steps)-1])
+	path := filepath.Join(w.temp, "path")
+	cmd.Env = append(cmd.Env, "GITHUB_PATH="+path)
+	if r := w.finish(t, cmd, func(*os.Process) {}); r.code != 0 {
+		t.Fatalf("exit code %d\n%s", r.code, r.log)
+	}
+	if out, err := exec.CommandContext(t.Context(), filepath.Join(strings.TrimSpace(read(t, path)), "millhand"), "--version").Output(); err != nil || !strings.HasPrefix(string(out), "millhand") {
+		t.Errorf("%q, %v", out, err)
+	}
+	own := readMetadata(t, "")
+	for _, dir := range []string{".github/action/setup", ".github/action/merge"} {
+		other := readMetadata(t, dir)
+		n := len(own.Runs.Steps) - 1
+		for i, step := range other.Runs.Steps[:n] {
+			step.Run = strings.ReplaceAll(step.Run, "/../run.sh", "/.github/action/run.sh")
+			if diff := cmp.Diff(own.Runs.Steps[i], step); diff != "" {
+				t.Errorf("%s, step %d (-action.yml +here):\n%s", dir, i, diff)
+			}
+		}
+		if len(other.Runs.Steps) != n+1 || strings.Contains(other.Runs.Steps[n].Run, "${{") {
+			t.Errorf("%s has %d steps, the last is %q", dir, len(other.Runs.Steps), other.Runs.Steps[n].Run)
+		}
+	}
+}
+
 // withoutGo returns a PATH with a stand-in for go that does not work.
 func withoutGo(t *testing.T, path string) string {
 	t.Helper()
@@ -483,7 +514,7 @@ func goThatLinks(t *testing.T) string {
 }
 
 func TestActionYAMLMatchesCode(t *testing.T) {
-	m := readMetadata(t)
+	m := readMetadata(t, "")
 	inputsAreRead(t, m)
 	var written []string
 	outputs, _ := action.Outputs(0, "/r", &report.Report{})
