@@ -20,7 +20,7 @@ func TestSchemaDescribesEveryField(t *testing.T) {
 	}
 	optional := map[string][]string{
 		"call":          {"extension", "input_given", "metadata"},
-		"call_metadata": {"exit_code", "added", "removed", "matcher", "output_path", "http_status", "child_session", "child_cost_usd"},
+		"call_metadata": {"exit_code", "added", "removed", "matcher", "output_path", "http_status", "child_session", "child_cost_usd", "custom", "custom_omitted"},
 	}
 	objects := map[string]any{"report": schema}
 	maps.Copy(objects, schema["$defs"].(map[string]any))

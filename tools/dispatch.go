@@ -66,6 +66,7 @@ func (o Outcome) Text() string {
 func (r *Registry) Dispatch(ctx context.Context, env *Env, call Call, running func(title string)) Outcome {
 	out := r.run(ctx, env, call, running)
 	out.Title, out.Output, out.Error = env.Redact.Held(out.Title), env.Redact.Held(out.Output), env.Redact.Held(out.Error)
+	out.Metadata.Custom = env.Redact.HeldJSON(out.Metadata.Custom)
 	return out
 }
 

@@ -22,7 +22,8 @@ type External struct {
 	Description string
 	Extension   string          // the program's name in the manifest
 	Schema      json.RawMessage // JSON Schema of the arguments; if it is missing or invalid, arguments are not checked
-	// Call calls the tool. It must be safe for concurrent use.
+	// Call calls the tool. It must be safe for concurrent use. Of a result with an error, only the
+	// title and the metadata are used.
 	Call func(context.Context, ExternalCall) (ExternalResult, error)
 }
 
@@ -35,10 +36,12 @@ type ExternalCall struct {
 
 // ExternalResult is the result of an external tool.
 type ExternalResult struct {
-	Title  string // "" for the arguments
-	Text   string
-	Images []Attachment // of any type and size; their names are not used
-	Failed bool         // Text is an error
+	Title string // "" for the arguments
+	Text  string
+	// Metadata is a JSON object for the record; anything else is ignored.
+	Metadata json.RawMessage
+	Images   []Attachment // of any type and size; their names are not used
+	Failed   bool         // Text is an error
 }
 
 // external is the Tool of an [External].
@@ -85,7 +88,9 @@ func (t external) Prepare(env *Env, input json.RawMessage) (Pending, error) {
 	return Pending{Title: string(arguments), Needs: []permission.Request{permission.Need(t.Name, "*")}, Do: func(ctx context.Context) (Result, error) {
 		res, err := t.Call(ctx, ExternalCall{callID(ctx), arguments, func(r permission.Request) permission.Decision { return env.Profile.Decide(r) }})
 		if err != nil {
-			return Result{}, err
+			out := Result{Title: res.Title}
+			out.Metadata.custom(res.Metadata)
+			return out, err
 		}
 		return t.result(env, res)
 	}}, nil
@@ -95,6 +100,7 @@ func (t external) Prepare(env *Env, input json.RawMessage) (Pending, error) {
 // are named.
 func (t external) result(env *Env, from ExternalResult) (Result, error) {
 	out := Result{Title: from.Title}
+	out.Metadata.custom(from.Metadata)
 	texts := []string{from.Text}
 	for i, image := range from.Images {
 		attachment, note, err := fitExternal(env, image)

@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"strings"
@@ -38,7 +39,9 @@ type HookCall struct {
 type HookResult struct {
 	Title  string
 	Output string // of a failed call: in addition to its error
-	Error  string // "" if the call completed; changes are ignored
+	// Metadata is a JSON object that a tool file or a plugin reported; empty for none.
+	Metadata json.RawMessage
+	Error    string // "" if the call completed; changes are ignored
 }
 
 // before calls the hooks before a call. input is what they made of the arguments, "" if that is
@@ -81,10 +84,13 @@ func (env *Env) after(ctx context.Context, call Call, out Outcome) Outcome {
 		if h.After == nil {
 			continue
 		}
-		seen := HookResult{env.Redact.Held(out.Title), env.Redact.Held(out.Output), env.Redact.Held(out.Error)}
+		seen := HookResult{env.Redact.Held(out.Title), env.Redact.Held(out.Output), env.Redact.HeldJSON(out.Metadata.Custom), env.Redact.Held(out.Error)}
 		res := h.After(ctx, hookCall(out.Tool, call), seen)
 		if res.Title != seen.Title {
 			out.Title = brief(res.Title)
+		}
+		if !bytes.Equal(res.Metadata, seen.Metadata) {
+			out.Metadata.custom(res.Metadata)
 		}
 		start := ""
 		added, appended := strings.CutPrefix(res.Output, seen.Output)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/millhand/millhand/internal/permission"
+	"github.com/millhand/millhand/internal/redact"
 )
 
 // What a hook makes of the arguments is what is validated, decided and run.
@@ -102,4 +103,61 @@ func TestHooksChangeResults(t *testing.T) {
 	if out := s.call("read", args{"filePath": "a.txt"}); !out.Truncated || !strings.Contains(out.Output, "first") || len(out.Output) > 1000 {
 		t.Errorf("%+v", out)
 	}
+}
+
+func TestReportedMetadata(t *testing.T) {
+	wide, deep := `{"a": "`+strings.Repeat("x", maxCustom)+`"}`, `{"a": `+strings.Repeat("[", maxCustomDepth)+strings.Repeat("]", maxCustomDepth)+`}`
+	for _, tt := range []struct {
+		tool, hook, want string
+		omitted          int
+	}{
+		{"", "", "", 0},
+		{"{}", "{}", "", 0},
+		{`{"a": 1}`, "", `{"a":1}`, 0},
+		{`{"a": 1}`, `{"a": 2}`, `{"a":2}`, 0},
+		{`{"a": 1}`, `{}`, "", 0},
+		{`[1]`, `"text"`, "", 0},
+		{`{"a": "of sesame-4711-4711"}`, "", `{"a":"of [redacted]"}`, 0},
+		{"", `{"sesame-4711-4711": ["sesame-4711-4711"]}`, `{"[redacted]":["[redacted]"]}`, 0},
+		{wide, "", "", maxCustom + 8},
+		{"", wide, "", maxCustom + 8},
+		{deep, "", "", len(deep) - 1},
+		{wide, `{"a": 2}`, `{"a":2}`, 0},
+	} {
+		s := setUp(t, "readonly", nil)
+		s.env.Redact = redact.New([]string{"sesame-4711-4711"})
+		s.withExternal("", func(string) (ExternalResult, error) {
+			return ExternalResult{Text: "t", Metadata: json.RawMessage(tt.tool)}, nil
+		})
+		s.env.Hooks = []Hook{{After: func(_ context.Context, _ HookCall, r HookResult) HookResult {
+			if strings.Contains(string(r.Metadata), "sesame-4711-4711") {
+				t.Errorf("a hook sees %s", r.Metadata)
+			}
+			if tt.hook != "" {
+				r.Metadata = json.RawMessage(tt.hook)
+			}
+			return r
+		}}}
+		out := s.raw("files_read", "{}")
+		if m := out.Metadata; string(m.Custom) != tt.want || m.CustomOmitted != tt.omitted || m.IsZero() != (tt.want == "" && tt.omitted == 0) {
+			t.Errorf("%.30s, %.30s: %+v", tt.tool, tt.hook, m)
+		}
+	}
+}
+
+// What a process reports is an object that reports can have, or nothing.
+func FuzzReportedMetadata(f *testing.F) {
+	for _, text := range []string{"", "{}", `{"a": [1, {"b": null}]}`, `[1]`, `{"a": 1} {}`, `{"a": ` + strings.Repeat("[", 200) + strings.Repeat("]", 200) + "}"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		var m Metadata
+		m.custom(json.RawMessage(text))
+		if m.Custom == nil {
+			return
+		}
+		if m.CustomOmitted != 0 || len(m.Custom) > maxCustom || !json.Valid(m.Custom) || m.Custom[0] != '{' {
+			t.Errorf("%q: %+v", text, m)
+		}
+	})
 }

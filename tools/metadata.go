@@ -1,10 +1,14 @@
 package tools
 
 import (
+	"bytes"
+	"encoding/json"
+	"reflect"
 	"strings"
 
 	"github.com/aymanbagabas/go-udiff"
 
+	"github.com/millhand/millhand/internal/jsontext"
 	"github.com/millhand/millhand/internal/money"
 )
 
@@ -19,6 +23,33 @@ type Metadata struct {
 	HTTPStatus   int        // of the last response
 	ChildSession string     // id of the session that the call started or continued
 	ChildCostUSD *money.USD // cost of the child session's turns within this call; nil if unknown
+
+	Custom        json.RawMessage // a JSON object that a tool file or a plugin reported
+	CustomOmitted int             // size in bytes of a Custom that is too large, and left out
+}
+
+// IsZero reports whether nothing applies.
+func (m *Metadata) IsZero() bool { return reflect.ValueOf(*m).IsZero() }
+
+// Limits of what a tool file or a plugin makes of a report.
+const (
+	maxCustom      = 64 << 10
+	maxCustomDepth = 100
+)
+
+// custom sets what a tool file or a plugin reported. What is no object is ignored.
+func (m *Metadata) custom(text json.RawMessage) {
+	m.Custom, m.CustomOmitted = nil, 0
+	var object map[string]json.RawMessage
+	var compact bytes.Buffer
+	if json.Unmarshal(text, &object) != nil || len(object) == 0 || json.Compact(&compact, text) != nil {
+		return
+	}
+	if compact.Len() > maxCustom || jsontext.Depth(text) > maxCustomDepth {
+		m.CustomOmitted = compact.Len()
+		return
+	}
+	m.Custom = compact.Bytes()
 }
 
 // maxDiff is the maximum size of two texts together whose diff is made, in bytes.

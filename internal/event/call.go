@@ -60,9 +60,12 @@ type CallMetadata struct {
 	HTTPStatus   int        `json:"http_status,omitempty"`    // of the response
 	ChildSession string     `json:"child_session,omitempty"`  // id of the session that the call started or continued
 	ChildCostUSD *money.USD `json:"child_cost_usd,omitempty"` // cost of the child session within this call; nil if unknown
+
+	Custom        json.RawMessage `json:"custom,omitempty"`         // a JSON object that a tool file or a plugin reported
+	CustomOmitted int             `json:"custom_omitted,omitempty"` // size in bytes of a Custom that is too large, and left out
 }
 
-// String describes the metadata for people, except the path of the output; "" for nil and
+// String describes the metadata for people, except the path of the output and Custom; "" for nil and
 // for a command that succeeded.
 func (m *CallMetadata) String() string {
 	if m == nil {

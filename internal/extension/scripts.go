@@ -185,7 +185,7 @@ func decide(by func(permission.Request) permission.Decision, p jshost.Permission
 
 // result returns the result of a tool. Only images that it contains are attached.
 func result(res jshost.Result) tools.ExternalResult {
-	out := tools.ExternalResult{Title: res.Title, Text: res.Output}
+	out := tools.ExternalResult{Title: res.Title, Text: res.Output, Metadata: res.Metadata}
 	for _, a := range res.Attachments {
 		head, data, found := strings.Cut(a.URL, ";base64,")
 		image, err := base64.StdEncoding.DecodeString(data)
@@ -290,12 +290,15 @@ func (p *plugin) after(ctx context.Context, c tools.HookCall, r tools.HookResult
 	if r.Error != "" {
 		return r
 	}
-	title, output, err := p.host.live.After(ctx, p.call(c), r.Title, r.Output)
+	made, err := p.host.live.After(ctx, p.call(c), jshost.Result{Title: r.Title, Output: r.Output, Metadata: r.Metadata})
 	if err != nil {
 		p.host.config.Warn(fmt.Sprintf("plugin %s: hook tool.execute.after: %v", p.name, err))
 		return r
 	}
-	return tools.HookResult{Title: title, Output: output}
+	if len(r.Metadata) == 0 && sameJSON(made.Metadata, json.RawMessage("{}")) { // the plugin added nothing
+		made.Metadata = nil
+	}
+	return tools.HookResult{Title: made.Title, Output: made.Output, Metadata: made.Metadata}
 }
 
 func (p *plugin) environ(ctx context.Context, c tools.HookCall, dir string) []string {

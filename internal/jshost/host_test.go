@@ -192,7 +192,7 @@ export const Guard: Plugin = async ({ client, directory, $ }) => {
       if (input.tool === "bash") output.args.command += " # seen";
       if (input.tool === "hang") while (true);
     },
-    "tool.execute.after": async (input, output) => { output.title = "after " + input.args.command; output.output += "\nchecked"; },
+    "tool.execute.after": async (input, output) => { output.title = "after " + input.args.command; output.output += "\nchecked"; output.metadata.b = 2; },
     "permission.ask": async (input, output) => { if (input.pattern[0].endsWith(".env")) output.status = "deny"; },
     "shell.env": async (input, output) => { output.env.FROM_PLUGIN = input.cwd; },
     event: async ({ event }) => { seen.push(event.type); },
@@ -229,8 +229,8 @@ func TestPlugins(t *testing.T) {
 	if got, err := h.Before(ctx, c); err != nil || string(got) != `{"command":"ls # seen"}` {
 		t.Errorf("before: %s, %v", got, err)
 	}
-	if title, out, err := h.After(ctx, c, "t", "o"); err != nil || title != "after ls" || out != "o\nchecked" {
-		t.Errorf("after: %q, %q, %v", title, out, err)
+	if got, err := h.After(ctx, c, Result{Title: "t", Output: "o", Metadata: json.RawMessage(`{"a":1}`)}); err != nil || got.Title != "after ls" || got.Output != "o\nchecked" || string(got.Metadata) != `{"a":1,"b":2}` {
+		t.Errorf("after: %+v, %v", got, err)
 	}
 	for pattern, want := range map[string]bool{"a.env": true, "a.txt": false} {
 		if got, err := h.Ask(ctx, c, Permission{"read", []string{pattern}}); err != nil || got != want {

@@ -23,10 +23,11 @@ type Permission struct {
 
 // Result is the result of a tool.
 type Result struct {
+	Error       string          `json:"error,omitempty"` // what it threw; then the result has only the title and the metadata
 	Title       string          `json:"title"`
 	Output      string          `json:"output"`
-	Metadata    json.RawMessage `json:"metadata"`
-	Attachments []Attachment    `json:"attachments"`
+	Metadata    json.RawMessage `json:"metadata,omitempty"` // an object
+	Attachments []Attachment    `json:"attachments,omitempty"`
 }
 
 // Attachment is a file of a result.
@@ -45,7 +46,8 @@ type HookedCall struct {
 	Input   json.RawMessage `json:"input"`
 }
 
-// Call calls a tool. ask decides what the tool asks for.
+// Call calls a tool. ask decides what the tool asks for. The result of a tool that fails has the title
+// and the metadata that it reported before.
 func (h *Host) Call(ctx context.Context, c ToolCall, ask func(Permission) error) (Result, error) {
 	raw, err := h.call(ctx, "tool", c, h.config.CallTimeout, func(params json.RawMessage) error {
 		var p Permission
@@ -57,6 +59,9 @@ func (h *Host) Call(ctx context.Context, c ToolCall, ask func(Permission) error)
 	var res Result
 	if err == nil {
 		err = json.Unmarshal(raw, &res)
+	}
+	if err == nil && res.Error != "" {
+		err = &CallError{res.Error}
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -76,15 +81,14 @@ func (h *Host) Before(ctx context.Context, c HookedCall) (json.RawMessage, error
 	return res.Input, nil
 }
 
-// After calls the hook tool.execute.after of a plugin, and returns the title and the output.
-func (h *Host) After(ctx context.Context, c HookedCall, title, output string) (newTitle, newOutput string, err error) {
-	var res struct{ Title, Output string }
+// After calls the hook tool.execute.after of a plugin with the result of a call, and returns what it
+// made of it. Attachments are not given to it.
+func (h *Host) After(ctx context.Context, c HookedCall, r Result) (made Result, err error) {
 	err = h.hook(ctx, "after", struct {
 		HookedCall
-		Title  string `json:"title"`
-		Output string `json:"output"`
-	}{c, title, output}, &res)
-	return res.Title, res.Output, err
+		Result
+	}{c, r}, &made)
+	return made, err
 }
 
 // Ask calls the hook permission.ask of a plugin, and reports whether it denies the permission.

@@ -118,7 +118,7 @@ func (s *Session) record(ctx context.Context, turn, index int, c model.ToolCall)
 // metadata returns the metadata of a result for its record, nil if it has none. Saved
 // outputs are named relative to the report directory, which may be moved.
 func (s *Session) metadata(out tools.Outcome) *event.CallMetadata {
-	if out.Metadata == (tools.Metadata{}) {
+	if out.Metadata.IsZero() {
 		return nil
 	}
 	m := event.CallMetadata(out.Metadata)

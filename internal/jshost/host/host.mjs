@@ -36,6 +36,16 @@ function textOf(err) {
   return (err.message || err.name) + (at ? ` (at ${at.replace(/^file:\/\//, "")})` : "");
 }
 
+// Metadata without what JSON can't represent: then nothing, because the call was run.
+function plain(metadata) {
+  try {
+    return JSON.parse(JSON.stringify(metadata ?? {}));
+  } catch (err) {
+    log(`metadata is left out: ${textOf(err)}`);
+    return {};
+  }
+}
+
 function ask(id, params) {
   return new Promise((resolve, reject) => {
     asked.set(++asks, { resolve, reject });
@@ -192,13 +202,19 @@ const methods = {
       },
       ask: (input) => ask(id, { permission: String(input?.permission ?? ""), patterns: (input?.patterns ?? []).map(String) }),
     };
-    const res = await definition.execute(await parse(params.input), context);
-    if (res === undefined || res === null) return said;
-    if (typeof res === "string") return { ...said, output: res };
-    if (typeof res === "object" && typeof res.output === "string") {
-      return { title: res.title ?? said.title, output: res.output, metadata: { ...said.metadata, ...res.metadata }, attachments: res.attachments };
+    let res;
+    try {
+      res = await definition.execute(await parse(params.input), context);
+    } catch (err) {
+      return { title: said.title, metadata: plain(said.metadata), error: textOf(err) };
     }
-    return { ...said, output: JSON.stringify(res) ?? String(res) };
+    const out = { title: said.title, metadata: plain(said.metadata) };
+    if (res === undefined || res === null) return out;
+    if (typeof res === "string") return { ...out, output: res };
+    if (typeof res === "object" && typeof res.output === "string") {
+      return { title: String(res.title ?? said.title ?? ""), output: res.output, metadata: plain({ ...said.metadata, ...res.metadata }), attachments: res.attachments };
+    }
+    return { ...out, output: JSON.stringify(res) ?? String(res) };
   },
 
   // A throw denies the call.
@@ -209,9 +225,9 @@ const methods = {
   },
 
   async after(params) {
-    const output = { title: params.title, output: params.output, metadata: {} };
+    const output = { title: params.title, output: params.output, metadata: params.metadata ?? {} };
     for (const hooks of plugins[params.plugin]) await hooks["tool.execute.after"]?.({ tool: params.tool, sessionID: params.session, callID: params.call, args: params.input }, output);
-    return { title: String(output.title ?? ""), output: String(output.output ?? "") };
+    return { title: String(output.title ?? ""), output: String(output.output ?? ""), metadata: plain(output.metadata) };
   },
 
   async ask(params) {
