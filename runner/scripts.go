@@ -54,9 +54,11 @@ func (w *work) startScripts(fail context.CancelCauseFunc) (*extension.Scripts, e
 		return nil, err
 	}
 	g.within, g.Tools = w.site.sandbox, nil
-	return p.Config(s, g, w.site.tree.Root(), j.opts.Work, j.spec.ID+"@js", func(err error) {
+	scripts := p.Config(s, g, w.site.tree.Root(), j.opts.Work, j.spec.ID+"@js", func(err error) {
 		fail(session.Timeout{Code: event.CodeExtension, Reason: err.Error()})
-	}), nil
+	})
+	scripts.Load.Settings = PluginConfig(j.plan, g.Profile, j.spec.ModelName, j.spec.Agent)
+	return scripts, nil
 }
 
 // program compiles the tool files and plugins: once in a run, or for the job's repository.
@@ -215,7 +217,7 @@ func (b *scriptBuilder) leaveOut() bool {
 func (p *Program) Config(s tasks.Scripts, g CommandEnv, root, work, own string, fail func(error)) *extension.Scripts {
 	return &extension.Scripts{
 		Scripts: s, Optional: p.optional, Fail: fail,
-		Load: jshost.Load{Entries: p.modules, Directory: g.Workspace, Worktree: root, Project: filepath.Base(root), Settings: map[string]any{}},
+		Load: jshost.Load{Entries: p.modules, Directory: g.Workspace, Worktree: root, Project: filepath.Base(root)},
 		Launch: func(ctx context.Context) (func(context.Context) (*proc.Service, error), func() error, error) {
 			runtime, err := jshost.FindRuntime(s.Runtime, g.Getenv("PATH"))
 			if err != nil {

@@ -80,6 +80,7 @@ func serveTools(ctx context.Context, w World, o profileOptions, mode string, env
 		if scripts, err = openScripts(w, of, g, base); err != nil {
 			return nil, nil, errors.Join(fail(event.ExitFailed, "tool files and plugins: %w", err), os.RemoveAll(base))
 		}
+		scripts.Load.Settings = runner.PluginConfig(settings.plan, env.Profile, env.Model, tasks.DefaultAgent)
 	}
 	set, err := extension.Start(ctx, extension.Config{
 		Servers: needed, Scripts: scripts, Profiles: []permission.Profile{env.Profile}, Taken: runner.Taken(settings.custom), Version: version(), Sandbox: string(g.Level), Proxy: w.Proxy,

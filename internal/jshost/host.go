@@ -33,7 +33,7 @@ type Load struct {
 	Directory string         `json:"directory"` // the workspace
 	Worktree  string         `json:"worktree"`  // the root of its working tree
 	Project   string         `json:"project"`
-	Settings  map[string]any `json:"config"` // what plugins' hook config sees
+	Settings  map[string]any `json:"config"` // what plugins' hook config sees a copy of
 }
 
 // Module is a compiled tool file or plugin.
