@@ -87,6 +87,9 @@ type Request struct {
 	CacheKey string // the same for all requests of a session: keeps them on one prompt cache; may be empty
 	// Output is the JSON Schema that the response must match; nil for none.
 	Output map[string]any
+	TopP   *float64
+	// Headers are sent in addition to those of the provider, which they can't replace.
+	Headers map[string]string
 	// Reservation is the money that is reserved for the request; nil if its cost is
 	// not limited. The cost of each attempt is charged to it (see [Request.Charge]),
 	// and whoever retries asks it first.

@@ -184,7 +184,8 @@ func (c *Canon) Request(req Request) RecordedRequest {
 			Temperature *float64
 			Effort      string
 			Output      map[string]any
-		}{req.Temperature, req.Effort, req.Output}),
+			TopP        *float64 `json:",omitempty"` // which earlier recordings don't have
+		}{req.Temperature, req.Effort, req.Output, req.TopP}),
 		Tools:    c.tools(req.Tools),
 		System:   digest(c.compare(req.System)),
 		Messages: len(messages),

@@ -149,7 +149,7 @@ type sampled struct {
 
 func (s sampled) Stream(ctx context.Context, req model.Request, emit func(model.Delta)) (model.Response, error) {
 	if s.reasons {
-		req.Temperature = nil
+		req.Temperature, req.TopP = nil, nil
 	} else {
 		req.Effort = ""
 	}

@@ -96,7 +96,7 @@ func (c *client) Stream(ctx context.Context, req model.Request, emit func(model.
 	if err != nil {
 		return model.Response{}, model.Fail(model.ClassRequest, fmt.Errorf("make the request: %w", err))
 	}
-	return c.line.Complete(ctx, body, c.post, c.newDecoder(req, emit), cmp.Or(req.MaxOutput, c.dialect.MaxOutput))
+	return c.line.Complete(ctx, body, wire.Post(c.post).With(req.Headers), c.newDecoder(req, emit), cmp.Or(req.MaxOutput, c.dialect.MaxOutput))
 }
 
 // post is a [wire.Post].

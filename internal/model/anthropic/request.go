@@ -48,6 +48,9 @@ func (c *client) params(req model.Request) sdk.MessageNewParams {
 	if req.Temperature != nil && c.dialect.Temperature && param.IsOmitted(p.Thinking) {
 		p.Temperature = param.NewOpt(*req.Temperature)
 	}
+	if req.TopP != nil && c.dialect.Temperature && param.IsOmitted(p.Thinking) {
+		p.TopP = param.NewOpt(*req.TopP)
+	}
 	if req.Output != nil && !c.outputByTool(req) {
 		p.OutputConfig.Format = sdk.JSONOutputFormatParam{Schema: req.Output}
 	}

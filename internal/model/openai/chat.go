@@ -42,7 +42,7 @@ func (c *chat) Stream(ctx context.Context, req model.Request, emit func(model.De
 	if c.dialect.CacheKey == CacheKeyHeader && req.CacheKey != "" {
 		header = "X-Grok-Conv-Id"
 	}
-	return c.line.Complete(ctx, body, c.post("chat/completions", header, wire.CacheKey(req.CacheKey)), c.newDecoder(req, emit), req.MaxOutput)
+	return c.line.Complete(ctx, body, c.post("chat/completions", header, wire.CacheKey(req.CacheKey)).With(req.Headers), c.newDecoder(req, emit), req.MaxOutput)
 }
 
 // body encodes a request. The messages come first, as in the SDK.
@@ -80,6 +80,9 @@ func (c *chat) params(req model.Request) sdk.ChatCompletionNewParams {
 	}
 	if req.Temperature != nil && d.Temperature {
 		p.Temperature = param.NewOpt(*req.Temperature)
+	}
+	if req.TopP != nil && d.Temperature {
+		p.TopP = param.NewOpt(*req.TopP)
 	}
 	if req.CacheKey != "" && d.CacheKey == CacheKeyField {
 		p.PromptCacheKey = param.NewOpt(wire.CacheKey(req.CacheKey))

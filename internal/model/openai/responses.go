@@ -56,7 +56,7 @@ func (r *responder) once(ctx context.Context, req model.Request, emit func(model
 	if err != nil {
 		return model.Response{}, model.Fail(model.ClassRequest, fmt.Errorf("make the request: %w", err))
 	}
-	return r.line.Complete(ctx, body, r.post("responses", "", ""), r.newDecoder(req, emit), req.MaxOutput)
+	return r.line.Complete(ctx, body, r.post("responses", "", "").With(req.Headers), r.newDecoder(req, emit), req.MaxOutput)
 }
 
 var aboutSummaries = regexp.MustCompile(`(?i)reasoning[._ ]summar`)

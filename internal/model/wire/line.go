@@ -106,6 +106,23 @@ type Carrier = func(r *http.Request, next func(*http.Request) (*http.Response, e
 // unread response.
 type Post func(ctx context.Context, carry Carrier) (*http.Response, error)
 
+// With returns a Post that also sends headers. They don't replace what the request has, such as keys.
+func (p Post) With(headers map[string]string) Post {
+	if len(headers) == 0 {
+		return p
+	}
+	return func(ctx context.Context, carry Carrier) (*http.Response, error) {
+		return p(ctx, func(r *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
+			for name, value := range headers {
+				if r.Header.Get(name) == "" {
+					r.Header.Set(name, value)
+				}
+			}
+			return carry(r, next)
+		})
+	}
+}
+
 // Complete sends the body and reads the response to a request for at most output
 // tokens; 0 is no limit. A response larger than a multiple of that is aborted, because
 // it could be endless. Errors are classified, except that of the
