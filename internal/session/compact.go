@@ -80,7 +80,7 @@ func (s *Session) tail(most int64) int {
 func (s *Session) summary(ctx context.Context, messages []model.Message, room int64) (string, *End) {
 	shown := render(messages, min(summaryShown, int(room)*2))
 	req := model.Request{
-		System: summarySystem, CacheKey: s.cfg.ID, Sampling: model.Sampling{MaxOutput: min(summaryOutput, int(room/4))},
+		System: s.cfg.Hooks.summary(ctx), CacheKey: s.cfg.ID, Sampling: model.Sampling{MaxOutput: min(summaryOutput, int(room/4))},
 		Messages: []model.Message{{Role: model.User, Text: "<conversation>\n" + shown + "</conversation>\n\nWrite the summary."}},
 	}
 	if most := s.cfg.MaxOutput; most > 0 {

@@ -15,8 +15,8 @@ func (s *Session) estimate() int64 {
 
 // recount drops the provider's count, because the conversation was changed.
 func (s *Session) recount() {
-	s.fixed = tokens(len(s.cfg.System)) + tokensOfTools(s.specs)
-	s.counted, s.countedTo = s.fixed, 0
+	s.head.tokens = tokens(len(s.head.system)) + tokensOfTools(s.head.specs)
+	s.counted, s.countedTo = s.head.tokens, 0
 }
 
 // tokens is the most tokens that a text of so many bytes has. Prose and code

@@ -93,7 +93,7 @@ func TestPruningKeepsCallsWithResults(t *testing.T) {
 		})
 		s.messages = conversation(r, 1+r.IntN(60))
 		if n := r.IntN(len(s.messages)); n > 0 { // the provider has counted some of them, at 4 bytes a token
-			s.counted, s.countedTo = (s.fixed+tokensOf(s.messages[:n]))*3/4, n
+			s.counted, s.countedTo = (s.head.tokens+tokensOf(s.messages[:n]))*3/4, n
 		}
 		if len(s.messages) > 1 && s.messages[len(s.messages)-1].Role == model.Assistant {
 			s.messages = append(s.messages, model.Message{Role: model.User, Text: "go on"})

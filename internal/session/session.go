@@ -51,6 +51,7 @@ type Config struct {
 	FinalSummary bool
 	// Schema is the JSON Schema that the final response must match; nil for none.
 	Schema  map[string]any
+	Hooks   Hooks
 	Journal *journal.Writer // of the conversation; nil for none
 	// FirstTurn is the number of turns before the first one: those of the same job before
 	// it was started again.
@@ -96,9 +97,8 @@ type Totals struct {
 type Session struct {
 	cfg      Config
 	messages []model.Message
-	specs    []model.ToolSpec
-	fixed    int64 // tokens at the start of each request: system prompt and tools
-	failures int   // failed calls since the last completed one
+	head     head
+	failures int // failed calls since the last completed one
 	started  bool
 	final    completion         // of this call of Run
 	repeats  repeats            // in this call of Run
@@ -118,16 +118,24 @@ type Session struct {
 	totals Totals
 }
 
+// head is what each request starts with.
+type head struct {
+	system string
+	specs  []model.ToolSpec
+	hooked bool // the hooks for specs were called
+	tokens int64
+}
+
 // New returns a session. It sends nothing before Run.
 func New(cfg Config) *Session {
-	s := &Session{cfg: cfg, totals: Totals{CostUSD: new(money.USD)}}
+	s := &Session{cfg: cfg, head: head{system: cfg.System}, totals: Totals{CostUSD: new(money.USD)}}
 	if s.cfg.Budget == nil {
 		s.cfg.Budget = money.NewBudget("", 0, nil)
 	}
 	env := *cfg.Env
 	env.Nested = s.nested
 	s.cfg.Env = &env
-	s.specs = offered(s.cfg)
+	s.head.specs = offered(s.cfg)
 	s.recount()
 	return s
 }
@@ -206,7 +214,7 @@ func (s *Session) start() {
 	if !s.started {
 		s.started = true
 		if len(s.messages) == 0 { // otherwise an earlier process has started it
-			s.cfg.Journal.Session(describe(s.cfg, s.specs))
+			s.cfg.Journal.Session(describe(s.cfg, s.head.specs))
 		}
 		s.emit(event.Event{Type: event.SessionStarted, SessionInfo: s.info()})
 	}

@@ -24,8 +24,11 @@ func (s *Session) turn(ctx context.Context) *End {
 		}
 		return s.handle(ctx, r.response, r.ended.Number)
 	}
-	if s.cfg.Tools.Refresh(ctx) {
-		s.specs = offered(s.cfg)
+	refreshed := s.cfg.Tools.Refresh(ctx)
+	if refreshed {
+		s.head.specs = offered(s.cfg)
+	}
+	if s.cfg.Hooks.start(ctx, s, refreshed) || refreshed {
 		s.recount()
 	}
 	if called, end := s.makeRoom(ctx); called || end != nil {
@@ -89,7 +92,7 @@ type need struct {
 func (s *Session) request() (model.Request, need) {
 	c := s.cfg
 	req := model.Request{
-		Sampling: c.Sampling, System: c.System, Messages: s.messages, Tools: s.specs, Output: c.Schema, CacheKey: c.ID,
+		Sampling: c.Sampling, System: s.head.system, Messages: s.messages, Tools: s.head.specs, Output: c.Schema, CacheKey: c.ID,
 	}
 	input, output := s.estimate(), cmp.Or(c.Sampling.MaxOutput, c.MaxOutput)
 	if room := max(c.Window-int(input), minOutputLimit); c.Window > 0 && output > room {
@@ -106,6 +109,7 @@ func (s *Session) request() (model.Request, need) {
 // cost. Unless there is an End, the caller finishes the turn with ended after its tool
 // calls.
 func (s *Session) ask(ctx context.Context, req model.Request, n need) (resp model.Response, ended event.Turn, end *End) {
+	req, n = s.cfg.Hooks.request(ctx, req, n)
 	reservation, end := s.reserve(ctx, n)
 	if end != nil {
 		return resp, ended, end
