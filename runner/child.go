@@ -41,7 +41,7 @@ func (w *work) spawner(parent string) func(context.Context, tools.SpawnRequest) 
 			before = new(money.USD) // the request that is repeated has no result
 			end = child.resume(ctx)
 		} else {
-			end = child.run(ctx, r.Prompt)
+			end = child.run(ctx, child.prompted(ctx, r.Prompt))
 		}
 		res := tools.SpawnResult{TaskID: child.spec.name, Session: w.job.sessionID(child.spec.name), Text: end.Text, CostUSD: since(before, child.Totals().CostUSD)}
 		if !end.Done() {

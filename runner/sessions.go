@@ -54,6 +54,16 @@ type open struct {
 	transcript *os.File
 	running    sync.Mutex  // held while the session runs; children may be resumed
 	last       session.End // of its last run
+	// prompt changes a prompt of the session; nil for none.
+	prompt func(ctx context.Context, text string) string
+}
+
+// prompted returns a prompt as plugins change it.
+func (o *open) prompted(ctx context.Context, text string) string {
+	if o.prompt == nil {
+		return text
+	}
+	return o.prompt(ctx, text)
 }
 
 // run continues the session with a prompt.
@@ -152,6 +162,8 @@ func (w *work) openSession(ctx context.Context, s sessionSpec, from *continuatio
 		return nil, err
 	}
 	window, output := w.job.opts.window(s)
+	chat := w.extensions.Chat(w.job.sessionID(s.name), s.task.Agent, s.task.ModelName)
+	o.prompt = chat.Prompt
 	o.Session = session.New(session.Config{
 		ID: w.job.sessionID(s.name), Job: w.job.spec.ID, Agent: s.task.Agent, Parent: s.parent,
 		Model: o.talk.Model, ModelName: s.task.ModelName, System: w.system(s, env.Commands.Scratch),
@@ -159,7 +171,7 @@ func (w *work) openSession(ctx context.Context, s sessionSpec, from *continuatio
 		Limits: sessionLimits(s.task.Limits), JobLimits: w.limits, Budget: w.budget.Session(s.task.Model, o.talk.Price),
 		Sampling: model.Sampling(s.task.Sampling),
 		Window:   window, MaxOutput: output,
-		FinalSummary: !strings.HasPrefix(s.speaks, "script:"), Schema: s.schema(),
+		FinalSummary: !strings.HasPrefix(s.speaks, "script:"), Schema: s.schema(), Hooks: session.Hooks{System: chat.System, Tool: chat.Tool, Request: chat.Request, Summary: chat.Summary},
 		Journal: journal.NewWriter(o.transcript, w.job.opts.Now, w.job.opts.Redact.JSON, func(err error) {
 			w.job.warn(fmt.Sprintf("transcript incomplete: %v", err))
 		}),

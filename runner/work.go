@@ -151,14 +151,18 @@ func (w *work) idle(ctx context.Context, last session.End) {
 func (w *work) attempt(ctx context.Context, main *open, text string) (last session.End, end *stop) {
 	w.result.attempts++
 	w.site.touched = true
+	first := w.result.attempts == 1 && !w.continued
+	if !first {
+		text = main.prompted(ctx, text) // before the event, which a resumed run compares with the conversation
+	}
 	w.job.emit(event.Event{Type: event.AttemptStarted, Session: w.job.sessionID(w.job.spec.ID), Attempt: &event.Attempt{Number: w.result.attempts, Prompt: text}})
-	if first := w.result.attempts == 1 && !w.continued; first {
+	if first {
 		if text == w.job.spec.Prompt { // not another one, of a fork
 			if text, end = w.expandMentions(ctx, main); end != nil {
 				return last, end
 			}
 		}
-		text += baselineText(w.baseline) + scopeText(w.job.spec.Change)
+		text = main.prompted(ctx, text+baselineText(w.baseline)+scopeText(w.job.spec.Change))
 	}
 	return main.run(ctx, text), nil
 }

@@ -47,6 +47,8 @@ type host struct {
 	mu     sync.Mutex
 	faults int  // of hooks that may be guards
 	told   bool // a variable of a hook was refused
+	// quiet has the hooks of [Chat] that are not called again, and their warnings.
+	quiet map[string]bool
 }
 
 // kindJS is the kind of the host in reports, and its name.

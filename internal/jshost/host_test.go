@@ -265,3 +265,28 @@ func TestPlugins(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Hooks that change what is sent run in the order of the plugins, and one that fails changes nothing.
+func TestHooksThatChangeTheirOutput(t *testing.T) {
+	h, loaded := start(t, map[string]string{
+		"plugin/one.js":   `export const A = async () => ({ "chat.headers": async (input, output) => { output.headers.a = input.agent; }, "tool.definition": async () => {} });`,
+		"plugin/two.js":   `export const A = async () => ({ "chat.headers": async (input, output) => { output.headers.a = "lost"; throw new Error("no"); } });`,
+		"plugin/three.js": `export const A = async () => ({ "chat.headers": async (input, output) => { output.headers.a = output.headers; } });`,
+		"plugin/four.js":  `export const A = async () => ({ "chat.headers": async (input, output) => { output.headers.b = "2"; } });`,
+		"plugin/five.js":  `export const A = async () => ({ "experimental.text.complete": async () => {} });`,
+	}, "plugin/one.js", "plugin/two.js", "plugin/three.js", "plugin/four.js", "plugin/five.js")
+	if got := loaded[4].Error; got != "the hook experimental.text.complete is not supported" || strings.Join(loaded[0].Hooks, " ") != "tool.definition chat.headers" {
+		t.Errorf("error %q, hooks %q", got, loaded[0].Hooks)
+	}
+	ctx := t.Context()
+	type output struct {
+		Headers map[string]string `json:"headers"`
+	}
+	made, problems, err := h.Change(ctx, "chat.headers", map[string]any{"agent": "build"}, output{map[string]string{}})
+	if err != nil || string(made) != `{"headers":{"a":"build","b":"2"}}` {
+		t.Errorf("%s, %v", made, err)
+	}
+	if len(problems) != 2 || !strings.HasPrefix(problems[0], "plugin plugin/two.js: no (at ") || !strings.HasPrefix(problems[1], "plugin plugin/three.js: Converting circular") {
+		t.Errorf("problems %q", problems)
+	}
+}

@@ -111,6 +111,17 @@ func (h *Host) Env(ctx context.Context, c HookedCall, dir string) (map[string]st
 	return res.Env, err
 }
 
+// Change calls a hook of all plugins that changes its output, in their order, and returns the last
+// output. A plugin whose hook fails changes nothing, and its error is one of the problems.
+func (h *Host) Change(ctx context.Context, hook string, input, output any) (made json.RawMessage, problems []string, err error) {
+	var res struct {
+		Output   json.RawMessage
+		Problems []string
+	}
+	err = h.hook(ctx, "change", map[string]any{"hook": hook, "input": input, "output": output}, &res)
+	return res.Output, res.Problems, err
+}
+
 // Tell calls the hook event of all plugins, if the process runs.
 func (h *Host) Tell(ctx context.Context, event any) error {
 	h.mu.Lock()

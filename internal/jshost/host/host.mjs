@@ -112,8 +112,11 @@ async function addTool(name, definition, owner) {
   return { name, description: String(definition.description ?? ""), schema, owner };
 }
 
-const unsupported = ["auth", "provider", "command.execute.before", "chat.message", "chat.params", "chat.headers", "tool.definition"];
-const used = ["tool", "tool.execute.before", "tool.execute.after", "permission.ask", "shell.env", "event", "dispose", "config"];
+const unsupported = ["auth", "provider", "command.execute.before"];
+const used = [
+  "tool", "tool.execute.before", "tool.execute.after", "permission.ask", "shell.env", "event", "dispose", "config",
+  "tool.definition", "chat.message", "chat.params", "chat.headers", "experimental.chat.system.transform", "experimental.session.compacting",
+];
 
 // The functions of a plugin's module.
 function servers(module) {
@@ -147,7 +150,7 @@ async function addPlugin(entry, module) {
   for (const server of servers(module)) {
     const made = (await server({ client: client(), project: { id: site.project, worktree: site.worktree, time: { created: 0 } }, directory: site.directory, worktree: site.worktree, experimental_workspace: { register: () => { throw new Error("workspaces are not in millhand"); } }, serverUrl: new URL("http://localhost:0/"), $: globalThis.Bun.$ }, entry.options)) ?? {};
     for (const name of Object.keys(made)) {
-      if (unsupported.includes(name) || name.startsWith("experimental.")) throw new Error(`the hook ${name} is not supported`);
+      if (unsupported.includes(name) || (name.startsWith("experimental.") && !used.includes(name))) throw new Error(`the hook ${name} is not supported`);
       if (!used.includes(name)) problems.push(`the hook ${name} is unknown and is never called`);
     }
     if (made.config) {
@@ -241,6 +244,24 @@ const methods = {
     const output = { env: {} };
     for (const hooks of plugins[params.plugin]) await hooks["shell.env"]?.({ cwd: params.cwd, sessionID: params.session, callID: params.call }, output);
     return { env: Object.fromEntries(Object.entries(output.env ?? {}).map(([name, value]) => [name, String(value)])) };
+  },
+
+  // A hook that fails changes nothing.
+  async change(params) {
+    let { output } = params;
+    const problems = [];
+    for (const [index, hooks] of plugins.entries()) {
+      for (const made of hooks ?? []) {
+        try {
+          const own = structuredClone(output);
+          await made[params.hook]?.(params.input, own);
+          output = JSON.parse(JSON.stringify(own));
+        } catch (err) {
+          problems.push(`plugin ${site.entries[index].name}: ${textOf(err)}`);
+        }
+      }
+    }
+    return { output, problems };
   },
 
   async event(params) {
