@@ -1,10 +1,12 @@
 // The process that runs tool files and plugins; the protocol is in the package's doc.go.
-import { createReadStream, writeSync } from "node:fs";
+import { createReadStream, existsSync, readFileSync, writeSync } from "node:fs";
+import { SourceMap } from "node:module";
 import { Socket } from "node:net";
 import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
 import { format } from "node:util";
 
-const here = new URL(".", import.meta.url).href;
+const here = fileURLToPath(new URL(".", import.meta.url));
 const calls = new Map(); // in progress, by id: their AbortControllers
 const asked = new Map(); // requests to millhand without a response, by number
 let asks = 0;
@@ -28,12 +30,22 @@ const log = (text) => process.stderr.write(text + "\n");
 // The text of an error, with the location in the author's file.
 function textOf(err) {
   if (!(err instanceof Error)) return typeof err === "string" ? err : format(err);
-  const location = (err.stack ?? "")
+  const at = (err.stack ?? "")
     .split("\n")
     .slice(1)
-    .find((line) => line.includes("/") && !line.includes(here) && !line.includes("node:"));
-  const at = location?.match(/\(?((?:file:\/\/)?\/[^()]*:\d+:\d+)\)?$/)?.[1];
-  return (err.message || err.name) + (at ? ` (at ${at.replace(/^file:\/\//, "")})` : "");
+    .filter((line) => !line.includes("node:"))
+    .map((line) => original(line.match(/\(?((?:file:\/\/)?\/[^()]*:\d+:\d+)\)?$/)?.[1].replace(/^file:\/\//, "")))
+    .find((location) => location && !location.startsWith(here));
+  return (err.message || err.name) + (at ? ` (at ${at})` : "");
+}
+
+// The location in the author's file of one in a compiled file. Node has replaced it already, Bun does not.
+function original(location) {
+  const [, file, line, column] = location?.match(/^(.*):(\d+):(\d+)$/) ?? [];
+  if (!file?.startsWith(here) || !existsSync(file + ".map")) return location;
+  const map = JSON.parse(readFileSync(file + ".map", "utf8"));
+  const { originalSource, originalLine, originalColumn } = new SourceMap(map).findEntry(line - 1, column - 1);
+  return originalSource && `${originalSource.replace(/^(file:\/\/)?\/?/, "/")}:${originalLine + 1}:${originalColumn + 1}`;
 }
 
 // Metadata without what JSON can't represent: then nothing, because the call was run.
