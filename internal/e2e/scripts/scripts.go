@@ -42,6 +42,7 @@ func Main(m *testing.M) {
 // Run runs the scripts of the package in testdata/script; with -short only the named ones.
 func Run(t *testing.T, short ...string) {
 	t.Helper()
+	checkRequired(t)
 	p := params(t)
 	if testing.Short() {
 		if len(short) == 0 {
@@ -66,10 +67,10 @@ func params(t *testing.T) testscript.Params {
 				return nightly.On(), nil
 			}
 			if cond == "modules" { // whether Go's module proxy can be reached
-				return exec.Command("go", "list", "-m", "golang.org/x/exp@v0.0.0-20230522175609-2e198f4a06a1").Run() == nil, nil
+				return reached("go", exec.Command("go", "list", "-m", "golang.org/x/exp@v0.0.0-20230522175609-2e198f4a06a1"))
 			}
 			if cond == "npm" { // whether npm's registry can be reached
-				return exec.Command("npm", "view", "lodash@4.17.21", "version").Run() == nil, nil
+				return reached("npm", exec.Command("npm", "view", "lodash@4.17.21", "version"))
 			}
 			if cond == "pip" { // whether Python of the system has pip
 				return exec.Command("/usr/bin/python3", "-m", "pip", "--version").Run() == nil, nil
