@@ -123,7 +123,7 @@ func rooms() map[string]room {
 		"internal/textcut":         {"", "texts"},
 		"internal/schema":          {"", "JSON Schemas, without knowing what they describe"},
 		"internal/printable":       {"", "texts"},
-		"internal/e2e/scripts":     {"internal/lsp/lsptest internal/mcp/mcptest internal/forge/forgetest internal/gitops/gittest internal/command internal/githubapp/fake internal/model internal/model/script internal/model/wiretest internal/money internal/nightly internal/sandbox", "commands of scripts, for end-to-end tests"},
+		"internal/e2e/scripts":     {"internal/lsp/lsptest internal/mcp/mcptest internal/forge/forgetest internal/gitops/gittest internal/command internal/githubapp/fake internal/model internal/model/script internal/model/wiretest internal/money internal/nightly internal/reach internal/sandbox", "commands of scripts, for end-to-end tests"},
 		"internal/view":            {"internal/event internal/figures internal/printable internal/money", "a log follows from the events alone"},
 		"internal/view/viewtest":   {"", "a terminal for tests"},
 	}

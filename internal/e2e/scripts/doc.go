@@ -26,6 +26,7 @@
 //	no-strays           check that no process has this script's MILLHAND_STRAY
 //	glob PATTERN        check that a pattern matches a file
 //	cp-dir, replace     copy a directory, replace a text in a file
+//	block DOC TEXT FILE write the code block of a Markdown document that has a text to a file
 //	same-reports A B    compare two runs' reports, except times and ids
 //	same-trees A B REF  compare the trees of two repositories
 //	same-runs A B       compare two runs' reports byte by byte, except times and run ids

@@ -1,12 +1,17 @@
 package scripts
 
 import (
+	"context"
 	"fmt"
+	"net"
+	"net/netip"
 	"os"
 	"os/exec"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/millhand/millhand/internal/reach"
 )
 
 // required returns the programs that must be on PATH, and their registries reachable, so that
@@ -33,4 +38,11 @@ func reached(program string, request *exec.Cmd) (bool, error) {
 		return false, fmt.Errorf("MILLHAND_REQUIRE names %s, whose registry can't be reached: %w: %s", program, err, out)
 	}
 	return err == nil, nil
+}
+
+// public reports whether a host has only addresses that "network" of a manifest allows by the name
+// of a host group.
+func public(ctx context.Context, host string) bool {
+	found, err := net.DefaultResolver.LookupNetIP(ctx, "ip", host)
+	return err == nil && !slices.ContainsFunc(found, func(a netip.Addr) bool { return !reach.Public(a) })
 }

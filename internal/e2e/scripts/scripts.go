@@ -84,6 +84,9 @@ func params(t *testing.T) testscript.Params {
 			if cond == "userns" { // whether a script may make user namespaces, and forbid more of them in there
 				return exec.Command("unshare", "-Ur", "sh", "-c", "echo 0 >/proc/sys/user/max_user_namespaces").Run() == nil, nil
 			}
+			if host, ok := strings.CutPrefix(cond, "public:"); ok { // whether a host has only public addresses
+				return public(t.Context(), host), nil
+			}
 			if level, ok := strings.CutPrefix(cond, "sandbox:"); ok { // what the machine can confine commands to
 				return string(sandbox.Probe(t.Context(), t.TempDir()).Best) == level, nil
 			}
@@ -109,7 +112,7 @@ func params(t *testing.T) testscript.Params {
 			return os.MkdirAll(home, 0o755)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"wire": wire, "asked": asked, "sent": sent, "repo": repo, "exits": exits, "cp-dir": copyDir, "replace": replace,
+			"wire": wire, "asked": asked, "sent": sent, "repo": repo, "exits": exits, "cp-dir": copyDir, "block": block, "replace": replace,
 			"waitfor": waitFor, "gone": gone, "no-strays": noStrays, "hold-stdin": holdStdin, "glob": glob,
 			"same-trees": sameTrees, "same-reports": sameReports, "same-runs": sameRuns, "jobs": jobFields,
 			"remote": remote, "forget": forget, "git-http": gitHTTP, "ssh-server": serveSSH, "next-push": disturb, "forge": serveForge, "forge-fails": failForge, "forge-repo": changeRepo, "forge-scopes": scopeForge, "forge-set": setForge, "forge-notes": forgeNotes, "pulls": pullRequests, "github-app": githubApp, "modules": modules, "pushed": pushed,
